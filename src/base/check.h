@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * check.h -- assertions and the one way the library ends a program.
+ * Layer: base.  Nothing here allocates, locks or uses stdio. */
+#ifndef MW_BASE_CHECK_H
+#define MW_BASE_CHECK_H
+
+#include "base/compiler.h"
+
+/* Writes "mallow: <message>\n" to stderr and aborts.  `format` takes what mw_fmt() takes.
+ * For corruption and misuse only: a failure of the kernel is returned, never fatal.
+ * Async-signal-safe. */
+_Noreturn MW_COLD void mw_fatal(const char *format, ...) MW_PRINTF(1, 2);
+
+/* Writes "mallow: <message>\n" to stderr in one write(2) and goes on; errno is kept. */
+MW_COLD void mw_warn(const char *format, ...) MW_PRINTF(1, 2);
+
+#ifdef MW_DEBUG
+#define MW_ASSERT(condition) \
+	((condition) ? (void)0 : mw_fatal("assertion failed: %s (%s:%d)", #condition, __FILE__, __LINE__))
+#else
+#define MW_ASSERT(condition) ((void)sizeof(condition))
+#endif
+
+#endif

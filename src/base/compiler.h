@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * compiler.h -- names for the GNU builtins and attributes the code relies on.
+ * Layer: base. */
+#ifndef MW_BASE_COMPILER_H
+#define MW_BASE_COMPILER_H
+
+#define MW_LIKELY(x) __builtin_expect(!!(x), 1)
+#define MW_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define MW_NOINLINE __attribute__((noinline))
+#define MW_ALWAYS_INLINE static inline __attribute__((always_inline))
+#define MW_COLD __attribute__((cold, noinline))
+#define MW_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
+/* The only symbols that leave the library; src/api/exports.map is the list. */
+#define MW_EXPORT __attribute__((visibility("default")))
+/* No lazy allocation behind a first access: the library may be inside malloc. */
+#define MW_TLS __thread __attribute__((tls_model("initial-exec")))
+
+#define MW_CACHE_LINE_BYTES 64u
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * hooks.h -- all the heap knows of whoever samples it.
+ * Layer: heap.  The heap keeps the countdowns, because they are folded into its refill, and asks
+ * these hooks to draw, to record and to forget.  They are called on slow paths only, by the thread
+ * that allocates or frees, with no lock of the heap held except MW_RANK_SAMPLED's order allowing
+ * MW_RANK_CONTROL before it.  A hook must not allocate from the heap, and must keep errno.
+ *
+ * Derivation of the countdowns: doc/sampling.md. */
+#ifndef MW_HEAP_HOOKS_H
+#define MW_HEAP_HOOKS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room for the hooks' own state of one thread (random numbers, rate, epoch); opaque to the heap. */
+typedef struct mw_hook_thread {
+	uint64_t words[12];
+} mw_hook_thread_t;
+
+/* Records are named by a number; 0 says "not recorded". */
+typedef uint32_t mw_record_id_t;
+
+typedef struct mw_sample_request {
+	void *block;
+	size_t requested_bytes; /* as the program asked; may be 0 */
+	size_t usable_bytes;
+	size_t trial_bytes;     /* size the draw was made with: p = 1 - exp(-trial/T) */
+} mw_sample_request_t;
+
+typedef struct mw_heap_hooks {
+	/* A thread's heap is being made; `thread` is zeroed. */
+	void (*thread_start)(mw_hook_thread_t *thread);
+	/* Objects of `size_bytes` until and including the next to be sampled (>= 1);
+	 * UINT64_MAX: sampling is off. */
+	uint64_t (*draw_objects)(mw_hook_thread_t *thread, size_t size_bytes);
+	/* Bytes until the next mark, for objects above the small limit; UINT64_MAX: off. */
+	uint64_t (*draw_bytes)(mw_hook_thread_t *thread);
+	/* The countdown chose this block.  Returns the record to keep with it (0: none). */
+	mw_record_id_t (*sampled)(mw_hook_thread_t *thread, const mw_sample_request_t *request);
+	/* A block with a record is being freed.  `thread` is NULL in a thread without a heap. */
+	void (*sample_freed)(mw_hook_thread_t *thread, mw_record_id_t record);
+	/* Called at a refill that finds *poll_word changed since this thread's last poll: the place
+	 * where orders from outside are noticed. */
+	void (*poll)(mw_hook_thread_t *thread);
+	/* The heap took more address space into use; `in_use_bytes` is the new total of its pages and
+	 * large blocks.  Called after the lock is released, at most once per 64 KiB of growth. */
+	void (*grew)(mw_hook_thread_t *thread, size_t in_use_bytes);
+} mw_heap_hooks_t;
+
+/* Sampling epoch: bumped (release) by whoever changes the rate.  A thread that sees a new value at
+ * its next refill drops the countdowns drawn under the old rate and draws anew. */
+extern _Atomic uint32_t mw_heap_epoch;
+/* The word polled at each refill (relaxed).  Points at a private word that never changes until the
+ * hooks' owner publishes another (release); the value is compared only, never trusted. */
+extern _Atomic(_Atomic uint32_t *) mw_heap_poll_word;
+
+/* Installs the hooks; NULL restores "no sampling".  `hooks` stays the caller's and must outlive the
+ * process.  Call before threads exist; the countdowns drawn before are dropped (epoch). */
+void mw_heap_set_hooks(const mw_heap_hooks_t *hooks);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ * layout.h -- the state file, byte for byte: what the library writes and the tools read.
+ * Layer: state.  Little-endian, all offsets from the start of the file.  The process owns every
+ * byte except the control page, which tools write.  It keeps a private image of the same layout and
+ * never reads the file back, the control page aside, whose values it checks.
+ *
+ * Readers trust nothing: the section table is validated against the file's size, indices against
+ * capacities, and counts are clamped.  Multi-word entries that change (records) carry a sequence
+ * number: odd while being written.
+ *
+ * Place: <dir>/mallow-<uid>/<pid>.<start_ticks>, dir being /dev/shm, then $XDG_RUNTIME_DIR; else a
+ * memfd named "mallow-state" (found through /proc/<pid>/map_files), else private memory only.  The name is
+ * "/proc/<pid>/stat" field 22, so that a reused pid never finds another's file.
+ * The file is sparse: sections sit at fixed offsets of a mapping of the largest size, and blocks are
+ * reserved (MADV_POPULATE_WRITE or fallocate) before they are touched. */
+#ifndef MW_STATE_LAYOUT_H
+#define MW_STATE_LAYOUT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MW_STATE_MAGIC "MALLOWST"
+/* Readers refuse another version with a message that names both. */
+#define MW_STATE_VERSION 1u
+#define MW_STATE_PAGE_BYTES 4096u
+
+typedef enum mw_state_section_id {
+	MW_SECTION_CONTROL,  /* one mw_state_control_t: tools write, the process reads */
+	MW_SECTION_LIVE,     /* one mw_state_live_t: the process's side of the conversation */
+	MW_SECTION_MODULES,  /* mw_state_module_t[] */
+	MW_SECTION_STACKS,   /* mw_state_stack_t[]; entry 0 stands for "stack unknown" */
+	MW_SECTION_FRAMES,   /* uint64_t[]: see MW_FRAME_* */
+	MW_SECTION_RECORDS,  /* mw_state_record_t[]; entry 0 is unused */
+	MW_SECTION_TIMELINE, /* mw_state_tick_t[], a ring */
+	MW_SECTION_EVENTS,   /* mw_state_event_t[], a ring */
+	MW_SECTION_COUNT,
+} mw_state_section_id_t;
+
+typedef struct mw_state_section {
+	uint64_t offset_bytes; /* multiple of MW_STATE_PAGE_BYTES */
+	uint64_t capacity;     /* entries */
+	uint32_t stride_bytes; /* of one entry */
+	uint32_t reserved;
+} mw_state_section_t;
+
+/* At offset 0; written once, magic last (release). */
+typedef struct mw_state_header {
+	char magic[8];
+	uint32_t layout_version;
+	uint32_t header_bytes;
+	uint64_t file_bytes; /* the largest size */
+	uint32_t pid;        /* in the process's own pid namespace */
+	uint32_t uid;
+	uint64_t start_ticks; /* /proc/<pid>/stat field 22 */
+	uint64_t created_realtime_ns;
+	uint64_t created_monotonic_ns;
+	uint32_t parent_pid; /* of the process this one was forked from without exec; else 0 */
+	uint32_t section_count;
+	mw_state_section_t sections[MW_SECTION_COUNT];
+	char library_version[32];
+	char session[64]; /* option prof_session: set by `mallow run` to find a run's processes */
+	char program[64]; /* base name of the executable */
+	char exe[512];    /* path, cut at the end when longer */
+	char args[1024];  /* NUL-separated as /proc/<pid>/cmdline, cut at the end */
+} mw_state_header_t;
+
+/* Tools fill in the wants, then raise `sequence` by one (release).  The process compares the
+ * sequence at its refills, checks each value against its range and applies what differs. */
+typedef struct mw_state_control {
+	_Atomic uint32_t sequence;
+	_Atomic uint32_t want_active;      /* 0 or 1 */
+	_Atomic uint64_t want_mean_bytes;  /* 1 .. MW_STATE_MEAN_BYTES_MAX */
+	_Atomic uint32_t want_resets;      /* differs from live.resets_done: set counters to zero */
+	_Atomic uint32_t writer_pid;
+	_Atomic uint32_t lock;             /* tools: 0, or pid of the tool that is writing */
+	uint32_t reserved;
+} mw_state_control_t;
+
+#define MW_STATE_MEAN_BYTES_MAX ((uint64_t)1 << 40)
+
+/* Why a profile holds less than it should; bits of live.flags. */
+enum {
+	MW_STATE_ENDED = 1u << 0,             /* the process ended by exit(3) or return */
+	MW_STATE_FILE_FULL = 1u << 1,         /* the file system refused blocks: mirror truncated */
+	MW_STATE_STACKS_FULL = 1u << 2,       /* new stacks are counted as "unknown" */
+	MW_STATE_FRAMES_FULL = 1u << 3,       /* new stacks are cut to their leaf */
+	MW_STATE_RECORDS_FULL = 1u << 4,      /* some samples count as allocated, not as live */
+	MW_STATE_MODULES_FULL = 1u << 5,
+};
+
+enum {
+#define MW_STAT(name, unit, help) MW_STAT_##name,
+#include "state/stats.def"
+#undef MW_STAT
+	MW_STAT_COUNT,
+	MW_STAT_CAPACITY = 64,
+};
+
+typedef struct mw_state_live {
+	_Atomic uint32_t sequence_seen; /* control.sequence last applied */
+	_Atomic uint32_t flags;
+	_Atomic uint32_t active; /* is sampling on */
+	_Atomic uint32_t resets_done;
+	_Atomic uint64_t mean_bytes;
+	_Atomic uint64_t changed_realtime_ns; /* when `active` last changed */
+	_Atomic uint64_t rate_changed_realtime_ns;
+	_Atomic uint64_t reset_realtime_ns; /* 0: never */
+	_Atomic uint32_t rejected_sequence; /* last sequence with a value out of range; 0: none */
+	_Atomic uint32_t generation;        /* raised by a reset; records of older ones do not count */
+	_Atomic uint64_t modules_used;
+	_Atomic uint64_t stacks_used;
+	_Atomic uint64_t frames_used;
+	_Atomic uint64_t records_used; /* high-water mark: entries above were never written */
+	_Atomic uint64_t ticks_written;  /* total: the newest is (n - 1) % capacity */
+	_Atomic uint64_t events_written; /* likewise */
+	/* Sums over all stacks, estimates as in mw_state_stack_t. */
+	_Atomic int64_t live_objects_q16;
+	_Atomic int64_t live_bytes;
+	_Atomic int64_t alloc_objects_q16;
+	_Atomic int64_t alloc_bytes;
+	_Atomic uint64_t samples;          /* taken since the start */
+	_Atomic uint64_t resident_bytes;   /* of the process, at the last tick */
+	_Atomic uint64_t updated_realtime_ns;
+	uint64_t stat_count;               /* entries of `stats` in use */
+	_Atomic uint64_t stats[MW_STAT_CAPACITY];
+} mw_state_live_t;
+
+/* One loaded object, or a range of code without one.  Written before modules_used counts it; only
+ * unloaded_ns changes afterwards. */
+typedef struct mw_state_module {
+	uint64_t start;       /* of the executable segment, as mapped */
+	uint64_t limit;
+	uint64_t file_offset; /* of that segment */
+	uint64_t bias;        /* runtime address - address in the ELF file */
+	uint64_t loaded_ns;   /* CLOCK_REALTIME when first seen */
+	_Atomic uint64_t unloaded_ns; /* 0: still there when last looked */
+	uint8_t build_id_bytes;       /* 0: none */
+	uint8_t build_id[31];
+	char path[432];
+} mw_state_module_t;
+
+/* A frame: bit 63 "the exact PC" (of a frame interrupted by a signal; all others are return
+ * addresses), bits 62..48 module index + 1 (0: no module), bits 47..0 address in the ELF file
+ * (PC - bias; the plain PC without a module). */
+#define MW_FRAME_EXACT ((uint64_t)1 << 63)
+#define MW_FRAME_MODULE_SHIFT 48
+#define MW_FRAME_MODULE_MAX 0x7fffu
+#define MW_FRAME_ADDRESS_MASK (((uint64_t)1 << 48) - 1)
+
+enum { MW_STACK_TRUNCATED = 1u << 0 };
+
+/* A distinct stack and its counters.  Estimates: each sample adds its weight 1/p; *_objects_q16 in
+ * units of 1/65536 object, bytes rounded to whole bytes per sample, so that a free takes back just
+ * what the allocation added.  "bytes" are usable bytes, "requested" what the program asked for. */
+typedef struct mw_state_stack {
+	uint64_t hash; /* of the frames; 0 for entry 0 */
+	uint32_t frame_first;
+	uint16_t depth;
+	uint16_t flags;
+	_Atomic int64_t live_objects_q16;
+	_Atomic int64_t live_bytes;
+	_Atomic int64_t live_requested_bytes;
+	_Atomic int64_t live_zero_objects_q16; /* of live_objects, those of requests for 0 bytes */
+	_Atomic int64_t alloc_objects_q16;
+	_Atomic int64_t alloc_bytes;
+	_Atomic int64_t alloc_requested_bytes;
+	_Atomic int64_t alloc_zero_objects_q16;
+	_Atomic uint64_t live_samples;
+	_Atomic uint64_t alloc_samples;
+	uint64_t reserved[4];
+} mw_state_stack_t;
+
+/* A live sample.  stack == UINT32_MAX: free entry. */
+typedef struct mw_state_record {
+	_Atomic uint32_t sequence; /* odd: being written */
+	uint32_t stack;
+	uint64_t address;
+	uint64_t requested_bytes;
+	uint64_t usable_bytes;
+	uint64_t weight_q16;
+	uint64_t time_ns; /* CLOCK_REALTIME */
+	uint32_t thread_id;
+	uint32_t generation;
+	uint64_t reserved;
+} mw_state_record_t;
+
+#define MW_RECORD_FREE UINT32_MAX
+
+typedef struct mw_state_tick {
+	uint64_t time_ns; /* CLOCK_REALTIME */
+	int64_t live_bytes;
+	uint64_t resident_bytes;
+	int64_t alloc_bytes;
+} mw_state_tick_t;
+
+typedef enum mw_state_event_kind {
+	MW_EVENT_NONE,
+	MW_EVENT_START,     /* sampling on; a = mean bytes */
+	MW_EVENT_STOP,
+	MW_EVENT_RATE,      /* a = old, b = new mean bytes */
+	MW_EVENT_RESET,
+	MW_EVENT_FORK,      /* a = pid of the parent */
+	MW_EVENT_FULL,      /* a = the MW_STATE_*_FULL bit that was set */
+	MW_EVENT_REJECTED,  /* a control word was out of range; a = its value */
+	MW_EVENT_UNLOAD,    /* a = module index */
+	MW_EVENT_EXIT,
+} mw_state_event_kind_t;
+
+typedef struct mw_state_event {
+	uint64_t time_ns; /* CLOCK_REALTIME */
+	uint64_t kind;
+	uint64_t a;
+	uint64_t b;
+} mw_state_event_t;
+
+_Static_assert(sizeof(mw_state_section_t) == 24, "file format");
+_Static_assert(sizeof(mw_state_header_t) <= MW_STATE_PAGE_BYTES, "file format");
+_Static_assert(sizeof(mw_state_control_t) == 32, "file format");
+_Static_assert(sizeof(mw_state_live_t) <= MW_STATE_PAGE_BYTES, "file format");
+_Static_assert(sizeof(mw_state_module_t) == 512, "file format");
+_Static_assert(sizeof(mw_state_stack_t) == 128, "file format");
+_Static_assert(sizeof(mw_state_record_t) == 64, "file format");
+_Static_assert(sizeof(mw_state_tick_t) == 32, "file format");
+_Static_assert(sizeof(mw_state_event_t) == 32, "file format");
+
+#endif
