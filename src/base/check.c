@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ * check.c -- the one fatal path, and warnings. */
+#include "base/check.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+
+/* Longest line written: fits a path and a sentence; one write(2), so lines of threads do not mix. */
+#define MESSAGE_BYTES 1024
+
+static void write_line(const char *format, va_list args) {
+	char line[MESSAGE_BYTES];
+	size_t length = mw_fmt(line, sizeof line, "mallow: ");
+	length += mw_vfmt(line + length, sizeof line - length - 1, format, args);
+	if (length > sizeof line - 2)
+		length = sizeof line - 2;
+	line[length++] = '\n';
+	/* A raw system call: write() is a cancellation point. */
+	long written = syscall(SYS_write, STDERR_FILENO, line, length);
+	(void)written;
+}
+
+void mw_fatal(const char *format, ...) {
+	va_list args;
+	va_start(args, format);
+	write_line(format, args);
+	va_end(args);
+	abort();
+}
+
+void mw_warn(const char *format, ...) {
+	int saved_errno = errno;
+	va_list args;
+	va_start(args, format);
+	write_line(format, args);
+	va_end(args);
+	errno = saved_errno;
+}

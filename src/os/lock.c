@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * lock.c -- the slow half of the futex lock (Drepper, "Futexes Are Tricky", 2011, mutex 2) and the
+ * rank check of debug builds. */
+#include "os/lock.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+/* Holders keep a lock for some hundred instructions: spinning that long beats two system calls. */
+#define SPIN_TURNS 100
+
+static void cpu_relax(void) {
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+void mw_lock_acquire_slow(mw_lock_t *lock) {
+	int saved_errno = errno;
+	for (int i = 0; i < SPIN_TURNS; i++) {
+		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 && mw_lock_try(lock))
+			return;
+		cpu_relax();
+	}
+	/* Pairs with the release in mw_lock_release(). */
+	while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0)
+		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+	errno = saved_errno;
+}
+
+void mw_lock_wake(mw_lock_t *lock) {
+	int saved_errno = errno;
+	syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	errno = saved_errno;
+}
+
+#ifdef MW_DEBUG
+/* Bit r: this thread holds a lock of rank r. */
+static MW_TLS uint32_t held_ranks;
+
+void mw_lock_rank_push(mw_lock_rank_t rank) {
+	if (held_ranks >> rank)
+		mw_fatal("lock of rank %d taken while holding ranks %#x", (int)rank, held_ranks);
+	held_ranks |= 1u << rank;
+}
+
+void mw_lock_rank_pop(mw_lock_rank_t rank) {
+	MW_ASSERT(held_ranks & (1u << rank));
+	held_ranks &= ~(1u << rank);
+}
+#endif

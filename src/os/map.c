@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * map.c -- address space from the kernel. */
+#include "os/map.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "os/fault.h"
+
+void *mw_os_map(size_t bytes) {
+	int saved_errno = errno;
+	if (mw_os_fault(MW_OS_MAP))
+		return NULL;
+	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	errno = saved_errno;
+	return base == MAP_FAILED ? NULL : base;
+}
+
+void *mw_os_map_aligned(size_t bytes, size_t align) {
+	MW_ASSERT(mw_is_pow2(align) && align >= MW_OS_PAGE_BYTES);
+	/* The kernel often continues below the last mapping, so the plain request may fit. */
+	char *base = mw_os_map(bytes);
+	if (!base || ((uintptr_t)base & (align - 1)) == 0)
+		return base;
+	mw_os_unmap(base, bytes);
+	size_t padded = bytes + align - MW_OS_PAGE_BYTES;
+	if (padded < bytes)
+		return NULL;
+	base = mw_os_map(padded);
+	if (!base)
+		return NULL;
+	char *aligned = (char *)mw_round_up((uintptr_t)base, align);
+	size_t before = (size_t)(aligned - base), after = padded - before - bytes;
+	if (before)
+		mw_os_unmap(base, before);
+	if (after)
+		mw_os_unmap(aligned + bytes, after);
+	return aligned;
+}
+
+void mw_os_unmap(void *base, size_t bytes) {
+	int saved_errno = errno;
+	/* A refusal (too many mappings after a split) leaks address space; the pages at least go. */
+	if (mw_os_fault(MW_OS_UNMAP) || munmap(base, bytes) != 0)
+		mw_os_purge(base, bytes);
+	errno = saved_errno;
+}
+
+bool mw_os_purge(void *base, size_t bytes) {
+	int saved_errno = errno;
+	bool done = !mw_os_fault(MW_OS_PURGE) && madvise(base, bytes, MADV_DONTNEED) == 0;
+	errno = saved_errno;
+	return done;
+}
+
+void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move) {
+	int saved_errno = errno;
+	if (mw_os_fault(MW_OS_REMAP))
+		return NULL;
+	void *moved = mremap(base, old_bytes, new_bytes, may_move ? MREMAP_MAYMOVE : 0);
+	errno = saved_errno;
+	return moved == MAP_FAILED ? NULL : moved;
+}
+
+bool mw_os_protect_none(void *base, size_t bytes) {
+	int saved_errno = errno;
+	bool done = mprotect(base, bytes, PROT_NONE) == 0;
+	errno = saved_errno;
+	return done;
+}
+
+void mw_os_no_dump(void *base, size_t bytes) {
+	int saved_errno = errno;
+	madvise(base, bytes, MADV_DONTDUMP);
+	errno = saved_errno;
+}
