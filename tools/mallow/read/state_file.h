@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * state_file.h -- reads a state file (state/layout.h) into private memory and checks every field.
+ * Layer: tools/read.  The file is copied with pread(2), never mapped, so that a file that shrinks
+ * meanwhile costs an error and no SIGBUS; of its sparse sections only the used parts are read, and
+ * of those only what the file system holds blocks for.  The file may be live: what is read is what
+ * the process had published when the copy began. */
+#ifndef MW_TOOL_READ_STATE_FILE_H
+#define MW_TOOL_READ_STATE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/error.h"
+#include "model/profile.h"
+#include "state/layout.h"
+
+/* What to read besides header, control words and live page; bits. */
+enum {
+	MW_SNAPSHOT_STACKS = 1u << 0, /* modules, stacks and frames */
+	MW_SNAPSHOT_RECORDS = 1u << 1,
+	MW_SNAPSHOT_HISTORY = 1u << 2, /* timeline and events */
+	MW_SNAPSHOT_ALL = 7u,
+};
+
+typedef struct mw_snapshot {
+	mw_state_header_t header; /* sections checked; all text NUL-terminated, `args` twice */
+	mw_state_control_t control;
+	mw_state_live_t live;       /* counts clamped to capacities */
+	int64_t taken_ns;           /* CLOCK_REALTIME when the copy was made */
+	mw_state_module_t *modules; /* paths NUL-terminated, build-id lengths clamped */
+	size_t module_count;
+	mw_state_stack_t *stacks; /* frame ranges checked: what is bad has depth 0 */
+	size_t stack_count;
+	uint64_t *frames;
+	size_t frame_count;
+	mw_state_record_t *records; /* live samples only, each seen whole */
+	size_t record_count;
+	mw_state_tick_t *ticks; /* oldest first */
+	size_t tick_count;
+	mw_state_event_t *events; /* oldest first */
+	size_t event_count;
+} mw_snapshot_t;
+
+/* Does the file begin like a state file?  (It may still be bad.) */
+bool mw_state_file_is_magic(const void *bytes, size_t length);
+
+/* `what` is a set of MW_SNAPSHOT_*.  On success the caller frees with mw_snapshot_free(). */
+int mw_snapshot_read(const char *path, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error);
+/* The same from an open descriptor (which stays open); `name` is for messages. */
+int mw_snapshot_read_fd(int fd, const char *name, unsigned what, mw_snapshot_t **snapshot,
+			mw_error_t *error);
+void mw_snapshot_free(mw_snapshot_t *snapshot); /* NULL is fine */
+
+/* The profile of a snapshot with MW_SNAPSHOT_STACKS: alloc_objects, alloc_space, inuse_objects,
+ * inuse_space with weights applied, without symbols.  The caller frees it. */
+mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * symbolize.h -- gives locations function names, files and lines, inlined frames included.
+ * Layer: tools/symbol.  Files are found by the mapping's path, debug files by build-id and
+ * .gnu_debuglink; a file whose build-id is not the recorded one is not used.  Without debug
+ * information the ELF symbol tables give at least names.  C++ and Rust names are demangled. */
+#ifndef MW_TOOL_SYMBOL_SYMBOLIZE_H
+#define MW_TOOL_SYMBOL_SYMBOLIZE_H
+
+#include "model/profile.h"
+
+typedef struct mw_symbolize_options {
+	/* A live process whose /proc/<pid>/root and map_files may hold files that are not to be
+	 * found by path here (containers, deleted files); 0: none. */
+	uint32_t pid;
+	/* Called once for each module that cannot be used, with one line of text; may be NULL. */
+	void (*note)(void *context, const char *text);
+	void *context;
+} mw_symbolize_options_t;
+
+typedef struct mw_symbolize_result {
+	size_t resolved;   /* locations that have a function name afterwards */
+	size_t unresolved; /* those that have not */
+} mw_symbolize_result_t;
+
+/* Locations that have lines already keep them.  `options` may be NULL. */
+mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_options_t *options);
+
+/* What to call a location without symbols: "libfoo.so+0x1234" (address in the ELF file), or
+ * "0x7f..." without a mapping.  Returns `buffer`. */
+const char *mw_location_name(const mw_profile_t *profile, uint32_t location, char *buffer,
+			     size_t size);
+
+/* The demangled name (C++, Rust v0 and legacy), or a copy of `name`; the caller frees it. */
+char *mw_demangle(const char *name);
+
+#endif
