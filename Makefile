@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# The front door.  Each target is one script, so that everything also runs where make is not there
+# yet: `scripts/demo.sh` is `make demo`.
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.PHONY: all demo check bench install format lint clean help
+
+all:
+	@scripts/build.sh release
+
+demo:
+	@scripts/demo.sh
+
+check:
+	@scripts/check.sh
+
+bench:
+	@scripts/bench.sh
+
+install: all
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+
+format:
+	@scripts/format.sh
+
+lint:
+	@scripts/lint.sh
+
+clean:
+	@rm -rf build build-*
+
+help:
+	@echo "make            build/lib/libmallow.so, build/lib/libmallow.a, build/bin/mallow"
+	@echo "make demo       profile a real program and print the report"
+	@echo "make check      every test and check; the last line counts them"
+	@echo "make bench      real programs, glibc's malloc against mallow, in turns"
+	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make format     clang-format over all sources"
+	@echo "make lint       clang-tidy, shellcheck, style checks"

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# What `make install` puts where, below PREFIX (and DESTDIR).
+include(GNUInstallDirs)
+
+# The package file finds its prefix from its own place: PREFIX may be chosen when installing.
+configure_file(cmake/mallow.pc.in ${CMAKE_BINARY_DIR}/mallow.pc @ONLY)
+
+install(TARGETS mallow LIBRARY DESTINATION lib)
+install(TARGETS mallow_static ARCHIVE DESTINATION lib)
+install(TARGETS mallow_command RUNTIME DESTINATION bin)
+install(DIRECTORY include/ DESTINATION include FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_BINARY_DIR}/mallow.pc DESTINATION lib/pkgconfig)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION share/doc/mallow)
+file(GLOB man_pages CONFIGURE_DEPENDS doc/man/*.[1-8])
+foreach(page ${man_pages})
+    string(REGEX MATCH "[1-8]$" section ${page})
+    install(FILES ${page} DESTINATION share/man/man${section})
+endforeach()
