@@ -26,6 +26,9 @@ typedef struct mw_sample_request {
 	size_t requested_bytes; /* as the program asked; may be 0 */
 	size_t usable_bytes;
 	size_t trial_bytes;     /* size the draw was made with: p = 1 - exp(-trial/T) */
+	/* mw_heap_epoch when that draw was made: a list cut under an older rate ends in a sample of
+	 * that rate, whose weight must be the old one.  Its T is found by this number. */
+	uint32_t draw_epoch;
 } mw_sample_request_t;
 
 typedef struct mw_heap_hooks {
@@ -49,7 +52,9 @@ typedef struct mw_heap_hooks {
 } mw_heap_hooks_t;
 
 /* Sampling epoch: bumped (release) by whoever changes the rate.  A thread that sees a new value at
- * its next refill drops the countdowns drawn under the old rate and draws anew. */
+ * its next refill drops the countdowns drawn under the old rate and draws anew.  A list that is
+ * already cut keeps its end: its object was chosen under the old rate, and dropping it when the pop
+ * comes to it would lose one sample a class at each change (doc/sampling.md). */
 extern _Atomic uint32_t mw_heap_epoch;
 /* The word polled at each refill (relaxed).  Points at a private word that never changes until the
  * hooks' owner publishes another (release); the value is compared only, never trusted. */

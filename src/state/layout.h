@@ -12,7 +12,10 @@
  * memfd named "mallow-state" (found through /proc/<pid>/map_files), else private memory only.  The name is
  * "/proc/<pid>/stat" field 22, so that a reused pid never finds another's file.
  * The file is sparse: sections sit at fixed offsets of a mapping of the largest size, and blocks are
- * reserved (MADV_POPULATE_WRITE or fallocate) before they are touched. */
+ * reserved (MADV_POPULATE_WRITE or fallocate) before they are touched.  Readers use pread(2) and read
+ * no more than the counts in the live section say: mapping a hole of a tmpfs file allocates it.
+ * An entry that is zero throughout was never written, or never mirrored (MW_STATE_FILE_FULL).
+ * Explained for readers: doc/state-file.md. */
 #ifndef MW_STATE_LAYOUT_H
 #define MW_STATE_LAYOUT_H
 
@@ -32,7 +35,7 @@ typedef enum mw_state_section_id {
 	MW_SECTION_STACKS,   /* mw_state_stack_t[]; entry 0 stands for "stack unknown" */
 	MW_SECTION_FRAMES,   /* uint64_t[]: see MW_FRAME_* */
 	MW_SECTION_RECORDS,  /* mw_state_record_t[]; entry 0 is unused */
-	MW_SECTION_TIMELINE, /* mw_state_tick_t[], a ring */
+	MW_SECTION_TIMELINE, /* mw_state_tick_t[], oldest first, thinned when full */
 	MW_SECTION_EVENTS,   /* mw_state_event_t[], a ring */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
@@ -112,8 +115,11 @@ typedef struct mw_state_live {
 	_Atomic uint64_t stacks_used;
 	_Atomic uint64_t frames_used;
 	_Atomic uint64_t records_used; /* high-water mark: entries above were never written */
-	_Atomic uint64_t ticks_written;  /* total: the newest is (n - 1) % capacity */
-	_Atomic uint64_t events_written; /* likewise */
+	/* Ticks in use, never above the capacity: when the section is full every second tick is
+	 * dropped and the interval doubles, so that it spans the whole run.  A reader that comes in
+	 * between drops a tick that is not later than the one before it. */
+	_Atomic uint64_t ticks_written;
+	_Atomic uint64_t events_written; /* total; a ring: the newest is (n - 1) % capacity */
 	/* Sums over all stacks, estimates as in mw_state_stack_t. */
 	_Atomic int64_t live_objects_q16;
 	_Atomic int64_t live_bytes;
@@ -171,7 +177,8 @@ typedef struct mw_state_stack {
 	uint64_t reserved[4];
 } mw_state_stack_t;
 
-/* A live sample.  stack == UINT32_MAX: free entry. */
+/* A live sample.  stack == MW_RECORD_FREE: free entry; address == 0: never written.  Only records of
+ * live.generation count. */
 typedef struct mw_state_record {
 	_Atomic uint32_t sequence; /* odd: being written */
 	uint32_t stack;
