@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * math.c -- logarithm and 1 - exp(-x) by range reduction and power series. */
+#include "base/math.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/check.h"
+
+/* ln 2 in two parts: the first has 21 trailing zero bits, so that a binary exponent times it is
+ * exact. */
+#define LN2_HIGH 0x1.62e42feep-1
+#define LN2_LOW 0x1.a39ef35793c76p-33
+#define SQRT2 0x1.6a09e667f3bcdp+0
+/* Beyond it exp(-x) is below half a unit in the last place of 1. */
+#define SATURATION 38.0
+
+static uint64_t bits_of(double x) {
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	return bits;
+}
+
+static double double_of(uint64_t bits) {
+	double x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+double mw_log(double x) {
+	MW_ASSERT(x > 0);
+	int exponent = 0;
+	if (x < 0x1p-1022) {
+		x *= 0x1p54;
+		exponent = -54;
+	}
+	uint64_t bits = bits_of(x);
+	exponent += (int)(bits >> 52) - 1023;
+	double mantissa = double_of((bits & 0x000fffffffffffffu) | 0x3ff0000000000000u);
+	if (mantissa > SQRT2) {
+		mantissa *= 0.5;
+		exponent++;
+	}
+	/* log(m) = 2 atanh(s), s = (m-1)/(m+1), |s| <= 0.1716: s^2k/(2k+1) is below 1e-17 at k
+	 * = 11. */
+	double s = (mantissa - 1.0) / (mantissa + 1.0), square = s * s, sum = 0;
+	for (int k = 11; k >= 1; k--)
+		sum = square * (sum + 1.0 / (2 * k + 1));
+	double log_mantissa = 2.0 * s * (1.0 + sum);
+	return exponent * LN2_HIGH + (exponent * LN2_LOW + log_mantissa);
+}
+
+/* The series of 1 - exp(-x) for |x| <= 0.5: x^17/17! is below 1e-19. */
+static double series(double x) {
+	double sum = 1.0;
+	for (int n = 17; n >= 2; n--)
+		sum = 1.0 - x * sum / n;
+	return x * sum;
+}
+
+double mw_one_minus_exp(double x) {
+	MW_ASSERT(x >= 0);
+	if (x <= 0.5)
+		return series(x);
+	if (x >= SATURATION)
+		return 1.0;
+	/* exp(-x) = 2^-k exp(-r), |r| <= ln 2 / 2. */
+	int k = (int)(x / LN2_HIGH + 0.5);
+	double rest = (x - k * LN2_HIGH) - k * LN2_LOW;
+	return 1.0 - double_of((uint64_t)(1023 - k) << 52) * (1.0 - series(rest));
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * options.h -- the start-up options and their parser.
+ * Layer: ctl.  Pure on strings: reads no environment, so that set-uid programs are the caller's one
+ * decision (pass NULL).  Allocates nothing; complaints go to stderr, one line each. */
+#ifndef MW_CTL_OPTIONS_H
+#define MW_CTL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A field for each row of options.def, named as the option. */
+typedef struct mw_options {
+#define MW_FIELD_FLAG(name, max) bool name;
+#define MW_FIELD_SIZE(name, max) uint64_t name;
+#define MW_FIELD_NUMBER(name, max) int64_t name;
+#define MW_FIELD_TEXT(name, max) char name[(max) + 1];
+#define MW_OPTION(name, kind, standard, min, max, unit, help) MW_FIELD_##kind(name, max)
+#define MW_OPTION_LOG2(name, target, standard, min, max, help)
+#define MW_OPTION_JEMALLOC(name)
+#include "ctl/options.def"
+#undef MW_OPTION
+#undef MW_OPTION_LOG2
+#undef MW_OPTION_JEMALLOC
+#undef MW_FIELD_FLAG
+#undef MW_FIELD_SIZE
+#undef MW_FIELD_NUMBER
+#undef MW_FIELD_TEXT
+} mw_options_t;
+
+/* Fills `options` with the defaults, then with what `malloc_conf` and after it `mallow_conf` say
+ * ("name:value,name:value"; NULL: not set).  The later of two settings wins.  An unknown option or
+ * a bad value is named on stderr with what is allowed, and left out; with abort_conf:true the
+ * program is then aborted, after the source that holds it.  jemalloc's options without effect here
+ * pass silently in malloc_conf, and are named in mallow_conf. */
+void mw_ctl_configure(mw_options_t *options, const char *malloc_conf, const char *mallow_conf);
+
+/* One line an option: "name:default  help; allowed", NUL-terminated, as mw_fmt() cuts and counts.
+ */
+size_t mw_ctl_help(char *buffer, size_t capacity);
+
+#endif

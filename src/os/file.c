@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ * file.c -- files and shared mappings, by raw system calls. */
+#include "os/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "os/fault.h"
+#include "os/map.h"
+
+_Static_assert(MW_OS_NO_DIRECTORY == AT_FDCWD, "kernel interface");
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+static mw_result_t result_of(int error) {
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+		return MW_ERR_NOT_FOUND;
+	case EACCES:
+	case EPERM:
+	case ELOOP:
+	case EROFS:
+		return MW_ERR_FORBIDDEN;
+	case ENOSPC:
+	case ENOMEM:
+	case EFBIG:
+	case EDQUOT:
+		return MW_ERR_NO_MEMORY;
+	case ENOSYS:
+	case EOPNOTSUPP:
+		return MW_ERR_UNSUPPORTED;
+	default:
+		return MW_ERR_IO;
+	}
+}
+
+int mw_os_open(int directory, const char *path, mw_os_open_mode_t mode) {
+	static const int flags[] = {
+		[MW_OS_READ] = O_RDONLY,
+		[MW_OS_DIRECTORY] = O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+		[MW_OS_CREATE] = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+		[MW_OS_REWRITE] = O_RDWR | O_NOFOLLOW,
+	};
+	if (mw_os_fault(MW_OS_OPEN))
+		return MW_ERR_IO;
+	int saved_errno = errno;
+	long file;
+	do
+		file = syscall(SYS_openat, directory, path, flags[mode] | O_CLOEXEC, 0600);
+	while (file < 0 && errno == EINTR);
+	int result = file < 0 ? (int)result_of(errno) : (int)file;
+	errno = saved_errno;
+	return result;
+}
+
+void mw_os_close(int file) {
+	int saved_errno = errno;
+	/* Linux releases the number even when it reports EINTR: never again. */
+	syscall(SYS_close, file);
+	errno = saved_errno;
+}
+
+int mw_os_memory_file(const char *name) {
+	if (mw_os_fault(MW_OS_OPEN))
+		return MW_ERR_IO;
+	int saved_errno = errno;
+	long file = syscall(SYS_memfd_create, name, (unsigned)MFD_CLOEXEC);
+	errno = saved_errno;
+	return file < 0 ? (int)MW_ERR_IO : (int)file;
+}
+
+mw_result_t mw_os_make_directory(const char *path) {
+	if (mw_os_fault(MW_OS_MKDIR))
+		return MW_ERR_IO;
+	int saved_errno = errno;
+	mw_result_t result = MW_OK;
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		result = result_of(errno);
+	errno = saved_errno;
+	return result;
+}
+
+mw_result_t mw_os_remove(int directory, const char *name) {
+	int saved_errno = errno;
+	mw_result_t result = unlinkat(directory, name, 0) == 0 ? MW_OK : result_of(errno);
+	errno = saved_errno;
+	return result;
+}
+
+mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info) {
+	if (mw_os_fault(MW_OS_STAT))
+		return MW_ERR_IO;
+	int saved_errno = errno;
+	struct stat status;
+	mw_result_t result = fstat(file, &status) == 0 ? MW_OK : result_of(errno);
+	errno = saved_errno;
+	if (result != MW_OK)
+		return result;
+	info->device = status.st_dev;
+	info->inode = status.st_ino;
+	info->allocated_bytes = (uint64_t)status.st_blocks * 512;
+	info->size_bytes = (uint64_t)status.st_size;
+	info->modified_ns =
+		(uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+	info->owner = status.st_uid;
+	info->permissions = status.st_mode & 0777u;
+	info->is_directory = S_ISDIR(status.st_mode);
+	return MW_OK;
+}
+
+mw_result_t mw_os_set_size(int file, uint64_t bytes) {
+	if (mw_os_fault(MW_OS_TRUNCATE))
+		return MW_ERR_NO_MEMORY;
+	int saved_errno = errno;
+	struct rlimit limit;
+	mw_result_t result = MW_OK;
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
+		result = MW_ERR_NO_MEMORY;
+	else if (ftruncate(file, (off_t)bytes) != 0)
+		result = result_of(errno);
+	errno = saved_errno;
+	return result;
+}
+
+mw_result_t mw_os_reserve_blocks(int file, uint64_t offset_bytes, uint64_t bytes) {
+	if (mw_os_fault(MW_OS_POPULATE))
+		return MW_ERR_NO_MEMORY;
+	int saved_errno = errno;
+	long status;
+	do
+		status = syscall(SYS_fallocate, file, 0, (off_t)offset_bytes, (off_t)bytes);
+	while (status != 0 && errno == EINTR);
+	mw_result_t result = status == 0 ? MW_OK : result_of(errno);
+	errno = saved_errno;
+	return result;
+}
+
+static long read_result(long got, int saved_errno) {
+	errno = saved_errno;
+	return got < 0 ? (long)MW_ERR_IO : got;
+}
+
+long mw_os_read(int file, void *buffer, size_t bytes) {
+	int saved_errno = errno;
+	long got;
+	do
+		got = syscall(SYS_read, file, buffer, bytes);
+	while (got < 0 && errno == EINTR);
+	return read_result(got, saved_errno);
+}
+
+long mw_os_read_at(int file, void *buffer, size_t bytes, uint64_t offset_bytes) {
+	int saved_errno = errno;
+	long got;
+	do
+		got = syscall(SYS_pread64, file, buffer, bytes, (off_t)offset_bytes);
+	while (got < 0 && errno == EINTR);
+	return read_result(got, saved_errno);
+}
+
+size_t mw_os_read_text(const char *path, char *buffer, size_t capacity) {
+	MW_ASSERT(capacity > 0);
+	buffer[0] = '\0';
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, path, MW_OS_READ);
+	if (file < 0)
+		return 0;
+	size_t length = 0;
+	while (length < capacity - 1) {
+		long got = mw_os_read(file, buffer + length, capacity - 1 - length);
+		if (got <= 0)
+			break;
+		length += (size_t)got;
+	}
+	mw_os_close(file);
+	buffer[length] = '\0';
+	return length;
+}
+
+long mw_os_list(int directory, void *buffer, size_t bytes) {
+	int saved_errno = errno;
+	return read_result(syscall(SYS_getdents64, directory, buffer, bytes), saved_errno);
+}
+
+const char *mw_os_next_name(const void *buffer, size_t bytes, size_t *position) {
+	if (*position >= bytes)
+		return NULL;
+	const struct dirent64 *entry =
+		(const struct dirent64 *)(const void *)((const char *)buffer + *position);
+	*position += entry->d_reclen;
+	return entry->d_name;
+}
+
+void *mw_os_reserve(int file, size_t bytes) {
+	if (mw_os_fault(MW_OS_MAP))
+		return NULL;
+	int saved_errno = errno;
+	int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+	void *base = mmap(NULL, bytes, PROT_NONE, flags, file < 0 ? -1 : file, 0);
+	/* The tables are sparse: a huge page for each touched entry would multiply their memory. */
+	if (base != MAP_FAILED)
+		madvise(base, bytes, MADV_NOHUGEPAGE);
+	errno = saved_errno;
+	return base == MAP_FAILED ? NULL : base;
+}
+
+bool mw_os_open_range(void *base, size_t bytes) {
+	if (mw_os_fault(MW_OS_MAP))
+		return false;
+	int saved_errno = errno;
+	bool done = mprotect(base, bytes, PROT_READ | PROT_WRITE) == 0;
+	errno = saved_errno;
+	return done;
+}
+
+mw_result_t mw_os_populate(void *base, size_t bytes) {
+	if (mw_os_fault(MW_OS_POPULATE))
+		return MW_ERR_NO_MEMORY;
+	int saved_errno = errno;
+	int status;
+	do
+		status = madvise(base, bytes, MADV_POPULATE_WRITE);
+	while (status != 0 && (errno == EINTR || errno == EAGAIN));
+	/* EFAULT stands for the SIGBUS that a touch would have raised. */
+	mw_result_t result = MW_OK;
+	if (status != 0)
+		result = errno == EINVAL ? MW_ERR_UNSUPPORTED : MW_ERR_NO_MEMORY;
+	errno = saved_errno;
+	return result;
+}
+
+void *mw_os_map_wiped_on_fork(void) {
+	void *page = mw_os_map(MW_OS_PAGE_BYTES);
+	if (!page)
+		return NULL;
+	int saved_errno = errno;
+	bool done = madvise(page, MW_OS_PAGE_BYTES, MADV_WIPEONFORK) == 0;
+	errno = saved_errno;
+	if (done)
+		return page;
+	mw_os_unmap(page, MW_OS_PAGE_BYTES);
+	return NULL;
+}

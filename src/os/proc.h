@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * proc.h -- what /proc and the kernel say about this process.
+ * Layer: os.  No locks, never allocates, errno kept.  Everything may fail where /proc is not
+ * mounted; the answers then say "unknown". */
+#ifndef MW_OS_PROC_H
+#define MW_OS_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t mw_os_process_id(void);
+uint32_t mw_os_thread_id(void);
+uint32_t mw_os_effective_user(void);
+/* Field 22 of /proc/<pid>/stat: with the pid it names a process for good.  0: unknown, or gone. */
+uint64_t mw_os_start_ticks(uint32_t pid);
+/* False only when the kernel says that there is no such process. */
+bool mw_os_process_exists(uint32_t pid);
+/* Resident memory of this process; 0: unknown. */
+uint64_t mw_os_resident_bytes(void);
+/* Path of the executable, NUL-terminated, cut at the end; its length, 0 when unknown. */
+size_t mw_os_executable(char *path, size_t capacity);
+/* The arguments, NUL-separated, cut at the end; bytes filled. */
+size_t mw_os_arguments(char *buffer, size_t capacity);
+/* Bytes the process may map in all (RLIMIT_AS), or write to one file (RLIMIT_FSIZE); UINT64_MAX: no
+ * limit. */
+uint64_t mw_os_address_space_limit(void);
+uint64_t mw_os_file_size_limit(void);
+/* Different in each process (AT_RANDOM, drawn by the kernel at exec). */
+uint64_t mw_os_random_seed(void);
+/* Lets others run: for the rare waits of a few microseconds. */
+void mw_os_yield(void);
+
+typedef struct mw_os_mapping {
+	uintptr_t start, limit;
+	uint64_t file_offset;
+	bool executable;
+	char path[256]; /* empty: anonymous; longer ones are cut */
+} mw_os_mapping_t;
+
+/* The mappings of this process in rising order, until `visit` returns false.  Reads
+ * /proc/self/maps in pieces. */
+void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *mapping),
+			  void *context);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * prof.h -- the heap profiler as the start-up code sees it.
+ * Layer: prof.  Installs hooks.h's hooks; owns the state image and its mirror, the state file.
+ * All functions keep errno and never allocate from the heap.  A kernel that refuses something costs
+ * a part of the profile, never the program. */
+#ifndef MW_PROF_PROF_H
+#define MW_PROF_PROF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* The longest stack that can be asked for: its PCs sit on the sampled thread's own stack. */
+#define MW_PROF_DEPTH_MAX 512u
+
+typedef struct mw_prof_config {
+	bool active;              /* sample from the start */
+	uint64_t mean_bytes;      /* T; 1 .. MW_STATE_MEAN_BYTES_MAX */
+	uint64_t state_min_bytes; /* publish the state file at this many bytes; 0: at once */
+	bool keep_state;          /* leave the file when the process exits */
+	bool secure;              /* set-uid: no file, no sampling */
+	const char *session;      /* copied; NULL: none */
+	unsigned depth_max;       /* of a stack; 1 .. MW_PROF_DEPTH_MAX */
+	/* Fills MW_STAT_COUNT values; called with no lock held.  NULL: none. */
+	void (*read_stats)(uint64_t *stats);
+} mw_prof_config_t;
+
+/* Once, before threads exist. */
+void mw_prof_start(const mw_prof_config_t *config);
+/* At exit(3) or return: the last tick and event; removes the file unless it is kept. */
+void mw_prof_exit(void);
+
+/* Handlers of fork(2).  Prepare waits until no sample is half taken, so it comes before the heap
+ * takes its locks; parent and child come after the heap has released them. */
+void mw_prof_fork_prepare(void);
+void mw_prof_fork_parent(void);
+void mw_prof_fork_child(void);
+
+/* Idempotent; not for signal handlers. */
+void mw_prof_set_active(bool active);
+/* MW_ERR_BAD_VALUE outside 1 .. MW_STATE_MEAN_BYTES_MAX. */
+mw_result_t mw_prof_set_mean_bytes(uint64_t mean_bytes);
+/* All counters to zero; the blocks that are live now are forgotten. */
+void mw_prof_reset(void);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ * fake_heap.h -- stands in for src/heap in the unit tests of the profiler: the symbols of
+ * heap/hooks.h, and countdowns as the heap keeps them.  Included by one file of a test. */
+#ifndef MW_TEST_FAKE_HEAP_H
+#define MW_TEST_FAKE_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heap/hooks.h"
+
+static _Atomic uint32_t fake_private_word;
+_Atomic uint32_t mw_heap_epoch;
+_Atomic(_Atomic uint32_t *) mw_heap_poll_word = &fake_private_word;
+static const mw_heap_hooks_t *fake_hooks;
+
+void mw_heap_set_hooks(const mw_heap_hooks_t *hooks) {
+	fake_hooks = hooks;
+	atomic_fetch_add(&mw_heap_epoch, 1);
+}
+
+enum { FAKE_CLASSES = 64, FAKE_LIST_MAX = 100 };
+
+/* One thread: countdowns and lists of its classes, as design section 4 has them. */
+typedef struct fake_thread {
+	mw_hook_thread_t hook;
+	struct {
+		size_t size;
+		uint64_t left;
+		uint32_t epoch, list;
+		bool cut, drawn;
+	} classes[FAKE_CLASSES];
+	uint64_t large_left;
+	uint32_t large_epoch, polled;
+	bool large_drawn;
+} fake_thread_t;
+
+static inline void fake_thread_start(fake_thread_t *thread) {
+	*thread = (fake_thread_t){0};
+	fake_hooks->thread_start(&thread->hook);
+}
+
+static inline mw_record_id_t fake_sampled(fake_thread_t *thread, void *block, size_t requested,
+					  size_t usable, uint32_t epoch) {
+	mw_sample_request_t request = {.block = block,
+				       .requested_bytes = requested,
+				       .usable_bytes = usable,
+				       .trial_bytes = usable,
+				       .draw_epoch = epoch};
+	return fake_hooks->sampled(&thread->hook, &request);
+}
+
+/* A small allocation of class `index`, whose blocks have `usable` bytes.  Returns its record, 0
+ * when it was not sampled; *was_sampled tells both apart from a refused record. */
+static inline mw_record_id_t fake_small(fake_thread_t *thread, unsigned index, void *block,
+					size_t requested, size_t usable, bool *was_sampled) {
+	__typeof__(&thread->classes[0]) c = &thread->classes[index];
+	*was_sampled = false;
+	while (c->list == 0) {
+		if (c->cut) {
+			uint32_t old_epoch = c->epoch;
+			c->cut = false;
+			c->epoch = atomic_load(&mw_heap_epoch);
+			c->left = fake_hooks->draw_objects(&thread->hook, usable);
+			*was_sampled = true;
+			return fake_sampled(thread, block, requested, usable, old_epoch);
+		}
+		uint32_t order = atomic_load(atomic_load(&mw_heap_poll_word));
+		if (order != thread->polled) {
+			thread->polled = order;
+			fake_hooks->poll(&thread->hook);
+		}
+		uint32_t epoch = atomic_load(&mw_heap_epoch);
+		if (!c->drawn || c->epoch != epoch) {
+			c->drawn = true;
+			c->epoch = epoch;
+			c->left = fake_hooks->draw_objects(&thread->hook, usable);
+		}
+		/* Lists of many lengths, as pages of many fillings give them. */
+		uint32_t n = 1 + (uint32_t)(c->left * 2654435761u >> 7) % FAKE_LIST_MAX;
+		if (c->left > n) {
+			c->left -= n;
+			c->list = n;
+		} else {
+			c->list = (uint32_t)c->left - 1;
+			c->cut = true;
+		}
+	}
+	c->list--;
+	return 0;
+}
+
+/* A large one: a plain byte countdown. */
+static inline mw_record_id_t fake_large(fake_thread_t *thread, void *block, size_t requested,
+					size_t usable, bool *was_sampled) {
+	uint32_t epoch = atomic_load(&mw_heap_epoch);
+	if (!thread->large_drawn || thread->large_epoch != epoch) {
+		thread->large_drawn = true;
+		thread->large_epoch = epoch;
+		thread->large_left = fake_hooks->draw_bytes(&thread->hook);
+	}
+	*was_sampled = thread->large_left <= usable;
+	if (!*was_sampled) {
+		thread->large_left -= usable;
+		return 0;
+	}
+	thread->large_left = fake_hooks->draw_bytes(&thread->hook);
+	return fake_sampled(thread, block, requested, usable, epoch);
+}
+
+#endif

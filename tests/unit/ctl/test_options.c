@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ * test_options.c -- the option parser: values, order of the sources, and the exact messages. */
+#include "ctl/options.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static mw_options_t options;
+static char messages[65536];
+
+/* Parses and returns what was written to stderr. */
+static const char *configure(const char *malloc_conf, const char *mallow_conf) {
+	FILE *file = tmpfile();
+	int kept = dup(2);
+	CHECK(file && kept >= 0 && dup2(fileno(file), 2) == 2);
+	mw_ctl_configure(&options, malloc_conf, mallow_conf);
+	CHECK(dup2(kept, 2) == 2);
+	close(kept);
+	rewind(file);
+	messages[fread(messages, 1, sizeof messages - 1, file)] = '\0';
+	fclose(file);
+	return messages;
+}
+
+static void defaults(void) {
+	CHECK_STR(configure(NULL, NULL), "");
+	CHECK(options.prof && options.prof_active && !options.prof_keep && !options.abort_conf);
+	CHECK_EQ(options.prof_sample, 524288);
+	CHECK_EQ(options.prof_bt_max, 128);
+	CHECK_EQ(options.prof_state_min, 1048576);
+	CHECK_EQ(options.dirty_decay_ms, 1000);
+	CHECK_STR(options.prof_session, "");
+	CHECK_STR(configure("", ""), "");
+}
+
+static void values_are_read(void) {
+	CHECK_STR(configure(NULL, "prof:false,prof_sample:1,prof_session:a b-7,prof_bt_max:0x40,"
+				  "dirty_decay_ms:-1"),
+		  "");
+	CHECK(!options.prof);
+	CHECK_EQ(options.prof_sample, 1);
+	CHECK_EQ(options.prof_bt_max, 64);
+	CHECK_EQ(options.dirty_decay_ms, -1);
+	CHECK_STR(options.prof_session, "a b-7");
+	CHECK_STR(configure(NULL, "prof_sample:64K"), "");
+	CHECK_EQ(options.prof_sample, 65536);
+	CHECK_STR(configure(NULL, "prof_sample:1m"), "");
+	CHECK_EQ(options.prof_sample, 1048576);
+	CHECK_STR(configure(NULL, "prof_sample:1T,"), "");
+	CHECK_EQ(options.prof_sample, 1099511627776);
+	CHECK_STR(configure(NULL, "lg_prof_sample:0"), "");
+	CHECK_EQ(options.prof_sample, 1);
+}
+
+static void later_wins(void) {
+	CHECK_STR(configure("prof_sample:100,lg_prof_sample:10", NULL), "");
+	CHECK_EQ(options.prof_sample, 1024);
+	CHECK_STR(configure("lg_prof_sample:10,prof_sample:100", NULL), "");
+	CHECK_EQ(options.prof_sample, 100);
+	CHECK_STR(configure("prof_sample:100,prof:false", "prof_sample:200"), "");
+	CHECK_EQ(options.prof_sample, 200);
+	CHECK(!options.prof);
+}
+
+static void bad_values_are_named_and_left_out(void) {
+	CHECK_STR(configure(NULL, "prof_sample:0,prof_keep:true"),
+		  "mallow: MALLOW_CONF: prof_sample:0 is out of range; allowed: 1 .. 1099511627776 "
+		  "bytes\n");
+	CHECK_EQ(options.prof_sample, 524288);
+	CHECK(options.prof_keep);
+	CHECK_STR(
+		configure("prof_sample:2T", NULL),
+		"mallow: MALLOC_CONF: prof_sample:2T is out of range; allowed: 1 .. 1099511627776 "
+		"bytes\n");
+	CHECK_STR(
+		configure(NULL, "prof_sample:99999999999999999999999999999999999999999999"),
+		"mallow: MALLOW_CONF: prof_sample:99999999999999999999999999999999999999999999 is "
+		"out of range; allowed: 1 .. 1099511627776 bytes\n");
+	CHECK_STR(
+		configure(NULL, "prof_sample:12x"),
+		"mallow: MALLOW_CONF: prof_sample:12x is not a number; allowed: 1 .. 1099511627776 "
+		"bytes\n");
+	CHECK_STR(
+		configure(NULL, "prof_bt_max:12K"),
+		"mallow: MALLOW_CONF: prof_bt_max:12K is not a number; allowed: 1 .. 512 frames\n");
+	CHECK_STR(configure(NULL, "prof_bt_max:"),
+		  "mallow: MALLOW_CONF: prof_bt_max: is not a number; allowed: 1 .. 512 frames\n");
+	CHECK_STR(configure(NULL, "prof:yes"),
+		  "mallow: MALLOW_CONF: prof:yes is neither of its values; allowed: true, false\n");
+	CHECK_STR(configure(NULL, "lg_prof_sample:41"),
+		  "mallow: MALLOW_CONF: lg_prof_sample:41 is out of range; allowed: 0 .. 40\n");
+	CHECK_STR(configure(NULL, "dirty_decay_ms:-2"),
+		  "mallow: MALLOW_CONF: dirty_decay_ms:-2 is out of range; allowed: -1 .. 86400000 "
+		  "ms\n");
+	char conf[128] = "prof_session:";
+	memset(conf + 13, 'x', 64);
+	char want[256];
+	snprintf(want, sizeof want,
+		 "mallow: MALLOW_CONF: %s is too long; allowed: up to 63 characters\n", conf);
+	CHECK_STR(configure(NULL, conf), want);
+	CHECK_STR(options.prof_session, "");
+}
+
+static void unknown_options_are_named(void) {
+	CHECK_STR(configure(NULL, "prof_smaple:1"),
+		  "mallow: MALLOW_CONF: unknown option \"prof_smaple\"; did you mean "
+		  "\"prof_sample\"?\n");
+	CHECK_STR(configure("g_prof_interval:20", NULL),
+		  "mallow: MALLOC_CONF: unknown option \"g_prof_interval\"; did you mean "
+		  "\"lg_prof_interval\"?\n");
+	CHECK_STR(configure(NULL, "opt.prof:true"),
+		  "mallow: MALLOW_CONF: unknown option \"opt.prof\"; did you mean \"prof\"?\n");
+	CHECK_STR(configure(NULL, "colour:blue"),
+		  "mallow: MALLOW_CONF: unknown option \"colour\"; allowed: prof, prof_active, "
+		  "prof_sample, lg_prof_sample, prof_bt_max, prof_keep, prof_session, "
+		  "prof_state_min, "
+		  "dirty_decay_ms, abort_conf, confirm_conf\n");
+	CHECK_STR(configure(NULL, "prof=true"),
+		  "mallow: MALLOW_CONF: \"prof=true\" has no value; write name:value, as in "
+		  "\"prof:true\"\n");
+	CHECK_STR(configure(NULL, "a\nb\x1b[31m:1"),
+		  "mallow: MALLOW_CONF: unknown option \"a?b?[31m\"; allowed: prof, prof_active, "
+		  "prof_sample, lg_prof_sample, prof_bt_max, prof_keep, prof_session, "
+		  "prof_state_min, "
+		  "dirty_decay_ms, abort_conf, confirm_conf\n");
+	CHECK_EQ(options.prof_sample, 524288);
+}
+
+static void jemalloc_options_pass(void) {
+	CHECK_STR(configure("narenas:4,background_thread:true,slab_sizes:1-4096:17|100-200:1,"
+			    "prof_prefix:jeprof.out,lg_prof_interval:-1,percpu_arena:percpu",
+			    NULL),
+		  "");
+	CHECK_STR(configure(NULL, "narenas:4"),
+		  "mallow: MALLOW_CONF: narenas is jemalloc's option and has no effect here\n");
+}
+
+static void every_complaint_is_one_line(void) {
+	/* Fixed seed; each piece is drawn from what the parser looks at. */
+	static const char *const pieces[] = {
+		"prof", "prof_sample", ":",       ",",    "true", "0x",   "-",           "9",
+		"K",    "\n",          "narenas", "opt.", "::",   "\xff", "prof_session"};
+	unsigned seed = 12345;
+	for (int i = 0; i < 3000; i++) {
+		char conf[512] = "";
+		unsigned colons = 1;
+		for (int n = 0; n < 30; n++) {
+			seed = seed * 1103515245 + 12345;
+			strcat(conf, pieces[(seed >> 16) % (sizeof pieces / sizeof *pieces)]);
+		}
+		for (const char *c = conf; *c; c++)
+			colons += *c == ',';
+		configure(NULL, conf);
+		unsigned lines = 0;
+		for (const char *line = messages; *line; lines++) {
+			CHECK(strncmp(line, "mallow: MALLOW_CONF: ", 21) == 0);
+			line = strchr(line, '\n');
+			CHECK(line);
+			line++;
+		}
+		CHECK(lines <= colons);
+	}
+}
+
+static void confirm_names_what_is_set(void) {
+	CHECK_STR(configure(NULL, "confirm_conf:true,prof:false,prof_sample:2K"),
+		  "mallow: MALLOW_CONF: prof:false\nmallow: MALLOW_CONF: prof_sample:2K\n");
+}
+
+static void abort_conf_aborts(void) {
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		configure(NULL, "abort_conf:true,prof:maybe");
+		_exit(0);
+	}
+	int status;
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	CHECK_STR(configure(NULL, "abort_conf:true,prof:false"), "");
+}
+
+static void help_has_a_line_an_option(void) {
+	char help[4096];
+	size_t length = mw_ctl_help(help, sizeof help);
+	CHECK_EQ(length, strlen(help));
+	CHECK(strstr(help,
+		     "prof_sample:524288  mean bytes between samples; 1 records every allocation; "
+		     "1 .. 1099511627776 bytes\n"));
+	CHECK(strstr(help, "prof:true  ") == help);
+	CHECK(!strstr(help, "narenas"));
+	char small[20];
+	CHECK_EQ(mw_ctl_help(small, sizeof small), length);
+	CHECK_EQ(strlen(small), sizeof small - 1);
+}
+
+int main(void) {
+	RUN(defaults);
+	RUN(values_are_read);
+	RUN(later_wins);
+	RUN(bad_values_are_named_and_left_out);
+	RUN(unknown_options_are_named);
+	RUN(jemalloc_options_pass);
+	RUN(every_complaint_is_one_line);
+	RUN(confirm_names_what_is_set);
+	RUN(abort_conf_aborts);
+	RUN(help_has_a_line_an_option);
+	return 0;
+}
