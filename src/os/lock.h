@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * lock.h -- a futex lock of four bytes, zero-initialised, with a rank.
  * Layer: os.  Not for signal or unwind paths.  Fork: the holder's module takes it in its prepare
- * handler and calls mw_lock_reset() in the child.  In debug builds a thread that takes locks out of
+ * handler (mw_lock_fork_acquire) and releases it in parent and child.  In debug builds a thread that takes locks out of
  * rank order (base/lock_rank.h) ends the program. */
 #ifndef MW_OS_LOCK_H
 #define MW_OS_LOCK_H
@@ -50,10 +50,17 @@ static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
 		mw_lock_wake(lock);
 }
 
-/* In the child of a fork, whose only thread holds it: free, without waking anybody. */
-static inline void mw_lock_reset(mw_lock_t *lock, mw_lock_rank_t rank) {
-	mw_lock_rank_pop(rank);
-	atomic_store_explicit(&lock->state, 0, memory_order_relaxed);
+/* For fork handlers, which take all locks of a rank at once: no rank check. */
+static inline void mw_lock_fork_acquire(mw_lock_t *lock) {
+	if (!mw_lock_try(lock))
+		mw_lock_acquire_slow(lock);
+}
+
+/* Its counterpart; in the child there is nobody to wake. */
+static inline void mw_lock_fork_release(mw_lock_t *lock, bool in_child) {
+	/* Pairs with the acquire in mw_lock_try() and mw_lock_acquire_slow(). */
+	if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2 && !in_child)
+		mw_lock_wake(lock);
 }
 
 #endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ * chunk.c -- runs of slices.  Chunks that have free slices hang in lists by their number, so that
+ * the fullest one that fits is found first and empty ones can be given back. */
+#include "heap/chunk.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "heap/size_class.h"
+#include "os/clock.h"
+#include "os/lock.h"
+#include "os/map.h"
+
+uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
+
+/* Slice 0 is the chunk's metadata. */
+#define USABLE_MASK (~(uint64_t)1)
+/* A second: a program that frees and allocates in turns keeps its memory, an idle one loses it. */
+#define DEFAULT_PURGE_DELAY_NS ((uint64_t)1000 * 1000 * 1000)
+
+static struct {
+	mw_lock_t lock;
+	mw_chunk_t *by_free[MW_CHUNK_SLICES]; /* [n]: chunks with n free slices; [0] unused */
+	uint64_t non_empty;                   /* bit n: by_free[n] is not empty */
+	mw_chunk_t *all;
+	mw_chunk_t *purge_list; /* those with dirty slices, newest first */
+	_Atomic uint64_t next_purge_ns;
+	uint64_t purge_delay_ns;
+	_Atomic size_t slices_in_use;
+	size_t chunk_count, purged_slices, page_takes;
+} chunks = {.purge_delay_ns = DEFAULT_PURGE_DELAY_NS, .next_purge_ns = UINT64_MAX};
+
+static void lock_chunks(void) {
+	mw_lock_acquire(&chunks.lock, MW_RANK_CHUNKS);
+}
+
+static void unlock_chunks(void) {
+	mw_lock_release(&chunks.lock, MW_RANK_CHUNKS);
+}
+
+static uint64_t run_mask(unsigned first, unsigned count) {
+	return ((count == 64 ? 0 : (uint64_t)1 << count) - 1) << first;
+}
+
+static void list_insert(mw_chunk_t *chunk) {
+	unsigned n = (unsigned)__builtin_popcountll(chunk->free_mask);
+	if (n == 0)
+		return;
+	chunk->prev = NULL;
+	chunk->next = chunks.by_free[n];
+	if (chunk->next)
+		chunk->next->prev = chunk;
+	chunks.by_free[n] = chunk;
+	chunks.non_empty |= (uint64_t)1 << n;
+}
+
+static void list_remove(mw_chunk_t *chunk) {
+	unsigned n = (unsigned)__builtin_popcountll(chunk->free_mask);
+	if (n == 0)
+		return;
+	if (chunk->next)
+		chunk->next->prev = chunk->prev;
+	if (chunk->prev)
+		chunk->prev->next = chunk->next;
+	else
+		chunks.by_free[n] = chunk->next;
+	if (!chunks.by_free[n])
+		chunks.non_empty &= ~((uint64_t)1 << n);
+}
+
+static mw_chunk_t *map_chunk(void) {
+	mw_chunk_t *chunk = mw_os_map_aligned(MW_CHUNK_BYTES, MW_CHUNK_BYTES);
+	if (!chunk || (uintptr_t)chunk >> MW_ADDRESS_BITS)
+		return NULL;
+	chunk->free_mask = USABLE_MASK;
+	chunk->all_next = chunks.all;
+	chunks.all = chunk;
+	chunks.chunk_count++;
+	__atomic_store_n(&mw_address_map[(uintptr_t)chunk >> MW_CHUNK_SHIFT], MW_MAP_CHUNK,
+			 __ATOMIC_RELAXED);
+	list_insert(chunk);
+	return chunk;
+}
+
+/* First slice of a run of `count` set bits in `mask`, aligned; 64 when there is none. */
+static unsigned find_run(uint64_t mask, unsigned count, unsigned align_slices) {
+	/* After this, bit i says that bits i .. i + count - 1 were set (doubling the length seen). */
+	for (unsigned seen = 1; seen < count;) {
+		unsigned step = seen < count - seen ? seen : count - seen;
+		mask &= mask >> step;
+		seen += step;
+	}
+	if (align_slices > 1) {
+		uint64_t aligned = 0;
+		for (unsigned i = 0; i < MW_CHUNK_SLICES; i += align_slices)
+			aligned |= (uint64_t)1 << i;
+		mask &= aligned;
+	}
+	return mask ? (unsigned)__builtin_ctzll(mask) : 64;
+}
+
+/* The fullest chunk that holds the run; memory already resident is preferred within it. */
+static mw_chunk_t *find_chunk(unsigned count, unsigned align_slices, unsigned *first) {
+	for (uint64_t left = chunks.non_empty & ~run_mask(0, count); left; left &= left - 1) {
+		mw_chunk_t *chunk = chunks.by_free[__builtin_ctzll(left)];
+		for (; chunk; chunk = chunk->next) {
+			*first = find_run(chunk->dirty_mask, count, align_slices);
+			if (*first == 64)
+				*first = find_run(chunk->free_mask, count, align_slices);
+			if (*first != 64)
+				return chunk;
+		}
+	}
+	return NULL;
+}
+
+static mw_page_t *init_page(mw_chunk_t *chunk, unsigned first, unsigned count, bool zeroed) {
+	mw_page_t *page = (mw_page_t *)chunk + first;
+	for (unsigned i = 1; i < count; i++) {
+		page[i].kind = MW_PAGE_INTERIOR;
+		page[i].first_slice = (uint8_t)first;
+		mw_page_set_owner(&page[i], MW_OWNER_DIVERT);
+	}
+	memset(page, 0, sizeof *page);
+	mw_page_set_owner(page, MW_OWNER_DIVERT);
+	page->slice_count = (uint8_t)count;
+	page->zeroed = zeroed;
+	page->state = MW_PAGE_LOOSE;
+	page->start = (char *)chunk + (size_t)first * MW_SLICE_BYTES;
+	return page;
+}
+
+static void purge_if_due(void) {
+	/* Relaxed: a late purge is as good. */
+	uint64_t due = atomic_load_explicit(&chunks.next_purge_ns, memory_order_relaxed);
+	if (due != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due)
+		mw_chunk_purge(false);
+}
+
+mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
+	MW_ASSERT(count >= 1 && count < MW_CHUNK_SLICES);
+	purge_if_due();
+	lock_chunks();
+	unsigned first = 0;
+	mw_chunk_t *chunk = find_chunk(count, align_slices, &first);
+	if (!chunk) {
+		if (!map_chunk()) {
+			unlock_chunks();
+			return NULL;
+		}
+		chunk = find_chunk(count, align_slices, &first);
+	}
+	if (!chunk) {
+		unlock_chunks();
+		return NULL;
+	}
+	uint64_t run = run_mask(first, count);
+	list_remove(chunk);
+	bool zeroed = (chunk->dirty_mask & run) == 0;
+	chunk->free_mask &= ~run;
+	chunk->dirty_mask &= ~run;
+	list_insert(chunk);
+	chunks.page_takes++;
+	atomic_fetch_add_explicit(&chunks.slices_in_use, count, memory_order_relaxed);
+	mw_page_t *page = init_page(chunk, first, count, zeroed);
+	unlock_chunks();
+	return page;
+}
+
+void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
+	unsigned first = mw_page_slice_index(page), count = page->slice_count;
+	mw_chunk_t *chunk = mw_chunk_of(page);
+	lock_chunks();
+	for (unsigned i = 0; i < count; i++) {
+		page[i].kind = MW_PAGE_NONE;
+		mw_page_set_owner(&page[i], MW_OWNER_DIVERT);
+	}
+	page->kind = (uint8_t)kind;
+	atomic_store_explicit(&page->heap, NULL, memory_order_relaxed);
+	list_remove(chunk);
+	chunk->free_mask |= run_mask(first, count);
+	chunk->dirty_mask |= run_mask(first, count);
+	list_insert(chunk);
+	atomic_fetch_sub_explicit(&chunks.slices_in_use, count, memory_order_relaxed);
+	if (!chunk->purge_listed) {
+		chunk->purge_listed = true;
+		chunk->purge_next = chunks.purge_list;
+		chunks.purge_list = chunk;
+	}
+	if (chunk->purge_due_ns == 0)
+		chunk->purge_due_ns = mw_os_monotonic_coarse_ns() + chunks.purge_delay_ns;
+	if (chunk->purge_due_ns < atomic_load_explicit(&chunks.next_purge_ns, memory_order_relaxed))
+		atomic_store_explicit(&chunks.next_purge_ns, chunk->purge_due_ns,
+				      memory_order_relaxed);
+	unlock_chunks();
+	purge_if_due();
+}
+
+/* Purges the dirty runs of a chunk whose slices were taken out of circulation.  Returns those the
+ * kernel took. */
+static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t dirty) {
+	uint64_t purged = 0;
+	while (dirty) {
+		unsigned first = (unsigned)__builtin_ctzll(dirty);
+		uint64_t rest = ~(dirty >> first);
+		unsigned count = rest ? (unsigned)__builtin_ctzll(rest) : 64 - first;
+		uint64_t run = run_mask(first, count);
+		if (mw_os_purge((char *)chunk + (size_t)first * MW_SLICE_BYTES,
+				(size_t)count * MW_SLICE_BYTES))
+			purged |= run;
+		dirty &= ~run;
+	}
+	return purged;
+}
+
+/* Takes one chunk whose time has come off the purge list, its dirty slices marked as taken;
+ * NULL: none.  Sets the time of the next. */
+static mw_chunk_t *pick_due(uint64_t now_ns, bool all, uint64_t *dirty) {
+	uint64_t next_ns = UINT64_MAX;
+	mw_chunk_t *picked = NULL;
+	for (mw_chunk_t **link = &chunks.purge_list; *link;) {
+		mw_chunk_t *chunk = *link;
+		if (!picked && (all || chunk->purge_due_ns <= now_ns)) {
+			picked = chunk;
+			*link = chunk->purge_next;
+			continue;
+		}
+		if (chunk->purge_due_ns < next_ns)
+			next_ns = chunk->purge_due_ns;
+		link = &chunk->purge_next;
+	}
+	atomic_store_explicit(&chunks.next_purge_ns, next_ns, memory_order_relaxed);
+	if (picked) {
+		picked->purge_listed = false;
+		picked->purge_due_ns = 0;
+		list_remove(picked);
+		*dirty = picked->dirty_mask;
+		picked->free_mask &= ~*dirty;
+		picked->dirty_mask = 0;
+		list_insert(picked);
+	}
+	return picked;
+}
+
+size_t mw_chunk_purge(bool all) {
+	size_t total = 0;
+	uint64_t now_ns = mw_os_monotonic_coarse_ns(), dirty = 0;
+	lock_chunks();
+	/* Bounded by the chunks there are now: those that refuse are not tried again. */
+	for (size_t turns = chunks.chunk_count; turns > 0; turns--) {
+		mw_chunk_t *chunk = pick_due(now_ns, all, &dirty);
+		if (!chunk)
+			break;
+		unlock_chunks(); /* the kernel may take long; others keep allocating */
+		uint64_t purged = purge_runs(chunk, dirty);
+		lock_chunks();
+		list_remove(chunk);
+		chunk->free_mask |= dirty;
+		chunk->dirty_mask |= dirty & ~purged;
+		list_insert(chunk);
+		size_t slices = (size_t)__builtin_popcountll(purged);
+		chunks.purged_slices += slices;
+		total += slices * MW_SLICE_BYTES;
+	}
+	unlock_chunks();
+	return total;
+}
+
+void mw_chunk_set_purge_delay_ns(uint64_t delay_ns) {
+	lock_chunks();
+	chunks.purge_delay_ns = delay_ns;
+	unlock_chunks();
+}
+
+static size_t page_live_bytes(const mw_page_t *page) {
+	switch (page->kind) {
+	case MW_PAGE_SMALL:
+	case MW_PAGE_MEDIUM:
+	case MW_PAGE_SAMPLED:
+		return (size_t)__atomic_load_n(&page->used, __ATOMIC_RELAXED) * page->block_bytes;
+	case MW_PAGE_LARGE:
+		return page->large_bytes;
+	default:
+		return 0;
+	}
+}
+
+size_t mw_chunk_live_bytes(void) {
+	size_t total = 0;
+	lock_chunks();
+	for (mw_chunk_t *chunk = chunks.all; chunk; chunk = chunk->all_next)
+		for (unsigned i = 1; i < MW_CHUNK_SLICES; i++)
+			if (!(chunk->free_mask >> i & 1))
+				total += page_live_bytes((mw_page_t *)chunk + i);
+	unlock_chunks();
+	return total;
+}
+
+void mw_chunk_stats(mw_chunk_stats_t *stats) {
+	lock_chunks();
+	size_t dirty = 0;
+	for (mw_chunk_t *chunk = chunks.purge_list; chunk; chunk = chunk->purge_next)
+		dirty += (size_t)__builtin_popcountll(chunk->dirty_mask);
+	*stats = (mw_chunk_stats_t){
+		.chunks = chunks.chunk_count,
+		.in_use_bytes = mw_chunk_in_use_bytes(),
+		.dirty_bytes = dirty * MW_SLICE_BYTES,
+		.purged_bytes = chunks.purged_slices * MW_SLICE_BYTES,
+		.page_takes = chunks.page_takes,
+	};
+	unlock_chunks();
+}
+
+size_t mw_chunk_in_use_bytes(void) {
+	return atomic_load_explicit(&chunks.slices_in_use, memory_order_relaxed) * MW_SLICE_BYTES;
+}
+
+void mw_chunk_fork_prepare(void) {
+	mw_lock_fork_acquire(&chunks.lock);
+}
+
+void mw_chunk_fork_release(bool in_child) {
+	mw_lock_fork_release(&chunks.lock, in_child);
+}

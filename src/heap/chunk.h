@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * chunk.h -- hands out runs of slices, and gives free ones back to the kernel after a delay.
+ * Layer: heap.  One lock (MW_RANK_CHUNKS), taken once for a page, not for a block.  A chunk stays
+ * mapped for the life of the process: whoever holds a stale pointer reads valid metadata. */
+#ifndef MW_HEAP_CHUNK_H
+#define MW_HEAP_CHUNK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap/page.h"
+
+/* `count` slices in a row (1 .. 63), aligned to `align_slices` (a power of two).  The page of the
+ * first is returned with `slice_count`, `zeroed` and the interior marks set, the rest cleared, owner
+ * MW_OWNER_DIVERT.  NULL: no memory. */
+mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices);
+/* The page's slices become free; `kind` says what the first remembers (NONE or FREED). */
+void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind);
+/* Purges what is due; `all`: what is free, due or not.  Returns the bytes given to the kernel. */
+size_t mw_chunk_purge(bool all);
+/* How long free slices keep their memory; 0: purge at once. */
+void mw_chunk_set_purge_delay_ns(uint64_t delay_ns);
+
+/* Sums of block bytes over pages, seen without stopping anybody: exact in a quiet process. */
+size_t mw_chunk_live_bytes(void);
+
+typedef struct mw_chunk_stats {
+	size_t chunks, in_use_bytes, dirty_bytes, purged_bytes, page_takes;
+} mw_chunk_stats_t;
+void mw_chunk_stats(mw_chunk_stats_t *stats);
+/* Bytes in slices that are taken; no lock. */
+size_t mw_chunk_in_use_bytes(void);
+
+void mw_chunk_fork_prepare(void);
+void mw_chunk_fork_release(bool in_child);
+
+#endif

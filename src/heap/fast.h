@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * fast.h -- the two fast paths, inlined into malloc(), free() and their kin.
+ * Layer: heap.  Nothing here knows of sampling, statistics or options: scripts check the
+ * disassembly and count the instructions. */
+#ifndef MW_HEAP_FAST_H
+#define MW_HEAP_FAST_H
+
+#include "heap/heap.h"
+
+/* A block of bytes <= MW_SMALL_MAX_BYTES, or NULL when the list is empty. */
+MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
+	void **head = &mw_thread.heads[size_class];
+	void *block = *head;
+	if (MW_LIKELY(block != NULL))
+		*head = *(void **)block;
+	return block;
+}
+
+/* One test answers for NULL, foreign pointers and huge blocks; one compare for every page that is not
+ * an ordinary one of this thread.  Pushing onto the page, not onto the head, keeps the head's length
+ * known: it is only drained. */
+MW_ALWAYS_INLINE void mw_fast_free(void *block) {
+	if (MW_UNLIKELY(mw_address_kind((uintptr_t)block) != MW_MAP_CHUNK)) {
+		mw_heap_free_slow(block);
+		return;
+	}
+	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	if (MW_UNLIKELY(atomic_load_explicit(&page->owner, memory_order_relaxed) != self)) {
+		mw_heap_free_slow(block);
+		return;
+	}
+	void *next = page->free;
+	if (MW_UNLIKELY(next == block)) { /* freed twice in a row */
+		mw_heap_free_slow(block);
+		return;
+	}
+	*(void **)block = next;
+	page->free = block;
+	if (MW_UNLIKELY(--page->used == 0))
+		mw_heap_page_emptied(page);
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ * heap.h -- the allocator's interface to the layers above, and the state of one thread.
+ * Layer: heap.  Every function may be called by any thread at any time, not from signal handlers.
+ * Sizes are bytes.  Functions that return NULL are out of memory; errno is set by the callers in
+ * src/api.  Misuse that is seen ends the program with a message (heap/misuse.h). */
+#ifndef MW_HEAP_HEAP_H
+#define MW_HEAP_HEAP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "heap/hooks.h"
+#include "heap/page.h"
+#include "heap/size_class.h"
+
+typedef struct mw_page_queue {
+	mw_page_t *first, *last;
+} mw_page_queue_t;
+
+/* What a thread owns.  Lives in metadata memory, is never unmapped, and is handed to a later thread
+ * when its thread ends. */
+struct mw_heap {
+	uintptr_t owner; /* thread pointer: the value of its pages' owner word */
+	mw_page_queue_t queues[MW_CLASS_COUNT];
+	mw_page_queue_t full;
+	_Atomic(mw_page_t *) pending; /* pages with PENDING; pushed by others, taken whole by the owner */
+
+	/* Sampling, see hooks.h.  left[c]: objects of class c until and including the next sample,
+	 * counted from the end of the list last handed out; 0: not drawn yet.  cut bit c: that list
+	 * ends just before the sample. */
+	uint64_t left[MW_SMALL_CLASSES];
+	uint32_t cut;
+	uint32_t epoch;
+	uint32_t poll_seen;
+	bool in_use;         /* some thread has it; under the heaps lock */
+	uint64_t bytes_left; /* for objects above the small limit; 0: not drawn yet */
+	mw_hook_thread_t hook_thread;
+
+	mw_heap_t *next_all, *next_free; /* under the heaps lock */
+};
+
+/* What the fast path touches: heads[c] is a list of free blocks of class c, drained only. */
+typedef struct mw_thread {
+	void *heads[MW_CLASS_COUNT];
+	mw_heap_t *heap; /* NULL: this thread has not allocated, or has ended */
+} mw_thread_t;
+extern MW_TLS mw_thread_t mw_thread;
+
+/* Any size; 0 counts as 1.  The block is aligned to 16. */
+void *mw_heap_alloc(size_t bytes);
+/* As mw_heap_alloc() for bytes <= MW_SMALL_MAX_BYTES when heads[size_class] is empty. */
+void *mw_heap_alloc_small_slow(size_t bytes, unsigned size_class);
+void *mw_heap_alloc_zeroed(size_t bytes);
+/* `align` is a power of two. */
+void *mw_heap_alloc_aligned(size_t align, size_t bytes);
+/* What the fast path of free() passes on: NULL, other owners, double frees, large blocks. */
+void mw_heap_free_slow(void *block);
+/* The page's last block came back to its owner. */
+void mw_heap_page_emptied(mw_page_t *page);
+/* In place if it can; the contents move otherwise.  block != NULL, bytes > 0. */
+void *mw_heap_resize(void *block, size_t bytes);
+/* Ends the program when `block` is not a live block as far as that can be seen. */
+size_t mw_heap_usable_bytes(const void *block);
+/* Gives back what is free: this thread's empty pages, free slices, kept mappings.  Bytes. */
+size_t mw_heap_trim(void);
+
+/* The thread's heap, made on first use; NULL: no memory. */
+mw_heap_t *mw_heap_self(void);
+/* Ends the calling thread's use of its heap: its pages become orphans. */
+void mw_heap_thread_end(void);
+/* Called once for each thread that gets a heap, so that somebody calls mw_heap_thread_end() later.
+ * Set before threads exist. */
+extern void (*mw_heap_on_thread)(mw_heap_t *heap);
+
+/* fork(2): all locks are taken before and released after; in the child the other threads' pages stay
+ * as they are (blocks freed into them are not reused: doc/ARCHITECTURE.md, "fork"). */
+void mw_heap_fork_prepare(void);
+void mw_heap_fork_parent(void);
+void mw_heap_fork_child(void);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ * heap_page.c -- the life of a page: made or adopted, queued, full, queued again, given back. */
+#include "heap/heap_page.h"
+
+#include "base/check.h"
+#include "heap/chunk.h"
+#include "heap/orphan.h"
+#include "heap/queue.h"
+#include "heap/remote.h"
+#include "heap/size_class.h"
+
+/* Blocks are linked up to one page of memory at a time: a program that needs a few blocks of a class
+ * does not touch 64 KiB. */
+#define CARVE_BYTES 4096u
+
+void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page) {
+	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
+	mw_page_set_owner(page, page->kind == MW_PAGE_SMALL ? heap->owner : MW_OWNER_DIVERT);
+}
+
+static mw_page_t *make_page(mw_heap_t *heap, unsigned size_class) {
+	bool small = size_class < MW_SMALL_CLASSES;
+	mw_page_t *page = mw_chunk_take(small ? 1 : MW_MEDIUM_SLICES, 1);
+	if (!page)
+		return NULL;
+	uint32_t block_bytes = mw_class_bytes[size_class];
+	size_t span_bytes = page->slice_count * MW_SLICE_BYTES;
+	/* Medium pages keep a record id a block behind the blocks. */
+	size_t each = small ? block_bytes : block_bytes + sizeof(mw_record_id_t);
+	page->block_bytes = block_bytes;
+	page->capacity = (uint32_t)(span_bytes / each);
+	page->size_class = (uint8_t)size_class;
+	page->kind = small ? MW_PAGE_SMALL : MW_PAGE_MEDIUM;
+	page->state = MW_PAGE_QUEUED;
+	mw_heap_page_claim(heap, page);
+	mw_queue_prepend(&heap->queues[size_class], page);
+	return page;
+}
+
+static void add_to_free_list(mw_page_t *page, void *list, uint32_t count) {
+	if (!list)
+		return;
+	uint32_t seen = 1;
+	void *last = list;
+	/* The count bounds the walk: a list that a stray write made longer or cyclic is caught. */
+	while (*(void **)last && seen < count) {
+		last = *(void **)last;
+		seen++;
+	}
+	if (seen != count || *(void **)last || count > page->used)
+		mw_fatal("corrupt list of freed blocks in a page of size class %u at %p: written to "
+			 "after free, or freed twice",
+			 page->block_bytes, (void *)page->start);
+	*(void **)last = page->free;
+	page->free = list;
+	page->used -= count;
+}
+
+void mw_heap_page_collect(mw_page_t *page) {
+	uint64_t word = mw_remote_take(page, 0);
+	add_to_free_list(page, mw_remote_list(word), mw_remote_count(word));
+}
+
+static void carve(mw_page_t *page) {
+	uint32_t room = page->capacity - page->carved;
+	uint32_t count = CARVE_BYTES / page->block_bytes;
+	if (count == 0)
+		count = 1;
+	if (count > room)
+		count = room;
+	if (count == 0)
+		return;
+	char *block = page->start + (size_t)page->carved * page->block_bytes;
+	page->free = block;
+	for (uint32_t i = 1; i < count; i++) {
+		*(void **)block = block + page->block_bytes;
+		block += page->block_bytes;
+	}
+	*(void **)block = NULL;
+	page->carved += count;
+}
+
+uint32_t mw_heap_page_detach(mw_page_t *page, void **list) {
+	if (!page->free)
+		mw_heap_page_collect(page);
+	if (!page->free)
+		carve(page);
+	uint32_t count = page->carved - page->used;
+	*list = page->free;
+	page->free = NULL;
+	page->used = page->carved;
+	return count;
+}
+
+static bool has_blocks(mw_page_t *page) {
+	if (page->free || page->carved < page->capacity)
+		return true;
+	mw_heap_page_collect(page);
+	return page->free != NULL;
+}
+
+/* Out of the queue until a block comes back.  False: one came meanwhile. */
+static bool set_full(mw_heap_t *heap, mw_page_t *page) {
+	uint64_t expected = 0;
+	/* Pairs with mw_remote_push(): a push either finds FULL, or makes this fail. */
+	if (!atomic_compare_exchange_strong_explicit(&page->remote, &expected, MW_REMOTE_FULL,
+						     memory_order_acq_rel, memory_order_relaxed)) {
+		/* Still PENDING: it will be in the pending list, and be queued again from there. */
+		if (mw_remote_count(expected) > 0)
+			return false;
+	}
+	mw_queue_remove(&heap->queues[page->size_class], page);
+	mw_queue_append(&heap->full, page);
+	page->state = MW_PAGE_FULL;
+	mw_page_set_owner(page, MW_OWNER_DIVERT);
+	return true;
+}
+
+void mw_heap_page_unfull(mw_heap_t *heap, mw_page_t *page) {
+	MW_ASSERT(page->state == MW_PAGE_FULL);
+	uint64_t word = mw_remote_take(page, MW_REMOTE_FULL);
+	mw_queue_remove(&heap->full, page);
+	mw_queue_append(&heap->queues[page->size_class], page);
+	page->state = MW_PAGE_QUEUED;
+	mw_heap_page_claim(heap, page);
+	add_to_free_list(page, mw_remote_list(word), mw_remote_count(word));
+}
+
+void mw_heap_take_pending(mw_heap_t *heap) {
+	if (!atomic_load_explicit(&heap->pending, memory_order_relaxed))
+		return;
+	/* Pairs with the push in free.c. */
+	mw_page_t *page = atomic_exchange_explicit(&heap->pending, NULL, memory_order_acquire);
+	while (page) {
+		mw_page_t *next = page->pending_next;
+		uint64_t word = mw_remote_take(page, MW_REMOTE_PENDING);
+		add_to_free_list(page, mw_remote_list(word), mw_remote_count(word));
+		if (page->state == MW_PAGE_FULL)
+			mw_heap_page_unfull(heap, page);
+		if (page->used == 0)
+			mw_heap_page_emptied(page);
+		page = next;
+	}
+}
+
+mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
+	mw_heap_take_pending(heap);
+	mw_page_queue_t *queue = &heap->queues[size_class];
+	while (queue->first) {
+		mw_page_t *page = queue->first;
+		if (has_blocks(page) || !set_full(heap, page))
+			return page;
+	}
+	mw_page_t *page;
+	while ((page = mw_orphan_take(size_class)) != NULL) {
+		page->state = MW_PAGE_QUEUED;
+		mw_heap_page_claim(heap, page);
+		mw_queue_prepend(queue, page);
+		if (has_blocks(page) || !set_full(heap, page))
+			return page;
+	}
+	return make_page(heap, size_class);
+}
+
+bool mw_heap_page_release(mw_heap_t *heap, mw_page_t *page) {
+	MW_ASSERT(page->used == 0);
+	if (atomic_load_explicit(&page->remote, memory_order_relaxed) != 0)
+		return false;
+	mw_queue_remove(page->state == MW_PAGE_FULL ? &heap->full : &heap->queues[page->size_class],
+			page);
+	mw_chunk_give(page, MW_PAGE_NONE);
+	return true;
+}
+
+void mw_heap_page_emptied(mw_page_t *page) {
+	mw_heap_t *heap = mw_thread.heap;
+	/* In the child of a fork a new thread may have the thread pointer of one that is gone. */
+	if (atomic_load_explicit(&page->heap, memory_order_relaxed) != heap)
+		return;
+	mw_page_queue_t *queue = &heap->queues[page->size_class];
+	/* The last one stays: a loop of malloc and free would take and give it at each turn. */
+	if (page->state == MW_PAGE_QUEUED && queue->first != queue->last)
+		mw_heap_page_release(heap, page);
+}
+
+void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
+	void *list = mw_thread.heads[size_class];
+	mw_thread.heads[size_class] = NULL;
+	if (!list)
+		return;
+	mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)list));
+	uint32_t count = 0;
+	for (void *block = list; block; block = *(void **)block)
+		count++;
+	add_to_free_list(page, list, count);
+	/* The objects counted for this list were not all made. */
+	if (size_class < MW_SMALL_CLASSES) {
+		if (heap->cut & (1u << size_class))
+			heap->left[size_class] = 0;
+		else if (heap->left[size_class] && heap->left[size_class] < UINT64_MAX)
+			heap->left[size_class] += count;
+		heap->cut &= ~(1u << size_class);
+	}
+}

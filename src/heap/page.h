@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ * page.h -- chunks, slices and pages: how the heap's memory is cut, and who owns what.
+ * Layer: heap.
+ *
+ * A chunk is 4 MiB (two huge pages), aligned to its size, cut into 64 slices of 64 KiB.  Slice 0
+ * holds the metadata: one mw_page_t for each slice, the chunk's own record in the place of slice
+ * 0's.  A page is a run of slices that holds blocks of one size class, or one large block.
+ *
+ * Owner word.  free() takes its fast path only when page->owner is the thread pointer of the calling
+ * thread.  Every other state of a page (full, several slices, sampled, large, without a thread)
+ * stores MW_OWNER_DIVERT, so that one compare sends them all to the slow path.
+ *
+ * Ownership of fields: `free`, `used`, `carved`, `next`, `prev`, `state` belong to the owning
+ * thread; to the holder of the class's orphan lock while the page is an orphan; to the holder of
+ * the class's sampled lock in a page of sampled blocks; to the holder of the chunk lock while the
+ * slices are free.  `remote` is everybody's. */
+#ifndef MW_HEAP_PAGE_H
+#define MW_HEAP_PAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "heap/hooks.h"
+
+#define MW_SLICE_SHIFT 16u
+#define MW_SLICE_BYTES ((size_t)1 << MW_SLICE_SHIFT)
+#define MW_CHUNK_SHIFT 22u
+#define MW_CHUNK_BYTES ((size_t)1 << MW_CHUNK_SHIFT)
+#define MW_CHUNK_SLICES (MW_CHUNK_BYTES / MW_SLICE_BYTES)
+#define MW_PAGE_META_SHIFT 7u
+/* 512 KiB: eight of the largest medium blocks. */
+#define MW_MEDIUM_SLICES 8u
+
+typedef struct mw_heap mw_heap_t;
+
+typedef enum mw_page_kind {
+	MW_PAGE_NONE = 0,  /* free slice, or never used */
+	MW_PAGE_SMALL,     /* one slice, small class */
+	MW_PAGE_MEDIUM,    /* MW_MEDIUM_SLICES slices */
+	MW_PAGE_LARGE,     /* one block */
+	MW_PAGE_SAMPLED,   /* one slice of sampled blocks of a small class */
+	MW_PAGE_INTERIOR,  /* not the first slice of its page: see first_slice */
+	MW_PAGE_FREED,     /* was LARGE: kept for the message of a double free */
+} mw_page_kind_t;
+
+typedef enum mw_page_state {
+	MW_PAGE_QUEUED = 0, /* in its heap's queue of the class */
+	MW_PAGE_FULL,       /* in its heap's list of full pages */
+	MW_PAGE_ORPHAN,     /* in the class's list of pages without a thread */
+	MW_PAGE_LOOSE,      /* in no list */
+} mw_page_state_t;
+
+#define MW_OWNER_DIVERT ((uintptr_t)1)
+
+typedef struct mw_page mw_page_t;
+struct mw_page {
+	/* First cache line: the owning thread's. */
+	_Atomic uintptr_t owner; /* relaxed: only the owner's own value decides anything */
+	void *free;              /* list of free blocks, linked through their first word */
+	uint32_t used;           /* blocks not in `free`: handed out, in a list head, or in `remote` */
+	uint32_t carved;         /* blocks that were ever linked */
+	uint32_t capacity;
+	uint32_t block_bytes;    /* of the class; see large_bytes for large blocks */
+	char *start;             /* of the first block */
+	mw_page_t *next, *prev;
+	uint8_t size_class;
+	uint8_t kind;        /* mw_page_kind_t */
+	uint8_t state;       /* mw_page_state_t */
+	uint8_t slice_count;
+	uint8_t first_slice; /* of INTERIOR: index of the page's first slice */
+	bool has_records;    /* MEDIUM: the record table after the blocks holds something */
+	bool zeroed;         /* fresh from the kernel: uncarved blocks read as zero */
+	/* Second cache line: other threads'. */
+	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint64_t remote; /* heap/remote.h */
+	_Atomic(mw_heap_t *) heap; /* NULL: no thread; compared with one's own only */
+	mw_page_t *pending_next;
+	size_t large_bytes;        /* LARGE: usable bytes */
+	mw_record_id_t large_record;
+};
+
+typedef struct mw_chunk mw_chunk_t;
+struct mw_chunk {
+	/* All under the chunk lock. */
+	uint64_t free_mask;  /* bit i: slice i is free */
+	uint64_t dirty_mask; /* free slices that may hold pages of memory */
+	uint64_t purge_due_ns; /* 0: nothing to purge */
+	mw_chunk_t *next, *prev;       /* chunks with as many free slices */
+	mw_chunk_t *purge_next;
+	mw_chunk_t *all_next;
+	bool purge_listed;
+};
+
+_Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");
+_Static_assert(sizeof(mw_chunk_t) <= sizeof(mw_page_t), "the chunk's record fits slice 0's place");
+
+/* One byte for each 4 MiB of the 47-bit address space; untouched parts cost nothing.
+ * Written under the chunk or huge lock, read without: a thread that holds a pointer into a chunk got
+ * it after the byte was written. */
+enum { MW_MAP_FOREIGN = 0, MW_MAP_CHUNK = 1, MW_MAP_HUGE = 2 };
+#define MW_ADDRESS_BITS 47u
+extern uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
+
+MW_ALWAYS_INLINE unsigned mw_address_kind(uintptr_t address) {
+	return __atomic_load_n(&mw_address_map[address >> MW_CHUNK_SHIFT], __ATOMIC_RELAXED);
+}
+
+/* The metadata of the slice that holds `address`, which lies in a chunk.  One shift and one mask
+ * give the byte offset: slice index times 128. */
+MW_ALWAYS_INLINE mw_page_t *mw_page_of_slice(uintptr_t address) {
+	uintptr_t chunk = address & ~(MW_CHUNK_BYTES - 1);
+	uintptr_t offset = (address >> (MW_SLICE_SHIFT - MW_PAGE_META_SHIFT)) &
+			   ((MW_CHUNK_SLICES - 1) << MW_PAGE_META_SHIFT);
+	return (mw_page_t *)(chunk + offset);
+}
+
+static inline mw_chunk_t *mw_chunk_of(const void *address) {
+	return (mw_chunk_t *)((uintptr_t)address & ~(MW_CHUNK_BYTES - 1));
+}
+
+static inline unsigned mw_page_slice_index(const mw_page_t *page) {
+	return (unsigned)(((uintptr_t)page & (MW_CHUNK_BYTES - 1)) >> MW_PAGE_META_SHIFT);
+}
+
+/* The page's metadata proper, whichever of its slices `page` describes. */
+static inline mw_page_t *mw_page_first(mw_page_t *page) {
+	if (page->kind != MW_PAGE_INTERIOR)
+		return page;
+	return (mw_page_t *)mw_chunk_of(page) + page->first_slice;
+}
+
+static inline char *mw_page_memory(const mw_page_t *page) {
+	return (char *)mw_chunk_of(page) + (size_t)mw_page_slice_index(page) * MW_SLICE_BYTES;
+}
+
+static inline void mw_page_set_owner(mw_page_t *page, uintptr_t owner) {
+	atomic_store_explicit(&page->owner, owner, memory_order_relaxed);
+}
+
+#endif

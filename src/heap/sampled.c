@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * sampled.c -- mini-slabs of one slice: blocks from the start, a record id a block behind them.
+ * Only the memory of blocks in use is touched, so a slab with few samples costs two pages. */
+#include "heap/sampled.h"
+
+#include "base/check.h"
+#include "heap/chunk.h"
+#include "heap/misuse.h"
+#include "heap/queue.h"
+#include "heap/size_class.h"
+#include "os/lock.h"
+
+/* In the table: a free block, and a live one whose hook kept no record. */
+#define ID_FREE 0u
+#define ID_NO_RECORD UINT32_MAX
+
+typedef struct slabs {
+	mw_lock_t lock;
+	mw_page_queue_t with_room;
+} slabs_t;
+
+static slabs_t slabs_of_class[MW_SMALL_CLASSES];
+
+static mw_record_id_t *record_ids(const mw_page_t *page) {
+	return (mw_record_id_t *)(void *)(page->start + (size_t)page->capacity * page->block_bytes);
+}
+
+static mw_page_t *make_slab(slabs_t *slabs, unsigned size_class) {
+	mw_page_t *page = mw_chunk_take(1, 1);
+	if (!page)
+		return NULL;
+	page->block_bytes = mw_class_bytes[size_class];
+	page->capacity = (uint32_t)(MW_SLICE_BYTES / (page->block_bytes + sizeof(mw_record_id_t)));
+	page->size_class = (uint8_t)size_class;
+	page->state = MW_PAGE_QUEUED;
+	/* Slices are reused: the table must read as free. */
+	if (!page->zeroed)
+		for (uint32_t i = 0; i < page->capacity; i++)
+			record_ids(page)[i] = ID_FREE;
+	page->kind = MW_PAGE_SAMPLED;
+	mw_queue_append(&slabs->with_room, page);
+	return page;
+}
+
+static void *take_from(mw_page_t *page) {
+	page->used++;
+	void *block = page->free;
+	if (block) {
+		page->free = *(void **)block;
+		return block;
+	}
+	return page->start + (size_t)page->carved++ * page->block_bytes;
+}
+
+void *mw_sampled_take(unsigned size_class) {
+	slabs_t *slabs = &slabs_of_class[size_class];
+	void *block = NULL;
+	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
+	mw_page_t *page = slabs->with_room.first;
+	if (!page)
+		page = make_slab(slabs, size_class);
+	if (page) {
+		block = take_from(page);
+		record_ids(page)[(size_t)((char *)block - page->start) / page->block_bytes] =
+			ID_NO_RECORD;
+		if (page->used == page->capacity) {
+			mw_queue_remove(&slabs->with_room, page);
+			page->state = MW_PAGE_FULL;
+		}
+	}
+	mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
+	return block;
+}
+
+void mw_sampled_bind(void *block, mw_record_id_t record) {
+	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	/* Only the thread that is making the block knows it yet. */
+	record_ids(page)[(size_t)((char *)block - page->start) / page->block_bytes] =
+		record ? record : ID_NO_RECORD;
+}
+
+mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
+	size_t offset = (size_t)((char *)block - page->start);
+	if (offset % page->block_bytes != 0 || offset / page->block_bytes >= page->capacity)
+		mw_misuse_misaligned("free", block, page);
+	slabs_t *slabs = &slabs_of_class[page->size_class];
+	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
+	mw_record_id_t *id = &record_ids(page)[offset / page->block_bytes];
+	mw_record_id_t record = *id;
+	if (record == ID_FREE)
+		mw_misuse_double_free(block, page);
+	*id = ID_FREE;
+	*(void **)block = page->free;
+	page->free = block;
+	page->used--;
+	if (page->state == MW_PAGE_FULL) {
+		page->state = MW_PAGE_QUEUED;
+		mw_queue_append(&slabs->with_room, page);
+	}
+	/* The last slab of a class stays, with its memory: samples come and go. */
+	bool release = page->used == 0 && slabs->with_room.first != slabs->with_room.last;
+	if (release)
+		mw_queue_remove(&slabs->with_room, page);
+	mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
+	if (release)
+		mw_chunk_give(page, MW_PAGE_NONE);
+	return record == ID_NO_RECORD ? 0 : record;
+}
+
+void mw_sampled_fork_prepare(void) {
+	for (unsigned i = 0; i < MW_SMALL_CLASSES; i++)
+		mw_lock_fork_acquire(&slabs_of_class[i].lock);
+}
+
+void mw_sampled_fork_release(bool in_child) {
+	for (unsigned i = 0; i < MW_SMALL_CLASSES; i++)
+		mw_lock_fork_release(&slabs_of_class[i].lock, in_child);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * sampling.c -- countdowns folded into the refill (design and proof: doc/sampling.md). */
+#include "heap/sampling.h"
+
+#include <string.h>
+
+#include "heap/sampled.h"
+
+static void no_thread_start(mw_hook_thread_t *thread) {
+	(void)thread;
+}
+static uint64_t no_draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
+	(void)thread;
+	(void)size_bytes;
+	return UINT64_MAX;
+}
+static uint64_t no_draw_bytes(mw_hook_thread_t *thread) {
+	(void)thread;
+	return UINT64_MAX;
+}
+static mw_record_id_t no_sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	(void)thread;
+	(void)request;
+	return 0;
+}
+static void no_sample_freed(mw_hook_thread_t *thread, mw_record_id_t record) {
+	(void)thread;
+	(void)record;
+}
+static void no_grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
+	(void)thread;
+	(void)in_use_bytes;
+}
+
+static const mw_heap_hooks_t no_hooks = {
+	.thread_start = no_thread_start,
+	.draw_objects = no_draw_objects,
+	.draw_bytes = no_draw_bytes,
+	.sampled = no_sampled,
+	.sample_freed = no_sample_freed,
+	.poll = no_thread_start,
+	.grew = no_grew,
+};
+
+static _Atomic uint32_t quiet_word;
+_Atomic uint32_t mw_heap_epoch;
+_Atomic(_Atomic uint32_t *) mw_heap_poll_word = &quiet_word;
+static const mw_heap_hooks_t *hooks = &no_hooks;
+
+void mw_heap_set_hooks(const mw_heap_hooks_t *new_hooks) {
+	hooks = new_hooks ? new_hooks : &no_hooks;
+	if (mw_thread.heap)
+		hooks->thread_start(&mw_thread.heap->hook_thread);
+	/* Pairs with the load in mw_sampling_poll(). */
+	atomic_fetch_add_explicit(&mw_heap_epoch, 1, memory_order_release);
+}
+
+void mw_sampling_thread_start(mw_heap_t *heap) {
+	memset(&heap->hook_thread, 0, sizeof heap->hook_thread);
+	memset(heap->left, 0, sizeof heap->left);
+	heap->cut = 0;
+	heap->bytes_left = 0;
+	hooks->thread_start(&heap->hook_thread);
+}
+
+void mw_sampling_poll(mw_heap_t *heap) {
+	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(word, memory_order_relaxed);
+	if (MW_UNLIKELY(now != heap->poll_seen)) {
+		heap->poll_seen = now;
+		hooks->poll(&heap->hook_thread);
+	}
+	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
+	if (MW_UNLIKELY(epoch != heap->epoch)) {
+		heap->epoch = epoch;
+		heap->cut = 0;
+		heap->bytes_left = 0;
+		memset(heap->left, 0, sizeof heap->left);
+	}
+}
+
+uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count) {
+	uint64_t left = heap->left[size_class];
+	if (left == 0)
+		left = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
+	if (left > count) {
+		heap->left[size_class] = left == UINT64_MAX ? left : left - count;
+		return count;
+	}
+	heap->cut |= 1u << size_class;
+	heap->left[size_class] = 0;
+	return (uint32_t)left - 1;
+}
+
+void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
+	uint64_t *left = &heap->left[size_class];
+	if (heap->cut & (1u << size_class))
+		*left = 0; /* the sample the list led to is drawn anew: the draw has no memory */
+	else if (*left && *left != UINT64_MAX)
+		*left += count;
+	heap->cut &= ~(1u << size_class);
+}
+
+void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes) {
+	void *block = mw_sampled_take(size_class);
+	if (!block)
+		return NULL;
+	mw_sample_request_t request = {block, requested_bytes, mw_class_bytes[size_class],
+				       mw_class_bytes[size_class]};
+	mw_sampled_bind(block, hooks->sampled(&heap->hook_thread, &request));
+	return block;
+}
+
+mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
+				       size_t usable_bytes) {
+	mw_sampling_poll(heap);
+	if (heap->bytes_left == 0)
+		heap->bytes_left = hooks->draw_bytes(&heap->hook_thread);
+	if (heap->bytes_left == UINT64_MAX)
+		return 0;
+	if (heap->bytes_left > usable_bytes) {
+		heap->bytes_left -= usable_bytes;
+		return 0;
+	}
+	/* What lies between the mark and the block's end is drawn anew: again no memory. */
+	heap->bytes_left = 0;
+	mw_sample_request_t request = {block, requested_bytes, usable_bytes, usable_bytes};
+	return hooks->sampled(&heap->hook_thread, &request);
+}
+
+void mw_sampling_freed(mw_record_id_t record) {
+	mw_heap_t *heap = mw_thread.heap;
+	hooks->sample_freed(heap ? &heap->hook_thread : NULL, record);
+}
+
+void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes) {
+	hooks->grew(&heap->hook_thread, in_use_bytes);
+}

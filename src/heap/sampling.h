@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * sampling.h -- the heap's side of sampling: countdowns and calls of the hooks.
+ * Layer: heap.  Owner thread only, slow paths only. */
+#ifndef MW_HEAP_SAMPLING_H
+#define MW_HEAP_SAMPLING_H
+
+#include <stdbool.h>
+
+#include "heap/heap.h"
+
+/* Notices orders from outside and a changed rate; called at every refill. */
+void mw_sampling_poll(mw_heap_t *heap);
+/* Splits a refill: how many of `count` objects may be handed out before the next sample.  Sets the
+ * class's cut bit when the list must end there. */
+uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count);
+/* The list ended at a cut: is a sample due now?  Clears it. */
+static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
+	uint32_t bit = 1u << size_class;
+	bool due = heap->cut & bit;
+	heap->cut &= ~bit;
+	return due;
+}
+/* A list was dropped with `count` objects not made. */
+void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
+/* A sampled block of a small class; NULL: no memory for it. */
+void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
+/* Byte countdown of objects above the small limit; returns the record of the block (0: not
+ * sampled). */
+mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
+				       size_t usable_bytes);
+/* The block with this record goes away. */
+void mw_sampling_freed(mw_record_id_t record);
+/* More pages or large blocks are in use. */
+void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes);
+void mw_sampling_thread_start(mw_heap_t *heap);
+
+#endif
