@@ -13,9 +13,9 @@
 /* Longest line written: fits a path and a sentence; one write(2), so lines of threads do not mix. */
 #define MESSAGE_BYTES 1024
 
-static void write_line(const char *format, va_list args) {
+static void write_line(const char *prefix, const char *format, va_list args) {
 	char line[MESSAGE_BYTES];
-	size_t length = mw_fmt(line, sizeof line, "mallow: ");
+	size_t length = mw_fmt(line, sizeof line, "%s", prefix);
 	length += mw_vfmt(line + length, sizeof line - length - 1, format, args);
 	if (length > sizeof line - 2)
 		length = sizeof line - 2;
@@ -28,7 +28,7 @@ static void write_line(const char *format, va_list args) {
 void mw_fatal(const char *format, ...) {
 	va_list args;
 	va_start(args, format);
-	write_line(format, args);
+	write_line("mallow: ", format, args);
 	va_end(args);
 	abort();
 }
@@ -37,7 +37,16 @@ void mw_warn(const char *format, ...) {
 	int saved_errno = errno;
 	va_list args;
 	va_start(args, format);
-	write_line(format, args);
+	write_line("mallow: ", format, args);
+	va_end(args);
+	errno = saved_errno;
+}
+
+void mw_print_line(const char *format, ...) {
+	int saved_errno = errno;
+	va_list args;
+	va_start(args, format);
+	write_line("", format, args);
 	va_end(args);
 	errno = saved_errno;
 }

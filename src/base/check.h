@@ -14,6 +14,9 @@ _Noreturn MW_COLD void mw_fatal(const char *format, ...) MW_PRINTF(1, 2);
 /* Writes "mallow: <message>\n" to stderr in one write(2) and goes on; errno is kept. */
 MW_COLD void mw_warn(const char *format, ...) MW_PRINTF(1, 2);
 
+/* Writes "<message>\n" to stderr in one write(2); errno is kept. */
+MW_COLD void mw_print_line(const char *format, ...) MW_PRINTF(1, 2);
+
 #ifdef MW_DEBUG
 #define MW_ASSERT(condition) \
 	((condition) ? (void)0 : mw_fatal("assertion failed: %s (%s:%d)", #condition, __FILE__, __LINE__))

@@ -32,6 +32,7 @@ struct mw_heap {
 	 * counted from the end of the list last handed out; 0: not drawn yet.  cut bit c: that list
 	 * ends just before the sample. */
 	uint64_t left[MW_SMALL_CLASSES];
+	uint32_t cut_epoch[MW_SMALL_CLASSES]; /* epoch of the draw that cut the list */
 	uint32_t cut;
 	uint32_t epoch;
 	uint32_t poll_seen;
@@ -66,6 +67,9 @@ void *mw_heap_resize(void *block, size_t bytes);
 size_t mw_heap_usable_bytes(const void *block);
 /* Gives back what is free: this thread's empty pages, free slices, kept mappings.  Bytes. */
 size_t mw_heap_trim(void);
+
+/* Pages and large blocks handed to threads, huge ones included.  No lock. */
+size_t mw_heap_in_use_bytes(void);
 
 /* The thread's heap, made on first use; NULL: no memory. */
 mw_heap_t *mw_heap_self(void);

@@ -7,6 +7,7 @@
 #include "heap/orphan.h"
 #include "heap/queue.h"
 #include "heap/remote.h"
+#include "heap/sampling.h"
 #include "heap/size_class.h"
 
 /* Blocks are linked up to one page of memory at a time: a program that needs a few blocks of a class
@@ -34,6 +35,7 @@ static mw_page_t *make_page(mw_heap_t *heap, unsigned size_class) {
 	page->state = MW_PAGE_QUEUED;
 	mw_heap_page_claim(heap, page);
 	mw_queue_prepend(&heap->queues[size_class], page);
+	mw_sampling_grew(heap, mw_heap_in_use_bytes());
 	return page;
 }
 
@@ -193,12 +195,6 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 	for (void *block = list; block; block = *(void **)block)
 		count++;
 	add_to_free_list(page, list, count);
-	/* The objects counted for this list were not all made. */
-	if (size_class < MW_SMALL_CLASSES) {
-		if (heap->cut & (1u << size_class))
-			heap->left[size_class] = 0;
-		else if (heap->left[size_class] && heap->left[size_class] < UINT64_MAX)
-			heap->left[size_class] += count;
-		heap->cut &= ~(1u << size_class);
-	}
+	if (size_class < MW_SMALL_CLASSES)
+		mw_sampling_dropped(heap, size_class, count);
 }

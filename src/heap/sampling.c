@@ -72,8 +72,8 @@ void mw_sampling_poll(mw_heap_t *heap) {
 	}
 	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
 	if (MW_UNLIKELY(epoch != heap->epoch)) {
+		/* Cut lists keep their end: see hooks.h. */
 		heap->epoch = epoch;
-		heap->cut = 0;
 		heap->bytes_left = 0;
 		memset(heap->left, 0, sizeof heap->left);
 	}
@@ -88,6 +88,7 @@ uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count)
 		return count;
 	}
 	heap->cut |= 1u << size_class;
+	heap->cut_epoch[size_class] = heap->epoch;
 	heap->left[size_class] = 0;
 	return (uint32_t)left - 1;
 }
@@ -105,8 +106,9 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 	void *block = mw_sampled_take(size_class);
 	if (!block)
 		return NULL;
-	mw_sample_request_t request = {block, requested_bytes, mw_class_bytes[size_class],
-				       mw_class_bytes[size_class]};
+	size_t bytes = mw_class_bytes[size_class];
+	mw_sample_request_t request = {block, requested_bytes, bytes, bytes,
+				       heap->cut_epoch[size_class]};
 	mw_sampled_bind(block, hooks->sampled(&heap->hook_thread, &request));
 	return block;
 }
@@ -124,7 +126,8 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 	}
 	/* What lies between the mark and the block's end is drawn anew: again no memory. */
 	heap->bytes_left = 0;
-	mw_sample_request_t request = {block, requested_bytes, usable_bytes, usable_bytes};
+	mw_sample_request_t request = {block, requested_bytes, usable_bytes, usable_bytes,
+				       heap->epoch};
 	return hooks->sampled(&heap->hook_thread, &request);
 }
 

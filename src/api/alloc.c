@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * alloc.c -- slow ends of the allocation functions. */
+#include "api/alloc.h"
+
+#include <errno.h>
+
+#include "api/start.h"
+
+static void *checked(void *block) {
+	if (MW_UNLIKELY(!block))
+		errno = ENOMEM;
+	return block;
+}
+
+static void ensure_started(void) {
+	if (MW_UNLIKELY(!mw_api_started))
+		mw_api_start();
+}
+
+void *mw_api_alloc(size_t bytes) {
+	ensure_started();
+	return checked(mw_heap_alloc(bytes));
+}
+
+void *mw_api_alloc_zeroed(size_t bytes) {
+	ensure_started();
+	return checked(mw_heap_alloc_zeroed(bytes));
+}
+
+void *mw_api_alloc_aligned(size_t align, size_t bytes) {
+	ensure_started();
+	return checked(mw_heap_alloc_aligned(align, bytes));
+}
+
+void *mw_api_realloc(void *block, size_t bytes) {
+	return checked(mw_heap_resize(block, bytes));
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ * libc.c -- libc's malloc family, with glibc's behaviour where the standards leave a choice. */
+#include "api/libc.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "api/alloc.h"
+#include "base/bits.h"
+#include "base/check.h"
+#include "heap/chunk.h"
+#include "heap/stats.h"
+#include "os/map.h"
+
+void *malloc(size_t bytes) {
+	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES)) {
+		void *block = mw_fast_pop(mw_class_small(bytes));
+		if (MW_LIKELY(block != NULL))
+			return block;
+	}
+	return mw_api_alloc(bytes);
+}
+
+void free(void *block) {
+	mw_fast_free(block);
+}
+
+void free_sized(void *block, size_t bytes) {
+	(void)bytes;
+	mw_fast_free(block);
+}
+
+void free_aligned_sized(void *block, size_t align, size_t bytes) {
+	(void)align;
+	(void)bytes;
+	mw_fast_free(block);
+}
+
+void *calloc(size_t count, size_t each_bytes) {
+	size_t bytes;
+	if (MW_UNLIKELY(__builtin_mul_overflow(count, each_bytes, &bytes))) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES)) {
+		void *block = mw_fast_pop(mw_class_small(bytes));
+		if (MW_LIKELY(block != NULL))
+			return memset(block, 0, bytes);
+	}
+	return mw_api_alloc_zeroed(bytes);
+}
+
+void *realloc(void *block, size_t bytes) {
+	if (!block)
+		return malloc(bytes);
+	if (bytes == 0) {
+		free(block);
+		return NULL;
+	}
+	return mw_api_realloc(block, bytes);
+}
+
+void *reallocarray(void *block, size_t count, size_t each_bytes) {
+	size_t bytes;
+	if (__builtin_mul_overflow(count, each_bytes, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(block, bytes);
+}
+
+int posix_memalign(void **result, size_t align, size_t bytes) {
+	if (!mw_is_pow2(align) || align % sizeof(void *) != 0)
+		return EINVAL;
+	int saved_errno = errno;
+	void *block = mw_api_alloc_aligned(align, bytes);
+	errno = saved_errno;
+	if (!block)
+		return ENOMEM;
+	*result = block;
+	return 0;
+}
+
+void *aligned_alloc(size_t align, size_t bytes) {
+	if (!mw_is_pow2(align)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return mw_api_alloc_aligned(align, bytes);
+}
+
+void *memalign(size_t align, size_t bytes) {
+	/* As glibc: any alignment is rounded up to a power of two. */
+	if (align > ((size_t)1 << 62)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!mw_is_pow2(align))
+		align = align == 0 ? 1 : (size_t)1 << (mw_log2_floor(align) + 1);
+	return mw_api_alloc_aligned(align, bytes);
+}
+
+void *valloc(size_t bytes) {
+	return mw_api_alloc_aligned(MW_OS_PAGE_BYTES, bytes);
+}
+
+void *pvalloc(size_t bytes) {
+	if (bytes > PTRDIFF_MAX) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return mw_api_alloc_aligned(MW_OS_PAGE_BYTES,
+				    mw_round_up(bytes ? bytes : 1, MW_OS_PAGE_BYTES));
+}
+
+size_t malloc_usable_size(void *block) {
+	return block ? mw_heap_usable_bytes(block) : 0;
+}
+
+int malloc_trim(size_t pad_bytes) {
+	(void)pad_bytes; /* nothing is kept at the top: there is no top */
+	return mw_heap_trim() > 0;
+}
+
+struct mallinfo2 mallinfo2(void) {
+	uint64_t stats[MW_STAT_COUNT];
+	mw_heap_stats(stats);
+	size_t arena = stats[MW_STAT_chunks] * MW_CHUNK_BYTES, live = mw_chunk_live_bytes();
+	return (struct mallinfo2){
+		.arena = arena,
+		.hblks = stats[MW_STAT_huge_blocks],
+		.hblkhd = stats[MW_STAT_huge_bytes],
+		.uordblks = live,
+		.fordblks = arena > live ? arena - live : 0,
+		.keepcost = stats[MW_STAT_dirty_bytes],
+	};
+}
+
+struct mallinfo mallinfo(void) {
+	struct mallinfo2 wide = mallinfo2();
+	/* The old interface wraps at 2 GiB, as glibc's does. */
+	return (struct mallinfo){
+		.arena = (int)wide.arena,
+		.hblks = (int)wide.hblks,
+		.hblkhd = (int)wide.hblkhd,
+		.uordblks = (int)wide.uordblks,
+		.fordblks = (int)wide.fordblks,
+		.keepcost = (int)wide.keepcost,
+	};
+}
+
+static const struct {
+	const char *name, *help;
+} stat_rows[MW_STAT_COUNT] = {
+#define MW_STAT(name, unit, help) {#name, help},
+#include "state/stats.def"
+#undef MW_STAT
+};
+
+void malloc_stats(void) {
+	uint64_t stats[MW_STAT_COUNT];
+	mw_heap_stats(stats);
+	mw_print_line("mallow %s: live blocks hold %zu bytes", MALLOW_VERSION,
+		      mw_chunk_live_bytes() + (size_t)stats[MW_STAT_huge_bytes]);
+	for (unsigned i = 0; i < MW_STAT_COUNT; i++)
+		mw_print_line("%20lu %s: %s", stats[i], stat_rows[i].name, stat_rows[i].help);
+}

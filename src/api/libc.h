@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * libc.h -- prototypes of what libc.c defines; the C23 names are not in glibc 2.36's headers.
+ * Layer: api.  All may be called by any thread, none from a signal handler; errno as in glibc. */
+#ifndef MW_API_LIBC_H
+#define MW_API_LIBC_H
+
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+
+MW_EXPORT void *malloc(size_t bytes);
+MW_EXPORT void *calloc(size_t count, size_t each_bytes);
+MW_EXPORT void *realloc(void *block, size_t bytes);
+MW_EXPORT void *reallocarray(void *block, size_t count, size_t each_bytes);
+MW_EXPORT void free(void *block);
+/* The sizes are the caller's promise, not checked in this build. */
+MW_EXPORT void free_sized(void *block, size_t bytes);
+MW_EXPORT void free_aligned_sized(void *block, size_t align, size_t bytes);
+MW_EXPORT int posix_memalign(void **result, size_t align, size_t bytes);
+MW_EXPORT void *aligned_alloc(size_t align, size_t bytes);
+MW_EXPORT void *memalign(size_t align, size_t bytes);
+MW_EXPORT void *valloc(size_t bytes);
+MW_EXPORT void *pvalloc(size_t bytes);
+MW_EXPORT size_t malloc_usable_size(void *block);
+MW_EXPORT int malloc_trim(size_t pad_bytes);
+MW_EXPORT struct mallinfo2 mallinfo2(void);
+MW_EXPORT struct mallinfo mallinfo(void);
+MW_EXPORT void malloc_stats(void);
+
+#endif

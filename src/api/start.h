@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * start.h -- composes the layers: options, heap, profiler, thread exit, fork, exit.
+ * Layer: api. */
+#ifndef MW_API_START_H
+#define MW_API_START_H
+
+#include <stdbool.h>
+
+#include "base/compiler.h"
+
+/* Set once start-up has begun.  Slow paths test it; fast paths find no block before it is. */
+extern bool mw_api_started;
+
+/* Called by the first slow path, possibly before any constructor has run. */
+MW_COLD void mw_api_start(void);
+
+#endif

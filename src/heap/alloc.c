@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ * alloc.c -- everything of allocation that the fast path leaves over. */
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "heap/chunk.h"
+#include "heap/fast.h"
+#include "heap/heap.h"
+#include "heap/heap_page.h"
+#include "heap/huge.h"
+#include "heap/medium.h"
+#include "heap/sampling.h"
+
+/* Above half a chunk a run of slices rarely fits beside others: such blocks get their own mapping. */
+#define LARGE_MAX_BYTES ((size_t)2 << 20)
+
+/* Detaches a page's free blocks into the thread's list head, up to the next sample. */
+static bool refill(mw_heap_t *heap, unsigned size_class) {
+	mw_page_t *page = mw_heap_page_find(heap, size_class);
+	if (!page)
+		return false;
+	void *list;
+	uint32_t count = mw_heap_page_detach(page, &list);
+	MW_ASSERT(count > 0);
+	uint32_t keep = size_class < MW_SMALL_CLASSES ? mw_sampling_allow(heap, size_class, count)
+						      : count;
+	if (keep < count) {
+		void **link = &list;
+		for (uint32_t i = 0; i < keep; i++)
+			link = *link;
+		page->free = *link;
+		*link = NULL;
+		page->used -= count - keep;
+	}
+	mw_thread.heads[size_class] = list;
+	return true;
+}
+
+void *mw_heap_alloc_small_slow(size_t bytes, unsigned size_class) {
+	mw_heap_t *heap = mw_heap_self();
+	if (!heap)
+		return NULL;
+	for (;;) {
+		if (mw_sampling_due(heap, size_class)) {
+			void *block = mw_sampling_take_small(heap, size_class, bytes);
+			if (block)
+				return block;
+		}
+		mw_sampling_poll(heap);
+		if (!refill(heap, size_class))
+			return NULL;
+		void *block = mw_fast_pop(size_class);
+		if (block)
+			return block;
+		/* The very first object of the refill is a sample: once more around. */
+	}
+}
+
+static void *alloc_small(size_t bytes, unsigned size_class) {
+	void *block = mw_fast_pop(size_class);
+	return block ? block : mw_heap_alloc_small_slow(bytes, size_class);
+}
+
+static void *alloc_medium(mw_heap_t *heap, size_t bytes, unsigned size_class) {
+	void *block = mw_fast_pop(size_class);
+	if (!block) {
+		if (!refill(heap, size_class))
+			return NULL;
+		block = mw_fast_pop(size_class);
+	}
+	mw_record_id_t record = mw_sampling_count_bytes(heap, block, bytes,
+							mw_class_bytes[size_class]);
+	if (record)
+		mw_medium_set_record(block, record);
+	return block;
+}
+
+static void *alloc_large(mw_heap_t *heap, size_t bytes, unsigned align_slices, bool *zeroed) {
+	mw_page_t *page = mw_chunk_take((unsigned)((bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT),
+					align_slices);
+	if (!page)
+		return NULL;
+	page->kind = MW_PAGE_LARGE;
+	page->large_bytes = mw_round_up(bytes, 4096);
+	*zeroed = page->zeroed;
+	page->large_record = mw_sampling_count_bytes(heap, page->start, bytes, page->large_bytes);
+	mw_sampling_grew(heap, mw_heap_in_use_bytes());
+	return page->start;
+}
+
+static void *alloc_huge(mw_heap_t *heap, size_t bytes, size_t align, bool *zeroed) {
+	size_t usable_bytes = 0;
+	void *block = mw_huge_alloc(bytes, align, &usable_bytes, zeroed);
+	if (!block)
+		return NULL;
+	mw_record_id_t record = mw_sampling_count_bytes(heap, block, bytes, usable_bytes);
+	if (record)
+		mw_huge_set_record(block, record);
+	mw_sampling_grew(heap, mw_heap_in_use_bytes());
+	return block;
+}
+
+/* Any size above the small ones; *zeroed only ever set when known. */
+static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
+	mw_heap_t *heap = mw_heap_self();
+	if (!heap)
+		return NULL;
+	if (bytes <= MW_MEDIUM_MAX_BYTES)
+		return alloc_medium(heap, bytes, mw_class_computed(bytes));
+	if (bytes <= LARGE_MAX_BYTES)
+		return alloc_large(heap, bytes, 1, zeroed);
+	return alloc_huge(heap, bytes, 1, zeroed);
+}
+
+void *mw_heap_alloc(size_t bytes) {
+	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES))
+		return alloc_small(bytes, mw_class_small(bytes));
+	bool zeroed = false;
+	return alloc_beyond_small(bytes, &zeroed);
+}
+
+void *mw_heap_alloc_zeroed(size_t bytes) {
+	bool zeroed = false;
+	void *block = bytes <= MW_SMALL_MAX_BYTES ? alloc_small(bytes, mw_class_small(bytes))
+						  : alloc_beyond_small(bytes, &zeroed);
+	if (block && !zeroed)
+		memset(block, 0, bytes);
+	return block;
+}
+
+/* The smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB: pages start
+ * at multiples of 64 KiB.  MW_CLASS_COUNT: none. */
+static unsigned aligned_class(size_t align, size_t bytes) {
+	if (align > MW_MEDIUM_MAX_BYTES || bytes > MW_MEDIUM_MAX_BYTES)
+		return MW_CLASS_COUNT;
+	unsigned size_class = mw_class_of(bytes > align ? bytes : align);
+	while (size_class < MW_CLASS_COUNT && (mw_class_bytes[size_class] & (align - 1)) != 0)
+		size_class++;
+	return size_class;
+}
+
+void *mw_heap_alloc_aligned(size_t align, size_t bytes) {
+	MW_ASSERT(mw_is_pow2(align));
+	if (align <= MW_BLOCK_ALIGN)
+		return mw_heap_alloc(bytes);
+	unsigned size_class = aligned_class(align, bytes);
+	if (size_class < MW_SMALL_CLASSES)
+		return alloc_small(bytes, size_class);
+	mw_heap_t *heap = mw_heap_self();
+	if (!heap)
+		return NULL;
+	if (size_class < MW_CLASS_COUNT)
+		return alloc_medium(heap, bytes, size_class);
+	bool zeroed;
+	size_t span_bytes = bytes > MW_MEDIUM_MAX_BYTES ? bytes : MW_MEDIUM_MAX_BYTES + 1;
+	if (span_bytes <= LARGE_MAX_BYTES && align <= LARGE_MAX_BYTES)
+		return alloc_large(heap, span_bytes,
+				   align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1,
+				   &zeroed);
+	return alloc_huge(heap, span_bytes, align, &zeroed);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ * huge.c -- huge blocks. */
+#include "heap/huge.h"
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "heap/huge_table.h"
+#include "heap/misuse.h"
+#include "heap/page.h"
+#include "os/clock.h"
+#include "os/lock.h"
+#include "os/map.h"
+
+/* A loop that frees and allocates a few buffers finds them again without a fault a page. */
+#define CACHE_PLACES 16
+/* Address space with memory behind it that a freeing program may keep for one purge delay. */
+#define CACHE_MAX_BYTES ((size_t)256 << 20)
+/* A cached mapping serves requests down to 7/8 of its size: the rest would be waste. */
+#define FITS(cached, bytes) ((cached) >= (bytes) && (cached) - (bytes) <= (cached) / 8)
+#define DEFAULT_PURGE_DELAY_NS ((uint64_t)1000 * 1000 * 1000)
+/* Remembered for the message of a double free. */
+#define FREED_PLACES 32
+
+typedef struct mapping {
+	char *base;
+	size_t bytes;
+	uint64_t due_ns;
+} mapping_t;
+
+static struct {
+	mw_lock_t lock;
+	mw_huge_table_t table;
+	mapping_t cache[CACHE_PLACES];
+	size_t cached_bytes;
+	mapping_t freed[FREED_PLACES]; /* ring */
+	unsigned freed_next;
+	_Atomic size_t live_bytes;
+	_Atomic uint64_t next_due_ns;
+	uint64_t delay_ns;
+} huge = {.delay_ns = DEFAULT_PURGE_DELAY_NS, .next_due_ns = UINT64_MAX};
+
+static void lock_huge(void) {
+	mw_lock_acquire(&huge.lock, MW_RANK_HUGE);
+}
+
+static void unlock_huge(void) {
+	mw_lock_release(&huge.lock, MW_RANK_HUGE);
+}
+
+/* Under the lock. */
+static char *take_cached(size_t bytes, size_t align, size_t *mapped_bytes) {
+	mapping_t *best = NULL;
+	for (unsigned i = 0; i < CACHE_PLACES; i++) {
+		mapping_t *entry = &huge.cache[i];
+		if (entry->base && FITS(entry->bytes, bytes) &&
+		    ((uintptr_t)entry->base & (align - 1)) == 0 &&
+		    (!best || entry->bytes < best->bytes))
+			best = entry;
+	}
+	if (!best)
+		return NULL;
+	char *base = best->base;
+	*mapped_bytes = best->bytes;
+	huge.cached_bytes -= best->bytes;
+	best->base = NULL;
+	return base;
+}
+
+/* Under the lock.  False: no room, or too large. */
+static bool put_cached(char *base, size_t bytes) {
+	if (huge.delay_ns == 0 || bytes > CACHE_MAX_BYTES - huge.cached_bytes)
+		return false;
+	for (unsigned i = 0; i < CACHE_PLACES; i++) {
+		mapping_t *entry = &huge.cache[i];
+		if (entry->base)
+			continue;
+		*entry = (mapping_t){base, bytes, mw_os_monotonic_coarse_ns() + huge.delay_ns};
+		huge.cached_bytes += bytes;
+		if (entry->due_ns <
+		    atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed))
+			atomic_store_explicit(&huge.next_due_ns, entry->due_ns,
+					      memory_order_relaxed);
+		return true;
+	}
+	return false;
+}
+
+/* Under the lock: the block is known from now on. */
+static bool publish(char *base, size_t bytes) {
+	mw_huge_block_t block = {(uintptr_t)base, bytes, 0};
+	if (!mw_huge_table_insert(&huge.table, &block))
+		return false;
+	for (unsigned i = 0; i < FREED_PLACES; i++)
+		if (huge.freed[i].base == base)
+			huge.freed[i].base = NULL;
+	__atomic_store_n(&mw_address_map[(uintptr_t)base >> MW_CHUNK_SHIFT], MW_MAP_HUGE,
+			 __ATOMIC_RELAXED);
+	atomic_fetch_add_explicit(&huge.live_bytes, bytes, memory_order_relaxed);
+	return true;
+}
+
+void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zeroed) {
+	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
+		return NULL;
+	size_t mapped_bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
+	if (align < MW_OS_PAGE_BYTES)
+		align = MW_OS_PAGE_BYTES;
+	mw_huge_purge(false);
+	lock_huge();
+	char *base = take_cached(mapped_bytes, align, &mapped_bytes);
+	unlock_huge();
+	*zeroed = base == NULL;
+	if (!base) {
+		base = mw_os_map_aligned(mapped_bytes, align);
+		if (!base && mw_huge_purge(true) > 0)
+			base = mw_os_map_aligned(mapped_bytes, align);
+	}
+	if (!base || (uintptr_t)base >> MW_ADDRESS_BITS)
+		return NULL;
+	lock_huge();
+	bool published = publish(base, mapped_bytes);
+	unlock_huge();
+	if (!published) {
+		mw_os_unmap(base, mapped_bytes);
+		return NULL;
+	}
+	*usable_bytes = mapped_bytes;
+	return base;
+}
+
+/* Under the lock; ends the program when the block is not there. */
+static mw_huge_block_t *find_or_die(const char *function, const void *block) {
+	mw_huge_block_t *found = mw_huge_table_find(&huge.table, (uintptr_t)block);
+	if (found && block)
+		return found;
+	for (unsigned i = 0; i < FREED_PLACES; i++)
+		if (huge.freed[i].base == block)
+			mw_misuse_double_free_huge(block, huge.freed[i].bytes);
+	mw_misuse_foreign(function, block);
+}
+
+void mw_huge_set_record(void *block, mw_record_id_t record) {
+	lock_huge();
+	find_or_die("malloc", block)->record = record;
+	unlock_huge();
+}
+
+mw_record_id_t mw_huge_free(void *block) {
+	lock_huge();
+	mw_huge_block_t *found = find_or_die("free", block);
+	mw_record_id_t record = found->record;
+	size_t bytes = found->bytes;
+	mw_huge_table_remove(&huge.table, found);
+	huge.freed[huge.freed_next++ % FREED_PLACES] = (mapping_t){block, bytes, 0};
+	atomic_fetch_sub_explicit(&huge.live_bytes, bytes, memory_order_relaxed);
+	bool kept = put_cached(block, bytes);
+	unlock_huge();
+	if (!kept)
+		mw_os_unmap(block, bytes);
+	mw_huge_purge(false);
+	return record;
+}
+
+size_t mw_huge_usable_bytes(const void *block) {
+	lock_huge();
+	const mw_huge_block_t *found = mw_huge_table_find(&huge.table, (uintptr_t)block);
+	size_t bytes = found && block ? found->bytes : 0;
+	unlock_huge();
+	return bytes;
+}
+
+void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_id_t *record) {
+	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
+		return NULL;
+	size_t new_bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
+	/* The lock is held over mremap(2): once the block has moved, another thread's mapping may come
+	 * to its old address. */
+	lock_huge();
+	mw_huge_block_t old = *find_or_die("realloc", block);
+	char *moved = mw_os_remap(block, old.bytes, new_bytes, true);
+	if (moved && (uintptr_t)moved >> MW_ADDRESS_BITS)
+		mw_fatal("mremap went beyond %u bits of address: %p", MW_ADDRESS_BITS, (void *)moved);
+	if (!moved) {
+		unlock_huge();
+		return NULL;
+	}
+	mw_huge_table_remove(&huge.table, mw_huge_table_find(&huge.table, old.base));
+	atomic_fetch_sub_explicit(&huge.live_bytes, old.bytes, memory_order_relaxed);
+	/* There is room: the table just lost one. */
+	publish(moved, new_bytes);
+	unlock_huge();
+	*record = old.record;
+	*usable_bytes = new_bytes;
+	return moved;
+}
+
+size_t mw_huge_purge(bool all) {
+	/* Relaxed: a late purge is as good. */
+	uint64_t due_ns = atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed);
+	if (due_ns == UINT64_MAX)
+		return 0;
+	uint64_t now_ns = mw_os_monotonic_coarse_ns(), next_ns = UINT64_MAX;
+	if (!all && now_ns < due_ns)
+		return 0;
+	mapping_t gone[CACHE_PLACES];
+	unsigned count = 0;
+	size_t total = 0;
+	lock_huge();
+	for (unsigned i = 0; i < CACHE_PLACES; i++) {
+		mapping_t *entry = &huge.cache[i];
+		if (!entry->base)
+			continue;
+		if (all || entry->due_ns <= now_ns) {
+			gone[count++] = *entry;
+			huge.cached_bytes -= entry->bytes;
+			entry->base = NULL;
+		} else if (entry->due_ns < next_ns) {
+			next_ns = entry->due_ns;
+		}
+	}
+	atomic_store_explicit(&huge.next_due_ns, next_ns, memory_order_relaxed);
+	unlock_huge();
+	for (unsigned i = 0; i < count; i++) {
+		mw_os_unmap(gone[i].base, gone[i].bytes);
+		total += gone[i].bytes;
+	}
+	return total;
+}
+
+void mw_huge_set_purge_delay_ns(uint64_t delay_ns) {
+	lock_huge();
+	huge.delay_ns = delay_ns;
+	unlock_huge();
+}
+
+void mw_huge_stats(mw_huge_stats_t *stats) {
+	lock_huge();
+	*stats = (mw_huge_stats_t){huge.table.count, mw_huge_live_bytes(), huge.cached_bytes};
+	unlock_huge();
+}
+
+size_t mw_huge_live_bytes(void) {
+	return atomic_load_explicit(&huge.live_bytes, memory_order_relaxed);
+}
+
+void mw_huge_fork_prepare(void) {
+	mw_lock_fork_acquire(&huge.lock);
+}
+
+void mw_huge_fork_release(bool in_child) {
+	mw_lock_fork_release(&huge.lock, in_child);
+}

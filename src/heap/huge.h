@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ * huge.h -- blocks with a mapping of their own, and a cache of mappings freed a moment ago.
+ * Layer: heap.  One lock (MW_RANK_HUGE).  Blocks start at a page boundary; a hash table, not a
+ * header, knows them, so that mremap(2) and alignment need no special case. */
+#ifndef MW_HEAP_HUGE_H
+#define MW_HEAP_HUGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "heap/hooks.h"
+
+/* NULL: no memory.  *usable_bytes: what the block holds; *zeroed: it reads as zero. */
+void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zeroed);
+void mw_huge_set_record(void *block, mw_record_id_t record);
+/* Ends the program when `block` is not a live huge block.  Returns its record. */
+mw_record_id_t mw_huge_free(void *block);
+/* Usable bytes; 0: not a live huge block. */
+size_t mw_huge_usable_bytes(const void *block);
+/* By mremap(2).  NULL: refused, the block is unchanged.  *record is taken from the block. */
+void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_id_t *record);
+/* Unmaps kept mappings whose time has come, or all.  Returns the bytes. */
+size_t mw_huge_purge(bool all);
+void mw_huge_set_purge_delay_ns(uint64_t delay_ns);
+
+typedef struct mw_huge_stats {
+	size_t blocks, live_bytes, cached_bytes;
+} mw_huge_stats_t;
+void mw_huge_stats(mw_huge_stats_t *stats);
+size_t mw_huge_live_bytes(void);
+
+void mw_huge_fork_prepare(void);
+void mw_huge_fork_release(bool in_child);
+
+#endif

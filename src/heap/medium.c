@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * medium.c -- the record table, written and read only in pages that hold a sample. */
+#include "heap/medium.h"
+
+static mw_record_id_t *record_of(const mw_page_t *page, const void *block) {
+	char *table = page->start + (size_t)page->capacity * page->block_bytes;
+	return (mw_record_id_t *)(void *)table +
+	       (size_t)((const char *)block - page->start) / page->block_bytes;
+}
+
+void mw_medium_set_record(void *block, mw_record_id_t record) {
+	mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)block));
+	if (!page->has_records) {
+		if (!page->zeroed)
+			for (uint32_t i = 0; i < page->capacity; i++)
+				record_of(page, page->start)[i] = 0;
+		/* Read by whoever frees a block: for this block the program's own hand-over orders it;
+		 * for others it makes no difference, their entries are 0. */
+		__atomic_store_n(&page->has_records, true, __ATOMIC_RELEASE);
+	}
+	*record_of(page, block) = record;
+}
+
+mw_record_id_t mw_medium_take_record(mw_page_t *page, const void *block) {
+	if (!__atomic_load_n(&page->has_records, __ATOMIC_ACQUIRE))
+		return 0;
+	mw_record_id_t *place = record_of(page, block), record = *place;
+	*place = 0;
+	return record;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ * thread.c -- heaps and threads: who gets one, what becomes of it, and fork. */
+#include "base/check.h"
+#include "heap/chunk.h"
+#include "heap/heap.h"
+#include "heap/heap_page.h"
+#include "heap/huge.h"
+#include "heap/meta.h"
+#include "heap/orphan.h"
+#include "heap/queue.h"
+#include "heap/remote.h"
+#include "heap/sampled.h"
+#include "heap/sampling.h"
+#include "heap/stats.h"
+#include "os/lock.h"
+
+MW_TLS mw_thread_t mw_thread;
+void (*mw_heap_on_thread)(mw_heap_t *heap);
+
+static struct {
+	mw_lock_t lock;
+	mw_heap_t *all;
+	mw_heap_t *free; /* of ended threads */
+	size_t count, live;
+} heaps;
+
+static MW_NOINLINE mw_heap_t *make_heap(void) {
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	mw_heap_t *heap = heaps.free;
+	if (heap) {
+		heaps.free = heap->next_free;
+	} else {
+		heap = mw_meta_alloc(sizeof *heap);
+		if (heap) {
+			heap->next_all = heaps.all;
+			heaps.all = heap;
+			heaps.count++;
+		}
+	}
+	if (heap) {
+		heap->in_use = true;
+		heaps.live++;
+	}
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+	if (!heap)
+		return NULL;
+	heap->owner = (uintptr_t)__builtin_thread_pointer();
+	mw_sampling_thread_start(heap);
+	mw_thread.heap = heap;
+	if (mw_heap_on_thread)
+		mw_heap_on_thread(heap);
+	return heap;
+}
+
+mw_heap_t *mw_heap_self(void) {
+	mw_heap_t *heap = mw_thread.heap;
+	return MW_LIKELY(heap != NULL) ? heap : make_heap();
+}
+
+/* Gives the page back, makes it an orphan, or, when its inbox is just being announced to this heap,
+ * leaves it here as a full page: the heap's next thread finds it in the pending list. */
+static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page) {
+	mw_heap_page_collect(page);
+	mw_queue_remove(queue, page);
+	mw_page_set_owner(page, MW_OWNER_DIVERT);
+	uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
+	/* FULL turns into PENDING at any moment: once it is gone without PENDING it cannot come. */
+	while (word & MW_REMOTE_FULL)
+		if (atomic_compare_exchange_weak_explicit(&page->remote, &word,
+							  word & ~MW_REMOTE_FULL,
+							  memory_order_acq_rel,
+							  memory_order_relaxed))
+			word &= ~MW_REMOTE_FULL;
+	if (word & MW_REMOTE_PENDING) {
+		page->state = MW_PAGE_FULL;
+		mw_queue_append(&heap->full, page);
+		return;
+	}
+	mw_heap_page_collect(page);
+	if (page->used == 0)
+		mw_chunk_give(page, MW_PAGE_NONE);
+	else
+		mw_orphan_add(page);
+}
+
+void mw_heap_thread_end(void) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (!heap)
+		return;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		mw_heap_head_flush(heap, c);
+	mw_heap_take_pending(heap);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		while (heap->queues[c].first)
+			leave_page(heap, &heap->queues[c], heap->queues[c].first);
+	/* Pages left here are appended: stop before the first of them. */
+	mw_page_t *last = heap->full.last, *page = heap->full.first;
+	while (page) {
+		mw_page_t *next = page == last ? NULL : page->next;
+		leave_page(heap, &heap->full, page);
+		page = next;
+	}
+	mw_thread.heap = NULL;
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	heap->in_use = false;
+	heap->next_free = heaps.free;
+	heaps.free = heap;
+	heaps.live--;
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+}
+
+size_t mw_heap_trim(void) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (heap) {
+		mw_heap_take_pending(heap);
+		for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+			mw_heap_head_flush(heap, c);
+			mw_page_t *next;
+			for (mw_page_t *page = heap->queues[c].first; page; page = next) {
+				next = page->next;
+				mw_heap_page_collect(page);
+				if (page->used == 0)
+					mw_heap_page_release(heap, page);
+			}
+		}
+	}
+	return mw_huge_purge(true) + mw_chunk_purge(true);
+}
+
+void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
+	mw_chunk_stats_t chunk;
+	mw_huge_stats_t huge;
+	mw_chunk_stats(&chunk);
+	mw_huge_stats(&huge);
+	stats[MW_STAT_mapped_bytes] =
+		chunk.chunks * MW_CHUNK_BYTES + huge.live_bytes + huge.cached_bytes;
+	stats[MW_STAT_in_use_bytes] = chunk.in_use_bytes + huge.live_bytes;
+	stats[MW_STAT_dirty_bytes] = chunk.dirty_bytes;
+	stats[MW_STAT_purged_bytes] = chunk.purged_bytes;
+	stats[MW_STAT_huge_bytes] = huge.live_bytes;
+	stats[MW_STAT_huge_blocks] = huge.blocks;
+	stats[MW_STAT_huge_cached_bytes] = huge.cached_bytes;
+	stats[MW_STAT_metadata_bytes] = mw_meta_bytes();
+	stats[MW_STAT_chunks] = chunk.chunks;
+	stats[MW_STAT_orphan_pages] = mw_orphan_count();
+	stats[MW_STAT_page_takes] = chunk.page_takes;
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	stats[MW_STAT_heaps] = heaps.count;
+	stats[MW_STAT_live_threads] = heaps.live;
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+}
+
+size_t mw_heap_in_use_bytes(void) {
+	return mw_chunk_in_use_bytes() + mw_huge_live_bytes();
+}
+
+/* In rising rank, so that no thread that holds one of them waits for another meanwhile. */
+void mw_heap_fork_prepare(void) {
+	mw_sampled_fork_prepare();
+	mw_lock_fork_acquire(&heaps.lock);
+	mw_orphan_fork_prepare();
+	mw_huge_fork_prepare();
+	mw_chunk_fork_prepare();
+	mw_meta_fork_prepare();
+}
+
+static void fork_release(bool in_child) {
+	mw_meta_fork_release(in_child);
+	mw_chunk_fork_release(in_child);
+	mw_huge_fork_release(in_child);
+	mw_orphan_fork_release(in_child);
+	mw_lock_fork_release(&heaps.lock, in_child);
+	mw_sampled_fork_release(in_child);
+}
+
+void mw_heap_fork_parent(void) {
+	fork_release(false);
+}
+
+void mw_heap_fork_child(void) {
+	fork_release(true);
+}
