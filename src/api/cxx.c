@@ -3,8 +3,8 @@
  *
  * Exceptions: std::bad_alloc is thrown by libstdc++ itself (std::__throw_bad_alloc), found at run
  * time, and unwinds through these C functions by their unwind tables.  The nothrow forms must catch
- * what a new handler throws, which C cannot: out of memory, they call libstdc++'s own form (the next
- * definition after ours), which calls the throwing form here inside a try block. */
+ * what a new handler throws, which C cannot: out of memory, they call libstdc++'s own form (the
+ * next definition after ours), which calls the throwing form here inside a try block. */
 #include "api/cxx.h"
 
 #include <dlfcn.h>
@@ -17,8 +17,8 @@ typedef void (*new_handler_t)(void);
 extern new_handler_t _ZSt15get_new_handlerv(void) __attribute__((weak));
 extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak));
 
-/* A function of libstdc++ that was not there when the program started: brought by dlopen(3), perhaps
- * with local scope, so it is looked for from the object that called us. */
+/* A function of libstdc++ that was not there when the program started: brought by dlopen(3),
+ * perhaps with local scope, so it is looked for from the object that called us. */
 static void *find_late(const char *name, void *caller) {
 	void *found = dlsym(RTLD_DEFAULT, name);
 	Dl_info object;

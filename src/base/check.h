@@ -18,8 +18,9 @@ MW_COLD void mw_warn(const char *format, ...) MW_PRINTF(1, 2);
 MW_COLD void mw_print_line(const char *format, ...) MW_PRINTF(1, 2);
 
 #ifdef MW_DEBUG
-#define MW_ASSERT(condition) \
-	((condition) ? (void)0 : mw_fatal("assertion failed: %s (%s:%d)", #condition, __FILE__, __LINE__))
+#define MW_ASSERT(condition)                                                                       \
+	((condition) ? (void)0                                                                     \
+		     : mw_fatal("assertion failed: %s (%s:%d)", #condition, __FILE__, __LINE__))
 #else
 #define MW_ASSERT(condition) ((void)sizeof(condition))
 #endif

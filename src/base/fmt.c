@@ -122,8 +122,8 @@ size_t mw_vfmt(char *buffer, size_t capacity, const char *format, va_list args) 
 			uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 			put_number(&sink, magnitude, value < 0, 10, &spec);
 		} else if (*format == 'u' || *format == 'x') {
-			uint64_t value = spec.longs ? va_arg(args, unsigned long)
-						    : va_arg(args, unsigned);
+			uint64_t value =
+				spec.longs ? va_arg(args, unsigned long) : va_arg(args, unsigned);
 			put_number(&sink, value, false, *format == 'u' ? 10 : 16, &spec);
 		} else if (*format == 'p') {
 			put(&sink, '0');

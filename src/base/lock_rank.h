@@ -5,14 +5,15 @@
 #define MW_BASE_LOCK_RANK_H
 
 typedef enum mw_lock_rank {
-	MW_RANK_CONTROL = 1,  /* prof: applying control words, creating and publishing the state file */
-	MW_RANK_SAMPLED = 2,  /* heap: mini-slabs of sampled blocks, one lock a class */
-	MW_RANK_HEAPS = 3,    /* heap: registry of thread heaps */
-	MW_RANK_ORPHANS = 4,  /* heap: abandoned pages, one lock a class */
-	MW_RANK_HUGE = 5,     /* heap: registry and cache of huge blocks */
-	MW_RANK_CHUNKS = 6,   /* heap: chunks and their slices */
-	MW_RANK_MODULES = 7,  /* prof: modules table */
-	MW_RANK_META = 8,     /* heap: bump allocator for metadata */
+	MW_RANK_CONTROL =
+		1, /* prof: applying control words, creating and publishing the state file */
+	MW_RANK_SAMPLED = 2, /* heap: mini-slabs of sampled blocks, one lock a class */
+	MW_RANK_HEAPS = 3,   /* heap: registry of thread heaps */
+	MW_RANK_ORPHANS = 4, /* heap: abandoned pages, one lock a class */
+	MW_RANK_HUGE = 5,    /* heap: registry and cache of huge blocks */
+	MW_RANK_CHUNKS = 6,  /* heap: chunks and their slices */
+	MW_RANK_MODULES = 7, /* prof: modules table */
+	MW_RANK_META = 8,    /* heap: bump allocator for metadata */
 } mw_lock_rank_t;
 
 #endif

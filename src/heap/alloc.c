@@ -12,7 +12,8 @@
 #include "heap/medium.h"
 #include "heap/sampling.h"
 
-/* Above half a chunk a run of slices rarely fits beside others: such blocks get their own mapping. */
+/* Above half a chunk a run of slices rarely fits beside others: such blocks get their own mapping.
+ */
 #define LARGE_MAX_BYTES ((size_t)2 << 20)
 
 /* Detaches a page's free blocks into the thread's list head, up to the next sample. */
@@ -23,8 +24,8 @@ static bool refill(mw_heap_t *heap, unsigned size_class) {
 	void *list;
 	uint32_t count = mw_heap_page_detach(page, &list);
 	MW_ASSERT(count > 0);
-	uint32_t keep = size_class < MW_SMALL_CLASSES ? mw_sampling_allow(heap, size_class, count)
-						      : count;
+	uint32_t keep =
+		size_class < MW_SMALL_CLASSES ? mw_sampling_allow(heap, size_class, count) : count;
 	if (keep < count) {
 		void **link = &list;
 		for (uint32_t i = 0; i < keep; i++)
@@ -69,8 +70,8 @@ static void *alloc_medium(mw_heap_t *heap, size_t bytes, unsigned size_class) {
 			return NULL;
 		block = mw_fast_pop(size_class);
 	}
-	mw_record_id_t record = mw_sampling_count_bytes(heap, block, bytes,
-							mw_class_bytes[size_class]);
+	mw_record_id_t record =
+		mw_sampling_count_bytes(heap, block, bytes, mw_class_bytes[size_class]);
 	if (record)
 		mw_medium_set_record(block, record);
 	return block;
@@ -129,8 +130,8 @@ void *mw_heap_alloc_zeroed(size_t bytes) {
 	return block;
 }
 
-/* The smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB: pages start
- * at multiples of 64 KiB.  MW_CLASS_COUNT: none. */
+/* The smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB: pages
+ * start at multiples of 64 KiB.  MW_CLASS_COUNT: none. */
 static unsigned aligned_class(size_t align, size_t bytes) {
 	if (align > MW_MEDIUM_MAX_BYTES || bytes > MW_MEDIUM_MAX_BYTES)
 		return MW_CLASS_COUNT;

@@ -85,7 +85,8 @@ static mw_chunk_t *map_chunk(void) {
 
 /* First slice of a run of `count` set bits in `mask`, aligned; 64 when there is none. */
 static unsigned find_run(uint64_t mask, unsigned count, unsigned align_slices) {
-	/* After this, bit i says that bits i .. i + count - 1 were set (doubling the length seen). */
+	/* After this, bit i says that bits i .. i + count - 1 were set (doubling the length seen).
+	 */
 	for (unsigned seen = 1; seen < count;) {
 		unsigned step = seen < count - seen ? seen : count - seen;
 		mask &= mask >> step;

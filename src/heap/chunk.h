@@ -12,8 +12,8 @@
 #include "heap/page.h"
 
 /* `count` slices in a row (1 .. 63), aligned to `align_slices` (a power of two).  The page of the
- * first is returned with `slice_count`, `zeroed` and the interior marks set, the rest cleared, owner
- * MW_OWNER_DIVERT.  NULL: no memory. */
+ * first is returned with `slice_count`, `zeroed` and the interior marks set, the rest cleared,
+ * owner MW_OWNER_DIVERT.  NULL: no memory. */
 mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices);
 /* The page's slices become free; `kind` says what the first remembers (NONE or FREED). */
 void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind);

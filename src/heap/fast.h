@@ -16,9 +16,9 @@ MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
 	return block;
 }
 
-/* One test answers for NULL, foreign pointers and huge blocks; one compare for every page that is not
- * an ordinary one of this thread.  Pushing onto the page, not onto the head, keeps the head's length
- * known: it is only drained. */
+/* One test answers for NULL, foreign pointers and huge blocks; one compare for every page that is
+ * not an ordinary one of this thread.  Pushing onto the page, not onto the head, keeps the head's
+ * length known: it is only drained. */
 MW_ALWAYS_INLINE void mw_fast_free(void *block) {
 	if (MW_UNLIKELY(mw_address_kind((uintptr_t)block) != MW_MAP_CHUNK)) {
 		mw_heap_free_slow(block);

@@ -20,8 +20,8 @@ static void notify_heap(mw_page_t *page) {
 	do {
 		page->pending_next = first;
 		/* Pairs with the exchange in mw_heap_take_pending(). */
-	} while (!atomic_compare_exchange_weak_explicit(&heap->pending, &first, page,
-							memory_order_release, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&heap->pending, &first, page, memory_order_release, memory_order_relaxed));
 }
 
 static void free_remote(mw_page_t *page, void *block) {

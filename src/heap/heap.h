@@ -26,7 +26,8 @@ struct mw_heap {
 	uintptr_t owner; /* thread pointer: the value of its pages' owner word */
 	mw_page_queue_t queues[MW_CLASS_COUNT];
 	mw_page_queue_t full;
-	_Atomic(mw_page_t *) pending; /* pages with PENDING; pushed by others, taken whole by the owner */
+	_Atomic(mw_page_t *)
+		pending; /* pages with PENDING; pushed by others, taken whole by the owner */
 
 	/* Sampling, see hooks.h.  left[c]: objects of class c until and including the next sample,
 	 * counted from the end of the list last handed out; 0: not drawn yet.  cut bit c: that list
@@ -79,8 +80,8 @@ void mw_heap_thread_end(void);
  * Set before threads exist. */
 extern void (*mw_heap_on_thread)(mw_heap_t *heap);
 
-/* fork(2): all locks are taken before and released after; in the child the other threads' pages stay
- * as they are (blocks freed into them are not reused: doc/ARCHITECTURE.md, "fork"). */
+/* fork(2): all locks are taken before and released after; in the child the other threads' pages
+ * stay as they are (blocks freed into them are not reused: doc/ARCHITECTURE.md, "fork"). */
 void mw_heap_fork_prepare(void);
 void mw_heap_fork_parent(void);
 void mw_heap_fork_child(void);

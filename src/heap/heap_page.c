@@ -10,8 +10,8 @@
 #include "heap/sampling.h"
 #include "heap/size_class.h"
 
-/* Blocks are linked up to one page of memory at a time: a program that needs a few blocks of a class
- * does not touch 64 KiB. */
+/* Blocks are linked up to one page of memory at a time: a program that needs a few blocks of a
+ * class does not touch 64 KiB. */
 #define CARVE_BYTES 4096u
 
 void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page) {
@@ -50,9 +50,10 @@ static void add_to_free_list(mw_page_t *page, void *list, uint32_t count) {
 		seen++;
 	}
 	if (seen != count || *(void **)last || count > page->used)
-		mw_fatal("corrupt list of freed blocks in a page of size class %u at %p: written to "
-			 "after free, or freed twice",
-			 page->block_bytes, (void *)page->start);
+		mw_fatal(
+			"corrupt list of freed blocks in a page of size class %u at %p: written to "
+			"after free, or freed twice",
+			page->block_bytes, (void *)page->start);
 	*(void **)last = page->free;
 	page->free = list;
 	page->used -= count;

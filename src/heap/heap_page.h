@@ -6,8 +6,8 @@
 
 #include "heap/heap.h"
 
-/* A page of the class with free blocks or room to carve, at the front of its queue: pending, queued,
- * adopted or new.  NULL: no memory. */
+/* A page of the class with free blocks or room to carve, at the front of its queue: pending,
+ * queued, adopted or new.  NULL: no memory. */
 mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class);
 /* All free blocks of the page, which count as used from now on; carves when there are none.
  * Returns their number. */

@@ -25,7 +25,7 @@ typedef struct mw_sample_request {
 	void *block;
 	size_t requested_bytes; /* as the program asked; may be 0 */
 	size_t usable_bytes;
-	size_t trial_bytes;     /* size the draw was made with: p = 1 - exp(-trial/T) */
+	size_t trial_bytes; /* size the draw was made with: p = 1 - exp(-trial/T) */
 	/* mw_heap_epoch when that draw was made: a list cut under an older rate ends in a sample of
 	 * that rate, whose weight must be the old one.  Its T is found by this number. */
 	uint32_t draw_epoch;
@@ -46,8 +46,9 @@ typedef struct mw_heap_hooks {
 	/* Called at a refill that finds *poll_word changed since this thread's last poll: the place
 	 * where orders from outside are noticed. */
 	void (*poll)(mw_hook_thread_t *thread);
-	/* The heap took more address space into use; `in_use_bytes` is the new total of its pages and
-	 * large blocks.  Called after the lock is released, at most once per 64 KiB of growth. */
+	/* The heap took more address space into use; `in_use_bytes` is the new total of its pages
+	 * and large blocks.  Called after the lock is released, at most once per 64 KiB of growth.
+	 */
 	void (*grew)(mw_hook_thread_t *thread, size_t in_use_bytes);
 } mw_heap_hooks_t;
 

@@ -76,8 +76,7 @@ static bool put_cached(char *base, size_t bytes) {
 			continue;
 		*entry = (mapping_t){base, bytes, mw_os_monotonic_coarse_ns() + huge.delay_ns};
 		huge.cached_bytes += bytes;
-		if (entry->due_ns <
-		    atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed))
+		if (entry->due_ns < atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed))
 			atomic_store_explicit(&huge.next_due_ns, entry->due_ns,
 					      memory_order_relaxed);
 		return true;
@@ -173,13 +172,14 @@ void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_
 	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
 		return NULL;
 	size_t new_bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
-	/* The lock is held over mremap(2): once the block has moved, another thread's mapping may come
-	 * to its old address. */
+	/* The lock is held over mremap(2): once the block has moved, another thread's mapping may
+	 * come to its old address. */
 	lock_huge();
 	mw_huge_block_t old = *find_or_die("realloc", block);
 	char *moved = mw_os_remap(block, old.bytes, new_bytes, true);
 	if (moved && (uintptr_t)moved >> MW_ADDRESS_BITS)
-		mw_fatal("mremap went beyond %u bits of address: %p", MW_ADDRESS_BITS, (void *)moved);
+		mw_fatal("mremap went beyond %u bits of address: %p", MW_ADDRESS_BITS,
+			 (void *)moved);
 	if (!moved) {
 		unlock_huge();
 		return NULL;

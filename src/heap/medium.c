@@ -14,8 +14,8 @@ void mw_medium_set_record(void *block, mw_record_id_t record) {
 		if (!page->zeroed)
 			for (uint32_t i = 0; i < page->capacity; i++)
 				record_of(page, page->start)[i] = 0;
-		/* Read by whoever frees a block: for this block the program's own hand-over orders it;
-		 * for others it makes no difference, their entries are 0. */
+		/* Read by whoever frees a block: for this block the program's own hand-over orders
+		 * it; for others it makes no difference, their entries are 0. */
 		__atomic_store_n(&page->has_records, true, __ATOMIC_RELEASE);
 	}
 	*record_of(page, block) = record;

@@ -21,8 +21,8 @@ void *mw_meta_alloc(size_t bytes) {
 	void *block = NULL;
 	mw_lock_acquire(&meta.lock, MW_RANK_META);
 	if ((size_t)(meta.limit - meta.next) < bytes) {
-		size_t region = mw_round_up(bytes > REGION_BYTES ? bytes : REGION_BYTES,
-					    MW_OS_PAGE_BYTES);
+		size_t region =
+			mw_round_up(bytes > REGION_BYTES ? bytes : REGION_BYTES, MW_OS_PAGE_BYTES);
 		char *base = mw_os_map(region);
 		if (base) {
 			meta.next = base;

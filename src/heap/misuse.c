@@ -18,8 +18,8 @@ void mw_misuse_dead(const char *function, const void *block, const mw_page_t *pa
 
 void mw_misuse_misaligned(const char *function, const void *block, const mw_page_t *page) {
 	size_t bytes = page->kind == MW_PAGE_LARGE ? page->large_bytes : page->block_bytes;
-	mw_fatal("%s(%p): invalid pointer: not the start of a block of %s %zu bytes", function, block,
-		 page->kind == MW_PAGE_LARGE ? "the large size" : "size class", bytes);
+	mw_fatal("%s(%p): invalid pointer: not the start of a block of %s %zu bytes", function,
+		 block, page->kind == MW_PAGE_LARGE ? "the large size" : "size class", bytes);
 }
 
 void mw_misuse_double_free(const void *block, const mw_page_t *page) {

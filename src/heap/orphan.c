@@ -12,7 +12,8 @@
 typedef struct orphans {
 	mw_lock_t lock;
 	mw_page_queue_t pages;
-	_Atomic size_t count; /* read without the lock: a look that costs nothing when there are none */
+	_Atomic size_t
+		count; /* read without the lock: a look that costs nothing when there are none */
 } orphans_t;
 
 static orphans_t orphans_of_class[MW_CLASS_COUNT];
@@ -26,8 +27,8 @@ void mw_orphan_add(mw_page_t *page) {
 	page->state = MW_PAGE_ORPHAN;
 	mw_queue_append(&orphans->pages, page);
 	atomic_fetch_add_explicit(&orphans->count, 1, memory_order_relaxed);
-	/* From here on (release: the fields above) the push that brings the last block frees the page.
-	 * FULL goes: there is nobody to tell. */
+	/* From here on (release: the fields above) the push that brings the last block frees the
+	 * page. FULL goes: there is nobody to tell. */
 	uint64_t old = atomic_load_explicit(&page->remote, memory_order_relaxed);
 	while (!atomic_compare_exchange_weak_explicit(&page->remote, &old,
 						      (old & ~MW_REMOTE_FULL) | MW_REMOTE_ORPHAN,
@@ -63,8 +64,8 @@ mw_page_t *mw_orphan_take(unsigned size_class) {
 void mw_orphan_reclaim(mw_page_t *page, unsigned size_class) {
 	orphans_t *orphans = &orphans_of_class[size_class];
 	mw_lock_acquire(&orphans->lock, MW_RANK_ORPHANS);
-	/* Meanwhile it may have been adopted, freed, made into something else: only what the lock of
-	 * this class protects counts. */
+	/* Meanwhile it may have been adopted, freed, made into something else: only what the lock
+	 * of this class protects counts. */
 	bool ours = page->state == MW_PAGE_ORPHAN && page->size_class == size_class &&
 		    (page->kind == MW_PAGE_SMALL || page->kind == MW_PAGE_MEDIUM);
 	uint64_t word = atomic_load_explicit(&page->remote, memory_order_acquire);

@@ -6,9 +6,9 @@
  * holds the metadata: one mw_page_t for each slice, the chunk's own record in the place of slice
  * 0's.  A page is a run of slices that holds blocks of one size class, or one large block.
  *
- * Owner word.  free() takes its fast path only when page->owner is the thread pointer of the calling
- * thread.  Every other state of a page (full, several slices, sampled, large, without a thread)
- * stores MW_OWNER_DIVERT, so that one compare sends them all to the slow path.
+ * Owner word.  free() takes its fast path only when page->owner is the thread pointer of the
+ * calling thread.  Every other state of a page (full, several slices, sampled, large, without a
+ * thread) stores MW_OWNER_DIVERT, so that one compare sends them all to the slow path.
  *
  * Ownership of fields: `free`, `used`, `carved`, `next`, `prev`, `state` belong to the owning
  * thread; to the holder of the class's orphan lock while the page is an orphan; to the holder of
@@ -37,13 +37,13 @@
 typedef struct mw_heap mw_heap_t;
 
 typedef enum mw_page_kind {
-	MW_PAGE_NONE = 0,  /* free slice, or never used */
-	MW_PAGE_SMALL,     /* one slice, small class */
-	MW_PAGE_MEDIUM,    /* MW_MEDIUM_SLICES slices */
-	MW_PAGE_LARGE,     /* one block */
-	MW_PAGE_SAMPLED,   /* one slice of sampled blocks of a small class */
-	MW_PAGE_INTERIOR,  /* not the first slice of its page: see first_slice */
-	MW_PAGE_FREED,     /* was LARGE: kept for the message of a double free */
+	MW_PAGE_NONE = 0, /* free slice, or never used */
+	MW_PAGE_SMALL,    /* one slice, small class */
+	MW_PAGE_MEDIUM,   /* MW_MEDIUM_SLICES slices */
+	MW_PAGE_LARGE,    /* one block */
+	MW_PAGE_SAMPLED,  /* one slice of sampled blocks of a small class */
+	MW_PAGE_INTERIOR, /* not the first slice of its page: see first_slice */
+	MW_PAGE_FREED,    /* was LARGE: kept for the message of a double free */
 } mw_page_kind_t;
 
 typedef enum mw_page_state {
@@ -60,15 +60,15 @@ struct mw_page {
 	/* First cache line: the owning thread's. */
 	_Atomic uintptr_t owner; /* relaxed: only the owner's own value decides anything */
 	void *free;              /* list of free blocks, linked through their first word */
-	uint32_t used;           /* blocks not in `free`: handed out, in a list head, or in `remote` */
-	uint32_t carved;         /* blocks that were ever linked */
+	uint32_t used;   /* blocks not in `free`: handed out, in a list head, or in `remote` */
+	uint32_t carved; /* blocks that were ever linked */
 	uint32_t capacity;
-	uint32_t block_bytes;    /* of the class; see large_bytes for large blocks */
-	char *start;             /* of the first block */
+	uint32_t block_bytes; /* of the class; see large_bytes for large blocks */
+	char *start;          /* of the first block */
 	mw_page_t *next, *prev;
 	uint8_t size_class;
-	uint8_t kind;        /* mw_page_kind_t */
-	uint8_t state;       /* mw_page_state_t */
+	uint8_t kind;  /* mw_page_kind_t */
+	uint8_t state; /* mw_page_state_t */
 	uint8_t slice_count;
 	uint8_t first_slice; /* of INTERIOR: index of the page's first slice */
 	bool has_records;    /* MEDIUM: the record table after the blocks holds something */
@@ -77,17 +77,17 @@ struct mw_page {
 	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint64_t remote; /* heap/remote.h */
 	_Atomic(mw_heap_t *) heap; /* NULL: no thread; compared with one's own only */
 	mw_page_t *pending_next;
-	size_t large_bytes;        /* LARGE: usable bytes */
+	size_t large_bytes; /* LARGE: usable bytes */
 	mw_record_id_t large_record;
 };
 
 typedef struct mw_chunk mw_chunk_t;
 struct mw_chunk {
 	/* All under the chunk lock. */
-	uint64_t free_mask;  /* bit i: slice i is free */
-	uint64_t dirty_mask; /* free slices that may hold pages of memory */
-	uint64_t purge_due_ns; /* 0: nothing to purge */
-	mw_chunk_t *next, *prev;       /* chunks with as many free slices */
+	uint64_t free_mask;      /* bit i: slice i is free */
+	uint64_t dirty_mask;     /* free slices that may hold pages of memory */
+	uint64_t purge_due_ns;   /* 0: nothing to purge */
+	mw_chunk_t *next, *prev; /* chunks with as many free slices */
 	mw_chunk_t *purge_next;
 	mw_chunk_t *all_next;
 	bool purge_listed;
@@ -97,8 +97,8 @@ _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a
 _Static_assert(sizeof(mw_chunk_t) <= sizeof(mw_page_t), "the chunk's record fits slice 0's place");
 
 /* One byte for each 4 MiB of the 47-bit address space; untouched parts cost nothing.
- * Written under the chunk or huge lock, read without: a thread that holds a pointer into a chunk got
- * it after the byte was written. */
+ * Written under the chunk or huge lock, read without: a thread that holds a pointer into a chunk
+ * got it after the byte was written. */
 enum { MW_MAP_FOREIGN = 0, MW_MAP_CHUNK = 1, MW_MAP_HUGE = 2 };
 #define MW_ADDRESS_BITS 47u
 extern uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];

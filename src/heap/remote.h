@@ -6,11 +6,11 @@
  * flags.  Threads push with a compare-and-swap (release); the owner takes the whole list with an
  * exchange (acquire), so there is no ABA: nobody pops single blocks.
  *
- *   FULL     the owner took the page out of its queue: the first push must tell it.  That push turns
- *            FULL into PENDING and then hangs the page into the heap's list of pending pages.
- *   PENDING  the page is in that list or about to be.  Only its heap clears the flag, when it takes
- *            the page out of the list; until then the page is neither given back nor abandoned.
- *   ORPHAN   the page has no thread: the push that brings the last block back frees the page. */
+ *   FULL     the owner took the page out of its queue: the first push must tell it.  That push
+ * turns FULL into PENDING and then hangs the page into the heap's list of pending pages. PENDING
+ * the page is in that list or about to be.  Only its heap clears the flag, when it takes the page
+ * out of the list; until then the page is neither given back nor abandoned. ORPHAN   the page has
+ * no thread: the push that brings the last block back frees the page. */
 #ifndef MW_HEAP_REMOTE_H
 #define MW_HEAP_REMOTE_H
 
@@ -48,8 +48,8 @@ static inline uint64_t mw_remote_push(mw_page_t *page, void *block) {
 			flags = (flags & ~MW_REMOTE_FULL) | MW_REMOTE_PENDING;
 		new = (uint64_t)(uintptr_t)block << MW_REMOTE_BLOCK_SHIFT |
 		      (uint64_t)(mw_remote_count(old) + 1) << MW_REMOTE_COUNT_SHIFT | flags;
-	} while (!atomic_compare_exchange_weak_explicit(&page->remote, &old, new,
-							memory_order_release, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&page->remote, &old, new, memory_order_release, memory_order_relaxed));
 	return old;
 }
 

@@ -53,8 +53,8 @@ size_t mw_heap_usable_bytes(const void *block) {
 	return usable_or_die("malloc_usable_size", block);
 }
 
-/* Within the slices the block has.  For the sampler the block is freed and made again: each size is a
- * trial of its own, so estimates stay unbiased. */
+/* Within the slices the block has.  For the sampler the block is freed and made again: each size is
+ * a trial of its own, so estimates stay unbiased. */
 static bool resize_large(void *block, size_t bytes) {
 	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 	size_t new_bytes = mw_round_up(bytes, 4096);

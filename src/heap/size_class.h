@@ -12,9 +12,9 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 
-#define MW_BLOCK_ALIGN 16u      /* of every block: max_align_t */
-#define MW_SMALL_CLASSES 32u    /* 16 B .. 8 KiB */
-#define MW_CLASS_COUNT 44u      /* .. 64 KiB */
+#define MW_BLOCK_ALIGN 16u   /* of every block: max_align_t */
+#define MW_SMALL_CLASSES 32u /* 16 B .. 8 KiB */
+#define MW_CLASS_COUNT 44u   /* .. 64 KiB */
 #define MW_SMALL_MAX_BYTES 8192u
 #define MW_MEDIUM_MAX_BYTES 65536u
 

@@ -66,10 +66,9 @@ static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page)
 	uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
 	/* FULL turns into PENDING at any moment: once it is gone without PENDING it cannot come. */
 	while (word & MW_REMOTE_FULL)
-		if (atomic_compare_exchange_weak_explicit(&page->remote, &word,
-							  word & ~MW_REMOTE_FULL,
-							  memory_order_acq_rel,
-							  memory_order_relaxed))
+		if (atomic_compare_exchange_weak_explicit(
+			    &page->remote, &word, word & ~MW_REMOTE_FULL, memory_order_acq_rel,
+			    memory_order_relaxed))
 			word &= ~MW_REMOTE_FULL;
 	if (word & MW_REMOTE_PENDING) {
 		page->state = MW_PAGE_FULL;

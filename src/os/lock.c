@@ -24,7 +24,8 @@ static void cpu_relax(void) {
 void mw_lock_acquire_slow(mw_lock_t *lock) {
 	int saved_errno = errno;
 	for (int i = 0; i < SPIN_TURNS; i++) {
-		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 && mw_lock_try(lock))
+		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 &&
+		    mw_lock_try(lock))
 			return;
 		cpu_relax();
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * lock.h -- a futex lock of four bytes, zero-initialised, with a rank.
  * Layer: os.  Not for signal or unwind paths.  Fork: the holder's module takes it in its prepare
- * handler (mw_lock_fork_acquire) and releases it in parent and child.  In debug builds a thread that takes locks out of
- * rank order (base/lock_rank.h) ends the program. */
+ * handler (mw_lock_fork_acquire) and releases it in parent and child.  In debug builds a thread
+ * that takes locks out of rank order (base/lock_rank.h) ends the program. */
 #ifndef MW_OS_LOCK_H
 #define MW_OS_LOCK_H
 
@@ -33,8 +33,8 @@ static inline void mw_lock_rank_pop(mw_lock_rank_t rank) {
 static inline bool mw_lock_try(mw_lock_t *lock) {
 	uint32_t expected = 0;
 	/* Pairs with the release in mw_lock_release(). */
-	return atomic_compare_exchange_strong_explicit(&lock->state, &expected, 1, memory_order_acquire,
-						       memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&lock->state, &expected, 1,
+						       memory_order_acquire, memory_order_relaxed);
 }
 
 static inline void mw_lock_acquire(mw_lock_t *lock, mw_lock_rank_t rank) {

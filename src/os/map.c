@@ -43,7 +43,8 @@ void *mw_os_map_aligned(size_t bytes, size_t align) {
 
 void mw_os_unmap(void *base, size_t bytes) {
 	int saved_errno = errno;
-	/* A refusal (too many mappings after a split) leaks address space; the pages at least go. */
+	/* A refusal (too many mappings after a split) leaks address space; the pages at least go.
+	 */
 	if (mw_os_fault(MW_OS_UNMAP) || munmap(base, bytes) != 0)
 		mw_os_purge(base, bytes);
 	errno = saved_errno;

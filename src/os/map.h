@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * map.h -- address space from the kernel: map, purge, unmap.
- * Layer: os.  No locks, never allocates, errno kept.  Sizes are bytes, multiples of MW_OS_PAGE_BYTES. */
+ * Layer: os.  No locks, never allocates, errno kept.  Sizes are bytes, multiples of
+ * MW_OS_PAGE_BYTES. */
 #ifndef MW_OS_MAP_H
 #define MW_OS_MAP_H
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * test_size_class.c -- the tables against the rule they come from. */
+#include "heap/size_class.h"
+#include "test.h"
+
+static void test_sizes_follow_the_rule(void) {
+	unsigned c = 0;
+	for (uint32_t bytes = 16; bytes <= 128; bytes += 16)
+		CHECK_EQ(mw_class_bytes[c++], bytes);
+	for (uint32_t base = 128; base < MW_MEDIUM_MAX_BYTES; base *= 2)
+		for (uint32_t step = 1; step <= 4; step++)
+			CHECK_EQ(mw_class_bytes[c++], base + base / 4 * step);
+	CHECK_EQ(c, MW_CLASS_COUNT);
+	CHECK_EQ(mw_class_bytes[MW_SMALL_CLASSES - 1], MW_SMALL_MAX_BYTES);
+	CHECK_EQ(mw_class_bytes[MW_CLASS_COUNT - 1], MW_MEDIUM_MAX_BYTES);
+}
+
+static void test_every_size_gets_the_smallest_class(void) {
+	for (size_t bytes = 0; bytes <= MW_MEDIUM_MAX_BYTES; bytes++) {
+		unsigned c = mw_class_of(bytes);
+		CHECK(c < MW_CLASS_COUNT);
+		CHECK(mw_class_bytes[c] >= bytes);
+		if (c > 0)
+			CHECK(mw_class_bytes[c - 1] < (bytes ? bytes : 1));
+		if (bytes > 128)
+			CHECK_EQ(mw_class_computed(bytes), c);
+	}
+}
+
+int main(void) {
+	RUN(test_sizes_follow_the_rule);
+	RUN(test_every_size_gets_the_smallest_class);
+	return 0;
+}
