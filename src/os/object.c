@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * object.c -- a sorted table of the objects of program start, _dl_find_object for the rest. */
+#include "os/object.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "os/map.h"
+
+/* Executable segments of program start.  A browser has about 200; those beyond are found as
+ * if they had been loaded later, which costs time only. */
+#define PERMANENT_MAX 512u
+/* A linker makes about a dozen; more in a dlopen'ed object is taken for damage. */
+#define HEADERS_MAX 64u
+
+/* Sorted by text_lo.  Written by mw_os_object_start(), before threads; read-only afterwards. */
+static struct permanent {
+	unsigned count;
+	mw_os_object_t objects[PERMANENT_MAX];
+} permanent;
+
+#ifdef DLFO_EH_SEGMENT_TYPE /* glibc 2.35 and later */
+/* Weak: the library still loads where libc is older than the one it was built with. */
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+#endif
+
+/* Fills in the unwind tables and the text segment that holds `address` (any text segment if 0). */
+static bool describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias, uintptr_t address,
+		     mw_os_object_t *object) {
+	bool has_text = false;
+	*object = (mw_os_object_t){0};
+	for (unsigned i = 0; i < count; i++) {
+		uintptr_t lo = bias + headers[i].p_vaddr;
+		if (headers[i].p_type == PT_GNU_EH_FRAME)
+			object->eh_frame_hdr = lo;
+		if (headers[i].p_type != PT_LOAD || !(headers[i].p_flags & PF_X) || has_text)
+			continue;
+		if (address != 0 && address - lo >= headers[i].p_memsz)
+			continue;
+		object->text_lo = lo;
+		object->text_hi = lo + headers[i].p_memsz;
+		has_text = true;
+	}
+	for (unsigned i = 0; i < count && object->eh_frame_hdr; i++) {
+		uintptr_t lo = bias + headers[i].p_vaddr;
+		/* Only what the file provides: unwind tables are never in .bss. */
+		if (headers[i].p_type == PT_LOAD && (headers[i].p_flags & PF_R) &&
+		    object->eh_frame_hdr - lo < headers[i].p_filesz) {
+			object->data_lo = lo;
+			object->data_hi = lo + headers[i].p_filesz;
+		}
+	}
+	if (object->data_lo == object->data_hi)
+		object->eh_frame_hdr = 0;
+	return has_text;
+}
+
+static void insert_sorted(const mw_os_object_t *object) {
+	unsigned i = permanent.count;
+	if (i == PERMANENT_MAX)
+		return;
+	for (; i > 0 && permanent.objects[i - 1].text_lo > object->text_lo; i--)
+		permanent.objects[i] = permanent.objects[i - 1];
+	permanent.objects[i] = *object;
+	permanent.objects[i].is_permanent = true;
+	permanent.count++;
+}
+
+static int add_object(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
+	(void)info_bytes;
+	(void)argument;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		mw_os_object_t object;
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) || header->p_memsz == 0)
+			continue;
+		if (describe(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr,
+			     info->dlpi_addr + header->p_vaddr, &object))
+			insert_sorted(&object);
+	}
+	return 0;
+}
+
+void mw_os_object_start(void) {
+	permanent.count = 0;
+	dl_iterate_phdr(add_object, NULL);
+}
+
+static const mw_os_object_t *find_permanent(uintptr_t address) {
+	unsigned lo = 0, hi = permanent.count;
+	while (lo < hi) {
+		unsigned middle = lo + (hi - lo) / 2;
+		if (permanent.objects[middle].text_lo <= address)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	/* lo: how many start at or below the address. */
+	if (lo == 0 || address >= permanent.objects[lo - 1].text_hi)
+		return NULL;
+	return &permanent.objects[lo - 1];
+}
+
+#ifdef DLFO_EH_SEGMENT_TYPE
+static bool find_loaded(uintptr_t address, mw_os_object_t *object) {
+	struct dl_find_object found;
+	if (&_dl_find_object == NULL || _dl_find_object((void *)address, &found) != 0)
+		return false;
+	/* The program headers give the segments exactly: the mapping may have holes.  A loader maps
+	 * the ELF header, which begins the file, with the first segment. */
+	uintptr_t start = (uintptr_t)found.dlfo_map_start;
+	size_t mapped_bytes = (uintptr_t)found.dlfo_map_end - start;
+	ElfW(Ehdr) elf;
+	if (mapped_bytes < MW_OS_PAGE_BYTES)
+		return false;
+	memcpy(&elf, found.dlfo_map_start, sizeof(elf));
+	if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_phnum == 0 ||
+	    elf.e_phnum > HEADERS_MAX || elf.e_phentsize != sizeof(ElfW(Phdr)) ||
+	    elf.e_phoff % sizeof(uintptr_t) != 0 ||
+	    elf.e_phoff > MW_OS_PAGE_BYTES - elf.e_phnum * sizeof(ElfW(Phdr)))
+		return false;
+	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)(start + elf.e_phoff); // NOLINT: as mapped
+	uintptr_t bias = found.dlfo_link_map->l_addr;
+	if (!describe(headers, elf.e_phnum, bias, address, object))
+		return false;
+	bool inside = object->data_lo >= start && object->data_hi <= start + mapped_bytes;
+	if (!inside || object->eh_frame_hdr != (uintptr_t)found.dlfo_eh_frame)
+		object->eh_frame_hdr = object->data_lo = object->data_hi = 0;
+	return true;
+}
+#else
+static bool find_loaded(uintptr_t address, mw_os_object_t *object) {
+	(void)address;
+	(void)object;
+	return false;
+}
+#endif
+
+bool mw_os_object_find(uintptr_t address, mw_os_object_t *object) {
+	const mw_os_object_t *known = find_permanent(address);
+	if (known) {
+		*object = *known;
+		return true;
+	}
+	return find_loaded(address, object);
+}

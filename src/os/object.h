@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * object.h -- which loaded object holds a code address, and where its unwind tables are.
+ * Layer: os.  mw_os_object_find() is async-signal-safe and takes no lock: objects present at the
+ * start come from a table made then, others from glibc's _dl_find_object (2.35 and later; before
+ * that, objects loaded by dlopen are not found).  errno kept.
+ *
+ * The answer for an object loaded later holds as long as the object cannot be unloaded, which is so
+ * while its code is on the calling thread's stack. */
+#ifndef MW_OS_OBJECT_H
+#define MW_OS_OBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct mw_os_object {
+	uintptr_t text_lo; /* the executable segment that holds the address */
+	uintptr_t text_hi;
+	uintptr_t data_lo; /* the readable segment that holds the unwind tables; empty: none */
+	uintptr_t data_hi;
+	uintptr_t eh_frame_hdr; /* in [data_lo, data_hi); 0: none */
+	bool is_permanent;      /* loaded at program start: never unloaded, answers may be kept */
+} mw_os_object_t;
+
+/* Lists the objects loaded with the program.  Once, before threads and before the program can have
+ * called dlopen(3). */
+void mw_os_object_start(void);
+
+bool mw_os_object_find(uintptr_t address, mw_os_object_t *object);
+
+#endif
