@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * unwind.h -- the stack of the calling thread, by unwind tables, without frame pointers.
+ * Layer: prof.  No locks, no allocation, no reads outside of the stack and of loaded objects'
+ * tables; errno kept.  Design, cache and limits: doc/unwinding.md. */
+#ifndef MW_PROF_UNWIND_H
+#define MW_PROF_UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What callers make room for; deeper stacks are cut at the outer end. */
+#define MW_UNWIND_DEPTH_MAX 512
+
+typedef struct mw_unwind_result {
+	unsigned depth;
+	bool truncated; /* the outermost frames are missing: too deep, or the walk had to stop */
+} mw_unwind_result_t;
+
+/* Lists the objects of program start.  Once, before threads, before the program can have called
+ * dlopen(3).  Without it captures work, slower. */
+void mw_unwind_start(void);
+
+/* Writes the calling thread's stack to `pcs`, leaf first: return addresses, the library's own
+ * frames left out, so that the leaf is whoever called malloc.  The pc of a frame that a signal
+ * interrupted is exact and carries MW_FRAME_EXACT (state/layout.h).  Async-signal-safe. */
+mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth);
+
+#ifdef MW_TESTING
+/* Stands for the library's own code, which a test links without the section that marks it. */
+void mw_unwind_set_own(uintptr_t start, uintptr_t limit);
+#endif
+
+#endif

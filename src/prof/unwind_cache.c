@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * unwind_cache.c -- filling the cache. */
+#include "prof/unwind_cache.h"
+
+#include "base/check.h"
+
+_Static_assert(MW_CACHE_PC_SHIFT + MW_CACHE_PC_BITS == 64, "an entry is one word");
+_Static_assert(MW_RULE_ID_BITS < MW_CACHE_PC_SHIFT, "the guarded bit has a place of its own");
+
+/* Untouched until used: the kernel maps pages of it as call sites come. */
+mw_cache_set_t mw_cache_sets[1u << MW_CACHE_SET_BITS];
+mw_cache_set_t mw_cache_guards[1u << MW_CACHE_SET_BITS];
+
+static void put(uintptr_t pc, uint64_t low_bits, uint64_t guard) {
+	MW_ASSERT((low_bits & (MW_RULE_IDS - 1)) != 0);
+	if (pc >> MW_CACHE_PC_BITS)
+		return;
+	uint32_t index = mw_cache_index(pc);
+	_Atomic uint64_t *ways = mw_cache_sets[index].ways;
+	_Atomic uint64_t *guards = mw_cache_guards[index].ways;
+	uint64_t first = atomic_load_explicit(&ways[0], memory_order_relaxed);
+	/* The newest goes to the first way, what was there to the second: least recently filled is
+	 * forgotten.  A stale entry of this very address is overwritten where it stands. */
+	if (first != 0 && first >> MW_CACHE_PC_SHIFT != pc) {
+		if (first & MW_CACHE_GUARDED)
+			atomic_store_explicit(
+				&guards[1], atomic_load_explicit(&guards[0], memory_order_relaxed),
+				memory_order_relaxed);
+		/* Release: passes on what the first way's writer published. */
+		atomic_thread_fence(memory_order_acquire);
+		atomic_store_explicit(&ways[1], first, memory_order_release);
+	}
+	if (low_bits & MW_CACHE_GUARDED)
+		atomic_store_explicit(&guards[0], guard, memory_order_relaxed);
+	/* Release: pairs with the acquire in mw_cache_find(). */
+	atomic_store_explicit(&ways[0], (uint64_t)pc << MW_CACHE_PC_SHIFT | low_bits,
+			      memory_order_release);
+}
+
+void mw_cache_put(uintptr_t pc, uint32_t rule_id) {
+	put(pc, rule_id, 0);
+}
+
+void mw_cache_put_guarded(uintptr_t pc, uint32_t rule_id, uint64_t guard) {
+	put(pc, rule_id | MW_CACHE_GUARDED, guard);
+}
