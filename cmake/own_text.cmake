@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# Copies the library's objects with all code moved to one section, mallow_text.  Its name being a C
+# identifier, the linker defines __start_mallow_text and __stop_mallow_text around it in whatever
+# the objects end up in, libmallow.so or a program linked with libmallow.a: that is how the unwinder
+# knows the library's own frames.  Run by src/CMakeLists.txt:
+#   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out> -P own_text.cmake
+file(STRINGS ${OBJECTS} objects)
+# Where compilers put functions: plain, never called, often called, constructors, destructors.
+set(rename)
+foreach(section .text .text.unlikely .text.hot .text.startup .text.exit)
+    list(APPEND rename --rename-section ${section}=mallow_text)
+endforeach()
+foreach(object ${objects})
+    # .../mallow_objects.dir/heap/page.c.o becomes heap_page.o
+    get_filename_component(stem ${object} NAME_WE)
+    get_filename_component(layer ${object} DIRECTORY)
+    get_filename_component(layer ${layer} NAME)
+    execute_process(COMMAND ${OBJCOPY} ${rename} ${object} ${FOLDER}/${layer}_${stem}.o
+                    COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
