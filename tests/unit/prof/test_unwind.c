@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT
+ * test_unwind.c -- walks of real stacks: plain calls, recursion, libc's callbacks, threads. */
+#include <errno.h>
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "prof/unwind.h"
+#include "prof/unwind_cache.h"
+#include "prof/unwind_rule.h"
+#include "state/layout.h"
+#include "test.h"
+
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noipa))
+#endif
+/* Keeps a call from becoming a jump. */
+#define KEEP_FRAME() __asm__ volatile("" ::: "memory")
+/* Makes an array be there. */
+#define KEEP(array) __asm__ volatile("" ::"r"(array) : "memory")
+
+typedef struct captured {
+	uint64_t pcs[MW_UNWIND_DEPTH_MAX];
+	mw_unwind_result_t result;
+} captured_t;
+
+static captured_t seen;
+
+/* The walk starts in the caller of mw_unwind_capture(): this function. */
+static NOINLINE void capture_here(captured_t *stack, unsigned max_depth) {
+	errno = 4711;
+	stack->result = mw_unwind_capture(stack->pcs, max_depth);
+	CHECK_EQ(errno, 4711);
+}
+
+/* Does frame `i` return into `function`?  None of those asked for is longer than the bound. */
+static bool is_in(uint64_t pc, const void *function) {
+	const uint64_t function_bytes_max = 400;
+	uint64_t plain = pc & ~MW_FRAME_EXACT;
+	return plain - (uint64_t)(uintptr_t)function < function_bytes_max;
+}
+
+/* --- calls of plain C, -O2 without frame pointers, against glibc's backtrace() ------------------
+ */
+
+static void *glibc_pcs[MW_UNWIND_DEPTH_MAX];
+static int glibc_depth;
+
+static NOINLINE void chain_end(void) {
+	glibc_depth = backtrace(glibc_pcs, MW_UNWIND_DEPTH_MAX);
+	capture_here(&seen, MW_UNWIND_DEPTH_MAX);
+	KEEP_FRAME();
+}
+
+static NOINLINE void chain_large(void) {
+	char room[50000];
+	KEEP(room);
+	chain_end();
+	KEEP(room);
+}
+
+static NOINLINE void chain_sized(unsigned bytes) {
+	char *room = __builtin_alloca(bytes);
+	KEEP(room);
+	chain_large();
+	KEEP(room);
+}
+
+static NOINLINE void chain_aligned(unsigned bytes) {
+	_Alignas(64) char room[64];
+	KEEP(room);
+	chain_sized(bytes);
+	KEEP(room);
+}
+
+static NOINLINE void chain_start(void) {
+	chain_aligned(1000);
+	KEEP_FRAME();
+}
+
+static void test_chain(void) {
+	chain_start();
+	CHECK(!seen.result.truncated);
+	const void *const expected[] = {capture_here,  chain_end,   chain_large, chain_sized,
+					chain_aligned, chain_start, test_chain};
+	for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		CHECK(is_in(seen.pcs[i], expected[i]));
+	/* glibc's begins in chain_end, at another call; from the next frame on both are the same.
+	 */
+	CHECK_EQ(seen.result.depth, glibc_depth + 1);
+	for (unsigned i = 2; i < seen.result.depth; i++)
+		CHECK_EQ(seen.pcs[i], (uint64_t)(uintptr_t)glibc_pcs[i - 1]);
+}
+
+static void test_warm_is_the_same(void) {
+	captured_t first;
+	chain_start();
+	uint32_t rules = mw_rule_count();
+	for (unsigned i = 0; i < 3; i++) {
+		memcpy(&first, &seen, sizeof(first));
+		chain_start();
+		CHECK_EQ(seen.result.depth, first.result.depth);
+		/* All but the frame of this loop's second call. */
+		for (unsigned k = 0; k < 6; k++)
+			CHECK_EQ(seen.pcs[k], first.pcs[k]);
+	}
+	CHECK_EQ(mw_rule_count(), rules);
+	CHECK(mw_cache_find((uintptr_t)seen.pcs[2] - 1).rule_id != 0);
+}
+
+/* --- recursion: cut at the outer end ------------------------------------------------------------
+ */
+
+static NOINLINE void recurse(unsigned depth, unsigned max_depth) {
+	if (depth == 0)
+		capture_here(&seen, max_depth);
+	else
+		recurse(depth - 1, max_depth);
+	KEEP_FRAME();
+}
+
+static void test_recursion(void) {
+	recurse(10000, MW_UNWIND_DEPTH_MAX);
+	CHECK_EQ(seen.result.depth, MW_UNWIND_DEPTH_MAX);
+	CHECK(seen.result.truncated);
+	for (unsigned i = 1; i < MW_UNWIND_DEPTH_MAX; i++)
+		CHECK(is_in(seen.pcs[i], recurse));
+	recurse(100, 1);
+	CHECK_EQ(seen.result.depth, 1);
+	CHECK(seen.result.truncated);
+	recurse(100, 0);
+	CHECK_EQ(seen.result.depth, 0);
+	/* Exactly as deep as there is room: nothing is missing. */
+	recurse(100, MW_UNWIND_DEPTH_MAX);
+	unsigned depth = seen.result.depth;
+	CHECK(!seen.result.truncated);
+	recurse(100, depth);
+	CHECK_EQ(seen.result.depth, depth);
+	CHECK(!seen.result.truncated);
+	recurse(100, depth - 1);
+	CHECK_EQ(seen.result.depth, depth - 1);
+	CHECK(seen.result.truncated);
+}
+
+/* --- through libc -------------------------------------------------------------------------------
+ */
+
+static NOINLINE int compare(const void *a, const void *b) {
+	capture_here(&seen, MW_UNWIND_DEPTH_MAX);
+	KEEP_FRAME();
+	return *(const int *)a - *(const int *)b;
+}
+
+static NOINLINE void sorts(void) {
+	int numbers[] = {3, 1, 2};
+	qsort(numbers, 3, sizeof(int), compare);
+	KEEP_FRAME();
+	CHECK_EQ(numbers[0], 1);
+}
+
+static NOINLINE void searches(void) {
+	int numbers[] = {1, 2, 3}, key = 3;
+	CHECK(bsearch(&key, numbers, 3, sizeof(int), compare) == &numbers[2]);
+	KEEP_FRAME();
+}
+
+static bool holds(const captured_t *stack, const void *function) {
+	for (unsigned i = 0; i < stack->result.depth; i++)
+		if (is_in(stack->pcs[i], function))
+			return true;
+	return false;
+}
+
+static void test_callbacks(void) {
+	sorts();
+	CHECK(!seen.result.truncated);
+	CHECK(is_in(seen.pcs[1], compare));
+	CHECK(holds(&seen, sorts));
+	searches();
+	CHECK(!seen.result.truncated);
+	CHECK(is_in(seen.pcs[1], compare));
+	CHECK(holds(&seen, searches));
+}
+
+/* --- the library's own frames -------------------------------------------------------------------
+ */
+
+static void test_own_frames(void) {
+	chain_start();
+	unsigned depth = seen.result.depth;
+	uint64_t leaf = seen.pcs[1];
+	mw_unwind_set_own((uintptr_t)capture_here, (uintptr_t)capture_here + 100);
+	chain_start();
+	CHECK_EQ(seen.result.depth, depth - 1);
+	CHECK_EQ(seen.pcs[0], leaf);
+	mw_unwind_set_own(0, 0);
+}
+
+/* --- threads, and eight of them on a cache that is being filled ---------------------------------
+ */
+
+enum { THREADS = 8, ROUNDS = 2000 };
+
+static _Atomic unsigned threads_ready;
+
+static NOINLINE void *thread_main(void *argument) {
+	captured_t stack, first = {.result = {.depth = 0}};
+	(void)argument;
+	atomic_fetch_add(&threads_ready, 1);
+	while (atomic_load(&threads_ready) < THREADS)
+		;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		capture_here(&stack, MW_UNWIND_DEPTH_MAX);
+		CHECK(!stack.result.truncated);
+		CHECK(is_in(stack.pcs[0], capture_here));
+		CHECK(is_in(stack.pcs[1], thread_main));
+		CHECK(stack.result.depth >= 3);
+		if (i == 0)
+			first = stack;
+		CHECK_EQ(stack.result.depth, first.result.depth);
+		/* The compiler may have split the loop: the calls in it differ. */
+		CHECK(memcmp(stack.pcs + 2, first.pcs + 2, 8 * (stack.result.depth - 2)) == 0);
+	}
+	return NULL;
+}
+
+static void test_threads(void) {
+	pthread_t threads[THREADS];
+	memset(mw_cache_sets, 0, sizeof(mw_cache_sets));
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&threads[i], NULL, thread_main, NULL) == 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+/* --- signals ------------------------------------------------------------------------------------
+ */
+
+static volatile sig_atomic_t handled;
+static volatile uintptr_t interrupted_pc;
+
+static NOINLINE void handler(int number, siginfo_t *info, void *context) {
+	(void)number;
+	(void)info;
+	interrupted_pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	capture_here(&seen, MW_UNWIND_DEPTH_MAX);
+	handled = 1;
+}
+
+/* Never calls, so that the interrupted instruction is in this very function. */
+static NOINLINE unsigned spin(volatile sig_atomic_t *stop) {
+	unsigned turns = 0;
+	while (!*stop)
+		turns++;
+	return turns;
+}
+
+static NOINLINE void interrupt_spin(void) {
+	handled = 0;
+	ualarm(2000, 0);
+	spin(&handled);
+	KEEP_FRAME();
+}
+
+static void check_interrupted(void) {
+	CHECK(!seen.result.truncated);
+	CHECK(is_in(seen.pcs[0], capture_here));
+	CHECK(is_in(seen.pcs[1], handler));
+	/* Frame 2 is the trampoline that returns from the signal. */
+	CHECK(!(seen.pcs[2] & MW_FRAME_EXACT));
+	CHECK_EQ(seen.pcs[3], interrupted_pc | MW_FRAME_EXACT);
+	CHECK(is_in(seen.pcs[3], spin));
+	CHECK(is_in(seen.pcs[4], interrupt_spin));
+	for (unsigned i = 4; i < seen.result.depth; i++)
+		CHECK(!(seen.pcs[i] & MW_FRAME_EXACT));
+}
+
+static void install(int flags) {
+	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags};
+	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+}
+
+static void test_signal(void) {
+	install(0);
+	for (unsigned i = 0; i < 3; i++) {
+		interrupt_spin();
+		check_interrupted();
+	}
+}
+
+static void test_signal_on_its_own_stack(void) {
+	static char room[65536];
+	stack_t alternate = {.ss_sp = room, .ss_size = sizeof(room)};
+	CHECK(sigaltstack(&alternate, NULL) == 0);
+	install(SA_ONSTACK);
+	interrupt_spin();
+	check_interrupted();
+	alternate.ss_flags = SS_DISABLE;
+	CHECK(sigaltstack(&alternate, NULL) == 0);
+}
+
+/* A call through a null pointer: the pc is nowhere, its caller is known all the same. */
+static NOINLINE void null_handler(int number, siginfo_t *info, void *context) {
+	(void)number;
+	(void)info;
+	capture_here(&seen, MW_UNWIND_DEPTH_MAX);
+	handled = 1;
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	regs[REG_RIP] = *(greg_t *)regs[REG_RSP];
+	regs[REG_RSP] += 8;
+}
+
+static void test_wild_call(void) {
+	struct sigaction action = {.sa_sigaction = null_handler, .sa_flags = SA_SIGINFO};
+	void (*volatile nowhere)(void) = (void (*)(void))(uintptr_t)64;
+	CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
+	handled = 0;
+	nowhere();
+	CHECK_EQ(handled, 1);
+	CHECK(seen.result.depth >= 4);
+	CHECK_EQ(seen.pcs[3], 64 | MW_FRAME_EXACT);
+	signal(SIGSEGV, SIG_DFL);
+}
+
+/* --- coroutines, on a stack that ends at an unmapped page ---------------------------------------
+ */
+
+static ucontext_t main_context, other_context;
+
+static NOINLINE void coroutine(void) {
+	for (unsigned i = 0; i < 3; i++) {
+		capture_here(&seen, MW_UNWIND_DEPTH_MAX);
+		swapcontext(&other_context, &main_context);
+	}
+}
+
+static void run_coroutine(size_t bytes) {
+	char *pages = mmap(NULL, bytes + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	CHECK(mprotect(pages + 4096, bytes, PROT_READ | PROT_WRITE) == 0);
+	CHECK(getcontext(&other_context) == 0);
+	other_context.uc_stack.ss_sp = pages + 4096;
+	other_context.uc_stack.ss_size = bytes;
+	other_context.uc_link = &main_context;
+	makecontext(&other_context, coroutine, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		CHECK(swapcontext(&main_context, &other_context) == 0);
+		CHECK(is_in(seen.pcs[1], coroutine));
+		CHECK(!seen.result.truncated);
+		CHECK_EQ(seen.result.depth, 3);
+	}
+	CHECK(munmap(pages, bytes + 8192) == 0);
+}
+
+static void test_coroutine(void) {
+	for (unsigned i = 0; i < 4; i++) {
+		run_coroutine(65536);
+		run_coroutine(16384);
+	}
+}
+
+static void *coroutine_thread(void *argument) {
+	test_coroutine();
+	return argument;
+}
+
+static void test_coroutine_in_a_thread(void) {
+	pthread_t thread;
+	CHECK(pthread_create(&thread, NULL, coroutine_thread, NULL) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+}
+
+int main(void) {
+	mw_unwind_start();
+	RUN(test_chain);
+	RUN(test_warm_is_the_same);
+	RUN(test_recursion);
+	RUN(test_callbacks);
+	RUN(test_own_frames);
+	RUN(test_threads);
+	RUN(test_signal);
+	RUN(test_signal_on_its_own_stack);
+	RUN(test_wild_call);
+	RUN(test_coroutine);
+	RUN(test_coroutine_in_a_thread);
+	return 0;
+}
