@@ -136,6 +136,9 @@ size_t mw_profile_string_count(const mw_profile_t *profile);
 
 /* Sample types are added before the first sample; returns the type's index. */
 size_t mw_profile_add_type(mw_profile_t *profile, const char *type, const char *unit);
+/* The four of a heap profile, in pprof's order: alloc_objects, alloc_space, inuse_objects and
+ * inuse_space (the default), sampled by space in bytes. */
+void mw_profile_add_heap_types(mw_profile_t *profile);
 /* The index of a type by name, or -1. */
 int mw_profile_find_type(const mw_profile_t *profile, const char *type);
 
@@ -144,11 +147,14 @@ uint32_t mw_profile_add_mapping(mw_profile_t *profile, const mw_mapping_t *mappi
 uint32_t mw_profile_add_function(mw_profile_t *profile, const mw_function_t *function);
 uint32_t mw_profile_add_location(mw_profile_t *profile, uint32_t mapping, uint64_t address,
 				 bool is_exact);
+/* Always a new entry: for locations that differ in their lines only. */
+uint32_t mw_profile_append_location(
+	mw_profile_t *profile, uint32_t mapping, uint64_t address, bool is_exact);
 /* Replaces the lines of a location; innermost inlined function first. */
 void mw_profile_set_lines(mw_profile_t *profile, uint32_t location, const mw_line_t *lines,
 			  size_t count);
 /* The mapping that holds `address`, or 0. */
-uint32_t mw_profile_find_mapping(const mw_profile_t *profile, uint64_t address);
+uint32_t mw_profile_find_mapping(mw_profile_t *profile, uint64_t address);
 
 /* `values` holds type_count numbers.  Everything is copied. */
 void mw_profile_add_sample(mw_profile_t *profile, const uint32_t *locations, size_t depth,

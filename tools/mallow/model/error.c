@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * error.c -- formats errors; control characters never reach a terminal. */
+#include "model/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int mw_error_set(mw_error_t *error, const char *format, ...) {
+	if (error == NULL)
+		return -1;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+	for (char *c = error->text; *c != '\0'; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	return -1;
+}

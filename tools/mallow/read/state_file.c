@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT
+ * state_file.c -- the state file, copied and checked.  The making of a profile is in snapshot.c. */
+#include "read/state_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "model/alloc.h"
+
+/* The most entries of a section that are read, so that a hostile header cannot ask for all memory:
+ * four times what a library is built for, at least.  Sparse parts cost address space only. */
+static const uint64_t section_limits[MW_SECTION_COUNT] = {
+	[MW_SECTION_CONTROL] = 1,
+	[MW_SECTION_LIVE] = 1,
+	[MW_SECTION_MODULES] = MW_FRAME_MODULE_MAX,
+	[MW_SECTION_STACKS] = (uint64_t)1 << 22,
+	[MW_SECTION_FRAMES] = (uint64_t)1 << 26,
+	[MW_SECTION_RECORDS] = (uint64_t)1 << 23,
+	[MW_SECTION_TIMELINE] = (uint64_t)1 << 20,
+	[MW_SECTION_EVENTS] = (uint64_t)1 << 20,
+};
+
+static const uint32_t section_strides[MW_SECTION_COUNT] = {
+	[MW_SECTION_CONTROL] = sizeof(mw_state_control_t),
+	[MW_SECTION_LIVE] = sizeof(mw_state_live_t),
+	[MW_SECTION_MODULES] = sizeof(mw_state_module_t),
+	[MW_SECTION_STACKS] = sizeof(mw_state_stack_t),
+	[MW_SECTION_FRAMES] = sizeof(uint64_t),
+	[MW_SECTION_RECORDS] = sizeof(mw_state_record_t),
+	[MW_SECTION_TIMELINE] = sizeof(mw_state_tick_t),
+	[MW_SECTION_EVENTS] = sizeof(mw_state_event_t),
+};
+
+static const char *const section_names[MW_SECTION_COUNT] = {
+	[MW_SECTION_CONTROL] = "control",   [MW_SECTION_LIVE] = "live",
+	[MW_SECTION_MODULES] = "modules",   [MW_SECTION_STACKS] = "stacks",
+	[MW_SECTION_FRAMES] = "frames",	    [MW_SECTION_RECORDS] = "records",
+	[MW_SECTION_TIMELINE] = "timeline", [MW_SECTION_EVENTS] = "events",
+};
+
+/* What one call reads: who, for messages, and where to. */
+typedef struct source {
+	int fd;
+	const char *name;
+	mw_error_t *error;
+	mw_snapshot_t *snapshot;
+} source_t;
+
+bool mw_state_file_is_magic(const void *bytes, size_t length) {
+	return length >= 8 && memcmp(bytes, MW_STATE_MAGIC, 8) == 0;
+}
+
+/* Copies exactly `length` bytes. */
+static int read_exactly(const source_t *s, void *into, uint64_t offset, size_t length) {
+	char *at = into;
+	while (length > 0) {
+		ssize_t got = pread(s->fd, at, length, (off_t)offset);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return mw_error_set(
+				s->error, "%s: cannot read: %s", s->name, strerror(errno));
+		if (got == 0)
+			return mw_error_set(s->error,
+				"%s: ends at byte %" PRIu64 ", before its data; it was cut short",
+				s->name, offset);
+		at += got;
+		offset += (uint64_t)got;
+		length -= (size_t)got;
+	}
+	return 0;
+}
+
+/* Copies `length` bytes into zeroed memory, leaving out the holes. */
+static int read_sparse(const source_t *s, void *into, uint64_t offset, size_t length) {
+	uint64_t end = offset + length, at = offset;
+	while (at < end) {
+		off_t data = lseek(s->fd, (off_t)at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			break; /* a hole up to the end */
+		off_t hole = data < 0 ? -1 : lseek(s->fd, data, SEEK_HOLE);
+		if (data < 0 || hole < 0) { /* no such call here: read everything */
+			data = (off_t)at;
+			hole = (off_t)end;
+		}
+		uint64_t from = (uint64_t)data, to = (uint64_t)hole < end ? (uint64_t)hole : end;
+		if (from >= end)
+			break;
+		if (to <= from)
+			to = end; /* the file shrank between the two calls */
+		if (read_exactly(s, (char *)into + (from - offset), from, to - from) != 0)
+			return -1;
+		at = to;
+	}
+	return 0;
+}
+
+/* The first `count` entries of a section, zeroed where the file has holes; NULL: error. */
+static void *read_section(const source_t *s, mw_state_section_id_t id, size_t count) {
+	const mw_state_section_t *section = &s->snapshot->header.sections[id];
+	size_t stride = section_strides[id];
+	if (count > section_limits[id]) {
+		mw_error_set(s->error,
+			"%s: says it uses %zu entries of %s, more than the %" PRIu64
+			" this version reads; the file is damaged",
+			s->name, count, section_names[id], section_limits[id]);
+		return NULL;
+	}
+	void *entries = mw_xcalloc(count, stride);
+	if (read_sparse(s, entries, section->offset_bytes, count * stride) != 0) {
+		free(entries);
+		return NULL;
+	}
+	return entries;
+}
+
+static int check_section(const source_t *s, mw_state_section_id_t id) {
+	const mw_state_header_t *header = &s->snapshot->header;
+	const mw_state_section_t *section = &header->sections[id];
+	uint64_t bytes, end;
+	bool good = section->stride_bytes == section_strides[id] && section->capacity > 0 &&
+		    section->offset_bytes >= MW_STATE_PAGE_BYTES &&
+		    section->offset_bytes % MW_STATE_PAGE_BYTES == 0 &&
+		    !__builtin_mul_overflow(section->capacity, section->stride_bytes, &bytes) &&
+		    !__builtin_add_overflow(section->offset_bytes, bytes, &end) &&
+		    end <= header->file_bytes;
+	if (!good)
+		return mw_error_set(s->error,
+			"%s: its section of %s does not fit (offset %" PRIu64 ", %" PRIu64
+			" entries of %" PRIu32 " bytes); the file is damaged",
+			s->name, section_names[id], section->offset_bytes, section->capacity,
+			section->stride_bytes);
+	return 0;
+}
+
+static void end_texts(mw_state_header_t *header) {
+	header->library_version[sizeof(header->library_version) - 1] = '\0';
+	header->session[sizeof(header->session) - 1] = '\0';
+	header->program[sizeof(header->program) - 1] = '\0';
+	header->exe[sizeof(header->exe) - 1] = '\0';
+	header->args[sizeof(header->args) - 1] = '\0';
+	header->args[sizeof(header->args) - 2] = '\0';
+}
+
+static int read_header(const source_t *s) {
+	mw_state_header_t *header = &s->snapshot->header;
+	struct stat file;
+	if (fstat(s->fd, &file) != 0)
+		return mw_error_set(s->error, "%s: cannot read: %s", s->name, strerror(errno));
+	if (!S_ISREG(file.st_mode))
+		return mw_error_set(s->error, "%s: is not a regular file", s->name);
+	if (file.st_size < (off_t)MW_STATE_PAGE_BYTES)
+		return mw_error_set(s->error,
+			"%s: is no state file of mallow: it has %lld bytes and would have 4096 or "
+			"more",
+			s->name, (long long)file.st_size);
+	if (read_exactly(s, header, 0, sizeof(*header)) != 0)
+		return -1;
+	if (!mw_state_file_is_magic(header->magic, sizeof(header->magic)))
+		return mw_error_set(s->error,
+			"%s: is no state file of mallow, or one that is just being made", s->name);
+	if (header->layout_version != MW_STATE_VERSION)
+		return mw_error_set(s->error,
+			"%s: has layout version %" PRIu32
+			", this command reads version %u; use the command of the library that "
+			"wrote it",
+			s->name, header->layout_version, MW_STATE_VERSION);
+	if (header->header_bytes != sizeof(*header) || header->section_count != MW_SECTION_COUNT)
+		return mw_error_set(s->error,
+			"%s: has a header of %" PRIu32 " bytes and %" PRIu32
+			" sections, not %zu and %d; the file is damaged",
+			s->name, header->header_bytes, header->section_count, sizeof(*header),
+			MW_SECTION_COUNT);
+	if (header->file_bytes > (uint64_t)file.st_size)
+		return mw_error_set(s->error,
+			"%s: has %lld bytes, its header says %" PRIu64 "; it was cut short",
+			s->name, (long long)file.st_size, header->file_bytes);
+	for (int id = 0; id < MW_SECTION_COUNT; id++)
+		if (check_section(s, (mw_state_section_id_t)id) != 0)
+			return -1;
+	end_texts(header);
+	return 0;
+}
+
+/* The live page, its counts clamped to the sections. */
+static int read_live(const source_t *s, mw_state_live_t *live) {
+	const mw_state_section_t *sections = s->snapshot->header.sections;
+	if (read_exactly(s, live, sections[MW_SECTION_LIVE].offset_bytes, sizeof(*live)) != 0)
+		return -1;
+	struct {
+		_Atomic uint64_t *count;
+		mw_state_section_id_t id;
+	} counts[] = {
+		{&live->modules_used, MW_SECTION_MODULES},
+		{&live->stacks_used, MW_SECTION_STACKS},
+		{&live->frames_used, MW_SECTION_FRAMES},
+		{&live->records_used, MW_SECTION_RECORDS},
+	};
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (*counts[i].count > sections[counts[i].id].capacity)
+			*counts[i].count = sections[counts[i].id].capacity;
+	if (live->stat_count > MW_STAT_CAPACITY)
+		live->stat_count = MW_STAT_CAPACITY;
+	return 0;
+}
+
+/* Stacks that point outside the frames become empty, which reads as "stack unknown". */
+static int check_stacks(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	uint64_t depths = 0;
+	for (size_t i = 0; i < snapshot->stack_count; i++) {
+		mw_state_stack_t *stack = &snapshot->stacks[i];
+		if ((uint64_t)stack->frame_first + stack->depth > snapshot->frame_count)
+			stack->depth = 0;
+		depths += stack->depth;
+	}
+	/* Stacks may share frames, but not without end: a small file must not unfold to gigabytes. */
+	if (depths > 16 * (uint64_t)snapshot->frame_count)
+		return mw_error_set(s->error,
+			"%s: its %zu stacks claim %" PRIu64
+			" frames where there are %zu; the file is damaged",
+			s->name, snapshot->stack_count, depths, snapshot->frame_count);
+	return 0;
+}
+
+static int read_stacks(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	snapshot->stack_count = (size_t)snapshot->live.stacks_used;
+	snapshot->stacks = read_section(s, MW_SECTION_STACKS, snapshot->stack_count);
+	/* Read again: whatever these stacks refer to was counted before they were. */
+	if (snapshot->stacks == NULL || read_live(s, &snapshot->live) != 0)
+		return -1;
+	snapshot->live.stacks_used = snapshot->stack_count;
+	snapshot->frame_count = (size_t)snapshot->live.frames_used;
+	snapshot->frames = read_section(s, MW_SECTION_FRAMES, snapshot->frame_count);
+	snapshot->module_count = (size_t)snapshot->live.modules_used;
+	snapshot->modules = snapshot->frames == NULL ? NULL
+						     : read_section(s, MW_SECTION_MODULES,
+							       snapshot->module_count);
+	if (snapshot->modules == NULL)
+		return -1;
+	for (size_t i = 0; i < snapshot->module_count; i++) {
+		mw_state_module_t *module = &snapshot->modules[i];
+		module->path[sizeof(module->path) - 1] = '\0';
+		if (module->build_id_bytes > sizeof(module->build_id))
+			module->build_id_bytes = 0;
+	}
+	return check_stacks(s);
+}
+
+/* A live sample of the present generation whose stack exists. */
+static bool record_counts(const mw_snapshot_t *snapshot, const mw_state_record_t *record) {
+	return record->stack != MW_RECORD_FREE && record->address != 0 &&
+	       record->generation == snapshot->live.generation &&
+	       record->stack < snapshot->live.stacks_used;
+}
+
+/* Tries to see one record whole; false: it is being written all the time. */
+static bool reread_record(const source_t *s, size_t number, mw_state_record_t *record) {
+	uint64_t offset = s->snapshot->header.sections[MW_SECTION_RECORDS].offset_bytes +
+			  number * sizeof(*record);
+	/* A writer is done in well under a microsecond; 8 is for unlucky preemption. */
+	for (int attempt = 0; attempt < 8; attempt++) {
+		uint32_t after;
+		if (pread(s->fd, record, sizeof(*record), (off_t)offset) != sizeof(*record) ||
+			pread(s->fd, &after, sizeof(after), (off_t)offset) != sizeof(after))
+			return false;
+		if (after == record->sequence && after % 2 == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Every record is copied twice: when its sequence number is even and the same in both, nobody wrote
+ * while the first copy was made. */
+static int read_records(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	size_t count = (size_t)snapshot->live.records_used, kept = 0;
+	mw_state_record_t *first = read_section(s, MW_SECTION_RECORDS, count);
+	snapshot->records = first;
+	mw_state_record_t *second = first == NULL ? NULL
+						  : read_section(s, MW_SECTION_RECORDS, count);
+	if (second == NULL)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		bool whole = first[i].sequence == second[i].sequence && first[i].sequence % 2 == 0;
+		if (!whole && !reread_record(s, i, &first[i]))
+			continue;
+		if (record_counts(snapshot, &first[i]))
+			first[kept++] = first[i];
+	}
+	free(second);
+	snapshot->record_count = kept;
+	return 0;
+}
+
+/* The entries of a ring, oldest first; `written` counts all there ever were. */
+static void *read_ring(
+	const source_t *s, mw_state_section_id_t id, uint64_t written, size_t *count) {
+	uint64_t capacity = s->snapshot->header.sections[id].capacity;
+	size_t stride = section_strides[id];
+	*count = (size_t)(written < capacity ? written : capacity);
+	char *ring = read_section(s, id, *count);
+	if (ring == NULL || written <= capacity)
+		return ring;
+	size_t oldest = (size_t)(written % capacity);
+	char *turned = mw_xcalloc(*count, stride);
+	memcpy(turned, ring + oldest * stride, (*count - oldest) * stride);
+	memcpy(turned + (*count - oldest) * stride, ring, oldest * stride);
+	free(ring);
+	return turned;
+}
+
+static int read_history(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	snapshot->ticks = read_ring(s, MW_SECTION_TIMELINE, snapshot->live.ticks_written,
+		&snapshot->tick_count);
+	snapshot->events = snapshot->ticks == NULL ? NULL
+						   : read_ring(s, MW_SECTION_EVENTS,
+							     snapshot->live.events_written,
+							     &snapshot->event_count);
+	return snapshot->events == NULL ? -1 : 0;
+}
+
+static int read_all(const source_t *s, unsigned what) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	if (read_header(s) != 0 || read_live(s, &snapshot->live) != 0 ||
+		read_exactly(s, &snapshot->control,
+			snapshot->header.sections[MW_SECTION_CONTROL].offset_bytes,
+			sizeof(snapshot->control)) != 0)
+		return -1;
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	snapshot->taken_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if ((what & MW_SNAPSHOT_STACKS) != 0 && read_stacks(s) != 0)
+		return -1;
+	if ((what & MW_SNAPSHOT_RECORDS) != 0 && read_records(s) != 0)
+		return -1;
+	if ((what & MW_SNAPSHOT_HISTORY) != 0 && read_history(s) != 0)
+		return -1;
+	return 0;
+}
+
+int mw_snapshot_read_fd(
+	int fd, const char *name, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error) {
+	source_t source = {fd, name, error, mw_xcalloc(1, sizeof(mw_snapshot_t))};
+	if (read_all(&source, what) != 0) {
+		mw_snapshot_free(source.snapshot);
+		return -1;
+	}
+	*snapshot = source.snapshot;
+	return 0;
+}
+
+int mw_snapshot_read(
+	const char *path, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error) {
+	/* O_NONBLOCK: a named pipe must not hang us; it has no effect on files. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return mw_error_set(error, "%s: cannot open: %s", path, strerror(errno));
+	int result = mw_snapshot_read_fd(fd, path, what, snapshot, error);
+	close(fd);
+	return result;
+}
+
+void mw_snapshot_free(mw_snapshot_t *snapshot) {
+	if (snapshot == NULL)
+		return;
+	free(snapshot->modules);
+	free(snapshot->stacks);
+	free(snapshot->frames);
+	free(snapshot->records);
+	free(snapshot->ticks);
+	free(snapshot->events);
+	free(snapshot);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ * proto.c -- writes profile.proto.
+ *
+ * Protocol buffers merge when they are put one after the other, so the profile goes out as a row of
+ * small Profile messages, each with some entries of one kind: memory stays bounded for any size. */
+#include <stdlib.h>
+
+#include "model/alloc.h"
+#include "profile.pb-c.h"
+#include "write/formats.h"
+
+/* Entries a message: enough that its fixed cost does not show, small enough for the cache. */
+#define BATCH 256
+
+static void emit(mw_output_t *output, const Mallow__Pprof__Profile *message) {
+	size_t size = mallow__pprof__profile__get_packed_size(message);
+	uint8_t *bytes = mw_xcalloc(size, 1);
+	mallow__pprof__profile__pack(message, bytes);
+	mw_output_write(output, bytes, size);
+	free(bytes);
+}
+
+static void write_types(const mw_profile_t *p, mw_output_t *output) {
+	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
+	Mallow__Pprof__ValueType *types =
+		mw_xcalloc(p->type_count, sizeof(Mallow__Pprof__ValueType));
+	Mallow__Pprof__ValueType **pointers = mw_xcalloc(p->type_count, sizeof(void *));
+	for (size_t i = 0; i < p->type_count; i++) {
+		mallow__pprof__value_type__init(&types[i]);
+		types[i].type = p->types[i].type;
+		types[i].unit = p->types[i].unit;
+		pointers[i] = &types[i];
+	}
+	message.n_sample_type = p->type_count;
+	message.sample_type = pointers;
+	emit(output, &message);
+	free(pointers);
+	free(types);
+}
+
+static void write_sample(const mw_profile_t *p, size_t i, mw_output_t *output) {
+	const mw_sample_t *from = &p->samples[i];
+	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
+	Mallow__Pprof__Sample sample = MALLOW__PPROF__SAMPLE__INIT, *samples = &sample;
+	size_t label_count = from->label_count;
+	uint64_t *ids = mw_xcalloc(from->depth, sizeof(uint64_t));
+	Mallow__Pprof__Label *labels = mw_xcalloc(label_count, sizeof(Mallow__Pprof__Label));
+	Mallow__Pprof__Label **pointers = mw_xcalloc(label_count, sizeof(void *));
+	for (size_t k = 0; k < from->depth; k++)
+		ids[k] = p->frames[from->frame_first + k];
+	for (size_t k = 0; k < label_count; k++) {
+		const mw_label_t *label = &p->labels[from->label_first + k];
+		mallow__pprof__label__init(&labels[k]);
+		labels[k].key = label->key;
+		labels[k].str = label->text;
+		labels[k].num = label->text == 0 ? label->number : 0;
+		labels[k].num_unit = label->unit;
+		pointers[k] = &labels[k];
+	}
+	sample.n_location_id = from->depth;
+	sample.location_id = ids;
+	sample.n_value = p->type_count;
+	sample.value = p->values + i * p->type_count;
+	sample.n_label = label_count;
+	sample.label = pointers;
+	message.n_sample = 1;
+	message.sample = &samples;
+	emit(output, &message);
+	free(pointers);
+	free(labels);
+	free(ids);
+}
+
+static void write_mapping(const mw_profile_t *p, size_t i, mw_output_t *output) {
+	const mw_mapping_t *from = &p->mappings[i];
+	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
+	Mallow__Pprof__Mapping mapping = MALLOW__PPROF__MAPPING__INIT, *mappings = &mapping;
+	mapping.id = i;
+	mapping.memory_start = from->start;
+	mapping.memory_limit = from->limit;
+	mapping.file_offset = from->offset;
+	mapping.filename = from->path;
+	mapping.build_id = from->build_id;
+	mapping.has_functions = from->has_functions;
+	mapping.has_filenames = from->has_filenames;
+	mapping.has_line_numbers = from->has_line_numbers;
+	mapping.has_inline_frames = from->has_inline_frames;
+	message.n_mapping = 1;
+	message.mapping = &mappings;
+	emit(output, &message);
+}
+
+static void write_location(const mw_profile_t *p, size_t i, mw_output_t *output) {
+	const mw_location_t *from = &p->locations[i];
+	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
+	Mallow__Pprof__Location location = MALLOW__PPROF__LOCATION__INIT, *locations = &location;
+	Mallow__Pprof__Line *lines = mw_xcalloc(from->line_count, sizeof(Mallow__Pprof__Line));
+	Mallow__Pprof__Line **pointers = mw_xcalloc(from->line_count, sizeof(void *));
+	for (size_t k = 0; k < from->line_count; k++) {
+		const mw_line_t *line = &p->lines[from->line_first + k];
+		mallow__pprof__line__init(&lines[k]);
+		lines[k].function_id = line->function;
+		lines[k].line = line->line;
+		pointers[k] = &lines[k];
+	}
+	location.id = i;
+	location.mapping_id = from->mapping;
+	location.address = from->address;
+	location.is_folded = from->is_folded;
+	location.n_line = from->line_count;
+	location.line = pointers;
+	message.n_location = 1;
+	message.location = &locations;
+	emit(output, &message);
+	free(pointers);
+	free(lines);
+}
+
+static void write_function(const mw_profile_t *p, size_t i, mw_output_t *output) {
+	const mw_function_t *from = &p->functions[i];
+	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
+	Mallow__Pprof__Function function = MALLOW__PPROF__FUNCTION__INIT, *functions = &function;
+	function.id = i;
+	function.name = from->name;
+	function.system_name = from->system_name;
+	function.filename = from->file;
+	function.start_line = from->start_line;
+	message.n_function = 1;
+	message.function = &functions;
+	emit(output, &message);
+}
+
+static void write_strings(const mw_profile_t *p, mw_output_t *output) {
+	size_t count = mw_profile_string_count(p);
+	for (size_t first = 0; first < count; first += BATCH) {
+		Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
+		char *strings[BATCH];
+		size_t n = 0;
+		for (; n < BATCH && first + n < count; n++)
+			strings[n] = (char *)mw_profile_string(p, (mw_string_t)(first + n));
+		message.n_string_table = n;
+		message.string_table = strings;
+		emit(output, &message);
+	}
+}
+
+static void write_header(const mw_profile_t *p, mw_output_t *output) {
+	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
+	Mallow__Pprof__ValueType period_type = MALLOW__PPROF__VALUE_TYPE__INIT;
+	int64_t *comments = mw_xcalloc(p->comment_count, sizeof(int64_t));
+	for (size_t i = 0; i < p->comment_count; i++)
+		comments[i] = p->comments[i];
+	period_type.type = p->period_type.type;
+	period_type.unit = p->period_type.unit;
+	message.time_nanos = p->time_ns;
+	message.duration_nanos = p->duration_ns;
+	message.period = p->period;
+	message.period_type = &period_type;
+	message.n_comment = p->comment_count;
+	message.comment = comments;
+	if (p->default_type < p->type_count)
+		message.default_sample_type = p->types[p->default_type].type;
+	emit(output, &message);
+	free(comments);
+}
+
+void mw_write_proto(const mw_profile_t *p, mw_output_t *output) {
+	write_types(p, output);
+	for (size_t i = 0; i < p->sample_count; i++)
+		write_sample(p, i, output);
+	for (size_t i = 1; i < p->mapping_count; i++)
+		write_mapping(p, i, output);
+	for (size_t i = 1; i < p->location_count; i++)
+		write_location(p, i, output);
+	for (size_t i = 1; i < p->function_count; i++)
+		write_function(p, i, output);
+	write_strings(p, output);
+	write_header(p, output);
+}
