@@ -9,7 +9,8 @@
 
 static void *check(void *block, size_t count, size_t size) {
 	if (block == NULL) {
-		fprintf(stderr, "mallow: out of memory: %zu x %zu bytes were refused\n", count, size);
+		fprintf(stderr, "mallow: out of memory: %zu x %zu bytes were refused\n", count,
+			size);
 		exit(2);
 	}
 	return block;

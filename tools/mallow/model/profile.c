@@ -8,8 +8,8 @@
 #include "model/alloc.h"
 #include "model/table.h"
 
-/* Strings sit in blocks of this size (longer ones in a block of their own), so that they never move:
- * a few blocks for a usual profile. */
+/* Strings sit in blocks of this size (longer ones in a block of their own), so that they never
+ * move: a few blocks for a usual profile. */
 #define STRING_BLOCK_BYTES ((size_t)64 << 10)
 
 typedef struct text {
@@ -83,7 +83,7 @@ static const char *store_text(struct mw_profile_index *index, const char *text, 
 	if (length + 1 > index->block_left) {
 		size_t bytes = length + 1 > STRING_BLOCK_BYTES ? length + 1 : STRING_BLOCK_BYTES;
 		index->blocks = mw_grow(index->blocks, &index->block_capacity,
-			index->block_count + 1, sizeof(char *));
+					index->block_count + 1, sizeof(char *));
 		index->block_next = mw_xcalloc(bytes, 1);
 		index->blocks[index->block_count++] = index->block_next;
 		index->block_left = bytes;
@@ -112,7 +112,7 @@ mw_string_t mw_profile_intern_bytes(mw_profile_t *p, const char *text, size_t le
 	if (found != 0)
 		return found;
 	index->strings = mw_grow(index->strings, &index->string_capacity, index->string_count + 1,
-		sizeof(text_t));
+				 sizeof(text_t));
 	mw_string_t added = (mw_string_t)index->string_count++;
 	index->strings[added] = (text_t){store_text(index, key.bytes, key.length), key.length};
 	mw_table_add(&index->string_table, hash, added);
@@ -133,7 +133,7 @@ size_t mw_profile_string_count(const mw_profile_t *p) {
 
 size_t mw_profile_add_type(mw_profile_t *p, const char *type, const char *unit) {
 	p->types = mw_grow(p->types, &p->index->type_capacity, p->type_count + 1,
-		sizeof(mw_value_type_t));
+			   sizeof(mw_value_type_t));
 	p->types[p->type_count].type = mw_profile_intern(p, type);
 	p->types[p->type_count].unit = mw_profile_intern(p, unit);
 	return p->type_count++;
@@ -170,6 +170,13 @@ static bool mapping_equal(const void *context, uint32_t entry, const void *key) 
 	return memcmp(have, key, sizeof(have)) == 0;
 }
 
+uint32_t mw_profile_append_mapping(mw_profile_t *p, const mw_mapping_t *mapping) {
+	p->mappings = mw_grow(p->mappings, &p->index->mapping_capacity, p->mapping_count + 1,
+			      sizeof(mw_mapping_t));
+	p->mappings[p->mapping_count] = *mapping;
+	return (uint32_t)p->mapping_count++;
+}
+
 uint32_t mw_profile_add_mapping(mw_profile_t *p, const mw_mapping_t *mapping) {
 	struct mw_profile_index *index = p->index;
 	uint64_t key[4];
@@ -178,10 +185,7 @@ uint32_t mw_profile_add_mapping(mw_profile_t *p, const mw_mapping_t *mapping) {
 	uint32_t found = mw_table_find(&index->mapping_table, hash, mapping_equal, p, key);
 	if (found != 0)
 		return found;
-	p->mappings = mw_grow(p->mappings, &index->mapping_capacity, p->mapping_count + 1,
-		sizeof(mw_mapping_t));
-	uint32_t added = (uint32_t)p->mapping_count++;
-	p->mappings[added] = *mapping;
+	uint32_t added = mw_profile_append_mapping(p, mapping);
 	mw_table_add(&index->mapping_table, hash, added);
 	return added;
 }
@@ -199,6 +203,13 @@ static bool function_equal(const void *context, uint32_t entry, const void *key)
 	return memcmp(have, key, sizeof(have)) == 0;
 }
 
+uint32_t mw_profile_append_function(mw_profile_t *p, const mw_function_t *function) {
+	p->functions = mw_grow(p->functions, &p->index->function_capacity, p->function_count + 1,
+			       sizeof(mw_function_t));
+	p->functions[p->function_count] = *function;
+	return (uint32_t)p->function_count++;
+}
+
 uint32_t mw_profile_add_function(mw_profile_t *p, const mw_function_t *function) {
 	struct mw_profile_index *index = p->index;
 	uint64_t key[3];
@@ -207,18 +218,15 @@ uint32_t mw_profile_add_function(mw_profile_t *p, const mw_function_t *function)
 	uint32_t found = mw_table_find(&index->function_table, hash, function_equal, p, key);
 	if (found != 0)
 		return found;
-	p->functions = mw_grow(p->functions, &index->function_capacity, p->function_count + 1,
-		sizeof(mw_function_t));
-	uint32_t added = (uint32_t)p->function_count++;
-	p->functions[added] = *function;
+	uint32_t added = mw_profile_append_function(p, function);
 	mw_table_add(&index->function_table, hash, added);
 	return added;
 }
 
-uint32_t mw_profile_append_location(
-	mw_profile_t *p, uint32_t mapping, uint64_t address, bool is_exact) {
+uint32_t mw_profile_append_location(mw_profile_t *p, uint32_t mapping, uint64_t address,
+				    bool is_exact) {
 	p->locations = mw_grow(p->locations, &p->index->location_capacity, p->location_count + 1,
-		sizeof(mw_location_t));
+			       sizeof(mw_location_t));
 	uint32_t added = (uint32_t)p->location_count++;
 	p->locations[added] =
 		(mw_location_t){.address = address, .mapping = mapping, .is_exact = is_exact};
@@ -232,8 +240,8 @@ static bool location_equal(const void *context, uint32_t entry, const void *key)
 	       ((uint64_t)have->mapping << 1 | have->is_exact) == want[1];
 }
 
-uint32_t mw_profile_add_location(
-	mw_profile_t *p, uint32_t mapping, uint64_t address, bool is_exact) {
+uint32_t mw_profile_add_location(mw_profile_t *p, uint32_t mapping, uint64_t address,
+				 bool is_exact) {
 	const uint64_t key[2] = {address, (uint64_t)mapping << 1 | is_exact};
 	uint64_t hash = mw_table_hash(key, sizeof(key));
 	mw_table_t *table = &p->index->location_table;
@@ -245,10 +253,10 @@ uint32_t mw_profile_add_location(
 	return added;
 }
 
-void mw_profile_set_lines(
-	mw_profile_t *p, uint32_t location, const mw_line_t *lines, size_t count) {
+void mw_profile_set_lines(mw_profile_t *p, uint32_t location, const mw_line_t *lines,
+			  size_t count) {
 	p->lines = mw_grow(p->lines, &p->index->line_capacity, p->line_count + count,
-		sizeof(mw_line_t));
+			   sizeof(mw_line_t));
 	mw_location_t *l = &p->locations[location];
 	l->line_first = p->line_count;
 	l->line_count = (uint32_t)count;
@@ -287,22 +295,22 @@ uint32_t mw_profile_find_mapping(mw_profile_t *p, uint64_t address) {
 }
 
 void mw_profile_add_sample(mw_profile_t *p, const uint32_t *locations, size_t depth,
-	const int64_t *values, const mw_label_t *labels, size_t label_count) {
+			   const int64_t *values, const mw_label_t *labels, size_t label_count) {
 	struct mw_profile_index *index = p->index;
 	p->samples = mw_grow(p->samples, &index->sample_capacity, p->sample_count + 1,
-		sizeof(mw_sample_t));
+			     sizeof(mw_sample_t));
 	p->values = mw_grow(p->values, &index->value_capacity,
-		(p->sample_count + 1) * p->type_count, sizeof(int64_t));
-	p->frames = mw_grow(
-		p->frames, &index->frame_capacity, p->frame_count + depth, sizeof(uint32_t));
+			    (p->sample_count + 1) * p->type_count, sizeof(int64_t));
+	p->frames = mw_grow(p->frames, &index->frame_capacity, p->frame_count + depth,
+			    sizeof(uint32_t));
 	p->labels = mw_grow(p->labels, &index->label_capacity, p->label_count + label_count,
-		sizeof(mw_label_t));
+			    sizeof(mw_label_t));
 	p->samples[p->sample_count] = (mw_sample_t){.frame_first = p->frame_count,
-		.label_first = p->label_count,
-		.depth = (uint32_t)depth,
-		.label_count = (uint32_t)label_count};
+						    .label_first = p->label_count,
+						    .depth = (uint32_t)depth,
+						    .label_count = (uint32_t)label_count};
 	memcpy(p->values + p->sample_count * p->type_count, values,
-		p->type_count * sizeof(*values));
+	       p->type_count * sizeof(*values));
 	if (depth > 0)
 		memcpy(p->frames + p->frame_count, locations, depth * sizeof(*locations));
 	if (label_count > 0)
@@ -314,7 +322,7 @@ void mw_profile_add_sample(mw_profile_t *p, const uint32_t *locations, size_t de
 
 void mw_profile_add_comment(mw_profile_t *p, const char *text) {
 	p->comments = mw_grow(p->comments, &p->index->comment_capacity, p->comment_count + 1,
-		sizeof(mw_string_t));
+			      sizeof(mw_string_t));
 	p->comments[p->comment_count++] = mw_profile_intern(p, text);
 }
 
@@ -322,10 +330,17 @@ bool mw_profile_is_zero_request(const mw_profile_t *p, const mw_sample_t *sample
 	for (uint32_t i = 0; i < sample->label_count; i++) {
 		const mw_label_t *label = &p->labels[sample->label_first + i];
 		if (label->text == 0 && label->number == 0 &&
-			strcmp(mw_profile_string(p, label->key), MW_LABEL_REQUEST) == 0)
+		    strcmp(mw_profile_string(p, label->key), MW_LABEL_REQUEST) == 0)
 			return true;
 	}
 	return false;
+}
+
+bool mw_profile_same_stack(const mw_profile_t *p, size_t a, size_t b) {
+	const mw_sample_t *x = &p->samples[a], *y = &p->samples[b];
+	return x->depth == y->depth &&
+	       (x->depth == 0 || memcmp(p->frames + x->frame_first, p->frames + y->frame_first,
+					x->depth * sizeof(uint32_t)) == 0);
 }
 
 int64_t mw_profile_total(const mw_profile_t *p, size_t type) {

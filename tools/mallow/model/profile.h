@@ -147,9 +147,11 @@ uint32_t mw_profile_add_mapping(mw_profile_t *profile, const mw_mapping_t *mappi
 uint32_t mw_profile_add_function(mw_profile_t *profile, const mw_function_t *function);
 uint32_t mw_profile_add_location(mw_profile_t *profile, uint32_t mapping, uint64_t address,
 				 bool is_exact);
-/* Always a new entry: for locations that differ in their lines only. */
-uint32_t mw_profile_append_location(
-	mw_profile_t *profile, uint32_t mapping, uint64_t address, bool is_exact);
+/* Always a new entry: for readers of files that have numbered them already. */
+uint32_t mw_profile_append_mapping(mw_profile_t *profile, const mw_mapping_t *mapping);
+uint32_t mw_profile_append_function(mw_profile_t *profile, const mw_function_t *function);
+uint32_t mw_profile_append_location(mw_profile_t *profile, uint32_t mapping, uint64_t address,
+				    bool is_exact);
 /* Replaces the lines of a location; innermost inlined function first. */
 void mw_profile_set_lines(mw_profile_t *profile, uint32_t location, const mw_line_t *lines,
 			  size_t count);
@@ -168,6 +170,9 @@ static inline const int64_t *mw_profile_values(const mw_profile_t *profile, size
 
 /* Does the sample's label say its objects were asked for with 0 bytes? */
 bool mw_profile_is_zero_request(const mw_profile_t *profile, const mw_sample_t *sample);
+
+/* Do two samples have the same frames?  (Readers put those that differ in labels side by side.) */
+bool mw_profile_same_stack(const mw_profile_t *profile, size_t a, size_t b);
 
 /* Sum of one type over all samples, saturating. */
 int64_t mw_profile_total(const mw_profile_t *profile, size_t type);

@@ -8,7 +8,8 @@
 
 #include "model/alloc.h"
 
-/* Odd constants with well-spread bits (fractions of the golden ratio and of the square root of 3). */
+/* Odd constants with well-spread bits (fractions of the golden ratio and of the square root of 3).
+ */
 #define MIX_1 0x9e3779b97f4a7c15u
 #define MIX_2 0xbb67ae8584caa73bu
 
@@ -46,7 +47,7 @@ uint64_t mw_table_hash(const void *bytes, size_t length) {
 }
 
 uint32_t mw_table_find(const mw_table_t *table, uint64_t hash, mw_table_equal_fn equal,
-	const void *context, const void *key) {
+		       const void *context, const void *key) {
 	if (table->capacity == 0)
 		return 0;
 	size_t mask = table->capacity - 1;

@@ -28,7 +28,7 @@ uint64_t mw_table_hash(const void *bytes, size_t length);
 
 /* The entry whose key equals `key`, or 0. */
 uint32_t mw_table_find(const mw_table_t *table, uint64_t hash, mw_table_equal_fn equal,
-	const void *context, const void *key);
+		       const void *context, const void *key);
 /* Adds an entry (not 0) that is not there yet. */
 void mw_table_add(mw_table_t *table, uint64_t hash, uint32_t entry);
 void mw_table_clear(mw_table_t *table);

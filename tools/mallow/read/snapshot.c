@@ -2,6 +2,7 @@
  * snapshot.c -- makes a profile of a snapshot of a state file. */
 #include "read/state_file.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +59,7 @@ static uint32_t frame_location(builder_t *b, uint64_t frame) {
 
 static uint32_t unknown_location(builder_t *b) {
 	if (b->unknown == 0) {
-		mw_function_t function = {
-			.name = mw_profile_intern(b->profile, "[stack unknown]")};
+		mw_function_t function = {.name = mw_profile_intern(b->profile, "[stack unknown]")};
 		function.system_name = function.name;
 		mw_line_t line = {.function = mw_profile_add_function(b->profile, &function)};
 		b->unknown = mw_profile_append_location(b->profile, 0, 0, true);
@@ -116,8 +116,7 @@ static void add_stack(builder_t *b, const mw_state_stack_t *stack) {
 	}
 	size_t depth = stack->depth;
 	for (size_t i = 0; i < depth; i++)
-		b->locations[i] =
-			frame_location(b, b->snapshot->frames[stack->frame_first + i]);
+		b->locations[i] = frame_location(b, b->snapshot->frames[stack->frame_first + i]);
 	if (depth == 0)
 		b->locations[depth++] = unknown_location(b);
 	mw_label_t label = {
@@ -154,16 +153,35 @@ static void set_origin(mw_profile_t *p, const mw_snapshot_t *snapshot) {
 	if (live->reset_realtime_ns > since_ns)
 		since_ns = live->reset_realtime_ns;
 	p->time_ns = updated_ns != 0 && updated_ns <= INT64_MAX ? (int64_t)updated_ns
-								 : snapshot->taken_ns;
+								: snapshot->taken_ns;
 	if (since_ns != 0 && since_ns < (uint64_t)p->time_ns)
 		p->duration_ns = p->time_ns - (int64_t)since_ns;
 	p->period = live->mean_bytes <= MW_STATE_MEAN_BYTES_MAX ? (int64_t)live->mean_bytes : 0;
+}
+
+/* What profile.proto has no field for travels as comments: see read/proto.c for the way back. */
+static void add_comments(mw_profile_t *p) {
+	char text[2048];
+	snprintf(text, sizeof(text), "mallow %s", mw_profile_string(p, p->origin.version));
+	mw_profile_add_comment(p, text);
+	snprintf(text, sizeof(text), "program: %s", mw_profile_string(p, p->origin.program));
+	mw_profile_add_comment(p, text);
+	snprintf(text, sizeof(text), "pid: %u", p->origin.pid);
+	mw_profile_add_comment(p, text);
+	snprintf(text, sizeof(text), "command: %s", mw_profile_string(p, p->origin.args));
+	mw_profile_add_comment(p, text);
+	snprintf(text, sizeof(text), "samples: %" PRIu64 " in use, %" PRIu64 " taken",
+		 p->origin.live_samples, p->origin.alloc_samples);
+	mw_profile_add_comment(p, text);
+	snprintf(text, sizeof(text), "flags: 0x%x", p->origin.flags);
+	mw_profile_add_comment(p, text);
 }
 
 mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 	mw_profile_t *p = mw_profile_new();
 	mw_profile_add_heap_types(p);
 	set_origin(p, snapshot);
+	add_comments(p);
 	builder_t b = {
 		.profile = p,
 		.snapshot = snapshot,

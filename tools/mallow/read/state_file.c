@@ -40,7 +40,7 @@ static const uint32_t section_strides[MW_SECTION_COUNT] = {
 static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_CONTROL] = "control",   [MW_SECTION_LIVE] = "live",
 	[MW_SECTION_MODULES] = "modules",   [MW_SECTION_STACKS] = "stacks",
-	[MW_SECTION_FRAMES] = "frames",	    [MW_SECTION_RECORDS] = "records",
+	[MW_SECTION_FRAMES] = "frames",     [MW_SECTION_RECORDS] = "records",
 	[MW_SECTION_TIMELINE] = "timeline", [MW_SECTION_EVENTS] = "events",
 };
 
@@ -64,12 +64,13 @@ static int read_exactly(const source_t *s, void *into, uint64_t offset, size_t l
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return mw_error_set(
-				s->error, "%s: cannot read: %s", s->name, strerror(errno));
+			return mw_error_set(s->error, "%s: cannot read: %s", s->name,
+					    strerror(errno));
 		if (got == 0)
 			return mw_error_set(s->error,
-				"%s: ends at byte %" PRIu64 ", before its data; it was cut short",
-				s->name, offset);
+					    "%s: ends at byte %" PRIu64
+					    ", before its data; it was cut short",
+					    s->name, offset);
 		at += got;
 		offset += (uint64_t)got;
 		length -= (size_t)got;
@@ -107,9 +108,9 @@ static void *read_section(const source_t *s, mw_state_section_id_t id, size_t co
 	size_t stride = section_strides[id];
 	if (count > section_limits[id]) {
 		mw_error_set(s->error,
-			"%s: says it uses %zu entries of %s, more than the %" PRIu64
-			" this version reads; the file is damaged",
-			s->name, count, section_names[id], section_limits[id]);
+			     "%s: says it uses %zu entries of %s, more than the %" PRIu64
+			     " this version reads; the file is damaged",
+			     s->name, count, section_names[id], section_limits[id]);
 		return NULL;
 	}
 	void *entries = mw_xcalloc(count, stride);
@@ -132,10 +133,11 @@ static int check_section(const source_t *s, mw_state_section_id_t id) {
 		    end <= header->file_bytes;
 	if (!good)
 		return mw_error_set(s->error,
-			"%s: its section of %s does not fit (offset %" PRIu64 ", %" PRIu64
-			" entries of %" PRIu32 " bytes); the file is damaged",
-			s->name, section_names[id], section->offset_bytes, section->capacity,
-			section->stride_bytes);
+				    "%s: its section of %s does not fit (offset %" PRIu64
+				    ", %" PRIu64 " entries of %" PRIu32
+				    " bytes); the file is damaged",
+				    s->name, section_names[id], section->offset_bytes,
+				    section->capacity, section->stride_bytes);
 	return 0;
 }
 
@@ -156,31 +158,35 @@ static int read_header(const source_t *s) {
 	if (!S_ISREG(file.st_mode))
 		return mw_error_set(s->error, "%s: is not a regular file", s->name);
 	if (file.st_size < (off_t)MW_STATE_PAGE_BYTES)
-		return mw_error_set(s->error,
+		return mw_error_set(
+			s->error,
 			"%s: is no state file of mallow: it has %lld bytes and would have 4096 or "
 			"more",
 			s->name, (long long)file.st_size);
 	if (read_exactly(s, header, 0, sizeof(*header)) != 0)
 		return -1;
 	if (!mw_state_file_is_magic(header->magic, sizeof(header->magic)))
-		return mw_error_set(s->error,
-			"%s: is no state file of mallow, or one that is just being made", s->name);
+		return mw_error_set(
+			s->error, "%s: is no state file of mallow, or one that is just being made",
+			s->name);
 	if (header->layout_version != MW_STATE_VERSION)
-		return mw_error_set(s->error,
+		return mw_error_set(
+			s->error,
 			"%s: has layout version %" PRIu32
 			", this command reads version %u; use the command of the library that "
 			"wrote it",
 			s->name, header->layout_version, MW_STATE_VERSION);
 	if (header->header_bytes != sizeof(*header) || header->section_count != MW_SECTION_COUNT)
 		return mw_error_set(s->error,
-			"%s: has a header of %" PRIu32 " bytes and %" PRIu32
-			" sections, not %zu and %d; the file is damaged",
-			s->name, header->header_bytes, header->section_count, sizeof(*header),
-			MW_SECTION_COUNT);
+				    "%s: has a header of %" PRIu32 " bytes and %" PRIu32
+				    " sections, not %zu and %d; the file is damaged",
+				    s->name, header->header_bytes, header->section_count,
+				    sizeof(*header), MW_SECTION_COUNT);
 	if (header->file_bytes > (uint64_t)file.st_size)
 		return mw_error_set(s->error,
-			"%s: has %lld bytes, its header says %" PRIu64 "; it was cut short",
-			s->name, (long long)file.st_size, header->file_bytes);
+				    "%s: has %lld bytes, its header says %" PRIu64
+				    "; it was cut short",
+				    s->name, (long long)file.st_size, header->file_bytes);
 	for (int id = 0; id < MW_SECTION_COUNT; id++)
 		if (check_section(s, (mw_state_section_id_t)id) != 0)
 			return -1;
@@ -201,6 +207,7 @@ static int read_live(const source_t *s, mw_state_live_t *live) {
 		{&live->stacks_used, MW_SECTION_STACKS},
 		{&live->frames_used, MW_SECTION_FRAMES},
 		{&live->records_used, MW_SECTION_RECORDS},
+		{&live->ticks_written, MW_SECTION_TIMELINE},
 	};
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (*counts[i].count > sections[counts[i].id].capacity)
@@ -220,12 +227,13 @@ static int check_stacks(const source_t *s) {
 			stack->depth = 0;
 		depths += stack->depth;
 	}
-	/* Stacks may share frames, but not without end: a small file must not unfold to gigabytes. */
+	/* Stacks may share frames, but not without end: a small file must not unfold to gigabytes.
+	 */
 	if (depths > 16 * (uint64_t)snapshot->frame_count)
 		return mw_error_set(s->error,
-			"%s: its %zu stacks claim %" PRIu64
-			" frames where there are %zu; the file is damaged",
-			s->name, snapshot->stack_count, depths, snapshot->frame_count);
+				    "%s: its %zu stacks claim %" PRIu64
+				    " frames where there are %zu; the file is damaged",
+				    s->name, snapshot->stack_count, depths, snapshot->frame_count);
 	return 0;
 }
 
@@ -240,9 +248,9 @@ static int read_stacks(const source_t *s) {
 	snapshot->frame_count = (size_t)snapshot->live.frames_used;
 	snapshot->frames = read_section(s, MW_SECTION_FRAMES, snapshot->frame_count);
 	snapshot->module_count = (size_t)snapshot->live.modules_used;
-	snapshot->modules = snapshot->frames == NULL ? NULL
-						     : read_section(s, MW_SECTION_MODULES,
-							       snapshot->module_count);
+	snapshot->modules = snapshot->frames == NULL
+				    ? NULL
+				    : read_section(s, MW_SECTION_MODULES, snapshot->module_count);
 	if (snapshot->modules == NULL)
 		return -1;
 	for (size_t i = 0; i < snapshot->module_count; i++) {
@@ -269,7 +277,7 @@ static bool reread_record(const source_t *s, size_t number, mw_state_record_t *r
 	for (int attempt = 0; attempt < 8; attempt++) {
 		uint32_t after;
 		if (pread(s->fd, record, sizeof(*record), (off_t)offset) != sizeof(*record) ||
-			pread(s->fd, &after, sizeof(after), (off_t)offset) != sizeof(after))
+		    pread(s->fd, &after, sizeof(after), (off_t)offset) != sizeof(after))
 			return false;
 		if (after == record->sequence && after % 2 == 0)
 			return true;
@@ -284,8 +292,8 @@ static int read_records(const source_t *s) {
 	size_t count = (size_t)snapshot->live.records_used, kept = 0;
 	mw_state_record_t *first = read_section(s, MW_SECTION_RECORDS, count);
 	snapshot->records = first;
-	mw_state_record_t *second = first == NULL ? NULL
-						  : read_section(s, MW_SECTION_RECORDS, count);
+	mw_state_record_t *second =
+		first == NULL ? NULL : read_section(s, MW_SECTION_RECORDS, count);
 	if (second == NULL)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
@@ -300,40 +308,45 @@ static int read_records(const source_t *s) {
 	return 0;
 }
 
-/* The entries of a ring, oldest first; `written` counts all there ever were. */
-static void *read_ring(
-	const source_t *s, mw_state_section_id_t id, uint64_t written, size_t *count) {
-	uint64_t capacity = s->snapshot->header.sections[id].capacity;
-	size_t stride = section_strides[id];
-	*count = (size_t)(written < capacity ? written : capacity);
-	char *ring = read_section(s, id, *count);
-	if (ring == NULL || written <= capacity)
-		return ring;
-	size_t oldest = (size_t)(written % capacity);
-	char *turned = mw_xcalloc(*count, stride);
-	memcpy(turned, ring + oldest * stride, (*count - oldest) * stride);
-	memcpy(turned + (*count - oldest) * stride, ring, oldest * stride);
+/* The events are a ring: turned so that the oldest comes first. */
+static int read_events(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	uint64_t capacity = snapshot->header.sections[MW_SECTION_EVENTS].capacity;
+	uint64_t written = snapshot->live.events_written;
+	size_t count = (size_t)(written < capacity ? written : capacity);
+	mw_state_event_t *ring = read_section(s, MW_SECTION_EVENTS, count);
+	if (ring == NULL)
+		return -1;
+	size_t oldest = written > capacity ? (size_t)(written % capacity) : 0;
+	snapshot->events = mw_xcalloc(count, sizeof(*ring));
+	memcpy(snapshot->events, ring + oldest, (count - oldest) * sizeof(*ring));
+	memcpy(snapshot->events + count - oldest, ring, oldest * sizeof(*ring));
+	snapshot->event_count = count;
 	free(ring);
-	return turned;
+	return 0;
 }
 
-static int read_history(const source_t *s) {
+/* Ticks are in order, but for those a thinning that goes on meanwhile has not moved yet. */
+static int read_ticks(const source_t *s) {
 	mw_snapshot_t *snapshot = s->snapshot;
-	snapshot->ticks = read_ring(s, MW_SECTION_TIMELINE, snapshot->live.ticks_written,
-		&snapshot->tick_count);
-	snapshot->events = snapshot->ticks == NULL ? NULL
-						   : read_ring(s, MW_SECTION_EVENTS,
-							     snapshot->live.events_written,
-							     &snapshot->event_count);
-	return snapshot->events == NULL ? -1 : 0;
+	size_t count = (size_t)snapshot->live.ticks_written, kept = 0;
+	mw_state_tick_t *ticks = read_section(s, MW_SECTION_TIMELINE, count);
+	snapshot->ticks = ticks;
+	if (ticks == NULL)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (ticks[i].time_ns > (kept > 0 ? ticks[kept - 1].time_ns : 0))
+			ticks[kept++] = ticks[i];
+	snapshot->tick_count = kept;
+	return 0;
 }
 
 static int read_all(const source_t *s, unsigned what) {
 	mw_snapshot_t *snapshot = s->snapshot;
 	if (read_header(s) != 0 || read_live(s, &snapshot->live) != 0 ||
-		read_exactly(s, &snapshot->control,
-			snapshot->header.sections[MW_SECTION_CONTROL].offset_bytes,
-			sizeof(snapshot->control)) != 0)
+	    read_exactly(s, &snapshot->control,
+			 snapshot->header.sections[MW_SECTION_CONTROL].offset_bytes,
+			 sizeof(snapshot->control)) != 0)
 		return -1;
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -342,13 +355,13 @@ static int read_all(const source_t *s, unsigned what) {
 		return -1;
 	if ((what & MW_SNAPSHOT_RECORDS) != 0 && read_records(s) != 0)
 		return -1;
-	if ((what & MW_SNAPSHOT_HISTORY) != 0 && read_history(s) != 0)
+	if ((what & MW_SNAPSHOT_HISTORY) != 0 && (read_ticks(s) != 0 || read_events(s) != 0))
 		return -1;
 	return 0;
 }
 
-int mw_snapshot_read_fd(
-	int fd, const char *name, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error) {
+int mw_snapshot_read_fd(int fd, const char *name, unsigned what, mw_snapshot_t **snapshot,
+			mw_error_t *error) {
 	source_t source = {fd, name, error, mw_xcalloc(1, sizeof(mw_snapshot_t))};
 	if (read_all(&source, what) != 0) {
 		mw_snapshot_free(source.snapshot);
@@ -358,8 +371,7 @@ int mw_snapshot_read_fd(
 	return 0;
 }
 
-int mw_snapshot_read(
-	const char *path, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error) {
+int mw_snapshot_read(const char *path, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error) {
 	/* O_NONBLOCK: a named pipe must not hang us; it has no effect on files. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)

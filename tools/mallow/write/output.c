@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * output.c -- temporary file and rename; zlib's gzFile writes both kinds ('T' is its plain mode). */
+ * output.c -- temporary file and rename; zlib's gzFile writes both kinds ('T' is its plain mode).
+ */
 #include "write/output.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 
 struct mw_output {
 	gzFile stream;
-	char *name;	 /* for messages, and what the file is called at the end */
+	char *name;      /* for messages, and what the file is called at the end */
 	char *temporary; /* NULL: writing to `name` directly */
 	int failed_errno;
 	bool failed;
@@ -125,7 +126,7 @@ int mw_output_close(mw_output_t *output, mw_error_t *error) {
 	if (gzclose(output->stream) != Z_OK)
 		fail(output);
 	if (!output->failed && output->temporary != NULL &&
-		rename(output->temporary, output->name) != 0)
+	    rename(output->temporary, output->name) != 0)
 		fail(output);
 	int result = 0;
 	if (output->failed) {

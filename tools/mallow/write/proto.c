@@ -2,14 +2,14 @@
  * proto.c -- writes profile.proto.
  *
  * Protocol buffers merge when they are put one after the other, so the profile goes out as a row of
- * small Profile messages, each with some entries of one kind: memory stays bounded for any size. */
+ * small Profile messages: memory does not grow with the profile. */
 #include <stdlib.h>
 
 #include "model/alloc.h"
 #include "profile.pb-c.h"
 #include "write/formats.h"
 
-/* Entries a message: enough that its fixed cost does not show, small enough for the cache. */
+/* Strings a message; any number will do. */
 #define BATCH 256
 
 static void emit(mw_output_t *output, const Mallow__Pprof__Profile *message) {

@@ -2,7 +2,6 @@
  * text.c -- writes the two text formats: jemalloc's heap_v2 and gperftools' "heap profile:". */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "write/formats.h"
 
@@ -22,8 +21,8 @@ static void add_value(int64_t *sum, const int64_t *values, int type) {
 		*sum = INT64_MAX;
 }
 
-static void add_counts(
-	const mw_profile_t *p, size_t sample, const mw_heap_types_t *types, counts_t *counts) {
+static void add_counts(const mw_profile_t *p, size_t sample, const mw_heap_types_t *types,
+		       counts_t *counts) {
 	const int64_t *values = mw_profile_values(p, sample);
 	add_value(&counts->inuse_objects, values, types->inuse_objects);
 	add_value(&counts->inuse_bytes, values, types->inuse_space);
@@ -31,21 +30,14 @@ static void add_counts(
 	add_value(&counts->alloc_bytes, values, types->alloc_space);
 }
 
-static bool same_stack(const mw_profile_t *p, size_t a, size_t b) {
-	const mw_sample_t *x = &p->samples[a], *y = &p->samples[b];
-	return x->depth == y->depth &&
-	       memcmp(p->frames + x->frame_first, p->frames + y->frame_first,
-		       x->depth * sizeof(uint32_t)) == 0;
-}
-
 /* Sums sample `first` and those with the same stack right behind it; returns the next one. */
-static size_t next_stack(
-	const mw_profile_t *p, size_t first, const mw_heap_types_t *types, counts_t *counts) {
+static size_t next_stack(const mw_profile_t *p, size_t first, const mw_heap_types_t *types,
+			 counts_t *counts) {
 	*counts = (counts_t){0};
 	size_t i = first;
 	do
 		add_counts(p, i++, types, counts);
-	while (i < p->sample_count && same_stack(p, first, i));
+	while (i < p->sample_count && mw_profile_same_stack(p, first, i));
 	return i;
 }
 
@@ -72,7 +64,7 @@ static void write_libraries(const mw_profile_t *p, mw_output_t *output) {
 	for (size_t i = 1; i < p->mapping_count; i++) {
 		const mw_mapping_t *m = &p->mappings[i];
 		mw_output_printf(output, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ",
-			m->start, m->limit, m->offset);
+				 m->start, m->limit, m->offset);
 		/* As the kernel does it: a path stays one line. */
 		for (const char *c = mw_profile_string(p, m->path); *c != '\0'; c++)
 			if (*c == '\n')
@@ -107,11 +99,10 @@ static void write_heap_v2_counts(const counts_t *counts, mw_output_t *output) {
 	unscale(&c.inuse_objects, &c.inuse_bytes);
 	unscale(&c.alloc_objects, &c.alloc_bytes);
 	mw_output_printf(output, "  t*: %" PRId64 ": %" PRId64 " [%" PRId64 ": %" PRId64 "]\n",
-		c.inuse_objects, c.inuse_bytes, c.alloc_objects, c.alloc_bytes);
+			 c.inuse_objects, c.inuse_bytes, c.alloc_objects, c.alloc_bytes);
 }
 
-void mw_write_heap_v2(
-	const mw_profile_t *p, const mw_heap_types_t *types, mw_output_t *output) {
+void mw_write_heap_v2(const mw_profile_t *p, const mw_heap_types_t *types, mw_output_t *output) {
 	counts_t total = {0}, counts;
 	for (size_t i = 0; i < p->sample_count; i++)
 		add_counts(p, i, types, &total);
@@ -131,11 +122,10 @@ void mw_write_heap_v2(
 
 static void write_gperftools_counts(const counts_t *c, mw_output_t *output) {
 	mw_output_printf(output, "%6" PRId64 ": %8" PRId64 " [%6" PRId64 ": %8" PRId64 "] @",
-		c->inuse_objects, c->inuse_bytes, c->alloc_objects, c->alloc_bytes);
+			 c->inuse_objects, c->inuse_bytes, c->alloc_objects, c->alloc_bytes);
 }
 
-void mw_write_gperftools(
-	const mw_profile_t *p, const mw_heap_types_t *types, mw_output_t *output) {
+void mw_write_gperftools(const mw_profile_t *p, const mw_heap_types_t *types, mw_output_t *output) {
 	counts_t total = {0}, counts;
 	for (size_t i = 0; i < p->sample_count; i++)
 		add_counts(p, i, types, &total);

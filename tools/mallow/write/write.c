@@ -12,10 +12,8 @@ int mw_format_parse(const char *name, mw_format_t *format) {
 		const char *name;
 		mw_format_t format;
 	} names[] = {
-		{"proto", MW_FORMAT_PROTO},
-		{"pprof", MW_FORMAT_PROTO},
-		{"jemalloc", MW_FORMAT_JEMALLOC},
-		{"heap_v2", MW_FORMAT_JEMALLOC},
+		{"proto", MW_FORMAT_PROTO},           {"pprof", MW_FORMAT_PROTO},
+		{"jemalloc", MW_FORMAT_JEMALLOC},     {"heap_v2", MW_FORMAT_JEMALLOC},
 		{"gperftools", MW_FORMAT_GPERFTOOLS},
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -40,8 +38,7 @@ static bool wants_gzip(const char *path, mw_format_t format, mw_gzip_t gzip) {
 	       !(ends_in(path, ".pb") || ends_in(path, ".proto") || ends_in(path, ".raw"));
 }
 
-static int find_heap_types(
-	const mw_profile_t *profile, mw_heap_types_t *types, mw_error_t *error) {
+static int find_heap_types(const mw_profile_t *profile, mw_heap_types_t *types, mw_error_t *error) {
 	types->inuse_objects = mw_profile_find_type(profile, "inuse_objects");
 	types->inuse_space = mw_profile_find_type(profile, "inuse_space");
 	types->alloc_objects = mw_profile_find_type(profile, "alloc_objects");
@@ -51,14 +48,14 @@ static int find_heap_types(
 	if (types->inuse_space < 0)
 		types->inuse_space = mw_profile_find_type(profile, "space");
 	if (types->inuse_objects < 0 || types->inuse_space < 0)
-		return mw_error_set(error,
-			"cannot write a heap profile: the profile has no inuse_objects and "
-			"inuse_space; write it as profile.proto");
+		return mw_error_set(
+			error, "cannot write a heap profile: the profile has no inuse_objects and "
+			       "inuse_space; write it as profile.proto");
 	return 0;
 }
 
 int mw_write_profile(const mw_profile_t *profile, const char *path, mw_format_t format,
-	mw_gzip_t gzip, mw_error_t *error) {
+		     mw_gzip_t gzip, mw_error_t *error) {
 	mw_heap_types_t types;
 	if (format != MW_FORMAT_PROTO && find_heap_types(profile, &types, error) != 0)
 		return -1;

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ * report.c -- the table as text. */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "model/alloc.h"
+#include "report/table.h"
+#include "state/layout.h"
+
+/* Width of the five columns of numbers and the gap behind them. */
+#define NUMBERS_WIDTH 49
+/* Names are not cut below this, however narrow the terminal. */
+#define NAME_WIDTH_MIN 24
+
+typedef struct printer {
+	FILE *out;
+	const mw_profile_t *profile;
+	const mw_report_options_t *options;
+	size_t type;
+	bool is_bytes;
+	char directory[4096]; /* where we are, with a slash; source files below it are shown so */
+} printer_t;
+
+static const char *format_value(const printer_t *r, int64_t value, char *buffer, size_t size) {
+	return r->is_bytes ? mw_format_bytes(value, buffer, size)
+			   : mw_format_count(value, buffer, size);
+}
+
+static double percent(int64_t part, int64_t whole) {
+	return whole != 0 ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static const char *describe_type(const char *type) {
+	static const char *const known[][2] = {
+		{"inuse_space", "bytes in use"},
+		{"inuse_objects", "objects in use"},
+		{"alloc_space", "bytes allocated so far, freed ones included"},
+		{"alloc_objects", "objects allocated so far, freed ones included"},
+	};
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(type, known[i][0]) == 0)
+			return known[i][1];
+	return NULL;
+}
+
+static void print_program(const printer_t *r) {
+	const mw_profile_t *p = r->profile;
+	const char *program = mw_profile_string(p, p->origin.program);
+	if (*program == '\0' && p->mapping_count > 1) {
+		program = mw_profile_string(p, p->mappings[1].path);
+		const char *slash = strrchr(program, '/');
+		program = slash != NULL ? slash + 1 : program;
+	}
+	if (*program == '\0')
+		return;
+	fprintf(r->out, "Program: %s", program);
+	if (p->origin.pid != 0)
+		fprintf(r->out, " (pid %" PRIu32 ")", p->origin.pid);
+	fprintf(r->out, "\n");
+}
+
+static void print_time(const printer_t *r) {
+	const mw_profile_t *p = r->profile;
+	time_t seconds = (time_t)(p->time_ns / 1000000000);
+	struct tm local;
+	char text[64];
+	if (p->time_ns <= 0 || localtime_r(&seconds, &local) == NULL ||
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local) == 0)
+		return;
+	fprintf(r->out, "Time:    %s", text);
+	double covered = (double)p->duration_ns / 1e9;
+	if (covered >= 3600)
+		fprintf(r->out, ", covering %.1f h", covered / 3600);
+	else if (covered > 0)
+		fprintf(r->out, ", covering %.*f s", covered < 10 ? 1 : 0, covered);
+	fprintf(r->out, "\n");
+}
+
+/* The type that counts the other of objects and bytes, or -1. */
+static int companion(const printer_t *r) {
+	static const char *const pairs[][2] = {{"inuse_space", "inuse_objects"},
+					       {"alloc_space", "alloc_objects"},
+					       {"space", "objects"}};
+	const char *type = mw_profile_string(r->profile, r->profile->types[r->type].type);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		for (int k = 0; k < 2; k++)
+			if (strcmp(type, pairs[i][k]) == 0)
+				return mw_profile_find_type(r->profile, pairs[i][!k]);
+	return -1;
+}
+
+static int64_t zero_requests(const printer_t *r, int objects_type) {
+	const mw_profile_t *p = r->profile;
+	int64_t sum = 0;
+	for (size_t i = 0; objects_type >= 0 && i < p->sample_count; i++) {
+		int64_t value = mw_profile_values(p, i)[objects_type];
+		if (mw_profile_is_zero_request(p, &p->samples[i]) &&
+		    __builtin_add_overflow(sum, value, &sum))
+			return INT64_MAX;
+	}
+	return sum;
+}
+
+static const char *plural(int64_t count) {
+	return count == 1 ? "" : "s";
+}
+
+static void print_total(const printer_t *r, const mw_sums_t *sums) {
+	char first[32], second[32];
+	int other = companion(r);
+	int objects_type = r->is_bytes ? other : (int)r->type;
+	int64_t objects =
+		objects_type >= 0 ? mw_profile_total(r->profile, (size_t)objects_type) : 0;
+	fprintf(r->out, "Total:   ");
+	if (r->is_bytes && objects_type >= 0)
+		fprintf(r->out, "%s in %s object%s",
+			mw_format_bytes(sums->total, first, sizeof(first)),
+			mw_format_count(objects, second, sizeof(second)), plural(objects));
+	else if (other >= 0)
+		fprintf(r->out, "%s object%s of %s together",
+			mw_format_count(objects, first, sizeof(first)), plural(objects),
+			mw_format_bytes(mw_profile_total(r->profile, (size_t)other), second,
+					sizeof(second)));
+	else
+		fprintf(r->out, "%s", format_value(r, sums->total, first, sizeof(first)));
+	fprintf(r->out, ", from %zu stack%s\n", sums->stack_count,
+		plural((int64_t)sums->stack_count));
+	int64_t zero = zero_requests(r, objects_type);
+	if (zero > 0)
+		fprintf(r->out, "         of these, %s object%s came from requests for 0 bytes\n",
+			mw_format_count(zero, first, sizeof(first)), plural(zero));
+}
+
+static void print_rate(const printer_t *r) {
+	const mw_profile_t *p = r->profile;
+	const char *unit = mw_profile_string(p, p->period_type.unit);
+	if (p->period <= 0 || strcmp(unit, "bytes") != 0)
+		return;
+	if (p->period == 1) {
+		fprintf(r->out, "T:       1 (exact: every allocation is recorded)\n");
+		return;
+	}
+	char rate[32], count[32];
+	const char *type = mw_profile_string(p, p->types[r->type].type);
+	uint64_t samples =
+		strncmp(type, "alloc", 5) == 0 ? p->origin.alloc_samples : p->origin.live_samples;
+	fprintf(r->out, "T:       %s between samples on average",
+		mw_format_bytes(p->period, rate, sizeof(rate)));
+	if (samples > 0 && samples < INT64_MAX)
+		fprintf(r->out, "; estimated from %s sample%s",
+			mw_format_count((int64_t)samples, count, sizeof(count)),
+			plural((int64_t)samples));
+	fprintf(r->out, "\n");
+}
+
+static void print_flags(const printer_t *r) {
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} known[] = {
+		{MW_STATE_FILE_FULL, "the file system had no room: the profile is cut short"},
+		{MW_STATE_STACKS_FULL,
+		 "more stacks than there is room for: new ones count as [stack unknown]"},
+		{MW_STATE_FRAMES_FULL,
+		 "more frames than there is room for: new stacks are cut to their leaf"},
+		{MW_STATE_RECORDS_FULL,
+		 "more live samples than there is room for: in use is too low"},
+		{MW_STATE_MODULES_FULL,
+		 "more modules than there is room for: some addresses have no name"},
+	};
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if ((r->profile->origin.flags & known[i].flag) != 0)
+			fprintf(r->out, "Note:    %s\n", known[i].text);
+}
+
+static void print_header(const printer_t *r, const mw_sums_t *sums) {
+	const char *type = mw_profile_string(r->profile, r->profile->types[r->type].type);
+	const char *meaning = describe_type(type);
+	print_program(r);
+	print_time(r);
+	fprintf(r->out, "Type:    %s%s%s%s\n", type, meaning != NULL ? " (" : "",
+		meaning != NULL ? meaning : "", meaning != NULL ? ")" : "");
+	print_total(r, sums);
+	print_rate(r);
+	print_flags(r);
+	fprintf(r->out, "\n");
+}
+
+/* Bytes of `text` that take `columns` columns at most, not cutting a UTF-8 character. */
+static size_t fitting_bytes(const char *text, size_t columns) {
+	size_t i = 0;
+	for (size_t used = 0; text[i] != '\0'; i++) {
+		bool starts = ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (starts && used++ == columns)
+			break;
+	}
+	return i;
+}
+
+/* Names come from files: nothing in them may steer the terminal. */
+static void print_clean(FILE *out, const char *text, size_t length) {
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)text[i];
+		fputc(c < ' ' || c == 0x7f ? '?' : c, out);
+	}
+}
+
+static void print_place(const printer_t *r, const mw_row_t *row, char *buffer, size_t size) {
+	const char *file = mw_profile_string(r->profile, row->file);
+	size_t directory_length = strlen(r->directory);
+	if (directory_length > 1 && strncmp(file, r->directory, directory_length) == 0)
+		file += directory_length;
+	buffer[0] = '\0';
+	if (row->file == 0)
+		return;
+	int length = row->line > 0 ? snprintf(buffer, size, "%s:%" PRId64, file, row->line)
+				   : snprintf(buffer, size, "%s", file);
+	if (!r->options->by_line && row->other_lines > 0 && length > 0 && (size_t)length < size)
+		snprintf(buffer + length, size - (size_t)length, " (+%zu)", row->other_lines);
+}
+
+static void print_name(const printer_t *r, const mw_row_t *row) {
+	char place_text[4200];
+	print_place(r, row, place_text, sizeof(place_text));
+	const char *place = place_text;
+	size_t name_length = strlen(row->name), budget = SIZE_MAX;
+	if (r->options->columns > 0) {
+		size_t columns = (size_t)r->options->columns;
+		budget = columns > NUMBERS_WIDTH + NAME_WIDTH_MIN ? columns - NUMBERS_WIDTH
+								  : NAME_WIDTH_MIN;
+		/* First directories go, then the place, then the end of the name. */
+		const char *slash = strrchr(place, '/');
+		if (slash != NULL && name_length + 2 + strlen(place) > budget)
+			place = slash + 1;
+		if (name_length + 2 + strlen(place) > budget && !r->options->by_line)
+			place = "";
+	}
+	size_t place_width = *place != '\0' ? strlen(place) + 2 : 0;
+	size_t room = budget > place_width + NAME_WIDTH_MIN / 2 ? budget - place_width
+								: NAME_WIDTH_MIN / 2;
+	size_t shown = fitting_bytes(row->name, room);
+	if (row->name[shown] != '\0') {
+		print_clean(r->out, row->name, fitting_bytes(row->name, room - 1));
+		fputs("\u2026", r->out);
+	} else {
+		print_clean(r->out, row->name, shown);
+	}
+	if (*place != '\0') {
+		fputs("  ", r->out);
+		print_clean(r->out, place, strlen(place));
+	}
+	fputc('\n', r->out);
+}
+
+static void print_table(const printer_t *r, const mw_sums_t *sums) {
+	size_t limit = r->options->row_limit, shown = 0;
+	int64_t flat_sum = 0;
+	char flat[32], cum[32];
+	fprintf(r->out, "%10s %6s %6s %10s %6s    %s\n", "flat", "flat%", "sum%", "cum", "cum%",
+		r->options->by_line ? "function and line" : "function");
+	for (; shown < sums->row_count && (limit == 0 || shown < limit); shown++) {
+		const mw_row_t *row = &sums->rows[shown];
+		if (__builtin_add_overflow(flat_sum, row->flat, &flat_sum))
+			flat_sum = INT64_MAX;
+		fprintf(r->out, "%10s %5.1f%% %5.1f%% %10s %5.1f%%    ",
+			format_value(r, row->flat, flat, sizeof(flat)),
+			percent(row->flat, sums->total), percent(flat_sum, sums->total),
+			format_value(r, row->cum, cum, sizeof(cum)),
+			percent(row->cum, sums->total));
+		print_name(r, row);
+	}
+	size_t left = sums->row_count - shown;
+	if (left > 0) {
+		int64_t rest = 0;
+		for (size_t i = shown; i < sums->row_count; i++)
+			if (__builtin_add_overflow(rest, sums->rows[i].flat, &rest))
+				rest = INT64_MAX;
+		fprintf(r->out, "%10s %5.1f%%%24s    ... in %zu more %s%s\n",
+			format_value(r, rest, flat, sizeof(flat)), percent(rest, sums->total), "",
+			left, r->options->by_line ? "line" : "function", plural((int64_t)left));
+	}
+	if (sums->row_count == 0)
+		fprintf(r->out, "%48s%s\n", "", "nothing was sampled");
+}
+
+static int find_type(const mw_profile_t *p, const char *name, size_t *type, mw_error_t *error) {
+	*type = p->default_type < p->type_count ? p->default_type : 0;
+	if (p->type_count == 0)
+		return mw_error_set(error, "the profile has no sample types; it is damaged");
+	if (name == NULL)
+		return 0;
+	int found = mw_profile_find_type(p, name);
+	if (found >= 0) {
+		*type = (size_t)found;
+		return 0;
+	}
+	char have[256] = "";
+	for (size_t i = 0, length = 0; i < p->type_count && length < sizeof(have); i++)
+		length +=
+			(size_t)snprintf(have + length, sizeof(have) - length, "%s%s",
+					 i > 0 ? ", " : "", mw_profile_string(p, p->types[i].type));
+	return mw_error_set(error, "no sample type '%s' in this profile; it has %s", name, have);
+}
+
+int mw_report_print(FILE *out, const mw_profile_t *profile, const mw_report_options_t *options,
+		    mw_error_t *error) {
+	static const mw_report_options_t defaults;
+	printer_t r = {.out = out, .profile = profile};
+	r.options = options != NULL ? options : &defaults;
+	if (find_type(profile, r.options->sample_type, &r.type, error) != 0)
+		return -1;
+	r.is_bytes = strcmp(mw_profile_string(profile, profile->types[r.type].unit), "bytes") == 0;
+	if (getcwd(r.directory, sizeof(r.directory) - 1) != NULL)
+		strcat(r.directory, "/");
+	else
+		r.directory[0] = '\0';
+	mw_sums_t sums;
+	mw_sums_init(&sums, profile, r.type, r.options->by_line, r.options->sort_by_cum);
+	if (!r.options->no_header)
+		print_header(&r, &sums);
+	print_table(&r, &sums);
+	mw_sums_release(&sums);
+	return 0;
+}

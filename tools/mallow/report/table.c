@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ * table.c -- sums by row. */
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/alloc.h"
+#include "model/table.h"
+#include "symbol/symbolize.h"
+
+/* A place in the source within a row.  Rows and places are numbered from 1, as mw_table_t wants. */
+typedef struct place {
+	uint32_t row;
+	mw_string_t file;
+	int64_t line;
+	int64_t value;
+} place_t;
+
+typedef struct row_state {
+	mw_row_t row;
+	mw_string_t name; /* 0: by location */
+	uint32_t location;
+	mw_string_t file; /* key, by line only */
+	int64_t line;
+	size_t last_sample; /* sample + 1 that was counted last */
+	uint32_t best_place;
+	size_t place_count;
+} row_state_t;
+
+typedef struct sums_builder {
+	const mw_profile_t *profile;
+	bool by_line;
+	row_state_t *rows;
+	size_t row_count, row_capacity;
+	place_t *places;
+	size_t place_count, place_capacity;
+	mw_table_t row_table;
+	mw_table_t place_table;
+} sums_builder_t;
+
+static bool row_equal(const void *context, uint32_t entry, const void *key) {
+	const row_state_t *have = &((const sums_builder_t *)context)->rows[entry];
+	const uint64_t *want = key;
+	return ((uint64_t)have->name << 32 | have->location) == want[0] && have->file == want[1] &&
+	       (uint64_t)have->line == want[2];
+}
+
+static bool place_equal(const void *context, uint32_t entry, const void *key) {
+	const place_t *have = &((const sums_builder_t *)context)->places[entry];
+	const uint64_t *want = key;
+	return have->row == want[0] && have->file == want[1] && (uint64_t)have->line == want[2];
+}
+
+static uint32_t find_row(sums_builder_t *b, mw_string_t name, uint32_t location, mw_string_t file,
+			 int64_t line) {
+	const uint64_t key[3] = {(uint64_t)name << 32 | location, b->by_line ? file : 0,
+				 b->by_line ? (uint64_t)line : 0};
+	uint64_t hash = mw_table_hash(key, sizeof(key));
+	uint32_t row = mw_table_find(&b->row_table, hash, row_equal, b, key);
+	if (row != 0)
+		return row;
+	b->rows = mw_grow(b->rows, &b->row_capacity, b->row_count + 1, sizeof(row_state_t));
+	row = (uint32_t)b->row_count++;
+	b->rows[row] = (row_state_t){.name = name,
+				     .location = location,
+				     .file = (mw_string_t)key[1],
+				     .line = (int64_t)key[2]};
+	mw_table_add(&b->row_table, hash, row);
+	return row;
+}
+
+/* Remembers which place of a row has most. */
+static void add_place(sums_builder_t *b, uint32_t row, mw_string_t file, int64_t line,
+		      int64_t value) {
+	const uint64_t key[3] = {row, file, (uint64_t)line};
+	uint64_t hash = mw_table_hash(key, sizeof(key));
+	uint32_t place = mw_table_find(&b->place_table, hash, place_equal, b, key);
+	row_state_t *r = &b->rows[row];
+	if (place == 0) {
+		b->places =
+			mw_grow(b->places, &b->place_capacity, b->place_count + 1, sizeof(place_t));
+		place = (uint32_t)b->place_count++;
+		b->places[place] = (place_t){.row = row, .file = file, .line = line};
+		mw_table_add(&b->place_table, hash, place);
+		r->place_count++;
+	}
+	if (__builtin_add_overflow(b->places[place].value, value, &b->places[place].value))
+		b->places[place].value = INT64_MAX;
+	if (r->best_place == 0 || b->places[place].value > b->places[r->best_place].value)
+		r->best_place = place;
+}
+
+static void add_saturating(int64_t *sum, int64_t value) {
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static void add_frame(sums_builder_t *b, size_t sample, uint32_t row, bool is_leaf, int64_t value) {
+	row_state_t *r = &b->rows[row];
+	if (is_leaf)
+		add_saturating(&r->row.flat, value);
+	/* Recursion: a stack counts once however often it comes through. */
+	if (r->last_sample != sample + 1)
+		add_saturating(&r->row.cum, value);
+	r->last_sample = sample + 1;
+}
+
+static void add_sample(sums_builder_t *b, size_t sample, int64_t value) {
+	const mw_profile_t *p = b->profile;
+	const mw_sample_t *s = &p->samples[sample];
+	for (uint32_t i = 0; i < s->depth; i++) {
+		uint32_t location = p->frames[s->frame_first + i];
+		const mw_location_t *l = &p->locations[location];
+		if (l->line_count == 0) {
+			uint32_t row = find_row(b, 0, location, 0, 0);
+			add_frame(b, sample, row, i == 0, value);
+		}
+		for (uint32_t k = 0; k < l->line_count; k++) {
+			const mw_line_t *line = &p->lines[l->line_first + k];
+			const mw_function_t *f = &p->functions[line->function];
+			uint32_t row = find_row(b, f->name, f->name == 0 ? location : 0, f->file,
+						line->line);
+			add_frame(b, sample, row, i == 0 && k == 0, value);
+			if (f->file != 0)
+				add_place(b, row, f->file, line->line, value);
+		}
+	}
+}
+
+/* By name where the numbers are equal, so that a report does not depend on addresses. */
+static int compare_names(const mw_row_t *a, const mw_row_t *b) {
+	int order = strcmp(a->name, b->name);
+	return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+static int compare_flat(const void *x, const void *y) {
+	const mw_row_t *a = x, *b = y;
+	if (a->flat != b->flat)
+		return a->flat < b->flat ? 1 : -1;
+	if (a->cum != b->cum)
+		return a->cum < b->cum ? 1 : -1;
+	return compare_names(a, b);
+}
+
+static int compare_cum(const void *x, const void *y) {
+	const mw_row_t *a = x, *b = y;
+	if (a->cum != b->cum)
+		return a->cum < b->cum ? 1 : -1;
+	if (a->flat != b->flat)
+		return a->flat < b->flat ? 1 : -1;
+	return compare_names(a, b);
+}
+
+/* Longest name of a location without symbols: a file name and two numbers. */
+#define NAME_BYTES 320
+
+static void take_rows(mw_sums_t *sums, sums_builder_t *b) {
+	const mw_profile_t *p = b->profile;
+	sums->row_count = b->row_count - 1;
+	sums->rows = mw_xcalloc(sums->row_count, sizeof(mw_row_t));
+	for (size_t i = 1; i < b->row_count; i++) {
+		row_state_t *r = &b->rows[i];
+		if (r->name != 0) {
+			r->row.name = mw_profile_string(p, r->name);
+		} else {
+			char text[NAME_BYTES];
+			mw_location_name(p, r->location, text, sizeof(text));
+			r->row.own_name = mw_xstrdup(text);
+			r->row.name = r->row.own_name;
+		}
+		if (r->best_place != 0) {
+			r->row.file = b->places[r->best_place].file;
+			r->row.line = b->places[r->best_place].line;
+			r->row.other_lines = r->place_count - 1;
+		}
+		sums->rows[i - 1] = r->row;
+	}
+}
+
+void mw_sums_init(mw_sums_t *sums, const mw_profile_t *p, size_t type, bool by_line,
+		  bool sort_by_cum) {
+	sums_builder_t b = {.profile = p, .by_line = by_line, .row_count = 1, .place_count = 1};
+	*sums = (mw_sums_t){.total = mw_profile_total(p, type)};
+	b.rows = mw_grow(NULL, &b.row_capacity, 1, sizeof(row_state_t));
+	b.places = mw_grow(NULL, &b.place_capacity, 1, sizeof(place_t));
+	for (size_t i = 0; i < p->sample_count; i++) {
+		int64_t value = mw_profile_values(p, i)[type];
+		if (value == 0)
+			continue;
+		add_sample(&b, i, value);
+		bool same = i > 0 && mw_profile_values(p, i - 1)[type] != 0 &&
+			    mw_profile_same_stack(p, i - 1, i);
+		sums->stack_count += !same;
+	}
+	take_rows(sums, &b);
+	qsort(sums->rows, sums->row_count, sizeof(mw_row_t),
+	      sort_by_cum ? compare_cum : compare_flat);
+	free(b.rows);
+	free(b.places);
+	mw_table_clear(&b.row_table);
+	mw_table_clear(&b.place_table);
+}
+
+void mw_sums_release(mw_sums_t *sums) {
+	for (size_t i = 0; i < sums->row_count; i++)
+		free(sums->rows[i].own_name);
+	free(sums->rows);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * functions.c -- walks DWARF trees. */
+#include "symbol/functions.h"
+
+#include <dwarf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "model/alloc.h"
+
+/* Entries of one file's trees that are looked at: ten times those of the largest programs there
+ * are.  A damaged tree may have loops. */
+#define ENTRIES_MAX ((uint64_t)1 << 28)
+/* Nesting of namespaces, classes, blocks and inlined functions. */
+#define DEPTH_MAX 256
+
+typedef struct range {
+	Dwarf_Addr low, high;
+	Dwarf_Die function;
+} range_t;
+
+struct mw_unit_functions {
+	Dwarf_Off offset; /* of the unit, its identity */
+	range_t *ranges;  /* sorted by `low` */
+	size_t count, capacity;
+};
+
+static int compare_ranges(const void *a, const void *b) {
+	const range_t *x = a, *y = b;
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	/* The larger one first: the search ends at the smallest that holds the address. */
+	return x->high > y->high ? -1 : x->high < y->high;
+}
+
+static void add_ranges(mw_unit_functions_t *unit, Dwarf_Die *function) {
+	Dwarf_Addr base, low, high;
+	ptrdiff_t offset = 0;
+	while ((offset = dwarf_ranges(function, offset, &base, &low, &high)) > 0) {
+		if (high <= low)
+			continue;
+		unit->ranges =
+			mw_grow(unit->ranges, &unit->capacity, unit->count + 1, sizeof(range_t));
+		unit->ranges[unit->count++] = (range_t){low, high, *function};
+	}
+}
+
+static bool is_scope(int tag) {
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+}
+
+/* Lists the functions below an entry.  Functions within functions are listed too: GNU C's nested
+ * ones, lambdas. */
+static void list_functions(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die *parent,
+			   int depth) {
+	Dwarf_Die child;
+	if (depth > DEPTH_MAX || dwarf_child(parent, &child) != 0)
+		return;
+	do {
+		if (all->entries_walked++ > ENTRIES_MAX)
+			return;
+		int tag = dwarf_tag(&child);
+		if (tag == DW_TAG_subprogram)
+			add_ranges(unit, &child);
+		if (is_scope(tag) && dwarf_haschildren(&child))
+			list_functions(all, unit, &child, depth + 1);
+	} while (dwarf_siblingof(&child, &child) == 0);
+}
+
+static mw_unit_functions_t *find_unit(mw_functions_t *all, Dwarf_Die *die) {
+	Dwarf_Off offset = dwarf_dieoffset(die);
+	for (size_t i = 0; i < all->count; i++)
+		if (all->units[i].offset == offset)
+			return &all->units[i];
+	all->units =
+		mw_grow(all->units, &all->capacity, all->count + 1, sizeof(mw_unit_functions_t));
+	mw_unit_functions_t *unit = &all->units[all->count++];
+	unit->offset = offset;
+	list_functions(all, unit, die, 0);
+	if (unit->count > 0)
+		qsort(unit->ranges, unit->count, sizeof(range_t), compare_ranges);
+	return unit;
+}
+
+/* The innermost function that holds `address`, or NULL. */
+static Dwarf_Die *find_function(mw_unit_functions_t *unit, uint64_t address) {
+	size_t low = 0, high = unit->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (unit->ranges[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Nested functions begin within others: a few steps back, not through the whole unit. */
+	for (size_t steps = 0; low > 0 && steps < 64; steps++)
+		if (address < unit->ranges[--low].high)
+			return &unit->ranges[low].function;
+	return NULL;
+}
+
+/* Follows the inlined functions down to the address; chain[0] is the outermost.  Returns how many
+ * there are. */
+static size_t follow_inlines(mw_functions_t *all, uint64_t address, Dwarf_Die *chain,
+			     size_t capacity) {
+	size_t count = 1;
+	Dwarf_Die at = chain[0], child;
+	for (int depth = 0; depth < DEPTH_MAX && dwarf_child(&at, &child) == 0; depth++) {
+		bool found = false;
+		do {
+			if (all->entries_walked++ > ENTRIES_MAX)
+				return count;
+			int tag = dwarf_tag(&child);
+			bool inlined = tag == DW_TAG_inlined_subroutine;
+			if ((inlined || tag == DW_TAG_lexical_block) &&
+			    dwarf_haspc(&child, address) == 1) {
+				if (inlined && count == capacity)
+					return count;
+				if (inlined)
+					chain[count++] = child;
+				at = child;
+				found = true;
+				break;
+			}
+		} while (dwarf_siblingof(&child, &child) == 0);
+		if (!found)
+			break;
+	}
+	return count;
+}
+
+static const char *name_of(Dwarf_Die *die) {
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) != NULL)
+		name = dwarf_formstring(&attribute);
+	if (name == NULL)
+		name = dwarf_diename(die);
+	return name != NULL && name[0] != '\0' ? name : "[no name]";
+}
+
+/* Where an inlined function was called. */
+static void call_place(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, int64_t *line) {
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+	*file = NULL;
+	*line = 0;
+	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number) == 0 &&
+	    number <= INT32_MAX)
+		*line = (int64_t)number;
+	Dwarf_Files *files;
+	size_t count;
+	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) == 0 &&
+	    dwarf_getsrcfiles(unit, &files, &count) == 0 && number < count)
+		*file = dwarf_filesrc(files, (size_t)number, NULL, NULL);
+}
+
+size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t address,
+			   mw_symbol_frame_t *frames, size_t capacity) {
+	mw_unit_functions_t *unit = find_unit(all, unit_die);
+	Dwarf_Die *function = find_function(unit, address);
+	if (function == NULL)
+		return 0;
+	Dwarf_Die chain[MW_OBJECT_INLINE_MAX];
+	chain[0] = *function;
+	if (capacity > MW_OBJECT_INLINE_MAX)
+		capacity = MW_OBJECT_INLINE_MAX;
+	size_t count = follow_inlines(all, address, chain, capacity);
+	const char *file = NULL;
+	int64_t line = 0;
+	Dwarf_Line *source = dwarf_getsrc_die(unit_die, address);
+	int number = 0;
+	if (source != NULL) {
+		file = dwarf_linesrc(source, NULL, NULL);
+		if (dwarf_lineno(source, &number) == 0 && number > 0)
+			line = number;
+	}
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Die *die = &chain[count - 1 - i];
+		frames[i] = (mw_symbol_frame_t){.name = name_of(die), .file = file, .line = line};
+		call_place(unit_die, die, &file, &line);
+	}
+	return count;
+}
+
+void mw_functions_release(mw_functions_t *functions) {
+	for (size_t i = 0; i < functions->count; i++)
+		free(functions->units[i].ranges);
+	free(functions->units);
+}

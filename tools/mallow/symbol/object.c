@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ * object.c -- finds the right file, and looks addresses up in it through libdwfl. */
+#include "symbol/object.h"
+
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/alloc.h"
+#include "symbol/functions.h"
+
+struct mw_object {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	bool has_debug;
+	mw_functions_t functions;
+};
+
+/* NULL asks libdwfl for its usual places: beside the file, .debug/, /usr/lib/debug, and there by
+ * build-id. */
+static char *debug_path;
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+	.debuginfo_path = &debug_path,
+};
+
+/* The build-id of an open file as hex; "" without one. */
+static void read_build_id(int fd, char *hex, size_t size) {
+	hex[0] = '\0';
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf == NULL)
+		return;
+	const void *id;
+	ssize_t length = elf_kind(elf) == ELF_K_ELF ? dwelf_elf_gnu_build_id(elf, &id) : 0;
+	for (ssize_t i = 0; i < length && (size_t)(2 * i + 3) <= size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", ((const unsigned char *)id)[i]);
+	elf_end(elf);
+}
+
+/* Opens a candidate; -1 with a reason when it is not there or another build. */
+static int open_candidate(const char *path, const char *build_id, mw_error_t *error) {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat file;
+	if (fd < 0)
+		return mw_error_set(error, "%s: cannot open: %s; its functions have no names", path,
+				    strerror(errno));
+	if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
+		close(fd);
+		return mw_error_set(error, "%s: is not a regular file; it is not used", path);
+	}
+	char have[129];
+	read_build_id(fd, have, sizeof(have));
+	if (build_id[0] != '\0' && strcmp(have, build_id) != 0) {
+		close(fd);
+		return mw_error_set(
+			error,
+			"%s: is another build than the one profiled (build-id %.16s, not %.16s); "
+			"its symbols are not used",
+			path, have[0] != '\0' ? have : "none", build_id);
+	}
+	return fd;
+}
+
+/* The file by its path, then as the process sees it, then the debug file of its build-id. */
+static int open_file(const mw_profile_t *p, const mw_mapping_t *mapping, uint32_t pid, char *path,
+		     size_t size, mw_error_t *error) {
+	const char *build_id = mw_profile_string(p, mapping->build_id);
+	const char *recorded = mw_profile_string(p, mapping->path);
+	snprintf(path, size, "%s", recorded);
+	int fd = open_candidate(path, build_id, error);
+	if (fd < 0 && pid != 0) {
+		snprintf(path, size, "/proc/%" PRIu32 "/root%s", pid, recorded);
+		fd = open_candidate(path, build_id, NULL);
+	}
+	if (fd < 0 && pid != 0) {
+		snprintf(path, size, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+			 mapping->start, mapping->limit);
+		fd = open_candidate(path, build_id, NULL);
+	}
+	if (fd < 0 && strlen(build_id) > 2 &&
+	    strspn(build_id, "0123456789abcdef") == strlen(build_id)) {
+		snprintf(path, size, "/usr/lib/debug/.build-id/%.2s/%s.debug", build_id,
+			 build_id + 2);
+		fd = open_candidate(path, build_id, NULL);
+	}
+	return fd;
+}
+
+mw_object_t *mw_object_open(const mw_profile_t *p, const mw_mapping_t *mapping, uint32_t pid,
+			    mw_error_t *error) {
+	char path[4096 + 64];
+	int fd = open_file(p, mapping, pid, path, sizeof(path), error);
+	if (fd < 0)
+		return NULL;
+	mw_object_t *object = mw_xcalloc(1, sizeof(*object));
+	object->dwfl = dwfl_begin(&callbacks);
+	if (object->dwfl != NULL) {
+		dwfl_report_begin(object->dwfl);
+		/* Base 0: addresses are those of the ELF file. */
+		object->module = dwfl_report_elf(object->dwfl, "module", path, fd, 0, true);
+	}
+	if (object->module == NULL) {
+		mw_error_set(error, "%s: cannot read its symbols: %s", path, dwfl_errmsg(-1));
+		close(fd); /* libdwfl takes it over on success only */
+		mw_object_close(object);
+		return NULL;
+	}
+	dwfl_report_end(object->dwfl, NULL, NULL);
+	Dwarf_Addr bias;
+	object->has_debug = dwfl_module_getdwarf(object->module, &bias) != NULL;
+	return object;
+}
+
+void mw_object_close(mw_object_t *object) {
+	if (object == NULL)
+		return;
+	mw_functions_release(&object->functions);
+	if (object->dwfl != NULL)
+		dwfl_end(object->dwfl);
+	free(object);
+}
+
+bool mw_object_bias(const mw_object_t *object, const mw_mapping_t *mapping, uint64_t *bias) {
+	GElf_Addr elf_bias;
+	Elf *elf = dwfl_module_getelf(object->module, &elf_bias);
+	size_t count;
+	if (elf == NULL || elf_getphdrnum(elf, &count) != 0)
+		return false;
+	for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+		GElf_Phdr segment;
+		if (gelf_getphdr(elf, (int)i, &segment) == NULL || segment.p_type != PT_LOAD)
+			continue;
+		/* The kernel maps whole pages around the segment. */
+		uint64_t page_mask = ~(uint64_t)4095;
+		if (mapping->offset >= (segment.p_offset & page_mask) &&
+		    mapping->offset < segment.p_offset + segment.p_filesz &&
+		    ((segment.p_flags & PF_X) != 0 || mapping->offset == 0)) {
+			*bias = mapping->start - mapping->offset + segment.p_offset -
+				segment.p_vaddr;
+			if ((segment.p_flags & PF_X) != 0)
+				return true;
+			/* A whole file as one mapping, from offset 0: any segment will do. */
+			return true;
+		}
+	}
+	return false;
+}
+
+bool mw_object_has_debug(const mw_object_t *object) {
+	return object->has_debug;
+}
+
+/* The ELF symbol at an address, or NULL. */
+static const char *find_symbol(mw_object_t *object, uint64_t address) {
+	GElf_Off offset;
+	GElf_Sym symbol;
+	const char *name =
+		dwfl_module_addrinfo(object->module, address, &offset, &symbol, NULL, NULL, NULL);
+	return name != NULL && name[0] != '\0' ? name : NULL;
+}
+
+size_t mw_object_lookup(mw_object_t *object, uint64_t address,
+			mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX]) {
+	Dwarf_Addr bias = 0;
+	Dwarf_Die *unit =
+		object->has_debug ? dwfl_module_addrdie(object->module, address, &bias) : NULL;
+	size_t count = 0;
+	if (unit != NULL)
+		count = mw_functions_lookup(&object->functions, unit, address - bias, frames,
+					    MW_OBJECT_INLINE_MAX);
+	if (count > 0)
+		return count;
+	const char *symbol = find_symbol(object, address);
+	if (symbol == NULL)
+		return 0;
+	frames[0] = (mw_symbol_frame_t){.name = symbol};
+	return 1;
+}

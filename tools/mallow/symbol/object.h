@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * object.h -- one ELF file with its debug information, looked up by address.
+ * Layer: tools/symbol.  Private to this folder.  The files are taken for hostile: everything read
+ * from them is bounded, and symbolize.c runs this in a process of its own. */
+#ifndef MW_TOOL_SYMBOL_OBJECT_H
+#define MW_TOOL_SYMBOL_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/error.h"
+#include "model/profile.h"
+
+typedef struct mw_object mw_object_t;
+
+/* A function of a frame, by the names the file has. */
+typedef struct mw_symbol_frame {
+	const char *name; /* as the linker sees it if known, else as in the source; never NULL */
+	const char *file; /* NULL: not known */
+	int64_t line;     /* 0: not known */
+} mw_symbol_frame_t;
+
+/* More inlining than any compiler does. */
+#define MW_OBJECT_INLINE_MAX 64
+
+/* Opens the file of a mapping, of the build recorded in it; `pid` as in mw_symbolize_options_t.
+ * NULL: `error` says why. */
+mw_object_t *mw_object_open(const mw_profile_t *profile, const mw_mapping_t *mapping, uint32_t pid,
+			    mw_error_t *error);
+void mw_object_close(mw_object_t *object);
+
+/* Runtime address - address in the ELF file, from the file's segments; false: the mapping is not
+ * one of them. */
+bool mw_object_bias(const mw_object_t *object, const mw_mapping_t *mapping, uint64_t *bias);
+
+bool mw_object_has_debug(const mw_object_t *object);
+
+/* The functions at an address of the ELF file, innermost first; returns how many (0: none).  The
+ * texts are valid until the object is closed. */
+size_t mw_object_lookup(mw_object_t *object, uint64_t address,
+			mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX]);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * worker.h -- the process that reads ELF and DWARF, and what it says to its parent.
+ * Layer: tools/symbol.  Private to this folder.
+ *
+ * Debug information is the largest and least trustworthy input there is, so it is read in a forked
+ * process: whatever it does to that one, the command goes on with what was found until then.  The
+ * worker writes messages to a pipe: a mw_message_t and `length` bytes after it. */
+#ifndef MW_TOOL_SYMBOL_WORKER_H
+#define MW_TOOL_SYMBOL_WORKER_H
+
+#include <stdint.h>
+
+#include "model/profile.h"
+
+typedef enum mw_message_kind {
+	MW_MESSAGE_BEGIN = 1, /* number = mapping; its messages follow */
+	MW_MESSAGE_NOTE,      /* text: the mapping cannot be used */
+	MW_MESSAGE_OPENED,    /* number = mapping, value = bias, debug = has debug information */
+	MW_MESSAGE_FRAME, /* number = location, value = line; text: name NUL system name NUL file
+			   * NUL.  Innermost function first, all of a location in a row */
+	MW_MESSAGE_END,   /* number = mapping: all its locations were tried */
+} mw_message_kind_t;
+
+typedef struct mw_message {
+	uint32_t kind;
+	uint32_t number;
+	uint64_t value;
+	uint32_t debug;
+	uint32_t length; /* of the text, <= MW_MESSAGE_TEXT_MAX */
+} mw_message_t;
+
+/* Three names; longer ones are cut. */
+#define MW_MESSAGE_TEXT_MAX (3u * 16384)
+
+/* Locations of one mapping that want names. */
+typedef struct mw_symbol_job {
+	uint32_t mapping;
+	uint32_t *locations;
+	size_t count, capacity;
+	bool done;
+} mw_symbol_job_t;
+
+/* Runs in the forked process: works off the jobs that are not done, and ends the process. */
+_Noreturn void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs,
+				size_t job_count, uint32_t pid, int pipe_fd);
+
+#endif
