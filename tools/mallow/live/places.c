@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ * places.c -- scans the state directories and the mappings of processes. */
+#include "live/places.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "live/process.h"
+#include "model/alloc.h"
+
+static const char directory_prefix[] = "mallow-";
+static const char memfd_path[] = "/memfd:mallow-state";
+
+static mw_place_t *place_add(mw_places_t *places) {
+	places->items = mw_grow(places->items, &places->capacity, places->count + 1,
+				sizeof(*places->items));
+	return &places->items[places->count++];
+}
+
+/* "<pid>.<start ticks>", all of `name`. */
+static bool parse_file_name(const char *name, int *out_pid, uint64_t *out_start_ticks) {
+	char *end;
+	if (*name < '1' || *name > '9')
+		return false;
+	unsigned long pid = strtoul(name, &end, 10);
+	if (*end != '.' || pid > INT_MAX || end[1] < '0' || end[1] > '9')
+		return false;
+	*out_pid = (int)pid;
+	*out_start_ticks = strtoull(end + 1, &end, 10);
+	return *end == '\0';
+}
+
+/* "mallow-<uid>", all of `name`. */
+static bool parse_directory_name(const char *name, uid_t *out_uid) {
+	size_t prefix = sizeof(directory_prefix) - 1;
+	char *end;
+	if (strncmp(name, directory_prefix, prefix) != 0 || name[prefix] < '0' ||
+	    name[prefix] > '9')
+		return false;
+	unsigned long uid = strtoul(name + prefix, &end, 10);
+	*out_uid = (uid_t)uid;
+	return *end == '\0' && uid <= UINT_MAX;
+}
+
+/* May the file of this owner speak for that process?  A process that changed its user keeps the
+ * file it made before; nobody else may put a file in its name. */
+static bool may_speak_for(uid_t owner, const mw_process_t *process) {
+	return owner == process->uid || owner == process->euid || owner == 0;
+}
+
+static void add_file(mw_places_t *places, int directory, const char *directory_path,
+		     const char *name) {
+	int pid;
+	uint64_t start_ticks;
+	struct stat info;
+	if (!parse_file_name(name, &pid, &start_ticks) ||
+	    fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
+		return;
+	mw_place_t *place = place_add(places);
+	char path[PATH_MAX + NAME_MAX + 2];
+	snprintf(path, sizeof(path), "%s/%s", directory_path, name);
+	mw_process_t process;
+	*place = (mw_place_t){
+		.path = mw_xstrdup(path),
+		.shown = mw_xstrdup(path),
+		.pid = pid,
+		.start_ticks = start_ticks,
+		.owner = info.st_uid,
+		.device = info.st_dev,
+		.inode = info.st_ino,
+		.modified_ns = (uint64_t)info.st_mtim.tv_sec * 1000000000u +
+			       (uint64_t)info.st_mtim.tv_nsec,
+		.alive = mw_process_read(pid, &process) && !process.zombie &&
+			 process.start_ticks == start_ticks && may_speak_for(info.st_uid, &process),
+	};
+}
+
+/* A directory of one user.  Refused when it is a symlink or not that user's: in /dev/shm everybody
+ * may create the name of somebody else's. */
+static void add_user_directory(mw_places_t *places, const char *parent, const char *name) {
+	uid_t uid;
+	if (!parse_directory_name(name, &uid) || (geteuid() != 0 && uid != geteuid()))
+		return;
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/%s", parent, name);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	struct stat info;
+	DIR *entries = NULL;
+	if (fstat(fd, &info) == 0 && info.st_uid == uid)
+		entries = fdopendir(fd);
+	if (!entries) {
+		close(fd);
+		return;
+	}
+	const struct dirent *entry;
+	while ((entry = readdir(entries)))
+		add_file(places, fd, path, entry->d_name);
+	closedir(entries);
+}
+
+static void add_parent(mw_places_t *places, const char *parent) {
+	DIR *entries = opendir(parent);
+	if (!entries)
+		return;
+	const struct dirent *entry;
+	while ((entry = readdir(entries)))
+		add_user_directory(places, parent, entry->d_name);
+	closedir(entries);
+}
+
+/* Is `path` one of root's view of all users' runtime directories? */
+static bool is_run_user(const char *path) {
+	return strncmp(path, "/run/user/", 10) == 0;
+}
+
+void mw_places_add_directories(mw_places_t *places) {
+	add_parent(places, "/dev/shm");
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	bool root = geteuid() == 0;
+	if (runtime && *runtime == '/' && strcmp(runtime, "/dev/shm") != 0 &&
+	    !(root && is_run_user(runtime)))
+		add_parent(places, runtime);
+	DIR *users = root ? opendir("/run/user") : NULL;
+	if (!users)
+		return;
+	const struct dirent *entry;
+	while ((entry = readdir(users))) {
+		char path[PATH_MAX];
+		snprintf(path, sizeof(path), "/run/user/%s", entry->d_name);
+		if (entry->d_name[0] != '.')
+			add_parent(places, path);
+	}
+	closedir(users);
+}
+
+/* A line of /proc/<pid>/maps that may be a state file's. */
+typedef struct map_line {
+	unsigned long start;
+	unsigned long limit;
+	dev_t device;
+	ino_t inode;
+	char path[PATH_MAX];
+} map_line_t;
+
+/* Shared, from offset 0, and named as the library names its files: for the process itself, since a
+ * forked child may still map its parent's. */
+static bool parse_map_line(const char *line, int inner_pid, map_line_t *out) {
+	char permissions[8];
+	unsigned long offset;
+	unsigned major_number, minor_number;
+	unsigned long inode;
+	int path_at = 0;
+	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &out->start, &out->limit, permissions,
+		   &offset, &major_number, &minor_number, &inode, &path_at) < 7 ||
+	    path_at == 0)
+		return false;
+	if (permissions[3] != 's' || offset != 0)
+		return false;
+	snprintf(out->path, sizeof(out->path), "%s", line + path_at);
+	out->path[strcspn(out->path, "\n")] = '\0';
+	out->device = makedev(major_number, minor_number);
+	out->inode = inode;
+	if (strncmp(out->path, memfd_path, sizeof(memfd_path) - 1) == 0)
+		return true;
+	char *deleted = strstr(out->path, " (deleted)");
+	if (deleted)
+		*deleted = '\0';
+	const char *name = strrchr(out->path, '/');
+	int pid;
+	uint64_t start_ticks;
+	return name && parse_file_name(name + 1, &pid, &start_ticks) && pid == inner_pid &&
+	       strstr(out->path, "/mallow-");
+}
+
+/* The path through which the mapping can be opened from here.  map_files leads to the very file,
+ * whatever its name is in the process's namespace, but only root may follow it. */
+static bool openable_path(int pid, const map_line_t *line, char *path, size_t capacity) {
+	snprintf(path, capacity, "/proc/%d/map_files/%lx-%lx", pid, line->start, line->limit);
+	struct stat info;
+	if (stat(path, &info) == 0)
+		return true;
+	snprintf(path, capacity, "/proc/%d/root%s", pid, line->path);
+	return stat(path, &info) == 0 && info.st_ino == line->inode;
+}
+
+static void add_mapping(mw_places_t *places, const mw_process_t *process, const map_line_t *line) {
+	for (size_t i = 0; i < places->count; i++) {
+		mw_place_t *known = &places->items[i];
+		if (known->device == line->device && known->inode == line->inode) {
+			/* A directory shared with another pid namespace: the name's pid is that
+			 * namespace's. */
+			known->pid = process->pid;
+			known->start_ticks = process->start_ticks;
+			known->alive = true;
+			return;
+		}
+	}
+	char path[PATH_MAX + 32];
+	bool openable = openable_path(process->pid, line, path, sizeof(path));
+	mw_place_t *place = place_add(places);
+	*place = (mw_place_t){
+		.path = mw_xstrdup(openable ? path : line->path),
+		.shown = mw_xstrdup(line->path),
+		.pid = process->pid,
+		.start_ticks = process->start_ticks,
+		.owner = process->uid,
+		.device = line->device,
+		.inode = line->inode,
+		.alive = true,
+		.by_map = true,
+	};
+}
+
+void mw_places_add_process(mw_places_t *places, int pid) {
+	mw_process_t process;
+	if (!mw_process_read(pid, &process) || process.zombie)
+		return;
+	char name[64];
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	FILE *maps = fopen(name, "re");
+	if (!maps)
+		return;
+	char *line = NULL;
+	size_t capacity = 0;
+	map_line_t found;
+	while (getline(&line, &capacity, maps) > 0) {
+		/* Most lines end here: cheaper than a parse of each. */
+		if (strstr(line, "mallow-") && parse_map_line(line, process.inner_pid, &found)) {
+			add_mapping(places, &process, &found);
+			break;
+		}
+	}
+	free(line);
+	fclose(maps);
+}
+
+static bool has_process(const mw_places_t *places, int pid) {
+	for (size_t i = 0; i < places->count; i++)
+		if (places->items[i].alive && places->items[i].pid == pid)
+			return true;
+	return false;
+}
+
+void mw_places_add_mapped(mw_places_t *places) {
+	DIR *entries = opendir("/proc");
+	if (!entries)
+		return;
+	const struct dirent *entry;
+	while ((entry = readdir(entries))) {
+		char *end;
+		unsigned long pid = strtoul(entry->d_name, &end, 10);
+		if (*end == '\0' && pid > 0 && pid <= INT_MAX && !has_process(places, (int)pid))
+			mw_places_add_process(places, (int)pid);
+	}
+	closedir(entries);
+}
+
+void mw_places_release(mw_places_t *places) {
+	for (size_t i = 0; i < places->count; i++) {
+		free(places->items[i].path);
+		free(places->items[i].shown);
+	}
+	free(places->items);
+	*places = (mw_places_t){0};
+}
+
+void mw_place_remove(const mw_place_t *place) {
+	if (place->by_map)
+		return;
+	unlink(place->path);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * process.c -- reads /proc/<pid>/stat and status. */
+#include "live/process.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The first bytes of /proc/<pid>/<name>, NUL-ended; false when it cannot be read. */
+static bool read_proc(int pid, const char *name, char *text, size_t capacity) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t got = read(fd, text, capacity - 1);
+	close(fd);
+	if (got <= 0)
+		return false;
+	text[got] = '\0';
+	return true;
+}
+
+/* Fields of stat after the name: state is the 3rd, start time the 22nd. */
+static bool parse_stat(char *text, mw_process_t *out) {
+	char *open_paren = strchr(text, '(');
+	/* The name may hold parentheses itself; no later field does. */
+	char *close_paren = strrchr(text, ')');
+	if (!open_paren || !close_paren || close_paren < open_paren || close_paren[1] != ' ')
+		return false;
+	snprintf(out->name, sizeof(out->name), "%.*s", (int)(close_paren - open_paren - 1),
+		 open_paren + 1);
+	char *field = close_paren + 2;
+	out->zombie = *field == 'Z' || *field == 'X';
+	for (int number = 3; number < 22; number++) {
+		field = strchr(field, ' ');
+		if (!field)
+			return false;
+		field++;
+	}
+	out->start_ticks = strtoull(field, NULL, 10);
+	return true;
+}
+
+/* Uids, and the pid in the innermost namespace: the last number of the NSpid line. */
+static void parse_status(const char *text, mw_process_t *out) {
+	const char *uids = strstr(text, "\nUid:");
+	unsigned real, effective;
+	if (uids && sscanf(uids + 5, "%u %u", &real, &effective) == 2) {
+		out->uid = real;
+		out->euid = effective;
+	}
+	const char *pids = strstr(text, "\nNSpid:");
+	if (!pids)
+		return;
+	pids += 7;
+	const char *line_end = strchrnul(pids, '\n');
+	while (pids < line_end) {
+		char *after;
+		long pid = strtol(pids, &after, 10);
+		if (after == pids || after > line_end)
+			break;
+		out->inner_pid = (int)pid;
+		pids = after;
+	}
+}
+
+bool mw_process_read(int pid, mw_process_t *out) {
+	char text[4096];
+	*out = (mw_process_t){.pid = pid, .inner_pid = pid};
+	if (pid <= 0 || !read_proc(pid, "stat", text, sizeof(text)) || !parse_stat(text, out))
+		return false;
+	if (!read_proc(pid, "status", text, sizeof(text)))
+		return false;
+	parse_status(text, out);
+	return true;
+}
+
+bool mw_process_is_alive(int pid, uint64_t start_ticks) {
+	mw_process_t process;
+	return mw_process_read(pid, &process) && !process.zombie &&
+	       process.start_ticks == start_ticks;
+}
+
+uint64_t mw_process_start_realtime_ns(uint64_t start_ticks) {
+	struct timespec now, since_boot;
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_BOOTTIME, &since_boot);
+	uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t start_ns = start_ticks / ticks_per_second * 1000000000u +
+			    start_ticks % ticks_per_second * (1000000000u / ticks_per_second);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	uint64_t boot_ns = (uint64_t)since_boot.tv_sec * 1000000000u + (uint64_t)since_boot.tv_nsec;
+	return now_ns - boot_ns + start_ns;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ * target.c -- from what the user typed to a file. */
+#include "live/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "live/process.h"
+#include "model/alloc.h"
+
+const char *mw_fate_name(mw_fate_t fate) {
+	static const char *const names[] = {
+		[MW_FATE_RUNNING] = "running",
+		[MW_FATE_STOPPED] = "stopped",
+		[MW_FATE_ENDED] = "ended",
+		[MW_FATE_KILLED] = "killed",
+	};
+	return names[fate];
+}
+
+mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, bool process_alive) {
+	if (process_alive)
+		return snapshot->live.active ? MW_FATE_RUNNING : MW_FATE_STOPPED;
+	return snapshot->live.flags & MW_STATE_ENDED ? MW_FATE_ENDED : MW_FATE_KILLED;
+}
+
+static void take_place(mw_target_t *out, const mw_place_t *place) {
+	out->path = mw_xstrdup(place->path);
+	out->shown = mw_xstrdup(place->shown);
+	out->is_state = true;
+	out->alive = place->alive;
+	out->pid = place->pid;
+}
+
+static const mw_place_t *find_alive(const mw_places_t *places, int pid) {
+	for (size_t i = 0; i < places->count; i++)
+		if (places->items[i].alive && places->items[i].pid == pid)
+			return &places->items[i];
+	return NULL;
+}
+
+/* The newest file of an ended process of that pid, and how many there are. */
+static const mw_place_t *find_newest(const mw_places_t *places, int pid, unsigned *out_count) {
+	const mw_place_t *newest = NULL;
+	*out_count = 0;
+	for (size_t i = 0; i < places->count; i++) {
+		const mw_place_t *place = &places->items[i];
+		if (place->alive || place->pid != pid)
+			continue;
+		++*out_count;
+		if (!newest || place->modified_ns > newest->modified_ns)
+			newest = place;
+	}
+	return newest;
+}
+
+static bool maps_hold_library(int pid) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *maps = fopen(path, "re");
+	if (!maps)
+		return false;
+	char *line = NULL;
+	size_t capacity = 0;
+	bool found = false;
+	while (!found && getline(&line, &capacity, maps) > 0)
+		found = strstr(line, "/libmallow") != NULL;
+	free(line);
+	fclose(maps);
+	return found;
+}
+
+/* Why a process that exists has no state file we can use. */
+static int explain_live(const mw_process_t *process, mw_error_t *error) {
+	if (geteuid() != 0 && process->uid != geteuid()) {
+		const struct passwd *user = getpwuid(process->uid);
+		return mw_error_set(
+			error,
+			"pid %d (%s): it belongs to user %s (uid %u); only that user and "
+			"root can see its profile",
+			process->pid, process->name, user ? user->pw_name : "?", process->uid);
+	}
+	if (process->zombie)
+		return mw_error_set(error, "pid %d (%s): it has ended and left no state file",
+				    process->pid, process->name);
+	if (maps_hold_library(process->pid))
+		return mw_error_set(error,
+				    "pid %d (%s): it runs mallow, but has no profile yet: it has "
+				    "allocated less than about 1 MiB so far; try again later",
+				    process->pid, process->name);
+	return mw_error_set(error,
+			    "pid %d (%s): it does not run mallow; start it with 'mallow run "
+			    "PROGRAM', or with LD_PRELOAD set to libmallow.so",
+			    process->pid, process->name);
+}
+
+static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
+	mw_places_t places = {0};
+	mw_places_add_directories(&places);
+	mw_process_t process;
+	bool exists = mw_process_read(pid, &process);
+	const mw_place_t *place = find_alive(&places, pid);
+	if (!place && exists) {
+		mw_places_add_process(&places, pid);
+		place = find_alive(&places, pid);
+	}
+	int result = 0;
+	unsigned count = 0;
+	if (!place && (place = find_newest(&places, pid, &count))) {
+		if (exists && !process.zombie)
+			snprintf(out->note, sizeof(out->note),
+				 "pid %d is another process now (%s), without mallow; this is the "
+				 "one "
+				 "that had the number before",
+				 pid, process.name);
+		else if (count > 1)
+			snprintf(out->note, sizeof(out->note),
+				 "%u ended processes had pid %d; this is the newest", count, pid);
+	}
+	if (place)
+		take_place(out, place);
+	else if (exists)
+		result = explain_live(&process, error);
+	else
+		result =
+			mw_error_set(error,
+				     "pid %d: there is no such process, and none that ended left a "
+				     "state file; 'mallow ls' shows what there is",
+				     pid);
+	mw_places_release(&places);
+	return result;
+}
+
+static int resolve_path(const char *path, mw_target_t *out, mw_error_t *error) {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return mw_error_set(error, "%s: %s", path, strerror(errno));
+	struct stat info;
+	char magic[8];
+	bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+	ssize_t got = regular ? pread(fd, magic, sizeof(magic), 0) : 0;
+	close(fd);
+	if (S_ISDIR(info.st_mode))
+		return mw_error_set(error,
+				    "%s: it is a directory; give a pid, a state file or a "
+				    "profile file",
+				    path);
+	out->path = mw_xstrdup(path);
+	out->shown = mw_xstrdup(path);
+	if (got < 0 || !mw_state_file_is_magic(magic, (size_t)got))
+		return 0;
+	out->is_state = true;
+	mw_snapshot_t *snapshot;
+	if (mw_snapshot_read(path, 0, &snapshot, error) != 0) {
+		mw_target_release(out);
+		return -1;
+	}
+	out->pid = (int)snapshot->header.pid;
+	out->alive = mw_process_is_alive(out->pid, snapshot->header.start_ticks);
+	mw_snapshot_free(snapshot);
+	return 0;
+}
+
+int mw_target_resolve(const char *text, mw_target_t *out, mw_error_t *error) {
+	*out = (mw_target_t){0};
+	if (*text == '\0')
+		return mw_error_set(error, "'': give a pid, a state file or a profile file");
+	if (text[strspn(text, "0123456789")] != '\0')
+		return resolve_path(text, out, error);
+	char *end;
+	errno = 0;
+	unsigned long pid = strtoul(text, &end, 10);
+	if (errno != 0 || pid == 0 || pid > INT_MAX)
+		return mw_error_set(error, "%s: it is not a pid; for a file of that name say ./%s",
+				    text, text);
+	out->is_pid = true;
+	return resolve_pid((int)pid, out, error);
+}
+
+void mw_target_release(mw_target_t *target) {
+	free(target->path);
+	free(target->shown);
+	*target = (mw_target_t){0};
+}
