@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * test_parse.c -- command lines, and the table they are parsed by. */
+#include <unistd.h>
+
+#include "cmd/options.h"
+#include "test.h"
+
+static char complaint[1024];
+
+/* Parses the words up to NULL; what was complained about is in `complaint`. */
+static bool parse(mw_arguments_t *out, const char *name, char **words) {
+	int count = 0;
+	while (words[count])
+		count++;
+	int keep = dup(2);
+	FILE *catch = tmpfile();
+	CHECK(keep >= 0 && catch);
+	fflush(stderr);
+	dup2(fileno(catch), 2);
+	bool good = mw_arguments_parse(out, mw_subcommand_find(name), count, words);
+	fflush(stderr);
+	dup2(keep, 2);
+	close(keep);
+	rewind(catch);
+	complaint[fread(complaint, 1, sizeof(complaint) - 1, catch)] = '\0';
+	fclose(catch);
+	return good;
+}
+
+#define WORDS(...) ((char *[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
+
+static void test_bytes(void) {
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = {
+		{"1", 1},           {"524288", 524288}, {"512K", 524288},    {"512k", 524288},
+		{"512KiB", 524288}, {"4M", 4194304},    {"2GB", 2147483648}, {"1T", 1099511627776},
+		{"100B", 100},
+	};
+	static const char *const bad[] = {"",
+					  "0",
+					  "-1",
+					  "+1",
+					  "K",
+					  "1X",
+					  "1Kx",
+					  "1 K",
+					  "2T",
+					  "0x10",
+					  "1e6",
+					  "512Ki",
+					  "99999999999999999999999"};
+	uint64_t bytes;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		CHECK(mw_parse_bytes(good[i].text, &bytes));
+		CHECK_EQ(bytes, good[i].bytes);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK(!mw_parse_bytes(bad[i], &bytes));
+}
+
+static void test_options_and_operands_mix(void) {
+	mw_arguments_t a;
+	CHECK(parse(&a, "report",
+		    WORDS("--lines", "77", "--top=5", "--sample-type", "alloc_space")));
+	CHECK(mw_argument(&a, "lines")->given);
+	CHECK_EQ(mw_argument(&a, "top")->number, 5);
+	CHECK_STR(mw_argument(&a, "sample-type")->text, "alloc_space");
+	CHECK(!mw_argument(&a, "all")->given);
+	CHECK_EQ(a.operand_count, 1);
+	CHECK_STR(a.operands[0], "77");
+	CHECK(parse(&a, "dump", WORDS("-oa.pb", "77")));
+	CHECK_STR(mw_argument(&a, "output")->text, "a.pb");
+	CHECK(parse(&a, "dump", WORDS("77", "-o", "-")));
+	CHECK_STR(mw_argument(&a, "output")->text, "-");
+	CHECK(parse(&a, "start", WORDS("--wait", "0.5", "--", "-1", "2")));
+	CHECK(mw_argument(&a, "wait")->seconds == 0.5);
+	CHECK_EQ(a.operand_count, 2);
+	CHECK_STR(a.operands[0], "-1");
+}
+
+static void test_run_leaves_the_program_its_options(void) {
+	mw_arguments_t a;
+	CHECK(parse(&a, "run", WORDS("--exact", "ls", "-l", "--exact", "--", "--rate")));
+	CHECK_EQ(a.operand_count, 5);
+	CHECK_STR(a.operands[1], "-l");
+	CHECK_STR(a.operands[3], "--");
+	CHECK(a.operands[5] == NULL);
+	CHECK(parse(&a, "run", WORDS("--rate", "64K", "--", "ls", "--rate")));
+	CHECK_EQ(mw_argument(&a, "rate")->number, 65536);
+	CHECK_EQ(a.operand_count, 2);
+	CHECK_STR(a.operands[0], "ls");
+}
+
+static void test_complaints_name_what_is_allowed(void) {
+	mw_arguments_t a;
+	CHECK(!parse(&a, "report", WORDS("--line", "77")));
+	CHECK_STR(complaint, "mallow: report: unknown option '--line'; allowed: --lines, "
+			     "--sample-type TYPE, --cum, --top N, --all, --help\n");
+	CHECK(!parse(&a, "report", WORDS("-l", "77")));
+	CHECK(strstr(complaint, "unknown option '-l'"));
+	CHECK(!parse(&a, "report", WORDS("--top", "0", "77")));
+	CHECK_STR(complaint,
+		  "mallow: report: --top does not take '0'; allowed: a whole number from 1\n");
+	CHECK(!parse(&a, "report", WORDS("77", "--top")));
+	CHECK_STR(complaint, "mallow: report: --top needs a value: N\n");
+	CHECK(!parse(&a, "report", WORDS("--lines=yes", "77")));
+	CHECK_STR(complaint, "mallow: report: --lines takes no value\n");
+	CHECK(!parse(&a, "dump", WORDS("77", "--format", "xml")));
+	CHECK_STR(complaint, "mallow: dump: --format does not take 'xml'; allowed: "
+			     "proto|jemalloc|gperftools\n");
+	CHECK(!parse(&a, "dump", WORDS("77", "--format", "")));
+	CHECK(!parse(&a, "run", WORDS("--rate", "0", "ls")));
+	CHECK(strstr(complaint, "--rate does not take '0'"));
+	CHECK(!parse(&a, "start", WORDS("--wait", "nan", "1")));
+	CHECK(!parse(&a, "start", WORDS("--wait", "-1", "1")));
+	CHECK(!parse(&a, "status", WORDS()));
+	CHECK(strstr(complaint, "too few arguments"));
+	CHECK(!parse(&a, "status", WORDS("1", "2")));
+	CHECK(strstr(complaint, "does not take '2'"));
+	CHECK(parse(&a, "status", WORDS("--help")));
+	CHECK(a.help);
+}
+
+static void test_table_is_sound(void) {
+	for (size_t i = 0; i < mw_subcommand_count; i++) {
+		const mw_subcommand_t *s = &mw_subcommands[i];
+		CHECK(s->name && s->operands && s->summary && s->details && s->examples && s->run);
+		CHECK(s->operands_min <= s->operands_max);
+		CHECK(mw_subcommand_find(s->name) == s);
+		size_t options = 0;
+		for (const mw_option_t *o = s->options; o->name; o++, options++) {
+			CHECK(o->help != NULL);
+			CHECK((o->value != NULL) == (o->kind != MW_OPTION_FLAG));
+			CHECK((o->choices != NULL) == (o->kind == MW_OPTION_CHOICE));
+			for (const mw_option_t *other = s->options; other < o; other++)
+				CHECK(strcmp(o->name, other->name) != 0);
+		}
+		/* The last entry ends the list. */
+		CHECK(options < MW_OPTIONS_MAX);
+	}
+	CHECK(mw_subcommand_find("nosuch") == NULL);
+}
+
+int main(void) {
+	RUN(test_bytes);
+	RUN(test_options_and_operands_mix);
+	RUN(test_run_leaves_the_program_its_options);
+	RUN(test_complaints_name_what_is_allowed);
+	RUN(test_table_is_sound);
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * command.c -- finds the subcommand and runs it. */
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/help.h"
+#include "cmd/options.h"
+
+void mw_complain(const char *format, ...) {
+	va_list args;
+	va_start(args, format);
+	/* What stdout holds was said before. */
+	fflush(stdout);
+	fputs("mallow: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+static int unknown_subcommand(const char *name) {
+	char known[256] = "";
+	for (size_t i = 0; i < mw_subcommand_count; i++) {
+		strncat(known, i ? ", " : "", sizeof(known) - strlen(known) - 1);
+		strncat(known, mw_subcommands[i].name, sizeof(known) - strlen(known) - 1);
+	}
+	mw_complain("unknown %s '%s'; allowed: %s, --help, --version",
+		    name[0] == '-' ? "option" : "subcommand", name, known);
+	return MW_EXIT_TROUBLE;
+}
+
+static int dispatch(int argc, char **argv) {
+	if (argc < 2) {
+		mw_help_print_all(stderr);
+		return MW_EXIT_TROUBLE;
+	}
+	const char *name = argv[1];
+	if (strcmp(name, "--version") == 0) {
+		puts("mallow " MALLOW_VERSION);
+		return MW_EXIT_FINE;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+		mw_help_print_all(stdout);
+		return MW_EXIT_FINE;
+	}
+	const mw_subcommand_t *subcommand = mw_subcommand_find(name);
+	if (!subcommand)
+		return unknown_subcommand(name);
+	mw_arguments_t arguments;
+	if (!mw_arguments_parse(&arguments, subcommand, argc - 2, argv + 2))
+		return MW_EXIT_TROUBLE;
+	if (arguments.help) {
+		mw_help_print(stdout, subcommand);
+		return MW_EXIT_FINE;
+	}
+	return subcommand->run(&arguments);
+}
+
+int mw_command_main(int argc, char **argv) {
+	int status = dispatch(argc, argv);
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == MW_EXIT_FINE) {
+		mw_complain("standard output: %s", strerror(errno));
+		status = MW_EXIT_TROUBLE;
+	}
+	return status;
+}

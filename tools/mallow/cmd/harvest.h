@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * harvest.h -- what `mallow run` does when its program has ended: profiles and a summary.
+ * Layer: cmd. */
+#ifndef MW_CMD_HARVEST_H
+#define MW_CMD_HARVEST_H
+
+#include <stdbool.h>
+
+#include "live/launch.h"
+
+typedef struct mw_harvest {
+	const char *session;   /* option prof_session of the run's processes */
+	const char *directory; /* for profiles, "." or a path */
+	const char *file;      /* the program's own profile; NULL: a name made up */
+	bool every_process;    /* the user gave a directory: no cap on the number of profiles */
+	const char *program;   /* as the user named it */
+	const mw_launch_t *launch;
+} mw_harvest_t;
+
+/* Writes the profiles of the session's processes that have ended, removes their state files, and
+ * says on stderr what it did and what the program's profile shows. */
+void mw_harvest(const mw_harvest_t *harvest);
+
+/* While the run goes on: removes the state files of its processes that ended without a sample.
+ * `context` is the session's name. */
+void mw_harvest_prune(void *context);
+
+#endif

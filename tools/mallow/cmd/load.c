@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * load.c -- reads a target's profile and gives it names. */
+#include "cmd/load.h"
+
+#include <string.h>
+
+#include "cmd/command.h"
+#include "read/read.h"
+#include "symbol/symbolize.h"
+
+static void say_note(void *context, const char *text) {
+	(void)context;
+	mw_complain("note: %s", text);
+}
+
+int mw_on_target(const char *text, mw_target_work_t *work, const void *context) {
+	mw_target_t target;
+	mw_error_t error;
+	int status = mw_target_resolve(text, &target, &error);
+	if (status == 0) {
+		if (target.note[0])
+			mw_complain("note: %s", target.note);
+		status = work(&target, context, &error);
+		mw_target_release(&target);
+	}
+	if (status >= 0)
+		return status;
+	mw_complain("%s", error.text);
+	return MW_EXIT_TROUBLE;
+}
+
+int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_profile_t **out,
+	    mw_error_t *error) {
+	if (mw_read_profile(target->path, out, error) != 0)
+		return -1;
+	if (symbols == MW_LOAD_NO_SYMBOLS)
+		return 0;
+	mw_symbolize_options_t options = {
+		.pid = target->alive ? (uint32_t)target->pid : 0,
+		.note = symbols == MW_LOAD_SYMBOLS_NOTES ? say_note : NULL,
+	};
+	mw_symbolize(*out, &options);
+	return 0;
+}
+
+mw_format_t mw_format_of_name(const char *path) {
+	size_t length = strlen(path);
+	if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+		length -= 3;
+	bool heap = length > 5 && memcmp(path + length - 5, ".heap", 5) == 0;
+	return heap ? MW_FORMAT_JEMALLOC : MW_FORMAT_PROTO;
+}

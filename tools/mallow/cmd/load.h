@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ * load.h -- from a target to a profile in memory, with symbols.
+ * Layer: cmd. */
+#ifndef MW_CMD_LOAD_H
+#define MW_CMD_LOAD_H
+
+#include <stdbool.h>
+
+#include "live/target.h"
+#include "model/error.h"
+#include "model/profile.h"
+#include "write/write.h"
+
+typedef enum mw_load_symbols {
+	MW_LOAD_NO_SYMBOLS,
+	MW_LOAD_SYMBOLS,
+	MW_LOAD_SYMBOLS_NOTES, /* says on stderr which files could not be used */
+} mw_load_symbols_t;
+
+/* What a subcommand does with one target.  Returns the exit status, or -1 with `error` filled in.
+ */
+typedef int mw_target_work_t(const mw_target_t *target, const void *context, mw_error_t *error);
+
+/* Resolves `text` and does `work` on it; what goes wrong is said on stderr.  Returns the exit
+ * status. */
+int mw_on_target(const char *text, mw_target_work_t *work, const void *context);
+
+/* 0: the caller frees *out with mw_profile_free(). */
+int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_profile_t **out,
+	    mw_error_t *error);
+
+/* The format a file's name asks for: .heap (also .heap.gz) is jemalloc's. */
+mw_format_t mw_format_of_name(const char *path);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * ls.c -- `mallow ls`: the processes that run mallow. */
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/show.h"
+#include "live/places.h"
+#include "live/process.h"
+#include "live/target.h"
+#include "model/alloc.h"
+#include "report/report.h"
+
+typedef struct row {
+	const mw_place_t *place;
+	mw_snapshot_t *snapshot;
+	mw_fate_t fate;
+	uint64_t started_ns;
+} row_t;
+
+/* Live ones first, then by start, oldest first. */
+static int compare_rows(const void *a, const void *b) {
+	const row_t *left = a, *right = b;
+	int left_gone = left->fate >= MW_FATE_ENDED, right_gone = right->fate >= MW_FATE_ENDED;
+	if (left_gone != right_gone)
+		return left_gone - right_gone;
+	return (left->started_ns > right->started_ns) - (left->started_ns < right->started_ns);
+}
+
+static const char *user_name(uid_t uid, char *buffer, size_t size) {
+	const struct passwd *user = getpwuid(uid);
+	if (user)
+		snprintf(buffer, size, "%s", user->pw_name);
+	else
+		snprintf(buffer, size, "%u", uid);
+	return buffer;
+}
+
+static json_t *row_json(const row_t *row) {
+	const mw_state_live_t *live = &row->snapshot->live;
+	char program[64];
+	mw_show_text(row->snapshot->header.program, program, sizeof(program));
+	return json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:i, s:s, s:s}", "pid",
+			 row->place->pid, "program", program, "state", mw_fate_name(row->fate),
+			 "mean_bytes", (json_int_t)live->mean_bytes, "live_bytes",
+			 (json_int_t)live->live_bytes, "samples", (json_int_t)live->samples,
+			 "started", (double)row->started_ns / 1e9, "updated",
+			 (double)live->updated_realtime_ns / 1e9, "uid", (int)row->place->owner,
+			 "session", row->snapshot->header.session, "state_file", row->place->shown);
+}
+
+static int print_json(const row_t *rows, size_t count) {
+	json_t *list = json_array();
+	for (size_t i = 0; i < count; i++) {
+		json_t *entry = row_json(&rows[i]);
+		/* NULL: a text that is not UTF-8. */
+		if (entry)
+			json_array_append_new(list, entry);
+	}
+	return mw_print_json(list);
+}
+
+static void print_table(const row_t *rows, size_t count) {
+	bool users = geteuid() == 0;
+	printf("%8s %-8s %10s %10s %12s  %s%s\n", "PID", "STATE", "RATE", "LIVE", "AGE",
+	       users ? "USER      " : "", "PROGRAM");
+	uint64_t now_ns = mw_now_ns();
+	for (size_t i = 0; i < count; i++) {
+		const row_t *row = &rows[i];
+		const mw_state_live_t *live = &row->snapshot->live;
+		char rate[MW_SHOW_BYTES], bytes[MW_SHOW_BYTES], age[MW_SHOW_BYTES];
+		char user[32], program[64];
+		uint64_t age_ns = now_ns > row->started_ns ? now_ns - row->started_ns : 0;
+		printf("%8d %-8s %10s %10s %12s  ", row->place->pid, mw_fate_name(row->fate),
+		       mw_show_rate(live->mean_bytes, rate),
+		       mw_format_bytes(live->live_bytes, bytes, sizeof(bytes)),
+		       mw_show_duration(age_ns, age));
+		if (users)
+			printf("%-9s ", user_name(row->place->owner, user, sizeof(user)));
+		puts(mw_show_text(row->snapshot->header.program, program, sizeof(program)));
+	}
+}
+
+/* Rows of the files that can be read; the others are named on stderr. */
+static size_t read_rows(const mw_places_t *places, row_t *rows) {
+	size_t count = 0;
+	for (size_t i = 0; i < places->count; i++) {
+		const mw_place_t *place = &places->items[i];
+		mw_error_t error;
+		row_t row = {.place = place};
+		if (mw_snapshot_read(place->path, 0, &row.snapshot, &error) != 0) {
+			/* A live process may be just making its file; one that ended since the
+			 * directory was read took its file along. */
+			if (!place->alive && access(place->path, F_OK) == 0)
+				mw_complain("note: %s", error.text);
+			continue;
+		}
+		row.fate = mw_fate_of(row.snapshot, place->alive);
+		row.started_ns = place->alive ? mw_process_start_realtime_ns(place->start_ticks)
+					      : row.snapshot->header.created_realtime_ns;
+		rows[count++] = row;
+	}
+	return count;
+}
+
+int mw_cmd_ls(const mw_arguments_t *arguments) {
+	mw_places_t places = {0};
+	mw_places_add_directories(&places);
+	mw_places_add_mapped(&places);
+	row_t *rows = mw_xcalloc(places.count + 1, sizeof(*rows));
+	size_t count = read_rows(&places, rows);
+	qsort(rows, count, sizeof(*rows), compare_rows);
+	int status = MW_EXIT_FINE;
+	if (mw_argument(arguments, "json")->given)
+		status = print_json(rows, count);
+	else if (count == 0)
+		fputs("mallow: no process runs mallow; 'mallow run PROGRAM' starts one\n", stderr);
+	else
+		print_table(rows, count);
+	for (size_t i = 0; i < count; i++)
+		mw_snapshot_free(rows[i].snapshot);
+	free(rows);
+	mw_places_release(&places);
+	return status;
+}

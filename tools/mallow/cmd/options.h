@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ * options.h -- the table of subcommands and their options, and what a command line said.
+ * Layer: cmd.  Each subcommand and option is declared once, in subcommands.c; the parser, --help,
+ * the completions and the test of the man page read that table. */
+#ifndef MW_CMD_OPTIONS_H
+#define MW_CMD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum mw_option_kind {
+	MW_OPTION_FLAG,
+	MW_OPTION_TEXT,
+	MW_OPTION_BYTES,   /* 1 .. MW_STATE_MEAN_BYTES_MAX; K, M, G, T are powers of 1024 */
+	MW_OPTION_COUNT,   /* a whole number >= 1 */
+	MW_OPTION_SECONDS, /* a number >= 0, with fractions */
+	MW_OPTION_CHOICE,  /* one of `choices` */
+} mw_option_kind_t;
+
+typedef struct mw_option {
+	const char *name; /* without the dashes; NULL ends a list */
+	char letter;      /* 0: no short form */
+	mw_option_kind_t kind;
+	const char *value;   /* how the help calls the value; NULL for a flag */
+	const char *choices; /* "a|b|c", for MW_OPTION_CHOICE */
+	const char *help;
+} mw_option_t;
+
+enum { MW_OPTIONS_MAX = 8 };
+
+struct mw_arguments;
+
+typedef struct mw_subcommand {
+	const char *name;
+	const char *operands; /* as the usage line shows them */
+	const char *summary;  /* one line, lower case, no full stop */
+	const char *details;  /* paragraphs, an empty line between them; wrapped when shown */
+	const char *examples; /* lines "command  # what it does" */
+	unsigned operands_min;
+	unsigned operands_max;
+	bool ends_at_operand; /* what follows the first operand belongs to another program */
+	int (*run)(const struct mw_arguments *arguments);
+	mw_option_t options[MW_OPTIONS_MAX];
+} mw_subcommand_t;
+
+extern const mw_subcommand_t mw_subcommands[];
+extern const size_t mw_subcommand_count;
+
+/* NULL: there is none of that name. */
+const mw_subcommand_t *mw_subcommand_find(const char *name);
+
+typedef struct mw_option_value {
+	bool given;
+	const char *text;
+	uint64_t number;
+	double seconds;
+} mw_option_value_t;
+
+typedef struct mw_arguments {
+	const mw_subcommand_t *subcommand;
+	mw_option_value_t values[MW_OPTIONS_MAX]; /* in the order of subcommand->options */
+	bool help;
+	char **operands; /* borrowed from argv, whose order may have been changed; NULL-ended */
+	unsigned operand_count;
+} mw_arguments_t;
+
+/* Parses what follows the subcommand's name.  False: it complained on stderr. */
+bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, int argc,
+			char **argv);
+
+/* The value of an option, which the subcommand's table must hold. */
+const mw_option_value_t *mw_argument(const mw_arguments_t *arguments, const char *name);
+
+/* "512K" -> 524288.  False: not a number of bytes from 1 to 1 TiB. */
+bool mw_parse_bytes(const char *text, uint64_t *out_bytes);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * report.c -- `mallow report`: the flat/cum table. */
+#include <stdio.h>
+
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/load.h"
+#include "cmd/show.h"
+#include "report/report.h"
+
+/* Two screens; the functions below the fortieth rarely matter. */
+#define DEFAULT_ROWS 40
+
+static int report_target(const mw_target_t *target, const void *context, mw_error_t *error) {
+	const mw_arguments_t *arguments = context;
+	const mw_option_value_t *top = mw_argument(arguments, "top");
+	mw_report_options_t options = {
+		.sample_type = mw_argument(arguments, "sample-type")->text,
+		.by_line = mw_argument(arguments, "lines")->given,
+		.sort_by_cum = mw_argument(arguments, "cum")->given,
+		.row_limit = top->given ? (size_t)top->number : DEFAULT_ROWS,
+		.columns = mw_terminal_columns(stdout),
+	};
+	if (mw_argument(arguments, "all")->given)
+		options.row_limit = 0;
+	mw_profile_t *profile;
+	if (mw_load(target, MW_LOAD_SYMBOLS_NOTES, &profile, error) != 0)
+		return -1;
+	int result = mw_report_print(stdout, profile, &options, error);
+	if (result == 0)
+		mw_show_flags(stderr, "mallow: note: ", profile->origin.flags);
+	mw_profile_free(profile);
+	return result;
+}
+
+int mw_cmd_report(const mw_arguments_t *arguments) {
+	return mw_on_target(arguments->operands[0], report_target, arguments);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * run.c -- `mallow run`: a program with libmallow.so in front of its malloc. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/harvest.h"
+#include "model/alloc.h"
+#include "model/error.h"
+
+/* Beside the command, as built and as installed. */
+static const char *const library_places[] = {
+	"../lib/libmallow.so",
+	"../lib64/libmallow.so",
+	"../lib/x86_64-linux-gnu/libmallow.so",
+	"../lib/aarch64-linux-gnu/libmallow.so",
+};
+
+/* The library's absolute path in `path`, of PATH_MAX bytes. */
+static int find_library(char *path, mw_error_t *error) {
+	const char *odd = getenv("MALLOW_LIB");
+	if (odd && *odd) {
+		if (realpath(odd, path))
+			return 0;
+		return mw_error_set(error, "MALLOW_LIB=%s: %s", odd, strerror(errno));
+	}
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[length > 0 ? length : 0] = '\0';
+	char *slash = strrchr(self, '/');
+	if (!slash)
+		return mw_error_set(error, "/proc/self/exe: %s; set MALLOW_LIB to libmallow.so",
+				    strerror(errno));
+	*slash = '\0';
+	for (size_t i = 0; i < sizeof(library_places) / sizeof(library_places[0]); i++) {
+		char candidate[PATH_MAX + 64];
+		snprintf(candidate, sizeof(candidate), "%s/%s", self, library_places[i]);
+		if (realpath(candidate, path))
+			return 0;
+	}
+	return mw_error_set(error,
+			    "run: libmallow.so is not in %s/../lib; install it there, or set "
+			    "MALLOW_LIB to its path",
+			    self);
+}
+
+static void set_joined(const char *name, const char *first, char separator, const char *second) {
+	size_t size = strlen(first) + strlen(second) + 2;
+	char *value = mw_xcalloc(size, 1);
+	snprintf(value, size, "%s%c%s", first, separator, second);
+	setenv(name, *first == '\0' ? second : *second == '\0' ? first : value, 1);
+	free(value);
+}
+
+/* Ours goes first: of two libraries with a malloc the first wins. */
+static int set_preload(mw_error_t *error) {
+	char library[PATH_MAX];
+	if (find_library(library, error) != 0)
+		return -1;
+	if (strpbrk(library, ": "))
+		return mw_error_set(error,
+				    "run: %s: LD_PRELOAD cannot hold a path with blanks or colons; "
+				    "set MALLOW_LIB to a copy or a link without them",
+				    library);
+	const char *others = getenv("LD_PRELOAD");
+	set_joined("LD_PRELOAD", library, ':', others ? others : "");
+	return 0;
+}
+
+static void set_configuration(const mw_arguments_t *arguments, const char *session) {
+	const mw_option_value_t *rate = mw_argument(arguments, "rate");
+	char ours[256];
+	int used = snprintf(ours, sizeof(ours),
+			    "prof:true,prof_keep:true,prof_state_min:0,prof_session:%s", session);
+	if (rate->given)
+		snprintf(ours + used, sizeof(ours) - (size_t)used, ",prof_sample:%" PRIu64,
+			 rate->number);
+	else if (mw_argument(arguments, "exact")->given)
+		snprintf(ours + used, sizeof(ours) - (size_t)used, ",prof_sample:1");
+	const char *theirs = getenv("MALLOW_CONF");
+	/* Later wins. */
+	set_joined("MALLOW_CONF", theirs ? theirs : "", ',', ours);
+}
+
+/* Splits --output, and makes sure that it can be written before hours of a run depend on it. */
+static int take_output(const char *output, mw_harvest_t *harvest, char **to_free,
+		       mw_error_t *error) {
+	harvest->directory = ".";
+	*to_free = NULL;
+	if (!output)
+		return 0;
+	struct stat info;
+	size_t length = strlen(output);
+	bool exists = stat(output, &info) == 0;
+	char *directory = *to_free = mw_xstrdup(output);
+	if (exists ? S_ISDIR(info.st_mode) : output[length - 1] == '/') {
+		if (!exists && mkdir(output, 0777) != 0)
+			return mw_error_set(error, "run: %s: %s", output, strerror(errno));
+		while (length > 1 && directory[length - 1] == '/')
+			directory[--length] = '\0';
+		harvest->every_process = true;
+	} else {
+		harvest->file = output;
+		char *slash = strrchr(directory, '/');
+		if (!slash)
+			strcpy(directory, ".");
+		else
+			slash[slash == directory] = '\0';
+	}
+	harvest->directory = directory;
+	if (access(directory, W_OK | X_OK) != 0)
+		return mw_error_set(error, "run: %s: %s; give --output a place that can be written",
+				    directory, strerror(errno));
+	return 0;
+}
+
+static void make_session(char *session, size_t size) {
+	uint64_t number = 0;
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		number = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)session;
+	snprintf(session, size, "run-%016" PRIx64, number);
+}
+
+/* Returns the status to end with; an end by a signal does not come back. */
+static int run_program(const mw_arguments_t *arguments, mw_harvest_t *harvest, char *session,
+		       mw_error_t *error) {
+	mw_launch_t launch;
+	mw_launch_tick_t tick = {.call = mw_harvest_prune, .context = session};
+	if (mw_launch(arguments->operands, &tick, &launch, error) != 0)
+		return -1;
+	if (launch.exec_errno != 0) {
+		mw_complain("run: %s: %s", arguments->operands[0], strerror(launch.exec_errno));
+		return launch.exec_errno == ENOENT ? MW_EXIT_NOT_FOUND : MW_EXIT_NOT_EXECUTABLE;
+	}
+	harvest->session = session;
+	harvest->program = arguments->operands[0];
+	harvest->launch = &launch;
+	mw_harvest(harvest);
+	fflush(stdout);
+	mw_launch_end_alike(launch.wait_status);
+}
+
+int mw_cmd_run(const mw_arguments_t *arguments) {
+	mw_harvest_t harvest = {0};
+	mw_error_t error;
+	char session[64];
+	char *to_free = NULL;
+	if (mw_argument(arguments, "rate")->given && mw_argument(arguments, "exact")->given) {
+		mw_complain("run: --rate and --exact exclude each other; --exact is --rate 1");
+		return MW_EXIT_TROUBLE;
+	}
+	make_session(session, sizeof(session));
+	int status =
+		take_output(mw_argument(arguments, "output")->text, &harvest, &to_free, &error);
+	if (status == 0)
+		status = set_preload(&error);
+	if (status == 0) {
+		set_configuration(arguments, session);
+		status = run_program(arguments, &harvest, session, &error);
+	}
+	free(to_free);
+	if (status >= 0)
+		return status;
+	mw_complain("%s", error.text);
+	return MW_EXIT_TROUBLE;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ * show.c -- words for numbers. */
+#include "cmd/show.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "model/alloc.h"
+#include "report/report.h"
+#include "state/layout.h"
+
+uint64_t mw_now_ns(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* False: no time a calendar has. */
+static bool local_time(uint64_t realtime_ns, struct tm *out) {
+	time_t seconds = (time_t)(realtime_ns / 1000000000u);
+	return realtime_ns != 0 && localtime_r(&seconds, out);
+}
+
+const char *mw_show_time(uint64_t realtime_ns, char buffer[MW_SHOW_BYTES]) {
+	struct tm then, now;
+	if (!local_time(realtime_ns, &then) || !local_time(mw_now_ns(), &now))
+		return "?";
+	bool today = then.tm_year == now.tm_year && then.tm_yday == now.tm_yday;
+	if (strftime(buffer, MW_SHOW_BYTES, today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then) == 0)
+		return "?";
+	return buffer;
+}
+
+const char *mw_show_duration(uint64_t ns, char buffer[MW_SHOW_BYTES]) {
+	unsigned long long seconds = ns / 1000000000u;
+	if (seconds < 10)
+		snprintf(buffer, MW_SHOW_BYTES, "%.1f s", (double)ns / 1e9);
+	else if (seconds < 120)
+		snprintf(buffer, MW_SHOW_BYTES, "%llu s", seconds);
+	else if (seconds < 2 * 3600)
+		snprintf(buffer, MW_SHOW_BYTES, "%llu min", seconds / 60);
+	else if (seconds < 2 * 86400)
+		snprintf(buffer, MW_SHOW_BYTES, "%llu h %llu min", seconds / 3600,
+			 seconds / 60 % 60);
+	else
+		snprintf(buffer, MW_SHOW_BYTES, "%llu d %llu h", seconds / 86400,
+			 seconds / 3600 % 24);
+	return buffer;
+}
+
+const char *mw_show_rate(uint64_t mean_bytes, char buffer[MW_SHOW_BYTES]) {
+	if (mean_bytes == 1)
+		return "1 (exact)";
+	return mw_format_bytes((int64_t)(mean_bytes & INT64_MAX), buffer, MW_SHOW_BYTES);
+}
+
+const char *mw_show_text(const char *text, char *buffer, size_t size) {
+	size_t i = 0;
+	for (; text[i] != '\0' && i + 1 < size; i++)
+		buffer[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
+	buffer[i] = '\0';
+	return buffer;
+}
+
+static const struct {
+	uint32_t flag;
+	const char *name;
+	const char *text;
+} flag_texts[] = {
+	{MW_STATE_ENDED, "ended", NULL},
+	{MW_STATE_FILE_FULL, "file_full",
+	 "the profile is truncated: the file system of the state file was full"},
+	{MW_STATE_STACKS_FULL, "stacks_full",
+	 "too many different stacks: newer ones are counted as \"unknown\""},
+	{MW_STATE_FRAMES_FULL, "frames_full",
+	 "too many different frames: newer stacks are cut to their leaf"},
+	{MW_STATE_RECORDS_FULL, "records_full",
+	 "too many live samples: some count as allocated, but not as live"},
+	{MW_STATE_MODULES_FULL, "modules_full",
+	 "too many loaded libraries: some functions have no name"},
+};
+
+const char *mw_flag_text(unsigned bit) {
+	for (size_t i = 0; i < sizeof(flag_texts) / sizeof(flag_texts[0]); i++)
+		if (flag_texts[i].flag == 1u << bit)
+			return flag_texts[i].text;
+	return NULL;
+}
+
+const char *mw_flag_name(unsigned bit) {
+	for (size_t i = 0; i < sizeof(flag_texts) / sizeof(flag_texts[0]); i++)
+		if (flag_texts[i].flag == 1u << bit)
+			return flag_texts[i].name;
+	return "unknown";
+}
+
+void mw_show_flags(FILE *out, const char *indent, uint32_t flags) {
+	for (unsigned bit = 0; bit < 32; bit++)
+		if (flags & (1u << bit) && mw_flag_text(bit))
+			fprintf(out, "%s%s\n", indent, mw_flag_text(bit));
+}
+
+int mw_print_json(json_t *value) {
+	int failed = json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+	json_decref(value);
+	putchar('\n');
+	if (failed)
+		mw_complain("the JSON could not be written");
+	return failed ? MW_EXIT_TROUBLE : MW_EXIT_FINE;
+}
+
+int mw_terminal_columns(FILE *out) {
+	struct winsize size;
+	int fd = fileno(out);
+	if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0)
+		return 0;
+	return size.ws_col;
+}
+
+char *mw_profile_file_name(const char *program, unsigned pid, uint64_t realtime_ns,
+			   const char *suffix) {
+	char safe[64], time_text[32] = "0";
+	struct tm then;
+	size_t i = 0;
+	for (; program[i] != '\0' && i + 1 < sizeof(safe); i++)
+		safe[i] = isalnum((unsigned char)program[i]) || strchr("._+-", program[i])
+				  ? program[i]
+				  : '_';
+	safe[i] = '\0';
+	if (local_time(realtime_ns, &then))
+		strftime(time_text, sizeof(time_text), "%Y%m%d-%H%M%S", &then);
+	size_t size = sizeof(safe) + sizeof(time_text) + strlen(suffix) + 32;
+	char *name = mw_xcalloc(size, 1);
+	snprintf(name, size, "mallow.%s.%u.%s%s", safe, pid, time_text, suffix);
+	return name;
+}

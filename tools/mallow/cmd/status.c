@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ * status.c -- `mallow status`: one process, without its stacks. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/load.h"
+#include "cmd/show.h"
+#include "live/process.h"
+#include "report/report.h"
+
+typedef enum stat_unit { unit_bytes, unit_count, unit_ns } stat_unit_t;
+
+static const struct {
+	const char *name;
+	stat_unit_t unit;
+	const char *help;
+} stat_rows[] = {
+#define MW_STAT(name, unit, help) {#name, unit_##unit, help},
+#include "state/stats.def"
+#undef MW_STAT
+};
+
+typedef struct status_view {
+	const mw_target_t *target;
+	const mw_snapshot_t *snapshot;
+	mw_fate_t fate;
+	uint64_t started_ns;
+	size_t stat_count;
+	char program[64];
+	char args[256];
+} status_view_t;
+
+static void line(const char *label, const char *format, ...) MW_PRINTF(2, 3);
+
+static void line(const char *label, const char *format, ...) {
+	va_list args;
+	printf("  %-10s ", label);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+}
+
+/* NUL-separated arguments, ended by two NULs, on one line. */
+static void join_args(const char *args, size_t capacity, char *out, size_t size) {
+	size_t used = 0;
+	for (size_t i = 0; i + 1 < capacity && used + 1 < size; i++) {
+		if (args[i] == '\0' && args[i + 1] == '\0')
+			break;
+		out[used++] = args[i] == '\0' ? ' ' : args[i];
+	}
+	out[used] = '\0';
+	mw_show_text(out, out, size);
+}
+
+static void print_sampling(const status_view_t *view) {
+	const mw_state_live_t *live = &view->snapshot->live;
+	char rate[MW_SHOW_BYTES], since[MW_SHOW_BYTES], reset[MW_SHOW_BYTES];
+	line("sampling", "%s since %s, T = %s", live->active ? "on" : "off",
+	     mw_show_time(live->changed_realtime_ns, since), mw_show_rate(live->mean_bytes, rate));
+	if (live->reset_realtime_ns)
+		line("reset", "at %s", mw_show_time(live->reset_realtime_ns, reset));
+	if (view->target->alive && view->snapshot->control.sequence != live->sequence_seen)
+		line("ordered", "%s, T = %s; takes effect at the process's next refill",
+		     view->snapshot->control.want_active ? "on" : "off",
+		     mw_show_rate(view->snapshot->control.want_mean_bytes, rate));
+}
+
+static void print_estimates(const status_view_t *view) {
+	const mw_state_live_t *live = &view->snapshot->live;
+	char bytes[MW_SHOW_BYTES], objects[MW_SHOW_BYTES], count[MW_SHOW_BYTES];
+	line("live", "%s in %s objects%s", mw_format_bytes(live->live_bytes, bytes, sizeof(bytes)),
+	     mw_format_count(live->live_objects_q16 / 65536, objects, sizeof(objects)),
+	     live->mean_bytes == 1 ? "" : " (estimates)");
+	line("allocated", "%s in %s objects",
+	     mw_format_bytes(live->alloc_bytes, bytes, sizeof(bytes)),
+	     mw_format_count(live->alloc_objects_q16 / 65536, objects, sizeof(objects)));
+	line("samples", "%s taken, %s stacks, %s records",
+	     mw_format_count((int64_t)live->samples, bytes, sizeof(bytes)),
+	     mw_format_count((int64_t)live->stacks_used, objects, sizeof(objects)),
+	     mw_format_count((int64_t)live->records_used, count, sizeof(count)));
+	if (live->resident_bytes)
+		line("resident", "%s of memory in the whole process",
+		     mw_format_bytes((int64_t)live->resident_bytes, bytes, sizeof(bytes)));
+}
+
+static void print_heap(const status_view_t *view) {
+	const mw_state_live_t *live = &view->snapshot->live;
+	puts("  heap");
+	for (size_t i = 0; i < view->stat_count; i++) {
+		char text[MW_SHOW_BYTES];
+		int64_t value = (int64_t)live->stats[i];
+		switch (stat_rows[i].unit) {
+		case unit_bytes:
+			mw_format_bytes(value, text, sizeof(text));
+			break;
+		case unit_count:
+			mw_format_count(value, text, sizeof(text));
+			break;
+		case unit_ns:
+			mw_show_duration((uint64_t)value, text);
+			break;
+		}
+		printf("    %-20s %12s  %s\n", stat_rows[i].name, text, stat_rows[i].help);
+	}
+}
+
+static void print_text(const status_view_t *view) {
+	const mw_state_header_t *header = &view->snapshot->header;
+	char time_text[MW_SHOW_BYTES], exe[512], version[32];
+	uint64_t now_ns = mw_now_ns();
+	char age[MW_SHOW_BYTES];
+	printf("%s (pid %d): %s\n", view->program, view->target->pid, mw_fate_name(view->fate));
+	line("program", "%s", mw_show_text(header->exe, exe, sizeof(exe)));
+	line("arguments", "%s", view->args);
+	line("started", "%s, %s ago", mw_show_time(view->started_ns, time_text),
+	     mw_show_duration(now_ns > view->started_ns ? now_ns - view->started_ns : 0, age));
+	if (!view->target->alive)
+		line("last seen", "%s",
+		     mw_show_time(view->snapshot->live.updated_realtime_ns, time_text));
+	print_sampling(view);
+	print_estimates(view);
+	mw_show_flags(stdout, "  incomplete ", view->snapshot->live.flags);
+	line("state file", "%s (mallow %s, layout %u)", view->target->shown,
+	     mw_show_text(header->library_version, version, sizeof(version)),
+	     header->layout_version);
+	print_heap(view);
+}
+
+static json_t *flags_json(uint32_t flags) {
+	json_t *list = json_array();
+	for (unsigned bit = 0; bit < 32; bit++)
+		if (flags & (1u << bit))
+			json_array_append_new(list, json_string(mw_flag_name(bit)));
+	return list;
+}
+
+static json_t *heap_json(const status_view_t *view) {
+	json_t *heap = json_object();
+	for (size_t i = 0; i < view->stat_count; i++)
+		json_object_set_new(heap, stat_rows[i].name,
+				    json_integer((json_int_t)view->snapshot->live.stats[i]));
+	return heap;
+}
+
+static double seconds(uint64_t ns) {
+	return (double)ns / 1e9;
+}
+
+static int print_json(const status_view_t *view) {
+	const mw_state_live_t *live = &view->snapshot->live;
+	const mw_state_header_t *header = &view->snapshot->header;
+	json_t *value = json_object();
+	/* json_string() gives NULL for what is not UTF-8; the field is left out then. */
+	json_object_set_new(value, "pid", json_integer(view->target->pid));
+	json_object_set_new(value, "program", json_string(view->program));
+	json_object_set_new(value, "exe", json_string(header->exe));
+	json_object_set_new(value, "arguments", json_string(view->args));
+	json_object_set_new(value, "session", json_string(header->session));
+	json_object_set_new(value, "state", json_string(mw_fate_name(view->fate)));
+	json_object_set_new(value, "active", json_boolean(live->active != 0));
+	json_object_set_new(value, "active_since", json_real(seconds(live->changed_realtime_ns)));
+	json_object_set_new(value, "order_pending",
+			    json_boolean(view->target->alive &&
+					 view->snapshot->control.sequence != live->sequence_seen));
+	json_object_set_new(value, "mean_bytes", json_integer((json_int_t)live->mean_bytes));
+	json_object_set_new(value, "started", json_real(seconds(view->started_ns)));
+	json_object_set_new(value, "updated", json_real(seconds(live->updated_realtime_ns)));
+	json_object_set_new(value, "reset", json_real(seconds(live->reset_realtime_ns)));
+	json_object_set_new(value, "live_bytes", json_integer((json_int_t)live->live_bytes));
+	json_object_set_new(value, "live_objects",
+			    json_real((double)live->live_objects_q16 / 65536));
+	json_object_set_new(value, "alloc_bytes", json_integer((json_int_t)live->alloc_bytes));
+	json_object_set_new(value, "alloc_objects",
+			    json_real((double)live->alloc_objects_q16 / 65536));
+	json_object_set_new(value, "samples", json_integer((json_int_t)live->samples));
+	json_object_set_new(value, "stacks", json_integer((json_int_t)live->stacks_used));
+	json_object_set_new(value, "records", json_integer((json_int_t)live->records_used));
+	json_object_set_new(value, "resident_bytes",
+			    json_integer((json_int_t)live->resident_bytes));
+	json_object_set_new(value, "flags", flags_json(live->flags));
+	json_object_set_new(value, "heap", heap_json(view));
+	json_object_set_new(value, "version", json_string(header->library_version));
+	json_object_set_new(value, "state_file", json_string(view->target->shown));
+	return mw_print_json(value);
+}
+
+static int show_status(const mw_target_t *target, const void *context, mw_error_t *error) {
+	if (!target->is_state)
+		return mw_error_set(error,
+				    "%s: it is not a state file; status takes a pid or a state "
+				    "file, 'mallow report' any profile",
+				    target->shown);
+	mw_snapshot_t *snapshot;
+	if (mw_snapshot_read(target->path, 0, &snapshot, error) != 0)
+		return -1;
+	status_view_t view = {
+		.target = target,
+		.snapshot = snapshot,
+		.fate = mw_fate_of(snapshot, target->alive),
+		.started_ns = target->alive
+				      ? mw_process_start_realtime_ns(snapshot->header.start_ticks)
+				      : snapshot->header.created_realtime_ns,
+		.stat_count = sizeof(stat_rows) / sizeof(stat_rows[0]),
+	};
+	/* A library of another version may have fewer rows, or more. */
+	if (snapshot->live.stat_count < view.stat_count)
+		view.stat_count = snapshot->live.stat_count;
+	mw_show_text(snapshot->header.program, view.program, sizeof(view.program));
+	join_args(snapshot->header.args, sizeof(snapshot->header.args), view.args,
+		  sizeof(view.args));
+	int status = MW_EXIT_FINE;
+	if (mw_argument(context, "json")->given)
+		status = print_json(&view);
+	else
+		print_text(&view);
+	mw_snapshot_free(snapshot);
+	return status;
+}
+
+int mw_cmd_status(const mw_arguments_t *arguments) {
+	return mw_on_target(arguments->operands[0], show_status, arguments);
+}

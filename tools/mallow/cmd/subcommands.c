@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ * subcommands.c -- the one table of subcommands, options and their help. */
+#include <limits.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/options.h"
+
+#define JSON_OPTION                                                                                \
+	{ "json", 0, MW_OPTION_FLAG, NULL, NULL, "print JSON, with exact bytes" }
+#define WAIT_OPTION                                                                                \
+	{                                                                                          \
+		"wait", 0, MW_OPTION_SECONDS, "SECONDS", NULL,                                     \
+			"how long to wait for the process to notice (default 2)"                   \
+	}
+#define END_OF_OPTIONS                                                                             \
+	{ NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL }
+
+#define ORDER_DETAILS                                                                              \
+	"The process notices the order at its next refill of memory. When it has not within the "  \
+	"waiting time, because it is idle or stopped, the order stands and takes effect then; "    \
+	"the exit status is 0 all the same."
+
+const mw_subcommand_t mw_subcommands[] = {
+	{
+		.name = "run",
+		.operands = "[--] PROGRAM [ARGUMENT]...",
+		.summary = "run a program with mallow and profile its heap",
+		.details = "Runs PROGRAM with libmallow.so preloaded and sampling on from the "
+			   "first allocation. When it ends, also by a signal, a summary goes to "
+			   "standard error and a profile is written: "
+			   "mallow.<program>.<pid>.<time>.pb.gz in the current directory unless "
+			   "--output says otherwise. Processes it started get profiles of their "
+			   "own when they have samples.\n\nThe exit status is the program's; a "
+			   "program that died by a signal is passed on as that (128+N in the "
+			   "shell). 126: PROGRAM could not be executed; 127: it was not found; "
+			   "2: mallow itself could not start it.",
+		.examples =
+			"mallow run ./server --port 80        # one sample in 512 KiB on average\n"
+			"mallow run --exact ./test            # every allocation\n"
+			"mallow run --rate 64K -o out/ make   # finer; all profiles into out/",
+		.operands_min = 1,
+		.operands_max = UINT_MAX,
+		.ends_at_operand = true,
+		.run = mw_cmd_run,
+		.options =
+			{
+				{"rate", 0, MW_OPTION_BYTES, "BYTES", NULL,
+				 "mean bytes allocated between two samples (default 512K)"},
+				{"exact", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "sample every allocation; the same as --rate 1"},
+				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
+				 "where to write the profile; .heap is jemalloc's format, .pb not "
+				 "compressed"},
+				END_OF_OPTIONS,
+			},
+	},
+	{
+		.name = "ls",
+		.operands = "",
+		.summary = "list the processes that run mallow",
+		.details = "Lists your processes that run mallow (root: everybody's), and those "
+			   "that were killed, or ended and kept their state file: their "
+			   "profiles can still be read.",
+		.examples = "mallow ls\n"
+			    "mallow ls --json | jq '.[].pid'",
+		.operands_max = 0,
+		.run = mw_cmd_ls,
+		.options = {JSON_OPTION, END_OF_OPTIONS},
+	},
+	{
+		.name = "status",
+		.operands = "TARGET",
+		.summary = "show what is known of one process without its stacks",
+		.details = "Shows whether sampling is on and since when, the rate, estimates of "
+			   "live and allocated bytes, the heap's statistics, and whatever cut "
+			   "the profile short.",
+		.examples = "mallow status 4711\n"
+			    "mallow status --json 4711",
+		.operands_min = 1,
+		.operands_max = 1,
+		.run = mw_cmd_status,
+		.options = {JSON_OPTION, END_OF_OPTIONS},
+	},
+	{
+		.name = "start",
+		.operands = "TARGET...",
+		.summary = "switch sampling on in a live process",
+		.details = "Says what it found; a process that samples already is left "
+			   "alone. " ORDER_DETAILS,
+		.examples = "mallow start 4711",
+		.operands_min = 1,
+		.operands_max = UINT_MAX,
+		.run = mw_cmd_start,
+		.options = {WAIT_OPTION, END_OF_OPTIONS},
+	},
+	{
+		.name = "stop",
+		.operands = "TARGET...",
+		.summary = "switch sampling off in a live process",
+		.details = "What was sampled so far stays in the profile, and frees of it are "
+			   "still followed. " ORDER_DETAILS,
+		.examples = "mallow stop 4711",
+		.operands_min = 1,
+		.operands_max = UINT_MAX,
+		.run = mw_cmd_stop,
+		.options = {WAIT_OPTION, END_OF_OPTIONS},
+	},
+	{
+		.name = "set",
+		.operands = "TARGET... rate=BYTES",
+		.summary = "change the sampling rate of a live process",
+		.details = "BYTES is the mean number of bytes allocated between two samples; 1 "
+			   "samples every allocation; K, M and G are powers of 1024. Samples "
+			   "keep the weight of the rate they were taken at. " ORDER_DETAILS,
+		.examples = "mallow set 4711 rate=64K\n"
+			    "mallow set 4711 rate=1      # exact",
+		.operands_min = 2,
+		.operands_max = UINT_MAX,
+		.run = mw_cmd_set,
+		.options = {WAIT_OPTION, END_OF_OPTIONS},
+	},
+	{
+		.name = "reset",
+		.operands = "TARGET...",
+		.summary = "set the counters of a live process to zero",
+		.details = "Afterwards the profile holds only what is allocated from then "
+			   "on. " ORDER_DETAILS,
+		.examples = "mallow reset 4711",
+		.operands_min = 1,
+		.operands_max = UINT_MAX,
+		.run = mw_cmd_reset,
+		.options = {WAIT_OPTION, END_OF_OPTIONS},
+	},
+	{
+		.name = "dump",
+		.operands = "TARGET",
+		.summary = "write a profile for pprof or jeprof",
+		.details = "The process is neither stopped nor disturbed. Without --format the "
+			   "name says what to write: .heap is jemalloc's format, everything "
+			   "else profile.proto, with gzip unless the name ends in .pb. Without "
+			   "--output the name is mallow.<program>.<pid>.<time>.pb.gz; '-' is "
+			   "standard output.",
+		.examples = "mallow dump 4711 -o now.pb.gz && go tool pprof -top now.pb.gz\n"
+			    "mallow dump 4711 -o now.heap      # for jeprof",
+		.operands_min = 1,
+		.operands_max = 1,
+		.run = mw_cmd_dump,
+		.options =
+			{
+				{"output", 'o', MW_OPTION_TEXT, "FILE", NULL, "the file to write"},
+				{"format", 0, MW_OPTION_CHOICE, "FORMAT",
+				 "proto|jemalloc|gperftools",
+				 "proto, jemalloc (heap_v2) or gperftools"},
+				{"no-symbols", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "addresses, mappings and build-ids only"},
+				END_OF_OPTIONS,
+			},
+	},
+	{
+		.name = "report",
+		.operands = "TARGET",
+		.summary = "print where the memory is, by function or line",
+		.details = "Flat is what a function allocated itself, cum what it and its "
+			   "callees did.",
+		.examples = "mallow report 4711\n"
+			    "mallow report --lines --sample-type alloc_space "
+			    "mallow.server.4711.*.pb.gz",
+		.operands_min = 1,
+		.operands_max = 1,
+		.run = mw_cmd_report,
+		.options =
+			{
+				{"lines", 0, MW_OPTION_FLAG, NULL, NULL, "one row a source line"},
+				{"sample-type", 0, MW_OPTION_TEXT, "TYPE", NULL,
+				 "inuse_space (default), inuse_objects, alloc_space or "
+				 "alloc_objects"},
+				{"cum", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "sort by cum instead of flat"},
+				{"top", 0, MW_OPTION_COUNT, "N", NULL,
+				 "at most N rows (default 40)"},
+				{"all", 0, MW_OPTION_FLAG, NULL, NULL, "all rows"},
+				END_OF_OPTIONS,
+			},
+	},
+	{
+		.name = "help",
+		.operands = "[SUBCOMMAND]",
+		.summary = "show how to use mallow, or one of its subcommands",
+		.details = "With --completion, prints a script that completes mallow's command "
+			   "lines.",
+		.examples = "mallow help run\n"
+			    "mallow help --completion bash > /etc/bash_completion.d/mallow",
+		.operands_max = 1,
+		.run = mw_cmd_help,
+		.options =
+			{
+				{"completion", 0, MW_OPTION_CHOICE, "SHELL", "bash|zsh|fish",
+				 "a completion script for bash, zsh or fish"},
+				END_OF_OPTIONS,
+			},
+	},
+};
+
+const size_t mw_subcommand_count = sizeof(mw_subcommands) / sizeof(mw_subcommands[0]);
+
+const mw_subcommand_t *mw_subcommand_find(const char *name) {
+	for (size_t i = 0; i < mw_subcommand_count; i++)
+		if (strcmp(mw_subcommands[i].name, name) == 0)
+			return &mw_subcommands[i];
+	return NULL;
+}
