@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "os/arch.h"
 #include "os/stack.h"
+#include "prof/unwind_cache.h"
 #include "prof/unwind_resolve.h"
 #include "state/layout.h"
 
@@ -25,15 +26,18 @@ typedef enum outcome {
 	WALK_LOST, /* it was not, but nothing more is known */
 } outcome_t;
 
-typedef struct cursor {
-	uintptr_t pc;
-	uintptr_t sp;
-	uintptr_t fp; /* 0: not known */
-	bool is_exact;
-	unsigned switches;
+/* A frame. */
+typedef struct frame {
+	mw_os_regs_t regs; /* fp == 0: not known */
+	bool is_exact;     /* regs.pc is an instruction, not a return address */
+} frame_t;
+
+/* What the walk keeps beside the frame it is in. */
+typedef struct walk {
 	mw_stack_window_t stack;
 	mw_resolver_t resolver;
-} cursor_t;
+	unsigned switches;
+} walk_t;
 
 #ifdef MW_TESTING
 static uintptr_t test_own_start, test_own_limit;
@@ -57,41 +61,38 @@ static bool is_aligned(uintptr_t address) {
 	return address % sizeof(uintptr_t) == 0;
 }
 
-static bool load(cursor_t *cursor, uintptr_t address, uintptr_t *value) {
-	return mw_os_stack_load(&cursor->stack, address, value);
+static bool load(walk_t *walk, uintptr_t address, uintptr_t *value) {
+	return mw_os_stack_load(&walk->stack, address, value);
 }
 
-/* Moves on to the caller's frame. */
-MW_ALWAYS_INLINE outcome_t enter(cursor_t *cursor, uintptr_t pc, uintptr_t sp, uintptr_t fp,
-				 bool is_exact) {
-	cursor->pc = pc;
-	cursor->sp = sp;
-	cursor->fp = fp;
-	cursor->is_exact = is_exact;
-	return MW_LIKELY(pc != 0) ? WALK_ON : WALK_END;
+static outcome_t enter(frame_t *frame, mw_os_regs_t regs, bool is_exact) {
+	frame->regs = regs;
+	frame->is_exact = is_exact;
+	return regs.pc != 0 ? WALK_ON : WALK_END;
 }
 
 /* Code without rules: the frame pointer, if it is one, leads to the caller's. */
-static outcome_t step_by_frame_pointer(cursor_t *cursor) {
-	uintptr_t fp = cursor->fp, caller_fp, pc;
+static outcome_t step_by_frame_pointer(walk_t *walk, frame_t *frame) {
+	uintptr_t fp = frame->regs.fp;
+	mw_os_regs_t caller = {.sp = fp + 2 * sizeof(uintptr_t)};
 	/* The ABI's mark of the outermost frame. */
 	if (fp == 0)
 		return WALK_END;
-	if (!is_aligned(fp) || fp < cursor->sp || !load(cursor, fp, &caller_fp) ||
-	    !load(cursor, fp + sizeof(uintptr_t), &pc))
+	if (!is_aligned(fp) || fp < frame->regs.sp || !load(walk, fp, &caller.fp) ||
+	    !load(walk, fp + sizeof(uintptr_t), &caller.pc))
 		return WALK_LOST;
-	return enter(cursor, pc, fp + 2 * sizeof(uintptr_t), caller_fp, false);
+	return enter(frame, caller, false);
 }
 
-static bool base_address(cursor_t *cursor, uint8_t base, uintptr_t cfa, uintptr_t *address) {
+static bool base_address(const frame_t *frame, uint8_t base, uintptr_t cfa, uintptr_t *address) {
 	switch (base) {
 	case MW_BASE_SP:
 	case MW_BASE_SP_LOAD:
-		*address = cursor->sp;
+		*address = frame->regs.sp;
 		return true;
 	case MW_BASE_FP:
 	case MW_BASE_FP_LOAD:
-		*address = cursor->fp;
+		*address = frame->regs.fp;
 		return true;
 	case MW_BASE_CFA:
 		*address = cfa;
@@ -101,56 +102,63 @@ static bool base_address(cursor_t *cursor, uint8_t base, uintptr_t cfa, uintptr_
 	}
 }
 
-/* Loads a word that a rule places; other stacks than the current one are opened for it. */
-static bool load_placed(cursor_t *cursor, uintptr_t address, uintptr_t *value) {
+/* Goes over to the stack that holds `address`, if the walk is not on it already. */
+static bool switch_stack(walk_t *walk, uintptr_t address) {
+	if (address >= walk->stack.lo && address < walk->stack.hi)
+		return true;
+	return walk->switches++ < SWITCHES_MAX && mw_os_stack_open(&walk->stack, address);
+}
+
+/* Loads a word that a rule places, perhaps on another stack. */
+static bool load_placed(walk_t *walk, uintptr_t base, int32_t offset, uintptr_t *value) {
+	uintptr_t address = base + (uintptr_t)(intptr_t)offset;
 	if (!is_aligned(address))
 		return false;
-	if (load(cursor, address, value))
-		return true;
-	if (cursor->switches++ >= SWITCHES_MAX || !mw_os_stack_open(&cursor->stack, address))
-		return false;
-	return load(cursor, address, value);
+	return load(walk, address, value) ||
+	       (switch_stack(walk, address) && load(walk, address, value));
 }
 
 /* Any rule: signal frames, realigned frames, code that changed stacks. */
-static MW_NOINLINE outcome_t step_general(cursor_t *cursor, const mw_rule_t *rule) {
-	uintptr_t cfa, ra_at, fp_at, pc, fp = 0;
-	if (!base_address(cursor, rule->cfa_base, 0, &cfa))
+static outcome_t step_by_rule(walk_t *walk, frame_t *frame, const mw_rule_t *rule) {
+	uintptr_t cfa, ra_base, fp_base, fp = 0, pc;
+	bool is_loaded = rule->cfa_base == MW_BASE_SP_LOAD || rule->cfa_base == MW_BASE_FP_LOAD;
+	if (!base_address(frame, rule->cfa_base, 0, &cfa))
 		return WALK_LOST;
-	cfa += (uintptr_t)(intptr_t)rule->cfa_offset;
-	if (rule->cfa_base == MW_BASE_SP_LOAD || rule->cfa_base == MW_BASE_FP_LOAD) {
-		if (!load_placed(cursor, cfa, &cfa))
-			return WALK_LOST;
-		cfa += (uintptr_t)(intptr_t)rule->cfa_add;
-	}
-	if (!base_address(cursor, rule->ra_base, cfa, &ra_at) ||
-	    !load_placed(cursor, ra_at + (uintptr_t)(intptr_t)rule->ra_offset, &pc))
+	if (is_loaded && !load_placed(walk, cfa, rule->cfa_offset, &cfa))
 		return WALK_LOST;
-	/* An unknown frame pointer ends the walk only if a rule asks for it. */
+	cfa += (uintptr_t)(intptr_t)(is_loaded ? rule->cfa_add : rule->cfa_offset);
+	/* A frame cannot end below where it began, unless something else than sp led to its end. */
+	if (!is_aligned(cfa) || (rule->cfa_base == MW_BASE_SP && cfa <= frame->regs.sp))
+		return WALK_LOST;
+	if (!base_address(frame, rule->ra_base, cfa, &ra_base) ||
+	    !load_placed(walk, ra_base, rule->ra_offset, &pc))
+		return WALK_LOST;
+	/* A frame pointer that cannot be had ends the walk only if a later rule asks for it. */
 	if (rule->fp_base == MW_BASE_SAME)
-		fp = cursor->fp;
-	else if (base_address(cursor, rule->fp_base, cfa, &fp_at) &&
-		 !load(cursor, fp_at + (uintptr_t)(intptr_t)rule->fp_offset, &fp))
+		fp = frame->regs.fp;
+	else if (!base_address(frame, rule->fp_base, cfa, &fp_base) ||
+		 !load_placed(walk, fp_base, rule->fp_offset, &fp))
 		fp = 0;
-	if (!is_aligned(cfa))
+	/* A handler's stack is left here for that of the interrupted function. */
+	if (pc != 0 && !switch_stack(walk, cfa))
 		return WALK_LOST;
-	/* The caller's frame may be on another stack than what was loaded (a handler on its own
-	 * stack), or lower on the same one (swapped contexts). */
-	if ((cfa < cursor->stack.lo || cfa >= cursor->stack.hi) &&
-	    (cursor->switches++ >= SWITCHES_MAX || !mw_os_stack_open(&cursor->stack, cfa)))
-		return WALK_LOST;
-	return enter(cursor, pc, cfa, fp, rule->is_signal);
+	return enter(frame, (mw_os_regs_t){.pc = pc, .sp = cfa, .fp = fp}, rule->is_signal);
 }
 
-static MW_NOINLINE outcome_t step_rare(cursor_t *cursor, const mw_rule_t *rule) {
-	switch (rule->kind) {
+/* A return address may be the first byte of the next function, or of the next rule's range: the
+ * call is the byte before. */
+MW_ALWAYS_INLINE uintptr_t lookup_pc(const frame_t *frame) {
+	return frame->regs.pc - !frame->is_exact;
+}
+
+static MW_NOINLINE outcome_t step_slowly(walk_t *walk, frame_t *frame, uint64_t entry) {
+	mw_rule_t rule = mw_resolve(&walk->resolver, lookup_pc(frame), entry);
+	switch (rule.kind) {
 	case MW_RULE_PLAIN:
-		/* Only a frame pointer may lead to another stack. */
-		return rule->cfa_base == MW_BASE_FP ? step_general(cursor, rule) : WALK_LOST;
 	case MW_RULE_GENERAL:
-		return step_general(cursor, rule);
+		return step_by_rule(walk, frame, &rule);
 	case MW_RULE_FRAME_POINTER:
-		return step_by_frame_pointer(cursor);
+		return step_by_frame_pointer(walk, frame);
 	case MW_RULE_END:
 		return WALK_END;
 	default:
@@ -158,22 +166,32 @@ static MW_NOINLINE outcome_t step_rare(cursor_t *cursor, const mw_rule_t *rule) 
 	}
 }
 
-MW_ALWAYS_INLINE outcome_t step(cursor_t *cursor) {
-	/* A return address may be the first byte of the next function, or of another rule's range;
-	 * the call is the byte before. */
-	const mw_rule_t *rule = mw_resolve(&cursor->resolver, cursor->pc - !cursor->is_exact);
-	if (MW_UNLIKELY(rule->kind != MW_RULE_PLAIN))
-		return step_rare(cursor, rule);
-	uintptr_t base = rule->cfa_base == MW_BASE_SP ? cursor->sp : cursor->fp;
-	uintptr_t cfa = base + (uintptr_t)(intptr_t)rule->cfa_offset;
-	uintptr_t pc, fp = cursor->fp;
-	if (MW_UNLIKELY(cfa <= cursor->sp || !is_aligned(cfa) ||
-			!load(cursor, cfa + (uintptr_t)(intptr_t)rule->ra_offset, &pc)))
-		return step_rare(cursor, rule);
-	if (rule->fp_base == MW_BASE_CFA &&
-	    MW_UNLIKELY(!load(cursor, cfa + (uintptr_t)(intptr_t)rule->fp_offset, &fp)))
-		fp = 0;
-	return enter(cursor, pc, cfa, fp, false);
+/* Moves on to the caller's frame.  A rule that stands in the cache entry itself is applied here,
+ * with all of the frame in registers: what a frame costs is the latency of two loads, of the entry
+ * and of the return address. */
+MW_ALWAYS_INLINE outcome_t step(walk_t *walk, frame_t *frame) {
+	uint64_t entry = mw_cache_find(lookup_pc(frame));
+	if (MW_LIKELY((entry & (MW_CACHE_GUARDED | MW_RULE_INLINE)) == MW_RULE_INLINE)) {
+		uintptr_t base = entry & MW_RULE_INLINE_BY_FP ? frame->regs.fp : frame->regs.sp;
+		uintptr_t cfa = base + (entry & MW_RULE_INLINE_WORDS_MASK) * 8;
+		unsigned slot = entry >> MW_RULE_INLINE_SLOT_SHIFT & MW_RULE_INLINE_SLOT_MASK;
+		/* base <= what is read < cfa <= hi: inside the stack. */
+		if (MW_LIKELY(base >= frame->regs.sp && cfa <= walk->stack.hi && cfa > base &&
+			      is_aligned(cfa))) {
+			const uintptr_t *words = (const uintptr_t *)cfa; // NOLINT: checked
+			if (slot)
+				frame->regs.fp = words[-1 - (int)slot];
+			frame->regs.pc = words[-1];
+			frame->regs.sp = cfa;
+			frame->is_exact = false;
+			return MW_LIKELY(frame->regs.pc != 0) ? WALK_ON : WALK_END;
+		}
+	}
+	/* By copy: the frame's address never leaves this function, so it stays in registers. */
+	frame_t copy = *frame;
+	outcome_t outcome = step_slowly(walk, &copy, entry);
+	*frame = copy;
+	return outcome;
 }
 
 void mw_unwind_start(void) {
@@ -182,23 +200,19 @@ void mw_unwind_start(void) {
 }
 
 MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth) {
-	mw_os_regs_t regs = mw_os_regs_here();
-	cursor_t cursor;
-	cursor.pc = regs.pc;
-	cursor.sp = regs.sp;
-	cursor.fp = regs.fp;
-	cursor.is_exact = true;
-	cursor.switches = 0;
-	cursor.resolver.object.text_lo = cursor.resolver.object.text_hi = 0;
+	frame_t frame = {.regs = mw_os_regs_here(), .is_exact = true};
+	walk_t walk;
 	mw_unwind_result_t result = {.depth = 0, .truncated = true};
-	if (!mw_os_stack_open(&cursor.stack, regs.sp))
+	if (!mw_os_stack_open(&walk.stack, frame.regs.sp))
 		return result;
-	outcome_t outcome = step(&cursor);
-	for (unsigned i = 0; i < OWN_FRAMES_MAX && outcome == WALK_ON && is_own(cursor.pc); i++)
-		outcome = step(&cursor);
+	walk.resolver.object.text_lo = walk.resolver.object.text_hi = 0;
+	walk.switches = 0;
+	outcome_t outcome = step(&walk, &frame);
+	for (unsigned i = 0; i < OWN_FRAMES_MAX && outcome == WALK_ON && is_own(frame.regs.pc); i++)
+		outcome = step(&walk, &frame);
 	while (outcome == WALK_ON && result.depth < max_depth) {
-		pcs[result.depth++] = cursor.pc | (cursor.is_exact ? MW_FRAME_EXACT : 0);
-		outcome = step(&cursor);
+		pcs[result.depth++] = frame.regs.pc | (frame.is_exact ? MW_FRAME_EXACT : 0);
+		outcome = step(&walk, &frame);
 	}
 	result.truncated = outcome != WALK_END;
 	return result;

@@ -5,14 +5,14 @@
 #include "base/check.h"
 
 _Static_assert(MW_CACHE_PC_SHIFT + MW_CACHE_PC_BITS == 64, "an entry is one word");
-_Static_assert(MW_RULE_ID_BITS < MW_CACHE_PC_SHIFT, "the guarded bit has a place of its own");
+_Static_assert(MW_CACHE_CODE_MASK == (1u << MW_RULE_CODE_BITS) - 1, "a code fits an entry");
 
 /* Untouched until used: the kernel maps pages of it as call sites come. */
 mw_cache_set_t mw_cache_sets[1u << MW_CACHE_SET_BITS];
 mw_cache_set_t mw_cache_guards[1u << MW_CACHE_SET_BITS];
 
 static void put(uintptr_t pc, uint64_t low_bits, uint64_t guard) {
-	MW_ASSERT((low_bits & (MW_RULE_IDS - 1)) != 0);
+	MW_ASSERT((low_bits & MW_CACHE_CODE_MASK) != 0);
 	if (pc >> MW_CACHE_PC_BITS)
 		return;
 	uint32_t index = mw_cache_index(pc);
@@ -37,10 +37,19 @@ static void put(uintptr_t pc, uint64_t low_bits, uint64_t guard) {
 			      memory_order_release);
 }
 
-void mw_cache_put(uintptr_t pc, uint32_t rule_id) {
-	put(pc, rule_id, 0);
+void mw_cache_put(uintptr_t pc, uint32_t code) {
+	put(pc, code, 0);
 }
 
-void mw_cache_put_guarded(uintptr_t pc, uint32_t rule_id, uint64_t guard) {
-	put(pc, rule_id | MW_CACHE_GUARDED, guard);
+void mw_cache_put_guarded(uintptr_t pc, uint32_t code, uint64_t guard) {
+	put(pc, code | MW_CACHE_GUARDED, guard);
+}
+
+uint64_t mw_cache_guard(uintptr_t pc) {
+	uint32_t index = mw_cache_index(pc);
+	uint64_t first = atomic_load_explicit(&mw_cache_sets[index].ways[0], memory_order_relaxed);
+	/* Relaxed: a guard of another entry does not pass the check. */
+	return atomic_load_explicit(
+		&mw_cache_guards[index].ways[first >> MW_CACHE_PC_SHIFT == pc ? 0 : 1],
+		memory_order_relaxed);
 }

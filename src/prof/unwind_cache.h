@@ -21,6 +21,8 @@
  * thousands. */
 #define MW_CACHE_SET_BITS 14
 #define MW_CACHE_WAYS 2
+/* From bit 0: the rule's code, the guarded flag, the address. */
+#define MW_CACHE_CODE_MASK 0xffffu
 #define MW_CACHE_GUARDED ((uint64_t)1 << 16)
 /* User addresses have 47 bits (56 if a program asks for them: those are not kept). */
 #define MW_CACHE_PC_SHIFT 17
@@ -30,42 +32,31 @@ typedef struct mw_cache_set {
 	_Atomic uint64_t ways[MW_CACHE_WAYS];
 } mw_cache_set_t;
 
-typedef struct mw_cache_hit {
-	uint32_t rule_id; /* 0: not in the cache */
-	bool is_guarded;
-	uint64_t guard;
-} mw_cache_hit_t;
-
 extern mw_cache_set_t mw_cache_sets[1u << MW_CACHE_SET_BITS];
 extern mw_cache_set_t mw_cache_guards[1u << MW_CACHE_SET_BITS];
 
+/* Call sites are spread evenly over the low bits of their addresses, and nothing is faster: this is
+ * in the chain of dependent loads that a walk consists of. */
 static inline uint32_t mw_cache_index(uintptr_t pc) {
-	/* Multiplicative hashing: the upper bits depend on all of the address. */
-	return (uint32_t)(pc * 0x9e3779b97f4a7c15u >> (64 - MW_CACHE_SET_BITS));
+	return (uint32_t)pc & ((1u << MW_CACHE_SET_BITS) - 1);
 }
 
-MW_ALWAYS_INLINE mw_cache_hit_t mw_cache_find(uintptr_t pc) {
-	uint32_t index = mw_cache_index(pc);
-	for (unsigned way = 0; way < MW_CACHE_WAYS; way++) {
-		/* Acquire: pairs with the release in mw_cache_put(): the rule behind the number. */
-		uint64_t entry =
-			atomic_load_explicit(&mw_cache_sets[index].ways[way], memory_order_acquire);
-		if (entry >> MW_CACHE_PC_SHIFT != pc)
-			continue;
-		mw_cache_hit_t hit = {.rule_id = entry & (MW_RULE_IDS - 1)};
-		if (MW_UNLIKELY(entry & MW_CACHE_GUARDED)) {
-			hit.is_guarded = true;
-			/* Relaxed: a guard of another entry does not pass the check. */
-			hit.guard = atomic_load_explicit(&mw_cache_guards[index].ways[way],
-							 memory_order_relaxed);
-		}
-		return hit;
-	}
-	return (mw_cache_hit_t){0};
+/* The address's entry; 0 if there is none. */
+MW_ALWAYS_INLINE uint64_t mw_cache_find(uintptr_t pc) {
+	const _Atomic uint64_t *ways = mw_cache_sets[mw_cache_index(pc)].ways;
+	/* Acquire: pairs with the release in mw_cache_put(): the rule behind a number. */
+	uint64_t entry = atomic_load_explicit(&ways[0], memory_order_acquire);
+	if (MW_LIKELY(entry >> MW_CACHE_PC_SHIFT == pc))
+		return entry;
+	entry = atomic_load_explicit(&ways[1], memory_order_acquire);
+	return MW_LIKELY(entry >> MW_CACHE_PC_SHIFT == pc) ? entry : 0;
 }
 
-/* Remembers a rule for ever, or for as long as its guard holds. */
-void mw_cache_put(uintptr_t pc, uint32_t rule_id);
-void mw_cache_put_guarded(uintptr_t pc, uint32_t rule_id, uint64_t guard);
+/* Remembers a rule's code for ever, or for as long as its guard holds. */
+void mw_cache_put(uintptr_t pc, uint32_t code);
+void mw_cache_put_guarded(uintptr_t pc, uint32_t code, uint64_t guard);
+
+/* The guard stored with the address's entry; any other word if the entry is being replaced. */
+uint64_t mw_cache_guard(uintptr_t pc);
 
 #endif

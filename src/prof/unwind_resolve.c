@@ -6,9 +6,10 @@
 
 #include "base/compiler.h"
 #include "os/arch.h"
+#include "prof/unwind_cache.h"
 #include "prof/unwind_cfi.h"
 
-/* The object that holds pc: the one of the previous frame, most often. */
+/* The object that holds pc: most often that of the frame before. */
 static const mw_os_object_t *find_object(mw_resolver_t *resolver, uintptr_t pc) {
 	mw_os_object_t *object = &resolver->object;
 	if (pc >= object->text_lo && pc < object->text_hi)
@@ -27,22 +28,23 @@ static mw_cfi_area_t area_of(const mw_os_object_t *object) {
 /* A guard: where the FDE stands in its segment, and a hash that binds its bytes, the address and
  * the rule.  0 when the FDE cannot be guarded. */
 static uint64_t make_guard(const mw_os_object_t *object, uint32_t fde_offset, uintptr_t pc,
-			   uint32_t rule_id) {
+			   uint32_t code) {
 	mw_cfi_area_t area = area_of(object);
 	if (fde_offset >= (uintptr_t)(area.hi - area.lo))
 		return 0;
 	uint64_t digest = mw_cfi_digest(&area, area.lo + fde_offset);
 	if (digest == 0)
 		return 0;
-	digest = (digest ^ pc ^ (uint64_t)rule_id << 48) * 0x9e3779b97f4a7c15u;
+	digest = (digest ^ pc ^ (uint64_t)code << 48) * 0x9e3779b97f4a7c15u;
 	return (uint64_t)fde_offset << 32 | digest >> 32;
 }
 
-static bool guard_holds(mw_resolver_t *resolver, uintptr_t pc, mw_cache_hit_t hit) {
+static bool guard_holds(mw_resolver_t *resolver, uintptr_t pc, uint32_t code) {
 	const mw_os_object_t *object = find_object(resolver, pc);
-	if (!object || object->eh_frame_hdr == 0 || hit.guard == 0)
+	uint64_t guard = mw_cache_guard(pc);
+	if (!object || object->eh_frame_hdr == 0 || guard == 0)
 		return false;
-	return make_guard(object, (uint32_t)(hit.guard >> 32), pc, hit.rule_id) == hit.guard;
+	return make_guard(object, (uint32_t)(guard >> 32), pc, code) == guard;
 }
 
 /* The FDE that covers pc; NULL if none does. */
@@ -76,33 +78,29 @@ static mw_rule_t read_rule(const mw_os_object_t *object, uintptr_t pc, uint32_t 
 	return mw_cfi_rule(&fde, pc);
 }
 
-static void remember(const mw_os_object_t *object, uintptr_t pc, uint32_t rule_id,
+static void remember(const mw_os_object_t *object, uintptr_t pc, uint32_t code,
 		     uint32_t fde_offset) {
 	if (object->is_permanent) {
-		mw_cache_put(pc, rule_id);
+		mw_cache_put(pc, code);
 		return;
 	}
 	/* That there is no FDE could not be checked later: such frames are looked up each time. */
-	uint64_t guard = fde_offset == UINT32_MAX ? 0 : make_guard(object, fde_offset, pc, rule_id);
+	uint64_t guard = fde_offset == UINT32_MAX ? 0 : make_guard(object, fde_offset, pc, code);
 	if (guard != 0)
-		mw_cache_put_guarded(pc, rule_id, guard);
+		mw_cache_put_guarded(pc, code, guard);
 }
 
-MW_NOINLINE const mw_rule_t *mw_resolve_slow(mw_resolver_t *resolver, uintptr_t pc,
-					     mw_cache_hit_t hit) {
-	if (hit.rule_id != 0 && hit.is_guarded && guard_holds(resolver, pc, hit))
-		return mw_rule_get(hit.rule_id);
+mw_rule_t mw_resolve(mw_resolver_t *resolver, uintptr_t pc, uint64_t entry) {
+	uint32_t code = entry & MW_CACHE_CODE_MASK, fde_offset;
+	if (code != 0 && (!(entry & MW_CACHE_GUARDED) || guard_holds(resolver, pc, code)))
+		return mw_rule_decode(code);
 	const mw_os_object_t *object = find_object(resolver, pc);
-	if (!object) {
-		/* Generated code, most often: such compilers keep frame pointers. */
-		resolver->unnamed = (mw_rule_t){.kind = MW_RULE_FRAME_POINTER};
-		return &resolver->unnamed;
-	}
-	uint32_t fde_offset;
-	resolver->unnamed = read_rule(object, pc, &fde_offset);
-	uint32_t rule_id = mw_rule_intern(&resolver->unnamed);
-	if (rule_id == 0)
-		return &resolver->unnamed;
-	remember(object, pc, rule_id, fde_offset);
-	return mw_rule_get(rule_id);
+	/* Generated code, most often: such compilers keep frame pointers. */
+	if (!object)
+		return (mw_rule_t){.kind = MW_RULE_FRAME_POINTER};
+	mw_rule_t rule = read_rule(object, pc, &fde_offset);
+	code = mw_rule_encode(&rule);
+	if (code != 0)
+		remember(object, pc, code, fde_offset);
+	return rule;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * unwind_rule.c -- an append-only array of rules and a hash index over it. */
+ * unwind_rule.c -- codes, and an append-only array of rules with a hash index over it. */
 #include "prof/unwind_rule.h"
 
 #include <stdatomic.h>
@@ -9,17 +9,17 @@
 #include "base/compiler.h"
 
 /* Twice the names, so that probes stay short even when the dictionary is full. */
-#define INDEX_SLOTS (2 * MW_RULE_IDS)
+#define INDEX_SLOTS (2 * MW_RULE_NUMBERS)
 
 static struct dictionary {
 	_Atomic uint32_t used; /* names given out, but for name 0; may run past the end */
 	_Atomic uint16_t index[INDEX_SLOTS]; /* 0: free */
-	/* Dense: the few hundred in use share a few pages.  An entry is written before its name is
+	/* Dense: the few dozen in use share a page.  An entry is written before its name is
 	 * published and never again. */
-	mw_rule_t rules[MW_RULE_IDS];
+	mw_rule_t rules[MW_RULE_NUMBERS];
 } dictionary;
 
-_Static_assert(MW_RULE_ID_BITS <= 16, "names fit the index");
+_Static_assert(MW_RULE_NUMBERS <= MW_RULE_INLINE, "a number is not an inline rule");
 
 static uint32_t hash_rule(const mw_rule_t *rule) {
 	uint64_t words[3];
@@ -33,16 +33,16 @@ static uint32_t hash_rule(const mw_rule_t *rule) {
 
 static uint32_t add_rule(const mw_rule_t *rule) {
 	/* Relaxed: the name is published with the slot of the index. */
-	if (atomic_load_explicit(&dictionary.used, memory_order_relaxed) >= MW_RULE_IDS - 1)
+	if (atomic_load_explicit(&dictionary.used, memory_order_relaxed) >= MW_RULE_NUMBERS - 1)
 		return 0;
 	uint32_t id = 1 + atomic_fetch_add_explicit(&dictionary.used, 1, memory_order_relaxed);
-	if (id >= MW_RULE_IDS)
+	if (id >= MW_RULE_NUMBERS)
 		return 0;
 	dictionary.rules[id] = *rule;
 	return id;
 }
 
-uint32_t mw_rule_intern(const mw_rule_t *rule) {
+static uint32_t intern(const mw_rule_t *rule) {
 	uint32_t fresh = 0;
 	uint32_t slot = hash_rule(rule);
 	for (uint32_t i = 0; i < INDEX_SLOTS; i++, slot++) {
@@ -67,12 +67,52 @@ uint32_t mw_rule_intern(const mw_rule_t *rule) {
 	return 0;
 }
 
-const mw_rule_t *mw_rule_get(uint32_t id) {
-	MW_ASSERT(id > 0 && id < MW_RULE_IDS);
-	return &dictionary.rules[id];
+/* 0 if the rule does not fit. */
+static uint32_t encode_inline(const mw_rule_t *rule) {
+	const int32_t word_bytes = 8;
+	if (rule->kind != MW_RULE_PLAIN || rule->ra_offset != -word_bytes ||
+	    rule->cfa_offset % word_bytes != 0 || rule->cfa_offset <= 0 ||
+	    rule->cfa_offset / word_bytes > (int32_t)MW_RULE_INLINE_WORDS_MASK)
+		return 0;
+	uint32_t code = MW_RULE_INLINE | (uint32_t)(rule->cfa_offset / word_bytes);
+	if (rule->cfa_base == MW_BASE_FP)
+		code |= MW_RULE_INLINE_BY_FP;
+	if (rule->fp_base == MW_BASE_SAME)
+		return code;
+	int32_t slot = -rule->fp_offset / word_bytes - 1;
+	/* Not below the base: so the walk need not check it against the stack's lower end. */
+	if (rule->fp_offset % word_bytes != 0 || slot < 1 ||
+	    slot > (int32_t)MW_RULE_INLINE_SLOT_MASK || rule->cfa_offset + rule->fp_offset < 0)
+		return 0;
+	return code | (uint32_t)slot << MW_RULE_INLINE_SLOT_SHIFT;
+}
+
+static mw_rule_t decode_inline(uint32_t code) {
+	int32_t slot = (int32_t)(code >> MW_RULE_INLINE_SLOT_SHIFT & MW_RULE_INLINE_SLOT_MASK);
+	return (mw_rule_t){
+		.kind = MW_RULE_PLAIN,
+		.cfa_base = code & MW_RULE_INLINE_BY_FP ? MW_BASE_FP : MW_BASE_SP,
+		.cfa_offset = (int32_t)(code & MW_RULE_INLINE_WORDS_MASK) * 8,
+		.ra_base = MW_BASE_CFA,
+		.ra_offset = -8,
+		.fp_base = slot ? MW_BASE_CFA : MW_BASE_SAME,
+		.fp_offset = slot ? -8 - 8 * slot : 0,
+	};
+}
+
+uint32_t mw_rule_encode(const mw_rule_t *rule) {
+	uint32_t code = encode_inline(rule);
+	return code ? code : intern(rule);
+}
+
+mw_rule_t mw_rule_decode(uint32_t code) {
+	if (code & MW_RULE_INLINE)
+		return decode_inline(code);
+	MW_ASSERT(code > 0 && code < MW_RULE_NUMBERS);
+	return dictionary.rules[code];
 }
 
 uint32_t mw_rule_count(void) {
 	uint32_t used = atomic_load_explicit(&dictionary.used, memory_order_relaxed);
-	return used < MW_RULE_IDS - 1 ? used : MW_RULE_IDS - 1;
+	return used < MW_RULE_NUMBERS - 1 ? used : MW_RULE_NUMBERS - 1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * unwind_rule.h -- how to get from one frame to its caller's, and the dictionary of such rules.
  * Layer: prof.  A rule is what is left of a function's call frame information once only the stack
- * pointer, the frame pointer and the return address are asked for.  A program has a few hundred
- * different ones, so they are kept once each and named by a small number.
+ * pointer, the frame pointer and the return address are asked for.  It is kept as a code of 16
+ * bits; the few that do not fit are kept in the dictionary, once each, and named by a small number.
  *
  * The dictionary is bounded, shared by all threads, only grows, and takes no locks:
  * async-signal-safe. */
@@ -48,18 +48,30 @@ typedef struct mw_rule {
 
 _Static_assert(sizeof(mw_rule_t) == 24, "compared byte by byte: no padding");
 
-/* Names of rules are 1 .. MW_RULE_IDS - 1.  2^14: 40 times what a large program has, and 384 KiB of
+/* A rule's code, 16 bits.  Nearly all rules of compiled code fit in it: CFA = sp or fp + a multiple
+ * of 8, return address just below the CFA, frame pointer unchanged or saved near it.  Then bit 15
+ * is set, and the walk needs no second look-up.  Otherwise the code is the rule's number in the
+ * dictionary.  0 is not a code. */
+#define MW_RULE_CODE_BITS 16
+#define MW_RULE_INLINE 0x8000u
+#define MW_RULE_INLINE_BY_FP 0x4000u
+/* 0: the frame pointer is unchanged; n: it is saved at CFA - 8 - 8 n, which is not below the base.
+ */
+#define MW_RULE_INLINE_SLOT_SHIFT 11
+#define MW_RULE_INLINE_SLOT_MASK 7u
+#define MW_RULE_INLINE_WORDS_MASK 0x7ffu /* CFA offset in words of 8 bytes, at least 1 */
+
+/* Numbers are 1 .. MW_RULE_NUMBERS - 1.  2^13: a hundred times what a large program has; 192 KiB of
  * address space of which only the used part is ever touched. */
-#define MW_RULE_ID_BITS 14
-#define MW_RULE_IDS (1u << MW_RULE_ID_BITS)
+#define MW_RULE_NUMBERS (1u << 13)
 
-/* The rule's number; 0 when the dictionary is full. */
-uint32_t mw_rule_intern(const mw_rule_t *rule);
+/* The rule's code; 0 when it does not fit and the dictionary is full. */
+uint32_t mw_rule_encode(const mw_rule_t *rule);
 
-/* `id` came from mw_rule_intern(), directly or through an acquire load. */
-const mw_rule_t *mw_rule_get(uint32_t id);
+/* `code` came from mw_rule_encode(), directly or through an acquire load. */
+mw_rule_t mw_rule_decode(uint32_t code);
 
-/* How many there are, for statistics and tests. */
+/* How many rules the dictionary holds, for statistics and tests. */
 uint32_t mw_rule_count(void);
 
 #endif

@@ -113,7 +113,7 @@ static void test_warm_is_the_same(void) {
 			CHECK_EQ(seen.pcs[k], first.pcs[k]);
 	}
 	CHECK_EQ(mw_rule_count(), rules);
-	CHECK(mw_cache_find((uintptr_t)seen.pcs[2] - 1).rule_id != 0);
+	CHECK(mw_cache_find((uintptr_t)seen.pcs[2] - 1) != 0);
 }
 
 /* --- recursion: cut at the outer end ------------------------------------------------------------
