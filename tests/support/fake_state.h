@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ * fake_state.h -- makes small state files byte for byte from state/layout.h, good ones and bad ones,
+ * so that readers are tested without the library. */
+#ifndef MW_TEST_FAKE_STATE_H
+#define MW_TEST_FAKE_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "state/layout.h"
+
+enum {
+	FAKE_MODULES = 8,
+	FAKE_STACKS = 32,
+	FAKE_FRAMES = 512,
+	FAKE_RECORDS = 64,
+	FAKE_TICKS = 64,
+	FAKE_EVENTS = 8,
+};
+
+/* The pointers lead into `bytes`: tests damage what they like. */
+typedef struct fake_state {
+	unsigned char *bytes;
+	size_t length;
+	mw_state_header_t *header;
+	mw_state_control_t *control;
+	mw_state_live_t *live;
+	mw_state_module_t *modules;
+	mw_state_stack_t *stacks;
+	uint64_t *frames;
+	mw_state_record_t *records;
+	mw_state_tick_t *ticks;
+	mw_state_event_t *events;
+} fake_state_t;
+
+/* A valid file of the program "demo", pid 4711, T = 512 KiB, without modules and stacks but for
+ * stack 0. */
+void fake_state_init(fake_state_t *state);
+void fake_state_release(fake_state_t *state);
+
+/* Returns the module's index.  `build_id` is hex or "". */
+uint32_t fake_state_add_module(fake_state_t *state, const char *path, uint64_t start, uint64_t limit,
+	uint64_t file_offset, uint64_t bias, const char *build_id);
+
+/* A frame as the library packs it. */
+uint64_t fake_frame(uint32_t module, uint64_t elf_address);
+
+/* A stack whose live and allocated counters are the same; returns its index. */
+uint32_t fake_state_add_stack(fake_state_t *state, const uint64_t *frames, size_t depth,
+	double objects, int64_t bytes, double zero_objects);
+
+/* Writes the file; ends the test when that fails. */
+void fake_state_save(const fake_state_t *state, const char *path);
+
+#endif
