@@ -7,7 +7,7 @@
 #include <string.h>
 
 static void add_section(fake_state_t *s, mw_state_section_id_t id, uint64_t *offset,
-	uint64_t capacity, uint32_t stride) {
+			uint64_t capacity, uint32_t stride) {
 	s->header->sections[id] = (mw_state_section_t){
 		.offset_bytes = *offset, .capacity = capacity, .stride_bytes = stride};
 	uint64_t bytes = capacity * stride;
@@ -73,7 +73,7 @@ void fake_state_release(fake_state_t *s) {
 }
 
 uint32_t fake_state_add_module(fake_state_t *s, const char *path, uint64_t start, uint64_t limit,
-	uint64_t file_offset, uint64_t bias, const char *build_id) {
+			       uint64_t file_offset, uint64_t bias, const char *build_id) {
 	uint32_t index = (uint32_t)s->live->modules_used++;
 	mw_state_module_t *m = &s->modules[index];
 	m->start = start;
@@ -95,7 +95,7 @@ uint64_t fake_frame(uint32_t module, uint64_t elf_address) {
 }
 
 uint32_t fake_state_add_stack(fake_state_t *s, const uint64_t *frames, size_t depth, double objects,
-	int64_t bytes, double zero_objects) {
+			      int64_t bytes, double zero_objects) {
 	uint32_t index = (uint32_t)s->live->stacks_used++;
 	mw_state_stack_t *stack = &s->stacks[index];
 	stack->hash = 0x1000 + index;
@@ -114,7 +114,7 @@ uint32_t fake_state_add_stack(fake_state_t *s, const uint64_t *frames, size_t de
 void fake_state_save(const fake_state_t *s, const char *path) {
 	FILE *file = fopen(path, "wb");
 	if (file == NULL || fwrite(s->bytes, 1, s->length, file) != s->length ||
-		fclose(file) != 0) {
+	    fclose(file) != 0) {
 		perror(path);
 		exit(1);
 	}

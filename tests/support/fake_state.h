@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * fake_state.h -- makes small state files byte for byte from state/layout.h, good ones and bad ones,
- * so that readers are tested without the library. */
+ * fake_state.h -- makes small state files byte for byte from state/layout.h, good ones and bad
+ * ones, so that readers are tested without the library. */
 #ifndef MW_TEST_FAKE_STATE_H
 #define MW_TEST_FAKE_STATE_H
 
@@ -39,15 +39,16 @@ void fake_state_init(fake_state_t *state);
 void fake_state_release(fake_state_t *state);
 
 /* Returns the module's index.  `build_id` is hex or "". */
-uint32_t fake_state_add_module(fake_state_t *state, const char *path, uint64_t start, uint64_t limit,
-	uint64_t file_offset, uint64_t bias, const char *build_id);
+uint32_t fake_state_add_module(fake_state_t *state, const char *path, uint64_t start,
+			       uint64_t limit, uint64_t file_offset, uint64_t bias,
+			       const char *build_id);
 
 /* A frame as the library packs it. */
 uint64_t fake_frame(uint32_t module, uint64_t elf_address);
 
 /* A stack whose live and allocated counters are the same; returns its index. */
 uint32_t fake_state_add_stack(fake_state_t *state, const uint64_t *frames, size_t depth,
-	double objects, int64_t bytes, double zero_objects);
+			      double objects, int64_t bytes, double zero_objects);
 
 /* Writes the file; ends the test when that fails. */
 void fake_state_save(const fake_state_t *state, const char *path);

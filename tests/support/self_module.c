@@ -29,13 +29,14 @@ static int take_program(struct dl_phdr_info *info, size_t size, void *context) {
 		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0) {
 			self->start = self->bias + (segment->p_vaddr & ~(uint64_t)4095);
 			self->limit = self->bias + ((segment->p_vaddr + segment->p_memsz + 4095) &
-						     ~(uint64_t)4095);
+						    ~(uint64_t)4095);
 			self->file_offset = segment->p_offset & ~(uint64_t)4095;
 		}
 		/* .note.gnu.property may share the segment: each note of 4-byte alignment. */
 		if (segment->p_type == PT_NOTE && segment->p_align <= 4)
 			for (uint64_t at = 0; at + sizeof(ElfW(Nhdr)) < segment->p_filesz;) {
-				const char *note = (const char *)(self->bias + segment->p_vaddr + at);
+				const char *note =
+					(const char *)(self->bias + segment->p_vaddr + at);
 				const ElfW(Nhdr) *header = (const void *)note;
 				take_note(self, note, segment->p_filesz - at);
 				at += sizeof(*header) + ((header->n_namesz + 3u) & ~3u) +

@@ -43,11 +43,11 @@ static void check_refused(const fake_state_t *s, const char *why) {
 static void good_file_is_read(void) {
 	fake_state_t s;
 	fake_state_init(&s);
-	uint32_t m = fake_state_add_module(
-		&s, "/opt/demo/bin/demo", 0x555000001000, 0x555000009000, 0x1000, 0x555000000000,
-		"00112233445566778899aabbccddeeff00112233");
+	uint32_t m = fake_state_add_module(&s, "/opt/demo/bin/demo", 0x555000001000, 0x555000009000,
+					   0x1000, 0x555000000000,
+					   "00112233445566778899aabbccddeeff00112233");
 	uint64_t frames[] = {fake_frame(m, 0x1234), fake_frame(m, 0x2000) | MW_FRAME_EXACT,
-		0x7fff12345678};
+			     0x7fff12345678};
 	fake_state_add_stack(&s, frames, 3, 10.0, 10240, 2.0);
 	s.control->want_mean_bytes = 99;
 	mw_snapshot_t *snapshot = read_whole(&s);
@@ -79,7 +79,7 @@ static void good_file_is_read(void) {
 	CHECK_EQ(third->mapping, 0);
 	CHECK_EQ(third->address, 0x7fff12345677);
 	CHECK_STR(mw_profile_string(p, p->mappings[leaf->mapping].build_id),
-		"00112233445566778899aabbccddeeff00112233");
+		  "00112233445566778899aabbccddeeff00112233");
 	CHECK_STR(mw_profile_string(p, p->origin.args), "demo --fast");
 	CHECK_EQ(p->period, 512 << 10);
 	CHECK_EQ(p->duration_ns, 35200000000);
@@ -195,14 +195,14 @@ static void records_are_seen_whole(void) {
 	s.live->generation = 3;
 	for (uint32_t i = 1; i < 7; i++)
 		s.records[i] = (mw_state_record_t){.sequence = 2,
-			.address = 0x1000 * i,
-			.usable_bytes = i,
-			.weight_q16 = 65536,
-			.generation = 3};
-	s.records[2].sequence = 5;		/* being written */
+						   .address = 0x1000 * i,
+						   .usable_bytes = i,
+						   .weight_q16 = 65536,
+						   .generation = 3};
+	s.records[2].sequence = 5; /* being written */
 	s.records[3].stack = MW_RECORD_FREE;
-	s.records[4].generation = 2;		/* before a reset */
-	s.records[5].stack = 1000;		/* no such stack */
+	s.records[4].generation = 2; /* before a reset */
+	s.records[5].stack = 1000;   /* no such stack */
 	mw_snapshot_t *snapshot = read_whole(&s);
 	CHECK(snapshot != NULL);
 	CHECK_EQ(snapshot->record_count, 2);

@@ -49,17 +49,17 @@ static void take_note(void *context, const char *text) {
 static const mw_symbolize_options_t options = {.note = take_note, .context = &self};
 
 /* A profile with one location for each PC, in one mapping. */
-static mw_profile_t *make_profile(
-	const char *path, const char *build_id, bool bias_known, const uint64_t *pcs, size_t count) {
+static mw_profile_t *make_profile(const char *path, const char *build_id, bool bias_known,
+				  const uint64_t *pcs, size_t count) {
 	mw_profile_t *p = mw_profile_new();
 	mw_profile_add_heap_types(p);
 	mw_mapping_t mapping = {.start = self.start,
-		.limit = self.limit,
-		.offset = self.file_offset,
-		.bias = bias_known ? self.bias : 0,
-		.bias_known = bias_known,
-		.path = mw_profile_intern(p, path),
-		.build_id = mw_profile_intern(p, build_id)};
+				.limit = self.limit,
+				.offset = self.file_offset,
+				.bias = bias_known ? self.bias : 0,
+				.bias_known = bias_known,
+				.path = mw_profile_intern(p, path),
+				.build_id = mw_profile_intern(p, build_id)};
 	uint32_t m = mw_profile_add_mapping(p, &mapping);
 	for (size_t i = 0; i < count; i++)
 		mw_profile_add_location(p, m, pcs[i] - 1, false);
@@ -121,7 +121,7 @@ static void another_build_is_not_used(void) {
 	char name[300], want[300];
 	const char *base = strrchr(self.path, '/') + 1;
 	snprintf(want, sizeof(want), "%s+0x%llx", base,
-		(unsigned long long)(pcs[0] - 1 - self.bias));
+		 (unsigned long long)(pcs[0] - 1 - self.bias));
 	CHECK_STR(mw_location_name(p, 1, name, sizeof(name)), want);
 	mw_profile_free(p);
 }
@@ -186,10 +186,10 @@ static void damaged_files_do_no_harm(void) {
 static void names_are_demangled(void) {
 	static const char *const names[][2] = {
 		{"_ZNSt6vectorIiSaIiEE9push_backERKi",
-			"std::vector<int, std::allocator<int> >::push_back"},
+		 "std::vector<int, std::allocator<int> >::push_back"},
 		{"_ZN5boost4noneE", "boost::none"},
 		{"_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE",
-			"core::fmt::Formatter::write_str"},
+		 "core::fmt::Formatter::write_str"},
 		{"_RNvCs1234_7mycrate3foo", "mycrate::foo"},
 		{"malloc", "malloc"},
 		{"_Z", "_Z"},
