@@ -52,7 +52,7 @@ static inline mw_record_id_t fake_sampled(fake_thread_t *thread, void *block, si
 
 /* A small allocation of class `index`, whose blocks have `usable` bytes.  Returns its record, 0
  * when it was not sampled; *was_sampled tells both apart from a refused record. */
-static inline mw_record_id_t fake_small(fake_thread_t *thread, unsigned index, void *block,
+static inline mw_record_id_t fake_small(fake_thread_t *thread, size_t index, void *block,
 					size_t requested, size_t usable, bool *was_sampled) {
 	__typeof__(&thread->classes[0]) c = &thread->classes[index];
 	*was_sampled = false;

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT
+ * control.c -- one place where the profile's state changes. */
+#include "prof/control.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/check.h"
+#include "heap/hooks.h"
+#include "os/clock.h"
+#include "os/lock.h"
+#include "os/proc.h"
+#include "prof/depot.h"
+#include "prof/image.h"
+#include "prof/journal.h"
+#include "prof/mirror.h"
+#include "prof/modules.h"
+#include "prof/records.h"
+#include "prof/sampler.h"
+#include "prof/state_file.h"
+
+/* A refused file is tried again after this time, doubled each time: descriptors or memory may be
+ * short for a moment only. */
+#define RETRY_NS ((uint64_t)1000000000)
+#define RETRIES_MAX 6u
+#define MODULES_CHECK_NS ((uint64_t)1000000000)
+
+mw_gate_t mw_control_gate;
+
+static struct {
+	mw_lock_t lock;
+	_Atomic bool active;
+	_Atomic bool tables_ready;
+	_Atomic bool tables_refused;
+	bool secure;
+	_Atomic uint64_t mean_bytes; /* the rate when active */
+	uint64_t state_min_bytes;
+	uint64_t started_ns; /* CLOCK_REALTIME */
+	uint32_t process_id;
+	void (*read_stats)(uint64_t *stats);
+	_Atomic uint64_t in_use_bytes;     /* of the heap, as last told */
+	uint64_t in_use_at_fork;           /* what a child came with does not count for its file */
+	_Atomic uint64_t publish_after_ns; /* monotonic: not before; UINT64_MAX: never */
+	unsigned failures;
+	_Atomic uint64_t modules_check_ns; /* monotonic: when next */
+	bool forked;                       /* publish at the first sample */
+	_Atomic uint32_t private_word;     /* polled by the heap while there is no file */
+} control;
+
+static void lock(void) {
+	mw_lock_acquire(&control.lock, MW_RANK_CONTROL);
+}
+
+static bool try_lock(void) {
+	if (!mw_lock_try(&control.lock))
+		return false;
+	mw_lock_rank_push(MW_RANK_CONTROL);
+	return true;
+}
+
+/* Whoever found the lock taken has left its orders to the holder, so they are looked for after. */
+static void unlock(void) {
+	mw_lock_release(&control.lock, MW_RANK_CONTROL);
+	mw_control_poll();
+}
+
+static void freeze(void) {
+	mw_gate_close(&mw_control_gate);
+}
+
+static void thaw(void) {
+	mw_gate_open(&mw_control_gate);
+}
+
+/* ---- state and its picture in the tables; with the lock ---- */
+
+static void show_rate(void) {
+	mw_twin_t live = mw_image_live_twin();
+	mw_twin_set32(live, MW_LIVE(active), control.active);
+	mw_twin_set64(live, MW_LIVE(mean_bytes), control.mean_bytes);
+}
+
+static void touch(void) {
+	mw_twin_set64(mw_image_live_twin(), MW_LIVE(updated_realtime_ns), mw_os_realtime_ns());
+}
+
+static bool has_tables(void) {
+	/* Pairs with the release in make_tables(). */
+	return atomic_load_explicit(&control.tables_ready, memory_order_acquire);
+}
+
+/* The tables are made when they are first needed: a short-lived command never pays for them. */
+static void make_tables(void) {
+	if (has_tables() || control.tables_refused)
+		return;
+	if (!mw_image_start() || !mw_depot_start()) {
+		atomic_store_explicit(&control.tables_refused, true, memory_order_relaxed);
+		control.active = false;
+		mw_sampler_set_mean(0);
+		mw_warn("no memory for the heap profile's tables: profiling is off");
+		return;
+	}
+	/* Pairs with the acquire in has_tables(). */
+	atomic_store_explicit(&control.tables_ready, true, memory_order_release);
+	show_rate();
+	mw_twin_t live = mw_image_live_twin();
+	mw_twin_set64(live, MW_LIVE(changed_realtime_ns), control.started_ns);
+	mw_twin_set64(live, MW_LIVE(rate_changed_realtime_ns), control.started_ns);
+	if (control.active)
+		mw_journal_event(MW_EVENT_START, control.mean_bytes, 0);
+	touch();
+}
+
+static void apply_active(bool active) {
+	if (active == control.active || control.tables_refused)
+		return;
+	make_tables();
+	if (!has_tables())
+		return;
+	control.active = active;
+	mw_sampler_set_mean(active ? control.mean_bytes : 0);
+	show_rate();
+	mw_twin_set64(mw_image_live_twin(), MW_LIVE(changed_realtime_ns), mw_os_realtime_ns());
+	mw_journal_event(active ? MW_EVENT_START : MW_EVENT_STOP, control.mean_bytes, 0);
+}
+
+static void apply_mean(uint64_t mean_bytes) {
+	uint64_t old = control.mean_bytes;
+	if (mean_bytes == old)
+		return;
+	control.mean_bytes = mean_bytes;
+	if (control.active)
+		mw_sampler_set_mean(mean_bytes);
+	make_tables();
+	if (!has_tables())
+		return;
+	show_rate();
+	mw_twin_set64(mw_image_live_twin(), MW_LIVE(rate_changed_realtime_ns), mw_os_realtime_ns());
+	mw_journal_event(MW_EVENT_RATE, old, mean_bytes);
+}
+
+static void apply_reset(uint32_t resets_done) {
+	make_tables();
+	if (!has_tables())
+		return;
+	freeze();
+	mw_records_reset();
+	thaw();
+	mw_twin_t live = mw_image_live_twin();
+	mw_twin_set64(live, MW_LIVE(reset_realtime_ns), mw_os_realtime_ns());
+	mw_twin_set32(live, MW_LIVE(resets_done), resets_done);
+	mw_journal_event(MW_EVENT_RESET, 0, 0);
+}
+
+/* ---- calls from inside ---- */
+
+void mw_control_start(const mw_control_config_t *config) {
+	control.active = config->active && !config->secure;
+	control.secure = config->secure;
+	control.mean_bytes = config->mean_bytes;
+	control.state_min_bytes = config->state_min_bytes;
+	control.read_stats = config->read_stats;
+	control.started_ns = mw_os_realtime_ns();
+	control.process_id = mw_os_process_id();
+	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
+	mw_state_file_configure(config->session);
+	mw_sampler_set_mean(control.active ? control.mean_bytes : 0);
+}
+
+bool mw_control_need_tables(void) {
+	if (MW_LIKELY(has_tables()))
+		return true;
+	if (atomic_load_explicit(&control.tables_refused, memory_order_relaxed))
+		return false;
+	lock();
+	make_tables();
+	unlock();
+	return has_tables();
+}
+
+bool mw_control_is_active(void) {
+	return atomic_load_explicit(&control.active, memory_order_relaxed);
+}
+
+void mw_control_set_active(bool active) {
+	lock();
+	apply_active(active && !control.secure);
+	unlock();
+}
+
+mw_result_t mw_control_set_mean(uint64_t mean_bytes) {
+	if (mean_bytes < 1 || mean_bytes > MW_STATE_MEAN_BYTES_MAX)
+		return MW_ERR_BAD_VALUE;
+	lock();
+	apply_mean(mean_bytes);
+	unlock();
+	return MW_OK;
+}
+
+void mw_control_reset(void) {
+	lock();
+	make_tables();
+	if (has_tables())
+		apply_reset(mw_image_live()->resets_done);
+	unlock();
+}
+
+/* ---- orders of tools ---- */
+
+static mw_state_control_t *control_words(void) {
+	return (mw_state_control_t *)(void *)mw_mirror_range(MW_SECTION_CONTROL, 0,
+							     sizeof(mw_state_control_t));
+}
+
+static void reject(uint32_t sequence, uint64_t value) {
+	mw_twin_set32(mw_image_live_twin(), MW_LIVE(rejected_sequence), sequence);
+	mw_journal_event(MW_EVENT_REJECTED, value, 0);
+}
+
+/* Everything read here was written by somebody else: each word is read once, then checked. */
+static void obey(const mw_state_control_t *words, uint32_t sequence) {
+	uint64_t mean = atomic_load_explicit(&words->want_mean_bytes, memory_order_relaxed);
+	uint32_t active = atomic_load_explicit(&words->want_active, memory_order_relaxed);
+	uint32_t resets = atomic_load_explicit(&words->want_resets, memory_order_relaxed);
+	if (mean < 1 || mean > MW_STATE_MEAN_BYTES_MAX)
+		reject(sequence, mean);
+	else
+		apply_mean(mean);
+	if (active > 1)
+		reject(sequence, active);
+	else
+		apply_active(active);
+	if (resets != mw_image_live()->resets_done)
+		apply_reset(resets);
+}
+
+/* Gives the tool that waits for an answer fresh figures with it. */
+static void tick_now(void) {
+	uint64_t stats[MW_STAT_COUNT] = {0};
+	if (control.read_stats)
+		control.read_stats(stats);
+	mw_gate_enter(&mw_control_gate);
+	mw_journal_tick(control.read_stats ? stats : NULL);
+	mw_gate_leave(&mw_control_gate);
+}
+
+void mw_control_poll(void) {
+	for (;;) {
+		const mw_state_control_t *words = control_words();
+		if (!words)
+			return;
+		/* Pairs with the tools' release: what they want was written before. */
+		uint32_t sequence = atomic_load_explicit(&words->sequence, memory_order_acquire);
+		if (sequence == mw_image_live()->sequence_seen)
+			return;
+		/* Its holder comes here after releasing it. */
+		if (!try_lock())
+			return;
+		if (sequence != mw_image_live()->sequence_seen) {
+			obey(words, sequence);
+			tick_now();
+			/* The tools' sign that all of it is done. */
+			atomic_thread_fence(memory_order_release);
+			mw_twin_set32(mw_image_live_twin(), MW_LIVE(sequence_seen), sequence);
+		}
+		mw_lock_release(&control.lock, MW_RANK_CONTROL);
+	}
+}
+
+/* ---- publishing ---- */
+
+/* With the lock. */
+static void publish(void) {
+	make_tables();
+	if (control.secure || !has_tables() || mw_mirror_exists())
+		return;
+	mw_state_control_t *words = mw_image_entry(MW_SECTION_CONTROL, 0);
+	mw_state_live_t *live = mw_image_live();
+	words->want_active = control.active;
+	words->want_mean_bytes = control.mean_bytes;
+	words->want_resets = live->resets_done;
+	words->sequence = live->sequence_seen;
+	touch();
+	uint64_t after = UINT64_MAX;
+	if (mw_state_file_create(freeze, thaw) == MW_OK)
+		/* Pairs with the acquire of the heap's poll. */
+		atomic_store_explicit(&mw_heap_poll_word, &control_words()->sequence,
+				      memory_order_release);
+	else if (++control.failures < RETRIES_MAX)
+		after = mw_os_monotonic_ns() + (RETRY_NS << control.failures);
+	atomic_store_explicit(&control.publish_after_ns, after, memory_order_relaxed);
+}
+
+void mw_control_publish(void) {
+	lock();
+	publish();
+	unlock();
+}
+
+static bool is_publication_due(uint64_t in_use_bytes) {
+	uint64_t after = atomic_load_explicit(&control.publish_after_ns, memory_order_relaxed);
+	if (after == UINT64_MAX || control.secure)
+		return false;
+	/* The child of a fork: at its first sample, which was just taken, or when it grows. */
+	bool enough = control.forked
+			      ? in_use_bytes == 0 || in_use_bytes >= control.in_use_at_fork +
+									     control.state_min_bytes
+			      : in_use_bytes >= control.state_min_bytes ||
+					(has_tables() &&
+					 mw_records_allocated_bytes() >= control.state_min_bytes);
+	return enough && (after == 0 || mw_os_monotonic_coarse_ns() >= after);
+}
+
+static void check_modules(void) {
+	uint64_t now = mw_os_monotonic_coarse_ns();
+	uint64_t next = atomic_load_explicit(&control.modules_check_ns, memory_order_relaxed);
+	if (now >= next && atomic_compare_exchange_strong_explicit(
+				   &control.modules_check_ns, &next, now + MODULES_CHECK_NS,
+				   memory_order_relaxed, memory_order_relaxed))
+		mw_modules_check();
+}
+
+void mw_control_tend(uint64_t in_use_bytes) {
+	if (in_use_bytes)
+		atomic_store_explicit(&control.in_use_bytes, in_use_bytes, memory_order_relaxed);
+	if (MW_UNLIKELY(is_publication_due(in_use_bytes)) && try_lock()) {
+		publish();
+		unlock();
+	}
+	if (!has_tables() || !mw_journal_tick_is_due())
+		return;
+	uint64_t stats[MW_STAT_COUNT] = {0};
+	if (control.read_stats)
+		control.read_stats(stats);
+	mw_gate_enter(&mw_control_gate);
+	mw_journal_tick(control.read_stats ? stats : NULL);
+	mw_journal_flags();
+	check_modules();
+	mw_gate_leave(&mw_control_gate);
+}
+
+void mw_control_end(void) {
+	if (!has_tables())
+		return;
+	lock();
+	tick_now();
+	mw_journal_flags();
+	mw_journal_event(MW_EVENT_EXIT, 0, 0);
+	mw_image_set_flag(MW_STATE_ENDED);
+	unlock();
+}
+
+/* ---- fork ---- */
+
+void mw_control_fork_prepare(void) {
+	mw_lock_fork_acquire(&control.lock);
+	freeze();
+}
+
+void mw_control_fork_parent(void) {
+	thaw();
+	mw_lock_fork_release(&control.lock, false);
+	mw_control_poll();
+}
+
+static void become_child(void) {
+	mw_gate_reset(&mw_control_gate);
+	mw_modules_forked();
+	mw_sampler_forked();
+	/* The word first: the page it points into is about to go. */
+	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
+	uint32_t parent = control.process_id;
+	control.process_id = mw_os_process_id();
+	mw_state_file_forked(parent);
+	mw_mirror_drop();
+	control.forked = true;
+	control.in_use_at_fork = control.in_use_bytes;
+	control.failures = 0;
+	atomic_store_explicit(&control.publish_after_ns, 0, memory_order_relaxed);
+	if (has_tables()) {
+		mw_journal_forked();
+		mw_journal_event(MW_EVENT_FORK, parent, 0);
+	}
+}
+
+void mw_control_fork_child(void) {
+	become_child();
+	mw_lock_fork_release(&control.lock, true);
+}
+
+void mw_control_notice_fork(void) {
+	if (MW_LIKELY(!mw_mirror_was_wiped()))
+		return;
+	/* Only one thread came over, and it holds no lock of ours: it would be in a handler. */
+	become_child();
+	atomic_store_explicit(&control.lock.state, 0, memory_order_relaxed);
+}

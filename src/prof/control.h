@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * control.h -- on, off, rate and reset, from inside and from tools; and when to publish.
+ * Layer: prof.  One lock, MW_RANK_CONTROL, for all changes; samples are held up at the gate where a
+ * change must not fall between their halves. */
+#ifndef MW_PROF_CONTROL_H
+#define MW_PROF_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "prof/gate.h"
+
+/* Through which every sample and every free of one passes. */
+extern mw_gate_t mw_control_gate;
+
+typedef struct mw_control_config {
+	bool active;
+	bool secure; /* never publish */
+	uint64_t mean_bytes;
+	uint64_t state_min_bytes;
+	const char *session;
+	void (*read_stats)(uint64_t *stats);
+} mw_control_config_t;
+
+void mw_control_start(const mw_control_config_t *config);
+/* Makes the tables when they are not there yet; false for good when the kernel refused them.  Not
+ * inside the gate. */
+bool mw_control_need_tables(void);
+
+bool mw_control_is_active(void);
+void mw_control_set_active(bool active);
+mw_result_t mw_control_set_mean(uint64_t mean_bytes);
+void mw_control_reset(void);
+
+/* Applies what a tool has written into the control words.  Not inside the gate. */
+void mw_control_poll(void);
+/* After a sample or growth: logs, ticks and publishes, each when it is due.  Not inside the gate.
+ * `in_use_bytes` of the heap, 0 when not known here. */
+void mw_control_tend(uint64_t in_use_bytes);
+/* Publishes now, whatever was allocated. */
+void mw_control_publish(void);
+
+/* At exit: the last tick, and the event. */
+void mw_control_end(void);
+
+void mw_control_fork_prepare(void);
+void mw_control_fork_parent(void);
+void mw_control_fork_child(void);
+/* A child made without the handlers: catches up on what they do.  Cheap when it is none. */
+void mw_control_notice_fork(void);
+
+#endif

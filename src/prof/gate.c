@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * gate.c -- the waits at the gate. */
+#include "prof/gate.h"
+
+#include "os/clock.h"
+#include "os/proc.h"
+
+/* A sample takes microseconds, milliseconds when its pages must be fetched: this is an accident. */
+#define WAIT_MAX_NS 200000000u
+
+void mw_gate_wait(mw_gate_t *gate) {
+	uint64_t deadline = mw_os_monotonic_ns() + WAIT_MAX_NS;
+	for (;;) {
+		atomic_fetch_sub_explicit(&gate->inside, 1, memory_order_seq_cst);
+		/* Pairs with the release in mw_gate_open(). */
+		while (atomic_load_explicit(&gate->closed, memory_order_acquire) != 0 &&
+		       mw_os_monotonic_ns() < deadline)
+			mw_os_yield();
+		atomic_fetch_add_explicit(&gate->inside, 1, memory_order_seq_cst);
+		if (atomic_load_explicit(&gate->closed, memory_order_seq_cst) == 0 ||
+		    mw_os_monotonic_ns() >= deadline)
+			return;
+	}
+}
+
+void mw_gate_close(mw_gate_t *gate) {
+	atomic_fetch_add_explicit(&gate->closed, 1, memory_order_seq_cst);
+	uint64_t deadline = 0;
+	int32_t inside;
+	while ((inside = atomic_load_explicit(&gate->inside, memory_order_seq_cst)) > 0) {
+		uint64_t now = mw_os_monotonic_ns();
+		if (deadline == 0)
+			deadline = now + WAIT_MAX_NS;
+		if (now >= deadline) {
+			/* Never to come out; if one does, the count is below zero: as good as
+			 * empty. */
+			atomic_fetch_sub_explicit(&gate->inside, inside, memory_order_seq_cst);
+			return;
+		}
+		mw_os_yield();
+	}
+}
+
+void mw_gate_open(mw_gate_t *gate) {
+	/* Pairs with the loads in mw_gate_enter() and mw_gate_wait(). */
+	atomic_fetch_sub_explicit(&gate->closed, 1, memory_order_release);
+}
+
+void mw_gate_reset(mw_gate_t *gate) {
+	atomic_store_explicit(&gate->inside, 0, memory_order_relaxed);
+	atomic_store_explicit(&gate->closed, 0, memory_order_relaxed);
+}

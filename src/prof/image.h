@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * image.h -- the profile's tables in private memory, laid out exactly as the state file.
+ * Layer: prof.  The image is what the profiler works on and decides by; mirror.h's mapping of the
+ * state file only receives.  Writes go to both through a "twin".  Sections are reserved whole,
+ * without permission and so without any charge, and opened step by step as entries are taken.
+ * All entry points are lock-free; errno is kept. */
+#ifndef MW_PROF_IMAGE_H
+#define MW_PROF_IMAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "state/layout.h"
+
+#define MW_IMAGE_NO_ENTRY UINT64_MAX
+
+/* One entry in the image and in the mirror; mirror is NULL when it is not mirrored. */
+typedef struct mw_twin {
+	char *image;
+	char *mirror;
+} mw_twin_t;
+
+/* Reserves the image, smaller where RLIMIT_AS or RLIMIT_FSIZE ask for it.  False: refused; a later
+ * call tries again.  One caller at a time. */
+bool mw_image_start(void);
+bool mw_image_exists(void);
+mw_state_header_t *mw_image_header(void);
+mw_state_live_t *mw_image_live(void);
+/* First byte of an entry, which must be taken (or in a section without a count). */
+void *mw_image_entry(mw_state_section_id_t section, uint64_t index);
+/* Bytes of a section that are in use, from its beginning. */
+uint64_t mw_image_used_bytes(mw_state_section_id_t section);
+
+/* Makes entries up to `index` usable; the mirror grows along as far as its file system lets it.
+ * False: beyond the capacity, or refused by the kernel. */
+bool mw_image_reach(mw_state_section_id_t section, uint64_t index);
+/* Takes `count` neighbouring entries (of modules, stacks, frames or records); the first one's
+ * index, or MW_IMAGE_NO_ENTRY when the section is full. */
+uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count);
+mw_twin_t mw_image_twin(mw_state_section_id_t section, uint64_t index);
+/* The live section's twin: its fields are addressed by MW_LIVE(). */
+mw_twin_t mw_image_live_twin(void);
+
+/* Sets a MW_STATE_*_FULL (or _ENDED) bit. */
+void mw_image_set_flag(uint32_t bit);
+/* In the child of a fork, before it has a mirror. */
+void mw_image_clear_flag(uint32_t bit);
+
+/* Writes to both sides.  Relaxed: readers of the file live with torn sums of one sample, and what
+ * the library reads back is ordered by its own publications (depot slots, free list). */
+void mw_twin_add(mw_twin_t twin, size_t offset_bytes, int64_t delta);
+void mw_twin_set64(mw_twin_t twin, size_t offset_bytes, uint64_t value);
+void mw_twin_set32(mw_twin_t twin, size_t offset_bytes, uint32_t value);
+void mw_twin_copy(mw_twin_t twin, const void *bytes, size_t length);
+
+#define MW_LIVE(field) offsetof(mw_state_live_t, field)
+
+#endif

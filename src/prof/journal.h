@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * journal.h -- the log of events and the timeline of the state file.
+ * Layer: prof.  Called inside the gate, or with it closed; lock-free, errno kept. */
+#ifndef MW_PROF_JOURNAL_H
+#define MW_PROF_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "state/layout.h"
+
+/* Appends to the ring of events. */
+void mw_journal_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b);
+/* Logs MW_EVENT_FULL for each MW_STATE_*_FULL bit that is set and was not logged yet. */
+void mw_journal_flags(void);
+
+/* True for one caller when the next tick is due, which then calls mw_journal_tick(). */
+bool mw_journal_tick_is_due(void);
+/* Appends a tick and refreshes the live section.  `stats`: MW_STAT_COUNT values, NULL: leave. */
+void mw_journal_tick(const uint64_t *stats);
+/* In the child of a fork: the timeline so far is the parent's. */
+void mw_journal_forked(void);
+
+#endif

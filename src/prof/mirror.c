@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ * mirror.c -- mapping, growing and dropping the state file. */
+#include "prof/mirror.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "base/fmt.h"
+#include "os/file.h"
+#include "os/map.h"
+#include "prof/image.h"
+
+/* Blocks are really held once reserved, so the steps are small: a quarter of what is there, within
+ * these.  An idle process holds some 50 KiB of tmpfs. */
+#define STEP_MIN ((uint64_t)4 << 10)
+#define STEP_MAX ((uint64_t)1 << 20)
+
+/* In the page that is wiped by a fork. */
+typedef struct mirror_cell {
+	_Atomic(char *) base;
+} mirror_cell_t;
+
+static struct {
+	_Atomic(mirror_cell_t *) cell;
+	mirror_cell_t plain_cell; /* where the kernel has no MADV_WIPEONFORK */
+	_Atomic(char *) mapping;  /* while attached; still known after a fork, to be unmapped */
+	uint64_t mapping_bytes;
+	_Atomic uint64_t present_bytes[MW_SECTION_COUNT];
+	_Atomic bool full;
+	bool by_reopening; /* kernels without MADV_POPULATE_WRITE */
+	uint64_t device, inode;
+	char path[256];
+} mirror;
+
+static char *base_of(void) {
+	/* Both pair with the releases in publish(). */
+	mirror_cell_t *cell = atomic_load_explicit(&mirror.cell, memory_order_acquire);
+	return cell ? atomic_load_explicit(&cell->base, memory_order_acquire) : NULL;
+}
+
+static const mw_state_section_t *section_of(mw_state_section_id_t section) {
+	return &mw_image_header()->sections[section];
+}
+
+/* Before Linux 5.14: the blocks are reserved through the file, which is opened again, because no
+ * descriptor is kept, and must still be the same one. */
+static bool reserve_by_path(uint64_t offset_bytes, uint64_t bytes) {
+	if (!mirror.path[0])
+		return false;
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, mirror.path, MW_OS_REWRITE);
+	if (file < 0)
+		return false;
+	mw_os_file_info_t info;
+	bool done = mw_os_file_info(file, &info) == MW_OK && info.device == mirror.device &&
+		    info.inode == mirror.inode &&
+		    mw_os_reserve_blocks(file, offset_bytes, bytes) == MW_OK;
+	mw_os_close(file);
+	return done;
+}
+
+/* Both ends are multiples of the page size. */
+static bool make_present(char *base, uint64_t offset_bytes, uint64_t bytes) {
+	if (mirror.by_reopening)
+		return reserve_by_path(offset_bytes, bytes) &&
+		       mw_os_open_range(base + offset_bytes, bytes);
+	return mw_os_open_range(base + offset_bytes, bytes) &&
+	       mw_os_populate(base + offset_bytes, bytes) == MW_OK;
+}
+
+static bool grow(char *base, mw_state_section_id_t section, uint64_t wanted_bytes) {
+	const mw_state_section_t *s = section_of(section);
+	uint64_t held = atomic_load_explicit(&mirror.present_bytes[section], memory_order_relaxed);
+	uint64_t step = mw_round_up(held / 4, MW_STATE_PAGE_BYTES);
+	step = step < STEP_MIN ? STEP_MIN : step > STEP_MAX ? STEP_MAX : step;
+	uint64_t target = mw_round_up(wanted_bytes, MW_STATE_PAGE_BYTES);
+	if (target < held + step)
+		target = held + step;
+	uint64_t whole = mw_round_up(s->capacity * s->stride_bytes, MW_STATE_PAGE_BYTES);
+	if (target > whole)
+		target = whole;
+	if (held >= target)
+		return true;
+	if (!make_present(base, s->offset_bytes + held, target - held))
+		return false;
+	while (held < target &&
+	       /* Pairs with the acquires in mw_mirror_reach() and mw_mirror_range(). */
+	       !atomic_compare_exchange_weak_explicit(&mirror.present_bytes[section], &held, target,
+						      memory_order_release, memory_order_relaxed)) {
+	}
+	return true;
+}
+
+void mw_mirror_reach(mw_state_section_id_t section, uint64_t bytes) {
+	char *base = base_of();
+	if (MW_LIKELY(!base) ||
+	    atomic_load_explicit(&mirror.present_bytes[section], memory_order_acquire) >= bytes)
+		return;
+	if (atomic_load_explicit(&mirror.full, memory_order_relaxed) || grow(base, section, bytes))
+		return;
+	atomic_store_explicit(&mirror.full, true, memory_order_relaxed);
+	mw_image_set_flag(MW_STATE_FILE_FULL);
+}
+
+char *mw_mirror_range(mw_state_section_id_t section, uint64_t start, uint64_t bytes) {
+	char *base = base_of();
+	if (!base || atomic_load_explicit(&mirror.present_bytes[section], memory_order_acquire) <
+			     start + bytes)
+		return NULL;
+	return base + section_of(section)->offset_bytes + start;
+}
+
+/* The parts without which a file says nothing: header, control, live, and the log of events, so
+ * that a report of "full" never needs a block itself. */
+static mw_result_t fill_basics(char *base) {
+	static const mw_state_section_id_t needed[] = {MW_SECTION_CONTROL, MW_SECTION_LIVE,
+						       MW_SECTION_EVENTS};
+	if (!mw_os_open_range(base, MW_STATE_PAGE_BYTES))
+		return MW_ERR_NO_MEMORY;
+	mirror.by_reopening = false;
+	mw_result_t result = mw_os_populate(base, MW_STATE_PAGE_BYTES);
+	if (result == MW_ERR_UNSUPPORTED && mirror.path[0]) {
+		mirror.by_reopening = true;
+		result = make_present(base, 0, MW_STATE_PAGE_BYTES) ? MW_OK : MW_ERR_NO_MEMORY;
+	}
+	if (result != MW_OK)
+		return result;
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+		if (!grow(base, needed[i], mw_image_used_bytes(needed[i])))
+			return MW_ERR_NO_MEMORY;
+	return MW_OK;
+}
+
+/* Adds the counters of the stacks that did not fit to the file's "unknown". */
+static void fold_stacks(char *base, uint64_t held_bytes) {
+	const size_t first = offsetof(mw_state_stack_t, live_objects_q16);
+	const size_t count = (offsetof(mw_state_stack_t, reserved) - first) / sizeof(int64_t);
+	const mw_state_section_t *s = section_of(MW_SECTION_STACKS);
+	int64_t *unknown = (int64_t *)(void *)(base + s->offset_bytes + first);
+	uint64_t stacks = mw_image_used_bytes(MW_SECTION_STACKS) / s->stride_bytes;
+	for (uint64_t i = held_bytes / s->stride_bytes; i < stacks; i++) {
+		const char *stack = mw_image_entry(MW_SECTION_STACKS, i);
+		const int64_t *counters = (const int64_t *)(const void *)(stack + first);
+		for (size_t k = 0; k < count; k++)
+			unknown[k] += counters[k];
+	}
+}
+
+/* Copies what the image has of every section, as far as the file system lets it. */
+static bool copy_sections(char *base) {
+	bool whole = true;
+	for (int i = 0; i < MW_SECTION_COUNT; i++) {
+		mw_state_section_id_t id = (mw_state_section_id_t)i;
+		uint64_t bytes = mw_image_used_bytes(id);
+		if (bytes == 0)
+			continue;
+		if (!whole || !grow(base, id, bytes)) {
+			whole = false;
+			uint64_t held = atomic_load_explicit(&mirror.present_bytes[i],
+							     memory_order_relaxed);
+			bytes = held < bytes ? held : bytes;
+		}
+		memcpy(base + section_of(id)->offset_bytes, mw_image_entry(id, 0), bytes);
+		if (!whole && id == MW_SECTION_STACKS && bytes > 0)
+			fold_stacks(base, bytes);
+	}
+	return whole;
+}
+
+static void publish(char *base) {
+	mirror_cell_t *cell = atomic_load_explicit(&mirror.cell, memory_order_relaxed);
+	if (!cell) {
+		cell = mw_os_map_wiped_on_fork();
+		if (!cell)
+			cell = &mirror.plain_cell;
+		/* Pairs with the acquire in base_of(). */
+		atomic_store_explicit(&mirror.cell, cell, memory_order_release);
+	}
+	/* Likewise. */
+	atomic_store_explicit(&cell->base, base, memory_order_release);
+}
+
+static void forget_sizes(void) {
+	for (int i = 0; i < MW_SECTION_COUNT; i++)
+		atomic_store_explicit(&mirror.present_bytes[i], 0, memory_order_relaxed);
+	atomic_store_explicit(&mirror.full, false, memory_order_relaxed);
+}
+
+mw_result_t mw_mirror_attach(const mw_mirror_file_t *target, void (*freeze)(void),
+			     void (*thaw)(void)) {
+	mw_state_header_t *header = mw_image_header();
+	mw_result_t result = mw_os_set_size(target->file, header->file_bytes);
+	if (result != MW_OK)
+		return result;
+	char *base = mw_os_reserve(target->file, header->file_bytes);
+	if (!base)
+		return MW_ERR_NO_MEMORY;
+	/* The image is in a core dump already. */
+	mw_os_no_dump(base, header->file_bytes);
+	forget_sizes();
+	mw_fmt(mirror.path, sizeof mirror.path, "%s", target->path ? target->path : "");
+	mirror.device = target->device;
+	mirror.inode = target->inode;
+	result = fill_basics(base);
+	if (result != MW_OK) {
+		mw_os_unmap(base, header->file_bytes);
+		return result;
+	}
+	freeze();
+	bool whole = copy_sections(base);
+	memcpy(base, header, sizeof *header);
+	/* The magic last: a reader that sees it sees the rest.  Pairs with the readers' acquire. */
+	atomic_thread_fence(memory_order_release);
+	memcpy(base, MW_STATE_MAGIC, sizeof header->magic);
+	mirror.mapping_bytes = header->file_bytes;
+	publish(base);
+	/* After the base: pairs with the acquire in mw_mirror_was_wiped(). */
+	atomic_store_explicit(&mirror.mapping, base, memory_order_release);
+	if (!whole) {
+		atomic_store_explicit(&mirror.full, true, memory_order_relaxed);
+		mw_image_set_flag(MW_STATE_FILE_FULL);
+	}
+	thaw();
+	return MW_OK;
+}
+
+void mw_mirror_drop(void) {
+	char *mapping = atomic_load_explicit(&mirror.mapping, memory_order_relaxed);
+	if (!mapping)
+		return;
+	atomic_store_explicit(&mirror.mapping, NULL, memory_order_relaxed);
+	publish(NULL);
+	mw_os_unmap(mapping, mirror.mapping_bytes);
+	mirror.path[0] = '\0';
+	forget_sizes();
+	mw_image_clear_flag(MW_STATE_FILE_FULL);
+}
+
+bool mw_mirror_exists(void) {
+	return base_of() != NULL;
+}
+
+bool mw_mirror_was_wiped(void) {
+	return atomic_load_explicit(&mirror.mapping, memory_order_acquire) && !base_of();
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT
+ * modules.c -- the table of loaded objects. */
+#include "prof/modules.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/fmt.h"
+#include "os/clock.h"
+#include "os/lock.h"
+#include "os/proc.h"
+#include "prof/image.h"
+#include "prof/journal.h"
+#include "prof/module_elf.h"
+
+/* Objects of one stack that are remembered while it is encoded: more than four are rare. */
+#define RECENT 4u
+/* As many as the modules section ever has (image.c). */
+#define MODULES_MAX 4096u
+#define NO_MODULE UINT32_MAX
+#define MODULE(field) offsetof(mw_state_module_t, field)
+
+/* Absent from C libraries other than glibc 2.35 and later. */
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+
+/* An object as it is found at one moment. */
+typedef struct object {
+	uintptr_t start, limit;
+	const struct link_map *link_map; /* NULL: found in /proc/self/maps */
+	uintptr_t eh_frame;
+	char path[sizeof((mw_state_module_t *)0)->path]; /* of one found in /proc/self/maps */
+} object_t;
+
+static struct {
+	mw_lock_t lock;
+	/* Of each module: the mixed identity of its object, by which it is recognised.  Written
+	 * (release) after the entry.  0: none. */
+	_Atomic uint64_t identity[MODULES_MAX];
+	/* By which mw_modules_check() looks whether it is still there; under the lock. */
+	struct {
+		const struct link_map *link_map;
+		uintptr_t start, eh_frame;
+	} objects[MODULES_MAX];
+#ifdef MW_TESTING
+	bool use_maps;
+#endif
+} modules;
+
+#ifdef MW_TESTING
+void mw_modules_use_maps(bool use_maps) {
+	modules.use_maps = use_maps;
+}
+#endif
+
+static bool has_find_object(void) {
+#ifdef MW_TESTING
+	if (modules.use_maps)
+		return false;
+#endif
+	return _dl_find_object != NULL;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+	unsigned __int128 product = (unsigned __int128)(hash ^ value) * 0x9e3779b97f4a7c15u;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Addresses alone are not enough: another object may come to lie at the same place with the same
+ * link_map.  The ELF header, which holds the offsets of the object's tables, tells them apart. */
+static uint64_t identity_of(const object_t *object) {
+	uint64_t hash = mix(object->start, object->limit);
+	hash = mix(hash, (uintptr_t)object->link_map);
+	hash = mix(hash, object->eh_frame);
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->start;
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) == 0) {
+		hash = mix(hash, header->e_shoff);
+		hash = mix(hash, header->e_entry ^ (uint64_t)header->e_shnum << 48);
+	}
+	if (object->link_map)
+		hash = mix(hash, (uintptr_t)object->link_map->l_ld);
+	return hash ? hash : 1;
+}
+
+/* ---- finding the object of a PC ---- */
+
+typedef struct maps_search {
+	uintptr_t pc;
+	object_t *object;
+	bool found;
+} maps_search_t;
+
+static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
+	maps_search_t *search = context;
+	object_t *object = search->object;
+	/* The object's first mapping has the start of its file. */
+	if (mapping->file_offset == 0 || strcmp(mapping->path, object->path) != 0) {
+		object->start = mapping->start;
+		mw_fmt(object->path, sizeof object->path, "%s", mapping->path);
+	}
+	object->limit = mapping->limit;
+	if (search->pc >= mapping->limit)
+		return true;
+	search->found = search->pc >= mapping->start && mapping->executable && mapping->path[0];
+	return false;
+}
+
+static bool find_in_maps(uintptr_t pc, object_t *object) {
+	maps_search_t search = {.pc = pc, .object = object};
+	object->path[0] = '\0';
+	mw_os_visit_mappings(visit_mapping, &search);
+	object->link_map = NULL;
+	object->eh_frame = 0;
+	return search.found;
+}
+
+static bool find_object(uintptr_t pc, object_t *object) {
+	struct dl_find_object found;
+	/* Lock-free, by its documentation also in signal handlers. */
+	if (_dl_find_object((void *)pc, &found) != 0)
+		return false;
+	object->start = (uintptr_t)found.dlfo_map_start;
+	object->limit = (uintptr_t)found.dlfo_map_end;
+	object->link_map = found.dlfo_link_map;
+	object->eh_frame = (uintptr_t)found.dlfo_eh_frame;
+	return true;
+}
+
+/* ---- adding a module ---- */
+
+static void set_path(const object_t *object, uintptr_t pc, mw_state_module_t *module) {
+	const char *name = object->link_map ? object->link_map->l_name : object->path;
+	if (object->link_map && name && name[0] == '\0' &&
+	    mw_os_executable(module->path, sizeof module->path) > 0)
+		return;
+	if (name && name[0] != '/' && object->link_map) {
+		/* Relative to a directory that may have changed since, or the vdso. */
+		object_t mapped;
+		if (find_in_maps(pc, &mapped)) {
+			mw_fmt(module->path, sizeof module->path, "%s", mapped.path);
+			return;
+		}
+	}
+	mw_fmt(module->path, sizeof module->path, "%s", name ? name : "");
+}
+
+static void mark_unloaded(uint32_t index) {
+	mw_twin_t twin = mw_image_twin(MW_SECTION_MODULES, index);
+	mw_twin_set64(twin, MODULE(unloaded_ns), mw_os_realtime_ns());
+	mw_journal_event(MW_EVENT_UNLOAD, index, 0);
+}
+
+static uint32_t modules_used(void) {
+	return (uint32_t)atomic_load_explicit(&mw_image_live()->modules_used, memory_order_relaxed);
+}
+
+static bool is_loaded(const mw_state_module_t *module) {
+	return atomic_load_explicit(&module->unloaded_ns, memory_order_relaxed) == 0;
+}
+
+/* Those that lie where the new one is now, are gone. */
+static void unload_overlapping(uint64_t start, uint64_t limit) {
+	uint32_t count = modules_used();
+	for (uint32_t i = 0; i < count; i++) {
+		const mw_state_module_t *module = mw_image_entry(MW_SECTION_MODULES, i);
+		if (is_loaded(module) && module->start < limit && start < module->limit)
+			mark_unloaded(i);
+	}
+}
+
+static uint32_t recognise(uint64_t identity) {
+	uint32_t count = modules_used();
+	for (uint32_t i = 0; i < count && i < MODULES_MAX; i++)
+		/* Pairs with the release in add(). */
+		if (atomic_load_explicit(&modules.identity[i], memory_order_acquire) == identity)
+			return i;
+	return NO_MODULE;
+}
+
+static uint32_t add(const object_t *object, uint64_t identity, uintptr_t pc) {
+	mw_state_module_t module = {0};
+	if (!mw_module_read_elf(object->start, object->limit, &module)) {
+		module = (mw_state_module_t){
+			.start = object->start, .limit = object->limit, .bias = object->start};
+	}
+	set_path(object, pc, &module);
+	module.loaded_ns = mw_os_realtime_ns();
+	unload_overlapping(module.start, module.limit);
+	/* The count says that an entry is complete, so it is raised after writing; adding is
+	 * locked. */
+	uint32_t index = modules_used();
+	if (index >= MODULES_MAX || index >= MW_FRAME_MODULE_MAX - 1 ||
+	    !mw_image_reach(MW_SECTION_MODULES, index)) {
+		mw_image_set_flag(MW_STATE_MODULES_FULL);
+		return NO_MODULE;
+	}
+	mw_twin_copy(mw_image_twin(MW_SECTION_MODULES, index), &module, sizeof module);
+	modules.objects[index].link_map = object->link_map;
+	modules.objects[index].start = object->start;
+	modules.objects[index].eh_frame = object->eh_frame;
+	/* Pairs with the acquire in recognise(). */
+	atomic_store_explicit(&modules.identity[index], identity, memory_order_release);
+	mw_image_take(MW_SECTION_MODULES, 1);
+	return index;
+}
+
+static uint32_t module_of(const object_t *object, uintptr_t pc) {
+	uint64_t identity = identity_of(object);
+	uint32_t index = recognise(identity);
+	if (index == NO_MODULE) {
+		mw_lock_acquire(&modules.lock, MW_RANK_MODULES);
+		index = recognise(identity);
+		if (index == NO_MODULE)
+			index = add(object, identity, pc);
+		mw_lock_release(&modules.lock, MW_RANK_MODULES);
+	} else if (!is_loaded(mw_image_entry(MW_SECTION_MODULES, index))) {
+		/* The same object, loaded again at the same place. */
+		mw_twin_set64(mw_image_twin(MW_SECTION_MODULES, index), MODULE(unloaded_ns), 0);
+	}
+	return index;
+}
+
+/* Without _dl_find_object: by the ranges known so far, then by /proc/self/maps.  An object that
+ * took the place of another is then noticed only when their ranges differ. */
+static uint32_t module_by_range(uintptr_t pc, object_t *object) {
+	uint32_t count = modules_used();
+	for (uint32_t i = 0; i < count; i++) {
+		const mw_state_module_t *module = mw_image_entry(MW_SECTION_MODULES, i);
+		if (is_loaded(module) && pc >= module->start && pc < module->limit) {
+			object->start = module->start;
+			object->limit = module->limit;
+			return i;
+		}
+	}
+	return find_in_maps(pc, object) ? module_of(object, pc) : NO_MODULE;
+}
+
+/* ---- the interface ---- */
+
+void mw_modules_encode(uint64_t *frames, unsigned depth) {
+	struct {
+		uintptr_t start, limit;
+		uint32_t module;
+	} recent[RECENT];
+	unsigned held = 0, next = 0;
+	for (unsigned i = 0; i < depth; i++) {
+		uint64_t exact = frames[i] & MW_FRAME_EXACT, pc = frames[i] & ~MW_FRAME_EXACT;
+		/* A return address may lie behind the object's last instruction. */
+		uintptr_t inside = exact ? pc : pc - 1;
+		unsigned k = 0;
+		while (k < held && !(inside >= recent[k].start && inside < recent[k].limit))
+			k++;
+		if (k == held) {
+			/* The object is in use by this very stack, so it cannot go away meanwhile.
+			 */
+			object_t object = {.start = inside, .limit = inside + 1};
+			uint32_t module = NO_MODULE;
+			if (!has_find_object())
+				module = module_by_range(inside, &object);
+			else if (find_object(inside, &object))
+				module = module_of(&object, inside);
+			k = next;
+			next = (next + 1) % RECENT;
+			held = held < RECENT ? held + 1 : RECENT;
+			recent[k].start = object.start;
+			recent[k].limit = object.limit;
+			recent[k].module = module;
+		}
+		uint32_t module = recent[k].module;
+		if (module == NO_MODULE) {
+			frames[i] = exact | (pc & MW_FRAME_ADDRESS_MASK);
+			continue;
+		}
+		const mw_state_module_t *entry = mw_image_entry(MW_SECTION_MODULES, module);
+		frames[i] = exact | (uint64_t)(module + 1) << MW_FRAME_MODULE_SHIFT |
+			    ((pc - entry->bias) & MW_FRAME_ADDRESS_MASK);
+	}
+}
+
+void mw_modules_check(void) {
+	if (!has_find_object())
+		return;
+	mw_lock_acquire(&modules.lock, MW_RANK_MODULES);
+	uint32_t count = modules_used();
+	for (uint32_t i = 0; i < count; i++) {
+		const mw_state_module_t *module = mw_image_entry(MW_SECTION_MODULES, i);
+		if (!modules.objects[i].link_map || !is_loaded(module))
+			continue;
+		/* Only compared: nothing keeps the object from being unloaded right now. */
+		object_t now;
+		if (!find_object(module->start, &now) || now.start != modules.objects[i].start ||
+		    now.link_map != modules.objects[i].link_map ||
+		    now.eh_frame != modules.objects[i].eh_frame)
+			mark_unloaded(i);
+	}
+	mw_lock_release(&modules.lock, MW_RANK_MODULES);
+}
+
+void mw_modules_forked(void) {
+	/* Prepare waited until nobody was inside the gate, where the lock is taken; should it have
+	 * given up waiting, the table is still sound: entries count from modules_used on. */
+	atomic_store_explicit(&modules.lock.state, 0, memory_order_relaxed);
+}

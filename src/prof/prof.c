@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ * prof.c -- the heap's hooks, and how the parts of the profiler go together. */
+#include "prof/prof.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/check.h"
+#include "heap/hooks.h"
+#include "os/proc.h"
+#include "prof/control.h"
+#include "prof/depot.h"
+#include "prof/modules.h"
+#include "prof/records.h"
+#include "prof/sampler.h"
+#include "prof/state_file.h"
+#include "prof/unwind.h"
+
+_Static_assert(MW_PROF_DEPTH_MAX <= MW_UNWIND_DEPTH_MAX, "as deep as can be asked for");
+
+static struct {
+	unsigned depth_max;
+	bool keep_state;
+} prof;
+
+static void thread_start(mw_hook_thread_t *thread) {
+	mw_sampler_start(mw_sampler_of(thread));
+}
+
+static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
+	return mw_sampler_draw_objects(mw_sampler_of(thread), size_bytes);
+}
+
+static uint64_t draw_bytes(mw_hook_thread_t *thread) {
+	return mw_sampler_draw_bytes(mw_sampler_of(thread));
+}
+
+static uint32_t thread_id(mw_sampler_t *sampler) {
+	if (sampler->thread_id == 0)
+		sampler->thread_id = mw_os_thread_id();
+	return sampler->thread_id;
+}
+
+static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_request_t *request,
+				    uint64_t mean_bytes) {
+	/* On the program's stack: a sample is taken by every thread, and none may wait for another.
+	 */
+	uint64_t frames[MW_PROF_DEPTH_MAX];
+	mw_unwind_result_t stack = mw_unwind_capture(frames, prof.depth_max);
+	mw_sample_t sample = {
+		.thread_id = thread_id(sampler),
+		.address = (uintptr_t)request->block,
+		.requested_bytes = request->requested_bytes,
+		.usable_bytes = request->usable_bytes,
+		.weight_q16 = mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
+	};
+	mw_gate_enter(&mw_control_gate);
+	mw_modules_encode(frames, stack.depth);
+	sample.stack = mw_depot_find(frames, stack.depth, stack.truncated);
+	mw_record_id_t record = mw_records_add(&sample);
+	mw_gate_leave(&mw_control_gate);
+	return record;
+}
+
+static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	int saved_errno = errno;
+	mw_record_id_t record = 0;
+	mw_control_notice_fork();
+	uint64_t mean_bytes = mw_sampler_mean_at(request->draw_epoch);
+	/* Stopped in the meantime: what was drawn before counts for nothing. */
+	if (mean_bytes != 0 && mw_control_is_active() && mw_control_need_tables()) {
+		record = record_sample(mw_sampler_of(thread), request, mean_bytes);
+		mw_control_tend(0);
+	}
+	errno = saved_errno;
+	return record;
+}
+
+static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record) {
+	(void)thread;
+	int saved_errno = errno;
+	mw_control_notice_fork();
+	mw_gate_enter(&mw_control_gate);
+	mw_records_remove(record);
+	mw_gate_leave(&mw_control_gate);
+	errno = saved_errno;
+}
+
+static void poll(mw_hook_thread_t *thread) {
+	(void)thread;
+	int saved_errno = errno;
+	mw_control_notice_fork();
+	mw_control_poll();
+	errno = saved_errno;
+}
+
+static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
+	(void)thread;
+	int saved_errno = errno;
+	mw_control_notice_fork();
+	mw_control_tend(in_use_bytes);
+	errno = saved_errno;
+}
+
+static const mw_heap_hooks_t hooks = {
+	.thread_start = thread_start,
+	.draw_objects = draw_objects,
+	.draw_bytes = draw_bytes,
+	.sampled = sampled,
+	.sample_freed = sample_freed,
+	.poll = poll,
+	.grew = grew,
+};
+
+void mw_prof_start(const mw_prof_config_t *config) {
+	int saved_errno = errno;
+	MW_ASSERT(config->depth_max >= 1 && config->depth_max <= MW_PROF_DEPTH_MAX);
+	prof.depth_max = config->depth_max;
+	prof.keep_state = config->keep_state;
+	mw_unwind_start();
+	mw_control_start(&(mw_control_config_t){
+		.active = config->active,
+		.secure = config->secure,
+		.mean_bytes = config->mean_bytes,
+		.state_min_bytes = config->state_min_bytes,
+		.session = config->session,
+		.read_stats = config->read_stats,
+	});
+	mw_heap_set_hooks(&hooks);
+	if (config->state_min_bytes == 0)
+		mw_control_publish();
+	errno = saved_errno;
+}
+
+void mw_prof_exit(void) {
+	int saved_errno = errno;
+	mw_control_notice_fork();
+	/* Asked to keep a file, but too small for one so far. */
+	if (prof.keep_state)
+		mw_control_publish();
+	mw_control_end();
+	if (!prof.keep_state)
+		mw_state_file_remove();
+	errno = saved_errno;
+}
+
+void mw_prof_fork_prepare(void) {
+	mw_control_fork_prepare();
+}
+
+void mw_prof_fork_parent(void) {
+	mw_control_fork_parent();
+}
+
+void mw_prof_fork_child(void) {
+	int saved_errno = errno;
+	mw_control_fork_child();
+	errno = saved_errno;
+}
+
+void mw_prof_set_active(bool active) {
+	int saved_errno = errno;
+	mw_control_set_active(active);
+	errno = saved_errno;
+}
+
+mw_result_t mw_prof_set_mean_bytes(uint64_t mean_bytes) {
+	int saved_errno = errno;
+	mw_result_t result = mw_control_set_mean(mean_bytes);
+	errno = saved_errno;
+	return result;
+}
+
+void mw_prof_reset(void) {
+	int saved_errno = errno;
+	mw_control_reset();
+	errno = saved_errno;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * records.c -- free list, sequence locks and counters. */
+#include "prof/records.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/check.h"
+#include "os/clock.h"
+#include "prof/image.h"
+#include "prof/mirror.h"
+#include "prof/sampler.h"
+
+#define RECORD(field) offsetof(mw_state_record_t, field)
+#define STACK(field) offsetof(mw_state_stack_t, field)
+
+/* Head of the list of free records (Treiber's stack): a tag above, which rises with each change so
+ * that a stale exchange fails, and the record's number below.  The links are in the image only, in
+ * the records' reserved words. */
+static _Atomic uint64_t free_head;
+
+static _Atomic uint64_t *link_of(uint32_t record) {
+	mw_state_record_t *entry = mw_image_entry(MW_SECTION_RECORDS, record);
+	return (_Atomic uint64_t *)(void *)((char *)entry + RECORD(reserved));
+}
+
+static uint32_t pop_free(void) {
+	/* Acquire, here and below, pairs with the release in push_free(): the link is written. */
+	uint64_t head = atomic_load_explicit(&free_head, memory_order_acquire);
+	for (;;) {
+		uint32_t record = (uint32_t)head;
+		if (record == 0)
+			return 0;
+		/* May be stale when another thread was faster; the exchange then fails. */
+		uint64_t next = atomic_load_explicit(link_of(record), memory_order_relaxed);
+		uint64_t fresh = ((head >> 32) + 1) << 32 | (uint32_t)next;
+		if (atomic_compare_exchange_weak_explicit(
+			    &free_head, &head, fresh, memory_order_acquire, memory_order_acquire))
+			return record;
+	}
+}
+
+static void push_free(uint32_t record) {
+	uint64_t head = atomic_load_explicit(&free_head, memory_order_relaxed), fresh;
+	do {
+		atomic_store_explicit(link_of(record), (uint32_t)head, memory_order_relaxed);
+		fresh = ((head >> 32) + 1) << 32 | record;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&free_head, &head, fresh, memory_order_release, memory_order_relaxed));
+}
+
+/* Odd while being written.  The fence keeps what follows from being seen before; readers of the
+ * file load the number with acquire before and after. */
+static void write_begin(mw_twin_t twin) {
+	uint32_t sequence =
+		atomic_load_explicit((_Atomic uint32_t *)(void *)twin.image, memory_order_relaxed);
+	mw_twin_set32(twin, RECORD(sequence), sequence | 1);
+	atomic_thread_fence(memory_order_release);
+}
+
+static void write_end(mw_twin_t twin) {
+	uint32_t sequence =
+		atomic_load_explicit((_Atomic uint32_t *)(void *)twin.image, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	mw_twin_set32(twin, RECORD(sequence), sequence + 1);
+}
+
+/* A stack beyond the end of a full mirror is summed in the mirror's "unknown", so that the file's
+ * stacks still add up to its totals. */
+static mw_twin_t stack_twin(uint32_t number) {
+	mw_twin_t twin = mw_image_twin(MW_SECTION_STACKS, number);
+	if (!twin.mirror)
+		twin.mirror = mw_mirror_range(MW_SECTION_STACKS, 0, sizeof(mw_state_stack_t));
+	return twin;
+}
+
+static void count_allocated(const mw_sample_t *sample, int64_t objects_q16, int64_t bytes,
+			    int64_t requested) {
+	mw_twin_t stack = stack_twin(sample->stack);
+	mw_twin_add(stack, STACK(alloc_objects_q16), objects_q16);
+	mw_twin_add(stack, STACK(alloc_bytes), bytes);
+	mw_twin_add(stack, STACK(alloc_requested_bytes), requested);
+	mw_twin_add(stack, STACK(alloc_samples), 1);
+	if (sample->requested_bytes == 0)
+		mw_twin_add(stack, STACK(alloc_zero_objects_q16), objects_q16);
+	mw_twin_t live = mw_image_live_twin();
+	mw_twin_add(live, MW_LIVE(alloc_objects_q16), objects_q16);
+	mw_twin_add(live, MW_LIVE(alloc_bytes), bytes);
+	mw_twin_add(live, MW_LIVE(samples), 1);
+}
+
+/* `sign` is 1 for an allocation, -1 for a free. */
+static void count_live(uint32_t number, bool zero_request, int64_t objects_q16, int64_t bytes,
+		       int64_t requested, int64_t sign) {
+	mw_twin_t stack = stack_twin(number);
+	mw_twin_add(stack, STACK(live_objects_q16), sign * objects_q16);
+	mw_twin_add(stack, STACK(live_bytes), sign * bytes);
+	mw_twin_add(stack, STACK(live_requested_bytes), sign * requested);
+	mw_twin_add(stack, STACK(live_samples), sign);
+	if (zero_request)
+		mw_twin_add(stack, STACK(live_zero_objects_q16), sign * objects_q16);
+	mw_twin_t live = mw_image_live_twin();
+	mw_twin_add(live, MW_LIVE(live_objects_q16), sign * objects_q16);
+	mw_twin_add(live, MW_LIVE(live_bytes), sign * bytes);
+}
+
+static uint32_t generation(void) {
+	return atomic_load_explicit(&mw_image_live()->generation, memory_order_relaxed);
+}
+
+mw_record_id_t mw_records_add(const mw_sample_t *sample) {
+	int64_t objects_q16 = (int64_t)sample->weight_q16;
+	int64_t bytes = mw_sampler_weigh(sample->weight_q16, sample->usable_bytes);
+	int64_t requested = mw_sampler_weigh(sample->weight_q16, sample->requested_bytes);
+	count_allocated(sample, objects_q16, bytes, requested);
+	uint64_t record = pop_free();
+	if (record == 0)
+		record = mw_image_take(MW_SECTION_RECORDS, 1);
+	if (record == MW_IMAGE_NO_ENTRY) {
+		mw_image_set_flag(MW_STATE_RECORDS_FULL);
+		return 0;
+	}
+	mw_twin_t twin = mw_image_twin(MW_SECTION_RECORDS, record);
+	write_begin(twin);
+	mw_twin_set32(twin, RECORD(stack), sample->stack);
+	mw_twin_set64(twin, RECORD(address), sample->address);
+	mw_twin_set64(twin, RECORD(requested_bytes), sample->requested_bytes);
+	mw_twin_set64(twin, RECORD(usable_bytes), sample->usable_bytes);
+	mw_twin_set64(twin, RECORD(weight_q16), sample->weight_q16);
+	mw_twin_set64(twin, RECORD(time_ns), mw_os_realtime_ns());
+	mw_twin_set32(twin, RECORD(thread_id), sample->thread_id);
+	mw_twin_set32(twin, RECORD(generation), generation());
+	write_end(twin);
+	count_live(sample->stack, sample->requested_bytes == 0, objects_q16, bytes, requested, 1);
+	return (mw_record_id_t)record;
+}
+
+void mw_records_remove(mw_record_id_t record) {
+	mw_twin_t twin = mw_image_twin(MW_SECTION_RECORDS, record);
+	const mw_state_record_t *entry = (const mw_state_record_t *)(const void *)twin.image;
+	if (record == 0 || entry->stack == MW_RECORD_FREE)
+		return; /* the heap finds double frees itself; a stray number may do no harm here */
+	uint32_t stack = entry->stack;
+	int64_t bytes = mw_sampler_weigh(entry->weight_q16, entry->usable_bytes);
+	int64_t requested = mw_sampler_weigh(entry->weight_q16, entry->requested_bytes);
+	if (entry->generation == generation())
+		count_live(stack, entry->requested_bytes == 0, (int64_t)entry->weight_q16, bytes,
+			   requested, -1);
+	write_begin(twin);
+	mw_twin_set32(twin, RECORD(stack), MW_RECORD_FREE);
+	write_end(twin);
+	push_free(record);
+}
+
+static void clear_stack(uint64_t number) {
+	static const size_t counters[] = {
+		STACK(live_objects_q16),      STACK(live_bytes),
+		STACK(live_requested_bytes),  STACK(live_zero_objects_q16),
+		STACK(alloc_objects_q16),     STACK(alloc_bytes),
+		STACK(alloc_requested_bytes), STACK(alloc_zero_objects_q16),
+		STACK(live_samples),          STACK(alloc_samples),
+	};
+	mw_twin_t twin = mw_image_twin(MW_SECTION_STACKS, number);
+	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+		mw_twin_set64(twin, counters[i], 0);
+}
+
+void mw_records_reset(void) {
+	mw_state_live_t *live = mw_image_live();
+	mw_twin_t twin = mw_image_live_twin();
+	mw_twin_set32(twin, MW_LIVE(generation), generation() + 1);
+	uint64_t stacks = atomic_load_explicit(&live->stacks_used, memory_order_relaxed);
+	for (uint64_t i = 0; i < stacks; i++)
+		clear_stack(i);
+	mw_twin_set64(twin, MW_LIVE(live_objects_q16), 0);
+	mw_twin_set64(twin, MW_LIVE(live_bytes), 0);
+	mw_twin_set64(twin, MW_LIVE(alloc_objects_q16), 0);
+	mw_twin_set64(twin, MW_LIVE(alloc_bytes), 0);
+	mw_twin_set64(twin, MW_LIVE(samples), 0);
+}
+
+uint64_t mw_records_allocated_bytes(void) {
+	return (uint64_t)atomic_load_explicit(&mw_image_live()->alloc_bytes, memory_order_relaxed);
+}

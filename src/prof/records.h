@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * records.h -- the live samples, one record each, and the counters they are summed in.
+ * Layer: prof.  Lock-free; called inside the gate.  A record is taken by the thread that allocates
+ * and given back by the one that frees the block: never both at once. */
+#ifndef MW_PROF_RECORDS_H
+#define MW_PROF_RECORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heap/hooks.h"
+
+typedef struct mw_sample {
+	uint32_t stack;
+	uint32_t thread_id;
+	uint64_t address;
+	uint64_t requested_bytes;
+	uint64_t usable_bytes;
+	uint64_t weight_q16;
+} mw_sample_t;
+
+/* Adds the sample to the counters of its stack and of the process.  The record to keep with the
+ * block, or 0 when the records are full: it then counts as allocated, but not as live. */
+mw_record_id_t mw_records_add(const mw_sample_t *sample);
+/* Takes from the live counters exactly what was added, unless a reset came in between. */
+void mw_records_remove(mw_record_id_t record);
+/* All counters to zero; older records do not count any more.  With the gate closed. */
+void mw_records_reset(void);
+/* Estimate of all bytes allocated so far, resets taken out. */
+uint64_t mw_records_allocated_bytes(void);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * stale.c -- what is kept of the files of dead processes, and what goes. */
+#include "prof/stale.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/proc.h"
+#include "state/layout.h"
+
+/* Long enough to come back to a crash on the next morning. */
+#define KEEP_NS ((uint64_t)24 * 3600 * 1000000000u)
+#define KEEP_FILES 64u
+#define KEEP_BYTES ((uint64_t)256 << 20)
+/* A full directory costs a starting process at most a millisecond. */
+#define NAMES_MAX 256u
+#define NAME_BYTES 40u
+
+typedef struct stale_file {
+	char name[NAME_BYTES];
+	uint64_t updated_ns;
+	uint64_t allocated_bytes;
+} stale_file_t;
+
+/* Not on the stack, which is a thread of the program's; guarded by the control lock. */
+static struct {
+	stale_file_t files[NAMES_MAX];
+	unsigned count;
+	_Alignas(8) char names[4096];
+} stale;
+
+static const char *parse_number(const char *text, uint64_t *number) {
+	const char *cursor = text;
+	for (*number = 0; *cursor >= '0' && *cursor <= '9' && cursor - text < 19; cursor++)
+		*number = *number * 10 + (uint64_t)(*cursor - '0');
+	return cursor == text ? NULL : cursor;
+}
+
+/* "<pid>.<start_ticks>", and no more. */
+static bool parse_name(const char *name, uint32_t *pid, uint64_t *ticks) {
+	uint64_t number;
+	const char *dot = parse_number(name, &number);
+	if (!dot || *dot != '.' || number > INT32_MAX || strlen(name) >= NAME_BYTES)
+		return false;
+	*pid = (uint32_t)number;
+	const char *end = parse_number(dot + 1, ticks);
+	return end && *end == '\0';
+}
+
+static bool is_running(uint32_t pid, uint64_t ticks) {
+	if (!mw_os_process_exists(pid))
+		return false;
+	uint64_t now = mw_os_start_ticks(pid);
+	return now == 0 || ticks == 0 || now == ticks; /* in doubt it is */
+}
+
+/* Writing through a mapping leaves the file's own time alone, so a process that ran for a month and
+ * was killed a moment ago has an old one: the time in the live section is asked too. */
+static uint64_t last_update(int file, uint64_t modified_ns) {
+	mw_state_header_t header;
+	if (mw_os_read_at(file, &header, offsetof(mw_state_header_t, library_version), 0) < 0 ||
+	    memcmp(header.magic, MW_STATE_MAGIC, sizeof header.magic) != 0 ||
+	    header.layout_version != MW_STATE_VERSION)
+		return modified_ns;
+	uint64_t updated = 0;
+	uint64_t at = header.sections[MW_SECTION_LIVE].offset_bytes +
+		      offsetof(mw_state_live_t, updated_realtime_ns);
+	if (mw_os_read_at(file, &updated, sizeof updated, at) != sizeof updated ||
+	    updated > mw_os_realtime_ns())
+		return modified_ns;
+	return updated > modified_ns ? updated : modified_ns;
+}
+
+static void consider(int directory, const char *name) {
+	uint32_t pid;
+	uint64_t ticks;
+	if (!parse_name(name, &pid, &ticks) || is_running(pid, ticks))
+		return;
+	int file = mw_os_open(directory, name, MW_OS_REWRITE);
+	if (file < 0)
+		return;
+	mw_os_file_info_t info;
+	if (mw_os_file_info(file, &info) == MW_OK && !info.is_directory) {
+		stale_file_t *entry = &stale.files[stale.count++];
+		memcpy(entry->name, name, strlen(name) + 1);
+		entry->allocated_bytes = info.allocated_bytes;
+		entry->updated_ns = last_update(file, info.modified_ns);
+	}
+	mw_os_close(file);
+}
+
+static void collect(int directory, const char *own_name) {
+	stale.count = 0;
+	for (unsigned seen = 0; seen < NAMES_MAX;) {
+		long bytes = mw_os_list(directory, stale.names, sizeof stale.names);
+		if (bytes <= 0)
+			return;
+		size_t position = 0;
+		const char *name;
+		while (seen < NAMES_MAX &&
+		       (name = mw_os_next_name(stale.names, (size_t)bytes, &position))) {
+			seen++;
+			if (strcmp(name, own_name) != 0)
+				consider(directory, name);
+		}
+	}
+}
+
+/* Newest first.  Insertion: there are few, and qsort(3) may allocate. */
+static void sort_files(void) {
+	for (unsigned i = 1; i < stale.count; i++) {
+		stale_file_t file = stale.files[i];
+		unsigned k = i;
+		for (; k > 0 && stale.files[k - 1].updated_ns < file.updated_ns; k--)
+			stale.files[k] = stale.files[k - 1];
+		stale.files[k] = file;
+	}
+}
+
+void mw_stale_clean(int directory, const char *own_name) {
+	collect(directory, own_name);
+	sort_files();
+	uint64_t now = mw_os_realtime_ns(), bytes = 0;
+	for (unsigned i = 0; i < stale.count; i++) {
+		const stale_file_t *file = &stale.files[i];
+		bytes += file->allocated_bytes;
+		bool old = file->updated_ns < now && now - file->updated_ns > KEEP_NS;
+		if (old || i >= KEEP_FILES || bytes > KEEP_BYTES)
+			mw_os_remove(directory, file->name);
+	}
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * state_file.h -- creates, names and removes the file behind the mirror.
+ * Layer: prof.  Tries <dir>/mallow-<uid>/<pid>.<start_ticks> in /dev/shm, then in
+ * $XDG_RUNTIME_DIR, then a file without a name in memory.  A directory that is not this user's
+ * alone, or is a symlink, is passed over.  The caller holds the control lock. */
+#ifndef MW_PROF_STATE_FILE_H
+#define MW_PROF_STATE_FILE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* At start-up: copies what later calls need of the environment. */
+void mw_state_file_configure(const char *session);
+/* Creates and attaches a file.  `freeze` and `thaw`: see mw_mirror_attach(). */
+mw_result_t mw_state_file_create(void (*freeze)(void), void (*thaw)(void));
+/* Removes the file's name, if this process made it. */
+void mw_state_file_remove(void);
+/* In the child of a fork: the name so far is the parent's. */
+void mw_state_file_forked(uint32_t parent_pid);
+
+#ifdef MW_TESTING
+/* Stands for /dev/shm; NULL: /dev/shm again. */
+void mw_state_file_set_root(const char *root);
+#endif
+
+#endif

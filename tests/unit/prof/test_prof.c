@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT
+ * test_prof.c -- the profiler as a whole, driven by a heap of the test's: samples, frees, orders
+ * of tools, the state file, fork and exit. */
+#include "prof/prof.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake_heap.h"
+#include "prof/image.h"
+#include "prof/mirror.h"
+#include "prof/state_file.h"
+#include "test.h"
+
+static char root[] = "/tmp/mallow-test-XXXXXX";
+static fake_thread_t thread;
+
+static void read_stats(uint64_t *stats) {
+	for (int i = 0; i < MW_STAT_COUNT; i++)
+		stats[i] = 1000 + (uint64_t)i;
+}
+
+static void start(uint64_t mean_bytes, uint64_t state_min_bytes, bool keep) {
+	CHECK(mkdtemp(strcpy(root, "/tmp/mallow-test-XXXXXX")));
+	mw_state_file_set_root(root);
+	unsetenv("XDG_RUNTIME_DIR");
+	mw_prof_start(&(mw_prof_config_t){.active = true,
+					  .mean_bytes = mean_bytes,
+					  .state_min_bytes = state_min_bytes,
+					  .keep_state = keep,
+					  .session = "a test",
+					  .depth_max = 64,
+					  .read_stats = read_stats});
+	fake_thread_start(&thread);
+}
+
+static const char *state_directory(void) {
+	static char path[128];
+	snprintf(path, sizeof path, "%s/mallow-%u", root, geteuid());
+	return path;
+}
+
+/* The state file of `pid`, mapped; NULL: there is none. */
+static char *map_state_of(pid_t pid) {
+	DIR *directory = opendir(state_directory());
+	char prefix[32], path[512] = "";
+	snprintf(prefix, sizeof prefix, "%d.", (int)pid);
+	for (struct dirent *entry; directory && (entry = readdir(directory));)
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+			snprintf(path, sizeof path, "%s/%s", state_directory(), entry->d_name);
+	if (directory)
+		closedir(directory);
+	if (!path[0])
+		return NULL;
+	int file = open(path, O_RDWR);
+	struct stat status;
+	CHECK(file >= 0 && fstat(file, &status) == 0);
+	CHECK_EQ(status.st_mode & 0777, 0600);
+	char *base =
+		mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	CHECK(base != MAP_FAILED);
+	close(file);
+	return base;
+}
+
+static void *section_of(char *base, mw_state_section_id_t section) {
+	return base + ((mw_state_header_t *)(void *)base)->sections[section].offset_bytes;
+}
+
+/* All counters of the image and, when there is one, of the file. */
+static void check_live_zero(char *base) {
+	mw_state_live_t *live = section_of(base, MW_SECTION_LIVE);
+	CHECK_EQ(live->live_bytes, 0);
+	CHECK_EQ(live->live_objects_q16, 0);
+	mw_state_stack_t *stacks = section_of(base, MW_SECTION_STACKS);
+	for (uint64_t i = 0; i < live->stacks_used; i++) {
+		CHECK_EQ(stacks[i].live_objects_q16, 0);
+		CHECK_EQ(stacks[i].live_bytes, 0);
+		CHECK_EQ(stacks[i].live_requested_bytes, 0);
+		CHECK_EQ(stacks[i].live_zero_objects_q16, 0);
+		CHECK_EQ(stacks[i].live_samples, 0);
+	}
+}
+
+static char *image_base(void) {
+	return (char *)mw_image_header();
+}
+
+/* Each test in a process of its own: the profiler starts once. */
+static void in_child(void (*test)(void), const char *name) {
+	fflush(NULL);
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		test();
+		exit(0);
+	}
+	int status;
+	CHECK(waitpid(child, &status, 0) == child);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		fprintf(stderr, "%s: status %#x\n", name, status);
+		exit(1);
+	}
+	printf("ok %s\n", name);
+}
+#define RUN_IN_CHILD(test) in_child(test, #test)
+
+static void exact_counts_return_to_zero(void) {
+	start(1, 0, false);
+	enum { BLOCKS = 5000 };
+	static mw_record_id_t records[BLOCKS];
+	int64_t bytes = 0, requested = 0;
+	for (uintptr_t i = 0; i < BLOCKS; i++) {
+		bool sampled;
+		records[i] = fake_small(&thread, i % 7, (void *)(i + 1), i % 100, 16 * (i % 7 + 1),
+					&sampled);
+		CHECK(sampled && records[i]);
+		bytes += (int64_t)(16 * (i % 7 + 1));
+		requested += (int64_t)(i % 100);
+	}
+	char *file = map_state_of(getpid());
+	CHECK(file);
+	char *bases[] = {image_base(), file};
+	for (int k = 0; k < 2; k++) {
+		mw_state_live_t *live = section_of(bases[k], MW_SECTION_LIVE);
+		CHECK_EQ(live->live_bytes, bytes);
+		CHECK_EQ(live->alloc_bytes, bytes);
+		CHECK_EQ(live->live_objects_q16, BLOCKS * 65536ll);
+		CHECK_EQ(live->samples, BLOCKS);
+		mw_state_stack_t *stacks = section_of(bases[k], MW_SECTION_STACKS);
+		int64_t stack_bytes = 0, stack_requested = 0, zeros = 0;
+		for (uint64_t i = 0; i < live->stacks_used; i++) {
+			stack_bytes += stacks[i].live_bytes;
+			stack_requested += stacks[i].live_requested_bytes;
+			zeros += stacks[i].live_zero_objects_q16;
+		}
+		CHECK_EQ(stack_bytes, bytes);
+		CHECK_EQ(stack_requested, requested);
+		CHECK_EQ(zeros, BLOCKS / 100 * 65536ll);
+		mw_state_record_t *record = section_of(bases[k], MW_SECTION_RECORDS);
+		CHECK_EQ(record[records[77]].address, 78);
+		CHECK_EQ(record[records[77]].requested_bytes, 77);
+		CHECK_EQ(record[records[77]].weight_q16, 65536);
+		CHECK_EQ(record[records[77]].sequence % 2, 0);
+	}
+	for (int i = 0; i < BLOCKS; i++)
+		fake_hooks->sample_freed(&thread.hook, records[i]);
+	check_live_zero(image_base());
+	check_live_zero(file);
+	/* Freed records are used again. */
+	bool sampled;
+	CHECK(fake_small(&thread, 0, &thread, 1, 16, &sampled) <= BLOCKS);
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	CHECK_EQ(live->records_used, BLOCKS + 1);
+}
+
+static void sampled_counts_return_to_zero(void) {
+	start(4096, 0, false);
+	enum { BLOCKS = 200000 };
+	static mw_record_id_t records[BLOCKS];
+	int taken = 0;
+	for (uintptr_t i = 0; i < BLOCKS; i++) {
+		bool sampled;
+		mw_record_id_t record = fake_small(&thread, i % 9, (void *)(i + 1), 10 * (i % 9),
+						   48 * (i % 9 + 1), &sampled);
+		if (sampled)
+			records[taken++] = record;
+	}
+	CHECK(taken > 1000);
+	for (int i = 0; i < taken; i++)
+		fake_hooks->sample_freed(&thread.hook, records[i]);
+	check_live_zero(image_base());
+	check_live_zero(map_state_of(getpid()));
+}
+
+static void header_describes_the_process(void) {
+	start(65536, 0, false);
+	mw_state_header_t *header = (mw_state_header_t *)(void *)map_state_of(getpid());
+	CHECK(header && memcmp(header->magic, MW_STATE_MAGIC, 8) == 0);
+	CHECK_EQ(header->layout_version, MW_STATE_VERSION);
+	CHECK_EQ(header->pid, getpid());
+	CHECK_EQ(header->uid, geteuid());
+	CHECK(header->start_ticks > 0);
+	CHECK_STR(header->session, "a test");
+	CHECK_STR(header->program, "unit_prof_test_prof");
+	CHECK_STR(header->library_version, MALLOW_VERSION);
+	CHECK(strstr(header->exe, "/unit_prof_test_prof"));
+	CHECK(strstr(header->args, "unit_prof_test_prof"));
+	mw_state_live_t *live = section_of((char *)header, MW_SECTION_LIVE);
+	CHECK_EQ(live->active, 1);
+	CHECK_EQ(live->mean_bytes, 65536);
+	CHECK_EQ(live->stat_count, MW_STAT_COUNT);
+	mw_state_event_t *events = section_of((char *)header, MW_SECTION_EVENTS);
+	CHECK_EQ(live->events_written, 1);
+	CHECK_EQ(events[0].kind, MW_EVENT_START);
+	CHECK_EQ(events[0].a, 65536);
+}
+
+static void publishes_lazily_and_cleans_up(void) {
+	start(1, 1 << 20, false);
+	bool sampled;
+	fake_small(&thread, 0, &thread, 100, 112, &sampled);
+	fake_hooks->grew(&thread.hook, 100000);
+	CHECK(!map_state_of(getpid()));
+	fake_hooks->grew(&thread.hook, 1 << 20);
+	char *file = map_state_of(getpid());
+	CHECK(file);
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	CHECK_EQ(live->live_bytes, 112);
+	CHECK_EQ(live->samples, 1);
+	/* No descriptor is kept: the next number is the lowest free one. */
+	int before = dup(0);
+	CHECK(before >= 0 && before < 10);
+	mw_prof_exit();
+	CHECK(live->flags & MW_STATE_ENDED);
+	CHECK_EQ(live->stats[2], 1002);
+	CHECK(!map_state_of(getpid()));
+}
+
+static void keeps_the_file_when_asked(void) {
+	start(524288, 1 << 20, true);
+	CHECK(!map_state_of(getpid()));
+	mw_prof_exit();
+	char *file = map_state_of(getpid());
+	CHECK(file);
+	CHECK(((mw_state_live_t *)section_of(file, MW_SECTION_LIVE))->flags & MW_STATE_ENDED);
+}
+
+static void order(mw_state_control_t *words) {
+	atomic_fetch_add(&words->sequence, 1);
+}
+
+/* Refills of one class until the order is seen. */
+static void work(void) {
+	bool sampled;
+	for (int i = 0; i < 1000; i++)
+		fake_small(&thread, 1, &thread, 32, 32, &sampled);
+}
+
+static void orders_are_obeyed(void) {
+	start(1 << 30, 0, false);
+	char *file = map_state_of(getpid());
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	mw_state_control_t *words = section_of(file, MW_SECTION_CONTROL);
+	CHECK_EQ(words->want_active, 1);
+	CHECK_EQ(words->want_mean_bytes, 1 << 30);
+	words->want_mean_bytes = 1;
+	order(words);
+	work();
+	CHECK_EQ(live->sequence_seen, 1);
+	CHECK_EQ(live->mean_bytes, 1);
+	uint64_t samples = live->samples;
+	CHECK(samples > 800);
+	words->want_active = 0;
+	order(words);
+	/* Exact mode polls at each allocation here; one list may still be on its way. */
+	work();
+	CHECK_EQ(live->active, 0);
+	CHECK(live->samples <= samples + 2);
+	samples = live->samples;
+	work();
+	CHECK_EQ(live->samples, samples);
+	words->want_resets++;
+	order(words);
+	work();
+	CHECK_EQ(live->resets_done, 1);
+	CHECK_EQ(live->generation, 1);
+	CHECK_EQ(live->alloc_bytes, 0);
+	check_live_zero(file);
+	/* What was live before the reset does not count when it is freed. */
+	fake_hooks->sample_freed(&thread.hook, 1);
+	check_live_zero(file);
+	words->want_active = 1;
+	order(words);
+	work();
+	work();
+	CHECK_EQ(live->active, 1);
+	CHECK(live->samples > 500);
+	mw_state_event_t *events = section_of(file, MW_SECTION_EVENTS);
+	static const uint64_t kinds[] = {MW_EVENT_START, MW_EVENT_RATE, MW_EVENT_STOP,
+					 MW_EVENT_RESET, MW_EVENT_START};
+	CHECK_EQ(live->events_written, 5);
+	for (int i = 0; i < 5; i++)
+		CHECK_EQ(events[i].kind, kinds[i]);
+	CHECK_EQ(events[1].a, 1 << 30);
+	CHECK_EQ(events[1].b, 1);
+}
+
+static void bad_orders_are_rejected(void) {
+	start(65536, 0, false);
+	char *file = map_state_of(getpid());
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	mw_state_control_t *words = section_of(file, MW_SECTION_CONTROL);
+	words->want_mean_bytes = 0;
+	words->want_active = 7;
+	order(words);
+	work();
+	CHECK_EQ(live->sequence_seen, 1);
+	CHECK_EQ(live->rejected_sequence, 1);
+	CHECK_EQ(live->mean_bytes, 65536);
+	CHECK_EQ(live->active, 1);
+	words->want_mean_bytes = MW_STATE_MEAN_BYTES_MAX + 1;
+	words->want_active = 0;
+	order(words);
+	work();
+	CHECK_EQ(live->rejected_sequence, 2);
+	CHECK_EQ(live->mean_bytes, 65536);
+	CHECK_EQ(live->active, 0); /* the sound part is done */
+	CHECK_EQ(mw_prof_set_mean_bytes(0), MW_ERR_BAD_VALUE);
+	CHECK_EQ(mw_prof_set_mean_bytes(MW_STATE_MEAN_BYTES_MAX), MW_OK);
+	/* The rest of the file is the process's own: scribbling changes nothing it does. */
+	memset(live, 0xff, sizeof *live);
+	memset(section_of(file, MW_SECTION_STACKS), 0xff, 4096);
+	mw_prof_set_active(true);
+	mw_prof_set_mean_bytes(1);
+	work();
+	CHECK(mw_image_live()->samples > 500);
+}
+
+static void a_child_has_a_file_of_its_own(void) {
+	start(1, 0, false);
+	work();
+	char *file = map_state_of(getpid());
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	int64_t bytes = live->alloc_bytes;
+	CHECK(bytes > 30000);
+	pid_t parent = getpid();
+	mw_prof_fork_prepare();
+	pid_t child = fork();
+	if (child == 0) {
+		mw_prof_fork_child();
+		CHECK(!mw_mirror_exists());
+		CHECK(!map_state_of(getpid()));
+		fake_hooks->sample_freed(&thread.hook, 1);
+		CHECK(!map_state_of(getpid()));
+		work();
+		char *own = map_state_of(getpid());
+		CHECK(own);
+		mw_state_header_t *header = (mw_state_header_t *)(void *)own;
+		CHECK_EQ(header->pid, getpid());
+		CHECK_EQ(header->parent_pid, parent);
+		mw_state_live_t *own_live = section_of(own, MW_SECTION_LIVE);
+		CHECK_EQ(own_live->alloc_bytes, mw_image_live()->alloc_bytes);
+		CHECK(own_live->alloc_bytes > bytes);
+		CHECK(memcmp(section_of(own, MW_SECTION_STACKS),
+			     mw_image_entry(MW_SECTION_STACKS, 0),
+			     own_live->stacks_used * 128) == 0);
+		mw_state_event_t *events = section_of(own, MW_SECTION_EVENTS);
+		CHECK_EQ(events[1].kind, MW_EVENT_FORK);
+		CHECK_EQ(events[1].a, parent);
+		mw_prof_exit();
+		CHECK(!map_state_of(getpid()));
+		_exit(0);
+	}
+	mw_prof_fork_parent();
+	int status;
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK_EQ(live->alloc_bytes, bytes);
+	CHECK(map_state_of(parent));
+	work();
+	CHECK(live->alloc_bytes > bytes);
+}
+
+static void a_child_without_handlers_leaves_the_file_alone(void) {
+	start(1, 0, false);
+	work();
+	mw_state_live_t *live = section_of(map_state_of(getpid()), MW_SECTION_LIVE);
+	int64_t bytes = live->alloc_bytes;
+	pid_t child = (pid_t)syscall(SYS_fork);
+	if (child == 0) {
+		work();
+		mw_prof_exit();
+		_exit(0);
+	}
+	int status;
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK_EQ(live->alloc_bytes, bytes);
+	CHECK(map_state_of(getpid()));
+}
+
+static void vfork_is_harmless(void) {
+	start(1, 0, false);
+	work();
+	for (int i = 0; i < 20; i++) {
+		pid_t child = vfork();
+		if (child == 0)
+			_exit(0);
+		int status;
+		CHECK(waitpid(child, &status, 0) == child);
+	}
+	mw_state_live_t *live = section_of(map_state_of(getpid()), MW_SECTION_LIVE);
+	int64_t bytes = live->alloc_bytes;
+	work();
+	CHECK(live->alloc_bytes > bytes);
+}
+
+static void nothing_for_set_uid_programs(void) {
+	CHECK(mkdtemp(root));
+	mw_state_file_set_root(root);
+	mw_prof_start(&(mw_prof_config_t){.active = true,
+					  .mean_bytes = 1,
+					  .state_min_bytes = 0,
+					  .keep_state = true,
+					  .secure = true,
+					  .depth_max = 64});
+	fake_thread_start(&thread);
+	work();
+	fake_hooks->grew(&thread.hook, 1 << 30);
+	mw_prof_set_active(true);
+	work();
+	mw_prof_exit();
+	CHECK(rmdir(root) == 0);
+}
+
+static void errno_is_kept(void) {
+	start(1, 100000, false);
+	errno = 4711;
+	for (int i = 0; i < 100; i++)
+		work();
+	fake_hooks->grew(&thread.hook, 1 << 30);
+	fake_hooks->sample_freed(&thread.hook, 1);
+	mw_prof_set_active(false);
+	mw_prof_reset();
+	mw_prof_exit();
+	CHECK_EQ(errno, 4711);
+}
+
+enum { THREADS = 8, ROUNDS = 20000 };
+
+static void *churn(void *unused) {
+	(void)unused;
+	fake_thread_t mine;
+	fake_thread_start(&mine);
+	mw_record_id_t held[64] = {0};
+	for (uintptr_t i = 0; i < ROUNDS; i++) {
+		mw_record_id_t *slot = &held[i * 31 % 64];
+		if (*slot)
+			fake_hooks->sample_freed(&mine.hook, *slot);
+		bool sampled;
+		*slot = fake_small(&mine, i % 3, (void *)i, i % 5, 16 * (i % 3 + 1), &sampled);
+	}
+	for (int i = 0; i < 64; i++)
+		if (held[i])
+			fake_hooks->sample_freed(&mine.hook, held[i]);
+	return NULL;
+}
+
+static void threads_resets_and_forks(void) {
+	start(1, 50000, false);
+	pthread_t threads[THREADS];
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&threads[i], NULL, churn, NULL) == 0);
+	for (int i = 0; i < 30; i++) {
+		mw_prof_reset();
+		mw_prof_fork_prepare();
+		pid_t child = fork();
+		if (child == 0) {
+			mw_prof_fork_child();
+			/* The tables came over whole: no record is half written. */
+			mw_state_record_t *records = mw_image_entry(MW_SECTION_RECORDS, 0);
+			int64_t live = 0;
+			for (uint64_t k = 1; k < mw_image_live()->records_used; k++) {
+				CHECK_EQ(records[k].sequence % 2, 0);
+				if (records[k].address && records[k].stack != MW_RECORD_FREE &&
+				    records[k].generation == mw_image_live()->generation)
+					live += (int64_t)records[k].usable_bytes;
+			}
+			CHECK_EQ(mw_image_live()->live_bytes, live);
+			_exit(0);
+		}
+		mw_prof_fork_parent();
+		int status;
+		CHECK(waitpid(child, &status, 0) == child && status == 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	check_live_zero(image_base());
+	char *file = map_state_of(getpid());
+	CHECK(file);
+	check_live_zero(file);
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	CHECK_EQ(live->generation, 30);
+	/* That one counts the orders of tools. */
+	CHECK_EQ(live->resets_done, 0);
+}
+
+int main(void) {
+	RUN_IN_CHILD(exact_counts_return_to_zero);
+	RUN_IN_CHILD(sampled_counts_return_to_zero);
+	RUN_IN_CHILD(header_describes_the_process);
+	RUN_IN_CHILD(publishes_lazily_and_cleans_up);
+	RUN_IN_CHILD(keeps_the_file_when_asked);
+	RUN_IN_CHILD(orders_are_obeyed);
+	RUN_IN_CHILD(bad_orders_are_rejected);
+	RUN_IN_CHILD(a_child_has_a_file_of_its_own);
+	RUN_IN_CHILD(a_child_without_handlers_leaves_the_file_alone);
+	RUN_IN_CHILD(vfork_is_harmless);
+	RUN_IN_CHILD(nothing_for_set_uid_programs);
+	RUN_IN_CHILD(errno_is_kept);
+	RUN_IN_CHILD(threads_resets_and_forks);
+	return 0;
+}
