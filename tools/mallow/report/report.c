@@ -3,19 +3,17 @@
 #include "report/report.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "model/alloc.h"
+#include "report/names.h"
 #include "report/table.h"
 #include "state/layout.h"
 
 /* Width of the five columns of numbers and the gap behind them. */
-#define NUMBERS_WIDTH 49
+#define NUMBERS_WIDTH 44
 /* Names are not cut below this, however narrow the terminal. */
-#define NAME_WIDTH_MIN 24
+#define NAME_WIDTH_MIN 16
 
 typedef struct printer {
 	FILE *out;
@@ -23,10 +21,11 @@ typedef struct printer {
 	const mw_report_options_t *options;
 	size_t type;
 	bool is_bytes;
-	char directory[4096]; /* where we are, with a slash; source files below it are shown so */
 } printer_t;
 
 static const char *format_value(const printer_t *r, int64_t value, char *buffer, size_t size) {
+	if (value == 0)
+		return "0";
 	return r->is_bytes ? mw_format_bytes(value, buffer, size)
 			   : mw_format_count(value, buffer, size);
 }
@@ -117,7 +116,11 @@ static void print_total(const printer_t *r, const mw_sums_t *sums) {
 	int64_t objects =
 		objects_type >= 0 ? mw_profile_total(r->profile, (size_t)objects_type) : 0;
 	fprintf(r->out, "Total:   ");
-	if (r->is_bytes && objects_type >= 0)
+	if (r->is_bytes && objects_type >= 0 && r->profile->period == 1)
+		fprintf(r->out, "%s (%" PRId64 " bytes) in %" PRId64 " object%s",
+			mw_format_bytes(sums->total, first, sizeof(first)), sums->total, objects,
+			plural(objects));
+	else if (r->is_bytes && objects_type >= 0)
 		fprintf(r->out, "%s in %s object%s",
 			mw_format_bytes(sums->total, first, sizeof(first)),
 			mw_format_count(objects, second, sizeof(second)), plural(objects));
@@ -191,68 +194,30 @@ static void print_header(const printer_t *r, const mw_sums_t *sums) {
 	fprintf(r->out, "\n");
 }
 
-/* Bytes of `text` that take `columns` columns at most, not cutting a UTF-8 character. */
-static size_t fitting_bytes(const char *text, size_t columns) {
-	size_t i = 0;
-	for (size_t used = 0; text[i] != '\0'; i++) {
-		bool starts = ((unsigned char)text[i] & 0xc0) != 0x80;
-		if (starts && used++ == columns)
-			break;
-	}
-	return i;
-}
-
-/* Names come from files: nothing in them may steer the terminal. */
-static void print_clean(FILE *out, const char *text, size_t length) {
-	for (size_t i = 0; i < length; i++) {
-		unsigned char c = (unsigned char)text[i];
-		fputc(c < ' ' || c == 0x7f ? '?' : c, out);
-	}
-}
-
-static void print_place(const printer_t *r, const mw_row_t *row, char *buffer, size_t size) {
-	const char *file = mw_profile_string(r->profile, row->file);
-	size_t directory_length = strlen(r->directory);
-	if (directory_length > 1 && strncmp(file, r->directory, directory_length) == 0)
-		file += directory_length;
-	buffer[0] = '\0';
-	if (row->file == 0)
-		return;
-	int length = row->line > 0 ? snprintf(buffer, size, "%s:%" PRId64, file, row->line)
-				   : snprintf(buffer, size, "%s", file);
-	if (!r->options->by_line && row->other_lines > 0 && length > 0 && (size_t)length < size)
-		snprintf(buffer + length, size - (size_t)length, " (+%zu)", row->other_lines);
-}
-
-static void print_name(const printer_t *r, const mw_row_t *row) {
-	char place_text[4200];
-	print_place(r, row, place_text, sizeof(place_text));
-	const char *place = place_text;
-	size_t name_length = strlen(row->name), budget = SIZE_MAX;
+static void print_row_name(const printer_t *r, const mw_row_t *row) {
+	char place[4200], name[4200];
+	mw_report_place(r->profile, row, r->options, place, sizeof(place));
 	if (r->options->columns > 0) {
-		size_t columns = (size_t)r->options->columns;
-		budget = columns > NUMBERS_WIDTH + NAME_WIDTH_MIN ? columns - NUMBERS_WIDTH
-								  : NAME_WIDTH_MIN;
-		/* First directories go, then the place, then the end of the name. */
-		const char *slash = strrchr(place, '/');
-		if (slash != NULL && name_length + 2 + strlen(place) > budget)
-			place = slash + 1;
-		if (name_length + 2 + strlen(place) > budget && !r->options->by_line)
-			place = "";
-	}
-	size_t place_width = *place != '\0' ? strlen(place) + 2 : 0;
-	size_t room = budget > place_width + NAME_WIDTH_MIN / 2 ? budget - place_width
-								: NAME_WIDTH_MIN / 2;
-	size_t shown = fitting_bytes(row->name, room);
-	if (row->name[shown] != '\0') {
-		print_clean(r->out, row->name, fitting_bytes(row->name, room - 1));
-		fputs("\u2026", r->out);
+		size_t columns = (size_t)r->options->columns, room = NAME_WIDTH_MIN;
+		size_t place_width = place[0] != '\0' ? mw_text_width(place) + 2 : 0;
+		if (columns > NUMBERS_WIDTH + NAME_WIDTH_MIN)
+			room = columns - NUMBERS_WIDTH;
+		mw_fit_name(row->name, room, name, sizeof(name));
+		/* A row of a function is known by its name, one of a line by its place. */
+		if (mw_text_width(name) + place_width > room && !r->options->by_line)
+			place[0] = '\0';
+		else if (mw_text_width(name) + place_width > room)
+			mw_fit_name(row->name,
+				    room > place_width + NAME_WIDTH_MIN ? room - place_width
+									: NAME_WIDTH_MIN,
+				    name, sizeof(name));
 	} else {
-		print_clean(r->out, row->name, shown);
+		snprintf(name, sizeof(name), "%s", row->name);
 	}
-	if (*place != '\0') {
+	mw_print_clean(r->out, name);
+	if (place[0] != '\0') {
 		fputs("  ", r->out);
-		print_clean(r->out, place, strlen(place));
+		mw_print_clean(r->out, place);
 	}
 	fputc('\n', r->out);
 }
@@ -261,18 +226,18 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 	size_t limit = r->options->row_limit, shown = 0;
 	int64_t flat_sum = 0;
 	char flat[32], cum[32];
-	fprintf(r->out, "%10s %6s %6s %10s %6s    %s\n", "flat", "flat%", "sum%", "cum", "cum%",
+	fprintf(r->out, "%10s %6s %6s %10s %6s  %s\n", "flat", "flat%", "sum%", "cum", "cum%",
 		r->options->by_line ? "function and line" : "function");
 	for (; shown < sums->row_count && (limit == 0 || shown < limit); shown++) {
 		const mw_row_t *row = &sums->rows[shown];
 		if (__builtin_add_overflow(flat_sum, row->flat, &flat_sum))
 			flat_sum = INT64_MAX;
-		fprintf(r->out, "%10s %5.1f%% %5.1f%% %10s %5.1f%%    ",
+		fprintf(r->out, "%10s %5.1f%% %5.1f%% %10s %5.1f%%  ",
 			format_value(r, row->flat, flat, sizeof(flat)),
 			percent(row->flat, sums->total), percent(flat_sum, sums->total),
 			format_value(r, row->cum, cum, sizeof(cum)),
 			percent(row->cum, sums->total));
-		print_name(r, row);
+		print_row_name(r, row);
 	}
 	size_t left = sums->row_count - shown;
 	if (left > 0) {
@@ -280,12 +245,12 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 		for (size_t i = shown; i < sums->row_count; i++)
 			if (__builtin_add_overflow(rest, sums->rows[i].flat, &rest))
 				rest = INT64_MAX;
-		fprintf(r->out, "%10s %5.1f%%%24s    ... in %zu more %s%s\n",
+		fprintf(r->out, "%10s %5.1f%%%25s  ... in %zu more %s%s\n",
 			format_value(r, rest, flat, sizeof(flat)), percent(rest, sums->total), "",
 			left, r->options->by_line ? "line" : "function", plural((int64_t)left));
 	}
 	if (sums->row_count == 0)
-		fprintf(r->out, "%48s%s\n", "", "nothing was sampled");
+		fprintf(r->out, "%44s%s\n", "", "nothing was sampled");
 }
 
 static int find_type(const mw_profile_t *p, const char *name, size_t *type, mw_error_t *error) {
@@ -315,10 +280,6 @@ int mw_report_print(FILE *out, const mw_profile_t *profile, const mw_report_opti
 	if (find_type(profile, r.options->sample_type, &r.type, error) != 0)
 		return -1;
 	r.is_bytes = strcmp(mw_profile_string(profile, profile->types[r.type].unit), "bytes") == 0;
-	if (getcwd(r.directory, sizeof(r.directory) - 1) != NULL)
-		strcat(r.directory, "/");
-	else
-		r.directory[0] = '\0';
 	mw_sums_t sums;
 	mw_sums_init(&sums, profile, r.type, r.options->by_line, r.options->sort_by_cum);
 	if (!r.options->no_header)
