@@ -7,6 +7,7 @@ set -euo pipefail
 
 # Another library can stand in when a script itself is in doubt.
 mallow_library=${MALLOW_TEST_LIBRARY:-$1/lib/libmallow.so}
+# shellcheck disable=SC2034 # for the scripts that source this
 build=$1
 # Exact addresses, no translations, no options of the caller's: both runs see the same.
 export LC_ALL=C TZ=UTC
