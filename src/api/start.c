@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * start.c -- start-up, thread exit, fork.
+ * start.c -- start-up, thread exit, fork, exit.
  *
  * The first allocation may come before any constructor has run, from the dynamic linker; libc's own
  * start-up has then not set `environ`.  So start-up has two halves: what malloc needs, at the first
@@ -9,12 +9,24 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
+#include "ctl/options.h"
+#include "heap/chunk.h"
 #include "heap/heap.h"
+#include "heap/huge.h"
+#include "heap/stats.h"
+#include "prof/prof.h"
 
 bool mw_api_started;
 
-static pthread_key_t thread_end_key;
+static struct {
+	bool configured;
+	pthread_key_t thread_end_key;
+	mw_options_t options;
+} start;
 
 /* glibc runs key destructors up to four times over, so a heap that another destructor's allocation
  * made again is ended too. */
@@ -24,30 +36,70 @@ static void thread_end(void *heap) {
 }
 
 static void on_thread(mw_heap_t *heap) {
-	pthread_setspecific(thread_end_key, heap);
+	pthread_setspecific(start.thread_end_key, heap);
 }
 
+/* The profiler first: it waits for samples in flight, which take the heap's locks. */
 static void fork_prepare(void) {
+	mw_prof_fork_prepare();
 	mw_heap_fork_prepare();
 }
 
 static void fork_parent(void) {
 	mw_heap_fork_parent();
+	mw_prof_fork_parent();
 }
 
 static void fork_child(void) {
 	mw_heap_fork_child();
+	mw_prof_fork_child();
+}
+
+static void set_purge_delay(int64_t delay_ms) {
+	/* Never: a time that no clock reaches, with room for the addition of now. */
+	uint64_t delay_ns = delay_ms < 0 ? UINT64_MAX / 2 : (uint64_t)delay_ms * 1000000u;
+	mw_chunk_set_purge_delay_ns(delay_ns);
+	mw_huge_set_purge_delay_ns(delay_ns);
+}
+
+static void configure(void) {
+	start.configured = true;
+	/* Whoever starts a set-uid program has no say in it. */
+	bool secure = getauxval(AT_SECURE) != 0;
+	mw_options_t *options = &start.options;
+	mw_ctl_configure(options, secure ? NULL : getenv("MALLOC_CONF"),
+			 secure ? NULL : getenv("MALLOW_CONF"));
+	set_purge_delay(options->dirty_decay_ms);
+	mw_prof_config_t config = {
+		.active = options->prof && options->prof_active,
+		.mean_bytes = options->prof_sample,
+		.state_min_bytes = options->prof_state_min,
+		.keep_state = options->prof_keep,
+		.secure = secure,
+		.session = options->prof_session,
+		.depth_max = (unsigned)options->prof_bt_max,
+		.read_stats = mw_heap_stats,
+	};
+	mw_prof_start(&config);
 }
 
 void mw_api_start(void) {
 	/* At once: what follows may allocate. */
 	mw_api_started = true;
-	if (pthread_key_create(&thread_end_key, thread_end) == 0)
+	if (pthread_key_create(&start.thread_end_key, thread_end) == 0)
 		mw_heap_on_thread = on_thread;
+	if (environ)
+		configure();
 }
 
 __attribute__((constructor)) static void start_rest(void) {
 	if (!mw_api_started)
 		mw_api_start();
+	if (!start.configured)
+		configure();
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+__attribute__((destructor)) static void finish(void) {
+	mw_prof_exit();
 }

@@ -104,7 +104,7 @@ enum { MW_MAP_FOREIGN = 0, MW_MAP_CHUNK = 1, MW_MAP_HUGE = 2 };
 extern uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
 
 MW_ALWAYS_INLINE unsigned mw_address_kind(uintptr_t address) {
-	return __atomic_load_n(&mw_address_map[address >> MW_CHUNK_SHIFT], __ATOMIC_RELAXED);
+	return mw_address_map[address >> MW_CHUNK_SHIFT];
 }
 
 /* The metadata of the slice that holds `address`, which lies in a chunk.  One shift and one mask
