@@ -4,7 +4,9 @@
 #ifndef MW_HEAP_STATS_H
 #define MW_HEAP_STATS_H
 
-#include "state/layout.h"
+#include <stdint.h>
+
+#include "state/stats.h"
 
 void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]);
 

@@ -23,6 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "state/stats.h"
+
 #define MW_STATE_MAGIC "MALLOWST"
 /* Readers refuse another version with a message that names both. */
 #define MW_STATE_VERSION 1u
@@ -92,13 +94,8 @@ enum {
 	MW_STATE_MODULES_FULL = 1u << 5,
 };
 
-enum {
-#define MW_STAT(name, unit, help) MW_STAT_##name,
-#include "state/stats.def"
-#undef MW_STAT
-	MW_STAT_COUNT,
-	MW_STAT_CAPACITY = 64,
-};
+/* Places in the file: room for rows to come. */
+enum { MW_STAT_CAPACITY = 64 };
 
 typedef struct mw_state_live {
 	_Atomic uint32_t sequence_seen; /* control.sequence last applied */
