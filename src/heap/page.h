@@ -97,8 +97,8 @@ _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a
 _Static_assert(sizeof(mw_chunk_t) <= sizeof(mw_page_t), "the chunk's record fits slice 0's place");
 
 /* One byte for each 4 MiB of the 47-bit address space; untouched parts cost nothing.
- * Written under the chunk or huge lock, read without, by a plain load that folds into the compare: a
- * thread that holds a pointer into a chunk got it after the byte was written. */
+ * Written under the chunk or huge lock, read without, by a plain load that folds into the compare:
+ * a thread that holds a pointer into a chunk got it after the byte was written. */
 enum { MW_MAP_FOREIGN = 0, MW_MAP_CHUNK = 1, MW_MAP_HUGE = 2 };
 #define MW_ADDRESS_BITS 47u
 extern uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];

@@ -24,7 +24,8 @@ static bool refuse_nth(mw_os_call_t call) {
 
 /* Blocks of every kind, resized and freed; a refusal shows as NULL, never as harm. */
 static void workload(void) {
-	static const size_t sizes[] = {24, 700, 5000, 20000, 60000, 200000, 1500000, 3000000, 9000000};
+	static const size_t sizes[] = {24,     700,     5000,    20000,  60000,
+				       200000, 1500000, 3000000, 9000000};
 	enum { COUNT = 72 };
 	unsigned char *blocks[COUNT];
 	for (unsigned i = 0; i < COUNT; i++) {

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ * test_sampling.c -- the countdowns against hooks that write down what they drew: samples come at
+ * exactly the objects the draws named, whatever is freed in between, and each record is given back
+ * once. */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heap/fast.h"
+#include "heap/heap.h"
+#include "heap/sampling.h"
+#include "test.h"
+
+#define RECORDS 400000
+
+static uint64_t random_state = 99, fixed_gap, last_draw;
+static long draws, samples, freed;
+static uint32_t next_record = 1;
+static uint8_t record_live[RECORDS];
+static mw_sample_request_t last_request;
+static bool sampled_now;
+
+static void thread_start(mw_hook_thread_t *thread) {
+	thread->words[0] = 1;
+}
+
+static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
+	CHECK_EQ(thread->words[0], 1);
+	CHECK(size_bytes >= 16);
+	draws++;
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	last_draw = fixed_gap ? fixed_gap : (random_state >> 40) % 700 + 1;
+	return last_draw;
+}
+
+static uint64_t draw_bytes(mw_hook_thread_t *thread) {
+	CHECK_EQ(thread->words[0], 1);
+	return fixed_gap == UINT64_MAX ? UINT64_MAX : 100000;
+}
+
+static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	CHECK_EQ(thread->words[0], 1);
+	samples++;
+	sampled_now = true;
+	last_request = *request;
+	CHECK(next_record < RECORDS);
+	record_live[next_record] = 1;
+	return next_record++;
+}
+
+static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record) {
+	(void)thread;
+	CHECK(record > 0 && record < next_record);
+	CHECK_EQ(record_live[record], 1);
+	record_live[record] = 0;
+	freed++;
+}
+
+static void poll(mw_hook_thread_t *thread) {
+	thread->words[1]++;
+}
+
+static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
+	(void)thread;
+	CHECK(in_use_bytes > 0);
+}
+
+static const mw_heap_hooks_t hooks = {thread_start, draw_objects, draw_bytes, sampled,
+				      sample_freed, poll,         grew};
+
+/* Allocates `count` objects of `bytes`, some freed again at once or later, and checks that a sample
+ * comes at exactly the object the last draw named. */
+static void check_positions(size_t bytes, long count, unsigned keep) {
+	void **held = mw_heap_alloc(3000000);
+	long held_count = 0;
+	uint64_t since = 0, gap = 0;
+	for (long i = 0; i < count; i++) {
+		long draws_before = draws;
+		sampled_now = false;
+		void *block = mw_heap_alloc(bytes);
+		if (draws != draws_before && gap == 0)
+			gap = last_draw;
+		since++;
+		CHECK_EQ(sampled_now, since == gap);
+		if (sampled_now) {
+			CHECK_EQ(last_request.requested_bytes, bytes);
+			CHECK(last_request.block == block);
+			CHECK_EQ(last_request.trial_bytes, last_request.usable_bytes);
+			since = 0;
+			gap = 0;
+		}
+		if ((unsigned)i % keep == 0)
+			held[held_count++] = block;
+		else
+			mw_fast_free(block);
+		if (held_count == 3000) {
+			while (held_count > 500)
+				mw_fast_free(held[--held_count]);
+		}
+	}
+	while (held_count > 0)
+		mw_fast_free(held[--held_count]);
+	mw_fast_free(held);
+}
+
+static void test_samples_come_where_drawn(void) {
+	mw_heap_set_hooks(&hooks);
+	check_positions(64, 100000, 1000000);
+	check_positions(48, 100000, 1);
+	check_positions(1000, 50000, 3);
+	check_positions(8192, 20000, 2);
+	CHECK(samples > 500);
+	/* The arrays that held the blocks were sampled too, and freed. */
+	CHECK_EQ(samples, freed);
+}
+
+static void test_every_object_when_each_draw_is_one(void) {
+	fixed_gap = 1;
+	atomic_fetch_add(&mw_heap_epoch, 1);
+	long before = samples;
+	void *old_list[200];
+	for (int i = 0; i < 200; i++) /* use up what was handed out under the old rate */
+		old_list[i] = mw_heap_alloc(320);
+	before = samples;
+	void *blocks[5000];
+	for (int i = 0; i < 5000; i++)
+		blocks[i] = mw_heap_alloc(320);
+	CHECK_EQ(samples - before, 5000);
+	for (int i = 0; i < 5000; i++)
+		mw_fast_free(blocks[i]);
+	for (int i = 0; i < 200; i++)
+		mw_fast_free(old_list[i]);
+	CHECK_EQ(samples, freed);
+}
+
+static void test_none_when_off(void) {
+	fixed_gap = UINT64_MAX;
+	atomic_fetch_add(&mw_heap_epoch, 1);
+	for (int i = 0; i < 2000; i++) /* lists cut before end in one more sample each */
+		mw_fast_free(mw_heap_alloc(320));
+	long before = samples;
+	for (int i = 0; i < 100000; i++)
+		mw_fast_free(mw_heap_alloc(320));
+	for (int i = 0; i < 100; i++)
+		mw_fast_free(mw_heap_alloc(100000));
+	CHECK_EQ(samples, before);
+	CHECK_EQ(samples, freed);
+}
+
+static _Atomic uint32_t order_word;
+
+static void test_poll_is_noticed_at_a_refill(void) {
+	atomic_store(&mw_heap_poll_word, &order_word);
+	for (int i = 0; i < 5000; i++)
+		mw_fast_free(mw_heap_alloc(64));
+	uint64_t before = mw_heap_self()->hook_thread.words[1];
+	atomic_fetch_add(&order_word, 1);
+	for (int i = 0; i < 5000; i++)
+		mw_fast_free(mw_heap_alloc(64));
+	CHECK_EQ(mw_heap_self()->hook_thread.words[1], before + 1);
+}
+
+static void *free_all(void *array) {
+	void **blocks = array;
+	for (int i = 0; i < 2000; i++)
+		mw_fast_free(blocks[i]);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void test_sampled_blocks_freed_by_another_thread(void) {
+	fixed_gap = 7;
+	atomic_fetch_add(&mw_heap_epoch, 1);
+	static void *blocks[2000];
+	for (int i = 0; i < 2000; i++)
+		blocks[i] = mw_heap_alloc(i % 3 == 0 ? 40000 : 96);
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, free_all, blocks), 0);
+	pthread_join(thread, NULL);
+	CHECK_EQ(samples, freed);
+}
+
+static void test_resize_of_sampled_blocks(void) {
+	fixed_gap = 1;
+	atomic_fetch_add(&mw_heap_epoch, 1);
+	for (size_t bytes = 10; bytes < 6000000; bytes = bytes * 3 / 2) {
+		char *block = mw_heap_alloc(bytes);
+		block[bytes - 1] = 'x';
+		block = mw_heap_resize(block, bytes * 2);
+		CHECK_EQ(block[bytes - 1], 'x');
+		block = mw_heap_resize(block, bytes / 2 + 1);
+		block = mw_heap_resize(block, bytes + bytes / 3);
+		mw_fast_free(block);
+	}
+	CHECK_EQ(samples, freed);
+}
+
+int main(void) {
+	RUN(test_samples_come_where_drawn);
+	RUN(test_every_object_when_each_draw_is_one);
+	RUN(test_none_when_off);
+	RUN(test_poll_is_noticed_at_a_refill);
+	RUN(test_sampled_blocks_freed_by_another_thread);
+	RUN(test_resize_of_sampled_blocks);
+	return 0;
+}
