@@ -69,20 +69,16 @@ static MW_NOINLINE void *new_aligned(size_t bytes, size_t align, void *caller) {
 }
 
 void *_Znwm(size_t bytes) {
-	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES)) {
-		void *block = mw_fast_pop(mw_class_small(bytes));
-		if (MW_LIKELY(block != NULL))
-			return block;
-	}
+	void *block = mw_fast_alloc(bytes);
+	if (MW_LIKELY(block != NULL))
+		return block;
 	return new_slow(bytes, __builtin_return_address(0));
 }
 
 void *_Znam(size_t bytes) {
-	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES)) {
-		void *block = mw_fast_pop(mw_class_small(bytes));
-		if (MW_LIKELY(block != NULL))
-			return block;
-	}
+	void *block = mw_fast_alloc(bytes);
+	if (MW_LIKELY(block != NULL))
+		return block;
 	return new_slow(bytes, __builtin_return_address(0));
 }
 

@@ -13,11 +13,9 @@
 #include "os/map.h"
 
 void *malloc(size_t bytes) {
-	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES)) {
-		void *block = mw_fast_pop(mw_class_small(bytes));
-		if (MW_LIKELY(block != NULL))
-			return block;
-	}
+	void *block = mw_fast_alloc(bytes);
+	if (MW_LIKELY(block != NULL))
+		return block;
 	return mw_api_alloc(bytes);
 }
 
@@ -42,11 +40,9 @@ void *calloc(size_t count, size_t each_bytes) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES)) {
-		void *block = mw_fast_pop(mw_class_small(bytes));
-		if (MW_LIKELY(block != NULL))
-			return memset(block, 0, bytes);
-	}
+	void *block = mw_fast_alloc(bytes);
+	if (MW_LIKELY(block != NULL))
+		return memset(block, 0, bytes);
 	return mw_api_alloc_zeroed(bytes);
 }
 

@@ -23,6 +23,11 @@ extern const uint32_t mw_class_bytes[MW_CLASS_COUNT];
 /* Class of a small size, indexed by (bytes + 15) / 16. */
 extern const uint8_t mw_class_of_small[MW_SMALL_MAX_BYTES / MW_BLOCK_ALIGN + 1];
 
+/* Class of a tiny size, indexed by its bytes: two instructions less on the fast path than the table
+ * above, for a kilobyte of shared read-only data. */
+#define MW_TINY_MAX_BYTES 1024u
+extern const uint8_t mw_class_of_tiny[MW_TINY_MAX_BYTES + 1];
+
 MW_ALWAYS_INLINE unsigned mw_class_small(size_t bytes) {
 	return mw_class_of_small[(bytes + MW_BLOCK_ALIGN - 1) / MW_BLOCK_ALIGN];
 }

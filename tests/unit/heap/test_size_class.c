@@ -22,6 +22,8 @@ static void test_every_size_gets_the_smallest_class(void) {
 		CHECK(mw_class_bytes[c] >= bytes);
 		if (c > 0)
 			CHECK(mw_class_bytes[c - 1] < (bytes ? bytes : 1));
+		if (bytes <= MW_TINY_MAX_BYTES)
+			CHECK_EQ(mw_class_of_tiny[bytes], c);
 		if (bytes > 128)
 			CHECK_EQ(mw_class_computed(bytes), c);
 	}
