@@ -107,8 +107,8 @@ MW_ALWAYS_INLINE unsigned mw_address_kind(uintptr_t address) {
 	return mw_address_map[address >> MW_CHUNK_SHIFT];
 }
 
-/* The metadata of the slice that holds `address`, which lies in the chunk at `chunk`.  One shift and
- * one mask give the byte offset: slice index times 128. */
+/* The metadata of the slice that holds `address`, which lies in the chunk at `chunk`.  One shift
+ * and one mask give the byte offset: slice index times 128. */
 MW_ALWAYS_INLINE mw_page_t *mw_page_in_chunk(uintptr_t chunk, uintptr_t address) {
 	uintptr_t offset = (address >> (MW_SLICE_SHIFT - MW_PAGE_META_SHIFT)) &
 			   ((MW_CHUNK_SLICES - 1) << MW_PAGE_META_SHIFT);

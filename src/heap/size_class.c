@@ -9,7 +9,8 @@ const uint32_t mw_class_bytes[MW_CLASS_COUNT] = {
 	12288, 14336, 16384, 20480, 24576, 28672, 32768, 40960, 49152, 57344, 65536,
 };
 
-/* clang-format off: sixteen to a line: a step, or 256 bytes */
+/* Sixteen to a line: a step, or 256 bytes. */
+/* clang-format off */
 const uint8_t mw_class_of_small[MW_SMALL_MAX_BYTES / MW_BLOCK_ALIGN + 1] = {
 	0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  8,  9,  9,  10, 10, 11, 11, 12, 12, 12, 12, 13, 13,
 	13, 13, 14, 14, 14, 14, 15, 15, 15, 15, 16, 16, 16, 16, 16, 16, 16, 16, 17, 17, 17, 17, 17,
