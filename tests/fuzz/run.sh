@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# run.sh TARGET BUILD_DIR [SECONDS] -- builds the fuzz targets of the readers with clang and runs one
+# for 20 seconds.  Exit status 77 (skipped) without clang's libFuzzer.
+set -euo pipefail
+target=$1 build=$2 seconds=${3:-20}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+
+probe=$(mktemp -d)
+trap 'rm -rf "$probe"' EXIT
+echo 'int LLVMFuzzerTestOneInput(const char *b, unsigned long n) { return b && n && 0; }' >"$probe/p.c"
+if ! clang -fsanitize=fuzzer,address,undefined "$probe/p.c" -o "$probe/p" 2>"$probe/log"; then
+    echo "skipped: clang with libFuzzer is not installed"
+    exit 77
+fi
+
+mkdir -p "$build"
+if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DMALLOW_FUZZ=ON \
+    -DMALLOW_SANITIZE=fuzzer-no-link,address,undefined &&
+    cmake --build "$build" --target "fuzz_$target" make_seeds; } >"$probe/log" 2>&1; then
+    cat "$probe/log"
+    exit 1
+fi
+
+mkdir -p "$probe/state_file" "$probe/profile" "$build/crashes"
+seeds=$(find "$build" -name make_seeds -type f -perm -u+x | head -n 1)
+fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | head -n 1)
+"$seeds" "$probe/state_file" "$probe/profile"
+[ ! -d "$here/found/$target" ] || cp "$here/found/$target"/* "$probe/$target"
+# 1 GiB: what no small file may cost.  128 KiB: twice the largest seed.
+if ! "$fuzzer" "$probe/$target" -max_total_time="$seconds" -rss_limit_mb=1024 -max_len=131072 \
+    -timeout=10 -artifact_prefix="$build/crashes/" >"$probe/log" 2>&1; then
+    tail -n 40 "$probe/log"
+    echo "the input is in $build/crashes"
+    exit 1
+fi
+tail -n 2 "$probe/log"
