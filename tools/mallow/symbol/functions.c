@@ -78,6 +78,11 @@ static mw_unit_functions_t *find_unit(mw_functions_t *all, Dwarf_Die *die) {
 		mw_grow(all->units, &all->capacity, all->count + 1, sizeof(mw_unit_functions_t));
 	mw_unit_functions_t *unit = &all->units[all->count++];
 	unit->offset = offset;
+	/* With -gsplit-dwarf the functions are in a file of their own. */
+	Dwarf_Die split;
+	if (dwarf_cu_info(die->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
+	    dwarf_tag(&split) != DW_TAG_invalid)
+		die = &split;
 	list_functions(all, unit, die, 0);
 	if (unit->count > 0)
 		qsort(unit->ranges, unit->count, sizeof(range_t), compare_ranges);
@@ -158,6 +163,16 @@ static void call_place(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, i
 		*file = dwarf_filesrc(files, (size_t)number, NULL, NULL);
 }
 
+void mw_source_place(Dwarf_Die *unit, uint64_t address, const char **file, int64_t *line) {
+	Dwarf_Line *source = dwarf_getsrc_die(unit, address);
+	int number;
+	if (source == NULL)
+		return;
+	*file = dwarf_linesrc(source, NULL, NULL);
+	if (dwarf_lineno(source, &number) == 0 && number > 0)
+		*line = number;
+}
+
 size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t address,
 			   mw_symbol_frame_t *frames, size_t capacity) {
 	mw_unit_functions_t *unit = find_unit(all, unit_die);
@@ -171,13 +186,7 @@ size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t ad
 	size_t count = follow_inlines(all, address, chain, capacity);
 	const char *file = NULL;
 	int64_t line = 0;
-	Dwarf_Line *source = dwarf_getsrc_die(unit_die, address);
-	int number = 0;
-	if (source != NULL) {
-		file = dwarf_linesrc(source, NULL, NULL);
-		if (dwarf_lineno(source, &number) == 0 && number > 0)
-			line = number;
-	}
+	mw_source_place(unit_die, address, &file, &line);
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
 		frames[i] = (mw_symbol_frame_t){.name = name_of(die), .file = file, .line = line};

@@ -24,6 +24,8 @@ typedef struct mw_functions {
 /* Innermost first; 0: the address is in no function of the unit. */
 size_t mw_functions_lookup(mw_functions_t *functions, Dwarf_Die *unit, uint64_t address,
 			   mw_symbol_frame_t *frames, size_t capacity);
+/* File and line of an address by the unit's line table; left alone where it has none. */
+void mw_source_place(Dwarf_Die *unit, uint64_t address, const char **file, int64_t *line);
 void mw_functions_release(mw_functions_t *functions);
 
 #endif

@@ -15,12 +15,15 @@
 
 #include "model/alloc.h"
 #include "symbol/functions.h"
+#include "symbol/units.h"
 
 struct mw_object {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	bool has_debug;
 	mw_functions_t functions;
+	mw_units_t units;
+	bool units_listed;
 };
 
 /* NULL asks libdwfl for its usual places: beside the file, .debug/, /usr/lib/debug, and there by
@@ -126,6 +129,7 @@ void mw_object_close(mw_object_t *object) {
 	if (object == NULL)
 		return;
 	mw_functions_release(&object->functions);
+	mw_units_release(&object->units);
 	if (object->dwfl != NULL)
 		dwfl_end(object->dwfl);
 	free(object);
@@ -141,16 +145,14 @@ bool mw_object_bias(const mw_object_t *object, const mw_mapping_t *mapping, uint
 		GElf_Phdr segment;
 		if (gelf_getphdr(elf, (int)i, &segment) == NULL || segment.p_type != PT_LOAD)
 			continue;
-		/* The kernel maps whole pages around the segment. */
+		/* The kernel maps whole pages around the segment; some writers map a whole file as
+		 * one, from offset 0. */
 		uint64_t page_mask = ~(uint64_t)4095;
 		if (mapping->offset >= (segment.p_offset & page_mask) &&
 		    mapping->offset < segment.p_offset + segment.p_filesz &&
 		    ((segment.p_flags & PF_X) != 0 || mapping->offset == 0)) {
 			*bias = mapping->start - mapping->offset + segment.p_offset -
 				segment.p_vaddr;
-			if ((segment.p_flags & PF_X) != 0)
-				return true;
-			/* A whole file as one mapping, from offset 0: any segment will do. */
 			return true;
 		}
 	}
@@ -170,20 +172,34 @@ static const char *find_symbol(mw_object_t *object, uint64_t address) {
 	return name != NULL && name[0] != '\0' ? name : NULL;
 }
 
+/* The unit that holds an address, from .debug_aranges, or where the compiler made none (clang,
+ * Rust) from the units' own ranges. */
+static Dwarf_Die *find_unit(mw_object_t *object, uint64_t address, Dwarf_Addr *bias) {
+	Dwarf_Die *unit = dwfl_module_addrdie(object->module, address, bias);
+	if (unit != NULL || dwfl_module_getdwarf(object->module, bias) == NULL)
+		return unit;
+	if (!object->units_listed)
+		mw_units_list(&object->units, object->module);
+	object->units_listed = true;
+	return mw_units_find(&object->units, address - *bias);
+}
+
 size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 			mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX]) {
 	Dwarf_Addr bias = 0;
-	Dwarf_Die *unit =
-		object->has_debug ? dwfl_module_addrdie(object->module, address, &bias) : NULL;
-	size_t count = 0;
-	if (unit != NULL)
-		count = mw_functions_lookup(&object->functions, unit, address - bias, frames,
-					    MW_OBJECT_INLINE_MAX);
-	if (count > 0)
-		return count;
+	Dwarf_Die *unit = object->has_debug ? find_unit(object, address, &bias) : NULL;
+	if (unit != NULL) {
+		size_t count = mw_functions_lookup(&object->functions, unit, address - bias, frames,
+						   MW_OBJECT_INLINE_MAX);
+		if (count > 0)
+			return count;
+	}
 	const char *symbol = find_symbol(object, address);
 	if (symbol == NULL)
 		return 0;
 	frames[0] = (mw_symbol_frame_t){.name = symbol};
+	/* Assembly has lines but no functions. */
+	if (unit != NULL)
+		mw_source_place(unit, address - bias, &frames[0].file, &frames[0].line);
 	return 1;
 }
