@@ -3,77 +3,16 @@
  * of tools, the state file, fork and exit. */
 #include "prof/prof.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fake_heap.h"
 #include "prof/image.h"
 #include "prof/mirror.h"
-#include "prof/state_file.h"
+#include "prof_fixture.h"
 #include "test.h"
-
-static char root[] = "/tmp/mallow-test-XXXXXX";
-static fake_thread_t thread;
-
-static void read_stats(uint64_t *stats) {
-	for (int i = 0; i < MW_STAT_COUNT; i++)
-		stats[i] = 1000 + (uint64_t)i;
-}
-
-static void start(uint64_t mean_bytes, uint64_t state_min_bytes, bool keep) {
-	CHECK(mkdtemp(strcpy(root, "/tmp/mallow-test-XXXXXX")));
-	mw_state_file_set_root(root);
-	unsetenv("XDG_RUNTIME_DIR");
-	mw_prof_start(&(mw_prof_config_t){.active = true,
-					  .mean_bytes = mean_bytes,
-					  .state_min_bytes = state_min_bytes,
-					  .keep_state = keep,
-					  .session = "a test",
-					  .depth_max = 64,
-					  .read_stats = read_stats});
-	fake_thread_start(&thread);
-}
-
-static const char *state_directory(void) {
-	static char path[128];
-	snprintf(path, sizeof path, "%s/mallow-%u", root, geteuid());
-	return path;
-}
-
-/* The state file of `pid`, mapped; NULL: there is none. */
-static char *map_state_of(pid_t pid) {
-	DIR *directory = opendir(state_directory());
-	char prefix[32], path[512] = "";
-	snprintf(prefix, sizeof prefix, "%d.", (int)pid);
-	for (struct dirent *entry; directory && (entry = readdir(directory));)
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
-			snprintf(path, sizeof path, "%s/%s", state_directory(), entry->d_name);
-	if (directory)
-		closedir(directory);
-	if (!path[0])
-		return NULL;
-	int file = open(path, O_RDWR);
-	struct stat status;
-	CHECK(file >= 0 && fstat(file, &status) == 0);
-	CHECK_EQ(status.st_mode & 0777, 0600);
-	char *base =
-		mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	CHECK(base != MAP_FAILED);
-	close(file);
-	return base;
-}
-
-static void *section_of(char *base, mw_state_section_id_t section) {
-	return base + ((mw_state_header_t *)(void *)base)->sections[section].offset_bytes;
-}
 
 /* All counters of the image and, when there is one, of the file. */
 static void check_live_zero(char *base) {
@@ -89,30 +28,6 @@ static void check_live_zero(char *base) {
 		CHECK_EQ(stacks[i].live_samples, 0);
 	}
 }
-
-static char *image_base(void) {
-	return (char *)mw_image_header();
-}
-
-/* Each test in a process of its own: the profiler starts once. */
-static void in_child(void (*test)(void), const char *name) {
-	fflush(NULL);
-	pid_t child = fork();
-	CHECK(child >= 0);
-	if (child == 0) {
-		alarm(60);
-		test();
-		exit(0);
-	}
-	int status;
-	CHECK(waitpid(child, &status, 0) == child);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		fprintf(stderr, "%s: status %#x\n", name, status);
-		exit(1);
-	}
-	printf("ok %s\n", name);
-}
-#define RUN_IN_CHILD(test) in_child(test, #test)
 
 static void exact_counts_return_to_zero(void) {
 	start(1, 0, false);
@@ -404,7 +319,6 @@ static void vfork_is_harmless(void) {
 }
 
 static void nothing_for_set_uid_programs(void) {
-	CHECK(mkdtemp(root));
 	mw_state_file_set_root(root);
 	mw_prof_start(&(mw_prof_config_t){.active = true,
 					  .mean_bytes = 1,
@@ -418,7 +332,7 @@ static void nothing_for_set_uid_programs(void) {
 	mw_prof_set_active(true);
 	work();
 	mw_prof_exit();
-	CHECK(rmdir(root) == 0);
+	CHECK(rmdir(root) == 0 && mkdir(root, 0700) == 0);
 }
 
 static void errno_is_kept(void) {
@@ -446,7 +360,8 @@ static void *churn(void *unused) {
 		if (*slot)
 			fake_hooks->sample_freed(&mine.hook, *slot);
 		bool sampled;
-		*slot = fake_small(&mine, i % 3, (void *)i, i % 5, 16 * (i % 3 + 1), &sampled);
+		*slot = fake_small(&mine, i % 3, (void *)(i + 1), i % 5, 16 * (i % 3 + 1),
+				   &sampled);
 	}
 	for (int i = 0; i < 64; i++)
 		if (held[i])

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ * test_depot.c -- stacks are found again, by many threads too, and what happens when tables are
+ * full: nothing is lost, the flags say so. */
+#include "prof/depot.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "prof/records.h"
+#include "prof_fixture.h"
+
+static const mw_state_stack_t *stack_at(uint32_t number) {
+	return mw_image_entry(MW_SECTION_STACKS, number);
+}
+
+static uint64_t frame_at(uint32_t number, unsigned index) {
+	return *(uint64_t *)mw_image_entry(MW_SECTION_FRAMES,
+					   stack_at(number)->frame_first + index);
+}
+
+static void make_tables(void) {
+	CHECK(mw_image_start());
+	CHECK(mw_depot_start());
+}
+
+static void equal_stacks_have_one_number(void) {
+	make_tables();
+	uint64_t frames[64];
+	for (unsigned i = 0; i < 64; i++)
+		frames[i] = (uint64_t)1 << 48 | i;
+	uint32_t numbers[64];
+	for (unsigned depth = 1; depth <= 64; depth++)
+		numbers[depth - 1] = mw_depot_find(frames, depth, false);
+	for (unsigned depth = 1; depth <= 64; depth++) {
+		uint32_t number = numbers[depth - 1];
+		CHECK_EQ(number, depth);
+		CHECK_EQ(mw_depot_find(frames, depth, false), number);
+		CHECK_EQ(stack_at(number)->depth, depth);
+		CHECK_EQ(stack_at(number)->flags, 0);
+		for (unsigned i = 0; i < depth; i++)
+			CHECK(frame_at(number, i) == frames[i]);
+	}
+	uint32_t cut = mw_depot_find(frames, 64, true);
+	CHECK(cut == 65 && stack_at(cut)->flags == MW_STACK_TRUNCATED);
+	CHECK_EQ(mw_depot_find(frames, 0, false), 0);
+	frames[63]++;
+	CHECK_EQ(mw_depot_find(frames, 64, false), 66);
+}
+
+enum { THREADS = 8, STACKS = 4000, DEPTH = 12 };
+
+static void fill(uint64_t *frames, unsigned seed) {
+	for (unsigned i = 0; i < DEPTH; i++)
+		frames[i] = (seed * 2654435761u >> (i % 4)) + i;
+}
+
+static uint32_t found[THREADS][STACKS];
+
+static void *insert_all(void *argument) {
+	size_t me = (size_t)argument;
+	for (unsigned turn = 0; turn < 3; turn++)
+		for (unsigned k = 0; k < STACKS; k++) {
+			/* Each thread in an order of its own, so that they meet at new stacks. */
+			unsigned stack = (k * 7 + (unsigned)me * 1009 * turn) % STACKS;
+			uint64_t frames[DEPTH];
+			fill(frames, stack);
+			uint32_t number = mw_depot_find(frames, DEPTH, false);
+			CHECK(number != 0);
+			CHECK(found[me][stack] == 0 || found[me][stack] == number);
+			found[me][stack] = number;
+		}
+	return NULL;
+}
+
+static void threads_agree(void) {
+	make_tables();
+	pthread_t threads[THREADS];
+	for (size_t i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&threads[i], NULL, insert_all, (void *)i) == 0);
+	for (size_t i = 0; i < THREADS; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	for (unsigned k = 0; k < STACKS; k++) {
+		uint64_t frames[DEPTH];
+		fill(frames, k);
+		for (int i = 1; i < THREADS; i++)
+			CHECK_EQ(found[i][k], found[0][k]);
+		CHECK(memcmp(mw_image_entry(MW_SECTION_FRAMES, stack_at(found[0][k])->frame_first),
+			     frames, sizeof frames) == 0);
+	}
+	/* Lost races leave entries without counts, but few. */
+	CHECK(mw_image_live()->stacks_used < 1 + STACKS * 2);
+}
+
+static void limit_files(rlim_t bytes) {
+	struct rlimit limit = {bytes, RLIM_INFINITY};
+	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+static void small_tables(void) {
+	/* The image is never larger than a file may be: the smallest capacities. */
+	limit_files(700 << 10);
+	make_tables();
+	CHECK_EQ(mw_image_header()->sections[MW_SECTION_STACKS].capacity, 128);
+	CHECK_EQ(mw_image_header()->sections[MW_SECTION_FRAMES].capacity, 4096);
+	CHECK_EQ(mw_image_header()->sections[MW_SECTION_RECORDS].capacity, 4096);
+}
+
+static void full_frames_cut_to_the_leaf(void) {
+	small_tables();
+	uint64_t frames[100];
+	for (unsigned k = 0; k < 40; k++) {
+		for (unsigned i = 0; i < 100; i++)
+			frames[i] = 1000 + k * (i > 0) + i;
+		CHECK_EQ(mw_depot_find(frames, 100, false), k + 1);
+	}
+	/* 96 frames are left: the 41st stack of 100 does not fit. */
+	CHECK_EQ(mw_image_live()->flags, 0);
+	frames[99] = 7;
+	uint32_t number = mw_depot_find(frames, 100, false);
+	CHECK_EQ(mw_image_live()->flags, MW_STATE_FRAMES_FULL);
+	CHECK_EQ(stack_at(number)->depth, 1);
+	CHECK_EQ(stack_at(number)->flags, MW_STACK_TRUNCATED);
+	CHECK_EQ(frame_at(number, 0), 1000);
+	frames[99] = 8;
+	CHECK_EQ(mw_depot_find(frames, 100, false), number);
+}
+
+static void full_stacks_are_unknown(void) {
+	small_tables();
+	for (uint64_t k = 1; k < 128; k++)
+		CHECK_EQ(mw_depot_find(&k, 1, false), k);
+	uint64_t frame = 4711;
+	CHECK_EQ(mw_depot_find(&frame, 1, false), 0);
+	CHECK_EQ(mw_image_live()->flags, MW_STATE_STACKS_FULL);
+	frame = 5;
+	CHECK_EQ(mw_depot_find(&frame, 1, false), 5);
+}
+
+static void full_records_count_as_allocated(void) {
+	small_tables();
+	mw_sample_t sample = {
+		.address = 16, .requested_bytes = 10, .usable_bytes = 16, .weight_q16 = 65536};
+	for (unsigned i = 1; i < 4096; i++)
+		CHECK_EQ(mw_records_add(&sample), i);
+	CHECK_EQ(mw_image_live()->flags, 0);
+	CHECK_EQ(mw_records_add(&sample), 0);
+	CHECK_EQ(mw_image_live()->flags, MW_STATE_RECORDS_FULL);
+	CHECK_EQ(mw_image_live()->alloc_bytes, 4096 * 16);
+	CHECK_EQ(mw_image_live()->live_bytes, 4095 * 16);
+	mw_records_remove(0);
+	mw_records_remove(100);
+	mw_records_remove(100); /* a stray second time does no harm */
+	CHECK_EQ(mw_records_add(&sample), 100);
+	CHECK_EQ(mw_image_live()->live_bytes, 4095 * 16);
+}
+
+/* With an address space limit the tables take their share of it only. */
+static void small_address_space(void) {
+	struct rlimit limit = {(rlim_t)1 << 30, RLIM_INFINITY};
+	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+	make_tables();
+	CHECK(mw_image_header()->file_bytes <= ((uint64_t)1 << 30) / 32);
+	uint64_t frame = 1;
+	CHECK_EQ(mw_depot_find(&frame, 1, false), 1);
+}
+
+int main(void) {
+	RUN_IN_CHILD(equal_stacks_have_one_number);
+	RUN_IN_CHILD(threads_agree);
+	RUN_IN_CHILD(full_frames_cut_to_the_leaf);
+	RUN_IN_CHILD(full_stacks_are_unknown);
+	RUN_IN_CHILD(full_records_count_as_allocated);
+	RUN_IN_CHILD(small_address_space);
+	return 0;
+}
