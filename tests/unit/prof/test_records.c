@@ -3,6 +3,7 @@
 #include "prof/records.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include "prof_fixture.h"
 
