@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ * test_modules.c -- PCs of the program, of libraries, of the vdso and of nowhere; libraries that go
+ * and come; with _dl_find_object and without. */
+#include "prof/modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+
+#include "prof_fixture.h"
+
+/* Encodes one return address behind `pc`. */
+static uint64_t frame_of(uintptr_t pc) {
+	uint64_t frame = pc + 1;
+	mw_modules_encode(&frame, 1);
+	return frame;
+}
+
+static unsigned module_index(uint64_t frame) {
+	return (unsigned)(frame >> MW_FRAME_MODULE_SHIFT & MW_FRAME_MODULE_MAX);
+}
+
+static const mw_state_module_t *module_of(uint64_t frame) {
+	CHECK(module_index(frame) > 0);
+	return mw_image_entry(MW_SECTION_MODULES, module_index(frame) - 1);
+}
+
+typedef struct truth {
+	const char *name;
+	uintptr_t bias;
+	const uint8_t *build_id;
+	size_t build_id_bytes;
+} truth_t;
+
+/* The build-id as the loader's own list leads to it. */
+static int find_truth(struct dl_phdr_info *info, size_t size, void *context) {
+	(void)size;
+	truth_t *truth = context;
+	if (info->dlpi_addr != truth->bias)
+		return 0;
+	truth->name = info->dlpi_name;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type != PT_NOTE)
+			continue;
+		const char *notes = (const char *)(info->dlpi_addr + segment->p_vaddr);
+		for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= segment->p_memsz;) {
+			const ElfW(Nhdr) *note = (const void *)(notes + at);
+			size_t name_bytes = (note->n_namesz + 3u) & ~3u;
+			if (note->n_type == NT_GNU_BUILD_ID) {
+				truth->build_id = (const uint8_t *)(note + 1) + name_bytes;
+				truth->build_id_bytes = note->n_descsz;
+				return 1;
+			}
+			at += sizeof *note + name_bytes + ((note->n_descsz + 3u) & ~3u);
+		}
+	}
+	return 1;
+}
+
+static void check_against_loader(uint64_t frame, uintptr_t pc) {
+	const mw_state_module_t *module = module_of(frame);
+	CHECK_EQ((frame & MW_FRAME_ADDRESS_MASK) + module->bias, pc + 1);
+	CHECK(pc >= module->start && pc < module->limit);
+	CHECK_EQ(module->unloaded_ns, 0);
+	CHECK(module->loaded_ns > 0);
+	truth_t truth = {.bias = module->bias};
+	CHECK(dl_iterate_phdr(find_truth, &truth));
+	CHECK_EQ(module->build_id_bytes, truth.build_id_bytes);
+	CHECK(memcmp(module->build_id, truth.build_id, truth.build_id_bytes) == 0);
+	CHECK(truth.build_id_bytes == 20);
+}
+
+static void finds_program_library_and_vdso(void) {
+	CHECK(mw_image_start());
+	uint64_t own = frame_of((uintptr_t)find_truth);
+	check_against_loader(own, (uintptr_t)find_truth);
+	char exe[512] = "";
+	CHECK(readlink("/proc/self/exe", exe, sizeof exe - 1) > 0);
+	CHECK_STR(module_of(own)->path, exe);
+	uint64_t libc = frame_of((uintptr_t)fread);
+	check_against_loader(libc, (uintptr_t)fread);
+	CHECK(strstr(module_of(libc)->path, "/libc.so.6"));
+	CHECK(module_of(libc)->file_offset % 4096 == 0 && module_of(libc)->file_offset > 0);
+	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
+	if (vdso) {
+		uint64_t frame = frame_of(vdso + 0x800);
+		CHECK_STR(module_of(frame)->path, "[vdso]");
+	}
+	CHECK_EQ(frame_of((uintptr_t)find_truth + 4), own + 4);
+	CHECK_EQ(mw_image_live()->modules_used, vdso ? 3 : 2);
+}
+
+static void exact_pcs_keep_their_mark(void) {
+	CHECK(mw_image_start());
+	uint64_t frame = (uintptr_t)find_truth | MW_FRAME_EXACT;
+	mw_modules_encode(&frame, 1);
+	CHECK(frame & MW_FRAME_EXACT);
+	CHECK_EQ((frame & MW_FRAME_ADDRESS_MASK) + module_of(frame)->bias, (uintptr_t)find_truth);
+}
+
+static void code_without_an_object(void) {
+	CHECK(mw_image_start());
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(page != MAP_FAILED);
+	uint64_t frame = frame_of((uintptr_t)page + 100);
+	CHECK_EQ(module_index(frame), 0);
+	CHECK_EQ(frame, (uintptr_t)page + 101);
+	CHECK_EQ(mw_image_live()->modules_used, 0);
+}
+
+/* Two small libraries, made by the compiler at hand. */
+static bool build_library(const char *name, const char *code) {
+	char command[512];
+	snprintf(command, sizeof command,
+		 "echo '%s' | cc -shared -fPIC -Wl,--build-id -x c -o %s/%s.so -", code, root,
+		 name);
+	return system(command) == 0;
+}
+
+static void *open_library(const char *name) {
+	char path[128];
+	snprintf(path, sizeof path, "%s/%s.so", root, name);
+	void *library = dlopen(path, RTLD_NOW);
+	CHECK(library);
+	return library;
+}
+
+static void libraries_go_and_come(void) {
+	if (!build_library("one", "int f(void) { return 1; }") ||
+	    !build_library("two", "int f(void) { return 2; } int g(void) { return f(); }")) {
+		printf("# skipped: no compiler\n");
+		return;
+	}
+	CHECK(mw_image_start());
+	void *one = open_library("one");
+	uintptr_t pc = (uintptr_t)dlsym(one, "f");
+	uint64_t first = frame_of(pc);
+	check_against_loader(first, pc);
+	const mw_state_module_t *first_module = module_of(first);
+	CHECK(strstr(first_module->path, "/one.so"));
+	mw_modules_check();
+	CHECK_EQ(first_module->unloaded_ns, 0);
+	CHECK(dlclose(one) == 0);
+	mw_modules_check();
+	CHECK(first_module->unloaded_ns > 0);
+	mw_state_event_t *events = mw_image_entry(MW_SECTION_EVENTS, 0);
+	CHECK(events[0].kind == MW_EVENT_UNLOAD && events[0].a == module_index(first) - 1);
+
+	/* The same library again: the same entry when it lies at the same place. */
+	one = open_library("one");
+	bool same_place = (uintptr_t)dlsym(one, "f") == pc;
+	uint64_t again = frame_of((uintptr_t)dlsym(one, "f"));
+	CHECK_EQ(again == first, same_place);
+	CHECK_EQ(module_of(again)->unloaded_ns, 0);
+	CHECK(dlclose(one) == 0);
+
+	/* Another one, which the kernel puts where the first was: noticed without a check. */
+	void *two = open_library("two");
+	uint64_t other = frame_of((uintptr_t)dlsym(two, "f"));
+	CHECK(strstr(module_of(other)->path, "/two.so"));
+	CHECK(module_index(other) != module_index(again));
+	CHECK(strstr(module_of(again)->path, "/one.so"));
+	if (module_of(other)->start < module_of(again)->limit &&
+	    module_of(again)->start < module_of(other)->limit)
+		CHECK(module_of(again)->unloaded_ns > 0);
+	else
+		printf("# the second library came to lie elsewhere\n");
+}
+
+static void without_find_object(void) {
+	mw_modules_use_maps(true);
+	finds_program_library_and_vdso();
+}
+
+static void nothing_without_find_object(void) {
+	mw_modules_use_maps(true);
+	code_without_an_object();
+}
+
+enum { THREADS = 8 };
+
+static void *encode_all(void *unused) {
+	(void)unused;
+	for (int i = 0; i < 20000; i++) {
+		uint64_t frames[] = {(uintptr_t)find_truth + 1, (uintptr_t)fread + 1,
+				     (uintptr_t)dlopen + 1, (uintptr_t)encode_all + 1};
+		mw_modules_encode(frames, 4);
+		CHECK_EQ(module_index(frames[0]), module_index(frames[3]));
+		CHECK_EQ(module_index(frames[1]), module_index(frames[2]));
+		CHECK(module_index(frames[0]) != module_index(frames[1]));
+	}
+	return NULL;
+}
+
+static void threads_agree(void) {
+	CHECK(mw_image_start());
+	pthread_t threads[THREADS];
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&threads[i], NULL, encode_all, NULL) == 0);
+	for (int i = 0; i < 50; i++)
+		mw_modules_check();
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	CHECK_EQ(mw_image_live()->modules_used, 2);
+}
+
+int main(void) {
+	RUN_IN_CHILD(finds_program_library_and_vdso);
+	RUN_IN_CHILD(exact_pcs_keep_their_mark);
+	RUN_IN_CHILD(code_without_an_object);
+	RUN_IN_CHILD(libraries_go_and_come);
+	RUN_IN_CHILD(without_find_object);
+	RUN_IN_CHILD(nothing_without_find_object);
+	RUN_IN_CHILD(threads_agree);
+	return 0;
+}
