@@ -201,8 +201,9 @@ int main(void) {
 	RUN(exact_mode_takes_everything);
 	RUN(off_never_samples);
 	RUN(old_epochs_keep_their_mean);
-	RUN(copies_of_a_fork_draw_another_sequence);
 	RUN(estimates_at_one_rate);
 	RUN(estimates_across_rates);
+	/* Last: the pid is part of a seed from here on. */
+	RUN(copies_of_a_fork_draw_another_sequence);
 	return 0;
 }

@@ -324,6 +324,9 @@ static void old_files_of_the_dead_go(void) {
 	CHECK(!is_there("100000002.5"));
 	CHECK(is_there("100000003.5.bak") && is_there("notes") && is_there("1x.2"));
 	CHECK(is_there(own)); /* it is running */
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", state_directory(), own);
+	CHECK(unlink(path) == 0);
 	leave_file("100000004.5", 100, 0);
 	start(1, 0, false); /* cleans by itself */
 	CHECK(!is_there("100000004.5"));
