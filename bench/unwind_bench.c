@@ -82,8 +82,8 @@ static NOINLINE void descend(capture_fn *capture, unsigned captures, unsigned de
 	KEEP_FRAME();
 }
 
-/* A hundred and twenty-five functions, each with call sites of its own: a first call of one makes one new
- * address on the stack. */
+/* A hundred and twenty-five functions, each with a call site of its own: the first call of one
+ * makes one new address on the stack. */
 #define COLD_1(name)                                                                               \
 	static NOINLINE void cold_##name(capture_fn *capture) {                                    \
 		char room[sizeof(#name) * 8];                                                      \
@@ -93,14 +93,16 @@ static NOINLINE void descend(capture_fn *capture, unsigned captures, unsigned de
 		KEEP_FRAME();                                                                      \
 	}
 #define COLD_5(name) COLD_1(name##0) COLD_1(name##1) COLD_1(name##2) COLD_1(name##3) COLD_1(name##4)
-#define COLD_25(name) COLD_5(name##0) COLD_5(name##1) COLD_5(name##2) COLD_5(name##3) COLD_5(name##4)
+#define COLD_25(name)                                                                              \
+	COLD_5(name##0) COLD_5(name##1) COLD_5(name##2) COLD_5(name##3) COLD_5(name##4)
 #define COLD_125(name)                                                                             \
 	COLD_25(name##0) COLD_25(name##1) COLD_25(name##2) COLD_25(name##3) COLD_25(name##4)
 COLD_125(a)
 
 #define NAME_1(name) cold_##name,
 #define NAME_5(name) NAME_1(name##0) NAME_1(name##1) NAME_1(name##2) NAME_1(name##3) NAME_1(name##4)
-#define NAME_25(name) NAME_5(name##0) NAME_5(name##1) NAME_5(name##2) NAME_5(name##3) NAME_5(name##4)
+#define NAME_25(name)                                                                              \
+	NAME_5(name##0) NAME_5(name##1) NAME_5(name##2) NAME_5(name##3) NAME_5(name##4)
 #define NAME_125(name)                                                                             \
 	NAME_25(name##0) NAME_25(name##1) NAME_25(name##2) NAME_25(name##3) NAME_25(name##4)
 static void (*const cold_functions[])(capture_fn *) = {NAME_125(a)};
