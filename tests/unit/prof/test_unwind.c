@@ -43,7 +43,11 @@ static NOINLINE void capture_here(captured_t *stack, unsigned max_depth) {
 
 /* Does frame `i` return into `function`?  None of those asked for is longer than the bound. */
 static bool is_in(uint64_t pc, const void *function) {
+#ifdef __SANITIZE_ADDRESS__
+	const uint64_t function_bytes_max = 3000;
+#else
 	const uint64_t function_bytes_max = 400;
+#endif
 	uint64_t plain = pc & ~MW_FRAME_EXACT;
 	return plain - (uint64_t)(uintptr_t)function < function_bytes_max;
 }
@@ -93,11 +97,12 @@ static void test_chain(void) {
 					chain_aligned, chain_start, test_chain};
 	for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
 		CHECK(is_in(seen.pcs[i], expected[i]));
-	/* glibc's begins in chain_end, at another call; from the next frame on both are the same.
-	 */
-	CHECK_EQ(seen.result.depth, glibc_depth + 1);
-	for (unsigned i = 2; i < seen.result.depth; i++)
-		CHECK_EQ(seen.pcs[i], (uint64_t)(uintptr_t)glibc_pcs[i - 1]);
+	/* From chain_end's caller on both are the same; glibc's begins in chain_end, at another
+	 * call, or in a sanitizer's wrapper. */
+	CHECK(glibc_depth >= (int)seen.result.depth - 1);
+	for (unsigned i = 1; i <= seen.result.depth - 2; i++)
+		CHECK_EQ(seen.pcs[seen.result.depth - i],
+			 (uint64_t)(uintptr_t)glibc_pcs[(unsigned)glibc_depth - i]);
 }
 
 static void test_warm_is_the_same(void) {
@@ -197,7 +202,7 @@ static void test_own_frames(void) {
 	chain_start();
 	unsigned depth = seen.result.depth;
 	uint64_t leaf = seen.pcs[1];
-	mw_unwind_set_own((uintptr_t)capture_here, (uintptr_t)capture_here + 100);
+	mw_unwind_set_own((uintptr_t)seen.pcs[0], (uintptr_t)seen.pcs[0] + 1);
 	chain_start();
 	CHECK_EQ(seen.result.depth, depth - 1);
 	CHECK_EQ(seen.pcs[0], leaf);

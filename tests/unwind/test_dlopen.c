@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * test_dlopen.c -- walks through libraries that are loaded and unloaded, one at the place of the
+ * other.  Arguments: two plugins whose function has the same address and another frame size. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "prof/unwind.h"
+#include "prof/unwind_cache.h"
+#include "test.h"
+
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noipa))
+#endif
+
+enum { ROUNDS = 300, THREADS = 6 };
+
+typedef void plugin_fn(void (*function)(void *), void *argument);
+
+typedef struct captured {
+	uint64_t pcs[MW_UNWIND_DEPTH_MAX];
+	mw_unwind_result_t result;
+} captured_t;
+
+static const char *paths[2];
+
+static bool is_in(uint64_t pc, const void *function) {
+	return pc - (uint64_t)(uintptr_t)function < 400;
+}
+
+static NOINLINE void capture(void *argument) {
+	captured_t *stack = argument;
+	stack->result = mw_unwind_capture(stack->pcs, MW_UNWIND_DEPTH_MAX);
+	__asm__ volatile("" ::: "memory");
+}
+
+static NOINLINE void call_plugin(plugin_fn *plugin, captured_t *stack) {
+	plugin(capture, stack);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Loads the plugin, walks through it twice (table, cache), unloads it.  Returns the pc in it. */
+static uint64_t visit(const char *path) {
+	captured_t stack;
+	plugin_fn *plugin;
+	void *handle = dlopen(path, RTLD_NOW);
+	if (!handle)
+		fprintf(stderr, "%s\n", dlerror());
+	CHECK(handle != NULL);
+	*(void **)&plugin = dlsym(handle, "plugin_call");
+	CHECK(plugin != NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		call_plugin(plugin, &stack);
+		CHECK(!stack.result.truncated);
+		CHECK(is_in(stack.pcs[0], (const void *)capture));
+		CHECK(is_in(stack.pcs[1], (const void *)plugin));
+		CHECK(is_in(stack.pcs[2], (const void *)call_plugin));
+		CHECK(mw_cache_find((uintptr_t)stack.pcs[1] - 1) & MW_CACHE_GUARDED);
+		CHECK(!(mw_cache_find((uintptr_t)stack.pcs[2] - 1) & MW_CACHE_GUARDED));
+	}
+	CHECK(dlclose(handle) == 0);
+	return stack.pcs[1];
+}
+
+static void test_one_after_the_other(void) {
+	unsigned same_place = 0;
+	uint64_t last = 0;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t pc = visit(paths[i % 2]);
+		same_place += pc == last;
+		last = pc;
+	}
+	printf("# %u of %u loads at the place of the one before\n", same_place, ROUNDS);
+	/* Or nothing was tested. */
+	CHECK(same_place > 0);
+}
+
+static void *visit_often(void *argument) {
+	for (unsigned i = 0; i < ROUNDS; i++)
+		visit(paths[(i + (argument != NULL)) % 2]);
+	return NULL;
+}
+
+static void test_threads(void) {
+	pthread_t threads[THREADS];
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&threads[i], NULL, visit_often, i % 2 ? paths : NULL) == 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+int main(int argc, char **argv) {
+	CHECK_EQ(argc, 3);
+	mw_unwind_start();
+	paths[0] = argv[1];
+	paths[1] = argv[2];
+	RUN(test_one_after_the_other);
+	RUN(test_threads);
+	return 0;
+}
