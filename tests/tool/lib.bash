@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+# lib.bash -- what the scripts of this folder share: `source` it first.
+# Each script is given the build folder, works in a folder of its own, and ends with status 1 at the
+# first check that fails.
+set -uo pipefail
+build=${1:?usage: $0 BUILD_DIR}
+# shellcheck disable=SC2034 # for the scripts
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$(cd "$build" && pwd)
+# shellcheck disable=SC2034
+mallow=$build/bin/mallow
+work=$(mktemp -d "${TMPDIR:-/tmp}/mallow-tool.XXXXXX")
+started=()
+cleanup() {
+    local pid
+    for pid in ${started[@]+"${started[@]}"}; do
+        kill -9 "$pid" 2>/dev/null
+        wait "$pid" 2>/dev/null
+        rm -f "/dev/shm/mallow-$(id -u)/$pid".*
+    done
+    rm -rf "$work"
+}
+trap cleanup EXIT
+cd "$work" || exit 1
+
+fail() {
+    echo "FAILED: $*" >&2
+    for file in out err; do
+        [ -s "$work/$file" ] && head -40 "$work/$file" | sed "s/^/  $file: /" >&2
+    done
+    exit 1
+}
+
+# try STATUS COMMAND...: runs it with output in ./out and ./err and checks its exit status.
+try() {
+    local want=$1 got
+    shift
+    "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    [ "$got" = "$want" ] || fail "$*: status $got, not $want"
+}
+
+# says FILE PATTERN: an extended regular expression is in ./out or ./err.
+says() {
+    grep -Eq -- "$2" "$work/$1" || fail "std$1 does not say '$2'"
+}
+
+says_not() {
+    ! grep -Eq -- "$2" "$work/$1" || fail "std$1 says '$2'"
+}
+
+# One line on stderr, and nothing else.
+one_line_error() {
+    [ "$(wc -l <"$work/err")" = 1 ] || fail "not one line of error"
+    grep -q '^mallow: [^A-Z]' "$work/err" || fail "the error does not begin with 'mallow: ' in lower case"
+}
+
+ok() {
+    echo "ok $*"
+}

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# live.sh BUILD_DIR -- orders to a live process, its profile while it runs and after kill -9.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -o phases "$here/phases.c" || fail "cc"
+
+# launch CONF: starts ./phases under mallow; its pid is in $pid.
+launch() {
+    mkfifo "to.$1" "from.$1"
+    MALLOW_CONF=$1 LD_PRELOAD=$build/lib/libmallow.so ./phases <"to.$1" >"from.$1" &
+    pid=$!
+    started+=("$pid")
+    exec {to}>"to.$1" {from}<"from.$1"
+}
+
+tell() {
+    local answer
+    printf '%s' "$1" >&"$to"
+    read -r answer <&"$from"
+    [ "$answer" = "done" ] || fail "the program did not answer"
+}
+
+# order STATUS PATTERN COMMAND...: gives an order while the program allocates, so that it is noticed.
+order() {
+    local want=$1 pattern=$2
+    shift 2
+    try "$want" "$mallow" "$@" --wait 0
+    tell t
+    says out "$pattern"
+}
+
+launch prof_active:false,prof_sample:1,prof_state_min:0
+tell a
+order 0 "pid $pid: already off since [0-9:]+, T = 1 \(exact\); nothing changed" stop "$pid"
+order 0 "pid $pid: on, T = 1" start "$pid"
+order 0 "pid $pid: already on since [0-9:]+, T = 1 \(exact\); nothing changed" start "$pid"
+tell b
+order 0 "pid $pid: off, T = 1 .*was on since" stop "$pid"
+order 0 "already off since .*nothing changed" stop "$pid"
+tell a
+try 0 "$mallow" report "$pid"
+says out 'phase_b'
+says_not out 'phase_a'
+ok "start twice, stop twice; only what was allocated while on is in the profile"
+
+order 0 "pid $pid: T = 64 KiB \(was 1 \(exact\)\), sampling is off" set "$pid" rate=64K
+order 0 "T is already 64 KiB.*nothing changed" set "$pid" rate=65536
+order 0 "T = 1 \(exact\)" set "$pid" rate=1
+order 0 "counters set to zero" reset "$pid"
+try 0 "$mallow" report "$pid"
+says_not out 'phase_b'
+order 0 "on, T = 1" start "$pid"
+tell a
+try 0 "$mallow" report --sample-type inuse_objects "$pid"
+says out '\b64\b.*phase_a'
+ok "set and reset"
+
+try 0 "$mallow" stop "$pid" --wait 0.1
+says out 'ordered; takes effect at the process.s next refill'
+try 0 "$mallow" stop "$pid" --wait 0
+says out 'already ordered'
+try 0 "$mallow" status "$pid"
+says out 'ordered +off'
+try 0 "$mallow" start "$pid" --wait 0
+tell t
+try 0 "$mallow" status "$pid"
+says out "phases \(pid $pid\): running"
+says out 'sampling +on since'
+says_not out 'ordered'
+ok "orders to an idle process stand"
+
+try 0 "$mallow" ls
+says out "^ +$pid running .*phases$"
+try 0 "$mallow" ls --json
+python3 -c '
+import json, sys
+entry = [e for e in json.load(sys.stdin) if e["pid"] == int(sys.argv[1])][0]
+assert entry["program"] == "phases" and entry["state"] == "running", entry
+assert entry["mean_bytes"] == 1 and entry["live_bytes"] >= 64 * 4096, entry
+' "$pid" <out || fail "ls --json"
+try 0 "$mallow" status --json "$pid"
+python3 -c '
+import json, sys
+status = json.load(sys.stdin)
+assert status["pid"] == int(sys.argv[1]) and status["active"] is True, status
+assert status["live_objects"] >= 64 and status["flags"] == [], status
+assert status["heap"]["mapped_bytes"] > 0, status
+' "$pid" <out || fail "status --json"
+ok "ls and status, also as JSON"
+
+try 0 "$mallow" dump "$pid" -o now.pb.gz
+says err 'profile written: now\.pb\.gz'
+try 0 "$mallow" dump "$pid" -o now.pb --no-symbols
+head -c 2 now.pb.gz | od -An -tx1 | grep -q '1f 8b' || fail "now.pb.gz is not gzip"
+head -c 2 now.pb | od -An -tx1 | grep -q '1f 8b' && fail "now.pb is gzip"
+try 0 "$mallow" dump "$pid" -o now.heap
+head -1 now.heap | grep -q '^heap_v2/1$' || fail "now.heap: $(head -1 now.heap)"
+try 0 "$mallow" dump "$pid" -o now.txt --format gperftools
+head -1 now.txt | grep -q '^heap profile:' || fail "now.txt"
+try 0 bash -c "'$mallow' dump $pid -o - >piped.pb.gz"
+for file in now.pb.gz now.pb now.heap piped.pb.gz; do
+    try 0 "$mallow" report "$file"
+    says out 'phase_a'
+done
+ok "dump in all formats, and report reads them"
+
+before=$("$mallow" status --json "$pid" | python3 -c 'import json,sys; print(json.load(sys.stdin)["live_bytes"])')
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+try 0 "$mallow" status --json "$pid"
+after=$(python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["live_bytes"], d["state"])' <out)
+[ "$after" = "$before killed" ] || fail "before the kill $before, after it $after"
+try 0 "$mallow" report "$pid"
+says out 'phase_a'
+try 0 "$mallow" ls
+says out "^ +$pid killed .*phases$"
+try 2 "$mallow" start "$pid"
+one_line_error
+says err 'the process has ended'
+ok "kill -9: the profile is there, $before bytes"

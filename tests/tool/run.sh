@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# run.sh BUILD_DIR -- `mallow run`: exit statuses, signals, and the profile of each kind of end.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -o example "$here/example.c" || fail "cc"
+
+# The only profile in the folder; its name must be named on standard error.
+the_profile() {
+    local files
+    files=$(ls mallow.*.pb.gz)
+    [ "$(echo "$files" | wc -l)" = 1 ] || fail "profiles: $files"
+    grep -Fq "profile written: $files" err || fail "$files is not named"
+    echo "$files"
+}
+
+try 0 "$mallow" run --exact ./example
+usable=$(cat out)
+profile=$(the_profile)
+case $profile in
+mallow.example.*.20[0-9][0-9]*.pb.gz) ;;
+*) fail "name: $profile" ;;
+esac
+says err 'do_something '
+says err 'do_something_else'
+says err "$usable"
+try 0 "$mallow" report --lines "$profile"
+says out 'do_something .*example\.c:13'
+says out 'do_something_else .*example\.c:18'
+ok "the tutorial's example, exact: $usable bytes"
+
+if command -v go >/dev/null; then
+    export GOCACHE=$work/go HOME=$work PPROF_TMPDIR=$work
+    try 0 go tool pprof -top -unit B -sample_index inuse_space "$profile"
+    says out " ${usable}B total|of ${usable}B"
+    try 0 go tool pprof -top -sample_index inuse_objects "$profile"
+    says out '\b(119|120)\b'
+    ok "go tool pprof reads it"
+fi
+rm -f mallow.*
+
+try 7 "$mallow" run --exact sh -c './example; exit 7'
+says err 'ended after .* with status 7'
+says err 'other processes of this run'
+says err 'example \(pid [0-9]+\), allocated .*: mallow\.example\..*\.pb\.gz'
+rm -f mallow.*
+# In a shell of its own, which says "Killed" on its standard error.
+try 137 bash -c "exec '$mallow' run --exact sh -c './example >/dev/null; kill -9 \$\$'"
+says err 'ended by signal 9 \(Killed\)'
+the_profile_of_sh=$(ls mallow.sh.*.pb.gz mallow.dash.*.pb.gz mallow.bash.*.pb.gz 2>/dev/null)
+[ -n "$the_profile_of_sh" ] || fail "no profile of the killed shell"
+rm -f mallow.*
+"$mallow" run --exact sh -c 'kill -TERM $$' 2>err
+[ $? = 143 ] || fail "status of a terminated program"
+rm -f mallow.*
+ok "exit statuses, a killed program, and processes of the program"
+
+try 127 "$mallow" run no-such-program
+one_line_error
+try 126 "$mallow" run /etc/passwd
+one_line_error
+[ -z "$(ls mallow.* 2>/dev/null)" ] || fail "a profile of nothing"
+ok "126 and 127"
+
+try 0 "$mallow" run --exact -o my.pb ./example
+[ -s my.pb ] || fail "my.pb"
+says err 'profile written: my\.pb'
+try 0 "$mallow" report my.pb
+try 0 "$mallow" run --exact -o my.heap ./example
+head -1 my.heap | grep -q '^heap_v2/1$' || fail "my.heap"
+try 0 "$mallow" run --exact -o folder/ ./example
+[ -n "$(ls folder/mallow.example.*.pb.gz)" ] || fail "folder/"
+[ -z "$(ls mallow.* 2>/dev/null)" ] || fail "a profile besides the one asked for"
+ok "--output"
+
+echo 'int main(void) { return 4; }' >static.c
+if cc -static -o static static.c 2>/dev/null; then
+    try 4 "$mallow" run ./static
+    says err 'no profile: ./static: it is statically linked'
+fi
+try 5 "$mallow" run env -i sh -c 'exit 5'
+says err 'no profile'
+try 0 "$mallow" run true
+says err 'no profile: true .*--exact samples every allocation'
+[ -z "$(ls mallow.* 2>/dev/null)" ] || fail "a profile of nothing"
+ok "programs without a profile"
+
+# shellcheck disable=SC2016 # for the inner shell
+LD_PRELOAD=libm.so.6 MALLOW_CONF=prof_bt_max:64 try 0 "$mallow" run --exact sh -c 'echo "$LD_PRELOAD $MALLOW_CONF"'
+says out 'libmallow\.so:libm\.so\.6 prof_bt_max:64,'
+rm -f mallow.*
+ok "what was preloaded and configured is kept"
+
+mkdir -p "odd place/bin"
+cp "$mallow" "odd place/bin/"
+try 2 "odd place/bin/mallow" run ./example
+one_line_error
+says err 'MALLOW_LIB'
+MALLOW_LIB=$build/lib/libmallow.so try 0 "odd place/bin/mallow" run --exact ./example
+rm -f mallow.*
+ok "MALLOW_LIB"
+
+"$mallow" run --exact sh -c 'trap "exit 9" TERM; echo ready >ready; while :; do sleep 0.1; done' 2>err &
+started+=($!)
+until [ -s ready ]; do sleep 0.05; done
+kill -TERM $!
+wait $!
+[ $? = 9 ] || fail "SIGTERM was not sent on"
+rm -f mallow.*
+ok "signals are sent on"
+
+left=$(grep -ls run- /dev/shm/mallow-"$(id -u)"/* 2>/dev/null | while read -r file; do
+    strings -n 8 "$file" | grep -q "^$work" && echo "$file"
+done)
+[ -z "$left" ] || fail "state files left behind: $left"
+ok "no state file stays"

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# targets.sh BUILD_DIR -- targets that are none: each a clear line, and status 2.
+source "$(dirname "$0")/lib.bash"
+
+sleep 1000 &
+started+=($!)
+for command in status start stop reset dump report "set rate=5"; do
+    # shellcheck disable=SC2086
+    try 2 "$mallow" $command $!
+    one_line_error
+    says err "pid $! \(sleep\): it does not run mallow; start it with 'mallow run PROGRAM'"
+done
+ok "a pid without mallow"
+
+kill -9 $!
+wait $! 2>/dev/null
+try 2 "$mallow" report $!
+one_line_error
+says err "pid $!: there is no such process"
+try 2 "$mallow" start $!
+one_line_error
+ok "a pid that is gone"
+
+echo '#include <unistd.h>
+int main(void) { return pause(); }' >quiet.c
+cc -o quiet quiet.c || fail "cc"
+LD_PRELOAD=$build/lib/libmallow.so ./quiet &
+started+=($!)
+sleep 0.3
+try 2 "$mallow" status $!
+one_line_error
+says err 'allocated less than'
+ok "a process that has allocated little"
+
+if [ "$(id -u)" = 0 ] && runuser -u nobody true 2>/dev/null && runuser -u nobody "$mallow" --version >/dev/null 2>&1; then
+    MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so sleep 1000 &
+    started+=($!)
+    sleep 0.3
+    for command in status stop report; do
+        try 2 runuser -u nobody -- "$mallow" $command $!
+        one_line_error
+        says err "pid $! \(sleep\): it belongs to user root"
+    done
+    try 0 runuser -u nobody -- "$mallow" ls
+    says_not out "\b$!\b"
+    ok "another user's process"
+fi
+
+try 2 "$mallow" report /no/such/file
+one_line_error
+try 2 "$mallow" report "$work"
+one_line_error
+echo garbage >garbage
+try 2 "$mallow" report garbage
+one_line_error
+try 2 "$mallow" status garbage
+one_line_error
+try 2 "$mallow" start garbage
+one_line_error
+head -c 4096 /dev/zero >zeros
+try 2 "$mallow" report zeros
+{ printf MALLOWST; head -c 8000 /dev/urandom; } >damaged
+for command in status start report dump; do
+    try 2 "$mallow" $command damaged
+    one_line_error
+done
+: >empty
+try 2 "$mallow" report empty
+one_line_error
+try 2 bash -c "'$mallow' report <(echo garbage)"
+one_line_error
+ok "files that are no profiles"

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# usage.sh BUILD_DIR -- help, version, completions, the man page, and complaints about command lines.
+source "$(dirname "$0")/lib.bash"
+man=$here/../../doc/man/mallow.1
+
+try 2 "$mallow"
+says err '^Usage: mallow'
+try 0 "$mallow" --help
+says out '^Usage: mallow'
+try 0 "$mallow" --version
+says out '^mallow [0-9]+\.[0-9]+\.[0-9]+$'
+ok "usage and version"
+
+subcommands=$("$mallow" help | awk '/^  [a-z]+ +[a-z]/ && $1 != "mallow" { print $1 }')
+[ "$(echo "$subcommands" | tr '\n' ' ')" = "run ls status start stop set reset dump report help " ] ||
+    fail "subcommands are: $subcommands"
+for subcommand in $subcommands; do
+    try 0 "$mallow" "$subcommand" --help
+    cp out help
+    says out "^Usage: mallow $subcommand"
+    says out '^Examples:'
+    awk 'length > 79 { print; bad = 1 } END { exit bad }' out || fail "help of $subcommand: long lines"
+    try 0 "$mallow" help "$subcommand"
+    cmp -s out help || fail "help $subcommand differs from $subcommand --help"
+    grep -q "^\.Cm.* $subcommand\b" "$man" || fail "the man page does not know $subcommand"
+    mapfile -t options < <(grep -Eo '^ +(-[a-z], )?--[a-z-]+' help | grep -Eo -- '--[a-z-]+')
+    for option in "${options[@]}"; do
+        grep -q "Fl -${option#--}\b" "$man" || fail "the man page does not know $subcommand $option"
+    done
+    try 2 "$mallow" "$subcommand" --no-such-option
+    one_line_error
+    says err "unknown option '--no-such-option'; allowed: "
+done
+ok "help of each subcommand, also in the man page"
+
+if command -v groff >/dev/null; then
+    try 0 groff -mdoc -Tutf8 -ww "$man"
+    [ -s err ] && fail "groff warns"
+    ok "the man page is well-formed"
+fi
+
+for shell in bash zsh fish; do
+    try 0 "$mallow" help --completion "$shell"
+    says out sample-type
+    if [ "$shell" = bash ]; then
+        bash -n out || fail "the bash completions do not parse"
+        # shellcheck disable=SC1091
+        result=$(source ./out && COMP_WORDS=(mallow re) COMP_CWORD=1 && _mallow &&
+            echo "${COMPREPLY[*]}")
+        [ "$result" = "reset report" ] || fail "completions of 're': $result"
+    fi
+done
+ok "completions"
+
+try 2 "$mallow" nonsense
+one_line_error
+says err "unknown subcommand 'nonsense'; allowed: run, ls, "
+try 2 "$mallow" --nonsense
+says err "unknown option '--nonsense'"
+try 2 "$mallow" status
+one_line_error
+try 2 "$mallow" status 1 2
+one_line_error
+try 2 "$mallow" dump 1 --format xml
+one_line_error
+says err 'proto\|jemalloc\|gperftools'
+try 2 "$mallow" set 1 rate=0
+one_line_error
+try 2 "$mallow" set 1 speed=2
+says err "unknown setting 'speed=2'; allowed: rate=BYTES"
+try 2 "$mallow" set rate=5
+try 2 "$mallow" set 1 2
+try 2 "$mallow" run --rate 1K --exact true
+one_line_error
+try 2 "$mallow" run
+one_line_error
+try 2 "$mallow" run -o "$work/no/such/folder/file" true
+one_line_error
+try 2 "$mallow" help nonsense
+one_line_error
+ok "complaints"
+
+try 2 bash -c "'$mallow' help >/dev/full"
+one_line_error
+ok "a full standard output"
