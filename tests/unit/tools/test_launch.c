@@ -11,7 +11,8 @@
 
 static int ticks;
 
-static void count_tick(void *context) {
+static void count_tick(void *context, int pid) {
+	CHECK(pid > 0);
 	CHECK(context == &ticks);
 	ticks++;
 }
@@ -51,8 +52,9 @@ static void test_exec_failures_are_told_apart(void) {
 
 static void test_ticks_while_it_runs(void) {
 	ticks = 0;
-	launch("sleep 2.5");
-	CHECK_EQ(ticks, 2 / MW_LAUNCH_TICK_SECONDS);
+	launch("sleep 0.5");
+	/* After 1, 3, 7, 15, 31, 63, 127 and 255 ms; a busy machine may be late for the last. */
+	CHECK(ticks >= 5 && ticks <= 8);
 }
 
 /* Sends `signal_number` to this process half a second from now, from another one. */

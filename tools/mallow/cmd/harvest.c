@@ -2,6 +2,7 @@
  * harvest.c -- the processes of a run, found by the session in their state files. */
 #include "cmd/harvest.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,10 +57,10 @@ static void members_release(members_t *members) {
 	free(members->items);
 }
 
-void mw_harvest_prune(void *context) {
+void mw_harvest_prune(const char *session) {
 	mw_places_t places = {0};
 	mw_places_add_directories(&places);
-	members_t members = find_members(&places, context);
+	members_t members = find_members(&places, session);
 	for (size_t i = 0; i < members.count; i++)
 		if (!members.items[i].place->alive && members.items[i].snapshot->live.samples == 0)
 			mw_place_remove(members.items[i].place);
@@ -151,25 +152,57 @@ static void print_end(const mw_harvest_t *harvest, const char *program) {
 			    harvest->launch->pid, duration, WEXITSTATUS(status));
 }
 
+/* "6.31 MiB in 120 objects"; exact figures are given to the byte. */
+static const char *amount(int64_t bytes, int64_t objects_q16, bool exact, char *buffer,
+			  size_t size) {
+	char bytes_text[MW_SHOW_BYTES], objects_text[MW_SHOW_BYTES], exactly[MW_SHOW_BYTES] = "";
+	if (exact && bytes >= 1024)
+		snprintf(exactly, sizeof(exactly), " (%" PRId64 " bytes)", bytes);
+	snprintf(buffer, size, "%s%s in %s objects",
+		 mw_format_bytes(bytes, bytes_text, sizeof(bytes_text)), exactly,
+		 mw_format_count(objects_q16 / 65536, objects_text, sizeof(objects_text)));
+	return buffer;
+}
+
 static void print_totals(const mw_state_live_t *live) {
-	char live_bytes[MW_SHOW_BYTES], live_objects[MW_SHOW_BYTES], alloc_bytes[MW_SHOW_BYTES];
-	char alloc_objects[MW_SHOW_BYTES], rate[MW_SHOW_BYTES], samples[MW_SHOW_BYTES];
+	char in_use[4 * MW_SHOW_BYTES], in_all[4 * MW_SHOW_BYTES];
+	char rate[MW_SHOW_BYTES], samples[MW_SHOW_BYTES];
+	bool exact = live->mean_bytes == 1;
 	mw_complain(
-		"live at the end: %s in %s objects; allocated in all: %s in %s objects",
-		mw_format_bytes(live->live_bytes, live_bytes, sizeof(live_bytes)),
-		mw_format_count(live->live_objects_q16 / 65536, live_objects, sizeof(live_objects)),
-		mw_format_bytes(live->alloc_bytes, alloc_bytes, sizeof(alloc_bytes)),
-		mw_format_count(live->alloc_objects_q16 / 65536, alloc_objects,
-				sizeof(alloc_objects)));
+		"live at the end: %s; allocated in all: %s",
+		amount(live->live_bytes, live->live_objects_q16, exact, in_use, sizeof(in_use)),
+		amount(live->alloc_bytes, live->alloc_objects_q16, exact, in_all, sizeof(in_all)));
 	mw_complain("%s samples, T = %s%s",
 		    mw_format_count((int64_t)live->samples, samples, sizeof(samples)),
 		    mw_show_rate(live->mean_bytes, rate),
-		    live->mean_bytes == 1 ? "" : ": the numbers are estimates");
+		    exact ? "" : ": the numbers are estimates");
+}
+
+/* Why the state file of the program holds no sample. */
+static void explain_empty(const member_t *member) {
+	const mw_state_live_t *live = &member->snapshot->live;
+	char rate[MW_SHOW_BYTES], program[64];
+	mw_show_text(member->snapshot->header.program, program, sizeof(program));
+	if (!live->active)
+		mw_complain("no profile: %s was not sampled: sampling was off", program);
+	else if (live->flags & MW_STATE_ENDED)
+		mw_complain("no profile: %s allocated too little for a sample (T = %s); --exact "
+			    "samples every allocation",
+			    program, mw_show_rate(live->mean_bytes, rate));
+	else
+		mw_complain("no profile: %s took no sample (T = %s; --exact samples every "
+			    "allocation) before it ended, or executed a program that did not load "
+			    "libmallow.so",
+			    program, mw_show_rate(live->mean_bytes, rate));
 }
 
 static void harvest_program(const mw_harvest_t *harvest, const member_t *member) {
 	const mw_state_live_t *live = &member->snapshot->live;
-	print_end(harvest, member->snapshot->header.program);
+	if (live->samples == 0 && !harvest->file) {
+		explain_empty(member);
+		mw_place_remove(member->place);
+		return;
+	}
 	print_totals(live);
 	mw_show_flags(stderr, "mallow: note: ", live->flags);
 	mw_profile_t *profile;
@@ -231,22 +264,27 @@ static void harvest_others(const mw_harvest_t *harvest, const members_t *members
 			    left_out);
 }
 
-/* Why the program left no state file. */
+/* Why there is no state file of the program. */
 static void explain_none(const mw_harvest_t *harvest) {
-	char path[4096];
-	print_end(harvest, harvest->program);
+	char path[4096], rate[MW_SHOW_BYTES];
 	const char *why = NULL;
 	if (mw_program_find(harvest->program, path, sizeof(path)))
 		why = mw_program_refuses_preload(path);
 	if (why)
 		mw_complain("no profile: %s: %s", path, why);
+	else if (access("/dev/shm", W_OK | X_OK) != 0)
+		mw_complain("no profile: /dev/shm cannot be written, and the profile was lost with "
+			    "the program; set XDG_RUNTIME_DIR to a directory of yours");
+	else if (harvest->library_seen)
+		mw_complain("no profile: %s allocated too little for a sample (T = %s); --exact "
+			    "samples every allocation",
+			    harvest->program, mw_show_rate(harvest->mean_bytes, rate));
 	else
 		mw_complain(
-			"no profile: %s left no state file: either it did not load "
-			"libmallow.so (its environment was cleaned, or it executed a static or "
-			"set-uid program), or neither /dev/shm nor the runtime directory can be "
-			"written",
-			harvest->program);
+			"no profile: %s either allocated too little for a sample (T = %s; --exact "
+			"samples every allocation), or never loaded libmallow.so (its "
+			"environment was cleaned, or it executed a static or set-uid program)",
+			harvest->program, mw_show_rate(harvest->mean_bytes, rate));
 }
 
 void mw_harvest(const mw_harvest_t *harvest) {
@@ -258,6 +296,7 @@ void mw_harvest(const mw_harvest_t *harvest) {
 	for (size_t i = 0; i < members.count && !program; i++)
 		if (is_program(harvest, &members.items[i]))
 			program = &members.items[i];
+	print_end(harvest, program ? program->snapshot->header.program : harvest->program);
 	if (program)
 		harvest_program(harvest, program);
 	else

@@ -15,14 +15,15 @@ typedef struct mw_harvest {
 	bool every_process;    /* the user gave a directory: no cap on the number of profiles */
 	const char *program;   /* as the user named it */
 	const mw_launch_t *launch;
+	bool library_seen;   /* in the program's mappings */
+	uint64_t mean_bytes; /* T as asked for */
 } mw_harvest_t;
 
 /* Writes the profiles of the session's processes that have ended, removes their state files, and
  * says on stderr what it did and what the program's profile shows. */
 void mw_harvest(const mw_harvest_t *harvest);
 
-/* While the run goes on: removes the state files of its processes that ended without a sample.
- * `context` is the session's name. */
-void mw_harvest_prune(void *context);
+/* While the run goes on: removes the state files of its processes that ended without a sample. */
+void mw_harvest_prune(const char *session);
 
 #endif

@@ -21,12 +21,23 @@ typedef struct row {
 	uint64_t started_ns;
 } row_t;
 
-/* Live ones first, then by start, oldest first. */
+/* A machine that forks a lot keeps the files of dozens of processes that ended without a word. */
+#define GONE_ROWS 8
+
+static bool is_gone(const row_t *row) {
+	return row->fate == MW_FATE_ENDED || row->fate == MW_FATE_KILLED;
+}
+
+/* Live ones first, the longest-lived at the top; then the others, the latest first. */
 static int compare_rows(const void *a, const void *b) {
 	const row_t *left = a, *right = b;
-	int left_gone = left->fate >= MW_FATE_ENDED, right_gone = right->fate >= MW_FATE_ENDED;
-	if (left_gone != right_gone)
-		return left_gone - right_gone;
+	if (is_gone(left) != is_gone(right))
+		return is_gone(left) - is_gone(right);
+	if (is_gone(left)) {
+		uint64_t left_ns = left->snapshot->live.updated_realtime_ns;
+		uint64_t right_ns = right->snapshot->live.updated_realtime_ns;
+		return (left_ns < right_ns) - (left_ns > right_ns);
+	}
 	return (left->started_ns > right->started_ns) - (left->started_ns < right->started_ns);
 }
 
@@ -63,7 +74,8 @@ static int print_json(const row_t *rows, size_t count) {
 	return mw_print_json(list);
 }
 
-static void print_table(const row_t *rows, size_t count) {
+static void print_table(const row_t *rows, size_t count, bool all) {
+	size_t gone = 0;
 	bool users = geteuid() == 0;
 	printf("%8s %-8s %10s %10s %12s  %s%s\n", "PID", "STATE", "RATE", "LIVE", "AGE",
 	       users ? "USER      " : "", "PROGRAM");
@@ -71,6 +83,8 @@ static void print_table(const row_t *rows, size_t count) {
 	for (size_t i = 0; i < count; i++) {
 		const row_t *row = &rows[i];
 		const mw_state_live_t *live = &row->snapshot->live;
+		if (is_gone(row) && ++gone > GONE_ROWS && !all)
+			continue;
 		char rate[MW_SHOW_BYTES], bytes[MW_SHOW_BYTES], age[MW_SHOW_BYTES];
 		char user[32], program[64];
 		uint64_t age_ns = now_ns > row->started_ns ? now_ns - row->started_ns : 0;
@@ -82,6 +96,8 @@ static void print_table(const row_t *rows, size_t count) {
 			printf("%-9s ", user_name(row->place->owner, user, sizeof(user)));
 		puts(mw_show_text(row->snapshot->header.program, program, sizeof(program)));
 	}
+	if (gone > GONE_ROWS && !all)
+		printf("and %zu more that have ended: mallow ls --all\n", gone - GONE_ROWS);
 }
 
 /* Rows of the files that can be read; the others are named on stderr. */
@@ -119,7 +135,7 @@ int mw_cmd_ls(const mw_arguments_t *arguments) {
 	else if (count == 0)
 		fputs("mallow: no process runs mallow; 'mallow run PROGRAM' starts one\n", stderr);
 	else
-		print_table(rows, count);
+		print_table(rows, count, mw_argument(arguments, "all")->given);
 	for (size_t i = 0; i < count; i++)
 		mw_snapshot_free(rows[i].snapshot);
 	free(rows);

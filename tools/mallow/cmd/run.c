@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/harvest.h"
+#include "live/process.h"
 #include "model/alloc.h"
 #include "model/error.h"
 
@@ -75,19 +76,30 @@ static int set_preload(mw_error_t *error) {
 	return 0;
 }
 
-static void set_configuration(const mw_arguments_t *arguments, const char *session) {
+/* What the library samples at when nobody says anything; only for messages. */
+#define DEFAULT_MEAN_BYTES ((uint64_t)512 << 10)
+/* At a finer rate, every process has samples, and publishes its state file at once. */
+#define PUBLISH_AT_ONCE_BYTES ((uint64_t)64 << 10)
+
+/* Returns T.  A process publishes its state file at its first sample, whose estimate is T bytes at
+ * least, so that the many small processes of a build leave none behind. */
+static uint64_t set_configuration(const mw_arguments_t *arguments, const char *session) {
 	const mw_option_value_t *rate = mw_argument(arguments, "rate");
+	uint64_t mean_bytes = rate->given ? rate->number : DEFAULT_MEAN_BYTES;
+	if (mw_argument(arguments, "exact")->given)
+		mean_bytes = 1;
 	char ours[256];
 	int used = snprintf(ours, sizeof(ours),
-			    "prof:true,prof_keep:true,prof_state_min:0,prof_session:%s", session);
-	if (rate->given)
+			    "prof:true,prof_keep:true,prof_session:%s,prof_state_min:%" PRIu64,
+			    session, mean_bytes < PUBLISH_AT_ONCE_BYTES ? 0 : mean_bytes);
+	/* Their MALLOW_CONF may have a rate. */
+	if (rate->given || mean_bytes == 1)
 		snprintf(ours + used, sizeof(ours) - (size_t)used, ",prof_sample:%" PRIu64,
-			 rate->number);
-	else if (mw_argument(arguments, "exact")->given)
-		snprintf(ours + used, sizeof(ours) - (size_t)used, ",prof_sample:1");
+			 mean_bytes);
 	const char *theirs = getenv("MALLOW_CONF");
 	/* Later wins. */
 	set_joined("MALLOW_CONF", theirs ? theirs : "", ',', ours);
+	return mean_bytes;
 }
 
 /* Splits --output, and makes sure that it can be written before hours of a run depend on it. */
@@ -129,19 +141,23 @@ static void make_session(char *session, size_t size) {
 	snprintf(session, size, "run-%016" PRIx64, number);
 }
 
+static void on_tick(void *context, int pid) {
+	mw_harvest_t *harvest = context;
+	if (!harvest->library_seen)
+		harvest->library_seen = mw_process_has_library(pid);
+	mw_harvest_prune(harvest->session);
+}
+
 /* Returns the status to end with; an end by a signal does not come back. */
-static int run_program(const mw_arguments_t *arguments, mw_harvest_t *harvest, char *session,
-		       mw_error_t *error) {
+static int run_program(const mw_arguments_t *arguments, mw_harvest_t *harvest, mw_error_t *error) {
 	mw_launch_t launch;
-	mw_launch_tick_t tick = {.call = mw_harvest_prune, .context = session};
+	mw_launch_tick_t tick = {.call = on_tick, .context = harvest};
 	if (mw_launch(arguments->operands, &tick, &launch, error) != 0)
 		return -1;
 	if (launch.exec_errno != 0) {
 		mw_complain("run: %s: %s", arguments->operands[0], strerror(launch.exec_errno));
 		return launch.exec_errno == ENOENT ? MW_EXIT_NOT_FOUND : MW_EXIT_NOT_EXECUTABLE;
 	}
-	harvest->session = session;
-	harvest->program = arguments->operands[0];
 	harvest->launch = &launch;
 	mw_harvest(harvest);
 	fflush(stdout);
@@ -163,8 +179,10 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 	if (status == 0)
 		status = set_preload(&error);
 	if (status == 0) {
-		set_configuration(arguments, session);
-		status = run_program(arguments, &harvest, session, &error);
+		harvest.session = session;
+		harvest.program = arguments->operands[0];
+		harvest.mean_bytes = set_configuration(arguments, session);
+		status = run_program(arguments, &harvest, &error);
 	}
 	free(to_free);
 	if (status >= 0)

@@ -28,17 +28,19 @@ static bool local_time(uint64_t realtime_ns, struct tm *out) {
 
 const char *mw_show_time(uint64_t realtime_ns, char buffer[MW_SHOW_BYTES]) {
 	struct tm then, now;
+	snprintf(buffer, MW_SHOW_BYTES, "?");
 	if (!local_time(realtime_ns, &then) || !local_time(mw_now_ns(), &now))
-		return "?";
+		return buffer;
 	bool today = then.tm_year == now.tm_year && then.tm_yday == now.tm_yday;
-	if (strftime(buffer, MW_SHOW_BYTES, today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then) == 0)
-		return "?";
+	strftime(buffer, MW_SHOW_BYTES, today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then);
 	return buffer;
 }
 
 const char *mw_show_duration(uint64_t ns, char buffer[MW_SHOW_BYTES]) {
 	unsigned long long seconds = ns / 1000000000u;
-	if (seconds < 10)
+	if (seconds < 1)
+		snprintf(buffer, MW_SHOW_BYTES, "%.0f ms", (double)ns / 1e6);
+	else if (seconds < 10)
 		snprintf(buffer, MW_SHOW_BYTES, "%.1f s", (double)ns / 1e9);
 	else if (seconds < 120)
 		snprintf(buffer, MW_SHOW_BYTES, "%llu s", seconds);
@@ -54,9 +56,23 @@ const char *mw_show_duration(uint64_t ns, char buffer[MW_SHOW_BYTES]) {
 }
 
 const char *mw_show_rate(uint64_t mean_bytes, char buffer[MW_SHOW_BYTES]) {
-	if (mean_bytes == 1)
-		return "1 (exact)";
-	return mw_format_bytes((int64_t)(mean_bytes & INT64_MAX), buffer, MW_SHOW_BYTES);
+	if (mean_bytes == 1) {
+		snprintf(buffer, MW_SHOW_BYTES, "1 (exact)");
+		return buffer;
+	}
+	/* People choose powers of two: "64 KiB" rather than "64.0 KiB". */
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	unsigned unit = 0;
+	uint64_t whole = mean_bytes;
+	while (whole >= 1024 && whole % 1024 == 0 && unit < 4) {
+		whole /= 1024;
+		unit++;
+	}
+	if (whole < 1024)
+		snprintf(buffer, MW_SHOW_BYTES, "%u %s", (unsigned)whole, units[unit]);
+	else
+		mw_format_bytes((int64_t)(mean_bytes & INT64_MAX), buffer, MW_SHOW_BYTES);
+	return buffer;
 }
 
 const char *mw_show_text(const char *text, char *buffer, size_t size) {

@@ -15,9 +15,11 @@ enum { MW_SHOW_BYTES = 48 };
 
 uint64_t mw_now_ns(void);
 
+/* Each fills in `buffer` and returns it. */
+
 /* Local time: "12:03:04" today, else "2026-11-19 12:03:04"; "?" for 0. */
 const char *mw_show_time(uint64_t realtime_ns, char buffer[MW_SHOW_BYTES]);
-/* "3 s", "12 min", "3 h 12 min", "5 d 2 h". */
+/* "5 ms", "3.2 s", "12 min", "3 h 12 min", "5 d 2 h". */
 const char *mw_show_duration(uint64_t ns, char buffer[MW_SHOW_BYTES]);
 /* "512 KiB", or "1 (exact)". */
 const char *mw_show_rate(uint64_t mean_bytes, char buffer[MW_SHOW_BYTES]);

@@ -66,7 +66,14 @@ const mw_subcommand_t mw_subcommands[] = {
 			    "mallow ls --json | jq '.[].pid'",
 		.operands_max = 0,
 		.run = mw_cmd_ls,
-		.options = {JSON_OPTION, END_OF_OPTIONS},
+		.options =
+			{
+				JSON_OPTION,
+				{"all", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "all that have ended, not only the latest 8; JSON holds them "
+				 "anyway"},
+				END_OF_OPTIONS,
+			},
 	},
 	{
 		.name = "status",

@@ -99,10 +99,18 @@ static void wait_end(mw_launch_t *out, const mw_launch_tick_t *tick) {
 	sigset_t child_ended, all, before;
 	sigemptyset(&child_ended);
 	sigaddset(&child_ended, SIGCHLD);
-	struct timespec pause = {.tv_sec = MW_LAUNCH_TICK_SECONDS};
-	while (!has_ended(out->pid))
-		if (sigtimedwait(&child_ended, NULL, &pause) < 0 && errno == EAGAIN)
-			tick->call(tick->context);
+	uint32_t pause_ns = MW_LAUNCH_TICK_FIRST_NS;
+	while (!has_ended(out->pid)) {
+		struct timespec pause = {
+			.tv_sec = pause_ns / 1000000000u,
+			.tv_nsec = pause_ns % 1000000000u,
+		};
+		if (sigtimedwait(&child_ended, NULL, &pause) >= 0 || errno != EAGAIN)
+			continue;
+		tick->call(tick->context, out->pid);
+		if (pause_ns < MW_LAUNCH_TICK_LAST_NS)
+			pause_ns *= 2;
+	}
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	child_pid = 0;

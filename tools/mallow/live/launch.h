@@ -16,14 +16,16 @@ typedef struct mw_launch {
 	uint64_t wall_ns;
 } mw_launch_t;
 
+/* Called while the program runs: after MW_LAUNCH_TICK_FIRST_NS, then after twice the time each, up
+ * to MW_LAUNCH_TICK_LAST_NS. */
 typedef struct mw_launch_tick {
-	void (*call)(void *context); /* every MW_LAUNCH_TICK_SECONDS while the program runs */
+	void (*call)(void *context, int pid);
 	void *context;
 } mw_launch_tick_t;
 
-/* Seldom enough to cost the program nothing, often enough to keep what a build with thousands of
- * processes leaves behind small. */
-#define MW_LAUNCH_TICK_SECONDS 2
+/* Soon enough to see most programs, and in the end seldom enough to cost them nothing. */
+#define MW_LAUNCH_TICK_FIRST_NS 1000000u
+#define MW_LAUNCH_TICK_LAST_NS 512000000u
 
 /* Runs argv[0], searched in PATH, with the caller's environment.  While it runs, SIGINT, SIGTERM,
  * SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to the caller are sent on to it, except those that the

@@ -85,6 +85,22 @@ bool mw_process_is_alive(int pid, uint64_t start_ticks) {
 	       process.start_ticks == start_ticks;
 }
 
+bool mw_process_has_library(int pid) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *maps = fopen(path, "re");
+	if (!maps)
+		return false;
+	char *line = NULL;
+	size_t capacity = 0;
+	bool found = false;
+	while (!found && getline(&line, &capacity, maps) > 0)
+		found = strstr(line, "/libmallow") != NULL;
+	free(line);
+	fclose(maps);
+	return found;
+}
+
 uint64_t mw_process_start_realtime_ns(uint64_t start_ticks) {
 	struct timespec now, since_boot;
 	clock_gettime(CLOCK_REALTIME, &now);

@@ -25,6 +25,9 @@ bool mw_process_read(int pid, mw_process_t *out);
 /* Does the process of that pid and start time exist, not only as a zombie? */
 bool mw_process_is_alive(int pid, uint64_t start_ticks);
 
+/* Does it map libmallow.so?  False also when its mappings cannot be read. */
+bool mw_process_has_library(int pid);
+
 /* When a process with these start ticks started, by CLOCK_REALTIME. */
 uint64_t mw_process_start_realtime_ns(uint64_t start_ticks);
 

@@ -61,22 +61,6 @@ static const mw_place_t *find_newest(const mw_places_t *places, int pid, unsigne
 	return newest;
 }
 
-static bool maps_hold_library(int pid) {
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	FILE *maps = fopen(path, "re");
-	if (!maps)
-		return false;
-	char *line = NULL;
-	size_t capacity = 0;
-	bool found = false;
-	while (!found && getline(&line, &capacity, maps) > 0)
-		found = strstr(line, "/libmallow") != NULL;
-	free(line);
-	fclose(maps);
-	return found;
-}
-
 /* Why a process that exists has no state file we can use. */
 static int explain_live(const mw_process_t *process, mw_error_t *error) {
 	if (geteuid() != 0 && process->uid != geteuid()) {
@@ -90,7 +74,7 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 	if (process->zombie)
 		return mw_error_set(error, "pid %d (%s): it has ended and left no state file",
 				    process->pid, process->name);
-	if (maps_hold_library(process->pid))
+	if (mw_process_has_library(process->pid))
 		return mw_error_set(error,
 				    "pid %d (%s): it runs mallow, but has no profile yet: it has "
 				    "allocated less than about 1 MiB so far; try again later",
@@ -138,23 +122,30 @@ static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 	return result;
 }
 
-static int resolve_path(const char *path, mw_target_t *out, mw_error_t *error) {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return mw_error_set(error, "%s: %s", path, strerror(errno));
-	struct stat info;
+/* Does the file begin as a state file does?  A pipe is not opened: its writer would notice. */
+static bool is_state_file(const char *path, const struct stat *info) {
 	char magic[8];
-	bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-	ssize_t got = regular ? pread(fd, magic, sizeof(magic), 0) : 0;
+	int fd = S_ISREG(info->st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return false;
+	ssize_t got = pread(fd, magic, sizeof(magic), 0);
 	close(fd);
+	return got > 0 && mw_state_file_is_magic(magic, (size_t)got);
+}
+
+static int resolve_path(const char *path, mw_target_t *out, mw_error_t *error) {
+	struct stat info;
+	if (stat(path, &info) != 0)
+		return mw_error_set(error, "%s: %s; give a pid, a state file or a profile file",
+				    path, strerror(errno));
 	if (S_ISDIR(info.st_mode))
 		return mw_error_set(error,
-				    "%s: it is a directory; give a pid, a state file or a "
-				    "profile file",
+				    "%s: it is a directory; give a pid, a state file or a profile "
+				    "file",
 				    path);
 	out->path = mw_xstrdup(path);
 	out->shown = mw_xstrdup(path);
-	if (got < 0 || !mw_state_file_is_magic(magic, (size_t)got))
+	if (!is_state_file(path, &info))
 		return 0;
 	out->is_state = true;
 	mw_snapshot_t *snapshot;
