@@ -75,8 +75,10 @@ static void print_time(const printer_t *r) {
 	double covered = (double)p->duration_ns / 1e9;
 	if (covered >= 3600)
 		fprintf(r->out, ", covering %.1f h", covered / 3600);
-	else if (covered > 0)
+	else if (covered >= 1)
 		fprintf(r->out, ", covering %.*f s", covered < 10 ? 1 : 0, covered);
+	else if (covered > 0)
+		fprintf(r->out, ", covering %.1f ms", covered * 1e3);
 	fprintf(r->out, "\n");
 }
 

@@ -96,9 +96,12 @@ static void add_saturating(int64_t *sum, int64_t value) {
 		*sum = value > 0 ? INT64_MAX : INT64_MIN;
 }
 
-static void add_frame(sums_builder_t *b, size_t sample, uint32_t row, bool is_leaf, int64_t value) {
+static void add_frame(sums_builder_t *b, size_t sample, uint32_t row, size_t distance,
+		      int64_t value) {
 	row_state_t *r = &b->rows[row];
-	if (is_leaf)
+	if (r->last_sample == 0 || distance < r->row.distance)
+		r->row.distance = distance;
+	if (distance == 0)
 		add_saturating(&r->row.flat, value);
 	/* Recursion: a stack counts once however often it comes through. */
 	if (r->last_sample != sample + 1)
@@ -109,27 +112,31 @@ static void add_frame(sums_builder_t *b, size_t sample, uint32_t row, bool is_le
 static void add_sample(sums_builder_t *b, size_t sample, int64_t value) {
 	const mw_profile_t *p = b->profile;
 	const mw_sample_t *s = &p->samples[sample];
+	size_t distance = 0;
 	for (uint32_t i = 0; i < s->depth; i++) {
 		uint32_t location = p->frames[s->frame_first + i];
 		const mw_location_t *l = &p->locations[location];
 		if (l->line_count == 0) {
 			uint32_t row = find_row(b, 0, location, 0, 0);
-			add_frame(b, sample, row, i == 0, value);
+			add_frame(b, sample, row, distance++, value);
 		}
 		for (uint32_t k = 0; k < l->line_count; k++) {
 			const mw_line_t *line = &p->lines[l->line_first + k];
 			const mw_function_t *f = &p->functions[line->function];
 			uint32_t row = find_row(b, f->name, f->name == 0 ? location : 0, f->file,
 						line->line);
-			add_frame(b, sample, row, i == 0 && k == 0, value);
+			add_frame(b, sample, row, distance++, value);
 			if (f->file != 0)
 				add_place(b, row, f->file, line->line, value);
 		}
 	}
 }
 
-/* By name where the numbers are equal, so that a report does not depend on addresses. */
-static int compare_names(const mw_row_t *a, const mw_row_t *b) {
+/* Where the numbers are equal the order is that of a stack, then by name: a report does not depend
+ * on addresses. */
+static int compare_equals(const mw_row_t *a, const mw_row_t *b) {
+	if (a->distance != b->distance)
+		return a->distance < b->distance ? -1 : 1;
 	int order = strcmp(a->name, b->name);
 	return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
 }
@@ -140,7 +147,7 @@ static int compare_flat(const void *x, const void *y) {
 		return a->flat < b->flat ? 1 : -1;
 	if (a->cum != b->cum)
 		return a->cum < b->cum ? 1 : -1;
-	return compare_names(a, b);
+	return compare_equals(a, b);
 }
 
 static int compare_cum(const void *x, const void *y) {
@@ -149,7 +156,7 @@ static int compare_cum(const void *x, const void *y) {
 		return a->cum < b->cum ? 1 : -1;
 	if (a->flat != b->flat)
 		return a->flat < b->flat ? 1 : -1;
-	return compare_names(a, b);
+	return compare_equals(a, b);
 }
 
 /* Longest name of a location without symbols: a file name and two numbers. */

@@ -18,6 +18,7 @@ typedef struct mw_row {
 	size_t other_lines; /* places in this function besides file:line */
 	int64_t flat;       /* stacks that end here */
 	int64_t cum;        /* stacks that come through here, each counted once */
+	size_t distance;    /* calls to the leaf, at least; orders rows of equal numbers */
 } mw_row_t;
 
 typedef struct mw_sums {

@@ -5,6 +5,7 @@
 #include <dwarf.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/alloc.h"
 
@@ -173,6 +174,16 @@ void mw_source_place(Dwarf_Die *unit, uint64_t address, const char **file, int64
 		*line = number;
 }
 
+/* A wrapper of the allocator that was inlined into its caller (the loader has such): the name says
+ * nothing about who allocates. */
+static bool is_inlined_allocator(const char *name) {
+	static const char *const names[] = {"malloc", "calloc", "realloc", "free"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t address,
 			   mw_symbol_frame_t *frames, size_t capacity) {
 	mw_unit_functions_t *unit = find_unit(all, unit_die);
@@ -187,12 +198,16 @@ size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t ad
 	const char *file = NULL;
 	int64_t line = 0;
 	mw_source_place(unit_die, address, &file, &line);
+	size_t used = 0;
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
-		frames[i] = (mw_symbol_frame_t){.name = name_of(die), .file = file, .line = line};
+		const char *name = name_of(die);
+		/* The outermost function stays in any case. */
+		if (used > 0 || i + 1 == count || !is_inlined_allocator(name))
+			frames[used++] = (mw_symbol_frame_t){name, file, line};
 		call_place(unit_die, die, &file, &line);
 	}
-	return count;
+	return used;
 }
 
 void mw_functions_release(mw_functions_t *functions) {
