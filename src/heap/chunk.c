@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "base/check.h"
+#include "heap/huge.h"
 #include "heap/size_class.h"
 #include "os/clock.h"
 #include "os/lock.h"
@@ -145,13 +146,16 @@ mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
 	lock_chunks();
 	unsigned first = 0;
 	mw_chunk_t *chunk = find_chunk(count, align_slices, &first);
-	if (!chunk) {
-		if (!map_chunk()) {
-			unlock_chunks();
-			return NULL;
-		}
-		chunk = find_chunk(count, align_slices, &first);
+	if (!chunk && !map_chunk()) {
+		/* Freed huge blocks that are kept for reuse may hold the address space that is
+		 * missing. */
+		unlock_chunks();
+		mw_huge_purge(true);
+		lock_chunks();
+		map_chunk();
 	}
+	if (!chunk)
+		chunk = find_chunk(count, align_slices, &first);
 	if (!chunk) {
 		unlock_chunks();
 		return NULL;

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# run.sh LIBRARY EXPECTED PROGRAM -- the program must end by SIGABRT and leave exactly the message of
+# its line in expected.txt on stderr.
+set -euo pipefail
+library=$1
+expected=$2
+program=$3
+name=$(basename "$program")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ulimit -c 0
+
+line=$(grep "^$name: " "$expected") || {
+    echo "$name: has no line in $expected"
+    exit 1
+}
+options=$(sed 's/^[^:]*: \(.*\): mallow: .*/\1/' <<<"$line")
+status=0
+# The subshell keeps the shell's own remark about the signal out of what is compared.
+(env -u MALLOC_CONF MALLOW_CONF="$options" LD_PRELOAD="$library" "$program" \
+    >"$work/out" 2>"$work/err") 2>/dev/null || status=$?
+read -r address <"$work/out"
+sed -e 's/^[^:]*: .*: mallow: /mallow: /' -e "s/ADDRESS/$address/" <<<"$line" >"$work/want"
+diff -u "$work/want" "$work/err" || {
+    echo "$name: the message differs"
+    exit 1
+}
+# 128 + SIGABRT
+[ "$status" -eq 134 ] || {
+    echo "$name: ended with status $status, not by abort"
+    exit 1
+}
+cat "$work/err"
