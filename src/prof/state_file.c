@@ -50,6 +50,17 @@ void mw_state_file_configure(const char *session) {
 	mw_fmt(state.session, sizeof state.session, "%s", session ? session : "");
 }
 
+/* As it was called, where that is a plain name: redis-server is a link to redis-check-rdb.  A
+ * server that writes its state over its arguments, or a login shell, keeps the executable's. */
+static void name_program(mw_state_header_t *header) {
+	const char *slash = strrchr(header->args, '/');
+	const char *name = slash ? slash + 1 : header->args;
+	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789._+-");
+	if (length > 0 && name[length] == '\0' && name[0] != '-')
+		mw_fmt(header->program, sizeof header->program, "%s", name);
+}
+
 static void describe_process(mw_state_header_t *header) {
 	header->pid = mw_os_process_id();
 	header->uid = mw_os_effective_user();
@@ -64,6 +75,7 @@ static void describe_process(mw_state_header_t *header) {
 	mw_fmt(header->program, sizeof header->program, "%s", slash ? slash + 1 : header->exe);
 	memset(header->args, 0, sizeof header->args);
 	mw_os_arguments(header->args, sizeof header->args);
+	name_program(header);
 }
 
 /* Only a directory that is ours and closed to all others will do: in any other, somebody could

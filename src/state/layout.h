@@ -65,7 +65,7 @@ typedef struct mw_state_header {
 	mw_state_section_t sections[MW_SECTION_COUNT];
 	char library_version[32];
 	char session[64]; /* option prof_session: set by `mallow run` to find a run's processes */
-	char program[64]; /* base name of the executable */
+	char program[64]; /* base name it was called by, else of the executable */
 	char exe[512];    /* path, cut at the end when longer */
 	char args[1024];  /* NUL-separated as /proc/<pid>/cmdline, cut at the end */
 } mw_state_header_t;

@@ -2,6 +2,7 @@
  * harvest.c -- the processes of a run, found by the session in their state files. */
 #include "cmd/harvest.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "cmd/load.h"
 #include "cmd/show.h"
 #include "live/places.h"
+#include "live/process.h"
 #include "live/program.h"
 #include "model/alloc.h"
 #include "report/report.h"
@@ -57,10 +59,24 @@ static void members_release(members_t *members) {
 	free(members->items);
 }
 
-void mw_harvest_prune(const char *session) {
+/* A state file without a name goes with its process, and one with a name may be cleaned away by the
+ * next thousand processes: an open descriptor keeps either. */
+static void hold_state_file(mw_harvest_t *harvest, int pid) {
+	mw_places_t places = {0};
+	mw_places_add_process(&places, pid);
+	if (places.count > 0)
+		harvest->held_fd = open(places.items[0].path, O_RDONLY | O_CLOEXEC);
+	mw_places_release(&places);
+}
+
+void mw_harvest_tick(mw_harvest_t *harvest, int pid) {
+	if (!harvest->library_seen)
+		harvest->library_seen = mw_process_has_library(pid);
+	if (harvest->library_seen && harvest->held_fd < 0)
+		hold_state_file(harvest, pid);
 	mw_places_t places = {0};
 	mw_places_add_directories(&places);
-	members_t members = find_members(&places, session);
+	members_t members = find_members(&places, harvest->session);
 	for (size_t i = 0; i < members.count; i++)
 		if (!members.items[i].place->alive && members.items[i].snapshot->live.samples == 0)
 			mw_place_remove(members.items[i].place);
@@ -290,6 +306,9 @@ static void explain_none(const mw_harvest_t *harvest) {
 void mw_harvest(const mw_harvest_t *harvest) {
 	mw_places_t places = {0};
 	mw_places_add_directories(&places);
+	if (harvest->held_fd >= 0)
+		mw_places_add_held(&places, harvest->held_fd, harvest->launch->pid,
+				   harvest->launch->start_ticks);
 	members_t members = find_members(&places, harvest->session);
 	qsort(members.items, members.count, sizeof(members.items[0]), compare_members);
 	const member_t *program = NULL;

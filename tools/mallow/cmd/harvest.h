@@ -16,6 +16,7 @@ typedef struct mw_harvest {
 	const char *program;   /* as the user named it */
 	const mw_launch_t *launch;
 	bool library_seen;   /* in the program's mappings */
+	int held_fd;         /* the program's state file, or -1: its name may go with the program */
 	uint64_t mean_bytes; /* T as asked for */
 } mw_harvest_t;
 
@@ -23,7 +24,8 @@ typedef struct mw_harvest {
  * says on stderr what it did and what the program's profile shows. */
 void mw_harvest(const mw_harvest_t *harvest);
 
-/* While the run goes on: removes the state files of its processes that ended without a sample. */
-void mw_harvest_prune(const char *session);
+/* While the run goes on: looks at the program, and removes the state files of processes that ended
+ * without a sample. */
+void mw_harvest_tick(mw_harvest_t *harvest, int pid);
 
 #endif

@@ -13,7 +13,6 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/harvest.h"
-#include "live/process.h"
 #include "model/alloc.h"
 #include "model/error.h"
 
@@ -142,10 +141,7 @@ static void make_session(char *session, size_t size) {
 }
 
 static void on_tick(void *context, int pid) {
-	mw_harvest_t *harvest = context;
-	if (!harvest->library_seen)
-		harvest->library_seen = mw_process_has_library(pid);
-	mw_harvest_prune(harvest->session);
+	mw_harvest_tick(context, pid);
 }
 
 /* Returns the status to end with; an end by a signal does not come back. */
@@ -165,7 +161,7 @@ static int run_program(const mw_arguments_t *arguments, mw_harvest_t *harvest, m
 }
 
 int mw_cmd_run(const mw_arguments_t *arguments) {
-	mw_harvest_t harvest = {0};
+	mw_harvest_t harvest = {.held_fd = -1};
 	mw_error_t error;
 	char session[64];
 	char *to_free = NULL;

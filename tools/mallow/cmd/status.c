@@ -44,14 +44,14 @@ static void line(const char *label, const char *format, ...) {
 	putchar('\n');
 }
 
-/* NUL-separated arguments, ended by two NULs, on one line. */
+/* NUL-separated arguments, padded with NULs, on one line.  Arguments may be empty: the last that is
+ * not ends the line. */
 static void join_args(const char *args, size_t capacity, char *out, size_t size) {
 	size_t used = 0;
-	for (size_t i = 0; i + 1 < capacity && used + 1 < size; i++) {
-		if (args[i] == '\0' && args[i + 1] == '\0')
-			break;
+	while (capacity > 0 && args[capacity - 1] == '\0')
+		capacity--;
+	for (size_t i = 0; i < capacity && used + 1 < size; i++)
 		out[used++] = args[i] == '\0' ? ' ' : args[i];
-	}
 	out[used] = '\0';
 	mw_show_text(out, out, size);
 }

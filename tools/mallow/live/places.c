@@ -264,6 +264,27 @@ void mw_places_add_mapped(mw_places_t *places) {
 	closedir(entries);
 }
 
+void mw_places_add_held(mw_places_t *places, int fd, int pid, uint64_t start_ticks) {
+	for (size_t i = 0; i < places->count; i++)
+		if (places->items[i].pid == pid && places->items[i].start_ticks == start_ticks)
+			return;
+	struct stat info;
+	char path[32];
+	if (fstat(fd, &info) != 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	*place_add(places) = (mw_place_t){
+		.path = mw_xstrdup(path),
+		.shown = mw_xstrdup(path),
+		.pid = pid,
+		.start_ticks = start_ticks,
+		.owner = info.st_uid,
+		.device = info.st_dev,
+		.inode = info.st_ino,
+		.by_map = true,
+	};
+}
+
 void mw_places_release(mw_places_t *places) {
 	for (size_t i = 0; i < places->count; i++) {
 		free(places->items[i].path);

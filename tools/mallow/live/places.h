@@ -42,6 +42,10 @@ void mw_places_add_mapped(mw_places_t *places);
 /* Adds the state file the live process `pid` maps, if any. */
 void mw_places_add_process(mw_places_t *places, int pid);
 
+/* Adds a state file that this process holds open, for an ended process `pid`, unless a file of that
+ * process is in `places` already. */
+void mw_places_add_held(mw_places_t *places, int fd, int pid, uint64_t start_ticks);
+
 void mw_places_release(mw_places_t *places);
 
 /* Removes the file of a place, and the directory with it when that is empty now. */

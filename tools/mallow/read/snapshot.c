@@ -134,7 +134,11 @@ static void set_origin(mw_profile_t *p, const mw_snapshot_t *snapshot) {
 	const mw_state_live_t *live = &snapshot->live;
 	char args[sizeof(header->args)];
 	memcpy(args, header->args, sizeof(args));
-	for (size_t i = 0; i + 2 < sizeof(args) && (args[i] != '\0' || args[i + 1] != '\0'); i++)
+	/* Padded with NULs, and an argument may be empty. */
+	size_t length = sizeof(args);
+	while (length > 0 && args[length - 1] == '\0')
+		length--;
+	for (size_t i = 0; i < length; i++)
 		if (args[i] == '\0')
 			args[i] = ' ';
 	p->origin.program = mw_profile_intern(p, header->program);
