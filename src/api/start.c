@@ -77,6 +77,7 @@ static void configure(void) {
 		.keep_state = options->prof_keep,
 		.secure = secure,
 		.session = options->prof_session,
+		.seed = (uint64_t)options->prof_seed,
 		.depth_max = (unsigned)options->prof_bt_max,
 		.read_stats = mw_heap_stats,
 	};

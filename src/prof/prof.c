@@ -117,6 +117,8 @@ void mw_prof_start(const mw_prof_config_t *config) {
 	MW_ASSERT(config->depth_max >= 1 && config->depth_max <= MW_PROF_DEPTH_MAX);
 	prof.depth_max = config->depth_max;
 	prof.keep_state = config->keep_state;
+	if (config->seed)
+		mw_sampler_set_seed(config->seed);
 	mw_unwind_start();
 	mw_control_start(&(mw_control_config_t){
 		.active = config->active,

@@ -21,6 +21,7 @@ typedef struct mw_prof_config {
 	bool keep_state;          /* leave the file when the process exits */
 	bool secure;              /* set-uid: no file, no sampling */
 	const char *session;      /* copied; NULL: none */
+	uint64_t seed;            /* of the random numbers; 0: the kernel's */
 	unsigned depth_max;       /* of a stack; 1 .. MW_PROF_DEPTH_MAX */
 	/* Fills MW_STAT_COUNT values; called with no lock held.  NULL: none. */
 	void (*read_stats)(uint64_t *stats);

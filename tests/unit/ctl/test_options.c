@@ -117,7 +117,7 @@ static void unknown_options_are_named(void) {
 		  "mallow: MALLOW_CONF: unknown option \"colour\"; allowed: prof, prof_active, "
 		  "prof_sample, lg_prof_sample, prof_bt_max, prof_keep, prof_session, "
 		  "prof_state_min, "
-		  "dirty_decay_ms, abort_conf, confirm_conf\n");
+		  "prof_seed, dirty_decay_ms, abort_conf, confirm_conf\n");
 	CHECK_STR(configure(NULL, "prof=true"),
 		  "mallow: MALLOW_CONF: \"prof=true\" has no value; write name:value, as in "
 		  "\"prof:true\"\n");
@@ -125,7 +125,7 @@ static void unknown_options_are_named(void) {
 		  "mallow: MALLOW_CONF: unknown option \"a?b?[31m\"; allowed: prof, prof_active, "
 		  "prof_sample, lg_prof_sample, prof_bt_max, prof_keep, prof_session, "
 		  "prof_state_min, "
-		  "dirty_decay_ms, abort_conf, confirm_conf\n");
+		  "prof_seed, dirty_decay_ms, abort_conf, confirm_conf\n");
 	CHECK_EQ(options.prof_sample, 524288);
 }
 
