@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# symbols.sh BUILD_DIR -- names, lines and inlined frames of a C++ program built by gcc and by clang,
+# with its debug information inside, in a file beside it, and gone.
+set -uo pipefail
+build=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+failures=0
+
+# expect REPORT_ARGUMENTS PATTERN: the report has a line that matches.
+expect() {
+    # shellcheck disable=SC2086 # options are words
+    "$build/bin/mallow" report $1 >report 2>notes || { echo "report $1 failed"; cat notes; }
+    if ! grep -qE -- "$2" report; then
+        echo "$name: mallow report $1: no line matches '$2' in"
+        cat report notes
+        failures=$((failures + 1))
+    fi
+}
+
+profile() {
+    if ! "$build/bin/mallow" run --exact -o "$work/p.pb.gz" -- "$@" >log 2>&1; then
+        echo "mallow run $*: exit status not 0"
+        cat log
+        failures=$((failures + 1))
+    fi
+}
+
+cat >prog.cc <<'END'
+#include <cstdlib>
+#include <vector>
+namespace shop {
+template <typename T> struct Cache {
+	std::vector<T *> items;
+	__attribute__((noinline)) void grow(int count) {
+		for (int i = 0; i < count; i++)
+			items.push_back(static_cast<T *>(malloc(1000))); // line 8
+	}
+};
+} // namespace shop
+static inline __attribute__((always_inline)) void *inner(size_t n) {
+	return malloc(n); // line 13
+}
+__attribute__((noinline)) static void outer(size_t n) {
+	static void *volatile sink;
+	sink = inner(n); // line 17
+}
+int main() {
+	shop::Cache<long> cache;
+	cache.grow(100);
+	outer(500000);
+	return 0;
+}
+END
+
+for compiler in g++ clang++; do
+    command -v "$compiler" >/dev/null || continue
+    name="$compiler"
+    "$compiler" -g -O1 -fno-builtin prog.cc -o prog || exit 1
+    profile ./prog
+    expect p.pb.gz 'shop::Cache<long>::grow .*prog\.cc:8'
+    expect p.pb.gz ' inner .*prog\.cc:13'
+    expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
+
+    # The debug information in a file of its own: by .gnu_debuglink.
+    name="$compiler, debug file"
+    objcopy --only-keep-debug prog prog.debug
+    strip --strip-all prog
+    objcopy --add-gnu-debuglink=prog.debug prog
+    profile ./prog
+    expect p.pb.gz 'shop::Cache<long>::grow .*prog\.cc:8'
+    expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
+
+    # Nothing left but the file and the address in it.
+    name="$compiler, stripped"
+    rm prog.debug
+    profile ./prog
+    expect p.pb.gz ' prog\+0x[0-9a-f]+'
+done
+[ "$failures" -eq 0 ] && echo "symbols: all as expected"
+exit "$((failures > 0))"
