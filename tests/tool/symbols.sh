@@ -12,10 +12,11 @@ failures=0
 # expect REPORT_ARGUMENTS PATTERN: the report has a line that matches.
 expect() {
     # shellcheck disable=SC2086 # options are words
-    "$build/bin/mallow" report $1 >report 2>notes || { echo "report $1 failed"; cat notes; }
-    if ! grep -qE -- "$2" report; then
+    "$build/bin/mallow" report $1 >report.txt 2>notes.txt ||
+        echo "mallow report $1: exit status not 0"
+    if ! grep -qE -- "$2" report.txt; then
         echo "$name: mallow report $1: no line matches '$2' in"
-        cat report notes
+        cat report.txt notes.txt
         failures=$((failures + 1))
     fi
 }

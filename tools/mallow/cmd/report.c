@@ -27,8 +27,6 @@ static int report_target(const mw_target_t *target, const void *context, mw_erro
 	if (mw_load(target, MW_LOAD_SYMBOLS_NOTES, &profile, error) != 0)
 		return -1;
 	int result = mw_report_print(stdout, profile, &options, error);
-	if (result == 0)
-		mw_show_flags(stderr, "mallow: note: ", profile->origin.flags);
 	mw_profile_free(profile);
 	return result;
 }
