@@ -245,21 +245,35 @@ static void print_other(const member_t *member, const char *path) {
 		    path);
 }
 
-/* The processes the program started, largest first. */
+/* Their profiles belong to processes that go on: named, and left alone. */
+static void name_running(const members_t *members) {
+	size_t named = 0, running = 0;
+	for (size_t i = 0; i < members->count; i++) {
+		const mw_place_t *place = members->items[i].place;
+		if (!place->alive || ++running > OTHER_LINES_MAX)
+			continue;
+		if (named++ == 0)
+			mw_complain("still running:");
+		char program[64];
+		mw_complain("  %s (pid %d): mallow report %d",
+			    mw_show_text(members->items[i].snapshot->header.program, program,
+					 sizeof(program)),
+			    place->pid, place->pid);
+	}
+	if (running > named)
+		mw_complain("  and %zu more: mallow ls", running - named);
+}
+
+/* The processes the program started and that have ended, largest first. */
 static void harvest_others(const mw_harvest_t *harvest, const members_t *members) {
 	size_t written = 0, left_out = 0;
 	for (size_t i = 0; i < members->count; i++) {
 		const member_t *member = &members->items[i];
-		if (is_program(harvest, member))
+		bool empty = member->snapshot->live.samples == 0;
+		if (is_program(harvest, member) || member->place->alive)
 			continue;
-		if (member->place->alive) {
-			mw_complain("pid %d is still running: mallow report %d", member->place->pid,
-				    member->place->pid);
-			continue;
-		}
-		if (member->snapshot->live.samples == 0 ||
-		    (written >= OTHER_PROFILES_MAX && !harvest->every_process)) {
-			left_out += member->snapshot->live.samples != 0;
+		if (empty || (written >= OTHER_PROFILES_MAX && !harvest->every_process)) {
+			left_out += !empty;
 			mw_place_remove(member->place);
 			continue;
 		}
@@ -321,6 +335,7 @@ void mw_harvest(const mw_harvest_t *harvest) {
 	else
 		explain_none(harvest);
 	harvest_others(harvest, &members);
+	name_running(&members);
 	members_release(&members);
 	mw_places_release(&places);
 }

@@ -52,25 +52,26 @@ static const char *user_name(uid_t uid, char *buffer, size_t size) {
 
 static json_t *row_json(const row_t *row) {
 	const mw_state_live_t *live = &row->snapshot->live;
-	char program[64];
-	mw_show_text(row->snapshot->header.program, program, sizeof(program));
-	return json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:i, s:s, s:s}", "pid",
-			 row->place->pid, "program", program, "state", mw_fate_name(row->fate),
-			 "mean_bytes", (json_int_t)live->mean_bytes, "live_bytes",
-			 (json_int_t)live->live_bytes, "samples", (json_int_t)live->samples,
-			 "started", (double)row->started_ns / 1e9, "updated",
-			 (double)live->updated_realtime_ns / 1e9, "uid", (int)row->place->owner,
-			 "session", row->snapshot->header.session, "state_file", row->place->shown);
+	const mw_state_header_t *header = &row->snapshot->header;
+	json_t *value = json_object();
+	json_object_set_new(value, "pid", json_integer(row->place->pid));
+	json_object_set_new(value, "program", mw_json_text(header->program));
+	json_object_set_new(value, "state", json_string(mw_fate_name(row->fate)));
+	json_object_set_new(value, "mean_bytes", json_integer((json_int_t)live->mean_bytes));
+	json_object_set_new(value, "live_bytes", json_integer((json_int_t)live->live_bytes));
+	json_object_set_new(value, "samples", json_integer((json_int_t)live->samples));
+	json_object_set_new(value, "started", json_real((double)row->started_ns / 1e9));
+	json_object_set_new(value, "updated", json_real((double)live->updated_realtime_ns / 1e9));
+	json_object_set_new(value, "uid", json_integer((json_int_t)row->place->owner));
+	json_object_set_new(value, "session", mw_json_text(header->session));
+	json_object_set_new(value, "state_file", mw_json_text(row->place->shown));
+	return value;
 }
 
 static int print_json(const row_t *rows, size_t count) {
 	json_t *list = json_array();
-	for (size_t i = 0; i < count; i++) {
-		json_t *entry = row_json(&rows[i]);
-		/* NULL: a text that is not UTF-8. */
-		if (entry)
-			json_array_append_new(list, entry);
-	}
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, row_json(&rows[i]));
 	return mw_print_json(list);
 }
 

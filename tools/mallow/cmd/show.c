@@ -121,6 +121,19 @@ void mw_show_flags(FILE *out, const char *indent, uint32_t flags) {
 			fprintf(out, "%s%s\n", indent, mw_flag_text(bit));
 }
 
+json_t *mw_json_text(const char *text) {
+	json_t *value = json_string(text);
+	if (value)
+		return value;
+	char *ascii = mw_xstrdup(text);
+	for (char *at = ascii; *at; at++)
+		if ((unsigned char)*at >= 0x80)
+			*at = '?';
+	value = json_string(ascii);
+	free(ascii);
+	return value;
+}
+
 int mw_print_json(json_t *value) {
 	int failed = json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	json_decref(value);

@@ -35,6 +35,10 @@ const char *mw_flag_name(unsigned bit);
 /* A line for each flag that is about something missing. */
 void mw_show_flags(FILE *out, const char *indent, uint32_t flags);
 
+/* A text that comes from a process as JSON: in what is not UTF-8, bytes outside ASCII become '?'.
+ */
+json_t *mw_json_text(const char *text);
+
 /* Prints `value` and gives it back.  Returns the exit status. */
 int mw_print_json(json_t *value);
 

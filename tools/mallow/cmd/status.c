@@ -134,7 +134,7 @@ static json_t *flags_json(uint32_t flags) {
 	json_t *list = json_array();
 	for (unsigned bit = 0; bit < 32; bit++)
 		if (flags & (1u << bit))
-			json_array_append_new(list, json_string(mw_flag_name(bit)));
+			json_array_append_new(list, mw_json_text(mw_flag_name(bit)));
 	return list;
 }
 
@@ -154,13 +154,12 @@ static int print_json(const status_view_t *view) {
 	const mw_state_live_t *live = &view->snapshot->live;
 	const mw_state_header_t *header = &view->snapshot->header;
 	json_t *value = json_object();
-	/* json_string() gives NULL for what is not UTF-8; the field is left out then. */
 	json_object_set_new(value, "pid", json_integer(view->target->pid));
-	json_object_set_new(value, "program", json_string(view->program));
-	json_object_set_new(value, "exe", json_string(header->exe));
-	json_object_set_new(value, "arguments", json_string(view->args));
-	json_object_set_new(value, "session", json_string(header->session));
-	json_object_set_new(value, "state", json_string(mw_fate_name(view->fate)));
+	json_object_set_new(value, "program", mw_json_text(view->program));
+	json_object_set_new(value, "exe", mw_json_text(header->exe));
+	json_object_set_new(value, "arguments", mw_json_text(view->args));
+	json_object_set_new(value, "session", mw_json_text(header->session));
+	json_object_set_new(value, "state", mw_json_text(mw_fate_name(view->fate)));
 	json_object_set_new(value, "active", json_boolean(live->active != 0));
 	json_object_set_new(value, "active_since", json_real(seconds(live->changed_realtime_ns)));
 	json_object_set_new(value, "order_pending",
@@ -183,8 +182,8 @@ static int print_json(const status_view_t *view) {
 			    json_integer((json_int_t)live->resident_bytes));
 	json_object_set_new(value, "flags", flags_json(live->flags));
 	json_object_set_new(value, "heap", heap_json(view));
-	json_object_set_new(value, "version", json_string(header->library_version));
-	json_object_set_new(value, "state_file", json_string(view->target->shown));
+	json_object_set_new(value, "version", mw_json_text(header->library_version));
+	json_object_set_new(value, "state_file", mw_json_text(view->target->shown));
 	return mw_print_json(value);
 }
 
