@@ -7,32 +7,27 @@
 #include "heap/huge_table.h"
 #include "heap/misuse.h"
 #include "heap/page.h"
+#include "heap/range_cache.h"
 #include "os/clock.h"
 #include "os/lock.h"
 #include "os/map.h"
 
-/* A loop that frees and allocates a few buffers finds them again without a fault a page. */
-#define CACHE_PLACES 16
-/* Address space with memory behind it that a freeing program may keep for one purge delay. */
-#define CACHE_MAX_BYTES ((size_t)256 << 20)
-/* A cached mapping serves requests down to 7/8 of its size: the rest would be waste. */
-#define FITS(cached, bytes) ((cached) >= (bytes) && (cached) - (bytes) <= (cached) / 8)
+/* Memory that a freeing program may keep for one purge delay, above a quarter of what is live. */
+#define CACHE_MIN_BYTES ((size_t)64 << 20)
 #define DEFAULT_PURGE_DELAY_NS ((uint64_t)1000 * 1000 * 1000)
 /* Remembered for the message of a double free. */
 #define FREED_PLACES 32
 
-typedef struct mapping {
-	char *base;
+typedef struct freed {
+	const void *base;
 	size_t bytes;
-	uint64_t due_ns;
-} mapping_t;
+} freed_t;
 
 static struct {
 	mw_lock_t lock;
 	mw_huge_table_t table;
-	mapping_t cache[CACHE_PLACES];
-	size_t cached_bytes;
-	mapping_t freed[FREED_PLACES]; /* ring */
+	mw_range_cache_t cache;
+	freed_t freed[FREED_PLACES]; /* ring */
 	unsigned freed_next;
 	_Atomic size_t live_bytes;
 	_Atomic uint64_t next_due_ns;
@@ -45,43 +40,6 @@ static void lock_huge(void) {
 
 static void unlock_huge(void) {
 	mw_lock_release(&huge.lock, MW_RANK_HUGE);
-}
-
-/* Under the lock. */
-static char *take_cached(size_t bytes, size_t align, size_t *mapped_bytes) {
-	mapping_t *best = NULL;
-	for (unsigned i = 0; i < CACHE_PLACES; i++) {
-		mapping_t *entry = &huge.cache[i];
-		if (entry->base && FITS(entry->bytes, bytes) &&
-		    ((uintptr_t)entry->base & (align - 1)) == 0 &&
-		    (!best || entry->bytes < best->bytes))
-			best = entry;
-	}
-	if (!best)
-		return NULL;
-	char *base = best->base;
-	*mapped_bytes = best->bytes;
-	huge.cached_bytes -= best->bytes;
-	best->base = NULL;
-	return base;
-}
-
-/* Under the lock.  False: no room, or too large. */
-static bool put_cached(char *base, size_t bytes) {
-	if (huge.delay_ns == 0 || bytes > CACHE_MAX_BYTES - huge.cached_bytes)
-		return false;
-	for (unsigned i = 0; i < CACHE_PLACES; i++) {
-		mapping_t *entry = &huge.cache[i];
-		if (entry->base)
-			continue;
-		*entry = (mapping_t){base, bytes, mw_os_monotonic_coarse_ns() + huge.delay_ns};
-		huge.cached_bytes += bytes;
-		if (entry->due_ns < atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed))
-			atomic_store_explicit(&huge.next_due_ns, entry->due_ns,
-					      memory_order_relaxed);
-		return true;
-	}
-	return false;
 }
 
 /* Under the lock: the block is known from now on. */
@@ -98,32 +56,47 @@ static bool publish(char *base, size_t bytes) {
 	return true;
 }
 
+/* Memory that is still there, without a fault a page: a range that fits, or a smaller one that
+ * mremap(2) grows, so that only what is missing is new.  NULL: none. */
+static char *take_cached(size_t bytes, size_t align) {
+	lock_huge();
+	char *base = mw_range_cache_take(&huge.cache, bytes, align);
+	mw_range_t smaller;
+	bool grow = !base && align == MW_OS_PAGE_BYTES &&
+		    mw_range_cache_take_largest(&huge.cache, bytes / 4, &smaller);
+	unlock_huge();
+	if (!grow)
+		return base;
+	base = mw_os_remap(smaller.base, smaller.bytes, bytes, true);
+	if (!base)
+		mw_os_unmap(smaller.base, smaller.bytes);
+	return base;
+}
+
 void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zeroed) {
 	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
 		return NULL;
-	size_t mapped_bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
+	bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
 	if (align < MW_OS_PAGE_BYTES)
 		align = MW_OS_PAGE_BYTES;
 	mw_huge_purge(false);
-	lock_huge();
-	char *base = take_cached(mapped_bytes, align, &mapped_bytes);
-	unlock_huge();
+	char *base = take_cached(bytes, align);
 	*zeroed = base == NULL;
 	if (!base) {
-		base = mw_os_map_aligned(mapped_bytes, align);
+		base = mw_os_map_aligned(bytes, align);
 		if (!base && mw_huge_purge(true) > 0)
-			base = mw_os_map_aligned(mapped_bytes, align);
+			base = mw_os_map_aligned(bytes, align);
 	}
 	if (!base || (uintptr_t)base >> MW_ADDRESS_BITS)
 		return NULL;
 	lock_huge();
-	bool published = publish(base, mapped_bytes);
+	bool published = publish(base, bytes);
 	unlock_huge();
 	if (!published) {
-		mw_os_unmap(base, mapped_bytes);
+		mw_os_unmap(base, bytes);
 		return NULL;
 	}
-	*usable_bytes = mapped_bytes;
+	*usable_bytes = bytes;
 	return base;
 }
 
@@ -144,15 +117,27 @@ void mw_huge_set_record(void *block, mw_record_id_t record) {
 	unlock_huge();
 }
 
+/* Under the lock.  False: the range is not kept. */
+static bool keep(char *base, size_t bytes) {
+	if (huge.delay_ns == 0)
+		return false;
+	mw_range_t range = {base, bytes, mw_os_monotonic_coarse_ns() + huge.delay_ns};
+	if (!mw_range_cache_put(&huge.cache, &range, CACHE_MIN_BYTES + mw_huge_live_bytes() / 4))
+		return false;
+	if (range.due_ns < atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed))
+		atomic_store_explicit(&huge.next_due_ns, range.due_ns, memory_order_relaxed);
+	return true;
+}
+
 mw_record_id_t mw_huge_free(void *block) {
 	lock_huge();
 	mw_huge_block_t *found = find_or_die("free", block);
 	mw_record_id_t record = found->record;
 	size_t bytes = found->bytes;
 	mw_huge_table_remove(&huge.table, found);
-	huge.freed[huge.freed_next++ % FREED_PLACES] = (mapping_t){block, bytes, 0};
+	huge.freed[huge.freed_next++ % FREED_PLACES] = (freed_t){block, bytes};
 	atomic_fetch_sub_explicit(&huge.live_bytes, bytes, memory_order_relaxed);
-	bool kept = put_cached(block, bytes);
+	bool kept = keep(block, bytes);
 	unlock_huge();
 	if (!kept)
 		mw_os_unmap(block, bytes);
@@ -199,25 +184,13 @@ size_t mw_huge_purge(bool all) {
 	uint64_t due_ns = atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed);
 	if (due_ns == UINT64_MAX)
 		return 0;
-	uint64_t now_ns = mw_os_monotonic_coarse_ns(), next_ns = UINT64_MAX;
+	uint64_t now_ns = mw_os_monotonic_coarse_ns(), next_ns;
 	if (!all && now_ns < due_ns)
 		return 0;
-	mapping_t gone[CACHE_PLACES];
-	unsigned count = 0;
+	mw_range_t gone[MW_RANGE_CACHE_PLACES];
 	size_t total = 0;
 	lock_huge();
-	for (unsigned i = 0; i < CACHE_PLACES; i++) {
-		mapping_t *entry = &huge.cache[i];
-		if (!entry->base)
-			continue;
-		if (all || entry->due_ns <= now_ns) {
-			gone[count++] = *entry;
-			huge.cached_bytes -= entry->bytes;
-			entry->base = NULL;
-		} else if (entry->due_ns < next_ns) {
-			next_ns = entry->due_ns;
-		}
-	}
+	unsigned count = mw_range_cache_expire(&huge.cache, now_ns, all, gone, &next_ns);
 	atomic_store_explicit(&huge.next_due_ns, next_ns, memory_order_relaxed);
 	unlock_huge();
 	for (unsigned i = 0; i < count; i++) {
@@ -235,7 +208,7 @@ void mw_huge_set_purge_delay_ns(uint64_t delay_ns) {
 
 void mw_huge_stats(mw_huge_stats_t *stats) {
 	lock_huge();
-	*stats = (mw_huge_stats_t){huge.table.count, mw_huge_live_bytes(), huge.cached_bytes};
+	*stats = (mw_huge_stats_t){huge.table.count, mw_huge_live_bytes(), huge.cache.total_bytes};
 	unlock_huge();
 }
 
