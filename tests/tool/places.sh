@@ -11,6 +11,7 @@ inside() {
     try 0 unshare -m bash -c "set -e; cd '$work'; $1"
 }
 
+# shellcheck disable=SC2016 # for the inner shell
 run='echo ataf | "$mallow" run --exact ./phases >answers; ls mallow.phases.*.pb.gz; rm mallow.*'
 inside "mount -t tmpfs -o ro none /dev/shm; unset XDG_RUNTIME_DIR; $run"
 says err 'phase_a'
