@@ -135,6 +135,8 @@ static mw_profile_t *mixture(void) {
 	add_sample(p, (uint32_t[]){loc[3], root}, 2, 1, 4096, false);
 	add_sample(p, (uint32_t[]){loc[4], root}, 2, 12, 900 << 10, false);
 	add_sample(p, (uint32_t[]){loc[5]}, 1, 1, 16, true);
+	p->origin.args = mw_profile_intern(p, "redis-server *:6379 --save 3600 1 --appendonly yes "
+					      "--dir /var/lib/redis/some/where/deep \x1b");
 	p->origin.live_samples = 203;
 	p->origin.alloc_samples = 4096;
 	p->origin.flags = MW_STATE_FILE_FULL | MW_STATE_RECORDS_FULL;

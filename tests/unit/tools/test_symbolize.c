@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_symbolize.c -- names, files and lines of this test's own functions; files that do not fit;
  * names of C++ and Rust. */
+#include <dlfcn.h>
+#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -183,6 +185,41 @@ static void damaged_files_do_no_harm(void) {
 	free(bad);
 }
 
+/* Calls of libdwfl in this process and its children until one crashes; negative: never. */
+static int calls_until_crash = -1;
+
+/* Stands before libdw's: the worker dies as it would of a fault in there. */
+Dwfl *dwfl_begin(const Dwfl_Callbacks *callbacks) {
+	static Dwfl *(*real)(const Dwfl_Callbacks *);
+	if (real == NULL) {
+		void *found = dlsym(RTLD_NEXT, "dwfl_begin");
+		memcpy(&real, &found, sizeof(real));
+	}
+	if (calls_until_crash-- == 0)
+		_exit(139);
+	return real(callbacks);
+}
+
+static void a_fault_costs_one_module(void) {
+	uint64_t pcs[] = {plain_function()};
+	for (int good = 0; good < 3; good++) {
+		mw_profile_t *p = make_profile(self.path, self.build_id, true, pcs, 1);
+		/* The same file a second time, so that there are two jobs. */
+		mw_mapping_t second = p->mappings[1];
+		second.limit += 4096;
+		mw_profile_add_location(p, mw_profile_add_mapping(p, &second), pcs[0] - 1, false);
+		note_count = 0;
+		calls_until_crash = good;
+		mw_symbolize_result_t result = mw_symbolize(p, &options);
+		calls_until_crash = -1;
+		CHECK_EQ(result.resolved, (size_t)good);
+		CHECK_EQ(note_count, 2 - good);
+		if (good < 2)
+			CHECK(strstr(last_note, "its debug information is damaged") != NULL);
+		mw_profile_free(p);
+	}
+}
+
 static void names_are_demangled(void) {
 	static const char *const names[][2] = {
 		{"_ZNSt6vectorIiSaIiEE9push_backERKi",
@@ -220,6 +257,7 @@ int main(void) {
 	RUN(another_build_is_not_used);
 	RUN(missing_files_are_noted);
 	RUN(damaged_files_do_no_harm);
+	RUN(a_fault_costs_one_module);
 	RUN(names_are_demangled);
 	return 0;
 }

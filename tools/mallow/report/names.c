@@ -79,8 +79,7 @@ static void drop_arguments(const char *name, char *buffer, size_t size) {
 	buffer[used] = '\0';
 }
 
-/* The bytes of the first `width` columns. */
-static size_t bytes_of_columns(const char *text, size_t width) {
+size_t mw_text_prefix(const char *text, size_t width) {
 	size_t i = 0;
 	for (; text[i] != '\0'; i++)
 		if (((unsigned char)text[i] & 0xc0) != 0x80 && width-- == 0)
@@ -99,8 +98,8 @@ void mw_fit_name(const char *name, size_t width, char *buffer, size_t size) {
 	if (columns <= width)
 		return;
 	/* Both ends tell something: the namespace and the function. */
-	size_t head = bytes_of_columns(shorter, (width - 1) / 2);
-	size_t tail = bytes_of_columns(shorter, columns - (width - 1 - (width - 1) / 2));
+	size_t head = mw_text_prefix(shorter, (width - 1) / 2);
+	size_t tail = mw_text_prefix(shorter, columns - (width - 1 - (width - 1) / 2));
 	snprintf(buffer, size, "%.*s" ELLIPSIS "%s", (int)head, shorter, shorter + tail);
 }
 

@@ -17,6 +17,8 @@ void mw_report_place(const mw_profile_t *profile, const mw_row_t *row,
 
 /* The columns of UTF-8 text, one a character. */
 size_t mw_text_width(const char *text);
+/* The bytes of its first `width` columns. */
+size_t mw_text_prefix(const char *text, size_t width);
 
 /* `name` in at most `width` columns: first template arguments go, then the middle. */
 void mw_fit_name(const char *name, size_t width, char *buffer, size_t size);

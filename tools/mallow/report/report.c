@@ -14,6 +14,8 @@
 #define NUMBERS_WIDTH 44
 /* Names are not cut below this, however narrow the terminal. */
 #define NAME_WIDTH_MIN 16
+/* Of a command line, enough to tell processes apart. */
+#define COMMAND_WIDTH_MAX 160
 
 typedef struct printer {
 	FILE *out;
@@ -47,6 +49,25 @@ static const char *describe_type(const char *type) {
 	return NULL;
 }
 
+static void print_command(const printer_t *r, const char *program) {
+	const char *args = mw_profile_string(r->profile, r->profile->origin.args);
+	if (*args == '\0' || strcmp(args, program) == 0)
+		return;
+	/* One line, whatever the command line was. */
+	size_t width = COMMAND_WIDTH_MAX;
+	if (r->options->columns > 9 + NAME_WIDTH_MIN && (size_t)r->options->columns - 9 < width)
+		width = (size_t)r->options->columns - 9;
+	size_t shown = mw_text_prefix(args, width);
+	if (args[shown] != '\0')
+		shown = mw_text_prefix(args, width - 3);
+	char command[4 * COMMAND_WIDTH_MAX + 4];
+	snprintf(command, sizeof(command), "%.*s%s", (int)shown, args,
+		 args[shown] != '\0' ? "..." : "");
+	fprintf(r->out, "Command: ");
+	mw_print_clean(r->out, command);
+	fprintf(r->out, "\n");
+}
+
 static void print_program(const printer_t *r) {
 	const mw_profile_t *p = r->profile;
 	const char *program = mw_profile_string(p, p->origin.program);
@@ -61,6 +82,7 @@ static void print_program(const printer_t *r) {
 	if (p->origin.pid != 0)
 		fprintf(r->out, " (pid %" PRIu32 ")", p->origin.pid);
 	fprintf(r->out, "\n");
+	print_command(r, program);
 }
 
 static void print_time(const printer_t *r) {
