@@ -9,13 +9,14 @@
  * number: odd while being written.
  *
  * Place: <dir>/mallow-<uid>/<pid>.<start_ticks>, dir being /dev/shm, then $XDG_RUNTIME_DIR; else a
- * memfd named "mallow-state" (found through /proc/<pid>/map_files), else private memory only.  The name is
+ * memfd named "mallow-state" (found through /proc/<pid>/map_files), else private memory only.  The
+ * name is
  * "/proc/<pid>/stat" field 22, so that a reused pid never finds another's file.
- * The file is sparse: sections sit at fixed offsets of a mapping of the largest size, and blocks are
- * reserved (MADV_POPULATE_WRITE or fallocate) before they are touched.  Readers use pread(2) and read
- * no more than the counts in the live section say: mapping a hole of a tmpfs file allocates it.
- * An entry that is zero throughout was never written, or never mirrored (MW_STATE_FILE_FULL).
- * Explained for readers: doc/state-file.md. */
+ * The file is sparse: sections sit at fixed offsets of a mapping of the largest size, and blocks
+ * are reserved (MADV_POPULATE_WRITE or fallocate) before they are touched.  Readers use pread(2)
+ * and read no more than the counts in the live section say: mapping a hole of a tmpfs file
+ * allocates it. An entry that is zero throughout was never written, or never mirrored
+ * (MW_STATE_FILE_FULL). Explained for readers: doc/state-file.md. */
 #ifndef MW_STATE_LAYOUT_H
 #define MW_STATE_LAYOUT_H
 
@@ -74,11 +75,11 @@ typedef struct mw_state_header {
  * sequence at its refills, checks each value against its range and applies what differs. */
 typedef struct mw_state_control {
 	_Atomic uint32_t sequence;
-	_Atomic uint32_t want_active;      /* 0 or 1 */
-	_Atomic uint64_t want_mean_bytes;  /* 1 .. MW_STATE_MEAN_BYTES_MAX */
-	_Atomic uint32_t want_resets;      /* differs from live.resets_done: set counters to zero */
+	_Atomic uint32_t want_active;     /* 0 or 1 */
+	_Atomic uint64_t want_mean_bytes; /* 1 .. MW_STATE_MEAN_BYTES_MAX */
+	_Atomic uint32_t want_resets;     /* differs from live.resets_done: set counters to zero */
 	_Atomic uint32_t writer_pid;
-	_Atomic uint32_t lock;             /* tools: 0, or pid of the tool that is writing */
+	_Atomic uint32_t lock; /* tools: 0, or pid of the tool that is writing */
 	uint32_t reserved;
 } mw_state_control_t;
 
@@ -86,11 +87,11 @@ typedef struct mw_state_control {
 
 /* Why a profile holds less than it should; bits of live.flags. */
 enum {
-	MW_STATE_ENDED = 1u << 0,             /* the process ended by exit(3) or return */
-	MW_STATE_FILE_FULL = 1u << 1,         /* the file system refused blocks: mirror truncated */
-	MW_STATE_STACKS_FULL = 1u << 2,       /* new stacks are counted as "unknown" */
-	MW_STATE_FRAMES_FULL = 1u << 3,       /* new stacks are cut to their leaf */
-	MW_STATE_RECORDS_FULL = 1u << 4,      /* some samples count as allocated, not as live */
+	MW_STATE_ENDED = 1u << 0,        /* the process ended by exit(3) or return */
+	MW_STATE_FILE_FULL = 1u << 1,    /* the file system refused blocks: mirror truncated */
+	MW_STATE_STACKS_FULL = 1u << 2,  /* new stacks are counted as "unknown" */
+	MW_STATE_FRAMES_FULL = 1u << 3,  /* new stacks are cut to their leaf */
+	MW_STATE_RECORDS_FULL = 1u << 4, /* some samples count as allocated, not as live */
 	MW_STATE_MODULES_FULL = 1u << 5,
 };
 
@@ -107,7 +108,7 @@ typedef struct mw_state_live {
 	_Atomic uint64_t rate_changed_realtime_ns;
 	_Atomic uint64_t reset_realtime_ns; /* 0: never */
 	_Atomic uint32_t rejected_sequence; /* last sequence with a value out of range; 0: none */
-	_Atomic uint32_t generation;        /* raised by a reset; records of older ones do not count */
+	_Atomic uint32_t generation; /* raised by a reset; records of older ones do not count */
 	_Atomic uint64_t modules_used;
 	_Atomic uint64_t stacks_used;
 	_Atomic uint64_t frames_used;
@@ -122,21 +123,21 @@ typedef struct mw_state_live {
 	_Atomic int64_t live_bytes;
 	_Atomic int64_t alloc_objects_q16;
 	_Atomic int64_t alloc_bytes;
-	_Atomic uint64_t samples;          /* taken since the start */
-	_Atomic uint64_t resident_bytes;   /* of the process, at the last tick */
+	_Atomic uint64_t samples;        /* taken since the start */
+	_Atomic uint64_t resident_bytes; /* of the process, at the last tick */
 	_Atomic uint64_t updated_realtime_ns;
-	uint64_t stat_count;               /* entries of `stats` in use */
+	uint64_t stat_count; /* entries of `stats` in use */
 	_Atomic uint64_t stats[MW_STAT_CAPACITY];
 } mw_state_live_t;
 
 /* One loaded object, or a range of code without one.  Written before modules_used counts it; only
  * unloaded_ns changes afterwards. */
 typedef struct mw_state_module {
-	uint64_t start;       /* of the executable segment, as mapped */
+	uint64_t start; /* of the executable segment, as mapped */
 	uint64_t limit;
-	uint64_t file_offset; /* of that segment */
-	uint64_t bias;        /* runtime address - address in the ELF file */
-	uint64_t loaded_ns;   /* CLOCK_REALTIME when first seen */
+	uint64_t file_offset;         /* of that segment */
+	uint64_t bias;                /* runtime address - address in the ELF file */
+	uint64_t loaded_ns;           /* CLOCK_REALTIME when first seen */
 	_Atomic uint64_t unloaded_ns; /* 0: still there when last looked */
 	uint8_t build_id_bytes;       /* 0: none */
 	uint8_t build_id[31];
@@ -174,8 +175,8 @@ typedef struct mw_state_stack {
 	uint64_t reserved[4];
 } mw_state_stack_t;
 
-/* A live sample.  stack == MW_RECORD_FREE: free entry; address == 0: never written.  Only records of
- * live.generation count. */
+/* A live sample.  stack == MW_RECORD_FREE: free entry; address == 0: never written.  Only records
+ * of live.generation count. */
 typedef struct mw_state_record {
 	_Atomic uint32_t sequence; /* odd: being written */
 	uint32_t stack;
@@ -200,14 +201,14 @@ typedef struct mw_state_tick {
 
 typedef enum mw_state_event_kind {
 	MW_EVENT_NONE,
-	MW_EVENT_START,     /* sampling on; a = mean bytes */
+	MW_EVENT_START, /* sampling on; a = mean bytes */
 	MW_EVENT_STOP,
-	MW_EVENT_RATE,      /* a = old, b = new mean bytes */
+	MW_EVENT_RATE, /* a = old, b = new mean bytes */
 	MW_EVENT_RESET,
-	MW_EVENT_FORK,      /* a = pid of the parent */
-	MW_EVENT_FULL,      /* a = the MW_STATE_*_FULL bit that was set */
-	MW_EVENT_REJECTED,  /* a control word was out of range; a = its value */
-	MW_EVENT_UNLOAD,    /* a = module index */
+	MW_EVENT_FORK,     /* a = pid of the parent */
+	MW_EVENT_FULL,     /* a = the MW_STATE_*_FULL bit that was set */
+	MW_EVENT_REJECTED, /* a control word was out of range; a = its value */
+	MW_EVENT_UNLOAD,   /* a = module index */
 	MW_EVENT_EXIT,
 } mw_state_event_kind_t;
 
