@@ -238,30 +238,6 @@ void mw_image_clear_flag(uint32_t bit) {
 	atomic_fetch_and_explicit(&mw_image_live()->flags, ~bit, memory_order_relaxed);
 }
 
-void mw_twin_add(mw_twin_t twin, size_t offset_bytes, int64_t delta) {
-	atomic_fetch_add_explicit((_Atomic int64_t *)(void *)(twin.image + offset_bytes), delta,
-				  memory_order_relaxed);
-	if (twin.mirror)
-		atomic_fetch_add_explicit((_Atomic int64_t *)(void *)(twin.mirror + offset_bytes),
-					  delta, memory_order_relaxed);
-}
-
-void mw_twin_set64(mw_twin_t twin, size_t offset_bytes, uint64_t value) {
-	atomic_store_explicit((_Atomic uint64_t *)(void *)(twin.image + offset_bytes), value,
-			      memory_order_relaxed);
-	if (twin.mirror)
-		atomic_store_explicit((_Atomic uint64_t *)(void *)(twin.mirror + offset_bytes),
-				      value, memory_order_relaxed);
-}
-
-void mw_twin_set32(mw_twin_t twin, size_t offset_bytes, uint32_t value) {
-	atomic_store_explicit((_Atomic uint32_t *)(void *)(twin.image + offset_bytes), value,
-			      memory_order_relaxed);
-	if (twin.mirror)
-		atomic_store_explicit((_Atomic uint32_t *)(void *)(twin.mirror + offset_bytes),
-				      value, memory_order_relaxed);
-}
-
 void mw_twin_copy(mw_twin_t twin, const void *bytes, size_t length) {
 	memcpy(twin.image, bytes, length);
 	if (twin.mirror)

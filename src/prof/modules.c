@@ -33,7 +33,6 @@ typedef struct object {
 	uintptr_t start, limit;
 	const struct link_map *link_map; /* NULL: found in /proc/self/maps */
 	uintptr_t eh_frame;
-	char path[sizeof((mw_state_module_t *)0)->path]; /* of one found in /proc/self/maps */
 } object_t;
 
 static struct {
@@ -92,15 +91,16 @@ typedef struct maps_search {
 	uintptr_t pc;
 	object_t *object;
 	bool found;
+	char path[sizeof((mw_state_module_t *)0)->path];
 } maps_search_t;
 
 static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	maps_search_t *search = context;
 	object_t *object = search->object;
 	/* The object's first mapping has the start of its file. */
-	if (mapping->file_offset == 0 || strcmp(mapping->path, object->path) != 0) {
+	if (mapping->file_offset == 0 || strcmp(mapping->path, search->path) != 0) {
 		object->start = mapping->start;
-		mw_fmt(object->path, sizeof object->path, "%s", mapping->path);
+		mw_fmt(search->path, sizeof search->path, "%s", mapping->path);
 	}
 	object->limit = mapping->limit;
 	if (search->pc >= mapping->limit)
@@ -109,13 +109,11 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	return false;
 }
 
-static bool find_in_maps(uintptr_t pc, object_t *object) {
-	maps_search_t search = {.pc = pc, .object = object};
-	object->path[0] = '\0';
-	mw_os_visit_mappings(visit_mapping, &search);
-	object->link_map = NULL;
-	object->eh_frame = 0;
-	return search.found;
+static bool find_in_maps(maps_search_t *search) {
+	search->found = false;
+	search->path[0] = '\0';
+	mw_os_visit_mappings(visit_mapping, search);
+	return search->found;
 }
 
 static bool find_object(uintptr_t pc, object_t *object) {
@@ -133,18 +131,14 @@ static bool find_object(uintptr_t pc, object_t *object) {
 /* ---- adding a module ---- */
 
 static void set_path(const object_t *object, uintptr_t pc, mw_state_module_t *module) {
-	const char *name = object->link_map ? object->link_map->l_name : object->path;
-	if (object->link_map && name && name[0] == '\0' &&
-	    mw_os_executable(module->path, sizeof module->path) > 0)
+	const char *name = object->link_map ? object->link_map->l_name : NULL;
+	if (name && name[0] == '\0' && mw_os_executable(module->path, sizeof module->path) > 0)
 		return;
-	if (name && name[0] != '/' && object->link_map) {
-		/* Relative to a directory that may have changed since, or the vdso. */
-		object_t mapped;
-		if (find_in_maps(pc, &mapped)) {
-			mw_fmt(module->path, sizeof module->path, "%s", mapped.path);
-			return;
-		}
-	}
+	/* Relative to a directory that may have changed since, the vdso, or not the loader's. */
+	object_t mapped = {.start = 0};
+	maps_search_t search = {.pc = pc, .object = &mapped};
+	if ((!name || name[0] != '/') && find_in_maps(&search))
+		name = search.path;
 	mw_fmt(module->path, sizeof module->path, "%s", name ? name : "");
 }
 
@@ -236,7 +230,8 @@ static uint32_t module_by_range(uintptr_t pc, object_t *object) {
 			return i;
 		}
 	}
-	return find_in_maps(pc, object) ? module_of(object, pc) : NO_MODULE;
+	maps_search_t search = {.pc = pc, .object = object};
+	return find_in_maps(&search) ? module_of(object, pc) : NO_MODULE;
 }
 
 /* ---- the interface ---- */
