@@ -207,9 +207,14 @@ void *mw_os_reserve(int file, size_t bytes) {
 	int saved_errno = errno;
 	int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
 	void *base = mmap(NULL, bytes, PROT_NONE, flags, file < 0 ? -1 : file, 0);
-	/* The tables are sparse: a huge page for each touched entry would multiply their memory. */
-	if (base != MAP_FAILED)
+	if (base != MAP_FAILED) {
+		/* The tables are sparse: a huge page for each touched entry would multiply their
+		 * memory. */
 		madvise(base, bytes, MADV_NOHUGEPAGE);
+		/* After mlockall(MCL_FUTURE) they would use up RLIMIT_MEMLOCK, which is the
+		 * program's. */
+		munlock(base, bytes);
+	}
 	errno = saved_errno;
 	return base == MAP_FAILED ? NULL : base;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * journal.h -- the log of events and the timeline of the state file.
- * Layer: prof.  Called inside the gate, or with it closed; lock-free, errno kept. */
+ * Layer: prof.  Called inside the gate, or by the holder of the control lock; lock-free, errno
+ * kept. */
 #ifndef MW_PROF_JOURNAL_H
 #define MW_PROF_JOURNAL_H
 
