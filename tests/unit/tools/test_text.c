@@ -95,6 +95,21 @@ static void gperftools_is_read(void) {
 	mw_profile_free(p);
 }
 
+static void frames_of_allocators_are_dropped(void) {
+	mw_profile_t *p = read_good(
+		"heap_v2/1\n t*: 3: 300 [0: 0]\n"
+		"@ 0x7f0000000100 0x7f0000000200 0x400100\n t*: 1: 100 [0: 0]\n"
+		"@ 0x7f0000000100 0x7f0000000200\n t*: 2: 200 [0: 0]\n"
+		"\nMAPPED_LIBRARIES:\n00400000-00500000 r-xp 00001000 fd:00 1 /bin/demo\n"
+		"7f0000000000-7f0000100000 r-xp 00000000 fd:00 2 /usr/lib/libjemalloc.so.2\n");
+	CHECK_EQ(p->samples[0].depth, 1);
+	CHECK_EQ(p->locations[p->frames[p->samples[0].frame_first]].address, 0x4000ff);
+	/* What is left of a stack is never nothing. */
+	CHECK_EQ(p->samples[1].depth, 1);
+	CHECK_EQ(mw_profile_total(p, 1), 300);
+	mw_profile_free(p);
+}
+
 static void damaged_text_is_refused(void) {
 	static const char *const bad[][2] = {
 		{"heap_v2/\n", "text:1: heap_v2/ is not followed"},
@@ -243,6 +258,7 @@ static void random_text_does_no_harm(void) {
 int main(void) {
 	RUN(jemalloc_is_read);
 	RUN(gperftools_is_read);
+	RUN(frames_of_allocators_are_dropped);
 	RUN(damaged_text_is_refused);
 	RUN(what_is_written_is_read);
 	RUN(jeprof_agrees);

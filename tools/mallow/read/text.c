@@ -128,9 +128,33 @@ static int take_stack(text_reader_t *r, const char *at) {
 	return 0;
 }
 
+/* Is the location in a library that is nothing but an allocator? */
+static bool is_in_allocator(const mw_profile_t *p, uint32_t location) {
+	static const char *const libraries[] = {"libjemalloc", "libtcmalloc", "libmimalloc"};
+	const mw_mapping_t *mapping = &p->mappings[p->locations[location].mapping];
+	const char *path = mw_profile_string(p, mapping->path);
+	const char *slash = strrchr(path, '/');
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		if (slash != NULL && starts_with(slash + 1, libraries[i]))
+			return true;
+	return false;
+}
+
+/* Other allocators record frames of their own above the caller of malloc: without this they would
+ * be the leaf of everything. */
+static void drop_allocator_frames(text_reader_t *r) {
+	size_t own = 0;
+	while (own + 1 < r->frame_count && is_in_allocator(r->profile, r->frames[own]))
+		own++;
+	r->frame_count -= own;
+	memmove(r->frames, r->frames + own, r->frame_count * sizeof(uint32_t));
+}
+
 static int add_stack(text_reader_t *r, counts_t c) {
 	if (r->profile->sample_count == MW_READ_ENTRIES_MAX)
 		return damaged(r, "it has more stacks than any profile");
+	if (r->frame_count > 0)
+		drop_allocator_frames(r);
 	scale(r, &c.inuse_objects, &c.inuse_bytes);
 	scale(r, &c.alloc_objects, &c.alloc_bytes);
 	int64_t values[4] = {c.inuse_objects, c.inuse_bytes, 0, 0};
