@@ -7,6 +7,7 @@
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/compiler.h"
 #include "os/map.h"
@@ -20,6 +21,7 @@
 /* Sorted by text_lo.  Written by mw_os_object_start(), before threads; read-only afterwards. */
 static struct permanent {
 	unsigned count;
+	bool is_static; /* the loader had no list yet: ask it for nothing */
 	mw_os_object_t objects[PERMANENT_MAX];
 } permanent;
 
@@ -70,24 +72,44 @@ static void insert_sorted(const mw_os_object_t *object) {
 	permanent.count++;
 }
 
-static int add_object(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
-	(void)info_bytes;
-	(void)argument;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+static void add_object(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias) {
+	for (unsigned i = 0; i < count; i++) {
 		mw_os_object_t object;
-		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) || header->p_memsz == 0)
-			continue;
-		if (describe(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr,
-			     info->dlpi_addr + header->p_vaddr, &object))
+		if (headers[i].p_type == PT_LOAD && (headers[i].p_flags & PF_X) &&
+		    describe(headers, count, bias, bias + headers[i].p_vaddr, &object))
 			insert_sorted(&object);
 	}
+}
+
+static int add_listed(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
+	(void)info_bytes;
+	(void)argument;
+	add_object(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr);
 	return 0;
+}
+
+/* The program as the kernel mapped it. */
+static void add_program(void) {
+	uintptr_t headers_at = getauxval(AT_PHDR), elf_at = headers_at - sizeof(ElfW(Ehdr));
+	ElfW(Ehdr) elf;
+	/* Linkers put the program headers right behind the ELF header. */
+	if (headers_at == 0 || headers_at % MW_OS_PAGE_BYTES != sizeof(elf))
+		return;
+	memcpy(&elf, (const void *)elf_at, sizeof(elf)); // NOLINT: as mapped
+	if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0)
+		return;
+	add_object((const ElfW(Phdr) *)headers_at, // NOLINT: as mapped
+		   (unsigned)getauxval(AT_PHNUM), getauxval(AT_ENTRY) - elf.e_entry);
 }
 
 void mw_os_object_start(void) {
 	permanent.count = 0;
-	dl_iterate_phdr(add_object, NULL);
+	dl_iterate_phdr(add_listed, NULL);
+	/* A static program's libc allocates before its list exists.  Nor may _dl_find_object be
+	 * called then: glibc fills in its tables in an order that it does not survive. */
+	permanent.is_static = permanent.count == 0;
+	if (permanent.is_static)
+		add_program();
 }
 
 static const mw_os_object_t *find_permanent(uintptr_t address) {
@@ -106,9 +128,13 @@ static const mw_os_object_t *find_permanent(uintptr_t address) {
 }
 
 #ifdef DLFO_EH_SEGMENT_TYPE
+bool mw_os_object_can_ask_loader(void) {
+	return !permanent.is_static && &_dl_find_object != NULL;
+}
+
 static bool find_loaded(uintptr_t address, mw_os_object_t *object) {
 	struct dl_find_object found;
-	if (&_dl_find_object == NULL || _dl_find_object((void *)address, &found) != 0)
+	if (!mw_os_object_can_ask_loader() || _dl_find_object((void *)address, &found) != 0)
 		return false;
 	/* The program headers give the segments exactly: the mapping may have holes.  A loader maps
 	 * the ELF header, which begins the file, with the first segment. */
@@ -133,6 +159,10 @@ static bool find_loaded(uintptr_t address, mw_os_object_t *object) {
 	return true;
 }
 #else
+bool mw_os_object_can_ask_loader(void) {
+	return false;
+}
+
 static bool find_loaded(uintptr_t address, mw_os_object_t *object) {
 	(void)address;
 	(void)object;

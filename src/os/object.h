@@ -27,4 +27,8 @@ void mw_os_object_start(void);
 
 bool mw_os_object_find(uintptr_t address, mw_os_object_t *object);
 
+/* May _dl_find_object be called?  Not where libc has none, and not in a static program, which may
+ * allocate while libc makes the tables behind it. */
+bool mw_os_object_can_ask_loader(void);
+
 #endif

@@ -13,6 +13,7 @@
 #include "base/fmt.h"
 #include "os/clock.h"
 #include "os/lock.h"
+#include "os/object.h"
 #include "os/proc.h"
 #include "prof/image.h"
 #include "prof/journal.h"
@@ -61,7 +62,7 @@ static bool has_find_object(void) {
 	if (modules.use_maps)
 		return false;
 #endif
-	return _dl_find_object != NULL;
+	return mw_os_object_can_ask_loader();
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
