@@ -71,6 +71,22 @@ static outcome_t enter(frame_t *frame, mw_os_regs_t regs, bool is_exact) {
 	return regs.pc != 0 ? WALK_ON : WALK_END;
 }
 
+/* Code that changes stacks while the frame pointer stays with the old one, as Go's does around
+ * calls of C: believed if just one of the two stacks is the thread's own and code is returned to.
+ */
+static outcome_t step_to_other_stack(walk_t *walk, frame_t *frame) {
+	uintptr_t fp = frame->regs.fp;
+	bool was_own = walk->stack.is_own;
+	mw_os_regs_t caller = {.sp = fp + 2 * sizeof(uintptr_t)};
+	mw_os_object_t object;
+	if (walk->switches++ >= SWITCHES_MAX || !mw_os_stack_open(&walk->stack, fp) ||
+	    walk->stack.is_own == was_own || !load(walk, fp, &caller.fp) ||
+	    !load(walk, fp + sizeof(uintptr_t), &caller.pc) ||
+	    !mw_os_object_find(caller.pc - 1, &object))
+		return WALK_LOST;
+	return enter(frame, caller, false);
+}
+
 /* Code without rules: the frame pointer, if it is one, leads to the caller's. */
 static outcome_t step_by_frame_pointer(walk_t *walk, frame_t *frame) {
 	uintptr_t fp = frame->regs.fp;
@@ -78,9 +94,11 @@ static outcome_t step_by_frame_pointer(walk_t *walk, frame_t *frame) {
 	/* The ABI's mark of the outermost frame. */
 	if (fp == 0)
 		return WALK_END;
-	if (!is_aligned(fp) || fp < frame->regs.sp || !load(walk, fp, &caller.fp) ||
-	    !load(walk, fp + sizeof(uintptr_t), &caller.pc))
+	if (!is_aligned(fp))
 		return WALK_LOST;
+	if (fp < frame->regs.sp || !load(walk, fp, &caller.fp) ||
+	    !load(walk, fp + sizeof(uintptr_t), &caller.pc))
+		return step_to_other_stack(walk, frame);
 	return enter(frame, caller, false);
 }
 

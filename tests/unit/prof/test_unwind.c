@@ -43,7 +43,7 @@ static NOINLINE void capture_here(captured_t *stack, unsigned max_depth) {
 
 /* Does frame `i` return into `function`?  None of those asked for is longer than the bound. */
 static bool is_in(uint64_t pc, const void *function) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	const uint64_t function_bytes_max = 3000;
 #else
 	const uint64_t function_bytes_max = 400;

@@ -224,10 +224,40 @@ static void test_bad_frame_pointers(void) {
 	CHECK(munmap((void *)hole, 8192) == 0);
 }
 
+/* The frame pointer stays on the stack that was left, as Go's does around calls of C. */
+static void test_frame_pointer_to_another_stack(void) {
+	const size_t bytes = 8192;
+	uintptr_t *page =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(page != MAP_FAILED);
+	CHECK(mprotect((char *)page + 4096, 4096, PROT_NONE) == 0);
+	uintptr_t *frame = page + 4096 / sizeof(uintptr_t) - 4;
+	frame[0] = (uintptr_t)(frame + 2);
+	frame[1] = (uintptr_t)no_cfi_call + 6;
+	frame[2] = 0;
+	frame[3] = (uintptr_t)no_cfi_call + 6;
+	no_cfi_call_with(capture, (uintptr_t)frame);
+	CHECK(!seen.result.truncated);
+	CHECK_EQ(seen.result.depth, 4);
+	CHECK_EQ(seen.pcs[2], frame[1]);
+	CHECK_EQ(seen.pcs[3], frame[3]);
+	/* Onto the unmapped page, and into nothing that is code. */
+	frame[0] = (uintptr_t)(frame + 4);
+	no_cfi_call_with(capture, (uintptr_t)frame);
+	CHECK(seen.result.truncated);
+	CHECK_EQ(seen.result.depth, 3);
+	frame[1] = (uintptr_t)page;
+	no_cfi_call_with(capture, (uintptr_t)frame);
+	CHECK(seen.result.truncated);
+	CHECK_EQ(seen.result.depth, 2);
+	CHECK(munmap(page, bytes) == 0);
+}
+
 static void *all_again(void *argument) {
 	test_frame_pointer();
 	test_generated_code();
 	test_bad_frame_pointers();
+	test_frame_pointer_to_another_stack();
 	return argument;
 }
 
@@ -243,6 +273,7 @@ int main(void) {
 	RUN(test_frame_pointer);
 	RUN(test_generated_code);
 	RUN(test_bad_frame_pointers);
+	RUN(test_frame_pointer_to_another_stack);
 	RUN(test_in_a_thread);
 	return 0;
 }
