@@ -9,9 +9,9 @@ library=${1:-$MALLOW_BUILD/lib/libmallow.so}
 limit=${2:-}
 [ -r "$library" ] || die "$library: no such library; run scripts/build.sh first"
 # Far enough apart that a refill or a sample more or less does not show: at T = 512 KiB the second
-# loop is sampled about 200 times more often than the first.
+# loop is sampled about 590 times more often than the first, give or take 24.
 few=200000
-many=1800000
+many=5000000
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -38,7 +38,8 @@ static inline void *mw_remote_list(uint64_t word) {
 	return (void *)(uintptr_t)(word >> MW_REMOTE_BLOCK_SHIFT);
 }
 
-/* Adds one block; returns the word as it was before.  Pairs with mw_remote_take(). */
+/* Adds one block; returns the word as it was before.  Release pairs with mw_remote_take(); acquire
+ * with the release that set ORPHAN, after which the caller reads `used`. */
 static inline uint64_t mw_remote_push(mw_page_t *page, void *block) {
 	uint64_t old = atomic_load_explicit(&page->remote, memory_order_relaxed), new;
 	do {
@@ -49,7 +50,7 @@ static inline uint64_t mw_remote_push(mw_page_t *page, void *block) {
 		new = (uint64_t)(uintptr_t)block << MW_REMOTE_BLOCK_SHIFT |
 		      (uint64_t)(mw_remote_count(old) + 1) << MW_REMOTE_COUNT_SHIFT | flags;
 	} while (!atomic_compare_exchange_weak_explicit(
-		&page->remote, &old, new, memory_order_release, memory_order_relaxed));
+		&page->remote, &old, new, memory_order_acq_rel, memory_order_relaxed));
 	return old;
 }
 

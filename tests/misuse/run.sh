@@ -15,7 +15,9 @@ line=$(grep "^$name: " "$expected") || {
     echo "$name: has no line in $expected"
     exit 1
 }
-options=$(sed 's/^[^:]*: \(.*\): mallow: .*/\1/' <<<"$line")
+options=${line#*: }
+options=${options%%: mallow: *}
+options=${options%: }
 status=0
 # The subshell keeps the shell's own remark about the signal out of what is compared.
 (env -u MALLOC_CONF MALLOW_CONF="$options" LD_PRELOAD="$library" "$program" \

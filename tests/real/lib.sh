@@ -9,8 +9,8 @@ set -euo pipefail
 mallow_library=${MALLOW_TEST_LIBRARY:-$1/lib/libmallow.so}
 # shellcheck disable=SC2034 # for the scripts that source this
 build=$1
-# Exact addresses, no translations, no options of the caller's: both runs see the same.
-export LC_ALL=C TZ=UTC
+# The system's own programs, no translations, no options of the caller's: both runs see the same.
+export LC_ALL=C TZ=UTC PATH=/usr/bin:/bin:/usr/sbin:/sbin
 unset MALLOW_CONF MALLOC_CONF LD_PRELOAD
 
 [ -r "$mallow_library" ] || {

@@ -4,6 +4,8 @@
 source "$(dirname "$0")/lib.bash"
 
 sleep 1000 &
+# Until the shell's child has become sleep.
+until [ "$(cat "/proc/$!/comm")" = sleep ]; do :; done
 started+=($!)
 for command in status start stop reset dump report "set rate=5"; do
     # shellcheck disable=SC2086
