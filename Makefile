@@ -34,7 +34,7 @@ help:
 	@echo "make            build/lib/libmallow.so, build/lib/libmallow.a, build/bin/mallow"
 	@echo "make demo       profile a real program and print the report"
 	@echo "make check      every test and check; the last line counts them"
-	@echo "make bench      real programs, glibc's malloc against mallow, in turns"
+	@echo "make bench      time and memory against glibc's malloc and its peers, in turns"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make format     clang-format over all sources"
 	@echo "make lint       clang-tidy, shellcheck, style checks"

@@ -1,11 +1,36 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# bench.sh [TURNS [PROGRAM...]] -- real programs with glibc's malloc and with mallow (sampling on), in
-# turns within one run.  Prints a table of medians and ratios, writes build/bench/programs.json.
+# bench.sh [workloads [OPTION...] | programs [TURNS [PROGRAM...]]] -- everything runs in turns, as whole
+# processes, within one run; results go to build/bench.  Without arguments: both, workloads first.
+#   workloads  own workloads and some real programs with mallow, glibc's malloc and the peers that are
+#              installed: times, memory, instruction counts; tables, JSON, chart.  Options: --quick,
+#              --runs N, --only REGEX, --peer NAME=PATH (or PEER=NAME=PATH in the environment),
+#              --allocators NAMES, --no-instructions, --list.  An option as the first word means this.
+#   programs   longer real programs, servers among them, with glibc's malloc and with mallow.
 . "$(dirname "$0")/lib/common.sh"
 
+library=$MALLOW_BUILD/lib/libmallow.so
+
+run_workloads() {
+    scripts/build.sh release mallow bench_workloads
+    python3 bench/harness/bench.py --build "$MALLOW_BUILD" "$@"
+}
+
+run_programs() {
+    scripts/build.sh release mallow mallow_command
+    mkdir -p "$MALLOW_BUILD/bench"
+    python3 bench/programs.py --library "$library" --json "$MALLOW_BUILD/bench/programs.json" \
+        --turns "${1:-9}" "${@:2}"
+}
+
 scripts/bootstrap.sh bench
-scripts/build.sh release mallow mallow_command
-mkdir -p "$MALLOW_BUILD/bench"
-exec python3 bench/programs.py --library "$MALLOW_BUILD/lib/libmallow.so" \
-    --json "$MALLOW_BUILD/bench/programs.json" --turns "${1:-9}" "${@:2}"
+case ${1:-} in
+workloads) run_workloads "${@:2}" ;;
+-*) run_workloads "$@" ;;
+programs) run_programs "${@:2}" ;;
+"")
+    run_workloads
+    run_programs
+    ;;
+*) die "bench.sh: '$1' is neither workloads nor programs nor an option of workloads" ;;
+esac

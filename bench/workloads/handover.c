@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * handover.c MODE -- blocks made by one thread and freed by another.  Modes: pipe (a producer and a
+ * consumer), ring (four threads; each makes batches and frees those of others). */
+#include "workload.h"
+
+enum { BATCH = 256, QUEUE = 16, PIPE_BATCHES = 30000, RING_BATCHES = 7000, RING_THREADS = 4 };
+
+typedef struct batch {
+	struct batch *next;
+	unsigned char *blocks[BATCH];
+} batch_t;
+
+/* A bounded queue; full and empty are waited for asleep, so that processor time is work. */
+typedef struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	batch_t *first, *last;
+	unsigned length;
+} queue_t;
+
+static queue_t queue = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL, 0};
+static unsigned queue_limit = QUEUE;
+
+static void queue_put(batch_t *batch) {
+	batch->next = NULL;
+	pthread_mutex_lock(&queue.lock);
+	while (queue.length >= queue_limit)
+		pthread_cond_wait(&queue.changed, &queue.lock);
+	if (queue.last)
+		queue.last->next = batch;
+	else
+		queue.first = batch;
+	queue.last = batch;
+	queue.length++;
+	pthread_cond_signal(&queue.changed);
+	pthread_mutex_unlock(&queue.lock);
+}
+
+static batch_t *queue_take(void) {
+	pthread_mutex_lock(&queue.lock);
+	while (!queue.first)
+		pthread_cond_wait(&queue.changed, &queue.lock);
+	batch_t *batch = queue.first;
+	queue.first = batch->next;
+	if (!queue.first)
+		queue.last = NULL;
+	queue.length--;
+	pthread_cond_signal(&queue.changed);
+	pthread_mutex_unlock(&queue.lock);
+	return batch;
+}
+
+static batch_t *make_batch(uint64_t *seed) {
+	batch_t *batch = wl_malloc(sizeof(*batch));
+	for (unsigned i = 0; i < BATCH; i++)
+		batch->blocks[i] = wl_make(wl_skewed_size(seed, 4, 10), *seed >> 48);
+	return batch;
+}
+
+static uint64_t drop_batch(batch_t *batch) {
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < BATCH; i++)
+		sum += wl_drop(batch->blocks[i]);
+	free(batch);
+	return sum;
+}
+
+static void *produce(void *argument) {
+	uint64_t seed = 7;
+	(void)argument;
+	for (unsigned i = 0; i < PIPE_BATCHES; i++)
+		queue_put(make_batch(&seed));
+	return NULL;
+}
+
+static uint64_t pipe_mode(void) {
+	pthread_t producer = wl_thread(produce, NULL);
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < PIPE_BATCHES; i++)
+		sum += drop_batch(queue_take());
+	pthread_join(producer, NULL);
+	return sum;
+}
+
+typedef struct member {
+	uint64_t seed, sum;
+} member_t;
+
+/* Puts one, takes one: the queue holds at most one batch a thread, so nobody waits for room. */
+static void *circulate(void *argument) {
+	member_t *member = argument;
+	for (unsigned i = 0; i < RING_BATCHES; i++) {
+		queue_put(make_batch(&member->seed));
+		member->sum += drop_batch(queue_take());
+	}
+	return NULL;
+}
+
+static uint64_t ring_mode(void) {
+	member_t members[RING_THREADS];
+	pthread_t handles[RING_THREADS];
+	uint64_t sum = 0, seed = 99;
+	queue_limit = 2 * QUEUE + RING_THREADS;
+	for (unsigned i = 0; i < QUEUE; i++)
+		queue_put(make_batch(&seed));
+	for (unsigned i = 0; i < RING_THREADS; i++) {
+		members[i] = (member_t){i + 1, 0};
+		handles[i] = wl_thread(circulate, &members[i]);
+	}
+	for (unsigned i = 0; i < RING_THREADS; i++) {
+		pthread_join(handles[i], NULL);
+		sum += members[i].sum;
+	}
+	while (queue.first)
+		sum += drop_batch(queue_take());
+	return sum;
+}
+
+int main(int argc, char **argv) {
+	const char *mode = argc > 1 ? argv[1] : "pipe";
+	return wl_finish(!strcmp(mode, "ring") ? ring_mode() : pipe_mode());
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * server.c -- a server: each thread answers some requests on a table of live blocks, starts its
+ * successor, hands the table on and ends.  Most blocks are freed by another thread than made them.
+ */
+#include "workload.h"
+
+enum { CHAINS = 4, GENERATIONS = 60, TURNS = 25000, TABLE = 3000 };
+enum { SIZE_LEAST = 8, SIZE_SPAN = 1000 };
+
+typedef struct table {
+	unsigned char *blocks[TABLE];
+	uint64_t seed, sum;
+	unsigned generation;
+	pthread_mutex_t done; /* held until the chain's last thread is through */
+} table_t;
+
+static void *serve(void *argument) {
+	table_t *table = argument;
+	for (unsigned i = 0; i < TURNS; i++) {
+		unsigned slot = wl_below(&table->seed, TABLE);
+		table->sum += wl_drop(table->blocks[slot]);
+		table->blocks[slot] =
+			wl_make(SIZE_LEAST + wl_below(&table->seed, SIZE_SPAN), table->seed >> 48);
+	}
+	if (++table->generation == GENERATIONS) {
+		pthread_mutex_unlock(&table->done);
+		return NULL;
+	}
+	pthread_detach(wl_thread(serve, table));
+	return NULL;
+}
+
+/* The lock is released by another thread than took it: a plain mutex allows it on Linux. */
+int main(void) {
+	static table_t tables[CHAINS];
+	uint64_t sum = 0;
+	for (unsigned c = 0; c < CHAINS; c++) {
+		table_t *table = &tables[c];
+		table->seed = c + 1;
+		for (unsigned i = 0; i < TABLE; i++)
+			table->blocks[i] =
+				wl_make(SIZE_LEAST + wl_below(&table->seed, SIZE_SPAN), i);
+		pthread_mutex_init(&table->done, NULL);
+		pthread_mutex_lock(&table->done);
+		pthread_detach(wl_thread(serve, table));
+	}
+	for (unsigned c = 0; c < CHAINS; c++) {
+		pthread_mutex_lock(&tables[c].done);
+		for (unsigned i = 0; i < TABLE; i++)
+			sum += wl_drop(tables[c].blocks[i]);
+		sum += tables[c].sum;
+	}
+	return wl_finish(sum);
+}
