@@ -69,7 +69,10 @@ static inline char *map_state_of(pid_t pid) {
 	return base;
 }
 
+/* Of a mapped file, or of the image, whose sections lie apart. */
 static inline void *section_of(char *base, mw_state_section_id_t section) {
+	if (base == (char *)mw_image_header())
+		return mw_image_entry(section, 0);
 	return base + ((mw_state_header_t *)(void *)base)->sections[section].offset_bytes;
 }
 
