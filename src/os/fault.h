@@ -16,6 +16,7 @@ typedef enum mw_os_call {
 	MW_OS_POPULATE,
 	MW_OS_STAT,
 	MW_OS_MKDIR,
+	MW_OS_PROBE, /* is an address readable? fails: no */
 } mw_os_call_t;
 
 #ifdef MW_TESTING

@@ -201,12 +201,12 @@ const char *mw_os_next_name(const void *buffer, size_t bytes, size_t *position) 
 	return entry->d_name;
 }
 
-void *mw_os_reserve(int file, size_t bytes) {
+void *mw_os_reserve(int file, uint64_t offset_bytes, size_t bytes) {
 	if (mw_os_fault(MW_OS_MAP))
 		return NULL;
 	int saved_errno = errno;
 	int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-	void *base = mmap(NULL, bytes, PROT_NONE, flags, file < 0 ? -1 : file, 0);
+	void *base = mmap(NULL, bytes, PROT_NONE, flags, file < 0 ? -1 : file, (off_t)offset_bytes);
 	if (base != MAP_FAILED) {
 		/* The tables are sparse: a huge page for each touched entry would multiply their
 		 * memory. */
@@ -217,6 +217,15 @@ void *mw_os_reserve(int file, size_t bytes) {
 	}
 	errno = saved_errno;
 	return base == MAP_FAILED ? NULL : base;
+}
+
+bool mw_os_move(void *from, size_t bytes, void *to) {
+	if (mw_os_fault(MW_OS_REMAP))
+		return false;
+	int saved_errno = errno;
+	bool done = mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
+	errno = saved_errno;
+	return done;
 }
 
 bool mw_os_open_range(void *base, size_t bytes) {

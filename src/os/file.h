@@ -61,8 +61,13 @@ long mw_os_list(int directory, void *buffer, size_t bytes);
 const char *mw_os_next_name(const void *buffer, size_t bytes, size_t *position);
 
 /* Address space without any permission and without a charge against RLIMIT_DATA or the overcommit
- * limit: private memory (file < 0), or a shared mapping of a file.  NULL when refused. */
-void *mw_os_reserve(int file, size_t bytes);
+ * limit: private memory (file < 0), or a shared mapping of a file from `offset_bytes` on.  NULL
+ * when refused. */
+void *mw_os_reserve(int file, uint64_t offset_bytes, size_t bytes);
+/* Moves pages to the beginning of another reservation, of at least that size, which they replace
+ * there; nothing is left mapped at their old place.  False: both are as they were, or the other is
+ * in pieces and can only be unmapped. */
+bool mw_os_move(void *from, size_t bytes, void *to);
 /* Allows reading and writing in a part of a reservation. */
 bool mw_os_open_range(void *base, size_t bytes);
 /* Makes pages present, so that no later write can raise SIGBUS.  MW_ERR_NO_MEMORY: no blocks;

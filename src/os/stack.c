@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "os/arch.h"
+#include "os/fault.h"
 #include "os/map.h"
 
 /* The stack pointer at the program's entry: everything above belongs to the kernel's argument
@@ -54,7 +55,7 @@ static uintptr_t page_of(uintptr_t address) {
 }
 
 static bool page_is_readable(uintptr_t page) {
-	return !probe_is_broken && mw_os_is_readable(page);
+	return !probe_is_broken && !mw_os_fault(MW_OS_PROBE) && mw_os_is_readable(page);
 }
 
 /* Top of the stack this thread was started on. */
@@ -85,8 +86,9 @@ static bool own_reaches(struct own_stack *own, uintptr_t sp) {
 		return false;
 	if (sp >= lo)
 		return true;
-	/* No stack is that large, and no scan reaches it. */
-	const uintptr_t far_bytes = (uintptr_t)1 << 30;
+	/* The kernel keeps 128 MiB (MIN_GAP) between the first thread's stack and where it puts
+	 * mappings, hence other stacks: no scan down to those.  Deeper than this is foreign. */
+	const uintptr_t far_bytes = (uintptr_t)64 << 20;
 	if (lo - sp > far_bytes)
 		return false;
 	for (unsigned i = 0; i < OWN_PAGES_PER_OPEN && sp < lo; i++) {

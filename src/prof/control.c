@@ -327,7 +327,15 @@ void mw_control_tend(uint64_t in_use_bytes) {
 		publish();
 		unlock();
 	}
-	if (!has_tables() || !mw_journal_tick_is_due())
+	if (!has_tables())
+		return;
+	if (MW_UNLIKELY(mw_image_wants_widening()) && try_lock()) {
+		freeze();
+		mw_image_widen();
+		thaw();
+		unlock();
+	}
+	if (!mw_journal_tick_is_due())
 		return;
 	uint64_t stats[MW_STAT_COUNT] = {0};
 	if (control.read_stats)

@@ -24,7 +24,7 @@ static struct {
 bool mw_depot_start(void) {
 	uint64_t slots = mw_image_header()->sections[MW_SECTION_STACKS].capacity * SLOTS_PER_STACK;
 	size_t bytes = slots * sizeof *depot.slots;
-	void *base = mw_os_reserve(-1, bytes);
+	void *base = mw_os_reserve(-1, 0, bytes);
 	if (base && !mw_os_open_range(base, bytes)) {
 		mw_os_unmap(base, bytes);
 		base = NULL;

@@ -11,7 +11,7 @@
 #include "os/proc.h"
 #include "prof/mirror.h"
 
-/* Capacities at shift 0.  Exact mode on real programs: a compiler or an interpreter has a million
+/* Capacities of the file.  Exact mode on real programs: a compiler or an interpreter has a million
  * live blocks (2^22 leaves room for a server), and some 10^4 stacks of 30 frames each. */
 #define RECORDS_LOG2 22
 #define STACKS_LOG2 17
@@ -22,6 +22,13 @@
 /* Each step halves the tables; modules, which are few, stop at 2^8. */
 #define SHIFT_MAX 10u
 #define MODULES_SHIFT_MAX 4u
+/* Windows at first: 4.3 MiB, enough for 16 GiB live at T = 512 KiB.  Address space is not free:
+ * some programs limit theirs (RLIMIT_AS) after their start. */
+#define MODULES_FIRST_BYTES ((uint64_t)128 << 10)
+#define STACKS_FIRST_BYTES ((uint64_t)1 << 20)
+#define FRAMES_FIRST_BYTES ((uint64_t)1 << 20)
+#define RECORDS_FIRST_BYTES ((uint64_t)2 << 20)
+#define WIDEN_FACTOR 4u
 /* Image and mirror together take at most this part of RLIMIT_AS: the limit is the program's. */
 #define ADDRESS_SPACE_SHARE 16u
 /* A section is opened by half of what it has, so that few system calls open much; within these. */
@@ -29,11 +36,31 @@
 #define OPEN_STEP_MAX ((uint64_t)4 << 20)
 
 static struct {
-	_Atomic(char *) base;
-	mw_state_section_t sections[MW_SECTION_COUNT]; /* written before base */
-	uint64_t bytes;
+	_Atomic(char *) base; /* of the fixed part */
+	uint64_t fixed_bytes;
+	uint64_t file_bytes;
+	/* Written before base, but for the windows of the growing sections, which change with the
+	 * gate closed. */
+	mw_state_section_t sections[MW_SECTION_COUNT];
+	char *windows[MW_SECTION_COUNT];
+	uint64_t window_bytes[MW_SECTION_COUNT];
 	_Atomic uint64_t open_bytes[MW_SECTION_COUNT];
+	_Atomic bool wants_widening;
+	bool widening_refused[MW_SECTION_COUNT];
 } image;
+
+/* The fixed part first, then the sections that grow. */
+static const mw_state_section_id_t file_order[MW_SECTION_COUNT] = {
+	MW_SECTION_CONTROL, MW_SECTION_LIVE,   MW_SECTION_EVENTS, MW_SECTION_TIMELINE,
+	MW_SECTION_MODULES, MW_SECTION_STACKS, MW_SECTION_FRAMES, MW_SECTION_RECORDS,
+};
+
+static const uint64_t first_bytes[MW_SECTION_COUNT] = {
+	[MW_SECTION_MODULES] = MODULES_FIRST_BYTES,
+	[MW_SECTION_STACKS] = STACKS_FIRST_BYTES,
+	[MW_SECTION_FRAMES] = FRAMES_FIRST_BYTES,
+	[MW_SECTION_RECORDS] = RECORDS_FIRST_BYTES,
+};
 
 /* Where the live section counts the entries of a section; 0: it does not. */
 static const uint16_t used_offset[MW_SECTION_COUNT] = {
@@ -43,7 +70,16 @@ static const uint16_t used_offset[MW_SECTION_COUNT] = {
 	[MW_SECTION_RECORDS] = MW_LIVE(records_used),
 };
 
-static uint64_t lay_out(unsigned shift) {
+bool mw_image_is_growing(mw_state_section_id_t section) {
+	return first_bytes[section] != 0;
+}
+
+static uint64_t whole_bytes(mw_state_section_id_t section) {
+	const mw_state_section_t *s = &image.sections[section];
+	return mw_round_up(s->capacity * s->stride_bytes, MW_STATE_PAGE_BYTES);
+}
+
+static void lay_out(unsigned shift) {
 	unsigned modules_shift = shift < MODULES_SHIFT_MAX ? shift : MODULES_SHIFT_MAX;
 	const struct {
 		uint64_t capacity;
@@ -63,20 +99,41 @@ static uint64_t lay_out(unsigned shift) {
 	};
 	uint64_t offset = MW_STATE_PAGE_BYTES;
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
-		image.sections[i] = (mw_state_section_t){.offset_bytes = offset,
-							 .capacity = plan[i].capacity,
-							 .stride_bytes = (uint32_t)plan[i].stride};
-		offset += mw_round_up(plan[i].capacity * plan[i].stride, MW_STATE_PAGE_BYTES);
+		mw_state_section_id_t id = file_order[i];
+		image.sections[id] =
+			(mw_state_section_t){.offset_bytes = offset,
+					     .capacity = plan[id].capacity,
+					     .stride_bytes = (uint32_t)plan[id].stride};
+		offset += whole_bytes(id);
+		if (!mw_image_is_growing(id))
+			image.fixed_bytes = offset;
 	}
-	return offset;
+	image.file_bytes = offset;
 }
 
-static uint64_t section_bytes(mw_state_section_id_t section) {
-	const mw_state_section_t *s = &image.sections[section];
-	return mw_round_up(s->capacity * s->stride_bytes, MW_STATE_PAGE_BYTES);
+/* What image and mirror may take of the address space, each. */
+static uint64_t address_space_budget(void) {
+	uint64_t limit = mw_os_address_space_limit();
+	return limit == UINT64_MAX ? UINT64_MAX : limit / ADDRESS_SPACE_SHARE / 2;
 }
 
-static bool open_section(char *base, mw_state_section_id_t section, uint64_t wanted_bytes) {
+static uint64_t reserved_bytes(void) {
+	uint64_t sum = image.fixed_bytes;
+	for (int i = 0; i < MW_SECTION_COUNT; i++)
+		if (mw_image_is_growing((mw_state_section_id_t)i))
+			sum += image.window_bytes[i];
+	return sum;
+}
+
+static void choose_windows(unsigned shift) {
+	for (int i = 0; i < MW_SECTION_COUNT; i++) {
+		uint64_t whole = whole_bytes((mw_state_section_id_t)i);
+		uint64_t first = first_bytes[i] >> shift;
+		image.window_bytes[i] = first != 0 && first < whole ? first : whole;
+	}
+}
+
+static bool open_section(mw_state_section_id_t section, uint64_t wanted_bytes) {
 	uint64_t held = atomic_load_explicit(&image.open_bytes[section], memory_order_relaxed);
 	uint64_t step = mw_round_up(held / 2, MW_STATE_PAGE_BYTES);
 	if (step < OPEN_STEP_MIN)
@@ -86,11 +143,10 @@ static bool open_section(char *base, mw_state_section_id_t section, uint64_t wan
 	uint64_t target = mw_round_up(wanted_bytes, MW_STATE_PAGE_BYTES);
 	if (target < held + step)
 		target = held + step;
-	uint64_t whole = section_bytes(section);
-	if (target > whole)
-		target = whole;
+	if (target > image.window_bytes[section])
+		target = image.window_bytes[section];
 	/* From the section's start: a thread that lost the race opens the same pages again. */
-	if (!mw_os_open_range(base + image.sections[section].offset_bytes, target))
+	if (!mw_os_open_range(image.windows[section], target))
 		return false;
 	while (held < target &&
 	       /* Pairs with the acquire in mw_image_reach(). */
@@ -100,53 +156,69 @@ static bool open_section(char *base, mw_state_section_id_t section, uint64_t wan
 	return true;
 }
 
-/* What every image has from the start: header, control, live, and the first entry of stacks
- * ("unknown") and records ("none"), which are never handed out. */
-static bool open_basics(char *base) {
-	if (!mw_os_open_range(base, MW_STATE_PAGE_BYTES))
+static void release_windows(char *base) {
+	if (base)
+		mw_os_unmap(base, image.fixed_bytes);
+	for (int i = 0; i < MW_SECTION_COUNT; i++) {
+		if (mw_image_is_growing((mw_state_section_id_t)i) && image.windows[i])
+			mw_os_unmap(image.windows[i], image.window_bytes[i]);
+		image.windows[i] = NULL;
+		atomic_store_explicit(&image.open_bytes[i], 0, memory_order_relaxed);
+	}
+}
+
+static bool reserve_windows(char *base) {
+	if (!base || !mw_os_open_range(base, MW_STATE_PAGE_BYTES))
 		return false;
-	for (int i = 0; i < MW_SECTION_COUNT; i++)
-		if (!open_section(base, (mw_state_section_id_t)i, MW_STATE_PAGE_BYTES))
+	for (int i = 0; i < MW_SECTION_COUNT; i++) {
+		mw_state_section_id_t id = (mw_state_section_id_t)i;
+		image.windows[i] = mw_image_is_growing(id)
+					   ? mw_os_reserve(-1, 0, image.window_bytes[i])
+					   : base + image.sections[i].offset_bytes;
+		if (!image.windows[i] || !open_section(id, MW_STATE_PAGE_BYTES))
 			return false;
-	mw_state_header_t *header = (mw_state_header_t *)(void *)base;
-	header->layout_version = MW_STATE_VERSION;
-	header->header_bytes = sizeof *header;
-	header->file_bytes = image.bytes;
-	header->section_count = MW_SECTION_COUNT;
-	memcpy(header->sections, image.sections, sizeof image.sections);
-	mw_state_live_t *live = (void *)(base + image.sections[MW_SECTION_LIVE].offset_bytes);
-	atomic_store_explicit(&live->stacks_used, 1, memory_order_relaxed);
-	atomic_store_explicit(&live->records_used, 1, memory_order_relaxed);
-	live->stat_count = MW_STAT_COUNT;
+	}
 	return true;
 }
 
+static void fill_header(char *base) {
+	mw_state_header_t *header = (mw_state_header_t *)(void *)base;
+	header->layout_version = MW_STATE_VERSION;
+	header->header_bytes = sizeof *header;
+	header->file_bytes = image.file_bytes;
+	header->section_count = MW_SECTION_COUNT;
+	memcpy(header->sections, image.sections, sizeof image.sections);
+	mw_state_live_t *live = (mw_state_live_t *)(void *)image.windows[MW_SECTION_LIVE];
+	/* Entry 0 of stacks is "unknown", of records "none": never handed out. */
+	atomic_store_explicit(&live->stacks_used, 1, memory_order_relaxed);
+	atomic_store_explicit(&live->records_used, 1, memory_order_relaxed);
+	live->stat_count = MW_STAT_COUNT;
+}
+
 bool mw_image_start(void) {
-	uint64_t space = mw_os_address_space_limit(), file_limit = mw_os_file_size_limit();
-	uint64_t budget = space == UINT64_MAX ? UINT64_MAX : space / ADDRESS_SPACE_SHARE / 2;
-	if (budget > file_limit)
-		budget = file_limit;
-	for (unsigned shift = 0; shift <= SHIFT_MAX; shift++) {
-		image.bytes = lay_out(shift);
-		if (image.bytes > budget && shift < SHIFT_MAX)
+	uint64_t file_limit = mw_os_file_size_limit(), budget = address_space_budget();
+	unsigned shift = 0;
+	do
+		lay_out(shift);
+	while (image.file_bytes > file_limit && shift++ < SHIFT_MAX);
+	for (shift = 0; shift <= MODULES_SHIFT_MAX; shift++) {
+		choose_windows(shift);
+		if (reserved_bytes() > budget && shift < MODULES_SHIFT_MAX)
 			continue;
-		char *base = mw_os_reserve(-1, image.bytes);
-		if (!base)
-			continue;
-		if (open_basics(base)) {
-			/* Pairs with the acquire in mw_image_exists() and mw_image_twin(). */
+		char *base = mw_os_reserve(-1, 0, image.fixed_bytes);
+		if (reserve_windows(base)) {
+			fill_header(base);
+			/* Pairs with the acquire in base_of(). */
 			atomic_store_explicit(&image.base, base, memory_order_release);
 			return true;
 		}
-		for (int i = 0; i < MW_SECTION_COUNT; i++)
-			atomic_store_explicit(&image.open_bytes[i], 0, memory_order_relaxed);
-		mw_os_unmap(base, image.bytes);
+		release_windows(base);
 	}
 	return false;
 }
 
-/* Pairs with the release in mw_image_start(). */
 static char *base_of(void) {
+	/* Pairs with the release in mw_image_start(). */
 	return atomic_load_explicit(&image.base, memory_order_acquire);
 }
 
@@ -162,11 +234,82 @@ mw_state_live_t *mw_image_live(void) {
 	return mw_image_entry(MW_SECTION_LIVE, 0);
 }
 
+uint64_t mw_image_fixed_bytes(void) {
+	return image.fixed_bytes;
+}
+
+uint64_t mw_image_window_bytes(mw_state_section_id_t section) {
+	return image.window_bytes[section];
+}
+
 void *mw_image_entry(mw_state_section_id_t section, uint64_t index) {
 	const mw_state_section_t *s = &image.sections[section];
 	MW_ASSERT(index < s->capacity);
-	return base_of() + s->offset_bytes + index * s->stride_bytes;
+	return image.windows[section] + index * s->stride_bytes;
 }
+
+/* ---- widening ---- */
+
+static bool is_nearly_full(mw_state_section_id_t section, uint64_t used_bytes) {
+	uint64_t window = image.window_bytes[section];
+	return used_bytes > window - window / 4 && window < whole_bytes(section) &&
+	       !image.widening_refused[section];
+}
+
+bool mw_image_wants_widening(void) {
+	return atomic_load_explicit(&image.wants_widening, memory_order_relaxed);
+}
+
+/* Takes the section's pages over into a new window; NULL when there is none to be had. */
+static char *move_window(mw_state_section_id_t section, uint64_t new_bytes) {
+	char *old = image.windows[section], *wide = mw_os_reserve(-1, 0, new_bytes);
+	if (!wide)
+		return NULL;
+	uint64_t old_bytes = image.window_bytes[section];
+	uint64_t open = atomic_load_explicit(&image.open_bytes[section], memory_order_relaxed);
+	if (mw_os_move(old, open, wide)) {
+		if (old_bytes > open)
+			mw_os_unmap(old + open, old_bytes - open);
+		return wide;
+	}
+	/* Refused, also where a fork has left the pages in several pieces (before Linux 6.17). */
+	mw_os_unmap(wide, new_bytes);
+	wide = mw_os_reserve(-1, 0, new_bytes);
+	if (wide && mw_os_open_range(wide, open)) {
+		memcpy(wide, old, mw_image_used_bytes(section));
+		mw_os_unmap(old, old_bytes);
+		return wide;
+	}
+	if (wide)
+		mw_os_unmap(wide, new_bytes);
+	return NULL;
+}
+
+static bool widen_section(mw_state_section_id_t section) {
+	uint64_t old_bytes = image.window_bytes[section], whole = whole_bytes(section);
+	uint64_t new_bytes = old_bytes * WIDEN_FACTOR < whole ? old_bytes * WIDEN_FACTOR : whole;
+	uint64_t budget = address_space_budget();
+	if (budget < new_bytes || reserved_bytes() - old_bytes > budget - new_bytes)
+		return false;
+	char *wide = move_window(section, new_bytes);
+	if (!wide)
+		return false;
+	image.windows[section] = wide;
+	image.window_bytes[section] = new_bytes;
+	mw_mirror_widen(section, new_bytes);
+	return true;
+}
+
+void mw_image_widen(void) {
+	atomic_store_explicit(&image.wants_widening, false, memory_order_relaxed);
+	for (int i = 0; i < MW_SECTION_COUNT; i++) {
+		mw_state_section_id_t id = (mw_state_section_id_t)i;
+		if (mw_image_is_growing(id) && is_nearly_full(id, mw_image_used_bytes(id)))
+			image.widening_refused[id] = !widen_section(id);
+	}
+}
+
+/* ---- entries ---- */
 
 static _Atomic uint64_t *used_counter(mw_state_section_id_t section) {
 	return (_Atomic uint64_t *)(void *)((char *)mw_image_live() + used_offset[section]);
@@ -183,14 +326,13 @@ uint64_t mw_image_used_bytes(mw_state_section_id_t section) {
 }
 
 bool mw_image_reach(mw_state_section_id_t section, uint64_t index) {
-	const mw_state_section_t *s = &image.sections[section];
-	if (index >= s->capacity)
+	uint64_t wanted = (index + 1) * image.sections[section].stride_bytes;
+	if (wanted > image.window_bytes[section])
 		return false;
-	uint64_t wanted = (index + 1) * s->stride_bytes;
 	/* Pairs with the release in open_section(). */
 	if (MW_UNLIKELY(wanted >
 			atomic_load_explicit(&image.open_bytes[section], memory_order_acquire)) &&
-	    !open_section(base_of(), section, wanted))
+	    !open_section(section, wanted))
 		return false;
 	mw_mirror_reach(section, wanted);
 	return true;
@@ -204,6 +346,9 @@ uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count) {
 			return MW_IMAGE_NO_ENTRY;
 	while (!atomic_compare_exchange_weak_explicit(used, &first, first + count,
 						      memory_order_relaxed, memory_order_relaxed));
+	if (MW_UNLIKELY(is_nearly_full(section,
+				       (first + count) * image.sections[section].stride_bytes)))
+		atomic_store_explicit(&image.wants_widening, true, memory_order_relaxed);
 	char *mirror = mw_image_live_twin().mirror;
 	if (mirror)
 		atomic_fetch_add_explicit(
@@ -213,10 +358,9 @@ uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count) {
 }
 
 mw_twin_t mw_image_twin(mw_state_section_id_t section, uint64_t index) {
-	const mw_state_section_t *s = &image.sections[section];
-	uint64_t start = index * s->stride_bytes;
-	return (mw_twin_t){.image = base_of() + s->offset_bytes + start,
-			   .mirror = mw_mirror_range(section, start, s->stride_bytes)};
+	uint64_t stride = image.sections[section].stride_bytes, start = index * stride;
+	return (mw_twin_t){.image = image.windows[section] + start,
+			   .mirror = mw_mirror_range(section, start, stride)};
 }
 
 mw_twin_t mw_image_live_twin(void) {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * image.h -- the profile's tables in private memory, laid out exactly as the state file.
  * Layer: prof.  The image is what the profiler works on and decides by; mirror.h's mapping of the
- * state file only receives.  Writes go to both through a "twin".  Sections are reserved whole,
- * without permission and so without any charge, and opened step by step as entries are taken.
- * All entry points are lock-free; errno is kept. */
+ * state file only receives.  Writes go to both through a "twin".
+ *
+ * Each section has a window in the address space: small at first, widened fourfold when it is
+ * three quarters full, up to the capacity that the file has from the start.  Windows are reserved
+ * without permission, and so without any charge, and opened step by step as entries are taken.
+ * All entry points are lock-free but for mw_image_start() and mw_image_widen(); errno is kept. */
 #ifndef MW_PROF_IMAGE_H
 #define MW_PROF_IMAGE_H
 
@@ -22,8 +25,8 @@ typedef struct mw_twin {
 	char *mirror;
 } mw_twin_t;
 
-/* Reserves the image, smaller where RLIMIT_AS or RLIMIT_FSIZE ask for it.  False: refused; a later
- * call tries again.  One caller at a time. */
+/* Reserves the image, smaller where RLIMIT_AS or RLIMIT_FSIZE ask for it.  False: refused.  One
+ * caller at a time. */
 bool mw_image_start(void);
 bool mw_image_exists(void);
 mw_state_header_t *mw_image_header(void);
@@ -33,8 +36,18 @@ void *mw_image_entry(mw_state_section_id_t section, uint64_t index);
 /* Bytes of a section that are in use, from its beginning. */
 uint64_t mw_image_used_bytes(mw_state_section_id_t section);
 
+/* The parts that never grow (header, control, live, events, timeline) lie together at the start. */
+uint64_t mw_image_fixed_bytes(void);
+bool mw_image_is_growing(mw_state_section_id_t section);
+uint64_t mw_image_window_bytes(mw_state_section_id_t section);
+/* True when a section should be widened soon. */
+bool mw_image_wants_widening(void);
+/* Widens the sections that are nearly full, and the mirror with them.  The caller holds the control
+ * lock, and the gate is closed: entries move. */
+void mw_image_widen(void);
+
 /* Makes entries up to `index` usable; the mirror grows along as far as its file system lets it.
- * False: beyond the capacity, or refused by the kernel. */
+ * False: beyond the window, or refused by the kernel. */
 bool mw_image_reach(mw_state_section_id_t section, uint64_t index);
 /* Takes `count` neighbouring entries (of modules, stacks, frames or records); the first one's
  * index, or MW_IMAGE_NO_ENTRY when the section is full. */

@@ -25,8 +25,10 @@ typedef struct mirror_cell {
 static struct {
 	_Atomic(mirror_cell_t *) cell;
 	mirror_cell_t plain_cell; /* where the kernel has no MADV_WIPEONFORK */
-	_Atomic(char *) mapping;  /* while attached; still known after a fork, to be unmapped */
-	uint64_t mapping_bytes;
+	_Atomic(char *) mapping;  /* the fixed part while attached; still known after a fork */
+	/* Of each section; those of the growing ones are mappings of their own. */
+	char *windows[MW_SECTION_COUNT];
+	uint64_t window_bytes[MW_SECTION_COUNT];
 	_Atomic uint64_t present_bytes[MW_SECTION_COUNT];
 	_Atomic bool full;
 	bool by_reopening; /* kernels without MADV_POPULATE_WRITE */
@@ -60,29 +62,28 @@ static bool reserve_by_path(uint64_t offset_bytes, uint64_t bytes) {
 	return done;
 }
 
-/* Both ends are multiples of the page size. */
-static bool make_present(char *base, uint64_t offset_bytes, uint64_t bytes) {
+/* `bytes` at `memory`, which maps the file from `offset_bytes` on; multiples of the page size. */
+static bool make_present(char *memory, uint64_t offset_bytes, uint64_t bytes) {
 	if (mirror.by_reopening)
-		return reserve_by_path(offset_bytes, bytes) &&
-		       mw_os_open_range(base + offset_bytes, bytes);
-	return mw_os_open_range(base + offset_bytes, bytes) &&
-	       mw_os_populate(base + offset_bytes, bytes) == MW_OK;
+		return reserve_by_path(offset_bytes, bytes) && mw_os_open_range(memory, bytes);
+	return mw_os_open_range(memory, bytes) && mw_os_populate(memory, bytes) == MW_OK;
 }
 
-static bool grow(char *base, mw_state_section_id_t section, uint64_t wanted_bytes) {
-	const mw_state_section_t *s = section_of(section);
+static bool grow(mw_state_section_id_t section, uint64_t wanted_bytes) {
 	uint64_t held = atomic_load_explicit(&mirror.present_bytes[section], memory_order_relaxed);
 	uint64_t step = mw_round_up(held / 4, MW_STATE_PAGE_BYTES);
 	step = step < STEP_MIN ? STEP_MIN : step > STEP_MAX ? STEP_MAX : step;
 	uint64_t target = mw_round_up(wanted_bytes, MW_STATE_PAGE_BYTES);
+	if (target > mirror.window_bytes[section])
+		return false;
 	if (target < held + step)
 		target = held + step;
-	uint64_t whole = mw_round_up(s->capacity * s->stride_bytes, MW_STATE_PAGE_BYTES);
-	if (target > whole)
-		target = whole;
+	if (target > mirror.window_bytes[section])
+		target = mirror.window_bytes[section];
 	if (held >= target)
 		return true;
-	if (!make_present(base, s->offset_bytes + held, target - held))
+	if (!make_present(mirror.windows[section] + held, section_of(section)->offset_bytes + held,
+			  target - held))
 		return false;
 	while (held < target &&
 	       /* Pairs with the acquires in mw_mirror_reach() and mw_mirror_range(). */
@@ -93,22 +94,40 @@ static bool grow(char *base, mw_state_section_id_t section, uint64_t wanted_byte
 }
 
 void mw_mirror_reach(mw_state_section_id_t section, uint64_t bytes) {
-	char *base = base_of();
-	if (MW_LIKELY(!base) ||
+	if (MW_LIKELY(!base_of()) ||
 	    atomic_load_explicit(&mirror.present_bytes[section], memory_order_acquire) >= bytes)
 		return;
-	if (atomic_load_explicit(&mirror.full, memory_order_relaxed) || grow(base, section, bytes))
+	if (atomic_load_explicit(&mirror.full, memory_order_relaxed) || grow(section, bytes))
 		return;
 	atomic_store_explicit(&mirror.full, true, memory_order_relaxed);
 	mw_image_set_flag(MW_STATE_FILE_FULL);
 }
 
+void mw_mirror_widen(mw_state_section_id_t section, uint64_t bytes) {
+	if (!base_of())
+		return;
+	/* What is present and what is not are two mappings to the kernel: the first is moved and
+	 * extended (the file is as long from the start), the second goes. */
+	uint64_t old_bytes = mirror.window_bytes[section];
+	uint64_t held = atomic_load_explicit(&mirror.present_bytes[section], memory_order_relaxed);
+	uint64_t moved = held ? held : old_bytes;
+	char *old = mirror.windows[section];
+	char *wide = mw_os_remap(old, moved, bytes, true);
+	if (!wide)
+		return; /* what does not fit is then "full" */
+	if (moved < old_bytes)
+		mw_os_unmap(old + moved, old_bytes - moved);
+	if (held && held < bytes)
+		mw_os_protect_none(wide + held, bytes - held);
+	mirror.windows[section] = wide;
+	mirror.window_bytes[section] = bytes;
+}
+
 char *mw_mirror_range(mw_state_section_id_t section, uint64_t start, uint64_t bytes) {
-	char *base = base_of();
-	if (!base || atomic_load_explicit(&mirror.present_bytes[section], memory_order_acquire) <
-			     start + bytes)
+	if (!base_of() || atomic_load_explicit(&mirror.present_bytes[section],
+					       memory_order_acquire) < start + bytes)
 		return NULL;
-	return base + section_of(section)->offset_bytes + start;
+	return mirror.windows[section] + start;
 }
 
 /* The parts without which a file says nothing: header, control, live, and the log of events, so
@@ -127,19 +146,18 @@ static mw_result_t fill_basics(char *base) {
 	if (result != MW_OK)
 		return result;
 	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-		if (!grow(base, needed[i], mw_image_used_bytes(needed[i])))
+		if (!grow(needed[i], mw_image_used_bytes(needed[i])))
 			return MW_ERR_NO_MEMORY;
 	return MW_OK;
 }
 
 /* Adds the counters of the stacks that did not fit to the file's "unknown". */
-static void fold_stacks(char *base, uint64_t held_bytes) {
+static void fold_stacks(uint64_t held_bytes) {
 	const size_t first = offsetof(mw_state_stack_t, live_objects_q16);
 	const size_t count = (offsetof(mw_state_stack_t, reserved) - first) / sizeof(int64_t);
-	const mw_state_section_t *s = section_of(MW_SECTION_STACKS);
-	int64_t *unknown = (int64_t *)(void *)(base + s->offset_bytes + first);
-	uint64_t stacks = mw_image_used_bytes(MW_SECTION_STACKS) / s->stride_bytes;
-	for (uint64_t i = held_bytes / s->stride_bytes; i < stacks; i++) {
+	int64_t *unknown = (int64_t *)(void *)(mirror.windows[MW_SECTION_STACKS] + first);
+	uint64_t stacks = mw_image_used_bytes(MW_SECTION_STACKS) / sizeof(mw_state_stack_t);
+	for (uint64_t i = held_bytes / sizeof(mw_state_stack_t); i < stacks; i++) {
 		const char *stack = mw_image_entry(MW_SECTION_STACKS, i);
 		const int64_t *counters = (const int64_t *)(const void *)(stack + first);
 		for (size_t k = 0; k < count; k++)
@@ -148,22 +166,22 @@ static void fold_stacks(char *base, uint64_t held_bytes) {
 }
 
 /* Copies what the image has of every section, as far as the file system lets it. */
-static bool copy_sections(char *base) {
+static bool copy_sections(void) {
 	bool whole = true;
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = (mw_state_section_id_t)i;
 		uint64_t bytes = mw_image_used_bytes(id);
 		if (bytes == 0)
 			continue;
-		if (!whole || !grow(base, id, bytes)) {
+		if (!whole || !grow(id, bytes)) {
 			whole = false;
 			uint64_t held = atomic_load_explicit(&mirror.present_bytes[i],
 							     memory_order_relaxed);
 			bytes = held < bytes ? held : bytes;
 		}
-		memcpy(base + section_of(id)->offset_bytes, mw_image_entry(id, 0), bytes);
+		memcpy(mirror.windows[i], mw_image_entry(id, 0), bytes);
 		if (!whole && id == MW_SECTION_STACKS && bytes > 0)
-			fold_stacks(base, bytes);
+			fold_stacks(bytes);
 	}
 	return whole;
 }
@@ -181,10 +199,37 @@ static void publish(char *base) {
 	atomic_store_explicit(&cell->base, base, memory_order_release);
 }
 
-static void forget_sizes(void) {
-	for (int i = 0; i < MW_SECTION_COUNT; i++)
+static void unmap_windows(char *base) {
+	mw_os_unmap(base, mw_image_fixed_bytes());
+	for (int i = 0; i < MW_SECTION_COUNT; i++) {
+		if (mw_image_is_growing((mw_state_section_id_t)i) && mirror.windows[i])
+			mw_os_unmap(mirror.windows[i], mirror.window_bytes[i]);
+		mirror.windows[i] = NULL;
 		atomic_store_explicit(&mirror.present_bytes[i], 0, memory_order_relaxed);
-	atomic_store_explicit(&mirror.full, false, memory_order_relaxed);
+	}
+}
+
+static char *map_windows(int file) {
+	char *base = mw_os_reserve(file, 0, mw_image_fixed_bytes());
+	if (!base)
+		return NULL;
+	/* The image is in a core dump already. */
+	mw_os_no_dump(base, mw_image_fixed_bytes());
+	for (int i = 0; i < MW_SECTION_COUNT; i++) {
+		mw_state_section_id_t id = (mw_state_section_id_t)i;
+		uint64_t offset = section_of(id)->offset_bytes;
+		mirror.window_bytes[i] = mw_image_window_bytes(id);
+		mirror.windows[i] = base + offset;
+		if (!mw_image_is_growing(id))
+			continue;
+		mirror.windows[i] = mw_os_reserve(file, offset, mirror.window_bytes[i]);
+		if (!mirror.windows[i]) {
+			unmap_windows(base);
+			return NULL;
+		}
+		mw_os_no_dump(mirror.windows[i], mirror.window_bytes[i]);
+	}
+	return base;
 }
 
 mw_result_t mw_mirror_attach(const mw_mirror_file_t *target, void (*freeze)(void),
@@ -193,34 +238,29 @@ mw_result_t mw_mirror_attach(const mw_mirror_file_t *target, void (*freeze)(void
 	mw_result_t result = mw_os_set_size(target->file, header->file_bytes);
 	if (result != MW_OK)
 		return result;
-	char *base = mw_os_reserve(target->file, header->file_bytes);
+	char *base = map_windows(target->file);
 	if (!base)
 		return MW_ERR_NO_MEMORY;
-	/* The image is in a core dump already. */
-	mw_os_no_dump(base, header->file_bytes);
-	forget_sizes();
 	mw_fmt(mirror.path, sizeof mirror.path, "%s", target->path ? target->path : "");
 	mirror.device = target->device;
 	mirror.inode = target->inode;
 	result = fill_basics(base);
 	if (result != MW_OK) {
-		mw_os_unmap(base, header->file_bytes);
+		unmap_windows(base);
 		return result;
 	}
 	freeze();
-	bool whole = copy_sections(base);
+	bool whole = copy_sections();
+	atomic_store_explicit(&mirror.full, !whole, memory_order_relaxed);
 	memcpy(base, header, sizeof *header);
 	/* The magic last: a reader that sees it sees the rest.  Pairs with the readers' acquire. */
 	atomic_thread_fence(memory_order_release);
 	memcpy(base, MW_STATE_MAGIC, sizeof header->magic);
-	mirror.mapping_bytes = header->file_bytes;
 	publish(base);
 	/* After the base: pairs with the acquire in mw_mirror_was_wiped(). */
 	atomic_store_explicit(&mirror.mapping, base, memory_order_release);
-	if (!whole) {
-		atomic_store_explicit(&mirror.full, true, memory_order_relaxed);
+	if (!whole)
 		mw_image_set_flag(MW_STATE_FILE_FULL);
-	}
 	thaw();
 	return MW_OK;
 }
@@ -231,9 +271,8 @@ void mw_mirror_drop(void) {
 		return;
 	atomic_store_explicit(&mirror.mapping, NULL, memory_order_relaxed);
 	publish(NULL);
-	mw_os_unmap(mapping, mirror.mapping_bytes);
+	unmap_windows(mapping);
 	mirror.path[0] = '\0';
-	forget_sizes();
 	mw_image_clear_flag(MW_STATE_FILE_FULL);
 }
 

@@ -34,6 +34,8 @@ bool mw_mirror_was_wiped(void);
 
 /* Makes the first `bytes` of a section writable, if the file system agrees. */
 void mw_mirror_reach(mw_state_section_id_t section, uint64_t bytes);
+/* Widens a section's window with the image's; with the gate closed. */
+void mw_mirror_widen(mw_state_section_id_t section, uint64_t bytes);
 /* `bytes` at `start` of a section; NULL when they are not mirrored. */
 char *mw_mirror_range(mw_state_section_id_t section, uint64_t start, uint64_t bytes);
 

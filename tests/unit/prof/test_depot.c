@@ -154,14 +154,38 @@ static void full_records_count_as_allocated(void) {
 	CHECK_EQ(mw_image_live()->live_bytes, 4095 * 16);
 }
 
-/* With an address space limit the tables take their share of it only. */
+static uint64_t all_windows(void) {
+	uint64_t sum = mw_image_fixed_bytes();
+	for (int i = 0; i < MW_SECTION_COUNT; i++)
+		if (mw_image_is_growing((mw_state_section_id_t)i))
+			sum += mw_image_window_bytes((mw_state_section_id_t)i);
+	return sum;
+}
+
+/* With an address space limit the tables take their share of it only, also when they widen. */
 static void small_address_space(void) {
 	struct rlimit limit = {(rlim_t)1 << 30, RLIM_INFINITY};
 	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
 	make_tables();
-	CHECK(mw_image_header()->file_bytes <= ((uint64_t)1 << 30) / 32);
-	uint64_t frame = 1;
-	CHECK_EQ(mw_depot_find(&frame, 1, false), 1);
+	CHECK(all_windows() <= ((uint64_t)1 << 30) / 32);
+	mw_sample_t sample = {
+		.address = 16, .requested_bytes = 10, .usable_bytes = 16, .weight_q16 = 65536};
+	for (unsigned i = 1; i < 1000000; i++) {
+		mw_records_add(&sample);
+		if (mw_image_wants_widening())
+			mw_image_widen();
+	}
+	CHECK(all_windows() <= ((uint64_t)1 << 30) / 32);
+	CHECK(all_windows() > ((uint64_t)1 << 30) / 128);
+	CHECK_EQ(mw_image_live()->flags, MW_STATE_RECORDS_FULL);
+	limit.rlim_cur = 64 << 20;
+	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+static void tables_are_small_at_first(void) {
+	make_tables();
+	CHECK(all_windows() < 5 << 20);
+	CHECK_EQ(mw_image_header()->sections[MW_SECTION_RECORDS].capacity, 1 << 22);
 }
 
 int main(void) {
@@ -171,5 +195,6 @@ int main(void) {
 	RUN_IN_CHILD(full_stacks_are_unknown);
 	RUN_IN_CHILD(full_records_count_as_allocated);
 	RUN_IN_CHILD(small_address_space);
+	RUN_IN_CHILD(tables_are_small_at_first);
 	return 0;
 }

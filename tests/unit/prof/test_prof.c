@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/fault.h"
 #include "prof/image.h"
 #include "prof/mirror.h"
 #include "prof_fixture.h"
@@ -408,6 +409,101 @@ static void threads_resets_and_forks(void) {
 	CHECK_EQ(live->resets_done, 0);
 }
 
+/* A million live samples, and a fork on the way: all is there, in both processes, in the image and
+ * in the file, though the windows were moved several times. */
+static void fill_and_check(void) {
+	enum { BLOCKS = 1000000 };
+	start(1, 0, false);
+	static mw_record_id_t records[BLOCKS];
+	for (uintptr_t i = 0; i < BLOCKS; i++) {
+		bool sampled;
+		records[i] = fake_small(&thread, i % 7, (void *)(i + 1), i % 100, 16, &sampled);
+		CHECK(records[i]);
+		if (i == 30000) {
+			mw_prof_fork_prepare();
+			pid_t child = fork();
+			if (child == 0)
+				mw_prof_fork_child();
+			else
+				mw_prof_fork_parent();
+			int status;
+			if (child && waitpid(child, &status, 0) == child) {
+				CHECK_EQ(status, 0);
+				alarm(60);
+			}
+		}
+	}
+	char *file = map_state_of(getpid());
+	char *bases[] = {image_base(), file};
+	for (int k = 0; k < 2; k++) {
+		mw_state_live_t *live = section_of(bases[k], MW_SECTION_LIVE);
+		CHECK_EQ(live->flags, 0);
+		CHECK_EQ(live->live_bytes, BLOCKS * 16);
+		CHECK_EQ(live->records_used, BLOCKS + 1);
+		mw_state_record_t *entries = section_of(bases[k], MW_SECTION_RECORDS);
+		for (uintptr_t i = 0; i < BLOCKS; i++)
+			CHECK(entries[records[i]].address == i + 1 &&
+			      entries[records[i]].requested_bytes == i % 100);
+	}
+	for (uintptr_t i = 0; i < BLOCKS; i++)
+		fake_hooks->sample_freed(&thread.hook, records[i]);
+	check_live_zero(file);
+	mw_prof_exit();
+}
+
+static bool refuse_remap(mw_os_call_t call) {
+	return call == MW_OS_REMAP;
+}
+
+static void windows_widen(void) {
+	fill_and_check();
+}
+
+/* Moving refused: the image is copied; the file's window stays, and the file is "full". */
+static void windows_widen_by_copying(void) {
+	mw_os_fault_hook = refuse_remap;
+	start(1, 0, false);
+	bool sampled;
+	for (uintptr_t i = 1; i <= 200000; i++)
+		CHECK_EQ(fake_small(&thread, 1, (void *)i, 1, 16, &sampled), i);
+	CHECK_EQ(mw_image_live()->flags, MW_STATE_FILE_FULL);
+	CHECK_EQ(mw_image_live()->live_bytes, 200000 * 16);
+	mw_state_record_t *records = mw_image_entry(MW_SECTION_RECORDS, 0);
+	for (uintptr_t i = 1; i <= 200000; i++)
+		CHECK_EQ(records[i].address, i);
+	mw_state_live_t *live = section_of(map_state_of(getpid()), MW_SECTION_LIVE);
+	CHECK_EQ(live->live_bytes, 200000 * 16);
+}
+
+static void *take_many(void *argument) {
+	fake_thread_t mine;
+	fake_thread_start(&mine);
+	uintptr_t first = (uintptr_t)argument * 1000000;
+	bool sampled;
+	for (uintptr_t i = 1; i <= 100000; i++)
+		CHECK(fake_small(&mine, 1, (void *)(first + i), 1, 16, &sampled));
+	return NULL;
+}
+
+static void windows_widen_under_threads(void) {
+	start(1, 0, false);
+	pthread_t threads[4];
+	for (uintptr_t i = 0; i < 4; i++)
+		CHECK(pthread_create(&threads[i], NULL, take_many, (void *)i) == 0);
+	for (int i = 0; i < 4; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	CHECK_EQ(mw_image_live()->flags, 0);
+	static char seen[4000000];
+	char *file = map_state_of(getpid());
+	mw_state_record_t *records = section_of(file, MW_SECTION_RECORDS);
+	for (int i = 1; i <= 400000; i++) {
+		CHECK(records[i].address && !seen[records[i].address]);
+		CHECK_EQ(records[i].sequence, 2);
+		seen[records[i].address] = 1;
+	}
+	CHECK_EQ(((mw_state_live_t *)section_of(file, MW_SECTION_LIVE))->records_used, 400001);
+}
+
 int main(void) {
 	RUN_IN_CHILD(exact_counts_return_to_zero);
 	RUN_IN_CHILD(sampled_counts_return_to_zero);
@@ -422,5 +518,8 @@ int main(void) {
 	RUN_IN_CHILD(nothing_for_set_uid_programs);
 	RUN_IN_CHILD(errno_is_kept);
 	RUN_IN_CHILD(threads_resets_and_forks);
+	RUN_IN_CHILD(windows_widen);
+	RUN_IN_CHILD(windows_widen_by_copying);
+	RUN_IN_CHILD(windows_widen_under_threads);
 	return 0;
 }

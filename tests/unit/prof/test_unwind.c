@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "os/fault.h"
 #include "prof/unwind.h"
 #include "prof/unwind_cache.h"
 #include "prof/unwind_rule.h"
@@ -153,6 +154,38 @@ static void test_recursion(void) {
 	recurse(100, depth - 1);
 	CHECK_EQ(seen.result.depth, depth - 1);
 	CHECK(seen.result.truncated);
+}
+
+/* The same in a thread, 10 MiB deep at once: not all of its stack is known to be its own. */
+static NOINLINE void recurse_large(unsigned depth) {
+	char room[1000];
+	KEEP(room);
+	if (depth == 0)
+		capture_here(&seen, MW_UNWIND_DEPTH_MAX);
+	else
+		recurse_large(depth - 1);
+	KEEP(room);
+}
+
+static void *recurse_in_thread(void *argument) {
+	recurse_large(10000);
+	CHECK_EQ(seen.result.depth, MW_UNWIND_DEPTH_MAX);
+	CHECK(seen.result.truncated);
+	for (unsigned i = 1; i < MW_UNWIND_DEPTH_MAX; i++)
+		CHECK(is_in(seen.pcs[i], recurse_large));
+	recurse_large(100);
+	CHECK(!seen.result.truncated);
+	return argument;
+}
+
+static void test_recursion_in_a_thread(void) {
+	pthread_attr_t attributes;
+	pthread_t thread;
+	CHECK(pthread_attr_init(&attributes) == 0);
+	CHECK(pthread_attr_setstacksize(&attributes, (size_t)32 << 20) == 0);
+	CHECK(pthread_create(&thread, &attributes, recurse_in_thread, NULL) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+	CHECK(pthread_attr_destroy(&attributes) == 0);
 }
 
 /* --- through libc -------------------------------------------------------------------------------
@@ -383,11 +416,43 @@ static void test_coroutine_in_a_thread(void) {
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* --- a kernel that answers no question ---------------------------------------------------------
+ */
+
+static bool no_probe(mw_os_call_t call) {
+	return call == MW_OS_PROBE;
+}
+
+static NOINLINE void blind_coroutine(void) {
+	capture_here(&seen, MW_UNWIND_DEPTH_MAX);
+	swapcontext(&other_context, &main_context);
+}
+
+/* Nothing is known of other stacks then: nothing is read of them. */
+static void test_blind(void) {
+	static char room[65536];
+	CHECK(getcontext(&other_context) == 0);
+	other_context.uc_stack.ss_sp = room;
+	other_context.uc_stack.ss_size = sizeof(room);
+	other_context.uc_link = &main_context;
+	makecontext(&other_context, blind_coroutine, 0);
+	mw_os_fault_hook = no_probe;
+	CHECK(swapcontext(&main_context, &other_context) == 0);
+	CHECK_EQ(seen.result.depth, 0);
+	CHECK(seen.result.truncated);
+	/* The own stack was known before. */
+	chain_start();
+	CHECK(!seen.result.truncated);
+	CHECK(is_in(seen.pcs[1], chain_end));
+	mw_os_fault_hook = NULL;
+}
+
 int main(void) {
 	mw_unwind_start();
 	RUN(test_chain);
 	RUN(test_warm_is_the_same);
 	RUN(test_recursion);
+	RUN(test_recursion_in_a_thread);
 	RUN(test_callbacks);
 	RUN(test_own_frames);
 	RUN(test_threads);
@@ -396,5 +461,6 @@ int main(void) {
 	RUN(test_wild_call);
 	RUN(test_coroutine);
 	RUN(test_coroutine_in_a_thread);
+	RUN(test_blind);
 	return 0;
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * test_gate.c -- nobody is inside when the gate has been closed, and no wait is for ever. */
+#include "prof/gate.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "test.h"
+
+static mw_gate_t gate;
+static _Atomic long pairs[2]; /* equal whenever nobody is inside */
+static _Atomic int stop;
+
+static void *pass(void *unused) {
+	(void)unused;
+	while (!stop) {
+		mw_gate_enter(&gate);
+		pairs[0]++;
+		pairs[1]++;
+		mw_gate_leave(&gate);
+	}
+	return NULL;
+}
+
+static void closers_find_it_empty(void) {
+	enum { THREADS = 6, CLOSES = 3000 };
+	pthread_t threads[THREADS];
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&threads[i], NULL, pass, NULL) == 0);
+	for (int i = 0; i < CLOSES; i++) {
+		mw_gate_close(&gate);
+		long first = pairs[0];
+		CHECK_EQ(pairs[1], first);
+		for (int k = 0; k < 50; k++)
+			CHECK_EQ(pairs[0], first);
+		mw_gate_open(&gate);
+	}
+	stop = 1;
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_join(threads[i], NULL) == 0);
+	CHECK_EQ(gate.inside, 0);
+	CHECK_EQ(gate.closed, 0);
+}
+
+/* A handler that left by longjmp never passes out: once a fifth of a second, then never again. */
+static void lost_ones_are_given_up(void) {
+	mw_gate_enter(&gate);
+	uint64_t begin = mw_os_monotonic_ns();
+	mw_gate_close(&gate);
+	uint64_t waited = mw_os_monotonic_ns() - begin;
+	CHECK(waited >= 190000000 && waited < 5000000000u);
+	mw_gate_open(&gate);
+	begin = mw_os_monotonic_ns();
+	mw_gate_close(&gate);
+	CHECK(mw_os_monotonic_ns() - begin < 150000000);
+	mw_gate_open(&gate);
+	/* It does come out after all. */
+	mw_gate_leave(&gate);
+	mw_gate_close(&gate);
+	mw_gate_open(&gate);
+	mw_gate_reset(&gate);
+}
+
+/* A handler that enters while its own thread holds the gate. */
+static void nobody_waits_for_themself(void) {
+	mw_gate_close(&gate);
+	uint64_t begin = mw_os_monotonic_ns();
+	mw_gate_enter(&gate);
+	CHECK(mw_os_monotonic_ns() - begin >= 190000000);
+	mw_gate_leave(&gate);
+	mw_gate_open(&gate);
+	CHECK_EQ(gate.inside, 0);
+}
+
+int main(void) {
+	alarm(60);
+	RUN(closers_find_it_empty);
+	RUN(lost_ones_are_given_up);
+	RUN(nobody_waits_for_themself);
+	return 0;
+}
