@@ -95,11 +95,11 @@ static void add_program(void) {
 	/* Linkers put the program headers right behind the ELF header. */
 	if (headers_at == 0 || headers_at % MW_OS_PAGE_BYTES != sizeof(elf))
 		return;
-	memcpy(&elf, (const void *)elf_at, sizeof(elf)); // NOLINT: as mapped
+	memcpy(&elf, (const void *)elf_at, sizeof(elf));
 	if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0)
 		return;
-	add_object((const ElfW(Phdr) *)headers_at, // NOLINT: as mapped
-		   (unsigned)getauxval(AT_PHNUM), getauxval(AT_ENTRY) - elf.e_entry);
+	add_object((const ElfW(Phdr) *)headers_at, (unsigned)getauxval(AT_PHNUM),
+		   getauxval(AT_ENTRY) - elf.e_entry);
 }
 
 void mw_os_object_start(void) {
@@ -149,7 +149,7 @@ static bool find_loaded(uintptr_t address, mw_os_object_t *object) {
 	    elf.e_phoff % sizeof(uintptr_t) != 0 ||
 	    elf.e_phoff > MW_OS_PAGE_BYTES - elf.e_phnum * sizeof(ElfW(Phdr)))
 		return false;
-	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)(start + elf.e_phoff); // NOLINT: as mapped
+	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)(start + elf.e_phoff);
 	uintptr_t bias = found.dlfo_link_map->l_addr;
 	if (!describe(headers, elf.e_phnum, bias, address, object))
 		return false;

@@ -45,7 +45,7 @@ MW_ALWAYS_INLINE bool mw_os_stack_load(mw_stack_window_t *window, uintptr_t addr
 	if (MW_UNLIKELY(address + sizeof(*value) > window->hi) &&
 	    !mw_os_stack_extend(window, address))
 		return false;
-	memcpy(value, (const void *)address, sizeof(*value)); // NOLINT: checked above
+	memcpy(value, (const void *)address, sizeof(*value));
 	return true;
 }
 

@@ -196,7 +196,7 @@ MW_ALWAYS_INLINE outcome_t step(walk_t *walk, frame_t *frame) {
 		/* base <= what is read < cfa <= hi: inside the stack. */
 		if (MW_LIKELY(base >= frame->regs.sp && cfa <= walk->stack.hi && cfa > base &&
 			      is_aligned(cfa))) {
-			const uintptr_t *words = (const uintptr_t *)cfa; // NOLINT: checked
+			const uintptr_t *words = (const uintptr_t *)cfa;
 			if (slot)
 				frame->regs.fp = words[-1 - (int)slot];
 			frame->regs.pc = words[-1];

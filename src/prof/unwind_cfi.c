@@ -218,7 +218,7 @@ const uint8_t *mw_cfi_search(const mw_cfi_area_t *area, const uint8_t *eh_frame_
 	}
 	if (lo == 0)
 		return NULL;
-	const uint8_t *fde_at = (const uint8_t *)table_word(eh_frame_hdr, lo - 1, 1); // NOLINT
+	const uint8_t *fde_at = (const uint8_t *)table_word(eh_frame_hdr, lo - 1, 1);
 	return inside(area, fde_at) ? fde_at : NULL;
 }
 

@@ -21,8 +21,7 @@ static const mw_os_object_t *find_object(mw_resolver_t *resolver, uintptr_t pc) 
 }
 
 static mw_cfi_area_t area_of(const mw_os_object_t *object) {
-	return (mw_cfi_area_t){(const uint8_t *)object->data_lo,  // NOLINT: a mapped segment
-			       (const uint8_t *)object->data_hi}; // NOLINT
+	return (mw_cfi_area_t){(const uint8_t *)object->data_lo, (const uint8_t *)object->data_hi};
 }
 
 /* A guard: where the FDE stands in its segment, and a hash that binds its bytes, the address and
@@ -50,7 +49,7 @@ static bool guard_holds(mw_resolver_t *resolver, uintptr_t pc, uint32_t code) {
 /* The FDE that covers pc; NULL if none does. */
 static const uint8_t *find_fde(const mw_os_object_t *object, uintptr_t pc, mw_cfi_fde_t *fde) {
 	mw_cfi_area_t area = area_of(object);
-	const uint8_t *hdr = (const uint8_t *)object->eh_frame_hdr; // NOLINT: in the area
+	const uint8_t *hdr = (const uint8_t *)object->eh_frame_hdr;
 	const uint8_t *fde_at = mw_cfi_search(&area, hdr, pc);
 	if (!fde_at || !mw_cfi_parse(&area, fde_at, fde) || pc < fde->pc_lo || pc >= fde->pc_hi)
 		return NULL;
