@@ -9,6 +9,11 @@
 static void *checked(void *block) {
 	if (MW_UNLIKELY(!block))
 		errno = ENOMEM;
+	/* A destructor of thread-specific data that allocates: libc may call ours never again, so
+	 * the heap made for it goes at once.  Its list heads are empty each time: all such
+	 * allocations come here. */
+	if (MW_UNLIKELY(mw_thread.ended))
+		mw_heap_thread_end();
 	return block;
 }
 

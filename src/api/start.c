@@ -18,6 +18,7 @@
 #include "heap/heap.h"
 #include "heap/huge.h"
 #include "heap/stats.h"
+#include "os/lock.h"
 #include "prof/prof.h"
 
 bool mw_api_started;
@@ -28,8 +29,6 @@ static struct {
 	mw_options_t options;
 } start;
 
-/* glibc runs key destructors up to four times over, so a heap that another destructor's allocation
- * made again is ended too. */
 static void thread_end(void *heap) {
 	(void)heap;
 	mw_heap_thread_end();
@@ -43,14 +42,17 @@ static void on_thread(mw_heap_t *heap) {
 static void fork_prepare(void) {
 	mw_prof_fork_prepare();
 	mw_heap_fork_prepare();
+	mw_lock_fork_begin();
 }
 
 static void fork_parent(void) {
+	mw_lock_fork_end();
 	mw_heap_fork_parent();
 	mw_prof_fork_parent();
 }
 
 static void fork_child(void) {
+	mw_lock_fork_end();
 	mw_heap_fork_child();
 	mw_prof_fork_child();
 }
@@ -87,6 +89,9 @@ static void configure(void) {
 void mw_api_start(void) {
 	/* At once: what follows may allocate. */
 	mw_api_started = true;
+	/* Early: prepare handlers run last come first served, the others in order, so that most
+	 * libraries' handlers find the heap unlocked.  For the rest see mw_lock_forking. */
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
 	if (pthread_key_create(&start.thread_end_key, thread_end) == 0)
 		mw_heap_on_thread = on_thread;
 	if (environ)
@@ -98,7 +103,6 @@ __attribute__((constructor)) static void start_rest(void) {
 		mw_api_start();
 	if (!start.configured)
 		configure();
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
 __attribute__((destructor)) static void finish(void) {

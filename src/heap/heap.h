@@ -48,6 +48,7 @@ struct mw_heap {
 typedef struct mw_thread {
 	void *heads[MW_CLASS_COUNT];
 	mw_heap_t *heap; /* NULL: this thread has not allocated, or has ended */
+	bool ended;      /* mw_heap_thread_end() was called: nobody may call it once more */
 } mw_thread_t;
 extern MW_TLS mw_thread_t mw_thread;
 
@@ -74,7 +75,8 @@ size_t mw_heap_in_use_bytes(void);
 
 /* The thread's heap, made on first use; NULL: no memory. */
 mw_heap_t *mw_heap_self(void);
-/* Ends the calling thread's use of its heap: its pages become orphans. */
+/* Ends the calling thread's use of its heap: its pages become orphans.  A thread that allocates
+ * afterwards gets a heap again, which it ends itself after each allocation (mw_thread.ended). */
 void mw_heap_thread_end(void);
 /* Called once for each thread that gets a heap, so that somebody calls mw_heap_thread_end() later.
  * Set before threads exist. */

@@ -193,7 +193,8 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 		return;
 	mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)list));
 	uint32_t count = 0;
-	for (void *block = list; block; block = *(void **)block)
+	/* Bounded: a list that a block freed twice made cyclic has no end, and is caught below. */
+	for (void *block = list; block && count < page->capacity; block = *(void **)block)
 		count++;
 	add_to_free_list(page, list, count);
 	if (size_class < MW_SMALL_CLASSES)

@@ -38,8 +38,9 @@ static inline void *mw_remote_list(uint64_t word) {
 	return (void *)(uintptr_t)(word >> MW_REMOTE_BLOCK_SHIFT);
 }
 
-/* Adds one block; returns the word as it was before.  Release pairs with mw_remote_take(); acquire
- * with the release that set ORPHAN, after which the caller reads `used`. */
+/* Adds one block; returns the word as it was before.  The release pairs with mw_remote_take();
+ * the acquire with whoever set FULL or ORPHAN: the page's heap and used count, which the caller
+ * reads next, are those that went with the flag. */
 static inline uint64_t mw_remote_push(mw_page_t *page, void *block) {
 	uint64_t old = atomic_load_explicit(&page->remote, memory_order_relaxed), new;
 	do {

@@ -47,7 +47,7 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 	heap->owner = (uintptr_t)__builtin_thread_pointer();
 	mw_sampling_thread_start(heap);
 	mw_thread.heap = heap;
-	if (mw_heap_on_thread)
+	if (mw_heap_on_thread && !mw_thread.ended)
 		mw_heap_on_thread(heap);
 	return heap;
 }
@@ -84,6 +84,7 @@ static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page)
 
 void mw_heap_thread_end(void) {
 	mw_heap_t *heap = mw_thread.heap;
+	mw_thread.ended = true;
 	if (!heap)
 		return;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)

@@ -13,6 +13,8 @@
 /* Holders keep a lock for some hundred instructions: spinning that long beats two system calls. */
 #define SPIN_TURNS 100
 
+_Atomic uintptr_t mw_lock_forking;
+
 static void cpu_relax(void) {
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
@@ -39,6 +41,15 @@ void mw_lock_wake(mw_lock_t *lock) {
 	int saved_errno = errno;
 	syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	errno = saved_errno;
+}
+
+void mw_lock_fork_begin(void) {
+	atomic_store_explicit(&mw_lock_forking, (uintptr_t)__builtin_thread_pointer(),
+			      memory_order_relaxed);
+}
+
+void mw_lock_fork_end(void) {
+	atomic_store_explicit(&mw_lock_forking, 0, memory_order_relaxed);
 }
 
 #ifdef MW_DEBUG

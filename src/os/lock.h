@@ -30,6 +30,19 @@ static inline void mw_lock_rank_pop(mw_lock_rank_t rank) {
 }
 #endif
 
+/* Thread pointer of the thread that forks, from the end of its prepare handler, when it holds every
+ * lock, to the beginning of its parent or child handler; 0: none.  Handlers of others that run in
+ * between may allocate: to them, and only to them, all locks are open. */
+extern _Atomic uintptr_t mw_lock_forking;
+void mw_lock_fork_begin(void);
+void mw_lock_fork_end(void);
+static inline bool mw_lock_is_forking(void) {
+	/* Relaxed: only the own value counts. */
+	uintptr_t forking = atomic_load_explicit(&mw_lock_forking, memory_order_relaxed);
+	return __builtin_expect(forking != 0, 0) &&
+	       forking == (uintptr_t)__builtin_thread_pointer();
+}
+
 static inline bool mw_lock_try(mw_lock_t *lock) {
 	uint32_t expected = 0;
 	/* Pairs with the release in mw_lock_release(). */
@@ -39,12 +52,14 @@ static inline bool mw_lock_try(mw_lock_t *lock) {
 
 static inline void mw_lock_acquire(mw_lock_t *lock, mw_lock_rank_t rank) {
 	mw_lock_rank_push(rank);
-	if (!mw_lock_try(lock))
+	if (!mw_lock_is_forking() && !mw_lock_try(lock))
 		mw_lock_acquire_slow(lock);
 }
 
 static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
 	mw_lock_rank_pop(rank);
+	if (mw_lock_is_forking())
+		return;
 	/* Pairs with the acquire in mw_lock_try() and mw_lock_acquire_slow(). */
 	if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
 		mw_lock_wake(lock);

@@ -13,8 +13,9 @@ void *mw_os_map(size_t bytes) {
 	int saved_errno = errno;
 	if (mw_os_fault(MW_OS_MAP))
 		return NULL;
-	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* Accounted for, not MAP_NORESERVE: a request beyond all memory of the machine is to be
+	 * refused here, where the program can act on it, as with any other malloc. */
+	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	errno = saved_errno;
 	return base == MAP_FAILED ? NULL : base;
 }

@@ -14,7 +14,7 @@
 /* The unit the library rounds to.  Kernels with larger pages are refused at start-up. */
 #define MW_OS_PAGE_BYTES 4096u
 
-/* Zeroed private memory, readable and writable, without swap reservation; NULL when refused.
+/* Zeroed private memory, readable and writable; NULL when refused.
  * `align` is a power of two, at least MW_OS_PAGE_BYTES. */
 void *mw_os_map_aligned(size_t bytes, size_t align);
 void *mw_os_map(size_t bytes);

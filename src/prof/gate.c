@@ -3,12 +3,16 @@
 #include "prof/gate.h"
 
 #include "os/clock.h"
+#include "os/lock.h"
 #include "os/proc.h"
 
 /* A sample takes microseconds, milliseconds when its pages must be fetched: this is an accident. */
 #define WAIT_MAX_NS 200000000u
 
 void mw_gate_wait(mw_gate_t *gate) {
+	/* Another library's handler of the fork this thread closed the gate for. */
+	if (mw_lock_is_forking())
+		return;
 	uint64_t deadline = mw_os_monotonic_ns() + WAIT_MAX_NS;
 	for (;;) {
 		atomic_fetch_sub_explicit(&gate->inside, 1, memory_order_seq_cst);
