@@ -14,6 +14,7 @@ typedef enum mw_os_call {
 	MW_OS_OPEN,
 	MW_OS_TRUNCATE,
 	MW_OS_POPULATE,
+	MW_OS_POPULATE_KNOWN, /* failing: the kernel is too old for it */
 	MW_OS_STAT,
 	MW_OS_MKDIR,
 	MW_OS_PROBE, /* is an address readable? fails: no */

@@ -238,6 +238,8 @@ bool mw_os_open_range(void *base, size_t bytes) {
 }
 
 mw_result_t mw_os_populate(void *base, size_t bytes) {
+	if (mw_os_fault(MW_OS_POPULATE_KNOWN))
+		return MW_ERR_UNSUPPORTED;
 	if (mw_os_fault(MW_OS_POPULATE))
 		return MW_ERR_NO_MEMORY;
 	int saved_errno = errno;

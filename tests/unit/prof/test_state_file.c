@@ -178,6 +178,40 @@ static void all_refused_from_a_call_on(void) {
 	sweep(fail_from_nth);
 }
 
+static bool old_kernel(mw_os_call_t call) {
+	return call == MW_OS_POPULATE_KNOWN;
+}
+
+/* Before Linux 5.14 blocks are reserved through the file's name, as long as it is the same file. */
+static void old_kernels_reserve_by_name(void) {
+	mw_os_fault_hook = old_kernel;
+	start(1, 0, false);
+	char *file = map_state_of(getpid());
+	CHECK(file);
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	work(5000);
+	CHECK_EQ(live->flags, 0);
+	CHECK_EQ(live->live_bytes, 5000 * 32);
+	mw_state_record_t *records = section_of(file, MW_SECTION_RECORDS);
+	CHECK_EQ(records[5000].usable_bytes, 32);
+	/* Another file under that name is left alone. */
+	mw_state_header_t *header = (mw_state_header_t *)(void *)file;
+	char path[256];
+	snprintf(path, sizeof path, "%s/%u.%lu", state_directory(), header->pid,
+		 header->start_ticks);
+	CHECK(unlink(path) == 0);
+	int other = open(path, O_RDWR | O_CREAT, 0600);
+	CHECK(other >= 0);
+	work(50000);
+	CHECK_EQ(live->flags, MW_STATE_FILE_FULL);
+	CHECK_EQ(live->live_bytes, 55000 * 32);
+	struct stat status;
+	CHECK(fstat(other, &status) == 0 && status.st_blocks == 0);
+	close(other);
+	/* Nowhere to go without a name: no file at all, and no signal. */
+	CHECK(!strstr(mapped_state(), "memfd"));
+}
+
 static void a_file_size_limit_raises_no_signal(void) {
 	signal(SIGXFSZ, SIG_DFL);
 	struct rlimit limit = {100000, RLIM_INFINITY};
@@ -426,6 +460,7 @@ int main(void) {
 	RUN_IN_CHILD(own_leftovers_are_replaced);
 	RUN_IN_CHILD(each_refused_call);
 	RUN_IN_CHILD(all_refused_from_a_call_on);
+	RUN_IN_CHILD(old_kernels_reserve_by_name);
 	RUN_IN_CHILD(a_file_size_limit_raises_no_signal);
 	RUN_IN_CHILD(no_descriptors_left);
 	RUN_IN_CHILD(a_full_file_system_truncates_the_mirror);
