@@ -288,7 +288,9 @@ def main():
     os.chmod(work, 0o755)
     # A copy: a server that runs as another user must be able to read it.
     library = shutil.copy(options.library, work)
-    environments = {"glibc": plain, "mallow": {**plain, "LD_PRELOAD": library}}
+    # glibc's malloc is preloaded too: Debian links redis with jemalloc, which must not stand in for it.
+    libc = next(line.split()[-1] for line in open("/proc/self/maps") if "/libc.so.6" in line)
+    environments = {"glibc": {**plain, "LD_PRELOAD": libc}, "mallow": {**plain, "LD_PRELOAD": library}}
     for peer in options.peer:
         name, path = peer.split("=", 1)
         environments[name] = {**plain, "LD_PRELOAD": path}
