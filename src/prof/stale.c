@@ -15,6 +15,9 @@
 /* Long enough to come back to a crash on the next morning. */
 #define KEEP_NS ((uint64_t)24 * 3600 * 1000000000u)
 #define KEEP_FILES 64u
+/* Of children that were forked and left by _exit(2), which servers make by the hundred, not more
+ * than this many: they would push out the one that was killed. */
+#define KEEP_FORKED 32u
 #define KEEP_BYTES ((uint64_t)256 << 20)
 /* A full directory costs a starting process about a millisecond: to read a name and ask whether
  * there is such a process takes a quarter of a microsecond. */
@@ -28,6 +31,7 @@ typedef struct stale_file {
 	char name[NAME_BYTES];
 	uint64_t updated_ns;
 	uint64_t allocated_bytes;
+	bool forked;
 } stale_file_t;
 
 /* Not on the stack, which is a thread of the program's; guarded by the control lock. */
@@ -67,19 +71,19 @@ static bool is_running(uint32_t pid, uint64_t ticks) {
 
 /* Writing through a mapping leaves the file's own time alone, so a process that ran for a month and
  * was killed a moment ago has an old one: the time in the live section is asked too. */
-static uint64_t last_update(int file, uint64_t modified_ns) {
-	mw_state_header_t header;
+static void read_header(int file, stale_file_t *entry) {
+	mw_state_header_t header = {.layout_version = 0};
 	if (mw_os_read_at(file, &header, offsetof(mw_state_header_t, library_version), 0) < 0 ||
 	    memcmp(header.magic, MW_STATE_MAGIC, sizeof header.magic) != 0 ||
 	    header.layout_version != MW_STATE_VERSION)
-		return modified_ns;
-	uint64_t updated = 0;
+		return;
+	entry->forked = header.parent_pid != 0;
+	uint64_t updated_ns = 0;
 	uint64_t at = header.sections[MW_SECTION_LIVE].offset_bytes +
 		      offsetof(mw_state_live_t, updated_realtime_ns);
-	if (mw_os_read_at(file, &updated, sizeof updated, at) != sizeof updated ||
-	    updated > mw_os_realtime_ns())
-		return modified_ns;
-	return updated > modified_ns ? updated : modified_ns;
+	if (mw_os_read_at(file, &updated_ns, sizeof updated_ns, at) == sizeof updated_ns &&
+	    updated_ns > entry->updated_ns && updated_ns <= mw_os_realtime_ns())
+		entry->updated_ns = updated_ns;
 }
 
 static void consider(int directory, const char *name) {
@@ -93,9 +97,10 @@ static void consider(int directory, const char *name) {
 	mw_os_file_info_t info;
 	if (mw_os_file_info(file, &info) == MW_OK && !info.is_directory) {
 		stale_file_t *entry = &stale.files[stale.count++];
+		*entry = (stale_file_t){.updated_ns = info.modified_ns,
+					.allocated_bytes = info.allocated_bytes};
 		memcpy(entry->name, name, strlen(name) + 1);
-		entry->allocated_bytes = info.allocated_bytes;
-		entry->updated_ns = last_update(file, info.modified_ns);
+		read_header(file, entry);
 	}
 	mw_os_close(file);
 }
@@ -132,11 +137,17 @@ void mw_stale_clean(int directory, const char *own_name) {
 	collect(directory, own_name);
 	sort_files();
 	uint64_t now = mw_os_realtime_ns(), bytes = 0;
+	unsigned kept = 0, kept_forked = 0;
 	for (unsigned i = 0; i < stale.count; i++) {
 		const stale_file_t *file = &stale.files[i];
 		bytes += file->allocated_bytes;
 		bool old = file->updated_ns < now && now - file->updated_ns > KEEP_NS;
-		if (old || i >= KEEP_FILES || bytes > KEEP_BYTES)
+		if (old || kept >= KEEP_FILES || bytes > KEEP_BYTES ||
+		    (file->forked && kept_forked >= KEEP_FORKED)) {
 			mw_os_remove(directory, file->name);
+			continue;
+		}
+		kept++;
+		kept_forked += file->forked;
 	}
 }

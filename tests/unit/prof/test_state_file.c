@@ -396,6 +396,31 @@ static void the_newest_are_kept(void) {
 	}
 }
 
+/* A server's many children do not push out the one program that was killed an hour ago. */
+static void forked_children_keep_half(void) {
+	CHECK(mkdir(state_directory(), 0700) == 0);
+	char name[64];
+	mw_state_header_t header = {.magic = "MALLOWST", .layout_version = MW_STATE_VERSION};
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof name, "%d.7", 100000000 + i);
+		leave_file(name, i < 90 ? 0 : 2, 0);
+		char path[256];
+		snprintf(path, sizeof path, "%s/%s", state_directory(), name);
+		int file = open(path, O_WRONLY);
+		header.parent_pid = i < 90 ? 4711 : 0;
+		CHECK(write(file, &header, sizeof header) == sizeof header);
+		close(file);
+		struct timeval times[2] = {{.tv_sec = time(NULL) - 60 * i},
+					   {.tv_sec = time(NULL) - 60 * i}};
+		CHECK(utimes(path, times) == 0);
+	}
+	clean();
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof name, "%d.7", 100000000 + i);
+		CHECK_EQ(is_there(name), i < 32 || i >= 90);
+	}
+}
+
 static void together_they_stay_small(void) {
 	CHECK(mkdir(state_directory(), 0700) == 0);
 	if (geteuid() != 0 || mount("none", state_directory(), "tmpfs", 0, "mode=700") != 0) {
@@ -469,6 +494,7 @@ int main(void) {
 	RUN_IN_CHILD(old_files_of_the_dead_go);
 	RUN_IN_CHILD(a_process_with_a_reused_pid_is_dead);
 	RUN_IN_CHILD(the_newest_are_kept);
+	RUN_IN_CHILD(forked_children_keep_half);
 	RUN_IN_CHILD(together_they_stay_small);
 	RUN_IN_CHILD(the_last_update_counts);
 	RUN_IN_CHILD(work_is_bounded);
