@@ -5,10 +5,12 @@
 # knows the library's own frames.  Run by src/CMakeLists.txt:
 #   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out> -P own_text.cmake
 file(STRINGS ${OBJECTS} objects)
-# Where compilers put functions: plain, never called, often called, constructors, destructors.
-set(rename)
-foreach(section .text .text.unlikely .text.hot .text.startup .text.exit)
-    list(APPEND rename --rename-section ${section}=mallow_text)
+# Where compilers put functions: plain, never called, often called, constructors, destructors; clang
+# ends such names with a dot.
+set(rename --rename-section .text=mallow_text)
+foreach(section unlikely hot startup exit)
+    list(APPEND rename --rename-section .text.${section}=mallow_text
+        --rename-section .text.${section}.=mallow_text)
 endforeach()
 foreach(object ${objects})
     # .../mallow_objects.dir/heap/page.c.o becomes heap_page.o
