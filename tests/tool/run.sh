@@ -72,6 +72,32 @@ try 0 "$mallow" run --exact -o folder/ ./example
 [ -z "$(ls mallow.* 2>/dev/null)" ] || fail "a profile besides the one asked for"
 ok "--output"
 
+try 0 "$mallow" run --exact bash -c 'for i in {1..20}; do ./example >/dev/null; done'
+[ "$(echo mallow.example.*.pb.gz | wc -w)" = 16 ] || fail "profiles: $(ls mallow.*)"
+says err "^mallow:   4 smaller ones left out: 'mallow run -o DIR/' writes them all"
+rm -f mallow.*
+try 0 "$mallow" run --exact -o many/ bash -c 'for i in {1..20}; do ./example >/dev/null; done'
+[ "$(echo many/mallow.example.*.pb.gz | wc -w)" = 20 ] || fail "profiles: $(ls many)"
+says err '^mallow:   and 4 more in many$'
+# One that outlives the program.
+mkfifo to from
+exec 9<>to # or it would see the end of its input
+cc -O1 -o phases "$here/phases.c" || fail "cc"
+# shellcheck disable=SC2016 # for the inner shell
+try 0 "$mallow" run --exact bash -c './phases <to >from 2>/dev/null 9>&- & printf a >to; read -r _ <from; echo $! >pid; exec sleep 0'
+says err "phases \(pid $(cat pid)\): mallow report $(cat pid)"
+exec 9>&-
+# It keeps its state file when it ends, for whoever wants to see it.
+for _ in {1..100}; do
+    kill -0 "$(cat pid)" 2>/dev/null || break
+    sleep 0.05
+done
+try 0 "$mallow" report "$(cat pid)"
+says out phase_a
+rm "/dev/shm/mallow-$(id -u)/$(cat pid)".*
+rm -f mallow.*
+ok "many processes"
+
 echo 'int main(void) { return 4; }' >static.c
 if cc -static -o static static.c 2>/dev/null; then
     try 4 "$mallow" run ./static

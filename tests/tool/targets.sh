@@ -7,6 +7,7 @@ sleep 1000 &
 # Until the shell's child has become sleep.
 until [ "$(cat "/proc/$!/comm")" = sleep ]; do :; done
 started+=($!)
+until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done
 for command in status start stop reset dump report "set rate=5"; do
     # shellcheck disable=SC2086
     try 2 "$mallow" $command $!
@@ -48,6 +49,23 @@ if [ "$(id -u)" = 0 ] && runuser -u nobody true 2>/dev/null && runuser -u nobody
     says_not out "\b$!\b"
     ok "another user's process"
 fi
+
+# A file with the name of a state file, of a process that is gone.
+folder=/dev/shm/mallow-$(id -u)
+[ -d "$folder" ] || mkdir -m 700 "$folder"
+sleep 0 &
+gone=$!
+wait $gone
+started+=("$gone")
+echo garbage >"$folder/$gone.1"
+try 2 "$mallow" status "$gone"
+one_line_error
+try 2 "$mallow" report "$gone"
+one_line_error
+try 0 "$mallow" ls
+says err "^mallow: note: $folder/$gone.1: "
+rm -f "$folder/$gone.1"
+ok "a damaged state file"
 
 try 2 "$mallow" report /no/such/file
 one_line_error

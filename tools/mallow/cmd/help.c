@@ -103,7 +103,7 @@ static void print_bash(FILE *out) {
 	      "\tif [[ $word != -* && $COMP_CWORD -gt 1 ]]; then\n"
 	      "\t\tcase ${COMP_WORDS[1]} in\n"
 	      "\t\tstatus | start | stop | set | reset | dump | report)\n"
-	      "\t\t\twords=$(mallow ls 2>/dev/null | awk 'NR > 1 { print $1 }') ;;\n"
+	      "\t\t\twords=$(mallow ls 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }') ;;\n"
 	      "\t\tesac\n"
 	      "\tfi\n"
 	      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"

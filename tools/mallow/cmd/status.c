@@ -69,6 +69,11 @@ static void print_sampling(const status_view_t *view) {
 		     mw_show_rate(view->snapshot->control.want_mean_bytes, rate));
 }
 
+/* Entry 0 of stacks and records stands for none. */
+static int64_t used(uint64_t entries) {
+	return entries > 0 ? (int64_t)(entries - 1) : 0;
+}
+
 static void print_estimates(const status_view_t *view) {
 	const mw_state_live_t *live = &view->snapshot->live;
 	char bytes[MW_SHOW_BYTES], objects[MW_SHOW_BYTES], count[MW_SHOW_BYTES];
@@ -80,8 +85,8 @@ static void print_estimates(const status_view_t *view) {
 	     mw_format_count(live->alloc_objects_q16 / 65536, objects, sizeof(objects)));
 	line("samples", "%s taken, %s stacks, %s records",
 	     mw_format_count((int64_t)live->samples, bytes, sizeof(bytes)),
-	     mw_format_count((int64_t)live->stacks_used, objects, sizeof(objects)),
-	     mw_format_count((int64_t)live->records_used, count, sizeof(count)));
+	     mw_format_count(used(live->stacks_used), objects, sizeof(objects)),
+	     mw_format_count(used(live->records_used), count, sizeof(count)));
 	if (live->resident_bytes)
 		line("resident", "%s of memory in the whole process",
 		     mw_format_bytes((int64_t)live->resident_bytes, bytes, sizeof(bytes)));
@@ -118,6 +123,8 @@ static void print_text(const status_view_t *view) {
 	line("arguments", "%s", view->args);
 	line("started", "%s, %s ago", mw_show_time(view->started_ns, time_text),
 	     mw_show_duration(now_ns > view->started_ns ? now_ns - view->started_ns : 0, age));
+	if (header->parent_pid)
+		line("forked", "from pid %u", header->parent_pid);
 	if (!view->target->alive)
 		line("last seen", "%s",
 		     mw_show_time(view->snapshot->live.updated_realtime_ns, time_text));
@@ -155,6 +162,7 @@ static int print_json(const status_view_t *view) {
 	const mw_state_header_t *header = &view->snapshot->header;
 	json_t *value = json_object();
 	json_object_set_new(value, "pid", json_integer(view->target->pid));
+	json_object_set_new(value, "parent_pid", json_integer(header->parent_pid));
 	json_object_set_new(value, "program", mw_json_text(view->program));
 	json_object_set_new(value, "exe", mw_json_text(header->exe));
 	json_object_set_new(value, "arguments", mw_json_text(view->args));
@@ -176,8 +184,8 @@ static int print_json(const status_view_t *view) {
 	json_object_set_new(value, "alloc_objects",
 			    json_real((double)live->alloc_objects_q16 / 65536));
 	json_object_set_new(value, "samples", json_integer((json_int_t)live->samples));
-	json_object_set_new(value, "stacks", json_integer((json_int_t)live->stacks_used));
-	json_object_set_new(value, "records", json_integer((json_int_t)live->records_used));
+	json_object_set_new(value, "stacks", json_integer(used(live->stacks_used)));
+	json_object_set_new(value, "records", json_integer(used(live->records_used)));
 	json_object_set_new(value, "resident_bytes",
 			    json_integer((json_int_t)live->resident_bytes));
 	json_object_set_new(value, "flags", flags_json(live->flags));

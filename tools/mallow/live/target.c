@@ -75,10 +75,12 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 		return mw_error_set(error, "pid %d (%s): it has ended and left no state file",
 				    process->pid, process->name);
 	if (mw_process_has_library(process->pid))
-		return mw_error_set(error,
-				    "pid %d (%s): it runs mallow, but has no profile yet: it has "
-				    "allocated less than about 1 MiB so far; try again later",
-				    process->pid, process->name);
+		return mw_error_set(
+			error,
+			"pid %d (%s): it runs mallow, but has no state file: it has "
+			"allocated less than about 1 MiB so far, or could not make one; "
+			"try again later",
+			process->pid, process->name);
 	return mw_error_set(error,
 			    "pid %d (%s): it does not run mallow; start it with 'mallow run "
 			    "PROGRAM', or with LD_PRELOAD set to libmallow.so",
