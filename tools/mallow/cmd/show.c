@@ -161,6 +161,8 @@ char *mw_profile_file_name(const char *program, unsigned pid, uint64_t realtime_
 				  ? program[i]
 				  : '_';
 	safe[i] = '\0';
+	if (i == 0)
+		snprintf(safe, sizeof(safe), "unknown");
 	if (local_time(realtime_ns, &then))
 		strftime(time_text, sizeof(time_text), "%Y%m%d-%H%M%S", &then);
 	size_t size = sizeof(safe) + sizeof(time_text) + strlen(suffix) + 32;
