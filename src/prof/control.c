@@ -241,6 +241,7 @@ static void tick_now(void) {
 		control.read_stats(stats);
 	mw_gate_enter(&mw_control_gate);
 	mw_journal_tick(control.read_stats ? stats : NULL);
+	mw_journal_flags();
 	mw_gate_leave(&mw_control_gate);
 }
 
@@ -352,7 +353,6 @@ void mw_control_end(void) {
 		return;
 	lock();
 	tick_now();
-	mw_journal_flags();
 	mw_journal_event(MW_EVENT_EXIT, 0, 0);
 	mw_image_set_flag(MW_STATE_ENDED);
 	unlock();
