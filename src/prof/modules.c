@@ -41,9 +41,11 @@ static struct {
 	/* Of each module: the mixed identity of its object, by which it is recognised.  Written
 	 * (release) after the entry.  0: none. */
 	_Atomic uint64_t identity[MODULES_MAX];
+	/* The loader's entry of each, which differs when an object was loaded anew.  Changed under
+	 * the lock; a stale value only leads there. */
+	_Atomic(const struct link_map *) link_maps[MODULES_MAX];
 	/* By which mw_modules_check() looks whether it is still there; under the lock. */
 	struct {
-		const struct link_map *link_map;
 		uintptr_t start, eh_frame;
 	} objects[MODULES_MAX];
 #ifdef MW_TESTING
@@ -70,11 +72,11 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Addresses alone are not enough: another object may come to lie at the same place with the same
- * link_map.  The ELF header, which holds the offsets of the object's tables, tells them apart. */
+/* Addresses alone are not enough: another object may come to lie at the same place.  The ELF
+ * header, which holds the offsets of the object's tables, tells most of them apart, see
+ * is_still_there(). */
 static uint64_t identity_of(const object_t *object) {
 	uint64_t hash = mix(object->start, object->limit);
-	hash = mix(hash, (uintptr_t)object->link_map);
 	hash = mix(hash, object->eh_frame);
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->start;
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) == 0) {
@@ -194,7 +196,7 @@ static uint32_t add(const object_t *object, uint64_t identity, uintptr_t pc) {
 		return NO_MODULE;
 	}
 	mw_twin_copy(mw_image_twin(MW_SECTION_MODULES, index), &module, sizeof module);
-	modules.objects[index].link_map = object->link_map;
+	atomic_store_explicit(&modules.link_maps[index], object->link_map, memory_order_relaxed);
 	modules.objects[index].start = object->start;
 	modules.objects[index].eh_frame = object->eh_frame;
 	/* Pairs with the acquire in recognise(). */
@@ -203,19 +205,40 @@ static uint32_t add(const object_t *object, uint64_t identity, uintptr_t pc) {
 	return index;
 }
 
+static const struct link_map *link_map_of(uint32_t index) {
+	return atomic_load_explicit(&modules.link_maps[index], memory_order_relaxed);
+}
+
+/* A known object was unloaded, and one just like it loaded at its place: the same again, if the
+ * build-id says so.  If not, the old entry is not recognised any more.  Under the lock. */
+static bool is_still_there(uint32_t index, const object_t *object) {
+	mw_state_module_t now = {0};
+	const mw_state_module_t *then = mw_image_entry(MW_SECTION_MODULES, index);
+	if (mw_module_read_elf(object->start, object->limit, &now) &&
+	    now.build_id_bytes == then->build_id_bytes &&
+	    memcmp(now.build_id, then->build_id, sizeof now.build_id) == 0) {
+		atomic_store_explicit(&modules.link_maps[index], object->link_map,
+				      memory_order_relaxed);
+		mw_twin_set64(mw_image_twin(MW_SECTION_MODULES, index), MODULE(unloaded_ns), 0);
+		return true;
+	}
+	atomic_store_explicit(&modules.identity[index], 0, memory_order_relaxed);
+	return false;
+}
+
 static uint32_t module_of(const object_t *object, uintptr_t pc) {
 	uint64_t identity = identity_of(object);
 	uint32_t index = recognise(identity);
-	if (index == NO_MODULE) {
-		mw_lock_acquire(&modules.lock, MW_RANK_MODULES);
-		index = recognise(identity);
-		if (index == NO_MODULE)
-			index = add(object, identity, pc);
-		mw_lock_release(&modules.lock, MW_RANK_MODULES);
-	} else if (!is_loaded(mw_image_entry(MW_SECTION_MODULES, index))) {
-		/* The same object, loaded again at the same place. */
-		mw_twin_set64(mw_image_twin(MW_SECTION_MODULES, index), MODULE(unloaded_ns), 0);
-	}
+	if (MW_LIKELY(index != NO_MODULE && link_map_of(index) == object->link_map &&
+		      is_loaded(mw_image_entry(MW_SECTION_MODULES, index))))
+		return index;
+	mw_lock_acquire(&modules.lock, MW_RANK_MODULES);
+	index = recognise(identity);
+	if (index == NO_MODULE || ((link_map_of(index) != object->link_map ||
+				    !is_loaded(mw_image_entry(MW_SECTION_MODULES, index))) &&
+				   !is_still_there(index, object)))
+		index = add(object, identity, pc);
+	mw_lock_release(&modules.lock, MW_RANK_MODULES);
 	return index;
 }
 
@@ -284,13 +307,12 @@ void mw_modules_check(void) {
 	uint32_t count = modules_used();
 	for (uint32_t i = 0; i < count; i++) {
 		const mw_state_module_t *module = mw_image_entry(MW_SECTION_MODULES, i);
-		if (!modules.objects[i].link_map || !is_loaded(module))
+		if (!link_map_of(i) || !is_loaded(module))
 			continue;
 		/* Only compared: nothing keeps the object from being unloaded right now. */
 		object_t now;
 		if (!find_object(module->start, &now) || now.start != modules.objects[i].start ||
-		    now.link_map != modules.objects[i].link_map ||
-		    now.eh_frame != modules.objects[i].eh_frame)
+		    now.link_map != link_map_of(i) || now.eh_frame != modules.objects[i].eh_frame)
 			mark_unloaded(i);
 	}
 	mw_lock_release(&modules.lock, MW_RANK_MODULES);

@@ -47,6 +47,13 @@
 		}                                                                                  \
 	} while (0)
 
+/* Sanitizers reserve terabytes: limits of the address space are no test of ours under them. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_UNDER_SANITIZER 1
+#else
+#define TEST_UNDER_SANITIZER 0
+#endif
+
 #define RUN(test)                                                                                  \
 	do {                                                                                       \
 		test();                                                                            \

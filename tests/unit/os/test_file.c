@@ -113,6 +113,10 @@ static void reservations_are_opened_in_steps(void) {
 }
 
 static void reservations_cost_no_data_limit(void) {
+	if (TEST_UNDER_SANITIZER) {
+		printf("# skipped: a sanitizer needs the address space\n");
+		return;
+	}
 	struct rlimit old, limit;
 	CHECK(getrlimit(RLIMIT_DATA, &old) == 0);
 	limit = old;

@@ -164,6 +164,10 @@ static uint64_t all_windows(void) {
 
 /* With an address space limit the tables take their share of it only, also when they widen. */
 static void small_address_space(void) {
+	if (TEST_UNDER_SANITIZER) {
+		printf("# skipped: a sanitizer needs the address space\n");
+		return;
+	}
 	struct rlimit limit = {(rlim_t)1 << 30, RLIM_INFINITY};
 	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
 	make_tables();
