@@ -117,13 +117,17 @@ static mw_chunk_t *find_chunk(unsigned count, unsigned align_slices, unsigned *f
 	return NULL;
 }
 
-static mw_page_t *init_page(mw_chunk_t *chunk, unsigned first, unsigned count, bool zeroed) {
-	mw_page_t *page = (mw_page_t *)chunk + first;
-	for (unsigned i = 1; i < count; i++) {
+static void mark_interior(mw_page_t *page, unsigned from, unsigned to) {
+	for (unsigned i = from; i < to; i++) {
 		page[i].kind = MW_PAGE_INTERIOR;
-		page[i].first_slice = (uint8_t)first;
+		page[i].first_slice = (uint8_t)mw_page_slice_index(page);
 		mw_page_set_owner(&page[i], MW_OWNER_DIVERT);
 	}
+}
+
+static mw_page_t *init_page(mw_chunk_t *chunk, unsigned first, unsigned count, bool zeroed) {
+	mw_page_t *page = (mw_page_t *)chunk + first;
+	mark_interior(page, 1, count);
 	memset(page, 0, sizeof *page);
 	mw_page_set_owner(page, MW_OWNER_DIVERT);
 	page->slice_count = (uint8_t)count;
@@ -138,6 +142,15 @@ static void purge_if_due(void) {
 	uint64_t due = atomic_load_explicit(&chunks.next_purge_ns, memory_order_relaxed);
 	if (due != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due)
 		mw_chunk_purge(false);
+}
+
+static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
+	uint64_t run = run_mask(first, count);
+	list_remove(chunk);
+	chunk->free_mask &= ~run;
+	chunk->dirty_mask &= ~run;
+	list_insert(chunk);
+	atomic_fetch_add_explicit(&chunks.slices_in_use, count, memory_order_relaxed);
 }
 
 mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
@@ -160,17 +173,29 @@ mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
 		unlock_chunks();
 		return NULL;
 	}
-	uint64_t run = run_mask(first, count);
-	list_remove(chunk);
-	bool zeroed = (chunk->dirty_mask & run) == 0;
-	chunk->free_mask &= ~run;
-	chunk->dirty_mask &= ~run;
-	list_insert(chunk);
+	bool zeroed = (chunk->dirty_mask & run_mask(first, count)) == 0;
+	take_run(chunk, first, count);
 	chunks.page_takes++;
-	atomic_fetch_add_explicit(&chunks.slices_in_use, count, memory_order_relaxed);
 	mw_page_t *page = init_page(chunk, first, count, zeroed);
 	unlock_chunks();
 	return page;
+}
+
+bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
+	unsigned next = mw_page_slice_index(page) + page->slice_count;
+	if (extra > MW_CHUNK_SLICES - next)
+		return false;
+	mw_chunk_t *chunk = mw_chunk_of(page);
+	uint64_t run = run_mask(next, extra);
+	lock_chunks();
+	bool free = (chunk->free_mask & run) == run;
+	if (free) {
+		take_run(chunk, next, extra);
+		mark_interior(page, page->slice_count, page->slice_count + extra);
+		page->slice_count = (uint8_t)(page->slice_count + extra);
+	}
+	unlock_chunks();
+	return free;
 }
 
 void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {

@@ -15,6 +15,9 @@
  * first is returned with `slice_count`, `zeroed` and the interior marks set, the rest cleared,
  * owner MW_OWNER_DIVERT.  NULL: no memory. */
 mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices);
+/* The page gets `extra` slices behind its last one, if they are free.  The owner of the block
+ * calls. */
+bool mw_chunk_extend(mw_page_t *page, unsigned extra);
 /* The page's slices become free; `kind` says what the first remembers (NONE or FREED). */
 void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind);
 /* Purges what is due; `all`: what is free, due or not.  Returns the bytes given to the kernel. */

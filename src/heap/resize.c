@@ -59,13 +59,19 @@ size_t mw_heap_usable_bytes(const void *block) {
 	return usable_or_die("malloc_usable_size", block);
 }
 
-/* Within the slices the block has.  For the sampler the block is freed and made again: each size is
- * a trial of its own, so estimates stay unbiased. */
+/* Within the slices the block has, or with free ones behind them.  For the sampler the block is
+ * freed and made again: each size is a trial of its own, so estimates stay unbiased. */
 static bool resize_large(void *block, size_t bytes) {
 	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 	size_t new_bytes = mw_round_up(bytes, 4096);
-	if (new_bytes > page->slice_count * MW_SLICE_BYTES || new_bytes < page->large_bytes / 2)
+	size_t span_bytes = page->slice_count * MW_SLICE_BYTES;
+	if (new_bytes < page->large_bytes / 2 || new_bytes > MW_CHUNK_BYTES)
 		return false;
+	if (new_bytes > span_bytes) {
+		size_t missing = (new_bytes - span_bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT;
+		if (!mw_chunk_extend(page, (unsigned)missing))
+			return false;
+	}
 	if (new_bytes == page->large_bytes)
 		return true;
 	mw_heap_t *heap = mw_heap_self();
