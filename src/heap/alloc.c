@@ -35,6 +35,7 @@ static bool refill(mw_heap_t *heap, unsigned size_class) {
 		page->used -= count - keep;
 	}
 	mw_thread.heads[size_class] = list;
+	heap->handed_back[size_class] = 0;
 	return true;
 }
 

@@ -7,40 +7,36 @@
 #include "heap/huge.h"
 #include "heap/medium.h"
 #include "heap/misuse.h"
-#include "heap/orphan.h"
-#include "heap/remote.h"
+#include "heap/outbox.h"
 #include "heap/sampled.h"
 #include "heap/sampling.h"
 
-/* The inbox of a full page got its first block: its heap must hear of it.  PENDING keeps the page
- * with that heap until it has. */
-static void notify_heap(mw_page_t *page) {
-	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
-	mw_page_t *first = atomic_load_explicit(&heap->pending, memory_order_relaxed);
-	do {
-		page->pending_next = first;
-		/* Pairs with the exchange in mw_heap_take_pending(). */
-	} while (!atomic_compare_exchange_weak_explicit(
-		&heap->pending, &first, page, memory_order_release, memory_order_relaxed));
-}
+/* A full page's block goes straight to the list head, up to so many between two refills: in a
+ * steady state of random lifetimes pages would otherwise go in and out of their queue for single
+ * blocks. */
+#define HAND_BACK_MAX 16
+/* Of blocks above 4 KiB; what waits in a head pins memory. */
+#define HAND_BACK_MAX_LARGE 2
 
-static void free_remote(mw_page_t *page, void *block) {
-	/* Read before the push: afterwards the page may be anybody's. */
+static bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
 	unsigned size_class = page->size_class;
-	uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
-	if (MW_UNLIKELY(mw_remote_list(word) == block))
+	void **head = &mw_thread.heads[size_class];
+	if (MW_UNLIKELY(*head == block))
 		mw_misuse_double_free(block, page);
-	uint64_t old = mw_remote_push(page, block);
-	if (old & MW_REMOTE_FULL)
-		notify_heap(page);
-	else if ((old & MW_REMOTE_ORPHAN) &&
-		 mw_remote_count(old) + 1 == __atomic_load_n(&page->used, __ATOMIC_RELAXED))
-		mw_orphan_reclaim(page, size_class);
+	unsigned limit = page->block_bytes <= 4096 ? HAND_BACK_MAX : HAND_BACK_MAX_LARGE;
+	if (heap->handed_back[size_class] >= limit || !mw_sampling_allow_one(heap, size_class))
+		return false;
+	heap->handed_back[size_class]++;
+	*(void **)block = *head;
+	*head = block;
+	return true;
 }
 
 static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(page->free == block))
 		mw_misuse_double_free(block, page);
+	if (page->state == MW_PAGE_FULL && hand_back(heap, page, block))
+		return;
 	*(void **)block = page->free;
 	page->free = block;
 	page->used--;
@@ -55,7 +51,7 @@ static void free_in_page(mw_page_t *page, void *block) {
 	if (heap && atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
 		free_own(heap, page, block);
 	else
-		free_remote(page, block);
+		mw_outbox_add(heap, page, block);
 }
 
 static void free_large(mw_page_t *page, void *block) {

@@ -20,12 +20,23 @@ typedef struct mw_page_queue {
 	mw_page_t *first, *last;
 } mw_page_queue_t;
 
+/* A batch of blocks for another thread's page: see outbox.h. */
+#define MW_OUTBOX_PLACES 8u
+typedef struct mw_outbox {
+	mw_page_t *page; /* NULL: empty */
+	void *first, *last;
+	uint32_t count;
+} mw_outbox_t;
+
 /* What a thread owns.  Lives in metadata memory, is never unmapped, and is handed to a later thread
  * when its thread ends. */
 struct mw_heap {
 	uintptr_t owner; /* thread pointer: the value of its pages' owner word */
 	mw_page_queue_t queues[MW_CLASS_COUNT];
 	mw_page_queue_t full;
+	mw_outbox_t outbox[MW_OUTBOX_PLACES];
+	uint8_t handed_back[MW_CLASS_COUNT]; /* blocks of full pages in the head, since the refill
+					      */
 	_Atomic(mw_page_t *)
 		pending; /* pages with PENDING; pushed by others, taken whole by the owner */
 

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "heap/chunk.h"
 #include "heap/orphan.h"
+#include "heap/outbox.h"
 #include "heap/queue.h"
 #include "heap/remote.h"
 #include "heap/sampling.h"
@@ -39,22 +40,35 @@ static mw_page_t *make_page(mw_heap_t *heap, unsigned size_class) {
 	return page;
 }
 
-static void add_to_free_list(mw_page_t *page, void *list, uint32_t count) {
-	if (!list)
-		return;
-	uint32_t seen = 1;
+static _Noreturn void corrupt(const mw_page_t *page) {
+	mw_fatal("corrupt list of freed blocks in a page of size class %u at %p: written to after "
+		 "free, or freed twice",
+		 page->block_bytes, (void *)page->start);
+}
+
+/* The last block of a list of `count`.  The count bounds the walk: a list that a stray write made
+ * longer, shorter or cyclic is caught. */
+static void *last_of(const mw_page_t *page, void *list, uint32_t count) {
 	void *last = list;
-	/* The count bounds the walk: a list that a stray write made longer or cyclic is caught. */
-	while (*(void **)last && seen < count) {
+	for (uint32_t seen = 1; seen < count; seen++) {
 		last = *(void **)last;
-		seen++;
+		if (!last)
+			corrupt(page);
 	}
-	if (seen != count || *(void **)last || count > page->used)
-		mw_fatal(
-			"corrupt list of freed blocks in a page of size class %u at %p: written to "
-			"after free, or freed twice",
-			page->block_bytes, (void *)page->start);
-	*(void **)last = page->free;
+	if (*(void **)last)
+		corrupt(page);
+	return last;
+}
+
+static void add_to_free_list(mw_page_t *page, void *list, uint32_t count) {
+	if (count == 0)
+		return;
+	if (count > page->used)
+		corrupt(page);
+	/* Only a list that comes before another must be walked: each block would be a cache miss.
+	 */
+	if (page->free)
+		*(void **)last_of(page, list, count) = page->free;
 	page->free = list;
 	page->used -= count;
 }
@@ -102,16 +116,22 @@ static bool has_blocks(mw_page_t *page) {
 	return page->free != NULL;
 }
 
-/* Out of the queue until a block comes back.  False: one came meanwhile. */
+/* Out of the queue until a block comes back.  False: one came meanwhile.
+ *
+ * FULL stays set in the inbox when the page is queued again, so that a page that goes in and out of
+ * its queue costs one atomic operation in its life, not two a turn.  A push that finds it set in a
+ * queued page announces the page for nothing. */
 static bool set_full(mw_heap_t *heap, mw_page_t *page) {
-	uint64_t expected = 0;
-	/* Pairs with mw_remote_push(): a push either finds FULL, or makes this fail. */
-	if (!atomic_compare_exchange_strong_explicit(&page->remote, &expected, MW_REMOTE_FULL,
-						     memory_order_acq_rel, memory_order_relaxed)) {
-		/* Still PENDING: it will be in the pending list, and be queued again from there. */
-		if (mw_remote_count(expected) > 0)
+	uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
+	/* Pairs with mw_remote_push(): a push either finds FULL, or makes this fail.  A page that
+	 * is PENDING will be in the pending list, and be queued again from there. */
+	do {
+		if (mw_remote_count(word) > 0)
 			return false;
-	}
+	} while (!(word & (MW_REMOTE_FULL | MW_REMOTE_PENDING)) &&
+		 !atomic_compare_exchange_weak_explicit(&page->remote, &word, MW_REMOTE_FULL,
+							memory_order_acq_rel,
+							memory_order_relaxed));
 	mw_queue_remove(&heap->queues[page->size_class], page);
 	mw_queue_append(&heap->full, page);
 	page->state = MW_PAGE_FULL;
@@ -121,12 +141,10 @@ static bool set_full(mw_heap_t *heap, mw_page_t *page) {
 
 void mw_heap_page_unfull(mw_heap_t *heap, mw_page_t *page) {
 	MW_ASSERT(page->state == MW_PAGE_FULL);
-	uint64_t word = mw_remote_take(page, MW_REMOTE_FULL);
 	mw_queue_remove(&heap->full, page);
 	mw_queue_append(&heap->queues[page->size_class], page);
 	page->state = MW_PAGE_QUEUED;
 	mw_heap_page_claim(heap, page);
-	add_to_free_list(page, mw_remote_list(word), mw_remote_count(word));
 }
 
 void mw_heap_take_pending(mw_heap_t *heap) {
@@ -162,12 +180,15 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 		if (has_blocks(page) || !set_full(heap, page))
 			return page;
 	}
+	/* More memory is needed: others may wait for theirs as well. */
+	mw_outbox_flush(heap);
 	return make_page(heap, size_class);
 }
 
 bool mw_heap_page_release(mw_heap_t *heap, mw_page_t *page) {
 	MW_ASSERT(page->used == 0);
-	if (atomic_load_explicit(&page->remote, memory_order_relaxed) != 0)
+	/* FULL alone means nothing here: no block is out that could be pushed. */
+	if (atomic_load_explicit(&page->remote, memory_order_relaxed) & ~MW_REMOTE_FULL)
 		return false;
 	mw_queue_remove(page->state == MW_PAGE_FULL ? &heap->full : &heap->queues[page->size_class],
 			page);
@@ -186,17 +207,32 @@ void mw_heap_page_emptied(mw_page_t *page) {
 		mw_heap_page_release(heap, page);
 }
 
+/* A page of the smallest blocks, and what full pages hand back (free.c). */
+#define HEAD_MAX_BLOCKS (MW_SLICE_BYTES / MW_BLOCK_ALIGN + UINT8_MAX)
+
 void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 	void *list = mw_thread.heads[size_class];
 	mw_thread.heads[size_class] = NULL;
 	if (!list)
 		return;
-	mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)list));
 	uint32_t count = 0;
-	/* Bounded: a list that a block freed twice made cyclic has no end, and is caught below. */
-	for (void *block = list; block && count < page->capacity; block = *(void **)block)
-		count++;
-	add_to_free_list(page, list, count);
+	/* Bounded: a list that a block freed twice made cyclic has no end. */
+	for (void *block = list; block; block = *(void **)block)
+		if (++count > HEAD_MAX_BLOCKS)
+			corrupt(mw_page_first(mw_page_of_slice((uintptr_t)block)));
+	while (list) {
+		void *block = list;
+		list = *(void **)block;
+		/* Blocks of several pages: see hand_back() in free.c. */
+		mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)block));
+		*(void **)block = page->free;
+		page->free = block;
+		page->used--;
+		if (page->state == MW_PAGE_FULL)
+			mw_heap_page_unfull(heap, page);
+		if (page->used == 0)
+			mw_heap_page_emptied(page);
+	}
 	if (size_class < MW_SMALL_CLASSES)
 		mw_sampling_dropped(heap, size_class, count);
 }

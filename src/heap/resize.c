@@ -31,6 +31,10 @@ static mw_page_t *page_or_die(const char *function, const void *block) {
 	switch ((mw_page_kind_t)page->kind) {
 	case MW_PAGE_SMALL:
 	case MW_PAGE_MEDIUM:
+		/* A division would show in every realloc. */
+		if ((uintptr_t)block % MW_BLOCK_ALIGN != 0)
+			mw_misuse_misaligned(function, block, page);
+		return page;
 	case MW_PAGE_SAMPLED:
 		if ((size_t)((const char *)block - page->start) % page->block_bytes != 0)
 			mw_misuse_misaligned(function, block, page);
@@ -114,7 +118,9 @@ void *mw_heap_resize(void *block, size_t bytes) {
 	} else if (KEEPS(usable_bytes, bytes)) {
 		return block;
 	}
-	void *moved = mw_heap_alloc(bytes);
+	void *moved = mw_fast_alloc(bytes);
+	if (!moved)
+		moved = mw_heap_alloc(bytes);
 	if (!moved)
 		/* A smaller size needs no memory: the block stays. */
 		return bytes <= usable_bytes ? block : NULL;

@@ -13,6 +13,16 @@ void mw_sampling_poll(mw_heap_t *heap);
 /* Splits a refill: how many of `count` objects may be handed out before the next sample.  Sets the
  * class's cut bit when the list must end there. */
 uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count);
+/* One more object may join the list head. */
+static inline bool mw_sampling_allow_one(mw_heap_t *heap, unsigned size_class) {
+	if (size_class >= MW_SMALL_CLASSES)
+		return true;
+	uint64_t *left = &heap->left[size_class];
+	if (*left <= 1 || heap->cut & (1u << size_class))
+		return false; /* not drawn, or the object after the list is the sample */
+	*left -= *left != UINT64_MAX;
+	return true;
+}
 /* The list ended at a cut: is a sample due now?  Clears it. */
 static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
 	uint32_t bit = 1u << size_class;

@@ -7,6 +7,7 @@
 #include "heap/huge.h"
 #include "heap/meta.h"
 #include "heap/orphan.h"
+#include "heap/outbox.h"
 #include "heap/queue.h"
 #include "heap/remote.h"
 #include "heap/sampled.h"
@@ -89,6 +90,7 @@ void mw_heap_thread_end(void) {
 		return;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		mw_heap_head_flush(heap, c);
+	mw_outbox_flush(heap);
 	mw_heap_take_pending(heap);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		while (heap->queues[c].first)
@@ -112,6 +114,7 @@ void mw_heap_thread_end(void) {
 size_t mw_heap_trim(void) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (heap) {
+		mw_outbox_flush(heap);
 		mw_heap_take_pending(heap);
 		for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 			mw_heap_head_flush(heap, c);

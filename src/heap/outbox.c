@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * outbox.c -- a direct-mapped table of batches. */
+#include "heap/outbox.h"
+
+#include "heap/misuse.h"
+#include "heap/orphan.h"
+#include "heap/remote.h"
+
+/* A batch goes out at so many bytes or blocks: what waits here is missing elsewhere. */
+#define BATCH_BYTES 2048u
+#define BATCH_BLOCKS 32u
+
+/* The inbox of a full page got its first blocks: its heap must hear of it.  PENDING keeps the page
+ * with that heap until it has. */
+static void notify_heap(mw_page_t *page) {
+	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
+	mw_page_t *first = atomic_load_explicit(&heap->pending, memory_order_relaxed);
+	do {
+		page->pending_next = first;
+		/* Pairs with the exchange in mw_heap_take_pending(). */
+	} while (!atomic_compare_exchange_weak_explicit(
+		&heap->pending, &first, page, memory_order_release, memory_order_relaxed));
+}
+
+static void send(mw_page_t *page, void *first, void *last, uint32_t count) {
+	/* Read before the push: afterwards the page may be anybody's. */
+	unsigned size_class = page->size_class;
+	uint64_t old = mw_remote_push(page, first, last, count);
+	if (old & MW_REMOTE_FULL)
+		notify_heap(page);
+	else if ((old & MW_REMOTE_ORPHAN) &&
+		 mw_remote_count(old) + count == __atomic_load_n(&page->used, __ATOMIC_RELAXED))
+		mw_orphan_reclaim(page, size_class);
+}
+
+static void send_batch(mw_outbox_t *batch) {
+	mw_page_t *page = batch->page;
+	batch->page = NULL;
+	send(page, batch->first, batch->last, batch->count);
+}
+
+void mw_outbox_add(mw_heap_t *heap, mw_page_t *page, void *block) {
+	if (!heap || page->block_bytes > BATCH_BYTES / 2) {
+		uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
+		if (MW_UNLIKELY(mw_remote_list(word) == block))
+			mw_misuse_double_free(block, page);
+		send(page, block, block, 1);
+		return;
+	}
+	/* Neighbouring pages fall into different places. */
+	mw_outbox_t *batch =
+		&heap->outbox[((uintptr_t)page >> MW_PAGE_META_SHIFT) % MW_OUTBOX_PLACES];
+	if (batch->page != page) {
+		if (batch->page)
+			send_batch(batch);
+		*batch = (mw_outbox_t){.page = page, .last = block};
+	}
+	if (MW_UNLIKELY(batch->first == block))
+		mw_misuse_double_free(block, page);
+	*(void **)block = batch->first;
+	batch->first = block;
+	batch->count++;
+	if (batch->count >= BATCH_BLOCKS || batch->count * page->block_bytes >= BATCH_BYTES)
+		send_batch(batch);
+}
+
+void mw_outbox_flush(mw_heap_t *heap) {
+	for (unsigned i = 0; i < MW_OUTBOX_PLACES; i++)
+		if (heap->outbox[i].page)
+			send_batch(&heap->outbox[i]);
+}
