@@ -154,8 +154,12 @@ void mw_heap_take_pending(mw_heap_t *heap) {
 	mw_page_t *page = atomic_exchange_explicit(&heap->pending, NULL, memory_order_acquire);
 	while (page) {
 		mw_page_t *next = page->pending_next;
-		uint64_t word = mw_remote_take(page, MW_REMOTE_PENDING);
-		add_to_free_list(page, mw_remote_list(word), mw_remote_count(word));
+		uint64_t word = atomic_fetch_and_explicit(&page->remote, ~MW_REMOTE_PENDING,
+							  memory_order_relaxed);
+		/* A queued page's inbox is emptied when its free list is used up: joining the two
+		 * would be a cache miss a block. */
+		if (page->state == MW_PAGE_FULL || mw_remote_count(word) == page->used)
+			mw_heap_page_collect(page);
 		if (page->state == MW_PAGE_FULL)
 			mw_heap_page_unfull(heap, page);
 		if (page->used == 0)

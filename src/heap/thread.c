@@ -61,7 +61,6 @@ mw_heap_t *mw_heap_self(void) {
 /* Gives the page back, makes it an orphan, or, when its inbox is just being announced to this heap,
  * leaves it here as a full page: the heap's next thread finds it in the pending list. */
 static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page) {
-	mw_heap_page_collect(page);
 	mw_queue_remove(queue, page);
 	mw_page_set_owner(page, MW_OWNER_DIVERT);
 	uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
@@ -76,8 +75,7 @@ static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page)
 		mw_queue_append(&heap->full, page);
 		return;
 	}
-	mw_heap_page_collect(page);
-	if (page->used == 0)
+	if (mw_remote_count(word) == page->used)
 		mw_chunk_give(page, MW_PAGE_NONE);
 	else
 		mw_orphan_add(page);
