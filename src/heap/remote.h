@@ -51,7 +51,7 @@ static inline uint64_t mw_remote_push(mw_page_t *page, void *first, void *last, 
 		new = (uint64_t)(uintptr_t)first << MW_REMOTE_BLOCK_SHIFT |
 		      (uint64_t)(mw_remote_count(old) + count) << MW_REMOTE_COUNT_SHIFT | flags;
 	} while (!atomic_compare_exchange_weak_explicit(
-		&page->remote, &old, new, memory_order_release, memory_order_relaxed));
+		&page->remote, &old, new, memory_order_acq_rel, memory_order_relaxed));
 	return old;
 }
 
