@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fmt.h"
@@ -124,8 +125,14 @@ uint64_t mw_os_random_seed(void) {
 	return seed;
 }
 
-void mw_os_yield(void) {
-	sched_yield();
+void mw_os_wait_turn(unsigned turn) {
+	int saved_errno = errno;
+	if (turn < 64)
+		sched_yield();
+	else
+		/* nanosleep() of libc is a cancellation point. */
+		syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 50000}, NULL);
+	errno = saved_errno;
 }
 
 /* "start-limit perms offset device inode   path" */

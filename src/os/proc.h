@@ -28,8 +28,9 @@ uint64_t mw_os_address_space_limit(void);
 uint64_t mw_os_file_size_limit(void);
 /* Different in each process (AT_RANDOM, drawn by the kernel at exec). */
 uint64_t mw_os_random_seed(void);
-/* Lets others run: for the rare waits of a few microseconds. */
-void mw_os_yield(void);
+/* One turn of a rare wait that is mostly over in a few microseconds: lets others run, and from the
+ * 64th turn on sleeps 50 microseconds. */
+void mw_os_wait_turn(unsigned turn);
 
 typedef struct mw_os_mapping {
 	uintptr_t start, limit;

@@ -17,9 +17,11 @@ void mw_gate_wait(mw_gate_t *gate) {
 	for (;;) {
 		atomic_fetch_sub_explicit(&gate->inside, 1, memory_order_seq_cst);
 		/* Pairs with the release in mw_gate_open(). */
-		while (atomic_load_explicit(&gate->closed, memory_order_acquire) != 0 &&
-		       mw_os_monotonic_ns() < deadline)
-			mw_os_yield();
+		for (unsigned turn = 0;
+		     atomic_load_explicit(&gate->closed, memory_order_acquire) != 0 &&
+		     mw_os_monotonic_ns() < deadline;
+		     turn++)
+			mw_os_wait_turn(turn);
 		atomic_fetch_add_explicit(&gate->inside, 1, memory_order_seq_cst);
 		if (atomic_load_explicit(&gate->closed, memory_order_seq_cst) == 0 ||
 		    mw_os_monotonic_ns() >= deadline)
@@ -31,6 +33,7 @@ void mw_gate_close(mw_gate_t *gate) {
 	atomic_fetch_add_explicit(&gate->closed, 1, memory_order_seq_cst);
 	uint64_t deadline = 0;
 	int32_t inside;
+	unsigned turn = 0;
 	while ((inside = atomic_load_explicit(&gate->inside, memory_order_seq_cst)) > 0) {
 		uint64_t now = mw_os_monotonic_ns();
 		if (deadline == 0)
@@ -41,7 +44,7 @@ void mw_gate_close(mw_gate_t *gate) {
 			atomic_fetch_sub_explicit(&gate->inside, inside, memory_order_seq_cst);
 			return;
 		}
-		mw_os_yield();
+		mw_os_wait_turn(turn++);
 	}
 }
 
