@@ -35,8 +35,10 @@ void mw_orphan_add(mw_page_t *page) {
 						      memory_order_acq_rel, memory_order_relaxed))
 		;
 	MW_ASSERT(!(old & MW_REMOTE_PENDING));
+	/* Under the lock: afterwards somebody may have adopted it. */
+	bool all_back = mw_remote_count(old) == page->used;
 	mw_lock_release(&orphans->lock, MW_RANK_ORPHANS);
-	if (mw_remote_count(old) == page->used)
+	if (all_back)
 		mw_orphan_reclaim(page, size_class);
 }
 
