@@ -70,6 +70,8 @@ static void *alloc_medium(mw_heap_t *heap, size_t bytes, unsigned size_class) {
 		if (!refill(heap, size_class))
 			return NULL;
 		block = mw_fast_pop(size_class);
+	} else if (heap->handed_back[size_class] > 0) {
+		heap->handed_back[size_class]--; /* a stack: freed blocks are above carved ones */
 	}
 	mw_record_id_t record =
 		mw_sampling_count_bytes(heap, block, bytes, mw_class_bytes[size_class]);

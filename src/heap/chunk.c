@@ -102,19 +102,31 @@ static unsigned find_run(uint64_t mask, unsigned count, unsigned align_slices) {
 	return mask ? (unsigned)__builtin_ctzll(mask) : 64;
 }
 
-/* The fullest chunk that holds the run; memory already resident is preferred within it. */
-static mw_chunk_t *find_chunk(unsigned count, unsigned align_slices, unsigned *first) {
+/* Chunks looked at for slices that still have their memory; behind them a fresh page costs less
+ * than the search. */
+#define DIRTY_CHUNKS_MAX 32
+
+/* The fullest chunk whose free or dirty slices hold the run. */
+static mw_chunk_t *find_in(bool dirty, unsigned count, unsigned align_slices, unsigned *first) {
+	unsigned looked_at = 0;
 	for (uint64_t left = chunks.non_empty & ~run_mask(0, count); left; left &= left - 1) {
 		mw_chunk_t *chunk = chunks.by_free[__builtin_ctzll(left)];
 		for (; chunk; chunk = chunk->next) {
-			*first = find_run(chunk->dirty_mask, count, align_slices);
-			if (*first == 64)
-				*first = find_run(chunk->free_mask, count, align_slices);
+			*first = find_run(dirty ? chunk->dirty_mask : chunk->free_mask, count,
+					  align_slices);
 			if (*first != 64)
 				return chunk;
+			if (dirty && ++looked_at == DIRTY_CHUNKS_MAX)
+				return NULL;
 		}
 	}
 	return NULL;
+}
+
+/* Memory that is resident already comes first, wherever it is. */
+static mw_chunk_t *find_chunk(unsigned count, unsigned align_slices, unsigned *first) {
+	mw_chunk_t *chunk = chunks.purge_list ? find_in(true, count, align_slices, first) : NULL;
+	return chunk ? chunk : find_in(false, count, align_slices, first);
 }
 
 static void mark_interior(mw_page_t *page, unsigned from, unsigned to) {

@@ -11,19 +11,21 @@
 #include "heap/sampled.h"
 #include "heap/sampling.h"
 
-/* A full page's block goes straight to the list head, up to so many between two refills: in a
- * steady state of random lifetimes pages would otherwise go in and out of their queue for single
- * blocks. */
-#define HAND_BACK_MAX 16
-/* Of blocks above 4 KiB; what waits in a head pins memory. */
-#define HAND_BACK_MAX_LARGE 2
+/* Blocks that go straight to the thread's list head, so many between two refills.  Of small classes
+ * those of full pages: in a steady state of random lifetimes pages would otherwise go in and out of
+ * their queue for single blocks.  Of medium classes all: a cold block is a cache miss a line. */
+#define HAND_BACK_SMALL 16u
+/* What waits in a head pins memory. */
+#define HAND_BACK_BYTES (128u << 10)
 
 static bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
 	unsigned size_class = page->size_class;
 	void **head = &mw_thread.heads[size_class];
 	if (MW_UNLIKELY(*head == block))
 		mw_misuse_double_free(block, page);
-	unsigned limit = page->block_bytes <= 4096 ? HAND_BACK_MAX : HAND_BACK_MAX_LARGE;
+	unsigned limit = HAND_BACK_BYTES / page->block_bytes;
+	if (limit > HAND_BACK_SMALL)
+		limit = HAND_BACK_SMALL;
 	if (heap->handed_back[size_class] >= limit || !mw_sampling_allow_one(heap, size_class))
 		return false;
 	heap->handed_back[size_class]++;
@@ -35,7 +37,8 @@ static bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
 static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(page->free == block))
 		mw_misuse_double_free(block, page);
-	if (page->state == MW_PAGE_FULL && hand_back(heap, page, block))
+	if ((page->state == MW_PAGE_FULL || page->kind == MW_PAGE_MEDIUM) &&
+	    hand_back(heap, page, block))
 		return;
 	*(void **)block = page->free;
 	page->free = block;
