@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """fast_path.py SOURCE_DIR BUILD_DIR -- the disassembly of malloc and free holds nothing of the profiler.
 
-Whose a symbol is, the objects say: what those of src/prof, src/ctl and src/state define is the
-profiler's, and so are the heap's words about sampling (src/heap/hooks.h).  Every operand of malloc and
+Whose a symbol is, the objects say: what those of src/prof, src/ctl, src/state and of the heap's own
+sampling (countdowns, mini-slabs) define is the profiler's, and so are the words of src/heap/hooks.h.  Every operand of malloc and
 free that has an address (calls, jumps, RIP-relative data, what the global offset table leads to,
 thread-local offsets) is looked up in the library's symbol table; one inside a symbol of the profiler fails.
 """
@@ -14,7 +14,9 @@ import subprocess
 import sys
 
 FAST = ["malloc", "free"]
-LAYERS = ["prof", "ctl", "state"]
+OBJECTS = ["prof/*.o", "ctl/*.o", "state/*.o", "heap/sampl*.o"]
+# It does refer to the sampler: if nothing is found here, this check is blind.
+SLOW = "mw_heap_alloc_small_slow"
 HEAP_WORDS = {"mw_heap_epoch", "mw_heap_poll_word"}
 # The pair is about 50 instructions along the path taken; a body beyond this has swallowed a slow path.
 MAX_INSTRUCTIONS = 120
@@ -68,7 +70,8 @@ class Library:
         sources = {os.path.basename(name)[: -len(".o")] for name in objects}
         shared = {line.split()[-1] for line in run("nm", "--defined-only", "--extern-only", *objects).splitlines()
                   if len(line.split()) == 3} | HEAP_WORDS
-        self.profiler = [s for s in self.symbols if (s.source in sources if s.source else s.name in shared)]
+        # Hidden names are local in the library, listed behind no source or a wrong one: go by the name.
+        self.profiler = [s for s in self.symbols if s.name in shared or s.source in sources]
 
     def profiler_at(self, address, thread_local):
         return {s.name for s in self.profiler if (s.kind == "TLS") == thread_local and s.covers(address)}
@@ -108,13 +111,15 @@ class Library:
 def main():
     build = sys.argv[2]
     objects = []
-    for layer in LAYERS:
-        objects += glob.glob(f"{build}/src/CMakeFiles/mallow_objects.dir/{layer}/**/*.o", recursive=True)
+    for pattern in OBJECTS:
+        objects += glob.glob(f"{build}/src/CMakeFiles/mallow_objects.dir/{pattern}")
     if not objects:
         sys.exit(f"no objects of the profiler under {build}/src: nothing to look for")
     library = Library(f"{build}/lib/libmallow.so", objects)
     if not library.profiler:
         sys.exit("libmallow.so holds no symbol of the profiler: was it stripped?")
+    if not any("refers to" in text for text in library.findings(SLOW)):
+        sys.exit(f"{SLOW} does not refer to the profiler either: this check sees nothing")
     bad = [text for function in FAST for text in library.findings(function)]
     if bad:
         print("\n".join(bad))
