@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * sampled.c -- mini-slabs of one slice: blocks from the start, a record id a block behind them.
- * Only the memory of blocks in use is touched, so a slab with few samples costs two pages. */
+ * Only the memory of carved blocks is touched, so a slab with few samples costs two pages. */
 #include "heap/sampled.h"
 
 #include "base/check.h"
@@ -9,6 +9,7 @@
 #include "heap/queue.h"
 #include "heap/size_class.h"
 #include "os/lock.h"
+#include "os/map.h"
 
 /* In the table: a free block, and a live one whose hook kept no record. */
 #define ID_FREE 0u
@@ -33,10 +34,9 @@ static mw_page_t *make_slab(slabs_t *slabs, unsigned size_class) {
 	page->capacity = (uint32_t)(MW_SLICE_BYTES / (page->block_bytes + sizeof(mw_record_id_t)));
 	page->size_class = (uint8_t)size_class;
 	page->state = MW_PAGE_QUEUED;
-	/* Slices are reused: the table must read as free. */
+	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
 	if (!page->zeroed)
-		for (uint32_t i = 0; i < page->capacity; i++)
-			record_ids(page)[i] = ID_FREE;
+		mw_os_purge(page->start, MW_SLICE_BYTES);
 	page->kind = MW_PAGE_SAMPLED;
 	mw_queue_append(&slabs->with_room, page);
 	return page;
@@ -81,10 +81,11 @@ void mw_sampled_bind(void *block, mw_record_id_t record) {
 
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	size_t offset = (size_t)((char *)block - page->start);
-	if (offset % page->block_bytes != 0 || offset / page->block_bytes >= page->capacity)
-		mw_misuse_misaligned("free", block, page);
 	slabs_t *slabs = &slabs_of_class[page->size_class];
 	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
+	/* Ids of blocks that were never carved hold nothing: the slice may be a used one. */
+	if (offset % page->block_bytes != 0 || offset / page->block_bytes >= page->carved)
+		mw_misuse_misaligned("free", block, page);
 	mw_record_id_t *id = &record_ids(page)[offset / page->block_bytes];
 	mw_record_id_t record = *id;
 	if (record == ID_FREE)
