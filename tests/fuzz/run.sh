@@ -24,7 +24,8 @@ if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
     exit 1
 fi
 
-mkdir -p "$probe/state_file" "$probe/profile" "$probe/unwind" "$build/crashes"
+mkdir -p "$probe/state_file" "$probe/profile" "$probe/unwind" "$probe/heap" \
+    "$build/crashes"
 seeds=$(find "$build" -name make_seeds -type f -perm -u+x | head -n 1)
 fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | head -n 1)
 "$seeds" "$probe/state_file" "$probe/profile"

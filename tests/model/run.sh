@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# run.sh -- searches remote.pml to the end, then once for each seeded bug, which must be found.
+# Exit status 77 (skipped) without spin.
+set -euo pipefail
+model=$(cd "$(dirname "$0")" && pwd)/remote.pml
+if ! command -v spin >/dev/null; then
+    echo "skipped: spin is not installed"
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# search DEFINE...: runs the verifier; its report is in the file "report".
+search() {
+    spin -a "$@" "$model" >report 2>&1 || { cat report; exit 1; }
+    # -DSAFETY: assertions and deadlocks; collapse compression keeps it within 1 GiB.
+    gcc -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=2048 -o pan pan.c
+    ./pan -m2000000 >report 2>&1 || true
+}
+
+search
+if ! grep -q "errors: 0" report || grep -qi "not completed\|max search depth too small\|out of memory" report; then
+    cat report
+    echo "the model has an error, or could not be searched to the end"
+    exit 1
+fi
+sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1 states, no error/p' report
+
+status=0
+mapfile -t bugs < <(sed -n 's/^#ifn*def \(BUG_[A-Z_]*\).*/\1/p' "$model" | sort -u)
+for bug in "${bugs[@]}"; do
+    search "-D$bug"
+    if grep -q "errors: 0" report; then
+        echo "$bug: not noticed"
+        status=1
+    else
+        echo "$bug: $(sed -n 's/^pan:1: //p' report)"
+    fi
+done
+exit $status
