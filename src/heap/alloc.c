@@ -48,6 +48,7 @@ void *mw_heap_alloc_small_slow(size_t bytes, unsigned size_class) {
 			void *block = mw_sampling_take_small(heap, size_class, bytes);
 			if (block)
 				return block;
+			mw_sampling_missed(heap, size_class);
 		}
 		mw_sampling_poll(heap);
 		if (!refill(heap, size_class))

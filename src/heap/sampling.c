@@ -113,6 +113,11 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 	return block;
 }
 
+void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
+	uint64_t left = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
+	heap->left[size_class] = left == UINT64_MAX ? left : left + 1;
+}
+
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
 				       size_t usable_bytes) {
 	mw_sampling_poll(heap);

@@ -34,6 +34,9 @@ static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
 /* A sampled block of a small class; NULL: no memory for it. */
 void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
+/* There was none: the object is made without a record, and the next sample drawn after it.  Without
+ * this, exact mode would ask for ever while other memory is left. */
+void mw_sampling_missed(mw_heap_t *heap, unsigned size_class);
 /* Byte countdown of objects above the small limit; returns the record of the block (0: not
  * sampled). */
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,

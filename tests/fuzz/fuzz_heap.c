@@ -8,6 +8,7 @@
  * frees are remote, pages become full, pending, orphans and are adopted, all repeatable.  What
  * happens between two instructions is left to tests/model and tests/torture. */
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -190,6 +191,40 @@ static void end_thread(void) {
 	mw_thread = (mw_thread_t){0};
 }
 
+/* ---- contents ---- */
+
+static unsigned char pattern(uint64_t seed, size_t offset) {
+	return (unsigned char)((seed * 31 + offset) * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+}
+
+/* The first bytes, some of each 4 KiB, and the last: a hundred times as many operations as with all
+ * of them, in the same time. */
+static size_t next_offset(size_t offset) {
+	return offset < 32 ? offset + 1 : offset + 1021;
+}
+
+static size_t tail_of(size_t bytes) {
+	return bytes < 8 ? 0 : bytes - 8;
+}
+
+static void fill(slot_t *slot) {
+	for (size_t i = 0; i < slot->bytes; i = next_offset(i))
+		slot->block[i] = pattern(slot->seed, i);
+	for (size_t i = tail_of(slot->bytes); i < slot->bytes; i++)
+		slot->block[i] = pattern(slot->seed, i);
+}
+
+static void check_start(const unsigned char *block, size_t bytes, uint64_t seed) {
+	for (size_t i = 0; i < bytes; i = next_offset(i))
+		TORTURE_MUST(block[i] == pattern(seed, i));
+}
+
+static void check(const slot_t *slot) {
+	check_start(slot->block, slot->bytes, slot->seed);
+	for (size_t i = tail_of(slot->bytes); i < slot->bytes; i++)
+		TORTURE_MUST(slot->block[i] == pattern(slot->seed, i));
+}
+
 /* ---- operations ---- */
 
 /* Small sizes most of the time, others as the input likes, each boundary within reach. */
@@ -226,14 +261,14 @@ static void adopt(slot_t *slot, void *block, size_t bytes, uint64_t seed) {
 	*slot = (slot_t){block, bytes, malloc_usable_size(block), seed};
 	TORTURE_MUST(slot->usable_bytes >= bytes && slot->usable_bytes > 0);
 	shadow_claim(block, slot->usable_bytes);
-	pattern_fill(block, bytes, seed);
+	fill(slot);
 	model.live_bytes += slot->usable_bytes;
 	if (model.all_sampled && !model.refused)
 		TORTURE_MUST(has_record(block));
 }
 
 static void disown(slot_t *slot) {
-	pattern_check(slot->block, slot->bytes, slot->seed);
+	check(slot);
 	TORTURE_MUST(malloc_usable_size(slot->block) == slot->usable_bytes);
 	shadow_release(slot->block, slot->usable_bytes);
 	model.live_bytes -= slot->usable_bytes;
@@ -324,17 +359,14 @@ static void op_resize(void) {
 		near & 2 ? reallocarray(old.block, bytes, 1) : realloc(old.block, bytes);
 	if (!block) {
 		must_be_refused(block);
-		pattern_check(old.block, old.bytes, old.seed);
+		check(&old);
 		adopt(slot, old.block, old.bytes, old.seed);
 		return;
 	}
-	/* Blocks beyond 64 KiB are filled here and there only: what is kept is looked at there. */
-	size_t kept = bytes < old.bytes ? bytes : old.bytes;
-	bool sparse = old.bytes > 64 << 10;
-	if (sparse)
-		kept = (kept - 1) / 4096 * 4096 + 1;
-	if (kept > 0 && (!sparse || kept > 64 << 10))
-		pattern_check(block, kept, old.seed);
+	check_start(block, bytes < old.bytes ? bytes : old.bytes, old.seed);
+	if (bytes >= old.bytes)
+		for (size_t i = tail_of(old.bytes); i < old.bytes; i++)
+			TORTURE_MUST(block[i] == pattern(old.seed, i));
 	TORTURE_MUST(block == old.block || !has_record(old.block));
 	model.all_sampled &= block != old.block;
 	adopt(slot, block, bytes, old.seed);
@@ -374,7 +406,7 @@ static void op_refuse(void) {
 		return;
 	TORTURE_MUST(realloc(slot->block, bytes) == NULL);
 	TORTURE_MUST(reallocarray(slot->block, bytes, bytes) == NULL);
-	pattern_check(slot->block, slot->bytes, slot->seed);
+	check(slot);
 }
 
 static void op_free(void) {
@@ -394,9 +426,12 @@ static void operate(void) {
 	model.refused = false;
 	switch (op % 32) {
 	case 0:
+		/* For the next operation; half of the time all calls from then on. */
 		model.fail_after = take8() % 8;
-		model.fail_count = take8() % 4;
-		break;
+		model.fail_count = take8();
+		if (model.fail_count > 3)
+			model.fail_count = model.fail_count & 1 ? UINT_MAX : 1;
+		return;
 	case 1:
 		op_trim();
 		break;
@@ -444,6 +479,7 @@ static void operate(void) {
 		op_allocate(op % 4);
 		break;
 	}
+	model.fail_count = 0;
 }
 
 /* ---- an input ---- */

@@ -29,9 +29,15 @@ mkdir -p "$probe/state_file" "$probe/profile" "$probe/unwind" "$probe/heap" \
 seeds=$(find "$build" -name make_seeds -type f -perm -u+x | head -n 1)
 fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | head -n 1)
 "$seeds" "$probe/state_file" "$probe/profile"
+# Any bytes are a sequence of operations; long ones from the start, new at each run.
+for i in 1 2 3 4 5 6 7 8; do
+    head -c 3000 /dev/urandom >"$probe/heap/$i"
+done
 [ ! -d "$here/found/$target" ] || cp "$here/found/$target"/* "$probe/$target"
 # 1 GiB: what no small file may cost.  128 KiB: twice the largest seed.
-if ! "$fuzzer" "$probe/$target" -max_total_time="$seconds" -rss_limit_mb=1024 -max_len=131072 \
+limits=(-max_len=131072)
+[ "$target" != heap ] || limits=(-max_len=6000 -len_control=0)
+if ! "$fuzzer" "$probe/$target" -max_total_time="$seconds" -rss_limit_mb=1024 "${limits[@]}" \
     -timeout=10 -artifact_prefix="$build/crashes/" >"$probe/log" 2>&1; then
     tail -n 40 "$probe/log"
     echo "the input is in $build/crashes"
