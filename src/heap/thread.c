@@ -63,7 +63,9 @@ mw_heap_t *mw_heap_self(void) {
 static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page) {
 	mw_queue_remove(queue, page);
 	mw_page_set_owner(page, MW_OWNER_DIVERT);
-	uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
+	/* Acquire, here and below, pairs with mw_remote_push(): with all blocks back, the slices
+	 * may be another thread's at once. */
+	uint64_t word = atomic_load_explicit(&page->remote, memory_order_acquire);
 	/* FULL turns into PENDING at any moment: once it is gone without PENDING it cannot come. */
 	while (word & MW_REMOTE_FULL)
 		if (atomic_compare_exchange_weak_explicit(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * remote.pml -- the life of one page between threads, for spin: src/heap/remote.h, free.c,
- * heap_page.c, orphan.c and thread.c, step for step.
+ * outbox.c, heap_page.c, orphan.c and thread.c, step for step.
  *
  * Two threads allocate, free what anybody holds, end and begin again with a heap of either; a third
  * only frees.  What is shared is read and written one step at a time; a compare-and-swap loop is
@@ -54,7 +54,7 @@ inline give() {
 	}
 }
 
-/* free.c, notify_heap */
+/* outbox.c, notify_heap */
 inline notify() {
 	told = page_heap;
 	assert(told != NONE);
@@ -92,13 +92,12 @@ inline reclaim() {
 	fi
 }
 
-/* remote.h, mw_remote_push; free.c, free_remote */
-inline push() {
+/* remote.h, mw_remote_push; outbox.c, send: the blocks in `batch` */
+inline send() {
 	d_step {
 		old_inbox = inbox;
 		old_flags = flags;
-		inbox = inbox | block;
-		block = 0;
+		inbox = inbox | batch;
 		if
 		:: flags & FULL -> flags = (flags & ~FULL) | PENDING
 		:: else
@@ -108,20 +107,31 @@ inline push() {
 	:: old_flags & FULL ->
 		d_step {
 			old_inbox = 0;
-			old_flags = 0
+			old_flags = 0;
+			batch = 0
 		};
 		notify()
-	:: !(old_flags & FULL) && (old_flags & ORPHAN) && COUNT(old_inbox) + 1 == used ->
+	:: !(old_flags & FULL) && (old_flags & ORPHAN) && COUNT(old_inbox) + COUNT(batch) == used ->
 		d_step {
 			old_inbox = 0;
-			old_flags = 0
+			old_flags = 0;
+			batch = 0
 		};
 		reclaim()
 	:: else ->
 		d_step {
 			old_inbox = 0;
-			old_flags = 0
+			old_flags = 0;
+			batch = 0
 		}
+	fi
+}
+
+/* outbox.c, mw_outbox_flush */
+inline flush_outbox() {
+	if
+	:: batch -> send()
+	:: else
 	fi
 }
 
@@ -136,12 +146,9 @@ inline take(clear_flags) {
 	}
 }
 
-/* heap_page.c, mw_heap_page_unfull */
+/* heap_page.c, mw_heap_page_unfull; FULL stays. */
 inline unfull() {
-	atomic {
-		take(FULL);
-		state = S_QUEUED
-	}
+	state = S_QUEUED
 }
 
 /* heap_page.c, mw_heap_page_emptied: gives the page back, unless it is the queue's last. */
@@ -150,7 +157,7 @@ inline emptied() {
 #ifdef BUG_RELEASE_WITH_FLAGS
 	:: state == S_QUEUED -> give()
 #else
-	:: state == S_QUEUED && inbox == 0 && flags == 0 -> give()
+	:: state == S_QUEUED && inbox == 0 && (flags & ~FULL) == 0 -> give()
 #endif
 	:: true
 	fi
@@ -161,7 +168,18 @@ inline take_pending() {
 	if
 	:: pending[heap] ->
 		pending[heap] = false;
-		take(PENDING);
+		d_step {
+			old_inbox = inbox;
+			flags = flags & ~PENDING
+		};
+		if
+		:: state == S_FULL || COUNT(old_inbox) == used ->
+			atomic {
+				old_inbox = 0;
+				take(0)
+			}
+		:: else -> old_inbox = 0
+		fi;
 		if
 		:: state == S_FULL -> unfull()
 		:: else
@@ -184,10 +202,11 @@ inline look_into_page() {
 	:: free_list == 0 ->
 		atomic {
 			if
-			:: inbox == 0 && flags == 0 ->
+			:: inbox == 0 && !(flags & (FULL | PENDING)) ->
+				assert(flags == 0);
 				flags = FULL;
 				state = S_FULL
-			:: inbox == 0 && flags != 0 -> state = S_FULL
+			:: inbox == 0 && (flags & (FULL | PENDING)) -> state = S_FULL
 			:: inbox != 0 /* one came meanwhile */
 			fi
 		}
@@ -226,6 +245,10 @@ inline refill() {
 			look_into_page()
 		:: else
 		fi
+	:: else
+	fi;
+	if
+	:: !(page_heap == heap && state == S_QUEUED) -> flush_outbox()
 	:: else
 	fi;
 	/* make_page: under the chunk lock */
@@ -279,22 +302,38 @@ inline allocate() {
 /* free.c, free_in_page */
 inline free_block() {
 	if
-	:: heap != NONE && page_heap == heap ->
+	:: page_heap == heap ->
+		if
+		:: state == S_FULL -> /* hand_back */
+			d_step {
+				head = head | block;
+				block = 0
+			}
+		:: true ->
+			d_step {
+				assert(!(free_list & block));
+				free_list = free_list | block;
+				used = used - 1;
+				block = 0
+			};
+			if
+			:: state == S_FULL -> unfull()
+			:: else
+			fi;
+			if
+			:: used == 0 -> emptied()
+			:: else
+			fi
+		fi
+	:: else ->
 		d_step {
-			assert(!(free_list & block));
-			free_list = free_list | block;
-			used = used - 1;
+			batch = batch | block;
 			block = 0
 		};
 		if
-		:: state == S_FULL -> unfull()
-		:: else
-		fi;
-		if
-		:: used == 0 -> emptied()
-		:: else
+		:: send()
+		:: true /* later */
 		fi
-	:: else -> push()
 	fi
 }
 
@@ -312,25 +351,25 @@ inline abandon() {
 	};
 	d_step {
 		assert(!(old_flags & PENDING));
+		release = COUNT(old_inbox) == used;
+		old_inbox = 0;
 		old_flags = 0;
 		orphan_lock = false
 	};
 #ifndef BUG_ABANDON_UNSEEN
 	if
-	:: COUNT(old_inbox) == used ->
-		old_inbox = 0;
-		reclaim()
-	:: else -> old_inbox = 0
+	:: release -> reclaim()
+	:: else
 	fi
 #else
-	old_inbox = 0
+	release = false
 #endif
 }
 
 /* thread.c, leave_page */
 inline leave_page() {
-	take(0);
 	atomic {
+		old_inbox = inbox;
 		old_flags = flags & PENDING;
 		flags = flags & ~FULL
 	};
@@ -338,29 +377,44 @@ inline leave_page() {
 #ifndef BUG_IGNORE_PENDING
 	:: old_flags ->
 		atomic {
+			old_inbox = 0;
 			old_flags = 0;
 			state = S_FULL
 		}
 #endif
 	:: else ->
-		atomic {
-			old_flags = 0;
-			take(0)
-		};
+		old_flags = 0;
 		if
-		:: used == 0 -> give()
-		:: else -> abandon()
+		:: COUNT(old_inbox) == used ->
+			old_inbox = 0;
+			give()
+		:: else ->
+			old_inbox = 0;
+			abandon()
 		fi
 	fi
 }
 
 /* thread.c, mw_heap_thread_end */
 inline end_thread() {
-	d_step {
-		free_list = free_list | head;
-		used = used - COUNT(head);
-		head = 0
-	};
+	if
+	:: head ->
+		d_step {
+			free_list = free_list | head;
+			used = used - COUNT(head);
+			head = 0
+		};
+		if
+		:: state == S_FULL -> unfull()
+		:: else
+		fi;
+		if
+		:: used == 0 -> emptied()
+		:: else
+		fi
+	:: else
+	fi;
+	flush_outbox();
 	take_pending();
 	if
 	:: page_heap == heap -> leave_page()
@@ -389,7 +443,7 @@ inline claim() {
 }
 
 proctype thread() {
-	byte heap = NONE, head, block, old_inbox, old_flags, told;
+	byte heap = NONE, head, batch, block, old_inbox, old_flags, told;
 	bool release, adopted;
 	do
 	:: heap == NONE ->
@@ -400,7 +454,7 @@ proctype thread() {
 		fi
 	:: heap != NONE -> allocate()
 	:: heap != NONE -> end_thread()
-	:: atomic { held != 0 -> claim() };
+	:: atomic { heap != NONE && held != 0 -> claim() };
 		free_block()
 	od;
 	finished++
@@ -408,11 +462,15 @@ proctype thread() {
 
 /* A thread without a heap. */
 proctype freer() {
-	byte block, old_inbox, old_flags, told;
+	byte batch, block, old_inbox, old_flags, told;
 	bool release;
 	do
-	:: atomic { held != 0 -> claim() };
-		push()
+	:: atomic {
+			held != 0 -> claim();
+			batch = block;
+			block = 0
+		};
+		send()
 	:: break
 	od;
 	finished++
@@ -421,7 +479,7 @@ proctype freer() {
 /* When all have come to an end: frees what is left, lets each heap have one more thread, which does
  * nothing but end, and looks for the page. */
 init {
-	byte heap = NONE, head, block, old_inbox, old_flags, told;
+	byte heap = NONE, head, batch, block, old_inbox, old_flags, told;
 	bool release;
 	atomic {
 		run thread();
@@ -430,8 +488,12 @@ init {
 	};
 	finished == 3;
 	do
-	:: atomic { held != 0 -> claim() };
-		push()
+	:: atomic {
+			held != 0 -> claim();
+			batch = block;
+			block = 0
+		};
+		send()
 	:: else -> break
 	od;
 	begin_thread(0);

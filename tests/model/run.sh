@@ -15,9 +15,9 @@ cd "$work"
 # search DEFINE...: runs the verifier; its report is in the file "report".
 search() {
     spin -a "$@" "$model" >report 2>&1 || { cat report; exit 1; }
-    # -DSAFETY: assertions and deadlocks; collapse compression keeps it within 1 GiB.
+    # -DSAFETY: assertions and deadlocks; collapse compression keeps it within 1.3 GiB.
     gcc -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=2048 -o pan pan.c
-    ./pan -m2000000 >report 2>&1 || true
+    ./pan -m4000000 >report 2>&1 || true
 }
 
 search
