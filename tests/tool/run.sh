@@ -74,7 +74,7 @@ ok "--output"
 
 try 0 "$mallow" run --exact bash -c 'for i in {1..20}; do ./example >/dev/null; done'
 [ "$(echo mallow.example.*.pb.gz | wc -w)" = 16 ] || fail "profiles: $(ls mallow.*)"
-says err "^mallow:   4 smaller ones left out: 'mallow run -o DIR/' writes them all"
+says err "^mallow: 4 processes of this run left out, as small: 'mallow run -o DIR/' writes all profiles"
 rm -f mallow.*
 try 0 "$mallow" run --exact -o many/ bash -c 'for i in {1..20}; do ./example >/dev/null; done'
 [ "$(echo many/mallow.example.*.pb.gz | wc -w)" = 20 ] || fail "profiles: $(ls many)"

@@ -264,6 +264,19 @@ static void name_running(const members_t *members) {
 		mw_complain("  and %zu more: mallow ls", running - named);
 }
 
+/* Beside the largest process of the run, less than this part is a helper of no interest: the shells
+ * of a wrapper script, say. */
+#define SMALL_PART 20
+
+static bool is_wanted(const mw_harvest_t *harvest, const members_t *members, const member_t *member,
+		      size_t written) {
+	if (harvest->every_process)
+		return true;
+	int64_t largest = members->items[0].snapshot->live.alloc_bytes;
+	return written < OTHER_PROFILES_MAX &&
+	       member->snapshot->live.alloc_bytes >= largest / SMALL_PART;
+}
+
 /* The processes the program started and that have ended, largest first. */
 static void harvest_others(const mw_harvest_t *harvest, const members_t *members) {
 	size_t written = 0, left_out = 0;
@@ -272,7 +285,7 @@ static void harvest_others(const mw_harvest_t *harvest, const members_t *members
 		bool empty = member->snapshot->live.samples == 0;
 		if (is_program(harvest, member) || member->place->alive)
 			continue;
-		if (empty || (written >= OTHER_PROFILES_MAX && !harvest->every_process)) {
+		if (empty || !is_wanted(harvest, members, member, written)) {
 			left_out += !empty;
 			mw_place_remove(member->place);
 			continue;
@@ -290,8 +303,10 @@ static void harvest_others(const mw_harvest_t *harvest, const members_t *members
 	if (written > OTHER_LINES_MAX)
 		mw_complain("  and %zu more in %s", written - OTHER_LINES_MAX, harvest->directory);
 	if (left_out > 0)
-		mw_complain("  %zu smaller ones left out: 'mallow run -o DIR/' writes them all",
-			    left_out);
+		mw_complain(
+			"%zu %s of this run left out, as small: 'mallow run -o DIR/' writes all "
+			"profiles",
+			left_out, left_out == 1 ? "process" : "processes");
 }
 
 /* Why there is no state file of the program. */
