@@ -181,5 +181,7 @@ void mw_heap_fork_parent(void) {
 }
 
 void mw_heap_fork_child(void) {
+	/* The others did not come over; what they own stays in_use. */
+	heaps.live = mw_thread.heap != NULL;
 	fork_release(true);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * early_library.c -- a shared library that is initialised before the preloaded one, whose handlers
  * of fork(2) allocate: they run while the allocator holds its locks, unless its own handlers were
- * registered first. */
+ * registered first.  Its destructor allocates, too. */
 #include <pthread.h>
 
 #include "programs.h"
@@ -22,6 +22,11 @@ static void allocate(void) {
 
 __attribute__((constructor)) static void start(void) {
 	MUST(pthread_atfork(allocate, allocate, allocate) == 0);
+}
+
+/* The preloaded library is finished before this one. */
+__attribute__((destructor)) static void finish(void) {
+	allocate();
 }
 
 int early_library_calls(void) {
