@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compiler.h"
 
 /* ln 2 in two parts: the first has 21 trailing zero bits, so that a binary exponent times it is
  * exact. */
@@ -14,6 +15,35 @@
 #define SQRT2 0x1.6a09e667f3bcdp+0
 /* Beyond it exp(-x) is below half a unit in the last place of 1. */
 #define SATURATION 38.0
+
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
+
+/* Of atanh(s)/s in s^2, lowest first.  Written out, as below: a division costs more than all else a
+ * term does. */
+static const double atanh_terms[] = {
+	1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11,
+	1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23,
+};
+/* Of (1 - exp(-x))/x in -x: 1/n! from n = 1. */
+static const double exp_terms[] = {
+	1.0,
+	1.0 / 2,
+	1.0 / 6,
+	1.0 / 24,
+	1.0 / 120,
+	1.0 / 720,
+	1.0 / 5040,
+	1.0 / 40320,
+	1.0 / 362880,
+	1.0 / 3628800,
+	1.0 / 39916800,
+	1.0 / 479001600,
+	1.0 / 6227020800,
+	1.0 / 87178291200,
+	1.0 / 1307674368000,
+	1.0 / 20922789888000,
+	1.0 / 355687428096000,
+};
 
 static uint64_t bits_of(double x) {
 	uint64_t bits;
@@ -25,6 +55,15 @@ static double double_of(uint64_t bits) {
 	double x;
 	memcpy(&x, &bits, sizeof x);
 	return x;
+}
+
+/* Horner's rule. */
+MW_ALWAYS_INLINE double polynomial(const double *terms, int count, double x) {
+	double sum = terms[count - 1];
+#pragma GCC unroll 16
+	for (int i = count - 2; i >= 0; i--)
+		sum = sum * x + terms[i];
+	return sum;
 }
 
 double mw_log(double x) {
@@ -43,19 +82,15 @@ double mw_log(double x) {
 	}
 	/* log(m) = 2 atanh(s), s = (m-1)/(m+1), |s| <= 0.1716: s^2k/(2k+1) is below 1e-17 at k
 	 * = 11. */
-	double s = (mantissa - 1.0) / (mantissa + 1.0), square = s * s, sum = 0;
-	for (int k = 11; k >= 1; k--)
-		sum = square * (sum + 1.0 / (2 * k + 1));
-	double log_mantissa = 2.0 * s * (1.0 + sum);
+	double s = (mantissa - 1.0) / (mantissa + 1.0);
+	double sum = polynomial(atanh_terms, COUNT_OF(atanh_terms), s * s);
+	double log_mantissa = 2.0 * s * sum;
 	return exponent * LN2_HIGH + (exponent * LN2_LOW + log_mantissa);
 }
 
 /* The series of 1 - exp(-x) for |x| <= 0.5: x^17/17! is below 1e-19. */
 static double series(double x) {
-	double sum = 1.0;
-	for (int n = 17; n >= 2; n--)
-		sum = 1.0 - x * sum / n;
-	return x * sum;
+	return x * polynomial(exp_terms, COUNT_OF(exp_terms), -x);
 }
 
 double mw_one_minus_exp(double x) {
