@@ -35,10 +35,12 @@ typedef struct mw_cache_set {
 extern mw_cache_set_t mw_cache_sets[1u << MW_CACHE_SET_BITS];
 extern mw_cache_set_t mw_cache_guards[1u << MW_CACHE_SET_BITS];
 
-/* Call sites are spread evenly over the low bits of their addresses, and nothing is faster: this is
- * in the chain of dependent loads that a walk consists of. */
+/* A set for each 16 bytes of code, which seldom hold more than two calls, so that a page of code
+ * has its entries in a page of the cache: a small program touches few.  Times the set's size this
+ * is one "and", and nothing is faster: it is in the chain of dependent loads that a walk consists
+ * of. */
 static inline uint32_t mw_cache_index(uintptr_t pc) {
-	return (uint32_t)pc & ((1u << MW_CACHE_SET_BITS) - 1);
+	return (uint32_t)(pc / sizeof(mw_cache_set_t)) & ((1u << MW_CACHE_SET_BITS) - 1);
 }
 
 /* The address's entry; 0 if there is none. */

@@ -97,8 +97,9 @@ static void test_full_dictionary(void) {
 }
 
 static void test_cache(void) {
-	const uintptr_t set_bytes = (uintptr_t)1 << MW_CACHE_SET_BITS;
-	const uintptr_t a = 0x7f1234567891, b = a + set_bytes, c = b + set_bytes;
+	/* So far apart lie addresses of one set. */
+	const uintptr_t apart = sizeof mw_cache_sets;
+	const uintptr_t a = 0x7f1234567891, b = a + apart, c = b + apart;
 	CHECK_EQ(mw_cache_find(a), 0);
 	mw_cache_put(a, 1);
 	CHECK_EQ(mw_cache_find(a) & MW_CACHE_CODE_MASK, 1);
