@@ -12,9 +12,6 @@
 #include "base/compiler.h"
 #include "os/map.h"
 
-/* Executable segments of program start.  A browser has about 200; those beyond are found as
- * if they had been loaded later, which costs time only. */
-#define PERMANENT_MAX 512u
 /* A linker makes about a dozen; more in a dlopen'ed object is taken for damage. */
 #define HEADERS_MAX 64u
 
@@ -22,7 +19,7 @@
 static struct permanent {
 	unsigned count;
 	bool is_static; /* the loader had no list yet: ask it for nothing */
-	mw_os_object_t objects[PERMANENT_MAX];
+	mw_os_object_t objects[MW_OS_PERMANENT_MAX];
 } permanent;
 
 #ifdef DLFO_EH_SEGMENT_TYPE /* glibc 2.35 and later */
@@ -63,7 +60,7 @@ static bool describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias,
 
 static void insert_sorted(const mw_os_object_t *object) {
 	unsigned i = permanent.count;
-	if (i == PERMANENT_MAX)
+	if (i == MW_OS_PERMANENT_MAX)
 		return;
 	for (; i > 0 && permanent.objects[i - 1].text_lo > object->text_lo; i--)
 		permanent.objects[i] = permanent.objects[i - 1];
@@ -169,6 +166,15 @@ static bool find_loaded(uintptr_t address, mw_os_object_t *object) {
 	return false;
 }
 #endif
+
+uint32_t mw_os_object_permanent(uintptr_t address, uintptr_t *lo, uintptr_t *hi) {
+	const mw_os_object_t *known = find_permanent(address);
+	if (!known)
+		return MW_OS_NOT_PERMANENT;
+	*lo = known->text_lo;
+	*hi = known->text_hi;
+	return (uint32_t)(known - permanent.objects);
+}
 
 bool mw_os_object_find(uintptr_t address, mw_os_object_t *object) {
 	const mw_os_object_t *known = find_permanent(address);

@@ -12,6 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Executable segments of program start.  A browser has about 200; those beyond are found as
+ * if they had been loaded later, which costs time only. */
+#define MW_OS_PERMANENT_MAX 512u
+#define MW_OS_NOT_PERMANENT UINT32_MAX
+
 typedef struct mw_os_object {
 	uintptr_t text_lo; /* the executable segment that holds the address */
 	uintptr_t text_hi;
@@ -26,6 +31,9 @@ typedef struct mw_os_object {
 void mw_os_object_start(void);
 
 bool mw_os_object_find(uintptr_t address, mw_os_object_t *object);
+/* The segment of program start that holds the address, numbered from 0, or MW_OS_NOT_PERMANENT. Its
+ * range is in [*lo, *hi).  Costs a few comparisons. */
+uint32_t mw_os_object_permanent(uintptr_t address, uintptr_t *lo, uintptr_t *hi);
 
 /* May _dl_find_object be called?  Not where libc has none, and not in a static program, which may
  * allocate while libc makes the tables behind it. */

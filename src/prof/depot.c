@@ -116,3 +116,8 @@ uint32_t mw_depot_find(const uint64_t *frames, unsigned depth, bool truncated) {
 		number = find(frames, 1, MW_STACK_TRUNCATED);
 	return number;
 }
+
+unsigned mw_depot_depth(uint32_t number) {
+	const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, number);
+	return stack->depth;
+}

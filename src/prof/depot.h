@@ -15,5 +15,7 @@ bool mw_depot_start(void);
 /* The number of the stack of these encoded frames (MW_FRAME_*, leaf first).  `truncated`: there
  * were more frames than `depth`.  Inside the gate. */
 uint32_t mw_depot_find(const uint64_t *frames, unsigned depth, bool truncated);
+/* How many frames a stack has. */
+unsigned mw_depot_depth(uint32_t number);
 
 #endif

@@ -38,16 +38,20 @@ typedef struct object {
 
 static struct {
 	mw_lock_t lock;
-	/* Of each module: the mixed identity of its object, by which it is recognised.  Written
-	 * (release) after the entry.  0: none. */
-	_Atomic uint64_t identity[MODULES_MAX];
-	/* The loader's entry of each, which differs when an object was loaded anew.  Changed under
-	 * the lock; a stale value only leads there. */
-	_Atomic(const struct link_map *) link_maps[MODULES_MAX];
-	/* By which mw_modules_check() looks whether it is still there; under the lock. */
+	/* What is known of each module's object, together: few pages are touched. */
 	struct {
+		/* The mixed identity, by which it is recognised.  Written (release) after the
+		 * entry.  0: none. */
+		_Atomic uint64_t identity;
+		/* The loader's entry, which differs when an object was loaded anew.  Changed under
+		 * the lock; a stale value only leads there. */
+		_Atomic(const struct link_map *) link_map;
+		/* By which mw_modules_check() looks whether it is still there; under the lock. */
 		uintptr_t start, eh_frame;
 	} objects[MODULES_MAX];
+	/* Of each segment of program start, once it was asked for: its module's number + 1.  Such
+	 * objects are never unloaded, so the answer holds for good, also in a child. */
+	_Atomic uint32_t permanent[MW_OS_PERMANENT_MAX];
 #ifdef MW_TESTING
 	bool use_maps;
 #endif
@@ -173,7 +177,8 @@ static uint32_t recognise(uint64_t identity) {
 	uint32_t count = modules_used();
 	for (uint32_t i = 0; i < count && i < MODULES_MAX; i++)
 		/* Pairs with the release in add(). */
-		if (atomic_load_explicit(&modules.identity[i], memory_order_acquire) == identity)
+		if (atomic_load_explicit(&modules.objects[i].identity, memory_order_acquire) ==
+		    identity)
 			return i;
 	return NO_MODULE;
 }
@@ -196,17 +201,18 @@ static uint32_t add(const object_t *object, uint64_t identity, uintptr_t pc) {
 		return NO_MODULE;
 	}
 	mw_twin_copy(mw_image_twin(MW_SECTION_MODULES, index), &module, sizeof module);
-	atomic_store_explicit(&modules.link_maps[index], object->link_map, memory_order_relaxed);
+	atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
+			      memory_order_relaxed);
 	modules.objects[index].start = object->start;
 	modules.objects[index].eh_frame = object->eh_frame;
 	/* Pairs with the acquire in recognise(). */
-	atomic_store_explicit(&modules.identity[index], identity, memory_order_release);
+	atomic_store_explicit(&modules.objects[index].identity, identity, memory_order_release);
 	mw_image_take(MW_SECTION_MODULES, 1);
 	return index;
 }
 
 static const struct link_map *link_map_of(uint32_t index) {
-	return atomic_load_explicit(&modules.link_maps[index], memory_order_relaxed);
+	return atomic_load_explicit(&modules.objects[index].link_map, memory_order_relaxed);
 }
 
 /* A known object was unloaded, and one just like it loaded at its place: the same again, if the
@@ -217,12 +223,12 @@ static bool is_still_there(uint32_t index, const object_t *object) {
 	if (mw_module_read_elf(object->start, object->limit, &now) &&
 	    now.build_id_bytes == then->build_id_bytes &&
 	    memcmp(now.build_id, then->build_id, sizeof now.build_id) == 0) {
-		atomic_store_explicit(&modules.link_maps[index], object->link_map,
+		atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
 				      memory_order_relaxed);
 		mw_twin_set64(mw_image_twin(MW_SECTION_MODULES, index), MODULE(unloaded_ns), 0);
 		return true;
 	}
-	atomic_store_explicit(&modules.identity[index], 0, memory_order_relaxed);
+	atomic_store_explicit(&modules.objects[index].identity, 0, memory_order_relaxed);
 	return false;
 }
 
@@ -258,46 +264,82 @@ static uint32_t module_by_range(uintptr_t pc, object_t *object) {
 	return find_in_maps(&search) ? module_of(object, pc) : NO_MODULE;
 }
 
+/* ---- encoding ---- */
+
+/* A range of addresses that are encoded alike. */
+typedef struct span {
+	uintptr_t start, bytes; /* start + bytes: the first address beyond */
+	uint64_t bias, module;  /* the latter in its place in a frame; both 0 without a module */
+	bool permanent;
+} span_t;
+
+static uint32_t find_module(uintptr_t pc, object_t *object) {
+	if (!has_find_object())
+		return module_by_range(pc, object);
+	return find_object(pc, object) ? module_of(object, pc) : NO_MODULE;
+}
+
+static span_t find_span(uintptr_t pc) {
+	/* The object is in use by this very stack, so it cannot go away meanwhile. */
+	object_t object = {.start = pc, .limit = pc + 1};
+	uintptr_t lo, hi;
+	uint32_t module = NO_MODULE, segment = mw_os_object_permanent(pc, &lo, &hi);
+	if (segment == MW_OS_NOT_PERMANENT) {
+		module = find_module(pc, &object);
+	} else {
+		/* Pairs with the release below: the module's entry is complete. */
+		uint32_t known =
+			atomic_load_explicit(&modules.permanent[segment], memory_order_acquire);
+		module = known ? known - 1 : find_module(pc, &object);
+		object.start = lo;
+		object.limit = hi;
+		if (!known && module != NO_MODULE)
+			atomic_store_explicit(&modules.permanent[segment], module + 1,
+					      memory_order_release);
+	}
+	span_t span = {.start = object.start, .bytes = object.limit - object.start};
+	if (module != NO_MODULE) {
+		const mw_state_module_t *entry = mw_image_entry(MW_SECTION_MODULES, module);
+		span.bias = entry->bias;
+		span.module = (uint64_t)(module + 1) << MW_FRAME_MODULE_SHIFT;
+		span.permanent = segment != MW_OS_NOT_PERMANENT;
+	}
+	return span;
+}
+
+/* The spans of one stack, the latest of which are kept. */
+typedef struct spans {
+	span_t recent[RECENT];
+	unsigned count;
+} spans_t;
+
+static span_t span_of(spans_t *spans, uintptr_t pc) {
+	unsigned held = spans->count < RECENT ? spans->count : RECENT;
+	for (unsigned i = 0; i < held; i++)
+		if (pc - spans->recent[i].start < spans->recent[i].bytes)
+			return spans->recent[i];
+	return spans->recent[spans->count++ % RECENT] = find_span(pc);
+}
+
 /* ---- the interface ---- */
 
-void mw_modules_encode(uint64_t *frames, unsigned depth) {
-	struct {
-		uintptr_t start, limit;
-		uint32_t module;
-	} recent[RECENT];
-	unsigned held = 0, next = 0;
+bool mw_modules_encode(uint64_t *frames, unsigned depth) {
+	spans_t spans;
+	spans.count = 0;
+	span_t span = {.bytes = 0};
+	bool permanent = true;
 	for (unsigned i = 0; i < depth; i++) {
 		uint64_t exact = frames[i] & MW_FRAME_EXACT, pc = frames[i] & ~MW_FRAME_EXACT;
 		/* A return address may lie behind the object's last instruction. */
 		uintptr_t inside = exact ? pc : pc - 1;
-		unsigned k = 0;
-		while (k < held && !(inside >= recent[k].start && inside < recent[k].limit))
-			k++;
-		if (k == held) {
-			/* The object is in use by this very stack, so it cannot go away meanwhile.
-			 */
-			object_t object = {.start = inside, .limit = inside + 1};
-			uint32_t module = NO_MODULE;
-			if (!has_find_object())
-				module = module_by_range(inside, &object);
-			else if (find_object(inside, &object))
-				module = module_of(&object, inside);
-			k = next;
-			next = (next + 1) % RECENT;
-			held = held < RECENT ? held + 1 : RECENT;
-			recent[k].start = object.start;
-			recent[k].limit = object.limit;
-			recent[k].module = module;
+		/* Neighbours are often of one object. */
+		if (MW_UNLIKELY(inside - span.start >= span.bytes)) {
+			span = span_of(&spans, inside);
+			permanent &= span.permanent;
 		}
-		uint32_t module = recent[k].module;
-		if (module == NO_MODULE) {
-			frames[i] = exact | (pc & MW_FRAME_ADDRESS_MASK);
-			continue;
-		}
-		const mw_state_module_t *entry = mw_image_entry(MW_SECTION_MODULES, module);
-		frames[i] = exact | (uint64_t)(module + 1) << MW_FRAME_MODULE_SHIFT |
-			    ((pc - entry->bias) & MW_FRAME_ADDRESS_MASK);
+		frames[i] = exact | span.module | ((pc - span.bias) & MW_FRAME_ADDRESS_MASK);
 	}
+	return permanent;
 }
 
 void mw_modules_check(void) {

@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 /* Turns the PCs of one stack, which is the calling thread's, into frames as state/layout.h has
- * them.  Inside the gate. */
-void mw_modules_encode(uint64_t *frames, unsigned depth);
+ * them.  True when none of their code can ever be unloaded: the same PCs then give the same frames
+ * again.  Inside the gate. */
+bool mw_modules_encode(uint64_t *frames, unsigned depth);
 /* Marks the objects that are gone.  Inside the gate; cheap, but for about once a second. */
 void mw_modules_check(void);
 /* In the child of a fork. */

@@ -6,11 +6,13 @@
 #include <stddef.h>
 
 #include "base/check.h"
+#include "base/compiler.h"
 #include "heap/hooks.h"
 #include "os/proc.h"
 #include "prof/control.h"
 #include "prof/depot.h"
 #include "prof/modules.h"
+#include "prof/recall.h"
 #include "prof/records.h"
 #include "prof/sampler.h"
 #include "prof/state_file.h"
@@ -41,6 +43,20 @@ static uint32_t thread_id(mw_sampler_t *sampler) {
 	return sampler->thread_id;
 }
 
+/* The stack of these PCs, which are encoded if need be.  Inside the gate. */
+static uint32_t stack_of(uint64_t *frames, mw_unwind_result_t stack) {
+	mw_recall_key_t key = mw_recall_key(frames, stack.depth, stack.truncated);
+	uint32_t number = mw_recall_find(key);
+	if (MW_LIKELY(number != 0))
+		return number;
+	bool permanent = mw_modules_encode(frames, stack.depth);
+	number = mw_depot_find(frames, stack.depth, stack.truncated);
+	/* Not one that was cut because the tables are full: they may be widened. */
+	if (permanent && mw_depot_depth(number) == stack.depth)
+		mw_recall_put(key, number);
+	return number;
+}
+
 static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_request_t *request,
 				    uint64_t mean_bytes) {
 	/* On the program's stack: a sample is taken by every thread, and none may wait for another.
@@ -55,8 +71,7 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 		.weight_q16 = mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
 	};
 	mw_gate_enter(&mw_control_gate);
-	mw_modules_encode(frames, stack.depth);
-	sample.stack = mw_depot_find(frames, stack.depth, stack.truncated);
+	sample.stack = stack_of(frames, stack);
 	mw_record_id_t record = mw_records_add(&sample);
 	mw_gate_leave(&mw_control_gate);
 	return record;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 
+#include "os/object.h"
 #include "prof_fixture.h"
 
 /* Encodes one return address behind `pc`. */
@@ -233,6 +234,37 @@ static void threads_agree(void) {
 	CHECK_EQ(mw_image_live()->modules_used, 2);
 }
 
+/* With the list of program start: the same frames as without, and only those objects are taken to
+ * stay. */
+static void objects_of_program_start_stay(void) {
+	CHECK(mw_image_start());
+	uint64_t frames[] = {(uintptr_t)find_truth + 1, (uintptr_t)gnu_get_libc_version + 1,
+			     ((uintptr_t)find_truth + 8) | MW_FRAME_EXACT,
+			     (uintptr_t)gnu_get_libc_version + 9};
+	enum { DEPTH = sizeof frames / sizeof *frames };
+	uint64_t want[DEPTH], got[DEPTH];
+	memcpy(want, frames, sizeof frames);
+	CHECK(!mw_modules_encode(want, DEPTH));
+	mw_os_object_start();
+	for (int i = 0; i < 2; i++) {
+		memcpy(got, frames, sizeof frames);
+		CHECK(mw_modules_encode(got, DEPTH));
+		CHECK(memcmp(got, want, sizeof want) == 0);
+	}
+	if (!build_library("one", "int f(void) { return 1; }")) {
+		printf("# not all: no compiler\n");
+		return;
+	}
+	uint64_t mixed[] = {frames[0], (uintptr_t)dlsym(open_library("one"), "f") + 1, frames[1]};
+	uint64_t nowhere[] = {frames[0], 0x1001};
+	CHECK(!mw_modules_encode(mixed, 3));
+	CHECK_EQ(mixed[0], want[0]);
+	CHECK_EQ(mixed[2], want[1]);
+	CHECK(strstr(module_of(mixed[1])->path, "/one.so"));
+	CHECK(!mw_modules_encode(nowhere, 2));
+	CHECK_EQ(nowhere[1], 0x1001);
+}
+
 int main(void) {
 	RUN_IN_CHILD(finds_program_library_and_vdso);
 	RUN_IN_CHILD(exact_pcs_keep_their_mark);
@@ -242,5 +274,6 @@ int main(void) {
 	RUN_IN_CHILD(without_find_object);
 	RUN_IN_CHILD(nothing_without_find_object);
 	RUN_IN_CHILD(threads_agree);
+	RUN_IN_CHILD(objects_of_program_start_stay);
 	return 0;
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * recall.c -- a direct-mapped table of two words an entry. */
+#include "prof/recall.h"
+
+#include <stdatomic.h>
+
+#include "base/check.h"
+
+/* 8 KiB, of which a small program touches a page or two.  A program with more stacks than this at
+ * work pays for the miss with a tenth of what a hit saves. */
+#define ENTRIES 512u
+/* The depot has 2^17 stacks at most (image.c); above the number stands a part of the key. */
+#define NUMBER_BITS 17
+#define NUMBER_MASK (((uint64_t)1 << NUMBER_BITS) - 1)
+
+/* Both words must be of one key: of two halves of different entries no stack is made. */
+static struct {
+	_Atomic uint64_t high;
+	_Atomic uint64_t low_and_number;
+} entries[ENTRIES];
+
+mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool truncated) {
+	/* Odd constants with irregular bits (of the fractions of sqrt 5 and sqrt 7). */
+	const uint64_t factor = 0x3c6ef372fe94f82bu;
+	uint64_t state = 0xa54ff53a5f1d36f1u ^ depth ^ (uint64_t)truncated << 32;
+	for (unsigned i = 0; i < depth; i++) {
+		unsigned __int128 product = (unsigned __int128)(state ^ frames[i]) * factor;
+		/* The sum keeps what a product that is 0 would forget. */
+		state += (uint64_t)product ^ (uint64_t)(product >> 64);
+	}
+	unsigned __int128 product = (unsigned __int128)state * 0x9e3779b97f4a7c15u;
+	return (mw_recall_key_t){.high = state, .low = (uint64_t)(product >> 64)};
+}
+
+uint32_t mw_recall_find(mw_recall_key_t key) {
+	unsigned i = (unsigned)(key.low >> NUMBER_BITS) % ENTRIES;
+	/* Pairs with the release in mw_recall_put(): the stack's entry is complete. */
+	uint64_t word = atomic_load_explicit(&entries[i].low_and_number, memory_order_acquire);
+	if (atomic_load_explicit(&entries[i].high, memory_order_relaxed) != key.high ||
+	    ((word ^ key.low) & ~NUMBER_MASK) != 0)
+		return 0;
+	return (uint32_t)(word & NUMBER_MASK);
+}
+
+void mw_recall_put(mw_recall_key_t key, uint32_t stack) {
+	MW_ASSERT(stack <= NUMBER_MASK);
+	unsigned i = (unsigned)(key.low >> NUMBER_BITS) % ENTRIES;
+	atomic_store_explicit(&entries[i].high, key.high, memory_order_relaxed);
+	/* Pairs with the acquire in mw_recall_find(). */
+	atomic_store_explicit(&entries[i].low_and_number, (key.low & ~NUMBER_MASK) | stack,
+			      memory_order_release);
+}
