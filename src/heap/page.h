@@ -71,7 +71,8 @@ struct mw_page {
 	uint8_t state; /* mw_page_state_t */
 	uint8_t slice_count;
 	uint8_t first_slice; /* of INTERIOR: index of the page's first slice */
-	bool has_records;    /* MEDIUM: the record table after the blocks holds something */
+	bool has_records;    /* MEDIUM: the record table after the blocks is in use */
+	uint8_t samples;     /* MEDIUM: records in it; changed by whoever frees one */
 	bool zeroed;         /* fresh from the kernel: uncarved blocks read as zero */
 	/* Second cache line: other threads'. */
 	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint64_t remote; /* heap/remote.h */
