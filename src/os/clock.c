@@ -34,3 +34,7 @@ uint64_t mw_os_monotonic_coarse_ns(void) {
 uint64_t mw_os_realtime_ns(void) {
 	return read_clock(CLOCK_REALTIME);
 }
+
+uint64_t mw_os_realtime_coarse_ns(void) {
+	return read_clock(CLOCK_REALTIME_COARSE);
+}

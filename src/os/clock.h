@@ -10,9 +10,10 @@ uint64_t mw_os_monotonic_ns(void);
 /* Read from the kernel's tick (1-4 ms): costs a tenth of the exact one. */
 uint64_t mw_os_monotonic_coarse_ns(void);
 uint64_t mw_os_realtime_ns(void);
+uint64_t mw_os_realtime_coarse_ns(void);
 
 #ifdef MW_TESTING
-/* NULL: the real clock again.  The source stands for all three clocks. */
+/* NULL: the real clock again.  The source stands for all clocks. */
 void mw_os_clock_set_source(uint64_t (*source)(void));
 #endif
 

@@ -35,14 +35,15 @@
 #define OPEN_STEP_MIN ((uint64_t)16 << 10)
 #define OPEN_STEP_MAX ((uint64_t)4 << 20)
 
+char *mw_image_windows[MW_SECTION_COUNT];
+
 static struct {
 	_Atomic(char *) base; /* of the fixed part */
 	uint64_t fixed_bytes;
 	uint64_t file_bytes;
-	/* Written before base, but for the windows of the growing sections, which change with the
-	 * gate closed. */
+	/* Written before base, but for the bytes of the windows, which change with the gate
+	 * closed. */
 	mw_state_section_t sections[MW_SECTION_COUNT];
-	char *windows[MW_SECTION_COUNT];
 	uint64_t window_bytes[MW_SECTION_COUNT];
 	_Atomic uint64_t open_bytes[MW_SECTION_COUNT];
 	_Atomic bool wants_widening;
@@ -81,29 +82,23 @@ static uint64_t whole_bytes(mw_state_section_id_t section) {
 
 static void lay_out(unsigned shift) {
 	unsigned modules_shift = shift < MODULES_SHIFT_MAX ? shift : MODULES_SHIFT_MAX;
-	const struct {
-		uint64_t capacity;
-		size_t stride;
-	} plan[MW_SECTION_COUNT] = {
-		[MW_SECTION_CONTROL] = {1, sizeof(mw_state_control_t)},
-		[MW_SECTION_LIVE] = {1, sizeof(mw_state_live_t)},
-		[MW_SECTION_MODULES] = {(uint64_t)1 << (MODULES_LOG2 - modules_shift),
-					sizeof(mw_state_module_t)},
-		[MW_SECTION_STACKS] = {(uint64_t)1 << (STACKS_LOG2 - shift),
-				       sizeof(mw_state_stack_t)},
-		[MW_SECTION_FRAMES] = {(uint64_t)1 << (FRAMES_LOG2 - shift), sizeof(uint64_t)},
-		[MW_SECTION_RECORDS] = {(uint64_t)1 << (RECORDS_LOG2 - shift),
-					sizeof(mw_state_record_t)},
-		[MW_SECTION_TIMELINE] = {TICKS, sizeof(mw_state_tick_t)},
-		[MW_SECTION_EVENTS] = {EVENTS, sizeof(mw_state_event_t)},
+	const uint64_t capacities[MW_SECTION_COUNT] = {
+		[MW_SECTION_CONTROL] = 1,
+		[MW_SECTION_LIVE] = 1,
+		[MW_SECTION_MODULES] = (uint64_t)1 << (MODULES_LOG2 - modules_shift),
+		[MW_SECTION_STACKS] = (uint64_t)1 << (STACKS_LOG2 - shift),
+		[MW_SECTION_FRAMES] = (uint64_t)1 << (FRAMES_LOG2 - shift),
+		[MW_SECTION_RECORDS] = (uint64_t)1 << (RECORDS_LOG2 - shift),
+		[MW_SECTION_TIMELINE] = TICKS,
+		[MW_SECTION_EVENTS] = EVENTS,
 	};
 	uint64_t offset = MW_STATE_PAGE_BYTES;
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = file_order[i];
 		image.sections[id] =
 			(mw_state_section_t){.offset_bytes = offset,
-					     .capacity = plan[id].capacity,
-					     .stride_bytes = (uint32_t)plan[id].stride};
+					     .capacity = capacities[id],
+					     .stride_bytes = (uint32_t)mw_image_stride(id)};
 		offset += whole_bytes(id);
 		if (!mw_image_is_growing(id))
 			image.fixed_bytes = offset;
@@ -146,7 +141,7 @@ static bool open_section(mw_state_section_id_t section, uint64_t wanted_bytes) {
 	if (target > image.window_bytes[section])
 		target = image.window_bytes[section];
 	/* From the section's start: a thread that lost the race opens the same pages again. */
-	if (!mw_os_open_range(image.windows[section], target))
+	if (!mw_os_open_range(mw_image_windows[section], target))
 		return false;
 	while (held < target &&
 	       /* Pairs with the acquire in mw_image_reach(). */
@@ -160,9 +155,9 @@ static void release_windows(char *base) {
 	if (base)
 		mw_os_unmap(base, image.fixed_bytes);
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
-		if (mw_image_is_growing((mw_state_section_id_t)i) && image.windows[i])
-			mw_os_unmap(image.windows[i], image.window_bytes[i]);
-		image.windows[i] = NULL;
+		if (mw_image_is_growing((mw_state_section_id_t)i) && mw_image_windows[i])
+			mw_os_unmap(mw_image_windows[i], image.window_bytes[i]);
+		mw_image_windows[i] = NULL;
 		atomic_store_explicit(&image.open_bytes[i], 0, memory_order_relaxed);
 	}
 }
@@ -172,10 +167,10 @@ static bool reserve_windows(char *base) {
 		return false;
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = (mw_state_section_id_t)i;
-		image.windows[i] = mw_image_is_growing(id)
-					   ? mw_os_reserve(-1, 0, image.window_bytes[i])
-					   : base + image.sections[i].offset_bytes;
-		if (!image.windows[i] || !open_section(id, MW_STATE_PAGE_BYTES))
+		mw_image_windows[i] = mw_image_is_growing(id)
+					      ? mw_os_reserve(-1, 0, image.window_bytes[i])
+					      : base + image.sections[i].offset_bytes;
+		if (!mw_image_windows[i] || !open_section(id, MW_STATE_PAGE_BYTES))
 			return false;
 	}
 	return true;
@@ -188,7 +183,7 @@ static void fill_header(char *base) {
 	header->file_bytes = image.file_bytes;
 	header->section_count = MW_SECTION_COUNT;
 	memcpy(header->sections, image.sections, sizeof image.sections);
-	mw_state_live_t *live = (mw_state_live_t *)(void *)image.windows[MW_SECTION_LIVE];
+	mw_state_live_t *live = (mw_state_live_t *)(void *)mw_image_windows[MW_SECTION_LIVE];
 	/* Entry 0 of stacks is "unknown", of records "none": never handed out. */
 	atomic_store_explicit(&live->stacks_used, 1, memory_order_relaxed);
 	atomic_store_explicit(&live->records_used, 1, memory_order_relaxed);
@@ -245,7 +240,7 @@ uint64_t mw_image_window_bytes(mw_state_section_id_t section) {
 void *mw_image_entry(mw_state_section_id_t section, uint64_t index) {
 	const mw_state_section_t *s = &image.sections[section];
 	MW_ASSERT(index < s->capacity);
-	return image.windows[section] + index * s->stride_bytes;
+	return mw_image_windows[section] + index * s->stride_bytes;
 }
 
 /* ---- widening ---- */
@@ -262,7 +257,7 @@ bool mw_image_wants_widening(void) {
 
 /* Takes the section's pages over into a new window; NULL when there is none to be had. */
 static char *move_window(mw_state_section_id_t section, uint64_t new_bytes) {
-	char *old = image.windows[section], *wide = mw_os_reserve(-1, 0, new_bytes);
+	char *old = mw_image_windows[section], *wide = mw_os_reserve(-1, 0, new_bytes);
 	if (!wide)
 		return NULL;
 	uint64_t old_bytes = image.window_bytes[section];
@@ -294,7 +289,7 @@ static bool widen_section(mw_state_section_id_t section) {
 	char *wide = move_window(section, new_bytes);
 	if (!wide)
 		return false;
-	image.windows[section] = wide;
+	mw_image_windows[section] = wide;
 	image.window_bytes[section] = new_bytes;
 	mw_mirror_widen(section, new_bytes);
 	return true;
@@ -322,11 +317,11 @@ uint64_t mw_image_used_bytes(mw_state_section_id_t section) {
 	else if (section == MW_SECTION_TIMELINE)
 		entries =
 			atomic_load_explicit(&mw_image_live()->ticks_written, memory_order_relaxed);
-	return entries * image.sections[section].stride_bytes;
+	return entries * mw_image_stride(section);
 }
 
 bool mw_image_reach(mw_state_section_id_t section, uint64_t index) {
-	uint64_t wanted = (index + 1) * image.sections[section].stride_bytes;
+	uint64_t wanted = (index + 1) * mw_image_stride(section);
 	if (wanted > image.window_bytes[section])
 		return false;
 	/* Pairs with the release in open_section(). */
@@ -346,8 +341,7 @@ uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count) {
 			return MW_IMAGE_NO_ENTRY;
 	while (!atomic_compare_exchange_weak_explicit(used, &first, first + count,
 						      memory_order_relaxed, memory_order_relaxed));
-	if (MW_UNLIKELY(is_nearly_full(section,
-				       (first + count) * image.sections[section].stride_bytes)))
+	if (MW_UNLIKELY(is_nearly_full(section, (first + count) * mw_image_stride(section))))
 		atomic_store_explicit(&image.wants_widening, true, memory_order_relaxed);
 	char *mirror = mw_image_live_twin().mirror;
 	if (mirror)
@@ -355,16 +349,6 @@ uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count) {
 			(_Atomic uint64_t *)(void *)(mirror + used_offset[section]), count,
 			memory_order_relaxed);
 	return first;
-}
-
-mw_twin_t mw_image_twin(mw_state_section_id_t section, uint64_t index) {
-	uint64_t stride = image.sections[section].stride_bytes, start = index * stride;
-	return (mw_twin_t){.image = image.windows[section] + start,
-			   .mirror = mw_mirror_range(section, start, stride)};
-}
-
-mw_twin_t mw_image_live_twin(void) {
-	return mw_image_twin(MW_SECTION_LIVE, 0);
 }
 
 void mw_image_set_flag(uint32_t bit) {

@@ -17,30 +17,18 @@
 #define STEP_MIN ((uint64_t)4 << 10)
 #define STEP_MAX ((uint64_t)1 << 20)
 
-/* In the page that is wiped by a fork. */
-typedef struct mirror_cell {
-	_Atomic(char *) base;
-} mirror_cell_t;
+/* Before there is a mirror, and where the kernel has no MADV_WIPEONFORK. */
+static mw_mirror_cell_t plain_cell;
+
+mw_mirror_view_t mw_mirror_view = {.cell = &plain_cell};
 
 static struct {
-	_Atomic(mirror_cell_t *) cell;
-	mirror_cell_t plain_cell; /* where the kernel has no MADV_WIPEONFORK */
-	_Atomic(char *) mapping;  /* the fixed part while attached; still known after a fork */
-	/* Of each section; those of the growing ones are mappings of their own. */
-	char *windows[MW_SECTION_COUNT];
 	uint64_t window_bytes[MW_SECTION_COUNT];
-	_Atomic uint64_t present_bytes[MW_SECTION_COUNT];
 	_Atomic bool full;
 	bool by_reopening; /* kernels without MADV_POPULATE_WRITE */
 	uint64_t device, inode;
 	char path[256];
 } mirror;
-
-static char *base_of(void) {
-	/* Both pair with the releases in publish(). */
-	mirror_cell_t *cell = atomic_load_explicit(&mirror.cell, memory_order_acquire);
-	return cell ? atomic_load_explicit(&cell->base, memory_order_acquire) : NULL;
-}
 
 static const mw_state_section_t *section_of(mw_state_section_id_t section) {
 	return &mw_image_header()->sections[section];
@@ -70,7 +58,8 @@ static bool make_present(char *memory, uint64_t offset_bytes, uint64_t bytes) {
 }
 
 static bool grow(mw_state_section_id_t section, uint64_t wanted_bytes) {
-	uint64_t held = atomic_load_explicit(&mirror.present_bytes[section], memory_order_relaxed);
+	uint64_t held =
+		atomic_load_explicit(&mw_mirror_view.present_bytes[section], memory_order_relaxed);
 	uint64_t step = mw_round_up(held / 4, MW_STATE_PAGE_BYTES);
 	step = step < STEP_MIN ? STEP_MIN : step > STEP_MAX ? STEP_MAX : step;
 	uint64_t target = mw_round_up(wanted_bytes, MW_STATE_PAGE_BYTES);
@@ -82,20 +71,22 @@ static bool grow(mw_state_section_id_t section, uint64_t wanted_bytes) {
 		target = mirror.window_bytes[section];
 	if (held >= target)
 		return true;
-	if (!make_present(mirror.windows[section] + held, section_of(section)->offset_bytes + held,
-			  target - held))
+	if (!make_present(mw_mirror_view.windows[section] + held,
+			  section_of(section)->offset_bytes + held, target - held))
 		return false;
 	while (held < target &&
 	       /* Pairs with the acquires in mw_mirror_reach() and mw_mirror_range(). */
-	       !atomic_compare_exchange_weak_explicit(&mirror.present_bytes[section], &held, target,
-						      memory_order_release, memory_order_relaxed)) {
+	       !atomic_compare_exchange_weak_explicit(&mw_mirror_view.present_bytes[section], &held,
+						      target, memory_order_release,
+						      memory_order_relaxed)) {
 	}
 	return true;
 }
 
 void mw_mirror_reach(mw_state_section_id_t section, uint64_t bytes) {
-	if (MW_LIKELY(!base_of()) ||
-	    atomic_load_explicit(&mirror.present_bytes[section], memory_order_acquire) >= bytes)
+	if (MW_LIKELY(!mw_mirror_base()) ||
+	    atomic_load_explicit(&mw_mirror_view.present_bytes[section], memory_order_acquire) >=
+		    bytes)
 		return;
 	if (atomic_load_explicit(&mirror.full, memory_order_relaxed) || grow(section, bytes))
 		return;
@@ -104,14 +95,15 @@ void mw_mirror_reach(mw_state_section_id_t section, uint64_t bytes) {
 }
 
 void mw_mirror_widen(mw_state_section_id_t section, uint64_t bytes) {
-	if (!base_of())
+	if (!mw_mirror_base())
 		return;
 	/* What is present and what is not are two mappings to the kernel: the first is moved and
 	 * extended (the file is as long from the start), the second goes. */
 	uint64_t old_bytes = mirror.window_bytes[section];
-	uint64_t held = atomic_load_explicit(&mirror.present_bytes[section], memory_order_relaxed);
+	uint64_t held =
+		atomic_load_explicit(&mw_mirror_view.present_bytes[section], memory_order_relaxed);
 	uint64_t moved = held ? held : old_bytes;
-	char *old = mirror.windows[section];
+	char *old = mw_mirror_view.windows[section];
 	char *wide = mw_os_remap(old, moved, bytes, true);
 	if (!wide)
 		return; /* what does not fit is then "full" */
@@ -119,15 +111,8 @@ void mw_mirror_widen(mw_state_section_id_t section, uint64_t bytes) {
 		mw_os_unmap(old + moved, old_bytes - moved);
 	if (held && held < bytes)
 		mw_os_protect_none(wide + held, bytes - held);
-	mirror.windows[section] = wide;
+	mw_mirror_view.windows[section] = wide;
 	mirror.window_bytes[section] = bytes;
-}
-
-char *mw_mirror_range(mw_state_section_id_t section, uint64_t start, uint64_t bytes) {
-	if (!base_of() || atomic_load_explicit(&mirror.present_bytes[section],
-					       memory_order_acquire) < start + bytes)
-		return NULL;
-	return mirror.windows[section] + start;
 }
 
 /* The parts without which a file says nothing: header, control, live, and the log of events, so
@@ -155,7 +140,7 @@ static mw_result_t fill_basics(char *base) {
 static void fold_stacks(uint64_t held_bytes) {
 	const size_t first = offsetof(mw_state_stack_t, live_objects_q16);
 	const size_t count = (offsetof(mw_state_stack_t, reserved) - first) / sizeof(int64_t);
-	int64_t *unknown = (int64_t *)(void *)(mirror.windows[MW_SECTION_STACKS] + first);
+	int64_t *unknown = (int64_t *)(void *)(mw_mirror_view.windows[MW_SECTION_STACKS] + first);
 	uint64_t stacks = mw_image_used_bytes(MW_SECTION_STACKS) / sizeof(mw_state_stack_t);
 	for (uint64_t i = held_bytes / sizeof(mw_state_stack_t); i < stacks; i++) {
 		const char *stack = mw_image_entry(MW_SECTION_STACKS, i);
@@ -175,11 +160,11 @@ static bool copy_sections(void) {
 			continue;
 		if (!whole || !grow(id, bytes)) {
 			whole = false;
-			uint64_t held = atomic_load_explicit(&mirror.present_bytes[i],
+			uint64_t held = atomic_load_explicit(&mw_mirror_view.present_bytes[i],
 							     memory_order_relaxed);
 			bytes = held < bytes ? held : bytes;
 		}
-		memcpy(mirror.windows[i], mw_image_entry(id, 0), bytes);
+		memcpy(mw_mirror_view.windows[i], mw_image_entry(id, 0), bytes);
 		if (!whole && id == MW_SECTION_STACKS && bytes > 0)
 			fold_stacks(bytes);
 	}
@@ -187,13 +172,12 @@ static bool copy_sections(void) {
 }
 
 static void publish(char *base) {
-	mirror_cell_t *cell = atomic_load_explicit(&mirror.cell, memory_order_relaxed);
-	if (!cell) {
-		cell = mw_os_map_wiped_on_fork();
-		if (!cell)
-			cell = &mirror.plain_cell;
-		/* Pairs with the acquire in base_of(). */
-		atomic_store_explicit(&mirror.cell, cell, memory_order_release);
+	mw_mirror_cell_t *cell = atomic_load_explicit(&mw_mirror_view.cell, memory_order_relaxed);
+	mw_mirror_cell_t *wiped = cell == &plain_cell ? mw_os_map_wiped_on_fork() : NULL;
+	if (wiped) {
+		cell = wiped;
+		/* Pairs with the acquire in mw_mirror_base(). */
+		atomic_store_explicit(&mw_mirror_view.cell, cell, memory_order_release);
 	}
 	/* Likewise. */
 	atomic_store_explicit(&cell->base, base, memory_order_release);
@@ -202,10 +186,10 @@ static void publish(char *base) {
 static void unmap_windows(char *base) {
 	mw_os_unmap(base, mw_image_fixed_bytes());
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
-		if (mw_image_is_growing((mw_state_section_id_t)i) && mirror.windows[i])
-			mw_os_unmap(mirror.windows[i], mirror.window_bytes[i]);
-		mirror.windows[i] = NULL;
-		atomic_store_explicit(&mirror.present_bytes[i], 0, memory_order_relaxed);
+		if (mw_image_is_growing((mw_state_section_id_t)i) && mw_mirror_view.windows[i])
+			mw_os_unmap(mw_mirror_view.windows[i], mirror.window_bytes[i]);
+		mw_mirror_view.windows[i] = NULL;
+		atomic_store_explicit(&mw_mirror_view.present_bytes[i], 0, memory_order_relaxed);
 	}
 }
 
@@ -219,15 +203,15 @@ static char *map_windows(int file) {
 		mw_state_section_id_t id = (mw_state_section_id_t)i;
 		uint64_t offset = section_of(id)->offset_bytes;
 		mirror.window_bytes[i] = mw_image_window_bytes(id);
-		mirror.windows[i] = base + offset;
+		mw_mirror_view.windows[i] = base + offset;
 		if (!mw_image_is_growing(id))
 			continue;
-		mirror.windows[i] = mw_os_reserve(file, offset, mirror.window_bytes[i]);
-		if (!mirror.windows[i]) {
+		mw_mirror_view.windows[i] = mw_os_reserve(file, offset, mirror.window_bytes[i]);
+		if (!mw_mirror_view.windows[i]) {
 			unmap_windows(base);
 			return NULL;
 		}
-		mw_os_no_dump(mirror.windows[i], mirror.window_bytes[i]);
+		mw_os_no_dump(mw_mirror_view.windows[i], mirror.window_bytes[i]);
 	}
 	return base;
 }
@@ -258,7 +242,7 @@ mw_result_t mw_mirror_attach(const mw_mirror_file_t *target, void (*freeze)(void
 	memcpy(base, MW_STATE_MAGIC, sizeof header->magic);
 	publish(base);
 	/* After the base: pairs with the acquire in mw_mirror_was_wiped(). */
-	atomic_store_explicit(&mirror.mapping, base, memory_order_release);
+	atomic_store_explicit(&mw_mirror_view.mapping, base, memory_order_release);
 	if (!whole)
 		mw_image_set_flag(MW_STATE_FILE_FULL);
 	thaw();
@@ -266,20 +250,12 @@ mw_result_t mw_mirror_attach(const mw_mirror_file_t *target, void (*freeze)(void
 }
 
 void mw_mirror_drop(void) {
-	char *mapping = atomic_load_explicit(&mirror.mapping, memory_order_relaxed);
+	char *mapping = atomic_load_explicit(&mw_mirror_view.mapping, memory_order_relaxed);
 	if (!mapping)
 		return;
-	atomic_store_explicit(&mirror.mapping, NULL, memory_order_relaxed);
+	atomic_store_explicit(&mw_mirror_view.mapping, NULL, memory_order_relaxed);
 	publish(NULL);
 	unmap_windows(mapping);
 	mirror.path[0] = '\0';
 	mw_image_clear_flag(MW_STATE_FILE_FULL);
-}
-
-bool mw_mirror_exists(void) {
-	return base_of() != NULL;
-}
-
-bool mw_mirror_was_wiped(void) {
-	return atomic_load_explicit(&mirror.mapping, memory_order_acquire) && !base_of();
 }

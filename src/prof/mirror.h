@@ -7,6 +7,7 @@
 #ifndef MW_PROF_MIRROR_H
 #define MW_PROF_MIRROR_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,15 +29,50 @@ mw_result_t mw_mirror_attach(const mw_mirror_file_t *target, void (*freeze)(void
 			     void (*thaw)(void));
 /* In the child of a fork: lets go of the parent's file. */
 void mw_mirror_drop(void);
-bool mw_mirror_exists(void);
-/* True in a child that was forked without the library's handlers. */
-bool mw_mirror_was_wiped(void);
 
 /* Makes the first `bytes` of a section writable, if the file system agrees. */
 void mw_mirror_reach(mw_state_section_id_t section, uint64_t bytes);
 /* Widens a section's window with the image's; with the gate closed. */
 void mw_mirror_widen(mw_state_section_id_t section, uint64_t bytes);
+/* In the page that is wiped by a fork. */
+typedef struct mw_mirror_cell {
+	_Atomic(char *) base; /* NULL: no mirror, or not this process's */
+} mw_mirror_cell_t;
+
+/* What the functions below look at, several times a sample; written by mirror.c alone. */
+typedef struct mw_mirror_view {
+	_Atomic(mw_mirror_cell_t *) cell; /* never NULL */
+	_Atomic(char *) mapping;          /* while attached; still known after a fork */
+	/* Of each section; those of the growing ones are mappings of their own. */
+	char *windows[MW_SECTION_COUNT];
+	_Atomic uint64_t present_bytes[MW_SECTION_COUNT];
+} mw_mirror_view_t;
+
+extern mw_mirror_view_t mw_mirror_view;
+
+static inline char *mw_mirror_base(void) {
+	/* Both pair with the releases in publish(). */
+	mw_mirror_cell_t *cell = atomic_load_explicit(&mw_mirror_view.cell, memory_order_acquire);
+	return atomic_load_explicit(&cell->base, memory_order_acquire);
+}
+
+static inline bool mw_mirror_exists(void) {
+	return mw_mirror_base() != NULL;
+}
+
+/* True in a child that was forked without the library's handlers. */
+static inline bool mw_mirror_was_wiped(void) {
+	return atomic_load_explicit(&mw_mirror_view.mapping, memory_order_acquire) &&
+	       !mw_mirror_base();
+}
+
 /* `bytes` at `start` of a section; NULL when they are not mirrored. */
-char *mw_mirror_range(mw_state_section_id_t section, uint64_t start, uint64_t bytes);
+static inline char *mw_mirror_range(mw_state_section_id_t section, uint64_t start, uint64_t bytes) {
+	/* The second pairs with the release in grow(). */
+	if (!mw_mirror_base() || atomic_load_explicit(&mw_mirror_view.present_bytes[section],
+						      memory_order_acquire) < start + bytes)
+		return NULL;
+	return mw_mirror_view.windows[section] + start;
+}
 
 #endif

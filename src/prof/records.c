@@ -5,10 +5,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/check.h"
+#include "base/compiler.h"
 #include "os/clock.h"
 #include "prof/image.h"
-#include "prof/mirror.h"
 #include "prof/sampler.h"
 
 #define RECORD(field) offsetof(mw_state_record_t, field)
@@ -67,41 +66,79 @@ static void write_end(mw_twin_t twin) {
 
 /* A stack beyond the end of a full mirror is summed in the mirror's "unknown", so that the file's
  * stacks still add up to its totals. */
-static mw_twin_t stack_twin(uint32_t number) {
+static inline mw_twin_t stack_twin(uint32_t number) {
 	mw_twin_t twin = mw_image_twin(MW_SECTION_STACKS, number);
 	if (!twin.mirror)
 		twin.mirror = mw_mirror_range(MW_SECTION_STACKS, 0, sizeof(mw_state_stack_t));
 	return twin;
 }
 
-static void count_allocated(const mw_sample_t *sample, int64_t objects_q16, int64_t bytes,
-			    int64_t requested) {
-	mw_twin_t stack = stack_twin(sample->stack);
-	mw_twin_add(stack, STACK(alloc_objects_q16), objects_q16);
-	mw_twin_add(stack, STACK(alloc_bytes), bytes);
-	mw_twin_add(stack, STACK(alloc_requested_bytes), requested);
-	mw_twin_add(stack, STACK(alloc_samples), 1);
-	if (sample->requested_bytes == 0)
-		mw_twin_add(stack, STACK(alloc_zero_objects_q16), objects_q16);
-	mw_twin_t live = mw_image_live_twin();
-	mw_twin_add(live, MW_LIVE(alloc_objects_q16), objects_q16);
-	mw_twin_add(live, MW_LIVE(alloc_bytes), bytes);
-	mw_twin_add(live, MW_LIVE(samples), 1);
+/* What one sample adds to the counters. */
+typedef struct amounts {
+	int64_t objects_q16, bytes, requested;
+	bool zero_request;
+} amounts_t;
+
+static amounts_t amounts_of(uint64_t weight_q16, uint64_t usable_bytes, uint64_t requested_bytes) {
+	return (amounts_t){.objects_q16 = (int64_t)weight_q16,
+			   .bytes = mw_sampler_weigh(weight_q16, usable_bytes),
+			   .requested = mw_sampler_weigh(weight_q16, requested_bytes),
+			   .zero_request = requested_bytes == 0};
+}
+
+static inline void add(char *base, size_t offset_bytes, int64_t delta) {
+	/* Relaxed, as mw_twin_add(). */
+	atomic_fetch_add_explicit((_Atomic int64_t *)(void *)(base + offset_bytes), delta,
+				  memory_order_relaxed);
+}
+
+MW_ALWAYS_INLINE void count_allocated_of_stack(char *stack, const amounts_t *amounts) {
+	add(stack, STACK(alloc_objects_q16), amounts->objects_q16);
+	add(stack, STACK(alloc_bytes), amounts->bytes);
+	add(stack, STACK(alloc_requested_bytes), amounts->requested);
+	add(stack, STACK(alloc_samples), 1);
+	if (amounts->zero_request)
+		add(stack, STACK(alloc_zero_objects_q16), amounts->objects_q16);
+}
+
+MW_ALWAYS_INLINE void count_allocated_of_all(char *live, const amounts_t *amounts) {
+	add(live, MW_LIVE(alloc_objects_q16), amounts->objects_q16);
+	add(live, MW_LIVE(alloc_bytes), amounts->bytes);
+	add(live, MW_LIVE(samples), 1);
+}
+
+static void count_allocated(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts) {
+	count_allocated_of_stack(stack.image, amounts);
+	count_allocated_of_all(live.image, amounts);
+	if (stack.mirror)
+		count_allocated_of_stack(stack.mirror, amounts);
+	if (live.mirror)
+		count_allocated_of_all(live.mirror, amounts);
 }
 
 /* `sign` is 1 for an allocation, -1 for a free. */
-static void count_live(uint32_t number, bool zero_request, int64_t objects_q16, int64_t bytes,
-		       int64_t requested, int64_t sign) {
-	mw_twin_t stack = stack_twin(number);
-	mw_twin_add(stack, STACK(live_objects_q16), sign * objects_q16);
-	mw_twin_add(stack, STACK(live_bytes), sign * bytes);
-	mw_twin_add(stack, STACK(live_requested_bytes), sign * requested);
-	mw_twin_add(stack, STACK(live_samples), sign);
-	if (zero_request)
-		mw_twin_add(stack, STACK(live_zero_objects_q16), sign * objects_q16);
-	mw_twin_t live = mw_image_live_twin();
-	mw_twin_add(live, MW_LIVE(live_objects_q16), sign * objects_q16);
-	mw_twin_add(live, MW_LIVE(live_bytes), sign * bytes);
+MW_ALWAYS_INLINE void count_live_of_stack(char *stack, const amounts_t *amounts, int64_t sign) {
+	add(stack, STACK(live_objects_q16), sign * amounts->objects_q16);
+	add(stack, STACK(live_bytes), sign * amounts->bytes);
+	add(stack, STACK(live_requested_bytes), sign * amounts->requested);
+	add(stack, STACK(live_samples), sign);
+	if (amounts->zero_request)
+		add(stack, STACK(live_zero_objects_q16), sign * amounts->objects_q16);
+}
+
+MW_ALWAYS_INLINE void count_live_of_all(char *live, const amounts_t *amounts, int64_t sign) {
+	add(live, MW_LIVE(live_objects_q16), sign * amounts->objects_q16);
+	add(live, MW_LIVE(live_bytes), sign * amounts->bytes);
+}
+
+MW_ALWAYS_INLINE void count_live(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts,
+				 int64_t sign) {
+	count_live_of_stack(stack.image, amounts, sign);
+	count_live_of_all(live.image, amounts, sign);
+	if (stack.mirror)
+		count_live_of_stack(stack.mirror, amounts, sign);
+	if (live.mirror)
+		count_live_of_all(live.mirror, amounts, sign);
 }
 
 static uint32_t generation(void) {
@@ -109,10 +146,10 @@ static uint32_t generation(void) {
 }
 
 mw_record_id_t mw_records_add(const mw_sample_t *sample) {
-	int64_t objects_q16 = (int64_t)sample->weight_q16;
-	int64_t bytes = mw_sampler_weigh(sample->weight_q16, sample->usable_bytes);
-	int64_t requested = mw_sampler_weigh(sample->weight_q16, sample->requested_bytes);
-	count_allocated(sample, objects_q16, bytes, requested);
+	amounts_t amounts =
+		amounts_of(sample->weight_q16, sample->usable_bytes, sample->requested_bytes);
+	mw_twin_t stack = stack_twin(sample->stack), live = mw_image_live_twin();
+	count_allocated(stack, live, &amounts);
 	uint64_t record = pop_free();
 	if (record == 0)
 		record = mw_image_take(MW_SECTION_RECORDS, 1);
@@ -127,11 +164,11 @@ mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	mw_twin_set64(twin, RECORD(requested_bytes), sample->requested_bytes);
 	mw_twin_set64(twin, RECORD(usable_bytes), sample->usable_bytes);
 	mw_twin_set64(twin, RECORD(weight_q16), sample->weight_q16);
-	mw_twin_set64(twin, RECORD(time_ns), mw_os_realtime_ns());
+	mw_twin_set64(twin, RECORD(time_ns), mw_os_realtime_coarse_ns());
 	mw_twin_set32(twin, RECORD(thread_id), sample->thread_id);
 	mw_twin_set32(twin, RECORD(generation), generation());
 	write_end(twin);
-	count_live(sample->stack, sample->requested_bytes == 0, objects_q16, bytes, requested, 1);
+	count_live(stack, live, &amounts, 1);
 	return (mw_record_id_t)record;
 }
 
@@ -140,12 +177,11 @@ void mw_records_remove(mw_record_id_t record) {
 	const mw_state_record_t *entry = (const mw_state_record_t *)(const void *)twin.image;
 	if (record == 0 || entry->stack == MW_RECORD_FREE)
 		return; /* the heap finds double frees itself; a stray number may do no harm here */
-	uint32_t stack = entry->stack;
-	int64_t bytes = mw_sampler_weigh(entry->weight_q16, entry->usable_bytes);
-	int64_t requested = mw_sampler_weigh(entry->weight_q16, entry->requested_bytes);
-	if (entry->generation == generation())
-		count_live(stack, entry->requested_bytes == 0, (int64_t)entry->weight_q16, bytes,
-			   requested, -1);
+	if (entry->generation == generation()) {
+		amounts_t amounts =
+			amounts_of(entry->weight_q16, entry->usable_bytes, entry->requested_bytes);
+		count_live(stack_twin(entry->stack), mw_image_live_twin(), &amounts, -1);
+	}
 	write_begin(twin);
 	mw_twin_set32(twin, RECORD(stack), MW_RECORD_FREE);
 	write_end(twin);
