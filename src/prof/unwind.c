@@ -184,32 +184,58 @@ static MW_NOINLINE outcome_t step_slowly(walk_t *walk, frame_t *frame, uint64_t 
 	}
 }
 
-/* Moves on to the caller's frame.  A rule that stands in the cache entry itself is applied here,
- * with all of the frame in registers: what a frame costs is the latency of two loads, of the entry
- * and of the return address. */
+/* Moves on to the caller's frame by a rule that stands in the cache entry itself: false when there
+ * is none.  All of the frame is in registers: what a frame costs is the latency of two loads, of
+ * the entry and of the return address. */
+MW_ALWAYS_INLINE bool step_fast(const walk_t *walk, mw_os_regs_t *regs, uint64_t entry) {
+	if (MW_UNLIKELY((entry & (MW_CACHE_GUARDED | MW_RULE_INLINE)) != MW_RULE_INLINE))
+		return false;
+	uintptr_t offset = (entry & MW_RULE_INLINE_WORDS_MASK) * 8, cfa = regs->sp + offset;
+	/* base <= what is read < cfa <= hi: inside the stack.  Of sp it is known that it is aligned
+	 * and not beyond hi, of fp nothing. */
+	if (entry & MW_RULE_INLINE_BY_FP) {
+		cfa = regs->fp + offset;
+		if (MW_UNLIKELY(regs->fp < regs->sp || cfa <= regs->fp || !is_aligned(cfa)))
+			return false;
+	}
+	if (MW_UNLIKELY(cfa > walk->stack.hi))
+		return false;
+	const uintptr_t *words = (const uintptr_t *)cfa;
+	unsigned slot = entry >> MW_RULE_INLINE_SLOT_SHIFT & MW_RULE_INLINE_SLOT_MASK;
+	if (slot)
+		regs->fp = words[-1 - (int)slot];
+	regs->pc = words[-1];
+	regs->sp = cfa;
+	return true;
+}
+
+/* Any frame.  By copy: its address never leaves this function, so it stays in registers. */
 MW_ALWAYS_INLINE outcome_t step(walk_t *walk, frame_t *frame) {
 	uint64_t entry = mw_cache_find(lookup_pc(frame));
-	if (MW_LIKELY((entry & (MW_CACHE_GUARDED | MW_RULE_INLINE)) == MW_RULE_INLINE)) {
-		uintptr_t base = entry & MW_RULE_INLINE_BY_FP ? frame->regs.fp : frame->regs.sp;
-		uintptr_t cfa = base + (entry & MW_RULE_INLINE_WORDS_MASK) * 8;
-		unsigned slot = entry >> MW_RULE_INLINE_SLOT_SHIFT & MW_RULE_INLINE_SLOT_MASK;
-		/* base <= what is read < cfa <= hi: inside the stack. */
-		if (MW_LIKELY(base >= frame->regs.sp && cfa <= walk->stack.hi && cfa > base &&
-			      is_aligned(cfa))) {
-			const uintptr_t *words = (const uintptr_t *)cfa;
-			if (slot)
-				frame->regs.fp = words[-1 - (int)slot];
-			frame->regs.pc = words[-1];
-			frame->regs.sp = cfa;
-			frame->is_exact = false;
-			return MW_LIKELY(frame->regs.pc != 0) ? WALK_ON : WALK_END;
-		}
+	if (MW_LIKELY(step_fast(walk, &frame->regs, entry))) {
+		frame->is_exact = false;
+		return MW_LIKELY(frame->regs.pc != 0) ? WALK_ON : WALK_END;
 	}
-	/* By copy: the frame's address never leaves this function, so it stays in registers. */
 	frame_t copy = *frame;
 	outcome_t outcome = step_slowly(walk, &copy, entry);
 	*frame = copy;
 	return outcome;
+}
+
+/* Passes frames of return addresses and fast rules, and writes them down; returns how many.  Ends
+ * before a frame that is neither, after `max` frames, or with pc == 0 behind the outermost. */
+MW_ALWAYS_INLINE unsigned run_fast(const walk_t *walk, frame_t *frame, uint64_t *pcs,
+				   unsigned max) {
+	unsigned count = 0;
+	mw_os_regs_t regs = frame->regs;
+	while (count < max && regs.pc != 0) {
+		uintptr_t pc = regs.pc;
+		if (!step_fast(walk, &regs, mw_cache_find(pc - 1)))
+			break;
+		pcs[count++] = pc;
+	}
+	frame->regs = regs;
+	return count;
 }
 
 void mw_unwind_start(void) {
@@ -229,6 +255,14 @@ MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_dep
 	for (unsigned i = 0; i < OWN_FRAMES_MAX && outcome == WALK_ON && is_own(frame.regs.pc); i++)
 		outcome = step(&walk, &frame);
 	while (outcome == WALK_ON && result.depth < max_depth) {
+		if (MW_LIKELY(!frame.is_exact)) {
+			result.depth += run_fast(&walk, &frame, pcs + result.depth,
+						 max_depth - result.depth);
+			if (frame.regs.pc == 0)
+				outcome = WALK_END;
+			if (outcome == WALK_END || result.depth == max_depth)
+				break;
+		}
 		pcs[result.depth++] = frame.regs.pc | (frame.is_exact ? MW_FRAME_EXACT : 0);
 		outcome = step(&walk, &frame);
 	}
