@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * sampled.c -- mini-slabs of one slice: blocks from the start, a record id a block behind them.
- * Only the memory of carved blocks is touched, so a slab with few samples costs two pages. */
+ * sampled.c -- mini-slabs of one slice: before the first block a record id a block, the first one's
+ * last.  Only what belongs to carved blocks is touched, so a slab with few samples costs a page. */
 #include "heap/sampled.h"
 
-#include "base/check.h"
+#include "base/bits.h"
 #include "heap/chunk.h"
 #include "heap/misuse.h"
 #include "heap/queue.h"
@@ -22,21 +22,30 @@ typedef struct slabs {
 
 static slabs_t slabs_of_class[MW_SMALL_CLASSES];
 
-static mw_record_id_t *record_ids(const mw_page_t *page) {
-	return (mw_record_id_t *)(void *)(page->start + (size_t)page->capacity * page->block_bytes);
+static size_t index_of(const mw_page_t *page, const void *block) {
+	return (size_t)((const char *)block - page->start) / page->block_bytes;
+}
+
+/* Defined once the block was carved. */
+static mw_record_id_t *record_id(const mw_page_t *page, size_t index) {
+	return (mw_record_id_t *)(void *)page->start - 1 - index;
 }
 
 static mw_page_t *make_slab(slabs_t *slabs, unsigned size_class) {
 	mw_page_t *page = mw_chunk_take(1, 1);
 	if (!page)
 		return NULL;
-	page->block_bytes = mw_class_bytes[size_class];
-	page->capacity = (uint32_t)(MW_SLICE_BYTES / (page->block_bytes + sizeof(mw_record_id_t)));
-	page->size_class = (uint8_t)size_class;
-	page->state = MW_PAGE_QUEUED;
 	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
 	if (!page->zeroed)
 		mw_os_purge(page->start, MW_SLICE_BYTES);
+	page->block_bytes = mw_class_bytes[size_class];
+	/* Blocks keep the alignment that their size has in other pages. */
+	size_t align = page->block_bytes & -page->block_bytes;
+	size_t each = page->block_bytes + sizeof(mw_record_id_t);
+	page->capacity = (uint32_t)((MW_SLICE_BYTES - (align - 1)) / each);
+	page->start += mw_round_up(page->capacity * sizeof(mw_record_id_t), align);
+	page->size_class = (uint8_t)size_class;
+	page->state = MW_PAGE_QUEUED;
 	page->kind = MW_PAGE_SAMPLED;
 	mw_queue_append(&slabs->with_room, page);
 	return page;
@@ -61,8 +70,7 @@ void *mw_sampled_take(unsigned size_class) {
 		page = make_slab(slabs, size_class);
 	if (page) {
 		block = take_from(page);
-		record_ids(page)[(size_t)((char *)block - page->start) / page->block_bytes] =
-			ID_NO_RECORD;
+		*record_id(page, index_of(page, block)) = ID_NO_RECORD;
 		if (page->used == page->capacity) {
 			mw_queue_remove(&slabs->with_room, page);
 			page->state = MW_PAGE_FULL;
@@ -75,8 +83,7 @@ void *mw_sampled_take(unsigned size_class) {
 void mw_sampled_bind(void *block, mw_record_id_t record) {
 	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 	/* Only the thread that is making the block knows it yet. */
-	record_ids(page)[(size_t)((char *)block - page->start) / page->block_bytes] =
-		record ? record : ID_NO_RECORD;
+	*record_id(page, index_of(page, block)) = record ? record : ID_NO_RECORD;
 }
 
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
@@ -86,7 +93,7 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	/* Ids of blocks that were never carved hold nothing: the slice may be a used one. */
 	if (offset % page->block_bytes != 0 || offset / page->block_bytes >= page->carved)
 		mw_misuse_misaligned("free", block, page);
-	mw_record_id_t *id = &record_ids(page)[offset / page->block_bytes];
+	mw_record_id_t *id = record_id(page, offset / page->block_bytes);
 	mw_record_id_t record = *id;
 	if (record == ID_FREE)
 		mw_misuse_double_free(block, page);

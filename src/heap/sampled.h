@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * sampled.h -- mini-slabs: where sampled blocks of small classes live.
  * Layer: heap.  Pages of kind SAMPLED, shared by all threads, one lock a class (MW_RANK_SAMPLED).
- * Their owner word diverts free(), which finds the record id in a table behind the blocks. */
+ * Their owner word diverts free(), which finds the record id in a table before the blocks. */
 #ifndef MW_HEAP_SAMPLED_H
 #define MW_HEAP_SAMPLED_H
 
