@@ -13,12 +13,20 @@
 
 /* Slots for each stack the section holds: at most half full, runs stay short. */
 #define SLOTS_PER_STACK 2u
+/* The table has parts, each eight times the one before, and the last is half of it: few stacks
+ * touch few pages, where hashes would scatter them over all.  A part is passed over when its run of
+ * the hash is full; slots are never emptied, so a stack is always met before the first empty one.
+ */
+#define FIRST_PART_LOG2 10u /* one page */
+#define PART_GROWTH_LOG2 3u
+/* In parts that are not the last, so that many stacks do not pay much for them. */
+#define PART_PROBES 4u
 /* A longer run than this in a table half full is as good as "full". */
 #define PROBES_MAX 256u
 
 static struct {
 	_Atomic uint32_t *slots; /* 0: empty, else the number of a stack */
-	uint64_t slot_mask;
+	uint64_t slots_count;    /* a power of two */
 } depot;
 
 bool mw_depot_start(void) {
@@ -30,7 +38,7 @@ bool mw_depot_start(void) {
 		base = NULL;
 	}
 	depot.slots = base;
-	depot.slot_mask = slots - 1;
+	depot.slots_count = slots;
 	return base != NULL;
 }
 
@@ -81,30 +89,58 @@ static uint32_t append(uint64_t hash, const uint64_t *frames, unsigned depth, un
 	return (uint32_t)number;
 }
 
-static uint32_t find(const uint64_t *frames, unsigned depth, unsigned flags) {
-	uint64_t hash = hash_of(frames, depth, flags);
-	uint32_t added = 0;
-	for (uint64_t probe = 0; probe < PROBES_MAX; probe++) {
-		_Atomic uint32_t *slot = &depot.slots[(hash + probe) & depot.slot_mask];
+typedef struct search {
+	const uint64_t *frames;
+	unsigned depth, flags;
+	uint64_t hash;
+	uint32_t added; /* entry made for this stack; 0: none yet */
+	bool is_full;
+} search_t;
+
+/* Looks through the hash's run in the part of `count` slots: the stack's number, or 0. */
+static uint32_t find_in_part(search_t *search, _Atomic uint32_t *slots, uint64_t count,
+			     unsigned probes) {
+	for (unsigned probe = 0; probe < probes; probe++) {
+		_Atomic uint32_t *slot = &slots[(search->hash + probe) & (count - 1)];
 		/* Pairs with the release of the exchange below: the entry is complete. */
 		uint32_t number = atomic_load_explicit(slot, memory_order_acquire);
 		if (number == 0) {
-			if (!added)
-				added = append(hash, frames, depth, flags);
-			if (!added)
+			if (!search->added)
+				search->added = append(search->hash, search->frames, search->depth,
+						       search->flags);
+			search->is_full = !search->added;
+			if (search->is_full)
 				return 0;
-			if (atomic_compare_exchange_strong_explicit(slot, &number, added,
+			if (atomic_compare_exchange_strong_explicit(slot, &number, search->added,
 								    memory_order_release,
 								    memory_order_acquire))
-				return added;
+				return search->added;
 		}
 		/* Another thread may have added the same stack first: its entry counts, and ours
 		 * stays without counts, which readers leave out. */
-		if (is_same(number, hash, frames, depth, flags))
+		if (is_same(number, search->hash, search->frames, search->depth, search->flags))
 			return number;
 	}
-	mw_image_set_flag(MW_STATE_STACKS_FULL);
 	return 0;
+}
+
+static uint32_t find(const uint64_t *frames, unsigned depth, unsigned flags) {
+	search_t search = {.frames = frames,
+			   .depth = depth,
+			   .flags = flags,
+			   .hash = hash_of(frames, depth, flags)};
+	/* A part begins where its size says, behind all smaller ones: [0, 2^10), [2^13, 2^14) .. */
+	uint64_t part = (uint64_t)1 << FIRST_PART_LOG2, begin = 0, all = depot.slots_count;
+	for (; part <= all / 4; begin = part <<= PART_GROWTH_LOG2) {
+		uint32_t number = find_in_part(&search, depot.slots + begin, part, PART_PROBES);
+		if (number || search.is_full)
+			return number;
+	}
+	begin = begin ? all / 2 : 0;
+	uint32_t number = find_in_part(&search, depot.slots + begin, all - begin, PROBES_MAX);
+	if (!number && !search.is_full)
+		mw_image_set_flag(MW_STATE_STACKS_FULL);
+	return number;
 }
 
 uint32_t mw_depot_find(const uint64_t *frames, unsigned depth, bool truncated) {

@@ -91,6 +91,23 @@ static void threads_agree(void) {
 	CHECK(mw_image_live()->stacks_used < 1 + STACKS * 2);
 }
 
+/* As many stacks as the section holds: all find a slot, and are found again. */
+static void all_of_a_full_table_are_found(void) {
+	make_tables();
+	uint64_t capacity = mw_image_header()->sections[MW_SECTION_STACKS].capacity;
+	for (int turn = 0; turn < 2; turn++)
+		for (uint64_t k = 1; k < capacity; k++) {
+			uint64_t frames[] = {k, k * k};
+			if (mw_image_wants_widening())
+				mw_image_widen();
+			CHECK_EQ(mw_depot_find(frames, 2, false), k);
+		}
+	CHECK_EQ(mw_image_live()->flags, 0);
+	uint64_t frame = 1;
+	CHECK_EQ(mw_depot_find(&frame, 1, false), 0);
+	CHECK_EQ(mw_image_live()->flags, MW_STATE_STACKS_FULL);
+}
+
 static void limit_files(rlim_t bytes) {
 	struct rlimit limit = {bytes, RLIM_INFINITY};
 	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
@@ -195,6 +212,7 @@ static void tables_are_small_at_first(void) {
 int main(void) {
 	RUN_IN_CHILD(equal_stacks_have_one_number);
 	RUN_IN_CHILD(threads_agree);
+	RUN_IN_CHILD(all_of_a_full_table_are_found);
 	RUN_IN_CHILD(full_frames_cut_to_the_leaf);
 	RUN_IN_CHILD(full_stacks_are_unknown);
 	RUN_IN_CHILD(full_records_count_as_allocated);
