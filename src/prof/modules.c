@@ -38,6 +38,9 @@ typedef struct object {
 
 static struct {
 	mw_lock_t lock;
+	/* Of each segment of program start, once it was asked for: its module's number + 1.  Such
+	 * objects are never unloaded, so the answer holds for good, also in a child. */
+	_Atomic uint32_t permanent[MW_OS_PERMANENT_MAX];
 	/* What is known of each module's object, together: few pages are touched. */
 	struct {
 		/* The mixed identity, by which it is recognised.  Written (release) after the
@@ -49,9 +52,6 @@ static struct {
 		/* By which mw_modules_check() looks whether it is still there; under the lock. */
 		uintptr_t start, eh_frame;
 	} objects[MODULES_MAX];
-	/* Of each segment of program start, once it was asked for: its module's number + 1.  Such
-	 * objects are never unloaded, so the answer holds for good, also in a child. */
-	_Atomic uint32_t permanent[MW_OS_PERMANENT_MAX];
 #ifdef MW_TESTING
 	bool use_maps;
 #endif
