@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "os/clock.h"
+#include "os/single.h"
 #include "prof/image.h"
 #include "prof/sampler.h"
 
@@ -86,59 +87,69 @@ static amounts_t amounts_of(uint64_t weight_q16, uint64_t usable_bytes, uint64_t
 			   .zero_request = requested_bytes == 0};
 }
 
-static inline void add(char *base, size_t offset_bytes, int64_t delta) {
+/* `alone`: no other thread can count.  A locked addition takes 5 ns, and a sample has 38 of them.
+ */
+MW_ALWAYS_INLINE void add(char *base, size_t offset_bytes, int64_t delta, bool alone) {
+	_Atomic int64_t *counter = (_Atomic int64_t *)(void *)(base + offset_bytes);
 	/* Relaxed, as mw_twin_add(). */
-	atomic_fetch_add_explicit((_Atomic int64_t *)(void *)(base + offset_bytes), delta,
-				  memory_order_relaxed);
+	if (alone)
+		atomic_store_explicit(counter,
+				      atomic_load_explicit(counter, memory_order_relaxed) + delta,
+				      memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(counter, delta, memory_order_relaxed);
 }
 
-MW_ALWAYS_INLINE void count_allocated_of_stack(char *stack, const amounts_t *amounts) {
-	add(stack, STACK(alloc_objects_q16), amounts->objects_q16);
-	add(stack, STACK(alloc_bytes), amounts->bytes);
-	add(stack, STACK(alloc_requested_bytes), amounts->requested);
-	add(stack, STACK(alloc_samples), 1);
+MW_ALWAYS_INLINE void count_allocated_of_stack(char *stack, const amounts_t *amounts, bool alone) {
+	add(stack, STACK(alloc_objects_q16), amounts->objects_q16, alone);
+	add(stack, STACK(alloc_bytes), amounts->bytes, alone);
+	add(stack, STACK(alloc_requested_bytes), amounts->requested, alone);
+	add(stack, STACK(alloc_samples), 1, alone);
 	if (amounts->zero_request)
-		add(stack, STACK(alloc_zero_objects_q16), amounts->objects_q16);
+		add(stack, STACK(alloc_zero_objects_q16), amounts->objects_q16, alone);
 }
 
-MW_ALWAYS_INLINE void count_allocated_of_all(char *live, const amounts_t *amounts) {
-	add(live, MW_LIVE(alloc_objects_q16), amounts->objects_q16);
-	add(live, MW_LIVE(alloc_bytes), amounts->bytes);
-	add(live, MW_LIVE(samples), 1);
+MW_ALWAYS_INLINE void count_allocated_of_all(char *live, const amounts_t *amounts, bool alone) {
+	add(live, MW_LIVE(alloc_objects_q16), amounts->objects_q16, alone);
+	add(live, MW_LIVE(alloc_bytes), amounts->bytes, alone);
+	add(live, MW_LIVE(samples), 1, alone);
 }
 
-static void count_allocated(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts) {
-	count_allocated_of_stack(stack.image, amounts);
-	count_allocated_of_all(live.image, amounts);
+MW_ALWAYS_INLINE void count_allocated(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts,
+				      bool alone) {
+	count_allocated_of_stack(stack.image, amounts, alone);
+	count_allocated_of_all(live.image, amounts, alone);
 	if (stack.mirror)
-		count_allocated_of_stack(stack.mirror, amounts);
+		count_allocated_of_stack(stack.mirror, amounts, alone);
 	if (live.mirror)
-		count_allocated_of_all(live.mirror, amounts);
+		count_allocated_of_all(live.mirror, amounts, alone);
 }
 
 /* `sign` is 1 for an allocation, -1 for a free. */
-MW_ALWAYS_INLINE void count_live_of_stack(char *stack, const amounts_t *amounts, int64_t sign) {
-	add(stack, STACK(live_objects_q16), sign * amounts->objects_q16);
-	add(stack, STACK(live_bytes), sign * amounts->bytes);
-	add(stack, STACK(live_requested_bytes), sign * amounts->requested);
-	add(stack, STACK(live_samples), sign);
+MW_ALWAYS_INLINE void count_live_of_stack(char *stack, const amounts_t *amounts, int64_t sign,
+					  bool alone) {
+	add(stack, STACK(live_objects_q16), sign * amounts->objects_q16, alone);
+	add(stack, STACK(live_bytes), sign * amounts->bytes, alone);
+	add(stack, STACK(live_requested_bytes), sign * amounts->requested, alone);
+	add(stack, STACK(live_samples), sign, alone);
 	if (amounts->zero_request)
-		add(stack, STACK(live_zero_objects_q16), sign * amounts->objects_q16);
+		add(stack, STACK(live_zero_objects_q16), sign * amounts->objects_q16, alone);
 }
 
-MW_ALWAYS_INLINE void count_live_of_all(char *live, const amounts_t *amounts, int64_t sign) {
-	add(live, MW_LIVE(live_objects_q16), sign * amounts->objects_q16);
-	add(live, MW_LIVE(live_bytes), sign * amounts->bytes);
+MW_ALWAYS_INLINE void count_live_of_all(char *live, const amounts_t *amounts, int64_t sign,
+					bool alone) {
+	add(live, MW_LIVE(live_objects_q16), sign * amounts->objects_q16, alone);
+	add(live, MW_LIVE(live_bytes), sign * amounts->bytes, alone);
 }
 
 MW_ALWAYS_INLINE void count_live(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts,
-				 int64_t sign) {
-	count_live_of_stack(stack.image, amounts, sign);
-	count_live_of_all(live.image, amounts, sign);
+				 int64_t sign, bool alone) {
+	count_live_of_stack(stack.image, amounts, sign, alone);
+	count_live_of_all(live.image, amounts, sign, alone);
 	if (stack.mirror)
-		count_live_of_stack(stack.mirror, amounts, sign);
+		count_live_of_stack(stack.mirror, amounts, sign, alone);
 	if (live.mirror)
-		count_live_of_all(live.mirror, amounts, sign);
+		count_live_of_all(live.mirror, amounts, sign, alone);
 }
 
 static uint32_t generation(void) {
@@ -149,7 +160,11 @@ mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	amounts_t amounts =
 		amounts_of(sample->weight_q16, sample->usable_bytes, sample->requested_bytes);
 	mw_twin_t stack = stack_twin(sample->stack), live = mw_image_live_twin();
-	count_allocated(stack, live, &amounts);
+	bool alone = mw_os_is_single_threaded();
+	if (alone)
+		count_allocated(stack, live, &amounts, true);
+	else
+		count_allocated(stack, live, &amounts, false);
 	uint64_t record = pop_free();
 	if (record == 0)
 		record = mw_image_take(MW_SECTION_RECORDS, 1);
@@ -168,7 +183,10 @@ mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	mw_twin_set32(twin, RECORD(thread_id), sample->thread_id);
 	mw_twin_set32(twin, RECORD(generation), generation());
 	write_end(twin);
-	count_live(stack, live, &amounts, 1);
+	if (alone)
+		count_live(stack, live, &amounts, 1, true);
+	else
+		count_live(stack, live, &amounts, 1, false);
 	return (mw_record_id_t)record;
 }
 
@@ -180,7 +198,11 @@ void mw_records_remove(mw_record_id_t record) {
 	if (entry->generation == generation()) {
 		amounts_t amounts =
 			amounts_of(entry->weight_q16, entry->usable_bytes, entry->requested_bytes);
-		count_live(stack_twin(entry->stack), mw_image_live_twin(), &amounts, -1);
+		mw_twin_t stack = stack_twin(entry->stack), live = mw_image_live_twin();
+		if (mw_os_is_single_threaded())
+			count_live(stack, live, &amounts, -1, true);
+		else
+			count_live(stack, live, &amounts, -1, false);
 	}
 	write_begin(twin);
 	mw_twin_set32(twin, RECORD(stack), MW_RECORD_FREE);
