@@ -27,7 +27,10 @@ MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
  * not an ordinary one of this thread.  Pushing onto the page, not onto the head, keeps the head's
  * length known: it is only drained. */
 MW_ALWAYS_INLINE void mw_fast_free(void *block) {
-	uintptr_t chunk = (uintptr_t)block >> MW_CHUNK_SHIFT;
+	/* The upper bits are shifted out: whatever word a program takes for a pointer, the map is
+	 * read within its bounds. */
+	enum { UNUSED_BITS = 64 - MW_ADDRESS_BITS };
+	uintptr_t chunk = (uintptr_t)block << UNUSED_BITS >> (UNUSED_BITS + MW_CHUNK_SHIFT);
 	if (MW_UNLIKELY(mw_address_map[chunk] != MW_MAP_CHUNK)) {
 		mw_heap_free_slow(block);
 		return;

@@ -68,7 +68,7 @@ static void free_large(mw_page_t *page, void *block) {
 void mw_heap_free_slow(void *block) {
 	if (!block)
 		return;
-	unsigned where = mw_address_kind((uintptr_t)block);
+	unsigned where = mw_word_kind((uintptr_t)block);
 	if (where == MW_MAP_FOREIGN)
 		mw_misuse_foreign("free", block);
 	if (where == MW_MAP_HUGE) {

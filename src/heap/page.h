@@ -108,6 +108,11 @@ MW_ALWAYS_INLINE unsigned mw_address_kind(uintptr_t address) {
 	return mw_address_map[address >> MW_CHUNK_SHIFT];
 }
 
+/* The same for any word: what a wild pointer holds may be no address. */
+static inline unsigned mw_word_kind(uintptr_t word) {
+	return word >> MW_ADDRESS_BITS ? MW_MAP_FOREIGN : mw_address_kind(word);
+}
+
 /* The metadata of the slice that holds `address`, which lies in the chunk at `chunk`.  One shift
  * and one mask give the byte offset: slice index times 128. */
 MW_ALWAYS_INLINE mw_page_t *mw_page_in_chunk(uintptr_t chunk, uintptr_t address) {

@@ -14,15 +14,9 @@
 /* Shrinking in place keeps the block while at least half of it is used: less would pin memory. */
 #define KEEPS(usable_bytes, bytes) ((bytes) <= (usable_bytes) && (bytes) >= (usable_bytes) / 2)
 
-/* Unlike mw_address_kind() for any word: what a wild pointer holds may be no address. */
-static unsigned kind_of(const void *block) {
-	uintptr_t address = (uintptr_t)block;
-	return address >> MW_ADDRESS_BITS ? MW_MAP_FOREIGN : mw_address_kind(address);
-}
-
 /* The page of a live block in a chunk; ends the program when there is none. */
 static mw_page_t *page_or_die(const char *function, const void *block) {
-	if (kind_of(block) != MW_MAP_CHUNK)
+	if (mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK)
 		mw_misuse_foreign(function, block);
 	mw_page_t *slice = mw_page_of_slice((uintptr_t)block);
 	if (mw_page_slice_index(slice) == 0)
@@ -49,7 +43,7 @@ static mw_page_t *page_or_die(const char *function, const void *block) {
 }
 
 static size_t usable_or_die(const char *function, const void *block) {
-	if (kind_of(block) == MW_MAP_HUGE) {
+	if (mw_word_kind((uintptr_t)block) == MW_MAP_HUGE) {
 		size_t bytes = mw_huge_usable_bytes(block);
 		if (bytes == 0)
 			mw_misuse_foreign(function, block);
@@ -102,7 +96,7 @@ static void *resize_huge(void *block, size_t bytes) {
 }
 
 void *mw_heap_resize(void *block, size_t bytes) {
-	bool huge = kind_of(block) == MW_MAP_HUGE;
+	bool huge = mw_word_kind((uintptr_t)block) == MW_MAP_HUGE;
 	size_t usable_bytes = usable_or_die("realloc", block);
 	if (huge && bytes > ((size_t)2 << 20)) {
 		if (mw_round_up(bytes, 4096) == usable_bytes)
