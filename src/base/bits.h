@@ -16,10 +16,6 @@ static inline size_t mw_round_up(size_t x, size_t align) {
 	return (x + align - 1) & ~(align - 1);
 }
 
-static inline size_t mw_round_down(size_t x, size_t align) {
-	return x & ~(align - 1);
-}
-
 /* Floor of the binary logarithm; x > 0. */
 static inline unsigned mw_log2_floor(size_t x) {
 	return 63u - (unsigned)__builtin_clzl(x);

@@ -140,10 +140,6 @@ static inline mw_page_t *mw_page_first(mw_page_t *page) {
 	return (mw_page_t *)mw_chunk_of(page) + page->first_slice;
 }
 
-static inline char *mw_page_memory(const mw_page_t *page) {
-	return (char *)mw_chunk_of(page) + (size_t)mw_page_slice_index(page) * MW_SLICE_BYTES;
-}
-
 static inline void mw_page_set_owner(mw_page_t *page, uintptr_t owner) {
 	atomic_store_explicit(&page->owner, owner, memory_order_relaxed);
 }

@@ -98,7 +98,7 @@ static void lay_out(unsigned shift) {
 		image.sections[id] =
 			(mw_state_section_t){.offset_bytes = offset,
 					     .capacity = capacities[id],
-					     .stride_bytes = (uint32_t)mw_image_stride(id)};
+					     .stride_bytes = (uint32_t)mw_state_stride(id)};
 		offset += whole_bytes(id);
 		if (!mw_image_is_growing(id))
 			image.fixed_bytes = offset;
@@ -317,11 +317,11 @@ uint64_t mw_image_used_bytes(mw_state_section_id_t section) {
 	else if (section == MW_SECTION_TIMELINE)
 		entries =
 			atomic_load_explicit(&mw_image_live()->ticks_written, memory_order_relaxed);
-	return entries * mw_image_stride(section);
+	return entries * mw_state_stride(section);
 }
 
 bool mw_image_reach(mw_state_section_id_t section, uint64_t index) {
-	uint64_t wanted = (index + 1) * mw_image_stride(section);
+	uint64_t wanted = (index + 1) * mw_state_stride(section);
 	if (wanted > image.window_bytes[section])
 		return false;
 	/* Pairs with the release in open_section(). */
@@ -341,7 +341,7 @@ uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count) {
 			return MW_IMAGE_NO_ENTRY;
 	while (!atomic_compare_exchange_weak_explicit(used, &first, first + count,
 						      memory_order_relaxed, memory_order_relaxed));
-	if (MW_UNLIKELY(is_nearly_full(section, (first + count) * mw_image_stride(section))))
+	if (MW_UNLIKELY(is_nearly_full(section, (first + count) * mw_state_stride(section))))
 		atomic_store_explicit(&image.wants_widening, true, memory_order_relaxed);
 	char *mirror = mw_image_live_twin().mirror;
 	if (mirror)

@@ -35,20 +35,6 @@ mw_state_live_t *mw_image_live(void);
 /* Where each section begins; written by image.c alone, of the growing ones with the gate closed. */
 extern char *mw_image_windows[MW_SECTION_COUNT];
 
-static inline uint64_t mw_image_stride(mw_state_section_id_t section) {
-	static const uint16_t strides[MW_SECTION_COUNT] = {
-		[MW_SECTION_CONTROL] = sizeof(mw_state_control_t),
-		[MW_SECTION_LIVE] = sizeof(mw_state_live_t),
-		[MW_SECTION_MODULES] = sizeof(mw_state_module_t),
-		[MW_SECTION_STACKS] = sizeof(mw_state_stack_t),
-		[MW_SECTION_FRAMES] = sizeof(uint64_t),
-		[MW_SECTION_RECORDS] = sizeof(mw_state_record_t),
-		[MW_SECTION_TIMELINE] = sizeof(mw_state_tick_t),
-		[MW_SECTION_EVENTS] = sizeof(mw_state_event_t),
-	};
-	return strides[section];
-}
-
 /* First byte of an entry, which must be taken (or in a section without a count). */
 void *mw_image_entry(mw_state_section_id_t section, uint64_t index);
 /* Bytes of a section that are in use, from its beginning. */
@@ -72,7 +58,7 @@ bool mw_image_reach(mw_state_section_id_t section, uint64_t index);
 uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count);
 /* An entry's two sides.  The index is believed. */
 static inline mw_twin_t mw_image_twin(mw_state_section_id_t section, uint64_t index) {
-	uint64_t stride = mw_image_stride(section), start = index * stride;
+	uint64_t stride = mw_state_stride(section), start = index * stride;
 	return (mw_twin_t){.image = mw_image_windows[section] + start,
 			   .mirror = mw_mirror_range(section, start, stride)};
 }

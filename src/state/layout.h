@@ -229,4 +229,19 @@ _Static_assert(sizeof(mw_state_record_t) == 64, "file format");
 _Static_assert(sizeof(mw_state_tick_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_event_t) == 32, "file format");
 
+/* Bytes of one entry of the section in this version of the layout. */
+static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
+	static const uint16_t strides[MW_SECTION_COUNT] = {
+		[MW_SECTION_CONTROL] = sizeof(mw_state_control_t),
+		[MW_SECTION_LIVE] = sizeof(mw_state_live_t),
+		[MW_SECTION_MODULES] = sizeof(mw_state_module_t),
+		[MW_SECTION_STACKS] = sizeof(mw_state_stack_t),
+		[MW_SECTION_FRAMES] = sizeof(uint64_t),
+		[MW_SECTION_RECORDS] = sizeof(mw_state_record_t),
+		[MW_SECTION_TIMELINE] = sizeof(mw_state_tick_t),
+		[MW_SECTION_EVENTS] = sizeof(mw_state_event_t),
+	};
+	return strides[section];
+}
+
 #endif

@@ -26,17 +26,6 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_EVENTS] = (uint64_t)1 << 20,
 };
 
-static const uint32_t section_strides[MW_SECTION_COUNT] = {
-	[MW_SECTION_CONTROL] = sizeof(mw_state_control_t),
-	[MW_SECTION_LIVE] = sizeof(mw_state_live_t),
-	[MW_SECTION_MODULES] = sizeof(mw_state_module_t),
-	[MW_SECTION_STACKS] = sizeof(mw_state_stack_t),
-	[MW_SECTION_FRAMES] = sizeof(uint64_t),
-	[MW_SECTION_RECORDS] = sizeof(mw_state_record_t),
-	[MW_SECTION_TIMELINE] = sizeof(mw_state_tick_t),
-	[MW_SECTION_EVENTS] = sizeof(mw_state_event_t),
-};
-
 static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_CONTROL] = "control",   [MW_SECTION_LIVE] = "live",
 	[MW_SECTION_MODULES] = "modules",   [MW_SECTION_STACKS] = "stacks",
@@ -105,7 +94,7 @@ static int read_sparse(const source_t *s, void *into, uint64_t offset, size_t le
 /* The first `count` entries of a section, zeroed where the file has holes; NULL: error. */
 static void *read_section(const source_t *s, mw_state_section_id_t id, size_t count) {
 	const mw_state_section_t *section = &s->snapshot->header.sections[id];
-	size_t stride = section_strides[id];
+	size_t stride = mw_state_stride(id);
 	if (count > section_limits[id]) {
 		mw_error_set(s->error,
 			     "%s: says it uses %zu entries of %s, more than the %" PRIu64
@@ -125,7 +114,7 @@ static int check_section(const source_t *s, mw_state_section_id_t id) {
 	const mw_state_header_t *header = &s->snapshot->header;
 	const mw_state_section_t *section = &header->sections[id];
 	uint64_t bytes, end;
-	bool good = section->stride_bytes == section_strides[id] && section->capacity > 0 &&
+	bool good = section->stride_bytes == mw_state_stride(id) && section->capacity > 0 &&
 		    section->offset_bytes >= MW_STATE_PAGE_BYTES &&
 		    section->offset_bytes % MW_STATE_PAGE_BYTES == 0 &&
 		    !__builtin_mul_overflow(section->capacity, section->stride_bytes, &bytes) &&
