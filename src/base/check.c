@@ -3,7 +3,10 @@
 #include "base/check.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,11 +29,20 @@ static void write_line(const char *prefix, const char *format, va_list args) {
 	(void)written;
 }
 
+/* Thread pointer of whoever ends the program; 0: nobody. */
+static _Atomic uintptr_t dying_thread;
+
 void mw_fatal(const char *format, ...) {
 	va_list args;
 	va_start(args, format);
 	write_line("mallow: ", format, args);
 	va_end(args);
+	/* Relaxed: only the own value counts.  The program's handler of SIGABRT allocates, and what
+	 * it interrupted holds a lock: abort() would call that handler again, without end. */
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	if (atomic_load_explicit(&dying_thread, memory_order_relaxed) == self)
+		signal(SIGABRT, SIG_DFL);
+	atomic_store_explicit(&dying_thread, self, memory_order_relaxed);
 	abort();
 }
 

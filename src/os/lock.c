@@ -14,6 +14,7 @@
 #define SPIN_TURNS 100
 
 _Atomic uintptr_t mw_lock_forking;
+MW_TLS uint32_t mw_lock_held_ranks;
 
 static void cpu_relax(void) {
 #if defined(__x86_64__)
@@ -23,7 +24,15 @@ static void cpu_relax(void) {
 #endif
 }
 
-void mw_lock_acquire_slow(mw_lock_t *lock) {
+void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks) {
+	if (held_ranks >> rank)
+		mw_fatal("malloc or free was called from a signal handler that interrupted malloc "
+			 "or free in the same thread: it would wait for itself for ever; "
+			 "signal-safety(7) lists what handlers may call");
+}
+
+void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ranks) {
+	mw_lock_before_wait(rank, held_ranks);
 	int saved_errno = errno;
 	for (int i = 0; i < SPIN_TURNS; i++) {
 		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 &&
@@ -53,17 +62,9 @@ void mw_lock_fork_end(void) {
 }
 
 #ifdef MW_DEBUG
-/* Bit r: this thread holds a lock of rank r. */
-static MW_TLS uint32_t held_ranks;
-
-void mw_lock_rank_push(mw_lock_rank_t rank) {
-	if (held_ranks >> rank)
-		mw_fatal("lock of rank %d taken while holding ranks %#x", (int)rank, held_ranks);
-	held_ranks |= 1u << rank;
-}
-
-void mw_lock_rank_pop(mw_lock_rank_t rank) {
-	MW_ASSERT(held_ranks & (1u << rank));
-	held_ranks &= ~(1u << rank);
+void mw_lock_rank_check(mw_lock_rank_t rank) {
+	if (mw_lock_held_ranks >> rank)
+		mw_fatal("lock of rank %d taken while holding ranks %#x", (int)rank,
+			 mw_lock_held_ranks);
 }
 #endif

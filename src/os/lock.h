@@ -2,7 +2,8 @@
  * lock.h -- a futex lock of four bytes, zero-initialised, with a rank.
  * Layer: os.  Not for signal or unwind paths.  Fork: the holder's module takes it in its prepare
  * handler (mw_lock_fork_acquire) and releases it in parent and child.  In debug builds a thread
- * that takes locks out of rank order (base/lock_rank.h) ends the program. */
+ * that takes locks out of rank order (base/lock_rank.h) ends the program; in all builds one that
+ * would wait for itself does: a signal handler allocates in the middle of an allocation. */
 #ifndef MW_OS_LOCK_H
 #define MW_OS_LOCK_H
 
@@ -10,25 +11,44 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/lock_rank.h"
 
 typedef struct mw_lock {
 	_Atomic uint32_t state; /* 0 free, 1 held, 2 held and somebody sleeps */
 } mw_lock_t;
 
-void mw_lock_acquire_slow(mw_lock_t *lock);
+/* Bit r: this thread holds a lock of rank r, or is about to. */
+extern MW_TLS uint32_t mw_lock_held_ranks;
+
+/* Ends the program when a thread that holds `held_ranks` is about to wait for a holder of this rank
+ * or a higher one.  Ranks rise, so that is itself: a signal handler interrupted it. */
+void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks);
+/* The thread did not get the lock at once.  `held_ranks`: those from before. */
+void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ranks);
 void mw_lock_wake(mw_lock_t *lock);
 #ifdef MW_DEBUG
-void mw_lock_rank_push(mw_lock_rank_t rank);
-void mw_lock_rank_pop(mw_lock_rank_t rank);
+void mw_lock_rank_check(mw_lock_rank_t rank);
 #else
-static inline void mw_lock_rank_push(mw_lock_rank_t rank) {
-	(void)rank;
-}
-static inline void mw_lock_rank_pop(mw_lock_rank_t rank) {
+static inline void mw_lock_rank_check(mw_lock_rank_t rank) {
 	(void)rank;
 }
 #endif
+
+/* Before the lock is taken and after it was released, so that a signal in between finds the bit.
+ * The fences are for the compiler: only handlers of the same thread look. */
+static inline uint32_t mw_lock_rank_push(mw_lock_rank_t rank) {
+	mw_lock_rank_check(rank);
+	uint32_t held_ranks = mw_lock_held_ranks;
+	mw_lock_held_ranks = held_ranks | 1u << rank;
+	atomic_signal_fence(memory_order_seq_cst);
+	return held_ranks;
+}
+
+static inline void mw_lock_rank_pop(mw_lock_rank_t rank) {
+	atomic_signal_fence(memory_order_seq_cst);
+	mw_lock_held_ranks &= ~(1u << rank);
+}
 
 /* Thread pointer of the thread that forks, from the end of its prepare handler, when it holds every
  * lock, to the beginning of its parent or child handler; 0: none.  Handlers of others that run in
@@ -51,24 +71,23 @@ static inline bool mw_lock_try(mw_lock_t *lock) {
 }
 
 static inline void mw_lock_acquire(mw_lock_t *lock, mw_lock_rank_t rank) {
-	mw_lock_rank_push(rank);
+	uint32_t held_ranks = mw_lock_rank_push(rank);
 	if (!mw_lock_is_forking() && !mw_lock_try(lock))
-		mw_lock_acquire_slow(lock);
+		mw_lock_acquire_slow(lock, rank, held_ranks);
 }
 
 static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
-	mw_lock_rank_pop(rank);
-	if (mw_lock_is_forking())
-		return;
 	/* Pairs with the acquire in mw_lock_try() and mw_lock_acquire_slow(). */
-	if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
+	if (!mw_lock_is_forking() &&
+	    atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
 		mw_lock_wake(lock);
+	mw_lock_rank_pop(rank);
 }
 
 /* For fork handlers, which take all locks of a rank at once: no rank check. */
 static inline void mw_lock_fork_acquire(mw_lock_t *lock) {
 	if (!mw_lock_try(lock))
-		mw_lock_acquire_slow(lock);
+		mw_lock_acquire_slow(lock, MW_RANK_CONTROL, 0);
 }
 
 /* Its counterpart; in the child there is nobody to wake. */

@@ -13,6 +13,8 @@ void mw_gate_wait(mw_gate_t *gate) {
 	/* Another library's handler of the fork this thread closed the gate for. */
 	if (mw_lock_is_forking())
 		return;
+	/* Whoever closes it for more than a moment has the control lock. */
+	mw_lock_before_wait(MW_RANK_CONTROL, mw_lock_held_ranks);
 	uint64_t deadline = mw_os_monotonic_ns() + WAIT_MAX_NS;
 	for (;;) {
 		atomic_fetch_sub_explicit(&gate->inside, 1, memory_order_seq_cst);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * fork_threads.c -- a thread that is not the first forks while others allocate and free each
- * other's blocks.  The children free what the vanished threads own, start threads, which get the
- * stacks and so the thread pointers of the vanished ones, let them end, and fork once more.
- * 1,000 children; MALLOW_TEST_FORKS in the environment sets another number. */
+ * other's blocks and give memory back to the kernel.  The children free what the vanished threads
+ * own, start threads, which get the stacks and so the thread pointers of the vanished ones, let
+ * them end, and fork once more. 1,000 children; MALLOW_TEST_FORKS in the environment sets another
+ * number. */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -48,8 +50,12 @@ static void exchange(unsigned *seed, int turns) {
 
 static void *churn(void *argument) {
 	unsigned seed = (unsigned)(size_t)argument;
-	while (!atomic_load_explicit(&done, memory_order_relaxed))
+	while (!atomic_load_explicit(&done, memory_order_relaxed)) {
 		exchange(&seed, 100);
+		/* Forks then meet purges, which hold no lock while the kernel works. */
+		if ((size_t)argument == 1)
+			malloc_trim(0);
+	}
 	return NULL;
 }
 
