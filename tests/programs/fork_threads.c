@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * fork_threads.c -- a thread that is not the first forks while others allocate and free each
- * other's blocks and give memory back to the kernel.  The children free what the vanished threads
- * own, start threads, which get the stacks and so the thread pointers of the vanished ones, let
- * them end, and fork once more. 1,000 children; MALLOW_TEST_FORKS in the environment sets another
+ * fork_threads.c -- a thread that is not the first forks while others allocate, free each other's
+ * blocks and give memory back to the kernel.  The children free what the vanished threads own,
+ * start threads, which get the stacks and so the thread pointers of the vanished ones, let them
+ * end, and fork once more.  1,000 children; MALLOW_TEST_FORKS in the environment sets another
  * number. */
 #include <malloc.h>
 #include <pthread.h>
