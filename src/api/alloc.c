@@ -4,7 +4,9 @@
 
 #include <errno.h>
 
+#include "api/background.h"
 #include "api/start.h"
+#include "heap/background.h"
 
 static void *checked(void *block) {
 	if (MW_UNLIKELY(!block))
@@ -14,6 +16,8 @@ static void *checked(void *block) {
 	 * allocations come here. */
 	if (MW_UNLIKELY(mw_thread.ended))
 		mw_heap_thread_end();
+	else if (MW_UNLIKELY(mw_background_is_wanted()))
+		mw_api_start_background();
 	return block;
 }
 

@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "ctl/options.h"
+#include "heap/background.h"
 #include "heap/chunk.h"
+#include "heap/decay.h"
 #include "heap/heap.h"
 #include "heap/huge.h"
 #include "heap/stats.h"
@@ -57,11 +59,14 @@ static void fork_child(void) {
 	mw_prof_fork_child();
 }
 
-static void set_purge_delay(int64_t delay_ms) {
-	/* Never: a time that no clock reaches, with room for the addition of now. */
-	uint64_t delay_ns = delay_ms < 0 ? UINT64_MAX / 2 : (uint64_t)delay_ms * 1000000u;
-	mw_chunk_set_purge_delay_ns(delay_ns);
-	mw_huge_set_purge_delay_ns(delay_ns);
+static void configure_purging(const mw_options_t *options) {
+	uint64_t delay_ns = options->dirty_decay_ms < 0
+				    ? MW_DECAY_NEVER_NS
+				    : (uint64_t)options->dirty_decay_ms * 1000000u;
+	mw_chunk_set_decay(delay_ns, options->purge_early);
+	mw_huge_set_decay(delay_ns, options->purge_early);
+	if (options->background_thread)
+		mw_background_enable();
 }
 
 static void configure(void) {
@@ -71,7 +76,7 @@ static void configure(void) {
 	mw_options_t *options = &start.options;
 	mw_ctl_configure(options, secure ? NULL : getenv("MALLOC_CONF"),
 			 secure ? NULL : getenv("MALLOW_CONF"));
-	set_purge_delay(options->dirty_decay_ms);
+	configure_purging(options);
 	mw_prof_config_t config = {
 		.active = options->prof && options->prof_active,
 		.mean_bytes = options->prof_sample,

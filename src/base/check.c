@@ -13,9 +13,10 @@
 
 #include "base/fmt.h"
 
-/* Longest line written: fits a path and a sentence; one write(2), so lines of threads do not mix.
+/* Longest line written: fits the names of all options; one write(2), so lines of threads do not
+ * mix.
  */
-#define MESSAGE_BYTES 1024
+#define MESSAGE_BYTES 2048
 
 static void write_line(const char *prefix, const char *format, va_list args) {
 	char line[MESSAGE_BYTES];

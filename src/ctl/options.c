@@ -123,7 +123,7 @@ static void complain_unknown(source_t *source, text_t name) {
 			quoted(name, quote), near);
 		return;
 	}
-	char names[512];
+	char names[2048];
 	size_t length = 0;
 	for (size_t i = 0; i < TABLE_LENGTH && length < sizeof names; i++)
 		if (table[i].kind != JEMALLOC)

@@ -7,30 +7,33 @@
 
 #include "base/bits.h"
 #include "base/check.h"
+#include "heap/background.h"
+#include "heap/decay.h"
 #include "heap/huge.h"
 #include "heap/size_class.h"
 #include "os/clock.h"
 #include "os/lock.h"
 #include "os/map.h"
+#include "os/proc.h"
 
 uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
 
 /* Slice 0 is the chunk's metadata. */
 #define USABLE_MASK (~(uint64_t)1)
-/* A second: a program that frees and allocates in turns keeps its memory, an idle one loses it. */
-#define DEFAULT_PURGE_DELAY_NS ((uint64_t)1000 * 1000 * 1000)
 
 static struct {
 	mw_lock_t lock;
 	mw_chunk_t *by_free[MW_CHUNK_SLICES]; /* [n]: chunks with n free slices; [0] unused */
 	uint64_t non_empty;                   /* bit n: by_free[n] is not empty */
 	mw_chunk_t *all;
-	mw_chunk_t *purge_list; /* those with dirty slices, newest first */
+	/* Those with dirty slices, in the order in which they are due. */
+	mw_chunk_t *purge_first, *purge_last;
 	_Atomic uint64_t next_purge_ns;
-	uint64_t purge_delay_ns;
-	_Atomic size_t slices_in_use;
+	mw_decay_t decay;
+	unsigned purging; /* threads that hold dirty slices which they are giving to the kernel */
+	_Atomic size_t slices_in_use, dirty_slices;
 	size_t chunk_count, purged_slices, page_takes;
-} chunks = {.purge_delay_ns = DEFAULT_PURGE_DELAY_NS, .next_purge_ns = UINT64_MAX};
+} chunks = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true}, .next_purge_ns = UINT64_MAX};
 
 static void lock_chunks(void) {
 	mw_lock_acquire(&chunks.lock, MW_RANK_CHUNKS);
@@ -77,7 +80,8 @@ static mw_chunk_t *map_chunk(void) {
 	chunk->free_mask = USABLE_MASK;
 	chunk->all_next = chunks.all;
 	chunks.all = chunk;
-	chunks.chunk_count++;
+	if (chunks.chunk_count++ > 0)
+		mw_background_heap_grew();
 	__atomic_store_n(&mw_address_map[(uintptr_t)chunk >> MW_CHUNK_SHIFT], MW_MAP_CHUNK,
 			 __ATOMIC_RELAXED);
 	list_insert(chunk);
@@ -125,7 +129,7 @@ static mw_chunk_t *find_in(bool dirty, unsigned count, unsigned align_slices, un
 
 /* Memory that is resident already comes first, wherever it is. */
 static mw_chunk_t *find_chunk(unsigned count, unsigned align_slices, unsigned *first) {
-	mw_chunk_t *chunk = chunks.purge_list ? find_in(true, count, align_slices, first) : NULL;
+	mw_chunk_t *chunk = chunks.purge_first ? find_in(true, count, align_slices, first) : NULL;
 	return chunk ? chunk : find_in(false, count, align_slices, first);
 }
 
@@ -149,7 +153,14 @@ static mw_page_t *init_page(mw_chunk_t *chunk, unsigned first, unsigned count, b
 	return page;
 }
 
+/* Under the lock. */
+static void count_dirty(ptrdiff_t slices) {
+	atomic_fetch_add_explicit(&chunks.dirty_slices, (size_t)slices, memory_order_relaxed);
+}
+
 static void purge_if_due(void) {
+	if (mw_background_is_running())
+		return;
 	/* Relaxed: a late purge is as good. */
 	uint64_t due = atomic_load_explicit(&chunks.next_purge_ns, memory_order_relaxed);
 	if (due != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due)
@@ -158,6 +169,9 @@ static void purge_if_due(void) {
 
 static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	uint64_t run = run_mask(first, count);
+	int dirty = __builtin_popcountll(chunk->dirty_mask & run);
+	count_dirty(-dirty);
+	mw_decay_missed(&chunks.decay, (count - (unsigned)dirty) * MW_SLICE_BYTES);
 	list_remove(chunk);
 	chunk->free_mask &= ~run;
 	chunk->dirty_mask &= ~run;
@@ -210,33 +224,23 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 	return free;
 }
 
-void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
-	unsigned first = mw_page_slice_index(page), count = page->slice_count;
-	mw_chunk_t *chunk = mw_chunk_of(page);
-	lock_chunks();
-	for (unsigned i = 0; i < count; i++) {
-		page[i].kind = MW_PAGE_NONE;
-		mw_page_set_owner(&page[i], MW_OWNER_DIVERT);
-	}
-	page->kind = (uint8_t)kind;
-	atomic_store_explicit(&page->heap, NULL, memory_order_relaxed);
-	list_remove(chunk);
-	chunk->free_mask |= run_mask(first, count);
-	chunk->dirty_mask |= run_mask(first, count);
-	list_insert(chunk);
-	atomic_fetch_sub_explicit(&chunks.slices_in_use, count, memory_order_relaxed);
-	if (!chunk->purge_listed) {
-		chunk->purge_listed = true;
-		chunk->purge_next = chunks.purge_list;
-		chunks.purge_list = chunk;
-	}
-	if (chunk->purge_due_ns == 0)
-		chunk->purge_due_ns = mw_os_monotonic_coarse_ns() + chunks.purge_delay_ns;
-	if (chunk->purge_due_ns < atomic_load_explicit(&chunks.next_purge_ns, memory_order_relaxed))
+/* Under the lock: the chunk's dirty slices will be purged.  True: nothing else waited for that. */
+static bool enlist(mw_chunk_t *chunk) {
+	if (chunk->purge_listed)
+		return false;
+	bool first = chunks.purge_first == NULL;
+	chunk->purge_listed = true;
+	chunk->purge_next = NULL;
+	chunk->purge_due_ns = mw_os_monotonic_coarse_ns() + chunks.decay.delay_ns;
+	if (first) {
+		chunks.purge_first = chunk;
 		atomic_store_explicit(&chunks.next_purge_ns, chunk->purge_due_ns,
 				      memory_order_relaxed);
-	unlock_chunks();
-	purge_if_due();
+	} else {
+		chunks.purge_last->purge_next = chunk;
+	}
+	chunks.purge_last = chunk;
+	return first;
 }
 
 /* Purges the dirty runs of a chunk whose slices were taken out of circulation.  Returns those the
@@ -256,42 +260,35 @@ static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t dirty) {
 	return purged;
 }
 
-/* Takes one chunk whose time has come off the purge list, its dirty slices marked as taken;
- * NULL: none.  Sets the time of the next. */
-static mw_chunk_t *pick_due(uint64_t now_ns, bool all, uint64_t *dirty) {
-	uint64_t next_ns = UINT64_MAX;
-	mw_chunk_t *picked = NULL;
-	for (mw_chunk_t **link = &chunks.purge_list; *link;) {
-		mw_chunk_t *chunk = *link;
-		if (!picked && (all || chunk->purge_due_ns <= now_ns)) {
-			picked = chunk;
-			*link = chunk->purge_next;
-			continue;
-		}
-		if (chunk->purge_due_ns < next_ns)
-			next_ns = chunk->purge_due_ns;
-		link = &chunk->purge_next;
-	}
-	atomic_store_explicit(&chunks.next_purge_ns, next_ns, memory_order_relaxed);
-	if (picked) {
-		picked->purge_listed = false;
-		picked->purge_due_ns = 0;
-		list_remove(picked);
-		*dirty = picked->dirty_mask;
-		picked->free_mask &= ~*dirty;
-		picked->dirty_mask = 0;
-		list_insert(picked);
-	}
-	return picked;
+/* Under the lock: takes the first chunk off the purge list if it is due, its dirty slices marked as
+ * taken; NULL: none.  Sets the time of the next. */
+static mw_chunk_t *pick_due(uint64_t now_ns, uint64_t *dirty) {
+	mw_chunk_t *chunk = chunks.purge_first;
+	if (!chunk || chunk->purge_due_ns > now_ns)
+		return NULL;
+	chunks.purge_first = chunk->purge_next;
+	atomic_store_explicit(&chunks.next_purge_ns,
+			      chunk->purge_next ? chunk->purge_next->purge_due_ns : UINT64_MAX,
+			      memory_order_relaxed);
+	chunk->purge_listed = false;
+	list_remove(chunk);
+	*dirty = chunk->dirty_mask;
+	chunk->free_mask &= ~*dirty;
+	chunk->dirty_mask = 0;
+	list_insert(chunk);
+	count_dirty(-__builtin_popcountll(*dirty));
+	return chunk;
 }
 
-size_t mw_chunk_purge(bool all) {
+/* Under the lock, which it releases meanwhile: purges chunks that are due until that is
+ * `wanted_bytes`. Returns the bytes the kernel took. */
+static size_t purge_due(uint64_t now_ns, size_t wanted_bytes) {
 	size_t total = 0;
-	uint64_t now_ns = mw_os_monotonic_coarse_ns(), dirty = 0;
-	lock_chunks();
+	uint64_t dirty = 0;
+	chunks.purging++;
 	/* Bounded by the chunks there are now: those that refuse are not tried again. */
-	for (size_t turns = chunks.chunk_count; turns > 0; turns--) {
-		mw_chunk_t *chunk = pick_due(now_ns, all, &dirty);
+	for (size_t turns = chunks.chunk_count; turns > 0 && total < wanted_bytes; turns--) {
+		mw_chunk_t *chunk = pick_due(now_ns, &dirty);
 		if (!chunk)
 			break;
 		unlock_chunks(); /* the kernel may take long; others keep allocating */
@@ -301,18 +298,69 @@ size_t mw_chunk_purge(bool all) {
 		chunk->free_mask |= dirty;
 		chunk->dirty_mask |= dirty & ~purged;
 		list_insert(chunk);
+		count_dirty(__builtin_popcountll(dirty & ~purged));
 		size_t slices = (size_t)__builtin_popcountll(purged);
 		chunks.purged_slices += slices;
 		total += slices * MW_SLICE_BYTES;
 	}
+	chunks.purging--;
+	return total;
+}
+
+size_t mw_chunk_purge(bool all) {
+	uint64_t now_ns = all ? UINT64_MAX : mw_os_monotonic_coarse_ns();
+	lock_chunks();
+	size_t total = purge_due(now_ns, SIZE_MAX);
+	if (!all)
+		mw_decay_went_late(&chunks.decay, total);
 	unlock_chunks();
 	return total;
 }
 
-void mw_chunk_set_purge_delay_ns(uint64_t delay_ns) {
+/* Under the lock: what is more than the program seems to need, what is due first before the rest.
+ */
+static void purge_early(void) {
+	size_t excess_bytes = mw_decay_excess_bytes(&chunks.decay, mw_chunk_dirty_bytes());
+	if (excess_bytes == 0)
+		return;
+	size_t total = purge_due(UINT64_MAX, excess_bytes);
+	mw_decay_went_early(&chunks.decay, total, mw_os_monotonic_coarse_ns());
+}
+
+void mw_chunk_set_decay(uint64_t delay_ns, bool early) {
 	lock_chunks();
-	chunks.purge_delay_ns = delay_ns;
+	chunks.decay.delay_ns = delay_ns;
+	chunks.decay.early = early;
 	unlock_chunks();
+}
+
+uint64_t mw_chunk_next_purge_ns(void) {
+	return atomic_load_explicit(&chunks.next_purge_ns, memory_order_relaxed);
+}
+
+void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
+	unsigned first = mw_page_slice_index(page), count = page->slice_count;
+	mw_chunk_t *chunk = mw_chunk_of(page);
+	lock_chunks();
+	for (unsigned i = 0; i < count; i++) {
+		page[i].kind = MW_PAGE_NONE;
+		mw_page_set_owner(&page[i], MW_OWNER_DIVERT);
+	}
+	page->kind = (uint8_t)kind;
+	atomic_store_explicit(&page->heap, NULL, memory_order_relaxed);
+	list_remove(chunk);
+	chunk->free_mask |= run_mask(first, count);
+	chunk->dirty_mask |= run_mask(first, count);
+	list_insert(chunk);
+	atomic_fetch_sub_explicit(&chunks.slices_in_use, count, memory_order_relaxed);
+	count_dirty((ptrdiff_t)count);
+	bool first_listed = enlist(chunk);
+	if (!mw_background_is_running())
+		purge_early();
+	unlock_chunks();
+	if (first_listed)
+		mw_background_notify();
+	purge_if_due();
 }
 
 static size_t page_live_bytes(const mw_page_t *page) {
@@ -341,13 +389,10 @@ size_t mw_chunk_live_bytes(void) {
 
 void mw_chunk_stats(mw_chunk_stats_t *stats) {
 	lock_chunks();
-	size_t dirty = 0;
-	for (mw_chunk_t *chunk = chunks.purge_list; chunk; chunk = chunk->purge_next)
-		dirty += (size_t)__builtin_popcountll(chunk->dirty_mask);
 	*stats = (mw_chunk_stats_t){
 		.chunks = chunks.chunk_count,
 		.in_use_bytes = mw_chunk_in_use_bytes(),
-		.dirty_bytes = dirty * MW_SLICE_BYTES,
+		.dirty_bytes = mw_chunk_dirty_bytes(),
 		.purged_bytes = chunks.purged_slices * MW_SLICE_BYTES,
 		.page_takes = chunks.page_takes,
 	};
@@ -358,8 +403,19 @@ size_t mw_chunk_in_use_bytes(void) {
 	return atomic_load_explicit(&chunks.slices_in_use, memory_order_relaxed) * MW_SLICE_BYTES;
 }
 
+size_t mw_chunk_dirty_bytes(void) {
+	return atomic_load_explicit(&chunks.dirty_slices, memory_order_relaxed) * MW_SLICE_BYTES;
+}
+
 void mw_chunk_fork_prepare(void) {
 	mw_lock_fork_acquire(&chunks.lock);
+	/* Whoever is just purging does not come over to the child, and would leave its slices taken
+	 * there for good. */
+	for (unsigned turn = 0; chunks.purging > 0; turn++) {
+		mw_lock_fork_release(&chunks.lock, false);
+		mw_os_wait_turn(turn);
+		mw_lock_fork_acquire(&chunks.lock);
+	}
 }
 
 void mw_chunk_fork_release(bool in_child) {

@@ -22,8 +22,11 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra);
 void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind);
 /* Purges what is due; `all`: what is free, due or not.  Returns the bytes given to the kernel. */
 size_t mw_chunk_purge(bool all);
-/* How long free slices keep their memory; 0: purge at once. */
-void mw_chunk_set_purge_delay_ns(uint64_t delay_ns);
+/* How long free slices keep their memory (0: purge at once), and whether much of it may go before
+ * its time: see heap/decay.h. */
+void mw_chunk_set_decay(uint64_t delay_ns, bool early);
+/* When something is due to be purged, by the coarse monotonic clock; UINT64_MAX: nothing is. */
+uint64_t mw_chunk_next_purge_ns(void);
 
 /* Sums of block bytes over pages, seen without stopping anybody: exact in a quiet process. */
 size_t mw_chunk_live_bytes(void);
@@ -34,6 +37,8 @@ typedef struct mw_chunk_stats {
 void mw_chunk_stats(mw_chunk_stats_t *stats);
 /* Bytes in slices that are taken; no lock. */
 size_t mw_chunk_in_use_bytes(void);
+/* Bytes in free slices that were not purged; no lock. */
+size_t mw_chunk_dirty_bytes(void);
 
 void mw_chunk_fork_prepare(void);
 void mw_chunk_fork_release(bool in_child);

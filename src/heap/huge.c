@@ -4,6 +4,8 @@
 
 #include "base/bits.h"
 #include "base/check.h"
+#include "heap/background.h"
+#include "heap/decay.h"
 #include "heap/huge_table.h"
 #include "heap/misuse.h"
 #include "heap/page.h"
@@ -14,7 +16,6 @@
 
 /* Memory that a freeing program may keep for one purge delay, above a quarter of what is live. */
 #define CACHE_MIN_BYTES ((size_t)64 << 20)
-#define DEFAULT_PURGE_DELAY_NS ((uint64_t)1000 * 1000 * 1000)
 /* Remembered for the message of a double free. */
 #define FREED_PLACES 32
 
@@ -31,8 +32,8 @@ static struct {
 	unsigned freed_next;
 	_Atomic size_t live_bytes;
 	_Atomic uint64_t next_due_ns;
-	uint64_t delay_ns;
-} huge = {.delay_ns = DEFAULT_PURGE_DELAY_NS, .next_due_ns = UINT64_MAX};
+	mw_decay_t decay;
+} huge = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true}, .next_due_ns = UINT64_MAX};
 
 static void lock_huge(void) {
 	mw_lock_acquire(&huge.lock, MW_RANK_HUGE);
@@ -64,6 +65,9 @@ static char *take_cached(size_t bytes, size_t align) {
 	mw_range_t smaller;
 	bool grow = !base && align == MW_OS_PAGE_BYTES &&
 		    mw_range_cache_take_largest(&huge.cache, bytes / 4, &smaller);
+	if (!base)
+		mw_decay_missed(&huge.decay,
+				grow && smaller.bytes < bytes ? bytes - smaller.bytes : bytes);
 	unlock_huge();
 	if (!grow)
 		return base;
@@ -73,13 +77,18 @@ static char *take_cached(size_t bytes, size_t align) {
 	return base;
 }
 
+static void purge_if_due(void) {
+	if (!mw_background_is_running())
+		mw_huge_purge(false);
+}
+
 void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zeroed) {
 	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
 		return NULL;
 	bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
 	if (align < MW_OS_PAGE_BYTES)
 		align = MW_OS_PAGE_BYTES;
-	mw_huge_purge(false);
+	purge_if_due();
 	char *base = take_cached(bytes, align);
 	*zeroed = base == NULL;
 	if (!base) {
@@ -89,6 +98,7 @@ void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zero
 	}
 	if (!base || (uintptr_t)base >> MW_ADDRESS_BITS)
 		return NULL;
+	mw_background_heap_grew();
 	lock_huge();
 	bool published = publish(base, bytes);
 	unlock_huge();
@@ -119,14 +129,32 @@ void mw_huge_set_record(void *block, mw_record_id_t record) {
 
 /* Under the lock.  False: the range is not kept. */
 static bool keep(char *base, size_t bytes) {
-	if (huge.delay_ns == 0)
+	if (huge.decay.delay_ns == 0)
 		return false;
-	mw_range_t range = {base, bytes, mw_os_monotonic_coarse_ns() + huge.delay_ns};
+	mw_range_t range = {base, bytes, mw_os_monotonic_coarse_ns() + huge.decay.delay_ns};
 	if (!mw_range_cache_put(&huge.cache, &range, CACHE_MIN_BYTES + mw_huge_live_bytes() / 4))
 		return false;
 	if (range.due_ns < atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed))
 		atomic_store_explicit(&huge.next_due_ns, range.due_ns, memory_order_relaxed);
 	return true;
+}
+
+/* Unmaps what is more than the program seems to need, what is due first before the rest. */
+static void unmap_early(void) {
+	if (mw_background_is_running())
+		return;
+	lock_huge();
+	size_t excess = mw_decay_excess_bytes(&huge.decay, huge.cache.total_bytes), gone = 0;
+	mw_range_t range;
+	while (gone < excess && mw_range_cache_take_oldest(&huge.cache, &range)) {
+		unlock_huge();
+		mw_os_unmap(range.base, range.bytes);
+		gone += range.bytes;
+		lock_huge();
+	}
+	if (gone > 0)
+		mw_decay_went_early(&huge.decay, gone, mw_os_monotonic_coarse_ns());
+	unlock_huge();
 }
 
 mw_record_id_t mw_huge_free(void *block) {
@@ -141,7 +169,10 @@ mw_record_id_t mw_huge_free(void *block) {
 	unlock_huge();
 	if (!kept)
 		mw_os_unmap(block, bytes);
-	mw_huge_purge(false);
+	else
+		mw_background_notify();
+	unmap_early();
+	purge_if_due();
 	return record;
 }
 
@@ -192,6 +223,8 @@ size_t mw_huge_purge(bool all) {
 	lock_huge();
 	unsigned count = mw_range_cache_expire(&huge.cache, now_ns, all, gone, &next_ns);
 	atomic_store_explicit(&huge.next_due_ns, next_ns, memory_order_relaxed);
+	for (unsigned i = 0; i < count && !all; i++)
+		mw_decay_went_late(&huge.decay, gone[i].bytes);
 	unlock_huge();
 	for (unsigned i = 0; i < count; i++) {
 		mw_os_unmap(gone[i].base, gone[i].bytes);
@@ -200,10 +233,15 @@ size_t mw_huge_purge(bool all) {
 	return total;
 }
 
-void mw_huge_set_purge_delay_ns(uint64_t delay_ns) {
+void mw_huge_set_decay(uint64_t delay_ns, bool early) {
 	lock_huge();
-	huge.delay_ns = delay_ns;
+	huge.decay.delay_ns = delay_ns;
+	huge.decay.early = early;
 	unlock_huge();
+}
+
+uint64_t mw_huge_next_purge_ns(void) {
+	return atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed);
 }
 
 void mw_huge_stats(mw_huge_stats_t *stats) {

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "heap/hooks.h"
 
@@ -21,7 +22,9 @@ size_t mw_huge_usable_bytes(const void *block);
 void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_id_t *record);
 /* Unmaps kept mappings whose time has come, or all.  Returns the bytes. */
 size_t mw_huge_purge(bool all);
-void mw_huge_set_purge_delay_ns(uint64_t delay_ns);
+/* As of chunk.h. */
+void mw_huge_set_decay(uint64_t delay_ns, bool early);
+uint64_t mw_huge_next_purge_ns(void);
 
 typedef struct mw_huge_stats {
 	size_t blocks, live_bytes, cached_bytes;

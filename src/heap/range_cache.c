@@ -39,6 +39,19 @@ bool mw_range_cache_take_largest(mw_range_cache_t *cache, size_t min_bytes, mw_r
 	return true;
 }
 
+bool mw_range_cache_take_oldest(mw_range_cache_t *cache, mw_range_t *range) {
+	mw_range_t *oldest = NULL;
+	for (unsigned i = 0; i < MW_RANGE_CACHE_PLACES; i++)
+		if (cache->places[i].base && (!oldest || cache->places[i].due_ns < oldest->due_ns))
+			oldest = &cache->places[i];
+	if (!oldest)
+		return false;
+	*range = *oldest;
+	cache->total_bytes -= oldest->bytes;
+	oldest->base = NULL;
+	return true;
+}
+
 bool mw_range_cache_put(mw_range_cache_t *cache, const mw_range_t *range, size_t max_total_bytes) {
 	if (range->bytes > max_total_bytes || cache->total_bytes > max_total_bytes - range->bytes)
 		return false;

@@ -28,6 +28,8 @@ typedef struct mw_range_cache {
 char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align);
 /* The largest range of at least `min_bytes`, whole; false: none. */
 bool mw_range_cache_take_largest(mw_range_cache_t *cache, size_t min_bytes, mw_range_t *range);
+/* The range due first, whole; false: the cache is empty. */
+bool mw_range_cache_take_oldest(mw_range_cache_t *cache, mw_range_t *range);
 /* Adds a range, joined with its neighbours (which then live as long as it does).  False: no place,
  * or more than `max_total_bytes` in all; the range stays the caller's. */
 bool mw_range_cache_put(mw_range_cache_t *cache, const mw_range_t *range, size_t max_total_bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * thread.c -- heaps and threads: who gets one, what becomes of it, and fork. */
 #include "base/check.h"
+#include "heap/background.h"
 #include "heap/chunk.h"
 #include "heap/heap.h"
 #include "heap/heap_page.h"
@@ -183,5 +184,6 @@ void mw_heap_fork_parent(void) {
 void mw_heap_fork_child(void) {
 	/* The others did not come over; what they own stays in_use. */
 	heaps.live = mw_thread.heap != NULL;
+	mw_background_fork_child();
 	fork_release(true);
 }

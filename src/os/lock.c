@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -47,8 +48,21 @@ void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ra
 }
 
 void mw_lock_wake(mw_lock_t *lock) {
+	mw_os_wake(&lock->state);
+}
+
+void mw_os_wake(_Atomic uint32_t *word) {
 	int saved_errno = errno;
-	syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	errno = saved_errno;
+}
+
+void mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns) {
+	int saved_errno = errno;
+	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
+				   .tv_nsec = (long)(timeout_ns % 1000000000u)};
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value,
+		timeout_ns == UINT64_MAX ? NULL : &timeout, NULL, 0);
 	errno = saved_errno;
 }
 

@@ -97,4 +97,10 @@ static inline void mw_lock_fork_release(mw_lock_t *lock, bool in_child) {
 		mw_lock_wake(lock);
 }
 
+/* Sleeps while *word is `value`, at most for `timeout_ns` (UINT64_MAX: without an end); may return
+ * early.  errno is kept. */
+void mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
+/* Wakes one that sleeps on it. */
+void mw_os_wake(_Atomic uint32_t *word);
+
 #endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * decay.h -- how much freed memory is kept for reuse, and how long.
+ * Layer: heap.  No lock of its own: the holder of the lock of what is kept calls.
+ *
+ * Memory that falls free is kept for a delay, but a program that frees much and then sleeps never
+ * calls again to have it purged.  So what is more than `keep_bytes` goes at once ("early").  When
+ * memory that went early is missed within the delay, keep_bytes grows by twice of it: a program
+ * whose need goes up and down pays for that with one round of page faults and keeps its memory from
+ * then on.  What was kept for the whole delay and not needed makes keep_bytes shrink again. */
+#ifndef MW_HEAP_DECAY_H
+#define MW_HEAP_DECAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Standard delay, a second: a program that frees and allocates in turns keeps its memory. */
+#define MW_DECAY_DEFAULT_NS ((uint64_t)1000 * 1000 * 1000)
+/* Stands for "never": no clock reaches it, and adding now to it does not overflow. */
+#define MW_DECAY_NEVER_NS (UINT64_MAX / 2)
+/* Less than this is not worth a system call before its time. */
+#define MW_DECAY_KEEP_MIN_BYTES ((size_t)1 << 20)
+
+typedef struct mw_decay {
+	uint64_t delay_ns;
+	bool early;           /* may memory go before its time? */
+	size_t keep_bytes;    /* 0: MW_DECAY_KEEP_MIN_BYTES */
+	size_t gone_bytes;    /* went early and may be missed... */
+	uint64_t gone_due_ns; /* ...until then */
+} mw_decay_t;
+
+/* Of `kept_bytes` so many should go now: 0, or what brings them to half of what is kept, so that
+ * not every free calls the kernel. */
+size_t mw_decay_excess_bytes(const mw_decay_t *decay, size_t kept_bytes);
+/* So many went early. */
+void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns);
+/* So many went because their time had come. */
+void mw_decay_went_late(mw_decay_t *decay, size_t bytes);
+/* Fresh memory had to be taken. */
+void mw_decay_missed_slow(mw_decay_t *decay, size_t bytes);
+static inline void mw_decay_missed(mw_decay_t *decay, size_t bytes) {
+	if (decay->gone_bytes != 0)
+		mw_decay_missed_slow(decay, bytes);
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * test_decay.c -- how much is kept: one drop, needs that go up and down, and needs that end. */
+#include "heap/decay.h"
+
+#include "os/clock.h"
+#include "test.h"
+
+#define MIB ((size_t)1 << 20)
+#define SECOND ((uint64_t)1000000000)
+
+static uint64_t now_ns = 100 * SECOND;
+
+static uint64_t fake_clock(void) {
+	return now_ns;
+}
+
+/* A program whose need swings by `swing` bytes.  Returns the bytes that went early. */
+static size_t swing(mw_decay_t *decay, size_t *kept, size_t swing_bytes) {
+	size_t gone = 0;
+	for (size_t freed = 0; freed < swing_bytes; freed += MIB / 16) {
+		*kept += MIB / 16;
+		size_t excess = mw_decay_excess_bytes(decay, *kept);
+		if (excess) {
+			mw_decay_went_early(decay, excess, now_ns);
+			*kept -= excess;
+			gone += excess;
+		}
+	}
+	size_t reused = *kept < swing_bytes ? *kept : swing_bytes;
+	*kept -= reused;
+	mw_decay_missed(decay, swing_bytes - reused);
+	return gone;
+}
+
+static void a_drop_leaves_a_mebibyte(void) {
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	CHECK_EQ(mw_decay_excess_bytes(&decay, MIB), 0);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, MIB + 1), MIB / 2 + 1);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB), 100 * MIB - MIB / 2);
+	decay.early = false;
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB), 0);
+	decay = (mw_decay_t){.delay_ns = MW_DECAY_NEVER_NS, .early = true};
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB), 0);
+}
+
+static void a_swing_pays_once(void) {
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	size_t kept = 0;
+	CHECK(swing(&decay, &kept, 100 * MIB) > 98 * MIB);
+	for (int turn = 0; turn < 50; turn++) {
+		now_ns += SECOND / 20;
+		CHECK_EQ(swing(&decay, &kept, 100 * MIB), 0);
+	}
+}
+
+static void what_was_not_needed_is_kept_no_longer(void) {
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	size_t kept = 0;
+	swing(&decay, &kept, 100 * MIB);
+	CHECK(mw_decay_excess_bytes(&decay, 100 * MIB) == 0);
+	mw_decay_went_late(&decay, 300 * MIB);
+	CHECK(mw_decay_excess_bytes(&decay, 2 * MIB) > 0);
+}
+
+static void growth_after_the_delay_is_no_miss(void) {
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	mw_decay_went_early(&decay, 50 * MIB, now_ns);
+	now_ns += SECOND;
+	mw_decay_missed(&decay, 50 * MIB);
+	CHECK(mw_decay_excess_bytes(&decay, 2 * MIB) > 0);
+	/* Growth beyond what went is no miss either. */
+	mw_decay_went_early(&decay, MIB, now_ns);
+	mw_decay_missed(&decay, 1000 * MIB);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 3 * MIB), 0);
+	CHECK(mw_decay_excess_bytes(&decay, 4 * MIB) > 0);
+}
+
+static void refusals_are_not_repeated_each_time(void) {
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	unsigned asked = 0;
+	for (size_t kept = 0; kept < 1024 * MIB; kept += MIB / 16)
+		if (mw_decay_excess_bytes(&decay, kept)) {
+			mw_decay_went_early(&decay, 0, now_ns);
+			asked++;
+		}
+	CHECK(asked > 0 && asked <= 11);
+}
+
+int main(void) {
+	mw_os_clock_set_source(fake_clock);
+	RUN(a_drop_leaves_a_mebibyte);
+	RUN(a_swing_pays_once);
+	RUN(what_was_not_needed_is_kept_no_longer);
+	RUN(growth_after_the_delay_is_no_miss);
+	RUN(refusals_are_not_repeated_each_time);
+	return 0;
+}
