@@ -20,8 +20,10 @@
 #include "heap/heap.h"
 #include "heap/huge.h"
 #include "heap/stats.h"
+#include "os/local_time.h"
 #include "os/lock.h"
 #include "prof/prof.h"
+#include "state/settings.h"
 
 bool mw_api_started;
 
@@ -77,6 +79,13 @@ static void configure(void) {
 	mw_ctl_configure(options, secure ? NULL : getenv("MALLOC_CONF"),
 			 secure ? NULL : getenv("MALLOW_CONF"));
 	configure_purging(options);
+	mw_os_set_zone(secure ? NULL : getenv("TZ"));
+	const uint64_t settings[MW_SETTING_COUNT] = {
+#define MW_SETTING(name, kind, standard, min, max, unit, help)                                     \
+	[MW_SETTING_##name] = (uint64_t)options->name,
+#include "state/settings.def"
+#undef MW_SETTING
+	};
 	mw_prof_config_t config = {
 		.active = options->prof && options->prof_active,
 		.mean_bytes = options->prof_sample,
@@ -86,6 +95,8 @@ static void configure(void) {
 		.session = options->prof_session,
 		.seed = (uint64_t)options->prof_seed,
 		.depth_max = (unsigned)options->prof_bt_max,
+		.settings = settings,
+		.dump_name = options->dump_name,
 		.read_stats = mw_heap_stats,
 	};
 	mw_prof_start(&config);

@@ -205,7 +205,7 @@ static void set_number(mw_options_t *options, source_t *source, const option_t *
 	}
 	char *field = (char *)options + option->offset;
 	if (option->kind == LOG2)
-		number = (int64_t)1 << number;
+		number = number < 0 ? 0 : (int64_t)1 << number; /* -1: jemalloc's "off" */
 	memcpy(field, &number, sizeof number);
 }
 

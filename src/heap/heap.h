@@ -46,7 +46,7 @@ struct mw_heap {
 	uint64_t left[MW_SMALL_CLASSES];
 	uint32_t cut_epoch[MW_SMALL_CLASSES]; /* epoch of the draw that cut the list */
 	uint32_t cut;
-	uint32_t epoch;
+	_Atomic uint32_t epoch; /* written by the owner alone */
 	uint32_t poll_seen;
 	bool in_use;         /* some thread has it; under the heaps lock */
 	uint64_t bytes_left; /* for objects above the small limit; 0: not drawn yet */

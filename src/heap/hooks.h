@@ -10,6 +10,7 @@
 #define MW_HEAP_HOOKS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ typedef struct mw_sample_request {
 	/* mw_heap_epoch when that draw was made: a list cut under an older rate ends in a sample of
 	 * that rate, whose weight must be the old one.  Its T is found by this number. */
 	uint32_t draw_epoch;
+	bool certain; /* not drawn: as large as mw_heap_certain_bytes, so that it counts once */
 } mw_sample_request_t;
 
 typedef struct mw_heap_hooks {
@@ -60,6 +62,13 @@ extern _Atomic uint32_t mw_heap_epoch;
 /* The word polled at each refill (relaxed).  Points at a private word that never changes until the
  * hooks' owner publishes another (release); the value is compared only, never trusted. */
 extern _Atomic(_Atomic uint32_t *) mw_heap_poll_word;
+
+/* Requests of so many bytes are always sampled, if they are above the small limit; UINT64_MAX (the
+ * start): none is.  Set by the hooks' owner, read with each such request (relaxed). */
+extern _Atomic uint64_t mw_heap_certain_bytes;
+
+/* Threads that have a heap, and those of them that have not yet noticed the present epoch. */
+void mw_heap_count_threads(uint32_t *all, uint32_t *behind);
 
 /* Installs the hooks; NULL restores "no sampling".  `hooks` stays the caller's and must outlive the
  * process.  Call before threads exist; the countdowns drawn before are dropped (epoch). */

@@ -45,6 +45,7 @@ static const mw_heap_hooks_t no_hooks = {
 static _Atomic uint32_t quiet_word;
 _Atomic uint32_t mw_heap_epoch;
 _Atomic(_Atomic uint32_t *) mw_heap_poll_word = &quiet_word;
+_Atomic uint64_t mw_heap_certain_bytes = UINT64_MAX;
 static const mw_heap_hooks_t *hooks = &no_hooks;
 
 void mw_heap_set_hooks(const mw_heap_hooks_t *new_hooks) {
@@ -72,8 +73,9 @@ void mw_sampling_poll(mw_heap_t *heap) {
 	}
 	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
 	if (MW_UNLIKELY(epoch != heap->epoch)) {
-		/* Cut lists keep their end: see hooks.h. */
-		heap->epoch = epoch;
+		/* Cut lists keep their end: see hooks.h.  Relaxed: who counts those behind counts
+		 * again when it matters. */
+		atomic_store_explicit(&heap->epoch, epoch, memory_order_relaxed);
 		heap->bytes_left = 0;
 		memset(heap->left, 0, sizeof heap->left);
 	}
@@ -107,8 +109,11 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 	if (!block)
 		return NULL;
 	size_t bytes = mw_class_bytes[size_class];
-	mw_sample_request_t request = {block, requested_bytes, bytes, bytes,
-				       heap->cut_epoch[size_class]};
+	mw_sample_request_t request = {.block = block,
+				       .requested_bytes = requested_bytes,
+				       .usable_bytes = bytes,
+				       .trial_bytes = bytes,
+				       .draw_epoch = heap->cut_epoch[size_class]};
 	mw_sampled_bind(block, hooks->sampled(&heap->hook_thread, &request));
 	return block;
 }
@@ -121,6 +126,19 @@ void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
 				       size_t usable_bytes) {
 	mw_sampling_poll(heap);
+	if (MW_UNLIKELY(requested_bytes >=
+			atomic_load_explicit(&mw_heap_certain_bytes, memory_order_relaxed))) {
+		/* No part of the countdown: its chance is 1. */
+		mw_sample_request_t request = {
+			.block = block,
+			.requested_bytes = requested_bytes,
+			.usable_bytes = usable_bytes,
+			.trial_bytes = usable_bytes,
+			.draw_epoch = heap->epoch,
+			.certain = true,
+		};
+		return hooks->sampled(&heap->hook_thread, &request);
+	}
 	if (heap->bytes_left == 0)
 		heap->bytes_left = hooks->draw_bytes(&heap->hook_thread);
 	if (heap->bytes_left == UINT64_MAX)
@@ -131,8 +149,11 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 	}
 	/* What lies between the mark and the block's end is drawn anew: again no memory. */
 	heap->bytes_left = 0;
-	mw_sample_request_t request = {block, requested_bytes, usable_bytes, usable_bytes,
-				       heap->epoch};
+	mw_sample_request_t request = {.block = block,
+				       .requested_bytes = requested_bytes,
+				       .usable_bytes = usable_bytes,
+				       .trial_bytes = usable_bytes,
+				       .draw_epoch = heap->epoch};
 	return hooks->sampled(&heap->hook_thread, &request);
 }
 

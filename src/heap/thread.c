@@ -154,6 +154,18 @@ void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 }
 
+void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
+	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed);
+	*all = *behind = 0;
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
+		*all += heap->in_use;
+		*behind += heap->in_use &&
+			   atomic_load_explicit(&heap->epoch, memory_order_relaxed) != epoch;
+	}
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+}
+
 size_t mw_heap_in_use_bytes(void) {
 	return mw_chunk_in_use_bytes() + mw_huge_live_bytes();
 }

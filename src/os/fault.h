@@ -17,6 +17,7 @@ typedef enum mw_os_call {
 	MW_OS_POPULATE_KNOWN, /* failing: the kernel is too old for it */
 	MW_OS_STAT,
 	MW_OS_MKDIR,
+	MW_OS_WRITE,
 	MW_OS_PROBE, /* is an address readable? fails: no */
 } mw_os_call_t;
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h> /* RENAME_NOREPLACE */
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -51,13 +52,15 @@ int mw_os_open(int directory, const char *path, mw_os_open_mode_t mode) {
 		[MW_OS_DIRECTORY] = O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
 		[MW_OS_CREATE] = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
 		[MW_OS_REWRITE] = O_RDWR | O_NOFOLLOW,
+		[MW_OS_CREATE_SHARED] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
 	};
 	if (mw_os_fault(MW_OS_OPEN))
 		return MW_ERR_IO;
 	int saved_errno = errno;
 	long file;
 	do
-		file = syscall(SYS_openat, directory, path, flags[mode] | O_CLOEXEC, 0600);
+		file = syscall(SYS_openat, directory, path, flags[mode] | O_CLOEXEC,
+			       mode == MW_OS_CREATE_SHARED ? 0666 : 0600);
 	while (file < 0 && errno == EINTR);
 	int result = file < 0 ? (int)result_of(errno) : (int)file;
 	errno = saved_errno;
@@ -142,6 +145,41 @@ mw_result_t mw_os_reserve_blocks(int file, uint64_t offset_bytes, uint64_t bytes
 		status = syscall(SYS_fallocate, file, 0, (off_t)offset_bytes, (off_t)bytes);
 	while (status != 0 && errno == EINTR);
 	mw_result_t result = status == 0 ? MW_OK : result_of(errno);
+	errno = saved_errno;
+	return result;
+}
+
+mw_result_t mw_os_write(int file, const void *bytes, size_t length) {
+	int saved_errno = errno;
+	const char *next = bytes;
+	mw_result_t result = MW_OK;
+	while (length > 0 && result == MW_OK) {
+		long put = mw_os_fault(MW_OS_WRITE) ? -1 : syscall(SYS_write, file, next, length);
+		if (put > 0) {
+			next += put;
+			length -= (size_t)put;
+		} else if (put == 0 || errno != EINTR) {
+			result = put == 0 ? MW_ERR_IO : result_of(errno);
+		}
+	}
+	errno = saved_errno;
+	return result;
+}
+
+mw_result_t mw_os_rename_new(const char *from, const char *to) {
+	int saved_errno = errno;
+	mw_result_t result = MW_OK;
+	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0)
+		result = errno == EEXIST ? MW_ERR_BAD_VALUE : result_of(errno);
+	/* A file system without it: a second name, which must be new as well. */
+	if (result != MW_OK && result != MW_ERR_BAD_VALUE) {
+		if (linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0) {
+			unlinkat(AT_FDCWD, from, 0);
+			result = MW_OK;
+		} else if (errno == EEXIST) {
+			result = MW_ERR_BAD_VALUE;
+		}
+	}
 	errno = saved_errno;
 	return result;
 }

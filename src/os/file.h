@@ -17,10 +17,11 @@
 #define MW_OS_NO_DIRECTORY (-100)
 
 typedef enum mw_os_open_mode {
-	MW_OS_READ,      /* an existing file; symlinks are followed */
-	MW_OS_DIRECTORY, /* an existing directory, not through a symlink */
-	MW_OS_CREATE,    /* a new file, mode 0600; it must not exist, not even as a symlink */
-	MW_OS_REWRITE,   /* an existing file for reading and writing, not through a symlink */
+	MW_OS_READ,          /* an existing file; symlinks are followed */
+	MW_OS_DIRECTORY,     /* an existing directory, not through a symlink */
+	MW_OS_CREATE,        /* a new file, mode 0600; it must not exist, not even as a symlink */
+	MW_OS_REWRITE,       /* an existing file for reading and writing, not through a symlink */
+	MW_OS_CREATE_SHARED, /* as MW_OS_CREATE, for others to read as the umask lets them */
 } mw_os_open_mode_t;
 
 /* A descriptor, or MW_ERR_NOT_FOUND, _FORBIDDEN, _IO. */
@@ -47,6 +48,10 @@ mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info);
 mw_result_t mw_os_set_size(int file, uint64_t bytes);
 /* Reserves blocks; MW_ERR_NO_MEMORY when the file system is full. */
 mw_result_t mw_os_reserve_blocks(int file, uint64_t offset_bytes, uint64_t bytes);
+/* Writes all of it to a regular file; MW_ERR_NO_MEMORY when the file system is full. */
+mw_result_t mw_os_write(int file, const void *bytes, size_t length);
+/* Gives a file its final name; MW_ERR_BAD_VALUE when there is something of that name. */
+mw_result_t mw_os_rename_new(const char *from, const char *to);
 /* Bytes read (fewer at the end of the file), or MW_ERR_IO. */
 long mw_os_read(int file, void *buffer, size_t bytes);
 long mw_os_read_at(int file, void *buffer, size_t bytes, uint64_t offset_bytes);

@@ -7,8 +7,10 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -100,6 +102,27 @@ size_t mw_os_executable(char *path, size_t capacity) {
 
 size_t mw_os_arguments(char *buffer, size_t capacity) {
 	return mw_os_read_text("/proc/self/cmdline", buffer, capacity);
+}
+
+void mw_os_host_name(char *name, size_t capacity) {
+	int saved_errno = errno;
+	struct utsname system;
+	mw_fmt(name, capacity, "%s", uname(&system) == 0 ? system.nodename : "");
+	errno = saved_errno;
+}
+
+bool mw_os_working_directory(char *path, size_t capacity) {
+	int saved_errno = errno;
+	long length = syscall(SYS_getcwd, path, capacity);
+	errno = saved_errno;
+	/* "(unreachable)/..." when it lies outside of the root directory. */
+	return length > 0 && path[0] == '/';
+}
+
+void mw_os_set_thread_name(const char *name) {
+	int saved_errno = errno;
+	prctl(PR_SET_NAME, name, 0, 0, 0);
+	errno = saved_errno;
 }
 
 static uint64_t limit_of(__rlimit_resource_t resource) {

@@ -22,12 +22,18 @@ uint64_t mw_os_resident_bytes(void);
 size_t mw_os_executable(char *path, size_t capacity);
 /* The arguments, NUL-separated, cut at the end; bytes filled. */
 size_t mw_os_arguments(char *buffer, size_t capacity);
+/* The host's name, NUL-terminated, cut at the end. */
+void mw_os_host_name(char *name, size_t capacity);
+/* The working directory, NUL-terminated; false when it is unknown or longer than that. */
+bool mw_os_working_directory(char *path, size_t capacity);
 /* Bytes the process may map in all (RLIMIT_AS), or write to one file (RLIMIT_FSIZE); UINT64_MAX: no
  * limit. */
 uint64_t mw_os_address_space_limit(void);
 uint64_t mw_os_file_size_limit(void);
 /* Different in each process (AT_RANDOM, drawn by the kernel at exec). */
 uint64_t mw_os_random_seed(void);
+/* Names the calling thread (prctl(2)); longer ones are cut to 15 bytes. */
+void mw_os_set_thread_name(const char *name);
 /* One turn of a rare wait that is mostly over in a few microseconds: lets others run, and from the
  * 64th turn on sleeps 50 microseconds. */
 void mw_os_wait_turn(unsigned turn);

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "heap/hooks.h"
@@ -18,6 +19,7 @@
 #include "prof/records.h"
 #include "prof/sampler.h"
 #include "prof/state_file.h"
+#include "prof/triggers.h"
 
 /* A refused file is tried again after this time, doubled each time: descriptors or memory may be
  * short for a moment only. */
@@ -103,6 +105,7 @@ static void make_tables(void) {
 	/* Pairs with the acquire in has_tables(). */
 	atomic_store_explicit(&control.tables_ready, true, memory_order_release);
 	show_rate();
+	mw_triggers_show();
 	mw_twin_t live = mw_image_live_twin();
 	mw_twin_set64(live, MW_LIVE(changed_realtime_ns), control.started_ns);
 	mw_twin_set64(live, MW_LIVE(rate_changed_realtime_ns), control.started_ns);
@@ -146,6 +149,7 @@ static void apply_reset(uint32_t resets_done) {
 	freeze();
 	mw_records_reset();
 	thaw();
+	mw_triggers_reset();
 	mw_twin_t live = mw_image_live_twin();
 	mw_twin_set64(live, MW_LIVE(reset_realtime_ns), mw_os_realtime_ns());
 	mw_twin_set32(live, MW_LIVE(resets_done), resets_done);
@@ -153,6 +157,13 @@ static void apply_reset(uint32_t resets_done) {
 }
 
 /* ---- calls from inside ---- */
+
+static void start_triggers(const mw_control_config_t *config) {
+	static const uint64_t none[MW_SETTING_COUNT];
+	/* Nobody may tell a set-uid program where to write. */
+	const uint64_t *settings = config->settings && !config->secure ? config->settings : none;
+	mw_triggers_start(settings, config->dump_name ? config->dump_name : "");
+}
 
 void mw_control_start(const mw_control_config_t *config) {
 	control.active = config->active && !config->secure;
@@ -164,6 +175,7 @@ void mw_control_start(const mw_control_config_t *config) {
 	control.process_id = mw_os_process_id();
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
 	mw_state_file_configure(config->session);
+	start_triggers(config);
 	mw_sampler_set_mean(control.active ? control.mean_bytes : 0);
 }
 
@@ -217,8 +229,28 @@ static void reject(uint32_t sequence, uint64_t value) {
 	mw_journal_event(MW_EVENT_REJECTED, value, 0);
 }
 
+static void obey_settings(mw_state_control_t *words, uint32_t sequence) {
+	char name[MW_STATE_DUMP_NAME_BYTES];
+	memcpy(name, words->want_dump_name, sizeof name);
+	if (!memchr(name, '\0', sizeof name))
+		reject(sequence, sizeof name);
+	else if (strcmp(name, mw_triggers_name()) != 0)
+		mw_triggers_set_name(name);
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
+		uint64_t value =
+			atomic_load_explicit(&words->want_settings[i], memory_order_relaxed);
+		if (mw_triggers_set((mw_setting_t)i, value))
+			continue;
+		reject(sequence, value);
+		/* Taken back: it would be rejected with each order to come. */
+		atomic_store_explicit(&words->want_settings[i], mw_triggers_value((mw_setting_t)i),
+				      memory_order_relaxed);
+	}
+	mw_triggers_show();
+}
+
 /* Everything read here was written by somebody else: each word is read once, then checked. */
-static void obey(const mw_state_control_t *words, uint32_t sequence) {
+static void obey(mw_state_control_t *words, uint32_t sequence) {
 	uint64_t mean = atomic_load_explicit(&words->want_mean_bytes, memory_order_relaxed);
 	uint32_t active = atomic_load_explicit(&words->want_active, memory_order_relaxed);
 	uint32_t resets = atomic_load_explicit(&words->want_resets, memory_order_relaxed);
@@ -232,6 +264,15 @@ static void obey(const mw_state_control_t *words, uint32_t sequence) {
 		apply_active(active);
 	if (resets != mw_image_live()->resets_done)
 		apply_reset(resets);
+	obey_settings(words, sequence);
+}
+
+static void obey_dumps(const mw_state_control_t *words) {
+	uint32_t dumps = atomic_load_explicit(&words->want_dumps, memory_order_relaxed);
+	if (dumps == mw_image_live()->dumps_done)
+		return;
+	mw_triggers_fire(MW_DUMP_order);
+	mw_twin_set32(mw_image_live_twin(), MW_LIVE(dumps_done), dumps);
 }
 
 /* Gives the tool that waits for an answer fresh figures with it. */
@@ -243,11 +284,15 @@ static void tick_now(void) {
 	mw_journal_tick(control.read_stats ? stats : NULL);
 	mw_journal_flags();
 	mw_gate_leave(&mw_control_gate);
+	uint32_t threads, behind;
+	mw_heap_count_threads(&threads, &behind);
+	mw_twin_set32(mw_image_live_twin(), MW_LIVE(threads), threads);
+	mw_twin_set32(mw_image_live_twin(), MW_LIVE(threads_behind), behind);
 }
 
 void mw_control_poll(void) {
 	for (;;) {
-		const mw_state_control_t *words = control_words();
+		mw_state_control_t *words = control_words();
 		if (!words)
 			return;
 		/* Pairs with the tools' release: what they want was written before. */
@@ -260,6 +305,7 @@ void mw_control_poll(void) {
 		if (sequence != mw_image_live()->sequence_seen) {
 			obey(words, sequence);
 			tick_now();
+			obey_dumps(words);
 			/* The tools' sign that all of it is done. */
 			atomic_thread_fence(memory_order_release);
 			mw_twin_set32(mw_image_live_twin(), MW_LIVE(sequence_seen), sequence);
@@ -280,6 +326,10 @@ static void publish(void) {
 	words->want_active = control.active;
 	words->want_mean_bytes = control.mean_bytes;
 	words->want_resets = live->resets_done;
+	words->want_dumps = live->dumps_done;
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+		words->want_settings[i] = mw_triggers_value((mw_setting_t)i);
+	memcpy(words->want_dump_name, mw_triggers_name(), MW_STATE_DUMP_NAME_BYTES);
 	words->sequence = live->sequence_seen;
 	touch();
 	uint64_t after = UINT64_MAX;
@@ -346,6 +396,7 @@ void mw_control_tend(uint64_t in_use_bytes) {
 	mw_journal_flags();
 	check_modules();
 	mw_gate_leave(&mw_control_gate);
+	mw_triggers_tick();
 }
 
 void mw_control_end(void) {
@@ -375,6 +426,8 @@ static void become_child(void) {
 	mw_gate_reset(&mw_control_gate);
 	mw_modules_forked();
 	mw_sampler_forked();
+	mw_image_forked();
+	mw_triggers_forked();
 	/* The word first: the page it points into is about to go. */
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
 	uint32_t parent = control.process_id;

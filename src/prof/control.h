@@ -21,6 +21,8 @@ typedef struct mw_control_config {
 	uint64_t state_min_bytes;
 	const char *session;
 	void (*read_stats)(uint64_t *stats);
+	const uint64_t *settings; /* NULL: all 0 */
+	const char *dump_name;    /* NULL: empty */
 } mw_control_config_t;
 
 void mw_control_start(const mw_control_config_t *config);

@@ -47,6 +47,8 @@ static struct {
 	uint64_t window_bytes[MW_SECTION_COUNT];
 	_Atomic uint64_t open_bytes[MW_SECTION_COUNT];
 	_Atomic bool wants_widening;
+	_Atomic uint32_t holders; /* who read entries outside of the gate */
+	_Atomic bool widening;
 	bool widening_refused[MW_SECTION_COUNT];
 } image;
 
@@ -295,13 +297,42 @@ static bool widen_section(mw_state_section_id_t section) {
 	return true;
 }
 
-void mw_image_widen(void) {
+bool mw_image_hold(void) {
+	/* Sequentially consistent, as in mw_image_widen(): of a reader that comes and a widening
+	 * that begins at least one sees the other. */
+	atomic_fetch_add_explicit(&image.holders, 1, memory_order_seq_cst);
+	if (!atomic_load_explicit(&image.widening, memory_order_seq_cst))
+		return true;
+	mw_image_release();
+	return false;
+}
+
+void mw_image_release(void) {
+	/* Pairs with the load in mw_image_widen(): what was read was read before. */
+	atomic_fetch_sub_explicit(&image.holders, 1, memory_order_release);
+}
+
+void mw_image_forked(void) {
+	atomic_store_explicit(&image.holders, 0, memory_order_relaxed);
+	atomic_store_explicit(&image.widening, false, memory_order_relaxed);
+}
+
+static void widen_sections(void) {
 	atomic_store_explicit(&image.wants_widening, false, memory_order_relaxed);
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = (mw_state_section_id_t)i;
 		if (mw_image_is_growing(id) && is_nearly_full(id, mw_image_used_bytes(id)))
 			image.widening_refused[id] = !widen_section(id);
 	}
+}
+
+void mw_image_widen(void) {
+	atomic_store_explicit(&image.widening, true, memory_order_seq_cst);
+	/* Held: the wish stays, and is found at the next sample. */
+	if (atomic_load_explicit(&image.holders, memory_order_seq_cst) == 0)
+		widen_sections();
+	/* Pairs with the load in mw_image_hold(): the entries' new places are known. */
+	atomic_store_explicit(&image.widening, false, memory_order_seq_cst);
 }
 
 /* ---- entries ---- */

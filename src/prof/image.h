@@ -50,6 +50,14 @@ bool mw_image_wants_widening(void);
  * lock, and the gate is closed: entries move. */
 void mw_image_widen(void);
 
+/* Keeps all entries where they are until mw_image_release(), so that they can be read outside of
+ * the gate; widening waits meanwhile.  False: they are being moved right now.  Any number at a
+ * time; async-signal-safe. */
+bool mw_image_hold(void);
+void mw_image_release(void);
+/* In the child of a fork: who held it did not come over. */
+void mw_image_forked(void);
+
 /* Makes entries up to `index` usable; the mirror grows along as far as its file system lets it.
  * False: beyond the window, or refused by the kernel. */
 bool mw_image_reach(mw_state_section_id_t section, uint64_t index);

@@ -16,6 +16,7 @@
 #include "prof/records.h"
 #include "prof/sampler.h"
 #include "prof/state_file.h"
+#include "prof/triggers.h"
 #include "prof/unwind.h"
 
 _Static_assert(MW_PROF_DEPTH_MAX <= MW_UNWIND_DEPTH_MAX, "as deep as can be asked for");
@@ -24,6 +25,8 @@ static struct {
 	unsigned depth_max;
 	bool keep_state;
 } prof;
+
+MW_TLS unsigned mw_prof_ignoring;
 
 static void thread_start(mw_hook_thread_t *thread) {
 	mw_sampler_start(mw_sampler_of(thread));
@@ -68,12 +71,17 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 		.address = (uintptr_t)request->block,
 		.requested_bytes = request->requested_bytes,
 		.usable_bytes = request->usable_bytes,
-		.weight_q16 = mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
+		.weight_q16 = request->certain
+				      ? MW_WEIGHT_ONE
+				      : mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
 	};
 	mw_gate_enter(&mw_control_gate);
 	sample.stack = stack_of(frames, stack);
-	mw_record_id_t record = mw_records_add(&sample);
+	/* Without a mean sampling is off: the request is only logged. */
+	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
 	mw_gate_leave(&mw_control_gate);
+	if (MW_UNLIKELY(request->certain))
+		mw_triggers_request(request->requested_bytes, sample.stack);
 	return record;
 }
 
@@ -81,11 +89,13 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	int saved_errno = errno;
 	mw_record_id_t record = 0;
 	mw_control_notice_fork();
-	uint64_t mean_bytes = mw_sampler_mean_at(request->draw_epoch);
 	/* Stopped in the meantime: what was drawn before counts for nothing. */
-	if (mean_bytes != 0 && mw_control_is_active() && mw_control_need_tables()) {
+	uint64_t mean_bytes = mw_control_is_active() ? mw_sampler_mean_at(request->draw_epoch) : 0;
+	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
+	    mw_control_need_tables()) {
 		record = record_sample(mw_sampler_of(thread), request, mean_bytes);
 		mw_control_tend(0);
+		mw_triggers_sampled();
 	}
 	errno = saved_errno;
 	return record;
@@ -98,6 +108,7 @@ static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record) {
 	mw_gate_enter(&mw_control_gate);
 	mw_records_remove(record);
 	mw_gate_leave(&mw_control_gate);
+	mw_triggers_sampled();
 	errno = saved_errno;
 }
 
@@ -142,6 +153,8 @@ void mw_prof_start(const mw_prof_config_t *config) {
 		.state_min_bytes = config->state_min_bytes,
 		.session = config->session,
 		.read_stats = config->read_stats,
+		.settings = config->settings,
+		.dump_name = config->dump_name,
 	});
 	mw_heap_set_hooks(&hooks);
 	if (config->state_min_bytes == 0)
@@ -156,6 +169,7 @@ void mw_prof_exit(void) {
 	if (prof.keep_state)
 		mw_control_publish();
 	mw_control_end();
+	mw_triggers_exit();
 	if (!prof.keep_state)
 		mw_state_file_remove();
 	errno = saved_errno;

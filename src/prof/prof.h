@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/error.h"
 
 /* The longest stack that can be asked for: its PCs sit on the sampled thread's own stack. */
@@ -23,9 +24,15 @@ typedef struct mw_prof_config {
 	const char *session;      /* copied; NULL: none */
 	uint64_t seed;            /* of the random numbers; 0: the kernel's */
 	unsigned depth_max;       /* of a stack; 1 .. MW_PROF_DEPTH_MAX */
+	/* MW_SETTING_COUNT values as settings.def has them; NULL: all 0. */
+	const uint64_t *settings;
+	const char *dump_name; /* pattern, see prof/dump.h; NULL: empty */
 	/* Fills MW_STAT_COUNT values; called with no lock held.  NULL: none. */
 	void (*read_stats)(uint64_t *stats);
 } mw_prof_config_t;
+
+/* Above 0 the calling thread's allocations are not recorded. */
+extern MW_TLS unsigned mw_prof_ignoring;
 
 /* Once, before threads exist. */
 void mw_prof_start(const mw_prof_config_t *config);

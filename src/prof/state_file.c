@@ -78,6 +78,10 @@ static void describe_process(mw_state_header_t *header) {
 	name_program(header);
 }
 
+void mw_state_file_describe(void) {
+	describe_process(mw_image_header());
+}
+
 /* Only a directory that is ours and closed to all others will do: in any other, somebody could
  * replace the file by one of theirs. */
 static int open_directory(const char *path) {

@@ -12,6 +12,9 @@
 
 /* At start-up: copies what later calls need of the environment. */
 void mw_state_file_configure(const char *session);
+/* Fills in what the header says of the process.  Without the lock, by who writes a dump before
+ * there is a file: the values are the same. */
+void mw_state_file_describe(void);
 /* Creates and attaches a file.  `freeze` and `thaw`: see mw_mirror_attach(). */
 mw_result_t mw_state_file_create(void (*freeze)(void), void (*thaw)(void));
 /* Removes the file's name, if this process made it. */

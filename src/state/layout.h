@@ -24,11 +24,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "state/settings.h"
 #include "state/stats.h"
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* Readers refuse another version with a message that names both. */
-#define MW_STATE_VERSION 1u
+#define MW_STATE_VERSION 2u
 #define MW_STATE_PAGE_BYTES 4096u
 
 typedef enum mw_state_section_id {
@@ -71,6 +72,9 @@ typedef struct mw_state_header {
 	char args[1024];  /* NUL-separated as /proc/<pid>/cmdline, cut at the end */
 } mw_state_header_t;
 
+/* Places in the file: room for rows to come. */
+enum { MW_SETTING_CAPACITY = 32, MW_STATE_DUMP_NAME_BYTES = 256 };
+
 /* Tools fill in the wants, then raise `sequence` by one (release).  The process compares the
  * sequence at its refills, checks each value against its range and applies what differs. */
 typedef struct mw_state_control {
@@ -79,8 +83,11 @@ typedef struct mw_state_control {
 	_Atomic uint64_t want_mean_bytes; /* 1 .. MW_STATE_MEAN_BYTES_MAX */
 	_Atomic uint32_t want_resets;     /* differs from live.resets_done: set counters to zero */
 	_Atomic uint32_t writer_pid;
-	_Atomic uint32_t lock; /* tools: 0, or pid of the tool that is writing */
-	uint32_t reserved;
+	_Atomic uint32_t lock;       /* tools: 0, or pid of the tool that is writing */
+	_Atomic uint32_t want_dumps; /* differs from live.dumps_done: write a dump */
+	_Atomic uint64_t want_settings[MW_SETTING_CAPACITY]; /* settings.def's, in its ranges */
+	/* Pattern of the names of dumps, NUL-terminated; written before `sequence` as all else. */
+	char want_dump_name[MW_STATE_DUMP_NAME_BYTES];
 } mw_state_control_t;
 
 #define MW_STATE_MEAN_BYTES_MAX ((uint64_t)1 << 40)
@@ -96,7 +103,7 @@ enum {
 };
 
 /* Places in the file: room for rows to come. */
-enum { MW_STAT_CAPACITY = 64 };
+enum { MW_STAT_CAPACITY = 64, MW_STATE_DUMP_PATH_BYTES = 512 };
 
 typedef struct mw_state_live {
 	_Atomic uint32_t sequence_seen; /* control.sequence last applied */
@@ -128,6 +135,16 @@ typedef struct mw_state_live {
 	_Atomic uint64_t updated_realtime_ns;
 	uint64_t stat_count; /* entries of `stats` in use */
 	_Atomic uint64_t stats[MW_STAT_CAPACITY];
+	/* Threads that have not yet taken over the last change of the rate, as counted when
+	 * sequence_seen was set; of `threads` in all. */
+	_Atomic uint32_t threads_behind;
+	_Atomic uint32_t threads;
+	_Atomic uint32_t dumps_done; /* control.want_dumps last obeyed */
+	_Atomic uint32_t setting_count;
+	_Atomic uint64_t settings[MW_SETTING_CAPACITY]; /* as they hold now */
+	_Atomic uint64_t dumps_written, dumps_failed;
+	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* the pattern */
+	char last_dump[MW_STATE_DUMP_PATH_BYTES]; /* path of the newest */
 } mw_state_live_t;
 
 /* One loaded object, or a range of code without one.  Written before modules_used counts it; only
@@ -151,6 +168,14 @@ typedef struct mw_state_module {
 #define MW_FRAME_MODULE_SHIFT 48
 #define MW_FRAME_MODULE_MAX 0x7fffu
 #define MW_FRAME_ADDRESS_MASK (((uint64_t)1 << 48) - 1)
+
+/* Why a dump was written: %r of its name (state/dump_reasons.def). */
+typedef enum mw_dump_reason {
+#define MW_DUMP_REASON(name, help) MW_DUMP_##name,
+#include "state/dump_reasons.def"
+#undef MW_DUMP_REASON
+	MW_DUMP_REASON_COUNT
+} mw_dump_reason_t;
 
 enum { MW_STACK_TRUNCATED = 1u << 0 };
 
@@ -210,6 +235,10 @@ typedef enum mw_state_event_kind {
 	MW_EVENT_REJECTED, /* a control word was out of range; a = its value */
 	MW_EVENT_UNLOAD,   /* a = module index */
 	MW_EVENT_EXIT,
+	MW_EVENT_DUMP,        /* a = mw_dump_reason_t, b = its number in this process */
+	MW_EVENT_DUMP_FAILED, /* a = mw_dump_reason_t, b = the errno or 0 */
+	MW_EVENT_REQUEST,     /* a = bytes of the request, b = number of its stack */
+	MW_EVENT_CRASH,       /* a = the signal */
 } mw_state_event_kind_t;
 
 typedef struct mw_state_event {
@@ -221,7 +250,8 @@ typedef struct mw_state_event {
 
 _Static_assert(sizeof(mw_state_section_t) == 24, "file format");
 _Static_assert(sizeof(mw_state_header_t) <= MW_STATE_PAGE_BYTES, "file format");
-_Static_assert(sizeof(mw_state_control_t) == 32, "file format");
+_Static_assert(sizeof(mw_state_control_t) == 544, "file format");
+_Static_assert((int)MW_SETTING_COUNT <= (int)MW_SETTING_CAPACITY, "file format");
 _Static_assert(sizeof(mw_state_live_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_module_t) == 512, "file format");
 _Static_assert(sizeof(mw_state_stack_t) == 128, "file format");

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ * dump.c -- files of dumps: making, naming, keeping and dropping them. */
+#include "prof/dump.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/fmt.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/map.h"
+#include "os/proc.h"
+#include "prof/dump_view.h"
+#include "prof/image.h"
+#include "prof/journal.h"
+#include "prof/state_file.h"
+
+#define PATH_BYTES MW_STATE_DUMP_PATH_BYTES
+/* Files that are remembered: the most that dump_keep allows, the largest, and the one that is new.
+ */
+#define KEPT_MAX 66u
+/* Names tried when the one wanted is taken. */
+#define SUFFIXES_MAX 100u
+
+typedef struct kept {
+	char path[PATH_BYTES];
+	int64_t live_bytes;
+} kept_t;
+
+static struct {
+	_Atomic bool busy; /* guards all below but the pattern's first byte at start-up */
+	char pattern[MW_STATE_DUMP_NAME_BYTES];
+	_Atomic uint32_t keep;
+	uint64_t number;     /* of the dumps tried */
+	unsigned kept_count; /* oldest first */
+	uint32_t said;       /* kinds of failure that stderr has heard of, by bit */
+	kept_t kept[KEPT_MAX];
+} dump;
+
+/* What a dump needs besides, mapped for as long as it takes. */
+typedef struct work {
+	char path[PATH_BYTES];
+	char part[PATH_BYTES + 16];
+	char final[PATH_BYTES + 16];
+	mw_out_t out;
+} work_t;
+
+static size_t work_bytes(void) {
+	return (sizeof(work_t) + MW_OS_PAGE_BYTES - 1) & ~(size_t)(MW_OS_PAGE_BYTES - 1);
+}
+
+static bool begin(void) {
+	/* Pairs with the release in end(). */
+	return !atomic_exchange_explicit(&dump.busy, true, memory_order_acquire);
+}
+
+static void end(void) {
+	atomic_store_explicit(&dump.busy, false, memory_order_release);
+}
+
+void mw_dump_set_name(const char *pattern) {
+	unsigned turn = 0;
+	while (!begin())
+		mw_os_wait_turn(turn++);
+	mw_fmt(dump.pattern, sizeof dump.pattern, "%s", pattern);
+	end();
+}
+
+void mw_dump_set_keep(unsigned newest) {
+	atomic_store_explicit(&dump.keep, newest, memory_order_relaxed);
+}
+
+/* ---- retention ---- */
+
+static void forget(unsigned index, bool remove) {
+	if (remove)
+		mw_os_remove(MW_OS_NO_DIRECTORY, dump.kept[index].path);
+	dump.kept_count--;
+	memmove(&dump.kept[index], &dump.kept[index + 1],
+		(dump.kept_count - index) * sizeof dump.kept[0]);
+}
+
+static unsigned largest(void) {
+	unsigned best = 0;
+	for (unsigned i = 1; i < dump.kept_count; i++)
+		if (dump.kept[i].live_bytes > dump.kept[best].live_bytes)
+			best = i;
+	return best;
+}
+
+/* Of those before the newest, all but the one with the most bytes in use go. */
+static void remember(const char *path, int64_t live_bytes) {
+	unsigned keep = atomic_load_explicit(&dump.keep, memory_order_relaxed);
+	if (keep == 0)
+		return;
+	if (dump.kept_count == KEPT_MAX)
+		forget(0, false);
+	kept_t *entry = &dump.kept[dump.kept_count++];
+	entry->live_bytes = live_bytes;
+	mw_fmt(entry->path, sizeof entry->path, "%s", path);
+	while (dump.kept_count > keep) {
+		unsigned best = largest();
+		if (dump.kept_count == keep + 1 && best == 0)
+			return;
+		forget(best == 0, true);
+	}
+}
+
+/* ---- one file ---- */
+
+static bool ends_in(const char *path, size_t length, const char *suffix) {
+	size_t suffix_length = strlen(suffix);
+	return length > suffix_length &&
+	       memcmp(path + length - suffix_length, suffix, suffix_length) == 0;
+}
+
+static mw_dump_format_t choose_format(const char *path, bool *gzip) {
+	size_t length = strlen(path);
+	*gzip = ends_in(path, length, ".gz");
+	length -= *gzip ? 3 : 0;
+	return ends_in(path, length, ".heap") || ends_in(path, length, ".txt") ? MW_DUMP_HEAP_V2
+									       : MW_DUMP_PROTO;
+}
+
+static mw_result_t write_profile(mw_out_t *out, mw_dump_format_t format) {
+	mw_out_start(out);
+	bool done =
+		format == MW_DUMP_HEAP_V2 ? mw_dump_write_heap_v2(out) : mw_dump_write_proto(out);
+	mw_result_t result = mw_out_finish(out);
+	return done ? result : MW_ERR_NO_MEMORY;
+}
+
+/* The name that was wanted, or with a number behind it when it is taken. */
+static mw_result_t give_name(work_t *work) {
+	mw_result_t result = MW_ERR_BAD_VALUE;
+	for (unsigned i = 0; i < SUFFIXES_MAX && result == MW_ERR_BAD_VALUE; i++) {
+		if (i == 0)
+			mw_fmt(work->final, sizeof work->final, "%s", work->path);
+		else
+			mw_fmt(work->final, sizeof work->final, "%s.%u", work->path, i);
+		result = mw_os_rename_new(work->part, work->final);
+	}
+	return result;
+}
+
+static mw_result_t write_file(work_t *work) {
+	mw_dump_format_t format = choose_format(work->path, &work->out.gzip);
+	mw_fmt(work->part, sizeof work->part, "%s.%u.part", work->path, mw_os_process_id());
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, work->part, MW_OS_CREATE_SHARED);
+	if (file == MW_ERR_IO) {
+		/* Left by a process of the same number that was killed meanwhile. */
+		mw_os_remove(MW_OS_NO_DIRECTORY, work->part);
+		file = mw_os_open(MW_OS_NO_DIRECTORY, work->part, MW_OS_CREATE_SHARED);
+	}
+	if (file < 0)
+		return (mw_result_t)file;
+	work->out.file = file;
+	mw_result_t result = write_profile(&work->out, format);
+	mw_os_close(file);
+	if (result == MW_OK)
+		result = give_name(work);
+	if (result != MW_OK)
+		mw_os_remove(MW_OS_NO_DIRECTORY, work->part);
+	return result;
+}
+
+/* Absolute: the program may change its directory before the file is dropped again. */
+static bool make_path(work_t *work, const mw_dump_moment_t *moment, const char *path) {
+	size_t length = 0;
+	const char *pattern = path ? path : dump.pattern;
+	if (pattern[0] != '/') {
+		if (!mw_os_working_directory(work->path, sizeof work->path))
+			return false;
+		length = strlen(work->path);
+		if (length > 1)
+			length += mw_fmt(work->path + length, sizeof work->path - length, "/");
+	}
+	if (length >= sizeof work->path)
+		return false;
+	size_t room = sizeof work->path - length;
+	char *rest = work->path + length;
+	return (path ? mw_fmt(rest, room, "%s", path)
+		     : mw_dump_expand(pattern, moment, rest, room)) < room;
+}
+
+static void show(const work_t *work) {
+	mw_twin_t live = mw_image_live_twin();
+	mw_twin_add(live, MW_LIVE(dumps_written), 1);
+	char *sides[2] = {live.image, live.mirror};
+	for (unsigned i = 0; i < 2; i++)
+		if (sides[i])
+			mw_fmt(sides[i] + MW_LIVE(last_dump), PATH_BYTES, "%s", work->final);
+}
+
+static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t result) {
+	static const char *const why[] = {
+		[-MW_ERR_NO_MEMORY] = "no space is left there",
+		[-MW_ERR_IO] = "it cannot be written",
+		[-MW_ERR_FORBIDDEN] = "it may not be written",
+		[-MW_ERR_BAD_VALUE] = "all names like it are taken",
+		[-MW_ERR_UNSUPPORTED] = "the file system cannot",
+		[-MW_ERR_NOT_FOUND] = "there is no such directory",
+	};
+	mw_twin_add(mw_image_live_twin(), MW_LIVE(dumps_failed), 1);
+	mw_journal_event(MW_EVENT_DUMP_FAILED, reason, (uint64_t)-result);
+	if (dump.said & 1u << -result)
+		return;
+	dump.said |= 1u << -result;
+	mw_warn("dump %s: %s; set dump_name to another place", work->path, why[-result]);
+}
+
+static mw_result_t dump_file(work_t *work, mw_dump_reason_t reason, const char *path) {
+	if (mw_image_header()->pid != mw_os_process_id())
+		mw_state_file_describe();
+	int64_t live_bytes =
+		atomic_load_explicit(&mw_image_live()->live_bytes, memory_order_relaxed);
+	mw_dump_moment_t moment = {.reason = reason,
+				   .number = ++dump.number,
+				   .realtime_ns = mw_os_realtime_ns(),
+				   .live_bytes = live_bytes > 0 ? (uint64_t)live_bytes : 0};
+	mw_result_t result = make_path(work, &moment, path) ? write_file(work) : MW_ERR_NOT_FOUND;
+	if (result != MW_OK) {
+		complain(reason, work, result);
+		return result;
+	}
+	show(work);
+	mw_journal_event(MW_EVENT_DUMP, reason, moment.number);
+	/* What the program named itself is its own to remove. */
+	if (!path)
+		remember(work->final, live_bytes);
+	return MW_OK;
+}
+
+/* Common to both: alone, with the tables held and memory to work in. */
+static int with_work(int (*act)(work_t *work, const void *what), const void *what) {
+	int saved_errno = errno, result = MW_DUMP_BUSY;
+	if (!mw_image_exists() || !begin())
+		return result;
+	if (mw_image_hold()) {
+		work_t *work = mw_os_map(work_bytes());
+		result = work ? act(work, what) : MW_ERR_NO_MEMORY;
+		if (work)
+			mw_os_unmap(work, work_bytes());
+		mw_image_release();
+	}
+	end();
+	errno = saved_errno;
+	return result;
+}
+
+typedef struct file_order {
+	mw_dump_reason_t reason;
+	const char *path;
+} file_order_t;
+
+static int act_file(work_t *work, const void *what) {
+	const file_order_t *order = what;
+	return dump_file(work, order->reason, order->path);
+}
+
+int mw_dump_to_file(mw_dump_reason_t reason, const char *path) {
+	return with_work(act_file, &(file_order_t){.reason = reason, .path = path});
+}
+
+typedef struct function_order {
+	mw_dump_format_t format;
+	mw_out_write_t write;
+	void *context;
+} function_order_t;
+
+static int act_function(work_t *work, const void *what) {
+	const function_order_t *order = what;
+	if (mw_image_header()->pid != mw_os_process_id())
+		mw_state_file_describe();
+	work->out.write = order->write;
+	work->out.context = order->context;
+	return write_profile(&work->out, order->format);
+}
+
+int mw_dump_to_function(mw_dump_format_t format, mw_out_write_t write, void *context) {
+	return with_work(act_function, &(function_order_t){format, write, context});
+}
+
+void mw_dump_forked(void) {
+	atomic_store_explicit(&dump.busy, false, memory_order_relaxed);
+	dump.kept_count = 0;
+	dump.number = 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * dump_name.c -- names of dumps from their pattern. */
+#include <string.h>
+
+#include "base/fmt.h"
+#include "os/local_time.h"
+#include "os/proc.h"
+#include "prof/dump.h"
+#include "prof/image.h"
+
+static const char *const reason_names[MW_DUMP_REASON_COUNT] = {
+#define MW_DUMP_REASON(name, help) #name,
+#include "state/dump_reasons.def"
+#undef MW_DUMP_REASON
+};
+
+/* 20261120-031502.123: sorts by time, and no character of it needs quoting. */
+static void expand_time(uint64_t realtime_ns, char *text, size_t capacity) {
+	mw_local_time_t t = mw_os_local_time(realtime_ns);
+	mw_fmt(text, capacity, "%04d%02u%02u-%02u%02u%02u.%03u", t.year, t.month, t.day, t.hour,
+	       t.minute, t.second, (unsigned)(realtime_ns / 1000000u % 1000u));
+}
+
+static void expand_one(char letter, const mw_dump_moment_t *moment, char *text, size_t capacity) {
+	switch (letter) {
+	case 'p':
+		mw_fmt(text, capacity, "%u", mw_os_process_id());
+		return;
+	case 'h':
+		mw_os_host_name(text, capacity);
+		break;
+	case 'e':
+		mw_fmt(text, capacity, "%s", mw_image_header()->program);
+		break;
+	case 'n':
+		mw_fmt(text, capacity, "%04lu", (unsigned long)moment->number);
+		return;
+	case 't':
+		expand_time(moment->realtime_ns, text, capacity);
+		return;
+	case 'r':
+		mw_fmt(text, capacity, "%s", reason_names[moment->reason]);
+		return;
+	case 'u':
+		mw_fmt(text, capacity, "%lu", (unsigned long)moment->live_bytes);
+		return;
+	default:
+		mw_fmt(text, capacity, letter == '%' ? "%%" : "%%%c", letter);
+		return;
+	}
+	/* What comes from outside may not lead into another directory. */
+	for (char *c = text; *c; c++)
+		if (*c == '/' || (unsigned char)*c <= ' ')
+			*c = '_';
+}
+
+size_t mw_dump_expand(const char *pattern, const mw_dump_moment_t *moment, char *buffer,
+		      size_t capacity) {
+	size_t length = 0;
+	for (const char *c = pattern; *c; c++) {
+		char text[72] = {*c, '\0'};
+		if (*c == '%' && c[1])
+			expand_one(*++c, moment, text, sizeof text);
+		size_t used = length < capacity ? length : capacity;
+		length += mw_fmt(buffer + used, capacity - used, "%s", text);
+	}
+	return length;
+}

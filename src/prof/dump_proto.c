@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ * dump_proto.c -- writes profile.proto from the image.
+ *
+ * Messages that stand one after the other are one message to a reader, so all goes out as it is
+ * met: types, then each stack behind those of its locations that are new, then modules and texts.
+ * Of memory it needs a table of the locations, which is mapped for as long as the writing takes. */
+#include <string.h>
+
+#include "base/fmt.h"
+#include "os/clock.h"
+#include "os/map.h"
+#include "prof/dump_view.h"
+#include "prof/image.h"
+#include "prof/prof.h"
+
+/* Field numbers of the format. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME_NS = 9,
+	PROFILE_DURATION_NS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14,
+};
+
+/* Numbers of the texts, in the order they are written. */
+enum {
+	TEXT_EMPTY,
+	TEXT_ALLOC_OBJECTS,
+	TEXT_COUNT,
+	TEXT_ALLOC_SPACE,
+	TEXT_BYTES,
+	TEXT_INUSE_OBJECTS,
+	TEXT_INUSE_SPACE,
+	TEXT_SPACE,
+	TEXT_REQUEST,
+	TEXT_UNKNOWN,
+	TEXT_COMMENTS, /* COMMENTS of them, then path and build-id of each module */
+};
+enum { COMMENTS = 6, TEXT_MODULES = TEXT_COMMENTS + COMMENTS };
+
+/* Of the location that stands for a stack nobody knows, and of its function. */
+#define UNKNOWN_ID 1u
+#define VARINT_BYTES 10u
+#define MESSAGE_BYTES ((MW_PROF_DEPTH_MAX + 16) * VARINT_BYTES)
+/* Slots at first; a table that is half full is doubled. */
+#define SLOTS_FIRST 4096u
+
+typedef struct slot {
+	uint64_t frame;
+	uint64_t id; /* 0: empty */
+} slot_t;
+
+typedef struct writer {
+	mw_out_t *out;
+	slot_t *slots;
+	uint64_t slot_count, used; /* a power of two; locations so far */
+	bool unknown_written;
+	size_t length;
+	unsigned char message[MESSAGE_BYTES];
+	unsigned char ids[MW_PROF_DEPTH_MAX * VARINT_BYTES]; /* of the stack at hand */
+} writer_t;
+
+/* ---- the encoding ---- */
+
+static size_t encode(unsigned char *place, uint64_t value) {
+	size_t length = 0;
+	for (; value >= 0x80; value >>= 7)
+		place[length++] = (unsigned char)(value | 0x80);
+	place[length++] = (unsigned char)value;
+	return length;
+}
+
+/* Into the message at hand; it has room for the largest there is. */
+static void put_number(writer_t *w, unsigned field, uint64_t value) {
+	w->length += encode(w->message + w->length, field << 3);
+	w->length += encode(w->message + w->length, value);
+}
+
+/* A nested message, or packed numbers. */
+static void put_nested(writer_t *w, unsigned field, const unsigned char *bytes, size_t length) {
+	w->length += encode(w->message + w->length, field << 3 | 2);
+	w->length += encode(w->message + w->length, length);
+	memcpy(w->message + w->length, bytes, length);
+	w->length += length;
+}
+
+static void send_header(writer_t *w, unsigned field, size_t length) {
+	unsigned char head[2 * VARINT_BYTES];
+	size_t used = encode(head, field << 3 | 2);
+	used += encode(head + used, length);
+	mw_out_put(w->out, head, used);
+}
+
+/* The message at hand as a field of the profile. */
+static void send(writer_t *w, unsigned field) {
+	send_header(w, field, w->length);
+	mw_out_put(w->out, w->message, w->length);
+	w->length = 0;
+}
+
+static void send_number(writer_t *w, unsigned field, uint64_t value) {
+	put_number(w, field, value);
+	mw_out_put(w->out, w->message, w->length);
+	w->length = 0;
+}
+
+static void send_text(writer_t *w, const char *text, size_t length) {
+	send_header(w, PROFILE_STRING, length);
+	mw_out_put(w->out, text, length);
+}
+
+/* ---- locations ---- */
+
+static uint64_t slot_hash(uint64_t frame) {
+	unsigned __int128 product = (unsigned __int128)frame * 0x9e3779b97f4a7c15u;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static slot_t *find_slot(slot_t *slots, uint64_t count, uint64_t frame) {
+	uint64_t i = slot_hash(frame) & (count - 1);
+	while (slots[i].id != 0 && slots[i].frame != frame)
+		i = (i + 1) & (count - 1);
+	return &slots[i];
+}
+
+static bool grow(writer_t *w) {
+	uint64_t count = w->slot_count ? 2 * w->slot_count : SLOTS_FIRST;
+	slot_t *slots = mw_os_map(count * sizeof *slots);
+	if (!slots)
+		return false;
+	for (uint64_t i = 0; i < w->slot_count; i++)
+		if (w->slots[i].id != 0)
+			*find_slot(slots, count, w->slots[i].frame) = w->slots[i];
+	if (w->slots)
+		mw_os_unmap(w->slots, w->slot_count * sizeof *slots);
+	w->slots = slots;
+	w->slot_count = count;
+	return true;
+}
+
+/* The location's number, written if it is new; 0: no memory. */
+static uint64_t location(writer_t *w, uint64_t frame) {
+	if (2 * w->used >= w->slot_count && !grow(w))
+		return 0;
+	slot_t *slot = find_slot(w->slots, w->slot_count, frame);
+	if (slot->id == 0) {
+		*slot = (slot_t){.frame = frame, .id = UNKNOWN_ID + ++w->used};
+		put_number(w, 1, slot->id);
+		put_number(w, 2, mw_dump_frame_module(frame));
+		put_number(w, 3, mw_dump_frame_address(frame));
+		send(w, PROFILE_LOCATION);
+	}
+	return slot->id;
+}
+
+static void write_unknown(writer_t *w) {
+	if (w->unknown_written)
+		return;
+	w->unknown_written = true;
+	unsigned char line[2 * VARINT_BYTES];
+	size_t length = encode(line, 1 << 3);
+	length += encode(line + length, UNKNOWN_ID);
+	put_number(w, 1, UNKNOWN_ID);
+	put_nested(w, 4, line, length);
+	send(w, PROFILE_LOCATION);
+	put_number(w, 1, UNKNOWN_ID);
+	put_number(w, 2, TEXT_UNKNOWN);
+	put_number(w, 3, TEXT_UNKNOWN);
+	send(w, PROFILE_FUNCTION);
+}
+
+/* ---- samples ---- */
+
+static void write_counts(writer_t *w, const unsigned char *ids, size_t ids_length,
+			 const mw_dump_counts_t *counts, bool zero_request) {
+	if (mw_dump_is_zero(counts))
+		return;
+	unsigned char values[4 * VARINT_BYTES], label[4 * VARINT_BYTES];
+	size_t length = encode(values, (uint64_t)counts->alloc_objects);
+	length += encode(values + length, (uint64_t)counts->alloc_bytes);
+	length += encode(values + length, (uint64_t)counts->inuse_objects);
+	length += encode(values + length, (uint64_t)counts->inuse_bytes);
+	put_nested(w, 1, ids, ids_length);
+	put_nested(w, 2, values, length);
+	if (zero_request) {
+		/* A number of 0 is left out by the encoding: key and unit say that it is one. */
+		length = encode(label, 1 << 3);
+		length += encode(label + length, TEXT_REQUEST);
+		length += encode(label + length, 4 << 3);
+		length += encode(label + length, TEXT_BYTES);
+		put_nested(w, 3, label, length);
+	}
+	send(w, PROFILE_SAMPLE);
+}
+
+static bool write_stack(writer_t *w, const mw_dump_stack_t *stack) {
+	unsigned char *ids = w->ids;
+	size_t length = 0;
+	unsigned depth = stack->depth < MW_PROF_DEPTH_MAX ? stack->depth : MW_PROF_DEPTH_MAX;
+	for (unsigned i = 0; i < depth; i++) {
+		uint64_t id = location(w, stack->frames[i]);
+		if (id == 0)
+			return false;
+		length += encode(ids + length, id);
+	}
+	if (depth == 0) {
+		write_unknown(w);
+		length = encode(ids, UNKNOWN_ID);
+	}
+	write_counts(w, ids, length, &stack->sized, false);
+	write_counts(w, ids, length, &stack->zero, true);
+	return true;
+}
+
+static bool write_stacks(writer_t *w) {
+	uint64_t count = mw_dump_stack_count();
+	for (uint64_t i = 0; i < count && w->out->result == MW_OK; i++) {
+		mw_dump_stack_t stack;
+		if (mw_dump_stack_at(i, &stack) && !write_stack(w, &stack))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the rest ---- */
+
+static void write_type(writer_t *w, unsigned field, unsigned type, unsigned unit) {
+	put_number(w, 1, type);
+	put_number(w, 2, unit);
+	send(w, field);
+}
+
+static void write_mapping(writer_t *w, uint64_t number) {
+	const mw_state_module_t *module = mw_dump_module(number);
+	put_number(w, 1, number + 1);
+	put_number(w, 2, module->start);
+	put_number(w, 3, module->limit);
+	put_number(w, 4, module->file_offset);
+	put_number(w, 5, TEXT_MODULES + 2 * number);
+	put_number(w, 6, TEXT_MODULES + 2 * number + 1);
+	send(w, PROFILE_MAPPING);
+}
+
+/* The program first: pprof takes the first mapping for it. */
+static void write_mappings(writer_t *w, uint64_t count) {
+	uint64_t program = count;
+	for (uint64_t i = 0; i < count && program == count; i++)
+		if (strcmp(mw_dump_module(i)->path, mw_image_header()->exe) == 0)
+			program = i;
+	if (program < count)
+		write_mapping(w, program);
+	for (uint64_t i = 0; i < count; i++)
+		if (i != program)
+			write_mapping(w, i);
+}
+
+static void write_module_texts(writer_t *w, uint64_t count) {
+	for (uint64_t i = 0; i < count; i++) {
+		const mw_state_module_t *module = mw_dump_module(i);
+		char build_id[2 * sizeof module->build_id + 1] = "";
+		for (size_t k = 0; k < module->build_id_bytes; k++)
+			mw_fmt(build_id + 2 * k, 3, "%02x", module->build_id[k]);
+		send_text(w, module->path, strnlen(module->path, sizeof module->path));
+		send_text(w, build_id, strlen(build_id));
+	}
+}
+
+/* What the command reads back (tools/mallow/read/proto.c). */
+static void write_comments(writer_t *w) {
+	const mw_state_header_t *header = mw_image_header();
+	char text[sizeof header->args + 16];
+	uint64_t live = 0, taken = 0, count = mw_dump_stack_count();
+	for (uint64_t i = 0; i < count; i++) {
+		const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, i);
+		live += atomic_load_explicit(&stack->live_samples, memory_order_relaxed);
+		taken += atomic_load_explicit(&stack->alloc_samples, memory_order_relaxed);
+	}
+	send_text(w, text, mw_fmt(text, sizeof text, "mallow %s", MALLOW_VERSION));
+	send_text(w, text, mw_fmt(text, sizeof text, "program: %s", header->program));
+	send_text(w, text, mw_fmt(text, sizeof text, "pid: %u", header->pid));
+	size_t length = mw_fmt(text, sizeof text, "command: "), args = sizeof header->args;
+	while (args > 0 && header->args[args - 1] == '\0')
+		args--;
+	for (size_t i = 0; i < args; i++)
+		text[length + i] = header->args[i] == '\0' ? ' ' : header->args[i];
+	send_text(w, text, length + args);
+	send_text(w, text,
+		  mw_fmt(text, sizeof text, "samples: %lu in use, %lu taken", (unsigned long)live,
+			 (unsigned long)taken));
+	send_text(w, text, mw_fmt(text, sizeof text, "flags: 0x%x", mw_image_live()->flags));
+	for (unsigned i = 0; i < COMMENTS; i++)
+		send_number(w, PROFILE_COMMENT, TEXT_COMMENTS + i);
+}
+
+static void write_times(writer_t *w) {
+	const mw_state_live_t *live = mw_image_live();
+	uint64_t now = mw_os_realtime_ns(), since = mw_image_header()->created_realtime_ns;
+	uint64_t reset = atomic_load_explicit(&live->reset_realtime_ns, memory_order_relaxed);
+	since = reset > since ? reset : since;
+	send_number(w, PROFILE_TIME_NS, now);
+	send_number(w, PROFILE_DURATION_NS, since && now > since ? now - since : 0);
+	send_number(w, PROFILE_PERIOD,
+		    atomic_load_explicit(&live->mean_bytes, memory_order_relaxed));
+	write_type(w, PROFILE_PERIOD_TYPE, TEXT_SPACE, TEXT_BYTES);
+	send_number(w, PROFILE_DEFAULT_TYPE, TEXT_INUSE_SPACE);
+}
+
+static bool write_all(writer_t *w) {
+	static const char *const texts[TEXT_COMMENTS] = {
+		"",        "alloc_objects",   "count",       "alloc_space",
+		"bytes",   "inuse_objects",   "inuse_space", "space",
+		"request", "[stack unknown]",
+	};
+	write_type(w, PROFILE_SAMPLE_TYPE, TEXT_ALLOC_OBJECTS, TEXT_COUNT);
+	write_type(w, PROFILE_SAMPLE_TYPE, TEXT_ALLOC_SPACE, TEXT_BYTES);
+	write_type(w, PROFILE_SAMPLE_TYPE, TEXT_INUSE_OBJECTS, TEXT_COUNT);
+	write_type(w, PROFILE_SAMPLE_TYPE, TEXT_INUSE_SPACE, TEXT_BYTES);
+	if (!write_stacks(w))
+		return false;
+	/* After the stacks: theirs were there before them. */
+	uint64_t modules = mw_dump_module_count();
+	write_mappings(w, modules);
+	for (unsigned i = 0; i < TEXT_COMMENTS; i++)
+		send_text(w, texts[i], strlen(texts[i]));
+	write_comments(w);
+	write_module_texts(w, modules);
+	write_times(w);
+	return true;
+}
+
+bool mw_dump_write_proto(mw_out_t *out) {
+	/* Not on the stack, which may be a thread's of 16 KiB or a signal handler's. */
+	size_t bytes = (sizeof(writer_t) + MW_OS_PAGE_BYTES - 1) & ~(size_t)(MW_OS_PAGE_BYTES - 1);
+	writer_t *w = mw_os_map(bytes);
+	if (!w)
+		return false;
+	w->out = out;
+	bool done = write_all(w);
+	if (w->slots)
+		mw_os_unmap(w->slots, w->slot_count * sizeof *w->slots);
+	mw_os_unmap(w, bytes);
+	return done;
+}

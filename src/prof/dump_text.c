@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * dump_text.c -- writes jemalloc's heap_v2 text from the image, for jeprof. */
+#include <string.h>
+
+#include "base/math.h"
+#include "prof/dump_view.h"
+
+/* The mean bytes between samples that the header names.  The counts are estimates already, and
+ * readers scale every stack by 1/(1 - exp(-(bytes / objects) / mean)): with 1 byte that is nothing
+ * for any real object.  As the command's writer (tools/mallow/write/text.c). */
+#define HEAP_V2_MEAN_BYTES 1
+
+static void add(mw_dump_counts_t *sum, const mw_dump_counts_t *more) {
+	sum->alloc_objects += more->alloc_objects;
+	sum->alloc_bytes += more->alloc_bytes;
+	sum->inuse_objects += more->inuse_objects;
+	sum->inuse_bytes += more->inuse_bytes;
+}
+
+static int64_t scaled(int64_t value, double share) {
+	int64_t result = (int64_t)((double)value * share + 0.5);
+	return result > 0 ? result : 1;
+}
+
+/* The inverse of the readers' scaling. */
+static void unscale(int64_t *objects, int64_t *bytes) {
+	if (*objects <= 0)
+		return;
+	if (*bytes <= 0) /* jeprof divides by it */
+		*bytes = 1;
+	double mean = (double)*bytes / (double)*objects;
+	double share = mw_one_minus_exp(mean / HEAP_V2_MEAN_BYTES);
+	if (share >= 1.0 - 0x1p-53)
+		return;
+	*objects = scaled(*objects, share);
+	*bytes = scaled(*bytes, share);
+}
+
+static void write_counts(mw_out_t *out, mw_dump_counts_t counts) {
+	unscale(&counts.inuse_objects, &counts.inuse_bytes);
+	unscale(&counts.alloc_objects, &counts.alloc_bytes);
+	mw_out_print(out, "  t*: %ld: %ld [%ld: %ld]\n", (long)counts.inuse_objects,
+		     (long)counts.inuse_bytes, (long)counts.alloc_objects,
+		     (long)counts.alloc_bytes);
+}
+
+/* Both parts of a stack; false: nothing was counted. */
+static bool sum_at(uint64_t number, mw_dump_stack_t *stack, mw_dump_counts_t *counts) {
+	if (!mw_dump_stack_at(number, stack))
+		return false;
+	*counts = stack->sized;
+	add(counts, &stack->zero);
+	return true;
+}
+
+/* " 0x<hex>": formatted here, because there are half a million of them. */
+static void write_address(mw_out_t *out, uint64_t address) {
+	char text[3 + 16];
+	size_t at = sizeof text;
+	do
+		text[--at] = "0123456789abcdef"[address & 15];
+	while ((address >>= 4) != 0);
+	text[--at] = 'x';
+	text[--at] = '0';
+	text[--at] = ' ';
+	mw_out_put(out, text + at, sizeof text - at);
+}
+
+/* Readers take 1 from every address but the leaf's, which some leave alone: so the leaf is written
+ * as the address to look up. */
+static void write_stack(mw_out_t *out, const mw_dump_stack_t *stack) {
+	mw_out_put(out, "@", 1);
+	for (unsigned i = 0; i < stack->depth; i++)
+		write_address(out, mw_dump_frame_address(stack->frames[i]) + (i > 0));
+	/* jeprof takes an empty stack for a repetition of the one before. */
+	if (stack->depth == 0)
+		mw_out_put(out, " 0x0", 4);
+	mw_out_put(out, "\n", 1);
+}
+
+/* As the kernel does it: a path stays one line. */
+static void write_path(mw_out_t *out, const char *path, size_t capacity) {
+	for (size_t i = 0; i < capacity && path[i]; i++)
+		if (path[i] == '\n')
+			mw_out_put(out, "\\012", 4);
+		else
+			mw_out_put(out, path + i, 1);
+	mw_out_put(out, "\n", 1);
+}
+
+static void write_libraries(mw_out_t *out) {
+	mw_out_print(out, "\nMAPPED_LIBRARIES:\n");
+	uint64_t count = mw_dump_module_count();
+	for (uint64_t i = 0; i < count; i++) {
+		const mw_state_module_t *module = mw_dump_module(i);
+		mw_out_print(out, "%08lx-%08lx r-xp %08lx 00:00 0 ", (unsigned long)module->start,
+			     (unsigned long)module->limit, (unsigned long)module->file_offset);
+		write_path(out, module->path, sizeof module->path);
+	}
+}
+
+bool mw_dump_write_heap_v2(mw_out_t *out) {
+	mw_dump_counts_t total = {0}, counts;
+	mw_dump_stack_t stack;
+	uint64_t count = mw_dump_stack_count();
+	for (uint64_t i = 0; i < count; i++)
+		if (sum_at(i, &stack, &counts))
+			add(&total, &counts);
+	mw_out_print(out, "heap_v2/%d\n", HEAP_V2_MEAN_BYTES);
+	write_counts(out, total);
+	for (uint64_t i = 0; i < count && out->result == MW_OK; i++) {
+		if (!sum_at(i, &stack, &counts))
+			continue;
+		write_stack(out, &stack);
+		write_counts(out, counts);
+	}
+	write_libraries(out);
+	return true;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * dump_view.c -- counters and frames, read beside those who write them. */
+#include "prof/dump_view.h"
+
+#include "prof/image.h"
+
+/* Usable bytes of a block for a request of 0 bytes: the smallest size class. */
+#define ZERO_REQUEST_USABLE_BYTES 16
+
+static uint64_t used_of(const _Atomic uint64_t *counter) {
+	return atomic_load_explicit(counter, memory_order_acquire);
+}
+
+static int64_t counter(const _Atomic int64_t *value) {
+	return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+static int64_t objects(const _Atomic int64_t *q16) {
+	int64_t value = counter(q16);
+	return value > 0 ? value / 65536 + (value % 65536 >= 32768) : 0;
+}
+
+static int64_t bytes(const _Atomic int64_t *value) {
+	int64_t now = counter(value);
+	return now > 0 ? now : 0;
+}
+
+/* The part of the requests for 0 bytes, of which only objects are counted. */
+static void split(int64_t *all_objects, int64_t *all_bytes, int64_t *zero_objects,
+		  int64_t *zero_bytes) {
+	if (*zero_objects > *all_objects)
+		*zero_objects = *all_objects;
+	*zero_bytes = *all_bytes;
+	if (*zero_objects < *all_objects && *zero_objects < *all_bytes / ZERO_REQUEST_USABLE_BYTES)
+		*zero_bytes = *zero_objects * ZERO_REQUEST_USABLE_BYTES;
+	if (*zero_objects == 0)
+		*zero_bytes = 0;
+	*all_objects -= *zero_objects;
+	*all_bytes -= *zero_bytes;
+}
+
+bool mw_dump_is_zero(const mw_dump_counts_t *c) {
+	return (c->alloc_objects | c->alloc_bytes | c->inuse_objects | c->inuse_bytes) == 0;
+}
+
+uint64_t mw_dump_stack_count(void) {
+	return used_of(&mw_image_live()->stacks_used);
+}
+
+bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *result) {
+	const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, number);
+	mw_dump_counts_t sized = {
+		.alloc_objects = objects(&stack->alloc_objects_q16),
+		.alloc_bytes = bytes(&stack->alloc_bytes),
+		.inuse_objects = objects(&stack->live_objects_q16),
+		.inuse_bytes = bytes(&stack->live_bytes),
+	};
+	if (mw_dump_is_zero(&sized))
+		return false;
+	mw_dump_counts_t zero = {
+		.alloc_objects = objects(&stack->alloc_zero_objects_q16),
+		.inuse_objects = objects(&stack->live_zero_objects_q16),
+	};
+	split(&sized.alloc_objects, &sized.alloc_bytes, &zero.alloc_objects, &zero.alloc_bytes);
+	split(&sized.inuse_objects, &sized.inuse_bytes, &zero.inuse_objects, &zero.inuse_bytes);
+	/* Its description was written before the first count (prof/depot.c). */
+	atomic_thread_fence(memory_order_acquire);
+	*result = (mw_dump_stack_t){.sized = sized, .zero = zero, .depth = stack->depth};
+	if (result->depth > 0)
+		result->frames = mw_image_entry(MW_SECTION_FRAMES, stack->frame_first);
+	return true;
+}
+
+uint64_t mw_dump_module_count(void) {
+	return used_of(&mw_image_live()->modules_used);
+}
+
+const mw_state_module_t *mw_dump_module(uint64_t number) {
+	return mw_image_entry(MW_SECTION_MODULES, number);
+}
+
+uint64_t mw_dump_frame_module(uint64_t frame) {
+	uint64_t module = frame >> MW_FRAME_MODULE_SHIFT & MW_FRAME_MODULE_MAX;
+	return module <= mw_dump_module_count() ? module : 0;
+}
+
+uint64_t mw_dump_frame_address(uint64_t frame) {
+	uint64_t module = mw_dump_frame_module(frame), address = frame & MW_FRAME_ADDRESS_MASK;
+	if (module)
+		address += mw_dump_module(module - 1)->bias;
+	return address - (!(frame & MW_FRAME_EXACT) && address > 0);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT
+ * triggers.c -- what is waited for, and what is due. */
+#include "prof/triggers.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/fmt.h"
+#include "heap/hooks.h"
+#include "os/cgroup.h"
+#include "os/clock.h"
+#include "os/proc.h"
+#include "os/signal.h"
+#include "prof/crash.h"
+#include "prof/dump.h"
+#include "prof/image.h"
+#include "prof/journal.h"
+
+/* The limit of a cgroup is seldom changed, and reading it takes a dozen files. */
+#define CGROUP_CHECK_NS ((uint64_t)10000000000)
+/* A limit that was passed is armed again this share below it: no flood while a value swings. */
+#define REARM_SHARE 10u
+/* Smaller requests are served without a look at each (heap's MW_SMALL_MAX_BYTES). */
+#define REQUEST_MIN_BYTES 8193u
+/* Stacks of large requests that go to stderr, in all: a line is for a person to read. */
+#define REPORTS_MAX 100u
+
+static const struct {
+	uint64_t standard, min, max;
+} ranges[MW_SETTING_COUNT] = {
+#define MW_SETTING(name, kind, standard, min, max, unit, help) {standard, min, max},
+#include "state/settings.def"
+#undef MW_SETTING
+};
+
+static struct {
+	_Atomic uint64_t values[MW_SETTING_COUNT];
+	char name[MW_STATE_DUMP_NAME_BYTES];
+	_Atomic uint32_t due; /* by reason */
+	/* The counters' values that are waited for. */
+	_Atomic uint64_t next_allocated, next_freed;
+	_Atomic int64_t peak;
+	_Atomic bool above_live, above_resident; /* passed, and not yet fallen below again */
+	_Atomic uint64_t next_time_ns;           /* monotonic */
+	_Atomic uint64_t cgroup_limit, cgroup_check_ns;
+	_Atomic uint32_t reports;
+	struct {
+		_Atomic uint64_t not_before_ns, count;
+	} reasons[MW_DUMP_REASON_COUNT];
+} triggers;
+
+_Atomic bool mw_triggers_armed;
+
+uint64_t mw_triggers_value(mw_setting_t setting) {
+	return atomic_load_explicit(&triggers.values[setting], memory_order_relaxed);
+}
+#define VALUE(name) mw_triggers_value(MW_SETTING_##name)
+
+const char *mw_triggers_name(void) {
+	return triggers.name;
+}
+
+/* ---- counters ---- */
+
+static int64_t live_bytes(void) {
+	return atomic_load_explicit(&mw_image_live()->live_bytes, memory_order_relaxed);
+}
+
+static uint64_t allocated_bytes(void) {
+	return (uint64_t)atomic_load_explicit(&mw_image_live()->alloc_bytes, memory_order_relaxed);
+}
+
+static uint64_t freed_bytes(void) {
+	int64_t freed = (int64_t)allocated_bytes() - live_bytes();
+	return freed > 0 ? (uint64_t)freed : 0;
+}
+
+/* ---- serving ---- */
+
+static void set_due(mw_dump_reason_t reason) {
+	/* Sequentially consistent, with the load in serve(): who finds a dump under way has made
+	 * its wish known before, and the dumper looks after it is done. */
+	atomic_fetch_or_explicit(&triggers.due, 1u << reason, memory_order_seq_cst);
+}
+
+static bool is_spent(mw_dump_reason_t reason) {
+	uint64_t max = VALUE(dump_max);
+	return max != 0 &&
+	       atomic_load_explicit(&triggers.reasons[reason].count, memory_order_relaxed) >= max;
+}
+
+/* Asked for by somebody who waits for it. */
+static bool is_prompt(mw_dump_reason_t reason) {
+	return reason == MW_DUMP_api || reason == MW_DUMP_order || reason == MW_DUMP_exit;
+}
+
+static bool is_early(mw_dump_reason_t reason, uint64_t now_ns) {
+	return !is_prompt(reason) &&
+	       now_ns < atomic_load_explicit(&triggers.reasons[reason].not_before_ns,
+					     memory_order_relaxed);
+}
+
+/* The due reasons whose time has come; those that are spent are dropped. */
+static uint32_t ripe(uint64_t now_ns) {
+	uint32_t result = 0, due = atomic_load_explicit(&triggers.due, memory_order_seq_cst);
+	for (uint32_t left = due; left; left &= left - 1) {
+		mw_dump_reason_t reason = (mw_dump_reason_t)__builtin_ctz(left);
+		if (is_spent(reason) && !is_prompt(reason))
+			atomic_fetch_and_explicit(&triggers.due, ~(1u << reason),
+						  memory_order_relaxed);
+		else if (!is_early(reason, now_ns))
+			result |= 1u << reason;
+	}
+	return result;
+}
+
+static void count_dump(uint32_t reasons, uint64_t now_ns) {
+	for (; reasons; reasons &= reasons - 1) {
+		__typeof__(&triggers.reasons[0]) r = &triggers.reasons[__builtin_ctz(reasons)];
+		atomic_fetch_add_explicit(&r->count, 1, memory_order_relaxed);
+		atomic_store_explicit(&r->not_before_ns, now_ns + VALUE(dump_min_ms) * 1000000u,
+				      memory_order_relaxed);
+	}
+}
+
+/* One file for all that is due at a moment, named after the first. */
+static void serve(void) {
+	for (;;) {
+		uint64_t now_ns = mw_os_monotonic_ns();
+		uint32_t reasons = ripe(now_ns);
+		if (reasons == 0)
+			return;
+		atomic_fetch_and_explicit(&triggers.due, ~reasons, memory_order_seq_cst);
+		int result = mw_dump_to_file((mw_dump_reason_t)__builtin_ctz(reasons), NULL);
+		if (result == MW_DUMP_BUSY) {
+			atomic_fetch_or_explicit(&triggers.due, reasons, memory_order_seq_cst);
+			return;
+		}
+		/* Also when it failed: not again at once. */
+		count_dump(reasons, now_ns);
+	}
+}
+
+void mw_triggers_fire(mw_dump_reason_t reason) {
+	set_due(reason);
+	serve();
+}
+
+/* ---- what is waited for ---- */
+
+/* Has the counter come to what is waited for?  Then the next is further on. */
+static bool has_come(_Atomic uint64_t *next, uint64_t now, uint64_t step) {
+	uint64_t wanted = atomic_load_explicit(next, memory_order_relaxed);
+	if (step == 0 || now < wanted)
+		return false;
+	uint64_t after = wanted + ((now - wanted) / step + 1) * step;
+	/* Of several threads one says so. */
+	return atomic_compare_exchange_strong_explicit(next, &wanted, after, memory_order_relaxed,
+						       memory_order_relaxed);
+}
+
+static bool is_new_peak(int64_t live) {
+	uint64_t step = VALUE(dump_peak), percent = VALUE(dump_peak_percent);
+	int64_t peak = atomic_load_explicit(&triggers.peak, memory_order_relaxed);
+	if ((step == 0 && percent == 0) || live <= peak)
+		return false;
+	uint64_t above = (uint64_t)(live - peak);
+	if (above < step || above < (uint64_t)peak / 100 * percent)
+		return false;
+	return atomic_compare_exchange_strong_explicit(&triggers.peak, &peak, live,
+						       memory_order_relaxed, memory_order_relaxed);
+}
+
+/* True once each time `now` comes above the limit. */
+static bool passes(_Atomic bool *above, uint64_t now, uint64_t limit) {
+	if (limit == 0)
+		return false;
+	if (now >= limit)
+		return !atomic_exchange_explicit(above, true, memory_order_relaxed);
+	if (now < limit - limit / REARM_SHARE)
+		atomic_store_explicit(above, false, memory_order_relaxed);
+	return false;
+}
+
+void mw_triggers_check(void) {
+	if (!mw_image_exists())
+		return;
+	int64_t live = live_bytes();
+	if (has_come(&triggers.next_allocated, allocated_bytes(), VALUE(prof_interval)))
+		set_due(MW_DUMP_allocated);
+	if (has_come(&triggers.next_freed, freed_bytes(), VALUE(dump_freed)))
+		set_due(MW_DUMP_freed);
+	if (is_new_peak(live))
+		set_due(MW_DUMP_peak);
+	if (passes(&triggers.above_live, live > 0 ? (uint64_t)live : 0, VALUE(dump_live)))
+		set_due(MW_DUMP_live);
+	if (atomic_load_explicit(&triggers.due, memory_order_relaxed))
+		serve();
+}
+
+static uint64_t cgroup_limit(uint64_t now_ns) {
+	uint64_t next = atomic_load_explicit(&triggers.cgroup_check_ns, memory_order_relaxed);
+	if (now_ns >= next) {
+		atomic_store_explicit(&triggers.cgroup_check_ns, now_ns + CGROUP_CHECK_NS,
+				      memory_order_relaxed);
+		atomic_store_explicit(&triggers.cgroup_limit, mw_os_cgroup_limit_bytes(""),
+				      memory_order_relaxed);
+	}
+	return atomic_load_explicit(&triggers.cgroup_limit, memory_order_relaxed);
+}
+
+/* The smaller of the two limits; 0: none. */
+static uint64_t resident_limit(uint64_t now_ns) {
+	uint64_t limit = VALUE(dump_resident), percent = VALUE(dump_resident_percent);
+	uint64_t whole = percent ? cgroup_limit(now_ns) : UINT64_MAX;
+	uint64_t share = whole == UINT64_MAX ? 0 : whole / 100 * percent;
+	if (limit == 0 || (share != 0 && share < limit))
+		limit = share;
+	return limit;
+}
+
+void mw_triggers_tick(void) {
+	if (!atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed))
+		return;
+	uint64_t now_ns = mw_os_monotonic_ns();
+	if (has_come(&triggers.next_time_ns, now_ns, VALUE(dump_seconds) * 1000000000u))
+		set_due(MW_DUMP_time);
+	uint64_t resident =
+		atomic_load_explicit(&mw_image_live()->resident_bytes, memory_order_relaxed);
+	if (passes(&triggers.above_resident, resident, resident_limit(now_ns)))
+		set_due(MW_DUMP_resident);
+	mw_triggers_check();
+}
+
+void mw_triggers_request(uint64_t bytes, uint32_t stack) {
+	mw_journal_event(MW_EVENT_REQUEST, bytes, stack);
+	if (VALUE(request_report) &&
+	    atomic_fetch_add_explicit(&triggers.reports, 1, memory_order_relaxed) < REPORTS_MAX) {
+		mw_warn("request of %lu bytes by thread %u:", (unsigned long)bytes,
+			mw_os_thread_id());
+		mw_crash_print_stack(stack);
+	}
+	if (VALUE(request_dump))
+		mw_triggers_fire(MW_DUMP_request);
+}
+
+void mw_triggers_exit(void) {
+	if (VALUE(prof_final))
+		mw_triggers_fire(MW_DUMP_exit);
+}
+
+/* ---- settings ---- */
+
+static void on_dump_signal(int signal_number, bool from_outside) {
+	(void)signal_number;
+	(void)from_outside;
+	/* One that comes too soon after the last is not kept: nothing would bring it back. */
+	if (!is_early(MW_DUMP_signal, mw_os_monotonic_ns()))
+		mw_triggers_fire(MW_DUMP_signal);
+}
+
+static bool change_signal(uint64_t old, uint64_t fresh) {
+	if (fresh != 0 && !mw_os_signal_take((int)fresh, on_dump_signal))
+		return false;
+	if (old != 0 && old != fresh)
+		mw_os_signal_leave((int)old);
+	return true;
+}
+
+static void change_request_limit(uint64_t bytes) {
+	uint64_t limit = bytes == 0 ? UINT64_MAX : bytes;
+	if (limit < REQUEST_MIN_BYTES)
+		limit = REQUEST_MIN_BYTES;
+	/* Relaxed: from each thread's next look on. */
+	atomic_store_explicit(&mw_heap_certain_bytes, limit, memory_order_relaxed);
+}
+
+/* From now on, not from the start. */
+static void arm_counters(void) {
+	bool known = mw_image_exists();
+	atomic_store_explicit(&triggers.next_allocated,
+			      (known ? allocated_bytes() : 0) + VALUE(prof_interval),
+			      memory_order_relaxed);
+	atomic_store_explicit(&triggers.next_freed, (known ? freed_bytes() : 0) + VALUE(dump_freed),
+			      memory_order_relaxed);
+	atomic_store_explicit(&triggers.peak, known ? live_bytes() : 0, memory_order_relaxed);
+}
+
+static void arm_time(void) {
+	atomic_store_explicit(&triggers.next_time_ns,
+			      mw_os_monotonic_ns() + VALUE(dump_seconds) * 1000000000u,
+			      memory_order_relaxed);
+}
+
+static void arm(void) {
+	bool armed = VALUE(prof_interval) || VALUE(dump_freed) || VALUE(dump_peak) ||
+		     VALUE(dump_peak_percent) || VALUE(dump_live) || VALUE(dump_resident) ||
+		     VALUE(dump_resident_percent) || VALUE(dump_seconds) || VALUE(dump_signal) ||
+		     VALUE(request_dump);
+	atomic_store_explicit(&mw_triggers_armed, armed, memory_order_relaxed);
+}
+
+bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
+	uint64_t old = mw_triggers_value(setting);
+	if (value < ranges[setting].min || value > ranges[setting].max)
+		return false;
+	if (value == old)
+		return true;
+	if (setting == MW_SETTING_dump_signal && !change_signal(old, value))
+		return false;
+	atomic_store_explicit(&triggers.values[setting], value, memory_order_relaxed);
+	switch (setting) {
+	case MW_SETTING_prof_interval:
+	case MW_SETTING_dump_freed:
+	case MW_SETTING_dump_peak:
+	case MW_SETTING_dump_peak_percent:
+		arm_counters();
+		break;
+	case MW_SETTING_dump_live:
+		atomic_store_explicit(&triggers.above_live, false, memory_order_relaxed);
+		break;
+	case MW_SETTING_dump_resident:
+	case MW_SETTING_dump_resident_percent:
+		atomic_store_explicit(&triggers.above_resident, false, memory_order_relaxed);
+		break;
+	case MW_SETTING_dump_seconds:
+		arm_time();
+		break;
+	case MW_SETTING_request_limit:
+		change_request_limit(value);
+		break;
+	case MW_SETTING_crash_report:
+		mw_crash_set_report(value != 0);
+		break;
+	case MW_SETTING_dump_keep:
+		mw_dump_set_keep((unsigned)value);
+		break;
+	default:
+		break;
+	}
+	arm();
+	return true;
+}
+
+bool mw_triggers_set_name(const char *dump_name) {
+	if (strnlen(dump_name, sizeof triggers.name) == sizeof triggers.name)
+		return false;
+	mw_fmt(triggers.name, sizeof triggers.name, "%s", dump_name);
+	mw_dump_set_name(dump_name);
+	return true;
+}
+
+static void show_name(char *live) {
+	if (live)
+		memcpy(live + MW_LIVE(dump_name), triggers.name, sizeof triggers.name);
+}
+
+void mw_triggers_show(void) {
+	mw_twin_t live = mw_image_live_twin();
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+		mw_twin_set64(live, MW_LIVE(settings) + i * sizeof(uint64_t),
+			      mw_triggers_value((mw_setting_t)i));
+	mw_twin_set32(live, MW_LIVE(setting_count), MW_SETTING_COUNT);
+	show_name(live.image);
+	show_name(live.mirror);
+}
+
+void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT], const char *dump_name) {
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+		atomic_store_explicit(&triggers.values[i], 0, memory_order_relaxed);
+	mw_triggers_set_name(dump_name);
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+		if (!mw_triggers_set((mw_setting_t)i, settings[i]) && i == MW_SETTING_dump_signal)
+			mw_warn("dump_signal:%lu: it is ignored, handled already, or cannot be "
+				"handled; choose another",
+				(unsigned long)settings[i]);
+}
+
+void mw_triggers_reset(void) {
+	arm_counters();
+	atomic_store_explicit(&triggers.above_live, false, memory_order_relaxed);
+}
+
+void mw_triggers_forked(void) {
+	mw_dump_forked();
+	atomic_store_explicit(&triggers.due, 0, memory_order_relaxed);
+	atomic_store_explicit(&triggers.reports, 0, memory_order_relaxed);
+	for (size_t i = 0; i < MW_DUMP_REASON_COUNT; i++) {
+		atomic_store_explicit(&triggers.reasons[i].count, 0, memory_order_relaxed);
+		atomic_store_explicit(&triggers.reasons[i].not_before_ns, 0, memory_order_relaxed);
+	}
+	arm_counters();
+	arm_time();
+}
