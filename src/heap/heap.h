@@ -28,6 +28,14 @@ typedef struct mw_outbox {
 	uint32_t count;
 } mw_outbox_t;
 
+/* The thread's last sample, and all that an allocation after it would change. */
+typedef struct mw_last_sample {
+	mw_record_id_t record; /* 0: none */
+	uint32_t beyond_small;
+	uint8_t handed_back[MW_CLASS_COUNT];
+	void *heads[MW_CLASS_COUNT];
+} mw_last_sample_t;
+
 /* What a thread owns.  Lives in metadata memory, is never unmapped, and is handed to a later thread
  * when its thread ends. */
 struct mw_heap {
@@ -48,9 +56,11 @@ struct mw_heap {
 	uint32_t cut;
 	_Atomic uint32_t epoch; /* written by the owner alone */
 	uint32_t poll_seen;
-	bool in_use;         /* some thread has it; under the heaps lock */
-	uint64_t bytes_left; /* for objects above the small limit; 0: not drawn yet */
+	bool in_use;           /* some thread has it; under the heaps lock */
+	uint32_t beyond_small; /* allocations above the small limit so far */
+	uint64_t bytes_left;   /* for objects above the small limit; 0: not drawn yet */
 	mw_hook_thread_t hook_thread;
+	mw_last_sample_t last_sample;
 
 	mw_heap_t *next_all, *next_free; /* under the heaps lock */
 };

@@ -43,8 +43,9 @@ typedef struct mw_heap_hooks {
 	uint64_t (*draw_bytes)(mw_hook_thread_t *thread);
 	/* The countdown chose this block.  Returns the record to keep with it (0: none). */
 	mw_record_id_t (*sampled)(mw_hook_thread_t *thread, const mw_sample_request_t *request);
-	/* A block with a record is being freed.  `thread` is NULL in a thread without a heap. */
-	void (*sample_freed)(mw_hook_thread_t *thread, mw_record_id_t record);
+	/* A block with a record is being freed.  `thread` is NULL in a thread without a heap.
+	 * `temporary`: by the thread that allocated it, which has not allocated since. */
+	void (*sample_freed)(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary);
 	/* Called at a refill that finds *poll_word changed since this thread's last poll: the place
 	 * where orders from outside are noticed. */
 	void (*poll)(mw_hook_thread_t *thread);

@@ -23,9 +23,10 @@ static mw_record_id_t no_sampled(mw_hook_thread_t *thread, const mw_sample_reque
 	(void)request;
 	return 0;
 }
-static void no_sample_freed(mw_hook_thread_t *thread, mw_record_id_t record) {
+static void no_sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
 	(void)thread;
 	(void)record;
+	(void)temporary;
 }
 static void no_grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	(void)thread;
@@ -61,6 +62,7 @@ void mw_sampling_thread_start(mw_heap_t *heap) {
 	memset(heap->left, 0, sizeof heap->left);
 	heap->cut = 0;
 	heap->bytes_left = 0;
+	heap->last_sample.record = 0;
 	hooks->thread_start(&heap->hook_thread);
 }
 
@@ -104,6 +106,25 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	heap->cut &= ~(1u << size_class);
 }
 
+/* Every allocation of a small class takes a block from a list head, every other is counted.  A
+ * block handed back since then changes a head too, and its count: an object is rather not taken
+ * for temporary than wrongly. */
+static mw_record_id_t take_sample(mw_heap_t *heap, const mw_sample_request_t *request) {
+	mw_last_sample_t *last = &heap->last_sample;
+	last->record = hooks->sampled(&heap->hook_thread, request);
+	last->beyond_small = heap->beyond_small;
+	memcpy(last->handed_back, heap->handed_back, sizeof last->handed_back);
+	memcpy(last->heads, mw_thread.heads, sizeof last->heads);
+	return last->record;
+}
+
+static bool is_as_remembered(const mw_heap_t *heap) {
+	const mw_last_sample_t *last = &heap->last_sample;
+	return last->beyond_small == heap->beyond_small &&
+	       memcmp(last->handed_back, heap->handed_back, sizeof last->handed_back) == 0 &&
+	       memcmp(last->heads, mw_thread.heads, sizeof last->heads) == 0;
+}
+
 void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes) {
 	void *block = mw_sampled_take(size_class);
 	if (!block)
@@ -114,7 +135,7 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 				       .usable_bytes = bytes,
 				       .trial_bytes = bytes,
 				       .draw_epoch = heap->cut_epoch[size_class]};
-	mw_sampled_bind(block, hooks->sampled(&heap->hook_thread, &request));
+	mw_sampled_bind(block, take_sample(heap, &request));
 	return block;
 }
 
@@ -126,6 +147,7 @@ void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
 				       size_t usable_bytes) {
 	mw_sampling_poll(heap);
+	heap->beyond_small++;
 	if (MW_UNLIKELY(requested_bytes >=
 			atomic_load_explicit(&mw_heap_certain_bytes, memory_order_relaxed))) {
 		/* No part of the countdown: its chance is 1. */
@@ -137,7 +159,7 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 			.draw_epoch = heap->epoch,
 			.certain = true,
 		};
-		return hooks->sampled(&heap->hook_thread, &request);
+		return take_sample(heap, &request);
 	}
 	if (heap->bytes_left == 0)
 		heap->bytes_left = hooks->draw_bytes(&heap->hook_thread);
@@ -154,12 +176,13 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 				       .usable_bytes = usable_bytes,
 				       .trial_bytes = usable_bytes,
 				       .draw_epoch = heap->epoch};
-	return hooks->sampled(&heap->hook_thread, &request);
+	return take_sample(heap, &request);
 }
 
 void mw_sampling_freed(mw_record_id_t record) {
 	mw_heap_t *heap = mw_thread.heap;
-	hooks->sample_freed(heap ? &heap->hook_thread : NULL, record);
+	bool temporary = heap && heap->last_sample.record == record && is_as_remembered(heap);
+	hooks->sample_freed(heap ? &heap->hook_thread : NULL, record, temporary);
 }
 
 void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes) {

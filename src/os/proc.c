@@ -26,6 +26,13 @@ uint32_t mw_os_thread_id(void) {
 	return (uint32_t)syscall(SYS_gettid);
 }
 
+void mw_os_thread_name(char name[16]) {
+	memset(name, 0, 16);
+	if (prctl(PR_GET_NAME, name) != 0)
+		name[0] = '\0';
+	name[15] = '\0';
+}
+
 uint32_t mw_os_effective_user(void) {
 	return (uint32_t)geteuid();
 }

@@ -17,6 +17,8 @@
 #define STACKS_LOG2 17
 #define FRAMES_LOG2 22
 #define MODULES_LOG2 12
+/* A name each; the oldest go first. */
+#define THREADS 1024u
 #define TICKS 4096u
 #define EVENTS 512u
 /* Each step halves the tables; modules, which are few, stop at 2^8. */
@@ -28,6 +30,7 @@
 #define STACKS_FIRST_BYTES ((uint64_t)1 << 20)
 #define FRAMES_FIRST_BYTES ((uint64_t)1 << 20)
 #define RECORDS_FIRST_BYTES ((uint64_t)2 << 20)
+#define LIVES_FIRST_BYTES ((uint64_t)256 << 10)
 #define WIDEN_FACTOR 4u
 /* Image and mirror together take at most this part of RLIMIT_AS: the limit is the program's. */
 #define ADDRESS_SPACE_SHARE 16u
@@ -54,23 +57,22 @@ static struct {
 
 /* The fixed part first, then the sections that grow. */
 static const mw_state_section_id_t file_order[MW_SECTION_COUNT] = {
-	MW_SECTION_CONTROL, MW_SECTION_LIVE,   MW_SECTION_EVENTS, MW_SECTION_TIMELINE,
-	MW_SECTION_MODULES, MW_SECTION_STACKS, MW_SECTION_FRAMES, MW_SECTION_RECORDS,
+	MW_SECTION_CONTROL, MW_SECTION_LIVE,    MW_SECTION_EVENTS, MW_SECTION_TIMELINE,
+	MW_SECTION_THREADS, MW_SECTION_MODULES, MW_SECTION_STACKS, MW_SECTION_FRAMES,
+	MW_SECTION_LIVES,   MW_SECTION_RECORDS,
 };
 
 static const uint64_t first_bytes[MW_SECTION_COUNT] = {
-	[MW_SECTION_MODULES] = MODULES_FIRST_BYTES,
-	[MW_SECTION_STACKS] = STACKS_FIRST_BYTES,
-	[MW_SECTION_FRAMES] = FRAMES_FIRST_BYTES,
-	[MW_SECTION_RECORDS] = RECORDS_FIRST_BYTES,
+	[MW_SECTION_MODULES] = MODULES_FIRST_BYTES, [MW_SECTION_STACKS] = STACKS_FIRST_BYTES,
+	[MW_SECTION_FRAMES] = FRAMES_FIRST_BYTES,   [MW_SECTION_RECORDS] = RECORDS_FIRST_BYTES,
+	[MW_SECTION_LIVES] = LIVES_FIRST_BYTES,
 };
 
 /* Where the live section counts the entries of a section; 0: it does not. */
 static const uint16_t used_offset[MW_SECTION_COUNT] = {
-	[MW_SECTION_MODULES] = MW_LIVE(modules_used),
-	[MW_SECTION_STACKS] = MW_LIVE(stacks_used),
-	[MW_SECTION_FRAMES] = MW_LIVE(frames_used),
-	[MW_SECTION_RECORDS] = MW_LIVE(records_used),
+	[MW_SECTION_MODULES] = MW_LIVE(modules_used), [MW_SECTION_STACKS] = MW_LIVE(stacks_used),
+	[MW_SECTION_FRAMES] = MW_LIVE(frames_used),   [MW_SECTION_RECORDS] = MW_LIVE(records_used),
+	[MW_SECTION_LIVES] = MW_LIVE(lives_used),
 };
 
 bool mw_image_is_growing(mw_state_section_id_t section) {
@@ -91,6 +93,8 @@ static void lay_out(unsigned shift) {
 		[MW_SECTION_STACKS] = (uint64_t)1 << (STACKS_LOG2 - shift),
 		[MW_SECTION_FRAMES] = (uint64_t)1 << (FRAMES_LOG2 - shift),
 		[MW_SECTION_RECORDS] = (uint64_t)1 << (RECORDS_LOG2 - shift),
+		[MW_SECTION_LIVES] = (uint64_t)1 << (STACKS_LOG2 - shift),
+		[MW_SECTION_THREADS] = THREADS,
 		[MW_SECTION_TIMELINE] = TICKS,
 		[MW_SECTION_EVENTS] = EVENTS,
 	};
@@ -186,9 +190,10 @@ static void fill_header(char *base) {
 	header->section_count = MW_SECTION_COUNT;
 	memcpy(header->sections, image.sections, sizeof image.sections);
 	mw_state_live_t *live = (mw_state_live_t *)(void *)mw_image_windows[MW_SECTION_LIVE];
-	/* Entry 0 of stacks is "unknown", of records "none": never handed out. */
+	/* Entry 0 of stacks is "unknown", of records and lives "none": never handed out. */
 	atomic_store_explicit(&live->stacks_used, 1, memory_order_relaxed);
 	atomic_store_explicit(&live->records_used, 1, memory_order_relaxed);
+	atomic_store_explicit(&live->lives_used, 1, memory_order_relaxed);
 	live->stat_count = MW_STAT_COUNT;
 }
 
@@ -337,6 +342,13 @@ void mw_image_widen(void) {
 
 /* ---- entries ---- */
 
+/* Of a ring that counts all it ever held. */
+static uint64_t ring_entries(mw_state_section_id_t section, const _Atomic uint64_t *written) {
+	uint64_t count = atomic_load_explicit(written, memory_order_relaxed);
+	uint64_t capacity = image.sections[section].capacity;
+	return count < capacity ? count : capacity;
+}
+
 static _Atomic uint64_t *used_counter(mw_state_section_id_t section) {
 	return (_Atomic uint64_t *)(void *)((char *)mw_image_live() + used_offset[section]);
 }
@@ -348,6 +360,8 @@ uint64_t mw_image_used_bytes(mw_state_section_id_t section) {
 	else if (section == MW_SECTION_TIMELINE)
 		entries =
 			atomic_load_explicit(&mw_image_live()->ticks_written, memory_order_relaxed);
+	else if (section == MW_SECTION_THREADS)
+		entries = ring_entries(section, &mw_image_live()->threads_written);
 	return entries * mw_state_stride(section);
 }
 

@@ -61,8 +61,8 @@ void mw_image_forked(void);
 /* Makes entries up to `index` usable; the mirror grows along as far as its file system lets it.
  * False: beyond the window, or refused by the kernel. */
 bool mw_image_reach(mw_state_section_id_t section, uint64_t index);
-/* Takes `count` neighbouring entries (of modules, stacks, frames or records); the first one's
- * index, or MW_IMAGE_NO_ENTRY when the section is full. */
+/* Takes `count` neighbouring entries (of modules, stacks, frames, records or lives); the first
+ * one's index, or MW_IMAGE_NO_ENTRY when the section is full. */
 uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count);
 /* An entry's two sides.  The index is believed. */
 static inline mw_twin_t mw_image_twin(mw_state_section_id_t section, uint64_t index) {

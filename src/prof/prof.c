@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/compiler.h"
 #include "heap/hooks.h"
+#include "os/clock.h"
 #include "os/proc.h"
 #include "prof/control.h"
 #include "prof/depot.h"
@@ -16,6 +17,7 @@
 #include "prof/records.h"
 #include "prof/sampler.h"
 #include "prof/state_file.h"
+#include "prof/threads.h"
 #include "prof/triggers.h"
 #include "prof/unwind.h"
 
@@ -74,8 +76,10 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 		.weight_q16 = request->certain
 				      ? MW_WEIGHT_ONE
 				      : mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
+		.time_ns = mw_os_monotonic_ns(),
 	};
 	mw_gate_enter(&mw_control_gate);
+	mw_threads_note(sampler, sample.time_ns);
 	sample.stack = stack_of(frames, stack);
 	/* Without a mean sampling is off: the request is only logged. */
 	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
@@ -101,12 +105,16 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	return record;
 }
 
-static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record) {
-	(void)thread;
+static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
 	int saved_errno = errno;
 	mw_control_notice_fork();
+	mw_release_t release = {
+		.time_ns = mw_os_monotonic_ns(),
+		.thread_id = thread ? thread_id(mw_sampler_of(thread)) : 0,
+		.temporary = temporary,
+	};
 	mw_gate_enter(&mw_control_gate);
-	mw_records_remove(record);
+	mw_records_remove(record, &release);
 	mw_gate_leave(&mw_control_gate);
 	mw_triggers_sampled();
 	errno = saved_errno;

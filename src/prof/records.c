@@ -6,9 +6,11 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "os/clock.h"
 #include "os/single.h"
+#include "prof/count.h"
 #include "prof/image.h"
+#include "prof/lives.h"
+#include "prof/peak.h"
 #include "prof/sampler.h"
 
 #define RECORD(field) offsetof(mw_state_record_t, field)
@@ -87,30 +89,19 @@ static amounts_t amounts_of(uint64_t weight_q16, uint64_t usable_bytes, uint64_t
 			   .zero_request = requested_bytes == 0};
 }
 
-/* `alone`: no other thread can count.  A locked addition takes 5 ns, and a sample has 38 of them.
- */
-MW_ALWAYS_INLINE void add(char *base, size_t offset_bytes, int64_t delta, bool alone) {
-	/* Plain or relaxed, as mw_twin_add(): one aligned word either way, never torn. */
-	if (alone)
-		*(int64_t *)(void *)(base + offset_bytes) += delta;
-	else
-		atomic_fetch_add_explicit((_Atomic int64_t *)(void *)(base + offset_bytes), delta,
-					  memory_order_relaxed);
-}
-
 MW_ALWAYS_INLINE void count_allocated_of_stack(char *stack, const amounts_t *amounts, bool alone) {
-	add(stack, STACK(alloc_objects_q16), amounts->objects_q16, alone);
-	add(stack, STACK(alloc_bytes), amounts->bytes, alone);
-	add(stack, STACK(alloc_requested_bytes), amounts->requested, alone);
-	add(stack, STACK(alloc_samples), 1, alone);
+	mw_count(stack, STACK(alloc_objects_q16), amounts->objects_q16, alone);
+	mw_count(stack, STACK(alloc_bytes), amounts->bytes, alone);
+	mw_count(stack, STACK(alloc_requested_bytes), amounts->requested, alone);
+	mw_count(stack, STACK(alloc_samples), 1, alone);
 	if (amounts->zero_request)
-		add(stack, STACK(alloc_zero_objects_q16), amounts->objects_q16, alone);
+		mw_count(stack, STACK(alloc_zero_objects_q16), amounts->objects_q16, alone);
 }
 
 MW_ALWAYS_INLINE void count_allocated_of_all(char *live, const amounts_t *amounts, bool alone) {
-	add(live, MW_LIVE(alloc_objects_q16), amounts->objects_q16, alone);
-	add(live, MW_LIVE(alloc_bytes), amounts->bytes, alone);
-	add(live, MW_LIVE(samples), 1, alone);
+	mw_count(live, MW_LIVE(alloc_objects_q16), amounts->objects_q16, alone);
+	mw_count(live, MW_LIVE(alloc_bytes), amounts->bytes, alone);
+	mw_count(live, MW_LIVE(samples), 1, alone);
 }
 
 MW_ALWAYS_INLINE void count_allocated(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts,
@@ -126,22 +117,27 @@ MW_ALWAYS_INLINE void count_allocated(mw_twin_t stack, mw_twin_t live, const amo
 /* `sign` is 1 for an allocation, -1 for a free. */
 MW_ALWAYS_INLINE void count_live_of_stack(char *stack, const amounts_t *amounts, int64_t sign,
 					  bool alone) {
-	add(stack, STACK(live_objects_q16), sign * amounts->objects_q16, alone);
-	add(stack, STACK(live_bytes), sign * amounts->bytes, alone);
-	add(stack, STACK(live_requested_bytes), sign * amounts->requested, alone);
-	add(stack, STACK(live_samples), sign, alone);
+	mw_count(stack, STACK(live_objects_q16), sign * amounts->objects_q16, alone);
+	mw_count(stack, STACK(live_bytes), sign * amounts->bytes, alone);
+	mw_count(stack, STACK(live_requested_bytes), sign * amounts->requested, alone);
+	mw_count(stack, STACK(live_samples), sign, alone);
 	if (amounts->zero_request)
-		add(stack, STACK(live_zero_objects_q16), sign * amounts->objects_q16, alone);
+		mw_count(stack, STACK(live_zero_objects_q16), sign * amounts->objects_q16, alone);
 }
 
 MW_ALWAYS_INLINE void count_live_of_all(char *live, const amounts_t *amounts, int64_t sign,
 					bool alone) {
-	add(live, MW_LIVE(live_objects_q16), sign * amounts->objects_q16, alone);
-	add(live, MW_LIVE(live_bytes), sign * amounts->bytes, alone);
+	mw_count(live, MW_LIVE(live_objects_q16), sign * amounts->objects_q16, alone);
+	mw_count(live, MW_LIVE(live_bytes), sign * amounts->bytes, alone);
 }
 
 MW_ALWAYS_INLINE void count_live(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts,
 				 int64_t sign, bool alone) {
+	uint32_t peak_number =
+		atomic_load_explicit(&mw_image_live()->peak_number, memory_order_relaxed);
+	mw_peak_keep(stack.image, peak_number, alone);
+	if (stack.mirror)
+		mw_peak_keep(stack.mirror, peak_number, alone);
 	count_live_of_stack(stack.image, amounts, sign, alone);
 	count_live_of_all(live.image, amounts, sign, alone);
 	if (stack.mirror)
@@ -177,7 +173,7 @@ mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	mw_twin_set64(twin, RECORD(requested_bytes), sample->requested_bytes);
 	mw_twin_set64(twin, RECORD(usable_bytes), sample->usable_bytes);
 	mw_twin_set64(twin, RECORD(weight_q16), sample->weight_q16);
-	mw_twin_set64(twin, RECORD(time_ns), mw_os_realtime_coarse_ns());
+	mw_twin_set64(twin, RECORD(time_ns), sample->time_ns);
 	mw_twin_set32(twin, RECORD(thread_id), sample->thread_id);
 	mw_twin_set32(twin, RECORD(generation), generation());
 	write_end(twin);
@@ -185,23 +181,37 @@ mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 		count_live(stack, live, &amounts, 1, true);
 	else
 		count_live(stack, live, &amounts, 1, false);
+	mw_peak_notice(live);
 	return (mw_record_id_t)record;
 }
 
-void mw_records_remove(mw_record_id_t record) {
+/* Takes the sample out of what is live, and counts its life. */
+static void count_freed(const mw_state_record_t *entry, const mw_release_t *release) {
+	amounts_t amounts =
+		amounts_of(entry->weight_q16, entry->usable_bytes, entry->requested_bytes);
+	mw_twin_t stack = stack_twin(entry->stack), live = mw_image_live_twin();
+	mw_life_t life = {
+		.objects_q16 = amounts.objects_q16,
+		.lifetime_ns =
+			release->time_ns > entry->time_ns ? release->time_ns - entry->time_ns : 0,
+		.other_thread = release->thread_id != entry->thread_id,
+		.temporary = release->temporary,
+	};
+	bool alone = mw_os_is_single_threaded();
+	if (alone)
+		count_live(stack, live, &amounts, -1, true);
+	else
+		count_live(stack, live, &amounts, -1, false);
+	mw_lives_count(entry->stack, &life, alone);
+}
+
+void mw_records_remove(mw_record_id_t record, const mw_release_t *release) {
 	mw_twin_t twin = mw_image_twin(MW_SECTION_RECORDS, record);
 	const mw_state_record_t *entry = (const mw_state_record_t *)(const void *)twin.image;
 	if (record == 0 || entry->stack == MW_RECORD_FREE)
 		return; /* the heap finds double frees itself; a stray number may do no harm here */
-	if (entry->generation == generation()) {
-		amounts_t amounts =
-			amounts_of(entry->weight_q16, entry->usable_bytes, entry->requested_bytes);
-		mw_twin_t stack = stack_twin(entry->stack), live = mw_image_live_twin();
-		if (mw_os_is_single_threaded())
-			count_live(stack, live, &amounts, -1, true);
-		else
-			count_live(stack, live, &amounts, -1, false);
-	}
+	if (entry->generation == generation())
+		count_freed(entry, release);
 	write_begin(twin);
 	mw_twin_set32(twin, RECORD(stack), MW_RECORD_FREE);
 	write_end(twin);
@@ -215,10 +225,12 @@ static void clear_stack(uint64_t number) {
 		STACK(alloc_objects_q16),     STACK(alloc_bytes),
 		STACK(alloc_requested_bytes), STACK(alloc_zero_objects_q16),
 		STACK(live_samples),          STACK(alloc_samples),
+		STACK(peak_objects_q16),      STACK(peak_bytes),
 	};
 	mw_twin_t twin = mw_image_twin(MW_SECTION_STACKS, number);
 	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
 		mw_twin_set64(twin, counters[i], 0);
+	mw_twin_set32(twin, STACK(peak_number), 0);
 }
 
 void mw_records_reset(void) {
@@ -233,6 +245,10 @@ void mw_records_reset(void) {
 	mw_twin_set64(twin, MW_LIVE(alloc_objects_q16), 0);
 	mw_twin_set64(twin, MW_LIVE(alloc_bytes), 0);
 	mw_twin_set64(twin, MW_LIVE(samples), 0);
+	mw_twin_set32(twin, MW_LIVE(peak_number), 0);
+	mw_twin_set64(twin, MW_LIVE(peak_bytes), 0);
+	mw_twin_set64(twin, MW_LIVE(peak_realtime_ns), 0);
+	mw_lives_reset();
 }
 
 uint64_t mw_records_allocated_bytes(void) {

@@ -17,13 +17,21 @@ typedef struct mw_sample {
 	uint64_t requested_bytes;
 	uint64_t usable_bytes;
 	uint64_t weight_q16;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
 } mw_sample_t;
+
+/* How a sampled block went. */
+typedef struct mw_release {
+	uint64_t time_ns;   /* CLOCK_MONOTONIC */
+	uint32_t thread_id; /* who freed it; 0: not known */
+	bool temporary;     /* its thread had not allocated again */
+} mw_release_t;
 
 /* Adds the sample to the counters of its stack and of the process.  The record to keep with the
  * block, or 0 when the records are full: it then counts as allocated, but not as live. */
 mw_record_id_t mw_records_add(const mw_sample_t *sample);
 /* Takes from the live counters exactly what was added, unless a reset came in between. */
-void mw_records_remove(mw_record_id_t record);
+void mw_records_remove(mw_record_id_t record, const mw_release_t *release);
 /* All counters to zero; older records do not count any more.  With the gate closed. */
 void mw_records_reset(void);
 /* Estimate of all bytes allocated so far, resets taken out. */

@@ -45,6 +45,8 @@ void mw_sampler_start(mw_sampler_t *sampler) {
 	mw_rng_init(&sampler->rng, seed ^ process ^ number * 0x9fb21c651e98df25u);
 	sampler->fork_generation = forks;
 	sampler->thread_id = 0;
+	sampler->thread_number = 0;
+	sampler->named_ns = 0;
 	/* Never equal to the current one, so that the first draw loads the rate. */
 	sampler->epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed) - 1;
 }

@@ -41,6 +41,8 @@ typedef enum mw_state_section_id {
 	MW_SECTION_RECORDS,  /* mw_state_record_t[]; entry 0 is unused */
 	MW_SECTION_TIMELINE, /* mw_state_tick_t[], oldest first, thinned when full */
 	MW_SECTION_EVENTS,   /* mw_state_event_t[], a ring */
+	MW_SECTION_LIVES,    /* mw_state_life_t[]; entry 0 is unused */
+	MW_SECTION_THREADS,  /* mw_state_thread_t[], a ring */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
@@ -133,6 +135,14 @@ typedef struct mw_state_live {
 	_Atomic uint64_t samples;        /* taken since the start */
 	_Atomic uint64_t resident_bytes; /* of the process, at the last tick */
 	_Atomic uint64_t updated_realtime_ns;
+	_Atomic uint64_t lives_used;
+	_Atomic uint64_t threads_written; /* total; a ring, as the events */
+	/* The last maximum of live_bytes that passed the one before by 5 %: its number (0: none
+	 * yet), and what was live then.  Each stack's share: mw_state_stack_t. */
+	_Atomic uint32_t peak_number;
+	uint32_t reserved;
+	_Atomic int64_t peak_bytes;
+	_Atomic uint64_t peak_realtime_ns;
 	uint64_t stat_count; /* entries of `stats` in use */
 	_Atomic uint64_t stats[MW_STAT_CAPACITY];
 	/* Threads that have not yet taken over the last change of the rate, as counted when
@@ -197,8 +207,37 @@ typedef struct mw_state_stack {
 	_Atomic int64_t alloc_zero_objects_q16;
 	_Atomic uint64_t live_samples;
 	_Atomic uint64_t alloc_samples;
-	uint64_t reserved[4];
+	/* What was live at the maximum numbered peak_number, kept by the first change after it.
+	 * When that is not live.peak_number, nothing has changed since: live_* are the values. */
+	_Atomic int64_t peak_objects_q16;
+	_Atomic int64_t peak_bytes;
+	_Atomic uint32_t peak_number;
+	_Atomic uint32_t life; /* entry of MW_SECTION_LIVES; 0: none of its samples was freed yet */
+	uint64_t reserved;
 } mw_state_stack_t;
+
+/* Lifetimes are counted by powers of ten: below 1 microsecond, below 10, ... below 1000 s, longer.
+ */
+enum { MW_LIFE_DECADES = 11 };
+#define MW_LIFE_FIRST_NS 1000u
+
+/* What became of a stack's sampled objects that were freed, weights applied. */
+typedef struct mw_state_life {
+	_Atomic uint64_t samples;
+	_Atomic int64_t object_us;        /* sum of the lifetimes, in microseconds */
+	_Atomic int64_t other_thread_q16; /* freed by another thread than allocated them */
+	_Atomic int64_t temporary_q16;    /* freed before their thread allocated again */
+	_Atomic int64_t decades_q16[MW_LIFE_DECADES];
+	uint64_t reserved;
+} mw_state_life_t;
+
+/* A thread that took a sample; the name is looked at again while it goes on to. */
+typedef struct mw_state_thread {
+	uint32_t thread_id; /* of the kernel; 0: not written yet */
+	uint32_t reserved;
+	char name[16];     /* NUL-terminated */
+	uint64_t first_ns; /* CLOCK_MONOTONIC, of its first sample */
+} mw_state_thread_t;
 
 /* A live sample.  stack == MW_RECORD_FREE: free entry; address == 0: never written.  Only records
  * of live.generation count. */
@@ -209,7 +248,7 @@ typedef struct mw_state_record {
 	uint64_t requested_bytes;
 	uint64_t usable_bytes;
 	uint64_t weight_q16;
-	uint64_t time_ns; /* CLOCK_REALTIME */
+	uint64_t time_ns; /* CLOCK_MONOTONIC: header.created_* say what time of day that is */
 	uint32_t thread_id;
 	uint32_t generation;
 	uint64_t reserved;
@@ -258,6 +297,8 @@ _Static_assert(sizeof(mw_state_stack_t) == 128, "file format");
 _Static_assert(sizeof(mw_state_record_t) == 64, "file format");
 _Static_assert(sizeof(mw_state_tick_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_event_t) == 32, "file format");
+_Static_assert(sizeof(mw_state_life_t) == 128, "file format");
+_Static_assert(sizeof(mw_state_thread_t) == 32, "file format");
 
 /* Bytes of one entry of the section in this version of the layout. */
 static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
@@ -270,6 +311,8 @@ static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
 		[MW_SECTION_RECORDS] = sizeof(mw_state_record_t),
 		[MW_SECTION_TIMELINE] = sizeof(mw_state_tick_t),
 		[MW_SECTION_EVENTS] = sizeof(mw_state_event_t),
+		[MW_SECTION_LIVES] = sizeof(mw_state_life_t),
+		[MW_SECTION_THREADS] = sizeof(mw_state_thread_t),
 	};
 	return strides[section];
 }

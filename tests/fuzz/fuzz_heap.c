@@ -142,7 +142,8 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	return 0;
 }
 
-static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record) {
+static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
+	(void)temporary;
 	(void)thread;
 	TORTURE_MUST(record > 0 && record < RECORDS && model.records[record] != NULL);
 	model.records[record] = NULL;

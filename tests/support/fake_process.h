@@ -21,12 +21,6 @@ typedef struct fake_state {
 	char path[512];
 } fake_state_t;
 
-static const uint32_t fake_strides[MW_SECTION_COUNT] = {
-	sizeof(mw_state_control_t), sizeof(mw_state_live_t),  sizeof(mw_state_module_t),
-	sizeof(mw_state_stack_t),   sizeof(uint64_t),         sizeof(mw_state_record_t),
-	sizeof(mw_state_tick_t),    sizeof(mw_state_event_t),
-};
-
 static inline fake_state_t fake_state_create(const char *path, uint32_t pid, uint64_t start_ticks) {
 	fake_state_t state;
 	size_t bytes = MW_STATE_PAGE_BYTES * (MW_SECTION_COUNT + 1);
@@ -53,7 +47,7 @@ static inline fake_state_t fake_state_create(const char *path, uint32_t pid, uin
 	for (unsigned i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_t *section = &state.header->sections[i];
 		section->offset_bytes = MW_STATE_PAGE_BYTES * (i + 1);
-		section->stride_bytes = fake_strides[i];
+		section->stride_bytes = (uint32_t)mw_state_stride((mw_state_section_id_t)i);
 		section->capacity =
 			i < MW_SECTION_MODULES ? 1 : MW_STATE_PAGE_BYTES / section->stride_bytes;
 	}

@@ -24,6 +24,8 @@ static void lay_out(fake_state_t *s) {
 	add_section(s, MW_SECTION_RECORDS, &offset, FAKE_RECORDS, sizeof(mw_state_record_t));
 	add_section(s, MW_SECTION_TIMELINE, &offset, FAKE_TICKS, sizeof(mw_state_tick_t));
 	add_section(s, MW_SECTION_EVENTS, &offset, FAKE_EVENTS, sizeof(mw_state_event_t));
+	add_section(s, MW_SECTION_LIVES, &offset, FAKE_LIVES, sizeof(mw_state_life_t));
+	add_section(s, MW_SECTION_THREADS, &offset, FAKE_THREADS, sizeof(mw_state_thread_t));
 	s->header->file_bytes = offset;
 }
 
@@ -47,6 +49,8 @@ void fake_state_init(fake_state_t *s) {
 	s->records = section(s, MW_SECTION_RECORDS);
 	s->ticks = section(s, MW_SECTION_TIMELINE);
 	s->events = section(s, MW_SECTION_EVENTS);
+	s->lives = section(s, MW_SECTION_LIVES);
+	s->threads = section(s, MW_SECTION_THREADS);
 
 	mw_state_header_t *h = s->header;
 	memcpy(h->magic, MW_STATE_MAGIC, sizeof(h->magic));
@@ -63,6 +67,7 @@ void fake_state_init(fake_state_t *s) {
 	s->live->active = 1;
 	s->live->mean_bytes = 512 << 10;
 	s->live->stacks_used = 1;
+	s->live->lives_used = 1;
 	s->live->updated_realtime_ns = h->created_realtime_ns + 35200000000u;
 	s->live->stat_count = MW_STAT_COUNT;
 }

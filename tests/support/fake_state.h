@@ -16,6 +16,8 @@ enum {
 	FAKE_RECORDS = 64,
 	FAKE_TICKS = 64,
 	FAKE_EVENTS = 8,
+	FAKE_LIVES = 32,
+	FAKE_THREADS = 8,
 };
 
 /* The pointers lead into `bytes`: tests damage what they like. */
@@ -31,6 +33,8 @@ typedef struct fake_state {
 	mw_state_record_t *records;
 	mw_state_tick_t *ticks;
 	mw_state_event_t *events;
+	mw_state_life_t *lives;
+	mw_state_thread_t *threads;
 } fake_state_t;
 
 /* A valid file of the program "demo", pid 4711, T = 512 KiB, without modules and stacks but for

@@ -48,7 +48,8 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	return next_record++;
 }
 
-static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record) {
+static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
+	(void)temporary;
 	(void)thread;
 	CHECK(record > 0 && record < next_record);
 	CHECK_EQ(record_live[record], 1);

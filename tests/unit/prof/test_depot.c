@@ -164,9 +164,10 @@ static void full_records_count_as_allocated(void) {
 	CHECK_EQ(mw_image_live()->flags, MW_STATE_RECORDS_FULL);
 	CHECK_EQ(mw_image_live()->alloc_bytes, 4096 * 16);
 	CHECK_EQ(mw_image_live()->live_bytes, 4095 * 16);
-	mw_records_remove(0);
-	mw_records_remove(100);
-	mw_records_remove(100); /* a stray second time does no harm */
+	const mw_release_t release = {0};
+	mw_records_remove(0, &release);
+	mw_records_remove(100, &release);
+	mw_records_remove(100, &release); /* a stray second time does no harm */
 	CHECK_EQ(mw_records_add(&sample), 100);
 	CHECK_EQ(mw_image_live()->live_bytes, 4095 * 16);
 }

@@ -69,7 +69,7 @@ static void exact_counts_return_to_zero(void) {
 		CHECK_EQ(record[records[77]].sequence % 2, 0);
 	}
 	for (int i = 0; i < BLOCKS; i++)
-		fake_hooks->sample_freed(&thread.hook, records[i]);
+		fake_hooks->sample_freed(&thread.hook, records[i], false);
 	check_live_zero(image_base());
 	check_live_zero(file);
 	/* Freed records are used again. */
@@ -93,7 +93,7 @@ static void sampled_counts_return_to_zero(void) {
 	}
 	CHECK(taken > 1000);
 	for (int i = 0; i < taken; i++)
-		fake_hooks->sample_freed(&thread.hook, records[i]);
+		fake_hooks->sample_freed(&thread.hook, records[i], false);
 	check_live_zero(image_base());
 	check_live_zero(map_state_of(getpid()));
 }
@@ -193,7 +193,7 @@ static void orders_are_obeyed(void) {
 	CHECK_EQ(live->alloc_bytes, 0);
 	check_live_zero(file);
 	/* What was live before the reset does not count when it is freed. */
-	fake_hooks->sample_freed(&thread.hook, 1);
+	fake_hooks->sample_freed(&thread.hook, 1, false);
 	check_live_zero(file);
 	words->want_active = 1;
 	order(words);
@@ -256,7 +256,7 @@ static void a_child_has_a_file_of_its_own(void) {
 		mw_prof_fork_child();
 		CHECK(!mw_mirror_exists());
 		CHECK(!map_state_of(getpid()));
-		fake_hooks->sample_freed(&thread.hook, 1);
+		fake_hooks->sample_freed(&thread.hook, 1, false);
 		CHECK(!map_state_of(getpid()));
 		work();
 		char *own = map_state_of(getpid());
@@ -342,7 +342,7 @@ static void errno_is_kept(void) {
 	for (int i = 0; i < 100; i++)
 		work();
 	fake_hooks->grew(&thread.hook, 1 << 30);
-	fake_hooks->sample_freed(&thread.hook, 1);
+	fake_hooks->sample_freed(&thread.hook, 1, false);
 	mw_prof_set_active(false);
 	mw_prof_reset();
 	mw_prof_exit();
@@ -359,14 +359,14 @@ static void *churn(void *unused) {
 	for (uintptr_t i = 0; i < ROUNDS; i++) {
 		mw_record_id_t *slot = &held[i * 31 % 64];
 		if (*slot)
-			fake_hooks->sample_freed(&mine.hook, *slot);
+			fake_hooks->sample_freed(&mine.hook, *slot, false);
 		bool sampled;
 		*slot = fake_small(&mine, i % 3, (void *)(i + 1), i % 5, 16 * (i % 3 + 1),
 				   &sampled);
 	}
 	for (int i = 0; i < 64; i++)
 		if (held[i])
-			fake_hooks->sample_freed(&mine.hook, held[i]);
+			fake_hooks->sample_freed(&mine.hook, held[i], false);
 	return NULL;
 }
 
@@ -446,7 +446,7 @@ static void fill_and_check(void) {
 			      entries[records[i]].requested_bytes == i % 100);
 	}
 	for (uintptr_t i = 0; i < BLOCKS; i++)
-		fake_hooks->sample_freed(&thread.hook, records[i]);
+		fake_hooks->sample_freed(&thread.hook, records[i], false);
 	check_live_zero(file);
 	mw_prof_exit();
 }

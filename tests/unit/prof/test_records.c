@@ -18,7 +18,7 @@ static void *write_records(void *argument) {
 	for (unsigned i = 0; !stop; i++) {
 		mw_record_id_t *slot = &held[i % 16];
 		if (*slot)
-			mw_records_remove(*slot);
+			mw_records_remove(*slot, &(mw_release_t){0});
 		address++;
 		mw_sample_t sample = {.stack = 0,
 				      .thread_id = (uint32_t)(address * 3),

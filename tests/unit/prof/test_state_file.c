@@ -265,7 +265,7 @@ static void a_full_file_system_truncates_the_mirror(void) {
 		sum += stacks[i].live_bytes;
 	CHECK_EQ(sum, live->live_bytes);
 	for (mw_record_id_t i = 1; i <= 20000; i++)
-		fake_hooks->sample_freed(&thread.hook, i);
+		fake_hooks->sample_freed(&thread.hook, i, false);
 	CHECK_EQ(live->live_bytes, 0);
 	mw_prof_exit();
 	mw_state_event_t *events = section_of(file, MW_SECTION_EVENTS);

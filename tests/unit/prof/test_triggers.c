@@ -91,13 +91,13 @@ static void every_so_many_bytes_freed(void) {
 	settings[MW_SETTING_dump_freed] = 3000;
 	begin();
 	take(10000);
-	fake_hooks->sample_freed(&thread.hook, take(2999));
+	fake_hooks->sample_freed(&thread.hook, take(2999), false);
 	CHECK_STR(dumps(), "");
-	fake_hooks->sample_freed(&thread.hook, take(1));
+	fake_hooks->sample_freed(&thread.hook, take(1), false);
 	CHECK_STR(dumps(), "d.0001.freed");
-	fake_hooks->sample_freed(&thread.hook, take(8999));
+	fake_hooks->sample_freed(&thread.hook, take(8999), false);
 	CHECK_STR(dumps(), "d.0001.freed d.0002.freed");
-	fake_hooks->sample_freed(&thread.hook, take(1));
+	fake_hooks->sample_freed(&thread.hook, take(1), false);
 	CHECK_STR(dumps(), "d.0001.freed d.0002.freed d.0003.freed");
 }
 
@@ -111,7 +111,7 @@ static void peaks_by_steps(void) {
 	CHECK_STR(dumps(), "d.0001.peak");
 	take(1);
 	CHECK_STR(dumps(), "d.0001.peak d.0002.peak");
-	fake_hooks->sample_freed(&thread.hook, record);
+	fake_hooks->sample_freed(&thread.hook, record, false);
 	take(999); /* as high as it was */
 	take(999); /* 999 above */
 	CHECK_STR(dumps(), "d.0001.peak d.0002.peak");
@@ -131,15 +131,15 @@ static void a_limit_is_passed_once(void) {
 	mw_record_id_t swing = take(500);
 	CHECK_STR(dumps(), "d.0001.live");
 	for (int i = 0; i < 10; i++) {
-		fake_hooks->sample_freed(&thread.hook, swing);
+		fake_hooks->sample_freed(&thread.hook, swing, false);
 		swing = take(500);
 	}
 	mw_record_id_t more = take(5000);
 	CHECK_STR(dumps(), "d.0001.live");
-	fake_hooks->sample_freed(&thread.hook, swing);
-	fake_hooks->sample_freed(&thread.hook, more);
+	fake_hooks->sample_freed(&thread.hook, swing, false);
+	fake_hooks->sample_freed(&thread.hook, more, false);
 	mw_record_id_t low = take(1);
-	fake_hooks->sample_freed(&thread.hook, low);
+	fake_hooks->sample_freed(&thread.hook, low, false);
 	CHECK_STR(dumps(), "d.0001.live");
 	take(5000);
 	CHECK_STR(dumps(), "d.0001.live");
@@ -183,9 +183,9 @@ static void newest_and_largest_stay(void) {
 	settings[MW_SETTING_dump_keep] = 2;
 	begin();
 	take(100);
-	fake_hooks->sample_freed(&thread.hook, take(9900)); /* 2: the largest */
+	fake_hooks->sample_freed(&thread.hook, take(9900), false); /* 2: the largest */
 	for (int i = 0; i < 4; i++)
-		fake_hooks->sample_freed(&thread.hook, take(100));
+		fake_hooks->sample_freed(&thread.hook, take(100), false);
 	CHECK_STR(dumps(), "d.0002.allocated d.0005.allocated d.0006.allocated");
 	take(20000); /* 7: larger */
 	CHECK_STR(dumps(), "d.0006.allocated d.0007.allocated");
@@ -317,7 +317,7 @@ static void heap_v2_adds_up(void) {
 	begin();
 	take(1000);
 	take(3000);
-	fake_hooks->sample_freed(&thread.hook, take(5000));
+	fake_hooks->sample_freed(&thread.hook, take(5000), false);
 	CHECK_EQ(mw_dump_to_function(MW_DUMP_HEAP_V2, collect, NULL), MW_OK);
 	text[text_length] = '\0';
 	CHECK(strstr(text, "heap_v2/1\n  t*: 2: 4000 [3: 9000]\n@ 0x") == text);
@@ -354,7 +354,7 @@ static void *churn(void *context) {
 		bool sampled;
 		mw_record_id_t record = fake_large(&own, (void *)8192, 5000, 5000, &sampled);
 		if (record)
-			fake_hooks->sample_freed(&own.hook, record);
+			fake_hooks->sample_freed(&own.hook, record, false);
 	}
 	return NULL;
 }

@@ -148,6 +148,18 @@ void mw_profile_add_heap_types(mw_profile_t *p) {
 	p->period_type.unit = mw_profile_intern(p, "bytes");
 }
 
+void mw_profile_add_state_types(mw_profile_t *p) {
+	static const char *const types[][2] = {
+		{"peak_objects", "count"},      {"peak_space", "bytes"},
+		{"alloc_requested", "bytes"},   {"inuse_requested", "bytes"},
+		{"alloc_samples", "count"},     {"inuse_samples", "count"},
+		{"freed_objects", "count"},     {"freed_elsewhere", "count"},
+		{"temporary_objects", "count"}, {"lifetime", "nanoseconds"},
+	};
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		mw_profile_add_type(p, types[i][0], types[i][1]);
+}
+
 int mw_profile_find_type(const mw_profile_t *p, const char *type) {
 	for (size_t i = 0; i < p->type_count; i++)
 		if (strcmp(mw_profile_string(p, p->types[i].type), type) == 0)

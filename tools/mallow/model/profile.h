@@ -67,6 +67,12 @@ typedef struct mw_label {
 
 /* Label of a sample whose objects were asked for with this size; only 0 is told apart. */
 #define MW_LABEL_REQUEST "request"
+/* Of what is in use: the size of each object (a number of bytes), and the thread that made it (its
+ * name, and its id as a number).  Of what was freed: how long it lived (a text). */
+#define MW_LABEL_SIZE "bytes"
+#define MW_LABEL_THREAD "thread"
+#define MW_LABEL_THREAD_ID "thread_id"
+#define MW_LABEL_LIFETIME "lifetime"
 
 typedef struct mw_sample {
 	size_t frame_first; /* in profile->frames: location numbers, leaf first */
@@ -139,6 +145,11 @@ size_t mw_profile_add_type(mw_profile_t *profile, const char *type, const char *
 /* The four of a heap profile, in pprof's order: alloc_objects, alloc_space, inuse_objects and
  * inuse_space (the default), sampled by space in bytes. */
 void mw_profile_add_heap_types(mw_profile_t *profile);
+/* Behind those four, what only state files know: peak_objects, peak_space; alloc_requested,
+ * inuse_requested (bytes asked for); alloc_samples, inuse_samples (behind the estimates);
+ * freed_objects, of these freed_elsewhere (by another thread) and temporary_objects (before their
+ * thread allocated again), and lifetime (of all of them together). */
+void mw_profile_add_state_types(mw_profile_t *profile);
 /* The index of a type by name, or -1. */
 int mw_profile_find_type(const mw_profile_t *profile, const char *type);
 

@@ -146,9 +146,10 @@ int mw_read_profile_bytes(const char *name, const void *bytes, size_t length,
 	return result;
 }
 
-static int read_state_file(int fd, const char *path, mw_profile_t **profile, mw_error_t *error) {
+static int read_state_file(int fd, const char *path, unsigned what, mw_profile_t **profile,
+			   mw_error_t *error) {
 	mw_snapshot_t *snapshot;
-	if (mw_snapshot_read_fd(fd, path, MW_SNAPSHOT_STACKS, &snapshot, error) != 0)
+	if (mw_snapshot_read_fd(fd, path, what, &snapshot, error) != 0)
 		return -1;
 	*profile = mw_profile_from_snapshot(snapshot);
 	(*profile)->origin.source = mw_profile_intern(*profile, path);
@@ -156,7 +157,7 @@ static int read_state_file(int fd, const char *path, mw_profile_t **profile, mw_
 	return 0;
 }
 
-int mw_read_profile(const char *path, mw_profile_t **profile, mw_error_t *error) {
+static int read_any(const char *path, unsigned what, mw_profile_t **profile, mw_error_t *error) {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return mw_error_set(error, "%s: cannot open: %s", path, strerror(errno));
@@ -167,7 +168,7 @@ int mw_read_profile(const char *path, mw_profile_t **profile, mw_error_t *error)
 		result = mw_error_set(error, "%s: is a directory; name a profile in it", path);
 	} else if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
 		   mw_state_file_is_magic(magic, sizeof(magic))) {
-		result = read_state_file(fd, path, profile, error);
+		result = read_state_file(fd, path, what, profile, error);
 	} else {
 		size_t length;
 		char *bytes = load(fd, path, &length, error);
@@ -176,4 +177,12 @@ int mw_read_profile(const char *path, mw_profile_t **profile, mw_error_t *error)
 	}
 	close(fd);
 	return result;
+}
+
+int mw_read_profile(const char *path, mw_profile_t **profile, mw_error_t *error) {
+	return read_any(path, MW_SNAPSHOT_STACKS, profile, error);
+}
+
+int mw_read_profile_split(const char *path, mw_profile_t **profile, mw_error_t *error) {
+	return read_any(path, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, profile, error);
 }

@@ -8,11 +8,29 @@
 #include <string.h>
 
 #include "model/alloc.h"
+#include "read/groups.h"
 
 /* Usable bytes of a block for a request of 0 bytes: the smallest size class. */
 #define ZERO_REQUEST_USABLE_BYTES 16
 
-enum { ALLOC_OBJECTS, ALLOC_SPACE, INUSE_OBJECTS, INUSE_SPACE, TYPE_COUNT };
+/* In the order of mw_profile_add_heap_types() and mw_profile_add_state_types(). */
+enum {
+	ALLOC_OBJECTS,
+	ALLOC_SPACE,
+	INUSE_OBJECTS,
+	INUSE_SPACE,
+	PEAK_OBJECTS,
+	PEAK_SPACE,
+	ALLOC_REQUESTED,
+	INUSE_REQUESTED,
+	ALLOC_SAMPLES,
+	INUSE_SAMPLES,
+	FREED_OBJECTS,
+	FREED_ELSEWHERE,
+	TEMPORARY_OBJECTS,
+	LIFETIME,
+	TYPE_COUNT
+};
 
 typedef struct builder {
 	mw_profile_t *profile;
@@ -20,6 +38,9 @@ typedef struct builder {
 	uint32_t *mappings;  /* by module; 0: not added yet */
 	uint32_t *locations; /* of the stack at hand */
 	uint32_t unknown;    /* location that stands for a stack nobody knows; 0: not added yet */
+	size_t depth;        /* of the stack at hand */
+	mw_group_t *groups;  /* of the live samples, in the order of the stacks */
+	size_t group_count, group_next;
 } builder_t;
 
 static uint32_t module_mapping(builder_t *b, size_t module_index) {
@@ -93,40 +114,174 @@ static bool any(const int64_t values[TYPE_COUNT]) {
 	return false;
 }
 
-static void add_stack(builder_t *b, const mw_state_stack_t *stack) {
-	int64_t values[TYPE_COUNT] = {
-		[ALLOC_OBJECTS] = from_q16(stack->alloc_objects_q16),
-		[ALLOC_SPACE] = at_least_0(stack->alloc_bytes),
-		[INUSE_OBJECTS] = from_q16(stack->live_objects_q16),
-		[INUSE_SPACE] = at_least_0(stack->live_bytes),
-	};
-	if (!any(values))
+static void add_sample(builder_t *b, const int64_t values[TYPE_COUNT], const mw_label_t *labels,
+		       size_t label_count) {
+	if (any(values))
+		mw_profile_add_sample(b->profile, b->locations, b->depth, values, labels,
+				      label_count);
+}
+
+/* What the peak's snapshot holds of a stack: see state/layout.h. */
+static void set_peak(const builder_t *b, const mw_state_stack_t *stack,
+		     int64_t values[TYPE_COUNT]) {
+	uint32_t number = b->snapshot->live.peak_number;
+	bool changed_since = stack->peak_number == number;
+	if (number == 0)
 		return;
-	int64_t zero[TYPE_COUNT] = {
+	values[PEAK_OBJECTS] =
+		from_q16(changed_since ? stack->peak_objects_q16 : stack->live_objects_q16);
+	values[PEAK_SPACE] = at_least_0(changed_since ? stack->peak_bytes : stack->live_bytes);
+}
+
+static void set_life(const mw_state_life_t *life, int64_t values[TYPE_COUNT]) {
+	int64_t objects_q16 = 0;
+	for (int i = 0; i < MW_LIFE_DECADES; i++)
+		if (__builtin_add_overflow(objects_q16, at_least_0(life->decades_q16[i]),
+					   &objects_q16))
+			objects_q16 = INT64_MAX;
+	values[FREED_OBJECTS] = from_q16(objects_q16);
+	values[FREED_ELSEWHERE] = from_q16(life->other_thread_q16);
+	values[TEMPORARY_OBJECTS] = from_q16(life->temporary_q16);
+	if (__builtin_mul_overflow(at_least_0(life->object_us), 1000, &values[LIFETIME]))
+		values[LIFETIME] = INT64_MAX;
+}
+
+static int64_t clamped(uint64_t count) {
+	return count > INT64_MAX ? INT64_MAX : (int64_t)count;
+}
+
+static void set_values(const builder_t *b, const mw_state_stack_t *stack,
+		       int64_t values[TYPE_COUNT]) {
+	values[ALLOC_OBJECTS] = from_q16(stack->alloc_objects_q16);
+	values[ALLOC_SPACE] = at_least_0(stack->alloc_bytes);
+	values[ALLOC_REQUESTED] = at_least_0(stack->alloc_requested_bytes);
+	values[ALLOC_SAMPLES] = clamped(stack->alloc_samples);
+	values[INUSE_OBJECTS] = from_q16(stack->live_objects_q16);
+	values[INUSE_SPACE] = at_least_0(stack->live_bytes);
+	values[INUSE_REQUESTED] = at_least_0(stack->live_requested_bytes);
+	values[INUSE_SAMPLES] = clamped(stack->live_samples);
+	set_peak(b, stack, values);
+	if (stack->life != 0 && stack->life < b->snapshot->life_count)
+		set_life(&b->snapshot->lives[stack->life], values);
+}
+
+/* Moves `value` from one sample of the stack to another: sums stay what the counters say. */
+static void move(int64_t *from, int64_t *to, int64_t value) {
+	if (value > *from)
+		value = *from;
+	*to += value;
+	*from -= value;
+}
+
+/* Splits the requests for 0 bytes off. */
+static void split_zero(const mw_state_stack_t *stack, int64_t values[TYPE_COUNT],
+		       int64_t zero[TYPE_COUNT]) {
+	const int64_t objects[] = {
 		[ALLOC_OBJECTS] = from_q16(stack->alloc_zero_objects_q16),
 		[INUSE_OBJECTS] = from_q16(stack->live_zero_objects_q16),
 	};
-	for (int i = 0; i < TYPE_COUNT; i += 2) {
-		if (zero[i] > values[i])
-			zero[i] = values[i];
-		if (zero[i] > 0)
-			zero[i + 1] = zero_bytes(zero[i], values[i], values[i + 1]);
-		values[i] -= zero[i];
-		values[i + 1] -= zero[i + 1];
+	for (int i = 0; i <= INUSE_OBJECTS; i += 2) {
+		int64_t count = objects[i] < values[i] ? objects[i] : values[i];
+		if (count <= 0)
+			continue;
+		int64_t bytes = zero_bytes(count, values[i], values[i + 1]);
+		move(&values[i], &zero[i], count);
+		move(&values[i + 1], &zero[i + 1], bytes);
 	}
-	size_t depth = stack->depth;
-	for (size_t i = 0; i < depth; i++)
+}
+
+static const char *thread_name(const builder_t *b, uint32_t thread_id, char *buffer, size_t size) {
+	for (size_t i = b->snapshot->thread_count; i-- > 0;)
+		if (b->snapshot->threads[i].thread_id == thread_id &&
+		    b->snapshot->threads[i].name[0] != '\0')
+			return b->snapshot->threads[i].name;
+	snprintf(buffer, size, "thread %u", thread_id);
+	return buffer;
+}
+
+static void add_group(builder_t *b, const mw_group_t *group, int64_t objects,
+		      int64_t values[TYPE_COUNT]) {
+	mw_profile_t *p = b->profile;
+	char name[32];
+	const mw_string_t bytes = mw_profile_intern(p, "bytes");
+	mw_label_t labels[4] = {
+		{.key = mw_profile_intern(p, MW_LABEL_SIZE),
+		 .number = clamped(group->usable_bytes),
+		 .unit = bytes},
+		{.key = mw_profile_intern(p, MW_LABEL_THREAD),
+		 .text = mw_profile_intern(p,
+					   thread_name(b, group->thread_id, name, sizeof(name)))},
+		{.key = mw_profile_intern(p, MW_LABEL_THREAD_ID), .number = group->thread_id},
+		{.key = mw_profile_intern(p, MW_LABEL_REQUEST), .unit = bytes},
+	};
+	int64_t part[TYPE_COUNT] = {0};
+	move(&values[INUSE_OBJECTS], &part[INUSE_OBJECTS], objects);
+	move(&values[INUSE_SPACE], &part[INUSE_SPACE], group->bytes);
+	move(&values[INUSE_REQUESTED], &part[INUSE_REQUESTED], group->requested_bytes);
+	move(&values[INUSE_SAMPLES], &part[INUSE_SAMPLES], group->samples);
+	add_sample(b, part, labels, group->zero_request ? 4 : 3);
+}
+
+/* The live samples of stack `number`, whose groups come next. */
+static void add_groups(builder_t *b, uint32_t number, int64_t values[TYPE_COUNT]) {
+	int64_t sum_q16 = 0, before = 0;
+	while (b->group_next < b->group_count && b->groups[b->group_next].stack < number)
+		b->group_next++;
+	for (; b->group_next < b->group_count && b->groups[b->group_next].stack == number;
+	     b->group_next++) {
+		const mw_group_t *group = &b->groups[b->group_next];
+		/* Rounded together, so that the parts add up. */
+		if (__builtin_add_overflow(sum_q16, group->objects_q16, &sum_q16))
+			sum_q16 = INT64_MAX;
+		add_group(b, group, from_q16(sum_q16) - before, values);
+		before = from_q16(sum_q16);
+	}
+}
+
+static void add_lifetimes(builder_t *b, const mw_state_life_t *life, int64_t values[TYPE_COUNT]) {
+	static const char *const names[MW_LIFE_DECADES] = {
+		"under 1 us",    "1 us to 10 us",   "10 us to 100 us", "100 us to 1 ms",
+		"1 ms to 10 ms", "10 ms to 0.1 s",  "0.1 s to 1 s",    "1 s to 10 s",
+		"10 s to 100 s", "100 s to 1000 s", "over 1000 s",
+	};
+	int64_t sum_q16 = 0, before = 0;
+	for (int i = 0; i < MW_LIFE_DECADES; i++) {
+		if (__builtin_add_overflow(sum_q16, at_least_0(life->decades_q16[i]), &sum_q16))
+			sum_q16 = INT64_MAX;
+		int64_t part[TYPE_COUNT] = {0};
+		move(&values[FREED_OBJECTS], &part[FREED_OBJECTS], from_q16(sum_q16) - before);
+		before = from_q16(sum_q16);
+		mw_label_t label = {
+			.key = mw_profile_intern(b->profile, MW_LABEL_LIFETIME),
+			.text = mw_profile_intern(b->profile, names[i]),
+		};
+		add_sample(b, part, &label, 1);
+	}
+}
+
+static void add_stack(builder_t *b, uint32_t number) {
+	const mw_state_stack_t *stack = &b->snapshot->stacks[number];
+	int64_t values[TYPE_COUNT] = {0}, zero[TYPE_COUNT] = {0};
+	set_values(b, stack, values);
+	if (!any(values))
+		return;
+	b->depth = stack->depth;
+	for (size_t i = 0; i < b->depth; i++)
 		b->locations[i] = frame_location(b, b->snapshot->frames[stack->frame_first + i]);
-	if (depth == 0)
-		b->locations[depth++] = unknown_location(b);
+	if (b->depth == 0)
+		b->locations[b->depth++] = unknown_location(b);
+	if (b->snapshot->records != NULL) {
+		add_groups(b, number, values);
+		if (stack->life != 0 && stack->life < b->snapshot->life_count)
+			add_lifetimes(b, &b->snapshot->lives[stack->life], values);
+	}
+	split_zero(stack, values, zero);
 	mw_label_t label = {
 		.key = mw_profile_intern(b->profile, MW_LABEL_REQUEST),
 		.unit = mw_profile_intern(b->profile, "bytes"),
 	};
-	if (any(values))
-		mw_profile_add_sample(b->profile, b->locations, depth, values, NULL, 0);
-	if (any(zero))
-		mw_profile_add_sample(b->profile, b->locations, depth, zero, &label, 1);
+	add_sample(b, values, NULL, 0);
+	add_sample(b, zero, &label, 1);
 }
 
 static void set_origin(mw_profile_t *p, const mw_snapshot_t *snapshot) {
@@ -184,6 +339,7 @@ static void add_comments(mw_profile_t *p) {
 mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 	mw_profile_t *p = mw_profile_new();
 	mw_profile_add_heap_types(p);
+	mw_profile_add_state_types(p);
 	set_origin(p, snapshot);
 	add_comments(p);
 	builder_t b = {
@@ -192,12 +348,15 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 		.mappings = mw_xcalloc(snapshot->module_count, sizeof(uint32_t)),
 		.locations = mw_xcalloc((size_t)UINT16_MAX + 1, sizeof(uint32_t)),
 	};
+	if (snapshot->records != NULL)
+		b.groups = mw_group_records(snapshot, &b.group_count);
 	/* The program first: pprof takes the first mapping for it. */
 	for (size_t i = 0; i < snapshot->module_count; i++)
 		if (strcmp(snapshot->modules[i].path, snapshot->header.exe) == 0)
 			module_mapping(&b, i);
 	for (size_t i = 0; i < snapshot->stack_count; i++)
-		add_stack(&b, &snapshot->stacks[i]);
+		add_stack(&b, (uint32_t)i);
+	free(b.groups);
 	free(b.mappings);
 	free(b.locations);
 	return p;

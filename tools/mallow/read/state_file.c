@@ -24,6 +24,8 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_RECORDS] = (uint64_t)1 << 23,
 	[MW_SECTION_TIMELINE] = (uint64_t)1 << 20,
 	[MW_SECTION_EVENTS] = (uint64_t)1 << 20,
+	[MW_SECTION_LIVES] = (uint64_t)1 << 22,
+	[MW_SECTION_THREADS] = (uint64_t)1 << 16,
 };
 
 static const char *const section_names[MW_SECTION_COUNT] = {
@@ -31,6 +33,7 @@ static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_MODULES] = "modules",   [MW_SECTION_STACKS] = "stacks",
 	[MW_SECTION_FRAMES] = "frames",     [MW_SECTION_RECORDS] = "records",
 	[MW_SECTION_TIMELINE] = "timeline", [MW_SECTION_EVENTS] = "events",
+	[MW_SECTION_LIVES] = "lives",       [MW_SECTION_THREADS] = "threads",
 };
 
 /* What one call reads: who, for messages, and where to. */
@@ -197,6 +200,7 @@ static int read_live(const source_t *s, mw_state_live_t *live) {
 		{&live->frames_used, MW_SECTION_FRAMES},
 		{&live->records_used, MW_SECTION_RECORDS},
 		{&live->ticks_written, MW_SECTION_TIMELINE},
+		{&live->lives_used, MW_SECTION_LIVES},
 	};
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (*counts[i].count > sections[counts[i].id].capacity)
@@ -226,14 +230,31 @@ static int check_stacks(const source_t *s) {
 	return 0;
 }
 
+/* The stacks' counters, and the live page after them: whatever these stacks refer to was counted
+ * before they were.  A new maximum meanwhile would mix the shares of two: once more then. */
+static int read_counters(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	/* Maxima come some 15 to a doubling: a fifth time in a row will not happen. */
+	for (int attempt = 0; attempt < 5; attempt++) {
+		uint32_t peak_number = snapshot->live.peak_number;
+		free(snapshot->stacks);
+		snapshot->stack_count = (size_t)snapshot->live.stacks_used;
+		snapshot->stacks = read_section(s, MW_SECTION_STACKS, snapshot->stack_count);
+		if (snapshot->stacks == NULL || read_live(s, &snapshot->live) != 0)
+			return -1;
+		if (snapshot->live.peak_number == peak_number)
+			break;
+	}
+	snapshot->live.stacks_used = snapshot->stack_count;
+	snapshot->life_count = (size_t)snapshot->live.lives_used;
+	snapshot->lives = read_section(s, MW_SECTION_LIVES, snapshot->life_count);
+	return snapshot->lives == NULL ? -1 : 0;
+}
+
 static int read_stacks(const source_t *s) {
 	mw_snapshot_t *snapshot = s->snapshot;
-	snapshot->stack_count = (size_t)snapshot->live.stacks_used;
-	snapshot->stacks = read_section(s, MW_SECTION_STACKS, snapshot->stack_count);
-	/* Read again: whatever these stacks refer to was counted before they were. */
-	if (snapshot->stacks == NULL || read_live(s, &snapshot->live) != 0)
+	if (read_counters(s) != 0)
 		return -1;
-	snapshot->live.stacks_used = snapshot->stack_count;
 	snapshot->frame_count = (size_t)snapshot->live.frames_used;
 	snapshot->frames = read_section(s, MW_SECTION_FRAMES, snapshot->frame_count);
 	snapshot->module_count = (size_t)snapshot->live.modules_used;
@@ -272,6 +293,20 @@ static bool reread_record(const source_t *s, size_t number, mw_state_record_t *r
 			return true;
 	}
 	return false;
+}
+
+/* A ring, whose order does not matter. */
+static int read_threads(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	uint64_t capacity = snapshot->header.sections[MW_SECTION_THREADS].capacity;
+	uint64_t written = snapshot->live.threads_written;
+	snapshot->thread_count = (size_t)(written < capacity ? written : capacity);
+	snapshot->threads = read_section(s, MW_SECTION_THREADS, snapshot->thread_count);
+	if (snapshot->threads == NULL)
+		return -1;
+	for (size_t i = 0; i < snapshot->thread_count; i++)
+		snapshot->threads[i].name[sizeof(snapshot->threads[i].name) - 1] = '\0';
+	return 0;
 }
 
 /* Every record is copied twice: when its sequence number is even and the same in both, nobody wrote
@@ -342,7 +377,7 @@ static int read_all(const source_t *s, unsigned what) {
 	snapshot->taken_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if ((what & MW_SNAPSHOT_STACKS) != 0 && read_stacks(s) != 0)
 		return -1;
-	if ((what & MW_SNAPSHOT_RECORDS) != 0 && read_records(s) != 0)
+	if ((what & MW_SNAPSHOT_RECORDS) != 0 && (read_records(s) != 0 || read_threads(s) != 0))
 		return -1;
 	if ((what & MW_SNAPSHOT_HISTORY) != 0 && (read_ticks(s) != 0 || read_events(s) != 0))
 		return -1;
@@ -379,5 +414,7 @@ void mw_snapshot_free(mw_snapshot_t *snapshot) {
 	free(snapshot->records);
 	free(snapshot->ticks);
 	free(snapshot->events);
+	free(snapshot->lives);
+	free(snapshot->threads);
 	free(snapshot);
 }

@@ -16,8 +16,8 @@
 
 /* What to read besides header, control words and live page; bits. */
 enum {
-	MW_SNAPSHOT_STACKS = 1u << 0, /* modules, stacks and frames */
-	MW_SNAPSHOT_RECORDS = 1u << 1,
+	MW_SNAPSHOT_STACKS = 1u << 0,  /* modules, stacks, frames and lives */
+	MW_SNAPSHOT_RECORDS = 1u << 1, /* and the threads' names */
 	MW_SNAPSHOT_HISTORY = 1u << 2, /* timeline and events */
 	MW_SNAPSHOT_ALL = 7u,
 };
@@ -39,6 +39,10 @@ typedef struct mw_snapshot {
 	size_t tick_count;
 	mw_state_event_t *events; /* oldest first */
 	size_t event_count;
+	mw_state_life_t *lives;
+	size_t life_count;
+	mw_state_thread_t *threads; /* names NUL-terminated */
+	size_t thread_count;
 } mw_snapshot_t;
 
 /* Does the file begin like a state file?  (It may still be bad.) */
@@ -51,8 +55,10 @@ int mw_snapshot_read_fd(int fd, const char *name, unsigned what, mw_snapshot_t *
 			mw_error_t *error);
 void mw_snapshot_free(mw_snapshot_t *snapshot); /* NULL is fine */
 
-/* The profile of a snapshot with MW_SNAPSHOT_STACKS: alloc_objects, alloc_space, inuse_objects,
- * inuse_space with weights applied, without symbols.  The caller frees it. */
+/* The profile of a snapshot with MW_SNAPSHOT_STACKS: the sample types of a heap profile and those
+ * of mw_state_types, weights applied, without symbols.  With MW_SNAPSHOT_RECORDS what is in use is
+ * split by thread and size, and what was freed by lifetime: neighbouring samples of one stack with
+ * the labels MW_LABEL_*.  The caller frees it. */
 mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot);
 
 #endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * lives.c -- an entry for each stack whose samples were freed, made with the first. */
+#include "prof/lives.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "prof/count.h"
+#include "prof/image.h"
+
+#define LIFE(field) offsetof(mw_state_life_t, field)
+
+/* The stack's entry; 0: no room. */
+static uint32_t entry_of(uint32_t stack) {
+	mw_twin_t twin = mw_image_twin(MW_SECTION_STACKS, stack);
+	_Atomic uint32_t *life =
+		(_Atomic uint32_t *)(void *)(twin.image + offsetof(mw_state_stack_t, life));
+	uint32_t entry = atomic_load_explicit(life, memory_order_relaxed);
+	if (MW_LIKELY(entry != 0))
+		return entry;
+	uint64_t taken = mw_image_take(MW_SECTION_LIVES, 1);
+	if (taken == MW_IMAGE_NO_ENTRY)
+		return 0;
+	/* Another thread's entry counts when it was first; ours then stays empty. */
+	if (atomic_compare_exchange_strong_explicit(life, &entry, (uint32_t)taken,
+						    memory_order_relaxed, memory_order_relaxed))
+		mw_twin_set32(twin, offsetof(mw_state_stack_t, life), entry = (uint32_t)taken);
+	return entry;
+}
+
+static unsigned decade_of(uint64_t lifetime_ns) {
+	unsigned decade = 0;
+	for (uint64_t limit_ns = MW_LIFE_FIRST_NS;
+	     decade < MW_LIFE_DECADES - 1 && lifetime_ns >= limit_ns; limit_ns *= 10)
+		decade++;
+	return decade;
+}
+
+static int64_t object_us(const mw_life_t *life) {
+	uint64_t us = (life->lifetime_ns + 500) / 1000;
+	unsigned __int128 product = (unsigned __int128)life->objects_q16 * us >> 16;
+	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
+}
+
+static void count(char *entry, const mw_life_t *life, int64_t us, unsigned decade, bool alone) {
+	if (!entry)
+		return;
+	mw_count(entry, LIFE(samples), 1, alone);
+	mw_count(entry, LIFE(object_us), us, alone);
+	mw_count(entry, LIFE(decades_q16) + decade * sizeof(int64_t), life->objects_q16, alone);
+	if (life->other_thread)
+		mw_count(entry, LIFE(other_thread_q16), life->objects_q16, alone);
+	if (life->temporary)
+		mw_count(entry, LIFE(temporary_q16), life->objects_q16, alone);
+}
+
+void mw_lives_count(uint32_t stack, const mw_life_t *life, bool alone) {
+	uint32_t entry = entry_of(stack);
+	if (entry == 0)
+		return;
+	mw_twin_t twin = mw_image_twin(MW_SECTION_LIVES, entry);
+	int64_t us = object_us(life);
+	unsigned decade = decade_of(life->lifetime_ns);
+	count(twin.image, life, us, decade, alone);
+	count(twin.mirror, life, us, decade, alone);
+}
+
+void mw_lives_reset(void) {
+	uint64_t used = atomic_load_explicit(&mw_image_live()->lives_used, memory_order_relaxed);
+	for (uint64_t i = 1; i < used; i++) {
+		mw_twin_t twin = mw_image_twin(MW_SECTION_LIVES, i);
+		for (size_t offset = 0; offset < sizeof(mw_state_life_t); offset += 8)
+			mw_twin_set64(twin, offset, 0);
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * lives.h -- what becomes of a stack's objects: how long they live, and who frees them.
+ * Layer: prof.  Lock-free; called inside the gate. */
+#ifndef MW_PROF_LIVES_H
+#define MW_PROF_LIVES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct mw_life {
+	int64_t objects_q16; /* that the freed sample stands for */
+	uint64_t lifetime_ns;
+	bool other_thread;
+	bool temporary;
+} mw_life_t;
+
+/* Counts it for the stack; `alone`: no other thread can count meanwhile.  Where there is no room
+ * for another entry, nothing is counted. */
+void mw_lives_count(uint32_t stack, const mw_life_t *life, bool alone);
+/* All to zero; with the gate closed. */
+void mw_lives_reset(void);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * threads.c -- a ring of names, each entry its thread's until the ring comes round to it. */
+#include "prof/threads.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "os/proc.h"
+#include "prof/image.h"
+
+/* A system call a second and thread. */
+#define NAME_INTERVAL_NS ((uint64_t)1000000000)
+
+#define THREAD(field) offsetof(mw_state_thread_t, field)
+
+/* The entry's number, from 1 on, in the order of the threads' first samples. */
+static uint32_t take_entry(void) {
+	mw_twin_t live = mw_image_live_twin();
+	uint64_t before = atomic_fetch_add_explicit(&mw_image_live()->threads_written, 1,
+						    memory_order_relaxed);
+	if (live.mirror)
+		atomic_fetch_add_explicit(
+			(_Atomic uint64_t *)(void *)(live.mirror + MW_LIVE(threads_written)), 1,
+			memory_order_relaxed);
+	return (uint32_t)before + 1;
+}
+
+static void write_name(mw_sampler_t *sampler, uint64_t now_ns) {
+	uint64_t capacity = mw_image_header()->sections[MW_SECTION_THREADS].capacity;
+	mw_state_thread_t thread = {.thread_id = sampler->thread_id, .first_ns = now_ns};
+	uint64_t index = (sampler->thread_number - 1) % capacity;
+	const mw_state_thread_t *old = NULL;
+	if (sampler->thread_number != 0)
+		old = mw_image_entry(MW_SECTION_THREADS, index);
+	if (!old || old->thread_id != sampler->thread_id) {
+		sampler->thread_number = take_entry();
+		index = (sampler->thread_number - 1) % capacity;
+		if (!mw_image_reach(MW_SECTION_THREADS, index))
+			return;
+	} else {
+		thread.first_ns = old->first_ns;
+	}
+	mw_os_thread_name(thread.name);
+	mw_twin_copy(mw_image_twin(MW_SECTION_THREADS, index), &thread, sizeof thread);
+}
+
+void mw_threads_note(mw_sampler_t *sampler, uint64_t now_ns) {
+	if (MW_LIKELY(sampler->named_ns != 0 && now_ns - sampler->named_ns < NAME_INTERVAL_NS))
+		return;
+	sampler->named_ns = now_ns;
+	write_name(sampler, now_ns);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * groups.c -- sorts the records and sums up neighbours. */
+#include "read/groups.h"
+
+#include <stdlib.h>
+
+#include "model/alloc.h"
+
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int compare(const void *left, const void *right) {
+	const mw_group_t *a = left, *b = right;
+	int order = COMPARE(a->stack, b->stack);
+	if (order == 0)
+		order = COMPARE(a->thread_id, b->thread_id);
+	if (order == 0)
+		order = COMPARE(a->usable_bytes, b->usable_bytes);
+	return order ? order : COMPARE(a->zero_request, b->zero_request);
+}
+
+/* As the library rounds. */
+static int64_t weigh(uint64_t weight_q16, uint64_t bytes) {
+	unsigned __int128 product = (unsigned __int128)weight_q16 * bytes + 32768;
+	product >>= 16;
+	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
+}
+
+static mw_group_t group_of(const mw_state_record_t *record) {
+	return (mw_group_t){
+		.stack = record->stack,
+		.thread_id = record->thread_id,
+		.usable_bytes = record->usable_bytes,
+		.zero_request = record->requested_bytes == 0,
+		.objects_q16 =
+			record->weight_q16 > INT64_MAX ? INT64_MAX : (int64_t)record->weight_q16,
+		.bytes = weigh(record->weight_q16, record->usable_bytes),
+		.requested_bytes = weigh(record->weight_q16, record->requested_bytes),
+		.samples = 1,
+	};
+}
+
+static void add(int64_t *sum, int64_t value) {
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = INT64_MAX;
+}
+
+mw_group_t *mw_group_records(const mw_snapshot_t *snapshot, size_t *count) {
+	size_t records = snapshot->record_count, groups = 0;
+	mw_group_t *all = mw_xcalloc(records, sizeof(*all));
+	for (size_t i = 0; i < records; i++)
+		all[i] = group_of(&snapshot->records[i]);
+	qsort(all, records, sizeof(*all), compare);
+	for (size_t i = 0; i < records; i++) {
+		if (groups == 0 || compare(&all[groups - 1], &all[i]) != 0) {
+			all[groups++] = all[i];
+			continue;
+		}
+		mw_group_t *group = &all[groups - 1];
+		add(&group->objects_q16, all[i].objects_q16);
+		add(&group->bytes, all[i].bytes);
+		add(&group->requested_bytes, all[i].requested_bytes);
+		add(&group->samples, 1);
+	}
+	*count = groups;
+	return all;
+}
