@@ -53,6 +53,8 @@ void *realloc(void *block, size_t bytes) {
 		free(block);
 		return NULL;
 	}
+	if (MW_LIKELY(mw_fast_resize(block, bytes)))
+		return block;
 	return mw_api_realloc(block, bytes);
 }
 

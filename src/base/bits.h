@@ -18,7 +18,7 @@ static inline size_t mw_round_up(size_t x, size_t align) {
 
 /* Floor of the binary logarithm; x > 0. */
 static inline unsigned mw_log2_floor(size_t x) {
-	return 63u - (unsigned)__builtin_clzl(x);
+	return 63u ^ (unsigned)__builtin_clzl(x); /* as 63 - clz, in one instruction */
 }
 
 #endif

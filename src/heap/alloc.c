@@ -6,79 +6,88 @@
 #include "base/check.h"
 #include "heap/chunk.h"
 #include "heap/fast.h"
+#include "heap/head.h"
 #include "heap/heap.h"
 #include "heap/heap_page.h"
 #include "heap/huge.h"
-#include "heap/medium.h"
 #include "heap/sampling.h"
 
 /* Above half a chunk a run of slices rarely fits beside others: such blocks get their own mapping.
  */
 #define LARGE_MAX_BYTES ((size_t)2 << 20)
 
+/* A page with a list that is worth detaching, as far as the front of the queue shows it. */
+MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class) {
+	mw_page_t *page = heap->queues[size_class].first;
+	bool found = page && page->free && !page->spare &&
+		     page->carved - page->used >= MW_LIST_BLOCKS &&
+		     !atomic_load_explicit(&heap->pending, memory_order_relaxed);
+	return MW_LIKELY(found) ? page : NULL;
+}
+
+/* Ends the list before its block number `keep`; the rest goes back to the page. */
+static MW_NOINLINE void cut(mw_page_t *page, void **list, uint32_t keep, uint32_t count) {
+	void **link = list;
+	for (uint32_t i = 0; i < keep; i++)
+		link = *link;
+	page->free = *link;
+	*link = NULL;
+	page->used -= count - keep;
+}
+
 /* Detaches a page's free blocks into the thread's list head, up to the next sample. */
 static bool refill(mw_heap_t *heap, unsigned size_class) {
-	mw_page_t *page = mw_heap_page_find(heap, size_class);
-	if (!page)
-		return false;
-	void *list;
-	uint32_t count = mw_heap_page_detach(page, &list);
-	MW_ASSERT(count > 0);
-	uint32_t keep =
-		size_class < MW_SMALL_CLASSES ? mw_sampling_allow(heap, size_class, count) : count;
-	if (keep < count) {
-		void **link = &list;
-		for (uint32_t i = 0; i < keep; i++)
-			link = *link;
-		page->free = *link;
-		*link = NULL;
-		page->used -= count - keep;
+	mw_page_t *page = find_at_once(heap, size_class);
+	if (MW_UNLIKELY(!page)) {
+		page = mw_heap_page_find(heap, size_class);
+		if (!page)
+			return false;
+		mw_heap_page_prepare(heap, page);
 	}
+	mw_head_ran_empty(heap, size_class);
+	void *list = page->free;
+	uint32_t count = page->carved - page->used;
+	page->free = NULL;
+	page->used = page->carved;
+	uint32_t keep = mw_sampling_allow(heap, size_class, count);
+	if (MW_UNLIKELY(keep < count))
+		cut(page, &list, keep, count);
 	mw_thread.heads[size_class] = list;
-	heap->handed_back[size_class] = 0;
+	mw_thread.lengths[size_class] = size_class < MW_TINY_CLASSES ? 0 : keep;
 	return true;
+}
+
+/* NULL: no memory for it; the object is made as any other. */
+static MW_NOINLINE void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsigned size_class) {
+	void *block = mw_sampling_take_small(heap, size_class, bytes);
+	if (!block)
+		mw_sampling_missed(heap, size_class);
+	return block;
 }
 
 void *mw_heap_alloc_small_slow(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_heap_self();
-	if (!heap)
+	if (MW_UNLIKELY(!heap))
 		return NULL;
 	for (;;) {
-		if (mw_sampling_due(heap, size_class)) {
-			void *block = mw_sampling_take_small(heap, size_class, bytes);
+		if (MW_UNLIKELY(mw_sampling_due(heap, size_class))) {
+			void *block = alloc_sampled(heap, bytes, size_class);
 			if (block)
 				return block;
-			mw_sampling_missed(heap, size_class);
 		}
 		mw_sampling_poll(heap);
-		if (!refill(heap, size_class))
+		if (MW_UNLIKELY(!refill(heap, size_class)))
 			return NULL;
-		void *block = mw_fast_pop(size_class);
-		if (block)
+		void *block = mw_fast_pop_counted(size_class);
+		if (MW_LIKELY(block != NULL))
 			return block;
 		/* The very first object of the refill is a sample: once more around. */
 	}
 }
 
 static void *alloc_small(size_t bytes, unsigned size_class) {
-	void *block = mw_fast_pop(size_class);
+	void *block = mw_fast_pop_counted(size_class);
 	return block ? block : mw_heap_alloc_small_slow(bytes, size_class);
-}
-
-static void *alloc_medium(mw_heap_t *heap, size_t bytes, unsigned size_class) {
-	void *block = mw_fast_pop(size_class);
-	if (!block) {
-		if (!refill(heap, size_class))
-			return NULL;
-		block = mw_fast_pop(size_class);
-	} else if (heap->handed_back[size_class] > 0) {
-		heap->handed_back[size_class]--; /* a stack: freed blocks are above carved ones */
-	}
-	mw_record_id_t record =
-		mw_sampling_count_bytes(heap, block, bytes, mw_class_bytes[size_class]);
-	if (record)
-		mw_medium_set_record(block, record);
-	return block;
 }
 
 static void *alloc_large(mw_heap_t *heap, size_t bytes, unsigned align_slices, bool *zeroed) {
@@ -111,8 +120,6 @@ static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
-	if (bytes <= MW_MEDIUM_MAX_BYTES)
-		return alloc_medium(heap, bytes, mw_class_computed(bytes));
 	if (bytes <= LARGE_MAX_BYTES)
 		return alloc_large(heap, bytes, 1, zeroed);
 	return alloc_huge(heap, bytes, 1, zeroed);
@@ -120,24 +127,24 @@ static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
 
 void *mw_heap_alloc(size_t bytes) {
 	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES))
-		return alloc_small(bytes, mw_class_small(bytes));
+		return alloc_small(bytes, mw_class_of(bytes));
 	bool zeroed = false;
 	return alloc_beyond_small(bytes, &zeroed);
 }
 
 void *mw_heap_alloc_zeroed(size_t bytes) {
 	bool zeroed = false;
-	void *block = bytes <= MW_SMALL_MAX_BYTES ? alloc_small(bytes, mw_class_small(bytes))
+	void *block = bytes <= MW_SMALL_MAX_BYTES ? alloc_small(bytes, mw_class_of(bytes))
 						  : alloc_beyond_small(bytes, &zeroed);
 	if (block && !zeroed)
 		memset(block, 0, bytes);
 	return block;
 }
 
-/* The smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB: pages
+/* The smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB: runs
  * start at multiples of 64 KiB.  MW_CLASS_COUNT: none. */
 static unsigned aligned_class(size_t align, size_t bytes) {
-	if (align > MW_MEDIUM_MAX_BYTES || bytes > MW_MEDIUM_MAX_BYTES)
+	if (align > MW_SMALL_MAX_BYTES || bytes > MW_SMALL_MAX_BYTES)
 		return MW_CLASS_COUNT;
 	unsigned size_class = mw_class_of(bytes > align ? bytes : align);
 	while (size_class < MW_CLASS_COUNT && (mw_class_bytes[size_class] & (align - 1)) != 0)
@@ -150,15 +157,13 @@ void *mw_heap_alloc_aligned(size_t align, size_t bytes) {
 	if (align <= MW_BLOCK_ALIGN)
 		return mw_heap_alloc(bytes);
 	unsigned size_class = aligned_class(align, bytes);
-	if (size_class < MW_SMALL_CLASSES)
+	if (size_class < MW_CLASS_COUNT)
 		return alloc_small(bytes, size_class);
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
-	if (size_class < MW_CLASS_COUNT)
-		return alloc_medium(heap, bytes, size_class);
 	bool zeroed;
-	size_t span_bytes = bytes > MW_MEDIUM_MAX_BYTES ? bytes : MW_MEDIUM_MAX_BYTES + 1;
+	size_t span_bytes = bytes > MW_SMALL_MAX_BYTES ? bytes : MW_SMALL_MAX_BYTES + 1;
 	if (span_bytes <= LARGE_MAX_BYTES && align <= LARGE_MAX_BYTES)
 		return alloc_large(heap, span_bytes,
 				   align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1,

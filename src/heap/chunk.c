@@ -366,7 +366,6 @@ void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
 static size_t page_live_bytes(const mw_page_t *page) {
 	switch (page->kind) {
 	case MW_PAGE_SMALL:
-	case MW_PAGE_MEDIUM:
 	case MW_PAGE_SAMPLED:
 		return (size_t)__atomic_load_n(&page->used, __ATOMIC_RELAXED) * page->block_bytes;
 	case MW_PAGE_LARGE:

@@ -16,11 +16,39 @@ MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
 	return block;
 }
 
-/* A block for sizes the first table knows; NULL: take the slow path, which looks at the rest. */
+MW_ALWAYS_INLINE void *mw_fast_pop_counted(unsigned size_class) {
+	void *block = mw_fast_pop(size_class);
+	if (block && size_class >= MW_TINY_CLASSES)
+		mw_thread.lengths[size_class]--;
+	return block;
+}
+
+/* A block of a small size; NULL: take the slow path, which looks at the rest. */
 MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
-	if (MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES))
+	if (MW_LIKELY(bytes <= MW_TINY_MAX_BYTES))
+		return mw_fast_pop(mw_class_of_tiny[bytes]);
+	if (MW_UNLIKELY(bytes > MW_SMALL_MAX_BYTES))
 		return NULL;
-	return mw_fast_pop(mw_class_of_tiny[bytes]);
+	unsigned size_class = mw_class_computed(bytes);
+	void *block = mw_fast_pop(size_class);
+	if (MW_LIKELY(block != NULL))
+		mw_thread.lengths[size_class]--;
+	return block;
+}
+
+/* Shrinking in place keeps a block while at least half of it is used: less would pin memory. */
+MW_ALWAYS_INLINE bool mw_fast_keeps(size_t usable_bytes, size_t bytes) {
+	return bytes <= usable_bytes && bytes >= usable_bytes / 2;
+}
+
+/* Whether realloc() leaves the block where it is, as far as that is seen at once. */
+MW_ALWAYS_INLINE bool mw_fast_resize(const void *block, size_t bytes) {
+	uintptr_t address = (uintptr_t)block;
+	if (MW_UNLIKELY(mw_word_kind(address) != MW_MAP_CHUNK || address % MW_BLOCK_ALIGN != 0))
+		return false;
+	const mw_page_t *page = mw_page_of_slice(address);
+	/* A chunk's own record is no page: its kind reads as none. */
+	return page->kind == MW_PAGE_SMALL && mw_fast_keeps(page->block_bytes, bytes);
 }
 
 /* One test answers for NULL, foreign pointers and huge blocks; one compare for every page that is

@@ -5,30 +5,28 @@
 #include "heap/heap.h"
 #include "heap/heap_page.h"
 #include "heap/huge.h"
-#include "heap/medium.h"
 #include "heap/misuse.h"
 #include "heap/outbox.h"
 #include "heap/sampled.h"
 #include "heap/sampling.h"
 
-/* Blocks that go straight to the thread's list head, so many between two refills.  Of small classes
- * those of full pages: in a steady state of random lifetimes pages would otherwise go in and out of
- * their queue for single blocks.  Of medium classes all: a cold block is a cache miss a line. */
-#define HAND_BACK_SMALL 16u
-/* What waits in a head pins memory. */
-#define HAND_BACK_BYTES (128u << 10)
-
-static bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
+/* Some blocks go straight to the thread's list head.  Tiny ones of full pages, so many between two
+ * refills: in a steady state of random lifetimes pages would otherwise go in and out of their queue
+ * for single blocks.  Above tiny all, up to a length of the list: the block freed last is in the
+ * processor's cache, and a cold one is a miss a line. */
+MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
 	unsigned size_class = page->size_class;
 	void **head = &mw_thread.heads[size_class];
 	if (MW_UNLIKELY(*head == block))
 		mw_misuse_double_free(block, page);
-	unsigned limit = HAND_BACK_BYTES / page->block_bytes;
-	if (limit > HAND_BACK_SMALL)
-		limit = HAND_BACK_SMALL;
-	if (heap->handed_back[size_class] >= limit || !mw_sampling_allow_one(heap, size_class))
+	uint32_t *length = &mw_thread.lengths[size_class];
+	if (MW_UNLIKELY(*length >= heap->head_limit[size_class])) {
+		heap->overflowed |= (uint64_t)1 << size_class;
 		return false;
-	heap->handed_back[size_class]++;
+	}
+	if (MW_UNLIKELY(!mw_sampling_allow_one(heap, size_class)))
+		return false;
+	++*length;
 	*(void **)block = *head;
 	*head = block;
 	return true;
@@ -37,7 +35,8 @@ static bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
 static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(page->free == block))
 		mw_misuse_double_free(block, page);
-	if ((page->state == MW_PAGE_FULL || page->kind == MW_PAGE_MEDIUM) &&
+	/* Larger ones were tried, or are the first of a thread. */
+	if (page->size_class < MW_TINY_CLASSES && page->state == MW_PAGE_FULL &&
 	    hand_back(heap, page, block))
 		return;
 	*(void **)block = page->free;
@@ -65,31 +64,9 @@ static void free_large(mw_page_t *page, void *block) {
 	mw_chunk_give(page, MW_PAGE_FREED);
 }
 
-void mw_heap_free_slow(void *block) {
-	if (!block)
-		return;
-	unsigned where = mw_word_kind((uintptr_t)block);
-	if (where == MW_MAP_FOREIGN)
-		mw_misuse_foreign("free", block);
-	if (where == MW_MAP_HUGE) {
-		mw_record_id_t record = mw_huge_free(block);
-		if (record)
-			mw_sampling_freed(record);
-		return;
-	}
-	mw_page_t *slice = mw_page_of_slice((uintptr_t)block);
-	if (mw_page_slice_index(slice) == 0)
-		mw_misuse_foreign("free", block);
-	mw_page_t *page = mw_page_first(slice);
+static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 	mw_record_id_t record = 0;
 	switch ((mw_page_kind_t)page->kind) {
-	case MW_PAGE_SMALL:
-		free_in_page(page, block);
-		return;
-	case MW_PAGE_MEDIUM:
-		record = mw_medium_take_record(page, block);
-		free_in_page(page, block);
-		break;
 	case MW_PAGE_SAMPLED:
 		record = mw_sampled_give(page, block);
 		break;
@@ -97,10 +74,48 @@ void mw_heap_free_slow(void *block) {
 		free_large(page, block);
 		return;
 	case MW_PAGE_NONE:
+	case MW_PAGE_SMALL:
 	case MW_PAGE_INTERIOR:
 	case MW_PAGE_FREED:
 		mw_misuse_dead("free", block, page);
 	}
 	if (record)
 		mw_sampling_freed(record);
+}
+
+static MW_NOINLINE void free_any(void *block) {
+	unsigned where = mw_word_kind((uintptr_t)block);
+	if (MW_UNLIKELY(where == MW_MAP_FOREIGN)) {
+		if (!block)
+			return;
+		mw_misuse_foreign("free", block);
+	}
+	if (MW_UNLIKELY(where == MW_MAP_HUGE)) {
+		mw_record_id_t record = mw_huge_free(block);
+		if (record)
+			mw_sampling_freed(record);
+		return;
+	}
+	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	if (mw_page_slice_index(page) == 0)
+		mw_misuse_foreign("free", block);
+	if (MW_LIKELY(page->kind == MW_PAGE_SMALL)) {
+		free_in_page(page, block);
+		return;
+	}
+	free_special(mw_page_first(page), block);
+}
+
+/* Own blocks above tiny come here at once; this much of it has no frame and no call. */
+void mw_heap_free_slow(void *block) {
+	if (MW_LIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK)) {
+		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+		mw_heap_t *heap = mw_thread.heap;
+		/* The chunk's own record is no page: its kind reads as none. */
+		if (page->kind == MW_PAGE_SMALL && page->size_class >= MW_TINY_CLASSES && heap &&
+		    atomic_load_explicit(&page->heap, memory_order_relaxed) == heap &&
+		    page->free != block && hand_back(heap, page, block))
+			return;
+	}
+	free_any(block);
 }

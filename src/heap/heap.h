@@ -43,22 +43,26 @@ struct mw_heap {
 	mw_page_queue_t queues[MW_CLASS_COUNT];
 	mw_page_queue_t full;
 	mw_outbox_t outbox[MW_OUTBOX_PLACES];
-	uint8_t handed_back[MW_CLASS_COUNT]; /* blocks of full pages in the head, since the refill
-					      */
 	_Atomic(mw_page_t *)
 		pending; /* pages with PENDING; pushed by others, taken whole by the owner */
 
 	/* Sampling, see hooks.h.  left[c]: objects of class c until and including the next sample,
 	 * counted from the end of the list last handed out; 0: not drawn yet.  cut bit c: that list
 	 * ends just before the sample. */
-	uint64_t left[MW_SMALL_CLASSES];
-	uint32_t cut_epoch[MW_SMALL_CLASSES]; /* epoch of the draw that cut the list */
-	uint32_t cut;
+	uint64_t left[MW_CLASS_COUNT];
+	uint32_t cut_epoch[MW_CLASS_COUNT]; /* epoch of the draw that cut the list */
+	uint64_t cut;
 	_Atomic uint32_t epoch; /* written by the owner alone */
 	uint32_t poll_seen;
-	bool in_use;           /* some thread has it; under the heaps lock */
-	uint32_t beyond_small; /* allocations above the small limit so far */
-	uint64_t bytes_left;   /* for objects above the small limit; 0: not drawn yet */
+	uint32_t spares;            /* pages marked so */
+	uint32_t pages, pages_most; /* that the heap has, and most it ever had */
+	/* Lists of freed blocks: see head.h. */
+	uint8_t head_limit[MW_CLASS_COUNT]; /* blocks that free() makes heads[c] long */
+	uint64_t overflowed;     /* bit c: it wanted to make it longer since the refill */
+	size_t head_grown_bytes; /* by which the limits were raised */
+	bool in_use;             /* some thread has it; under the heaps lock */
+	uint32_t beyond_small;   /* allocations above the small limit so far */
+	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
 	mw_hook_thread_t hook_thread;
 	mw_last_sample_t last_sample;
 
@@ -68,6 +72,9 @@ struct mw_heap {
 /* What the fast path touches: heads[c] is a list of free blocks of class c, drained only. */
 typedef struct mw_thread {
 	void *heads[MW_CLASS_COUNT];
+	/* Above tiny: blocks in heads[c].  Tiny, whose pops are not counted: blocks that free()
+	 * pushed onto it since the refill. */
+	uint32_t lengths[MW_CLASS_COUNT];
 	mw_heap_t *heap; /* NULL: this thread has not allocated, or has ended */
 	bool ended;      /* mw_heap_thread_end() was called: nobody may call it once more */
 } mw_thread_t;

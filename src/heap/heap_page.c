@@ -2,6 +2,8 @@
  * heap_page.c -- the life of a page: made or adopted, queued, full, queued again, given back. */
 #include "heap/heap_page.h"
 
+#include <string.h>
+
 #include "base/check.h"
 #include "heap/chunk.h"
 #include "heap/orphan.h"
@@ -15,29 +17,55 @@
  * class does not touch 64 KiB. */
 #define CARVE_BYTES 4096u
 
+/* Pages without a block that a heap keeps, beside the last one of each class: blocks of a few to
+ * the page would otherwise take slices and give them back all the time, under a lock. */
+#define SPARES_MAX 4u
+#define SPARE_BLOCK_BYTES 4096u
+
 void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page) {
 	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
-	mw_page_set_owner(page, page->kind == MW_PAGE_SMALL ? heap->owner : MW_OWNER_DIVERT);
+	/* Blocks above tiny go through free_own(), which hands them back. */
+	mw_page_set_owner(page, page->size_class < MW_TINY_CLASSES ? heap->owner : MW_OWNER_DIVERT);
 }
 
-static mw_page_t *make_page(mw_heap_t *heap, unsigned size_class) {
-	bool small = size_class < MW_SMALL_CLASSES;
-	mw_page_t *page = mw_chunk_take(small ? 1 : MW_MEDIUM_SLICES, 1);
-	if (!page)
-		return NULL;
+/* The page of a run's slice number `i`. */
+static void init_page(mw_page_t *run, unsigned i, unsigned size_class) {
+	mw_page_t *page = run + i;
 	uint32_t block_bytes = mw_class_bytes[size_class];
-	size_t span_bytes = page->slice_count * MW_SLICE_BYTES;
-	/* Medium pages keep a record id a block behind the blocks. */
-	size_t each = small ? block_bytes : block_bytes + sizeof(mw_record_id_t);
+	size_t slice_start = i * MW_SLICE_BYTES, over = slice_start % block_bytes;
+	size_t lead_bytes = over ? block_bytes - over : 0;
+	size_t span_bytes = MW_SLICE_BYTES - lead_bytes;
+	if (i > 0) {
+		memset(page, 0, sizeof *page);
+		page->slice_count = 1;
+	}
+	page->start = run->start + slice_start + lead_bytes;
+	/* Within a run the last block may end in the next slice. */
+	page->capacity =
+		(uint32_t)(run->slice_count == 1 ? span_bytes / block_bytes
+						 : (span_bytes + block_bytes - 1) / block_bytes);
 	page->block_bytes = block_bytes;
-	page->capacity = (uint32_t)(span_bytes / each);
 	page->size_class = (uint8_t)size_class;
-	page->kind = small ? MW_PAGE_SMALL : MW_PAGE_MEDIUM;
+	page->first_slice = (uint8_t)mw_page_slice_index(run);
+	page->kind = MW_PAGE_SMALL;
 	page->state = MW_PAGE_QUEUED;
-	mw_heap_page_claim(heap, page);
-	mw_queue_prepend(&heap->queues[size_class], page);
+}
+
+static mw_page_t *make_run(mw_heap_t *heap, unsigned size_class) {
+	unsigned slices = mw_class_run_slices[size_class];
+	mw_page_t *run = mw_chunk_take(slices, 1);
+	if (!run)
+		return NULL;
+	for (unsigned i = slices; i-- > 0;) {
+		init_page(run, i, size_class);
+		mw_heap_page_claim(heap, &run[i]);
+		mw_queue_prepend(&heap->queues[size_class], &run[i]);
+	}
+	heap->pages += slices;
+	if (heap->pages_most < heap->pages)
+		heap->pages_most = heap->pages;
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
-	return page;
+	return run;
 }
 
 static _Noreturn void corrupt(const mw_page_t *page) {
@@ -78,6 +106,7 @@ void mw_heap_page_collect(mw_page_t *page) {
 	add_to_free_list(page, mw_remote_list(word), mw_remote_count(word));
 }
 
+/* Before what is free already. */
 static void carve(mw_page_t *page) {
 	uint32_t room = page->capacity - page->carved;
 	uint32_t count = CARVE_BYTES / page->block_bytes;
@@ -88,25 +117,27 @@ static void carve(mw_page_t *page) {
 	if (count == 0)
 		return;
 	char *block = page->start + (size_t)page->carved * page->block_bytes;
-	page->free = block;
+	void *first = block;
 	for (uint32_t i = 1; i < count; i++) {
 		*(void **)block = block + page->block_bytes;
 		block += page->block_bytes;
 	}
-	*(void **)block = NULL;
+	*(void **)block = page->free;
+	page->free = first;
 	page->carved += count;
 }
 
-uint32_t mw_heap_page_detach(mw_page_t *page, void **list) {
+void mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page) {
+	if (page->spare) {
+		page->spare = false;
+		heap->spares--;
+	}
 	if (!page->free)
 		mw_heap_page_collect(page);
-	if (!page->free)
-		carve(page);
 	uint32_t count = page->carved - page->used;
-	*list = page->free;
-	page->free = NULL;
-	page->used = page->carved;
-	return count;
+	if (count < MW_LIST_BLOCKS && (count <= 1 || count * page->block_bytes < MW_LIST_BYTES))
+		carve(page);
+	MW_ASSERT(page->free);
 }
 
 static bool has_blocks(mw_page_t *page) {
@@ -168,6 +199,14 @@ void mw_heap_take_pending(mw_heap_t *heap) {
 	}
 }
 
+/* What waits in the heads above tiny keeps pages from being given back.  A heap that is about to be
+ * larger than ever gives them a chance, so that such blocks never add to its peak. */
+static void flush_stacks(mw_heap_t *heap) {
+	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
+		if (mw_thread.heads[c])
+			mw_heap_head_flush(heap, c);
+}
+
 mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 	mw_heap_take_pending(heap);
 	mw_page_queue_t *queue = &heap->queues[size_class];
@@ -181,12 +220,15 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 		page->state = MW_PAGE_QUEUED;
 		mw_heap_page_claim(heap, page);
 		mw_queue_prepend(queue, page);
+		heap->pages++;
 		if (has_blocks(page) || !set_full(heap, page))
 			return page;
 	}
 	/* More memory is needed: others may wait for theirs as well. */
 	mw_outbox_flush(heap);
-	return make_page(heap, size_class);
+	if (heap->pages >= heap->pages_most)
+		flush_stacks(heap);
+	return make_run(heap, size_class);
 }
 
 bool mw_heap_page_release(mw_heap_t *heap, mw_page_t *page) {
@@ -196,7 +238,9 @@ bool mw_heap_page_release(mw_heap_t *heap, mw_page_t *page) {
 		return false;
 	mw_queue_remove(page->state == MW_PAGE_FULL ? &heap->full : &heap->queues[page->size_class],
 			page);
-	mw_chunk_give(page, MW_PAGE_NONE);
+	heap->spares -= page->spare;
+	heap->pages--;
+	mw_orphan_give(page);
 	return true;
 }
 
@@ -207,8 +251,14 @@ void mw_heap_page_emptied(mw_page_t *page) {
 		return;
 	mw_page_queue_t *queue = &heap->queues[page->size_class];
 	/* The last one stays: a loop of malloc and free would take and give it at each turn. */
-	if (page->state == MW_PAGE_QUEUED && queue->first != queue->last)
-		mw_heap_page_release(heap, page);
+	if (page->state != MW_PAGE_QUEUED || queue->first == queue->last)
+		return;
+	if (page->block_bytes >= SPARE_BLOCK_BYTES && heap->spares < SPARES_MAX) {
+		page->spare = true;
+		heap->spares++;
+		return;
+	}
+	mw_heap_page_release(heap, page);
 }
 
 /* A page of the smallest blocks, and what full pages hand back (free.c). */
@@ -217,18 +267,19 @@ void mw_heap_page_emptied(mw_page_t *page) {
 void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 	void *list = mw_thread.heads[size_class];
 	mw_thread.heads[size_class] = NULL;
+	mw_thread.lengths[size_class] = 0;
 	if (!list)
 		return;
 	uint32_t count = 0;
 	/* Bounded: a list that a block freed twice made cyclic has no end. */
 	for (void *block = list; block; block = *(void **)block)
 		if (++count > HEAD_MAX_BLOCKS)
-			corrupt(mw_page_first(mw_page_of_slice((uintptr_t)block)));
+			corrupt(mw_page_of_slice((uintptr_t)block));
 	while (list) {
 		void *block = list;
 		list = *(void **)block;
 		/* Blocks of several pages: see hand_back() in free.c. */
-		mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)block));
+		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 		*(void **)block = page->free;
 		page->free = block;
 		page->used--;
@@ -237,6 +288,5 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 		if (page->used == 0)
 			mw_heap_page_emptied(page);
 	}
-	if (size_class < MW_SMALL_CLASSES)
-		mw_sampling_dropped(heap, size_class, count);
+	mw_sampling_dropped(heap, size_class, count);
 }

@@ -9,18 +9,21 @@
 /* A page of the class with free blocks or room to carve, at the front of its queue: pending,
  * queued, adopted or new.  NULL: no memory. */
 mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class);
-/* All free blocks of the page, which count as used from now on; carves when there are none.
- * Returns their number. */
-uint32_t mw_heap_page_detach(mw_page_t *page, void **list);
+/* A list that is shorter than both is made longer by carving: a loop that allocates and frees a
+ * block or two would refill at each turn. */
+#define MW_LIST_BLOCKS 8u
+#define MW_LIST_BYTES (16u << 10)
+/* What mw_heap_page_find() found gets a free list, from the inbox or by carving. */
+void mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page);
 /* Moves the inbox to the free list. */
 void mw_heap_page_collect(mw_page_t *page);
 /* A full page got a block back: into its queue again. */
 void mw_heap_page_unfull(mw_heap_t *heap, mw_page_t *page);
 /* Takes the pages whose inboxes got something out of the pending list. */
 void mw_heap_take_pending(mw_heap_t *heap);
-/* Gives the page's slices back if nothing refers to it; false: it stays where it is. */
+/* Gives the page away if nothing refers to it; false: it stays where it is. */
 bool mw_heap_page_release(mw_heap_t *heap, mw_page_t *page);
-/* The owner word that lets free() take the fast path, or DIVERT for medium pages. */
+/* The owner word that lets free() take the fast path. */
 void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page);
 /* Puts what is left of the thread's list head back to its page; counts stay right. */
 void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class);

@@ -48,6 +48,37 @@ static void unlink_orphan(orphans_t *orphans, mw_page_t *page) {
 	page->state = MW_PAGE_LOOSE;
 }
 
+/* Of a run: as if it was never used, and last to be adopted. */
+static void add_idle(orphans_t *orphans, mw_page_t *page) {
+	atomic_store_explicit(&page->heap, NULL, memory_order_relaxed);
+	mw_page_set_owner(page, MW_OWNER_DIVERT);
+	/* Relaxed: with no block out nobody pushes, and the lock orders the rest. */
+	atomic_store_explicit(&page->remote, 0, memory_order_relaxed);
+	page->free = NULL;
+	page->used = page->carved = 0;
+	page->spare = false;
+	page->state = MW_PAGE_ORPHAN;
+	mw_queue_append(&orphans->pages, page);
+	atomic_fetch_add_explicit(&orphans->count, 1, memory_order_relaxed);
+}
+
+void mw_orphan_give(mw_page_t *page) {
+	unsigned size_class = page->size_class;
+	mw_page_t *run = mw_page_run(page);
+	if (run->slice_count > 1) {
+		orphans_t *orphans = &orphans_of_class[size_class];
+		mw_lock_acquire(&orphans->lock, MW_RANK_ORPHANS);
+		add_idle(orphans, page);
+		bool all_idle = ++run->run_idle == run->slice_count;
+		for (unsigned i = 0; all_idle && i < run->slice_count; i++)
+			unlink_orphan(orphans, &run[i]);
+		mw_lock_release(&orphans->lock, MW_RANK_ORPHANS);
+		if (!all_idle)
+			return;
+	}
+	mw_chunk_give(run, MW_PAGE_NONE);
+}
+
 mw_page_t *mw_orphan_take(unsigned size_class) {
 	orphans_t *orphans = &orphans_of_class[size_class];
 	if (atomic_load_explicit(&orphans->count, memory_order_relaxed) == 0)
@@ -56,6 +87,8 @@ mw_page_t *mw_orphan_take(unsigned size_class) {
 	mw_page_t *page = orphans->pages.first;
 	if (page) {
 		unlink_orphan(orphans, page);
+		if (page->used == 0)
+			mw_page_run(page)->run_idle--;
 		/* The flag only: the inbox is the adopter's to empty. */
 		atomic_fetch_and_explicit(&page->remote, ~MW_REMOTE_ORPHAN, memory_order_acq_rel);
 	}
@@ -68,15 +101,15 @@ void mw_orphan_reclaim(mw_page_t *page, unsigned size_class) {
 	mw_lock_acquire(&orphans->lock, MW_RANK_ORPHANS);
 	/* Meanwhile it may have been adopted, freed, made into something else: only what the lock
 	 * of this class protects counts. */
-	bool ours = page->state == MW_PAGE_ORPHAN && page->size_class == size_class &&
-		    (page->kind == MW_PAGE_SMALL || page->kind == MW_PAGE_MEDIUM);
+	bool ours = page->kind == MW_PAGE_SMALL && page->state == MW_PAGE_ORPHAN &&
+		    page->size_class == size_class && page->used > 0;
 	uint64_t word = atomic_load_explicit(&page->remote, memory_order_acquire);
 	bool release = ours && mw_remote_count(word) == page->used;
 	if (release)
 		unlink_orphan(orphans, page);
 	mw_lock_release(&orphans->lock, MW_RANK_ORPHANS);
 	if (release)
-		mw_chunk_give(page, MW_PAGE_NONE);
+		mw_orphan_give(page);
 }
 
 size_t mw_orphan_count(void) {

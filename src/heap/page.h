@@ -4,10 +4,16 @@
  *
  * A chunk is 4 MiB (two huge pages), aligned to its size, cut into 64 slices of 64 KiB.  Slice 0
  * holds the metadata: one mw_page_t for each slice, the chunk's own record in the place of slice
- * 0's.  A page is a run of slices that holds blocks of one size class, or one large block.
+ * 0's.  A page is the blocks of one size class that start in one slice, or one large block with
+ * slices of its own.
+ *
+ * Run.  Where a slice does not hold a whole number of blocks without waste, a class's pages come in
+ * runs of neighbours (mw_class_run_slices): a block may reach into the next slice, but belongs to
+ * the page it starts in, so that free() finds its page as it finds any other.  Each page has its
+ * own owner and lists; the slices of a run go back together.
  *
  * Owner word.  free() takes its fast path only when page->owner is the thread pointer of the
- * calling thread.  Every other state of a page (full, several slices, sampled, large, without a
+ * calling thread.  Every other state of a page (full, sampled, large, without a
  * thread) stores MW_OWNER_DIVERT, so that one compare sends them all to the slow path.
  *
  * Ownership of fields: `free`, `used`, `carved`, `next`, `prev`, `state` belong to the owning
@@ -31,18 +37,15 @@
 #define MW_CHUNK_BYTES ((size_t)1 << MW_CHUNK_SHIFT)
 #define MW_CHUNK_SLICES (MW_CHUNK_BYTES / MW_SLICE_BYTES)
 #define MW_PAGE_META_SHIFT 7u
-/* 512 KiB: eight of the largest medium blocks. */
-#define MW_MEDIUM_SLICES 8u
 
 typedef struct mw_heap mw_heap_t;
 
 typedef enum mw_page_kind {
 	MW_PAGE_NONE = 0, /* free slice, or never used */
-	MW_PAGE_SMALL,    /* one slice, small class */
-	MW_PAGE_MEDIUM,   /* MW_MEDIUM_SLICES slices */
+	MW_PAGE_SMALL,    /* blocks of a class */
 	MW_PAGE_LARGE,    /* one block */
-	MW_PAGE_SAMPLED,  /* one slice of sampled blocks of a small class */
-	MW_PAGE_INTERIOR, /* not the first slice of its page: see first_slice */
+	MW_PAGE_SAMPLED,  /* sampled blocks of a class */
+	MW_PAGE_INTERIOR, /* not the first slice of a large block or slab: see first_slice */
 	MW_PAGE_FREED,    /* was LARGE: kept for the message of a double free */
 } mw_page_kind_t;
 
@@ -54,6 +57,8 @@ typedef enum mw_page_state {
 } mw_page_state_t;
 
 #define MW_OWNER_DIVERT ((uintptr_t)1)
+/* What is left of a page's second cache line. */
+#define MW_PAGE_SAMPLE_IDS 8u
 
 typedef struct mw_page mw_page_t;
 struct mw_page {
@@ -64,22 +69,26 @@ struct mw_page {
 	uint32_t carved; /* blocks that were ever linked */
 	uint32_t capacity;
 	uint32_t block_bytes; /* of the class; see large_bytes for large blocks */
-	char *start;          /* of the first block */
+	char *start;          /* of the first block; in a run perhaps not of the slice */
 	mw_page_t *next, *prev;
 	uint8_t size_class;
-	uint8_t kind;  /* mw_page_kind_t */
-	uint8_t state; /* mw_page_state_t */
-	uint8_t slice_count;
-	uint8_t first_slice; /* of INTERIOR: index of the page's first slice */
-	bool has_records;    /* MEDIUM: the record table after the blocks is in use */
-	uint8_t samples;     /* MEDIUM: records in it; changed by whoever frees one */
-	bool zeroed;         /* fresh from the kernel: uncarved blocks read as zero */
+	uint8_t kind;        /* mw_page_kind_t */
+	uint8_t state;       /* mw_page_state_t */
+	uint8_t slice_count; /* of a run in its first page, else of the page */
+	uint8_t first_slice; /* index of the first slice of the run or large block */
+	uint8_t run_idle;    /* first page of a run: pages of it without a block, under the orphan
+			      * lock of the class */
+	bool spare;          /* without a block, kept in its queue: see mw_heap_page_emptied() */
+	bool zeroed;         /* LARGE: fresh from the kernel */
 	/* Second cache line: other threads'. */
 	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint64_t remote; /* heap/remote.h */
 	_Atomic(mw_heap_t *) heap; /* NULL: no thread; compared with one's own only */
 	mw_page_t *pending_next;
 	size_t large_bytes; /* LARGE: usable bytes */
-	mw_record_id_t large_record;
+	union {
+		mw_record_id_t large_record;
+		mw_record_id_t sample_ids[MW_PAGE_SAMPLE_IDS]; /* SAMPLED: see sampled.c */
+	};
 };
 
 typedef struct mw_chunk mw_chunk_t;
@@ -92,10 +101,14 @@ struct mw_chunk {
 	mw_chunk_t *purge_next;
 	mw_chunk_t *all_next;
 	bool purge_listed;
+	uint8_t kind; /* MW_PAGE_NONE, always: whoever takes the record for a page's finds no page
+		       */
 };
 
 _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");
 _Static_assert(sizeof(mw_chunk_t) <= sizeof(mw_page_t), "the chunk's record fits slice 0's place");
+_Static_assert(offsetof(mw_page_t, kind) == offsetof(mw_chunk_t, kind),
+	       "that record has a kind too");
 
 /* One byte for each 4 MiB of the 47-bit address space; untouched parts cost nothing.
  * Written under the chunk or huge lock, read without, by a plain load that folds into the compare:
@@ -133,11 +146,14 @@ static inline unsigned mw_page_slice_index(const mw_page_t *page) {
 	return (unsigned)(((uintptr_t)page & (MW_CHUNK_BYTES - 1)) >> MW_PAGE_META_SHIFT);
 }
 
-/* The page's metadata proper, whichever of its slices `page` describes. */
-static inline mw_page_t *mw_page_first(mw_page_t *page) {
-	if (page->kind != MW_PAGE_INTERIOR)
-		return page;
+/* The first page of a run. */
+static inline mw_page_t *mw_page_run(const mw_page_t *page) {
 	return (mw_page_t *)mw_chunk_of(page) + page->first_slice;
+}
+
+/* The page's metadata proper, whichever of a large block's slices `page` describes. */
+static inline mw_page_t *mw_page_first(mw_page_t *page) {
+	return page->kind == MW_PAGE_INTERIOR ? mw_page_run(page) : page;
 }
 
 static inline void mw_page_set_owner(mw_page_t *page, uintptr_t owner) {

@@ -11,9 +11,6 @@
 #include "heap/misuse.h"
 #include "heap/sampling.h"
 
-/* Shrinking in place keeps the block while at least half of it is used: less would pin memory. */
-#define KEEPS(usable_bytes, bytes) ((bytes) <= (usable_bytes) && (bytes) >= (usable_bytes) / 2)
-
 /* The page of a live block in a chunk; ends the program when there is none. */
 static mw_page_t *page_or_die(const char *function, const void *block) {
 	if (mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK)
@@ -24,7 +21,6 @@ static mw_page_t *page_or_die(const char *function, const void *block) {
 	mw_page_t *page = mw_page_first(slice);
 	switch ((mw_page_kind_t)page->kind) {
 	case MW_PAGE_SMALL:
-	case MW_PAGE_MEDIUM:
 		/* A division would show in every realloc. */
 		if ((uintptr_t)block % MW_BLOCK_ALIGN != 0)
 			mw_misuse_misaligned(function, block, page);
@@ -106,10 +102,10 @@ void *mw_heap_resize(void *block, size_t bytes) {
 			if (moved)
 				return moved;
 		}
-	} else if (usable_bytes > MW_MEDIUM_MAX_BYTES) {
-		if (!huge && bytes > MW_MEDIUM_MAX_BYTES && resize_large(block, bytes))
+	} else if (usable_bytes > MW_SMALL_MAX_BYTES) {
+		if (!huge && bytes > MW_SMALL_MAX_BYTES && resize_large(block, bytes))
 			return block;
-	} else if (KEEPS(usable_bytes, bytes)) {
+	} else if (mw_fast_keeps(usable_bytes, bytes)) {
 		return block;
 	}
 	void *moved = mw_fast_alloc(bytes);

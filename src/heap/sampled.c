@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * sampled.c -- mini-slabs of one slice: before the first block a record id a block, the first one's
- * last.  Only what belongs to carved blocks is touched, so a slab with few samples costs a page. */
+ * sampled.c -- mini-slabs.  Where few blocks fit, their record ids are in the page's
+ * metadata.  Else they lie before the first block, the first one's last: only what belongs to
+ * carved blocks is touched, so a slab with few samples costs a page. */
 #include "heap/sampled.h"
 
 #include "base/bits.h"
@@ -20,30 +21,52 @@ typedef struct slabs {
 	mw_page_queue_t with_room;
 } slabs_t;
 
-static slabs_t slabs_of_class[MW_SMALL_CLASSES];
+static slabs_t slabs_of_class[MW_CLASS_COUNT];
 
 static size_t index_of(const mw_page_t *page, const void *block) {
 	return (size_t)((const char *)block - page->start) / page->block_bytes;
 }
 
+static bool ids_in_page(const mw_page_t *page) {
+	return page->block_bytes >= MW_SLICE_BYTES / MW_PAGE_SAMPLE_IDS;
+}
+
 /* Defined once the block was carved. */
-static mw_record_id_t *record_id(const mw_page_t *page, size_t index) {
+static mw_record_id_t *record_id(mw_page_t *page, size_t index) {
+	if (ids_in_page(page))
+		return &page->sample_ids[index];
 	return (mw_record_id_t *)(void *)page->start - 1 - index;
 }
 
-static mw_page_t *make_slab(slabs_t *slabs, unsigned size_class) {
-	mw_page_t *page = mw_chunk_take(1, 1);
-	if (!page)
-		return NULL;
-	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
-	if (!page->zeroed)
-		mw_os_purge(page->start, MW_SLICE_BYTES);
-	page->block_bytes = mw_class_bytes[size_class];
-	/* Blocks keep the alignment that their size has in other pages. */
+/* As many as a run of the class has, if a page's metadata has room for the ids of so many blocks.
+ */
+static unsigned slices_of(unsigned size_class) {
+	unsigned slices = mw_class_run_slices[size_class];
+	size_t blocks = slices * MW_SLICE_BYTES / mw_class_bytes[size_class];
+	return blocks <= MW_PAGE_SAMPLE_IDS ? slices : 1;
+}
+
+/* Blocks keep the alignment that their size has in other pages. */
+static void lay_out(mw_page_t *page) {
+	if (ids_in_page(page)) {
+		page->capacity = (uint32_t)(page->slice_count * MW_SLICE_BYTES / page->block_bytes);
+		return;
+	}
 	size_t align = page->block_bytes & -page->block_bytes;
 	size_t each = page->block_bytes + sizeof(mw_record_id_t);
 	page->capacity = (uint32_t)((MW_SLICE_BYTES - (align - 1)) / each);
 	page->start += mw_round_up(page->capacity * sizeof(mw_record_id_t), align);
+}
+
+static mw_page_t *make_slab(slabs_t *slabs, unsigned size_class) {
+	mw_page_t *page = mw_chunk_take(slices_of(size_class), 1);
+	if (!page)
+		return NULL;
+	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
+	page->block_bytes = mw_class_bytes[size_class];
+	if (!page->zeroed && !ids_in_page(page))
+		mw_os_purge(page->start, MW_SLICE_BYTES);
+	lay_out(page);
 	page->size_class = (uint8_t)size_class;
 	page->state = MW_PAGE_QUEUED;
 	page->kind = MW_PAGE_SAMPLED;
@@ -81,7 +104,7 @@ void *mw_sampled_take(unsigned size_class) {
 }
 
 void mw_sampled_bind(void *block, mw_record_id_t record) {
-	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)block));
 	/* Only the thread that is making the block knows it yet. */
 	*record_id(page, index_of(page, block)) = record ? record : ID_NO_RECORD;
 }
@@ -116,11 +139,11 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 }
 
 void mw_sampled_fork_prepare(void) {
-	for (unsigned i = 0; i < MW_SMALL_CLASSES; i++)
+	for (unsigned i = 0; i < MW_CLASS_COUNT; i++)
 		mw_lock_fork_acquire(&slabs_of_class[i].lock);
 }
 
 void mw_sampled_fork_release(bool in_child) {
-	for (unsigned i = 0; i < MW_SMALL_CLASSES; i++)
+	for (unsigned i = 0; i < MW_CLASS_COUNT; i++)
 		mw_lock_fork_release(&slabs_of_class[i].lock, in_child);
 }

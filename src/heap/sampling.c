@@ -66,15 +66,13 @@ void mw_sampling_thread_start(mw_heap_t *heap) {
 	hooks->thread_start(&heap->hook_thread);
 }
 
-void mw_sampling_poll(mw_heap_t *heap) {
-	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
-	uint32_t now = atomic_load_explicit(word, memory_order_relaxed);
-	if (MW_UNLIKELY(now != heap->poll_seen)) {
-		heap->poll_seen = now;
+void mw_sampling_notice(mw_heap_t *heap, uint32_t poll_now, uint32_t epoch) {
+	if (poll_now != heap->poll_seen) {
+		heap->poll_seen = poll_now;
 		hooks->poll(&heap->hook_thread);
+		epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
 	}
-	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
-	if (MW_UNLIKELY(epoch != heap->epoch)) {
+	if (epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed)) {
 		/* Cut lists keep their end: see hooks.h.  Relaxed: who counts those behind counts
 		 * again when it matters. */
 		atomic_store_explicit(&heap->epoch, epoch, memory_order_relaxed);
@@ -83,15 +81,15 @@ void mw_sampling_poll(mw_heap_t *heap) {
 	}
 }
 
-uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count) {
+uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint64_t left = heap->left[size_class];
 	if (left == 0)
 		left = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
 	if (left > count) {
-		heap->left[size_class] = left == UINT64_MAX ? left : left - count;
+		heap->left[size_class] = left - count;
 		return count;
 	}
-	heap->cut |= 1u << size_class;
+	heap->cut |= (uint64_t)1 << size_class;
 	heap->cut_epoch[size_class] = heap->epoch;
 	heap->left[size_class] = 0;
 	return (uint32_t)left - 1;
@@ -99,11 +97,11 @@ uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count)
 
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint64_t *left = &heap->left[size_class];
-	if (heap->cut & (1u << size_class))
+	if (heap->cut & ((uint64_t)1 << size_class))
 		*left = 0; /* the sample the list led to is drawn anew: the draw has no memory */
-	else if (*left && *left != UINT64_MAX)
+	else if (*left)
 		*left += count;
-	heap->cut &= ~(1u << size_class);
+	heap->cut &= ~((uint64_t)1 << size_class);
 }
 
 /* Every allocation of a small class takes a block from a list head, every other is counted.  A
@@ -141,7 +139,7 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 
 void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
 	uint64_t left = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
-	heap->left[size_class] = left == UINT64_MAX ? left : left + 1;
+	heap->left[size_class] = left == UINT64_MAX ? left : left + 1; /* MAX: never */
 }
 
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,

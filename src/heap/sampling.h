@@ -8,24 +8,40 @@
 
 #include "heap/heap.h"
 
+/* Called by the next one when there is something to notice. */
+MW_NOINLINE void mw_sampling_notice(mw_heap_t *heap, uint32_t poll_now, uint32_t epoch);
 /* Notices orders from outside and a changed rate; called at every refill. */
-void mw_sampling_poll(mw_heap_t *heap);
+static inline void mw_sampling_poll(mw_heap_t *heap) {
+	/* Pair with mw_heap_set_hooks() and with whoever raises the epoch. */
+	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
+	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(word, memory_order_relaxed);
+	if (MW_UNLIKELY(now != heap->poll_seen ||
+			epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed)))
+		mw_sampling_notice(heap, now, epoch);
+}
+/* The rest of the next one: the countdown is not drawn yet, or ends within the list. */
+MW_NOINLINE uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count);
 /* Splits a refill: how many of `count` objects may be handed out before the next sample.  Sets the
  * class's cut bit when the list must end there. */
-uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count);
+static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count) {
+	uint64_t left = heap->left[size_class];
+	if (MW_UNLIKELY(left <= count))
+		return mw_sampling_split(heap, size_class, count);
+	heap->left[size_class] = left - count;
+	return count;
+}
 /* One more object may join the list head. */
 static inline bool mw_sampling_allow_one(mw_heap_t *heap, unsigned size_class) {
-	if (size_class >= MW_SMALL_CLASSES)
-		return true;
 	uint64_t *left = &heap->left[size_class];
-	if (*left <= 1 || heap->cut & (1u << size_class))
+	if (*left <= 1 || heap->cut & ((uint64_t)1 << size_class))
 		return false; /* not drawn, or the object after the list is the sample */
-	*left -= *left != UINT64_MAX;
+	--*left;
 	return true;
 }
 /* The list ended at a cut: is a sample due now?  Clears it. */
 static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
-	uint32_t bit = 1u << size_class;
+	uint64_t bit = (uint64_t)1 << size_class;
 	bool due = heap->cut & bit;
 	heap->cut &= ~bit;
 	return due;

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "heap/background.h"
 #include "heap/chunk.h"
+#include "heap/head.h"
 #include "heap/heap.h"
 #include "heap/heap_page.h"
 #include "heap/huge.h"
@@ -47,6 +48,7 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 	if (!heap)
 		return NULL;
 	heap->owner = (uintptr_t)__builtin_thread_pointer();
+	mw_head_start(heap);
 	mw_sampling_thread_start(heap);
 	mw_thread.heap = heap;
 	if (mw_heap_on_thread && !mw_thread.ended)
@@ -79,7 +81,7 @@ static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page)
 		return;
 	}
 	if (mw_remote_count(word) == page->used)
-		mw_chunk_give(page, MW_PAGE_NONE);
+		mw_orphan_give(page);
 	else
 		mw_orphan_add(page);
 }
@@ -104,6 +106,7 @@ void mw_heap_thread_end(void) {
 		page = next;
 	}
 	mw_thread.heap = NULL;
+	heap->spares = heap->pages = heap->pages_most = 0;
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	heap->in_use = false;
 	heap->next_free = heaps.free;

@@ -539,7 +539,7 @@ static void end(void) {
 	TORTURE_MUST(stats[MW_STAT_orphan_pages] == 0);
 	TORTURE_MUST(stats[MW_STAT_live_threads] == 0);
 	/* Of each class the slab of samples that was used last may stay. */
-	TORTURE_MUST(stats[MW_STAT_in_use_bytes] <= MW_SMALL_CLASSES * MW_SLICE_BYTES);
+	TORTURE_MUST(stats[MW_STAT_in_use_bytes] <= MW_CLASS_COUNT * MW_SLICE_BYTES);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {

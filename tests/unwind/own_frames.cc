@@ -48,7 +48,7 @@ CALLER by_aligned_new(size_t bytes) {
 }
 
 int main() {
-	/* Small, medium, large, huge: each takes another path through the library. */
+	/* Tiny, small, large, huge: each takes another path through the library. */
 	static const size_t sizes[] = {40, 3000, 40000, 300000, 9000000};
 	for (size_t bytes : sizes) {
 		by_malloc(bytes);

@@ -7,16 +7,27 @@ static void test_sizes_follow_the_rule(void) {
 	unsigned c = 0;
 	for (uint32_t bytes = 16; bytes <= 128; bytes += 16)
 		CHECK_EQ(mw_class_bytes[c++], bytes);
-	for (uint32_t base = 128; base < MW_MEDIUM_MAX_BYTES; base *= 2)
+	for (uint32_t base = 128; base < MW_SMALL_MAX_BYTES; base *= 2)
 		for (uint32_t step = 1; step <= 4; step++)
 			CHECK_EQ(mw_class_bytes[c++], base + base / 4 * step);
 	CHECK_EQ(c, MW_CLASS_COUNT);
-	CHECK_EQ(mw_class_bytes[MW_SMALL_CLASSES - 1], MW_SMALL_MAX_BYTES);
-	CHECK_EQ(mw_class_bytes[MW_CLASS_COUNT - 1], MW_MEDIUM_MAX_BYTES);
+	CHECK_EQ(mw_class_bytes[MW_CLASS_COUNT - 1], MW_SMALL_MAX_BYTES);
+	CHECK_EQ(mw_class_bytes[MW_TINY_CLASSES - 1], MW_TINY_MAX_BYTES);
+}
+
+/* A run is the fewest slices that waste at most one part in eight, or that leave nothing over. */
+static void test_runs_waste_little(void) {
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		size_t run_bytes = mw_class_run_slices[c] * (size_t)65536;
+		size_t over = run_bytes % mw_class_bytes[c];
+		CHECK(over * 8 < run_bytes);
+		if (mw_class_run_slices[c] > 1)
+			CHECK_EQ(over, 0);
+	}
 }
 
 static void test_every_size_gets_the_smallest_class(void) {
-	for (size_t bytes = 0; bytes <= MW_MEDIUM_MAX_BYTES; bytes++) {
+	for (size_t bytes = 0; bytes <= MW_SMALL_MAX_BYTES; bytes++) {
 		unsigned c = mw_class_of(bytes);
 		CHECK(c < MW_CLASS_COUNT);
 		CHECK(mw_class_bytes[c] >= bytes);
@@ -31,6 +42,7 @@ static void test_every_size_gets_the_smallest_class(void) {
 
 int main(void) {
 	RUN(test_sizes_follow_the_rule);
+	RUN(test_runs_waste_little);
 	RUN(test_every_size_gets_the_smallest_class);
 	return 0;
 }
