@@ -102,8 +102,9 @@ class Library:
             yield f"{function}: {len(lines)} instructions, not between 2 and {MAX_INSTRUCTIONS}"
         for line in lines:
             operands = line.split("\t", 1)[1]
-            # "call 1230 <name>", "lea 0x12(%rip),%rax  # 4560 <name>", "mov $0x4560,%eax".
-            for word in re.findall(r"(?<![\w%-])(?:0x)?([0-9a-f]{3,16})(?= <|$|,)", operands):
+            # "call 1230 <name>", "lea 0x12(%rip),%rax  # 4560 <name>".  No immediate is an address:
+            # the library's code is position independent.
+            for word in re.findall(r"(?<![\w%$-])(?:0x)?([0-9a-f]{3,16})(?= <|$|,)", operands):
                 for name in sorted(self.profiler_behind(int(word, 16))):
                     yield f"{function}: refers to {name}: {operands.strip()}"
 
