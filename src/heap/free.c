@@ -27,6 +27,7 @@ MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *bl
 	if (MW_UNLIKELY(!mw_sampling_allow_one(heap, size_class)))
 		return false;
 	++*length;
+	heap->hand_backs++;
 	*(void **)block = *head;
 	*head = block;
 	return true;

@@ -32,7 +32,7 @@ typedef struct mw_outbox {
 typedef struct mw_last_sample {
 	mw_record_id_t record; /* 0: none */
 	uint32_t beyond_small;
-	uint8_t handed_back[MW_CLASS_COUNT];
+	uint32_t hand_backs;
 	void *heads[MW_CLASS_COUNT];
 } mw_last_sample_t;
 
@@ -61,6 +61,7 @@ struct mw_heap {
 	uint64_t overflowed;     /* bit c: it wanted to make it longer since the refill */
 	size_t head_grown_bytes; /* by which the limits were raised */
 	bool in_use;             /* some thread has it; under the heaps lock */
+	uint32_t hand_backs;     /* blocks pushed onto list heads so far */
 	uint32_t beyond_small;   /* allocations above the small limit so far */
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
 	mw_hook_thread_t hook_thread;

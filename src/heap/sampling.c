@@ -111,15 +111,14 @@ static mw_record_id_t take_sample(mw_heap_t *heap, const mw_sample_request_t *re
 	mw_last_sample_t *last = &heap->last_sample;
 	last->record = hooks->sampled(&heap->hook_thread, request);
 	last->beyond_small = heap->beyond_small;
-	memcpy(last->handed_back, heap->handed_back, sizeof last->handed_back);
+	last->hand_backs = heap->hand_backs;
 	memcpy(last->heads, mw_thread.heads, sizeof last->heads);
 	return last->record;
 }
 
 static bool is_as_remembered(const mw_heap_t *heap) {
 	const mw_last_sample_t *last = &heap->last_sample;
-	return last->beyond_small == heap->beyond_small &&
-	       memcmp(last->handed_back, heap->handed_back, sizeof last->handed_back) == 0 &&
+	return last->beyond_small == heap->beyond_small && last->hand_backs == heap->hand_backs &&
 	       memcmp(last->heads, mw_thread.heads, sizeof last->heads) == 0;
 }
 
