@@ -67,6 +67,8 @@ extern _Atomic(_Atomic uint32_t *) mw_heap_poll_word;
 /* Requests of so many bytes are always sampled, if they are above the small limit; UINT64_MAX (the
  * start): none is.  Set by the hooks' owner, read with each such request (relaxed). */
 extern _Atomic uint64_t mw_heap_certain_bytes;
+/* Below it nothing is looked at: blocks in pages are served by the fast path. */
+#define MW_HEAP_CERTAIN_MIN_BYTES 65537u
 
 /* Threads that have a heap, and those of them that have not yet noticed the present epoch. */
 void mw_heap_count_threads(uint32_t *all, uint32_t *behind);

@@ -6,6 +6,8 @@
 
 #include "heap/sampled.h"
 
+_Static_assert(MW_HEAP_CERTAIN_MIN_BYTES == MW_SMALL_MAX_BYTES + 1, "the smallest of those");
+
 static void no_thread_start(mw_hook_thread_t *thread) {
 	(void)thread;
 }

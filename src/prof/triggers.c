@@ -22,8 +22,8 @@
 #define CGROUP_CHECK_NS ((uint64_t)10000000000)
 /* A limit that was passed is armed again this share below it: no flood while a value swings. */
 #define REARM_SHARE 10u
-/* Smaller requests are served without a look at each (heap's MW_SMALL_MAX_BYTES). */
-#define REQUEST_MIN_BYTES 8193u
+/* Smaller requests are served without a look at each (heap/hooks.h). */
+#define REQUEST_MIN_BYTES MW_HEAP_CERTAIN_MIN_BYTES
 /* Stacks of large requests that go to stderr, in all: a line is for a person to read. */
 #define REPORTS_MAX 100u
 

@@ -295,7 +295,7 @@ static void large_requests_are_certain(void) {
 	CHECK_EQ(mw_image_live()->live_objects_q16, 65536);
 	CHECK(mw_image_live()->events_written > events);
 	CHECK(mw_triggers_set(MW_SETTING_request_limit, 1));
-	CHECK_EQ(mw_heap_certain_bytes, 8193);
+	CHECK_EQ(mw_heap_certain_bytes, MW_HEAP_CERTAIN_MIN_BYTES);
 	CHECK(mw_triggers_set(MW_SETTING_request_limit, 0));
 	CHECK(mw_heap_certain_bytes == UINT64_MAX);
 }
