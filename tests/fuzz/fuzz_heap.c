@@ -20,8 +20,10 @@
 #include "heap/heap.h"
 #include "heap/hooks.h"
 #include "heap/stats.h"
+#include "heap_cxx.h"
 #include "os/clock.h"
 #include "os/fault.h"
+#include "os/lock.h"
 
 enum { SLOTS = 256, THREADS = 3, RECORDS = 512 };
 /* Of all live blocks: keeps the address space and the time of an input in bounds. */
@@ -53,6 +55,8 @@ static unsigned take16(void) {
 typedef struct slot {
 	unsigned char *block; /* NULL: free */
 	size_t bytes, usable_bytes;
+	size_t align; /* as asked for */
+	bool cxx;     /* from operator new */
 	uint64_t seed;
 } slot_t;
 
@@ -259,7 +263,7 @@ static slot_t *choose(bool full) {
 }
 
 static void adopt(slot_t *slot, void *block, size_t bytes, uint64_t seed) {
-	*slot = (slot_t){block, bytes, malloc_usable_size(block), seed};
+	*slot = (slot_t){block, bytes, malloc_usable_size(block), 16, false, seed};
 	TORTURE_MUST(slot->usable_bytes >= bytes && slot->usable_bytes > 0);
 	shadow_claim(block, slot->usable_bytes);
 	fill(slot);
@@ -329,14 +333,34 @@ static void op_allocate(unsigned way) {
 	if (way == 1)
 		zero_check(block, bytes);
 	adopt(slot, block, bytes, ++model.next_seed);
+	slot->align = align;
+}
+
+/* The forms without std::nothrow would throw: only while the kernel refuses nothing. */
+static void op_new(void) {
+	slot_t *slot = choose(false);
+	unsigned way = take8();
+	size_t bytes = draw_size(), align = way & 1 ? (size_t)16 << way / 8 % 10 : 16;
+	if (!slot || model.live_bytes + bytes > LIVE_MAX_BYTES || model.fail_count > 0)
+		return;
+	void *block = cxx_new(way, bytes, align);
+	TORTURE_MUST(block != NULL && ((uintptr_t)block & (align - 1)) == 0);
+	adopt(slot, block, bytes, ++model.next_seed);
+	slot->align = align;
+	slot->cxx = true;
 }
 
 static void release(slot_t *slot) {
 	unsigned char *block = slot->block;
 	disown(slot);
 	errno = 77;
-	if (slot->bytes % 16 == 3)
+	if (slot->cxx)
+		/* By the size, so that freeing takes no input. */
+		cxx_delete(slot->bytes, block, slot->bytes, slot->align);
+	else if (slot->bytes % 16 == 3 && slot->align == 16)
 		free_sized(block, slot->bytes);
+	else if (slot->bytes % 16 == 3)
+		free_aligned_sized(block, slot->align, slot->bytes);
 	else
 		free(block);
 	TORTURE_MUST(errno == 77);
@@ -346,7 +370,7 @@ static void release(slot_t *slot) {
 
 static void op_resize(void) {
 	slot_t *slot = choose(true);
-	if (!slot)
+	if (!slot || slot->cxx)
 		return;
 	slot_t old = *slot;
 	size_t bytes = draw_size() + 1;
@@ -362,6 +386,7 @@ static void op_resize(void) {
 		must_be_refused(block);
 		check(&old);
 		adopt(slot, old.block, old.bytes, old.seed);
+		slot->align = old.align;
 		return;
 	}
 	check_start(block, bytes < old.bytes ? bytes : old.bytes, old.seed);
@@ -422,6 +447,25 @@ static void op_trim(void) {
 	model.all_sampled = model.sampling == SAMPLING_EXACT && !model.several;
 }
 
+/* Handlers of fork(2) that other libraries registered run while this thread holds every lock. */
+static void op_fork(void) {
+	mw_heap_fork_prepare();
+	mw_lock_fork_begin();
+	op_free();
+	op_allocate(take8() % 4);
+	mw_lock_fork_end();
+	mw_heap_fork_parent();
+}
+
+/* What is asked of the heap as a whole agrees with what is live. */
+static void op_ask(void) {
+	struct mallinfo2 wide = mallinfo2();
+	TORTURE_MUST(wide.uordblks + wide.hblkhd >= model.live_bytes);
+	TORTURE_MUST(wide.uordblks <= wide.arena);
+	TORTURE_MUST(malloc_usable_size(NULL) == 0);
+	free(NULL);
+}
+
 static void operate(void) {
 	unsigned op = take8();
 	model.refused = false;
@@ -460,21 +504,21 @@ static void operate(void) {
 	case 11:
 		switch_thread(take8());
 		break;
-	case 12:
-	case 13:
-	case 14:
-	case 15:
-	case 16:
+	case 12 ... 16:
 		op_resize();
 		break;
-	case 17:
-	case 18:
-	case 19:
-	case 20:
-	case 21:
-	case 22:
-	case 23:
+	case 17 ... 23:
 		op_free();
+		break;
+	case 24:
+	case 25:
+		op_new();
+		break;
+	case 26:
+		if (op < 128)
+			op_fork();
+		else
+			op_ask();
 		break;
 	default:
 		op_allocate(op % 4);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# run.sh TARGET BUILD_DIR [SECONDS] -- builds the fuzz targets of the readers with clang and runs one
-# for 20 seconds.  Exit status 77 (skipped) without clang's libFuzzer.
+# run.sh TARGET BUILD_DIR [SECONDS | corpus] -- builds the fuzz targets with clang and runs one for 20
+# seconds; "corpus": only the inputs in the tree and a fixed number of others that a fixed seed makes
+# of them, the same at every run.  Exit status 77 (skipped) without clang's libFuzzer.
 set -euo pipefail
 target=$1 build=$2 seconds=${3:-20}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,15 +30,22 @@ mkdir -p "$probe/state_file" "$probe/profile" "$probe/unwind" "$probe/heap" \
 seeds=$(find "$build" -name make_seeds -type f -perm -u+x | head -n 1)
 fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | head -n 1)
 "$seeds" "$probe/state_file" "$probe/profile"
-# Any bytes are a sequence of operations; long ones from the start, new at each run.
-for i in 1 2 3 4 5 6 7 8; do
-    head -c 3000 /dev/urandom >"$probe/heap/$i"
+for folder in corpus found; do
+    [ ! -d "$here/$folder/$target" ] || cp "$here/$folder/$target"/* "$probe/$target"
 done
-[ ! -d "$here/found/$target" ] || cp "$here/found/$target"/* "$probe/$target"
+how=(-max_total_time="$seconds")
+if [ "$seconds" = corpus ]; then
+    how=(-seed=1 -runs=1500)
+else
+    # Any bytes are a sequence of operations; long ones from the start, new at each run.
+    for i in 1 2 3 4 5 6 7 8; do
+        head -c 3000 /dev/urandom >"$probe/heap/$i"
+    done
+fi
 # 1 GiB: what no small file may cost.  128 KiB: twice the largest seed.
 limits=(-max_len=131072)
 [ "$target" != heap ] || limits=(-max_len=6000 -len_control=0)
-if ! "$fuzzer" "$probe/$target" -max_total_time="$seconds" -rss_limit_mb=1024 "${limits[@]}" \
+if ! "$fuzzer" "$probe/$target" "${how[@]}" -rss_limit_mb=1024 "${limits[@]}" \
     -timeout=10 -artifact_prefix="$build/crashes/" >"$probe/log" 2>&1; then
     tail -n 40 "$probe/log"
     echo "the input is in $build/crashes"
