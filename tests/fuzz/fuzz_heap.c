@@ -37,7 +37,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 bool mw_api_started = true;
 void mw_api_start(void) {
 }
-/* Nothing happens here that is not in the input. */
 void mw_api_start_background(void) {
 }
 
