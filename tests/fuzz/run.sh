@@ -35,7 +35,7 @@ for folder in corpus found; do
 done
 how=(-max_total_time="$seconds")
 if [ "$seconds" = corpus ]; then
-    how=(-seed=1 -runs=8000)
+    how=(-seed=1 -runs=5000)
 else
     # Any bytes are a sequence of operations; long ones from the start, new at each run.
     for i in 1 2 3 4 5 6 7 8; do
