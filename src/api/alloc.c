@@ -7,10 +7,13 @@
 #include "api/background.h"
 #include "api/start.h"
 #include "heap/background.h"
+#include "heap/limit.h"
 
 static void *checked(void *block) {
-	if (MW_UNLIKELY(!block))
+	if (MW_UNLIKELY(!block)) {
+		mw_limit_tell();
 		errno = ENOMEM;
+	}
 	/* A destructor of thread-specific data that allocates: libc may call ours never again, so
 	 * the heap made for it goes at once.  Its list heads are empty each time: all such
 	 * allocations come here. */

@@ -19,7 +19,9 @@
 #include "heap/decay.h"
 #include "heap/heap.h"
 #include "heap/huge.h"
+#include "heap/limit.h"
 #include "heap/stats.h"
+#include "os/cgroup.h"
 #include "os/local_time.h"
 #include "os/lock.h"
 #include "prof/prof.h"
@@ -71,6 +73,24 @@ static void configure_purging(const mw_options_t *options) {
 		mw_background_enable();
 }
 
+/* 0 bytes or percent: no such limit. */
+static size_t limit_of(uint64_t bytes, int64_t percent, uint64_t cgroup_bytes) {
+	uint64_t limit_bytes = bytes ? bytes : SIZE_MAX;
+	if (percent && cgroup_bytes != UINT64_MAX) {
+		uint64_t share_bytes = cgroup_bytes / 100 * (uint64_t)percent;
+		limit_bytes = share_bytes < limit_bytes ? share_bytes : limit_bytes;
+	}
+	return limit_bytes;
+}
+
+static void configure_limits(const mw_options_t *options) {
+	uint64_t cgroup_bytes = UINT64_MAX;
+	if (options->soft_limit_percent || options->hard_limit_percent)
+		cgroup_bytes = mw_os_cgroup_limit_bytes("");
+	mw_limit_set(limit_of(options->soft_limit, options->soft_limit_percent, cgroup_bytes),
+		     limit_of(options->hard_limit, options->hard_limit_percent, cgroup_bytes));
+}
+
 static void configure(void) {
 	start.configured = true;
 	/* Whoever starts a set-uid program has no say in it. */
@@ -86,6 +106,7 @@ static void configure(void) {
 #include "state/settings.def"
 #undef MW_SETTING
 	};
+	configure_limits(options);
 	mw_prof_config_t config = {
 		.active = options->prof && options->prof_active,
 		.mean_bytes = options->prof_sample,

@@ -10,6 +10,7 @@
 #include "heap/background.h"
 #include "heap/decay.h"
 #include "heap/huge.h"
+#include "heap/limit.h"
 #include "heap/size_class.h"
 #include "os/clock.h"
 #include "os/lock.h"
@@ -179,9 +180,7 @@ static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	atomic_fetch_add_explicit(&chunks.slices_in_use, count, memory_order_relaxed);
 }
 
-mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
-	MW_ASSERT(count >= 1 && count < MW_CHUNK_SLICES);
-	purge_if_due();
+static mw_page_t *take_page(unsigned count, unsigned align_slices) {
 	lock_chunks();
 	unsigned first = 0;
 	mw_chunk_t *chunk = find_chunk(count, align_slices, &first);
@@ -207,12 +206,28 @@ mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
 	return page;
 }
 
+mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
+	MW_ASSERT(count >= 1 && count < MW_CHUNK_SLICES);
+	purge_if_due();
+	size_t bytes = count * MW_SLICE_BYTES;
+	bool counted;
+	if (!mw_limit_begin(bytes, &counted))
+		return NULL;
+	mw_page_t *page = take_page(count, align_slices);
+	mw_limit_end(bytes, counted);
+	return page;
+}
+
 bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 	unsigned next = mw_page_slice_index(page) + page->slice_count;
 	if (extra > MW_CHUNK_SLICES - next)
 		return false;
 	mw_chunk_t *chunk = mw_chunk_of(page);
 	uint64_t run = run_mask(next, extra);
+	size_t bytes = extra * MW_SLICE_BYTES;
+	bool counted;
+	if (!mw_limit_begin(bytes, &counted))
+		return false;
 	lock_chunks();
 	bool free = (chunk->free_mask & run) == run;
 	if (free) {
@@ -221,6 +236,7 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 		page->slice_count = (uint8_t)(page->slice_count + extra);
 	}
 	unlock_chunks();
+	mw_limit_end(bytes, counted);
 	return free;
 }
 

@@ -33,6 +33,9 @@ typedef struct mw_sample_request {
 	bool certain; /* not drawn: as large as mw_heap_certain_bytes, so that it counts once */
 } mw_sample_request_t;
 
+/* A limit on the heap's bytes was passed (heap/limit.h). */
+typedef enum mw_pressure { MW_PRESSURE_SOFT, MW_PRESSURE_HARD, MW_PRESSURE_COUNT } mw_pressure_t;
+
 typedef struct mw_heap_hooks {
 	/* A thread's heap is being made; `thread` is zeroed. */
 	void (*thread_start)(mw_hook_thread_t *thread);
@@ -53,6 +56,9 @@ typedef struct mw_heap_hooks {
 	 * and large blocks.  Called after the lock is released, at most once per 64 KiB of growth.
 	 */
 	void (*grew)(mw_hook_thread_t *thread, size_t in_use_bytes);
+	/* `wanted_bytes` would have been in use; the soft limit let them pass, the hard one did
+	 * not.  May be NULL. */
+	void (*pressed)(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
 } mw_heap_hooks_t;
 
 /* Sampling epoch: bumped (release) by whoever changes the rate.  A thread that sees a new value at

@@ -7,6 +7,7 @@
 #include "heap/background.h"
 #include "heap/decay.h"
 #include "heap/huge_table.h"
+#include "heap/limit.h"
 #include "heap/misuse.h"
 #include "heap/page.h"
 #include "heap/range_cache.h"
@@ -82,12 +83,7 @@ static void purge_if_due(void) {
 		mw_huge_purge(false);
 }
 
-void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zeroed) {
-	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
-		return NULL;
-	bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
-	if (align < MW_OS_PAGE_BYTES)
-		align = MW_OS_PAGE_BYTES;
+static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 	purge_if_due();
 	char *base = take_cached(bytes, align);
 	*zeroed = base == NULL;
@@ -102,10 +98,23 @@ void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zero
 	lock_huge();
 	bool published = publish(base, bytes);
 	unlock_huge();
-	if (!published) {
-		mw_os_unmap(base, bytes);
+	if (published)
+		return base;
+	mw_os_unmap(base, bytes);
+	return NULL;
+}
+
+void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zeroed) {
+	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
 		return NULL;
-	}
+	bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
+	if (align < MW_OS_PAGE_BYTES)
+		align = MW_OS_PAGE_BYTES;
+	bool counted;
+	if (!mw_limit_begin(bytes, &counted))
+		return NULL;
+	char *base = map_block(bytes, align, zeroed);
+	mw_limit_end(bytes, counted);
 	*usable_bytes = bytes;
 	return base;
 }
@@ -184,10 +193,7 @@ size_t mw_huge_usable_bytes(const void *block) {
 	return bytes;
 }
 
-void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_id_t *record) {
-	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
-		return NULL;
-	size_t new_bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
+static void *resize(void *block, size_t new_bytes, mw_record_id_t *record) {
 	/* The lock is held over mremap(2): once the block has moved, another thread's mapping may
 	 * come to its old address. */
 	lock_huge();
@@ -206,6 +212,22 @@ void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_
 	publish(moved, new_bytes);
 	unlock_huge();
 	*record = old.record;
+	return moved;
+}
+
+void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_id_t *record) {
+	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
+		return NULL;
+	size_t new_bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES), growth_bytes = 0;
+	bool counted = false;
+	if (mw_limit_is_set()) {
+		size_t old_bytes = mw_huge_usable_bytes(block);
+		growth_bytes = new_bytes > old_bytes ? new_bytes - old_bytes : 0;
+		if (growth_bytes > 0 && !mw_limit_begin(growth_bytes, &counted))
+			return NULL;
+	}
+	void *moved = resize(block, new_bytes, record);
+	mw_limit_end(growth_bytes, counted);
 	*usable_bytes = new_bytes;
 	return moved;
 }
@@ -248,6 +270,10 @@ void mw_huge_stats(mw_huge_stats_t *stats) {
 	lock_huge();
 	*stats = (mw_huge_stats_t){huge.table.count, mw_huge_live_bytes(), huge.cache.total_bytes};
 	unlock_huge();
+}
+
+size_t mw_huge_cached_bytes(void) {
+	return __atomic_load_n(&huge.cache.total_bytes, __ATOMIC_RELAXED);
 }
 
 size_t mw_huge_live_bytes(void) {

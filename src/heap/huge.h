@@ -30,7 +30,9 @@ typedef struct mw_huge_stats {
 	size_t blocks, live_bytes, cached_bytes;
 } mw_huge_stats_t;
 void mw_huge_stats(mw_huge_stats_t *stats);
+/* No lock. */
 size_t mw_huge_live_bytes(void);
+size_t mw_huge_cached_bytes(void);
 
 void mw_huge_fork_prepare(void);
 void mw_huge_fork_release(bool in_child);

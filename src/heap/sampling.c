@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "heap/limit.h"
 #include "heap/sampled.h"
 
 _Static_assert(MW_HEAP_CERTAIN_MIN_BYTES == MW_SMALL_MAX_BYTES + 1, "the smallest of those");
@@ -186,4 +187,10 @@ void mw_sampling_freed(mw_record_id_t record) {
 
 void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes) {
 	hooks->grew(&heap->hook_thread, in_use_bytes);
+	mw_limit_tell();
+}
+
+void mw_sampling_pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes) {
+	if (hooks->pressed)
+		hooks->pressed(pressure, wanted_bytes, limit_bytes);
 }

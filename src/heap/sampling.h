@@ -61,6 +61,8 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 void mw_sampling_freed(mw_record_id_t record);
 /* More pages or large blocks are in use. */
 void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes);
+/* A limit was passed; no lock is held. */
+void mw_sampling_pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
 void mw_sampling_thread_start(mw_heap_t *heap);
 
 #endif

@@ -7,6 +7,7 @@
 #include "heap/heap.h"
 #include "heap/heap_page.h"
 #include "heap/huge.h"
+#include "heap/limit.h"
 #include "heap/meta.h"
 #include "heap/orphan.h"
 #include "heap/outbox.h"
@@ -139,6 +140,8 @@ void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
 	mw_huge_stats_t huge;
 	mw_chunk_stats(&chunk);
 	mw_huge_stats(&huge);
+	mw_limit_stats_t limit;
+	mw_limit_stats(&limit);
 	stats[MW_STAT_mapped_bytes] =
 		chunk.chunks * MW_CHUNK_BYTES + huge.live_bytes + huge.cached_bytes;
 	stats[MW_STAT_in_use_bytes] = chunk.in_use_bytes + huge.live_bytes;
@@ -151,6 +154,10 @@ void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
 	stats[MW_STAT_chunks] = chunk.chunks;
 	stats[MW_STAT_orphan_pages] = mw_orphan_count();
 	stats[MW_STAT_page_takes] = chunk.page_takes;
+	stats[MW_STAT_soft_limit_bytes] = limit.soft_bytes;
+	stats[MW_STAT_hard_limit_bytes] = limit.hard_bytes;
+	stats[MW_STAT_soft_limit_passes] = limit.soft_passes;
+	stats[MW_STAT_hard_limit_refusals] = limit.hard_refusals;
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	stats[MW_STAT_heaps] = heaps.count;
 	stats[MW_STAT_live_threads] = heaps.live;
@@ -200,5 +207,6 @@ void mw_heap_fork_child(void) {
 	/* The others did not come over; what they own stays in_use. */
 	heaps.live = mw_thread.heap != NULL;
 	mw_background_fork_child();
+	mw_limit_fork_child();
 	fork_release(true);
 }

@@ -399,6 +399,15 @@ void mw_control_tend(uint64_t in_use_bytes) {
 	mw_triggers_tick();
 }
 
+void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
+	if (!mw_control_need_tables())
+		return;
+	tick_now();
+	mw_gate_enter(&mw_control_gate);
+	mw_journal_event(kind, a, b);
+	mw_gate_leave(&mw_control_gate);
+}
+
 void mw_control_end(void) {
 	if (!has_tables())
 		return;

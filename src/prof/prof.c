@@ -136,6 +136,14 @@ static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	errno = saved_errno;
 }
 
+static void pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes) {
+	int saved_errno = errno;
+	mw_control_notice_fork();
+	mw_control_event(pressure == MW_PRESSURE_SOFT ? MW_EVENT_SOFT_LIMIT : MW_EVENT_HARD_LIMIT,
+			 wanted_bytes, limit_bytes);
+	errno = saved_errno;
+}
+
 static const mw_heap_hooks_t hooks = {
 	.thread_start = thread_start,
 	.draw_objects = draw_objects,
@@ -144,6 +152,7 @@ static const mw_heap_hooks_t hooks = {
 	.sample_freed = sample_freed,
 	.poll = poll,
 	.grew = grew,
+	.pressed = pressed,
 };
 
 void mw_prof_start(const mw_prof_config_t *config) {

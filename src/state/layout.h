@@ -278,6 +278,8 @@ typedef enum mw_state_event_kind {
 	MW_EVENT_DUMP_FAILED, /* a = mw_dump_reason_t, b = the errno or 0 */
 	MW_EVENT_REQUEST,     /* a = bytes of the request, b = number of its stack */
 	MW_EVENT_CRASH,       /* a = the signal */
+	MW_EVENT_SOFT_LIMIT,  /* a = bytes that would have been in use, b = the limit */
+	MW_EVENT_HARD_LIMIT,  /* likewise; the request was refused */
 } mw_state_event_kind_t;
 
 typedef struct mw_state_event {

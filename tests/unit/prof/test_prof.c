@@ -121,6 +121,22 @@ static void header_describes_the_process(void) {
 	CHECK_EQ(events[0].a, 65536);
 }
 
+/* A limit of the heap's was passed: logged at once, also before the first sample. */
+static void pressure_is_logged(void) {
+	start(65536, 0, false);
+	char *state = map_state_of(getpid());
+	mw_state_live_t *live = section_of(state, MW_SECTION_LIVE);
+	mw_state_event_t *events = section_of(state, MW_SECTION_EVENTS);
+	errno = 4711;
+	fake_hooks->pressed(MW_PRESSURE_SOFT, 1000, 900);
+	fake_hooks->pressed(MW_PRESSURE_HARD, 3000, 2000);
+	CHECK_EQ(errno, 4711);
+	CHECK_EQ(live->events_written, 3);
+	CHECK(events[1].kind == MW_EVENT_SOFT_LIMIT && events[1].a == 1000 && events[1].b == 900);
+	CHECK(events[2].kind == MW_EVENT_HARD_LIMIT && events[2].a == 3000 && events[2].b == 2000);
+	CHECK_EQ(live->stats[0], 1000); /* with the figures of that moment */
+}
+
 static void publishes_lazily_and_cleans_up(void) {
 	start(1, 1 << 20, false);
 	bool sampled;
@@ -508,6 +524,7 @@ int main(void) {
 	RUN_IN_CHILD(exact_counts_return_to_zero);
 	RUN_IN_CHILD(sampled_counts_return_to_zero);
 	RUN_IN_CHILD(header_describes_the_process);
+	RUN_IN_CHILD(pressure_is_logged);
 	RUN_IN_CHILD(publishes_lazily_and_cleans_up);
 	RUN_IN_CHILD(keeps_the_file_when_asked);
 	RUN_IN_CHILD(orders_are_obeyed);

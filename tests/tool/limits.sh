@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# limits.sh BUILD_DIR -- soft and hard limits of a real program, absolute and as shares of a cgroup's.
+source "$(dirname "$0")/lib.bash"
+python=/usr/bin/python3
+[ -x "$python" ] || exit 77
+export LD_PRELOAD=$build/lib/libmallow.so
+
+cat >grow.py <<'END'
+import os, sys
+print(os.getpid(), flush=True)
+blocks = []
+try:
+    while len(blocks) < 200:
+        blocks.append(bytearray(1 << 20))
+except MemoryError:
+    pass
+print(len(blocks))
+blocks = None
+print(len([bytearray(1 << 20) for i in range(20)]))
+END
+
+# grow OPTIONS: runs it; the lines of ./out are its pid, the MiB it got, and those it got afterwards.
+grow() {
+    MALLOW_CONF=prof_state_min:0,prof_keep:true,$1 try 0 "$python" grow.py
+    pid=$(sed -n 1p out) got=$(sed -n 2p out) again=$(sed -n 3p out)
+    started+=("$pid")
+    LD_PRELOAD='' try 0 "$mallow" status "$pid"
+}
+
+grow hard_limit:0
+[ "$got" = 200 ] || fail "without a limit it got $got MiB"
+says out 'hard_limit_bytes +0 B'
+
+grow hard_limit:64M
+((got >= 45 && got <= 63)) || fail "of 64 MiB it got $got"
+[ "$again" = 20 ] || fail "after the refusal it got $again"
+says out 'hard_limit_bytes +64.0 MiB'
+says out 'hard_limit_refusals +[1-9]'
+says out 'soft_limit_passes +0'
+ok "a hard limit refuses, and the program goes on"
+
+grow soft_limit:32M
+[ "$got" = 200 ] || fail "a soft limit refused at $got MiB"
+says out 'soft_limit_passes +[1-9]'
+ok "a soft limit refuses nothing"
+
+folder=/sys/fs/cgroup/memory
+file=memory.limit_in_bytes
+if [ ! -e "$folder/$file" ]; then
+    folder=/sys/fs/cgroup file=memory.max
+    echo +memory 2>/dev/null >"$folder/cgroup.subtree_control"
+fi
+group=$folder/mallow-test-$$
+if ! mkdir "$group" 2>/dev/null || ! mkdir "$group/inner" || ! echo 256M >"$group/$file"; then
+    rmdir "$group/inner" "$group" 2>/dev/null
+    echo "no cgroup can be made here: shares of its limit were not tried"
+    exit 0
+fi
+trap 'cleanup; rmdir "$group/inner" "$group"' EXIT
+
+# shellcheck disable=SC2016 # for the inner shell
+MALLOW_CONF=prof_state_min:0,prof_keep:true,hard_limit_percent:25,soft_limit_percent:10 \
+    try 0 bash -c 'echo $$ >"$1/inner/cgroup.procs" && exec "$2" grow.py' - "$group" "$python"
+pid=$(sed -n 1p out) got=$(sed -n 2p out)
+started+=("$pid")
+((got >= 45 && got <= 63)) || fail "of a quarter of 256 MiB it got $got"
+LD_PRELOAD='' try 0 "$mallow" status "$pid"
+says out 'hard_limit_bytes +64.0 MiB'
+says out 'soft_limit_bytes +25.6 MiB'
+ok "shares of the limit of a cgroup around its own"
