@@ -5,8 +5,10 @@ include(GNUInstallDirs)
 # The package file finds its prefix from its own place: PREFIX may be chosen when installing.
 configure_file(cmake/mallow.pc.in ${CMAKE_BINARY_DIR}/mallow.pc @ONLY)
 
-install(TARGETS mallow LIBRARY DESTINATION lib)
-install(TARGETS mallow_static ARCHIVE DESTINATION lib)
+foreach(suffix "" _secure _debug)
+    install(TARGETS mallow${suffix} LIBRARY DESTINATION lib)
+    install(TARGETS mallow_static${suffix} ARCHIVE DESTINATION lib)
+endforeach()
 install(TARGETS mallow_command RUNTIME DESTINATION bin)
 install(DIRECTORY include/ DESTINATION include FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_BINARY_DIR}/mallow.pc DESTINATION lib/pkgconfig)

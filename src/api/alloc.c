@@ -3,6 +3,7 @@
 #include "api/alloc.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "api/background.h"
 #include "api/start.h"
@@ -24,6 +25,10 @@ static void *checked(void *block) {
 	return block;
 }
 
+static void *finish(void *block, size_t bytes) {
+	return checked(MW_HARDEN_ON ? mw_harden_give_out(block, bytes) : block);
+}
+
 static void ensure_started(void) {
 	if (MW_UNLIKELY(!mw_api_started))
 		mw_api_start();
@@ -31,19 +36,24 @@ static void ensure_started(void) {
 
 void *mw_api_alloc(size_t bytes) {
 	ensure_started();
-	return checked(mw_heap_alloc(bytes));
+	return finish(mw_heap_alloc(mw_harden_room(bytes)), bytes);
 }
 
 void *mw_api_alloc_zeroed(size_t bytes) {
 	ensure_started();
-	return checked(mw_heap_alloc_zeroed(bytes));
+	size_t room = mw_harden_room(bytes);
+	if (room > MW_SMALL_MAX_BYTES)
+		return finish(mw_heap_alloc_zeroed(room), bytes);
+	void *block = finish(mw_heap_alloc(room), bytes);
+	return block ? memset(block, 0, bytes) : NULL;
 }
 
 void *mw_api_alloc_aligned(size_t align, size_t bytes) {
 	ensure_started();
-	return checked(mw_heap_alloc_aligned(align, bytes));
+	return finish(mw_heap_alloc_aligned(align, mw_harden_room(bytes)), bytes);
 }
 
 void *mw_api_realloc(void *block, size_t bytes) {
-	return checked(mw_heap_resize(block, bytes));
+	return checked(MW_HARDEN_ON ? mw_harden_resize(block, bytes)
+				    : mw_heap_resize(block, bytes));
 }

@@ -15,4 +15,29 @@ MW_NOINLINE void *mw_api_alloc_zeroed(size_t bytes);
 MW_NOINLINE void *mw_api_alloc_aligned(size_t align, size_t bytes);
 MW_NOINLINE void *mw_api_realloc(void *block, size_t bytes);
 
+/* malloc() for the list that is not empty; NULL: mw_api_alloc() does the rest. */
+MW_ALWAYS_INLINE void *mw_api_alloc_fast(size_t bytes) {
+	void *block = mw_fast_alloc(mw_harden_room(bytes));
+	if (MW_HARDEN_ON && MW_LIKELY(block != NULL))
+		return mw_harden_give_out(block, bytes);
+	return block;
+}
+
+MW_ALWAYS_INLINE void mw_api_free(void *block) {
+	if (MW_HARDEN_ON)
+		mw_harden_free("free", block, MW_NO_CLAIM, MW_NO_CLAIM);
+	else
+		mw_fast_free(block);
+}
+
+/* For functions that are not free(), or say what they free (MW_NO_CLAIM: they do not).  What they
+ * say is looked at on the slow path only, unless the library is the hardened one. */
+MW_ALWAYS_INLINE void mw_api_free_claimed(void *block, size_t bytes, size_t align,
+					  const char *function) {
+	if (MW_HARDEN_ON)
+		mw_harden_free(function, block, bytes, align);
+	else if (MW_UNLIKELY(!mw_fast_free_own(block)))
+		mw_heap_free_claimed(block, bytes, align, function);
+}
+
 #endif

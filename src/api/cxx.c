@@ -69,14 +69,14 @@ static MW_NOINLINE void *new_aligned(size_t bytes, size_t align, void *caller) {
 }
 
 void *_Znwm(size_t bytes) {
-	void *block = mw_fast_alloc(bytes);
+	void *block = mw_api_alloc_fast(bytes);
 	if (MW_LIKELY(block != NULL))
 		return block;
 	return new_slow(bytes, __builtin_return_address(0));
 }
 
 void *_Znam(size_t bytes) {
-	void *block = mw_fast_alloc(bytes);
+	void *block = mw_api_alloc_fast(bytes);
 	if (MW_LIKELY(block != NULL))
 		return block;
 	return new_slow(bytes, __builtin_return_address(0));
@@ -117,63 +117,53 @@ void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t bytes, size_t align, const mw_no
 }
 
 void _ZdlPv(void *block) {
-	mw_fast_free(block);
+	mw_api_free_claimed(block, MW_NO_CLAIM, MW_NO_CLAIM, "operator delete");
 }
 
 void _ZdlPvm(void *block, size_t bytes) {
-	(void)bytes;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, bytes, MW_NO_CLAIM, "operator delete");
 }
 
 void _ZdlPvRKSt9nothrow_t(void *block, const mw_nothrow_t *tag) {
 	(void)tag;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, MW_NO_CLAIM, MW_NO_CLAIM, "operator delete");
 }
 
 void _ZdlPvSt11align_val_t(void *block, size_t align) {
-	(void)align;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, MW_NO_CLAIM, align, "operator delete");
 }
 
 void _ZdlPvmSt11align_val_t(void *block, size_t bytes, size_t align) {
-	(void)bytes;
-	(void)align;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, bytes, align, "operator delete");
 }
 
 void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *block, size_t align, const mw_nothrow_t *tag) {
-	(void)align;
 	(void)tag;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, MW_NO_CLAIM, align, "operator delete");
 }
 
 void _ZdaPv(void *block) {
-	mw_fast_free(block);
+	mw_api_free_claimed(block, MW_NO_CLAIM, MW_NO_CLAIM, "operator delete[]");
 }
 
 void _ZdaPvm(void *block, size_t bytes) {
-	(void)bytes;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, bytes, MW_NO_CLAIM, "operator delete[]");
 }
 
 void _ZdaPvRKSt9nothrow_t(void *block, const mw_nothrow_t *tag) {
 	(void)tag;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, MW_NO_CLAIM, MW_NO_CLAIM, "operator delete[]");
 }
 
 void _ZdaPvSt11align_val_t(void *block, size_t align) {
-	(void)align;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, MW_NO_CLAIM, align, "operator delete[]");
 }
 
 void _ZdaPvmSt11align_val_t(void *block, size_t bytes, size_t align) {
-	(void)bytes;
-	(void)align;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, bytes, align, "operator delete[]");
 }
 
 void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *block, size_t align, const mw_nothrow_t *tag) {
-	(void)align;
 	(void)tag;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, MW_NO_CLAIM, align, "operator delete[]");
 }

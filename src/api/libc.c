@@ -13,25 +13,22 @@
 #include "os/map.h"
 
 void *malloc(size_t bytes) {
-	void *block = mw_fast_alloc(bytes);
+	void *block = mw_api_alloc_fast(bytes);
 	if (MW_LIKELY(block != NULL))
 		return block;
 	return mw_api_alloc(bytes);
 }
 
 void free(void *block) {
-	mw_fast_free(block);
+	mw_api_free(block);
 }
 
 void free_sized(void *block, size_t bytes) {
-	(void)bytes;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, bytes, MW_NO_CLAIM, "free_sized");
 }
 
 void free_aligned_sized(void *block, size_t align, size_t bytes) {
-	(void)align;
-	(void)bytes;
-	mw_fast_free(block);
+	mw_api_free_claimed(block, bytes, align, "free_aligned_sized");
 }
 
 void *calloc(size_t count, size_t each_bytes) {
@@ -40,7 +37,7 @@ void *calloc(size_t count, size_t each_bytes) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	void *block = mw_fast_alloc(bytes);
+	void *block = mw_api_alloc_fast(bytes);
 	if (MW_LIKELY(block != NULL))
 		return memset(block, 0, bytes);
 	return mw_api_alloc_zeroed(bytes);
@@ -53,7 +50,7 @@ void *realloc(void *block, size_t bytes) {
 		free(block);
 		return NULL;
 	}
-	if (MW_LIKELY(mw_fast_resize(block, bytes)))
+	if (!MW_HARDEN_ON && MW_LIKELY(mw_fast_resize(block, bytes)))
 		return block;
 	return mw_api_realloc(block, bytes);
 }
@@ -112,7 +109,9 @@ void *pvalloc(size_t bytes) {
 }
 
 size_t malloc_usable_size(void *block) {
-	return block ? mw_heap_usable_bytes(block) : 0;
+	if (!block)
+		return 0;
+	return MW_HARDEN_ON ? mw_harden_usable_bytes(block) : mw_heap_usable_bytes(block);
 }
 
 int malloc_trim(size_t pad_bytes) {

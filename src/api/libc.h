@@ -14,7 +14,7 @@ MW_EXPORT void *calloc(size_t count, size_t each_bytes);
 MW_EXPORT void *realloc(void *block, size_t bytes);
 MW_EXPORT void *reallocarray(void *block, size_t count, size_t each_bytes);
 MW_EXPORT void free(void *block);
-/* The sizes are the caller's promise, not checked in this build. */
+/* The sizes are the caller's promise; doc/safety.md says where they are checked. */
 MW_EXPORT void free_sized(void *block, size_t bytes);
 MW_EXPORT void free_aligned_sized(void *block, size_t align, size_t bytes);
 MW_EXPORT int posix_memalign(void **result, size_t align, size_t bytes);

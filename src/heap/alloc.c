@@ -27,11 +27,7 @@ MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class) {
 
 /* Ends the list before its block number `keep`; the rest goes back to the page. */
 static MW_NOINLINE void cut(mw_page_t *page, void **list, uint32_t keep, uint32_t count) {
-	void **link = list;
-	for (uint32_t i = 0; i < keep; i++)
-		link = *link;
-	page->free = *link;
-	*link = NULL;
+	page->free = mw_heap_page_cut(page, list, keep);
 	page->used -= count - keep;
 }
 
@@ -152,6 +148,19 @@ static unsigned aligned_class(size_t align, size_t bytes) {
 	return size_class;
 }
 
+static size_t aligned_span(size_t bytes) {
+	return bytes > MW_SMALL_MAX_BYTES ? bytes : MW_SMALL_MAX_BYTES + 1;
+}
+
+size_t mw_heap_bytes_for(size_t align, size_t bytes) {
+	if (align <= MW_BLOCK_ALIGN)
+		return bytes <= MW_SMALL_MAX_BYTES ? mw_class_bytes[mw_class_of(bytes)]
+						   : mw_round_up(bytes, 4096);
+	unsigned size_class = aligned_class(align, bytes);
+	return size_class < MW_CLASS_COUNT ? mw_class_bytes[size_class]
+					   : mw_round_up(aligned_span(bytes), 4096);
+}
+
 void *mw_heap_alloc_aligned(size_t align, size_t bytes) {
 	MW_ASSERT(mw_is_pow2(align));
 	if (align <= MW_BLOCK_ALIGN)
@@ -163,7 +172,7 @@ void *mw_heap_alloc_aligned(size_t align, size_t bytes) {
 	if (!heap)
 		return NULL;
 	bool zeroed;
-	size_t span_bytes = bytes > MW_SMALL_MAX_BYTES ? bytes : MW_SMALL_MAX_BYTES + 1;
+	size_t span_bytes = aligned_span(bytes);
 	if (span_bytes <= LARGE_MAX_BYTES && align <= LARGE_MAX_BYTES)
 		return alloc_large(heap, span_bytes,
 				   align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1,

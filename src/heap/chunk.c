@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "heap/background.h"
 #include "heap/decay.h"
+#include "heap/harden.h"
 #include "heap/huge.h"
 #include "heap/limit.h"
 #include "heap/size_class.h"
@@ -18,9 +19,6 @@
 #include "os/proc.h"
 
 uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
-
-/* Slice 0 is the chunk's metadata. */
-#define USABLE_MASK (~(uint64_t)1)
 
 static struct {
 	mw_lock_t lock;
@@ -75,10 +73,10 @@ static void list_remove(mw_chunk_t *chunk) {
 }
 
 static mw_chunk_t *map_chunk(void) {
-	mw_chunk_t *chunk = mw_os_map_aligned(MW_CHUNK_BYTES, MW_CHUNK_BYTES);
+	mw_chunk_t *chunk = mw_harden_map_chunk();
 	if (!chunk || (uintptr_t)chunk >> MW_ADDRESS_BITS)
 		return NULL;
-	chunk->free_mask = USABLE_MASK;
+	chunk->free_mask = MW_HARDEN_USABLE_SLICES;
 	chunk->all_next = chunks.all;
 	chunks.all = chunk;
 	if (chunks.chunk_count++ > 0)

@@ -12,7 +12,7 @@ MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
 	void **head = &mw_thread.heads[size_class];
 	void *block = *head;
 	if (MW_LIKELY(block != NULL))
-		*head = *(void **)block;
+		*head = mw_link_get(block);
 	return block;
 }
 
@@ -51,36 +51,36 @@ MW_ALWAYS_INLINE bool mw_fast_resize(const void *block, size_t bytes) {
 	return page->kind == MW_PAGE_SMALL && mw_fast_keeps(page->block_bytes, bytes);
 }
 
-/* One test answers for NULL, foreign pointers and huge blocks; one compare for every page that is
- * not an ordinary one of this thread.  Pushing onto the page, not onto the head, keeps the head's
- * length known: it is only drained. */
-MW_ALWAYS_INLINE void mw_fast_free(void *block) {
+/* False: for the slow path.  One test answers for NULL, foreign pointers and huge blocks; one
+ * compare for every page that is not an ordinary one of this thread.  Pushing onto the page, not
+ * onto the head, keeps the head's length known: it is only drained. */
+MW_ALWAYS_INLINE bool mw_fast_free_own(void *block) {
 	/* The upper bits are shifted out: whatever word a program takes for a pointer, the map is
 	 * read within its bounds. */
 	enum { UNUSED_BITS = 64 - MW_ADDRESS_BITS };
 	uintptr_t chunk = (uintptr_t)block << UNUSED_BITS >> (UNUSED_BITS + MW_CHUNK_SHIFT);
-	if (MW_UNLIKELY(mw_address_map[chunk] != MW_MAP_CHUNK)) {
-		mw_heap_free_slow(block);
-		return;
-	}
+	if (MW_UNLIKELY(mw_address_map[chunk] != MW_MAP_CHUNK))
+		return false;
 	/* Shifted back rather than masked from `block`: one instruction less.  The empty statement
 	 * keeps the compiler from seeing that it is the same. */
 	__asm__("" : "+r"(chunk));
 	mw_page_t *page = mw_page_in_chunk(chunk << MW_CHUNK_SHIFT, (uintptr_t)block);
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
-	if (MW_UNLIKELY(atomic_load_explicit(&page->owner, memory_order_relaxed) != self)) {
-		mw_heap_free_slow(block);
-		return;
-	}
+	if (MW_UNLIKELY(atomic_load_explicit(&page->owner, memory_order_relaxed) != self))
+		return false;
 	void *next = page->free;
-	if (MW_UNLIKELY(next == block)) { /* freed twice in a row */
-		mw_heap_free_slow(block);
-		return;
-	}
-	*(void **)block = next;
+	if (MW_UNLIKELY(next == block)) /* freed twice in a row */
+		return false;
+	mw_link_set(block, next);
 	page->free = block;
 	if (MW_UNLIKELY(--page->used == 0))
 		mw_heap_page_emptied(page);
+	return true;
+}
+
+MW_ALWAYS_INLINE void mw_fast_free(void *block) {
+	if (MW_UNLIKELY(!mw_fast_free_own(block)))
+		mw_heap_free_slow(block);
 }
 
 #endif

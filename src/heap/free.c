@@ -5,6 +5,7 @@
 #include "heap/heap.h"
 #include "heap/heap_page.h"
 #include "heap/huge.h"
+#include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/outbox.h"
 #include "heap/sampled.h"
@@ -18,7 +19,7 @@ MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *bl
 	unsigned size_class = page->size_class;
 	void **head = &mw_thread.heads[size_class];
 	if (MW_UNLIKELY(*head == block))
-		mw_misuse_double_free(block, page);
+		mw_misuse_double_free(mw_misuse_function(), block, page);
 	uint32_t *length = &mw_thread.lengths[size_class];
 	if (MW_UNLIKELY(*length >= heap->head_limit[size_class])) {
 		heap->overflowed |= (uint64_t)1 << size_class;
@@ -28,19 +29,19 @@ MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *bl
 		return false;
 	++*length;
 	heap->hand_backs++;
-	*(void **)block = *head;
+	mw_link_set(block, *head);
 	*head = block;
 	return true;
 }
 
 static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(page->free == block))
-		mw_misuse_double_free(block, page);
+		mw_misuse_double_free(mw_misuse_function(), block, page);
 	/* Larger ones were tried, or are the first of a thread. */
 	if (page->size_class < MW_TINY_CLASSES && page->state == MW_PAGE_FULL &&
 	    hand_back(heap, page, block))
 		return;
-	*(void **)block = page->free;
+	mw_link_set(block, page->free);
 	page->free = block;
 	page->used--;
 	if (page->state == MW_PAGE_FULL)
@@ -50,6 +51,8 @@ static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 }
 
 static void free_in_page(mw_page_t *page, void *block) {
+	if (MW_UNLIKELY(!mw_page_holds(page, block)))
+		mw_misuse_misaligned(mw_misuse_function(), block, page);
 	mw_heap_t *heap = mw_thread.heap;
 	if (heap && atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
 		free_own(heap, page, block);
@@ -59,7 +62,7 @@ static void free_in_page(mw_page_t *page, void *block) {
 
 static void free_large(mw_page_t *page, void *block) {
 	if (block != page->start)
-		mw_misuse_misaligned("free", block, page);
+		mw_misuse_misaligned(mw_misuse_function(), block, page);
 	if (page->large_record)
 		mw_sampling_freed(page->large_record);
 	mw_chunk_give(page, MW_PAGE_FREED);
@@ -78,7 +81,7 @@ static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 	case MW_PAGE_SMALL:
 	case MW_PAGE_INTERIOR:
 	case MW_PAGE_FREED:
-		mw_misuse_dead("free", block, page);
+		mw_misuse_dead(mw_misuse_function(), block, page);
 	}
 	if (record)
 		mw_sampling_freed(record);
@@ -89,7 +92,7 @@ static MW_NOINLINE void free_any(void *block) {
 	if (MW_UNLIKELY(where == MW_MAP_FOREIGN)) {
 		if (!block)
 			return;
-		mw_misuse_foreign("free", block);
+		mw_misuse_foreign(mw_misuse_function(), block);
 	}
 	if (MW_UNLIKELY(where == MW_MAP_HUGE)) {
 		mw_record_id_t record = mw_huge_free(block);
@@ -99,7 +102,7 @@ static MW_NOINLINE void free_any(void *block) {
 	}
 	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 	if (mw_page_slice_index(page) == 0)
-		mw_misuse_foreign("free", block);
+		mw_misuse_foreign(mw_misuse_function(), block);
 	if (MW_LIKELY(page->kind == MW_PAGE_SMALL)) {
 		free_in_page(page, block);
 		return;
@@ -119,4 +122,38 @@ void mw_heap_free_slow(void *block) {
 			return;
 	}
 	free_any(block);
+}
+
+/* A block keeps its place while it shrinks to half (resize.c), so of the smaller ones only what no
+ * resizing leads to is wrong. */
+static bool is_wrong_size(size_t capacity, size_t align, size_t bytes) {
+	if (bytes > capacity)
+		return true;
+	if (capacity <= MW_SMALL_MAX_BYTES && bytes >= capacity / 2)
+		return false;
+	return mw_heap_bytes_for(align, bytes) != capacity &&
+	       !__atomic_load_n(&mw_heap_blocks_stayed, __ATOMIC_RELAXED);
+}
+
+static void check_claim(const char *function, const void *block, size_t bytes, size_t align) {
+	size_t capacity = mw_lookup_bytes(function, block);
+	if (align == MW_NO_CLAIM)
+		align = MW_BLOCK_ALIGN;
+	else if ((uintptr_t)block & (align - 1))
+		mw_misuse_align(function, block, align, capacity);
+	if (is_wrong_size(capacity, align, bytes))
+		mw_misuse_size(function, block, bytes, capacity, MW_NO_CLAIM);
+}
+
+void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function) {
+	if (!block)
+		return;
+	mw_thread.function = function;
+	/* Of the others many come here for their size: looking at each would cost too much. */
+	bool ordinary = mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK &&
+			mw_page_of_slice((uintptr_t)block)->kind == MW_PAGE_SMALL;
+	if (!ordinary && bytes != MW_NO_CLAIM)
+		check_claim(function, block, bytes, align);
+	mw_heap_free_slow(block);
+	mw_thread.function = NULL;
 }

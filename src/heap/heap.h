@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "heap/harden.h"
 #include "heap/hooks.h"
 #include "heap/page.h"
 #include "heap/size_class.h"
@@ -66,6 +67,7 @@ struct mw_heap {
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
 	mw_hook_thread_t hook_thread;
 	mw_last_sample_t last_sample;
+	mw_harden_thread_t harden;
 
 	mw_heap_t *next_all, *next_free; /* under the heaps lock */
 };
@@ -76,8 +78,9 @@ typedef struct mw_thread {
 	/* Above tiny: blocks in heads[c].  Tiny, whose pops are not counted: blocks that free()
 	 * pushed onto it since the refill. */
 	uint32_t lengths[MW_CLASS_COUNT];
-	mw_heap_t *heap; /* NULL: this thread has not allocated, or has ended */
-	bool ended;      /* mw_heap_thread_end() was called: nobody may call it once more */
+	mw_heap_t *heap;      /* NULL: this thread has not allocated, or has ended */
+	bool ended;           /* mw_heap_thread_end() was called: nobody may call it once more */
+	const char *function; /* that frees, for messages; NULL: free() */
 } mw_thread_t;
 extern MW_TLS mw_thread_t mw_thread;
 
@@ -88,10 +91,20 @@ void *mw_heap_alloc_small_slow(size_t bytes, unsigned size_class);
 void *mw_heap_alloc_zeroed(size_t bytes);
 /* `align` is a power of two. */
 void *mw_heap_alloc_aligned(size_t align, size_t bytes);
+/* The usable bytes of what these make. */
+size_t mw_heap_bytes_for(size_t align, size_t bytes);
 /* What the fast path of free() passes on: NULL, other owners, double frees, large blocks. */
 void mw_heap_free_slow(void *block);
+/* The same for functions that say more than free(): their name, for messages, and what the program
+ * takes the block's size and alignment for (MW_NO_CLAIM: it does not say). */
+void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function);
 /* The page's last block came back to its owner. */
 void mw_heap_page_emptied(mw_page_t *page);
+/* Without a copy: in place, or by mremap(2).  NULL: that cannot be.  *usable_bytes: of the block as
+ * it was. */
+void *mw_heap_resize_in_place(void *block, size_t bytes, size_t *usable_bytes);
+/* For want of memory a block was once left larger than its new size lets expect. */
+extern bool mw_heap_blocks_stayed; /* relaxed: a hint */
 /* In place if it can; the contents move otherwise.  block != NULL, bytes > 0. */
 void *mw_heap_resize(void *block, size_t bytes);
 /* Ends the program when `block` is not a live block as far as that can be seen. */

@@ -74,18 +74,36 @@ static _Noreturn void corrupt(const mw_page_t *page) {
 		 page->block_bytes, (void *)page->start);
 }
 
-/* The last block of a list of `count`.  The count bounds the walk: a list that a stray write made
- * longer, shorter or cyclic is caught. */
-static void *last_of(const mw_page_t *page, void *list, uint32_t count) {
-	void *last = list;
-	for (uint32_t seen = 1; seen < count; seen++) {
-		last = *(void **)last;
-		if (!last)
+/* The `count`th block of a list (>= 1), each of them looked at. */
+static void *walk(const mw_page_t *page, void *list, uint32_t count) {
+	for (;;) {
+		if (!mw_page_holds(page, list))
 			corrupt(page);
+		if (--count == 0)
+			return list;
+		list = mw_link_get(list);
 	}
-	if (*(void **)last)
+}
+
+/* The last block of a list of `count`.  The count bounds the walk: a list that a stray write made
+ * longer, shorter or cyclic is caught, and so is one that leads out of the page. */
+static void *last_of(const mw_page_t *page, void *list, uint32_t count) {
+	void *last = walk(page, list, count);
+	if (mw_link_get(last))
 		corrupt(page);
 	return last;
+}
+
+void *mw_heap_page_cut(const mw_page_t *page, void **list, uint32_t keep) {
+	void *rest = *list;
+	if (keep == 0) {
+		*list = NULL;
+		return rest;
+	}
+	void *last = walk(page, *list, keep);
+	rest = mw_link_get(last);
+	mw_link_set(last, NULL);
+	return rest;
 }
 
 static void add_to_free_list(mw_page_t *page, void *list, uint32_t count) {
@@ -96,7 +114,7 @@ static void add_to_free_list(mw_page_t *page, void *list, uint32_t count) {
 	/* Only a list that comes before another must be walked: each block would be a cache miss.
 	 */
 	if (page->free)
-		*(void **)last_of(page, list, count) = page->free;
+		mw_link_set(last_of(page, list, count), page->free);
 	page->free = list;
 	page->used -= count;
 }
@@ -116,14 +134,7 @@ static void carve(mw_page_t *page) {
 		count = room;
 	if (count == 0)
 		return;
-	char *block = page->start + (size_t)page->carved * page->block_bytes;
-	void *first = block;
-	for (uint32_t i = 1; i < count; i++) {
-		*(void **)block = block + page->block_bytes;
-		block += page->block_bytes;
-	}
-	*(void **)block = page->free;
-	page->free = first;
+	page->free = mw_harden_carve(page, page->carved, count, page->free);
 	page->carved += count;
 }
 
@@ -272,15 +283,15 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 		return;
 	uint32_t count = 0;
 	/* Bounded: a list that a block freed twice made cyclic has no end. */
-	for (void *block = list; block; block = *(void **)block)
+	for (void *block = list; block; block = mw_link_get(block))
 		if (++count > HEAD_MAX_BLOCKS)
 			corrupt(mw_page_of_slice((uintptr_t)block));
 	while (list) {
 		void *block = list;
-		list = *(void **)block;
+		list = mw_link_get(block);
 		/* Blocks of several pages: see hand_back() in free.c. */
 		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-		*(void **)block = page->free;
+		mw_link_set(block, page->free);
 		page->free = block;
 		page->used--;
 		if (page->state == MW_PAGE_FULL)

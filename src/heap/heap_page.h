@@ -15,6 +15,8 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class);
 #define MW_LIST_BYTES (16u << 10)
 /* What mw_heap_page_find() found gets a free list, from the inbox or by carving. */
 void mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page);
+/* Ends *list, a list of the page's blocks, after `keep` of them; returns the others. */
+void *mw_heap_page_cut(const mw_page_t *page, void **list, uint32_t keep);
 /* Moves the inbox to the free list. */
 void mw_heap_page_collect(mw_page_t *page);
 /* A full page got a block back: into its queue again. */

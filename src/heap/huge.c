@@ -126,7 +126,7 @@ static mw_huge_block_t *find_or_die(const char *function, const void *block) {
 		return found;
 	for (unsigned i = 0; i < FREED_PLACES; i++)
 		if (huge.freed[i].base == block)
-			mw_misuse_double_free_huge(block, huge.freed[i].bytes);
+			mw_misuse_double_free_huge(function, block, huge.freed[i].bytes);
 	mw_misuse_foreign(function, block);
 }
 
@@ -168,7 +168,7 @@ static void unmap_early(void) {
 
 mw_record_id_t mw_huge_free(void *block) {
 	lock_huge();
-	mw_huge_block_t *found = find_or_die("free", block);
+	mw_huge_block_t *found = find_or_die(mw_misuse_function(), block);
 	mw_record_id_t record = found->record;
 	size_t bytes = found->bytes;
 	mw_huge_table_remove(&huge.table, found);
@@ -185,10 +185,9 @@ mw_record_id_t mw_huge_free(void *block) {
 	return record;
 }
 
-size_t mw_huge_usable_bytes(const void *block) {
+size_t mw_huge_bytes(const char *function, const void *block) {
 	lock_huge();
-	const mw_huge_block_t *found = mw_huge_table_find(&huge.table, (uintptr_t)block);
-	size_t bytes = found && block ? found->bytes : 0;
+	size_t bytes = find_or_die(function, block)->bytes;
 	unlock_huge();
 	return bytes;
 }

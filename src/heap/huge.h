@@ -16,8 +16,8 @@ void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zero
 void mw_huge_set_record(void *block, mw_record_id_t record);
 /* Ends the program when `block` is not a live huge block.  Returns its record. */
 mw_record_id_t mw_huge_free(void *block);
-/* Usable bytes; 0: not a live huge block. */
-size_t mw_huge_usable_bytes(const void *block);
+/* What the block holds; ends the program when it is not a live huge block. */
+size_t mw_huge_bytes(const char *function, const void *block);
 /* By mremap(2).  NULL: refused, the block is unchanged.  *record is taken from the block. */
 void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_id_t *record);
 /* Unmaps kept mappings whose time has come, or all.  Returns the bytes. */

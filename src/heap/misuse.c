@@ -1,8 +1,39 @@
 /* SPDX-License-Identifier: MIT
- * misuse.c -- messages: address, what is known of it, size class. */
+ * misuse.c -- messages: function, address, what is known of it, size class. */
 #include "heap/misuse.h"
 
 #include "base/check.h"
+#include "base/fmt.h"
+#include "heap/heap.h"
+
+/* "a sampled block of size class 1024 bytes" */
+#define NAME_BYTES 96
+
+static void name_page(char *name, const mw_page_t *page) {
+	if (page->kind == MW_PAGE_LARGE || page->kind == MW_PAGE_FREED)
+		mw_fmt(name, NAME_BYTES, "a large block of %zu bytes", page->large_bytes);
+	else
+		mw_fmt(name, NAME_BYTES, "a %sblock of size class %u bytes",
+		       page->kind == MW_PAGE_SAMPLED ? "sampled " : "", page->block_bytes);
+}
+
+static void name_live(char *name, const void *block, size_t capacity) {
+	if (mw_word_kind((uintptr_t)block) == MW_MAP_HUGE)
+		mw_fmt(name, NAME_BYTES, "a huge block of %zu bytes", capacity);
+	else
+		name_page(name, mw_page_first(mw_page_of_slice((uintptr_t)block)));
+}
+
+/* ": 100 bytes were asked for", or nothing. */
+static void name_asked(char *text, size_t asked_bytes) {
+	text[0] = '\0';
+	if (asked_bytes != MW_NO_CLAIM)
+		mw_fmt(text, NAME_BYTES, ": %zu bytes were asked for", asked_bytes);
+}
+
+const char *mw_misuse_function(void) {
+	return mw_thread.function ? mw_thread.function : "free";
+}
 
 void mw_misuse_foreign(const char *function, const void *block) {
 	mw_fatal("%s(%p): invalid pointer: mallow did not allocate it", function, block);
@@ -10,8 +41,7 @@ void mw_misuse_foreign(const char *function, const void *block) {
 
 void mw_misuse_dead(const char *function, const void *block, const mw_page_t *page) {
 	if (page->kind == MW_PAGE_FREED && block == page->start)
-		mw_fatal("%s(%p): double free of a large block of %zu bytes", function, block,
-			 page->large_bytes);
+		mw_misuse_double_free(function, block, page);
 	mw_fatal("%s(%p): invalid pointer: no live block there (freed before, or never allocated)",
 		 function, block);
 }
@@ -22,11 +52,40 @@ void mw_misuse_misaligned(const char *function, const void *block, const mw_page
 		 block, page->kind == MW_PAGE_LARGE ? "the large size" : "size class", bytes);
 }
 
-void mw_misuse_double_free(const void *block, const mw_page_t *page) {
-	mw_fatal("free(%p): double free of a %sblock of size class %u bytes", block,
-		 page->kind == MW_PAGE_SAMPLED ? "sampled " : "", page->block_bytes);
+void mw_misuse_double_free(const char *function, const void *block, const mw_page_t *page) {
+	char name[NAME_BYTES];
+	name_page(name, page);
+	mw_fatal("%s(%p): double free of %s", function, block, name);
 }
 
-void mw_misuse_double_free_huge(const void *block, size_t bytes) {
-	mw_fatal("free(%p): double free of a huge block of %zu bytes", block, bytes);
+void mw_misuse_double_free_huge(const char *function, const void *block, size_t bytes) {
+	mw_fatal("%s(%p): double free of a huge block of %zu bytes", function, block, bytes);
+}
+
+void mw_misuse_size(const char *function, const void *block, size_t claimed_bytes, size_t capacity,
+		    size_t asked_bytes) {
+	char name[NAME_BYTES], asked[NAME_BYTES];
+	name_live(name, block, capacity);
+	name_asked(asked, asked_bytes);
+	mw_fatal("%s(%p): wrong size %zu for %s%s", function, block, claimed_bytes, name, asked);
+}
+
+void mw_misuse_align(const char *function, const void *block, size_t align, size_t capacity) {
+	char name[NAME_BYTES];
+	name_live(name, block, capacity);
+	mw_fatal("%s(%p): wrong alignment %zu for %s", function, block, align, name);
+}
+
+void mw_misuse_past_end(const char *function, const void *block, size_t capacity,
+			size_t asked_bytes) {
+	char name[NAME_BYTES], asked[NAME_BYTES];
+	name_live(name, block, capacity);
+	name_asked(asked, asked_bytes);
+	mw_fatal("%s(%p): written past the end of %s%s", function, block, name, asked);
+}
+
+void mw_misuse_after_free(const void *block, const mw_page_t *page) {
+	char name[NAME_BYTES];
+	name_page(name, page);
+	mw_fatal("%p: written to after it was freed: %s", block, name);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * misuse.h -- the messages for pointers that should not have come.
- * Layer: heap.  Each ends the program; tests/misuse holds one program a message. */
+ * misuse.h -- the messages for what programs may not do.
+ * Layer: heap.  Each ends the program; tests/misuse holds one program a message, doc/safety.md says
+ * which build finds what.  `function` is what the program called. */
 #ifndef MW_HEAP_MISUSE_H
 #define MW_HEAP_MISUSE_H
 
@@ -8,13 +9,28 @@
 
 #include "heap/page.h"
 
+/* The function that frees in this thread: "free" unless another has said its name. */
+const char *mw_misuse_function(void);
+
 /* Not in any chunk or mapping of ours. */
 _Noreturn void mw_misuse_foreign(const char *function, const void *block);
 /* In a chunk of ours, but in no live page: freed before, or never given out. */
 _Noreturn void mw_misuse_dead(const char *function, const void *block, const mw_page_t *page);
 /* Not at the start of a block. */
 _Noreturn void mw_misuse_misaligned(const char *function, const void *block, const mw_page_t *page);
-_Noreturn void mw_misuse_double_free(const void *block, const mw_page_t *page);
-_Noreturn void mw_misuse_double_free_huge(const void *block, size_t bytes);
+_Noreturn void mw_misuse_double_free(const char *function, const void *block,
+				     const mw_page_t *page);
+_Noreturn void mw_misuse_double_free_huge(const char *function, const void *block, size_t bytes);
+/* A live block of `capacity` bytes whose size or alignment is not what free_sized() and its kin
+ * say.  `asked_bytes`: what malloc() was asked for; MW_NO_CLAIM: not known. */
+_Noreturn void mw_misuse_size(const char *function, const void *block, size_t claimed_bytes,
+			      size_t capacity, size_t asked_bytes);
+_Noreturn void mw_misuse_align(const char *function, const void *block, size_t align,
+			       size_t capacity);
+/* The hardened library: canary or last word of the live block are gone. */
+_Noreturn void mw_misuse_past_end(const char *function, const void *block, size_t capacity,
+				  size_t asked_bytes);
+/* The hardened library: link, tag or fill of a free block are gone. */
+_Noreturn void mw_misuse_after_free(const void *block, const mw_page_t *page);
 
 #endif

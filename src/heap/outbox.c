@@ -43,7 +43,7 @@ void mw_outbox_add(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (!heap || page->block_bytes > BATCH_BYTES / 2) {
 		uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
 		if (MW_UNLIKELY(mw_remote_list(word) == block))
-			mw_misuse_double_free(block, page);
+			mw_misuse_double_free(mw_misuse_function(), block, page);
 		send(page, block, block, 1);
 		return;
 	}
@@ -56,8 +56,8 @@ void mw_outbox_add(mw_heap_t *heap, mw_page_t *page, void *block) {
 		*batch = (mw_outbox_t){.page = page, .last = block};
 	}
 	if (MW_UNLIKELY(batch->first == block))
-		mw_misuse_double_free(block, page);
-	*(void **)block = batch->first;
+		mw_misuse_double_free(mw_misuse_function(), block, page);
+	mw_link_set(block, batch->first);
 	batch->first = block;
 	batch->count++;
 	if (batch->count >= BATCH_BLOCKS || batch->count * page->block_bytes >= BATCH_BYTES)

@@ -30,6 +30,7 @@
 
 #include "base/compiler.h"
 #include "heap/hooks.h"
+#include "heap/size_class.h"
 
 #define MW_SLICE_SHIFT 16u
 #define MW_SLICE_BYTES ((size_t)1 << MW_SLICE_SHIFT)
@@ -154,6 +155,13 @@ static inline mw_page_t *mw_page_run(const mw_page_t *page) {
 /* The page's metadata proper, whichever of a large block's slices `page` describes. */
 static inline mw_page_t *mw_page_first(mw_page_t *page) {
 	return page->kind == MW_PAGE_INTERIOR ? mw_page_run(page) : page;
+}
+
+/* Is `block` the start of one of the page's blocks, if only by its address?  Not for large ones. */
+static inline bool mw_page_holds(const mw_page_t *page, const void *block) {
+	size_t offset = (uintptr_t)block - (uintptr_t)page->start;
+	return offset < (size_t)page->capacity * page->block_bytes &&
+	       mw_class_divides(page->size_class, (uint32_t)offset);
 }
 
 static inline void mw_page_set_owner(mw_page_t *page, uintptr_t owner) {

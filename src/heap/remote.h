@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "heap/harden.h"
 #include "heap/page.h"
 
 #define MW_REMOTE_FULL ((uint64_t)1)
@@ -44,7 +45,7 @@ static inline void *mw_remote_list(uint64_t word) {
 static inline uint64_t mw_remote_push(mw_page_t *page, void *first, void *last, uint32_t count) {
 	uint64_t old = atomic_load_explicit(&page->remote, memory_order_relaxed), new;
 	do {
-		*(void **)last = mw_remote_list(old);
+		mw_link_set(last, mw_remote_list(old));
 		uint64_t flags = old & MW_REMOTE_FLAGS;
 		if (flags & MW_REMOTE_FULL)
 			flags = (flags & ~MW_REMOTE_FULL) | MW_REMOTE_PENDING;

@@ -8,50 +8,14 @@
 #include "heap/fast.h"
 #include "heap/heap.h"
 #include "heap/huge.h"
-#include "heap/misuse.h"
+#include "heap/lookup.h"
 #include "heap/sampling.h"
 
-/* The page of a live block in a chunk; ends the program when there is none. */
-static mw_page_t *page_or_die(const char *function, const void *block) {
-	if (mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK)
-		mw_misuse_foreign(function, block);
-	mw_page_t *slice = mw_page_of_slice((uintptr_t)block);
-	if (mw_page_slice_index(slice) == 0)
-		mw_misuse_foreign(function, block);
-	mw_page_t *page = mw_page_first(slice);
-	switch ((mw_page_kind_t)page->kind) {
-	case MW_PAGE_SMALL:
-		/* A division would show in every realloc. */
-		if ((uintptr_t)block % MW_BLOCK_ALIGN != 0)
-			mw_misuse_misaligned(function, block, page);
-		return page;
-	case MW_PAGE_SAMPLED:
-		if ((size_t)((const char *)block - page->start) % page->block_bytes != 0)
-			mw_misuse_misaligned(function, block, page);
-		return page;
-	case MW_PAGE_LARGE:
-		if (block != page->start)
-			mw_misuse_misaligned(function, block, page);
-		return page;
-	default:
-		mw_misuse_dead(function, block, page);
-	}
-}
-
-static size_t usable_or_die(const char *function, const void *block) {
-	if (mw_word_kind((uintptr_t)block) == MW_MAP_HUGE) {
-		size_t bytes = mw_huge_usable_bytes(block);
-		if (bytes == 0)
-			mw_misuse_foreign(function, block);
-		return bytes;
-	}
-	const mw_page_t *page = page_or_die(function, block);
-	return page->kind == MW_PAGE_LARGE ? page->large_bytes : page->block_bytes;
-}
-
 size_t mw_heap_usable_bytes(const void *block) {
-	return usable_or_die("malloc_usable_size", block);
+	return mw_lookup_bytes("malloc_usable_size", block);
 }
+
+bool mw_heap_blocks_stayed;
 
 /* Within the slices the block has, or with free ones behind them.  For the sampler the block is
  * freed and made again: each size is a trial of its own, so estimates stay unbiased. */
@@ -91,29 +55,36 @@ static void *resize_huge(void *block, size_t bytes) {
 	return moved;
 }
 
-void *mw_heap_resize(void *block, size_t bytes) {
+void *mw_heap_resize_in_place(void *block, size_t bytes, size_t *usable_bytes) {
 	bool huge = mw_word_kind((uintptr_t)block) == MW_MAP_HUGE;
-	size_t usable_bytes = usable_or_die("realloc", block);
+	*usable_bytes = mw_lookup_bytes("realloc", block);
 	if (huge && bytes > ((size_t)2 << 20)) {
-		if (mw_round_up(bytes, 4096) == usable_bytes)
+		if (mw_round_up(bytes, 4096) == *usable_bytes)
 			return block;
-		if (bytes <= PTRDIFF_MAX) {
-			void *moved = resize_huge(block, bytes);
-			if (moved)
-				return moved;
-		}
-	} else if (usable_bytes > MW_SMALL_MAX_BYTES) {
-		if (!huge && bytes > MW_SMALL_MAX_BYTES && resize_large(block, bytes))
-			return block;
-	} else if (mw_fast_keeps(usable_bytes, bytes)) {
-		return block;
+		return bytes <= PTRDIFF_MAX ? resize_huge(block, bytes) : NULL;
 	}
-	void *moved = mw_fast_alloc(bytes);
+	if (*usable_bytes > MW_SMALL_MAX_BYTES) {
+		bool resized = !huge && bytes > MW_SMALL_MAX_BYTES && resize_large(block, bytes);
+		return resized ? block : NULL;
+	}
+	return mw_fast_keeps(*usable_bytes, bytes) ? block : NULL;
+}
+
+void *mw_heap_resize(void *block, size_t bytes) {
+	size_t usable_bytes;
+	void *moved = mw_heap_resize_in_place(block, bytes, &usable_bytes);
+	if (moved)
+		return moved;
+	moved = mw_fast_alloc(bytes);
 	if (!moved)
 		moved = mw_heap_alloc(bytes);
-	if (!moved)
+	if (!moved) {
 		/* A smaller size needs no memory: the block stays. */
-		return bytes <= usable_bytes ? block : NULL;
+		if (bytes > usable_bytes)
+			return NULL;
+		__atomic_store_n(&mw_heap_blocks_stayed, true, __ATOMIC_RELAXED);
+		return block;
+	}
 	memcpy(moved, block, usable_bytes < bytes ? usable_bytes : bytes);
 	mw_fast_free(block);
 	return moved;

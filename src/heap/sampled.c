@@ -78,10 +78,10 @@ static void *take_from(mw_page_t *page) {
 	page->used++;
 	void *block = page->free;
 	if (block) {
-		page->free = *(void **)block;
+		page->free = mw_link_get(block);
 		return block;
 	}
-	return page->start + (size_t)page->carved++ * page->block_bytes;
+	return mw_harden_carve(page, page->carved++, 1, NULL);
 }
 
 void *mw_sampled_take(unsigned size_class) {
@@ -115,13 +115,13 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
 	/* Ids of blocks that were never carved hold nothing: the slice may be a used one. */
 	if (offset % page->block_bytes != 0 || offset / page->block_bytes >= page->carved)
-		mw_misuse_misaligned("free", block, page);
+		mw_misuse_misaligned(mw_misuse_function(), block, page);
 	mw_record_id_t *id = record_id(page, offset / page->block_bytes);
 	mw_record_id_t record = *id;
 	if (record == ID_FREE)
-		mw_misuse_double_free(block, page);
+		mw_misuse_double_free(mw_misuse_function(), block, page);
 	*id = ID_FREE;
-	*(void **)block = page->free;
+	mw_link_set(block, page->free);
 	page->free = block;
 	page->used--;
 	if (page->state == MW_PAGE_FULL) {

@@ -131,7 +131,7 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 		return NULL;
 	size_t bytes = mw_class_bytes[size_class];
 	mw_sample_request_t request = {.block = block,
-				       .requested_bytes = requested_bytes,
+				       .requested_bytes = mw_harden_requested(requested_bytes),
 				       .usable_bytes = bytes,
 				       .trial_bytes = bytes,
 				       .draw_epoch = heap->cut_epoch[size_class]};
@@ -172,7 +172,7 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 	/* What lies between the mark and the block's end is drawn anew: again no memory. */
 	heap->bytes_left = 0;
 	mw_sample_request_t request = {.block = block,
-				       .requested_bytes = requested_bytes,
+				       .requested_bytes = mw_harden_requested(requested_bytes),
 				       .usable_bytes = usable_bytes,
 				       .trial_bytes = usable_bytes,
 				       .draw_epoch = heap->epoch};

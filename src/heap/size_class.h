@@ -6,6 +6,7 @@
 #ifndef MW_HEAP_SIZE_CLASS_H
 #define MW_HEAP_SIZE_CLASS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,8 @@
 extern const uint32_t mw_class_bytes[MW_CLASS_COUNT];
 /* Slices that a whole number of the class's blocks fills: see "run" in page.h. */
 extern const uint8_t mw_class_run_slices[MW_CLASS_COUNT];
+/* 2^64 over the block size, rounded up, by class. */
+extern const uint64_t mw_class_reciprocal[MW_CLASS_COUNT];
 
 /* Class of a tiny size, indexed by its bytes: fewer instructions than computing it. */
 #define MW_TINY_MAX_BYTES 1024u
@@ -31,6 +34,12 @@ MW_ALWAYS_INLINE unsigned mw_class_computed(size_t bytes) {
 	unsigned log2 = mw_log2_floor(bytes - 1);
 	/* That is 8 + 4 * (log2 - 7) + the two bits: the leading one counts as 4 of these. */
 	return (unsigned)((bytes - 1) >> (log2 - 2)) + 4 * log2 - 24;
+}
+
+/* Is the offset a multiple of the class's block size?  A multiplication in place of a division
+ * (Lemire, Kaser, Kurz, "Faster remainder by direct computation", 2019). */
+static inline bool mw_class_divides(unsigned size_class, uint32_t offset_bytes) {
+	return offset_bytes * mw_class_reciprocal[size_class] < mw_class_reciprocal[size_class];
 }
 
 /* bytes <= MW_SMALL_MAX_BYTES. */

@@ -41,6 +41,7 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 			heaps.count++;
 		}
 	}
+	mw_harden_start();
 	if (heap) {
 		heap->in_use = true;
 		heaps.live++;
@@ -92,6 +93,7 @@ void mw_heap_thread_end(void) {
 	mw_thread.ended = true;
 	if (!heap)
 		return;
+	mw_harden_flush(&heap->harden);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		mw_heap_head_flush(heap, c);
 	mw_outbox_flush(heap);
@@ -119,6 +121,7 @@ void mw_heap_thread_end(void) {
 size_t mw_heap_trim(void) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (heap) {
+		mw_harden_flush(&heap->harden);
 		mw_outbox_flush(heap);
 		mw_heap_take_pending(heap);
 		for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {

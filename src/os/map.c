@@ -42,6 +42,21 @@ void *mw_os_map_aligned(size_t bytes, size_t align) {
 	return aligned;
 }
 
+void *mw_os_map_at(void *base, size_t bytes) {
+	int saved_errno = errno;
+	if (mw_os_fault(MW_OS_MAP))
+		return NULL;
+	void *mapped = mmap(base, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	/* Kernels before 4.17 take the address for a wish. */
+	if (mapped != MAP_FAILED && mapped != base) {
+		mw_os_unmap(mapped, bytes);
+		mapped = MAP_FAILED;
+	}
+	errno = saved_errno;
+	return mapped == MAP_FAILED ? NULL : mapped;
+}
+
 void mw_os_unmap(void *base, size_t bytes) {
 	int saved_errno = errno;
 	/* A refusal (too many mappings after a split) leaks address space; the pages at least go.

@@ -18,6 +18,8 @@
  * `align` is a power of two, at least MW_OS_PAGE_BYTES. */
 void *mw_os_map_aligned(size_t bytes, size_t align);
 void *mw_os_map(size_t bytes);
+/* At this address; NULL when something is there already, or refused. */
+void *mw_os_map_at(void *base, size_t bytes);
 void mw_os_unmap(void *base, size_t bytes);
 /* Gives the pages back; they read as zero afterwards (MADV_DONTNEED).  False when refused: the
  * contents are then unchanged. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -153,6 +154,17 @@ uint64_t mw_os_random_seed(void) {
 	if (random)
 		memcpy(&seed, random, sizeof seed);
 	return seed;
+}
+
+void mw_os_random(void *buffer, size_t bytes) {
+	int saved_errno = errno;
+	/* Not getrandom() of libc: a cancellation point.  Never waits: early in the system's start
+	 * the numbers may be worse. */
+	long got = syscall(SYS_getrandom, buffer, bytes, GRND_INSECURE);
+	uint64_t seed = mw_os_random_seed();
+	for (size_t i = got < 0 ? 0 : (size_t)got; i < bytes; i++)
+		((unsigned char *)buffer)[i] = (unsigned char)(seed >> i % 8 * 8);
+	errno = saved_errno;
 }
 
 void mw_os_wait_turn(unsigned turn) {

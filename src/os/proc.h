@@ -36,6 +36,8 @@ uint64_t mw_os_file_size_limit(void);
 uint64_t mw_os_random_seed(void);
 /* Names the calling thread (prctl(2)); longer ones are cut to 15 bytes. */
 void mw_os_set_thread_name(const char *name);
+/* Random bytes of the kernel; on one that has none to give, repeats of that seed. */
+void mw_os_random(void *buffer, size_t bytes);
 /* One turn of a rare wait that is mostly over in a few microseconds: lets others run, and from the
  * 64th turn on sleeps 50 microseconds. */
 void mw_os_wait_turn(unsigned turn);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * lookup.c -- address map, page, and the page's own rule for where blocks start. */
+#include "heap/lookup.h"
+
+#include "heap/huge.h"
+#include "heap/misuse.h"
+
+mw_page_t *mw_lookup_page(const char *function, const void *block) {
+	if (mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK)
+		mw_misuse_foreign(function, block);
+	mw_page_t *slice = mw_page_of_slice((uintptr_t)block);
+	if (mw_page_slice_index(slice) == 0)
+		mw_misuse_foreign(function, block);
+	mw_page_t *page = mw_page_first(slice);
+	switch ((mw_page_kind_t)page->kind) {
+	case MW_PAGE_SMALL:
+	case MW_PAGE_SAMPLED:
+		if (MW_UNLIKELY(!mw_page_holds(page, block)))
+			mw_misuse_misaligned(function, block, page);
+		return page;
+	case MW_PAGE_LARGE:
+		if (block != page->start)
+			mw_misuse_misaligned(function, block, page);
+		return page;
+	case MW_PAGE_NONE:
+	case MW_PAGE_INTERIOR:
+	case MW_PAGE_FREED:
+		break;
+	}
+	mw_misuse_dead(function, block, page);
+}
+
+size_t mw_lookup_bytes(const char *function, const void *block) {
+	if (mw_word_kind((uintptr_t)block) == MW_MAP_HUGE)
+		return mw_huge_bytes(function, block);
+	const mw_page_t *page = mw_lookup_page(function, block);
+	return page->kind == MW_PAGE_LARGE ? page->large_bytes : page->block_bytes;
+}
