@@ -97,7 +97,8 @@ static void test_complaints_name_what_is_allowed(void) {
 	mw_arguments_t a;
 	CHECK(!parse(&a, "report", WORDS("--line", "77")));
 	CHECK_STR(complaint, "mallow: report: unknown option '--line'; allowed: --lines, "
-			     "--sample-type TYPE, --cum, --top N, --all, --help\n");
+			     "--sample-type TYPE, --cum, --top N, --all, --interval, --stacks, "
+			     "--json, --help\n");
 	CHECK(!parse(&a, "report", WORDS("-l", "77")));
 	CHECK(strstr(complaint, "unknown option '-l'"));
 	CHECK(!parse(&a, "report", WORDS("--top", "0", "77")));

@@ -22,9 +22,10 @@ static int dump_target(const mw_target_t *target, const void *context, mw_error_
 		return mw_error_set(error, "dump: unknown format '%s'", format_name);
 	/* The text formats have no room for names. */
 	symbols = symbols && format == MW_FORMAT_PROTO;
+	bool labels = mw_argument(arguments, "labels")->given;
 	mw_profile_t *profile;
-	if (mw_load(target, symbols ? MW_LOAD_SYMBOLS_NOTES : MW_LOAD_NO_SYMBOLS, &profile,
-		    error) != 0)
+	if (mw_load(target, symbols ? MW_LOAD_SYMBOLS_NOTES : MW_LOAD_NO_SYMBOLS,
+		    labels ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &profile, error) != 0)
 		return -1;
 	char *own_name = NULL;
 	if (!path)

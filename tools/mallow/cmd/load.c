@@ -29,9 +29,11 @@ int mw_on_target(const char *text, mw_target_work_t *work, const void *context) 
 	return MW_EXIT_TROUBLE;
 }
 
-int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_profile_t **out,
-	    mw_error_t *error) {
-	if (mw_read_profile(target->path, out, error) != 0)
+int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
+	    mw_profile_t **out, mw_error_t *error) {
+	int result = detail == MW_LOAD_SPLIT ? mw_read_profile_split(target->path, out, error)
+					     : mw_read_profile(target->path, out, error);
+	if (result != 0)
 		return -1;
 	if (symbols == MW_LOAD_NO_SYMBOLS)
 		return 0;

@@ -17,6 +17,12 @@ typedef enum mw_load_symbols {
 	MW_LOAD_SYMBOLS_NOTES, /* says on stderr which files could not be used */
 } mw_load_symbols_t;
 
+/* What comes of a state file; other profiles are as they are. */
+typedef enum mw_load_detail {
+	MW_LOAD_STACKS,
+	MW_LOAD_SPLIT, /* by thread, size and lifetime: read/state_file.h */
+} mw_load_detail_t;
+
 /* What a subcommand does with one target.  Returns the exit status, or -1 with `error` filled in.
  */
 typedef int mw_target_work_t(const mw_target_t *target, const void *context, mw_error_t *error);
@@ -26,8 +32,8 @@ typedef int mw_target_work_t(const mw_target_t *target, const void *context, mw_
 int mw_on_target(const char *text, mw_target_work_t *work, const void *context);
 
 /* 0: the caller frees *out with mw_profile_free(). */
-int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_profile_t **out,
-	    mw_error_t *error);
+int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
+	    mw_profile_t **out, mw_error_t *error);
 
 /* The format a file's name asks for: .heap (also .heap.gz) is jemalloc's. */
 mw_format_t mw_format_of_name(const char *path);

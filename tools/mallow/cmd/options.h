@@ -27,7 +27,7 @@ typedef struct mw_option {
 	const char *help;
 } mw_option_t;
 
-enum { MW_OPTIONS_MAX = 8 };
+enum { MW_OPTIONS_MAX = 12 };
 
 struct mw_arguments;
 

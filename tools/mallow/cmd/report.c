@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * report.c -- `mallow report`: the flat/cum table. */
+ * report.c -- `mallow report`: the flat/cum table, stacks, JSON. */
 #include <stdio.h>
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/load.h"
+#include "cmd/report_json.h"
 #include "cmd/show.h"
 #include "report/report.h"
 
 /* Two screens; the functions below the fortieth rarely matter. */
 #define DEFAULT_ROWS 40
+/* A paragraph each. */
+#define DEFAULT_STACKS 10
 
 static int report_target(const mw_target_t *target, const void *context, mw_error_t *error) {
 	const mw_arguments_t *arguments = context;
@@ -20,13 +23,21 @@ static int report_target(const mw_target_t *target, const void *context, mw_erro
 		.sort_by_cum = mw_argument(arguments, "cum")->given,
 		.row_limit = top->given ? (size_t)top->number : DEFAULT_ROWS,
 		.columns = mw_terminal_columns(stdout),
+		.intervals = mw_argument(arguments, "interval")->given,
+		.stacks = mw_argument(arguments, "stacks")->given,
 	};
+	bool json = mw_argument(arguments, "json")->given;
+	bool split = json || options.stacks || options.intervals;
+	if (options.stacks && !top->given)
+		options.row_limit = DEFAULT_STACKS;
 	if (mw_argument(arguments, "all")->given)
 		options.row_limit = 0;
 	mw_profile_t *profile;
-	if (mw_load(target, MW_LOAD_SYMBOLS_NOTES, &profile, error) != 0)
+	if (mw_load(target, MW_LOAD_SYMBOLS_NOTES, split ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &profile,
+		    error) != 0)
 		return -1;
-	int result = mw_report_print(stdout, profile, &options, error);
+	int result = json ? mw_report_json(profile, &options, error)
+			  : mw_report_print(stdout, profile, &options, error);
 	mw_profile_free(profile);
 	return result;
 }

@@ -161,6 +161,9 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "proto, jemalloc (heap_v2) or gperftools"},
 				{"no-symbols", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "addresses, mappings and build-ids only"},
+				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "split what is in use by thread and size, what was freed by "
+				 "lifetime, in samples with labels (pprof -tags)"},
 				END_OF_OPTIONS,
 			},
 	},
@@ -171,6 +174,7 @@ const mw_subcommand_t mw_subcommands[] = {
 		.details = "Flat is what a function allocated itself, cum what it and its "
 			   "callees did.",
 		.examples = "mallow report 4711\n"
+			    "mallow report --stacks --top 3 4711   # sizes, threads, lifetimes\n"
 			    "mallow report --lines --sample-type alloc_space "
 			    "mallow.server.4711.*.pb.gz",
 		.operands_min = 1,
@@ -180,13 +184,21 @@ const mw_subcommand_t mw_subcommands[] = {
 			{
 				{"lines", 0, MW_OPTION_FLAG, NULL, NULL, "one row a source line"},
 				{"sample-type", 0, MW_OPTION_TEXT, "TYPE", NULL,
-				 "inuse_space (default), inuse_objects, alloc_space or "
-				 "alloc_objects"},
+				 "inuse_space (default), inuse_objects, inuse_requested, "
+				 "alloc_space, alloc_objects, alloc_requested, peak_space, "
+				 "peak_objects, freed_objects, freed_elsewhere, temporary_objects "
+				 "or lifetime"},
 				{"cum", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "sort by cum instead of flat"},
 				{"top", 0, MW_OPTION_COUNT, "N", NULL,
 				 "at most N rows (default 40)"},
 				{"all", 0, MW_OPTION_FLAG, NULL, NULL, "all rows"},
+				{"interval", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "between what values each estimate lies in 95 of 100 cases"},
+				{"stacks", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "instead of the table, all that is known of each stack: sizes, "
+				 "threads, lifetimes, its share at the peak (default: 10)"},
+				JSON_OPTION,
 				END_OF_OPTIONS,
 			},
 	},

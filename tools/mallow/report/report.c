@@ -6,12 +6,17 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/interval.h"
 #include "report/names.h"
+#include "report/stacks.h"
 #include "report/table.h"
+#include "report/types.h"
 #include "state/layout.h"
 
 /* Width of the five columns of numbers and the gap behind them. */
 #define NUMBERS_WIDTH 44
+/* "1023 KiB .. 1.02 MiB" */
+#define RANGE_WIDTH 22
 /* Names are not cut below this, however narrow the terminal. */
 #define NAME_WIDTH_MIN 16
 /* Of a command line, enough to tell processes apart. */
@@ -23,13 +28,11 @@ typedef struct printer {
 	const mw_report_options_t *options;
 	size_t type;
 	bool is_bytes;
+	bool has_interval; /* asked for, and the profile tells */
 } printer_t;
 
 static const char *format_value(const printer_t *r, int64_t value, char *buffer, size_t size) {
-	if (value == 0)
-		return "0";
-	return r->is_bytes ? mw_format_bytes(value, buffer, size)
-			   : mw_format_count(value, buffer, size);
+	return mw_report_value(r->profile, r->type, value, buffer, size);
 }
 
 static double percent(int64_t part, int64_t whole) {
@@ -42,6 +45,16 @@ static const char *describe_type(const char *type) {
 		{"inuse_objects", "objects in use"},
 		{"alloc_space", "bytes allocated so far, freed ones included"},
 		{"alloc_objects", "objects allocated so far, freed ones included"},
+		{"peak_space", "bytes in use when most was"},
+		{"peak_objects", "objects in use when most bytes were"},
+		{"inuse_requested", "bytes in use, as asked for"},
+		{"alloc_requested", "bytes allocated so far, as asked for"},
+		{"inuse_samples", "samples behind what is in use"},
+		{"alloc_samples", "samples taken"},
+		{"freed_objects", "objects freed"},
+		{"freed_elsewhere", "objects freed by another thread"},
+		{"temporary_objects", "objects freed before their thread allocated again"},
+		{"lifetime", "lifetimes of all freed objects together"},
 	};
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(type, known[i][0]) == 0)
@@ -108,6 +121,7 @@ static void print_time(const printer_t *r) {
 static int companion(const printer_t *r) {
 	static const char *const pairs[][2] = {{"inuse_space", "inuse_objects"},
 					       {"alloc_space", "alloc_objects"},
+					       {"peak_space", "peak_objects"},
 					       {"space", "objects"}};
 	const char *type = mw_profile_string(r->profile, r->profile->types[r->type].type);
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
@@ -185,6 +199,23 @@ static void print_rate(const printer_t *r) {
 	fprintf(r->out, "\n");
 }
 
+static void print_range(const printer_t *r, int64_t value, double variance, const char *between,
+			int width) {
+	char low[32], high[32], text[80];
+	mw_interval_t range = mw_interval_of(value, variance);
+	snprintf(text, sizeof(text), "%s%s%s", format_value(r, range.low, low, sizeof(low)),
+		 between, format_value(r, range.high, high, sizeof(high)));
+	fprintf(r->out, "%*s", width, text);
+}
+
+static void print_total_range(const printer_t *r, const mw_sums_t *sums) {
+	if (!r->has_interval || r->profile->period == 1)
+		return;
+	fprintf(r->out, "         in 95 of 100 cases between ");
+	print_range(r, sums->total, sums->variance, " and ", 0);
+	fputc('\n', r->out);
+}
+
 static void print_flags(const printer_t *r) {
 	static const struct {
 		uint32_t flag;
@@ -213,6 +244,7 @@ static void print_header(const printer_t *r, const mw_sums_t *sums) {
 	fprintf(r->out, "Type:    %s%s%s%s\n", type, meaning != NULL ? " (" : "",
 		meaning != NULL ? meaning : "", meaning != NULL ? ")" : "");
 	print_total(r, sums);
+	print_total_range(r, sums);
 	print_rate(r);
 	print_flags(r);
 	fprintf(r->out, "\n");
@@ -224,8 +256,9 @@ static void print_row_name(const printer_t *r, const mw_row_t *row) {
 	if (r->options->columns > 0) {
 		size_t columns = (size_t)r->options->columns, room = NAME_WIDTH_MIN;
 		size_t place_width = place[0] != '\0' ? mw_text_width(place) + 2 : 0;
-		if (columns > NUMBERS_WIDTH + NAME_WIDTH_MIN)
-			room = columns - NUMBERS_WIDTH;
+		size_t numbers = NUMBERS_WIDTH + (r->has_interval ? RANGE_WIDTH + 2 : 0);
+		if (columns > numbers + NAME_WIDTH_MIN)
+			room = columns - numbers;
 		mw_fit_name(row->name, room, name, sizeof(name));
 		/* A row of a function is known by its name, one of a line by its place. */
 		if (mw_text_width(name) + place_width > room && !r->options->by_line)
@@ -250,8 +283,10 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 	size_t limit = r->options->row_limit, shown = 0;
 	int64_t flat_sum = 0;
 	char flat[32], cum[32];
-	fprintf(r->out, "%10s %6s %6s %10s %6s  %s\n", "flat", "flat%", "sum%", "cum", "cum%",
-		r->options->by_line ? "function and line" : "function");
+	fprintf(r->out, "%10s %6s %6s %10s %6s  ", "flat", "flat%", "sum%", "cum", "cum%");
+	if (r->has_interval)
+		fprintf(r->out, "%*s  ", RANGE_WIDTH, "95% of flat");
+	fprintf(r->out, "%s\n", r->options->by_line ? "function and line" : "function");
 	for (; shown < sums->row_count && (limit == 0 || shown < limit); shown++) {
 		const mw_row_t *row = &sums->rows[shown];
 		if (__builtin_add_overflow(flat_sum, row->flat, &flat_sum))
@@ -261,6 +296,10 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 			percent(row->flat, sums->total), percent(flat_sum, sums->total),
 			format_value(r, row->cum, cum, sizeof(cum)),
 			percent(row->cum, sums->total));
+		if (r->has_interval) {
+			print_range(r, row->flat, row->flat_variance, " .. ", RANGE_WIDTH);
+			fputs("  ", r->out);
+		}
 		print_row_name(r, row);
 	}
 	size_t left = sums->row_count - shown;
@@ -277,38 +316,30 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 		fprintf(r->out, "%44s%s\n", "", "nothing was sampled");
 }
 
-static int find_type(const mw_profile_t *p, const char *name, size_t *type, mw_error_t *error) {
-	*type = p->default_type < p->type_count ? p->default_type : 0;
-	if (p->type_count == 0)
-		return mw_error_set(error, "the profile has no sample types; it is damaged");
-	if (name == NULL)
-		return 0;
-	int found = mw_profile_find_type(p, name);
-	if (found >= 0) {
-		*type = (size_t)found;
-		return 0;
-	}
-	char have[256] = "";
-	for (size_t i = 0, length = 0; i < p->type_count && length < sizeof(have); i++)
-		length +=
-			(size_t)snprintf(have + length, sizeof(have) - length, "%s%s",
-					 i > 0 ? ", " : "", mw_profile_string(p, p->types[i].type));
-	return mw_error_set(error, "no sample type '%s' in this profile; it has %s", name, have);
-}
-
 int mw_report_print(FILE *out, const mw_profile_t *profile, const mw_report_options_t *options,
 		    mw_error_t *error) {
 	static const mw_report_options_t defaults;
 	printer_t r = {.out = out, .profile = profile};
 	r.options = options != NULL ? options : &defaults;
-	if (find_type(profile, r.options->sample_type, &r.type, error) != 0)
+	if (mw_report_find_type(profile, r.options->sample_type, &r.type, error) != 0)
 		return -1;
 	r.is_bytes = strcmp(mw_profile_string(profile, profile->types[r.type].unit), "bytes") == 0;
+	mw_interval_types_t types;
+	r.has_interval = r.options->intervals && mw_interval_types_find(profile, r.type, &types);
+	if (r.options->intervals && !r.has_interval)
+		return mw_error_set(error,
+				    "there are no samples to tell an interval of this type; "
+				    "inuse_* and alloc_* of a state file or of mallow's dumps have "
+				    "them");
 	mw_sums_t sums;
 	mw_sums_init(&sums, profile, r.type, r.options->by_line, r.options->sort_by_cum);
+	int result = 0;
 	if (!r.options->no_header)
 		print_header(&r, &sums);
-	print_table(&r, &sums);
+	if (r.options->stacks)
+		result = mw_report_print_stacks(out, profile, r.options, error);
+	else
+		print_table(&r, &sums);
 	mw_sums_release(&sums);
-	return 0;
+	return result;
 }

@@ -7,6 +7,7 @@
 
 #include "model/alloc.h"
 #include "model/table.h"
+#include "report/interval.h"
 #include "symbol/symbolize.h"
 
 /* A place in the source within a row.  Rows and places are numbered from 1, as mw_table_t wants. */
@@ -96,20 +97,28 @@ static void add_saturating(int64_t *sum, int64_t value) {
 		*sum = value > 0 ? INT64_MAX : INT64_MIN;
 }
 
+/* A sample's value and how uncertain it is. */
+typedef struct estimate {
+	int64_t value;
+	double variance;
+} estimate_t;
+
 static void add_frame(sums_builder_t *b, size_t sample, uint32_t row, size_t distance,
-		      int64_t value) {
+		      estimate_t estimate) {
 	row_state_t *r = &b->rows[row];
 	if (r->last_sample == 0 || distance < r->row.distance)
 		r->row.distance = distance;
-	if (distance == 0)
-		add_saturating(&r->row.flat, value);
+	if (distance == 0) {
+		add_saturating(&r->row.flat, estimate.value);
+		r->row.flat_variance += estimate.variance;
+	}
 	/* Recursion: a stack counts once however often it comes through. */
 	if (r->last_sample != sample + 1)
-		add_saturating(&r->row.cum, value);
+		add_saturating(&r->row.cum, estimate.value);
 	r->last_sample = sample + 1;
 }
 
-static void add_sample(sums_builder_t *b, size_t sample, int64_t value) {
+static void add_sample(sums_builder_t *b, size_t sample, estimate_t estimate) {
 	const mw_profile_t *p = b->profile;
 	const mw_sample_t *s = &p->samples[sample];
 	size_t distance = 0;
@@ -118,16 +127,16 @@ static void add_sample(sums_builder_t *b, size_t sample, int64_t value) {
 		const mw_location_t *l = &p->locations[location];
 		if (l->line_count == 0) {
 			uint32_t row = find_row(b, 0, location, 0, 0);
-			add_frame(b, sample, row, distance++, value);
+			add_frame(b, sample, row, distance++, estimate);
 		}
 		for (uint32_t k = 0; k < l->line_count; k++) {
 			const mw_line_t *line = &p->lines[l->line_first + k];
 			const mw_function_t *f = &p->functions[line->function];
 			uint32_t row = find_row(b, f->name, f->name == 0 ? location : 0, f->file,
 						line->line);
-			add_frame(b, sample, row, distance++, value);
+			add_frame(b, sample, row, distance++, estimate);
 			if (f->file != 0)
-				add_place(b, row, f->file, line->line, value);
+				add_place(b, row, f->file, line->line, estimate.value);
 		}
 	}
 }
@@ -189,13 +198,18 @@ void mw_sums_init(mw_sums_t *sums, const mw_profile_t *p, size_t type, bool by_l
 		  bool sort_by_cum) {
 	sums_builder_t b = {.profile = p, .by_line = by_line, .row_count = 1, .place_count = 1};
 	*sums = (mw_sums_t){.total = mw_profile_total(p, type)};
+	mw_interval_types_t interval;
+	bool has_interval = mw_interval_types_find(p, type, &interval);
 	b.rows = mw_grow(NULL, &b.row_capacity, 1, sizeof(row_state_t));
 	b.places = mw_grow(NULL, &b.place_capacity, 1, sizeof(place_t));
 	for (size_t i = 0; i < p->sample_count; i++) {
-		int64_t value = mw_profile_values(p, i)[type];
-		if (value == 0)
+		estimate_t estimate = {.value = mw_profile_values(p, i)[type]};
+		if (estimate.value == 0)
 			continue;
-		add_sample(&b, i, value);
+		if (has_interval)
+			estimate.variance = mw_interval_variance(p, i, type, &interval);
+		sums->variance += estimate.variance;
+		add_sample(&b, i, estimate);
 		bool same = i > 0 && mw_profile_values(p, i - 1)[type] != 0 &&
 			    mw_profile_same_stack(p, i - 1, i);
 		sums->stack_count += !same;

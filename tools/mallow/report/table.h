@@ -15,16 +15,18 @@ typedef struct mw_row {
 	char *own_name;   /* the latter, else NULL */
 	mw_string_t file; /* where most of it comes from; 0: not known */
 	int64_t line;
-	size_t other_lines; /* places in this function besides file:line */
-	int64_t flat;       /* stacks that end here */
-	int64_t cum;        /* stacks that come through here, each counted once */
-	size_t distance;    /* calls to the leaf, at least; orders rows of equal numbers */
+	size_t other_lines;   /* places in this function besides file:line */
+	int64_t flat;         /* stacks that end here */
+	int64_t cum;          /* stacks that come through here, each counted once */
+	double flat_variance; /* of the estimate; 0 where nothing tells */
+	size_t distance;      /* calls to the leaf, at least; orders rows of equal numbers */
 } mw_row_t;
 
 typedef struct mw_sums {
 	mw_row_t *rows; /* sorted, largest first */
 	size_t row_count;
 	int64_t total;
+	double variance;
 	size_t stack_count; /* samples with a value, zero-size parts not apart */
 } mw_sums_t;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * units.c -- numbers for people: three digits and a unit. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "report/report.h"
@@ -40,5 +41,20 @@ const char *mw_format_count(int64_t count, char *buffer, size_t size) {
 	for (value /= 1000; (value >= 999.5 || value <= -999.5) && unit < 5; unit++)
 		value /= 1000;
 	three_digits(value, units[unit], buffer, size);
+	return buffer;
+}
+
+const char *mw_format_nanoseconds(int64_t nanoseconds, char *buffer, size_t size) {
+	static const struct {
+		const char *name;
+		double factor; /* to the next */
+	} units[] = {{" ns", 1000}, {" us", 1000}, {" ms", 1000},   {" s", 60},
+		     {" min", 60},  {" h", 24},    {" d", INFINITY}};
+	double value = (double)nanoseconds;
+	size_t unit = 0;
+	for (; value >= units[unit].factor * 0.9995 || value <= -units[unit].factor * 0.9995;
+	     unit++)
+		value /= units[unit].factor;
+	three_digits(value, units[unit].name, buffer, size);
 	return buffer;
 }

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * details.c -- blocks whose lives are known: what an exact profile has to say of each stack. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { KEPT = 300, BRIEF = 500, HANDED = 200, PEAK = 100 };
+
+static void *kept[KEPT], *handed[HANDED], *peak[PEAK];
+
+static __attribute__((noinline)) void *make_kept(size_t i) {
+	return malloc(i < 100 ? 40 : 100);
+}
+
+static __attribute__((noinline)) void make_brief(void) {
+	void *volatile block = malloc(1000);
+	free(block);
+}
+
+static __attribute__((noinline)) void *make_handed(void) {
+	return malloc(24);
+}
+
+static __attribute__((noinline)) void *make_peak(void) {
+	return malloc(10000);
+}
+
+static void *work(void *unused) {
+	prctl(PR_SET_NAME, "maker");
+	for (size_t i = 0; i < KEPT; i++)
+		kept[i] = make_kept(i);
+	for (size_t i = 0; i < HANDED; i++)
+		handed[i] = make_handed();
+	return unused;
+}
+
+int main(void) {
+	pthread_t thread;
+	char byte;
+	pthread_create(&thread, NULL, work, NULL);
+	pthread_join(thread, NULL);
+	for (size_t i = 0; i < PEAK; i++)
+		peak[i] = make_peak();
+	for (size_t i = 0; i < PEAK; i++)
+		free(peak[i]);
+	usleep(20000);
+	for (size_t i = 0; i < HANDED; i++)
+		free(handed[i]);
+	for (size_t i = 0; i < BRIEF; i++)
+		make_brief();
+	/* Alive while it is looked at. */
+	return write(1, "ready\n", 6) == 6 && read(0, &byte, 1) >= 0 ? 0 : 1;
+}

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# details.sh BUILD_DIR -- what is known of each stack: sizes, threads, lifetimes, the peak, intervals;
+# in the report, as JSON and in a dump.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -fno-builtin -pthread -o details "$here/details.c" || fail "cc"
+mkfifo to from
+MALLOW_CONF=prof_sample:1,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./details <to >from &
+pid=$!
+started+=("$pid")
+# shellcheck disable=SC2034 # kept open: the program waits for its end
+exec {to}>to {from}<from
+read -r answer <&"$from"
+[ "$answer" = ready ] || fail "the program did not start"
+
+try 0 "$mallow" report --json --all --sample-type alloc_space "$pid"
+python3 - out <<'END' || fail "the JSON is wrong"
+import json, sys
+report = json.load(open(sys.argv[1]))
+def stack(function):
+    found = [s for s in report["stacks"] if any(f["function"] == function for f in s["frames"])]
+    assert len(found) == 1, (function, len(found))
+    return found[0]
+kept = stack("make_kept")
+assert kept["inuse_objects"] == 300 and kept["freed_objects"] == 0, kept
+assert kept["inuse_requested"] == 100 * 40 + 200 * 100, kept
+assert kept["inuse_space"] == 100 * 48 + 200 * 112, kept
+assert [(s["size"], s["objects"]) for s in kept["sizes"]] == [(112, 200), (48, 100)], kept["sizes"]
+# The name came after the first sample, within the second before the next look at it.
+assert len(kept["threads"]) == 1 and kept["threads"][0]["objects"] == 300, kept["threads"]
+assert kept["interval"] == [kept["alloc_space"]] * 2, kept["interval"]
+brief = stack("make_brief")
+assert brief["freed_objects"] == 500 and brief["temporary_objects"] == 500, brief
+assert brief["freed_elsewhere"] == 0 and brief["inuse_objects"] == 0, brief
+assert sum(l["objects"] for l in brief["lifetimes"]) == 500, brief["lifetimes"]
+assert 0 < brief["lifetime"] < 500 * 10**8, brief["lifetime"]
+handed = stack("make_handed")
+assert handed["freed_elsewhere"] == 200 and handed["temporary_objects"] == 0, handed
+assert handed["lifetime"] >= 200 * 20 * 10**6, handed["lifetime"]
+assert not any("us" in l["lifetime"] for l in handed["lifetimes"]), handed["lifetimes"]
+peak = stack("make_peak")
+assert peak["inuse_objects"] == 0 and peak["freed_objects"] == 100, peak
+assert 95 <= peak["peak_objects"] <= 100 and peak["peak_space"] == 10240 * peak["peak_objects"], peak
+assert brief["peak_objects"] == 0, brief
+END
+ok "what became of each stack's blocks, as JSON"
+
+try 0 "$mallow" report --stacks --sample-type alloc_space "$pid"
+says out '^#1 +[0-9.]+ KiB'
+says out 'freed +500 objects after .* 100.0% temporary$'
+says out 'freed +200 objects after .* 100.0% by another thread$'
+says out 'sizes +82% 112 B, 18% 48 B$'
+try 0 "$mallow" report --sample-type peak_space "$pid"
+says out 'bytes in use when most was'
+says out '^ +[0-9.]+ KiB .*make_peak'
+ok "the same as text"
+
+try 0 "$mallow" dump --labels --no-symbols -o all.pb.gz "$pid"
+try 0 "$mallow" dump --no-symbols -o plain.pb.gz "$pid"
+for type in inuse_space inuse_objects alloc_space freed_objects peak_space; do
+    try 0 "$mallow" report --sample-type "$type" all.pb.gz
+    grep '^Total' out >all
+    try 0 "$mallow" report --sample-type "$type" plain.pb.gz
+    grep '^Total' out | cmp -s - all || fail "$type: labels change the total"
+done
+try 0 "$mallow" dump --labels -o all.heap "$pid"
+try 0 "$mallow" report all.heap
+ok "labels leave the sums alone"
+
+try 0 "$mallow" report --interval "$pid"
+says out '95% of flat'
+try 2 "$mallow" report --interval all.heap
+one_line_error
+says err 'no samples to tell an interval'
+ok "intervals"

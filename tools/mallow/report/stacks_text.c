@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ * stacks_text.c -- a paragraph a stack. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/interval.h"
+#include "report/names.h"
+#include "report/stacks.h"
+#include "report/types.h"
+#include "symbol/symbolize.h"
+
+/* Of sizes and threads, which may be many. */
+#define SHARES_SHOWN 4
+
+typedef struct printer {
+	FILE *out;
+	const mw_profile_t *profile;
+	const mw_report_options_t *options;
+	const mw_stacks_t *stacks;
+} printer_t;
+
+static const char *bytes(int64_t value, char buffer[32]) {
+	return mw_format_bytes(value, buffer, 32);
+}
+
+static const char *count(int64_t value, char buffer[32]) {
+	return mw_format_count(value, buffer, 32);
+}
+
+static double percent(int64_t part, int64_t whole) {
+	return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static int64_t value_of(const printer_t *r, const mw_stack_t *stack, const char *type) {
+	return mw_stack_value(r->profile, stack, type);
+}
+
+static void print_first_line(const printer_t *r, size_t number, const mw_stack_t *stack) {
+	char text[32], low[32], high[32];
+	size_t type = r->stacks->type;
+	fprintf(r->out, "#%zu  %s, %.1f%%", number + 1,
+		mw_report_value(r->profile, type, stack->values[type], text, sizeof(text)),
+		percent(stack->values[type], r->stacks->total));
+	mw_interval_types_t interval;
+	if (mw_interval_types_find(r->profile, type, &interval) && stack->variance > 0) {
+		mw_interval_t range = mw_interval_of(stack->values[type], stack->variance);
+		fprintf(r->out, " (95 in 100: %s .. %s)",
+			mw_report_value(r->profile, type, range.low, low, sizeof(low)),
+			mw_report_value(r->profile, type, range.high, high, sizeof(high)));
+	}
+	fputc('\n', r->out);
+}
+
+static void print_sums(const printer_t *r, const mw_stack_t *stack) {
+	char a[32], b[32], c[32];
+	int64_t space = value_of(r, stack, "inuse_space");
+	int64_t asked = value_of(r, stack, "inuse_requested");
+	int64_t peak = value_of(r, stack, "peak_space");
+	if (space >= 0) {
+		fprintf(r->out, "    in use     %s in %s objects", bytes(space, a),
+			count(value_of(r, stack, "inuse_objects"), b));
+		if (asked >= 0 && space > 0)
+			fprintf(r->out, "; asked for %s, %.1f%% is rounding", bytes(asked, c),
+				percent(space - asked, space));
+		fputc('\n', r->out);
+	}
+	if (peak >= 0)
+		fprintf(r->out, "    at peak    %s in %s objects\n", bytes(peak, a),
+			count(value_of(r, stack, "peak_objects"), b));
+	if (value_of(r, stack, "alloc_space") >= 0)
+		fprintf(r->out, "    allocated  %s in %s objects\n",
+			bytes(value_of(r, stack, "alloc_space"), a),
+			count(value_of(r, stack, "alloc_objects"), b));
+}
+
+static void print_life(const printer_t *r, const mw_stack_t *stack) {
+	char a[32], b[32];
+	int64_t freed = value_of(r, stack, "freed_objects");
+	if (freed <= 0)
+		return;
+	fprintf(r->out, "    freed      %s objects after %s on average", count(freed, a),
+		mw_format_nanoseconds(value_of(r, stack, "lifetime") / freed, b, sizeof(b)));
+	int64_t elsewhere = value_of(r, stack, "freed_elsewhere");
+	int64_t temporary = value_of(r, stack, "temporary_objects");
+	if (elsewhere > 0)
+		fprintf(r->out, "; %.1f%% by another thread", percent(elsewhere, freed));
+	if (temporary > 0)
+		fprintf(r->out, "; %.1f%% temporary", percent(temporary, freed));
+	fputc('\n', r->out);
+}
+
+static void print_shares(const printer_t *r, const mw_stack_t *stack, mw_share_kind_t kind,
+			 const char *title) {
+	int64_t whole = 0, shown = 0;
+	size_t shares = stack->share_counts[kind], limit = shares;
+	bool by_objects = kind == MW_SHARE_LIFETIMES;
+	if (!by_objects && limit > SHARES_SHOWN + 1)
+		limit = SHARES_SHOWN;
+	for (size_t i = 0; i < shares; i++) {
+		const mw_share_t *share = &stack->shares[kind][i];
+		whole += by_objects ? share->objects : share->bytes;
+	}
+	if (shares == 0)
+		return;
+	fprintf(r->out, "    %-10s ", title);
+	for (size_t i = 0; i < limit; i++) {
+		const mw_share_t *share = &stack->shares[kind][i];
+		int64_t value = by_objects ? share->objects : share->bytes;
+		char text[32];
+		shown += value;
+		fprintf(r->out, "%s%.0f%% ", i > 0 ? ", " : "", percent(value, whole));
+		mw_print_clean(r->out,
+			       share->name != NULL ? share->name : bytes(share->number, text));
+		/* Threads often share a name. */
+		if (kind == MW_SHARE_THREADS)
+			fprintf(r->out, " (%" PRId64 ")", share->number);
+	}
+	if (limit < shares)
+		fprintf(r->out, ", %.0f%% in %zu more", percent(whole - shown, whole),
+			shares - limit);
+	fputc('\n', r->out);
+}
+
+static void print_frame(const printer_t *r, uint32_t location) {
+	const mw_profile_t *p = r->profile;
+	const mw_location_t *l = &p->locations[location];
+	char name[4200], place[4200];
+	for (uint32_t k = 0; k < l->line_count; k++) {
+		const mw_line_t *line = &p->lines[l->line_first + k];
+		const mw_function_t *f = &p->functions[line->function];
+		if (f->name == 0)
+			continue;
+		mw_row_t row = {.file = f->file, .line = line->line};
+		mw_report_place(p, &row, r->options, place, sizeof(place));
+		size_t room = r->options->columns > 60 ? (size_t)r->options->columns - 40 : 0;
+		snprintf(name, sizeof(name), "%s", mw_profile_string(p, f->name));
+		if (room != 0)
+			mw_fit_name(mw_profile_string(p, f->name), room, name, sizeof(name));
+		fputs("      ", r->out);
+		mw_print_clean(r->out, name);
+		fputs("  ", r->out);
+		mw_print_clean(r->out, place);
+		fputc('\n', r->out);
+	}
+	if (l->line_count == 0) {
+		mw_location_name(p, location, name, sizeof(name));
+		fputs("      ", r->out);
+		mw_print_clean(r->out, name);
+		fputc('\n', r->out);
+	}
+}
+
+int mw_report_print_stacks(FILE *out, const mw_profile_t *profile,
+			   const mw_report_options_t *options, mw_error_t *error) {
+	mw_stacks_t stacks;
+	if (mw_stacks_init(&stacks, profile, options->sample_type, error) != 0)
+		return -1;
+	printer_t r = {.out = out, .profile = profile, .options = options, .stacks = &stacks};
+	size_t limit = options->row_limit, shown = 0;
+	for (; shown < stacks.count && (limit == 0 || shown < limit); shown++) {
+		const mw_stack_t *stack = &stacks.stacks[shown];
+		const mw_sample_t *sample = &profile->samples[stack->sample];
+		print_first_line(&r, shown, stack);
+		print_sums(&r, stack);
+		print_shares(&r, stack, MW_SHARE_SIZES, "sizes");
+		print_shares(&r, stack, MW_SHARE_THREADS, "threads");
+		print_life(&r, stack);
+		print_shares(&r, stack, MW_SHARE_LIFETIMES, "lifetimes");
+		for (uint32_t i = 0; i < sample->depth; i++)
+			print_frame(&r, profile->frames[sample->frame_first + i]);
+		fputc('\n', out);
+	}
+	if (shown < stacks.count)
+		fprintf(out, "... and %zu more stacks\n", stacks.count - shown);
+	if (stacks.count == 0)
+		fprintf(out, "nothing was sampled\n");
+	mw_stacks_release(&stacks);
+	return 0;
+}

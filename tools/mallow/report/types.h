@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * types.h -- sample types by name, and how their values are shown.
+ * Layer: tools/report.  Private to this folder. */
+#ifndef MW_TOOL_REPORT_TYPES_H
+#define MW_TOOL_REPORT_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/error.h"
+#include "model/profile.h"
+
+/* `name` NULL: the profile's default.  The error names the types there are. */
+int mw_report_find_type(const mw_profile_t *profile, const char *name, size_t *type,
+			mw_error_t *error);
+
+/* "1.50 MiB", "980", "2.1 s", as the type's unit asks; "0" for 0.  Returns `buffer`. */
+const char *mw_report_value(const mw_profile_t *profile, size_t type, int64_t value, char *buffer,
+			    size_t size);
+
+#endif
