@@ -220,7 +220,7 @@ void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_
 	size_t new_bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES), growth_bytes = 0;
 	bool counted = false;
 	if (mw_limit_is_set()) {
-		size_t old_bytes = mw_huge_usable_bytes(block);
+		size_t old_bytes = mw_huge_bytes("realloc", block);
 		growth_bytes = new_bytes > old_bytes ? new_bytes - old_bytes : 0;
 		if (growth_bytes > 0 && !mw_limit_begin(growth_bytes, &counted))
 			return NULL;
