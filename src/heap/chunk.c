@@ -334,7 +334,8 @@ size_t mw_chunk_purge(bool all) {
 /* Under the lock: what is more than the program seems to need, what is due first before the rest.
  */
 static void purge_early(void) {
-	size_t excess_bytes = mw_decay_excess_bytes(&chunks.decay, mw_chunk_dirty_bytes());
+	size_t excess_bytes = mw_decay_excess_bytes(&chunks.decay, mw_chunk_dirty_bytes(),
+						    mw_chunk_in_use_bytes() + mw_huge_live_bytes());
 	if (excess_bytes == 0)
 		return;
 	size_t total = purge_due(UINT64_MAX, excess_bytes);

@@ -9,8 +9,10 @@ static size_t keep_bytes(const mw_decay_t *decay) {
 							   : MW_DECAY_KEEP_MIN_BYTES;
 }
 
-size_t mw_decay_excess_bytes(const mw_decay_t *decay, size_t kept_bytes) {
+size_t mw_decay_excess_bytes(const mw_decay_t *decay, size_t kept_bytes, size_t in_use_bytes) {
 	size_t keep = keep_bytes(decay);
+	if (keep < in_use_bytes / MW_DECAY_KEEP_SHARE)
+		keep = in_use_bytes / MW_DECAY_KEEP_SHARE;
 	if (!decay->early || kept_bytes <= keep || decay->delay_ns >= MW_DECAY_NEVER_NS)
 		return 0;
 	return kept_bytes - keep / 2;

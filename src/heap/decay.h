@@ -20,18 +20,21 @@
 #define MW_DECAY_NEVER_NS (UINT64_MAX / 2)
 /* Less than this is not worth a system call before its time. */
 #define MW_DECAY_KEEP_MIN_BYTES ((size_t)1 << 20)
+/* Nor is less than this share of what is in use: a server's need goes up and down by as much.  When
+ * at least five eighths of what stays in use fall free, nine tenths of that go. */
+#define MW_DECAY_KEEP_SHARE 16u
 
 typedef struct mw_decay {
 	uint64_t delay_ns;
 	bool early;           /* may memory go before its time? */
-	size_t keep_bytes;    /* 0: MW_DECAY_KEEP_MIN_BYTES */
+	size_t keep_bytes;    /* at most the minimum: the minimum */
 	size_t gone_bytes;    /* went early and may be missed... */
 	uint64_t gone_due_ns; /* ...until then */
 } mw_decay_t;
 
-/* Of `kept_bytes` so many should go now: 0, or what brings them to half of what is kept, so that
- * not every free calls the kernel. */
-size_t mw_decay_excess_bytes(const mw_decay_t *decay, size_t kept_bytes);
+/* Of `kept_bytes`, beside so many in use, so many should go now: 0, or what brings them to half of
+ * what is kept, so that not every free calls the kernel. */
+size_t mw_decay_excess_bytes(const mw_decay_t *decay, size_t kept_bytes, size_t in_use_bytes);
 /* So many went early. */
 void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns);
 /* So many went because their time had come. */

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "base/check.h"
 #include "heap/background.h"
+#include "heap/chunk.h"
 #include "heap/decay.h"
 #include "heap/huge_table.h"
 #include "heap/limit.h"
@@ -153,7 +154,9 @@ static void unmap_early(void) {
 	if (mw_background_is_running())
 		return;
 	lock_huge();
-	size_t excess = mw_decay_excess_bytes(&huge.decay, huge.cache.total_bytes), gone = 0;
+	size_t excess = mw_decay_excess_bytes(&huge.decay, huge.cache.total_bytes,
+					      mw_chunk_in_use_bytes() + mw_huge_live_bytes()),
+	       gone = 0;
 	mw_range_t range;
 	while (gone < excess && mw_range_cache_take_oldest(&huge.cache, &range)) {
 		unlock_huge();

@@ -19,7 +19,7 @@ static size_t swing(mw_decay_t *decay, size_t *kept, size_t swing_bytes) {
 	size_t gone = 0;
 	for (size_t freed = 0; freed < swing_bytes; freed += MIB / 16) {
 		*kept += MIB / 16;
-		size_t excess = mw_decay_excess_bytes(decay, *kept);
+		size_t excess = mw_decay_excess_bytes(decay, *kept, 0);
 		if (excess) {
 			mw_decay_went_early(decay, excess, now_ns);
 			*kept -= excess;
@@ -34,13 +34,15 @@ static size_t swing(mw_decay_t *decay, size_t *kept, size_t swing_bytes) {
 
 static void a_drop_leaves_a_mebibyte(void) {
 	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
-	CHECK_EQ(mw_decay_excess_bytes(&decay, MIB), 0);
-	CHECK_EQ(mw_decay_excess_bytes(&decay, MIB + 1), MIB / 2 + 1);
-	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB), 100 * MIB - MIB / 2);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, MIB, 0), 0);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, MIB + 1, 0), MIB / 2 + 1);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB, 0), 100 * MIB - MIB / 2);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 64 * MIB, 1024 * MIB), 0);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 65 * MIB, 1024 * MIB), 33 * MIB);
 	decay.early = false;
-	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB), 0);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB, 0), 0);
 	decay = (mw_decay_t){.delay_ns = MW_DECAY_NEVER_NS, .early = true};
-	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB), 0);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB, 0), 0);
 }
 
 static void a_swing_pays_once(void) {
@@ -57,9 +59,9 @@ static void what_was_not_needed_is_kept_no_longer(void) {
 	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
 	size_t kept = 0;
 	swing(&decay, &kept, 100 * MIB);
-	CHECK(mw_decay_excess_bytes(&decay, 100 * MIB) == 0);
+	CHECK(mw_decay_excess_bytes(&decay, 100 * MIB, 0) == 0);
 	mw_decay_went_late(&decay, 300 * MIB);
-	CHECK(mw_decay_excess_bytes(&decay, 2 * MIB) > 0);
+	CHECK(mw_decay_excess_bytes(&decay, 2 * MIB, 0) > 0);
 }
 
 static void growth_after_the_delay_is_no_miss(void) {
@@ -67,19 +69,19 @@ static void growth_after_the_delay_is_no_miss(void) {
 	mw_decay_went_early(&decay, 50 * MIB, now_ns);
 	now_ns += SECOND;
 	mw_decay_missed(&decay, 50 * MIB);
-	CHECK(mw_decay_excess_bytes(&decay, 2 * MIB) > 0);
+	CHECK(mw_decay_excess_bytes(&decay, 2 * MIB, 0) > 0);
 	/* Growth beyond what went is no miss either. */
 	mw_decay_went_early(&decay, MIB, now_ns);
 	mw_decay_missed(&decay, 1000 * MIB);
-	CHECK_EQ(mw_decay_excess_bytes(&decay, 3 * MIB), 0);
-	CHECK(mw_decay_excess_bytes(&decay, 4 * MIB) > 0);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 3 * MIB, 0), 0);
+	CHECK(mw_decay_excess_bytes(&decay, 4 * MIB, 0) > 0);
 }
 
 static void refusals_are_not_repeated_each_time(void) {
 	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
 	unsigned asked = 0;
 	for (size_t kept = 0; kept < 1024 * MIB; kept += MIB / 16)
-		if (mw_decay_excess_bytes(&decay, kept)) {
+		if (mw_decay_excess_bytes(&decay, kept, 0)) {
 			mw_decay_went_early(&decay, 0, now_ns);
 			asked++;
 		}
