@@ -8,8 +8,6 @@
 #include "api/alloc.h"
 #include "base/bits.h"
 #include "base/check.h"
-#include "heap/chunk.h"
-#include "heap/stats.h"
 #include "os/map.h"
 
 void *malloc(size_t bytes) {
@@ -117,48 +115,4 @@ size_t malloc_usable_size(void *block) {
 int malloc_trim(size_t pad_bytes) {
 	(void)pad_bytes; /* nothing is kept at the top: there is no top */
 	return mw_heap_trim() > 0;
-}
-
-struct mallinfo2 mallinfo2(void) {
-	uint64_t stats[MW_STAT_COUNT];
-	mw_heap_stats(stats);
-	size_t arena = stats[MW_STAT_chunks] * MW_CHUNK_BYTES, live = mw_chunk_live_bytes();
-	return (struct mallinfo2){
-		.arena = arena,
-		.hblks = stats[MW_STAT_huge_blocks],
-		.hblkhd = stats[MW_STAT_huge_bytes],
-		.uordblks = live,
-		.fordblks = arena > live ? arena - live : 0,
-		.keepcost = stats[MW_STAT_dirty_bytes],
-	};
-}
-
-struct mallinfo mallinfo(void) {
-	struct mallinfo2 wide = mallinfo2();
-	/* The old interface wraps at 2 GiB, as glibc's does. */
-	return (struct mallinfo){
-		.arena = (int)wide.arena,
-		.hblks = (int)wide.hblks,
-		.hblkhd = (int)wide.hblkhd,
-		.uordblks = (int)wide.uordblks,
-		.fordblks = (int)wide.fordblks,
-		.keepcost = (int)wide.keepcost,
-	};
-}
-
-static const struct {
-	const char *name, *help;
-} stat_rows[MW_STAT_COUNT] = {
-#define MW_STAT(name, unit, help) {#name, help},
-#include "state/stats.def"
-#undef MW_STAT
-};
-
-void malloc_stats(void) {
-	uint64_t stats[MW_STAT_COUNT];
-	mw_heap_stats(stats);
-	mw_print_line("mallow %s: live blocks hold %zu bytes", MALLOW_VERSION,
-		      mw_chunk_live_bytes() + (size_t)stats[MW_STAT_huge_bytes]);
-	for (unsigned i = 0; i < MW_STAT_COUNT; i++)
-		mw_print_line("%20lu %s: %s", stats[i], stat_rows[i].name, stat_rows[i].help);
 }

@@ -5,6 +5,7 @@
 #define MW_API_LIBC_H
 
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/compiler.h"
@@ -27,5 +28,7 @@ MW_EXPORT int malloc_trim(size_t pad_bytes);
 MW_EXPORT struct mallinfo2 mallinfo2(void);
 MW_EXPORT struct mallinfo mallinfo(void);
 MW_EXPORT void malloc_stats(void);
+MW_EXPORT int malloc_info(int options, FILE *file);
+MW_EXPORT int mallopt(int parameter, int value);
 
 #endif

@@ -349,6 +349,12 @@ void mw_chunk_set_decay(uint64_t delay_ns, bool early) {
 	unlock_chunks();
 }
 
+void mw_chunk_set_keep_min_bytes(size_t bytes) {
+	lock_chunks();
+	chunks.decay.keep_min_bytes = bytes;
+	unlock_chunks();
+}
+
 uint64_t mw_chunk_next_purge_ns(void) {
 	return atomic_load_explicit(&chunks.next_purge_ns, memory_order_relaxed);
 }
@@ -378,27 +384,30 @@ void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
 	purge_if_due();
 }
 
-static size_t page_live_bytes(const mw_page_t *page) {
-	switch (page->kind) {
-	case MW_PAGE_SMALL:
-	case MW_PAGE_SAMPLED:
-		return (size_t)__atomic_load_n(&page->used, __ATOMIC_RELAXED) * page->block_bytes;
-	case MW_PAGE_LARGE:
-		return page->large_bytes;
-	default:
-		return 0;
+static void count_page(mw_chunk_census_t *census, const mw_page_t *page) {
+	if (page->kind == MW_PAGE_LARGE) {
+		census->live_bytes += page->large_bytes;
+		return;
 	}
+	if (page->kind != MW_PAGE_SMALL && page->kind != MW_PAGE_SAMPLED)
+		return;
+	uint32_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
+	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
+	census->live_bytes += (size_t)used * page->block_bytes;
+	if (page->size_class < MW_CLASS_COUNT && carved > used)
+		census->free_blocks[page->size_class] += carved - used;
 }
 
-size_t mw_chunk_live_bytes(void) {
-	size_t total = 0;
+void mw_chunk_census(mw_chunk_census_t *census) {
+	memset(census, 0, sizeof *census);
 	lock_chunks();
-	for (mw_chunk_t *chunk = chunks.all; chunk; chunk = chunk->all_next)
+	for (mw_chunk_t *chunk = chunks.all; chunk; chunk = chunk->all_next) {
+		census->free_slices += (size_t)__builtin_popcountll(chunk->free_mask);
 		for (unsigned i = 1; i < MW_CHUNK_SLICES; i++)
 			if (!(chunk->free_mask >> i & 1))
-				total += page_live_bytes((mw_page_t *)chunk + i);
+				count_page(census, (mw_page_t *)chunk + i);
+	}
 	unlock_chunks();
-	return total;
 }
 
 void mw_chunk_stats(mw_chunk_stats_t *stats) {

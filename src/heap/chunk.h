@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "heap/page.h"
+#include "heap/size_class.h"
 
 /* `count` slices in a row (1 .. 63), aligned to `align_slices` (a power of two).  The page of the
  * first is returned with `slice_count`, `zeroed` and the interior marks set, the rest cleared,
@@ -25,11 +26,19 @@ size_t mw_chunk_purge(bool all);
 /* How long free slices keep their memory (0: purge at once), and whether much of it may go before
  * its time: see heap/decay.h. */
 void mw_chunk_set_decay(uint64_t delay_ns, bool early);
+/* Less than this is not purged before its time; 0: the standard. */
+void mw_chunk_set_keep_min_bytes(size_t bytes);
 /* When something is due to be purged, by the coarse monotonic clock; UINT64_MAX: nothing is. */
 uint64_t mw_chunk_next_purge_ns(void);
 
-/* Sums of block bytes over pages, seen without stopping anybody: exact in a quiet process. */
-size_t mw_chunk_live_bytes(void);
+/* Sums over pages, seen without stopping anybody: exact in a quiet process.  Blocks in the list
+ * heads of threads count as live. */
+typedef struct mw_chunk_census {
+	size_t live_bytes;
+	size_t free_blocks[MW_CLASS_COUNT]; /* of pages that hold live ones, too */
+	size_t free_slices;
+} mw_chunk_census_t;
+void mw_chunk_census(mw_chunk_census_t *census);
 
 typedef struct mw_chunk_stats {
 	size_t chunks, in_use_bytes, dirty_bytes, purged_bytes, page_takes;

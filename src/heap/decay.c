@@ -5,8 +5,8 @@
 #include "os/clock.h"
 
 static size_t keep_bytes(const mw_decay_t *decay) {
-	return decay->keep_bytes > MW_DECAY_KEEP_MIN_BYTES ? decay->keep_bytes
-							   : MW_DECAY_KEEP_MIN_BYTES;
+	size_t least = decay->keep_min_bytes ? decay->keep_min_bytes : MW_DECAY_KEEP_MIN_BYTES;
+	return decay->keep_bytes > least ? decay->keep_bytes : least;
 }
 
 size_t mw_decay_excess_bytes(const mw_decay_t *decay, size_t kept_bytes, size_t in_use_bytes) {

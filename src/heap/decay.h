@@ -26,10 +26,11 @@
 
 typedef struct mw_decay {
 	uint64_t delay_ns;
-	bool early;           /* may memory go before its time? */
-	size_t keep_bytes;    /* at most the minimum: the minimum */
-	size_t gone_bytes;    /* went early and may be missed... */
-	uint64_t gone_due_ns; /* ...until then */
+	bool early;            /* may memory go before its time? */
+	size_t keep_min_bytes; /* 0: MW_DECAY_KEEP_MIN_BYTES */
+	size_t keep_bytes;     /* at most the minimum: the minimum */
+	size_t gone_bytes;     /* went early and may be missed... */
+	uint64_t gone_due_ns;  /* ...until then */
 } mw_decay_t;
 
 /* Of `kept_bytes`, beside so many in use, so many should go now: 0, or what brings them to half of

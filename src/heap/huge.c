@@ -33,6 +33,7 @@ static struct {
 	freed_t freed[FREED_PLACES]; /* ring */
 	unsigned freed_next;
 	_Atomic size_t live_bytes;
+	size_t most_blocks, most_bytes; /* at once */
 	_Atomic uint64_t next_due_ns;
 	mw_decay_t decay;
 } huge = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true}, .next_due_ns = UINT64_MAX};
@@ -55,7 +56,12 @@ static bool publish(char *base, size_t bytes) {
 			huge.freed[i].base = NULL;
 	__atomic_store_n(&mw_address_map[(uintptr_t)base >> MW_CHUNK_SHIFT], MW_MAP_HUGE,
 			 __ATOMIC_RELAXED);
-	atomic_fetch_add_explicit(&huge.live_bytes, bytes, memory_order_relaxed);
+	size_t live_bytes =
+		atomic_fetch_add_explicit(&huge.live_bytes, bytes, memory_order_relaxed) + bytes;
+	if (live_bytes > huge.most_bytes)
+		huge.most_bytes = live_bytes;
+	if (huge.table.count > huge.most_blocks)
+		huge.most_blocks = huge.table.count;
 	return true;
 }
 
@@ -264,13 +270,25 @@ void mw_huge_set_decay(uint64_t delay_ns, bool early) {
 	unlock_huge();
 }
 
+void mw_huge_set_keep_min_bytes(size_t bytes) {
+	lock_huge();
+	huge.decay.keep_min_bytes = bytes;
+	unlock_huge();
+}
+
 uint64_t mw_huge_next_purge_ns(void) {
 	return atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed);
 }
 
 void mw_huge_stats(mw_huge_stats_t *stats) {
 	lock_huge();
-	*stats = (mw_huge_stats_t){huge.table.count, mw_huge_live_bytes(), huge.cache.total_bytes};
+	*stats = (mw_huge_stats_t){
+		.blocks = huge.table.count,
+		.live_bytes = mw_huge_live_bytes(),
+		.cached_bytes = huge.cache.total_bytes,
+		.most_blocks = huge.most_blocks,
+		.most_bytes = huge.most_bytes,
+	};
 	unlock_huge();
 }
 

@@ -24,10 +24,12 @@ void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_
 size_t mw_huge_purge(bool all);
 /* As of chunk.h. */
 void mw_huge_set_decay(uint64_t delay_ns, bool early);
+void mw_huge_set_keep_min_bytes(size_t bytes);
 uint64_t mw_huge_next_purge_ns(void);
 
 typedef struct mw_huge_stats {
 	size_t blocks, live_bytes, cached_bytes;
+	size_t most_blocks, most_bytes; /* live at once */
 } mw_huge_stats_t;
 void mw_huge_stats(mw_huge_stats_t *stats);
 /* No lock. */

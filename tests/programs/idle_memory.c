@@ -2,7 +2,7 @@
  * idle_memory.c -- freed memory goes back to the system while the program sleeps, by resident
  * sizes. argv[1]: "early" (nobody calls again, no thread), "background" (a thread purges what a
  * program that goes up and down was left with), "never" (dirty_decay_ms:-1), "trim" (the same, but
- * malloc_trim() is asked). */
+ * malloc_trim() is asked), "threshold" (mallopt() asks for more or less). */
 #include <dirent.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -160,6 +160,20 @@ static void kept(bool trim) {
 	}
 }
 
+/* mallopt() says how much is kept. */
+static void threshold(void) {
+	MUST(mallopt(M_TRIM_THRESHOLD, 256 << 20) == 1);
+	size_t floor = resident_bytes(), count = fill(0, 1000), peak = resident_bytes();
+	empty(0, count);
+	MUST(resident_bytes() >= peak - (peak - floor) / 10);
+	MUST(mallopt(M_TRIM_THRESHOLD, 65536) == 1);
+	count = fill(0, 1000);
+	empty(0, count);
+	expect_gone("with a small threshold", floor, peak, resident_bytes(), 2);
+	MUST(mallopt(M_TRIM_THRESHOLD, -1) == 1);
+	kept(false);
+}
+
 int main(int argc, char **argv) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	must_be_mallow();
@@ -170,6 +184,8 @@ int main(int argc, char **argv) {
 		across_threads();
 	} else if (strcmp(mode, "background") == 0) {
 		background();
+	} else if (strcmp(mode, "threshold") == 0) {
+		threshold();
 	} else {
 		kept(strcmp(mode, "trim") == 0);
 	}
