@@ -446,8 +446,11 @@ static void op_free(void) {
 
 static void op_trim(void) {
 	malloc_trim(0);
-	/* This thread's lists are empty now; the others' may not be. */
-	model.all_sampled = model.sampling == SAMPLING_EXACT && !model.several;
+	/* This thread's lists are empty now, the others' may not be; and with the next block it
+	 * notices the rate, which decides what free() may put into a list. */
+	void *block = malloc(1);
+	model.all_sampled = block && model.sampling == SAMPLING_EXACT && !model.several;
+	free(block);
 }
 
 /* Handlers of fork(2) that other libraries registered run while this thread holds every lock. */
@@ -474,7 +477,7 @@ static void operate(void) {
 	model.refused = false;
 	switch (op % 32) {
 	case 0:
-		/* For the next operation; half of the time all calls from then on. */
+		/* For the next operation. */
 		model.fail_after = take8() % 8;
 		model.fail_count = take8();
 		if (model.fail_count > 3)
@@ -515,10 +518,7 @@ static void operate(void) {
 		op_new();
 		break;
 	case 26:
-		if (op < 128)
-			op_fork();
-		else
-			op_ask();
+		op < 128 ? op_fork() : op_ask();
 		break;
 	default:
 		op_allocate(op % 4);
@@ -584,7 +584,7 @@ static void end(void) {
 	TORTURE_MUST(stats[MW_STAT_huge_bytes] == 0 && stats[MW_STAT_huge_blocks] == 0);
 	TORTURE_MUST(stats[MW_STAT_orphan_pages] == 0);
 	TORTURE_MUST(stats[MW_STAT_live_threads] == 0);
-	/* Of each class the slab of samples that was used last may stay. */
+	/* Of each class the slab of samples used last may stay. */
 	size_t slabs_max = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		slabs_max += mw_class_run_slices[c] * MW_SLICE_BYTES;
