@@ -11,6 +11,9 @@
 #include "heap/sampled.h"
 #include "heap/sampling.h"
 
+/* Some microseconds of a loop: soon enough for whoever switches sampling on, and no cost. */
+#define POLL_HAND_BACKS 1024u
+
 /* Some blocks go straight to the thread's list head.  Tiny ones of full pages, so many between two
  * refills: in a steady state of random lifetimes pages would otherwise go in and out of their queue
  * for single blocks.  Above tiny all, up to a length of the list: the block freed last is in the
@@ -25,6 +28,9 @@ MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *bl
 		heap->overflowed |= (uint64_t)1 << size_class;
 		return false;
 	}
+	/* A loop that takes what it freed last never refills: it notices orders here. */
+	if (MW_UNLIKELY(heap->hand_backs % POLL_HAND_BACKS == 0))
+		mw_sampling_poll(heap);
 	if (MW_UNLIKELY(!mw_sampling_allow_one(heap, size_class)))
 		return false;
 	++*length;

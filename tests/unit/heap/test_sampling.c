@@ -148,6 +148,31 @@ static void test_none_when_off(void) {
 	CHECK_EQ(samples, freed);
 }
 
+/* The loop takes the block it freed last from a list head that is never empty. */
+static void test_loops_without_refills_notice(size_t bytes) {
+	fixed_gap = UINT64_MAX;
+	atomic_fetch_add(&mw_heap_epoch, 1);
+	void *kept[16];
+	for (int i = 0; i < 16; i++)
+		kept[i] = mw_heap_alloc(bytes);
+	for (int i = 0; i < 20000; i++)
+		mw_fast_free(mw_heap_alloc(bytes));
+	long before = samples;
+	fixed_gap = 100;
+	atomic_fetch_add(&mw_heap_epoch, 1);
+	for (int i = 0; i < 20000; i++)
+		mw_fast_free(mw_heap_alloc(bytes));
+	CHECK(samples - before > 20);
+	for (int i = 0; i < 16; i++)
+		mw_fast_free(kept[i]);
+}
+
+static void test_sampling_begins_in_loops(void) {
+	static const size_t sizes[] = {16, 64, 320, 1100, 2000, 5000, 30000, 60000, 100000};
+	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		test_loops_without_refills_notice(sizes[i]);
+}
+
 static _Atomic uint32_t order_word;
 
 static void test_poll_is_noticed_at_a_refill(void) {
@@ -200,6 +225,7 @@ int main(void) {
 	RUN(test_samples_come_where_drawn);
 	RUN(test_every_object_when_each_draw_is_one);
 	RUN(test_none_when_off);
+	RUN(test_sampling_begins_in_loops);
 	RUN(test_poll_is_noticed_at_a_refill);
 	RUN(test_sampled_blocks_freed_by_another_thread);
 	RUN(test_resize_of_sampled_blocks);
