@@ -410,6 +410,12 @@ void mw_chunk_census(mw_chunk_census_t *census) {
 	unlock_chunks();
 }
 
+size_t mw_chunk_live_bytes(void) {
+	mw_chunk_census_t census;
+	mw_chunk_census(&census);
+	return census.live_bytes;
+}
+
 void mw_chunk_stats(mw_chunk_stats_t *stats) {
 	lock_chunks();
 	*stats = (mw_chunk_stats_t){

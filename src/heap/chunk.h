@@ -39,6 +39,7 @@ typedef struct mw_chunk_census {
 	size_t free_slices;
 } mw_chunk_census_t;
 void mw_chunk_census(mw_chunk_census_t *census);
+size_t mw_chunk_live_bytes(void);
 
 typedef struct mw_chunk_stats {
 	size_t chunks, in_use_bytes, dirty_bytes, purged_bytes, page_takes;

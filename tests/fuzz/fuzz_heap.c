@@ -576,9 +576,7 @@ static void end(void) {
 	TORTURE_MUST(shadow_claimed() == 0 && model.live_bytes == 0);
 	for (int id = 1; id < RECORDS; id++)
 		TORTURE_MUST(model.records[id] == NULL);
-	mw_chunk_census_t census;
-	mw_chunk_census(&census);
-	TORTURE_MUST(census.live_bytes == 0);
+	TORTURE_MUST(mw_chunk_live_bytes() == 0);
 	uint64_t stats[MW_STAT_COUNT];
 	mw_heap_stats(stats);
 	TORTURE_MUST(stats[MW_STAT_huge_bytes] == 0 && stats[MW_STAT_huge_blocks] == 0);
