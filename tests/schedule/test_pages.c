@@ -135,7 +135,9 @@ static void run_seed(uint64_t seed) {
 	end_every_heap();
 	end_every_heap();
 	TORTURE_MUST(shadow_claimed() == 0);
-	TORTURE_MUST(mw_chunk_live_bytes() == 0);
+	mw_chunk_census_t census;
+	mw_chunk_census(&census);
+	TORTURE_MUST(census.live_bytes == 0);
 	uint64_t stats[MW_STAT_COUNT];
 	mw_heap_stats(stats);
 	TORTURE_MUST(stats[MW_STAT_orphan_pages] == 0);
