@@ -13,10 +13,12 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "ctl/options.h"
 #include "heap/background.h"
 #include "heap/chunk.h"
 #include "heap/decay.h"
+#include "heap/guarded.h"
 #include "heap/heap.h"
 #include "heap/huge.h"
 #include "heap/limit.h"
@@ -24,7 +26,9 @@
 #include "os/cgroup.h"
 #include "os/local_time.h"
 #include "os/lock.h"
+#include "prof/place.h"
 #include "prof/prof.h"
+#include "prof/unwind.h"
 #include "state/settings.h"
 
 bool mw_api_started;
@@ -91,6 +95,19 @@ static void configure_limits(const mw_options_t *options) {
 		     limit_of(options->hard_limit, options->hard_limit_percent, cgroup_bytes));
 }
 
+static void start_guards(const mw_options_t *options) {
+	mw_guarded_config_t config = {
+		.every = (uint64_t)options->prof_guard,
+		.gap_ns = (uint64_t)options->prof_guard_gap * 1000000u,
+		.take_stack = mw_unwind_capture_for,
+		.name_place = mw_place_name,
+	};
+	if (!mw_guarded_start(&config))
+		mw_warn("prof_guard: the kernel refused memory or the handler of SIGSEGV; no "
+			"sample "
+			"is guarded");
+}
+
 static void configure(void) {
 	start.configured = true;
 	/* Whoever starts a set-uid program has no say in it. */
@@ -121,6 +138,8 @@ static void configure(void) {
 		.read_stats = mw_heap_stats,
 	};
 	mw_prof_start(&config);
+	if (options->prof_guard && !secure)
+		start_guards(options);
 }
 
 void mw_api_start(void) {

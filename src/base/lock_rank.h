@@ -14,6 +14,7 @@ typedef enum mw_lock_rank {
 	MW_RANK_CHUNKS = 6,  /* heap: chunks and their slices */
 	MW_RANK_MODULES = 7, /* prof: modules table */
 	MW_RANK_META = 8,    /* heap: bump allocator for metadata */
+	MW_RANK_GUARDED = 9, /* heap: pool of guarded samples */
 } mw_lock_rank_t;
 
 #endif

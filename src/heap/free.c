@@ -2,6 +2,7 @@
  * free.c -- everything of free() that the fast path leaves over. */
 #include "base/check.h"
 #include "heap/chunk.h"
+#include "heap/guarded.h"
 #include "heap/heap.h"
 #include "heap/heap_page.h"
 #include "heap/huge.h"
@@ -100,8 +101,9 @@ static MW_NOINLINE void free_any(void *block) {
 			return;
 		mw_misuse_foreign(mw_misuse_function(), block);
 	}
-	if (MW_UNLIKELY(where == MW_MAP_HUGE)) {
-		mw_record_id_t record = mw_huge_free(block);
+	if (MW_UNLIKELY(where != MW_MAP_CHUNK)) {
+		mw_record_id_t record =
+			where == MW_MAP_HUGE ? mw_huge_free(block) : mw_guarded_give(block);
 		if (record)
 			mw_sampling_freed(record);
 		return;

@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "base/rng.h"
 #include "heap/fast.h"
+#include "heap/guarded.h"
 #include "heap/huge.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
@@ -159,8 +160,9 @@ static size_t capacity_of(void *block) {
 }
 
 void *mw_harden_give_out(void *block, size_t bytes) {
-	if (MW_UNLIKELY(!block))
-		return NULL;
+	/* A guarded block has its own ways. */
+	if (MW_UNLIKELY(!block || mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
+		return block;
 	size_t capacity = capacity_of(block);
 	uint64_t mix = mw_harden_mix(block);
 	if (MW_LIKELY(capacity <= MW_SMALL_MAX_BYTES))
@@ -223,6 +225,10 @@ void mw_harden_flush(mw_harden_thread_t *thread) {
 void mw_harden_free(const char *function, void *block, size_t bytes, size_t align) {
 	if (!block)
 		return;
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED)) {
+		mw_heap_free_slow(block);
+		return;
+	}
 	held_t held = check_block(function, block);
 	if (MW_UNLIKELY(bytes != MW_NO_CLAIM && bytes != held.bytes))
 		mw_misuse_size(function, block, bytes, held.capacity, held.bytes);
@@ -242,7 +248,21 @@ void mw_harden_free(const char *function, void *block, size_t bytes, size_t alig
 	mw_fast_free(swap_into_quarantine(&heap->harden, block, held.capacity));
 }
 
+static void *resize_guarded(void *block, size_t bytes) {
+	size_t held_bytes = mw_guarded_usable_bytes("realloc", block);
+	if (mw_fast_keeps(held_bytes, bytes))
+		return block;
+	void *moved = mw_harden_give_out(mw_heap_alloc(mw_harden_room(bytes)), bytes);
+	if (!moved)
+		return bytes <= held_bytes ? block : NULL;
+	memcpy(moved, block, held_bytes < bytes ? held_bytes : bytes);
+	mw_heap_free_slow(block);
+	return moved;
+}
+
 void *mw_harden_resize(void *block, size_t bytes) {
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
+		return resize_guarded(block, bytes);
 	size_t capacity, room = mw_harden_room(bytes);
 	held_t held = check_block("realloc", block);
 	void *same = mw_heap_resize_in_place(block, room, &capacity);
@@ -264,6 +284,8 @@ void *mw_harden_resize(void *block, size_t bytes) {
 }
 
 size_t mw_harden_usable_bytes(const void *block) {
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
+		return mw_guarded_usable_bytes("malloc_usable_size", block);
 	return check_block("malloc_usable_size", block).bytes;
 }
 

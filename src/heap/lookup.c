@@ -2,6 +2,7 @@
  * lookup.c -- address map, page, and the page's own rule for where blocks start. */
 #include "heap/lookup.h"
 
+#include "heap/guarded.h"
 #include "heap/huge.h"
 #include "heap/misuse.h"
 
@@ -31,8 +32,11 @@ mw_page_t *mw_lookup_page(const char *function, const void *block) {
 }
 
 size_t mw_lookup_bytes(const char *function, const void *block) {
-	if (mw_word_kind((uintptr_t)block) == MW_MAP_HUGE)
+	unsigned where = mw_word_kind((uintptr_t)block);
+	if (where == MW_MAP_HUGE)
 		return mw_huge_bytes(function, block);
+	if (where == MW_MAP_GUARDED)
+		return mw_guarded_usable_bytes(function, block);
 	const mw_page_t *page = mw_lookup_page(function, block);
 	return page->kind == MW_PAGE_LARGE ? page->large_bytes : page->block_bytes;
 }

@@ -18,8 +18,10 @@ static void name_page(char *name, const mw_page_t *page) {
 }
 
 static void name_live(char *name, const void *block, size_t capacity) {
-	if (mw_word_kind((uintptr_t)block) == MW_MAP_HUGE)
-		mw_fmt(name, NAME_BYTES, "a huge block of %zu bytes", capacity);
+	unsigned where = mw_word_kind((uintptr_t)block);
+	if (where != MW_MAP_CHUNK)
+		mw_fmt(name, NAME_BYTES, "a %s block of %zu bytes",
+		       where == MW_MAP_HUGE ? "huge" : "guarded", capacity);
 	else
 		name_page(name, mw_page_first(mw_page_of_slice((uintptr_t)block)));
 }

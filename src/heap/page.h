@@ -114,7 +114,7 @@ _Static_assert(offsetof(mw_page_t, kind) == offsetof(mw_chunk_t, kind),
 /* One byte for each 4 MiB of the 47-bit address space; untouched parts cost nothing.
  * Written under the chunk or huge lock, read without, by a plain load that folds into the compare:
  * a thread that holds a pointer into a chunk got it after the byte was written. */
-enum { MW_MAP_FOREIGN = 0, MW_MAP_CHUNK = 1, MW_MAP_HUGE = 2 };
+enum { MW_MAP_FOREIGN = 0, MW_MAP_CHUNK = 1, MW_MAP_HUGE = 2, MW_MAP_GUARDED = 3 };
 #define MW_ADDRESS_BITS 47u
 extern uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
 

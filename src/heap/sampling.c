@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "heap/guarded.h"
 #include "heap/limit.h"
 #include "heap/sampled.h"
 
@@ -126,16 +127,22 @@ static bool is_as_remembered(const mw_heap_t *heap) {
 }
 
 void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes) {
-	void *block = mw_sampled_take(size_class);
+	size_t bytes = mw_class_bytes[size_class];
+	size_t program_bytes = mw_harden_requested(requested_bytes);
+	void *guarded = mw_guarded_take(bytes, program_bytes);
+	void *block = guarded ? guarded : mw_sampled_take(size_class);
 	if (!block)
 		return NULL;
-	size_t bytes = mw_class_bytes[size_class];
 	mw_sample_request_t request = {.block = block,
-				       .requested_bytes = mw_harden_requested(requested_bytes),
+				       .requested_bytes = program_bytes,
 				       .usable_bytes = bytes,
 				       .trial_bytes = bytes,
 				       .draw_epoch = heap->cut_epoch[size_class]};
-	mw_sampled_bind(block, take_sample(heap, &request));
+	mw_record_id_t record = take_sample(heap, &request);
+	if (guarded)
+		mw_guarded_bind(block, record);
+	else
+		mw_sampled_bind(block, record);
 	return block;
 }
 

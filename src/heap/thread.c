@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "heap/background.h"
 #include "heap/chunk.h"
+#include "heap/guarded.h"
 #include "heap/head.h"
 #include "heap/heap.h"
 #include "heap/heap_page.h"
@@ -161,6 +162,9 @@ void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
 	stats[MW_STAT_hard_limit_bytes] = limit.hard_bytes;
 	stats[MW_STAT_soft_limit_passes] = limit.soft_passes;
 	stats[MW_STAT_hard_limit_refusals] = limit.hard_refusals;
+	mw_guarded_stats_t guarded = mw_guarded_stats();
+	stats[MW_STAT_guarded_blocks] = guarded.live;
+	stats[MW_STAT_guarded_taken] = guarded.taken;
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	stats[MW_STAT_heaps] = heaps.count;
 	stats[MW_STAT_live_threads] = heaps.live;
@@ -191,9 +195,11 @@ void mw_heap_fork_prepare(void) {
 	mw_huge_fork_prepare();
 	mw_chunk_fork_prepare();
 	mw_meta_fork_prepare();
+	mw_guarded_fork_prepare();
 }
 
 static void fork_release(bool in_child) {
+	mw_guarded_fork_release(in_child);
 	mw_meta_fork_release(in_child);
 	mw_chunk_fork_release(in_child);
 	mw_huge_fork_release(in_child);

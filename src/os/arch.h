@@ -4,9 +4,17 @@
 #ifndef MW_OS_ARCH_H
 #define MW_OS_ARCH_H
 
+#include <signal.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "base/compiler.h"
+
+typedef enum mw_os_access {
+	MW_OS_ACCESS_UNKNOWN,
+	MW_OS_ACCESS_READ,
+	MW_OS_ACCESS_WRITE
+} mw_os_access_t;
 
 /* The registers an unwinding step maps to those of the caller. */
 typedef struct mw_os_regs {
@@ -37,6 +45,12 @@ MW_ALWAYS_INLINE uintptr_t mw_os_thread_pointer(void) {
 	return pointer;
 }
 
+/* What a fault was about: bit 1 of the page fault's error code. */
+static inline mw_os_access_t mw_os_access_of(const void *context) {
+	const ucontext_t *fault = (const ucontext_t *)context;
+	return fault->uc_mcontext.gregs[REG_ERR] & 2 ? MW_OS_ACCESS_WRITE : MW_OS_ACCESS_READ;
+}
+
 #elif defined(__aarch64__)
 
 /* DWARF for the Arm 64-bit Architecture, section 4.1. */
@@ -56,6 +70,12 @@ MW_ALWAYS_INLINE uintptr_t mw_os_thread_pointer(void) {
 	uintptr_t pointer;
 	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
 	return pointer;
+}
+
+/* The syndrome stands in a record behind the registers that the kernel need not write. */
+static inline mw_os_access_t mw_os_access_of(const void *context) {
+	(void)context;
+	return MW_OS_ACCESS_UNKNOWN;
 }
 
 #else

@@ -269,3 +269,16 @@ MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_dep
 	result.truncated = outcome != WALK_END;
 	return result;
 }
+
+unsigned mw_unwind_capture_for(uint64_t *pcs, unsigned max_depth, bool in_handler) {
+	unsigned depth = mw_unwind_capture(pcs, max_depth).depth, first = 0;
+	if (!in_handler)
+		return depth;
+	while (first < depth && !(pcs[first] & MW_FRAME_EXACT))
+		first++;
+	if (first == depth) /* the handler's caller is not known */
+		return depth;
+	for (unsigned i = first; i < depth; i++)
+		pcs[i - first] = pcs[i];
+	return depth - first;
+}

@@ -25,6 +25,10 @@ void mw_unwind_start(void);
  * interrupted is exact and carries MW_FRAME_EXACT (state/layout.h).  Async-signal-safe. */
 mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth);
 
+/* In a handler of a signal: the stack from what it interrupted on.  Otherwise as
+ * mw_unwind_capture().  Returns the depth. */
+unsigned mw_unwind_capture_for(uint64_t *pcs, unsigned max_depth, bool in_handler);
+
 #ifdef MW_TESTING
 /* Stands for the library's own code, which a test links without the section that marks it. */
 void mw_unwind_set_own(uintptr_t start, uintptr_t limit);
