@@ -463,7 +463,6 @@ static void op_fork(void) {
 	mw_heap_fork_parent();
 }
 
-/* What is asked of the heap as a whole agrees with what is live. */
 static void op_ask(void) {
 	struct mallinfo2 wide = mallinfo2();
 	TORTURE_MUST(wide.uordblks + wide.hblkhd >= model.live_bytes);
