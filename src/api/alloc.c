@@ -36,15 +36,15 @@ static void ensure_started(void) {
 
 void *mw_api_alloc(size_t bytes) {
 	ensure_started();
-	return finish(mw_heap_alloc(mw_harden_room(bytes)), bytes);
+	return finish(mw_heap_alloc_slow(mw_harden_room(bytes)), bytes);
 }
 
 void *mw_api_alloc_zeroed(size_t bytes) {
 	ensure_started();
 	size_t room = mw_harden_room(bytes);
 	if (room > MW_SMALL_MAX_BYTES)
-		return finish(mw_heap_alloc_zeroed(room), bytes);
-	void *block = finish(mw_heap_alloc(room), bytes);
+		return finish(mw_heap_alloc_zeroed_slow(room), bytes);
+	void *block = finish(mw_heap_alloc_slow(room), bytes);
 	return block ? memset(block, 0, bytes) : NULL;
 }
 

@@ -31,25 +31,36 @@ static MW_NOINLINE void cut(mw_page_t *page, void **list, uint32_t keep, uint32_
 	page->used -= count - keep;
 }
 
-/* Detaches a page's free blocks into the thread's list head, up to the next sample. */
-static bool refill(mw_heap_t *heap, unsigned size_class) {
+/* The list and its length, which count as used from now on.  0: no memory. */
+MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t **from,
+				 void **list) {
 	mw_page_t *page = find_at_once(heap, size_class);
 	if (MW_UNLIKELY(!page)) {
 		page = mw_heap_page_find(heap, size_class);
 		if (!page)
-			return false;
+			return 0;
 		mw_heap_page_prepare(heap, page);
 	}
-	mw_head_ran_empty(heap, size_class);
-	void *list = page->free;
+	*from = page;
+	*list = page->free;
 	uint32_t count = page->carved - page->used;
 	page->free = NULL;
 	page->used = page->carved;
+	return count;
+}
+
+/* Fills the list head, up to the next sample. */
+static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
+	mw_page_t *page;
+	void *list;
+	uint32_t count = detach(heap, size_class, &page, &list);
+	if (MW_UNLIKELY(count == 0))
+		return false;
 	uint32_t keep = mw_sampling_allow(heap, size_class, count);
 	if (MW_UNLIKELY(keep < count))
 		cut(page, &list, keep, count);
 	mw_thread.heads[size_class] = list;
-	mw_thread.lengths[size_class] = size_class < MW_TINY_CLASSES ? 0 : keep;
+	mw_thread.lengths[size_class] = 0;
 	return true;
 }
 
@@ -61,29 +72,55 @@ static MW_NOINLINE void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsigned s
 	return block;
 }
 
-void *mw_heap_alloc_small_slow(size_t bytes, unsigned size_class) {
+static void *alloc_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
+	/* A new handler that was called meanwhile may have freed into the head.  The loop: the very
+	 * first object of a refill may be a sample. */
+	void *block;
+	while ((block = mw_fast_pop(size_class)) == NULL) {
+		if (MW_UNLIKELY(mw_sampling_due(heap, size_class))) {
+			block = alloc_sampled(heap, bytes, size_class);
+			if (block)
+				break;
+		}
+		mw_sampling_poll(heap);
+		if (MW_UNLIKELY(!refill_tiny(heap, size_class)))
+			return NULL;
+	}
+	return block;
+}
+
+static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class) {
+	if (MW_UNLIKELY(mw_sampling_count_object(heap, size_class))) {
+		void *block = alloc_sampled(heap, bytes, size_class);
+		if (block)
+			return block;
+	}
+	void *list = mw_thread.heads[size_class];
+	if (!list) {
+		mw_head_ran_empty(heap, size_class);
+		mw_page_t *page;
+		mw_thread.lengths[size_class] = detach(heap, size_class, &page, &list);
+		if (MW_UNLIKELY(mw_thread.lengths[size_class] == 0))
+			return NULL;
+	}
+	mw_thread.heads[size_class] = mw_link_get(list);
+	mw_thread.lengths[size_class]--;
+	return list;
+}
+
+/* After a pop of the class gave nothing, which above tiny has counted the object or not. */
+static MW_NOINLINE void *alloc_small_slow(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_heap_self();
 	if (MW_UNLIKELY(!heap))
 		return NULL;
-	for (;;) {
-		if (MW_UNLIKELY(mw_sampling_due(heap, size_class))) {
-			void *block = alloc_sampled(heap, bytes, size_class);
-			if (block)
-				return block;
-		}
-		mw_sampling_poll(heap);
-		if (MW_UNLIKELY(!refill(heap, size_class)))
-			return NULL;
-		void *block = mw_fast_pop_counted(size_class);
-		if (MW_LIKELY(block != NULL))
-			return block;
-		/* The very first object of the refill is a sample: once more around. */
-	}
+	return size_class < MW_TINY_CLASSES ? alloc_tiny(heap, bytes, size_class)
+					    : alloc_from_stack(heap, bytes, size_class);
 }
 
 static void *alloc_small(size_t bytes, unsigned size_class) {
-	void *block = mw_fast_pop_counted(size_class);
-	return block ? block : mw_heap_alloc_small_slow(bytes, size_class);
+	void *block = size_class < MW_TINY_CLASSES ? mw_fast_pop(size_class)
+						   : mw_fast_pop_stack(size_class);
+	return block ? block : alloc_small_slow(bytes, size_class);
 }
 
 static void *alloc_large(mw_heap_t *heap, size_t bytes, unsigned align_slices, bool *zeroed) {
@@ -121,20 +158,30 @@ static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
 	return alloc_huge(heap, bytes, 1, zeroed);
 }
 
-void *mw_heap_alloc(size_t bytes) {
+void *mw_heap_alloc_slow(size_t bytes) {
 	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES))
-		return alloc_small(bytes, mw_class_of(bytes));
+		return alloc_small_slow(bytes, mw_class_of(bytes));
 	bool zeroed = false;
 	return alloc_beyond_small(bytes, &zeroed);
 }
 
-void *mw_heap_alloc_zeroed(size_t bytes) {
+void *mw_heap_alloc_zeroed_slow(size_t bytes) {
 	bool zeroed = false;
-	void *block = bytes <= MW_SMALL_MAX_BYTES ? alloc_small(bytes, mw_class_of(bytes))
+	void *block = bytes <= MW_SMALL_MAX_BYTES ? alloc_small_slow(bytes, mw_class_of(bytes))
 						  : alloc_beyond_small(bytes, &zeroed);
 	if (block && !zeroed)
 		memset(block, 0, bytes);
 	return block;
+}
+
+void *mw_heap_alloc(size_t bytes) {
+	void *block = mw_fast_alloc(bytes);
+	return block ? block : mw_heap_alloc_slow(bytes);
+}
+
+void *mw_heap_alloc_zeroed(size_t bytes) {
+	void *block = mw_fast_alloc(bytes);
+	return block ? memset(block, 0, bytes) : mw_heap_alloc_zeroed_slow(bytes);
 }
 
 /* The smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB: runs

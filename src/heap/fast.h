@@ -16,10 +16,16 @@ MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
 	return block;
 }
 
-MW_ALWAYS_INLINE void *mw_fast_pop_counted(unsigned size_class) {
-	void *block = mw_fast_pop(size_class);
-	if (block && size_class >= MW_TINY_CLASSES)
-		mw_thread.lengths[size_class]--;
+/* Above tiny.  Also NULL when the object is to be sampled: free() pushes onto these heads as well,
+ * so what they hold does not tell. */
+MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
+	void **head = &mw_thread.heads[size_class];
+	void *block = *head;
+	if (MW_UNLIKELY(block == NULL) ||
+	    MW_UNLIKELY(--mw_thread.until_sample[size_class - MW_TINY_CLASSES] == 0))
+		return NULL;
+	*head = mw_link_get(block);
+	mw_thread.lengths[size_class]--;
 	return block;
 }
 
@@ -29,11 +35,7 @@ MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
 		return mw_fast_pop(mw_class_of_tiny[bytes]);
 	if (MW_UNLIKELY(bytes > MW_SMALL_MAX_BYTES))
 		return NULL;
-	unsigned size_class = mw_class_computed(bytes);
-	void *block = mw_fast_pop(size_class);
-	if (MW_LIKELY(block != NULL))
-		mw_thread.lengths[size_class]--;
-	return block;
+	return mw_fast_pop_stack(mw_class_computed(bytes));
 }
 
 /* Shrinking in place keeps a block while at least half of it is used: less would pin memory. */

@@ -32,7 +32,7 @@ MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *bl
 	/* A loop that takes what it freed last never refills: it notices orders here. */
 	if (MW_UNLIKELY(heap->hand_backs % POLL_HAND_BACKS == 0))
 		mw_sampling_poll(heap);
-	if (MW_UNLIKELY(!mw_sampling_allow_one(heap, size_class)))
+	if (size_class < MW_TINY_CLASSES && !mw_sampling_allow_one(heap, size_class))
 		return false;
 	++*length;
 	heap->hand_backs++;

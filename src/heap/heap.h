@@ -47,13 +47,15 @@ struct mw_heap {
 	_Atomic(mw_page_t *)
 		pending; /* pages with PENDING; pushed by others, taken whole by the owner */
 
-	/* Sampling, see hooks.h.  left[c]: objects of class c until and including the next sample,
-	 * counted from the end of the list last handed out; 0: not drawn yet.  cut bit c: that list
-	 * ends just before the sample. */
-	uint64_t left[MW_CLASS_COUNT];
-	uint32_t cut_epoch[MW_CLASS_COUNT]; /* epoch of the draw that cut the list */
-	uint64_t cut;
-	_Atomic uint32_t epoch; /* written by the owner alone */
+	/* Sampling, see hooks.h.  Tiny: left[c] is the objects of class c until and including the
+	 * next sample, counted from the end of the list last handed out; 0: not drawn yet.  cut bit
+	 * c: that list ends just before the sample. */
+	uint64_t left[MW_TINY_CLASSES];
+	uint32_t cut;
+	/* Above tiny: bit c says that mw_thread.until_sample was drawn. */
+	uint64_t drawn;
+	uint32_t draw_epoch[MW_CLASS_COUNT]; /* of the draw that led to the next sample */
+	_Atomic uint32_t epoch;              /* written by the owner alone */
 	uint32_t poll_seen;
 	uint32_t spares;            /* pages marked so */
 	uint32_t pages, pages_most; /* that the heap has, and most it ever had */
@@ -78,6 +80,9 @@ typedef struct mw_thread {
 	/* Above tiny: blocks in heads[c].  Tiny, whose pops are not counted: blocks that free()
 	 * pushed onto it since the refill. */
 	uint32_t lengths[MW_CLASS_COUNT];
+	/* Objects of a class above tiny until and including the next sample.  0 in a new thread;
+	 * when a pop makes it 0 the slow path is taken, which knows whether it was drawn. */
+	uint64_t until_sample[MW_STACK_CLASSES];
 	mw_heap_t *heap;      /* NULL: this thread has not allocated, or has ended */
 	bool ended;           /* mw_heap_thread_end() was called: nobody may call it once more */
 	const char *function; /* that frees, for messages; NULL: free() */
@@ -86,9 +91,10 @@ extern MW_TLS mw_thread_t mw_thread;
 
 /* Any size; 0 counts as 1.  The block is aligned to 16. */
 void *mw_heap_alloc(size_t bytes);
-/* As mw_heap_alloc() for bytes <= MW_SMALL_MAX_BYTES when heads[size_class] is empty. */
-void *mw_heap_alloc_small_slow(size_t bytes, unsigned size_class);
 void *mw_heap_alloc_zeroed(size_t bytes);
+/* The same after mw_fast_alloc() gave nothing, and only then: it may have counted the object. */
+void *mw_heap_alloc_slow(size_t bytes);
+void *mw_heap_alloc_zeroed_slow(size_t bytes);
 /* `align` is a power of two. */
 void *mw_heap_alloc_aligned(size_t align, size_t bytes);
 /* The usable bytes of what these make. */

@@ -299,5 +299,6 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 		if (page->used == 0)
 			mw_heap_page_emptied(page);
 	}
-	mw_sampling_dropped(heap, size_class, count);
+	if (size_class < MW_TINY_CLASSES)
+		mw_sampling_dropped(heap, size_class, count);
 }

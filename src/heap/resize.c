@@ -77,7 +77,7 @@ void *mw_heap_resize(void *block, size_t bytes) {
 		return moved;
 	moved = mw_fast_alloc(bytes);
 	if (!moved)
-		moved = mw_heap_alloc(bytes);
+		moved = mw_heap_alloc_slow(bytes);
 	if (!moved) {
 		/* A smaller size needs no memory: the block stays. */
 		if (bytes > usable_bytes)

@@ -61,11 +61,19 @@ void mw_heap_set_hooks(const mw_heap_hooks_t *new_hooks) {
 	atomic_fetch_add_explicit(&mw_heap_epoch, 1, memory_order_release);
 }
 
+/* Of the countdowns that no list depends on: the next object takes the slow path. */
+static void draw_anew(mw_heap_t *heap) {
+	heap->bytes_left = 0;
+	heap->drawn = 0;
+	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
+		mw_thread.until_sample[i] = 1;
+}
+
 void mw_sampling_thread_start(mw_heap_t *heap) {
 	memset(&heap->hook_thread, 0, sizeof heap->hook_thread);
 	memset(heap->left, 0, sizeof heap->left);
 	heap->cut = 0;
-	heap->bytes_left = 0;
+	draw_anew(heap);
 	heap->last_sample.record = 0;
 	hooks->thread_start(&heap->hook_thread);
 }
@@ -80,8 +88,8 @@ void mw_sampling_notice(mw_heap_t *heap, uint32_t poll_now, uint32_t epoch) {
 		/* Cut lists keep their end: see hooks.h.  Relaxed: who counts those behind counts
 		 * again when it matters. */
 		atomic_store_explicit(&heap->epoch, epoch, memory_order_relaxed);
-		heap->bytes_left = 0;
 		memset(heap->left, 0, sizeof heap->left);
+		draw_anew(heap);
 	}
 }
 
@@ -93,19 +101,40 @@ uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count)
 		heap->left[size_class] = left - count;
 		return count;
 	}
-	heap->cut |= (uint64_t)1 << size_class;
-	heap->cut_epoch[size_class] = heap->epoch;
+	heap->cut |= (uint32_t)1 << size_class;
+	heap->draw_epoch[size_class] = heap->epoch;
 	heap->left[size_class] = 0;
 	return (uint32_t)left - 1;
 }
 
+bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
+	uint64_t bit = (uint64_t)1 << size_class;
+	uint64_t *left = &mw_thread.until_sample[size_class - MW_TINY_CLASSES];
+	/* 0: the fast path has counted it. */
+	bool due = *left == 0 || --*left == 0;
+	if (!(due && heap->drawn & bit)) {
+		mw_sampling_poll(heap);
+		if (heap->drawn & bit)
+			return false;
+		heap->drawn |= bit;
+		heap->draw_epoch[size_class] = heap->epoch;
+		*left = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]) - 1;
+		if (*left > 0)
+			return false;
+	}
+	/* The next object draws again. */
+	heap->drawn &= ~bit;
+	*left = 1;
+	return true;
+}
+
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint64_t *left = &heap->left[size_class];
-	if (heap->cut & ((uint64_t)1 << size_class))
+	if (heap->cut & ((uint32_t)1 << size_class))
 		*left = 0; /* the sample the list led to is drawn anew: the draw has no memory */
 	else if (*left)
 		*left += count;
-	heap->cut &= ~((uint64_t)1 << size_class);
+	heap->cut &= ~((uint32_t)1 << size_class);
 }
 
 /* Every allocation of a small class takes a block from a list head, every other is counted.  A
@@ -137,7 +166,7 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 				       .requested_bytes = program_bytes,
 				       .usable_bytes = bytes,
 				       .trial_bytes = bytes,
-				       .draw_epoch = heap->cut_epoch[size_class]};
+				       .draw_epoch = heap->draw_epoch[size_class]};
 	mw_record_id_t record = take_sample(heap, &request);
 	if (guarded)
 		mw_guarded_bind(block, record);
@@ -147,6 +176,8 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 }
 
 void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
+	if (size_class >= MW_TINY_CLASSES)
+		return; /* the next object draws */
 	uint64_t left = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
 	heap->left[size_class] = left == UINT64_MAX ? left : left + 1; /* MAX: never */
 }

@@ -22,8 +22,8 @@ static inline void mw_sampling_poll(mw_heap_t *heap) {
 }
 /* The rest of the next one: the countdown is not drawn yet, or ends within the list. */
 MW_NOINLINE uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count);
-/* Splits a refill: how many of `count` objects may be handed out before the next sample.  Sets the
- * class's cut bit when the list must end there. */
+/* Tiny classes.  Splits a refill: how many of `count` objects may be handed out before the next
+ * sample.  Sets the class's cut bit when the list must end there. */
 static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint64_t left = heap->left[size_class];
 	if (MW_UNLIKELY(left <= count))
@@ -31,23 +31,25 @@ static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, u
 	heap->left[size_class] = left - count;
 	return count;
 }
-/* One more object may join the list head. */
+/* Tiny classes: one more object may join the list head. */
 static inline bool mw_sampling_allow_one(mw_heap_t *heap, unsigned size_class) {
 	uint64_t *left = &heap->left[size_class];
-	if (*left <= 1 || heap->cut & ((uint64_t)1 << size_class))
+	if (*left <= 1 || heap->cut & ((uint32_t)1 << size_class))
 		return false; /* not drawn, or the object after the list is the sample */
 	--*left;
 	return true;
 }
-/* The list ended at a cut: is a sample due now?  Clears it. */
+/* Tiny classes.  The list ended at a cut: is a sample due now?  Clears it. */
 static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
-	uint64_t bit = (uint64_t)1 << size_class;
+	uint32_t bit = (uint32_t)1 << size_class;
 	bool due = heap->cut & bit;
 	heap->cut &= ~bit;
 	return due;
 }
-/* A list was dropped with `count` objects not made. */
+/* Tiny classes.  A list was dropped with `count` objects not made. */
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
+/* Above tiny: counts an object that the fast path did not make; true: it is to be sampled. */
+bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class);
 /* A sampled block of a small class; NULL: no memory for it. */
 void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
 /* There was none: the object is made without a record, and the next sample drawn after it.  Without

@@ -27,6 +27,8 @@ extern const uint64_t mw_class_reciprocal[MW_CLASS_COUNT];
 /* Class of a tiny size, indexed by its bytes: fewer instructions than computing it. */
 #define MW_TINY_MAX_BYTES 1024u
 #define MW_TINY_CLASSES 20u
+/* Above tiny: their list heads are stacks (heap/head.h). */
+#define MW_STACK_CLASSES (MW_CLASS_COUNT - MW_TINY_CLASSES)
 extern const uint8_t mw_class_of_tiny[MW_TINY_MAX_BYTES + 1];
 
 /* For 128 < bytes <= MW_SMALL_MAX_BYTES: the two bits below the leading one choose the step. */
