@@ -24,6 +24,7 @@
 #include "heap/limit.h"
 #include "heap/stats.h"
 #include "os/cgroup.h"
+#include "os/huge_pages.h"
 #include "os/local_time.h"
 #include "os/lock.h"
 #include "prof/place.h"
@@ -67,12 +68,13 @@ static void fork_child(void) {
 	mw_prof_fork_child();
 }
 
-static void configure_purging(const mw_options_t *options) {
+static void configure_memory(const mw_options_t *options) {
 	uint64_t delay_ns = options->dirty_decay_ms < 0
 				    ? MW_DECAY_NEVER_NS
 				    : (uint64_t)options->dirty_decay_ms * 1000000u;
 	mw_chunk_set_decay(delay_ns, options->purge_early);
 	mw_huge_set_decay(delay_ns, options->purge_early);
+	mw_os_huge_pages_set((mw_os_huge_pages_t)options->thp, options->hugetlb);
 	if (options->background_thread)
 		mw_background_enable();
 }
@@ -115,7 +117,7 @@ static void configure(void) {
 	mw_options_t *options = &start.options;
 	mw_ctl_configure(options, secure ? NULL : getenv("MALLOC_CONF"),
 			 secure ? NULL : getenv("MALLOW_CONF"));
-	configure_purging(options);
+	configure_memory(options);
 	mw_os_set_zone(secure ? NULL : getenv("TZ"));
 	const uint64_t settings[MW_SETTING_COUNT] = {
 #define MW_SETTING(name, kind, standard, min, max, unit, help)                                     \

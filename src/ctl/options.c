@@ -13,7 +13,7 @@
 /* Names further off than this many slips of the pen are not what was meant. */
 #define NEAR_DISTANCE 3
 
-typedef enum option_kind { FLAG, SIZE, NUMBER, TEXT, LOG2, JEMALLOC } option_kind_t;
+typedef enum option_kind { FLAG, SIZE, NUMBER, CHOICE, TEXT, LOG2, JEMALLOC } option_kind_t;
 
 typedef struct option {
 	const char *name;
@@ -132,10 +132,26 @@ static void complain_unknown(source_t *source, text_t name) {
 	mw_warn("%s: unknown option \"%s\"; allowed: %s", source->name, quoted(name, quote), names);
 }
 
+/* The words of a CHOICE, in order; *cursor begins at its `unit`.  An empty one: no more. */
+static text_t next_choice(const char **cursor) {
+	const char *end = strchrnul(*cursor, '|');
+	text_t word = {*cursor, (size_t)(end - *cursor)};
+	*cursor = *end ? end + 1 : end;
+	return word;
+}
+
 /* "1 .. 512 frames", "true, false" */
 static const char *allowed(const option_t *option, char *buffer, size_t capacity) {
 	if (option->kind == FLAG)
 		return "true, false";
+	if (option->kind == CHOICE) {
+		size_t length = 0;
+		const char *cursor = option->unit;
+		for (text_t word; (word = next_choice(&cursor)).length > 0;)
+			length += mw_fmt(buffer + length, capacity - length, "%s%.*s",
+					 length ? ", " : "", (int)word.length, word.start);
+		return buffer;
+	}
 	if (option->kind == TEXT)
 		mw_fmt(buffer, capacity, "up to %ld characters", (long)option->max);
 	else
@@ -219,6 +235,20 @@ static void set_flag(mw_options_t *options, source_t *source, const option_t *op
 	memcpy((char *)options + option->offset, &flag, sizeof flag);
 }
 
+static void set_choice(mw_options_t *options, source_t *source, const option_t *option,
+		       text_t value) {
+	const char *cursor = option->unit;
+	for (int64_t number = 0; number <= option->max; number++) {
+		text_t word = next_choice(&cursor);
+		if (word.length == value.length &&
+		    memcmp(word.start, value.start, word.length) == 0) {
+			memcpy((char *)options + option->offset, &number, sizeof number);
+			return;
+		}
+	}
+	complain_value(source, option, value, "none of its values");
+}
+
 static void set_text(mw_options_t *options, source_t *source, const option_t *option,
 		     text_t value) {
 	if (value.length > (size_t)option->max) {
@@ -239,6 +269,9 @@ static void set(mw_options_t *options, source_t *source, const option_t *option,
 	case NUMBER:
 	case LOG2:
 		set_number(options, source, option, value);
+		return;
+	case CHOICE:
+		set_choice(options, source, option, value);
 		return;
 	case TEXT:
 		set_text(options, source, option, value);
@@ -306,6 +339,17 @@ void mw_ctl_configure(mw_options_t *options, const char *malloc_conf, const char
 	parse_source(options, &mallow_source, mallow_conf);
 }
 
+static const char *shown_default(const option_t *option, char word[QUOTE_BYTES + 1]) {
+	if (option->kind == TEXT)
+		return "";
+	if (option->kind != CHOICE)
+		return option->standard;
+	const char *cursor = option->unit;
+	for (int64_t number = 0; number < atol(option->standard); number++)
+		next_choice(&cursor);
+	return quoted(next_choice(&cursor), word);
+}
+
 size_t mw_ctl_help(char *buffer, size_t capacity) {
 	size_t length = 0;
 	if (capacity > 0)
@@ -313,10 +357,10 @@ size_t mw_ctl_help(char *buffer, size_t capacity) {
 	for (size_t i = 0; i < TABLE_LENGTH; i++) {
 		if (table[i].kind == JEMALLOC)
 			continue;
-		char range[64];
+		char range[64], word[QUOTE_BYTES + 1];
 		size_t used = length < capacity ? length : capacity;
 		length += mw_fmt(buffer + used, capacity - used, "%s:%s  %s; %s\n", table[i].name,
-				 table[i].kind == TEXT ? "" : table[i].standard, table[i].help,
+				 shown_default(&table[i], word), table[i].help,
 				 allowed(&table[i], range, sizeof range));
 	}
 	return length;

@@ -14,6 +14,7 @@ typedef struct mw_options {
 #define MW_FIELD_FLAG(name, max) bool name;
 #define MW_FIELD_SIZE(name, max) uint64_t name;
 #define MW_FIELD_NUMBER(name, max) int64_t name;
+#define MW_FIELD_CHOICE(name, max) int64_t name;
 #define MW_FIELD_TEXT(name, max) char name[(max) + 1];
 #define MW_OPTION(name, kind, standard, min, max, unit, help) MW_FIELD_##kind(name, max)
 #define MW_OPTION_LOG2(name, target, standard, min, max, help)
@@ -25,6 +26,7 @@ typedef struct mw_options {
 #undef MW_FIELD_FLAG
 #undef MW_FIELD_SIZE
 #undef MW_FIELD_NUMBER
+#undef MW_FIELD_CHOICE
 #undef MW_FIELD_TEXT
 } mw_options_t;
 

@@ -14,6 +14,7 @@
 #include "heap/limit.h"
 #include "heap/size_class.h"
 #include "os/clock.h"
+#include "os/huge_pages.h"
 #include "os/lock.h"
 #include "os/map.h"
 #include "os/proc.h"
@@ -76,6 +77,14 @@ static mw_chunk_t *map_chunk(void) {
 	mw_chunk_t *chunk = mw_harden_map_chunk();
 	if (!chunk || (uintptr_t)chunk >> MW_ADDRESS_BITS)
 		return NULL;
+	/* Guard pages are smaller than those of the pool. */
+	bool lost = false;
+	bool pool = !MW_HARDEN_ON && mw_os_huge_pages_from_pool(chunk, MW_CHUNK_BYTES, &lost);
+	if (lost)
+		return NULL;
+	if (!pool)
+		mw_os_huge_pages_advise(chunk, MW_CHUNK_BYTES, chunks.chunk_count == 0);
+	chunk->never_purged = pool;
 	chunk->free_mask = MW_HARDEN_USABLE_SLICES;
 	chunk->all_next = chunks.all;
 	chunks.all = chunk;
@@ -240,7 +249,7 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 
 /* Under the lock: the chunk's dirty slices will be purged.  True: nothing else waited for that. */
 static bool enlist(mw_chunk_t *chunk) {
-	if (chunk->purge_listed)
+	if (chunk->purge_listed || chunk->never_purged)
 		return false;
 	bool first = chunks.purge_first == NULL;
 	chunk->purge_listed = true;

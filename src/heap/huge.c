@@ -13,6 +13,7 @@
 #include "heap/page.h"
 #include "heap/range_cache.h"
 #include "os/clock.h"
+#include "os/huge_pages.h"
 #include "os/lock.h"
 #include "os/map.h"
 
@@ -95,9 +96,14 @@ static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 	char *base = take_cached(bytes, align);
 	*zeroed = base == NULL;
 	if (!base) {
+		size_t huge_align = mw_os_huge_pages_align(bytes);
+		if (align < huge_align)
+			align = huge_align;
 		base = mw_os_map_aligned(bytes, align);
 		if (!base && mw_huge_purge(true) > 0)
 			base = mw_os_map_aligned(bytes, align);
+		if (base)
+			mw_os_huge_pages_advise(base, bytes, false);
 	}
 	if (!base || (uintptr_t)base >> MW_ADDRESS_BITS)
 		return NULL;

@@ -104,6 +104,7 @@ struct mw_chunk {
 	bool purge_listed;
 	uint8_t kind; /* MW_PAGE_NONE, always: whoever takes the record for a page's finds no page
 		       */
+	bool never_purged; /* see os/huge_pages.h */
 };
 
 _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");

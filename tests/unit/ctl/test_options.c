@@ -55,6 +55,24 @@ static void values_are_read(void) {
 	CHECK_EQ(options.prof_sample, 1);
 }
 
+static void choices(void) {
+	CHECK_STR(configure(NULL, NULL), "");
+	CHECK_EQ(options.thp, 0);
+	CHECK_STR(configure(NULL, "thp:never,hugetlb:true"), "");
+	CHECK_EQ(options.thp, 2);
+	CHECK(options.hugetlb);
+	CHECK_STR(configure(NULL, "thp:always,thp:nev"),
+		  "mallow: MALLOW_CONF: thp:nev is none of its values; allowed: default, always, "
+		  "never\n");
+	CHECK_EQ(options.thp, 1);
+	CHECK_STR(configure(NULL, "thp:"),
+		  "mallow: MALLOW_CONF: thp: is none of its values; allowed: default, always, "
+		  "never\n");
+	char help[16384];
+	CHECK(mw_ctl_help(help, sizeof help) < sizeof help);
+	CHECK(strstr(help, "\nthp:default  ") && strstr(help, "; default, always, never\n"));
+}
+
 static void later_wins(void) {
 	CHECK_STR(configure("prof_sample:100,lg_prof_sample:10", NULL), "");
 	CHECK_EQ(options.prof_sample, 1024);
@@ -213,6 +231,7 @@ static void help_has_a_line_an_option(void) {
 int main(void) {
 	RUN(defaults);
 	RUN(values_are_read);
+	RUN(choices);
 	RUN(later_wins);
 	RUN(bad_values_are_named_and_left_out);
 	RUN(unknown_options_are_named);

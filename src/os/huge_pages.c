@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ * huge_pages.c -- madvise(2) for transparent huge pages, mmap(2) for those of the pool. */
+#include "os/huge_pages.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "os/fault.h"
+#include "os/map.h"
+
+/* log2 of 2 MiB where MAP_HUGE_SHIFT has it: other sizes may be the system's standard. */
+#define POOL_FLAGS (MAP_HUGETLB | 21 << 26)
+
+static struct {
+	mw_os_huge_pages_t mode;
+	bool pool;
+} huge_pages;
+
+void mw_os_huge_pages_set(mw_os_huge_pages_t mode, bool pool) {
+	huge_pages.mode = mode;
+	huge_pages.pool = pool;
+}
+
+size_t mw_os_huge_pages_align(size_t bytes) {
+	return huge_pages.mode == MW_OS_HUGE_PAGES_ALWAYS && bytes >= MW_OS_HUGE_PAGE_BYTES
+		       ? MW_OS_HUGE_PAGE_BYTES
+		       : MW_OS_PAGE_BYTES;
+}
+
+void mw_os_huge_pages_advise(void *base, size_t bytes, bool small_heap) {
+	mw_os_huge_pages_t mode = huge_pages.mode;
+	if (mode == MW_OS_HUGE_PAGES_DEFAULT && small_heap)
+		mode = MW_OS_HUGE_PAGES_NEVER;
+	if (mode == MW_OS_HUGE_PAGES_DEFAULT || bytes < MW_OS_HUGE_PAGE_BYTES)
+		return;
+	int saved_errno = errno;
+	/* A kernel without huge pages refuses both. */
+	madvise(base, bytes, mode == MW_OS_HUGE_PAGES_ALWAYS ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	errno = saved_errno;
+}
+
+bool mw_os_huge_pages_from_pool(void *base, size_t bytes, bool *lost) {
+	*lost = false;
+	if (!huge_pages.pool || mw_os_fault(MW_OS_MAP))
+		return false;
+	int saved_errno = errno;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	/* Without MAP_NORESERVE the pages are ours from now on, or it fails. */
+	bool done = mmap(base, bytes, PROT_READ | PROT_WRITE, flags | POOL_FLAGS, -1, 0) == base;
+	/* The kernel may have taken the old mapping away before it found the pool empty. */
+	if (!done)
+		*lost = mmap(base, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) != base;
+	errno = saved_errno;
+	return done;
+}
