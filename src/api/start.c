@@ -27,6 +27,7 @@
 #include "os/huge_pages.h"
 #include "os/local_time.h"
 #include "os/lock.h"
+#include "os/numa.h"
 #include "prof/place.h"
 #include "prof/prof.h"
 #include "prof/unwind.h"
@@ -74,6 +75,7 @@ static void configure_memory(const mw_options_t *options) {
 				    : (uint64_t)options->dirty_decay_ms * 1000000u;
 	mw_chunk_set_decay(delay_ns, options->purge_early);
 	mw_huge_set_decay(delay_ns, options->purge_early);
+	mw_os_numa_start();
 	mw_os_huge_pages_set((mw_os_huge_pages_t)options->thp, options->hugetlb);
 	if (options->background_thread)
 		mw_background_enable();

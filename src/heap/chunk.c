@@ -17,6 +17,7 @@
 #include "os/huge_pages.h"
 #include "os/lock.h"
 #include "os/map.h"
+#include "os/numa.h"
 #include "os/proc.h"
 
 uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
@@ -73,7 +74,7 @@ static void list_remove(mw_chunk_t *chunk) {
 		chunks.non_empty &= ~((uint64_t)1 << n);
 }
 
-static mw_chunk_t *map_chunk(void) {
+static mw_chunk_t *map_chunk(unsigned node) {
 	mw_chunk_t *chunk = mw_harden_map_chunk();
 	if (!chunk || (uintptr_t)chunk >> MW_ADDRESS_BITS)
 		return NULL;
@@ -85,6 +86,8 @@ static mw_chunk_t *map_chunk(void) {
 	if (!pool)
 		mw_os_huge_pages_advise(chunk, MW_CHUNK_BYTES, chunks.chunk_count == 0);
 	chunk->never_purged = pool;
+	chunk->node = (uint8_t)node;
+	mw_os_numa_prefer(chunk, MW_CHUNK_BYTES, node);
 	chunk->free_mask = MW_HARDEN_USABLE_SLICES;
 	chunk->all_next = chunks.all;
 	chunks.all = chunk;
@@ -118,14 +121,23 @@ static unsigned find_run(uint64_t mask, unsigned count, unsigned align_slices) {
  * than the search. */
 #define DIRTY_CHUNKS_MAX 32
 
-/* The fullest chunk whose free or dirty slices hold the run. */
-static mw_chunk_t *find_in(bool dirty, unsigned count, unsigned align_slices, unsigned *first) {
+/* Slices in a row that somebody wants. */
+typedef struct run {
+	unsigned count, align_slices;
+	unsigned node; /* of their memory; MW_OS_NUMA_ANY */
+} run_t;
+
+/* The fullest chunk of that node whose free or dirty slices hold the run. */
+static mw_chunk_t *find_in(bool dirty, const run_t *run, unsigned *first) {
 	unsigned looked_at = 0;
-	for (uint64_t left = chunks.non_empty & ~run_mask(0, count); left; left &= left - 1) {
+	for (uint64_t left = chunks.non_empty & ~run_mask(0, run->count); left; left &= left - 1) {
 		mw_chunk_t *chunk = chunks.by_free[__builtin_ctzll(left)];
 		for (; chunk; chunk = chunk->next) {
-			*first = find_run(dirty ? chunk->dirty_mask : chunk->free_mask, count,
-					  align_slices);
+			if (run->node != chunk->node && run->node != MW_OS_NUMA_ANY &&
+			    chunk->node != MW_OS_NUMA_ANY)
+				continue;
+			*first = find_run(dirty ? chunk->dirty_mask : chunk->free_mask, run->count,
+					  run->align_slices);
 			if (*first != 64)
 				return chunk;
 			if (dirty && ++looked_at == DIRTY_CHUNKS_MAX)
@@ -136,9 +148,9 @@ static mw_chunk_t *find_in(bool dirty, unsigned count, unsigned align_slices, un
 }
 
 /* Memory that is resident already comes first, wherever it is. */
-static mw_chunk_t *find_chunk(unsigned count, unsigned align_slices, unsigned *first) {
-	mw_chunk_t *chunk = chunks.purge_first ? find_in(true, count, align_slices, first) : NULL;
-	return chunk ? chunk : find_in(false, count, align_slices, first);
+static mw_chunk_t *find_chunk(const run_t *run, unsigned *first) {
+	mw_chunk_t *chunk = chunks.purge_first ? find_in(true, run, first) : NULL;
+	return chunk ? chunk : find_in(false, run, first);
 }
 
 static void mark_interior(mw_page_t *page, unsigned from, unsigned to) {
@@ -188,19 +200,21 @@ static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 }
 
 static mw_page_t *take_page(unsigned count, unsigned align_slices) {
+	run_t run = {count, align_slices, mw_os_numa_here()};
 	lock_chunks();
 	unsigned first = 0;
-	mw_chunk_t *chunk = find_chunk(count, align_slices, &first);
-	if (!chunk && !map_chunk()) {
+	mw_chunk_t *chunk = find_chunk(&run, &first);
+	if (!chunk && !map_chunk(run.node)) {
 		/* Freed huge blocks that are kept for reuse may hold the address space that is
 		 * missing. */
 		unlock_chunks();
 		mw_huge_purge(true);
 		lock_chunks();
-		map_chunk();
+		if (!map_chunk(run.node))
+			run.node = MW_OS_NUMA_ANY; /* another's memory is better than none */
 	}
 	if (!chunk)
-		chunk = find_chunk(count, align_slices, &first);
+		chunk = find_chunk(&run, &first);
 	if (!chunk) {
 		unlock_chunks();
 		return NULL;

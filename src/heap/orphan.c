@@ -8,6 +8,10 @@
 #include "heap/remote.h"
 #include "heap/size_class.h"
 #include "os/lock.h"
+#include "os/numa.h"
+
+/* Orphans looked at for one on the own node: a cache miss each, under the lock. */
+#define NEAR_MAX 16u
 
 typedef struct orphans {
 	mw_lock_t lock;
@@ -79,12 +83,23 @@ void mw_orphan_give(mw_page_t *page) {
 	mw_chunk_give(run, MW_PAGE_NONE);
 }
 
+/* Of the first pages one whose memory is on this thread's node, else the first. */
+static mw_page_t *near_page(mw_page_t *first) {
+	unsigned node = mw_os_numa_here(), looked_at = 0;
+	if (node == MW_OS_NUMA_ANY)
+		return first;
+	for (mw_page_t *page = first; page && looked_at++ < NEAR_MAX; page = page->next)
+		if (mw_chunk_of(page)->node == node)
+			return page;
+	return first;
+}
+
 mw_page_t *mw_orphan_take(unsigned size_class) {
 	orphans_t *orphans = &orphans_of_class[size_class];
 	if (atomic_load_explicit(&orphans->count, memory_order_relaxed) == 0)
 		return NULL;
 	mw_lock_acquire(&orphans->lock, MW_RANK_ORPHANS);
-	mw_page_t *page = orphans->pages.first;
+	mw_page_t *page = near_page(orphans->pages.first);
 	if (page) {
 		unlink_orphan(orphans, page);
 		if (page->used == 0)

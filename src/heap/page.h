@@ -105,6 +105,7 @@ struct mw_chunk {
 	uint8_t kind; /* MW_PAGE_NONE, always: whoever takes the record for a page's finds no page
 		       */
 	bool never_purged; /* see os/huge_pages.h */
+	uint8_t node;      /* of its memory; MW_OS_NUMA_ANY */
 };
 
 _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");
