@@ -289,8 +289,12 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 	while (list) {
 		void *block = list;
 		list = mw_link_get(block);
-		/* Blocks of several pages: see hand_back() in free.c. */
+		/* Blocks of several pages, some of them other threads': see free.c. */
 		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+		if (atomic_load_explicit(&page->heap, memory_order_relaxed) != heap) {
+			mw_outbox_add(heap, page, block);
+			continue;
+		}
 		mw_link_set(block, page->free);
 		page->free = block;
 		page->used--;
