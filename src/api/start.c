@@ -140,6 +140,7 @@ static void configure(void) {
 		.settings = settings,
 		.dump_name = options->dump_name,
 		.read_stats = mw_heap_stats,
+		.survey = mw_heap_survey,
 	};
 	mw_prof_start(&config);
 	if (options->prof_guard && !secure)

@@ -451,6 +451,13 @@ void mw_chunk_stats(mw_chunk_stats_t *stats) {
 	unlock_chunks();
 }
 
+mw_chunk_t *mw_chunk_newest(void) {
+	lock_chunks();
+	mw_chunk_t *newest = chunks.all;
+	unlock_chunks();
+	return newest;
+}
+
 size_t mw_chunk_in_use_bytes(void) {
 	return atomic_load_explicit(&chunks.slices_in_use, memory_order_relaxed) * MW_SLICE_BYTES;
 }

@@ -41,6 +41,9 @@ typedef struct mw_chunk_census {
 void mw_chunk_census(mw_chunk_census_t *census);
 size_t mw_chunk_live_bytes(void);
 
+/* The newest chunk; all_next leads to the older ones, none of which ever goes away. */
+mw_chunk_t *mw_chunk_newest(void);
+
 typedef struct mw_chunk_stats {
 	size_t chunks, in_use_bytes, dirty_bytes, purged_bytes, page_takes;
 } mw_chunk_stats_t;

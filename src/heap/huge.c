@@ -16,6 +16,7 @@
 #include "os/huge_pages.h"
 #include "os/lock.h"
 #include "os/map.h"
+#include "state/stats.h"
 
 /* Memory that a freeing program may keep for one purge delay, above a quarter of what is live. */
 #define CACHE_MIN_BYTES ((size_t)64 << 20)
@@ -304,6 +305,24 @@ size_t mw_huge_cached_bytes(void) {
 
 size_t mw_huge_live_bytes(void) {
 	return atomic_load_explicit(&huge.live_bytes, memory_order_relaxed);
+}
+
+void mw_huge_visit(void (*visit)(uintptr_t start, uintptr_t limit, unsigned kind)) {
+	lock_huge();
+	for (size_t i = 0; i < huge.table.capacity; i++) {
+		const mw_huge_block_t *block = &huge.table.places[i];
+		if (block->base)
+			visit(block->base, block->base + block->bytes, MW_RANGE_HUGE);
+	}
+	for (size_t i = 0; i < MW_RANGE_CACHE_PLACES; i++) {
+		uintptr_t base = (uintptr_t)huge.cache.places[i].base;
+		if (base)
+			visit(base, base + huge.cache.places[i].bytes, MW_RANGE_HUGE_CACHED);
+	}
+	if (huge.table.places)
+		visit((uintptr_t)huge.table.places,
+		      (uintptr_t)(huge.table.places + huge.table.capacity), MW_RANGE_METADATA);
+	unlock_huge();
 }
 
 void mw_huge_fork_prepare(void) {

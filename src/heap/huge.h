@@ -36,6 +36,9 @@ void mw_huge_stats(mw_huge_stats_t *stats);
 size_t mw_huge_live_bytes(void);
 size_t mw_huge_cached_bytes(void);
 
+/* Every live block and kept mapping, under the lock; kind: MW_RANGE_HUGE or _CACHED. */
+void mw_huge_visit(void (*visit)(uintptr_t start, uintptr_t limit, unsigned kind));
+
 void mw_huge_fork_prepare(void);
 void mw_huge_fork_release(bool in_child);
 

@@ -9,12 +9,27 @@
 
 /* Some thirty thread heaps; untouched pages of it cost nothing. */
 #define REGION_BYTES ((size_t)64 << 10)
+/* For surveys: of more threads than 4,000 the rest counts as other memory. */
+#define REGIONS_KNOWN 256u
 
 static struct {
 	mw_lock_t lock;
 	char *next, *limit;
 	size_t total_bytes;
+	struct {
+		char *base;
+		size_t bytes;
+	} regions[REGIONS_KNOWN];
+	unsigned region_count;
 } meta;
+
+static void remember_region(char *base, size_t bytes) {
+	if (meta.region_count == REGIONS_KNOWN)
+		return;
+	meta.regions[meta.region_count].base = base;
+	meta.regions[meta.region_count].bytes = bytes;
+	meta.region_count++;
+}
 
 void *mw_meta_alloc(size_t bytes) {
 	bytes = mw_round_up(bytes, MW_CACHE_LINE_BYTES);
@@ -25,6 +40,7 @@ void *mw_meta_alloc(size_t bytes) {
 			mw_round_up(bytes > REGION_BYTES ? bytes : REGION_BYTES, MW_OS_PAGE_BYTES);
 		char *base = mw_os_map(region);
 		if (base) {
+			remember_region(base, region);
 			meta.next = base;
 			meta.limit = base + region;
 		}
@@ -36,6 +52,17 @@ void *mw_meta_alloc(size_t bytes) {
 	}
 	mw_lock_release(&meta.lock, MW_RANK_META);
 	return block;
+}
+
+bool mw_meta_region(unsigned number, uintptr_t *start, uintptr_t *limit) {
+	mw_lock_acquire(&meta.lock, MW_RANK_META);
+	bool found = number < meta.region_count;
+	if (found) {
+		*start = (uintptr_t)meta.regions[number].base;
+		*limit = *start + meta.regions[number].bytes;
+	}
+	mw_lock_release(&meta.lock, MW_RANK_META);
+	return found;
 }
 
 size_t mw_meta_bytes(void) {

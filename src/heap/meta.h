@@ -6,9 +6,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 void *mw_meta_alloc(size_t bytes);
 size_t mw_meta_bytes(void);
+/* The mappings it takes from, in the order they were made; false behind the last. */
+bool mw_meta_region(unsigned number, uintptr_t *start, uintptr_t *limit);
 void mw_meta_fork_prepare(void);
 void mw_meta_fork_release(bool in_child);
 

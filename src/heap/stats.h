@@ -10,4 +10,20 @@
 
 void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]);
 
+/* The pages of one size class added up; see mw_state_class_t. */
+typedef struct mw_survey_class {
+	uint64_t block_bytes; /* 0: large blocks */
+	uint64_t memory_bytes, touched_bytes, used_bytes;
+} mw_survey_class_t;
+
+typedef struct mw_survey_sink {
+	/* kind: MW_RANGE_*.  Called under a lock of the heap: must not allocate. */
+	void (*range)(uintptr_t start, uintptr_t limit, unsigned kind);
+	void (*size_class)(const mw_survey_class_t *size_class);
+} mw_survey_sink_t;
+
+/* Walks all pages without stopping anybody, some 0.3 microseconds a chunk: each number is one that
+ * was true while it went on. */
+void mw_heap_survey(const mw_survey_sink_t *sink);
+
 #endif

@@ -19,6 +19,7 @@
 #include "prof/records.h"
 #include "prof/sampler.h"
 #include "prof/state_file.h"
+#include "prof/survey.h"
 #include "prof/triggers.h"
 
 /* A refused file is tried again after this time, doubled each time: descriptors or memory may be
@@ -282,6 +283,7 @@ static void tick_now(void) {
 		control.read_stats(stats);
 	mw_gate_enter(&mw_control_gate);
 	mw_journal_tick(control.read_stats ? stats : NULL);
+	mw_survey_take(true);
 	mw_journal_flags();
 	mw_gate_leave(&mw_control_gate);
 	uint32_t threads, behind;
@@ -371,6 +373,21 @@ static void check_modules(void) {
 		mw_modules_check();
 }
 
+void mw_control_tick(void) {
+	if (!has_tables() || !mw_journal_tick_is_due())
+		return;
+	uint64_t stats[MW_STAT_COUNT] = {0};
+	if (control.read_stats)
+		control.read_stats(stats);
+	mw_gate_enter(&mw_control_gate);
+	mw_journal_tick(control.read_stats ? stats : NULL);
+	mw_survey_take(false);
+	mw_journal_flags();
+	check_modules();
+	mw_gate_leave(&mw_control_gate);
+	mw_triggers_tick();
+}
+
 void mw_control_tend(uint64_t in_use_bytes) {
 	if (in_use_bytes)
 		atomic_store_explicit(&control.in_use_bytes, in_use_bytes, memory_order_relaxed);
@@ -386,17 +403,12 @@ void mw_control_tend(uint64_t in_use_bytes) {
 		thaw();
 		unlock();
 	}
-	if (!mw_journal_tick_is_due())
-		return;
-	uint64_t stats[MW_STAT_COUNT] = {0};
-	if (control.read_stats)
-		control.read_stats(stats);
-	mw_gate_enter(&mw_control_gate);
-	mw_journal_tick(control.read_stats ? stats : NULL);
-	mw_journal_flags();
-	check_modules();
-	mw_gate_leave(&mw_control_gate);
-	mw_triggers_tick();
+	if (MW_UNLIKELY(mw_survey_is_due(in_use_bytes))) {
+		mw_gate_enter(&mw_control_gate);
+		mw_survey_take(true);
+		mw_gate_leave(&mw_control_gate);
+	}
+	mw_control_tick();
 }
 
 void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
@@ -435,6 +447,7 @@ static void become_child(void) {
 	mw_gate_reset(&mw_control_gate);
 	mw_modules_forked();
 	mw_sampler_forked();
+	mw_survey_forked();
 	mw_image_forked();
 	mw_triggers_forked();
 	/* The word first: the page it points into is about to go. */

@@ -41,6 +41,8 @@ void mw_control_poll(void);
 /* After a sample or growth: logs, ticks and publishes, each when it is due.  Not inside the gate.
  * `in_use_bytes` of the heap, 0 when not known here. */
 void mw_control_tend(uint64_t in_use_bytes);
+/* The tick alone, when it is due. */
+void mw_control_tick(void);
 /* Logs an event, with figures of that moment.  Not inside the gate. */
 void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b);
 /* Publishes now, whatever was allocated. */

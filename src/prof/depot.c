@@ -157,3 +157,11 @@ unsigned mw_depot_depth(uint32_t number) {
 	const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, number);
 	return stack->depth;
 }
+
+const void *mw_depot_slots(void) {
+	return (const void *)depot.slots;
+}
+
+uint64_t mw_depot_slots_bytes(void) {
+	return depot.slots_count * sizeof *depot.slots;
+}

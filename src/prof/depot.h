@@ -17,5 +17,8 @@ bool mw_depot_start(void);
 uint32_t mw_depot_find(const uint64_t *frames, unsigned depth, bool truncated);
 /* How many frames a stack has. */
 unsigned mw_depot_depth(uint32_t number);
+/* Where the table of slots is. */
+const void *mw_depot_slots(void);
+uint64_t mw_depot_slots_bytes(void);
 
 #endif

@@ -19,6 +19,9 @@
 #define MODULES_LOG2 12
 /* A name each; the oldest go first. */
 #define THREADS 1024u
+/* Surveys: 45 classes; a heap of 4 TiB in one piece is one range, huge blocks are one each. */
+#define CLASSES 64u
+#define RANGES 1024u
 #define TICKS 4096u
 #define EVENTS 512u
 /* Each step halves the tables; modules, which are few, stop at 2^8. */
@@ -58,8 +61,8 @@ static struct {
 /* The fixed part first, then the sections that grow. */
 static const mw_state_section_id_t file_order[MW_SECTION_COUNT] = {
 	MW_SECTION_CONTROL, MW_SECTION_LIVE,    MW_SECTION_EVENTS, MW_SECTION_TIMELINE,
-	MW_SECTION_THREADS, MW_SECTION_MODULES, MW_SECTION_STACKS, MW_SECTION_FRAMES,
-	MW_SECTION_LIVES,   MW_SECTION_RECORDS,
+	MW_SECTION_THREADS, MW_SECTION_CLASSES, MW_SECTION_RANGES, MW_SECTION_MODULES,
+	MW_SECTION_STACKS,  MW_SECTION_FRAMES,  MW_SECTION_LIVES,  MW_SECTION_RECORDS,
 };
 
 static const uint64_t first_bytes[MW_SECTION_COUNT] = {
@@ -95,6 +98,8 @@ static void lay_out(unsigned shift) {
 		[MW_SECTION_RECORDS] = (uint64_t)1 << (RECORDS_LOG2 - shift),
 		[MW_SECTION_LIVES] = (uint64_t)1 << (STACKS_LOG2 - shift),
 		[MW_SECTION_THREADS] = THREADS,
+		[MW_SECTION_CLASSES] = CLASSES,
+		[MW_SECTION_RANGES] = RANGES,
 		[MW_SECTION_TIMELINE] = TICKS,
 		[MW_SECTION_EVENTS] = EVENTS,
 	};
@@ -342,8 +347,8 @@ void mw_image_widen(void) {
 
 /* ---- entries ---- */
 
-/* Of a ring that counts all it ever held. */
-static uint64_t ring_entries(mw_state_section_id_t section, const _Atomic uint64_t *written) {
+/* Of a ring that counts all it ever held, or of what may have been more than fits. */
+static uint64_t capped_entries(mw_state_section_id_t section, const _Atomic uint64_t *written) {
 	uint64_t count = atomic_load_explicit(written, memory_order_relaxed);
 	uint64_t capacity = image.sections[section].capacity;
 	return count < capacity ? count : capacity;
@@ -361,7 +366,11 @@ uint64_t mw_image_used_bytes(mw_state_section_id_t section) {
 		entries =
 			atomic_load_explicit(&mw_image_live()->ticks_written, memory_order_relaxed);
 	else if (section == MW_SECTION_THREADS)
-		entries = ring_entries(section, &mw_image_live()->threads_written);
+		entries = capped_entries(section, &mw_image_live()->threads_written);
+	else if (section == MW_SECTION_CLASSES)
+		entries = capped_entries(section, &mw_image_live()->classes_used);
+	else if (section == MW_SECTION_RANGES)
+		entries = capped_entries(section, &mw_image_live()->ranges_used);
 	return entries * mw_state_stride(section);
 }
 

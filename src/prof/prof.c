@@ -17,6 +17,7 @@
 #include "prof/records.h"
 #include "prof/sampler.h"
 #include "prof/state_file.h"
+#include "prof/survey.h"
 #include "prof/threads.h"
 #include "prof/triggers.h"
 #include "prof/unwind.h"
@@ -116,6 +117,8 @@ static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool t
 	mw_gate_enter(&mw_control_gate);
 	mw_records_remove(record, &release);
 	mw_gate_leave(&mw_control_gate);
+	/* A program that frees and then idles is known as it is, too. */
+	mw_control_tick();
 	mw_triggers_sampled();
 	errno = saved_errno;
 }
@@ -163,6 +166,7 @@ void mw_prof_start(const mw_prof_config_t *config) {
 	if (config->seed)
 		mw_sampler_set_seed(config->seed);
 	mw_unwind_start();
+	mw_survey_start(config->survey);
 	mw_control_start(&(mw_control_config_t){
 		.active = config->active,
 		.secure = config->secure,

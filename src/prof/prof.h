@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "heap/stats.h"
+
 #include "base/compiler.h"
 #include "base/error.h"
 
@@ -29,6 +31,8 @@ typedef struct mw_prof_config {
 	const char *dump_name; /* pattern, see prof/dump.h; NULL: empty */
 	/* Fills MW_STAT_COUNT values; called with no lock held.  NULL: none. */
 	void (*read_stats)(uint64_t *stats);
+	/* Walks the heap for a survey; likewise. */
+	void (*survey)(const mw_survey_sink_t *sink);
 } mw_prof_config_t;
 
 /* Above 0 the calling thread's allocations are not recorded. */

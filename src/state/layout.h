@@ -43,6 +43,8 @@ typedef enum mw_state_section_id {
 	MW_SECTION_EVENTS,   /* mw_state_event_t[], a ring */
 	MW_SECTION_LIVES,    /* mw_state_life_t[]; entry 0 is unused */
 	MW_SECTION_THREADS,  /* mw_state_thread_t[], a ring */
+	MW_SECTION_CLASSES,  /* mw_state_class_t[]: the last survey of the heap */
+	MW_SECTION_RANGES,   /* mw_state_range_t[]: likewise */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
@@ -143,7 +145,12 @@ typedef struct mw_state_live {
 	uint32_t reserved;
 	_Atomic int64_t peak_bytes;
 	_Atomic uint64_t peak_realtime_ns;
-	uint64_t stat_count; /* entries of `stats` in use */
+	/* Of the last survey: odd while it is being written, 0: none yet. */
+	_Atomic uint64_t survey_sequence;
+	_Atomic uint64_t survey_realtime_ns;
+	_Atomic uint64_t classes_used;
+	_Atomic uint64_t ranges_used; /* more than the capacity: that many were left out */
+	uint64_t stat_count;          /* entries of `stats` in use */
 	_Atomic uint64_t stats[MW_STAT_CAPACITY];
 	/* Threads that have not yet taken over the last change of the rate, as counted when
 	 * sequence_seen was set; of `threads` in all. */
@@ -289,6 +296,20 @@ typedef struct mw_state_event {
 	uint64_t b;
 } mw_state_event_t;
 
+/* The pages of a size class, or all large blocks (block_bytes == 0), added up. */
+typedef struct mw_state_class {
+	uint64_t block_bytes;
+	uint64_t memory_bytes;  /* of the pages */
+	uint64_t touched_bytes; /* in blocks that were used at least once */
+	uint64_t used_bytes;    /* in blocks that are handed out, or wait in a thread's list */
+} mw_state_class_t;
+
+typedef struct mw_state_range {
+	uint64_t start, limit;
+	uint64_t kind; /* MW_RANGE_* of state/stats.h */
+	uint64_t reserved;
+} mw_state_range_t;
+
 _Static_assert(sizeof(mw_state_section_t) == 24, "file format");
 _Static_assert(sizeof(mw_state_header_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_control_t) == 544, "file format");
@@ -301,6 +322,8 @@ _Static_assert(sizeof(mw_state_tick_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_event_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_life_t) == 128, "file format");
 _Static_assert(sizeof(mw_state_thread_t) == 32, "file format");
+_Static_assert(sizeof(mw_state_class_t) == 32, "file format");
+_Static_assert(sizeof(mw_state_range_t) == 32, "file format");
 
 /* Bytes of one entry of the section in this version of the layout. */
 static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
@@ -315,6 +338,8 @@ static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
 		[MW_SECTION_EVENTS] = sizeof(mw_state_event_t),
 		[MW_SECTION_LIVES] = sizeof(mw_state_life_t),
 		[MW_SECTION_THREADS] = sizeof(mw_state_thread_t),
+		[MW_SECTION_CLASSES] = sizeof(mw_state_class_t),
+		[MW_SECTION_RANGES] = sizeof(mw_state_range_t),
 	};
 	return strides[section];
 }

@@ -11,4 +11,15 @@ enum {
 	MW_STAT_COUNT,
 };
 
+/* What a range of the address space is, in a survey. */
+enum {
+	MW_RANGE_NONE,
+	MW_RANGE_CHUNKS,      /* of the heap: blocks of all but the largest sizes */
+	MW_RANGE_HUGE,        /* live huge blocks */
+	MW_RANGE_HUGE_CACHED, /* of freed ones */
+	MW_RANGE_METADATA,    /* the allocator's own */
+	MW_RANGE_PROFILER,
+	MW_RANGE_KINDS,
+};
+
 #endif

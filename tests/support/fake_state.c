@@ -26,6 +26,8 @@ static void lay_out(fake_state_t *s) {
 	add_section(s, MW_SECTION_EVENTS, &offset, FAKE_EVENTS, sizeof(mw_state_event_t));
 	add_section(s, MW_SECTION_LIVES, &offset, FAKE_LIVES, sizeof(mw_state_life_t));
 	add_section(s, MW_SECTION_THREADS, &offset, FAKE_THREADS, sizeof(mw_state_thread_t));
+	add_section(s, MW_SECTION_CLASSES, &offset, FAKE_CLASSES, sizeof(mw_state_class_t));
+	add_section(s, MW_SECTION_RANGES, &offset, FAKE_RANGES, sizeof(mw_state_range_t));
 	s->header->file_bytes = offset;
 }
 
@@ -51,6 +53,8 @@ void fake_state_init(fake_state_t *s) {
 	s->events = section(s, MW_SECTION_EVENTS);
 	s->lives = section(s, MW_SECTION_LIVES);
 	s->threads = section(s, MW_SECTION_THREADS);
+	s->classes = section(s, MW_SECTION_CLASSES);
+	s->ranges = section(s, MW_SECTION_RANGES);
 
 	mw_state_header_t *h = s->header;
 	memcpy(h->magic, MW_STATE_MAGIC, sizeof(h->magic));

@@ -18,6 +18,8 @@ enum {
 	FAKE_EVENTS = 8,
 	FAKE_LIVES = 32,
 	FAKE_THREADS = 8,
+	FAKE_CLASSES = 8,
+	FAKE_RANGES = 8,
 };
 
 /* The pointers lead into `bytes`: tests damage what they like. */
@@ -35,6 +37,8 @@ typedef struct fake_state {
 	mw_state_event_t *events;
 	mw_state_life_t *lives;
 	mw_state_thread_t *threads;
+	mw_state_class_t *classes;
+	mw_state_range_t *ranges;
 } fake_state_t;
 
 /* A valid file of the program "demo", pid 4711, T = 512 KiB, without modules and stacks but for

@@ -44,7 +44,7 @@ static void run(const group_t *groups, int group_count, int *bytes_held, int *ob
 	int64_t true_bytes = 0, true_objects = 0;
 	for (int g = 0; g < group_count; g++) {
 		double chance = -expm1(-groups[g].size / MEAN_BYTES);
-		int64_t values[14] = {0}, samples = draw(groups[g].count, chance);
+		int64_t values[15] = {0}, samples = draw(groups[g].count, chance);
 		values[2] = llround((double)samples / chance);
 		values[3] = llround((double)samples / chance * groups[g].size);
 		values[samples_type] = samples;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * report.c -- `mallow report`: the flat/cum table, stacks, JSON. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
@@ -27,7 +28,9 @@ static int report_target(const mw_target_t *target, const void *context, mw_erro
 		.stacks = mw_argument(arguments, "stacks")->given,
 	};
 	bool json = mw_argument(arguments, "json")->given;
-	bool split = json || options.stacks || options.intervals;
+	const char *type = options.sample_type;
+	bool split = json || options.stacks || options.intervals ||
+		     (type && strcmp(type, "pinned_space") == 0);
 	if (options.stacks && !top->given)
 		options.row_limit = DEFAULT_STACKS;
 	if (mw_argument(arguments, "all")->given)

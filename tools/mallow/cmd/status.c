@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "cmd/load.h"
 #include "cmd/show.h"
+#include "cmd/status_memory.h"
 #include "live/process.h"
 #include "report/report.h"
 
@@ -29,6 +30,8 @@ typedef struct status_view {
 	mw_fate_t fate;
 	uint64_t started_ns;
 	size_t stat_count;
+	bool has_memory; /* the process is there, and smaps can be read */
+	mw_memory_t memory;
 	char program[64];
 	char args[256];
 } status_view_t;
@@ -87,7 +90,7 @@ static void print_estimates(const status_view_t *view) {
 	     mw_format_count((int64_t)live->samples, bytes, sizeof(bytes)),
 	     mw_format_count(used(live->stacks_used), objects, sizeof(objects)),
 	     mw_format_count(used(live->records_used), count, sizeof(count)));
-	if (live->resident_bytes)
+	if (live->resident_bytes && !view->has_memory)
 		line("resident", "%s of memory in the whole process",
 		     mw_format_bytes((int64_t)live->resident_bytes, bytes, sizeof(bytes)));
 }
@@ -134,6 +137,8 @@ static void print_text(const status_view_t *view) {
 	line("state file", "%s (mallow %s, layout %u)", view->target->shown,
 	     mw_show_text(header->library_version, version, sizeof(version)),
 	     header->layout_version);
+	if (view->has_memory)
+		mw_print_memory(&view->memory);
 	print_heap(view);
 }
 
@@ -188,6 +193,8 @@ static int print_json(const status_view_t *view) {
 	json_object_set_new(value, "records", json_integer(used(live->records_used)));
 	json_object_set_new(value, "resident_bytes",
 			    json_integer((json_int_t)live->resident_bytes));
+	if (view->has_memory)
+		json_object_set_new(value, "memory", mw_memory_json(&view->memory));
 	json_object_set_new(value, "flags", flags_json(live->flags));
 	json_object_set_new(value, "heap", heap_json(view));
 	json_object_set_new(value, "version", mw_json_text(header->library_version));
@@ -202,7 +209,8 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 				    "file, 'mallow report' any profile",
 				    target->shown);
 	mw_snapshot_t *snapshot;
-	if (mw_snapshot_read(target->path, 0, &snapshot, error) != 0)
+	if (mw_snapshot_read(target->path, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_SURVEY, &snapshot,
+			     error) != 0)
 		return -1;
 	status_view_t view = {
 		.target = target,
@@ -216,6 +224,9 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 	/* A library of another version may have fewer rows, or more. */
 	if (snapshot->live.stat_count < view.stat_count)
 		view.stat_count = snapshot->live.stat_count;
+	mw_error_t unreadable;
+	view.has_memory = target->alive &&
+			  mw_memory_read(target->pid, snapshot, &view.memory, &unreadable) == 0;
 	mw_show_text(snapshot->header.program, view.program, sizeof(view.program));
 	join_args(snapshot->header.args, sizeof(snapshot->header.args), view.args,
 		  sizeof(view.args));

@@ -79,9 +79,10 @@ const mw_subcommand_t mw_subcommands[] = {
 		.name = "status",
 		.operands = "TARGET",
 		.summary = "show what is known of one process without its stacks",
-		.details = "Shows whether sampling is on and since when, the rate, estimates of "
-			   "live and allocated bytes, the heap's statistics, and whatever cut "
-			   "the profile short.",
+		.details =
+			"Shows whether sampling is on and since when, the rate, estimates of "
+			"live and allocated bytes, what the resident memory of a live process is "
+			"used for, the heap's statistics, and whatever cut the profile short.",
 		.examples = "mallow status 4711\n"
 			    "mallow status --json 4711",
 		.operands_min = 1,
@@ -186,8 +187,8 @@ const mw_subcommand_t mw_subcommands[] = {
 				{"sample-type", 0, MW_OPTION_TEXT, "TYPE", NULL,
 				 "inuse_space (default), inuse_objects, inuse_requested, "
 				 "alloc_space, alloc_objects, alloc_requested, peak_space, "
-				 "peak_objects, freed_objects, freed_elsewhere, temporary_objects "
-				 "or lifetime"},
+				 "peak_objects, freed_objects, freed_elsewhere, temporary_objects, "
+				 "lifetime or pinned_space"},
 				{"cum", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "sort by cum instead of flat"},
 				{"top", 0, MW_OPTION_COUNT, "N", NULL,

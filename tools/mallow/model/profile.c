@@ -155,6 +155,7 @@ void mw_profile_add_state_types(mw_profile_t *p) {
 		{"alloc_samples", "count"},     {"inuse_samples", "count"},
 		{"freed_objects", "count"},     {"freed_elsewhere", "count"},
 		{"temporary_objects", "count"}, {"lifetime", "nanoseconds"},
+		{"pinned_space", "bytes"},
 	};
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		mw_profile_add_type(p, types[i][0], types[i][1]);

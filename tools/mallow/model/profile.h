@@ -148,7 +148,8 @@ void mw_profile_add_heap_types(mw_profile_t *profile);
 /* Behind those four, what only state files know: peak_objects, peak_space; alloc_requested,
  * inuse_requested (bytes asked for); alloc_samples, inuse_samples (behind the estimates);
  * freed_objects, of these freed_elsewhere (by another thread) and temporary_objects (before their
- * thread allocated again), and lifetime (of all of them together). */
+ * thread allocated again), and lifetime (of all of them together); pinned_space (free bytes in
+ * pages that cannot go back because of what is in use, split profiles only). */
 void mw_profile_add_state_types(mw_profile_t *profile);
 /* The index of a type by name, or -1. */
 int mw_profile_find_type(const mw_profile_t *profile, const char *type);

@@ -184,5 +184,6 @@ int mw_read_profile(const char *path, mw_profile_t **profile, mw_error_t *error)
 }
 
 int mw_read_profile_split(const char *path, mw_profile_t **profile, mw_error_t *error) {
-	return read_any(path, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, profile, error);
+	return read_any(path, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_SURVEY,
+			profile, error);
 }

@@ -29,6 +29,7 @@ enum {
 	FREED_ELSEWHERE,
 	TEMPORARY_OBJECTS,
 	LIFETIME,
+	PINNED_SPACE,
 	TYPE_COUNT
 };
 
@@ -199,6 +200,25 @@ static const char *thread_name(const builder_t *b, uint32_t thread_id, char *buf
 	return buffer;
 }
 
+/* The free bytes of the size class that fall to this group's blocks: each block in use keeps as
+ * many from going back as any other.  Which page an unsampled block is in nobody knows. */
+static int64_t pinned_bytes(const mw_snapshot_t *snapshot, const mw_group_t *group) {
+	for (size_t i = 0; i < snapshot->class_count; i++) {
+		const mw_state_class_t *class = &snapshot->classes[i];
+		if (class->block_bytes == 0 || class->block_bytes != group->usable_bytes ||
+		    class->used_bytes == 0 || class->touched_bytes <= class->used_bytes)
+			continue;
+		double each = (double)(class->touched_bytes - class->used_bytes) /
+			      (double)class->used_bytes;
+		double bytes = each * (double)group->bytes;
+		/* An estimate of what is in use may be above what is there at all. */
+		double most = (double)(class->touched_bytes - class->used_bytes);
+		bytes = bytes < most ? bytes : most;
+		return bytes < 0x1p62 ? (int64_t)bytes : 0;
+	}
+	return 0;
+}
+
 static void add_group(builder_t *b, const mw_group_t *group, int64_t objects,
 		      int64_t values[TYPE_COUNT]) {
 	mw_profile_t *p = b->profile;
@@ -219,6 +239,7 @@ static void add_group(builder_t *b, const mw_group_t *group, int64_t objects,
 	move(&values[INUSE_SPACE], &part[INUSE_SPACE], group->bytes);
 	move(&values[INUSE_REQUESTED], &part[INUSE_REQUESTED], group->requested_bytes);
 	move(&values[INUSE_SAMPLES], &part[INUSE_SAMPLES], group->samples);
+	part[PINNED_SPACE] = pinned_bytes(b->snapshot, group);
 	add_sample(b, part, labels, group->zero_request ? 4 : 3);
 }
 

@@ -26,6 +26,8 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_EVENTS] = (uint64_t)1 << 20,
 	[MW_SECTION_LIVES] = (uint64_t)1 << 22,
 	[MW_SECTION_THREADS] = (uint64_t)1 << 16,
+	[MW_SECTION_CLASSES] = (uint64_t)1 << 10,
+	[MW_SECTION_RANGES] = (uint64_t)1 << 20,
 };
 
 static const char *const section_names[MW_SECTION_COUNT] = {
@@ -34,6 +36,7 @@ static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_FRAMES] = "frames",     [MW_SECTION_RECORDS] = "records",
 	[MW_SECTION_TIMELINE] = "timeline", [MW_SECTION_EVENTS] = "events",
 	[MW_SECTION_LIVES] = "lives",       [MW_SECTION_THREADS] = "threads",
+	[MW_SECTION_CLASSES] = "classes",   [MW_SECTION_RANGES] = "ranges",
 };
 
 /* What one call reads: who, for messages, and where to. */
@@ -309,6 +312,37 @@ static int read_threads(const source_t *s) {
 	return 0;
 }
 
+static size_t capped(const mw_snapshot_t *snapshot, mw_state_section_id_t id, uint64_t count) {
+	uint64_t capacity = snapshot->header.sections[id].capacity;
+	return (size_t)(count < capacity ? count : capacity);
+}
+
+/* The last survey; tried again when one was being written. */
+static int read_survey(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	/* It takes microseconds, milliseconds in a heap of many gigabytes, and comes once a second.
+	 */
+	for (int attempt = 0; attempt < 10; attempt++) {
+		mw_state_live_t *live = &snapshot->live;
+		uint64_t sequence = live->survey_sequence;
+		free(snapshot->classes);
+		free(snapshot->ranges);
+		snapshot->class_count = capped(snapshot, MW_SECTION_CLASSES, live->classes_used);
+		snapshot->range_count = capped(snapshot, MW_SECTION_RANGES, live->ranges_used);
+		snapshot->classes = read_section(s, MW_SECTION_CLASSES, snapshot->class_count);
+		snapshot->ranges = snapshot->classes == NULL ? NULL
+							     : read_section(s, MW_SECTION_RANGES,
+									    snapshot->range_count);
+		if (snapshot->ranges == NULL || read_live(s, live) != 0)
+			return -1;
+		if (live->survey_sequence == sequence && sequence % 2 == 0)
+			return 0;
+		usleep(2000);
+	}
+	snapshot->class_count = snapshot->range_count = 0;
+	return 0;
+}
+
 /* Every record is copied twice: when its sequence number is even and the same in both, nobody wrote
  * while the first copy was made. */
 static int read_records(const source_t *s) {
@@ -375,6 +409,9 @@ static int read_all(const source_t *s, unsigned what) {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	snapshot->taken_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	/* Before the stacks, whose counts of the live page are those they were read with. */
+	if ((what & MW_SNAPSHOT_SURVEY) != 0 && read_survey(s) != 0)
+		return -1;
 	if ((what & MW_SNAPSHOT_STACKS) != 0 && read_stacks(s) != 0)
 		return -1;
 	if ((what & MW_SNAPSHOT_RECORDS) != 0 && (read_records(s) != 0 || read_threads(s) != 0))
@@ -416,5 +453,7 @@ void mw_snapshot_free(mw_snapshot_t *snapshot) {
 	free(snapshot->events);
 	free(snapshot->lives);
 	free(snapshot->threads);
+	free(snapshot->classes);
+	free(snapshot->ranges);
 	free(snapshot);
 }

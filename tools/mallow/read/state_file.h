@@ -19,7 +19,8 @@ enum {
 	MW_SNAPSHOT_STACKS = 1u << 0,  /* modules, stacks, frames and lives */
 	MW_SNAPSHOT_RECORDS = 1u << 1, /* and the threads' names */
 	MW_SNAPSHOT_HISTORY = 1u << 2, /* timeline and events */
-	MW_SNAPSHOT_ALL = 7u,
+	MW_SNAPSHOT_SURVEY = 1u << 3,  /* size classes and ranges */
+	MW_SNAPSHOT_ALL = 15u,
 };
 
 typedef struct mw_snapshot {
@@ -43,6 +44,10 @@ typedef struct mw_snapshot {
 	size_t life_count;
 	mw_state_thread_t *threads; /* names NUL-terminated */
 	size_t thread_count;
+	mw_state_class_t *classes; /* none while there is no survey */
+	size_t class_count;
+	mw_state_range_t *ranges;
+	size_t range_count;
 } mw_snapshot_t;
 
 /* Does the file begin like a state file?  (It may still be bad.) */

@@ -55,6 +55,7 @@ static const char *describe_type(const char *type) {
 		{"freed_elsewhere", "objects freed by another thread"},
 		{"temporary_objects", "objects freed before their thread allocated again"},
 		{"lifetime", "lifetimes of all freed objects together"},
+		{"pinned_space", "free bytes that blocks in use keep from going back"},
 	};
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(type, known[i][0]) == 0)

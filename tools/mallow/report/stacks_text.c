@@ -64,6 +64,10 @@ static void print_sums(const printer_t *r, const mw_stack_t *stack) {
 				percent(space - asked, space));
 		fputc('\n', r->out);
 	}
+	int64_t pinned = value_of(r, stack, "pinned_space");
+	if (pinned > 0)
+		fprintf(r->out, "    pins       %s that are free beside it in pages\n",
+			bytes(pinned, a));
 	if (peak >= 0)
 		fprintf(r->out, "    at peak    %s in %s objects\n", bytes(peak, a),
 			count(value_of(r, stack, "peak_objects"), b));

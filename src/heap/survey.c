@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * survey.c -- where the heap's memory is, by size class, and which addresses it has. */
+#include "heap/chunk.h"
+#include "heap/huge.h"
+#include "heap/meta.h"
+#include "heap/remote.h"
+#include "heap/size_class.h"
+#include "heap/stats.h"
+
+/* Behind the classes: large blocks. */
+#define LARGE MW_CLASS_COUNT
+
+typedef struct sums {
+	mw_survey_class_t classes[MW_CLASS_COUNT + 1];
+	uintptr_t start, limit; /* chunks side by side, not told yet */
+} sums_t;
+
+/* Relaxed reads of other threads' pages: each field is one word, and the page's kind may change
+ * between two of them, so a class out of range is passed over. */
+static void add_page(sums_t *sums, const mw_page_t *page) {
+	unsigned kind = __atomic_load_n(&page->kind, __ATOMIC_RELAXED);
+	if (kind == MW_PAGE_LARGE) {
+		mw_survey_class_t *large = &sums->classes[LARGE];
+		size_t bytes = __atomic_load_n(&page->large_bytes, __ATOMIC_RELAXED);
+		large->memory_bytes += page->slice_count * MW_SLICE_BYTES;
+		large->touched_bytes += bytes;
+		large->used_bytes += bytes;
+		return;
+	}
+	if ((kind != MW_PAGE_SMALL && kind != MW_PAGE_SAMPLED) ||
+	    page->size_class >= MW_CLASS_COUNT)
+		return;
+	mw_survey_class_t *class = &sums->classes[page->size_class];
+	uint64_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
+	/* Freed by other threads, not taken in by the owner yet: who ended never does. */
+	uint64_t remote =
+		mw_remote_count(atomic_load_explicit(&page->remote, memory_order_relaxed));
+	used -= remote < used ? remote : used;
+	uint64_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
+	/* A run counts its slices in the first page, a slab in its only one. */
+	class->memory_bytes += (kind == MW_PAGE_SAMPLED ? page->slice_count : 1u) * MW_SLICE_BYTES;
+	class->touched_bytes += carved * page->block_bytes;
+	class->used_bytes += used * page->block_bytes;
+}
+
+static void add_chunk(sums_t *sums, const mw_chunk_t *chunk, const mw_survey_sink_t *sink) {
+	uint64_t taken = ~__atomic_load_n(&chunk->free_mask, __ATOMIC_RELAXED) & ~(uint64_t)1;
+	for (; taken; taken &= taken - 1)
+		add_page(sums, (const mw_page_t *)(const void *)chunk + __builtin_ctzll(taken));
+	uintptr_t start = (uintptr_t)chunk, limit = start + MW_CHUNK_BYTES;
+	if (limit == sums->start) {
+		sums->start = start;
+		return;
+	}
+	if (start == sums->limit) {
+		sums->limit = limit;
+		return;
+	}
+	if (sums->limit)
+		sink->range(sums->start, sums->limit, MW_RANGE_CHUNKS);
+	sums->start = start;
+	sums->limit = limit;
+}
+
+void mw_heap_survey(const mw_survey_sink_t *sink) {
+	sums_t sums = {0};
+	for (const mw_chunk_t *chunk = mw_chunk_newest(); chunk; chunk = chunk->all_next)
+		add_chunk(&sums, chunk, sink);
+	if (sums.limit)
+		sink->range(sums.start, sums.limit, MW_RANGE_CHUNKS);
+	mw_huge_visit(sink->range);
+	uintptr_t start, limit;
+	for (unsigned i = 0; mw_meta_region(i, &start, &limit); i++)
+		sink->range(start, limit, MW_RANGE_METADATA);
+	for (unsigned c = 0; c <= LARGE; c++) {
+		sums.classes[c].block_bytes = c < LARGE ? mw_class_bytes[c] : 0;
+		sink->size_class(&sums.classes[c]);
+	}
+}

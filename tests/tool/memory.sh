@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# memory.sh BUILD_DIR -- `mallow status` accounts for all of the resident memory, and for the parts of
+# a program that are known; which stacks keep free memory from going back.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -fno-builtin -pthread -o memory "$here/memory.c" || fail "cc"
+mkfifo to from
+MALLOW_CONF=prof_sample:16K,dirty_decay_ms:-1,prof_seed:3 LD_PRELOAD=$build/lib/libmallow.so \
+    ./memory <to >from &
+pid=$!
+started+=("$pid")
+# shellcheck disable=SC2034 # kept open: the program waits for its end
+exec {to}>to {from}<from
+read -r answer <&"$from"
+[ "$answer" = ready ] || fail "the program did not start"
+
+try 0 "$mallow" status --json "$pid"
+resident=$(awk '/^Rss:/ { sum += $2 } END { print sum * 1024 }' "/proc/$pid/smaps")
+python3 - out "$resident" <<'END' || fail "the account is wrong"
+import json, sys
+memory = json.load(open(sys.argv[1]))["memory"]
+resident = int(sys.argv[2])
+names = "live rounding free_in_pages kept metadata profiler stacks files other".split()
+print({name: memory[name] >> 10 for name in names + ["blocks"]})
+total = sum(memory[name] for name in names)
+assert total == memory["resident"], (total, memory["resident"])
+assert abs(total - resident) < 0.02 * resident, (total, resident)
+MIB = 1 << 20
+# 40,000 of 112 B, 10,000 of 512 B, 40 of 200,704 B, 2 of 6 MiB.
+blocks = 40000 * 112 + 10000 * 512 + 40 * 200704 + 12 * MIB
+assert abs(memory["blocks"] - blocks) < 0.03 * blocks, (memory["blocks"], blocks)
+assert abs(memory["live"] + memory["rounding"] - blocks) < 0.05 * blocks, (memory, blocks)
+# 160,000 of 112 B, freed beside others.
+assert abs(memory["free_in_pages"] - 160000 * 112) < 0.05 * 160000 * 112, memory["free_in_pages"]
+assert 6 * MIB <= memory["kept"] <= 10 * MIB, memory["kept"]
+assert 600 << 10 <= memory["stacks"] <= 2 * MIB, memory["stacks"]
+# The mapping, and the arrays of pointers.
+assert 7 * MIB <= memory["other"] <= 10 * MIB, memory["other"]
+assert memory["metadata"] < 2 * MIB and memory["profiler"] < 2 * MIB, memory
+assert memory["ranges_missing"] == 0
+END
+cat out >json
+try 0 "$mallow" status "$pid"
+says out 'resident +[0-9.]+ MiB now, of which \(the heap as of'
+says out '^ +[0-9.]+ MiB +[0-9.]+%  free blocks beside them in pages$'
+ok "resident memory by use"
+
+try 0 "$mallow" report --sample-type pinned_space "$pid"
+says out 'Total: +1[5-9].*MiB'
+says out '^ +1[5-9][0-9.]* MiB +(9[5-9]|100)[.0-9]*% .*make_scattered'
+ok "the stack that keeps free memory from going back"
