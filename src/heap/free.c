@@ -57,9 +57,9 @@ static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 		mw_heap_page_emptied(page);
 }
 
-/* Blocks of other threads' pages are handed back as well: a thread that works on with what another left
- * uses it up instead of sending it home and taking pages of its own.  Not the smallest: two threads
- * would write to one cache line, each to a block of its own. */
+/* Blocks of other threads' pages are handed back as well: a thread that works on with what another
+ * left uses it up instead of sending it home and taking pages of its own.  Not the smallest: two
+ * threads would write to one cache line, each to a block of its own. */
 #define ADOPT_MIN_BYTES (2 * MW_CACHE_LINE_BYTES)
 
 static void free_in_page(mw_page_t *page, void *block) {

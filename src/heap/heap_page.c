@@ -236,9 +236,9 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 			return page;
 	}
 	/* More memory is needed: others may wait for theirs as well. */
-	mw_outbox_flush(heap);
 	if (heap->pages >= heap->pages_most)
 		flush_stacks(heap);
+	mw_outbox_flush(heap);
 	return make_run(heap, size_class);
 }
 

@@ -123,10 +123,11 @@ size_t mw_heap_trim(void) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (heap) {
 		mw_harden_flush(&heap->harden);
+		for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+			mw_heap_head_flush(heap, c); /* some of it into the outbox */
 		mw_outbox_flush(heap);
 		mw_heap_take_pending(heap);
 		for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-			mw_heap_head_flush(heap, c);
 			mw_page_t *next;
 			for (mw_page_t *page = heap->queues[c].first; page; page = next) {
 				next = page->next;
