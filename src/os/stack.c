@@ -11,6 +11,7 @@
 #include "os/arch.h"
 #include "os/fault.h"
 #include "os/map.h"
+#include "os/valgrind.h"
 
 /* The stack pointer at the program's entry: everything above belongs to the kernel's argument
  * block.  Set by the dynamic loader or the static start-up code; weak, so that the library does not
@@ -45,8 +46,9 @@ bool mw_os_is_readable(uintptr_t address) {
 
 void mw_os_stack_start(void) {
 	/* An emulated kernel may look at the operation first: then nothing can be asked, and stacks
-	 * other than the remembered are left alone.  The first page is never mapped. */
-	probe_is_broken = mw_os_is_readable(KERNEL_SIGSET_BYTES) ||
+	 * other than the remembered are left alone.  The first page is never mapped.  Valgrind is
+	 * such a kernel, and reports the question itself as an error of the program. */
+	probe_is_broken = mw_os_runs_on_valgrind() || mw_os_is_readable(KERNEL_SIGSET_BYTES) ||
 			  !mw_os_is_readable((uintptr_t)__builtin_frame_address(0));
 }
 
