@@ -34,10 +34,19 @@ for subcommand in $subcommands; do
 done
 ok "help of each subcommand, also in the man page"
 
+library_man=$here/../../doc/man/mallow.7
+while read -r option; do
+    grep -q "^\.It Li $option: " "$library_man" || fail "mallow.7 does not know the option $option"
+done < <(sed -nE 's/^MW_(OPTION|OPTION_LOG2|SETTING)\(([a-z_]+),.*/\2/p' \
+    "$here/../../src/ctl/options.def" "$here"/../../src/state/*.def | grep -v '^name$')
+ok "each option of the library is in its man page"
+
 if command -v groff >/dev/null; then
-    try 0 groff -mdoc -Tutf8 -ww "$man"
-    [ -s err ] && fail "groff warns"
-    ok "the man page is well-formed"
+    for page in "$man" "$library_man"; do
+        try 0 groff -mdoc -Tutf8 -ww "$page"
+        [ -s err ] && fail "groff warns"
+    done
+    ok "the man pages are well-formed"
 fi
 
 for shell in bash zsh fish; do
