@@ -26,7 +26,7 @@ static void *checked(void *block) {
 }
 
 static void *finish(void *block, size_t bytes) {
-	return checked(MW_HARDEN_ON ? mw_harden_give_out(block, bytes) : block);
+	return checked(MW_HARDEN_ON && block ? mw_harden_give_out(block, bytes) : block);
 }
 
 static void ensure_started(void) {

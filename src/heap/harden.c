@@ -105,14 +105,18 @@ static size_t filled_pairs(size_t capacity) {
 	return (capacity < FILL_MAX_BYTES ? capacity : FILL_MAX_BYTES) / sizeof(pair_t);
 }
 
-static void fill(void *block, size_t capacity, uint64_t tag) {
+MW_ALWAYS_INLINE void fill(void *block, size_t capacity, uint64_t tag) {
 	pair_t *pairs = block;
 	pairs[0] = (pair_t){FILL_WORD, tag};
-	for (size_t i = 1; i < filled_pairs(capacity); i++)
+	for (size_t i = 1; i < filled_pairs(capacity); i++) {
 		pairs[i] = fill_pair;
+		/* Else the compiler sees a memset() and makes it `rep stos`, whose start alone
+		 * takes 30 cycles. */
+		__asm__("" : "+r"(i));
+	}
 }
 
-static void check_free_block(void *block, size_t capacity, uint64_t tag) {
+MW_ALWAYS_INLINE void check_free_block(void *block, size_t capacity, uint64_t tag) {
 	pair_t *pairs = block;
 	uint64_t found = pairs[0][1];
 	if (found == tag) {
@@ -128,15 +132,15 @@ static void check_free_block(void *block, size_t capacity, uint64_t tag) {
 	pairs[0] = fill_pair;
 }
 
-static void seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
+MW_ALWAYS_INLINE void seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
 	store(block + bytes, canary);
 	store(block + capacity - sizeof(uint64_t), canary ^ (uint64_t)bytes << SIZE_SHIFT);
 }
 
 /* The bytes that were asked for; ends the program when canary or last word are not what seal()
  * wrote. */
-static size_t check_seal(const char *function, const char *block, size_t capacity,
-			 uint64_t canary) {
+MW_ALWAYS_INLINE size_t check_seal(const char *function, const char *block, size_t capacity,
+				   uint64_t canary) {
 	size_t most = capacity - sizeof(uint64_t);
 	uint64_t last = load(block + most) ^ canary;
 	size_t bytes = last >> SIZE_SHIFT;
@@ -151,17 +155,20 @@ static size_t check_seal(const char *function, const char *block, size_t capacit
 	return bytes;
 }
 
-/* The heap's own block: its list was checked when it was taken from it, its tag comes next. */
-static size_t capacity_of(void *block) {
-	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK))
-		return mw_lookup_bytes("malloc", block);
-	const mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)block));
-	return MW_UNLIKELY(page->kind == MW_PAGE_LARGE) ? page->large_bytes : page->block_bytes;
+/* Of a block that the heap has just made. */
+MW_ALWAYS_INLINE size_t capacity_of(void *block) {
+	/* A huge block's chunk is none of ours: what lies there may be anything. */
+	if (MW_LIKELY(mw_address_kind((uintptr_t)block) == MW_MAP_CHUNK)) {
+		const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+		if (MW_LIKELY(page->kind == MW_PAGE_SMALL))
+			return page->block_bytes;
+	}
+	return mw_lookup_bytes("malloc", block);
 }
 
 void *mw_harden_give_out(void *block, size_t bytes) {
 	/* A guarded block has its own ways. */
-	if (MW_UNLIKELY(!block || mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
 		return block;
 	size_t capacity = capacity_of(block);
 	uint64_t mix = mw_harden_mix(block);
@@ -171,44 +178,56 @@ void *mw_harden_give_out(void *block, size_t bytes) {
 	return block;
 }
 
-/* A block that its program holds. */
-typedef struct held {
-	mw_page_t *page; /* NULL: huge */
-	size_t capacity, bytes;
-	uint64_t mix;
-} held_t;
+/* The page when `block` is the start of a block of an ordinary one; else NULL. */
+MW_ALWAYS_INLINE mw_page_t *ordinary_page(const void *block) {
+	uintptr_t address = (uintptr_t)block;
+	if (MW_UNLIKELY(mw_word_kind(address) != MW_MAP_CHUNK))
+		return NULL;
+	/* A chunk's own record is no page: its kind reads as none. */
+	mw_page_t *page = mw_page_of_slice(address);
+	return MW_LIKELY(page->kind == MW_PAGE_SMALL && mw_page_holds(page, block)) ? page : NULL;
+}
 
-/* Ends the program when the block is not live, or was written past its end. */
-MW_ALWAYS_INLINE held_t check_block(const char *function, const void *block) {
-	held_t held = {.mix = mw_harden_mix(block)};
-	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_HUGE)) {
-		held.capacity = mw_huge_bytes(function, block);
-	} else {
-		held.page = mw_lookup_page(function, block);
-		held.capacity = held.page->block_bytes;
-		uint64_t tag = tag_of(held.mix), found = ((const uint64_t *)block)[1];
-		if (MW_UNLIKELY(held.page->kind == MW_PAGE_LARGE))
-			held.capacity = held.page->large_bytes;
-		else if (MW_UNLIKELY(found == tag))
-			mw_misuse_double_free(function, block, held.page);
-		else if (MW_UNLIKELY(found == ~tag))
-			mw_misuse_dead(function, block, held.page);
-	}
-	held.bytes = check_seal(function, block, held.capacity, canary_of(held.mix));
-	return held;
+/* Of a block with tags: ends the program when it is free. */
+MW_ALWAYS_INLINE void check_live(const char *function, const void *block, const mw_page_t *page,
+				 uint64_t tag) {
+	uint64_t found = ((const uint64_t *)block)[1];
+	if (MW_UNLIKELY(found == tag))
+		mw_misuse_double_free(function, block, page);
+	if (MW_UNLIKELY(found == ~tag))
+		mw_misuse_dead(function, block, page);
+}
+
+/* What the program asked for; ends it when the block is not live, or was written past its end. */
+static size_t check_any(const char *function, const void *block, size_t *capacity) {
+	uint64_t mix = mw_harden_mix(block);
+	*capacity = mw_lookup_bytes(function, block);
+	if (*capacity <= MW_SMALL_MAX_BYTES)
+		check_live(function, block, mw_lookup_page(function, block), tag_of(mix));
+	return check_seal(function, block, *capacity, canary_of(mix));
+}
+
+MW_ALWAYS_INLINE void check_claims(const char *function, const void *block, size_t capacity,
+				   size_t asked_bytes, size_t bytes, size_t align) {
+	if (MW_UNLIKELY(bytes != MW_NO_CLAIM && bytes != asked_bytes))
+		mw_misuse_size(function, block, bytes, capacity, asked_bytes);
+	if (MW_UNLIKELY(align != MW_NO_CLAIM && (uintptr_t)block & (align - 1)))
+		mw_misuse_align(function, block, align, capacity);
 }
 
 /* A random place, so that nobody can tell when the block will come back. */
-static void *swap_into_quarantine(mw_harden_thread_t *thread, void *block, size_t capacity) {
+MW_ALWAYS_INLINE void *swap_into_quarantine(mw_harden_thread_t *thread, void *block,
+					    size_t capacity) {
 	uint32_t first = 0, places = MW_QUARANTINE_SHORT;
-	if (capacity > 8192) {
-		first = MW_QUARANTINE_SHORT + MW_QUARANTINE_SMALL;
-		places = MW_QUARANTINE_MEDIUM;
-	} else if (capacity > 1024) {
-		first = MW_QUARANTINE_SHORT;
-		places = MW_QUARANTINE_SMALL;
+	if (MW_UNLIKELY(capacity > MW_QUARANTINE_SHORT_BYTES)) {
+		bool small = capacity <= MW_QUARANTINE_SMALL_BYTES;
+		first = MW_QUARANTINE_SHORT + (small ? 0 : MW_QUARANTINE_SMALL);
+		places = small ? MW_QUARANTINE_SMALL : MW_QUARANTINE_MEDIUM;
 	}
-	void **place = &thread->quarantine[first + draw_below(&thread->random, places)];
+	/* Knuth's linear congruential generator (MMIX): its upper bits are enough here, and it is
+	 * two instructions.  The state starts as a secret. */
+	thread->random = thread->random * 6364136223846793005u + 1442695040888963407u;
+	void **place = &thread->quarantine[first + ((thread->random >> 32) & (places - 1))];
 	void *displaced = *place;
 	*place = block;
 	return displaced;
@@ -222,39 +241,48 @@ void mw_harden_flush(mw_harden_thread_t *thread) {
 	}
 }
 
-void mw_harden_free(const char *function, void *block, size_t bytes, size_t align) {
+/* NULL, large, huge and sampled blocks, and those of threads without a heap; what is no block. */
+static MW_NOINLINE void free_special(const char *function, void *block, size_t bytes,
+				     size_t align) {
 	if (!block)
 		return;
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED)) {
 		mw_heap_free_slow(block);
 		return;
 	}
-	held_t held = check_block(function, block);
-	if (MW_UNLIKELY(bytes != MW_NO_CLAIM && bytes != held.bytes))
-		mw_misuse_size(function, block, bytes, held.capacity, held.bytes);
-	if (MW_UNLIKELY(align != MW_NO_CLAIM && (uintptr_t)block & (align - 1)))
-		mw_misuse_align(function, block, align, held.capacity);
-	if (MW_UNLIKELY(held.capacity > MW_SMALL_MAX_BYTES)) {
-		mw_heap_free_slow(block);
-		return;
-	}
-	fill(block, held.capacity, tag_of(held.mix));
+	size_t capacity, asked_bytes = check_any(function, block, &capacity);
+	check_claims(function, block, capacity, asked_bytes, bytes, align);
+	if (capacity <= MW_SMALL_MAX_BYTES)
+		fill(block, capacity, tag_of(mw_harden_mix(block)));
+	/* No quarantine: a sample ends when its block is freed, not when it is reused. */
+	mw_heap_free_slow(block);
+}
+
+/* Nothing but tail calls, so that no register need be saved. */
+void mw_harden_free(const char *function, void *block, size_t bytes, size_t align) {
+	const mw_page_t *page = ordinary_page(block);
 	mw_heap_t *heap = mw_thread.heap;
-	/* A sample ends when its block is freed, not when it is reused. */
-	if (MW_UNLIKELY(held.page->kind == MW_PAGE_SAMPLED || !heap)) {
-		mw_heap_free_slow(block);
+	if (MW_UNLIKELY(!page || !heap)) {
+		free_special(function, block, bytes, align);
 		return;
 	}
-	mw_fast_free(swap_into_quarantine(&heap->harden, block, held.capacity));
+	uint64_t mix = mw_harden_mix(block), tag = tag_of(mix);
+	size_t capacity = page->block_bytes;
+	check_live(function, block, page, tag);
+	size_t asked_bytes = check_seal(function, block, capacity, canary_of(mix));
+	check_claims(function, block, capacity, asked_bytes, bytes, align);
+	fill(block, capacity, tag);
+	mw_fast_free(swap_into_quarantine(&heap->harden, block, capacity));
 }
 
 static void *resize_guarded(void *block, size_t bytes) {
 	size_t held_bytes = mw_guarded_usable_bytes("realloc", block);
 	if (mw_fast_keeps(held_bytes, bytes))
 		return block;
-	void *moved = mw_harden_give_out(mw_heap_alloc(mw_harden_room(bytes)), bytes);
+	void *moved = mw_heap_alloc(mw_harden_room(bytes));
 	if (!moved)
 		return bytes <= held_bytes ? block : NULL;
+	mw_harden_give_out(moved, bytes);
 	memcpy(moved, block, held_bytes < bytes ? held_bytes : bytes);
 	mw_heap_free_slow(block);
 	return moved;
@@ -264,21 +292,23 @@ void *mw_harden_resize(void *block, size_t bytes) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
 		return resize_guarded(block, bytes);
 	size_t capacity, room = mw_harden_room(bytes);
-	held_t held = check_block("realloc", block);
+	size_t old_bytes = check_any("realloc", block, &capacity);
 	void *same = mw_heap_resize_in_place(block, room, &capacity);
 	if (same) {
-		seal(same, capacity_of(same), bytes, canary_of(mw_harden_mix(same)));
+		size_t now = mw_lookup_bytes("realloc", same);
+		seal(same, now, bytes, canary_of(mw_harden_mix(same)));
 		return same;
 	}
-	void *moved = mw_harden_give_out(mw_heap_alloc(room), bytes);
+	void *moved = mw_heap_alloc(room);
 	if (!moved) {
 		if (room > capacity)
 			return NULL;
 		/* A smaller size needs no memory: the block stays. */
-		seal(block, capacity, bytes, canary_of(held.mix));
+		seal(block, capacity, bytes, canary_of(mw_harden_mix(block)));
 		return block;
 	}
-	memcpy(moved, block, held.bytes < bytes ? held.bytes : bytes);
+	mw_harden_give_out(moved, bytes);
+	memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
 	mw_harden_free("realloc", block, MW_NO_CLAIM, MW_NO_CLAIM);
 	return moved;
 }
@@ -286,7 +316,8 @@ void *mw_harden_resize(void *block, size_t bytes) {
 size_t mw_harden_usable_bytes(const void *block) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
 		return mw_guarded_usable_bytes("malloc_usable_size", block);
-	return check_block("malloc_usable_size", block).bytes;
+	size_t capacity;
+	return check_any("malloc_usable_size", block, &capacity);
 }
 
 /* Chunks lie at random places of a window of 64 GiB, itself at a random place: far from each other,

@@ -25,8 +25,8 @@
 
 /* What the faces of the API call in the hardened library; see MW_HARDEN_ON below. */
 
-/* A block of mw_harden_room(bytes) that the heap made, as the program gets it; NULL stays NULL. */
-void *mw_harden_give_out(void *block, size_t bytes);
+/* A block of mw_harden_room(bytes) that the heap made, as the program gets it. */
+void *mw_harden_give_out(void *block, size_t bytes) __attribute__((returns_nonnull));
 /* Ends the program when `block` is not live, was written past its end, or differs from what the
  * program claims.  NULL is fine. */
 void mw_harden_free(const char *function, void *block, size_t bytes, size_t align);
@@ -49,6 +49,8 @@ extern mw_harden_keys_t mw_harden_keys;
 #define MW_QUARANTINE_SHORT 64u /* blocks up to 1 KiB */
 #define MW_QUARANTINE_SMALL 16u /* up to 8 KiB */
 #define MW_QUARANTINE_MEDIUM 4u /* up to 64 KiB */
+#define MW_QUARANTINE_SHORT_BYTES 1024u
+#define MW_QUARANTINE_SMALL_BYTES 8192u
 #define MW_QUARANTINE_PLACES (MW_QUARANTINE_SHORT + MW_QUARANTINE_SMALL + MW_QUARANTINE_MEDIUM)
 typedef struct mw_harden_thread {
 	uint64_t random; /* state of the generator; 0: not seeded yet */

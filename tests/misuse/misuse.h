@@ -5,6 +5,7 @@
 #ifndef MISUSE_H
 #define MISUSE_H
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,14 @@
 static inline void announce(const void *block) {
 	printf("%p\n", block);
 	fflush(stdout);
+}
+
+/* A function that no library brings but the one that is tested. */
+static inline void *not_in_libc(const char *name) {
+	void *function = dlsym(RTLD_DEFAULT, name);
+	if (!function)
+		exit(2);
+	return function;
 }
 
 #endif
