@@ -23,6 +23,7 @@
 #include "heap/huge.h"
 #include "heap/limit.h"
 #include "heap/stats.h"
+#include "heap/verify.h"
 #include "os/cgroup.h"
 #include "os/huge_pages.h"
 #include "os/local_time.h"
@@ -128,6 +129,7 @@ static void configure(void) {
 #undef MW_SETTING
 	};
 	configure_limits(options);
+	mw_verify_set_interval((uint32_t)options->heap_check_interval);
 	mw_prof_config_t config = {
 		.active = options->prof && options->prof_active,
 		.mean_bytes = options->prof_sample,

@@ -11,6 +11,7 @@
 #include "heap/heap_page.h"
 #include "heap/huge.h"
 #include "heap/sampling.h"
+#include "heap/verify.h"
 
 /* Above half a chunk a run of slices rarely fits beside others: such blocks get their own mapping.
  */
@@ -113,6 +114,7 @@ static MW_NOINLINE void *alloc_small_slow(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_heap_self();
 	if (MW_UNLIKELY(!heap))
 		return NULL;
+	mw_verify_tick(heap);
 	return size_class < MW_TINY_CLASSES ? alloc_tiny(heap, bytes, size_class)
 					    : alloc_from_stack(heap, bytes, size_class);
 }

@@ -466,6 +466,28 @@ size_t mw_chunk_dirty_bytes(void) {
 	return atomic_load_explicit(&chunks.dirty_slices, memory_order_relaxed) * MW_SLICE_BYTES;
 }
 
+static void check_chunk(const mw_chunk_t *chunk, unsigned listed_as) {
+	if ((unsigned)__builtin_popcountll(chunk->free_mask) != listed_as ||
+	    (chunk->free_mask & ~MW_HARDEN_USABLE_SLICES) ||
+	    (chunk->dirty_mask & ~chunk->free_mask))
+		mw_fatal("heap check: chunk %p has free slices %lx, dirty %lx, in the list of %u",
+			 (const void *)chunk, chunk->free_mask, chunk->dirty_mask, listed_as);
+	for (uint64_t left = chunk->free_mask; left; left &= left - 1) {
+		const mw_page_t *page = (const mw_page_t *)chunk + __builtin_ctzll(left);
+		if (page->kind != MW_PAGE_NONE && page->kind != MW_PAGE_FREED)
+			mw_fatal("heap check: slice %u of chunk %p is free, but its page is not",
+				 mw_page_slice_index(page), (const void *)chunk);
+	}
+}
+
+void mw_chunk_check(void) {
+	lock_chunks();
+	for (unsigned n = 1; n < MW_CHUNK_SLICES; n++)
+		for (mw_chunk_t *chunk = chunks.by_free[n]; chunk; chunk = chunk->next)
+			check_chunk(chunk, n);
+	unlock_chunks();
+}
+
 void mw_chunk_fork_prepare(void) {
 	mw_lock_fork_acquire(&chunks.lock);
 	/* Whoever is just purging does not come over to the child, and would leave its slices taken

@@ -53,6 +53,9 @@ size_t mw_chunk_in_use_bytes(void);
 /* Bytes in free slices that were not purged; no lock. */
 size_t mw_chunk_dirty_bytes(void);
 
+/* Ends the program when masks, lists and kinds of free slices disagree. */
+void mw_chunk_check(void);
+
 void mw_chunk_fork_prepare(void);
 void mw_chunk_fork_release(bool in_child);
 

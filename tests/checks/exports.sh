@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# exports.sh SOURCE_DIR BUILD_DIR -- libmallow.so exports the names of src/api/exports.map, each of
-# them and no other, and needs nothing but libc.
+# exports.sh SOURCE_DIR BUILD_DIR -- libmallow.so and its hardened and debug variations export the names
+# of src/api/exports.map, each of them and no other, and need nothing but libc.
 set -euo pipefail
 map=$1/src/api/exports.map
-library=$2/lib/libmallow.so
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -17,16 +16,18 @@ if grep -n '[*?{}"]' "$work/listed"; then
     echo "the export list must hold plain names only"
     exit 1
 fi
-nm --dynamic --defined-only "$library" |
-    awk '$2 !~ /^[A]$/ { sub(/@.*/, "", $3); print $3 }' | sort -u >"$work/exported"
-if ! diff -u "$work/listed" "$work/exported"; then
-    echo "libmallow.so (+) differs from src/api/exports.map (-)"
-    exit 1
-fi
+for library in libmallow libmallow_secure libmallow_debug; do
+    nm --dynamic --defined-only "$2/lib/$library.so" |
+        awk '$2 !~ /^[A]$/ { sub(/@.*/, "", $3); print $3 }' | sort -u >"$work/exported"
+    if ! diff -u "$work/listed" "$work/exported"; then
+        echo "$library.so (+) differs from src/api/exports.map (-)"
+        exit 1
+    fi
 
-readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$work/needed"
-if grep -vE '^(libc\.so\.6|ld-linux-[a-z0-9-]+\.so\.[0-9]+)$' "$work/needed"; then
-    echo "libmallow.so may need libc only"
-    exit 1
-fi
-echo "$(wc -l <"$work/listed") names exported, needs: $(tr '\n' ' ' <"$work/needed")"
+    readelf -d "$2/lib/$library.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$work/needed"
+    if grep -vE '^(libc\.so\.6|ld-linux-[a-z0-9-]+\.so\.[0-9]+)$' "$work/needed"; then
+        echo "$library.so may need libc only"
+        exit 1
+    fi
+    echo "$library.so: $(wc -l <"$work/listed") names exported, needs: $(tr '\n' ' ' <"$work/needed")"
+done

@@ -84,7 +84,7 @@ static void check_positions(size_t bytes, long count, unsigned keep) {
 		since++;
 		CHECK_EQ(sampled_now, since == gap);
 		if (sampled_now) {
-			CHECK_EQ(last_request.requested_bytes, bytes);
+			CHECK_EQ(last_request.requested_bytes, mw_harden_requested(bytes));
 			CHECK(last_request.block == block);
 			CHECK_EQ(last_request.trial_bytes, last_request.usable_bytes);
 			since = 0;

@@ -40,9 +40,16 @@ static void test_every_size_gets_the_smallest_class(void) {
 	}
 }
 
+static void test_multiples_are_told_from_others(void) {
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		for (uint32_t offset = 0; offset < 2 * MW_SMALL_MAX_BYTES; offset++)
+			CHECK_EQ(mw_class_divides(c, offset), offset % mw_class_bytes[c] == 0);
+}
+
 int main(void) {
 	RUN(test_sizes_follow_the_rule);
 	RUN(test_runs_waste_little);
 	RUN(test_every_size_gets_the_smallest_class);
+	RUN(test_multiples_are_told_from_others);
 	return 0;
 }

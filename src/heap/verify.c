@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * verify.c -- what must hold of a heap between two of its owner's operations. */
+#include "heap/verify.h"
+
+#include <stdatomic.h>
+
+#include "base/check.h"
+#include "heap/chunk.h"
+
+/* A page's free list is as long as its counts say, and stays in the page. */
+static void check_free_list(const mw_page_t *page) {
+	uint32_t count = 0;
+	for (const void *block = page->free; block; block = mw_link_get(block)) {
+		if (!mw_page_holds(page, block))
+			mw_fatal("heap check: a list of size class %u leads to %p, which is no "
+				 "block of it",
+				 page->block_bytes, block);
+		if (++count > page->capacity)
+			mw_fatal("heap check: the list of page %p (size class %u) has no end",
+				 (void *)page->start, page->block_bytes);
+	}
+	if (page->used > page->carved || page->carved > page->capacity ||
+	    count != page->carved - page->used)
+		mw_fatal("heap check: page %p (size class %u) has %u free blocks, used %u, "
+			 "carved %u, capacity %u",
+			 (void *)page->start, page->block_bytes, count, page->used, page->carved,
+			 page->capacity);
+}
+
+static void check_queue(const mw_heap_t *heap, const mw_page_queue_t *queue, unsigned state,
+			unsigned size_class) {
+	const mw_page_t *previous = NULL;
+	for (const mw_page_t *page = queue->first; page; page = page->next) {
+		if (page->prev != previous || page->kind != MW_PAGE_SMALL || page->state != state ||
+		    atomic_load_explicit(&page->heap, memory_order_relaxed) != heap ||
+		    (size_class < MW_CLASS_COUNT && page->size_class != size_class))
+			mw_fatal("heap check: page %p (size class %u) is in a queue it does not "
+				 "belong to",
+				 (void *)page->start, page->block_bytes);
+		check_free_list(page);
+		previous = page;
+	}
+	if (queue->last != previous)
+		mw_fatal("heap check: a queue of pages does not end in its last page");
+}
+
+/* Blocks of any of the thread's pages of the class. */
+static void check_head(const mw_heap_t *heap, unsigned size_class) {
+	uint32_t count = 0;
+	for (const void *block = mw_thread.heads[size_class]; block; block = mw_link_get(block)) {
+		const mw_page_t *page = mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK
+						? mw_page_of_slice((uintptr_t)block)
+						: NULL;
+		if (!page || page->kind != MW_PAGE_SMALL || page->size_class != size_class ||
+		    !mw_page_holds(page, block) ||
+		    atomic_load_explicit(&page->heap, memory_order_relaxed) != heap)
+			mw_fatal("heap check: a list of size class %u leads to %p, which is no "
+				 "block of it",
+				 mw_class_bytes[size_class], block);
+		if (++count > MW_SLICE_BYTES)
+			mw_fatal("heap check: the list of size class %u has no end",
+				 mw_class_bytes[size_class]);
+	}
+	if (size_class >= MW_TINY_CLASSES && count != mw_thread.lengths[size_class])
+		mw_fatal("heap check: the list of size class %u has %u blocks, counted %u",
+			 mw_class_bytes[size_class], count, mw_thread.lengths[size_class]);
+}
+
+void mw_heap_check(const mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		check_queue(heap, &heap->queues[c], MW_PAGE_QUEUED, c);
+		check_head(heap, c);
+	}
+	check_queue(heap, &heap->full, MW_PAGE_FULL, MW_CLASS_COUNT);
+}
+
+/* Relaxed: set at start-up, read by every thread. */
+static _Atomic uint32_t interval = 4096;
+
+void mw_verify_set_interval(uint32_t slow_paths) {
+	atomic_store_explicit(&interval, slow_paths, memory_order_relaxed);
+}
+
+#ifdef MW_DEBUG
+void mw_verify_tick(const mw_heap_t *heap) {
+	static MW_TLS uint32_t passed;
+	uint32_t wanted = atomic_load_explicit(&interval, memory_order_relaxed);
+	if (wanted == 0 || ++passed < wanted)
+		return;
+	passed = 0;
+	mw_heap_check(heap);
+	mw_chunk_check();
+}
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * test_verify.c -- the heap check passes over a heap in every state that its life has. */
+#include <pthread.h>
+
+#include "heap/chunk.h"
+#include "heap/fast.h"
+#include "heap/verify.h"
+#include "test.h"
+
+#define BLOCKS 4000
+
+static void check(void) {
+	mw_heap_check(mw_heap_self());
+	mw_chunk_check();
+}
+
+static void *free_all(void *argument) {
+	void **blocks = argument;
+	for (int i = 0; i < BLOCKS; i++)
+		mw_fast_free(blocks[i]);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void test_sizes_and_orders(void) {
+	static void *blocks[BLOCKS];
+	for (size_t bytes = 1; bytes < 300000; bytes = bytes * 3 + 1) {
+		int count = bytes > 5000 ? 40 : BLOCKS;
+		for (int i = 0; i < count; i++)
+			CHECK((blocks[i] = mw_heap_alloc(bytes)) != NULL);
+		check();
+		for (int i = 0; i < count; i += 2)
+			mw_fast_free(blocks[i]);
+		check();
+		for (int i = 1; i < count; i += 2)
+			mw_fast_free(blocks[i]);
+		check();
+	}
+	mw_heap_trim();
+	check();
+}
+
+static void test_blocks_freed_elsewhere(void) {
+	static void *blocks[BLOCKS];
+	for (int i = 0; i < BLOCKS; i++)
+		CHECK((blocks[i] = mw_heap_alloc(48)) != NULL);
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, free_all, blocks), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	check();
+	for (int i = 0; i < BLOCKS; i++)
+		CHECK(mw_heap_alloc(48) != NULL);
+	check();
+}
+
+int main(void) {
+	RUN(test_sizes_and_orders);
+	RUN(test_blocks_freed_elsewhere);
+	return 0;
+}
