@@ -59,6 +59,9 @@ typedef struct mw_heap_hooks {
 	/* `wanted_bytes` would have been in use; the soft limit let them pass, the hard one did
 	 * not.  May be NULL. */
 	void (*pressed)(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
+	/* A turn of the background thread (option background_thread), if there is one.  Returns the
+	 * monotonic time of the next turn that the hooks need; UINT64_MAX: none. */
+	uint64_t (*background)(void);
 } mw_heap_hooks_t;
 
 /* Sampling epoch: bumped (release) by whoever changes the rate.  A thread that sees a new value at
@@ -75,6 +78,11 @@ extern _Atomic(_Atomic uint32_t *) mw_heap_poll_word;
 extern _Atomic uint64_t mw_heap_certain_bytes;
 /* Below it nothing is looked at: blocks in pages are served by the fast path. */
 #define MW_HEAP_CERTAIN_MIN_BYTES 65537u
+
+/* Asks for a background thread, if the option lets there be one: it starts at a later slow path. */
+void mw_heap_want_background(void);
+/* Gives the background thread a turn now.  False: there is none. */
+bool mw_heap_wake_background(void);
 
 /* Threads that have a heap, and those of them that have not yet noticed the present epoch. */
 void mw_heap_count_threads(uint32_t *all, uint32_t *behind);

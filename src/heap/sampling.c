@@ -6,6 +6,7 @@
 
 #include "heap/guarded.h"
 #include "heap/limit.h"
+#include "heap/background.h"
 #include "heap/sampled.h"
 
 _Static_assert(MW_HEAP_CERTAIN_MIN_BYTES == MW_SMALL_MAX_BYTES + 1, "the smallest of those");
@@ -37,6 +38,10 @@ static void no_grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	(void)in_use_bytes;
 }
 
+static uint64_t no_background(void) {
+	return UINT64_MAX;
+}
+
 static const mw_heap_hooks_t no_hooks = {
 	.thread_start = no_thread_start,
 	.draw_objects = no_draw_objects,
@@ -45,6 +50,7 @@ static const mw_heap_hooks_t no_hooks = {
 	.sample_freed = no_sample_freed,
 	.poll = no_thread_start,
 	.grew = no_grew,
+	.background = no_background,
 };
 
 static _Atomic uint32_t quiet_word;
@@ -221,6 +227,18 @@ void mw_sampling_freed(mw_record_id_t record) {
 	mw_heap_t *heap = mw_thread.heap;
 	bool temporary = heap && heap->last_sample.record == record && is_as_remembered(heap);
 	hooks->sample_freed(heap ? &heap->hook_thread : NULL, record, temporary);
+}
+
+uint64_t mw_sampling_background(void) {
+	return hooks->background();
+}
+
+void mw_heap_want_background(void) {
+	mw_background_heap_grew();
+}
+
+bool mw_heap_wake_background(void) {
+	return mw_background_turn();
 }
 
 void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes) {

@@ -66,5 +66,7 @@ void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes);
 /* A limit was passed; no lock is held. */
 void mw_sampling_pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
 void mw_sampling_thread_start(mw_heap_t *heap);
+/* The hooks' turn in the background thread; when they need the next. */
+uint64_t mw_sampling_background(void);
 
 #endif

@@ -420,6 +420,14 @@ void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
 	mw_gate_leave(&mw_control_gate);
 }
 
+uint64_t mw_control_background(void) {
+	if (!has_tables())
+		return UINT64_MAX;
+	mw_control_poll();
+	mw_control_tend(0);
+	return mw_triggers_background();
+}
+
 void mw_control_end(void) {
 	if (!has_tables())
 		return;

@@ -45,6 +45,9 @@ void mw_control_tend(uint64_t in_use_bytes);
 void mw_control_tick(void);
 /* Logs an event, with figures of that moment.  Not inside the gate. */
 void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b);
+/* A turn of the background thread: ticks, orders and dumps that are due, while nobody allocates.
+ * The monotonic time of the next; UINT64_MAX: nothing waits for the time. */
+uint64_t mw_control_background(void);
 /* Publishes now, whatever was allocated. */
 void mw_control_publish(void);
 

@@ -147,6 +147,14 @@ static void pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_by
 	errno = saved_errno;
 }
 
+static uint64_t background(void) {
+	int saved_errno = errno;
+	mw_control_notice_fork();
+	uint64_t next_ns = mw_control_background();
+	errno = saved_errno;
+	return next_ns;
+}
+
 static const mw_heap_hooks_t hooks = {
 	.thread_start = thread_start,
 	.draw_objects = draw_objects,
@@ -156,6 +164,7 @@ static const mw_heap_hooks_t hooks = {
 	.poll = poll,
 	.grew = grew,
 	.pressed = pressed,
+	.background = background,
 };
 
 void mw_prof_start(const mw_prof_config_t *config) {

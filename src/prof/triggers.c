@@ -20,6 +20,8 @@
 
 /* The limit of a cgroup is seldom changed, and reading it takes a dozen files. */
 #define CGROUP_CHECK_NS ((uint64_t)10000000000)
+/* While nobody allocates resident memory changes slowly; a look at it takes 10 us. */
+#define RESIDENT_CHECK_NS ((uint64_t)1000000000)
 /* A limit that was passed is armed again this share below it: no flood while a value swings. */
 #define REARM_SHARE 10u
 /* Smaller requests are served without a look at each (heap/hooks.h). */
@@ -148,6 +150,12 @@ void mw_triggers_fire(mw_dump_reason_t reason) {
 	serve();
 }
 
+/* In the thread that was made for it, if there is one: a malloc is not to wait for a disk. */
+static void serve_soon(void) {
+	if (!mw_heap_wake_background())
+		serve();
+}
+
 /* ---- what is waited for ---- */
 
 /* Has the counter come to what is waited for?  Then the next is further on. */
@@ -197,7 +205,7 @@ void mw_triggers_check(void) {
 	if (passes(&triggers.above_live, live > 0 ? (uint64_t)live : 0, VALUE(dump_live)))
 		set_due(MW_DUMP_live);
 	if (atomic_load_explicit(&triggers.due, memory_order_relaxed))
-		serve();
+		serve_soon();
 }
 
 static uint64_t cgroup_limit(uint64_t now_ns) {
@@ -234,6 +242,22 @@ void mw_triggers_tick(void) {
 	mw_triggers_check();
 }
 
+uint64_t mw_triggers_background(void) {
+	if (!atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed))
+		return UINT64_MAX;
+	/* Here once more: the last tick may have been a moment ago, and the time come since. */
+	mw_triggers_tick();
+	serve();
+	uint64_t now_ns = mw_os_monotonic_ns(), next = UINT64_MAX;
+	if (VALUE(dump_seconds))
+		next = atomic_load_explicit(&triggers.next_time_ns, memory_order_relaxed);
+	if ((VALUE(dump_resident) || VALUE(dump_resident_percent) ||
+	     atomic_load_explicit(&triggers.due, memory_order_relaxed)) &&
+	    next > now_ns + RESIDENT_CHECK_NS)
+		next = now_ns + RESIDENT_CHECK_NS;
+	return next;
+}
+
 void mw_triggers_request(uint64_t bytes, uint32_t stack) {
 	mw_journal_event(MW_EVENT_REQUEST, bytes, stack);
 	if (VALUE(request_report) &&
@@ -242,8 +266,10 @@ void mw_triggers_request(uint64_t bytes, uint32_t stack) {
 			mw_os_thread_id());
 		mw_crash_print_stack(stack);
 	}
-	if (VALUE(request_dump))
-		mw_triggers_fire(MW_DUMP_request);
+	if (VALUE(request_dump)) {
+		set_due(MW_DUMP_request);
+		serve_soon();
+	}
 }
 
 void mw_triggers_exit(void) {
@@ -300,6 +326,11 @@ static void arm(void) {
 		     VALUE(dump_resident_percent) || VALUE(dump_seconds) || VALUE(dump_signal) ||
 		     VALUE(request_dump);
 	atomic_store_explicit(&mw_triggers_armed, armed, memory_order_relaxed);
+	if (VALUE(dump_seconds) || VALUE(dump_resident) || VALUE(dump_resident_percent)) {
+		mw_heap_want_background();
+		/* It may be asleep without an end. */
+		mw_heap_wake_background();
+	}
 }
 
 bool mw_triggers_set(mw_setting_t setting, uint64_t value) {

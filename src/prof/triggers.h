@@ -4,7 +4,7 @@
  * Layer: prof.  What is due is kept in a word of bits, so that a reason that cannot be served at
  * once (its interval has not passed, another thread is dumping) is served at the next occasion: a
  * sample, a tick, the end of that dump.  A dump on a signal is written by the handler itself:
- * everything on its way is async-signal-safe.  Settings: state/settings.def. */
+ * everything on its way is async-signal-safe.  Others are left to the background thread, where there is one.  Settings: state/settings.def. */
 #ifndef MW_PROF_TRIGGERS_H
 #define MW_PROF_TRIGGERS_H
 
@@ -35,6 +35,8 @@ static inline void mw_triggers_sampled(void) {
 }
 /* At each tick: what depends on time and resident memory. */
 void mw_triggers_tick(void);
+/* A turn of the background thread: serves what is due; when it wants the next (monotonic). */
+uint64_t mw_triggers_background(void);
 /* A request of request_limit bytes or more was made by this stack. */
 void mw_triggers_request(uint64_t bytes, uint32_t stack);
 /* Makes a dump due now. */

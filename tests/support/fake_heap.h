@@ -15,6 +15,13 @@ _Atomic(_Atomic uint32_t *) mw_heap_poll_word = &fake_private_word;
 _Atomic uint64_t mw_heap_certain_bytes = UINT64_MAX;
 static const mw_heap_hooks_t *fake_hooks;
 
+void mw_heap_want_background(void) {
+}
+
+bool mw_heap_wake_background(void) {
+	return false;
+}
+
 void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
 	*all = 1;
 	*behind = 0;

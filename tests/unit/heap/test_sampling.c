@@ -66,8 +66,12 @@ static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	CHECK(in_use_bytes > 0);
 }
 
+static uint64_t background(void) {
+	return UINT64_MAX;
+}
+
 static const mw_heap_hooks_t hooks = {thread_start, draw_objects, draw_bytes, sampled,
-				      sample_freed, poll,         grew,       NULL};
+				      sample_freed, poll,         grew,       NULL,       background};
 
 /* Allocates `count` objects of `bytes`, some freed again at once or later, and checks that a sample
  * comes at exactly the object the last draw named. */
