@@ -31,6 +31,7 @@
 #include "os/numa.h"
 #include "prof/place.h"
 #include "prof/prof.h"
+#include "prof/stale.h"
 #include "prof/unwind.h"
 #include "state/settings.h"
 
@@ -144,6 +145,8 @@ static void configure(void) {
 		.read_stats = mw_heap_stats,
 		.survey = mw_heap_survey,
 	};
+	mw_stale_configure((uint64_t)options->stale_seconds, (unsigned)options->stale_files,
+			   options->stale_bytes);
 	mw_prof_start(&config);
 	if (options->prof_guard && !secure)
 		start_guards(options);

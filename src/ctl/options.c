@@ -350,6 +350,21 @@ static const char *shown_default(const option_t *option, char word[QUOTE_BYTES +
 	return quoted(next_choice(&cursor), word);
 }
 
+mw_result_t mw_ctl_parse(const char *name, const char *value, int64_t *number) {
+	const option_t *option = find((text_t){name, strlen(name)});
+	text_t text = {value, strlen(value)};
+	if (!option || (option->kind != FLAG && option->kind != SIZE && option->kind != NUMBER))
+		return MW_ERR_NOT_FOUND;
+	if (option->kind == FLAG) {
+		*number = equals(text, "true");
+		return *number || equals(text, "false") ? MW_OK : MW_ERR_BAD_VALUE;
+	}
+	if (!parse_number(text, option->kind == SIZE, number) || *number < option->min ||
+	    *number > option->max)
+		return MW_ERR_BAD_VALUE;
+	return MW_OK;
+}
+
 size_t mw_ctl_help(char *buffer, size_t capacity) {
 	size_t length = 0;
 	if (capacity > 0)

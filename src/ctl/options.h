@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 /* A field for each row of options.def, named as the option. */
 typedef struct mw_options {
 #define MW_FIELD_FLAG(name, max) bool name;
@@ -36,6 +38,10 @@ typedef struct mw_options {
  * program is then aborted, after the source that holds it.  jemalloc's options without effect here
  * pass silently in malloc_conf, and are named in mallow_conf. */
 void mw_ctl_configure(mw_options_t *options, const char *malloc_conf, const char *mallow_conf);
+
+/* The number that `value` stands for where the option `name` takes one: 0 or 1, bytes, or plain.
+ * MW_ERR_NOT_FOUND: there is no such option, or it takes a text; MW_ERR_BAD_VALUE. */
+mw_result_t mw_ctl_parse(const char *name, const char *value, int64_t *number);
 
 /* One line an option: "name:default  help; allowed", NUL-terminated, as mw_fmt() cuts and counts.
  */

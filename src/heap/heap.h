@@ -115,6 +115,8 @@ extern bool mw_heap_blocks_stayed; /* relaxed: a hint */
 void *mw_heap_resize(void *block, size_t bytes);
 /* Ends the program when `block` is not a live block as far as that can be seen. */
 size_t mw_heap_usable_bytes(const void *block);
+/* The calling thread takes a changed rate over now, not at the ends of the lists it has. */
+void mw_heap_take_rate(void);
 /* Gives back what is free: this thread's empty pages, free slices, kept mappings.  Bytes. */
 size_t mw_heap_trim(void);
 

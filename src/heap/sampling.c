@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "heap/background.h"
 #include "heap/guarded.h"
 #include "heap/limit.h"
-#include "heap/background.h"
 #include "heap/sampled.h"
 
 _Static_assert(MW_HEAP_CERTAIN_MIN_BYTES == MW_SMALL_MAX_BYTES + 1, "the smallest of those");

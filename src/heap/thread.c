@@ -119,6 +119,12 @@ void mw_heap_thread_end(void) {
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 }
 
+void mw_heap_take_rate(void) {
+	mw_heap_t *heap = mw_thread.heap;
+	for (unsigned c = 0; heap && c < MW_CLASS_COUNT; c++)
+		mw_heap_head_flush(heap, c);
+}
+
 size_t mw_heap_trim(void) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (heap) {

@@ -210,6 +210,31 @@ mw_result_t mw_control_set_mean(uint64_t mean_bytes) {
 	return MW_OK;
 }
 
+bool mw_control_is_secure(void) {
+	return control.secure;
+}
+
+uint64_t mw_control_mean(void) {
+	return atomic_load_explicit(&control.mean_bytes, memory_order_relaxed);
+}
+
+static mw_result_t finish_setting(bool done) {
+	if (done && has_tables())
+		mw_triggers_show();
+	unlock();
+	return done ? MW_OK : MW_ERR_BAD_VALUE;
+}
+
+mw_result_t mw_control_set(mw_setting_t setting, uint64_t value) {
+	lock();
+	return finish_setting(mw_triggers_set(setting, value));
+}
+
+mw_result_t mw_control_set_dump_name(const char *pattern) {
+	lock();
+	return finish_setting(mw_triggers_set_name(pattern));
+}
+
 void mw_control_reset(void) {
 	lock();
 	make_tables();

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "prof/gate.h"
 #include "state/layout.h"
+#include "state/settings.h"
 
 /* Through which every sample and every free of one passes. */
 extern mw_gate_t mw_control_gate;
@@ -35,6 +36,11 @@ bool mw_control_is_active(void);
 void mw_control_set_active(bool active);
 mw_result_t mw_control_set_mean(uint64_t mean_bytes);
 void mw_control_reset(void);
+bool mw_control_is_secure(void);
+/* The rate when active. */
+uint64_t mw_control_mean(void);
+mw_result_t mw_control_set(mw_setting_t setting, uint64_t value);
+mw_result_t mw_control_set_dump_name(const char *pattern);
 
 /* Applies what a tool has written into the control words.  Not inside the gate. */
 void mw_control_poll(void);

@@ -12,6 +12,8 @@
 #include "os/proc.h"
 #include "prof/control.h"
 #include "prof/depot.h"
+#include "prof/dump.h"
+#include "prof/image.h"
 #include "prof/modules.h"
 #include "prof/recall.h"
 #include "prof/records.h"
@@ -23,6 +25,9 @@
 #include "prof/unwind.h"
 
 _Static_assert(MW_PROF_DEPTH_MAX <= MW_UNWIND_DEPTH_MAX, "as deep as can be asked for");
+
+/* A disk that takes longer for a dump is out of order. */
+#define DUMP_WAIT_NS ((uint64_t)5000000000)
 
 static struct {
 	unsigned depth_max;
@@ -230,6 +235,85 @@ mw_result_t mw_prof_set_mean_bytes(uint64_t mean_bytes) {
 	mw_result_t result = mw_control_set_mean(mean_bytes);
 	errno = saved_errno;
 	return result;
+}
+
+bool mw_prof_is_active(void) {
+	return mw_control_is_active();
+}
+
+bool mw_prof_is_secure(void) {
+	return mw_control_is_secure();
+}
+
+mw_result_t mw_prof_set(mw_setting_t setting, uint64_t value) {
+	int saved_errno = errno;
+	mw_result_t result = mw_control_set(setting, value);
+	errno = saved_errno;
+	return result;
+}
+
+mw_result_t mw_prof_set_dump_name(const char *pattern) {
+	int saved_errno = errno;
+	mw_result_t result = mw_control_set_dump_name(pattern);
+	errno = saved_errno;
+	return result;
+}
+
+/* What a dump that is due meanwhile waits for is over afterwards: it is served. */
+static int dump_patiently(int (*try)(const void *what), const void *what) {
+	int saved_errno = errno, result;
+	mw_control_notice_fork();
+	if (!mw_control_need_tables())
+		return MW_ERR_NO_MEMORY;
+	uint64_t deadline_ns = mw_os_monotonic_ns() + DUMP_WAIT_NS;
+	unsigned turn = 0;
+	while ((result = try(what)) == MW_DUMP_BUSY && mw_os_monotonic_ns() < deadline_ns)
+		mw_os_wait_turn(turn++);
+	mw_triggers_sampled();
+	errno = saved_errno;
+	return result;
+}
+
+static int try_file(const void *what) {
+	return mw_dump_to_file(MW_DUMP_api, what);
+}
+
+int mw_prof_dump(const char *path) {
+	return dump_patiently(try_file, path);
+}
+
+typedef struct receiver {
+	bool heap_v2;
+	mw_out_write_t write;
+	void *context;
+} receiver_t;
+
+static int try_function(const void *what) {
+	const receiver_t *to = what;
+	return mw_dump_to_function(to->heap_v2 ? MW_DUMP_HEAP_V2 : MW_DUMP_PROTO, to->write,
+				   to->context);
+}
+
+int mw_prof_dump_to(bool heap_v2, bool (*write)(void *context, const void *bytes, size_t length),
+		    void *context) {
+	return dump_patiently(try_function, &(receiver_t){heap_v2, write, context});
+}
+
+void mw_prof_figures(mw_prof_figures_t *figures) {
+	*figures = (mw_prof_figures_t){.active = mw_control_is_active(),
+				       .mean_bytes = mw_control_mean()};
+	if (!mw_image_exists())
+		return;
+	const mw_state_live_t *live = mw_image_live();
+	figures->samples = atomic_load_explicit(&live->samples, memory_order_relaxed);
+	figures->live_bytes = atomic_load_explicit(&live->live_bytes, memory_order_relaxed);
+	figures->live_objects_q16 =
+		atomic_load_explicit(&live->live_objects_q16, memory_order_relaxed);
+	figures->alloc_bytes = atomic_load_explicit(&live->alloc_bytes, memory_order_relaxed);
+	figures->alloc_objects_q16 =
+		atomic_load_explicit(&live->alloc_objects_q16, memory_order_relaxed);
+	figures->dumps_written = atomic_load_explicit(&live->dumps_written, memory_order_relaxed);
+	figures->dumps_failed = atomic_load_explicit(&live->dumps_failed, memory_order_relaxed);
 }
 
 void mw_prof_reset(void) {

@@ -7,12 +7,14 @@
 #define MW_PROF_PROF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "heap/stats.h"
 
 #include "base/compiler.h"
 #include "base/error.h"
+#include "state/settings.h"
 
 /* The longest stack that can be asked for: its PCs sit on the sampled thread's own stack. */
 #define MW_PROF_DEPTH_MAX 512u
@@ -53,6 +55,26 @@ void mw_prof_fork_child(void);
 void mw_prof_set_active(bool active);
 /* MW_ERR_BAD_VALUE outside 1 .. MW_STATE_MEAN_BYTES_MAX. */
 mw_result_t mw_prof_set_mean_bytes(uint64_t mean_bytes);
+bool mw_prof_is_active(void);
+bool mw_prof_is_secure(void);
+/* MW_ERR_BAD_VALUE: out of range, or a signal that is not to be had. */
+mw_result_t mw_prof_set(mw_setting_t setting, uint64_t value);
+mw_result_t mw_prof_set_dump_name(const char *pattern);
+
+/* Dumps, see prof/dump.h; these wait up to five seconds while another is under way, and return
+ * MW_DUMP_BUSY (1) then.  Async-signal-safe once a sample was taken. */
+int mw_prof_dump(const char *path);
+int mw_prof_dump_to(bool heap_v2, bool (*write)(void *context, const void *bytes, size_t length),
+		    void *context);
+
+typedef struct mw_prof_figures {
+	bool active;
+	uint64_t mean_bytes, samples;
+	int64_t live_bytes, live_objects_q16, alloc_bytes, alloc_objects_q16;
+	uint64_t dumps_written, dumps_failed;
+} mw_prof_figures_t;
+void mw_prof_figures(mw_prof_figures_t *figures);
+
 /* All counters to zero; the blocks that are live now are forgotten. */
 void mw_prof_reset(void);
 

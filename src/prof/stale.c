@@ -12,13 +12,10 @@
 #include "os/proc.h"
 #include "state/layout.h"
 
-/* Long enough to come back to a crash on the next morning. */
-#define KEEP_NS ((uint64_t)24 * 3600 * 1000000000u)
-#define KEEP_FILES 64u
-/* Of children that were forked and left by _exit(2), which servers make by the hundred, not more
- * than this many: they would push out the one that was killed. */
-#define KEEP_FORKED 32u
-#define KEEP_BYTES ((uint64_t)256 << 20)
+#define SECOND_NS ((uint64_t)1000000000)
+/* Of children that were forked and left by _exit(2), which servers make by the hundred, half as
+ * many: they would push out the one that was killed. */
+#define FORKED_SHARE 2u
 /* A full directory costs a starting process about a millisecond: to read a name and ask whether
  * there is such a process takes a quarter of a microsecond. */
 #define NAMES_MAX 4096u
@@ -35,6 +32,16 @@ typedef struct stale_file {
 } stale_file_t;
 
 /* Not on the stack, which is a thread of the program's; guarded by the control lock. */
+static struct {
+	uint64_t keep_ns, keep_bytes;
+	unsigned keep_files;
+} limits = {
+	/* Long enough to come back to a crash on the next morning. */
+	.keep_ns = 24 * 3600 * SECOND_NS,
+	.keep_bytes = (uint64_t)256 << 20,
+	.keep_files = 64,
+};
+
 static struct {
 	stale_file_t files[DEAD_MAX];
 	unsigned count;
@@ -133,6 +140,12 @@ static void sort_files(void) {
 	}
 }
 
+void mw_stale_configure(uint64_t age_seconds, unsigned files, uint64_t total_bytes) {
+	limits.keep_ns = age_seconds * SECOND_NS;
+	limits.keep_files = files;
+	limits.keep_bytes = total_bytes;
+}
+
 void mw_stale_clean(int directory, const char *own_name) {
 	collect(directory, own_name);
 	sort_files();
@@ -141,9 +154,9 @@ void mw_stale_clean(int directory, const char *own_name) {
 	for (unsigned i = 0; i < stale.count; i++) {
 		const stale_file_t *file = &stale.files[i];
 		bytes += file->allocated_bytes;
-		bool old = file->updated_ns < now && now - file->updated_ns > KEEP_NS;
-		if (old || kept >= KEEP_FILES || bytes > KEEP_BYTES ||
-		    (file->forked && kept_forked >= KEEP_FORKED)) {
+		bool old = file->updated_ns < now && now - file->updated_ns > limits.keep_ns;
+		if (old || kept >= limits.keep_files || bytes > limits.keep_bytes ||
+		    (file->forked && kept_forked >= limits.keep_files / FORKED_SHARE)) {
 			mw_os_remove(directory, file->name);
 			continue;
 		}

@@ -4,7 +4,8 @@
  * Layer: prof.  What is due is kept in a word of bits, so that a reason that cannot be served at
  * once (its interval has not passed, another thread is dumping) is served at the next occasion: a
  * sample, a tick, the end of that dump.  A dump on a signal is written by the handler itself:
- * everything on its way is async-signal-safe.  Others are left to the background thread, where there is one.  Settings: state/settings.def. */
+ * everything on its way is async-signal-safe.  Others are left to the background thread, where
+ * there is one.  Settings: state/settings.def. */
 #ifndef MW_PROF_TRIGGERS_H
 #define MW_PROF_TRIGGERS_H
 

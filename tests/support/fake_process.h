@@ -78,6 +78,10 @@ static inline void fake_state_poll(fake_state_t *state) {
 		live->active = control->want_active;
 		live->mean_bytes = control->want_mean_bytes;
 		live->resets_done = control->want_resets;
+		live->dumps_done = control->want_dumps;
+		for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+			live->settings[i] = control->want_settings[i];
+		memcpy(live->dump_name, control->want_dump_name, sizeof(live->dump_name));
 	}
 	/* Pairs with the acquire of the tool that waits. */
 	atomic_store_explicit(&live->sequence_seen, sequence, memory_order_release);

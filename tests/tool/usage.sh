@@ -13,7 +13,7 @@ says out '^mallow [0-9]+\.[0-9]+\.[0-9]+$'
 ok "usage and version"
 
 subcommands=$("$mallow" help | awk '/^  [a-z]+ +[a-z]/ && $1 != "mallow" { print $1 }')
-[ "$(echo "$subcommands" | tr '\n' ' ')" = "run ls status start stop set reset dump report help " ] ||
+[ "$(echo "$subcommands" | tr '\n' ' ')" = "run ls status start stop set reset dump clean report help " ] ||
     fail "subcommands are: $subcommands"
 for subcommand in $subcommands; do
     try 0 "$mallow" "$subcommand" --help
@@ -42,12 +42,19 @@ done < <(sed -nE 's/^MW_(OPTION|OPTION_LOG2|SETTING)\(([a-z_]+),.*/\2/p' \
 ok "each option of the library is in its man page"
 
 if command -v groff >/dev/null; then
-    for page in "$man" "$library_man"; do
+    for page in "$man" "$library_man" "${man%.1}.3"; do
         try 0 groff -mdoc -Tutf8 -ww "$page"
         [ -s err ] && fail "groff warns"
     done
     ok "the man pages are well-formed"
 fi
+
+header=$here/../../include/mallow/mallow.h
+for name in $(grep -Eo '\bmallow_[a-z_]+\(' "$header" | tr -d '(' | sort -u); do
+    grep -q "^\.F[nt]* $name\b" "${man%.1}.3" || fail "mallow(3) does not know $name"
+    grep -q "^	$name;" "$here/../../src/api/exports.map" || fail "$name is not exported"
+done
+ok "every function of the header is in its man page"
 
 for shell in bash zsh fish; do
     try 0 "$mallow" help --completion "$shell"
@@ -69,15 +76,18 @@ try 2 "$mallow" --nonsense
 says err "unknown option '--nonsense'"
 try 2 "$mallow" status
 one_line_error
-try 2 "$mallow" status 1 2
-one_line_error
 try 2 "$mallow" dump 1 --format xml
 one_line_error
 says err 'proto\|jemalloc\|gperftools'
 try 2 "$mallow" set 1 rate=0
 one_line_error
 try 2 "$mallow" set 1 speed=2
-says err "unknown setting 'speed=2'; allowed: rate=BYTES"
+says err "unknown setting 'speed=2'; allowed: rate, dump_name, "
+try 2 "$mallow" set 1 dump_live=x
+one_line_error
+says err 'dump_live does not take .x.; allowed: '
+try 2 "$mallow" start -o x 1
+one_line_error
 try 2 "$mallow" set rate=5
 try 2 "$mallow" set 1 2
 try 2 "$mallow" run --rate 1K --exact true

@@ -215,7 +215,7 @@ static void abort_conf_aborts(void) {
 }
 
 static void help_has_a_line_an_option(void) {
-	char help[4096];
+	char help[16384];
 	size_t length = mw_ctl_help(help, sizeof help);
 	CHECK_EQ(length, strlen(help));
 	CHECK(strstr(help,

@@ -367,6 +367,26 @@ static void old_files_of_the_dead_go(void) {
 	CHECK(map_state_of(getpid()));
 }
 
+static void options_say_what_is_kept(void) {
+	CHECK(mkdir(state_directory(), 0700) == 0);
+	leave_file("100000001.5", 1, 40000);
+	leave_file("100000002.5", 2, 40000);
+	leave_file("100000003.5", 3, 0);
+	leave_file("100000004.5", 5, 0);
+	mw_stale_configure(4 * 3600, 64, 1 << 20);
+	clean();
+	CHECK(is_there("100000003.5") && !is_there("100000004.5"));
+	mw_stale_configure(4 * 3600, 2, 1 << 20);
+	clean();
+	CHECK(is_there("100000002.5") && !is_there("100000003.5"));
+	mw_stale_configure(4 * 3600, 2, 50000);
+	clean();
+	CHECK(is_there("100000001.5") && !is_there("100000002.5"));
+	mw_stale_configure(4 * 3600, 0, 50000);
+	clean();
+	CHECK(!is_there("100000001.5"));
+}
+
 static void a_process_with_a_reused_pid_is_dead(void) {
 	CHECK(mkdir(state_directory(), 0700) == 0);
 	char name[64];
@@ -492,6 +512,7 @@ int main(void) {
 	RUN_IN_CHILD(any_amount_of_room);
 	RUN_IN_CHILD(a_read_only_file_system);
 	RUN_IN_CHILD(old_files_of_the_dead_go);
+	RUN_IN_CHILD(options_say_what_is_kept);
 	RUN_IN_CHILD(a_process_with_a_reused_pid_is_dead);
 	RUN_IN_CHILD(the_newest_are_kept);
 	RUN_IN_CHILD(forked_children_keep_half);

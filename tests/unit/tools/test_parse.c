@@ -116,9 +116,9 @@ static void test_complaints_name_what_is_allowed(void) {
 	CHECK(strstr(complaint, "--rate does not take '0'"));
 	CHECK(!parse(&a, "start", WORDS("--wait", "nan", "1")));
 	CHECK(!parse(&a, "start", WORDS("--wait", "-1", "1")));
-	CHECK(!parse(&a, "status", WORDS()));
+	CHECK(!parse(&a, "report", WORDS()));
 	CHECK(strstr(complaint, "too few arguments"));
-	CHECK(!parse(&a, "status", WORDS("1", "2")));
+	CHECK(!parse(&a, "report", WORDS("1", "2")));
 	CHECK(strstr(complaint, "does not take '2'"));
 	CHECK(parse(&a, "status", WORDS("--help")));
 	CHECK(a.help);

@@ -14,6 +14,7 @@ int mw_cmd_stop(const mw_arguments_t *arguments);
 int mw_cmd_set(const mw_arguments_t *arguments);
 int mw_cmd_reset(const mw_arguments_t *arguments);
 int mw_cmd_dump(const mw_arguments_t *arguments);
+int mw_cmd_clean(const mw_arguments_t *arguments);
 int mw_cmd_report(const mw_arguments_t *arguments);
 int mw_cmd_help(const mw_arguments_t *arguments);
 

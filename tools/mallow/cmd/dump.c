@@ -1,20 +1,44 @@
 /* SPDX-License-Identifier: MIT
- * dump.c -- `mallow dump`: a profile as a file for other tools. */
+ * dump.c -- `mallow dump`: profiles as files for other tools, once or at intervals. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/load.h"
+#include "cmd/order.h"
+#include "cmd/select.h"
 #include "cmd/show.h"
+#include "model/alloc.h"
+
+typedef struct dump_job {
+	const mw_arguments_t *arguments;
+	const char *directory; /* for names of its own; NULL: here */
+	bool one_file;         /* --output is the file */
+} dump_job_t;
 
 static const char *suffix_of(mw_format_t format) {
 	return format == MW_FORMAT_PROTO ? ".pb.gz" : ".heap";
 }
 
+static char *own_name(const dump_job_t *job, const mw_profile_t *profile, mw_format_t format) {
+	char *name = mw_profile_file_name(mw_profile_string(profile, profile->origin.program),
+					  profile->origin.pid, mw_now_ns(), suffix_of(format));
+	if (!job->directory)
+		return name;
+	size_t size = strlen(job->directory) + strlen(name) + 2;
+	char *path = mw_xcalloc(size, 1);
+	snprintf(path, size, "%s/%s", job->directory, name);
+	free(name);
+	return path;
+}
+
 static int dump_target(const mw_target_t *target, const void *context, mw_error_t *error) {
-	const mw_arguments_t *arguments = context;
-	const char *path = mw_argument(arguments, "output")->text;
+	const dump_job_t *job = context;
+	const mw_arguments_t *arguments = job->arguments;
+	const char *path = job->one_file ? mw_argument(arguments, "output")->text : NULL;
 	const char *format_name = mw_argument(arguments, "format")->text;
 	bool symbols = !mw_argument(arguments, "no-symbols")->given;
 	mw_format_t format = path ? mw_format_of_name(path) : MW_FORMAT_PROTO;
@@ -27,20 +51,86 @@ static int dump_target(const mw_target_t *target, const void *context, mw_error_
 	if (mw_load(target, symbols ? MW_LOAD_SYMBOLS_NOTES : MW_LOAD_NO_SYMBOLS,
 		    labels ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &profile, error) != 0)
 		return -1;
-	char *own_name = NULL;
-	if (!path)
-		path = own_name =
-			mw_profile_file_name(mw_profile_string(profile, profile->origin.program),
-					     profile->origin.pid, mw_now_ns(), suffix_of(format));
+	char *name = path ? NULL : own_name(job, profile, format);
+	path = path ? path : name;
 	int result = mw_write_profile(profile, path, format, MW_GZIP_BY_NAME, error);
 	if (result == 0 && strcmp(path, "-") != 0)
 		fprintf(stderr, "mallow: profile written: %s\n", path);
 	mw_show_flags(stderr, "mallow: note: ", profile->origin.flags);
-	free(own_name);
+	free(name);
 	mw_profile_free(profile);
 	return result;
 }
 
+/* The process writes it itself, where its option dump_name says. */
+static int order_dump(const mw_target_t *target, const void *context, mw_error_t *error) {
+	(void)context;
+	mw_order_t order = {.kind = MW_ORDER_DUMP};
+	mw_conversation_t talk;
+	char path[MW_STATE_DUMP_PATH_BYTES];
+	if (mw_order_give(target, &order, MW_ORDER_WAIT_SECONDS, &talk, error) != 0)
+		return -1;
+	if (talk.outcome == MW_OUTCOME_PENDING)
+		mw_complain("pid %d: ordered; the process writes it at its next refill",
+			    target->pid);
+	else if (talk.last_dump[0])
+		mw_complain("pid %d: the process wrote %s", target->pid,
+			    mw_show_text(talk.last_dump, path, sizeof(path)));
+	else
+		return mw_error_set(error,
+				    "pid %d: the process could not write it; 'mallow set "
+				    "dump_name=...' names another place",
+				    target->pid);
+	return MW_EXIT_FINE;
+}
+
+static void pause_seconds(double seconds) {
+	struct timespec pause = {.tv_sec = (time_t)seconds,
+				 .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+	while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
+		;
+}
+
+/* Where files go; false: complained. */
+static bool choose_place(const mw_arguments_t *arguments, bool repeated, dump_job_t *job) {
+	const char *output = mw_argument(arguments, "output")->text;
+	struct stat info;
+	*job = (dump_job_t){.arguments = arguments};
+	if (!output)
+		return true;
+	if (stat(output, &info) == 0 && S_ISDIR(info.st_mode)) {
+		job->directory = output;
+		return true;
+	}
+	job->one_file = true;
+	if (!repeated && !mw_selects_several(arguments))
+		return true;
+	mw_complain("dump: %s: it is not a directory; several dumps need one, or no --output",
+		    output);
+	return false;
+}
+
 int mw_cmd_dump(const mw_arguments_t *arguments) {
-	return mw_on_target(arguments->operands[0], dump_target, arguments);
+	const mw_option_value_t *every = mw_argument(arguments, "every");
+	const mw_option_value_t *count = mw_argument(arguments, "count");
+	if (mw_argument(arguments, "in-process")->given)
+		return mw_on_selected(arguments, order_dump, NULL);
+	if (every->given && every->seconds < 1) {
+		mw_complain("dump: --every %s: names tell seconds apart; give 1 or more",
+			    every->text);
+		return MW_EXIT_TROUBLE;
+	}
+	dump_job_t job;
+	if (!choose_place(arguments, every->given, &job))
+		return MW_EXIT_TROUBLE;
+	int status = mw_on_selected(arguments, dump_target, &job);
+	/* Until the process is gone, which is no trouble after the first. */
+	for (uint64_t i = 1; every->given && status == MW_EXIT_FINE; i++) {
+		if (count->given && i >= count->number)
+			break;
+		pause_seconds(every->seconds);
+		if (mw_on_selected(arguments, dump_target, &job) != MW_EXIT_FINE)
+			break;
+	}
+	return status;
 }

@@ -7,6 +7,7 @@
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/select.h"
 #include "cmd/show.h"
 #include "live/places.h"
 #include "live/process.h"
@@ -102,7 +103,7 @@ static void print_table(const row_t *rows, size_t count, bool all) {
 }
 
 /* Rows of the files that can be read; the others are named on stderr. */
-static size_t read_rows(const mw_places_t *places, row_t *rows) {
+static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, row_t *rows) {
 	size_t count = 0;
 	for (size_t i = 0; i < places->count; i++) {
 		const mw_place_t *place = &places->items[i];
@@ -115,6 +116,10 @@ static size_t read_rows(const mw_places_t *places, row_t *rows) {
 				mw_complain("note: %s", error.text);
 			continue;
 		}
+		if (!mw_filter_matches(filter, place, row.snapshot->header.program)) {
+			mw_snapshot_free(row.snapshot);
+			continue;
+		}
 		row.fate = mw_fate_of(row.snapshot, place->alive);
 		row.started_ns = place->alive ? mw_process_start_realtime_ns(place->start_ticks)
 					      : row.snapshot->header.created_realtime_ns;
@@ -124,22 +129,30 @@ static size_t read_rows(const mw_places_t *places, row_t *rows) {
 }
 
 int mw_cmd_ls(const mw_arguments_t *arguments) {
+	mw_filter_t *filter;
+	if (!mw_filter_make(arguments, &filter))
+		return MW_EXIT_TROUBLE;
 	mw_places_t places = {0};
 	mw_places_add_directories(&places);
 	mw_places_add_mapped(&places);
 	row_t *rows = mw_xcalloc(places.count + 1, sizeof(*rows));
-	size_t count = read_rows(&places, rows);
+	size_t count = read_rows(&places, filter, rows);
 	qsort(rows, count, sizeof(*rows), compare_rows);
 	int status = MW_EXIT_FINE;
 	if (mw_argument(arguments, "json")->given)
 		status = print_json(rows, count);
 	else if (count == 0)
-		fputs("mallow: no process runs mallow; 'mallow run PROGRAM' starts one\n", stderr);
+		fputs(mw_argument(arguments, "name")->given ||
+				      mw_argument(arguments, "cgroup")->given
+			      ? "mallow: no process matches; 'mallow ls' shows all\n"
+			      : "mallow: no process runs mallow; 'mallow run PROGRAM' starts one\n",
+		      stderr);
 	else
 		print_table(rows, count, mw_argument(arguments, "all")->given);
 	for (size_t i = 0; i < count; i++)
 		mw_snapshot_free(rows[i].snapshot);
 	free(rows);
 	mw_places_release(&places);
+	mw_filter_free(filter);
 	return status;
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * order.c -- `mallow start`, `stop`, `set` and `reset`: orders to live processes.
+ * order.c -- `mallow start`, `stop` and `reset`: orders to live processes.
  * Each says what it found, so that a second one is seen to change nothing. */
+#include "cmd/order.h"
+
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/load.h"
+#include "cmd/select.h"
+#include "cmd/session.h"
 #include "cmd/show.h"
-#include "live/control.h"
-
-/* Long enough for a busy process, which refills thousands of times a second; short for a person. */
-#define DEFAULT_WAIT_SECONDS 2.0
 
 typedef struct order_job {
 	const mw_order_t *order;
 	double wait_seconds;
+	bool strict;
 } order_job_t;
 
 static void say_nothing_changed(const mw_order_t *order, const mw_conversation_t *talk) {
@@ -53,15 +52,17 @@ static void say_changed(const mw_order_t *order, const mw_conversation_t *talk) 
 	case MW_ORDER_RESET:
 		printf("counters set to zero; sampling is %s, T = %s", was, rate);
 		break;
+	case MW_ORDER_SETTINGS:
+	case MW_ORDER_DUMP:
+		break; /* set.c and dump.c speak of them */
 	}
 	if (talk->outcome == MW_OUTCOME_PENDING)
 		fputs(": ordered; takes effect at the process's next refill", stdout);
 	putchar('\n');
 }
 
-static int order_target(const mw_target_t *target, const void *context, mw_error_t *error) {
-	const order_job_t *job = context;
-	const mw_order_t *order = job->order;
+int mw_order_give(const mw_target_t *target, const mw_order_t *order, double wait_seconds,
+		  mw_conversation_t *talk, mw_error_t *error) {
 	if (!target->is_state)
 		return mw_error_set(error, "%s: it is a profile, not a process; give a pid",
 				    target->shown);
@@ -70,77 +71,67 @@ static int order_target(const mw_target_t *target, const void *context, mw_error
 				    "pid %d: the process has ended; its profile can still be read "
 				    "with 'mallow report %s'",
 				    target->pid, target->shown);
+	return mw_control_order(target->path, target->shown, order, wait_seconds, talk, error);
+}
+
+/* Says whether all threads follow; 1 when some do not yet. */
+static int say_settled(const mw_target_t *target, double wait_seconds, mw_error_t *error) {
+	mw_settling_t settling = {0};
+	if (mw_control_settle(target->path, target->shown, wait_seconds, &settling, error) != 0)
+		return -1;
+	if (!settling.seen)
+		printf("pid %d: no thread has allocated for %.3g s: all follow at their next "
+		       "refill\n",
+		       target->pid, wait_seconds);
+	else if (settling.behind > 0)
+		printf("pid %d: %u of %u threads have not allocated for %.3g s: they follow at "
+		       "their next refill\n",
+		       target->pid, settling.behind, settling.threads, wait_seconds);
+	else
+		printf("pid %d: all %u threads follow\n", target->pid, settling.threads);
+	return settling.seen && settling.behind == 0 ? MW_EXIT_FINE : MW_EXIT_FINDING;
+}
+
+static int order_target(const mw_target_t *target, const void *context, mw_error_t *error) {
+	const order_job_t *job = context;
+	const mw_order_t *order = job->order;
 	mw_conversation_t talk;
-	if (mw_control_order(target->path, target->shown, order, job->wait_seconds, &talk, error) !=
-	    0)
+	if (mw_order_give(target, order, job->wait_seconds, &talk, error) != 0)
 		return -1;
 	printf("pid %d: ", target->pid);
 	if (talk.outcome == MW_OUTCOME_NOTHING)
 		say_nothing_changed(order, &talk);
 	else
 		say_changed(order, &talk);
-	return 0;
+	return job->strict ? say_settled(target, job->wait_seconds, error) : MW_EXIT_FINE;
 }
 
-static int order_all(const mw_arguments_t *arguments, const mw_order_t *order) {
+static int order_all(const mw_arguments_t *arguments, mw_order_kind_t kind, bool strict) {
 	const mw_option_value_t *wait = mw_argument(arguments, "wait");
+	mw_order_t order = {.kind = kind};
 	order_job_t job = {
-		.order = order,
-		.wait_seconds = wait->given ? wait->seconds : DEFAULT_WAIT_SECONDS,
+		.order = &order,
+		.wait_seconds = wait->given ? wait->seconds : MW_ORDER_WAIT_SECONDS,
+		.strict = strict,
 	};
-	int status = MW_EXIT_FINE;
-	for (unsigned i = 0; i < arguments->operand_count; i++)
-		if (mw_on_target(arguments->operands[i], order_target, &job) != 0)
-			status = MW_EXIT_TROUBLE;
-	return status;
+	return mw_on_selected(arguments, order_target, &job);
 }
 
 int mw_cmd_start(const mw_arguments_t *arguments) {
-	return order_all(arguments, &(mw_order_t){.kind = MW_ORDER_START});
+	if (mw_argument(arguments, "for")->given)
+		return mw_session(arguments);
+	if (mw_argument(arguments, "output")->given) {
+		mw_complain("start: --output is for the profile of a session; say how long with "
+			    "--for");
+		return MW_EXIT_TROUBLE;
+	}
+	return order_all(arguments, MW_ORDER_START, mw_argument(arguments, "strict")->given);
 }
 
 int mw_cmd_stop(const mw_arguments_t *arguments) {
-	return order_all(arguments, &(mw_order_t){.kind = MW_ORDER_STOP});
+	return order_all(arguments, MW_ORDER_STOP, mw_argument(arguments, "strict")->given);
 }
 
 int mw_cmd_reset(const mw_arguments_t *arguments) {
-	return order_all(arguments, &(mw_order_t){.kind = MW_ORDER_RESET});
-}
-
-/* Splits the operands into targets and the setting; false: complained. */
-static bool take_setting(mw_arguments_t *arguments, mw_order_t *order) {
-	unsigned targets = 0;
-	for (unsigned i = 0; i < arguments->operand_count; i++) {
-		char *word = arguments->operands[i];
-		if (strncmp(word, "rate=", 5) == 0) {
-			if (!mw_parse_bytes(word + 5, &order->mean_bytes)) {
-				mw_complain(
-					"set: rate does not take '%s'; allowed: bytes from 1 to "
-					"1T, such as 524288, 512K or 4M",
-					word + 5);
-				return false;
-			}
-		} else if (strchr(word, '=') && !strchr(word, '/')) {
-			mw_complain("set: unknown setting '%s'; allowed: rate=BYTES", word);
-			return false;
-		} else {
-			arguments->operands[targets++] = word;
-		}
-	}
-	arguments->operand_count = targets;
-	if (order->mean_bytes == 0 || targets == 0) {
-		mw_complain("set: %s is missing; usage: mallow set %s",
-			    targets == 0 ? "a TARGET" : "rate=BYTES",
-			    arguments->subcommand->operands);
-		return false;
-	}
-	return true;
-}
-
-int mw_cmd_set(const mw_arguments_t *arguments) {
-	mw_arguments_t targets = *arguments;
-	mw_order_t order = {.kind = MW_ORDER_RATE};
-	if (!take_setting(&targets, &order))
-		return MW_EXIT_TROUBLE;
-	return order_all(&targets, &order);
+	return order_all(arguments, MW_ORDER_RESET, false);
 }

@@ -67,8 +67,19 @@ static bool parse_count(const char *text, uint64_t *out) {
 static bool parse_seconds(const char *text, double *out) {
 	char *end;
 	double seconds = strtod(text, &end);
-	/* A day: nobody waits longer, and the product with 1e9 stays far from overflow. */
-	if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= 86400))
+	if (end == text)
+		return false;
+	static const struct {
+		char letter;
+		double seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && *end; i++)
+		if (*end == units[i].letter && end[1] == '\0') {
+			seconds *= units[i].seconds;
+			end++;
+		}
+	/* A year: nobody waits longer, and the product with 1e9 stays far from overflow. */
+	if (*end != '\0' || !(seconds >= 0 && seconds <= 366 * 86400.0))
 		return false;
 	*out = seconds;
 	return true;
@@ -97,7 +108,7 @@ static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *opti
 		break;
 	case MW_OPTION_SECONDS:
 		good = parse_seconds(text, &value->seconds);
-		allowed = "seconds from 0 to 86400, such as 2 or 0.5";
+		allowed = "seconds, or a time such as 0.5, 90s, 10m, 2h or 1d, up to 366d";
 		break;
 	case MW_OPTION_CHOICE:
 		good = is_choice(option->choices, text);

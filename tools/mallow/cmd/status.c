@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * status.c -- `mallow status`: one process, without its stacks. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/load.h"
+#include "cmd/select.h"
+#include "cmd/settings.h"
 #include "cmd/show.h"
 #include "cmd/status_memory.h"
 #include "live/process.h"
@@ -116,6 +118,24 @@ static void print_heap(const status_view_t *view) {
 	}
 }
 
+/* Settings that are not as they are without options. */
+static void print_settings(const status_view_t *view) {
+	const mw_state_live_t *live = &view->snapshot->live;
+	char name[MW_STATE_DUMP_NAME_BYTES], path[MW_STATE_DUMP_PATH_BYTES];
+	for (size_t i = 0; i < MW_SETTING_COUNT && i < live->setting_count; i++) {
+		char text[MW_SHOW_BYTES];
+		if (live->settings[i] != mw_setting_standard((mw_setting_t)i))
+			line("set", "%s = %s", mw_setting_name((mw_setting_t)i),
+			     mw_show_setting((mw_setting_t)i, live->settings[i], text));
+	}
+	if (live->dumps_written + live->dumps_failed == 0)
+		return;
+	line("dumps", "%" PRIu64 " written, %" PRIu64 " failed; name %s", live->dumps_written,
+	     live->dumps_failed, mw_show_text(live->dump_name, name, sizeof(name)));
+	if (live->last_dump[0])
+		line("last dump", "%s", mw_show_text(live->last_dump, path, sizeof(path)));
+}
+
 static void print_text(const status_view_t *view) {
 	const mw_state_header_t *header = &view->snapshot->header;
 	char time_text[MW_SHOW_BYTES], exe[512], version[32];
@@ -133,6 +153,7 @@ static void print_text(const status_view_t *view) {
 		     mw_show_time(view->snapshot->live.updated_realtime_ns, time_text));
 	print_sampling(view);
 	print_estimates(view);
+	print_settings(view);
 	mw_show_flags(stdout, "  incomplete ", view->snapshot->live.flags);
 	line("state file", "%s (mallow %s, layout %u)", view->target->shown,
 	     mw_show_text(header->library_version, version, sizeof(version)),
@@ -156,6 +177,15 @@ static json_t *heap_json(const status_view_t *view) {
 		json_object_set_new(heap, stat_rows[i].name,
 				    json_integer((json_int_t)view->snapshot->live.stats[i]));
 	return heap;
+}
+
+static json_t *settings_json(const status_view_t *view) {
+	json_t *settings = json_object();
+	for (size_t i = 0; i < MW_SETTING_COUNT && i < view->snapshot->live.setting_count; i++)
+		json_object_set_new(settings, mw_setting_name((mw_setting_t)i),
+				    json_integer((json_int_t)view->snapshot->live.settings[i]));
+	json_object_set_new(settings, "dump_name", mw_json_text(view->snapshot->live.dump_name));
+	return settings;
 }
 
 static double seconds(uint64_t ns) {
@@ -196,6 +226,10 @@ static int print_json(const status_view_t *view) {
 	if (view->has_memory)
 		json_object_set_new(value, "memory", mw_memory_json(&view->memory));
 	json_object_set_new(value, "flags", flags_json(live->flags));
+	json_object_set_new(value, "dumps_written", json_integer((json_int_t)live->dumps_written));
+	json_object_set_new(value, "dumps_failed", json_integer((json_int_t)live->dumps_failed));
+	json_object_set_new(value, "last_dump", mw_json_text(live->last_dump));
+	json_object_set_new(value, "settings", settings_json(view));
 	json_object_set_new(value, "heap", heap_json(view));
 	json_object_set_new(value, "version", mw_json_text(header->library_version));
 	json_object_set_new(value, "state_file", mw_json_text(view->target->shown));
@@ -240,5 +274,5 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 }
 
 int mw_cmd_status(const mw_arguments_t *arguments) {
-	return mw_on_target(arguments->operands[0], show_status, arguments);
+	return mw_on_selected(arguments, show_status, arguments);
 }

@@ -5,6 +5,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/options.h"
+#include "cmd/select.h"
 
 #define JSON_OPTION                                                                                \
 	{ "json", 0, MW_OPTION_FLAG, NULL, NULL, "print JSON, with exact bytes" }
@@ -13,6 +14,12 @@
 		"wait", 0, MW_OPTION_SECONDS, "SECONDS", NULL,                                     \
 			"how long to wait for the process to notice (default 2)"                   \
 	}
+#define STRICT_OPTION                                                                              \
+	{                                                                                          \
+		"strict", 0, MW_OPTION_FLAG, NULL, NULL,                                           \
+			"wait until every thread follows, and say so (status 1 if not)"            \
+	}
+#define SELECT_OPTIONS MW_SELECT_ALL, MW_SELECT_NAME, MW_SELECT_CGROUP
 #define END_OF_OPTIONS                                                                             \
 	{ NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL }
 
@@ -20,6 +27,9 @@
 	"The process notices the order at its next refill of memory. When it has not within the "  \
 	"waiting time, because it is idle or stopped, the order stands and takes effect then; "    \
 	"the exit status is 0 all the same."
+
+/* A line each, in the details of `set`. */
+#define MW_SETTING(name, kind, standard, min, max, unit, help) #name ": " help "\n"
 
 const mw_subcommand_t mw_subcommands[] = {
 	{
@@ -72,35 +82,51 @@ const mw_subcommand_t mw_subcommands[] = {
 				{"all", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "all that have ended, not only the latest 8; JSON holds them "
 				 "anyway"},
+				MW_SELECT_NAME,
+				MW_SELECT_CGROUP,
 				END_OF_OPTIONS,
 			},
 	},
 	{
 		.name = "status",
-		.operands = "TARGET",
+		.operands = "TARGET...",
 		.summary = "show what is known of one process without its stacks",
 		.details =
 			"Shows whether sampling is on and since when, the rate, estimates of "
 			"live and allocated bytes, what the resident memory of a live process is "
 			"used for, the heap's statistics, and whatever cut the profile short.",
 		.examples = "mallow status 4711\n"
-			    "mallow status --json 4711",
-		.operands_min = 1,
-		.operands_max = 1,
+			    "mallow status --json 4711\n"
+			    "mallow status --name '^redis'",
+		.operands_max = UINT_MAX,
 		.run = mw_cmd_status,
-		.options = {JSON_OPTION, END_OF_OPTIONS},
+		.options = {JSON_OPTION, SELECT_OPTIONS, END_OF_OPTIONS},
 	},
 	{
 		.name = "start",
 		.operands = "TARGET...",
 		.summary = "switch sampling on in a live process",
 		.details = "Says what it found; a process that samples already is left "
-			   "alone. " ORDER_DETAILS,
-		.examples = "mallow start 4711",
-		.operands_min = 1,
+			   "alone. " ORDER_DETAILS "\n\nWith --for it waits so long, writes "
+			   "a profile of what was allocated meanwhile (alloc_space) and what of "
+			   "that is still live (inuse_space), and leaves the process as it was "
+			   "found. ^C ends the session early.",
+		.examples = "mallow start 4711\n"
+			    "mallow start --strict --name '^worker'\n"
+			    "mallow start --for 60s -o out.pb.gz 4711",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_start,
-		.options = {WAIT_OPTION, END_OF_OPTIONS},
+		.options =
+			{
+				WAIT_OPTION,
+				STRICT_OPTION,
+				{"for", 0, MW_OPTION_SECONDS, "TIME", NULL,
+				 "a session: profile what is allocated in so long, such as 60s"},
+				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
+				 "where to write the session's profile"},
+				SELECT_OPTIONS,
+				END_OF_OPTIONS,
+			},
 	},
 	{
 		.name = "stop",
@@ -109,24 +135,31 @@ const mw_subcommand_t mw_subcommands[] = {
 		.details = "What was sampled so far stays in the profile, and frees of it are "
 			   "still followed. " ORDER_DETAILS,
 		.examples = "mallow stop 4711",
-		.operands_min = 1,
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_stop,
-		.options = {WAIT_OPTION, END_OF_OPTIONS},
+		.options = {WAIT_OPTION, STRICT_OPTION, SELECT_OPTIONS, END_OF_OPTIONS},
 	},
 	{
 		.name = "set",
-		.operands = "TARGET... rate=BYTES",
-		.summary = "change the sampling rate of a live process",
-		.details = "BYTES is the mean number of bytes allocated between two samples; 1 "
+		.operands = "TARGET... SETTING=VALUE...",
+		.summary = "change the rate and the triggers of dumps in a live process",
+		.details = "rate is the mean number of bytes allocated between two samples; 1 "
 			   "samples every allocation; K, M and G are powers of 1024. Samples "
-			   "keep the weight of the rate they were taken at. " ORDER_DETAILS,
+			   "keep the weight of the rate they were taken at. The other settings say "
+			   "when the process "
+			   "writes a dump of its own, and how many it keeps; each is an option "
+			   "of the library, too:\n\n"
+			   "dump_name: name of dumps: %p pid, %h host, %e program, %n number, %t "
+			   "time, %r reason, %u bytes in use\n"
+#include "state/settings.def"
+			   "\n" ORDER_DETAILS,
 		.examples = "mallow set 4711 rate=64K\n"
-			    "mallow set 4711 rate=1      # exact",
-		.operands_min = 2,
+			    "mallow set 4711 rate=1      # exact\n"
+			    "mallow set --all dump_live=2G dump_name=/var/tmp/%e.%p.%t.pb",
+		.operands_min = 1,
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_set,
-		.options = {WAIT_OPTION, END_OF_OPTIONS},
+		.options = {WAIT_OPTION, SELECT_OPTIONS, END_OF_OPTIONS},
 	},
 	{
 		.name = "reset",
@@ -135,14 +168,13 @@ const mw_subcommand_t mw_subcommands[] = {
 		.details = "Afterwards the profile holds only what is allocated from then "
 			   "on. " ORDER_DETAILS,
 		.examples = "mallow reset 4711",
-		.operands_min = 1,
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_reset,
-		.options = {WAIT_OPTION, END_OF_OPTIONS},
+		.options = {WAIT_OPTION, SELECT_OPTIONS, END_OF_OPTIONS},
 	},
 	{
 		.name = "dump",
-		.operands = "TARGET",
+		.operands = "TARGET...",
 		.summary = "write a profile for pprof or jeprof",
 		.details = "The process is neither stopped nor disturbed. Without --format the "
 			   "name says what to write: .heap is jemalloc's format, everything "
@@ -150,13 +182,14 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "--output the name is mallow.<program>.<pid>.<time>.pb.gz; '-' is "
 			   "standard output.",
 		.examples = "mallow dump 4711 -o now.pb.gz && go tool pprof -top now.pb.gz\n"
-			    "mallow dump 4711 -o now.heap      # for jeprof",
-		.operands_min = 1,
-		.operands_max = 1,
+			    "mallow dump 4711 -o now.heap      # for jeprof\n"
+			    "mallow dump --every 10m --count 6 -o /var/tmp 4711",
+		.operands_max = UINT_MAX,
 		.run = mw_cmd_dump,
 		.options =
 			{
-				{"output", 'o', MW_OPTION_TEXT, "FILE", NULL, "the file to write"},
+				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
+				 "the file to write, or the directory"},
 				{"format", 0, MW_OPTION_CHOICE, "FORMAT",
 				 "proto|jemalloc|gperftools",
 				 "proto, jemalloc (heap_v2) or gperftools"},
@@ -165,6 +198,34 @@ const mw_subcommand_t mw_subcommands[] = {
 				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "split what is in use by thread and size, what was freed by "
 				 "lifetime, in samples with labels (pprof -tags)"},
+				{"every", 0, MW_OPTION_SECONDS, "TIME", NULL,
+				 "again and again, until the process has ended"},
+				{"count", 0, MW_OPTION_COUNT, "N", NULL, "with --every, N times"},
+				{"in-process", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "the process writes it, where its dump_name says"},
+				SELECT_OPTIONS,
+				END_OF_OPTIONS,
+			},
+	},
+	{
+		.name = "clean",
+		.operands = "",
+		.summary = "remove the state files of processes that have ended",
+		.details = "Files of killed processes stay for a day, the latest 64, and up to "
+			   "256 MiB, unless the options stale_* of the library say otherwise; "
+			   "this removes them at once.",
+		.examples = "mallow clean --dry-run\n"
+			    "mallow clean --older 2h --keep 8",
+		.operands_max = 0,
+		.run = mw_cmd_clean,
+		.options =
+			{
+				{"older", 0, MW_OPTION_SECONDS, "TIME", NULL,
+				 "only those last written so long ago, such as 2h"},
+				{"keep", 0, MW_OPTION_COUNT, "N", NULL, "not the latest N"},
+				{"dry-run", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "only say what would be removed"},
+				MW_SELECT_NAME,
 				END_OF_OPTIONS,
 			},
 	},
@@ -221,6 +282,8 @@ const mw_subcommand_t mw_subcommands[] = {
 			},
 	},
 };
+
+#undef MW_SETTING
 
 const size_t mw_subcommand_count = sizeof(mw_subcommands) / sizeof(mw_subcommands[0]);
 

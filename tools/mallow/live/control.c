@@ -23,6 +23,9 @@
 #define LOCK_WAIT_NS 1000000000ull
 #define POLL_MIN_NS 200000u
 #define POLL_MAX_NS 20000000u
+/* A dump of 100,000 samples takes 50 ms, a slow disk more. */
+#define DUMP_WAIT_NS 5000000000ull
+#define SETTLE_TURN_SECONDS 0.1
 
 typedef struct control_page {
 	mw_state_control_t *control;
@@ -147,6 +150,48 @@ static void find_out(const control_page_t *page, mw_conversation_t *out, uint32_
 		out->was_mean_bytes = DEFAULT_MEAN_BYTES;
 	out->is_active = out->was_active;
 	out->mean_bytes = out->was_mean_bytes;
+	const _Atomic uint64_t *settings =
+		out->was_pending ? page->control->want_settings : live->settings;
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+		out->was_settings[i] = settings[i];
+	memcpy(out->was_dump_name,
+	       out->was_pending ? page->control->want_dump_name : live->dump_name,
+	       sizeof(out->was_dump_name));
+	out->was_dump_name[sizeof(out->was_dump_name) - 1] = '\0';
+}
+
+static bool wants_settings(const mw_order_t *order, const mw_conversation_t *talk) {
+	if (order->kind != MW_ORDER_SETTINGS)
+		return false;
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+		if (order->settings_mask & (uint64_t)1 << i &&
+		    order->settings[i] != talk->was_settings[i])
+			return true;
+	return order->dump_name && strcmp(order->dump_name, talk->was_dump_name) != 0;
+}
+
+/* All of them: what the program changed itself since the last order stays as it is. */
+static void write_settings(mw_state_control_t *control, const mw_order_t *order,
+			   const mw_conversation_t *talk) {
+	bool ours = order->kind == MW_ORDER_SETTINGS;
+	const char *name = ours && order->dump_name ? order->dump_name : talk->was_dump_name;
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
+		bool set = ours && order->settings_mask & (uint64_t)1 << i;
+		atomic_store_explicit(&control->want_settings[i],
+				      set ? order->settings[i] : talk->was_settings[i],
+				      memory_order_relaxed);
+	}
+	memset(control->want_dump_name, 0, sizeof(control->want_dump_name));
+	memcpy(control->want_dump_name, name, strnlen(name, sizeof(control->want_dump_name) - 1));
+}
+
+static uint32_t raise_sequence(mw_state_control_t *control) {
+	uint32_t sequence = atomic_load_explicit(&control->sequence, memory_order_relaxed) + 1;
+	if (sequence == 0)
+		sequence = 1; /* 0 says "nothing ordered" here, and "none" in rejected_sequence */
+	/* Pairs with the process's acquire at its refill. */
+	atomic_store_explicit(&control->sequence, sequence, memory_order_release);
+	return sequence;
 }
 
 /* Returns the order's sequence number, or 0 when there is nothing to order. */
@@ -166,22 +211,26 @@ static uint32_t write_order(control_page_t *page, const mw_order_t *order, mw_co
 	case MW_ORDER_RESET:
 		resets++;
 		break;
+	case MW_ORDER_SETTINGS:
+	case MW_ORDER_DUMP:
+		break;
 	}
-	if (order->kind != MW_ORDER_RESET && out->is_active == out->was_active &&
-	    out->mean_bytes == out->was_mean_bytes)
+	bool changes = out->is_active != out->was_active || out->mean_bytes != out->was_mean_bytes;
+	if (order->kind != MW_ORDER_RESET && order->kind != MW_ORDER_DUMP && !changes &&
+	    !wants_settings(order, out))
 		return 0;
 	mw_state_control_t *control = page->control;
+	write_settings(control, order, out);
+	/* Not counted on from the wish, which anybody may have written: from what was obeyed. */
+	uint32_t dumps = page->live->dumps_done + (order->kind == MW_ORDER_DUMP);
+	if (order->kind == MW_ORDER_DUMP || !out->was_pending)
+		atomic_store_explicit(&control->want_dumps, dumps, memory_order_relaxed);
 	/* Relaxed: the release below publishes them. */
 	atomic_store_explicit(&control->want_active, out->is_active, memory_order_relaxed);
 	atomic_store_explicit(&control->want_mean_bytes, out->mean_bytes, memory_order_relaxed);
 	atomic_store_explicit(&control->want_resets, resets, memory_order_relaxed);
 	atomic_store_explicit(&control->writer_pid, (uint32_t)getpid(), memory_order_relaxed);
-	uint32_t sequence = atomic_load_explicit(&control->sequence, memory_order_relaxed) + 1;
-	if (sequence == 0)
-		sequence = 1; /* 0 says "nothing ordered" here, and "none" in rejected_sequence */
-	/* Pairs with the process's acquire at its refill. */
-	atomic_store_explicit(&control->sequence, sequence, memory_order_release);
-	return sequence;
+	return raise_sequence(control);
 }
 
 /* True: the process has looked at the order, or at a later one. */
@@ -201,11 +250,25 @@ static bool wait_seen(const control_page_t *page, uint32_t sequence, double seco
 	}
 }
 
+/* The dump comes right after the answer; a process that cannot write it says so on its stderr. */
+static void take_last_dump(const control_page_t *page, uint64_t failed_before,
+			   mw_conversation_t *out) {
+	uint64_t deadline = monotonic_ns() + DUMP_WAIT_NS;
+	uint32_t wanted = atomic_load_explicit(&page->control->want_dumps, memory_order_relaxed);
+	while (page->live->dumps_done != wanted && monotonic_ns() < deadline)
+		sleep_ns(POLL_MIN_NS);
+	if (page->live->dumps_done != wanted || page->live->dumps_failed != failed_before)
+		return;
+	memcpy(out->last_dump, page->live->last_dump, sizeof(out->last_dump));
+	out->last_dump[sizeof(out->last_dump) - 1] = '\0';
+}
+
 /* Not inlined: its variables would sit in the frame that siglongjmp returns to. */
 static MW_NOINLINE int converse(control_page_t *page, const mw_order_t *order, double wait_seconds,
 				mw_conversation_t *out, mw_error_t *error) {
 	if (lock_page(page, error) != 0)
 		return -1;
+	uint64_t failed_before = page->live->dumps_failed;
 	uint32_t sequence = write_order(page, order, out);
 	unlock_page(page);
 	out->outcome = MW_OUTCOME_NOTHING;
@@ -220,7 +283,35 @@ static MW_NOINLINE int converse(control_page_t *page, const mw_order_t *order, d
 				    "changed",
 				    page->shown);
 	out->outcome = MW_OUTCOME_DONE;
+	if (order->kind == MW_ORDER_DUMP)
+		take_last_dump(page, failed_before, out);
 	return 0;
+}
+
+/* Each count is made by a thread that comes by: the same order again makes the next one do it. */
+static MW_NOINLINE int settle(control_page_t *page, double wait_seconds, mw_settling_t *out,
+			      mw_error_t *error) {
+	uint64_t deadline = monotonic_ns() + (uint64_t)(wait_seconds * 1e9);
+	do {
+		if (lock_page(page, error) != 0)
+			return -1;
+		uint32_t sequence = raise_sequence(page->control);
+		unlock_page(page);
+		bool seen = wait_seen(page, sequence, SETTLE_TURN_SECONDS);
+		*out = (mw_settling_t){page->live->threads, page->live->threads_behind, seen};
+		if (seen && out->behind == 0)
+			return 0;
+		sleep_ns(POLL_MAX_NS);
+	} while (monotonic_ns() < deadline);
+	return 0;
+}
+
+static MW_NOINLINE int settle_guarded(control_page_t *page, double wait_seconds, mw_settling_t *out,
+				      mw_error_t *error) {
+	if (sigsetjmp(bus_jump, 1) != 0)
+		return mw_error_set(error, "%s: the state file was cut while it was read",
+				    page->shown);
+	return settle(page, wait_seconds, out, error);
 }
 
 /* The conversation, with a touch of pages that are gone as an error. */
@@ -243,6 +334,20 @@ int mw_control_order(const char *path, const char *shown, const mw_order_t *orde
 	struct sigaction guard = {.sa_handler = on_bus_error}, before;
 	sigaction(SIGBUS, &guard, &before);
 	int result = converse_guarded(&page, order, wait_seconds, out, error);
+	sigaction(SIGBUS, &before, NULL);
+	close_page(&page);
+	return result;
+}
+
+int mw_control_settle(const char *path, const char *shown, double wait_seconds, mw_settling_t *out,
+		      mw_error_t *error) {
+	control_page_t page;
+	errno = 0;
+	if (open_page(path, shown, &page, error) != 0)
+		return -1;
+	struct sigaction guard = {.sa_handler = on_bus_error}, before;
+	sigaction(SIGBUS, &guard, &before);
+	int result = settle_guarded(&page, wait_seconds, out, error);
 	sigaction(SIGBUS, &before, NULL);
 	close_page(&page);
 	return result;

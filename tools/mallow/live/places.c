@@ -55,13 +55,24 @@ static bool may_speak_for(uid_t owner, const mw_process_t *process) {
 	return owner == process->uid || owner == process->euid || owner == 0;
 }
 
+static bool is_known(const mw_places_t *places, const struct stat *info) {
+	for (size_t i = 0; i < places->count; i++)
+		if (places->items[i].device == info->st_dev &&
+		    places->items[i].inode == info->st_ino)
+			return true;
+	return false;
+}
+
 static void add_file(mw_places_t *places, int directory, const char *directory_path,
 		     const char *name) {
 	int pid;
 	uint64_t start_ticks;
 	struct stat info;
+	/* Below the root of another process pids are that namespace's, and nothing is removed. */
+	bool elsewhere = strncmp(directory_path, "/proc/", 6) == 0;
 	if (!parse_file_name(name, &pid, &start_ticks) ||
-	    fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
+	    fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode) ||
+	    (elsewhere && is_known(places, &info)))
 		return;
 	mw_place_t *place = place_add(places);
 	char path[PATH_MAX + NAME_MAX + 2];
@@ -77,7 +88,8 @@ static void add_file(mw_places_t *places, int directory, const char *directory_p
 		.inode = info.st_ino,
 		.modified_ns = (uint64_t)info.st_mtim.tv_sec * 1000000000u +
 			       (uint64_t)info.st_mtim.tv_nsec,
-		.alive = mw_process_read(pid, &process) && !process.zombie &&
+		.by_map = elsewhere,
+		.alive = !elsewhere && mw_process_read(pid, &process) && !process.zombie &&
 			 process.start_ticks == start_ticks && may_speak_for(info.st_uid, &process),
 	};
 }
@@ -250,7 +262,34 @@ static bool has_process(const mw_places_t *places, int pid) {
 	return false;
 }
 
-void mw_places_add_mapped(mw_places_t *places) {
+/* The namespaces met so far, by their numbers. */
+typedef struct namespaces {
+	ino_t *items;
+	size_t count, capacity;
+} namespaces_t;
+
+static bool is_new_namespace(namespaces_t *seen, ino_t number) {
+	for (size_t i = 0; i < seen->count; i++)
+		if (seen->items[i] == number)
+			return false;
+	seen->items = mw_grow(seen->items, &seen->capacity, seen->count + 1, sizeof(*seen->items));
+	seen->items[seen->count++] = number;
+	return true;
+}
+
+/* Containers: what ended in there is seen through the root of any process that has not. */
+static void add_container(mw_places_t *places, int pid, namespaces_t *seen) {
+	char path[64];
+	struct stat info;
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	if (stat(path, &info) != 0 || !is_new_namespace(seen, info.st_ino))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/root/dev/shm", pid);
+	add_parent(places, path);
+}
+
+static void visit_processes(void (*visit)(mw_places_t *places, int pid, namespaces_t *seen),
+			    mw_places_t *places, namespaces_t *seen) {
 	DIR *entries = opendir("/proc");
 	if (!entries)
 		return;
@@ -258,10 +297,27 @@ void mw_places_add_mapped(mw_places_t *places) {
 	while ((entry = readdir(entries))) {
 		char *end;
 		unsigned long pid = strtoul(entry->d_name, &end, 10);
-		if (*end == '\0' && pid > 0 && pid <= INT_MAX && !has_process(places, (int)pid))
-			mw_places_add_process(places, (int)pid);
+		if (*end == '\0' && pid > 0 && pid <= INT_MAX)
+			visit(places, (int)pid, seen);
 	}
 	closedir(entries);
+}
+
+static void add_if_missing(mw_places_t *places, int pid, namespaces_t *seen) {
+	(void)seen;
+	if (!has_process(places, pid))
+		mw_places_add_process(places, pid);
+}
+
+void mw_places_add_mapped(mw_places_t *places) {
+	namespaces_t seen = {0};
+	struct stat own;
+	if (stat("/proc/self/ns/mnt", &own) == 0)
+		is_new_namespace(&seen, own.st_ino);
+	/* Containers first: the mappings then say which of their processes live. */
+	visit_processes(add_container, places, &seen);
+	visit_processes(add_if_missing, places, &seen);
+	free(seen.items);
 }
 
 void mw_places_add_held(mw_places_t *places, int fd, int pid, uint64_t start_ticks) {

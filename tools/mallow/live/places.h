@@ -36,7 +36,8 @@ typedef struct mw_places {
 /* Adds the state files in the directories of this mount namespace. */
 void mw_places_add_directories(mw_places_t *places);
 
-/* Adds the state files mapped by processes that have none in `places` yet. */
+/* Adds the state files mapped by processes that have none in `places` yet, and those that ended
+ * processes left in the containers of others, as far as /proc/<pid>/root lets in. */
 void mw_places_add_mapped(mw_places_t *places);
 
 /* Adds the state file the live process `pid` maps, if any. */

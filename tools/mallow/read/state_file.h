@@ -60,6 +60,11 @@ int mw_snapshot_read_fd(int fd, const char *name, unsigned what, mw_snapshot_t *
 			mw_error_t *error);
 void mw_snapshot_free(mw_snapshot_t *snapshot); /* NULL is fine */
 
+/* Leaves in `after` (stacks and records) what was allocated since `before` (stacks), and of that
+ * what is still live: the records that are not older than `since_ns` (CLOCK_MONOTONIC).  Peaks and
+ * lifetimes, which are of the whole run, and the records are dropped. */
+void mw_snapshot_since(mw_snapshot_t *after, const mw_snapshot_t *before, uint64_t since_ns);
+
 /* The profile of a snapshot with MW_SNAPSHOT_STACKS: the sample types of a heap profile and those
  * of mw_state_types, weights applied, without symbols.  With MW_SNAPSHOT_RECORDS what is in use is
  * split by thread and size, and what was freed by lifetime: neighbouring samples of one stack with

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ * session.c -- switches sampling on, waits, and writes what was allocated meanwhile, with what of
+ * it is still live.  Processes are left as they were found; SIGINT and SIGTERM end the wait early.
+ */
+#include "cmd/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/order.h"
+#include "cmd/select.h"
+#include "cmd/show.h"
+#include "live/process.h"
+#include "model/alloc.h"
+#include "report/report.h"
+#include "symbol/symbolize.h"
+
+/* One process of the session.  Its file is held open: it may end meanwhile. */
+typedef struct member {
+	mw_target_t target;
+	int fd;
+	bool was_active;
+	uint64_t since_ns; /* CLOCK_MONOTONIC */
+	mw_snapshot_t *before;
+} member_t;
+
+typedef struct session {
+	member_t *members;
+	size_t count, capacity;
+	double wait_seconds;
+} session_t;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) {
+	(void)signal_number;
+	interrupted = 1;
+}
+
+/* As coarse as the times in the records. */
+static uint64_t monotonic_ns(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int begin(const mw_target_t *target, const void *context, mw_error_t *error) {
+	session_t *session = *(session_t *const *)context;
+	mw_order_t order = {.kind = MW_ORDER_START};
+	mw_conversation_t talk;
+	if (mw_order_give(target, &order, session->wait_seconds, &talk, error) != 0)
+		return -1;
+	member_t member = {.fd = open(target->path, O_RDONLY | O_CLOEXEC),
+			   .was_active = talk.was_active,
+			   .since_ns = monotonic_ns()};
+	if (member.fd < 0)
+		return mw_error_set(error, "%s: %s", target->shown, strerror(errno));
+	if (mw_snapshot_read_fd(member.fd, target->shown, MW_SNAPSHOT_STACKS, &member.before,
+				error) != 0) {
+		close(member.fd);
+		return -1;
+	}
+	member.target = *target;
+	member.target.path = mw_xstrdup(target->path);
+	member.target.shown = mw_xstrdup(target->shown);
+	session->members = mw_grow(session->members, &session->capacity, session->count + 1,
+				   sizeof(*session->members));
+	session->members[session->count++] = member;
+	return MW_EXIT_FINE;
+}
+
+static void wait_seconds(double seconds) {
+	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
+	sigaction(SIGINT, &action, &interrupt);
+	sigaction(SIGTERM, &action, &terminate);
+	struct timespec pause = {.tv_sec = (time_t)seconds,
+				 .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+	while (!interrupted && nanosleep(&pause, &pause) != 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGTERM, &terminate, NULL);
+}
+
+static void say_note(void *context, const char *text) {
+	(void)context;
+	mw_complain("note: %s", text);
+}
+
+/* In a directory, or without --output, each gets a name of its own. */
+static char *choose_path(const char *output, const mw_profile_t *profile) {
+	struct stat info;
+	bool directory = output && stat(output, &info) == 0 && S_ISDIR(info.st_mode);
+	if (output && !directory)
+		return mw_xstrdup(output);
+	char *name = mw_profile_file_name(mw_profile_string(profile, profile->origin.program),
+					  profile->origin.pid, mw_now_ns(), ".pb.gz");
+	if (!directory)
+		return name;
+	size_t size = strlen(output) + strlen(name) + 2;
+	char *path = mw_xcalloc(size, 1);
+	snprintf(path, size, "%s/%s", output, name);
+	free(name);
+	return path;
+}
+
+static void say_result(const member_t *member, const mw_profile_t *profile, const char *path) {
+	int64_t sums[2] = {0, 0};
+	static const char *const types[2] = {"alloc_space", "inuse_space"};
+	char texts[2][MW_SHOW_BYTES], duration[MW_SHOW_BYTES];
+	for (int k = 0; k < 2; k++) {
+		int type = mw_profile_find_type(profile, types[k]);
+		for (size_t i = 0; type >= 0 && i < profile->sample_count; i++)
+			sums[k] += mw_profile_values(profile, i)[type];
+		mw_format_bytes(sums[k], texts[k], MW_SHOW_BYTES);
+	}
+	mw_complain("pid %d: %s allocated in %s, of which %s are still live; profile written: %s",
+		    member->target.pid, texts[0],
+		    mw_show_duration((uint64_t)profile->duration_ns, duration), texts[1], path);
+}
+
+static int write_member(const member_t *member, const char *output, mw_error_t *error) {
+	mw_snapshot_t *after;
+	if (mw_snapshot_read_fd(member->fd, member->target.shown,
+				MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, &after, error) != 0)
+		return -1;
+	int64_t taken_ns = after->taken_ns;
+	uint64_t now_ns = monotonic_ns();
+	mw_snapshot_since(after, member->before, member->since_ns);
+	mw_profile_t *profile = mw_profile_from_snapshot(after);
+	mw_snapshot_free(after);
+	profile->time_ns = taken_ns;
+	profile->duration_ns = (int64_t)(now_ns - member->since_ns);
+	mw_symbolize_options_t options = {.pid = (uint32_t)member->target.pid, .note = say_note};
+	if (!mw_process_is_alive(member->target.pid, member->before->header.start_ticks))
+		options.pid = 0;
+	mw_symbolize(profile, &options);
+	char *path = choose_path(output, profile);
+	int result =
+		mw_write_profile(profile, path, mw_format_of_name(path), MW_GZIP_BY_NAME, error);
+	if (result == 0)
+		say_result(member, profile, path);
+	free(path);
+	mw_profile_free(profile);
+	return result;
+}
+
+/* The process goes on as before; one that has ended meanwhile is past caring. */
+static void restore(const member_t *member, double wait) {
+	mw_order_t order = {.kind = MW_ORDER_STOP};
+	mw_conversation_t talk;
+	mw_error_t error;
+	if (!member->was_active &&
+	    mw_process_is_alive(member->target.pid, member->before->header.start_ticks) &&
+	    mw_order_give(&member->target, &order, wait, &talk, &error) != 0)
+		mw_complain("%s", error.text);
+}
+
+static int end(session_t *session, const char *output) {
+	int status = MW_EXIT_FINE;
+	mw_error_t error;
+	for (size_t i = 0; i < session->count; i++) {
+		member_t *member = &session->members[i];
+		if (write_member(member, output, &error) != 0) {
+			mw_complain("%s", error.text);
+			status = MW_EXIT_TROUBLE;
+		}
+		restore(member, session->wait_seconds);
+		mw_snapshot_free(member->before);
+		mw_target_release(&member->target);
+		close(member->fd);
+	}
+	free(session->members);
+	return status;
+}
+
+int mw_session(const mw_arguments_t *arguments) {
+	const mw_option_value_t *wait = mw_argument(arguments, "wait");
+	const char *output = mw_argument(arguments, "output")->text;
+	session_t session = {.wait_seconds = wait->given ? wait->seconds : MW_ORDER_WAIT_SECONDS};
+	session_t *context = &session;
+	struct stat info;
+	if (output && mw_selects_several(arguments) &&
+	    (stat(output, &info) != 0 || !S_ISDIR(info.st_mode))) {
+		mw_complain("start: %s: it is not a directory; several processes need one, or no "
+			    "--output",
+			    output);
+		return MW_EXIT_TROUBLE;
+	}
+	int status = mw_on_selected(arguments, begin, &context);
+	if (session.count > 0)
+		wait_seconds(mw_argument(arguments, "for")->seconds);
+	int end_status = end(&session, output);
+	return end_status > status ? end_status : status;
+}

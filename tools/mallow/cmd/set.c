@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ * set.c -- `mallow set`: the rate, and the settings of state/settings.def. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/order.h"
+#include "cmd/select.h"
+#include "cmd/settings.h"
+#include "cmd/show.h"
+
+/* What the operands ask for. */
+typedef struct wishes {
+	mw_order_t rate;     /* mean_bytes 0: not asked */
+	mw_order_t settings; /* mask 0 and no name: not asked */
+	double wait_seconds;
+} wishes_t;
+
+static void complain_unknown(const char *word) {
+	char names[1024] = "rate, dump_name";
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
+		strncat(names, ", ", sizeof(names) - strlen(names) - 1);
+		strncat(names, mw_setting_name((mw_setting_t)i), sizeof(names) - strlen(names) - 1);
+	}
+	mw_complain("set: unknown setting '%s'; allowed: %s", word, names);
+}
+
+/* One "name=value"; false: complained. */
+static bool take_setting(const char *word, wishes_t *wishes) {
+	size_t length = strcspn(word, "=");
+	const char *text = word + length + 1;
+	if (length == 4 && memcmp(word, "rate", 4) == 0) {
+		if (mw_parse_bytes(text, &wishes->rate.mean_bytes))
+			return true;
+		mw_complain("set: rate does not take '%s'; allowed: bytes from 1 to 1T, such as "
+			    "524288, 512K or 4M",
+			    text);
+		return false;
+	}
+	if (length == 9 && memcmp(word, "dump_name", 9) == 0) {
+		wishes->settings.dump_name = text;
+		if (*text && strlen(text) < MW_STATE_DUMP_NAME_BYTES)
+			return true;
+		mw_complain("set: dump_name takes 1 to %d characters",
+			    MW_STATE_DUMP_NAME_BYTES - 1);
+		return false;
+	}
+	mw_setting_t setting = mw_setting_find(word, length);
+	if (setting == MW_SETTING_COUNT) {
+		complain_unknown(word);
+		return false;
+	}
+	char buffer[MW_SHOW_BYTES];
+	wishes->settings.settings_mask |= (uint64_t)1 << setting;
+	if (mw_setting_parse(setting, text, &wishes->settings.settings[setting]))
+		return true;
+	mw_complain("set: %s does not take '%s'; allowed: %s", mw_setting_name(setting), text,
+		    mw_setting_allowed(setting, buffer));
+	return false;
+}
+
+/* A target may hold '=' in its path. */
+static bool is_setting(const char *word) {
+	const char *equals = strchr(word, '=');
+	const char *slash = strchr(word, '/');
+	return equals && (!slash || slash > equals);
+}
+
+/* Splits the operands into targets and settings; false: complained. */
+static bool take_settings(mw_arguments_t *arguments, wishes_t *wishes) {
+	unsigned targets = 0, settings = 0;
+	for (unsigned i = 0; i < arguments->operand_count; i++) {
+		char *word = arguments->operands[i];
+		if (!is_setting(word))
+			arguments->operands[targets++] = word;
+		else if (!take_setting(word, wishes))
+			return false;
+		else
+			settings++;
+	}
+	arguments->operand_count = targets;
+	if (settings > 0)
+		return true;
+	mw_complain("set: what? usage: mallow set %s; 'mallow set --help' lists the settings",
+		    arguments->subcommand->operands);
+	return false;
+}
+
+static void say_settings(const mw_target_t *target, const mw_order_t *order,
+			 const mw_conversation_t *talk) {
+	const char *end = talk->outcome == MW_OUTCOME_PENDING
+				  ? ": ordered; takes effect at the process's next refill"
+				  : "";
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
+		mw_setting_t setting = (mw_setting_t)i;
+		char now[MW_SHOW_BYTES], was[MW_SHOW_BYTES];
+		if (!(order->settings_mask & (uint64_t)1 << i))
+			continue;
+		const char *value = mw_show_setting(setting, order->settings[i], now);
+		if (order->settings[i] == talk->was_settings[i])
+			printf("pid %d: %s is %s already; nothing changed\n", target->pid,
+			       mw_setting_name(setting), value);
+		else
+			printf("pid %d: %s = %s (was %s)%s\n", target->pid,
+			       mw_setting_name(setting), value,
+			       mw_show_setting(setting, talk->was_settings[i], was), end);
+	}
+	char name[MW_STATE_DUMP_NAME_BYTES];
+	if (order->dump_name)
+		printf("pid %d: dump_name = %s (was %s)%s\n", target->pid, order->dump_name,
+		       mw_show_text(talk->was_dump_name, name, sizeof(name)), end);
+}
+
+static void say_rate(const mw_target_t *target, const mw_conversation_t *talk) {
+	char rate[MW_SHOW_BYTES], before[MW_SHOW_BYTES];
+	mw_show_rate(talk->mean_bytes, rate);
+	printf("pid %d: ", target->pid);
+	if (talk->outcome != MW_OUTCOME_NOTHING)
+		printf("T = %s (was %s), sampling is %s%s\n", rate,
+		       mw_show_rate(talk->was_mean_bytes, before), talk->was_active ? "on" : "off",
+		       talk->outcome == MW_OUTCOME_PENDING
+			       ? ": ordered; takes effect at the process's next refill"
+			       : "");
+	else if (talk->was_pending)
+		printf("already ordered: %s, T = %s; takes effect at the process's next refill; "
+		       "nothing changed\n",
+		       talk->was_active ? "on" : "off", rate);
+	else
+		printf("T is already %s, sampling is %s; nothing changed\n", rate,
+		       talk->was_active ? "on" : "off");
+}
+
+static int set_target(const mw_target_t *target, const void *context, mw_error_t *error) {
+	const wishes_t *wishes = context;
+	mw_conversation_t talk;
+	if (wishes->rate.mean_bytes != 0) {
+		if (mw_order_give(target, &wishes->rate, wishes->wait_seconds, &talk, error) != 0)
+			return -1;
+		say_rate(target, &talk);
+	}
+	if (wishes->settings.settings_mask == 0 && !wishes->settings.dump_name)
+		return MW_EXIT_FINE;
+	if (mw_order_give(target, &wishes->settings, wishes->wait_seconds, &talk, error) != 0)
+		return -1;
+	say_settings(target, &wishes->settings, &talk);
+	return MW_EXIT_FINE;
+}
+
+int mw_cmd_set(const mw_arguments_t *arguments) {
+	const mw_option_value_t *wait = mw_argument(arguments, "wait");
+	mw_arguments_t targets = *arguments;
+	wishes_t wishes = {
+		.rate = {.kind = MW_ORDER_RATE},
+		.settings = {.kind = MW_ORDER_SETTINGS},
+		.wait_seconds = wait->given ? wait->seconds : MW_ORDER_WAIT_SECONDS,
+	};
+	if (!take_settings(&targets, &wishes))
+		return MW_EXIT_TROUBLE;
+	return mw_on_selected(&targets, set_target, &wishes);
+}
