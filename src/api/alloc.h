@@ -23,6 +23,12 @@ MW_ALWAYS_INLINE void *mw_api_alloc_fast(size_t bytes) {
 	return block;
 }
 
+/* The same for an alignment, a power of two. */
+MW_ALWAYS_INLINE void *mw_api_aligned(size_t align, size_t bytes) {
+	void *block = MW_HARDEN_ON ? NULL : mw_fast_alloc_aligned(align, bytes);
+	return MW_LIKELY(block != NULL) ? block : mw_api_alloc_aligned(align, bytes);
+}
+
 MW_ALWAYS_INLINE void mw_api_free(void *block) {
 	if (MW_HARDEN_ON)
 		mw_harden_free("free", block, MW_NO_CLAIM, MW_NO_CLAIM);

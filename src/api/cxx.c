@@ -61,7 +61,7 @@ static MW_NOINLINE void *new_slow(size_t bytes, void *caller) {
 
 static MW_NOINLINE void *new_aligned(size_t bytes, size_t align, void *caller) {
 	for (;;) {
-		void *block = mw_api_alloc_aligned(align, bytes);
+		void *block = mw_api_aligned(align, bytes);
 		if (MW_LIKELY(block != NULL))
 			return block;
 		call_new_handler(caller);
@@ -104,7 +104,7 @@ void *_ZnamSt11align_val_t(size_t bytes, size_t align) {
 }
 
 void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t bytes, size_t align, const mw_nothrow_t *tag) {
-	void *block = mw_api_alloc_aligned(align, bytes);
+	void *block = mw_api_aligned(align, bytes);
 	if (MW_LIKELY(block != NULL))
 		return block;
 	void *(*next)(size_t, size_t, const mw_nothrow_t *);

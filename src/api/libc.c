@@ -66,7 +66,7 @@ int posix_memalign(void **result, size_t align, size_t bytes) {
 	if (!mw_is_pow2(align) || align % sizeof(void *) != 0)
 		return EINVAL;
 	int saved_errno = errno;
-	void *block = mw_api_alloc_aligned(align, bytes);
+	void *block = mw_api_aligned(align, bytes);
 	errno = saved_errno;
 	if (!block)
 		return ENOMEM;
@@ -79,7 +79,7 @@ void *aligned_alloc(size_t align, size_t bytes) {
 		errno = EINVAL;
 		return NULL;
 	}
-	return mw_api_alloc_aligned(align, bytes);
+	return mw_api_aligned(align, bytes);
 }
 
 void *memalign(size_t align, size_t bytes) {
@@ -90,7 +90,7 @@ void *memalign(size_t align, size_t bytes) {
 	}
 	if (!mw_is_pow2(align))
 		align = align == 0 ? 1 : (size_t)1 << (mw_log2_floor(align) + 1);
-	return mw_api_alloc_aligned(align, bytes);
+	return mw_api_aligned(align, bytes);
 }
 
 void *valloc(size_t bytes) {

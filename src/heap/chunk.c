@@ -50,6 +50,7 @@ static uint64_t run_mask(unsigned first, unsigned count) {
 
 static void list_insert(mw_chunk_t *chunk) {
 	unsigned n = (unsigned)__builtin_popcountll(chunk->free_mask);
+	chunk->listed_under = (uint8_t)n;
 	if (n == 0)
 		return;
 	chunk->prev = NULL;
@@ -61,7 +62,7 @@ static void list_insert(mw_chunk_t *chunk) {
 }
 
 static void list_remove(mw_chunk_t *chunk) {
-	unsigned n = (unsigned)__builtin_popcountll(chunk->free_mask);
+	unsigned n = chunk->listed_under;
 	if (n == 0)
 		return;
 	if (chunk->next)
@@ -189,7 +190,9 @@ static void purge_if_due(void) {
 
 static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	uint64_t run = run_mask(first, count);
-	int dirty = __builtin_popcountll(chunk->dirty_mask & run);
+	/* All or none is dirty as a rule, and counting the bits takes a call. */
+	uint64_t mask = chunk->dirty_mask & run;
+	int dirty = mask == run ? (int)count : mask == 0 ? 0 : __builtin_popcountll(mask);
 	count_dirty(-dirty);
 	mw_decay_missed(&chunks.decay, (count - (unsigned)dirty) * MW_SLICE_BYTES);
 	list_remove(chunk);

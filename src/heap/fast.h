@@ -38,6 +38,20 @@ MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
 	return mw_fast_pop_stack(mw_class_computed(bytes));
 }
 
+/* `align` is a power of two.  A block of the class that holds the size rounded up to it, if that
+ * class is tiny and its blocks are aligned so; NULL: take the slow path. */
+MW_ALWAYS_INLINE void *mw_fast_alloc_aligned(size_t align, size_t bytes) {
+	if (MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES || align > MW_TINY_MAX_BYTES))
+		return NULL;
+	size_t rounded = (bytes + align - 1) & -align;
+	if (MW_UNLIKELY(rounded > MW_TINY_MAX_BYTES))
+		return NULL;
+	unsigned size_class = mw_class_of_tiny[rounded];
+	if (MW_UNLIKELY((mw_class_bytes[size_class] & (align - 1)) != 0))
+		return NULL;
+	return mw_fast_pop(size_class);
+}
+
 /* Shrinking in place keeps a block while at least half of it is used: less would pin memory. */
 MW_ALWAYS_INLINE bool mw_fast_keeps(size_t usable_bytes, size_t bytes) {
 	return bytes <= usable_bytes && bytes >= usable_bytes / 2;

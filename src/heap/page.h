@@ -104,8 +104,9 @@ struct mw_chunk {
 	bool purge_listed;
 	uint8_t kind; /* MW_PAGE_NONE, always: whoever takes the record for a page's finds no page
 		       */
-	bool never_purged; /* see os/huge_pages.h */
-	uint8_t node;      /* of its memory; MW_OS_NUMA_ANY */
+	bool never_purged;    /* see os/huge_pages.h */
+	uint8_t node;         /* of its memory; MW_OS_NUMA_ANY */
+	uint8_t listed_under; /* its free slices when it was put into a list; 0: in none */
 };
 
 _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");
