@@ -9,11 +9,19 @@ static size_t keep_bytes(const mw_decay_t *decay) {
 	return decay->keep_bytes > least ? decay->keep_bytes : least;
 }
 
-size_t mw_decay_excess_bytes(const mw_decay_t *decay, size_t kept_bytes, size_t in_use_bytes) {
+static bool is_young(const mw_decay_t *decay) {
+	return decay->gone_bytes == 0 && mw_os_monotonic_coarse_ns() < decay->youth_end_ns;
+}
+
+size_t mw_decay_excess_bytes(mw_decay_t *decay, size_t kept_bytes, size_t in_use_bytes) {
+	if (decay->youth_end_ns == 0)
+		decay->youth_end_ns = mw_os_monotonic_coarse_ns() + MW_DECAY_YOUTH_NS;
 	size_t keep = keep_bytes(decay);
 	if (keep < in_use_bytes / MW_DECAY_KEEP_SHARE)
 		keep = in_use_bytes / MW_DECAY_KEEP_SHARE;
 	if (!decay->early || kept_bytes <= keep || decay->delay_ns >= MW_DECAY_NEVER_NS)
+		return 0;
+	if (kept_bytes < MW_DECAY_YOUTH_BYTES && is_young(decay))
 		return 0;
 	return kept_bytes - keep / 2;
 }

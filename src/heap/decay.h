@@ -24,18 +24,24 @@
  * at least five eighths of what stays in use fall free, nine tenths of that go. */
 #define MW_DECAY_KEEP_SHARE 16u
 
+/* A program that lives shorter than this (the time from its first free of a page) has little to
+ * give back and as little time to take it again: less than so much does not go early. */
+#define MW_DECAY_YOUTH_NS ((uint64_t)1000 * 1000 * 1000)
+#define MW_DECAY_YOUTH_BYTES ((size_t)64 << 20)
+
 typedef struct mw_decay {
 	uint64_t delay_ns;
 	bool early;            /* may memory go before its time? */
 	size_t keep_min_bytes; /* 0: MW_DECAY_KEEP_MIN_BYTES */
 	size_t keep_bytes;     /* at most the minimum: the minimum */
+	uint64_t youth_end_ns; /* 0: nothing fell free yet */
 	size_t gone_bytes;     /* went early and may be missed... */
 	uint64_t gone_due_ns;  /* ...until then */
 } mw_decay_t;
 
 /* Of `kept_bytes`, beside so many in use, so many should go now: 0, or what brings them to half of
  * what is kept, so that not every free calls the kernel. */
-size_t mw_decay_excess_bytes(const mw_decay_t *decay, size_t kept_bytes, size_t in_use_bytes);
+size_t mw_decay_excess_bytes(mw_decay_t *decay, size_t kept_bytes, size_t in_use_bytes);
 /* So many went early. */
 void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns);
 /* So many went because their time had come. */

@@ -33,7 +33,7 @@ static size_t swing(mw_decay_t *decay, size_t *kept, size_t swing_bytes) {
 }
 
 static void a_drop_leaves_a_mebibyte(void) {
-	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true, .youth_end_ns = 1};
 	CHECK_EQ(mw_decay_excess_bytes(&decay, MIB, 0), 0);
 	CHECK_EQ(mw_decay_excess_bytes(&decay, MIB + 1, 0), MIB / 2 + 1);
 	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB, 0), 100 * MIB - MIB / 2);
@@ -45,8 +45,23 @@ static void a_drop_leaves_a_mebibyte(void) {
 	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB, 0), 0);
 }
 
-static void a_swing_pays_once(void) {
+static void the_young_keep_more(void) {
 	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 63 * MIB, 0), 0);
+	CHECK(mw_decay_excess_bytes(&decay, 64 * MIB, 0) > 63 * MIB);
+	/* The rest of such a drop goes as well. */
+	mw_decay_went_early(&decay, 63 * MIB, now_ns);
+	CHECK(mw_decay_excess_bytes(&decay, 2 * MIB, 0) > 0);
+	decay = (mw_decay_t){.delay_ns = SECOND, .early = true};
+	CHECK_EQ(mw_decay_excess_bytes(&decay, MIB, 0), 0);
+	now_ns += MW_DECAY_YOUTH_NS - 1;
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 63 * MIB, 0), 0);
+	now_ns += 1;
+	CHECK(mw_decay_excess_bytes(&decay, 63 * MIB, 0) > 0);
+}
+
+static void a_swing_pays_once(void) {
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true, .youth_end_ns = 1};
 	size_t kept = 0;
 	CHECK(swing(&decay, &kept, 100 * MIB) > 98 * MIB);
 	for (int turn = 0; turn < 50; turn++) {
@@ -56,7 +71,7 @@ static void a_swing_pays_once(void) {
 }
 
 static void what_was_not_needed_is_kept_no_longer(void) {
-	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true, .youth_end_ns = 1};
 	size_t kept = 0;
 	swing(&decay, &kept, 100 * MIB);
 	CHECK(mw_decay_excess_bytes(&decay, 100 * MIB, 0) == 0);
@@ -65,7 +80,7 @@ static void what_was_not_needed_is_kept_no_longer(void) {
 }
 
 static void growth_after_the_delay_is_no_miss(void) {
-	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true, .youth_end_ns = 1};
 	mw_decay_went_early(&decay, 50 * MIB, now_ns);
 	now_ns += SECOND;
 	mw_decay_missed(&decay, 50 * MIB);
@@ -78,7 +93,7 @@ static void growth_after_the_delay_is_no_miss(void) {
 }
 
 static void refusals_are_not_repeated_each_time(void) {
-	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true, .youth_end_ns = 1};
 	unsigned asked = 0;
 	for (size_t kept = 0; kept < 1024 * MIB; kept += MIB / 16)
 		if (mw_decay_excess_bytes(&decay, kept, 0)) {
@@ -91,6 +106,7 @@ static void refusals_are_not_repeated_each_time(void) {
 int main(void) {
 	mw_os_clock_set_source(fake_clock);
 	RUN(a_drop_leaves_a_mebibyte);
+	RUN(the_young_keep_more);
 	RUN(a_swing_pays_once);
 	RUN(what_was_not_needed_is_kept_no_longer);
 	RUN(growth_after_the_delay_is_no_miss);
