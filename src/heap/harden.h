@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * harden.h -- every point where the hardened library (libmallow_secure) does more than the plain
  * one. Layer: heap.  This is the only header that knows of both: without MW_HARDENED the hooks are
- * what the plain library does there, or nothing.  Design: doc/adr/0009-hardened-build.md.
+ * what the plain library does there, or nothing.  Design: doc/adr/0011-hardened-build.md.
  *
  * Life of a block of up to 64 KiB in the hardened library.  While it is free its first word is the
  * encoded link and its second a tag, both made of its address and secrets of the process; the rest
