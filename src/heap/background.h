@@ -46,15 +46,12 @@ extern _Atomic uint32_t mw_background_sleeping;
 static inline void mw_background_notify(void) {
 	if (!mw_background_is_running())
 		return;
-	/* Pairs with the fence of the thread before it looks for the last time: either it sees the
-	 * new time, or this sees it asleep. */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&mw_background_sleeping, memory_order_relaxed))
+	/* Pairs with the exchange in mw_background_run(): of two that change one word each sees
+	 * what the other did before, so either the thread sees the new time, or this sees it
+	 * asleep. */
+	if (atomic_fetch_or_explicit(&mw_background_sleeping, 0, memory_order_acq_rel))
 		mw_background_wake();
 }
-
-/* As above, whatever is due: for work that has no time. */
-bool mw_background_turn(void);
 
 /* The thread did not come over: a new one when the child allocates. */
 void mw_background_fork_child(void);
