@@ -4,6 +4,7 @@
 
 #include "heap/chunk.h"
 #include "heap/huge.h"
+#include "heap/sampling.h"
 #include "os/clock.h"
 #include "os/lock.h"
 
@@ -12,6 +13,7 @@
 
 _Atomic uint32_t mw_background_state;
 _Atomic uint32_t mw_background_sleeping;
+static _Atomic bool wanted_by_hooks;
 
 static bool change(uint32_t from, uint32_t to) {
 	return atomic_compare_exchange_strong_explicit(&mw_background_state, &from, to,
@@ -36,25 +38,34 @@ void mw_background_refused(void) {
 	change(MW_BACKGROUND_RUNNING, MW_BACKGROUND_OFF);
 }
 
-static uint64_t next_due_ns(void) {
-	uint64_t chunk = mw_chunk_next_purge_ns(), huge = mw_huge_next_purge_ns();
-	return chunk < huge ? chunk : huge;
+static uint64_t earlier(uint64_t a, uint64_t b) {
+	return a < b ? a : b;
+}
+
+/* After the word it will sleep on was set: whoever wants a turn from now on changes that word. */
+static bool turn_wanted(void) {
+	/* Sequentially consistent, with the stores in mw_background_turn(). */
+	return atomic_exchange_explicit(&wanted_by_hooks, false, memory_order_seq_cst);
 }
 
 _Noreturn void mw_background_run(void) {
 	for (;;) {
 		mw_huge_purge(false);
 		mw_chunk_purge(false);
-		/* Pairs with mw_background_notify(). */
-		atomic_exchange_explicit(&mw_background_sleeping, 1, memory_order_acq_rel);
-		uint64_t due = next_due_ns(), now = mw_os_monotonic_coarse_ns();
+		uint64_t hooks_due = mw_sampling_background();
+		/* Pairs with mw_background_notify(); in one order with mw_background_turn(). */
+		atomic_exchange_explicit(&mw_background_sleeping, 1, memory_order_seq_cst);
+		uint64_t due = earlier(mw_chunk_next_purge_ns(), mw_huge_next_purge_ns());
+		uint64_t now = mw_os_monotonic_coarse_ns();
+		due = earlier(due, hooks_due);
 		if (due == UINT64_MAX) {
-			mw_os_wait_while(&mw_background_sleeping, 1, UINT64_MAX);
+			if (!turn_wanted())
+				mw_os_wait_while(&mw_background_sleeping, 1, UINT64_MAX);
 			continue;
 		}
 		/* Whatever comes now is due later than this: no need to be woken. */
 		atomic_store_explicit(&mw_background_sleeping, 0, memory_order_relaxed);
-		if (due > now)
+		if (due > now && !turn_wanted())
 			mw_os_wait_while(&mw_background_sleeping, 0, due - now + CLOCK_STEP_NS);
 	}
 }
@@ -62,6 +73,16 @@ _Noreturn void mw_background_run(void) {
 void mw_background_wake(void) {
 	atomic_store_explicit(&mw_background_sleeping, 0, memory_order_relaxed);
 	mw_os_wake(&mw_background_sleeping);
+}
+
+bool mw_background_turn(void) {
+	if (!mw_background_is_running())
+		return false;
+	atomic_store_explicit(&wanted_by_hooks, true, memory_order_seq_cst);
+	/* Neither of the values the thread sleeps on. */
+	atomic_store_explicit(&mw_background_sleeping, 2, memory_order_seq_cst);
+	mw_os_wake(&mw_background_sleeping);
+	return true;
 }
 
 void mw_background_fork_child(void) {

@@ -53,6 +53,9 @@ static inline void mw_background_notify(void) {
 		mw_background_wake();
 }
 
+/* As above, whatever is due: for work that has no time. */
+bool mw_background_turn(void);
+
 /* The thread did not come over: a new one when the child allocates. */
 void mw_background_fork_child(void);
 
