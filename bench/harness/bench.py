@@ -72,6 +72,7 @@ def run_all(workloads, peers, turns, launcher, folder):
 
 def main():
     options = arguments()
+    options.build = os.path.abspath(options.build)  # the programs run elsewhere
     folder = os.path.join(options.build, "bench")
     library = options.library or os.path.join(options.build, "lib", "libmallow.so")
     extra = options.peer + [os.environ.get("PEER", "")]
