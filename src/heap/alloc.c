@@ -109,14 +109,45 @@ static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class
 	return list;
 }
 
-/* After a pop of the class gave nothing, which above tiny has counted the object or not. */
-static MW_NOINLINE void *alloc_small_slow(size_t bytes, unsigned size_class) {
+/* What most refills of tiny classes are: nothing to notice, a list at hand, and no sample in it. No
+ * call, and so no frame.  NULL: not so. */
+MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) {
+	if (MW_UNLIKELY(heap->cut >> size_class & 1) || MW_UNLIKELY(mw_sampling_is_polled(heap)) ||
+	    MW_UNLIKELY(mw_thread.heads[size_class] != NULL))
+		return NULL;
+	mw_page_t *page = find_at_once(heap, size_class);
+	if (MW_UNLIKELY(!page))
+		return NULL;
+	uint32_t count = page->carved - page->used;
+	if (MW_UNLIKELY(heap->left[size_class] <= count))
+		return NULL;
+	heap->left[size_class] -= count;
+	void *block = page->free;
+	page->free = NULL;
+	page->used = page->carved;
+	mw_thread.lengths[size_class] = 0;
+	mw_thread.heads[size_class] = mw_link_get(block);
+	return block;
+}
+
+static MW_NOINLINE void *alloc_small_rest(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_heap_self();
 	if (MW_UNLIKELY(!heap))
 		return NULL;
-	mw_verify_tick(heap);
 	return size_class < MW_TINY_CLASSES ? alloc_tiny(heap, bytes, size_class)
 					    : alloc_from_stack(heap, bytes, size_class);
+}
+
+/* After a pop of the class gave nothing, which above tiny has counted the object or not. */
+static MW_NOINLINE void *alloc_small_slow(size_t bytes, unsigned size_class) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (MW_LIKELY(heap != NULL) && size_class < MW_TINY_CLASSES) {
+		mw_verify_tick(heap);
+		void *block = alloc_tiny_at_once(heap, size_class);
+		if (MW_LIKELY(block != NULL))
+			return block;
+	}
+	return alloc_small_rest(bytes, size_class);
 }
 
 static void *alloc_small(size_t bytes, unsigned size_class) {

@@ -11,8 +11,11 @@
 MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
 	void **head = &mw_thread.heads[size_class];
 	void *block = *head;
-	if (MW_LIKELY(block != NULL))
-		*head = mw_link_get(block);
+	if (MW_LIKELY(block != NULL)) {
+		void *next = mw_link_get(block);
+		*head = next;
+		__builtin_prefetch(next); /* its link is the next pop's cache miss */
+	}
 	return block;
 }
 

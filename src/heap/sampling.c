@@ -84,12 +84,14 @@ void mw_sampling_thread_start(mw_heap_t *heap) {
 	hooks->thread_start(&heap->hook_thread);
 }
 
-void mw_sampling_notice(mw_heap_t *heap, uint32_t poll_now, uint32_t epoch) {
-	if (poll_now != heap->poll_seen) {
-		heap->poll_seen = poll_now;
+void mw_sampling_notice(mw_heap_t *heap) {
+	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(word, memory_order_relaxed);
+	if (now != heap->poll_seen) {
+		heap->poll_seen = now;
 		hooks->poll(&heap->hook_thread);
-		epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
 	}
+	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
 	if (epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed)) {
 		/* Cut lists keep their end: see hooks.h.  Relaxed: who counts those behind counts
 		 * again when it matters. */

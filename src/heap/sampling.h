@@ -8,17 +8,20 @@
 
 #include "heap/heap.h"
 
-/* Called by the next one when there is something to notice. */
-MW_NOINLINE void mw_sampling_notice(mw_heap_t *heap, uint32_t poll_now, uint32_t epoch);
-/* Notices orders from outside and a changed rate; called at every refill. */
-static inline void mw_sampling_poll(mw_heap_t *heap) {
+/* Called when there is something to notice. */
+MW_NOINLINE void mw_sampling_notice(mw_heap_t *heap);
+/* Is there?  Orders from outside, or a changed rate. */
+static inline bool mw_sampling_is_polled(const mw_heap_t *heap) {
 	/* Pair with mw_heap_set_hooks() and with whoever raises the epoch. */
 	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
 	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
-	uint32_t now = atomic_load_explicit(word, memory_order_relaxed);
-	if (MW_UNLIKELY(now != heap->poll_seen ||
-			epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed)))
-		mw_sampling_notice(heap, now, epoch);
+	return atomic_load_explicit(word, memory_order_relaxed) != heap->poll_seen ||
+	       epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed);
+}
+/* Called at every refill. */
+static inline void mw_sampling_poll(mw_heap_t *heap) {
+	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
+		mw_sampling_notice(heap);
 }
 /* The rest of the next one: the countdown is not drawn yet, or ends within the list. */
 MW_NOINLINE uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count);

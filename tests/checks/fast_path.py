@@ -16,7 +16,7 @@ import sys
 FAST = ["malloc", "free"]
 OBJECTS = ["prof/*.o", "ctl/*.o", "state/*.o", "heap/sampl*.o"]
 # It does refer to the sampler: if nothing is found here, this check is blind.
-SLOW = "alloc_small_slow"
+SLOW = "alloc_small_rest"
 HEAP_WORDS = {"mw_heap_epoch", "mw_heap_poll_word"}
 # The pair is about 50 instructions along the path taken; a body beyond this has swallowed a slow path.
 MAX_INSTRUCTIONS = 120
