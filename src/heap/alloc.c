@@ -141,8 +141,9 @@ static MW_NOINLINE void *alloc_small_rest(size_t bytes, unsigned size_class) {
 /* After a pop of the class gave nothing, which above tiny has counted the object or not. */
 static MW_NOINLINE void *alloc_small_slow(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_thread.heap;
-	if (MW_LIKELY(heap != NULL) && size_class < MW_TINY_CLASSES) {
+	if (MW_LIKELY(heap != NULL))
 		mw_verify_tick(heap);
+	if (MW_LIKELY(heap != NULL) && size_class < MW_TINY_CLASSES) {
 		void *block = alloc_tiny_at_once(heap, size_class);
 		if (MW_LIKELY(block != NULL))
 			return block;
