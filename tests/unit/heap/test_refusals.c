@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * test_refusals.c -- the Nth call to the kernel refused, swept: allocation fails cleanly or goes
- * another way, and the heap goes on. */
+ * test_refusals.c -- the Nth call to the kernel refused, or all from the Nth on, swept: allocation
+ * fails cleanly or goes another way, and the heap goes on. */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -9,16 +10,26 @@
 #include "heap/heap.h"
 #include "heap/huge.h"
 #include "heap/stats.h"
+#include "os/clock.h"
 #include "os/fault.h"
 #include "test.h"
 
-static long calls_left, refused;
+static long calls_left, refused, refused_of[MW_OS_PROBE + 1];
 
 static bool refuse_nth(mw_os_call_t call) {
-	(void)call;
 	if (--calls_left != 0)
 		return false;
 	refused++;
+	refused_of[call]++;
+	return true;
+}
+
+/* Not unmapping: what cannot be unmapped stays, and a thousand times 9 MiB is too much. */
+static bool refuse_from_nth(mw_os_call_t call) {
+	if (--calls_left > 0 || call == MW_OS_UNMAP)
+		return false;
+	refused++;
+	refused_of[call]++;
 	return true;
 }
 
@@ -67,6 +78,137 @@ static void test_every_call_refused_once(void) {
 	CHECK(refused > 50);
 }
 
+/* ---- the same with samples, threads, time that passes, and more huge blocks than the first table
+ * holds ---- */
+
+static uint64_t clock_ns = 1;
+static mw_record_id_t next_record = 1;
+static long live_records;
+
+static uint64_t now(void) {
+	return clock_ns;
+}
+
+static void hook_thread(mw_hook_thread_t *thread) {
+	(void)thread;
+}
+
+static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
+	(void)thread;
+	return 1 + size_bytes % 3;
+}
+
+static uint64_t draw_bytes(mw_hook_thread_t *thread) {
+	(void)thread;
+	return 100000;
+}
+
+static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	(void)thread;
+	CHECK(request->block != NULL);
+	live_records++;
+	return next_record++;
+}
+
+static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
+	(void)thread;
+	(void)temporary;
+	CHECK(record > 0 && record < next_record);
+	live_records--;
+}
+
+static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
+	(void)thread;
+	(void)in_use_bytes;
+}
+
+enum { HUGE_COUNT = 140, SMALL_COUNT = 400 };
+static unsigned char *handed_over[SMALL_COUNT];
+
+static void *allocate_in_thread(void *unused) {
+	for (unsigned i = 0; i < SMALL_COUNT; i++) {
+		size_t bytes = 16 + i % 40 * 150;
+		handed_over[i] = mw_heap_alloc(bytes);
+		if (handed_over[i])
+			handed_over[i][bytes - 1] = (unsigned char)i;
+	}
+	mw_heap_thread_end();
+	return unused;
+}
+
+static void busy_workload(void) {
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, allocate_in_thread, NULL), 0);
+	pthread_join(thread, NULL);
+	static unsigned char *huge[HUGE_COUNT];
+	for (unsigned i = 0; i < HUGE_COUNT; i++) {
+		huge[i] = mw_heap_alloc_zeroed(((size_t)3 << 20) + i * 4096);
+		if (huge[i]) {
+			CHECK(huge[i][(size_t)3 << 20] == 0);
+			huge[i][0] = (unsigned char)i;
+		}
+		if (i % 7 == 3 && huge[i - 1]) { /* kept for reuse, taken again or grown */
+			mw_fast_free(huge[i - 1]);
+			huge[i - 1] = NULL;
+		}
+	}
+	clock_ns += (uint64_t)700 * 1000 * 1000;
+	for (unsigned i = 0; i < SMALL_COUNT; i++) {
+		if (!handed_over[i])
+			continue;
+		CHECK_EQ(handed_over[i][15 + i % 40 * 150], (unsigned char)i);
+		mw_fast_free(handed_over[i]);
+	}
+	clock_ns += (uint64_t)2000 * 1000 * 1000;
+	for (unsigned i = 0; i < HUGE_COUNT; i++) {
+		if (!huge[i])
+			continue;
+		unsigned char *moved = mw_heap_resize(huge[i], ((size_t)3 << 20) + i * 40000);
+		huge[i] = moved ? moved : huge[i];
+		CHECK_EQ(huge[i][0], (unsigned char)i);
+		mw_fast_free(huge[i]);
+	}
+	mw_heap_trim();
+}
+
+static void sweep_busy(bool (*refuse)(mw_os_call_t call)) {
+	for (long n = 1; n <= 200; n += n < 40 ? 1 : 13) {
+		calls_left = n;
+		mw_os_fault_hook = refuse;
+		busy_workload();
+		mw_os_fault_hook = NULL;
+		busy_workload();
+		CHECK_EQ(live_records, 0);
+		uint64_t stats[MW_STAT_COUNT];
+		mw_heap_stats(stats);
+		CHECK_EQ(stats[MW_STAT_huge_blocks], 0);
+		CHECK_EQ(stats[MW_STAT_huge_cached_bytes], 0);
+		CHECK_EQ(stats[MW_STAT_orphan_pages], 0);
+	}
+}
+
+static void test_samples_threads_and_reuse_under_refusals(void) {
+	static const mw_heap_hooks_t hooks = {
+		.thread_start = hook_thread,
+		.draw_objects = draw_objects,
+		.draw_bytes = draw_bytes,
+		.sampled = sampled,
+		.sample_freed = sample_freed,
+		.poll = hook_thread,
+		.grew = grew,
+	};
+	mw_heap_trim();
+	mw_heap_set_hooks(&hooks);
+	mw_os_clock_set_source(now);
+	sweep_busy(refuse_nth);
+	sweep_busy(refuse_from_nth);
+	mw_os_clock_set_source(NULL);
+	CHECK(refused_of[MW_OS_MAP] > 20);
+	CHECK(refused_of[MW_OS_UNMAP] > 5);
+	CHECK(refused_of[MW_OS_PURGE] > 5);
+	CHECK(refused_of[MW_OS_REMAP] > 5);
+}
+
 static bool refuse_all(mw_os_call_t call) {
 	return call == MW_OS_MAP || call == MW_OS_REMAP;
 }
@@ -97,5 +239,6 @@ static void test_exhaustion_returns_null_and_passes(void) {
 int main(void) {
 	RUN(test_every_call_refused_once);
 	RUN(test_exhaustion_returns_null_and_passes);
+	RUN(test_samples_threads_and_reuse_under_refusals);
 	return 0;
 }
