@@ -5,6 +5,7 @@
 #define MW_OS_ARCH_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -25,10 +26,11 @@ typedef struct mw_os_regs {
 
 #if defined(__x86_64__)
 
-/* System V ABI, AMD64 supplement, figure 3.36. */
-enum { MW_OS_DWARF_FP = 6, MW_OS_DWARF_SP = 7, MW_OS_DWARF_RA = 16 };
-/* A call pushes the return address, so it always lies in memory at a known place. */
-#define MW_OS_HAS_CFI_RULES 1
+/* System V ABI, AMD64 supplement, figure 3.36.  PC: the number by which expressions name it. */
+enum { MW_OS_DWARF_FP = 6, MW_OS_DWARF_SP = 7, MW_OS_DWARF_PC = 16 };
+/* A call pushes the return address, so it always lies in memory at a known place; and the pair that
+ * a frame pointer leads to lies at the top of its frame. */
+#define MW_OS_HAS_LINK_REGISTER 0
 
 /* Of the function it is expanded in; `pc` is exact. */
 MW_ALWAYS_INLINE mw_os_regs_t mw_os_regs_here(void) {
@@ -45,6 +47,23 @@ MW_ALWAYS_INLINE uintptr_t mw_os_thread_pointer(void) {
 	return pointer;
 }
 
+MW_ALWAYS_INLINE uintptr_t mw_os_code_address(uintptr_t saved) {
+	return saved;
+}
+
+/* Could the instruction before be a call?  Of instructions of any length that is hard to say. */
+static inline bool mw_os_may_follow_call(const uint32_t *code) {
+	(void)code;
+	return true;
+}
+
+/* The signal's return code has unwind tables, in libc. */
+static inline bool mw_os_is_signal_return(const uint32_t *code) {
+	(void)code;
+	return false;
+}
+enum { MW_OS_SIGNAL_FP = 0, MW_OS_SIGNAL_LR = 0, MW_OS_SIGNAL_SP = 0, MW_OS_SIGNAL_PC = 0 };
+
 /* What a fault was about: bit 1 of the page fault's error code. */
 static inline mw_os_access_t mw_os_access_of(const void *context) {
 	const ucontext_t *fault = (const ucontext_t *)context;
@@ -53,11 +72,39 @@ static inline mw_os_access_t mw_os_access_of(const void *context) {
 
 #elif defined(__aarch64__)
 
-/* DWARF for the Arm 64-bit Architecture, section 4.1. */
-enum { MW_OS_DWARF_FP = 29, MW_OS_DWARF_SP = 31, MW_OS_DWARF_RA = 30 };
-/* A leaf keeps its return address in a register the rules do not cover: frame pointers only,
- * which the platform's ABI asks of all code. */
-#define MW_OS_HAS_CFI_RULES 0
+/* DWARF for the Arm 64-bit Architecture, section 4.1.  No expression names the PC. */
+enum { MW_OS_DWARF_FP = 29, MW_OS_DWARF_SP = 31, MW_OS_DWARF_PC = 255 };
+/* A call leaves the return address in x30, which a function that calls saves where it likes; the
+ * pair that a frame pointer leads to may lie anywhere in its frame. */
+#define MW_OS_HAS_LINK_REGISTER 1
+
+/* A return address without its authentication code, which processors with that feature keep in the
+ * upper bits (the CFA programs say for which rows; of an address without one nothing is taken). */
+MW_ALWAYS_INLINE uintptr_t mw_os_code_address(uintptr_t saved) {
+	register uintptr_t x30 __asm__("x30") = saved;
+	__asm__("hint #7" : "+r"(x30)); /* xpaclri; older processors do nothing */
+	return x30;
+}
+
+/* bl; blr and its forms that authenticate. */
+static inline bool mw_os_may_follow_call(const uint32_t *code) {
+	uint32_t before = code[-1];
+	return (before & 0xfc000000u) == 0x94000000u || (before & 0xfefff000u) == 0xd63f0000u;
+}
+
+/* mov x8, #__NR_rt_sigreturn; svc #0: the vdso's, for which there are no tables.  All unwinders
+ * know it by this, so it never changes. */
+static inline bool mw_os_is_signal_return(const uint32_t *code) {
+	return code[0] == 0xd2801168u && code[1] == 0xd4000001u;
+}
+/* Where its stack pointer then finds the interrupted registers: siginfo has 128 bytes, the
+ * machine's context begins 176 bytes into the ucontext, x0 8 bytes into that. */
+enum {
+	MW_OS_SIGNAL_FP = 128 + 176 + 8 + 29 * 8,
+	MW_OS_SIGNAL_LR = MW_OS_SIGNAL_FP + 8,
+	MW_OS_SIGNAL_SP = MW_OS_SIGNAL_LR + 8,
+	MW_OS_SIGNAL_PC = MW_OS_SIGNAL_SP + 8,
+};
 
 MW_ALWAYS_INLINE mw_os_regs_t mw_os_regs_here(void) {
 	mw_os_regs_t regs;

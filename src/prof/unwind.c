@@ -30,6 +30,9 @@ typedef enum outcome {
 typedef struct frame {
 	mw_os_regs_t regs; /* fp == 0: not known */
 	bool is_exact;     /* regs.pc is an instruction, not a return address */
+	/* On machines with a link register only: */
+	bool is_sp_unknown; /* reached by a frame pointer: regs.sp is the least it can be */
+	uintptr_t lr;       /* of an exact frame; 0: not known */
 } frame_t;
 
 /* What the walk keeps beside the frame it is in. */
@@ -66,9 +69,18 @@ static bool load(walk_t *walk, uintptr_t address, uintptr_t *value) {
 }
 
 static outcome_t enter(frame_t *frame, mw_os_regs_t regs, bool is_exact) {
-	frame->regs = regs;
-	frame->is_exact = is_exact;
+	if (!is_exact)
+		regs.pc = mw_os_code_address(regs.pc);
+	*frame = (frame_t){.regs = regs, .is_exact = is_exact};
 	return regs.pc != 0 ? WALK_ON : WALK_END;
+}
+
+/* Goes over to the stack that holds `address`, if the walk is not on it already. */
+static bool switch_stack(walk_t *walk, uintptr_t address) {
+	/* hi: an outermost frame may end with its stack; what is not there is not read. */
+	if (address >= walk->stack.lo && address <= walk->stack.hi)
+		return true;
+	return walk->switches++ < SWITCHES_MAX && mw_os_stack_open(&walk->stack, address);
 }
 
 /* Code that changes stacks while the frame pointer stays with the old one, as Go's does around
@@ -82,13 +94,37 @@ static outcome_t step_to_other_stack(walk_t *walk, frame_t *frame) {
 	if (walk->switches++ >= SWITCHES_MAX || !mw_os_stack_open(&walk->stack, fp) ||
 	    walk->stack.is_own == was_own || !load(walk, fp, &caller.fp) ||
 	    !load(walk, fp + sizeof(uintptr_t), &caller.pc) ||
-	    !mw_os_object_find(caller.pc - 1, &object))
+	    !mw_os_object_find(mw_os_code_address(caller.pc) - 1, &object))
 		return WALK_LOST;
-	return enter(frame, caller, false);
+	outcome_t outcome = enter(frame, caller, false);
+	frame->is_sp_unknown = MW_OS_HAS_LINK_REGISTER;
+	return outcome;
+}
+
+/* The function that a signal interrupted, from what the kernel left on the stack. */
+static outcome_t step_to_interrupted(walk_t *walk, frame_t *frame) {
+	uintptr_t sp = frame->regs.sp, lr;
+	mw_os_regs_t regs;
+	if (!load(walk, sp + MW_OS_SIGNAL_FP, &regs.fp) || !load(walk, sp + MW_OS_SIGNAL_LR, &lr) ||
+	    !load(walk, sp + MW_OS_SIGNAL_SP, &regs.sp) ||
+	    !load(walk, sp + MW_OS_SIGNAL_PC, &regs.pc) || !is_aligned(regs.sp) ||
+	    !switch_stack(walk, regs.sp))
+		return WALK_LOST;
+	outcome_t outcome = enter(frame, regs, true);
+	frame->lr = lr;
+	return outcome;
+}
+
+static bool is_signal_return(const frame_t *frame) {
+	uintptr_t pc = frame->regs.pc;
+	return MW_OS_HAS_LINK_REGISTER && pc % sizeof(uint32_t) == 0 && mw_os_is_readable(pc) &&
+	       mw_os_is_signal_return((const uint32_t *)pc);
 }
 
 /* Code without rules: the frame pointer, if it is one, leads to the caller's. */
 static outcome_t step_by_frame_pointer(walk_t *walk, frame_t *frame) {
+	if (is_signal_return(frame))
+		return step_to_interrupted(walk, frame);
 	uintptr_t fp = frame->regs.fp;
 	mw_os_regs_t caller = {.sp = fp + 2 * sizeof(uintptr_t)};
 	/* The ABI's mark of the outermost frame. */
@@ -99,7 +135,9 @@ static outcome_t step_by_frame_pointer(walk_t *walk, frame_t *frame) {
 	if (fp < frame->regs.sp || !load(walk, fp, &caller.fp) ||
 	    !load(walk, fp + sizeof(uintptr_t), &caller.pc))
 		return step_to_other_stack(walk, frame);
-	return enter(frame, caller, false);
+	outcome_t outcome = enter(frame, caller, false);
+	frame->is_sp_unknown = MW_OS_HAS_LINK_REGISTER;
+	return outcome;
 }
 
 static bool base_address(const frame_t *frame, uint8_t base, uintptr_t cfa, uintptr_t *address) {
@@ -120,13 +158,6 @@ static bool base_address(const frame_t *frame, uint8_t base, uintptr_t cfa, uint
 	}
 }
 
-/* Goes over to the stack that holds `address`, if the walk is not on it already. */
-static bool switch_stack(walk_t *walk, uintptr_t address) {
-	if (address >= walk->stack.lo && address < walk->stack.hi)
-		return true;
-	return walk->switches++ < SWITCHES_MAX && mw_os_stack_open(&walk->stack, address);
-}
-
 /* Loads a word that a rule places, perhaps on another stack. */
 static bool load_placed(walk_t *walk, uintptr_t base, int32_t offset, uintptr_t *value) {
 	uintptr_t address = base + (uintptr_t)(intptr_t)offset;
@@ -145,11 +176,29 @@ static outcome_t step_by_rule(walk_t *walk, frame_t *frame, const mw_rule_t *rul
 	if (is_loaded && !load_placed(walk, cfa, rule->cfa_offset, &cfa))
 		return WALK_LOST;
 	cfa += (uintptr_t)(intptr_t)(is_loaded ? rule->cfa_add : rule->cfa_offset);
-	/* A frame cannot end below where it began, unless something else than sp led to its end. */
-	if (!is_aligned(cfa) || (rule->cfa_base == MW_BASE_SP && cfa <= frame->regs.sp))
+	/* The frame pointer of a function that saved its caller's leads to where it did. */
+	if (frame->is_sp_unknown && rule->cfa_base != MW_BASE_FP) {
+		if (rule->cfa_base != MW_BASE_SP || rule->fp_base != MW_BASE_CFA)
+			return WALK_LOST;
+		cfa = frame->regs.fp - (uintptr_t)(intptr_t)rule->fp_offset;
+	}
+	/* A frame cannot end below where it began, unless something else than sp led to its end; a
+	 * leaf that keeps everything in registers has none. */
+	bool is_empty = rule->ra_base == MW_BASE_SAME && cfa == frame->regs.sp;
+	if (!is_aligned(cfa) ||
+	    (rule->cfa_base == MW_BASE_SP && cfa <= frame->regs.sp && !is_empty))
 		return WALK_LOST;
-	if (!base_address(frame, rule->ra_base, cfa, &ra_base) ||
-	    !load_placed(walk, ra_base, rule->ra_offset, &pc))
+	/* A call overwrites the link register: only the interrupted function's is of use.  A
+	 * function that has called, and yet neither a frame nor its return address elsewhere, was
+	 * not called: makecontext(3) lays the address of one there. */
+	if (is_empty && !frame->is_exact)
+		return WALK_END;
+	if (rule->ra_base == MW_BASE_SAME)
+		pc = frame->lr;
+	else if (!base_address(frame, rule->ra_base, cfa, &ra_base) ||
+		 !load_placed(walk, ra_base, rule->ra_offset, &pc))
+		return WALK_LOST;
+	if (rule->ra_base == MW_BASE_SAME && pc == 0)
 		return WALK_LOST;
 	/* A frame pointer that cannot be had ends the walk only if a later rule asks for it. */
 	if (rule->fp_base == MW_BASE_SAME)
@@ -204,15 +253,20 @@ MW_ALWAYS_INLINE bool step_fast(const walk_t *walk, mw_os_regs_t *regs, uint64_t
 	unsigned slot = entry >> MW_RULE_INLINE_SLOT_SHIFT & MW_RULE_INLINE_SLOT_MASK;
 	if (slot)
 		regs->fp = words[-1 - (int)slot];
-	regs->pc = words[-1];
+	regs->pc = mw_os_code_address(words[-1]);
 	regs->sp = cfa;
 	return true;
+}
+
+/* Not for rules that start from sp. */
+MW_ALWAYS_INLINE bool is_slow(const frame_t *frame) {
+	return MW_OS_HAS_LINK_REGISTER && frame->is_sp_unknown;
 }
 
 /* Any frame.  By copy: its address never leaves this function, so it stays in registers. */
 MW_ALWAYS_INLINE outcome_t step(walk_t *walk, frame_t *frame) {
 	uint64_t entry = mw_cache_find(lookup_pc(frame));
-	if (MW_LIKELY(step_fast(walk, &frame->regs, entry))) {
+	if (MW_LIKELY(!is_slow(frame) && step_fast(walk, &frame->regs, entry))) {
 		frame->is_exact = false;
 		return MW_LIKELY(frame->regs.pc != 0) ? WALK_ON : WALK_END;
 	}
@@ -255,7 +309,7 @@ MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_dep
 	for (unsigned i = 0; i < OWN_FRAMES_MAX && outcome == WALK_ON && is_own(frame.regs.pc); i++)
 		outcome = step(&walk, &frame);
 	while (outcome == WALK_ON && result.depth < max_depth) {
-		if (MW_LIKELY(!frame.is_exact)) {
+		if (MW_LIKELY(!frame.is_exact && !is_slow(&frame))) {
 			result.depth += run_fast(&walk, &frame, pcs + result.depth,
 						 max_depth - result.depth);
 			if (frame.regs.pc == 0)

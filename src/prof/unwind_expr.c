@@ -84,7 +84,7 @@ static void push_register(machine_t *machine, unsigned number, int64_t offset, u
 		push(machine, (mw_expr_value_t){.base = MW_BASE_SP, .offset = offset});
 	else if (number == MW_OS_DWARF_FP)
 		push(machine, (mw_expr_value_t){.base = MW_BASE_FP, .offset = offset});
-	else if (number == MW_OS_DWARF_RA)
+	else if (number == MW_OS_DWARF_PC)
 		push_number(machine, (uint64_t)pc + (uint64_t)offset);
 	else
 		machine->is_bad = true;

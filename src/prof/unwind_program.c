@@ -35,7 +35,10 @@ enum {
 	CFA_VAL_OFFSET = 0x14,
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
-	CFA_NEGATE_RA_STATE = 0x2d, /* aarch64; on SPARC the same number saves a window */
+	/* aarch64: from here on return addresses are, or are no longer, signed.  They are cleaned
+	 * whether or not they are. */
+	CFA_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	CFA_NEGATE_RA_STATE = 0x2d,
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
@@ -186,6 +189,7 @@ static bool execute_row(state_t *state, mw_reader_t *reader, uint8_t op) {
 		return true;
 	case CFA_NOP:
 	case CFA_NEGATE_RA_STATE:
+	case CFA_NEGATE_RA_STATE_WITH_PC:
 		return true;
 	default:
 		return false;
@@ -310,7 +314,8 @@ static mw_rule_t reduce(const state_t *state) {
 		return lost;
 	rule.fp_base = (uint8_t)reduce_column(&state->row.fp, state->pc, &rule.fp_offset);
 	rule.ra_base = (uint8_t)reduce_column(&state->row.ra, state->pc, &rule.ra_offset);
-	if (rule.ra_base == MW_BASE_UNDEFINED || rule.ra_base == MW_BASE_SAME)
+	if (rule.ra_base == MW_BASE_UNDEFINED ||
+	    (rule.ra_base == MW_BASE_SAME && !MW_OS_HAS_LINK_REGISTER))
 		return lost;
 	rule.kind = is_plain(&rule) ? MW_RULE_PLAIN : MW_RULE_GENERAL;
 	return rule;

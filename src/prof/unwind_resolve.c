@@ -60,7 +60,7 @@ static const uint8_t *find_fde(const mw_os_object_t *object, uintptr_t pc, mw_cf
 static mw_rule_t read_rule(const mw_os_object_t *object, uintptr_t pc, uint32_t *fde_offset) {
 	const mw_rule_t by_frame_pointer = {.kind = MW_RULE_FRAME_POINTER};
 	*fde_offset = UINT32_MAX;
-	if (!MW_OS_HAS_CFI_RULES || object->eh_frame_hdr == 0)
+	if (object->eh_frame_hdr == 0)
 		return by_frame_pointer;
 	mw_cfi_fde_t fde;
 	const uint8_t *fde_at = find_fde(object, pc, &fde);
@@ -71,6 +71,10 @@ static mw_rule_t read_rule(const mw_os_object_t *object, uintptr_t pc, uint32_t 
 			return (mw_rule_t){.kind = MW_RULE_END};
 		return by_frame_pointer;
 	}
+	/* The same right behind a function that does not end with a call. */
+	if (pc + 1 == fde.pc_hi && (pc + 1) % sizeof(uint32_t) == 0 &&
+	    !mw_os_may_follow_call((const uint32_t *)(pc + 1)))
+		return (mw_rule_t){.kind = MW_RULE_END};
 	uintptr_t offset = (uintptr_t)fde_at - object->data_lo;
 	if (offset < UINT32_MAX)
 		*fde_offset = (uint32_t)offset;

@@ -24,7 +24,7 @@ typedef enum mw_rule_kind {
 
 typedef enum mw_rule_base {
 	MW_BASE_UNDEFINED, /* the caller's value is gone */
-	MW_BASE_SAME,      /* unchanged (frame pointer only) */
+	MW_BASE_SAME,      /* unchanged: frame pointer; return address in the link register */
 	MW_BASE_SP,
 	MW_BASE_FP,
 	MW_BASE_CFA,

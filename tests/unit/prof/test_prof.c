@@ -307,7 +307,7 @@ static void a_child_without_handlers_leaves_the_file_alone(void) {
 	work();
 	mw_state_live_t *live = section_of(map_state_of(getpid()), MW_SECTION_LIVE);
 	int64_t bytes = live->alloc_bytes;
-	pid_t child = (pid_t)syscall(SYS_fork);
+	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (child == 0) {
 		work();
 		mw_prof_exit();

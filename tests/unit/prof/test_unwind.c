@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "machine.h"
 #include "os/fault.h"
 #include "prof/unwind.h"
 #include "prof/unwind_cache.h"
@@ -47,7 +48,7 @@ static bool is_in(uint64_t pc, const void *function) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	const uint64_t function_bytes_max = 3000;
 #else
-	const uint64_t function_bytes_max = 400;
+	const uint64_t function_bytes_max = 1000;
 #endif
 	uint64_t plain = pc & ~MW_FRAME_EXACT;
 	return plain - (uint64_t)(uintptr_t)function < function_bytes_max;
@@ -288,7 +289,7 @@ static volatile uintptr_t interrupted_pc;
 static NOINLINE void handler(int number, siginfo_t *info, void *context) {
 	(void)number;
 	(void)info;
-	interrupted_pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	interrupted_pc = machine_pc(context);
 	capture_here(&seen, MW_UNWIND_DEPTH_MAX);
 	handled = 1;
 }
@@ -351,9 +352,7 @@ static NOINLINE void null_handler(int number, siginfo_t *info, void *context) {
 	(void)info;
 	capture_here(&seen, MW_UNWIND_DEPTH_MAX);
 	handled = 1;
-	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
-	regs[REG_RIP] = *(greg_t *)regs[REG_RSP];
-	regs[REG_RSP] += 8;
+	machine_return(context);
 }
 
 static void test_wild_call(void) {
