@@ -15,6 +15,7 @@
 #include "prof/dump.h"
 #include "prof/image.h"
 #include "prof/modules.h"
+#include "prof/probes.h"
 #include "prof/recall.h"
 #include "prof/records.h"
 #include "prof/sampler.h"
@@ -90,6 +91,9 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 	/* Without a mean sampling is off: the request is only logged. */
 	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
 	mw_gate_leave(&mw_control_gate);
+	if (record)
+		mw_probe_alloc(sample.address, sample.usable_bytes,
+			       (uint64_t)mw_sampler_weigh(sample.weight_q16, sample.usable_bytes));
 	if (MW_UNLIKELY(request->certain))
 		mw_triggers_request(request->requested_bytes, sample.stack);
 	return record;
@@ -120,6 +124,7 @@ static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool t
 		.temporary = temporary,
 	};
 	mw_gate_enter(&mw_control_gate);
+	mw_probe_free(mw_records_address(record));
 	mw_records_remove(record, &release);
 	mw_gate_leave(&mw_control_gate);
 	/* A program that frees and then idles is known as it is, too. */

@@ -185,6 +185,11 @@ mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	return (mw_record_id_t)record;
 }
 
+uint64_t mw_records_address(mw_record_id_t record) {
+	const mw_state_record_t *entry = mw_image_entry(MW_SECTION_RECORDS, record);
+	return entry->stack == MW_RECORD_FREE ? 0 : entry->address;
+}
+
 /* Takes the sample out of what is live, and counts its life. */
 static void count_freed(const mw_state_record_t *entry, const mw_release_t *release) {
 	amounts_t amounts =
