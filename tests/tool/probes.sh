@@ -34,7 +34,7 @@ for probe in alloc free; do
     offset=offset_$probe
     # The example makes 120 blocks and frees none; ls frees some.
     command=./example
-    [ "$probe" = alloc ] || command=ls
+    [ "$probe" = alloc ] || command="ls"
     ./probes "${!offset}" "$library" env LD_PRELOAD="$library" MALLOW_CONF=prof_sample:1 $command \
         >counted 2>err
     case $? in
