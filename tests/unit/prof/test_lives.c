@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include "os/clock.h"
+#include "prof/depot.h"
 #include "prof/records.h"
 #include "prof_fixture.h"
 
@@ -184,10 +185,42 @@ static void threads_have_names(void) {
 	CHECK(threads[100].thread_id > (uint32_t)getpid());
 }
 
+/* Private memory of the tables for a live sample, and for a stack of 30 frames whose samples were
+ * freed and one was not; mirrored, each costs as much again in the state file. */
+static void samples_and_stacks_are_small(void) {
+	enum { SAMPLES = 100000, DISTINCT = 20000, DEPTH = 30 };
+	static uint32_t stacks[DISTINCT];
+	start(1, 0, false);
+	for (uint64_t i = 0; i < DISTINCT; i++) {
+		uint64_t frames[DEPTH];
+		for (uint64_t k = 0; k < DEPTH; k++)
+			frames[k] = 1 + i * DEPTH + k;
+		stacks[i] = mw_depot_find(frames, DEPTH, false);
+		if (mw_image_wants_widening())
+			mw_image_widen();
+		CHECK(stacks[i] != 0 && mw_depot_depth(stacks[i]) == DEPTH);
+		take(add(stacks[i], 64), 7, false);
+	}
+	for (int i = 0; i < SAMPLES; i++) {
+		CHECK(add(stacks[i % DISTINCT], 64) != 0);
+		if (mw_image_wants_widening())
+			mw_image_widen();
+	}
+	double each = (double)mw_image_used_bytes(MW_SECTION_RECORDS) / SAMPLES;
+	double stack = (double)(mw_image_used_bytes(MW_SECTION_STACKS) +
+				mw_image_used_bytes(MW_SECTION_FRAMES) +
+				mw_image_used_bytes(MW_SECTION_LIVES)) /
+		       DISTINCT;
+	printf("# a live sample %.1f bytes, a stack of %d frames %.1f\n", each, DEPTH, stack);
+	CHECK(each <= 160);
+	CHECK(stack <= 128 + DEPTH * 8 + 128 + 1);
+}
+
 int main(void) {
 	mw_os_clock_set_source(test_clock);
 	RUN_IN_CHILD(the_peak_is_that_of_a_full_copy);
 	RUN_IN_CHILD(lives_are_counted);
 	RUN_IN_CHILD(threads_have_names);
+	RUN_IN_CHILD(samples_and_stacks_are_small);
 	return 0;
 }
