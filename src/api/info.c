@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "api/libc.h"
+#include "api/start.h"
 #include "base/check.h"
 #include "base/fmt.h"
 #include "heap/chunk.h"
@@ -26,7 +27,7 @@ typedef struct survey {
 } survey_t;
 
 static void look(survey_t *survey) {
-	mw_heap_stats(survey->stats);
+	mw_api_stats(survey->stats);
 	mw_chunk_census(&survey->census);
 	mw_huge_stats(&survey->huge);
 	survey->chunk_bytes = survey->stats[MW_STAT_chunks] * MW_CHUNK_BYTES;

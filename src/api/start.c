@@ -114,6 +114,11 @@ static void start_guards(const mw_options_t *options) {
 			"is guarded");
 }
 
+void mw_api_stats(uint64_t *stats) {
+	mw_heap_stats(stats);
+	stats[MW_STAT_unwind_bytes] = mw_unwind_memory_bytes();
+}
+
 static void configure(void) {
 	start.configured = true;
 	/* Whoever starts a set-uid program has no say in it. */
@@ -142,7 +147,7 @@ static void configure(void) {
 		.depth_max = (unsigned)options->prof_bt_max,
 		.settings = settings,
 		.dump_name = options->dump_name,
-		.read_stats = mw_heap_stats,
+		.read_stats = mw_api_stats,
 		.survey = mw_heap_survey,
 	};
 	mw_stale_configure((uint64_t)options->stale_seconds, (unsigned)options->stale_files,

@@ -324,6 +324,10 @@ MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_dep
 	return result;
 }
 
+uint64_t mw_unwind_memory_bytes(void) {
+	return mw_cache_bytes() + mw_rule_count() * sizeof(mw_rule_t);
+}
+
 unsigned mw_unwind_capture_for(uint64_t *pcs, unsigned max_depth, bool in_handler) {
 	unsigned depth = mw_unwind_capture(pcs, max_depth).depth, first = 0;
 	if (!in_handler)

@@ -29,6 +29,9 @@ mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth);
  * mw_unwind_capture().  Returns the depth. */
 unsigned mw_unwind_capture_for(uint64_t *pcs, unsigned max_depth, bool in_handler);
 
+/* Memory in use for rules and their cache; bounded at 0.7 MiB. */
+uint64_t mw_unwind_memory_bytes(void);
+
 #ifdef MW_TESTING
 /* Stands for the library's own code, which a test links without the section that marks it. */
 void mw_unwind_set_own(uintptr_t start, uintptr_t limit);

@@ -3,6 +3,7 @@
 #include "prof/unwind_cache.h"
 
 #include "base/check.h"
+#include "os/map.h"
 
 _Static_assert(MW_CACHE_PC_SHIFT + MW_CACHE_PC_BITS == 64, "an entry is one word");
 _Static_assert(MW_CACHE_CODE_MASK == (1u << MW_RULE_CODE_BITS) - 1, "a code fits an entry");
@@ -10,6 +11,26 @@ _Static_assert(MW_CACHE_CODE_MASK == (1u << MW_RULE_CODE_BITS) - 1, "a code fits
 /* Untouched until used: the kernel maps pages of it as call sites come. */
 mw_cache_set_t mw_cache_sets[1u << MW_CACHE_SET_BITS];
 mw_cache_set_t mw_cache_guards[1u << MW_CACHE_SET_BITS];
+
+/* A bit for each kernel page of either array that an entry was written to. */
+#define SETS_PER_PAGE (MW_OS_PAGE_BYTES / sizeof(mw_cache_set_t))
+_Static_assert((1u << MW_CACHE_SET_BITS) / SETS_PER_PAGE == 64, "one word of bits");
+static _Atomic uint64_t touched_sets, touched_guards;
+
+static void touch(_Atomic uint64_t *touched, uint32_t index) {
+	uint64_t bit = (uint64_t)1 << index / SETS_PER_PAGE;
+	/* Relaxed: for a statistic. */
+	if (MW_UNLIKELY(!(atomic_load_explicit(touched, memory_order_relaxed) & bit)))
+		atomic_fetch_or_explicit(touched, bit, memory_order_relaxed);
+}
+
+uint64_t mw_cache_bytes(void) {
+	unsigned sets = (unsigned)__builtin_popcountll(
+		atomic_load_explicit(&touched_sets, memory_order_relaxed));
+	unsigned guards = (unsigned)__builtin_popcountll(
+		atomic_load_explicit(&touched_guards, memory_order_relaxed));
+	return (uint64_t)(sets + guards) * MW_OS_PAGE_BYTES;
+}
 
 static void put(uintptr_t pc, uint64_t low_bits, uint64_t guard) {
 	MW_ASSERT((low_bits & MW_CACHE_CODE_MASK) != 0);
@@ -19,6 +40,9 @@ static void put(uintptr_t pc, uint64_t low_bits, uint64_t guard) {
 	_Atomic uint64_t *ways = mw_cache_sets[index].ways;
 	_Atomic uint64_t *guards = mw_cache_guards[index].ways;
 	uint64_t first = atomic_load_explicit(&ways[0], memory_order_relaxed);
+	touch(&touched_sets, index);
+	if (low_bits & MW_CACHE_GUARDED)
+		touch(&touched_guards, index);
 	/* The newest goes to the first way, what was there to the second: least recently filled is
 	 * forgotten.  A stale entry of this very address is overwritten where it stands. */
 	if (first != 0 && first >> MW_CACHE_PC_SHIFT != pc) {

@@ -58,6 +58,9 @@ MW_ALWAYS_INLINE uint64_t mw_cache_find(uintptr_t pc) {
 void mw_cache_put(uintptr_t pc, uint32_t code);
 void mw_cache_put_guarded(uintptr_t pc, uint32_t code, uint64_t guard);
 
+/* Memory that the cache has come to use: at most that of its two arrays, 512 KiB. */
+uint64_t mw_cache_bytes(void);
+
 /* The guard stored with the address's entry; any other word if the entry is being replaced. */
 uint64_t mw_cache_guard(uintptr_t pc);
 

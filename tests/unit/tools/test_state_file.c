@@ -88,6 +88,25 @@ static void good_file_is_read(void) {
 	fake_state_release(&s);
 }
 
+static void cut_stacks_say_so(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint64_t frames[] = {0x1234, 0x2345};
+	uint32_t number = fake_state_add_stack(&s, frames, 2, 1.0, 16, 0.0);
+	s.stacks[number].flags = MW_STACK_TRUNCATED;
+	mw_snapshot_t *snapshot = read_whole(&s);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	const mw_sample_t *sample = &p->samples[0];
+	CHECK_EQ(sample->depth, 3);
+	const mw_location_t *root = &p->locations[p->frames[sample->frame_first + 2]];
+	CHECK_EQ(root->line_count, 1);
+	CHECK_STR(mw_profile_string(p, p->functions[p->lines[root->line_first].function].name),
+		  "[truncated]");
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
 static void every_truncation_is_an_error(void) {
 	fake_state_t s;
 	fake_state_init(&s);
@@ -311,6 +330,7 @@ static void damaged_bytes_do_no_harm(void) {
 
 int main(void) {
 	RUN(good_file_is_read);
+	RUN(cut_stacks_say_so);
 	RUN(every_truncation_is_an_error);
 	RUN(bad_headers_are_refused);
 	RUN(hostile_counts_are_clamped);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -249,6 +250,64 @@ static void names_are_demangled(void) {
 	free(huge);
 }
 
+/* --- generated code, by the map its compiler writes --- */
+
+static const char *name_at(const mw_profile_t *p, uint32_t location) {
+	const mw_location_t *l = &p->locations[location];
+	return l->line_count == 1
+		       ? mw_profile_string(p, p->functions[p->lines[l->line_first].function].name)
+		       : "";
+}
+
+static void test_generated_code(void) {
+	char path[64];
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	FILE *map = fopen(path, "w");
+	CHECK(map != NULL);
+	fputs("1000 100 Old:first\n"
+	      "1100 80 LazyCompile:*second /a b.js:3\n"
+	      "not a line\n"
+	      "1200\n"
+	      "1200 zz name\n"
+	      "ffffffffffffffff 2 wraps\n"
+	      "1300 10 \n"
+	      "1000 80 New:first\n",
+	      map);
+	for (unsigned i = 0; i < 3000; i++) /* one line, longer than any name */
+		fputs(i == 0 ? "1400 10 x" : "x", map);
+	fputs("\n1500 10 bell\a\n", map);
+	CHECK(fclose(map) == 0);
+	mw_profile_t *p = mw_profile_new();
+	mw_profile_add_heap_types(p);
+	p->origin.pid = (uint32_t)getpid();
+	static const struct {
+		uint64_t address;
+		const char *name;
+	} cases[] = {
+		{0xfff, ""},
+		{0x1000, "New:first"},
+		{0x1085, "Old:first"},
+		{0x1100, "LazyCompile:*second /a b.js:3"},
+		{0x117f, "LazyCompile:*second /a b.js:3"},
+		{0x1180, ""},
+		{0x1200, ""},
+		{0x1300, ""},
+		{0x1505, "bell?"},
+		{UINT64_MAX, ""},
+	};
+	enum { CASES = sizeof(cases) / sizeof(cases[0]) };
+	uint32_t locations[CASES];
+	for (unsigned i = 0; i < CASES; i++)
+		locations[i] = mw_profile_add_location(p, 0, cases[i].address, false);
+	uint32_t in_long_line = mw_profile_add_location(p, 0, 0x1400, false);
+	mw_symbolize(p, NULL);
+	for (unsigned i = 0; i < CASES; i++)
+		CHECK_STR(name_at(p, locations[i]), cases[i].name);
+	CHECK(strlen(name_at(p, in_long_line)) > 900 && strlen(name_at(p, in_long_line)) < 1024);
+	mw_profile_free(p);
+	CHECK(unlink(path) == 0);
+}
+
 int main(void) {
 	self_module_find(&self);
 	CHECK(self.build_id[0] != '\0');
@@ -259,5 +318,6 @@ int main(void) {
 	RUN(damaged_files_do_no_harm);
 	RUN(a_fault_costs_one_module);
 	RUN(names_are_demangled);
+	RUN(test_generated_code);
 	return 0;
 }

@@ -39,6 +39,7 @@ typedef struct builder {
 	uint32_t *mappings;  /* by module; 0: not added yet */
 	uint32_t *locations; /* of the stack at hand */
 	uint32_t unknown;    /* location that stands for a stack nobody knows; 0: not added yet */
+	uint32_t truncated;  /* that stands for the callers that are missing */
 	size_t depth;        /* of the stack at hand */
 	mw_group_t *groups;  /* of the live samples, in the order of the stacks */
 	size_t group_count, group_next;
@@ -79,15 +80,16 @@ static uint32_t frame_location(builder_t *b, uint64_t frame) {
 	return mw_profile_add_location(b->profile, mapping, address, is_exact);
 }
 
-static uint32_t unknown_location(builder_t *b) {
-	if (b->unknown == 0) {
-		mw_function_t function = {.name = mw_profile_intern(b->profile, "[stack unknown]")};
+/* A frame that is none, made when it is first needed. */
+static uint32_t marker_location(builder_t *b, uint32_t *marker, const char *name) {
+	if (*marker == 0) {
+		mw_function_t function = {.name = mw_profile_intern(b->profile, name)};
 		function.system_name = function.name;
 		mw_line_t line = {.function = mw_profile_add_function(b->profile, &function)};
-		b->unknown = mw_profile_append_location(b->profile, 0, 0, true);
-		mw_profile_set_lines(b->profile, b->unknown, &line, 1);
+		*marker = mw_profile_append_location(b->profile, 0, 0, true);
+		mw_profile_set_lines(b->profile, *marker, &line, 1);
 	}
-	return b->unknown;
+	return *marker;
 }
 
 static int64_t from_q16(int64_t value) {
@@ -290,7 +292,9 @@ static void add_stack(builder_t *b, uint32_t number) {
 	for (size_t i = 0; i < b->depth; i++)
 		b->locations[i] = frame_location(b, b->snapshot->frames[stack->frame_first + i]);
 	if (b->depth == 0)
-		b->locations[b->depth++] = unknown_location(b);
+		b->locations[b->depth++] = marker_location(b, &b->unknown, "[stack unknown]");
+	else if (stack->flags & MW_STACK_TRUNCATED)
+		b->locations[b->depth++] = marker_location(b, &b->truncated, "[truncated]");
 	if (b->snapshot->records != NULL) {
 		add_groups(b, number, values);
 		if (stack->life != 0 && stack->life < b->snapshot->life_count)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "model/alloc.h"
+#include "symbol/jit.h"
 #include "symbol/object.h"
 #include "symbol/worker.h"
 
@@ -260,6 +261,7 @@ mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_opt
 	free(s->jobs);
 	free(s->job_of_mapping);
 	free(s);
+	mw_jit_symbolize(profile, options != NULL ? options->pid : 0);
 	return count_results(profile);
 }
 

@@ -2,7 +2,8 @@
  * symbolize.h -- gives locations function names, files and lines, inlined frames included.
  * Layer: tools/symbol.  Files are found by the mapping's path, debug files by build-id and
  * .gnu_debuglink; a file whose build-id is not the recorded one is not used.  Without debug
- * information the ELF symbol tables give at least names.  C++ and Rust names are demangled. */
+ * information the ELF symbol tables give at least names; generated code has those of its compiler's
+ * map for perf (jit.h).  C++ and Rust names are demangled. */
 #ifndef MW_TOOL_SYMBOL_SYMBOLIZE_H
 #define MW_TOOL_SYMBOL_SYMBOLIZE_H
 

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# jit.sh BUILD_DIR -- generated code has its names in the report, from the map that node writes for perf; a
+# stack deeper than prof_bt_max says that it was cut.
+source "$(dirname "$0")/lib.bash"
+command -v node >/dev/null || {
+    echo "skipped: no node here"
+    exit 77
+}
+cat >script.js <<'END'
+const zlib = require("zlib");
+function packOften(n) {
+    let bytes = 0;
+    for (let i = 0; i < n; i++) bytes += zlib.deflateSync(Buffer.alloc(3000, i)).length;
+    return bytes;
+}
+packOften(3000);
+require("fs").writeFileSync("pid", String(process.pid));
+END
+export MALLOW_CONF=prof_seed:1
+try 0 "$mallow" run -o profile.pb.gz --rate 4k -- node --perf-basic-prof script.js
+map=/tmp/perf-$(cat pid).map
+[ -s "$map" ] || fail "node wrote no map"
+rm -f "$map"
+# The names are in the file: the map is not needed any more.
+try 0 "$mallow" report --all --sample-type alloc_space profile.pb.gz
+says out 'packOften .*script.js'
+ok "functions of generated code"
+
+MALLOW_CONF=prof_bt_max:5,prof_seed:1 try 0 "$mallow" run -o short.pb.gz --rate 4k -- node script.js
+try 0 "$mallow" report --all --sample-type alloc_space short.pb.gz
+says out '\[truncated\]'
+ok "stacks that were cut"
