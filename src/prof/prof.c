@@ -146,6 +146,8 @@ static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	int saved_errno = errno;
 	mw_control_notice_fork();
 	mw_control_tend(in_use_bytes);
+	if (MW_UNLIKELY(atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed)))
+		mw_triggers_grew(in_use_bytes);
 	errno = saved_errno;
 }
 

@@ -20,6 +20,9 @@
 
 /* The limit of a cgroup is seldom changed, and reading it takes a dozen files. */
 #define CGROUP_CHECK_NS ((uint64_t)10000000000)
+/* On the way to a limit of resident memory it is looked at so often, but not for less than this. */
+#define LOOKS_TO_LIMIT 4u
+#define LOOK_MIN_BYTES ((uint64_t)1 << 20)
 /* While nobody allocates resident memory changes slowly; a look at it takes 10 us. */
 #define RESIDENT_CHECK_NS ((uint64_t)1000000000)
 /* A limit that was passed is armed again this share below it: no flood while a value swings. */
@@ -46,6 +49,7 @@ static struct {
 	_Atomic int64_t peak;
 	_Atomic bool above_live, above_resident; /* passed, and not yet fallen below again */
 	_Atomic uint64_t next_time_ns;           /* monotonic */
+	_Atomic uint64_t look_at_bytes;          /* in use: when to look at resident memory next */
 	_Atomic uint64_t cgroup_limit, cgroup_check_ns;
 	_Atomic uint32_t reports;
 	struct {
@@ -229,9 +233,29 @@ static uint64_t resident_limit(uint64_t now_ns) {
 	return limit;
 }
 
+/* Between two ticks memory may grow by all there is: the closer the limit, the sooner the next
+ * look. */
+void mw_triggers_grew(uint64_t in_use_bytes) {
+	uint64_t next = atomic_load_explicit(&triggers.look_at_bytes, memory_order_relaxed);
+	if (in_use_bytes < next || !mw_image_exists())
+		return;
+	uint64_t limit = resident_limit(mw_os_monotonic_ns());
+	uint64_t resident = limit ? mw_os_resident_bytes() : 0;
+	uint64_t room = resident < limit ? (limit - resident) / LOOKS_TO_LIMIT : 0;
+	atomic_store_explicit(&triggers.look_at_bytes,
+			      in_use_bytes + (room > LOOK_MIN_BYTES ? room : LOOK_MIN_BYTES),
+			      memory_order_relaxed);
+	if (passes(&triggers.above_resident, resident, limit)) {
+		set_due(MW_DUMP_resident);
+		serve_soon();
+	}
+}
+
 void mw_triggers_tick(void) {
 	if (!atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed))
 		return;
+	/* Memory may have been freed since the last look. */
+	atomic_store_explicit(&triggers.look_at_bytes, 0, memory_order_relaxed);
 	uint64_t now_ns = mw_os_monotonic_ns();
 	if (has_come(&triggers.next_time_ns, now_ns, VALUE(dump_seconds) * 1000000000u))
 		set_due(MW_DUMP_time);

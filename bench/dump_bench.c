@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * dump_bench.c [MALLOW] -- how long a dump takes, and what it costs the threads that run meanwhile.
+ *
+ * Makes 100,000 live samples in 20,000 stacks of some 25 frames, then has two threads malloc and
+ * free without a pause, and measures dumps from inside (mallow_dump) and, when given the command,
+ * from outside (mallow dump).  For each kind the slowest malloc or free is told: in all, and of
+ * those during which the thread was not preempted (RUSAGE_THREAD's ru_nivcsw), because a busy
+ * machine interrupts anybody.  Run with libmallow.so preloaded. */
+#define MALLOW_WEAK
+#include <mallow/mallow.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STACKS = 20000, EACH = 5, DEPTH = 20, ROUNDS = 9, THREADS = 2 };
+
+static void *live[STACKS][EACH];
+static _Atomic bool ending;
+static char path[128];
+
+static uint64_t now_ns(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- the heap: the path through left and right is the stack's number ---- */
+
+static void descend(unsigned number, unsigned depth);
+
+__attribute__((noinline)) static void left(unsigned number, unsigned depth) {
+	descend(number, depth);
+	__asm__ volatile("" ::: "memory"); /* no tail call */
+}
+
+__attribute__((noinline)) static void right(unsigned number, unsigned depth) {
+	descend(number, depth);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void descend(unsigned number, unsigned depth) {
+	if (depth == DEPTH)
+		for (int i = 0; i < EACH; i++)
+			live[number][i] = malloc(100);
+	else if (number >> depth % 15 & 1)
+		left(number, depth + 1);
+	else
+		right(number, depth + 1);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* ---- threads that never stop ---- */
+
+typedef struct worker {
+	pthread_t thread;
+	_Atomic uint64_t slowest_ns, slowest_own_ns, operations;
+} worker_t;
+
+static worker_t workers[THREADS];
+
+static long preemptions(void) {
+	struct rusage usage;
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw;
+}
+
+static void note(worker_t *worker, uint64_t took_ns, long *preempted) {
+	/* Relaxed: read when the round is over. */
+	if (took_ns > atomic_load_explicit(&worker->slowest_ns, memory_order_relaxed))
+		atomic_store_explicit(&worker->slowest_ns, took_ns, memory_order_relaxed);
+	if (took_ns <= atomic_load_explicit(&worker->slowest_own_ns, memory_order_relaxed))
+		return;
+	long now = preemptions();
+	if (now == *preempted)
+		atomic_store_explicit(&worker->slowest_own_ns, took_ns, memory_order_relaxed);
+	*preempted = now;
+}
+
+static void *work(void *context) {
+	worker_t *worker = context;
+	void *slots[1024] = {NULL};
+	unsigned seed = (unsigned)(worker - workers) + 1;
+	long preempted = preemptions();
+	for (uint64_t i = 0; !atomic_load_explicit(&ending, memory_order_relaxed); i++) {
+		unsigned k = (seed = seed * 1103515245 + 12345) >> 16 & 1023;
+		uint64_t start = now_ns();
+		free(slots[k]);
+		slots[k] = malloc(16 + seed % 2000);
+		note(worker, now_ns() - start, &preempted);
+		if (i % 256 == 0)
+			preempted = preemptions();
+		atomic_fetch_add_explicit(&worker->operations, 1, memory_order_relaxed);
+	}
+	return NULL;
+}
+
+/* ---- rounds ---- */
+
+static void dump_inside(const char *command) {
+	(void)command;
+	if (mallow_dump(path) != 0)
+		_Exit(1);
+	unlink(path);
+}
+
+static void dump_outside(const char *command) {
+	char pid_text[16];
+	pid_t child;
+	int status;
+	snprintf(pid_text, sizeof pid_text, "%d", getpid());
+	char *arguments[] = {(char *)(uintptr_t)command, "dump", "-o", path, pid_text, NULL};
+	char *plain[] = {"LD_PRELOAD=", NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	if (posix_spawn(&child, command, &actions, NULL, arguments, plain) != 0 ||
+	    waitpid(child, &status, 0) != child || status != 0)
+		_Exit(1);
+	posix_spawn_file_actions_destroy(&actions);
+}
+
+static void pause_50ms(const char *command) {
+	(void)command;
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+}
+
+static int compare(const void *a, const void *b) {
+	uint64_t left_ns = *(const uint64_t *)a, right_ns = *(const uint64_t *)b;
+	return (left_ns > right_ns) - (left_ns < right_ns);
+}
+
+static void measure(const char *name, void (*act)(const char *command), const char *command) {
+	uint64_t times[ROUNDS], slowest = 0, own = 0;
+	for (int i = 0; i < ROUNDS; i++) {
+		for (int k = 0; k < THREADS; k++)
+			workers[k].slowest_ns = workers[k].slowest_own_ns = 0;
+		uint64_t start = now_ns();
+		act(command);
+		times[i] = now_ns() - start;
+		for (int k = 0; k < THREADS; k++) {
+			slowest = workers[k].slowest_ns > slowest ? workers[k].slowest_ns : slowest;
+			own = workers[k].slowest_own_ns > own ? workers[k].slowest_own_ns : own;
+		}
+	}
+	qsort(times, ROUNDS, sizeof times[0], compare);
+	printf("%-24s %8.1f ms (%.1f .. %.1f)  slowest malloc+free %8.0f us, not preempted %6.0f "
+	       "us\n",
+	       name, (double)times[ROUNDS / 2] / 1e6, (double)times[0] / 1e6,
+	       (double)times[ROUNDS - 1] / 1e6, (double)slowest / 1e3, (double)own / 1e3);
+}
+
+int main(int argc, char **argv) {
+	if (!mallow_version) {
+		fputs("dump_bench: run it with LD_PRELOAD=libmallow.so\n", stderr);
+		return 2;
+	}
+	snprintf(path, sizeof path, "/tmp/mallow-dump-bench.%d.pb", getpid());
+	mallow_set("prof_sample", "1");
+	for (unsigned i = 0; i < STACKS; i++)
+		descend(i, 0);
+	mallow_set("prof_sample", "512K");
+	struct stat info;
+	mallow_dump(path);
+	stat(path, &info);
+	unlink(path);
+	mallow_status_t status = {.size = sizeof status};
+	mallow_status(&status);
+	printf("%llu samples, %lld live objects; a dump of %.1f MB\n",
+	       (unsigned long long)status.samples, (long long)status.live_objects,
+	       (double)info.st_size / 1e6);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+	pause_50ms(NULL);
+	measure("no dump, 50 ms", pause_50ms, NULL);
+	measure("mallow_dump()", dump_inside, NULL);
+	if (argc > 1)
+		measure("mallow dump", dump_outside, argv[1]);
+	unlink(path);
+	ending = true;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(workers[i].thread, NULL);
+	return 0;
+}

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# survival.sh BUILD_DIR -- the profile of a process that was given no time: kill -9, the OOM killer, _exit, a crash
+# inside malloc, a hang, a fork without exec; and what is kept of such files.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -pthread -o victim "$here/victim.c" || fail "cc"
+
+group=
+remove_group() {
+    [ -n "$group" ] && rmdir "$group" 2>/dev/null
+    cleanup
+}
+trap remove_group EXIT
+
+# launch HOW [CONF]: its pid is in $pid, and it has filled its blocks.
+launch() {
+    rm -f said
+    MALLOW_CONF=prof_sample:16K,stale_files:256,${2:-} LD_PRELOAD=$build/lib/libmallow.so \
+        ./victim "$1" >said 2>"err.$1" &
+    pid=$!
+    started+=("$pid")
+    for _ in $(seq 200); do
+        grep -q ready said 2>/dev/null && return
+        sleep 0.02
+    done
+    fail "victim $1 is not ready: $(cat "err.$1")"
+}
+
+# About 30 MiB in `fill`: 10000 blocks of 3072 bytes, known to a few percent at T = 16 KiB.
+check_profile() {
+    try 0 "$mallow" report "$pid"
+    says out '\bfill\b'
+    "$mallow" status --json "$pid" >status.json || fail "status"
+    python3 -c '
+import json, sys
+status = json.load(open("status.json"))
+assert status["state"] == sys.argv[1], status["state"]
+assert 27e6 < status["live_bytes"] + float(sys.argv[2]) < 35e6, status["live_bytes"]
+' "$1" "${2:-0}" || fail "status.json: $(head -c 300 status.json)"
+}
+
+launch killed
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+check_profile killed
+ok "kill -9"
+
+launch _exit
+wait "$pid"
+[ $? = 3 ] || fail "_exit: $?"
+check_profile killed
+ok "_exit"
+
+launch crash
+wait "$pid" 2>/dev/null
+status=$?
+[ "$status" -gt 128 ] || fail "the crash ended with $status"
+try 0 "$mallow" report --sample-type alloc_space "$pid"
+says out '\bfill\b'
+ok "a crash inside malloc, signal $((status - 128))"
+
+launch hang
+check_profile running
+kill -STOP "$pid"
+check_profile running
+try 0 "$mallow" dump -o hung.pb.gz "$pid"
+try 0 "$mallow" stop --wait 0.1 "$pid"
+says out 'ordered'
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+ok "a process that hangs, and one that is stopped"
+
+launch fork
+child=
+for _ in $(seq 100); do
+    read -r child <"/proc/$pid/task/$pid/children"; child=${child%% *}; [ -n "$child" ] && "$mallow" status "$child" >/dev/null 2>&1 && break
+    sleep 0.05
+done
+started+=("$child")
+sleep 0.3
+check_profile running
+try 0 "$mallow" report "$child"
+says out 'child_fill'
+try 0 "$mallow" report "$pid"
+says_not out 'child_fill'
+try 0 "$mallow" status "$child"
+says out "forked +from pid $pid"
+kill -9 "$pid" "$child"
+wait "$pid" 2>/dev/null
+ok "fork without exec: parent and child have numbers of their own"
+
+# A memory cgroup of the test's own, of either version.
+make_group() {
+    local parent=/sys/fs/cgroup/memory limit=memory.limit_in_bytes
+    if [ ! -d $parent ]; then
+        parent=/sys/fs/cgroup
+        limit=memory.max
+        grep -qw memory $parent/cgroup.subtree_control 2>/dev/null || return 1
+    fi
+    group=$parent/mallow-test-$$
+    mkdir "$group" 2>/dev/null || { group=; return 1; }
+    echo $((96 << 20)) >"$group/$limit" 2>/dev/null
+}
+
+if make_group; then
+    # shellcheck disable=SC2016
+    MALLOW_CONF=prof_sample:16K,dump_resident_percent:70,dump_min_ms:0,dump_name:$work/oom.%r.pb \
+        LD_PRELOAD=$build/lib/libmallow.so bash -c 'unset LD_PRELOAD; echo $$ >"$1"/cgroup.procs; \
+        export LD_PRELOAD=$2; exec ./victim oom' - "$group" "$build/lib/libmallow.so" >/dev/null 2>err.oom &
+    pid=$!
+    started+=("$pid")
+    wait "$pid" 2>/dev/null
+    [ $? = 137 ] || fail "the OOM killer did not come: $(cat err.oom)"
+    try 0 "$mallow" report "$pid"
+    says out 'grow_without_end'
+    "$mallow" status --json "$pid" | python3 -c '
+import json, sys
+status = json.load(sys.stdin)
+assert status["state"] == "killed" and status["live_bytes"] > 60 << 20, status["live_bytes"]' || fail "oom"
+    try 0 "$mallow" report oom.resident.pb
+    says out 'grow_without_end'
+    ok "the OOM killer; and a dump when 70 % of the cgroup's limit were resident"
+else
+    echo "skipped: no memory cgroup can be made here, so the OOM killer cannot be called for one process"
+fi
