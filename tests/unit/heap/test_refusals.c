@@ -172,7 +172,7 @@ static void busy_workload(void) {
 }
 
 static void sweep_busy(bool (*refuse)(mw_os_call_t call)) {
-	for (long n = 1; n <= 200; n += n < 40 ? 1 : 13) {
+	for (long n = 1; n <= 200; n += n < 30 ? 1 : 17) {
 		calls_left = n;
 		mw_os_fault_hook = refuse;
 		busy_workload();
