@@ -51,8 +51,8 @@ int main(void) {
 	long late = resident_kib();
 	printf("%d threads; resident %ld KiB after 800 of them, %ld KiB at the end\n", THREADS,
 	       early, late);
-	/* Twice and 4 MiB: what differs between rounds is which pages happen to be touched, and never
-	 * purging adds to that.  A kernel page a thread would be 75 MiB. */
+	/* Twice and 4 MiB: what differs between rounds is which pages happen to be touched, and
+	 * never purging adds to that.  A kernel page a thread would be 75 MiB. */
 	MUST(late <= 2 * early + 4096);
 	return 0;
 }
