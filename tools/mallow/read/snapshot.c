@@ -43,6 +43,8 @@ typedef struct builder {
 	size_t depth;        /* of the stack at hand */
 	mw_group_t *groups;  /* of the live samples, in the order of the stacks */
 	size_t group_count, group_next;
+	mw_string_t thread_name; /* of thread_id; 0: none looked up yet */
+	uint32_t thread_id;
 } builder_t;
 
 static uint32_t module_mapping(builder_t *b, size_t module_index) {
@@ -193,7 +195,7 @@ static void split_zero(const mw_state_stack_t *stack, int64_t values[TYPE_COUNT]
 	}
 }
 
-static const char *thread_name(const builder_t *b, uint32_t thread_id, char *buffer, size_t size) {
+static const char *find_thread(const builder_t *b, uint32_t thread_id, char *buffer, size_t size) {
 	for (size_t i = b->snapshot->thread_count; i-- > 0;)
 		if (b->snapshot->threads[i].thread_id == thread_id &&
 		    b->snapshot->threads[i].name[0] != '\0')
@@ -221,18 +223,26 @@ static int64_t pinned_bytes(const mw_snapshot_t *snapshot, const mw_group_t *gro
 	return 0;
 }
 
+/* Groups come by thread: mostly the last one's name once more. */
+static mw_string_t thread_name(builder_t *b, uint32_t thread_id) {
+	char buffer[32];
+	if (b->thread_name == 0 || b->thread_id != thread_id)
+		b->thread_name = mw_profile_intern(
+			b->profile, find_thread(b, thread_id, buffer, sizeof(buffer)));
+	b->thread_id = thread_id;
+	return b->thread_name;
+}
+
 static void add_group(builder_t *b, const mw_group_t *group, int64_t objects,
 		      int64_t values[TYPE_COUNT]) {
 	mw_profile_t *p = b->profile;
-	char name[32];
 	const mw_string_t bytes = mw_profile_intern(p, "bytes");
 	mw_label_t labels[4] = {
 		{.key = mw_profile_intern(p, MW_LABEL_SIZE),
 		 .number = clamped(group->usable_bytes),
 		 .unit = bytes},
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD),
-		 .text = mw_profile_intern(p,
-					   thread_name(b, group->thread_id, name, sizeof(name)))},
+		 .text = thread_name(b, group->thread_id)},
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD_ID), .number = group->thread_id},
 		{.key = mw_profile_intern(p, MW_LABEL_REQUEST), .unit = bytes},
 	};

@@ -25,9 +25,9 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_TIMELINE] = (uint64_t)1 << 20,
 	[MW_SECTION_EVENTS] = (uint64_t)1 << 20,
 	[MW_SECTION_LIVES] = (uint64_t)1 << 22,
-	[MW_SECTION_THREADS] = (uint64_t)1 << 16,
+	[MW_SECTION_THREADS] = (uint64_t)1 << 12,
 	[MW_SECTION_CLASSES] = (uint64_t)1 << 10,
-	[MW_SECTION_RANGES] = (uint64_t)1 << 20,
+	[MW_SECTION_RANGES] = (uint64_t)1 << 14,
 };
 
 static const char *const section_names[MW_SECTION_COUNT] = {
@@ -320,9 +320,9 @@ static size_t capped(const mw_snapshot_t *snapshot, mw_state_section_id_t id, ui
 /* The last survey; tried again when one was being written. */
 static int read_survey(const source_t *s) {
 	mw_snapshot_t *snapshot = s->snapshot;
-	/* It takes microseconds, milliseconds in a heap of many gigabytes, and comes once a second.
-	 */
-	for (int attempt = 0; attempt < 10; attempt++) {
+	/* It takes microseconds, milliseconds in a heap of many gigabytes.  A process that was
+	 * killed in the middle leaves it so. */
+	for (int attempt = 0; attempt < 4; attempt++) {
 		mw_state_live_t *live = &snapshot->live;
 		uint64_t sequence = live->survey_sequence;
 		free(snapshot->classes);

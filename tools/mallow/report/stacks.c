@@ -22,7 +22,10 @@ static const mw_label_t *find_label(const mw_profile_t *p, size_t sample, const 
 	return NULL;
 }
 
-/* Stacks have a few shares: those that differ are found by looking at all. */
+/* Stacks have a few shares: those that differ are found by looking at all.  More than this are left
+ * out: a file may claim millions. */
+#define SHARES_MAX 512
+
 static void add_share(mw_stack_t *stack, mw_share_kind_t kind, const mw_share_t *share) {
 	mw_share_t *shares = stack->shares[kind];
 	size_t *count = &stack->share_counts[kind], i = 0;
@@ -30,6 +33,8 @@ static void add_share(mw_stack_t *stack, mw_share_kind_t kind, const mw_share_t 
 		return;
 	while (i < *count && (shares[i].number != share->number || shares[i].name != share->name))
 		i++;
+	if (i == SHARES_MAX)
+		return;
 	if (i == *count) {
 		shares = stack->shares[kind] = mw_xrealloc(shares, *count + 1, sizeof(mw_share_t));
 		shares[(*count)++] = (mw_share_t){.name = share->name, .number = share->number};

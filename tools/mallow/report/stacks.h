@@ -30,7 +30,7 @@ typedef struct mw_stack {
 	size_t sample;   /* one that has its frames */
 	int64_t *values; /* type_count sums */
 	double variance; /* of the type that was asked for */
-	/* Largest first, lifetimes in rising order. */
+	/* Largest first, lifetimes in rising order; 512 of a kind at most. */
 	mw_share_t *shares[MW_SHARE_KINDS];
 	size_t share_counts[MW_SHARE_KINDS];
 } mw_stack_t;
