@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * dump_bench.c [MALLOW] -- how long a dump takes, and what it costs the threads that run meanwhile.
  *
- * Makes 100,000 live samples in 20,000 stacks of some 25 frames, then has two threads malloc and
+ * Makes 100,000 live samples in 20,000 stacks of some 33 frames, then has two threads malloc and
  * free without a pause, and measures dumps from inside (mallow_dump) and, when given the command,
  * from outside (mallow dump).  For each kind the slowest malloc or free is told: in all, and of
  * those during which the thread was not preempted (RUSAGE_THREAD's ru_nivcsw), because a busy
@@ -23,9 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STACKS = 20000, EACH = 5, DEPTH = 20, ROUNDS = 9, THREADS = 2 };
+enum { STACKS = 20000, EACH = 5, DEPTH = 15, ROUNDS = 9, THREADS = 2 };
 
 static void *live[STACKS][EACH];
+static volatile int each = EACH; /* one call of malloc, not five */
 static _Atomic bool ending;
 static char path[128];
 
@@ -51,9 +52,9 @@ __attribute__((noinline)) static void right(unsigned number, unsigned depth) {
 
 static void descend(unsigned number, unsigned depth) {
 	if (depth == DEPTH)
-		for (int i = 0; i < EACH; i++)
+		for (int i = 0; i < each; i++)
 			live[number][i] = malloc(100);
-	else if (number >> depth % 15 & 1)
+	else if (number >> depth & 1)
 		left(number, depth + 1);
 	else
 		right(number, depth + 1);
@@ -114,12 +115,15 @@ static void dump_inside(const char *command) {
 	unlink(path);
 }
 
+static const char *more_options; /* of mallow dump; NULL: none */
+
 static void dump_outside(const char *command) {
 	char pid_text[16];
 	pid_t child;
 	int status;
 	snprintf(pid_text, sizeof pid_text, "%d", getpid());
-	char *arguments[] = {(char *)(uintptr_t)command, "dump", "-o", path, pid_text, NULL};
+	char *arguments[] = {(char *)(uintptr_t)command,      "dump", "-o", path, pid_text,
+			     (char *)(uintptr_t)more_options, NULL};
 	char *plain[] = {"LD_PRELOAD=", NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);
@@ -135,13 +139,24 @@ static void pause_50ms(const char *command) {
 	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
 }
 
+/* Of this thread and the commands it ran: on a busy machine the time on the clock says little. */
+static uint64_t cpu_ns(void) {
+	struct timespec own;
+	struct rusage children;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	time_t seconds = own.tv_sec + children.ru_utime.tv_sec + children.ru_stime.tv_sec;
+	uint64_t us = (uint64_t)(children.ru_utime.tv_usec + children.ru_stime.tv_usec);
+	return (uint64_t)seconds * 1000000000u + us * 1000u + (uint64_t)own.tv_nsec;
+}
+
 static int compare(const void *a, const void *b) {
 	uint64_t left_ns = *(const uint64_t *)a, right_ns = *(const uint64_t *)b;
 	return (left_ns > right_ns) - (left_ns < right_ns);
 }
 
 static void measure(const char *name, void (*act)(const char *command), const char *command) {
-	uint64_t times[ROUNDS], slowest = 0, own = 0;
+	uint64_t times[ROUNDS], slowest = 0, own = 0, cpu = cpu_ns();
 	for (int i = 0; i < ROUNDS; i++) {
 		for (int k = 0; k < THREADS; k++)
 			workers[k].slowest_ns = workers[k].slowest_own_ns = 0;
@@ -154,10 +169,12 @@ static void measure(const char *name, void (*act)(const char *command), const ch
 		}
 	}
 	qsort(times, ROUNDS, sizeof times[0], compare);
-	printf("%-24s %8.1f ms (%.1f .. %.1f)  slowest malloc+free %8.0f us, not preempted %6.0f "
-	       "us\n",
+	printf("%-15s %7.1f ms (%.1f .. %.1f), cpu %5.1f ms; slowest malloc+free %6.0f us, not "
+	       "preempted "
+	       "%4.0f us\n",
 	       name, (double)times[ROUNDS / 2] / 1e6, (double)times[0] / 1e6,
-	       (double)times[ROUNDS - 1] / 1e6, (double)slowest / 1e3, (double)own / 1e3);
+	       (double)times[ROUNDS - 1] / 1e6, (double)(cpu_ns() - cpu) / ROUNDS / 1e6,
+	       (double)slowest / 1e3, (double)own / 1e3);
 }
 
 int main(int argc, char **argv) {
@@ -184,8 +201,11 @@ int main(int argc, char **argv) {
 	pause_50ms(NULL);
 	measure("no dump, 50 ms", pause_50ms, NULL);
 	measure("mallow_dump()", dump_inside, NULL);
-	if (argc > 1)
+	if (argc > 1) {
 		measure("mallow dump", dump_outside, argv[1]);
+		more_options = "--no-symbols";
+		measure(" --no-symbols", dump_outside, argv[1]);
+	}
 	unlink(path);
 	ending = true;
 	for (int i = 0; i < THREADS; i++)
