@@ -146,7 +146,8 @@ void mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page) {
 	if (!page->free)
 		mw_heap_page_collect(page);
 	uint32_t count = page->carved - page->used;
-	if (count < MW_LIST_BLOCKS && (count <= 1 || count * page->block_bytes < MW_LIST_BYTES))
+	if (count == 0 || (count < MW_LIST_BLOCKS && page->size_class < MW_TINY_CLASSES &&
+			   page->carved * page->block_bytes < MW_LIST_BYTES))
 		carve(page);
 	MW_ASSERT(page->free);
 }

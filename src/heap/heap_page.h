@@ -9,8 +9,8 @@
 /* A page of the class with free blocks or room to carve, at the front of its queue: pending,
  * queued, adopted or new.  NULL: no memory. */
 mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class);
-/* A list that is shorter than both is made longer by carving: a loop that allocates and frees a
- * block or two would refill at each turn. */
+/* A shorter list is made longer by carving, in the first part of a page of tiny blocks: a loop that
+ * allocates and frees a block or two would refill at each turn. */
 #define MW_LIST_BLOCKS 8u
 #define MW_LIST_BYTES (16u << 10)
 /* What mw_heap_page_find() found gets a free list, from the inbox or by carving. */
