@@ -63,7 +63,7 @@ struct mw_heap {
 	uint8_t head_limit[MW_CLASS_COUNT]; /* blocks that free() makes heads[c] long */
 	uint64_t overflowed;     /* bit c: it wanted to make it longer since the refill */
 	size_t head_grown_bytes; /* by which the limits were raised */
-	bool in_use;             /* some thread has it; under the heaps lock */
+	_Atomic bool in_use;     /* some thread has it; written under the heaps lock */
 	uint32_t hand_backs;     /* blocks pushed onto list heads so far */
 	uint32_t beyond_small;   /* allocations above the small limit so far */
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */

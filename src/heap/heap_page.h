@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * heap_page.h -- pages of a heap: making them, emptying their inboxes, moving them between lists.
- * Layer: heap.  Called by the owning thread only. */
+ * Layer: heap.  Called by the owning thread only, but for mw_heap_settle(). */
 #ifndef MW_HEAP_HEAP_PAGE_H
 #define MW_HEAP_HEAP_PAGE_H
 
@@ -23,6 +23,9 @@ void mw_heap_page_collect(mw_page_t *page);
 void mw_heap_page_unfull(mw_heap_t *heap, mw_page_t *page);
 /* Takes the pages whose inboxes got something out of the pending list. */
 void mw_heap_take_pending(mw_heap_t *heap);
+/* Any thread, after a page was put into the heap's pending list: when the heap's thread has ended,
+ * nobody would look there. */
+void mw_heap_settle(mw_heap_t *heap);
 /* Gives the page away if nothing refers to it; false: it stays where it is. */
 bool mw_heap_page_release(mw_heap_t *heap, mw_page_t *page);
 /* The owner word that lets free() take the fast path. */

@@ -2,6 +2,7 @@
  * outbox.c -- a direct-mapped table of batches. */
 #include "heap/outbox.h"
 
+#include "heap/heap_page.h"
 #include "heap/misuse.h"
 #include "heap/orphan.h"
 #include "heap/remote.h"
@@ -17,9 +18,11 @@ static void notify_heap(mw_page_t *page) {
 	mw_page_t *first = atomic_load_explicit(&heap->pending, memory_order_relaxed);
 	do {
 		page->pending_next = first;
-		/* Pairs with the exchange in mw_heap_take_pending(). */
+		/* Pairs with the exchange in mw_heap_take_pending(); stronger than release for the
+		 * look at the heap that follows. */
 	} while (!atomic_compare_exchange_weak_explicit(
-		&heap->pending, &first, page, memory_order_release, memory_order_relaxed));
+		&heap->pending, &first, page, memory_order_seq_cst, memory_order_relaxed));
+	mw_heap_settle(heap);
 }
 
 static void send(mw_page_t *page, void *first, void *last, uint32_t count) {

@@ -44,7 +44,8 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 	}
 	mw_harden_start();
 	if (heap) {
-		heap->in_use = true;
+		/* The lock orders it: see mw_heap_settle(). */
+		atomic_store_explicit(&heap->in_use, true, memory_order_relaxed);
 		heaps.live++;
 	}
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
@@ -65,7 +66,7 @@ mw_heap_t *mw_heap_self(void) {
 }
 
 /* Gives the page back, makes it an orphan, or, when its inbox is just being announced to this heap,
- * leaves it here as a full page: the heap's next thread finds it in the pending list. */
+ * leaves it here as a full page until it is: see mw_heap_settle(). */
 static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page) {
 	mw_queue_remove(queue, page);
 	mw_page_set_owner(page, MW_OWNER_DIVERT);
@@ -81,12 +82,38 @@ static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page)
 	if (word & MW_REMOTE_PENDING) {
 		page->state = MW_PAGE_FULL;
 		mw_queue_append(&heap->full, page);
+		heap->pages++;
 		return;
 	}
 	if (mw_remote_count(word) == page->used)
 		mw_orphan_give(page);
 	else
 		mw_orphan_add(page);
+}
+
+/* Under the heaps lock, of a heap without a thread: what leave_page() left here goes. */
+static void leave_pending(mw_heap_t *heap) {
+	/* Pairs with the push in outbox.c. */
+	mw_page_t *page = atomic_exchange_explicit(&heap->pending, NULL, memory_order_seq_cst);
+	while (page) {
+		mw_page_t *next = page->pending_next;
+		atomic_fetch_and_explicit(&page->remote, ~MW_REMOTE_PENDING, memory_order_relaxed);
+		heap->pages--;
+		leave_page(heap, &heap->full, page);
+		page = next;
+	}
+}
+
+void mw_heap_settle(mw_heap_t *heap) {
+	/* Sequentially consistent, as the push before it, and as the end of the heap's thread below
+	 * with its look at the list: one of the two sees what the other did. */
+	if (MW_LIKELY(atomic_load_explicit(&heap->in_use, memory_order_seq_cst)))
+		return;
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	/* A thread that has got it meanwhile finds the list itself. */
+	if (!atomic_load_explicit(&heap->in_use, memory_order_relaxed))
+		leave_pending(heap);
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 }
 
 void mw_heap_thread_end(void) {
@@ -99,6 +126,7 @@ void mw_heap_thread_end(void) {
 		mw_heap_head_flush(heap, c);
 	mw_outbox_flush(heap);
 	mw_heap_take_pending(heap);
+	heap->spares = heap->pages = heap->pages_most = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		while (heap->queues[c].first)
 			leave_page(heap, &heap->queues[c], heap->queues[c].first);
@@ -110,9 +138,10 @@ void mw_heap_thread_end(void) {
 		page = next;
 	}
 	mw_thread.heap = NULL;
-	heap->spares = heap->pages = heap->pages_most = 0;
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
-	heap->in_use = false;
+	/* Pairs with mw_heap_settle(). */
+	atomic_store_explicit(&heap->in_use, false, memory_order_seq_cst);
+	leave_pending(heap);
 	heap->next_free = heaps.free;
 	heaps.free = heap;
 	heaps.live--;
@@ -183,9 +212,10 @@ void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
 	*all = *behind = 0;
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
-		*all += heap->in_use;
-		*behind += heap->in_use &&
-			   atomic_load_explicit(&heap->epoch, memory_order_relaxed) != epoch;
+		bool in_use = atomic_load_explicit(&heap->in_use, memory_order_relaxed);
+		*all += in_use;
+		*behind +=
+			in_use && atomic_load_explicit(&heap->epoch, memory_order_relaxed) != epoch;
 	}
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 }

@@ -3,8 +3,8 @@
  * frees of strangers meet refills, full pages, threads that end, orphans that are adopted, runs
  * that are given back, purges.
  *
- * Shown of each order: no two live blocks overlap, contents stay, and once all is freed and each
- * heap had one more thread, nothing is in use.  Bugs on purpose must be noticed.
+ * Shown of each order: no two live blocks overlap, contents stay, and once all is freed and
+ * all threads have ended, nothing is in use.  Bugs on purpose must be noticed.
  *
  * Usage: test_pages [FIRST_SEED [COUNT [swaps | locks]]] */
 #include "points.h"
@@ -25,7 +25,7 @@
 #include "os/clock.h"
 #include "schedule.h"
 
-enum { SLOTS = 40, STEPS = 120, HEAPS_MAX = 64, DEFAULT_COUNT = 1500 };
+enum { SLOTS = 40, STEPS = 120, DEFAULT_COUNT = 1500 };
 
 typedef struct slot {
 	unsigned char *block; /* NULL: free */
@@ -106,34 +106,12 @@ static void body(unsigned thread) {
 	end_heap();
 }
 
-/* Gives each heap that was ever made a thread at once, and ends them all: what waits in the pending
- * list of a heap without a thread is found by its next one. */
-static void end_every_heap(void) {
-	static mw_thread_t threads[HEAPS_MAX];
-	uint64_t stats[MW_STAT_COUNT];
-	mw_heap_stats(stats);
-	uint64_t count = stats[MW_STAT_heaps];
-	TORTURE_MUST(count <= HEAPS_MAX && stats[MW_STAT_live_threads] == 0);
-	for (uint64_t i = 0; i < count; i++) {
-		mw_thread = (mw_thread_t){0};
-		mw_heap_self();
-		threads[i] = mw_thread;
-	}
-	for (uint64_t i = 0; i < count; i++) {
-		mw_thread = threads[i];
-		mw_heap_thread_end();
-	}
-	mw_thread = (mw_thread_t){0};
-}
-
 static void run_seed(uint64_t seed) {
 	seed_now = random_state = seed;
 	schedule_run(seed, 2 + (unsigned)(seed % (SCHEDULE_THREADS_MAX - 1)), body);
 	for (int i = 0; i < SLOTS; i++)
 		drop(&slots[i]);
 	end_heap();
-	end_every_heap();
-	end_every_heap();
 	TORTURE_MUST(shadow_claimed() == 0);
 	mw_chunk_census_t census;
 	mw_chunk_census(&census);
@@ -141,6 +119,7 @@ static void run_seed(uint64_t seed) {
 	uint64_t stats[MW_STAT_COUNT];
 	mw_heap_stats(stats);
 	TORTURE_MUST(stats[MW_STAT_orphan_pages] == 0);
+	TORTURE_MUST(stats[MW_STAT_live_threads] == 0);
 	TORTURE_MUST(stats[MW_STAT_in_use_bytes] == 0);
 }
 
