@@ -66,22 +66,31 @@ static void write_own_ranges(void) {
 	write_range(start, start + mw_depot_slots_bytes(), MW_RANGE_PROFILER);
 }
 
+/* The survey's number, odd while it is being written.  Exchanges, so that what is written before
+ * stays before and what is written after stays after, without fences, which the thread sanitizer
+ * does not know.  Pairs with the readers of the file, who read the number before and after. */
+static void mark(mw_twin_t live, uint64_t sequence) {
+	size_t offset_bytes = MW_LIVE(survey_sequence);
+	atomic_exchange_explicit((_Atomic uint64_t *)(void *)(live.image + offset_bytes), sequence,
+				 memory_order_acq_rel);
+	if (live.mirror)
+		atomic_exchange_explicit((_Atomic uint64_t *)(void *)(live.mirror + offset_bytes),
+					 sequence, memory_order_acq_rel);
+}
+
 static void write_survey(void) {
 	static const mw_survey_sink_t sink = {.range = write_range, .size_class = write_class};
 	mw_twin_t live = mw_image_live_twin();
 	uint64_t sequence =
 		atomic_load_explicit(&mw_image_live()->survey_sequence, memory_order_relaxed);
-	mw_twin_set64(live, MW_LIVE(survey_sequence), sequence | 1);
-	/* Readers of the file load the number with acquire before and after. */
-	atomic_thread_fence(memory_order_release);
+	mark(live, sequence | 1);
 	survey.ranges = survey.classes = 0;
 	survey.walk(&sink);
 	write_own_ranges();
 	mw_twin_set64(live, MW_LIVE(ranges_used), survey.ranges);
 	mw_twin_set64(live, MW_LIVE(classes_used), survey.classes);
 	mw_twin_set64(live, MW_LIVE(survey_realtime_ns), mw_os_realtime_ns());
-	atomic_thread_fence(memory_order_release);
-	mw_twin_set64(live, MW_LIVE(survey_sequence), (sequence | 1) + 1);
+	mark(live, (sequence | 1) + 1);
 }
 
 void mw_survey_take(bool now) {
