@@ -57,18 +57,13 @@ static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 		mw_heap_page_emptied(page);
 }
 
-/* Blocks of other threads' pages are handed back as well: a thread that works on with what another
- * left uses it up instead of sending it home and taking pages of its own.  Not the smallest: two
- * threads would write to one cache line, each to a block of its own. */
-#define ADOPT_MIN_BYTES (2 * MW_CACHE_LINE_BYTES)
-
 static void free_in_page(mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(!mw_page_holds(page, block)))
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
 	mw_heap_t *heap = mw_thread.heap;
 	if (heap && atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
 		free_own(heap, page, block);
-	else if (!heap || page->block_bytes < ADOPT_MIN_BYTES || !hand_back(heap, page, block))
+	else if (!heap || page->block_bytes < MW_ADOPT_MIN_BYTES || !hand_back(heap, page, block))
 		mw_outbox_add(heap, page, block);
 }
 

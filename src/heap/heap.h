@@ -21,6 +21,12 @@ typedef struct mw_page_queue {
 	mw_page_t *first, *last;
 } mw_page_queue_t;
 
+/* From this size on, free() puts blocks of other threads' pages into the thread's own lists too: a
+ * thread that works on with what another left uses it up instead of sending it home and taking
+ * pages of its own.  Not smaller ones: two threads would write to one cache line, each to a block
+ * of its own. */
+#define MW_ADOPT_MIN_BYTES (2 * MW_CACHE_LINE_BYTES)
+
 /* A batch of blocks for another thread's page: see outbox.h. */
 #define MW_OUTBOX_PLACES 8u
 typedef struct mw_outbox {

@@ -44,7 +44,7 @@ static void check_queue(const mw_heap_t *heap, const mw_page_queue_t *queue, uns
 		mw_fatal("heap check: a queue of pages does not end in its last page");
 }
 
-/* Blocks of any of the thread's pages of the class. */
+/* Blocks of any of the thread's pages of the class; larger ones of any thread's (free.c). */
 static void check_head(const mw_heap_t *heap, unsigned size_class) {
 	uint32_t count = 0;
 	for (const void *block = mw_thread.heads[size_class]; block; block = mw_link_get(block)) {
@@ -53,7 +53,8 @@ static void check_head(const mw_heap_t *heap, unsigned size_class) {
 						: NULL;
 		if (!page || page->kind != MW_PAGE_SMALL || page->size_class != size_class ||
 		    !mw_page_holds(page, block) ||
-		    atomic_load_explicit(&page->heap, memory_order_relaxed) != heap)
+		    (page->block_bytes < MW_ADOPT_MIN_BYTES &&
+		     atomic_load_explicit(&page->heap, memory_order_relaxed) != heap))
 			mw_fatal("heap check: a list of size class %u leads to %p, which is no "
 				 "block of it",
 				 mw_class_bytes[size_class], block);

@@ -53,8 +53,35 @@ static void test_blocks_freed_elsewhere(void) {
 	check();
 }
 
+/* Its list then holds blocks of the other thread's pages. */
+static void *free_and_check(void *argument) {
+	void **blocks = argument;
+	mw_fast_free(mw_heap_alloc(1)); /* now it has a heap */
+	for (int i = 0; i < BLOCKS; i++) {
+		mw_fast_free(blocks[i]);
+		if (i % 100 == 0)
+			mw_heap_check(mw_heap_self());
+	}
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void test_blocks_kept_elsewhere(void) {
+	static void *blocks[BLOCKS];
+	const size_t sizes[] = {64, 128, 1024, 2560};
+	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+		for (int i = 0; i < BLOCKS; i++)
+			CHECK((blocks[i] = mw_heap_alloc(sizes[k])) != NULL);
+		pthread_t thread;
+		CHECK_EQ(pthread_create(&thread, NULL, free_and_check, blocks), 0);
+		CHECK_EQ(pthread_join(thread, NULL), 0);
+		check();
+	}
+}
+
 int main(void) {
 	RUN(test_sizes_and_orders);
 	RUN(test_blocks_freed_elsewhere);
+	RUN(test_blocks_kept_elsewhere);
 	return 0;
 }
