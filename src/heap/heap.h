@@ -52,6 +52,7 @@ struct mw_heap {
 	mw_outbox_t outbox[MW_OUTBOX_PLACES];
 	_Atomic(mw_page_t *)
 		pending; /* pages with PENDING; pushed by others, taken whole by the owner */
+	_Atomic uint32_t backlog; /* pages pushed since it was last taken */
 
 	/* Sampling, see hooks.h.  Tiny: left[c] is the objects of class c until and including the
 	 * next sample, counted from the end of the list last handed out; 0: not drawn yet.  cut bit

@@ -111,6 +111,12 @@ static void add_to_free_list(mw_page_t *page, void *list, uint32_t count) {
 		return;
 	if (count > page->used)
 		corrupt(page);
+	if (!list) { /* purged for us: see outbox.c */
+		if (count != page->capacity || page->free)
+			corrupt(page);
+		page->used = page->carved = 0;
+		return;
+	}
 	/* Only a list that comes before another must be walked: each block would be a cache miss.
 	 */
 	if (page->free)
@@ -195,6 +201,7 @@ void mw_heap_take_pending(mw_heap_t *heap) {
 		return;
 	/* Pairs with the push in free.c. */
 	mw_page_t *page = atomic_exchange_explicit(&heap->pending, NULL, memory_order_acquire);
+	atomic_store_explicit(&heap->backlog, 0, memory_order_relaxed);
 	while (page) {
 		mw_page_t *next = page->pending_next;
 		uint64_t word = atomic_fetch_and_explicit(&page->remote, ~MW_REMOTE_PENDING,

@@ -2,10 +2,12 @@
  * outbox.c -- a direct-mapped table of batches. */
 #include "heap/outbox.h"
 
+#include "base/bits.h"
 #include "heap/heap_page.h"
 #include "heap/misuse.h"
 #include "heap/orphan.h"
 #include "heap/remote.h"
+#include "os/map.h"
 
 /* A batch goes out at so many bytes or blocks: what waits here is missing elsewhere. */
 #define BATCH_BYTES 2048u
@@ -22,10 +24,11 @@ static void notify_heap(mw_page_t *page) {
 		 * look at the heap that follows. */
 	} while (!atomic_compare_exchange_weak_explicit(
 		&heap->pending, &first, page, memory_order_seq_cst, memory_order_relaxed));
+	atomic_fetch_add_explicit(&heap->backlog, 1, memory_order_relaxed);
 	mw_heap_settle(heap);
 }
 
-static void send(mw_page_t *page, void *first, void *last, uint32_t count) {
+static uint64_t push(mw_page_t *page, void *first, void *last, uint32_t count) {
 	/* Read before the push: afterwards the page may be anybody's. */
 	unsigned size_class = page->size_class;
 	uint64_t old = mw_remote_push(page, first, last, count);
@@ -34,6 +37,51 @@ static void send(mw_page_t *page, void *first, void *last, uint32_t count) {
 	else if ((old & MW_REMOTE_ORPHAN) &&
 		 mw_remote_count(old) + count == __atomic_load_n(&page->used, __ATOMIC_RELAXED))
 		mw_orphan_reclaim(page, size_class);
+	return old;
+}
+
+/* The owner has not looked at its pages for a while: it sleeps, as the thread does that made a
+ * server's tables.  Only it can give the page's slice back; their memory others can. */
+static bool owner_is_behind(const mw_page_t *page) {
+	enum {
+		BACKLOG = 16
+	}; /* pages: a mebibyte; a thread that works takes them at each refill */
+	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
+	return heap && atomic_load_explicit(&heap->backlog, memory_order_relaxed) >= BACKLOG;
+}
+
+/* `word` is the inbox as this thread left it. */
+static MW_NOINLINE void purge_for_owner(mw_page_t *page, uint64_t word) {
+	if (!owner_is_behind(page) || !mw_remote_claim(page, word))
+		return;
+	uint32_t count = mw_remote_count(word);
+	/* Another page came to have the same word: give back what was taken. */
+	if (MW_UNLIKELY(count != page->capacity)) {
+		void *first = mw_remote_list(word), *last = first;
+		while (mw_link_get(last))
+			last = mw_link_get(last);
+		push(page, first, last, count);
+		return;
+	}
+	uintptr_t start = mw_round_up((uintptr_t)page->start, MW_OS_PAGE_BYTES);
+	uintptr_t end = (uintptr_t)page->start + (size_t)count * page->block_bytes;
+	end &= ~((uintptr_t)MW_OS_PAGE_BYTES - 1);
+	if (start < end)
+		mw_os_purge((void *)start, end - start);
+	push(page, NULL, NULL, count);
+}
+
+static void send(mw_page_t *page, void *first, void *last, uint32_t count) {
+	uint32_t capacity = page->capacity;
+	uint64_t old = push(page, first, last, count);
+	uint32_t total = mw_remote_count(old) + count;
+	if (MW_UNLIKELY(total == capacity)) {
+		uint64_t flags = old & MW_REMOTE_FLAGS;
+		if (flags & MW_REMOTE_FULL)
+			flags = (flags & ~MW_REMOTE_FULL) | MW_REMOTE_PENDING;
+		purge_for_owner(page, (uint64_t)(uintptr_t)first << MW_REMOTE_BLOCK_SHIFT |
+					      (uint64_t)total << MW_REMOTE_COUNT_SHIFT | flags);
+	}
 }
 
 static void send_batch(mw_outbox_t *batch) {

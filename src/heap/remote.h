@@ -28,7 +28,9 @@
 #define MW_REMOTE_COUNT_MASK ((uint64_t)0x1fff)
 #define MW_REMOTE_BLOCK_SHIFT 16u
 
-/* A page of 64 KiB has at most 4096 blocks. */
+/* A list of NULL with a count: all blocks of the page, whose memory was purged (mw_remote_claim()).
+ *
+ * A page of 64 KiB has at most 4096 blocks. */
 _Static_assert(MW_SLICE_BYTES / 16 <= MW_REMOTE_COUNT_MASK, "the count fits");
 
 static inline uint32_t mw_remote_count(uint64_t word) {
@@ -45,7 +47,8 @@ static inline void *mw_remote_list(uint64_t word) {
 static inline uint64_t mw_remote_push(mw_page_t *page, void *first, void *last, uint32_t count) {
 	uint64_t old = atomic_load_explicit(&page->remote, memory_order_relaxed), new;
 	do {
-		mw_link_set(last, mw_remote_list(old));
+		if (last) /* NULL: all blocks, see above; the inbox is empty */
+			mw_link_set(last, mw_remote_list(old));
 		uint64_t flags = old & MW_REMOTE_FLAGS;
 		if (flags & MW_REMOTE_FULL)
 			flags = (flags & ~MW_REMOTE_FULL) | MW_REMOTE_PENDING;
@@ -54,6 +57,15 @@ static inline uint64_t mw_remote_push(mw_page_t *page, void *first, void *last, 
 	} while (!atomic_compare_exchange_weak_explicit(
 		&page->remote, &old, new, memory_order_acq_rel, memory_order_relaxed));
 	return old;
+}
+
+/* Takes the list if that is all blocks of the page, and the word still `word`: until they are
+ * pushed again nobody but the caller has a part in the page's memory, and it is no other page
+ * meanwhile. Not of an orphan, which goes away as it is.  Pairs with mw_remote_push(). */
+static inline bool mw_remote_claim(mw_page_t *page, uint64_t word) {
+	return !(word & MW_REMOTE_ORPHAN) && mw_remote_count(word) == page->capacity &&
+	       atomic_compare_exchange_strong_explicit(&page->remote, &word, word & MW_REMOTE_FLAGS,
+						       memory_order_acq_rel, memory_order_relaxed);
 }
 
 /* Takes the list and clears `clear_flags`; returns the word as it was.  Pairs with

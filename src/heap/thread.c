@@ -95,6 +95,7 @@ static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page)
 static void leave_pending(mw_heap_t *heap) {
 	/* Pairs with the push in outbox.c. */
 	mw_page_t *page = atomic_exchange_explicit(&heap->pending, NULL, memory_order_seq_cst);
+	atomic_store_explicit(&heap->backlog, 0, memory_order_relaxed);
 	while (page) {
 		mw_page_t *next = page->pending_next;
 		atomic_fetch_and_explicit(&page->remote, ~MW_REMOTE_PENDING, memory_order_relaxed);

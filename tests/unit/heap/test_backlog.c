@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * test_backlog.c -- others free all that a sleeping thread made: the memory of its pages goes back
+ * though only it could give their slices back, and it can use them again. */
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "heap/fast.h"
+#include "heap/heap.h"
+#include "test.h"
+
+enum { TOTAL_BYTES = 16 << 20, BLOCKS_MAX = 60000, KERNEL_PAGE = 4096 };
+
+static char *blocks[BLOCKS_MAX];
+static unsigned count;
+
+static void *free_all(void *unused) {
+	(void)unused;
+	for (unsigned i = 0; i < count; i++)
+		mw_fast_free(blocks[i]);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void make_all(size_t bytes) {
+	count = (unsigned)(TOTAL_BYTES / bytes);
+	CHECK(count <= BLOCKS_MAX);
+	for (unsigned i = 0; i < count; i++) {
+		blocks[i] = mw_heap_alloc(bytes);
+		memset(blocks[i], (int)i, bytes);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		CHECK_EQ((unsigned char)blocks[i][0], i % 256);
+		CHECK_EQ((unsigned char)blocks[i][bytes - 1], i % 256);
+	}
+}
+
+/* Of the kernel pages that hold the blocks' starts. */
+static unsigned resident(void) {
+	unsigned found = 0;
+	for (unsigned i = 0; i < count; i++) {
+		unsigned char in_core = 0;
+		uintptr_t page = (uintptr_t)blocks[i] / KERNEL_PAGE * KERNEL_PAGE;
+		CHECK(mincore((void *)page, KERNEL_PAGE, &in_core) == 0);
+		found += in_core & 1;
+	}
+	return found;
+}
+
+static void freed_by_another(size_t bytes) {
+	make_all(bytes);
+	CHECK_EQ(resident(), count);
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, free_all, NULL), 0);
+	pthread_join(thread, NULL);
+	/* The first pages went before anybody could tell that the owner sleeps. */
+	CHECK(resident() < count / 6);
+}
+
+static void test_memory_of_a_sleeping_owner_goes_back(void) {
+	static const size_t sizes[] = {1000, 300, 5000, 12000};
+	for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+		freed_by_another(sizes[i]);
+	make_all(1000);
+	for (unsigned i = 0; i < count; i++)
+		mw_fast_free(blocks[i]);
+}
+
+int main(void) {
+	RUN(test_memory_of_a_sleeping_owner_goes_back);
+	return 0;
+}
