@@ -92,8 +92,34 @@ def behind(rows, peers, metric, limit=1.1):
             for ratio, row in sorted(found, key=lambda pair: -pair[0]) if ratio > limit]
 
 
+def short_table(rows, peers, turns, root):
+    """What the README shows: a row a workload, processor time and peak memory."""
+    lines = [f"{machine()}; mallow {revision(root)}; {turns} turns.", "",
+             "| workload | time to glibc | to the best peer | sampling on to off | "
+             "peak memory to glibc | to the best peer | on to off |", "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        cells = [row["name"]]
+        for metric in ("cpu_s", "peak_kib"):
+            if not counts_for(row, metric):
+                cells += ["", "", ""]
+                continue
+            best = best_peer(row, peers, metric)[0]
+            cells += [f"{row['peers']['mallow'][metric]['ratio']:.2f}",
+                      f"{against_best(row, peers, metric):.2f} ({best})",
+                      f"{sampling_cost(row, metric):.2f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    cells = ["**geometric mean**"]
+    for metric in ("cpu_s", "peak_kib"):
+        average = means(rows, peers, metric)
+        best = best_mean(average, peers, metric)
+        cost = geometric_mean([sampling_cost(r, metric) for r in rows if counts_for(r, metric)])
+        cells += [f"**{average['mallow']:.3f}**", f"**{average['mallow'] / average[best]:.3f}** ({best})",
+                  f"**{cost:.3f}**"]
+    return "\n".join(lines + ["| " + " | ".join(cells) + " |"]) + "\n"
+
+
 def write(folder, rows, peers, turns, root):
-    """Writes table.md and results.json; returns the text of the table."""
+    """Writes table.md, short.md and results.json; returns the text of the first."""
     head = (f"# Benchmark\n\n{machine()}; mallow {revision(root)}; {turns} turns.\n\n"
             "Ratios are to glibc in the same turn: medians; below 1 is better.  `quartiles` are "
             "those of mallow's ratio, `to best` is mallow's median to the best peer's, `sampling` "
@@ -106,6 +132,9 @@ def write(folder, rows, peers, turns, root):
     text = "\n".join(part for part in parts if part)
     with open(os.path.join(folder, "table.md"), "w", encoding="utf-8") as file:
         file.write(text)
+    if {"mallow", "mallow-off"} <= {p.name for p in peers} and len(peers) > 3:
+        with open(os.path.join(folder, "short.md"), "w", encoding="utf-8") as file:
+            file.write(short_table(rows, peers, turns, root))
     data = {"machine": machine(), "revision": revision(root), "turns": turns,
             "means": {metric: means(rows, peers, metric) for metric in TITLES}, "rows": rows}
     with open(os.path.join(folder, "results.json"), "w", encoding="utf-8") as file:
