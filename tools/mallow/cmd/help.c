@@ -14,10 +14,10 @@ void mw_help_print_all(FILE *out) {
 	      "Heap profiles of programs that run with libmallow.so.\n\n",
 	      out);
 	for (size_t i = 0; i < mw_subcommand_count; i++)
-		fprintf(out, "  %-8s %s\n", mw_subcommands[i].name, mw_subcommands[i].summary);
+		fprintf(out, "  %-10s %s\n", mw_subcommands[i].name, mw_subcommands[i].summary);
 	fputs("\n"
 	      "TARGET is a pid (of a live process, or of one that was killed), a state file, or,\n"
-	      "for report and dump, a profile file of any supported format.\n\n"
+	      "for dump, report and the views, a profile file of any supported format.\n\n"
 	      "  mallow SUBCOMMAND --help   options and examples of a subcommand\n"
 	      "  mallow --version           version\n\n"
 	      "Exit status: 0 fine, 2 trouble; `mallow run` ends as the program it ran.\n",
@@ -76,7 +76,8 @@ void mw_help_print(FILE *out, const mw_subcommand_t *subcommand) {
 		subcommand->summary[0] & ~0x20, subcommand->summary + 1);
 	print_wrapped(out, subcommand->details, 0, 0);
 	fputs("\nOptions:\n", out);
-	for (const mw_option_t *option = subcommand->options; option->name; option++)
+	const mw_option_t *option;
+	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++)
 		print_option(out, option->letter, option->name, option->value, option->help);
 	print_option(out, 'h', "help", NULL, "show this help");
 	fputs("\nExamples:\n", out);
@@ -95,14 +96,16 @@ static void print_bash(FILE *out) {
 	fputs("--help --version\" ;;\n", out);
 	for (size_t i = 0; i < mw_subcommand_count; i++) {
 		fprintf(out, "\t*:%s) words=\"", mw_subcommands[i].name);
-		for (const mw_option_t *option = mw_subcommands[i].options; option->name; option++)
+		const mw_option_t *option;
+		for (size_t k = 0; (option = mw_subcommand_option(&mw_subcommands[i], k)); k++)
 			fprintf(out, "--%s ", option->name);
 		fputs("--help\" ;;\n", out);
 	}
 	fputs("\tesac\n"
 	      "\tif [[ $word != -* && $COMP_CWORD -gt 1 ]]; then\n"
 	      "\t\tcase ${COMP_WORDS[1]} in\n"
-	      "\t\tstatus | start | stop | set | reset | dump | report)\n"
+	      "\t\trun | ls | clean | help) ;;\n"
+	      "\t\t*)\n"
 	      "\t\t\twords=$(mallow ls 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }') ;;\n"
 	      "\t\tesac\n"
 	      "\tfi\n"
@@ -141,8 +144,8 @@ static void print_zsh(FILE *out) {
 	      out);
 	for (size_t i = 0; i < mw_subcommand_count; i++) {
 		fprintf(out, "\t%s) _arguments", mw_subcommands[i].name);
-		for (const mw_option_t *option = mw_subcommands[i].options; option->name;
-		     option++) {
+		const mw_option_t *option;
+		for (size_t k = 0; (option = mw_subcommand_option(&mw_subcommands[i], k)); k++) {
 			fprintf(out, " '--%s[", option->name);
 			print_quoted(out, option->help);
 			fprintf(out, "]%s'", option->value ? ":value:_files" : "");
@@ -162,7 +165,8 @@ static void print_fish(FILE *out) {
 			subcommand->name);
 		print_quoted(out, subcommand->summary);
 		fputs("'\n", out);
-		for (const mw_option_t *option = subcommand->options; option->name; option++) {
+		const mw_option_t *option;
+		for (size_t k = 0; (option = mw_subcommand_option(subcommand, k)); k++) {
 			fprintf(out,
 				"complete -c mallow -n '__fish_seen_subcommand_from %s' -l %s%s -d "
 				"'",

@@ -12,10 +12,12 @@
 typedef enum mw_option_kind {
 	MW_OPTION_FLAG,
 	MW_OPTION_TEXT,
-	MW_OPTION_BYTES,   /* 1 .. MW_STATE_MEAN_BYTES_MAX; K, M, G, T are powers of 1024 */
-	MW_OPTION_COUNT,   /* a whole number >= 1 */
-	MW_OPTION_SECONDS, /* a number >= 0, with fractions */
-	MW_OPTION_CHOICE,  /* one of `choices` */
+	MW_OPTION_BYTES,    /* 1 .. MW_STATE_MEAN_BYTES_MAX; K, M, G, T are powers of 1024 */
+	MW_OPTION_COUNT,    /* a whole number >= 1 */
+	MW_OPTION_SECONDS,  /* a number >= 0, with fractions */
+	MW_OPTION_CHOICE,   /* one of `choices` */
+	MW_OPTION_SWITCH,   /* a flag, of which =false takes back what was there by itself */
+	MW_OPTION_FRACTION, /* a number > 0, with decimals */
 } mw_option_kind_t;
 
 typedef struct mw_option {
@@ -27,7 +29,8 @@ typedef struct mw_option {
 	const char *help;
 } mw_option_t;
 
-enum { MW_OPTIONS_MAX = 12 };
+/* Of a subcommand's own, and of a shared list. */
+enum { MW_OPTIONS_MAX = 12, MW_SHARED_OPTIONS_MAX = 48 };
 
 struct mw_arguments;
 
@@ -42,10 +45,15 @@ typedef struct mw_subcommand {
 	bool ends_at_operand; /* what follows the first operand belongs to another program */
 	int (*run)(const struct mw_arguments *arguments);
 	mw_option_t options[MW_OPTIONS_MAX];
+	const mw_option_t *shared; /* what several subcommands have; NULL: nothing.  Long options
+				    * may then have one dash only, as pprof's */
 } mw_subcommand_t;
 
 extern const mw_subcommand_t mw_subcommands[];
 extern const size_t mw_subcommand_count;
+
+/* Own and shared options, one after the other; NULL at the end. */
+const mw_option_t *mw_subcommand_option(const mw_subcommand_t *subcommand, size_t i);
 
 /* NULL: there is none of that name. */
 const mw_subcommand_t *mw_subcommand_find(const char *name);
@@ -53,13 +61,15 @@ const mw_subcommand_t *mw_subcommand_find(const char *name);
 typedef struct mw_option_value {
 	bool given;
 	const char *text;
-	uint64_t number;
+	uint64_t number; /* of a switch: on or off */
 	double seconds;
+	double fraction;
 } mw_option_value_t;
 
 typedef struct mw_arguments {
 	const mw_subcommand_t *subcommand;
-	mw_option_value_t values[MW_OPTIONS_MAX]; /* in the order of subcommand->options */
+	mw_option_value_t
+		values[MW_OPTIONS_MAX + MW_SHARED_OPTIONS_MAX]; /* as mw_subcommand_option() */
 	bool help;
 	char **operands; /* borrowed from argv, whose order may have been changed; NULL-ended */
 	unsigned operand_count;

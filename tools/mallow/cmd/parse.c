@@ -85,6 +85,27 @@ static bool parse_seconds(const char *text, double *out) {
 	return true;
 }
 
+static bool parse_fraction(const char *text, double *out) {
+	char *end;
+	double number = strtod(text, &end);
+	/* 1e18: products with 64-bit values stay finite. */
+	if (end == text || *end != '\0' || !(number >= 0 && number <= 1e18))
+		return false;
+	*out = number;
+	return true;
+}
+
+static bool parse_switch(const char *text, uint64_t *out) {
+	static const char *const on[] = {"true", "t", "yes", "y", "1"};
+	static const char *const off[] = {"false", "f", "no", "n", "0"};
+	for (size_t i = 0; i < sizeof(on) / sizeof(on[0]); i++) {
+		*out = strcmp(text, on[i]) == 0;
+		if (*out || strcmp(text, off[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *option,
 		      mw_option_value_t *value, const char *text) {
 	bool good = true;
@@ -110,6 +131,16 @@ static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *opti
 		good = parse_seconds(text, &value->seconds);
 		allowed = "seconds, or a time such as 0.5, 90s, 10m, 2h or 1d, up to 366d";
 		break;
+	case MW_OPTION_SWITCH:
+		good = parse_switch(text, &value->number);
+		/* Off is the same as not there, but for what is on by itself. */
+		value->given = value->number != 0 || strcmp(option->name, "trim") == 0;
+		allowed = "true or false";
+		break;
+	case MW_OPTION_FRACTION:
+		good = parse_fraction(text, &value->fraction);
+		allowed = "a number such as 0.005 or 2";
+		break;
 	case MW_OPTION_CHOICE:
 		good = is_choice(option->choices, text);
 		allowed = option->choices;
@@ -121,10 +152,22 @@ static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *opti
 	return good;
 }
 
+const mw_option_t *mw_subcommand_option(const mw_subcommand_t *subcommand, size_t i) {
+	size_t own = 0;
+	while (subcommand->options[own].name != NULL)
+		own++;
+	if (i < own)
+		return &subcommand->options[i];
+	if (subcommand->shared == NULL || subcommand->shared[i - own].name == NULL)
+		return NULL;
+	return &subcommand->shared[i - own];
+}
+
 static void complain_unknown(const mw_subcommand_t *subcommand, const char *word) {
-	char allowed[512] = "";
+	char allowed[2048] = "";
 	size_t used = 0;
-	for (const mw_option_t *option = subcommand->options; option->name; option++) {
+	const mw_option_t *option;
+	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++) {
 		int wrote =
 			snprintf(allowed + used, sizeof(allowed) - used, "--%s%s%s, ", option->name,
 				 option->value ? " " : "", option->value ? option->value : "");
@@ -133,39 +176,61 @@ static void complain_unknown(const mw_subcommand_t *subcommand, const char *word
 	mw_complain("%s: unknown option '%s'; allowed: %s--help", subcommand->name, word, allowed);
 }
 
-/* By long name, `length` bytes of it. */
-static const mw_option_t *find_long(const mw_subcommand_t *subcommand, const char *name,
-				    size_t length) {
-	for (const mw_option_t *option = subcommand->options; option->name; option++)
-		if (strlen(option->name) == length && memcmp(option->name, name, length) == 0)
-			return option;
-	return NULL;
+/* '_' is as good as '-': pprof's and jeprof's names have it. */
+static bool same_name(const char *name, const char *word, size_t length) {
+	for (size_t i = 0; i < length; i++)
+		if (name[i] != word[i] && !(name[i] == '-' && word[i] == '_'))
+			return false;
+	return name[length] == '\0';
 }
 
-static const mw_option_t *find_short(const mw_subcommand_t *subcommand, char letter) {
-	for (const mw_option_t *option = subcommand->options; option->name; option++)
+/* The number of an option, or -1: there is none. */
+typedef int option_number_t;
+
+/* By long name, `length` bytes of it. */
+static option_number_t find_long(const mw_subcommand_t *subcommand, const char *name,
+				 size_t length) {
+	const mw_option_t *option;
+	for (int i = 0; (option = mw_subcommand_option(subcommand, (size_t)i)) != NULL; i++)
+		if (strlen(option->name) == length && same_name(option->name, name, length))
+			return i;
+	return -1;
+}
+
+static option_number_t find_short(const mw_subcommand_t *subcommand, char letter) {
+	const mw_option_t *option;
+	for (int i = 0; (option = mw_subcommand_option(subcommand, (size_t)i)) != NULL; i++)
 		if (option->letter != 0 && option->letter == letter)
-			return option;
-	return NULL;
+			return i;
+	return -1;
+}
+
+static bool is_flag(const mw_option_t *option) {
+	return option->kind == MW_OPTION_FLAG || option->kind == MW_OPTION_SWITCH;
 }
 
 /* Takes the option at argv[*index] and, when it has one, its value.  False: complained. */
 static bool take_option(mw_arguments_t *out, int argc, char **argv, int *index) {
 	const char *word = argv[*index];
 	const mw_subcommand_t *subcommand = out->subcommand;
-	const mw_option_t *option;
-	const char *value = NULL;
-	if (word[1] == '-') {
-		size_t length = strcspn(word + 2, "=");
-		option = find_long(subcommand, word + 2, length);
-		if (word[2 + length] == '=')
-			value = word + 2 + length + 1;
-	} else {
-		option = find_short(subcommand, word[1]);
+	const char *value = NULL, *name = word + 1 + (word[1] == '-');
+	size_t length = strcspn(name, "=");
+	option_number_t number = -1;
+	/* One letter behind one dash is a short option. */
+	bool is_long = word[1] == '-' || (subcommand->shared != NULL && length > 1);
+	if (is_long)
+		number = find_long(subcommand, name, length);
+	if (number >= 0 && name[length] == '=')
+		value = name + length + 1;
+	if (number < 0 && word[1] != '-') {
+		is_long = false;
+		number = find_short(subcommand, word[1]);
 		if (word[2] != '\0')
 			value = word + 2;
 	}
-	if (!option || (option->kind == MW_OPTION_FLAG && value && word[1] != '-')) {
+	const mw_option_t *option =
+		number >= 0 ? mw_subcommand_option(subcommand, (size_t)number) : NULL;
+	if (!option || (is_flag(option) && value && !is_long)) {
 		complain_unknown(subcommand, word);
 		return false;
 	}
@@ -173,6 +238,8 @@ static bool take_option(mw_arguments_t *out, int argc, char **argv, int *index) 
 		mw_complain("%s: --%s takes no value", subcommand->name, option->name);
 		return false;
 	}
+	if (option->kind == MW_OPTION_SWITCH && !value)
+		value = "true";
 	if (option->kind != MW_OPTION_FLAG && !value) {
 		if (*index + 1 >= argc) {
 			mw_complain("%s: --%s needs a value: %s", subcommand->name, option->name,
@@ -181,7 +248,7 @@ static bool take_option(mw_arguments_t *out, int argc, char **argv, int *index) 
 		}
 		value = argv[++*index];
 	}
-	return set_value(subcommand, option, &out->values[option - subcommand->options], value);
+	return set_value(subcommand, option, &out->values[number], value);
 }
 
 static bool check_operand_count(const mw_arguments_t *arguments) {
@@ -227,11 +294,11 @@ bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, 
 }
 
 const mw_option_value_t *mw_argument(const mw_arguments_t *arguments, const char *name) {
-	const mw_option_t *option = find_long(arguments->subcommand, name, strlen(name));
-	if (!option) {
+	option_number_t number = find_long(arguments->subcommand, name, strlen(name));
+	if (number < 0) {
 		/* A slip of ours, not of the user: the first test of the subcommand meets it. */
 		fprintf(stderr, "mallow: %s has no option %s\n", arguments->subcommand->name, name);
 		abort();
 	}
-	return &arguments->values[option - arguments->subcommand->options];
+	return &arguments->values[number];
 }

@@ -6,6 +6,7 @@
 #include "cmd/commands.h"
 #include "cmd/options.h"
 #include "cmd/select.h"
+#include "cmd/view_options.h"
 
 #define JSON_OPTION                                                                                \
 	{ "json", 0, MW_OPTION_FLAG, NULL, NULL, "print JSON, with exact bytes" }
@@ -244,14 +245,6 @@ const mw_subcommand_t mw_subcommands[] = {
 		.run = mw_cmd_report,
 		.options =
 			{
-				{"lines", 0, MW_OPTION_FLAG, NULL, NULL, "one row a source line"},
-				{"sample-type", 0, MW_OPTION_TEXT, "TYPE", NULL,
-				 "inuse_space (default), inuse_objects, inuse_requested, "
-				 "alloc_space, alloc_objects, alloc_requested, peak_space, "
-				 "peak_objects, freed_objects, freed_elsewhere, temporary_objects, "
-				 "lifetime or pinned_space"},
-				{"cum", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "sort by cum instead of flat"},
 				{"top", 0, MW_OPTION_COUNT, "N", NULL,
 				 "at most N rows (default 40)"},
 				{"all", 0, MW_OPTION_FLAG, NULL, NULL, "all rows"},
@@ -260,10 +253,26 @@ const mw_subcommand_t mw_subcommands[] = {
 				{"stacks", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "instead of the table, all that is known of each stack: sizes, "
 				 "threads, lifetimes, its share at the peak (default: 10)"},
-				JSON_OPTION,
 				END_OF_OPTIONS,
 			},
+		.shared = mw_view_options,
 	},
+#define MW_VIEW(name_, operands_, count, print, is_whole, needs_labels, type, summary_, details_,  \
+		examples_)                                                                         \
+	{                                                                                          \
+		.name = #name_,                                                                    \
+		.operands = operands_,                                                             \
+		.summary = summary_,                                                               \
+		.details = details_,                                                               \
+		.examples = examples_,                                                             \
+		.operands_min = count,                                                             \
+		.operands_max = count,                                                             \
+		.run = mw_cmd_view,                                                                \
+		.options = {END_OF_OPTIONS},                                                       \
+		.shared = mw_view_options,                                                         \
+	},
+#include "cmd/views.def"
+#undef MW_VIEW
 	{
 		.name = "help",
 		.operands = "[SUBCOMMAND]",

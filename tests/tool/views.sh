@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# views.sh BUILD_DIR -- the views against `go tool pprof` on the same profile.proto, of programs as
+# they are: the tables must be equal, line by line; and what pprof has no like of.
+source "$(dirname "$0")/lib.bash"
+export HOME=$work PPROF_BINARY_PATH=$work XDG_CACHE_HOME=$work
+
+# profile NAME COMMAND...: NAME.pb.gz, of a sample in 4 KiB.
+profile() {
+    local name=$1
+    shift
+    "$mallow" run --rate 4K -o "$name.pb.gz" -- "$@" >/dev/null 2>err || fail "$* does not run"
+    [ -s "$name.pb.gz" ] || fail "no profile of $name"
+}
+
+script='import json, ast
+keep = [json.loads(json.dumps([{"a": str(i), "b": list(range(i % 20))} for i in range(4000)]))]
+keep.append(ast.parse("x = 1\n" * 3000))'
+profile python python3 -c "$script"
+if command -v g++ >/dev/null; then
+    cat >stl.cc <<'EOF'
+#include <map>
+#include <string>
+#include <vector>
+int main() {
+	std::map<std::string, std::vector<int>> all;
+	for (int i = 0; i < 20000; i++)
+		all["a key that is too long to be kept in place " + std::to_string(i)].resize(i % 50);
+	std::vector<std::string> copies;
+	for (auto &pair : all)
+		copies.push_back(pair.first);
+	auto *left = new std::map<std::string, std::vector<int>>(all);
+	return left->size() == 0;
+}
+EOF
+    g++ -g -O1 -o stl stl.cc || fail "stl.cc does not compile"
+    profile stl ./stl
+fi
+if command -v redis-server >/dev/null; then
+    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096 redis-server --port 0 \
+        --unixsocket "$work/redis.sock" --save '' --enable-debug-command yes >/dev/null 2>&1 &
+    started+=($!)
+    for _ in $(seq 100); do
+        redis-cli -s "$work/redis.sock" debug populate 20000 >out 2>&1 && grep -q OK out && break
+        sleep 0.1
+    done
+    try 0 "$mallow" dump -o redis.pb.gz "${started[0]}"
+fi
+
+# The header lines tell of different things; the table is what is compared.
+table() {
+    sed -n '/^ *flat  *flat%/,$p' | sed 's/[[:space:]]*$//'
+}
+
+# same PROFILE VIEW OPTION...: as `go tool pprof -VIEW OPTION...`.
+same() {
+    local profile=$1 view=$2 plain=${2%%=*}
+    shift 2
+    local words=("$plain")
+    [ "$plain" != "$view" ] && words+=("${view#*=}")
+    go tool pprof "-$view" -unit=minimum -symbolize=none "$@" "$profile.pb.gz" 2>err | table >theirs
+    try 0 "$mallow" "${words[@]}" -unit=minimum "$@" "$profile.pb.gz"
+    table <out >ours
+    [ "$(wc -l <theirs)" -gt 2 ] || fail "pprof -$view $* says nothing of $profile"
+    diff theirs ours >difference || {
+        head -20 difference >&2
+        fail "$view $* of $profile differs from pprof's"
+    }
+    compared=$((compared + 1))
+}
+
+compared=0
+if command -v go >/dev/null && go tool pprof -h >/dev/null 2>err || grep -q usage err; then
+    for profile in python stl redis; do
+        [ -e "$profile.pb.gz" ] || continue
+        for type in alloc_space alloc_objects inuse_space; do
+            same "$profile" top "-sample_index=$type"
+            same "$profile" top -cum "-$type"
+        done
+        for rows in functions filefunctions files lines addresses; do
+            same "$profile" top -alloc_space "-$rows"
+            same "$profile" tree -alloc_space "-$rows" -nodecount=20
+        done
+        same "$profile" top -alloc_space -noinlines -lines
+        same "$profile" top -alloc_space -trim=false
+        same "$profile" top -alloc_space -cum -nodecount=10
+        same "$profile" top -alloc_space -nodefraction=0.05
+        same "$profile" top -alloc_space -divide_by=3
+        same "$profile" tree -alloc_space
+        same "$profile" tree -alloc_space -cum -edgefraction=0.01
+        same "$profile" peek=alloc -alloc_space
+    done
+    same python top -alloc_space '-focus=json|JSON|unicode'
+    same python top -alloc_space '-ignore=[Uu]nicode' -cum
+    same python top -alloc_space '-hide=^_?Py'
+    same python top -alloc_space '-show=^_?Py' -cum
+    same python top -alloc_space '-show_from=PyEval' -cum
+    same python top -alloc_space '-prune_from=PyObject_Malloc|PyObject_Call'
+    same python top -alloc_space -focus=Unicode -relative_percentages -cum
+    same python tree -alloc_space -focus=List -ignore=Unicode
+    ok "$compared tables equal pprof's"
+fi
+
+p=$work/python.pb.gz
+try 0 "$mallow" top --json "$p"
+python3 -m json.tool out >/dev/null || fail "top --json is no JSON"
+for view in tree tags; do
+    try 0 "$mallow" "$view" --json "$p"
+    python3 -m json.tool out >/dev/null || fail "$view --json is no JSON"
+done
+try 0 "$mallow" collapsed --alloc_space "$p"
+sum=$(awk '{ sum += $NF } END { printf "%d", sum }' out)
+try 0 "$mallow" top --alloc_space --json "$p"
+[ "$sum" = "$(python3 -c 'import json; print(json.load(open("out"))["total"])')" ] ||
+    fail "collapsed stacks add up to $sum"
+try 0 "$mallow" diff "$p" "$p"
+says out ' 0% of '
+try 0 "$mallow" top -base="$p" "$p"
+try 0 "$mallow" top --focus=List "$p" -o focused.pb.gz
+try 0 "$mallow" traces focused.pb.gz
+says out List
+ok "JSON, collapsed stacks, differences, a profile of what was selected"
+
+try 0 "$mallow" flame "$p" -o page.html
+grep -q '"program":"python' page.html || fail "the page holds no profile"
+try 0 "$mallow" report "$p" -o graph.dot
+grep -q '^digraph ' graph.dot || fail "graph.dot is no graph"
+if command -v dot >/dev/null; then
+    try 0 "$mallow" report "$p" -o graph.svg
+    grep -q '</svg>' graph.svg || fail "graph.svg is no picture"
+fi
+ok "pages and pictures"
+
+try 2 "$mallow" top --focus='(' "$p"
+one_line_error
+says err 'focus: .\(. is no regular expression'
+try 2 "$mallow" top --unit=furlong "$p"
+one_line_error
+try 2 "$mallow" peek 'no such function' "$p"
+one_line_error
+try 2 "$mallow" lifetimes "$p"
+one_line_error
+try 2 "$mallow" top --trim=perhaps "$p"
+one_line_error
+ok "complaints"

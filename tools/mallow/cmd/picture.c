@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ * picture.c -- output files by their name; graphviz draws the graphs. */
+#include "cmd/picture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "write/output.h"
+
+struct mw_picture {
+	const char *ending;
+	const char *view;     /* NULL: any */
+	const char *graphviz; /* its option; NULL: the text is written as it is */
+	bool is_json;
+	bool is_profile;
+};
+
+/* The first that fits counts. */
+static const mw_picture_t pictures[] = {
+	{".html", "flame", NULL, false, false},
+	{".svg", "graph", "-Tsvg", false, false},
+	{".png", "graph", "-Tpng", false, false},
+	{".pdf", "graph", "-Tpdf", false, false},
+	{".ps", "graph", "-Tps", false, false},
+	{".gif", "graph", "-Tgif", false, false},
+	{".dot", "graph", NULL, false, false},
+	{".gv", "graph", NULL, false, false},
+	{".folded", "collapsed", NULL, false, false},
+	{".collapsed", "collapsed", NULL, false, false},
+	{".speedscope.json", "speedscope", NULL, false, false},
+	{".callgrind", "callgrind", NULL, false, false},
+	{".json", NULL, NULL, true, false},
+	{".pb", NULL, NULL, false, true},
+	{".pb.gz", NULL, NULL, false, true},
+	{".heap", NULL, NULL, false, true},
+};
+
+const mw_picture_t *mw_picture_find(const char *path) {
+	size_t length = strlen(path);
+	for (size_t i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++) {
+		size_t ending = strlen(pictures[i].ending);
+		if (length > ending && strcmp(path + length - ending, pictures[i].ending) == 0)
+			return &pictures[i];
+	}
+	return NULL;
+}
+
+const char *mw_picture_view(const mw_picture_t *picture) {
+	return picture != NULL ? picture->view : NULL;
+}
+
+bool mw_picture_is_json(const mw_picture_t *picture) {
+	return picture != NULL && picture->is_json;
+}
+
+bool mw_picture_is_profile(const mw_picture_t *picture) {
+	return picture != NULL && picture->is_profile;
+}
+
+static int write_all(int fd, const char *text, size_t length) {
+	while (length > 0) {
+		ssize_t wrote = write(fd, text, length);
+		if (wrote <= 0)
+			return -1;
+		text += wrote;
+		length -= (size_t)wrote;
+	}
+	return lseek(fd, 0, SEEK_SET) == 0 ? 0 : -1;
+}
+
+/* Files in memory rather than pipes: nobody waits for anybody. */
+static int run_dot(const char *option, int in, int out, mw_error_t *error) {
+	extern char **environ;
+	char program[] = "dot", argument[16];
+	strncpy(argument, option, sizeof(argument) - 1);
+	argument[sizeof(argument) - 1] = '\0';
+	char *argv[] = {program, argument, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	pid_t pid;
+	int failed = posix_spawnp(&pid, program, &actions, NULL, argv, environ), status = 0;
+	posix_spawn_file_actions_destroy(&actions);
+	if (failed != 0)
+		return mw_error_set(error,
+				    "dot: %s; install graphviz, or write a .dot or .html file",
+				    strerror(failed));
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return mw_error_set(
+			error, "dot: it failed (status %d); write a .dot file to see why", status);
+	return 0;
+}
+
+static int copy_out(int fd, const char *path, mw_error_t *error) {
+	mw_output_t *output = mw_output_open(path, false, error);
+	if (output == NULL)
+		return -1;
+	char buffer[65536]; /* a usual picture in a few pieces */
+	ssize_t length;
+	if (lseek(fd, 0, SEEK_SET) == 0)
+		while ((length = read(fd, buffer, sizeof(buffer))) > 0)
+			mw_output_write(output, buffer, (size_t)length);
+	return mw_output_close(output, error);
+}
+
+static int draw(const mw_picture_t *picture, const char *path, const char *text, size_t length,
+		mw_error_t *error) {
+	int in = memfd_create("dot", MFD_CLOEXEC), out = memfd_create("picture", MFD_CLOEXEC);
+	int result;
+	if (in < 0 || out < 0 || write_all(in, text, length) != 0)
+		result = mw_error_set(error, "%s: cannot draw: %s; write a .dot file instead", path,
+				      strerror(errno));
+	else
+		result = run_dot(picture->graphviz, in, out, error);
+	if (result == 0)
+		result = copy_out(out, path, error);
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return result;
+}
+
+int mw_picture_write(const mw_picture_t *picture, const char *path, const char *text, size_t length,
+		     mw_error_t *error) {
+	if (picture != NULL && picture->graphviz != NULL)
+		return draw(picture, path, text, length, error);
+	mw_output_t *output = mw_output_open(path, false, error);
+	if (output == NULL)
+		return -1;
+	mw_output_write(output, text, length);
+	return mw_output_close(output, error);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * picture.h -- what the name of an output file asks for.
+ * Layer: cmd. */
+#ifndef MW_CMD_PICTURE_H
+#define MW_CMD_PICTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/error.h"
+
+typedef struct mw_picture mw_picture_t;
+
+/* NULL: plain text.  All of these take NULL. */
+const mw_picture_t *mw_picture_find(const char *path);
+/* The view that makes it, or NULL: whichever was asked for. */
+const char *mw_picture_view(const mw_picture_t *picture);
+bool mw_picture_is_json(const mw_picture_t *picture);
+bool mw_picture_is_profile(const mw_picture_t *picture);
+
+/* Writes a view's text to a file, through graphviz's dot where it is a picture. */
+int mw_picture_write(const mw_picture_t *picture, const char *path, const char *text, size_t length,
+		     mw_error_t *error);
+
+#endif

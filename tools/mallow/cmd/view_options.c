@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ * view_options.c -- the table of the views' options, and what was chosen. */
+#include "cmd/view_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/alloc.h"
+
+#define FLAG(name, help)                                                                           \
+	{ name, 0, MW_OPTION_FLAG, NULL, NULL, help }
+#define SWITCH(name, help)                                                                         \
+	{ name, 0, MW_OPTION_SWITCH, NULL, NULL, help }
+#define TEXT(name, value, help)                                                                    \
+	{ name, 0, MW_OPTION_TEXT, value, NULL, help }
+#define NUMBER(name, help)                                                                         \
+	{ name, 0, MW_OPTION_FRACTION, "NUMBER", NULL, help }
+
+const mw_option_t mw_view_options[] = {
+	TEXT("focus", "RE", "only stacks with a frame that matches (function, file or module)"),
+	TEXT("ignore", "RE", "only stacks without a frame that matches"),
+	TEXT("hide", "RE", "leave out frames that match"),
+	TEXT("show", "RE", "leave out frames that do not match"),
+	TEXT("show-from", "RE", "begin each stack at the outermost frame that matches"),
+	TEXT("prune-from", "RE", "leave out what the functions that match call"),
+	TEXT("tagfocus", "TAG", "only samples with this label: 'thread=main', '64kb:1mb'"),
+	TEXT("tagignore", "TAG", "only samples without it"),
+	TEXT("thread", "ID", "only what this thread made: its id or name"),
+	TEXT("sample-index", "TYPE", "the sample type by name or number, as inuse_space"),
+	TEXT("sample-type", "TYPE",
+	     "inuse_space (default), inuse_objects, inuse_requested, alloc_space, alloc_objects, "
+	     "alloc_requested, peak_space, peak_objects, freed_objects, freed_elsewhere, "
+	     "temporary_objects, lifetime or pinned_space"),
+	FLAG("inuse-space", "the same as --sample-type inuse_space"),
+	FLAG("inuse-objects", "likewise"),
+	FLAG("alloc-space", "likewise"),
+	FLAG("alloc-objects", "likewise"),
+	FLAG("functions", "a row a function (default)"),
+	FLAG("filefunctions", "a row a function and file"),
+	FLAG("files", "a row a source file"),
+	FLAG("lines", "a row a source line"),
+	FLAG("addresses", "a row an address"),
+	FLAG("flat", "sort by what functions hold themselves (default)"),
+	FLAG("cum", "sort by cum instead of flat"),
+	{"nodecount", 0, MW_OPTION_COUNT, "N", NULL, "at most N rows (tree, graph: 80)"},
+	NUMBER("nodefraction", "leave out what is below this share of the total (0.005)"),
+	NUMBER("edgefraction", "leave out calls below this share of the total (0.001)"),
+	SWITCH("trim", "leave out what is small (default; --trim=false shows all)"),
+	TEXT("unit", "UNIT", "B, kB, MB, GB, ns, ms, s, ...; minimum: as pprof chooses"),
+	NUMBER("divide-by", "divide all values by this before they are shown"),
+	SWITCH("noinlines", "count inlined functions for what they were inlined into"),
+	SWITCH("relative-percentages", "percentages of what is selected, not of everything"),
+	SWITCH("call-tree", "graph: a node for each way to a function"),
+	SWITCH("drop-negative", "leave out what shrank"),
+	TEXT("base", "TARGET", "subtract this profile"),
+	TEXT("diff-base", "TARGET", "subtract this profile; percentages are of it"),
+	SWITCH("normalize", "scale the subtracted profile to the same total first"),
+	TEXT("source-path", "DIRS", "list: where sources are; directories between colons"),
+	{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
+	 "write a file, as its name asks: .html a flame graph; .svg, .png, .pdf, .dot a call "
+	 "graph; "
+	 ".folded, .speedscope.json, .callgrind, .json, .pb.gz"},
+	{"json", 0, MW_OPTION_FLAG, NULL, NULL, "print JSON, with exact values"},
+	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
+};
+
+static const char *text(const mw_arguments_t *arguments, const char *name) {
+	return mw_argument(arguments, name)->text;
+}
+
+static bool given(const mw_arguments_t *arguments, const char *name) {
+	return mw_argument(arguments, name)->given;
+}
+
+void mw_view_options_selection(const mw_arguments_t *a, mw_selection_t *s) {
+	*s = (mw_selection_t){
+		.focus = text(a, "focus"),
+		.ignore = text(a, "ignore"),
+		.hide = text(a, "hide"),
+		.show = text(a, "show"),
+		.show_from = text(a, "show-from"),
+		.prune_from = text(a, "prune-from"),
+		.tag_focus = text(a, "tagfocus"),
+		.tag_ignore = text(a, "tagignore"),
+		.thread = text(a, "thread"),
+		.no_inlines = given(a, "noinlines"),
+	};
+}
+
+mw_granularity_t mw_view_options_granularity(const mw_arguments_t *a) {
+	if (given(a, "addresses"))
+		return MW_BY_ADDRESS;
+	if (given(a, "lines"))
+		return MW_BY_LINE;
+	if (given(a, "files"))
+		return MW_BY_FILE;
+	return given(a, "filefunctions") ? MW_BY_FILE_FUNCTION : MW_BY_FUNCTION;
+}
+
+const char *mw_view_options_type(const mw_arguments_t *a) {
+	static const char *const flags[][2] = {{"inuse-space", "inuse_space"},
+					       {"inuse-objects", "inuse_objects"},
+					       {"alloc-space", "alloc_space"},
+					       {"alloc-objects", "alloc_objects"}};
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (given(a, flags[i][0]))
+			return flags[i][1];
+	return given(a, "sample-type") ? text(a, "sample-type") : text(a, "sample-index");
+}
+
+bool mw_view_options_need_labels(const mw_arguments_t *a) {
+	const char *type = mw_view_options_type(a);
+	return given(a, "tagfocus") || given(a, "tagignore") || given(a, "thread") ||
+	       (type != NULL && strcmp(type, "pinned_space") == 0);
+}
+
+char *mw_view_options_filters(const mw_arguments_t *a) {
+	static const char *const names[] = {"focus",    "ignore",    "hide",
+					    "show",     "show-from", "prune-from",
+					    "tagfocus", "tagignore", "thread"};
+	char *filters = mw_xstrdup("");
+	size_t used = 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = text(a, names[i]);
+		if (value == NULL)
+			continue;
+		size_t size = strlen(names[i]) + strlen(value) + 8;
+		filters = mw_xrealloc(filters, used + size, 1);
+		used += (size_t)snprintf(filters + used, size, "   %s=%s\n", names[i], value);
+	}
+	return filters;
+}

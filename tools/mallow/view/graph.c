@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ * graph.c -- sums up stacks into nodes and edges. */
+#include "view/graph.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/alloc.h"
+#include "view/graph_parts.h"
+
+/* What tells two nodes apart. */
+typedef struct identity {
+	mw_string_t name, file, module;
+	uint32_t parent;
+	int64_t line;
+	uint64_t address;
+} identity_t;
+
+static identity_t identify(const mw_profile_t *p, uint32_t location, const mw_line_t *line,
+			   mw_granularity_t granularity) {
+	const mw_location_t *l = &p->locations[location];
+	identity_t id = {.address = granularity == MW_BY_ADDRESS ? l->address : 0};
+	if (line != NULL) {
+		const mw_function_t *f = &p->functions[line->function];
+		if (granularity != MW_BY_FILE)
+			id.name = f->name;
+		if (granularity != MW_BY_FUNCTION)
+			id.file = f->file;
+		if (granularity == MW_BY_LINE || granularity == MW_BY_ADDRESS)
+			id.line = line->line;
+	}
+	if (id.name == 0 && id.file == 0)
+		id.module = p->mappings[l->mapping].path;
+	return id;
+}
+
+/* As pprof writes it: address, function, file:line or file, else [module]. */
+static char *text_of(const mw_profile_t *p, const identity_t *id) {
+	const char *name = mw_profile_string(p, id->name), *file = mw_profile_string(p, id->file);
+	const char *module = mw_profile_string(p, id->module), *slash = strrchr(module, '/');
+	size_t size = strlen(name) + strlen(file) + strlen(module) + 64;
+	char *text = mw_xcalloc(size, 1);
+	size_t used = 0;
+	if (id->address != 0)
+		used += (size_t)snprintf(text, size, "%016" PRIx64 " ", id->address);
+	if (*name != '\0')
+		used += (size_t)snprintf(text + used, size - used, "%s ", name);
+	if (id->line != 0)
+		used += (size_t)snprintf(text + used, size - used, "%s:%" PRId64 " ", file,
+					 id->line);
+	else if (*file != '\0')
+		used += (size_t)snprintf(text + used, size - used, "%s ", file);
+	else if (*name == '\0' && *module != '\0')
+		used += (size_t)snprintf(text + used, size - used, "[%s] ",
+					 slash != NULL ? slash + 1 : module);
+	else if (*name == '\0')
+		used += (size_t)snprintf(text + used, size - used, "<unknown> ");
+	text[used - 1] = '\0';
+	return text;
+}
+
+char *mw_frame_text(const mw_profile_t *p, uint32_t location, const mw_line_t *line,
+		    mw_granularity_t granularity) {
+	identity_t id = identify(p, location, line, granularity);
+	return text_of(p, &id);
+}
+
+static bool node_equal(const void *context, uint32_t entry, const void *key) {
+	const mw_node_t *have = &((const mw_graph_t *)context)->nodes[entry];
+	const identity_t *want = key;
+	return have->name == want->name && have->file == want->file &&
+	       have->module == want->module && have->parent == want->parent &&
+	       have->line == want->line && have->address == want->address;
+}
+
+static uint32_t find_node(mw_graph_t *g, const identity_t *id) {
+	uint64_t hash = mw_table_hash(id, sizeof(*id));
+	uint32_t node = mw_table_find(&g->node_table, hash, node_equal, g, id);
+	if (node != 0)
+		return node;
+	g->nodes = mw_grow(g->nodes, &g->node_capacity, g->node_count + 1, sizeof(mw_node_t));
+	node = (uint32_t)g->node_count++;
+	g->nodes[node] = (mw_node_t){.name = id->name,
+				     .file = id->file,
+				     .line = id->line,
+				     .address = id->address,
+				     .module = id->module,
+				     .parent = id->parent,
+				     .is_kept = true,
+				     .text = text_of(g->profile, id)};
+	mw_table_add(&g->node_table, hash, node);
+	return node;
+}
+
+static bool edge_equal(const void *context, uint32_t entry, const void *key) {
+	const mw_edge_t *have = &((const mw_graph_t *)context)->edges[entry];
+	const uint32_t *want = key;
+	return have->caller == want[0] && have->callee == want[1];
+}
+
+static mw_edge_t *find_edge(mw_graph_t *g, uint32_t caller, uint32_t callee) {
+	const uint32_t key[2] = {caller, callee};
+	uint64_t hash = mw_table_hash(key, sizeof(key));
+	uint32_t edge = mw_table_find(&g->edge_table, hash, edge_equal, g, key);
+	if (edge == 0) {
+		g->edges =
+			mw_grow(g->edges, &g->edge_capacity, g->edge_count + 1, sizeof(mw_edge_t));
+		edge = (uint32_t)g->edge_count++;
+		g->edges[edge] = (mw_edge_t){.caller = caller, .callee = callee, .is_inline = true};
+		mw_table_add(&g->edge_table, hash, edge);
+	}
+	return &g->edges[edge];
+}
+
+static void add(int64_t *sum, int64_t value) {
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* Where the walk down a stack is. */
+typedef struct walk {
+	size_t sample;
+	int64_t value;
+	uint32_t context; /* the last node, kept or not; call trees only */
+	uint32_t parent;  /* the last that was kept */
+	bool is_residual; /* nodes were left out since */
+} walk_t;
+
+static void walk_frame(mw_graph_t *g, walk_t *w, uint32_t location, const mw_line_t *line,
+		       bool is_inlined) {
+	identity_t id = identify(g->profile, location, line, g->options.granularity);
+	id.parent = w->context;
+	uint32_t number = find_node(g, &id);
+	mw_node_t *node = &g->nodes[number];
+	if (g->options.call_tree)
+		w->context = number;
+	if (!node->is_kept) {
+		w->is_residual = true;
+		return;
+	}
+	if (node->last_sample != w->sample + 1)
+		add(&node->cum, w->value);
+	node->last_sample = w->sample + 1;
+	if (w->parent != 0 && w->parent != number) {
+		mw_edge_t *edge = find_edge(g, w->parent, number);
+		if (edge->last_sample != w->sample + 1) {
+			add(&edge->weight, w->value);
+			edge->is_residual |= w->is_residual;
+			edge->is_inline &= is_inlined;
+		}
+		edge->last_sample = w->sample + 1;
+	}
+	w->parent = number;
+	w->is_residual = false;
+}
+
+static void add_sample(mw_graph_t *g, size_t sample, int64_t value) {
+	const mw_profile_t *p = g->profile;
+	const mw_sample_t *s = &p->samples[sample];
+	walk_t w = {.sample = sample, .value = value};
+	for (uint32_t i = s->depth; i > 0; i--) {
+		uint32_t location = p->frames[s->frame_first + i - 1];
+		const mw_location_t *l = &p->locations[location];
+		if (l->line_count == 0)
+			walk_frame(g, &w, location, NULL, false);
+		for (uint32_t k = l->line_count; k > 0; k--)
+			walk_frame(g, &w, location, &p->lines[l->line_first + k - 1],
+				   k != l->line_count);
+	}
+	if (w.parent != 0 && !w.is_residual)
+		add(&g->nodes[w.parent].flat, value);
+}
+
+void mw_graph_accumulate(mw_graph_t *g) {
+	for (size_t i = 1; i < g->node_count; i++) {
+		g->nodes[i].flat = g->nodes[i].cum = 0;
+		g->nodes[i].last_sample = 0;
+	}
+	mw_table_clear(&g->edge_table);
+	g->edge_count = 1;
+	for (size_t i = 0; i < g->profile->sample_count; i++) {
+		int64_t value = mw_profile_values(g->profile, i)[g->options.type];
+		if (value != 0)
+			add_sample(g, i, value);
+	}
+}
+
+mw_graph_t *mw_graph_new(const mw_profile_t *profile, const mw_graph_options_t *options) {
+	mw_graph_t *g = mw_xcalloc(1, sizeof(*g));
+	g->profile = profile;
+	g->options = *options;
+	g->nodes = mw_grow(NULL, &g->node_capacity, 1, sizeof(mw_node_t));
+	g->edges = mw_grow(NULL, &g->edge_capacity, 1, sizeof(mw_edge_t));
+	g->node_count = g->edge_count = 1;
+	mw_graph_accumulate(g);
+	mw_graph_trim(g);
+	return g;
+}
+
+void mw_graph_free(mw_graph_t *g) {
+	if (g == NULL)
+		return;
+	for (size_t i = 1; i < g->node_count; i++)
+		free(g->nodes[i].text);
+	mw_table_clear(&g->node_table);
+	mw_table_clear(&g->edge_table);
+	free(g->nodes);
+	free(g->edges);
+	free(g->links);
+	free(g->order);
+	free(g);
+}
+
+size_t mw_graph_count(const mw_graph_t *g) {
+	return g->order_count;
+}
+
+const mw_node_t *mw_graph_node(const mw_graph_t *g, size_t i) {
+	return &g->nodes[g->order[i]];
+}
+
+const mw_node_t *mw_graph_node_at(const mw_graph_t *g, uint32_t node) {
+	return &g->nodes[node];
+}
+
+const mw_edge_t *mw_graph_edge_at(const mw_graph_t *g, size_t edge) {
+	return &g->edges[edge];
+}
+
+size_t mw_graph_edge_end(const mw_graph_t *g) {
+	return g->edge_count;
+}
+
+size_t mw_graph_original_count(const mw_graph_t *g) {
+	return g->original_count;
+}
+
+size_t mw_graph_dropped_nodes(const mw_graph_t *g) {
+	return g->dropped_nodes;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * graph.h -- who calls whom, and what each holds: nodes with flat and cumulative values, edges with
+ * what went over them.
+ * Layer: tools/view.  The rules are pprof's, so that the numbers and their order are: a stack
+ * counts once in a node and an edge however often it comes through; nodes below a share of the
+ * total, and beyond a number, are left out, and edges over them join their neighbours ("residual").
+ * Numbers of nodes and edges begin at 1. */
+#ifndef MW_TOOL_VIEW_GRAPH_H
+#define MW_TOOL_VIEW_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/profile.h"
+#include "view/selection.h"
+
+typedef struct mw_node {
+	mw_string_t name;   /* function */
+	mw_string_t file;   /* where the granularity asks for it */
+	int64_t line;       /* likewise */
+	uint64_t address;   /* likewise */
+	mw_string_t module; /* path, where there is neither name nor file */
+	uint32_t parent;    /* node, in call trees; else 0 */
+	char *text;         /* how it is called; for people and for sorting */
+	int64_t flat;
+	int64_t cum;
+	size_t last_sample; /* + 1, that was counted */
+	bool is_kept;
+	size_t *in, *out; /* edges, heaviest first; filled in by mw_graph_link() */
+	size_t in_count, out_count;
+} mw_node_t;
+
+typedef struct mw_edge {
+	uint32_t caller, callee;
+	int64_t weight;
+	size_t last_sample;
+	bool is_inline;
+	bool is_residual;
+	bool is_dropped;
+} mw_edge_t;
+
+typedef struct mw_graph_options {
+	size_t type;
+	mw_granularity_t granularity;
+	bool sort_by_cum;
+	bool call_tree;     /* a node for each way to a function */
+	bool drop_negative; /* nodes below 0: they shrank */
+	bool is_picture;    /* the nodes that tell most first, instead of the largest */
+	size_t node_count;  /* 0: all */
+	double node_fraction;
+	double edge_fraction;
+} mw_graph_options_t;
+
+typedef struct mw_graph mw_graph_t;
+
+mw_graph_t *mw_graph_new(const mw_profile_t *profile, const mw_graph_options_t *options);
+void mw_graph_free(mw_graph_t *graph);
+
+/* What is shown, in order. */
+size_t mw_graph_count(const mw_graph_t *graph);
+const mw_node_t *mw_graph_node(const mw_graph_t *graph, size_t i);
+/* By number. */
+const mw_node_t *mw_graph_node_at(const mw_graph_t *graph, uint32_t node);
+const mw_edge_t *mw_graph_edge_at(const mw_graph_t *graph, size_t edge);
+size_t mw_graph_edge_end(const mw_graph_t *graph); /* the last edge's number + 1 */
+
+/* Nodes before the limit on their number, and those too small to be in it. */
+size_t mw_graph_original_count(const mw_graph_t *graph);
+size_t mw_graph_dropped_nodes(const mw_graph_t *graph);
+
+/* What a line (or, with `line` NULL, a location without any) is called at a granularity.  The
+ * caller frees it. */
+char *mw_frame_text(const mw_profile_t *profile, uint32_t location, const mw_line_t *line,
+		    mw_granularity_t granularity);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ * graph_trim.c -- which nodes and edges of a graph are shown, and in which order. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/alloc.h"
+#include "view/graph_parts.h"
+
+static uint64_t magnitude(int64_t value) {
+	return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+static int compare_magnitudes(int64_t a, int64_t b) {
+	uint64_t x = magnitude(a), y = magnitude(b);
+	return x > y ? -1 : x < y;
+}
+
+static int compare_flat(const void *left, const void *right, void *context) {
+	const mw_node_t *nodes = ((const mw_graph_t *)context)->nodes;
+	const mw_node_t *a = &nodes[*(const uint32_t *)left], *b = &nodes[*(const uint32_t *)right];
+	int order = compare_magnitudes(a->flat, b->flat);
+	if (order == 0)
+		order = strcmp(a->text, b->text);
+	return order != 0 ? order : compare_magnitudes(a->cum, b->cum);
+}
+
+static int compare_cum(const void *left, const void *right, void *context) {
+	const mw_node_t *nodes = ((const mw_graph_t *)context)->nodes;
+	const mw_node_t *a = &nodes[*(const uint32_t *)left], *b = &nodes[*(const uint32_t *)right];
+	int order = compare_magnitudes(a->cum, b->cum);
+	if (order == 0)
+		order = strcmp(a->text, b->text);
+	return order != 0 ? order : compare_magnitudes(a->flat, b->flat);
+}
+
+static int compare_edges(const void *left, const void *right, void *context) {
+	const mw_graph_t *g = context;
+	const mw_edge_t *a = &g->edges[*(const size_t *)left],
+			*b = &g->edges[*(const size_t *)right];
+	int order = compare_magnitudes(a->weight, b->weight);
+	if (order == 0)
+		order = strcmp(g->nodes[a->caller].text, g->nodes[b->caller].text);
+	return order != 0 ? order : strcmp(g->nodes[a->callee].text, g->nodes[b->callee].text);
+}
+
+void mw_graph_link(mw_graph_t *g) {
+	for (size_t i = 1; i < g->node_count; i++)
+		g->nodes[i].in_count = g->nodes[i].out_count = 0;
+	for (size_t i = 1; i < g->edge_count; i++)
+		if (!g->edges[i].is_dropped) {
+			g->nodes[g->edges[i].caller].out_count++;
+			g->nodes[g->edges[i].callee].in_count++;
+		}
+	free(g->links);
+	size_t *next = g->links = mw_xcalloc(2 * g->edge_count, sizeof(size_t));
+	for (size_t i = 1; i < g->node_count; i++) {
+		mw_node_t *n = &g->nodes[i];
+		n->in = next;
+		n->out = next + n->in_count;
+		next += n->in_count + n->out_count;
+		n->in_count = n->out_count = 0;
+	}
+	for (size_t i = 1; i < g->edge_count; i++)
+		if (!g->edges[i].is_dropped) {
+			mw_node_t *caller = &g->nodes[g->edges[i].caller];
+			mw_node_t *callee = &g->nodes[g->edges[i].callee];
+			caller->out[caller->out_count++] = i;
+			callee->in[callee->in_count++] = i;
+		}
+	for (size_t i = 1; i < g->node_count; i++) {
+		mw_node_t *n = &g->nodes[i];
+		qsort_r(n->in, n->in_count, sizeof(size_t), compare_edges, g);
+		qsort_r(n->out, n->out_count, sizeof(size_t), compare_edges, g);
+	}
+}
+
+/* How evenly the weights spread over the edges, in bits; `self` is the node's own. */
+static double spread(const mw_graph_t *g, const size_t *edges, size_t count, int64_t self) {
+	double total = (double)self, bits = 0;
+	for (size_t i = 0; i < count; i++)
+		total += fmax(0, (double)g->edges[edges[i]].weight);
+	if (total == 0)
+		return 0;
+	for (size_t i = 0; i <= count; i++) {
+		int64_t weight = i < count ? g->edges[edges[i]].weight : self;
+		double share = (double)weight / total;
+		if (share > 0)
+			bits -= share * log2(share);
+	}
+	return bits;
+}
+
+/* A node is worth showing by what it holds and by how much it branches; entries and leaves count
+ * as branching. */
+static double worth(const mw_graph_t *g, const mw_node_t *n) {
+	double bits = n->in_count == 0 ? 1 : spread(g, n->in, n->in_count, 0);
+	bits += n->out_count == 0 ? 1 : spread(g, n->out, n->out_count, n->flat);
+	return bits * (double)n->cum + (double)n->flat;
+}
+
+typedef struct worth_entry {
+	double worth;
+	uint32_t node;
+} worth_entry_t;
+
+static int compare_worth(const void *left, const void *right) {
+	const worth_entry_t *a = left, *b = right;
+	if (a->worth > b->worth || a->worth < b->worth)
+		return a->worth > b->worth ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+static void sort_by_worth(mw_graph_t *g) {
+	worth_entry_t *entries = mw_xcalloc(g->order_count, sizeof(*entries));
+	for (size_t i = 0; i < g->order_count; i++)
+		entries[i] = (worth_entry_t){worth(g, &g->nodes[g->order[i]]), g->order[i]};
+	qsort(entries, g->order_count, sizeof(*entries), compare_worth);
+	for (size_t i = 0; i < g->order_count; i++)
+		g->order[i] = entries[i].node;
+	free(entries);
+}
+
+static bool is_negative(const mw_node_t *n) {
+	return n->flat < 0 || (n->flat == 0 && n->cum < 0);
+}
+
+/* The nodes that hold something, sorted. */
+static void put_in_order(mw_graph_t *g) {
+	g->order = mw_xrealloc(g->order, g->node_count, sizeof(uint32_t));
+	g->order_count = 0;
+	for (size_t i = 1; i < g->node_count; i++) {
+		const mw_node_t *n = &g->nodes[i];
+		if (n->is_kept && (n->flat != 0 || n->cum != 0) &&
+		    !(g->options.drop_negative && is_negative(n)))
+			g->order[g->order_count++] = (uint32_t)i;
+	}
+	if (g->options.is_picture)
+		sort_by_worth(g);
+	else
+		qsort_r(g->order, g->order_count, sizeof(uint32_t),
+			g->options.sort_by_cum ? compare_cum : compare_flat, g);
+}
+
+static void keep_only_ordered(mw_graph_t *g) {
+	for (size_t i = 1; i < g->node_count; i++)
+		g->nodes[i].is_kept = false;
+	for (size_t i = 0; i < g->order_count; i++)
+		g->nodes[g->order[i]].is_kept = true;
+	mw_graph_accumulate(g);
+}
+
+static void drop_edges(mw_graph_t *g, uint64_t cutoff) {
+	for (size_t i = 1; i < g->edge_count; i++)
+		g->edges[i].is_dropped = magnitude(g->edges[i].weight) < cutoff;
+	mw_graph_link(g);
+}
+
+/* A share of the total; a node of exactly that much is shown. */
+static uint64_t cutoff_of(const mw_graph_t *g, double fraction) {
+	double total = 0;
+	for (size_t i = 0; i < g->order_count; i++)
+		total += (double)g->nodes[g->order[i]].flat;
+	return (uint64_t)fmin(fabs(total * fraction), 0x1p62);
+}
+
+void mw_graph_trim(mw_graph_t *g) {
+	const mw_graph_options_t *o = &g->options;
+	mw_graph_link(g);
+	put_in_order(g);
+	uint64_t node_cutoff = cutoff_of(g, o->node_fraction);
+	uint64_t edge_cutoff = cutoff_of(g, o->edge_fraction);
+	size_t kept = 0;
+	for (size_t i = 0; i < g->order_count; i++)
+		if (magnitude(g->nodes[g->order[i]].cum) >= node_cutoff)
+			g->order[kept++] = g->order[i];
+	g->dropped_nodes = g->order_count - kept;
+	g->order_count = kept;
+	if (g->dropped_nodes > 0) {
+		keep_only_ordered(g);
+		mw_graph_link(g);
+		put_in_order(g);
+	}
+	g->original_count = g->order_count;
+	if (o->node_count > 0 && g->order_count > o->node_count) {
+		drop_edges(g, edge_cutoff);
+		put_in_order(g);
+		g->order_count = o->node_count;
+		keep_only_ordered(g);
+		mw_graph_link(g);
+		put_in_order(g);
+	}
+	drop_edges(g, edge_cutoff);
+}

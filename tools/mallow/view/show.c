@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * show.c -- values, percentages, headers, JSON strings. */
+#include "view/show.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "report/names.h"
+#include "report/types.h"
+
+typedef struct unit {
+	const char *name;
+	const char *other; /* spelling; NULL: none */
+	double size;
+} unit_t;
+
+/* Rising; pprof's names, of which kB and the others are powers of 1024, too. */
+static const unit_t byte_units[] = {
+	{"B", "bytes", 1},     {"kB", "KiB", 0x1p10}, {"MB", "MiB", 0x1p20}, {"GB", "GiB", 0x1p30},
+	{"TB", "TiB", 0x1p40}, {"PB", "PiB", 0x1p50}, {NULL, NULL, 0}};
+static const unit_t time_units[] = {
+	{"ns", "nanoseconds", 1}, {"us", "microseconds", 1e3}, {"ms", "milliseconds", 1e6},
+	{"s", "seconds", 1e9},    {"mins", "minutes", 60e9},   {"hrs", "hours", 3600e9},
+	{NULL, NULL, 0}};
+static const unit_t no_units[] = {{"", "count", 1}, {NULL, NULL, 0}};
+
+static const unit_t *units_of(const mw_view_t *v) {
+	const char *unit = mw_profile_string(v->profile, v->profile->types[v->type].unit);
+	if (strcmp(unit, "bytes") == 0)
+		return byte_units;
+	return strcmp(unit, "nanoseconds") == 0 ? time_units : no_units;
+}
+
+static const unit_t *find_in(const unit_t *units, const char *name) {
+	for (const unit_t *u = units; u->name != NULL; u++)
+		if (strcasecmp(u->name, name) == 0 || strcasecmp(u->other, name) == 0)
+			return u;
+	return NULL;
+}
+
+bool mw_view_knows_unit(const char *unit) {
+	return strcmp(unit, "minimum") == 0 || strcmp(unit, "auto") == 0 ||
+	       find_in(byte_units, unit) != NULL || find_in(time_units, unit) != NULL ||
+	       find_in(no_units, unit) != NULL;
+}
+
+/* One for bytes says nothing of counts: these stay as they are. */
+static const unit_t *find_unit(const mw_view_t *v, const char *name) {
+	const unit_t *units = units_of(v), *found = find_in(units, name);
+	return found != NULL ? found : units;
+}
+
+/* The largest unit that leaves at least 1 of it. */
+static const unit_t *fitting_unit(const mw_view_t *v, double value) {
+	const unit_t *units = units_of(v), *best = units;
+	for (const unit_t *u = units; u->name != NULL; u++)
+		if (value >= u->size)
+			best = u;
+	return best;
+}
+
+const char *mw_view_unit(const mw_view_t *v, const mw_graph_t *graph) {
+	if (v->unit == NULL || strcmp(v->unit, "auto") == 0)
+		return NULL;
+	if (strcmp(v->unit, "minimum") != 0)
+		return find_unit(v, v->unit)->name;
+	double smallest = 0, largest = fabs((double)v->total) * v->ratio;
+	for (size_t i = 0; graph != NULL && i < mw_graph_count(graph); i++) {
+		const mw_node_t *n = mw_graph_node(graph, i);
+		double value = fabs((double)(n->flat != 0 ? n->flat : n->cum)) * v->ratio;
+		if (value > 0 && (smallest <= 0 || value < smallest))
+			smallest = value;
+	}
+	if (graph == NULL || mw_graph_count(graph) == 0)
+		return "minimum";
+	if (smallest <= 0)
+		smallest = largest;
+	/* Far below the largest, two decimals of a larger unit do. */
+	const unit_t *unit = fitting_unit(v, smallest);
+	if (unit != fitting_unit(v, largest) && smallest * 100 < largest)
+		unit = fitting_unit(v, smallest * 100);
+	return unit->name;
+}
+
+const char *mw_view_value(const mw_view_t *v, const char *unit, int64_t value,
+			  char buffer[MW_VALUE_BYTES]) {
+	bool same = v->ratio >= 1 && v->ratio <= 1;
+	/* Whole numbers, as pprof's. */
+	double scaled = same ? (double)value : trunc((double)value * v->ratio);
+	if (unit == NULL) {
+		/* 2^63 itself is out of range. */
+		if (scaled > 0x1p62 || scaled < -0x1p62)
+			scaled = scaled > 0 ? 0x1p62 : -0x1p62;
+		return mw_report_value(v->profile, v->type, same ? value : (int64_t)scaled, buffer,
+				       MW_VALUE_BYTES);
+	}
+	const unit_t *u =
+		strcmp(unit, "minimum") == 0 ? fitting_unit(v, fabs(scaled)) : find_unit(v, unit);
+	snprintf(buffer, MW_VALUE_BYTES, "%.2f", scaled / u->size);
+	size_t length = strlen(buffer);
+	if (length > 3 && strcmp(buffer + length - 3, ".00") == 0)
+		buffer[length -= 3] = '\0';
+	if (strcmp(buffer, "0") != 0 && strcmp(buffer, "-0") != 0)
+		snprintf(buffer + length, MW_VALUE_BYTES - length, "%s", u->name);
+	return buffer;
+}
+
+const char *mw_view_percent(int64_t part, int64_t whole, char buffer[MW_VALUE_BYTES]) {
+	double percent = whole == 0 ? 0 : fabs((double)part / (double)whole) * 100;
+	if (percent >= 99.95 && percent <= 100.05)
+		snprintf(buffer, MW_VALUE_BYTES, "  100%%");
+	else if (percent >= 1)
+		snprintf(buffer, MW_VALUE_BYTES, "%5.2f%%", percent);
+	else
+		snprintf(buffer, MW_VALUE_BYTES, "%5.2g%%", percent);
+	return buffer;
+}
+
+static void print_field(const mw_view_t *v, const char *name, const char *value) {
+	if (*value == '\0')
+		return;
+	fprintf(v->out, "%s: ", name);
+	mw_print_clean(v->out, value);
+	fputc('\n', v->out);
+}
+
+void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *unit) {
+	const mw_profile_t *p = v->profile;
+	char a[MW_VALUE_BYTES], b[MW_VALUE_BYTES], c[MW_VALUE_BYTES];
+	if (v->no_header)
+		return;
+	print_field(v, "File", mw_profile_string(p, p->origin.program));
+	print_field(v, "Type", mw_profile_string(p, p->types[v->type].type));
+	if (v->filters != NULL && *v->filters != '\0')
+		fprintf(v->out, "Active filters:\n%s", v->filters);
+	if (graph == NULL) {
+		fprintf(v->out, "Total: %s\n", mw_view_value(v, unit, v->total, a));
+		return;
+	}
+	int64_t flat = 0;
+	size_t shown = mw_graph_count(graph), dropped = mw_graph_dropped_nodes(graph);
+	for (size_t i = 0; i < shown; i++)
+		if (__builtin_add_overflow(flat, mw_graph_node(graph, i)->flat, &flat))
+			flat = INT64_MAX;
+	const char *percent = mw_view_percent(flat, v->total, b);
+	fprintf(v->out, "Showing nodes accounting for %s, %s of %s total\n",
+		mw_view_value(v, unit, flat, a), percent + strspn(percent, " "),
+		mw_view_value(v, unit, v->total, c));
+	if (dropped > 0)
+		fprintf(v->out, "Dropped %zu node%s (cum <= %s)\n", dropped,
+			dropped == 1 ? "" : "s",
+			mw_view_value(v, unit,
+				      (int64_t)fabs((double)v->total * v->graph.node_fraction), a));
+	if (shown < mw_graph_original_count(graph))
+		fprintf(v->out, "Showing top %zu nodes out of %zu\n", shown,
+			mw_graph_original_count(graph));
+}
+
+/* The length of the UTF-8 character at `text`, or 0. */
+static size_t character(const unsigned char *text) {
+	size_t length = text[0] < 0x80   ? 1
+			: text[0] < 0xc2 ? 0
+			: text[0] < 0xe0 ? 2
+			: text[0] < 0xf0 ? 3
+			: text[0] < 0xf5 ? 4
+					 : 0;
+	for (size_t i = 1; i < length; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	/* Too long a form, surrogates, beyond U+10FFFF. */
+	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+void mw_view_json_text(FILE *out, const char *text) {
+	const unsigned char *at = (const unsigned char *)text;
+	fputc('"', out);
+	while (*at != '\0') {
+		size_t length = character(at);
+		if (*at < ' ' || *at == '<' || *at == 0x7f)
+			fprintf(out, "\\u%04x", *at);
+		else if (length == 0)
+			fputc('?', out);
+		else {
+			if (*at == '"' || *at == '\\')
+				fputc('\\', out);
+			fwrite(at, 1, length, out);
+		}
+		at += length != 0 ? length : 1;
+	}
+	fputc('"', out);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * show.h -- values, percentages and headers as the views show them.
+ * Layer: tools/view.  Private to this folder. */
+#ifndef MW_TOOL_VIEW_SHOW_H
+#define MW_TOOL_VIEW_SHOW_H
+
+#include "view/view.h"
+
+enum { MW_VALUE_BYTES = 48 };
+
+/* The unit of view->unit for the values of `graph` (which may be NULL): "minimum" becomes the
+ * unit that fits the smallest of them, as in pprof. */
+const char *mw_view_unit(const mw_view_t *view, const mw_graph_t *graph);
+/* "1.50 MiB", or in `unit` "1.5MB".  Returns `buffer`. */
+const char *mw_view_value(const mw_view_t *view, const char *unit, int64_t value,
+			  char buffer[MW_VALUE_BYTES]);
+
+/* " 5.23%", six columns, as pprof has it.  Returns `buffer`. */
+const char *mw_view_percent(int64_t part, int64_t whole, char buffer[MW_VALUE_BYTES]);
+
+/* What the profile is and how much of it is shown.  `graph` may be NULL. */
+void mw_view_header(const mw_view_t *view, const mw_graph_t *graph, const char *unit);
+
+/* A JSON string, quotes included.  Bytes that are not UTF-8 become '?', '<' an escape (the text may
+ * stand in an HTML script). */
+void mw_view_json_text(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ * tags.c -- tagfocus, tagignore and thread. */
+#include "view/tags.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "model/alloc.h"
+#include "report/report.h"
+#include "view/pattern.h"
+
+/* More patterns than anybody types. */
+#define PATTERNS_MAX 16
+
+typedef struct tag_match {
+	bool given;
+	bool is_range;
+	int64_t low, high;
+	char *key; /* NULL: any */
+	mw_pattern_t *patterns[PATTERNS_MAX];
+	size_t pattern_count;
+} tag_match_t;
+
+struct mw_tag_filter {
+	tag_match_t focus, ignore;
+	char *thread; /* NULL: any */
+};
+
+/* "64kb": the number in bytes (or nanoseconds, or as it is).  NULL: it is none. */
+static const char *parse_quantity(const char *text, int64_t *out) {
+	static const struct {
+		const char *unit;
+		double factor;
+	} units[] = {{"kb", 1024},   {"kib", 1024},   {"mb", 0x1p20}, {"mib", 0x1p20},
+		     {"gb", 0x1p30}, {"gib", 0x1p30}, {"tb", 0x1p40}, {"tib", 0x1p40},
+		     {"us", 1e3},    {"ms", 1e6},     {"s", 1e9},     {"b", 1},
+		     {"bytes", 1},   {"ns", 1}};
+	char *end;
+	errno = 0;
+	long long number = strtoll(text, &end, 10);
+	if (end == text || errno != 0)
+		return NULL;
+	size_t length = strcspn(end, ":");
+	double factor = length == 0 ? 1 : 0;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i].unit) == length && strncasecmp(units[i].unit, end, length) == 0)
+			factor = units[i].factor;
+	double value = (double)number * factor;
+	/* 2^62: what does not fit is beyond every size and time. */
+	if (factor == 0 || value > 0x1p62 || value < -0x1p62)
+		return NULL;
+	*out = (int64_t)value;
+	return end + length;
+}
+
+static bool parse_range(const char *text, tag_match_t *match) {
+	match->low = INT64_MIN;
+	match->high = INT64_MAX;
+	const char *at = text;
+	if (*at != ':' && (at = parse_quantity(text, &match->low)) == NULL)
+		return false;
+	if (*at == '\0') {
+		match->high = match->low;
+		return true;
+	}
+	if (*++at == '\0')
+		return at - text > 1;
+	at = parse_quantity(at, &match->high);
+	return at != NULL && *at == '\0';
+}
+
+static int make_match(const char *option, const char *text, tag_match_t *match, mw_error_t *error) {
+	if (text == NULL || *text == '\0')
+		return 0;
+	match->given = true;
+	const char *equals = strchr(text, '=');
+	if (equals != NULL) {
+		match->key = mw_xstrdup(text);
+		match->key[equals - text] = '\0';
+		text = equals + 1;
+	}
+	if (parse_range(text, match)) {
+		match->is_range = true;
+		return 0;
+	}
+	char *copy = mw_xstrdup(text), *rest = copy, *piece;
+	int result = 0;
+	while (result == 0 && (piece = strsep(&rest, ",")) != NULL) {
+		if (match->pattern_count == PATTERNS_MAX)
+			result = mw_error_set(error, "%s: more than %d patterns; use | in one",
+					      option, PATTERNS_MAX);
+		else if (*piece != '\0')
+			result = mw_pattern_make(option, piece,
+						 &match->patterns[match->pattern_count++], error);
+	}
+	free(copy);
+	return result;
+}
+
+static void free_match(tag_match_t *match) {
+	free(match->key);
+	for (size_t i = 0; i < match->pattern_count; i++)
+		mw_pattern_free(match->patterns[i]);
+}
+
+int mw_tag_filter_make(const char *focus, const char *ignore, const char *thread,
+		       mw_tag_filter_t **out, mw_error_t *error) {
+	mw_tag_filter_t *filter = *out = mw_xcalloc(1, sizeof(*filter));
+	if (thread != NULL && strcmp(thread, "*") != 0)
+		filter->thread = mw_xstrdup(thread);
+	if (make_match("tagfocus", focus, &filter->focus, error) != 0)
+		return -1;
+	return make_match("tagignore", ignore, &filter->ignore, error);
+}
+
+void mw_tag_filter_free(mw_tag_filter_t *filter) {
+	if (filter == NULL)
+		return;
+	free_match(&filter->focus);
+	free_match(&filter->ignore);
+	free(filter->thread);
+	free(filter);
+}
+
+static bool pattern_matches_some(const mw_pattern_t *pattern, const tag_match_t *match,
+				 const mw_profile_t *p, const mw_sample_t *s) {
+	for (uint32_t i = 0; i < s->label_count; i++) {
+		const mw_label_t *label = &p->labels[s->label_first + i];
+		const char *key = mw_profile_string(p, label->key);
+		char number[64], text[512];
+		const char *value = mw_tag_value(p, label, number, sizeof(number));
+		if (match->key != NULL && strcmp(key, match->key) != 0)
+			continue;
+		snprintf(text, sizeof(text), "%s:%s", key, value);
+		if (mw_pattern_matches(pattern, match->key != NULL ? value : text))
+			return true;
+	}
+	return false;
+}
+
+static bool range_matches(const tag_match_t *match, const mw_profile_t *p, const mw_sample_t *s) {
+	for (uint32_t i = 0; i < s->label_count; i++) {
+		const mw_label_t *label = &p->labels[s->label_first + i];
+		if (label->text == 0 && label->number >= match->low &&
+		    label->number <= match->high &&
+		    (match->key == NULL ||
+		     strcmp(mw_profile_string(p, label->key), match->key) == 0))
+			return true;
+	}
+	return false;
+}
+
+static bool matches(const tag_match_t *match, const mw_profile_t *p, const mw_sample_t *s) {
+	if (match->is_range)
+		return range_matches(match, p, s);
+	for (size_t i = 0; i < match->pattern_count; i++) {
+		bool found = pattern_matches_some(match->patterns[i], match, p, s);
+		/* As pprof has it: with a key any pattern will do, without one all must match. */
+		if (found != (match->key == NULL))
+			return found;
+	}
+	return match->key == NULL;
+}
+
+static bool is_thread(const char *thread, const mw_profile_t *p, const mw_sample_t *s) {
+	for (uint32_t i = 0; i < s->label_count; i++) {
+		const mw_label_t *label = &p->labels[s->label_first + i];
+		const char *key = mw_profile_string(p, label->key);
+		char number[32];
+		snprintf(number, sizeof(number), "%" PRId64, label->number);
+		if (strcmp(key, MW_LABEL_THREAD) == 0 &&
+		    strcmp(mw_profile_string(p, label->text), thread) == 0)
+			return true;
+		if (strcmp(key, MW_LABEL_THREAD_ID) == 0 && strcmp(number, thread) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool mw_tag_filter_keeps(const mw_tag_filter_t *filter, const mw_profile_t *p,
+			 const mw_sample_t *s) {
+	if (filter->thread != NULL && !is_thread(filter->thread, p, s))
+		return false;
+	if (filter->focus.given && !matches(&filter->focus, p, s))
+		return false;
+	return !filter->ignore.given || !matches(&filter->ignore, p, s);
+}
+
+const char *mw_tag_value(const mw_profile_t *p, const mw_label_t *label, char *buffer,
+			 size_t size) {
+	if (label->text != 0)
+		return mw_profile_string(p, label->text);
+	const char *unit = mw_profile_string(p, label->unit);
+	if (strcmp(unit, "bytes") == 0 ||
+	    (*unit == '\0' && strcmp(mw_profile_string(p, label->key), MW_LABEL_SIZE) == 0))
+		return mw_format_bytes(label->number, buffer, size);
+	if (strcmp(unit, "nanoseconds") == 0)
+		return mw_format_nanoseconds(label->number, buffer, size);
+	snprintf(buffer, size, "%" PRId64, label->number);
+	return buffer;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * top.c -- flat and cumulative sums in pprof's columns. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/names.h"
+#include "view/show.h"
+#include "view/view.h"
+
+/* Width of the five columns of numbers and the gap behind them. */
+#define NUMBERS_WIDTH 48
+/* Names are not cut below this, however narrow the terminal. */
+#define NAME_WIDTH_MIN 16
+
+static const char *inline_label(const mw_graph_t *g, const mw_node_t *n) {
+	bool is_inline = false, is_called = false;
+	for (size_t i = 0; i < n->in_count; i++) {
+		bool edge = mw_graph_edge_at(g, n->in[i])->is_inline;
+		is_inline |= edge;
+		is_called |= !edge;
+	}
+	return !is_inline ? "" : is_called ? " (partial-inline)" : " (inline)";
+}
+
+static void print_row(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n, int64_t sum,
+		      const char *unit) {
+	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES], percent[3][MW_VALUE_BYTES], name[4096];
+	const char *label = inline_label(g, n);
+	fprintf(v->out, "%10s %s %s %10s %s  ", mw_view_value(v, unit, n->flat, flat),
+		mw_view_percent(n->flat, v->total, percent[0]),
+		mw_view_percent(sum, v->total, percent[1]), mw_view_value(v, unit, n->cum, cum),
+		mw_view_percent(n->cum, v->total, percent[2]));
+	if (v->columns == 0) {
+		mw_print_clean(v->out, n->text);
+	} else {
+		size_t used = NUMBERS_WIDTH - 4 + strlen(label), columns = (size_t)v->columns;
+		mw_fit_name(n->text,
+			    columns > used + NAME_WIDTH_MIN ? columns - used : NAME_WIDTH_MIN, name,
+			    sizeof(name));
+		mw_print_clean(v->out, name);
+	}
+	fprintf(v->out, "%s\n", label);
+}
+
+static void print_json(const mw_view_t *v, const mw_graph_t *g) {
+	const mw_profile_t *p = v->profile;
+	fputs("{\"program\": ", v->out);
+	mw_view_json_text(v->out, mw_profile_string(p, p->origin.program));
+	fputs(", \"type\": ", v->out);
+	mw_view_json_text(v->out, mw_profile_string(p, p->types[v->type].type));
+	fputs(", \"unit\": ", v->out);
+	mw_view_json_text(v->out, mw_profile_string(p, p->types[v->type].unit));
+	fprintf(v->out, ", \"total\": %" PRId64 ", \"dropped\": %zu, \"rows\": [", v->total,
+		mw_graph_dropped_nodes(g));
+	for (size_t i = 0; i < mw_graph_count(g); i++) {
+		const mw_node_t *n = mw_graph_node(g, i);
+		fprintf(v->out, "%s\n  {\"flat\": %" PRId64 ", \"cum\": %" PRId64 ", \"name\": ",
+			i > 0 ? "," : "", n->flat, n->cum);
+		mw_view_json_text(v->out, n->text);
+		fputc('}', v->out);
+	}
+	fputs("\n]}\n", v->out);
+}
+
+int mw_view_top(const mw_view_t *v, mw_error_t *error) {
+	(void)error;
+	mw_graph_t *g = mw_graph_new(v->profile, &v->graph);
+	const char *unit = mw_view_unit(v, g);
+	if (v->json) {
+		print_json(v, g);
+		mw_graph_free(g);
+		return 0;
+	}
+	mw_view_header(v, g, unit);
+	fprintf(v->out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
+	int64_t sum = 0;
+	for (size_t i = 0; i < mw_graph_count(g); i++) {
+		const mw_node_t *n = mw_graph_node(g, i);
+		if (__builtin_add_overflow(sum, n->flat, &sum))
+			sum = INT64_MAX;
+		print_row(v, g, n, sum, unit);
+	}
+	mw_graph_free(g);
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ * tree.c -- each node with its callers and callees; `peek` is the same for those that match. */
+#include <inttypes.h>
+
+#include "report/names.h"
+#include "view/pattern.h"
+#include "view/show.h"
+#include "view/view.h"
+
+#define SEPARATOR "----------------------------------------------------------+-------------\n"
+
+static void print_edge(const mw_view_t *v, const mw_graph_t *g, const mw_edge_t *e,
+		       const mw_node_t *n, const char *unit) {
+	char value[MW_VALUE_BYTES], percent[MW_VALUE_BYTES];
+	bool is_caller = mw_graph_node_at(g, e->callee) == n;
+	fprintf(v->out, "%50s %s |   ", mw_view_value(v, unit, e->weight, value),
+		mw_view_percent(e->weight, n->cum, percent));
+	mw_print_clean(v->out, mw_graph_node_at(g, is_caller ? e->caller : e->callee)->text);
+	fprintf(v->out, "%s\n", e->is_inline ? " (inline)" : "");
+}
+
+static void print_node(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n, int64_t sum,
+		       const char *unit) {
+	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES], percent[3][MW_VALUE_BYTES];
+	fputs(SEPARATOR, v->out);
+	for (size_t i = 0; i < n->in_count; i++)
+		print_edge(v, g, mw_graph_edge_at(g, n->in[i]), n, unit);
+	fprintf(v->out, "%10s %s %s %10s %s                | ",
+		mw_view_value(v, unit, n->flat, flat),
+		mw_view_percent(n->flat, v->total, percent[0]),
+		mw_view_percent(sum, v->total, percent[1]), mw_view_value(v, unit, n->cum, cum),
+		mw_view_percent(n->cum, v->total, percent[2]));
+	mw_print_clean(v->out, n->text);
+	fputc('\n', v->out);
+	for (size_t i = 0; i < n->out_count; i++)
+		print_edge(v, g, mw_graph_edge_at(g, n->out[i]), n, unit);
+}
+
+static void print_json_edges(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n,
+			     bool callers) {
+	size_t count = callers ? n->in_count : n->out_count;
+	fprintf(v->out, ", \"%s\": [", callers ? "callers" : "callees");
+	for (size_t i = 0; i < count; i++) {
+		const mw_edge_t *e = mw_graph_edge_at(g, callers ? n->in[i] : n->out[i]);
+		fprintf(v->out, "%s{\"weight\": %" PRId64 ", \"name\": ", i > 0 ? ", " : "",
+			e->weight);
+		mw_view_json_text(v->out,
+				  mw_graph_node_at(g, callers ? e->caller : e->callee)->text);
+		fputc('}', v->out);
+	}
+	fputc(']', v->out);
+}
+
+static void print_json_node(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n) {
+	fprintf(v->out, "\n  {\"flat\": %" PRId64 ", \"cum\": %" PRId64 ", \"name\": ", n->flat,
+		n->cum);
+	mw_view_json_text(v->out, n->text);
+	print_json_edges(v, g, n, true);
+	print_json_edges(v, g, n, false);
+	fputc('}', v->out);
+}
+
+static int print(const mw_view_t *v, const mw_pattern_t *pattern, mw_error_t *error) {
+	mw_graph_t *g = mw_graph_new(v->profile, &v->graph);
+	const char *unit = mw_view_unit(v, g);
+	int64_t sum = 0;
+	size_t matched = 0;
+	if (v->json) {
+		fprintf(v->out, "{\"total\": %" PRId64 ", \"nodes\": [", v->total);
+	} else {
+		mw_view_header(v, g, unit);
+		fputs(SEPARATOR
+		      "      flat  flat%   sum%        cum   cum%   calls calls% + context\n",
+		      v->out);
+	}
+	for (size_t i = 0; i < mw_graph_count(g); i++) {
+		const mw_node_t *n = mw_graph_node(g, i);
+		if (pattern != NULL && !mw_pattern_matches(pattern, n->text))
+			continue;
+		if (__builtin_add_overflow(sum, n->flat, &sum))
+			sum = INT64_MAX;
+		if (v->json) {
+			fputs(matched > 0 ? "," : "", v->out);
+			print_json_node(v, g, n);
+		} else {
+			print_node(v, g, n, sum, unit);
+		}
+		matched++;
+	}
+	fputs(v->json ? "\n]}\n" : SEPARATOR, v->out);
+	mw_graph_free(g);
+	if (matched == 0 && pattern != NULL)
+		return mw_error_set(error,
+				    "no function in this profile matches '%s'; 'mallow top' shows "
+				    "what there is",
+				    v->pattern);
+	return 0;
+}
+
+int mw_view_tree(const mw_view_t *v, mw_error_t *error) {
+	return print(v, NULL, error);
+}
+
+int mw_view_peek(const mw_view_t *v, mw_error_t *error) {
+	mw_pattern_t *pattern;
+	if (mw_pattern_make("peek", v->pattern, &pattern, error) != 0)
+		return -1;
+	int result = print(v, pattern, error);
+	mw_pattern_free(pattern);
+	return result;
+}
