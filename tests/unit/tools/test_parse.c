@@ -93,12 +93,31 @@ static void test_run_leaves_the_program_its_options(void) {
 	CHECK_STR(a.operands[0], "ls");
 }
 
+static void test_pprofs_spellings(void) {
+	mw_arguments_t a;
+	CHECK(parse(&a, "top", WORDS("-focus=a|b", "-show_from", "main", "-cum", "77")));
+	CHECK_STR(mw_argument(&a, "focus")->text, "a|b");
+	CHECK_STR(mw_argument(&a, "show-from")->text, "main");
+	CHECK(mw_argument(&a, "cum")->given);
+	CHECK_STR(a.operands[0], "77");
+	CHECK(parse(&a, "top", WORDS("--inuse_space", "-trim=false", "-oout.svg", "77")));
+	CHECK(mw_argument(&a, "inuse-space")->given);
+	CHECK(mw_argument(&a, "trim")->given && mw_argument(&a, "trim")->number == 0);
+	CHECK_STR(mw_argument(&a, "output")->text, "out.svg");
+	CHECK(parse(&a, "top", WORDS("-noinlines=false", "-nodefraction", "0.25", "77")));
+	CHECK(!mw_argument(&a, "noinlines")->given);
+	CHECK((int)(mw_argument(&a, "nodefraction")->fraction * 100) == 25);
+	CHECK(!parse(&a, "top", WORDS("-noinlines=perhaps", "77")));
+	CHECK(!parse(&a, "top", WORDS("-nodefraction=-1", "77")));
+	CHECK(!parse(&a, "status", WORDS("-json", "77")));
+}
+
 static void test_complaints_name_what_is_allowed(void) {
 	mw_arguments_t a;
 	CHECK(!parse(&a, "report", WORDS("--line", "77")));
-	CHECK_STR(complaint, "mallow: report: unknown option '--line'; allowed: --lines, "
-			     "--sample-type TYPE, --cum, --top N, --all, --interval, --stacks, "
-			     "--json, --help\n");
+	CHECK_STR(complaint, "mallow: report: unknown option '--line'; allowed: --top N, "
+			     "--all, --interval, --stacks, and what 'mallow report --help' "
+			     "lists\n");
 	CHECK(!parse(&a, "report", WORDS("-l", "77")));
 	CHECK(strstr(complaint, "unknown option '-l'"));
 	CHECK(!parse(&a, "report", WORDS("--top", "0", "77")));
@@ -148,6 +167,7 @@ int main(void) {
 	RUN(test_bytes);
 	RUN(test_options_and_operands_mix);
 	RUN(test_run_leaves_the_program_its_options);
+	RUN(test_pprofs_spellings);
 	RUN(test_complaints_name_what_is_allowed);
 	RUN(test_table_is_sound);
 	return 0;

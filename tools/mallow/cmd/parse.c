@@ -163,17 +163,23 @@ const mw_option_t *mw_subcommand_option(const mw_subcommand_t *subcommand, size_
 	return &subcommand->shared[i - own];
 }
 
+/* The shared ones are too many for one line. */
 static void complain_unknown(const mw_subcommand_t *subcommand, const char *word) {
-	char allowed[2048] = "";
+	char allowed[512] = "";
 	size_t used = 0;
-	const mw_option_t *option;
-	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++) {
+	for (const mw_option_t *option = subcommand->options; option->name; option++) {
 		int wrote =
 			snprintf(allowed + used, sizeof(allowed) - used, "--%s%s%s, ", option->name,
 				 option->value ? " " : "", option->value ? option->value : "");
 		used += (size_t)wrote;
 	}
-	mw_complain("%s: unknown option '%s'; allowed: %s--help", subcommand->name, word, allowed);
+	if (subcommand->shared != NULL)
+		mw_complain("%s: unknown option '%s'; allowed: %s%swhat 'mallow %s --help' lists",
+			    subcommand->name, word, allowed, used > 0 ? "and " : "",
+			    subcommand->name);
+	else
+		mw_complain("%s: unknown option '%s'; allowed: %s--help", subcommand->name, word,
+			    allowed);
 }
 
 /* '_' is as good as '-': pprof's and jeprof's names have it. */
