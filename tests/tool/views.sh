@@ -121,6 +121,18 @@ try 0 "$mallow" traces focused.pb.gz
 says out List
 ok "JSON, collapsed stacks, differences, a profile of what was selected"
 
+try 0 "$mallow" report "$p" --alloc_space -o out.speedscope.json
+[ "$sum" = "$(python3 -c 'import json; d = json.load(open("out.speedscope.json"))["profiles"][0]
+print(sum(d["weights"]) if sum(d["weights"]) == d["endValue"] and len(d["samples"]) == len(d["weights"]) else 0)')" ] ||
+    fail "out.speedscope.json does not add up to $sum"
+try 0 "$mallow" report "$p" -o out.callgrind
+grep -q '^events: inuse_space(bytes)' out.callgrind || fail "out.callgrind has no events"
+if [ -e stl.pb.gz ]; then
+    try 0 "$mallow" list --inuse_space '^main$' stl.pb.gz
+    says out 'B +[0-9]+:.*auto \*left = new std::map'
+fi
+ok "source, speedscope, callgrind"
+
 try 0 "$mallow" flame "$p" -o page.html
 grep -q '"program":"python' page.html || fail "the page holds no profile"
 try 0 "$mallow" report "$p" -o graph.dot
