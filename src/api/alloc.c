@@ -34,7 +34,18 @@ static void ensure_started(void) {
 		mw_api_start();
 }
 
+/* The hardened library's fast path is for tiny blocks that are as they must be: here are the
+ * others.
+ */
+static void *alloc_listed(size_t bytes) {
+	void *block = mw_fast_alloc(mw_harden_room(bytes));
+	return MW_LIKELY(block != NULL) ? mw_harden_give_out(block, bytes) : NULL;
+}
+
 void *mw_api_alloc(size_t bytes) {
+	void *block = MW_HARDEN_ON ? alloc_listed(bytes) : NULL;
+	if (MW_HARDEN_ON && MW_LIKELY(block != NULL))
+		return block;
 	ensure_started();
 	return finish(mw_heap_alloc_slow(mw_harden_room(bytes)), bytes);
 }
@@ -44,7 +55,7 @@ void *mw_api_alloc_zeroed(size_t bytes) {
 	size_t room = mw_harden_room(bytes);
 	if (room > MW_SMALL_MAX_BYTES)
 		return finish(mw_heap_alloc_zeroed_slow(room), bytes);
-	void *block = finish(mw_heap_alloc_slow(room), bytes);
+	void *block = MW_HARDEN_ON ? mw_api_alloc(bytes) : finish(mw_heap_alloc_slow(room), bytes);
 	return block ? memset(block, 0, bytes) : NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "heap/fast.h"
+#include "heap/harden_fast.h"
 
 /* The slow ends of malloc() and its kin: start the library on its first use, set errno to ENOMEM on
  * failure and leave it alone otherwise. */
@@ -17,10 +18,7 @@ MW_NOINLINE void *mw_api_realloc(void *block, size_t bytes);
 
 /* malloc() for the list that is not empty; NULL: mw_api_alloc() does the rest. */
 MW_ALWAYS_INLINE void *mw_api_alloc_fast(size_t bytes) {
-	void *block = mw_fast_alloc(mw_harden_room(bytes));
-	if (MW_HARDEN_ON && MW_LIKELY(block != NULL))
-		return mw_harden_give_out(block, bytes);
-	return block;
+	return MW_HARDEN_ON ? mw_harden_alloc_tiny(bytes) : mw_fast_alloc(bytes);
 }
 
 /* The same for an alignment, a power of two. */
@@ -30,10 +28,10 @@ MW_ALWAYS_INLINE void *mw_api_aligned(size_t align, size_t bytes) {
 }
 
 MW_ALWAYS_INLINE void mw_api_free(void *block) {
-	if (MW_HARDEN_ON)
-		mw_harden_free("free", block, MW_NO_CLAIM, MW_NO_CLAIM);
-	else
+	if (!MW_HARDEN_ON)
 		mw_fast_free(block);
+	else if (MW_UNLIKELY(!mw_harden_free_block(block, MW_NO_CLAIM, MW_NO_CLAIM)))
+		mw_harden_free_rest("free", block, MW_NO_CLAIM, MW_NO_CLAIM);
 }
 
 /* For functions that are not free(), or say what they free (MW_NO_CLAIM: they do not).  What they

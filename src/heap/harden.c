@@ -7,20 +7,12 @@
 
 #include "base/bits.h"
 #include "base/rng.h"
-#include "heap/fast.h"
 #include "heap/guarded.h"
+#include "heap/harden_fast.h"
 #include "heap/huge.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "os/proc.h"
-
-/* Read as a pointer it is no address of a program, so what follows a stale one ends there. */
-#define FILL_WORD UINT64_C(0xdfdfdfdfdfdfdfdf)
-/* Of a longer block the first bytes are filled and checked: that is where stale pointers to objects
- * lead, and each further line costs two cache misses. */
-#define FILL_MAX_BYTES 256u
-/* Low bits of the last word that hold no size: any write to its first two bytes shows. */
-#define SIZE_SHIFT 16u
 
 mw_harden_keys_t mw_harden_keys;
 
@@ -35,26 +27,6 @@ void mw_harden_start(void) {
 	mw_harden_keys.multiplier = mw_rng_next(&rng) | 1;
 	mw_harden_keys.tag = mw_rng_next(&rng);
 	mw_harden_keys.canary = mw_rng_next(&rng) ^ seeds[1];
-}
-
-static uint64_t load(const char *at) {
-	uint64_t word;
-	memcpy(&word, at, sizeof word);
-	return word;
-}
-
-static void store(char *at, uint64_t word) {
-	memcpy(at, &word, sizeof word);
-}
-
-/* What is written at a block follows from the same mixed address, computed once a call. */
-static uint64_t tag_of(uint64_t mix) {
-	return mix ^ mw_harden_keys.tag;
-}
-
-/* Its first byte is not 0: the commonest overrun, a string's end, always shows. */
-static uint64_t canary_of(uint64_t mix) {
-	return (mix ^ mw_harden_keys.canary) | 1;
 }
 
 void mw_harden_bad_link(const void *block) {
@@ -77,75 +49,32 @@ static uint32_t draw_below(uint64_t *state, uint32_t limit) {
  * after another would lie apart, and walking over them would take three times as long (Python's
  * collector of cycles over 1.5 million objects). */
 void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *rest) {
-	uint64_t *random = &mw_thread.heap->harden.random;
-	uint32_t place = draw_below(random, count);
+	mw_harden_thread_t *thread = &mw_thread.heap->harden;
+	bool seeded = thread->random != 0;
+	uint32_t place = draw_below(&thread->random, count);
+	if (MW_UNLIKELY(!seeded))
+		thread->place = (uint32_t)thread->random;
 	char *base = page->start + (size_t)index * page->block_bytes;
 	void *next = rest;
 	for (uint32_t i = 0; i < count; i++) {
 		char *block = base + (size_t)place * page->block_bytes;
 		mw_link_set(block, next);
 		/* Never filled: nothing to check but that it was not written to. */
-		store(block + sizeof(uint64_t), ~tag_of(mw_harden_mix(block)));
+		mw_harden_store(block + sizeof(uint64_t), ~mw_harden_tag(mw_harden_mix(block)));
 		next = block;
 		place = (place ? place : count) - 1;
 	}
 	return next;
 }
 
-/* Blocks are aligned to 16: two words at a time, and as the compiler sees fit. */
-typedef uint64_t pair_t __attribute__((vector_size(16), may_alias));
-static const pair_t fill_pair = {FILL_WORD, FILL_WORD};
-
-static size_t filled_pairs(size_t capacity) {
-	return (capacity < FILL_MAX_BYTES ? capacity : FILL_MAX_BYTES) / sizeof(pair_t);
-}
-
-MW_ALWAYS_INLINE void fill(void *block, size_t capacity, uint64_t tag) {
-	pair_t *pairs = block;
-	pairs[0] = (pair_t){FILL_WORD, tag};
-	for (size_t i = 1; i < filled_pairs(capacity); i++) {
-		pairs[i] = fill_pair;
-		/* Else the compiler sees a memset() and makes it `rep stos`, whose start alone
-		 * takes 30 cycles. */
-		__asm__("" : "+r"(i));
-	}
-}
-
-MW_ALWAYS_INLINE void check_free_block(void *block, size_t capacity, uint64_t tag) {
-	pair_t *pairs = block;
-	uint64_t found = pairs[0][1];
-	if (found == tag) {
-		pair_t wrong = {0, 0};
-		for (size_t i = 1; i < filled_pairs(capacity); i++)
-			wrong |= pairs[i] ^ fill_pair;
-		if (MW_UNLIKELY(wrong[0] | wrong[1]))
-			mw_harden_bad_link(block);
-	} else if (MW_UNLIKELY(found != ~tag)) {
-		mw_harden_bad_link(block);
-	}
-	/* Neither link nor tag is the program's to see, and the tag must not be taken for one. */
-	pairs[0] = fill_pair;
-}
-
-MW_ALWAYS_INLINE void seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
-	store(block + bytes, canary);
-	store(block + capacity - sizeof(uint64_t), canary ^ (uint64_t)bytes << SIZE_SHIFT);
-}
-
-/* The bytes that were asked for; ends the program when canary or last word are not what seal()
- * wrote. */
+/* A live block's bytes that were asked for; ends the program when canary or last word are not what
+ * mw_harden_seal() wrote. */
 MW_ALWAYS_INLINE size_t check_seal(const char *function, const char *block, size_t capacity,
 				   uint64_t canary) {
-	size_t most = capacity - sizeof(uint64_t);
-	uint64_t last = load(block + most) ^ canary;
-	size_t bytes = last >> SIZE_SHIFT;
-	if (MW_UNLIKELY((last & ((1u << SIZE_SHIFT) - 1)) || bytes > most))
+	uint64_t bytes = mw_harden_sealed_bytes(block, capacity, canary);
+	if (MW_UNLIKELY(bytes > capacity - sizeof(uint64_t)))
 		mw_misuse_past_end(function, block, capacity, MW_NO_CLAIM);
-	uint64_t wrong = load(block + bytes) ^ canary;
-	size_t gap = most - bytes;
-	if (gap < sizeof(uint64_t))
-		wrong &= ((uint64_t)1 << (gap * 8)) - 1;
-	if (MW_UNLIKELY(wrong))
+	if (MW_UNLIKELY(!mw_harden_is_sealed(block, capacity, bytes, canary)))
 		mw_misuse_past_end(function, block, capacity, bytes);
 	return bytes;
 }
@@ -167,9 +96,14 @@ void *mw_harden_give_out(void *block, size_t bytes) {
 		return block;
 	size_t capacity = capacity_of(block);
 	uint64_t mix = mw_harden_mix(block);
-	if (MW_LIKELY(capacity <= MW_SMALL_MAX_BYTES))
-		check_free_block(block, capacity, tag_of(mix));
-	seal(block, capacity, bytes, canary_of(mix));
+	if (MW_LIKELY(capacity <= MW_SMALL_MAX_BYTES)) {
+		if (MW_UNLIKELY(!mw_harden_is_untouched(block, capacity, mw_harden_tag(mix))))
+			mw_harden_bad_link(block);
+		/* Neither link nor tag is the program's to see. */
+		mw_harden_store(block, MW_HARDEN_FILL);
+		mw_harden_store((char *)block + sizeof(uint64_t), MW_HARDEN_FILL);
+	}
+	mw_harden_seal(block, capacity, bytes, mw_harden_canary(mix));
 	return block;
 }
 
@@ -198,8 +132,8 @@ static size_t check_any(const char *function, const void *block, size_t *capacit
 	uint64_t mix = mw_harden_mix(block);
 	*capacity = mw_lookup_bytes(function, block);
 	if (*capacity <= MW_SMALL_MAX_BYTES)
-		check_live(function, block, mw_lookup_page(function, block), tag_of(mix));
-	return check_seal(function, block, *capacity, canary_of(mix));
+		check_live(function, block, mw_lookup_page(function, block), mw_harden_tag(mix));
+	return check_seal(function, block, *capacity, mw_harden_canary(mix));
 }
 
 MW_ALWAYS_INLINE void check_claims(const char *function, const void *block, size_t capacity,
@@ -210,29 +144,11 @@ MW_ALWAYS_INLINE void check_claims(const char *function, const void *block, size
 		mw_misuse_align(function, block, align, capacity);
 }
 
-/* A random place, so that nobody can tell when the block will come back. */
-MW_ALWAYS_INLINE void *swap_into_quarantine(mw_harden_thread_t *thread, void *block,
-					    size_t capacity) {
-	uint32_t first = 0, places = MW_QUARANTINE_SHORT;
-	if (MW_UNLIKELY(capacity > MW_QUARANTINE_SHORT_BYTES)) {
-		bool small = capacity <= MW_QUARANTINE_SMALL_BYTES;
-		first = MW_QUARANTINE_SHORT + (small ? 0 : MW_QUARANTINE_SMALL);
-		places = small ? MW_QUARANTINE_SMALL : MW_QUARANTINE_MEDIUM;
-	}
-	/* Knuth's linear congruential generator (MMIX): its upper bits are enough here, and it is
-	 * two instructions.  The state starts as a secret. */
-	thread->random = thread->random * 6364136223846793005u + 1442695040888963407u;
-	void **place = &thread->quarantine[first + ((thread->random >> 32) & (places - 1))];
-	void *displaced = *place;
-	*place = block;
-	return displaced;
-}
-
 void mw_harden_flush(mw_harden_thread_t *thread) {
 	for (unsigned i = 0; i < MW_QUARANTINE_PLACES; i++) {
 		void *block = thread->quarantine[i];
 		thread->quarantine[i] = NULL;
-		mw_fast_free(block);
+		mw_harden_release(block);
 	}
 }
 
@@ -248,26 +164,31 @@ static MW_NOINLINE void free_special(const char *function, void *block, size_t b
 	size_t capacity, asked_bytes = check_any(function, block, &capacity);
 	check_claims(function, block, capacity, asked_bytes, bytes, align);
 	if (capacity <= MW_SMALL_MAX_BYTES)
-		fill(block, capacity, tag_of(mw_harden_mix(block)));
+		mw_harden_fill(block, capacity, mw_harden_tag(mw_harden_mix(block)));
 	/* No quarantine: a sample ends when its block is freed, not when it is reused. */
 	mw_heap_free_slow(block);
 }
 
-/* Nothing but tail calls, so that no register need be saved. */
-void mw_harden_free(const char *function, void *block, size_t bytes, size_t align) {
+void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align) {
 	const mw_page_t *page = ordinary_page(block);
 	mw_heap_t *heap = mw_thread.heap;
 	if (MW_UNLIKELY(!page || !heap)) {
 		free_special(function, block, bytes, align);
 		return;
 	}
-	uint64_t mix = mw_harden_mix(block), tag = tag_of(mix);
+	uint64_t mix = mw_harden_mix(block), tag = mw_harden_tag(mix);
 	size_t capacity = page->block_bytes;
 	check_live(function, block, page, tag);
-	size_t asked_bytes = check_seal(function, block, capacity, canary_of(mix));
+	size_t asked_bytes = check_seal(function, block, capacity, mw_harden_canary(mix));
 	check_claims(function, block, capacity, asked_bytes, bytes, align);
-	fill(block, capacity, tag);
-	mw_fast_free(swap_into_quarantine(&heap->harden, block, capacity));
+	mw_harden_fill(block, capacity, tag);
+	mw_harden_release(mw_harden_swap(&heap->harden, block, capacity));
+}
+
+/* Nothing but tail calls, so that no register need be saved. */
+void mw_harden_free(const char *function, void *block, size_t bytes, size_t align) {
+	if (MW_UNLIKELY(!mw_harden_free_block(block, bytes, align)))
+		mw_harden_free_rest(function, block, bytes, align);
 }
 
 static void *resize_guarded(void *block, size_t bytes) {
@@ -283,15 +204,29 @@ static void *resize_guarded(void *block, size_t bytes) {
 	return moved;
 }
 
+/* What most calls are: an ordinary block that keeps its place.  False: it is none, or moves. */
+MW_ALWAYS_INLINE bool resize_ordinary(void *block, size_t bytes) {
+	const mw_page_t *page = ordinary_page(block);
+	if (!page || !mw_fast_keeps(page->block_bytes, mw_harden_room(bytes)))
+		return false;
+	uint64_t mix = mw_harden_mix(block), canary = mw_harden_canary(mix);
+	check_live("realloc", block, page, mw_harden_tag(mix));
+	check_seal("realloc", block, page->block_bytes, canary);
+	mw_harden_seal(block, page->block_bytes, bytes, canary);
+	return true;
+}
+
 void *mw_harden_resize(void *block, size_t bytes) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
 		return resize_guarded(block, bytes);
 	size_t capacity, room = mw_harden_room(bytes);
+	if (MW_LIKELY(resize_ordinary(block, bytes)))
+		return block;
 	size_t old_bytes = check_any("realloc", block, &capacity);
 	void *same = mw_heap_resize_in_place(block, room, &capacity);
 	if (same) {
 		size_t now = mw_lookup_bytes("realloc", same);
-		seal(same, now, bytes, canary_of(mw_harden_mix(same)));
+		mw_harden_seal(same, now, bytes, mw_harden_canary(mw_harden_mix(same)));
 		return same;
 	}
 	void *moved = mw_heap_alloc(room);
@@ -299,7 +234,7 @@ void *mw_harden_resize(void *block, size_t bytes) {
 		if (room > capacity)
 			return NULL;
 		/* A smaller size needs no memory: the block stays. */
-		seal(block, capacity, bytes, canary_of(mw_harden_mix(block)));
+		mw_harden_seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
 		return block;
 	}
 	mw_harden_give_out(moved, bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * harden.h -- every point where the hardened library (libmallow_secure) does more than the plain
- * one. Layer: heap.  This is the only header that knows of both: without MW_HARDENED the hooks are
- * what the plain library does there, or nothing.  Design: doc/adr/0011-hardened-build.md.
+ * one. Layer: heap.  This header and harden_fast.h are the only ones that know of both: without
+ * MW_HARDENED the hooks are what the plain library does there, or nothing.  Design:
+ * doc/adr/0011-hardened-build.md.
  *
  * Life of a block of up to 64 KiB in the hardened library.  While it is free its first word is the
  * encoded link and its second a tag, both made of its address and secrets of the process; the rest
@@ -30,6 +31,8 @@ void *mw_harden_give_out(void *block, size_t bytes) __attribute__((returns_nonnu
 /* Ends the program when `block` is not live, was written past its end, or differs from what the
  * program claims.  NULL is fine. */
 void mw_harden_free(const char *function, void *block, size_t bytes, size_t align);
+/* The same after mw_harden_free_block() did nothing. */
+void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align);
 /* mw_heap_resize(), with the same checks. */
 void *mw_harden_resize(void *block, size_t bytes);
 /* What the program asked for: all it may use. */
@@ -41,19 +44,20 @@ enum { MW_HARDEN_ON = 1 };
 
 /* Drawn at the start of the process, never 0 afterwards. */
 typedef struct mw_harden_keys {
-	uint64_t address, multiplier, tag, canary;
+	_Alignas(MW_CACHE_LINE_BYTES) uint64_t address;
+	uint64_t multiplier, tag, canary;
 } mw_harden_keys_t;
 extern mw_harden_keys_t mw_harden_keys;
 
 /* Places of the quarantine: by size, so that what waits in it is at most 448 KiB. */
-#define MW_QUARANTINE_SHORT 64u /* blocks up to 1 KiB */
+#define MW_QUARANTINE_SHORT 64u /* tiny blocks: up to 1 KiB */
 #define MW_QUARANTINE_SMALL 16u /* up to 8 KiB */
 #define MW_QUARANTINE_MEDIUM 4u /* up to 64 KiB */
-#define MW_QUARANTINE_SHORT_BYTES 1024u
 #define MW_QUARANTINE_SMALL_BYTES 8192u
 #define MW_QUARANTINE_PLACES (MW_QUARANTINE_SHORT + MW_QUARANTINE_SMALL + MW_QUARANTINE_MEDIUM)
 typedef struct mw_harden_thread {
 	uint64_t random; /* state of the generator; 0: not seeded yet */
+	uint32_t place;  /* the same for places of the quarantine; seeded with the other */
 	void *quarantine[MW_QUARANTINE_PLACES];
 } mw_harden_thread_t;
 
@@ -69,11 +73,16 @@ static inline uint64_t mw_harden_mix(const void *block) {
 	return mixed ^ mixed >> 32;
 }
 
+/* Whether a decoded link may be an address of ours, or NULL. */
+static inline bool mw_link_is_block(uint64_t next) {
+	return (next & ~(((uint64_t)1 << MW_ADDRESS_BITS) - MW_BLOCK_ALIGN)) == 0;
+}
+
 /* The next of a list of free blocks.  A link that was written over decodes to 64 random bits, which
  * are an aligned address once in 2^21. */
 static inline void *mw_link_get(const void *block) {
 	uint64_t next = *(const uint64_t *)block ^ mw_harden_mix(block);
-	if (MW_UNLIKELY(next & ~(((uint64_t)1 << MW_ADDRESS_BITS) - MW_BLOCK_ALIGN)))
+	if (MW_UNLIKELY(!mw_link_is_block(next)))
 		mw_harden_bad_link(block);
 	return (void *)next;
 }
