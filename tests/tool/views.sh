@@ -101,6 +101,34 @@ if command -v go >/dev/null && go tool pprof -h >/dev/null 2>err || grep -q usag
     ok "$compared tables equal pprof's"
 fi
 
+# jeprof reads heap_v2.  A program without inlined calls: it knows these from line tables only.
+if command -v jeprof >/dev/null; then
+    cat >calls.c <<'EOF'
+#include <stdlib.h>
+void *small(void) { return malloc(1000); }
+void *large(void) { return malloc(100000); }
+int main(void) {
+	int left = 0;
+	for (int i = 0; i < 5000; i++)
+		left += small() != NULL && (i % 10 != 0 || large() != NULL);
+	return left == 0;
+}
+EOF
+    cc -g -O0 -o calls calls.c || fail "calls.c does not compile"
+    "$mallow" run --rate 8K -o calls.heap -- ./calls 2>err || fail "calls does not run"
+    for order in "" --cum; do
+        # shellcheck disable=SC2086 # empty: no option
+        jeprof --text --show_bytes $order ./calls calls.heap 2>/dev/null |
+            awk 'NF == 6 && $2 ~ /%$/ { print $1, $4, $6 }' | sort >theirs
+        # shellcheck disable=SC2086
+        try 0 "$mallow" top --unit=B --trim=false $order calls.heap
+        table <out | awk 'NR > 1 { sub("B$", "", $1); sub("B$", "", $4); print $1, $4, $6 }' | sort >ours
+        grep -q ' large$' theirs || fail "jeprof says nothing"
+        diff theirs ours >difference || fail "jeprof --text $order differs: $(cat difference)"
+    done
+    ok "the rows equal jeprof's"
+fi
+
 p=$work/python.pb.gz
 try 0 "$mallow" top --json "$p"
 python3 -m json.tool out >/dev/null || fail "top --json is no JSON"
@@ -135,6 +163,16 @@ ok "source, speedscope, callgrind"
 
 try 0 "$mallow" flame "$p" -o page.html
 grep -q '"program":"python' page.html || fail "the page holds no profile"
+if command -v chromium >/dev/null; then
+    try 0 "$mallow" flame --alloc_space "$p" -o page.html
+    { cat page.html && echo "<script>" && cat "$here/flame.js" && echo "</script>"; } >driven.html
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" \
+        --window-size=1200,700 --virtual-time-budget=3000 --dump-dom "file://$work/driven.html" >dom 2>err
+    grep -o 'data-log="[^"]*"' dom >out
+    says out 'ok arrows move'
+    says_not out FAILED
+    ok "the page in chromium: zoom, search, keys"
+fi
 try 0 "$mallow" report "$p" -o graph.dot
 grep -q '^digraph ' graph.dot || fail "graph.dot is no graph"
 if command -v dot >/dev/null; then
