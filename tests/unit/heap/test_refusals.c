@@ -144,7 +144,7 @@ static void busy_workload(void) {
 	for (unsigned i = 0; i < HUGE_COUNT; i++) {
 		huge[i] = mw_heap_alloc_zeroed(((size_t)3 << 20) + i * 4096);
 		if (huge[i]) {
-			CHECK(huge[i][(size_t)3 << 20] == 0);
+			CHECK(huge[i][((size_t)3 << 20) - 1] == 0);
 			huge[i][0] = (unsigned char)i;
 		}
 		if (i % 7 == 3 && huge[i - 1]) { /* kept for reuse, taken again or grown */
