@@ -9,11 +9,13 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/check.h"
+#include "ctl/mallctl.h"
 #include "ctl/options.h"
 #include "heap/background.h"
 #include "heap/chunk.h"
@@ -126,6 +128,7 @@ static void configure(void) {
 	mw_options_t *options = &start.options;
 	mw_ctl_configure(options, secure ? NULL : getenv("MALLOC_CONF"),
 			 secure ? NULL : getenv("MALLOW_CONF"));
+	mw_mallctl_start(options, secure ? NULL : getenv("MALLOC_CONF"));
 	configure_memory(options);
 	mw_os_set_zone(secure ? NULL : getenv("TZ"));
 	const uint64_t settings[MW_SETTING_COUNT] = {
@@ -176,6 +179,33 @@ __attribute__((constructor)) static void start_rest(void) {
 		configure();
 }
 
+static const char *plural(uint64_t number) {
+	return number == 1 ? "" : "s";
+}
+
+/* jemalloc's words, which scripts look for. */
+static void report_leaks(void) {
+	mw_prof_figures_t figures;
+	mw_prof_figures(&figures);
+	if (figures.live_bytes <= 0)
+		return;
+	uint64_t bytes = (uint64_t)figures.live_bytes, stacks = mw_prof_live_stacks();
+	uint64_t objects = (uint64_t)figures.live_objects_q16 / 65536;
+	mw_print_line("<jemalloc>: Leak approximation summary: ~%lu byte%s, ~%lu object%s, >= %lu "
+		      "context%s",
+		      (unsigned long)bytes, plural(bytes), (unsigned long)objects, plural(objects),
+		      (unsigned long)stacks, plural(stacks));
+	mw_print_line("<jemalloc>: Run jeprof on dump output for leak detail");
+	if (!start.options.prof_leak_error)
+		return;
+	mw_print_line("<jemalloc>: Exiting with error code because memory leaks were detected");
+	/* What the program has written and not sent would be lost. */
+	fflush(NULL);
+	_exit(1);
+}
+
 __attribute__((destructor)) static void finish(void) {
 	mw_prof_exit();
+	if (start.options.prof_leak && start.options.prof_final)
+		report_leaks();
 }

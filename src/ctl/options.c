@@ -286,6 +286,16 @@ static void set(mw_options_t *options, source_t *source, const option_t *option,
 	}
 }
 
+/* Whoever writes jemalloc's options where jemalloc reads them looks for jemalloc's files. */
+static void note_dumps(mw_options_t *options, const source_t *source, text_t name) {
+	static const char *const dumping[] = {"prof_prefix", "prof_gdump", "prof_final",
+					      "prof_leak", "lg_prof_interval"};
+	if (equals(name, "dump_name"))
+		options->jemalloc_dumps = false;
+	for (size_t i = 0; source->quiet_jemalloc && i < sizeof dumping / sizeof *dumping; i++)
+		options->jemalloc_dumps |= equals(name, dumping[i]);
+}
+
 static void parse_pair(mw_options_t *options, source_t *source, text_t pair) {
 	char quote[QUOTE_BYTES + 1];
 	if (pair.length == 0)
@@ -307,6 +317,7 @@ static void parse_pair(mw_options_t *options, source_t *source, text_t pair) {
 	if (options->confirm_conf)
 		mw_warn("%s: %s:%s", source->name, option->name, quoted(value, quote));
 	set(options, source, option, value);
+	note_dumps(options, source, name);
 }
 
 static void parse_source(mw_options_t *options, source_t *source, const char *conf) {
@@ -323,6 +334,18 @@ static void parse_source(mw_options_t *options, source_t *source, const char *co
 		abort();
 }
 
+/* jemalloc writes every dump that is due, and keeps them all. */
+static void name_as_jemalloc(mw_options_t *options) {
+	mw_ctl_dump_pattern(options->prof_prefix, options->dump_name, sizeof options->dump_name);
+	options->dump_min_ms = 0;
+	options->dump_keep = 0;
+	if (options->prof_prefix[0])
+		return;
+	options->prof_final = false;
+	options->prof_interval = 0;
+	options->dump_peak = 0;
+}
+
 void mw_ctl_configure(mw_options_t *options, const char *malloc_conf, const char *mallow_conf) {
 	*options = (mw_options_t){
 #define MW_OPTION(name, kind, standard, min, max, unit, help) .name = standard,
@@ -337,6 +360,24 @@ void mw_ctl_configure(mw_options_t *options, const char *malloc_conf, const char
 	source_t mallow_source = {.name = "MALLOW_CONF"};
 	parse_source(options, &malloc_source, malloc_conf);
 	parse_source(options, &mallow_source, mallow_conf);
+	if (options->prof_leak)
+		options->prof = true;
+	if (options->prof_gdump && options->dump_peak == 0)
+		options->dump_peak = 1;
+	if (options->jemalloc_dumps)
+		name_as_jemalloc(options);
+}
+
+size_t mw_ctl_dump_pattern(const char *prefix, char *buffer, size_t capacity) {
+	size_t length = 0;
+	if (capacity > 0)
+		buffer[0] = '\0';
+	for (const char *c = prefix; *c; c++) { /* a percent sign stands for itself */
+		size_t used = length < capacity ? length : capacity;
+		length += mw_fmt(buffer + used, capacity - used, "%s%c", *c == '%' ? "%" : "", *c);
+	}
+	size_t used = length < capacity ? length : capacity;
+	return length + mw_fmt(buffer + used, capacity - used, "%s", ".%p.%s.%j.heap");
 }
 
 static const char *shown_default(const option_t *option, char word[QUOTE_BYTES + 1]) {

@@ -30,6 +30,9 @@ typedef struct mw_options {
 #undef MW_FIELD_NUMBER
 #undef MW_FIELD_CHOICE
 #undef MW_FIELD_TEXT
+	/* Not a row: MALLOC_CONF asks for dumps in jemalloc's words, and nobody names them in
+	 * mallow's. */
+	bool jemalloc_dumps;
 } mw_options_t;
 
 /* Fills `options` with the defaults, then with what `malloc_conf` and after it `mallow_conf` say
@@ -38,6 +41,9 @@ typedef struct mw_options {
  * program is then aborted, after the source that holds it.  jemalloc's options without effect here
  * pass silently in malloc_conf, and are named in mallow_conf. */
 void mw_ctl_configure(mw_options_t *options, const char *malloc_conf, const char *mallow_conf);
+
+/* The pattern for jemalloc's names; as mw_fmt() cuts and counts. */
+size_t mw_ctl_dump_pattern(const char *prefix, char *buffer, size_t capacity);
 
 /* The number that `value` stands for where the option `name` takes one: 0 or 1, bytes, or plain.
  * MW_ERR_NOT_FOUND: there is no such option, or it takes a text; MW_ERR_BAD_VALUE. */

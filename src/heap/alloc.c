@@ -45,6 +45,8 @@ MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t
 	*from = page;
 	*list = page->free;
 	uint32_t count = page->carved - page->used;
+	heap->counts.given[size_class] += count;
+	mw_heap_counts_show(heap);
 	page->free = NULL;
 	page->used = page->carved;
 	return count;
@@ -58,8 +60,10 @@ static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 	if (MW_UNLIKELY(count == 0))
 		return false;
 	uint32_t keep = mw_sampling_allow(heap, size_class, count);
-	if (MW_UNLIKELY(keep < count))
+	if (MW_UNLIKELY(keep < count)) {
 		cut(page, &list, keep, count);
+		heap->counts.given[size_class] -= count - keep;
+	}
 	mw_thread.heads[size_class] = list;
 	mw_thread.lengths[size_class] = 0;
 	return true;
@@ -122,6 +126,7 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	if (MW_UNLIKELY(heap->left[size_class] <= count))
 		return NULL;
 	heap->left[size_class] -= count;
+	heap->counts.given[size_class] += count;
 	void *block = page->free;
 	page->free = NULL;
 	page->used = page->carved;
@@ -157,6 +162,12 @@ static void *alloc_small(size_t bytes, unsigned size_class) {
 	return block ? block : alloc_small_slow(bytes, size_class);
 }
 
+static void count_large(mw_heap_t *heap, size_t usable_bytes) {
+	heap->counts.large++;
+	heap->counts.large_bytes += usable_bytes;
+	mw_heap_counts_show(heap);
+}
+
 static void *alloc_large(mw_heap_t *heap, size_t bytes, unsigned align_slices, bool *zeroed) {
 	mw_page_t *page = mw_chunk_take((unsigned)((bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT),
 					align_slices);
@@ -166,6 +177,7 @@ static void *alloc_large(mw_heap_t *heap, size_t bytes, unsigned align_slices, b
 	page->large_bytes = mw_round_up(bytes, 4096);
 	*zeroed = page->zeroed;
 	page->large_record = mw_sampling_count_bytes(heap, page->start, bytes, page->large_bytes);
+	count_large(heap, page->large_bytes);
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
 	return page->start;
 }
@@ -178,6 +190,7 @@ static void *alloc_huge(mw_heap_t *heap, size_t bytes, size_t align, bool *zeroe
 	mw_record_id_t record = mw_sampling_count_bytes(heap, block, bytes, usable_bytes);
 	if (record)
 		mw_huge_set_record(block, record);
+	count_large(heap, usable_bytes);
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
 	return block;
 }

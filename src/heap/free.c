@@ -34,6 +34,7 @@ MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *bl
 		mw_sampling_poll(heap);
 	if (size_class < MW_TINY_CLASSES && !mw_sampling_allow_one(heap, size_class))
 		return false;
+	heap->counts.given[size_class]++;
 	++*length;
 	heap->hand_backs++;
 	mw_link_set(block, *head);
@@ -67,11 +68,21 @@ static void free_in_page(mw_page_t *page, void *block) {
 		mw_outbox_add(heap, page, block);
 }
 
+static void count_large(size_t usable_bytes) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (!heap)
+		return;
+	heap->counts.large_freed++;
+	heap->counts.large_freed_bytes += usable_bytes;
+	heap->counts.freed_bytes += usable_bytes;
+}
+
 static void free_large(mw_page_t *page, void *block) {
 	if (block != page->start)
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
 	if (page->large_record)
 		mw_sampling_freed(page->large_record);
+	count_large(page->large_bytes);
 	mw_chunk_give(page, MW_PAGE_FREED);
 }
 
@@ -79,6 +90,8 @@ static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 	mw_record_id_t record = 0;
 	switch ((mw_page_kind_t)page->kind) {
 	case MW_PAGE_SAMPLED:
+		if (mw_thread.heap)
+			mw_thread.heap->counts.sampled_freed_bytes += page->block_bytes;
 		record = mw_sampled_give(page, block);
 		break;
 	case MW_PAGE_LARGE:
@@ -102,6 +115,8 @@ static MW_NOINLINE void free_any(void *block) {
 		mw_misuse_foreign(mw_misuse_function(), block);
 	}
 	if (MW_UNLIKELY(where != MW_MAP_CHUNK)) {
+		if (where == MW_MAP_HUGE)
+			count_large(mw_huge_bytes(mw_misuse_function(), block));
 		mw_record_id_t record =
 			where == MW_MAP_HUGE ? mw_huge_free(block) : mw_guarded_give(block);
 		if (record)

@@ -43,6 +43,18 @@ typedef struct mw_last_sample {
 	void *heads[MW_CLASS_COUNT];
 } mw_last_sample_t;
 
+/* What the slow paths counted since the heap was made, by whichever threads had it. */
+typedef struct mw_heap_counts {
+	uint64_t given[MW_CLASS_COUNT]; /* blocks put into list heads by refills */
+	/* Above tiny, where pops are counted down: the blocks are these less until_sample. */
+	uint64_t objects[MW_STACK_CLASSES];
+	uint64_t sampled_bytes, sampled_freed_bytes; /* of the small classes */
+	uint64_t large, large_freed;                 /* blocks above the small limit */
+	uint64_t large_bytes, large_freed_bytes;
+	uint64_t given_bytes; /* of all these blocks; see mw_heap_thread_counter() */
+	uint64_t freed_bytes; /* as of the last look */
+} mw_heap_counts_t;
+
 /* What a thread owns.  Lives in metadata memory, is never unmapped, and is handed to a later thread
  * when its thread ends. */
 struct mw_heap {
@@ -74,6 +86,9 @@ struct mw_heap {
 	uint32_t hand_backs;     /* blocks pushed onto list heads so far */
 	uint32_t beyond_small;   /* allocations above the small limit so far */
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
+	uint64_t start_allocated_bytes, start_freed_bytes; /* when the present thread got it */
+	bool counter_wanted;                               /* see mw_heap_thread_counter() */
+	mw_heap_counts_t counts; /* written by the owner; others read it a little late */
 	mw_hook_thread_t hook_thread;
 	mw_last_sample_t last_sample;
 	mw_harden_thread_t harden;
@@ -129,6 +144,23 @@ size_t mw_heap_trim(void);
 
 /* Pages and large blocks handed to threads, huge ones included.  No lock. */
 size_t mw_heap_in_use_bytes(void);
+
+/* Bytes that the calling thread allocated and freed since its heap was made, exact but for what was
+ * freed across threads: a block counts as freed for the thread that made it, once its page has it
+ * back.  Walks the thread's pages.  No allocation is counted: what was handed out is known by what
+ * is left of it. */
+void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes);
+/* Counters that follow these two at refills that take the longer way (a new page, a sample to draw,
+ * a large block), ahead of the first by what the list heads hold.  The next malloc of the calling
+ * thread moves the first.  NULL: no memory for a heap. */
+const uint64_t *mw_heap_thread_counter(bool freed);
+void mw_heap_counts_show_slow(mw_heap_t *heap);
+static inline void mw_heap_counts_show(mw_heap_t *heap) {
+	if (MW_UNLIKELY(heap->counter_wanted))
+		mw_heap_counts_show_slow(heap);
+}
+/* Adds up what the heaps of all threads have counted. */
+void mw_heap_sum_counts(mw_heap_counts_t *sum);
 
 /* The thread's heap, made on first use; NULL: no memory. */
 mw_heap_t *mw_heap_self(void);

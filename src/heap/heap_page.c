@@ -294,6 +294,7 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 	for (void *block = list; block; block = mw_link_get(block))
 		if (++count > HEAD_MAX_BLOCKS)
 			corrupt(mw_page_of_slice((uintptr_t)block));
+	heap->counts.given[size_class] -= count;
 	while (list) {
 		void *block = list;
 		list = mw_link_get(block);

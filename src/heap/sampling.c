@@ -67,12 +67,18 @@ void mw_heap_set_hooks(const mw_heap_hooks_t *new_hooks) {
 	atomic_fetch_add_explicit(&mw_heap_epoch, 1, memory_order_release);
 }
 
+/* Objects made are the sum of the steps up less what is left (heap/counts.c): modulo 2^64. */
+static void set_until_sample(mw_heap_t *heap, unsigned stack_class, uint64_t objects) {
+	heap->counts.objects[stack_class] += objects - mw_thread.until_sample[stack_class];
+	mw_thread.until_sample[stack_class] = objects;
+}
+
 /* Of the countdowns that no list depends on: the next object takes the slow path. */
 static void draw_anew(mw_heap_t *heap) {
 	heap->bytes_left = 0;
 	heap->drawn = 0;
 	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
-		mw_thread.until_sample[i] = 1;
+		set_until_sample(heap, i, 1);
 }
 
 void mw_sampling_thread_start(mw_heap_t *heap) {
@@ -126,13 +132,15 @@ bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
 			return false;
 		heap->drawn |= bit;
 		heap->draw_epoch[size_class] = heap->epoch;
-		*left = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]) - 1;
+		uint64_t drawn =
+			hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
+		set_until_sample(heap, size_class - MW_TINY_CLASSES, drawn - 1);
 		if (*left > 0)
 			return false;
 	}
 	/* The next object draws again. */
 	heap->drawn &= ~bit;
-	*left = 1;
+	set_until_sample(heap, size_class - MW_TINY_CLASSES, 1);
 	return true;
 }
 
@@ -175,6 +183,9 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 				       .usable_bytes = bytes,
 				       .trial_bytes = bytes,
 				       .draw_epoch = heap->draw_epoch[size_class]};
+	heap->counts.sampled_bytes += bytes;
+	heap->counts.given[size_class]++;
+	mw_heap_counts_show(heap);
 	mw_record_id_t record = take_sample(heap, &request);
 	if (guarded)
 		mw_guarded_bind(block, record);

@@ -55,6 +55,8 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 	mw_head_start(heap);
 	mw_sampling_thread_start(heap);
 	mw_thread.heap = heap;
+	heap->start_allocated_bytes = heap->start_freed_bytes = 0;
+	mw_heap_thread_bytes(&heap->start_allocated_bytes, &heap->start_freed_bytes);
 	if (mw_heap_on_thread && !mw_thread.ended)
 		mw_heap_on_thread(heap);
 	return heap;
@@ -139,6 +141,8 @@ void mw_heap_thread_end(void) {
 		page = next;
 	}
 	mw_thread.heap = NULL;
+	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
+		heap->counts.objects[i] -= mw_thread.until_sample[i];
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	/* Pairs with mw_heap_settle(). */
 	atomic_store_explicit(&heap->in_use, false, memory_order_seq_cst);
@@ -217,6 +221,20 @@ void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
 		*all += in_use;
 		*behind +=
 			in_use && atomic_load_explicit(&heap->epoch, memory_order_relaxed) != epoch;
+	}
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+}
+
+void mw_heap_sum_counts(mw_heap_counts_t *sum) {
+	uint64_t *to = (uint64_t *)(void *)sum;
+	for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+		to[i] = 0;
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
+		const uint64_t *from = (const uint64_t *)(const void *)&heap->counts;
+		for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+			/* Relaxed: the owner counts on. */
+			to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	}
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 }

@@ -53,6 +53,7 @@ int mw_os_open(int directory, const char *path, mw_os_open_mode_t mode) {
 		[MW_OS_CREATE] = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
 		[MW_OS_REWRITE] = O_RDWR | O_NOFOLLOW,
 		[MW_OS_CREATE_SHARED] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+		[MW_OS_REPLACE] = O_WRONLY | O_CREAT | O_TRUNC,
 	};
 	if (mw_os_fault(MW_OS_OPEN))
 		return MW_ERR_IO;
@@ -60,7 +61,7 @@ int mw_os_open(int directory, const char *path, mw_os_open_mode_t mode) {
 	long file;
 	do
 		file = syscall(SYS_openat, directory, path, flags[mode] | O_CLOEXEC,
-			       mode == MW_OS_CREATE_SHARED ? 0666 : 0600);
+			       mode == MW_OS_CREATE_SHARED || mode == MW_OS_REPLACE ? 0666 : 0600);
 	while (file < 0 && errno == EINTR);
 	int result = file < 0 ? (int)result_of(errno) : (int)file;
 	errno = saved_errno;

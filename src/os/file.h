@@ -22,6 +22,7 @@ typedef enum mw_os_open_mode {
 	MW_OS_CREATE,        /* a new file, mode 0600; it must not exist, not even as a symlink */
 	MW_OS_REWRITE,       /* an existing file for reading and writing, not through a symlink */
 	MW_OS_CREATE_SHARED, /* as MW_OS_CREATE, for others to read as the umask lets them */
+	MW_OS_REPLACE, /* a new file or an existing one, emptied; for others to read likewise */
 } mw_os_open_mode_t;
 
 /* A descriptor, or MW_ERR_NOT_FOUND, _FORBIDDEN, _IO. */

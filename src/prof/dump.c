@@ -33,7 +33,8 @@ static struct {
 	_Atomic bool busy; /* guards all below but the pattern's first byte at start-up */
 	char pattern[MW_STATE_DUMP_NAME_BYTES];
 	_Atomic uint32_t keep;
-	uint64_t number;     /* of the dumps tried */
+	uint64_t number; /* of the dumps tried */
+	uint64_t reason_numbers[MW_DUMP_REASON_COUNT];
 	unsigned kept_count; /* oldest first */
 	uint32_t said;       /* kinds of failure that stderr has heard of, by bit */
 	kept_t kept[KEPT_MAX];
@@ -218,6 +219,7 @@ static mw_result_t dump_file(work_t *work, mw_dump_reason_t reason, const char *
 		atomic_load_explicit(&mw_image_live()->live_bytes, memory_order_relaxed);
 	mw_dump_moment_t moment = {.reason = reason,
 				   .number = ++dump.number,
+				   .reason_number = dump.reason_numbers[reason]++,
 				   .realtime_ns = mw_os_realtime_ns(),
 				   .live_bytes = live_bytes > 0 ? (uint64_t)live_bytes : 0};
 	mw_result_t result = make_path(work, &moment, path) ? write_file(work) : MW_ERR_NOT_FOUND;
@@ -287,4 +289,5 @@ void mw_dump_forked(void) {
 	atomic_store_explicit(&dump.busy, false, memory_order_relaxed);
 	dump.kept_count = 0;
 	dump.number = 0;
+	memset(dump.reason_numbers, 0, sizeof dump.reason_numbers);
 }

@@ -22,8 +22,9 @@ typedef enum mw_dump_format {
 #define MW_DUMP_BUSY 1
 
 /* The pattern of names (option dump_name), copied: %p pid, %h host, %e program, %n number of the
- * dump, %t local time with milliseconds, %r reason, %u bytes in use, %% a percent sign.  A name
- * that ends in .heap or .txt asks for heap_v2, any other for profile.proto, .gz for gzip. */
+ * dump, %t local time with milliseconds, %r reason, %u bytes in use, %s and %j
+ * jemalloc's numbers (of the dump from 0 on; f, i0, m0 or u0 for its reason), %% a percent sign.  A
+ * name that ends in .heap or .txt asks for heap_v2, any other for profile.proto, .gz for gzip. */
 void mw_dump_set_name(const char *pattern);
 /* Newest files of this process to keep, and the one with the most bytes in use; 0: all. */
 void mw_dump_set_keep(unsigned newest);
@@ -42,6 +43,7 @@ void mw_dump_forked(void);
 typedef struct mw_dump_moment {
 	mw_dump_reason_t reason;
 	uint64_t number, realtime_ns, live_bytes;
+	uint64_t reason_number; /* of the dumps for this reason, from 0 on */
 } mw_dump_moment_t;
 size_t mw_dump_expand(const char *pattern, const mw_dump_moment_t *moment, char *buffer,
 		      size_t capacity);

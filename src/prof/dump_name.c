@@ -21,6 +21,28 @@ static void expand_time(uint64_t realtime_ns, char *text, size_t capacity) {
 	       t.minute, t.second, (unsigned)(realtime_ns / 1000000u % 1000u));
 }
 
+/* jemalloc's letter and number; the name of a reason that it has not. */
+static void expand_jemalloc(const mw_dump_moment_t *moment, char *text, size_t capacity) {
+	const char *letter = reason_names[moment->reason];
+	switch (moment->reason) {
+	case MW_DUMP_exit:
+		mw_fmt(text, capacity, "f");
+		return;
+	case MW_DUMP_allocated:
+		letter = "i";
+		break;
+	case MW_DUMP_api:
+		letter = "m";
+		break;
+	case MW_DUMP_peak:
+		letter = "u";
+		break;
+	default:
+		break;
+	}
+	mw_fmt(text, capacity, "%s%lu", letter, (unsigned long)moment->reason_number);
+}
+
 static void expand_one(char letter, const mw_dump_moment_t *moment, char *text, size_t capacity) {
 	switch (letter) {
 	case 'p':
@@ -40,6 +62,12 @@ static void expand_one(char letter, const mw_dump_moment_t *moment, char *text, 
 		return;
 	case 'r':
 		mw_fmt(text, capacity, "%s", reason_names[moment->reason]);
+		return;
+	case 's':
+		mw_fmt(text, capacity, "%lu", (unsigned long)moment->number - 1);
+		return;
+	case 'j':
+		expand_jemalloc(moment, text, capacity);
 		return;
 	case 'u':
 		mw_fmt(text, capacity, "%lu", (unsigned long)moment->live_bytes);

@@ -13,6 +13,7 @@
 #include "prof/control.h"
 #include "prof/depot.h"
 #include "prof/dump.h"
+#include "prof/dump_view.h"
 #include "prof/image.h"
 #include "prof/modules.h"
 #include "prof/probes.h"
@@ -321,6 +322,20 @@ void mw_prof_figures(mw_prof_figures_t *figures) {
 		atomic_load_explicit(&live->alloc_objects_q16, memory_order_relaxed);
 	figures->dumps_written = atomic_load_explicit(&live->dumps_written, memory_order_relaxed);
 	figures->dumps_failed = atomic_load_explicit(&live->dumps_failed, memory_order_relaxed);
+}
+
+uint64_t mw_prof_live_stacks(void) {
+	uint64_t live = 0;
+	if (!mw_image_exists() || !mw_image_hold())
+		return 0;
+	uint64_t count = mw_dump_stack_count();
+	for (uint64_t i = 0; i < count; i++) {
+		mw_dump_stack_t stack;
+		live += mw_dump_stack_at(i, &stack) &&
+			stack.sized.inuse_objects + stack.zero.inuse_objects > 0;
+	}
+	mw_image_release();
+	return live;
 }
 
 void mw_prof_reset(void) {

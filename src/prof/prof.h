@@ -75,6 +75,9 @@ typedef struct mw_prof_figures {
 } mw_prof_figures_t;
 void mw_prof_figures(mw_prof_figures_t *figures);
 
+/* Stacks that made blocks which are live now. */
+uint64_t mw_prof_live_stacks(void);
+
 /* All counters to zero; the blocks that are live now are forgotten. */
 void mw_prof_reset(void);
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ * jemalloc.c -- jemalloc's functions beyond malloc's.  Arenas and tcaches of the flags are accepted
+ * and leave a block where any other would be (doc/adr/0013-arenas-are-names.md). */
+#include "api/jemalloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "api/alloc.h"
+#include "api/start.h"
+#include "base/check.h"
+#include "ctl/mallctl.h"
+#include "heap/huge.h"
+
+#define FLAG_ALIGN_MASK 0x3f
+#define FLAG_ZERO 0x40
+
+void (*malloc_message)(void *context, const char *text);
+
+static size_t align_of(int flags) {
+	return (size_t)1 << (flags & FLAG_ALIGN_MASK);
+}
+
+static void *allocate(size_t bytes, int flags) {
+	size_t align = align_of(flags);
+	if (bytes == 0)
+		bytes = 1;
+	if (align <= MW_BLOCK_ALIGN && flags & FLAG_ZERO)
+		return mw_api_alloc_zeroed(bytes);
+	void *block =
+		align <= MW_BLOCK_ALIGN ? mw_api_alloc_fast(bytes) : mw_api_aligned(align, bytes);
+	if (!block && align <= MW_BLOCK_ALIGN)
+		block = mw_api_alloc(bytes);
+	if (block && flags & FLAG_ZERO)
+		memset(block, 0, bytes);
+	return block;
+}
+
+void *mallocx(size_t size, int flags) {
+	return allocate(size, flags);
+}
+
+static size_t usable(const void *block) {
+	return MW_HARDEN_ON ? mw_harden_usable_bytes(block) : mw_heap_usable_bytes(block);
+}
+
+/* Growth is zeroed from the end of what the block could hold before, as jemalloc has it. */
+static void zero_growth(char *block, size_t before, int flags) {
+	size_t after = usable(block);
+	if (flags & FLAG_ZERO && after > before)
+		memset(block + before, 0, after - before);
+}
+
+void *rallocx(void *block, size_t size, int flags) {
+	size_t before = usable(block), align = align_of(flags);
+	if (size == 0)
+		size = 1;
+	if (align <= MW_BLOCK_ALIGN) {
+		void *resized = mw_api_realloc(block, size);
+		if (resized)
+			zero_growth(resized, before, flags);
+		return resized;
+	}
+	void *moved = mw_api_aligned(align, size);
+	if (!moved)
+		return NULL;
+	memcpy(moved, block, before < size ? before : size);
+	zero_growth(moved, before, flags);
+	mw_api_free(block);
+	return moved;
+}
+
+/* What is larger than a block of a page may grow where it is; huge ones would move. */
+static bool grow_in_place(void *block, size_t bytes, size_t usable_bytes) {
+	if (MW_HARDEN_ON || mw_word_kind((uintptr_t)block) == MW_MAP_HUGE ||
+	    usable_bytes <= MW_SMALL_MAX_BYTES)
+		return false;
+	size_t unused;
+	return mw_heap_resize_in_place(block, bytes, &unused) != NULL;
+}
+
+size_t xallocx(void *block, size_t size, size_t extra, int flags) {
+	size_t before = usable(block), most;
+	if (size == 0)
+		size = 1;
+	if (__builtin_add_overflow(size, extra, &most))
+		most = SIZE_MAX;
+	if (most > PTRDIFF_MAX)
+		most = PTRDIFF_MAX;
+	if (most == before || (size <= before && most >= before))
+		return before;
+	if (!grow_in_place(block, most, before))
+		grow_in_place(block, size, before);
+	zero_growth(block, before, flags);
+	return usable(block);
+}
+
+size_t sallocx(const void *block, int flags) {
+	(void)flags;
+	return usable(block);
+}
+
+void dallocx(void *block, int flags) {
+	(void)flags;
+	mw_api_free(block);
+}
+
+void sdallocx(void *block, size_t size, int flags) {
+	size_t align = align_of(flags);
+	mw_api_free_claimed(block, size ? size : 1, align > MW_BLOCK_ALIGN ? align : MW_NO_CLAIM,
+			    "sdallocx");
+}
+
+size_t nallocx(size_t size, int flags) {
+	size_t align = align_of(flags);
+	if (size == 0)
+		size = 1;
+	if (size > PTRDIFF_MAX || align > PTRDIFF_MAX / 2)
+		return 0;
+	return MW_HARDEN_ON ? size : mw_heap_bytes_for(align, size);
+}
+
+static void ensure_started(void) {
+	if (MW_UNLIKELY(!mw_api_started))
+		mw_api_start();
+}
+
+int mallctl(const char *name, void *old, size_t *old_length, void *new_value, size_t new_length) {
+	ensure_started();
+	int saved_errno = errno;
+	int result = mw_mallctl(name, old, old_length, new_value, new_length);
+	errno = saved_errno;
+	return result;
+}
+
+int mallctlnametomib(const char *name, size_t *mib, size_t *mib_length) {
+	ensure_started();
+	return mw_mallctl_name_to_mib(name, mib, mib_length);
+}
+
+int mallctlbymib(const size_t *mib, size_t mib_length, void *old, size_t *old_length,
+		 void *new_value, size_t new_length) {
+	ensure_started();
+	int saved_errno = errno;
+	int result = mw_mallctl_by_mib(mib, mib_length, old, old_length, new_value, new_length);
+	errno = saved_errno;
+	return result;
+}

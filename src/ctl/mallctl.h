@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * mallctl.h -- jemalloc's tree of control names.
+ * Layer: ctl.  Results are numbers of <errno.h>, as jemalloc's.  No lock is held while a value is
+ * read or written, and nothing is allocated; not for signal handlers.
+ *
+ * A MIB has an element for each part of its name: an index stands for itself, the first part for
+ * the name's row, the others are 0. */
+#ifndef MW_CTL_MALLCTL_H
+#define MW_CTL_MALLCTL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctl/options.h"
+
+#define MW_CTL_PARTS_MAX 7u
+/* Indices that jemalloc's header names. */
+#define MW_CTL_ARENAS_ALL 4096u
+#define MW_CTL_ARENAS_DESTROYED 4097u
+/* So many arenas and tcaches can be made. */
+#define MW_CTL_ARENAS_MAX 4095u
+#define MW_CTL_TCACHES_MAX 4094u
+
+/* What rows of mallctl.def speak of; the text is never freed. */
+void mw_mallctl_start(const mw_options_t *options, const char *environment);
+
+int mw_mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length);
+int mw_mallctl_by_mib(const size_t *mib, size_t parts, void *old, size_t *old_length, void *new,
+		      size_t new_length);
+/* *parts: room in `mib`, then its length. */
+int mw_mallctl_name_to_mib(const char *name, size_t *mib, size_t *parts);
+
+/* Takes the statistics anew, as a write to "epoch". */
+void mw_mallctl_refresh(void);
+
+/* The rows, for whoever lists them: NULL behind the last. */
+const char *mw_mallctl_name(size_t row);
+
+#endif

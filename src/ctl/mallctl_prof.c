@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ * mallctl_prof.c -- jemalloc's controls of the profile.  On purpose they work in every process:
+ * sampling can be switched on at run time, whatever the option prof said at the start. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/fmt.h"
+#include "ctl/mallctl.h"
+#include "ctl/mallctl_row.h"
+#include "heap/heap.h"
+#include "os/file.h"
+#include "prof/prof.h"
+#include "prof/triggers.h"
+
+static MW_TLS bool is_thread_inactive;
+
+int mw_ctl_at_prof_active(mw_ctl_call_t *call) {
+	bool before = mw_prof_is_active(), wanted = call->value != 0;
+	if (call->writing) {
+		mw_prof_set_active(wanted);
+		mw_heap_take_rate();
+		if (mw_prof_is_active() != wanted)
+			return EFAULT;
+	}
+	call->value = before;
+	return 0;
+}
+
+int mw_ctl_at_thread_prof_active(mw_ctl_call_t *call) {
+	bool before = !is_thread_inactive;
+	if (call->writing && before != (call->value != 0)) {
+		is_thread_inactive = before;
+		if (before)
+			mw_prof_ignoring++;
+		else
+			mw_prof_ignoring--;
+	}
+	call->value = before;
+	return 0;
+}
+
+/* Every thread is sampled unless it says otherwise: the opposite is refused.  Argument 1: the
+ * option. */
+int mw_ctl_at_thread_active_init(mw_ctl_call_t *call) {
+	if (call->writing && !call->value)
+		return EFAULT;
+	call->value = true;
+	return 0;
+}
+
+static int set(mw_setting_t setting, uint64_t value) {
+	return mw_prof_set(setting, value) == MW_OK ? 0 : EFAULT;
+}
+
+/* jemalloc's step is none: each new peak.  dump_peak offers one. */
+int mw_ctl_at_prof_gdump(mw_ctl_call_t *call) {
+	bool before = mw_triggers_value(MW_SETTING_dump_peak) != 0, wanted = call->value != 0;
+	int result = 0;
+	if (call->writing && wanted != before)
+		result = set(MW_SETTING_dump_peak, wanted);
+	call->value = before;
+	return result;
+}
+
+int mw_ctl_at_prof_interval(mw_ctl_call_t *call) {
+	call->value = mw_triggers_value(MW_SETTING_prof_interval);
+	return 0;
+}
+
+int mw_ctl_at_prof_lg_sample(mw_ctl_call_t *call) {
+	mw_prof_figures_t figures;
+	mw_prof_figures(&figures);
+	call->value = figures.mean_bytes ? mw_log2_floor(figures.mean_bytes) : 0;
+	return 0;
+}
+
+int mw_ctl_at_prof_reset(mw_ctl_call_t *call) {
+	if (call->writing) {
+		if (call->value >= 64)
+			return EINVAL;
+		uint64_t mean_bytes = (uint64_t)1 << call->value;
+		if (mw_prof_set_mean_bytes(mean_bytes) != MW_OK)
+			return EINVAL;
+		mw_heap_take_rate();
+	}
+	mw_prof_reset();
+	return 0;
+}
+
+static int set_prefix(const char *prefix) {
+	char pattern[MW_STATE_DUMP_NAME_BYTES];
+	if (mw_ctl_dump_pattern(prefix, pattern, sizeof pattern) >= sizeof pattern)
+		return EFAULT;
+	return mw_prof_set_dump_name(pattern) == MW_OK ? 0 : EFAULT;
+}
+
+int mw_ctl_at_prof_prefix(mw_ctl_call_t *call) {
+	const char *prefix = (const char *)(uintptr_t)call->value;
+	return call->writing && prefix ? set_prefix(prefix) : EFAULT;
+}
+
+static bool write_piece(void *file, const void *bytes, size_t length) {
+	return mw_os_write(*(int *)file, bytes, length) == MW_OK;
+}
+
+/* As jemalloc: a file of that name is written anew. */
+static int dump_to(const char *path) {
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, path, MW_OS_REPLACE);
+	if (file < 0)
+		return EFAULT;
+	int result = mw_prof_dump_to(true, write_piece, &file);
+	mw_os_close(file);
+	return result == MW_OK ? 0 : EFAULT;
+}
+
+int mw_ctl_at_prof_dump(mw_ctl_call_t *call) {
+	const char *path = call->writing ? (const char *)(uintptr_t)call->value : NULL;
+	if (path)
+		return dump_to(path);
+	/* mallow's own pattern asks for another format than callers of this name expect. */
+	if (!strstr(mw_triggers_name(), ".heap") && set_prefix("jeprof") != 0)
+		return EFAULT;
+	return mw_prof_dump(NULL) == MW_OK ? 0 : EFAULT;
+}

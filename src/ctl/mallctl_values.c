@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ * mallctl_values.c -- options, threads and size classes behind the control names. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "ctl/mallctl.h"
+#include "ctl/mallctl_row.h"
+#include "heap/background.h"
+#include "heap/heap.h"
+#include "heap/huge.h"
+#include "heap/lookup.h"
+#include "os/map.h"
+#include "os/proc.h"
+#include "prof/prof.h"
+
+static struct {
+	const mw_options_t *options;
+	const char *environment;
+} ctl;
+
+static MW_TLS struct {
+	bool tcache_disabled;
+	uint64_t peak_bytes, peak_base_bytes;
+	char name[16];
+} thread;
+
+void mw_mallctl_start(const mw_options_t *options, const char *environment) {
+	ctl.options = options;
+	ctl.environment = environment;
+}
+
+int mw_ctl_at_constant(mw_ctl_call_t *call) {
+	call->value = call->argument;
+	return 0;
+}
+
+int mw_ctl_at_absent(mw_ctl_call_t *call) {
+	(void)call;
+	return ENOENT;
+}
+
+int mw_ctl_at_nothing(mw_ctl_call_t *call) {
+	(void)call;
+	return 0;
+}
+
+/* ---- options ---- */
+
+static const void *option(const mw_ctl_call_t *call) {
+	return ctl.options ? (const char *)ctl.options + call->argument : NULL;
+}
+
+int mw_ctl_at_option_flag(mw_ctl_call_t *call) {
+	const bool *flag = option(call);
+	call->value = flag && *flag;
+	return 0;
+}
+
+int mw_ctl_at_option_number(mw_ctl_call_t *call) {
+	const uint64_t *number = option(call);
+	call->value = number ? *number : 0;
+	return 0;
+}
+
+int mw_ctl_at_option_log2(mw_ctl_call_t *call) {
+	const uint64_t *bytes = option(call);
+	call->value = bytes && *bytes ? mw_log2_floor(*bytes) : UINT64_MAX;
+	return 0;
+}
+
+int mw_ctl_at_option_text(mw_ctl_call_t *call) {
+	const char *text = option(call);
+	call->value = MW_CTL_WORDS(text ? text : "");
+	return 0;
+}
+
+int mw_ctl_at_option_thp(mw_ctl_call_t *call) {
+	static const char *const words[] = {"default", "always", "never"};
+	call->value = MW_CTL_WORDS(words[ctl.options ? ctl.options->thp : 0]);
+	return 0;
+}
+
+/* 1: the environment; the others are not looked at in a program that has none of them. */
+int mw_ctl_at_source(mw_ctl_call_t *call) {
+	const char *text = call->argument == 1 && ctl.environment ? ctl.environment : "";
+	call->value = MW_CTL_WORDS(text);
+	return 0;
+}
+
+int mw_ctl_at_background_thread(mw_ctl_call_t *call) {
+	bool before = atomic_load_explicit(&mw_background_state, memory_order_relaxed) !=
+		      MW_BACKGROUND_OFF;
+	if (call->writing) {
+		/* Once started it stays: nothing waits for its end. */
+		if (!call->value && before)
+			return EFAULT;
+		if (call->value)
+			mw_background_enable();
+	}
+	call->value = before;
+	return 0;
+}
+
+/* ---- the calling thread ---- */
+
+int mw_ctl_at_thread_bytes(mw_ctl_call_t *call) {
+	uint64_t allocated, freed;
+	mw_heap_thread_bytes(&allocated, &freed);
+	call->value = call->argument ? freed : allocated;
+	return 0;
+}
+
+int mw_ctl_at_thread_pointer(mw_ctl_call_t *call) {
+	call->value = (uintptr_t)mw_heap_thread_counter(call->argument != 0);
+	return call->value ? 0 : EAGAIN;
+}
+
+int mw_ctl_at_thread_flush(mw_ctl_call_t *call) {
+	(void)call;
+	mw_heap_take_rate();
+	return 0;
+}
+
+int mw_ctl_at_thread_tcache_enabled(mw_ctl_call_t *call) {
+	bool before = !thread.tcache_disabled;
+	if (call->writing)
+		thread.tcache_disabled = !call->value;
+	call->value = before;
+	return 0;
+}
+
+/* Argument 1: begins anew.  The highest of the moments when somebody looked. */
+int mw_ctl_at_thread_peak(mw_ctl_call_t *call) {
+	uint64_t allocated, freed;
+	mw_heap_thread_bytes(&allocated, &freed);
+	uint64_t live = allocated > freed ? allocated - freed : 0;
+	if (call->argument) {
+		thread.peak_base_bytes = live;
+		thread.peak_bytes = 0;
+		return 0;
+	}
+	uint64_t above = live > thread.peak_base_bytes ? live - thread.peak_base_bytes : 0;
+	if (above > thread.peak_bytes)
+		thread.peak_bytes = above;
+	call->value = thread.peak_bytes;
+	return 0;
+}
+
+int mw_ctl_at_thread_prof_name(mw_ctl_call_t *call) {
+	if (call->writing) {
+		const char *name = (const char *)(uintptr_t)call->value;
+		if (!name)
+			return EFAULT;
+		for (const char *c = name; *c; c++)
+			if ((*c < ' ' || *c > '~') && *c != '\t')
+				return EFAULT;
+		mw_os_set_thread_name(name);
+	}
+	mw_os_thread_name(thread.name);
+	call->value = (uintptr_t)thread.name;
+	return 0;
+}
+
+/* ---- sizes ---- */
+
+int mw_ctl_at_bin(mw_ctl_call_t *call) {
+	size_t c = call->mib[2];
+	if (c >= MW_CLASS_COUNT)
+		return ENOENT;
+	size_t slab_bytes = mw_class_run_slices[c] * MW_SLICE_BYTES;
+	switch (call->argument) {
+	case MW_CTL_BIN_SIZE:
+		call->value = mw_class_bytes[c];
+		break;
+	case MW_CTL_BIN_NREGS:
+		call->value = slab_bytes / mw_class_bytes[c];
+		break;
+	case MW_CTL_BIN_SLAB:
+		call->value = slab_bytes;
+		break;
+	default:
+		call->value = 1;
+		break;
+	}
+	return 0;
+}
+
+int mw_ctl_at_lextent_size(mw_ctl_call_t *call) {
+	size_t i = call->mib[2];
+	if (i >= MW_CTL_LEXTENTS)
+		return ENOENT;
+	/* 80, 96, 112, 128 KiB, and so on. */
+	call->value = (uint64_t)(5 + i % 4) << (14 + i / 4);
+	return 0;
+}
+
+typedef struct use {
+	uint64_t free_count, capacity, bytes;
+} use_t;
+
+static use_t look(const void *block) {
+	use_t use = {.capacity = 1};
+	if (mw_word_kind((uintptr_t)block) == MW_MAP_FOREIGN)
+		return (use_t){0};
+	use.bytes = mw_lookup_bytes("mallctl", block);
+	if (mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK)
+		return use;
+	const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	if (page->kind == MW_PAGE_SMALL) {
+		use.capacity = page->capacity;
+		use.free_count = page->capacity - __atomic_load_n(&page->used, __ATOMIC_RELAXED);
+		use.bytes = MW_SLICE_BYTES;
+	}
+	return use;
+}
+
+/* new: an array of blocks; old: three words for each. */
+int mw_ctl_at_utilization_batch(mw_ctl_call_t *call) {
+	size_t count = call->new_length / sizeof(void *);
+	if (!call->old || !call->old_length || !call->new || call->new_length % sizeof(void *) ||
+	    *call->old_length != count * 3 * sizeof(size_t))
+		return EINVAL;
+	for (size_t i = 0; i < count; i++) {
+		const void *block;
+		memcpy(&block, (const char *)call->new + i * sizeof block, sizeof block);
+		use_t use = look(block);
+		uint64_t words[3] = {use.free_count, use.capacity, use.bytes};
+		memcpy((char *)call->old + i * sizeof words, words, sizeof words);
+	}
+	return 0;
+}
+
+/* The same for one block, with the sums of its bin, and where the next would come from. */
+int mw_ctl_at_utilization_query(mw_ctl_call_t *call) {
+	enum { WORDS = 6 };
+	const void *block;
+	if (!call->old || !call->old_length || *call->old_length != WORDS * sizeof(size_t) ||
+	    !call->new || call->new_length != sizeof block)
+		return EINVAL;
+	memcpy(&block, call->new, sizeof block);
+	use_t use = look(block);
+	uint64_t words[WORDS] = {0,         use.free_count, use.capacity,
+				 use.bytes, use.free_count, use.capacity};
+	memcpy(call->old, words, sizeof words);
+	return 0;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * api.c -- jemalloc's functions and controls as programs use them.  Written for both: run with
+ * Debian's libjemalloc.so.2 first in the path it must pass as well (tests/jemalloc/reference.sh).
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <jemalloc/jemalloc.h>
+#include <pthread.h>
+
+#include "test.h"
+
+static uint64_t word(const char *name) {
+	uint64_t value = 0;
+	size_t length = sizeof value;
+	CHECK_EQ(mallctl(name, &value, &length, NULL, 0), 0);
+	return value;
+}
+
+static unsigned small_word(const char *name) {
+	unsigned value = 0;
+	size_t length = sizeof value;
+	CHECK_EQ(mallctl(name, &value, &length, NULL, 0), 0);
+	return value;
+}
+
+static void refresh(void) {
+	uint64_t epoch = 1;
+	CHECK_EQ(mallctl("epoch", NULL, NULL, &epoch, sizeof epoch), 0);
+}
+
+static bool is_zero(const char *block, size_t bytes) {
+	while (bytes-- > 0)
+		if (block[bytes])
+			return false;
+	return true;
+}
+
+static void blocks_of_all_sizes(void) {
+	for (size_t size = 1; size <= (size_t)8 << 20; size += 1 + size / 3) {
+		for (int lg = 0; lg <= 16; lg += 4) {
+			int flags = MALLOCX_LG_ALIGN(lg) | MALLOCX_ZERO;
+			char *block = mallocx(size, flags);
+			CHECK(block && ((uintptr_t)block & (((uintptr_t)1 << lg) - 1)) == 0);
+			CHECK(is_zero(block, size));
+			CHECK(sallocx(block, flags) >= size);
+			CHECK_EQ(sallocx(block, flags), nallocx(size, MALLOCX_LG_ALIGN(lg)));
+			memset(block, 0x5a, sallocx(block, 0));
+			sdallocx(block, size, MALLOCX_LG_ALIGN(lg));
+		}
+	}
+	CHECK_EQ(nallocx(SIZE_MAX, 0), 0);
+	CHECK(mallocx((size_t)PTRDIFF_MAX, 0) == NULL);
+}
+
+static void resizing(void) {
+	char *block = mallocx(100, 0);
+	memset(block, 7, 100);
+	for (size_t size = 200; size < (size_t)4 << 20; size *= 3) {
+		size_t before = sallocx(block, 0);
+		block = rallocx(block, size, MALLOCX_ZERO);
+		CHECK(block && block[99] == 7);
+		CHECK(before >= size || is_zero(block + before, sallocx(block, 0) - before));
+	}
+	block = rallocx(block, 5000, MALLOCX_ALIGN(4096));
+	CHECK(((uintptr_t)block & 4095) == 0 && block[99] == 7);
+	size_t usable = sallocx(block, 0);
+	CHECK_EQ(xallocx(block, usable, 0, 0), usable);
+	CHECK(xallocx(block, usable, 1, 0) >= usable);
+	CHECK(xallocx(block, 1, usable, 0) >= 1);
+	dallocx(block, MALLOCX_TCACHE_NONE);
+}
+
+static void errors_of_reading_and_writing(void) {
+	char room[64];
+	uint64_t value = 1;
+	size_t length = sizeof room;
+	CHECK_EQ(mallctl("no.such.name", room, &length, NULL, 0), ENOENT);
+	CHECK_EQ(mallctl("stats", room, &length, NULL, 0), ENOENT);
+	CHECK_EQ(mallctl("stats.allocated.", room, &length, NULL, 0), ENOENT);
+	CHECK_EQ(mallctl("arenas.bin.9999.size", room, &length, NULL, 0), ENOENT);
+	length = 4;
+	CHECK_EQ(mallctl("stats.allocated", room, &length, NULL, 0), EINVAL);
+	CHECK_EQ(length, 4);
+	length = 8;
+	CHECK_EQ(mallctl("stats.allocated", room, &length, &value, sizeof value), EPERM);
+	CHECK_EQ(mallctl("epoch", NULL, NULL, &value, 4), EINVAL);
+	CHECK_EQ(mallctl("arena.0.purge", room, &length, NULL, 0), EPERM);
+	CHECK_EQ(mallctl("tcache.flush", room, &length, NULL, 0), EPERM);
+	length = 8;
+	CHECK_EQ(mallctl("tcache.create", room, &length, NULL, 0), EINVAL);
+	CHECK_EQ(mallctl("version", NULL, NULL, NULL, 0), 0);
+}
+
+static void by_mib(void) {
+	size_t mib[8], parts = 8, size = 0, length = sizeof size, before = 0;
+	CHECK_EQ(mallctlnametomib("arenas.bin.0.size", mib, &parts), 0);
+	CHECK_EQ(parts, 4);
+	unsigned bins = small_word("arenas.nbins");
+	for (mib[2] = 0; mib[2] < bins; mib[2]++) {
+		CHECK_EQ(mallctlbymib(mib, parts, &size, &length, NULL, 0), 0);
+		CHECK(size > before);
+		before = size;
+	}
+	mib[2] = bins + 1; /* jemalloc takes the number of bins itself for one of them */
+	CHECK_EQ(mallctlbymib(mib, parts, &size, &length, NULL, 0), ENOENT);
+	CHECK_EQ(mallctlbymib(mib, 3, &size, &length, NULL, 0), ENOENT);
+	CHECK_EQ(mallctlnametomib("arenas.bin", mib, &parts), 0);
+	CHECK_EQ(parts, 2);
+	CHECK_EQ(mallctlnametomib("arenas.bins", mib, &parts), ENOENT);
+}
+
+static void statistics_follow(void) {
+	enum { COUNT = 2000, BYTES = 20000 };
+	static void *blocks[COUNT];
+	refresh();
+	uint64_t before = word("stats.allocated"),
+		 large = word("stats.arenas.4096.large.allocated");
+	for (int i = 0; i < COUNT; i++)
+		blocks[i] = memset(malloc(BYTES), 1, BYTES);
+	void *huge = malloc((size_t)64 << 20);
+	CHECK_EQ(word("stats.allocated"), before);
+	refresh();
+	uint64_t grown = word("stats.allocated") - before;
+	uint64_t want = (uint64_t)COUNT * nallocx(BYTES, 0) + ((uint64_t)64 << 20);
+	CHECK_NEAR((double)grown, (double)want, 2e6);
+	CHECK(word("stats.arenas.4096.large.allocated") >= large + ((uint64_t)64 << 20));
+	CHECK(word("stats.active") >= word("stats.allocated"));
+	CHECK(word("stats.resident") >= (uint64_t)COUNT * BYTES);
+	CHECK(word("stats.mapped") >= word("stats.active"));
+	CHECK_EQ(word("stats.active") / word("arenas.page") - word("stats.arenas.4096.pactive"), 0);
+	for (int i = 0; i < COUNT; i++)
+		free(blocks[i]);
+	free(huge);
+	CHECK_EQ(mallctl("thread.tcache.flush", NULL, NULL, NULL, 0), 0);
+	CHECK_EQ(mallctl("arena."
+			 "4096"
+			 ".purge",
+			 NULL, NULL, NULL, 0),
+		 0);
+	refresh();
+	CHECK(word("stats.allocated") < before + ((uint64_t)2 << 20));
+	CHECK_EQ(word("stats.arenas.4096.pdirty"), 0);
+}
+
+/* What folly and MariaDB do to find out whether this is jemalloc. */
+static void detection(void) {
+	uint64_t *allocated = NULL, *freed = NULL;
+	size_t length = sizeof allocated;
+	CHECK_EQ(mallctl("thread.allocatedp", (void *)&allocated, &length, NULL, 0), 0);
+	CHECK_EQ(mallctl("thread.deallocatedp", (void *)&freed, &length, NULL, 0), 0);
+	CHECK(allocated && freed);
+	uint64_t before = *(volatile uint64_t *)allocated;
+	void *volatile block = malloc(1);
+	CHECK(*(volatile uint64_t *)allocated != before);
+	free(block);
+	CHECK_EQ(mallctl("thread.allocatedp", (void *)&allocated, &length, &length, 8), EPERM);
+}
+
+/* jemalloc's size of a block differs from ours, so each is asked for its own. */
+static void allocate_and_free(size_t bytes, unsigned count) {
+	uint64_t allocated = word("thread.allocated"), freed = word("thread.deallocated");
+	for (unsigned i = 0; i < count; i++) {
+		void *volatile block = malloc(bytes);
+		CHECK(block);
+		free(block);
+	}
+	double want = (double)count * (double)nallocx(bytes, 0);
+	/* Sampling and the test's own output are in it as well. */
+	CHECK_NEAR((double)(word("thread.allocated") - allocated), want, 70000);
+	CHECK_NEAR((double)(word("thread.deallocated") - freed), want, 70000);
+}
+
+static void *count_thread(void *unused) {
+	(void)unused;
+	CHECK(word("thread.allocated") < 100000);
+	for (size_t bytes = 8; bytes < 1000000; bytes = bytes * 5 / 2)
+		allocate_and_free(bytes, 1000);
+	void *kept[100];
+	uint64_t freed = word("thread.deallocated"), allocated = word("thread.allocated");
+	for (int i = 0; i < 100; i++)
+		kept[i] = malloc(3000);
+	CHECK_NEAR((double)(word("thread.deallocated") - freed), 0, 5000);
+	CHECK_NEAR((double)(word("thread.allocated") - allocated), 100.0 * (double)nallocx(3000, 0),
+		   5000);
+	for (int i = 0; i < 100; i++)
+		free(kept[i]);
+	return NULL;
+}
+
+static void threads_count_their_bytes(void) {
+	for (int i = 0; i < 3; i++) {
+		pthread_t thread;
+		CHECK_EQ(pthread_create(&thread, NULL, count_thread, NULL), 0);
+		pthread_join(thread, NULL);
+	}
+}
+
+static void arenas_and_tcaches(void) {
+	unsigned arena = 0, tcache = 0, first = 0, count = small_word("arenas.narenas");
+	size_t length = sizeof arena;
+	CHECK_EQ(mallctl("arenas.create", &arena, &length, NULL, 0), 0);
+	CHECK_EQ(arena, count);
+	CHECK_EQ(small_word("arenas.narenas"), count + 1);
+	CHECK_EQ(mallctl("tcache.create", &tcache, &length, NULL, 0), 0);
+	int flags = MALLOCX_ARENA(arena) | MALLOCX_TCACHE(tcache);
+	void *block = mallocx(1000, flags);
+	CHECK(block);
+	dallocx(block, MALLOCX_TCACHE(tcache));
+	CHECK_EQ(mallctl("tcache.flush", NULL, NULL, &tcache, sizeof tcache), 0);
+	CHECK_EQ(mallctl("tcache.destroy", NULL, NULL, &tcache, sizeof tcache), 0);
+	CHECK_EQ(mallctl("thread.arena", &first, &length, &arena, sizeof arena), 0);
+	CHECK_EQ(small_word("thread.arena"), arena);
+	CHECK_EQ(mallctl("thread.arena", NULL, NULL, &first, sizeof first), 0);
+	arena = 60000;
+	CHECK_EQ(mallctl("thread.arena", NULL, NULL, &arena, sizeof arena), EFAULT);
+	CHECK_EQ(mallctl("arena.60000.purge", NULL, NULL, NULL, 0), ENOENT);
+	int64_t decay = 5000, old = 0;
+	length = sizeof old;
+	CHECK_EQ(mallctl("arena.0.dirty_decay_ms", &old, &length, &decay, sizeof decay), 0);
+	CHECK_EQ((int64_t)word("arena.0.dirty_decay_ms"), 5000);
+	CHECK_EQ(mallctl("arena.0.dirty_decay_ms", NULL, NULL, &old, sizeof old), 0);
+}
+
+static char *printed;
+static size_t printed_length;
+static void collect(void *context, const char *text) {
+	CHECK(context == &printed);
+	size_t length = strlen(text);
+	printed = realloc(printed, printed_length + length + 1);
+	memcpy(printed + printed_length, text, length + 1);
+	printed_length += length;
+}
+
+static void printing(void) {
+	malloc_stats_print(collect, &printed, "");
+	CHECK(strstr(printed, "___ Begin jemalloc statistics ___"));
+	CHECK(strstr(printed, "Allocated: "));
+	CHECK(strstr(printed, "--- End jemalloc statistics ---"));
+	printed_length = 0;
+	malloc_stats_print(collect, &printed, "J");
+	static const char *const keys[] = {"\"jemalloc\"",     "\"version\"", "\"opt\"",
+					   "\"arenas\"",       "\"stats\"",   "\"allocated\"",
+					   "\"stats.arenas\"", "\"merged\""};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		CHECK(strstr(printed, keys[i]));
+	if (getenv("TEST_JSON_FILE")) {
+		FILE *file = fopen(getenv("TEST_JSON_FILE"), "w");
+		CHECK(file && fputs(printed, file) >= 0 && fclose(file) == 0);
+	}
+}
+
+int main(void) {
+	RUN(blocks_of_all_sizes);
+	RUN(resizing);
+	RUN(errors_of_reading_and_writing);
+	RUN(by_mib);
+	RUN(statistics_follow);
+	RUN(detection);
+	RUN(threads_count_their_bytes);
+	RUN(arenas_and_tcaches);
+	RUN(printing);
+	return 0;
+}

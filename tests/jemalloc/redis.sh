@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# redis.sh BUILD_DIR -- redis-server, linked with libjemalloc.so.2, runs on mallow's, its figures add up,
+# and jeprof reads the dumps that MALLOC_CONF asks for.
+. "$(dirname "$0")/../real/lib.sh"
+need redis-server redis-cli redis-benchmark
+
+build=$1
+socket=$work/redis.sock
+start "$work/out" env LD_PRELOAD= LD_LIBRARY_PATH="$build/lib/mallow/compat" \
+    MALLOC_CONF="prof:true,lg_prof_interval:23,prof_prefix:$work/jeprof" \
+    redis-server --port 0 --unixsocket "$socket" --dir "$work" --save '' --daemonize no --logfile "$work/log"
+server=$started
+cli() {
+    redis-cli -s "$socket" "$@"
+}
+wait_for 20 cli ping || fail "redis-server does not answer"
+grep -q "$build/lib/mallow/compat/libjemalloc.so.2" "/proc/$server/maps" || fail "it runs on another jemalloc"
+redis-benchmark -s "$socket" -q -n 40000 -r 40000 -d 200 -P 8 -t set,lpush >"$work/benchmark" 2>&1 ||
+    fail "redis-benchmark: $(tail -n 3 "$work/benchmark")"
+
+field() {
+    cli info memory | tr -d '\r' | sed -n "s/^$1://p"
+}
+used=$(field used_memory)
+allocated=$(field allocator_allocated)
+active=$(field allocator_active)
+resident=$(field allocator_resident)
+[ "$allocated" -ge "$used" ] || fail "allocated $allocated, used $used"
+[ "$allocated" -le $((used + used / 4 + 4194304)) ] || fail "allocated $allocated, used only $used"
+if [ "$active" -lt "$allocated" ] || [ "$resident" -lt "$active" ]; then
+    fail "allocated $allocated, active $active, resident $resident"
+fi
+cli memory malloc-stats | grep -q '^Allocated: ' || fail "no statistics"
+cli flushall >/dev/null
+cli memory purge | grep -q OK || fail "no purge"
+# What redis took as of its last look, ten times a second.
+purged() {
+    [ "$(field allocator_allocated)" -lt $((allocated / 2)) ] &&
+        [ "$(field allocator_resident)" -lt $((resident / 2 + 4194304)) ]
+}
+wait_for 10 purged || fail "after the purge: $(cli info memory | grep allocator_)"
+cli shutdown nosave || true
+wait "$server" || fail "redis-server ended with status $?"
+
+dumps=("$work"/jeprof."$server".*.i*.heap)
+[ "${#dumps[@]}" -ge 3 ] || fail "${#dumps[@]} dumps"
+[ -e "$work/jeprof.$server.0.i0.heap" ] || fail "the first dump has another name: ${dumps[0]}"
+head -n 1 "${dumps[0]}" | grep -q '^heap_v2/' || fail "a dump in another format"
+if command -v jeprof >/dev/null; then
+    jeprof --text "$(command -v redis-server)" "${dumps[-1]}" >"$work/jeprof" 2>/dev/null ||
+        fail "jeprof cannot read ${dumps[-1]}"
+    grep -q '^Total: ' "$work/jeprof" || fail "jeprof: $(head -n 3 "$work/jeprof")"
+fi
+echo "ok redis on libjemalloc.so.2: ${#dumps[@]} dumps, allocated $allocated of $active bytes"
