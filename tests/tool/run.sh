@@ -100,12 +100,13 @@ ok "many processes"
 
 echo 'int main(void) { return 4; }' >static.c
 if cc -static -o static static.c 2>/dev/null; then
-    try 4 "$mallow" run ./static
+    try 4 "$mallow" run --rate 1T ./static
     says err 'no profile: ./static: it is statically linked'
 fi
-try 5 "$mallow" run env -i sh -c 'exit 5'
+# At a rate at which no sample comes by chance.
+try 5 "$mallow" run --rate 1T env -i sh -c 'exit 5'
 says err 'no profile'
-try 0 "$mallow" run true
+try 0 "$mallow" run --rate 1T true
 says err 'no profile: true .*--exact samples every allocation'
 [ -z "$(ls mallow.* 2>/dev/null)" ] || fail "a profile of nothing"
 ok "programs without a profile"
