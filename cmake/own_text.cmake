@@ -1,23 +1,48 @@
 # SPDX-License-Identifier: MIT
-# Copies the library's objects with all code moved to one section, mallow_text.  Its name being a C
-# identifier, the linker defines __start_mallow_text and __stop_mallow_text around it in whatever
-# the objects end up in, libmallow.so or a program linked with libmallow.a: that is how the unwinder
-# knows the library's own frames.  Run by src/CMakeLists.txt:
-#   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out> [-DLINK=<command>]
-#       -P own_text.cmake
-# LINK makes one object of all, when the code is generated at link time only.
+# Copies the library's objects with their code moved to two sections of its own: mallow_text, what every
+# process runs (RESIDENT objects, and functions marked MW_RESIDENT), and mallow_cold, the rest.  So
+# a small process touches few pages of the file (doc/adr/0014-resident-first.md).  The names being C
+# identifiers, the linker defines __start_mallow_text and so on around them in whatever the objects end
+# up in, libmallow.so or a program linked with libmallow.a: that is how the unwinder knows the library's
+# own frames.  Constants, but for strings of the rest, become mallow_tables; arrays marked MW_SPARSE
+# mallow_sparse, behind the variables.
+# Run by src/CMakeLists.txt:
+#   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out> -DRESIDENT=<layer_stem,...>
+#       [-DLINK=<command>] -P own_text.cmake
+# LINK makes one object of all, when the code is generated at link time only: then all of it is resident.
+cmake_policy(VERSION 3.25)
 file(STRINGS ${OBJECTS} objects)
-# Where compilers put functions: plain, never called, often called, constructors, destructors; clang
+string(REPLACE "," ";" resident "${RESIDENT}")
+
+# Where compilers put functions: plain, often called, constructors; never called, destructors.  clang
 # ends such names with a dot.
-set(rename --rename-section .text=mallow_text)
-foreach(section unlikely hot startup exit)
-    list(APPEND rename --rename-section .text.${section}=mallow_text
-        --rename-section .text.${section}.=mallow_text)
-endforeach()
+set(plain .text)
+set(often .text.hot .text.hot. .text.startup .text.startup.)
+set(seldom .text.unlikely .text.unlikely. .text.exit .text.exit.)
+set(constants .rodata .rodata.cst2 .rodata.cst4 .rodata.cst8 .rodata.cst16 .rodata.cst32)
+set(strings .rodata.str1.1 .rodata.str1.8 .rodata.str1.16)
+
+# rename(RESULT TARGET SECTION...): the options of objcopy that do it
+function(rename result target)
+    set(options)
+    foreach(section ${ARGN})
+        list(APPEND options --rename-section ${section}=${target})
+    endforeach()
+    set(${result} ${options} PARENT_SCOPE)
+endfunction()
+rename(text_of_all mallow_text ${plain} ${often} ${seldom})
+rename(text_of_resident mallow_text ${plain} ${often})
+rename(text_of_rest mallow_text ${often})
+rename(cold_of_resident mallow_cold ${seldom})
+rename(cold_of_rest mallow_cold ${plain} ${seldom})
+rename(tables_of_resident mallow_tables ${constants} ${strings})
+rename(tables_of_rest mallow_tables ${constants})
+rename(sparse mallow_sparse .bss.sparse)
+
 if(LINK)
     separate_arguments(link UNIX_COMMAND "${LINK}")
     execute_process(COMMAND ${link} -o ${FOLDER}/all.o ${objects} COMMAND_ERROR_IS_FATAL ANY)
-    execute_process(COMMAND ${OBJCOPY} ${rename} ${FOLDER}/all.o ${FOLDER}/linked.o
+    execute_process(COMMAND ${OBJCOPY} ${text_of_all} ${sparse} ${FOLDER}/all.o ${FOLDER}/linked.o
                     COMMAND_ERROR_IS_FATAL ANY)
     return()
 endif()
@@ -26,6 +51,11 @@ foreach(object ${objects})
     get_filename_component(stem ${object} NAME_WE)
     get_filename_component(layer ${object} DIRECTORY)
     get_filename_component(layer ${layer} NAME)
-    execute_process(COMMAND ${OBJCOPY} ${rename} ${object} ${FOLDER}/${layer}_${stem}.o
+    if("${layer}_${stem}" IN_LIST resident)
+        set(options ${text_of_resident} ${cold_of_resident} ${tables_of_resident})
+    else()
+        set(options ${text_of_rest} ${cold_of_rest} ${tables_of_rest})
+    endif()
+    execute_process(COMMAND ${OBJCOPY} ${options} ${sparse} ${object} ${FOLDER}/${layer}_${stem}.o
                     COMMAND_ERROR_IS_FATAL ANY)
 endforeach()

@@ -9,6 +9,11 @@
 #define MW_NOINLINE __attribute__((noinline))
 #define MW_ALWAYS_INLINE static inline __attribute__((always_inline))
 #define MW_COLD __attribute__((cold, noinline))
+/* Functions that every process runs, in files most of which few do: they are put beside the others
+ * that every process runs (cmake/own_text.cmake). */
+#define MW_RESIDENT __attribute__((section(".text.startup")))
+/* Large arrays of which a process touches parts or nothing: not between small variables. */
+#define MW_SPARSE __attribute__((section(".bss.sparse")))
 #define MW_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
 /* The only symbols that leave the library; src/api/exports.map is the list. */
 #define MW_EXPORT __attribute__((visibility("default")))

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct sink {
 	char *buffer;
@@ -149,5 +150,15 @@ size_t mw_fmt(char *buffer, size_t capacity, const char *format, ...) {
 	va_start(args, format);
 	size_t length = mw_vfmt(buffer, capacity, format, args);
 	va_end(args);
+	return length;
+}
+
+MW_RESIDENT size_t mw_fmt_copy(char *buffer, size_t capacity, const char *text) {
+	size_t length = strlen(text);
+	if (capacity > 0) {
+		size_t kept = length < capacity ? length : capacity - 1;
+		memcpy(buffer, text, kept);
+		buffer[kept] = '\0';
+	}
 	return length;
 }

@@ -15,5 +15,7 @@
  * returns the length the whole text would have had, as snprintf(3). */
 size_t mw_fmt(char *buffer, size_t capacity, const char *format, ...) MW_PRINTF(3, 4);
 size_t mw_vfmt(char *buffer, size_t capacity, const char *format, va_list args) MW_PRINTF(3, 0);
+/* As "%s" alone does; text is not NULL. */
+size_t mw_fmt_copy(char *buffer, size_t capacity, const char *text);
 
 #endif

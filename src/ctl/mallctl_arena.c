@@ -27,7 +27,7 @@ static struct {
 	char names[MW_CTL_ARENAS_MAX][NAME_BYTES];
 	_Atomic int64_t decay_ms; /* as set by a program; 0 with `decay_set` false: the option's */
 	_Atomic bool decay_set;
-} arenas;
+} arenas MW_SPARSE;
 
 static MW_TLS uint32_t thread_arena;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "ctl/mallctl.h"
 #include "ctl/mallctl_row.h"
 #include "heap/background.h"
@@ -25,7 +26,7 @@ static MW_TLS struct {
 	char name[16];
 } thread;
 
-void mw_mallctl_start(const mw_options_t *options, const char *environment) {
+MW_RESIDENT void mw_mallctl_start(const mw_options_t *options, const char *environment) {
 	ctl.options = options;
 	ctl.environment = environment;
 }

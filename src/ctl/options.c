@@ -320,7 +320,7 @@ static void parse_pair(mw_options_t *options, source_t *source, text_t pair) {
 	note_dumps(options, source, name);
 }
 
-static void parse_source(mw_options_t *options, source_t *source, const char *conf) {
+MW_RESIDENT static void parse_source(mw_options_t *options, source_t *source, const char *conf) {
 	if (!conf)
 		return;
 	for (const char *start = conf;;) {
@@ -346,7 +346,8 @@ static void name_as_jemalloc(mw_options_t *options) {
 	options->dump_peak = 0;
 }
 
-void mw_ctl_configure(mw_options_t *options, const char *malloc_conf, const char *mallow_conf) {
+MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const char *malloc_conf,
+				  const char *mallow_conf) {
 	*options = (mw_options_t){
 #define MW_OPTION(name, kind, standard, min, max, unit, help) .name = standard,
 #define MW_OPTION_LOG2(name, target, standard, min, max, help)

@@ -20,7 +20,7 @@
 #include "os/numa.h"
 #include "os/proc.h"
 
-uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
+MW_SPARSE uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
 
 static struct {
 	mw_lock_t lock;

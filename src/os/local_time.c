@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/fmt.h"
 #include "os/file.h"
 
@@ -41,7 +42,7 @@ static bool parse_rule(const char *rule, long *offset_seconds) {
 	return digits || *c == '\0';
 }
 
-void mw_os_set_zone(const char *tz) {
+MW_RESIDENT void mw_os_set_zone(const char *tz) {
 	if (!tz)
 		return;
 	tz += *tz == ':';

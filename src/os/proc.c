@@ -15,11 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/fmt.h"
 #include "os/file.h"
 #include "os/map.h"
 
-uint32_t mw_os_process_id(void) {
+MW_RESIDENT uint32_t mw_os_process_id(void) {
 	return (uint32_t)getpid();
 }
 
@@ -148,7 +149,7 @@ uint64_t mw_os_file_size_limit(void) {
 	return limit_of(RLIMIT_FSIZE);
 }
 
-uint64_t mw_os_random_seed(void) {
+MW_RESIDENT uint64_t mw_os_random_seed(void) {
 	uint64_t seed = 0;
 	const void *random = (const void *)getauxval(AT_RANDOM);
 	if (random)

@@ -166,7 +166,7 @@ static void start_triggers(const mw_control_config_t *config) {
 	mw_triggers_start(settings, config->dump_name ? config->dump_name : "");
 }
 
-void mw_control_start(const mw_control_config_t *config) {
+MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
 	control.active = config->active && !config->secure;
 	control.secure = config->secure;
 	control.mean_bytes = config->mean_bytes;
@@ -413,7 +413,7 @@ void mw_control_tick(void) {
 	mw_triggers_tick();
 }
 
-void mw_control_tend(uint64_t in_use_bytes) {
+MW_RESIDENT void mw_control_tend(uint64_t in_use_bytes) {
 	if (in_use_bytes)
 		atomic_store_explicit(&control.in_use_bytes, in_use_bytes, memory_order_relaxed);
 	if (MW_UNLIKELY(is_publication_due(in_use_bytes)) && try_lock()) {
@@ -453,7 +453,7 @@ uint64_t mw_control_background(void) {
 	return mw_triggers_background();
 }
 
-void mw_control_end(void) {
+MW_RESIDENT void mw_control_end(void) {
 	if (!has_tables())
 		return;
 	lock();
@@ -504,7 +504,7 @@ void mw_control_fork_child(void) {
 	mw_lock_fork_release(&control.lock, true);
 }
 
-void mw_control_notice_fork(void) {
+MW_RESIDENT void mw_control_notice_fork(void) {
 	if (MW_LIKELY(!mw_mirror_was_wiped()))
 		return;
 	/* Only one thread came over, and it holds no lock of ours: it would be in a handler. */

@@ -61,15 +61,15 @@ static void end(void) {
 	atomic_store_explicit(&dump.busy, false, memory_order_release);
 }
 
-void mw_dump_set_name(const char *pattern) {
+MW_RESIDENT void mw_dump_set_name(const char *pattern) {
 	unsigned turn = 0;
 	while (!begin())
 		mw_os_wait_turn(turn++);
-	mw_fmt(dump.pattern, sizeof dump.pattern, "%s", pattern);
+	mw_fmt_copy(dump.pattern, sizeof dump.pattern, pattern);
 	end();
 }
 
-void mw_dump_set_keep(unsigned newest) {
+MW_RESIDENT void mw_dump_set_keep(unsigned newest) {
 	atomic_store_explicit(&dump.keep, newest, memory_order_relaxed);
 }
 

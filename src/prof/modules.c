@@ -55,7 +55,7 @@ static struct {
 #ifdef MW_TESTING
 	bool use_maps;
 #endif
-} modules;
+} modules MW_SPARSE;
 
 #ifdef MW_TESTING
 void mw_modules_use_maps(bool use_maps) {

@@ -17,7 +17,7 @@
 static struct {
 	_Atomic uint64_t high;
 	_Atomic uint64_t low_and_number;
-} entries[ENTRIES];
+} entries[ENTRIES] MW_SPARSE;
 
 mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool truncated) {
 	/* Odd constants with irregular bits (of the fractions of sqrt 5 and sqrt 7). */

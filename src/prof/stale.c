@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/proc.h"
@@ -46,7 +47,7 @@ static struct {
 	stale_file_t files[DEAD_MAX];
 	unsigned count;
 	_Alignas(8) char names[4096];
-} stale;
+} stale MW_SPARSE;
 
 static const char *parse_number(const char *text, uint64_t *number) {
 	const char *cursor = text;
@@ -140,7 +141,7 @@ static void sort_files(void) {
 	}
 }
 
-void mw_stale_configure(uint64_t age_seconds, unsigned files, uint64_t total_bytes) {
+MW_RESIDENT void mw_stale_configure(uint64_t age_seconds, unsigned files, uint64_t total_bytes) {
 	limits.keep_ns = age_seconds * SECOND_NS;
 	limits.keep_files = files;
 	limits.keep_bytes = total_bytes;

@@ -46,8 +46,8 @@ void mw_state_file_configure(const char *session) {
 	/* Read now: later, other threads may be changing the environment. */
 	const char *root = getenv("XDG_RUNTIME_DIR");
 	if (root && root[0] == '/' && strlen(root) < ROOT_BYTES)
-		mw_fmt(state.runtime_root, sizeof state.runtime_root, "%s", root);
-	mw_fmt(state.session, sizeof state.session, "%s", session ? session : "");
+		mw_fmt_copy(state.runtime_root, sizeof state.runtime_root, root);
+	mw_fmt_copy(state.session, sizeof state.session, session ? session : "");
 }
 
 /* As it was called, where that is a plain name: redis-server is a link to redis-check-rdb.  A
@@ -58,7 +58,7 @@ static void name_program(mw_state_header_t *header) {
 	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				     "0123456789._+-");
 	if (length > 0 && name[length] == '\0' && name[0] != '-')
-		mw_fmt(header->program, sizeof header->program, "%s", name);
+		mw_fmt_copy(header->program, sizeof header->program, name);
 }
 
 static void describe_process(mw_state_header_t *header) {
@@ -68,11 +68,11 @@ static void describe_process(mw_state_header_t *header) {
 	header->created_realtime_ns = mw_os_realtime_ns();
 	header->created_monotonic_ns = mw_os_monotonic_ns();
 	header->parent_pid = state.forked_from;
-	mw_fmt(header->library_version, sizeof header->library_version, "%s", MALLOW_VERSION);
+	mw_fmt_copy(header->library_version, sizeof header->library_version, MALLOW_VERSION);
 	memcpy(header->session, state.session, sizeof header->session);
 	mw_os_executable(header->exe, sizeof header->exe);
 	const char *slash = strrchr(header->exe, '/');
-	mw_fmt(header->program, sizeof header->program, "%s", slash ? slash + 1 : header->exe);
+	mw_fmt_copy(header->program, sizeof header->program, slash ? slash + 1 : header->exe);
 	memset(header->args, 0, sizeof header->args);
 	mw_os_arguments(header->args, sizeof header->args);
 	name_program(header);

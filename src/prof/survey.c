@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "base/compiler.h"
 #include "os/clock.h"
 #include "prof/depot.h"
 #include "prof/image.h"
@@ -23,7 +24,7 @@ static struct {
 	uint64_t ranges, classes;  /* of the survey at work */
 } survey;
 
-void mw_survey_start(void (*walk)(const mw_survey_sink_t *sink)) {
+MW_RESIDENT void mw_survey_start(void (*walk)(const mw_survey_sink_t *sink)) {
 	survey.walk = walk;
 }
 

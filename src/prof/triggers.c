@@ -296,7 +296,7 @@ void mw_triggers_request(uint64_t bytes, uint32_t stack) {
 	}
 }
 
-void mw_triggers_exit(void) {
+MW_RESIDENT void mw_triggers_exit(void) {
 	if (VALUE(prof_final))
 		mw_triggers_fire(MW_DUMP_exit);
 }
@@ -357,7 +357,7 @@ static void arm(void) {
 	}
 }
 
-bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
+MW_RESIDENT bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 	uint64_t old = mw_triggers_value(setting);
 	if (value < ranges[setting].min || value > ranges[setting].max)
 		return false;
@@ -402,7 +402,7 @@ bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 bool mw_triggers_set_name(const char *dump_name) {
 	if (strnlen(dump_name, sizeof triggers.name) == sizeof triggers.name)
 		return false;
-	mw_fmt(triggers.name, sizeof triggers.name, "%s", dump_name);
+	mw_fmt_copy(triggers.name, sizeof triggers.name, dump_name);
 	mw_dump_set_name(dump_name);
 	return true;
 }
@@ -422,7 +422,8 @@ void mw_triggers_show(void) {
 	show_name(live.mirror);
 }
 
-void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT], const char *dump_name) {
+MW_RESIDENT void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT],
+				   const char *dump_name) {
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
 		atomic_store_explicit(&triggers.values[i], 0, memory_order_relaxed);
 	mw_triggers_set_name(dump_name);

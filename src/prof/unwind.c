@@ -15,10 +15,11 @@
  * kernel's answer for some pages. */
 #define SWITCHES_MAX 16
 
-/* The linker defines both around the section that holds all of the library's code; absent where
- * the objects were not put into one (unit tests). */
-extern const char __start_mallow_text[] __attribute__((weak, visibility("hidden")));
-extern const char __stop_mallow_text[] __attribute__((weak, visibility("hidden")));
+/* The linker defines these around the two sections that hold all of the library's code
+ * (cmake/own_text.cmake); absent where the objects were not put into them (unit tests). */
+#define OWN_TEXT_BOUND __attribute__((weak, visibility("hidden")))
+extern const char __start_mallow_text[] OWN_TEXT_BOUND, __stop_mallow_text[] OWN_TEXT_BOUND;
+extern const char __start_mallow_cold[] OWN_TEXT_BOUND, __stop_mallow_cold[] OWN_TEXT_BOUND;
 
 typedef enum outcome {
 	WALK_ON,
@@ -54,9 +55,13 @@ static bool is_own(uintptr_t pc) {
 	return pc - test_own_start < test_own_limit - test_own_start;
 }
 #else
+static bool is_between(uintptr_t pc, const char *start, const char *stop) {
+	return pc - (uintptr_t)start < (uintptr_t)stop - (uintptr_t)start;
+}
+
 static bool is_own(uintptr_t pc) {
-	uintptr_t start = (uintptr_t)__start_mallow_text;
-	return pc - start < (uintptr_t)__stop_mallow_text - start;
+	return is_between(pc, __start_mallow_text, __stop_mallow_text) ||
+	       is_between(pc, __start_mallow_cold, __stop_mallow_cold);
 }
 #endif
 
@@ -292,7 +297,7 @@ MW_ALWAYS_INLINE unsigned run_fast(const walk_t *walk, frame_t *frame, uint64_t 
 	return count;
 }
 
-void mw_unwind_start(void) {
+MW_RESIDENT void mw_unwind_start(void) {
 	mw_os_stack_start();
 	mw_os_object_start();
 }

@@ -9,8 +9,8 @@ _Static_assert(MW_CACHE_PC_SHIFT + MW_CACHE_PC_BITS == 64, "an entry is one word
 _Static_assert(MW_CACHE_CODE_MASK == (1u << MW_RULE_CODE_BITS) - 1, "a code fits an entry");
 
 /* Untouched until used: the kernel maps pages of it as call sites come. */
-mw_cache_set_t mw_cache_sets[1u << MW_CACHE_SET_BITS];
-mw_cache_set_t mw_cache_guards[1u << MW_CACHE_SET_BITS];
+MW_SPARSE mw_cache_set_t mw_cache_sets[1u << MW_CACHE_SET_BITS];
+MW_SPARSE mw_cache_set_t mw_cache_guards[1u << MW_CACHE_SET_BITS];
 
 /* A bit for each kernel page of either array that an entry was written to. */
 #define SETS_PER_PAGE (MW_OS_PAGE_BYTES / sizeof(mw_cache_set_t))

@@ -11,7 +11,7 @@
 /* Twice the names, so that probes stay short even when the dictionary is full. */
 #define INDEX_SLOTS (2 * MW_RULE_NUMBERS)
 
-static struct dictionary {
+static MW_SPARSE struct dictionary {
 	_Atomic uint32_t used; /* names given out, but for name 0; may run past the end */
 	_Atomic uint16_t index[INDEX_SLOTS]; /* 0: free */
 	/* Dense: the few dozen in use share a page.  An entry is written before its name is

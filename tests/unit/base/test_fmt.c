@@ -47,9 +47,22 @@ static void test_cut_at_capacity(void) {
 	CHECK_EQ(mw_fmt(NULL, 0, "%d", 12345), 5);
 }
 
+static void test_copy(void) {
+	char text[8] = "xxxxxxx";
+	CHECK_EQ(mw_fmt_copy(text, 5, "123456789"), 9);
+	CHECK_STR(text, "1234");
+	CHECK_EQ(text[5], 'x');
+	CHECK_EQ(mw_fmt_copy(text, 5, "abcd"), 4);
+	CHECK_STR(text, "abcd");
+	CHECK_EQ(mw_fmt_copy(text, 5, ""), 0);
+	CHECK_STR(text, "");
+	CHECK_EQ(mw_fmt_copy(NULL, 0, "abc"), 3);
+}
+
 int main(void) {
 	RUN(test_same_as_snprintf);
 	RUN(test_null_string);
 	RUN(test_cut_at_capacity);
+	RUN(test_copy);
 	return 0;
 }

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# floor.sh SOURCE_DIR BUILD_DIR -- what mallow adds to a process that holds one small block: pages of the
+# library's file, which all processes share, and private ones beyond those with glibc's malloc.  Not
+# counted: libc's file, of which more or less is touched by where the kernel puts it.
+set -euo pipefail
+program=$2/tests/programs/one_block
+# Measured: 116 and 76 KiB.  A page more is not worth an alarm, a window of the code (64 KiB) or a table is.
+library_limit=132
+private_limit=92
+
+[ "$(getconf PAGESIZE)" = 4096 ] || { echo "the figures are of kernel pages of 4 KiB"; exit 77; }
+read -r _ _ _ glibc _ all < <("$program" libmallow.so)
+read -r _ library _ private _ all_mallow < <(LD_PRELOAD=$2/lib/libmallow.so MALLOW_CONF='' "$program" libmallow.so)
+echo "libmallow.so $library KiB, private memory $((private - glibc)) KiB beyond glibc's $glibc;" \
+    "resident in all $all_mallow and $all KiB"
+[ "$library" -gt 0 ] || { echo "libmallow.so was not there"; exit 1; }
+[ "$library" -le $library_limit ] || { echo "more than $library_limit KiB of libmallow.so"; exit 1; }
+[ $((private - glibc)) -le $private_limit ] || { echo "more than $private_limit KiB of private memory"; exit 1; }
