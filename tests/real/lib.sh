@@ -18,6 +18,7 @@ unset MALLOW_CONF MALLOC_CONF LD_PRELOAD
     exit 1
 }
 work=$(mktemp -d /tmp/mallow-test.XXXXXX)
+export XDG_CACHE_HOME=$work
 pids=()
 
 later_kill() {

@@ -21,6 +21,8 @@ cleanup() {
     rm -rf "$work"
 }
 trap cleanup EXIT
+# Symbols kept from other runs would hide what is tested here.
+export XDG_CACHE_HOME=$work
 cd "$work" || exit 1
 
 fail() {

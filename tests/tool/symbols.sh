@@ -7,6 +7,7 @@ build=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
+export XDG_CACHE_HOME=$work/cache
 failures=0
 
 # expect REPORT_ARGUMENTS PATTERN: the report has a line that matches.
@@ -74,9 +75,15 @@ for compiler in g++ clang++; do
     expect p.pb.gz 'shop::Cache<long>::grow .*prog\.cc:8'
     expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
 
+    # The debug information is gone, but was read in an earlier run.
+    name="$compiler, stripped, symbols kept"
+    rm prog.debug
+    profile ./prog
+    expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
+
     # Nothing left but the file and the address in it.
     name="$compiler, stripped"
-    rm prog.debug
+    rm -r cache
     profile ./prog
     expect p.pb.gz ' prog\+0x[0-9a-f]+'
 done

@@ -2,10 +2,12 @@
  * load.c -- reads a target's profile and gives it names. */
 #include "cmd/load.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/command.h"
 #include "read/read.h"
+#include "symbol/cache.h"
 #include "symbol/symbolize.h"
 
 static void say_note(void *context, const char *text) {
@@ -29,20 +31,25 @@ int mw_on_target(const char *text, mw_target_work_t *work, const void *context) 
 	return MW_EXIT_TROUBLE;
 }
 
+void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
+	char *cache = mw_cache_directory();
+	mw_symbolize_options_t options = {
+		.pid = pid,
+		.cache_directory = cache,
+		.note = notes ? say_note : NULL,
+	};
+	mw_symbolize(profile, &options);
+	free(cache);
+}
+
 int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
 	    mw_profile_t **out, mw_error_t *error) {
 	int result = detail == MW_LOAD_SPLIT ? mw_read_profile_split(target->path, out, error)
 					     : mw_read_profile(target->path, out, error);
-	if (result != 0)
-		return -1;
-	if (symbols == MW_LOAD_NO_SYMBOLS)
-		return 0;
-	mw_symbolize_options_t options = {
-		.pid = target->alive ? (uint32_t)target->pid : 0,
-		.note = symbols == MW_LOAD_SYMBOLS_NOTES ? say_note : NULL,
-	};
-	mw_symbolize(*out, &options);
-	return 0;
+	if (result == 0 && symbols != MW_LOAD_NO_SYMBOLS)
+		mw_load_symbols(*out, target->alive ? (uint32_t)target->pid : 0,
+				symbols == MW_LOAD_SYMBOLS_NOTES);
+	return result;
 }
 
 mw_format_t mw_format_of_name(const char *path) {

@@ -35,6 +35,10 @@ int mw_on_target(const char *text, mw_target_work_t *work, const void *context);
 int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
 	    mw_profile_t **out, mw_error_t *error);
 
+/* The symbols alone.  `pid` as in mw_symbolize_options_t; `notes`: says on stderr which files could
+ * not be used. */
+void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes);
+
 /* The format a file's name asks for: .heap (also .heap.gz) is jemalloc's. */
 mw_format_t mw_format_of_name(const char *path);
 

@@ -21,7 +21,6 @@
 #include "live/process.h"
 #include "model/alloc.h"
 #include "report/report.h"
-#include "symbol/symbolize.h"
 
 /* One process of the session.  Its file is held open: it may end meanwhile. */
 typedef struct member {
@@ -89,11 +88,6 @@ static void wait_seconds(double seconds) {
 	sigaction(SIGTERM, &terminate, NULL);
 }
 
-static void say_note(void *context, const char *text) {
-	(void)context;
-	mw_complain("note: %s", text);
-}
-
 /* In a directory, or without --output, each gets a name of its own. */
 static char *choose_path(const char *output, const mw_profile_t *profile) {
 	struct stat info;
@@ -138,10 +132,8 @@ static int write_member(const member_t *member, const char *output, mw_error_t *
 	mw_snapshot_free(after);
 	profile->time_ns = taken_ns;
 	profile->duration_ns = (int64_t)(now_ns - member->since_ns);
-	mw_symbolize_options_t options = {.pid = (uint32_t)member->target.pid, .note = say_note};
-	if (!mw_process_is_alive(member->target.pid, member->before->header.start_ticks))
-		options.pid = 0;
-	mw_symbolize(profile, &options);
+	bool alive = mw_process_is_alive(member->target.pid, member->before->header.start_ticks);
+	mw_load_symbols(profile, alive ? (uint32_t)member->target.pid : 0, true);
 	char *path = choose_path(output, profile);
 	int result =
 		mw_write_profile(profile, path, mw_format_of_name(path), MW_GZIP_BY_NAME, error);

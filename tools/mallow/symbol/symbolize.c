@@ -30,6 +30,9 @@ typedef struct session {
 	uint32_t *job_of_mapping; /* index + 1 */
 	mw_symbol_job_t *current; /* the worker is at this one */
 
+	uint32_t *functions; /* in the profile, of the worker's numbers */
+	size_t function_capacity;
+
 	uint32_t location; /* whose frames are being collected; 0: none */
 	mw_line_t lines[MW_OBJECT_INLINE_MAX];
 	size_t line_count;
@@ -40,7 +43,7 @@ typedef struct session {
 } session_t;
 
 static void note(const session_t *s, const char *text) {
-	if (s->options != NULL && s->options->note != NULL)
+	if (s->options->note != NULL)
 		s->options->note(s->options->context, text);
 }
 
@@ -89,12 +92,12 @@ static void finish_location(session_t *s) {
 	s->line_count = 0;
 }
 
-static void take_frame(session_t *s, const mw_message_t *message, const char *text) {
+/* A worker that numbers beyond this has gone mad. */
+#define FUNCTIONS_MAX (1u << 26)
+
+static void take_function(session_t *s, const mw_message_t *message, const char *text) {
 	mw_profile_t *p = s->profile;
-	if (message->number != s->location)
-		finish_location(s);
-	if (message->number == 0 || message->number >= p->location_count ||
-	    s->line_count == MW_OBJECT_INLINE_MAX)
+	if (message->number == 0 || message->number >= FUNCTIONS_MAX)
 		return;
 	const char *end = text + message->length, *name = text;
 	const char *system_name = name + strnlen(name, (size_t)(end - name)) + 1;
@@ -109,8 +112,20 @@ static void take_frame(session_t *s, const mw_message_t *message, const char *te
 			mw_profile_intern_bytes(p, system_name, (size_t)(file - system_name)),
 		.file = mw_profile_intern_bytes(p, file, (size_t)(end - file)),
 	};
+	s->functions = mw_grow(s->functions, &s->function_capacity, (size_t)message->number + 1,
+			       sizeof(uint32_t));
+	s->functions[message->number] = mw_profile_add_function(p, &function);
+}
+
+static void take_frame(session_t *s, const mw_message_t *message) {
+	if (message->number != s->location)
+		finish_location(s);
+	if (message->number == 0 || message->number >= s->profile->location_count ||
+	    message->detail >= s->function_capacity || s->functions[message->detail] == 0 ||
+	    s->line_count == MW_OBJECT_INLINE_MAX)
+		return;
 	s->location = message->number;
-	s->lines[s->line_count++] = (mw_line_t){.function = mw_profile_add_function(p, &function),
+	s->lines[s->line_count++] = (mw_line_t){.function = s->functions[message->detail],
 						.line = (int64_t)message->value};
 }
 
@@ -121,16 +136,18 @@ static void take_opened(session_t *s, const mw_message_t *message) {
 	mapping->bias = message->value;
 	mapping->bias_known = true;
 	mapping->has_functions = true;
-	mapping->has_filenames = mapping->has_line_numbers = message->debug != 0;
-	mapping->has_inline_frames = message->debug != 0;
+	mapping->has_filenames = mapping->has_line_numbers = message->detail != 0;
+	mapping->has_inline_frames = message->detail != 0;
 }
 
 static void take_message(session_t *s, const mw_message_t *message, const char *text) {
-	if (message->kind != MW_MESSAGE_FRAME)
+	if (message->kind != MW_MESSAGE_FRAME && message->kind != MW_MESSAGE_FUNCTION)
 		finish_location(s);
 	switch (message->kind) {
 	case MW_MESSAGE_BEGIN:
 		s->current = NULL;
+		if (s->functions != NULL)
+			memset(s->functions, 0, s->function_capacity * sizeof(uint32_t));
 		if (message->number < s->profile->mapping_count &&
 		    s->job_of_mapping[message->number] != 0)
 			s->current = &s->jobs[s->job_of_mapping[message->number] - 1];
@@ -141,8 +158,11 @@ static void take_message(session_t *s, const mw_message_t *message, const char *
 	case MW_MESSAGE_OPENED:
 		take_opened(s, message);
 		break;
+	case MW_MESSAGE_FUNCTION:
+		take_function(s, message, text);
+		break;
 	case MW_MESSAGE_FRAME:
-		take_frame(s, message, text);
+		take_frame(s, message);
 		break;
 	case MW_MESSAGE_END:
 		if (s->current != NULL)
@@ -206,8 +226,7 @@ static int run_worker(session_t *s) {
 	pid_t worker = fork();
 	if (worker == 0) {
 		close(ends[0]);
-		mw_symbol_worker(s->profile, s->jobs, s->job_count,
-				 s->options != NULL ? s->options->pid : 0, ends[1]);
+		mw_symbol_worker(s->profile, s->jobs, s->job_count, s->options, ends[1]);
 	}
 	close(ends[1]);
 	if (worker < 0) {
@@ -228,7 +247,8 @@ static int run_worker(session_t *s) {
 		return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -2;
 	char text[600];
 	snprintf(text, sizeof(text),
-		 "%.400s: its debug information is damaged; some functions have no names",
+		 "%.400s: its debug information is damaged, or takes more than 4 GiB to read; "
+		 "some functions have no names",
 		 mw_profile_string(s->profile, s->profile->mappings[s->current->mapping].path));
 	note(s, text);
 	s->current->done = true;
@@ -248,7 +268,8 @@ static mw_symbolize_result_t count_results(const mw_profile_t *p) {
 mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_options_t *options) {
 	session_t *s = mw_xcalloc(1, sizeof(*s));
 	s->profile = profile;
-	s->options = options;
+	static const mw_symbolize_options_t nothing;
+	s->options = options != NULL ? options : &nothing;
 	make_jobs(s);
 	int result = s->job_count > 0 ? -1 : 0;
 	/* Every worker that dies takes one job with it. */
@@ -260,8 +281,9 @@ mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_opt
 		free(s->jobs[i].locations);
 	free(s->jobs);
 	free(s->job_of_mapping);
+	mw_jit_symbolize(profile, s->options->pid);
+	free(s->functions);
 	free(s);
-	mw_jit_symbolize(profile, options != NULL ? options->pid : 0);
 	return count_results(profile);
 }
 

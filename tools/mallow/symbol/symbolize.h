@@ -13,6 +13,8 @@ typedef struct mw_symbolize_options {
 	/* A live process whose /proc/<pid>/root and map_files may hold files that are not to be
 	 * found by path here (containers, deleted files); 0: none. */
 	uint32_t pid;
+	/* Where symbols are kept between runs (mw_cache_directory()); NULL: nowhere. */
+	const char *cache_directory;
 	/* Called once for each module that cannot be used, with one line of text; may be NULL. */
 	void (*note)(void *context, const char *text);
 	void *context;

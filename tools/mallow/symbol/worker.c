@@ -1,14 +1,34 @@
 /* SPDX-License-Identifier: MIT
- * worker.c -- looks up, demangles, and writes what it found. */
+ * worker.c -- looks up what is not known yet, and writes what it found. */
 #include "symbol/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "model/alloc.h"
+#include "symbol/known.h"
 #include "symbol/object.h"
-#include "symbol/symbolize.h"
+
+/* Memory of the worker's own.  Ten times what the largest programs' debug information takes; files
+ * that are mapped do not count, unpacked sections do. */
+#define DATA_BYTES_MAX ((rlim_t)4 << 30)
+
+/* One mapping's work. */
+typedef struct task {
+	FILE *out;
+	const mw_profile_t *profile;
+	const mw_symbol_job_t *job;
+	const mw_mapping_t *mapping;
+	uint32_t pid;
+	mw_known_t *known;
+	mw_object_t *object; /* opened when something is not known */
+	uint64_t bias;
+	bool *sent; /* functions of `known` that the parent has */
+	size_t sent_capacity;
+} task_t;
 
 static void emit(FILE *out, mw_message_t message, const char *text) {
 	fwrite(&message, sizeof(message), 1, out);
@@ -21,6 +41,14 @@ static void send_note(FILE *out, const char *text) {
 	emit(out, message, text);
 }
 
+static void send_opened(const task_t *t, bool has_debug) {
+	mw_message_t message = {.kind = MW_MESSAGE_OPENED,
+				.number = t->job->mapping,
+				.value = t->bias,
+				.detail = has_debug};
+	emit(t->out, message, "");
+}
+
 /* Appends a text and its NUL. */
 static size_t pack(char *buffer, size_t used, const char *text) {
 	size_t length = strnlen(text, MW_MESSAGE_TEXT_MAX / 3 - 1);
@@ -29,76 +57,153 @@ static size_t pack(char *buffer, size_t used, const char *text) {
 	return used + length + 1;
 }
 
-static void send_frame(FILE *out, uint32_t location, const mw_symbol_frame_t *frame) {
+static void send_function(task_t *t, uint32_t number) {
 	static char buffer[MW_MESSAGE_TEXT_MAX];
-	/* Dynamic symbols may carry a version: name@VERSION. */
-	char *system_name = strdup(frame->name);
-	char *version = system_name != NULL ? strchr(system_name + 1, '@') : NULL;
-	if (system_name == NULL)
-		_exit(2);
-	if (system_name[0] != '\0' && version != NULL)
-		*version = '\0';
-	char *name = mw_demangle(system_name);
-	size_t used = pack(buffer, 0, name);
-	used = pack(buffer, used, system_name);
-	used = pack(buffer, used, frame->file != NULL ? frame->file : "");
-	mw_message_t message = {.kind = MW_MESSAGE_FRAME,
-				.number = location,
-				.value = (uint64_t)frame->line,
-				.length = (uint32_t)used};
-	emit(out, message, buffer);
-	free(name);
-	free(system_name);
+	t->sent = mw_grow(t->sent, &t->sent_capacity, (size_t)number + 1, sizeof(bool));
+	if (t->sent[number])
+		return;
+	t->sent[number] = true;
+	const mw_profile_t *p = mw_known_profile(t->known);
+	const mw_function_t *f = &p->functions[number];
+	size_t used = pack(buffer, 0, mw_profile_string(p, f->name));
+	used = pack(buffer, used, mw_profile_string(p, f->system_name));
+	used = pack(buffer, used, mw_profile_string(p, f->file));
+	mw_message_t message = {
+		.kind = MW_MESSAGE_FUNCTION, .number = number, .length = (uint32_t)used};
+	emit(t->out, message, buffer);
 }
 
-static void do_job(FILE *out, const mw_profile_t *p, const mw_symbol_job_t *job, uint32_t pid) {
-	const mw_mapping_t *mapping = &p->mappings[job->mapping];
+/* `known` is the location in what is known of the build. */
+static void send_frames(task_t *t, uint32_t location, uint32_t known) {
+	const mw_profile_t *p = mw_known_profile(t->known);
+	const mw_location_t *l = &p->locations[known];
+	for (uint32_t i = 0; i < l->line_count; i++) {
+		const mw_line_t *line = &p->lines[l->line_first + i];
+		send_function(t, line->function);
+		mw_message_t message = {.kind = MW_MESSAGE_FRAME,
+					.number = location,
+					.detail = line->function,
+					.value = (uint64_t)line->line};
+		emit(t->out, message, "");
+	}
+}
+
+/* Opens the file and finds where it was loaded. */
+static int open_object(task_t *t) {
 	mw_error_t error;
-	mw_object_t *object = mw_object_open(p, mapping, pid, &error);
-	if (object == NULL) {
-		send_note(out, error.text);
-		return;
+	t->object = mw_object_open(t->profile, t->mapping, t->pid, &error);
+	if (t->object != NULL && !t->mapping->bias_known &&
+	    !mw_object_bias(t->object, t->mapping, &t->bias)) {
+		mw_error_set(&error,
+			     "%.400s: has no segment where the profile has code of it; not used",
+			     mw_profile_string(t->profile, t->mapping->path));
+		mw_object_close(t->object);
+		t->object = NULL;
 	}
-	uint64_t bias = mapping->bias;
-	if (!mapping->bias_known && !mw_object_bias(object, mapping, &bias)) {
-		snprintf(error.text, sizeof(error.text),
-			 "%.400s: has no segment where the profile has code of it; not used",
-			 mw_profile_string(p, mapping->path));
-		send_note(out, error.text);
-		mw_object_close(object);
-		return;
+	if (t->object == NULL) {
+		send_note(t->out, error.text);
+		return -1;
 	}
-	emit(out,
-	     (mw_message_t){.kind = MW_MESSAGE_OPENED,
-			    .number = job->mapping,
-			    .value = bias,
-			    .debug = mw_object_has_debug(object)},
-	     "");
-	for (size_t i = 0; i < job->count; i++) {
-		uint32_t location = job->locations[i];
+	send_opened(t, mw_object_has_debug(t->object));
+	return 0;
+}
+
+/* Sends what is known already; returns how many locations are left, their numbers in `left`. */
+static size_t send_known(task_t *t, uint32_t *left) {
+	size_t count = 0;
+	for (size_t i = 0; i < t->job->count; i++) {
+		uint32_t location = t->job->locations[i];
+		uint32_t known =
+			mw_known_find(t->known, t->profile->locations[location].address - t->bias);
+		if (known != 0)
+			send_frames(t, location, known);
+		else
+			left[count++] = location;
+	}
+	return count;
+}
+
+static void look_up(task_t *t, const uint32_t *locations, size_t count) {
+	for (size_t i = 0; i < count; i++) {
+		uint64_t address = t->profile->locations[locations[i]].address - t->bias;
 		mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX];
-		size_t count =
-			mw_object_lookup(object, p->locations[location].address - bias, frames);
-		for (size_t k = 0; k < count; k++)
-			send_frame(out, location, &frames[k]);
+		uint32_t known = mw_known_find(t->known, address);
+		if (known == 0)
+			known = mw_known_add(t->known, address, frames,
+					     mw_object_lookup(t->object, address, frames));
+		send_frames(t, locations[i], known);
 		/* Shown to be alive, and not lost should the next one be the last. */
-		fflush(out);
+		fflush(t->out);
 	}
-	mw_object_close(object);
+}
+
+static void do_task(task_t *t) {
+	bool has_bias = t->mapping->bias_known;
+	t->bias = t->mapping->bias;
+	if (!has_bias && open_object(t) != 0)
+		return;
+	if (mw_known_was_kept(t->known))
+		send_opened(t, true);
+	uint32_t *left = mw_xcalloc(t->job->count, sizeof(uint32_t));
+	size_t count = send_known(t, left);
+	if (count > 0 && (t->object != NULL || open_object(t) == 0))
+		look_up(t, left, count);
+	free(left);
+}
+
+static void do_job(FILE *out, const mw_profile_t *profile, const mw_symbol_job_t *job,
+		   const mw_symbolize_options_t *options) {
+	const mw_mapping_t *mapping = &profile->mappings[job->mapping];
+	task_t t = {
+		.out = out,
+		.profile = profile,
+		.job = job,
+		.mapping = mapping,
+		.pid = options->pid,
+		.known = mw_known_open(options->cache_directory,
+				       mw_profile_string(profile, mapping->build_id)),
+	};
+	do_task(&t);
+	mw_known_close(t.known, t.object != NULL && mw_object_has_debug(t.object));
+	if (t.object != NULL)
+		mw_object_close(t.object);
+	free(t.sent);
+}
+
+/* Bytes of data the process has now, by the kernel's own count. */
+static rlim_t data_bytes(void) {
+	unsigned long pages = 0;
+	FILE *statm = fopen("/proc/self/statm", "re");
+	/* Size, resident, shared, text, library, data: of each the number of pages. */
+	if (statm != NULL && fscanf(statm, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		pages = 0;
+	if (statm != NULL)
+		fclose(statm);
+	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit_memory(void) {
+	struct rlimit limit;
+	rlim_t bytes = data_bytes() + DATA_BYTES_MAX;
+	if (getrlimit(RLIMIT_DATA, &limit) == 0 && bytes < limit.rlim_cur) {
+		limit.rlim_cur = bytes;
+		setrlimit(RLIMIT_DATA, &limit);
+	}
 }
 
 void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs, size_t job_count,
-		      uint32_t pid, int pipe_fd) {
+		      const mw_symbolize_options_t *options, int pipe_fd) {
 	FILE *out = fdopen(pipe_fd, "w");
 	if (out == NULL)
 		_exit(2);
+	limit_memory();
 	for (size_t i = 0; i < job_count; i++) {
 		if (jobs[i].done)
 			continue;
 		mw_message_t message = {.kind = MW_MESSAGE_BEGIN, .number = jobs[i].mapping};
 		emit(out, message, "");
 		fflush(out);
-		do_job(out, profile, &jobs[i], pid);
+		do_job(out, profile, &jobs[i], options);
 		message.kind = MW_MESSAGE_END;
 		emit(out, message, "");
 		fflush(out);

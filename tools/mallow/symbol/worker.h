@@ -3,29 +3,32 @@
  * Layer: tools/symbol.  Private to this folder.
  *
  * Debug information is the largest and least trustworthy input there is, so it is read in a forked
- * process: whatever it does to that one, the command goes on with what was found until then.  The
- * worker writes messages to a pipe: a mw_message_t and `length` bytes after it. */
+ * process of limited memory: whatever it does to that one, the command goes on with what was found
+ * until then.  The worker writes messages to a pipe: a mw_message_t and `length` bytes after it. */
 #ifndef MW_TOOL_SYMBOL_WORKER_H
 #define MW_TOOL_SYMBOL_WORKER_H
 
 #include <stdint.h>
 
 #include "model/profile.h"
+#include "symbol/symbolize.h"
 
 typedef enum mw_message_kind {
 	MW_MESSAGE_BEGIN = 1, /* number = mapping; its messages follow */
 	MW_MESSAGE_NOTE,      /* text: the mapping cannot be used */
-	MW_MESSAGE_OPENED,    /* number = mapping, value = bias, debug = has debug information */
-	MW_MESSAGE_FRAME, /* number = location, value = line; text: name NUL system name NUL file
-			   * NUL.  Innermost function first, all of a location in a row */
-	MW_MESSAGE_END,   /* number = mapping: all its locations were tried */
+	MW_MESSAGE_OPENED,    /* number = mapping, value = bias, detail = has debug information */
+	MW_MESSAGE_FUNCTION,  /* number = function, of the mapping; once, before its first frame.
+			       * text: name NUL system name NUL file NUL */
+	MW_MESSAGE_FRAME,     /* number = location, detail = function, value = line.  Innermost
+			       * function first, all of a location in a row */
+	MW_MESSAGE_END,       /* number = mapping: all its locations were tried */
 } mw_message_kind_t;
 
 typedef struct mw_message {
 	uint32_t kind;
 	uint32_t number;
 	uint64_t value;
-	uint32_t debug;
+	uint32_t detail;
 	uint32_t length; /* of the text, <= MW_MESSAGE_TEXT_MAX */
 } mw_message_t;
 
@@ -42,6 +45,7 @@ typedef struct mw_symbol_job {
 
 /* Runs in the forked process: works off the jobs that are not done, and ends the process. */
 _Noreturn void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs,
-				size_t job_count, uint32_t pid, int pipe_fd);
+				size_t job_count, const mw_symbolize_options_t *options,
+				int pipe_fd);
 
 #endif
