@@ -143,6 +143,9 @@ static bool id_equal(const void *context, uint32_t entry, const void *key) {
 }
 
 static uint32_t find_id(const id_map_t *map, uint64_t id) {
+	/* Most writers number from 1 in order, as we do. */
+	if (id < map->capacity && map->ids[id] == id)
+		return (uint32_t)id;
 	return mw_table_find(&map->table, mw_table_hash(&id, sizeof(id)), id_equal, map, &id);
 }
 

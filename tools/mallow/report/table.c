@@ -29,9 +29,17 @@ typedef struct row_state {
 	size_t place_count;
 } row_state_t;
 
+/* What one line of a location, or a location without lines, counts for; found once. */
+typedef struct target {
+	uint32_t row;   /* 0: not looked for yet */
+	uint32_t place; /* 0: none */
+} target_t;
+
 typedef struct sums_builder {
 	const mw_profile_t *profile;
 	bool by_line;
+	target_t *of_line;     /* by index in the profile's lines */
+	target_t *of_location; /* of those without lines */
 	row_state_t *rows;
 	size_t row_count, row_capacity;
 	place_t *places;
@@ -71,25 +79,37 @@ static uint32_t find_row(sums_builder_t *b, mw_string_t name, uint32_t location,
 	return row;
 }
 
-/* Remembers which place of a row has most. */
-static void add_place(sums_builder_t *b, uint32_t row, mw_string_t file, int64_t line,
-		      int64_t value) {
+static uint32_t find_place(sums_builder_t *b, uint32_t row, mw_string_t file, int64_t line) {
 	const uint64_t key[3] = {row, file, (uint64_t)line};
 	uint64_t hash = mw_table_hash(key, sizeof(key));
 	uint32_t place = mw_table_find(&b->place_table, hash, place_equal, b, key);
-	row_state_t *r = &b->rows[row];
-	if (place == 0) {
-		b->places =
-			mw_grow(b->places, &b->place_capacity, b->place_count + 1, sizeof(place_t));
-		place = (uint32_t)b->place_count++;
-		b->places[place] = (place_t){.row = row, .file = file, .line = line};
-		mw_table_add(&b->place_table, hash, place);
-		r->place_count++;
+	if (place != 0)
+		return place;
+	b->places = mw_grow(b->places, &b->place_capacity, b->place_count + 1, sizeof(place_t));
+	place = (uint32_t)b->place_count++;
+	b->places[place] = (place_t){.row = row, .file = file, .line = line};
+	mw_table_add(&b->place_table, hash, place);
+	b->rows[row].place_count++;
+	return place;
+}
+
+/* The target of a location's line `k`. */
+static target_t find_target(sums_builder_t *b, uint32_t location, uint32_t k) {
+	const mw_profile_t *p = b->profile;
+	const mw_location_t *l = &p->locations[location];
+	bool has_line = l->line_count > 0;
+	target_t *target = has_line ? &b->of_line[l->line_first + k] : &b->of_location[location];
+	if (target->row == 0 && !has_line) {
+		target->row = find_row(b, 0, location, 0, 0);
+	} else if (target->row == 0) {
+		const mw_line_t *line = &p->lines[l->line_first + k];
+		const mw_function_t *f = &p->functions[line->function];
+		target->row =
+			find_row(b, f->name, f->name == 0 ? location : 0, f->file, line->line);
+		if (f->file != 0)
+			target->place = find_place(b, target->row, f->file, line->line);
 	}
-	if (__builtin_add_overflow(b->places[place].value, value, &b->places[place].value))
-		b->places[place].value = INT64_MAX;
-	if (r->best_place == 0 || b->places[place].value > b->places[r->best_place].value)
-		r->best_place = place;
+	return *target;
 }
 
 static void add_saturating(int64_t *sum, int64_t value) {
@@ -118,26 +138,27 @@ static void add_frame(sums_builder_t *b, size_t sample, uint32_t row, size_t dis
 	r->last_sample = sample + 1;
 }
 
+/* Remembers which place of a row has most. */
+static void add_place(sums_builder_t *b, target_t target, int64_t value) {
+	row_state_t *r = &b->rows[target.row];
+	add_saturating(&b->places[target.place].value, value);
+	if (r->best_place == 0 || b->places[target.place].value > b->places[r->best_place].value)
+		r->best_place = target.place;
+}
+
 static void add_sample(sums_builder_t *b, size_t sample, estimate_t estimate) {
 	const mw_profile_t *p = b->profile;
 	const mw_sample_t *s = &p->samples[sample];
 	size_t distance = 0;
 	for (uint32_t i = 0; i < s->depth; i++) {
 		uint32_t location = p->frames[s->frame_first + i];
-		const mw_location_t *l = &p->locations[location];
-		if (l->line_count == 0) {
-			uint32_t row = find_row(b, 0, location, 0, 0);
-			add_frame(b, sample, row, distance++, estimate);
-		}
-		for (uint32_t k = 0; k < l->line_count; k++) {
-			const mw_line_t *line = &p->lines[l->line_first + k];
-			const mw_function_t *f = &p->functions[line->function];
-			uint32_t row = find_row(b, f->name, f->name == 0 ? location : 0, f->file,
-						line->line);
-			add_frame(b, sample, row, distance++, estimate);
-			if (f->file != 0)
-				add_place(b, row, f->file, line->line, estimate.value);
-		}
+		uint32_t k = 0, line_count = p->locations[location].line_count;
+		do {
+			target_t target = find_target(b, location, k);
+			add_frame(b, sample, target.row, distance++, estimate);
+			if (target.place != 0)
+				add_place(b, target, estimate.value);
+		} while (++k < line_count);
 	}
 }
 
@@ -196,7 +217,14 @@ static void take_rows(mw_sums_t *sums, sums_builder_t *b) {
 
 void mw_sums_init(mw_sums_t *sums, const mw_profile_t *p, size_t type, bool by_line,
 		  bool sort_by_cum) {
-	sums_builder_t b = {.profile = p, .by_line = by_line, .row_count = 1, .place_count = 1};
+	sums_builder_t b = {
+		.profile = p,
+		.by_line = by_line,
+		.of_line = mw_xcalloc(p->line_count, sizeof(target_t)),
+		.of_location = mw_xcalloc(p->location_count, sizeof(target_t)),
+		.row_count = 1,
+		.place_count = 1,
+	};
 	*sums = (mw_sums_t){.total = mw_profile_total(p, type)};
 	mw_interval_types_t interval;
 	bool has_interval = mw_interval_types_find(p, type, &interval);
@@ -217,6 +245,8 @@ void mw_sums_init(mw_sums_t *sums, const mw_profile_t *p, size_t type, bool by_l
 	take_rows(sums, &b);
 	qsort(sums->rows, sums->row_count, sizeof(mw_row_t),
 	      sort_by_cum ? compare_cum : compare_flat);
+	free(b.of_line);
+	free(b.of_location);
 	free(b.rows);
 	free(b.places);
 	mw_table_clear(&b.row_table);

@@ -101,6 +101,10 @@ static bool edge_equal(const void *context, uint32_t entry, const void *key) {
 }
 
 static mw_edge_t *find_edge(mw_graph_t *g, uint32_t caller, uint32_t callee) {
+	/* Mostly a node is called by the one that called it last. */
+	uint32_t *last_in = &g->nodes[callee].last_in;
+	if (*last_in != 0 && g->edges[*last_in].caller == caller)
+		return &g->edges[*last_in];
 	const uint32_t key[2] = {caller, callee};
 	uint64_t hash = mw_table_hash(key, sizeof(key));
 	uint32_t edge = mw_table_find(&g->edge_table, hash, edge_equal, g, key);
@@ -111,6 +115,7 @@ static mw_edge_t *find_edge(mw_graph_t *g, uint32_t caller, uint32_t callee) {
 		g->edges[edge] = (mw_edge_t){.caller = caller, .callee = callee, .is_inline = true};
 		mw_table_add(&g->edge_table, hash, edge);
 	}
+	*last_in = edge;
 	return &g->edges[edge];
 }
 
@@ -128,11 +133,23 @@ typedef struct walk {
 	bool is_residual; /* nodes were left out since */
 } walk_t;
 
-static void walk_frame(mw_graph_t *g, walk_t *w, uint32_t location, const mw_line_t *line,
-		       bool is_inlined) {
-	identity_t id = identify(g->profile, location, line, g->options.granularity);
+/* The node of a location's line `k`, or of a location without lines.  But for call trees, where it
+ * depends on the way there, it is looked for once. */
+static uint32_t node_of(mw_graph_t *g, const walk_t *w, uint32_t location, uint32_t k) {
+	const mw_profile_t *p = g->profile;
+	const mw_location_t *l = &p->locations[location];
+	bool has_line = l->line_count > 0;
+	uint32_t *known = has_line ? &g->of_line[l->line_first + k] : &g->of_location[location];
+	if (*known != 0 && !g->options.call_tree)
+		return *known;
+	identity_t id = identify(p, location, has_line ? &p->lines[l->line_first + k] : NULL,
+				 g->options.granularity);
 	id.parent = w->context;
-	uint32_t number = find_node(g, &id);
+	*known = find_node(g, &id);
+	return *known;
+}
+
+static void walk_frame(mw_graph_t *g, walk_t *w, uint32_t number, bool is_inlined) {
 	mw_node_t *node = &g->nodes[number];
 	if (g->options.call_tree)
 		w->context = number;
@@ -162,12 +179,11 @@ static void add_sample(mw_graph_t *g, size_t sample, int64_t value) {
 	walk_t w = {.sample = sample, .value = value};
 	for (uint32_t i = s->depth; i > 0; i--) {
 		uint32_t location = p->frames[s->frame_first + i - 1];
-		const mw_location_t *l = &p->locations[location];
-		if (l->line_count == 0)
-			walk_frame(g, &w, location, NULL, false);
-		for (uint32_t k = l->line_count; k > 0; k--)
-			walk_frame(g, &w, location, &p->lines[l->line_first + k - 1],
-				   k != l->line_count);
+		uint32_t line_count = p->locations[location].line_count;
+		if (line_count == 0)
+			walk_frame(g, &w, node_of(g, &w, location, 0), false);
+		for (uint32_t k = line_count; k > 0; k--)
+			walk_frame(g, &w, node_of(g, &w, location, k - 1), k != line_count);
 	}
 	if (w.parent != 0 && !w.is_residual)
 		add(&g->nodes[w.parent].flat, value);
@@ -177,6 +193,7 @@ void mw_graph_accumulate(mw_graph_t *g) {
 	for (size_t i = 1; i < g->node_count; i++) {
 		g->nodes[i].flat = g->nodes[i].cum = 0;
 		g->nodes[i].last_sample = 0;
+		g->nodes[i].last_in = 0;
 	}
 	mw_table_clear(&g->edge_table);
 	g->edge_count = 1;
@@ -191,6 +208,8 @@ mw_graph_t *mw_graph_new(const mw_profile_t *profile, const mw_graph_options_t *
 	mw_graph_t *g = mw_xcalloc(1, sizeof(*g));
 	g->profile = profile;
 	g->options = *options;
+	g->of_line = mw_xcalloc(profile->line_count, sizeof(uint32_t));
+	g->of_location = mw_xcalloc(profile->location_count, sizeof(uint32_t));
 	g->nodes = mw_grow(NULL, &g->node_capacity, 1, sizeof(mw_node_t));
 	g->edges = mw_grow(NULL, &g->edge_capacity, 1, sizeof(mw_edge_t));
 	g->node_count = g->edge_count = 1;
@@ -206,6 +225,8 @@ void mw_graph_free(mw_graph_t *g) {
 		free(g->nodes[i].text);
 	mw_table_clear(&g->node_table);
 	mw_table_clear(&g->edge_table);
+	free(g->of_line);
+	free(g->of_location);
 	free(g->nodes);
 	free(g->edges);
 	free(g->links);

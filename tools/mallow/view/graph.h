@@ -26,6 +26,7 @@ typedef struct mw_node {
 	int64_t flat;
 	int64_t cum;
 	size_t last_sample; /* + 1, that was counted */
+	uint32_t last_in;   /* edge that was found last */
 	bool is_kept;
 	size_t *in, *out; /* edges, heaviest first; filled in by mw_graph_link() */
 	size_t in_count, out_count;

@@ -15,6 +15,8 @@ struct mw_graph {
 	mw_edge_t *edges; /* [0] is none */
 	size_t edge_count, edge_capacity;
 	mw_table_t node_table, edge_table;
+	/* Nodes found already: by index in the profile's lines, and of locations without lines. */
+	uint32_t *of_line, *of_location;
 	size_t *links; /* of all nodes */
 	uint32_t *order;
 	size_t order_count;
