@@ -8,6 +8,7 @@
 #include "api/alloc.h"
 #include "base/bits.h"
 #include "base/check.h"
+#include "heap/tally.h"
 #include "os/map.h"
 
 void *malloc(size_t bytes) {
@@ -45,6 +46,7 @@ void *realloc(void *block, size_t bytes) {
 	if (!block)
 		return malloc(bytes);
 	if (bytes == 0) {
+		mw_tally_add(&mw_tally.zero_reallocs, 1);
 		free(block);
 		return NULL;
 	}

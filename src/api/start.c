@@ -56,6 +56,7 @@ static void on_thread(mw_heap_t *heap) {
 
 /* The profiler first: it waits for samples in flight, which take the heap's locks. */
 static void fork_prepare(void) {
+	mw_mallctl_fork_prepare();
 	mw_prof_fork_prepare();
 	mw_heap_fork_prepare();
 	mw_lock_fork_begin();
@@ -65,12 +66,14 @@ static void fork_parent(void) {
 	mw_lock_fork_end();
 	mw_heap_fork_parent();
 	mw_prof_fork_parent();
+	mw_mallctl_fork_release(false);
 }
 
 static void fork_child(void) {
 	mw_lock_fork_end();
 	mw_heap_fork_child();
 	mw_prof_fork_child();
+	mw_mallctl_fork_release(true);
 }
 
 static void configure_memory(const mw_options_t *options) {

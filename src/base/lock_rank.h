@@ -5,6 +5,7 @@
 #define MW_BASE_LOCK_RANK_H
 
 typedef enum mw_lock_rank {
+	MW_RANK_CTL = 0, /* ctl: statistics behind the control names */
 	MW_RANK_CONTROL =
 		1, /* prof: applying control words, creating and publishing the state file */
 	MW_RANK_SAMPLED = 2, /* heap: mini-slabs of sampled blocks, one lock a class */

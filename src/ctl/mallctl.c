@@ -3,6 +3,7 @@
 #include "ctl/mallctl.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -14,7 +15,7 @@
 /* What programs that look at the version may expect: the interface of this release. */
 #define JEMALLOC_VERSION "5.3.1-0-gmallow-" MALLOW_VERSION
 
-typedef enum type { BOOL, INT, WORD, TEXT, RAW, NONE } type_t;
+typedef enum type { BOOL, INT, WORD, LONG, TEXT, RAW, NONE } type_t;
 typedef enum access { R, W, RW, MAKE, CALL, ANY } access_t;
 
 typedef struct row {
@@ -28,21 +29,30 @@ typedef struct row {
 static const row_t rows[] = {
 #define MW_CTL(name, type, access, kind, handler, argument)                                        \
 	{name, type, access, mw_ctl_at_##handler, argument},
-#define MW_CTL_MUTEX(prefix, handler)                                                              \
-	{prefix ".num_ops", WORD, R, mw_ctl_at_##handler, 0},                                      \
-		{prefix ".num_wait", WORD, R, mw_ctl_at_##handler, 0},                             \
-		{prefix ".num_spin_acq", WORD, R, mw_ctl_at_##handler, 0},                         \
-		{prefix ".num_owner_switch", WORD, R, mw_ctl_at_##handler, 0},                     \
-		{prefix ".total_wait_time", WORD, R, mw_ctl_at_##handler, 0},                      \
-		{prefix ".max_wait_time", WORD, R, mw_ctl_at_##handler, 0},                        \
-		{prefix ".max_num_thds", INT, R, mw_ctl_at_##handler, 0},
+/* In the order of mw_lock_stats_t, whose fields are `step` bytes each. */
+#define LOCK_ROWS(prefix, handler, argument, step)                                                 \
+	{prefix ".num_ops", WORD, R, mw_ctl_at_##handler, argument},                               \
+		{prefix ".num_wait", WORD, R, mw_ctl_at_##handler, (argument) + (step)},           \
+		{prefix ".num_spin_acq", WORD, R, mw_ctl_at_##handler, (argument) + 2 * (step)},   \
+		{prefix ".num_owner_switch", WORD, R, mw_ctl_at_##handler,                         \
+		 (argument) + 3 * (step)},                                                         \
+		{prefix ".total_wait_time", WORD, R, mw_ctl_at_##handler,                          \
+		 (argument) + 4 * (step)},                                                         \
+		{prefix ".max_wait_time", WORD, R, mw_ctl_at_##handler, (argument) + 5 * (step)},  \
+		{prefix ".max_num_thds", INT, R, mw_ctl_at_##handler, (argument) + 6 * (step)},
+#define MW_CTL_MUTEX(prefix, handler, argument)                                                    \
+	LOCK_ROWS(prefix, handler, argument, sizeof(uint64_t))
+#define MW_CTL_NO_MUTEX(prefix, handler) LOCK_ROWS(prefix, handler, 0, 0)
 #include "ctl/mallctl.def"
 #undef MW_CTL
 #undef MW_CTL_MUTEX
+#undef MW_CTL_NO_MUTEX
+#undef LOCK_ROWS
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-static const size_t type_bytes[] = {[BOOL] = 1, [INT] = 4, [WORD] = 8, [TEXT] = 8, [NONE] = 0};
+static const size_t type_bytes[] = {
+	[BOOL] = 1, [INT] = 4, [WORD] = 8, [LONG] = 8, [TEXT] = 8, [NONE] = 0};
 
 /* ---- names ---- */
 
@@ -82,11 +92,64 @@ static size_t match(const char *pattern, const char *name, size_t *mib) {
 	}
 }
 
-static size_t part_count(const char *pattern) {
-	size_t parts = 1;
-	for (; *pattern; pattern++)
-		parts += *pattern == '.';
-	return parts;
+/* What a row's name says of its MIB. */
+typedef struct shape {
+	uint8_t parts;
+	uint8_t limited_part; /* an index into one of the tables below; 0: there is none */
+	uint8_t limit;
+} shape_t;
+
+/* The parts of names that stand before such an index. */
+static const struct {
+	const char *part;
+	uint8_t limit;
+} tables[] = {
+	{"bin.", MW_CLASS_COUNT},      {"bins.", MW_CLASS_COUNT},
+	{"lextent.", MW_CTL_LEXTENTS}, {"lextents.", MW_CTL_LEXTENTS},
+	{"extents.", MW_CTL_EXTENTS},  {"nonfull_slabs.", MW_CTL_SLABS},
+	{"alloc.", MW_CTL_SLABS},
+};
+
+static void note_limit(shape_t *shape, const char *part) {
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		if (strncmp(part, tables[i].part, strlen(tables[i].part)) == 0) {
+			shape->limited_part = shape->parts;
+			shape->limit = tables[i].limit;
+		}
+}
+
+static shape_t read_shape(const char *name) {
+	shape_t shape = {.parts = 1};
+	for (const char *part = name, *c = name; *c; c++) {
+		if (*c != '.')
+			continue;
+		if (c[1] == '<')
+			note_limit(&shape, part);
+		shape.parts++;
+		part = c + 1;
+	}
+	return shape;
+}
+
+/* Kept once it was read: a row that is looked up by its MIB costs no walk along its name. */
+static shape_t shape_of(const row_t *row) {
+	static _Atomic uint32_t known[ROW_COUNT];
+	_Atomic uint32_t *place = &known[row - rows];
+	/* Relaxed: whoever comes first, the word is the same. */
+	uint32_t word = atomic_load_explicit(place, memory_order_relaxed);
+	if (word == 0) {
+		shape_t shape = read_shape(row->name);
+		word = shape.parts | (uint32_t)shape.limited_part << 8 |
+		       (uint32_t)shape.limit << 16;
+		atomic_store_explicit(place, word, memory_order_relaxed);
+	}
+	return (shape_t){(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16)};
+}
+
+/* Is there such an entry?  Arenas are the handlers' to know. */
+static bool index_exists(const shape_t *shape, const size_t *mib, size_t parts) {
+	return shape->limited_part == 0 || shape->limited_part >= parts ||
+	       mib[shape->limited_part] < shape->limit;
 }
 
 /* The row of a name, or the first of those that begin with it; its MIB and the parts. */
@@ -95,10 +158,13 @@ static const row_t *find(const char *name, size_t *mib, size_t *parts) {
 		if (rows[i].name[0] != name[0])
 			continue;
 		*parts = match(rows[i].name, name, mib);
-		if (*parts > 0) {
-			mib[0] = i;
-			return &rows[i];
-		}
+		if (*parts == 0)
+			continue;
+		shape_t shape = shape_of(&rows[i]);
+		if (!index_exists(&shape, mib, *parts))
+			return NULL;
+		mib[0] = i;
+		return &rows[i];
 	}
 	return NULL;
 }
@@ -169,7 +235,7 @@ static int use(const row_t *row, mw_ctl_call_t *call) {
 int mw_mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length) {
 	size_t mib[MW_CTL_PARTS_MAX + 1], parts;
 	const row_t *row = find(name, mib, &parts);
-	if (!row || parts != part_count(row->name))
+	if (!row || parts != shape_of(row).parts)
 		return ENOENT;
 	return use(row, &(mw_ctl_call_t){.mib = mib,
 					 .old = old,
@@ -183,7 +249,8 @@ int mw_mallctl_by_mib(const size_t *mib, size_t parts, void *old, size_t *old_le
 	if (parts == 0 || mib[0] >= ROW_COUNT)
 		return ENOENT;
 	const row_t *row = &rows[mib[0]];
-	if (parts != part_count(row->name))
+	shape_t shape = shape_of(row);
+	if (parts != shape.parts || !index_exists(&shape, mib, parts))
 		return ENOENT;
 	return use(row, &(mw_ctl_call_t){.mib = mib,
 					 .old = old,

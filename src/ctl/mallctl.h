@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mallctl.h -- jemalloc's tree of control names.
- * Layer: ctl.  Results are numbers of <errno.h>, as jemalloc's.  No lock is held while a value is
- * read or written, and nothing is allocated; not for signal handlers.
+ * Layer: ctl.  Results are numbers of <errno.h>, as jemalloc's.  Nothing is allocated; one lock
+ * (MW_RANK_CTL) is held while statistics are taken; not for signal handlers.
  *
  * A MIB has an element for each part of its name: an index stands for itself, the first part for
  * the name's row, the others are 0. */
@@ -32,6 +32,10 @@ int mw_mallctl_name_to_mib(const char *name, size_t *mib, size_t *parts);
 
 /* Takes the statistics anew, as a write to "epoch". */
 void mw_mallctl_refresh(void);
+
+/* fork(2): before and after the locks of all other layers. */
+void mw_mallctl_fork_prepare(void);
+void mw_mallctl_fork_release(bool in_child);
 
 /* The rows, for whoever lists them: NULL behind the last. */
 const char *mw_mallctl_name(size_t row);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "heap/size_class.h"
+#include "os/lock.h"
 
 typedef struct mw_ctl_call {
 	const size_t *mib;
@@ -25,30 +26,66 @@ typedef struct mw_ctl_call {
 typedef int mw_ctl_handler_t(mw_ctl_call_t *call);
 
 #define MW_CTL(name, type, access, kind, handler, argument) mw_ctl_handler_t mw_ctl_at_##handler;
-#define MW_CTL_MUTEX(prefix, handler)
+#define MW_CTL_MUTEX(prefix, handler, argument)
+#define MW_CTL_NO_MUTEX(prefix, handler)
 #include "ctl/mallctl.def"
 #undef MW_CTL
 #undef MW_CTL_MUTEX
+#undef MW_CTL_NO_MUTEX
 
+/* Of all their fields, one word each, only the names matter: rows take them by their offset. */
 typedef struct mw_ctl_class {
-	uint64_t nmalloc, ndalloc, curregs, curslabs;
+	uint64_t nmalloc, ndalloc, curregs, curslabs, nonfull_slabs;
+	uint64_t nfills, nflushes, nslabs, nreslabs;
+	mw_lock_stats_t lock; /* of the pages of ended threads */
 } mw_ctl_class_t;
+
+typedef struct mw_ctl_lextent {
+	uint64_t nmalloc, ndalloc, curlextents;
+} mw_ctl_lextent_t;
+
+typedef struct mw_ctl_extent {
+	uint64_t ndirty, nretained, dirty_bytes, retained_bytes;
+} mw_ctl_extent_t;
+
+/* jemalloc's large classes above the small limit: four a doubling, from 80 KiB to 7 EiB. */
+#define MW_CTL_LEXTENTS 187u
+/* jemalloc's sizes of free extents: 4, 8, 12, 16 KiB, then four a doubling. */
+#define MW_CTL_EXTENTS 199u
+/* jemalloc's steps of its huge page slabs. */
+#define MW_CTL_SLABS 64u
+
+/* Locks that are shown under one of jemalloc's names. */
+typedef enum mw_ctl_lock {
+	MW_CTL_LOCK_CTL,
+	MW_CTL_LOCK_CONTROL,
+	MW_CTL_LOCK_HUGE,
+	MW_CTL_LOCK_CHUNKS,
+	MW_CTL_LOCK_META,
+	MW_CTL_LOCK_THREADS,
+	MW_CTL_LOCKS,
+} mw_ctl_lock_t;
 
 /* As of the last "epoch". */
 typedef struct mw_ctl_stats {
 	uint64_t allocated, active, metadata, metadata_edata, resident, mapped, retained;
-	uint64_t pactive, pdirty, purged_pages, threads, uptime_ns, background_threads;
-	uint64_t small_allocated, small_nmalloc, small_ndalloc;
+	uint64_t pactive, pdirty, purged_pages, purges, purge_calls, threads, uptime_ns;
+	uint64_t background_threads, background_runs, background_interval_ns;
+	uint64_t small_allocated, small_nmalloc, small_ndalloc, small_nfills, small_nflushes;
 	uint64_t large_allocated, large_nmalloc, large_ndalloc;
+	mw_lock_stats_t locks[MW_CTL_LOCKS];
 	mw_ctl_class_t classes[MW_CLASS_COUNT];
+	mw_ctl_lextent_t lextents[MW_CTL_LEXTENTS];
+	mw_ctl_extent_t extents[MW_CTL_EXTENTS];
 } mw_ctl_stats_t;
 
 #define MW_CTL_STAT(field) offsetof(mw_ctl_stats_t, field)
 #define MW_CTL_BIN_STAT(field) offsetof(mw_ctl_class_t, field)
+#define MW_CTL_LOCK_STAT(name) (MW_CTL_STAT(locks) + MW_CTL_LOCK_##name * sizeof(mw_lock_stats_t))
+#define MW_CTL_LEXTENT_STAT(field) offsetof(mw_ctl_lextent_t, field)
+#define MW_CTL_EXTENT_STAT(field) offsetof(mw_ctl_extent_t, field)
 #define MW_CTL_WORDS(text) ((uintptr_t)(text))
 
-/* jemalloc's large classes above the small limit: four a doubling, from 80 KiB to 7 EiB. */
-#define MW_CTL_LEXTENTS 187u
 #define MW_CTL_LARGE_MAX ((size_t)2 << 20)
 #define MW_CTL_HUGE_PAGE ((size_t)2 << 20)
 /* Which figure of a size class. */

@@ -11,6 +11,7 @@
 #include "heap/heap.h"
 #include "heap/huge.h"
 #include "heap/lookup.h"
+#include "heap/tally.h"
 #include "os/map.h"
 #include "os/proc.h"
 #include "prof/prof.h"
@@ -39,11 +40,6 @@ int mw_ctl_at_constant(mw_ctl_call_t *call) {
 int mw_ctl_at_absent(mw_ctl_call_t *call) {
 	(void)call;
 	return ENOENT;
-}
-
-int mw_ctl_at_nothing(mw_ctl_call_t *call) {
-	(void)call;
-	return 0;
 }
 
 /* ---- options ---- */
@@ -86,6 +82,11 @@ int mw_ctl_at_option_thp(mw_ctl_call_t *call) {
 int mw_ctl_at_source(mw_ctl_call_t *call) {
 	const char *text = call->argument == 1 && ctl.environment ? ctl.environment : "";
 	call->value = MW_CTL_WORDS(text);
+	return 0;
+}
+
+int mw_ctl_at_zero_reallocs(mw_ctl_call_t *call) {
+	call->value = mw_tally_read(&mw_tally.zero_reallocs);
 	return 0;
 }
 
@@ -167,8 +168,6 @@ int mw_ctl_at_thread_prof_name(mw_ctl_call_t *call) {
 
 int mw_ctl_at_bin(mw_ctl_call_t *call) {
 	size_t c = call->mib[2];
-	if (c >= MW_CLASS_COUNT)
-		return ENOENT;
 	size_t slab_bytes = mw_class_run_slices[c] * MW_SLICE_BYTES;
 	switch (call->argument) {
 	case MW_CTL_BIN_SIZE:
@@ -189,8 +188,6 @@ int mw_ctl_at_bin(mw_ctl_call_t *call) {
 
 int mw_ctl_at_lextent_size(mw_ctl_call_t *call) {
 	size_t i = call->mib[2];
-	if (i >= MW_CTL_LEXTENTS)
-		return ENOENT;
 	/* 80, 96, 112, 128 KiB, and so on. */
 	call->value = (uint64_t)(5 + i % 4) << (14 + i / 4);
 	return 0;

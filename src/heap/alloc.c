@@ -11,6 +11,7 @@
 #include "heap/heap_page.h"
 #include "heap/huge.h"
 #include "heap/sampling.h"
+#include "heap/tally.h"
 #include "heap/verify.h"
 
 /* Above half a chunk a run of slices rarely fits beside others: such blocks get their own mapping.
@@ -46,6 +47,7 @@ MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t
 	*list = page->free;
 	uint32_t count = page->carved - page->used;
 	heap->counts.given[size_class] += count;
+	heap->counts.fills[size_class]++;
 	mw_heap_counts_show(heap);
 	page->free = NULL;
 	page->used = page->carved;
@@ -127,6 +129,7 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 		return NULL;
 	heap->left[size_class] -= count;
 	heap->counts.given[size_class] += count;
+	heap->counts.fills[size_class]++;
 	void *block = page->free;
 	page->free = NULL;
 	page->used = page->carved;
@@ -165,6 +168,7 @@ static void *alloc_small(size_t bytes, unsigned size_class) {
 static void count_large(mw_heap_t *heap, size_t usable_bytes) {
 	heap->counts.large++;
 	heap->counts.large_bytes += usable_bytes;
+	mw_tally_add(&mw_tally.large_made[mw_large_class(usable_bytes)], 1);
 	mw_heap_counts_show(heap);
 }
 

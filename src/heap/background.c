@@ -14,6 +14,7 @@
 _Atomic uint32_t mw_background_state;
 _Atomic uint32_t mw_background_sleeping;
 static _Atomic bool wanted_by_hooks;
+static _Atomic uint64_t turns, slept_ns; /* written by the thread alone; relaxed */
 
 static bool change(uint32_t from, uint32_t to) {
 	return atomic_compare_exchange_strong_explicit(&mw_background_state, &from, to,
@@ -48,8 +49,22 @@ static bool turn_wanted(void) {
 	return atomic_exchange_explicit(&wanted_by_hooks, false, memory_order_seq_cst);
 }
 
+static void sleep_while(uint32_t value, uint64_t timeout_ns) {
+	uint64_t start_ns = mw_os_monotonic_ns();
+	mw_os_wait_while(&mw_background_sleeping, value, timeout_ns);
+	atomic_fetch_add_explicit(&slept_ns, mw_os_monotonic_ns() - start_ns, memory_order_relaxed);
+}
+
+mw_background_stats_t mw_background_stats(void) {
+	return (mw_background_stats_t){
+		.turns = atomic_load_explicit(&turns, memory_order_relaxed),
+		.slept_ns = atomic_load_explicit(&slept_ns, memory_order_relaxed),
+	};
+}
+
 _Noreturn void mw_background_run(void) {
 	for (;;) {
+		atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed);
 		mw_huge_purge(false);
 		mw_chunk_purge(false);
 		uint64_t hooks_due = mw_sampling_background();
@@ -60,13 +75,13 @@ _Noreturn void mw_background_run(void) {
 		due = earlier(due, hooks_due);
 		if (due == UINT64_MAX) {
 			if (!turn_wanted())
-				mw_os_wait_while(&mw_background_sleeping, 1, UINT64_MAX);
+				sleep_while(1, UINT64_MAX);
 			continue;
 		}
 		/* Whatever comes now is due later than this: no need to be woken. */
 		atomic_store_explicit(&mw_background_sleeping, 0, memory_order_relaxed);
 		if (due > now && !turn_wanted())
-			mw_os_wait_while(&mw_background_sleeping, 0, due - now + CLOCK_STEP_NS);
+			sleep_while(0, due - now + CLOCK_STEP_NS);
 	}
 }
 

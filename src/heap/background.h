@@ -53,6 +53,12 @@ static inline void mw_background_notify(void) {
 		mw_background_wake();
 }
 
+/* Since the start. */
+typedef struct mw_background_stats {
+	uint64_t turns, slept_ns;
+} mw_background_stats_t;
+mw_background_stats_t mw_background_stats(void);
+
 /* As above, whatever is due: for work that has no time. */
 bool mw_background_turn(void);
 

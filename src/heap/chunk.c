@@ -34,6 +34,7 @@ static struct {
 	unsigned purging; /* threads that hold dirty slices which they are giving to the kernel */
 	_Atomic size_t slices_in_use, dirty_slices;
 	size_t chunk_count, purged_slices, page_takes;
+	size_t purges, purge_calls; /* chunks that were due, and orders to the kernel for them */
 } chunks = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true}, .next_purge_ns = UINT64_MAX};
 
 static void lock_chunks(void) {
@@ -285,7 +286,7 @@ static bool enlist(mw_chunk_t *chunk) {
 
 /* Purges the dirty runs of a chunk whose slices were taken out of circulation.  Returns those the
  * kernel took. */
-static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t dirty) {
+static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t dirty, size_t *calls) {
 	uint64_t purged = 0;
 	while (dirty) {
 		unsigned first = (unsigned)__builtin_ctzll(dirty);
@@ -296,6 +297,7 @@ static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t dirty) {
 				(size_t)count * MW_SLICE_BYTES))
 			purged |= run;
 		dirty &= ~run;
+		++*calls;
 	}
 	return purged;
 }
@@ -332,8 +334,11 @@ static size_t purge_due(uint64_t now_ns, size_t wanted_bytes) {
 		if (!chunk)
 			break;
 		unlock_chunks(); /* the kernel may take long; others keep allocating */
-		uint64_t purged = purge_runs(chunk, dirty);
+		size_t calls = 0;
+		uint64_t purged = purge_runs(chunk, dirty, &calls);
 		lock_chunks();
+		chunks.purges++;
+		chunks.purge_calls += calls;
 		list_remove(chunk);
 		chunk->free_mask |= dirty;
 		chunk->dirty_mask |= dirty & ~purged;
@@ -450,8 +455,14 @@ void mw_chunk_stats(mw_chunk_stats_t *stats) {
 		.dirty_bytes = mw_chunk_dirty_bytes(),
 		.purged_bytes = chunks.purged_slices * MW_SLICE_BYTES,
 		.page_takes = chunks.page_takes,
+		.purges = chunks.purges,
+		.purge_calls = chunks.purge_calls,
 	};
 	unlock_chunks();
+}
+
+mw_lock_t *mw_chunk_lock(void) {
+	return &chunks.lock;
 }
 
 mw_chunk_t *mw_chunk_newest(void) {

@@ -11,6 +11,7 @@
 
 #include "heap/page.h"
 #include "heap/size_class.h"
+#include "os/lock.h"
 
 /* `count` slices in a row (1 .. 63), aligned to `align_slices` (a power of two).  The page of the
  * first is returned with `slice_count`, `zeroed` and the interior marks set, the rest cleared,
@@ -46,6 +47,7 @@ mw_chunk_t *mw_chunk_newest(void);
 
 typedef struct mw_chunk_stats {
 	size_t chunks, in_use_bytes, dirty_bytes, purged_bytes, page_takes;
+	size_t purges, purge_calls; /* of a chunk's slices, and system calls for them */
 } mw_chunk_stats_t;
 void mw_chunk_stats(mw_chunk_stats_t *stats);
 /* Bytes in slices that are taken; no lock. */
@@ -56,6 +58,8 @@ size_t mw_chunk_dirty_bytes(void);
 /* Ends the program when masks, lists and kinds of free slices disagree. */
 void mw_chunk_check(void);
 
+/* For its statistics, here and in the other modules. */
+mw_lock_t *mw_chunk_lock(void);
 void mw_chunk_fork_prepare(void);
 void mw_chunk_fork_release(bool in_child);
 

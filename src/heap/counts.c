@@ -9,6 +9,9 @@
 #include "heap/fast.h"
 #include "heap/heap.h"
 #include "heap/remote.h"
+#include "heap/tally.h"
+
+mw_tally_t mw_tally;
 
 static uint64_t in_heads_bytes(unsigned from, unsigned until) {
 	uint64_t bytes = 0;

@@ -11,6 +11,7 @@
 #include "heap/outbox.h"
 #include "heap/sampled.h"
 #include "heap/sampling.h"
+#include "heap/tally.h"
 
 /* Some microseconds of a loop: soon enough for whoever switches sampling on, and no cost. */
 #define POLL_HAND_BACKS 1024u
@@ -69,6 +70,7 @@ static void free_in_page(mw_page_t *page, void *block) {
 }
 
 static void count_large(size_t usable_bytes) {
+	mw_tally_add(&mw_tally.large_freed[mw_large_class(usable_bytes)], 1);
 	mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
 		return;

@@ -46,6 +46,7 @@ typedef struct mw_last_sample {
 /* What the slow paths counted since the heap was made, by whichever threads had it. */
 typedef struct mw_heap_counts {
 	uint64_t given[MW_CLASS_COUNT]; /* blocks put into list heads by refills */
+	uint64_t fills[MW_CLASS_COUNT]; /* these refills */
 	/* Above tiny, where pops are counted down: the blocks are these less until_sample. */
 	uint64_t objects[MW_STACK_CLASSES];
 	uint64_t sampled_bytes, sampled_freed_bytes; /* of the small classes */

@@ -12,6 +12,7 @@
 #include "heap/remote.h"
 #include "heap/sampling.h"
 #include "heap/size_class.h"
+#include "heap/tally.h"
 
 /* Blocks are linked up to one page of memory at a time: a program that needs a few blocks of a
  * class does not touch 64 KiB. */
@@ -62,6 +63,7 @@ static mw_page_t *make_run(mw_heap_t *heap, unsigned size_class) {
 		mw_queue_prepend(&heap->queues[size_class], &run[i]);
 	}
 	heap->pages += slices;
+	mw_tally_add(&mw_tally.pages[size_class], slices);
 	if (heap->pages_most < heap->pages)
 		heap->pages_most = heap->pages;
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
@@ -240,6 +242,7 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 		mw_heap_page_claim(heap, page);
 		mw_queue_prepend(queue, page);
 		heap->pages++;
+		mw_tally_add(&mw_tally.adopted[size_class], 1);
 		if (has_blocks(page) || !set_full(heap, page))
 			return page;
 	}
@@ -289,6 +292,7 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 	mw_thread.lengths[size_class] = 0;
 	if (!list)
 		return;
+	mw_tally_add(&mw_tally.flushes[size_class], 1);
 	uint32_t count = 0;
 	/* Bounded: a list that a block freed twice made cyclic has no end. */
 	for (void *block = list; block; block = mw_link_get(block))

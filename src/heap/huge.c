@@ -325,6 +325,10 @@ void mw_huge_visit(void (*visit)(uintptr_t start, uintptr_t limit, unsigned kind
 	unlock_huge();
 }
 
+mw_lock_t *mw_huge_lock(void) {
+	return &huge.lock;
+}
+
 void mw_huge_fork_prepare(void) {
 	mw_lock_fork_acquire(&huge.lock);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "heap/hooks.h"
+#include "os/lock.h"
 
 /* NULL: no memory.  *usable_bytes: what the block holds; *zeroed: it reads as zero. */
 void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zeroed);
@@ -39,6 +40,7 @@ size_t mw_huge_cached_bytes(void);
 /* Every live block and kept mapping, under the lock; kind: MW_RANGE_HUGE or _CACHED. */
 void mw_huge_visit(void (*visit)(uintptr_t start, uintptr_t limit, unsigned kind));
 
+mw_lock_t *mw_huge_lock(void);
 void mw_huge_fork_prepare(void);
 void mw_huge_fork_release(bool in_child);
 

@@ -69,6 +69,10 @@ size_t mw_meta_bytes(void) {
 	return __atomic_load_n(&meta.total_bytes, __ATOMIC_RELAXED);
 }
 
+mw_lock_t *mw_meta_lock(void) {
+	return &meta.lock;
+}
+
 void mw_meta_fork_prepare(void) {
 	mw_lock_fork_acquire(&meta.lock);
 }

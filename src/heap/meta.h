@@ -8,10 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "os/lock.h"
+
 void *mw_meta_alloc(size_t bytes);
 size_t mw_meta_bytes(void);
 /* The mappings it takes from, in the order they were made; false behind the last. */
 bool mw_meta_region(unsigned number, uintptr_t *start, uintptr_t *limit);
+mw_lock_t *mw_meta_lock(void);
 void mw_meta_fork_prepare(void);
 void mw_meta_fork_release(bool in_child);
 

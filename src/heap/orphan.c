@@ -134,6 +134,10 @@ size_t mw_orphan_count(void) {
 	return total;
 }
 
+mw_lock_t *mw_orphan_lock(unsigned size_class) {
+	return &orphans_of_class[size_class].lock;
+}
+
 void mw_orphan_fork_prepare(void) {
 	for (unsigned i = 0; i < MW_CLASS_COUNT; i++)
 		mw_lock_fork_acquire(&orphans_of_class[i].lock);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "heap/page.h"
+#include "os/lock.h"
 
 /* The calling thread owns `page`, which is in no list and has no PENDING flag. */
 void mw_orphan_add(mw_page_t *page);
@@ -18,6 +19,7 @@ void mw_orphan_give(mw_page_t *page);
 /* All blocks of the orphan may have come back: frees it if that is so. */
 void mw_orphan_reclaim(mw_page_t *page, unsigned size_class);
 size_t mw_orphan_count(void);
+mw_lock_t *mw_orphan_lock(unsigned size_class);
 void mw_orphan_fork_prepare(void);
 void mw_orphan_fork_release(bool in_child);
 

@@ -10,12 +10,27 @@
 #include "heap/huge.h"
 #include "heap/lookup.h"
 #include "heap/sampling.h"
+#include "heap/tally.h"
 
 size_t mw_heap_usable_bytes(const void *block) {
 	return mw_lookup_bytes("malloc_usable_size", block);
 }
 
 bool mw_heap_blocks_stayed;
+
+/* As if it was freed and made anew.  heap may be NULL. */
+static void count_resized(mw_heap_t *heap, size_t old_bytes, size_t new_bytes) {
+	mw_tally_add(&mw_tally.large_freed[mw_large_class(old_bytes)], 1);
+	mw_tally_add(&mw_tally.large_made[mw_large_class(new_bytes)], 1);
+	if (!heap)
+		return;
+	heap->counts.large++;
+	heap->counts.large_freed++;
+	heap->counts.large_bytes += new_bytes;
+	heap->counts.large_freed_bytes += old_bytes;
+	heap->counts.freed_bytes += old_bytes;
+	mw_heap_counts_show(heap);
+}
 
 /* Within the slices the block has, or with free ones behind them.  For the sampler the block is
  * freed and made again: each size is a trial of its own, so estimates stay unbiased. */
@@ -35,12 +50,13 @@ static bool resize_large(void *block, size_t bytes) {
 	mw_heap_t *heap = mw_heap_self();
 	if (page->large_record)
 		mw_sampling_freed(page->large_record);
+	count_resized(heap, page->large_bytes, new_bytes);
 	page->large_bytes = new_bytes;
 	page->large_record = heap ? mw_sampling_count_bytes(heap, block, bytes, new_bytes) : 0;
 	return true;
 }
 
-static void *resize_huge(void *block, size_t bytes) {
+static void *resize_huge(void *block, size_t old_bytes, size_t bytes) {
 	size_t usable_bytes = 0;
 	mw_record_id_t record = 0;
 	void *moved = mw_huge_resize(block, bytes, &usable_bytes, &record);
@@ -49,6 +65,7 @@ static void *resize_huge(void *block, size_t bytes) {
 	if (record)
 		mw_sampling_freed(record);
 	mw_heap_t *heap = mw_heap_self();
+	count_resized(heap, old_bytes, usable_bytes);
 	record = heap ? mw_sampling_count_bytes(heap, moved, bytes, usable_bytes) : 0;
 	if (record)
 		mw_huge_set_record(moved, record);
@@ -61,7 +78,7 @@ void *mw_heap_resize_in_place(void *block, size_t bytes, size_t *usable_bytes) {
 	if (huge && bytes > ((size_t)2 << 20)) {
 		if (mw_round_up(bytes, 4096) == *usable_bytes)
 			return block;
-		return bytes <= PTRDIFF_MAX ? resize_huge(block, bytes) : NULL;
+		return bytes <= PTRDIFF_MAX ? resize_huge(block, *usable_bytes, bytes) : NULL;
 	}
 	if (*usable_bytes > MW_SMALL_MAX_BYTES) {
 		bool resized = !huge && bytes > MW_SMALL_MAX_BYTES && resize_large(block, bytes);

@@ -138,6 +138,10 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	return record == ID_NO_RECORD ? 0 : record;
 }
 
+mw_lock_t *mw_sampled_lock(unsigned size_class) {
+	return &slabs_of_class[size_class].lock;
+}
+
 void mw_sampled_fork_prepare(void) {
 	for (unsigned i = 0; i < MW_CLASS_COUNT; i++)
 		mw_lock_fork_acquire(&slabs_of_class[i].lock);

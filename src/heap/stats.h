@@ -4,9 +4,14 @@
 #ifndef MW_HEAP_STATS_H
 #define MW_HEAP_STATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "os/lock.h"
 #include "state/stats.h"
+
+/* Of the list of threads' heaps; for its statistics. */
+mw_lock_t *mw_heap_threads_lock(void);
 
 void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]);
 
@@ -14,12 +19,15 @@ void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]);
 typedef struct mw_survey_class {
 	uint64_t block_bytes; /* 0: large blocks */
 	uint64_t memory_bytes, touched_bytes, used_bytes;
+	uint64_t pages, pages_with_room;
 } mw_survey_class_t;
 
 typedef struct mw_survey_sink {
 	/* kind: MW_RANGE_*.  Called under a lock of the heap: must not allocate. */
 	void (*range)(uintptr_t start, uintptr_t limit, unsigned kind);
 	void (*size_class)(const mw_survey_class_t *size_class);
+	/* Free slices in a row; dirty: they may hold pages of memory.  May be NULL. */
+	void (*free_slices)(unsigned count, bool dirty);
 } mw_survey_sink_t;
 
 /* Walks all pages without stopping anybody, some 0.3 microseconds a chunk: each number is one that

@@ -41,10 +41,28 @@ static void add_page(sums_t *sums, const mw_page_t *page) {
 	class->memory_bytes += (kind == MW_PAGE_SAMPLED ? page->slice_count : 1u) * MW_SLICE_BYTES;
 	class->touched_bytes += carved * page->block_bytes;
 	class->used_bytes += used * page->block_bytes;
+	class->pages++;
+	class->pages_with_room += used < page->capacity;
+}
+
+static void tell_runs(uint64_t mask, bool dirty, const mw_survey_sink_t *sink) {
+	while (mask) {
+		mask >>= __builtin_ctzll(mask);
+		/* Slice 0 is never free, so a zero was shifted in above. */
+		unsigned count = (unsigned)__builtin_ctzll(~mask);
+		sink->free_slices(count, dirty);
+		mask >>= count;
+	}
 }
 
 static void add_chunk(sums_t *sums, const mw_chunk_t *chunk, const mw_survey_sink_t *sink) {
-	uint64_t taken = ~__atomic_load_n(&chunk->free_mask, __ATOMIC_RELAXED) & ~(uint64_t)1;
+	uint64_t free = __atomic_load_n(&chunk->free_mask, __ATOMIC_RELAXED);
+	if (sink->free_slices) {
+		uint64_t dirty = __atomic_load_n(&chunk->dirty_mask, __ATOMIC_RELAXED) & free;
+		tell_runs(dirty, true, sink);
+		tell_runs(free & ~dirty, false, sink);
+	}
+	uint64_t taken = ~free & ~(uint64_t)1;
 	for (; taken; taken &= taken - 1)
 		add_page(sums, (const mw_page_t *)(const void *)chunk + __builtin_ctzll(taken));
 	uintptr_t start = (uintptr_t)chunk, limit = start + MW_CHUNK_BYTES;

@@ -212,6 +212,10 @@ void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 }
 
+mw_lock_t *mw_heap_threads_lock(void) {
+	return &heaps.lock;
+}
+
 void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
 	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed);
 	*all = *behind = 0;

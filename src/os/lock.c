@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "os/clock.h"
 
 /* Holders keep a lock for some hundred instructions: spinning that long beats two system calls. */
 #define SPIN_TURNS 100
@@ -32,19 +33,66 @@ void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks) {
 			 "signal-safety(7) lists what handlers may call");
 }
 
-void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ranks) {
-	mw_lock_before_wait(rank, held_ranks);
-	int saved_errno = errno;
+static bool spin(mw_lock_t *lock) {
 	for (int i = 0; i < SPIN_TURNS; i++) {
 		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 &&
 		    mw_lock_try(lock))
-			return;
+			return true;
 		cpu_relax();
 	}
+	return false;
+}
+
+static void sleep_for(mw_lock_t *lock) {
+	uint64_t start_ns = mw_os_monotonic_ns();
 	/* Pairs with the release in mw_lock_release(). */
 	while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0)
 		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+	uint64_t wait_ns = mw_os_monotonic_ns() - start_ns;
+	mw_lock_bump(&lock->stats.sleeps, 1);
+	mw_lock_bump(&lock->stats.wait_ns, wait_ns);
+	if (wait_ns > lock->stats.most_wait_ns)
+		__atomic_store_n(&lock->stats.most_wait_ns, wait_ns, __ATOMIC_RELAXED);
+}
+
+void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ranks) {
+	mw_lock_before_wait(rank, held_ranks);
+	int saved_errno = errno;
+	uint64_t waiting = atomic_fetch_add_explicit(&lock->waiting, 1, memory_order_relaxed) + 1u;
+	if (spin(lock))
+		mw_lock_bump(&lock->stats.spins, 1);
+	else
+		sleep_for(lock);
+	atomic_fetch_sub_explicit(&lock->waiting, 1, memory_order_relaxed);
+	/* The lock is ours, and the figures with it. */
+	if (waiting > lock->stats.most_waiting)
+		__atomic_store_n(&lock->stats.most_waiting, waiting, __ATOMIC_RELAXED);
 	errno = saved_errno;
+}
+
+static void take_more(uint64_t *most, const uint64_t *other) {
+	uint64_t value = __atomic_load_n(other, __ATOMIC_RELAXED);
+	if (value > *most)
+		*most = value;
+}
+
+void mw_lock_add_stats(const mw_lock_t *lock, mw_lock_stats_t *sum) {
+	const mw_lock_stats_t *stats = &lock->stats;
+	sum->takes += __atomic_load_n(&stats->takes, __ATOMIC_RELAXED);
+	sum->sleeps += __atomic_load_n(&stats->sleeps, __ATOMIC_RELAXED);
+	sum->spins += __atomic_load_n(&stats->spins, __ATOMIC_RELAXED);
+	sum->owner_switches += __atomic_load_n(&stats->owner_switches, __ATOMIC_RELAXED);
+	sum->wait_ns += __atomic_load_n(&stats->wait_ns, __ATOMIC_RELAXED);
+	take_more(&sum->most_wait_ns, &stats->most_wait_ns);
+	take_more(&sum->most_waiting, &stats->most_waiting);
+}
+
+void mw_lock_reset_stats(mw_lock_t *lock, mw_lock_rank_t rank) {
+	mw_lock_acquire(lock, rank);
+	uint64_t *figures = (uint64_t *)(void *)&lock->stats;
+	for (size_t i = 0; i < MW_LOCK_FIGURES; i++)
+		__atomic_store_n(&figures[i], 0, __ATOMIC_RELAXED);
+	mw_lock_release(lock, rank);
 }
 
 void mw_lock_wake(mw_lock_t *lock) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * lock.h -- a futex lock of four bytes, zero-initialised, with a rank.
+ * lock.h -- a futex lock, zero-initialised, with a rank, and what was seen of waiting for it.
  * Layer: os.  Not for signal or unwind paths.  Fork: the holder's module takes it in its prepare
  * handler (mw_lock_fork_acquire) and releases it in parent and child.  In debug builds a thread
  * that takes locks out of rank order (base/lock_rank.h) ends the program; in all builds one that
@@ -14,8 +14,23 @@
 #include "base/compiler.h"
 #include "base/lock_rank.h"
 
+/* Since the start or the last reset. */
+typedef struct mw_lock_stats {
+	uint64_t takes;
+	uint64_t sleeps;         /* takes that had to sleep for it */
+	uint64_t spins;          /* takes that had to wait, but not to sleep */
+	uint64_t owner_switches; /* takes by another thread than the one before */
+	uint64_t wait_ns, most_wait_ns;
+	uint64_t most_waiting; /* threads at once */
+} mw_lock_stats_t;
+#define MW_LOCK_FIGURES (sizeof(mw_lock_stats_t) / sizeof(uint64_t))
+
 typedef struct mw_lock {
-	_Atomic uint32_t state; /* 0 free, 1 held, 2 held and somebody sleeps */
+	_Atomic uint32_t state;   /* 0 free, 1 held, 2 held and somebody sleeps */
+	_Atomic uint32_t waiting; /* threads that do: sleeping or spinning */
+	/* The holder's: others read them while they change. */
+	uintptr_t owner; /* the last one's thread pointer */
+	mw_lock_stats_t stats;
 } mw_lock_t;
 
 /* Bit r: this thread holds a lock of rank r, or is about to. */
@@ -70,10 +85,28 @@ static inline bool mw_lock_try(mw_lock_t *lock) {
 						       memory_order_acquire, memory_order_relaxed);
 }
 
+static inline void mw_lock_bump(uint64_t *figure, uint64_t by) {
+	/* Relaxed, and in two steps: one thread writes at a time, for readers it is one word. */
+	__atomic_store_n(figure, *figure + by, __ATOMIC_RELAXED);
+}
+
+/* By the new holder. */
+static inline void mw_lock_count(mw_lock_t *lock) {
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	mw_lock_bump(&lock->stats.takes, 1);
+	if (lock->owner != self) {
+		lock->owner = self;
+		mw_lock_bump(&lock->stats.owner_switches, 1);
+	}
+}
+
 static inline void mw_lock_acquire(mw_lock_t *lock, mw_lock_rank_t rank) {
 	uint32_t held_ranks = mw_lock_rank_push(rank);
-	if (!mw_lock_is_forking() && !mw_lock_try(lock))
+	if (mw_lock_is_forking())
+		return;
+	if (!mw_lock_try(lock))
 		mw_lock_acquire_slow(lock, rank, held_ranks);
+	mw_lock_count(lock);
 }
 
 static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
@@ -90,12 +123,19 @@ static inline void mw_lock_fork_acquire(mw_lock_t *lock) {
 		mw_lock_acquire_slow(lock, MW_RANK_CONTROL, 0);
 }
 
-/* Its counterpart; in the child there is nobody to wake. */
+/* Its counterpart; in the child there is nobody to wake, and nobody waits. */
 static inline void mw_lock_fork_release(mw_lock_t *lock, bool in_child) {
+	if (in_child)
+		atomic_store_explicit(&lock->waiting, 0, memory_order_relaxed);
 	/* Pairs with the acquire in mw_lock_try() and mw_lock_acquire_slow(). */
 	if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2 && !in_child)
 		mw_lock_wake(lock);
 }
+
+/* Adds what the lock has counted to *sum, the most of either where that is a most.  Without the
+ * lock: each figure is one that was true. */
+void mw_lock_add_stats(const mw_lock_t *lock, mw_lock_stats_t *sum);
+void mw_lock_reset_stats(mw_lock_t *lock, mw_lock_rank_t rank);
 
 /* Sleeps while *word is `value`, at most for `timeout_ns` (UINT64_MAX: without an end); may return
  * early.  errno is kept. */

@@ -58,6 +58,7 @@ static bool try_lock(void) {
 	if (!mw_lock_try(&control.lock))
 		return false;
 	mw_lock_rank_push(MW_RANK_CONTROL);
+	mw_lock_count(&control.lock);
 	return true;
 }
 
@@ -464,6 +465,10 @@ MW_RESIDENT void mw_control_end(void) {
 }
 
 /* ---- fork ---- */
+
+mw_lock_t *mw_control_lock(void) {
+	return &control.lock;
+}
 
 void mw_control_fork_prepare(void) {
 	mw_lock_fork_acquire(&control.lock);

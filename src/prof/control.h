@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "os/lock.h"
 #include "prof/gate.h"
 #include "state/layout.h"
 #include "state/settings.h"
@@ -60,6 +61,8 @@ void mw_control_publish(void);
 /* At exit: the last tick, and the event. */
 void mw_control_end(void);
 
+/* For its statistics. */
+mw_lock_t *mw_control_lock(void);
 void mw_control_fork_prepare(void);
 void mw_control_fork_parent(void);
 void mw_control_fork_child(void);

@@ -142,6 +142,75 @@ static void statistics_follow(void) {
 	CHECK_EQ(word("stats.arenas.4096.pdirty"), 0);
 }
 
+static uint64_t bin_word(const char *prefix, unsigned bin, const char *field) {
+	char name[128];
+	snprintf(name, sizeof name, "%s%u.%s", prefix, bin, field);
+	return word(name);
+}
+
+/* The bin of a size, by what "arenas.bin" says of them. */
+static unsigned bin_of(size_t bytes) {
+	unsigned bin = 0;
+	while (bin_word("arenas.bin.", bin, "size") < bytes)
+		bin++;
+	return bin;
+}
+
+static void classes_follow(void) {
+	enum { COUNT = 5000, BYTES = 320, LARGE = 300 << 10 };
+	static const char bins[] = "stats.arenas.4096.bins.";
+	static void *blocks[COUNT];
+	unsigned bin = bin_of(BYTES), large = 0;
+	while (bin_word("arenas.lextent.", large, "size") < LARGE)
+		large++;
+	refresh();
+	uint64_t made = bin_word(bins, bin, "nmalloc"), live = bin_word(bins, bin, "curregs"),
+		 slabs = bin_word(bins, bin, "nslabs"), fills = bin_word(bins, bin, "nfills"),
+		 large_live = bin_word("stats.arenas.4096.lextents.", large, "curlextents");
+	for (int i = 0; i < COUNT; i++)
+		blocks[i] = malloc(BYTES);
+	void *volatile big[3] = {malloc(LARGE), malloc(LARGE), malloc(LARGE)};
+	refresh();
+	CHECK(bin_word(bins, bin, "nmalloc") >= made + COUNT);
+	CHECK(bin_word(bins, bin, "curregs") >= live + COUNT);
+	CHECK(bin_word(bins, bin, "curregs") <= live + COUNT + 1000);
+	CHECK(bin_word(bins, bin, "nfills") > fills);
+	CHECK(bin_word(bins, bin, "nslabs") >= slabs + (COUNT - 1000) * BYTES / 65536);
+	CHECK(bin_word(bins, bin, "curslabs") <= bin_word(bins, bin, "nslabs"));
+	CHECK_EQ(bin_word("stats.arenas.4096.lextents.", large, "curlextents"), large_live + 3);
+	for (int i = 0; i < COUNT; i++)
+		free(blocks[i]);
+	for (int i = 0; i < 3; i++)
+		free(big[i]);
+	CHECK_EQ(mallctl("thread.tcache.flush", NULL, NULL, NULL, 0), 0);
+	refresh();
+	CHECK(bin_word(bins, bin, "curregs") <= live + 1000);
+	CHECK(bin_word(bins, bin, "ndalloc") >= bin_word(bins, bin, "nmalloc") - live - 1000);
+	CHECK_EQ(bin_word("stats.arenas.4096.lextents.", large, "curlextents"), large_live);
+}
+
+static void locks_are_counted(void) {
+	uint64_t before, ctl = word("stats.mutexes.ctl.num_ops");
+	refresh();
+	before = word("stats.arenas.4096.mutexes.extents_dirty.num_ops");
+	for (int i = 0; i < 100; i++)
+		free(memset(malloc(200 << 10), 1, 1));
+	refresh();
+	CHECK(word("stats.arenas.4096.mutexes.extents_dirty.num_ops") >= before + 100);
+	CHECK(word("stats.mutexes.ctl.num_ops") >= ctl + 2);
+	CHECK_EQ(mallctl("stats.mutexes.reset", NULL, NULL, NULL, 0), 0);
+	refresh();
+	CHECK(word("stats.arenas.4096.mutexes.extents_dirty.num_ops") < before + 100);
+}
+
+static void zero_reallocs_are_counted(void) {
+	uint64_t before = word("stats.zero_reallocs");
+	void *volatile block = malloc(10);
+	block = realloc(block, 0);
+	free(block); /* jemalloc may give a block of size 0 */
+	CHECK_EQ(word("stats.zero_reallocs"), before + 1);
+}
+
 /* What folly and MariaDB do to find out whether this is jemalloc. */
 static void detection(void) {
 	uint64_t *allocated = NULL, *freed = NULL;
@@ -255,6 +324,9 @@ int main(void) {
 	RUN(errors_of_reading_and_writing);
 	RUN(by_mib);
 	RUN(statistics_follow);
+	RUN(classes_follow);
+	RUN(locks_are_counted);
+	RUN(zero_reallocs_are_counted);
 	RUN(detection);
 	RUN(threads_count_their_bytes);
 	RUN(arenas_and_tcaches);

@@ -31,6 +31,47 @@ static void test_no_update_is_lost(void) {
 	CHECK_EQ(atomic_load(&lock.state), 0);
 }
 
+/* Holds it until somebody has waited for it so long that it sleeps. */
+static void *take_once(void *held) {
+	mw_lock_acquire(held, MW_RANK_CHUNKS);
+	mw_lock_release(held, MW_RANK_CHUNKS);
+	return NULL;
+}
+
+static void test_waiting_is_counted(void) {
+	static mw_lock_t own;
+	mw_lock_stats_t stats = {0};
+	for (int i = 0; i < 10; i++) {
+		mw_lock_acquire(&own, MW_RANK_CHUNKS);
+		mw_lock_release(&own, MW_RANK_CHUNKS);
+	}
+	mw_lock_add_stats(&own, &stats);
+	CHECK_EQ(stats.takes, 10);
+	CHECK_EQ(stats.owner_switches, 1);
+	CHECK_EQ(stats.sleeps + stats.spins + stats.wait_ns + stats.most_waiting, 0);
+	mw_lock_acquire(&own, MW_RANK_CHUNKS);
+	pthread_t threads[2];
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, take_once, &own), 0);
+	/* 2: somebody sleeps. */
+	while (atomic_load(&own.waiting) < 2 || atomic_load(&own.state) != 2)
+		usleep(100);
+	mw_lock_release(&own, MW_RANK_CHUNKS);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	stats = (mw_lock_stats_t){0};
+	mw_lock_add_stats(&own, &stats);
+	CHECK_EQ(stats.takes, 13);
+	CHECK_EQ(stats.owner_switches, 3);
+	CHECK_EQ(stats.sleeps + stats.spins, 2);
+	CHECK(stats.sleeps >= 1 && stats.wait_ns >= stats.most_wait_ns && stats.most_wait_ns > 0);
+	CHECK_EQ(stats.most_waiting, 2);
+	mw_lock_reset_stats(&own, MW_RANK_CHUNKS);
+	stats = (mw_lock_stats_t){0};
+	mw_lock_add_stats(&own, &stats);
+	CHECK_EQ(stats.takes + stats.sleeps + stats.wait_ns + stats.most_waiting, 0);
+}
+
 static void test_wrong_order_ends_the_program(void) {
 	fflush(stdout);
 	pid_t child = fork();
@@ -48,6 +89,7 @@ static void test_wrong_order_ends_the_program(void) {
 
 int main(void) {
 	RUN(test_no_update_is_lost);
+	RUN(test_waiting_is_counted);
 	RUN(test_wrong_order_ends_the_program);
 	return 0;
 }
