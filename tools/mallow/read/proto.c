@@ -405,10 +405,13 @@ static void release_map(id_map_t *map) {
 	free(map->ids);
 }
 
-int mw_read_proto(mw_profile_t *profile, const char *name, const unsigned char *bytes,
-		  size_t length, mw_error_t *error) {
-	proto_reader_t r = {
-		.profile = profile, .name = name, .bytes = bytes, .length = length, .error = error};
+int mw_read_proto(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
+		  mw_error_t *error) {
+	proto_reader_t r = {.profile = profile,
+			    .name = name,
+			    .bytes = (const unsigned char *)bytes,
+			    .length = length,
+			    .error = error};
 	int result = take_all(&r);
 	if (result == 0) {
 		set_default_type(&r);

@@ -8,18 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "model/alloc.h"
 #include "read/formats.h"
 #include "read/state_file.h"
-
-/* Files above this are refused: a profile of a million stacks has some 100 MiB. */
-#define FILE_BYTES_MAX ((size_t)2 << 30)
-/* What gzip may unfold to: profiles shrink 3 to 20 times, a bomb 1000 times.  An entry in memory
- * takes up to 25 times its bytes in the file, so a small file stays below half a GiB. */
-#define UNPACKED_BYTES_MIN ((size_t)16 << 20)
-#define UNPACKED_RATIO_MAX 50
+#include "read/unpack.h"
 
 /* The content of an open file and a NUL behind it; NULL: error. */
 static char *load(int fd, const char *name, size_t *length, mw_error_t *error) {
@@ -41,7 +34,7 @@ static char *load(int fd, const char *name, size_t *length, mw_error_t *error) {
 			return bytes;
 		}
 		*length += (size_t)got;
-		if (*length > FILE_BYTES_MAX) {
+		if (*length > MW_READ_BYTES_MAX) {
 			mw_error_set(error, "%s: is larger than 2 GiB, too much for a profile",
 				     name);
 			break;
@@ -51,67 +44,24 @@ static char *load(int fd, const char *name, size_t *length, mw_error_t *error) {
 	return NULL;
 }
 
-static bool is_gzip(const void *bytes, size_t length) {
-	const unsigned char *b = bytes;
-	return length >= 2 && b[0] == 0x1f && b[1] == 0x8b;
-}
+static const struct {
+	bool (*is_it)(const char *bytes, size_t length);
+	int (*read)(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
+		    mw_error_t *error);
+} readers[] = {
+	{mw_is_heap_text, mw_read_heap_text},           {mw_is_cpu, mw_read_cpu},
+	{mw_is_contention, mw_read_contention},         {mw_is_symbolized, mw_read_symbolized},
+	{mw_is_allocation_log, mw_read_allocation_log}, {mw_is_folded, mw_read_folded},
+};
 
-/* Unpacks gzip into memory of its own, with a NUL behind it; NULL: error. */
-static char *unpack(const char *name, const void *bytes, size_t length, size_t *unpacked,
-		    mw_error_t *error) {
-	size_t limit = UNPACKED_BYTES_MIN, capacity = 0;
-	if (length > UNPACKED_BYTES_MIN / UNPACKED_RATIO_MAX)
-		limit = length < FILE_BYTES_MAX / UNPACKED_RATIO_MAX ? length * UNPACKED_RATIO_MAX
-								     : FILE_BYTES_MAX;
-	z_stream stream = {.next_in = (Bytef *)(uintptr_t)bytes, .avail_in = (uInt)length};
-	/* 15 window bits, and 16: gzip's header and checksum. */
-	if (inflateInit2(&stream, 15 + 16) != Z_OK) {
-		mw_error_set(error, "%s: cannot unpack: no memory", name);
-		return NULL;
-	}
-	char *out = NULL;
-	int result = Z_OK;
-	*unpacked = 0;
-	do {
-		out = mw_grow(out, &capacity, *unpacked + (64u << 10) + 1, 1);
-		size_t room = capacity - *unpacked - 1;
-		stream.next_out = (Bytef *)out + *unpacked;
-		stream.avail_out = room < ((uInt)1 << 30) ? (uInt)room : (uInt)1 << 30;
-		uInt before = stream.avail_out;
-		result = inflate(&stream, Z_NO_FLUSH);
-		*unpacked += before - stream.avail_out;
-		/* gzip files may be put one behind the other. */
-		if (result == Z_STREAM_END && stream.avail_in > 0 &&
-		    is_gzip(stream.next_in, stream.avail_in))
-			result = inflateReset(&stream);
-	} while (result == Z_OK && *unpacked <= limit);
-	inflateEnd(&stream);
-	if (result == Z_STREAM_END && *unpacked <= limit) {
-		out[*unpacked] = '\0';
-		return out;
-	}
-	if (*unpacked > limit)
-		mw_error_set(error,
-			     "%s: unpacks to more than %zu MiB, which no profile of its size does; "
-			     "it is refused",
-			     name, limit >> 20);
-	else
-		mw_error_set(error, "%s: %s", name,
-			     result == Z_BUF_ERROR
-				     ? "ends in the middle of the compressed data; it was "
-				       "cut short"
-				     : "its compressed data is damaged");
-	free(out);
-	return NULL;
-}
-
-static int read_plain(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
-		      mw_error_t *error) {
+int mw_read_plain(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
+		  mw_error_t *error) {
 	if (length == 0)
 		return mw_error_set(error, "%s: is empty", name);
-	if (mw_is_heap_text(bytes, length))
-		return mw_read_heap_text(profile, name, bytes, length, error);
-	return mw_read_proto(profile, name, (const unsigned char *)bytes, length, error);
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+		if (readers[i].is_it(bytes, length))
+			return readers[i].read(profile, name, bytes, length, error);
+	return mw_read_proto(profile, name, bytes, length, error);
 }
 
 /* `bytes` has a NUL behind it. */
@@ -120,13 +70,13 @@ static int read_bytes(const char *name, const char *bytes, size_t length, mw_pro
 	mw_profile_t *read = mw_profile_new();
 	char *unpacked = NULL;
 	int result = 0;
-	if (is_gzip(bytes, length)) {
-		unpacked = unpack(name, bytes, length, &length, error);
+	if (mw_is_packed(bytes, length)) {
+		unpacked = mw_unpack(name, bytes, length, &length, error);
 		bytes = unpacked;
 		result = unpacked != NULL ? 0 : -1;
 	}
 	if (result == 0)
-		result = read_plain(read, name, bytes, length, error);
+		result = mw_read_plain(read, name, bytes, length, error);
 	free(unpacked);
 	if (result != 0) {
 		mw_profile_free(read);

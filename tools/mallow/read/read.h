@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * read.h -- reads a profile of any format, which it tells by the content.
- * Layer: tools/read.  State files, profile.proto (plain or gzip), jemalloc's heap_v2, gperftools'
- * "heap profile:" text (heapprofile, heap_v2/N, heap/N).  Sampled text formats are scaled up, so
- * that every profile in memory holds estimates of the whole.  Every input is taken for hostile:
- * memory is bounded by a small multiple of the file's size. */
+ * Layer: tools/read.  State files; profile.proto; jemalloc's heap_v2, prof_log and prof_recent;
+ * gperftools' "heap profile:" text (heapprofile, heap_v2/N, heap/N, growth), CPU and contention
+ * profiles; "--- symbol" with any of these; folded stacks.  All but state files plain, gzip or
+ * zstd. Sampled formats are scaled up, so that every profile in memory holds estimates of the
+ * whole.  Every input is taken for hostile: memory is bounded by a small multiple of the file's
+ * size. */
 #ifndef MW_TOOL_READ_READ_H
 #define MW_TOOL_READ_READ_H
 

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ * lines.c -- lines, numbers, stacks and mappings of the text formats. */
+#include "read/lines.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/alloc.h"
+#include "read/formats.h"
+
+int mw_lines_damaged(const mw_lines_t *r, const char *why) {
+	return mw_error_set(r->error, "%s:%zu: %s; the file is damaged or of another format",
+			    r->name, r->line_number, why);
+}
+
+bool mw_starts_with(const char *text, const char *start) {
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+const char *mw_lines_next(mw_lines_t *r) {
+	if (r->at >= r->end)
+		return NULL;
+	const char *line = r->at;
+	const char *newline = memchr(line, '\n', (size_t)(r->end - line));
+	r->at = newline != NULL ? newline + 1 : r->end;
+	r->line_number++;
+	return line;
+}
+
+const char *mw_skip_blanks(const char *at) {
+	while (*at == ' ' || *at == '\t' || *at == '\r')
+		at++;
+	return at;
+}
+
+bool mw_take_char(const char **at, char wanted) {
+	*at = mw_skip_blanks(*at);
+	if (**at != wanted)
+		return false;
+	(*at)++;
+	return true;
+}
+
+bool mw_take_number(const char **at, int64_t *value) {
+	*at = mw_skip_blanks(*at);
+	if (!isdigit((unsigned char)**at))
+		return false;
+	char *end;
+	errno = 0;
+	unsigned long long number = strtoull(*at, &end, 10);
+	*value = errno != 0 || number > INT64_MAX ? INT64_MAX : (int64_t)number;
+	*at = end;
+	return true;
+}
+
+int mw_lines_add_frame(mw_lines_t *r, uint64_t address, bool is_exact) {
+	if (r->frame_count == MW_READ_DEPTH_MAX)
+		return mw_lines_damaged(r, "a stack is deeper than 32768 frames");
+	/* The call, not what comes after it. */
+	if (!is_exact && address > 0)
+		address--;
+	uint32_t mapping = mw_profile_find_mapping(r->profile, address);
+	r->frames = mw_grow(r->frames, &r->frame_capacity, r->frame_count + 1, sizeof(uint32_t));
+	r->frames[r->frame_count++] =
+		mw_profile_add_location(r->profile, mapping, address, is_exact);
+	return 0;
+}
+
+int mw_lines_take_stack(mw_lines_t *r, const char *at) {
+	r->frame_count = 0;
+	for (at = mw_skip_blanks(at); *at != '\n' && *at != '\0'; at = mw_skip_blanks(at)) {
+		char *end;
+		errno = 0;
+		uint64_t address = strtoull(at, &end, 16);
+		if (end == at || errno != 0 || *at == '-' || *at == '+')
+			return mw_lines_damaged(r, "an address of a stack is no number");
+		at = end;
+		if (mw_lines_add_frame(r, address, false) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A line of /proc/<pid>/maps; other lines are left out. */
+static void take_mapping(mw_lines_t *r, const char *line, const char *end) {
+	char *at;
+	mw_mapping_t mapping = {.start = strtoull(line, &at, 16)};
+	if (at == line || *at != '-')
+		return;
+	mapping.limit = strtoull(at + 1, &at, 16);
+	const char *access = mw_skip_blanks(at);
+	if (end - access < 5 || access[2] != 'x')
+		return;
+	mapping.offset = strtoull(access + 4, &at, 16);
+	const char *path = at;
+	/* Device and inode. */
+	for (int field = 0; field < 2; field++) {
+		path = mw_skip_blanks(path);
+		while (path < end && *path != ' ' && *path != '\t')
+			path++;
+	}
+	path = mw_skip_blanks(path);
+	static const char deleted[] = " (deleted)";
+	while (end > path && isspace((unsigned char)end[-1]))
+		end--;
+	if (end - path > (ptrdiff_t)strlen(deleted) &&
+	    memcmp(end - strlen(deleted), deleted, strlen(deleted)) == 0)
+		end -= strlen(deleted);
+	if (path < end && mapping.limit > mapping.start) {
+		mapping.path = mw_profile_intern_bytes(r->profile, path, (size_t)(end - path));
+		mw_profile_add_mapping(r->profile, &mapping);
+	}
+}
+
+void mw_lines_take_maps(mw_lines_t *r) {
+	for (const char *line; (line = mw_lines_next(r)) != NULL;)
+		take_mapping(r, line, r->at);
+}
+
+void mw_lines_cut_mappings(mw_lines_t *r) {
+	static const char title[] = "\nMAPPED_LIBRARIES:";
+	const char *found = memmem(r->at, (size_t)(r->end - r->at), title, strlen(title));
+	if (found == NULL)
+		return;
+	mw_lines_t maps = *r;
+	maps.at = found + 1;
+	mw_lines_next(&maps);
+	mw_lines_take_maps(&maps);
+	r->end = found + 1;
+}
