@@ -31,13 +31,28 @@ int mw_on_target(const char *text, mw_target_work_t *work, const void *context) 
 	return MW_EXIT_TROUBLE;
 }
 
+/* A run of the command looks for symbols in one way. */
+static mw_symbolize_options_t places;
+static bool wants_no_symbols;
+
+void mw_load_take_options(const mw_arguments_t *arguments) {
+	const char *how = mw_argument(arguments, "symbolize")->text;
+	wants_no_symbols = how != NULL && strcmp(how, "none") == 0;
+	places.debuginfod = how != NULL && strcmp(how, "debuginfod") == 0;
+	places.sysroot = mw_argument(arguments, "sysroot")->text;
+	places.binary_path = mw_argument(arguments, "binary-path")->text;
+	if (places.binary_path == NULL)
+		places.binary_path = getenv("PPROF_BINARY_PATH");
+}
+
 void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
+	if (wants_no_symbols)
+		return;
 	char *cache = mw_cache_directory();
-	mw_symbolize_options_t options = {
-		.pid = pid,
-		.cache_directory = cache,
-		.note = notes ? say_note : NULL,
-	};
+	mw_symbolize_options_t options = places;
+	options.pid = pid;
+	options.cache_directory = cache;
+	options.note = notes ? say_note : NULL;
 	mw_symbolize(profile, &options);
 	free(cache);
 }

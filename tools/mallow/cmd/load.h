@@ -6,10 +6,30 @@
 
 #include <stdbool.h>
 
+#include "cmd/options.h"
 #include "live/target.h"
 #include "model/error.h"
 #include "model/profile.h"
 #include "write/write.h"
+
+/* Where symbols come from; mw_load_take_options() takes them. */
+#define MW_SYMBOLIZE_OPTION                                                                        \
+	{                                                                                          \
+		"symbolize", 0, MW_OPTION_CHOICE, "HOW", "none|local|debuginfod",                  \
+			"names from nothing, from files here (default), or also from the "         \
+			"servers in DEBUGINFOD_URLS"                                               \
+	}
+#define MW_BINARY_PATH_OPTION                                                                      \
+	{                                                                                          \
+		"binary-path", 0, MW_OPTION_TEXT, "DIRS", NULL,                                    \
+			"where to look for binaries first; directories between colons "            \
+			"(PPROF_BINARY_PATH)"                                                      \
+	}
+#define MW_SYSROOT_OPTION                                                                          \
+	{                                                                                          \
+		"sysroot", 0, MW_OPTION_TEXT, "DIR", NULL,                                         \
+			"where the root directory of the profiled system is"                       \
+	}
 
 typedef enum mw_load_symbols {
 	MW_LOAD_NO_SYMBOLS,
@@ -22,6 +42,9 @@ typedef enum mw_load_detail {
 	MW_LOAD_STACKS,
 	MW_LOAD_SPLIT, /* by thread, size and lifetime: read/state_file.h */
 } mw_load_detail_t;
+
+/* What the three options above say, for the rest of this run. */
+void mw_load_take_options(const mw_arguments_t *arguments);
 
 /* What a subcommand does with one target.  Returns the exit status, or -1 with `error` filled in.
  */

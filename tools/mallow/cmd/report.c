@@ -59,6 +59,7 @@ static bool is_for_views(const mw_arguments_t *arguments) {
 }
 
 int mw_cmd_report(const mw_arguments_t *arguments) {
+	mw_load_take_options(arguments);
 	if (is_for_views(arguments))
 		return mw_cmd_view(arguments);
 	return mw_on_target(arguments->operands[0], report_target, arguments);

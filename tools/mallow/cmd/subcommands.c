@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/load.h"
 #include "cmd/options.h"
 #include "cmd/select.h"
 #include "cmd/view_options.h"
@@ -196,6 +197,9 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "proto, jemalloc (heap_v2) or gperftools"},
 				{"no-symbols", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "addresses, mappings and build-ids only"},
+				MW_SYMBOLIZE_OPTION,
+				MW_BINARY_PATH_OPTION,
+				MW_SYSROOT_OPTION,
 				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "split what is in use by thread and size, what was freed by "
 				 "lifetime, in samples with labels (pprof -tags)"},

@@ -219,6 +219,7 @@ static int view_target(const mw_target_t *target, const void *context, mw_error_
 }
 
 int mw_cmd_view(const mw_arguments_t *arguments) {
+	mw_load_take_options(arguments);
 	const char *name = arguments->subcommand->name;
 	request_t r = {.arguments = arguments,
 		       .view = find_view(name),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/load.h"
 #include "model/alloc.h"
 
 #define FLAG(name, help)                                                                           \
@@ -57,6 +58,9 @@ const mw_option_t mw_view_options[] = {
 	TEXT("diff-base", "TARGET", "subtract this profile; percentages are of it"),
 	SWITCH("normalize", "scale the subtracted profile to the same total first"),
 	TEXT("source-path", "DIRS", "list: where sources are; directories between colons"),
+	MW_SYMBOLIZE_OPTION,
+	MW_BINARY_PATH_OPTION,
+	MW_SYSROOT_OPTION,
 	{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
 	 "write a file, as its name asks: .html a flame graph; .svg, .png, .pdf, .dot a call "
 	 "graph; "

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "model/alloc.h"
+#include "symbol/debuginfod.h"
 #include "symbol/functions.h"
 #include "symbol/units.h"
 
@@ -29,6 +30,14 @@ struct mw_object {
 /* NULL asks libdwfl for its usual places: beside the file, .debug/, /usr/lib/debug, and there by
  * build-id. */
 static char *debug_path;
+
+/* Those, but of another system. */
+static void set_debug_path(const char *sysroot) {
+	free(debug_path);
+	debug_path = NULL;
+	if (sysroot != NULL && asprintf(&debug_path, ":.debug:%s/usr/lib/debug", sysroot) < 0)
+		debug_path = NULL;
+}
 
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
@@ -75,46 +84,100 @@ static int open_candidate(const char *path, const char *build_id, mw_error_t *er
 	return fd;
 }
 
-/* The file by its path, then as the process sees it, then the debug file of its build-id. */
-static int open_file(const mw_profile_t *p, const mw_mapping_t *mapping, uint32_t pid, char *path,
-		     size_t size, mw_error_t *error) {
-	const char *build_id = mw_profile_string(p, mapping->build_id);
-	const char *recorded = mw_profile_string(p, mapping->path);
-	snprintf(path, size, "%s", recorded);
-	int fd = open_candidate(path, build_id, error);
-	if (fd < 0 && pid != 0) {
-		snprintf(path, size, "/proc/%" PRIu32 "/root%s", pid, recorded);
-		fd = open_candidate(path, build_id, NULL);
+/* Where a file may be. */
+typedef struct search {
+	const char *recorded; /* path */
+	const char *build_id;
+	const mw_mapping_t *mapping;
+	const mw_symbolize_options_t *options;
+	char path[4096 + 64]; /* of the candidate */
+} search_t;
+
+/* Tries a path that the user chose: below each of the directories by build-id, by its name and by
+ * its whole path. */
+static int try_directories(search_t *s, const char *directories) {
+	const char *slash = strrchr(s->recorded, '/');
+	const char *name = slash != NULL ? slash + 1 : s->recorded;
+	while (directories != NULL && *directories != '\0') {
+		int length = (int)strcspn(directories, ":");
+		const char *const ways[][2] = {{s->build_id, name}, {"", name}, {"", s->recorded}};
+		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+			snprintf(s->path, sizeof(s->path), "%.*s/%s/%s", length, directories,
+				 ways[i][0], ways[i][1]);
+			int fd = open_candidate(s->path, s->build_id, NULL);
+			if (fd >= 0)
+				return fd;
+		}
+		directories += length + (directories[length] == ':');
 	}
-	if (fd < 0 && pid != 0) {
-		snprintf(path, size, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
-			 mapping->start, mapping->limit);
-		fd = open_candidate(path, build_id, NULL);
+	return -1;
+}
+
+static int try_process(search_t *s) {
+	uint32_t pid = s->options->pid;
+	if (pid == 0)
+		return -1;
+	snprintf(s->path, sizeof(s->path), "/proc/%" PRIu32 "/root%s", pid, s->recorded);
+	int fd = open_candidate(s->path, s->build_id, NULL);
+	if (fd >= 0)
+		return fd;
+	snprintf(s->path, sizeof(s->path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+		 s->mapping->start, s->mapping->limit);
+	return open_candidate(s->path, s->build_id, NULL);
+}
+
+/* The debug file of the build, which has a symbol table too. */
+static int try_debug_file(search_t *s, const char *root) {
+	if (strlen(s->build_id) <= 2 ||
+	    strspn(s->build_id, "0123456789abcdef") != strlen(s->build_id))
+		return -1;
+	snprintf(s->path, sizeof(s->path), "%s/usr/lib/debug/.build-id/%.2s/%s.debug", root,
+		 s->build_id, s->build_id + 2);
+	return open_candidate(s->path, s->build_id, NULL);
+}
+
+/* What the user named, the file as the process sees it, by its path, the debug file, the servers.
+ * The error is that of the path. */
+static int open_file(search_t *s, mw_error_t *error) {
+	const char *root = s->options->sysroot != NULL ? s->options->sysroot : "";
+	int fd = try_directories(s, s->options->binary_path);
+	if (fd < 0)
+		fd = try_process(s);
+	if (fd < 0) {
+		snprintf(s->path, sizeof(s->path), "%s%s", root, s->recorded);
+		fd = open_candidate(s->path, s->build_id, error);
 	}
-	if (fd < 0 && strlen(build_id) > 2 &&
-	    strspn(build_id, "0123456789abcdef") == strlen(build_id)) {
-		snprintf(path, size, "/usr/lib/debug/.build-id/%.2s/%s.debug", build_id,
-			 build_id + 2);
-		fd = open_candidate(path, build_id, NULL);
+	if (fd < 0)
+		fd = try_debug_file(s, root);
+	if (fd < 0) {
+		snprintf(s->path, sizeof(s->path), "%s", s->recorded);
+		fd = mw_debuginfod_open(s->build_id);
 	}
 	return fd;
 }
 
-mw_object_t *mw_object_open(const mw_profile_t *p, const mw_mapping_t *mapping, uint32_t pid,
-			    mw_error_t *error) {
-	char path[4096 + 64];
-	int fd = open_file(p, mapping, pid, path, sizeof(path), error);
+mw_object_t *mw_object_open(const mw_profile_t *p, const mw_mapping_t *mapping,
+			    const mw_symbolize_options_t *options, mw_error_t *error) {
+	search_t search = {
+		.recorded = mw_profile_string(p, mapping->path),
+		.build_id = mw_profile_string(p, mapping->build_id),
+		.mapping = mapping,
+		.options = options,
+	};
+	int fd = open_file(&search, error);
 	if (fd < 0)
 		return NULL;
+	set_debug_path(options->sysroot);
 	mw_object_t *object = mw_xcalloc(1, sizeof(*object));
 	object->dwfl = dwfl_begin(&callbacks);
 	if (object->dwfl != NULL) {
 		dwfl_report_begin(object->dwfl);
 		/* Base 0: addresses are those of the ELF file. */
-		object->module = dwfl_report_elf(object->dwfl, "module", path, fd, 0, true);
+		object->module = dwfl_report_elf(object->dwfl, "module", search.path, fd, 0, true);
 	}
 	if (object->module == NULL) {
-		mw_error_set(error, "%s: cannot read its symbols: %s", path, dwfl_errmsg(-1));
+		mw_error_set(error, "%s: cannot read its symbols: %s", search.path,
+			     dwfl_errmsg(-1));
 		close(fd); /* libdwfl takes it over on success only */
 		mw_object_close(object);
 		return NULL;

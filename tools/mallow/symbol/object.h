@@ -11,6 +11,7 @@
 
 #include "model/error.h"
 #include "model/profile.h"
+#include "symbol/symbolize.h"
 
 typedef struct mw_object mw_object_t;
 
@@ -24,10 +25,10 @@ typedef struct mw_symbol_frame {
 /* More inlining than any compiler does. */
 #define MW_OBJECT_INLINE_MAX 64
 
-/* Opens the file of a mapping, of the build recorded in it; `pid` as in mw_symbolize_options_t.
- * NULL: `error` says why. */
-mw_object_t *mw_object_open(const mw_profile_t *profile, const mw_mapping_t *mapping, uint32_t pid,
-			    mw_error_t *error);
+/* Opens the file of a mapping, of the build recorded in it, where the options say to look.  NULL:
+ * `error` says why. */
+mw_object_t *mw_object_open(const mw_profile_t *profile, const mw_mapping_t *mapping,
+			    const mw_symbolize_options_t *options, mw_error_t *error);
 void mw_object_close(mw_object_t *object);
 
 /* Runtime address - address in the ELF file, from the file's segments; false: the mapping is not

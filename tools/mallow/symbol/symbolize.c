@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "model/alloc.h"
+#include "symbol/advice.h"
 #include "symbol/jit.h"
 #include "symbol/object.h"
 #include "symbol/worker.h"
@@ -200,7 +201,9 @@ static int listen_to(session_t *s) {
 	s->used = 0;
 	for (;;) {
 		struct pollfd wait = {.fd = s->fd, .events = POLLIN};
-		int ready = poll(&wait, 1, SILENCE_MS);
+		/* A download takes as long as it takes; libdebuginfod has time limits of its own.
+		 */
+		int ready = poll(&wait, 1, s->options->debuginfod ? -1 : SILENCE_MS);
 		if (ready < 0 && errno == EINTR)
 			continue;
 		if (ready <= 0)
@@ -277,6 +280,7 @@ mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_opt
 		result = run_worker(s);
 	if (result == -2)
 		note(s, "cannot start a process to look up symbols; functions have no names");
+	mw_symbol_advice(profile, s->jobs, s->job_count, s->options);
 	for (size_t i = 0; i < s->job_count; i++)
 		free(s->jobs[i].locations);
 	free(s->jobs);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * symbolize.h -- gives locations function names, files and lines, inlined frames included.
  * Layer: tools/symbol.  Files are found by the mapping's path, debug files by build-id and
- * .gnu_debuglink; a file whose build-id is not the recorded one is not used.  Without debug
- * information the ELF symbol tables give at least names; generated code has those of its compiler's
- * map for perf (jit.h).  C++ and Rust names are demangled. */
+ * .gnu_debuglink, both by debuginfod if allowed; a file whose build-id is not the recorded one is
+ * not used.  Without debug information the ELF symbol tables give at least names; generated code
+ * has those of its compiler's map for perf (jit.h).  C++ and Rust names are demangled. */
 #ifndef MW_TOOL_SYMBOL_SYMBOLIZE_H
 #define MW_TOOL_SYMBOL_SYMBOLIZE_H
 
@@ -13,6 +13,12 @@ typedef struct mw_symbolize_options {
 	/* A live process whose /proc/<pid>/root and map_files may hold files that are not to be
 	 * found by path here (containers, deleted files); 0: none. */
 	uint32_t pid;
+	/* Folders that have the binaries, with ':' between them; NULL: none. */
+	const char *binary_path;
+	/* Where the root of the profiled system is; NULL: here. */
+	const char *sysroot;
+	/* Asks the servers in $DEBUGINFOD_URLS for what is not found. */
+	bool debuginfod;
 	/* Where symbols are kept between runs (mw_cache_directory()); NULL: nowhere. */
 	const char *cache_directory;
 	/* Called once for each module that cannot be used, with one line of text; may be NULL. */

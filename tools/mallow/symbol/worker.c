@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "model/alloc.h"
+#include "symbol/debuginfod.h"
 #include "symbol/known.h"
 #include "symbol/object.h"
 
@@ -22,7 +23,7 @@ typedef struct task {
 	const mw_profile_t *profile;
 	const mw_symbol_job_t *job;
 	const mw_mapping_t *mapping;
-	uint32_t pid;
+	const mw_symbolize_options_t *options;
 	mw_known_t *known;
 	mw_object_t *object; /* opened when something is not known */
 	uint64_t bias;
@@ -91,7 +92,7 @@ static void send_frames(task_t *t, uint32_t location, uint32_t known) {
 /* Opens the file and finds where it was loaded. */
 static int open_object(task_t *t) {
 	mw_error_t error;
-	t->object = mw_object_open(t->profile, t->mapping, t->pid, &error);
+	t->object = mw_object_open(t->profile, t->mapping, t->options, &error);
 	if (t->object != NULL && !t->mapping->bias_known &&
 	    !mw_object_bias(t->object, t->mapping, &t->bias)) {
 		mw_error_set(&error,
@@ -159,7 +160,7 @@ static void do_job(FILE *out, const mw_profile_t *profile, const mw_symbol_job_t
 		.profile = profile,
 		.job = job,
 		.mapping = mapping,
-		.pid = options->pid,
+		.options = options,
 		.known = mw_known_open(options->cache_directory,
 				       mw_profile_string(profile, mapping->build_id)),
 	};
@@ -197,6 +198,7 @@ void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs, 
 	if (out == NULL)
 		_exit(2);
 	limit_memory();
+	mw_debuginfod_allow(options->debuginfod);
 	for (size_t i = 0; i < job_count; i++) {
 		if (jobs[i].done)
 			continue;
