@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# bench.sh [workloads [OPTION...] | programs [TURNS [PROGRAM...]] | scaling] -- everything runs in turns, as whole
+# bench.sh [workloads [OPTION...] | programs [TURNS [PROGRAM...]] | scaling | symbols] -- everything runs in turns, as whole
 # processes, within one run; results go to build/bench.  Without arguments: both, workloads first.
 #   workloads  own workloads and some real programs with mallow, glibc's malloc and the peers that are
 #              installed: times, memory, instruction counts; tables, JSON, chart.  Options: --quick,
@@ -8,6 +8,7 @@
 #              --allocators NAMES, --no-instructions, --list.  An option as the first word means this.
 #   programs   longer real programs, servers among them, with glibc's malloc and with mallow.
 #   scaling    what many threads share and cost: doc/scaling.md
+#   symbols    how fast a large program's profile is read and named, beside pprof and jeprof
 . "$(dirname "$0")/lib/common.sh"
 
 library=$MALLOW_BUILD/lib/libmallow.so
@@ -29,15 +30,21 @@ run_scaling() {
     python3 bench/scaling.py --build "$MALLOW_BUILD" "$@"
 }
 
+run_symbols() {
+    scripts/build.sh release mallow mallow_command
+    python3 bench/symbols.py --build "$MALLOW_BUILD" "$@"
+}
+
 scripts/bootstrap.sh bench
 case ${1:-} in
 workloads) run_workloads "${@:2}" ;;
 -*) run_workloads "$@" ;;
 programs) run_programs "${@:2}" ;;
 scaling) run_scaling "${@:2}" ;;
+symbols) run_symbols "${@:2}" ;;
 "")
     run_workloads
     run_programs
     ;;
-*) die "bench.sh: '$1' is neither workloads nor programs nor scaling nor an option of workloads" ;;
+*) die "bench.sh: '$1' is neither workloads nor programs nor scaling nor symbols nor an option of workloads" ;;
 esac

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""symbols.py --build DIR [--turns N] [--units N]: how fast a profile is read and named.
+
+Side by side in one run: a profile of some 20,000 stacks from a program with 180 MB of DWARF, by line,
+with mallow (without and with the symbols it kept), go tool pprof and jeprof; and a profile of a
+million samples without symbols.  The program is built once, which takes minutes.  Results go to
+build/bench/symbols.json."""
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+import time
+
+TIMEOUT_S = 300
+
+
+def run(command, env=None):
+    """Wall seconds, peak KiB and output of a command; None when it takes too long."""
+    report = pathlib.Path("usage")
+    start = time.monotonic()
+    try:
+        done = subprocess.run(["/usr/bin/time", "-f", "%M", "-o", report, *command], env=env, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode != 0:
+        raise SystemExit(f"symbols.py: {' '.join(command)}: status {done.returncode}")
+    return time.monotonic() - start, int(report.read_text().split()[-1]), done.stdout
+
+
+def build_program(folder, units):
+    program = folder / "program"
+    here = pathlib.Path(__file__).parent
+    subprocess.run(["python3", here / "symbols/generate.py", folder, str(units)], check=True)
+    if not program.exists():
+        names = [f"unit{n}" for n in range(units)] + ["main"]
+        rules = [f"{n}.o: {n}.cc\n\tg++ -O2 -g -c {n}.cc\n" for n in names]
+        objects = " ".join(f"{n}.o" for n in names)
+        link = f"program: {objects}\n\tg++ -Wl,--build-id -o $@ {objects}\n"
+        (folder / "Makefile").write_text(link + "".join(rules))
+        subprocess.run(["make", "-C", folder, "-j2", "program"], check=True, stdout=subprocess.DEVNULL)
+    return program
+
+
+def record(build, program, folder):
+    """The program's profile, without symbols: for pprof, and for jeprof."""
+    env = dict(os.environ, LD_PRELOAD=str(build / "lib/libmallow.so"),
+               MALLOW_CONF="lg_prof_sample:0,prof_keep:true")
+    child = subprocess.Popen([program], env=env)
+    child.wait()
+    mallow = build / "bin/mallow"
+    for name in ("profile.pb.gz", "profile.heap"):
+        subprocess.run([mallow, "dump", "--no-symbols", "-o", folder / name, str(child.pid)], check=True,
+                       stderr=subprocess.DEVNULL)
+    subprocess.run([mallow, "clean", "--name", "^program$"], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=False)
+
+
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def write_million(path):
+    """A million samples of 20 frames at 50,000 addresses, as profile.proto."""
+    chance = random.Random(1)
+    out = bytearray()
+    for kind, unit in ((1, 2), (3, 4)):
+        out += field(1, field(1, kind) + field(2, unit))
+    out += field(3, field(1, 1) + field(2, 0x400000) + field(3, 0x4000000))
+    for i in range(1, 50001):
+        out += field(4, field(1, i) + field(2, 1) + field(3, 0x400000 + i * 37))
+    for _ in range(1000000):
+        frames = b"".join(varint(chance.randrange(1, 50001)) for _ in range(20))
+        out += field(2, field(1, frames) + field(2, varint(1) + varint(100)))
+    for text in ("", "inuse_objects", "count", "inuse_space", "bytes"):
+        out += field(6, text.encode())
+    path.write_bytes(out)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--build", required=True, type=pathlib.Path)
+    arguments.add_argument("--turns", type=int, default=3)
+    arguments.add_argument("--units", type=int, default=20)
+    options = arguments.parse_args()
+    build = options.build.resolve()
+    folder = build / "bench/symbols"
+    folder.mkdir(parents=True, exist_ok=True)
+    program = build_program(folder, options.units)
+    os.chdir(folder)
+    if not pathlib.Path("profile.heap").exists():
+        record(build, program, folder)
+    if not pathlib.Path("million.pb").exists():
+        write_million(pathlib.Path("million.pb"))
+    mallow = str(build / "bin/mallow")
+    env = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"), PPROF_TMPDIR=str(folder),
+               HOME=str(folder))
+    lines = [mallow, "top", "--lines", "--alloc-space", "profile.pb.gz"]
+    commands = {
+        "mallow, cold": lines,
+        "mallow, warm": lines,
+        "go tool pprof": ["go", "tool", "pprof", "-top", "-lines", "-alloc_space", "profile.pb.gz"],
+        "jeprof": ["jeprof", "--text", "--lines", "--alloc_space", str(program), "profile.heap"],
+        "mallow, a million samples": [mallow, "report", "million.pb"],
+    }
+    results = {name: [] for name in commands}
+    for turn in range(options.turns):
+        for name, command in commands.items():
+            # The peers take minutes: once is enough to know.
+            if turn > 0 and not name.startswith("mallow"):
+                continue
+            if not shutil.which(command[0]):
+                continue
+            if name == "mallow, cold":
+                shutil.rmtree("cache", ignore_errors=True)
+            results[name].append(run(command, env))
+    table = {}
+    for name, runs in results.items():
+        good = [r for r in runs if r is not None]
+        if good:
+            table[name] = {"seconds": statistics.median(r[0] for r in good),
+                           "peak_mib": max(r[1] for r in good) / 1024}
+            print(f"{name:28} {table[name]['seconds']:9.2f} s {table[name]['peak_mib']:9.0f} MiB")
+        elif runs:
+            table[name] = {"seconds_above": TIMEOUT_S}
+            print(f"{name:28}    more than {TIMEOUT_S} s: ended")
+    (build / "bench/symbols.json").write_text(json.dumps(table, indent=2) + "\n")
+
+
+main()
