@@ -3,15 +3,7 @@
 # views.sh BUILD_DIR -- the views against `go tool pprof` on the same profile.proto, of programs as
 # they are: the tables must be equal, line by line; and what pprof has no like of.
 source "$(dirname "$0")/lib.bash"
-export HOME=$work PPROF_BINARY_PATH=$work XDG_CACHE_HOME=$work
-
-# profile NAME COMMAND...: NAME.pb.gz, of a sample in 4 KiB.
-profile() {
-    local name=$1
-    shift
-    "$mallow" run --rate 4K -o "$name.pb.gz" -- "$@" >/dev/null 2>err || fail "$* does not run"
-    [ -s "$name.pb.gz" ] || fail "no profile of $name"
-}
+source "$here/pprof.bash"
 
 script='import json, ast
 keep = [json.loads(json.dumps([{"a": str(i), "b": list(range(i % 20))} for i in range(4000)]))]
@@ -47,30 +39,7 @@ if command -v redis-server >/dev/null; then
     try 0 "$mallow" dump -o redis.pb.gz "${started[0]}"
 fi
 
-# The header lines tell of different things; the table is what is compared.
-table() {
-    sed -n '/^ *flat  *flat%/,$p' | sed 's/[[:space:]]*$//'
-}
-
-# same PROFILE VIEW OPTION...: as `go tool pprof -VIEW OPTION...`.
-same() {
-    local profile=$1 view=$2 plain=${2%%=*}
-    shift 2
-    local words=("$plain")
-    [ "$plain" != "$view" ] && words+=("${view#*=}")
-    go tool pprof "-$view" -unit=minimum -symbolize=none "$@" "$profile.pb.gz" 2>err | table >theirs
-    try 0 "$mallow" "${words[@]}" -unit=minimum "$@" "$profile.pb.gz"
-    table <out >ours
-    [ "$(wc -l <theirs)" -gt 2 ] || fail "pprof -$view $* says nothing of $profile"
-    diff theirs ours >difference || {
-        head -20 difference >&2
-        fail "$view $* of $profile differs from pprof's"
-    }
-    compared=$((compared + 1))
-}
-
-compared=0
-if command -v go >/dev/null && go tool pprof -h >/dev/null 2>err || grep -q usage err; then
+if has_pprof; then
     for profile in python stl redis; do
         [ -e "$profile.pb.gz" ] || continue
         for type in alloc_space alloc_objects inuse_space; do

@@ -33,6 +33,19 @@ static int unknown_subcommand(const char *name) {
 	return MW_EXIT_TROUBLE;
 }
 
+static int run(const mw_subcommand_t *subcommand, int argc, char **argv) {
+	mw_arguments_t arguments;
+	int status = MW_EXIT_FINE;
+	if (!mw_arguments_parse(&arguments, subcommand, argc, argv))
+		status = MW_EXIT_TROUBLE;
+	else if (arguments.help)
+		mw_help_print(stdout, subcommand);
+	else
+		status = subcommand->run(&arguments);
+	mw_arguments_release(&arguments);
+	return status;
+}
+
 static int dispatch(int argc, char **argv) {
 	if (argc < 2) {
 		mw_help_print_all(stderr);
@@ -50,14 +63,7 @@ static int dispatch(int argc, char **argv) {
 	const mw_subcommand_t *subcommand = mw_subcommand_find(name);
 	if (!subcommand)
 		return unknown_subcommand(name);
-	mw_arguments_t arguments;
-	if (!mw_arguments_parse(&arguments, subcommand, argc - 2, argv + 2))
-		return MW_EXIT_TROUBLE;
-	if (arguments.help) {
-		mw_help_print(stdout, subcommand);
-		return MW_EXIT_FINE;
-	}
-	return subcommand->run(&arguments);
+	return run(subcommand, argc - 2, argv + 2);
 }
 
 int mw_command_main(int argc, char **argv) {

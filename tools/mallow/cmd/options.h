@@ -12,6 +12,7 @@
 typedef enum mw_option_kind {
 	MW_OPTION_FLAG,
 	MW_OPTION_TEXT,
+	MW_OPTION_LIST,     /* a text each time it is given */
 	MW_OPTION_BYTES,    /* 1 .. MW_STATE_MEAN_BYTES_MAX; K, M, G, T are powers of 1024 */
 	MW_OPTION_COUNT,    /* a whole number >= 1 */
 	MW_OPTION_SECONDS,  /* a number >= 0, with fractions */
@@ -30,7 +31,7 @@ typedef struct mw_option {
 } mw_option_t;
 
 /* Of a subcommand's own, and of a shared list. */
-enum { MW_OPTIONS_MAX = 16, MW_SHARED_OPTIONS_MAX = 48 };
+enum { MW_OPTIONS_MAX = 16, MW_SHARED_OPTIONS_MAX = 80 };
 
 struct mw_arguments;
 
@@ -64,6 +65,8 @@ typedef struct mw_option_value {
 	uint64_t number; /* of a switch: on or off */
 	double seconds;
 	double fraction;
+	const char **texts; /* of a list; `text` is the last */
+	size_t text_count, text_capacity;
 } mw_option_value_t;
 
 typedef struct mw_arguments {
@@ -75,9 +78,12 @@ typedef struct mw_arguments {
 	unsigned operand_count;
 } mw_arguments_t;
 
-/* Parses what follows the subcommand's name.  False: it complained on stderr. */
+/* Parses what follows the subcommand's name.  False: it complained on stderr.  The caller releases
+ * `out` either way. */
 bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, int argc,
 			char **argv);
+
+void mw_arguments_release(mw_arguments_t *arguments);
 
 /* The value of an option, which the subcommand's table must hold. */
 const mw_option_value_t *mw_argument(const mw_arguments_t *arguments, const char *name);

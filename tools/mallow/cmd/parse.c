@@ -9,6 +9,7 @@
 
 #include "cmd/command.h"
 #include "cmd/options.h"
+#include "model/alloc.h"
 #include "state/layout.h"
 
 static const unsigned whole_unit_shift[] = {['k'] = 10, ['m'] = 20, ['g'] = 30, ['t'] = 40};
@@ -114,6 +115,13 @@ static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *opti
 	value->text = text;
 	switch (option->kind) {
 	case MW_OPTION_FLAG:
+		break;
+	case MW_OPTION_LIST:
+		value->texts = mw_grow(value->texts, &value->text_capacity, value->text_count + 1,
+				       sizeof(*value->texts));
+		value->texts[value->text_count++] = text;
+		good = *text != '\0';
+		allowed = "a text that is not empty";
 		break;
 	case MW_OPTION_TEXT:
 		good = *text != '\0';
@@ -297,6 +305,11 @@ bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, 
 	}
 	out->operands[out->operand_count] = NULL;
 	return check_operand_count(out);
+}
+
+void mw_arguments_release(mw_arguments_t *arguments) {
+	for (size_t i = 0; i < sizeof(arguments->values) / sizeof(arguments->values[0]); i++)
+		free(arguments->values[i].texts);
 }
 
 const mw_option_value_t *mw_argument(const mw_arguments_t *arguments, const char *name) {

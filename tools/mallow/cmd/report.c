@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * report.c -- `mallow report`: the flat/cum table, stacks, JSON. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/load.h"
 #include "cmd/report_json.h"
 #include "cmd/show.h"
+#include "cmd/view.h"
 #include "cmd/view_options.h"
 #include "report/report.h"
 
@@ -15,8 +16,18 @@
 /* A paragraph each. */
 #define DEFAULT_STACKS 10
 
-static int report_target(const mw_target_t *target, const void *context, mw_error_t *error) {
-	const mw_arguments_t *arguments = context;
+static int print_profile(const mw_arguments_t *arguments, const mw_report_options_t *options,
+			 mw_profile_t *profile, mw_error_t *error) {
+	mw_selection_t selection;
+	mw_view_options_selection(arguments, &selection);
+	if (mw_selection_apply(profile, &selection, error) != 0)
+		return -1;
+	return mw_argument(arguments, "json")->given
+		       ? mw_report_json(profile, options, error)
+		       : mw_report_print(stdout, profile, options, error);
+}
+
+static int report(const mw_arguments_t *arguments, mw_error_t *error) {
 	const mw_option_value_t *top = mw_argument(arguments, "top");
 	mw_report_options_t options = {
 		.sample_type = mw_view_options_type(arguments),
@@ -27,40 +38,62 @@ static int report_target(const mw_target_t *target, const void *context, mw_erro
 		.intervals = mw_argument(arguments, "interval")->given,
 		.stacks = mw_argument(arguments, "stacks")->given,
 	};
-	bool json = mw_argument(arguments, "json")->given;
-	mw_selection_t selection;
-	mw_view_options_selection(arguments, &selection);
-	bool split = json || mw_view_options_need_labels(arguments) || options.stacks ||
-		     options.intervals;
 	if (options.stacks && !top->given)
 		options.row_limit = DEFAULT_STACKS;
 	if (mw_argument(arguments, "all")->given)
 		options.row_limit = 0;
-	mw_profile_t *profile;
-	if (mw_load(target, MW_LOAD_SYMBOLS_NOTES, split ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &profile,
-		    error) != 0)
+	mw_inputs_t inputs;
+	if (mw_view_inputs(arguments, &inputs, error) != 0)
 		return -1;
-	int result = mw_selection_apply(profile, &selection, error);
-	if (result == 0)
-		result = json ? mw_report_json(profile, &options, error)
-			      : mw_report_print(stdout, profile, &options, error);
+	if (mw_argument(arguments, "json")->given || options.stacks || options.intervals)
+		inputs.detail = MW_LOAD_SPLIT;
+	mw_profile_t *profile;
+	size_t base_first;
+	if (mw_inputs_load(&inputs, &profile, &base_first, error) != 0)
+		return -1;
+	int result = print_profile(arguments, &options, profile, error);
 	mw_profile_free(profile);
 	return result;
 }
 
-/* What the table of `top` knows and this one does not. */
-static bool is_for_views(const mw_arguments_t *arguments) {
-	static const char *const options[] = {"output", "base",      "diff-base",     "unit",
-					      "files",  "addresses", "filefunctions", "nodecount"};
+/* Chooses samples, frames, the sample type: the same for every table. */
+static bool is_for_all(const char *option) {
+	static const char *const options[] = {
+		"focus",         "ignore",      "hide",        "show",          "show-from",
+		"prune-from",    "tagfocus",    "tagignore",   "tagshow",       "taghide",
+		"tagroot",       "tagleaf",     "retain",      "exclude",       "thread",
+		"sample-index",  "sample-type", "inuse-space", "inuse-objects", "alloc-space",
+		"alloc-objects", "contentions", "total-delay", "functions",     "lines",
+		"flat",          "cum",         "noinlines",   "trim-path",     "source-path",
+		"json"};
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-		if (mw_argument(arguments, options[i])->given)
+		if (strcmp(options[i], option) == 0)
 			return true;
 	return false;
 }
 
+/* An option that the table of `top` knows and this one does not, or NULL. */
+static const char *option_of_views(const mw_arguments_t *arguments) {
+	for (const mw_option_t *option = arguments->subcommand->shared; option->name; option++)
+		if (mw_argument(arguments, option->name)->given && !is_for_all(option->name))
+			return option->name;
+	return NULL;
+}
+
 int mw_cmd_report(const mw_arguments_t *arguments) {
-	mw_load_take_options(arguments);
-	if (is_for_views(arguments))
+	const char *option = option_of_views(arguments);
+	bool stacks = mw_argument(arguments, "stacks")->given;
+	if (option != NULL && (stacks || mw_argument(arguments, "interval")->given)) {
+		mw_complain("report: --%s and --%s do not go together; leave one out",
+			    stacks ? "stacks" : "interval", option);
+		return MW_EXIT_TROUBLE;
+	}
+	if (option != NULL)
 		return mw_cmd_view(arguments);
-	return mw_on_target(arguments->operands[0], report_target, arguments);
+	mw_error_t error;
+	int status = report(arguments, &error);
+	if (status >= 0)
+		return status;
+	mw_complain("%s", error.text);
+	return MW_EXIT_TROUBLE;
 }

@@ -236,7 +236,7 @@ const mw_subcommand_t mw_subcommands[] = {
 	},
 	{
 		.name = "report",
-		.operands = "TARGET",
+		.operands = "TARGET...",
 		.summary = "print where the memory is, by function or line",
 		.details = "Flat is what a function allocated itself, cum what it and its "
 			   "callees did.",
@@ -245,7 +245,7 @@ const mw_subcommand_t mw_subcommands[] = {
 			    "mallow report --lines --sample-type alloc_space "
 			    "mallow.server.4711.*.pb.gz",
 		.operands_min = 1,
-		.operands_max = 1,
+		.operands_max = UINT_MAX,
 		.run = mw_cmd_report,
 		.options =
 			{
@@ -261,16 +261,16 @@ const mw_subcommand_t mw_subcommands[] = {
 			},
 		.shared = mw_view_options,
 	},
-#define MW_VIEW(name_, operands_, count, print, is_whole, needs_labels, type, summary_, details_,  \
-		examples_)                                                                         \
+#define MW_VIEW(name_, operands_, min, max, print, is_whole, needs_labels, type, summary_,         \
+		details_, examples_)                                                               \
 	{                                                                                          \
 		.name = #name_,                                                                    \
 		.operands = operands_,                                                             \
 		.summary = summary_,                                                               \
 		.details = details_,                                                               \
 		.examples = examples_,                                                             \
-		.operands_min = count,                                                             \
-		.operands_max = count,                                                             \
+		.operands_min = min,                                                               \
+		.operands_max = max,                                                               \
 		.run = mw_cmd_view,                                                                \
 		.options = {END_OF_OPTIONS},                                                       \
 		.shared = mw_view_options,                                                         \

@@ -9,11 +9,10 @@
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/load.h"
 #include "cmd/picture.h"
 #include "cmd/show.h"
+#include "cmd/view.h"
 #include "cmd/view_options.h"
-#include "model/merge.h"
 #include "report/types.h"
 #include "view/view.h"
 #include "write/output.h"
@@ -32,7 +31,7 @@ typedef struct view_row {
 } view_row_t;
 
 static const view_row_t views[] = {
-#define MW_VIEW(name, operands, count, print, is_whole, needs_labels, type, ...)                   \
+#define MW_VIEW(name, operands, min, max, print, is_whole, needs_labels, type, ...)                \
 	{#name, print, type, is_whole, needs_labels},
 #include "cmd/views.def"
 #undef MW_VIEW
@@ -45,17 +44,20 @@ static const view_row_t *find_view(const char *name) {
 	return NULL;
 }
 
+/* A command line, and what its words ask for. */
 typedef struct request {
 	const mw_arguments_t *arguments;
 	const view_row_t *view;
 	const mw_picture_t *picture; /* what the output's name asks for; NULL: text */
 	const char *path;            /* NULL: stdout */
-	const char *base;            /* NULL: none */
-	bool is_diff;
 } request_t;
 
 static bool given(const request_t *r, const char *name) {
 	return mw_argument(r->arguments, name)->given;
+}
+
+static bool is_report(const request_t *r) {
+	return r->arguments->subcommand->run == mw_cmd_report;
 }
 
 static double number(const request_t *r, const char *name, double standard) {
@@ -67,25 +69,38 @@ static bool wants_labels(const request_t *r) {
 	return r->view->needs_labels || mw_view_options_need_labels(r->arguments);
 }
 
-static void set_graph_options(const request_t *r, mw_view_t *v) {
+/* `report` has names of its own for both. */
+static bool is_all_wanted(const request_t *r) {
 	const mw_option_value_t *trim = mw_argument(r->arguments, "trim");
-	const mw_option_value_t *count = mw_argument(r->arguments, "nodecount");
+	return r->view->is_whole || (trim->given && trim->number == 0) ||
+	       (is_report(r) && given(r, "all"));
+}
+
+static size_t wanted_rows(const request_t *r) {
+	if (is_report(r) && given(r, "top"))
+		return (size_t)mw_argument(r->arguments, "top")->number;
+	if (given(r, "nodecount"))
+		return (size_t)mw_argument(r->arguments, "nodecount")->number;
+	return r->view->print == mw_view_top ? 0 : DEFAULT_NODES;
+}
+
+static void set_graph_options(const request_t *r, mw_view_t *v) {
 	v->graph = (mw_graph_options_t){
 		.type = v->type,
 		.granularity = mw_view_options_granularity(r->arguments),
 		.sort_by_cum = given(r, "cum"),
 		.drop_negative = given(r, "drop-negative"),
+		.is_mean = mw_view_options_is_mean(r->arguments),
 	};
 	bool is_graph = r->view->print == mw_view_dot;
 	v->graph.is_picture = is_graph;
 	v->graph.call_tree = is_graph && given(r, "call-tree");
-	if (r->view->is_whole || (trim->given && trim->number == 0))
+	if (is_all_wanted(r))
 		return;
-	v->graph.node_count = count->given                    ? (size_t)count->number
-			      : r->view->print == mw_view_top ? 0
-							      : DEFAULT_NODES;
+	v->graph.node_count = wanted_rows(r);
 	v->graph.node_fraction = number(r, "nodefraction", DEFAULT_NODE_FRACTION);
 	v->graph.edge_fraction = number(r, "edgefraction", DEFAULT_EDGE_FRACTION);
+	v->graph.max_degree = (size_t)mw_argument(r->arguments, "maxdegree")->number;
 }
 
 /* By name, by number, or by what older profiles call it. */
@@ -106,53 +121,43 @@ static int find_type(const request_t *r, const mw_profile_t *p, size_t *type, mw
 	return mw_report_find_type(p, name, type, error);
 }
 
-static int load_base(const request_t *r, mw_profile_t *profile, mw_error_t *error) {
-	mw_target_t target;
-	if (mw_target_resolve(r->base, &target, error) != 0)
-		return -1;
-	mw_profile_t *base = NULL;
-	int result = mw_load(&target, MW_LOAD_SYMBOLS_NOTES,
-			     wants_labels(r) ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &base, error);
-	if (result == 0)
-		mw_profile_subtract(profile, base, given(r, "normalize"));
-	mw_profile_free(base);
-	mw_target_release(&target);
-	return result;
+static int64_t divided(int64_t sum, int64_t divisor) {
+	return divisor != 0 ? sum / divisor : sum;
 }
 
-/* What percentages are of: the magnitudes of all stacks; with a diff, of the base. */
-static int64_t total_of(const mw_profile_t *p, size_t type, size_t first) {
-	int64_t total = 0;
+/* What percentages are of: the magnitudes of all stacks; with a diff, of the base.  With --mean the
+ * values are divided by the first type's. */
+static int64_t total_of(const request_t *r, const mw_profile_t *p, size_t type, size_t first) {
+	int64_t total = 0, divisor = 0;
 	for (size_t i = first; i < p->sample_count; i++) {
-		int64_t value = mw_profile_values(p, i)[type];
-		if (value == INT64_MIN ||
-		    __builtin_add_overflow(total, value < 0 ? -value : value, &total))
+		const int64_t *values = mw_profile_values(p, i);
+		if (values[type] == INT64_MIN ||
+		    __builtin_add_overflow(total, values[type] < 0 ? -values[type] : values[type],
+					   &total))
+			return INT64_MAX;
+		if (mw_view_options_is_mean(r->arguments) &&
+		    __builtin_add_overflow(divisor, values[0], &divisor))
 			return INT64_MAX;
 	}
-	return total;
+	return divided(total, divisor);
 }
 
 /* Totals come before the selection, so that percentages are of everything, unless asked for
  * otherwise. */
-static int select_and_sum(const request_t *r, mw_profile_t *p, mw_view_t *v, mw_error_t *error) {
+static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first, mw_view_t *v,
+			  mw_error_t *error) {
 	mw_selection_t selection;
 	mw_view_options_selection(r->arguments, &selection);
-	size_t own_count = p->sample_count;
-	if (r->base != NULL && load_base(r, p, error) != 0)
-		return -1;
 	if (find_type(r, p, &v->type, error) != 0)
 		return -1;
-	if (r->base != NULL && !r->is_diff) {
-		mw_profile_combine(p);
-		own_count = p->sample_count;
-	}
-	v->total = total_of(p, v->type, r->is_diff ? own_count : 0);
+	bool has_base = base_first < p->sample_count;
+	v->total = total_of(r, p, v->type, has_base ? base_first : 0);
 	if (v->total == 0)
-		v->total = total_of(p, v->type, 0);
+		v->total = total_of(r, p, v->type, 0);
 	if (mw_selection_apply(p, &selection, error) != 0)
 		return -1;
 	if (given(r, "relative-percentages"))
-		v->total = total_of(p, v->type, 0);
+		v->total = total_of(r, p, v->type, 0);
 	return 0;
 }
 
@@ -183,64 +188,103 @@ static int print_text(const request_t *r, const mw_view_t *v, mw_error_t *error)
 	return result;
 }
 
-static int show(const request_t *r, mw_profile_t *profile, mw_error_t *error) {
+static bool is_diff(const mw_arguments_t *arguments) {
+	return strcmp(arguments->subcommand->name, "diff") == 0;
+}
+
+static void make_request(const mw_arguments_t *arguments, request_t *r) {
+	*r = (request_t){.arguments = arguments,
+			 .view = find_view(arguments->subcommand->name),
+			 .path = mw_argument(arguments, "output")->text};
+	if (r->view == NULL) /* report, which comes here for what its output's name asks */
+		r->view = find_view("top");
+	if (r->path != NULL && strcmp(r->path, "-") == 0)
+		r->path = NULL;
+	if (r->path == NULL)
+		return;
+	r->picture = mw_picture_find(r->path);
+	const char *view = mw_picture_view(r->picture);
+	if (view != NULL)
+		r->view = find_view(view);
+}
+
+int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_error_t *error) {
+	request_t r;
+	make_request(arguments, &r);
+	mw_load_take_options(arguments);
+	const mw_option_value_t *diff_bases = mw_argument(arguments, "diff-base");
+	const mw_option_value_t *bases =
+		diff_bases->given ? diff_bases : mw_argument(arguments, "base");
+	/* Those before belong to the view: a pattern, or what a diff subtracts. */
+	unsigned before = arguments->subcommand->operands_min - 1;
+	*inputs = (mw_inputs_t){
+		.targets = (const char *const *)arguments->operands + before,
+		.target_count = arguments->operand_count - before,
+		.bases = bases->texts,
+		.base_count = bases->text_count,
+		.is_diff = diff_bases->given || is_diff(arguments),
+		.normalize = given(&r, "normalize"),
+		.detail = wants_labels(&r) ? MW_LOAD_SPLIT : MW_LOAD_STACKS,
+	};
+	if (is_diff(arguments)) {
+		inputs->bases = (const char *const *)arguments->operands;
+		inputs->base_count = 1;
+	}
+	if (given(&r, "base") && inputs->is_diff)
+		return mw_error_set(error,
+				    "--base and a diff do not go together: percentages are of one "
+				    "thing; leave one out");
+	return 0;
+}
+
+int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t base_first,
+		 mw_error_t *error) {
+	request_t request, *r = &request;
+	make_request(arguments, r);
 	mw_view_t v = {
 		.profile = profile,
-		.unit = mw_argument(r->arguments, "unit")->text,
+		.unit = mw_argument(arguments, "unit")->text,
 		.ratio = 1 / number(r, "divide-by", 1),
-		.pattern = r->arguments->subcommand->operands_min == 2 ? r->arguments->operands[0]
-								       : NULL,
-		.source_path = mw_argument(r->arguments, "source-path")->text,
+		.pattern = arguments->subcommand->operands_min == 2 ? arguments->operands[0] : NULL,
+		.source_path = mw_argument(arguments, "source-path")->text,
 		.columns = r->path == NULL ? mw_terminal_columns(stdout) : 0,
 		.json = given(r, "json") || mw_picture_is_json(r->picture),
 	};
-	if (select_and_sum(r, profile, &v, error) != 0 || check_unit(&v, error) != 0)
+	if (check_unit(&v, error) != 0 || select_and_sum(r, profile, base_first, &v, error) != 0)
 		return -1;
 	if (mw_picture_is_profile(r->picture))
 		return mw_write_profile(profile, r->path, mw_format_of_name(r->path),
 					MW_GZIP_BY_NAME, error);
 	set_graph_options(r, &v);
-	char *filters = mw_view_options_filters(r->arguments);
+	char *filters = mw_view_options_filters(arguments);
 	v.filters = filters;
 	int result = print_text(r, &v, error);
 	free(filters);
 	return result;
 }
 
-static int view_target(const mw_target_t *target, const void *context, mw_error_t *error) {
-	const request_t *r = context;
+static int load_and_show(const mw_arguments_t *arguments, mw_error_t *error) {
+	mw_inputs_t inputs;
 	mw_profile_t *profile;
-	if (mw_load(target, MW_LOAD_SYMBOLS_NOTES, wants_labels(r) ? MW_LOAD_SPLIT : MW_LOAD_STACKS,
-		    &profile, error) != 0)
+	size_t base_first;
+	if (mw_view_inputs(arguments, &inputs, error) != 0 ||
+	    mw_inputs_load(&inputs, &profile, &base_first, error) != 0)
 		return -1;
-	int result = show(r, profile, error);
+	int result = mw_view_show(arguments, profile, base_first, error);
 	mw_profile_free(profile);
 	return result;
 }
 
 int mw_cmd_view(const mw_arguments_t *arguments) {
-	mw_load_take_options(arguments);
-	const char *name = arguments->subcommand->name;
-	request_t r = {.arguments = arguments,
-		       .view = find_view(name),
-		       .path = mw_argument(arguments, "output")->text};
-	if (r.view == NULL) /* report, which comes here for what its output's name asks */
-		r.view = find_view("top");
-	if (r.path != NULL && strcmp(r.path, "-") == 0)
-		r.path = NULL;
-	if (r.path != NULL) {
-		r.picture = mw_picture_find(r.path);
-		const char *view = mw_picture_view(r.picture);
-		if (view != NULL)
-			r.view = find_view(view);
-	}
+	request_t r;
+	mw_error_t error;
+	make_request(arguments, &r);
 	if (r.path == NULL && r.view->print == mw_view_flame && isatty(STDOUT_FILENO)) {
 		mw_complain("flame: a web page is nothing for a terminal; give --output FILE.html");
 		return MW_EXIT_TROUBLE;
 	}
-	r.is_diff = given(&r, "diff-base") || strcmp(name, "diff") == 0;
-	r.base = mw_argument(arguments, r.is_diff ? "diff-base" : "base")->text;
-	if (strcmp(name, "diff") == 0)
-		r.base = arguments->operands[0];
-	return mw_on_target(arguments->operands[arguments->operand_count - 1], view_target, &r);
+	if (load_and_show(arguments, &error) == 0)
+		return MW_EXIT_FINE;
+	mw_complain("%s", error.text);
+	return MW_EXIT_TROUBLE;
 }

@@ -9,12 +9,12 @@
 #include "cmd/load.h"
 #include "model/alloc.h"
 
-#define FLAG(name, help)                                                                           \
-	{ name, 0, MW_OPTION_FLAG, NULL, NULL, help }
 #define SWITCH(name, help)                                                                         \
 	{ name, 0, MW_OPTION_SWITCH, NULL, NULL, help }
 #define TEXT(name, value, help)                                                                    \
 	{ name, 0, MW_OPTION_TEXT, value, NULL, help }
+#define LIST(name, value, help)                                                                    \
+	{ name, 0, MW_OPTION_LIST, value, NULL, help }
 #define NUMBER(name, help)                                                                         \
 	{ name, 0, MW_OPTION_FRACTION, "NUMBER", NULL, help }
 
@@ -27,26 +27,37 @@ const mw_option_t mw_view_options[] = {
 	TEXT("prune-from", "RE", "leave out what the functions that match call"),
 	TEXT("tagfocus", "TAG", "only samples with this label: 'thread=main', '64kb:1mb'"),
 	TEXT("tagignore", "TAG", "only samples without it"),
+	TEXT("tagshow", "RE", "leave out labels whose key does not match"),
+	TEXT("taghide", "RE", "leave out labels whose key matches"),
+	TEXT("tagroot", "KEYS", "the values of these labels as outermost frames: 'thread'"),
+	TEXT("tagleaf", "KEYS", "likewise as innermost frames: 'bytes'"),
+	TEXT("retain", "RE", "leave out functions that do not match"),
+	TEXT("exclude", "RE", "leave out functions that match"),
 	TEXT("thread", "ID", "only what this thread made: its id or name"),
 	TEXT("sample-index", "TYPE", "the sample type by name or number, as inuse_space"),
 	TEXT("sample-type", "TYPE",
 	     "inuse_space (default), inuse_objects, inuse_requested, alloc_space, alloc_objects, "
 	     "alloc_requested, peak_space, peak_objects, freed_objects, freed_elsewhere, "
 	     "temporary_objects, lifetime or pinned_space"),
-	FLAG("inuse-space", "the same as --sample-type inuse_space"),
-	FLAG("inuse-objects", "likewise"),
-	FLAG("alloc-space", "likewise"),
-	FLAG("alloc-objects", "likewise"),
-	FLAG("functions", "a row a function (default)"),
-	FLAG("filefunctions", "a row a function and file"),
-	FLAG("files", "a row a source file"),
-	FLAG("lines", "a row a source line"),
-	FLAG("addresses", "a row an address"),
-	FLAG("flat", "sort by what functions hold themselves (default)"),
-	FLAG("cum", "sort by cum instead of flat"),
+	SWITCH("inuse-space", "the same as --sample-type inuse_space"),
+	SWITCH("inuse-objects", "likewise"),
+	SWITCH("alloc-space", "likewise"),
+	SWITCH("alloc-objects", "likewise"),
+	SWITCH("contentions", "of a contention profile: how often (--sample-type contentions)"),
+	SWITCH("total-delay", "likewise how long (--sample-type delay)"),
+	SWITCH("mean-delay", "likewise how long each time (--sample-type delay --mean)"),
+	SWITCH("mean", "divide by the first sample type, as bytes by objects"),
+	SWITCH("functions", "a row a function (default)"),
+	SWITCH("filefunctions", "a row a function and file"),
+	SWITCH("files", "a row a source file"),
+	SWITCH("lines", "a row a source line"),
+	SWITCH("addresses", "a row an address"),
+	SWITCH("flat", "sort by what functions hold themselves (default)"),
+	SWITCH("cum", "sort by cum instead of flat"),
 	{"nodecount", 0, MW_OPTION_COUNT, "N", NULL, "at most N rows (tree, graph: 80)"},
 	NUMBER("nodefraction", "leave out what is below this share of the total (0.005)"),
 	NUMBER("edgefraction", "leave out calls below this share of the total (0.001)"),
+	{"maxdegree", 0, MW_OPTION_COUNT, "N", NULL, "at most N calls into and out of a function"},
 	SWITCH("trim", "leave out what is small (default; --trim=false shows all)"),
 	TEXT("unit", "UNIT", "B, kB, MB, GB, ns, ms, s, ...; minimum: as pprof chooses"),
 	NUMBER("divide-by", "divide all values by this before they are shown"),
@@ -54,9 +65,10 @@ const mw_option_t mw_view_options[] = {
 	SWITCH("relative-percentages", "percentages of what is selected, not of everything"),
 	SWITCH("call-tree", "graph: a node for each way to a function"),
 	SWITCH("drop-negative", "leave out what shrank"),
-	TEXT("base", "TARGET", "subtract this profile"),
-	TEXT("diff-base", "TARGET", "subtract this profile; percentages are of it"),
-	SWITCH("normalize", "scale the subtracted profile to the same total first"),
+	LIST("base", "TARGET", "subtract this profile; may be given several times"),
+	LIST("diff-base", "TARGET", "subtract this profile; percentages are of it"),
+	SWITCH("normalize", "scale to the total of the subtracted profile first"),
+	TEXT("trim-path", "DIRS", "cut these directories off the names of source files"),
 	TEXT("source-path", "DIRS", "list: where sources are; directories between colons"),
 	MW_SYMBOLIZE_OPTION,
 	MW_BINARY_PATH_OPTION,
@@ -65,7 +77,7 @@ const mw_option_t mw_view_options[] = {
 	 "write a file, as its name asks: .html a flame graph; .svg, .png, .pdf, .dot a call "
 	 "graph; "
 	 ".folded, .speedscope.json, .callgrind, .json, .pb.gz"},
-	{"json", 0, MW_OPTION_FLAG, NULL, NULL, "print JSON, with exact values"},
+	SWITCH("json", "print JSON, with exact values"),
 	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
 };
 
@@ -87,6 +99,15 @@ void mw_view_options_selection(const mw_arguments_t *a, mw_selection_t *s) {
 		.prune_from = text(a, "prune-from"),
 		.tag_focus = text(a, "tagfocus"),
 		.tag_ignore = text(a, "tagignore"),
+		.tag_show = text(a, "tagshow"),
+		.tag_hide = text(a, "taghide"),
+		.tag_root = text(a, "tagroot"),
+		.tag_leaf = text(a, "tagleaf"),
+		.retain = text(a, "retain"),
+		.exclude = text(a, "exclude"),
+		.unit = text(a, "unit"),
+		.trim_path = text(a, "trim-path"),
+		.source_path = text(a, "source-path"),
 		.thread = text(a, "thread"),
 		.no_inlines = given(a, "noinlines"),
 	};
@@ -103,35 +124,47 @@ mw_granularity_t mw_view_options_granularity(const mw_arguments_t *a) {
 }
 
 const char *mw_view_options_type(const mw_arguments_t *a) {
-	static const char *const flags[][2] = {{"inuse-space", "inuse_space"},
-					       {"inuse-objects", "inuse_objects"},
-					       {"alloc-space", "alloc_space"},
-					       {"alloc-objects", "alloc_objects"}};
+	static const char *const flags[][2] = {
+		{"inuse-space", "inuse_space"}, {"inuse-objects", "inuse_objects"},
+		{"alloc-space", "alloc_space"}, {"alloc-objects", "alloc_objects"},
+		{"contentions", "contentions"}, {"total-delay", "delay"},
+		{"mean-delay", "delay"}};
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (given(a, flags[i][0]))
 			return flags[i][1];
 	return given(a, "sample-type") ? text(a, "sample-type") : text(a, "sample-index");
 }
 
+bool mw_view_options_is_mean(const mw_arguments_t *a) {
+	return given(a, "mean") || given(a, "mean-delay");
+}
+
+/* Options that leave something out. */
+static const char *const filter_names[] = {
+	"focus",     "ignore",  "hide",    "show",   "show-from", "prune-from", "tagfocus",
+	"tagignore", "tagshow", "taghide", "retain", "exclude",   "thread"};
+
 bool mw_view_options_need_labels(const mw_arguments_t *a) {
+	static const char *const names[] = {"tagfocus", "tagignore", "tagroot", "tagleaf",
+					    "thread"};
 	const char *type = mw_view_options_type(a);
-	return given(a, "tagfocus") || given(a, "tagignore") || given(a, "thread") ||
-	       (type != NULL && strcmp(type, "pinned_space") == 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (given(a, names[i]))
+			return true;
+	return type != NULL && strcmp(type, "pinned_space") == 0;
 }
 
 char *mw_view_options_filters(const mw_arguments_t *a) {
-	static const char *const names[] = {"focus",    "ignore",    "hide",
-					    "show",     "show-from", "prune-from",
-					    "tagfocus", "tagignore", "thread"};
 	char *filters = mw_xstrdup("");
 	size_t used = 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = text(a, names[i]);
+	for (size_t i = 0; i < sizeof(filter_names) / sizeof(filter_names[0]); i++) {
+		const char *value = text(a, filter_names[i]);
 		if (value == NULL)
 			continue;
-		size_t size = strlen(names[i]) + strlen(value) + 8;
+		size_t size = strlen(filter_names[i]) + strlen(value) + 8;
 		filters = mw_xrealloc(filters, used + size, 1);
-		used += (size_t)snprintf(filters + used, size, "   %s=%s\n", names[i], value);
+		used += (size_t)snprintf(filters + used, size, "   %s=%s\n", filter_names[i],
+					 value);
 	}
 	return filters;
 }

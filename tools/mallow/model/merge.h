@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * merge.h -- one profile less another.
+ * merge.h -- profiles added to each other, subtracted, copied.
  * Layer: tools/model. */
 #ifndef MW_TOOL_MODEL_MERGE_H
 #define MW_TOOL_MODEL_MERGE_H
@@ -8,11 +8,21 @@
 
 #include "model/profile.h"
 
-/* Adds the samples of `base`, negated, behind those of `profile`; sample types are matched by name.
- * Locations are matched by module and address, so the samples of two moments of one process meet;
- * those of two processes meet by their functions' names in a view.  `normalize`: the base is scaled
- * to the total of `profile` first, type by type. */
-void mw_profile_subtract(mw_profile_t *profile, const mw_profile_t *base, bool normalize);
+/* Both put the samples of the second behind those of the first; sample types are matched by name.
+ * Locations are matched by the place in their module's file, so the samples of two processes of one
+ * build meet; others do by their functions' names in a view. */
+void mw_profile_add(mw_profile_t *to, const mw_profile_t *from);
+void mw_profile_subtract(mw_profile_t *profile, const mw_profile_t *base);
+
+/* Scales the values of `profile` so that it has the totals of `base`, type by type. */
+void mw_profile_normalize(mw_profile_t *profile, const mw_profile_t *base);
+
+/* Leaves the sample types that `other` has, too.  Returns how many; when there are none, `profile`
+ * is not changed. */
+size_t mw_profile_keep_types_of(mw_profile_t *profile, const mw_profile_t *other);
+
+/* All of it.  The caller frees it. */
+mw_profile_t *mw_profile_copy(const mw_profile_t *profile);
 
 /* Sums up samples of the same frames and labels. */
 void mw_profile_combine(mw_profile_t *profile);

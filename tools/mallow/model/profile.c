@@ -333,6 +333,17 @@ void mw_profile_add_sample(mw_profile_t *p, const uint32_t *locations, size_t de
 	p->label_count += label_count;
 }
 
+void mw_profile_set_frames(mw_profile_t *p, size_t sample, const uint32_t *locations,
+			   size_t depth) {
+	p->frames = mw_grow(p->frames, &p->index->frame_capacity, p->frame_count + depth,
+			    sizeof(uint32_t));
+	if (depth > 0)
+		memcpy(p->frames + p->frame_count, locations, depth * sizeof(*locations));
+	p->samples[sample].frame_first = p->frame_count;
+	p->samples[sample].depth = (uint32_t)depth;
+	p->frame_count += depth;
+}
+
 void mw_profile_add_comment(mw_profile_t *p, const char *text) {
 	p->comments = mw_grow(p->comments, &p->index->comment_capacity, p->comment_count + 1,
 			      sizeof(mw_string_t));

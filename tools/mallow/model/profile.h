@@ -173,6 +173,9 @@ uint32_t mw_profile_find_mapping(mw_profile_t *profile, uint64_t address);
 /* `values` holds type_count numbers.  Everything is copied. */
 void mw_profile_add_sample(mw_profile_t *profile, const uint32_t *locations, size_t depth,
 			   const int64_t *values, const mw_label_t *labels, size_t label_count);
+/* Gives a sample another stack. */
+void mw_profile_set_frames(mw_profile_t *profile, size_t sample, const uint32_t *locations,
+			   size_t depth);
 void mw_profile_add_comment(mw_profile_t *profile, const char *text);
 
 /* The values of sample `i`: type_count numbers. */

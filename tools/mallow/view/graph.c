@@ -127,7 +127,7 @@ static void add(int64_t *sum, int64_t value) {
 /* Where the walk down a stack is. */
 typedef struct walk {
 	size_t sample;
-	int64_t value;
+	int64_t value, divisor;
 	uint32_t context; /* the last node, kept or not; call trees only */
 	uint32_t parent;  /* the last that was kept */
 	bool is_residual; /* nodes were left out since */
@@ -157,13 +157,16 @@ static void walk_frame(mw_graph_t *g, walk_t *w, uint32_t number, bool is_inline
 		w->is_residual = true;
 		return;
 	}
-	if (node->last_sample != w->sample + 1)
+	if (node->last_sample != w->sample + 1) {
 		add(&node->cum, w->value);
+		add(&node->cum_divisor, w->divisor);
+	}
 	node->last_sample = w->sample + 1;
 	if (w->parent != 0 && w->parent != number) {
 		mw_edge_t *edge = find_edge(g, w->parent, number);
 		if (edge->last_sample != w->sample + 1) {
 			add(&edge->weight, w->value);
+			add(&edge->divisor, w->divisor);
 			edge->is_residual |= w->is_residual;
 			edge->is_inline &= is_inlined;
 		}
@@ -173,10 +176,15 @@ static void walk_frame(mw_graph_t *g, walk_t *w, uint32_t number, bool is_inline
 	w->is_residual = false;
 }
 
-static void add_sample(mw_graph_t *g, size_t sample, int64_t value) {
+static void add_sample(mw_graph_t *g, size_t sample) {
 	const mw_profile_t *p = g->profile;
 	const mw_sample_t *s = &p->samples[sample];
-	walk_t w = {.sample = sample, .value = value};
+	const int64_t *values = mw_profile_values(p, sample);
+	walk_t w = {.sample = sample,
+		    .value = values[g->options.type],
+		    .divisor = g->options.is_mean ? values[0] : 0};
+	if (w.value == 0 && w.divisor == 0)
+		return;
 	for (uint32_t i = s->depth; i > 0; i--) {
 		uint32_t location = p->frames[s->frame_first + i - 1];
 		uint32_t line_count = p->locations[location].line_count;
@@ -185,23 +193,38 @@ static void add_sample(mw_graph_t *g, size_t sample, int64_t value) {
 		for (uint32_t k = line_count; k > 0; k--)
 			walk_frame(g, &w, node_of(g, &w, location, k - 1), k != line_count);
 	}
-	if (w.parent != 0 && !w.is_residual)
-		add(&g->nodes[w.parent].flat, value);
+	if (w.parent != 0 && !w.is_residual) {
+		add(&g->nodes[w.parent].flat, w.value);
+		add(&g->nodes[w.parent].flat_divisor, w.divisor);
+	}
+}
+
+static void divide(int64_t *sum, int64_t divisor) {
+	/* -1 and the smallest number: no overflow traps. */
+	if (divisor != 0)
+		*sum = divisor == -1 && *sum == INT64_MIN ? INT64_MAX : *sum / divisor;
+}
+
+static void divide_all(mw_graph_t *g) {
+	for (size_t i = 1; i < g->node_count; i++) {
+		divide(&g->nodes[i].flat, g->nodes[i].flat_divisor);
+		divide(&g->nodes[i].cum, g->nodes[i].cum_divisor);
+	}
+	for (size_t i = 1; i < g->edge_count; i++)
+		divide(&g->edges[i].weight, g->edges[i].divisor);
 }
 
 void mw_graph_accumulate(mw_graph_t *g) {
 	for (size_t i = 1; i < g->node_count; i++) {
 		g->nodes[i].flat = g->nodes[i].cum = 0;
+		g->nodes[i].flat_divisor = g->nodes[i].cum_divisor = 0;
 		g->nodes[i].last_sample = 0;
 		g->nodes[i].last_in = 0;
 	}
 	mw_table_clear(&g->edge_table);
 	g->edge_count = 1;
-	for (size_t i = 0; i < g->profile->sample_count; i++) {
-		int64_t value = mw_profile_values(g->profile, i)[g->options.type];
-		if (value != 0)
-			add_sample(g, i, value);
-	}
+	for (size_t i = 0; i < g->profile->sample_count; i++)
+		add_sample(g, i);
 }
 
 mw_graph_t *mw_graph_new(const mw_profile_t *profile, const mw_graph_options_t *options) {
@@ -215,6 +238,9 @@ mw_graph_t *mw_graph_new(const mw_profile_t *profile, const mw_graph_options_t *
 	g->node_count = g->edge_count = 1;
 	mw_graph_accumulate(g);
 	mw_graph_trim(g);
+	/* Only now: what is shown, and in which order, the sums decide, as in pprof. */
+	if (g->options.is_mean)
+		divide_all(g);
 	return g;
 }
 

@@ -16,15 +16,15 @@
 #include "view/selection.h"
 
 typedef struct mw_node {
-	mw_string_t name;   /* function */
-	mw_string_t file;   /* where the granularity asks for it */
-	int64_t line;       /* likewise */
-	uint64_t address;   /* likewise */
-	mw_string_t module; /* path, where there is neither name nor file */
-	uint32_t parent;    /* node, in call trees; else 0 */
-	char *text;         /* how it is called; for people and for sorting */
-	int64_t flat;
-	int64_t cum;
+	mw_string_t name;           /* function */
+	mw_string_t file;           /* where the granularity asks for it */
+	int64_t line;               /* likewise */
+	uint64_t address;           /* likewise */
+	mw_string_t module;         /* path, where there is neither name nor file */
+	uint32_t parent;            /* node, in call trees; else 0 */
+	char *text;                 /* how it is called; for people and for sorting */
+	int64_t flat, flat_divisor; /* divisors: of means, until they were divided by; else 0 */
+	int64_t cum, cum_divisor;
 	size_t last_sample; /* + 1, that was counted */
 	uint32_t last_in;   /* edge that was found last */
 	bool is_kept;
@@ -34,7 +34,7 @@ typedef struct mw_node {
 
 typedef struct mw_edge {
 	uint32_t caller, callee;
-	int64_t weight;
+	int64_t weight, divisor;
 	size_t last_sample;
 	bool is_inline;
 	bool is_residual;
@@ -47,10 +47,12 @@ typedef struct mw_graph_options {
 	bool sort_by_cum;
 	bool call_tree;     /* a node for each way to a function */
 	bool drop_negative; /* nodes below 0: they shrank */
+	bool is_mean;       /* values are divided by those of sample type 0 */
 	bool is_picture;    /* the nodes that tell most first, instead of the largest */
 	size_t node_count;  /* 0: all */
 	double node_fraction;
 	double edge_fraction;
+	size_t max_degree; /* edges into and out of a node; 0: all */
 } mw_graph_options_t;
 
 typedef struct mw_graph mw_graph_t;

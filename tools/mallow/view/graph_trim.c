@@ -156,6 +156,29 @@ static void drop_edges(mw_graph_t *g, uint64_t cutoff) {
 	mw_graph_link(g);
 }
 
+/* As jeprof: the heaviest first; one edge into each node stays, so that it can be reached. */
+static void limit_degree(mw_graph_t *g) {
+	size_t limit = g->options.max_degree, count = 0;
+	size_t *edges = mw_xcalloc(g->edge_count, sizeof(*edges));
+	size_t *in = mw_xcalloc(g->node_count, sizeof(*in));
+	size_t *out = mw_xcalloc(g->node_count, sizeof(*out));
+	for (size_t i = 1; i < g->edge_count; i++)
+		if (!g->edges[i].is_dropped)
+			edges[count++] = i;
+	qsort_r(edges, count, sizeof(*edges), compare_edges, g);
+	for (size_t i = 0; i < count; i++) {
+		mw_edge_t *e = &g->edges[edges[i]];
+		e->is_dropped =
+			in[e->callee] > 0 && (in[e->callee] >= limit || out[e->caller] >= limit);
+		in[e->callee] += !e->is_dropped;
+		out[e->caller] += !e->is_dropped;
+	}
+	free(edges);
+	free(in);
+	free(out);
+	mw_graph_link(g);
+}
+
 /* A share of the total; a node of exactly that much is shown. */
 static uint64_t cutoff_of(const mw_graph_t *g, double fraction) {
 	double total = 0;
@@ -191,4 +214,6 @@ void mw_graph_trim(mw_graph_t *g) {
 		put_in_order(g);
 	}
 	drop_edges(g, edge_cutoff);
+	if (o->max_degree > 0)
+		limit_degree(g);
 }

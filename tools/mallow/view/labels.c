@@ -97,7 +97,8 @@ static void print_tag(const mw_view_t *v, const tag_t *tag) {
 		fprintf(v->out, " (%" PRId64 ")", tag->label.number);
 		return;
 	}
-	mw_print_clean(v->out, mw_tag_value(v->profile, &tag->label, buffer, sizeof(buffer)));
+	mw_print_clean(v->out,
+		       mw_tag_value(v->profile, &tag->label, v->unit, buffer, sizeof(buffer)));
 }
 
 static void print_json(const mw_view_t *v, const tags_t *t) {

@@ -7,17 +7,21 @@
 #include <string.h>
 
 #include "model/alloc.h"
+#include "view/paths.h"
 #include "view/pattern.h"
 #include "view/tags.h"
 
 typedef struct patterns {
-	mw_pattern_t *focus, *ignore, *hide, *show, *show_from, *prune_from;
+	mw_pattern_t *focus, *ignore, *hide, *show, *show_from, *prune_from, *retain, *exclude;
 } patterns_t;
+
+static bool name_matches(const mw_profile_t *p, const mw_line_t *line, const mw_pattern_t *re) {
+	return mw_pattern_matches(re, mw_profile_string(p, p->functions[line->function].name));
+}
 
 static bool line_matches(const mw_profile_t *p, const mw_line_t *line, const mw_pattern_t *re) {
 	const mw_function_t *f = &p->functions[line->function];
-	return mw_pattern_matches(re, mw_profile_string(p, f->name)) ||
-	       mw_pattern_matches(re, mw_profile_string(p, f->file));
+	return name_matches(p, line, re) || mw_pattern_matches(re, mw_profile_string(p, f->file));
 }
 
 static bool module_matches(const mw_profile_t *p, const mw_location_t *l, const mw_pattern_t *re) {
@@ -33,22 +37,31 @@ static bool location_matches(const mw_profile_t *p, const mw_location_t *l,
 	return module_matches(p, l, re);
 }
 
-/* Leaves the lines that match (or, with `keep` false, those that do not).  False: none is left. */
-static bool filter_lines(mw_profile_t *p, uint32_t location, const mw_pattern_t *re, bool keep) {
+/* Does a line belong to a choice? */
+typedef bool line_test_t(const mw_profile_t *p, const mw_line_t *line, const mw_pattern_t *re);
+
+/* Leaves the lines that pass (or, with `keep` false, those that do not).  False: none is left. */
+static bool filter_lines(mw_profile_t *p, uint32_t location, line_test_t *test,
+			 const mw_pattern_t *re, bool keep) {
 	const mw_location_t *l = &p->locations[location];
-	if (module_matches(p, l, re))
-		return keep;
 	uint32_t count = l->line_count, left = 0;
 	if (count == 0)
 		return !keep;
 	mw_line_t *lines = mw_xcalloc(count, sizeof(*lines));
 	for (uint32_t i = 0; i < count; i++)
-		if (line_matches(p, &p->lines[l->line_first + i], re) == keep)
+		if (test(p, &p->lines[l->line_first + i], re) == keep)
 			lines[left++] = p->lines[l->line_first + i];
 	if (left != count)
 		mw_profile_set_lines(p, location, lines, left);
 	free(lines);
 	return left > 0;
+}
+
+/* For show and hide a match of the module decides for all of its places. */
+static bool filter_place(mw_profile_t *p, uint32_t location, const mw_pattern_t *re, bool keep) {
+	if (module_matches(p, &p->locations[location], re))
+		return keep;
+	return filter_lines(p, location, line_matches, re, keep);
 }
 
 enum { IN_FOCUS = 1, IGNORED = 2, HIDDEN = 4, SHOW_FROM = 8, PRUNE_FROM = 16 };
@@ -88,9 +101,13 @@ static uint8_t mark_prune_from(mw_profile_t *p, uint32_t i, const mw_pattern_t *
 
 static uint8_t mark_location(mw_profile_t *p, uint32_t i, const patterns_t *re) {
 	uint8_t marks = mark_focus(p, i, re);
-	if (re->hide != NULL && !filter_lines(p, i, re->hide, false))
+	if (re->hide != NULL && !filter_place(p, i, re->hide, false))
 		marks |= HIDDEN;
-	if (re->show != NULL && !filter_lines(p, i, re->show, true))
+	if (re->show != NULL && !filter_place(p, i, re->show, true))
+		marks |= HIDDEN;
+	if (re->retain != NULL && !filter_lines(p, i, name_matches, re->retain, true))
+		marks |= HIDDEN;
+	if (re->exclude != NULL && !filter_lines(p, i, name_matches, re->exclude, false))
 		marks |= HIDDEN;
 	if (re->show_from != NULL)
 		marks |= mark_show_from(p, i, re->show_from);
@@ -168,6 +185,8 @@ static int make_patterns(const mw_selection_t *s, patterns_t *re, mw_error_t *er
 		{"show", s->show, &re->show},
 		{"show_from", s->show_from, &re->show_from},
 		{"prune_from", s->prune_from, &re->prune_from},
+		{"retain", s->retain, &re->retain},
+		{"exclude", s->exclude, &re->exclude},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (mw_pattern_make(all[i].option, all[i].text, all[i].out, error) != 0)
@@ -182,54 +201,14 @@ static void free_patterns(patterns_t *re) {
 	mw_pattern_free(re->show);
 	mw_pattern_free(re->show_from);
 	mw_pattern_free(re->prune_from);
-}
-
-/* "./a//b/../c" is "a/c": one file has one name, however each compiler wrote it.  In place. */
-static void clean_path(char *path) {
-	bool is_absolute = *path == '/';
-	char *out = path + is_absolute, *floor = out, *at = path;
-	while (*at != '\0') {
-		at += strspn(at, "/");
-		size_t length = strcspn(at, "/");
-		bool is_up = length == 2 && at[0] == '.' && at[1] == '.';
-		if (length == 0 || (length == 1 && *at == '.') ||
-		    (is_up && is_absolute && out == floor)) {
-			at += length;
-			continue;
-		}
-		if (is_up && out > floor) {
-			while (out > floor && *--out != '/')
-				;
-		} else {
-			if (out > path + is_absolute)
-				*out++ = '/';
-			memmove(out, at, length);
-			out += length;
-			if (is_up)
-				floor = out;
-		}
-		at += length;
-	}
-	*out = '\0';
-}
-
-static void clean_files(mw_profile_t *p) {
-	for (size_t i = 1; i < p->function_count; i++) {
-		mw_function_t *f = &p->functions[i];
-		const char *file = mw_profile_string(p, f->file);
-		if (strstr(file, "/.") == NULL && strstr(file, "//") == NULL && *file != '.')
-			continue;
-		char *copy = mw_xstrdup(file);
-		clean_path(copy);
-		f->file = mw_profile_intern(p, copy);
-		free(copy);
-	}
+	mw_pattern_free(re->retain);
+	mw_pattern_free(re->exclude);
 }
 
 int mw_selection_apply(mw_profile_t *p, const mw_selection_t *selection, mw_error_t *error) {
 	patterns_t re = {0};
 	mw_tag_filter_t *tags = NULL;
-	clean_files(p);
+	mw_tags_to_frames(p, selection->tag_root, selection->tag_leaf, selection->unit);
 	int result = make_patterns(selection, &re, error);
 	if (result == 0)
 		result = mw_tag_filter_make(selection->tag_focus, selection->tag_ignore,
@@ -246,6 +225,9 @@ int mw_selection_apply(mw_profile_t *p, const mw_selection_t *selection, mw_erro
 				l->line_first += l->line_count - 1;
 			l->line_count = l->line_count > 0;
 		}
+		mw_trim_paths(p, selection->trim_path, selection->source_path);
+		mw_clean_paths(p);
+		result = mw_tags_keep(p, selection->tag_show, selection->tag_hide, error);
 	}
 	mw_tag_filter_free(tags);
 	free_patterns(&re);

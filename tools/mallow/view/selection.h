@@ -27,10 +27,19 @@ typedef struct mw_selection {
 	const char *show;       /* frames that do not match are */
 	const char *show_from;  /* stacks begin at the outermost match; those without one go */
 	const char *prune_from; /* stacks end at the match: its callees are left out */
+	const char *retain;     /* frames whose function does not match are left out */
+	const char *exclude;    /* frames whose function matches are */
 	const char *tag_focus;  /* "key=value", "value", "16kb:64kb" */
 	const char *tag_ignore;
-	const char *thread; /* id or name; "*": all */
-	bool no_inlines;    /* inlined functions count for what they were inlined into */
+	const char *thread;      /* id or name; "*": all */
+	const char *tag_show;    /* labels whose key does not match are left out */
+	const char *tag_hide;    /* labels whose key matches are */
+	const char *tag_root;    /* keys whose values become the outermost frames */
+	const char *tag_leaf;    /* likewise the innermost */
+	const char *unit;        /* of numbers there; NULL: the one that fits */
+	const char *trim_path;   /* beginnings of source files' names to cut off; colons between */
+	const char *source_path; /* directories; a name is cut behind the first that is in it */
+	bool no_inlines;         /* inlined functions count for what they were inlined into */
 } mw_selection_t;
 
 /* Changes `profile` in place. */

@@ -5,67 +5,25 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "report/names.h"
 #include "report/types.h"
+#include "view/units.h"
 
-typedef struct unit {
-	const char *name;
-	const char *other; /* spelling; NULL: none */
-	double size;
-} unit_t;
-
-/* Rising; pprof's names, of which kB and the others are powers of 1024, too. */
-static const unit_t byte_units[] = {
-	{"B", "bytes", 1},     {"kB", "KiB", 0x1p10}, {"MB", "MiB", 0x1p20}, {"GB", "GiB", 0x1p30},
-	{"TB", "TiB", 0x1p40}, {"PB", "PiB", 0x1p50}, {NULL, NULL, 0}};
-static const unit_t time_units[] = {
-	{"ns", "nanoseconds", 1}, {"us", "microseconds", 1e3}, {"ms", "milliseconds", 1e6},
-	{"s", "seconds", 1e9},    {"mins", "minutes", 60e9},   {"hrs", "hours", 3600e9},
-	{NULL, NULL, 0}};
-static const unit_t no_units[] = {{"", "count", 1}, {NULL, NULL, 0}};
-
-static const unit_t *units_of(const mw_view_t *v) {
-	const char *unit = mw_profile_string(v->profile, v->profile->types[v->type].unit);
-	if (strcmp(unit, "bytes") == 0)
-		return byte_units;
-	return strcmp(unit, "nanoseconds") == 0 ? time_units : no_units;
-}
-
-static const unit_t *find_in(const unit_t *units, const char *name) {
-	for (const unit_t *u = units; u->name != NULL; u++)
-		if (strcasecmp(u->name, name) == 0 || strcasecmp(u->other, name) == 0)
-			return u;
-	return NULL;
+static const mw_unit_t *units_of(const mw_view_t *v) {
+	return mw_units_of(mw_profile_string(v->profile, v->profile->types[v->type].unit));
 }
 
 bool mw_view_knows_unit(const char *unit) {
-	return strcmp(unit, "minimum") == 0 || strcmp(unit, "auto") == 0 ||
-	       find_in(byte_units, unit) != NULL || find_in(time_units, unit) != NULL ||
-	       find_in(no_units, unit) != NULL;
-}
-
-/* One for bytes says nothing of counts: these stay as they are. */
-static const unit_t *find_unit(const mw_view_t *v, const char *name) {
-	const unit_t *units = units_of(v), *found = find_in(units, name);
-	return found != NULL ? found : units;
-}
-
-/* The largest unit that leaves at least 1 of it. */
-static const unit_t *fitting_unit(const mw_view_t *v, double value) {
-	const unit_t *units = units_of(v), *best = units;
-	for (const unit_t *u = units; u->name != NULL; u++)
-		if (value >= u->size)
-			best = u;
-	return best;
+	return strcmp(unit, "minimum") == 0 || strcmp(unit, "auto") == 0 || mw_unit_is_known(unit);
 }
 
 const char *mw_view_unit(const mw_view_t *v, const mw_graph_t *graph) {
 	if (v->unit == NULL || strcmp(v->unit, "auto") == 0)
 		return NULL;
+	const mw_unit_t *units = units_of(v);
 	if (strcmp(v->unit, "minimum") != 0)
-		return find_unit(v, v->unit)->name;
+		return mw_unit_named(units, v->unit)->name;
 	double smallest = 0, largest = fabs((double)v->total) * v->ratio;
 	for (size_t i = 0; graph != NULL && i < mw_graph_count(graph); i++) {
 		const mw_node_t *n = mw_graph_node(graph, i);
@@ -78,9 +36,9 @@ const char *mw_view_unit(const mw_view_t *v, const mw_graph_t *graph) {
 	if (smallest <= 0)
 		smallest = largest;
 	/* Far below the largest, two decimals of a larger unit do. */
-	const unit_t *unit = fitting_unit(v, smallest);
-	if (unit != fitting_unit(v, largest) && smallest * 100 < largest)
-		unit = fitting_unit(v, smallest * 100);
+	const mw_unit_t *unit = mw_unit_fitting(units, smallest);
+	if (unit != mw_unit_fitting(units, largest) && smallest * 100 < largest)
+		unit = mw_unit_fitting(units, smallest * 100);
 	return unit->name;
 }
 
@@ -96,15 +54,10 @@ const char *mw_view_value(const mw_view_t *v, const char *unit, int64_t value,
 		return mw_report_value(v->profile, v->type, same ? value : (int64_t)scaled, buffer,
 				       MW_VALUE_BYTES);
 	}
-	const unit_t *u =
-		strcmp(unit, "minimum") == 0 ? fitting_unit(v, fabs(scaled)) : find_unit(v, unit);
-	snprintf(buffer, MW_VALUE_BYTES, "%.2f", scaled / u->size);
-	size_t length = strlen(buffer);
-	if (length > 3 && strcmp(buffer + length - 3, ".00") == 0)
-		buffer[length -= 3] = '\0';
-	if (strcmp(buffer, "0") != 0 && strcmp(buffer, "-0") != 0)
-		snprintf(buffer + length, MW_VALUE_BYTES - length, "%s", u->name);
-	return buffer;
+	const mw_unit_t *units = units_of(v);
+	const mw_unit_t *u = strcmp(unit, "minimum") == 0 ? mw_unit_fitting(units, fabs(scaled))
+							  : mw_unit_named(units, unit);
+	return mw_unit_text(u, scaled, buffer, MW_VALUE_BYTES);
 }
 
 const char *mw_view_percent(int64_t part, int64_t whole, char buffer[MW_VALUE_BYTES]) {

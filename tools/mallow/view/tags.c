@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "model/alloc.h"
 #include "report/report.h"
 #include "view/pattern.h"
+#include "view/units.h"
 
 /* More patterns than anybody types. */
 #define PATTERNS_MAX 16
@@ -20,7 +22,8 @@ typedef struct tag_match {
 	bool given;
 	bool is_range;
 	int64_t low, high;
-	char *key; /* NULL: any */
+	const char *measure; /* of the range: "bytes", "nanoseconds"; NULL: any */
+	char *key;           /* NULL: any */
 	mw_pattern_t *patterns[PATTERNS_MAX];
 	size_t pattern_count;
 } tag_match_t;
@@ -30,15 +33,17 @@ struct mw_tag_filter {
 	char *thread; /* NULL: any */
 };
 
-/* "64kb": the number in bytes (or nanoseconds, or as it is).  NULL: it is none. */
-static const char *parse_quantity(const char *text, int64_t *out) {
+/* "64kb": the number in bytes (or nanoseconds, or as it is), and which.  NULL: it is none. */
+static const char *parse_quantity(const char *text, int64_t *out, const char **measure) {
+	static const char bytes[] = "bytes", nanoseconds[] = "nanoseconds";
 	static const struct {
-		const char *unit;
+		const char *unit, *measure;
 		double factor;
-	} units[] = {{"kb", 1024},   {"kib", 1024},   {"mb", 0x1p20}, {"mib", 0x1p20},
-		     {"gb", 0x1p30}, {"gib", 0x1p30}, {"tb", 0x1p40}, {"tib", 0x1p40},
-		     {"us", 1e3},    {"ms", 1e6},     {"s", 1e9},     {"b", 1},
-		     {"bytes", 1},   {"ns", 1}};
+	} units[] = {{"kb", bytes, 1024},      {"kib", bytes, 1024},    {"mb", bytes, 0x1p20},
+		     {"mib", bytes, 0x1p20},   {"gb", bytes, 0x1p30},   {"gib", bytes, 0x1p30},
+		     {"tb", bytes, 0x1p40},    {"tib", bytes, 0x1p40},  {"us", nanoseconds, 1e3},
+		     {"ms", nanoseconds, 1e6}, {"s", nanoseconds, 1e9}, {"b", bytes, 1},
+		     {"bytes", bytes, 1},      {"ns", nanoseconds, 1}};
 	char *end;
 	errno = 0;
 	long long number = strtoll(text, &end, 10);
@@ -47,8 +52,11 @@ static const char *parse_quantity(const char *text, int64_t *out) {
 	size_t length = strcspn(end, ":");
 	double factor = length == 0 ? 1 : 0;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strlen(units[i].unit) == length && strncasecmp(units[i].unit, end, length) == 0)
+		if (strlen(units[i].unit) == length &&
+		    strncasecmp(units[i].unit, end, length) == 0) {
 			factor = units[i].factor;
+			*measure = units[i].measure;
+		}
 	double value = (double)number * factor;
 	/* 2^62: what does not fit is beyond every size and time. */
 	if (factor == 0 || value > 0x1p62 || value < -0x1p62)
@@ -61,7 +69,7 @@ static bool parse_range(const char *text, tag_match_t *match) {
 	match->low = INT64_MIN;
 	match->high = INT64_MAX;
 	const char *at = text;
-	if (*at != ':' && (at = parse_quantity(text, &match->low)) == NULL)
+	if (*at != ':' && (at = parse_quantity(text, &match->low, &match->measure)) == NULL)
 		return false;
 	if (*at == '\0') {
 		match->high = match->low;
@@ -69,7 +77,7 @@ static bool parse_range(const char *text, tag_match_t *match) {
 	}
 	if (*++at == '\0')
 		return at - text > 1;
-	at = parse_quantity(at, &match->high);
+	at = parse_quantity(at, &match->high, &match->measure);
 	return at != NULL && *at == '\0';
 }
 
@@ -132,7 +140,7 @@ static bool pattern_matches_some(const mw_pattern_t *pattern, const tag_match_t 
 		const mw_label_t *label = &p->labels[s->label_first + i];
 		const char *key = mw_profile_string(p, label->key);
 		char number[64], text[512];
-		const char *value = mw_tag_value(p, label, number, sizeof(number));
+		const char *value = mw_tag_value(p, label, NULL, number, sizeof(number));
 		if (match->key != NULL && strcmp(key, match->key) != 0)
 			continue;
 		snprintf(text, sizeof(text), "%s:%s", key, value);
@@ -142,13 +150,21 @@ static bool pattern_matches_some(const mw_pattern_t *pattern, const tag_match_t 
 	return false;
 }
 
+/* What the number of a label is measured in. */
+static const char *measure_of(const mw_profile_t *p, const mw_label_t *label) {
+	const char *unit = mw_profile_string(p, label->unit);
+	bool is_size = strcmp(mw_profile_string(p, label->key), MW_LABEL_SIZE) == 0;
+	return *unit == '\0' && is_size ? "bytes" : unit;
+}
+
 static bool range_matches(const tag_match_t *match, const mw_profile_t *p, const mw_sample_t *s) {
 	for (uint32_t i = 0; i < s->label_count; i++) {
 		const mw_label_t *label = &p->labels[s->label_first + i];
+		const char *key = mw_profile_string(p, label->key);
 		if (label->text == 0 && label->number >= match->low &&
 		    label->number <= match->high &&
-		    (match->key == NULL ||
-		     strcmp(mw_profile_string(p, label->key), match->key) == 0))
+		    (match->measure == NULL || strcmp(match->measure, measure_of(p, label)) == 0) &&
+		    (match->key == NULL || strcmp(key, match->key) == 0))
 			return true;
 	}
 	return false;
@@ -190,15 +206,22 @@ bool mw_tag_filter_keeps(const mw_tag_filter_t *filter, const mw_profile_t *p,
 	return !filter->ignore.given || !matches(&filter->ignore, p, s);
 }
 
-const char *mw_tag_value(const mw_profile_t *p, const mw_label_t *label, char *buffer,
-			 size_t size) {
+const char *mw_tag_value(const mw_profile_t *p, const mw_label_t *label, const char *unit,
+			 char *buffer, size_t size) {
 	if (label->text != 0)
 		return mw_profile_string(p, label->text);
-	const char *unit = mw_profile_string(p, label->unit);
-	if (strcmp(unit, "bytes") == 0 ||
-	    (*unit == '\0' && strcmp(mw_profile_string(p, label->key), MW_LABEL_SIZE) == 0))
+	const char *own = measure_of(p, label);
+	if (unit != NULL && strcmp(unit, "auto") != 0) {
+		const mw_unit_t *units = mw_units_of(own);
+		double value = (double)label->number;
+		return mw_unit_text(strcmp(unit, "minimum") == 0
+					    ? mw_unit_fitting(units, fabs(value))
+					    : mw_unit_named(units, unit),
+				    value, buffer, size);
+	}
+	if (strcmp(own, "bytes") == 0)
 		return mw_format_bytes(label->number, buffer, size);
-	if (strcmp(unit, "nanoseconds") == 0)
+	if (strcmp(own, "nanoseconds") == 0)
 		return mw_format_nanoseconds(label->number, buffer, size);
 	snprintf(buffer, size, "%" PRId64, label->number);
 	return buffer;

@@ -21,8 +21,16 @@ void mw_tag_filter_free(mw_tag_filter_t *filter);
 bool mw_tag_filter_keeps(const mw_tag_filter_t *filter, const mw_profile_t *profile,
 			 const mw_sample_t *sample);
 
-/* The label's value as people read it.  Returns `buffer`, or the label's text. */
-const char *mw_tag_value(const mw_profile_t *profile, const mw_label_t *label, char *buffer,
-			 size_t size);
+/* The label's value as people read it, or in `unit` ("minimum", "kB", ...; NULL and "auto": for
+ * people).  Returns `buffer`, or the label's text. */
+const char *mw_tag_value(const mw_profile_t *profile, const mw_label_t *label, const char *unit,
+			 char *buffer, size_t size);
+
+/* tagshow, taghide: leaves out the labels whose key does not match, or does. */
+int mw_tags_keep(mw_profile_t *profile, const char *show, const char *hide, mw_error_t *error);
+
+/* tagroot, tagleaf: the values of labels as frames around each stack, of the keys between commas;
+ * the first key of `root` is the outermost frame, the last one of `leaf` the innermost. */
+void mw_tags_to_frames(mw_profile_t *profile, const char *root, const char *leaf, const char *unit);
 
 #endif

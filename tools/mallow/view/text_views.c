@@ -37,7 +37,8 @@ static void print_labels(const mw_view_t *v, const mw_sample_t *s) {
 		const mw_label_t *label = &v->profile->labels[s->label_first + i];
 		char buffer[64];
 		fprintf(v->out, "%10s:  ", mw_profile_string(v->profile, label->key));
-		mw_print_clean(v->out, mw_tag_value(v->profile, label, buffer, sizeof(buffer)));
+		mw_print_clean(v->out,
+			       mw_tag_value(v->profile, label, v->unit, buffer, sizeof(buffer)));
 		fputc('\n', v->out);
 	}
 }
@@ -49,9 +50,12 @@ int mw_view_traces(const mw_view_t *v, mw_error_t *error) {
 	char value[MW_VALUE_BYTES];
 	mw_view_header(v, NULL, unit);
 	for (size_t i = 0; i < p->sample_count; i++) {
-		int64_t number = mw_profile_values(p, i)[v->type];
+		const int64_t *values = mw_profile_values(p, i);
+		int64_t number = values[v->type];
 		if (number == 0)
 			continue;
+		if (v->graph.is_mean && values[0] > 0)
+			number /= values[0];
 		fputs(SEPARATOR, v->out);
 		print_labels(v, &p->samples[i]);
 		print_frames(v, &p->samples[i], mw_view_value(v, unit, number, value));

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# pprof.bash -- profiles of real programs, and the same view of them by `go tool pprof`: `source` it
+# after lib.bash.
+# shellcheck shell=bash disable=SC2154 # variables of lib.bash
+export HOME=$work PPROF_BINARY_PATH=$work XDG_CACHE_HOME=$work
+compared=0
+
+has_pprof() {
+    command -v go >/dev/null && { go tool pprof -h >/dev/null 2>err || grep -q usage err; }
+}
+
+# profile NAME COMMAND...: NAME.pb.gz, of a sample in 4 KiB.
+profile() {
+    local name=$1
+    shift
+    "$mallow" run --rate 4K -o "$name.pb.gz" -- "$@" >/dev/null 2>err || fail "$* does not run"
+    [ -s "$name.pb.gz" ] || fail "no profile of $name"
+}
+
+# The header lines tell of different things; the table is what is compared.
+table() {
+    sed -n '/^ *flat  *flat%/,$p' | sed 's/[[:space:]]*$//'
+}
+
+# What is to be compared of a table; "sort" where the order of its rows is left to chance.
+arrange=cat
+
+# same PROFILE VIEW OPTION...: as `go tool pprof -VIEW OPTION...`.
+same() {
+    local profile=$1 view=$2 plain=${2%%=*}
+    shift 2
+    local words=("$plain")
+    [ "$plain" != "$view" ] && words+=("${view#*=}")
+    go tool pprof "-$view" -unit=minimum -symbolize=none "$@" "$profile.pb.gz" 2>err | table | $arrange >theirs
+    try 0 "$mallow" "${words[@]}" -unit=minimum "$@" "$profile.pb.gz"
+    table <out | $arrange >ours
+    [ "$(wc -l <theirs)" -gt 2 ] || fail "pprof -$view $* says nothing of $profile"
+    diff theirs ours >difference || {
+        head -20 difference >&2
+        fail "$view $* of $profile differs from pprof's"
+    }
+    compared=$((compared + 1))
+}

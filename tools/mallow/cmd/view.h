@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * view.h -- one view of a profile, as a command line asks for it.
+ * Layer: cmd.  `arguments` are of a view's subcommand, or of `report`. */
+#ifndef MW_CMD_VIEW_H
+#define MW_CMD_VIEW_H
+
+#include "cmd/inputs.h"
+#include "cmd/options.h"
+
+/* What to load; the texts stay those of `arguments`. */
+int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_error_t *error);
+
+/* Prints the view on stdout, or into the file of --output.  Changes `profile`; `base_first` as in
+ * inputs.h. */
+int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t base_first,
+		 mw_error_t *error);
+
+#endif
