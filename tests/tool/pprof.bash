@@ -23,7 +23,7 @@ table() {
 }
 
 # What is to be compared of a table; "sort" where the order of its rows is left to chance.
-arrange=cat
+arrange='cat'
 
 # same PROFILE VIEW OPTION...: as `go tool pprof -VIEW OPTION...`.
 same() {

@@ -30,7 +30,7 @@ if has_pprof; then
     # Several profiles are summed, and one is subtracted: of two processes, whose addresses differ.
     for view in top tree; do
         # In a tree pprof leaves the order of 6 and -6 to chance.
-        [ $view = top ] || arrange=sort
+        [ $view = top ] || arrange='sort'
         same second "$view" first.pb.gz
         same second "$view" -alloc_space first.pb.gz
         same second "$view" -alloc_space -base=first.pb.gz
@@ -40,7 +40,7 @@ if has_pprof; then
         same second "$view" -alloc_space -base=first.pb.gz -drop_negative first.pb.gz
         same labels "$view" -alloc_space -base=first.pb.gz
     done
-    arrange=cat
+    arrange='cat'
     same second top -base=first.pb.gz
     same second top -alloc_objects -diff_base=first.pb.gz -normalize
     same second peek=list_resize -alloc_space -diff_base=first.pb.gz

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/compat.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
 
@@ -47,6 +48,9 @@ static int run(const mw_subcommand_t *subcommand, int argc, char **argv) {
 }
 
 static int dispatch(int argc, char **argv) {
+	const mw_subcommand_t *compat = argc > 0 ? mw_compat_find(argv[0]) : NULL;
+	if (compat != NULL)
+		return run(compat, argc - 1, argv + 1);
 	if (argc < 2) {
 		mw_help_print_all(stderr);
 		return MW_EXIT_TROUBLE;

@@ -5,14 +5,15 @@
 #include "cmd/command.h"
 #include "model/merge.h"
 
-static int load_one(const char *text, mw_load_detail_t detail, mw_profile_t **out,
+static int load_one(const char *text, const mw_inputs_t *inputs, mw_profile_t **out,
 		    mw_error_t *error) {
 	mw_target_t target;
 	if (mw_target_resolve(text, &target, error) != 0)
 		return -1;
 	if (target.note[0])
 		mw_complain("note: %s", target.note);
-	int result = mw_load(&target, MW_LOAD_SYMBOLS_NOTES, detail, out, error);
+	int result = mw_load_of_program(&target, inputs->program, MW_LOAD_SYMBOLS_NOTES,
+					inputs->detail, out, error);
 	mw_target_release(&target);
 	return result;
 }
@@ -28,19 +29,21 @@ static int meet(mw_profile_t *a, const char *a_name, mw_profile_t *b, const char
 			    a_name, b_name);
 }
 
-static int load_sum(const char *const *names, size_t count, mw_load_detail_t detail,
+static int load_sum(const char *const *names, size_t count, const mw_inputs_t *inputs,
 		    mw_profile_t **out, mw_error_t *error) {
-	int result = load_one(names[0], detail, out, error);
+	int result = load_one(names[0], inputs, out, error);
 	for (size_t i = 1; i < count && result == 0; i++) {
 		mw_profile_t *next = NULL;
-		result = load_one(names[i], detail, &next, error);
+		result = load_one(names[i], inputs, &next, error);
 		if (result == 0)
 			result = meet(*out, names[0], next, names[i], error);
 		if (result == 0)
 			mw_profile_add(*out, next);
 		mw_profile_free(next);
-		if (result != 0)
+		if (result != 0) {
 			mw_profile_free(*out);
+			*out = NULL;
+		}
 	}
 	if (result == 0 && count > 1)
 		mw_profile_combine(*out);
@@ -49,7 +52,7 @@ static int load_sum(const char *const *names, size_t count, mw_load_detail_t det
 
 static int subtract(const mw_inputs_t *inputs, mw_profile_t *profile, mw_error_t *error) {
 	mw_profile_t *base = NULL;
-	int result = load_sum(inputs->bases, inputs->base_count, inputs->detail, &base, error);
+	int result = load_sum(inputs->bases, inputs->base_count, inputs, &base, error);
 	if (result != 0)
 		return result;
 	result = meet(profile, inputs->targets[0], base, inputs->bases[0], error);
@@ -63,13 +66,14 @@ static int subtract(const mw_inputs_t *inputs, mw_profile_t *profile, mw_error_t
 
 int mw_inputs_load(const mw_inputs_t *inputs, mw_profile_t **out, size_t *base_first,
 		   mw_error_t *error) {
-	if (load_sum(inputs->targets, inputs->target_count, inputs->detail, out, error) != 0)
+	if (load_sum(inputs->targets, inputs->target_count, inputs, out, error) != 0)
 		return -1;
 	*base_first = (*out)->sample_count;
 	if (inputs->base_count == 0)
 		return 0;
 	if (subtract(inputs, *out, error) != 0) {
 		mw_profile_free(*out);
+		*out = NULL;
 		return -1;
 	}
 	if (!inputs->is_diff) {

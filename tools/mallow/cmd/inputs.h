@@ -14,11 +14,13 @@ typedef struct mw_inputs {
 	bool is_diff;   /* percentages are of the bases */
 	bool normalize; /* the sum is scaled to the bases' total first */
 	mw_load_detail_t detail;
+	const char *program; /* the executable of the profiles; NULL: as they say */
 } mw_inputs_t;
 
 /* Sample types that not all of them have are left out.  The samples from number *base_first on are
  * those of the bases, negated; with none, and where they were summed up with the others (not
- * is_diff), that is the number of samples.  The caller frees *out. */
+ * is_diff), that is the number of samples.  The caller frees *out, which is NULL
+ * after an error. */
 int mw_inputs_load(const mw_inputs_t *inputs, mw_profile_t **out, size_t *base_first,
 		   mw_error_t *error);
 

@@ -57,10 +57,32 @@ void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
 	free(cache);
 }
 
+/* The mapping of that name, or the first: profiles begin with the executable. */
+static void use_program(mw_profile_t *p, const char *program) {
+	const char *wanted = basename(program);
+	size_t chosen = p->mapping_count > 1 ? 1 : 0;
+	for (size_t i = p->mapping_count; i > 1; i--)
+		if (strcmp(basename(mw_profile_string(p, p->mappings[i - 1].path)), wanted) == 0)
+			chosen = i - 1;
+	char *path = realpath(program, NULL);
+	mw_string_t old = p->mappings[chosen].path;
+	for (size_t i = 1; i < p->mapping_count && path != NULL; i++)
+		if (p->mappings[i].path == old)
+			p->mappings[i].path = mw_profile_intern(p, path);
+	free(path);
+}
+
 int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
 	    mw_profile_t **out, mw_error_t *error) {
+	return mw_load_of_program(target, NULL, symbols, detail, out, error);
+}
+
+int mw_load_of_program(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
+		       mw_load_detail_t detail, mw_profile_t **out, mw_error_t *error) {
 	int result = detail == MW_LOAD_SPLIT ? mw_read_profile_split(target->path, out, error)
 					     : mw_read_profile(target->path, out, error);
+	if (result == 0 && program != NULL)
+		use_program(*out, program);
 	if (result == 0 && symbols != MW_LOAD_NO_SYMBOLS)
 		mw_load_symbols(*out, target->alive ? (uint32_t)target->pid : 0,
 				symbols == MW_LOAD_SYMBOLS_NOTES);

@@ -31,7 +31,7 @@ typedef struct mw_option {
 } mw_option_t;
 
 /* Of a subcommand's own, and of a shared list. */
-enum { MW_OPTIONS_MAX = 16, MW_SHARED_OPTIONS_MAX = 80 };
+enum { MW_OPTIONS_MAX = 16, MW_SHARED_OPTIONS_MAX = 128 };
 
 struct mw_arguments;
 
@@ -48,12 +48,13 @@ typedef struct mw_subcommand {
 	mw_option_t options[MW_OPTIONS_MAX];
 	const mw_option_t *shared; /* what several subcommands have; NULL: nothing.  Long options
 				    * may then have one dash only, as pprof's */
+	const mw_option_t *more;   /* behind those; NULL: nothing */
 } mw_subcommand_t;
 
 extern const mw_subcommand_t mw_subcommands[];
 extern const size_t mw_subcommand_count;
 
-/* Own and shared options, one after the other; NULL at the end. */
+/* Own, shared and more options, one after the other; NULL at the end. */
 const mw_option_t *mw_subcommand_option(const mw_subcommand_t *subcommand, size_t i);
 
 /* NULL: there is none of that name. */
@@ -74,7 +75,9 @@ typedef struct mw_arguments {
 	mw_option_value_t
 		values[MW_OPTIONS_MAX + MW_SHARED_OPTIONS_MAX]; /* as mw_subcommand_option() */
 	bool help;
-	char **operands; /* borrowed from argv, whose order may have been changed; NULL-ended */
+	bool is_jeprof;      /* tables are to have jeprof's columns */
+	const char *program; /* the executable, where the command line names it; else NULL */
+	char **operands;     /* borrowed from argv, whose order may have been changed; NULL-ended */
 	unsigned operand_count;
 } mw_arguments_t;
 
@@ -82,6 +85,9 @@ typedef struct mw_arguments {
  * `out` either way. */
 bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, int argc,
 			char **argv);
+
+/* Sets an option as if the command line had.  False: it complained. */
+bool mw_arguments_set(mw_arguments_t *arguments, const char *name, const char *value);
 
 void mw_arguments_release(mw_arguments_t *arguments);
 

@@ -161,14 +161,13 @@ static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *opti
 }
 
 const mw_option_t *mw_subcommand_option(const mw_subcommand_t *subcommand, size_t i) {
-	size_t own = 0;
-	while (subcommand->options[own].name != NULL)
-		own++;
-	if (i < own)
-		return &subcommand->options[i];
-	if (subcommand->shared == NULL || subcommand->shared[i - own].name == NULL)
-		return NULL;
-	return &subcommand->shared[i - own];
+	const mw_option_t *const lists[] = {subcommand->options, subcommand->shared,
+					    subcommand->more};
+	for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++)
+		for (const mw_option_t *option = lists[k]; option != NULL && option->name; option++)
+			if (i-- == 0)
+				return option;
+	return NULL;
 }
 
 /* The shared ones are too many for one line. */
@@ -305,6 +304,13 @@ bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, 
 	}
 	out->operands[out->operand_count] = NULL;
 	return check_operand_count(out);
+}
+
+bool mw_arguments_set(mw_arguments_t *arguments, const char *name, const char *value) {
+	option_number_t number = find_long(arguments->subcommand, name, strlen(name));
+	return number >= 0 && set_value(arguments->subcommand,
+					mw_subcommand_option(arguments->subcommand, (size_t)number),
+					&arguments->values[number], value);
 }
 
 void mw_arguments_release(mw_arguments_t *arguments) {

@@ -50,6 +50,13 @@ const mw_picture_t *mw_picture_find(const char *path) {
 	return NULL;
 }
 
+const mw_picture_t *mw_picture_of_format(const char *format) {
+	for (size_t i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++)
+		if (strcmp(pictures[i].ending + 1, format) == 0)
+			return &pictures[i];
+	return NULL;
+}
+
 const char *mw_picture_view(const mw_picture_t *picture) {
 	return picture != NULL ? picture->view : NULL;
 }

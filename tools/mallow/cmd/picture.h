@@ -13,6 +13,8 @@ typedef struct mw_picture mw_picture_t;
 
 /* NULL: plain text.  All of these take NULL. */
 const mw_picture_t *mw_picture_find(const char *path);
+/* By the ending alone, without the dot; NULL: there is no such. */
+const mw_picture_t *mw_picture_of_format(const char *format);
 /* The view that makes it, or NULL: whichever was asked for. */
 const char *mw_picture_view(const mw_picture_t *picture);
 bool mw_picture_is_json(const mw_picture_t *picture);

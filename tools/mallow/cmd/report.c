@@ -65,7 +65,7 @@ static bool is_for_all(const char *option) {
 		"sample-index",  "sample-type", "inuse-space", "inuse-objects", "alloc-space",
 		"alloc-objects", "contentions", "total-delay", "functions",     "lines",
 		"flat",          "cum",         "noinlines",   "trim-path",     "source-path",
-		"json"};
+		"json",          "symbolize",   "sysroot",     "binary-path"};
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		if (strcmp(options[i], option) == 0)
 			return true;

@@ -31,7 +31,7 @@ static json_t *frame_json(const mw_profile_t *p, uint32_t location, const mw_lin
 	return frame;
 }
 
-static json_t *frames_json(const mw_profile_t *p, const mw_sample_t *sample) {
+json_t *mw_frames_json(const mw_profile_t *p, const mw_sample_t *sample) {
 	json_t *frames = json_array();
 	for (uint32_t i = 0; i < sample->depth; i++) {
 		uint32_t location = p->frames[sample->frame_first + i];
@@ -78,7 +78,7 @@ static json_t *stack_json(const mw_profile_t *p, const mw_stacks_t *stacks,
 	json_object_set_new(value, "sizes", shares_json(stack, MW_SHARE_SIZES));
 	json_object_set_new(value, "threads", shares_json(stack, MW_SHARE_THREADS));
 	json_object_set_new(value, "lifetimes", shares_json(stack, MW_SHARE_LIFETIMES));
-	json_object_set_new(value, "frames", frames_json(p, &p->samples[stack->sample]));
+	json_object_set_new(value, "frames", mw_frames_json(p, &p->samples[stack->sample]));
 	return value;
 }
 

@@ -4,6 +4,8 @@
 #ifndef MW_CMD_REPORT_JSON_H
 #define MW_CMD_REPORT_JSON_H
 
+#include <jansson.h>
+
 #include "model/error.h"
 #include "model/profile.h"
 #include "report/report.h"
@@ -12,5 +14,8 @@
  * status, or -1 with `error` filled in. */
 int mw_report_json(const mw_profile_t *profile, const mw_report_options_t *options,
 		   mw_error_t *error);
+
+/* The frames of a sample, leaf first: function, file and line. */
+json_t *mw_frames_json(const mw_profile_t *profile, const mw_sample_t *sample);
 
 #endif

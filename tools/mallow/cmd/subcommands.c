@@ -278,6 +278,65 @@ const mw_subcommand_t mw_subcommands[] = {
 #include "cmd/views.def"
 #undef MW_VIEW
 	{
+		.name = "check",
+		.operands = "TARGET...",
+		.summary = "compare a profile with limits",
+		.details = "For builds and tests: the exit status is 0 when the profile keeps all "
+			   "limits, "
+			   "1 when it does not, 2 when it could not be looked at. The stacks that "
+			   "hold "
+			   "most are printed for each limit that is passed.\n\n"
+			   "A file of suppressions is one of LeakSanitizer's: lines such as "
+			   "leak:parse_* "
+			   "name functions, source files or modules whose stacks are left out.",
+		.examples = "mallow check --max-peak 200M --max-live 0 test.pb.gz\n"
+			    "mallow check --max-growth 5% --baseline base.pb.gz --format junit "
+			    "now.pb.gz",
+		.operands_min = 1,
+		.operands_max = UINT_MAX,
+		.run = mw_cmd_check,
+		.options =
+			{
+				{"max-peak", 0, MW_OPTION_TEXT, "BYTES", NULL,
+				 "at most so many bytes at the peak"},
+				{"max-live", 0, MW_OPTION_TEXT, "BYTES", NULL,
+				 "at most so many bytes in use"},
+				{"max-growth", 0, MW_OPTION_TEXT, "BYTES", NULL,
+				 "at most so many bytes more in use than in the baseline, or a "
+				 "share of it such as 5%"},
+				{"baseline", 0, MW_OPTION_LIST, "TARGET", NULL,
+				 "the profile to compare with; several are summed"},
+				{"suppress", 0, MW_OPTION_LIST, "FILE", NULL,
+				 "leave out what LeakSanitizer would"},
+				{"focus", 0, MW_OPTION_TEXT, "RE", NULL,
+				 "only stacks with a frame that matches"},
+				{"ignore", 0, MW_OPTION_TEXT, "RE", NULL,
+				 "only stacks without a frame that matches"},
+				{"top", 0, MW_OPTION_COUNT, "N", NULL,
+				 "at most N stacks for each limit (default 10)"},
+				{"format", 0, MW_OPTION_CHOICE, "FORMAT", "text|json|junit",
+				 "text (default), json or junit"},
+				{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
+				 "write a file instead of standard output"},
+				END_OF_OPTIONS,
+			},
+	},
+	{
+		.name = "shell",
+		.operands = "TARGET...",
+		.summary = "ask for views of a profile one after the other",
+		.details = "The profile is read once. Commands are pprof's: top10, list RE, "
+			   "focus=RE, alloc_space, and so on; help lists them. Without a terminal "
+			   "they are read from standard input.",
+		.examples = "mallow shell 4711\n"
+			    "echo 'top5 -cum' | mallow shell now.pb.gz",
+		.operands_min = 1,
+		.operands_max = UINT_MAX,
+		.run = mw_cmd_shell,
+		.options = {END_OF_OPTIONS},
+		.shared = mw_view_options,
+	},
+	{
 		.name = "help",
 		.operands = "[SUBCOMMAND]",
 		.summary = "show how to use mallow, or one of its subcommands",

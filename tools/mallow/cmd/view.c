@@ -114,6 +114,13 @@ static int find_type(const request_t *r, const mw_profile_t *p, size_t *type, mw
 		*type = index;
 		return 0;
 	}
+	/* jeprof: what was allocated is what is in use, where nothing was freed. */
+	char live[64];
+	if (r->arguments->is_jeprof && name != NULL && strncmp(name, "alloc_", 6) == 0 &&
+	    mw_profile_find_type(p, name) < 0) {
+		snprintf(live, sizeof(live), "inuse_%s", name + 6);
+		name = live;
+	}
 	const char *plain = name != NULL && strncmp(name, "inuse_", 6) == 0 ? name + 6 : NULL;
 	if (plain != NULL && mw_profile_find_type(p, name) < 0 &&
 	    mw_profile_find_type(p, plain) >= 0)
@@ -150,6 +157,7 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 	mw_view_options_selection(r->arguments, &selection);
 	if (find_type(r, p, &v->type, error) != 0)
 		return -1;
+	v->sum = mw_profile_total(p, v->type);
 	bool has_base = base_first < p->sample_count;
 	v->total = total_of(r, p, v->type, has_base ? base_first : 0);
 	if (v->total == 0)
@@ -170,6 +178,16 @@ static int check_unit(const mw_view_t *v, mw_error_t *error) {
 			    v->unit);
 }
 
+static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_error_t *error) {
+	const char *format = mw_argument(arguments, "format")->text;
+	if (format == NULL || r->picture != NULL)
+		return 0;
+	return mw_error_set(error,
+			    "--format does not take '%s'; allowed: html, svg, png, pdf, ps, "
+			    "gif, dot, folded, speedscope.json, callgrind, json, pb.gz",
+			    format);
+}
+
 static int print_text(const request_t *r, const mw_view_t *v, mw_error_t *error) {
 	char *text = NULL;
 	size_t length = 0;
@@ -180,11 +198,28 @@ static int print_text(const request_t *r, const mw_view_t *v, mw_error_t *error)
 				    strerror(errno));
 	int result = r->view->print(&copy, error);
 	fclose(copy.out);
-	if (result == 0 && r->path == NULL)
+	if (result == 0 && r->path == NULL && r->picture == NULL)
 		fwrite(text, 1, length, stdout);
 	else if (result == 0)
 		result = mw_picture_write(r->picture, r->path, text, length, error);
 	free(text);
+	return result;
+}
+
+static int write_profile(const request_t *r, const mw_profile_t *profile, mw_error_t *error) {
+	const char *path = r->path;
+	if (path == NULL && isatty(STDOUT_FILENO))
+		return mw_error_set(error, "a profile is nothing for a terminal; give --output "
+					   "FILE.pb.gz");
+	return mw_write_profile(profile, path,
+				path != NULL ? mw_format_of_name(path) : MW_FORMAT_PROTO,
+				MW_GZIP_BY_NAME, error);
+}
+
+static int write_top(const request_t *r, const mw_view_t *v, mw_error_t *error) {
+	mw_profile_t *top = mw_view_top_profile(v);
+	int result = write_profile(r, top, error);
+	mw_profile_free(top);
 	return result;
 }
 
@@ -200,9 +235,11 @@ static void make_request(const mw_arguments_t *arguments, request_t *r) {
 		r->view = find_view("top");
 	if (r->path != NULL && strcmp(r->path, "-") == 0)
 		r->path = NULL;
-	if (r->path == NULL)
-		return;
-	r->picture = mw_picture_find(r->path);
+	const char *format = mw_argument(arguments, "format")->text;
+	if (format != NULL)
+		r->picture = mw_picture_of_format(format);
+	else if (r->path != NULL)
+		r->picture = mw_picture_find(r->path);
 	const char *view = mw_picture_view(r->picture);
 	if (view != NULL)
 		r->view = find_view(view);
@@ -224,6 +261,7 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 		.base_count = bases->text_count,
 		.is_diff = diff_bases->given || is_diff(arguments),
 		.normalize = given(&r, "normalize"),
+		.program = arguments->program,
 		.detail = wants_labels(&r) ? MW_LOAD_SPLIT : MW_LOAD_STACKS,
 	};
 	if (is_diff(arguments)) {
@@ -248,14 +286,17 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 		.pattern = arguments->subcommand->operands_min == 2 ? arguments->operands[0] : NULL,
 		.source_path = mw_argument(arguments, "source-path")->text,
 		.columns = r->path == NULL ? mw_terminal_columns(stdout) : 0,
+		.is_jeprof = arguments->is_jeprof,
 		.json = given(r, "json") || mw_picture_is_json(r->picture),
 	};
-	if (check_unit(&v, error) != 0 || select_and_sum(r, profile, base_first, &v, error) != 0)
+	if (check_format(arguments, r, error) != 0 || check_unit(&v, error) != 0 ||
+	    select_and_sum(r, profile, base_first, &v, error) != 0)
 		return -1;
-	if (mw_picture_is_profile(r->picture))
-		return mw_write_profile(profile, r->path, mw_format_of_name(r->path),
-					MW_GZIP_BY_NAME, error);
 	set_graph_options(r, &v);
+	if (r->view->print == NULL)
+		return write_top(r, &v, error);
+	if (mw_picture_is_profile(r->picture))
+		return write_profile(r, profile, error);
 	char *filters = mw_view_options_filters(arguments);
 	v.filters = filters;
 	int result = print_text(r, &v, error);

@@ -77,6 +77,8 @@ const mw_option_t mw_view_options[] = {
 	 "write a file, as its name asks: .html a flame graph; .svg, .png, .pdf, .dot a call "
 	 "graph; "
 	 ".folded, .speedscope.json, .callgrind, .json, .pb.gz"},
+	TEXT("format", "ENDING",
+	     "what --output's name would ask for, to standard output: svg, json"),
 	SWITCH("json", "print JSON, with exact values"),
 	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
 };
@@ -143,6 +145,13 @@ bool mw_view_options_is_mean(const mw_arguments_t *a) {
 static const char *const filter_names[] = {
 	"focus",     "ignore",  "hide",    "show",   "show-from", "prune-from", "tagfocus",
 	"tagignore", "tagshow", "taghide", "retain", "exclude",   "thread"};
+
+bool mw_view_options_is_filter(const char *name) {
+	for (size_t i = 0; i < sizeof(filter_names) / sizeof(filter_names[0]); i++)
+		if (strcmp(filter_names[i], name) == 0)
+			return true;
+	return false;
+}
 
 bool mw_view_options_need_labels(const mw_arguments_t *a) {
 	static const char *const names[] = {"tagfocus", "tagignore", "tagroot", "tagleaf",

@@ -17,6 +17,8 @@ mw_granularity_t mw_view_options_granularity(const mw_arguments_t *arguments);
 const char *mw_view_options_type(const mw_arguments_t *arguments);
 /* Are values divided by those of the first sample type? */
 bool mw_view_options_is_mean(const mw_arguments_t *arguments);
+/* Is it an option that leaves something out? */
+bool mw_view_options_is_filter(const char *name);
 /* Does it need samples split by thread, size and lifetime? */
 bool mw_view_options_need_labels(const mw_arguments_t *arguments);
 /* The options in force that leave something out, "   focus=x\n" each; the caller frees it. */

@@ -157,3 +157,13 @@ int mw_view_raw(const mw_view_t *v, mw_error_t *error) {
 	}
 	return 0;
 }
+
+int mw_view_comments(const mw_view_t *v, mw_error_t *error) {
+	(void)error;
+	const mw_profile_t *p = v->profile;
+	for (size_t i = 0; i < p->comment_count; i++) {
+		mw_print_clean(v->out, mw_profile_string(p, p->comments[i]));
+		fputc('\n', v->out);
+	}
+	return 0;
+}

@@ -63,7 +63,8 @@ static void print_json(const mw_view_t *v, const mw_graph_t *g) {
 }
 
 int mw_view_top(const mw_view_t *v, mw_error_t *error) {
-	(void)error;
+	if (v->is_jeprof && !v->json)
+		return mw_view_jeprof(v, error);
 	mw_graph_t *g = mw_graph_new(v->profile, &v->graph);
 	const char *unit = mw_view_unit(v, g);
 	if (v->json) {

@@ -17,6 +17,7 @@ typedef struct mw_view {
 	FILE *out;
 	size_t type;   /* sample type */
 	int64_t total; /* what percentages are of */
+	int64_t sum;   /* of all values before the selection, signed */
 	mw_graph_options_t graph;
 	const char *unit;        /* NULL: for people; else "kB", "MiB", "minimum", "s", ... */
 	double ratio;            /* values are multiplied by it before they are shown */
@@ -24,6 +25,7 @@ typedef struct mw_view {
 	const char *source_path; /* of list: directories between colons; may be NULL */
 	int columns;             /* width of the terminal; 0: names are not cut */
 	bool json;
+	bool is_jeprof; /* the table of functions has jeprof's columns */
 	bool no_header;
 	const char *filters; /* options that leave something out, a line each; may be NULL */
 } mw_view_t;
@@ -35,6 +37,7 @@ bool mw_view_knows_unit(const char *unit);
 typedef int mw_view_print_t(const mw_view_t *view, mw_error_t *error);
 
 mw_view_print_t mw_view_top;        /* flat and cumulative sums */
+mw_view_print_t mw_view_jeprof;     /* the same as jeprof prints it */
 mw_view_print_t mw_view_tree;       /* the same, each with its callers and callees */
 mw_view_print_t mw_view_peek;       /* of the tree, what matches the pattern */
 mw_view_print_t mw_view_traces;     /* stack by stack */
@@ -46,8 +49,12 @@ mw_view_print_t mw_view_list;       /* source, with the bytes of each line */
 mw_view_print_t mw_view_collapsed;  /* "main;f;g 42" */
 mw_view_print_t mw_view_speedscope; /* for speedscope.app */
 mw_view_print_t mw_view_callgrind;  /* for kcachegrind and callgrind_annotate */
+mw_view_print_t mw_view_comments;   /* what whoever wrote the profile noted */
 mw_view_print_t mw_view_raw;        /* all there is in the profile */
 mw_view_print_t mw_view_dot;        /* for graphviz */
 mw_view_print_t mw_view_flame;      /* one HTML file */
+
+/* The rows of the table as samples of the types "cum" and "flat".  The caller frees it. */
+mw_profile_t *mw_view_top_profile(const mw_view_t *view);
 
 #endif

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# check.sh BUILD_DIR -- `mallow check`: exit statuses, offending stacks, suppressions, JSON, JUnit.
+source "$(dirname "$0")/lib.bash"
+cat >leaks.c <<'EOF'
+#include <stdlib.h>
+void *leak_here(size_t size) { return malloc(size); }
+void *keep_this(size_t size) { return malloc(size); }
+int main(int argc, char **argv) {
+	int count = argc > 1 ? atoi(argv[1]) : 1;
+	int left = keep_this(100000) != NULL;
+	for (int i = 0; i < count; i++)
+		left += leak_here(50000) != NULL;
+	free(malloc(2000000));
+	return left == 0;
+}
+EOF
+cc -g -O0 -o leaks leaks.c || fail "leaks.c does not compile"
+for count in 1 2; do
+    "$mallow" run --exact -o $count.pb.gz -- ./leaks $count 2>err || fail "leaks does not run"
+done
+
+try 0 "$mallow" check --max-live 1M --max-peak 3M 2.pb.gz
+says out '^ok +max-peak: '
+says out '^ok +max-live: '
+try 1 "$mallow" check --max-live 100K 2.pb.gz
+says out '^FAILED +max-live: '
+says out '^    leak_here  .*leaks\.c:2$'
+try 1 "$mallow" check --max-peak 1M 2.pb.gz
+says out '^    main  .*leaks\.c:9$'
+try 1 "$mallow" check --max-live 0 --top 1 2.pb.gz
+says out 'and [1-9][0-9]* more stacks'
+ok "limits on what is in use and the peak"
+
+try 0 "$mallow" check --max-growth 0 --baseline 2.pb.gz 2.pb.gz
+try 1 "$mallow" check --max-growth 5% --baseline 1.pb.gz 2.pb.gz
+says out '^FAILED +max-growth: '
+says out '^    leak_here '
+says_not out '^    keep_this '
+try 0 "$mallow" check --max-growth 80% --baseline 1.pb.gz 2.pb.gz
+try 0 "$mallow" check --max-growth 64K --baseline 1.pb.gz 2.pb.gz
+try 0 "$mallow" check --max-growth 0 --baseline 1.pb.gz --baseline 1.pb.gz 2.pb.gz
+ok "growth against a baseline"
+
+printf '# what we know of\n\nleak:leak_h*e\nleak:^keep_this$\nleak:/libc.so\n' >known
+try 0 "$mallow" check --max-live 100 --focus=main --suppress known 2.pb.gz
+says out '^suppressed  .*leak_h\*e'
+printf 'leak:^leak_her$\n' >unknown
+try 1 "$mallow" check --max-live 100 --suppress unknown 2.pb.gz
+try 0 "$mallow" check --max-growth 0 --baseline 1.pb.gz --suppress known 2.pb.gz
+printf 'race:leak_here\n' >wrong
+try 2 "$mallow" check --max-live 0 --suppress wrong 2.pb.gz
+one_line_error
+says err 'wrong: line 1 is no suppression'
+ok "suppressions"
+
+try 1 "$mallow" check --max-live 0 --max-peak 100M --format json 2.pb.gz
+python3 - <<'EOF' || fail "the JSON is not what it should be"
+import json
+d = json.load(open("out"))
+peak, live = d["limits"]
+assert not d["passed"] and peak["passed"] and not live["passed"]
+assert live["allowed"] == 0 and live["measured"] >= 200000
+assert any(f["function"] == "leak_here" and f["line"] == 2 for f in live["stacks"][0]["frames"]
+           + live["stacks"][1]["frames"])
+EOF
+try 1 "$mallow" check --max-live 0 --max-peak 100M --format junit -o junit.xml 2.pb.gz
+python3 - <<'EOF' || fail "the XML is not what it should be"
+import xml.etree.ElementTree as tree
+suites = tree.parse("junit.xml").getroot()
+assert suites.get("tests") == "2" and suites.get("failures") == "1"
+cases = suites.findall("testsuite/testcase")
+assert [c.get("name") for c in cases] == ["max-peak", "max-live"]
+assert cases[0].find("failure") is None
+assert "leak_here" in cases[1].find("failure").text
+EOF
+ok "JSON and JUnit"
+
+try 2 "$mallow" check 2.pb.gz
+one_line_error
+try 2 "$mallow" check --max-growth 5% 2.pb.gz
+one_line_error
+try 2 "$mallow" check --max-live much 2.pb.gz
+one_line_error
+try 2 "$mallow" check --max-live 5% 2.pb.gz
+one_line_error
+try 2 "$mallow" check --max-live 0 "$here/lib.bash"
+one_line_error
+"$mallow" dump -o 2.heap 2.pb.gz 2>err || fail "no heap_v2"
+try 2 "$mallow" check --max-peak 1M 2.heap
+one_line_error
+try 2 "$mallow" check --max-live 0 --suppress none 2.pb.gz
+one_line_error
+ok "complaints"

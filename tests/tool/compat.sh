@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# compat.sh BUILD_DIR -- the command under the names of jeprof and pprof: their command lines run, and
+# print what they print; and the shell.
+source "$(dirname "$0")/lib.bash"
+source "$here/pprof.bash"
+ours_jeprof=$build/lib/mallow/compat/bin/jeprof
+ours_pprof=$build/lib/mallow/compat/bin/pprof
+
+cat >calls.c <<'EOF'
+#include <stdlib.h>
+void *small(void) { return malloc(1000); }
+void *large(void) { return malloc(100000); }
+int main(void) {
+	int left = 0;
+	for (int i = 0; i < 5000; i++)
+		left += small() != NULL && (i % 10 != 0 || large() != NULL);
+	return left == 0;
+}
+EOF
+cc -g -O0 -o calls calls.c || fail "calls.c does not compile"
+"$mallow" run --rate 8K -o calls.heap -- ./calls 2>err || fail "calls does not run"
+"$mallow" run --rate 64K -o other.heap -- ./calls 2>err || fail "calls does not run"
+"$mallow" run --rate 8K -o calls.pb.gz -- ./calls 2>err || fail "calls does not run"
+
+# Options in both spellings, with and without the program.
+if command -v jeprof >/dev/null; then
+    for options in --text -text "--text --cum" "--text -cum" "--text --inuse_objects" "--text --show_bytes" \
+        "--text --inuse_space" "--text --alloc_space" "--text --alloc_objects" "--text --focus=small" \
+        "--text -focus=small" "--text --ignore=small --show_bytes" "--text --retain=main|large" \
+        "--text --exclude=main" "--text --drop_negative" "--text --heapcheck" "--text --functions" \
+        "--text --nodecount=80 --nodefraction=.005 --edgefraction=.001 --maxdegree=8" \
+        "--text --add_lib=./calls --lib_prefix=/usr --scale=0 --show_bytes"; do
+        # shellcheck disable=SC2086
+        jeprof $options ./calls calls.heap >theirs 2>err
+        # shellcheck disable=SC2086
+        try 0 "$ours_jeprof" $options ./calls calls.heap
+        [ "$(wc -l <theirs)" -gt 2 ] || fail "jeprof $options says nothing"
+        diff theirs out >difference || fail "jeprof $options differs: $(head -5 difference)"
+        compared=$((compared + 1))
+    done
+    jeprof --text --show_bytes ./calls calls.heap other.heap >theirs 2>err
+    try 0 "$ours_jeprof" --text --show_bytes ./calls calls.heap other.heap
+    # Other processes' addresses are only ours to match: totals.
+    [ "$(head -1 theirs)" = "$(head -1 out)" ] || fail "the sum is $(head -1 out), not $(head -1 theirs)"
+    # Lines with discriminators are rows of their own to jeprof.
+    for granularity in --lines --addresses; do
+        jeprof --text --show_bytes $granularity ./calls calls.heap 2>err |
+            awk '/calls\.c/ { sub(" .discriminator.*", ""); print $1, $4, $(NF - 1), $NF }' | sort >theirs
+        try 0 "$ours_jeprof" --text --show_bytes $granularity ./calls calls.heap
+        awk '/calls\.c/ { print $1, $4, $(NF - 1), $NF }' out | sort >ours
+        [ -s theirs ] || fail "jeprof $granularity says nothing"
+        if [ $granularity = --addresses ]; then
+            diff theirs ours >difference || fail "$granularity differs: $(head -5 difference)"
+        fi
+        grep -q 'large .*calls.c:3' ours || fail "$granularity knows no lines"
+    done
+    # Source: the same numbers before the same lines.
+    jeprof --list=main --show_bytes ./calls calls.heap 2>err |
+        awk '$3 ~ /^[0-9]+:/ && ($1 != "." || $2 != ".") { print $1, $2, $3 }' | sort >theirs
+    try 0 "$ours_jeprof" --list=main --unit=B ./calls calls.heap
+    awk '/^ROUTINE/ { ours = /calls.c/ } ours && $3 ~ /^[0-9]+:/ && ($1 != "." || $2 != ".") {
+        gsub("B", ""); split($3, line, ":"); print $1, $2, line[1] ":" }' out | sort >ours
+    diff theirs ours >difference || fail "--list differs: $(head -5 difference)"
+    ok "$compared tables, sums, addresses and source equal jeprof's"
+fi
+
+for output in --collapsed --callgrind --dot --svg --ps --pdf --gif --raw --list=main "--disasm=main"; do
+    [ "$output" = --disasm=main ] && ! "$mallow" help disasm >/dev/null 2>&1 && continue
+    try 0 "$ours_jeprof" "$output" ./calls calls.heap
+    [ -s out ] || fail "jeprof $output writes nothing"
+done
+"$ours_jeprof" --svg ./calls calls.heap >graph.svg 2>err
+grep -q '</svg>' graph.svg || fail "--svg is no picture"
+"$ours_jeprof" --pdf ./calls calls.heap >graph.pdf 2>err
+head -c 5 graph.pdf | grep -q '%PDF-' || fail "--pdf is no picture"
+# A profile whose program was moved.
+mkdir moved && mv calls moved/calls
+try 0 "$ours_jeprof" --text moved/calls calls.heap
+says out ' small$'
+try 0 "$ours_pprof" -top moved/calls calls.heap
+says out ' small$'
+ok "jeprof's outputs"
+
+if has_pprof; then
+    for options in -top "-top -cum" "--top --lines" "-tree" "-text -nodecount=3" "-peek=small" "-peek small" \
+        "-top -inuse_objects" "-top -sample_index=alloc_space" "--top --unit=kB" "-top -focus=small" \
+        "-top -files" "-top -symbolize=none -trim=false"; do
+        # shellcheck disable=SC2086
+        go tool pprof -symbolize=none -unit=minimum $options calls.pb.gz 2>err | table >theirs
+        # shellcheck disable=SC2086
+        try 0 "$ours_pprof" -unit=minimum $options calls.pb.gz
+        table <out >ours
+        [ "$(wc -l <theirs)" -gt 1 ] || fail "pprof $options says nothing"
+        diff theirs ours >difference || fail "pprof $options differs: $(head -5 difference)"
+    done
+    "$ours_pprof" -proto calls.pb.gz >copy.pb.gz 2>err
+    go tool pprof -symbolize=none -top -unit=B copy.pb.gz 2>err | table >theirs
+    go tool pprof -symbolize=none -top -unit=B calls.pb.gz 2>err | table >ours
+    diff theirs ours >difference || fail "-proto differs: $(head -5 difference)"
+    "$ours_pprof" -topproto calls.pb.gz >top.pb.gz 2>err
+    go tool pprof -symbolize=none -topproto -unit=B -output=their.pb.gz calls.pb.gz 2>err
+    for file in top their; do
+        go tool pprof -symbolize=none -top -sample_index=flat "$file.pb.gz" 2>/dev/null | table |
+            awk 'NR > 1 { print $2, $NF }' >$file
+    done
+    diff their top >difference || fail "-topproto differs: $(head -5 difference)"
+    ok "pprof's command lines"
+fi
+try 0 "$ours_pprof" -comments calls.pb.gz
+says out '^mallow '
+try 2 "$ours_pprof" -top -tree calls.pb.gz
+one_line_error
+try 2 "$ours_pprof" -http=:0 calls.pb.gz
+one_line_error
+try 2 "$ours_jeprof" --list= calls.heap
+one_line_error
+try 0 "$ours_jeprof" --text --seconds=5 moved/calls calls.heap
+says err 'note: --seconds has no effect'
+
+# Without a terminal nobody is asked.
+try 0 "$ours_jeprof" moved/calls calls.heap </dev/null
+[ ! -s out ] || fail "something is printed for no command"
+cat >script <<'EOF'
+top1
+focus=small
+sort=cum
+top2
+o
+:
+granularity=lines
+inuse_objects
+top1 >out.txt
+svg >graph.svg
+list ^main$
+top 3 main -large
+unknown=1
+quit
+top1
+EOF
+try 2 "$mallow" shell --unit=B calls.pb.gz <script
+says out 'focus = small'
+says out 'cum = true'
+says out '^ROUTINE =+ main in '
+says err "'unknown' is neither a command nor an option"
+[ "$(grep -c '^Showing top' out)" -ge 1 ] || fail "top1 shows more than one"
+grep -q 'Type: inuse_objects' out.txt || fail "the sample type was forgotten"
+grep -Eq ':[0-9]+$' out.txt || fail "the lines were forgotten"
+says_not out '\(mallow\)'
+try 0 "$mallow" report calls.pb.gz </dev/null
+says_not out '\(mallow\)'
+ok "the shell"
+if command -v script >/dev/null; then
+    printf 'to\t\nquit\n' | script -qec "$mallow shell calls.pb.gz" /dev/null >out 2>err
+    says out '\(mallow\)'
+    printf 'top1\nquit\n' | script -qec "$mallow shell calls.pb.gz" /dev/null >out 2>err
+    says out 'Showing top 1 nodes'
+    ok "the shell on a terminal"
+fi

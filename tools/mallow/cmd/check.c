@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * check.c -- `mallow check`: a profile against limits, for builds and tests. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/check_print.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/inputs.h"
+#include "cmd/picture.h"
+#include "model/merge.h"
+#include "view/selection.h"
+
+/* A screen. */
+#define DEFAULT_STACKS 10
+
+typedef struct job {
+	const mw_arguments_t *arguments;
+	mw_profile_t *profile, *growth; /* the latter less the baseline; NULL: no limit on it */
+	int64_t baseline;
+	mw_suppressions_t suppressions;
+	mw_check_t check;
+} job_t;
+
+static const mw_option_value_t *value(const job_t *job, const char *name) {
+	return mw_argument(job->arguments, name);
+}
+
+static int select_from(const job_t *job, mw_profile_t *p, mw_error_t *error) {
+	mw_selection_t selection = {.focus = value(job, "focus")->text,
+				    .ignore = value(job, "ignore")->text};
+	return mw_selection_apply(p, &selection, error);
+}
+
+static int load(const job_t *job, const char *const *names, size_t count, mw_profile_t **out,
+		mw_error_t *error) {
+	size_t base_first;
+	mw_inputs_t inputs = {.targets = names, .target_count = count};
+	if (mw_inputs_load(&inputs, out, &base_first, error) != 0)
+		return -1;
+	return select_from(job, *out, error);
+}
+
+static int64_t in_use(const mw_profile_t *p) {
+	int type = mw_profile_find_type(p, "inuse_space");
+	if (type < 0)
+		type = mw_profile_find_type(p, "space");
+	return type < 0 ? 0 : mw_profile_total(p, (size_t)type);
+}
+
+static int load_growth(job_t *job, mw_error_t *error) {
+	const mw_option_value_t *names = value(job, "baseline");
+	mw_profile_t *base = NULL;
+	int result = load(job, names->texts, names->text_count, &base, error);
+	if (result == 0) {
+		mw_suppress(&job->suppressions, base, false);
+		job->baseline = in_use(base);
+		job->growth = mw_profile_copy(job->profile);
+		if (mw_profile_keep_types_of(job->growth, base) == 0)
+			result = mw_error_set(error,
+					      "the baseline has no sample type in common with the "
+					      "profile; give a heap profile");
+		else
+			mw_profile_subtract(job->growth, base);
+		mw_profile_combine(job->growth);
+	}
+	mw_profile_free(base);
+	return result;
+}
+
+static int load_all(job_t *job, mw_error_t *error) {
+	const mw_option_value_t *files = value(job, "suppress");
+	for (size_t i = 0; i < files->text_count; i++)
+		if (mw_suppressions_read(&job->suppressions, files->texts[i], error) != 0)
+			return -1;
+	if (load(job, (const char *const *)job->arguments->operands, job->arguments->operand_count,
+		 &job->profile, error) != 0)
+		return -1;
+	mw_suppress(&job->suppressions, job->profile, true);
+	return value(job, "baseline")->given ? load_growth(job, error) : 0;
+}
+
+/* The limit in bytes, where one is set. */
+static int parse_limit(const job_t *job, mw_limit_kind_t kind, int64_t *bytes, mw_error_t *error) {
+	double percent = -1;
+	bool is_growth = kind == MW_LIMIT_GROWTH;
+	const char *name = mw_limit_name(kind), *text = value(job, name)->text;
+	if (!mw_limit_parse(text, bytes, is_growth ? &percent : NULL))
+		return mw_error_set(error,
+				    "check: --%s does not take '%s'; allowed: bytes such as "
+				    "0, 512K or 200M%s",
+				    name, text, is_growth ? ", or a share such as 5%" : "");
+	if (percent >= 0)
+		*bytes = (int64_t)((double)job->baseline * percent / 100);
+	return 0;
+}
+
+static int check_limits(job_t *job, mw_error_t *error) {
+	mw_check_t *c = &job->check;
+	for (mw_limit_kind_t kind = 0; kind < MW_LIMIT_KINDS; kind++) {
+		int64_t allowed;
+		const mw_profile_t *p = kind == MW_LIMIT_GROWTH ? job->growth : job->profile;
+		if (!value(job, mw_limit_name(kind))->given)
+			continue;
+		if (parse_limit(job, kind, &allowed, error) != 0 ||
+		    mw_limit_check(kind, p, allowed, job->baseline, &c->findings[c->count],
+				   error) != 0)
+			return -1;
+		c->profiles[c->count++] = p;
+	}
+	return 0;
+}
+
+static int print(const job_t *job, mw_error_t *error) {
+	const char *format = value(job, "format")->text, *path = value(job, "output")->text;
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	if (out == NULL)
+		return mw_error_set(error, "check: out of memory; try a smaller profile");
+	if (format == NULL || strcmp(format, "text") == 0)
+		mw_check_print_text(out, &job->check);
+	else if (strcmp(format, "json") == 0)
+		mw_check_print_json(out, &job->check);
+	else
+		mw_check_print_junit(out, &job->check);
+	fclose(out);
+	int result = mw_picture_write(NULL, path, text, length, error);
+	free(text);
+	return result;
+}
+
+static void release(job_t *job) {
+	for (size_t i = 0; i < job->check.count; i++)
+		mw_stacks_release(&job->check.findings[i].stacks);
+	mw_suppressions_release(&job->suppressions);
+	mw_profile_free(job->profile);
+	mw_profile_free(job->growth);
+}
+
+static bool options_make_sense(const job_t *job) {
+	bool growth = value(job, "max-growth")->given;
+	if (growth != value(job, "baseline")->given) {
+		mw_complain("check: --max-growth and --baseline go together; give both");
+		return false;
+	}
+	if (growth || value(job, "max-peak")->given || value(job, "max-live")->given)
+		return true;
+	mw_complain("check: no limit; give --max-live, --max-peak or --max-growth");
+	return false;
+}
+
+int mw_cmd_check(const mw_arguments_t *arguments) {
+	job_t job = {.arguments = arguments};
+	mw_error_t error;
+	const mw_option_value_t *top = value(&job, "top");
+	job.check.name = arguments->operands[0];
+	job.check.suppressions = &job.suppressions;
+	job.check.stacks_max = top->given ? (size_t)top->number : DEFAULT_STACKS;
+	if (!options_make_sense(&job))
+		return MW_EXIT_TROUBLE;
+	int result = load_all(&job, &error);
+	if (result == 0)
+		result = check_limits(&job, &error);
+	if (result == 0)
+		result = print(&job, &error);
+	int status = mw_check_passed(&job.check) ? MW_EXIT_FINE : MW_EXIT_FINDING;
+	if (result != 0) {
+		mw_complain("%s", error.text);
+		status = MW_EXIT_TROUBLE;
+	}
+	release(&job);
+	return status;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ * compat.c -- `jeprof` and `pprof`: their options, which choose a view, and what they take before
+ * the profiles: the program. */
+#include "cmd/compat.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/outputs.h"
+#include "cmd/shell.h"
+#include "cmd/view.h"
+#include "cmd/view_options.h"
+#include "model/alloc.h"
+
+/* Taken, and without effect here: why. */
+typedef struct idle_option {
+	const char *name;
+	const char *why; /* NULL: nothing is lost */
+} idle_option_t;
+
+#define IDLE_OPTIONS                                                                               \
+	IDLE("tools", "PATHS", NULL)                                                               \
+	IDLE("add_lib", "FILE", "the profile names its libraries")                                 \
+	IDLE("lib_prefix", "DIRS", "the profile names its libraries")                              \
+	IDLE("buildid", "ID", "the profile's own build-ids count")                                 \
+	IDLE("add_comment", "TEXT", "comments are not added")                                      \
+	IDLE("seconds", "N", "files are read as they are")                                         \
+	IDLE("timeout", "N", "files are read as they are")                                         \
+	IDLE("scale", "N", "gv sizes its window itself")
+
+#define IDLE_SWITCHES                                                                              \
+	IDLE("heapcheck", NULL, "all nodes are shown alike")                                       \
+	IDLE("debug-syms-by-id", NULL, NULL)                                                       \
+	IDLE("no_strip_temp", NULL, NULL)                                                          \
+	IDLE("all_frames", NULL, NULL)                                                             \
+	IDLE("compact_labels", NULL, NULL)                                                         \
+	IDLE("showcolumns", NULL, NULL)                                                            \
+	IDLE("intel_syntax", NULL, NULL)                                                           \
+	IDLE("no_browser", NULL, NULL)
+
+static const idle_option_t idle_options[] = {
+#define IDLE(name, value, why) {name, why},
+	IDLE_OPTIONS IDLE_SWITCHES
+#undef IDLE
+};
+
+enum {
+#define MW_OUTPUT(...) +1
+	OUTPUTS = 0
+#include "cmd/outputs.def"
+#undef MW_OUTPUT
+};
+
+/* The outputs first, in the order of mw_outputs. */
+static const mw_option_t compat_options[] = {
+#define MW_OUTPUT(name, kind, view, format, programs, help) {name, 0, kind, "RE", NULL, help},
+#include "cmd/outputs.def"
+#undef MW_OUTPUT
+#define IDLE(name, value, why) {name, 0, MW_OPTION_TEXT, value, NULL, "no effect"},
+	IDLE_OPTIONS
+#undef IDLE
+#define IDLE(name, value, why) {name, 0, MW_OPTION_SWITCH, value, NULL, "no effect"},
+		IDLE_SWITCHES
+#undef IDLE
+	{"show_bytes", 0, MW_OPTION_SWITCH, NULL, NULL, "values in bytes"},
+	{"interactive", 0, MW_OPTION_SWITCH, NULL, NULL, "ask for commands (default)"},
+	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
+};
+
+static int run_compat(const mw_arguments_t *arguments);
+
+#define COMPAT(name_, operands_, summary_, details_)                                               \
+	{                                                                                          \
+		.name = name_, .operands = operands_, .summary = summary_, .details = details_,    \
+		.examples = name_ " --text ./server server.heap\n" name_                           \
+				  " --list=parse ./server server.heap",                            \
+		.operands_min = 1, .operands_max = UINT_MAX, .run = run_compat,                    \
+		.shared = mw_view_options, .more = compat_options,                                 \
+	}
+
+static const mw_subcommand_t programs[] = {
+	COMPAT("jeprof", "[PROGRAM] PROFILE...", "show profiles as jeprof does",
+	       "Options and output are jeprof's, the profiles those that mallow reads. Without an "
+	       "option that says what to show it asks for commands."),
+	COMPAT("pprof", "[PROGRAM] PROFILE...", "show profiles as pprof does",
+	       "Options and output are pprof's, the profiles those that mallow reads. Without an "
+	       "option that says what to show it asks for commands."),
+};
+
+const mw_subcommand_t *mw_compat_find(const char *path) {
+	const char *slash = strrchr(path, '/');
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (strcmp(programs[i].name, slash != NULL ? slash + 1 : path) == 0)
+			return &programs[i];
+	return NULL;
+}
+
+static bool is_jeprof(const mw_arguments_t *arguments) {
+	return arguments->subcommand == &programs[0];
+}
+
+static void say_idle(const mw_arguments_t *arguments) {
+	for (size_t i = 0; i < sizeof(idle_options) / sizeof(idle_options[0]); i++)
+		if (mw_argument(arguments, idle_options[i].name)->given &&
+		    idle_options[i].why != NULL)
+			mw_complain("note: --%s has no effect: %s", idle_options[i].name,
+				    idle_options[i].why);
+}
+
+/* Executables stand before the profiles. */
+static bool is_program(const char *path) {
+	unsigned char magic[4];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool is_elf = read(fd, magic, 4) == 4 && memcmp(magic, "\177ELF", 4) == 0;
+	close(fd);
+	return is_elf;
+}
+
+/* The one output asked for; NULL: none.  False: it complained. */
+static bool find_output(const mw_arguments_t *arguments, const mw_output_row_t **out) {
+	*out = NULL;
+	for (size_t i = 0; i < OUTPUTS; i++) {
+		const mw_option_t *option = &compat_options[i];
+		if (!mw_argument(arguments, option->name)->given)
+			continue;
+		if (*out != NULL) {
+			mw_complain("%s: --%s and --%s: give one of them",
+				    arguments->subcommand->name, (*out)->name, option->name);
+			return false;
+		}
+		*out = &mw_outputs[i];
+	}
+	return true;
+}
+
+/* What jeprof does unless told otherwise. */
+static bool set_standards(mw_arguments_t *view, const mw_arguments_t *arguments) {
+	bool good = true;
+	if (mw_argument(arguments, "show_bytes")->given)
+		good = mw_arguments_set(view, "unit", "B");
+	if (!is_jeprof(arguments))
+		return good;
+	view->is_jeprof = true;
+	if (strcmp(view->subcommand->name, "graph") != 0)
+		return good && mw_arguments_set(view, "trim", "false");
+	return good &&
+	       (mw_argument(view, "maxdegree")->given || mw_arguments_set(view, "maxdegree", "8"));
+}
+
+static int load_and_make(mw_arguments_t *view, const mw_output_row_t *row) {
+	mw_inputs_t inputs;
+	mw_error_t error;
+	mw_profile_t *profile;
+	size_t base_first;
+	if (mw_view_inputs(view, &inputs, &error) != 0 ||
+	    mw_inputs_load(&inputs, &profile, &base_first, &error) != 0) {
+		mw_complain("%s", error.text);
+		return MW_EXIT_TROUBLE;
+	}
+	int status = mw_output_make(row, view, profile, base_first);
+	mw_profile_free(profile);
+	return status;
+}
+
+static int run_compat(const mw_arguments_t *arguments) {
+	const mw_output_row_t *row;
+	if (!find_output(arguments, &row))
+		return MW_EXIT_TROUBLE;
+	say_idle(arguments);
+	char **targets = arguments->operands;
+	mw_arguments_t view = *arguments;
+	view.program = NULL;
+	view.subcommand = mw_subcommand_find(row != NULL ? row->view : "top");
+	if (arguments->operand_count > 1 && is_program(targets[0]))
+		view.program = *targets++;
+	unsigned count = arguments->operand_count - (unsigned)(targets - arguments->operands);
+	bool has_pattern = row != NULL && mw_output_has_pattern(row);
+	/* The pattern stands before the targets, as a view's words do. */
+	const char **words = mw_xcalloc((size_t)count + 2, sizeof(*words));
+	memcpy(words + has_pattern, targets, count * sizeof(*words));
+	if (has_pattern)
+		words[0] = mw_argument(arguments, row->name)->text;
+	view.operands = (char **)words;
+	view.operand_count = count + has_pattern;
+	int status = MW_EXIT_TROUBLE;
+	if (has_pattern && words[0] == NULL)
+		mw_complain("%s: --%s needs a value: --%s=RE", arguments->subcommand->name,
+			    row->name, row->name);
+	else if (set_standards(&view, arguments))
+		status = row != NULL ? load_and_make(&view, row) : mw_shell(&view);
+	free(words);
+	return status;
+}
