@@ -4,15 +4,16 @@
 # a small process touches few pages of the file (doc/adr/0014-resident-first.md).  The names being C
 # identifiers, the linker defines __start_mallow_text and so on around them in whatever the objects end
 # up in, libmallow.so or a program linked with libmallow.a: that is how the unwinder knows the library's
-# own frames.  Constants, but for strings of the rest, become mallow_tables; arrays marked MW_SPARSE
+# own frames.  Constants become mallow_tables, strings of RESIDENT and SAMPLED objects too; arrays marked MW_SPARSE
 # mallow_sparse, behind the variables.
 # Run by src/CMakeLists.txt:
 #   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out> -DRESIDENT=<layer_stem,...>
-#       [-DLINK=<command>] -P own_text.cmake
+#       -DSAMPLED=<layer_stem,...> [-DLINK=<command>] -P own_text.cmake
 # LINK makes one object of all, when the code is generated at link time only: then all of it is resident.
 cmake_policy(VERSION 3.25)
 file(STRINGS ${OBJECTS} objects)
 string(REPLACE "," ";" resident "${RESIDENT}")
+string(REPLACE "," ";" sampled "${SAMPLED}")
 
 # Where compilers put functions: plain, often called, constructors; never called, destructors.  clang
 # ends such names with a dot.
@@ -35,8 +36,8 @@ rename(text_of_resident mallow_text ${plain} ${often})
 rename(text_of_rest mallow_text ${often})
 rename(cold_of_resident mallow_cold ${seldom})
 rename(cold_of_rest mallow_cold ${plain} ${seldom})
-rename(tables_of_resident mallow_tables ${constants} ${strings})
-rename(tables_of_rest mallow_tables ${constants})
+rename(constants mallow_tables ${constants})
+rename(strings mallow_tables ${strings})
 rename(sparse mallow_sparse .bss.sparse)
 
 if(LINK)
@@ -51,11 +52,15 @@ foreach(object ${objects})
     get_filename_component(stem ${object} NAME_WE)
     get_filename_component(layer ${object} DIRECTORY)
     get_filename_component(layer ${layer} NAME)
-    if("${layer}_${stem}" IN_LIST resident)
-        set(options ${text_of_resident} ${cold_of_resident} ${tables_of_resident})
+    set(name ${layer}_${stem})
+    set(options ${constants} ${sparse})
+    if(name IN_LIST resident)
+        list(APPEND options ${text_of_resident} ${cold_of_resident} ${strings})
+    elseif(name IN_LIST sampled)
+        list(APPEND options ${text_of_rest} ${cold_of_rest} ${strings})
     else()
-        set(options ${text_of_rest} ${cold_of_rest} ${tables_of_rest})
+        list(APPEND options ${text_of_rest} ${cold_of_rest})
     endif()
-    execute_process(COMMAND ${OBJCOPY} ${options} ${sparse} ${object} ${FOLDER}/${layer}_${stem}.o
+    execute_process(COMMAND ${OBJCOPY} ${options} ${object} ${FOLDER}/${name}.o
                     COMMAND_ERROR_IS_FATAL ANY)
 endforeach()

@@ -12,6 +12,8 @@
 /* Functions that every process runs, in files most of which few do: they are put beside the others
  * that every process runs (cmake/own_text.cmake). */
 #define MW_RESIDENT __attribute__((section(".text.startup")))
+/* Constants that few processes read: not between those that all do. */
+#define MW_COLD_TABLE __attribute__((section(".rodata.cold")))
 /* Large arrays of which a process touches parts or nothing: not between small variables. */
 #define MW_SPARSE __attribute__((section(".bss.sparse")))
 #define MW_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))

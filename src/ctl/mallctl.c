@@ -2,11 +2,13 @@
  * mallctl.c -- names to rows, and the sizes and rights of what is read and written. */
 #include "ctl/mallctl.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compiler.h"
 #include "ctl/mallctl_row.h"
 #include "heap/harden.h"
 #include "heap/page.h"
@@ -18,38 +20,76 @@
 typedef enum type { BOOL, INT, WORD, LONG, TEXT, RAW, NONE } type_t;
 typedef enum access { R, W, RW, MAKE, CALL, ANY } access_t;
 
-typedef struct row {
-	const char *name;
-	type_t type;
-	access_t access;
-	mw_ctl_handler_t *handler;
-	uint64_t argument;
-} row_t;
-
-static const row_t rows[] = {
+/* The rows hold numbers only.  Pointers in a table would be written by the loader at the start of
+ * every process, most of which ask for no name: 20 KiB of private pages, and as much of the file.
+ */
 #define MW_CTL(name, type, access, kind, handler, argument)                                        \
-	{name, type, access, mw_ctl_at_##handler, argument},
+	ROW_IN(__LINE__, 0, name, type, access, handler, argument)
 /* In the order of mw_lock_stats_t, whose fields are `step` bytes each. */
+#define LOCK_ROW(number, prefix, name, type, handler, argument, step)                              \
+	ROW_IN(__LINE__, number, prefix name, type, R, handler, (argument) + number * (step))
 #define LOCK_ROWS(prefix, handler, argument, step)                                                 \
-	{prefix ".num_ops", WORD, R, mw_ctl_at_##handler, argument},                               \
-		{prefix ".num_wait", WORD, R, mw_ctl_at_##handler, (argument) + (step)},           \
-		{prefix ".num_spin_acq", WORD, R, mw_ctl_at_##handler, (argument) + 2 * (step)},   \
-		{prefix ".num_owner_switch", WORD, R, mw_ctl_at_##handler,                         \
-		 (argument) + 3 * (step)},                                                         \
-		{prefix ".total_wait_time", WORD, R, mw_ctl_at_##handler,                          \
-		 (argument) + 4 * (step)},                                                         \
-		{prefix ".max_wait_time", WORD, R, mw_ctl_at_##handler, (argument) + 5 * (step)},  \
-		{prefix ".max_num_thds", INT, R, mw_ctl_at_##handler, (argument) + 6 * (step)},
+	LOCK_ROW(0, prefix, ".num_ops", WORD, handler, argument, step)                             \
+	LOCK_ROW(1, prefix, ".num_wait", WORD, handler, argument, step)                            \
+	LOCK_ROW(2, prefix, ".num_spin_acq", WORD, handler, argument, step)                        \
+	LOCK_ROW(3, prefix, ".num_owner_switch", WORD, handler, argument, step)                    \
+	LOCK_ROW(4, prefix, ".total_wait_time", WORD, handler, argument, step)                     \
+	LOCK_ROW(5, prefix, ".max_wait_time", WORD, handler, argument, step)                       \
+	LOCK_ROW(6, prefix, ".max_num_thds", INT, handler, argument, step)
 #define MW_CTL_MUTEX(prefix, handler, argument)                                                    \
 	LOCK_ROWS(prefix, handler, argument, sizeof(uint64_t))
 #define MW_CTL_NO_MUTEX(prefix, handler) LOCK_ROWS(prefix, handler, 0, 0)
+/* ROW(id, name, type, access, handler, argument), defined anew for each table: the id is made of
+ * the line of mallctl.def and the number of the row in it. */
+#define ROW_IN(line, number, ...) ROW_OF(line, number, __VA_ARGS__)
+#define ROW_OF(line, number, ...) ROW(row_##line##_##number, __VA_ARGS__)
+
+#define ROW(id, name, type, access, handler, argument) char id[sizeof(name)];
+static const struct names {
 #include "ctl/mallctl.def"
-#undef MW_CTL
-#undef MW_CTL_MUTEX
-#undef MW_CTL_NO_MUTEX
-#undef LOCK_ROWS
+} names MW_COLD_TABLE = {
+#undef ROW
+#define ROW(id, name, type, access, handler, argument) name,
+#include "ctl/mallctl.def"
 };
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
+#undef ROW
+
+typedef enum row_number {
+#define ROW(id, name, type, access, handler, argument) NUMBER_OF_##id,
+#include "ctl/mallctl.def"
+	ROW_COUNT
+} row_number_t;
+#undef ROW
+
+typedef struct row {
+	uint16_t name_at; /* in `names` */
+	uint8_t type, access;
+} row_t;
+static_assert(sizeof names <= UINT16_MAX, "rows find their names by 16 bits");
+
+static const row_t rows[] MW_COLD_TABLE = {
+#define ROW(id, name, type, access, handler, argument) {offsetof(struct names, id), type, access},
+#include "ctl/mallctl.def"
+};
+#undef ROW
+
+static int call_handler(row_number_t number, mw_ctl_call_t *call) {
+	switch (number) {
+#define ROW(id, name, type, access, handler, argument_of_row)                                      \
+	case NUMBER_OF_##id:                                                                       \
+		call->argument = (argument_of_row);                                                \
+		return mw_ctl_at_##handler(call);
+#include "ctl/mallctl.def"
+#undef ROW
+	case ROW_COUNT:
+		break;
+	}
+	return ENOENT;
+}
+
+static const char *name_of(const row_t *row) {
+	return (const char *)&names + row->name_at;
+}
 
 static const size_t type_bytes[] = {
 	[BOOL] = 1, [INT] = 4, [WORD] = 8, [LONG] = 8, [TEXT] = 8, [NONE] = 0};
@@ -138,7 +178,7 @@ static shape_t shape_of(const row_t *row) {
 	/* Relaxed: whoever comes first, the word is the same. */
 	uint32_t word = atomic_load_explicit(place, memory_order_relaxed);
 	if (word == 0) {
-		shape_t shape = read_shape(row->name);
+		shape_t shape = read_shape(name_of(row));
 		word = shape.parts | (uint32_t)shape.limited_part << 8 |
 		       (uint32_t)shape.limit << 16;
 		atomic_store_explicit(place, word, memory_order_relaxed);
@@ -155,9 +195,9 @@ static bool index_exists(const shape_t *shape, const size_t *mib, size_t parts) 
 /* The row of a name, or the first of those that begin with it; its MIB and the parts. */
 static const row_t *find(const char *name, size_t *mib, size_t *parts) {
 	for (size_t i = 0; i < ROW_COUNT; i++) {
-		if (rows[i].name[0] != name[0])
+		if (name_of(&rows[i])[0] != name[0])
 			continue;
-		*parts = match(rows[i].name, name, mib);
+		*parts = match(name_of(&rows[i]), name, mib);
 		if (*parts == 0)
 			continue;
 		shape_t shape = shape_of(&rows[i]);
@@ -170,7 +210,7 @@ static const row_t *find(const char *name, size_t *mib, size_t *parts) {
 }
 
 const char *mw_mallctl_name(size_t row) {
-	return row < ROW_COUNT ? rows[row].name : NULL;
+	return row < ROW_COUNT ? name_of(&rows[row]) : NULL;
 }
 
 /* ---- values ---- */
@@ -213,9 +253,9 @@ static int use(const row_t *row, mw_ctl_call_t *call) {
 	if (is_forbidden(row->access, call))
 		return EPERM;
 	size_t bytes = row->type == RAW ? 0 : type_bytes[row->type];
-	call->argument = row->argument;
+	row_number_t number = (row_number_t)(row - rows);
 	if (row->type == RAW)
-		return row->handler(call);
+		return call_handler(number, call);
 	if (row->access == MAKE) {
 		if (!call->old || !call->old_length || *call->old_length != bytes) {
 			if (call->old_length)
@@ -228,7 +268,7 @@ static int use(const row_t *row, mw_ctl_call_t *call) {
 		call->writing = true;
 		call->value = load(call->new, bytes);
 	}
-	int result = row->handler(call);
+	int result = call_handler(number, call);
 	return result ? result : store(call->old, call->old_length, call->value, bytes);
 }
 

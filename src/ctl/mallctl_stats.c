@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "ctl/mallctl.h"
 #include "ctl/mallctl_row.h"
 #include "heap/background.h"
@@ -23,10 +24,10 @@
 static struct {
 	mw_lock_t lock;
 	mw_ctl_stats_t stats;
-	mw_ctl_stats_t next; /* being taken, under the lock */
-	_Atomic uint64_t epoch;
+	mw_ctl_stats_t next;    /* being taken, under the lock */
+	_Atomic uint64_t epoch; /* less the first, which is 1 */
 	_Atomic uint64_t started_ns;
-} ctl = {.epoch = 1};
+} ctl MW_SPARSE;
 
 /* Sums of a survey, whose sink has no context: the calling thread's. */
 typedef struct sums {
@@ -242,7 +243,7 @@ int mw_ctl_at_epoch(mw_ctl_call_t *call) {
 		mw_mallctl_refresh();
 		atomic_fetch_add_explicit(&ctl.epoch, 1, memory_order_relaxed);
 	}
-	call->value = atomic_load_explicit(&ctl.epoch, memory_order_relaxed);
+	call->value = 1 + atomic_load_explicit(&ctl.epoch, memory_order_relaxed);
 	return 0;
 }
 
