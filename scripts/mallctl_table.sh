@@ -9,9 +9,9 @@ function row(name, type, access, kind) {
 }
 BEGIN {
     words["LIVE"] = "live"; words["BUILD"] = "live, of the build"; words["CONST"] = "constant"; words["ABSENT"] = "ENOENT"
-    types["BOOL"] = "bool"; types["INT"] = "32 bits"; types["WORD"] = "64 bits"; types["LONG"] = "64 bits, signed"; types["TEXT"] = "text"
+    types["BOOL"] = "bool"; types["INT"] = "32 bits"; types["FIXED"] = "32 bits, fixed point"; types["WORD"] = "64 bits"; types["LONG"] = "64 bits, signed"; types["TEXT"] = "text"
     types["RAW"] = "own"; types["NONE"] = "-"
-    rights["R"] = "r-"; rights["W"] = "-w"; rights["RW"] = "rw"; rights["MAKE"] = "r- (makes one)"
+    rights["R"] = "r-"; rights["W"] = "-w"; rights["RW"] = "rw"; rights["MAKE"] = "r- (makes one)"; rights["MAKE_OF"] = "rw (makes one)"; rights["EITHER"] = "r or w"
     rights["CALL"] = "--"; rights["ANY"] = "--"
     figures = split("num_ops num_wait num_spin_acq num_owner_switch total_wait_time max_wait_time max_num_thds", f, " ")
 }

@@ -7,6 +7,7 @@
 
 #include "api/background.h"
 #include "api/start.h"
+#include "heap/arena.h"
 #include "heap/background.h"
 #include "heap/limit.h"
 
@@ -62,6 +63,21 @@ void *mw_api_alloc_zeroed(size_t bytes) {
 void *mw_api_alloc_aligned(size_t align, size_t bytes) {
 	ensure_started();
 	return finish(mw_heap_alloc_aligned(align, mw_harden_room(bytes)), bytes);
+}
+
+void *mw_api_alloc_in(unsigned number, size_t align, size_t bytes, bool zero) {
+	ensure_started();
+	mw_arena_t *arena = mw_arena_of(number);
+	if (number != 0 && !arena)
+		return checked(NULL);
+	bool zeroed = false;
+	void *block = NULL;
+	if (arena || (mw_thread.heap && mw_thread.heap->arena))
+		block = finish(mw_heap_alloc_in(arena, align, mw_harden_room(bytes), &zeroed),
+			       bytes);
+	else
+		block = mw_api_aligned(align, bytes);
+	return block && zero && !zeroed ? memset(block, 0, bytes) : block;
 }
 
 void *mw_api_realloc(void *block, size_t bytes) {

@@ -14,6 +14,8 @@
 MW_NOINLINE void *mw_api_alloc(size_t bytes);
 MW_NOINLINE void *mw_api_alloc_zeroed(size_t bytes);
 MW_NOINLINE void *mw_api_alloc_aligned(size_t align, size_t bytes);
+/* In the arena of that number, with its contents set to zero or not. */
+MW_NOINLINE void *mw_api_alloc_in(unsigned arena, size_t align, size_t bytes, bool zero);
 MW_NOINLINE void *mw_api_realloc(void *block, size_t bytes);
 
 /* malloc() for the list that is not empty; NULL: mw_api_alloc() does the rest. */

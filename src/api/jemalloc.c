@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * jemalloc.c -- jemalloc's functions beyond malloc's.  Arenas and tcaches of the flags are accepted
- * and leave a block where any other would be (doc/adr/0013-arenas-are-names.md). */
+ * jemalloc.c -- jemalloc's functions beyond malloc's.  Tcaches of the flags are accepted, and
+ * change nothing: each thread's lists are its own. */
 #include "api/jemalloc.h"
 
 #include <errno.h>
@@ -21,10 +21,17 @@ static size_t align_of(int flags) {
 	return (size_t)1 << (flags & FLAG_ALIGN_MASK);
 }
 
+/* The number above MALLOCX_ARENA()'s bits; 0: the flags name no arena. */
+static unsigned arena_bits(int flags) {
+	return (unsigned)flags >> 20;
+}
+
 static void *allocate(size_t bytes, int flags) {
 	size_t align = align_of(flags);
 	if (bytes == 0)
 		bytes = 1;
+	if (MW_UNLIKELY(arena_bits(flags)))
+		return mw_api_alloc_in(arena_bits(flags) - 1, align, bytes, flags & FLAG_ZERO);
 	if (align <= MW_BLOCK_ALIGN && flags & FLAG_ZERO)
 		return mw_api_alloc_zeroed(bytes);
 	void *block =
@@ -55,13 +62,15 @@ void *rallocx(void *block, size_t size, int flags) {
 	size_t before = usable(block), align = align_of(flags);
 	if (size == 0)
 		size = 1;
-	if (align <= MW_BLOCK_ALIGN) {
+	bool moves = arena_bits(flags) && arena_bits(flags) - 1 != mw_heap_arena_of(block);
+	if (align <= MW_BLOCK_ALIGN && !moves) {
 		void *resized = mw_api_realloc(block, size);
 		if (resized)
 			zero_growth(resized, before, flags);
 		return resized;
 	}
-	void *moved = mw_api_aligned(align, size);
+	void *moved = arena_bits(flags) ? mw_api_alloc_in(arena_bits(flags) - 1, align, size, false)
+					: mw_api_aligned(align, size);
 	if (!moved)
 		return NULL;
 	memcpy(moved, block, before < size ? before : size);
@@ -123,6 +132,7 @@ size_t nallocx(size_t size, int flags) {
 static void ensure_started(void) {
 	if (MW_UNLIKELY(!mw_api_started))
 		mw_api_start();
+	mw_mallctl_allocate = allocate;
 }
 
 int mallctl(const char *name, void *old, size_t *old_length, void *new_value, size_t new_length) {

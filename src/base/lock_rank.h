@@ -16,6 +16,8 @@ typedef enum mw_lock_rank {
 	MW_RANK_MODULES = 7, /* prof: modules table */
 	MW_RANK_META = 8,    /* heap: bump allocator for metadata */
 	MW_RANK_GUARDED = 9, /* heap: pool of guarded samples */
+	MW_RANK_ARENAS = 10, /* heap: which arenas programs made */
+	MW_RANK_ARENA = 11,  /* heap: chunks of one of them */
 } mw_lock_rank_t;
 
 #endif

@@ -17,8 +17,8 @@
 /* What programs that look at the version may expect: the interface of this release. */
 #define JEMALLOC_VERSION "5.3.1-0-gmallow-" MALLOW_VERSION
 
-typedef enum type { BOOL, INT, WORD, LONG, TEXT, RAW, NONE } type_t;
-typedef enum access { R, W, RW, MAKE, CALL, ANY } access_t;
+typedef enum type { BOOL, INT, FIXED, WORD, LONG, TEXT, RAW, NONE } type_t;
+typedef enum access { R, W, RW, EITHER, MAKE, MAKE_OF, CALL, ANY } access_t;
 
 /* The rows hold numbers only.  Pointers in a table would be written by the loader at the start of
  * every process, most of which ask for no name: 20 KiB of private pages, and as much of the file.
@@ -92,7 +92,7 @@ static const char *name_of(const row_t *row) {
 }
 
 static const size_t type_bytes[] = {
-	[BOOL] = 1, [INT] = 4, [WORD] = 8, [LONG] = 8, [TEXT] = 8, [NONE] = 0};
+	[BOOL] = 1, [INT] = 4, [FIXED] = 4, [WORD] = 8, [LONG] = 8, [TEXT] = 8, [NONE] = 0};
 
 /* ---- names ---- */
 
@@ -213,6 +213,22 @@ const char *mw_mallctl_name(size_t row) {
 	return row < ROW_COUNT ? name_of(&rows[row]) : NULL;
 }
 
+mw_mallctl_row_t mw_mallctl_row(size_t number) {
+	static const mw_mallctl_type_t shown[] = {
+		[BOOL] = MW_MALLCTL_FLAG,   [INT] = MW_MALLCTL_NUMBER,  [FIXED] = MW_MALLCTL_FIXED,
+		[WORD] = MW_MALLCTL_NUMBER, [LONG] = MW_MALLCTL_SIGNED, [TEXT] = MW_MALLCTL_TEXT,
+		[RAW] = MW_MALLCTL_OTHER,   [NONE] = MW_MALLCTL_OTHER};
+	const row_t *row = &rows[number];
+	mw_mallctl_type_t type = shown[row->type];
+	return (mw_mallctl_row_t){
+		.type = type,
+		.readable = type != MW_MALLCTL_OTHER &&
+			    (row->access == R || row->access == RW || row->access == EITHER),
+		.bytes = type == MW_MALLCTL_OTHER ? 0 : type_bytes[row->type],
+		.parts = shape_of(row).parts,
+	};
+}
+
 /* ---- values ---- */
 
 static uint64_t load(const void *from, size_t bytes) {
@@ -239,10 +255,14 @@ static bool is_forbidden(access_t access, const mw_ctl_call_t *call) {
 		return writes;
 	case W:
 		return reads;
+	case EITHER:
+		return reads && writes;
+	case MAKE:
+		return writes;
 	case CALL:
 		return reads || writes;
 	case RW:
-	case MAKE:
+	case MAKE_OF:
 	case ANY:
 		break;
 	}
@@ -254,9 +274,9 @@ static int use(const row_t *row, mw_ctl_call_t *call) {
 		return EPERM;
 	size_t bytes = row->type == RAW ? 0 : type_bytes[row->type];
 	row_number_t number = (row_number_t)(row - rows);
-	if (row->type == RAW)
+	if (row->type == RAW || row->access == ANY)
 		return call_handler(number, call);
-	if (row->access == MAKE) {
+	if (row->access == MAKE || row->access == MAKE_OF) {
 		if (!call->old || !call->old_length || *call->old_length != bytes) {
 			if (call->old_length)
 				*call->old_length = 0;

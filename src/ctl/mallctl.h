@@ -17,8 +17,7 @@
 /* Indices that jemalloc's header names. */
 #define MW_CTL_ARENAS_ALL 4096u
 #define MW_CTL_ARENAS_DESTROYED 4097u
-/* So many arenas and tcaches can be made. */
-#define MW_CTL_ARENAS_MAX 4095u
+/* So many tcaches can be made. */
 #define MW_CTL_TCACHES_MAX 4094u
 
 /* What rows of mallctl.def speak of; the text is never freed. */
@@ -30,6 +29,9 @@ int mw_mallctl_by_mib(const size_t *mib, size_t parts, void *old, size_t *old_le
 /* *parts: room in `mib`, then its length. */
 int mw_mallctl_name_to_mib(const char *name, size_t *mib, size_t *parts);
 
+/* mallocx(), for what allocates by a name; set before it is used. */
+extern void *(*mw_mallctl_allocate)(size_t bytes, int flags);
+
 /* Takes the statistics anew, as a write to "epoch". */
 void mw_mallctl_refresh(void);
 
@@ -39,5 +41,20 @@ void mw_mallctl_fork_release(bool in_child);
 
 /* The rows, for whoever lists them: NULL behind the last. */
 const char *mw_mallctl_name(size_t row);
+typedef enum mw_mallctl_type {
+	MW_MALLCTL_FLAG,
+	MW_MALLCTL_NUMBER,
+	MW_MALLCTL_SIGNED,
+	MW_MALLCTL_FIXED, /* 16 bits behind the point; all ones: none */
+	MW_MALLCTL_TEXT,
+	MW_MALLCTL_OTHER,
+} mw_mallctl_type_t;
+typedef struct mw_mallctl_row {
+	mw_mallctl_type_t type;
+	bool readable; /* as one value of `bytes` */
+	size_t bytes;
+	size_t parts; /* of its name */
+} mw_mallctl_row_t;
+mw_mallctl_row_t mw_mallctl_row(size_t row);
 
 #endif

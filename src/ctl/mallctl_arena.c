@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * mallctl_arena.c -- arenas and tcaches as names: all memory is the one heap's, which is arena 0
- * (doc/adr/0013-arenas-are-names.md). */
+ * mallctl_arena.c -- arenas that the program made, arena 0, which is all other memory, and tcaches,
+ * which are names only. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/fmt.h"
 #include "ctl/mallctl.h"
 #include "ctl/mallctl_row.h"
+#include "heap/arena.h"
 #include "heap/chunk.h"
 #include "heap/decay.h"
 #include "heap/heap.h"
@@ -18,103 +19,139 @@
 /* jemalloc's limit of a name, with its NUL. */
 #define NAME_BYTES 32u
 
-/* Sequentially consistent where it matters to one thread only; a name is words that are copied:
- * two writers at once leave a mixture of both, as it would be with the later one's. */
+/* A name is bytes that are copied: two writers at once leave a mixture of both. */
 static struct {
-	_Atomic uint32_t count; /* of arenas made, the first included; 0: one */
-	_Atomic bool destroyed[MW_CTL_ARENAS_MAX];
 	_Atomic bool tcaches[MW_CTL_TCACHES_MAX];
-	char names[MW_CTL_ARENAS_MAX][NAME_BYTES];
+	char names[MW_ARENAS_MAX][NAME_BYTES];
 	_Atomic int64_t decay_ms; /* as set by a program; 0 with `decay_set` false: the option's */
 	_Atomic bool decay_set;
 } arenas MW_SPARSE;
 
-static MW_TLS uint32_t thread_arena;
-
-static uint32_t arena_count(void) {
-	uint32_t count = atomic_load_explicit(&arenas.count, memory_order_relaxed);
-	return count ? count : 1;
-}
-
 mw_ctl_arena_t mw_ctl_arena_of(size_t index) {
+	if (index == 0)
+		return MW_CTL_ARENA_0;
 	/* The number of arenas stood for all of them before there was a name for it. */
-	if (index == 0 || index == MW_CTL_ARENAS_ALL || index == arena_count())
-		return MW_CTL_HEAP;
+	if (index == MW_CTL_ARENAS_ALL || index == mw_arena_count())
+		return MW_CTL_ALL_ARENAS;
 	if (index == MW_CTL_ARENAS_DESTROYED)
-		return MW_CTL_EMPTY_ARENA;
-	if (index > arena_count() ||
-	    atomic_load_explicit(&arenas.destroyed[index], memory_order_relaxed))
-		return MW_CTL_NO_ARENA;
-	return MW_CTL_EMPTY_ARENA;
+		return MW_CTL_DESTROYED_ARENAS;
+	return mw_arena_of(index) ? MW_CTL_MADE_ARENA : MW_CTL_NO_ARENA;
 }
 
-/* An arena that can be named, not a sum of them. */
-static bool is_single(size_t index) {
-	return index < arena_count() && mw_ctl_arena_of(index) != MW_CTL_NO_ARENA;
+/* A name with such an index is known, whatever became of the arena. */
+static bool is_number(size_t index) {
+	return index <= mw_arena_count() || index == MW_CTL_ARENAS_ALL ||
+	       index == MW_CTL_ARENAS_DESTROYED;
 }
 
 int mw_ctl_at_narenas(mw_ctl_call_t *call) {
-	call->value = arena_count();
+	call->value = mw_arena_count();
 	return 0;
 }
 
-/* "arenas.create", whose new value is a table of hooks; argument 1: a structure with one. */
+/* Reads the word that `new` points to, if there is one. */
+static int read_pointer(const mw_ctl_call_t *call, size_t length, void **pointer) {
+	if (!call->new)
+		return 0;
+	if (call->new_length != length)
+		return EINVAL;
+	memcpy(pointer, call->new, sizeof *pointer);
+	return 0;
+}
+
+/* The new value is a table of hooks; argument 1: a structure that begins with one. */
 int mw_ctl_at_arena_create(mw_ctl_call_t *call) {
-	if (call->new) {
-		const void *hooks = NULL;
-		if (call->new_length < sizeof hooks)
-			return EINVAL;
-		memcpy(&hooks, call->new, sizeof hooks);
-		/* Memory from elsewhere cannot be had in this heap. */
-		if (hooks)
-			return EFAULT;
-	}
-	uint32_t count = arena_count(), next;
-	do {
-		if (count == MW_CTL_ARENAS_MAX)
-			return EAGAIN;
-		uint32_t expected = count == 1 ? atomic_load(&arenas.count) : count;
-		next = count + 1;
-		if (atomic_compare_exchange_strong(&arenas.count, &expected, next))
-			break;
-		count = arena_count();
-	} while (true);
-	call->value = next - 1;
+	void *hooks = NULL;
+	if (read_pointer(call, call->argument ? 2 * sizeof hooks : sizeof hooks, &hooks) != 0)
+		return EINVAL;
+	mw_arena_t *arena = mw_arena_create(hooks);
+	if (!arena)
+		return EAGAIN;
+	if (atomic_load_explicit(&arenas.decay_set, memory_order_relaxed))
+		mw_arena_set_decay(arena, arenas.decay_ms);
+	arenas.names[arena->number][0] = '\0';
+	call->value = arena->number;
 	return 0;
 }
 
 int mw_ctl_at_arena_initialized(mw_ctl_call_t *call) {
-	if (call->mib[1] > arena_count() && call->mib[1] < MW_CTL_ARENAS_ALL)
+	if (!is_number(call->mib[1]))
 		return ENOENT;
 	call->value = mw_ctl_arena_of(call->mib[1]) != MW_CTL_NO_ARENA;
 	return 0;
 }
 
+static void purge_heap(bool all) {
+	if (all) {
+		mw_heap_trim();
+		return;
+	}
+	mw_huge_purge(false);
+	mw_chunk_purge(false);
+}
+
 /* Argument 1: all that is free; 0: what is due. */
 int mw_ctl_at_arena_purge(mw_ctl_call_t *call) {
-	mw_ctl_arena_t arena = mw_ctl_arena_of(call->mib[1]);
-	if (arena == MW_CTL_HEAP && call->argument) {
-		mw_heap_trim();
-	} else if (arena == MW_CTL_HEAP) {
-		mw_huge_purge(false);
-		mw_chunk_purge(false);
+	bool all = call->argument != 0;
+	switch (mw_ctl_arena_of(call->mib[1])) {
+	case MW_CTL_MADE_ARENA:
+		mw_arena_purge(mw_arena_of(call->mib[1]), all);
+		break;
+	case MW_CTL_ALL_ARENAS:
+		mw_arena_purge_each(all);
+		purge_heap(all);
+		break;
+	case MW_CTL_ARENA_0:
+		purge_heap(all);
+		break;
+	case MW_CTL_NO_ARENA:
+	case MW_CTL_DESTROYED_ARENAS:
+		break;
 	}
-	return arena == MW_CTL_NO_ARENA ? ENOENT : 0;
+	return is_number(call->mib[1]) ? 0 : ENOENT;
 }
 
-/* To free all of an arena's blocks they would have to be known. */
-int mw_ctl_at_arena_reset(mw_ctl_call_t *call) {
-	return mw_ctl_arena_of(call->mib[1]) == MW_CTL_NO_ARENA ? ENOENT : EFAULT;
-}
-
-/* The number is not given out again; blocks that the program left behind stay live. */
-int mw_ctl_at_arena_destroy(mw_ctl_call_t *call) {
-	size_t index = call->mib[1];
-	if (!is_single(index))
+/* Only of an arena that the program made are all blocks its own. */
+static int made_arena(const mw_ctl_call_t *call, mw_arena_t **arena) {
+	*arena = mw_arena_of(call->mib[1]);
+	if (!is_number(call->mib[1]))
 		return ENOENT;
-	if (index == 0)
+	return *arena ? 0 : EFAULT;
+}
+
+int mw_ctl_at_arena_reset(mw_ctl_call_t *call) {
+	mw_arena_t *arena;
+	int result = made_arena(call, &arena);
+	if (result == 0)
+		mw_arena_reset(arena);
+	return result;
+}
+
+int mw_ctl_at_arena_destroy(mw_ctl_call_t *call) {
+	mw_arena_t *arena;
+	int result = made_arena(call, &arena);
+	if (result)
+		return result;
+	return mw_arena_destroy(arena) ? 0 : EFAULT;
+}
+
+/* Arena 0's are shown, not changed: threads' memory is not asked for through them. */
+int mw_ctl_at_extent_hooks(mw_ctl_call_t *call) {
+	mw_arena_t *arena = mw_arena_of(call->mib[1]);
+	if (!is_number(call->mib[1]))
+		return ENOENT;
+	if (call->mib[1] != 0 && !arena)
 		return EFAULT;
-	atomic_store_explicit(&arenas.destroyed[index], true, memory_order_relaxed);
+	mw_extent_hooks_t *hooks = arena ? atomic_load_explicit(&arena->hooks, memory_order_relaxed)
+					 : &mw_extent_default_hooks;
+	if (call->writing) {
+		mw_extent_hooks_t *wanted = (mw_extent_hooks_t *)(uintptr_t)call->value;
+		if (!wanted || !wanted->alloc || (!arena && wanted != hooks))
+			return EFAULT;
+		if (arena)
+			atomic_store_explicit(&arena->hooks, wanted, memory_order_relaxed);
+	}
+	call->value = (uintptr_t)hooks;
 	return 0;
 }
 
@@ -152,43 +189,43 @@ static int option_decay(mw_ctl_call_t *call) {
 	return result;
 }
 
-/* One delay for the heap, whichever arena is named.  Argument: the part of the name that is the
- * arena's index; 0: none. */
-int mw_ctl_at_decay_ms(mw_ctl_call_t *call) {
-	if (call->argument && mw_ctl_arena_of(call->mib[call->argument]) == MW_CTL_NO_ARENA)
-		return ENOENT;
-	int64_t wanted = (int64_t)call->value;
-	bool empty =
-		call->argument && mw_ctl_arena_of(call->mib[call->argument]) == MW_CTL_EMPTY_ARENA;
-	if (call->writing && wanted < -1)
-		return call->argument ? EINVAL : EFAULT;
+static int64_t default_decay(void) {
 	if (atomic_load_explicit(&arenas.decay_set, memory_order_relaxed))
-		call->value =
-			(uint64_t)atomic_load_explicit(&arenas.decay_ms, memory_order_relaxed);
-	else
-		option_decay(call);
-	if (call->writing && !empty)
-		set_decay(wanted);
-	return 0;
+		return atomic_load_explicit(&arenas.decay_ms, memory_order_relaxed);
+	mw_ctl_call_t option = {0};
+	option_decay(&option);
+	return (int64_t)option.value;
 }
 
-/* The hooks of jemalloc's table, in its order: none can be called or replaced here. */
-int mw_ctl_at_extent_hooks(mw_ctl_call_t *call) {
-	enum { HOOKS = 9 };
-	static void *const none[HOOKS];
-	if (!is_single(call->mib[1]))
+/* "arenas.dirty_decay_ms" is that of arena 0, and of those made later.  Argument: the part of the
+ * name that is the arena's index; 0: none. */
+int mw_ctl_at_decay_ms(mw_ctl_call_t *call) {
+	size_t index = call->argument ? call->mib[call->argument] : 0;
+	mw_arena_t *arena = mw_arena_of(index);
+	if (!is_number(index))
 		return ENOENT;
-	if (call->writing && call->value != (uintptr_t)none)
+	int64_t wanted = (int64_t)call->value, before = default_decay();
+	if (arena)
+		before = atomic_load_explicit(&arena->decay_ms, memory_order_relaxed);
+	else if (index != 0 && call->argument == 1)
 		return EFAULT;
-	call->value = (uintptr_t)none;
+	if (call->writing && wanted < -1)
+		return EFAULT;
+	if (call->writing && arena)
+		mw_arena_set_decay(arena, wanted);
+	else if (call->writing)
+		set_decay(wanted);
+	call->value = (uint64_t)before;
 	return 0;
 }
 
 /* The old name is copied into the buffer that *old points to, the new one is what *new does. */
 int mw_ctl_at_arena_name(mw_ctl_call_t *call) {
 	size_t index = call->mib[1];
-	if (!is_single(index))
+	if (!is_number(index))
 		return ENOENT;
+	if (index != 0 && !mw_arena_of(index))
+		return EFAULT;
 	if (call->old && call->old_length) {
 		char *buffer;
 		if (*call->old_length != sizeof buffer)
@@ -215,13 +252,14 @@ int mw_ctl_at_arena_constant(mw_ctl_call_t *call) {
 }
 
 int mw_ctl_at_thread_arena(mw_ctl_call_t *call) {
-	uint32_t before = thread_arena;
-	if (call->writing) {
-		if (call->value >= arena_count())
+	const mw_heap_t *heap = mw_thread.heap;
+	uint32_t before = heap && heap->arena ? heap->arena->number : 0;
+	if (call->writing && call->value != before) {
+		mw_arena_t *arena = mw_arena_of(call->value);
+		if (call->value >= mw_arena_count())
 			return EFAULT;
-		if (!is_single(call->value))
+		if ((call->value != 0 && !arena) || !mw_arena_bind(arena))
 			return EAGAIN;
-		thread_arena = (uint32_t)call->value;
 	}
 	call->value = before;
 	return 0;
@@ -229,13 +267,11 @@ int mw_ctl_at_thread_arena(mw_ctl_call_t *call) {
 
 /* new: a pointer; old: the number of its arena. */
 int mw_ctl_at_lookup(mw_ctl_call_t *call) {
-	const void *block;
-	uint32_t arena = 0;
-	if (!call->new || call->new_length != sizeof block)
+	void *block = NULL;
+	if (!call->new || read_pointer(call, sizeof block, &block) != 0 ||
+	    mw_word_kind((uintptr_t)block) == MW_MAP_FOREIGN)
 		return EINVAL;
-	memcpy(&block, call->new, sizeof block);
-	if (mw_word_kind((uintptr_t)block) == MW_MAP_FOREIGN)
-		return EINVAL;
+	uint32_t arena = mw_heap_arena_of(block);
 	if (!call->old || !call->old_length || *call->old_length != sizeof arena)
 		return EINVAL;
 	memcpy(call->old, &arena, sizeof arena);

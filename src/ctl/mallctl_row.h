@@ -73,8 +73,9 @@ typedef struct mw_ctl_stats {
 	uint64_t background_threads, background_runs, background_interval_ns;
 	uint64_t small_allocated, small_nmalloc, small_ndalloc, small_nfills, small_nflushes;
 	uint64_t large_allocated, large_nmalloc, large_ndalloc;
-	mw_lock_stats_t locks[MW_CTL_LOCKS];
 	mw_ctl_class_t classes[MW_CLASS_COUNT];
+	/* From here on of all arenas together only. */
+	mw_lock_stats_t locks[MW_CTL_LOCKS];
 	mw_ctl_lextent_t lextents[MW_CTL_LEXTENTS];
 	mw_ctl_extent_t extents[MW_CTL_EXTENTS];
 } mw_ctl_stats_t;
@@ -91,8 +92,15 @@ typedef struct mw_ctl_stats {
 /* Which figure of a size class. */
 enum { MW_CTL_BIN_SIZE, MW_CTL_BIN_NREGS, MW_CTL_BIN_SLAB, MW_CTL_BIN_SHARDS };
 
-/* What arena "i" of a name is: nothing, one without memory of its own, or the heap. */
-typedef enum mw_ctl_arena { MW_CTL_NO_ARENA, MW_CTL_EMPTY_ARENA, MW_CTL_HEAP } mw_ctl_arena_t;
+/* What arena "i" of a name is: none, one that the program made, arena 0 (all other memory), all, or
+ * those destroyed. */
+typedef enum mw_ctl_arena {
+	MW_CTL_NO_ARENA,
+	MW_CTL_MADE_ARENA,
+	MW_CTL_ARENA_0,
+	MW_CTL_ALL_ARENAS,
+	MW_CTL_DESTROYED_ARENAS,
+} mw_ctl_arena_t;
 mw_ctl_arena_t mw_ctl_arena_of(size_t index);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "ctl/mallctl.h"
 #include "ctl/mallctl_row.h"
+#include "heap/arena.h"
 #include "heap/background.h"
 #include "heap/chunk.h"
 #include "heap/heap.h"
@@ -24,10 +25,16 @@
 static struct {
 	mw_lock_t lock;
 	mw_ctl_stats_t stats;
-	mw_ctl_stats_t next;    /* being taken, under the lock */
-	_Atomic uint64_t epoch; /* less the first, which is 1 */
+	mw_ctl_stats_t next; /* being taken, under the lock */
+	/* Of the arenas that the program made: each, and their sum. */
+	_Atomic(mw_ctl_stats_t *) made[MW_ARENAS_MAX];
+	mw_ctl_stats_t made_sum;
+	_Atomic uint64_t refreshes; /* by "epoch" */
 	_Atomic uint64_t started_ns;
 } ctl MW_SPARSE;
+
+/* What is known of each arena, in words. */
+#define ARENA_WORDS (offsetof(mw_ctl_stats_t, locks) / sizeof(uint64_t))
 
 /* Sums of a survey, whose sink has no context: the calling thread's. */
 typedef struct sums {
@@ -103,7 +110,7 @@ static void count_blocks(mw_ctl_stats_t *stats) {
 	mw_heap_sum_counts(&counts);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		mw_ctl_class_t *class = &stats->classes[c];
-		class->nmalloc = counts.given[c];
+		class->nmalloc = counts.given[c] + ctl.made_sum.classes[c].nmalloc;
 		/* Taken one after the other: a moment lies between them. */
 		if (class->nmalloc < class->curregs)
 			class->nmalloc = class->curregs;
@@ -193,7 +200,8 @@ static void take(mw_ctl_stats_t *stats) {
 	stats->allocated = stats->small_allocated + stats->large_allocated;
 	stats->active = own.touched_bytes + stats->large_allocated;
 	/* The records of a chunk's slices. */
-	stats->metadata_edata = heap[MW_STAT_chunks] * MW_CHUNK_SLICES * sizeof(mw_page_t);
+	stats->metadata_edata = heap[MW_STAT_chunks] * MW_CHUNK_SLICES * sizeof(mw_page_t) +
+				ctl.made_sum.metadata_edata;
 	stats->metadata = heap[MW_STAT_metadata_bytes] + stats->metadata_edata;
 	stats->resident = stats->active + kept + stats->metadata;
 	uint64_t mapped = heap[MW_STAT_mapped_bytes] + heap[MW_STAT_metadata_bytes];
@@ -205,21 +213,90 @@ static void take(mw_ctl_stats_t *stats) {
 	stats->threads = heap[MW_STAT_live_threads];
 	mw_chunk_stats_t chunk;
 	mw_chunk_stats(&chunk);
-	stats->purges = chunk.purges;
-	stats->purge_calls = chunk.purge_calls;
+	stats->purges = chunk.purges + ctl.made_sum.purges;
+	stats->purge_calls = chunk.purge_calls + ctl.made_sum.purge_calls;
 	stats->uptime_ns = mw_os_monotonic_ns() - ctl.started_ns;
+}
+
+/* What its chunks hold, by the same walk as the whole heap's. */
+static void take_arena(const mw_arena_t *arena, mw_ctl_stats_t *stats) {
+	static const mw_survey_sink_t sink = {.range = see_range, .size_class = see_class};
+	sums_t own = {.stats = stats};
+	sums = &own;
+	mw_heap_survey_arena(arena, &sink);
+	sums = NULL;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		mw_ctl_class_t *class = &stats->classes[c];
+		class->ndalloc = __atomic_load_n(&arena->slabs[c].given, __ATOMIC_RELAXED);
+		class->nmalloc = __atomic_load_n(&arena->slabs[c].taken, __ATOMIC_RELAXED);
+		stats->small_nmalloc += class->nmalloc;
+		stats->small_ndalloc += class->ndalloc;
+	}
+	stats->large_allocated = mw_tally_read(&arena->large_bytes);
+	stats->large_ndalloc = mw_tally_read(&arena->large_freed);
+	stats->large_nmalloc = mw_tally_read(&arena->large_made);
+	stats->allocated = stats->small_allocated + stats->large_allocated;
+	stats->active = own.touched_bytes + stats->large_allocated;
+	uint64_t chunks = mw_tally_read(&arena->chunk_count);
+	uint64_t kept = mw_tally_read(&arena->dirty_slices) * MW_SLICE_BYTES +
+			mw_tally_read(&arena->kept_bytes);
+	stats->metadata = stats->metadata_edata = chunks * MW_CHUNK_SLICES * sizeof(mw_page_t);
+	stats->resident = stats->active + kept + stats->metadata;
+	stats->mapped = stats->resident;
+	uint64_t space = chunks * MW_CHUNK_BYTES + mw_tally_read(&arena->huge_bytes) +
+			 mw_tally_read(&arena->kept_bytes);
+	stats->retained = space > stats->mapped ? space - stats->mapped : 0;
+	stats->pactive = stats->active / MW_OS_PAGE_BYTES;
+	stats->pdirty = kept / MW_OS_PAGE_BYTES;
+	stats->purged_pages =
+		mw_tally_read(&arena->purged_slices) * MW_SLICE_BYTES / MW_OS_PAGE_BYTES;
+	stats->purges = mw_tally_read(&arena->purges);
+	stats->purge_calls = mw_tally_read(&arena->purge_calls);
+	stats->threads = atomic_load_explicit(&arena->threads, memory_order_relaxed);
+	stats->uptime_ns = mw_os_monotonic_ns() - arena->made_ns;
+}
+
+/* Under the lock. */
+static void publish(mw_ctl_stats_t *shown, size_t words) {
+	const uint64_t *from = (const uint64_t *)(const void *)&ctl.next;
+	uint64_t *to = (uint64_t *)(void *)shown;
+	for (size_t i = 0; i < words; i++)
+		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+	memset(&ctl.next, 0, words * sizeof *to);
+}
+
+static void add_to_sum(void) {
+	const uint64_t *from = (const uint64_t *)(const void *)&ctl.next;
+	uint64_t *to = (uint64_t *)(void *)&ctl.made_sum;
+	for (size_t i = 0; i < ARENA_WORDS; i++)
+		to[i] += from[i];
+	ctl.made_sum.uptime_ns = 0; /* arena 0's is not less for theirs */
+}
+
+static void take_made_arenas(void) {
+	memset(&ctl.made_sum, 0, sizeof ctl.made_sum);
+	for (unsigned i = 1; i < mw_arena_count(); i++) {
+		const mw_arena_t *arena = mw_arena_of(i);
+		mw_ctl_stats_t *shown = ctl.made[i];
+		if (arena && !shown)
+			shown = mw_meta_alloc(sizeof *shown);
+		if (!arena || !shown)
+			continue;
+		take_arena(arena, &ctl.next);
+		add_to_sum();
+		publish(shown, ARENA_WORDS);
+		/* Release: pairs with the load in arena_word(). */
+		atomic_store_explicit(&ctl.made[i], shown, memory_order_release);
+	}
 }
 
 void mw_mallctl_refresh(void) {
 	mw_lock_acquire(&ctl.lock, MW_RANK_CTL);
 	if (ctl.started_ns == 0)
 		ctl.started_ns = mw_os_monotonic_ns();
-	memset(&ctl.next, 0, sizeof ctl.next);
+	take_made_arenas();
 	take(&ctl.next);
-	const uint64_t *from = (const uint64_t *)(const void *)&ctl.next;
-	uint64_t *to = (uint64_t *)(void *)&ctl.stats;
-	for (size_t i = 0; i < sizeof ctl.next / sizeof *to; i++)
-		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+	publish(&ctl.stats, sizeof ctl.stats / sizeof(uint64_t));
 	mw_lock_release(&ctl.lock, MW_RANK_CTL);
 }
 
@@ -241,9 +318,10 @@ static uint64_t load(const char *base, uint64_t offset) {
 int mw_ctl_at_epoch(mw_ctl_call_t *call) {
 	if (call->writing) {
 		mw_mallctl_refresh();
-		atomic_fetch_add_explicit(&ctl.epoch, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&ctl.refreshes, 1, memory_order_relaxed);
 	}
-	call->value = 1 + atomic_load_explicit(&ctl.epoch, memory_order_relaxed);
+	/* jemalloc's begins with 1. */
+	call->value = 1 + atomic_load_explicit(&ctl.refreshes, memory_order_relaxed);
 	return 0;
 }
 
@@ -252,10 +330,29 @@ int mw_ctl_at_stat(mw_ctl_call_t *call) {
 	return 0;
 }
 
+/* The word at `offset` of what is known of the arena. */
+static uint64_t arena_word(size_t number, mw_ctl_arena_t arena, uint64_t offset) {
+	uint64_t whole = load((const char *)&ctl.stats, offset);
+	if (arena == MW_CTL_ALL_ARENAS || (arena == MW_CTL_ARENA_0 && mw_arena_count() == 1))
+		return whole;
+	if (arena == MW_CTL_ARENA_0) {
+		uint64_t made = load((const char *)&ctl.made_sum, offset);
+		return made < whole ? whole - made : 0;
+	}
+	/* Pairs with the store in take_made_arenas(). */
+	const mw_ctl_stats_t *shown =
+		arena == MW_CTL_MADE_ARENA
+			? atomic_load_explicit(&ctl.made[number], memory_order_acquire)
+			: NULL;
+	return shown ? load((const char *)shown, offset) : 0;
+}
+
 int mw_ctl_at_arena_stat(mw_ctl_call_t *call) {
 	mw_ctl_arena_t arena = mw_ctl_arena_of(call->mib[2]);
-	call->value = arena == MW_CTL_HEAP ? load((const char *)&ctl.stats, call->argument) : 0;
-	return arena == MW_CTL_NO_ARENA ? ENOENT : 0;
+	if (arena == MW_CTL_NO_ARENA)
+		return ENOENT;
+	call->value = arena_word(call->mib[2], arena, call->argument);
+	return 0;
 }
 
 /* A row of a table that a name's fifth part is the index of. */
@@ -282,9 +379,14 @@ int mw_ctl_at_in_use(mw_ctl_call_t *call) {
 	return 0;
 }
 
+/* As jemalloc: no length but the right one, and never a new value. */
 int mw_ctl_at_pactive_pointer(mw_ctl_call_t *call) {
+	const uint64_t *pointer = &ctl.stats.pactive;
 	if (mw_ctl_arena_of(call->mib[2]) == MW_CTL_NO_ARENA)
 		return ENOENT;
-	call->value = (uintptr_t)&ctl.stats.pactive;
+	if (call->new || call->new_length || !call->old || !call->old_length ||
+	    *call->old_length != sizeof pointer)
+		return EINVAL;
+	memcpy(call->old, &pointer, sizeof pointer);
 	return 0;
 }

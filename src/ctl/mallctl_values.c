@@ -213,6 +213,28 @@ static use_t look(const void *block) {
 	return use;
 }
 
+void *(*mw_mallctl_allocate)(size_t bytes, int flags);
+
+/* new: where to, how many, their size and mallocx()'s flags; read: how many were made. */
+int mw_ctl_at_batch_alloc(mw_ctl_call_t *call) {
+	struct {
+		void **blocks;
+		size_t count, bytes;
+		int flags;
+	} order;
+	if (!call->new || call->new_length != sizeof order)
+		return EINVAL;
+	memcpy(&order, call->new, sizeof order);
+	call->value = 0;
+	while (call->value < order.count) {
+		void *block = mw_mallctl_allocate(order.bytes, order.flags);
+		if (!block)
+			break;
+		order.blocks[call->value++] = block;
+	}
+	return 0;
+}
+
 /* new: an array of blocks; old: three words for each. */
 int mw_ctl_at_utilization_batch(mw_ctl_call_t *call) {
 	size_t count = call->new_length / sizeof(void *);

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/check.h"
+#include "heap/arena.h"
 #include "heap/chunk.h"
 #include "heap/fast.h"
 #include "heap/head.h"
@@ -125,7 +126,7 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	if (MW_UNLIKELY(!page))
 		return NULL;
 	uint32_t count = page->carved - page->used;
-	if (MW_UNLIKELY(heap->left[size_class] <= count))
+	if (MW_UNLIKELY(heap->left[size_class] <= count) || MW_UNLIKELY(heap->counter_wanted))
 		return NULL;
 	heap->left[size_class] -= count;
 	heap->counts.given[size_class] += count;
@@ -138,10 +139,25 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	return block;
 }
 
+/* In a slab, as samples are, and counted down by its bytes (heap/arena.h). */
+static MW_NOINLINE void *alloc_in_slab(mw_heap_t *heap, mw_arena_t *arena, size_t bytes,
+				       unsigned size_class) {
+	void *block = mw_sampled_take(arena, size_class);
+	if (!block)
+		return NULL;
+	size_t usable_bytes = mw_class_bytes[size_class];
+	mw_sampled_bind(block, mw_sampling_count_bytes(heap, block, bytes, usable_bytes));
+	heap->counts.large_bytes += usable_bytes;
+	mw_heap_counts_show(heap);
+	return block;
+}
+
 static MW_NOINLINE void *alloc_small_rest(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_heap_self();
 	if (MW_UNLIKELY(!heap))
 		return NULL;
+	if (MW_UNLIKELY(heap->arena != NULL))
+		return alloc_in_slab(heap, mw_arena_in_force(heap), bytes, size_class);
 	return size_class < MW_TINY_CLASSES ? alloc_tiny(heap, bytes, size_class)
 					    : alloc_from_stack(heap, bytes, size_class);
 }
@@ -165,36 +181,41 @@ static void *alloc_small(size_t bytes, unsigned size_class) {
 	return block ? block : alloc_small_slow(bytes, size_class);
 }
 
-static void count_large(mw_heap_t *heap, size_t usable_bytes) {
+static void count_large(mw_heap_t *heap, mw_arena_t *arena, size_t usable_bytes) {
+	if (MW_UNLIKELY(arena != NULL))
+		mw_arena_count_large(arena, usable_bytes, true);
 	heap->counts.large++;
 	heap->counts.large_bytes += usable_bytes;
 	mw_tally_add(&mw_tally.large_made[mw_large_class(usable_bytes)], 1);
 	mw_heap_counts_show(heap);
 }
 
-static void *alloc_large(mw_heap_t *heap, size_t bytes, unsigned align_slices, bool *zeroed) {
-	mw_page_t *page = mw_chunk_take((unsigned)((bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT),
-					align_slices);
+static void *alloc_large(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, unsigned align_slices,
+			 bool *zeroed) {
+	unsigned slices = (unsigned)((bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT);
+	mw_page_t *page = MW_UNLIKELY(arena != NULL) ? mw_arena_take(arena, slices, align_slices)
+						     : mw_chunk_take(slices, align_slices);
 	if (!page)
 		return NULL;
 	page->kind = MW_PAGE_LARGE;
 	page->large_bytes = mw_round_up(bytes, 4096);
 	*zeroed = page->zeroed;
 	page->large_record = mw_sampling_count_bytes(heap, page->start, bytes, page->large_bytes);
-	count_large(heap, page->large_bytes);
+	count_large(heap, arena, page->large_bytes);
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
 	return page->start;
 }
 
-static void *alloc_huge(mw_heap_t *heap, size_t bytes, size_t align, bool *zeroed) {
+static void *alloc_huge(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, size_t align,
+			bool *zeroed) {
 	size_t usable_bytes = 0;
-	void *block = mw_huge_alloc(bytes, align, &usable_bytes, zeroed);
+	void *block = mw_huge_alloc(arena, bytes, align, &usable_bytes, zeroed);
 	if (!block)
 		return NULL;
 	mw_record_id_t record = mw_sampling_count_bytes(heap, block, bytes, usable_bytes);
 	if (record)
 		mw_huge_set_record(block, record);
-	count_large(heap, usable_bytes);
+	count_large(heap, arena, usable_bytes);
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
 	return block;
 }
@@ -204,9 +225,10 @@ static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
+	mw_arena_t *arena = mw_arena_in_force(heap);
 	if (bytes <= LARGE_MAX_BYTES)
-		return alloc_large(heap, bytes, 1, zeroed);
-	return alloc_huge(heap, bytes, 1, zeroed);
+		return alloc_large(heap, arena, bytes, 1, zeroed);
+	return alloc_huge(heap, arena, bytes, 1, zeroed);
 }
 
 void *mw_heap_alloc_slow(size_t bytes) {
@@ -259,6 +281,16 @@ size_t mw_heap_bytes_for(size_t align, size_t bytes) {
 					   : mw_round_up(aligned_span(bytes), 4096);
 }
 
+static void *alloc_span(mw_heap_t *heap, mw_arena_t *arena, size_t align, size_t bytes,
+			bool *zeroed) {
+	size_t span_bytes = aligned_span(bytes);
+	if (span_bytes <= LARGE_MAX_BYTES && align <= LARGE_MAX_BYTES)
+		return alloc_large(heap, arena, span_bytes,
+				   align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1,
+				   zeroed);
+	return alloc_huge(heap, arena, span_bytes, align, zeroed);
+}
+
 void *mw_heap_alloc_aligned(size_t align, size_t bytes) {
 	MW_ASSERT(mw_is_pow2(align));
 	if (align <= MW_BLOCK_ALIGN)
@@ -267,13 +299,20 @@ void *mw_heap_alloc_aligned(size_t align, size_t bytes) {
 	if (size_class < MW_CLASS_COUNT)
 		return alloc_small(bytes, size_class);
 	mw_heap_t *heap = mw_heap_self();
+	bool zeroed;
+	return heap ? alloc_span(heap, mw_arena_in_force(heap), align, bytes, &zeroed) : NULL;
+}
+
+void *mw_heap_alloc_in(mw_arena_t *arena, size_t align, size_t bytes, bool *zeroed) {
+	MW_ASSERT(mw_is_pow2(align));
+	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
-	bool zeroed;
-	size_t span_bytes = aligned_span(bytes);
-	if (span_bytes <= LARGE_MAX_BYTES && align <= LARGE_MAX_BYTES)
-		return alloc_large(heap, span_bytes,
-				   align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1,
-				   &zeroed);
-	return alloc_huge(heap, span_bytes, align, &zeroed);
+	/* What a program's function allocates while it makes memory for an arena is not of one. */
+	if (mw_extent_in_hook)
+		arena = NULL;
+	unsigned size_class = aligned_class(align, bytes);
+	if (size_class < MW_CLASS_COUNT)
+		return alloc_in_slab(heap, arena, bytes, size_class);
+	return alloc_span(heap, arena, align, bytes, zeroed);
 }

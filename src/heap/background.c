@@ -2,6 +2,7 @@
  * background.c -- sleeps on a futex until something is due, purges it. */
 #include "heap/background.h"
 
+#include "heap/arena.h"
 #include "heap/chunk.h"
 #include "heap/huge.h"
 #include "heap/sampling.h"
@@ -67,6 +68,7 @@ _Noreturn void mw_background_run(void) {
 		atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed);
 		mw_huge_purge(false);
 		mw_chunk_purge(false);
+		mw_arena_purge_each(false);
 		uint64_t hooks_due = mw_sampling_background();
 		/* Pairs with mw_background_notify(); in one order with mw_background_turn(). */
 		atomic_exchange_explicit(&mw_background_sleeping, 1, memory_order_seq_cst);

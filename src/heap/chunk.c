@@ -7,12 +7,14 @@
 
 #include "base/bits.h"
 #include "base/check.h"
+#include "heap/arena.h"
 #include "heap/background.h"
 #include "heap/decay.h"
 #include "heap/harden.h"
 #include "heap/huge.h"
 #include "heap/limit.h"
 #include "heap/size_class.h"
+#include "heap/slices.h"
 #include "os/clock.h"
 #include "os/huge_pages.h"
 #include "os/lock.h"
@@ -43,10 +45,6 @@ static void lock_chunks(void) {
 
 static void unlock_chunks(void) {
 	mw_lock_release(&chunks.lock, MW_RANK_CHUNKS);
-}
-
-static uint64_t run_mask(unsigned first, unsigned count) {
-	return ((count == 64 ? 0 : (uint64_t)1 << count) - 1) << first;
 }
 
 static void list_insert(mw_chunk_t *chunk) {
@@ -101,24 +99,6 @@ static mw_chunk_t *map_chunk(unsigned node) {
 	return chunk;
 }
 
-/* First slice of a run of `count` set bits in `mask`, aligned; 64 when there is none. */
-static unsigned find_run(uint64_t mask, unsigned count, unsigned align_slices) {
-	/* After this, bit i says that bits i .. i + count - 1 were set (doubling the length seen).
-	 */
-	for (unsigned seen = 1; seen < count;) {
-		unsigned step = seen < count - seen ? seen : count - seen;
-		mask &= mask >> step;
-		seen += step;
-	}
-	if (align_slices > 1) {
-		uint64_t aligned = 0;
-		for (unsigned i = 0; i < MW_CHUNK_SLICES; i += align_slices)
-			aligned |= (uint64_t)1 << i;
-		mask &= aligned;
-	}
-	return mask ? (unsigned)__builtin_ctzll(mask) : 64;
-}
-
 /* Chunks looked at for slices that still have their memory; behind them a fresh page costs less
  * than the search. */
 #define DIRTY_CHUNKS_MAX 32
@@ -132,14 +112,15 @@ typedef struct run {
 /* The fullest chunk of that node whose free or dirty slices hold the run. */
 static mw_chunk_t *find_in(bool dirty, const run_t *run, unsigned *first) {
 	unsigned looked_at = 0;
-	for (uint64_t left = chunks.non_empty & ~run_mask(0, run->count); left; left &= left - 1) {
+	for (uint64_t left = chunks.non_empty & ~mw_slices_mask(0, run->count); left;
+	     left &= left - 1) {
 		mw_chunk_t *chunk = chunks.by_free[__builtin_ctzll(left)];
 		for (; chunk; chunk = chunk->next) {
 			if (run->node != chunk->node && run->node != MW_OS_NUMA_ANY &&
 			    chunk->node != MW_OS_NUMA_ANY)
 				continue;
-			*first = find_run(dirty ? chunk->dirty_mask : chunk->free_mask, run->count,
-					  run->align_slices);
+			*first = mw_slices_find(dirty ? chunk->dirty_mask : chunk->free_mask,
+						run->count, run->align_slices);
 			if (*first != 64)
 				return chunk;
 			if (dirty && ++looked_at == DIRTY_CHUNKS_MAX)
@@ -153,26 +134,6 @@ static mw_chunk_t *find_in(bool dirty, const run_t *run, unsigned *first) {
 static mw_chunk_t *find_chunk(const run_t *run, unsigned *first) {
 	mw_chunk_t *chunk = chunks.purge_first ? find_in(true, run, first) : NULL;
 	return chunk ? chunk : find_in(false, run, first);
-}
-
-static void mark_interior(mw_page_t *page, unsigned from, unsigned to) {
-	for (unsigned i = from; i < to; i++) {
-		page[i].kind = MW_PAGE_INTERIOR;
-		page[i].first_slice = (uint8_t)mw_page_slice_index(page);
-		mw_page_set_owner(&page[i], MW_OWNER_DIVERT);
-	}
-}
-
-static mw_page_t *init_page(mw_chunk_t *chunk, unsigned first, unsigned count, bool zeroed) {
-	mw_page_t *page = (mw_page_t *)chunk + first;
-	mark_interior(page, 1, count);
-	memset(page, 0, sizeof *page);
-	mw_page_set_owner(page, MW_OWNER_DIVERT);
-	page->slice_count = (uint8_t)count;
-	page->zeroed = zeroed;
-	page->state = MW_PAGE_LOOSE;
-	page->start = (char *)chunk + (size_t)first * MW_SLICE_BYTES;
-	return page;
 }
 
 /* Under the lock. */
@@ -190,7 +151,7 @@ static void purge_if_due(void) {
 }
 
 static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
-	uint64_t run = run_mask(first, count);
+	uint64_t run = mw_slices_mask(first, count);
 	/* All or none is dirty as a rule, and counting the bits takes a call. */
 	uint64_t mask = chunk->dirty_mask & run;
 	int dirty = mask == run ? (int)count : mask == 0 ? 0 : __builtin_popcountll(mask);
@@ -223,10 +184,10 @@ static mw_page_t *take_page(unsigned count, unsigned align_slices) {
 		unlock_chunks();
 		return NULL;
 	}
-	bool zeroed = (chunk->dirty_mask & run_mask(first, count)) == 0;
+	bool zeroed = (chunk->dirty_mask & mw_slices_mask(first, count)) == 0;
 	take_run(chunk, first, count);
 	chunks.page_takes++;
-	mw_page_t *page = init_page(chunk, first, count, zeroed);
+	mw_page_t *page = mw_slices_init_page(chunk, first, count, zeroed);
 	unlock_chunks();
 	return page;
 }
@@ -248,7 +209,9 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 	if (extra > MW_CHUNK_SLICES - next)
 		return false;
 	mw_chunk_t *chunk = mw_chunk_of(page);
-	uint64_t run = run_mask(next, extra);
+	if (chunk->arena)
+		return false;
+	uint64_t run = mw_slices_mask(next, extra);
 	size_t bytes = extra * MW_SLICE_BYTES;
 	bool counted;
 	if (!mw_limit_begin(bytes, &counted))
@@ -257,7 +220,7 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 	bool free = (chunk->free_mask & run) == run;
 	if (free) {
 		take_run(chunk, next, extra);
-		mark_interior(page, page->slice_count, page->slice_count + extra);
+		mw_slices_mark_interior(page, page->slice_count, page->slice_count + extra);
 		page->slice_count = (uint8_t)(page->slice_count + extra);
 	}
 	unlock_chunks();
@@ -289,10 +252,8 @@ static bool enlist(mw_chunk_t *chunk) {
 static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t dirty, size_t *calls) {
 	uint64_t purged = 0;
 	while (dirty) {
-		unsigned first = (unsigned)__builtin_ctzll(dirty);
-		uint64_t rest = ~(dirty >> first);
-		unsigned count = rest ? (unsigned)__builtin_ctzll(rest) : 64 - first;
-		uint64_t run = run_mask(first, count);
+		unsigned count, first = mw_slices_first_run(dirty, &count);
+		uint64_t run = mw_slices_mask(first, count);
 		if (mw_os_purge((char *)chunk + (size_t)first * MW_SLICE_BYTES,
 				(size_t)count * MW_SLICE_BYTES))
 			purged |= run;
@@ -393,16 +354,15 @@ uint64_t mw_chunk_next_purge_ns(void) {
 void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
 	unsigned first = mw_page_slice_index(page), count = page->slice_count;
 	mw_chunk_t *chunk = mw_chunk_of(page);
-	lock_chunks();
-	for (unsigned i = 0; i < count; i++) {
-		page[i].kind = MW_PAGE_NONE;
-		mw_page_set_owner(&page[i], MW_OWNER_DIVERT);
+	if (MW_UNLIKELY(chunk->arena != NULL)) {
+		mw_arena_give(page, kind);
+		return;
 	}
-	page->kind = (uint8_t)kind;
-	atomic_store_explicit(&page->heap, NULL, memory_order_relaxed);
+	lock_chunks();
+	mw_slices_end_page(page, kind);
 	list_remove(chunk);
-	chunk->free_mask |= run_mask(first, count);
-	chunk->dirty_mask |= run_mask(first, count);
+	chunk->free_mask |= mw_slices_mask(first, count);
+	chunk->dirty_mask |= mw_slices_mask(first, count);
 	list_insert(chunk);
 	atomic_fetch_sub_explicit(&chunks.slices_in_use, count, memory_order_relaxed);
 	count_dirty((ptrdiff_t)count);

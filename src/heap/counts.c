@@ -67,6 +67,12 @@ void mw_heap_counts_show_slow(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		bytes += blocks_made(heap, c) * mw_class_bytes[c];
 	heap->counts.given_bytes = bytes;
+	/* Walking costs a cache line a page: so seldom that it is a line a refill. */
+	if (++heap->refills_unseen < heap->pages)
+		return;
+	heap->refills_unseen = 0;
+	uint64_t unused;
+	mw_heap_thread_bytes(&unused, &unused);
 }
 
 const uint64_t *mw_heap_thread_counter(bool freed) {

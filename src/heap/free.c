@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * free.c -- everything of free() that the fast path leaves over. */
 #include "base/check.h"
+#include "heap/arena.h"
 #include "heap/chunk.h"
 #include "heap/guarded.h"
 #include "heap/heap.h"
@@ -69,14 +70,21 @@ static void free_in_page(mw_page_t *page, void *block) {
 		mw_outbox_add(heap, page, block);
 }
 
-static void count_large(size_t usable_bytes) {
-	mw_tally_add(&mw_tally.large_freed[mw_large_class(usable_bytes)], 1);
+static void count_freed(size_t usable_bytes) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
 		return;
-	heap->counts.large_freed++;
 	heap->counts.large_freed_bytes += usable_bytes;
 	heap->counts.freed_bytes += usable_bytes;
+}
+
+static void count_large(mw_arena_t *arena, size_t usable_bytes) {
+	mw_tally_add(&mw_tally.large_freed[mw_large_class(usable_bytes)], 1);
+	if (MW_UNLIKELY(arena != NULL))
+		mw_arena_count_large(arena, usable_bytes, false);
+	count_freed(usable_bytes);
+	if (mw_thread.heap)
+		mw_thread.heap->counts.large_freed++;
 }
 
 static void free_large(mw_page_t *page, void *block) {
@@ -84,7 +92,7 @@ static void free_large(mw_page_t *page, void *block) {
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
 	if (page->large_record)
 		mw_sampling_freed(page->large_record);
-	count_large(page->large_bytes);
+	count_large(mw_chunk_of(page)->arena, page->large_bytes);
 	mw_chunk_give(page, MW_PAGE_FREED);
 }
 
@@ -92,7 +100,9 @@ static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 	mw_record_id_t record = 0;
 	switch ((mw_page_kind_t)page->kind) {
 	case MW_PAGE_SAMPLED:
-		if (mw_thread.heap)
+		if (MW_UNLIKELY(mw_chunk_of(page)->arena != NULL))
+			count_freed(page->block_bytes);
+		else if (mw_thread.heap)
 			mw_thread.heap->counts.sampled_freed_bytes += page->block_bytes;
 		record = mw_sampled_give(page, block);
 		break;
@@ -109,6 +119,11 @@ static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 		mw_sampling_freed(record);
 }
 
+static void count_huge(const void *block) {
+	size_t bytes = mw_huge_bytes(mw_misuse_function(), block);
+	count_large(mw_arena_of(mw_huge_arena(block)), bytes);
+}
+
 static MW_NOINLINE void free_any(void *block) {
 	unsigned where = mw_word_kind((uintptr_t)block);
 	if (MW_UNLIKELY(where == MW_MAP_FOREIGN)) {
@@ -118,7 +133,7 @@ static MW_NOINLINE void free_any(void *block) {
 	}
 	if (MW_UNLIKELY(where != MW_MAP_CHUNK)) {
 		if (where == MW_MAP_HUGE)
-			count_large(mw_huge_bytes(mw_misuse_function(), block));
+			count_huge(block);
 		mw_record_id_t record =
 			where == MW_MAP_HUGE ? mw_huge_free(block) : mw_guarded_give(block);
 		if (record)

@@ -51,7 +51,7 @@ typedef struct mw_heap_counts {
 	uint64_t objects[MW_STACK_CLASSES];
 	uint64_t sampled_bytes, sampled_freed_bytes; /* of the small classes */
 	uint64_t large, large_freed;                 /* blocks above the small limit */
-	uint64_t large_bytes, large_freed_bytes;
+	uint64_t large_bytes, large_freed_bytes;     /* of these, and of blocks in arenas */
 	uint64_t given_bytes; /* of all these blocks; see mw_heap_thread_counter() */
 	uint64_t freed_bytes; /* as of the last look */
 } mw_heap_counts_t;
@@ -88,7 +88,9 @@ struct mw_heap {
 	uint32_t beyond_small;   /* allocations above the small limit so far */
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
 	uint64_t start_allocated_bytes, start_freed_bytes; /* when the present thread got it */
+	uint32_t refills_unseen;                           /* since the pages were walked for it */
 	bool counter_wanted;                               /* see mw_heap_thread_counter() */
+	struct mw_arena *arena;  /* the thread is bound to it: heap/arena.h; NULL: to none */
 	mw_heap_counts_t counts; /* written by the owner; others read it a little late */
 	mw_hook_thread_t hook_thread;
 	mw_last_sample_t last_sample;
@@ -120,6 +122,11 @@ void *mw_heap_alloc_slow(size_t bytes);
 void *mw_heap_alloc_zeroed_slow(size_t bytes);
 /* `align` is a power of two. */
 void *mw_heap_alloc_aligned(size_t align, size_t bytes);
+/* The same in an arena that the program made (heap/arena.h); NULL: not in one, even if the thread
+ * is bound to it.  *zeroed is set when it is known to be. */
+void *mw_heap_alloc_in(mw_arena_t *arena, size_t align, size_t bytes, bool *zeroed);
+/* The number of the arena that holds the block; 0: none does. */
+unsigned mw_heap_arena_of(const void *block);
 /* The usable bytes of what these make. */
 size_t mw_heap_bytes_for(size_t align, size_t bytes);
 /* What the fast path of free() passes on: NULL, other owners, double frees, large blocks. */
@@ -151,9 +158,10 @@ size_t mw_heap_in_use_bytes(void);
  * back.  Walks the thread's pages.  No allocation is counted: what was handed out is known by what
  * is left of it. */
 void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes);
-/* Counters that follow these two at refills that take the longer way (a new page, a sample to draw,
- * a large block), ahead of the first by what the list heads hold.  The next malloc of the calling
- * thread moves the first.  NULL: no memory for a heap. */
+/* Counters that follow these two: the first at each refill and block above the small limit, ahead
+ * of it by what the list heads hold; the second once in as many refills as the thread has pages,
+ * which are walked for it, and with each such block.  The next malloc of the calling thread moves
+ * the first.  NULL: no memory for a heap. */
 const uint64_t *mw_heap_thread_counter(bool freed);
 void mw_heap_counts_show_slow(mw_heap_t *heap);
 static inline void mw_heap_counts_show(mw_heap_t *heap) {

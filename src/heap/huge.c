@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/check.h"
+#include "heap/arena.h"
 #include "heap/background.h"
 #include "heap/chunk.h"
 #include "heap/decay.h"
@@ -49,8 +50,8 @@ static void unlock_huge(void) {
 }
 
 /* Under the lock: the block is known from now on. */
-static bool publish(char *base, size_t bytes) {
-	mw_huge_block_t block = {(uintptr_t)base, bytes, 0};
+static bool publish(char *base, size_t bytes, uint32_t arena) {
+	mw_huge_block_t block = {(uintptr_t)base, bytes, 0, arena};
 	if (!mw_huge_table_insert(&huge.table, &block))
 		return false;
 	for (unsigned i = 0; i < FREED_PLACES; i++)
@@ -92,6 +93,21 @@ static void purge_if_due(void) {
 		mw_huge_purge(false);
 }
 
+/* A program's function may give what is a huge block of this heap already: not twice. */
+static char *map_in_arena(mw_arena_t *arena, size_t bytes, size_t align, bool *zeroed) {
+	char *base = mw_arena_map(arena, bytes, align, zeroed);
+	if (!base)
+		return NULL;
+	lock_huge();
+	bool published = !mw_huge_table_find(&huge.table, (uintptr_t)base) &&
+			 publish(base, bytes, arena->number);
+	unlock_huge();
+	if (published)
+		return base;
+	mw_arena_unmap(arena->number, base, bytes);
+	return NULL;
+}
+
 static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 	purge_if_due();
 	char *base = take_cached(bytes, align);
@@ -110,7 +126,7 @@ static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 		return NULL;
 	mw_background_heap_grew();
 	lock_huge();
-	bool published = publish(base, bytes);
+	bool published = publish(base, bytes, 0);
 	unlock_huge();
 	if (published)
 		return base;
@@ -118,7 +134,8 @@ static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 	return NULL;
 }
 
-void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zeroed) {
+void *mw_huge_alloc(mw_arena_t *arena, size_t bytes, size_t align, size_t *usable_bytes,
+		    bool *zeroed) {
 	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
 		return NULL;
 	bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
@@ -127,9 +144,10 @@ void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zero
 	bool counted;
 	if (!mw_limit_begin(bytes, &counted))
 		return NULL;
-	char *base = map_block(bytes, align, zeroed);
-	mw_limit_end(bytes, counted);
 	*usable_bytes = bytes;
+	char *base = MW_UNLIKELY(arena != NULL) ? map_in_arena(arena, bytes, align, zeroed)
+						: map_block(bytes, align, zeroed);
+	mw_limit_end(bytes, counted);
 	return base;
 }
 
@@ -187,12 +205,15 @@ mw_record_id_t mw_huge_free(void *block) {
 	mw_huge_block_t *found = find_or_die(mw_misuse_function(), block);
 	mw_record_id_t record = found->record;
 	size_t bytes = found->bytes;
+	uint32_t arena = found->arena;
 	mw_huge_table_remove(&huge.table, found);
 	huge.freed[huge.freed_next++ % FREED_PLACES] = (freed_t){block, bytes};
 	atomic_fetch_sub_explicit(&huge.live_bytes, bytes, memory_order_relaxed);
-	bool kept = keep(block, bytes);
+	bool kept = arena == 0 && keep(block, bytes);
 	unlock_huge();
-	if (!kept)
+	if (arena)
+		mw_arena_unmap(arena, block, bytes);
+	else if (!kept)
 		mw_os_unmap(block, bytes);
 	else
 		mw_background_notify();
@@ -208,12 +229,34 @@ size_t mw_huge_bytes(const char *function, const void *block) {
 	return bytes;
 }
 
+uint32_t mw_huge_arena(const void *block) {
+	lock_huge();
+	uint32_t arena = find_or_die(mw_misuse_function(), block)->arena;
+	unlock_huge();
+	return arena;
+}
+
+bool mw_huge_take_of_arena(uint32_t arena, mw_huge_block_t *block) {
+	lock_huge();
+	mw_huge_block_t *found = NULL;
+	for (size_t i = 0; i < huge.table.capacity && !found; i++)
+		if (huge.table.places[i].base && huge.table.places[i].arena == arena)
+			found = &huge.table.places[i];
+	if (found) {
+		*block = *found;
+		mw_huge_table_remove(&huge.table, found);
+		atomic_fetch_sub_explicit(&huge.live_bytes, block->bytes, memory_order_relaxed);
+	}
+	unlock_huge();
+	return found != NULL;
+}
+
 static void *resize(void *block, size_t new_bytes, mw_record_id_t *record) {
 	/* The lock is held over mremap(2): once the block has moved, another thread's mapping may
 	 * come to its old address. */
 	lock_huge();
 	mw_huge_block_t old = *find_or_die("realloc", block);
-	char *moved = mw_os_remap(block, old.bytes, new_bytes, true);
+	char *moved = old.arena ? NULL : mw_os_remap(block, old.bytes, new_bytes, true);
 	if (moved && (uintptr_t)moved >> MW_ADDRESS_BITS)
 		mw_fatal("mremap went beyond %u bits of address: %p", MW_ADDRESS_BITS,
 			 (void *)moved);
@@ -224,7 +267,7 @@ static void *resize(void *block, size_t new_bytes, mw_record_id_t *record) {
 	mw_huge_table_remove(&huge.table, mw_huge_table_find(&huge.table, old.base));
 	atomic_fetch_sub_explicit(&huge.live_bytes, old.bytes, memory_order_relaxed);
 	/* There is room: the table just lost one. */
-	publish(moved, new_bytes);
+	publish(moved, new_bytes, 0);
 	unlock_huge();
 	*record = old.record;
 	return moved;

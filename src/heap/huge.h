@@ -10,15 +10,23 @@
 #include <stdint.h>
 
 #include "heap/hooks.h"
+#include "heap/huge_table.h"
+#include "heap/page.h"
 #include "os/lock.h"
 
-/* NULL: no memory.  *usable_bytes: what the block holds; *zeroed: it reads as zero. */
-void *mw_huge_alloc(size_t bytes, size_t align, size_t *usable_bytes, bool *zeroed);
+/* NULL: no memory.  `arena`: one that the program made, or NULL.  *usable_bytes: what the block
+ * holds; *zeroed: it reads as zero. */
+void *mw_huge_alloc(mw_arena_t *arena, size_t bytes, size_t align, size_t *usable_bytes,
+		    bool *zeroed);
 void mw_huge_set_record(void *block, mw_record_id_t record);
 /* Ends the program when `block` is not a live huge block.  Returns its record. */
 mw_record_id_t mw_huge_free(void *block);
 /* What the block holds; ends the program when it is not a live huge block. */
 size_t mw_huge_bytes(const char *function, const void *block);
+/* The number of its arena; likewise. */
+uint32_t mw_huge_arena(const void *block);
+/* Takes one of the arena's blocks out, whose memory is the caller's then; false: there is none. */
+bool mw_huge_take_of_arena(uint32_t arena, mw_huge_block_t *block);
 /* By mremap(2).  NULL: refused, the block is unchanged.  *record is taken from the block. */
 void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_id_t *record);
 /* Unmaps kept mappings whose time has come, or all.  Returns the bytes. */

@@ -14,6 +14,7 @@ typedef struct mw_huge_block {
 	uintptr_t base; /* 0: empty place */
 	size_t bytes;   /* mapped and usable */
 	mw_record_id_t record;
+	uint32_t arena; /* that its memory is of; 0: none that a program made */
 } mw_huge_block_t;
 
 typedef struct mw_huge_table {

@@ -2,6 +2,7 @@
  * lookup.c -- address map, page, and the page's own rule for where blocks start. */
 #include "heap/lookup.h"
 
+#include "heap/arena.h"
 #include "heap/guarded.h"
 #include "heap/huge.h"
 #include "heap/misuse.h"
@@ -29,6 +30,14 @@ mw_page_t *mw_lookup_page(const char *function, const void *block) {
 		break;
 	}
 	mw_misuse_dead(function, block, page);
+}
+
+unsigned mw_heap_arena_of(const void *block) {
+	unsigned where = mw_word_kind((uintptr_t)block);
+	if (where == MW_MAP_HUGE)
+		return mw_huge_arena(block);
+	const mw_arena_t *arena = where == MW_MAP_CHUNK ? mw_chunk_of(block)->arena : NULL;
+	return arena ? arena->number : 0;
 }
 
 size_t mw_lookup_bytes(const char *function, const void *block) {

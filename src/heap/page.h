@@ -93,8 +93,9 @@ struct mw_page {
 };
 
 typedef struct mw_chunk mw_chunk_t;
+typedef struct mw_arena mw_arena_t;
 struct mw_chunk {
-	/* All under the chunk lock. */
+	/* All under the chunk lock, or that of its arena. */
 	uint64_t free_mask;      /* bit i: slice i is free */
 	uint64_t dirty_mask;     /* free slices that may hold pages of memory */
 	uint64_t purge_due_ns;   /* 0: nothing to purge */
@@ -107,6 +108,10 @@ struct mw_chunk {
 	bool never_purged;    /* see os/huge_pages.h */
 	uint8_t node;         /* of its memory; MW_OS_NUMA_ANY */
 	uint8_t listed_under; /* its free slices when it was put into a list; 0: in none */
+	mw_arena_t *arena;    /* that a program made, heap/arena.h; NULL: none, memory of threads */
+	/* Of an arena: slices that may hold other than zero, and that have to be committed. */
+	uint64_t touched_mask, decommitted_mask;
+	uint8_t kind_before; /* of its place in mw_address_map */
 };
 
 _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");

@@ -5,6 +5,7 @@
 #include "heap/sampled.h"
 
 #include "base/bits.h"
+#include "heap/arena.h"
 #include "heap/chunk.h"
 #include "heap/misuse.h"
 #include "heap/queue.h"
@@ -16,12 +17,11 @@
 #define ID_FREE 0u
 #define ID_NO_RECORD UINT32_MAX
 
-typedef struct slabs {
-	mw_lock_t lock;
-	mw_page_queue_t with_room;
-} slabs_t;
+static mw_slabs_t slabs_of_class[MW_CLASS_COUNT];
 
-static slabs_t slabs_of_class[MW_CLASS_COUNT];
+static mw_slabs_t *slabs_of(mw_arena_t *arena, unsigned size_class) {
+	return arena ? &arena->slabs[size_class] : &slabs_of_class[size_class];
+}
 
 static size_t index_of(const mw_page_t *page, const void *block) {
 	return (size_t)((const char *)block - page->start) / page->block_bytes;
@@ -58,19 +58,20 @@ static void lay_out(mw_page_t *page) {
 	page->start += mw_round_up(page->capacity * sizeof(mw_record_id_t), align);
 }
 
-static mw_page_t *make_slab(slabs_t *slabs, unsigned size_class) {
-	mw_page_t *page = mw_chunk_take(slices_of(size_class), 1);
+/* No lock is held: the memory of an arena comes from a program's functions. */
+static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
+	unsigned slices = slices_of(size_class);
+	mw_page_t *page = arena ? mw_arena_take(arena, slices, 1) : mw_chunk_take(slices, 1);
 	if (!page)
 		return NULL;
 	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
 	page->block_bytes = mw_class_bytes[size_class];
-	if (!page->zeroed && !ids_in_page(page))
+	if (!arena && !page->zeroed && !ids_in_page(page))
 		mw_os_purge(page->start, MW_SLICE_BYTES);
 	lay_out(page);
 	page->size_class = (uint8_t)size_class;
 	page->state = MW_PAGE_QUEUED;
 	page->kind = MW_PAGE_SAMPLED;
-	mw_queue_append(&slabs->with_room, page);
 	return page;
 }
 
@@ -84,21 +85,25 @@ static void *take_from(mw_page_t *page) {
 	return mw_harden_carve(page, page->carved++, 1, NULL);
 }
 
-void *mw_sampled_take(unsigned size_class) {
-	slabs_t *slabs = &slabs_of_class[size_class];
-	void *block = NULL;
+void *mw_sampled_take(mw_arena_t *arena, unsigned size_class) {
+	mw_slabs_t *slabs = slabs_of(arena, size_class);
 	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
 	mw_page_t *page = slabs->with_room.first;
-	if (!page)
-		page = make_slab(slabs, size_class);
-	if (page) {
-		block = take_from(page);
-		*record_id(page, index_of(page, block)) = ID_NO_RECORD;
-		if (page->used == page->capacity) {
-			mw_queue_remove(&slabs->with_room, page);
-			page->state = MW_PAGE_FULL;
-		}
+	if (!page) {
+		mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
+		page = make_slab(arena, size_class);
+		if (!page)
+			return NULL;
+		mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
+		mw_queue_append(&slabs->with_room, page);
 	}
+	void *block = take_from(page);
+	*record_id(page, index_of(page, block)) = ID_NO_RECORD;
+	if (page->used == page->capacity) {
+		mw_queue_remove(&slabs->with_room, page);
+		page->state = MW_PAGE_FULL;
+	}
+	mw_lock_bump(&slabs->taken, 1);
 	mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
 	return block;
 }
@@ -111,7 +116,7 @@ void mw_sampled_bind(void *block, mw_record_id_t record) {
 
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	size_t offset = (size_t)((char *)block - page->start);
-	slabs_t *slabs = &slabs_of_class[page->size_class];
+	mw_slabs_t *slabs = slabs_of(mw_chunk_of(page)->arena, page->size_class);
 	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
 	/* Ids of blocks that were never carved hold nothing: the slice may be a used one. */
 	if (offset % page->block_bytes != 0 || offset / page->block_bytes >= page->carved)
@@ -124,6 +129,7 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	mw_link_set(block, page->free);
 	page->free = block;
 	page->used--;
+	mw_lock_bump(&slabs->given, 1);
 	if (page->state == MW_PAGE_FULL) {
 		page->state = MW_PAGE_QUEUED;
 		mw_queue_append(&slabs->with_room, page);
@@ -140,6 +146,14 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 
 mw_lock_t *mw_sampled_lock(unsigned size_class) {
 	return &slabs_of_class[size_class].lock;
+}
+
+void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t record)) {
+	for (uint32_t i = 0; i < page->carved; i++) {
+		mw_record_id_t record = *record_id(page, i);
+		if (record != ID_FREE && record != ID_NO_RECORD)
+			visit(record);
+	}
 }
 
 void mw_sampled_fork_prepare(void) {

@@ -5,16 +5,26 @@
 #ifndef MW_HEAP_SAMPLED_H
 #define MW_HEAP_SAMPLED_H
 
-#include "heap/hooks.h"
+#include "heap/heap.h"
 #include "heap/page.h"
 #include "os/lock.h"
 
-/* A block of the class, not yet bound to a record; NULL: no memory. */
-void *mw_sampled_take(unsigned size_class);
+/* The slabs of one class: the heap's for samples, and those of each arena for all its blocks. */
+typedef struct mw_slabs {
+	mw_lock_t lock;
+	mw_page_queue_t with_room;
+	uint64_t taken, given; /* blocks; relaxed for others */
+} mw_slabs_t;
+
+/* A block of the class, not yet bound to a record; NULL: no memory.  `arena`: whose; NULL: the
+ * heap's own. */
+void *mw_sampled_take(mw_arena_t *arena, unsigned size_class);
 void mw_sampled_bind(void *block, mw_record_id_t record);
 /* Ends the program on a double free or a pointer that is not a block's start.  Returns the record
  * (0: none); the block may be handed out again at once. */
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block);
+/* Of the page's live blocks; nobody else uses the page. */
+void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t record));
 mw_lock_t *mw_sampled_lock(unsigned size_class);
 void mw_sampled_fork_prepare(void);
 void mw_sampled_fork_release(bool in_child);

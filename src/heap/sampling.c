@@ -175,7 +175,7 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 	size_t bytes = mw_class_bytes[size_class];
 	size_t program_bytes = mw_harden_requested(requested_bytes);
 	void *guarded = mw_guarded_take(bytes, program_bytes);
-	void *block = guarded ? guarded : mw_sampled_take(size_class);
+	void *block = guarded ? guarded : mw_sampled_take(NULL, size_class);
 	if (!block)
 		return NULL;
 	mw_sample_request_t request = {.block = block,

@@ -33,5 +33,8 @@ typedef struct mw_survey_sink {
 /* Walks all pages without stopping anybody, some 0.3 microseconds a chunk: each number is one that
  * was true while it went on. */
 void mw_heap_survey(const mw_survey_sink_t *sink);
+/* The same of one arena's chunks (heap/arena.h), and no ranges. */
+struct mw_arena;
+void mw_heap_survey_arena(const struct mw_arena *arena, const mw_survey_sink_t *sink);
 
 #endif

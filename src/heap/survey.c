@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * survey.c -- where the heap's memory is, by size class, and which addresses it has. */
+#include "heap/arena.h"
 #include "heap/chunk.h"
 #include "heap/huge.h"
 #include "heap/meta.h"
@@ -13,6 +14,8 @@
 typedef struct sums {
 	mw_survey_class_t classes[MW_CLASS_COUNT + 1];
 	uintptr_t start, limit; /* chunks side by side, not told yet */
+	const mw_survey_sink_t *sink;
+	const mw_arena_t *arena; /* looked for; NULL: all memory */
 } sums_t;
 
 /* Relaxed reads of other threads' pages: each field is one word, and the page's kind may change
@@ -55,7 +58,8 @@ static void tell_runs(uint64_t mask, bool dirty, const mw_survey_sink_t *sink) {
 	}
 }
 
-static void add_chunk(sums_t *sums, const mw_chunk_t *chunk, const mw_survey_sink_t *sink) {
+static void add_pages(sums_t *sums, const mw_chunk_t *chunk) {
+	const mw_survey_sink_t *sink = sums->sink;
 	uint64_t free = __atomic_load_n(&chunk->free_mask, __ATOMIC_RELAXED);
 	if (sink->free_slices) {
 		uint64_t dirty = __atomic_load_n(&chunk->dirty_mask, __ATOMIC_RELAXED) & free;
@@ -65,6 +69,12 @@ static void add_chunk(sums_t *sums, const mw_chunk_t *chunk, const mw_survey_sin
 	uint64_t taken = ~free & ~(uint64_t)1;
 	for (; taken; taken &= taken - 1)
 		add_page(sums, (const mw_page_t *)(const void *)chunk + __builtin_ctzll(taken));
+}
+
+static void add_chunk(const mw_chunk_t *chunk, void *context) {
+	sums_t *sums = context;
+	const mw_survey_sink_t *sink = sums->sink;
+	add_pages(sums, chunk);
 	uintptr_t start = (uintptr_t)chunk, limit = start + MW_CHUNK_BYTES;
 	if (limit == sums->start) {
 		sums->start = start;
@@ -80,18 +90,35 @@ static void add_chunk(sums_t *sums, const mw_chunk_t *chunk, const mw_survey_sin
 	sums->limit = limit;
 }
 
+static void tell_classes(sums_t *sums) {
+	for (unsigned c = 0; c <= LARGE; c++) {
+		sums->classes[c].block_bytes = c < LARGE ? mw_class_bytes[c] : 0;
+		sums->sink->size_class(&sums->classes[c]);
+	}
+}
+
 void mw_heap_survey(const mw_survey_sink_t *sink) {
-	sums_t sums = {0};
+	sums_t sums = {.sink = sink};
 	for (const mw_chunk_t *chunk = mw_chunk_newest(); chunk; chunk = chunk->all_next)
-		add_chunk(&sums, chunk, sink);
+		add_chunk(chunk, &sums);
+	mw_arena_visit_chunks(add_chunk, &sums);
 	if (sums.limit)
 		sink->range(sums.start, sums.limit, MW_RANGE_CHUNKS);
 	mw_huge_visit(sink->range);
 	uintptr_t start, limit;
 	for (unsigned i = 0; mw_meta_region(i, &start, &limit); i++)
 		sink->range(start, limit, MW_RANGE_METADATA);
-	for (unsigned c = 0; c <= LARGE; c++) {
-		sums.classes[c].block_bytes = c < LARGE ? mw_class_bytes[c] : 0;
-		sink->size_class(&sums.classes[c]);
-	}
+	tell_classes(&sums);
+}
+
+static void add_of_arena(const mw_chunk_t *chunk, void *context) {
+	sums_t *sums = context;
+	if (chunk->arena == sums->arena)
+		add_pages(sums, chunk);
+}
+
+void mw_heap_survey_arena(const mw_arena_t *arena, const mw_survey_sink_t *sink) {
+	sums_t sums = {.sink = sink, .arena = arena};
+	mw_arena_visit_chunks(add_of_arena, &sums);
+	tell_classes(&sums);
 }

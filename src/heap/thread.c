@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * thread.c -- heaps and threads: who gets one, what becomes of it, and fork. */
 #include "base/check.h"
+#include "heap/arena.h"
 #include "heap/background.h"
 #include "heap/chunk.h"
 #include "heap/guarded.h"
@@ -140,6 +141,8 @@ void mw_heap_thread_end(void) {
 		leave_page(heap, &heap->full, page);
 		page = next;
 	}
+	if (heap->arena)
+		mw_arena_bind(NULL);
 	mw_thread.heap = NULL;
 	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
 		heap->counts.objects[i] -= mw_thread.until_sample[i];
@@ -177,7 +180,7 @@ size_t mw_heap_trim(void) {
 			}
 		}
 	}
-	return mw_huge_purge(true) + mw_chunk_purge(true);
+	return mw_huge_purge(true) + mw_chunk_purge(true) + mw_arena_purge_each(true);
 }
 
 void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
@@ -185,13 +188,14 @@ void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
 	mw_huge_stats_t huge;
 	mw_chunk_stats(&chunk);
 	mw_huge_stats(&huge);
+	mw_arena_totals_t arenas = mw_arena_totals();
 	mw_limit_stats_t limit;
 	mw_limit_stats(&limit);
-	stats[MW_STAT_mapped_bytes] =
-		chunk.chunks * MW_CHUNK_BYTES + huge.live_bytes + huge.cached_bytes;
-	stats[MW_STAT_in_use_bytes] = chunk.in_use_bytes + huge.live_bytes;
-	stats[MW_STAT_dirty_bytes] = chunk.dirty_bytes;
-	stats[MW_STAT_purged_bytes] = chunk.purged_bytes;
+	stats[MW_STAT_mapped_bytes] = chunk.chunks * MW_CHUNK_BYTES + huge.live_bytes +
+				      huge.cached_bytes + arenas.mapped_bytes;
+	stats[MW_STAT_in_use_bytes] = chunk.in_use_bytes + huge.live_bytes + arenas.in_use_bytes;
+	stats[MW_STAT_dirty_bytes] = chunk.dirty_bytes + arenas.dirty_bytes;
+	stats[MW_STAT_purged_bytes] = chunk.purged_bytes + arenas.purged_bytes;
 	stats[MW_STAT_huge_bytes] = huge.live_bytes;
 	stats[MW_STAT_huge_blocks] = huge.blocks;
 	stats[MW_STAT_huge_cached_bytes] = huge.cached_bytes;
@@ -244,7 +248,7 @@ void mw_heap_sum_counts(mw_heap_counts_t *sum) {
 }
 
 size_t mw_heap_in_use_bytes(void) {
-	return mw_chunk_in_use_bytes() + mw_huge_live_bytes();
+	return mw_chunk_in_use_bytes() + mw_huge_live_bytes() + mw_arena_in_use_bytes();
 }
 
 /* In rising rank, so that no thread that holds one of them waits for another meanwhile. */
@@ -256,9 +260,11 @@ void mw_heap_fork_prepare(void) {
 	mw_chunk_fork_prepare();
 	mw_meta_fork_prepare();
 	mw_guarded_fork_prepare();
+	mw_arena_fork_prepare();
 }
 
 static void fork_release(bool in_child) {
+	mw_arena_fork_release(in_child);
 	mw_guarded_fork_release(in_child);
 	mw_meta_fork_release(in_child);
 	mw_chunk_fork_release(in_child);

@@ -225,6 +225,63 @@ static void detection(void) {
 	CHECK_EQ(mallctl("thread.allocatedp", (void *)&allocated, &length, &length, 8), EPERM);
 }
 
+/* Both move while blocks come and go, and stay near what was. */
+static void *pointers_thread(void *unused) {
+	(void)unused;
+	enum { COUNT = 20000, BYTES = 100 };
+	static void *blocks[COUNT];
+	uint64_t *allocated = NULL, *freed = NULL;
+	size_t length = sizeof allocated;
+	CHECK_EQ(mallctl("thread.allocatedp", (void *)&allocated, &length, NULL, 0), 0);
+	CHECK_EQ(mallctl("thread.deallocatedp", (void *)&freed, &length, NULL, 0), 0);
+	volatile uint64_t *now = allocated, *gone = freed;
+	uint64_t before = *now, gone_before = *gone;
+	double each = (double)nallocx(BYTES, 0), slack = 2 * 65536;
+	for (int i = 0; i < COUNT; i++) {
+		blocks[i] = malloc(BYTES);
+		if (i % 1000 == 999)
+			CHECK_NEAR((double)(*now - before), (i + 1) * each, slack);
+	}
+	CHECK_NEAR((double)(*gone - gone_before), 0, slack);
+	for (int i = 0; i < COUNT; i++)
+		free(blocks[i]);
+	/* Seen by refills: those of some thousand pairs more. */
+	for (int i = 0; i < COUNT; i++) {
+		void *volatile block = malloc(BYTES + (size_t)i % 900);
+		free(block);
+	}
+	CHECK(*gone - gone_before >= COUNT * (uint64_t)each);
+	uint64_t large = *now, large_gone = *gone;
+	void *volatile block = malloc(1000000);
+	CHECK(*now - large >= 1000000);
+	free(block);
+	CHECK(*gone - large_gone >= 1000000);
+	return NULL;
+}
+
+static void pointers_follow(void) {
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, pointers_thread, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+static void batches(void) {
+	void *blocks[100];
+	size_t made = 0, length = sizeof made;
+	struct {
+		void **blocks;
+		size_t count, bytes;
+		int flags;
+	} order = {blocks, 100, 300, MALLOCX_ZERO};
+	CHECK_EQ(mallctl("experimental.batch_alloc", &made, &length, &order, sizeof order), 0);
+	CHECK_EQ(made, 100);
+	for (int i = 0; i < 100; i++) {
+		CHECK(sallocx(blocks[i], 0) >= 300 && is_zero(blocks[i], 300));
+		free(blocks[i]);
+	}
+	CHECK_EQ(mallctl("experimental.batch_alloc", &made, &length, NULL, 0), EINVAL);
+}
+
 /* jemalloc's size of a block differs from ours, so each is asked for its own. */
 static void allocate_and_free(size_t bytes, unsigned count) {
 	uint64_t allocated = word("thread.allocated"), freed = word("thread.deallocated");
@@ -328,6 +385,8 @@ int main(void) {
 	RUN(locks_are_counted);
 	RUN(zero_reallocs_are_counted);
 	RUN(detection);
+	RUN(pointers_follow);
+	RUN(batches);
 	RUN(threads_count_their_bytes);
 	RUN(arenas_and_tcaches);
 	RUN(printing);

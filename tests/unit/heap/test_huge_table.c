@@ -24,7 +24,7 @@ static void test_random_inserts_and_removals(void) {
 			live--;
 		} else {
 			CHECK(found == NULL);
-			model[i] = (mw_huge_block_t){base, (size_t)turn, 0};
+			model[i] = (mw_huge_block_t){base, (size_t)turn, 0, 0};
 			CHECK(mw_huge_table_insert(&table, &model[i]));
 			live++;
 		}

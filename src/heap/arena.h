@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * arena.h -- arenas that programs make: memory apart from all other, from functions of their own if
+ * they like, that can be given up as a whole.
+ * Layer: heap.  They are for placement, not for speed: no thread keeps lists of their blocks.
+ * Small blocks live in slabs as samples do (heap/sampled.h), each with a place for a record, so
+ * that all of them can be sampled by one countdown of bytes.
+ *
+ * An arena has a number (>= 1; 0 is all other memory).  It belongs to whoever made it: the program
+ * sees to it that nobody uses it, its blocks or its number while it is reset or destroyed.  Locks:
+ * MW_RANK_ARENAS for the table, MW_RANK_ARENA for one's chunks; none while a program's function
+ * runs. */
+#ifndef MW_HEAP_ARENA_H
+#define MW_HEAP_ARENA_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap/extent.h"
+#include "heap/page.h"
+#include "heap/sampled.h"
+#include "heap/size_class.h"
+#include "heap/tally.h"
+#include "os/lock.h"
+
+#define MW_ARENAS_MAX 4095u /* numbers */
+
+/* An extent that the hooks did not take back. */
+typedef struct mw_kept_extent {
+	mw_extent_t extent; /* of NULL: a place for the next */
+	bool in_use;        /* again, by a block that may be smaller */
+	struct mw_kept_extent *next;
+} mw_kept_extent_t;
+
+struct mw_arena {
+	unsigned number;
+	_Atomic(mw_extent_hooks_t *) hooks; /* the program's; relaxed: it says when they change */
+	_Atomic int64_t decay_ms; /* how long free slices keep their memory; -1: for ever */
+	_Atomic uint32_t threads; /* bound to it */
+	uint64_t made_ns;         /* monotonic */
+	mw_slabs_t slabs[MW_CLASS_COUNT];
+	mw_lock_t lock;
+	/* Under the lock. */
+	mw_chunk_t *chunks;
+	mw_kept_extent_t *kept;
+	unsigned purging;              /* threads at it */
+	_Atomic uint64_t purge_due_ns; /* UINT64_MAX: nothing to purge */
+	/* Relaxed: each is a number of its own. */
+	_Atomic uint64_t slices_in_use, dirty_slices, chunk_count, huge_bytes, kept_bytes;
+	_Atomic uint64_t purged_slices, purges, purge_calls;
+	_Atomic uint64_t large_made, large_freed, large_bytes; /* huge ones included */
+};
+
+/* NULL: there is none of that number. */
+mw_arena_t *mw_arena_of(size_t number);
+/* Numbers given so far, 0 included; those of destroyed arenas are given again. */
+unsigned mw_arena_count(void);
+/* `hooks` (NULL: the kernel's) stay the program's.  NULL: no memory, or no number. */
+mw_arena_t *mw_arena_create(mw_extent_hooks_t *hooks);
+/* All its blocks are gone; its memory stays. */
+void mw_arena_reset(mw_arena_t *arena);
+/* As well its memory.  False: threads are bound to it. */
+bool mw_arena_destroy(mw_arena_t *arena);
+/* Free memory: what is due, or all.  Bytes. */
+size_t mw_arena_purge(mw_arena_t *arena, bool all);
+size_t mw_arena_purge_each(bool all);
+void mw_arena_set_decay(mw_arena_t *arena, int64_t ms);
+
+/* From now on all of the calling thread's blocks come from it; NULL: from where they do otherwise.
+ * False: no memory for the thread's heap. */
+bool mw_arena_bind(mw_arena_t *arena);
+/* The calling thread's, where its next block comes from: not what a program's hook allocates. */
+static inline mw_arena_t *mw_arena_in_force(const mw_heap_t *heap) {
+	return mw_extent_in_hook ? NULL : heap->arena;
+}
+
+/* As mw_chunk_take() and mw_chunk_give(). */
+mw_page_t *mw_arena_take(mw_arena_t *arena, unsigned count, unsigned align_slices);
+void mw_arena_give(mw_page_t *page, mw_page_kind_t kind);
+/* A block above the small limit was made there, or freed. */
+static inline void mw_arena_count_large(mw_arena_t *arena, size_t bytes, bool made) {
+	if (made)
+		mw_tally_add(&arena->large_made, 1);
+	else
+		mw_tally_add(&arena->large_freed, 1);
+	mw_tally_add(&arena->large_bytes, made ? bytes : -bytes);
+}
+/* Memory for a huge block. */
+void *mw_arena_map(mw_arena_t *arena, size_t bytes, size_t align, bool *zeroed);
+void mw_arena_unmap(unsigned number, void *base, size_t bytes);
+
+/* When all its blocks are gone. */
+void mw_arena_give_up_memory(mw_arena_t *arena);
+
+/* Each chunk of each arena; a lock is held, and no chunk goes away meanwhile. */
+void mw_arena_visit_chunks(void (*visit)(const mw_chunk_t *chunk, void *context), void *context);
+/* Of all arenas. */
+typedef struct mw_arena_totals {
+	uint64_t mapped_bytes, in_use_bytes, dirty_bytes, purged_bytes;
+} mw_arena_totals_t;
+mw_arena_totals_t mw_arena_totals(void);
+/* Slices in use of all arenas; no lock. */
+size_t mw_arena_in_use_bytes(void);
+
+void mw_arena_fork_prepare(void);
+void mw_arena_fork_release(bool in_child);
+
+#endif
