@@ -192,8 +192,15 @@ static bool index_exists(const shape_t *shape, const size_t *mib, size_t parts) 
 	       mib[shape->limited_part] < shape->limit;
 }
 
-/* The row of a name, or the first of those that begin with it; its MIB and the parts. */
-static const row_t *find(const char *name, size_t *mib, size_t *parts) {
+/* Is this the row of the whole name?  Then its MIB and the parts. */
+static bool is_row_of(size_t row, const char *name, size_t *mib, size_t *parts) {
+	shape_t shape = shape_of(&rows[row]);
+	*parts = match(rows[row].name, name, mib);
+	mib[0] = row;
+	return *parts == shape.parts && index_exists(&shape, mib, *parts);
+}
+
+static const row_t *search(const char *name, size_t *mib, size_t *parts) {
 	for (size_t i = 0; i < ROW_COUNT; i++) {
 		if (name_of(&rows[i])[0] != name[0])
 			continue;
@@ -207,6 +214,28 @@ static const row_t *find(const char *name, size_t *mib, size_t *parts) {
 		return &rows[i];
 	}
 	return NULL;
+}
+
+/* The row of a name, or the first of those that begin with it; its MIB and the parts. */
+static const row_t *find(const char *name, size_t *mib, size_t *parts) {
+	/* Programs ask for the same names in turns: as a rule for the last one, or what followed it
+	 * the time before.  Relaxed: a hint. */
+	static _Atomic uint16_t last, after[ROW_COUNT];
+	size_t before = atomic_load_explicit(&last, memory_order_relaxed);
+	size_t next = atomic_load_explicit(&after[before], memory_order_relaxed);
+	const row_t *found = NULL;
+	if (is_row_of(before, name, mib, parts))
+		return &rows[before];
+	if (is_row_of(next, name, mib, parts))
+		found = &rows[next];
+	else
+		found = search(name, mib, parts);
+	if (found) {
+		uint16_t row = (uint16_t)(found - rows);
+		atomic_store_explicit(&after[before], row, memory_order_relaxed);
+		atomic_store_explicit(&last, row, memory_order_relaxed);
+	}
+	return found;
 }
 
 const char *mw_mallctl_name(size_t row) {

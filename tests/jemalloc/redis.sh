@@ -35,7 +35,8 @@ resident=$(field allocator_resident)
 if [ "$active" -lt "$allocated" ] || [ "$resident" -lt "$active" ]; then
     fail "allocated $allocated, active $active, resident $resident"
 fi
-cli memory malloc-stats | grep -q '^Allocated: ' || fail "no statistics"
+cli memory malloc-stats >"$work/stats"
+grep -q '^Allocated: ' "$work/stats" || fail "no statistics"
 cli flushall >/dev/null
 cli memory purge | grep -q OK || fail "no purge"
 purged() {
@@ -54,5 +55,28 @@ if command -v jeprof >/dev/null; then
     jeprof --text "$(command -v redis-server)" "${dumps[-1]}" >"$work/jeprof" 2>/dev/null ||
         fail "jeprof cannot read ${dumps[-1]}"
     grep -q '^Total: ' "$work/jeprof" || fail "jeprof: $(head -n 3 "$work/jeprof")"
+fi
+
+# What redis asks its allocator for has the same answers on both libraries: names of figures, and what it can do.
+answers() {
+    start "$work/out" env LD_PRELOAD= LD_LIBRARY_PATH="$1" \
+        redis-server --port 0 --unixsocket "$socket" --dir "$work" --save '' --daemonize no --logfile "$work/log"
+    wait_for 20 cli ping >/dev/null || fail "redis-server does not answer"
+    cli info memory | tr -d '\r' | sed -n 's/:.*//p' | sort
+    cli info memory | grep '^mem_allocator' | sed 's/-[0-9].*//'
+    cli memory stats | sed -n '/^[a-z]/p' | grep -v '^[0-9.]*$'
+    cli config set activedefrag yes
+    cli config set jemalloc-bg-thread yes
+    cli config set jemalloc-bg-thread no
+    cli memory purge
+    cli memory malloc-stats | sed -n 's/^\(___ .*\|--- .*\|Version\|Allocated\).*/\1/p'
+    cli shutdown nosave || true
+    wait "$started"
+}
+reference=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
+if [ -n "$reference" ]; then
+    answers "$build/lib/mallow/compat" >"$work/mallow"
+    answers "${reference%/*}" >"$work/jemalloc"
+    diff "$work/jemalloc" "$work/mallow" >"$work/diff" || fail "other answers than with jemalloc: $(cat "$work/diff")"
 fi
 echo "ok redis on libjemalloc.so.2: ${#dumps[@]} dumps, allocated $allocated of $active bytes"
