@@ -44,37 +44,39 @@ static unsigned free_number(void) {
 	return count < MW_ARENAS_MAX ? count : 0;
 }
 
+/* Under the lock.  All but its own lock: another thread may just look whether it is still there. */
+static void start(mw_arena_t *arena, unsigned number, mw_extent_hooks_t *hooks) {
+	memset(&arena->number, 0, sizeof *arena - offsetof(mw_arena_t, number));
+	arena->number = number;
+	arena->hooks = hooks ? hooks : &mw_extent_default_hooks;
+	arena->decay_ms = MW_DECAY_DEFAULT_NS / 1000000u;
+	arena->purge_due_ns = UINT64_MAX;
+	arena->made_ns = mw_os_monotonic_ns();
+	arenas.ended[number] = NULL;
+	if (number == mw_arena_count())
+		atomic_store_explicit(&arenas.count, number, memory_order_relaxed);
+	/* Pairs with the load in mw_arena_of(). */
+	atomic_store_explicit(&arenas.by_number[number], arena, memory_order_release);
+}
+
 mw_arena_t *mw_arena_create(mw_extent_hooks_t *hooks) {
-	mw_lock_acquire(&arenas.lock, MW_RANK_ARENAS);
-	unsigned number = free_number();
-	mw_arena_t *arena = number ? arenas.ended[number] : NULL;
-	mw_lock_release(&arenas.lock, MW_RANK_ARENAS);
-	if (number == 0)
-		return NULL;
-	if (!arena)
-		arena = mw_meta_alloc(sizeof *arena);
-	if (!arena)
-		return NULL;
-	mw_lock_acquire(&arenas.lock, MW_RANK_ARENAS);
-	/* Another thread may have taken the number meanwhile, and what was kept for it. */
-	number = free_number();
-	if (number && arenas.ended[number])
-		arena = arenas.ended[number];
-	if (number) {
-		memset(arena, 0, sizeof *arena);
-		arena->number = number;
-		arena->hooks = hooks ? hooks : &mw_extent_default_hooks;
-		arena->decay_ms = MW_DECAY_DEFAULT_NS / 1000000u;
-		arena->purge_due_ns = UINT64_MAX;
-		arena->made_ns = mw_os_monotonic_ns();
-		arenas.ended[number] = NULL;
-		if (number == mw_arena_count())
-			atomic_store_explicit(&arenas.count, number, memory_order_relaxed);
-		/* Pairs with the load in mw_arena_of(). */
-		atomic_store_explicit(&arenas.by_number[number], arena, memory_order_release);
+	mw_arena_t *fresh = NULL;
+	for (;;) {
+		mw_lock_acquire(&arenas.lock, MW_RANK_ARENAS);
+		unsigned number = free_number();
+		mw_arena_t *arena = number && arenas.ended[number] ? arenas.ended[number] : fresh;
+		if (number && arena)
+			start(arena, number, hooks);
+		mw_lock_release(&arenas.lock, MW_RANK_ARENAS);
+		if (number == 0)
+			return NULL;
+		if (arena)
+			return arena;
+		/* Another thread may take the number meanwhile. */
+		fresh = mw_meta_alloc(sizeof *fresh);
+		if (!fresh)
+			return NULL;
 	}
-	mw_lock_release(&arenas.lock, MW_RANK_ARENAS);
-	return number ? arena : NULL;
 }
 
 /* ---- reset and end ---- */
@@ -116,6 +118,17 @@ void mw_arena_reset(mw_arena_t *arena) {
 	}
 }
 
+/* It cannot be found any more: whoever does not purge it now never will. */
+static void wait_for_purge(mw_arena_t *arena) {
+	mw_lock_acquire(&arena->lock, MW_RANK_ARENA);
+	for (unsigned turn = 0; arena->purging > 0; turn++) {
+		mw_lock_release(&arena->lock, MW_RANK_ARENA);
+		mw_os_wait_turn(turn);
+		mw_lock_acquire(&arena->lock, MW_RANK_ARENA);
+	}
+	mw_lock_release(&arena->lock, MW_RANK_ARENA);
+}
+
 bool mw_arena_destroy(mw_arena_t *arena) {
 	if (atomic_load_explicit(&arena->threads, memory_order_relaxed) > 0)
 		return false;
@@ -123,6 +136,7 @@ bool mw_arena_destroy(mw_arena_t *arena) {
 	mw_lock_acquire(&arenas.lock, MW_RANK_ARENAS);
 	atomic_store_explicit(&arenas.by_number[arena->number], NULL, memory_order_relaxed);
 	mw_lock_release(&arenas.lock, MW_RANK_ARENAS);
+	wait_for_purge(arena);
 	mw_arena_give_up_memory(arena);
 	mw_lock_acquire(&arenas.lock, MW_RANK_ARENAS);
 	arenas.ended[arena->number] = arena;

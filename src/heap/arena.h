@@ -34,13 +34,13 @@ typedef struct mw_kept_extent {
 } mw_kept_extent_t;
 
 struct mw_arena {
+	mw_lock_t lock; /* of its chunks, kept extents and purging */
 	unsigned number;
 	_Atomic(mw_extent_hooks_t *) hooks; /* the program's; relaxed: it says when they change */
 	_Atomic int64_t decay_ms; /* how long free slices keep their memory; -1: for ever */
 	_Atomic uint32_t threads; /* bound to it */
 	uint64_t made_ns;         /* monotonic */
 	mw_slabs_t slabs[MW_CLASS_COUNT];
-	mw_lock_t lock;
 	/* Under the lock. */
 	mw_chunk_t *chunks;
 	mw_kept_extent_t *kept;

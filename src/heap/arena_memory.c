@@ -210,7 +210,9 @@ size_t mw_arena_purge(mw_arena_t *arena, bool all) {
 	size_t total = 0;
 	lock_arena(arena);
 	uint64_t due_ns = atomic_load_explicit(&arena->purge_due_ns, memory_order_relaxed);
-	if (all || (due_ns != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due_ns)) {
+	/* By a thread of the heap's own, or on behalf of all arenas: it may be gone. */
+	bool there = mw_arena_of(arena->number) == arena;
+	if (there && (all || (due_ns != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due_ns))) {
 		/* What becomes dirty meanwhile sets it again. */
 		atomic_store_explicit(&arena->purge_due_ns, UINT64_MAX, memory_order_relaxed);
 		arena->purging++;
