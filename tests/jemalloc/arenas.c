@@ -402,6 +402,55 @@ static void fork_takes_arenas_along(void) {
 	CHECK_EQ(arena_call(arena, "destroy"), 0);
 }
 
+static atomic_bool stopping;
+
+static void *purge_all(void *unused) {
+	while (!stopping)
+		CHECK_EQ(arena_call(4096, "purge"), 0);
+	return unused;
+}
+
+static extent_hooks_t slow, *fast;
+
+/* Long enough for somebody else to destroy the arena. */
+static bool purge_slowly(extent_hooks_t *hooks, void *base, size_t bytes, size_t offset,
+			 size_t length, unsigned arena) {
+	(void)hooks;
+	usleep(100);
+	return fast->purge_forced(fast, base, bytes, offset, length, arena);
+}
+
+static void *make_and_destroy(void *unused) {
+	for (int i = 0; i < 300; i++) {
+		unsigned arena = create(&slow);
+		int flags = MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE;
+		char *kept = mallocx(1000, flags);
+		strcpy(kept, "mine");
+		dallocx(memset(mallocx(300000, flags), 1, 300000), MALLOCX_TCACHE_NONE);
+		CHECK(strcmp(kept, "mine") == 0);
+		CHECK_EQ(arena_of(kept), arena);
+		usleep(50); /* somebody has begun to purge it */
+		CHECK_EQ(arena_call(arena, "destroy"), 0);
+	}
+	return unused;
+}
+
+/* Each has its own while all are purged. */
+static void arenas_come_and_go(void) {
+	pthread_t purger, makers[3];
+	size_t length = sizeof fast;
+	CHECK_EQ(mallctl("arena.0.extent_hooks", (void *)&fast, &length, NULL, 0), 0);
+	slow = *fast;
+	slow.purge_forced = purge_slowly;
+	CHECK_EQ(pthread_create(&purger, NULL, purge_all, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(pthread_create(&makers[i], NULL, make_and_destroy, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		pthread_join(makers[i], NULL);
+	stopping = true;
+	pthread_join(purger, NULL);
+}
+
 static void settings(void) {
 	unsigned arena = create(NULL);
 	char name[64];
@@ -440,6 +489,8 @@ int main(void) {
 	RUN(threads_share_an_arena);
 	RUN(refused_extents_are_used_again);
 	RUN(fork_takes_arenas_along);
+	if (is_mallow()) /* jemalloc may be told to purge while nobody destroys */
+		RUN(arenas_come_and_go);
 	RUN(settings);
 	return 0;
 }
