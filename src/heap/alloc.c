@@ -126,7 +126,7 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	if (MW_UNLIKELY(!page))
 		return NULL;
 	uint32_t count = page->carved - page->used;
-	if (MW_UNLIKELY(heap->left[size_class] <= count) || MW_UNLIKELY(heap->counter_wanted))
+	if (MW_UNLIKELY(heap->left[size_class] <= count))
 		return NULL;
 	heap->left[size_class] -= count;
 	heap->counts.given[size_class] += count;

@@ -21,18 +21,15 @@ static struct {
 	/* By number, 0 is never used.  Release: an arena is ready when it can be found. */
 	_Atomic(mw_arena_t *) by_number[MW_ARENAS_MAX];
 	mw_arena_t *ended[MW_ARENAS_MAX]; /* structures of destroyed ones, to be used again */
-	_Atomic unsigned count;           /* numbers ever given, without 0 */
 } arenas MW_SPARSE;
+
+_Atomic unsigned mw_arena_numbers;
 
 mw_arena_t *mw_arena_of(size_t number) {
 	if (number == 0 || number >= MW_ARENAS_MAX)
 		return NULL;
 	/* Pairs with the store in mw_arena_create(). */
 	return atomic_load_explicit(&arenas.by_number[number], memory_order_acquire);
-}
-
-unsigned mw_arena_count(void) {
-	return 1 + atomic_load_explicit(&arenas.count, memory_order_relaxed);
 }
 
 /* Under the lock: the lowest number that was given and is free, or the next; 0: none. */
@@ -54,7 +51,7 @@ static void start(mw_arena_t *arena, unsigned number, mw_extent_hooks_t *hooks) 
 	arena->made_ns = mw_os_monotonic_ns();
 	arenas.ended[number] = NULL;
 	if (number == mw_arena_count())
-		atomic_store_explicit(&arenas.count, number, memory_order_relaxed);
+		atomic_store_explicit(&mw_arena_numbers, number, memory_order_relaxed);
 	/* Pairs with the load in mw_arena_of(). */
 	atomic_store_explicit(&arenas.by_number[number], arena, memory_order_release);
 }
@@ -192,9 +189,8 @@ static void visit_chunks(mw_arena_t *arena, void *context) {
 	mw_lock_release(&arena->lock, MW_RANK_ARENA);
 }
 
-void mw_arena_visit_chunks(void (*look)(const mw_chunk_t *chunk, void *context), void *context) {
-	if (mw_arena_count() == 1)
-		return;
+void mw_arena_visit_chunks_slow(void (*look)(const mw_chunk_t *chunk, void *context),
+				void *context) {
 	chunk_visitor_t visitor = {look, context};
 	visit(visit_chunks, &visitor);
 }
@@ -207,14 +203,13 @@ static void add_totals(mw_arena_t *arena, void *context) {
 	totals->purged_bytes += arena->purged_slices * MW_SLICE_BYTES;
 }
 
-mw_arena_totals_t mw_arena_totals(void) {
+mw_arena_totals_t mw_arena_totals_slow(void) {
 	mw_arena_totals_t totals = {0};
-	if (mw_arena_count() > 1)
-		visit(add_totals, &totals);
+	visit(add_totals, &totals);
 	return totals;
 }
 
-size_t mw_arena_purge_each(bool all) {
+size_t mw_arena_purge_each_slow(bool all) {
 	size_t total = 0;
 	/* Not with the table's lock: programs' functions are called. */
 	for (unsigned i = 1; i < mw_arena_count(); i++) {

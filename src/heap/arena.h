@@ -55,7 +55,10 @@ struct mw_arena {
 /* NULL: there is none of that number. */
 mw_arena_t *mw_arena_of(size_t number);
 /* Numbers given so far, 0 included; those of destroyed arenas are given again. */
-unsigned mw_arena_count(void);
+extern _Atomic unsigned mw_arena_numbers; /* without 0 */
+static inline unsigned mw_arena_count(void) {
+	return 1 + atomic_load_explicit(&mw_arena_numbers, memory_order_relaxed);
+}
 /* `hooks` (NULL: the kernel's) stay the program's.  NULL: no memory, or no number. */
 mw_arena_t *mw_arena_create(mw_extent_hooks_t *hooks);
 /* All its blocks are gone; its memory stays. */
@@ -64,7 +67,10 @@ void mw_arena_reset(mw_arena_t *arena);
 bool mw_arena_destroy(mw_arena_t *arena);
 /* Free memory: what is due, or all.  Bytes. */
 size_t mw_arena_purge(mw_arena_t *arena, bool all);
-size_t mw_arena_purge_each(bool all);
+size_t mw_arena_purge_each_slow(bool all);
+static inline size_t mw_arena_purge_each(bool all) {
+	return mw_arena_count() > 1 ? mw_arena_purge_each_slow(all) : 0;
+}
 void mw_arena_set_decay(mw_arena_t *arena, int64_t ms);
 
 /* From now on all of the calling thread's blocks come from it; NULL: from where they do otherwise.
@@ -94,14 +100,27 @@ void mw_arena_unmap(unsigned number, void *base, size_t bytes);
 void mw_arena_give_up_memory(mw_arena_t *arena);
 
 /* Each chunk of each arena; a lock is held, and no chunk goes away meanwhile. */
-void mw_arena_visit_chunks(void (*visit)(const mw_chunk_t *chunk, void *context), void *context);
+void mw_arena_visit_chunks_slow(void (*visit)(const mw_chunk_t *chunk, void *context),
+				void *context);
+static inline void mw_arena_visit_chunks(void (*visit)(const mw_chunk_t *chunk, void *context),
+					 void *context) {
+	if (mw_arena_count() > 1)
+		mw_arena_visit_chunks_slow(visit, context);
+}
 /* Of all arenas. */
 typedef struct mw_arena_totals {
 	uint64_t mapped_bytes, in_use_bytes, dirty_bytes, purged_bytes;
 } mw_arena_totals_t;
-mw_arena_totals_t mw_arena_totals(void);
-/* Slices in use of all arenas; no lock. */
-size_t mw_arena_in_use_bytes(void);
+mw_arena_totals_t mw_arena_totals_slow(void);
+static inline mw_arena_totals_t mw_arena_totals(void) {
+	return mw_arena_count() > 1 ? mw_arena_totals_slow() : (mw_arena_totals_t){0};
+}
+/* Slices in use of all arenas; no lock.  Here, as what is asked before there is an arena: most
+ * processes have none, and need not touch the code. */
+extern _Atomic size_t mw_arena_slices_in_use;
+static inline size_t mw_arena_in_use_bytes(void) {
+	return atomic_load_explicit(&mw_arena_slices_in_use, memory_order_relaxed) * MW_SLICE_BYTES;
+}
 
 void mw_arena_fork_prepare(void);
 void mw_arena_fork_release(bool in_child);

@@ -13,11 +13,7 @@
 /* All slices but the first, which holds the metadata. */
 #define USABLE_SLICES (~(uint64_t)1)
 
-static _Atomic size_t slices_in_use; /* of all arenas */
-
-size_t mw_arena_in_use_bytes(void) {
-	return atomic_load_explicit(&slices_in_use, memory_order_relaxed) * MW_SLICE_BYTES;
-}
+_Atomic size_t mw_arena_slices_in_use;
 
 static mw_extent_hooks_t *hooks_of(mw_arena_t *arena) {
 	return atomic_load_explicit(&arena->hooks, memory_order_relaxed);
@@ -100,7 +96,7 @@ static mw_page_t *take_slices(mw_arena_t *arena, unsigned count, unsigned align_
 	unlock_arena(arena);
 	add(&arena->dirty_slices, -dirty);
 	add(&arena->slices_in_use, count);
-	atomic_fetch_add_explicit(&slices_in_use, count, memory_order_relaxed);
+	atomic_fetch_add_explicit(&mw_arena_slices_in_use, count, memory_order_relaxed);
 	mw_page_t *page = mw_slices_init_page(chunk, first, count, zeroed);
 	if (!decommitted || commit_run(arena, chunk, first, count))
 		return page;
@@ -147,7 +143,7 @@ void mw_arena_give(mw_page_t *page, mw_page_kind_t kind) {
 	unlock_arena(arena);
 	add(&arena->dirty_slices, count);
 	add(&arena->slices_in_use, -(uint64_t)count);
-	atomic_fetch_sub_explicit(&slices_in_use, count, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&mw_arena_slices_in_use, count, memory_order_relaxed);
 	purge_if_due(arena);
 }
 
