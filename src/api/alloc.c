@@ -35,16 +35,8 @@ static void ensure_started(void) {
 		mw_api_start();
 }
 
-/* The hardened library's fast path is for tiny blocks that are as they must be: here are the
- * others.
- */
-static void *alloc_listed(size_t bytes) {
-	void *block = mw_fast_alloc(mw_harden_room(bytes));
-	return MW_LIKELY(block != NULL) ? mw_harden_give_out(block, bytes) : NULL;
-}
-
 void *mw_api_alloc(size_t bytes) {
-	void *block = MW_HARDEN_ON ? alloc_listed(bytes) : NULL;
+	void *block = MW_HARDEN_ON ? mw_harden_alloc_listed(bytes) : NULL;
 	if (MW_HARDEN_ON && MW_LIKELY(block != NULL))
 		return block;
 	ensure_started();

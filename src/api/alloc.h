@@ -29,21 +29,23 @@ MW_ALWAYS_INLINE void *mw_api_aligned(size_t align, size_t bytes) {
 	return MW_LIKELY(block != NULL) ? block : mw_api_alloc_aligned(align, bytes);
 }
 
-MW_ALWAYS_INLINE void mw_api_free(void *block) {
-	if (!MW_HARDEN_ON)
-		mw_fast_free(block);
-	else if (MW_UNLIKELY(!mw_harden_free_block(block, MW_NO_CLAIM, MW_NO_CLAIM)))
-		mw_harden_free_rest("free", block, MW_NO_CLAIM, MW_NO_CLAIM);
-}
-
 /* For functions that are not free(), or say what they free (MW_NO_CLAIM: they do not).  What they
  * say is looked at on the slow path only, unless the library is the hardened one. */
 MW_ALWAYS_INLINE void mw_api_free_claimed(void *block, size_t bytes, size_t align,
 					  const char *function) {
-	if (MW_HARDEN_ON)
-		mw_harden_free(function, block, bytes, align);
-	else if (MW_UNLIKELY(!mw_fast_free_own(block)))
+	if (MW_HARDEN_ON) {
+		if (MW_UNLIKELY(!mw_harden_free_block(block, bytes, align)))
+			mw_harden_free_rest(function, block, bytes, align);
+	} else if (MW_UNLIKELY(!mw_fast_free_own(block))) {
 		mw_heap_free_claimed(block, bytes, align, function);
+	}
+}
+
+MW_ALWAYS_INLINE void mw_api_free(void *block) {
+	if (MW_HARDEN_ON)
+		mw_api_free_claimed(block, MW_NO_CLAIM, MW_NO_CLAIM, "free");
+	else
+		mw_fast_free(block);
 }
 
 #endif

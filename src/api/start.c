@@ -142,6 +142,7 @@ static void configure(void) {
 	};
 	configure_limits(options);
 	mw_verify_set_interval((uint32_t)options->heap_check_interval);
+	mw_harden_fill_whole(options->fill_freed);
 	mw_prof_config_t config = {
 		.active = options->prof && options->prof_active,
 		.mean_bytes = options->prof_sample,

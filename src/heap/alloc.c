@@ -30,29 +30,28 @@ MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class) {
 
 /* Ends the list before its block number `keep`; the rest goes back to the page. */
 static MW_NOINLINE void cut(mw_page_t *page, void **list, uint32_t keep, uint32_t count) {
-	page->free = mw_heap_page_cut(page, list, keep);
-	page->used -= count - keep;
+	mw_heap_page_put_back(page, mw_heap_page_cut(page, list, keep), count - keep);
 }
 
 /* The list and its length, which count as used from now on.  0: no memory. */
 MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t **from,
 				 void **list) {
+	uint32_t fresh = 0;
 	mw_page_t *page = find_at_once(heap, size_class);
 	if (MW_UNLIKELY(!page)) {
 		page = mw_heap_page_find(heap, size_class);
 		if (!page)
 			return 0;
-		mw_heap_page_prepare(heap, page);
+		fresh = mw_heap_page_prepare(heap, page);
 	}
 	*from = page;
-	*list = page->free;
 	uint32_t count = page->carved - page->used;
-	heap->counts.given[size_class] += count;
+	uint32_t held = mw_harden_hold_back(page, list, count, fresh);
+	heap->counts.given[size_class] += count - held;
 	heap->counts.fills[size_class]++;
 	mw_heap_counts_show(heap);
-	page->free = NULL;
-	page->used = page->carved;
-	return count;
+	page->used = page->carved - held;
+	return count - held;
 }
 
 /* Fills the list head, up to the next sample. */
@@ -128,12 +127,12 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	uint32_t count = page->carved - page->used;
 	if (MW_UNLIKELY(heap->left[size_class] <= count))
 		return NULL;
-	heap->left[size_class] -= count;
-	heap->counts.given[size_class] += count;
+	void *block;
+	uint32_t held = mw_harden_hold_back(page, &block, count, 0);
+	heap->left[size_class] -= count - held;
+	heap->counts.given[size_class] += count - held;
 	heap->counts.fills[size_class]++;
-	void *block = page->free;
-	page->free = NULL;
-	page->used = page->carved;
+	page->used = page->carved - held;
 	mw_thread.lengths[size_class] = 0;
 	mw_thread.heads[size_class] = mw_link_get(block);
 	return block;

@@ -70,10 +70,16 @@ MW_ALWAYS_INLINE bool mw_fast_resize(const void *block, size_t bytes) {
 	return page->kind == MW_PAGE_SMALL && mw_fast_keeps(page->block_bytes, bytes);
 }
 
-/* False: for the slow path.  One test answers for NULL, foreign pointers and huge blocks; one
- * compare for every page that is not an ordinary one of this thread.  Pushing onto the page, not
- * onto the head, keeps the head's length known: it is only drained. */
-MW_ALWAYS_INLINE bool mw_fast_free_own(void *block) {
+MW_ALWAYS_INLINE bool mw_fast_owns(mw_page_t *page) {
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	return atomic_load_explicit(&page->owner, memory_order_relaxed) == self;
+}
+
+/* Finds the page of an own tiny block; false: for the slow path.  One test answers for NULL,
+ * foreign pointers and huge blocks; one compare for every page that is not an ordinary one of this
+ * thread.
+ */
+MW_ALWAYS_INLINE bool mw_fast_own_page(void *block, mw_page_t **page) {
 	/* The upper bits are shifted out: whatever word a program takes for a pointer, the map is
 	 * read within its bounds. */
 	enum { UNUSED_BITS = 64 - MW_ADDRESS_BITS };
@@ -83,17 +89,27 @@ MW_ALWAYS_INLINE bool mw_fast_free_own(void *block) {
 	/* Shifted back rather than masked from `block`: one instruction less.  The empty statement
 	 * keeps the compiler from seeing that it is the same. */
 	__asm__("" : "+r"(chunk));
-	mw_page_t *page = mw_page_in_chunk(chunk << MW_CHUNK_SHIFT, (uintptr_t)block);
-	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
-	if (MW_UNLIKELY(atomic_load_explicit(&page->owner, memory_order_relaxed) != self))
+	*page = mw_page_in_chunk(chunk << MW_CHUNK_SHIFT, (uintptr_t)block);
+	return MW_LIKELY(mw_fast_owns(*page));
+}
+
+/* A linked block.  Pushing onto the page, not onto the head, keeps the head's length known: it is
+ * only drained. */
+MW_ALWAYS_INLINE void mw_fast_push(mw_page_t *page, void *block) {
+	page->free = block;
+	if (MW_UNLIKELY(--page->used == 0))
+		mw_heap_page_emptied(page);
+}
+
+MW_ALWAYS_INLINE bool mw_fast_free_own(void *block) {
+	mw_page_t *page;
+	if (MW_UNLIKELY(!mw_fast_own_page(block, &page)))
 		return false;
 	void *next = page->free;
 	if (MW_UNLIKELY(next == block)) /* freed twice in a row */
 		return false;
 	mw_link_set(block, next);
-	page->free = block;
-	if (MW_UNLIKELY(--page->used == 0))
-		mw_heap_page_emptied(page);
+	mw_fast_push(page, block);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "heap/guarded.h"
 #include "heap/harden_fast.h"
+#include "heap/heap_page.h"
 #include "heap/huge.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
@@ -23,10 +24,10 @@ void mw_harden_start(void) {
 	mw_os_random(seeds, sizeof seeds);
 	mw_rng_t rng;
 	mw_rng_init(&rng, seeds[0]);
-	mw_harden_keys.address = mw_rng_next(&rng) ^ seeds[1];
+	mw_harden_keys.address = (mw_rng_next(&rng) ^ seeds[1]) | 1;
 	mw_harden_keys.multiplier = mw_rng_next(&rng) | 1;
 	mw_harden_keys.tag = mw_rng_next(&rng);
-	mw_harden_keys.canary = mw_rng_next(&rng) ^ seeds[1];
+	mw_harden_keys.canary = (mw_rng_next(&rng) ^ seeds[1]) & ~(uint64_t)1;
 }
 
 void mw_harden_bad_link(const void *block) {
@@ -45,6 +46,35 @@ static uint32_t draw_below(uint64_t *state, uint32_t limit) {
 	return (uint32_t)(random * limit >> 32);
 }
 
+bool mw_harden_is_whole;
+
+void mw_harden_fill_whole(bool whole) {
+	mw_harden_is_whole = whole;
+}
+
+/* Unlike the other fill, so that mw_harden_alloc_tiny() leaves such blocks over. */
+#define WHOLE_FILL 0xde
+
+/* Of a free block, before it is linked: all that is not link and tag, or the first of it. */
+static void fill(char *block, size_t capacity) {
+	if (MW_UNLIKELY(mw_harden_is_whole))
+		memset(block + 16, WHOLE_FILL, capacity - 16);
+	else
+		mw_harden_fill(block);
+}
+
+static MW_NOINLINE bool is_untouched_whole(const char *block, size_t capacity) {
+	for (size_t i = 16; i < capacity; i++)
+		if ((unsigned char)block[i] != WHOLE_FILL)
+			return false;
+	return true;
+}
+
+static bool is_untouched(const char *block, size_t capacity) {
+	return MW_UNLIKELY(mw_harden_is_whole) ? is_untouched_whole(block, capacity)
+					       : mw_harden_is_untouched(block);
+}
+
 /* From a random block upwards, around the end.  Not in any order: objects that a program made one
  * after another would lie apart, and walking over them would take three times as long (Python's
  * collector of cycles over 1.5 million objects). */
@@ -54,27 +84,106 @@ void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *res
 	uint32_t place = draw_below(&thread->random, count);
 	if (MW_UNLIKELY(!seeded))
 		thread->place = (uint32_t)thread->random;
-	char *base = page->start + (size_t)index * page->block_bytes;
-	void *next = rest;
-	for (uint32_t i = 0; i < count; i++) {
-		char *block = base + (size_t)place * page->block_bytes;
+	size_t bytes = page->block_bytes;
+	char *base = page->start + index * bytes, *end = base + count * bytes;
+	char *first = base + place * bytes, *block = first;
+	for (uint32_t i = 1; i < count; i++) {
+		char *next = block + bytes == end ? base : block + bytes;
+		fill(block, bytes);
 		mw_link_set(block, next);
-		/* Never filled: nothing to check but that it was not written to. */
-		mw_harden_store(block + sizeof(uint64_t), ~mw_harden_tag(mw_harden_mix(block)));
-		next = block;
-		place = (place ? place : count) - 1;
+		block = next;
 	}
-	return next;
+	fill(block, bytes);
+	mw_link_set(block, rest);
+	thread->last_fresh = block;
+	return first;
 }
 
-/* A live block's bytes that were asked for; ends the program when canary or last word are not what
- * mw_harden_seal() wrote. */
+/* The first `count` blocks of a list, which ends there; *rest: the others. */
+static void *split(void *list, uint32_t count, void **rest) {
+	void *last = list;
+	for (uint32_t i = 1; i < count; i++)
+		last = mw_link_get(last);
+	*rest = mw_link_get(last);
+	mw_link_set(last, NULL);
+	return list;
+}
+
+/* The quarantine of tiny blocks that their owner frees.  The list has the block freed last at its
+ * front: the younger half of it stays, up to a number that nobody can tell, so that a block comes
+ * back only when that many were freed after it, or its page has few others. */
+uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh) {
+	enum { FEWEST = 6, MORE = 8 };
+	mw_harden_thread_t *thread = &mw_thread.heap->harden;
+	*list = page->free;
+	page->free = NULL;
+	if (page->size_class >= MW_TINY_CLASSES || count < 2 || fresh == count)
+		return 0;
+	if (fresh > 0) {
+		split(thread->last_fresh, 1, &page->free);
+		return count - fresh;
+	}
+	uint32_t held = FEWEST + draw_below(&thread->random, MORE);
+	if (held > count / 2)
+		held = count / 2;
+	page->free = split(*list, held, list);
+	return held;
+}
+
+/* Above tiny, a block's last word is often far behind what was asked for: a cache miss more, and
+ * memory touched for nothing.  There the canary behind what was asked for is the whole seal, and
+ * how much of the block that leaves over stands in a table in the chunk's metadata, with a place
+ * for each KiB that a block may start in. */
+#define SLACK_TABLE_OFFSET (MW_CHUNK_SLICES << MW_PAGE_META_SHIFT)
+#define SLACK_TABLE_BYTES (MW_CHUNK_BYTES / 1024 * sizeof(uint16_t))
+_Static_assert(MW_SMALL_MAX_BYTES - 1 <= UINT16_MAX, "a slack fits its place");
+
+static bool has_slack(size_t capacity) {
+	return capacity > MW_TINY_MAX_BYTES && capacity <= MW_SMALL_MAX_BYTES;
+}
+
+static uint16_t *slack_of(const void *block) {
+	uintptr_t offset = (uintptr_t)block & (MW_CHUNK_BYTES - 1);
+	return (uint16_t *)((uintptr_t)block - offset + SLACK_TABLE_OFFSET) + offset / 1024;
+}
+
+static uint64_t seal_behind(uint64_t canary, size_t bytes) {
+	return canary ^ (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
+}
+
+static void seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
+	if (!has_slack(capacity)) {
+		mw_harden_seal(block, capacity, bytes, canary);
+		return;
+	}
+	*slack_of(block) = (uint16_t)(mw_harden_requested(capacity) - bytes);
+	mw_harden_store(block + bytes, seal_behind(canary, bytes));
+}
+
+/* Of a block that becomes free. */
+static void unseal(char *block, size_t capacity, size_t bytes) {
+	if (has_slack(capacity))
+		mw_harden_store(block + bytes, MW_HARDEN_FILL);
+	else
+		mw_harden_unseal(block, capacity);
+}
+
+/* A live block's bytes that were asked for; ends the program when seal or what is behind them are
+ * not what seal() wrote. */
 MW_ALWAYS_INLINE size_t check_seal(const char *function, const char *block, size_t capacity,
 				   uint64_t canary) {
-	uint64_t bytes = mw_harden_sealed_bytes(block, capacity, canary);
-	if (MW_UNLIKELY(bytes > capacity - sizeof(uint64_t)))
+	if (has_slack(capacity)) {
+		size_t bytes = mw_harden_requested(capacity) - *slack_of(block);
+		if (MW_UNLIKELY(bytes > capacity ||
+				mw_harden_load(block + bytes) != seal_behind(canary, bytes)))
+			mw_misuse_past_end(function, block, capacity, bytes);
+		return bytes;
+	}
+	uint64_t found = mw_harden_seal_of(block, capacity);
+	uint64_t bytes = mw_harden_sealed_bytes(found, canary);
+	if (MW_UNLIKELY(bytes > mw_harden_requested(capacity)))
 		mw_misuse_past_end(function, block, capacity, MW_NO_CLAIM);
-	if (MW_UNLIKELY(!mw_harden_is_sealed(block, capacity, bytes, canary)))
+	if (MW_UNLIKELY(!mw_harden_is_sealed(block, capacity, bytes, found)))
 		mw_misuse_past_end(function, block, capacity, bytes);
 	return bytes;
 }
@@ -90,21 +199,32 @@ MW_ALWAYS_INLINE size_t capacity_of(void *block) {
 	return mw_lookup_bytes("malloc", block);
 }
 
-void *mw_harden_give_out(void *block, size_t bytes) {
-	/* A guarded block has its own ways. */
-	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
-		return block;
-	size_t capacity = capacity_of(block);
-	uint64_t mix = mw_harden_mix(block);
+MW_ALWAYS_INLINE void *give_out(void *block, size_t capacity, size_t bytes) {
 	if (MW_LIKELY(capacity <= MW_SMALL_MAX_BYTES)) {
-		if (MW_UNLIKELY(!mw_harden_is_untouched(block, capacity, mw_harden_tag(mix))))
+		/* Its link was looked at when it was taken from its list. */
+		if (MW_UNLIKELY(!is_untouched(block, capacity)))
 			mw_harden_bad_link(block);
 		/* Neither link nor tag is the program's to see. */
 		mw_harden_store(block, MW_HARDEN_FILL);
 		mw_harden_store((char *)block + sizeof(uint64_t), MW_HARDEN_FILL);
 	}
-	mw_harden_seal(block, capacity, bytes, mw_harden_canary(mix));
+	seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
 	return block;
+}
+
+void *mw_harden_give_out(void *block, size_t bytes) {
+	/* A guarded block has its own ways. */
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
+		return block;
+	return give_out(block, capacity_of(block), bytes);
+}
+
+void *mw_harden_alloc_listed(size_t bytes) {
+	size_t room = mw_harden_room(bytes);
+	void *block = mw_fast_alloc(room);
+	/* What is listed is of the class: its page need not be looked at. */
+	return MW_LIKELY(block != NULL) ? give_out(block, mw_class_bytes[mw_class_of(room)], bytes)
+					: NULL;
 }
 
 /* The page when `block` is the start of a block of an ordinary one; else NULL. */
@@ -117,14 +237,12 @@ MW_ALWAYS_INLINE mw_page_t *ordinary_page(const void *block) {
 	return MW_LIKELY(page->kind == MW_PAGE_SMALL && mw_page_holds(page, block)) ? page : NULL;
 }
 
-/* Of a block with tags: ends the program when it is free. */
+/* Ends the program when the block is free, or was never handed out. */
 MW_ALWAYS_INLINE void check_live(const char *function, const void *block, const mw_page_t *page,
-				 uint64_t tag) {
-	uint64_t found = ((const uint64_t *)block)[1];
-	if (MW_UNLIKELY(found == tag))
+				 uint64_t mix) {
+	const uint64_t *words = block;
+	if (MW_UNLIKELY((words[0] ^ words[1]) == mw_harden_tag(mix)))
 		mw_misuse_double_free(function, block, page);
-	if (MW_UNLIKELY(found == ~tag))
-		mw_misuse_dead(function, block, page);
 }
 
 /* What the program asked for; ends it when the block is not live, or was written past its end. */
@@ -132,7 +250,7 @@ static size_t check_any(const char *function, const void *block, size_t *capacit
 	uint64_t mix = mw_harden_mix(block);
 	*capacity = mw_lookup_bytes(function, block);
 	if (*capacity <= MW_SMALL_MAX_BYTES)
-		check_live(function, block, mw_lookup_page(function, block), mw_harden_tag(mix));
+		check_live(function, block, mw_lookup_page(function, block), mix);
 	return check_seal(function, block, *capacity, mw_harden_canary(mix));
 }
 
@@ -152,7 +270,7 @@ void mw_harden_flush(mw_harden_thread_t *thread) {
 	}
 }
 
-/* NULL, large, huge and sampled blocks, and those of threads without a heap; what is no block. */
+/* NULL, large, huge and sampled blocks; what is no block. */
 static MW_NOINLINE void free_special(const char *function, void *block, size_t bytes,
 				     size_t align) {
 	if (!block)
@@ -163,32 +281,38 @@ static MW_NOINLINE void free_special(const char *function, void *block, size_t b
 	}
 	size_t capacity, asked_bytes = check_any(function, block, &capacity);
 	check_claims(function, block, capacity, asked_bytes, bytes, align);
-	if (capacity <= MW_SMALL_MAX_BYTES)
-		mw_harden_fill(block, capacity, mw_harden_tag(mw_harden_mix(block)));
+	if (capacity <= MW_SMALL_MAX_BYTES) {
+		unseal(block, capacity, asked_bytes);
+		fill(block, capacity);
+	}
 	/* No quarantine: a sample ends when its block is freed, not when it is reused. */
 	mw_heap_free_slow(block);
 }
 
+/* A block of an ordinary page that is as it must be. */
+MW_ALWAYS_INLINE void retire(const mw_page_t *page, void *block, size_t asked_bytes) {
+	mw_heap_t *heap = mw_thread.heap;
+	unseal(block, page->block_bytes, asked_bytes);
+	fill(block, page->block_bytes);
+	mw_link_set(block, NULL);
+	if (MW_LIKELY(heap != NULL))
+		mw_harden_release(mw_harden_swap(&heap->harden, block, page->block_bytes));
+	else
+		mw_heap_free_slow(block);
+}
+
 void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align) {
 	const mw_page_t *page = ordinary_page(block);
-	mw_heap_t *heap = mw_thread.heap;
-	if (MW_UNLIKELY(!page || !heap)) {
+	if (MW_UNLIKELY(!page)) {
 		free_special(function, block, bytes, align);
 		return;
 	}
-	uint64_t mix = mw_harden_mix(block), tag = mw_harden_tag(mix);
+	uint64_t mix = mw_harden_mix(block);
 	size_t capacity = page->block_bytes;
-	check_live(function, block, page, tag);
+	check_live(function, block, page, mix);
 	size_t asked_bytes = check_seal(function, block, capacity, mw_harden_canary(mix));
 	check_claims(function, block, capacity, asked_bytes, bytes, align);
-	mw_harden_fill(block, capacity, tag);
-	mw_harden_release(mw_harden_swap(&heap->harden, block, capacity));
-}
-
-/* Nothing but tail calls, so that no register need be saved. */
-void mw_harden_free(const char *function, void *block, size_t bytes, size_t align) {
-	if (MW_UNLIKELY(!mw_harden_free_block(block, bytes, align)))
-		mw_harden_free_rest(function, block, bytes, align);
+	retire(page, block, asked_bytes);
 }
 
 static void *resize_guarded(void *block, size_t bytes) {
@@ -204,42 +328,53 @@ static void *resize_guarded(void *block, size_t bytes) {
 	return moved;
 }
 
-/* What most calls are: an ordinary block that keeps its place.  False: it is none, or moves. */
-MW_ALWAYS_INLINE bool resize_ordinary(void *block, size_t bytes) {
-	const mw_page_t *page = ordinary_page(block);
-	if (!page || !mw_fast_keeps(page->block_bytes, mw_harden_room(bytes)))
-		return false;
+/* Of a block that moves to a size that it was looked at for; NULL: no memory, and none to be
+ * spared by leaving it. */
+static void *move(void *block, size_t capacity, size_t old_bytes, size_t bytes) {
+	void *moved = mw_heap_alloc(mw_harden_room(bytes));
+	if (MW_UNLIKELY(!moved)) {
+		if (mw_harden_room(bytes) > capacity)
+			return NULL;
+		/* A smaller size needs no memory: the block stays. */
+		seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
+		return block;
+	}
+	mw_harden_give_out(moved, bytes);
+	return memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+}
+
+/* What most calls are about: an ordinary block. */
+static void *resize_ordinary(mw_page_t *page, void *block, size_t bytes) {
+	size_t capacity = page->block_bytes;
 	uint64_t mix = mw_harden_mix(block), canary = mw_harden_canary(mix);
-	check_live("realloc", block, page, mw_harden_tag(mix));
-	check_seal("realloc", block, page->block_bytes, canary);
-	mw_harden_seal(block, page->block_bytes, bytes, canary);
-	return true;
+	check_live("realloc", block, page, mix);
+	size_t old_bytes = check_seal("realloc", block, capacity, canary);
+	if (mw_fast_keeps(capacity, mw_harden_room(bytes))) {
+		seal(block, capacity, bytes, canary);
+		return block;
+	}
+	void *moved = move(block, capacity, old_bytes, bytes);
+	if (moved && moved != block)
+		retire(page, block, old_bytes);
+	return moved;
 }
 
 void *mw_harden_resize(void *block, size_t bytes) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
 		return resize_guarded(block, bytes);
-	size_t capacity, room = mw_harden_room(bytes);
-	if (MW_LIKELY(resize_ordinary(block, bytes)))
-		return block;
-	size_t old_bytes = check_any("realloc", block, &capacity);
-	void *same = mw_heap_resize_in_place(block, room, &capacity);
+	mw_page_t *page = ordinary_page(block);
+	if (MW_LIKELY(page != NULL))
+		return resize_ordinary(page, block, bytes);
+	size_t capacity, old_bytes = check_any("realloc", block, &capacity);
+	void *same = mw_heap_resize_in_place(block, mw_harden_room(bytes), &capacity);
 	if (same) {
 		size_t now = mw_lookup_bytes("realloc", same);
-		mw_harden_seal(same, now, bytes, mw_harden_canary(mw_harden_mix(same)));
+		seal(same, now, bytes, mw_harden_canary(mw_harden_mix(same)));
 		return same;
 	}
-	void *moved = mw_heap_alloc(room);
-	if (!moved) {
-		if (room > capacity)
-			return NULL;
-		/* A smaller size needs no memory: the block stays. */
-		mw_harden_seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
-		return block;
-	}
-	mw_harden_give_out(moved, bytes);
-	memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
-	mw_harden_free("realloc", block, MW_NO_CLAIM, MW_NO_CLAIM);
+	void *moved = move(block, capacity, old_bytes, bytes);
+	if (moved && moved != block)
+		mw_harden_free_rest("realloc", block, MW_NO_CLAIM, MW_NO_CLAIM);
 	return moved;
 }
 
@@ -288,8 +423,9 @@ void *mw_harden_map_chunk(void) {
 		return NULL;
 	/* Refused, when the kernel's table of mappings is full, they are lost: what they would
 	 * cover is not used either way. */
-	size_t metadata = mw_round_up(MW_CHUNK_SLICES << MW_PAGE_META_SHIFT, MW_OS_PAGE_BYTES);
+	size_t metadata = SLACK_TABLE_OFFSET + SLACK_TABLE_BYTES;
 	mw_os_protect_none(chunk + metadata, MW_SLICE_BYTES - metadata);
-	mw_os_protect_none(chunk + MW_CHUNK_BYTES - MW_SLICE_BYTES, MW_SLICE_BYTES);
+	mw_os_protect_none(chunk + MW_CHUNK_BYTES - MW_SLICE_BYTES + MW_OS_PAGE_BYTES,
+			   MW_SLICE_BYTES - MW_OS_PAGE_BYTES);
 	return chunk;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * harden.h -- every point where the hardened library (libmallow_secure) does more than the plain
- * one. Layer: heap.  This header and harden_fast.h are the only ones that know of both: without
- * MW_HARDENED the hooks are what the plain library does there, or nothing.  Design:
- * doc/adr/0011-hardened-build.md.
+ * one. Layer: heap.  This header, harden_fast.h and MW_CLASS_LEAST of size_class.h are all that
+ * knows of both: without MW_HARDENED the hooks are what the plain library does there, or nothing.
+ * Design: doc/adr/0011-hardened-build.md.
  *
  * Life of a block of up to 64 KiB in the hardened library.  While it is free its first word is the
- * encoded link and its second a tag, both made of its address and secrets of the process; the rest
- * of its first bytes is filled.  mw_harden_give_out() checks tag and fill, puts a canary right
- * behind the bytes that were asked for, and keeps their number, encoded, in the last word of the
- * block.  mw_harden_free() checks both, fills, tags, and puts the block into the thread's
- * quarantine; what that displaces is freed as in the plain library.  Larger blocks have canary and
- * last word; that they are freed already their page or table knows. */
+ * encoded link and its second a tag that goes with it, both made of its address and secrets of the
+ * process; the next 16 bytes are filled.  malloc() checks link, tag and fill, and seals the block:
+ * it puts a canary right behind the bytes that were asked for and keeps their number, encoded, in
+ * the last word of the block, above tiny in a table.  free() checks both, unseals, fills and links.
+ * A tiny block goes to its page's list, the younger part of which is held back when it is handed
+ * out (mw_harden_hold_back()); what its owner cannot push there at once, and what is larger, goes
+ * to the thread's quarantine, and what that displaces is freed as in the plain library.  Larger
+ * blocks have canary and last word; that they are freed already their page or table knows. */
 #ifndef MW_HEAP_HARDEN_H
 #define MW_HEAP_HARDEN_H
 
@@ -26,12 +28,12 @@
 
 /* What the faces of the API call in the hardened library; see MW_HARDEN_ON below. */
 
+/* What mw_harden_alloc_tiny() left over, if it is in a list of free blocks; else NULL. */
+void *mw_harden_alloc_listed(size_t bytes);
 /* A block of mw_harden_room(bytes) that the heap made, as the program gets it. */
 void *mw_harden_give_out(void *block, size_t bytes) __attribute__((returns_nonnull));
 /* Ends the program when `block` is not live, was written past its end, or differs from what the
- * program claims.  NULL is fine. */
-void mw_harden_free(const char *function, void *block, size_t bytes, size_t align);
-/* The same after mw_harden_free_block() did nothing. */
+ * program claims.  NULL is fine.  Called after mw_harden_free_block() did nothing. */
 void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align);
 /* mw_heap_resize(), with the same checks. */
 void *mw_harden_resize(void *block, size_t bytes);
@@ -42,7 +44,7 @@ size_t mw_harden_usable_bytes(const void *block);
 
 enum { MW_HARDEN_ON = 1 };
 
-/* Drawn at the start of the process, never 0 afterwards. */
+/* Drawn at the start of the process.  `address` and `multiplier` are odd, `canary` is even. */
 typedef struct mw_harden_keys {
 	_Alignas(MW_CACHE_LINE_BYTES) uint64_t address;
 	uint64_t multiplier, tag, canary;
@@ -56,39 +58,45 @@ extern mw_harden_keys_t mw_harden_keys;
 #define MW_QUARANTINE_SMALL_BYTES 8192u
 #define MW_QUARANTINE_PLACES (MW_QUARANTINE_SHORT + MW_QUARANTINE_SMALL + MW_QUARANTINE_MEDIUM)
 typedef struct mw_harden_thread {
-	uint64_t random; /* state of the generator; 0: not seeded yet */
-	uint32_t place;  /* the same for places of the quarantine; seeded with the other */
+	uint64_t random;  /* state of the generator; 0: not seeded yet */
+	uint32_t place;   /* the same for places of the quarantine; seeded with the other */
+	void *last_fresh; /* of the list carved last */
 	void *quarantine[MW_QUARANTINE_PLACES];
 } mw_harden_thread_t;
 
-/* Slice 0 is the chunk's metadata; the last one a guard here. */
+/* Slice 0 is the chunk's metadata; the last one, but for its first page, a guard here. */
 #define MW_HARDEN_USABLE_SLICES (~(uint64_t)1 & ~((uint64_t)1 << (MW_CHUNK_SLICES - 1)))
 
 MW_COLD _Noreturn void mw_harden_bad_link(const void *block);
 
-/* Two secrets and the address; the multiplication spreads each bit of the sum upwards, the shift
- * brings the upper half down. */
+/* Two secrets and the address: odd, as the multiplier is and no block's address. */
 static inline uint64_t mw_harden_mix(const void *block) {
-	uint64_t mixed = ((uintptr_t)block ^ mw_harden_keys.address) * mw_harden_keys.multiplier;
-	return mixed ^ mixed >> 32;
+	return ((uintptr_t)block ^ mw_harden_keys.address) * mw_harden_keys.multiplier;
 }
 
-/* Whether a decoded link may be an address of ours, or NULL. */
-static inline bool mw_link_is_block(uint64_t next) {
-	return (next & ~(((uint64_t)1 << MW_ADDRESS_BITS) - MW_BLOCK_ALIGN)) == 0;
+/* In what the two words of a free block differ.  The halves change places because what the link is
+ * encoded with must not cancel out. */
+static inline uint64_t mw_harden_tag(uint64_t mix) {
+	return (mix << 32 | mix >> 32) ^ mw_harden_keys.tag;
 }
 
-/* The next of a list of free blocks.  A link that was written over decodes to 64 random bits, which
- * are an aligned address once in 2^21. */
+/* The next of a list of free blocks.  Whatever is written over a link, its tag tells. */
 static inline void *mw_link_get(const void *block) {
-	uint64_t next = *(const uint64_t *)block ^ mw_harden_mix(block);
-	if (MW_UNLIKELY(!mw_link_is_block(next)))
+	const uint64_t *words = block;
+	uint64_t mix = mw_harden_mix(block);
+	if (MW_UNLIKELY((words[0] ^ words[1]) != mw_harden_tag(mix)))
 		mw_harden_bad_link(block);
-	return (void *)next;
+	return (void *)(words[0] ^ mix);
+}
+
+static inline void mw_harden_link(void *block, const void *next, uint64_t mix) {
+	uint64_t *words = block, word = (uintptr_t)next ^ mix;
+	words[0] = word;
+	words[1] = word ^ mw_harden_tag(mix);
 }
 
 static inline void mw_link_set(void *block, const void *next) {
-	*(uint64_t *)block = (uintptr_t)next ^ mw_harden_mix(block);
+	mw_harden_link(block, next, mw_harden_mix(block));
 }
 
 /* What the heap is asked for so that the program gets `bytes`; and back. */
@@ -99,8 +107,20 @@ static inline size_t mw_harden_requested(size_t room) {
 	return room - sizeof(uint64_t);
 }
 
+/* Before the first block: blocks of up to 64 KiB are filled and looked at as a whole.  The fast
+ * paths of tiny blocks are left out then: no page says that it is the thread's own, and the fill is
+ * another. */
+void mw_harden_fill_whole(bool whole);
+extern bool mw_harden_is_whole;
+static inline bool mw_harden_has_fast_paths(void) {
+	return !mw_harden_is_whole;
+}
+
 /* Links `count` blocks of the page, from the one of this index on, into a list before `rest`. */
 void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *rest);
+/* The page's free blocks, `count` of them, are about to be handed out, `fresh` new ones first:
+ * those that must wait stay in page->free; returns how many, and in *list the others. */
+uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh);
 /* Draws the secrets, once; under the heaps lock. */
 void mw_harden_start(void);
 /* Frees what the thread's quarantine holds. */
@@ -126,6 +146,14 @@ static inline void mw_link_set(void *block, void *next) {
 	*(void **)block = next;
 }
 
+static inline void mw_harden_fill_whole(bool whole) {
+	(void)whole;
+}
+
+static inline bool mw_harden_has_fast_paths(void) {
+	return true;
+}
+
 static inline size_t mw_harden_room(size_t bytes) {
 	return bytes;
 }
@@ -140,6 +168,14 @@ static inline void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t co
 		mw_link_set(block, block + page->block_bytes);
 	mw_link_set(block, rest);
 	return first;
+}
+
+static inline uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count,
+					   uint32_t fresh) {
+	(void)count, (void)fresh;
+	*list = page->free;
+	page->free = NULL;
+	return 0;
 }
 
 static inline void mw_harden_start(void) {

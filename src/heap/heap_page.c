@@ -26,7 +26,8 @@
 void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page) {
 	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
 	/* Blocks above tiny go through free_own(), which hands them back. */
-	mw_page_set_owner(page, page->size_class < MW_TINY_CLASSES ? heap->owner : MW_OWNER_DIVERT);
+	bool fast = page->size_class < MW_TINY_CLASSES && mw_harden_has_fast_paths();
+	mw_page_set_owner(page, fast ? heap->owner : MW_OWNER_DIVERT);
 }
 
 /* The page of a run's slice number `i`. */
@@ -108,7 +109,7 @@ void *mw_heap_page_cut(const mw_page_t *page, void **list, uint32_t keep) {
 	return rest;
 }
 
-static void add_to_free_list(mw_page_t *page, void *list, uint32_t count) {
+void mw_heap_page_put_back(mw_page_t *page, void *list, uint32_t count) {
 	if (count == 0)
 		return;
 	if (count > page->used)
@@ -129,35 +130,36 @@ static void add_to_free_list(mw_page_t *page, void *list, uint32_t count) {
 
 void mw_heap_page_collect(mw_page_t *page) {
 	uint64_t word = mw_remote_take(page, 0);
-	add_to_free_list(page, mw_remote_list(word), mw_remote_count(word));
+	mw_heap_page_put_back(page, mw_remote_list(word), mw_remote_count(word));
 }
 
-/* Before what is free already. */
-static void carve(mw_page_t *page) {
+/* Before what is free already.  Returns how many. */
+static uint32_t carve(mw_page_t *page) {
 	uint32_t room = page->capacity - page->carved;
 	uint32_t count = CARVE_BYTES / page->block_bytes;
 	if (count == 0)
 		count = 1;
 	if (count > room)
 		count = room;
-	if (count == 0)
-		return;
-	page->free = mw_harden_carve(page, page->carved, count, page->free);
+	if (count > 0)
+		page->free = mw_harden_carve(page, page->carved, count, page->free);
 	page->carved += count;
+	return count;
 }
 
-void mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page) {
+uint32_t mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page) {
 	if (page->spare) {
 		page->spare = false;
 		heap->spares--;
 	}
 	if (!page->free)
 		mw_heap_page_collect(page);
-	uint32_t count = page->carved - page->used;
+	uint32_t count = page->carved - page->used, fresh = 0;
 	if (count == 0 || (count < MW_LIST_BLOCKS && page->size_class < MW_TINY_CLASSES &&
 			   page->carved * page->block_bytes < MW_LIST_BYTES))
-		carve(page);
+		fresh = carve(page);
 	MW_ASSERT(page->free);
+	return fresh;
 }
 
 static bool has_blocks(mw_page_t *page) {

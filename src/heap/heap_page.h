@@ -13,10 +13,13 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class);
  * allocates and frees a block or two would refill at each turn. */
 #define MW_LIST_BLOCKS 8u
 #define MW_LIST_BYTES (16u << 10)
-/* What mw_heap_page_find() found gets a free list, from the inbox or by carving. */
-void mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page);
+/* What mw_heap_page_find() found gets a free list, from the inbox or by carving.  Returns how many
+ * blocks at its front are new. */
+uint32_t mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page);
 /* Ends *list, a list of the page's blocks, after `keep` of them; returns the others. */
 void *mw_heap_page_cut(const mw_page_t *page, void **list, uint32_t keep);
+/* A list of `count` blocks that counted as used, before those that are free. */
+void mw_heap_page_put_back(mw_page_t *page, void *list, uint32_t count);
 /* Moves the inbox to the free list. */
 void mw_heap_page_collect(mw_page_t *page);
 /* A full page got a block back: into its queue again. */

@@ -32,11 +32,13 @@ const uint64_t mw_class_reciprocal[MW_CLASS_COUNT] = {
 	RECIPROCAL(40960), RECIPROCAL(49152), RECIPROCAL(57344), RECIPROCAL(65536),
 };
 
+#define LEAST MW_CLASS_LEAST
 /* Sixteen to a line: a step. */
 /* clang-format off */
 const uint8_t mw_class_of_tiny[MW_TINY_MAX_BYTES + 1] = {
-	0,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	LEAST,
+	LEAST, LEAST, LEAST, LEAST, LEAST, LEAST, LEAST, LEAST,
+	LEAST, LEAST, LEAST, LEAST, LEAST, LEAST, LEAST, LEAST,
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 	2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
 	3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,

@@ -17,6 +17,14 @@
 #define MW_CLASS_COUNT 44u /* 16 B .. 64 KiB */
 #define MW_SMALL_MAX_BYTES 65536u
 
+/* The first class in use.  What the hardened library writes into a free block (heap/harden.h) takes
+ * 32 bytes. */
+#ifdef MW_HARDENED
+#define MW_CLASS_LEAST 1
+#else
+#define MW_CLASS_LEAST 0
+#endif
+
 /* Block sizes in bytes, by class. */
 extern const uint32_t mw_class_bytes[MW_CLASS_COUNT];
 /* Slices that a whole number of the class's blocks fills: see "run" in page.h. */

@@ -10,7 +10,7 @@ int main(void) {
 	char *block = malloc(64);
 	announce(block);
 	free(block);
-	block[40] = 1;
+	block[24] = 1;
 	for (int i = 0; i < BLOCKS; i++)
 		free(malloc(64));
 	return 0;

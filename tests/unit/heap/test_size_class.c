@@ -31,7 +31,7 @@ static void test_every_size_gets_the_smallest_class(void) {
 		unsigned c = mw_class_of(bytes);
 		CHECK(c < MW_CLASS_COUNT);
 		CHECK(mw_class_bytes[c] >= bytes);
-		if (c > 0)
+		if (c > MW_CLASS_LEAST)
 			CHECK(mw_class_bytes[c - 1] < (bytes ? bytes : 1));
 		if (bytes <= MW_TINY_MAX_BYTES)
 			CHECK_EQ(mw_class_of_tiny[bytes], c);
