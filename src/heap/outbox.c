@@ -8,6 +8,7 @@
 #include "heap/orphan.h"
 #include "heap/remote.h"
 #include "os/map.h"
+#include "os/proc.h"
 
 /* A batch goes out at so many bytes or blocks: what waits here is missing elsewhere. */
 #define BATCH_BYTES 2048u
@@ -50,9 +51,39 @@ static bool owner_is_behind(const mw_page_t *page) {
 	return heap && atomic_load_explicit(&heap->backlog, memory_order_relaxed) >= BACKLOG;
 }
 
+/* Threads between the claim of a page and its return; FORKING: no more may begin.  A child that
+ * came over in between would never see the page's blocks again. */
+#define FORKING ((uint32_t)1 << 31)
+static _Atomic uint32_t claims;
+
+void mw_outbox_fork_prepare(void) {
+	/* Acquire: pairs with end_claim(). */
+	atomic_fetch_or_explicit(&claims, FORKING, memory_order_acquire);
+	for (unsigned turn = 0; atomic_load_explicit(&claims, memory_order_acquire) & ~FORKING;
+	     turn++)
+		mw_os_wait_turn(turn);
+}
+
+void mw_outbox_fork_release(void) {
+	atomic_fetch_and_explicit(&claims, ~FORKING, memory_order_release);
+}
+
+static void end_claim(void) {
+	atomic_fetch_sub_explicit(&claims, 1, memory_order_release);
+}
+
+/* False: a fork is about to happen. */
+static bool begin_claim(void) {
+	/* Pairs with mw_outbox_fork_prepare(): either it sees this one, or this sees FORKING. */
+	if (!(atomic_fetch_add_explicit(&claims, 1, memory_order_acq_rel) & FORKING))
+		return true;
+	end_claim();
+	return false;
+}
+
 /* `word` is the inbox as this thread left it. */
-static MW_NOINLINE void purge_for_owner(mw_page_t *page, uint64_t word) {
-	if (!owner_is_behind(page) || !mw_remote_claim(page, word))
+static void purge_claimed(mw_page_t *page, uint64_t word) {
+	if (!mw_remote_claim(page, word))
 		return;
 	uint32_t count = mw_remote_count(word);
 	/* Another page came to have the same word: give back what was taken. */
@@ -69,6 +100,13 @@ static MW_NOINLINE void purge_for_owner(mw_page_t *page, uint64_t word) {
 	if (start < end)
 		mw_os_purge((void *)start, end - start);
 	push(page, NULL, NULL, count);
+}
+
+static MW_NOINLINE void purge_for_owner(mw_page_t *page, uint64_t word) {
+	if (!owner_is_behind(page) || !begin_claim())
+		return;
+	purge_claimed(page, word);
+	end_claim();
 }
 
 static void send(mw_page_t *page, void *first, void *last, uint32_t count) {

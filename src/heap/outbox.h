@@ -15,4 +15,8 @@
 void mw_outbox_add(mw_heap_t *heap, mw_page_t *page, void *block);
 void mw_outbox_flush(mw_heap_t *heap);
 
+/* Waits until no thread holds all blocks of another's page; between the two none begins to. */
+void mw_outbox_fork_prepare(void);
+void mw_outbox_fork_release(void);
+
 #endif

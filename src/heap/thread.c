@@ -254,6 +254,8 @@ size_t mw_heap_in_use_bytes(void) {
 /* In rising rank, so that no thread that holds one of them waits for another meanwhile. */
 void mw_heap_fork_prepare(void) {
 	mw_sampled_fork_prepare();
+	/* One fork at a time from here on; before the locks that what it waits for may need. */
+	mw_outbox_fork_prepare();
 	mw_lock_fork_acquire(&heaps.lock);
 	mw_orphan_fork_prepare();
 	mw_huge_fork_prepare();
@@ -271,6 +273,7 @@ static void fork_release(bool in_child) {
 	mw_huge_fork_release(in_child);
 	mw_orphan_fork_release(in_child);
 	mw_lock_fork_release(&heaps.lock, in_child);
+	mw_outbox_fork_release();
 	mw_sampled_fork_release(in_child);
 }
 

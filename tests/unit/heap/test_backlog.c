@@ -2,11 +2,14 @@
  * test_backlog.c -- others free all that a sleeping thread made: the memory of its pages goes back
  * though only it could give their slices back, and it can use them again. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "heap/fast.h"
 #include "heap/heap.h"
+#include "os/fault.h"
 #include "test.h"
 
 enum { TOTAL_BYTES = 16 << 20, BLOCKS_MAX = 60000, KERNEL_PAGE = 4096 };
@@ -57,6 +60,34 @@ static void freed_by_another(size_t bytes) {
 	CHECK(resident() < count / 6);
 }
 
+static _Atomic bool purging, purged;
+
+/* Stays in the first purge of a page for long enough that a fork would get past it. */
+static bool linger(mw_os_call_t call) {
+	if (call == MW_OS_PURGE && !atomic_exchange(&purging, true)) {
+		usleep(100000);
+		atomic_store(&purged, true);
+	}
+	return false;
+}
+
+/* Else the child would have a page whose blocks are neither free nor live. */
+static void test_a_fork_waits_for_the_purge_of_a_page(void) {
+	make_all(1000);
+	mw_os_fault_hook = linger;
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, free_all, NULL), 0);
+	while (!atomic_load(&purging))
+		usleep(100);
+	mw_heap_fork_prepare();
+	CHECK(atomic_load(&purged));
+	mw_heap_fork_parent();
+	pthread_join(thread, NULL);
+	mw_os_fault_hook = NULL;
+	/* Afterwards pages are purged as before. */
+	freed_by_another(1000);
+}
+
 static void test_memory_of_a_sleeping_owner_goes_back(void) {
 	static const size_t sizes[] = {1000, 300, 5000, 12000};
 	for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -68,5 +99,6 @@ static void test_memory_of_a_sleeping_owner_goes_back(void) {
 
 int main(void) {
 	RUN(test_memory_of_a_sleeping_owner_goes_back);
+	RUN(test_a_fork_waits_for_the_purge_of_a_page);
 	return 0;
 }
