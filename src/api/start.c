@@ -23,10 +23,8 @@
 #include "heap/guarded.h"
 #include "heap/heap.h"
 #include "heap/huge.h"
-#include "heap/limit.h"
 #include "heap/stats.h"
 #include "heap/verify.h"
-#include "os/cgroup.h"
 #include "os/huge_pages.h"
 #include "os/local_time.h"
 #include "os/lock.h"
@@ -88,24 +86,6 @@ static void configure_memory(const mw_options_t *options) {
 		mw_background_enable();
 }
 
-/* 0 bytes or percent: no such limit. */
-static size_t limit_of(uint64_t bytes, int64_t percent, uint64_t cgroup_bytes) {
-	uint64_t limit_bytes = bytes ? bytes : SIZE_MAX;
-	if (percent && cgroup_bytes != UINT64_MAX) {
-		uint64_t share_bytes = cgroup_bytes / 100 * (uint64_t)percent;
-		limit_bytes = share_bytes < limit_bytes ? share_bytes : limit_bytes;
-	}
-	return limit_bytes;
-}
-
-static void configure_limits(const mw_options_t *options) {
-	uint64_t cgroup_bytes = UINT64_MAX;
-	if (options->soft_limit_percent || options->hard_limit_percent)
-		cgroup_bytes = mw_os_cgroup_limit_bytes("");
-	mw_limit_set(limit_of(options->soft_limit, options->soft_limit_percent, cgroup_bytes),
-		     limit_of(options->hard_limit, options->hard_limit_percent, cgroup_bytes));
-}
-
 static void start_guards(const mw_options_t *options) {
 	mw_guarded_config_t config = {
 		.every = (uint64_t)options->prof_guard,
@@ -140,7 +120,6 @@ static void configure(void) {
 #include "state/settings.def"
 #undef MW_SETTING
 	};
-	configure_limits(options);
 	mw_verify_set_interval((uint32_t)options->heap_check_interval);
 	mw_harden_fill_whole(options->fill_freed);
 	mw_prof_config_t config = {

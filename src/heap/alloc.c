@@ -224,6 +224,8 @@ static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
+	/* Who is refused large blocks alone must notice that the limit was raised. */
+	mw_sampling_poll(heap);
 	mw_arena_t *arena = mw_arena_in_force(heap);
 	if (bytes <= LARGE_MAX_BYTES)
 		return alloc_large(heap, arena, bytes, 1, zeroed);

@@ -35,6 +35,8 @@ void mw_limit_set(size_t soft_bytes, size_t hard_bytes) {
 	atomic_store_explicit(&mw_limit_watch_bytes,
 			      soft_bytes < hard_bytes ? soft_bytes : hard_bytes,
 			      memory_order_relaxed);
+	atomic_store_explicit(&limit.soft_passed, false, memory_order_relaxed);
+	atomic_store_explicit(&limit.hard_passed, false, memory_order_relaxed);
 }
 
 static void passed(mw_pressure_t pressure, _Atomic bool *is_passed, size_t bytes) {

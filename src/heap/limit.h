@@ -16,7 +16,7 @@
 
 #include "base/compiler.h"
 
-/* SIZE_MAX: no limit.  Any thread, at any time. */
+/* SIZE_MAX: no limit.  Any thread, at any time.  What passes the new limits is told anew. */
 void mw_limit_set(size_t soft_bytes, size_t hard_bytes);
 
 /* The smaller of both limits. */

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/fmt.h"
 #include "heap/hooks.h"
+#include "heap/limit.h"
 #include "os/cgroup.h"
 #include "os/clock.h"
 #include "os/proc.h"
@@ -223,14 +224,16 @@ static uint64_t cgroup_limit(uint64_t now_ns) {
 	return atomic_load_explicit(&triggers.cgroup_limit, memory_order_relaxed);
 }
 
-/* The smaller of the two limits; 0: none. */
+/* The smaller of bytes and a share of the cgroup's limit (UINT64_MAX: it has none); 0: neither. */
+static uint64_t smaller_limit(uint64_t bytes, uint64_t percent, uint64_t whole_bytes) {
+	uint64_t share = whole_bytes == UINT64_MAX ? 0 : whole_bytes / 100 * percent;
+	return bytes == 0 || (share != 0 && share < bytes) ? share : bytes;
+}
+
 static uint64_t resident_limit(uint64_t now_ns) {
-	uint64_t limit = VALUE(dump_resident), percent = VALUE(dump_resident_percent);
-	uint64_t whole = percent ? cgroup_limit(now_ns) : UINT64_MAX;
-	uint64_t share = whole == UINT64_MAX ? 0 : whole / 100 * percent;
-	if (limit == 0 || (share != 0 && share < limit))
-		limit = share;
-	return limit;
+	uint64_t percent = VALUE(dump_resident_percent);
+	return smaller_limit(VALUE(dump_resident), percent,
+			     percent ? cgroup_limit(now_ns) : UINT64_MAX);
 }
 
 /* Between two ticks memory may grow by all there is: the closer the limit, the sooner the next
@@ -327,6 +330,18 @@ static void change_request_limit(uint64_t bytes) {
 	atomic_store_explicit(&mw_heap_certain_bytes, limit, memory_order_relaxed);
 }
 
+static size_t heap_limit(uint64_t bytes, uint64_t percent) {
+	uint64_t whole_bytes = percent ? mw_os_cgroup_limit_bytes("") : UINT64_MAX;
+	uint64_t limit = smaller_limit(bytes, percent, whole_bytes);
+	return limit ? limit : SIZE_MAX;
+}
+
+/* What the heap has already stays: the limits hold for what it takes from now on. */
+static void change_heap_limits(void) {
+	mw_limit_set(heap_limit(VALUE(soft_limit), VALUE(soft_limit_percent)),
+		     heap_limit(VALUE(hard_limit), VALUE(hard_limit_percent)));
+}
+
 /* From now on, not from the start. */
 static void arm_counters(void) {
 	bool known = mw_image_exists();
@@ -385,6 +400,12 @@ MW_RESIDENT bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 		break;
 	case MW_SETTING_request_limit:
 		change_request_limit(value);
+		break;
+	case MW_SETTING_soft_limit:
+	case MW_SETTING_soft_limit_percent:
+	case MW_SETTING_hard_limit:
+	case MW_SETTING_hard_limit_percent:
+		change_heap_limits();
 		break;
 	case MW_SETTING_crash_report:
 		mw_crash_set_report(value != 0);

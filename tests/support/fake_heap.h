@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fake_heap.h -- stands in for src/heap in the unit tests of the profiler: the symbols of
- * heap/hooks.h, and countdowns as the heap keeps them.  Included by one file of a test. */
+ * heap/hooks.h, the limits, and countdowns as the heap keeps them.  Included by one file of a test.
+ */
 #ifndef MW_TEST_FAKE_HEAP_H
 #define MW_TEST_FAKE_HEAP_H
 
@@ -8,12 +9,20 @@
 #include <stdint.h>
 
 #include "heap/hooks.h"
+#include "heap/limit.h"
 
 static _Atomic uint32_t fake_private_word;
 _Atomic uint32_t mw_heap_epoch;
 _Atomic(_Atomic uint32_t *) mw_heap_poll_word = &fake_private_word;
 _Atomic uint64_t mw_heap_certain_bytes = UINT64_MAX;
 static const mw_heap_hooks_t *fake_hooks;
+
+static size_t fake_soft_bytes, fake_hard_bytes;
+
+void mw_limit_set(size_t soft_bytes, size_t hard_bytes) {
+	fake_soft_bytes = soft_bytes;
+	fake_hard_bytes = hard_bytes;
+}
 
 void mw_heap_want_background(void) {
 }

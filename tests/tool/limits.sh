@@ -45,6 +45,52 @@ grow soft_limit:32M
 says out 'soft_limit_passes +[1-9]'
 ok "a soft limit refuses nothing"
 
+cat >paced.py <<'END'
+import sys
+blocks = []
+for line in sys.stdin:
+    before = len(blocks)
+    try:
+        while len(blocks) < before + int(line):
+            blocks.append(bytearray(1 << 20))
+    except MemoryError:
+        pass
+    print(len(blocks) - before, flush=True)
+END
+
+# take MIB: has the running paced.py take so much more; what it got is in $got.
+take() {
+    echo "$1" >&3
+    read -r -t 30 got <&4 || fail "paced.py ended"
+}
+
+mkfifo orders answers
+MALLOW_CONF=prof_state_min:0,hard_limit:200M "$python" paced.py <orders >answers 2>paced.err &
+pid=$!
+started+=("$pid")
+exec 3>orders 4<answers
+take 20
+[ "$got" = 20 ] || fail "of 200 MiB it got $got"
+LD_PRELOAD='' try 0 "$mallow" set "$pid" hard_limit=64M
+says out 'hard_limit = 64.0 MiB \(was 200 MiB\)'
+take 100
+((got >= 25 && got <= 43)) || fail "of 44 MiB it got $got"
+LD_PRELOAD='' try 0 "$mallow" status "$pid"
+says out 'hard_limit_bytes +64.0 MiB'
+says out 'hard_limit_refusals +[1-9]'
+LD_PRELOAD='' try 0 "$mallow" set "$pid" hard_limit=0 soft_limit=32M
+says out 'hard_limit = off \(was 64.0 MiB\)'
+take 50
+[ "$got" = 50 ] || fail "without a hard limit it got $got of 50"
+LD_PRELOAD='' try 0 "$mallow" status "$pid"
+says out 'hard_limit_bytes +0 B'
+says out 'soft_limit_passes +1$'
+LD_PRELOAD='' try 2 "$mallow" set "$pid" soft_limit_percent=101
+one_line_error
+exec 3>&- 4<&-
+wait "$pid"
+ok "limits of a running process are changed"
+
 folder=/sys/fs/cgroup/memory
 file=memory.limit_in_bytes
 if [ ! -e "$folder/$file" ]; then

@@ -401,7 +401,22 @@ static void a_child_counts_its_own(void) {
 	CHECK_STR(dumps(), "d.0001 d.0001.1 d.0002");
 }
 
+static void heap_limits_are_passed_on(void) {
+	settings[MW_SETTING_soft_limit] = 3 * MIB;
+	begin();
+	CHECK_EQ(fake_soft_bytes, 3 * MIB);
+	CHECK_EQ(fake_hard_bytes, SIZE_MAX);
+	CHECK_EQ(mw_prof_set(MW_SETTING_hard_limit, 7 * MIB), MW_OK);
+	CHECK_EQ(fake_soft_bytes, 3 * MIB);
+	CHECK_EQ(fake_hard_bytes, 7 * MIB);
+	CHECK_EQ(mw_prof_set(MW_SETTING_soft_limit, 0), MW_OK);
+	CHECK_EQ(fake_soft_bytes, SIZE_MAX);
+	CHECK(mw_prof_set(MW_SETTING_hard_limit_percent, 101) != MW_OK);
+	CHECK_EQ(fake_hard_bytes, 7 * MIB);
+}
+
 int main(void) {
+	RUN_IN_CHILD(heap_limits_are_passed_on);
 	RUN_IN_CHILD(every_so_many_bytes);
 	RUN_IN_CHILD(every_so_many_bytes_freed);
 	RUN_IN_CHILD(peaks_by_steps);
