@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # run.sh TARGET BUILD_DIR [SECONDS | corpus] -- builds the fuzz targets with clang and runs one for 20
-# seconds; "corpus": only the inputs in the tree and a fixed number of others that a fixed seed makes
+# seconds (heap_secure is heap on the hardened library, from the same corpus); "corpus": only the inputs in the tree and a fixed number of others that a fixed seed makes
 # of them, the same at every run.  Exit status 77 (skipped) without clang's libFuzzer.
 set -euo pipefail
 target=$1 build=$2 seconds=${3:-20}
+inputs=${target%_secure}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
@@ -31,7 +32,7 @@ seeds=$(find "$build" -name make_seeds -type f -perm -u+x | head -n 1)
 fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | head -n 1)
 "$seeds" "$probe/state_file" "$probe/profile"
 for folder in corpus found; do
-    [ ! -d "$here/$folder/$target" ] || cp "$here/$folder/$target"/* "$probe/$target"
+    [ ! -d "$here/$folder/$inputs" ] || cp "$here/$folder/$inputs"/* "$probe/$inputs"
 done
 how=(-max_total_time="$seconds")
 if [ "$seconds" = corpus ]; then
@@ -44,8 +45,8 @@ else
 fi
 # 1 GiB: what no small file may cost.  128 KiB: twice the largest seed.
 limits=(-max_len=131072)
-[ "$target" != heap ] || limits=(-max_len=6000 -len_control=0)
-if ! "$fuzzer" "$probe/$target" "${how[@]}" -rss_limit_mb=1024 "${limits[@]}" \
+[ "$inputs" != heap ] || limits=(-max_len=6000 -len_control=0)
+if ! "$fuzzer" "$probe/$inputs" "${how[@]}" -rss_limit_mb=1024 "${limits[@]}" \
     -timeout=10 -artifact_prefix="$build/crashes/" >"$probe/log" 2>&1; then
     tail -n 40 "$probe/log"
     echo "the input is in $build/crashes"
