@@ -84,7 +84,7 @@ take 50
 [ "$got" = 50 ] || fail "without a hard limit it got $got of 50"
 LD_PRELOAD='' try 0 "$mallow" status "$pid"
 says out 'hard_limit_bytes +0 B'
-says out 'soft_limit_passes +1$'
+says out 'soft_limit_passes +1 '
 LD_PRELOAD='' try 2 "$mallow" set "$pid" soft_limit_percent=101
 one_line_error
 exec 3>&- 4<&-
