@@ -97,13 +97,14 @@ static bool has_tables(void) {
 static void make_tables(void) {
 	if (has_tables() || control.tables_refused)
 		return;
-	if (!mw_image_start() || !mw_depot_start()) {
+	if (!mw_image_start()) {
 		atomic_store_explicit(&control.tables_refused, true, memory_order_relaxed);
 		control.active = false;
 		mw_sampler_set_mean(0);
 		mw_warn("no memory for the heap profile's tables: profiling is off");
 		return;
 	}
+	mw_depot_start();
 	/* Pairs with the acquire in has_tables(). */
 	atomic_store_explicit(&control.tables_ready, true, memory_order_release);
 	show_rate();

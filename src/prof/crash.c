@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "os/signal.h"
+#include "prof/depot.h"
 #include "prof/dump_view.h"
 #include "prof/image.h"
 #include "prof/journal.h"
@@ -30,8 +31,9 @@ static void print_frame(unsigned number, uint64_t frame) {
 }
 
 static void print_frames(const mw_dump_stack_t *stack) {
-	for (unsigned i = 0; i < stack->depth && i < FRAMES_MAX; i++)
-		print_frame(i, stack->frames[i]);
+	uint32_t node = stack->node;
+	for (unsigned i = 0; i < FRAMES_MAX && node != 0; i++)
+		print_frame(i, mw_depot_next_frame(&node));
 	if (stack->depth > FRAMES_MAX)
 		mw_print_line("  and %u more", stack->depth - FRAMES_MAX);
 	if (stack->depth == 0)
@@ -40,10 +42,7 @@ static void print_frames(const mw_dump_stack_t *stack) {
 
 void mw_crash_print_stack(uint32_t number) {
 	const mw_state_stack_t *entry = mw_image_entry(MW_SECTION_STACKS, number);
-	mw_dump_stack_t stack = {.depth = entry->depth};
-	if (stack.depth > 0)
-		stack.frames = mw_image_entry(MW_SECTION_FRAMES, entry->frame_first);
-	print_frames(&stack);
+	print_frames(&(mw_dump_stack_t){.depth = entry->depth, .node = entry->node});
 }
 
 typedef struct top {

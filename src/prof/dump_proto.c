@@ -9,6 +9,7 @@
 #include "base/fmt.h"
 #include "os/clock.h"
 #include "os/map.h"
+#include "prof/depot.h"
 #include "prof/dump_view.h"
 #include "prof/image.h"
 #include "prof/prof.h"
@@ -203,14 +204,13 @@ static void write_counts(writer_t *w, const unsigned char *ids, size_t ids_lengt
 static bool write_stack(writer_t *w, const mw_dump_stack_t *stack) {
 	unsigned char *ids = w->ids;
 	size_t length = 0;
-	unsigned depth = stack->depth < MW_PROF_DEPTH_MAX ? stack->depth : MW_PROF_DEPTH_MAX;
-	for (unsigned i = 0; i < depth; i++) {
-		uint64_t id = location(w, stack->frames[i]);
+	for (uint32_t node = stack->node; node != 0;) {
+		uint64_t id = location(w, mw_depot_next_frame(&node));
 		if (id == 0)
 			return false;
 		length += encode(ids + length, id);
 	}
-	if (depth == 0) {
+	if (stack->depth == 0) {
 		write_unknown(w);
 		length = encode(ids, UNKNOWN_ID);
 	}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/math.h"
+#include "prof/depot.h"
 #include "prof/dump_view.h"
 
 /* The mean bytes between samples that the header names.  The counts are estimates already, and
@@ -70,8 +71,10 @@ static void write_address(mw_out_t *out, uint64_t address) {
  * as the address to look up. */
 static void write_stack(mw_out_t *out, const mw_dump_stack_t *stack) {
 	mw_out_put(out, "@", 1);
-	for (unsigned i = 0; i < stack->depth; i++)
-		write_address(out, mw_dump_frame_address(stack->frames[i]) + (i > 0));
+	for (uint32_t node = stack->node, leaf = node; node != 0;) {
+		bool is_leaf = node == leaf;
+		write_address(out, mw_dump_frame_address(mw_depot_next_frame(&node)) + !is_leaf);
+	}
 	/* jeprof takes an empty stack for a repetition of the one before. */
 	if (stack->depth == 0)
 		mw_out_put(out, " 0x0", 4);

@@ -65,9 +65,8 @@ bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *result) {
 	split(&sized.inuse_objects, &sized.inuse_bytes, &zero.inuse_objects, &zero.inuse_bytes);
 	/* Its description was written before the first count (prof/depot.c). */
 	atomic_thread_fence(memory_order_acquire);
-	*result = (mw_dump_stack_t){.sized = sized, .zero = zero, .depth = stack->depth};
-	if (result->depth > 0)
-		result->frames = mw_image_entry(MW_SECTION_FRAMES, stack->frame_first);
+	*result = (mw_dump_stack_t){
+		.sized = sized, .zero = zero, .depth = stack->depth, .node = stack->node};
 	return true;
 }
 

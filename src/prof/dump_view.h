@@ -16,8 +16,8 @@ typedef struct mw_dump_counts {
 } mw_dump_counts_t;
 
 typedef struct mw_dump_stack {
-	const uint64_t *frames; /* MW_FRAME_*, leaf first */
 	unsigned depth;         /* 0: unknown */
+	uint32_t node;          /* of the leaf: see mw_depot_next_frame() */
 	mw_dump_counts_t sized; /* of requests for at least a byte */
 	mw_dump_counts_t zero;  /* of requests for 0 bytes */
 } mw_dump_stack_t;

@@ -12,10 +12,12 @@
 #include "prof/mirror.h"
 
 /* Capacities of the file.  Exact mode on real programs: a compiler or an interpreter has a million
- * live blocks (2^22 leaves room for a server), and some 10^4 stacks of 30 frames each. */
+ * live blocks (2^22 leaves room for a server), and some 10^4 stacks of 30 frames each, which
+ * share most of them. */
 #define RECORDS_LOG2 22
 #define STACKS_LOG2 17
-#define FRAMES_LOG2 22
+#define NODES_LOG2 22
+#define FRAMES_LOG2 20
 #define MODULES_LOG2 12
 /* A name each; the oldest go first. */
 #define THREADS 1024u
@@ -31,7 +33,8 @@
  * some programs limit theirs (RLIMIT_AS) after their start. */
 #define MODULES_FIRST_BYTES ((uint64_t)128 << 10)
 #define STACKS_FIRST_BYTES ((uint64_t)1 << 20)
-#define FRAMES_FIRST_BYTES ((uint64_t)1 << 20)
+#define NODES_FIRST_BYTES ((uint64_t)512 << 10)
+#define FRAMES_FIRST_BYTES ((uint64_t)256 << 10)
 #define RECORDS_FIRST_BYTES ((uint64_t)2 << 20)
 #define LIVES_FIRST_BYTES ((uint64_t)256 << 10)
 #define WIDEN_FACTOR 4u
@@ -62,20 +65,21 @@ static struct {
 static const mw_state_section_id_t file_order[MW_SECTION_COUNT] = {
 	MW_SECTION_CONTROL, MW_SECTION_LIVE,    MW_SECTION_EVENTS, MW_SECTION_TIMELINE,
 	MW_SECTION_THREADS, MW_SECTION_CLASSES, MW_SECTION_RANGES, MW_SECTION_MODULES,
-	MW_SECTION_STACKS,  MW_SECTION_FRAMES,  MW_SECTION_LIVES,  MW_SECTION_RECORDS,
+	MW_SECTION_STACKS,  MW_SECTION_NODES,   MW_SECTION_FRAMES, MW_SECTION_LIVES,
+	MW_SECTION_RECORDS,
 };
 
 static const uint64_t first_bytes[MW_SECTION_COUNT] = {
 	[MW_SECTION_MODULES] = MODULES_FIRST_BYTES, [MW_SECTION_STACKS] = STACKS_FIRST_BYTES,
-	[MW_SECTION_FRAMES] = FRAMES_FIRST_BYTES,   [MW_SECTION_RECORDS] = RECORDS_FIRST_BYTES,
-	[MW_SECTION_LIVES] = LIVES_FIRST_BYTES,
+	[MW_SECTION_NODES] = NODES_FIRST_BYTES,     [MW_SECTION_FRAMES] = FRAMES_FIRST_BYTES,
+	[MW_SECTION_RECORDS] = RECORDS_FIRST_BYTES, [MW_SECTION_LIVES] = LIVES_FIRST_BYTES,
 };
 
 /* Where the live section counts the entries of a section; 0: it does not. */
 static const uint16_t used_offset[MW_SECTION_COUNT] = {
 	[MW_SECTION_MODULES] = MW_LIVE(modules_used), [MW_SECTION_STACKS] = MW_LIVE(stacks_used),
-	[MW_SECTION_FRAMES] = MW_LIVE(frames_used),   [MW_SECTION_RECORDS] = MW_LIVE(records_used),
-	[MW_SECTION_LIVES] = MW_LIVE(lives_used),
+	[MW_SECTION_NODES] = MW_LIVE(nodes_used),     [MW_SECTION_FRAMES] = MW_LIVE(frames_used),
+	[MW_SECTION_RECORDS] = MW_LIVE(records_used), [MW_SECTION_LIVES] = MW_LIVE(lives_used),
 };
 
 bool mw_image_is_growing(mw_state_section_id_t section) {
@@ -94,6 +98,7 @@ static void lay_out(unsigned shift) {
 		[MW_SECTION_LIVE] = 1,
 		[MW_SECTION_MODULES] = (uint64_t)1 << (MODULES_LOG2 - modules_shift),
 		[MW_SECTION_STACKS] = (uint64_t)1 << (STACKS_LOG2 - shift),
+		[MW_SECTION_NODES] = (uint64_t)1 << (NODES_LOG2 - shift),
 		[MW_SECTION_FRAMES] = (uint64_t)1 << (FRAMES_LOG2 - shift),
 		[MW_SECTION_RECORDS] = (uint64_t)1 << (RECORDS_LOG2 - shift),
 		[MW_SECTION_LIVES] = (uint64_t)1 << (STACKS_LOG2 - shift),
@@ -195,8 +200,10 @@ static void fill_header(char *base) {
 	header->section_count = MW_SECTION_COUNT;
 	memcpy(header->sections, image.sections, sizeof image.sections);
 	mw_state_live_t *live = (mw_state_live_t *)(void *)mw_image_windows[MW_SECTION_LIVE];
-	/* Entry 0 of stacks is "unknown", of records and lives "none": never handed out. */
+	/* Entry 0 of stacks is "unknown", of the others "none": never handed out. */
 	atomic_store_explicit(&live->stacks_used, 1, memory_order_relaxed);
+	atomic_store_explicit(&live->nodes_used, 1, memory_order_relaxed);
+	atomic_store_explicit(&live->frames_used, 1, memory_order_relaxed);
 	atomic_store_explicit(&live->records_used, 1, memory_order_relaxed);
 	atomic_store_explicit(&live->lives_used, 1, memory_order_relaxed);
 	live->stat_count = MW_STAT_COUNT;

@@ -17,7 +17,7 @@
 #include "state/settings.h"
 
 /* The longest stack that can be asked for: its PCs sit on the sampled thread's own stack. */
-#define MW_PROF_DEPTH_MAX 512u
+#define MW_PROF_DEPTH_MAX MW_STATE_DEPTH_MAX
 
 typedef struct mw_prof_config {
 	bool active;              /* sample from the start */

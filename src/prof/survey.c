@@ -54,6 +54,10 @@ static void write_class(const mw_survey_class_t *from) {
 	survey.classes++;
 }
 
+static void write_profiler_range(uintptr_t start, uintptr_t limit) {
+	write_range(start, limit, MW_RANGE_PROFILER);
+}
+
 static void write_own_ranges(void) {
 	uintptr_t start = (uintptr_t)mw_image_header();
 	write_range(start, start + mw_image_fixed_bytes(), MW_RANGE_PROFILER);
@@ -63,8 +67,7 @@ static void write_own_ranges(void) {
 		if (mw_image_is_growing(id))
 			write_range(start, start + mw_image_window_bytes(id), MW_RANGE_PROFILER);
 	}
-	start = (uintptr_t)mw_depot_slots();
-	write_range(start, start + mw_depot_slots_bytes(), MW_RANGE_PROFILER);
+	mw_depot_visit(write_profiler_range);
 }
 
 /* The survey's number, odd while it is being written.  Exchanges, so that what is written before

@@ -29,7 +29,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* Readers refuse another version with a message that names both. */
-#define MW_STATE_VERSION 2u
+#define MW_STATE_VERSION 3u
 #define MW_STATE_PAGE_BYTES 4096u
 
 typedef enum mw_state_section_id {
@@ -37,7 +37,7 @@ typedef enum mw_state_section_id {
 	MW_SECTION_LIVE,     /* one mw_state_live_t: the process's side of the conversation */
 	MW_SECTION_MODULES,  /* mw_state_module_t[] */
 	MW_SECTION_STACKS,   /* mw_state_stack_t[]; entry 0 stands for "stack unknown" */
-	MW_SECTION_FRAMES,   /* uint64_t[]: see MW_FRAME_* */
+	MW_SECTION_FRAMES,   /* uint64_t[], each once: see MW_FRAME_*; entry 0 is unused */
 	MW_SECTION_RECORDS,  /* mw_state_record_t[]; entry 0 is unused */
 	MW_SECTION_TIMELINE, /* mw_state_tick_t[], oldest first, thinned when full */
 	MW_SECTION_EVENTS,   /* mw_state_event_t[], a ring */
@@ -45,6 +45,7 @@ typedef enum mw_state_section_id {
 	MW_SECTION_THREADS,  /* mw_state_thread_t[], a ring */
 	MW_SECTION_CLASSES,  /* mw_state_class_t[]: the last survey of the heap */
 	MW_SECTION_RANGES,   /* mw_state_range_t[]: likewise */
+	MW_SECTION_NODES,    /* uint64_t[]: see MW_NODE_*; entry 0 is unused */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
@@ -101,7 +102,7 @@ enum {
 	MW_STATE_ENDED = 1u << 0,        /* the process ended by exit(3) or return */
 	MW_STATE_FILE_FULL = 1u << 1,    /* the file system refused blocks: mirror truncated */
 	MW_STATE_STACKS_FULL = 1u << 2,  /* new stacks are counted as "unknown" */
-	MW_STATE_FRAMES_FULL = 1u << 3,  /* new stacks are cut to their leaf */
+	MW_STATE_FRAMES_FULL = 1u << 3,  /* of frames or nodes: new stacks are cut to their leaf */
 	MW_STATE_RECORDS_FULL = 1u << 4, /* some samples count as allocated, not as live */
 	MW_STATE_MODULES_FULL = 1u << 5,
 };
@@ -160,6 +161,7 @@ typedef struct mw_state_live {
 	_Atomic uint32_t setting_count;
 	_Atomic uint64_t settings[MW_SETTING_CAPACITY]; /* as they hold now */
 	_Atomic uint64_t dumps_written, dumps_failed;
+	_Atomic uint64_t nodes_used;
 	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* the pattern */
 	char last_dump[MW_STATE_DUMP_PATH_BYTES]; /* path of the newest */
 } mw_state_live_t;
@@ -186,6 +188,11 @@ typedef struct mw_state_module {
 #define MW_FRAME_MODULE_MAX 0x7fffu
 #define MW_FRAME_ADDRESS_MASK (((uint64_t)1 << 48) - 1)
 
+/* A node of the tree of stacks: the number of its frame above bit 32, below the node of the caller,
+ * which is a smaller number; 0 for the outermost.  A stack is the path from its leaf to there. */
+#define MW_NODE_FRAME_SHIFT 32
+#define MW_STATE_DEPTH_MAX 512u
+
 /* Why a dump was written: %r of its name (state/dump_reasons.def). */
 typedef enum mw_dump_reason {
 #define MW_DUMP_REASON(name, help) MW_DUMP_##name,
@@ -200,9 +207,9 @@ enum { MW_STACK_TRUNCATED = 1u << 0 };
  * units of 1/65536 object, bytes rounded to whole bytes per sample, so that a free takes back just
  * what the allocation added.  "bytes" are usable bytes, "requested" what the program asked for. */
 typedef struct mw_state_stack {
-	uint64_t hash; /* of the frames; 0 for entry 0 */
-	uint32_t frame_first;
-	uint16_t depth;
+	uint64_t hash;  /* of the frames; 0 for entry 0 */
+	uint32_t node;  /* of its leaf */
+	uint16_t depth; /* frames, at most MW_STATE_DEPTH_MAX */
 	uint16_t flags;
 	_Atomic int64_t live_objects_q16;
 	_Atomic int64_t live_bytes;
@@ -333,6 +340,7 @@ static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
 		[MW_SECTION_MODULES] = sizeof(mw_state_module_t),
 		[MW_SECTION_STACKS] = sizeof(mw_state_stack_t),
 		[MW_SECTION_FRAMES] = sizeof(uint64_t),
+		[MW_SECTION_NODES] = sizeof(uint64_t),
 		[MW_SECTION_RECORDS] = sizeof(mw_state_record_t),
 		[MW_SECTION_TIMELINE] = sizeof(mw_state_tick_t),
 		[MW_SECTION_EVENTS] = sizeof(mw_state_event_t),

@@ -21,6 +21,7 @@ static void lay_out(fake_state_t *s) {
 	add_section(s, MW_SECTION_MODULES, &offset, FAKE_MODULES, sizeof(mw_state_module_t));
 	add_section(s, MW_SECTION_STACKS, &offset, FAKE_STACKS, sizeof(mw_state_stack_t));
 	add_section(s, MW_SECTION_FRAMES, &offset, FAKE_FRAMES, sizeof(uint64_t));
+	add_section(s, MW_SECTION_NODES, &offset, FAKE_NODES, sizeof(uint64_t));
 	add_section(s, MW_SECTION_RECORDS, &offset, FAKE_RECORDS, sizeof(mw_state_record_t));
 	add_section(s, MW_SECTION_TIMELINE, &offset, FAKE_TICKS, sizeof(mw_state_tick_t));
 	add_section(s, MW_SECTION_EVENTS, &offset, FAKE_EVENTS, sizeof(mw_state_event_t));
@@ -48,6 +49,7 @@ void fake_state_init(fake_state_t *s) {
 	s->modules = section(s, MW_SECTION_MODULES);
 	s->stacks = section(s, MW_SECTION_STACKS);
 	s->frames = section(s, MW_SECTION_FRAMES);
+	s->nodes = section(s, MW_SECTION_NODES);
 	s->records = section(s, MW_SECTION_RECORDS);
 	s->ticks = section(s, MW_SECTION_TIMELINE);
 	s->events = section(s, MW_SECTION_EVENTS);
@@ -71,6 +73,8 @@ void fake_state_init(fake_state_t *s) {
 	s->live->active = 1;
 	s->live->mean_bytes = 512 << 10;
 	s->live->stacks_used = 1;
+	s->live->nodes_used = 1;
+	s->live->frames_used = 1;
 	s->live->lives_used = 1;
 	s->live->updated_realtime_ns = h->created_realtime_ns + 35200000000u;
 	s->live->stat_count = MW_STAT_COUNT;
@@ -108,10 +112,14 @@ uint32_t fake_state_add_stack(fake_state_t *s, const uint64_t *frames, size_t de
 	uint32_t index = (uint32_t)s->live->stacks_used++;
 	mw_state_stack_t *stack = &s->stacks[index];
 	stack->hash = 0x1000 + index;
-	stack->frame_first = (uint32_t)s->live->frames_used;
 	stack->depth = (uint16_t)depth;
-	memcpy(s->frames + stack->frame_first, frames, depth * sizeof(*frames));
-	s->live->frames_used += depth;
+	/* Nothing is shared: readers do not mind. */
+	for (size_t i = depth; i-- > 0;) {
+		s->frames[s->live->frames_used] = frames[i];
+		s->nodes[s->live->nodes_used] =
+			s->live->frames_used++ << MW_NODE_FRAME_SHIFT | stack->node;
+		stack->node = (uint32_t)s->live->nodes_used++;
+	}
 	stack->live_objects_q16 = stack->alloc_objects_q16 = (int64_t)(objects * 65536.0);
 	stack->live_bytes = stack->alloc_bytes = bytes;
 	stack->live_zero_objects_q16 = stack->alloc_zero_objects_q16 =

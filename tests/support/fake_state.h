@@ -13,6 +13,7 @@ enum {
 	FAKE_MODULES = 8,
 	FAKE_STACKS = 32,
 	FAKE_FRAMES = 512,
+	FAKE_NODES = 600,
 	FAKE_RECORDS = 64,
 	FAKE_TICKS = 64,
 	FAKE_EVENTS = 8,
@@ -32,6 +33,7 @@ typedef struct fake_state {
 	mw_state_module_t *modules;
 	mw_state_stack_t *stacks;
 	uint64_t *frames;
+	uint64_t *nodes;
 	mw_state_record_t *records;
 	mw_state_tick_t *ticks;
 	mw_state_event_t *events;

@@ -13,14 +13,19 @@ static const mw_state_stack_t *stack_at(uint32_t number) {
 	return mw_image_entry(MW_SECTION_STACKS, number);
 }
 
-static uint64_t frame_at(uint32_t number, unsigned index) {
-	return *(uint64_t *)mw_image_entry(MW_SECTION_FRAMES,
-					   stack_at(number)->frame_first + index);
+/* The stack is just these frames. */
+static bool has_frames(uint32_t number, const uint64_t *frames, unsigned depth) {
+	uint32_t node = stack_at(number)->node;
+	unsigned i = 0;
+	for (; i < depth && node != 0; i++)
+		if (mw_depot_next_frame(&node) != frames[i])
+			return false;
+	return i == depth && node == 0 && stack_at(number)->depth == depth;
 }
 
 static void make_tables(void) {
 	CHECK(mw_image_start());
-	CHECK(mw_depot_start());
+	mw_depot_start();
 }
 
 static void equal_stacks_have_one_number(void) {
@@ -35,10 +40,8 @@ static void equal_stacks_have_one_number(void) {
 		uint32_t number = numbers[depth - 1];
 		CHECK_EQ(number, depth);
 		CHECK_EQ(mw_depot_find(frames, depth, false), number);
-		CHECK_EQ(stack_at(number)->depth, depth);
 		CHECK_EQ(stack_at(number)->flags, 0);
-		for (unsigned i = 0; i < depth; i++)
-			CHECK(frame_at(number, i) == frames[i]);
+		CHECK(has_frames(number, frames, depth));
 	}
 	uint32_t cut = mw_depot_find(frames, 64, true);
 	CHECK(cut == 65 && stack_at(cut)->flags == MW_STACK_TRUNCATED);
@@ -49,9 +52,11 @@ static void equal_stacks_have_one_number(void) {
 
 enum { THREADS = 8, STACKS = 4000, DEPTH = 12 };
 
+/* Of few callers each: the threads meet at new frames and nodes, too. */
 static void fill(uint64_t *frames, unsigned seed) {
-	for (unsigned i = 0; i < DEPTH; i++)
-		frames[i] = (seed * 2654435761u >> (i % 4)) + i;
+	frames[0] = seed;
+	for (unsigned i = 1; i < DEPTH; i++)
+		frames[i] = (seed * 2654435761u >> (i % 4)) % 1024 + i;
 }
 
 static uint32_t found[THREADS][STACKS];
@@ -84,8 +89,7 @@ static void threads_agree(void) {
 		fill(frames, k);
 		for (int i = 1; i < THREADS; i++)
 			CHECK_EQ(found[i][k], found[0][k]);
-		CHECK(memcmp(mw_image_entry(MW_SECTION_FRAMES, stack_at(found[0][k])->frame_first),
-			     frames, sizeof frames) == 0);
+		CHECK(has_frames(found[0][k], frames, DEPTH));
 	}
 	/* Lost races leave entries without counts, but few. */
 	CHECK(mw_image_live()->stacks_used < 1 + STACKS * 2);
@@ -118,28 +122,66 @@ static void small_tables(void) {
 	limit_files(700 << 10);
 	make_tables();
 	CHECK_EQ(mw_image_header()->sections[MW_SECTION_STACKS].capacity, 128);
-	CHECK_EQ(mw_image_header()->sections[MW_SECTION_FRAMES].capacity, 4096);
+	CHECK_EQ(mw_image_header()->sections[MW_SECTION_NODES].capacity, 4096);
+	CHECK_EQ(mw_image_header()->sections[MW_SECTION_FRAMES].capacity, 1024);
 	CHECK_EQ(mw_image_header()->sections[MW_SECTION_RECORDS].capacity, 4096);
 }
 
-static void full_frames_cut_to_the_leaf(void) {
+/* Stacks that have callers in common keep those once, and a frame has one number wherever it
+ * stands. */
+static void callers_are_shared(void) {
+	make_tables();
+	const mw_state_live_t *live = mw_image_live();
+	uint64_t frames[30], nodes = live->nodes_used;
+	for (unsigned i = 0; i < 30; i++)
+		frames[i] = (uint64_t)1 << 48 | (1000 + i);
+	for (unsigned k = 0; k < 100; k++) {
+		frames[0] = (uint64_t)1 << 48 | k;
+		CHECK(has_frames(mw_depot_find(frames, 30, false), frames, 30));
+	}
+	CHECK_EQ(live->nodes_used, nodes + 29 + 100);
+	CHECK_EQ(live->frames_used, 1 + 29 + 100);
+	/* The same frames the other way round: other nodes. */
+	for (unsigned i = 0; i < 15; i++) {
+		uint64_t frame = frames[i];
+		frames[i] = frames[29 - i];
+		frames[29 - i] = frame;
+	}
+	CHECK(has_frames(mw_depot_find(frames, 30, false), frames, 30));
+	CHECK_EQ(live->nodes_used, nodes + 29 + 100 + 30);
+	CHECK_EQ(live->frames_used, 1 + 29 + 100);
+}
+
+static void full_nodes_cut_to_the_leaf(void) {
 	small_tables();
 	uint64_t frames[100];
-	for (unsigned k = 0; k < 40; k++) {
+	for (unsigned k = 0; k < 38; k++) {
 		for (unsigned i = 0; i < 100; i++)
 			frames[i] = 1000 + k * (i > 0) + i;
 		CHECK_EQ(mw_depot_find(frames, 100, false), k + 1);
 	}
-	/* 96 frames are left: the 41st stack of 100 does not fit. */
+	/* 296 nodes are left, 256 of which are for leaves: the 39th stack of 100 does not fit. */
 	CHECK_EQ(mw_image_live()->flags, 0);
 	frames[99] = 7;
 	uint32_t number = mw_depot_find(frames, 100, false);
 	CHECK_EQ(mw_image_live()->flags, MW_STATE_FRAMES_FULL);
-	CHECK_EQ(stack_at(number)->depth, 1);
 	CHECK_EQ(stack_at(number)->flags, MW_STACK_TRUNCATED);
-	CHECK_EQ(frame_at(number, 0), 1000);
+	CHECK(has_frames(number, frames, 1));
 	frames[99] = 8;
 	CHECK_EQ(mw_depot_find(frames, 100, false), number);
+}
+
+static void full_frames_cut_to_the_leaf(void) {
+	small_tables();
+	uint64_t frames[96];
+	for (unsigned k = 0; k < 10; k++) {
+		for (unsigned i = 0; i < 96; i++)
+			frames[i] = 1 + 96 * k + i;
+		CHECK_EQ(mw_depot_find(frames, 96, false), k + 1);
+	}
+	/* Of 1024 entries, entry 0 and 64 for leaves are not for the tenth stack. */
+	CHECK_EQ(mw_image_live()->flags, MW_STATE_FRAMES_FULL);
+	CHECK(has_frames(10, frames, 1));
 }
 
 static void full_stacks_are_unknown(void) {
@@ -214,6 +256,8 @@ int main(void) {
 	RUN_IN_CHILD(equal_stacks_have_one_number);
 	RUN_IN_CHILD(threads_agree);
 	RUN_IN_CHILD(all_of_a_full_table_are_found);
+	RUN_IN_CHILD(callers_are_shared);
+	RUN_IN_CHILD(full_nodes_cut_to_the_leaf);
 	RUN_IN_CHILD(full_frames_cut_to_the_leaf);
 	RUN_IN_CHILD(full_stacks_are_unknown);
 	RUN_IN_CHILD(full_records_count_as_allocated);

@@ -124,7 +124,7 @@ static void bad_headers_are_refused(void) {
 	check_refused(&s, "no state file");
 	s.header->magic[0] = 'M';
 	s.header->layout_version = 77;
-	check_refused(&s, "layout version 77, this command reads version 2");
+	check_refused(&s, "layout version 77, this command reads version 3");
 	s.header->layout_version = MW_STATE_VERSION;
 	s.header->section_count++;
 	check_refused(&s, "sections");
@@ -165,13 +165,14 @@ static void hostile_counts_are_clamped(void) {
 	uint32_t good = fake_state_add_stack(&s, frames, 2, 1.0, 16, 9.0);
 	uint32_t bad = fake_state_add_stack(&s, frames, 2, 3.0, INT64_MAX, 0.0);
 	uint32_t negative = fake_state_add_stack(&s, frames, 2, -3.0, -4096, -1.0);
-	s.stacks[bad].frame_first = UINT32_MAX;
+	s.stacks[bad].node = UINT32_MAX;
 	s.stacks[bad].depth = UINT16_MAX;
 	memset(s.modules[0].path, 'x', sizeof(s.modules[0].path));
 	s.modules[0].build_id_bytes = 255;
 	memset(s.header->args, 'y', sizeof(s.header->args));
 	memset(s.header->program, 'z', sizeof(s.header->program));
 	s.live->modules_used = s.live->stacks_used = s.live->frames_used = UINT64_MAX;
+	s.live->nodes_used = UINT64_MAX;
 	s.live->records_used = s.live->ticks_written = s.live->events_written = UINT64_MAX;
 	s.live->stat_count = UINT64_MAX;
 	mw_snapshot_t *snapshot = read_whole(&s);
@@ -180,6 +181,7 @@ static void hostile_counts_are_clamped(void) {
 	CHECK_EQ(snapshot->modules[0].build_id_bytes, 0);
 	CHECK_EQ(snapshot->stack_count, FAKE_STACKS);
 	CHECK_EQ(snapshot->frame_count, FAKE_FRAMES);
+	CHECK_EQ(snapshot->node_count, FAKE_NODES);
 	CHECK_EQ(snapshot->event_count, FAKE_EVENTS);
 	CHECK_EQ(snapshot->live.stat_count, MW_STAT_CAPACITY);
 	CHECK_EQ(snapshot->stacks[good].depth, 2);
@@ -194,16 +196,72 @@ static void hostile_counts_are_clamped(void) {
 	fake_state_release(&s);
 }
 
-static void shared_frames_do_not_unfold(void) {
+static uint32_t add_node(fake_state_t *s, uint64_t frame, uint32_t caller) {
+	s->nodes[s->live->nodes_used] = frame << MW_NODE_FRAME_SHIFT | caller;
+	return (uint32_t)s->live->nodes_used++;
+}
+
+/* One stack each: of a node that is its own caller, of two that are each other's, of a caller or a
+ * frame that is not there, of a path that is longer or shorter than it says, of one behind a bad
+ * node, and of one that is too deep.  Each is "unknown", the good one is whole. */
+static void hostile_nodes_lead_nowhere(void) {
 	fake_state_t s;
 	fake_state_init(&s);
-	for (int i = 1; i < FAKE_STACKS; i++) {
-		s.stacks[i].depth = FAKE_FRAMES;
-		s.stacks[i].live_bytes = 1;
+	uint64_t frames[] = {fake_frame(0, 0x1234), fake_frame(0, 0x2345)};
+	uint32_t good = fake_state_add_stack(&s, frames, 2, 1.0, 16, 0.0), outer = 1;
+	uint32_t next = (uint32_t)s.live->nodes_used;
+	uint32_t self = add_node(&s, 1, next);
+	uint32_t mutual = add_node(&s, 1, self + 2);
+	add_node(&s, 1, mutual);
+	uint32_t no_caller = add_node(&s, 1, UINT32_MAX), no_frame = add_node(&s, 4711, outer);
+	uint32_t zero_frame = add_node(&s, 0, outer), behind = add_node(&s, 1, no_frame);
+	const struct {
+		uint32_t node;
+		uint16_t depth;
+	} bad[] = {{self, 1},           {self, UINT16_MAX},
+		   {mutual, 2},         {no_caller, 2},
+		   {no_frame, 2},       {zero_frame, 2},
+		   {behind, 3},         {outer, 2},
+		   {outer + 1, 1},      {outer + 1, 0},
+		   {FAKE_NODES - 1, 1}, {FAKE_NODES, 1},
+		   {UINT32_MAX, 0},     {0, 1}};
+	uint32_t first = (uint32_t)s.live->stacks_used;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		uint32_t stack = fake_state_add_stack(&s, frames, 0, 1.0, 16, 0.0);
+		s.stacks[stack].node = bad[i].node;
+		s.stacks[stack].depth = bad[i].depth;
 	}
-	s.live->stacks_used = FAKE_STACKS;
-	s.live->frames_used = FAKE_FRAMES;
-	check_refused(&s, "claim");
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	CHECK_EQ(snapshot->stacks[good].depth, 2);
+	for (uint32_t i = first; i < snapshot->stack_count; i++)
+		CHECK(snapshot->stacks[i].depth == 0 && snapshot->stacks[i].node == 0);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	CHECK_EQ(mw_profile_total(p, 3), (int64_t)(16 * (snapshot->stack_count - 1)));
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+static void paths_end_at_the_deepest_stack(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	s.frames[s.live->frames_used++] = fake_frame(0, 0x1234);
+	uint32_t node = 0, at[FAKE_NODES];
+	for (unsigned depth = 1; depth < FAKE_NODES; depth++)
+		at[depth] = node = add_node(&s, 1, node);
+	uint32_t deep = fake_state_add_stack(&s, NULL, 0, 1.0, 16, 0.0);
+	s.stacks[deep].node = at[MW_STATE_DEPTH_MAX];
+	s.stacks[deep].depth = MW_STATE_DEPTH_MAX;
+	uint32_t deeper = fake_state_add_stack(&s, NULL, 0, 1.0, 16, 0.0);
+	s.stacks[deeper].node = at[MW_STATE_DEPTH_MAX + 1];
+	s.stacks[deeper].depth = MW_STATE_DEPTH_MAX + 1;
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	CHECK_EQ(snapshot->stacks[deep].depth, MW_STATE_DEPTH_MAX);
+	CHECK_EQ(snapshot->stacks[deeper].depth, 0);
+	mw_profile_free(mw_profile_from_snapshot(snapshot));
+	mw_snapshot_free(snapshot);
 	fake_state_release(&s);
 }
 
@@ -334,7 +392,8 @@ int main(void) {
 	RUN(every_truncation_is_an_error);
 	RUN(bad_headers_are_refused);
 	RUN(hostile_counts_are_clamped);
-	RUN(shared_frames_do_not_unfold);
+	RUN(hostile_nodes_lead_nowhere);
+	RUN(paths_end_at_the_deepest_stack);
 	RUN(records_are_seen_whole);
 	RUN(history_comes_in_order);
 	RUN(holes_are_not_read);

@@ -298,9 +298,13 @@ static void add_stack(builder_t *b, uint32_t number) {
 	set_values(b, stack, values);
 	if (!any(values))
 		return;
-	b->depth = stack->depth;
-	for (size_t i = 0; i < b->depth; i++)
-		b->locations[i] = frame_location(b, b->snapshot->frames[stack->frame_first + i]);
+	b->depth = 0;
+	for (uint32_t node = stack->node; node != 0;) {
+		uint64_t word = b->snapshot->nodes[node];
+		b->locations[b->depth++] =
+			frame_location(b, b->snapshot->frames[word >> MW_NODE_FRAME_SHIFT]);
+		node = (uint32_t)word;
+	}
 	if (b->depth == 0)
 		b->locations[b->depth++] = marker_location(b, &b->unknown, "[stack unknown]");
 	else if (stack->flags & MW_STACK_TRUNCATED)
@@ -381,7 +385,7 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 		.profile = p,
 		.snapshot = snapshot,
 		.mappings = mw_xcalloc(snapshot->module_count, sizeof(uint32_t)),
-		.locations = mw_xcalloc((size_t)UINT16_MAX + 1, sizeof(uint32_t)),
+		.locations = mw_xcalloc(MW_STATE_DEPTH_MAX + 1, sizeof(uint32_t)),
 	};
 	if (snapshot->records != NULL)
 		b.groups = mw_group_records(snapshot, &b.group_count);

@@ -21,6 +21,7 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_MODULES] = MW_FRAME_MODULE_MAX,
 	[MW_SECTION_STACKS] = (uint64_t)1 << 22,
 	[MW_SECTION_FRAMES] = (uint64_t)1 << 26,
+	[MW_SECTION_NODES] = (uint64_t)1 << 26,
 	[MW_SECTION_RECORDS] = (uint64_t)1 << 23,
 	[MW_SECTION_TIMELINE] = (uint64_t)1 << 20,
 	[MW_SECTION_EVENTS] = (uint64_t)1 << 20,
@@ -37,6 +38,7 @@ static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_TIMELINE] = "timeline", [MW_SECTION_EVENTS] = "events",
 	[MW_SECTION_LIVES] = "lives",       [MW_SECTION_THREADS] = "threads",
 	[MW_SECTION_CLASSES] = "classes",   [MW_SECTION_RANGES] = "ranges",
+	[MW_SECTION_NODES] = "nodes",
 };
 
 /* What one call reads: who, for messages, and where to. */
@@ -201,6 +203,7 @@ static int read_live(const source_t *s, mw_state_live_t *live) {
 		{&live->modules_used, MW_SECTION_MODULES},
 		{&live->stacks_used, MW_SECTION_STACKS},
 		{&live->frames_used, MW_SECTION_FRAMES},
+		{&live->nodes_used, MW_SECTION_NODES},
 		{&live->records_used, MW_SECTION_RECORDS},
 		{&live->ticks_written, MW_SECTION_TIMELINE},
 		{&live->lives_used, MW_SECTION_LIVES},
@@ -213,24 +216,32 @@ static int read_live(const source_t *s, mw_state_live_t *live) {
 	return 0;
 }
 
-/* Stacks that point outside the frames become empty, which reads as "stack unknown". */
-static int check_stacks(const source_t *s) {
-	mw_snapshot_t *snapshot = s->snapshot;
-	uint64_t depths = 0;
+/* The frames from a node to the outermost, of each node; 0: it leads nowhere.  As callers have
+ * smaller numbers, there is no circle. */
+static uint16_t *node_depths(const mw_snapshot_t *snapshot) {
+	uint16_t *depths = mw_xcalloc(snapshot->node_count, sizeof(*depths));
+	for (size_t i = 1; i < snapshot->node_count; i++) {
+		uint32_t caller = (uint32_t)snapshot->nodes[i];
+		uint64_t frame = snapshot->nodes[i] >> MW_NODE_FRAME_SHIFT;
+		bool is_good = frame > 0 && frame < snapshot->frame_count && caller < i &&
+			       (caller == 0 || depths[caller] > 0) &&
+			       depths[caller] < MW_STATE_DEPTH_MAX;
+		depths[i] = is_good ? (uint16_t)(depths[caller] + 1) : 0;
+	}
+	return depths;
+}
+
+/* Stacks that lead elsewhere than along as many nodes as they say become empty, which reads as
+ * "stack unknown". */
+static void check_stacks(mw_snapshot_t *snapshot) {
+	uint16_t *depths = node_depths(snapshot);
 	for (size_t i = 0; i < snapshot->stack_count; i++) {
 		mw_state_stack_t *stack = &snapshot->stacks[i];
-		if ((uint64_t)stack->frame_first + stack->depth > snapshot->frame_count)
-			stack->depth = 0;
-		depths += stack->depth;
+		if (stack->node >= snapshot->node_count || depths[stack->node] == 0 ||
+		    depths[stack->node] != stack->depth)
+			stack->node = stack->depth = 0;
 	}
-	/* Stacks may share frames, but not without end: a small file must not unfold to gigabytes.
-	 */
-	if (depths > 16 * (uint64_t)snapshot->frame_count)
-		return mw_error_set(s->error,
-				    "%s: its %zu stacks claim %" PRIu64
-				    " frames where there are %zu; the file is damaged",
-				    s->name, snapshot->stack_count, depths, snapshot->frame_count);
-	return 0;
+	free(depths);
 }
 
 /* The stacks' counters, and the live page after them: whatever these stacks refer to was counted
@@ -258,12 +269,12 @@ static int read_stacks(const source_t *s) {
 	mw_snapshot_t *snapshot = s->snapshot;
 	if (read_counters(s) != 0)
 		return -1;
+	snapshot->node_count = (size_t)snapshot->live.nodes_used;
 	snapshot->frame_count = (size_t)snapshot->live.frames_used;
-	snapshot->frames = read_section(s, MW_SECTION_FRAMES, snapshot->frame_count);
 	snapshot->module_count = (size_t)snapshot->live.modules_used;
-	snapshot->modules = snapshot->frames == NULL
-				    ? NULL
-				    : read_section(s, MW_SECTION_MODULES, snapshot->module_count);
+	if ((snapshot->nodes = read_section(s, MW_SECTION_NODES, snapshot->node_count)) != NULL &&
+	    (snapshot->frames = read_section(s, MW_SECTION_FRAMES, snapshot->frame_count)) != NULL)
+		snapshot->modules = read_section(s, MW_SECTION_MODULES, snapshot->module_count);
 	if (snapshot->modules == NULL)
 		return -1;
 	for (size_t i = 0; i < snapshot->module_count; i++) {
@@ -272,7 +283,8 @@ static int read_stacks(const source_t *s) {
 		if (module->build_id_bytes > sizeof(module->build_id))
 			module->build_id_bytes = 0;
 	}
-	return check_stacks(s);
+	check_stacks(snapshot);
+	return 0;
 }
 
 /* A live sample of the present generation whose stack exists. */
@@ -447,6 +459,7 @@ void mw_snapshot_free(mw_snapshot_t *snapshot) {
 		return;
 	free(snapshot->modules);
 	free(snapshot->stacks);
+	free(snapshot->nodes);
 	free(snapshot->frames);
 	free(snapshot->records);
 	free(snapshot->ticks);

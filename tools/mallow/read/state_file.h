@@ -32,6 +32,8 @@ typedef struct mw_snapshot {
 	size_t module_count;
 	mw_state_stack_t *stacks; /* frame ranges checked: what is bad has depth 0 */
 	size_t stack_count;
+	uint64_t *nodes; /* checked: those of `stacks` lead to as many frames as they say */
+	size_t node_count;
 	uint64_t *frames;
 	size_t frame_count;
 	mw_state_record_t *records; /* live samples only, each seen whole */
