@@ -16,22 +16,23 @@ void mw_index_start(mw_index_t *index, uint64_t capacity) {
 		index->masks[i++] = (uint32_t)(slots - 1);
 	index->masks[i] = (uint32_t)(most - 1);
 	index->last = i;
-	atomic_store_explicit(&index->parts[0], index->first, memory_order_relaxed);
 }
 
 static uint64_t bytes_of(const mw_index_t *index, unsigned part) {
 	return ((uint64_t)index->masks[part] + 1) * sizeof(uint32_t);
 }
 
-_Atomic uint32_t *mw_index_map_part(mw_index_t *index, unsigned part) {
-	_Atomic uint32_t *slots = mw_os_map(bytes_of(index, part)), *others = NULL;
+_Atomic uint32_t *mw_index_make_part(mw_index_t *index, unsigned part) {
+	_Atomic uint32_t *slots = part ? mw_os_map(bytes_of(index, part)) : index->first;
+	_Atomic uint32_t *others = NULL;
 	if (!slots)
 		return NULL;
 	/* Pairs with the acquire in mw_index_find(): an empty part, as the kernel made it. */
 	if (atomic_compare_exchange_strong_explicit(&index->parts[part], &others, slots,
 						    memory_order_acq_rel, memory_order_acquire))
 		return slots;
-	mw_os_unmap((void *)(uintptr_t)slots, bytes_of(index, part));
+	if (part)
+		mw_os_unmap((void *)(uintptr_t)slots, bytes_of(index, part));
 	return others;
 }
 

@@ -33,11 +33,14 @@ typedef struct mw_index {
 
 /* For tables of up to `capacity` entries, a power of two of at least 128.  The index was zero. */
 void mw_index_start(mw_index_t *index, uint64_t capacity);
+/* The same for a capacity of 8192, as an initializer. */
+#define MW_INDEX_OF_8192                                                                           \
+	{ .masks = {(1u << 8) - 1, (1u << 11) - 1, (1u << 14) - 1}, .last = 2 }
 /* Bytes of a part, which begins at *start; 0: not there (yet). */
 uint64_t mw_index_part(mw_index_t *index, unsigned part, uintptr_t *start);
 
-/* Maps a part that is not there yet; NULL: refused. */
-_Atomic uint32_t *mw_index_map_part(mw_index_t *index, unsigned part);
+/* Makes a part that is not there yet; NULL: refused. */
+_Atomic uint32_t *mw_index_make_part(mw_index_t *index, unsigned part);
 
 /* How a thing is told from others of its hash, and its entry made: 0 when there is no room. */
 typedef struct mw_index_kind {
@@ -78,10 +81,10 @@ MW_ALWAYS_INLINE uint32_t mw_index_find(mw_index_t *index, uint64_t hash, const 
 	uint32_t added = 0, number = 0;
 	bool is_full = false;
 	for (unsigned i = 0; i <= index->last && !number && !is_full; i++) {
-		/* Pairs with the release in mw_index_map_part(). */
+		/* Pairs with the release in mw_index_make_part(). */
 		_Atomic uint32_t *slots =
 			atomic_load_explicit(&index->parts[i], memory_order_acquire);
-		if (MW_UNLIKELY(!slots) && !(slots = mw_index_map_part(index, i)))
+		if (MW_UNLIKELY(!slots) && !(slots = mw_index_make_part(index, i)))
 			return 0;
 		number = mw_index_find_in(slots, index->masks[i],
 					  i == index->last ? MW_INDEX_PROBES_MAX : MW_INDEX_PROBES,

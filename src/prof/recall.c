@@ -6,9 +6,10 @@
 
 #include "base/check.h"
 
-/* 8 KiB, of which a small program touches a page or two.  A program with more stacks than this at
- * work pays for the miss with a tenth of what a hit saves. */
+/* 8 KiB, of which a small program uses the first.  A program with more stacks than this at work
+ * pays for the miss with a tenth of what a hit saves. */
 #define ENTRIES 512u
+#define FIRST_ENTRIES 64u
 /* The depot has 2^17 stacks at most (image.c); above the number stands a part of the key. */
 #define NUMBER_BITS 17
 #define NUMBER_MASK (((uint64_t)1 << NUMBER_BITS) - 1)
@@ -18,6 +19,15 @@ static struct {
 	_Atomic uint64_t high;
 	_Atomic uint64_t low_and_number;
 } entries[ENTRIES] MW_SPARSE;
+
+/* Entries in use: all, once as many as the first were written over. */
+static _Atomic uint32_t written_over;
+
+static unsigned place_of(mw_recall_key_t key) {
+	/* Relaxed: what is not found is found in the depot. */
+	bool few = atomic_load_explicit(&written_over, memory_order_relaxed) < FIRST_ENTRIES;
+	return (unsigned)(key.low >> NUMBER_BITS) & ((few ? FIRST_ENTRIES : ENTRIES) - 1);
+}
 
 mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool truncated) {
 	/* Odd constants with irregular bits (of the fractions of sqrt 5 and sqrt 7). */
@@ -33,7 +43,7 @@ mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool trunc
 }
 
 uint32_t mw_recall_find(mw_recall_key_t key) {
-	unsigned i = (unsigned)(key.low >> NUMBER_BITS) % ENTRIES;
+	unsigned i = place_of(key);
 	/* Pairs with the release in mw_recall_put(): the stack's entry is complete. */
 	uint64_t word = atomic_load_explicit(&entries[i].low_and_number, memory_order_acquire);
 	if (atomic_load_explicit(&entries[i].high, memory_order_relaxed) != key.high ||
@@ -44,7 +54,13 @@ uint32_t mw_recall_find(mw_recall_key_t key) {
 
 void mw_recall_put(mw_recall_key_t key, uint32_t stack) {
 	MW_ASSERT(stack <= NUMBER_MASK);
-	unsigned i = (unsigned)(key.low >> NUMBER_BITS) % ENTRIES;
+	unsigned i = place_of(key);
+	uint64_t old = atomic_load_explicit(&entries[i].high, memory_order_relaxed);
+	if (old != 0 && old != key.high &&
+	    atomic_load_explicit(&written_over, memory_order_relaxed) < FIRST_ENTRIES) {
+		atomic_fetch_add_explicit(&written_over, 1, memory_order_relaxed);
+		i = place_of(key);
+	}
 	atomic_store_explicit(&entries[i].high, key.high, memory_order_relaxed);
 	/* Pairs with the acquire in mw_recall_find(). */
 	atomic_store_explicit(&entries[i].low_and_number, (key.low & ~NUMBER_MASK) | stack,

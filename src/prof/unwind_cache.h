@@ -18,8 +18,10 @@
 #include "prof/unwind_rule.h"
 
 /* 2 ways of 2^14: 256 KiB of address space for 32768 call sites.  A server's profile names some
- * thousands. */
+ * thousands.  A small program is done with a kernel page of them, 2^8 sets, which are all that are
+ * used at first: see grow(). */
 #define MW_CACHE_SET_BITS 14
+#define MW_CACHE_FIRST_SET_BITS 8
 #define MW_CACHE_WAYS 2
 /* From bit 0: the rule's code, the guarded flag, the address. */
 #define MW_CACHE_CODE_MASK 0xffffu
@@ -34,18 +36,22 @@ typedef struct mw_cache_set {
 
 extern mw_cache_set_t mw_cache_sets[1u << MW_CACHE_SET_BITS];
 extern mw_cache_set_t mw_cache_guards[1u << MW_CACHE_SET_BITS];
+/* Of the sets in use, less 1, times the size of a set. */
+extern _Atomic uintptr_t mw_cache_mask_bytes;
 
-/* A set for each 16 bytes of code, which seldom hold more than two calls, so that a page of code
- * has its entries in a page of the cache: a small program touches few.  Times the set's size this
- * is one "and", and nothing is faster: it is in the chain of dependent loads that a walk consists
- * of. */
-static inline uint32_t mw_cache_index(uintptr_t pc) {
-	return (uint32_t)(pc / sizeof(mw_cache_set_t)) & ((1u << MW_CACHE_SET_BITS) - 1);
+/* Where the set of an address begins, in bytes.  A set for each 16 bytes of code, which seldom hold
+ * more than two calls.  This is one "and", and nothing is faster: it is in the chain of dependent
+ * loads that a walk consists of. */
+MW_ALWAYS_INLINE uintptr_t mw_cache_offset(uintptr_t pc) {
+	/* Relaxed: under an older mask an entry is not found, and looked up again. */
+	return pc & atomic_load_explicit(&mw_cache_mask_bytes, memory_order_relaxed);
 }
 
 /* The address's entry; 0 if there is none. */
 MW_ALWAYS_INLINE uint64_t mw_cache_find(uintptr_t pc) {
-	const _Atomic uint64_t *ways = mw_cache_sets[mw_cache_index(pc)].ways;
+	const _Atomic uint64_t *ways =
+		(const _Atomic uint64_t *)(const void *)((const char *)mw_cache_sets +
+							 mw_cache_offset(pc));
 	/* Acquire: pairs with the release in mw_cache_put(): the rule behind a number. */
 	uint64_t entry = atomic_load_explicit(&ways[0], memory_order_acquire);
 	if (MW_LIKELY(entry >> MW_CACHE_PC_SHIFT == pc))
@@ -57,6 +63,9 @@ MW_ALWAYS_INLINE uint64_t mw_cache_find(uintptr_t pc) {
 /* Remembers a rule's code for ever, or for as long as its guard holds. */
 void mw_cache_put(uintptr_t pc, uint32_t code);
 void mw_cache_put_guarded(uintptr_t pc, uint32_t code, uint64_t guard);
+
+/* Forgets all; for tests and measurements, with no other thread in it. */
+void mw_cache_clear(void);
 
 /* Memory that the cache has come to use: at most that of its two arrays, 512 KiB. */
 uint64_t mw_cache_bytes(void);

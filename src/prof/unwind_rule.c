@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * unwind_rule.c -- codes, and an append-only array of rules with a hash index over it. */
+ * unwind_rule.c -- codes, and an append-only array of rules with an index over it. */
 #include "prof/unwind_rule.h"
 
 #include <stdatomic.h>
@@ -7,64 +7,46 @@
 
 #include "base/check.h"
 #include "base/compiler.h"
-
-/* Twice the names, so that probes stay short even when the dictionary is full. */
-#define INDEX_SLOTS (2 * MW_RULE_NUMBERS)
+#include "prof/index.h"
 
 static MW_SPARSE struct dictionary {
 	_Atomic uint32_t used; /* names given out, but for name 0; may run past the end */
-	_Atomic uint16_t index[INDEX_SLOTS]; /* 0: free */
 	/* Dense: the few dozen in use share a page.  An entry is written before its name is
 	 * published and never again. */
 	mw_rule_t rules[MW_RULE_NUMBERS];
 } dictionary;
+static mw_index_t rule_index = MW_INDEX_OF_8192;
 
 _Static_assert(MW_RULE_NUMBERS <= MW_RULE_INLINE, "a number is not an inline rule");
 
-static uint32_t hash_rule(const mw_rule_t *rule) {
+static uint64_t hash_rule(const mw_rule_t *rule) {
 	uint64_t words[3];
 	memcpy(words, rule, sizeof(words));
 	/* Odd constants from the fractions of the golden ratio, sqrt(3) and sqrt(5). */
 	uint64_t hash = words[0] * 0x9e3779b97f4a7c15u;
 	hash = (hash ^ (hash >> 29) ^ words[1]) * 0xbb67ae8584caa73bu;
 	hash = (hash ^ (hash >> 32) ^ words[2]) * 0x3c6ef372fe94f82bu;
-	return (uint32_t)(hash >> 32);
+	return hash >> 32;
 }
 
-static uint32_t add_rule(const mw_rule_t *rule) {
+static bool is_rule(const void *rule, uint32_t id) {
+	return memcmp(&dictionary.rules[id], rule, sizeof(mw_rule_t)) == 0;
+}
+
+static uint32_t append_rule(const void *rule) {
 	/* Relaxed: the name is published with the slot of the index. */
 	if (atomic_load_explicit(&dictionary.used, memory_order_relaxed) >= MW_RULE_NUMBERS - 1)
 		return 0;
 	uint32_t id = 1 + atomic_fetch_add_explicit(&dictionary.used, 1, memory_order_relaxed);
 	if (id >= MW_RULE_NUMBERS)
 		return 0;
-	dictionary.rules[id] = *rule;
+	memcpy(&dictionary.rules[id], rule, sizeof(mw_rule_t));
 	return id;
 }
 
 static uint32_t intern(const mw_rule_t *rule) {
-	uint32_t fresh = 0;
-	uint32_t slot = hash_rule(rule);
-	for (uint32_t i = 0; i < INDEX_SLOTS; i++, slot++) {
-		_Atomic uint16_t *entry = &dictionary.index[slot % INDEX_SLOTS];
-		/* Acquire: pairs with the release below, so that the rule is seen with its name. */
-		uint16_t id = atomic_load_explicit(entry, memory_order_acquire);
-		if (id == 0) {
-			if (fresh == 0)
-				fresh = add_rule(rule);
-			if (fresh == 0)
-				return 0;
-			if (atomic_compare_exchange_strong_explicit(entry, &id, (uint16_t)fresh,
-								    memory_order_release,
-								    memory_order_acquire))
-				return fresh;
-			/* Another thread took the slot, perhaps for the same rule: `id` is its.
-			 * Then the name made here is wasted, at most one a thread and rule. */
-		}
-		if (memcmp(&dictionary.rules[id], rule, sizeof(*rule)) == 0)
-			return id;
-	}
-	return 0;
+	const mw_index_kind_t kind = {is_rule, append_rule};
+	return mw_index_find(&rule_index, hash_rule(rule), rule, kind);
 }
 
 /* 0 if the rule does not fit. */

@@ -273,7 +273,7 @@ static NOINLINE void *thread_main(void *argument) {
 
 static void test_threads(void) {
 	pthread_t threads[THREADS];
-	memset(mw_cache_sets, 0, sizeof(mw_cache_sets));
+	mw_cache_clear();
 	for (unsigned i = 0; i < THREADS; i++)
 		CHECK(pthread_create(&threads[i], NULL, thread_main, NULL) == 0);
 	for (unsigned i = 0; i < THREADS; i++)

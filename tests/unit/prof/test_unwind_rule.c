@@ -124,11 +124,40 @@ static void test_cache(void) {
 	CHECK_EQ(mw_cache_find(c) & MW_CACHE_CODE_MASK, 4);
 }
 
+/* A program with few call sites touches one page of the cache; in one with many, all that fit are
+ * found after a while. */
+static void test_cache_grows(void) {
+	enum { SITES = 8192, FEW = 200, APART = 32 };
+	const uintptr_t code = 0x555555554000;
+	unsigned missed = 0;
+	mw_cache_clear();
+	for (unsigned i = 0; i < FEW; i++)
+		mw_cache_put(code + (uintptr_t)i * APART, 1);
+	for (unsigned i = 0; i < FEW; i++)
+		CHECK(mw_cache_find(code + (uintptr_t)i * APART) != 0);
+	CHECK_EQ(atomic_load(&mw_cache_mask_bytes),
+		 (sizeof(mw_cache_set_t) << 8) - sizeof(mw_cache_set_t));
+	for (unsigned round = 0; round < 8; round++, missed = 0)
+		for (unsigned i = 0; i < SITES; i++) {
+			uintptr_t pc = code + (uintptr_t)i * APART;
+			if (mw_cache_find(pc) == 0) {
+				mw_cache_put(pc, 1 + i % 1000);
+				missed++;
+			} else if (i >= FEW) {
+				CHECK_EQ(mw_cache_find(pc) & MW_CACHE_CODE_MASK, 1 + i % 1000);
+			}
+		}
+	CHECK_EQ(missed, 0);
+	for (unsigned i = 0; i < SITES; i++)
+		CHECK(mw_cache_find(code + (uintptr_t)i * APART) != 0);
+}
+
 int main(void) {
 	RUN(test_inline);
 	RUN(test_dictionary);
 	RUN(test_threads);
 	RUN(test_cache);
+	RUN(test_cache_grows);
 	RUN(test_full_dictionary);
 	return 0;
 }
