@@ -33,23 +33,29 @@ enum {
 /* Numbers of the texts, in the order they are written. */
 enum {
 	TEXT_EMPTY,
-	TEXT_ALLOC_OBJECTS,
-	TEXT_COUNT,
-	TEXT_ALLOC_SPACE,
+	TEXT_UNITS,
+	TEXT_COUNT = TEXT_UNITS,
 	TEXT_BYTES,
-	TEXT_INUSE_OBJECTS,
-	TEXT_INUSE_SPACE,
+	TEXT_NANOSECONDS,
 	TEXT_SPACE,
 	TEXT_REQUEST,
 	TEXT_UNKNOWN,
-	TEXT_COMMENTS, /* COMMENTS of them, then path and build-id of each module */
+	TEXT_TYPES, /* names of the sample types; then comments, then path and build-id of each
+		       module */
+	TEXT_COMMENTS = TEXT_TYPES + MW_DUMP_TYPES,
 };
 enum { COMMENTS = 6, TEXT_MODULES = TEXT_COMMENTS + COMMENTS };
+
+static const char *const type_texts[][2] = {
+#define MW_SAMPLE_TYPE(name, text, unit) {text, unit},
+#include "state/sample_types.def"
+#undef MW_SAMPLE_TYPE
+};
 
 /* Of the location that stands for a stack nobody knows, and of its function. */
 #define UNKNOWN_ID 1u
 #define VARINT_BYTES 10u
-#define MESSAGE_BYTES ((MW_PROF_DEPTH_MAX + 16) * VARINT_BYTES)
+#define MESSAGE_BYTES ((MW_PROF_DEPTH_MAX + MW_DUMP_TYPES + 16) * VARINT_BYTES)
 /* Slots at first; a table that is half full is doubled. */
 #define SLOTS_FIRST 4096u
 
@@ -179,17 +185,24 @@ static void write_unknown(writer_t *w) {
 
 /* ---- samples ---- */
 
-static void write_counts(writer_t *w, const unsigned char *ids, size_t ids_length,
-			 const mw_dump_counts_t *counts, bool zero_request) {
-	if (mw_dump_is_zero(counts))
+/* `values` behind the common ones: of the requests for 0 bytes none are known. */
+static void write_counts(writer_t *w, size_t ids_length, const mw_dump_counts_t *counts,
+			 int64_t values[MW_DUMP_TYPES], bool zero_request) {
+	unsigned char packed[MW_DUMP_TYPES * VARINT_BYTES], label[4 * VARINT_BYTES];
+	size_t length = 0;
+	uint64_t any = 0;
+	values[MW_DUMP_ALLOC_OBJECTS] = counts->alloc_objects;
+	values[MW_DUMP_ALLOC_SPACE] = counts->alloc_bytes;
+	values[MW_DUMP_INUSE_OBJECTS] = counts->inuse_objects;
+	values[MW_DUMP_INUSE_SPACE] = counts->inuse_bytes;
+	for (unsigned i = 0; i < MW_DUMP_TYPES; i++) {
+		any |= (uint64_t)values[i];
+		length += encode(packed + length, (uint64_t)values[i]);
+	}
+	if (!any)
 		return;
-	unsigned char values[4 * VARINT_BYTES], label[4 * VARINT_BYTES];
-	size_t length = encode(values, (uint64_t)counts->alloc_objects);
-	length += encode(values + length, (uint64_t)counts->alloc_bytes);
-	length += encode(values + length, (uint64_t)counts->inuse_objects);
-	length += encode(values + length, (uint64_t)counts->inuse_bytes);
-	put_nested(w, 1, ids, ids_length);
-	put_nested(w, 2, values, length);
+	put_nested(w, 1, w->ids, ids_length);
+	put_nested(w, 2, packed, length);
 	if (zero_request) {
 		/* A number of 0 is left out by the encoding: key and unit say that it is one. */
 		length = encode(label, 1 << 3);
@@ -201,7 +214,8 @@ static void write_counts(writer_t *w, const unsigned char *ids, size_t ids_lengt
 	send(w, PROFILE_SAMPLE);
 }
 
-static bool write_stack(writer_t *w, const mw_dump_stack_t *stack) {
+static bool write_stack(writer_t *w, uint64_t number, const mw_dump_stack_t *stack) {
+	int64_t values[MW_DUMP_TYPES], none[MW_DUMP_TYPES] = {0};
 	unsigned char *ids = w->ids;
 	size_t length = 0;
 	for (uint32_t node = stack->node; node != 0;) {
@@ -214,8 +228,9 @@ static bool write_stack(writer_t *w, const mw_dump_stack_t *stack) {
 		write_unknown(w);
 		length = encode(ids, UNKNOWN_ID);
 	}
-	write_counts(w, ids, length, &stack->sized, false);
-	write_counts(w, ids, length, &stack->zero, true);
+	mw_dump_details_at(number, values);
+	write_counts(w, length, &stack->sized, values, false);
+	write_counts(w, length, &stack->zero, none, true);
 	return true;
 }
 
@@ -223,7 +238,7 @@ static bool write_stacks(writer_t *w) {
 	uint64_t count = mw_dump_stack_count();
 	for (uint64_t i = 0; i < count && w->out->result == MW_OK; i++) {
 		mw_dump_stack_t stack;
-		if (mw_dump_stack_at(i, &stack) && !write_stack(w, &stack))
+		if (mw_dump_stack_at(i, &stack) && !write_stack(w, i, &stack))
 			return false;
 	}
 	return true;
@@ -309,26 +324,32 @@ static void write_times(writer_t *w) {
 	send_number(w, PROFILE_PERIOD,
 		    atomic_load_explicit(&live->mean_bytes, memory_order_relaxed));
 	write_type(w, PROFILE_PERIOD_TYPE, TEXT_SPACE, TEXT_BYTES);
-	send_number(w, PROFILE_DEFAULT_TYPE, TEXT_INUSE_SPACE);
+	send_number(w, PROFILE_DEFAULT_TYPE, TEXT_TYPES + MW_DUMP_INUSE_SPACE);
+}
+
+static unsigned unit_text(const char *const texts[], const char *unit) {
+	unsigned text = TEXT_UNITS;
+	while (strcmp(texts[text], unit) != 0)
+		text++;
+	return text;
 }
 
 static bool write_all(writer_t *w) {
-	static const char *const texts[TEXT_COMMENTS] = {
-		"",        "alloc_objects",   "count",       "alloc_space",
-		"bytes",   "inuse_objects",   "inuse_space", "space",
-		"request", "[stack unknown]",
+	static const char *const texts[TEXT_TYPES] = {
+		"", "count", "bytes", "nanoseconds", "space", "request", "[stack unknown]",
 	};
-	write_type(w, PROFILE_SAMPLE_TYPE, TEXT_ALLOC_OBJECTS, TEXT_COUNT);
-	write_type(w, PROFILE_SAMPLE_TYPE, TEXT_ALLOC_SPACE, TEXT_BYTES);
-	write_type(w, PROFILE_SAMPLE_TYPE, TEXT_INUSE_OBJECTS, TEXT_COUNT);
-	write_type(w, PROFILE_SAMPLE_TYPE, TEXT_INUSE_SPACE, TEXT_BYTES);
+	for (unsigned i = 0; i < MW_DUMP_TYPES; i++)
+		write_type(w, PROFILE_SAMPLE_TYPE, TEXT_TYPES + i,
+			   unit_text(texts, type_texts[i][1]));
 	if (!write_stacks(w))
 		return false;
 	/* After the stacks: theirs were there before them. */
 	uint64_t modules = mw_dump_module_count();
 	write_mappings(w, modules);
-	for (unsigned i = 0; i < TEXT_COMMENTS; i++)
+	for (unsigned i = 0; i < TEXT_TYPES; i++)
 		send_text(w, texts[i], strlen(texts[i]));
+	for (unsigned i = 0; i < MW_DUMP_TYPES; i++)
+		send_text(w, type_texts[i][0], strlen(type_texts[i][0]));
 	write_comments(w);
 	write_module_texts(w, modules);
 	write_times(w);

@@ -15,9 +15,12 @@ static int64_t counter(const _Atomic int64_t *value) {
 	return atomic_load_explicit(value, memory_order_relaxed);
 }
 
+static int64_t rounded(int64_t q16) {
+	return q16 > 0 ? q16 / 65536 + (q16 % 65536 >= 32768) : 0;
+}
+
 static int64_t objects(const _Atomic int64_t *q16) {
-	int64_t value = counter(q16);
-	return value > 0 ? value / 65536 + (value % 65536 >= 32768) : 0;
+	return rounded(counter(q16));
 }
 
 static int64_t bytes(const _Atomic int64_t *value) {
@@ -68,6 +71,40 @@ bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *result) {
 	*result = (mw_dump_stack_t){
 		.sized = sized, .zero = zero, .depth = stack->depth, .node = stack->node};
 	return true;
+}
+
+static void add_life(uint32_t number, int64_t values[MW_DUMP_TYPES]) {
+	const mw_state_life_t *life = mw_image_entry(MW_SECTION_LIVES, number);
+	int64_t q16 = 0;
+	for (int i = 0; i < MW_LIFE_DECADES; i++)
+		q16 += counter(&life->decades_q16[i]);
+	values[MW_DUMP_FREED_OBJECTS] = rounded(q16);
+	values[MW_DUMP_FREED_ELSEWHERE] = objects(&life->other_thread_q16);
+	values[MW_DUMP_TEMPORARY_OBJECTS] = objects(&life->temporary_q16);
+	if (__builtin_mul_overflow(bytes(&life->object_us), 1000, &values[MW_DUMP_LIFETIME]))
+		values[MW_DUMP_LIFETIME] = INT64_MAX;
+}
+
+void mw_dump_details_at(uint64_t number, int64_t values[MW_DUMP_TYPES]) {
+	const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, number);
+	uint32_t peak = atomic_load_explicit(&mw_image_live()->peak_number, memory_order_relaxed);
+	bool kept = atomic_load_explicit(&stack->peak_number, memory_order_relaxed) == peak;
+	uint32_t life = atomic_load_explicit(&stack->life, memory_order_relaxed);
+	for (unsigned i = MW_DUMP_COMMON_TYPES; i < MW_DUMP_TYPES; i++)
+		values[i] = 0;
+	if (peak != 0) {
+		values[MW_DUMP_PEAK_OBJECTS] =
+			objects(kept ? &stack->peak_objects_q16 : &stack->live_objects_q16);
+		values[MW_DUMP_PEAK_SPACE] = bytes(kept ? &stack->peak_bytes : &stack->live_bytes);
+	}
+	values[MW_DUMP_ALLOC_REQUESTED] = bytes(&stack->alloc_requested_bytes);
+	values[MW_DUMP_INUSE_REQUESTED] = bytes(&stack->live_requested_bytes);
+	values[MW_DUMP_ALLOC_SAMPLES] =
+		(int64_t)atomic_load_explicit(&stack->alloc_samples, memory_order_relaxed);
+	values[MW_DUMP_INUSE_SAMPLES] =
+		(int64_t)atomic_load_explicit(&stack->live_samples, memory_order_relaxed);
+	if (life != 0)
+		add_life(life, values);
 }
 
 uint64_t mw_dump_module_count(void) {

@@ -22,10 +22,21 @@ typedef struct mw_dump_stack {
 	mw_dump_counts_t zero;  /* of requests for 0 bytes */
 } mw_dump_stack_t;
 
+/* The sample types that a dump has: all but PINNED_SPACE. */
+enum {
+#define MW_SAMPLE_TYPE(name, text, unit) MW_DUMP_##name,
+#include "state/sample_types.def"
+#undef MW_SAMPLE_TYPE
+	MW_DUMP_TYPES = MW_DUMP_PINNED_SPACE,
+	MW_DUMP_COMMON_TYPES = MW_DUMP_INUSE_SPACE + 1, /* those of mw_dump_counts_t */
+};
+
 /* Stacks, entry 0 ("unknown") included. */
 uint64_t mw_dump_stack_count(void);
 /* False: nothing was counted for this one. */
 bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *stack);
+/* The stack's other types, behind the common ones. */
+void mw_dump_details_at(uint64_t number, int64_t values[MW_DUMP_TYPES]);
 bool mw_dump_is_zero(const mw_dump_counts_t *counts);
 uint64_t mw_dump_module_count(void);
 const mw_state_module_t *mw_dump_module(uint64_t number);

@@ -5,7 +5,7 @@
 source "$(dirname "$0")/lib.bash"
 cc -g -O1 -fno-builtin -pthread -o details "$here/details.c" || fail "cc"
 mkfifo to from
-MALLOW_CONF=prof_sample:1,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./details <to >from &
+MALLOW_CONF=prof_sample:1,prof_state_min:0,background_thread:true LD_PRELOAD=$build/lib/libmallow.so ./details <to >from &
 pid=$!
 started+=("$pid")
 # shellcheck disable=SC2034 # kept open: the program waits for its end
@@ -66,6 +66,17 @@ done
 try 0 "$mallow" dump --labels -o all.heap "$pid"
 try 0 "$mallow" report all.heap
 ok "labels leave the sums alone"
+
+try 0 "$mallow" dump --in-process "$pid"
+own=$(sed -n 's/.*the process wrote \([^ ]*\.pb\).*/\1/p' err)
+for type in alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space alloc_requested \
+    inuse_requested alloc_samples inuse_samples freed_objects freed_elsewhere temporary_objects lifetime; do
+    try 0 "$mallow" report --sample-type "$type" "$own"
+    grep '^Total' out >own
+    try 0 "$mallow" report --sample-type "$type" plain.pb.gz
+    grep '^Total' out | cmp -s - own || fail "$type: the process's own dump says $(cat own), not $(grep '^Total' out)"
+done
+ok "a dump by the process itself says the same"
 
 try 0 "$mallow" report --interval "$pid"
 says out '95% of flat'

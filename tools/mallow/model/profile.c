@@ -139,26 +139,25 @@ size_t mw_profile_add_type(mw_profile_t *p, const char *type, const char *unit) 
 	return p->type_count++;
 }
 
+static const char *const heap_types[][2] = {
+#define MW_SAMPLE_TYPE(name, text, unit) {text, unit},
+#include "state/sample_types.def"
+#undef MW_SAMPLE_TYPE
+};
+/* Those that every format of heap profiles has. */
+enum { COMMON_TYPES = 4, ALL_TYPES = sizeof(heap_types) / sizeof(heap_types[0]) };
+
 void mw_profile_add_heap_types(mw_profile_t *p) {
-	mw_profile_add_type(p, "alloc_objects", "count");
-	mw_profile_add_type(p, "alloc_space", "bytes");
-	mw_profile_add_type(p, "inuse_objects", "count");
-	p->default_type = (uint32_t)mw_profile_add_type(p, "inuse_space", "bytes");
+	for (size_t i = 0; i < COMMON_TYPES; i++)
+		mw_profile_add_type(p, heap_types[i][0], heap_types[i][1]);
+	p->default_type = COMMON_TYPES - 1;
 	p->period_type.type = mw_profile_intern(p, "space");
 	p->period_type.unit = mw_profile_intern(p, "bytes");
 }
 
 void mw_profile_add_state_types(mw_profile_t *p) {
-	static const char *const types[][2] = {
-		{"peak_objects", "count"},      {"peak_space", "bytes"},
-		{"alloc_requested", "bytes"},   {"inuse_requested", "bytes"},
-		{"alloc_samples", "count"},     {"inuse_samples", "count"},
-		{"freed_objects", "count"},     {"freed_elsewhere", "count"},
-		{"temporary_objects", "count"}, {"lifetime", "nanoseconds"},
-		{"pinned_space", "bytes"},
-	};
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		mw_profile_add_type(p, types[i][0], types[i][1]);
+	for (size_t i = COMMON_TYPES; i < ALL_TYPES; i++)
+		mw_profile_add_type(p, heap_types[i][0], heap_types[i][1]);
 }
 
 int mw_profile_find_type(const mw_profile_t *p, const char *type) {

@@ -15,21 +15,9 @@
 
 /* In the order of mw_profile_add_heap_types() and mw_profile_add_state_types(). */
 enum {
-	ALLOC_OBJECTS,
-	ALLOC_SPACE,
-	INUSE_OBJECTS,
-	INUSE_SPACE,
-	PEAK_OBJECTS,
-	PEAK_SPACE,
-	ALLOC_REQUESTED,
-	INUSE_REQUESTED,
-	ALLOC_SAMPLES,
-	INUSE_SAMPLES,
-	FREED_OBJECTS,
-	FREED_ELSEWHERE,
-	TEMPORARY_OBJECTS,
-	LIFETIME,
-	PINNED_SPACE,
+#define MW_SAMPLE_TYPE(name, text, unit) name,
+#include "state/sample_types.def"
+#undef MW_SAMPLE_TYPE
 	TYPE_COUNT
 };
 
