@@ -10,7 +10,7 @@
 
 void mw_index_start(mw_index_t *index, uint64_t capacity) {
 	uint64_t most = capacity * SLOTS_PER_ENTRY, slots = (uint64_t)1 << MW_INDEX_FIRST_LOG2;
-	MW_ASSERT(most >= slots && most <= (uint64_t)1 << 31);
+	MW_ASSERT(most >= slots && capacity <= (uint64_t)1 << MW_INDEX_NUMBER_BITS);
 	unsigned i = 0;
 	for (; slots < most && i < MW_INDEX_PARTS - 1; slots <<= MW_INDEX_GROWTH_LOG2)
 		index->masks[i++] = (uint32_t)(slots - 1);

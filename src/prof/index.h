@@ -3,9 +3,10 @@
  * Layer: prof.  Open addressing, lock-free, entries are never removed.  Private memory, in the
  * child of a fork a copy.
  *
- * The index has parts, each eight times the one before: few entries touch few pages, where hashes
+ * The index has parts, each four times the one before: few entries touch few pages, where hashes
  * would scatter them over all.  A part is passed over when its run of the hash is full; slots are
- * never emptied, so an entry is always met before the first empty one. */
+ * never emptied, so an entry is always met before the first empty one.  A slot holds some bits of
+ * the hash beside the number, so that entries of other hashes are rarely looked at. */
 #ifndef MW_PROF_INDEX_H
 #define MW_PROF_INDEX_H
 
@@ -17,21 +18,25 @@
 
 /* The first part lies in the index itself, the others are mapped when they are needed. */
 #define MW_INDEX_FIRST_LOG2 8u
-#define MW_INDEX_GROWTH_LOG2 3u
-#define MW_INDEX_PARTS 6u
+#define MW_INDEX_GROWTH_LOG2 2u
+#define MW_INDEX_PARTS 9u
 /* In parts that are not the last, so that many entries do not pay much for them. */
 #define MW_INDEX_PROBES 4u
 /* A longer run than this in a last part that is half full is as good as "full". */
 #define MW_INDEX_PROBES_MAX 256u
 
+/* Of a slot: the entry's number, below bits of its hash that do not choose the slot. */
+#define MW_INDEX_NUMBER_BITS 22u
+#define MW_INDEX_NUMBER_MASK (((uint32_t)1 << MW_INDEX_NUMBER_BITS) - 1)
+
 typedef struct mw_index {
-	_Atomic uint32_t first[1u << MW_INDEX_FIRST_LOG2]; /* 0: empty, else an entry's number */
+	_Atomic uint32_t first[1u << MW_INDEX_FIRST_LOG2]; /* 0: empty */
 	_Atomic(_Atomic uint32_t *) parts[MW_INDEX_PARTS]; /* NULL: not mapped yet */
 	uint32_t masks[MW_INDEX_PARTS];                    /* slots - 1 */
 	unsigned last;                                     /* part */
 } mw_index_t;
 
-/* For tables of up to `capacity` entries, a power of two of at least 128.  The index was zero. */
+/* For tables of up to `capacity` entries, a power of two, 128 .. 2^22.  The index was zero. */
 void mw_index_start(mw_index_t *index, uint64_t capacity);
 /* The same for a capacity of 8192, as an initializer. */
 #define MW_INDEX_OF_8192                                                                           \
@@ -53,22 +58,25 @@ typedef struct mw_index_kind {
 MW_ALWAYS_INLINE uint32_t mw_index_find_in(_Atomic uint32_t *slots, uint32_t mask, unsigned probes,
 					   uint64_t hash, const void *thing, mw_index_kind_t kind,
 					   uint32_t *added, bool *is_full) {
+	/* The highest bits: a slot is chosen by the lowest. */
+	uint32_t tag = (uint32_t)(hash >> 32) & ~MW_INDEX_NUMBER_MASK;
 	for (unsigned probe = 0; probe < probes; probe++) {
 		_Atomic uint32_t *slot = &slots[(hash + probe) & mask];
 		/* Pairs with the release of the exchange below: the entry is complete. */
-		uint32_t number = atomic_load_explicit(slot, memory_order_acquire);
-		if (number == 0) {
+		uint32_t word = atomic_load_explicit(slot, memory_order_acquire);
+		if (word == 0) {
 			if (!*added)
 				*added = kind.append(thing);
 			*is_full = !*added;
 			if (*is_full)
 				return 0;
-			if (atomic_compare_exchange_strong_explicit(slot, &number, *added,
+			if (atomic_compare_exchange_strong_explicit(slot, &word, tag | *added,
 								    memory_order_release,
 								    memory_order_acquire))
 				return *added;
 		}
-		if (kind.is_same(thing, number))
+		uint32_t number = word & MW_INDEX_NUMBER_MASK;
+		if ((word & ~MW_INDEX_NUMBER_MASK) == tag && kind.is_same(thing, number))
 			return number;
 	}
 	return 0;

@@ -26,7 +26,7 @@ static uint64_t hash_rule(const mw_rule_t *rule) {
 	uint64_t hash = words[0] * 0x9e3779b97f4a7c15u;
 	hash = (hash ^ (hash >> 29) ^ words[1]) * 0xbb67ae8584caa73bu;
 	hash = (hash ^ (hash >> 32) ^ words[2]) * 0x3c6ef372fe94f82bu;
-	return hash >> 32;
+	return hash ^ hash >> 32;
 }
 
 static bool is_rule(const void *rule, uint32_t id) {
