@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import time
 
-TIMEOUT_S = 300
+TIMEOUT_S = 120
 
 
 def run(command, env=None):

@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 STORES = 20  # types a unit
-WAYS = 5  # ways to each unit
+WAYS = 6  # ways to each unit
 
 UNIT = """// Made by generate.py.
 #include <algorithm>

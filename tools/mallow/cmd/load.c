@@ -45,13 +45,18 @@ void mw_load_take_options(const mw_arguments_t *arguments) {
 		places.binary_path = getenv("PPROF_BINARY_PATH");
 }
 
+mw_symbolize_options_t mw_load_symbol_options(char **cache) {
+	mw_symbolize_options_t options = places;
+	options.cache_directory = *cache = mw_cache_directory();
+	return options;
+}
+
 void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
 	if (wants_no_symbols)
 		return;
-	char *cache = mw_cache_directory();
-	mw_symbolize_options_t options = places;
+	char *cache;
+	mw_symbolize_options_t options = mw_load_symbol_options(&cache);
 	options.pid = pid;
-	options.cache_directory = cache;
 	options.note = notes ? say_note : NULL;
 	mw_symbolize(profile, &options);
 	free(cache);

@@ -10,6 +10,7 @@
 #include "live/target.h"
 #include "model/error.h"
 #include "model/profile.h"
+#include "symbol/symbolize.h"
 #include "write/write.h"
 
 /* Where symbols come from; mw_load_take_options() takes them. */
@@ -45,6 +46,9 @@ typedef enum mw_load_detail {
 
 /* What the three options above say, for the rest of this run. */
 void mw_load_take_options(const mw_arguments_t *arguments);
+
+/* Those as symbolize.h wants them; the caller frees *cache when it is done with them. */
+mw_symbolize_options_t mw_load_symbol_options(char **cache);
 
 /* What a subcommand does with one target.  Returns the exit status, or -1 with `error` filled in.
  */

@@ -9,6 +9,7 @@
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/live_top.h"
 #include "cmd/picture.h"
 #include "cmd/show.h"
 #include "cmd/view.h"
@@ -317,6 +318,8 @@ static int load_and_show(const mw_arguments_t *arguments, mw_error_t *error) {
 }
 
 int mw_cmd_view(const mw_arguments_t *arguments) {
+	if (mw_live_top_is_wanted(arguments))
+		return mw_cmd_live_top(arguments);
 	request_t r;
 	mw_error_t error;
 	make_request(arguments, &r);

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# top.sh BUILD_DIR -- the live view of a process, in a terminal that tmux draws: rows, keys, filter,
+# sizes down to 20 columns, and the end of the process.
+source "$(dirname "$0")/lib.bash"
+command -v tmux >/dev/null || {
+    echo "skipped: tmux is not installed"
+    exit 77
+}
+cat >prog.c <<'END_OF_C'
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept[64];
+__attribute__((noinline)) static void keep_blocks(void) {
+	for (int i = 0; i < 64; i++)
+		kept[i] = malloc(100000);
+}
+__attribute__((noinline)) static void churn(void) {
+	for (int i = 0; i < 100; i++) {
+		void *volatile block = malloc(30000);
+		free(block);
+	}
+}
+int main(void) {
+	keep_blocks();
+	for (int i = 0; i < 1200; i++) {
+		churn();
+		usleep(50000);
+	}
+	return 0;
+}
+END_OF_C
+gcc -g -O1 prog.c -o prog || fail "gcc failed"
+MALLOW_CONF=lg_prof_sample:0,prof_keep:true LD_PRELOAD=$build/lib/libmallow.so ./prog &
+pid=$!
+started+=("$pid")
+terminal() { tmux -L "mallow-$$" -f /dev/null "$@"; }
+shown() { terminal capture-pane -p; }
+
+# on_screen PATTERN: waits up to ten seconds for a line that matches.
+on_screen() {
+    for _ in $(seq 100); do
+        shown 2>/dev/null | grep -qE -- "$1" && return
+        sleep 0.1
+    done
+    shown
+    terminal kill-server
+    fail "the screen does not show '$1'"
+}
+
+for _ in $(seq 50); do
+    "$mallow" status "$pid" >status 2>&1 && break
+    sleep 0.1
+done
+LC_ALL=C.UTF-8 terminal new-session -d -x 100 -y 20 "$mallow top $pid"
+on_screen "prog \(pid $pid\)  sampling, T = 1 \(exact\)"
+on_screen '^ *6\.[0-9]+ MiB +[0-9.]+% .* keep_blocks < main'
+on_screen 'churn < main'
+terminal send-keys f
+on_screen ' FUNCTION$'
+on_screen ' keep_blocks$'
+terminal send-keys f
+on_screen '^ *6\.[0-9]+ MiB .* prog$'
+terminal send-keys f s s
+on_screen 'ALLOC/s\* +STACK'
+terminal send-keys /
+terminal send-keys -l CHURN
+terminal send-keys Enter
+on_screen 'filter: CHURN'
+shown | grep -q keep_blocks && fail "the filter hides nothing"
+ok "rows, folds, orders, filter"
+
+terminal send-keys Escape o
+on_screen 'sampling off'
+on_screen "prog \(pid $pid\)  sampling is off"
+terminal send-keys o
+on_screen "prog \(pid $pid\)  sampling, "
+terminal send-keys -l '-'
+on_screen 'T = 2 B'
+terminal send-keys '?'
+on_screen 'twice as many'
+terminal send-keys '?'
+ok "orders from the keys"
+
+for size in 20 44 72 200; do
+    terminal resize-window -x "$size" -y 8
+    on_screen 'MiB'
+done
+terminal resize-window -x 100 -y 20
+kill "$pid"
+on_screen "prog \(pid $pid\)  ended"
+terminal send-keys q
+for _ in $(seq 50); do
+    terminal has-session 2>/dev/null || break
+    sleep 0.1
+done
+terminal has-session 2>/dev/null && fail "q does not quit"
+ok "sizes, the end of the process, q"
+
+# Not on a terminal it is the table.
+try 0 "$mallow" top "$pid"
+says out 'Showing nodes accounting for'
+ok "a table where there is no terminal"

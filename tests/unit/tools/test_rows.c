@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * test_rows.c -- the live view's rows: sums, rates, growth, order, filter. */
+#include <stdbool.h>
+
+#include "screen/rows.h"
+#include "test.h"
+
+typedef struct entry {
+	const char *leaf, *caller;
+	int64_t live_bytes, alloc_bytes;
+} entry_t;
+
+static uint32_t add_location(mw_profile_t *p, const char *name) {
+	/* The address stands for the name, the same in every profile. */
+	uint64_t address = 0;
+	for (const char *c = name; *c != '\0'; c++)
+		address = address * 31 + (uint64_t)*c;
+	uint32_t location = mw_profile_add_location(p, 0, address, false);
+	mw_function_t function = {.name = mw_profile_intern(p, name)};
+	function.system_name = function.name;
+	mw_line_t line = {.function = mw_profile_add_function(p, &function)};
+	mw_profile_set_lines(p, location, &line, 1);
+	return location;
+}
+
+static void update(mw_rows_t *rows, mw_names_t *names, const entry_t *entries, size_t count,
+		   double now_s) {
+	mw_profile_t *p = mw_profile_new();
+	mw_profile_add_heap_types(p);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t frames[2] = {add_location(p, entries[i].leaf),
+				      add_location(p, entries[i].caller)};
+		int64_t values[4] = {1, entries[i].alloc_bytes, 1, entries[i].live_bytes};
+		mw_profile_add_sample(p, frames, 2, values, NULL, 0);
+	}
+	static const mw_symbolize_options_t options;
+	mw_names_add(names, p, &options);
+	mw_rows_update(rows, p, names, now_s);
+	mw_profile_free(p);
+}
+
+static const entry_t before[] = {{"alpha", "main", 1000, 5000}, {"beta", "main", 3000, 3000}};
+static const entry_t after[] = {
+	{"alpha", "main", 1500, 205000}, {"beta", "main", 2000, 3000}, {"beta", "other", 7, 7}};
+
+static void stacks_are_told_apart(void) {
+	mw_names_t *names = mw_names_new();
+	mw_rows_t *rows = mw_rows_new(MW_FOLD_STACK);
+	update(rows, names, before, 2, 100);
+	mw_rows_mark(rows);
+	update(rows, names, after, 3, 110);
+	size_t count;
+	const mw_live_row_t *const *r = mw_rows_sorted(rows, MW_ROWS_BY_LIVE, NULL, &count);
+	CHECK_EQ(count, 3);
+	CHECK_STR(r[0]->text, "beta < main");
+	CHECK_STR(r[1]->text, "alpha < main");
+	CHECK_STR(r[2]->text, "beta < other");
+	CHECK_EQ(r[0]->live_bytes, 2000);
+	r = mw_rows_sorted(rows, MW_ROWS_BY_GROWTH, NULL, &count);
+	CHECK_STR(r[0]->text, "alpha < main");
+	CHECK_EQ(r[0]->live_bytes - r[0]->marked_bytes, 500);
+	CHECK_STR(r[2]->text, "beta < main");
+	/* 200,000 bytes in 10 s; after five times the smoothing the rate is nearly that. */
+	r = mw_rows_sorted(rows, MW_ROWS_BY_RATE, NULL, &count);
+	CHECK_STR(r[0]->text, "alpha < main");
+	CHECK_NEAR(r[0]->alloc_bytes_per_s, 20000, 200);
+	r = mw_rows_sorted(rows, MW_ROWS_BY_LIVE, "OTHER", &count);
+	CHECK_EQ(count, 1);
+	CHECK_STR(r[0]->text, "beta < other");
+	mw_rows_sorted(rows, MW_ROWS_BY_LIVE, "nothing", &count);
+	CHECK_EQ(count, 0);
+	mw_rows_free(rows);
+	mw_names_free(names);
+}
+
+static void functions_are_added_up(void) {
+	mw_names_t *names = mw_names_new();
+	mw_rows_t *rows = mw_rows_new(MW_FOLD_FUNCTION);
+	update(rows, names, after, 3, 1);
+	size_t count;
+	const mw_live_row_t *const *r = mw_rows_sorted(rows, MW_ROWS_BY_LIVE, "", &count);
+	CHECK_EQ(count, 2);
+	CHECK_STR(r[0]->text, "beta");
+	CHECK_EQ(r[0]->live_bytes, 2007);
+	mw_rows_free(rows);
+	mw_names_free(names);
+}
+
+/* A reset takes the sums back to 0: no negative rate, and rows without anything go. */
+static void a_reset_is_survived(void) {
+	mw_names_t *names = mw_names_new();
+	mw_rows_t *rows = mw_rows_new(MW_FOLD_STACK);
+	update(rows, names, after, 3, 1);
+	update(rows, names, before, 1, 2);
+	size_t count;
+	const mw_live_row_t *const *r = mw_rows_sorted(rows, MW_ROWS_BY_RATE, NULL, &count);
+	CHECK_EQ(count, 1);
+	CHECK_STR(r[0]->text, "alpha < main");
+	CHECK(r[0]->alloc_bytes_per_s == 0);
+	mw_rows_free(rows);
+	mw_names_free(names);
+}
+
+int main(void) {
+	RUN(stacks_are_told_apart);
+	RUN(functions_are_added_up);
+	RUN(a_reset_is_survived);
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * live_top.c -- `mallow top PID` on a terminal. */
+#include "cmd/live_top.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/load.h"
+#include "screen/screen.h"
+
+/* Options that say where symbols are do not ask for a table. */
+static bool is_for_symbols(const char *name) {
+	return strcmp(name, "symbolize") == 0 || strcmp(name, "binary-path") == 0 ||
+	       strcmp(name, "sysroot") == 0;
+}
+
+bool mw_live_top_is_wanted(const mw_arguments_t *arguments) {
+	if (strcmp(arguments->subcommand->name, "top") != 0 || arguments->operand_count != 1 ||
+	    !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return false;
+	const mw_option_t *option;
+	for (size_t i = 0; (option = mw_subcommand_option(arguments->subcommand, i)) != NULL; i++)
+		if (!is_for_symbols(option->name) && mw_argument(arguments, option->name)->given)
+			return false;
+	mw_target_t target;
+	if (mw_target_resolve(arguments->operands[0], &target, NULL) != 0)
+		return false; /* the table says why */
+	bool wanted = target.is_state && target.alive;
+	mw_target_release(&target);
+	return wanted;
+}
+
+static int show(const mw_target_t *target, const void *context, mw_error_t *error) {
+	(void)context;
+	char *cache;
+	mw_symbolize_options_t symbols = mw_load_symbol_options(&cache);
+	symbols.pid = (uint32_t)target->pid;
+	int result = mw_screen_run(target, &symbols, error);
+	free(cache);
+	return result;
+}
+
+int mw_cmd_live_top(const mw_arguments_t *arguments) {
+	return mw_on_target(arguments->operands[0], show, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ * rows.c -- sums by text; a row stays as long as the view. */
+#include "screen/rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/alloc.h"
+#include "model/table.h"
+
+/* Callers shown beside the function that allocated; more fits on no line. */
+#define STACK_FRAMES 4
+/* Rates follow what happens within some two seconds. */
+#define RATE_TIME_S 2.0
+
+typedef struct row {
+	mw_live_row_t shown;
+	int64_t alloc_before;
+} row_t;
+
+struct mw_rows {
+	mw_fold_t fold;
+	row_t **rows; /* [0] is none */
+	size_t count, capacity;
+	mw_table_t by_text;
+	const mw_live_row_t **sorted;
+	size_t sorted_capacity;
+	double last_s; /* of the last update; 0: there was none */
+};
+
+mw_rows_t *mw_rows_new(mw_fold_t fold) {
+	mw_rows_t *rows = mw_xcalloc(1, sizeof(*rows));
+	rows->fold = fold;
+	rows->rows = mw_grow(NULL, &rows->capacity, 1, sizeof(row_t *));
+	rows->count = 1;
+	return rows;
+}
+
+void mw_rows_free(mw_rows_t *rows) {
+	for (size_t i = 1; i < rows->count; i++) {
+		free(rows->rows[i]->shown.text);
+		free(rows->rows[i]);
+	}
+	mw_table_clear(&rows->by_text);
+	free(rows->rows);
+	free(rows->sorted);
+	free(rows);
+}
+
+static bool text_equal(const void *context, uint32_t entry, const void *key) {
+	const row_t *const *rows = context;
+	return strcmp(rows[entry]->shown.text, key) == 0;
+}
+
+static row_t *find_row(mw_rows_t *r, const char *text) {
+	uint64_t hash = mw_table_hash(text, strlen(text));
+	uint32_t found = mw_table_find(&r->by_text, hash, text_equal, r->rows, text);
+	if (found != 0)
+		return r->rows[found];
+	r->rows = mw_grow(r->rows, &r->capacity, r->count + 1, sizeof(row_t *));
+	row_t *row = r->rows[r->count] = mw_xcalloc(1, sizeof(row_t));
+	row->shown.text = mw_xstrdup(text);
+	mw_table_add(&r->by_text, hash, (uint32_t)r->count++);
+	return row;
+}
+
+/* What a stack is called: "leaf < caller < its caller". */
+static const char *text_of(const mw_rows_t *r, const mw_profile_t *p, const mw_names_t *names,
+			   const mw_sample_t *s, char *buffer, size_t size) {
+	if (s->depth == 0)
+		return "[no stack]";
+	const mw_name_t *leaf = mw_names_find(names, p, p->frames[s->frame_first]);
+	if (r->fold == MW_FOLD_MODULE)
+		return leaf->module;
+	if (r->fold == MW_FOLD_FUNCTION)
+		return leaf->function;
+	size_t used = 0;
+	for (uint32_t i = 0; i < s->depth && i < STACK_FRAMES && used < size; i++) {
+		const mw_name_t *name = mw_names_find(names, p, p->frames[s->frame_first + i]);
+		used += (size_t)snprintf(buffer + used, size - used, "%s%.200s", i > 0 ? " < " : "",
+					 name->function);
+	}
+	return buffer;
+}
+
+static void sum_up(mw_rows_t *r, const mw_profile_t *p, const mw_names_t *names) {
+	int live = mw_profile_find_type(p, "inuse_space");
+	int alloc = mw_profile_find_type(p, "alloc_space");
+	for (size_t i = 0; i < p->sample_count && live >= 0 && alloc >= 0; i++) {
+		char buffer[STACK_FRAMES * 210];
+		row_t *row =
+			find_row(r, text_of(r, p, names, &p->samples[i], buffer, sizeof(buffer)));
+		const int64_t *values = mw_profile_values(p, i);
+		if (__builtin_add_overflow(row->shown.live_bytes, values[live],
+					   &row->shown.live_bytes))
+			row->shown.live_bytes = INT64_MAX;
+		if (__builtin_add_overflow(row->shown.alloc_bytes, values[alloc],
+					   &row->shown.alloc_bytes))
+			row->shown.alloc_bytes = INT64_MAX;
+	}
+}
+
+void mw_rows_update(mw_rows_t *r, const mw_profile_t *p, const mw_names_t *names, double now_s) {
+	double elapsed_s = r->last_s > 0 ? now_s - r->last_s : 0;
+	for (size_t i = 1; i < r->count; i++) {
+		r->rows[i]->alloc_before = r->rows[i]->shown.alloc_bytes;
+		r->rows[i]->shown.live_bytes = r->rows[i]->shown.alloc_bytes = 0;
+	}
+	sum_up(r, p, names);
+	double weight = 1 - exp(-elapsed_s / RATE_TIME_S);
+	for (size_t i = 1; i < r->count && elapsed_s > 0; i++) {
+		mw_live_row_t *row = &r->rows[i]->shown;
+		double rate = (double)(row->alloc_bytes - r->rows[i]->alloc_before) / elapsed_s;
+		/* After a reset the sums begin anew. */
+		row->alloc_bytes_per_s += weight * (fmax(rate, 0) - row->alloc_bytes_per_s);
+	}
+	r->last_s = now_s;
+}
+
+void mw_rows_mark(mw_rows_t *r) {
+	for (size_t i = 1; i < r->count; i++)
+		r->rows[i]->shown.marked_bytes = r->rows[i]->shown.live_bytes;
+}
+
+static double key_of(const mw_live_row_t *row, mw_row_order_t order) {
+	return order == MW_ROWS_BY_RATE     ? row->alloc_bytes_per_s
+	       : order == MW_ROWS_BY_GROWTH ? (double)row->live_bytes - (double)row->marked_bytes
+					    : (double)row->live_bytes;
+}
+
+static int compare_rows(const void *a, const void *b, void *context) {
+	const mw_live_row_t *x = *(const mw_live_row_t *const *)a;
+	const mw_live_row_t *y = *(const mw_live_row_t *const *)b;
+	mw_row_order_t order = *(const mw_row_order_t *)context;
+	double p = key_of(x, order), q = key_of(y, order);
+	return p != q ? (p < q ? 1 : -1) : strcmp(x->text, y->text);
+}
+
+const mw_live_row_t *const *mw_rows_sorted(mw_rows_t *r, mw_row_order_t order, const char *filter,
+					   size_t *count) {
+	r->sorted = mw_grow(r->sorted, &r->sorted_capacity, r->count, sizeof(*r->sorted));
+	*count = 0;
+	for (size_t i = 1; i < r->count; i++) {
+		const mw_live_row_t *row = &r->rows[i]->shown;
+		/* Less than a byte a second is what a rate that has ended fades out to. */
+		bool empty = row->live_bytes == 0 && row->marked_bytes == 0 &&
+			     row->alloc_bytes_per_s < 1;
+		if (!empty && (filter == NULL || strcasestr(row->text, filter) != NULL))
+			r->sorted[(*count)++] = row;
+	}
+	if (*count > 1)
+		qsort_r(r->sorted, *count, sizeof(*r->sorted), compare_rows, &order);
+	return r->sorted;
+}
