@@ -195,7 +195,7 @@ static bool index_exists(const shape_t *shape, const size_t *mib, size_t parts) 
 /* Is this the row of the whole name?  Then its MIB and the parts. */
 static bool is_row_of(size_t row, const char *name, size_t *mib, size_t *parts) {
 	shape_t shape = shape_of(&rows[row]);
-	*parts = match(rows[row].name, name, mib);
+	*parts = match(name_of(&rows[row]), name, mib);
 	mib[0] = row;
 	return *parts == shape.parts && index_exists(&shape, mib, *parts);
 }

@@ -43,5 +43,6 @@ static int show(const mw_target_t *target, const void *context, mw_error_t *erro
 }
 
 int mw_cmd_live_top(const mw_arguments_t *arguments) {
+	mw_load_take_options(arguments);
 	return mw_on_target(arguments->operands[0], show, NULL);
 }
