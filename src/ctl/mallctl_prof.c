@@ -13,8 +13,6 @@
 #include "prof/prof.h"
 #include "prof/triggers.h"
 
-static MW_TLS bool is_thread_inactive;
-
 int mw_ctl_at_prof_active(mw_ctl_call_t *call) {
 	bool before = mw_prof_is_active(), wanted = call->value != 0;
 	if (call->writing) {
@@ -28,24 +26,18 @@ int mw_ctl_at_prof_active(mw_ctl_call_t *call) {
 }
 
 int mw_ctl_at_thread_prof_active(mw_ctl_call_t *call) {
-	bool before = !is_thread_inactive;
-	if (call->writing && before != (call->value != 0)) {
-		is_thread_inactive = before;
-		if (before)
-			mw_prof_ignoring++;
-		else
-			mw_prof_ignoring--;
-	}
+	bool before = mw_prof_thread_is_active();
+	if (call->writing)
+		mw_prof_set_thread_active(call->value != 0);
 	call->value = before;
 	return 0;
 }
 
-/* Every thread is sampled unless it says otherwise: the opposite is refused.  Argument 1: the
- * option. */
 int mw_ctl_at_thread_active_init(mw_ctl_call_t *call) {
-	if (call->writing && !call->value)
-		return EFAULT;
-	call->value = true;
+	bool before = mw_prof_threads_start_active();
+	if (call->writing)
+		mw_prof_set_threads_start_active(call->value != 0);
+	call->value = before;
 	return 0;
 }
 
@@ -89,8 +81,10 @@ int mw_ctl_at_prof_reset(mw_ctl_call_t *call) {
 }
 
 static int set_prefix(const char *prefix) {
+	const mw_options_t *options = mw_ctl_options();
 	char pattern[MW_STATE_DUMP_NAME_BYTES];
-	if (mw_ctl_dump_pattern(prefix, pattern, sizeof pattern) >= sizeof pattern)
+	if (!options ||
+	    mw_ctl_dump_pattern(options, prefix, pattern, sizeof pattern) >= sizeof pattern)
 		return EFAULT;
 	return mw_prof_set_dump_name(pattern) == MW_OK ? 0 : EFAULT;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ctl/options.h"
 #include "heap/size_class.h"
 #include "os/lock.h"
 
@@ -32,6 +33,9 @@ typedef int mw_ctl_handler_t(mw_ctl_call_t *call);
 #undef MW_CTL
 #undef MW_CTL_MUTEX
 #undef MW_CTL_NO_MUTEX
+
+/* NULL before start-up has read them. */
+const mw_options_t *mw_ctl_options(void);
 
 /* Of all their fields, one word each, only the names matter: rows take them by their offset. */
 typedef struct mw_ctl_class {

@@ -18,7 +18,7 @@
 
 static struct {
 	const mw_options_t *options;
-	const char *environment;
+	const mw_conf_sources_t *sources;
 } ctl;
 
 static MW_TLS struct {
@@ -27,9 +27,13 @@ static MW_TLS struct {
 	char name[16];
 } thread;
 
-MW_RESIDENT void mw_mallctl_start(const mw_options_t *options, const char *environment) {
+MW_RESIDENT void mw_mallctl_start(const mw_options_t *options, const mw_conf_sources_t *sources) {
 	ctl.options = options;
-	ctl.environment = environment;
+	ctl.sources = sources;
+}
+
+const mw_options_t *mw_ctl_options(void) {
+	return ctl.options;
 }
 
 int mw_ctl_at_constant(mw_ctl_call_t *call) {
@@ -78,10 +82,12 @@ int mw_ctl_at_option_thp(mw_ctl_call_t *call) {
 	return 0;
 }
 
-/* 1: the environment; the others are not looked at in a program that has none of them. */
+/* The text of a source, by its offset in mw_conf_sources_t. */
 int mw_ctl_at_source(mw_ctl_call_t *call) {
-	const char *text = call->argument == 1 && ctl.environment ? ctl.environment : "";
-	call->value = MW_CTL_WORDS(text);
+	const char *text = NULL;
+	if (ctl.sources)
+		memcpy(&text, (const char *)ctl.sources + call->argument, sizeof text);
+	call->value = MW_CTL_WORDS(text ? text : "");
 	return 0;
 }
 

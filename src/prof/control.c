@@ -176,7 +176,7 @@ MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
 	control.started_ns = mw_os_realtime_ns();
 	control.process_id = mw_os_process_id();
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
-	mw_state_file_configure(config->session);
+	mw_state_file_configure(config->session, config->unused_options);
 	start_triggers(config);
 	mw_sampler_set_mean(control.active ? control.mean_bytes : 0);
 }

@@ -3,12 +3,19 @@
 #include <string.h>
 
 #include "base/math.h"
+#include "prof/dump.h"
 #include "prof/dump_view.h"
 
 /* The mean bytes between samples that the header names.  The counts are estimates already, and
  * readers scale every stack by 1/(1 - exp(-(bytes / objects) / mean)): with 1 byte that is nothing
  * for any real object.  As the command's writer (tools/mallow/write/text.c). */
 #define HEAP_V2_MEAN_BYTES 1
+
+static bool without_allocated;
+
+void mw_dump_leave_out_allocated(bool leave_out) {
+	without_allocated = leave_out;
+}
 
 static void add(mw_dump_counts_t *sum, const mw_dump_counts_t *more) {
 	sum->alloc_objects += more->alloc_objects;
@@ -39,6 +46,8 @@ static void unscale(int64_t *objects, int64_t *bytes) {
 static void write_counts(mw_out_t *out, mw_dump_counts_t counts) {
 	unscale(&counts.inuse_objects, &counts.inuse_bytes);
 	unscale(&counts.alloc_objects, &counts.alloc_bytes);
+	if (without_allocated)
+		counts.alloc_objects = counts.alloc_bytes = 0;
 	mw_out_print(out, "  t*: %ld: %ld [%ld: %ld]\n", (long)counts.inuse_objects,
 		     (long)counts.inuse_bytes, (long)counts.alloc_objects,
 		     (long)counts.alloc_bytes);
@@ -50,7 +59,7 @@ static bool sum_at(uint64_t number, mw_dump_stack_t *stack, mw_dump_counts_t *co
 		return false;
 	*counts = stack->sized;
 	add(counts, &stack->zero);
-	return true;
+	return !without_allocated || counts->inuse_objects > 0;
 }
 
 /* " 0x<hex>": formatted here, because there are half a million of them. */

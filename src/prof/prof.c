@@ -34,12 +34,33 @@ _Static_assert(MW_PROF_DEPTH_MAX <= MW_UNWIND_DEPTH_MAX, "as deep as can be aske
 static struct {
 	unsigned depth_max;
 	bool keep_state;
+	_Atomic bool threads_start_inactive;
 } prof;
 
 MW_TLS unsigned mw_prof_ignoring;
+static MW_TLS enum { THREAD_NEW, THREAD_ACTIVE, THREAD_INACTIVE } thread_activity;
+
+bool mw_prof_threads_start_active(void) {
+	return !atomic_load_explicit(&prof.threads_start_inactive, memory_order_relaxed);
+}
+
+void mw_prof_set_threads_start_active(bool active) {
+	atomic_store_explicit(&prof.threads_start_inactive, !active, memory_order_relaxed);
+}
+
+bool mw_prof_thread_is_active(void) {
+	return thread_activity == THREAD_NEW ? mw_prof_threads_start_active()
+					     : thread_activity == THREAD_ACTIVE;
+}
+
+void mw_prof_set_thread_active(bool active) {
+	thread_activity = active ? THREAD_ACTIVE : THREAD_INACTIVE;
+}
 
 static void thread_start(mw_hook_thread_t *thread) {
 	mw_sampler_start(mw_sampler_of(thread));
+	/* What holds for new threads when this one begins, not later. */
+	mw_prof_set_thread_active(mw_prof_thread_is_active());
 }
 
 static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
@@ -107,7 +128,7 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	/* Stopped in the meantime: what was drawn before counts for nothing. */
 	uint64_t mean_bytes = mw_control_is_active() ? mw_sampler_mean_at(request->draw_epoch) : 0;
 	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
-	    mw_control_need_tables()) {
+	    thread_activity != THREAD_INACTIVE && mw_control_need_tables()) {
 		record = record_sample(mw_sampler_of(thread), request, mean_bytes);
 		mw_control_tend(0);
 		mw_triggers_sampled();
@@ -185,6 +206,8 @@ void mw_prof_start(const mw_prof_config_t *config) {
 	MW_ASSERT(config->depth_max >= 1 && config->depth_max <= MW_PROF_DEPTH_MAX);
 	prof.depth_max = config->depth_max;
 	prof.keep_state = config->keep_state;
+	mw_prof_set_threads_start_active(!config->threads_start_inactive);
+	mw_dump_leave_out_allocated(config->dump_without_allocated);
 	if (config->seed)
 		mw_sampler_set_seed(config->seed);
 	mw_unwind_start();
@@ -195,6 +218,7 @@ void mw_prof_start(const mw_prof_config_t *config) {
 		.mean_bytes = config->mean_bytes,
 		.state_min_bytes = config->state_min_bytes,
 		.session = config->session,
+		.unused_options = config->unused_options,
 		.read_stats = config->read_stats,
 		.settings = config->settings,
 		.dump_name = config->dump_name,

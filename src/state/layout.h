@@ -29,7 +29,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* Readers refuse another version with a message that names both. */
-#define MW_STATE_VERSION 2u
+#define MW_STATE_VERSION 3u
 #define MW_STATE_PAGE_BYTES 4096u
 
 typedef enum mw_state_section_id {
@@ -74,6 +74,7 @@ typedef struct mw_state_header {
 	char program[64]; /* base name it was called by, else of the executable */
 	char exe[512];    /* path, cut at the end when longer */
 	char args[1024];  /* NUL-separated as /proc/<pid>/cmdline, cut at the end */
+	char unused_options[512]; /* of jemalloc, set and without effect; names with commas */
 } mw_state_header_t;
 
 /* Places in the file: room for rows to come. */
