@@ -139,7 +139,7 @@ static void configure(void) {
 	mw_options_t *options = &start.options;
 	bool linked = mw_os_read_link("/etc/malloc.conf", start.symlink, sizeof start.symlink) > 0;
 	start.sources = (mw_conf_sources_t){
-		.built_in = MALLOW_BUILT_IN_CONF,
+		.built_in = sizeof MALLOW_BUILT_IN_CONF > 1 ? MALLOW_BUILT_IN_CONF : NULL,
 		.variable = malloc_conf,
 		.symlink = linked ? start.symlink : NULL,
 		.environment = secure ? NULL : getenv("MALLOC_CONF"),
@@ -178,6 +178,8 @@ static void configure(void) {
 	mw_stale_configure((uint64_t)options->stale_seconds, (unsigned)options->stale_files,
 			   options->stale_bytes);
 	mw_prof_start(&config);
+	if (!secure)
+		mw_mallctl_start_watching();
 	if (options->prof_guard && !secure)
 		start_guards(options);
 }

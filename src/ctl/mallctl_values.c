@@ -32,7 +32,7 @@ MW_RESIDENT void mw_mallctl_start(const mw_options_t *options, const mw_conf_sou
 	ctl.sources = sources;
 }
 
-const mw_options_t *mw_ctl_options(void) {
+MW_RESIDENT const mw_options_t *mw_ctl_options(void) {
 	return ctl.options;
 }
 
@@ -163,7 +163,7 @@ int mw_ctl_at_thread_prof_name(mw_ctl_call_t *call) {
 		for (const char *c = name; *c; c++)
 			if ((*c < ' ' || *c > '~') && *c != '\t')
 				return EFAULT;
-		mw_os_set_thread_name(name);
+		mw_prof_set_thread_name(name);
 	}
 	mw_os_thread_name(thread.name);
 	call->value = (uintptr_t)thread.name;
@@ -192,10 +192,14 @@ int mw_ctl_at_bin(mw_ctl_call_t *call) {
 	return 0;
 }
 
+/* 80, 96, 112, 128 KiB, and so on. */
+uint64_t mw_ctl_lextent_bytes(size_t i) {
+	return (uint64_t)(5 + i % 4) << (14 + i / 4);
+}
+
 int mw_ctl_at_lextent_size(mw_ctl_call_t *call) {
 	size_t i = call->mib[2];
-	/* 80, 96, 112, 128 KiB, and so on. */
-	call->value = (uint64_t)(5 + i % 4) << (14 + i / 4);
+	call->value = mw_ctl_lextent_bytes(i);
 	return 0;
 }
 

@@ -284,7 +284,7 @@ MW_RESIDENT static void read_source(mw_options_t *options, mw_conf_source_t *sou
 				    const char *conf) {
 	if (options->confirm_conf && source->what)
 		mw_print_line("<jemalloc>: malloc_conf %s: \"%s\"", source->what, conf ? conf : "");
-	if (!conf)
+	if (!conf || !*conf)
 		return;
 	read_pairs(options, source, conf);
 	if (!options->abort_conf || source->complaints == 0)
@@ -294,17 +294,17 @@ MW_RESIDENT static void read_source(mw_options_t *options, mw_conf_source_t *sou
 }
 
 /* The last word of all sources, before any of them is read: it is about all of them. */
-static bool wants_confirmation(const char *const *confs, size_t count) {
+MW_RESIDENT static bool wants_confirmation(const char *const *confs, size_t count) {
 	static const char name[] = "confirm_conf:";
 	bool wanted = false;
 	for (size_t i = 0; i < count; i++)
-		for (const char *at = confs[i]; at && (at = strstr(at, name)); at++)
+		for (const char *at = confs[i]; at && *at && (at = strstr(at, name)); at++)
 			if (at == confs[i] || at[-1] == ',')
 				wanted = strncmp(at + sizeof name - 1, "true", 4) == 0;
 	return wanted;
 }
 
-static void read_sources(mw_options_t *options, const mw_conf_sources_t *sources) {
+MW_RESIDENT static void read_sources(mw_options_t *options, const mw_conf_sources_t *sources) {
 	mw_conf_source_t all[] = {
 		{"the built-in options", "#1 (string specified via --with-malloc-conf)", 0},
 		{"malloc_conf", "#2 (string pointed to by the global variable malloc_conf)", 0},

@@ -226,7 +226,7 @@ size_t mw_os_read_text(const char *path, char *buffer, size_t capacity) {
 	return length;
 }
 
-size_t mw_os_read_link(const char *path, char *buffer, size_t capacity) {
+MW_RESIDENT size_t mw_os_read_link(const char *path, char *buffer, size_t capacity) {
 	MW_ASSERT(capacity > 0);
 	int saved_errno = errno;
 	long length = syscall(SYS_readlinkat, MW_OS_NO_DIRECTORY, path, buffer, capacity - 1);

@@ -14,6 +14,7 @@
 #include "prof/depot.h"
 #include "prof/image.h"
 #include "prof/journal.h"
+#include "prof/log.h"
 #include "prof/mirror.h"
 #include "prof/modules.h"
 #include "prof/records.h"
@@ -488,6 +489,7 @@ static void become_child(void) {
 	mw_survey_forked();
 	mw_image_forked();
 	mw_triggers_forked();
+	mw_log_forked();
 	/* The word first: the page it points into is about to go. */
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
 	uint32_t parent = control.process_id;

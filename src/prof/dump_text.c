@@ -4,6 +4,7 @@
 
 #include "base/math.h"
 #include "prof/dump.h"
+#include "prof/dump_threads.h"
 #include "prof/dump_view.h"
 
 /* The mean bytes between samples that the header names.  The counts are estimates already, and
@@ -13,7 +14,7 @@
 
 static bool without_allocated;
 
-void mw_dump_leave_out_allocated(bool leave_out) {
+MW_RESIDENT void mw_dump_leave_out_allocated(bool leave_out) {
 	without_allocated = leave_out;
 }
 
@@ -41,6 +42,40 @@ static void unscale(int64_t *objects, int64_t *bytes) {
 		return;
 	*objects = scaled(*objects, share);
 	*bytes = scaled(*bytes, share);
+}
+
+/* A line of one thread, of those live; what it allocated in all is not known. */
+static void write_share(mw_out_t *out, uint64_t thread, mw_dump_share_t share, const char *name) {
+	int64_t objects = (share.objects_q16 + 32768) / 65536, bytes = share.bytes;
+	unscale(&objects, &bytes);
+	mw_out_print(out, "  t%lu: %ld: %ld [0: 0]%s%s\n", (unsigned long)thread, (long)objects,
+		     (long)bytes, *name ? " " : "", name);
+}
+
+typedef struct share_context {
+	mw_out_t *out;
+	const mw_thread_table_t *table;
+	bool named;
+} share_context_t;
+
+static void visit_share(void *context, uint32_t entry, mw_dump_share_t share) {
+	const share_context_t *c = context;
+	char name[16] = "";
+	if (c->named)
+		mw_thread_table_name(c->table, entry, name);
+	write_share(c->out, mw_thread_table_number(c->table, entry), share, name);
+}
+
+/* Without memory for them the dump goes without. */
+static void write_shares(mw_out_t *out, mw_dump_threads_t *threads, uint64_t stack) {
+	if (!threads)
+		return;
+	share_context_t context = {
+		.out = out,
+		.table = mw_dump_threads_table(threads),
+		.named = stack == UINT64_MAX,
+	};
+	mw_dump_threads_visit(threads, stack, visit_share, &context);
 }
 
 static void write_counts(mw_out_t *out, mw_dump_counts_t counts) {
@@ -110,6 +145,7 @@ static void write_libraries(mw_out_t *out) {
 
 bool mw_dump_write_heap_v2(mw_out_t *out) {
 	mw_dump_counts_t total = {0}, counts;
+	mw_dump_threads_t *threads = mw_dump_threads_gather();
 	mw_dump_stack_t stack;
 	uint64_t count = mw_dump_stack_count();
 	for (uint64_t i = 0; i < count; i++)
@@ -117,12 +153,16 @@ bool mw_dump_write_heap_v2(mw_out_t *out) {
 			add(&total, &counts);
 	mw_out_print(out, "heap_v2/%d\n", HEAP_V2_MEAN_BYTES);
 	write_counts(out, total);
+	write_shares(out, threads, UINT64_MAX);
 	for (uint64_t i = 0; i < count && out->result == MW_OK; i++) {
 		if (!sum_at(i, &stack, &counts))
 			continue;
 		write_stack(out, &stack);
 		write_counts(out, counts);
+		write_shares(out, threads, i);
 	}
+	if (threads)
+		mw_dump_threads_drop(threads);
 	write_libraries(out);
 	return true;
 }

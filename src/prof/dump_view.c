@@ -84,6 +84,18 @@ uint64_t mw_dump_frame_module(uint64_t frame) {
 	return module <= mw_dump_module_count() ? module : 0;
 }
 
+void mw_dump_write_trace(mw_out_t *out, uint64_t number) {
+	const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, number);
+	const uint64_t *frames =
+		stack->depth ? mw_image_entry(MW_SECTION_FRAMES, stack->frame_first) : NULL;
+	mw_out_print(out, "[");
+	for (unsigned i = 0; i < stack->depth; i++) {
+		uint64_t pc = mw_dump_frame_address(frames[i]) + !(frames[i] & MW_FRAME_EXACT);
+		mw_out_print(out, "%s\"0x%lx\"", i ? "," : "", (unsigned long)pc);
+	}
+	mw_out_print(out, "]");
+}
+
 uint64_t mw_dump_frame_address(uint64_t frame) {
 	uint64_t module = mw_dump_frame_module(frame), address = frame & MW_FRAME_ADDRESS_MASK;
 	if (module)

@@ -15,9 +15,11 @@
 #include "prof/dump.h"
 #include "prof/dump_view.h"
 #include "prof/image.h"
+#include "prof/log.h"
 #include "prof/modules.h"
 #include "prof/probes.h"
 #include "prof/recall.h"
+#include "prof/recent.h"
 #include "prof/records.h"
 #include "prof/sampler.h"
 #include "prof/state_file.h"
@@ -25,6 +27,7 @@
 #include "prof/threads.h"
 #include "prof/triggers.h"
 #include "prof/unwind.h"
+#include "prof/watch.h"
 
 _Static_assert(MW_PROF_DEPTH_MAX <= MW_UNWIND_DEPTH_MAX, "as deep as can be asked for");
 
@@ -55,6 +58,13 @@ bool mw_prof_thread_is_active(void) {
 
 void mw_prof_set_thread_active(bool active) {
 	thread_activity = active ? THREAD_ACTIVE : THREAD_INACTIVE;
+}
+
+static MW_TLS bool thread_renamed;
+
+void mw_prof_set_thread_name(const char *name) {
+	mw_os_set_thread_name(name);
+	thread_renamed = true;
 }
 
 static void thread_start(mw_hook_thread_t *thread) {
@@ -96,7 +106,9 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 	/* On the program's stack: a sample is taken by every thread, and none may wait for another.
 	 */
 	uint64_t frames[MW_PROF_DEPTH_MAX];
-	mw_unwind_result_t stack = mw_unwind_capture(frames, prof.depth_max);
+	mw_unwind_result_t stack = mw_watch_capture(frames, prof.depth_max);
+	if (mean_bytes)
+		mw_watch_sampled(request, frames, stack.depth);
 	mw_sample_t sample = {
 		.thread_id = thread_id(sampler),
 		.address = (uintptr_t)request->block,
@@ -107,11 +119,17 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 				      : mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
 		.time_ns = mw_os_monotonic_ns(),
 	};
+	if (MW_UNLIKELY(thread_renamed)) {
+		thread_renamed = false;
+		sampler->named_ns = 0;
+	}
 	mw_gate_enter(&mw_control_gate);
 	mw_threads_note(sampler, sample.time_ns);
 	sample.stack = stack_of(frames, stack);
 	/* Without a mean sampling is off: the request is only logged. */
 	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
+	if (mw_recent_is_on())
+		mw_recent_add(record, &sample);
 	mw_gate_leave(&mw_control_gate);
 	if (record)
 		mw_probe_alloc(sample.address, sample.usable_bytes,
@@ -137,6 +155,35 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	return record;
 }
 
+/* Who wants to know of a free, besides the counters.  Inside the gate. */
+static void note_free(mw_record_id_t record, const mw_sample_t *sample, const mw_release_t *release,
+		      uint64_t *frames, mw_unwind_result_t stack) {
+	uint32_t free_stack = stack_of(frames, stack);
+	if (mw_log_is_on())
+		mw_log_add(sample, release, free_stack);
+	if (mw_recent_is_on())
+		mw_recent_freed(record, release, free_stack);
+}
+
+/* The same with the stack, which is walked for them alone. */
+static MW_NOINLINE void remove_noted(mw_record_id_t record, const mw_release_t *release,
+				     mw_sample_t *sample) {
+	uint64_t frames[MW_PROF_DEPTH_MAX];
+	mw_unwind_result_t stack = mw_watch_capture(frames, prof.depth_max);
+	mw_gate_enter(&mw_control_gate);
+	if (mw_records_look(record, sample))
+		note_free(record, sample, release, frames, stack);
+	mw_records_remove(record, release);
+	mw_gate_leave(&mw_control_gate);
+}
+
+static void remove_record(mw_record_id_t record, const mw_release_t *release, mw_sample_t *sample) {
+	mw_gate_enter(&mw_control_gate);
+	mw_records_look(record, sample);
+	mw_records_remove(record, release);
+	mw_gate_leave(&mw_control_gate);
+}
+
 static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
 	int saved_errno = errno;
 	mw_control_notice_fork();
@@ -145,10 +192,13 @@ static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool t
 		.thread_id = thread ? thread_id(mw_sampler_of(thread)) : 0,
 		.temporary = temporary,
 	};
-	mw_gate_enter(&mw_control_gate);
-	mw_probe_free(mw_records_address(record));
-	mw_records_remove(record, &release);
-	mw_gate_leave(&mw_control_gate);
+	mw_sample_t sample;
+	if (mw_log_is_on() || mw_recent_is_on())
+		remove_noted(record, &release, &sample);
+	else
+		remove_record(record, &release, &sample);
+	mw_probe_free(sample.address);
+	mw_watch_freed(sample.address, sample.requested_bytes, sample.usable_bytes);
 	/* A program that frees and then idles is known as it is, too. */
 	mw_control_tick();
 	mw_triggers_sampled();
@@ -237,6 +287,8 @@ void mw_prof_exit(void) {
 		mw_control_publish();
 	mw_control_end();
 	mw_triggers_exit();
+	if (mw_log_is_on())
+		mw_log_stop();
 	if (!prof.keep_state)
 		mw_state_file_remove();
 	errno = saved_errno;

@@ -62,6 +62,8 @@ bool mw_prof_is_active(void);
 /* The calling thread's share in it, and what new threads begin with. */
 bool mw_prof_thread_is_active(void);
 void mw_prof_set_thread_active(bool active);
+/* Names the calling thread, also for the kernel; longer ones are cut to 15 bytes. */
+void mw_prof_set_thread_name(const char *name);
 bool mw_prof_threads_start_active(void);
 void mw_prof_set_threads_start_active(bool active);
 bool mw_prof_is_secure(void);
