@@ -59,6 +59,11 @@ struct extent_hooks_s {
 	extent_merge_t *merge;
 };
 
+/* Options of the program, "name:value,name:value": it defines one of these, or both.  The first is
+ * read before /etc/malloc.conf and MALLOC_CONF, the second after them. */
+extern const char *malloc_conf;
+extern const char *malloc_conf_2_conf_harder;
+
 /* Where malloc_stats_print() writes when it is not told; NULL: stderr. */
 extern void (*malloc_message)(void *context, const char *text);
 

@@ -16,6 +16,8 @@
 #define FLAG_ZERO 0x40
 
 void (*malloc_message)(void *context, const char *text);
+__attribute__((weak)) const char *malloc_conf;
+__attribute__((weak)) const char *malloc_conf_2_conf_harder;
 
 static size_t align_of(int flags) {
 	return (size_t)1 << (flags & FLAG_ALIGN_MASK);

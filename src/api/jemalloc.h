@@ -8,6 +8,9 @@
 
 #include "base/compiler.h"
 
+/* A program that defines one of these takes its place. */
+extern MW_EXPORT const char *malloc_conf;
+extern MW_EXPORT const char *malloc_conf_2_conf_harder;
 extern MW_EXPORT void (*malloc_message)(void *context, const char *text);
 MW_EXPORT void *mallocx(size_t size, int flags);
 MW_EXPORT void *rallocx(void *block, size_t size, int flags);

@@ -144,7 +144,7 @@ int mallow_status(mallow_status_t *status) {
 
 int mallow_thread_name(const char *name) {
 	ensure_started();
-	mw_os_set_thread_name(name);
+	mw_prof_set_thread_name(name);
 	return 0;
 }
 

@@ -7,6 +7,8 @@
  * constructor. */
 #include "api/start.h"
 
+#include "api/jemalloc.h"
+
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -25,6 +27,7 @@
 #include "heap/huge.h"
 #include "heap/stats.h"
 #include "heap/verify.h"
+#include "os/file.h"
 #include "os/huge_pages.h"
 #include "os/local_time.h"
 #include "os/lock.h"
@@ -35,11 +38,16 @@
 #include "prof/unwind.h"
 #include "state/settings.h"
 
+/* Longer options than this are not put into the name of a file. */
+#define LINK_BYTES 512
+
 bool mw_api_started;
 
 static struct {
 	bool configured;
 	pthread_key_t thread_end_key;
+	char symlink[LINK_BYTES];
+	mw_conf_sources_t sources;
 	mw_options_t options;
 } start;
 
@@ -109,9 +117,17 @@ static void configure(void) {
 	/* Whoever starts a set-uid program has no say in it. */
 	bool secure = getauxval(AT_SECURE) != 0;
 	mw_options_t *options = &start.options;
-	mw_ctl_configure(options, secure ? NULL : getenv("MALLOC_CONF"),
-			 secure ? NULL : getenv("MALLOW_CONF"));
-	mw_mallctl_start(options, secure ? NULL : getenv("MALLOC_CONF"));
+	bool linked = mw_os_read_link("/etc/malloc.conf", start.symlink, sizeof start.symlink) > 0;
+	start.sources = (mw_conf_sources_t){
+		.built_in = sizeof MALLOW_BUILT_IN_CONF > 1 ? MALLOW_BUILT_IN_CONF : NULL,
+		.variable = malloc_conf,
+		.symlink = linked ? start.symlink : NULL,
+		.environment = secure ? NULL : getenv("MALLOC_CONF"),
+		.variable_harder = malloc_conf_2_conf_harder,
+		.mallow = secure ? NULL : getenv("MALLOW_CONF"),
+	};
+	mw_ctl_configure(options, &start.sources);
+	mw_mallctl_start(options, &start.sources);
 	configure_memory(options);
 	mw_os_set_zone(secure ? NULL : getenv("TZ"));
 	const uint64_t settings[MW_SETTING_COUNT] = {
@@ -126,9 +142,12 @@ static void configure(void) {
 		.active = options->prof && options->prof_active,
 		.mean_bytes = options->prof_sample,
 		.state_min_bytes = options->prof_state_min,
+		.threads_start_inactive = !options->prof_thread_active_init,
+		.dump_without_allocated = !options->prof_accum,
 		.keep_state = options->prof_keep,
 		.secure = secure,
 		.session = options->prof_session,
+		.unused_options = options->unused,
 		.seed = (uint64_t)options->prof_seed,
 		.depth_max = (unsigned)options->prof_bt_max,
 		.settings = settings,
@@ -139,6 +158,8 @@ static void configure(void) {
 	mw_stale_configure((uint64_t)options->stale_seconds, (unsigned)options->stale_files,
 			   options->stale_bytes);
 	mw_prof_start(&config);
+	if (!secure)
+		mw_mallctl_start_watching();
 	if (options->prof_guard && !secure)
 		start_guards(options);
 }
@@ -189,6 +210,8 @@ static void report_leaks(void) {
 
 __attribute__((destructor)) static void finish(void) {
 	mw_prof_exit();
+	if (start.options.stats_print)
+		malloc_stats_print(NULL, NULL, start.options.stats_print_opts);
 	if (start.options.prof_leak && start.options.prof_final)
 		report_leaks();
 }

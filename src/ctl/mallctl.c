@@ -13,6 +13,7 @@
 #include "heap/harden.h"
 #include "heap/page.h"
 #include "os/map.h"
+#include "prof/watch.h"
 
 /* What programs that look at the version may expect: the interface of this release. */
 #define JEMALLOC_VERSION "5.3.1-0-gmallow-" MALLOW_VERSION

@@ -20,8 +20,11 @@
 /* So many tcaches can be made. */
 #define MW_CTL_TCACHES_MAX 4094u
 
-/* What rows of mallctl.def speak of; the text is never freed. */
-void mw_mallctl_start(const mw_options_t *options, const char *environment);
+/* What rows of mallctl.def speak of; both stay the caller's, for the life of the process. */
+void mw_mallctl_start(const mw_options_t *options, const mw_conf_sources_t *sources);
+
+/* Begins what options ask for: log, recent allocations, sums.  After the profiler has started. */
+void mw_mallctl_start_watching(void);
 
 int mw_mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length);
 int mw_mallctl_by_mib(const size_t *mib, size_t parts, void *old, size_t *old_length, void *new,

@@ -12,8 +12,7 @@
 #include "os/file.h"
 #include "prof/prof.h"
 #include "prof/triggers.h"
-
-static MW_TLS bool is_thread_inactive;
+#include "prof/watch.h"
 
 int mw_ctl_at_prof_active(mw_ctl_call_t *call) {
 	bool before = mw_prof_is_active(), wanted = call->value != 0;
@@ -28,24 +27,18 @@ int mw_ctl_at_prof_active(mw_ctl_call_t *call) {
 }
 
 int mw_ctl_at_thread_prof_active(mw_ctl_call_t *call) {
-	bool before = !is_thread_inactive;
-	if (call->writing && before != (call->value != 0)) {
-		is_thread_inactive = before;
-		if (before)
-			mw_prof_ignoring++;
-		else
-			mw_prof_ignoring--;
-	}
+	bool before = mw_prof_thread_is_active();
+	if (call->writing)
+		mw_prof_set_thread_active(call->value != 0);
 	call->value = before;
 	return 0;
 }
 
-/* Every thread is sampled unless it says otherwise: the opposite is refused.  Argument 1: the
- * option. */
 int mw_ctl_at_thread_active_init(mw_ctl_call_t *call) {
-	if (call->writing && !call->value)
-		return EFAULT;
-	call->value = true;
+	bool before = mw_prof_threads_start_active();
+	if (call->writing)
+		mw_prof_set_threads_start_active(call->value != 0);
+	call->value = before;
 	return 0;
 }
 
@@ -88,10 +81,20 @@ int mw_ctl_at_prof_reset(mw_ctl_call_t *call) {
 	return 0;
 }
 
+static char prefix_set[sizeof((mw_options_t *)0)->prof_prefix];
+
+const char *mw_ctl_prof_prefix(void) {
+	const mw_options_t *options = mw_ctl_options();
+	return prefix_set[0] ? prefix_set : options ? options->prof_prefix : "";
+}
+
 static int set_prefix(const char *prefix) {
+	const mw_options_t *options = mw_ctl_options();
 	char pattern[MW_STATE_DUMP_NAME_BYTES];
-	if (mw_ctl_dump_pattern(prefix, pattern, sizeof pattern) >= sizeof pattern)
+	if (!options ||
+	    mw_ctl_dump_pattern(options, prefix, pattern, sizeof pattern) >= sizeof pattern)
 		return EFAULT;
+	mw_fmt(prefix_set, sizeof prefix_set, "%s", prefix);
 	return mw_prof_set_dump_name(pattern) == MW_OK ? 0 : EFAULT;
 }
 
@@ -111,6 +114,8 @@ static int dump_to(const char *path) {
 		return EFAULT;
 	int result = mw_prof_dump_to(true, write_piece, &file);
 	mw_os_close(file);
+	if (result == MW_OK)
+		mw_watch_dumped(path);
 	return result == MW_OK ? 0 : EFAULT;
 }
 
@@ -119,7 +124,7 @@ int mw_ctl_at_prof_dump(mw_ctl_call_t *call) {
 	if (path)
 		return dump_to(path);
 	/* mallow's own pattern asks for another format than callers of this name expect. */
-	if (!strstr(mw_triggers_name(), ".heap") && set_prefix("jeprof") != 0)
+	if (!strstr(mw_triggers_name(), ".heap") && set_prefix(mw_ctl_prof_prefix()) != 0)
 		return EFAULT;
 	return mw_prof_dump(NULL) == MW_OK ? 0 : EFAULT;
 }

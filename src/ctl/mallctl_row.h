@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ctl/options.h"
 #include "heap/size_class.h"
 #include "os/lock.h"
 
@@ -32,6 +33,13 @@ typedef int mw_ctl_handler_t(mw_ctl_call_t *call);
 #undef MW_CTL
 #undef MW_CTL_MUTEX
 #undef MW_CTL_NO_MUTEX
+
+/* Of jemalloc's names for dumps: as the option, or as it was set since. */
+const char *mw_ctl_prof_prefix(void);
+/* Size of the large class `i`, below MW_CTL_LEXTENTS. */
+uint64_t mw_ctl_lextent_bytes(size_t i);
+/* NULL before start-up has read them. */
+const mw_options_t *mw_ctl_options(void);
 
 /* Of all their fields, one word each, only the names matter: rows take them by their offset. */
 typedef struct mw_ctl_class {

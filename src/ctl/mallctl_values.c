@@ -18,7 +18,7 @@
 
 static struct {
 	const mw_options_t *options;
-	const char *environment;
+	const mw_conf_sources_t *sources;
 } ctl;
 
 static MW_TLS struct {
@@ -27,9 +27,13 @@ static MW_TLS struct {
 	char name[16];
 } thread;
 
-MW_RESIDENT void mw_mallctl_start(const mw_options_t *options, const char *environment) {
+MW_RESIDENT void mw_mallctl_start(const mw_options_t *options, const mw_conf_sources_t *sources) {
 	ctl.options = options;
-	ctl.environment = environment;
+	ctl.sources = sources;
+}
+
+MW_RESIDENT const mw_options_t *mw_ctl_options(void) {
+	return ctl.options;
 }
 
 int mw_ctl_at_constant(mw_ctl_call_t *call) {
@@ -78,10 +82,12 @@ int mw_ctl_at_option_thp(mw_ctl_call_t *call) {
 	return 0;
 }
 
-/* 1: the environment; the others are not looked at in a program that has none of them. */
+/* The text of a source, by its offset in mw_conf_sources_t. */
 int mw_ctl_at_source(mw_ctl_call_t *call) {
-	const char *text = call->argument == 1 && ctl.environment ? ctl.environment : "";
-	call->value = MW_CTL_WORDS(text);
+	const char *text = NULL;
+	if (ctl.sources)
+		memcpy(&text, (const char *)ctl.sources + call->argument, sizeof text);
+	call->value = MW_CTL_WORDS(text ? text : "");
 	return 0;
 }
 
@@ -157,7 +163,7 @@ int mw_ctl_at_thread_prof_name(mw_ctl_call_t *call) {
 		for (const char *c = name; *c; c++)
 			if ((*c < ' ' || *c > '~') && *c != '\t')
 				return EFAULT;
-		mw_os_set_thread_name(name);
+		mw_prof_set_thread_name(name);
 	}
 	mw_os_thread_name(thread.name);
 	call->value = (uintptr_t)thread.name;
@@ -186,10 +192,14 @@ int mw_ctl_at_bin(mw_ctl_call_t *call) {
 	return 0;
 }
 
+/* 80, 96, 112, 128 KiB, and so on. */
+uint64_t mw_ctl_lextent_bytes(size_t i) {
+	return (uint64_t)(5 + i % 4) << (14 + i / 4);
+}
+
 int mw_ctl_at_lextent_size(mw_ctl_call_t *call) {
 	size_t i = call->mib[2];
-	/* 80, 96, 112, 128 KiB, and so on. */
-	call->value = (uint64_t)(5 + i % 4) << (14 + i / 4);
+	call->value = mw_ctl_lextent_bytes(i);
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * options.c -- the parser of MALLOC_CONF and MALLOW_CONF, driven by options.def. */
+ * options.c -- the parser of jemalloc's sources of options and of MALLOW_CONF, driven by
+ * options.def. */
 #include "ctl/options.h"
 
 #include <stdlib.h>
@@ -7,188 +8,65 @@
 
 #include "base/check.h"
 #include "base/fmt.h"
+#include "ctl/option_row.h"
 
-/* What a complaint quotes of a name or a value: more would push the advice off the screen. */
-#define QUOTE_BYTES 64
-/* Names further off than this many slips of the pen are not what was meant. */
-#define NEAR_DISTANCE 3
-
-typedef enum option_kind { FLAG, SIZE, NUMBER, CHOICE, TEXT, LOG2, JEMALLOC } option_kind_t;
-
-typedef struct option {
-	const char *name;
-	option_kind_t kind;
-	size_t offset; /* of the field in mw_options_t */
-	int64_t min, max;
-	const char *standard, *unit, *help;
-} option_t;
-
-static const option_t table[] = {
+const mw_option_t mw_option_table[] = {
 #define MW_OPTION(name, kind, standard, min, max, unit, help)                                      \
-	{#name, kind, offsetof(mw_options_t, name), min, max, #standard, unit, help},
+	{#name,     MW_KIND_##kind, false, offsetof(mw_options_t, name), min, max,                 \
+	 #standard, unit,           help},
 #define MW_OPTION_LOG2(name, target, standard, min, max, help)                                     \
-	{#name, LOG2, offsetof(mw_options_t, target), min, max, #standard, "", help},
-#define MW_OPTION_JEMALLOC(name) {#name, JEMALLOC, 0, 0, 0, "", "", ""},
+	{#name, MW_KIND_LOG2, false, offsetof(mw_options_t, target), min, max, #standard, "", help},
+#define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit)                                   \
+	{#name, MW_KIND_##kind, true, offsetof(mw_options_t, name), min, max, #standard, unit, ""},
 #include "ctl/options.def"
 #undef MW_OPTION
 #undef MW_OPTION_LOG2
 #undef MW_OPTION_JEMALLOC
 };
-enum { TABLE_LENGTH = sizeof table / sizeof *table };
+const size_t mw_option_count = sizeof mw_option_table / sizeof *mw_option_table;
 
-/* A piece of a configuration string; not NUL-terminated. */
-typedef struct text {
-	const char *start;
-	size_t length;
-} text_t;
-
-typedef struct source {
-	const char *name;
-	bool quiet_jemalloc; /* do not name jemalloc's options */
-	unsigned complaints;
-} source_t;
-
-/* Copies at most QUOTE_BYTES, control characters replaced: a complaint is one line. */
-static const char *quoted(text_t text, char buffer[QUOTE_BYTES + 1]) {
-	size_t length = text.length < QUOTE_BYTES ? text.length : QUOTE_BYTES;
-	for (size_t i = 0; i < length; i++) {
-		unsigned char c = (unsigned char)text.start[i];
-		buffer[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
-	}
-	buffer[length] = '\0';
-	return buffer;
-}
-
-static bool equals(text_t text, const char *word) {
+bool mw_text_is(mw_text_t text, const char *word) {
 	return strlen(word) == text.length && memcmp(text.start, word, text.length) == 0;
 }
 
-static const option_t *find(text_t name) {
-	for (size_t i = 0; i < TABLE_LENGTH; i++)
-		if (equals(name, table[i].name))
-			return &table[i];
+static const mw_option_t *find(mw_text_t name) {
+	for (size_t i = 0; i < mw_option_count; i++)
+		if (mw_text_is(name, mw_option_table[i].name))
+			return &mw_option_table[i];
 	return NULL;
 }
 
-/* Levenshtein's distance with a swap of neighbours as one step; names beyond the buffers are far.
- */
-static unsigned distance(text_t a, const char *b) {
-	enum { LIMIT = 48 };
-	size_t b_length = strlen(b);
-	if (a.length >= LIMIT || b_length >= LIMIT)
-		return LIMIT;
-	unsigned rows[3][LIMIT + 1];
-	for (size_t j = 0; j <= b_length; j++)
-		rows[0][j] = (unsigned)j;
-	for (size_t i = 1; i <= a.length; i++) {
-		unsigned *row = rows[i % 3], *above = rows[(i - 1) % 3];
-		row[0] = (unsigned)i;
-		for (size_t j = 1; j <= b_length; j++) {
-			unsigned best = above[j - 1] + (a.start[i - 1] != b[j - 1]);
-			if (above[j] + 1 < best)
-				best = above[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			if (i > 1 && j > 1 && a.start[i - 1] == b[j - 2] &&
-			    a.start[i - 2] == b[j - 1] && rows[(i - 2) % 3][j - 2] + 1 < best)
-				best = rows[(i - 2) % 3][j - 2] + 1;
-			row[j] = best;
-		}
-	}
-	return rows[a.length % 3][b_length];
-}
-
-static const char *nearest(text_t name) {
-	/* Control names are often mistaken for options: "opt.prof". */
-	if (name.length > 4 && memcmp(name.start, "opt.", 4) == 0)
-		name = (text_t){name.start + 4, name.length - 4};
-	const char *best = NULL;
-	unsigned best_distance = NEAR_DISTANCE + 1;
-	for (size_t i = 0; i < TABLE_LENGTH; i++) {
-		unsigned d = distance(name, table[i].name);
-		if (d < best_distance && d < name.length) {
-			best_distance = d;
-			best = table[i].name;
-		}
-	}
-	return best;
-}
-
-static void complain_unknown(source_t *source, text_t name) {
-	char quote[QUOTE_BYTES + 1];
-	const char *near = nearest(name);
-	source->complaints++;
-	if (near) {
-		mw_warn("%s: unknown option \"%s\"; did you mean \"%s\"?", source->name,
-			quoted(name, quote), near);
-		return;
-	}
-	char names[2048];
-	size_t length = 0;
-	for (size_t i = 0; i < TABLE_LENGTH && length < sizeof names; i++)
-		if (table[i].kind != JEMALLOC)
-			length += mw_fmt(names + length, sizeof names - length, "%s%s",
-					 length ? ", " : "", table[i].name);
-	mw_warn("%s: unknown option \"%s\"; allowed: %s", source->name, quoted(name, quote), names);
-}
-
-/* The words of a CHOICE, in order; *cursor begins at its `unit`.  An empty one: no more. */
-static text_t next_choice(const char **cursor) {
+mw_text_t mw_option_next_word(const char **cursor) {
 	const char *end = strchrnul(*cursor, '|');
-	text_t word = {*cursor, (size_t)(end - *cursor)};
+	mw_text_t word = {*cursor, (size_t)(end - *cursor)};
 	*cursor = *end ? end + 1 : end;
 	return word;
 }
 
-/* "1 .. 512 frames", "true, false" */
-static const char *allowed(const option_t *option, char *buffer, size_t capacity) {
-	if (option->kind == FLAG)
-		return "true, false";
-	if (option->kind == CHOICE) {
-		size_t length = 0;
-		const char *cursor = option->unit;
-		for (text_t word; (word = next_choice(&cursor)).length > 0;)
-			length += mw_fmt(buffer + length, capacity - length, "%s%.*s",
-					 length ? ", " : "", (int)word.length, word.start);
-		return buffer;
-	}
-	if (option->kind == TEXT)
-		mw_fmt(buffer, capacity, "up to %ld characters", (long)option->max);
-	else
-		mw_fmt(buffer, capacity, "%ld .. %ld%s%s", (long)option->min, (long)option->max,
-		       *option->unit ? " " : "", option->unit);
-	return buffer;
-}
+/* ---- values ---- */
 
-static void complain_value(source_t *source, const option_t *option, text_t value,
-			   const char *why) {
-	char quote[QUOTE_BYTES + 1], range[64];
-	source->complaints++;
-	mw_warn("%s: %s:%s is %s; allowed: %s", source->name, option->name, quoted(value, quote),
-		why, allowed(option, range, sizeof range));
-}
-
-/* An integer in decimal, or hexadecimal after 0x; with `suffixes` also K, M, G, T.  False when it
- * is not a number; a number beyond int64_t is cut to its ends. */
-static bool parse_number(text_t value, bool suffixes, int64_t *result) {
+/* An integer in decimal, octal after 0 or hexadecimal after 0x; with `suffixes` also K, M, G, T.
+ * False when it is not a number; a number beyond int64_t is cut to its ends. */
+static bool parse_number(mw_text_t value, bool suffixes, int64_t *result) {
 	const char *cursor = value.start, *end = value.start + value.length;
-	bool negative = cursor < end && *cursor == '-', hex = false;
+	bool negative = cursor < end && *cursor == '-';
+	unsigned base = 10;
 	cursor += negative;
 	if (end - cursor > 2 && cursor[0] == '0' && (cursor[1] | 0x20) == 'x') {
-		hex = true;
+		base = 16;
 		cursor += 2;
+	} else if (end - cursor > 1 && cursor[0] == '0') {
+		base = 8;
 	}
 	unsigned __int128 number = 0;
 	const char *digits = cursor;
 	for (; cursor < end; cursor++) {
-		unsigned digit;
-		if (*cursor >= '0' && *cursor <= '9')
-			digit = (unsigned)(*cursor - '0');
-		else if (hex && (*cursor | 0x20) >= 'a' && (*cursor | 0x20) <= 'f')
-			digit = (unsigned)((*cursor | 0x20) - 'a') + 10;
-		else
+		unsigned digit = (unsigned char)*cursor - '0';
+		if (digit > 9)
+			digit = ((unsigned char)*cursor | 0x20u) - 'a' + 10;
+		if (digit >= base)
 			break;
-		number = number * (hex ? 16 : 10) + digit;
+		number = number * base + digit;
 		if (number > INT64_MAX)
 			number = INT64_MAX;
 	}
@@ -208,135 +86,249 @@ static bool parse_number(text_t value, bool suffixes, int64_t *result) {
 	return cursor == end;
 }
 
-static void set_number(mw_options_t *options, source_t *source, const option_t *option,
-		       text_t value) {
-	int64_t number;
-	if (!parse_number(value, option->kind == SIZE, &number)) {
-		complain_value(source, option, value, "not a number");
-		return;
-	}
-	if (number < option->min || number > option->max) {
-		complain_value(source, option, value, "out of range");
-		return;
-	}
-	char *field = (char *)options + option->offset;
-	if (option->kind == LOG2)
-		number = number < 0 ? 0 : (int64_t)1 << number; /* -1: jemalloc's "off" */
-	memcpy(field, &number, sizeof number);
+/* What jemalloc takes without a sign it cuts to its range; -1 is then the largest number. */
+static int64_t cut(const mw_option_t *option, int64_t number) {
+	if (number < 0 || number > option->max)
+		return option->max;
+	return number < option->min ? option->min : number;
 }
 
-static void set_flag(mw_options_t *options, source_t *source, const option_t *option,
-		     text_t value) {
-	bool flag = equals(value, "true");
-	if (!flag && !equals(value, "false")) {
-		complain_value(source, option, value, "neither of its values");
-		return;
+/* -1: jemalloc's "off". */
+static int64_t power_of_two(const mw_option_t *option, int64_t number) {
+	if (number < 0)
+		return 0;
+	for (size_t i = 0; i < mw_option_count; i++) {
+		const mw_option_t *target = &mw_option_table[i];
+		if (target->kind == MW_KIND_SIZE && target->offset == option->offset)
+			return number < 62 && (int64_t)1 << number < target->max
+				       ? (int64_t)1 << number
+				       : target->max;
+	}
+	return 0;
+}
+
+static bool set_number(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
+		       mw_text_t value) {
+	int64_t number;
+	bool is_log2 = option->kind == MW_KIND_LOG2;
+	if (!parse_number(value, option->kind == MW_KIND_SIZE, &number)) {
+		mw_option_say_bad(source, option, value, "not a number", false);
+		return false;
+	}
+	if (option->kind == MW_KIND_CUT || (is_log2 && option->min == 0 && source->what))
+		number = cut(option, number);
+	if (number < option->min || number > option->max) {
+		mw_option_say_bad(source, option, value, "out of range", true);
+		return false;
+	}
+	if (is_log2)
+		number = power_of_two(option, number);
+	memcpy((char *)options + option->offset, &number, sizeof number);
+	return true;
+}
+
+static bool set_flag(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
+		     mw_text_t value) {
+	bool flag = mw_text_is(value, "true");
+	if (!flag && !mw_text_is(value, "false")) {
+		mw_option_say_bad(source, option, value, "neither of its values", false);
+		return false;
 	}
 	memcpy((char *)options + option->offset, &flag, sizeof flag);
+	return true;
 }
 
-static void set_choice(mw_options_t *options, source_t *source, const option_t *option,
-		       text_t value) {
-	const char *cursor = option->unit;
-	for (int64_t number = 0; number <= option->max; number++) {
-		text_t word = next_choice(&cursor);
-		if (word.length == value.length &&
-		    memcmp(word.start, value.start, word.length) == 0) {
-			memcpy((char *)options + option->offset, &number, sizeof number);
-			return;
-		}
-	}
-	complain_value(source, option, value, "none of its values");
-}
-
-static void set_text(mw_options_t *options, source_t *source, const option_t *option,
-		     text_t value) {
-	if (value.length > (size_t)option->max) {
-		complain_value(source, option, value, "too long");
-		return;
-	}
+static void keep_text(mw_options_t *options, const mw_option_t *option, mw_text_t value) {
 	char *field = (char *)options + option->offset;
 	memcpy(field, value.start, value.length);
 	field[value.length] = '\0';
 }
 
-static void set(mw_options_t *options, source_t *source, const option_t *option, text_t value) {
-	switch (option->kind) {
-	case FLAG:
-		set_flag(options, source, option, value);
-		return;
-	case SIZE:
-	case NUMBER:
-	case LOG2:
-		set_number(options, source, option, value);
-		return;
-	case CHOICE:
-		set_choice(options, source, option, value);
-		return;
-	case TEXT:
-		set_text(options, source, option, value);
-		return;
-	case JEMALLOC:
-		if (!source->quiet_jemalloc) {
-			source->complaints++;
-			mw_warn("%s: %s is jemalloc's option and has no effect here", source->name,
-				option->name);
-		}
-		return;
+static bool set_choice(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
+		       mw_text_t value) {
+	const char *cursor = option->unit;
+	mw_text_t word;
+	for (int64_t number = 0; (word = mw_option_next_word(&cursor)).length > 0; number++) {
+		if (word.length != value.length ||
+		    memcmp(word.start, value.start, word.length) != 0)
+			continue;
+		if (option->kind == MW_KIND_WORD)
+			keep_text(options, option, value);
+		else
+			memcpy((char *)options + option->offset, &number, sizeof number);
+		return true;
 	}
+	mw_option_say_bad(source, option, value, "none of its values", false);
+	return false;
 }
+
+static bool set_text(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
+		     mw_text_t value) {
+	if (value.length > (size_t)option->max) {
+		mw_option_say_bad(source, option, value, "too long", true);
+		return false;
+	}
+	keep_text(options, option, value);
+	return true;
+}
+
+static bool set(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
+		mw_text_t value) {
+	switch (option->kind) {
+	case MW_KIND_FLAG:
+		return set_flag(options, source, option, value);
+	case MW_KIND_SIZE:
+	case MW_KIND_NUMBER:
+	case MW_KIND_CUT:
+	case MW_KIND_LOG2:
+		return set_number(options, source, option, value);
+	case MW_KIND_CHOICE:
+	case MW_KIND_WORD:
+		return set_choice(options, source, option, value);
+	case MW_KIND_TEXT:
+		break;
+	}
+	return set_text(options, source, option, value);
+}
+
+/* ---- sources ---- */
 
 /* Whoever writes jemalloc's options where jemalloc reads them looks for jemalloc's files. */
-static void note_dumps(mw_options_t *options, const source_t *source, text_t name) {
-	static const char *const dumping[] = {"prof_prefix", "prof_gdump", "prof_final",
-					      "prof_leak", "lg_prof_interval"};
-	if (equals(name, "dump_name"))
+static void note_dumps(mw_options_t *options, const mw_conf_source_t *source, mw_text_t name) {
+	static const char *const dumping[] = {"prof_prefix", "prof_gdump",      "prof_final",
+					      "prof_leak",   "prof_leak_error", "lg_prof_interval"};
+	if (mw_text_is(name, "dump_name"))
 		options->jemalloc_dumps = false;
-	for (size_t i = 0; source->quiet_jemalloc && i < sizeof dumping / sizeof *dumping; i++)
-		options->jemalloc_dumps |= equals(name, dumping[i]);
+	for (size_t i = 0; source->what && i < sizeof dumping / sizeof *dumping; i++)
+		options->jemalloc_dumps |= mw_text_is(name, dumping[i]);
 }
 
-static void parse_pair(mw_options_t *options, source_t *source, text_t pair) {
-	char quote[QUOTE_BYTES + 1];
-	if (pair.length == 0)
-		return; /* two commas, or one at the end */
-	const char *colon = memchr(pair.start, ':', pair.length);
-	if (!colon) {
-		source->complaints++;
-		mw_warn("%s: \"%s\" has no value; write name:value, as in \"prof:true\"",
-			source->name, quoted(pair, quote));
-		return;
-	}
-	text_t name = {pair.start, (size_t)(colon - pair.start)};
-	text_t value = {colon + 1, pair.length - name.length - 1};
-	const option_t *option = find(name);
+/* For those who wonder why it makes no difference; each once. */
+static void note_unused(mw_options_t *options, const mw_option_t *option) {
+	char *list = options->unused;
+	size_t length = strlen(list), name_length = strlen(option->name);
+	for (const char *at = list; (at = strstr(at, option->name)); at += name_length)
+		if ((at == list || at[-1] == ',') &&
+		    (at[name_length] == ',' || at[name_length] == '\0'))
+			return;
+	if (length + 1 + name_length < sizeof options->unused)
+		mw_fmt(list + length, sizeof options->unused - length, "%s%s", length ? "," : "",
+		       option->name);
+}
+
+static void take(mw_options_t *options, mw_conf_source_t *source, mw_conf_pair_t pair) {
+	char name[MW_QUOTE_BYTES + 1], value[MW_QUOTE_BYTES + 1];
+	const mw_option_t *option = find(pair.name);
 	if (!option) {
-		complain_unknown(source, name);
+		mw_option_say_unknown(source, pair);
 		return;
 	}
-	if (options->confirm_conf)
-		mw_warn("%s: %s:%s", source->name, option->name, quoted(value, quote));
-	set(options, source, option, value);
-	note_dumps(options, source, name);
+	if (option->unused && !source->what) {
+		mw_option_say_unused(source, option);
+		return;
+	}
+	if (!set(options, source, option, pair.value))
+		return;
+	note_dumps(options, source, pair.name);
+	if (option->unused)
+		note_unused(options, option);
+	if (!options->confirm_conf)
+		return;
+	mw_option_quote(pair.name, name, sizeof name);
+	mw_option_quote(pair.value, value, sizeof value);
+	if (source->what)
+		mw_print_line("<jemalloc>: -- Set conf value: %s:%s", name, value);
+	else
+		mw_warn("%s: %s:%s", source->name, name, value);
 }
 
-MW_RESIDENT static void parse_source(mw_options_t *options, source_t *source, const char *conf) {
-	if (!conf)
-		return;
-	for (const char *start = conf;;) {
-		const char *end = strchrnul(start, ',');
-		parse_pair(options, source, (text_t){start, (size_t)(end - start)});
-		if (!*end)
-			break;
-		start = end + 1;
+static bool is_name(mw_text_t text) {
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+				      "0123456789";
+	size_t length = 0;
+	while (length < text.length && memchr(letters, text.start[length], sizeof letters - 1))
+		length++;
+	return length > 0 && length == text.length;
+}
+
+/* False: it is none. */
+static bool split_pair(const mw_conf_source_t *source, mw_text_t text, mw_conf_pair_t *pair) {
+	const char *colon = memchr(text.start, ':', text.length);
+	if (!colon)
+		return false;
+	pair->name = (mw_text_t){text.start, (size_t)(colon - text.start)};
+	pair->value = (mw_text_t){colon + 1, text.length - pair->name.length - 1};
+	return !source->what || is_name(pair->name);
+}
+
+static void read_pairs(mw_options_t *options, mw_conf_source_t *source, const char *conf) {
+	mw_conf_pair_t pair;
+	for (const char *start = conf, *end; *start; start = end + (*end == ',')) {
+		end = strchrnul(start, ',');
+		mw_text_t text = {start, (size_t)(end - start)};
+		if (text.length == 0 && !source->what)
+			continue;
+		if (split_pair(source, text, &pair)) {
+			if (source->what && *end && !end[1]) /* said first, as jemalloc does */
+				mw_option_say_malformed(source, (mw_text_t){end, 0}, true);
+			take(options, source, pair);
+			continue;
+		}
+		mw_option_say_malformed(source, text, *end == '\0');
+		if (source->what)
+			return;
 	}
-	if (options->abort_conf && source->complaints)
-		abort();
+}
+
+MW_RESIDENT static void read_source(mw_options_t *options, mw_conf_source_t *source,
+				    const char *conf) {
+	if (options->confirm_conf && source->what)
+		mw_print_line("<jemalloc>: malloc_conf %s: \"%s\"", source->what, conf ? conf : "");
+	if (!conf || !*conf)
+		return;
+	read_pairs(options, source, conf);
+	if (!options->abort_conf || source->complaints == 0)
+		return;
+	mw_print_line("<jemalloc>: Abort (abort_conf:true) on invalid conf value (see above).");
+	abort();
+}
+
+/* The last word of all sources, before any of them is read: it is about all of them. */
+MW_RESIDENT static bool wants_confirmation(const char *const *confs, size_t count) {
+	static const char name[] = "confirm_conf:";
+	bool wanted = false;
+	for (size_t i = 0; i < count; i++)
+		for (const char *at = confs[i]; at && *at && (at = strstr(at, name)); at++)
+			if (at == confs[i] || at[-1] == ',')
+				wanted = strncmp(at + sizeof name - 1, "true", 4) == 0;
+	return wanted;
+}
+
+MW_RESIDENT static void read_sources(mw_options_t *options, const mw_conf_sources_t *sources) {
+	mw_conf_source_t all[] = {
+		{"the built-in options", "#1 (string specified via --with-malloc-conf)", 0},
+		{"malloc_conf", "#2 (string pointed to by the global variable malloc_conf)", 0},
+		{"/etc/malloc.conf",
+		 "#3 (\"name\" of the file referenced by the symbolic link named /etc/malloc.conf)",
+		 0},
+		{"MALLOC_CONF", "#4 (value of the environment variable MALLOC_CONF)", 0},
+		{"malloc_conf_2_conf_harder",
+		 "#5 (string pointed to by the global variable malloc_conf_2_conf_harder)", 0},
+		{"MALLOW_CONF", NULL, 0},
+	};
+	const char *const confs[] = {sources->built_in,        sources->variable,
+				     sources->symlink,         sources->environment,
+				     sources->variable_harder, sources->mallow};
+	enum { COUNT = sizeof all / sizeof *all };
+	options->confirm_conf = wants_confirmation(confs, COUNT);
+	for (size_t i = 0; i < COUNT; i++)
+		read_source(options, &all[i], confs[i]);
 }
 
 /* jemalloc writes every dump that is due, and keeps them all. */
 static void name_as_jemalloc(mw_options_t *options) {
-	mw_ctl_dump_pattern(options->prof_prefix, options->dump_name, sizeof options->dump_name);
+	mw_ctl_dump_pattern(options, options->prof_prefix, options->dump_name,
+			    sizeof options->dump_name);
 	options->dump_min_ms = 0;
 	options->dump_keep = 0;
 	if (options->prof_prefix[0])
@@ -346,21 +338,22 @@ static void name_as_jemalloc(mw_options_t *options) {
 	options->dump_peak = 0;
 }
 
-MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const char *malloc_conf,
-				  const char *mallow_conf) {
+MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t *sources) {
 	*options = (mw_options_t){
 #define MW_OPTION(name, kind, standard, min, max, unit, help) .name = standard,
 #define MW_OPTION_LOG2(name, target, standard, min, max, help)
-#define MW_OPTION_JEMALLOC(name)
+#define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit) .name = standard,
 #include "ctl/options.def"
 #undef MW_OPTION
 #undef MW_OPTION_LOG2
 #undef MW_OPTION_JEMALLOC
 	};
-	source_t malloc_source = {.name = "MALLOC_CONF", .quiet_jemalloc = true};
-	source_t mallow_source = {.name = "MALLOW_CONF"};
-	parse_source(options, &malloc_source, malloc_conf);
-	parse_source(options, &mallow_source, mallow_conf);
+	read_sources(options, sources);
+	if (options->prof_leak_error) {
+		options->prof_leak = true;
+		if (!options->prof_final)
+			mw_print_line("<jemalloc>: prof_leak_error is set w/o prof_final.");
+	}
 	if (options->prof_leak)
 		options->prof = true;
 	if (options->prof_gdump && options->dump_peak == 0)
@@ -369,7 +362,8 @@ MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const char *malloc_conf
 		name_as_jemalloc(options);
 }
 
-size_t mw_ctl_dump_pattern(const char *prefix, char *buffer, size_t capacity) {
+size_t mw_ctl_dump_pattern(const mw_options_t *options, const char *prefix, char *buffer,
+			   size_t capacity) {
 	size_t length = 0;
 	if (capacity > 0)
 		buffer[0] = '\0';
@@ -378,30 +372,33 @@ size_t mw_ctl_dump_pattern(const char *prefix, char *buffer, size_t capacity) {
 		length += mw_fmt(buffer + used, capacity - used, "%s%c", *c == '%' ? "%" : "", *c);
 	}
 	size_t used = length < capacity ? length : capacity;
-	return length + mw_fmt(buffer + used, capacity - used, "%s", ".%p.%s.%j.heap");
+	return length + mw_fmt(buffer + used, capacity - used, "%s.%%p%s.%%s.%%j.heap",
+			       options->prof_pid_namespace ? ".%i" : "",
+			       options->prof_timestamp ? ".%t" : "");
 }
 
-static const char *shown_default(const option_t *option, char word[QUOTE_BYTES + 1]) {
-	if (option->kind == TEXT)
+static const char *shown_default(const mw_option_t *option, char word[MW_QUOTE_BYTES + 1]) {
+	if (option->kind == MW_KIND_TEXT)
 		return "";
-	if (option->kind != CHOICE)
+	if (option->kind != MW_KIND_CHOICE)
 		return option->standard;
 	const char *cursor = option->unit;
 	for (int64_t number = 0; number < atol(option->standard); number++)
-		next_choice(&cursor);
-	return quoted(next_choice(&cursor), word);
+		mw_option_next_word(&cursor);
+	return mw_option_quote(mw_option_next_word(&cursor), word, MW_QUOTE_BYTES + 1);
 }
 
 mw_result_t mw_ctl_parse(const char *name, const char *value, int64_t *number) {
-	const option_t *option = find((text_t){name, strlen(name)});
-	text_t text = {value, strlen(value)};
-	if (!option || (option->kind != FLAG && option->kind != SIZE && option->kind != NUMBER))
+	const mw_option_t *option = find((mw_text_t){name, strlen(name)});
+	mw_text_t text = {value, strlen(value)};
+	if (!option || (option->kind != MW_KIND_FLAG && option->kind != MW_KIND_SIZE &&
+			option->kind != MW_KIND_NUMBER))
 		return MW_ERR_NOT_FOUND;
-	if (option->kind == FLAG) {
-		*number = equals(text, "true");
-		return *number || equals(text, "false") ? MW_OK : MW_ERR_BAD_VALUE;
+	if (option->kind == MW_KIND_FLAG) {
+		*number = mw_text_is(text, "true");
+		return *number || mw_text_is(text, "false") ? MW_OK : MW_ERR_BAD_VALUE;
 	}
-	if (!parse_number(text, option->kind == SIZE, number) || *number < option->min ||
+	if (!parse_number(text, option->kind == MW_KIND_SIZE, number) || *number < option->min ||
 	    *number > option->max)
 		return MW_ERR_BAD_VALUE;
 	return MW_OK;
@@ -411,14 +408,15 @@ size_t mw_ctl_help(char *buffer, size_t capacity) {
 	size_t length = 0;
 	if (capacity > 0)
 		buffer[0] = '\0';
-	for (size_t i = 0; i < TABLE_LENGTH; i++) {
-		if (table[i].kind == JEMALLOC)
+	for (size_t i = 0; i < mw_option_count; i++) {
+		if (mw_option_table[i].unused)
 			continue;
-		char range[64], word[QUOTE_BYTES + 1];
+		char range[96], word[MW_QUOTE_BYTES + 1];
 		size_t used = length < capacity ? length : capacity;
-		length += mw_fmt(buffer + used, capacity - used, "%s:%s  %s; %s\n", table[i].name,
-				 shown_default(&table[i], word), table[i].help,
-				 allowed(&table[i], range, sizeof range));
+		length += mw_fmt(buffer + used, capacity - used, "%s:%s  %s; %s\n",
+				 mw_option_table[i].name, shown_default(&mw_option_table[i], word),
+				 mw_option_table[i].help,
+				 mw_option_allowed(&mw_option_table[i], range, sizeof range));
 	}
 	return length;
 }

@@ -11,16 +11,21 @@
 
 #include "base/error.h"
 
+/* Names of jemalloc's options that somebody set and that have no effect here, with commas. */
+#define MW_UNUSED_OPTIONS_BYTES 512
+
 /* A field for each row of options.def, named as the option. */
 typedef struct mw_options {
 #define MW_FIELD_FLAG(name, max) bool name;
 #define MW_FIELD_SIZE(name, max) uint64_t name;
 #define MW_FIELD_NUMBER(name, max) int64_t name;
+#define MW_FIELD_CUT(name, max) int64_t name;
 #define MW_FIELD_CHOICE(name, max) int64_t name;
+#define MW_FIELD_WORD(name, max) char name[(max) + 1];
 #define MW_FIELD_TEXT(name, max) char name[(max) + 1];
 #define MW_OPTION(name, kind, standard, min, max, unit, help) MW_FIELD_##kind(name, max)
 #define MW_OPTION_LOG2(name, target, standard, min, max, help)
-#define MW_OPTION_JEMALLOC(name)
+#define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit) MW_FIELD_##kind(name, max)
 #include "ctl/options.def"
 #undef MW_OPTION
 #undef MW_OPTION_LOG2
@@ -28,22 +33,37 @@ typedef struct mw_options {
 #undef MW_FIELD_FLAG
 #undef MW_FIELD_SIZE
 #undef MW_FIELD_NUMBER
+#undef MW_FIELD_CUT
 #undef MW_FIELD_CHOICE
+#undef MW_FIELD_WORD
 #undef MW_FIELD_TEXT
-	/* Not a row: MALLOC_CONF asks for dumps in jemalloc's words, and nobody names them in
+	/* Not a row: jemalloc's sources ask for dumps in jemalloc's words, and nobody names them in
 	 * mallow's. */
 	bool jemalloc_dumps;
+	char unused[MW_UNUSED_OPTIONS_BYTES];
 } mw_options_t;
 
-/* Fills `options` with the defaults, then with what `malloc_conf` and after it `mallow_conf` say
- * ("name:value,name:value"; NULL: not set).  The later of two settings wins.  An unknown option or
- * a bad value is named on stderr with what is allowed, and left out; with abort_conf:true the
- * program is then aborted, after the source that holds it.  jemalloc's options without effect here
- * pass silently in malloc_conf, and are named in mallow_conf. */
-void mw_ctl_configure(mw_options_t *options, const char *malloc_conf, const char *mallow_conf);
+/* Where options come from, in the order they are read: the later of two settings wins.  NULL: not
+ * set.  All but the last are jemalloc's. */
+typedef struct mw_conf_sources {
+	const char *built_in; /* when the library was configured */
+	const char *variable; /* the program's malloc_conf */
+	const char *symlink;  /* what /etc/malloc.conf points to */
+	const char *environment;
+	const char *variable_harder; /* malloc_conf_2_conf_harder */
+	const char *mallow;          /* MALLOW_CONF */
+} mw_conf_sources_t;
+
+/* Fills `options` with the defaults, then with what the sources say ("name:value,name:value").
+ * Bad input is named on stderr and left out: for jemalloc's sources in its words, and what is not
+ * name:value ends the source there; a line in ours follows where it helps.  With abort_conf:true
+ * the program is then aborted, after the source that holds it.  jemalloc's options without effect
+ * here pass silently in its sources, and are named in MALLOW_CONF. */
+void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t *sources);
 
 /* The pattern for jemalloc's names; as mw_fmt() cuts and counts. */
-size_t mw_ctl_dump_pattern(const char *prefix, char *buffer, size_t capacity);
+size_t mw_ctl_dump_pattern(const mw_options_t *options, const char *prefix, char *buffer,
+			   size_t capacity);
 
 /* The number that `value` stands for where the option `name` takes one: 0 or 1, bytes, or plain.
  * MW_ERR_NOT_FOUND: there is no such option, or it takes a text; MW_ERR_BAD_VALUE. */

@@ -226,6 +226,17 @@ size_t mw_os_read_text(const char *path, char *buffer, size_t capacity) {
 	return length;
 }
 
+MW_RESIDENT size_t mw_os_read_link(const char *path, char *buffer, size_t capacity) {
+	MW_ASSERT(capacity > 0);
+	int saved_errno = errno;
+	long length = syscall(SYS_readlinkat, MW_OS_NO_DIRECTORY, path, buffer, capacity - 1);
+	errno = saved_errno;
+	if (length < 0)
+		length = 0;
+	buffer[length] = '\0';
+	return (size_t)length;
+}
+
 long mw_os_list(int directory, void *buffer, size_t bytes) {
 	int saved_errno = errno;
 	return read_result(syscall(SYS_getdents64, directory, buffer, bytes), saved_errno);

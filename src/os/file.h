@@ -59,6 +59,8 @@ long mw_os_read_at(int file, void *buffer, size_t bytes, uint64_t offset_bytes);
 /* The first bytes of a small file such as those of /proc, NUL-terminated; the length, 0 when it
  * cannot be read.  `capacity` includes the NUL. */
 size_t mw_os_read_text(const char *path, char *buffer, size_t capacity);
+/* What a symbolic link holds, NUL-terminated, cut at the end; the length, 0 when there is none. */
+size_t mw_os_read_link(const char *path, char *buffer, size_t capacity);
 /* The next names of a directory into `buffer` (aligned to 8); bytes filled, 0 at the end, or
  * MW_ERR_IO.  opendir(3) would allocate. */
 long mw_os_list(int directory, void *buffer, size_t bytes);

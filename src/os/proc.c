@@ -100,13 +100,17 @@ uint64_t mw_os_resident_bytes(void) {
 }
 
 size_t mw_os_executable(char *path, size_t capacity) {
-	int saved_errno = errno;
-	ssize_t length = readlink("/proc/self/exe", path, capacity - 1);
-	errno = saved_errno;
-	if (length < 0)
-		length = 0;
-	path[length] = '\0';
-	return (size_t)length;
+	return mw_os_read_link("/proc/self/exe", path, capacity);
+}
+
+uint64_t mw_os_pid_namespace(void) {
+	char text[64]; /* pid:[4026531836] */
+	mw_os_read_link("/proc/self/ns/pid", text, sizeof text);
+	const char *digits = strchr(text, '[');
+	if (!digits)
+		return 0;
+	digits++;
+	return parse_decimal(&digits);
 }
 
 size_t mw_os_arguments(char *buffer, size_t capacity) {

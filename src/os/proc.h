@@ -13,6 +13,8 @@ uint32_t mw_os_process_id(void);
 uint32_t mw_os_thread_id(void);
 /* The calling thread's name (at most 15 bytes); "" when the kernel does not say. */
 void mw_os_thread_name(char name[16]);
+/* Number of the pid namespace (the inode of /proc/self/ns/pid); 0: unknown. */
+uint64_t mw_os_pid_namespace(void);
 uint32_t mw_os_effective_user(void);
 /* Field 22 of /proc/<pid>/stat: with the pid it names a process for good.  0: unknown, or gone. */
 uint64_t mw_os_start_ticks(uint32_t pid);

@@ -14,6 +14,7 @@
 #include "prof/depot.h"
 #include "prof/image.h"
 #include "prof/journal.h"
+#include "prof/log.h"
 #include "prof/mirror.h"
 #include "prof/modules.h"
 #include "prof/records.h"
@@ -177,7 +178,7 @@ MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
 	control.started_ns = mw_os_realtime_ns();
 	control.process_id = mw_os_process_id();
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
-	mw_state_file_configure(config->session);
+	mw_state_file_configure(config->session, config->unused_options);
 	start_triggers(config);
 	mw_sampler_set_mean(control.active ? control.mean_bytes : 0);
 }
@@ -489,6 +490,7 @@ static void become_child(void) {
 	mw_survey_forked();
 	mw_image_forked();
 	mw_triggers_forked();
+	mw_log_forked();
 	/* The word first: the page it points into is about to go. */
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
 	uint32_t parent = control.process_id;

@@ -23,6 +23,7 @@ typedef struct mw_control_config {
 	uint64_t mean_bytes;
 	uint64_t state_min_bytes;
 	const char *session;
+	const char *unused_options;
 	void (*read_stats)(uint64_t *stats);
 	const uint64_t *settings; /* NULL: all 0 */
 	const char *dump_name;    /* NULL: empty */

@@ -16,6 +16,7 @@
 #include "prof/image.h"
 #include "prof/journal.h"
 #include "prof/state_file.h"
+#include "prof/watch.h"
 
 #define PATH_BYTES MW_STATE_DUMP_PATH_BYTES
 /* Files that are remembered: the most that dump_keep allows, the largest, and the one that is new.
@@ -255,15 +256,24 @@ static int with_work(int (*act)(work_t *work, const void *what), const void *wha
 typedef struct file_order {
 	mw_dump_reason_t reason;
 	const char *path;
+	char *written; /* PATH_BYTES + 16: its name at last */
 } file_order_t;
 
 static int act_file(work_t *work, const void *what) {
 	const file_order_t *order = what;
-	return dump_file(work, order->reason, order->path);
+	mw_result_t result = dump_file(work, order->reason, order->path);
+	if (result == MW_OK)
+		mw_fmt(order->written, sizeof work->final, "%s", work->final);
+	return result;
 }
 
 int mw_dump_to_file(mw_dump_reason_t reason, const char *path) {
-	return with_work(act_file, &(file_order_t){.reason = reason, .path = path});
+	char written[sizeof((work_t *)0)->final];
+	int result = with_work(act_file, &(file_order_t){reason, path, written});
+	/* Not before this dump is over: the program may ask for another. */
+	if (result == MW_OK)
+		mw_watch_dumped(written);
+	return result;
 }
 
 typedef struct function_order {

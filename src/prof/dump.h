@@ -21,13 +21,17 @@ typedef enum mw_dump_format {
 /* Somebody else is dumping, or the tables are being moved: later. */
 #define MW_DUMP_BUSY 1
 
-/* The pattern of names (option dump_name), copied: %p pid, %h host, %e program, %n number of the
+/* The pattern of names (option dump_name), copied: %p pid, %i number of
+ * the pid namespace, %h host, %e program, %n number of the
  * dump, %t local time with milliseconds, %r reason, %u bytes in use, %s and %j
  * jemalloc's numbers (of the dump from 0 on; f, i0, m0 or u0 for its reason), %% a percent sign.  A
  * name that ends in .heap or .txt asks for heap_v2, any other for profile.proto, .gz for gzip. */
 void mw_dump_set_name(const char *pattern);
 /* Newest files of this process to keep, and the one with the most bytes in use; 0: all. */
 void mw_dump_set_keep(unsigned newest);
+
+/* heap_v2 dumps say only what is live. */
+void mw_dump_leave_out_allocated(bool leave_out);
 
 /* Writes a file, named by `path` as it stands, or by the pattern when it is NULL.  0, MW_DUMP_BUSY,
  * or a negative code; failures are logged, and the first of a kind goes to stderr. */

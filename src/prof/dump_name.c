@@ -48,6 +48,9 @@ static void expand_one(char letter, const mw_dump_moment_t *moment, char *text, 
 	case 'p':
 		mw_fmt(text, capacity, "%u", mw_os_process_id());
 		return;
+	case 'i':
+		mw_fmt(text, capacity, "%lu", (unsigned long)mw_os_pid_namespace());
+		return;
 	case 'h':
 		mw_os_host_name(text, capacity);
 		break;

@@ -4,12 +4,20 @@
 
 #include "base/math.h"
 #include "prof/depot.h"
+#include "prof/dump.h"
+#include "prof/dump_threads.h"
 #include "prof/dump_view.h"
 
 /* The mean bytes between samples that the header names.  The counts are estimates already, and
  * readers scale every stack by 1/(1 - exp(-(bytes / objects) / mean)): with 1 byte that is nothing
  * for any real object.  As the command's writer (tools/mallow/write/text.c). */
 #define HEAP_V2_MEAN_BYTES 1
+
+static bool without_allocated;
+
+MW_RESIDENT void mw_dump_leave_out_allocated(bool leave_out) {
+	without_allocated = leave_out;
+}
 
 static void add(mw_dump_counts_t *sum, const mw_dump_counts_t *more) {
 	sum->alloc_objects += more->alloc_objects;
@@ -37,9 +45,45 @@ static void unscale(int64_t *objects, int64_t *bytes) {
 	*bytes = scaled(*bytes, share);
 }
 
+/* A line of one thread, of those live; what it allocated in all is not known. */
+static void write_share(mw_out_t *out, uint64_t thread, mw_dump_share_t share, const char *name) {
+	int64_t objects = (share.objects_q16 + 32768) / 65536, bytes = share.bytes;
+	unscale(&objects, &bytes);
+	mw_out_print(out, "  t%lu: %ld: %ld [0: 0]%s%s\n", (unsigned long)thread, (long)objects,
+		     (long)bytes, *name ? " " : "", name);
+}
+
+typedef struct share_context {
+	mw_out_t *out;
+	const mw_thread_table_t *table;
+	bool named;
+} share_context_t;
+
+static void visit_share(void *context, uint32_t entry, mw_dump_share_t share) {
+	const share_context_t *c = context;
+	char name[16] = "";
+	if (c->named)
+		mw_thread_table_name(c->table, entry, name);
+	write_share(c->out, mw_thread_table_number(c->table, entry), share, name);
+}
+
+/* Without memory for them the dump goes without. */
+static void write_shares(mw_out_t *out, mw_dump_threads_t *threads, uint64_t stack) {
+	if (!threads)
+		return;
+	share_context_t context = {
+		.out = out,
+		.table = mw_dump_threads_table(threads),
+		.named = stack == UINT64_MAX,
+	};
+	mw_dump_threads_visit(threads, stack, visit_share, &context);
+}
+
 static void write_counts(mw_out_t *out, mw_dump_counts_t counts) {
 	unscale(&counts.inuse_objects, &counts.inuse_bytes);
 	unscale(&counts.alloc_objects, &counts.alloc_bytes);
+	if (without_allocated)
+		counts.alloc_objects = counts.alloc_bytes = 0;
 	mw_out_print(out, "  t*: %ld: %ld [%ld: %ld]\n", (long)counts.inuse_objects,
 		     (long)counts.inuse_bytes, (long)counts.alloc_objects,
 		     (long)counts.alloc_bytes);
@@ -51,7 +95,7 @@ static bool sum_at(uint64_t number, mw_dump_stack_t *stack, mw_dump_counts_t *co
 		return false;
 	*counts = stack->sized;
 	add(counts, &stack->zero);
-	return true;
+	return !without_allocated || counts->inuse_objects > 0;
 }
 
 /* " 0x<hex>": formatted here, because there are half a million of them. */
@@ -104,6 +148,7 @@ static void write_libraries(mw_out_t *out) {
 
 bool mw_dump_write_heap_v2(mw_out_t *out) {
 	mw_dump_counts_t total = {0}, counts;
+	mw_dump_threads_t *threads = mw_dump_threads_gather();
 	mw_dump_stack_t stack;
 	uint64_t count = mw_dump_stack_count();
 	for (uint64_t i = 0; i < count; i++)
@@ -111,12 +156,16 @@ bool mw_dump_write_heap_v2(mw_out_t *out) {
 			add(&total, &counts);
 	mw_out_print(out, "heap_v2/%d\n", HEAP_V2_MEAN_BYTES);
 	write_counts(out, total);
+	write_shares(out, threads, UINT64_MAX);
 	for (uint64_t i = 0; i < count && out->result == MW_OK; i++) {
 		if (!sum_at(i, &stack, &counts))
 			continue;
 		write_stack(out, &stack);
 		write_counts(out, counts);
+		write_shares(out, threads, i);
 	}
+	if (threads)
+		mw_dump_threads_drop(threads);
 	write_libraries(out);
 	return true;
 }

@@ -2,6 +2,7 @@
  * dump_view.c -- counters and frames, read beside those who write them. */
 #include "prof/dump_view.h"
 
+#include "prof/depot.h"
 #include "prof/image.h"
 
 /* Usable bytes of a block for a request of 0 bytes: the smallest size class. */
@@ -118,6 +119,18 @@ const mw_state_module_t *mw_dump_module(uint64_t number) {
 uint64_t mw_dump_frame_module(uint64_t frame) {
 	uint64_t module = frame >> MW_FRAME_MODULE_SHIFT & MW_FRAME_MODULE_MAX;
 	return module <= mw_dump_module_count() ? module : 0;
+}
+
+void mw_dump_write_trace(mw_out_t *out, uint64_t number) {
+	const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, number);
+	uint32_t node = stack->node;
+	mw_out_print(out, "[");
+	for (unsigned i = 0; node != 0; i++) {
+		uint64_t frame = mw_depot_next_frame(&node);
+		uint64_t pc = mw_dump_frame_address(frame) + !(frame & MW_FRAME_EXACT);
+		mw_out_print(out, "%s\"0x%lx\"", i ? "," : "", (unsigned long)pc);
+	}
+	mw_out_print(out, "]");
 }
 
 uint64_t mw_dump_frame_address(uint64_t frame) {

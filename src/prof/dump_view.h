@@ -45,6 +45,9 @@ uint64_t mw_dump_frame_module(uint64_t frame);
 /* The address to look up: inside the call, for a return address. */
 uint64_t mw_dump_frame_address(uint64_t frame);
 
+/* A stack's return addresses as a list of JSON, leaf first. */
+void mw_dump_write_trace(mw_out_t *out, uint64_t number);
+
 /* The formats.  False: no memory for the writer's own table. */
 bool mw_dump_write_proto(mw_out_t *out);
 bool mw_dump_write_heap_v2(mw_out_t *out);

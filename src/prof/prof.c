@@ -15,9 +15,11 @@
 #include "prof/dump.h"
 #include "prof/dump_view.h"
 #include "prof/image.h"
+#include "prof/log.h"
 #include "prof/modules.h"
 #include "prof/probes.h"
 #include "prof/recall.h"
+#include "prof/recent.h"
 #include "prof/records.h"
 #include "prof/sampler.h"
 #include "prof/state_file.h"
@@ -25,6 +27,7 @@
 #include "prof/threads.h"
 #include "prof/triggers.h"
 #include "prof/unwind.h"
+#include "prof/watch.h"
 
 _Static_assert(MW_PROF_DEPTH_MAX <= MW_UNWIND_DEPTH_MAX, "as deep as can be asked for");
 
@@ -34,12 +37,40 @@ _Static_assert(MW_PROF_DEPTH_MAX <= MW_UNWIND_DEPTH_MAX, "as deep as can be aske
 static struct {
 	unsigned depth_max;
 	bool keep_state;
+	_Atomic bool threads_start_inactive;
 } prof;
 
 MW_TLS unsigned mw_prof_ignoring;
+static MW_TLS enum { THREAD_NEW, THREAD_ACTIVE, THREAD_INACTIVE } thread_activity;
+
+bool mw_prof_threads_start_active(void) {
+	return !atomic_load_explicit(&prof.threads_start_inactive, memory_order_relaxed);
+}
+
+void mw_prof_set_threads_start_active(bool active) {
+	atomic_store_explicit(&prof.threads_start_inactive, !active, memory_order_relaxed);
+}
+
+bool mw_prof_thread_is_active(void) {
+	return thread_activity == THREAD_NEW ? mw_prof_threads_start_active()
+					     : thread_activity == THREAD_ACTIVE;
+}
+
+void mw_prof_set_thread_active(bool active) {
+	thread_activity = active ? THREAD_ACTIVE : THREAD_INACTIVE;
+}
+
+static MW_TLS bool thread_renamed;
+
+void mw_prof_set_thread_name(const char *name) {
+	mw_os_set_thread_name(name);
+	thread_renamed = true;
+}
 
 static void thread_start(mw_hook_thread_t *thread) {
 	mw_sampler_start(mw_sampler_of(thread));
+	/* What holds for new threads when this one begins, not later. */
+	mw_prof_set_thread_active(mw_prof_thread_is_active());
 }
 
 static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
@@ -75,7 +106,9 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 	/* On the program's stack: a sample is taken by every thread, and none may wait for another.
 	 */
 	uint64_t frames[MW_PROF_DEPTH_MAX];
-	mw_unwind_result_t stack = mw_unwind_capture(frames, prof.depth_max);
+	mw_unwind_result_t stack = mw_watch_capture(frames, prof.depth_max);
+	if (mean_bytes)
+		mw_watch_sampled(request, frames, stack.depth);
 	mw_sample_t sample = {
 		.thread_id = thread_id(sampler),
 		.address = (uintptr_t)request->block,
@@ -86,11 +119,17 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 				      : mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
 		.time_ns = mw_os_monotonic_ns(),
 	};
+	if (MW_UNLIKELY(thread_renamed)) {
+		thread_renamed = false;
+		sampler->named_ns = 0;
+	}
 	mw_gate_enter(&mw_control_gate);
 	mw_threads_note(sampler, sample.time_ns);
 	sample.stack = stack_of(frames, stack);
 	/* Without a mean sampling is off: the request is only logged. */
 	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
+	if (mw_recent_is_on())
+		mw_recent_add(record, &sample);
 	mw_gate_leave(&mw_control_gate);
 	if (record)
 		mw_probe_alloc(sample.address, sample.usable_bytes,
@@ -107,13 +146,42 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	/* Stopped in the meantime: what was drawn before counts for nothing. */
 	uint64_t mean_bytes = mw_control_is_active() ? mw_sampler_mean_at(request->draw_epoch) : 0;
 	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
-	    mw_control_need_tables()) {
+	    thread_activity != THREAD_INACTIVE && mw_control_need_tables()) {
 		record = record_sample(mw_sampler_of(thread), request, mean_bytes);
 		mw_control_tend(0);
 		mw_triggers_sampled();
 	}
 	errno = saved_errno;
 	return record;
+}
+
+/* Who wants to know of a free, besides the counters.  Inside the gate. */
+static void note_free(mw_record_id_t record, const mw_sample_t *sample, const mw_release_t *release,
+		      uint64_t *frames, mw_unwind_result_t stack) {
+	uint32_t free_stack = stack_of(frames, stack);
+	if (mw_log_is_on())
+		mw_log_add(sample, release, free_stack);
+	if (mw_recent_is_on())
+		mw_recent_freed(record, release, free_stack);
+}
+
+/* The same with the stack, which is walked for them alone. */
+static MW_NOINLINE void remove_noted(mw_record_id_t record, const mw_release_t *release,
+				     mw_sample_t *sample) {
+	uint64_t frames[MW_PROF_DEPTH_MAX];
+	mw_unwind_result_t stack = mw_watch_capture(frames, prof.depth_max);
+	mw_gate_enter(&mw_control_gate);
+	if (mw_records_look(record, sample))
+		note_free(record, sample, release, frames, stack);
+	mw_records_remove(record, release);
+	mw_gate_leave(&mw_control_gate);
+}
+
+static void remove_record(mw_record_id_t record, const mw_release_t *release, mw_sample_t *sample) {
+	mw_gate_enter(&mw_control_gate);
+	mw_records_look(record, sample);
+	mw_records_remove(record, release);
+	mw_gate_leave(&mw_control_gate);
 }
 
 static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
@@ -124,10 +192,13 @@ static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool t
 		.thread_id = thread ? thread_id(mw_sampler_of(thread)) : 0,
 		.temporary = temporary,
 	};
-	mw_gate_enter(&mw_control_gate);
-	mw_probe_free(mw_records_address(record));
-	mw_records_remove(record, &release);
-	mw_gate_leave(&mw_control_gate);
+	mw_sample_t sample;
+	if (mw_log_is_on() || mw_recent_is_on())
+		remove_noted(record, &release, &sample);
+	else
+		remove_record(record, &release, &sample);
+	mw_probe_free(sample.address);
+	mw_watch_freed(sample.address, sample.requested_bytes, sample.usable_bytes);
 	/* A program that frees and then idles is known as it is, too. */
 	mw_control_tick();
 	mw_triggers_sampled();
@@ -185,6 +256,8 @@ void mw_prof_start(const mw_prof_config_t *config) {
 	MW_ASSERT(config->depth_max >= 1 && config->depth_max <= MW_PROF_DEPTH_MAX);
 	prof.depth_max = config->depth_max;
 	prof.keep_state = config->keep_state;
+	mw_prof_set_threads_start_active(!config->threads_start_inactive);
+	mw_dump_leave_out_allocated(config->dump_without_allocated);
 	if (config->seed)
 		mw_sampler_set_seed(config->seed);
 	mw_unwind_start();
@@ -195,6 +268,7 @@ void mw_prof_start(const mw_prof_config_t *config) {
 		.mean_bytes = config->mean_bytes,
 		.state_min_bytes = config->state_min_bytes,
 		.session = config->session,
+		.unused_options = config->unused_options,
 		.read_stats = config->read_stats,
 		.settings = config->settings,
 		.dump_name = config->dump_name,
@@ -213,6 +287,8 @@ void mw_prof_exit(void) {
 		mw_control_publish();
 	mw_control_end();
 	mw_triggers_exit();
+	if (mw_log_is_on())
+		mw_log_stop();
 	if (!prof.keep_state)
 		mw_state_file_remove();
 	errno = saved_errno;

@@ -20,14 +20,17 @@
 #define MW_PROF_DEPTH_MAX MW_STATE_DEPTH_MAX
 
 typedef struct mw_prof_config {
-	bool active;              /* sample from the start */
-	uint64_t mean_bytes;      /* T; 1 .. MW_STATE_MEAN_BYTES_MAX */
-	uint64_t state_min_bytes; /* publish the state file at this many bytes; 0: at once */
-	bool keep_state;          /* leave the file when the process exits */
-	bool secure;              /* set-uid: no file, no sampling */
-	const char *session;      /* copied; NULL: none */
-	uint64_t seed;            /* of the random numbers; 0: the kernel's */
-	unsigned depth_max;       /* of a stack; 1 .. MW_PROF_DEPTH_MAX */
+	bool active;                 /* sample from the start */
+	uint64_t mean_bytes;         /* T; 1 .. MW_STATE_MEAN_BYTES_MAX */
+	uint64_t state_min_bytes;    /* publish the state file at this many bytes; 0: at once */
+	bool threads_start_inactive; /* not sampled until they ask for it */
+	bool dump_without_allocated; /* heap_v2 dumps: only what is live */
+	bool keep_state;             /* leave the file when the process exits */
+	bool secure;                 /* set-uid: no file, no sampling */
+	const char *session;         /* copied; NULL: none */
+	const char *unused_options;  /* copied likewise; names with commas */
+	uint64_t seed;               /* of the random numbers; 0: the kernel's */
+	unsigned depth_max;          /* of a stack; 1 .. MW_PROF_DEPTH_MAX */
 	/* MW_SETTING_COUNT values as settings.def has them; NULL: all 0. */
 	const uint64_t *settings;
 	const char *dump_name; /* pattern, see prof/dump.h; NULL: empty */
@@ -56,6 +59,13 @@ void mw_prof_set_active(bool active);
 /* MW_ERR_BAD_VALUE outside 1 .. MW_STATE_MEAN_BYTES_MAX. */
 mw_result_t mw_prof_set_mean_bytes(uint64_t mean_bytes);
 bool mw_prof_is_active(void);
+/* The calling thread's share in it, and what new threads begin with. */
+bool mw_prof_thread_is_active(void);
+void mw_prof_set_thread_active(bool active);
+/* Names the calling thread, also for the kernel; longer ones are cut to 15 bytes. */
+void mw_prof_set_thread_name(const char *name);
+bool mw_prof_threads_start_active(void);
+void mw_prof_set_threads_start_active(bool active);
 bool mw_prof_is_secure(void);
 /* MW_ERR_BAD_VALUE: out of range, or a signal that is not to be had. */
 mw_result_t mw_prof_set(mw_setting_t setting, uint64_t value);

@@ -185,9 +185,18 @@ mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	return (mw_record_id_t)record;
 }
 
-uint64_t mw_records_address(mw_record_id_t record) {
+bool mw_records_look(mw_record_id_t record, mw_sample_t *sample) {
 	const mw_state_record_t *entry = mw_image_entry(MW_SECTION_RECORDS, record);
-	return entry->stack == MW_RECORD_FREE ? 0 : entry->address;
+	*sample = (mw_sample_t){
+		.stack = entry->stack,
+		.thread_id = entry->thread_id,
+		.address = entry->address,
+		.requested_bytes = entry->requested_bytes,
+		.usable_bytes = entry->usable_bytes,
+		.weight_q16 = entry->weight_q16,
+		.time_ns = entry->time_ns,
+	};
+	return record != 0 && entry->stack != MW_RECORD_FREE && entry->generation == generation();
 }
 
 /* Takes the sample out of what is live, and counts its life. */

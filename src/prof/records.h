@@ -30,8 +30,8 @@ typedef struct mw_release {
 /* Adds the sample to the counters of its stack and of the process.  The record to keep with the
  * block, or 0 when the records are full: it then counts as allocated, but not as live. */
 mw_record_id_t mw_records_add(const mw_sample_t *sample);
-/* Where the block of a record is; 0 for a record that is free. */
-uint64_t mw_records_address(mw_record_id_t record);
+/* What was added under this number.  False for a record that is free, or of before a reset. */
+bool mw_records_look(mw_record_id_t record, mw_sample_t *sample);
 /* Takes from the live counters exactly what was added, unless a reset came in between. */
 void mw_records_remove(mw_record_id_t record, const mw_release_t *release);
 /* All counters to zero; older records do not count any more.  With the gate closed. */

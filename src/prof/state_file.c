@@ -20,6 +20,7 @@
 static struct {
 	char runtime_root[ROOT_BYTES]; /* $XDG_RUNTIME_DIR at start-up; empty: none */
 	char session[sizeof((mw_state_header_t *)0)->session];
+	char unused_options[sizeof((mw_state_header_t *)0)->unused_options];
 	char path[PATH_BYTES]; /* of the file made by process `owner`; empty: none */
 	uint32_t owner;
 	uint32_t forked_from; /* pid of the parent, when forked without exec */
@@ -42,12 +43,14 @@ static const char *shared_memory_root(void) {
 	return "/dev/shm";
 }
 
-void mw_state_file_configure(const char *session) {
+void mw_state_file_configure(const char *session, const char *unused_options) {
 	/* Read now: later, other threads may be changing the environment. */
 	const char *root = getenv("XDG_RUNTIME_DIR");
 	if (root && root[0] == '/' && strlen(root) < ROOT_BYTES)
 		mw_fmt_copy(state.runtime_root, sizeof state.runtime_root, root);
 	mw_fmt_copy(state.session, sizeof state.session, session ? session : "");
+	mw_fmt_copy(state.unused_options, sizeof state.unused_options,
+		    unused_options ? unused_options : "");
 }
 
 /* As it was called, where that is a plain name: redis-server is a link to redis-check-rdb.  A
@@ -70,6 +73,7 @@ static void describe_process(mw_state_header_t *header) {
 	header->parent_pid = state.forked_from;
 	mw_fmt_copy(header->library_version, sizeof header->library_version, MALLOW_VERSION);
 	memcpy(header->session, state.session, sizeof header->session);
+	memcpy(header->unused_options, state.unused_options, sizeof header->unused_options);
 	mw_os_executable(header->exe, sizeof header->exe);
 	const char *slash = strrchr(header->exe, '/');
 	mw_fmt_copy(header->program, sizeof header->program, slash ? slash + 1 : header->exe);

@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 /* At start-up: copies what later calls need of the environment. */
-void mw_state_file_configure(const char *session);
+void mw_state_file_configure(const char *session, const char *unused_options);
 /* Fills in what the header says of the process.  Without the lock, by who writes a dump before
  * there is a file: the values are the same. */
 void mw_state_file_describe(void);

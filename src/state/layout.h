@@ -75,6 +75,7 @@ typedef struct mw_state_header {
 	char program[64]; /* base name it was called by, else of the executable */
 	char exe[512];    /* path, cut at the end when longer */
 	char args[1024];  /* NUL-separated as /proc/<pid>/cmdline, cut at the end */
+	char unused_options[512]; /* of jemalloc, set and without effect; names with commas */
 } mw_state_header_t;
 
 /* Places in the file: room for rows to come. */

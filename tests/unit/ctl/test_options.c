@@ -12,17 +12,22 @@ static mw_options_t options;
 static char messages[65536];
 
 /* Parses and returns what was written to stderr. */
-static const char *configure(const char *malloc_conf, const char *mallow_conf) {
+static const char *configure_from(const mw_conf_sources_t *sources) {
 	FILE *file = tmpfile();
 	int kept = dup(2);
 	CHECK(file && kept >= 0 && dup2(fileno(file), 2) == 2);
-	mw_ctl_configure(&options, malloc_conf, mallow_conf);
+	mw_ctl_configure(&options, sources);
 	CHECK(dup2(kept, 2) == 2);
 	close(kept);
 	rewind(file);
 	messages[fread(messages, 1, sizeof messages - 1, file)] = '\0';
 	fclose(file);
 	return messages;
+}
+
+static const char *configure(const char *malloc_conf, const char *mallow_conf) {
+	return configure_from(
+		&(mw_conf_sources_t){.environment = malloc_conf, .mallow = mallow_conf});
 }
 
 static void defaults(void) {
@@ -91,6 +96,7 @@ static void bad_values_are_named_and_left_out(void) {
 	CHECK(options.prof_keep);
 	CHECK_STR(
 		configure("prof_sample:2T", NULL),
+		"<jemalloc>: Out-of-range conf value: prof_sample:2T\n"
 		"mallow: MALLOC_CONF: prof_sample:2T is out of range; allowed: 1 .. 1099511627776 "
 		"bytes\n");
 	CHECK_STR(
@@ -108,11 +114,13 @@ static void bad_values_are_named_and_left_out(void) {
 		  "mallow: MALLOW_CONF: prof_bt_max: is not a number; allowed: 1 .. 512 frames\n");
 	CHECK_STR(configure(NULL, "prof:yes"),
 		  "mallow: MALLOW_CONF: prof:yes is neither of its values; allowed: true, false\n");
-	CHECK_STR(configure(NULL, "lg_prof_sample:41"),
-		  "mallow: MALLOW_CONF: lg_prof_sample:41 is out of range; allowed: 0 .. 40\n");
+	CHECK_STR(configure(NULL, "lg_prof_sample:64"),
+		  "mallow: MALLOW_CONF: lg_prof_sample:64 is out of range; allowed: 0 .. 63\n");
+	CHECK_STR(configure(NULL, "lg_prof_sample:63"), "");
+	CHECK_EQ(options.prof_sample, 1099511627776);
 	CHECK_STR(configure(NULL, "dirty_decay_ms:-2"),
-		  "mallow: MALLOW_CONF: dirty_decay_ms:-2 is out of range; allowed: -1 .. 86400000 "
-		  "ms\n");
+		  "mallow: MALLOW_CONF: dirty_decay_ms:-2 is out of range; allowed: -1 .. "
+		  "315360000000 ms\n");
 	char conf[128] = "prof_session:";
 	memset(conf + 13, 'x', 64);
 	char want[256];
@@ -127,7 +135,7 @@ static const char *unknown(const char *name) {
 	static const char *const names[] = {
 #define MW_OPTION(name, kind, standard, min, max, unit, help) #name,
 #define MW_OPTION_LOG2(name, target, standard, min, max, help) #name,
-#define MW_OPTION_JEMALLOC(name)
+#define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit)
 #include "ctl/options.def"
 #undef MW_OPTION
 #undef MW_OPTION_LOG2
@@ -148,6 +156,7 @@ static void unknown_options_are_named(void) {
 		  "mallow: MALLOW_CONF: unknown option \"prof_smaple\"; did you mean "
 		  "\"prof_sample\"?\n");
 	CHECK_STR(configure("g_prof_interval:20", NULL),
+		  "<jemalloc>: Invalid conf pair: g_prof_interval:20\n"
 		  "mallow: MALLOC_CONF: unknown option \"g_prof_interval\"; did you mean "
 		  "\"lg_prof_interval\"?\n");
 	CHECK_STR(configure(NULL, "opt.prof:true"),
@@ -158,6 +167,74 @@ static void unknown_options_are_named(void) {
 		  "\"prof:true\"\n");
 	CHECK_STR(configure(NULL, "a\nb\x1b[31m:1"), unknown("a?b?[31m"));
 	CHECK_EQ(options.prof_sample, 524288);
+}
+
+/* Each as Debian's jemalloc 5.3.0 says it (tests/jemalloc/conf.sh compares). */
+static void jemalloc_sources_complain_in_its_words(void) {
+	CHECK_STR(configure("colour:blue,prof_sample:100", NULL),
+		  "<jemalloc>: Invalid conf pair: colour:blue\n");
+	CHECK_EQ(options.prof_sample, 100);
+	CHECK_STR(configure("prof:maybe", NULL),
+		  "<jemalloc>: Invalid conf value: prof:maybe\n"
+		  "mallow: MALLOC_CONF: prof:maybe is neither of its values; allowed: true, "
+		  "false\n");
+	CHECK_STR(configure("narenas:0", NULL),
+		  "<jemalloc>: Out-of-range conf value: narenas:0\n"
+		  "mallow: MALLOC_CONF: narenas:0 is out of range; allowed: 1 .. 4294967295\n");
+	CHECK_STR(configure("prof", NULL),
+		  "<jemalloc>: Conf string ends with key\n"
+		  "mallow: MALLOC_CONF: \"prof\" has no value; write name:value, as in "
+		  "\"prof:true\"\n");
+	CHECK_STR(configure("prof_sample:7,", NULL), "<jemalloc>: Conf string ends with comma\n");
+	CHECK_EQ(options.prof_sample, 7);
+	CHECK_STR(configure("prof_sample:7,,prof_sample:8", NULL),
+		  "<jemalloc>: Malformed conf string\n");
+	CHECK_EQ(options.prof_sample, 7);
+	CHECK_STR(configure("log=.,prof_sample:8", NULL),
+		  "<jemalloc>: Malformed conf string\n"
+		  "mallow: MALLOC_CONF: \"log=.\" has no value; write name:value, as in "
+		  "\"prof:true\"; the rest is not read\n");
+	CHECK_EQ(options.prof_sample, 524288);
+	CHECK_STR(configure("opt.prof_dump:true", NULL),
+		  "<jemalloc>: Malformed conf string\n"
+		  "mallow: MALLOC_CONF: \"opt.prof_dump:true\" is no name:value; did you mean "
+		  "\"prof_gdump\"?\n");
+	CHECK_STR(configure("prof_leak_error:true", NULL),
+		  "<jemalloc>: prof_leak_error is set w/o prof_final.\n");
+	CHECK(options.prof_leak && options.prof);
+	/* Cut, as there, instead of complaints. */
+	CHECK_STR(configure("lg_prof_sample:99,tcache_max:99999999999,lg_tcache_max:-1", NULL), "");
+	CHECK_EQ(options.prof_sample, 1099511627776);
+	CHECK_EQ(options.tcache_max, 8388608);
+	CHECK_EQ(options.lg_tcache_max, 64);
+	CHECK_STR(configure("prof_bt_max:010", NULL), "");
+	CHECK_EQ(options.prof_bt_max, 8);
+}
+
+static void sources_in_their_order(void) {
+	mw_conf_sources_t sources = {.built_in = "prof_sample:1"};
+	const char **texts[] = {&sources.built_in,    &sources.variable,        &sources.symlink,
+				&sources.environment, &sources.variable_harder, &sources.mallow};
+	static const char *const values[] = {"prof_sample:1", "prof_sample:2", "prof_sample:3",
+					     "prof_sample:4", "prof_sample:5", "prof_sample:6"};
+	for (size_t i = 0; i < 6; i++) {
+		*texts[i] = values[i];
+		CHECK_STR(configure_from(&sources), "");
+		CHECK_EQ(options.prof_sample, i + 1);
+	}
+	/* What ends one source leaves the others. */
+	sources = (mw_conf_sources_t){.variable = "a b,prof_sample:1", .environment = "prof:false"};
+	CHECK(strncmp(configure_from(&sources), "<jemalloc>: Malformed conf string\n", 34) == 0);
+	CHECK_EQ(options.prof_sample, 524288);
+	CHECK(!options.prof);
+}
+
+static void unused_options_are_listed_once(void) {
+	configure("narenas:4,prof:true,tcache:false,narenas:2,hpa:true,hpa_sec_nshards:1", NULL);
+	CHECK_STR(options.unused, "narenas,tcache,hpa,hpa_sec_nshards");
+	CHECK_EQ(options.narenas, 2);
+	configure("narenas:none", NULL);
+	CHECK_STR(options.unused, "");
 }
 
 static void jemalloc_options_pass(void) {
@@ -198,7 +275,17 @@ static void every_complaint_is_one_line(void) {
 
 static void confirm_names_what_is_set(void) {
 	CHECK_STR(configure(NULL, "confirm_conf:true,prof:false,prof_sample:2K"),
-		  "mallow: MALLOW_CONF: prof:false\nmallow: MALLOW_CONF: prof_sample:2K\n");
+		  "<jemalloc>: malloc_conf #1 (string specified via --with-malloc-conf): \"\"\n"
+		  "<jemalloc>: malloc_conf #2 (string pointed to by the global variable "
+		  "malloc_conf): \"\"\n"
+		  "<jemalloc>: malloc_conf #3 (\"name\" of the file referenced by the symbolic "
+		  "link named /etc/malloc.conf): \"\"\n"
+		  "<jemalloc>: malloc_conf #4 (value of the environment variable MALLOC_CONF): "
+		  "\"\"\n"
+		  "<jemalloc>: malloc_conf #5 (string pointed to by the global variable "
+		  "malloc_conf_2_conf_harder): \"\"\n"
+		  "mallow: MALLOW_CONF: confirm_conf:true\nmallow: MALLOW_CONF: prof:false\n"
+		  "mallow: MALLOW_CONF: prof_sample:2K\n");
 }
 
 static void abort_conf_aborts(void) {
@@ -235,6 +322,9 @@ int main(void) {
 	RUN(later_wins);
 	RUN(bad_values_are_named_and_left_out);
 	RUN(unknown_options_are_named);
+	RUN(jemalloc_sources_complain_in_its_words);
+	RUN(sources_in_their_order);
+	RUN(unused_options_are_listed_once);
 	RUN(jemalloc_options_pass);
 	RUN(every_complaint_is_one_line);
 	RUN(confirm_names_what_is_set);

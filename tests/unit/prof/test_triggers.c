@@ -320,7 +320,9 @@ static void heap_v2_adds_up(void) {
 	fake_hooks->sample_freed(&thread.hook, take(5000), false);
 	CHECK_EQ(mw_dump_to_function(MW_DUMP_HEAP_V2, collect, NULL), MW_OK);
 	text[text_length] = '\0';
-	CHECK(strstr(text, "heap_v2/1\n  t*: 2: 4000 [3: 9000]\n@ 0x") == text);
+	CHECK(strstr(text, "heap_v2/1\n  t*: 2: 4000 [3: 9000]\n  t0: 2: 4000 [0: 0] ") == text);
+	CHECK(strstr(text, "\n  t*: 2: 4000 [3: 9000]\n  t0: 2: 4000 [0: 0]\n") ||
+	      strstr(text, "\n  t*: 1: 1000 [1: 1000]\n  t0: 1: 1000 [0: 0]\n"));
 	CHECK(strstr(text, "\nMAPPED_LIBRARIES:\n"));
 	CHECK(strstr(text, "/unit_prof_test_triggers\n"));
 }

@@ -60,6 +60,22 @@ static void set_joined(const char *name, const char *first, char separator, cons
 	free(value);
 }
 
+/* For programs that ask for another library by name: ours of that name comes first. */
+static int set_library_path(const char *as, mw_error_t *error) {
+	char library[PATH_MAX], path[PATH_MAX + 64];
+	if (find_library(library, error) != 0)
+		return -1;
+	*strrchr(library, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/mallow/compat/lib%s.so.2", library, as);
+	if (access(path, R_OK) != 0)
+		return mw_error_set(error, "run: %s: %s; install it, or leave out --as", path,
+				    strerror(errno));
+	*strrchr(path, '/') = '\0';
+	const char *others = getenv("LD_LIBRARY_PATH");
+	set_joined("LD_LIBRARY_PATH", path, ':', others ? others : "");
+	return 0;
+}
+
 /* Ours goes first: of two libraries with a malloc the first wins. */
 static int set_preload(mw_error_t *error) {
 	char library[PATH_MAX];
@@ -165,6 +181,7 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 	mw_error_t error;
 	char session[64];
 	char *to_free = NULL;
+	const mw_option_value_t *as = mw_argument(arguments, "as");
 	if (mw_argument(arguments, "rate")->given && mw_argument(arguments, "exact")->given) {
 		mw_complain("run: --rate and --exact exclude each other; --exact is --rate 1");
 		return MW_EXIT_TROUBLE;
@@ -173,7 +190,7 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 	int status =
 		take_output(mw_argument(arguments, "output")->text, &harvest, &to_free, &error);
 	if (status == 0)
-		status = set_preload(&error);
+		status = as->given ? set_library_path(as->text, &error) : set_preload(&error);
 	if (status == 0) {
 		harvest.session = session;
 		harvest.program = arguments->operands[0];

@@ -188,6 +188,19 @@ static json_t *settings_json(const status_view_t *view) {
 	return settings;
 }
 
+/* The texts between commas. */
+static json_t *json_list(const char *texts) {
+	json_t *list = json_array();
+	while (*texts) {
+		char text[sizeof(((mw_state_header_t *)0)->unused_options)];
+		size_t length = strcspn(texts, ",");
+		snprintf(text, sizeof(text), "%.*s", (int)length, texts);
+		json_array_append_new(list, mw_json_text(text));
+		texts += length + (texts[length] == ',');
+	}
+	return list;
+}
+
 static double seconds(uint64_t ns) {
 	return (double)ns / 1e9;
 }
@@ -202,6 +215,7 @@ static int print_json(const status_view_t *view) {
 	json_object_set_new(value, "exe", mw_json_text(header->exe));
 	json_object_set_new(value, "arguments", mw_json_text(view->args));
 	json_object_set_new(value, "session", mw_json_text(header->session));
+	json_object_set_new(value, "unused_options", json_list(header->unused_options));
 	json_object_set_new(value, "state", mw_json_text(mw_fate_name(view->fate)));
 	json_object_set_new(value, "active", json_boolean(live->active != 0));
 	json_object_set_new(value, "active_since", json_real(seconds(live->changed_realtime_ns)));

@@ -50,7 +50,8 @@ const mw_subcommand_t mw_subcommands[] = {
 		.examples =
 			"mallow run ./server --port 80        # one sample in 512 KiB on average\n"
 			"mallow run --exact ./test            # every allocation\n"
-			"mallow run --rate 64K -o out/ make   # finer; all profiles into out/",
+			"mallow run --rate 64K -o out/ make   # finer; all profiles into out/\n"
+			"mallow run --as jemalloc redis-server",
 		.operands_min = 1,
 		.operands_max = UINT_MAX,
 		.ends_at_operand = true,
@@ -61,6 +62,9 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "mean bytes allocated between two samples (default 512K)"},
 				{"exact", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "sample every allocation; the same as --rate 1"},
+				{"as", 0, MW_OPTION_CHOICE, "LIBRARY", "jemalloc",
+				 "for a program linked with jemalloc: mallow's libjemalloc.so.2 by "
+				 "LD_LIBRARY_PATH, nothing preloaded"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "where to write the profile; .heap is jemalloc's format, .pb not "
 				 "compressed"},

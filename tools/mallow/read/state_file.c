@@ -141,6 +141,7 @@ static int check_section(const source_t *s, mw_state_section_id_t id) {
 static void end_texts(mw_state_header_t *header) {
 	header->library_version[sizeof(header->library_version) - 1] = '\0';
 	header->session[sizeof(header->session) - 1] = '\0';
+	header->unused_options[sizeof(header->unused_options) - 1] = '\0';
 	header->program[sizeof(header->program) - 1] = '\0';
 	header->exe[sizeof(header->exe) - 1] = '\0';
 	header->args[sizeof(header->args) - 1] = '\0';

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * option_row.h -- what the parser of options and its messages share.
+ * Layer: ctl. */
+#ifndef MW_CTL_OPTION_ROW_H
+#define MW_CTL_OPTION_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum mw_option_kind {
+	MW_KIND_FLAG,
+	MW_KIND_SIZE,
+	MW_KIND_NUMBER,
+	MW_KIND_CUT,
+	MW_KIND_CHOICE,
+	MW_KIND_WORD,
+	MW_KIND_TEXT,
+	MW_KIND_LOG2,
+} mw_option_kind_t;
+
+typedef struct mw_option {
+	const char *name;
+	mw_option_kind_t kind;
+	bool unused;   /* jemalloc's, without effect here */
+	size_t offset; /* of the field in mw_options_t; of the target's, for a LOG2 */
+	int64_t min, max;
+	const char *standard, *unit, *help;
+} mw_option_t;
+
+extern const mw_option_t mw_option_table[];
+extern const size_t mw_option_count;
+
+/* A piece of a configuration string; not NUL-terminated. */
+typedef struct mw_text {
+	const char *start;
+	size_t length;
+} mw_text_t;
+
+bool mw_text_is(mw_text_t text, const char *word);
+/* The words of a CHOICE or WORD, in order; *cursor begins at its `unit`.  An empty one: no more. */
+mw_text_t mw_option_next_word(const char **cursor);
+
+/* A source being read. */
+typedef struct mw_conf_source {
+	const char *name;
+	const char *what; /* in jemalloc's words; NULL: MALLOW_CONF, and complaints in ours */
+	unsigned complaints;
+} mw_conf_source_t;
+
+/* What a complaint quotes: more would push the advice off the screen. */
+#define MW_QUOTE_BYTES 64
+/* Copies at most `capacity` - 1 bytes, control characters replaced: a complaint is one line. */
+const char *mw_option_quote(mw_text_t text, char *buffer, size_t capacity);
+/* "1 .. 512 frames", "true, false" */
+const char *mw_option_allowed(const mw_option_t *option, char *buffer, size_t capacity);
+
+typedef struct mw_conf_pair {
+	mw_text_t name, value;
+} mw_conf_pair_t;
+
+/* Each counts as a complaint of the source. */
+void mw_option_say_unknown(mw_conf_source_t *source, mw_conf_pair_t pair);
+/* `why`: as "out of range"; `range`: jemalloc's kind of complaint. */
+void mw_option_say_bad(mw_conf_source_t *source, const mw_option_t *option, mw_text_t value,
+		       const char *why, bool range);
+/* `text` is not name:value; `last`: nothing comes after it. */
+void mw_option_say_malformed(mw_conf_source_t *source, mw_text_t text, bool last);
+void mw_option_say_unused(mw_conf_source_t *source, const mw_option_t *option);
+
+#endif

@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tutorial.sh BUILD_DIR SOURCE_DIR -- what introductions to jemalloc's profiler have one type, line by line, with
+# Debian's library and with mallow's: the same files, functions and totals in jeprof.
+. "$(dirname "$0")/lib.sh"
+need jeprof
+[ -n "$reference" ] || {
+    echo "skipped: no libjemalloc.so.2 here"
+    exit 77
+}
+cc -g -O1 -fno-builtin -I"$source/include" "$source/tests/jemalloc/tutorial.c" "$compat/libjemalloc.so.2" \
+    -o "$work/program"
+
+# both CONF ARGUMENT: runs the program with either library in a directory of its own, whose names are what
+# it wrote, pids taken out.
+both() {
+    local side library
+    for side in theirs ours; do
+        library=$compat
+        [ $side = ours ] || library=$reference
+        rm -rf "${work:?}/$side"
+        mkdir "$work/$side"
+        status=0
+        (cd "$work/$side" && LD_LIBRARY_PATH=$library MALLOC_CONF=$1 "$work/program" "${2-}" 2>stderr) ||
+            status=$?
+        echo "$status" >"$work/$side/status"
+        (cd "$work/$side" && find . -name '*.heap' | sed 's/\.[0-9]*\.\([0-9]*\.[fimu]\)/.PID.\1/' | sort) \
+            >"$work/$side.names"
+    done
+}
+same_names() {
+    diff "$work/theirs.names" "$work/ours.names" || fail "$1: the files differ"
+    [ -s "$work/ours.names" ] || fail "$1: no files"
+}
+count() {
+    wc -l <"$work/$1.names"
+}
+near_count() {
+    local difference=$(($(count ours) - $(count theirs)))
+    [ ${difference#-} -le "$2" ] || fail "$1: $(count ours) files, $(count theirs) with jemalloc"
+}
+# totals SIDE ARGUMENT...: "bytes function" in the order of jeprof's table, what libraries allocate left out.
+totals() {
+    local side=$1
+    shift
+    (cd "$work/$side" && jeprof --text --show_bytes "$@" 2>/dev/null) |
+        awk '$1 ~ /^-?[0-9]+$/ && $1 != 0 && ($6 ~ /^do_something/ || $6 ~ /^mixed_sizes/) { print $1, $6 }'
+}
+# alike NAME SHARE FILE [BASE]: of the file, less the base, the same functions, and bytes that differ by no
+# more than the share: size classes differ.  Files are patterns.
+alike() {
+    local name=$1 share=$2 side base
+    for side in theirs ours; do
+        base=()
+        [ $# -lt 4 ] || base=(--base "$(compgen -G "$work/$side/$4")")
+        totals $side "${base[@]}" "$work/program" "$(compgen -G "$work/$side/$3")" >"$work/$side.totals"
+    done
+    paste "$work/theirs.totals" "$work/ours.totals" >"$work/pairs"
+    [ -s "$work/ours.totals" ] || fail "$name: jeprof shows nothing"
+    awk -v share="$share" '$2 != $4 || $3 < (1 - share) * $1 || $3 > (1 + share) * $1 { bad = 1 } END { exit bad }' \
+        "$work/pairs" || {
+        cat "$work/pairs"
+        fail "$name: jemalloc's on the left, mallow's on the right"
+    }
+}
+
+both prof_leak:true,lg_prof_sample:0,prof_final:true
+same_names "at exit"
+alike "at exit" 0.1 "jeprof.*.f.heap"
+[ "$(wc -l <"$work/ours.totals")" -eq 2 ] || fail "at exit: $(cat "$work/ours.totals")"
+for side in theirs ours; do
+    sed -E 's/~[0-9]+ (bytes|objects)/~N \1/g; s/>= [0-9]+/>= N/' "$work/$side/stderr" >"$work/$side.leaks"
+done
+diff "$work/theirs.leaks" "$work/ours.leaks" || fail "the words of the leak report"
+grep -q '~120 objects, >= 2 contexts' "$work/ours/stderr" || fail "leaks: $(cat "$work/ours/stderr")"
+ok "the leak report at exit: $(head -n 1 "$work/ours/stderr")"
+
+both prof_leak_error:true,lg_prof_sample:0,prof_final:true
+diff "$work/theirs/status" "$work/ours/status" || fail "status with prof_leak_error"
+same_names prof_leak_error
+# jemalloc's own dump may be cut here; ours is whole.
+tail -n 1 "$work"/ours/jeprof.*.f.heap | grep -q ' 00:00 0 ' || fail "the dump is cut"
+[ "$(totals ours "$work/program" "$work"/ours/*.heap | wc -l)" -eq 2 ] || fail "the dump is cut"
+ok "prof_leak_error: status $(cat "$work/ours/status"), and the dump is complete"
+
+both prof:true,lg_prof_interval:20,lg_prof_sample:0
+same_names "each MiB"
+# The counters of the two do not begin at the same byte.
+alike "one interval" 0.3 "jeprof.*.i3.heap"
+alike "--base" 0.3 "jeprof.*.i4.heap" "jeprof.*.i0.heap"
+ok "each MiB: $(count ours) files"
+both prof:true,lg_prof_interval:20
+if [ "$(count ours)" -lt 1 ] || [ "$(count ours)" -gt 12 ]; then
+    fail "each MiB, sampled: $(count ours) files"
+fi
+
+both prof:true,prof_gdump:true,lg_prof_sample:0
+near_count gdump 8
+grep -q '^./jeprof.PID.7.u7.heap$' "$work/ours.names" || fail "gdump: $(head -n 9 "$work/ours.names")"
+ok "prof_gdump: $(count ours) files, $(count theirs) with jemalloc"
+
+both prof:true,lg_prof_sample:0,prof_prefix:./here manual
+same_names "by hand"
+alike "by hand" 0.1 "here.*.m1.heap"
+alike "by hand, the first" 0.1 "here.*.m0.heap"
+ok "dumps by hand with a prefix"
+
+both prof:true,prof_active:false,lg_prof_sample:0,prof_final:true activate
+same_names "activated later"
+alike "activated later" 0.1 "jeprof.*.f.heap"
+[ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] || fail "$(cat "$work/ours.totals")"
+ok "prof_active:false, then prof.active: only what came after"
+
+both prof:true,lg_prof_sample:0,prof_final:true window
+same_names "between two dumps"
+alike "between two dumps" 0.1 after.heap before.heap
+[ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] || fail "$(cat "$work/ours.totals")"
+alike "after it was switched off" 0.1 "jeprof.*.f.heap"
+ok "two dumps and their difference; nothing after prof.active was false"
+
+both prof:true,lg_prof_sample:17,prof_final:true mixed
+alike "mixed sizes" 0.15 "jeprof.*.f.heap"
+# 3000 of 64 KiB, the rest of 16 to 616 bytes.
+total=$(awk '{ print $1 }' "$work/ours.totals")
+if [ "$total" -lt 260000000 ] || [ "$total" -gt 320000000 ]; then
+    fail "mixed sizes: $total bytes"
+fi
+ok "mixed sizes of one stack: $total bytes"
+
+for side in theirs ours; do
+    (cd "$work/$side" && jeprof --text --show_bytes --thread=0 "$work/program" jeprof.*.f.heap 2>/dev/null) |
+        awk '$6 == "mixed_sizes" { print $1 }' >"$work/$side.thread"
+done
+[ "$(cat "$work/ours.thread")" = "$total" ] || fail "--thread=0: $(cat "$work/ours.thread") of $total"
+ok "jeprof --thread"
+
+both prof:true,prof_final:true,prof_timestamp:true,prof_prefix:t
+compgen -G "$work/ours/t.*.20[0-9][0-9][01][0-9][0-3][0-9]-*.0.f.heap" >/dev/null || fail "prof_timestamp: $(ls "$work/ours")"
+both prof:true,prof_final:true,prof_pid_namespace:true
+space=$(readlink /proc/self/ns/pid | tr -cd 0-9)
+for side in theirs ours; do
+    compgen -G "$work/$side/jeprof.$space.*.0.f.heap" >/dev/null ||
+        grep -q 'Invalid conf pair: prof_pid_namespace' "$work/$side/stderr" ||
+        fail "prof_pid_namespace: $(ls "$work/$side")"
+done
+ok "names with the time, and with the pid namespace"
