@@ -11,7 +11,9 @@
 #include "heap/heap.h"
 #include "heap/heap_page.h"
 #include "heap/huge.h"
+#include "heap/outbox.h"
 #include "heap/sampling.h"
+#include "heap/shelf.h"
 #include "heap/tally.h"
 #include "heap/verify.h"
 
@@ -54,16 +56,38 @@ MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t
 	return count - held;
 }
 
+/* The same for a tiny class, whose lists may be of blocks of any pages as well; *from is NULL then.
+ * What strangers' blocks are at hand comes before what must be fetched from inboxes, or carved. */
+static uint32_t gather(mw_heap_t *heap, unsigned size_class, mw_page_t **from, void **list) {
+	*from = NULL;
+	uint32_t count = 0;
+	if (!find_at_once(heap, size_class)) {
+		count = mw_outbox_take(heap, size_class, list);
+		if (count == 0)
+			count = mw_shelf_take(size_class, list);
+	}
+	if (count == 0)
+		return detach(heap, size_class, from, list);
+	heap->counts.given[size_class] += count;
+	heap->counts.fills[size_class]++;
+	heap->hand_backs++; /* the head changes, if perhaps not its first block */
+	mw_heap_counts_show(heap);
+	return count;
+}
+
 /* Fills the list head, up to the next sample. */
 static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 	mw_page_t *page;
 	void *list;
-	uint32_t count = detach(heap, size_class, &page, &list);
+	uint32_t count = gather(heap, size_class, &page, &list);
 	if (MW_UNLIKELY(count == 0))
 		return false;
 	uint32_t keep = mw_sampling_allow(heap, size_class, count);
 	if (MW_UNLIKELY(keep < count)) {
-		cut(page, &list, keep, count);
+		if (page)
+			cut(page, &list, keep, count);
+		else
+			mw_outbox_cut(heap, size_class, &list, keep, count);
 		heap->counts.given[size_class] -= count - keep;
 	}
 	mw_thread.heads[size_class] = list;

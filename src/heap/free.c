@@ -60,14 +60,19 @@ static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 		mw_heap_page_emptied(page);
 }
 
+static void free_foreign(mw_heap_t *heap, mw_page_t *page, void *block) {
+	if (!heap || page->block_bytes < MW_ADOPT_MIN_BYTES || !hand_back(heap, page, block))
+		mw_outbox_leave(heap, page, block);
+}
+
 static void free_in_page(mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(!mw_page_holds(page, block)))
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
 	mw_heap_t *heap = mw_thread.heap;
 	if (heap && atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
 		free_own(heap, page, block);
-	else if (!heap || page->block_bytes < MW_ADOPT_MIN_BYTES || !hand_back(heap, page, block))
-		mw_outbox_add(heap, page, block);
+	else
+		free_foreign(heap, page, block);
 }
 
 static void count_freed(size_t usable_bytes) {
@@ -150,16 +155,25 @@ static MW_NOINLINE void free_any(void *block) {
 	free_special(mw_page_first(page), block);
 }
 
-/* Own blocks above tiny come here at once; this much of it has no frame and no call. */
+/* Own blocks above tiny come here at once, and so do strangers' tiny ones; this much of it has no
+ * frame and no call. */
 void mw_heap_free_slow(void *block) {
 	if (MW_LIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK)) {
 		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 		mw_heap_t *heap = mw_thread.heap;
 		/* The chunk's own record is no page: its kind reads as none. */
-		if (page->kind == MW_PAGE_SMALL && page->size_class >= MW_TINY_CLASSES && heap &&
-		    atomic_load_explicit(&page->heap, memory_order_relaxed) == heap &&
-		    page->free != block && hand_back(heap, page, block))
-			return;
+		if (page->kind == MW_PAGE_SMALL && heap) {
+			bool own = atomic_load_explicit(&page->heap, memory_order_relaxed) == heap;
+			if (page->size_class >= MW_TINY_CLASSES) {
+				if (own && page->free != block && hand_back(heap, page, block))
+					return;
+			} else if (!own && mw_page_holds(page, block)) {
+				if (page->block_bytes < MW_ADOPT_MIN_BYTES ||
+				    !hand_back(heap, page, block))
+					mw_outbox_add(heap, page, block);
+				return;
+			}
+		}
 	}
 	free_any(block);
 }

@@ -21,18 +21,18 @@ typedef struct mw_page_queue {
 	mw_page_t *first, *last;
 } mw_page_queue_t;
 
-/* From this size on, free() puts blocks of other threads' pages into the thread's own lists too: a
- * thread that works on with what another left uses it up instead of sending it home and taking
- * pages of its own.  Not smaller ones: two threads would write to one cache line, each to a block
- * of its own. */
+/* From this size on, free() puts blocks of other threads' pages into the thread's own lists at
+ * once: a thread that works on with what another left uses it up instead of taking pages of its
+ * own. Smaller ones only many together (heap/outbox.h): two threads would write to one cache line,
+ * each to a block of its own. */
 #define MW_ADOPT_MIN_BYTES (2 * MW_CACHE_LINE_BYTES)
 
-/* A batch of blocks for another thread's page: see outbox.h. */
-#define MW_OUTBOX_PLACES 8u
+/* Blocks of one class that other threads' pages own: see outbox.h. */
 typedef struct mw_outbox {
-	mw_page_t *page; /* NULL: empty */
-	void *first, *last;
-	uint32_t count;
+	void *first; /* NULL: empty */
+	uint32_t count, limit;
+	uint32_t batch;     /* the limit at first */
+	uint32_t overflows; /* times that it was full since it last ran empty */
 } mw_outbox_t;
 
 /* The thread's last sample, and all that an allocation after it would change. */
@@ -62,7 +62,7 @@ struct mw_heap {
 	uintptr_t owner; /* thread pointer: the value of its pages' owner word */
 	mw_page_queue_t queues[MW_CLASS_COUNT];
 	mw_page_queue_t full;
-	mw_outbox_t outbox[MW_OUTBOX_PLACES];
+	mw_outbox_t outbox[MW_TINY_CLASSES];
 	_Atomic(mw_page_t *)
 		pending; /* pages with PENDING; pushed by others, taken whole by the owner */
 	_Atomic uint32_t backlog; /* pages pushed since it was last taken */

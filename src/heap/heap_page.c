@@ -114,7 +114,7 @@ void mw_heap_page_put_back(mw_page_t *page, void *list, uint32_t count) {
 		return;
 	if (count > page->used)
 		corrupt(page);
-	if (!list) { /* purged for us: see outbox.c */
+	if (!list) { /* purged for us: see inbox.c */
 		if (count != page->capacity || page->free)
 			corrupt(page);
 		page->used = page->carved = 0;
@@ -200,10 +200,20 @@ void mw_heap_page_unfull(mw_heap_t *heap, mw_page_t *page) {
 	mw_heap_page_claim(heap, page);
 }
 
+void mw_heap_page_put(mw_heap_t *heap, mw_page_t *page, void *block) {
+	mw_link_set(block, page->free);
+	page->free = block;
+	page->used--;
+	if (page->state == MW_PAGE_FULL)
+		mw_heap_page_unfull(heap, page);
+	if (page->used == 0)
+		mw_heap_page_emptied(page);
+}
+
 void mw_heap_take_pending(mw_heap_t *heap) {
 	if (!atomic_load_explicit(&heap->pending, memory_order_relaxed))
 		return;
-	/* Pairs with the push in free.c. */
+	/* Pairs with the push in inbox.c. */
 	mw_page_t *page = atomic_exchange_explicit(&heap->pending, NULL, memory_order_acquire);
 	atomic_store_explicit(&heap->backlog, 0, memory_order_relaxed);
 	while (page) {
@@ -249,9 +259,10 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 			return page;
 	}
 	/* More memory is needed: others may wait for theirs as well. */
-	if (heap->pages >= heap->pages_most)
+	if (heap->pages >= heap->pages_most) {
 		flush_stacks(heap);
-	mw_outbox_flush(heap);
+		mw_outbox_flush(heap);
+	}
 	return make_run(heap, size_class);
 }
 
@@ -307,16 +318,10 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 		/* Blocks of several pages, some of them other threads': see free.c. */
 		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 		if (atomic_load_explicit(&page->heap, memory_order_relaxed) != heap) {
-			mw_outbox_add(heap, page, block);
+			mw_outbox_leave(heap, page, block);
 			continue;
 		}
-		mw_link_set(block, page->free);
-		page->free = block;
-		page->used--;
-		if (page->state == MW_PAGE_FULL)
-			mw_heap_page_unfull(heap, page);
-		if (page->used == 0)
-			mw_heap_page_emptied(page);
+		mw_heap_page_put(heap, page, block);
 	}
 	if (size_class < MW_TINY_CLASSES)
 		mw_sampling_dropped(heap, size_class, count);

@@ -22,6 +22,8 @@ void *mw_heap_page_cut(const mw_page_t *page, void **list, uint32_t keep);
 void mw_heap_page_put_back(mw_page_t *page, void *list, uint32_t count);
 /* Moves the inbox to the free list. */
 void mw_heap_page_collect(mw_page_t *page);
+/* A block of the heap's own page is free again. */
+void mw_heap_page_put(mw_heap_t *heap, mw_page_t *page, void *block);
 /* A full page got a block back: into its queue again. */
 void mw_heap_page_unfull(mw_heap_t *heap, mw_page_t *page);
 /* Takes the pages whose inboxes got something out of the pending list. */

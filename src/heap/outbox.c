@@ -1,160 +1,170 @@
 /* SPDX-License-Identifier: MIT
- * outbox.c -- a direct-mapped table of batches. */
+ * outbox.c -- where lists of strangers' blocks go. */
 #include "heap/outbox.h"
 
-#include "base/bits.h"
+#include "base/check.h"
 #include "heap/heap_page.h"
+#include "heap/inbox.h"
 #include "heap/misuse.h"
-#include "heap/orphan.h"
-#include "heap/remote.h"
-#include "os/map.h"
-#include "os/proc.h"
+#include "heap/shelf.h"
 
-/* A batch goes out at so many bytes or blocks: what waits here is missing elsewhere. */
+/* A batch, the limit at first, is so many bytes or blocks; the limit doubles up to so many. */
 #define BATCH_BYTES 2048u
 #define BATCH_BLOCKS 32u
+#define MAX_BYTES 16384u
+#define MAX_BLOCKS 256u
+/* Overflows without a need of the thread's own, after which the limit is what it was at first. */
+#define IDLE_OVERFLOWS 8u
 
-/* The inbox of a full page got its first blocks: its heap must hear of it.  PENDING keeps the page
- * with that heap until it has. */
-static void notify_heap(mw_page_t *page) {
-	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
-	mw_page_t *first = atomic_load_explicit(&heap->pending, memory_order_relaxed);
-	do {
-		page->pending_next = first;
-		/* Pairs with the exchange in mw_heap_take_pending(); stronger than release for the
-		 * look at the heap that follows. */
-	} while (!atomic_compare_exchange_weak_explicit(
-		&heap->pending, &first, page, memory_order_seq_cst, memory_order_relaxed));
-	atomic_fetch_add_explicit(&heap->backlog, 1, memory_order_relaxed);
-	mw_heap_settle(heap);
-}
-
-static uint64_t push(mw_page_t *page, void *first, void *last, uint32_t count) {
-	/* Read before the push: afterwards the page may be anybody's. */
-	unsigned size_class = page->size_class;
-	uint64_t old = mw_remote_push(page, first, last, count);
-	if (old & MW_REMOTE_FULL)
-		notify_heap(page);
-	else if ((old & MW_REMOTE_ORPHAN) &&
-		 mw_remote_count(old) + count == __atomic_load_n(&page->used, __ATOMIC_RELAXED))
-		mw_orphan_reclaim(page, size_class);
-	return old;
-}
-
-/* The owner has not looked at its pages for a while: it sleeps, as the thread does that made a
- * server's tables.  Only it can give the page's slice back; their memory others can. */
-static bool owner_is_behind(const mw_page_t *page) {
-	enum {
-		BACKLOG = 16
-	}; /* pages: a mebibyte; a thread that works takes them at each refill */
-	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
-	return heap && atomic_load_explicit(&heap->backlog, memory_order_relaxed) >= BACKLOG;
-}
-
-/* Threads between the claim of a page and its return; FORKING: no more may begin.  A child that
- * came over in between would never see the page's blocks again. */
-#define FORKING ((uint32_t)1 << 31)
-static _Atomic uint32_t claims;
-
-void mw_outbox_fork_prepare(void) {
-	/* Acquire: pairs with end_claim(). */
-	atomic_fetch_or_explicit(&claims, FORKING, memory_order_acquire);
-	for (unsigned turn = 0; atomic_load_explicit(&claims, memory_order_acquire) & ~FORKING;
-	     turn++)
-		mw_os_wait_turn(turn);
-}
-
-void mw_outbox_fork_release(void) {
-	atomic_fetch_and_explicit(&claims, ~FORKING, memory_order_release);
-}
-
-static void end_claim(void) {
-	atomic_fetch_sub_explicit(&claims, 1, memory_order_release);
-}
-
-/* False: a fork is about to happen. */
-static bool begin_claim(void) {
-	/* Pairs with mw_outbox_fork_prepare(): either it sees this one, or this sees FORKING. */
-	if (!(atomic_fetch_add_explicit(&claims, 1, memory_order_acq_rel) & FORKING))
-		return true;
-	end_claim();
-	return false;
-}
-
-/* `word` is the inbox as this thread left it. */
-static void purge_claimed(mw_page_t *page, uint64_t word) {
-	if (!mw_remote_claim(page, word))
-		return;
-	uint32_t count = mw_remote_count(word);
-	/* Another page came to have the same word: give back what was taken. */
-	if (MW_UNLIKELY(count != page->capacity)) {
-		void *first = mw_remote_list(word), *last = first;
-		while (mw_link_get(last))
-			last = mw_link_get(last);
-		push(page, first, last, count);
-		return;
-	}
-	uintptr_t start = mw_round_up((uintptr_t)page->start, MW_OS_PAGE_BYTES);
-	uintptr_t end = (uintptr_t)page->start + (size_t)count * page->block_bytes;
-	end &= ~((uintptr_t)MW_OS_PAGE_BYTES - 1);
-	if (start < end)
-		mw_os_purge((void *)start, end - start);
-	push(page, NULL, NULL, count);
-}
-
-static MW_NOINLINE void purge_for_owner(mw_page_t *page, uint64_t word) {
-	if (!owner_is_behind(page) || !begin_claim())
-		return;
-	purge_claimed(page, word);
-	end_claim();
-}
-
-static void send(mw_page_t *page, void *first, void *last, uint32_t count) {
-	uint32_t capacity = page->capacity;
-	uint64_t old = push(page, first, last, count);
-	uint32_t total = mw_remote_count(old) + count;
-	if (MW_UNLIKELY(total == capacity)) {
-		uint64_t flags = old & MW_REMOTE_FLAGS;
-		if (flags & MW_REMOTE_FULL)
-			flags = (flags & ~MW_REMOTE_FULL) | MW_REMOTE_PENDING;
-		purge_for_owner(page, (uint64_t)(uintptr_t)first << MW_REMOTE_BLOCK_SHIFT |
-					      (uint64_t)total << MW_REMOTE_COUNT_SHIFT | flags);
+void mw_outbox_start(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
+		uint32_t batch = BATCH_BYTES / mw_class_bytes[c];
+		if (batch > BATCH_BLOCKS)
+			batch = BATCH_BLOCKS;
+		heap->outbox[c] = (mw_outbox_t){.batch = batch, .limit = batch};
 	}
 }
 
-static void send_batch(mw_outbox_t *batch) {
-	mw_page_t *page = batch->page;
-	batch->page = NULL;
-	send(page, batch->first, batch->last, batch->count);
+void mw_outbox_grow(mw_outbox_t *outbox) {
+	outbox->overflows = 0;
+	/* Of a batch: eight, in bytes and in blocks. */
+	if (outbox->limit < outbox->batch * (MAX_BYTES / BATCH_BYTES))
+		outbox->limit *= 2;
+}
+_Static_assert(MAX_BYTES / BATCH_BYTES == MAX_BLOCKS / BATCH_BLOCKS, "as many batches");
+
+void mw_outbox_double_free(const mw_page_t *page, void *block) {
+	mw_misuse_double_free(mw_misuse_function(), block, page);
 }
 
-void mw_outbox_add(mw_heap_t *heap, mw_page_t *page, void *block) {
-	if (!heap || page->block_bytes > BATCH_BYTES / 2) {
-		uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
-		if (MW_UNLIKELY(mw_remote_list(word) == block))
-			mw_misuse_double_free(mw_misuse_function(), block, page);
-		send(page, block, block, 1);
+/* The page of a block that a list leads to. */
+static mw_page_t *page_of(void *block, unsigned size_class) {
+	mw_page_t *page = mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK
+				  ? mw_page_of_slice((uintptr_t)block)
+				  : NULL;
+	if (!page || page->kind != MW_PAGE_SMALL || page->size_class != size_class ||
+	    !mw_page_holds(page, block))
+		mw_fatal("corrupt list of freed blocks of size class %u at %p: written to after "
+			 "free, or freed twice",
+			 mw_class_bytes[size_class], block);
+	return page;
+}
+
+/* The part of a list that goes to one page. */
+typedef struct parcel {
+	mw_page_t *page; /* NULL: empty */
+	void *first, *last;
+	uint32_t count;
+} parcel_t;
+
+static void send(parcel_t *parcel) {
+	mw_page_t *page = parcel->page;
+	parcel->page = NULL;
+	if (page)
+		mw_inbox_send(page, parcel->first, parcel->last, parcel->count);
+}
+
+static void add(parcel_t *parcel, mw_page_t *page, void *block) {
+	if (parcel->page != page) {
+		send(parcel);
+		*parcel = (parcel_t){.page = page, .last = block};
+	}
+	mw_link_set(block, parcel->first);
+	parcel->first = block;
+	parcel->count++;
+}
+
+/* A push onto a page's inbox is a compare-and-swap on a cache line that the owner reads too: blocks
+ * of a page that come soon after one another share one. */
+static void send_home(mw_heap_t *heap, unsigned size_class, void *list, uint32_t count) {
+	enum { PARCELS = 8 };
+	parcel_t parcels[PARCELS] = {0};
+	for (; count > 0; count--) {
+		void *block = list;
+		mw_page_t *page = page_of(block, size_class);
+		list = mw_link_get(block);
+		if (heap && atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
+			mw_heap_page_put(heap, page, block);
+		else /* neighbouring pages fall into different places */
+			add(&parcels[((uintptr_t)page >> MW_PAGE_META_SHIFT) % PARCELS], page,
+			    block);
+	}
+	for (unsigned i = 0; i < PARCELS; i++)
+		send(&parcels[i]);
+}
+
+static void clear_shelf(mw_heap_t *heap, unsigned size_class) {
+	void *list;
+	uint32_t count;
+	while ((count = mw_shelf_clear_one(size_class, &list)) != 0)
+		send_home(heap, size_class, list, count);
+}
+
+static void hand_on(mw_heap_t *heap, unsigned size_class, void *list, uint32_t count) {
+	if (MW_LIKELY(mw_shelf_put(size_class, list, count)))
+		return;
+	send_home(heap, size_class, list, count);
+	clear_shelf(heap, size_class);
+}
+
+static uint32_t take_all(mw_outbox_t *outbox, void **list) {
+	uint32_t count = outbox->count;
+	*list = outbox->first;
+	outbox->first = NULL;
+	outbox->count = 0;
+	return count;
+}
+
+void mw_outbox_full(mw_heap_t *heap, unsigned size_class) {
+	mw_outbox_t *outbox = &heap->outbox[size_class];
+	if (++outbox->overflows == IDLE_OVERFLOWS)
+		outbox->limit = outbox->batch;
+	void *list;
+	uint32_t count = take_all(outbox, &list);
+	hand_on(heap, size_class, list, count);
+}
+
+void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t keep,
+		   uint32_t count) {
+	void *rest = *list, *last = NULL;
+	for (uint32_t i = 0; i < keep; i++) {
+		page_of(rest, size_class);
+		last = rest;
+		rest = mw_link_get(rest);
+	}
+	if (last)
+		mw_link_set(last, NULL);
+	else
+		*list = NULL;
+	mw_outbox_t *outbox = &heap->outbox[size_class];
+	if (outbox->count > 0) {
+		hand_on(heap, size_class, rest, count - keep);
 		return;
 	}
-	/* Neighbouring pages fall into different places. */
-	mw_outbox_t *batch =
-		&heap->outbox[((uintptr_t)page >> MW_PAGE_META_SHIFT) % MW_OUTBOX_PLACES];
-	if (batch->page != page) {
-		if (batch->page)
-			send_batch(batch);
-		*batch = (mw_outbox_t){.page = page, .last = block};
-	}
-	if (MW_UNLIKELY(batch->first == block))
-		mw_misuse_double_free(mw_misuse_function(), block, page);
-	mw_link_set(block, batch->first);
-	batch->first = block;
-	batch->count++;
-	if (batch->count >= BATCH_BLOCKS || batch->count * page->block_bytes >= BATCH_BYTES)
-		send_batch(batch);
+	outbox->first = rest;
+	outbox->count = count - keep;
 }
 
 void mw_outbox_flush(mw_heap_t *heap) {
-	for (unsigned i = 0; i < MW_OUTBOX_PLACES; i++)
-		if (heap->outbox[i].page)
-			send_batch(&heap->outbox[i]);
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
+		void *list;
+		uint32_t count = take_all(&heap->outbox[c], &list);
+		if (count > 0)
+			send_home(heap, c, list, count);
+	}
+}
+
+void mw_outbox_hand_on(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
+		void *list;
+		uint32_t count = mw_outbox_take(heap, c, &list);
+		if (count > 0)
+			hand_on(heap, c, list, count);
+	}
+	mw_outbox_flush(heap);
+}
+
+void mw_outbox_clear_shelves(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
+		clear_shelf(heap, c);
 }

@@ -1,22 +1,71 @@
 /* SPDX-License-Identifier: MIT
- * outbox.h -- blocks of other threads' pages on their way home, in batches a page.
+ * outbox.h -- tiny blocks of other threads' pages that a thread freed, a list a size class.
  * Layer: heap.  Owner thread only.
  *
- * A push onto a page's inbox is a compare-and-swap on a cache line that the owner reads too; a few
- * blocks that go to the same page share one.  What waits here is bounded by MW_OUTBOX_PLACES
- * batches, and goes out when the thread needs memory itself, trims, or ends. */
+ * The thread uses such blocks itself when it runs out of its own: taken one by one they would share
+ * cache lines with blocks of others, a list that is long enough rarely does.  A list that is as
+ * long as it may become goes on the shelf (heap/shelf.h), where any thread finds it, or home to its
+ * pages when nobody takes from there.
+ *
+ * What waits here is missing elsewhere, so lists are short at first, and their limit doubles only
+ * when one overflowed and then ran empty: that is when a longer one had saved both. */
 #ifndef MW_HEAP_OUTBOX_H
 #define MW_HEAP_OUTBOX_H
 
 #include "heap/heap.h"
+#include "heap/inbox.h"
 
-/* The calling thread frees `block` of a page it does not own.  Ends the program when it is the
- * block it freed last.  `heap` may be NULL: the block goes at once. */
-void mw_outbox_add(mw_heap_t *heap, mw_page_t *page, void *block);
+void mw_outbox_start(mw_heap_t *heap);
+/* The list of the class is as long as it may be: it goes. */
+MW_NOINLINE void mw_outbox_full(mw_heap_t *heap, unsigned size_class);
+/* It ran empty after it had been full. */
+void mw_outbox_grow(mw_outbox_t *outbox);
+MW_COLD _Noreturn void mw_outbox_double_free(const mw_page_t *page, void *block);
+
+/* The calling thread frees `block`, tiny, of a page it does not own.  Ends the program when it is
+ * the block of its class that it freed last. */
+static inline void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *block) {
+	mw_outbox_t *outbox = &heap->outbox[page->size_class];
+	if (MW_UNLIKELY(outbox->first == block))
+		mw_outbox_double_free(page, block);
+	if (MW_UNLIKELY(outbox->count >= outbox->limit))
+		mw_outbox_full(heap, page->size_class);
+	mw_link_set(block, outbox->first);
+	outbox->first = block;
+	outbox->count++;
+}
+
+/* The same for any small block, and a thread that may have no heap. */
+static inline void mw_outbox_leave(mw_heap_t *heap, mw_page_t *page, void *block) {
+	if (heap && page->size_class < MW_TINY_CLASSES)
+		mw_outbox_add(heap, page, block);
+	else
+		mw_inbox_send_one(page, block);
+}
+
+/* Takes the list if it is long enough to be used here; its length, or 0. */
+static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void **first) {
+	mw_outbox_t *outbox = &heap->outbox[size_class];
+	uint32_t count = outbox->count;
+	if (count >= outbox->batch / 2) {
+		*first = outbox->first;
+		outbox->first = NULL;
+		outbox->count = 0;
+		return count;
+	}
+	if (MW_UNLIKELY(outbox->overflows > 0))
+		mw_outbox_grow(outbox);
+	return 0;
+}
+
+/* Ends a list of `count` blocks that was taken here or from the shelf after `keep` of them. */
+void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t keep,
+		   uint32_t count);
+/* All lists go: home to their pages, or (the thread ends) to where others find them. */
 void mw_outbox_flush(mw_heap_t *heap);
+void mw_outbox_hand_on(mw_heap_t *heap);
+/* All shelves' lists go home.  `heap` may be NULL. */
+void mw_outbox_clear_shelves(mw_heap_t *heap);
 
-/* Waits until no thread holds all blocks of another's page; between the two none begins to. */
-void mw_outbox_fork_prepare(void);
-void mw_outbox_fork_release(void);
 
 #endif

@@ -63,7 +63,7 @@ typedef enum mw_page_state {
 
 typedef struct mw_page mw_page_t;
 struct mw_page {
-	/* First cache line: the owning thread's. */
+	/* First cache line: the owning thread's, and what every free() of the page reads. */
 	_Atomic uintptr_t owner; /* relaxed: only the owner's own value decides anything */
 	void *free;              /* list of free blocks, linked through their first word */
 	uint32_t used;   /* blocks not in `free`: handed out, in a list head, or in `remote` */
@@ -71,7 +71,8 @@ struct mw_page {
 	uint32_t capacity;
 	uint32_t block_bytes; /* of the class; see large_bytes for large blocks */
 	char *start;          /* of the first block; in a run perhaps not of the slice */
-	mw_page_t *next, *prev;
+	mw_page_t *next;
+	_Atomic(mw_heap_t *) heap; /* NULL: no thread; compared with one's own only */
 	uint8_t size_class;
 	uint8_t kind;        /* mw_page_kind_t */
 	uint8_t state;       /* mw_page_state_t */
@@ -81,9 +82,9 @@ struct mw_page {
 			      * lock of the class */
 	bool spare;          /* without a block, kept in its queue: see mw_heap_page_emptied() */
 	bool zeroed;         /* LARGE: fresh from the kernel */
-	/* Second cache line: other threads'. */
+	/* Second cache line: other threads', and what is seldom used. */
 	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint64_t remote; /* heap/remote.h */
-	_Atomic(mw_heap_t *) heap; /* NULL: no thread; compared with one's own only */
+	mw_page_t *prev;
 	mw_page_t *pending_next;
 	size_t large_bytes; /* LARGE: usable bytes */
 	union {

@@ -41,21 +41,26 @@ static inline void *mw_remote_list(uint64_t word) {
 	return (void *)(uintptr_t)(word >> MW_REMOTE_BLOCK_SHIFT);
 }
 
+/* What a push of `count` blocks from `first` on makes of the word. */
+static inline uint64_t mw_remote_added(uint64_t old, const void *first, uint32_t count) {
+	uint64_t flags = old & MW_REMOTE_FLAGS;
+	if (flags & MW_REMOTE_FULL)
+		flags = (flags & ~MW_REMOTE_FULL) | MW_REMOTE_PENDING;
+	return (uint64_t)(uintptr_t)first << MW_REMOTE_BLOCK_SHIFT |
+	       (uint64_t)(mw_remote_count(old) + count) << MW_REMOTE_COUNT_SHIFT | flags;
+}
+
 /* Adds a list of `count` blocks; returns the word as it was before.  The release pairs with
  * mw_remote_take(); the acquire with whoever set FULL or ORPHAN: the page's heap and used count,
  * which the caller reads next, are those that went with the flag. */
 static inline uint64_t mw_remote_push(mw_page_t *page, void *first, void *last, uint32_t count) {
-	uint64_t old = atomic_load_explicit(&page->remote, memory_order_relaxed), new;
+	uint64_t old = atomic_load_explicit(&page->remote, memory_order_relaxed);
 	do {
 		if (last) /* NULL: all blocks, see above; the inbox is empty */
 			mw_link_set(last, mw_remote_list(old));
-		uint64_t flags = old & MW_REMOTE_FLAGS;
-		if (flags & MW_REMOTE_FULL)
-			flags = (flags & ~MW_REMOTE_FULL) | MW_REMOTE_PENDING;
-		new = (uint64_t)(uintptr_t)first << MW_REMOTE_BLOCK_SHIFT |
-		      (uint64_t)(mw_remote_count(old) + count) << MW_REMOTE_COUNT_SHIFT | flags;
 	} while (!atomic_compare_exchange_weak_explicit(
-		&page->remote, &old, new, memory_order_acq_rel, memory_order_relaxed));
+		&page->remote, &old, mw_remote_added(old, first, count), memory_order_acq_rel,
+		memory_order_relaxed));
 	return old;
 }
 

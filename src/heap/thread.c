@@ -9,6 +9,7 @@
 #include "heap/heap.h"
 #include "heap/heap_page.h"
 #include "heap/huge.h"
+#include "heap/inbox.h"
 #include "heap/limit.h"
 #include "heap/meta.h"
 #include "heap/orphan.h"
@@ -54,6 +55,7 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 		return NULL;
 	heap->owner = (uintptr_t)__builtin_thread_pointer();
 	mw_head_start(heap);
+	mw_outbox_start(heap);
 	mw_sampling_thread_start(heap);
 	mw_thread.heap = heap;
 	heap->start_allocated_bytes = heap->start_freed_bytes = 0;
@@ -96,7 +98,7 @@ static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page)
 
 /* Under the heaps lock, of a heap without a thread: what leave_page() left here goes. */
 static void leave_pending(mw_heap_t *heap) {
-	/* Pairs with the push in outbox.c. */
+	/* Pairs with the push in inbox.c. */
 	mw_page_t *page = atomic_exchange_explicit(&heap->pending, NULL, memory_order_seq_cst);
 	atomic_store_explicit(&heap->backlog, 0, memory_order_relaxed);
 	while (page) {
@@ -128,7 +130,7 @@ void mw_heap_thread_end(void) {
 	mw_harden_flush(&heap->harden);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		mw_heap_head_flush(heap, c);
-	mw_outbox_flush(heap);
+	mw_outbox_hand_on(heap);
 	mw_heap_take_pending(heap);
 	heap->spares = heap->pages = heap->pages_most = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
@@ -162,24 +164,30 @@ void mw_heap_take_rate(void) {
 		mw_heap_head_flush(heap, c);
 }
 
+static void release_pages(mw_heap_t *heap) {
+	mw_heap_take_pending(heap);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		mw_page_t *next;
+		for (mw_page_t *page = heap->queues[c].first; page; page = next) {
+			next = page->next;
+			mw_heap_page_collect(page);
+			if (page->used == 0)
+				mw_heap_page_release(heap, page);
+		}
+	}
+}
+
 size_t mw_heap_trim(void) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (heap) {
 		mw_harden_flush(&heap->harden);
 		for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-			mw_heap_head_flush(heap, c); /* some of it into the outbox */
+			mw_heap_head_flush(heap, c); /* some of it into outboxes, or on shelves */
 		mw_outbox_flush(heap);
-		mw_heap_take_pending(heap);
-		for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-			mw_page_t *next;
-			for (mw_page_t *page = heap->queues[c].first; page; page = next) {
-				next = page->next;
-				mw_heap_page_collect(page);
-				if (page->used == 0)
-					mw_heap_page_release(heap, page);
-			}
-		}
 	}
+	mw_outbox_clear_shelves(heap);
+	if (heap)
+		release_pages(heap);
 	return mw_huge_purge(true) + mw_chunk_purge(true) + mw_arena_purge_each(true);
 }
 
@@ -255,7 +263,7 @@ size_t mw_heap_in_use_bytes(void) {
 void mw_heap_fork_prepare(void) {
 	mw_sampled_fork_prepare();
 	/* One fork at a time from here on; before the locks that what it waits for may need. */
-	mw_outbox_fork_prepare();
+	mw_inbox_fork_prepare();
 	mw_lock_fork_acquire(&heaps.lock);
 	mw_orphan_fork_prepare();
 	mw_huge_fork_prepare();
@@ -273,7 +281,7 @@ static void fork_release(bool in_child) {
 	mw_huge_fork_release(in_child);
 	mw_orphan_fork_release(in_child);
 	mw_lock_fork_release(&heaps.lock, in_child);
-	mw_outbox_fork_release();
+	mw_inbox_fork_release();
 	mw_sampled_fork_release(in_child);
 }
 

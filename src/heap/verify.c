@@ -44,17 +44,15 @@ static void check_queue(const mw_heap_t *heap, const mw_page_queue_t *queue, uns
 		mw_fatal("heap check: a queue of pages does not end in its last page");
 }
 
-/* Blocks of any of the thread's pages of the class; larger ones of any thread's (free.c). */
-static void check_head(const mw_heap_t *heap, unsigned size_class) {
+/* A list of free blocks of any thread's pages of the class; its length. */
+static uint32_t check_list(const void *list, unsigned size_class) {
 	uint32_t count = 0;
-	for (const void *block = mw_thread.heads[size_class]; block; block = mw_link_get(block)) {
+	for (const void *block = list; block; block = mw_link_get(block)) {
 		const mw_page_t *page = mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK
 						? mw_page_of_slice((uintptr_t)block)
 						: NULL;
 		if (!page || page->kind != MW_PAGE_SMALL || page->size_class != size_class ||
-		    !mw_page_holds(page, block) ||
-		    (page->block_bytes < MW_ADOPT_MIN_BYTES &&
-		     atomic_load_explicit(&page->heap, memory_order_relaxed) != heap))
+		    !mw_page_holds(page, block))
 			mw_fatal("heap check: a list of size class %u leads to %p, which is no "
 				 "block of it",
 				 mw_class_bytes[size_class], block);
@@ -62,15 +60,29 @@ static void check_head(const mw_heap_t *heap, unsigned size_class) {
 			mw_fatal("heap check: the list of size class %u has no end",
 				 mw_class_bytes[size_class]);
 	}
+	return count;
+}
+
+static void check_head(unsigned size_class) {
+	uint32_t count = check_list(mw_thread.heads[size_class], size_class);
 	if (size_class >= MW_TINY_CLASSES && count != mw_thread.lengths[size_class])
 		mw_fatal("heap check: the list of size class %u has %u blocks, counted %u",
 			 mw_class_bytes[size_class], count, mw_thread.lengths[size_class]);
 }
 
+static void check_outbox(const mw_outbox_t *outbox, unsigned size_class) {
+	uint32_t count = check_list(outbox->first, size_class);
+	if (count != outbox->count)
+		mw_fatal("heap check: the outbox of size class %u has %u blocks, counted %u",
+			 mw_class_bytes[size_class], count, outbox->count);
+}
+
 void mw_heap_check(const mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
+		check_outbox(&heap->outbox[c], c);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		check_queue(heap, &heap->queues[c], MW_PAGE_QUEUED, c);
-		check_head(heap, c);
+		check_head(c);
 	}
 	check_queue(heap, &heap->full, MW_PAGE_FULL, MW_CLASS_COUNT);
 }

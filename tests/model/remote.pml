@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * remote.pml -- the life of one page between threads, for spin: src/heap/remote.h, free.c,
- * outbox.c, heap_page.c, orphan.c and thread.c, step for step.
+ * inbox.c, outbox.c, shelf.c, heap_page.c, orphan.c and thread.c, step for step.
  *
  * Two threads allocate, free what anybody holds, end and begin again with a heap of either; a third
  * only frees.  What is shared is read and written one step at a time; a compare-and-swap loop is
  * one step, as it has an effect only when it succeeds.  What an owner alone touches is not split.
  * Locals are set to 0 when they are done with: less to tell states apart by.
+ * With SHELF, freed blocks may lie in lists that any thread takes, and there is no third thread: all
+ * of it at once is too much to search.
  * The search is exhaustive, under sequential consistency: what weaker orders need is argued at each
  * atomic in the sources.
  *
@@ -37,6 +39,7 @@ byte state = S_GIVEN;
 byte free_list; /* masks */
 byte used;
 bool orphan_lock;
+byte shelf; /* shelf.c, one place: mask of the blocks */
 bool pending[HEAPS]; /* the heap's pending list holds the page */
 bool in_use[HEAPS];
 byte held; /* blocks the program has */
@@ -54,7 +57,7 @@ inline give() {
 	}
 }
 
-/* outbox.c, notify_heap */
+/* inbox.c, notify_heap */
 inline notify() {
 	told = page_heap;
 	assert(told != NONE);
@@ -92,7 +95,7 @@ inline reclaim() {
 	fi
 }
 
-/* remote.h, mw_remote_push; outbox.c, send: the blocks in `batch` */
+/* remote.h, mw_remote_push; inbox.c, mw_inbox_send: the blocks in `batch` */
 inline send() {
 	d_step {
 		old_inbox = inbox;
@@ -127,12 +130,48 @@ inline send() {
 	fi
 }
 
+/* shelf.c, mw_shelf_put: leaves the batch when the shelf is full */
+inline put_on_shelf() {
+	atomic {
+		if
+		:: shelf == 0 ->
+			shelf = batch;
+			batch = 0
+		:: else
+		fi
+	}
+}
+
+/* shelf.c, mw_shelf_take */
+inline take_from_shelf() {
+#ifdef BUG_TAKE_IN_TWO_STEPS
+	head = shelf;
+	shelf = 0
+#else
+	atomic {
+		head = shelf;
+		shelf = 0
+	}
+#endif
+}
+
 /* outbox.c, mw_outbox_flush */
 inline flush_outbox() {
 	if
 	:: batch -> send()
 	:: else
 	fi
+}
+
+/* outbox.c, mw_outbox_hand_on */
+inline hand_on() {
+#ifdef SHELF
+	if
+	:: batch && shelf == 0 -> put_on_shelf()
+	:: true
+	fi;
+#endif
+	flush_outbox()
 }
 
 /* remote.h, mw_remote_take, and heap_page.c, add_to_free_list */
@@ -214,8 +253,25 @@ inline look_into_page() {
 	fi
 }
 
+/* alloc.c, gather: strangers' blocks that this thread freed, then what others put on the shelf */
+inline gather() {
+#ifdef SHELF
+	if
+	:: batch ->
+		d_step {
+			head = batch;
+			batch = 0
+		}
+	:: batch == 0 && shelf != 0 -> take_from_shelf()
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
 /* heap_page.c, mw_heap_page_find and mw_heap_page_detach */
-inline refill() {
+inline find_page() {
 	take_pending();
 	if
 	:: page_heap == heap && state == S_QUEUED -> look_into_page()
@@ -279,6 +335,14 @@ inline refill() {
 	fi
 }
 
+inline refill() {
+	gather();
+	if
+	:: head == 0 -> find_page()
+	:: else
+	fi
+}
+
 inline allocate() {
 	if
 	:: head == 0 -> refill()
@@ -332,6 +396,9 @@ inline free_block() {
 		};
 		if
 		:: send()
+#ifdef SHELF
+		:: put_on_shelf()
+#endif
 		:: true /* later */
 		fi
 	fi
@@ -398,7 +465,12 @@ inline leave_page() {
 /* thread.c, mw_heap_thread_end */
 inline end_thread() {
 	if
-	:: head ->
+	:: head && page_heap != heap ->
+		d_step {
+			batch = batch | head;
+			head = 0
+		}
+	:: head && page_heap == heap ->
 		d_step {
 			free_list = free_list | head;
 			used = used - COUNT(head);
@@ -414,7 +486,7 @@ inline end_thread() {
 		fi
 	:: else
 	fi;
-	flush_outbox();
+	hand_on();
 	take_pending();
 	if
 	:: page_heap == heap -> leave_page()
@@ -484,7 +556,11 @@ init {
 	atomic {
 		run thread();
 		run thread();
+#ifdef SHELF
+		finished++
+#else
 		run freer()
+#endif
 	};
 	finished == 3;
 	do
@@ -492,6 +568,11 @@ init {
 			held != 0 -> claim();
 			batch = block;
 			block = 0
+		};
+		send()
+	:: atomic {
+			held == 0 && shelf != 0 -> batch = shelf;
+			shelf = 0
 		};
 		send()
 	:: else -> break

@@ -42,9 +42,10 @@ static uint64_t now(void) {
 }
 
 /* Few blocks to the page, so that pages become full, empty and orphans all the time: 1 to 16 in 64
- * KiB, and classes whose blocks reach over slices. */
+ * KiB, and classes whose blocks reach over slices; of 1 KiB a list of two goes on the shelf. */
 static size_t draw_bytes(void) {
-	static const size_t sizes[] = {4096, 8192, 16384, 20480, 32768, 40960, 65536, 48};
+	static const size_t sizes[] = {4096,  8192,  16384, 20480, 32768,
+				       40960, 65536, 48,    1024,  1024};
 	return sizes[schedule_draw(&random_state) % (sizeof sizes / sizeof *sizes)];
 }
 
@@ -111,6 +112,7 @@ static void run_seed(uint64_t seed) {
 	schedule_run(seed, 2 + (unsigned)(seed % (SCHEDULE_THREADS_MAX - 1)), body);
 	for (int i = 0; i < SLOTS; i++)
 		drop(&slots[i]);
+	mw_heap_trim(); /* what lies on the shelves */
 	end_heap();
 	TORTURE_MUST(shadow_claimed() == 0);
 	mw_chunk_census_t census;

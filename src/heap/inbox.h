@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * inbox.h -- blocks go home to a page that the caller does not own.
+ * Layer: heap.  Any thread, with or without a heap. */
+#ifndef MW_HEAP_INBOX_H
+#define MW_HEAP_INBOX_H
+
+#include "heap/heap.h"
+
+/* A list of `count` blocks of the page into its inbox (heap/remote.h).  Its heap is told if it does
+ * not look at the page by itself; a page without a thread goes away with its last block; the
+ * memory of a page whose owner sleeps is purged.  Afterwards the page may be anybody's. */
+void mw_inbox_send(mw_page_t *page, void *first, void *last, uint32_t count);
+/* One block.  Ends the program when it is the last one that came. */
+void mw_inbox_send_one(mw_page_t *page, void *block);
+
+/* Waits until no thread holds all blocks of another's page; between the two none begins to. */
+void mw_inbox_fork_prepare(void);
+void mw_inbox_fork_release(void);
+
+#endif

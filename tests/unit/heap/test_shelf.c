@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * test_shelf.c -- blocks that one thread makes and another frees: lists of them travel whole, come
+ * back, and do not pile up where nobody takes them. */
+#include "heap/shelf.h"
+
+#include <pthread.h>
+
+#include "heap/chunk.h"
+#include "heap/fast.h"
+#include "heap/heap.h"
+#include "heap/outbox.h"
+#include "test.h"
+
+enum { CLASS = 3, BYTES = 64, BATCH = 32, PLACES = 15, ROUNDS = 30, MADE = 10000 };
+
+static char *blocks[MADE];
+
+static void test_a_full_shelf_closes(void) {
+	char lists[PLACES + 1];
+	for (unsigned i = 0; i < PLACES; i++)
+		CHECK(mw_shelf_put(CLASS, &lists[i], i + 1));
+	CHECK(!mw_shelf_put(CLASS, &lists[PLACES], 1));
+	/* Each comes back once, with its length. */
+	unsigned seen = 0;
+	void *first;
+	uint32_t count;
+	for (unsigned i = 0; i < PLACES; i++) {
+		count = mw_shelf_take(CLASS, &first);
+		CHECK(count >= 1 && count <= PLACES);
+		CHECK(first == &lists[count - 1]);
+		seen |= 1u << count;
+		/* Room alone does not open it: somebody must have wanted more. */
+		CHECK(!mw_shelf_put(CLASS, &lists[PLACES], 1));
+	}
+	CHECK_EQ(seen, ((1u << PLACES) - 1) << 1);
+	CHECK_EQ(mw_shelf_take(CLASS, &first), 0);
+	CHECK(mw_shelf_put(CLASS, &lists[0], 65535));
+	CHECK_EQ(mw_shelf_clear_one(CLASS, &first), 65535);
+	CHECK(first == &lists[0]);
+}
+
+static void *free_all(void *unused) {
+	(void)unused;
+	for (unsigned i = 0; i < MADE; i++)
+		mw_fast_free(blocks[i]);
+	return NULL;
+}
+
+static void *free_all_and_end(void *unused) {
+	free_all(unused);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void make_all(size_t bytes) {
+	for (unsigned i = 0; i < MADE; i++)
+		blocks[i] = mw_heap_alloc(bytes);
+}
+
+static void in_another_thread(void *(*body)(void *)) {
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, body, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+/* Somebody makes, others free, for ever: as much memory as the first time. */
+static void test_rounds_do_not_grow(void) {
+	static const size_t sizes[] = {16, 48, 200, 1024};
+	for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		size_t first_bytes = 0;
+		for (unsigned round = 0; round < ROUNDS; round++) {
+			make_all(sizes[s]);
+			size_t bytes = mw_heap_in_use_bytes();
+			if (round == 1)
+				first_bytes = bytes;
+			if (round > 1)
+				CHECK(bytes <= first_bytes + (256 << 10));
+			in_another_thread(free_all_and_end);
+		}
+	}
+}
+
+/* Nobody takes what is freed: all but some lists goes home. */
+static void test_what_nobody_takes_goes_home(void) {
+	mw_heap_trim();
+	size_t before = mw_chunk_live_bytes();
+	make_all(BYTES);
+	CHECK(mw_chunk_live_bytes() >= before + (size_t)MADE * BYTES);
+	in_another_thread(free_all_and_end);
+	/* Of a shelf that has just been emptied, at most what it holds. */
+	CHECK(mw_chunk_live_bytes() <= before + (size_t)(PLACES + 2) * BATCH * BYTES + 4096);
+	mw_heap_trim();
+	CHECK(mw_chunk_live_bytes() <= before);
+}
+
+static void *take_over(void *unused) {
+	(void)unused;
+	free_all(NULL);
+	/* Enough was freed: what this thread makes now is of it. */
+	size_t before = mw_heap_in_use_bytes();
+	for (unsigned i = 0; i < MADE; i++)
+		blocks[i] = mw_heap_alloc(BYTES);
+	CHECK(mw_heap_in_use_bytes() <= before + (size_t)MADE * BYTES);
+	free_all(NULL);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void test_a_thread_uses_what_it_freed(void) {
+	make_all(BYTES);
+	in_another_thread(take_over);
+	mw_heap_trim();
+}
+
+int main(void) {
+	RUN(test_a_full_shelf_closes);
+	RUN(test_rounds_do_not_grow);
+	RUN(test_what_nobody_takes_goes_home);
+	RUN(test_a_thread_uses_what_it_freed);
+	return 0;
+}
