@@ -164,7 +164,7 @@ static void configure(void) {
 		start_guards(options);
 }
 
-void mw_api_start(void) {
+MW_RESIDENT void mw_api_start(void) {
 	/* At once: what follows may allocate. */
 	mw_api_started = true;
 	/* Early: prepare handlers run last come first served, the others in order, so that most

@@ -13,7 +13,7 @@
 extern bool mw_api_started;
 
 /* Called by the first slow path, possibly before any constructor has run. */
-MW_COLD void mw_api_start(void);
+MW_NOINLINE void mw_api_start(void);
 
 /* All statistics, the heap's and the profiler's: MW_STAT_COUNT values. */
 void mw_api_stats(uint64_t *stats);

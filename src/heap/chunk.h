@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "heap/page.h"
 #include "heap/size_class.h"
 #include "os/lock.h"
@@ -39,7 +40,7 @@ typedef struct mw_chunk_census {
 	size_t free_blocks[MW_CLASS_COUNT]; /* of pages that hold live ones, too */
 	size_t free_slices;
 } mw_chunk_census_t;
-void mw_chunk_census(mw_chunk_census_t *census);
+MW_COLD void mw_chunk_census(mw_chunk_census_t *census);
 size_t mw_chunk_live_bytes(void);
 
 /* The newest chunk; all_next leads to the older ones, none of which ever goes away. */
@@ -49,14 +50,14 @@ typedef struct mw_chunk_stats {
 	size_t chunks, in_use_bytes, dirty_bytes, purged_bytes, page_takes;
 	size_t purges, purge_calls; /* of a chunk's slices, and system calls for them */
 } mw_chunk_stats_t;
-void mw_chunk_stats(mw_chunk_stats_t *stats);
+MW_COLD void mw_chunk_stats(mw_chunk_stats_t *stats);
 /* Bytes in slices that are taken; no lock. */
 size_t mw_chunk_in_use_bytes(void);
 /* Bytes in free slices that were not purged; no lock. */
 size_t mw_chunk_dirty_bytes(void);
 
 /* Ends the program when masks, lists and kinds of free slices disagree. */
-void mw_chunk_check(void);
+MW_COLD void mw_chunk_check(void);
 
 /* For its statistics, here and in the other modules. */
 mw_lock_t *mw_chunk_lock(void);

@@ -169,7 +169,7 @@ static inline void mw_heap_counts_show(mw_heap_t *heap) {
 		mw_heap_counts_show_slow(heap);
 }
 /* Adds up what the heaps of all threads have counted. */
-void mw_heap_sum_counts(mw_heap_counts_t *sum);
+MW_COLD void mw_heap_sum_counts(mw_heap_counts_t *sum);
 
 /* The thread's heap, made on first use; NULL: no memory. */
 mw_heap_t *mw_heap_self(void);

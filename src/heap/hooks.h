@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 /* Room for the hooks' own state of one thread (random numbers, rate, epoch); opaque to the heap. */
 typedef struct mw_hook_thread {
 	uint64_t words[12];
@@ -85,7 +87,7 @@ void mw_heap_want_background(void);
 bool mw_heap_wake_background(void);
 
 /* Threads that have a heap, and those of them that have not yet noticed the present epoch. */
-void mw_heap_count_threads(uint32_t *all, uint32_t *behind);
+MW_COLD void mw_heap_count_threads(uint32_t *all, uint32_t *behind);
 
 /* Installs the hooks; NULL restores "no sampling".  `hooks` stays the caller's and must outlive the
  * process.  Call before threads exist; the countdowns drawn before are dropped (epoch). */

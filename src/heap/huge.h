@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "heap/hooks.h"
 #include "heap/huge_table.h"
 #include "heap/page.h"
@@ -40,13 +41,13 @@ typedef struct mw_huge_stats {
 	size_t blocks, live_bytes, cached_bytes;
 	size_t most_blocks, most_bytes; /* live at once */
 } mw_huge_stats_t;
-void mw_huge_stats(mw_huge_stats_t *stats);
+MW_COLD void mw_huge_stats(mw_huge_stats_t *stats);
 /* No lock. */
 size_t mw_huge_live_bytes(void);
 size_t mw_huge_cached_bytes(void);
 
 /* Every live block and kept mapping, under the lock; kind: MW_RANGE_HUGE or _CACHED. */
-void mw_huge_visit(void (*visit)(uintptr_t start, uintptr_t limit, unsigned kind));
+MW_COLD void mw_huge_visit(void (*visit)(uintptr_t start, uintptr_t limit, unsigned kind));
 
 mw_lock_t *mw_huge_lock(void);
 void mw_huge_fork_prepare(void);

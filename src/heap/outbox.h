@@ -67,5 +67,4 @@ void mw_outbox_hand_on(mw_heap_t *heap);
 /* All shelves' lists go home.  `heap` may be NULL. */
 void mw_outbox_clear_shelves(mw_heap_t *heap);
 
-
 #endif

@@ -135,7 +135,7 @@ static inline void mw_lock_fork_release(mw_lock_t *lock, bool in_child) {
 /* Adds what the lock has counted to *sum, the most of either where that is a most.  Without the
  * lock: each figure is one that was true. */
 void mw_lock_add_stats(const mw_lock_t *lock, mw_lock_stats_t *sum);
-void mw_lock_reset_stats(mw_lock_t *lock, mw_lock_rank_t rank);
+MW_COLD void mw_lock_reset_stats(mw_lock_t *lock, mw_lock_rank_t rank);
 
 /* Sleeps while *word is `value`, at most for `timeout_ns` (UINT64_MAX: without an end); may return
  * early.  errno is kept. */
