@@ -5,7 +5,7 @@
 source "$(dirname "$0")/lib.bash"
 cc -g -O1 -fno-builtin -pthread -o details "$here/details.c" || fail "cc"
 mkfifo to from
-MALLOW_CONF=prof_sample:1,prof_state_min:0,background_thread:true LD_PRELOAD=$build/lib/libmallow.so ./details <to >from &
+MALLOW_CONF=prof_sample:1,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./details <to >from &
 pid=$!
 started+=("$pid")
 # shellcheck disable=SC2034 # kept open: the program waits for its end
@@ -67,8 +67,21 @@ try 0 "$mallow" dump --labels -o all.heap "$pid"
 try 0 "$mallow" report all.heap
 ok "labels leave the sums alone"
 
+# An idle process sees orders when it allocates next; without sampling that changes nothing.
+obey() {
+    printf x >&"$to"
+    read -r answer <&"$from"
+}
+try 0 "$mallow" stop --wait 0 "$pid"
+obey
+{
+    sleep 0.3
+    obey
+} &
 try 0 "$mallow" dump --in-process "$pid"
+wait $!
 own=$(sed -n 's/.*the process wrote \([^ ]*\.pb\).*/\1/p' err)
+try 0 "$mallow" dump --no-symbols -o plain.pb.gz "$pid"
 for type in alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space alloc_requested \
     inuse_requested alloc_samples inuse_samples freed_objects freed_elsewhere temporary_objects lifetime; do
     try 0 "$mallow" report --sample-type "$type" "$own"
