@@ -49,7 +49,7 @@ on_screen() {
 }
 
 for _ in $(seq 50); do
-    "$mallow" status "$pid" >status 2>&1 && break
+    "$mallow" status "$pid" >shown.txt 2>&1 && break
     sleep 0.1
 done
 LC_ALL=C.UTF-8 terminal new-session -d -x 100 -y 20 "$mallow top $pid"
