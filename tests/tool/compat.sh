@@ -7,18 +7,7 @@ source "$here/pprof.bash"
 ours_jeprof=$build/lib/mallow/compat/bin/jeprof
 ours_pprof=$build/lib/mallow/compat/bin/pprof
 
-cat >calls.c <<'EOF'
-#include <stdlib.h>
-void *small(void) { return malloc(1000); }
-void *large(void) { return malloc(100000); }
-int main(void) {
-	int left = 0;
-	for (int i = 0; i < 5000; i++)
-		left += small() != NULL && (i % 10 != 0 || large() != NULL);
-	return left == 0;
-}
-EOF
-cc -g -O0 -o calls calls.c || fail "calls.c does not compile"
+build_calls
 "$mallow" run --rate 8K -o calls.heap -- ./calls 2>err || fail "calls does not run"
 "$mallow" run --rate 64K -o other.heap -- ./calls 2>err || fail "calls does not run"
 "$mallow" run --rate 8K -o calls.pb.gz -- ./calls 2>err || fail "calls does not run"

@@ -60,3 +60,20 @@ one_line_error() {
 ok() {
     echo "ok $*"
 }
+
+# build_calls: ./calls, two functions that allocate, without inlined calls (jeprof knows those from
+# line tables only).
+build_calls() {
+    cat >calls.c <<'EOF'
+#include <stdlib.h>
+void *small(void) { return malloc(1000); }
+void *large(void) { return malloc(100000); }
+int main(void) {
+	int left = 0;
+	for (int i = 0; i < 5000; i++)
+		left += small() != NULL && (i % 10 != 0 || large() != NULL);
+	return left == 0;
+}
+EOF
+    cc -g -O0 -o calls calls.c || fail "calls.c does not compile"
+}

@@ -72,18 +72,7 @@ fi
 
 # jeprof reads heap_v2.  A program without inlined calls: it knows these from line tables only.
 if command -v jeprof >/dev/null; then
-    cat >calls.c <<'EOF'
-#include <stdlib.h>
-void *small(void) { return malloc(1000); }
-void *large(void) { return malloc(100000); }
-int main(void) {
-	int left = 0;
-	for (int i = 0; i < 5000; i++)
-		left += small() != NULL && (i % 10 != 0 || large() != NULL);
-	return left == 0;
-}
-EOF
-    cc -g -O0 -o calls calls.c || fail "calls.c does not compile"
+    build_calls
     "$mallow" run --rate 8K -o calls.heap -- ./calls 2>err || fail "calls does not run"
     for order in "" --cum; do
         # shellcheck disable=SC2086 # empty: no option
