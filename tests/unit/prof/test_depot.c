@@ -50,7 +50,8 @@ static void equal_stacks_have_one_number(void) {
 	CHECK_EQ(mw_depot_find(frames, 64, false), 66);
 }
 
-enum { THREADS = 8, STACKS = 4000, DEPTH = 12 };
+/* So few that the window, which nobody widens here, holds the nodes of lost races too. */
+enum { THREADS = 8, STACKS = 2000, DEPTH = 12 };
 
 /* Of few callers each: the threads meet at new frames and nodes, too. */
 static void fill(uint64_t *frames, unsigned seed) {
@@ -91,8 +92,9 @@ static void threads_agree(void) {
 			CHECK_EQ(found[i][k], found[0][k]);
 		CHECK(has_frames(found[0][k], frames, DEPTH));
 	}
-	/* Lost races leave entries without counts, but few. */
-	CHECK(mw_image_live()->stacks_used < 1 + STACKS * 2);
+	/* Lost races leave entries without counts: few, in an emulator one a stack. */
+	CHECK(mw_image_live()->stacks_used < 1 + STACKS * 3);
+	CHECK_EQ(mw_image_live()->flags, 0);
 }
 
 /* As many stacks as the section holds: all find a slot, and are found again. */
