@@ -281,6 +281,7 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 	request_t request, *r = &request;
 	make_request(arguments, r);
 	mw_view_t v = {
+		.name = r->view->name,
 		.profile = profile,
 		.unit = mw_argument(arguments, "unit")->text,
 		.ratio = 1 / number(r, "divide-by", 1),
@@ -294,6 +295,10 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 	    select_and_sum(r, profile, base_first, &v, error) != 0)
 		return -1;
 	set_graph_options(r, &v);
+	if (r->view->print == NULL && v.json)
+		return mw_error_set(error,
+				    "topproto: there is no JSON of it; 'mallow top --json' has "
+				    "the same rows");
 	if (r->view->print == NULL)
 		return write_top(r, &v, error);
 	if (mw_picture_is_profile(r->picture))

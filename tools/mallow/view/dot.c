@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "report/names.h"
+#include "view/json.h"
 #include "view/show.h"
 #include "view/view.h"
 
@@ -65,12 +66,38 @@ static void print_edge(const mw_view_t *v, const mw_edge_t *e, const char *unit)
 	fputs("]\n", v->out);
 }
 
-int mw_view_dot(const mw_view_t *v, mw_error_t *error) {
-	if (v->json)
-		return mw_error_set(error,
-				    "graph: there is no JSON of it; 'mallow tree --json' has "
-				    "the same nodes and edges");
-	mw_graph_t *g = mw_graph_new(v->profile, &v->graph);
+static void print_json(const mw_view_t *v, const mw_graph_t *g) {
+	mw_json_t j;
+	mw_json_begin(&j, v);
+	mw_json_add_number(&j, "dropped", (int64_t)mw_graph_dropped_nodes(g));
+	mw_json_open(&j, "nodes", '[');
+	for (size_t i = 0; i < mw_graph_count(g); i++) {
+		const mw_node_t *n = mw_graph_node(g, i);
+		mw_json_open(&j, NULL, '{');
+		mw_json_add_number(&j, "id", n - mw_graph_node_at(g, 0));
+		mw_json_add_number(&j, "flat", n->flat);
+		mw_json_add_number(&j, "cum", n->cum);
+		mw_json_add_text(&j, "name", n->text);
+		mw_json_close(&j);
+	}
+	mw_json_close(&j);
+	mw_json_open(&j, "edges", '[');
+	for (size_t i = 1; i < mw_graph_edge_end(g); i++) {
+		const mw_edge_t *e = mw_graph_edge_at(g, i);
+		if (e->is_dropped)
+			continue;
+		mw_json_open(&j, NULL, '{');
+		mw_json_add_number(&j, "caller", e->caller);
+		mw_json_add_number(&j, "callee", e->callee);
+		mw_json_add_number(&j, "weight", e->weight);
+		mw_json_add_flag(&j, "inline", e->is_inline);
+		mw_json_add_flag(&j, "residual", e->is_residual);
+		mw_json_close(&j);
+	}
+	mw_json_end(&j);
+}
+
+static void print_graph(const mw_view_t *v, const mw_graph_t *g) {
 	const char *unit = mw_view_unit(v, g);
 	const mw_profile_t *p = v->profile;
 	char total[MW_VALUE_BYTES];
@@ -93,6 +120,15 @@ int mw_view_dot(const mw_view_t *v, mw_error_t *error) {
 		if (!mw_graph_edge_at(g, i)->is_dropped)
 			print_edge(v, mw_graph_edge_at(g, i), unit);
 	fputs("}\n", v->out);
+}
+
+int mw_view_dot(const mw_view_t *v, mw_error_t *error) {
+	(void)error;
+	mw_graph_t *g = mw_graph_new(v->profile, &v->graph);
+	if (v->json)
+		print_json(v, g);
+	else
+		print_graph(v, g);
 	mw_graph_free(g);
 	return 0;
 }

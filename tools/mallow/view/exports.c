@@ -8,7 +8,7 @@
 #include "report/names.h"
 
 #include "view/calltree.h"
-#include "view/show.h"
+#include "view/json.h"
 #include "view/view.h"
 
 static int64_t own_value(const mw_call_tree_t *t, size_t node, const int64_t *below) {
@@ -82,7 +82,10 @@ static void print_plain(const mw_view_t *v, const char *key, const char *text) {
 }
 
 int mw_view_callgrind(const mw_view_t *v, mw_error_t *error) {
-	(void)error;
+	if (v->json)
+		return mw_error_set(error,
+				    "callgrind: there is no JSON of it; 'mallow graph --json "
+				    "--trim=false' has the same nodes and edges");
 	mw_graph_t *g = mw_graph_new(v->profile, &v->graph);
 	const mw_profile_t *p = v->profile;
 	const mw_value_type_t *type = &p->types[v->type];

@@ -6,7 +6,7 @@
 
 #include "model/alloc.h"
 #include "view/calltree.h"
-#include "view/show.h"
+#include "view/json.h"
 #include "view/view.h"
 
 /* The page, with the word PROFILE where the data goes. */

@@ -7,6 +7,7 @@
 #include "model/alloc.h"
 #include "model/table.h"
 #include "report/names.h"
+#include "view/json.h"
 #include "view/show.h"
 #include "view/tags.h"
 #include "view/view.h"
@@ -102,23 +103,19 @@ static void print_tag(const mw_view_t *v, const tag_t *tag) {
 }
 
 static void print_json(const mw_view_t *v, const tags_t *t) {
-	fprintf(v->out, "{\"total\": %" PRId64 ", \"tags\": [", v->total);
+	mw_json_t j;
+	mw_json_begin(&j, v);
+	mw_json_open(&j, "tags", '[');
 	for (size_t i = 1; i < t->count; i++) {
 		const tag_t *tag = &t->tags[i];
-		fprintf(v->out, "%s\n  {\"key\": ", i > 1 ? "," : "");
-		mw_view_json_text(v->out, mw_profile_string(v->profile, tag->label.key));
-		fputs(", \"tag\": ", v->out);
-		if (tag->label.text != 0)
-			mw_view_json_text(v->out, mw_profile_string(v->profile, tag->label.text));
-		else
-			fprintf(v->out, "%" PRId64, tag->label.number);
-		if (tag->name != 0) {
-			fputs(", \"name\": ", v->out);
-			mw_view_json_text(v->out, mw_profile_string(v->profile, tag->name));
-		}
-		fprintf(v->out, ", \"value\": %" PRId64 "}", tag->value);
+		mw_json_open(&j, NULL, '{');
+		mw_json_add_label(&j, v->profile, &tag->label);
+		if (tag->name != 0)
+			mw_json_add_text(&j, "name", mw_profile_string(v->profile, tag->name));
+		mw_json_add_number(&j, "value", tag->value);
+		mw_json_close(&j);
 	}
-	fputs("\n]}\n", v->out);
+	mw_json_end(&j);
 }
 
 static void print_text(const mw_view_t *v, const tags_t *t) {

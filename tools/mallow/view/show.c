@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * show.c -- values, percentages, headers, JSON strings. */
+ * show.c -- values, percentages, headers. */
 #include "view/show.h"
 
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 
 #include "report/names.h"
 #include "report/types.h"
+#include "view/tags.h"
 #include "view/units.h"
 
 static const mw_unit_t *units_of(const mw_view_t *v) {
@@ -111,39 +112,13 @@ void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *uni
 			mw_graph_original_count(graph));
 }
 
-/* The length of the UTF-8 character at `text`, or 0. */
-static size_t character(const unsigned char *text) {
-	size_t length = text[0] < 0x80   ? 1
-			: text[0] < 0xc2 ? 0
-			: text[0] < 0xe0 ? 2
-			: text[0] < 0xf0 ? 3
-			: text[0] < 0xf5 ? 4
-					 : 0;
-	for (size_t i = 1; i < length; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	/* Too long a form, surrogates, beyond U+10FFFF. */
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return length;
-}
-
-void mw_view_json_text(FILE *out, const char *text) {
-	const unsigned char *at = (const unsigned char *)text;
-	fputc('"', out);
-	while (*at != '\0') {
-		size_t length = character(at);
-		if (*at < ' ' || *at == '<' || *at == 0x7f)
-			fprintf(out, "\\u%04x", *at);
-		else if (length == 0)
-			fputc('?', out);
-		else {
-			if (*at == '"' || *at == '\\')
-				fputc('\\', out);
-			fwrite(at, 1, length, out);
-		}
-		at += length != 0 ? length : 1;
+void mw_view_labels(const mw_view_t *v, const mw_sample_t *s) {
+	for (uint32_t i = 0; i < s->label_count; i++) {
+		const mw_label_t *label = &v->profile->labels[s->label_first + i];
+		char buffer[64];
+		fprintf(v->out, "%10s:  ", mw_profile_string(v->profile, label->key));
+		mw_print_clean(v->out,
+			       mw_tag_value(v->profile, label, v->unit, buffer, sizeof(buffer)));
+		fputc('\n', v->out);
 	}
-	fputc('"', out);
 }

@@ -21,8 +21,7 @@ const char *mw_view_percent(int64_t part, int64_t whole, char buffer[MW_VALUE_BY
 /* What the profile is and how much of it is shown.  `graph` may be NULL. */
 void mw_view_header(const mw_view_t *view, const mw_graph_t *graph, const char *unit);
 
-/* A JSON string, quotes included.  Bytes that are not UTF-8 become '?', '<' an escape (the text may
- * stand in an HTML script). */
-void mw_view_json_text(FILE *out, const char *text);
+/* A sample's labels, a line each. */
+void mw_view_labels(const mw_view_t *view, const mw_sample_t *sample);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/names.h"
+#include "view/json.h"
 #include "view/show.h"
 #include "view/view.h"
 
@@ -43,23 +44,19 @@ static void print_row(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *
 }
 
 static void print_json(const mw_view_t *v, const mw_graph_t *g) {
-	const mw_profile_t *p = v->profile;
-	fputs("{\"program\": ", v->out);
-	mw_view_json_text(v->out, mw_profile_string(p, p->origin.program));
-	fputs(", \"type\": ", v->out);
-	mw_view_json_text(v->out, mw_profile_string(p, p->types[v->type].type));
-	fputs(", \"unit\": ", v->out);
-	mw_view_json_text(v->out, mw_profile_string(p, p->types[v->type].unit));
-	fprintf(v->out, ", \"total\": %" PRId64 ", \"dropped\": %zu, \"rows\": [", v->total,
-		mw_graph_dropped_nodes(g));
+	mw_json_t j;
+	mw_json_begin(&j, v);
+	mw_json_add_number(&j, "dropped", (int64_t)mw_graph_dropped_nodes(g));
+	mw_json_open(&j, "rows", '[');
 	for (size_t i = 0; i < mw_graph_count(g); i++) {
 		const mw_node_t *n = mw_graph_node(g, i);
-		fprintf(v->out, "%s\n  {\"flat\": %" PRId64 ", \"cum\": %" PRId64 ", \"name\": ",
-			i > 0 ? "," : "", n->flat, n->cum);
-		mw_view_json_text(v->out, n->text);
-		fputc('}', v->out);
+		mw_json_open(&j, NULL, '{');
+		mw_json_add_number(&j, "flat", n->flat);
+		mw_json_add_number(&j, "cum", n->cum);
+		mw_json_add_text(&j, "name", n->text);
+		mw_json_close(&j);
 	}
-	fputs("\n]}\n", v->out);
+	mw_json_end(&j);
 }
 
 int mw_view_top(const mw_view_t *v, mw_error_t *error) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "report/names.h"
+#include "view/json.h"
 #include "view/pattern.h"
 #include "view/show.h"
 #include "view/view.h"
@@ -36,37 +37,39 @@ static void print_node(const mw_view_t *v, const mw_graph_t *g, const mw_node_t 
 		print_edge(v, g, mw_graph_edge_at(g, n->out[i]), n, unit);
 }
 
-static void print_json_edges(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n,
-			     bool callers) {
+static void print_json_edges(mw_json_t *j, const mw_graph_t *g, const mw_node_t *n, bool callers) {
 	size_t count = callers ? n->in_count : n->out_count;
-	fprintf(v->out, ", \"%s\": [", callers ? "callers" : "callees");
+	mw_json_open(j, callers ? "callers" : "callees", '[');
 	for (size_t i = 0; i < count; i++) {
 		const mw_edge_t *e = mw_graph_edge_at(g, callers ? n->in[i] : n->out[i]);
-		fprintf(v->out, "%s{\"weight\": %" PRId64 ", \"name\": ", i > 0 ? ", " : "",
-			e->weight);
-		mw_view_json_text(v->out,
-				  mw_graph_node_at(g, callers ? e->caller : e->callee)->text);
-		fputc('}', v->out);
+		mw_json_open(j, NULL, '{');
+		mw_json_add_number(j, "weight", e->weight);
+		mw_json_add_text(j, "name",
+				 mw_graph_node_at(g, callers ? e->caller : e->callee)->text);
+		mw_json_close(j);
 	}
-	fputc(']', v->out);
+	mw_json_close(j);
 }
 
-static void print_json_node(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n) {
-	fprintf(v->out, "\n  {\"flat\": %" PRId64 ", \"cum\": %" PRId64 ", \"name\": ", n->flat,
-		n->cum);
-	mw_view_json_text(v->out, n->text);
-	print_json_edges(v, g, n, true);
-	print_json_edges(v, g, n, false);
-	fputc('}', v->out);
+static void print_json_node(mw_json_t *j, const mw_graph_t *g, const mw_node_t *n) {
+	mw_json_open(j, NULL, '{');
+	mw_json_add_number(j, "flat", n->flat);
+	mw_json_add_number(j, "cum", n->cum);
+	mw_json_add_text(j, "name", n->text);
+	print_json_edges(j, g, n, true);
+	print_json_edges(j, g, n, false);
+	mw_json_close(j);
 }
 
 static int print(const mw_view_t *v, const mw_pattern_t *pattern, mw_error_t *error) {
 	mw_graph_t *g = mw_graph_new(v->profile, &v->graph);
 	const char *unit = mw_view_unit(v, g);
+	mw_json_t j;
 	int64_t sum = 0;
 	size_t matched = 0;
 	if (v->json) {
-		fprintf(v->out, "{\"total\": %" PRId64 ", \"nodes\": [", v->total);
+		mw_json_begin(&j, v);
+		mw_json_open(&j, "nodes", '[');
 	} else {
 		mw_view_header(v, g, unit);
 		fputs(SEPARATOR
@@ -79,15 +82,16 @@ static int print(const mw_view_t *v, const mw_pattern_t *pattern, mw_error_t *er
 			continue;
 		if (__builtin_add_overflow(sum, n->flat, &sum))
 			sum = INT64_MAX;
-		if (v->json) {
-			fputs(matched > 0 ? "," : "", v->out);
-			print_json_node(v, g, n);
-		} else {
+		if (v->json)
+			print_json_node(&j, g, n);
+		else
 			print_node(v, g, n, sum, unit);
-		}
 		matched++;
 	}
-	fputs(v->json ? "\n]}\n" : SEPARATOR, v->out);
+	if (v->json)
+		mw_json_end(&j);
+	else
+		fputs(SEPARATOR, v->out);
 	mw_graph_free(g);
 	if (matched == 0 && pattern != NULL)
 		return mw_error_set(error,

@@ -13,6 +13,7 @@
 #include "view/selection.h"
 
 typedef struct mw_view {
+	const char *name; /* as the command line calls it */
 	const mw_profile_t *profile;
 	FILE *out;
 	size_t type;   /* sample type */

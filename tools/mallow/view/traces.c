@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ * traces.c -- `traces` and `collapsed`: stack by stack. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/names.h"
+#include "view/json.h"
+#include "view/show.h"
+#include "view/view.h"
+
+#define SEPARATOR "-----------+-------------------------------------------------------\n"
+
+static void print_frames(const mw_view_t *v, const mw_sample_t *s, const char *value) {
+	const mw_profile_t *p = v->profile;
+	for (uint32_t i = 0; i < s->depth; i++) {
+		uint32_t location = p->frames[s->frame_first + i];
+		const mw_location_t *l = &p->locations[location];
+		for (uint32_t k = 0; k < l->line_count + (l->line_count == 0); k++) {
+			const mw_line_t *line =
+				l->line_count > 0 ? &p->lines[l->line_first + k] : NULL;
+			char *text = mw_frame_text(p, location, line, v->graph.granularity);
+			fprintf(v->out, "%10s   ", value);
+			mw_print_clean(v->out, text);
+			/* As pprof: all but the outermost of a place were inlined. */
+			fprintf(v->out, "%s\n", k + 1 < l->line_count ? " (inline)" : "");
+			free(text);
+			value = "";
+		}
+	}
+	if (s->depth == 0)
+		fprintf(v->out, "%10s   [stack unknown]\n", value);
+}
+
+static int64_t value_of(const mw_view_t *v, size_t sample) {
+	const int64_t *values = mw_profile_values(v->profile, sample);
+	bool is_mean = v->graph.is_mean && values[0] > 0;
+	return is_mean ? values[v->type] / values[0] : values[v->type];
+}
+
+static void add_json_frames(mw_json_t *j, const mw_view_t *v, const mw_sample_t *s) {
+	const mw_profile_t *p = v->profile;
+	mw_json_open(j, "frames", '[');
+	for (uint32_t i = 0; i < s->depth; i++) {
+		uint32_t location = p->frames[s->frame_first + i];
+		const mw_location_t *l = &p->locations[location];
+		for (uint32_t k = 0; k < l->line_count + (l->line_count == 0); k++) {
+			const mw_line_t *line =
+				l->line_count > 0 ? &p->lines[l->line_first + k] : NULL;
+			char *text = mw_frame_text(p, location, line, v->graph.granularity);
+			mw_json_open(j, NULL, '{');
+			mw_json_add_text(j, "name", text);
+			if (line != NULL && p->functions[line->function].file != 0)
+				mw_json_add_text(
+					j, "file",
+					mw_profile_string(p, p->functions[line->function].file));
+			if (line != NULL && line->line > 0)
+				mw_json_add_number(j, "line", line->line);
+			mw_json_add_flag(j, "inline", k + 1 < l->line_count);
+			mw_json_close(j);
+			free(text);
+		}
+	}
+	mw_json_close(j);
+}
+
+static void print_json(const mw_view_t *v) {
+	mw_json_t j;
+	mw_json_begin(&j, v);
+	mw_json_open(&j, "stacks", '[');
+	for (size_t i = 0; i < v->profile->sample_count; i++) {
+		const mw_sample_t *s = &v->profile->samples[i];
+		if (mw_profile_values(v->profile, i)[v->type] == 0)
+			continue;
+		mw_json_open(&j, NULL, '{');
+		mw_json_add_number(&j, "value", value_of(v, i));
+		mw_json_add_labels(&j, v->profile, s);
+		add_json_frames(&j, v, s);
+		mw_json_close(&j);
+	}
+	mw_json_end(&j);
+}
+
+int mw_view_traces(const mw_view_t *v, mw_error_t *error) {
+	(void)error;
+	const mw_profile_t *p = v->profile;
+	const char *unit = mw_view_unit(v, NULL);
+	char value[MW_VALUE_BYTES];
+	if (v->json) {
+		print_json(v);
+		return 0;
+	}
+	mw_view_header(v, NULL, unit);
+	for (size_t i = 0; i < p->sample_count; i++) {
+		if (mw_profile_values(p, i)[v->type] == 0)
+			continue;
+		fputs(SEPARATOR, v->out);
+		mw_view_labels(v, &p->samples[i]);
+		print_frames(v, &p->samples[i], mw_view_value(v, unit, value_of(v, i), value));
+	}
+	fputs(SEPARATOR, v->out);
+	return 0;
+}
+
+/* ';' and newlines would be taken for something else. */
+static void print_folded_name(FILE *out, const char *text) {
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+		fputc(c < ' ' || c == 0x7f ? '?' : c == ';' ? ':' : c, out);
+	}
+}
+
+static void print_folded(const mw_view_t *v, const mw_sample_t *s, int64_t value) {
+	const mw_profile_t *p = v->profile;
+	const char *before = "";
+	for (uint32_t i = s->depth; i > 0; i--) {
+		uint32_t location = p->frames[s->frame_first + i - 1];
+		const mw_location_t *l = &p->locations[location];
+		for (uint32_t k = l->line_count + (l->line_count == 0); k > 0; k--) {
+			const mw_line_t *line =
+				l->line_count > 0 ? &p->lines[l->line_first + k - 1] : NULL;
+			char *text = mw_frame_text(p, location, line, v->graph.granularity);
+			fputs(before, v->out);
+			print_folded_name(v->out, text);
+			before = ";";
+			free(text);
+		}
+	}
+	fprintf(v->out, "%s %" PRId64 "\n", s->depth == 0 ? "[stack unknown]" : "", value);
+}
+
+int mw_view_collapsed(const mw_view_t *v, mw_error_t *error) {
+	if (v->json)
+		return mw_error_set(error, "collapsed: there is no JSON of it; 'mallow traces "
+					   "--json' has the same stacks");
+	const mw_profile_t *p = v->profile;
+	for (size_t i = 0; i < p->sample_count; i++) {
+		int64_t value = mw_profile_values(p, i)[v->type];
+		if (value != 0)
+			print_folded(v, &p->samples[i], value);
+	}
+	return 0;
+}
