@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * overrun_medium.c -- changes one byte behind what it asked for, a whole page before its block ends.
+ * overrun_medium.c -- changes one byte behind what it asked for, a whole page before its block
+ * ends.
  */
 #include "misuse.h"
 

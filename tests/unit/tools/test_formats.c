@@ -12,10 +12,7 @@ static mw_error_t error;
 
 static char *load(const char *name, size_t *length) {
 	char path[1024];
-	snprintf(path, sizeof(path), "%s", __FILE__);
-	char *folder = strstr(path, "/unit/tools/");
-	CHECK(folder != NULL);
-	snprintf(folder, sizeof(path) - (size_t)(folder - path), "/fuzz/corpus/profile/%s", name);
+	snprintf(path, sizeof(path), MALLOW_TESTS "/fuzz/corpus/profile/%s", name);
 	FILE *file = fopen(path, "rb");
 	CHECK(file != NULL);
 	char *bytes = calloc(1, 65536);

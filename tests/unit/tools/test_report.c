@@ -13,13 +13,9 @@
 static mw_error_t error;
 static bool failed;
 
-/* The folder of the golden files, beside this source. */
 static const char *golden_path(const char *name) {
 	static char path[1024];
-	snprintf(path, sizeof(path), "%s", __FILE__);
-	char *slash = strrchr(path, '/');
-	CHECK(slash != NULL);
-	snprintf(slash, sizeof(path) - (size_t)(slash - path), "/golden/%s.txt", name);
+	snprintf(path, sizeof(path), MALLOW_TESTS "/unit/tools/golden/%s.txt", name);
 	return path;
 }
 
