@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# usage.sh BUILD_DIR -- help, version, completions, the man page, and complaints about command lines.
+# usage.sh BUILD_DIR -- help, version, the man pages, and complaints about command lines.
 source "$(dirname "$0")/lib.bash"
-man=$here/../../doc/man/mallow.1
+man=$here/../../doc/man
 
 try 2 "$mallow"
 says err '^Usage: mallow'
@@ -23,51 +23,45 @@ for subcommand in $subcommands; do
     awk 'length > 79 { print; bad = 1 } END { exit bad }' out || fail "help of $subcommand: long lines"
     try 0 "$mallow" help "$subcommand"
     cmp -s out help || fail "help $subcommand differs from $subcommand --help"
-    grep -q "^\.Cm.* $subcommand\b" "$man" || fail "the man page does not know $subcommand"
-    mapfile -t options < <(grep -Eo '^ +(-[a-z], )?--[a-z-]+' help | grep -Eo -- '--[a-z-]+')
+    grep -qx ".It Xr mallow-$subcommand 1" "$build/man/mallow.1" ||
+        fail "the man page does not know $subcommand"
+    # A page as man shows it, without line ends inside words.
+    page=$build/man/mallow-$subcommand.1
+    groff -mdoc -Tascii -P-cbou -rHY=0 "$page" >shown 2>groff-says || fail "groff failed on $page"
+    [ -s groff-says ] && fail "groff warns of $page: $(cat groff-says)"
+    mapfile -t options < <(grep -Eo '^ {2,6}(-[a-z], )?--[a-z-]+' help | grep -Eo -- '--[a-z-]+')
+    [ "${#options[@]}" -ge 1 ] || fail "no options in the help of $subcommand"
     for option in "${options[@]}"; do
-        grep -q "Fl -${option#--}\b" "$man" || fail "the man page does not know $subcommand $option"
+        grep -Eq "^ +(-[a-z], )?$option( |\$)" shown || fail "$page does not know $option"
     done
+    while read -r example; do
+        grep -Fq "  $example" shown || fail "$page lacks the example '$example'"
+    done < <(sed -e '1,/^Examples:/d' -e 's/ *  # .*//' -e 's/^ *//' help)
     try 2 "$mallow" "$subcommand" --no-such-option
     one_line_error
     says err "unknown option '--no-such-option'; allowed: "
 done
-ok "help of each subcommand, also in the man page"
+ok "help of each subcommand, and its man page"
 
-library_man=$here/../../doc/man/mallow.7
+library_man=$man/mallow.7
 while read -r option; do
     grep -q "^\.It Li $option: " "$library_man" || fail "mallow.7 does not know the option $option"
 done < <(sed -nE 's/^MW_(OPTION|OPTION_LOG2|SETTING)\(([a-z_]+),.*/\2/p' \
     "$here/../../src/ctl/options.def" "$here"/../../src/state/*.def | grep -v '^name$')
 ok "each option of the library is in its man page"
 
-if command -v groff >/dev/null; then
-    for page in "$man" "$library_man" "${man%.1}.3"; do
-        try 0 groff -mdoc -Tutf8 -ww "$page"
-        [ -s err ] && fail "groff warns"
-    done
-    ok "the man pages are well-formed"
-fi
+for page in "$build"/man/{mallow,jeprof,pprof}.1 "$man"/mallow.[37]; do
+    try 0 groff -mdoc -Tutf8 -ww "$page"
+    [ -s err ] && fail "groff warns of $page"
+done
+ok "the man pages are well-formed"
 
 header=$here/../../include/mallow/mallow.h
 for name in $(grep -Eo '\bmallow_[a-z_]+\(' "$header" | tr -d '(' | sort -u); do
-    grep -q "^\.F[nt]* $name\b" "${man%.1}.3" || fail "mallow(3) does not know $name"
+    grep -q "^\.F[nt]* $name\b" "$man/mallow.3" || fail "mallow(3) does not know $name"
     grep -q "^	$name;" "$here/../../src/api/exports.map" || fail "$name is not exported"
 done
 ok "every function of the header is in its man page"
-
-for shell in bash zsh fish; do
-    try 0 "$mallow" help --completion "$shell"
-    says out sample-type
-    if [ "$shell" = bash ]; then
-        bash -n out || fail "the bash completions do not parse"
-        # shellcheck disable=SC1091
-        result=$(source ./out && COMP_WORDS=(mallow re) COMP_CWORD=1 && _mallow &&
-            echo "${COMPREPLY[*]}")
-        [ "$result" = "reset report" ] || fail "completions of 're': $result"
-    fi
-done
-ok "completions"
 
 try 2 "$mallow" nonsense
 one_line_error

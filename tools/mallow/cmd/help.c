@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * help.c -- `mallow help`, --help, and the completion scripts. */
+ * help.c -- `mallow help` and --help: what a terminal shows. */
 #include "cmd/help.h"
 
 #include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/compat.h"
 
 enum { HELP_COLUMNS = 79, OPTION_COLUMNS = 29 };
 
@@ -84,120 +85,32 @@ void mw_help_print(FILE *out, const mw_subcommand_t *subcommand) {
 	print_indented(out, subcommand->examples);
 }
 
-static void print_bash(FILE *out) {
-	fputs("_mallow() {\n"
-	      "\tlocal word=${COMP_WORDS[COMP_CWORD]}\n"
-	      "\tlocal words\n"
-	      "\tcase ${COMP_CWORD}:${COMP_WORDS[1]} in\n"
-	      "\t1:*) words=\"",
-	      out);
-	for (size_t i = 0; i < mw_subcommand_count; i++)
-		fprintf(out, "%s ", mw_subcommands[i].name);
-	fputs("--help --version\" ;;\n", out);
-	for (size_t i = 0; i < mw_subcommand_count; i++) {
-		fprintf(out, "\t*:%s) words=\"", mw_subcommands[i].name);
-		const mw_option_t *option;
-		for (size_t k = 0; (option = mw_subcommand_option(&mw_subcommands[i], k)); k++)
-			fprintf(out, "--%s ", option->name);
-		fputs("--help\" ;;\n", out);
-	}
-	fputs("\tesac\n"
-	      "\tif [[ $word != -* && $COMP_CWORD -gt 1 ]]; then\n"
-	      "\t\tcase ${COMP_WORDS[1]} in\n"
-	      "\t\trun | ls | clean | help) ;;\n"
-	      "\t\t*)\n"
-	      "\t\t\twords=$(mallow ls 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }') ;;\n"
-	      "\t\tesac\n"
-	      "\tfi\n"
-	      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-	      "}\n"
-	      "complete -o default -F _mallow mallow\n",
-	      out);
-}
-
-/* Inside single quotes of zsh and fish.  Brackets and colons would end a zsh description. */
-static void print_quoted(FILE *out, const char *text) {
-	for (; *text; text++) {
-		if (*text == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(strchr("[]:", *text) ? ' ' : *text, out);
-	}
-}
-
-static void print_zsh(FILE *out) {
-	fputs("#compdef mallow\n"
-	      "_mallow() {\n"
-	      "\tif (( CURRENT == 2 )); then\n"
-	      "\t\tlocal -a commands=(\n",
-	      out);
-	for (size_t i = 0; i < mw_subcommand_count; i++) {
-		fprintf(out, "\t\t\t'%s:", mw_subcommands[i].name);
-		print_quoted(out, mw_subcommands[i].summary);
-		fputs("'\n", out);
-	}
-	fputs("\t\t)\n"
-	      "\t\t_describe command commands\n"
-	      "\t\treturn\n"
-	      "\tfi\n"
-	      "\tcase $words[2] in\n",
-	      out);
-	for (size_t i = 0; i < mw_subcommand_count; i++) {
-		fprintf(out, "\t%s) _arguments", mw_subcommands[i].name);
-		const mw_option_t *option;
-		for (size_t k = 0; (option = mw_subcommand_option(&mw_subcommands[i], k)); k++) {
-			fprintf(out, " '--%s[", option->name);
-			print_quoted(out, option->help);
-			fprintf(out, "]%s'", option->value ? ":value:_files" : "");
-		}
-		fputs(" '*:target:_files' ;;\n", out);
-	}
-	fputs("\tesac\n"
-	      "}\n"
-	      "_mallow \"$@\"\n",
-	      out);
-}
-
-static void print_fish(FILE *out) {
-	for (size_t i = 0; i < mw_subcommand_count; i++) {
-		const mw_subcommand_t *subcommand = &mw_subcommands[i];
-		fprintf(out, "complete -c mallow -n __fish_use_subcommand -a %s -d '",
-			subcommand->name);
-		print_quoted(out, subcommand->summary);
-		fputs("'\n", out);
-		const mw_option_t *option;
-		for (size_t k = 0; (option = mw_subcommand_option(subcommand, k)); k++) {
-			fprintf(out,
-				"complete -c mallow -n '__fish_seen_subcommand_from %s' -l %s%s -d "
-				"'",
-				subcommand->name, option->name, option->value ? " -r" : "");
-			print_quoted(out, option->help);
-			fputs("'\n", out);
-		}
-	}
+/* NULL: it complained. */
+static const mw_subcommand_t *find_any(const char *name) {
+	const mw_subcommand_t *subcommand = mw_subcommand_find(name);
+	if (!subcommand)
+		subcommand = mw_compat_find(name);
+	if (!subcommand)
+		mw_complain("help: there is no subcommand '%s'; 'mallow help' lists them", name);
+	return subcommand;
 }
 
 int mw_cmd_help(const mw_arguments_t *arguments) {
 	const char *shell = mw_argument(arguments, "completion")->text;
-	if (shell) {
-		if (strcmp(shell, "bash") == 0)
-			print_bash(stdout);
-		else if (strcmp(shell, "zsh") == 0)
-			print_zsh(stdout);
-		else
-			print_fish(stdout);
-		return MW_EXIT_FINE;
-	}
-	if (arguments->operand_count == 0) {
-		mw_help_print_all(stdout);
-		return MW_EXIT_FINE;
-	}
-	const mw_subcommand_t *subcommand = mw_subcommand_find(arguments->operands[0]);
-	if (!subcommand) {
-		mw_complain("help: there is no subcommand '%s'; 'mallow help' lists them",
-			    arguments->operands[0]);
+	const char *name = arguments->operand_count > 0 ? arguments->operands[0] : NULL;
+	bool man = mw_argument(arguments, "man")->given;
+	const mw_subcommand_t *subcommand = name ? find_any(name) : NULL;
+	if (name && !subcommand)
 		return MW_EXIT_TROUBLE;
-	}
-	mw_help_print(stdout, subcommand);
+	if (shell)
+		mw_help_print_completion(stdout, shell);
+	else if (man && subcommand)
+		mw_help_print_man(stdout, subcommand);
+	else if (man)
+		mw_help_print_man_list(stdout);
+	else if (subcommand)
+		mw_help_print(stdout, subcommand);
+	else
+		mw_help_print_all(stdout);
 	return MW_EXIT_FINE;
 }

@@ -17,14 +17,15 @@
 #define MW_SYMBOLIZE_OPTION                                                                        \
 	{                                                                                          \
 		"symbolize", 0, MW_OPTION_CHOICE, "HOW", "none|local|debuginfod",                  \
-			"names from nothing, from files here (default), or also from the "         \
-			"servers in DEBUGINFOD_URLS"                                               \
+			"names from nothing; from files here (default), as the process sees them " \
+			"or by their paths, and their debug files; or also from the servers in "   \
+			"DEBUGINFOD_URLS. Files of another build are never used"                   \
 	}
 #define MW_BINARY_PATH_OPTION                                                                      \
 	{                                                                                          \
 		"binary-path", 0, MW_OPTION_TEXT, "DIRS", NULL,                                    \
-			"where to look for binaries first; directories between colons "            \
-			"(PPROF_BINARY_PATH)"                                                      \
+			"where to look for binaries first: by name, path, or in a folder named "   \
+			"like the build-id; directories between colons (or PPROF_BINARY_PATH)"     \
 	}
 #define MW_SYSROOT_OPTION                                                                          \
 	{                                                                                          \

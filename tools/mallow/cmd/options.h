@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * options.h -- the table of subcommands and their options, and what a command line said.
  * Layer: cmd.  Each subcommand and option is declared once, in subcommands.c; the parser, --help,
- * the completions and the test of the man page read that table. */
+ * the completions and the man pages come from that table. */
 #ifndef MW_CMD_OPTIONS_H
 #define MW_CMD_OPTIONS_H
 

@@ -28,7 +28,8 @@
 #define ORDER_DETAILS                                                                              \
 	"The process notices the order at its next refill of memory. When it has not within the "  \
 	"waiting time, because it is idle or stopped, the order stands and takes effect then; "    \
-	"the exit status is 0 all the same."
+	"the exit status is 0 all the same, but with --strict: 1 when some threads have not "      \
+	"allocated by then."
 
 /* A line each, in the details of `set`. */
 #define MW_SETTING(name, kind, standard, min, max, unit, help) #name ": " help "\n"
@@ -43,7 +44,14 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "standard error and a profile is written: "
 			   "mallow.<program>.<pid>.<time>.pb.gz in the current directory unless "
 			   "--output says otherwise. Processes it started get profiles of their "
-			   "own when they have samples.\n\nThe exit status is the program's; a "
+			   "own when they allocated at least a twentieth of what the largest did: "
+			   "at most 16, the largest first; all that have samples when --output "
+			   "names a directory. Those that are still running are named and left "
+			   "alone.\n\nThe library is looked for beside the command, in ../lib. An "
+			   "LD_PRELOAD and a MALLOW_CONF that are set already are kept; what "
+			   "mallow adds to the latter wins. SIGINT, SIGTERM, SIGHUP, SIGQUIT, "
+			   "SIGUSR1 and SIGUSR2 are sent on to the program.\n\nThe exit status is "
+			   "the program's; a "
 			   "program that died by a signal is passed on as that (128+N in the "
 			   "shell). 126: PROGRAM could not be executed; 127: it was not found; "
 			   "2: mallow itself could not start it.",
@@ -67,7 +75,9 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "LD_LIBRARY_PATH, nothing preloaded"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "where to write the profile; .heap is jemalloc's format, .pb not "
-				 "compressed"},
+				 "compressed; a directory, made when its name ends in a slash, "
+				 "gets "
+				 "those of all processes"},
 				END_OF_OPTIONS,
 			},
 	},
@@ -76,8 +86,10 @@ const mw_subcommand_t mw_subcommands[] = {
 		.operands = "",
 		.summary = "list the processes that run mallow",
 		.details = "Lists your processes that run mallow (root: everybody's), and those "
-			   "that were killed, or ended and kept their state file: their "
-			   "profiles can still be read.",
+			   "whose state file is still there: their profiles can still be read. "
+			   "Running ones sample, stopped ones do not; ended ones ran to the end "
+			   "and were asked to keep their file, killed ones ended by a signal or "
+			   "by _exit. In JSON, times are in seconds since 1970.",
 		.examples = "mallow ls\n"
 			    "mallow ls --json | jq '.[].pid'",
 		.operands_max = 0,
@@ -100,7 +112,8 @@ const mw_subcommand_t mw_subcommands[] = {
 		.details =
 			"Shows whether sampling is on and since when, the rate, estimates of "
 			"live and allocated bytes, what the resident memory of a live process is "
-			"used for, the heap's statistics, and whatever cut the profile short.",
+			"used for, the heap's statistics, and whatever cut the profile short. In "
+			"JSON, times are in seconds since 1970.",
 		.examples = "mallow status 4711\n"
 			    "mallow status --json 4711\n"
 			    "mallow status --name '^redis'",
@@ -182,7 +195,8 @@ const mw_subcommand_t mw_subcommands[] = {
 		.name = "dump",
 		.operands = "TARGET...",
 		.summary = "write a profile for pprof or jeprof",
-		.details = "The process is neither stopped nor disturbed. Without --format the "
+		.details = "Writes a profile for other tools. The process is neither stopped nor "
+			   "disturbed. Without --format the "
 			   "name says what to write: .heap is jemalloc's format, everything "
 			   "else profile.proto, with gzip unless the name ends in .pb. Without "
 			   "--output the name is mallow.<program>.<pid>.<time>.pb.gz; '-' is "
@@ -198,15 +212,17 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "the file to write, or the directory"},
 				{"format", 0, MW_OPTION_CHOICE, "FORMAT",
 				 "proto|jemalloc|gperftools",
-				 "proto, jemalloc (heap_v2) or gperftools"},
+				 "proto (profile.proto), jemalloc (heap_v2) or gperftools (heap "
+				 "profile:); the latter two never hold symbols"},
 				{"no-symbols", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "addresses, mappings and build-ids only"},
 				MW_SYMBOLIZE_OPTION,
 				MW_BINARY_PATH_OPTION,
 				MW_SYSROOT_OPTION,
 				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "split what is in use by thread and size, what was freed by "
-				 "lifetime, in samples with labels (pprof -tags)"},
+				 "split what is in use by thread (labels thread, thread_id) and "
+				 "size "
+				 "(bytes), what was freed by lifetime; sums stay the same"},
 				{"every", 0, MW_OPTION_SECONDS, "TIME", NULL,
 				 "again and again, until the process has ended"},
 				{"count", 0, MW_OPTION_COUNT, "N", NULL, "with --every, N times"},
@@ -242,8 +258,18 @@ const mw_subcommand_t mw_subcommands[] = {
 		.name = "report",
 		.operands = "TARGET...",
 		.summary = "print where the memory is, by function or line",
-		.details = "Flat is what a function allocated itself, cum what it and its "
-			   "callees did.",
+		.details =
+			"Flat is what a function allocated itself, cum what it and its callees "
+			"did.\n\nSample types:\n"
+			"inuse_space, inuse_objects: what is in use\n"
+			"inuse_requested: its bytes as asked for\n"
+			"alloc_space, alloc_objects, alloc_requested: freed ones included\n"
+			"peak_space, peak_objects: when most bytes were in use, to within 5 %\n"
+			"freed_objects; freed_elsewhere: by another thread\n"
+			"temporary_objects: freed before their thread allocated again\n"
+			"lifetime: of all freed objects together\n"
+			"pinned_space: free bytes in pages that blocks in use keep from going back "
+			"to the system",
 		.examples = "mallow report 4711\n"
 			    "mallow report --stacks --top 3 4711   # sizes, threads, lifetimes\n"
 			    "mallow report --lines --sample-type alloc_space "
@@ -259,8 +285,9 @@ const mw_subcommand_t mw_subcommands[] = {
 				{"interval", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "between what values each estimate lies in 95 of 100 cases"},
 				{"stacks", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "instead of the table, all that is known of each stack: sizes, "
-				 "threads, lifetimes, its share at the peak (default: 10)"},
+				 "instead of the table, all that is known of each stack: bytes in "
+				 "use and asked for, at the peak and allocated so far, sizes, "
+				 "threads, lifetimes; 10 stacks by default"},
 				END_OF_OPTIONS,
 			},
 		.shared = mw_view_options,
@@ -290,9 +317,11 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "1 when it does not, 2 when it could not be looked at. The stacks that "
 			   "hold "
 			   "most are printed for each limit that is passed.\n\n"
+			   "BYTES are 0, 512K, 200M. "
 			   "A file of suppressions is one of LeakSanitizer's: lines such as "
 			   "leak:parse_* "
-			   "name functions, source files or modules whose stacks are left out.",
+			   "name functions, source files or modules whose stacks are left out, by "
+			   "a part of the name, with * for anything, ^ and $ for its ends.",
 		.examples = "mallow check --max-peak 200M --max-live 0 test.pb.gz\n"
 			    "mallow check --max-growth 5% --baseline base.pb.gz --format junit "
 			    "now.pb.gz",
@@ -329,9 +358,11 @@ const mw_subcommand_t mw_subcommands[] = {
 		.name = "shell",
 		.operands = "TARGET...",
 		.summary = "ask for views of a profile one after the other",
-		.details = "The profile is read once. Commands are pprof's: top10, list RE, "
-			   "focus=RE, alloc_space, and so on; help lists them. Without a terminal "
-			   "they are read from standard input.",
+		.details =
+			"The profile is read once. Commands are pprof's: top10, list RE, "
+			"focus=RE, alloc_space, and so on; help lists them. Without a terminal "
+			"they are read from standard input and nothing is asked; the exit status "
+			"is that of the worst.",
 		.examples = "mallow shell 4711\n"
 			    "echo 'top5 -cum' | mallow shell now.pb.gz",
 		.operands_min = 1,
@@ -344,16 +375,20 @@ const mw_subcommand_t mw_subcommands[] = {
 		.name = "help",
 		.operands = "[SUBCOMMAND]",
 		.summary = "show how to use mallow, or one of its subcommands",
-		.details = "With --completion, prints a script that completes mallow's command "
-			   "lines.",
+		.details = "Scripts of completions and man pages are written from the same table "
+			   "as what --help shows; make install puts them where shells and man(1) "
+			   "look. jeprof and pprof are known here, too.",
 		.examples = "mallow help run\n"
-			    "mallow help --completion bash > /etc/bash_completion.d/mallow",
+			    "mallow help --completion bash > /etc/bash_completion.d/mallow\n"
+			    "mallow help --man run | man -l -",
 		.operands_max = 1,
 		.run = mw_cmd_help,
 		.options =
 			{
 				{"completion", 0, MW_OPTION_CHOICE, "SHELL", "bash|zsh|fish",
 				 "a completion script for bash, zsh or fish"},
+				{"man", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "the subcommand's man page in mdoc(7), or the list of them all"},
 				END_OF_OPTIONS,
 			},
 	},

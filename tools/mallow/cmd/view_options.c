@@ -79,7 +79,9 @@ const mw_option_t mw_view_options[] = {
 	 ".folded, .speedscope.json, .callgrind, .json, .pb.gz"},
 	TEXT("format", "ENDING",
 	     "what --output's name would ask for, to standard output: svg, json"),
-	SWITCH("json", "print JSON, with exact values"),
+	SWITCH("json", "print JSON, with exact values: view, program, type, unit, total and the "
+		       "view's rows; "
+		       "doc/json.md names every member"),
 	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
 };
 

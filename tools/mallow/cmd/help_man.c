@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ * help_man.c -- man pages of the subcommands, in mdoc(7). */
+#include <string.h>
+
+#include "cmd/compat.h"
+#include "cmd/help.h"
+
+/* Of the latest change to the options: a build tomorrow makes the same pages. */
+#define PAGES_DATE "November 22, 2026"
+
+/* Text of a line: a dash that begins a word is a minus sign, as people will copy it, and so is all
+ * of that word's; a dot or quote at the start of a line would be a request. */
+static void print_text(FILE *out, const char *text, size_t length, bool line_start) {
+	bool is_option = false;
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i], before = i > 0 ? text[i - 1] : ' ';
+		if (strchr(" ('=", before) != NULL)
+			is_option = c == '-';
+		if (line_start && i == 0 && (c == '.' || c == '\''))
+			fputs("\\&", out);
+		if (c == '\\')
+			fputs("\\e", out);
+		else if (c == '-' && is_option)
+			fputs("\\-", out);
+		else
+			fputc(c, out);
+	}
+}
+
+/* Paragraphs, with an empty line between them; a single newline ends a line. */
+static void print_paragraphs(FILE *out, const char *text) {
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		print_text(out, text, length, true);
+		fputc('\n', out);
+		text += length;
+		if (text[0] == '\n' && text[1] == '\n')
+			fputs(".Pp\n", out);
+		else if (text[0] == '\n' && text[1] != '\0')
+			fputs(".br\n", out);
+		text += strspn(text, "\n");
+	}
+}
+
+/* The words of a request: what could end it or be taken for another one is quoted. */
+static void print_argument(FILE *out, const char *words) {
+	fputs(" \"", out);
+	print_text(out, words, strlen(words), false);
+	fputc('"', out);
+}
+
+static void print_option(FILE *out, char letter, const char *name, const char *value,
+			 const char *choices, const char *help) {
+	fputs(".It ", out);
+	if (letter != 0)
+		fprintf(out, "Fl %c , ", letter);
+	fprintf(out, "Fl \\-%s", name);
+	if (value != NULL) {
+		fputs(" Ar", out);
+		print_argument(out, choices != NULL ? choices : value);
+	}
+	fputc('\n', out);
+	print_paragraphs(out, help);
+}
+
+/* As it is to be typed. */
+static void print_command(FILE *out, const char *text, size_t length) {
+	fputs(".Bd -literal -offset indent\n", out);
+	for (size_t i = 0; i < length; i++)
+		if (text[i] == '\\' || text[i] == '-')
+			fprintf(out, "\\%c", text[i] == '\\' ? 'e' : '-');
+		else
+			fputc(text[i], out);
+	fputs("\n.Ed\n", out);
+}
+
+/* Lines "command  # what it does": what it does stands above the command. */
+static void print_examples(FILE *out, const char *examples) {
+	fputs(".Sh EXAMPLES\n", out);
+	while (*examples) {
+		size_t length = strcspn(examples, "\n");
+		const char *comment = memmem(examples, length, "  # ", 4);
+		size_t command = comment != NULL ? (size_t)(comment - examples) : length;
+		while (command > 0 && examples[command - 1] == ' ')
+			command--;
+		if (comment != NULL) {
+			fputs(".Pp\n", out);
+			print_text(out, comment + 4, (size_t)(examples + length - comment - 4),
+				   true);
+			fputs(":\n", out);
+		}
+		print_command(out, examples, command);
+		examples += length + (examples[length] == '\n');
+	}
+}
+
+/* The page's name as it stands in the title, in capitals. */
+static void print_title(FILE *out, const char *name) {
+	fputs(".Dt ", out);
+	for (; *name; name++)
+		fputc(*name >= 'a' && *name <= 'z' ? *name & ~0x20 : *name, out);
+	fputs(" 1\n", out);
+}
+
+void mw_help_print_man(FILE *out, const mw_subcommand_t *subcommand) {
+	bool is_own = mw_subcommand_find(subcommand->name) != NULL;
+	char page[64], called[64];
+	snprintf(page, sizeof(page), "%s%s", is_own ? "mallow-" : "", subcommand->name);
+	snprintf(called, sizeof(called), "%s%s", is_own ? "mallow " : "", subcommand->name);
+	fputs(".\\\" SPDX-License-Identifier: MIT\n"
+	      ".\\\" Made from the table of options by mallow help --man.\n"
+	      ".Dd " PAGES_DATE "\n",
+	      out);
+	print_title(out, page);
+	fprintf(out, ".Os mallow\\ " MALLOW_VERSION "\n.Sh NAME\n.Nm %s\n.Nd ", page);
+	print_paragraphs(out, subcommand->summary);
+	fprintf(out, ".Sh SYNOPSIS\n.Nm \"%s\"\n.Op Ar OPTION ...\n", called);
+	if (*subcommand->operands) {
+		fputs(".Ar", out);
+		print_argument(out, subcommand->operands);
+		fputc('\n', out);
+	}
+	fputs(".Sh DESCRIPTION\n", out);
+	print_paragraphs(out, subcommand->details);
+	fputs(".Sh OPTIONS\n.Bl -tag -width Ds\n", out);
+	const mw_option_t *option;
+	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++)
+		print_option(out, option->letter, option->name, option->value, option->choices,
+			     option->help);
+	print_option(out, 'h', "help", NULL, NULL, "show the options");
+	fputs(".El\n", out);
+	print_examples(out, subcommand->examples);
+	fputs(".Sh SEE ALSO\n.Xr mallow 1\n", out);
+}
+
+void mw_help_print_man_list(FILE *out) {
+	for (size_t i = 0; i < mw_subcommand_count; i++) {
+		fprintf(out, ".It Xr mallow-%s 1\n", mw_subcommands[i].name);
+		print_paragraphs(out, mw_subcommands[i].summary);
+	}
+}
