@@ -13,7 +13,7 @@ says out '^mallow [0-9]+\.[0-9]+\.[0-9]+$'
 ok "usage and version"
 
 subcommands=$("$mallow" help | awk '/^  [a-z]+ +[a-z]/ && $1 != "mallow" { print $1 }')
-[ "$(echo "$subcommands" | tr '\n' ' ')" = "run ls status start stop set reset dump clean report top tree peek traces tags sizes lifetimes threads list speedscope callgrind collapsed graph flame topproto comments raw diff check shell help " ] ||
+[ "$(echo "$subcommands" | tr '\n' ' ')" = "run ls status start stop set reset dump clean report top tree peek traces tags sizes lifetimes threads list speedscope callgrind collapsed graph flame topproto comments raw diff timeline check shell help " ] ||
     fail "subcommands are: $subcommands"
 for subcommand in $subcommands; do
     try 0 "$mallow" "$subcommand" --help

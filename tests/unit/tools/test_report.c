@@ -6,36 +6,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "golden.h"
 #include "report/report.h"
 #include "state/layout.h"
 #include "test.h"
 
 static mw_error_t error;
-static bool failed;
-
-static const char *golden_path(const char *name) {
-	static char path[1024];
-	snprintf(path, sizeof(path), MALLOW_TESTS "/unit/tools/golden/%s.txt", name);
-	return path;
-}
-
-static void check_golden(const char *name, const char *text) {
-	const char *path = golden_path(name);
-	if (getenv("MALLOW_REFRESH_GOLDEN") != NULL) {
-		FILE *file = fopen(path, "w");
-		CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
-		return;
-	}
-	static char want[65536];
-	FILE *file = fopen(path, "r");
-	CHECK(file != NULL);
-	want[fread(want, 1, sizeof(want) - 1, file)] = '\0';
-	fclose(file);
-	if (strcmp(text, want) != 0) {
-		fprintf(stderr, "%s is\n%s\nnot\n%s\n", name, text, want);
-		failed = true;
-	}
-}
 
 static void check_report(const char *name, const mw_profile_t *p,
 			 const mw_report_options_t *options) {
@@ -211,6 +187,6 @@ int main(void) {
 	RUN(mixture_looks_right);
 	RUN(nothing_looks_right);
 	RUN(unknown_type_is_an_error);
-	CHECK(!failed);
+	CHECK(!golden_failed);
 	return 0;
 }

@@ -309,6 +309,41 @@ const mw_subcommand_t mw_subcommands[] = {
 #include "cmd/views.def"
 #undef MW_VIEW
 	{
+		.name = "timeline",
+		.operands = "TARGET...",
+		.summary = "draw the heap over time",
+		.details =
+			"Of one process or state file, what it noted of itself, ten times a "
+			"second, over long runs less often: live bytes, and resident memory as "
+			"a line.\n\n"
+			"Of dumps and directories of them, what each holds, at its own time or, "
+			"where its format has none, its file's; --focus and --ignore then choose "
+			"stacks. What is no profile in a directory is left out.",
+		.examples = "mallow timeline 4711\n"
+			    "mallow timeline 4711 -o heap.html\n"
+			    "mallow timeline --focus=parse dumps/",
+		.operands_min = 1,
+		.operands_max = UINT_MAX,
+		.run = mw_cmd_timeline,
+		.options =
+			{
+				{"sample-type", 0, MW_OPTION_TEXT, "TYPE", NULL,
+				 "inuse_space (default), alloc_space; of dumps any they have"},
+				{"focus", 0, MW_OPTION_TEXT, "RE", NULL,
+				 "of dumps: only stacks with a frame that matches"},
+				{"ignore", 0, MW_OPTION_TEXT, "RE", NULL,
+				 "of dumps: only stacks without a frame that matches"},
+				{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
+				 "write a file, as its name asks: .html, .svg, .json; else text"},
+				{"json", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "print JSON, with exact values"},
+				MW_SYMBOLIZE_OPTION,
+				MW_BINARY_PATH_OPTION,
+				MW_SYSROOT_OPTION,
+				END_OF_OPTIONS,
+			},
+	},
+	{
 		.name = "check",
 		.operands = "TARGET...",
 		.summary = "compare a profile with limits",

@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * flame.c -- `flame`: one HTML file that holds the page and the profile. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "model/alloc.h"
 #include "view/calltree.h"
 #include "view/json.h"
+#include "view/page.h"
 #include "view/view.h"
-
-/* The page, with the word PROFILE where the data goes. */
-__asm__(".pushsection .rodata\n"
-	"page_begin:\n"
-	".incbin \"" MALLOW_FLAME_PAGE "\"\n"
-	"page_end:\n"
-	".popsection\n");
-extern const char page_begin[], page_end[];
-
-static const char mark[] = "/*PROFILE*/";
 
 static void print_types(const mw_view_t *v, const mw_call_tree_t *tree) {
 	const mw_profile_t *p = v->profile;
@@ -65,18 +53,15 @@ static void print_data(const mw_view_t *v, const mw_call_tree_t *tree) {
 }
 
 int mw_view_flame(const mw_view_t *v, mw_error_t *error) {
-	const char *at = memmem(page_begin, (size_t)(page_end - page_begin), mark, strlen(mark));
-	if (at == NULL)
-		return mw_error_set(error, "flame: the page is damaged; build mallow again");
 	mw_call_tree_t tree;
+	if (!v->json && mw_page_begin(MW_PAGE_FLAME, v->out, error) != 0)
+		return -1;
 	mw_call_tree_init(&tree, v);
-	if (!v->json)
-		fwrite(page_begin, 1, (size_t)(at - page_begin), v->out);
 	print_data(v, &tree);
-	if (!v->json)
-		fwrite(at + strlen(mark), 1, (size_t)(page_end - at) - strlen(mark), v->out);
-	else
-		fputc('\n', v->out);
 	mw_call_tree_release(&tree);
+	if (v->json)
+		fputc('\n', v->out);
+	else
+		mw_page_end(MW_PAGE_FLAME, v->out);
 	return 0;
 }

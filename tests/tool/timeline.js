@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * timeline.js -- put at the end of a timeline page by timeline.sh: points, drags, keys; what came of it
+ * stands in the attribute data-log of the body. */
+"use strict";
+window.addEventListener("error", event => document.body.setAttribute("data-log", "FAILED " + event.message));
+const log = [], check = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
+const mouse = (type, x) => (type === "mouseup" ? window : canvas).dispatchEvent(
+	new MouseEvent(type, {clientX: canvas.getBoundingClientRect().left + x, clientY: canvas.getBoundingClientRect().top + 50, bubbles: true}));
+const press = key => { window.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true})); draw(); };
+const inked = () => pen.getImageData(0, 0, canvas.width, canvas.height).data.some((byte, i) => i % 4 === 3 && byte > 0);
+draw();
+check("something is drawn", inked());
+mouse("mousemove", LEFT + plotWidth() / 2);
+draw();
+const pointed = msOf(LEFT + plotWidth() / 2);
+check("pointing tells", times[cursor] <= pointed && !(times[cursor + 1] <= pointed) && /iB,.*resident/.test($("status").textContent));
+press("ArrowRight");
+const second = cursor;
+press("ArrowLeft");
+check("arrows move", cursor === second - 1);
+const middle = (whole[0] + whole[1]) / 2;
+mouse("mousedown", LEFT + plotWidth() / 4);
+mouse("mousemove", LEFT + plotWidth() * 3 / 4);
+mouse("mouseup", LEFT + plotWidth() * 3 / 4);
+draw();
+check("a drag zooms in", view[0] > whole[0] && view[1] < whole[1] && view[0] < middle && view[1] > middle);
+press("Escape");
+check("Escape zooms out", view[0] === whole[0] && view[1] === whole[1]);
+const dark = isDark();
+press("d");
+check("d switches the colours", isDark() !== dark);
+document.body.setAttribute("data-log", log.join("; "));

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# timeline.sh BUILD_DIR -- the heap over time: of a process that ended, of its dumps, of some of their stacks; the page in
+# a browser; complaints.
+source "$(dirname "$0")/lib.bash"
+
+# Holds 4, then 8 MiB; at each step it waits for a line.
+cat >steps.c <<'CODE'
+#include <stdio.h>
+#include <stdlib.h>
+static void wait_for_line(void) {
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != '\n')
+		;
+}
+void *first_half(void) { return malloc(4 << 20); }
+void *second_half(void) { return malloc(4 << 20); }
+int main(void) {
+	int kept = first_half() != NULL;
+	wait_for_line();
+	kept += second_half() != NULL;
+	wait_for_line();
+	return kept != 2;
+}
+CODE
+cc -g -O0 -fno-builtin -o steps steps.c || fail "steps.c does not compile"
+mkfifo to from
+MALLOW_CONF=prof_sample:1,prof_state_min:0,prof_keep:true LD_PRELOAD=$build/lib/libmallow.so ./steps <to >from &
+pid=$!
+started+=("$pid")
+exec {to}>to {from}<from
+mkdir dumps
+for step in 1 2; do
+    read -r answer <&"$from"
+    [ "$answer" = ready ] || fail "the program did not start"
+    try 0 "$mallow" dump -o "dumps/$step.pb.gz" "$pid"
+    sleep 0.2 # the next moment is another one
+    echo >&"$to"
+done
+wait "$pid" || fail "the program failed"
+
+series() { python3 -c 'import json; d = json.load(open("out")); print(d["program"], d["type"], *[m["value"] >> 20 for m in d["moments"]])'; }
+try 0 "$mallow" timeline --json "$pid"
+python3 - <<'END' || fail "the moments of the process are wrong"
+import json
+data = json.load(open("out"))
+moments = data["moments"]
+assert (data["program"], data["type"], data["unit"]) == ("steps", "inuse_space", "bytes"), data
+times = [m["time_ns"] for m in moments]
+assert times == sorted(set(times)) and len(times) >= 2, times
+assert data["total"] == moments[-1]["value"] and 8 << 20 <= data["total"] < 9 << 20, data
+assert all(m["resident_bytes"] > 1 << 19 for m in moments), moments
+END
+try 0 "$mallow" timeline --sample-type alloc_space --json "$pid"
+[[ $(series) == "steps alloc_space "*" 8" ]] || fail "allocated: $(series)"
+try 0 "$mallow" timeline "$pid"
+says out '^peak 8\.[0-9]+ MiB at .*, resident .*, allocated .*/s$'
+ok "of a process that ended"
+
+try 0 "$mallow" timeline --json dumps
+[ "$(series)" = "steps inuse_space 4 8" ] || fail "dumps: $(series)"
+for way in "--focus=second_half 0 4" "--ignore=second_half 4 4"; do
+    read -r option before after <<<"$way"
+    try 0 "$mallow" timeline --json "$option" dumps
+    [ "$(series)" = "steps inuse_space $before $after" ] || fail "$option: $(series)"
+done
+try 0 "$mallow" timeline --sample-type alloc_objects --json dumps/2.pb.gz dumps/1.pb.gz
+says out '"unit": "count"'
+# Formats without a time have the file's.
+"$mallow" dump --format jemalloc -o "dumps/old.heap" "$pid" 2>err || fail "no heap_v2"
+touch -d '2020-01-01 UTC' dumps/old.heap
+echo "no profile" >dumps/notes.txt
+try 0 "$mallow" timeline --json dumps
+says err '^mallow: note: left out what is no profile: 1 file$'
+says out '"time_ns": 1577836800000000000, "value": 8'
+ok "of dumps, and of their stacks"
+
+try 0 "$mallow" timeline "$pid" -o picture.svg
+python3 -c 'import sys, xml.dom.minidom as dom
+assert len(dom.parse("picture.svg").getElementsByTagName("path")) > 4' || fail "picture.svg is no picture"
+try 0 "$mallow" timeline "$pid" -o page.html
+try 0 "$mallow" timeline "$pid" -o moments.json
+try 0 "$mallow" timeline "$pid" --json
+cmp -s out moments.json || fail "moments.json differs"
+try 0 "$mallow" timeline "$pid" -o picture.txt
+grep -q '^peak ' picture.txt || fail "picture.txt is no text"
+if command -v chromium >/dev/null; then
+    { cat page.html && echo "<script>" && cat "$here/timeline.js" && echo "</script>"; } >driven.html
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" \
+        --window-size=1000,500 --virtual-time-budget=3000 --dump-dom "file://$work/driven.html" >dom 2>err
+    grep -o 'data-log="[^"]*"' dom >out
+    says out 'ok d switches the colours'
+    says_not out FAILED
+fi
+ok "pictures, the page in chromium"
+
+mkdir empty
+for words in empty /nonexistent "--focus=x $pid" "--sample-type=lifetime $pid" "--focus=( dumps" "--sample-type=none dumps"; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$mallow" timeline $words
+    one_line_error
+done
+ok "complaints"

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ * timeline.c -- `mallow timeline`: the heap over time, from what a process noted of itself or from
+ * dumps. */
+#include <dirent.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/load.h"
+#include "cmd/picture.h"
+#include "cmd/show.h"
+#include "model/alloc.h"
+#include "report/types.h"
+#include "view/selection.h"
+#include "view/timeline.h"
+#include "write/output.h"
+
+typedef struct collection {
+	const mw_arguments_t *arguments;
+	mw_series_t series;
+	size_t capacity;
+	char program[256], type[64], unit[32];
+	int64_t last_ns; /* of the dumps */
+	uint32_t pid;    /* of one of them; 0: not known */
+	bool is_mixed;
+	size_t skipped; /* files of a directory that are no profiles */
+} collection_t;
+
+static const char *text(const collection_t *c, const char *option) {
+	return mw_argument(c->arguments, option)->text;
+}
+
+static void add_moment(collection_t *c, const mw_moment_t *moment) {
+	c->series.moments =
+		mw_grow(c->series.moments, &c->capacity, c->series.count + 1, sizeof(mw_moment_t));
+	c->series.moments[c->series.count++] = *moment;
+}
+
+static void name_series(collection_t *c, const char *program, const char *type, const char *unit) {
+	snprintf(c->program, sizeof(c->program), "%s", program);
+	snprintf(c->type, sizeof(c->type), "%s", type);
+	snprintf(c->unit, sizeof(c->unit), "%s", unit);
+}
+
+/* A process notes three sums ten times a second, of all stacks together. */
+static int add_ticks(collection_t *c, const char *path, mw_error_t *error) {
+	const char *type = text(c, "sample-type") != NULL ? text(c, "sample-type") : "inuse_space";
+	bool is_allocated = strcmp(type, "alloc_space") == 0;
+	if (text(c, "focus") != NULL || text(c, "ignore") != NULL)
+		return mw_error_set(error, "--focus and --ignore need dumps: a process notes the "
+					   "sum of all stacks; see 'mallow dump --every'");
+	if (!is_allocated && strcmp(type, "inuse_space") != 0)
+		return mw_error_set(error,
+				    "a process does not note '%s' over time; allowed: inuse_space, "
+				    "alloc_space",
+				    type);
+	mw_snapshot_t *snapshot;
+	if (mw_snapshot_read(path, MW_SNAPSHOT_HISTORY, &snapshot, error) != 0)
+		return -1;
+	name_series(c, snapshot->header.program, type, "bytes");
+	for (size_t i = 0; i < snapshot->tick_count; i++) {
+		const mw_state_tick_t *tick = &snapshot->ticks[i];
+		const mw_moment_t moment = {
+			.time_ns = (int64_t)(tick->time_ns & INT64_MAX),
+			.value = is_allocated ? tick->alloc_bytes : tick->live_bytes,
+			.resident_bytes = (int64_t)(tick->resident_bytes & INT64_MAX),
+			.allocated_bytes = tick->alloc_bytes,
+		};
+		add_moment(c, &moment);
+	}
+	mw_snapshot_free(snapshot);
+	return 0;
+}
+
+/* jemalloc's and gperftools' dumps do not say when they were taken. */
+static int64_t time_of_file(const char *path) {
+	struct stat file;
+	if (stat(path, &file) != 0)
+		return 0;
+	return (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec;
+}
+
+static int add_profile(collection_t *c, const mw_target_t *target, mw_error_t *error) {
+	const mw_selection_t selection = {.focus = text(c, "focus"), .ignore = text(c, "ignore")};
+	bool by_name = selection.focus != NULL || selection.ignore != NULL;
+	mw_profile_t *p;
+	size_t type;
+	if (mw_load(target, by_name ? MW_LOAD_SYMBOLS : MW_LOAD_NO_SYMBOLS, MW_LOAD_STACKS, &p,
+		    error) != 0)
+		return -1;
+	int result = mw_report_find_type(p, text(c, "sample-type"), &type, error);
+	if (result == 0 && by_name)
+		result = mw_selection_apply(p, &selection, error);
+	if (result == 0) {
+		int allocated = mw_profile_find_type(p, "alloc_space");
+		const mw_moment_t moment = {
+			.time_ns = p->time_ns > 0 ? p->time_ns : time_of_file(target->path),
+			.value = mw_profile_total(p, type),
+			.allocated_bytes =
+				allocated >= 0 ? mw_profile_total(p, (size_t)allocated) : 0,
+		};
+		c->is_mixed |= c->series.count > 0 && p->origin.pid != c->pid;
+		c->pid = p->origin.pid;
+		/* A process may have become another program: the last name counts. */
+		if (c->series.count == 0 || moment.time_ns >= c->last_ns) {
+			name_series(c, mw_profile_string(p, p->origin.program),
+				    mw_profile_string(p, p->types[type].type),
+				    mw_profile_string(p, p->types[type].unit));
+			c->last_ns = moment.time_ns;
+		}
+		add_moment(c, &moment);
+	}
+	mw_profile_free(p);
+	return result;
+}
+
+static int add_file(collection_t *c, const char *path, mw_error_t *error) {
+	mw_target_t target;
+	if (mw_target_resolve(path, &target, error) != 0)
+		return -1;
+	int result = add_profile(c, &target, error);
+	mw_target_release(&target);
+	return result;
+}
+
+static int is_visible(const struct dirent *entry) {
+	return entry->d_name[0] != '.' &&
+	       (entry->d_type == DT_REG || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
+}
+
+/* What is no profile is passed over, unless nothing is one. */
+static int add_directory(collection_t *c, const char *path, mw_error_t *error) {
+	struct dirent **entries;
+	int count = scandir(path, &entries, is_visible, alphasort);
+	size_t before = c->series.count;
+	mw_error_set(error, "%s: there is no profile in it; give a directory of dumps", path);
+	for (int i = 0; i < count; i++) {
+		char *file;
+		if (asprintf(&file, "%s/%s", path, entries[i]->d_name) >= 0) {
+			c->skipped += add_file(c, file, error) != 0;
+			free(file);
+		}
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+	return c->series.count > before ? 0 : -1;
+}
+
+static bool is_directory(const char *path) {
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int add_target(collection_t *c, const char *name, mw_error_t *error) {
+	if (is_directory(name))
+		return add_directory(c, name, error);
+	mw_target_t target;
+	if (mw_target_resolve(name, &target, error) != 0)
+		return -1;
+	if (target.note[0] != '\0')
+		mw_complain("note: %s", target.note);
+	bool is_alone = c->arguments->operand_count == 1;
+	int result = target.is_state && is_alone ? add_ticks(c, target.path, error)
+						 : add_profile(c, &target, error);
+	mw_target_release(&target);
+	return result;
+}
+
+static int collect(collection_t *c, mw_error_t *error) {
+	for (unsigned i = 0; i < c->arguments->operand_count; i++)
+		if (add_target(c, c->arguments->operands[i], error) != 0)
+			return -1;
+	if (c->series.count == 0)
+		return mw_error_set(error, "%s: nothing was noted yet; try again later",
+				    c->arguments->operands[0]);
+	if (c->skipped > 0)
+		mw_complain("note: left out what is no profile: %zu file%s", c->skipped,
+			    c->skipped == 1 ? "" : "s");
+	if (c->is_mixed)
+		mw_complain("note: these dumps are of several processes; give those of one");
+	c->series.program = c->program;
+	c->series.type = c->type;
+	c->series.unit = c->unit;
+	mw_series_sort(&c->series);
+	return 0;
+}
+
+static bool ends_with(const char *path, const char *ending) {
+	size_t length = strlen(path), tail = strlen(ending);
+	return length > tail && strcmp(path + length - tail, ending) == 0;
+}
+
+static bool is_unicode(void) {
+	setlocale(LC_CTYPE, "");
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+static int draw(const collection_t *c, const char *path, FILE *out, mw_error_t *error) {
+	const mw_series_t *series = &c->series;
+	if (ends_with(path, ".html"))
+		return mw_timeline_html(series, out, error);
+	if (ends_with(path, ".svg"))
+		mw_timeline_svg(series, out);
+	else if (ends_with(path, ".json") || mw_argument(c->arguments, "json")->given)
+		mw_timeline_json(series, out);
+	else
+		mw_timeline_text(series, out, *path == '\0' ? mw_terminal_columns(stdout) : 0,
+				 is_unicode());
+	return 0;
+}
+
+static int write_out(const collection_t *c, mw_error_t *error) {
+	const char *path = text(c, "output");
+	char *drawn = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&drawn, &length);
+	if (out == NULL)
+		return mw_error_set(error, "timeline: out of memory; give fewer dumps");
+	bool is_file = path != NULL && strcmp(path, "-") != 0;
+	int result = draw(c, is_file ? path : "", out, error);
+	fclose(out);
+	if (result == 0 && is_file)
+		result = mw_picture_write(NULL, path, drawn, length, error);
+	else if (result == 0)
+		fwrite(drawn, 1, length, stdout);
+	free(drawn);
+	return result;
+}
+
+int mw_cmd_timeline(const mw_arguments_t *arguments) {
+	collection_t c = {.arguments = arguments};
+	mw_error_t error;
+	mw_load_take_options(arguments);
+	int result = collect(&c, &error);
+	if (result == 0)
+		result = write_out(&c, &error);
+	free(c.series.moments);
+	if (result == 0)
+		return MW_EXIT_FINE;
+	mw_complain("%s", error.text);
+	return MW_EXIT_TROUBLE;
+}
