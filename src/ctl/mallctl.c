@@ -39,6 +39,7 @@ typedef enum access { R, W, RW, EITHER, MAKE, MAKE_OF, CALL, ANY } access_t;
 	LOCK_ROW(6, prefix, ".max_num_thds", INT, handler, argument, step)
 #define MW_CTL_MUTEX(prefix, handler, argument)                                                    \
 	LOCK_ROWS(prefix, handler, argument, sizeof(uint64_t))
+#define MW_CTL_ENTERED_MUTEX MW_CTL_MUTEX
 #define MW_CTL_NO_MUTEX(prefix, handler) LOCK_ROWS(prefix, handler, 0, 0)
 /* ROW(id, name, type, access, handler, argument), defined anew for each table: the id is made of
  * the line of mallctl.def and the number of the row in it. */

@@ -28,10 +28,12 @@ typedef int mw_ctl_handler_t(mw_ctl_call_t *call);
 
 #define MW_CTL(name, type, access, kind, handler, argument) mw_ctl_handler_t mw_ctl_at_##handler;
 #define MW_CTL_MUTEX(prefix, handler, argument)
+#define MW_CTL_ENTERED_MUTEX(prefix, handler, argument)
 #define MW_CTL_NO_MUTEX(prefix, handler)
 #include "ctl/mallctl.def"
 #undef MW_CTL
 #undef MW_CTL_MUTEX
+#undef MW_CTL_ENTERED_MUTEX
 #undef MW_CTL_NO_MUTEX
 
 /* Of jemalloc's names for dumps: as the option, or as it was set since. */
@@ -71,8 +73,18 @@ typedef enum mw_ctl_lock {
 	MW_CTL_LOCK_CHUNKS,
 	MW_CTL_LOCK_META,
 	MW_CTL_LOCK_THREADS,
+	MW_CTL_LOCK_SAMPLES, /* those of all classes */
+	MW_CTL_LOCK_DUMP,
+	MW_CTL_LOCK_RECENT,
 	MW_CTL_LOCKS,
 } mw_ctl_lock_t;
+
+/* Parts of chunks, of 2 MiB and aligned to that: not on huge pages, and on them as far as the
+ * kernel does what it agreed to. */
+typedef struct mw_ctl_slabs {
+	uint64_t count[2];
+	uint64_t active_pages[2], dirty_pages[2];
+} mw_ctl_slabs_t;
 
 /* As of the last "epoch". */
 typedef struct mw_ctl_stats {
@@ -82,17 +94,29 @@ typedef struct mw_ctl_stats {
 	uint64_t small_allocated, small_nmalloc, small_ndalloc, small_nfills, small_nflushes;
 	uint64_t large_allocated, large_nmalloc, large_ndalloc;
 	mw_ctl_class_t classes[MW_CLASS_COUNT];
-	/* From here on of all arenas together only. */
+	/* Up to here made arenas' can be taken from all of them. */
 	mw_lock_stats_t locks[MW_CTL_LOCKS];
+	/* From here on of all arenas together only. */
 	mw_ctl_lextent_t lextents[MW_CTL_LEXTENTS];
 	mw_ctl_extent_t extents[MW_CTL_EXTENTS];
+	uint64_t free_slices; /* whose records wait for use */
+	uint64_t slab_count, slab_active_pages, slab_dirty_pages;
+	uint64_t slab_purges, slabs_purged;
+	mw_ctl_slabs_t slabs, full_slabs, empty_slabs;
+	mw_ctl_slabs_t nonfull_slabs[MW_CTL_SLABS]; /* by their longest free run, as extents */
 } mw_ctl_stats_t;
+
+/* jemalloc's number of the largest size of extents that is no larger than so many bytes. */
+unsigned mw_ctl_extent_of(uint64_t bytes);
+/* Fills in what is known of slabs. */
+void mw_ctl_see_slabs(mw_ctl_stats_t *stats);
 
 #define MW_CTL_STAT(field) offsetof(mw_ctl_stats_t, field)
 #define MW_CTL_BIN_STAT(field) offsetof(mw_ctl_class_t, field)
 #define MW_CTL_LOCK_STAT(name) (MW_CTL_STAT(locks) + MW_CTL_LOCK_##name * sizeof(mw_lock_stats_t))
 #define MW_CTL_LEXTENT_STAT(field) offsetof(mw_ctl_lextent_t, field)
 #define MW_CTL_EXTENT_STAT(field) offsetof(mw_ctl_extent_t, field)
+#define MW_CTL_SLAB_STAT(field) offsetof(mw_ctl_slabs_t, field)
 #define MW_CTL_WORDS(text) ((uintptr_t)(text))
 
 #define MW_CTL_LARGE_MAX ((size_t)2 << 20)

@@ -15,12 +15,15 @@
 #include "heap/huge.h"
 #include "heap/meta.h"
 #include "heap/orphan.h"
+#include "heap/sampled.h"
 #include "heap/stats.h"
 #include "heap/tally.h"
 #include "os/clock.h"
 #include "os/lock.h"
 #include "os/map.h"
 #include "prof/control.h"
+#include "prof/dump.h"
+#include "prof/recent.h"
 
 static struct {
 	mw_lock_t lock;
@@ -33,8 +36,9 @@ static struct {
 	_Atomic uint64_t started_ns;
 } ctl MW_SPARSE;
 
-/* What is known of each arena, in words. */
-#define ARENA_WORDS (offsetof(mw_ctl_stats_t, locks) / sizeof(uint64_t))
+/* What is known of each arena, in words, and what of that can be added up. */
+#define ARENA_WORDS (offsetof(mw_ctl_stats_t, lextents) / sizeof(uint64_t))
+#define SUMMED_WORDS (offsetof(mw_ctl_stats_t, locks) / sizeof(uint64_t))
 
 /* Sums of a survey, whose sink has no context: the calling thread's. */
 typedef struct sums {
@@ -67,16 +71,8 @@ static void see_class(const mw_survey_class_t *seen) {
 	sums->stats->small_allocated += seen->used_bytes;
 }
 
-/* jemalloc's number of the largest extent that is no larger. */
-static unsigned extent_of(uint64_t bytes) {
-	unsigned log2 = mw_log2_floor(bytes);
-	return 4 * (log2 - 14) + 3 + (unsigned)(bytes >> (log2 - 2) & 3);
-}
-
-_Static_assert(MW_SLICE_BYTES >= 16384, "extent_of() is for the sizes in steps of a quarter");
-
 static void see_extent(uint64_t bytes, bool dirty) {
-	mw_ctl_extent_t *extent = &sums->stats->extents[extent_of(bytes)];
+	mw_ctl_extent_t *extent = &sums->stats->extents[mw_ctl_extent_of(bytes)];
 	if (dirty) {
 		extent->ndirty++;
 		extent->dirty_bytes += bytes;
@@ -127,44 +123,40 @@ static void count_blocks(mw_ctl_stats_t *stats) {
 	}
 }
 
-static mw_lock_t *lock_of(mw_ctl_lock_t which, mw_lock_rank_t *rank) {
-	switch (which) {
-	case MW_CTL_LOCK_CTL:
-		*rank = MW_RANK_CTL;
-		return &ctl.lock;
-	case MW_CTL_LOCK_CONTROL:
-		*rank = MW_RANK_CONTROL;
-		return mw_control_lock();
-	case MW_CTL_LOCK_HUGE:
-		*rank = MW_RANK_HUGE;
-		return mw_huge_lock();
-	case MW_CTL_LOCK_CHUNKS:
-		*rank = MW_RANK_CHUNKS;
-		return mw_chunk_lock();
-	case MW_CTL_LOCK_META:
-		*rank = MW_RANK_META;
-		return mw_meta_lock();
-	case MW_CTL_LOCK_THREADS:
-	case MW_CTL_LOCKS:
-		break;
-	}
-	*rank = MW_RANK_HEAPS;
-	return mw_heap_threads_lock();
+/* NULL: its figures begin anew. */
+static void see_lock(mw_lock_stats_t *sum, mw_lock_t *lock, mw_lock_rank_t rank) {
+	if (sum)
+		mw_lock_add_stats(lock, sum);
+	else
+		mw_lock_reset_stats(lock, rank);
 }
 
-static void read_locks(mw_ctl_stats_t *stats) {
-	mw_lock_rank_t unused;
-	for (unsigned i = 0; i < MW_CTL_LOCKS; i++)
-		mw_lock_add_stats(lock_of(i, &unused), &stats->locks[i]);
+static void see_entered_lock(mw_lock_stats_t *sum, mw_lock_t *lock) {
+	if (sum)
+		mw_lock_add_stats(lock, sum);
+	else
+		mw_lock_reset_entered(lock);
+}
+
+/* `shown`: by mw_ctl_lock_t, or NULL. */
+static void see_locks(mw_lock_stats_t *shown) {
+#define SUM(name) (shown ? &shown[MW_CTL_LOCK_##name] : NULL)
+	see_lock(SUM(CTL), &ctl.lock, MW_RANK_CTL);
+	see_lock(SUM(CONTROL), mw_control_lock(), MW_RANK_CONTROL);
+	see_lock(SUM(HUGE), mw_huge_lock(), MW_RANK_HUGE);
+	see_lock(SUM(CHUNKS), mw_chunk_lock(), MW_RANK_CHUNKS);
+	see_lock(SUM(META), mw_meta_lock(), MW_RANK_META);
+	see_lock(SUM(THREADS), mw_heap_threads_lock(), MW_RANK_HEAPS);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		see_lock(SUM(SAMPLES), mw_sampled_lock(c), MW_RANK_SAMPLED);
+	see_entered_lock(SUM(DUMP), mw_dump_lock());
+	see_entered_lock(SUM(RECENT), mw_recent_lock());
+#undef SUM
 }
 
 int mw_ctl_at_mutexes_reset(mw_ctl_call_t *call) {
 	(void)call;
-	mw_lock_rank_t rank;
-	for (unsigned i = 0; i < MW_CTL_LOCKS; i++) {
-		mw_lock_t *lock = lock_of(i, &rank);
-		mw_lock_reset_stats(lock, rank);
-	}
+	see_locks(NULL);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		mw_lock_reset_stats(mw_orphan_lock(c), MW_RANK_ORPHANS);
 	return 0;
@@ -193,7 +185,8 @@ static void take(mw_ctl_stats_t *stats) {
 	sums = NULL;
 	count_blocks(stats);
 	count_large_blocks(stats);
-	read_locks(stats);
+	see_locks(stats->locks);
+	mw_ctl_see_slabs(stats);
 	read_background(stats);
 	uint64_t kept = heap[MW_STAT_dirty_bytes] + heap[MW_STAT_huge_cached_bytes];
 	stats->large_allocated = own.large_bytes + heap[MW_STAT_huge_bytes];
@@ -215,6 +208,8 @@ static void take(mw_ctl_stats_t *stats) {
 	mw_chunk_stats(&chunk);
 	stats->purges = chunk.purges + ctl.made_sum.purges;
 	stats->purge_calls = chunk.purge_calls + ctl.made_sum.purge_calls;
+	stats->slab_purges = chunk.purges;
+	stats->slabs_purged = chunk.huge_pages_purged;
 	stats->uptime_ns = mw_os_monotonic_ns() - ctl.started_ns;
 }
 
@@ -253,6 +248,7 @@ static void take_arena(const mw_arena_t *arena, mw_ctl_stats_t *stats) {
 	stats->purges = mw_tally_read(&arena->purges);
 	stats->purge_calls = mw_tally_read(&arena->purge_calls);
 	stats->threads = atomic_load_explicit(&arena->threads, memory_order_relaxed);
+	mw_lock_add_stats(&arena->lock, &stats->locks[MW_CTL_LOCK_CHUNKS]);
 	stats->uptime_ns = mw_os_monotonic_ns() - arena->made_ns;
 }
 
@@ -268,7 +264,7 @@ static void publish(mw_ctl_stats_t *shown, size_t words) {
 static void add_to_sum(void) {
 	const uint64_t *from = (const uint64_t *)(const void *)&ctl.next;
 	uint64_t *to = (uint64_t *)(void *)&ctl.made_sum;
-	for (size_t i = 0; i < ARENA_WORDS; i++)
+	for (size_t i = 0; i < SUMMED_WORDS; i++)
 		to[i] += from[i];
 	ctl.made_sum.uptime_ns = 0; /* arena 0's is not less for theirs */
 }
@@ -355,23 +351,27 @@ int mw_ctl_at_arena_stat(mw_ctl_call_t *call) {
 	return 0;
 }
 
-/* A row of a table that a name's fifth part is the index of. */
-static int table_stat(mw_ctl_call_t *call, const void *table, size_t row_bytes) {
-	call->argument +=
-		(size_t)((const char *)table - (const char *)&ctl.stats) + call->mib[4] * row_bytes;
+/* A row of a table of the statistics. */
+static int table_stat(mw_ctl_call_t *call, size_t table, size_t index, size_t row_bytes) {
+	call->argument += table + index * row_bytes;
 	return mw_ctl_at_arena_stat(call);
 }
 
 int mw_ctl_at_bin_stat(mw_ctl_call_t *call) {
-	return table_stat(call, ctl.stats.classes, sizeof *ctl.stats.classes);
+	return table_stat(call, MW_CTL_STAT(classes), call->mib[4], sizeof *ctl.stats.classes);
 }
 
 int mw_ctl_at_lextent_stat(mw_ctl_call_t *call) {
-	return table_stat(call, ctl.stats.lextents, sizeof *ctl.stats.lextents);
+	return table_stat(call, MW_CTL_STAT(lextents), call->mib[4], sizeof *ctl.stats.lextents);
 }
 
 int mw_ctl_at_extent_stat(mw_ctl_call_t *call) {
-	return table_stat(call, ctl.stats.extents, sizeof *ctl.stats.extents);
+	return table_stat(call, MW_CTL_STAT(extents), call->mib[4], sizeof *ctl.stats.extents);
+}
+
+int mw_ctl_at_slab_stat(mw_ctl_call_t *call) {
+	return table_stat(call, MW_CTL_STAT(nonfull_slabs), call->mib[5],
+			  sizeof *ctl.stats.nonfull_slabs);
 }
 
 int mw_ctl_at_in_use(mw_ctl_call_t *call) {

@@ -37,6 +37,7 @@ static struct {
 	_Atomic size_t slices_in_use, dirty_slices;
 	size_t chunk_count, purged_slices, page_takes;
 	size_t purges, purge_calls; /* chunks that were due, and orders to the kernel for them */
+	size_t huge_pages_purged;   /* of their halves, those that lost some memory */
 } chunks = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true}, .next_purge_ns = UINT64_MAX};
 
 static void lock_chunks(void) {
@@ -83,8 +84,8 @@ static mw_chunk_t *map_chunk(unsigned node) {
 	bool pool = !MW_HARDEN_ON && mw_os_huge_pages_from_pool(chunk, MW_CHUNK_BYTES, &lost);
 	if (lost)
 		return NULL;
-	if (!pool)
-		mw_os_huge_pages_advise(chunk, MW_CHUNK_BYTES, chunks.chunk_count == 0);
+	chunk->huge =
+		pool || mw_os_huge_pages_advise(chunk, MW_CHUNK_BYTES, chunks.chunk_count == 0);
 	chunk->never_purged = pool;
 	chunk->node = (uint8_t)node;
 	mw_os_numa_prefer(chunk, MW_CHUNK_BYTES, node);
@@ -283,6 +284,12 @@ static mw_chunk_t *pick_due(uint64_t now_ns, uint64_t *dirty) {
 	return chunk;
 }
 
+/* Those of a chunk's two stretches of 2 MiB that have one of the slices. */
+static unsigned count_halves(uint64_t slices) {
+	const unsigned half = MW_CHUNK_SLICES / 2;
+	return (slices << half ? 1u : 0) + (slices >> half ? 1u : 0);
+}
+
 /* Under the lock, which it releases meanwhile: purges chunks that are due until that is
  * `wanted_bytes`. Returns the bytes the kernel took. */
 static size_t purge_due(uint64_t now_ns, size_t wanted_bytes) {
@@ -300,6 +307,7 @@ static size_t purge_due(uint64_t now_ns, size_t wanted_bytes) {
 		lock_chunks();
 		chunks.purges++;
 		chunks.purge_calls += calls;
+		chunks.huge_pages_purged += count_halves(purged);
 		list_remove(chunk);
 		chunk->free_mask |= dirty;
 		chunk->dirty_mask |= dirty & ~purged;
@@ -417,6 +425,7 @@ void mw_chunk_stats(mw_chunk_stats_t *stats) {
 		.page_takes = chunks.page_takes,
 		.purges = chunks.purges,
 		.purge_calls = chunks.purge_calls,
+		.huge_pages_purged = chunks.huge_pages_purged,
 	};
 	unlock_chunks();
 }

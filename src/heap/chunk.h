@@ -49,6 +49,7 @@ mw_chunk_t *mw_chunk_newest(void);
 typedef struct mw_chunk_stats {
 	size_t chunks, in_use_bytes, dirty_bytes, purged_bytes, page_takes;
 	size_t purges, purge_calls; /* of a chunk's slices, and system calls for them */
+	size_t huge_pages_purged;   /* stretches of 2 MiB that lost memory by them */
 } mw_chunk_stats_t;
 MW_COLD void mw_chunk_stats(mw_chunk_stats_t *stats);
 /* Bytes in slices that are taken; no lock. */

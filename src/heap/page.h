@@ -107,6 +107,7 @@ struct mw_chunk {
 	uint8_t kind; /* MW_PAGE_NONE, always: whoever takes the record for a page's finds no page
 		       */
 	bool never_purged;    /* see os/huge_pages.h */
+	bool huge;            /* the kernel agreed to huge pages there */
 	uint8_t node;         /* of its memory; MW_OS_NUMA_ANY */
 	uint8_t listed_under; /* its free slices when it was put into a list; 0: in none */
 	mw_arena_t *arena;    /* that a program made, heap/arena.h; NULL: none, memory of threads */

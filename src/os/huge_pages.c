@@ -27,16 +27,18 @@ size_t mw_os_huge_pages_align(size_t bytes) {
 		       : MW_OS_PAGE_BYTES;
 }
 
-void mw_os_huge_pages_advise(void *base, size_t bytes, bool small_heap) {
+bool mw_os_huge_pages_advise(void *base, size_t bytes, bool small_heap) {
 	mw_os_huge_pages_t mode = huge_pages.mode;
 	if (mode == MW_OS_HUGE_PAGES_DEFAULT && small_heap)
 		mode = MW_OS_HUGE_PAGES_NEVER;
 	if (mode == MW_OS_HUGE_PAGES_DEFAULT || bytes < MW_OS_HUGE_PAGE_BYTES)
-		return;
+		return false;
 	int saved_errno = errno;
+	bool wanted = mode == MW_OS_HUGE_PAGES_ALWAYS;
 	/* A kernel without huge pages refuses both. */
-	madvise(base, bytes, mode == MW_OS_HUGE_PAGES_ALWAYS ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	bool agreed = madvise(base, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
 	errno = saved_errno;
+	return wanted && agreed;
 }
 
 bool mw_os_huge_pages_from_pool(void *base, size_t bytes, bool *lost) {

@@ -21,8 +21,9 @@ void mw_os_huge_pages_set(mw_os_huge_pages_t mode, bool pool);
 /* What blocks of so many bytes should be aligned to, at least MW_OS_PAGE_BYTES. */
 size_t mw_os_huge_pages_align(size_t bytes);
 /* A mapping was just made: tells the kernel what is wanted.  `small_heap`: the first memory of a
- * process that may never need more; unless asked for always, it gets no huge page. */
-void mw_os_huge_pages_advise(void *base, size_t bytes, bool small_heap);
+ * process that may never need more; unless asked for always, it gets no huge page.  True: it was
+ * asked for huge pages and agreed. */
+bool mw_os_huge_pages_advise(void *base, size_t bytes, bool small_heap);
 /* Replaces an untouched mapping, aligned to 2 MiB, by pages of the pool.  Such memory must not be
  * purged: the pool may be empty when it is touched again.  False: there is no pool, or not enough
  * in it; the mapping is as it was, or, when *lost, gone. */

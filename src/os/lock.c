@@ -87,12 +87,23 @@ void mw_lock_add_stats(const mw_lock_t *lock, mw_lock_stats_t *sum) {
 	take_more(&sum->most_waiting, &stats->most_waiting);
 }
 
-void mw_lock_reset_stats(mw_lock_t *lock, mw_lock_rank_t rank) {
-	mw_lock_acquire(lock, rank);
+static MW_COLD void clear_stats(mw_lock_t *lock) {
 	uint64_t *figures = (uint64_t *)(void *)&lock->stats;
 	for (size_t i = 0; i < MW_LOCK_FIGURES; i++)
 		__atomic_store_n(&figures[i], 0, __ATOMIC_RELAXED);
+}
+
+void mw_lock_reset_stats(mw_lock_t *lock, mw_lock_rank_t rank) {
+	mw_lock_acquire(lock, rank);
+	clear_stats(lock);
 	mw_lock_release(lock, rank);
+}
+
+void mw_lock_reset_entered(mw_lock_t *lock) {
+	if (!mw_lock_enter(lock))
+		return;
+	clear_stats(lock);
+	mw_lock_leave(lock);
 }
 
 void mw_lock_wake(mw_lock_t *lock) {

@@ -117,6 +117,22 @@ static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
 	mw_lock_rank_pop(rank);
 }
 
+/* A lock of no rank for which nobody sleeps: who finds it taken comes again, or not at all.  Its
+ * `sleeps` are such finds.  In a forked child it is free again by mw_lock_leave(). */
+static inline bool mw_lock_enter(mw_lock_t *lock) {
+	if (!mw_lock_try(lock)) {
+		__atomic_fetch_add(&lock->stats.sleeps, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	mw_lock_count(lock);
+	return true;
+}
+
+static inline void mw_lock_leave(mw_lock_t *lock) {
+	/* Pairs with the acquire in mw_lock_try(). */
+	atomic_store_explicit(&lock->state, 0, memory_order_release);
+}
+
 /* For fork handlers, which take all locks of a rank at once: no rank check. */
 static inline void mw_lock_fork_acquire(mw_lock_t *lock) {
 	if (!mw_lock_try(lock))
@@ -136,6 +152,9 @@ static inline void mw_lock_fork_release(mw_lock_t *lock, bool in_child) {
  * lock: each figure is one that was true. */
 void mw_lock_add_stats(const mw_lock_t *lock, mw_lock_stats_t *sum);
 MW_COLD void mw_lock_reset_stats(mw_lock_t *lock, mw_lock_rank_t rank);
+
+/* The same of a lock that is entered; one that is taken just now keeps its figures. */
+MW_COLD void mw_lock_reset_entered(mw_lock_t *lock);
 
 /* Sleeps while *word is `value`, at most for `timeout_ns` (UINT64_MAX: without an end); may return
  * early.  errno is kept. */

@@ -17,6 +17,7 @@
 #include "prof/log.h"
 #include "prof/mirror.h"
 #include "prof/modules.h"
+#include "prof/recent.h"
 #include "prof/records.h"
 #include "prof/sampler.h"
 #include "prof/state_file.h"
@@ -491,6 +492,7 @@ static void become_child(void) {
 	mw_image_forked();
 	mw_triggers_forked();
 	mw_log_forked();
+	mw_recent_forked();
 	/* The word first: the page it points into is about to go. */
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
 	uint32_t parent = control.process_id;

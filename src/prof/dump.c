@@ -31,7 +31,8 @@ typedef struct kept {
 } kept_t;
 
 static struct {
-	_Atomic bool busy; /* guards all below but the pattern's first byte at start-up */
+	mw_lock_t lock; /* entered, not waited for; guards all below but the pattern's first byte at
+			   start-up */
 	char pattern[MW_STATE_DUMP_NAME_BYTES];
 	_Atomic uint32_t keep;
 	uint64_t number; /* of the dumps tried */
@@ -53,21 +54,16 @@ static size_t work_bytes(void) {
 	return (sizeof(work_t) + MW_OS_PAGE_BYTES - 1) & ~(size_t)(MW_OS_PAGE_BYTES - 1);
 }
 
-static bool begin(void) {
-	/* Pairs with the release in end(). */
-	return !atomic_exchange_explicit(&dump.busy, true, memory_order_acquire);
-}
-
-static void end(void) {
-	atomic_store_explicit(&dump.busy, false, memory_order_release);
+mw_lock_t *mw_dump_lock(void) {
+	return &dump.lock;
 }
 
 MW_RESIDENT void mw_dump_set_name(const char *pattern) {
 	unsigned turn = 0;
-	while (!begin())
+	while (!mw_lock_enter(&dump.lock))
 		mw_os_wait_turn(turn++);
 	mw_fmt_copy(dump.pattern, sizeof dump.pattern, pattern);
-	end();
+	mw_lock_leave(&dump.lock);
 }
 
 MW_RESIDENT void mw_dump_set_keep(unsigned newest) {
@@ -239,7 +235,7 @@ static mw_result_t dump_file(work_t *work, mw_dump_reason_t reason, const char *
 /* Common to both: alone, with the tables held and memory to work in. */
 static int with_work(int (*act)(work_t *work, const void *what), const void *what) {
 	int saved_errno = errno, result = MW_DUMP_BUSY;
-	if (!mw_image_exists() || !begin())
+	if (!mw_image_exists() || !mw_lock_enter(&dump.lock))
 		return result;
 	if (mw_image_hold()) {
 		work_t *work = mw_os_map(work_bytes());
@@ -248,7 +244,7 @@ static int with_work(int (*act)(work_t *work, const void *what), const void *wha
 			mw_os_unmap(work, work_bytes());
 		mw_image_release();
 	}
-	end();
+	mw_lock_leave(&dump.lock);
 	errno = saved_errno;
 	return result;
 }
@@ -296,7 +292,7 @@ int mw_dump_to_function(mw_dump_format_t format, mw_out_write_t write, void *con
 }
 
 void mw_dump_forked(void) {
-	atomic_store_explicit(&dump.busy, false, memory_order_relaxed);
+	mw_lock_leave(&dump.lock);
 	dump.kept_count = 0;
 	dump.number = 0;
 	memset(dump.reason_numbers, 0, sizeof dump.reason_numbers);

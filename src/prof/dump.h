@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * dump.h -- writes the profile into files from inside the process.
- * Layer: prof.  No malloc, no stdio, no locks; async-signal-safe.  One dump at a time: the others
- * are told so, and come back.  A file gets its name when it is whole, and never takes another's.
- * errno is kept. */
+ * Layer: prof.  No malloc, no stdio, no waiting for locks; async-signal-safe.  One dump at a time:
+ * the others are told so, and come back.  A file gets its name when it is whole, and never takes
+ * another's. errno is kept. */
 #ifndef MW_PROF_DUMP_H
 #define MW_PROF_DUMP_H
 
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "os/lock.h"
 #include "prof/out.h"
 #include "state/layout.h"
 
@@ -38,6 +39,9 @@ void mw_dump_leave_out_allocated(bool leave_out);
 int mw_dump_to_file(mw_dump_reason_t reason, const char *path);
 /* Gives the profile to `write`, piece by piece, whose failure is MW_ERR_IO. */
 int mw_dump_to_function(mw_dump_format_t format, mw_out_write_t write, void *context);
+
+/* Held while a dump is written; for its statistics. */
+mw_lock_t *mw_dump_lock(void);
 
 /* In the child of a fork: the parent's dumps are not its own. */
 void mw_dump_forked(void);

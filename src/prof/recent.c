@@ -29,7 +29,7 @@ static struct {
 	_Atomic uint64_t written;  /* entries so far */
 	_Atomic uint64_t *numbers; /* of each record, its entry's; 0: none */
 	uint64_t record_count;
-	_Atomic bool busy; /* being written or resized */
+	mw_lock_t lock; /* entered, not waited for, by who writes or resizes it */
 } recent;
 
 static size_t mapped_bytes(uint64_t capacity) {
@@ -120,20 +120,19 @@ static mw_result_t set_max(int64_t max) {
 	return MW_OK;
 }
 
-/* Acquire and release: of several writers and resizers one at a time. */
-static bool begin(void) {
-	return !atomic_exchange_explicit(&recent.busy, true, memory_order_acquire);
+mw_lock_t *mw_recent_lock(void) {
+	return &recent.lock;
 }
 
-static void end(void) {
-	atomic_store_explicit(&recent.busy, false, memory_order_release);
+void mw_recent_forked(void) {
+	mw_lock_leave(&recent.lock);
 }
 
 mw_result_t mw_recent_set_max(int64_t max) {
-	if (!begin())
+	if (!mw_lock_enter(&recent.lock))
 		return MW_ERR_FORBIDDEN;
 	mw_result_t result = set_max(max);
-	end();
+	mw_lock_leave(&recent.lock);
 	return result;
 }
 
@@ -210,7 +209,7 @@ mw_result_t mw_recent_write(mw_out_write_t write, void *context) {
 		mw_thread_table_t threads;
 	} * work;
 	size_t bytes = mw_round_up(sizeof *work, MW_OS_PAGE_BYTES);
-	if (!mw_control_need_tables() || !begin())
+	if (!mw_control_need_tables() || !mw_lock_enter(&recent.lock))
 		return MW_ERR_FORBIDDEN;
 	mw_result_t result = MW_ERR_NO_MEMORY;
 	bool held = mw_image_hold();
@@ -225,6 +224,6 @@ mw_result_t mw_recent_write(mw_out_write_t write, void *context) {
 	}
 	if (held)
 		mw_image_release();
-	end();
+	mw_lock_leave(&recent.lock);
 	return result;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "os/lock.h"
 #include "prof/out.h"
 #include "prof/records.h"
 
@@ -29,5 +30,10 @@ void mw_recent_add(mw_record_id_t record, const mw_sample_t *sample);
 void mw_recent_freed(mw_record_id_t record, const mw_release_t *release, uint32_t free_stack);
 /* As JSON, oldest first, piece by piece.  MW_ERR_FORBIDDEN: it is being written or resized. */
 mw_result_t mw_recent_write(mw_out_write_t write, void *context);
+
+/* For its statistics. */
+mw_lock_t *mw_recent_lock(void);
+/* In the child of a fork: whoever wrote or resized it did not come over. */
+void mw_recent_forked(void);
 
 #endif

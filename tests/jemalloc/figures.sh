@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# figures.sh BUILD_DIR SOURCE_DIR -- each name that doc/mallctl.md calls live has more than one value: it moves while
+# a program runs, or with the options it was started with.
+set -euo pipefail
+build=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" # dumps of the profile are written there
+export LD_LIBRARY_PATH=$build/lib/mallow/compat
+# shellcheck disable=SC2016 # the backquotes are Markdown's
+sed -En 's/^\| `([^`]*)` \| (64 bits|32 bits|64 bits, signed|bool|text) \| r[w-] \| live \|$/\2 \1/p' "$source/doc/mallctl.md" |
+    sed -E 's/^(64 bits|32 bits|64 bits, signed) /number /' >"$work/names"
+figures() {
+    MALLOC_CONF=$1 "$build/tests/jemalloc_figures" "$2" "$work" <"$work/names"
+}
+# All that has another value than its standard one here.
+other=thp:always,prof:false,prof_active:false,prof_thread_active_init:false,prof_bt_max:100,lg_prof_sample:17
+other+=,lg_prof_interval:40,prof_gdump:true,prof_final:true,prof_accum:false
+other+=,prof_pid_namespace:true,prof_recent_alloc_max:7,prof_stats:true,prof_time_resolution:high,background_thread:true
+other+=,dirty_decay_ms:77,stats_print_opts:J,prof_prefix:$work/other,abort_conf:true,stats_print:true
+figures "" move | sort >"$work/same"
+figures thp:always move | sort | comm -12 - "$work/same" >"$work/same.huge"
+figures "" print | sort >"$work/print"
+for options in "$other" prof_leak:true,prof_leak_error:true,prof_final:true,confirm_conf:true; do
+    figures "$options" print 2>/dev/null | sort | comm -12 - "$work/print" >"$work/left"
+    mv "$work/left" "$work/print"
+done
+cut -d' ' -f1 "$work/print" | sort | comm -12 - "$work/same.huge" >"$work/constant"
+# Who waits for a lock, and how long, is chance (tests/unit/os/test_lock.c); addresses are what they point at (api.c),
+# and the other sources of options are in conf.sh.
+elsewhere='\.(num_wait|num_spin_acq|total_wait_time|max_wait_time|max_num_thds)$|^thread\.(de)?allocatedp$'
+if grep -Ev "$elsewhere|^opt\.malloc_conf\.(global_var|symlink)" "$work/constant"; then
+    echo "FAILED: never another value"
+    exit 1
+fi
+echo "ok $(wc -l <"$work/names") names, $(comm -23 <(cut -d' ' -f2 "$work/names" | sort) "$work/constant" | wc -l) moved"
