@@ -15,11 +15,12 @@ file(STRINGS ${OBJECTS} objects)
 string(REPLACE "," ";" resident "${RESIDENT}")
 string(REPLACE "," ";" sampled "${SAMPLED}")
 
-# Where compilers put functions: plain, often called, constructors; never called, destructors.  clang
+# Where compilers put functions: plain, often called, constructors; destructors; never called.  clang
 # ends such names with a dot.
 set(plain .text)
 set(often .text.hot .text.hot. .text.startup .text.startup.)
-set(seldom .text.unlikely .text.unlikely. .text.exit .text.exit.)
+set(exit .text.exit .text.exit.)
+set(seldom .text.unlikely .text.unlikely.)
 set(constants .rodata .rodata.cst2 .rodata.cst4 .rodata.cst8 .rodata.cst16 .rodata.cst32)
 set(strings .rodata.str1.1 .rodata.str1.8 .rodata.str1.16)
 
@@ -31,9 +32,9 @@ function(rename result target)
     endforeach()
     set(${result} ${options} PARENT_SCOPE)
 endfunction()
-rename(text_of_all mallow_text ${plain} ${often} ${seldom})
-rename(text_of_resident mallow_text ${plain} ${often})
-rename(text_of_rest mallow_text ${often})
+rename(text_of_all mallow_text ${plain} ${often} ${exit} ${seldom})
+rename(text_of_resident mallow_text ${plain} ${often} ${exit})
+rename(text_of_rest mallow_text ${often} ${exit})
 rename(cold_of_resident mallow_cold ${seldom})
 rename(cold_of_rest mallow_cold ${plain} ${seldom})
 rename(constants mallow_tables ${constants})

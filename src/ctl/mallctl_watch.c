@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/fmt.h"
 #include "ctl/mallctl.h"
 #include "ctl/mallctl_row.h"
@@ -129,7 +130,7 @@ typedef struct prof_stats {
 
 /* Argument of a row: which of the two. */
 enum { LIVE_STATS, ACCUMULATED_STATS };
-static prof_stats_t stats[2][SIZES];
+static MW_SPARSE prof_stats_t stats[2][SIZES];
 
 static size_t size_index(size_t usable_bytes) {
 	size_t i = 0;

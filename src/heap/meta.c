@@ -16,11 +16,11 @@ static struct {
 	mw_lock_t lock;
 	char *next, *limit;
 	size_t total_bytes;
+	unsigned region_count; /* before what few fill: one page of memory holds what all write */
 	struct {
 		char *base;
 		size_t bytes;
 	} regions[REGIONS_KNOWN];
-	unsigned region_count;
 } meta;
 
 static void remember_region(char *base, size_t bytes) {

@@ -19,8 +19,8 @@
 static struct permanent {
 	unsigned count;
 	bool is_static; /* the loader had no list yet: ask it for nothing */
-	mw_os_object_t objects[MW_OS_PERMANENT_MAX];
 } permanent;
+static MW_SPARSE mw_os_object_t permanent_objects[MW_OS_PERMANENT_MAX];
 
 #ifdef DLFO_EH_SEGMENT_TYPE /* glibc 2.35 and later */
 /* Weak: the library still loads where libc is older than the one it was built with. */
@@ -62,10 +62,10 @@ static void insert_sorted(const mw_os_object_t *object) {
 	unsigned i = permanent.count;
 	if (i == MW_OS_PERMANENT_MAX)
 		return;
-	for (; i > 0 && permanent.objects[i - 1].text_lo > object->text_lo; i--)
-		permanent.objects[i] = permanent.objects[i - 1];
-	permanent.objects[i] = *object;
-	permanent.objects[i].is_permanent = true;
+	for (; i > 0 && permanent_objects[i - 1].text_lo > object->text_lo; i--)
+		permanent_objects[i] = permanent_objects[i - 1];
+	permanent_objects[i] = *object;
+	permanent_objects[i].is_permanent = true;
 	permanent.count++;
 }
 
@@ -113,15 +113,15 @@ static const mw_os_object_t *find_permanent(uintptr_t address) {
 	unsigned lo = 0, hi = permanent.count;
 	while (lo < hi) {
 		unsigned middle = lo + (hi - lo) / 2;
-		if (permanent.objects[middle].text_lo <= address)
+		if (permanent_objects[middle].text_lo <= address)
 			lo = middle + 1;
 		else
 			hi = middle;
 	}
 	/* lo: how many start at or below the address. */
-	if (lo == 0 || address >= permanent.objects[lo - 1].text_hi)
+	if (lo == 0 || address >= permanent_objects[lo - 1].text_hi)
 		return NULL;
-	return &permanent.objects[lo - 1];
+	return &permanent_objects[lo - 1];
 }
 
 #ifdef DLFO_EH_SEGMENT_TYPE
@@ -173,7 +173,7 @@ uint32_t mw_os_object_permanent(uintptr_t address, uintptr_t *lo, uintptr_t *hi)
 		return MW_OS_NOT_PERMANENT;
 	*lo = known->text_lo;
 	*hi = known->text_hi;
-	return (uint32_t)(known - permanent.objects);
+	return (uint32_t)(known - permanent_objects);
 }
 
 bool mw_os_object_find(uintptr_t address, mw_os_object_t *object) {

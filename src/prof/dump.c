@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compiler.h"
 #include "base/fmt.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -39,8 +40,8 @@ static struct {
 	uint64_t reason_numbers[MW_DUMP_REASON_COUNT];
 	unsigned kept_count; /* oldest first */
 	uint32_t said;       /* kinds of failure that stderr has heard of, by bit */
-	kept_t kept[KEPT_MAX];
 } dump;
+static MW_SPARSE kept_t kept[KEPT_MAX];
 
 /* What a dump needs besides, mapped for as long as it takes. */
 typedef struct work {
@@ -74,16 +75,15 @@ MW_RESIDENT void mw_dump_set_keep(unsigned newest) {
 
 static void forget(unsigned index, bool remove) {
 	if (remove)
-		mw_os_remove(MW_OS_NO_DIRECTORY, dump.kept[index].path);
+		mw_os_remove(MW_OS_NO_DIRECTORY, kept[index].path);
 	dump.kept_count--;
-	memmove(&dump.kept[index], &dump.kept[index + 1],
-		(dump.kept_count - index) * sizeof dump.kept[0]);
+	memmove(&kept[index], &kept[index + 1], (dump.kept_count - index) * sizeof kept[0]);
 }
 
 static unsigned largest(void) {
 	unsigned best = 0;
 	for (unsigned i = 1; i < dump.kept_count; i++)
-		if (dump.kept[i].live_bytes > dump.kept[best].live_bytes)
+		if (kept[i].live_bytes > kept[best].live_bytes)
 			best = i;
 	return best;
 }
@@ -95,7 +95,7 @@ static void remember(const char *path, int64_t live_bytes) {
 		return;
 	if (dump.kept_count == KEPT_MAX)
 		forget(0, false);
-	kept_t *entry = &dump.kept[dump.kept_count++];
+	kept_t *entry = &kept[dump.kept_count++];
 	entry->live_bytes = live_bytes;
 	mw_fmt(entry->path, sizeof entry->path, "%s", path);
 	while (dump.kept_count > keep) {
