@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * math.c -- logarithm and 1 - exp(-x) by range reduction and power series. */
+ * math.c -- logarithm, 1 - exp(-x) and its reciprocal by range reduction and power series. */
 #include "base/math.h"
 
 #include <stdint.h>
@@ -45,6 +45,11 @@ static const double exp_terms[] = {
 	1.0 / 355687428096000,
 };
 
+/* Of 1/(1 - exp(-x)) - 1/x - 1/2, divided by x, in x^2: the Bernoulli numbers B_2k / (2k)!. */
+static const double reciprocal_terms[] = {
+	1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000,
+};
+
 static uint64_t bits_of(double x) {
 	uint64_t bits;
 	memcpy(&bits, &x, sizeof bits);
@@ -57,13 +62,14 @@ static double double_of(uint64_t bits) {
 	return x;
 }
 
-/* Horner's rule. */
+/* Horner's rule for the even and for the odd powers, so that the two chains of operations overlap.
+ */
 MW_ALWAYS_INLINE double polynomial(const double *terms, int count, double x) {
-	double sum = terms[count - 1];
-#pragma GCC unroll 16
-	for (int i = count - 2; i >= 0; i--)
-		sum = sum * x + terms[i];
-	return sum;
+	double square = x * x, sums[2] = {0, 0};
+#pragma GCC unroll 17
+	for (int i = count - 1; i >= 0; i--)
+		sums[i % 2] = sums[i % 2] * square + terms[i];
+	return sums[0] + x * sums[1];
 }
 
 double mw_log(double x) {
@@ -103,4 +109,12 @@ double mw_one_minus_exp(double x) {
 	int k = (int)(x / LN2_HIGH + 0.5);
 	double rest = (x - k * LN2_HIGH) - k * LN2_LOW;
 	return 1.0 - double_of((uint64_t)(1023 - k) << 52) * (1.0 - series(rest));
+}
+
+double mw_reciprocal_chance(double x) {
+	MW_ASSERT(x > 0);
+	if (x > 0.5)
+		return 1.0 / mw_one_minus_exp(x);
+	/* The next term is below 2e-15 at 0.5, where the sum is above 2. */
+	return 1.0 / x + 0.5 + x * polynomial(reciprocal_terms, COUNT_OF(reciprocal_terms), x * x);
 }

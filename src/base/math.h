@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * math.h -- the two functions of libm the sampler needs; libmallow.so depends on libc only.
+ * math.h -- what the sampler would need libm for; libmallow.so depends on libc only.
  * Layer: base.  Relative error below 1e-13 over the stated ranges. */
 #ifndef MW_BASE_MATH_H
 #define MW_BASE_MATH_H
@@ -8,5 +8,7 @@
 double mw_log(double x);
 /* 1 - exp(-x) without cancellation; x >= 0. */
 double mw_one_minus_exp(double x);
+/* 1 / (1 - exp(-x)); x > 0. */
+double mw_reciprocal_chance(double x);
 
 #endif

@@ -161,7 +161,11 @@ static mw_record_id_t take_sample(mw_heap_t *heap, const mw_sample_request_t *re
 	last->record = hooks->sampled(&heap->hook_thread, request);
 	last->beyond_small = heap->beyond_small;
 	last->hand_backs = heap->hand_backs;
-	memcpy(last->heads, mw_thread.heads, sizeof last->heads);
+	size_t bytes = sizeof last->heads;
+	/* libc's copy: known to the compiler, the size gets an inline one of three times the time.
+	 */
+	__asm__("" : "+r"(bytes));
+	memcpy(last->heads, mw_thread.heads, bytes);
 	return last->record;
 }
 

@@ -14,6 +14,8 @@
 
 /* Holders keep a lock for some hundred instructions: spinning that long beats two system calls. */
 #define SPIN_TURNS 100
+/* A limited wait is made of so many: one of them may end with a stop of the whole process. */
+#define WAIT_PARTS 4u
 
 _Atomic uintptr_t mw_lock_forking;
 MW_TLS uint32_t mw_lock_held_ranks;
@@ -43,11 +45,16 @@ static bool spin(mw_lock_t *lock) {
 	return false;
 }
 
+/* Gets it, or leaves word that somebody sleeps. */
+static bool get_or_mark(mw_lock_t *lock) {
+	/* Pairs with the release in mw_lock_let_go(). */
+	return atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) == 0;
+}
+
 static void sleep_for(mw_lock_t *lock) {
 	uint64_t start_ns = mw_os_monotonic_ns();
-	/* Pairs with the release in mw_lock_release(). */
-	while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0)
-		syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+	while (!get_or_mark(lock))
+		mw_os_wait_while(&lock->state, 2, UINT64_MAX);
 	uint64_t wait_ns = mw_os_monotonic_ns() - start_ns;
 	mw_lock_bump(&lock->stats.sleeps, 1);
 	mw_lock_bump(&lock->stats.wait_ns, wait_ns);
@@ -68,6 +75,17 @@ void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ra
 	if (waiting > lock->stats.most_waiting)
 		__atomic_store_n(&lock->stats.most_waiting, waiting, __ATOMIC_RELAXED);
 	errno = saved_errno;
+}
+
+bool mw_lock_acquire_within(mw_lock_t *lock, uint64_t timeout_ns) {
+	if (spin(lock))
+		return true;
+	for (unsigned parts = 0; parts < WAIT_PARTS;) {
+		if (get_or_mark(lock))
+			return true;
+		parts += mw_os_wait_while(&lock->state, 2, timeout_ns / WAIT_PARTS);
+	}
+	return get_or_mark(lock);
 }
 
 static void take_more(uint64_t *most, const uint64_t *other) {
@@ -116,13 +134,15 @@ void mw_os_wake(_Atomic uint32_t *word) {
 	errno = saved_errno;
 }
 
-void mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns) {
+bool mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns) {
 	int saved_errno = errno;
 	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
 				   .tv_nsec = (long)(timeout_ns % 1000000000u)};
-	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value,
-		timeout_ns == UINT64_MAX ? NULL : &timeout, NULL, 0);
+	bool is_over = syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value,
+			       timeout_ns == UINT64_MAX ? NULL : &timeout, NULL, 0) == -1 &&
+		       errno == ETIMEDOUT;
 	errno = saved_errno;
+	return is_over;
 }
 
 void mw_lock_fork_begin(void) {

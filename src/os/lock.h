@@ -41,6 +41,9 @@ extern MW_TLS uint32_t mw_lock_held_ranks;
 void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks);
 /* The thread did not get the lock at once.  `held_ranks`: those from before. */
 void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ranks);
+/* Without a rank, and not for ever: false when the lock was never free for `timeout_ns`, not
+ * counting what the process was stopped for. */
+bool mw_lock_acquire_within(mw_lock_t *lock, uint64_t timeout_ns);
 void mw_lock_wake(mw_lock_t *lock);
 #ifdef MW_DEBUG
 void mw_lock_rank_check(mw_lock_rank_t rank);
@@ -109,11 +112,15 @@ static inline void mw_lock_acquire(mw_lock_t *lock, mw_lock_rank_t rank) {
 	mw_lock_count(lock);
 }
 
-static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
-	/* Pairs with the acquire in mw_lock_try() and mw_lock_acquire_slow(). */
-	if (!mw_lock_is_forking() &&
-	    atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
+static inline void mw_lock_let_go(mw_lock_t *lock) {
+	/* Pairs with the acquire in mw_lock_try() and lock.c's. */
+	if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
 		mw_lock_wake(lock);
+}
+
+static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
+	if (!mw_lock_is_forking())
+		mw_lock_let_go(lock);
 	mw_lock_rank_pop(rank);
 }
 
@@ -157,8 +164,8 @@ MW_COLD void mw_lock_reset_stats(mw_lock_t *lock, mw_lock_rank_t rank);
 MW_COLD void mw_lock_reset_entered(mw_lock_t *lock);
 
 /* Sleeps while *word is `value`, at most for `timeout_ns` (UINT64_MAX: without an end); may return
- * early.  errno is kept. */
-void mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
+ * early.  True: the time was up.  errno is kept. */
+bool mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
 /* Wakes one that sleeps on it. */
 void mw_os_wake(_Atomic uint32_t *word);
 

@@ -34,6 +34,7 @@ mw_gate_t mw_control_gate;
 
 static struct {
 	mw_lock_t lock;
+	bool frozen_turn, fork_turn; /* of who has closed the gate, with the lock */
 	_Atomic bool active;
 	_Atomic bool tables_ready;
 	_Atomic bool tables_refused;
@@ -71,11 +72,11 @@ static void unlock(void) {
 }
 
 static void freeze(void) {
-	mw_gate_close(&mw_control_gate);
+	control.frozen_turn = mw_gate_close(&mw_control_gate);
 }
 
 static void thaw(void) {
-	mw_gate_open(&mw_control_gate);
+	mw_gate_open(&mw_control_gate, control.frozen_turn);
 }
 
 /* ---- state and its picture in the tables; with the lock ---- */
@@ -475,11 +476,12 @@ mw_lock_t *mw_control_lock(void) {
 
 void mw_control_fork_prepare(void) {
 	mw_lock_fork_acquire(&control.lock);
-	freeze();
+	/* Not by freeze(): handlers that run in between may do so. */
+	control.fork_turn = mw_gate_close(&mw_control_gate);
 }
 
 void mw_control_fork_parent(void) {
-	thaw();
+	mw_gate_open(&mw_control_gate, control.fork_turn);
 	mw_lock_fork_release(&control.lock, false);
 	mw_control_poll();
 }

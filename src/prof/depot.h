@@ -16,7 +16,7 @@
 void mw_depot_start(void);
 /* The number of the stack of these encoded frames (MW_FRAME_*, leaf first).  `truncated`: there
  * were more frames than `depth`.  Two stacks are taken for one with a probability of 2^-64, two of
- * a full table's with one of 2^-31.  Inside the gate. */
+ * a full table's with one of 2^-31.  In the caller's turn (gate.h). */
 uint32_t mw_depot_find(const uint64_t *frames, unsigned depth, bool truncated);
 /* How many frames a stack has. */
 unsigned mw_depot_depth(uint32_t number);

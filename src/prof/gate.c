@@ -9,6 +9,19 @@
 /* A sample takes microseconds, milliseconds when its pages must be fetched: this is an accident. */
 #define WAIT_MAX_NS 200000000u
 
+MW_TLS bool mw_gate_has_turn;
+
+bool mw_gate_wait_turn(mw_gate_t *gate) {
+	/* A signal handler in its own thread's turn; another library's handler of the fork for
+	 * which this thread closed the gate. */
+	if (mw_gate_has_turn || mw_lock_is_forking())
+		return false;
+	/* Whoever has it for longer never ends it: the turn is taken over. */
+	mw_lock_acquire_within(&gate->turn, WAIT_MAX_NS);
+	mw_gate_has_turn = true;
+	return true;
+}
+
 void mw_gate_wait(mw_gate_t *gate) {
 	/* Another library's handler of the fork this thread closed the gate for. */
 	if (mw_lock_is_forking())
@@ -31,8 +44,7 @@ void mw_gate_wait(mw_gate_t *gate) {
 	}
 }
 
-void mw_gate_close(mw_gate_t *gate) {
-	atomic_fetch_add_explicit(&gate->closed, 1, memory_order_seq_cst);
+static void wait_until_empty(mw_gate_t *gate) {
 	uint64_t deadline = 0;
 	int32_t inside;
 	unsigned turn = 0;
@@ -50,7 +62,14 @@ void mw_gate_close(mw_gate_t *gate) {
 	}
 }
 
-void mw_gate_open(mw_gate_t *gate) {
+bool mw_gate_close(mw_gate_t *gate) {
+	atomic_fetch_add_explicit(&gate->closed, 1, memory_order_seq_cst);
+	wait_until_empty(gate);
+	return mw_gate_take_turn(gate);
+}
+
+void mw_gate_open(mw_gate_t *gate, bool turn) {
+	mw_gate_end_turn(gate, turn);
 	/* Pairs with the loads in mw_gate_enter() and mw_gate_wait(). */
 	atomic_fetch_sub_explicit(&gate->closed, 1, memory_order_release);
 }
@@ -58,4 +77,6 @@ void mw_gate_open(mw_gate_t *gate) {
 void mw_gate_reset(mw_gate_t *gate) {
 	atomic_store_explicit(&gate->inside, 0, memory_order_relaxed);
 	atomic_store_explicit(&gate->closed, 0, memory_order_relaxed);
+	atomic_store_explicit(&gate->turn.state, 0, memory_order_relaxed);
+	mw_gate_has_turn = false;
 }

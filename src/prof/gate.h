@@ -1,21 +1,52 @@
 /* SPDX-License-Identifier: MIT
- * gate.h -- lets samples be taken side by side, and all of them be held up for a moment.
- * Layer: prof.  Whoever writes to the tables passes through; a reset, a fork and the publication of
- * the state file close the gate, and so see and leave tables in which no sample is half taken.
+ * gate.h -- order among those who write to the profile's tables.
+ * Layer: prof.  Samples take turns, one at a time: a turn is over in some 50 ns, and its counters
+ * then need no locked additions (doc/adr/0017-samples-take-turns.md).  Ticks and surveys, which
+ * take longer and write elsewhere, pass through beside them.  A reset, a fork and the publication
+ * of the state file close the gate to both, and so see and leave tables in which nothing is half
+ * written.
  *
- * No wait is for ever: a signal handler that leaves malloc by longjmp never passes out, and one
- * that allocates while its own thread holds the gate would wait for itself.  Such programs break
- * the rules, and lose the consistency of one sample instead of hanging. */
+ * No wait is for ever: a signal handler that leaves malloc by longjmp never ends its turn, and one
+ * that allocates during its own thread's turn would wait for itself.  Such programs break the
+ * rules, and lose the consistency of one sample instead of hanging. */
 #ifndef MW_PROF_GATE_H
 #define MW_PROF_GATE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/compiler.h"
+#include "os/lock.h"
+#include "os/single.h"
 
 typedef struct mw_gate {
 	_Atomic int32_t inside;
 	_Atomic uint32_t closed; /* by how many */
+	mw_lock_t turn;
 } mw_gate_t;
+
+/* It is this thread's turn. */
+extern MW_TLS bool mw_gate_has_turn;
+
+bool mw_gate_wait_turn(mw_gate_t *gate);
+
+/* The result is for mw_gate_end_turn(). */
+static inline bool mw_gate_take_turn(mw_gate_t *gate) {
+	if (mw_os_is_single_threaded())
+		return false;
+	if (MW_UNLIKELY(mw_gate_has_turn) || MW_UNLIKELY(!mw_lock_try(&gate->turn)))
+		return mw_gate_wait_turn(gate);
+	mw_gate_has_turn = true;
+	return true;
+}
+
+static inline void mw_gate_end_turn(mw_gate_t *gate, bool taken) {
+	if (!taken)
+		return;
+	mw_gate_has_turn = false;
+	mw_lock_let_go(&gate->turn);
+}
 
 void mw_gate_wait(mw_gate_t *gate);
 
@@ -33,9 +64,10 @@ static inline void mw_gate_leave(mw_gate_t *gate) {
 	atomic_fetch_sub_explicit(&gate->inside, 1, memory_order_release);
 }
 
-/* Returns when nobody is inside any more, or after a fifth of a second.  Not from inside. */
-void mw_gate_close(mw_gate_t *gate);
-void mw_gate_open(mw_gate_t *gate);
+/* Returns when nobody is inside any more and the turn is the caller's, or a fifth of a second
+ * later.  Not from inside.  The result is for mw_gate_open(). */
+bool mw_gate_close(mw_gate_t *gate);
+void mw_gate_open(mw_gate_t *gate, bool turn);
 /* In the child of a fork: open, and nobody inside. */
 void mw_gate_reset(mw_gate_t *gate);
 

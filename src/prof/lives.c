@@ -22,11 +22,8 @@ static uint32_t entry_of(uint32_t stack) {
 	uint64_t taken = mw_image_take(MW_SECTION_LIVES, 1);
 	if (taken == MW_IMAGE_NO_ENTRY)
 		return 0;
-	/* Another thread's entry counts when it was first; ours then stays empty. */
-	if (atomic_compare_exchange_strong_explicit(life, &entry, (uint32_t)taken,
-						    memory_order_relaxed, memory_order_relaxed))
-		mw_twin_set32(twin, offsetof(mw_state_stack_t, life), entry = (uint32_t)taken);
-	return entry;
+	mw_twin_set32(twin, offsetof(mw_state_stack_t, life), (uint32_t)taken);
+	return (uint32_t)taken;
 }
 
 static unsigned decade_of(uint64_t lifetime_ns) {
@@ -43,27 +40,27 @@ static int64_t object_us(const mw_life_t *life) {
 	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
 }
 
-static void count(char *entry, const mw_life_t *life, int64_t us, unsigned decade, bool alone) {
+static void count(char *entry, const mw_life_t *life, int64_t us, unsigned decade) {
 	if (!entry)
 		return;
-	mw_count(entry, LIFE(samples), 1, alone);
-	mw_count(entry, LIFE(object_us), us, alone);
-	mw_count(entry, LIFE(decades_q16) + decade * sizeof(int64_t), life->objects_q16, alone);
+	mw_count(entry, LIFE(samples), 1);
+	mw_count(entry, LIFE(object_us), us);
+	mw_count(entry, LIFE(decades_q16) + decade * sizeof(int64_t), life->objects_q16);
 	if (life->other_thread)
-		mw_count(entry, LIFE(other_thread_q16), life->objects_q16, alone);
+		mw_count(entry, LIFE(other_thread_q16), life->objects_q16);
 	if (life->temporary)
-		mw_count(entry, LIFE(temporary_q16), life->objects_q16, alone);
+		mw_count(entry, LIFE(temporary_q16), life->objects_q16);
 }
 
-void mw_lives_count(uint32_t stack, const mw_life_t *life, bool alone) {
+void mw_lives_count(uint32_t stack, const mw_life_t *life) {
 	uint32_t entry = entry_of(stack);
 	if (entry == 0)
 		return;
 	mw_twin_t twin = mw_image_twin(MW_SECTION_LIVES, entry);
 	int64_t us = object_us(life);
 	unsigned decade = decade_of(life->lifetime_ns);
-	count(twin.image, life, us, decade, alone);
-	count(twin.mirror, life, us, decade, alone);
+	count(twin.image, life, us, decade);
+	count(twin.mirror, life, us, decade);
 }
 
 void mw_lives_reset(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * lives.h -- what becomes of a stack's objects: how long they live, and who frees them.
- * Layer: prof.  Lock-free; called inside the gate. */
+ * Layer: prof.  Called in the caller's turn (gate.h). */
 #ifndef MW_PROF_LIVES_H
 #define MW_PROF_LIVES_H
 
@@ -14,9 +14,8 @@ typedef struct mw_life {
 	bool temporary;
 } mw_life_t;
 
-/* Counts it for the stack; `alone`: no other thread can count meanwhile.  Where there is no room
- * for another entry, nothing is counted. */
-void mw_lives_count(uint32_t stack, const mw_life_t *life, bool alone);
+/* Counts it for the stack.  Where there is no room for another entry, nothing is counted. */
+void mw_lives_count(uint32_t stack, const mw_life_t *life);
 /* All to zero; with the gate closed. */
 void mw_lives_reset(void);
 

@@ -61,7 +61,7 @@ mw_result_t mw_log_start(const char *path) {
 }
 
 void mw_log_add(const mw_sample_t *sample, const mw_release_t *release, uint32_t free_stack) {
-	/* Once more, now inside the gate: whoever stops the log waits for those inside. */
+	/* Once more, now in the turn: whoever stops the log waits until it is over. */
 	if (!mw_log_is_on())
 		return;
 	uint64_t index = atomic_fetch_add_explicit(&log_.used, 1, memory_order_relaxed);
@@ -198,8 +198,7 @@ mw_result_t mw_log_stop(void) {
 						     memory_order_acquire, memory_order_relaxed))
 		return MW_ERR_BAD_VALUE;
 	/* Whoever is adding an entry has done so afterwards. */
-	mw_gate_close(&mw_control_gate);
-	mw_gate_open(&mw_control_gate);
+	mw_gate_open(&mw_control_gate, mw_gate_close(&mw_control_gate));
 	mw_result_t result = mw_control_need_tables() ? write_log() : MW_ERR_NO_MEMORY;
 	mw_os_unmap(log_.entries, ENTRIES_BYTES);
 	log_.entries = NULL;

@@ -34,7 +34,7 @@ static inline bool mw_log_is_on(void) {
 mw_result_t mw_log_start(const char *path);
 /* Writes the file.  MW_ERR_BAD_VALUE: it does not run. */
 mw_result_t mw_log_stop(void);
-/* A sampled block was freed by this stack; inside the gate. */
+/* A sampled block was freed by this stack; in the caller's turn (gate.h). */
 void mw_log_add(const mw_sample_t *sample, const mw_release_t *release, uint32_t free_stack);
 /* Times are given as CLOCK_REALTIME, not as CLOCK_MONOTONIC: option prof_time_resolution:high. */
 void mw_log_set_realtime(bool realtime);

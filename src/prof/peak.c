@@ -4,27 +4,17 @@
 
 #include "os/clock.h"
 
-void mw_peak_begin(mw_twin_t live, int64_t last_bytes, int64_t bytes) {
-	mw_state_live_t *image = (mw_state_live_t *)(void *)live.image;
-	if (!atomic_compare_exchange_strong_explicit(&image->peak_bytes, &last_bytes, bytes,
-						     memory_order_relaxed, memory_order_relaxed))
-		return;
+void mw_peak_begin(mw_twin_t live, int64_t bytes) {
+	const mw_state_live_t *image = (const mw_state_live_t *)(const void *)live.image;
 	mw_twin_set64(live, MW_LIVE(peak_bytes), (uint64_t)bytes);
 	mw_twin_set64(live, MW_LIVE(peak_realtime_ns), mw_os_realtime_coarse_ns());
-	uint32_t number =
-		atomic_fetch_add_explicit(&image->peak_number, 1, memory_order_relaxed) + 1;
-	mw_twin_set32(live, MW_LIVE(peak_number), number);
+	uint32_t number = atomic_load_explicit(&image->peak_number, memory_order_relaxed);
+	mw_twin_set32(live, MW_LIVE(peak_number), number + 1);
 }
 
-void mw_peak_copy(char *stack, uint32_t seen, uint32_t number, bool alone) {
+void mw_peak_copy(char *stack, uint32_t number) {
 	mw_state_stack_t *entry = (mw_state_stack_t *)(void *)stack;
-	/* Who sets the number copies. */
-	if (alone)
-		atomic_store_explicit(&entry->peak_number, number, memory_order_relaxed);
-	else if (!atomic_compare_exchange_strong_explicit(&entry->peak_number, &seen, number,
-							  memory_order_relaxed,
-							  memory_order_relaxed))
-		return;
+	atomic_store_explicit(&entry->peak_number, number, memory_order_relaxed);
 	atomic_store_explicit(&entry->peak_objects_q16,
 			      atomic_load_explicit(&entry->live_objects_q16, memory_order_relaxed),
 			      memory_order_relaxed);

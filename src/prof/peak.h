@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * peak.h -- what every stack held when live bytes were at their highest, without copying them all.
- * Layer: prof.  Lock-free; called inside the gate.
+ * Layer: prof.  Called in the caller's turn (gate.h).
  *
  * A new maximum only gets a number.  Whoever changes a stack's live counters first after that keeps
  * the old ones beside them (copy on change); in a stack nobody has changed since, the live counters
- * are those of the maximum.  Between the copy's number and the copy another thread may count one
- * more sample: the kept figures are then off by that one. */
+ * are those of the maximum. */
 #ifndef MW_PROF_PEAK_H
 #define MW_PROF_PEAK_H
 
@@ -21,8 +20,8 @@
  */
 #define MW_PEAK_STEP 20
 
-/* Starts the maximum with this estimate of live bytes; another thread may be faster. */
-void mw_peak_begin(mw_twin_t live, int64_t last_bytes, int64_t bytes);
+/* Starts the maximum with this estimate of live bytes. */
+void mw_peak_begin(mw_twin_t live, int64_t bytes);
 
 /* After live bytes have grown. */
 static inline void mw_peak_notice(mw_twin_t live) {
@@ -30,18 +29,17 @@ static inline void mw_peak_notice(mw_twin_t live) {
 	int64_t bytes = atomic_load_explicit(&image->live_bytes, memory_order_relaxed);
 	int64_t last = atomic_load_explicit(&image->peak_bytes, memory_order_relaxed);
 	if (MW_UNLIKELY(bytes > last + last / MW_PEAK_STEP))
-		mw_peak_begin(live, last, bytes);
+		mw_peak_begin(live, bytes);
 }
 
-void mw_peak_copy(char *stack, uint32_t seen, uint32_t number, bool alone);
+void mw_peak_copy(char *stack, uint32_t number);
 
 /* Before a change of the live counters of `stack`, the image's side of it or the mirror's. */
-MW_ALWAYS_INLINE void mw_peak_keep(char *stack, uint32_t number, bool alone) {
+static inline void mw_peak_keep(char *stack, uint32_t number) {
 	uint32_t seen = atomic_load_explicit(&((mw_state_stack_t *)(void *)stack)->peak_number,
 					     memory_order_relaxed);
-	/* A thread that was slow may come with an older number. */
-	if (MW_UNLIKELY((int32_t)(number - seen) > 0))
-		mw_peak_copy(stack, seen, number, alone);
+	if (MW_UNLIKELY(number != seen))
+		mw_peak_copy(stack, number);
 }
 
 #endif

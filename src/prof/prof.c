@@ -87,9 +87,8 @@ static uint32_t thread_id(mw_sampler_t *sampler) {
 	return sampler->thread_id;
 }
 
-/* The stack of these PCs, which are encoded if need be.  Inside the gate. */
-static uint32_t stack_of(uint64_t *frames, mw_unwind_result_t stack) {
-	mw_recall_key_t key = mw_recall_key(frames, stack.depth, stack.truncated);
+/* The stack of these PCs, which are encoded if need be.  In the caller's turn. */
+static uint32_t stack_of(mw_recall_key_t key, uint64_t *frames, mw_unwind_result_t stack) {
 	uint32_t number = mw_recall_find(key);
 	if (MW_LIKELY(number != 0))
 		return number;
@@ -123,14 +122,15 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 		thread_renamed = false;
 		sampler->named_ns = 0;
 	}
-	mw_gate_enter(&mw_control_gate);
+	mw_recall_key_t key = mw_recall_key(frames, stack.depth, stack.truncated);
+	bool turn = mw_gate_take_turn(&mw_control_gate);
 	mw_threads_note(sampler, sample.time_ns);
-	sample.stack = stack_of(frames, stack);
+	sample.stack = stack_of(key, frames, stack);
 	/* Without a mean sampling is off: the request is only logged. */
 	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
 	if (mw_recent_is_on())
 		mw_recent_add(record, &sample);
-	mw_gate_leave(&mw_control_gate);
+	mw_gate_end_turn(&mw_control_gate, turn);
 	if (record)
 		mw_probe_alloc(sample.address, sample.usable_bytes,
 			       (uint64_t)mw_sampler_weigh(sample.weight_q16, sample.usable_bytes));
@@ -155,10 +155,9 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	return record;
 }
 
-/* Who wants to know of a free, besides the counters.  Inside the gate. */
+/* Who wants to know of a free, besides the counters.  In the caller's turn. */
 static void note_free(mw_record_id_t record, const mw_sample_t *sample, const mw_release_t *release,
-		      uint64_t *frames, mw_unwind_result_t stack) {
-	uint32_t free_stack = stack_of(frames, stack);
+		      uint32_t free_stack) {
 	if (mw_log_is_on())
 		mw_log_add(sample, release, free_stack);
 	if (mw_recent_is_on())
@@ -170,18 +169,19 @@ static MW_NOINLINE void remove_noted(mw_record_id_t record, const mw_release_t *
 				     mw_sample_t *sample) {
 	uint64_t frames[MW_PROF_DEPTH_MAX];
 	mw_unwind_result_t stack = mw_watch_capture(frames, prof.depth_max);
-	mw_gate_enter(&mw_control_gate);
+	mw_recall_key_t key = mw_recall_key(frames, stack.depth, stack.truncated);
+	bool turn = mw_gate_take_turn(&mw_control_gate);
 	if (mw_records_look(record, sample))
-		note_free(record, sample, release, frames, stack);
+		note_free(record, sample, release, stack_of(key, frames, stack));
 	mw_records_remove(record, release);
-	mw_gate_leave(&mw_control_gate);
+	mw_gate_end_turn(&mw_control_gate, turn);
 }
 
 static void remove_record(mw_record_id_t record, const mw_release_t *release, mw_sample_t *sample) {
-	mw_gate_enter(&mw_control_gate);
+	bool turn = mw_gate_take_turn(&mw_control_gate);
 	mw_records_look(record, sample);
 	mw_records_remove(record, release);
-	mw_gate_leave(&mw_control_gate);
+	mw_gate_end_turn(&mw_control_gate, turn);
 }
 
 static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {

@@ -113,10 +113,10 @@ static mw_result_t set_max(int64_t max) {
 	if (capacity > 0 && (!mw_control_need_tables() || !have_numbers() ||
 			     !(entries = mw_os_map(mapped_bytes(capacity)))))
 		return MW_ERR_NO_MEMORY;
-	mw_gate_close(&mw_control_gate);
+	bool turn = mw_gate_close(&mw_control_gate);
 	replace(entries, capacity);
 	atomic_store_explicit(&mw_recent_max, max, memory_order_relaxed);
-	mw_gate_open(&mw_control_gate);
+	mw_gate_open(&mw_control_gate, turn);
 	return MW_OK;
 }
 

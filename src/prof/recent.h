@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * recent.h -- jemalloc's prof_recent: the last sampled allocations, with their frees.
- * Layer: prof.  A ring; lock-free, entered inside the gate.  Its size changes with the gate closed.
- */
+ * Layer: prof.  A ring; written in the caller's turn (gate.h), read by anybody.  Its size changes
+ * with the gate closed. */
 #ifndef MW_PROF_RECENT_H
 #define MW_PROF_RECENT_H
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * records.c -- free list, sequence locks and counters. */
+ * records.c -- free list, sequence numbers and counters. */
 #include "prof/records.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "os/single.h"
 #include "prof/count.h"
 #include "prof/image.h"
 #include "prof/lives.h"
@@ -16,39 +15,24 @@
 #define RECORD(field) offsetof(mw_state_record_t, field)
 #define STACK(field) offsetof(mw_state_stack_t, field)
 
-/* Head of the list of free records (Treiber's stack): a tag above, which rises with each change so
- * that a stale exchange fails, and the record's number below.  The links are in the image only, in
- * the records' reserved words. */
-static _Atomic uint64_t free_head;
+/* The first of the free records; each leads to the next by its reserved word, in the image only. */
+static uint32_t first_free;
 
-static _Atomic uint64_t *link_of(uint32_t record) {
+static uint64_t *link_of(uint32_t record) {
 	mw_state_record_t *entry = mw_image_entry(MW_SECTION_RECORDS, record);
-	return (_Atomic uint64_t *)(void *)((char *)entry + RECORD(reserved));
+	return &entry->reserved;
 }
 
 static uint32_t pop_free(void) {
-	/* Acquire, here and below, pairs with the release in push_free(): the link is written. */
-	uint64_t head = atomic_load_explicit(&free_head, memory_order_acquire);
-	for (;;) {
-		uint32_t record = (uint32_t)head;
-		if (record == 0)
-			return 0;
-		/* May be stale when another thread was faster; the exchange then fails. */
-		uint64_t next = atomic_load_explicit(link_of(record), memory_order_relaxed);
-		uint64_t fresh = ((head >> 32) + 1) << 32 | (uint32_t)next;
-		if (atomic_compare_exchange_weak_explicit(
-			    &free_head, &head, fresh, memory_order_acquire, memory_order_acquire))
-			return record;
-	}
+	uint32_t record = first_free;
+	if (record != 0)
+		first_free = (uint32_t)*link_of(record);
+	return record;
 }
 
 static void push_free(uint32_t record) {
-	uint64_t head = atomic_load_explicit(&free_head, memory_order_relaxed), fresh;
-	do {
-		atomic_store_explicit(link_of(record), (uint32_t)head, memory_order_relaxed);
-		fresh = ((head >> 32) + 1) << 32 | record;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&free_head, &head, fresh, memory_order_release, memory_order_relaxed));
+	*link_of(record) = first_free;
+	first_free = record;
 }
 
 /* Odd while being written.  The fence keeps what follows from being seen before; readers of the
@@ -89,61 +73,57 @@ static amounts_t amounts_of(uint64_t weight_q16, uint64_t usable_bytes, uint64_t
 			   .zero_request = requested_bytes == 0};
 }
 
-MW_ALWAYS_INLINE void count_allocated_of_stack(char *stack, const amounts_t *amounts, bool alone) {
-	mw_count(stack, STACK(alloc_objects_q16), amounts->objects_q16, alone);
-	mw_count(stack, STACK(alloc_bytes), amounts->bytes, alone);
-	mw_count(stack, STACK(alloc_requested_bytes), amounts->requested, alone);
-	mw_count(stack, STACK(alloc_samples), 1, alone);
+MW_ALWAYS_INLINE void count_allocated_of_stack(char *stack, const amounts_t *amounts) {
+	mw_count(stack, STACK(alloc_objects_q16), amounts->objects_q16);
+	mw_count(stack, STACK(alloc_bytes), amounts->bytes);
+	mw_count(stack, STACK(alloc_requested_bytes), amounts->requested);
+	mw_count(stack, STACK(alloc_samples), 1);
 	if (amounts->zero_request)
-		mw_count(stack, STACK(alloc_zero_objects_q16), amounts->objects_q16, alone);
+		mw_count(stack, STACK(alloc_zero_objects_q16), amounts->objects_q16);
 }
 
-MW_ALWAYS_INLINE void count_allocated_of_all(char *live, const amounts_t *amounts, bool alone) {
-	mw_count(live, MW_LIVE(alloc_objects_q16), amounts->objects_q16, alone);
-	mw_count(live, MW_LIVE(alloc_bytes), amounts->bytes, alone);
-	mw_count(live, MW_LIVE(samples), 1, alone);
+MW_ALWAYS_INLINE void count_allocated_of_all(char *live, const amounts_t *amounts) {
+	mw_count(live, MW_LIVE(alloc_objects_q16), amounts->objects_q16);
+	mw_count(live, MW_LIVE(alloc_bytes), amounts->bytes);
+	mw_count(live, MW_LIVE(samples), 1);
 }
 
-MW_ALWAYS_INLINE void count_allocated(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts,
-				      bool alone) {
-	count_allocated_of_stack(stack.image, amounts, alone);
-	count_allocated_of_all(live.image, amounts, alone);
+static void count_allocated(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts) {
+	count_allocated_of_stack(stack.image, amounts);
+	count_allocated_of_all(live.image, amounts);
 	if (stack.mirror)
-		count_allocated_of_stack(stack.mirror, amounts, alone);
+		count_allocated_of_stack(stack.mirror, amounts);
 	if (live.mirror)
-		count_allocated_of_all(live.mirror, amounts, alone);
+		count_allocated_of_all(live.mirror, amounts);
 }
 
 /* `sign` is 1 for an allocation, -1 for a free. */
-MW_ALWAYS_INLINE void count_live_of_stack(char *stack, const amounts_t *amounts, int64_t sign,
-					  bool alone) {
-	mw_count(stack, STACK(live_objects_q16), sign * amounts->objects_q16, alone);
-	mw_count(stack, STACK(live_bytes), sign * amounts->bytes, alone);
-	mw_count(stack, STACK(live_requested_bytes), sign * amounts->requested, alone);
-	mw_count(stack, STACK(live_samples), sign, alone);
+MW_ALWAYS_INLINE void count_live_of_stack(char *stack, const amounts_t *amounts, int64_t sign) {
+	mw_count(stack, STACK(live_objects_q16), sign * amounts->objects_q16);
+	mw_count(stack, STACK(live_bytes), sign * amounts->bytes);
+	mw_count(stack, STACK(live_requested_bytes), sign * amounts->requested);
+	mw_count(stack, STACK(live_samples), sign);
 	if (amounts->zero_request)
-		mw_count(stack, STACK(live_zero_objects_q16), sign * amounts->objects_q16, alone);
+		mw_count(stack, STACK(live_zero_objects_q16), sign * amounts->objects_q16);
 }
 
-MW_ALWAYS_INLINE void count_live_of_all(char *live, const amounts_t *amounts, int64_t sign,
-					bool alone) {
-	mw_count(live, MW_LIVE(live_objects_q16), sign * amounts->objects_q16, alone);
-	mw_count(live, MW_LIVE(live_bytes), sign * amounts->bytes, alone);
+MW_ALWAYS_INLINE void count_live_of_all(char *live, const amounts_t *amounts, int64_t sign) {
+	mw_count(live, MW_LIVE(live_objects_q16), sign * amounts->objects_q16);
+	mw_count(live, MW_LIVE(live_bytes), sign * amounts->bytes);
 }
 
-MW_ALWAYS_INLINE void count_live(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts,
-				 int64_t sign, bool alone) {
+static void count_live(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts, int64_t sign) {
 	uint32_t peak_number =
 		atomic_load_explicit(&mw_image_live()->peak_number, memory_order_relaxed);
-	mw_peak_keep(stack.image, peak_number, alone);
+	mw_peak_keep(stack.image, peak_number);
 	if (stack.mirror)
-		mw_peak_keep(stack.mirror, peak_number, alone);
-	count_live_of_stack(stack.image, amounts, sign, alone);
-	count_live_of_all(live.image, amounts, sign, alone);
+		mw_peak_keep(stack.mirror, peak_number);
+	count_live_of_stack(stack.image, amounts, sign);
+	count_live_of_all(live.image, amounts, sign);
 	if (stack.mirror)
-		count_live_of_stack(stack.mirror, amounts, sign, alone);
+		count_live_of_stack(stack.mirror, amounts, sign);
 	if (live.mirror)
-		count_live_of_all(live.mirror, amounts, sign, alone);
+		count_live_of_all(live.mirror, amounts, sign);
 }
 
 static uint32_t generation(void) {
@@ -154,11 +134,7 @@ mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	amounts_t amounts =
 		amounts_of(sample->weight_q16, sample->usable_bytes, sample->requested_bytes);
 	mw_twin_t stack = stack_twin(sample->stack), live = mw_image_live_twin();
-	bool alone = mw_os_is_single_threaded();
-	if (alone)
-		count_allocated(stack, live, &amounts, true);
-	else
-		count_allocated(stack, live, &amounts, false);
+	count_allocated(stack, live, &amounts);
 	uint64_t record = pop_free();
 	if (record == 0)
 		record = mw_image_take(MW_SECTION_RECORDS, 1);
@@ -177,10 +153,7 @@ mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	mw_twin_set32(twin, RECORD(thread_id), sample->thread_id);
 	mw_twin_set32(twin, RECORD(generation), generation());
 	write_end(twin);
-	if (alone)
-		count_live(stack, live, &amounts, 1, true);
-	else
-		count_live(stack, live, &amounts, 1, false);
+	count_live(stack, live, &amounts, 1);
 	mw_peak_notice(live);
 	return (mw_record_id_t)record;
 }
@@ -211,12 +184,8 @@ static void count_freed(const mw_state_record_t *entry, const mw_release_t *rele
 		.other_thread = release->thread_id != entry->thread_id,
 		.temporary = release->temporary,
 	};
-	bool alone = mw_os_is_single_threaded();
-	if (alone)
-		count_live(stack, live, &amounts, -1, true);
-	else
-		count_live(stack, live, &amounts, -1, false);
-	mw_lives_count(entry->stack, &life, alone);
+	count_live(stack, live, &amounts, -1);
+	mw_lives_count(entry->stack, &life);
 }
 
 void mw_records_remove(mw_record_id_t record, const mw_release_t *release) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * records.h -- the live samples, one record each, and the counters they are summed in.
- * Layer: prof.  Lock-free; called inside the gate.  A record is taken by the thread that allocates
- * and given back by the one that frees the block: never both at once. */
+ * Layer: prof.  Called in the caller's turn (gate.h).  A record is taken by the thread that
+ * allocates and given back by the one that frees the block. */
 #ifndef MW_PROF_RECORDS_H
 #define MW_PROF_RECORDS_H
 

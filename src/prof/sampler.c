@@ -124,8 +124,8 @@ uint64_t mw_sampler_weight_q16(uint64_t mean_bytes, uint64_t trial_bytes) {
 	if (mean_bytes == 1)
 		return MW_WEIGHT_ONE;
 	double trial = (double)(trial_bytes ? trial_bytes : 1);
-	double chance = mw_one_minus_exp(trial / (double)mean_bytes);
-	return (uint64_t)((double)MW_WEIGHT_ONE / chance + 0.5);
+	double weight = mw_reciprocal_chance(trial / (double)mean_bytes);
+	return (uint64_t)((double)MW_WEIGHT_ONE * weight + 0.5);
 }
 
 int64_t mw_sampler_weigh(uint64_t weight_q16, uint64_t bytes) {

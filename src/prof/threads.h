@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * threads.h -- the names of the threads that take samples.
- * Layer: prof.  Lock-free; called inside the gate. */
+ * Layer: prof.  Called in the caller's turn (gate.h). */
 #ifndef MW_PROF_THREADS_H
 #define MW_PROF_THREADS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * test_math.c -- the own logarithm and 1 - exp(-x) against libm's. */
+ * test_math.c -- the own logarithm, 1 - exp(-x) and its reciprocal against libm's. */
 #include <math.h>
 
 #include "base/math.h"
@@ -25,13 +25,15 @@ static void log_agrees_with_libm(void) {
 	CHECK(relative_error(mw_log(0x1.fffffffffffffp1023), log(0x1.fffffffffffffp1023)) < 1e-13);
 }
 
-static void one_minus_exp_agrees_with_libm(void) {
+static void chances_agree_with_libm(void) {
 	mw_rng_t rng;
 	mw_rng_init(&rng, 2);
 	for (int i = 0; i < 1000000; i++) {
 		double unit = (double)(mw_rng_next(&rng) >> 11) * 0x1p-53;
 		double x = i % 2 ? unit * 60 : ldexp(unit, -(i / 2 % 60));
 		CHECK(relative_error(mw_one_minus_exp(x), -expm1(-x)) < 1e-13);
+		if (x > 0)
+			CHECK(relative_error(mw_reciprocal_chance(x), -1 / expm1(-x)) < 1e-13);
 	}
 	CHECK(mw_one_minus_exp(0.0) == 0.0);
 	CHECK(mw_one_minus_exp(1e300) == 1.0);
@@ -40,6 +42,6 @@ static void one_minus_exp_agrees_with_libm(void) {
 
 int main(void) {
 	RUN(log_agrees_with_libm);
-	RUN(one_minus_exp_agrees_with_libm);
+	RUN(chances_agree_with_libm);
 	return 0;
 }

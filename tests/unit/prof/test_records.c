@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "prof/control.h"
 #include "prof_fixture.h"
 
 enum { WRITERS = 4, SECONDS_MAX = 20, READS_WANTED = 300000 };
@@ -17,6 +18,7 @@ static void *write_records(void *argument) {
 	mw_record_id_t held[16] = {0};
 	for (unsigned i = 0; !stop; i++) {
 		mw_record_id_t *slot = &held[i % 16];
+		bool turn = mw_gate_take_turn(&mw_control_gate);
 		if (*slot)
 			mw_records_remove(*slot, &(mw_release_t){0});
 		address++;
@@ -27,6 +29,7 @@ static void *write_records(void *argument) {
 				      .usable_bytes = address + 7,
 				      .weight_q16 = address * 5};
 		*slot = mw_records_add(&sample);
+		mw_gate_end_turn(&mw_control_gate, turn);
 		CHECK(*slot);
 	}
 	return NULL;
