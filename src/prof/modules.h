@@ -11,7 +11,7 @@
 
 /* Turns the PCs of one stack, which is the calling thread's, into frames as state/layout.h has
  * them.  True when none of their code can ever be unloaded: the same PCs then give the same frames
- * again.  Inside the gate. */
+ * again.  In the caller's turn (gate.h). */
 bool mw_modules_encode(uint64_t *frames, unsigned depth);
 /* Marks the objects that are gone.  Inside the gate; cheap, but for about once a second. */
 void mw_modules_check(void);
