@@ -403,8 +403,8 @@ static void check_modules(void) {
 		mw_modules_check();
 }
 
-void mw_control_tick(void) {
-	if (!has_tables() || !mw_journal_tick_is_due())
+void mw_control_tick(uint64_t now_ns) {
+	if (!has_tables() || !mw_journal_tick_is_due(now_ns))
 		return;
 	uint64_t stats[MW_STAT_COUNT] = {0};
 	if (control.read_stats)
@@ -418,7 +418,7 @@ void mw_control_tick(void) {
 	mw_triggers_tick();
 }
 
-MW_RESIDENT void mw_control_tend(uint64_t in_use_bytes) {
+MW_RESIDENT void mw_control_tend(uint64_t in_use_bytes, uint64_t now_ns) {
 	if (in_use_bytes)
 		atomic_store_explicit(&control.in_use_bytes, in_use_bytes, memory_order_relaxed);
 	if (MW_UNLIKELY(is_publication_due(in_use_bytes)) && try_lock()) {
@@ -438,7 +438,7 @@ MW_RESIDENT void mw_control_tend(uint64_t in_use_bytes) {
 		mw_survey_take(true);
 		mw_gate_leave(&mw_control_gate);
 	}
-	mw_control_tick();
+	mw_control_tick(now_ns);
 }
 
 void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
@@ -454,7 +454,7 @@ uint64_t mw_control_background(void) {
 	if (!has_tables())
 		return UINT64_MAX;
 	mw_control_poll();
-	mw_control_tend(0);
+	mw_control_tend(0, mw_os_monotonic_coarse_ns());
 	return mw_triggers_background();
 }
 

@@ -47,10 +47,10 @@ mw_result_t mw_control_set_dump_name(const char *pattern);
 /* Applies what a tool has written into the control words.  Not inside the gate. */
 void mw_control_poll(void);
 /* After a sample or growth: logs, ticks and publishes, each when it is due.  Not inside the gate.
- * `in_use_bytes` of the heap, 0 when not known here. */
-void mw_control_tend(uint64_t in_use_bytes);
+ * `in_use_bytes` of the heap, 0 when not known here; `now_ns`, here and below: monotonic. */
+void mw_control_tend(uint64_t in_use_bytes, uint64_t now_ns);
 /* The tick alone, when it is due. */
-void mw_control_tick(void);
+void mw_control_tick(uint64_t now_ns);
 /* Logs an event, with figures of that moment.  Not inside the gate. */
 void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b);
 /* A turn of the background thread: ticks, orders and dumps that are due, while nobody allocates.

@@ -50,14 +50,13 @@ void mw_journal_flags(void) {
 		mw_journal_event(MW_EVENT_FULL, fresh & -fresh, 0);
 }
 
-bool mw_journal_tick_is_due(void) {
-	uint64_t now = mw_os_monotonic_coarse_ns();
+bool mw_journal_tick_is_due(uint64_t now_ns) {
 	uint64_t next = atomic_load_explicit(&journal.next_tick_ns, memory_order_relaxed);
-	if (now < next)
+	if (now_ns < next)
 		return false;
 	uint64_t interval = atomic_load_explicit(&journal.interval_ns, memory_order_relaxed);
 	return atomic_compare_exchange_strong_explicit(&journal.next_tick_ns, &next,
-						       now + (interval ? interval : TICK_NS),
+						       now_ns + (interval ? interval : TICK_NS),
 						       memory_order_relaxed, memory_order_relaxed);
 }
 

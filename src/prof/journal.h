@@ -15,8 +15,9 @@ void mw_journal_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b);
 /* Logs MW_EVENT_FULL for each MW_STATE_*_FULL bit that is set and was not logged yet. */
 void mw_journal_flags(void);
 
-/* True for one caller when the next tick is due, which then calls mw_journal_tick(). */
-bool mw_journal_tick_is_due(void);
+/* True for one caller when the next tick is due by the monotonic clock, which then calls
+ * mw_journal_tick(). */
+bool mw_journal_tick_is_due(uint64_t now_ns);
 /* Appends a tick and refreshes the live section.  `stats`: MW_STAT_COUNT values, NULL: leave. */
 void mw_journal_tick(const uint64_t *stats);
 /* In the child of a fork: the timeline so far is the parent's. */

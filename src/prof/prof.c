@@ -101,7 +101,7 @@ static uint32_t stack_of(mw_recall_key_t key, uint64_t *frames, mw_unwind_result
 }
 
 static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_request_t *request,
-				    uint64_t mean_bytes) {
+				    uint64_t mean_bytes, uint64_t now_ns) {
 	/* On the program's stack: a sample is taken by every thread, and none may wait for another.
 	 */
 	uint64_t frames[MW_PROF_DEPTH_MAX];
@@ -116,7 +116,7 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 		.weight_q16 = request->certain
 				      ? MW_WEIGHT_ONE
 				      : mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
-		.time_ns = mw_os_monotonic_ns(),
+		.time_ns = now_ns,
 	};
 	if (MW_UNLIKELY(thread_renamed)) {
 		thread_renamed = false;
@@ -147,8 +147,9 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	uint64_t mean_bytes = mw_control_is_active() ? mw_sampler_mean_at(request->draw_epoch) : 0;
 	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
 	    thread_activity != THREAD_INACTIVE && mw_control_need_tables()) {
-		record = record_sample(mw_sampler_of(thread), request, mean_bytes);
-		mw_control_tend(0);
+		uint64_t now_ns = mw_os_monotonic_ns();
+		record = record_sample(mw_sampler_of(thread), request, mean_bytes, now_ns);
+		mw_control_tend(0, now_ns);
 		mw_triggers_sampled();
 	}
 	errno = saved_errno;
@@ -200,7 +201,7 @@ static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool t
 	mw_probe_free(sample.address);
 	mw_watch_freed(sample.address, sample.requested_bytes, sample.usable_bytes);
 	/* A program that frees and then idles is known as it is, too. */
-	mw_control_tick();
+	mw_control_tick(release.time_ns);
 	mw_triggers_sampled();
 	errno = saved_errno;
 }
@@ -217,7 +218,7 @@ static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	(void)thread;
 	int saved_errno = errno;
 	mw_control_notice_fork();
-	mw_control_tend(in_use_bytes);
+	mw_control_tend(in_use_bytes, mw_os_monotonic_coarse_ns());
 	if (MW_UNLIKELY(atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed)))
 		mw_triggers_grew(in_use_bytes);
 	errno = saved_errno;

@@ -13,7 +13,7 @@ static uint64_t test_clock(void) {
 }
 
 static void tick(void) {
-	if (mw_journal_tick_is_due())
+	if (mw_journal_tick_is_due(mw_os_monotonic_coarse_ns()))
 		mw_journal_tick(NULL);
 }
 
