@@ -43,7 +43,7 @@ void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks);
 void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ranks);
 /* Without a rank, and not for ever: false when the lock was never free for `timeout_ns`, not
  * counting what the process was stopped for. */
-bool mw_lock_acquire_within(mw_lock_t *lock, uint64_t timeout_ns);
+MW_COLD bool mw_lock_acquire_within(mw_lock_t *lock, uint64_t timeout_ns);
 void mw_lock_wake(mw_lock_t *lock);
 #ifdef MW_DEBUG
 void mw_lock_rank_check(mw_lock_rank_t rank);

@@ -29,7 +29,7 @@ typedef struct mw_gate {
 /* It is this thread's turn. */
 extern MW_TLS bool mw_gate_has_turn;
 
-bool mw_gate_wait_turn(mw_gate_t *gate);
+MW_COLD bool mw_gate_wait_turn(mw_gate_t *gate);
 
 /* The result is for mw_gate_end_turn(). */
 static inline bool mw_gate_take_turn(mw_gate_t *gate) {
@@ -48,7 +48,7 @@ static inline void mw_gate_end_turn(mw_gate_t *gate, bool taken) {
 	mw_lock_let_go(&gate->turn);
 }
 
-void mw_gate_wait(mw_gate_t *gate);
+MW_COLD void mw_gate_wait(mw_gate_t *gate);
 
 static inline void mw_gate_enter(mw_gate_t *gate) {
 	/* Sequentially consistent, as is mw_gate_close(): of an entering and a closing thread at
@@ -66,9 +66,9 @@ static inline void mw_gate_leave(mw_gate_t *gate) {
 
 /* Returns when nobody is inside any more and the turn is the caller's, or a fifth of a second
  * later.  Not from inside.  The result is for mw_gate_open(). */
-bool mw_gate_close(mw_gate_t *gate);
-void mw_gate_open(mw_gate_t *gate, bool turn);
+MW_COLD bool mw_gate_close(mw_gate_t *gate);
+MW_COLD void mw_gate_open(mw_gate_t *gate, bool turn);
 /* In the child of a fork: open, and nobody inside. */
-void mw_gate_reset(mw_gate_t *gate);
+MW_COLD void mw_gate_reset(mw_gate_t *gate);
 
 #endif

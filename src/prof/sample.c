@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ * sample.c -- a sample's way through the profiler: its stack, its record, and who else is told. */
+#include "prof/sample.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "os/clock.h"
+#include "os/proc.h"
+#include "prof/control.h"
+#include "prof/depot.h"
+#include "prof/log.h"
+#include "prof/modules.h"
+#include "prof/probes.h"
+#include "prof/prof.h"
+#include "prof/recall.h"
+#include "prof/recent.h"
+#include "prof/records.h"
+#include "prof/sampler.h"
+#include "prof/threads.h"
+#include "prof/triggers.h"
+#include "prof/unwind.h"
+#include "prof/watch.h"
+
+_Static_assert(MW_PROF_DEPTH_MAX <= MW_UNWIND_DEPTH_MAX, "as deep as can be asked for");
+
+static unsigned depth_max;
+static MW_TLS bool thread_renamed;
+
+MW_RESIDENT void mw_sample_start(unsigned depth) {
+	depth_max = depth;
+}
+
+void mw_sample_thread_renamed(void) {
+	thread_renamed = true;
+}
+
+static uint32_t thread_id(mw_sampler_t *sampler) {
+	if (sampler->thread_id == 0)
+		sampler->thread_id = mw_os_thread_id();
+	return sampler->thread_id;
+}
+
+/* The stack of these PCs, which are encoded if need be.  In the caller's turn. */
+static uint32_t stack_of(mw_recall_key_t key, uint64_t *frames, mw_unwind_result_t stack) {
+	uint32_t number = mw_recall_find(key);
+	if (MW_LIKELY(number != 0))
+		return number;
+	bool permanent = mw_modules_encode(frames, stack.depth);
+	number = mw_depot_find(frames, stack.depth, stack.truncated);
+	/* Not one that was cut because the tables are full: they may be widened. */
+	if (permanent && mw_depot_depth(number) == stack.depth)
+		mw_recall_put(key, number);
+	return number;
+}
+
+static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_request_t *request,
+				    uint64_t mean_bytes, uint64_t now_ns) {
+	/* On the program's stack: a sample is taken by every thread, and none may wait for another.
+	 */
+	uint64_t frames[MW_PROF_DEPTH_MAX];
+	mw_unwind_result_t stack = mw_watch_capture(frames, depth_max);
+	if (mean_bytes)
+		mw_watch_sampled(request, frames, stack.depth);
+	mw_sample_t sample = {
+		.thread_id = thread_id(sampler),
+		.address = (uintptr_t)request->block,
+		.requested_bytes = request->requested_bytes,
+		.usable_bytes = request->usable_bytes,
+		.weight_q16 = request->certain
+				      ? MW_WEIGHT_ONE
+				      : mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
+		.time_ns = now_ns,
+	};
+	if (MW_UNLIKELY(thread_renamed)) {
+		thread_renamed = false;
+		sampler->named_ns = 0;
+	}
+	mw_recall_key_t key = mw_recall_key(frames, stack.depth, stack.truncated);
+	bool turn = mw_gate_take_turn(&mw_control_gate);
+	mw_threads_note(sampler, sample.time_ns);
+	sample.stack = stack_of(key, frames, stack);
+	/* Without a mean sampling is off: the request is only logged. */
+	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
+	if (mw_recent_is_on())
+		mw_recent_add(record, &sample);
+	mw_gate_end_turn(&mw_control_gate, turn);
+	if (record)
+		mw_probe_alloc(sample.address, sample.usable_bytes,
+			       (uint64_t)mw_sampler_weigh(sample.weight_q16, sample.usable_bytes));
+	if (MW_UNLIKELY(request->certain))
+		mw_triggers_request(request->requested_bytes, sample.stack);
+	return record;
+}
+
+mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	int saved_errno = errno;
+	mw_record_id_t record = 0;
+	mw_control_notice_fork();
+	/* Stopped in the meantime: what was drawn before counts for nothing. */
+	uint64_t mean_bytes = mw_control_is_active() ? mw_sampler_mean_at(request->draw_epoch) : 0;
+	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
+	    mw_prof_thread_is_active() && mw_control_need_tables()) {
+		uint64_t now_ns = mw_os_monotonic_ns();
+		record = record_sample(mw_sampler_of(thread), request, mean_bytes, now_ns);
+		mw_control_tend(0, now_ns);
+		mw_triggers_sampled();
+	}
+	errno = saved_errno;
+	return record;
+}
+
+/* Who wants to know of a free, besides the counters.  In the caller's turn. */
+static void note_free(mw_record_id_t record, const mw_sample_t *sample, const mw_release_t *release,
+		      uint32_t free_stack) {
+	if (mw_log_is_on())
+		mw_log_add(sample, release, free_stack);
+	if (mw_recent_is_on())
+		mw_recent_freed(record, release, free_stack);
+}
+
+/* The same with the stack, which is walked for them alone. */
+static MW_COLD void remove_noted(mw_record_id_t record, const mw_release_t *release,
+				 mw_sample_t *sample) {
+	uint64_t frames[MW_PROF_DEPTH_MAX];
+	mw_unwind_result_t stack = mw_watch_capture(frames, depth_max);
+	mw_recall_key_t key = mw_recall_key(frames, stack.depth, stack.truncated);
+	bool turn = mw_gate_take_turn(&mw_control_gate);
+	if (mw_records_look(record, sample))
+		note_free(record, sample, release, stack_of(key, frames, stack));
+	mw_records_remove(record, release);
+	mw_gate_end_turn(&mw_control_gate, turn);
+}
+
+static void remove_record(mw_record_id_t record, const mw_release_t *release, mw_sample_t *sample) {
+	bool turn = mw_gate_take_turn(&mw_control_gate);
+	mw_records_look(record, sample);
+	mw_records_remove(record, release);
+	mw_gate_end_turn(&mw_control_gate, turn);
+}
+
+void mw_sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
+	int saved_errno = errno;
+	mw_control_notice_fork();
+	mw_release_t release = {
+		.time_ns = mw_os_monotonic_ns(),
+		.thread_id = thread ? thread_id(mw_sampler_of(thread)) : 0,
+		.temporary = temporary,
+	};
+	mw_sample_t sample;
+	if (mw_log_is_on() || mw_recent_is_on())
+		remove_noted(record, &release, &sample);
+	else
+		remove_record(record, &release, &sample);
+	mw_probe_free(sample.address);
+	mw_watch_freed(sample.address, sample.requested_bytes, sample.usable_bytes);
+	/* A program that frees and then idles is known as it is, too. */
+	mw_control_tick(release.time_ns);
+	mw_triggers_sampled();
+	errno = saved_errno;
+}
