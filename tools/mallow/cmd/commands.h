@@ -19,6 +19,7 @@ int mw_cmd_report(const mw_arguments_t *arguments);
 int mw_cmd_view(const mw_arguments_t *arguments); /* top, tree and the other views */
 int mw_cmd_timeline(const mw_arguments_t *arguments);
 int mw_cmd_check(const mw_arguments_t *arguments);
+int mw_cmd_doctor(const mw_arguments_t *arguments);
 int mw_cmd_shell(const mw_arguments_t *arguments);
 int mw_cmd_help(const mw_arguments_t *arguments);
 

@@ -7,6 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/compat.h"
+#include "cmd/show.h"
 
 enum { HELP_COLUMNS = 79, OPTION_COLUMNS = 29 };
 
@@ -21,36 +22,9 @@ void mw_help_print_all(FILE *out) {
 	      "for dump, report and the views, a profile file of any supported format.\n\n"
 	      "  mallow SUBCOMMAND --help   options and examples of a subcommand\n"
 	      "  mallow --version           version\n\n"
-	      "Exit status: 0 fine, 2 trouble; `mallow run` ends as the program it ran.\n",
+	      "Exit status: 0 fine, 1 finding, 2 trouble; `mallow run` ends as the program it "
+	      "ran.\n",
 	      out);
-}
-
-/* Prints `text` in lines of at most HELP_COLUMNS, the first of which begins at column `first`, the
- * others at `indent`.  A newline in the text is kept. */
-static void print_wrapped(FILE *out, const char *text, int first, int indent) {
-	int column = first;
-	bool line_start = true;
-	for (; *text; text += strspn(text, " ")) {
-		if (*text == '\n') {
-			fputc('\n', out);
-			text++;
-			column = 0;
-			line_start = true;
-			continue;
-		}
-		int length = (int)strcspn(text, " \n");
-		if (!line_start && column + 1 + length > HELP_COLUMNS) {
-			fputc('\n', out);
-			column = 0;
-			line_start = true;
-		}
-		if (column == 0)
-			column = fprintf(out, "%*s", indent, "");
-		column += fprintf(out, "%s%.*s", line_start ? "" : " ", length, text);
-		line_start = false;
-		text += length;
-	}
-	fputc('\n', out);
 }
 
 static void print_option(FILE *out, char letter, const char *name, const char *value,
@@ -59,7 +33,7 @@ static void print_option(FILE *out, char letter, const char *name, const char *v
 	snprintf(left, sizeof(left), "%c%c%s --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
 		 letter ? "," : " ", name, value ? " " : "", value ? value : "");
 	int column = fprintf(out, "  %-*s ", OPTION_COLUMNS - 3, left);
-	print_wrapped(out, help, column, OPTION_COLUMNS);
+	mw_print_wrapped(out, help, column, OPTION_COLUMNS, HELP_COLUMNS);
 }
 
 /* Each line of `text`, indented. */
@@ -75,7 +49,7 @@ void mw_help_print(FILE *out, const mw_subcommand_t *subcommand) {
 	fprintf(out, "Usage: mallow %s [OPTION]...%s%s\n%c%s.\n\n", subcommand->name,
 		*subcommand->operands ? " " : "", subcommand->operands,
 		subcommand->summary[0] & ~0x20, subcommand->summary + 1);
-	print_wrapped(out, subcommand->details, 0, 0);
+	mw_print_wrapped(out, subcommand->details, 0, 0, HELP_COLUMNS);
 	fputs("\nOptions:\n", out);
 	const mw_option_t *option;
 	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++)

@@ -9,9 +9,9 @@
  * these names. */
 static const char *kind_of(const char *name) {
 	static const char *const kinds[][2] = {{"SETTING", "settings"}, {"TARGET", "targets"},
-					       {"BEFORE", "targets"},   {"PROGRAM", "programs"},
-					       {"FILE", "files"},       {"DIR", "files"},
-					       {"SUBCOMMAND", "names"}};
+					       {"BEFORE", "targets"},   {"PID", "targets"},
+					       {"PROGRAM", "programs"}, {"FILE", "files"},
+					       {"DIR", "files"},        {"SUBCOMMAND", "names"}};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strstr(name, kinds[i][0]) != NULL)
 			return kinds[i][1];

@@ -13,57 +13,14 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/harvest.h"
+#include "live/library.h"
 #include "model/alloc.h"
 #include "model/error.h"
-
-/* Beside the command, as built and as installed. */
-static const char *const library_places[] = {
-	"../lib/libmallow.so",
-	"../lib64/libmallow.so",
-	"../lib/x86_64-linux-gnu/libmallow.so",
-	"../lib/aarch64-linux-gnu/libmallow.so",
-};
-
-/* The library's absolute path in `path`, of PATH_MAX bytes. */
-static int find_library(char *path, mw_error_t *error) {
-	const char *odd = getenv("MALLOW_LIB");
-	if (odd && *odd) {
-		if (realpath(odd, path))
-			return 0;
-		return mw_error_set(error, "MALLOW_LIB=%s: %s", odd, strerror(errno));
-	}
-	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	self[length > 0 ? length : 0] = '\0';
-	char *slash = strrchr(self, '/');
-	if (!slash)
-		return mw_error_set(error, "/proc/self/exe: %s; set MALLOW_LIB to libmallow.so",
-				    strerror(errno));
-	*slash = '\0';
-	for (size_t i = 0; i < sizeof(library_places) / sizeof(library_places[0]); i++) {
-		char candidate[PATH_MAX + 64];
-		snprintf(candidate, sizeof(candidate), "%s/%s", self, library_places[i]);
-		if (realpath(candidate, path))
-			return 0;
-	}
-	return mw_error_set(error,
-			    "run: libmallow.so is not in %s/../lib; install it there, or set "
-			    "MALLOW_LIB to its path",
-			    self);
-}
-
-static void set_joined(const char *name, const char *first, char separator, const char *second) {
-	size_t size = strlen(first) + strlen(second) + 2;
-	char *value = mw_xcalloc(size, 1);
-	snprintf(value, size, "%s%c%s", first, separator, second);
-	setenv(name, *first == '\0' ? second : *second == '\0' ? first : value, 1);
-	free(value);
-}
 
 /* For programs that ask for another library by name: ours of that name comes first. */
 static int set_library_path(const char *as, mw_error_t *error) {
 	char library[PATH_MAX], path[PATH_MAX + 64];
-	if (find_library(library, error) != 0)
+	if (mw_library_find(library, error) != 0)
 		return -1;
 	*strrchr(library, '/') = '\0';
 	snprintf(path, sizeof(path), "%s/mallow/compat/lib%s.so.2", library, as);
@@ -72,14 +29,14 @@ static int set_library_path(const char *as, mw_error_t *error) {
 				    strerror(errno));
 	*strrchr(path, '/') = '\0';
 	const char *others = getenv("LD_LIBRARY_PATH");
-	set_joined("LD_LIBRARY_PATH", path, ':', others ? others : "");
+	mw_environment_join("LD_LIBRARY_PATH", path, ':', others ? others : "");
 	return 0;
 }
 
 /* Ours goes first: of two libraries with a malloc the first wins. */
 static int set_preload(mw_error_t *error) {
 	char library[PATH_MAX];
-	if (find_library(library, error) != 0)
+	if (mw_library_find(library, error) != 0)
 		return -1;
 	if (strpbrk(library, ": "))
 		return mw_error_set(error,
@@ -87,7 +44,7 @@ static int set_preload(mw_error_t *error) {
 				    "set MALLOW_LIB to a copy or a link without them",
 				    library);
 	const char *others = getenv("LD_PRELOAD");
-	set_joined("LD_PRELOAD", library, ':', others ? others : "");
+	mw_environment_join("LD_PRELOAD", library, ':', others ? others : "");
 	return 0;
 }
 
@@ -113,7 +70,7 @@ static uint64_t set_configuration(const mw_arguments_t *arguments, const char *s
 			 mean_bytes);
 	const char *theirs = getenv("MALLOW_CONF");
 	/* Later wins. */
-	set_joined("MALLOW_CONF", theirs ? theirs : "", ',', ours);
+	mw_environment_join("MALLOW_CONF", theirs ? theirs : "", ',', ours);
 	return mean_bytes;
 }
 

@@ -151,6 +151,32 @@ int mw_terminal_columns(FILE *out) {
 	return size.ws_col;
 }
 
+void mw_print_wrapped(FILE *out, const char *text, int first, int indent, int columns) {
+	int column = first;
+	bool line_start = true;
+	for (; *text; text += strspn(text, " ")) {
+		if (*text == '\n') {
+			fputc('\n', out);
+			text++;
+			column = 0;
+			line_start = true;
+			continue;
+		}
+		int length = (int)strcspn(text, " \n");
+		if (!line_start && column + 1 + length > columns) {
+			fputc('\n', out);
+			column = 0;
+			line_start = true;
+		}
+		if (column == 0)
+			column = fprintf(out, "%*s", indent, "");
+		column += fprintf(out, "%s%.*s", line_start ? "" : " ", length, text);
+		line_start = false;
+		text += length;
+	}
+	fputc('\n', out);
+}
+
 char *mw_profile_file_name(const char *program, unsigned pid, uint64_t realtime_ns,
 			   const char *suffix) {
 	char safe[64], time_text[32] = "0";

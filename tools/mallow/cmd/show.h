@@ -45,6 +45,10 @@ int mw_print_json(json_t *value);
 /* Width of the terminal behind `out`, or 0. */
 int mw_terminal_columns(FILE *out);
 
+/* Prints `text` in lines of at most `columns`, the first of which begins at column `first`, the
+ * others at `indent`.  A newline in the text is kept. */
+void mw_print_wrapped(FILE *out, const char *text, int first, int indent, int columns);
+
 /* "mallow.<program>.<pid>.<time><suffix>", the caller frees it.  What the program's name holds
  * besides letters, digits, '.', '_', '+' and '-' becomes '_'. */
 char *mw_profile_file_name(const char *program, unsigned pid, uint64_t realtime_ns,

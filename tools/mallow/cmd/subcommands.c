@@ -390,6 +390,27 @@ const mw_subcommand_t mw_subcommands[] = {
 			},
 	},
 	{
+		.name = "doctor",
+		.operands = "[PID | PROGRAM]",
+		.summary = "say what would go wrong with profiles, and what to do",
+		.details =
+			"Looks at the library, which it starts a process with, at what that says "
+			"of "
+			"the options in MALLOC_CONF and MALLOW_CONF, at the room for state files, "
+			"permissions and kernel settings. Of a live process also: does it run "
+			"mallow, and why not; its own options; limits; what cut its profile short; "
+			"which files' functions have no names, and which package has them. Of a "
+			"program: can the library be preloaded?\n\nThe exit status is 1 when there "
+			"is a finding.",
+		.examples = "mallow doctor\n"
+			    "mallow doctor 4711\n"
+			    "mallow doctor /usr/bin/ping   # set-uid or static?",
+		.operands_max = 1,
+		.run = mw_cmd_doctor,
+		.options = {JSON_OPTION, MW_SYMBOLIZE_OPTION, MW_BINARY_PATH_OPTION,
+			    MW_SYSROOT_OPTION, END_OF_OPTIONS},
+	},
+	{
 		.name = "shell",
 		.operands = "TARGET...",
 		.summary = "ask for views of a profile one after the other",

@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# doctor.sh BUILD_DIR -- `mallow doctor`: each thing that can be wrong is made wrong, and found.
+source "$(dirname "$0")/lib.bash"
+unset MALLOC_CONF MALLOW_CONF
+
+# diagnosis HEALTH TOPIC PATTERN: a line of the output.
+diagnosis() {
+    grep -Eq -- "^$1 +$2 +.*$3" out || fail "no $1 of $2 that says '$3'"
+}
+# The machine may have findings of its own: 0 or 1, and nothing of ours.
+"$mallow" doctor >out 2>err
+[ $? -le 1 ] || fail "the doctor is in trouble"
+diagnosis fine library 'libmallow.so, version [0-9.]+, loads'
+for topic in 'state files' permissions kernel; do
+    grep -q "  $topic  " out || fail "nothing is said of $topic"
+done
+says_not out '  options  '
+"$mallow" ls --json >out
+says_not out 'probe-'
+ok "a machine as it is"
+
+MALLOC_CONF=narenas:3,lg_prof_sampel:3 MALLOW_CONF=dump_live:x try 1 "$mallow" doctor
+diagnosis finding options 'MALLOC_CONF: unknown option "lg_prof_sampel"; did you mean "lg_prof_sample"'
+diagnosis finding options 'MALLOW_CONF: .*dump_live'
+diagnosis note options 'without effect here: narenas'
+[ "$(grep -c '  options  ' out)" = 3 ] || fail "something is said twice"
+MALLOW_CONF=prof_final:true,stats_print:true "$mallow" doctor >out
+diagnosis fine options 'all are known: prof_final:true,stats_print:true'
+[ -z "$(ls ./*.pb* 2>/dev/null)" ] || fail "the probe left a dump"
+ok "options"
+
+MALLOW_LIB=/no/such/file try 1 "$mallow" doctor
+diagnosis finding library '/no/such/file: No such file'
+echo text >libmallow.so
+MALLOW_LIB=$work/libmallow.so try 1 "$mallow" doctor
+diagnosis finding library 'left no state file'
+diagnosis finding options 'cannot be preloaded'
+ok "a library that is not there, or none"
+
+echo 'int main(void) { return 0; }' >static.c
+if gcc -static static.c -o static 2>/dev/null; then
+    try 1 "$mallow" doctor ./static
+    diagnosis finding program 'statically linked, .*libmallow.a'
+fi
+"$mallow" doctor sleep >out
+diagnosis fine program 'sleep: the library can be preloaded'
+try 1 "$mallow" doctor ./no-such-program
+diagnosis finding program 'no-such-program: it is not there'
+ok "programs"
+
+sleep 100 &
+started+=("$!")
+try 1 "$mallow" doctor "$!"
+diagnosis finding preload "sleep does not run mallow; start it with 'mallow run PROGRAM'"
+LD_PRELOAD=/no/such/libmallow.so sleep 100 2>/dev/null &
+started+=("$!")
+for _ in $(seq 50); do
+    grep -q sleep "/proc/$!/comm" && break
+    sleep 0.1
+done
+try 1 "$mallow" doctor "$!"
+diagnosis finding preload 'sleep does not run mallow though LD_PRELOAD is /no/such/libmallow.so'
+ok "processes without mallow"
+
+cat >hold.c <<'EOF'
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept;
+int main(void) {
+	for (int i = 0; i < 200; i++)
+		kept = malloc(60000);
+	sleep(100);
+	return 0;
+}
+EOF
+gcc -O0 -g hold.c -o hold || fail "gcc failed"
+# Another build: names of a build that was seen before are kept.
+sed 's/200/201/' hold.c >stripped.c
+gcc -O0 stripped.c -s -o stripped || fail "gcc failed"
+for program in hold stripped; do
+    MALLOC_CONF=narenas:3 MALLOW_CONF=lg_prof_sample:0,prof_state_min:0 \
+        LD_PRELOAD=$build/lib/libmallow.so ./$program &
+    pid=$!
+    started+=("$pid")
+    for _ in $(seq 100); do
+        "$mallow" report "$pid" >out 2>&1 && grep -q 'MiB' out && break
+        sleep 0.1
+    done
+    "$mallow" doctor "$pid" >out 2>err
+    diagnosis fine sampling 'it is on'
+    diagnosis note options 'taken and without effect here: narenas'
+    [ "$(grep -c narenas out)" = 1 ] || fail "options are said twice"
+    diagnosis '(fine|finding)' mappings 'of [0-9]+'
+done
+diagnosis finding symbols "$work/stripped: [0-9]+ of [0-9]+ frames have no name; build it with -g"
+"$mallow" stop --wait 0 "$pid" >/dev/null
+kill -STOP "$pid"
+ok "processes with mallow"
+
+"$mallow" doctor --json "$pid" >out 2>err
+[ $? = 1 ] || fail "status with --json"
+python3 - out <<'EOF' || fail "the JSON is not what it should be"
+import json, sys
+value = json.load(open(sys.argv[1]))
+assert set(value) == {"version", "findings", "checks"}, value
+assert value["findings"] == sum(c["health"] == "finding" for c in value["checks"]) >= 1
+assert all(set(c) == {"health", "topic", "text"} for c in value["checks"])
+EOF
+ok "JSON"
+
+try 2 "$mallow" doctor 4194305
+one_line_error
+says err 'there is no such process'
+try 2 "$mallow" doctor 99999999999999999999
+one_line_error
+ok "complaints"
