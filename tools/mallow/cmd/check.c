@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "cmd/inputs.h"
 #include "cmd/picture.h"
+#include "cmd/terminal.h"
 #include "model/merge.h"
 #include "view/selection.h"
 
@@ -113,6 +114,8 @@ static int check_limits(job_t *job, mw_error_t *error) {
 
 static int print(const job_t *job, mw_error_t *error) {
 	const char *format = value(job, "format")->text, *path = value(job, "output")->text;
+	if (path == NULL)
+		mw_terminal_page(job->arguments);
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);

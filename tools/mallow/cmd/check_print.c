@@ -11,6 +11,7 @@
 #include "cmd/show.h"
 #include "model/alloc.h"
 #include "report/names.h"
+#include "report/style.h"
 #include "symbol/symbolize.h"
 
 bool mw_check_passed(const mw_check_t *c) {
@@ -92,7 +93,9 @@ static void print_stacks(FILE *out, const mw_check_t *c, size_t number) {
 void mw_check_print_text(FILE *out, const mw_check_t *c) {
 	char bytes[MW_SHOW_BYTES], count[MW_SHOW_BYTES];
 	for (size_t i = 0; i < c->count; i++) {
-		fputs(c->findings[i].passed ? "ok      " : "FAILED  ", out);
+		bool passed = c->findings[i].passed;
+		fprintf(out, "%s%s%s  ", mw_style(passed ? MW_STYLE_GOOD : MW_STYLE_BAD),
+			passed ? "ok    " : "FAILED", mw_style(MW_STYLE_PLAIN));
 		print_sentence(out, &c->findings[i]);
 		fputc('\n', out);
 		print_stacks(out, c, i);

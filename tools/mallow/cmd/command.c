@@ -11,12 +11,14 @@
 #include "cmd/compat.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
+#include "cmd/terminal.h"
 
 void mw_complain(const char *format, ...) {
 	va_list args;
 	va_start(args, format);
 	/* What stdout holds was said before. */
 	fflush(stdout);
+	mw_progress_clear();
 	fputs("mallow: ", stderr);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
@@ -43,6 +45,7 @@ static int run(const mw_subcommand_t *subcommand, int argc, char **argv) {
 		mw_help_print(stdout, subcommand);
 	else
 		status = subcommand->run(&arguments);
+	mw_terminal_end();
 	mw_arguments_release(&arguments);
 	return status;
 }

@@ -15,8 +15,10 @@
 #include "cmd/commands.h"
 #include "cmd/load.h"
 #include "cmd/show.h"
+#include "cmd/terminal.h"
 #include "model/alloc.h"
 #include "read/state_file.h"
+#include "report/style.h"
 
 void mw_doctor_say(mw_doctor_t *doctor, mw_health_t health, const char *topic, const char *format,
 		   ...) {
@@ -143,7 +145,9 @@ static void print_text(const mw_doctor_t *doctor) {
 	int columns = mw_terminal_columns(stdout);
 	for (size_t i = 0; i < doctor->count; i++) {
 		const mw_diagnosis_t *item = &doctor->items[i];
-		printf("%-*s  %-*s  ", HEALTH_COLUMNS, health_names[item->health], TOPIC_COLUMNS,
+		static const mw_style_t styles[] = {MW_STYLE_GOOD, MW_STYLE_WARM, MW_STYLE_BAD};
+		printf("%s%-*s%s  %-*s  ", mw_style(styles[item->health]), HEALTH_COLUMNS,
+		       health_names[item->health], mw_style(MW_STYLE_PLAIN), TOPIC_COLUMNS,
 		       item->topic);
 		mw_print_wrapped(stdout, item->text, TEXT_COLUMN, TEXT_COLUMN,
 				 columns > 0 ? columns - 1 : INT_MAX);
@@ -199,6 +203,7 @@ int mw_cmd_doctor(const mw_arguments_t *arguments) {
 	} else if (mw_argument(arguments, "json")->given) {
 		status = print_json(&doctor);
 	} else {
+		mw_terminal_page(arguments);
 		print_text(&doctor);
 	}
 	if (status == MW_EXIT_FINE && count_findings(&doctor) > 0)

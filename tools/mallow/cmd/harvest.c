@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/load.h"
 #include "cmd/show.h"
+#include "cmd/terminal.h"
 #include "live/places.h"
 #include "live/process.h"
 #include "live/program.h"

@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "cmd/compat.h"
 #include "cmd/show.h"
+#include "cmd/terminal.h"
 
 enum { HELP_COLUMNS = 79, OPTION_COLUMNS = 29 };
 
@@ -76,6 +77,7 @@ int mw_cmd_help(const mw_arguments_t *arguments) {
 	const mw_subcommand_t *subcommand = name ? find_any(name) : NULL;
 	if (name && !subcommand)
 		return MW_EXIT_TROUBLE;
+	mw_terminal_page(arguments);
 	if (shell)
 		mw_help_print_completion(stdout, shell);
 	else if (man && subcommand)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/terminal.h"
 #include "read/read.h"
 #include "symbol/cache.h"
 #include "symbol/symbolize.h"
@@ -13,6 +14,11 @@
 static void say_note(void *context, const char *text) {
 	(void)context;
 	mw_complain("note: %s", text);
+}
+
+static void say_progress(void *context, size_t done, size_t all, const char *path) {
+	(void)context;
+	mw_progress("symbols of file %zu of %zu: %s", done + 1, all, basename(path));
 }
 
 int mw_on_target(const char *text, mw_target_work_t *work, const void *context) {
@@ -58,7 +64,9 @@ void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
 	mw_symbolize_options_t options = mw_load_symbol_options(&cache);
 	options.pid = pid;
 	options.note = notes ? say_note : NULL;
+	options.progress = say_progress;
 	mw_symbolize(profile, &options);
+	mw_progress_end();
 	free(cache);
 }
 
@@ -84,8 +92,10 @@ int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail
 
 int mw_load_of_program(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
 		       mw_load_detail_t detail, mw_profile_t **out, mw_error_t *error) {
+	mw_progress("reading %s", target->shown);
 	int result = detail == MW_LOAD_SPLIT ? mw_read_profile_split(target->path, out, error)
 					     : mw_read_profile(target->path, out, error);
+	mw_progress_end();
 	if (result == 0 && program != NULL)
 		use_program(*out, program);
 	if (result == 0 && symbols != MW_LOAD_NO_SYMBOLS)

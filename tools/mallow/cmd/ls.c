@@ -9,11 +9,13 @@
 #include "cmd/commands.h"
 #include "cmd/select.h"
 #include "cmd/show.h"
+#include "cmd/terminal.h"
 #include "live/places.h"
 #include "live/process.h"
 #include "live/target.h"
 #include "model/alloc.h"
 #include "report/report.h"
+#include "report/style.h"
 
 typedef struct row {
 	const mw_place_t *place;
@@ -79,8 +81,9 @@ static int print_json(const row_t *rows, size_t count) {
 static void print_table(const row_t *rows, size_t count, bool all) {
 	size_t gone = 0;
 	bool users = geteuid() == 0;
-	printf("%8s %-8s %10s %10s %12s  %s%s\n", "PID", "STATE", "RATE", "LIVE", "AGE",
-	       users ? "USER      " : "", "PROGRAM");
+	printf("%s%8s %-8s %10s %10s %12s  %s%s%s\n", mw_style(MW_STYLE_HEAD), "PID", "STATE",
+	       "RATE", "LIVE", "AGE", users ? "USER      " : "", "PROGRAM",
+	       mw_style(MW_STYLE_PLAIN));
 	uint64_t now_ns = mw_now_ns();
 	for (size_t i = 0; i < count; i++) {
 		const row_t *row = &rows[i];
@@ -139,6 +142,7 @@ int mw_cmd_ls(const mw_arguments_t *arguments) {
 	size_t count = read_rows(&places, filter, rows);
 	qsort(rows, count, sizeof(*rows), compare_rows);
 	int status = MW_EXIT_FINE;
+	mw_terminal_page(arguments);
 	if (mw_argument(arguments, "json")->given)
 		status = print_json(rows, count);
 	else if (count == 0)

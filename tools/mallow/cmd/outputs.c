@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/terminal.h"
 #include "cmd/view.h"
 
 const mw_output_row_t mw_outputs[] = {
@@ -94,7 +95,7 @@ int mw_output_make(const mw_output_row_t *row, mw_arguments_t *arguments, mw_pro
 	if (!has_path && row->programs != NULL) {
 		if (!temporary_name(row->format, name, sizeof(name)))
 			return MW_EXIT_TROUBLE;
-	} else if (!has_path && !is_text(row->format) && isatty(STDOUT_FILENO)) {
+	} else if (!has_path && !is_text(row->format) && mw_stdout_is_terminal()) {
 		if (!free_name(row->format, name, sizeof(name)))
 			return MW_EXIT_TROUBLE;
 		fprintf(stderr, "Generating report in %s\n", name);

@@ -6,7 +6,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/report_json.h"
-#include "cmd/show.h"
+#include "cmd/terminal.h"
 #include "cmd/view.h"
 #include "cmd/view_options.h"
 #include "report/report.h"
@@ -65,7 +65,8 @@ static bool is_for_all(const char *option) {
 		"sample-index",  "sample-type", "inuse-space", "inuse-objects", "alloc-space",
 		"alloc-objects", "contentions", "total-delay", "functions",     "lines",
 		"flat",          "cum",         "noinlines",   "trim-path",     "source-path",
-		"json",          "symbolize",   "sysroot",     "binary-path"};
+		"json",          "symbolize",   "sysroot",     "binary-path",   "color",
+		"no-pager"};
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		if (strcmp(options[i], option) == 0)
 			return true;
@@ -91,6 +92,7 @@ int mw_cmd_report(const mw_arguments_t *arguments) {
 	if (option != NULL)
 		return mw_cmd_view(arguments);
 	mw_error_t error;
+	mw_terminal_page(arguments);
 	int status = report(arguments, &error);
 	if (status >= 0)
 		return status;

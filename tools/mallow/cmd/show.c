@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -141,14 +140,6 @@ int mw_print_json(json_t *value) {
 	if (failed)
 		mw_complain("the JSON could not be written");
 	return failed ? MW_EXIT_TROUBLE : MW_EXIT_FINE;
-}
-
-int mw_terminal_columns(FILE *out) {
-	struct winsize size;
-	int fd = fileno(out);
-	if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0)
-		return 0;
-	return size.ws_col;
 }
 
 void mw_print_wrapped(FILE *out, const char *text, int first, int indent, int columns) {

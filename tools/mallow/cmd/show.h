@@ -42,9 +42,6 @@ json_t *mw_json_text(const char *text);
 /* Prints `value` and gives it back.  Returns the exit status. */
 int mw_print_json(json_t *value);
 
-/* Width of the terminal behind `out`, or 0. */
-int mw_terminal_columns(FILE *out);
-
 /* Prints `text` in lines of at most `columns`, the first of which begins at column `first`, the
  * others at `indent`.  A newline in the text is kept. */
 void mw_print_wrapped(FILE *out, const char *text, int first, int indent, int columns);

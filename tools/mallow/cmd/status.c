@@ -11,6 +11,7 @@
 #include "cmd/settings.h"
 #include "cmd/show.h"
 #include "cmd/status_memory.h"
+#include "cmd/terminal.h"
 #include "live/process.h"
 #include "report/report.h"
 
@@ -288,5 +289,6 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 }
 
 int mw_cmd_status(const mw_arguments_t *arguments) {
+	mw_terminal_page(arguments);
 	return mw_on_selected(arguments, show_status, arguments);
 }

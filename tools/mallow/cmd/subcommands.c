@@ -7,6 +7,7 @@
 #include "cmd/load.h"
 #include "cmd/options.h"
 #include "cmd/select.h"
+#include "cmd/terminal.h"
 #include "cmd/view_options.h"
 
 #define JSON_OPTION                                                                                \
@@ -21,6 +22,7 @@
 		"strict", 0, MW_OPTION_FLAG, NULL, NULL,                                           \
 			"wait until every thread follows, and say so (status 1 if not)"            \
 	}
+#define TERMINAL_OPTIONS MW_COLOR_OPTION, MW_NO_PAGER_OPTION
 #define SELECT_OPTIONS MW_SELECT_ALL, MW_SELECT_NAME, MW_SELECT_CGROUP
 #define END_OF_OPTIONS                                                                             \
 	{ NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL }
@@ -102,6 +104,7 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "anyway"},
 				MW_SELECT_NAME,
 				MW_SELECT_CGROUP,
+				TERMINAL_OPTIONS,
 				END_OF_OPTIONS,
 			},
 	},
@@ -119,7 +122,7 @@ const mw_subcommand_t mw_subcommands[] = {
 			    "mallow status --name '^redis'",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_status,
-		.options = {JSON_OPTION, SELECT_OPTIONS, END_OF_OPTIONS},
+		.options = {JSON_OPTION, SELECT_OPTIONS, TERMINAL_OPTIONS, END_OF_OPTIONS},
 	},
 	{
 		.name = "start",
@@ -386,6 +389,7 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "text (default), json or junit"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
 				 "write a file instead of standard output"},
+				TERMINAL_OPTIONS,
 				END_OF_OPTIONS,
 			},
 	},
@@ -408,7 +412,7 @@ const mw_subcommand_t mw_subcommands[] = {
 		.operands_max = 1,
 		.run = mw_cmd_doctor,
 		.options = {JSON_OPTION, MW_SYMBOLIZE_OPTION, MW_BINARY_PATH_OPTION,
-			    MW_SYSROOT_OPTION, END_OF_OPTIONS},
+			    MW_SYSROOT_OPTION, TERMINAL_OPTIONS, END_OF_OPTIONS},
 	},
 	{
 		.name = "shell",
@@ -445,6 +449,7 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "a completion script for bash, zsh or fish"},
 				{"man", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "the subcommand's man page in mdoc(7), or the list of them all"},
+				TERMINAL_OPTIONS,
 				END_OF_OPTIONS,
 			},
 	},

@@ -13,6 +13,7 @@
 #include "cmd/load.h"
 #include "cmd/picture.h"
 #include "cmd/show.h"
+#include "cmd/terminal.h"
 #include "model/alloc.h"
 #include "report/types.h"
 #include "view/selection.h"

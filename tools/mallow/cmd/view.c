@@ -12,6 +12,7 @@
 #include "cmd/live_top.h"
 #include "cmd/picture.h"
 #include "cmd/show.h"
+#include "cmd/terminal.h"
 #include "cmd/view.h"
 #include "cmd/view_options.h"
 #include "report/types.h"
@@ -209,7 +210,7 @@ static int print_text(const request_t *r, const mw_view_t *v, mw_error_t *error)
 
 static int write_profile(const request_t *r, const mw_profile_t *profile, mw_error_t *error) {
 	const char *path = r->path;
-	if (path == NULL && isatty(STDOUT_FILENO))
+	if (path == NULL && mw_stdout_is_terminal())
 		return mw_error_set(error, "a profile is nothing for a terminal; give --output "
 					   "FILE.pb.gz");
 	return mw_write_profile(profile, path,
@@ -328,10 +329,12 @@ int mw_cmd_view(const mw_arguments_t *arguments) {
 	request_t r;
 	mw_error_t error;
 	make_request(arguments, &r);
-	if (r.path == NULL && r.view->print == mw_view_flame && isatty(STDOUT_FILENO)) {
+	if (r.path == NULL && r.view->print == mw_view_flame && mw_stdout_is_terminal()) {
 		mw_complain("flame: a web page is nothing for a terminal; give --output FILE.html");
 		return MW_EXIT_TROUBLE;
 	}
+	if (r.path == NULL)
+		mw_terminal_page(arguments);
 	if (load_and_show(arguments, &error) == 0)
 		return MW_EXIT_FINE;
 	mw_complain("%s", error.text);

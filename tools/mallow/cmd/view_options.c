@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/load.h"
+#include "cmd/terminal.h"
 #include "model/alloc.h"
 
 #define SWITCH(name, help)                                                                         \
@@ -82,6 +83,8 @@ const mw_option_t mw_view_options[] = {
 	SWITCH("json", "print JSON, with exact values: view, program, type, unit, total and the "
 		       "view's rows; "
 		       "doc/json.md names every member"),
+	MW_COLOR_OPTION,
+	MW_NO_PAGER_OPTION,
 	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
 };
 

@@ -9,6 +9,7 @@
 #include "report/interval.h"
 #include "report/names.h"
 #include "report/stacks.h"
+#include "report/style.h"
 #include "report/table.h"
 #include "report/types.h"
 #include "state/layout.h"
@@ -277,22 +278,24 @@ static void print_row_name(const printer_t *r, const mw_row_t *row) {
 		fputs("  ", r->out);
 		mw_print_clean(r->out, place);
 	}
-	fputc('\n', r->out);
 }
 
 static void print_table(const printer_t *r, const mw_sums_t *sums) {
 	size_t limit = r->options->row_limit, shown = 0;
 	int64_t flat_sum = 0;
 	char flat[32], cum[32];
-	fprintf(r->out, "%10s %6s %6s %10s %6s  ", "flat", "flat%", "sum%", "cum", "cum%");
+	fprintf(r->out, "%s%10s %6s %6s %10s %6s  ", mw_style(MW_STYLE_HEAD), "flat", "flat%",
+		"sum%", "cum", "cum%");
 	if (r->has_interval)
 		fprintf(r->out, "%*s  ", RANGE_WIDTH, "95% of flat");
-	fprintf(r->out, "%s\n", r->options->by_line ? "function and line" : "function");
+	fprintf(r->out, "%s%s\n", r->options->by_line ? "function and line" : "function",
+		mw_style(MW_STYLE_PLAIN));
 	for (; shown < sums->row_count && (limit == 0 || shown < limit); shown++) {
 		const mw_row_t *row = &sums->rows[shown];
 		if (__builtin_add_overflow(flat_sum, row->flat, &flat_sum))
 			flat_sum = INT64_MAX;
-		fprintf(r->out, "%10s %5.1f%% %5.1f%% %10s %5.1f%%  ",
+		fprintf(r->out, "%s%10s %5.1f%% %5.1f%% %10s %5.1f%%  ",
+			mw_style(mw_style_of_share(row->flat, sums->total)),
 			format_value(r, row->flat, flat, sizeof(flat)),
 			percent(row->flat, sums->total), percent(flat_sum, sums->total),
 			format_value(r, row->cum, cum, sizeof(cum)),
@@ -302,6 +305,7 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 			fputs("  ", r->out);
 		}
 		print_row_name(r, row);
+		fprintf(r->out, "%s\n", mw_style(MW_STYLE_PLAIN));
 	}
 	size_t left = sums->row_count - shown;
 	if (left > 0) {

@@ -141,6 +141,17 @@ static void take_opened(session_t *s, const mw_message_t *message) {
 	mapping->has_inline_frames = message->detail != 0;
 }
 
+static void say_progress(const session_t *s) {
+	if (s->options->progress == NULL || s->current == NULL)
+		return;
+	const mw_mapping_t *mapping = &s->profile->mappings[s->current->mapping];
+	size_t done = 0;
+	for (size_t i = 0; i < s->job_count; i++)
+		done += s->jobs[i].done;
+	s->options->progress(s->options->context, done, s->job_count,
+			     mw_profile_string(s->profile, mapping->path));
+}
+
 static void take_message(session_t *s, const mw_message_t *message, const char *text) {
 	if (message->kind != MW_MESSAGE_FRAME && message->kind != MW_MESSAGE_FUNCTION)
 		finish_location(s);
@@ -152,6 +163,7 @@ static void take_message(session_t *s, const mw_message_t *message, const char *
 		if (message->number < s->profile->mapping_count &&
 		    s->job_of_mapping[message->number] != 0)
 			s->current = &s->jobs[s->job_of_mapping[message->number] - 1];
+		say_progress(s);
 		break;
 	case MW_MESSAGE_NOTE:
 		note(s, text);

@@ -23,6 +23,8 @@ typedef struct mw_symbolize_options {
 	const char *cache_directory;
 	/* Called once for each module that cannot be used, with one line of text; may be NULL. */
 	void (*note)(void *context, const char *text);
+	/* Called before each file, `done` of `all` being behind; may be NULL. */
+	void (*progress)(void *context, size_t done, size_t all, const char *path);
 	void *context;
 } mw_symbolize_options_t;
 

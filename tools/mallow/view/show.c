@@ -122,3 +122,18 @@ void mw_view_labels(const mw_view_t *v, const mw_sample_t *s) {
 		fputc('\n', v->out);
 	}
 }
+
+/* Names are not cut below this, however narrow the terminal. */
+#define NAME_WIDTH_MIN 16
+
+void mw_view_name(const mw_view_t *v, const char *name, size_t used) {
+	char fitted[4096];
+	size_t columns = (size_t)v->columns;
+	if (columns == 0) {
+		mw_print_clean(v->out, name);
+		return;
+	}
+	mw_fit_name(name, columns > used + NAME_WIDTH_MIN ? columns - used : NAME_WIDTH_MIN, fitted,
+		    sizeof(fitted));
+	mw_print_clean(v->out, fitted);
+}

@@ -24,4 +24,7 @@ void mw_view_header(const mw_view_t *view, const mw_graph_t *graph, const char *
 /* A sample's labels, a line each. */
 void mw_view_labels(const mw_view_t *view, const mw_sample_t *sample);
 
+/* A name behind `used` columns, without control characters, cut to what the terminal has left. */
+void mw_view_name(const mw_view_t *view, const char *name, size_t used);
+
 #endif

@@ -3,15 +3,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/names.h"
+#include "report/style.h"
 #include "view/json.h"
 #include "view/show.h"
 #include "view/view.h"
 
 /* Width of the five columns of numbers and the gap behind them. */
 #define NUMBERS_WIDTH 48
-/* Names are not cut below this, however narrow the terminal. */
-#define NAME_WIDTH_MIN 16
 
 static const char *inline_label(const mw_graph_t *g, const mw_node_t *n) {
 	bool is_inline = false, is_called = false;
@@ -25,22 +23,15 @@ static const char *inline_label(const mw_graph_t *g, const mw_node_t *n) {
 
 static void print_row(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n, int64_t sum,
 		      const char *unit) {
-	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES], percent[3][MW_VALUE_BYTES], name[4096];
+	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES], percent[3][MW_VALUE_BYTES];
 	const char *label = inline_label(g, n);
-	fprintf(v->out, "%10s %s %s %10s %s  ", mw_view_value(v, unit, n->flat, flat),
+	fprintf(v->out, "%s%10s %s %s %10s %s  ", mw_style(mw_style_of_share(n->flat, v->total)),
+		mw_view_value(v, unit, n->flat, flat),
 		mw_view_percent(n->flat, v->total, percent[0]),
 		mw_view_percent(sum, v->total, percent[1]), mw_view_value(v, unit, n->cum, cum),
 		mw_view_percent(n->cum, v->total, percent[2]));
-	if (v->columns == 0) {
-		mw_print_clean(v->out, n->text);
-	} else {
-		size_t used = NUMBERS_WIDTH - 4 + strlen(label), columns = (size_t)v->columns;
-		mw_fit_name(n->text,
-			    columns > used + NAME_WIDTH_MIN ? columns - used : NAME_WIDTH_MIN, name,
-			    sizeof(name));
-		mw_print_clean(v->out, name);
-	}
-	fprintf(v->out, "%s\n", label);
+	mw_view_name(v, n->text, NUMBERS_WIDTH - 4 + strlen(label));
+	fprintf(v->out, "%s%s\n", label, mw_style(MW_STYLE_PLAIN));
 }
 
 static void print_json(const mw_view_t *v, const mw_graph_t *g) {
@@ -70,7 +61,8 @@ int mw_view_top(const mw_view_t *v, mw_error_t *error) {
 		return 0;
 	}
 	mw_view_header(v, g, unit);
-	fprintf(v->out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
+	fprintf(v->out, "%s%10s %5s%% %5s%% %10s %5s%%%s\n", mw_style(MW_STYLE_HEAD), "flat",
+		"flat", "sum", "cum", "cum", mw_style(MW_STYLE_PLAIN));
 	int64_t sum = 0;
 	for (size_t i = 0; i < mw_graph_count(g); i++) {
 		const mw_node_t *n = mw_graph_node(g, i);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * tree.c -- each node with its callers and callees; `peek` is the same for those that match. */
 #include <inttypes.h>
+#include <string.h>
 
-#include "report/names.h"
 #include "view/json.h"
 #include "view/pattern.h"
 #include "view/show.h"
 #include "view/view.h"
 
+/* Where names begin, behind the bar. */
+#define NAME_COLUMN 60
 #define SEPARATOR "----------------------------------------------------------+-------------\n"
 
 static void print_edge(const mw_view_t *v, const mw_graph_t *g, const mw_edge_t *e,
@@ -16,8 +18,10 @@ static void print_edge(const mw_view_t *v, const mw_graph_t *g, const mw_edge_t 
 	bool is_caller = mw_graph_node_at(g, e->callee) == n;
 	fprintf(v->out, "%50s %s |   ", mw_view_value(v, unit, e->weight, value),
 		mw_view_percent(e->weight, n->cum, percent));
-	mw_print_clean(v->out, mw_graph_node_at(g, is_caller ? e->caller : e->callee)->text);
-	fprintf(v->out, "%s\n", e->is_inline ? " (inline)" : "");
+	const char *label = e->is_inline ? " (inline)" : "";
+	mw_view_name(v, mw_graph_node_at(g, is_caller ? e->caller : e->callee)->text,
+		     NAME_COLUMN + 2 + strlen(label));
+	fprintf(v->out, "%s\n", label);
 }
 
 static void print_node(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n, int64_t sum,
@@ -31,7 +35,7 @@ static void print_node(const mw_view_t *v, const mw_graph_t *g, const mw_node_t 
 		mw_view_percent(n->flat, v->total, percent[0]),
 		mw_view_percent(sum, v->total, percent[1]), mw_view_value(v, unit, n->cum, cum),
 		mw_view_percent(n->cum, v->total, percent[2]));
-	mw_print_clean(v->out, n->text);
+	mw_view_name(v, n->text, NAME_COLUMN);
 	fputc('\n', v->out);
 	for (size_t i = 0; i < n->out_count; i++)
 		print_edge(v, g, mw_graph_edge_at(g, n->out[i]), n, unit);

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# terminal.sh BUILD_DIR -- what is different on a terminal, which tmux plays: pager, colours, width, progress.
+source "$(dirname "$0")/lib.bash"
+command -v tmux >/dev/null || {
+    echo "skipped: tmux is not installed"
+    exit 77
+}
+build_calls
+try 0 "$mallow" run --exact -o calls.pb.gz ./calls
+escape=$'\033'
+
+terminal() { tmux -L "mallow-$$" -f /dev/null "$@"; }
+on_screen() {
+    for _ in $(seq 100); do
+        terminal capture-pane -p >out 2>/dev/null
+        grep -qE -- "$1" out && return
+        sleep 0.1
+    done
+    terminal kill-server
+    fail "the screen does not show '$1'"
+}
+# in_terminal COMMAND: types it, waits for its end.
+number=0
+in_terminal() {
+    number=$((number + 1))
+    terminal send-keys -l "clear; $1; echo end=\$? of $number"
+    terminal send-keys Enter
+    on_screen "^end=[0-9]+ of $number"
+}
+export LC_ALL=C.UTF-8 PAGER='tee paged' TERM=xterm
+unset NO_COLOR MALLOW_PAGER LESS
+terminal new-session -d -x 80 -y 12 "PS1='$ ' bash --noprofile --norc"
+terminal send-keys -l "PATH=$build/bin:\$PATH"
+terminal send-keys Enter
+
+in_terminal 'mallow report calls.pb.gz'
+[ -s paged ] || fail "a long table did not go to the pager"
+grep -q "$escape\[1m *flat" paged || fail "the table has no colours"
+grep -q "$escape\[1;31m.* large" paged || fail "what holds most has no colour"
+sed "s/$escape\[[0-9;]*m//g" paged | awk 'length > 80 { print; bad = 1 } END { exit bad }' || fail "too wide"
+rm paged
+in_terminal 'NO_COLOR=1 mallow report calls.pb.gz'
+[ -s paged ] || fail "a long table did not go to the pager"
+! grep -q "$escape" paged || fail "NO_COLOR has colours"
+rm paged
+in_terminal 'NO_COLOR=1 mallow report --color=always --no-pager calls.pb.gz'
+[ ! -e paged ] || fail "--no-pager pages"
+in_terminal "MALLOW_PAGER='tee other' mallow report calls.pb.gz --color=never"
+[[ -s other && ! -e paged ]] || fail "MALLOW_PAGER is not before PAGER"
+! grep -q "$escape" other || fail "--color=never has colours"
+in_terminal 'MALLOW_PAGER= mallow report calls.pb.gz'
+[ ! -e paged ] || fail "an empty MALLOW_PAGER pages"
+ok "pager and colours"
+
+in_terminal 'PAGER=no-such-pager mallow report calls.pb.gz'
+on_screen ' main'
+in_terminal 'mallow report no-such-file'
+on_screen 'mallow: no-such-file: '
+on_screen 'end=2'
+[ ! -e paged ] || fail "an error went to the pager"
+terminal resize-window -x 80 -y 60 2>/dev/null
+in_terminal 'mallow report calls.pb.gz'
+on_screen ' main'
+[ ! -e paged ] || fail "what fits went to the pager"
+ok "what needs no pager"
+
+mkfifo slow
+terminal send-keys -l "clear; mallow report slow"
+terminal send-keys Enter
+on_screen 'reading slow'
+cat calls.pb.gz >slow
+on_screen ' main'
+! grep -q 'reading slow' out || fail "the line of progress stays"
+terminal kill-server
+ok "progress"
+
+try 0 "$mallow" report calls.pb.gz
+! grep -q "$escape" out || fail "colours without a terminal"
+try 0 "$mallow" top --color=always calls.pb.gz
+grep -q "$escape\[1m" out || fail "--color=always has none"
+try 0 "$mallow" top --color=always -o table.txt calls.pb.gz
+! grep -q "$escape" table.txt || fail "colours in a file"
+try 2 "$mallow" ls --color=maybe
+one_line_error
+[ ! -e paged ] || fail "a pager without a terminal"
+ok "no terminal"
