@@ -10,6 +10,10 @@ static uint64_t (*test_source)(void);
 void mw_os_clock_set_source(uint64_t (*source)(void)) {
 	test_source = source;
 }
+
+bool mw_os_clock_has_source(void) {
+	return test_source != NULL;
+}
 #endif
 
 static uint64_t read_clock(clockid_t id) {

@@ -4,6 +4,7 @@
 #ifndef MW_OS_CLOCK_H
 #define MW_OS_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 uint64_t mw_os_monotonic_ns(void);
@@ -15,6 +16,7 @@ uint64_t mw_os_realtime_coarse_ns(void);
 #ifdef MW_TESTING
 /* NULL: the real clock again.  The source stands for all clocks. */
 void mw_os_clock_set_source(uint64_t (*source)(void));
+bool mw_os_clock_has_source(void);
 #endif
 
 #endif

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
-#include "os/clock.h"
 #include "os/proc.h"
+#include "os/ticks.h"
 #include "prof/control.h"
 #include "prof/depot.h"
 #include "prof/log.h"
@@ -102,7 +102,7 @@ mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request
 	uint64_t mean_bytes = mw_control_is_active() ? mw_sampler_mean_at(request->draw_epoch) : 0;
 	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
 	    mw_prof_thread_is_active() && mw_control_need_tables()) {
-		uint64_t now_ns = mw_os_monotonic_ns();
+		uint64_t now_ns = mw_os_quick_ns();
 		record = record_sample(mw_sampler_of(thread), request, mean_bytes, now_ns);
 		mw_control_tend(0, now_ns);
 		mw_triggers_sampled();
@@ -144,7 +144,7 @@ void mw_sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool tempo
 	int saved_errno = errno;
 	mw_control_notice_fork();
 	mw_release_t release = {
-		.time_ns = mw_os_monotonic_ns(),
+		.time_ns = mw_os_quick_ns(),
 		.thread_id = thread ? thread_id(mw_sampler_of(thread)) : 0,
 		.temporary = temporary,
 	};
