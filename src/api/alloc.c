@@ -3,19 +3,32 @@
 #include "api/alloc.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/background.h"
 #include "api/start.h"
+#include "base/check.h"
 #include "heap/arena.h"
 #include "heap/background.h"
 #include "heap/limit.h"
+#include "heap/tally.h"
+
+mw_api_policy_t mw_api_policy = {.zero_realloc = MW_ZERO_REALLOC_FREE};
+
+void *mw_api_no_memory(void) {
+	mw_limit_tell();
+	if (mw_api_policy.xmalloc) {
+		mw_print_line("<jemalloc>: Error in malloc(): out of memory");
+		abort();
+	}
+	errno = ENOMEM;
+	return NULL;
+}
 
 static void *checked(void *block) {
-	if (MW_UNLIKELY(!block)) {
-		mw_limit_tell();
-		errno = ENOMEM;
-	}
+	if (MW_UNLIKELY(!block))
+		mw_api_no_memory();
 	/* A destructor of thread-specific data that allocates: libc may call ours never again, so
 	 * the heap made for it goes at once.  Its list heads are empty each time: all such
 	 * allocations come here. */
@@ -75,4 +88,19 @@ void *mw_api_alloc_in(unsigned number, size_t align, size_t bytes, bool zero) {
 void *mw_api_realloc(void *block, size_t bytes) {
 	return checked(MW_HARDEN_ON ? mw_harden_resize(block, bytes)
 				    : mw_heap_resize(block, bytes));
+}
+
+void *mw_api_realloc_zero(void *block) {
+	mw_tally_add(&mw_tally.zero_reallocs, 1);
+	switch (mw_api_policy.zero_realloc) {
+	case MW_ZERO_REALLOC_ALLOC:
+		return mw_api_realloc(block, 1);
+	case MW_ZERO_REALLOC_FREE:
+		break;
+	case MW_ZERO_REALLOC_ABORT:
+		mw_print_line("Called realloc(non-null-ptr, 0) with zero_realloc:abort set");
+		abort();
+	}
+	mw_api_free(block);
+	return NULL;
 }

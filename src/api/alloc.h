@@ -4,6 +4,7 @@
 #ifndef MW_API_ALLOC_H
 #define MW_API_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "heap/fast.h"
@@ -17,6 +18,24 @@ MW_NOINLINE void *mw_api_alloc_aligned(size_t align, size_t bytes);
 /* In the arena of that number, with its contents set to zero or not. */
 MW_NOINLINE void *mw_api_alloc_in(unsigned arena, size_t align, size_t bytes, bool zero);
 MW_NOINLINE void *mw_api_realloc(void *block, size_t bytes);
+
+/* What options say of requests that fail, or that standards leave open. */
+typedef enum mw_zero_realloc { /* in the order of the option's words */
+			       MW_ZERO_REALLOC_ALLOC,
+			       MW_ZERO_REALLOC_FREE,
+			       MW_ZERO_REALLOC_ABORT,
+} mw_zero_realloc_t;
+typedef struct mw_api_policy {
+	bool xmalloc;        /* out of memory ends the program... */
+	bool infallible_new; /* ...in operator new */
+	mw_zero_realloc_t zero_realloc;
+} mw_api_policy_t;
+extern mw_api_policy_t mw_api_policy; /* set before threads exist */
+
+/* Whoever returns NULL for want of memory returns this: errno is set. */
+MW_NOINLINE MW_COLD void *mw_api_no_memory(void);
+/* realloc(block, 0) */
+MW_NOINLINE MW_COLD void *mw_api_realloc_zero(void *block);
 
 /* malloc() for the list that is not empty; NULL: mw_api_alloc() does the rest. */
 MW_ALWAYS_INLINE void *mw_api_alloc_fast(size_t bytes) {

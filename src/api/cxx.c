@@ -8,6 +8,7 @@
 #include "api/cxx.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include "api/alloc.h"
 #include "base/check.h"
@@ -32,8 +33,17 @@ static void *find_late(const char *name, void *caller) {
 	return found;
 }
 
+static void refuse_to_fail(void) {
+	if (!mw_api_policy.infallible_new)
+		return;
+	mw_print_line("<jemalloc>: Allocation failed and opt.experimental_infallible_new is true. "
+		      "Aborting.");
+	abort();
+}
+
 /* Returns when the handler has made room; throws when there is none. */
 static void call_new_handler(void *caller) {
+	refuse_to_fail();
 	new_handler_t (*get_handler)(void) = _ZSt15get_new_handlerv;
 	if (!get_handler)
 		*(void **)&get_handler = find_late("_ZSt15get_new_handlerv", caller);
@@ -86,6 +96,7 @@ void *_ZnwmRKSt9nothrow_t(size_t bytes, const mw_nothrow_t *tag) {
 	void *block = mw_api_alloc(bytes);
 	if (MW_LIKELY(block != NULL))
 		return block;
+	refuse_to_fail();
 	void *(*next)(size_t, const mw_nothrow_t *);
 	*(void **)&next = dlsym(RTLD_NEXT, "_ZnwmRKSt9nothrow_t");
 	return next ? next(bytes, tag) : NULL;
@@ -107,6 +118,7 @@ void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t bytes, size_t align, const mw_no
 	void *block = mw_api_aligned(align, bytes);
 	if (MW_LIKELY(block != NULL))
 		return block;
+	refuse_to_fail();
 	void *(*next)(size_t, size_t, const mw_nothrow_t *);
 	*(void **)&next = dlsym(RTLD_NEXT, "_ZnwmSt11align_val_tRKSt9nothrow_t");
 	return next ? next(bytes, align, tag) : NULL;

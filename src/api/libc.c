@@ -8,7 +8,6 @@
 #include "api/alloc.h"
 #include "base/bits.h"
 #include "base/check.h"
-#include "heap/tally.h"
 #include "os/map.h"
 
 void *malloc(size_t bytes) {
@@ -32,10 +31,8 @@ void free_aligned_sized(void *block, size_t align, size_t bytes) {
 
 void *calloc(size_t count, size_t each_bytes) {
 	size_t bytes;
-	if (MW_UNLIKELY(__builtin_mul_overflow(count, each_bytes, &bytes))) {
-		errno = ENOMEM;
-		return NULL;
-	}
+	if (MW_UNLIKELY(__builtin_mul_overflow(count, each_bytes, &bytes)))
+		return mw_api_no_memory();
 	void *block = mw_api_alloc_fast(bytes);
 	if (MW_LIKELY(block != NULL))
 		return memset(block, 0, bytes);
@@ -45,11 +42,8 @@ void *calloc(size_t count, size_t each_bytes) {
 void *realloc(void *block, size_t bytes) {
 	if (!block)
 		return malloc(bytes);
-	if (bytes == 0) {
-		mw_tally_add(&mw_tally.zero_reallocs, 1);
-		free(block);
-		return NULL;
-	}
+	if (bytes == 0)
+		return mw_api_realloc_zero(block);
 	if (!MW_HARDEN_ON && MW_LIKELY(mw_fast_resize(block, bytes)))
 		return block;
 	return mw_api_realloc(block, bytes);
@@ -57,10 +51,8 @@ void *realloc(void *block, size_t bytes) {
 
 void *reallocarray(void *block, size_t count, size_t each_bytes) {
 	size_t bytes;
-	if (__builtin_mul_overflow(count, each_bytes, &bytes)) {
-		errno = ENOMEM;
-		return NULL;
-	}
+	if (__builtin_mul_overflow(count, each_bytes, &bytes))
+		return mw_api_no_memory();
 	return realloc(block, bytes);
 }
 
@@ -100,10 +92,8 @@ void *valloc(size_t bytes) {
 }
 
 void *pvalloc(size_t bytes) {
-	if (bytes > PTRDIFF_MAX) {
-		errno = ENOMEM;
-		return NULL;
-	}
+	if (bytes > PTRDIFF_MAX)
+		return mw_api_no_memory();
 	return mw_api_alloc_aligned(MW_OS_PAGE_BYTES,
 				    mw_round_up(bytes ? bytes : 1, MW_OS_PAGE_BYTES));
 }

@@ -7,6 +7,7 @@
  * constructor. */
 #include "api/start.h"
 
+#include "api/alloc.h"
 #include "api/jemalloc.h"
 
 #include <pthread.h>
@@ -23,6 +24,7 @@
 #include "heap/chunk.h"
 #include "heap/decay.h"
 #include "heap/guarded.h"
+#include "heap/head.h"
 #include "heap/heap.h"
 #include "heap/huge.h"
 #include "heap/stats.h"
@@ -94,6 +96,22 @@ static void configure_memory(const mw_options_t *options) {
 		mw_background_enable();
 }
 
+static void configure_api(const mw_options_t *options) {
+	mw_api_policy = (mw_api_policy_t){
+		.xmalloc = options->xmalloc,
+		.infallible_new = options->experimental_infallible_new,
+		.zero_realloc = (mw_zero_realloc_t)options->zero_realloc,
+	};
+	mw_warnings_are_fatal = options->abort;
+	mw_lock_spin_turns = options->mutex_max_spin;
+	mw_head_config = (mw_head_config_t){
+		.off = !options->tcache,
+		.max_bytes = (size_t)options->tcache_max,
+		.first_blocks = (uint32_t)options->tcache_nslots_small_min,
+		.most_blocks = (uint32_t)options->tcache_nslots_small_max,
+	};
+}
+
 static void start_guards(const mw_options_t *options) {
 	mw_guarded_config_t config = {
 		.every = (uint64_t)options->prof_guard,
@@ -129,6 +147,7 @@ static void configure(void) {
 	mw_ctl_configure(options, &start.sources);
 	mw_mallctl_start(options, &start.sources);
 	configure_memory(options);
+	configure_api(options);
 	mw_os_set_zone(secure ? NULL : getenv("TZ"));
 	const uint64_t settings[MW_SETTING_COUNT] = {
 #define MW_SETTING(name, kind, standard, min, max, unit, help)                                     \

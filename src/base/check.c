@@ -47,12 +47,16 @@ void mw_fatal(const char *format, ...) {
 	abort();
 }
 
+bool mw_warnings_are_fatal;
+
 void mw_warn(const char *format, ...) {
 	int saved_errno = errno;
 	va_list args;
 	va_start(args, format);
 	write_line("mallow: ", format, args);
 	va_end(args);
+	if (mw_warnings_are_fatal)
+		abort();
 	errno = saved_errno;
 }
 

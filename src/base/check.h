@@ -4,6 +4,8 @@
 #ifndef MW_BASE_CHECK_H
 #define MW_BASE_CHECK_H
 
+#include <stdbool.h>
+
 #include "base/compiler.h"
 
 /* Writes "mallow: <message>\n" to stderr and aborts.  `format` takes what mw_fmt() takes.
@@ -12,6 +14,7 @@
 _Noreturn MW_COLD void mw_fatal(const char *format, ...) MW_PRINTF(1, 2);
 
 /* Writes "mallow: <message>\n" to stderr in one write(2) and goes on; errno is kept. */
+extern bool mw_warnings_are_fatal; /* then it ends the program; set before threads exist */
 MW_COLD void mw_warn(const char *format, ...) MW_PRINTF(1, 2);
 
 /* Writes "<message>\n" to stderr in one write(2); errno is kept. */

@@ -22,7 +22,6 @@ static struct {
 } ctl;
 
 static MW_TLS struct {
-	bool tcache_disabled;
 	uint64_t peak_bytes, peak_base_bytes;
 	char name[16];
 } thread;
@@ -76,10 +75,20 @@ int mw_ctl_at_option_text(mw_ctl_call_t *call) {
 	return 0;
 }
 
+static int give_word(mw_ctl_call_t *call, const char *const *words) {
+	const int64_t *number = option(call);
+	call->value = MW_CTL_WORDS(words[number ? *number : 0]);
+	return 0;
+}
+
 int mw_ctl_at_option_thp(mw_ctl_call_t *call) {
 	static const char *const words[] = {"default", "always", "never"};
-	call->value = MW_CTL_WORDS(words[ctl.options ? ctl.options->thp : 0]);
-	return 0;
+	return give_word(call, words);
+}
+
+int mw_ctl_at_option_zero_realloc(mw_ctl_call_t *call) {
+	static const char *const words[] = {"alloc", "free", "abort"};
+	return give_word(call, words);
 }
 
 /* The text of a source, by its offset in mw_conf_sources_t. */
@@ -127,14 +136,6 @@ int mw_ctl_at_thread_pointer(mw_ctl_call_t *call) {
 int mw_ctl_at_thread_flush(mw_ctl_call_t *call) {
 	(void)call;
 	mw_heap_take_rate();
-	return 0;
-}
-
-int mw_ctl_at_thread_tcache_enabled(mw_ctl_call_t *call) {
-	bool before = !thread.tcache_disabled;
-	if (call->writing)
-		thread.tcache_disabled = !call->value;
-	call->value = before;
 	return 0;
 }
 

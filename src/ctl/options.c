@@ -99,7 +99,8 @@ static int64_t power_of_two(const mw_option_t *option, int64_t number) {
 		return 0;
 	for (size_t i = 0; i < mw_option_count; i++) {
 		const mw_option_t *target = &mw_option_table[i];
-		if (target->kind == MW_KIND_SIZE && target->offset == option->offset)
+		if ((target->kind == MW_KIND_SIZE || target->kind == MW_KIND_CUT) &&
+		    target->offset == option->offset)
 			return number < 62 && (int64_t)1 << number < target->max
 				       ? (int64_t)1 << number
 				       : target->max;

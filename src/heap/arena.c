@@ -156,8 +156,6 @@ bool mw_arena_bind(mw_arena_t *arena) {
 	/* Heads that stay empty lead each allocation to the slow path: nothing is pushed onto lists
 	 * of no length, and those cut are not refilled.  Countdowns are drawn anew: no memory. */
 	mw_head_start(heap);
-	if (arena)
-		memset(heap->head_limit, 0, sizeof heap->head_limit);
 	heap->cut = arena ? UINT32_MAX : 0;
 	memset(heap->left, 0, sizeof heap->left);
 	return true;

@@ -20,18 +20,26 @@
 /* All classes of a thread together, above what they start with. */
 #define MW_HEAD_GROWTH_BYTES ((size_t)4 << 20)
 
-static inline void mw_head_start(mw_heap_t *heap) {
-	heap->overflowed = 0;
-	heap->head_grown_bytes = 0;
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		uint32_t blocks = MW_HEAD_FIRST_BYTES / mw_class_bytes[c];
-		if (blocks > MW_HEAD_FIRST_BLOCKS)
-			blocks = MW_HEAD_FIRST_BLOCKS;
-		if (blocks == 0)
-			blocks = 1;
-		heap->head_limit[c] = (uint8_t)(c < MW_TINY_CLASSES ? MW_HEAD_TINY_BLOCKS : blocks);
-	}
+/* As the options have it, for each new thread: jemalloc's of its thread caches. */
+typedef struct mw_head_config {
+	bool off;
+	size_t max_bytes;                   /* larger classes have none */
+	uint32_t first_blocks, most_blocks; /* up to MW_HEAD_LIMIT */
+} mw_head_config_t;
+#define MW_HEAD_LIMIT 255u              /* head_limit[] are bytes */
+extern mw_head_config_t mw_head_config; /* set before threads exist */
+
+/* Blocks that free() may put onto each list, anew; none while the thread is bound to an arena. */
+void mw_head_start(mw_heap_t *heap);
+/* Of a new thread. */
+static inline void mw_head_configure(mw_heap_t *heap) {
+	heap->heads_off = mw_head_config.off;
+	heap->head_max_bytes = mw_head_config.max_bytes;
+	mw_head_start(heap);
 }
+/* The program says how many for all classes of `least` to `most` bytes: they stay as they are. */
+MW_COLD void mw_head_set_limit(mw_heap_t *heap, size_t least_bytes, size_t most_bytes,
+			       size_t blocks);
 
 /* At a refill. */
 static inline void mw_head_ran_empty(mw_heap_t *heap, unsigned size_class) {
@@ -41,7 +49,7 @@ static inline void mw_head_ran_empty(mw_heap_t *heap, unsigned size_class) {
 	heap->overflowed &= ~bit;
 	uint32_t limit = heap->head_limit[size_class];
 	size_t more_bytes = (size_t)limit * mw_class_bytes[size_class];
-	if (size_class < MW_TINY_CLASSES || limit * 2 > MW_HEAD_MAX_BLOCKS ||
+	if (size_class < MW_TINY_CLASSES || limit * 2 > mw_head_config.most_blocks ||
 	    more_bytes * 2 > MW_HEAD_MAX_BYTES ||
 	    heap->head_grown_bytes + more_bytes > MW_HEAD_GROWTH_BYTES)
 		return;

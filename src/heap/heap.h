@@ -81,6 +81,8 @@ struct mw_heap {
 	uint32_t pages, pages_most; /* that the heap has, and most it ever had */
 	/* Lists of freed blocks: see head.h. */
 	uint8_t head_limit[MW_CLASS_COUNT]; /* blocks that free() makes heads[c] long */
+	bool heads_off;                     /* as if head_max_bytes were 0 */
+	size_t head_max_bytes;              /* of larger classes free() makes no list */
 	uint64_t overflowed;     /* bit c: it wanted to make it longer since the refill */
 	size_t head_grown_bytes; /* by which the limits were raised */
 	_Atomic bool in_use;     /* some thread has it; written under the heaps lock */
@@ -148,7 +150,7 @@ size_t mw_heap_usable_bytes(const void *block);
 /* The calling thread takes a changed rate over now, not at the ends of the lists it has. */
 void mw_heap_take_rate(void);
 /* Gives back what is free: this thread's empty pages, free slices, kept mappings.  Bytes. */
-size_t mw_heap_trim(void);
+MW_COLD size_t mw_heap_trim(void);
 
 /* Pages and large blocks handed to threads, huge ones included.  No lock. */
 size_t mw_heap_in_use_bytes(void);
@@ -162,8 +164,8 @@ void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes);
  * of it by what the list heads hold; the second once in as many refills as the thread has pages,
  * which are walked for it, and with each such block.  The next malloc of the calling thread moves
  * the first.  NULL: no memory for a heap. */
-const uint64_t *mw_heap_thread_counter(bool freed);
-void mw_heap_counts_show_slow(mw_heap_t *heap);
+MW_COLD const uint64_t *mw_heap_thread_counter(bool freed);
+MW_COLD void mw_heap_counts_show_slow(mw_heap_t *heap);
 static inline void mw_heap_counts_show(mw_heap_t *heap) {
 	if (MW_UNLIKELY(heap->counter_wanted))
 		mw_heap_counts_show_slow(heap);

@@ -54,7 +54,7 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 	if (!heap)
 		return NULL;
 	heap->owner = (uintptr_t)__builtin_thread_pointer();
-	mw_head_start(heap);
+	mw_head_configure(heap);
 	mw_outbox_start(heap);
 	mw_sampling_thread_start(heap);
 	mw_thread.heap = heap;

@@ -12,10 +12,10 @@
 #include "base/check.h"
 #include "os/clock.h"
 
-/* Holders keep a lock for some hundred instructions: spinning that long beats two system calls. */
-#define SPIN_TURNS 100
 /* A limited wait is made of so many: one of them may end with a stop of the whole process. */
 #define WAIT_PARTS 4u
+
+int64_t mw_lock_spin_turns = MW_LOCK_SPIN_TURNS;
 
 _Atomic uintptr_t mw_lock_forking;
 MW_TLS uint32_t mw_lock_held_ranks;
@@ -36,7 +36,7 @@ void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks) {
 }
 
 static bool spin(mw_lock_t *lock) {
-	for (int i = 0; i < SPIN_TURNS; i++) {
+	for (int64_t i = 0; i != mw_lock_spin_turns; i++) {
 		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 &&
 		    mw_lock_try(lock))
 			return true;

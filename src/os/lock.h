@@ -14,6 +14,12 @@
 #include "base/compiler.h"
 #include "base/lock_rank.h"
 
+/* Looks at a lock that is taken before its next holder sleeps; -1: it never does.  Set before
+ * threads exist.  Holders keep a lock for some hundred instructions: spinning as long beats two
+ * system calls. */
+#define MW_LOCK_SPIN_TURNS 100
+extern int64_t mw_lock_spin_turns;
+
 /* Since the start or the last reset. */
 typedef struct mw_lock_stats {
 	uint64_t takes;

@@ -176,6 +176,8 @@ static void set_other(void) {
 		set(flags[i], &flag, sizeof flag);
 	}
 	int64_t ms = 123;
+	uint64_t most = 4096;
+	set("thread.tcache.max", &most, sizeof most);
 	set("arenas.dirty_decay_ms", &ms, sizeof ms);
 	void (*function)(void **, unsigned *, unsigned) = stop_at;
 	set("experimental.hooks.prof_backtrace", &function, sizeof function);

@@ -11,7 +11,7 @@ cd "$work" # dumps of the profile are written there
 export LD_LIBRARY_PATH=$build/lib/mallow/compat
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -En 's/^\| `([^`]*)` \| (64 bits|32 bits|64 bits, signed|bool|text) \| r[w-] \| live \|$/\2 \1/p' "$source/doc/mallctl.md" |
-    sed -E 's/^(64 bits|32 bits|64 bits, signed) /number /' >"$work/names"
+    grep -v ' thread.tcache.ncached_max' | sed -E 's/^(64 bits|32 bits|64 bits, signed) /number /' >"$work/names"
 figures() {
     MALLOC_CONF=$1 "$build/tests/jemalloc_figures" "$2" "$work" <"$work/names"
 }
@@ -19,7 +19,8 @@ figures() {
 other=thp:always,prof:false,prof_active:false,prof_thread_active_init:false,prof_bt_max:100,lg_prof_sample:17
 other+=,lg_prof_interval:40,prof_gdump:true,prof_final:true,prof_accum:false
 other+=,prof_pid_namespace:true,prof_recent_alloc_max:7,prof_stats:true,prof_time_resolution:high,background_thread:true
-other+=,dirty_decay_ms:77,stats_print_opts:J,prof_prefix:$work/other,abort_conf:true,stats_print:true
+other+=,dirty_decay_ms:77,tcache:false,lg_tcache_max:10,tcache_nslots_small_min:3,tcache_nslots_small_max:30
+other+=,mutex_max_spin:7,xmalloc:true,zero_realloc:alloc,experimental_infallible_new:true,abort:true,stats_print_opts:J,prof_prefix:$work/other,abort_conf:true,stats_print:true
 figures "" move | sort >"$work/same"
 figures thp:always move | sort | comm -12 - "$work/same" >"$work/same.huge"
 figures "" print | sort >"$work/print"
@@ -29,7 +30,7 @@ for options in "$other" prof_leak:true,prof_leak_error:true,prof_final:true,conf
 done
 cut -d' ' -f1 "$work/print" | sort | comm -12 - "$work/same.huge" >"$work/constant"
 # Who waits for a lock, and how long, is chance (tests/unit/os/test_lock.c); addresses are what they point at (api.c),
-# and the other sources of options are in conf.sh.
+# the other sources of options are in conf.sh, and ncached_max, which reads what is written, in tcache.c.
 elsewhere='\.(num_wait|num_spin_acq|total_wait_time|max_wait_time|max_num_thds)$|^thread\.(de)?allocatedp$'
 if grep -Ev "$elsewhere|^opt\.malloc_conf\.(global_var|symlink)" "$work/constant"; then
     echo "FAILED: never another value"

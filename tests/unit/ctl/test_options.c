@@ -206,7 +206,6 @@ static void jemalloc_sources_complain_in_its_words(void) {
 	CHECK_STR(configure("lg_prof_sample:99,tcache_max:99999999999,lg_tcache_max:-1", NULL), "");
 	CHECK_EQ(options.prof_sample, 1099511627776);
 	CHECK_EQ(options.tcache_max, 8388608);
-	CHECK_EQ(options.lg_tcache_max, 64);
 	CHECK_STR(configure("prof_bt_max:010", NULL), "");
 	CHECK_EQ(options.prof_bt_max, 8);
 }
@@ -230,8 +229,8 @@ static void sources_in_their_order(void) {
 }
 
 static void unused_options_are_listed_once(void) {
-	configure("narenas:4,prof:true,tcache:false,narenas:2,hpa:true,hpa_sec_nshards:1", NULL);
-	CHECK_STR(options.unused, "narenas,tcache,hpa,hpa_sec_nshards");
+	configure("narenas:4,prof:true,retain:false,narenas:2,hpa:true,hpa_sec_nshards:1", NULL);
+	CHECK_STR(options.unused, "narenas,retain,hpa,hpa_sec_nshards");
 	CHECK_EQ(options.narenas, 2);
 	configure("narenas:none", NULL);
 	CHECK_STR(options.unused, "");
