@@ -30,6 +30,7 @@ typedef struct mw_page_queue {
 /* Blocks of one class that other threads' pages own: see outbox.h. */
 typedef struct mw_outbox {
 	void *first; /* NULL: empty */
+	void *last;  /* NULL: not known */
 	uint32_t count, limit;
 	uint32_t batch;     /* the limit at first */
 	uint32_t overflows; /* times that it was full since it last ran empty */

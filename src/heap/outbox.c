@@ -8,11 +8,11 @@
 #include "heap/misuse.h"
 #include "heap/shelf.h"
 
-/* A batch, the limit at first, is so many bytes or blocks; the limit doubles up to so many. */
+/* A batch, the limit at first, is so many bytes or blocks; the limit doubles up to so many batches.
+ */
 #define BATCH_BYTES 2048u
 #define BATCH_BLOCKS 32u
-#define MAX_BYTES 16384u
-#define MAX_BLOCKS 256u
+#define BATCHES_MAX 2u
 /* Overflows without a need of the thread's own, after which the limit is what it was at first. */
 #define IDLE_OVERFLOWS 8u
 
@@ -27,11 +27,9 @@ void mw_outbox_start(mw_heap_t *heap) {
 
 void mw_outbox_grow(mw_outbox_t *outbox) {
 	outbox->overflows = 0;
-	/* Of a batch: eight, in bytes and in blocks. */
-	if (outbox->limit < outbox->batch * (MAX_BYTES / BATCH_BYTES))
+	if (outbox->limit < outbox->batch * BATCHES_MAX)
 		outbox->limit *= 2;
 }
-_Static_assert(MAX_BYTES / BATCH_BYTES == MAX_BLOCKS / BATCH_BLOCKS, "as many batches");
 
 void mw_outbox_double_free(const mw_page_t *page, void *block) {
 	mw_misuse_double_free(mw_misuse_function(), block, page);
@@ -100,28 +98,25 @@ static void clear_shelf(mw_heap_t *heap, unsigned size_class) {
 		send_home(heap, size_class, list, count);
 }
 
-static void hand_on(mw_heap_t *heap, unsigned size_class, void *list, uint32_t count) {
-	if (MW_LIKELY(mw_shelf_put(size_class, list, count)))
+static void hand_on(mw_heap_t *heap, unsigned size_class, mw_shelf_list_t list) {
+	if (MW_LIKELY(list.count == 0 || mw_shelf_put(size_class, &list)))
 		return;
-	send_home(heap, size_class, list, count);
+	send_home(heap, size_class, list.first, list.count);
 	clear_shelf(heap, size_class);
 }
 
-static uint32_t take_all(mw_outbox_t *outbox, void **list) {
-	uint32_t count = outbox->count;
-	*list = outbox->first;
+static mw_shelf_list_t take_all(mw_outbox_t *outbox) {
+	mw_shelf_list_t list = {outbox->first, outbox->last, outbox->count};
 	outbox->first = NULL;
 	outbox->count = 0;
-	return count;
+	return list;
 }
 
 void mw_outbox_full(mw_heap_t *heap, unsigned size_class) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
 	if (++outbox->overflows == IDLE_OVERFLOWS)
 		outbox->limit = outbox->batch;
-	void *list;
-	uint32_t count = take_all(outbox, &list);
-	hand_on(heap, size_class, list, count);
+	hand_on(heap, size_class, take_all(outbox));
 }
 
 void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t keep,
@@ -138,28 +133,25 @@ void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t k
 		*list = NULL;
 	mw_outbox_t *outbox = &heap->outbox[size_class];
 	if (outbox->count > 0) {
-		hand_on(heap, size_class, rest, count - keep);
+		hand_on(heap, size_class, (mw_shelf_list_t){rest, NULL, count - keep});
 		return;
 	}
 	outbox->first = rest;
+	outbox->last = NULL;
 	outbox->count = count - keep;
 }
 
 void mw_outbox_flush(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
-		void *list;
-		uint32_t count = take_all(&heap->outbox[c], &list);
-		if (count > 0)
-			send_home(heap, c, list, count);
+		mw_shelf_list_t list = take_all(&heap->outbox[c]);
+		send_home(heap, c, list.first, list.count);
 	}
 }
 
 void mw_outbox_hand_on(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
-		void *list;
-		uint32_t count = mw_outbox_take(heap, c, &list);
-		if (count > 0)
-			hand_on(heap, c, list, count);
+		if (heap->outbox[c].count >= heap->outbox[c].batch / 2)
+			hand_on(heap, c, take_all(&heap->outbox[c]));
 	}
 	mw_outbox_flush(heap);
 }

@@ -30,6 +30,8 @@ static inline void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *b
 		mw_outbox_double_free(page, block);
 	if (MW_UNLIKELY(outbox->count >= outbox->limit))
 		mw_outbox_full(heap, page->size_class);
+	if (!outbox->first)
+		outbox->last = block;
 	mw_link_set(block, outbox->first);
 	outbox->first = block;
 	outbox->count++;

@@ -17,11 +17,16 @@ enum { CLASS = 3, BYTES = 64, BATCH = 32, PLACES = 15, ROUNDS = 30, MADE = 10000
 
 static char *blocks[MADE];
 
+static bool put(void *first, void *last, uint32_t count) {
+	mw_shelf_list_t list = {first, last, count};
+	return mw_shelf_put(CLASS, &list);
+}
+
 static void test_a_full_shelf_closes(void) {
 	char lists[PLACES + 1];
 	for (unsigned i = 0; i < PLACES; i++)
-		CHECK(mw_shelf_put(CLASS, &lists[i], i + 1));
-	CHECK(!mw_shelf_put(CLASS, &lists[PLACES], 1));
+		CHECK(put(&lists[i], NULL, i + 1));
+	CHECK(!put(&lists[PLACES], NULL, 1));
 	/* Each comes back once, with its length. */
 	unsigned seen = 0;
 	void *first;
@@ -32,13 +37,44 @@ static void test_a_full_shelf_closes(void) {
 		CHECK(first == &lists[count - 1]);
 		seen |= 1u << count;
 		/* Room alone does not open it: somebody must have wanted more. */
-		CHECK(!mw_shelf_put(CLASS, &lists[PLACES], 1));
+		CHECK(!put(&lists[PLACES], NULL, 1));
 	}
 	CHECK_EQ(seen, ((1u << PLACES) - 1) << 1);
 	CHECK_EQ(mw_shelf_take(CLASS, &first), 0);
-	CHECK(mw_shelf_put(CLASS, &lists[0], 65535));
+	CHECK(put(&lists[0], NULL, 65535));
 	CHECK_EQ(mw_shelf_clear_one(CLASS, &first), 65535);
 	CHECK(first == &lists[0]);
+}
+
+/* Of one block, linked as the heap links them. */
+static void *make_list(char (*cell)[MW_BLOCK_ALIGN]) {
+	mw_link_set(cell, NULL);
+	return cell;
+}
+
+static void test_lists_grow_where_places_are_taken(void) {
+	enum { MOST = MW_SHELF_LIST_BYTES / BYTES };
+	static _Alignas(MW_BLOCK_ALIGN) char cells[PLACES * MOST + 1][MW_BLOCK_ALIGN];
+	for (unsigned i = 0; i < PLACES * MOST; i++) {
+		void *list = make_list(&cells[i]);
+		CHECK(put(list, list, 1));
+	}
+	void *list = make_list(&cells[PLACES * MOST]);
+	CHECK(!put(list, list, 1));
+	/* Each block comes back once, in lists that are as long as they say. */
+	static bool seen[PLACES * MOST];
+	for (unsigned i = 0; i < PLACES; i++) {
+		void *block;
+		CHECK_EQ(mw_shelf_take(CLASS, &block), MOST);
+		for (unsigned k = 0; k < MOST; k++) {
+			size_t cell = (size_t)((char(*)[MW_BLOCK_ALIGN])block - cells);
+			CHECK(cell < PLACES * MOST && !seen[cell]);
+			seen[cell] = true;
+			block = mw_link_get(block);
+		}
+		CHECK(block == NULL);
+	}
+	CHECK_EQ(mw_shelf_take(CLASS, &list), 0);
 }
 
 static void *free_all(void *unused) {
@@ -93,7 +129,7 @@ static void test_what_nobody_takes_goes_home(void) {
 	 * a shelf that has just been emptied. */
 	make_all(BYTES);
 	CHECK(mw_chunk_live_bytes() <=
-	      before + (size_t)(MADE + (PLACES + 2) * BATCH) * BYTES + 4096);
+	      before + (size_t)(MADE + 2 * BATCH) * BYTES + PLACES * MW_SHELF_LIST_BYTES + 4096);
 	free_all(NULL);
 	mw_heap_trim();
 	CHECK(mw_chunk_live_bytes() <= before);
@@ -135,6 +171,7 @@ static void test_a_thread_uses_what_it_freed(void) {
 
 int main(void) {
 	RUN(test_a_full_shelf_closes);
+	RUN(test_lists_grow_where_places_are_taken);
 	RUN(test_rounds_do_not_grow);
 	RUN(test_what_nobody_takes_goes_home);
 	RUN(test_a_thread_uses_what_it_freed);
