@@ -108,7 +108,7 @@ static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 		if (MW_UNLIKELY(mw_chunk_of(page)->arena != NULL))
 			count_freed(page->block_bytes);
 		else if (mw_thread.heap)
-			mw_thread.heap->counts.sampled_freed_bytes += page->block_bytes;
+			mw_thread.heap->counts.sampled_freed_bytes += mw_sampled_bytes(page, block);
 		record = mw_sampled_give(page, block);
 		break;
 	case MW_PAGE_LARGE:

@@ -6,6 +6,7 @@
 #include "heap/guarded.h"
 #include "heap/huge.h"
 #include "heap/misuse.h"
+#include "heap/sampled.h"
 
 mw_page_t *mw_lookup_page(const char *function, const void *block) {
 	if (mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK)
@@ -47,5 +48,7 @@ size_t mw_lookup_bytes(const char *function, const void *block) {
 	if (where == MW_MAP_GUARDED)
 		return mw_guarded_usable_bytes(function, block);
 	const mw_page_t *page = mw_lookup_page(function, block);
+	if (MW_UNLIKELY(page->kind == MW_PAGE_SAMPLED))
+		return mw_sampled_bytes(page, block);
 	return page->kind == MW_PAGE_LARGE ? page->large_bytes : page->block_bytes;
 }

@@ -5,16 +5,24 @@
 #include "base/check.h"
 #include "base/fmt.h"
 #include "heap/heap.h"
+#include "heap/sampled.h"
 
 /* "a sampled block of size class 1024 bytes" */
 #define NAME_BYTES 96
 
-static void name_page(char *name, const mw_page_t *page) {
+static size_t bytes_of(const mw_page_t *page, const void *block) {
+	return page->kind == MW_PAGE_LARGE || page->kind == MW_PAGE_FREED ? page->large_bytes
+	       : page->kind == MW_PAGE_SAMPLED ? mw_sampled_bytes(page, block)
+					       : page->block_bytes;
+}
+
+static void name_block(char *name, const mw_page_t *page, const void *block) {
+	size_t bytes = bytes_of(page, block);
 	if (page->kind == MW_PAGE_LARGE || page->kind == MW_PAGE_FREED)
-		mw_fmt(name, NAME_BYTES, "a large block of %zu bytes", page->large_bytes);
+		mw_fmt(name, NAME_BYTES, "a large block of %zu bytes", bytes);
 	else
-		mw_fmt(name, NAME_BYTES, "a %sblock of size class %u bytes",
-		       page->kind == MW_PAGE_SAMPLED ? "sampled " : "", page->block_bytes);
+		mw_fmt(name, NAME_BYTES, "a %sblock of size class %zu bytes",
+		       page->kind == MW_PAGE_SAMPLED ? "sampled " : "", bytes);
 }
 
 static void name_live(char *name, const void *block, size_t capacity) {
@@ -23,7 +31,7 @@ static void name_live(char *name, const void *block, size_t capacity) {
 		mw_fmt(name, NAME_BYTES, "a %s block of %zu bytes",
 		       where == MW_MAP_HUGE ? "huge" : "guarded", capacity);
 	else
-		name_page(name, mw_page_first(mw_page_of_slice((uintptr_t)block)));
+		name_block(name, mw_page_first(mw_page_of_slice((uintptr_t)block)), block);
 }
 
 /* ": 100 bytes were asked for", or nothing. */
@@ -49,14 +57,14 @@ void mw_misuse_dead(const char *function, const void *block, const mw_page_t *pa
 }
 
 void mw_misuse_misaligned(const char *function, const void *block, const mw_page_t *page) {
-	size_t bytes = page->kind == MW_PAGE_LARGE ? page->large_bytes : page->block_bytes;
 	mw_fatal("%s(%p): invalid pointer: not the start of a block of %s %zu bytes", function,
-		 block, page->kind == MW_PAGE_LARGE ? "the large size" : "size class", bytes);
+		 block, page->kind == MW_PAGE_LARGE ? "the large size" : "size class",
+		 bytes_of(page, block));
 }
 
 void mw_misuse_double_free(const char *function, const void *block, const mw_page_t *page) {
 	char name[NAME_BYTES];
-	name_page(name, page);
+	name_block(name, page, block);
 	mw_fatal("%s(%p): double free of %s", function, block, name);
 }
 
@@ -88,6 +96,6 @@ void mw_misuse_past_end(const char *function, const void *block, size_t capacity
 
 void mw_misuse_after_free(const void *block, const mw_page_t *page) {
 	char name[NAME_BYTES];
-	name_page(name, page);
+	name_block(name, page, block);
 	mw_fatal("%p: written to after it was freed: %s", block, name);
 }

@@ -45,7 +45,7 @@ typedef enum mw_page_kind {
 	MW_PAGE_NONE = 0, /* free slice, or never used */
 	MW_PAGE_SMALL,    /* blocks of a class */
 	MW_PAGE_LARGE,    /* one block */
-	MW_PAGE_SAMPLED,  /* sampled blocks of a class */
+	MW_PAGE_SAMPLED,  /* sampled blocks of a class and of smaller ones: heap/sampled.h */
 	MW_PAGE_INTERIOR, /* not the first slice of a large block or slab: see first_slice */
 	MW_PAGE_FREED,    /* was LARGE: kept for the message of a double free */
 } mw_page_kind_t;
@@ -59,7 +59,7 @@ typedef enum mw_page_state {
 
 #define MW_OWNER_DIVERT ((uintptr_t)1)
 /* What is left of a page's second cache line. */
-#define MW_PAGE_SAMPLE_IDS 8u
+#define MW_PAGE_SAMPLE_MARKS 8u
 
 typedef struct mw_page mw_page_t;
 struct mw_page {
@@ -86,10 +86,10 @@ struct mw_page {
 	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint64_t remote; /* heap/remote.h */
 	mw_page_t *prev;
 	mw_page_t *pending_next;
-	size_t large_bytes; /* LARGE: usable bytes */
+	size_t large_bytes; /* usable bytes of LARGE, of all live blocks of SAMPLED */
 	union {
 		mw_record_id_t large_record;
-		mw_record_id_t sample_ids[MW_PAGE_SAMPLE_IDS]; /* SAMPLED: see sampled.c */
+		uint32_t sample_marks[MW_PAGE_SAMPLE_MARKS]; /* SAMPLED: see sampled.c */
 	};
 };
 

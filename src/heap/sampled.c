@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * sampled.c -- mini-slabs.  Where few blocks fit, their record ids are in the page's
- * metadata.  Else they lie before the first block, the first one's last: only what belongs to
- * carved blocks is touched, so a slab with few samples costs a page.
+ * sampled.c -- mini-slabs.  Most samples lie in slabs of a larger size: of few sizes, few pages are
+ * touched, and what such a place has beyond the block's class is not.  Where few blocks fit, their
+ * marks are in the page's metadata.  Else they lie before the first block, the first one's last:
+ * only what belongs to carved blocks is touched, so a slab with few samples costs a page.
  *
- * Free blocks are linked through the places of their ids: a block that was free for long is in no
+ * Free blocks are linked through their marks: a block that was free for long is in no
  * cache, and its first miss is better left to run beside all else that a sample takes. */
 #include "heap/sampled.h"
 
 #include "base/bits.h"
+#include "base/check.h"
 #include "heap/arena.h"
 #include "heap/chunk.h"
 #include "heap/misuse.h"
@@ -16,10 +18,15 @@
 #include "os/lock.h"
 #include "os/map.h"
 
-/* In the table: set for a free block, above the next one's index; numbers of records stay below it.
- */
-#define ID_FREE ((mw_record_id_t)1 << 31)
-#define ID_LAST (ID_FREE - 1)
+/* A block's mark: whether it is free, its class, and below that the number of its record (0: none),
+ * or of a free one the index of the next. */
+#define MARK_FREE ((uint32_t)1 << 31)
+#define MARK_CLASS_SHIFT 24
+#define MARK_NUMBER_MASK (((uint32_t)1 << MARK_CLASS_SHIFT) - 1)
+/* Instead of an index. */
+#define MARK_LAST MARK_NUMBER_MASK
+
+_Static_assert(MW_CLASS_COUNT <= MARK_FREE >> MARK_CLASS_SHIFT, "between the two");
 
 static mw_slabs_t slabs_of_class[MW_CLASS_COUNT];
 
@@ -32,35 +39,59 @@ static size_t index_of(const mw_page_t *page, const void *block) {
 	return (uint32_t)((const char *)block - page->start) / page->block_bytes;
 }
 
-static bool ids_in_page(const mw_page_t *page) {
-	return page->block_bytes >= MW_SLICE_BYTES / MW_PAGE_SAMPLE_IDS;
+static bool marks_in_page(const mw_page_t *page) {
+	return page->block_bytes >= MW_SLICE_BYTES / MW_PAGE_SAMPLE_MARKS;
 }
 
 /* Defined once the block was carved. */
-static mw_record_id_t *record_id(mw_page_t *page, size_t index) {
-	if (ids_in_page(page))
-		return &page->sample_ids[index];
-	return (mw_record_id_t *)(void *)page->start - 1 - index;
+static uint32_t *mark_at(const mw_page_t *page, size_t index) {
+	if (marks_in_page(page))
+		return &((mw_page_t *)(uintptr_t)page)->sample_marks[index];
+	return (uint32_t *)(void *)page->start - 1 - index;
 }
 
-/* As many as a run of the class has, if a page's metadata has room for the ids of so many blocks.
- */
+static uint32_t class_bytes(uint32_t mark) {
+	return mw_class_bytes[(mark & ~MARK_FREE) >> MARK_CLASS_SHIFT];
+}
+
+/* The class of the slabs that samples of this one share with others: 64, 256 or 1024 bytes for tiny
+ * ones, then powers of two.  Each is aligned as any smaller class asks for. */
+static unsigned shared_class(unsigned size_class) {
+	/* The hardened library knows by a freed block's last word how large it was. */
+	if (MW_HARDEN_ON)
+		return size_class;
+	size_t bytes = 64;
+	while (bytes < mw_class_bytes[size_class])
+		bytes *= bytes < MW_TINY_MAX_BYTES ? 4 : 2;
+	return mw_class_of(bytes);
+}
+
+/* As many as a run of the class has, if a page's metadata has room for the marks of so many
+ * blocks. */
 static unsigned slices_of(unsigned size_class) {
 	unsigned slices = mw_class_run_slices[size_class];
 	size_t blocks = slices * MW_SLICE_BYTES / mw_class_bytes[size_class];
-	return blocks <= MW_PAGE_SAMPLE_IDS ? slices : 1;
+	return blocks <= MW_PAGE_SAMPLE_MARKS ? slices : 1;
+}
+
+static size_t align_of(size_t block_bytes) {
+	return block_bytes & -block_bytes;
+}
+
+/* Of a slice with its blocks' marks before them. */
+static uint32_t capacity_of(size_t block_bytes) {
+	size_t each = block_bytes + sizeof(uint32_t);
+	return (uint32_t)((MW_SLICE_BYTES - (align_of(block_bytes) - 1)) / each);
 }
 
 /* Blocks keep the alignment that their size has in other pages. */
 static void lay_out(mw_page_t *page) {
-	if (ids_in_page(page)) {
+	if (marks_in_page(page)) {
 		page->capacity = (uint32_t)(page->slice_count * MW_SLICE_BYTES / page->block_bytes);
 		return;
 	}
-	size_t align = page->block_bytes & -page->block_bytes;
-	size_t each = page->block_bytes + sizeof(mw_record_id_t);
-	page->capacity = (uint32_t)((MW_SLICE_BYTES - (align - 1)) / each);
-	page->start += mw_round_up(page->capacity * sizeof(mw_record_id_t), align);
+	page->capacity = capacity_of(page->block_bytes);
+	page->start += mw_round_up(page->capacity * sizeof(uint32_t), align_of(page->block_bytes));
 }
 
 /* No lock is held: the memory of an arena comes from a program's functions. */
@@ -71,9 +102,10 @@ static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
 		return NULL;
 	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
 	page->block_bytes = mw_class_bytes[size_class];
-	if (!arena && !page->zeroed && !ids_in_page(page))
+	if (!arena && !page->zeroed && !marks_in_page(page))
 		mw_os_purge(page->start, MW_SLICE_BYTES);
 	lay_out(page);
+	page->large_bytes = 0;
 	page->size_class = (uint8_t)size_class;
 	page->state = MW_PAGE_QUEUED;
 	page->kind = MW_PAGE_SAMPLED;
@@ -85,7 +117,7 @@ static void *block_at(const mw_page_t *page, size_t index) {
 }
 
 /* The block's own words serve the hardened library's checks only. */
-static void *take_from(mw_page_t *page) {
+static void *take_from(mw_page_t *page, unsigned size_class) {
 	page->used++;
 	void *block = page->free;
 	if (!block) {
@@ -93,36 +125,56 @@ static void *take_from(mw_page_t *page) {
 		if (MW_HARDEN_ON)
 			mw_harden_carve(page, page->carved - 1, 1, NULL);
 	} else {
-		mw_record_id_t next = *record_id(page, index_of(page, block)) & ~ID_FREE;
-		page->free = next == ID_LAST ? NULL : block_at(page, next);
+		uint32_t next = *mark_at(page, index_of(page, block)) & MARK_NUMBER_MASK;
+		page->free = next == MARK_LAST ? NULL : block_at(page, next);
 		if (MW_HARDEN_ON)
 			(void)mw_link_get(block);
 	}
-	*record_id(page, index_of(page, block)) = 0;
+	*mark_at(page, index_of(page, block)) = size_class << MARK_CLASS_SHIFT;
+	page->large_bytes += mw_class_bytes[size_class];
 	return block;
 }
 
-static void put_back(mw_page_t *page, void *block, mw_record_id_t *id) {
-	*id = ID_FREE | (page->free ? (mw_record_id_t)index_of(page, page->free) : ID_LAST);
+static void put_back(mw_page_t *page, void *block, uint32_t *mark) {
+	*mark = MARK_FREE | (*mark & ~MARK_NUMBER_MASK) |
+		(page->free ? (uint32_t)index_of(page, page->free) : MARK_LAST);
 	if (MW_HARDEN_ON)
 		mw_link_set(block, NULL);
 	page->free = block;
 	page->used--;
+	page->large_bytes -= class_bytes(*mark);
+}
+
+/* The class of the slabs for a block of this one.  Tiny samples share one slab of a size; when that
+ * is full there are so many that closer fitting ones pay, as for an arena, all of whose blocks lie
+ * in slabs. */
+static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
+	if (arena)
+		return size_class;
+	unsigned shared = shared_class(size_class);
+	if (size_class >= MW_TINY_CLASSES || shared == size_class)
+		return shared;
+	/* Relaxed: a bound that others may pass meanwhile. */
+	const mw_slabs_t *slabs = &slabs_of_class[shared];
+	uint64_t given = __atomic_load_n(&slabs->given, __ATOMIC_RELAXED);
+	uint64_t live = __atomic_load_n(&slabs->taken, __ATOMIC_RELAXED) - given;
+	return live < capacity_of(mw_class_bytes[shared]) ? shared : size_class;
 }
 
 void *mw_sampled_take(mw_arena_t *arena, unsigned size_class) {
-	mw_slabs_t *slabs = slabs_of(arena, size_class);
+	unsigned slab_class = slab_class_of(arena, size_class);
+	mw_slabs_t *slabs = slabs_of(arena, slab_class);
 	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
 	mw_page_t *page = slabs->with_room.first;
 	if (!page) {
 		mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
-		page = make_slab(arena, size_class);
+		page = make_slab(arena, slab_class);
 		if (!page)
 			return NULL;
 		mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
 		mw_queue_append(&slabs->with_room, page);
 	}
-	void *block = take_from(page);
+	void *block = take_from(page, size_class);
 	if (page->used == page->capacity) {
 		mw_queue_remove(&slabs->with_room, page);
 		page->state = MW_PAGE_FULL;
@@ -136,21 +188,30 @@ void *mw_sampled_take(mw_arena_t *arena, unsigned size_class) {
 void mw_sampled_bind(void *block, mw_record_id_t record) {
 	mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)block));
 	/* Only the thread that is making the block knows it yet. */
-	*record_id(page, index_of(page, block)) = record;
+	MW_ASSERT(record <= MARK_NUMBER_MASK);
+	*mark_at(page, index_of(page, block)) |= record;
+}
+
+uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block) {
+	size_t index = index_of(page, block);
+	/* A wild pointer's may be any. */
+	if (index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
+		return page->block_bytes;
+	return class_bytes(*mark_at(page, index));
 }
 
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	size_t offset = (size_t)((char *)block - page->start);
 	mw_slabs_t *slabs = slabs_of(mw_chunk_of(page)->arena, page->size_class);
 	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
-	/* Ids of blocks that were never carved hold nothing: the slice may be a used one. */
+	/* Marks of blocks that were never carved hold nothing: the slice may be a used one. */
 	if (offset % page->block_bytes != 0 || offset / page->block_bytes >= page->carved)
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
-	mw_record_id_t *id = record_id(page, offset / page->block_bytes);
-	mw_record_id_t record = *id;
-	if (record & ID_FREE)
+	uint32_t *mark = mark_at(page, offset / page->block_bytes);
+	mw_record_id_t record = *mark & MARK_NUMBER_MASK;
+	if (*mark & MARK_FREE)
 		mw_misuse_double_free(mw_misuse_function(), block, page);
-	put_back(page, block, id);
+	put_back(page, block, mark);
 	mw_lock_bump(&slabs->given, 1);
 	if (page->state == MW_PAGE_FULL) {
 		page->state = MW_PAGE_QUEUED;
@@ -172,9 +233,9 @@ mw_lock_t *mw_sampled_lock(unsigned size_class) {
 
 void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t record)) {
 	for (uint32_t i = 0; i < page->carved; i++) {
-		mw_record_id_t record = *record_id(page, i);
-		if (record != 0 && !(record & ID_FREE))
-			visit(record);
+		uint32_t mark = *mark_at(page, i);
+		if (!(mark & MARK_FREE) && (mark & MARK_NUMBER_MASK))
+			visit(mark & MARK_NUMBER_MASK);
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * sampled.h -- mini-slabs: where sampled blocks of small classes live.
- * Layer: heap.  Pages of kind SAMPLED, shared by all threads, one lock a class (MW_RANK_SAMPLED).
- * Their owner word diverts free(), which finds the record id in a table before the blocks. */
+ * Layer: heap.  Pages of kind SAMPLED, shared by all threads, one lock a size (MW_RANK_SAMPLED).
+ * Their owner word diverts free(), which finds a mark for each block: its class, which may be a
+ * smaller one than the slab's, and the number of its record. */
 #ifndef MW_HEAP_SAMPLED_H
 #define MW_HEAP_SAMPLED_H
 
@@ -20,6 +21,8 @@ typedef struct mw_slabs {
  * heap's own. */
 void *mw_sampled_take(mw_arena_t *arena, unsigned size_class);
 void mw_sampled_bind(void *block, mw_record_id_t record);
+/* Usable bytes of the block, those of its class; also when it was just freed. */
+uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block);
 /* Ends the program on a double free or a pointer that is not a block's start.  Returns the record
  * (0: none); the block may be handed out again at once. */
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block);

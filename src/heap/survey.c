@@ -42,8 +42,13 @@ static void add_page(sums_t *sums, const mw_page_t *page) {
 	uint64_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
 	/* A run counts its slices in the first page, a slab in its only one. */
 	class->memory_bytes += (kind == MW_PAGE_SAMPLED ? page->slice_count : 1u) * MW_SLICE_BYTES;
-	class->touched_bytes += carved * page->block_bytes;
-	class->used_bytes += used * page->block_bytes;
+	/* A sample's place may be larger than its class, and that part is not touched. */
+	uint64_t used_bytes = kind == MW_PAGE_SAMPLED
+				      ? __atomic_load_n(&page->large_bytes, __ATOMIC_RELAXED)
+				      : used * page->block_bytes;
+	class->touched_bytes +=
+		used_bytes + (carved > used ? carved - used : 0) * page->block_bytes;
+	class->used_bytes += used_bytes;
 	class->pages++;
 	class->pages_with_room += used < page->capacity;
 }

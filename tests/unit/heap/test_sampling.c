@@ -226,6 +226,67 @@ static void test_resize_of_sampled_blocks(void) {
 	CHECK_EQ(samples, freed);
 }
 
+static size_t slice_of(const void *block) {
+	return (uintptr_t)block >> MW_SLICE_SHIFT;
+}
+
+/* Blocks of few samples share slabs of few sizes, and yet have the size and alignment of their
+ * class, are checked as of it, and give their own record back. */
+static void test_few_samples_share_slabs(void) {
+	fixed_gap = 1;
+	atomic_fetch_add(&mw_heap_epoch, 1);
+	void *blocks[MW_CLASS_COUNT];
+	size_t slices[MW_CLASS_COUNT];
+	unsigned count = 0;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		do { /* what was handed out under the old rate first; it is freed with the heap */
+			sampled_now = false;
+			blocks[c] = mw_heap_alloc(mw_class_bytes[c]);
+		} while (!sampled_now);
+		size_t bytes = mw_class_bytes[c], align = bytes & -bytes;
+		CHECK_EQ(last_request.usable_bytes, bytes);
+		CHECK_EQ(mw_heap_usable_bytes(blocks[c]), bytes);
+		CHECK_EQ((uintptr_t)blocks[c] % (align < 4096 ? align : 4096), 0);
+		memset(blocks[c], 'a' + (int)(c % 26), bytes);
+		unsigned k = 0;
+		while (k < count && slices[k] != slice_of(blocks[c]))
+			k++;
+		if (k == count)
+			slices[count++] = slice_of(blocks[c]);
+	}
+	/* Three for tiny ones, then one a power of two, and more where a slice does not hold four.
+	 */
+	CHECK(count <= 3 + 4 + 2 + 4);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		const char *block = blocks[c];
+		CHECK(block[0] == 'a' + (int)(c % 26) && block[mw_class_bytes[c] - 1] == block[0]);
+		/* A size of the next class moves the block: it is a trial of its own. */
+		if (c + 1 < MW_TINY_CLASSES) {
+			void *moved = mw_heap_resize(blocks[c], mw_class_bytes[c] + 1);
+			CHECK(moved != blocks[c]);
+			blocks[c] = moved;
+		}
+		mw_fast_free(blocks[c]);
+	}
+	CHECK_EQ(samples, freed);
+}
+
+/* Many of a size have slabs that fit closely: exact profiles of large heaps stay small. */
+static void test_many_samples_fit_closely(void) {
+	enum { BLOCKS = 20000, BYTES = 96 };
+	static void *blocks[BLOCKS];
+	size_t changes = 0;
+	for (int i = 0; i < BLOCKS; i++) {
+		blocks[i] = mw_heap_alloc(BYTES);
+		changes += i > 0 && slice_of(blocks[i]) != slice_of(blocks[i - 1]);
+		CHECK_EQ(mw_heap_usable_bytes(blocks[i]), BYTES);
+	}
+	CHECK(changes <= BLOCKS * (BYTES + 4) / MW_SLICE_BYTES + 3);
+	for (int i = 0; i < BLOCKS; i++)
+		mw_fast_free(blocks[i]);
+	CHECK_EQ(samples, freed);
+}
+
 int main(void) {
 	RUN(test_samples_come_where_drawn);
 	RUN(test_every_object_when_each_draw_is_one);
@@ -234,5 +295,8 @@ int main(void) {
 	RUN(test_poll_is_noticed_at_a_refill);
 	RUN(test_sampled_blocks_freed_by_another_thread);
 	RUN(test_resize_of_sampled_blocks);
+	if (!MW_HARDEN_ON) /* there each class has slabs of its own */
+		RUN(test_few_samples_share_slabs);
+	RUN(test_many_samples_fit_closely);
 	return 0;
 }
