@@ -63,11 +63,20 @@ if view == "threads":
     assert data["tags"][0]["name"] == "made" and data["tags"][0]["value"] >= blocks, data
 if view == "lifetimes":
     assert sum(t["value"] for t in data["tags"]) >= 100, data
-if view == "list":
+if view == "disasm":
+    function = data["functions"][0]
+    assert function["name"] == "keep" and function["flat"] == function["cum"] == blocks, function
+    held = [i for i in function["instructions"] if i["flat"]]
+    assert len(held) == 1 and held[0]["flat"] == blocks and "<malloc@plt>" in held[0]["text"], held
+    assert held[0]["line"] == 2 and held[0]["file"] == "made.c" and held[0]["name"] == "keep", held
+if view in ("list", "weblist"):
     function = data["functions"][0]
     assert function["name"] == "keep" and function["cum"] == blocks, function
     line = next(line for line in function["lines"] if line["flat"] == blocks)
     assert line["line"] == 2 and line["text"] == open("made.c").read().split("\n")[1], line
+if view == "weblist":
+    assert sum(i["flat"] for i in line["instructions"]) == blocks and len(line["instructions"]) > 3, line
+    assert "note" not in data, data
 if view == "raw":
     location = {l["id"]: l for l in data["locations"]}
     column = [t["type"] for t in data["types"]].index("inuse_space")
@@ -85,7 +94,7 @@ mapfile -t views < <(sed -n 's/^MW_VIEW(\([a-z]*\),.*/\1/p' "$here/../../tools/m
 for view in "${views[@]}"; do
     words=("$view")
     case $view in
-    list | peek) words+=('^keep$' "$target") ;;
+    list | peek | disasm | weblist) words+=('^keep$' "$target") ;;
     diff) continue ;; # of two
     callgrind | collapsed | topproto)
         try 2 "$mallow" "$view" --json "$target"

@@ -61,6 +61,20 @@ ok() {
     echo "ok $*"
 }
 
+# in_chromium PAGE SCRIPT: the page with the script at its end, in a browser; the script leaves what it saw in the
+# attribute data-log of the body, of which the last must be good, as must the others.
+in_chromium() {
+    local last
+    command -v chromium >/dev/null || return 0
+    { cat "$1" && echo "<script>" && cat "$here/$2" && echo "</script>"; } >driven.html
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" \
+        --window-size=1200,700 --virtual-time-budget=3000 --dump-dom "file://$work/driven.html" >dom 2>/dev/null
+    grep -o 'data-log="[^"]*"' dom >out
+    last=$(sed -n 's/^\(check\|say\)("\([^"]*\)".*/\2/p' "$here/$2" | tail -1)
+    says out "ok $last"
+    says_not out FAILED
+}
+
 # build_calls: ./calls, two functions that allocate, without inlined calls (jeprof knows those from
 # line tables only).
 build_calls() {

@@ -85,14 +85,7 @@ try 0 "$mallow" timeline "$pid" --json
 cmp -s out moments.json || fail "moments.json differs"
 try 0 "$mallow" timeline "$pid" -o picture.txt
 grep -q '^peak ' picture.txt || fail "picture.txt is no text"
-if command -v chromium >/dev/null; then
-    { cat page.html && echo "<script>" && cat "$here/timeline.js" && echo "</script>"; } >driven.html
-    timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" \
-        --window-size=1000,500 --virtual-time-budget=3000 --dump-dom "file://$work/driven.html" >dom 2>err
-    grep -o 'data-log="[^"]*"' dom >out
-    says out 'ok d switches the colours'
-    says_not out FAILED
-fi
+in_chromium page.html timeline.js
 ok "pictures, the page in chromium"
 
 mkdir empty

@@ -57,6 +57,10 @@ mw_symbolize_options_t mw_load_symbol_options(char **cache) {
 	return options;
 }
 
+mw_symbolize_options_t mw_load_symbol_places(void) {
+	return places;
+}
+
 void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
 	if (wants_no_symbols)
 		return;

@@ -51,6 +51,9 @@ void mw_load_take_options(const mw_arguments_t *arguments);
 /* Those as symbolize.h wants them; the caller frees *cache when it is done with them. */
 mw_symbolize_options_t mw_load_symbol_options(char **cache);
 
+/* The same without the cache. */
+mw_symbolize_options_t mw_load_symbol_places(void);
+
 /* What a subcommand does with one target.  Returns the exit status, or -1 with `error` filled in.
  */
 typedef int mw_target_work_t(const mw_target_t *target, const void *context, mw_error_t *error);

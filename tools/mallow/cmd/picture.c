@@ -14,7 +14,8 @@
 
 struct mw_picture {
 	const char *ending;
-	const char *view;     /* NULL: any */
+	const char *view;     /* that makes it; NULL: whichever was asked for */
+	const char *of;       /* only if this view was asked for; NULL: any */
 	const char *graphviz; /* its option; NULL: the text is written as it is */
 	bool is_json;
 	bool is_profile;
@@ -22,37 +23,44 @@ struct mw_picture {
 
 /* The first that fits counts. */
 static const mw_picture_t pictures[] = {
-	{".html", "flame", NULL, false, false},
-	{".svg", "graph", "-Tsvg", false, false},
-	{".png", "graph", "-Tpng", false, false},
-	{".pdf", "graph", "-Tpdf", false, false},
-	{".ps", "graph", "-Tps", false, false},
-	{".gif", "graph", "-Tgif", false, false},
-	{".dot", "graph", NULL, false, false},
-	{".gv", "graph", NULL, false, false},
-	{".folded", "collapsed", NULL, false, false},
-	{".collapsed", "collapsed", NULL, false, false},
-	{".speedscope.json", "speedscope", NULL, false, false},
-	{".callgrind", "callgrind", NULL, false, false},
-	{".json", NULL, NULL, true, false},
-	{".pb", NULL, NULL, false, true},
-	{".pb.gz", NULL, NULL, false, true},
-	{".heap", NULL, NULL, false, true},
+	{".html", "weblist", "list", NULL, false, false},
+	{".html", "weblist", "weblist", NULL, false, false},
+	{".html", "flame", NULL, NULL, false, false},
+	{".svg", "graph", NULL, "-Tsvg", false, false},
+	{".png", "graph", NULL, "-Tpng", false, false},
+	{".pdf", "graph", NULL, "-Tpdf", false, false},
+	{".ps", "graph", NULL, "-Tps", false, false},
+	{".gif", "graph", NULL, "-Tgif", false, false},
+	{".dot", "graph", NULL, NULL, false, false},
+	{".gv", "graph", NULL, NULL, false, false},
+	{".folded", "collapsed", NULL, NULL, false, false},
+	{".collapsed", "collapsed", NULL, NULL, false, false},
+	{".speedscope.json", "speedscope", NULL, NULL, false, false},
+	{".callgrind", "callgrind", NULL, NULL, false, false},
+	{".json", NULL, NULL, NULL, true, false},
+	{".pb", NULL, NULL, NULL, false, true},
+	{".pb.gz", NULL, NULL, NULL, false, true},
+	{".heap", NULL, NULL, NULL, false, true},
 };
 
-const mw_picture_t *mw_picture_find(const char *path) {
+static bool is_for(const mw_picture_t *picture, const char *view) {
+	return picture->of == NULL || strcmp(picture->of, view) == 0;
+}
+
+const mw_picture_t *mw_picture_find(const char *path, const char *view) {
 	size_t length = strlen(path);
 	for (size_t i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++) {
 		size_t ending = strlen(pictures[i].ending);
-		if (length > ending && strcmp(path + length - ending, pictures[i].ending) == 0)
+		if (length > ending && is_for(&pictures[i], view) &&
+		    strcmp(path + length - ending, pictures[i].ending) == 0)
 			return &pictures[i];
 	}
 	return NULL;
 }
 
-const mw_picture_t *mw_picture_of_format(const char *format) {
+const mw_picture_t *mw_picture_of_format(const char *format, const char *view) {
 	for (size_t i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++)
-		if (strcmp(pictures[i].ending + 1, format) == 0)
+		if (is_for(&pictures[i], view) && strcmp(pictures[i].ending + 1, format) == 0)
 			return &pictures[i];
 	return NULL;
 }

@@ -11,10 +11,10 @@
 
 typedef struct mw_picture mw_picture_t;
 
-/* NULL: plain text.  All of these take NULL. */
-const mw_picture_t *mw_picture_find(const char *path);
+/* What the name asks for when `view` was asked for; NULL: plain text.  The others take NULL. */
+const mw_picture_t *mw_picture_find(const char *path, const char *view);
 /* By the ending alone, without the dot; NULL: there is no such. */
-const mw_picture_t *mw_picture_of_format(const char *format);
+const mw_picture_t *mw_picture_of_format(const char *format, const char *view);
 /* The view that makes it, or NULL: whichever was asked for. */
 const char *mw_picture_view(const mw_picture_t *picture);
 bool mw_picture_is_json(const mw_picture_t *picture);

@@ -239,9 +239,9 @@ static void make_request(const mw_arguments_t *arguments, request_t *r) {
 		r->path = NULL;
 	const char *format = mw_argument(arguments, "format")->text;
 	if (format != NULL)
-		r->picture = mw_picture_of_format(format);
+		r->picture = mw_picture_of_format(format, r->view->name);
 	else if (r->path != NULL)
-		r->picture = mw_picture_find(r->path);
+		r->picture = mw_picture_find(r->path, r->view->name);
 	const char *view = mw_picture_view(r->picture);
 	if (view != NULL)
 		r->view = find_view(view);
@@ -281,8 +281,11 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 		 mw_error_t *error) {
 	request_t request, *r = &request;
 	make_request(arguments, r);
+	const mw_symbolize_options_t symbols = mw_load_symbol_places();
 	mw_view_t v = {
 		.name = r->view->name,
+		.symbols = &symbols,
+		.syntax = mw_view_options_syntax(arguments),
 		.profile = profile,
 		.unit = mw_argument(arguments, "unit")->text,
 		.ratio = 1 / number(r, "divide-by", 1),
@@ -329,8 +332,10 @@ int mw_cmd_view(const mw_arguments_t *arguments) {
 	request_t r;
 	mw_error_t error;
 	make_request(arguments, &r);
-	if (r.path == NULL && r.view->print == mw_view_flame && mw_stdout_is_terminal()) {
-		mw_complain("flame: a web page is nothing for a terminal; give --output FILE.html");
+	bool is_page = r.view->print == mw_view_flame || r.view->print == mw_view_weblist;
+	if (is_page && r.path == NULL && !given(&r, "json") && mw_stdout_is_terminal()) {
+		mw_complain("%s: a web page is nothing for a terminal; give --output FILE.html",
+			    r.view->name);
 		return MW_EXIT_TROUBLE;
 	}
 	if (r.path == NULL)

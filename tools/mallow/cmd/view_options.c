@@ -71,6 +71,9 @@ const mw_option_t mw_view_options[] = {
 	SWITCH("normalize", "scale to the total of the subtracted profile first"),
 	TEXT("trim-path", "DIRS", "cut these directories off the names of source files"),
 	TEXT("source-path", "DIRS", "list: where sources are; directories between colons"),
+	{"syntax", 0, MW_OPTION_CHOICE, "SYNTAX", "att|intel",
+	 "disasm: the assembler's language; att (default), or intel; both the same on aarch64"},
+	SWITCH("intel-syntax", "the same as --syntax=intel"),
 	MW_SYMBOLIZE_OPTION,
 	MW_BINARY_PATH_OPTION,
 	MW_SYSROOT_OPTION,
@@ -181,4 +184,10 @@ char *mw_view_options_filters(const mw_arguments_t *a) {
 					 value);
 	}
 	return filters;
+}
+
+mw_syntax_t mw_view_options_syntax(const mw_arguments_t *a) {
+	const char *syntax = text(a, "syntax");
+	bool is_intel = syntax != NULL ? strcmp(syntax, "intel") == 0 : given(a, "intel-syntax");
+	return is_intel ? MW_SYNTAX_INTEL : MW_SYNTAX_ATT;
 }

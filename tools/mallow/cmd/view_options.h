@@ -15,6 +15,8 @@ void mw_view_options_selection(const mw_arguments_t *arguments, mw_selection_t *
 mw_granularity_t mw_view_options_granularity(const mw_arguments_t *arguments);
 /* The sample type's name, number or NULL for the profile's own choice. */
 const char *mw_view_options_type(const mw_arguments_t *arguments);
+/* How disasm writes instructions. */
+mw_syntax_t mw_view_options_syntax(const mw_arguments_t *arguments);
 /* Are values divided by those of the first sample type? */
 bool mw_view_options_is_mean(const mw_arguments_t *arguments);
 /* Is it an option that leaves something out? */

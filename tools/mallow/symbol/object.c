@@ -226,6 +226,10 @@ bool mw_object_has_debug(const mw_object_t *object) {
 	return object->has_debug;
 }
 
+Dwfl_Module *mw_object_module(const mw_object_t *object) {
+	return object->module;
+}
+
 /* The ELF symbol at an address, or NULL. */
 static const char *find_symbol(mw_object_t *object, uint64_t address) {
 	GElf_Off offset;

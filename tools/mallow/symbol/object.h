@@ -5,6 +5,7 @@
 #ifndef MW_TOOL_SYMBOL_OBJECT_H
 #define MW_TOOL_SYMBOL_OBJECT_H
 
+#include <elfutils/libdwfl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,9 @@ void mw_object_close(mw_object_t *object);
 bool mw_object_bias(const mw_object_t *object, const mw_mapping_t *mapping, uint64_t *bias);
 
 bool mw_object_has_debug(const mw_object_t *object);
+
+/* The file itself, as libdwfl has it: its addresses are those of the ELF file. */
+Dwfl_Module *mw_object_module(const mw_object_t *object);
 
 /* The functions at an address of the ELF file, innermost first; returns how many (0: none).  The
  * texts are valid until the object is closed. */

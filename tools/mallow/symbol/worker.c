@@ -5,17 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "model/alloc.h"
+#include "symbol/confine.h"
 #include "symbol/debuginfod.h"
 #include "symbol/known.h"
 #include "symbol/object.h"
-
-/* Memory of the worker's own.  Ten times what the largest programs' debug information takes; files
- * that are mapped do not count, unpacked sections do. */
-#define DATA_BYTES_MAX ((rlim_t)4 << 30)
 
 /* One mapping's work. */
 typedef struct task {
@@ -171,33 +167,12 @@ static void do_job(FILE *out, const mw_profile_t *profile, const mw_symbol_job_t
 	free(t.sent);
 }
 
-/* Bytes of data the process has now, by the kernel's own count. */
-static rlim_t data_bytes(void) {
-	unsigned long pages = 0;
-	FILE *statm = fopen("/proc/self/statm", "re");
-	/* Size, resident, shared, text, library, data: of each the number of pages. */
-	if (statm != NULL && fscanf(statm, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
-		pages = 0;
-	if (statm != NULL)
-		fclose(statm);
-	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
-}
-
-static void limit_memory(void) {
-	struct rlimit limit;
-	rlim_t bytes = data_bytes() + DATA_BYTES_MAX;
-	if (getrlimit(RLIMIT_DATA, &limit) == 0 && bytes < limit.rlim_cur) {
-		limit.rlim_cur = bytes;
-		setrlimit(RLIMIT_DATA, &limit);
-	}
-}
-
 void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs, size_t job_count,
 		      const mw_symbolize_options_t *options, int pipe_fd) {
 	FILE *out = fdopen(pipe_fd, "w");
 	if (out == NULL)
 		_exit(2);
-	limit_memory();
+	mw_confine_memory();
 	mw_debuginfod_allow(options->debuginfod);
 	for (size_t i = 0; i < job_count; i++) {
 		if (jobs[i].done)

@@ -16,13 +16,14 @@
 /* Generated sources have lines of megabytes; nobody reads beyond. */
 #define LINE_BYTES_MAX 1000
 
-static int compare_places(const void *left, const void *right) {
+/* By name, file, line. */
+static int compare_places(const void *left, const void *right, void *context) {
+	const mw_profile_t *p = context;
 	const mw_node_t *a = *(const mw_node_t *const *)left, *b = *(const mw_node_t *const *)right;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
+	int order = strcmp(mw_profile_string(p, a->name), mw_profile_string(p, b->name));
+	if (order == 0)
+		order = strcmp(mw_profile_string(p, a->file), mw_profile_string(p, b->file));
+	return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
 }
 
 /* The file itself, or below one of the directories of --source-path. */
@@ -127,7 +128,7 @@ int mw_listing_make(const mw_view_t *v, mw_listing_t *listing, mw_error_t *error
 	mw_graph_options_t options = v->graph;
 	options.granularity = MW_BY_LINE;
 	mw_graph_t *g = mw_graph_new(v->profile, &options);
-	*listing = (mw_listing_t){.unit = mw_view_unit(v, g)};
+	*listing = (mw_listing_t){.unit = mw_view_unit(v, NULL)};
 	const mw_node_t **nodes = mw_xcalloc(mw_graph_count(g), sizeof(const mw_node_t *));
 	size_t count = 0;
 	for (size_t i = 0; i < mw_graph_count(g); i++) {
@@ -136,7 +137,9 @@ int mw_listing_make(const mw_view_t *v, mw_listing_t *listing, mw_error_t *error
 		    mw_pattern_matches(pattern, mw_profile_string(v->profile, n->name)))
 			nodes[count++] = n;
 	}
-	qsort(nodes, count, sizeof(const mw_node_t *), compare_places);
+	/* As they are, for its context. */
+	mw_profile_t *profile = (mw_profile_t *)(uintptr_t)v->profile;
+	qsort_r(nodes, count, sizeof(const mw_node_t *), compare_places, profile);
 	make_functions(v, nodes, count, listing);
 	free(nodes);
 	mw_graph_free(g);

@@ -11,12 +11,14 @@
 	extern const char name##_begin[], name##_end[]
 PAGE(flame);
 PAGE(timeline);
+PAGE(weblist);
 
 static const struct {
 	const char *name, *begin, *end;
 } pages[MW_PAGE_COUNT] = {
 	[MW_PAGE_FLAME] = {"flame", flame_begin, flame_end},
 	[MW_PAGE_TIMELINE] = {"timeline", timeline_begin, timeline_end},
+	[MW_PAGE_WEBLIST] = {"weblist", weblist_begin, weblist_end},
 };
 
 /* The word of the pages that stands for the data. */

@@ -11,6 +11,7 @@
 typedef enum mw_page {
 	MW_PAGE_FLAME,
 	MW_PAGE_TIMELINE,
+	MW_PAGE_WEBLIST,
 	MW_PAGE_COUNT,
 } mw_page_t;
 

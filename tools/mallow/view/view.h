@@ -9,6 +9,8 @@
 
 #include "model/error.h"
 #include "model/profile.h"
+#include "symbol/code.h"
+#include "symbol/symbolize.h"
 #include "view/graph.h"
 #include "view/selection.h"
 
@@ -20,9 +22,11 @@ typedef struct mw_view {
 	int64_t total; /* what percentages are of */
 	int64_t sum;   /* of all values before the selection, signed */
 	mw_graph_options_t graph;
-	const char *unit;        /* NULL: for people; else "kB", "MiB", "minimum", "s", ... */
-	double ratio;            /* values are multiplied by it before they are shown */
-	const char *pattern;     /* of peek and list */
+	const char *unit;    /* NULL: for people; else "kB", "MiB", "minimum", "s", ... */
+	double ratio;        /* values are multiplied by it before they are shown */
+	const char *pattern; /* of peek, list, disasm */
+	const mw_symbolize_options_t *symbols; /* of disasm: where the program's files are */
+	mw_syntax_t syntax;                    /* likewise */
 	const char *source_path; /* of list: directories between colons; may be NULL */
 	int columns;             /* width of the terminal; 0: names are not cut */
 	bool json;
@@ -47,6 +51,8 @@ mw_view_print_t mw_view_sizes;      /* by size of object */
 mw_view_print_t mw_view_lifetimes;  /* what was freed, by how long it lived */
 mw_view_print_t mw_view_threads;    /* by thread */
 mw_view_print_t mw_view_list;       /* source, with the bytes of each line */
+mw_view_print_t mw_view_weblist;    /* both as a web page: lines that open into instructions */
+mw_view_print_t mw_view_disasm;     /* instructions, with the bytes of each */
 mw_view_print_t mw_view_collapsed;  /* "main;f;g 42" */
 mw_view_print_t mw_view_speedscope; /* for speedscope.app */
 mw_view_print_t mw_view_callgrind;  /* for kcachegrind and callgrind_annotate */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * confine.h -- work on files nobody vouches for, in a process of limited memory.
+ * Layer: tools/symbol. */
+#ifndef MW_TOOL_SYMBOL_CONFINE_H
+#define MW_TOOL_SYMBOL_CONFINE_H
+
+#include <stdio.h>
+
+#include "model/error.h"
+
+/* Writes to `out`; 0, or -1 with `error` filled in. */
+typedef int mw_confined_work_t(const void *context, FILE *out, mw_error_t *error);
+
+/* Does `work` in a forked process whose output goes to `out`.  Whatever the files do to that one
+ * ends as an error, which begins with `what`. */
+int mw_confine(mw_confined_work_t *work, const void *context, const char *what, FILE *out,
+	       mw_error_t *error);
+
+/* The forked process itself: as much memory as it has now, and a bound of more. */
+void mw_confine_memory(void);
+
+#endif
