@@ -3,13 +3,16 @@
  *
  * Makes 100,000 live samples in 20,000 stacks of some 33 frames, then has two threads malloc and
  * free without a pause, and measures dumps from inside (mallow_dump) and, when given the command,
- * from outside (mallow dump).  For each kind the slowest malloc or free is told: in all, and of
- * those during which the thread was not preempted (RUSAGE_THREAD's ru_nivcsw), because a busy
- * machine interrupts anybody.  Run with libmallow.so preloaded. */
+ * from outside (mallow dump: with nothing kept of earlier runs, and then as often as a night's
+ * dumps are).  For each kind the slowest malloc and free is told: on the clock, and without the
+ * time the thread was ready but another one had the processor (schedstat), because a busy machine
+ * interrupts anybody; what it waited for locks and pages stays.  Run with libmallow.so preloaded.
+ */
 #define MALLOW_WEAK
 #include <mallow/mallow.h>
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -70,39 +73,45 @@ typedef struct worker {
 
 static worker_t workers[THREADS];
 
-static long preemptions(void) {
-	struct rusage usage;
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nivcsw;
+/* Nanoseconds the thread has stood in a processor's queue: the second number of its schedstat. */
+static uint64_t queued_ns(int schedstat) {
+	char text[64];
+	ssize_t length = pread(schedstat, text, sizeof text - 1, 0);
+	text[length > 0 ? length : 0] = '\0';
+	const char *second = strchr(text, ' ');
+	return second ? strtoull(second, NULL, 10) : 0;
 }
 
-static void note(worker_t *worker, uint64_t took_ns, long *preempted) {
+static void note(worker_t *worker, uint64_t took_ns, int schedstat, uint64_t *queued) {
 	/* Relaxed: read when the round is over. */
 	if (took_ns > atomic_load_explicit(&worker->slowest_ns, memory_order_relaxed))
 		atomic_store_explicit(&worker->slowest_ns, took_ns, memory_order_relaxed);
 	if (took_ns <= atomic_load_explicit(&worker->slowest_own_ns, memory_order_relaxed))
 		return;
-	long now = preemptions();
-	if (now == *preempted)
-		atomic_store_explicit(&worker->slowest_own_ns, took_ns, memory_order_relaxed);
-	*preempted = now;
+	uint64_t now = queued_ns(schedstat), waited_ns = now - *queued;
+	uint64_t own_ns = took_ns > waited_ns ? took_ns - waited_ns : 0;
+	if (own_ns > atomic_load_explicit(&worker->slowest_own_ns, memory_order_relaxed))
+		atomic_store_explicit(&worker->slowest_own_ns, own_ns, memory_order_relaxed);
+	*queued = now;
 }
 
 static void *work(void *context) {
 	worker_t *worker = context;
 	void *slots[1024] = {NULL};
 	unsigned seed = (unsigned)(worker - workers) + 1;
-	long preempted = preemptions();
+	int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	uint64_t queued = queued_ns(schedstat);
 	for (uint64_t i = 0; !atomic_load_explicit(&ending, memory_order_relaxed); i++) {
 		unsigned k = (seed = seed * 1103515245 + 12345) >> 16 & 1023;
 		uint64_t start = now_ns();
 		free(slots[k]);
 		slots[k] = malloc(16 + seed % 2000);
-		note(worker, now_ns() - start, &preempted);
-		if (i % 256 == 0)
-			preempted = preemptions();
+		note(worker, now_ns() - start, schedstat, &queued);
+		if (i % 64 == 0)
+			queued = queued_ns(schedstat);
 		atomic_fetch_add_explicit(&worker->operations, 1, memory_order_relaxed);
 	}
+	close(schedstat);
 	return NULL;
 }
 
@@ -115,7 +124,8 @@ static void dump_inside(const char *command) {
 	unlink(path);
 }
 
-static const char *more_options; /* of mallow dump; NULL: none */
+static const char *more_options;        /* of mallow dump; NULL: none */
+static char cache[160] = "LD_PRELOAD="; /* no place for a cache */
 
 static void dump_outside(const char *command) {
 	char pid_text[16];
@@ -124,11 +134,11 @@ static void dump_outside(const char *command) {
 	snprintf(pid_text, sizeof pid_text, "%d", getpid());
 	char *arguments[] = {(char *)(uintptr_t)command,      "dump", "-o", path, pid_text,
 			     (char *)(uintptr_t)more_options, NULL};
-	char *plain[] = {"LD_PRELOAD=", NULL};
+	char *environment[] = {cache, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	if (posix_spawn(&child, command, &actions, NULL, arguments, plain) != 0 ||
+	if (posix_spawn(&child, command, &actions, NULL, arguments, environment) != 0 ||
 	    waitpid(child, &status, 0) != child || status != 0)
 		_Exit(1);
 	posix_spawn_file_actions_destroy(&actions);
@@ -150,6 +160,15 @@ static uint64_t cpu_ns(void) {
 	return (uint64_t)seconds * 1000000000u + us * 1000u + (uint64_t)own.tv_nsec;
 }
 
+static int remove_entry(const char *name, const struct stat *info, int kind, struct FTW *place) {
+	(void)info, (void)kind, (void)place;
+	return remove(name);
+}
+
+static void remove_folder(const char *folder) {
+	nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 static int compare(const void *a, const void *b) {
 	uint64_t left_ns = *(const uint64_t *)a, right_ns = *(const uint64_t *)b;
 	return (left_ns > right_ns) - (left_ns < right_ns);
@@ -169,9 +188,8 @@ static void measure(const char *name, void (*act)(const char *command), const ch
 		}
 	}
 	qsort(times, ROUNDS, sizeof times[0], compare);
-	printf("%-15s %7.1f ms (%.1f .. %.1f), cpu %5.1f ms; slowest malloc+free %6.0f us, not "
-	       "preempted "
-	       "%4.0f us\n",
+	printf("%-16s %7.1f ms (%.1f .. %.1f), cpu %5.1f ms; slowest malloc+free %6.0f us, not "
+	       "queued %4.0f us\n",
 	       name, (double)times[ROUNDS / 2] / 1e6, (double)times[0] / 1e6,
 	       (double)times[ROUNDS - 1] / 1e6, (double)(cpu_ns() - cpu) / ROUNDS / 1e6,
 	       (double)slowest / 1e3, (double)own / 1e3);
@@ -182,7 +200,7 @@ int main(int argc, char **argv) {
 		fputs("dump_bench: run it with LD_PRELOAD=libmallow.so\n", stderr);
 		return 2;
 	}
-	snprintf(path, sizeof path, "/tmp/mallow-dump-bench.%d.pb", getpid());
+	snprintf(path, sizeof path, "/tmp/mallow-dump-bench.%d.pb.gz", getpid());
 	mallow_set("prof_sample", "1");
 	for (unsigned i = 0; i < STACKS; i++)
 		descend(i, 0);
@@ -202,9 +220,16 @@ int main(int argc, char **argv) {
 	measure("no dump, 50 ms", pause_50ms, NULL);
 	measure("mallow_dump()", dump_inside, NULL);
 	if (argc > 1) {
+		measure("mallow dump, 1st", dump_outside, argv[1]);
+		char folder[] = "/tmp/mallow-dump-bench.XXXXXX";
+		if (!mkdtemp(folder))
+			return 1;
+		snprintf(cache, sizeof cache, "XDG_CACHE_HOME=%s", folder);
+		dump_outside(argv[1]);
 		measure("mallow dump", dump_outside, argv[1]);
 		more_options = "--no-symbols";
 		measure(" --no-symbols", dump_outside, argv[1]);
+		remove_folder(folder);
 	}
 	unlink(path);
 	ending = true;

@@ -33,7 +33,7 @@ static void print_frame(unsigned number, uint64_t frame) {
 static void print_frames(const mw_dump_stack_t *stack) {
 	uint32_t node = stack->node;
 	for (unsigned i = 0; i < FRAMES_MAX && node != 0; i++)
-		print_frame(i, mw_depot_next_frame(&node));
+		print_frame(i, mw_depot_frame(mw_depot_next_frame(&node)));
 	if (stack->depth > FRAMES_MAX)
 		mw_print_line("  and %u more", stack->depth - FRAMES_MAX);
 	if (stack->depth == 0)

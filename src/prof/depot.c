@@ -63,10 +63,14 @@ static uint32_t find_node(uint32_t caller, uint32_t frame) {
 	return mw_index_find(&depot.nodes, fold(word, 0x9e3779b97f4a7c15u), &word, kind);
 }
 
-uint64_t mw_depot_next_frame(uint32_t *node) {
+uint32_t mw_depot_next_frame(uint32_t *node) {
 	uint64_t word = word_at(MW_SECTION_NODES, *node);
 	*node = (uint32_t)word;
-	return word_at(MW_SECTION_FRAMES, (uint32_t)(word >> MW_NODE_FRAME_SHIFT));
+	return (uint32_t)(word >> MW_NODE_FRAME_SHIFT);
+}
+
+uint64_t mw_depot_frame(uint32_t number) {
+	return word_at(MW_SECTION_FRAMES, number);
 }
 
 /* ---- stacks ---- */

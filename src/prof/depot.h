@@ -20,8 +20,10 @@ void mw_depot_start(void);
 uint32_t mw_depot_find(const uint64_t *frames, unsigned depth, bool truncated);
 /* How many frames a stack has. */
 unsigned mw_depot_depth(uint32_t number);
-/* The frame of a node other than 0, which then becomes its caller's: 0 behind the outermost. */
-uint64_t mw_depot_next_frame(uint32_t *node);
+/* The number of the frame of a node other than 0, which then becomes its caller's: 0 behind the
+ * outermost. */
+uint32_t mw_depot_next_frame(uint32_t *node);
+uint64_t mw_depot_frame(uint32_t number);
 /* Tells `see` where the indexes are. */
 void mw_depot_visit(void (*see)(uintptr_t start, uintptr_t limit));
 

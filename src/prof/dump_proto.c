@@ -3,7 +3,7 @@
  *
  * Messages that stand one after the other are one message to a reader, so all goes out as it is
  * met: types, then each stack behind those of its locations that are new, then modules and texts.
- * Of memory it needs a table of the locations, which is mapped for as long as the writing takes. */
+ * Of memory it needs a bit a frame, which is mapped for as long as the writing takes. */
 #include <string.h>
 
 #include "base/fmt.h"
@@ -40,6 +40,7 @@ enum {
 	TEXT_SPACE,
 	TEXT_REQUEST,
 	TEXT_UNKNOWN,
+	TEXT_TRUNCATED,
 	TEXT_TYPES, /* names of the sample types; then comments, then path and build-id of each
 		       module */
 	TEXT_COMMENTS = TEXT_TYPES + MW_DUMP_TYPES,
@@ -52,26 +53,18 @@ static const char *const type_texts[][2] = {
 #undef MW_SAMPLE_TYPE
 };
 
-/* Of the location that stands for a stack nobody knows, and of its function. */
-#define UNKNOWN_ID 1u
+/* Locations that are no code: of a stack nobody knows, and behind one that was cut.  Their
+ * functions have the same numbers.  A frame's location has its number behind theirs. */
+enum { ID_UNKNOWN = 1, ID_TRUNCATED, ID_FRAMES };
 #define VARINT_BYTES 10u
 #define MESSAGE_BYTES ((MW_PROF_DEPTH_MAX + MW_DUMP_TYPES + 16) * VARINT_BYTES)
-/* Slots at first; a table that is half full is doubled. */
-#define SLOTS_FIRST 4096u
-
-typedef struct slot {
-	uint64_t frame;
-	uint64_t id; /* 0: empty */
-} slot_t;
 
 typedef struct writer {
 	mw_out_t *out;
-	slot_t *slots;
-	uint64_t slot_count, used; /* a power of two; locations so far */
-	bool unknown_written;
+	uint64_t *written; /* a bit a location: by its number */
 	size_t length;
 	unsigned char message[MESSAGE_BYTES];
-	unsigned char ids[MW_PROF_DEPTH_MAX * VARINT_BYTES]; /* of the stack at hand */
+	unsigned char ids[(MW_PROF_DEPTH_MAX + 1) * VARINT_BYTES]; /* of the stack at hand */
 } writer_t;
 
 /* ---- the encoding ---- */
@@ -125,62 +118,41 @@ static void send_text(writer_t *w, const char *text, size_t length) {
 
 /* ---- locations ---- */
 
-static uint64_t slot_hash(uint64_t frame) {
-	unsigned __int128 product = (unsigned __int128)frame * 0x9e3779b97f4a7c15u;
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
+/* True once for each. */
+static bool is_new(writer_t *w, uint64_t id) {
+	uint64_t *word = &w->written[id / 64], bit = (uint64_t)1 << id % 64;
+	bool known = (*word & bit) != 0;
+	*word |= bit;
+	return !known;
 }
 
-static slot_t *find_slot(slot_t *slots, uint64_t count, uint64_t frame) {
-	uint64_t i = slot_hash(frame) & (count - 1);
-	while (slots[i].id != 0 && slots[i].frame != frame)
-		i = (i + 1) & (count - 1);
-	return &slots[i];
-}
-
-static bool grow(writer_t *w) {
-	uint64_t count = w->slot_count ? 2 * w->slot_count : SLOTS_FIRST;
-	slot_t *slots = mw_os_map(count * sizeof *slots);
-	if (!slots)
-		return false;
-	for (uint64_t i = 0; i < w->slot_count; i++)
-		if (w->slots[i].id != 0)
-			*find_slot(slots, count, w->slots[i].frame) = w->slots[i];
-	if (w->slots)
-		mw_os_unmap(w->slots, w->slot_count * sizeof *slots);
-	w->slots = slots;
-	w->slot_count = count;
-	return true;
-}
-
-/* The location's number, written if it is new; 0: no memory. */
-static uint64_t location(writer_t *w, uint64_t frame) {
-	if (2 * w->used >= w->slot_count && !grow(w))
-		return 0;
-	slot_t *slot = find_slot(w->slots, w->slot_count, frame);
-	if (slot->id == 0) {
-		*slot = (slot_t){.frame = frame, .id = UNKNOWN_ID + ++w->used};
-		put_number(w, 1, slot->id);
+/* The location's number, written if it is new. */
+static uint64_t location(writer_t *w, uint32_t number) {
+	uint64_t id = ID_FRAMES + (uint64_t)number;
+	if (is_new(w, id)) {
+		uint64_t frame = mw_depot_frame(number);
+		put_number(w, 1, id);
 		put_number(w, 2, mw_dump_frame_module(frame));
 		put_number(w, 3, mw_dump_frame_address(frame));
 		send(w, PROFILE_LOCATION);
 	}
-	return slot->id;
+	return id;
 }
 
-static void write_unknown(writer_t *w) {
-	if (w->unknown_written)
-		return;
-	w->unknown_written = true;
+static uint64_t marker(writer_t *w, uint64_t id, unsigned text) {
+	if (!is_new(w, id))
+		return id;
 	unsigned char line[2 * VARINT_BYTES];
 	size_t length = encode(line, 1 << 3);
-	length += encode(line + length, UNKNOWN_ID);
-	put_number(w, 1, UNKNOWN_ID);
+	length += encode(line + length, id);
+	put_number(w, 1, id);
 	put_nested(w, 4, line, length);
 	send(w, PROFILE_LOCATION);
-	put_number(w, 1, UNKNOWN_ID);
-	put_number(w, 2, TEXT_UNKNOWN);
-	put_number(w, 3, TEXT_UNKNOWN);
+	put_number(w, 1, id);
+	put_number(w, 2, text);
+	put_number(w, 3, text);
 	send(w, PROFILE_FUNCTION);
+	return id;
 }
 
 /* ---- samples ---- */
@@ -214,34 +186,27 @@ static void write_counts(writer_t *w, size_t ids_length, const mw_dump_counts_t 
 	send(w, PROFILE_SAMPLE);
 }
 
-static bool write_stack(writer_t *w, uint64_t number, const mw_dump_stack_t *stack) {
+static void write_stack(writer_t *w, uint64_t number, const mw_dump_stack_t *stack) {
 	int64_t values[MW_DUMP_TYPES], none[MW_DUMP_TYPES] = {0};
-	unsigned char *ids = w->ids;
 	size_t length = 0;
-	for (uint32_t node = stack->node; node != 0;) {
-		uint64_t id = location(w, mw_depot_next_frame(&node));
-		if (id == 0)
-			return false;
-		length += encode(ids + length, id);
-	}
-	if (stack->depth == 0) {
-		write_unknown(w);
-		length = encode(ids, UNKNOWN_ID);
-	}
+	for (uint32_t node = stack->node; node != 0;)
+		length += encode(w->ids + length, location(w, mw_depot_next_frame(&node)));
+	if (stack->depth == 0)
+		length = encode(w->ids, marker(w, ID_UNKNOWN, TEXT_UNKNOWN));
+	else if (stack->truncated)
+		length += encode(w->ids + length, marker(w, ID_TRUNCATED, TEXT_TRUNCATED));
 	mw_dump_details_at(number, values);
 	write_counts(w, length, &stack->sized, values, false);
 	write_counts(w, length, &stack->zero, none, true);
-	return true;
 }
 
-static bool write_stacks(writer_t *w) {
+static void write_stacks(writer_t *w) {
 	uint64_t count = mw_dump_stack_count();
 	for (uint64_t i = 0; i < count && w->out->result == MW_OK; i++) {
 		mw_dump_stack_t stack;
-		if (mw_dump_stack_at(i, &stack) && !write_stack(w, i, &stack))
-			return false;
+		if (mw_dump_stack_at(i, &stack))
+			write_stack(w, i, &stack);
 	}
-	return true;
 }
 
 /* ---- the rest ---- */
@@ -334,15 +299,15 @@ static unsigned unit_text(const char *const texts[], const char *unit) {
 	return text;
 }
 
-static bool write_all(writer_t *w) {
+static void write_all(writer_t *w) {
 	static const char *const texts[TEXT_TYPES] = {
-		"", "count", "bytes", "nanoseconds", "space", "request", "[stack unknown]",
+		"",      "count",   "bytes",           "nanoseconds",
+		"space", "request", "[stack unknown]", "[truncated]",
 	};
 	for (unsigned i = 0; i < MW_DUMP_TYPES; i++)
 		write_type(w, PROFILE_SAMPLE_TYPE, TEXT_TYPES + i,
 			   unit_text(texts, type_texts[i][1]));
-	if (!write_stacks(w))
-		return false;
+	write_stacks(w);
 	/* After the stacks: theirs were there before them. */
 	uint64_t modules = mw_dump_module_count();
 	write_mappings(w, modules);
@@ -353,19 +318,25 @@ static bool write_all(writer_t *w) {
 	write_comments(w);
 	write_module_texts(w, modules);
 	write_times(w);
-	return true;
+}
+
+static size_t whole_pages(size_t bytes) {
+	return (bytes + MW_OS_PAGE_BYTES - 1) & ~(size_t)(MW_OS_PAGE_BYTES - 1);
 }
 
 bool mw_dump_write_proto(mw_out_t *out) {
+	/* Frames that come meanwhile are within the window, which stays as it is: we hold it. */
+	uint64_t frames = mw_image_window_bytes(MW_SECTION_FRAMES) / sizeof(uint64_t);
+	size_t bits_bytes = whole_pages((size_t)(ID_FRAMES + frames) / 8 + sizeof(uint64_t));
+	size_t bytes = whole_pages(sizeof(writer_t));
 	/* Not on the stack, which may be a thread's of 16 KiB or a signal handler's. */
-	size_t bytes = (sizeof(writer_t) + MW_OS_PAGE_BYTES - 1) & ~(size_t)(MW_OS_PAGE_BYTES - 1);
-	writer_t *w = mw_os_map(bytes);
-	if (!w)
+	char *memory = mw_os_map(bytes + bits_bytes);
+	if (!memory)
 		return false;
+	writer_t *w = (writer_t *)(void *)memory;
 	w->out = out;
-	bool done = write_all(w);
-	if (w->slots)
-		mw_os_unmap(w->slots, w->slot_count * sizeof *w->slots);
-	mw_os_unmap(w, bytes);
-	return done;
+	w->written = (uint64_t *)(void *)(memory + bytes);
+	write_all(w);
+	mw_os_unmap(memory, bytes + bits_bytes);
+	return true;
 }

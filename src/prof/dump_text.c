@@ -117,7 +117,8 @@ static void write_stack(mw_out_t *out, const mw_dump_stack_t *stack) {
 	mw_out_put(out, "@", 1);
 	for (uint32_t node = stack->node, leaf = node; node != 0;) {
 		bool is_leaf = node == leaf;
-		write_address(out, mw_dump_frame_address(mw_depot_next_frame(&node)) + !is_leaf);
+		uint64_t frame = mw_depot_frame(mw_depot_next_frame(&node));
+		write_address(out, mw_dump_frame_address(frame) + !is_leaf);
 	}
 	/* jeprof takes an empty stack for a repetition of the one before. */
 	if (stack->depth == 0)

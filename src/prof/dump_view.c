@@ -69,8 +69,11 @@ bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *result) {
 	split(&sized.inuse_objects, &sized.inuse_bytes, &zero.inuse_objects, &zero.inuse_bytes);
 	/* Its description was written before the first count (prof/depot.c). */
 	atomic_thread_fence(memory_order_acquire);
-	*result = (mw_dump_stack_t){
-		.sized = sized, .zero = zero, .depth = stack->depth, .node = stack->node};
+	*result = (mw_dump_stack_t){.sized = sized,
+				    .zero = zero,
+				    .depth = stack->depth,
+				    .node = stack->node,
+				    .truncated = (stack->flags & MW_STACK_TRUNCATED) != 0};
 	return true;
 }
 
@@ -126,7 +129,7 @@ void mw_dump_write_trace(mw_out_t *out, uint64_t number) {
 	uint32_t node = stack->node;
 	mw_out_print(out, "[");
 	for (unsigned i = 0; node != 0; i++) {
-		uint64_t frame = mw_depot_next_frame(&node);
+		uint64_t frame = mw_depot_frame(mw_depot_next_frame(&node));
 		uint64_t pc = mw_dump_frame_address(frame) + !(frame & MW_FRAME_EXACT);
 		mw_out_print(out, "%s\"0x%lx\"", i ? "," : "", (unsigned long)pc);
 	}

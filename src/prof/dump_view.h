@@ -18,6 +18,7 @@ typedef struct mw_dump_counts {
 typedef struct mw_dump_stack {
 	unsigned depth;         /* 0: unknown */
 	uint32_t node;          /* of the leaf: see mw_depot_next_frame() */
+	bool truncated;         /* callers are missing */
 	mw_dump_counts_t sized; /* of requests for at least a byte */
 	mw_dump_counts_t zero;  /* of requests for 0 bytes */
 } mw_dump_stack_t;

@@ -5,7 +5,7 @@
 source "$(dirname "$0")/lib.bash"
 cc -g -O1 -fno-builtin -pthread -o details "$here/details.c" || fail "cc"
 mkfifo to from
-MALLOW_CONF=prof_sample:1,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./details <to >from &
+MALLOW_CONF=prof_sample:1,prof_state_min:0,prof_bt_max:3 LD_PRELOAD=$build/lib/libmallow.so ./details <to >from &
 pid=$!
 started+=("$pid")
 # shellcheck disable=SC2034 # kept open: the program waits for its end
@@ -89,6 +89,10 @@ for type in alloc_objects alloc_space inuse_objects inuse_space peak_objects pea
     try 0 "$mallow" report --sample-type "$type" plain.pb.gz
     grep '^Total' out | cmp -s - own || fail "$type: the process's own dump says $(cat own), not $(grep '^Total' out)"
 done
+"$mallow" traces --sample-type alloc_space "$own" 2>/dev/null | sort >own.txt
+"$mallow" traces --sample-type alloc_space plain.pb.gz 2>/dev/null | sort >plain.txt
+grep -qF "[truncated]" own.txt || fail "no stack of the process's own dump is marked as cut"
+diff own.txt plain.txt >&2 || fail "the process's own dump has other stacks"
 ok "a dump by the process itself says the same"
 
 try 0 "$mallow" report --interval "$pid"

@@ -18,7 +18,7 @@ static bool has_frames(uint32_t number, const uint64_t *frames, unsigned depth) 
 	uint32_t node = stack_at(number)->node;
 	unsigned i = 0;
 	for (; i < depth && node != 0; i++)
-		if (mw_depot_next_frame(&node) != frames[i])
+		if (mw_depot_frame(mw_depot_next_frame(&node)) != frames[i])
 			return false;
 	return i == depth && node == 0 && stack_at(number)->depth == depth;
 }

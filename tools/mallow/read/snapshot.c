@@ -25,6 +25,7 @@ typedef struct builder {
 	mw_profile_t *profile;
 	const mw_snapshot_t *snapshot;
 	uint32_t *mappings;  /* by module; 0: not added yet */
+	uint32_t *by_frame;  /* locations by frame; 0: not added yet */
 	uint32_t *locations; /* of the stack at hand */
 	uint32_t unknown;    /* location that stands for a stack nobody knows; 0: not added yet */
 	uint32_t truncated;  /* that stands for the callers that are missing */
@@ -55,7 +56,7 @@ static uint32_t module_mapping(builder_t *b, size_t module_index) {
 	return b->mappings[module_index];
 }
 
-static uint32_t frame_location(builder_t *b, uint64_t frame) {
+static uint32_t make_location(builder_t *b, uint64_t frame) {
 	bool is_exact = (frame & MW_FRAME_EXACT) != 0;
 	size_t module = (frame >> MW_FRAME_MODULE_SHIFT) & MW_FRAME_MODULE_MAX;
 	uint64_t address = frame & MW_FRAME_ADDRESS_MASK;
@@ -68,6 +69,13 @@ static uint32_t frame_location(builder_t *b, uint64_t frame) {
 		address--;
 	uint32_t mapping = module > 0 ? module_mapping(b, module - 1) : 0;
 	return mw_profile_add_location(b->profile, mapping, address, is_exact);
+}
+
+/* Some thousand frames make up all stacks: each is looked up once. */
+static uint32_t frame_location(builder_t *b, uint64_t number) {
+	if (b->by_frame[number] == 0)
+		b->by_frame[number] = make_location(b, b->snapshot->frames[number]);
+	return b->by_frame[number];
 }
 
 /* A frame that is none, made when it is first needed. */
@@ -289,8 +297,7 @@ static void add_stack(builder_t *b, uint32_t number) {
 	b->depth = 0;
 	for (uint32_t node = stack->node; node != 0;) {
 		uint64_t word = b->snapshot->nodes[node];
-		b->locations[b->depth++] =
-			frame_location(b, b->snapshot->frames[word >> MW_NODE_FRAME_SHIFT]);
+		b->locations[b->depth++] = frame_location(b, word >> MW_NODE_FRAME_SHIFT);
 		node = (uint32_t)word;
 	}
 	if (b->depth == 0)
@@ -373,6 +380,7 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 		.profile = p,
 		.snapshot = snapshot,
 		.mappings = mw_xcalloc(snapshot->module_count, sizeof(uint32_t)),
+		.by_frame = mw_xcalloc(snapshot->frame_count, sizeof(uint32_t)),
 		.locations = mw_xcalloc(MW_STATE_DEPTH_MAX + 1, sizeof(uint32_t)),
 	};
 	if (snapshot->records != NULL)
@@ -385,6 +393,7 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 		add_stack(&b, (uint32_t)i);
 	free(b.groups);
 	free(b.mappings);
+	free(b.by_frame);
 	free(b.locations);
 	return p;
 }

@@ -70,8 +70,9 @@ static void destroy(mw_output_t *output) {
 mw_output_t *mw_output_open(const char *path, bool gzip, mw_error_t *error) {
 	mw_output_t *output = mw_xcalloc(1, sizeof(*output));
 	int fd = open_target(output, path);
-	/* Level 6, zlib's own default: 9 takes three times as long for 2 % less. */
-	output->stream = fd >= 0 ? gzdopen(fd, gzip ? "wb6" : "wbT") : NULL;
+	/* Level 5: 6 saves at most 2.5 % more, and takes 2.3 times as long where many stacks are
+	 * alike. */
+	output->stream = fd >= 0 ? gzdopen(fd, gzip ? "wb5" : "wbT") : NULL;
 	if (output->stream == NULL) {
 		mw_error_set(error, "%s: cannot write: %s", output->name, strerror(errno));
 		if (fd >= 0) {

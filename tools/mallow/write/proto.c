@@ -12,15 +12,24 @@
 /* Strings a message; any number will do. */
 #define BATCH 256
 
-static void emit(mw_output_t *output, const Mallow__Pprof__Profile *message) {
+/* Memory that one message after the other is put together in. */
+typedef struct scratch {
+	mw_output_t *output;
+	uint8_t *packed;
+	uint64_t *ids;
+	Mallow__Pprof__Label *labels;
+	Mallow__Pprof__Label **label_pointers;
+	size_t packed_capacity, id_capacity, label_capacity, pointer_capacity;
+} scratch_t;
+
+static void emit(scratch_t *scratch, const Mallow__Pprof__Profile *message) {
 	size_t size = mallow__pprof__profile__get_packed_size(message);
-	uint8_t *bytes = mw_xcalloc(size, 1);
-	mallow__pprof__profile__pack(message, bytes);
-	mw_output_write(output, bytes, size);
-	free(bytes);
+	scratch->packed = mw_grow(scratch->packed, &scratch->packed_capacity, size, 1);
+	mallow__pprof__profile__pack(message, scratch->packed);
+	mw_output_write(scratch->output, scratch->packed, size);
 }
 
-static void write_types(const mw_profile_t *p, mw_output_t *output) {
+static void write_types(const mw_profile_t *p, scratch_t *scratch) {
 	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
 	Mallow__Pprof__ValueType *types =
 		mw_xcalloc(p->type_count, sizeof(Mallow__Pprof__ValueType));
@@ -33,45 +42,50 @@ static void write_types(const mw_profile_t *p, mw_output_t *output) {
 	}
 	message.n_sample_type = p->type_count;
 	message.sample_type = pointers;
-	emit(output, &message);
+	emit(scratch, &message);
 	free(pointers);
 	free(types);
 }
 
-static void write_sample(const mw_profile_t *p, size_t i, mw_output_t *output) {
+static void set_labels(const mw_profile_t *p, const mw_sample_t *from, scratch_t *scratch,
+		       Mallow__Pprof__Sample *sample) {
+	size_t count = from->label_count;
+	scratch->labels = mw_grow(scratch->labels, &scratch->label_capacity, count,
+				  sizeof(Mallow__Pprof__Label));
+	scratch->label_pointers = mw_grow(scratch->label_pointers, &scratch->pointer_capacity,
+					  count, sizeof(Mallow__Pprof__Label *));
+	for (size_t i = 0; i < count; i++) {
+		const mw_label_t *label = &p->labels[from->label_first + i];
+		Mallow__Pprof__Label *to = &scratch->labels[i];
+		mallow__pprof__label__init(to);
+		to->key = label->key;
+		to->str = label->text;
+		to->num = label->text == 0 ? label->number : 0;
+		to->num_unit = label->unit;
+		scratch->label_pointers[i] = to;
+	}
+	sample->n_label = count;
+	sample->label = scratch->label_pointers;
+}
+
+static void write_sample(const mw_profile_t *p, size_t i, scratch_t *scratch) {
 	const mw_sample_t *from = &p->samples[i];
 	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
 	Mallow__Pprof__Sample sample = MALLOW__PPROF__SAMPLE__INIT, *samples = &sample;
-	size_t label_count = from->label_count;
-	uint64_t *ids = mw_xcalloc(from->depth, sizeof(uint64_t));
-	Mallow__Pprof__Label *labels = mw_xcalloc(label_count, sizeof(Mallow__Pprof__Label));
-	Mallow__Pprof__Label **pointers = mw_xcalloc(label_count, sizeof(void *));
+	scratch->ids = mw_grow(scratch->ids, &scratch->id_capacity, from->depth, sizeof(uint64_t));
 	for (size_t k = 0; k < from->depth; k++)
-		ids[k] = p->frames[from->frame_first + k];
-	for (size_t k = 0; k < label_count; k++) {
-		const mw_label_t *label = &p->labels[from->label_first + k];
-		mallow__pprof__label__init(&labels[k]);
-		labels[k].key = label->key;
-		labels[k].str = label->text;
-		labels[k].num = label->text == 0 ? label->number : 0;
-		labels[k].num_unit = label->unit;
-		pointers[k] = &labels[k];
-	}
+		scratch->ids[k] = p->frames[from->frame_first + k];
 	sample.n_location_id = from->depth;
-	sample.location_id = ids;
+	sample.location_id = scratch->ids;
 	sample.n_value = p->type_count;
 	sample.value = p->values + i * p->type_count;
-	sample.n_label = label_count;
-	sample.label = pointers;
+	set_labels(p, from, scratch, &sample);
 	message.n_sample = 1;
 	message.sample = &samples;
-	emit(output, &message);
-	free(pointers);
-	free(labels);
-	free(ids);
+	emit(scratch, &message);
 }
 
-static void write_mapping(const mw_profile_t *p, size_t i, mw_output_t *output) {
+static void write_mapping(const mw_profile_t *p, size_t i, scratch_t *scratch) {
 	const mw_mapping_t *from = &p->mappings[i];
 	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
 	Mallow__Pprof__Mapping mapping = MALLOW__PPROF__MAPPING__INIT, *mappings = &mapping;
@@ -87,10 +101,10 @@ static void write_mapping(const mw_profile_t *p, size_t i, mw_output_t *output) 
 	mapping.has_inline_frames = from->has_inline_frames;
 	message.n_mapping = 1;
 	message.mapping = &mappings;
-	emit(output, &message);
+	emit(scratch, &message);
 }
 
-static void write_location(const mw_profile_t *p, size_t i, mw_output_t *output) {
+static void write_location(const mw_profile_t *p, size_t i, scratch_t *scratch) {
 	const mw_location_t *from = &p->locations[i];
 	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
 	Mallow__Pprof__Location location = MALLOW__PPROF__LOCATION__INIT, *locations = &location;
@@ -111,12 +125,12 @@ static void write_location(const mw_profile_t *p, size_t i, mw_output_t *output)
 	location.line = pointers;
 	message.n_location = 1;
 	message.location = &locations;
-	emit(output, &message);
+	emit(scratch, &message);
 	free(pointers);
 	free(lines);
 }
 
-static void write_function(const mw_profile_t *p, size_t i, mw_output_t *output) {
+static void write_function(const mw_profile_t *p, size_t i, scratch_t *scratch) {
 	const mw_function_t *from = &p->functions[i];
 	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
 	Mallow__Pprof__Function function = MALLOW__PPROF__FUNCTION__INIT, *functions = &function;
@@ -127,10 +141,10 @@ static void write_function(const mw_profile_t *p, size_t i, mw_output_t *output)
 	function.start_line = from->start_line;
 	message.n_function = 1;
 	message.function = &functions;
-	emit(output, &message);
+	emit(scratch, &message);
 }
 
-static void write_strings(const mw_profile_t *p, mw_output_t *output) {
+static void write_strings(const mw_profile_t *p, scratch_t *scratch) {
 	size_t count = mw_profile_string_count(p);
 	for (size_t first = 0; first < count; first += BATCH) {
 		Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
@@ -140,11 +154,11 @@ static void write_strings(const mw_profile_t *p, mw_output_t *output) {
 			strings[n] = (char *)mw_profile_string(p, (mw_string_t)(first + n));
 		message.n_string_table = n;
 		message.string_table = strings;
-		emit(output, &message);
+		emit(scratch, &message);
 	}
 }
 
-static void write_header(const mw_profile_t *p, mw_output_t *output) {
+static void write_header(const mw_profile_t *p, scratch_t *scratch) {
 	Mallow__Pprof__Profile message = MALLOW__PPROF__PROFILE__INIT;
 	Mallow__Pprof__ValueType period_type = MALLOW__PPROF__VALUE_TYPE__INIT;
 	int64_t *comments = mw_xcalloc(p->comment_count, sizeof(int64_t));
@@ -160,20 +174,25 @@ static void write_header(const mw_profile_t *p, mw_output_t *output) {
 	message.comment = comments;
 	if (p->default_type < p->type_count)
 		message.default_sample_type = p->types[p->default_type].type;
-	emit(output, &message);
+	emit(scratch, &message);
 	free(comments);
 }
 
 void mw_write_proto(const mw_profile_t *p, mw_output_t *output) {
-	write_types(p, output);
+	scratch_t scratch = {.output = output};
+	write_types(p, &scratch);
 	for (size_t i = 0; i < p->sample_count; i++)
-		write_sample(p, i, output);
+		write_sample(p, i, &scratch);
 	for (size_t i = 1; i < p->mapping_count; i++)
-		write_mapping(p, i, output);
+		write_mapping(p, i, &scratch);
 	for (size_t i = 1; i < p->location_count; i++)
-		write_location(p, i, output);
+		write_location(p, i, &scratch);
 	for (size_t i = 1; i < p->function_count; i++)
-		write_function(p, i, output);
-	write_strings(p, output);
-	write_header(p, output);
+		write_function(p, i, &scratch);
+	write_strings(p, &scratch);
+	write_header(p, &scratch);
+	free(scratch.packed);
+	free(scratch.ids);
+	free(scratch.labels);
+	free(scratch.label_pointers);
 }
