@@ -3,7 +3,7 @@
 # compares the stack that mallow took with gdb's own.  The last line counts.
 import gdb
 
-STOPS = 12
+STOPS = 20
 
 for setting in (
     "pagination off",
@@ -35,6 +35,7 @@ def stack_of_mallow():
 
 
 same = other = 0
+distinct = set()
 gdb.Breakpoint("mw_compare_stop")
 gdb.execute("run")
 while same + other < STOPS and gdb.selected_thread() is not None:
@@ -42,6 +43,7 @@ while same + other < STOPS and gdb.selected_thread() is not None:
     # gdb's begins inside the comparing library, mallow's at malloc's caller.
     if ours[0] in theirs:
         theirs = theirs[theirs.index(ours[0]) :]
+    distinct.add(tuple(ours))
     if ours == theirs:
         same += 1
     else:
@@ -52,6 +54,7 @@ while same + other < STOPS and gdb.selected_thread() is not None:
         place = gdb.execute("info symbol %#x" % ours[alike - 1], to_string=True).strip()
         print("gdb: alike for %d of %d and %d frames, up to %s" % (alike, len(ours), len(theirs), place))
     gdb.execute("continue", to_string=True)
-print("gdb: %d same, %d other" % (same, other))
+frames = sum(map(len, distinct)) / max(1, len(distinct))
+print("gdb: %d same, %d other, %d distinct of %.1f frames" % (same, other, len(distinct), frames))
 if gdb.selected_thread() is not None:
     gdb.execute("kill")
