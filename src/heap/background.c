@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * background.c -- sleeps on a futex until something is due, purges it. */
+ * background.c -- sleeps until something is due or a tool has orders, and sees to it. */
 #include "heap/background.h"
 
 #include "heap/arena.h"
@@ -50,9 +50,22 @@ static bool turn_wanted(void) {
 	return atomic_exchange_explicit(&wanted_by_hooks, false, memory_order_seq_cst);
 }
 
-static void sleep_while(uint32_t value, uint64_t timeout_ns) {
+/* The word of the hooks that is polled at each refill (heap/hooks.h), as it was before a turn. */
+typedef struct polled {
+	_Atomic uint32_t *word;
+	uint32_t value;
+} polled_t;
+
+static polled_t look(void) {
+	/* Pairs with the release of whoever publishes the word. */
+	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
+	return (polled_t){word, atomic_load_explicit(word, memory_order_relaxed)};
+}
+
+static void sleep_while(uint32_t value, polled_t polled, uint64_t timeout_ns) {
 	uint64_t start_ns = mw_os_monotonic_ns();
-	mw_os_wait_while(&mw_background_sleeping, value, timeout_ns);
+	mw_os_wait_while_both(&mw_background_sleeping, value, polled.word, polled.value,
+			      timeout_ns);
 	atomic_fetch_add_explicit(&slept_ns, mw_os_monotonic_ns() - start_ns, memory_order_relaxed);
 }
 
@@ -66,6 +79,7 @@ mw_background_stats_t mw_background_stats(void) {
 _Noreturn void mw_background_run(void) {
 	for (;;) {
 		atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed);
+		polled_t polled = look();
 		mw_huge_purge(false);
 		mw_chunk_purge(false);
 		mw_arena_purge_each(false);
@@ -77,13 +91,13 @@ _Noreturn void mw_background_run(void) {
 		due = earlier(due, hooks_due);
 		if (due == UINT64_MAX) {
 			if (!turn_wanted())
-				sleep_while(1, UINT64_MAX);
+				sleep_while(1, polled, UINT64_MAX);
 			continue;
 		}
 		/* Whatever comes now is due later than this: no need to be woken. */
 		atomic_store_explicit(&mw_background_sleeping, 0, memory_order_relaxed);
 		if (due > now && !turn_wanted())
-			sleep_while(0, due - now + CLOCK_STEP_NS);
+			sleep_while(0, polled, due - now + CLOCK_STEP_NS);
 	}
 }
 

@@ -2,7 +2,7 @@
  * background.h -- a thread that purges what is due while nobody else calls.
  * Layer: heap.  Here is what it does and whether there is one; src/api starts it, because starting
  * a thread is libc's.  Off until enabled.  The thread holds no lock while it sleeps, and sleeps
- * without an end while nothing is due. */
+ * without an end while nothing is due and the word that refills poll stays as it is. */
 #ifndef MW_HEAP_BACKGROUND_H
 #define MW_HEAP_BACKGROUND_H
 

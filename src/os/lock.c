@@ -14,6 +14,8 @@
 
 /* A limited wait is made of so many: one of them may end with a stop of the whole process. */
 #define WAIT_PARTS 4u
+/* Where the kernel cannot wait for two words. */
+#define LOOK_NS ((uint64_t)250000000)
 
 int64_t mw_lock_spin_turns = MW_LOCK_SPIN_TURNS;
 
@@ -143,6 +145,24 @@ bool mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_n
 		       errno == ETIMEDOUT;
 	errno = saved_errno;
 	return is_over;
+}
+
+void mw_os_wait_while_both(_Atomic uint32_t *word, uint32_t value, _Atomic uint32_t *shared,
+			   uint32_t shared_value, uint64_t timeout_ns) {
+	int saved_errno = errno;
+	struct futex_waitv words[] = {
+		{.uaddr = (uintptr_t)word, .val = value, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG},
+		{.uaddr = (uintptr_t)shared, .val = shared_value, .flags = FUTEX_32},
+	};
+	uint64_t end_ns = timeout_ns == UINT64_MAX ? 0 : mw_os_monotonic_ns() + timeout_ns;
+	struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000u),
+			       .tv_nsec = (long)(end_ns % 1000000000u)};
+	long result = syscall(SYS_futex_waitv, words, 2, 0, timeout_ns == UINT64_MAX ? NULL : &end,
+			      CLOCK_MONOTONIC);
+	bool refused = result < 0 && errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT;
+	errno = saved_errno;
+	if (refused)
+		mw_os_wait_while(word, value, timeout_ns < LOOK_NS ? timeout_ns : LOOK_NS);
 }
 
 void mw_lock_fork_begin(void) {

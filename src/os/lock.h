@@ -172,6 +172,11 @@ MW_COLD void mw_lock_reset_entered(mw_lock_t *lock);
 /* Sleeps while *word is `value`, at most for `timeout_ns` (UINT64_MAX: without an end); may return
  * early.  True: the time was up.  errno is kept. */
 bool mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns);
+/* Likewise while *shared, which other processes may change and wake (a word of a mapped file), is
+ * `shared_value`, too.  A kernel without futex_waitv(2), before Linux 5.16, looks at it four times
+ * a second. */
+MW_COLD void mw_os_wait_while_both(_Atomic uint32_t *word, uint32_t value, _Atomic uint32_t *shared,
+				   uint32_t shared_value, uint64_t timeout_ns);
 /* Wakes one that sleeps on it. */
 void mw_os_wake(_Atomic uint32_t *word);
 

@@ -365,11 +365,15 @@ static void publish(void) {
 	words->sequence = live->sequence_seen;
 	touch();
 	uint64_t after = UINT64_MAX;
-	if (mw_state_file_create(freeze, thaw) == MW_OK)
+	if (mw_state_file_create(freeze, thaw) == MW_OK) {
 		/* Pairs with the acquire of the heap's poll. */
 		atomic_store_explicit(&mw_heap_poll_word, &control_words()->sequence,
 				      memory_order_release);
-	else if (++control.failures < RETRIES_MAX)
+		/* The thread obeys while the program sleeps; one that runs waits on the old word.
+		 */
+		mw_heap_want_background();
+		mw_heap_wake_background();
+	} else if (++control.failures < RETRIES_MAX)
 		after = mw_os_monotonic_ns() + (RETRY_NS << control.failures);
 	atomic_store_explicit(&control.publish_after_ns, after, memory_order_relaxed);
 }

@@ -31,7 +31,7 @@
 	"The process notices the order at its next refill of memory. When it has not within the "  \
 	"waiting time, because it is idle or stopped, the order stands and takes effect then; "    \
 	"the exit status is 0 all the same, but with --strict: 1 when some threads have not "      \
-	"allocated by then."
+	"allocated by then. With background_thread:true an idle process obeys at once."
 
 /* A line each, in the details of `set`. */
 #define MW_SETTING(name, kind, standard, min, max, unit, help) #name ": " help "\n"

@@ -6,11 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -191,6 +194,8 @@ static uint32_t raise_sequence(mw_state_control_t *control) {
 		sequence = 1; /* 0 says "nothing ordered" here, and "none" in rejected_sequence */
 	/* Pairs with the process's acquire at its refill. */
 	atomic_store_explicit(&control->sequence, sequence, memory_order_release);
+	/* A background thread of an idle process sleeps on the word. */
+	syscall(SYS_futex, &control->sequence, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	return sequence;
 }
 
@@ -298,7 +303,8 @@ static MW_NOINLINE int settle(control_page_t *page, double wait_seconds, mw_sett
 		uint32_t sequence = raise_sequence(page->control);
 		unlock_page(page);
 		bool seen = wait_seen(page, sequence, SETTLE_TURN_SECONDS);
-		*out = (mw_settling_t){page->live->threads, page->live->threads_behind, seen};
+		*out = (mw_settling_t){page->live->threads, page->live->threads_behind,
+				       out->seen || seen};
 		if (seen && out->behind == 0)
 			return 0;
 		sleep_ns(POLL_MAX_NS);

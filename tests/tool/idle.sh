@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# idle.sh BUILD_DIR -- orders and dumps of processes all of whose threads sleep: with the option
+# background_thread at once, without it when somebody allocates.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -pthread -o idle "$here/idle.c" || fail "cc"
+
+# launch CONF [ARGUMENT]: its pid is in $pid; returns when its threads sleep.
+launch() {
+    rm -f ready
+    MALLOW_CONF=prof_sample:1,prof_state_min:0,$1 LD_PRELOAD=$build/lib/libmallow.so ./idle "${2:-}" >ready 2>idle.err &
+    pid=$!
+    started+=("$pid")
+    for _ in $(seq 400); do
+        grep -q ready ready && return
+        sleep 0.05
+    done
+    fail "the program did not start: $(cat idle.err)"
+}
+
+# appears PATTERN: within a minute a whole dump of that name is there.
+appears() {
+    for _ in $(seq 600); do
+        compgen -G "$1" >/dev/null && return
+        sleep 0.1
+    done
+    fail "no dump $1: $(cat idle.err)"
+}
+
+obeys() {
+    try 0 "$mallow" stop --wait 30 "$pid"
+    says out "^pid $pid: off, T = 1 .*was on"
+    says_not out 'takes effect'
+    try 0 "$mallow" reset --wait 30 "$pid"
+    says_not out 'takes effect'
+    try 0 "$mallow" set --wait 30 "$pid" dump_name="$work/$1.%r.%n.pb" dump_keep=2
+    says_not out 'takes effect'
+    try 0 "$mallow" dump --in-process "$pid"
+    appears "$work/$1.order.*.pb"
+    try 0 "$mallow" report "$(compgen -G "$work/$1.order.*.pb" | head -n 1)"
+    try 0 "$mallow" set --wait 30 "$pid" dump_seconds=1
+    appears "$work/$1.time.*.pb"
+    # The sleepers cannot have seen it, and that is said; how many they are, too.
+    try 1 "$mallow" start --strict --wait 2 "$pid"
+    says out "^pid $pid: on, T = 1 .*was off"
+    says out "^pid $pid: 2 of 2 threads have not allocated for 2 s: they follow at their next refill"
+}
+
+launch background_thread:true
+obeys new
+ok "an idle process with a background thread obeys at once"
+
+launch background_thread:true old-kernel
+obeys old
+ok "one on a kernel that cannot wait for two words, too"
+
+launch background_thread:true
+switches() {
+    awk '/ctxt_switches/ { n += $2 } END { print n }' "/proc/$pid/task/$1/status"
+}
+thread=$(grep -lx mallow "/proc/$pid/task/"*/comm | sed 's|.*/task/\(.*\)/comm|\1|')
+[ -n "$thread" ] || fail "no thread of the name mallow"
+sleep 1.5 # freed memory goes back
+before=$(switches "$thread")
+sleep 2
+[ "$(switches "$thread")" = "$before" ] || fail "it wakes though there is nothing to do: $before, $(switches "$thread")"
+ok "and sleeps as long as nobody wants anything"
+
+launch background_thread:false
+try 0 "$mallow" stop --wait 0.2 "$pid"
+says out 'takes effect at the process.s next refill'
+ok "without the thread the order stands until somebody allocates"
