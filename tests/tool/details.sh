@@ -26,6 +26,9 @@ assert kept["inuse_objects"] == 300 and kept["freed_objects"] == 0, kept
 assert kept["inuse_requested"] == 100 * 40 + 200 * 100, kept
 assert kept["inuse_space"] == 100 * 48 + 200 * 112, kept
 assert [(s["size"], s["objects"]) for s in kept["sizes"]] == [(112, 200), (48, 100)], kept["sizes"]
+# Made before the 20 ms that the program sleeps.
+assert sum(a["objects"] for a in kept["ages"]) == 300, kept["ages"]
+assert not any("us" in a["age"] or a["age"].startswith("1 ms") for a in kept["ages"]), kept["ages"]
 # The name came after the first sample, within the second before the next look at it.
 assert len(kept["threads"]) == 1 and kept["threads"][0]["objects"] == 300, kept["threads"]
 assert kept["interval"] == [kept["alloc_space"]] * 2, kept["interval"]
@@ -50,6 +53,7 @@ says out '^#1 +[0-9.]+ KiB'
 says out 'freed +500 objects after .* 100.0% temporary$'
 says out 'freed +200 objects after .* 100.0% by another thread$'
 says out 'sizes +82% 112 B, 18% 48 B$'
+says out 'ages +[0-9]+% (10 ms|0.1 s|1 s|10 s|100 s) to'
 try 0 "$mallow" report --sample-type peak_space "$pid"
 says out 'bytes in use when most was'
 says out '^ +[0-9.]+ KiB .*make_peak'

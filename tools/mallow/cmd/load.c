@@ -97,8 +97,9 @@ int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail
 int mw_load_of_program(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
 		       mw_load_detail_t detail, mw_profile_t **out, mw_error_t *error) {
 	mw_progress("reading %s", target->shown);
-	int result = detail == MW_LOAD_SPLIT ? mw_read_profile_split(target->path, out, error)
-					     : mw_read_profile(target->path, out, error);
+	int result = detail == MW_LOAD_SPLIT
+			     ? mw_read_profile_split(target->path, target->alive, out, error)
+			     : mw_read_profile(target->path, out, error);
 	mw_progress_end();
 	if (result == 0 && program != NULL)
 		use_program(*out, program);

@@ -46,15 +46,23 @@ json_t *mw_frames_json(const mw_profile_t *p, const mw_sample_t *sample) {
 }
 
 static json_t *shares_json(const mw_stack_t *stack, mw_share_kind_t kind) {
+	/* What an entry is of, as text and as number. */
+	static const struct {
+		const char *text, *number;
+	} keys[MW_SHARE_KINDS] = {
+		[MW_SHARE_SIZES] = {NULL, "size"},
+		[MW_SHARE_THREADS] = {"name", "id"},
+		[MW_SHARE_AGES] = {"age", NULL},
+		[MW_SHARE_LIFETIMES] = {"lifetime", NULL},
+	};
 	json_t *list = json_array();
 	for (size_t i = 0; i < stack->share_counts[kind]; i++) {
 		const mw_share_t *share = &stack->shares[kind][i];
 		json_t *entry = json_object();
-		if (share->name != NULL)
-			json_object_set_new(entry, kind == MW_SHARE_THREADS ? "name" : "lifetime",
-					    mw_json_text(share->name));
-		if (kind != MW_SHARE_LIFETIMES)
-			add_number(entry, kind == MW_SHARE_THREADS ? "id" : "size", share->number);
+		if (keys[kind].text != NULL)
+			json_object_set_new(entry, keys[kind].text, mw_json_text(share->name));
+		if (keys[kind].number != NULL)
+			add_number(entry, keys[kind].number, share->number);
 		add_number(entry, "objects", share->objects);
 		if (kind != MW_SHARE_LIFETIMES)
 			add_number(entry, "bytes", share->bytes);
@@ -77,6 +85,7 @@ static json_t *stack_json(const mw_profile_t *p, const mw_stacks_t *stacks,
 	}
 	json_object_set_new(value, "sizes", shares_json(stack, MW_SHARE_SIZES));
 	json_object_set_new(value, "threads", shares_json(stack, MW_SHARE_THREADS));
+	json_object_set_new(value, "ages", shares_json(stack, MW_SHARE_AGES));
 	json_object_set_new(value, "lifetimes", shares_json(stack, MW_SHARE_LIFETIMES));
 	json_object_set_new(value, "frames", mw_frames_json(p, &p->samples[stack->sample]));
 	return value;

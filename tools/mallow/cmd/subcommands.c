@@ -223,9 +223,9 @@ const mw_subcommand_t mw_subcommands[] = {
 				MW_BINARY_PATH_OPTION,
 				MW_SYSROOT_OPTION,
 				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "split what is in use by thread (labels thread, thread_id) and "
-				 "size "
-				 "(bytes), what was freed by lifetime; sums stay the same"},
+				 "split what is in use by thread (labels thread, thread_id), "
+				 "size (bytes) and age, what was freed by lifetime; sums stay the "
+				 "same"},
 				{"every", 0, MW_OPTION_SECONDS, "TIME", NULL,
 				 "again and again, until the process has ended"},
 				{"count", 0, MW_OPTION_COUNT, "N", NULL, "with --every, N times"},

@@ -68,11 +68,13 @@ typedef struct mw_label {
 /* Label of a sample whose objects were asked for with this size; only 0 is told apart. */
 #define MW_LABEL_REQUEST "request"
 /* Of what is in use: the size of each object (a number of bytes), and the thread that made it (its
- * name, and its id as a number).  Of what was freed: how long it lived (a text). */
+ * name, and its id as a number), and how old it is at the profile's time.  Of what was freed: how
+ * long it lived.  Both are texts, powers of ten. */
 #define MW_LABEL_SIZE "bytes"
 #define MW_LABEL_THREAD "thread"
 #define MW_LABEL_THREAD_ID "thread_id"
 #define MW_LABEL_LIFETIME "lifetime"
+#define MW_LABEL_AGE "age"
 
 typedef struct mw_sample {
 	size_t frame_first; /* in profile->frames: location numbers, leaf first */

@@ -15,6 +15,8 @@ static int compare(const void *left, const void *right) {
 		order = COMPARE(a->thread_id, b->thread_id);
 	if (order == 0)
 		order = COMPARE(a->usable_bytes, b->usable_bytes);
+	if (order == 0)
+		order = COMPARE(a->age, b->age);
 	return order ? order : COMPARE(a->zero_request, b->zero_request);
 }
 
@@ -25,12 +27,29 @@ static int64_t weigh(uint64_t weight_q16, uint64_t bytes) {
 	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
 }
 
-static mw_group_t group_of(const mw_state_record_t *record) {
+/* The snapshot's time by CLOCK_MONOTONIC, which records have. */
+static uint64_t monotonic_now(const mw_snapshot_t *snapshot) {
+	const mw_state_header_t *header = &snapshot->header;
+	return header->created_monotonic_ns +
+	       ((uint64_t)snapshot->time_ns - header->created_realtime_ns);
+}
+
+static unsigned decade_of(uint64_t ns) {
+	unsigned decade = 0;
+	for (uint64_t limit_ns = MW_LIFE_FIRST_NS; decade < MW_LIFE_DECADES - 1 && ns >= limit_ns;
+	     limit_ns *= 10)
+		decade++;
+	return decade;
+}
+
+static mw_group_t group_of(const mw_state_record_t *record, uint64_t now_ns) {
 	return (mw_group_t){
 		.stack = record->stack,
 		.thread_id = record->thread_id,
 		.usable_bytes = record->usable_bytes,
 		.zero_request = record->requested_bytes == 0,
+		/* One made after the last update was made just now. */
+		.age = decade_of(now_ns > record->time_ns ? now_ns - record->time_ns : 0),
 		.objects_q16 =
 			record->weight_q16 > INT64_MAX ? INT64_MAX : (int64_t)record->weight_q16,
 		.bytes = weigh(record->weight_q16, record->usable_bytes),
@@ -46,9 +65,10 @@ static void add(int64_t *sum, int64_t value) {
 
 mw_group_t *mw_group_records(const mw_snapshot_t *snapshot, size_t *count) {
 	size_t records = snapshot->record_count, groups = 0;
+	uint64_t now_ns = monotonic_now(snapshot);
 	mw_group_t *all = mw_xcalloc(records, sizeof(*all));
 	for (size_t i = 0; i < records; i++)
-		all[i] = group_of(&snapshot->records[i]);
+		all[i] = group_of(&snapshot->records[i], now_ns);
 	qsort(all, records, sizeof(*all), compare);
 	for (size_t i = 0; i < records; i++) {
 		if (groups == 0 || compare(&all[groups - 1], &all[i]) != 0) {

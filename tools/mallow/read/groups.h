@@ -16,6 +16,7 @@ typedef struct mw_group {
 	uint32_t thread_id;
 	uint64_t usable_bytes; /* of each object */
 	bool zero_request;     /* asked for with 0 bytes */
+	unsigned age;          /* at the snapshot's time, by the decades of MW_LIFE_* */
 	int64_t objects_q16;
 	int64_t bytes;
 	int64_t requested_bytes;

@@ -133,7 +133,8 @@ int mw_read_profile(const char *path, mw_profile_t **profile, mw_error_t *error)
 	return read_any(path, MW_SNAPSHOT_STACKS, profile, error);
 }
 
-int mw_read_profile_split(const char *path, mw_profile_t **profile, mw_error_t *error) {
-	return read_any(path, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_SURVEY,
-			profile, error);
+int mw_read_profile_split(const char *path, bool is_running, mw_profile_t **profile,
+			  mw_error_t *error) {
+	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_SURVEY;
+	return read_any(path, what | (is_running ? MW_SNAPSHOT_OF_NOW : 0), profile, error);
 }

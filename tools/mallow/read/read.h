@@ -9,12 +9,16 @@
 #ifndef MW_TOOL_READ_READ_H
 #define MW_TOOL_READ_READ_H
 
+#include <stdbool.h>
+
 #include "model/error.h"
 #include "model/profile.h"
 
 int mw_read_profile(const char *path, mw_profile_t **profile, mw_error_t *error);
-/* Of a state file, split by thread, size and lifetime (read/state_file.h); others as they are. */
-int mw_read_profile_split(const char *path, mw_profile_t **profile, mw_error_t *error);
+/* Of a state file, split by thread, size, age and lifetime (read/state_file.h); others as they are.
+ * `is_running`: its process. */
+int mw_read_profile_split(const char *path, bool is_running, mw_profile_t **profile,
+			  mw_error_t *error);
 
 /* The same for bytes in memory (not a state file); `name` is for messages. */
 int mw_read_profile_bytes(const char *name, const void *bytes, size_t length,

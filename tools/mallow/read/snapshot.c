@@ -21,6 +21,12 @@ enum {
 	TYPE_COUNT
 };
 
+static const char *const decade_names[MW_LIFE_DECADES] = {
+	"under 1 us",    "1 us to 10 us",   "10 us to 100 us", "100 us to 1 ms",
+	"1 ms to 10 ms", "10 ms to 0.1 s",  "0.1 s to 1 s",    "1 s to 10 s",
+	"10 s to 100 s", "100 s to 1000 s", "over 1000 s",
+};
+
 typedef struct builder {
 	mw_profile_t *profile;
 	const mw_snapshot_t *snapshot;
@@ -233,13 +239,15 @@ static void add_group(builder_t *b, const mw_group_t *group, int64_t objects,
 		      int64_t values[TYPE_COUNT]) {
 	mw_profile_t *p = b->profile;
 	const mw_string_t bytes = mw_profile_intern(p, "bytes");
-	mw_label_t labels[4] = {
+	mw_label_t labels[] = {
 		{.key = mw_profile_intern(p, MW_LABEL_SIZE),
 		 .number = clamped(group->usable_bytes),
 		 .unit = bytes},
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD),
 		 .text = thread_name(b, group->thread_id)},
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD_ID), .number = group->thread_id},
+		{.key = mw_profile_intern(p, MW_LABEL_AGE),
+		 .text = mw_profile_intern(p, decade_names[group->age])},
 		{.key = mw_profile_intern(p, MW_LABEL_REQUEST), .unit = bytes},
 	};
 	int64_t part[TYPE_COUNT] = {0};
@@ -248,7 +256,7 @@ static void add_group(builder_t *b, const mw_group_t *group, int64_t objects,
 	move(&values[INUSE_REQUESTED], &part[INUSE_REQUESTED], group->requested_bytes);
 	move(&values[INUSE_SAMPLES], &part[INUSE_SAMPLES], group->samples);
 	part[PINNED_SPACE] = pinned_bytes(b->snapshot, group);
-	add_sample(b, part, labels, group->zero_request ? 4 : 3);
+	add_sample(b, part, labels, group->zero_request ? 5 : 4);
 }
 
 /* The live samples of stack `number`, whose groups come next. */
@@ -268,11 +276,6 @@ static void add_groups(builder_t *b, uint32_t number, int64_t values[TYPE_COUNT]
 }
 
 static void add_lifetimes(builder_t *b, const mw_state_life_t *life, int64_t values[TYPE_COUNT]) {
-	static const char *const names[MW_LIFE_DECADES] = {
-		"under 1 us",    "1 us to 10 us",   "10 us to 100 us", "100 us to 1 ms",
-		"1 ms to 10 ms", "10 ms to 0.1 s",  "0.1 s to 1 s",    "1 s to 10 s",
-		"10 s to 100 s", "100 s to 1000 s", "over 1000 s",
-	};
 	int64_t sum_q16 = 0, before = 0;
 	for (int i = 0; i < MW_LIFE_DECADES; i++) {
 		if (__builtin_add_overflow(sum_q16, at_least_0(life->decades_q16[i]), &sum_q16))
@@ -282,7 +285,7 @@ static void add_lifetimes(builder_t *b, const mw_state_life_t *life, int64_t val
 		before = from_q16(sum_q16);
 		mw_label_t label = {
 			.key = mw_profile_intern(b->profile, MW_LABEL_LIFETIME),
-			.text = mw_profile_intern(b->profile, names[i]),
+			.text = mw_profile_intern(b->profile, decade_names[i]),
 		};
 		add_sample(b, part, &label, 1);
 	}
@@ -341,12 +344,10 @@ static void set_origin(mw_profile_t *p, const mw_snapshot_t *snapshot) {
 		p->origin.live_samples += snapshot->stacks[i].live_samples;
 		p->origin.alloc_samples += snapshot->stacks[i].alloc_samples;
 	}
-	/* The process's own time rather than now: it may have ended long ago. */
-	uint64_t updated_ns = live->updated_realtime_ns, since_ns = header->created_realtime_ns;
+	uint64_t since_ns = header->created_realtime_ns;
 	if (live->reset_realtime_ns > since_ns)
 		since_ns = live->reset_realtime_ns;
-	p->time_ns = updated_ns != 0 && updated_ns <= INT64_MAX ? (int64_t)updated_ns
-								: snapshot->taken_ns;
+	p->time_ns = snapshot->time_ns;
 	if (since_ns != 0 && since_ns < (uint64_t)p->time_ns)
 		p->duration_ns = p->time_ns - (int64_t)since_ns;
 	p->period = live->mean_bytes <= MW_STATE_MEAN_BYTES_MAX ? (int64_t)live->mean_bytes : 0;

@@ -431,6 +431,10 @@ static int read_all(const source_t *s, unsigned what) {
 		return -1;
 	if ((what & MW_SNAPSHOT_HISTORY) != 0 && (read_ticks(s) != 0 || read_events(s) != 0))
 		return -1;
+	uint64_t updated_ns = snapshot->live.updated_realtime_ns;
+	bool has_ended =
+		(what & MW_SNAPSHOT_OF_NOW) == 0 && updated_ns != 0 && updated_ns <= INT64_MAX;
+	snapshot->time_ns = has_ended ? (int64_t)updated_ns : snapshot->taken_ns;
 	return 0;
 }
 

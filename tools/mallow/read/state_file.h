@@ -21,6 +21,7 @@ enum {
 	MW_SNAPSHOT_HISTORY = 1u << 2, /* timeline and events */
 	MW_SNAPSHOT_SURVEY = 1u << 3,  /* size classes and ranges */
 	MW_SNAPSHOT_ALL = 15u,
+	MW_SNAPSHOT_OF_NOW = 1u << 4, /* the process runs: what it wrote last holds still */
 };
 
 typedef struct mw_snapshot {
@@ -28,6 +29,7 @@ typedef struct mw_snapshot {
 	mw_state_control_t control;
 	mw_state_live_t live;       /* counts clamped to capacities */
 	int64_t taken_ns;           /* CLOCK_REALTIME when the copy was made */
+	int64_t time_ns;            /* that, or when an ended process wrote last */
 	mw_state_module_t *modules; /* paths NUL-terminated, build-id lengths clamped */
 	size_t module_count;
 	mw_state_stack_t *stacks; /* frame ranges checked: what is bad has depth 0 */
@@ -69,8 +71,8 @@ void mw_snapshot_since(mw_snapshot_t *after, const mw_snapshot_t *before, uint64
 
 /* The profile of a snapshot with MW_SNAPSHOT_STACKS: the sample types of a heap profile and those
  * of mw_state_types, weights applied, without symbols.  With MW_SNAPSHOT_RECORDS what is in use is
- * split by thread and size, and what was freed by lifetime: neighbouring samples of one stack with
- * the labels MW_LABEL_*.  The caller frees it. */
+ * split by thread, size and age, and what was freed by lifetime: neighbouring samples of one stack
+ * with the labels MW_LABEL_*.  The caller frees it. */
 mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot);
 
 #endif

@@ -57,6 +57,7 @@ static void add_shares(mw_stack_t *stack, const mw_profile_t *p, size_t i, const
 	const mw_label_t *size = find_label(p, i, MW_LABEL_SIZE);
 	const mw_label_t *thread = find_label(p, i, MW_LABEL_THREAD);
 	const mw_label_t *id = find_label(p, i, MW_LABEL_THREAD_ID);
+	const mw_label_t *age = find_label(p, i, MW_LABEL_AGE);
 	const mw_label_t *life = find_label(p, i, MW_LABEL_LIFETIME);
 	if (size != NULL) {
 		share.number = size->number;
@@ -66,6 +67,11 @@ static void add_shares(mw_stack_t *stack, const mw_profile_t *p, size_t i, const
 		share.name = mw_profile_string(p, thread->text);
 		share.number = id != NULL ? id->number : 0;
 		add_share(stack, MW_SHARE_THREADS, &share);
+	}
+	if (age != NULL) {
+		share.name = mw_profile_string(p, age->text);
+		share.number = 0;
+		add_share(stack, MW_SHARE_AGES, &share);
 	}
 	if (life != NULL) {
 		share = (mw_share_t){.name = mw_profile_string(p, life->text),

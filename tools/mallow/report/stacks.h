@@ -15,12 +15,13 @@
 typedef enum mw_share_kind {
 	MW_SHARE_SIZES,     /* of what is in use, by the size of each object */
 	MW_SHARE_THREADS,   /* of what is in use, by the thread that made it */
+	MW_SHARE_AGES,      /* of what is in use, by how long ago it was made */
 	MW_SHARE_LIFETIMES, /* of what was freed */
 	MW_SHARE_KINDS,
 } mw_share_kind_t;
 
 typedef struct mw_share {
-	const char *name; /* of the thread or lifetime; NULL: a size */
+	const char *name; /* of the thread, age or lifetime; NULL: a size */
 	int64_t number;   /* bytes of a size, id of a thread */
 	int64_t objects;
 	int64_t bytes; /* 0 for lifetimes */

@@ -168,6 +168,7 @@ int mw_report_print_stacks(FILE *out, const mw_profile_t *profile,
 		print_sums(&r, stack);
 		print_shares(&r, stack, MW_SHARE_SIZES, "sizes");
 		print_shares(&r, stack, MW_SHARE_THREADS, "threads");
+		print_shares(&r, stack, MW_SHARE_AGES, "ages");
 		print_life(&r, stack);
 		print_shares(&r, stack, MW_SHARE_LIFETIMES, "lifetimes");
 		for (uint32_t i = 0; i < sample->depth; i++)
