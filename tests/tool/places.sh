@@ -51,3 +51,47 @@ read -r _ <&"$from"
 try 0 "$mallow" stop "$pid"
 says out "pid $pid: already off since"
 ok "a process in another mount and pid namespace"
+exec {to}>&- {from}<&-
+
+# One with a root of its own, too, whose program and library are nowhere else, and whose /dev/shm is
+# mounted for it alone: a container without its engine.
+root=$work/root
+mkdir -p "$root"/{bin,opt,etc,proc,tmp,dev/shm}
+cp phases "$root/bin/inner"
+cp "$build/lib/libmallow.so" "$root/opt/"
+echo /opt/libmallow.so >"$root/etc/ld.so.preload"
+for library in $(ldd phases | grep -o '/[^ ]*'); do
+    install -D "$library" "$root$library"
+done
+rm -f to from
+mkfifo to from
+unshare -m -p -f -u -i -n -C bash -c "mount -t tmpfs none '$root/dev/shm'; mount -t proc none '$root/proc'
+    MALLOW_CONF=prof_sample:1,prof_state_min:0,background_thread:true,dump_name:/tmp/%e.%r.pb exec chroot '$root' /bin/inner" \
+    <to >from &
+started+=($!)
+exec {to}>to {from}<from
+printf a >&"$to"
+read -r -t 60 _ <&"$from"
+pid=$(pgrep -P $! -x inner)
+[ -n "$pid" ] || fail "no process in the container"
+started+=("$pid")
+try 0 "$mallow" ls --name '^inner$'
+says out "^ +$pid running .*inner"
+try 0 "$mallow" status "$pid"
+says out "state file /proc/$pid/root/dev/shm/mallow-0/1\.[0-9]+ "
+state=$(sed -n 's/ *state file \([^ ]*\).*/\1/p' out)
+try 0 "$mallow" report "$state"
+try 0 "$mallow" report "$pid"
+says out 'phase_a .*/phases.c:'
+try 0 "$mallow" dump -o dump.pb.gz "$pid"
+rm phases
+try 0 "$mallow" report dump.pb.gz
+says out 'phase_a '
+# All its threads wait: the background thread sees the orders.
+try 0 "$mallow" stop --wait 30 "$pid"
+says_not out 'takes effect'
+try 0 "$mallow" dump --in-process "$pid"
+says err "the process wrote /proc/$pid/root/tmp/inner.order.pb"
+try 0 "$mallow" report --sysroot "/proc/$pid/root" "/proc/$pid/root/tmp/inner.order.pb"
+says out 'phase_a '
+ok "a process with a root of its own"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * dump.c -- `mallow dump`: profiles as files for other tools, once or at intervals. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include "cmd/order.h"
 #include "cmd/select.h"
 #include "cmd/show.h"
+#include "live/process.h"
 #include "model/alloc.h"
 
 typedef struct dump_job {
@@ -67,16 +69,17 @@ static int order_dump(const mw_target_t *target, const void *context, mw_error_t
 	(void)context;
 	mw_order_t order = {.kind = MW_ORDER_DUMP};
 	mw_conversation_t talk;
-	char path[MW_STATE_DUMP_PATH_BYTES];
+	char found[MW_STATE_DUMP_PATH_BYTES + PATH_MAX], shown[sizeof(found)];
 	if (mw_order_give(target, &order, MW_ORDER_WAIT_SECONDS, &talk, error) != 0)
 		return -1;
 	if (talk.outcome == MW_OUTCOME_PENDING)
 		mw_complain("pid %d: ordered; the process writes it at its next refill",
 			    target->pid);
-	else if (talk.last_dump[0])
+	else if (talk.last_dump[0]) {
+		mw_process_file(target->pid, talk.last_dump, found, sizeof(found));
 		mw_complain("pid %d: the process wrote %s", target->pid,
-			    mw_show_text(talk.last_dump, path, sizeof(path)));
-	else
+			    mw_show_text(found, shown, sizeof(shown)));
+	} else
 		return mw_error_set(error,
 				    "pid %d: the process could not write it; 'mallow set "
 				    "dump_name=...' names another place",

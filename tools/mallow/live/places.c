@@ -193,15 +193,34 @@ static bool parse_map_line(const char *line, int inner_pid, map_line_t *out) {
 	       strstr(out->path, "/mallow-");
 }
 
+static bool leads_to(const char *path, const map_line_t *line) {
+	struct stat info;
+	return stat(path, &info) == 0 && info.st_ino == line->inode;
+}
+
+/* The name of the file from here.  Of a process with a root of its own the kernel tells the path
+ * with that root before it, which may be mounted for that process alone. */
+static void find_name(int pid, const map_line_t *line, char *name, size_t capacity) {
+	char link[64], root[PATH_MAX];
+	snprintf(link, sizeof(link), "/proc/%d/root", pid);
+	ssize_t length = readlink(link, root, sizeof(root));
+	bool below = length > 1 && strncmp(line->path, root, (size_t)length) == 0 &&
+		     line->path[length] == '/';
+	mw_process_file(pid, line->path + (below ? length : 0), name, capacity);
+	if (!leads_to(name, line))
+		snprintf(name, capacity, "%s", line->path);
+}
+
 /* The path through which the mapping can be opened from here.  map_files leads to the very file,
- * whatever its name is in the process's namespace, but only root may follow it. */
-static bool openable_path(int pid, const map_line_t *line, char *path, size_t capacity) {
+ * whatever its name is, but only root may follow it. */
+static bool openable_path(int pid, const map_line_t *line, const char *name, char *path,
+			  size_t capacity) {
 	snprintf(path, capacity, "/proc/%d/map_files/%lx-%lx", pid, line->start, line->limit);
 	struct stat info;
 	if (stat(path, &info) == 0)
 		return true;
-	snprintf(path, capacity, "/proc/%d/root%s", pid, line->path);
-	return stat(path, &info) == 0 && info.st_ino == line->inode;
+	snprintf(path, capacity, "%s", name);
+	return leads_to(path, line);
 }
 
 static void add_mapping(mw_places_t *places, const mw_process_t *process, const map_line_t *line) {
@@ -216,12 +235,13 @@ static void add_mapping(mw_places_t *places, const mw_process_t *process, const 
 			return;
 		}
 	}
-	char path[PATH_MAX + 32];
-	bool openable = openable_path(process->pid, line, path, sizeof(path));
+	char path[PATH_MAX + 32], name[PATH_MAX + 32];
+	find_name(process->pid, line, name, sizeof(name));
+	bool openable = openable_path(process->pid, line, name, path, sizeof(path));
 	mw_place_t *place = place_add(places);
 	*place = (mw_place_t){
 		.path = mw_xstrdup(openable ? path : line->path),
-		.shown = mw_xstrdup(line->path),
+		.shown = mw_xstrdup(name),
 		.pid = process->pid,
 		.start_ticks = process->start_ticks,
 		.owner = process->uid,

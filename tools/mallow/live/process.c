@@ -3,9 +3,11 @@
 #include "live/process.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -99,6 +101,29 @@ bool mw_process_has_library(int pid) {
 	free(line);
 	fclose(maps);
 	return found;
+}
+
+static bool differs(int pid, const char *name, const char *own) {
+	char path[64];
+	struct stat theirs, ours;
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return stat(path, &theirs) == 0 && stat(own, &ours) == 0 &&
+	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
+}
+
+void mw_process_file(int pid, const char *path, char *found, size_t capacity) {
+	bool elsewhere = differs(pid, "root", "/") || differs(pid, "ns/mnt", "/proc/self/ns/mnt");
+	if (elsewhere && path[0] == '/') {
+		snprintf(found, capacity, "/proc/%d/root%s", pid, path);
+	} else if (elsewhere) {
+		snprintf(found, capacity, "/proc/%d/cwd/%s", pid, path);
+	} else {
+		char link[64], folder[PATH_MAX];
+		snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
+		ssize_t length = path[0] == '/' ? -1 : readlink(link, folder, sizeof(folder));
+		snprintf(found, capacity, "%.*s%s%s", length > 0 ? (int)length : 0, folder,
+			 length > 0 ? "/" : "", path);
+	}
 }
 
 uint64_t mw_process_start_realtime_ns(uint64_t start_ticks) {

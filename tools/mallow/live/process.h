@@ -6,6 +6,7 @@
 #define MW_LIVE_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -27,6 +28,11 @@ bool mw_process_is_alive(int pid, uint64_t start_ticks);
 
 /* Does it map libmallow.so?  False also when its mappings cannot be read. */
 bool mw_process_has_library(int pid);
+
+/* Where a file that the process calls `path` is found from here: below its root in /proc when it
+ * has another one, or other mounts (a container); from its working directory when `path` is
+ * relative. */
+void mw_process_file(int pid, const char *path, char *found, size_t capacity);
 
 /* When a process with these start ticks started, by CLOCK_REALTIME. */
 uint64_t mw_process_start_realtime_ns(uint64_t start_ticks);
