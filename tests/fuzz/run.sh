@@ -6,6 +6,7 @@
 set -euo pipefail
 target=$1 build=$2 seconds=${3:-20}
 inputs=${target%_secure}
+[ "$target" != view ] || inputs=profile
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 

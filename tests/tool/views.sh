@@ -3,6 +3,10 @@
 # views.sh BUILD_DIR -- the views against `go tool pprof` on the same profile.proto, of programs as
 # they are: the tables must be equal, line by line; and what pprof has no like of.
 source "$(dirname "$0")/lib.bash"
+# Before HOME changes: rustup's rustc looks for its tools there.
+if command -v rustc >/dev/null && ! rustc -g -O -o shelf "$here/shelf.rs" 2>err; then
+    rm -f shelf # rustup without a toolchain
+fi
 source "$here/pprof.bash"
 
 script='import json, ast
@@ -28,6 +32,7 @@ EOF
     g++ -g -O1 -o stl stl.cc || fail "stl.cc does not compile"
     profile stl ./stl
 fi
+[ ! -x shelf ] || profile shelf ./shelf
 if command -v redis-server >/dev/null; then
     LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096 redis-server --port 0 \
         --unixsocket "$work/redis.sock" --save '' --enable-debug-command yes >/dev/null 2>&1 &
@@ -40,7 +45,7 @@ if command -v redis-server >/dev/null; then
 fi
 
 if has_pprof; then
-    for profile in python stl redis; do
+    for profile in python stl shelf redis; do
         [ -e "$profile.pb.gz" ] || continue
         for type in alloc_space alloc_objects inuse_space; do
             same "$profile" top "-sample_index=$type"
@@ -84,6 +89,19 @@ if command -v jeprof >/dev/null; then
         grep -q ' large$' theirs || fail "jeprof says nothing"
         diff theirs ours >difference || fail "jeprof --text $order differs: $(cat difference)"
     done
+    jeprof --collapsed --show_bytes ./calls calls.heap 2>/dev/null | sed 's/<[0-9a-f]*>//g' | sort >theirs
+    try 0 "$mallow" collapsed calls.heap
+    sort out | diff theirs - >difference || fail "jeprof --collapsed differs: $(cat difference)"
+    # Lines of source, and instructions, that hold something.
+    for view in "list [0-9]+" "disasm [0-9a-f][0-9a-f][0-9a-f]+"; do
+        read -r name place <<<"$view"
+        rows() { awk -v place="^$place:" '($1 != "." || $2 != ".") && match($3, place) { gsub("B", "", $1); gsub("B", "", $2); print $1, $2, substr($3, 1, RLENGTH) }' | sort; }
+        jeprof "--$name=^(small|large)" --show_bytes ./calls calls.heap 2>/dev/null | rows >theirs
+        try 0 "$mallow" "$name" '^(small|large)' --unit=B calls.heap
+        rows <out >ours
+        [ "$(wc -l <theirs)" = 2 ] || fail "jeprof --$name knows too little: $(cat theirs)"
+        diff theirs ours >difference || fail "jeprof --$name differs: $(cat difference)"
+    done
     ok "the rows equal jeprof's"
 fi
 
@@ -116,6 +134,15 @@ grep -q '^events: inuse_space(bytes)' out.callgrind || fail "out.callgrind has n
 if [ -e stl.pb.gz ]; then
     try 0 "$mallow" list --inuse_space '^main$' stl.pb.gz
     says out 'B +[0-9]+:.*auto \*left = new std::map'
+fi
+# A profile may name anything as a source: what is no file of text is not waited for.
+mkfifo pipe
+sed "1i #line 1 \"$work/pipe\"" "$here/example.c" >named.c
+if cc -g -O0 -o named named.c 2>err; then
+    "$mallow" run --rate 1 -o named.pb.gz -- ./named >/dev/null 2>err
+    try 0 timeout 20 "$mallow" list --alloc_space do_something named.pb.gz
+    says out "do_something in $work/pipe$"
+    says out 'no source; see --source-path'
 fi
 ok "source, speedscope, callgrind"
 

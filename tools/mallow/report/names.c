@@ -109,3 +109,13 @@ void mw_print_clean(FILE *out, const char *text) {
 		fputc(c < ' ' || c == 0x7f ? '?' : c, out);
 	}
 }
+
+/* Below these, rows of all numbers or of two with sixteen columns of name would be folded. */
+#define ALL_COLUMNS 64
+#define TWO_COLUMNS 40
+
+mw_room_t mw_room_of(int columns) {
+	return columns == 0 || columns >= ALL_COLUMNS ? MW_ROOM_ALL
+	       : columns >= TWO_COLUMNS               ? MW_ROOM_TWO
+						      : MW_ROOM_ONE;
+}

@@ -27,4 +27,14 @@ void mw_fit_name(const char *name, size_t width, char *buffer, size_t size);
  * terminal. */
 void mw_print_clean(FILE *out, const char *text);
 
+/* How many numbers a table has room for beside its names. */
+typedef enum mw_room {
+	MW_ROOM_ALL,
+	MW_ROOM_TWO, /* flat and cum */
+	MW_ROOM_ONE, /* what the rows are sorted by */
+} mw_room_t;
+
+/* `columns` 0: not a terminal. */
+mw_room_t mw_room_of(int columns);
+
 #endif

@@ -20,6 +20,8 @@
 #define RANGE_WIDTH 22
 /* Names are not cut below this, however narrow the terminal. */
 #define NAME_WIDTH_MIN 16
+/* Where a terminal has room for one number. */
+#define NARROW_NAME_WIDTH 8
 /* Of a command line, enough to tell processes apart. */
 #define COMMAND_WIDTH_MAX 160
 
@@ -252,14 +254,26 @@ static void print_header(const printer_t *r, const mw_sums_t *sums) {
 	fprintf(r->out, "\n");
 }
 
+/* The columns beside the names, as wide as the terminal has room for; with intervals all of them.
+ */
+static mw_room_t room_of(const printer_t *r) {
+	return r->has_interval ? MW_ROOM_ALL : mw_room_of(r->options->columns);
+}
+
+static size_t numbers_width(const printer_t *r) {
+	static const size_t widths[] = {
+		[MW_ROOM_ALL] = NUMBERS_WIDTH, [MW_ROOM_TWO] = 23, [MW_ROOM_ONE] = 12};
+	return widths[room_of(r)] + (r->has_interval ? RANGE_WIDTH + 2 : 0);
+}
+
 static void print_row_name(const printer_t *r, const mw_row_t *row) {
 	char place[4200], name[4200];
 	mw_report_place(r->profile, row, r->options, place, sizeof(place));
 	if (r->options->columns > 0) {
-		size_t columns = (size_t)r->options->columns, room = NAME_WIDTH_MIN;
+		size_t columns = (size_t)r->options->columns, numbers = numbers_width(r);
+		size_t room = room_of(r) == MW_ROOM_ONE ? NARROW_NAME_WIDTH : NAME_WIDTH_MIN;
 		size_t place_width = place[0] != '\0' ? mw_text_width(place) + 2 : 0;
-		size_t numbers = NUMBERS_WIDTH + (r->has_interval ? RANGE_WIDTH + 2 : 0);
-		if (columns > numbers + NAME_WIDTH_MIN)
+		if (columns > numbers + room)
 			room = columns - numbers;
 		mw_fit_name(row->name, room, name, sizeof(name));
 		/* A row of a function is known by its name, one of a line by its place. */
@@ -280,30 +294,50 @@ static void print_row_name(const printer_t *r, const mw_row_t *row) {
 	}
 }
 
-static void print_table(const printer_t *r, const mw_sums_t *sums) {
-	size_t limit = r->options->row_limit, shown = 0;
-	int64_t flat_sum = 0;
-	char flat[32], cum[32];
-	fprintf(r->out, "%s%10s %6s %6s %10s %6s  ", mw_style(MW_STYLE_HEAD), "flat", "flat%",
-		"sum%", "cum", "cum%");
+static void print_heads(const printer_t *r) {
+	fputs(mw_style(MW_STYLE_HEAD), r->out);
+	if (room_of(r) == MW_ROOM_ONE)
+		fprintf(r->out, "%10s  ", r->options->sort_by_cum ? "cum" : "flat");
+	else if (room_of(r) == MW_ROOM_TWO)
+		fprintf(r->out, "%10s %10s  ", "flat", "cum");
+	else
+		fprintf(r->out, "%10s %6s %6s %10s %6s  ", "flat", "flat%", "sum%", "cum", "cum%");
 	if (r->has_interval)
 		fprintf(r->out, "%*s  ", RANGE_WIDTH, "95% of flat");
 	fprintf(r->out, "%s%s\n", r->options->by_line ? "function and line" : "function",
 		mw_style(MW_STYLE_PLAIN));
+}
+
+static void print_numbers(const printer_t *r, const mw_row_t *row, int64_t flat_sum,
+			  int64_t total) {
+	char flat_text[32], cum_text[32];
+	const char *flat = format_value(r, row->flat, flat_text, sizeof(flat_text));
+	const char *cum = format_value(r, row->cum, cum_text, sizeof(cum_text));
+	if (room_of(r) == MW_ROOM_ONE)
+		fprintf(r->out, "%10s  ", r->options->sort_by_cum ? cum : flat);
+	else if (room_of(r) == MW_ROOM_TWO)
+		fprintf(r->out, "%10s %10s  ", flat, cum);
+	else
+		fprintf(r->out, "%10s %5.1f%% %5.1f%% %10s %5.1f%%  ", flat,
+			percent(row->flat, total), percent(flat_sum, total), cum,
+			percent(row->cum, total));
+	if (r->has_interval) {
+		print_range(r, row->flat, row->flat_variance, " .. ", RANGE_WIDTH);
+		fputs("  ", r->out);
+	}
+}
+
+static void print_table(const printer_t *r, const mw_sums_t *sums) {
+	size_t limit = r->options->row_limit, shown = 0;
+	int64_t flat_sum = 0;
+	char flat[32];
+	print_heads(r);
 	for (; shown < sums->row_count && (limit == 0 || shown < limit); shown++) {
 		const mw_row_t *row = &sums->rows[shown];
 		if (__builtin_add_overflow(flat_sum, row->flat, &flat_sum))
 			flat_sum = INT64_MAX;
-		fprintf(r->out, "%s%10s %5.1f%% %5.1f%% %10s %5.1f%%  ",
-			mw_style(mw_style_of_share(row->flat, sums->total)),
-			format_value(r, row->flat, flat, sizeof(flat)),
-			percent(row->flat, sums->total), percent(flat_sum, sums->total),
-			format_value(r, row->cum, cum, sizeof(cum)),
-			percent(row->cum, sums->total));
-		if (r->has_interval) {
-			print_range(r, row->flat, row->flat_variance, " .. ", RANGE_WIDTH);
-			fputs("  ", r->out);
-		}
+		fputs(mw_style(mw_style_of_share(row->flat, sums->total)), r->out);
+		print_numbers(r, row, flat_sum, sums->total);
 		print_row_name(r, row);
 		fprintf(r->out, "%s\n", mw_style(MW_STYLE_PLAIN));
 	}
@@ -313,12 +347,16 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 		for (size_t i = shown; i < sums->row_count; i++)
 			if (__builtin_add_overflow(rest, sums->rows[i].flat, &rest))
 				rest = INT64_MAX;
-		fprintf(r->out, "%10s %5.1f%%%25s  ... in %zu more %s%s\n",
-			format_value(r, rest, flat, sizeof(flat)), percent(rest, sums->total), "",
-			left, r->options->by_line ? "line" : "function", plural((int64_t)left));
+		const char *value = format_value(r, rest, flat, sizeof(flat));
+		if (room_of(r) == MW_ROOM_ALL)
+			fprintf(r->out, "%10s %5.1f%%%25s", value, percent(rest, sums->total), "");
+		else
+			fprintf(r->out, "%10s", value);
+		fprintf(r->out, "  ... in %zu more %s%s\n", left,
+			r->options->by_line ? "line" : "function", plural((int64_t)left));
 	}
 	if (sums->row_count == 0)
-		fprintf(r->out, "%44s%s\n", "", "nothing was sampled");
+		fprintf(r->out, "%*snothing was sampled\n", (int)numbers_width(r), "");
 }
 
 int mw_report_print(FILE *out, const mw_profile_t *profile, const mw_report_options_t *options,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * list.c -- `list RE`: the source of the functions that match, with what each line holds. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/names.h"
 #include "view/json.h"
@@ -8,12 +9,20 @@
 #include "view/show.h"
 #include "view/view.h"
 
+/* A narrow terminal gets cum alone, and as much of the source as there is room for. */
 static void print_line(const mw_view_t *v, const mw_listed_line_t *line, const char *unit) {
-	char flat[MW_VALUE_BYTES] = ".", cum[MW_VALUE_BYTES] = ".";
+	char flat_text[MW_VALUE_BYTES], cum_text[MW_VALUE_BYTES];
 	const char *text = line->text != NULL ? line->text : "   (no source; see --source-path)";
-	fprintf(v->out, "%10s %10s %6" PRId64 ":%s\n",
-		line->flat != 0 ? mw_view_value(v, unit, line->flat, flat) : ".",
-		line->cum != 0 ? mw_view_value(v, unit, line->cum, cum) : ".", line->number, text);
+	const char *flat = line->flat != 0 ? mw_view_value(v, unit, line->flat, flat_text) : ".";
+	const char *cum = line->cum != 0 ? mw_view_value(v, unit, line->cum, cum_text) : ".";
+	if (mw_room_of(v->columns) == MW_ROOM_ALL) {
+		fprintf(v->out, "%10s %10s %6" PRId64 ":%s\n", flat, cum, line->number, text);
+		return;
+	}
+	text += strspn(text, " \t");
+	int used = fprintf(v->out, "%10s %" PRId64 ":", cum, line->number);
+	size_t room = v->columns > used ? (size_t)(v->columns - used) : 0;
+	fprintf(v->out, "%.*s\n", (int)mw_text_prefix(text, room), text);
 }
 
 static void print_function(const mw_view_t *v, const mw_listed_function_t *f, const char *unit) {

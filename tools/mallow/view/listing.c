@@ -2,8 +2,11 @@
  * listing.c -- finds the functions, and their source on disk. */
 #include "view/listing.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "model/alloc.h"
 #include "view/pattern.h"
@@ -15,6 +18,8 @@
 #define LINES_MAX 5000
 /* Generated sources have lines of megabytes; nobody reads beyond. */
 #define LINE_BYTES_MAX 1000
+/* No source is larger; some files have no end. */
+#define SOURCE_BYTES_MAX ((size_t)64 << 20)
 
 /* By name, file, line. */
 static int compare_places(const void *left, const void *right, void *context) {
@@ -26,9 +31,20 @@ static int compare_places(const void *left, const void *right, void *context) {
 	return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
 }
 
+/* The profile names the file: it may be a pipe that nobody writes to, or a disk. */
+static FILE *open_regular(const char *path) {
+	struct stat info;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file =
+		fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? fdopen(fd, "r") : NULL;
+	if (fd >= 0 && file == NULL)
+		close(fd);
+	return file;
+}
+
 /* The file itself, or below one of the directories of --source-path. */
 static FILE *open_source(const mw_view_t *v, const char *file) {
-	FILE *source = fopen(file, "re");
+	FILE *source = open_regular(file);
 	const char *at = v->source_path;
 	while (source == NULL && at != NULL && *at != '\0') {
 		size_t length = strcspn(at, ":");
@@ -36,7 +52,7 @@ static FILE *open_source(const mw_view_t *v, const char *file) {
 			size_t size = length + strlen(tail) + 2;
 			char *path = mw_xcalloc(size, 1);
 			snprintf(path, size, "%.*s/%s", (int)length, at, tail);
-			source = fopen(path, "re");
+			source = open_regular(path);
 			free(path);
 			tail = strchr(tail, '/');
 			tail = tail != NULL ? tail + 1 : NULL;
@@ -46,14 +62,17 @@ static FILE *open_source(const mw_view_t *v, const char *file) {
 	return source;
 }
 
-static char *line_text(const char *line) {
-	size_t length = strcspn(line, "\r\n");
-	if (length > LINE_BYTES_MAX)
-		length = LINE_BYTES_MAX;
-	char *text = mw_xcalloc(length + 1, 1);
-	for (size_t i = 0; i < length; i++)
-		text[i] = (unsigned char)line[i] < ' ' && line[i] != '\t' ? ' ' : line[i];
-	return text;
+/* The next line without its end, cut when it is long.  False: there is none. */
+static bool read_line(FILE *source, size_t *left_bytes, char line[LINE_BYTES_MAX + 1]) {
+	size_t length = 0;
+	int c = EOF;
+	while (*left_bytes > 0 && (c = getc_unlocked(source)) != EOF && c != '\n') {
+		--*left_bytes;
+		if (length < LINE_BYTES_MAX && c != '\r')
+			line[length++] = (char)(c < ' ' && c != '\t' ? ' ' : c);
+	}
+	line[length] = '\0';
+	return c != EOF || length > 0;
 }
 
 static void add_line(mw_listed_function_t *f, size_t *capacity, int64_t number, const mw_node_t *n,
@@ -67,21 +86,18 @@ static void add_line(mw_listed_function_t *f, size_t *capacity, int64_t number, 
 
 static void read_source(FILE *source, const mw_node_t **nodes, size_t count,
 			mw_listed_function_t *f) {
-	char *line = NULL;
-	size_t size = 0, next = 0, capacity = 0;
-	int64_t last = nodes[count - 1]->line + CONTEXT_LINES;
-	int64_t first = nodes[0]->line - CONTEXT_LINES;
-	if (last - first > LINES_MAX)
-		last = first + LINES_MAX;
-	for (int64_t number = 1; number <= last && getline(&line, &size, source) > 0; number++) {
+	char line[LINE_BYTES_MAX + 1];
+	size_t left_bytes = SOURCE_BYTES_MAX, next = 0, capacity = 0;
+	int64_t last = nodes[count - 1]->line, first = nodes[0]->line - CONTEXT_LINES;
+	last = last - first > LINES_MAX ? first + LINES_MAX : last + CONTEXT_LINES;
+	for (int64_t number = 1; number <= last && read_line(source, &left_bytes, line); number++) {
 		if (number < first)
 			continue;
 		while (next < count && nodes[next]->line < number)
 			next++;
 		bool has_value = next < count && nodes[next]->line == number;
-		add_line(f, &capacity, number, has_value ? nodes[next] : NULL, line_text(line));
+		add_line(f, &capacity, number, has_value ? nodes[next] : NULL, mw_xstrdup(line));
 	}
-	free(line);
 }
 
 static void add(int64_t *sum, int64_t value) {

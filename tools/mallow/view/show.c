@@ -125,6 +125,8 @@ void mw_view_labels(const mw_view_t *v, const mw_sample_t *s) {
 
 /* Names are not cut below this, however narrow the terminal. */
 #define NAME_WIDTH_MIN 16
+/* Where a terminal has room for one number. */
+#define NARROW_NAME_WIDTH 6
 
 void mw_view_name(const mw_view_t *v, const char *name, size_t used) {
 	char fitted[4096];
@@ -133,7 +135,7 @@ void mw_view_name(const mw_view_t *v, const char *name, size_t used) {
 		mw_print_clean(v->out, name);
 		return;
 	}
-	mw_fit_name(name, columns > used + NAME_WIDTH_MIN ? columns - used : NAME_WIDTH_MIN, fitted,
-		    sizeof(fitted));
+	size_t least = mw_room_of(v->columns) == MW_ROOM_ONE ? NARROW_NAME_WIDTH : NAME_WIDTH_MIN;
+	mw_fit_name(name, columns > used + least ? columns - used : least, fitted, sizeof(fitted));
 	mw_print_clean(v->out, fitted);
 }

@@ -3,13 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/names.h"
 #include "report/style.h"
 #include "view/json.h"
 #include "view/show.h"
 #include "view/view.h"
 
-/* Width of the five columns of numbers and the gap behind them. */
-#define NUMBERS_WIDTH 48
+/* Of terminals that have room for "(partial-inline)". */
+#define LABEL_COLUMNS 80
 
 static const char *inline_label(const mw_graph_t *g, const mw_node_t *n) {
 	bool is_inline = false, is_called = false;
@@ -21,16 +22,46 @@ static const char *inline_label(const mw_graph_t *g, const mw_node_t *n) {
 	return !is_inline ? "" : is_called ? " (partial-inline)" : " (inline)";
 }
 
+/* The columns beside the name, as far as there is room.  Returns their width. */
+static size_t print_numbers(const mw_view_t *v, const mw_node_t *n, int64_t sum, const char *unit) {
+	char flat_text[MW_VALUE_BYTES], cum_text[MW_VALUE_BYTES], percent[3][MW_VALUE_BYTES];
+	const char *flat = mw_view_value(v, unit, n->flat, flat_text);
+	const char *cum = mw_view_value(v, unit, n->cum, cum_text);
+	switch (mw_room_of(v->columns)) {
+	case MW_ROOM_ONE:
+		return (size_t)fprintf(v->out, "%10s  ", v->graph.sort_by_cum ? cum : flat);
+	case MW_ROOM_TWO:
+		return (size_t)fprintf(v->out, "%10s %10s  ", flat, cum);
+	default:
+		return (size_t)fprintf(v->out, "%10s %s %s %10s %s  ", flat,
+				       mw_view_percent(n->flat, v->total, percent[0]),
+				       mw_view_percent(sum, v->total, percent[1]), cum,
+				       mw_view_percent(n->cum, v->total, percent[2]));
+	}
+}
+
+static void print_heads(const mw_view_t *v) {
+	fputs(mw_style(MW_STYLE_HEAD), v->out);
+	switch (mw_room_of(v->columns)) {
+	case MW_ROOM_ONE:
+		fprintf(v->out, "%10s", v->graph.sort_by_cum ? "cum" : "flat");
+		break;
+	case MW_ROOM_TWO:
+		fprintf(v->out, "%10s %10s", "flat", "cum");
+		break;
+	default:
+		fprintf(v->out, "%10s %5s%% %5s%% %10s %5s%%", "flat", "flat", "sum", "cum", "cum");
+	}
+	fprintf(v->out, "%s\n", mw_style(MW_STYLE_PLAIN));
+}
+
 static void print_row(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n, int64_t sum,
 		      const char *unit) {
-	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES], percent[3][MW_VALUE_BYTES];
-	const char *label = inline_label(g, n);
-	fprintf(v->out, "%s%10s %s %s %10s %s  ", mw_style(mw_style_of_share(n->flat, v->total)),
-		mw_view_value(v, unit, n->flat, flat),
-		mw_view_percent(n->flat, v->total, percent[0]),
-		mw_view_percent(sum, v->total, percent[1]), mw_view_value(v, unit, n->cum, cum),
-		mw_view_percent(n->cum, v->total, percent[2]));
-	mw_view_name(v, n->text, NUMBERS_WIDTH - 4 + strlen(label));
+	bool has_room = v->columns == 0 || v->columns >= LABEL_COLUMNS;
+	const char *label = has_room ? inline_label(g, n) : "";
+	fputs(mw_style(mw_style_of_share(n->flat, v->total)), v->out);
+	size_t width = print_numbers(v, n, sum, unit);
+	mw_view_name(v, n->text, width + strlen(label));
 	fprintf(v->out, "%s%s\n", label, mw_style(MW_STYLE_PLAIN));
 }
 
@@ -61,8 +92,7 @@ int mw_view_top(const mw_view_t *v, mw_error_t *error) {
 		return 0;
 	}
 	mw_view_header(v, g, unit);
-	fprintf(v->out, "%s%10s %5s%% %5s%% %10s %5s%%%s\n", mw_style(MW_STYLE_HEAD), "flat",
-		"flat", "sum", "cum", "cum", mw_style(MW_STYLE_PLAIN));
+	print_heads(v);
 	int64_t sum = 0;
 	for (size_t i = 0; i < mw_graph_count(g); i++) {
 		const mw_node_t *n = mw_graph_node(g, i);

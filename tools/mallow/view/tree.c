@@ -10,6 +10,10 @@
 
 /* Where names begin, behind the bar. */
 #define NAME_COLUMN 60
+/* Terminals that have no room for this much of a name get another shape. */
+#define NAME_WIDTH_MIN 16
+/* Room for "(inline)", too. */
+#define LABEL_COLUMNS 90
 #define SEPARATOR "----------------------------------------------------------+-------------\n"
 
 static void print_edge(const mw_view_t *v, const mw_graph_t *g, const mw_edge_t *e,
@@ -18,7 +22,8 @@ static void print_edge(const mw_view_t *v, const mw_graph_t *g, const mw_edge_t 
 	bool is_caller = mw_graph_node_at(g, e->callee) == n;
 	fprintf(v->out, "%50s %s |   ", mw_view_value(v, unit, e->weight, value),
 		mw_view_percent(e->weight, n->cum, percent));
-	const char *label = e->is_inline ? " (inline)" : "";
+	bool has_room = v->columns == 0 || v->columns >= LABEL_COLUMNS;
+	const char *label = e->is_inline && has_room ? " (inline)" : "";
 	mw_view_name(v, mw_graph_node_at(g, is_caller ? e->caller : e->callee)->text,
 		     NAME_COLUMN + 2 + strlen(label));
 	fprintf(v->out, "%s\n", label);
@@ -39,6 +44,36 @@ static void print_node(const mw_view_t *v, const mw_graph_t *g, const mw_node_t 
 	fputc('\n', v->out);
 	for (size_t i = 0; i < n->out_count; i++)
 		print_edge(v, g, mw_graph_edge_at(g, n->out[i]), n, unit);
+}
+
+/* Where pprof's columns do not fit: a line each with what went over it, or what the node and its
+ * callees hold. */
+static void print_narrow_line(const mw_view_t *v, int64_t value, const char *mark, const char *name,
+			      const char *unit) {
+	char text[MW_VALUE_BYTES];
+	int used = fprintf(v->out, "%10s %s ", mw_view_value(v, unit, value, text), mark);
+	mw_view_name(v, name, (size_t)used);
+	fputc('\n', v->out);
+}
+
+static void print_narrow(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n,
+			 const char *unit) {
+	for (int i = 0; i < v->columns; i++)
+		fputc('-', v->out);
+	fputc('\n', v->out);
+	for (size_t i = 0; i < n->in_count; i++) {
+		const mw_edge_t *e = mw_graph_edge_at(g, n->in[i]);
+		print_narrow_line(v, e->weight, "<", mw_graph_node_at(g, e->caller)->text, unit);
+	}
+	print_narrow_line(v, n->cum, "=", n->text, unit);
+	for (size_t i = 0; i < n->out_count; i++) {
+		const mw_edge_t *e = mw_graph_edge_at(g, n->out[i]);
+		print_narrow_line(v, e->weight, ">", mw_graph_node_at(g, e->callee)->text, unit);
+	}
+}
+
+static bool is_narrow(const mw_view_t *v) {
+	return v->columns > 0 && v->columns < NAME_COLUMN + 2 + NAME_WIDTH_MIN;
 }
 
 static void print_json_edges(mw_json_t *j, const mw_graph_t *g, const mw_node_t *n, bool callers) {
@@ -76,8 +111,9 @@ static int print(const mw_view_t *v, const mw_pattern_t *pattern, mw_error_t *er
 		mw_json_open(&j, "nodes", '[');
 	} else {
 		mw_view_header(v, g, unit);
-		fputs(SEPARATOR
-		      "      flat  flat%   sum%        cum   cum%   calls calls% + context\n",
+		fputs(is_narrow(v) ? "       cum\n"
+				   : SEPARATOR "      flat  flat%   sum%        cum   cum%   calls "
+					       "calls% + context\n",
 		      v->out);
 	}
 	for (size_t i = 0; i < mw_graph_count(g); i++) {
@@ -88,13 +124,15 @@ static int print(const mw_view_t *v, const mw_pattern_t *pattern, mw_error_t *er
 			sum = INT64_MAX;
 		if (v->json)
 			print_json_node(&j, g, n);
+		else if (is_narrow(v))
+			print_narrow(v, g, n, unit);
 		else
 			print_node(v, g, n, sum, unit);
 		matched++;
 	}
 	if (v->json)
 		mw_json_end(&j);
-	else
+	else if (!is_narrow(v))
 		fputs(SEPARATOR, v->out);
 	mw_graph_free(g);
 	if (matched == 0 && pattern != NULL)

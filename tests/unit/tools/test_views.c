@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * test_views.c -- tables on terminals of any width: golden files at two, no line longer than the
+ * terminal at all others, whatever the names. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden.h"
+#include "made_profile.h"
+#include "view/view.h"
+
+static mw_error_t error;
+
+static mw_profile_t *make_profile(const char *const *stacks, size_t count) {
+	mw_profile_t *p = mw_profile_new();
+	mw_profile_add_type(p, "inuse_space", "bytes");
+	p->origin.program = mw_profile_intern(p, "made");
+	for (size_t i = 0; i < count; i++)
+		made_stack(p, stacks[i], (const int64_t[]){(int64_t)(count - i) * 1000000}, NULL);
+	return p;
+}
+
+static char *shown(const mw_profile_t *p, mw_view_print_t *print, int columns, bool header) {
+	char *text;
+	size_t length;
+	mw_view_t view = {.name = "view",
+			  .profile = p,
+			  .total = mw_profile_total(p, 0),
+			  .ratio = 1,
+			  .pattern = ".",
+			  .columns = columns,
+			  .no_header = !header};
+	view.out = open_memstream(&text, &length);
+	CHECK(view.out != NULL && print(&view, &error) == 0);
+	fclose(view.out);
+	return text;
+}
+
+static const struct {
+	const char *name;
+	mw_view_print_t *print;
+} tables[] = {{"top", mw_view_top}, {"tree", mw_view_tree}, {"peek", mw_view_peek}};
+#define TABLE_COUNT (sizeof(tables) / sizeof(tables[0]))
+
+static const char *const usual[] = {"main;parse_command_line;read_file;malloc",
+				    "main;serve_requests+route;keep", "main;serve_requests;malloc"};
+
+static void golden_tables(void) {
+	mw_profile_t *p = make_profile(usual, sizeof(usual) / sizeof(usual[0]));
+	for (size_t i = 0; i < 2; i++)
+		for (int columns = 20; columns <= 110; columns += 30) {
+			char name[64], *text = shown(p, tables[i].print, columns, true);
+			snprintf(name, sizeof(name), "%s-%d-columns", tables[i].name, columns);
+			check_golden(name, text);
+			free(text);
+		}
+	mw_profile_free(p);
+}
+
+/* The longest line in columns; -1 if a control character is in the text. */
+static int longest_line(const char *text) {
+	int longest = 0, now = 0;
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+		if ((c < ' ' && c != '\n') || c == 0x7f)
+			return -1;
+		now = c == '\n' ? 0 : now + ((c & 0xc0) != 0x80);
+		longest = now > longest ? now : longest;
+	}
+	return longest;
+}
+
+static void no_line_is_longer(void) {
+	static char absurd[900];
+	memset(absurd, 'x', sizeof(absurd) - 1);
+	const char *const stacks[] = {absurd,
+				      "main;std::vector<std::map<int, std::string>>::push_back",
+				      "main;\033[2J\r\nclear;\x7f", "main;größe;größe;日本",
+				      "main;serve_requests;serve_requests;serve_requests"};
+	mw_profile_t *p = make_profile(stacks, sizeof(stacks) / sizeof(stacks[0]));
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		for (int columns = 20; columns < 160; columns++) {
+			char *text = shown(p, tables[i].print, columns, false);
+			int longest = longest_line(text);
+			if (longest > columns || longest < 0)
+				fprintf(stderr, "%s at %d: %d\n%s\n", tables[i].name, columns,
+					longest, text);
+			CHECK(longest <= columns && longest >= 0);
+			free(text);
+		}
+	mw_profile_free(p);
+}
+
+int main(void) {
+	RUN(golden_tables);
+	RUN(no_line_is_longer);
+	CHECK(!golden_failed);
+	return 0;
+}
