@@ -170,6 +170,11 @@ try 2 "$mallow" disasm '(' calls.pb.gz
 one_line_error
 try 2 "$mallow" disasm '' calls.pb.gz
 one_line_error
+for view in disasm list peek; do
+    try 2 "$mallow" "$view" large calls.pb.gz -o picture.svg
+    one_line_error
+    [ ! -e picture.svg ] || fail "$view wrote a picture of all"
+done
 # The binary cut short, with garbage for headers, without sections; then gone.
 cp calls whole
 for size in 64 4096 8000 12000; do

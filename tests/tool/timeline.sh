@@ -89,7 +89,7 @@ in_chromium page.html timeline.js
 ok "pictures, the page in chromium"
 
 mkdir empty
-for words in empty /nonexistent "--focus=x $pid" "--sample-type=lifetime $pid" "--focus=( dumps" "--sample-type=none dumps"; do
+for words in empty /nonexistent "--focus=x $pid" "--sample-type=lifetime $pid" "--focus=( dumps" "--sample-type=none dumps" "-o x.png $pid"; do
     # shellcheck disable=SC2086 # words
     try 2 "$mallow" timeline $words
     one_line_error

@@ -201,8 +201,24 @@ static bool is_unicode(void) {
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+/* An ending that asks for a picture of another kind. */
+static int check_ending(const char *path, mw_error_t *error) {
+	static const char *const known[] = {".html", ".svg", ".json"};
+	bool is_ours = mw_picture_find(path, "timeline") == NULL;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		is_ours |= ends_with(path, known[i]);
+	if (is_ours)
+		return 0;
+	return mw_error_set(error,
+			    "%s: timeline does not write such a file; allowed: .html, .svg, .json, "
+			    "else text",
+			    path);
+}
+
 static int draw(const collection_t *c, const char *path, FILE *out, mw_error_t *error) {
 	const mw_series_t *series = &c->series;
+	if (check_ending(path, error) != 0)
+		return -1;
 	if (ends_with(path, ".html"))
 		return mw_timeline_html(series, out, error);
 	if (ends_with(path, ".svg"))

@@ -180,8 +180,21 @@ static int check_unit(const mw_view_t *v, mw_error_t *error) {
 			    v->unit);
 }
 
+/* A pattern chooses functions for a listing; a picture of all of them is not what was asked for. */
+static bool loses_pattern(const mw_arguments_t *arguments, const request_t *r) {
+	bool has_pattern = strncmp(arguments->subcommand->operands, "RE", 2) == 0;
+	bool has_other_view = strcmp(r->view->name, arguments->subcommand->name) != 0;
+	return has_pattern && has_other_view && r->view->print != mw_view_weblist;
+}
+
 static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_error_t *error) {
 	const char *format = mw_argument(arguments, "format")->text;
+	const char *name = arguments->subcommand->name;
+	if (loses_pattern(arguments, r))
+		return mw_error_set(error,
+				    "%s: it is no %s; allowed: .json, .html of list and weblist, "
+				    "else text; or 'mallow %s --focus=RE' for a picture",
+				    name, r->view->name, r->view->name);
 	if (format == NULL || r->picture != NULL)
 		return 0;
 	return mw_error_set(error,
