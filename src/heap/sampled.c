@@ -34,9 +34,8 @@ static mw_slabs_t *slabs_of(mw_arena_t *arena, unsigned size_class) {
 	return arena ? &arena->slabs[size_class] : &slabs_of_class[size_class];
 }
 
-static size_t index_of(const mw_page_t *page, const void *block) {
-	/* 32 bits: within a slab, and a faster division. */
-	return (uint32_t)((const char *)block - page->start) / page->block_bytes;
+static uint32_t index_of(const mw_page_t *page, const void *block) {
+	return mw_class_index(page->size_class, (uint32_t)((const char *)block - page->start));
 }
 
 static bool marks_in_page(const mw_page_t *page) {
@@ -120,24 +119,27 @@ static void *block_at(const mw_page_t *page, size_t index) {
 static void *take_from(mw_page_t *page, unsigned size_class) {
 	page->used++;
 	void *block = page->free;
+	uint32_t index = block ? index_of(page, block) : page->carved;
+	uint32_t *mark = mark_at(page, index);
 	if (!block) {
-		block = block_at(page, page->carved++);
+		block = block_at(page, index);
+		page->carved++;
 		if (MW_HARDEN_ON)
-			mw_harden_carve(page, page->carved - 1, 1, NULL);
+			mw_harden_carve(page, index, 1, NULL);
 	} else {
-		uint32_t next = *mark_at(page, index_of(page, block)) & MARK_NUMBER_MASK;
+		uint32_t next = *mark & MARK_NUMBER_MASK;
 		page->free = next == MARK_LAST ? NULL : block_at(page, next);
 		if (MW_HARDEN_ON)
 			(void)mw_link_get(block);
 	}
-	*mark_at(page, index_of(page, block)) = size_class << MARK_CLASS_SHIFT;
+	*mark = size_class << MARK_CLASS_SHIFT;
 	page->large_bytes += mw_class_bytes[size_class];
 	return block;
 }
 
 static void put_back(mw_page_t *page, void *block, uint32_t *mark) {
 	*mark = MARK_FREE | (*mark & ~MARK_NUMBER_MASK) |
-		(page->free ? (uint32_t)index_of(page, page->free) : MARK_LAST);
+		(page->free ? index_of(page, page->free) : MARK_LAST);
 	if (MW_HARDEN_ON)
 		mw_link_set(block, NULL);
 	page->free = block;
@@ -193,7 +195,7 @@ void mw_sampled_bind(void *block, mw_record_id_t record) {
 }
 
 uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block) {
-	size_t index = index_of(page, block);
+	uint32_t index = index_of(page, block);
 	/* A wild pointer's may be any. */
 	if (index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
 		return page->block_bytes;
@@ -201,13 +203,14 @@ uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block) {
 }
 
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
-	size_t offset = (size_t)((char *)block - page->start);
+	uint32_t offset = (uint32_t)((char *)block - page->start);
 	mw_slabs_t *slabs = slabs_of(mw_chunk_of(page)->arena, page->size_class);
 	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
 	/* Marks of blocks that were never carved hold nothing: the slice may be a used one. */
-	if (offset % page->block_bytes != 0 || offset / page->block_bytes >= page->carved)
+	uint32_t index = index_of(page, block);
+	if (!mw_class_divides(page->size_class, offset) || index >= page->carved)
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
-	uint32_t *mark = mark_at(page, offset / page->block_bytes);
+	uint32_t *mark = mark_at(page, index);
 	mw_record_id_t record = *mark & MARK_NUMBER_MASK;
 	if (*mark & MARK_FREE)
 		mw_misuse_double_free(mw_misuse_function(), block, page);

@@ -52,6 +52,11 @@ static inline bool mw_class_divides(unsigned size_class, uint32_t offset_bytes) 
 	return offset_bytes * mw_class_reciprocal[size_class] < mw_class_reciprocal[size_class];
 }
 
+/* The offset over the class's block size, in the same way. */
+static inline uint32_t mw_class_index(unsigned size_class, uint32_t offset_bytes) {
+	return (uint32_t)((unsigned __int128)offset_bytes * mw_class_reciprocal[size_class] >> 64);
+}
+
 /* bytes <= MW_SMALL_MAX_BYTES. */
 MW_ALWAYS_INLINE unsigned mw_class_of(size_t bytes) {
 	return MW_LIKELY(bytes <= MW_TINY_MAX_BYTES) ? mw_class_of_tiny[bytes]

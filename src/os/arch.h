@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * arch.h -- what the unwinder must know of the machine: registers and their DWARF numbers.
+ * arch.h -- what the unwinder must know of the machine, registers and their DWARF numbers; and an
+ * addition.
  * Layer: os.  Header only. */
 #ifndef MW_OS_ARCH_H
 #define MW_OS_ARCH_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
@@ -38,6 +40,12 @@ MW_ALWAYS_INLINE mw_os_regs_t mw_os_regs_here(void) {
 	__asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"
 			 : "=&r"(regs.pc), "=&r"(regs.sp), "=&r"(regs.fp));
 	return regs;
+}
+
+/* *word += delta, in one instruction that is not locked: of an interruption of the thread it
+ * happens before or after. */
+MW_ALWAYS_INLINE void mw_os_add(_Atomic int64_t *word, int64_t delta) {
+	__asm__("addq %1, %0" : "+m"(*word) : "er"(delta) : "cc");
 }
 
 /* What %fs points to: glibc puts the thread's control block at the top of its stack. */
@@ -77,6 +85,11 @@ enum { MW_OS_DWARF_FP = 29, MW_OS_DWARF_SP = 31, MW_OS_DWARF_PC = 255 };
 /* A call leaves the return address in x30, which a function that calls saves where it likes; the
  * pair that a frame pointer leads to may lie anywhere in its frame. */
 #define MW_OS_HAS_LINK_REGISTER 1
+
+MW_ALWAYS_INLINE void mw_os_add(_Atomic int64_t *word, int64_t delta) {
+	atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + delta,
+			      memory_order_relaxed);
+}
 
 /* A return address without its authentication code, which processors with that feature keep in the
  * upper bits (the CFA programs say for which rows; of an address without one nothing is taken). */

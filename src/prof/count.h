@@ -9,13 +9,12 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "os/arch.h"
 
 /* In the caller's turn (gate.h): nobody else writes meanwhile.  Relaxed, so that a reader sees no
  * half of a word. */
 MW_ALWAYS_INLINE void mw_count(char *base, size_t offset_bytes, int64_t delta) {
-	_Atomic int64_t *counter = (_Atomic int64_t *)(void *)(base + offset_bytes);
-	int64_t before = atomic_load_explicit(counter, memory_order_relaxed);
-	atomic_store_explicit(counter, before + delta, memory_order_relaxed);
+	mw_os_add((_Atomic int64_t *)(void *)(base + offset_bytes), delta);
 }
 
 #endif

@@ -29,15 +29,24 @@ static unsigned place_of(mw_recall_key_t key) {
 	return (unsigned)(key.low >> NUMBER_BITS) & ((few ? FIRST_ENTRIES : ENTRIES) - 1);
 }
 
+static inline uint64_t take_in(uint64_t state, uint64_t word) {
+	unsigned __int128 product = (unsigned __int128)(state ^ word) * 0x3c6ef372fe94f82bu;
+	/* The sum keeps what a product that is 0 would forget. */
+	return state + ((uint64_t)product ^ (uint64_t)(product >> 64));
+}
+
 mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool truncated) {
-	/* Odd constants with irregular bits (of the fractions of sqrt 5 and sqrt 7). */
-	const uint64_t factor = 0x3c6ef372fe94f82bu;
-	uint64_t state = 0xa54ff53a5f1d36f1u ^ depth ^ (uint64_t)truncated << 32;
-	for (unsigned i = 0; i < depth; i++) {
-		unsigned __int128 product = (unsigned __int128)(state ^ frames[i]) * factor;
-		/* The sum keeps what a product that is 0 would forget. */
-		state += (uint64_t)product ^ (uint64_t)(product >> 64);
+	/* Irregular bits, of fractions of square roots, as above. */
+	uint64_t first = 0xa54ff53a5f1d36f1u ^ depth ^ (uint64_t)truncated << 32;
+	uint64_t second = 0x9b05688c2b3e6c1fu;
+	/* Two chains: each link waits for a multiplication. */
+	for (unsigned i = 0; i + 1 < depth; i += 2) {
+		first = take_in(first, frames[i]);
+		second = take_in(second, frames[i + 1]);
 	}
+	if (depth % 2)
+		first = take_in(first, frames[depth - 1]);
+	uint64_t state = take_in(first, second);
 	unsigned __int128 product = (unsigned __int128)state * 0x9e3779b97f4a7c15u;
 	return (mw_recall_key_t){.high = state, .low = (uint64_t)(product >> 64)};
 }

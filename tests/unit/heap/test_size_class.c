@@ -42,8 +42,10 @@ static void test_every_size_gets_the_smallest_class(void) {
 
 static void test_multiples_are_told_from_others(void) {
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		for (uint32_t offset = 0; offset < 2 * MW_SMALL_MAX_BYTES; offset++)
+		for (uint32_t offset = 0; offset < 2 * MW_SMALL_MAX_BYTES; offset++) {
 			CHECK_EQ(mw_class_divides(c, offset), offset % mw_class_bytes[c] == 0);
+			CHECK_EQ(mw_class_index(c, offset), offset / mw_class_bytes[c]);
+		}
 }
 
 int main(void) {
