@@ -37,7 +37,8 @@ count() {
 }
 
 # Two at a time: callgrind is slow and its counts do not depend on the machine.
-count prof:true,prof_sample:524288 >"$work/on" &
+# One seed: by chance alone, how long lists are walked to where they are cut, others count 0.03 more or less.
+count prof:true,prof_sample:524288,prof_seed:7 >"$work/on" &
 first=$!
 count prof:false >"$work/off"
 wait "$first"
