@@ -21,11 +21,14 @@
  */
 #define LARGE_MAX_BYTES ((size_t)2 << 20)
 
-/* A page with a list that is worth detaching, as far as the front of the queue shows it. */
-MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class) {
+/* A page with a list that is worth detaching, and its length, as far as the front of the queue
+ * shows it. */
+MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
 	mw_page_t *page = heap->queues[size_class].first;
-	bool found = page && page->free && !page->spare &&
-		     page->carved - page->used >= MW_LIST_BLOCKS &&
+	if (MW_UNLIKELY(!page) || MW_UNLIKELY(page->spare))
+		return NULL;
+	*count = page->carved - page->used;
+	bool found = *count >= MW_LIST_BLOCKS &&
 		     !atomic_load_explicit(&heap->pending, memory_order_relaxed);
 	return MW_LIKELY(found) ? page : NULL;
 }
@@ -38,16 +41,16 @@ static MW_NOINLINE void cut(mw_page_t *page, void **list, uint32_t keep, uint32_
 /* The list and its length, which count as used from now on.  0: no memory. */
 MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t **from,
 				 void **list) {
-	uint32_t fresh = 0;
-	mw_page_t *page = find_at_once(heap, size_class);
+	uint32_t fresh = 0, count;
+	mw_page_t *page = find_at_once(heap, size_class, &count);
 	if (MW_UNLIKELY(!page)) {
 		page = mw_heap_page_find(heap, size_class);
 		if (!page)
 			return 0;
 		fresh = mw_heap_page_prepare(heap, page);
+		count = page->carved - page->used;
 	}
 	*from = page;
-	uint32_t count = page->carved - page->used;
 	uint32_t held = mw_harden_hold_back(page, list, count, fresh);
 	heap->counts.given[size_class] += count - held;
 	heap->counts.fills[size_class]++;
@@ -60,14 +63,18 @@ MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t
  * What strangers' blocks are at hand comes before what must be fetched from inboxes, or carved. */
 static uint32_t gather(mw_heap_t *heap, unsigned size_class, mw_page_t **from, void **list) {
 	*from = NULL;
-	uint32_t count = 0;
-	if (!find_at_once(heap, size_class)) {
+	uint32_t count = 0, at_once;
+	if (!find_at_once(heap, size_class, &at_once)) {
 		count = mw_outbox_take(heap, size_class, list);
 		if (count == 0)
 			count = mw_shelf_take(size_class, list);
 	}
 	if (count == 0)
 		return detach(heap, size_class, from, list);
+	/* Who lives on others' lists looks after its own pages, too: see inbox.c. */
+	if (MW_UNLIKELY(atomic_load_explicit(&heap->backlog, memory_order_relaxed) >=
+			MW_BACKLOG_MAX / 2))
+		mw_heap_take_pending(heap);
 	heap->counts.given[size_class] += count;
 	heap->counts.fills[size_class]++;
 	heap->hand_backs++; /* the head changes, if perhaps not its first block */
@@ -145,10 +152,10 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	if (MW_UNLIKELY(heap->cut >> size_class & 1) || MW_UNLIKELY(mw_sampling_is_polled(heap)) ||
 	    MW_UNLIKELY(mw_thread.heads[size_class] != NULL))
 		return NULL;
-	mw_page_t *page = find_at_once(heap, size_class);
+	uint32_t count;
+	mw_page_t *page = find_at_once(heap, size_class, &count);
 	if (MW_UNLIKELY(!page))
 		return NULL;
-	uint32_t count = page->carved - page->used;
 	if (MW_UNLIKELY(heap->left[size_class] <= count))
 		return NULL;
 	void *block;

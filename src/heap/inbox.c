@@ -40,11 +40,8 @@ static uint64_t push(mw_page_t *page, void *first, void *last, uint32_t count) {
 /* The owner has not looked at its pages for a while: it sleeps, as the thread does that made a
  * server's tables.  Only it can give the page's slice back; their memory others can. */
 static bool owner_is_behind(const mw_page_t *page) {
-	enum {
-		BACKLOG = 16
-	}; /* pages: a mebibyte; a thread that works takes them at each refill */
 	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
-	return heap && atomic_load_explicit(&heap->backlog, memory_order_relaxed) >= BACKLOG;
+	return heap && atomic_load_explicit(&heap->backlog, memory_order_relaxed) >= MW_BACKLOG_MAX;
 }
 
 /* Threads between the claim of a page and its return; FORKING: no more may begin.  A child that

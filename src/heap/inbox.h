@@ -6,6 +6,10 @@
 
 #include "heap/heap.h"
 
+/* Pages that a heap was told of and has not looked at, from which on its thread is taken to sleep:
+ * a mebibyte.  A thread that works looks sooner. */
+#define MW_BACKLOG_MAX 16u
+
 /* A list of `count` blocks of the page into its inbox (heap/remote.h).  Its heap is told if it does
  * not look at the page by itself; a page without a thread goes away with its last block; the
  * memory of a page whose owner sleeps is purged.  Afterwards the page may be anybody's. */

@@ -21,7 +21,7 @@
 extern _Atomic bool mw_shelf_used;
 
 /* Lists do not grow beyond so many bytes. */
-#define MW_SHELF_LIST_BYTES (8u << 10)
+#define MW_SHELF_LIST_BYTES (16u << 10)
 
 /* Linked blocks of one class. */
 typedef struct mw_shelf_list {

@@ -97,7 +97,37 @@ static void test_memory_of_a_sleeping_owner_goes_back(void) {
 		mw_fast_free(blocks[i]);
 }
 
+enum { FEW = 64, FEW_BYTES = 64 };
+static char *few[FEW];
+
+static void *free_few_and_all(void *unused) {
+	/* Only a thread with a heap has lists. */
+	mw_fast_free(mw_heap_alloc(4096));
+	for (unsigned i = 0; i < FEW; i++)
+		mw_fast_free(few[i]);
+	return free_all(unused);
+}
+
+/* Such a thread never runs out of blocks, and so has no need of its pages. */
+static void test_who_lives_on_lists_of_others_looks_after_its_pages(void) {
+	unsigned size_class = mw_class_of(FEW_BYTES);
+	for (unsigned i = 0; i < FEW; i++)
+		few[i] = mw_heap_alloc(FEW_BYTES);
+	while (mw_thread.heads[size_class])
+		CHECK(mw_heap_alloc(FEW_BYTES) != NULL);
+	make_all(1000);
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, free_few_and_all, NULL), 0);
+	pthread_join(thread, NULL);
+	size_t before = mw_heap_in_use_bytes();
+	CHECK(before >= TOTAL_BYTES);
+	char *block = mw_heap_alloc(FEW_BYTES);
+	CHECK(mw_heap_in_use_bytes() <= before - TOTAL_BYTES / 2);
+	mw_fast_free(block);
+}
+
 int main(void) {
+	RUN(test_who_lives_on_lists_of_others_looks_after_its_pages);
 	RUN(test_memory_of_a_sleeping_owner_goes_back);
 	RUN(test_a_fork_waits_for_the_purge_of_a_page);
 	return 0;
