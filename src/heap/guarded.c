@@ -130,7 +130,7 @@ static bool is_due(void) {
 					   memory_order_relaxed, memory_order_relaxed);
 }
 
-void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
+MW_RESIDENT void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
 	if (pool.config.every == 0 || class_bytes > MW_OS_PAGE_BYTES || !is_due())
 		return NULL;
 	mw_guarded_stack_t stack;
@@ -226,7 +226,7 @@ size_t mw_guarded_usable_bytes(const char *function, const void *block) {
 	return bytes;
 }
 
-mw_guarded_stats_t mw_guarded_stats(void) {
+MW_RESIDENT mw_guarded_stats_t mw_guarded_stats(void) {
 	lock_pool();
 	mw_guarded_stats_t stats = {.live = pool.live, .taken = pool.taken};
 	unlock_pool();

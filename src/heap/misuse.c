@@ -41,7 +41,7 @@ static void name_asked(char *text, size_t asked_bytes) {
 		mw_fmt(text, NAME_BYTES, ": %zu bytes were asked for", asked_bytes);
 }
 
-const char *mw_misuse_function(void) {
+MW_RESIDENT const char *mw_misuse_function(void) {
 	return mw_thread.function ? mw_thread.function : "free";
 }
 

@@ -18,12 +18,21 @@ echo "libmallow.so $library KiB, private memory $((private - glibc)) KiB beyond 
     "resident in all $all_mallow and $all KiB"
 [ "$library" -gt 0 ] || { echo "libmallow.so was not there"; exit 1; }
 [ "$library" -le $library_limit ] || { echo "more than $library_limit KiB of libmallow.so"; exit 1; }
-# The end of a process comes after that count: it must not lead out of the window that its start was in.
-first=$(nm "$2/lib/libmallow.so" | sed -n 's/^\([0-9a-f]*\) t _init$/\1/p')
-for last in _fini __do_global_dtors_aux finish; do
-    address=$(nm "$2/lib/libmallow.so" | sed -n "s/^\([0-9a-f]*\) t $last\$/\1/p" | tail -1)
-    [ -n "$address" ] || { echo "libmallow.so has no $last"; exit 1; }
-    [ $((0x$address / window_bytes)) -eq $((0x$first / window_bytes)) ] ||
-        { echo "$last lies at $address, outside of the window of $first"; exit 1; }
-done
+# What the count does not see: the end of a process must not lead out of the window that its start was in, nor the
+# first sample, second thread or C++ operator out of the window behind.
+window_of() {
+    local address
+    address=$(nm "$2" | sed -n "s/^\([0-9a-f]*\) [tT] $1\$/\1/p" | tail -1)
+    [ -n "$address" ] || { echo "libmallow.so has no $1" >&2; exit 1; }
+    echo $((0x$address / window_bytes))
+}
+first=$(window_of _init "$2/lib/libmallow.so")
+lies_in() {
+    local window
+    window=$(window_of "$2" "$3")
+    [ "$window" -eq $((first + $1)) ] || { echo "$2 lies in window $window of the file, not in $((first + $1))"; exit 1; }
+}
+for name in malloc free mw_background_heap_grew __do_global_dtors_aux finish _fini; do lies_in 0 $name "$2/lib/libmallow.so"; done
+for name in mw_sampled_take mw_sample_taken mw_index_start mw_watch_capture \
+    _Znwm _ZdlPv; do lies_in 1 $name "$2/lib/libmallow.so"; done
 [ $((private - glibc)) -le $private_limit ] || { echo "more than $private_limit KiB of private memory"; exit 1; }
