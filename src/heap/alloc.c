@@ -25,7 +25,8 @@
  * shows it. */
 MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
 	mw_page_t *page = heap->queues[size_class].first;
-	if (MW_UNLIKELY(!page) || MW_UNLIKELY(page->spare))
+	/* Tiny blocks have no spare pages. */
+	if (MW_UNLIKELY(!page) || (size_class >= MW_TINY_CLASSES && MW_UNLIKELY(page->spare)))
 		return NULL;
 	*count = page->carved - page->used;
 	bool found = *count >= MW_LIST_BLOCKS &&
@@ -149,15 +150,17 @@ static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class
 /* What most refills of tiny classes are: nothing to notice, a list at hand, and no sample in it. No
  * call, and so no frame.  NULL: not so. */
 MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) {
-	if (MW_UNLIKELY(heap->cut >> size_class & 1) || MW_UNLIKELY(mw_sampling_is_polled(heap)) ||
+	if (MW_UNLIKELY(mw_sampling_is_polled(heap)) ||
 	    MW_UNLIKELY(mw_thread.heads[size_class] != NULL))
 		return NULL;
 	uint32_t count;
 	mw_page_t *page = find_at_once(heap, size_class, &count);
 	if (MW_UNLIKELY(!page))
 		return NULL;
+	/* Nothing is left where the last list was cut, either. */
 	if (MW_UNLIKELY(heap->left[size_class] <= count))
 		return NULL;
+	MW_ASSERT(!(heap->cut >> size_class & 1));
 	void *block;
 	uint32_t held = mw_harden_hold_back(page, &block, count, 0);
 	heap->left[size_class] -= count - held;

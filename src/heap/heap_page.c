@@ -22,6 +22,7 @@
  * the page would otherwise take slices and give them back all the time, under a lock. */
 #define SPARES_MAX 4u
 #define SPARE_BLOCK_BYTES 4096u
+_Static_assert(SPARE_BLOCK_BYTES > MW_TINY_MAX_BYTES, "find_at_once() in alloc.c relies on it");
 
 void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page) {
 	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
