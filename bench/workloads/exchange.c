@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * exchange.c MODE -- threads that put blocks where other threads find and free them.  Modes: table
  * (sizes to 16 KiB, each block swapped into a random place of one shared table), rounds (threads
- * that start anew every round, keep some blocks over it, and swap some with others). */
+ * that start anew every round, keep some blocks over it, and swap some with others), wide (the same
+ * with all sizes to 16 KiB alike, and few rounds). */
 #include "workload.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum {
 	THREADS = 4,
@@ -12,7 +14,9 @@ enum {
 	TABLE_TURNS = 1000000,
 	ROUNDS = 30,
 	ROUND_TURNS = 60000,
-	KEPT = 3000
+	KEPT = 3000,
+	WIDE_ROUNDS = 3,
+	WIDE_BYTES = 16000
 };
 
 typedef struct block {
@@ -25,11 +29,13 @@ static _Atomic(block_t *) shared[SHARED];
 
 typedef struct task {
 	uint64_t seed, made, dropped;
+	bool wide;
 	block_t **kept; /* outlives the round's thread */
 } task_t;
 
 static block_t *make_block(task_t *task, unsigned largest_log2) {
-	size_t bytes = wl_skewed_size(&task->seed, 4, largest_log2);
+	size_t bytes = task->wide ? 1 + wl_below(&task->seed, WIDE_BYTES)
+				  : wl_skewed_size(&task->seed, 4, largest_log2);
 	block_t *block = wl_malloc(sizeof(*block) + bytes);
 	block->bytes = bytes;
 	block->body[bytes - 1] = (unsigned char)bytes;
@@ -84,14 +90,15 @@ static void run_threads(task_t *tasks, void *(*body)(void *)) {
  */
 int main(int argc, char **argv) {
 	const char *mode = argc > 1 ? argv[1] : "table";
+	bool wide = !strcmp(mode, "wide");
+	unsigned rounds = wide ? WIDE_ROUNDS : strcmp(mode, "rounds") ? 0 : ROUNDS;
 	task_t tasks[THREADS];
 	for (unsigned i = 0; i < THREADS; i++)
-		tasks[i] = (task_t){i + 1, 0, 0, wl_check(calloc(KEPT, sizeof(block_t *)))};
-	if (!strcmp(mode, "rounds"))
-		for (unsigned round = 0; round < ROUNDS; round++)
-			run_threads(tasks, round_thread);
-	else
+		tasks[i] = (task_t){i + 1, 0, 0, wide, wl_check(calloc(KEPT, sizeof(block_t *)))};
+	if (rounds == 0)
 		run_threads(tasks, table_thread);
+	for (unsigned round = 0; round < rounds; round++)
+		run_threads(tasks, round_thread);
 	for (unsigned i = 0; i < SHARED; i++)
 		drop_block(&tasks[0], atomic_load(&shared[i]));
 	uint64_t made = 0, dropped = 0;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * handover.c MODE -- blocks made by one thread and freed by another.  Modes: pipe (a producer and a
- * consumer), ring (four threads; each makes batches and frees those of others). */
+ * consumer), ring (four threads; each makes batches and frees those of others), flood (two
+ * producers and two consumers of blocks of one size; the queue holds more than a processor's
+ * cache). */
 #include "workload.h"
 
 enum { BATCH = 256, QUEUE = 16, PIPE_BATCHES = 30000, RING_BATCHES = 7000, RING_THREADS = 4 };
+enum { FLOOD_PAIRS = 2, FLOOD_BATCHES = 8000, FLOOD_QUEUE = 1600, FLOOD_BYTES = 64 };
 
 typedef struct batch {
 	struct batch *next;
@@ -116,7 +119,43 @@ static uint64_t ring_mode(void) {
 	return sum;
 }
 
+static void *flood(void *argument) {
+	const member_t *member = argument;
+	for (unsigned i = 0; i < FLOOD_BATCHES; i++) {
+		batch_t *batch = wl_malloc(sizeof(*batch));
+		for (unsigned k = 0; k < BATCH; k++)
+			batch->blocks[k] = wl_make(FLOOD_BYTES, member->seed + k);
+		queue_put(batch);
+	}
+	return NULL;
+}
+
+static void *drain(void *argument) {
+	member_t *member = argument;
+	for (unsigned i = 0; i < FLOOD_BATCHES; i++)
+		member->sum += drop_batch(queue_take());
+	return NULL;
+}
+
+static uint64_t flood_mode(void) {
+	member_t members[2 * FLOOD_PAIRS];
+	pthread_t handles[2 * FLOOD_PAIRS];
+	uint64_t sum = 0;
+	queue_limit = FLOOD_QUEUE;
+	for (unsigned i = 0; i < 2 * FLOOD_PAIRS; i++) {
+		members[i] = (member_t){i + 1, 0};
+		handles[i] = wl_thread(i % 2 ? drain : flood, &members[i]);
+	}
+	for (unsigned i = 0; i < 2 * FLOOD_PAIRS; i++) {
+		pthread_join(handles[i], NULL);
+		sum += members[i].sum;
+	}
+	return sum;
+}
+
 int main(int argc, char **argv) {
 	const char *mode = argc > 1 ? argv[1] : "pipe";
+	if (!strcmp(mode, "flood"))
+		return wl_finish(flood_mode());
 	return wl_finish(!strcmp(mode, "ring") ? ring_mode() : pipe_mode());
 }
