@@ -104,8 +104,8 @@ try 2 "$ours_pprof" -http=:0 calls.pb.gz
 one_line_error
 try 2 "$ours_jeprof" --list= calls.heap
 one_line_error
-try 0 "$ours_jeprof" --text --seconds=5 moved/calls calls.heap
-says err 'note: --seconds has no effect'
+try 0 "$ours_jeprof" --text --buildid=5 moved/calls calls.heap
+says err 'note: --buildid has no effect'
 
 # Without a terminal nobody is asked.
 try 0 "$ours_jeprof" moved/calls calls.heap </dev/null

@@ -154,7 +154,9 @@ static void test_table_is_sound(void) {
 		for (const mw_option_t *o = s->options; o->name; o++, options++) {
 			CHECK(o->help != NULL);
 			CHECK((o->value != NULL) == (o->kind != MW_OPTION_FLAG));
-			CHECK((o->choices != NULL) == (o->kind == MW_OPTION_CHOICE));
+			bool has_choices =
+				o->kind == MW_OPTION_CHOICE || o->kind == MW_OPTION_WORDS;
+			CHECK((o->choices != NULL) == has_choices);
 			for (const mw_option_t *other = s->options; other < o; other++)
 				CHECK(strcmp(o->name, other->name) != 0);
 		}
@@ -164,7 +166,25 @@ static void test_table_is_sound(void) {
 	CHECK(mw_subcommand_find("nosuch") == NULL);
 }
 
+static void test_words(void) {
+	mw_arguments_t a;
+	CHECK(parse(&a, "top", WORDS("--symbolize=remote:demangle=none", "1")));
+	CHECK(mw_argument_has_word(&a, "symbolize", "remote"));
+	CHECK(mw_argument_has_word(&a, "symbolize", "demangle=none"));
+	CHECK(!mw_argument_has_word(&a, "symbolize", "local"));
+	CHECK(!mw_argument_has_word(&a, "symbolize", "demangle"));
+	mw_arguments_release(&a);
+	static char *const bad[] = {"--symbolize=", "--symbolize=:", "--symbolize=local:",
+				    "--symbolize=loca", "--symbolize=local:x"};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		CHECK(!parse(&a, "top", WORDS(bad[i], "1")));
+		CHECK(strstr(complaint, "allowed: none|local|") != NULL);
+		mw_arguments_release(&a);
+	}
+}
+
 int main(void) {
+	RUN(test_words);
 	RUN(test_bytes);
 	RUN(test_options_and_operands_mix);
 	RUN(test_run_leaves_the_program_its_options);

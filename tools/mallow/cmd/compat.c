@@ -29,8 +29,6 @@ typedef struct idle_option {
 	IDLE("lib_prefix", "DIRS", "the profile names its libraries")                              \
 	IDLE("buildid", "ID", "the profile's own build-ids count")                                 \
 	IDLE("add_comment", "TEXT", "comments are not added")                                      \
-	IDLE("seconds", "N", "files are read as they are")                                         \
-	IDLE("timeout", "N", "files are read as they are")                                         \
 	IDLE("scale", "N", "gv sizes its window itself")
 
 #define IDLE_SWITCHES                                                                              \

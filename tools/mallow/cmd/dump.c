@@ -119,6 +119,7 @@ int mw_cmd_dump(const mw_arguments_t *arguments) {
 	if (mw_argument(arguments, "in-process")->given)
 		return mw_on_selected(arguments, order_dump, NULL);
 	mw_load_take_options(arguments);
+	mw_load_take_fetch_options(arguments);
 	if (every->given && every->seconds < 1) {
 		mw_complain("dump: --every %s: names tell seconds apart; give 1 or more",
 			    every->text);

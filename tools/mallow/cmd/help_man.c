@@ -49,18 +49,18 @@ static void print_argument(FILE *out, const char *words) {
 	fputc('"', out);
 }
 
-static void print_option(FILE *out, char letter, const char *name, const char *value,
-			 const char *choices, const char *help) {
+static void print_option(FILE *out, const mw_option_t *option) {
+	bool one_of = option->kind == MW_OPTION_CHOICE;
 	fputs(".It ", out);
-	if (letter != 0)
-		fprintf(out, "Fl %c , ", letter);
-	fprintf(out, "Fl \\-%s", name);
-	if (value != NULL) {
+	if (option->letter != 0)
+		fprintf(out, "Fl %c , ", option->letter);
+	fprintf(out, "Fl \\-%s", option->name);
+	if (option->value != NULL) {
 		fputs(" Ar", out);
-		print_argument(out, choices != NULL ? choices : value);
+		print_argument(out, one_of ? option->choices : option->value);
 	}
 	fputc('\n', out);
-	print_paragraphs(out, help);
+	print_paragraphs(out, option->help);
 }
 
 /* As it is to be typed. */
@@ -125,9 +125,9 @@ void mw_help_print_man(FILE *out, const mw_subcommand_t *subcommand) {
 	fputs(".Sh OPTIONS\n.Bl -tag -width Ds\n", out);
 	const mw_option_t *option;
 	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++)
-		print_option(out, option->letter, option->name, option->value, option->choices,
-			     option->help);
-	print_option(out, 'h', "help", NULL, NULL, "show the options");
+		print_option(out, option);
+	static const mw_option_t help = {.name = "help", .letter = 'h', .help = "show the options"};
+	print_option(out, &help);
 	fputs(".El\n", out);
 	print_examples(out, subcommand->examples);
 	fputs(".Sh SEE ALSO\n.Xr mallow 1\n", out);

@@ -8,10 +8,8 @@
 static int load_one(const char *text, const mw_inputs_t *inputs, mw_profile_t **out,
 		    mw_error_t *error) {
 	mw_target_t target;
-	if (mw_target_resolve(text, &target, error) != 0)
+	if (mw_load_resolve(text, &target, error) != 0)
 		return -1;
-	if (target.note[0])
-		mw_complain("note: %s", target.note);
 	int result = mw_load_of_program(&target, inputs->program, MW_LOAD_SYMBOLS_NOTES,
 					inputs->detail, out, error);
 	mw_target_release(&target);

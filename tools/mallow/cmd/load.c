@@ -4,9 +4,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "cmd/command.h"
 #include "cmd/terminal.h"
+#include "live/fetch.h"
 #include "read/read.h"
 #include "symbol/cache.h"
 #include "symbol/symbolize.h"
@@ -21,13 +24,21 @@ static void say_progress(void *context, size_t done, size_t all, const char *pat
 	mw_progress("symbols of file %zu of %zu: %s", done + 1, all, basename(path));
 }
 
+int mw_load_resolve(const char *text, mw_target_t *out, mw_error_t *error) {
+	if (mw_is_url(text))
+		mw_progress("fetching %s", text);
+	int result = mw_target_resolve(text, out, error);
+	mw_progress_end();
+	if (result == 0 && out->note[0])
+		mw_complain("note: %s", out->note);
+	return result;
+}
+
 int mw_on_target(const char *text, mw_target_work_t *work, const void *context) {
 	mw_target_t target;
 	mw_error_t error;
-	int status = mw_target_resolve(text, &target, &error);
+	int status = mw_load_resolve(text, &target, &error);
 	if (status == 0) {
-		if (target.note[0])
-			mw_complain("note: %s", target.note);
 		status = work(&target, context, &error);
 		mw_target_release(&target);
 	}
@@ -39,12 +50,24 @@ int mw_on_target(const char *text, mw_target_work_t *work, const void *context) 
 
 /* A run of the command looks for symbols in one way. */
 static mw_symbolize_options_t places;
-static bool wants_no_symbols;
+static bool wants_local = true, wants_remote = true, wants_all_anew, wants_linker_names;
 
 void mw_load_take_options(const mw_arguments_t *arguments) {
-	const char *how = mw_argument(arguments, "symbolize")->text;
-	wants_no_symbols = how != NULL && strcmp(how, "none") == 0;
-	places.debuginfod = how != NULL && strcmp(how, "debuginfod") == 0;
+	static const char how[] = "symbolize";
+	bool local = mw_argument_has_word(arguments, how, "local") ||
+		     mw_argument_has_word(arguments, how, "fastlocal");
+	bool remote = mw_argument_has_word(arguments, how, "remote");
+	bool none = mw_argument_has_word(arguments, how, "none");
+	places.debuginfod = !none && mw_argument_has_word(arguments, how, "debuginfod");
+	wants_local = !none && (local || places.debuginfod || !remote);
+	wants_remote = !none && (remote || !local);
+	wants_all_anew = mw_argument_has_word(arguments, how, "force");
+	wants_linker_names = mw_argument_has_word(arguments, how, "demangle=none");
+}
+
+void mw_load_take_fetch_options(const mw_arguments_t *arguments) {
+	mw_fetch_configure((unsigned)mw_argument(arguments, "seconds")->number,
+			   mw_argument(arguments, "timeout")->seconds);
 	places.sysroot = mw_argument(arguments, "sysroot")->text;
 	places.binary_path = mw_argument(arguments, "binary-path")->text;
 	if (places.binary_path == NULL)
@@ -62,7 +85,7 @@ mw_symbolize_options_t mw_load_symbol_places(void) {
 }
 
 void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
-	if (wants_no_symbols)
+	if (!wants_local)
 		return;
 	char *cache;
 	mw_symbolize_options_t options = mw_load_symbol_options(&cache);
@@ -94,18 +117,66 @@ int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail
 	return mw_load_of_program(target, NULL, symbols, detail, out, error);
 }
 
+static void forget_names(mw_profile_t *p) {
+	for (uint32_t i = 1; i < p->location_count; i++)
+		if (p->locations[i].mapping != 0)
+			mw_profile_set_lines(p, i, NULL, 0);
+}
+
+static void take_linker_names(mw_profile_t *p) {
+	for (size_t i = 1; i < p->function_count; i++)
+		if (p->functions[i].system_name != 0)
+			p->functions[i].name = p->functions[i].system_name;
+}
+
+static void give_names(const mw_target_t *target, mw_profile_t *p, mw_load_symbols_t symbols) {
+	bool notes = symbols == MW_LOAD_SYMBOLS_NOTES;
+	mw_error_t error;
+	if (wants_all_anew)
+		forget_names(p);
+	/* The server knows its own program; files here may be another build's, or not be here. */
+	bool asks_server = target->is_url && wants_remote;
+	mw_load_symbols(p, target->alive ? (uint32_t)target->pid : 0, notes && !asks_server);
+	if (asks_server) {
+		mw_progress("names from %s", target->shown);
+		if (mw_fetch_symbols(target->shown, p, &error) != 0 && notes)
+			mw_complain("note: names: %s", error.text);
+		mw_progress_end();
+	}
+	if (wants_linker_names)
+		take_linker_names(p);
+}
+
+static int read_fetched(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
+	struct stat info;
+	size_t length = fstat(target->fd, &info) == 0 ? (size_t)info.st_size : 0;
+	void *bytes =
+		length > 0 ? mmap(NULL, length, PROT_READ, MAP_PRIVATE, target->fd, 0) : MAP_FAILED;
+	if (bytes == MAP_FAILED)
+		return mw_error_set(error, "%s: the answer is empty", target->shown);
+	int result = mw_read_profile_bytes(target->shown, bytes, length, out, error);
+	munmap(bytes, length);
+	return result;
+}
+
+static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_profile_t **out,
+		       mw_error_t *error) {
+	if (target->is_url)
+		return read_fetched(target, out, error);
+	return detail == MW_LOAD_SPLIT
+		       ? mw_read_profile_split(target->path, target->alive, out, error)
+		       : mw_read_profile(target->path, out, error);
+}
+
 int mw_load_of_program(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
 		       mw_load_detail_t detail, mw_profile_t **out, mw_error_t *error) {
 	mw_progress("reading %s", target->shown);
-	int result = detail == MW_LOAD_SPLIT
-			     ? mw_read_profile_split(target->path, target->alive, out, error)
-			     : mw_read_profile(target->path, out, error);
+	int result = read_target(target, detail, out, error);
 	mw_progress_end();
 	if (result == 0 && program != NULL)
 		use_program(*out, program);
 	if (result == 0 && symbols != MW_LOAD_NO_SYMBOLS)
-		mw_load_symbols(*out, target->alive ? (uint32_t)target->pid : 0,
-				symbols == MW_LOAD_SYMBOLS_NOTES);
+		give_names(target, *out, symbols);
 	return result;
 }
 

@@ -16,10 +16,15 @@
 /* Where symbols come from; mw_load_take_options() takes them. */
 #define MW_SYMBOLIZE_OPTION                                                                        \
 	{                                                                                          \
-		"symbolize", 0, MW_OPTION_CHOICE, "HOW", "none|local|debuginfod",                  \
-			"names from nothing; from files here (default), as the process sees them " \
-			"or by their paths, and their debug files; or also from the servers in "   \
-			"DEBUGINFOD_URLS. Files of another build are never used"                   \
+		"symbolize", 0, MW_OPTION_WORDS, "HOW",                                            \
+			"none|local|fastlocal|remote|debuginfod|force|demangle=none|"              \
+			"demangle=full|demangle=templates|demangle=default",                       \
+			"names from nothing; from files here, as the process sees them or by "     \
+			"their paths, and their debug files (local); from the server that a "      \
+			"profile came from (remote); unless given, both; debuginfod: also from "   \
+			"the servers in DEBUGINFOD_URLS. Files of another build are never used. "  \
+			"force: also what has names; demangle=none: names as the linker has "      \
+			"them. Several with ':' between"                                           \
 	}
 #define MW_BINARY_PATH_OPTION                                                                      \
 	{                                                                                          \
@@ -45,8 +50,18 @@ typedef enum mw_load_detail {
 	MW_LOAD_SPLIT, /* by thread, size and lifetime: read/state_file.h */
 } mw_load_detail_t;
 
-/* What the three options above say, for the rest of this run. */
+/* Of a server's profile; the two above belong to these. */
+#define MW_SECONDS_OPTION                                                                          \
+	{ "seconds", 0, MW_OPTION_COUNT, "N", NULL, "of a URL: let the server collect for so long" }
+#define MW_TIMEOUT_OPTION                                                                          \
+	{                                                                                          \
+		"timeout", 0, MW_OPTION_SECONDS, "TIME", NULL,                                     \
+			"of a URL: how long to wait for the answer, beyond --seconds (60s)"        \
+	}
+
+/* What they say, for the rest of this run: how names are found, and how URLs are fetched. */
 void mw_load_take_options(const mw_arguments_t *arguments);
+void mw_load_take_fetch_options(const mw_arguments_t *arguments);
 
 /* Those as symbolize.h wants them; the caller frees *cache when it is done with them. */
 mw_symbolize_options_t mw_load_symbol_options(char **cache);
@@ -61,6 +76,9 @@ typedef int mw_target_work_t(const mw_target_t *target, const void *context, mw_
 /* Resolves `text` and does `work` on it; what goes wrong is said on stderr.  Returns the exit
  * status. */
 int mw_on_target(const char *text, mw_target_work_t *work, const void *context);
+
+/* mw_target_resolve(), with its note and the progress of a download on stderr. */
+int mw_load_resolve(const char *text, mw_target_t *out, mw_error_t *error);
 
 /* 0: the caller frees *out with mw_profile_free(). */
 int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,

@@ -17,6 +17,7 @@ typedef enum mw_option_kind {
 	MW_OPTION_COUNT,    /* a whole number >= 1 */
 	MW_OPTION_SECONDS,  /* a number >= 0, with fractions */
 	MW_OPTION_CHOICE,   /* one of `choices` */
+	MW_OPTION_WORDS,    /* some of them, with ':' between */
 	MW_OPTION_SWITCH,   /* a flag, of which =false takes back what was there by itself */
 	MW_OPTION_FRACTION, /* a number > 0, with decimals */
 } mw_option_kind_t;
@@ -26,7 +27,7 @@ typedef struct mw_option {
 	char letter;      /* 0: no short form */
 	mw_option_kind_t kind;
 	const char *value;   /* how the help calls the value; NULL for a flag */
-	const char *choices; /* "a|b|c", for MW_OPTION_CHOICE */
+	const char *choices; /* "a|b|c", for MW_OPTION_CHOICE and _WORDS */
 	const char *help;
 } mw_option_t;
 
@@ -88,6 +89,9 @@ bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, 
 
 /* Sets an option as if the command line had.  False: it complained. */
 bool mw_arguments_set(mw_arguments_t *arguments, const char *name, const char *value);
+
+/* Is `word` among the words of an MW_OPTION_WORDS? */
+bool mw_argument_has_word(const mw_arguments_t *arguments, const char *name, const char *word);
 
 void mw_arguments_release(mw_arguments_t *arguments);
 

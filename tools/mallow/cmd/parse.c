@@ -42,8 +42,7 @@ bool mw_parse_bytes(const char *text, uint64_t *out_bytes) {
 	return true;
 }
 
-static bool is_choice(const char *choices, const char *text) {
-	size_t length = strlen(text);
+static bool is_choice(const char *choices, const char *text, size_t length) {
 	for (const char *choice = choices; length > 0; choice++) {
 		const char *end = strchrnul(choice, '|');
 		if ((size_t)(end - choice) == length && memcmp(choice, text, length) == 0)
@@ -53,6 +52,17 @@ static bool is_choice(const char *choices, const char *text) {
 		choice = end;
 	}
 	return false;
+}
+
+static bool are_choices(const char *choices, const char *text) {
+	for (;; text++) {
+		size_t length = strcspn(text, ":");
+		if (!is_choice(choices, text, length))
+			return false;
+		text += length;
+		if (*text == '\0')
+			return true;
+	}
 }
 
 static bool parse_count(const char *text, uint64_t *out) {
@@ -150,7 +160,11 @@ static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *opti
 		allowed = "a number such as 0.005 or 2";
 		break;
 	case MW_OPTION_CHOICE:
-		good = is_choice(option->choices, text);
+		good = is_choice(option->choices, text, strlen(text));
+		allowed = option->choices;
+		break;
+	case MW_OPTION_WORDS:
+		good = are_choices(option->choices, text);
 		allowed = option->choices;
 		break;
 	}
@@ -316,6 +330,18 @@ bool mw_arguments_set(mw_arguments_t *arguments, const char *name, const char *v
 void mw_arguments_release(mw_arguments_t *arguments) {
 	for (size_t i = 0; i < sizeof(arguments->values) / sizeof(arguments->values[0]); i++)
 		free(arguments->values[i].texts);
+}
+
+bool mw_argument_has_word(const mw_arguments_t *arguments, const char *name, const char *word) {
+	const char *text = mw_argument(arguments, name)->text;
+	size_t length = strlen(word);
+	while (text != NULL && *text != '\0') {
+		size_t next = strcspn(text, ":");
+		if (next == length && memcmp(text, word, length) == 0)
+			return true;
+		text += next + (text[next] == ':');
+	}
+	return false;
 }
 
 const mw_option_value_t *mw_argument(const mw_arguments_t *arguments, const char *name) {

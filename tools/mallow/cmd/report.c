@@ -66,7 +66,7 @@ static bool is_for_all(const char *option) {
 		"alloc-objects", "contentions", "total-delay", "functions",     "lines",
 		"flat",          "cum",         "noinlines",   "trim-path",     "source-path",
 		"json",          "symbolize",   "sysroot",     "binary-path",   "color",
-		"no-pager"};
+		"no-pager",      "seconds",     "timeout"};
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		if (strcmp(options[i], option) == 0)
 			return true;

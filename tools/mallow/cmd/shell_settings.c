@@ -11,8 +11,9 @@
 
 /* The profile is loaded by then, and every command has an output of its own. */
 static bool is_for_once(const char *name) {
-	static const char *const names[] = {"base",   "diff-base", "normalize", "output",
-					    "format", "symbolize", "sysroot",   "binary-path"};
+	static const char *const names[] = {"base",    "diff-base", "normalize", "output",
+					    "format",  "symbolize", "sysroot",   "binary-path",
+					    "seconds", "timeout",   "color",     "no-pager"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(names[i], name) == 0)
 			return true;

@@ -222,6 +222,8 @@ const mw_subcommand_t mw_subcommands[] = {
 				MW_SYMBOLIZE_OPTION,
 				MW_BINARY_PATH_OPTION,
 				MW_SYSROOT_OPTION,
+				MW_SECONDS_OPTION,
+				MW_TIMEOUT_OPTION,
 				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "split what is in use by thread (labels thread, thread_id), "
 				 "size (bytes) and age, what was freed by lifetime; sums stay the "
@@ -343,6 +345,8 @@ const mw_subcommand_t mw_subcommands[] = {
 				MW_SYMBOLIZE_OPTION,
 				MW_BINARY_PATH_OPTION,
 				MW_SYSROOT_OPTION,
+				MW_SECONDS_OPTION,
+				MW_TIMEOUT_OPTION,
 				END_OF_OPTIONS,
 			},
 	},

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "live/fetch.h"
 #include "live/process.h"
 #include "model/alloc.h"
 
@@ -161,10 +162,24 @@ static int resolve_path(const char *path, mw_target_t *out, mw_error_t *error) {
 	return 0;
 }
 
+static int resolve_url(const char *text, mw_target_t *out, mw_error_t *error) {
+	char *url = mw_fetch_url(text);
+	if (mw_fetch(url, &out->fd, error) != 0) {
+		free(url);
+		return -1;
+	}
+	out->is_url = true;
+	out->shown = url;
+	out->path = mw_xstrdup(url);
+	return 0;
+}
+
 int mw_target_resolve(const char *text, mw_target_t *out, mw_error_t *error) {
 	*out = (mw_target_t){0};
 	if (*text == '\0')
 		return mw_error_set(error, "'': give a pid, a state file or a profile file");
+	if (mw_is_url(text))
+		return resolve_url(text, out, error);
 	if (text[strspn(text, "0123456789")] != '\0')
 		return resolve_path(text, out, error);
 	char *end;
@@ -178,6 +193,8 @@ int mw_target_resolve(const char *text, mw_target_t *out, mw_error_t *error) {
 }
 
 void mw_target_release(mw_target_t *target) {
+	if (target->is_url)
+		close(target->fd);
 	free(target->path);
 	free(target->shown);
 	*target = (mw_target_t){0};

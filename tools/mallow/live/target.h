@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * target.h -- what a user means by TARGET: a pid, a state file, or a profile file.
+ * target.h -- what a user means by TARGET: a pid, a state file, a profile file, or a URL.
  * Layer: live.  A plain number is a pid: of a live process, or of one that was killed and whose
  * state file is still there.  Anything else is a path; what the file is, its content says. */
 #ifndef MW_LIVE_TARGET_H
@@ -24,11 +24,13 @@ const char *mw_fate_name(mw_fate_t fate);
 mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, bool process_alive);
 
 typedef struct mw_target {
-	char *path;     /* what to open */
-	char *shown;    /* what to call it */
-	bool is_state;  /* a state file; else a profile of some format */
-	bool alive;     /* the process of the state file exists */
-	bool is_pid;    /* the user gave a pid */
+	char *path;    /* what to open */
+	char *shown;   /* what to call it */
+	bool is_state; /* a state file; else a profile of some format */
+	bool alive;    /* the process of the state file exists */
+	bool is_pid;   /* the user gave a pid */
+	bool is_url;   /* it was fetched into the file `fd`, and `path` is the URL */
+	int fd;
 	int pid;        /* of a state file's process, as seen from here */
 	char note[256]; /* what else the user should know, or "" */
 } mw_target_t;

@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# url.sh BUILD_DIR -- profiles of servers on this machine: one of canned answers, and one of Go's net/http/pprof.
+source "$(dirname "$0")/lib.bash"
+
+# A program that has gone: its profile knows addresses only, and the server knows their names.
+cat >gone.c <<'EOF_C'
+#include <stdlib.h>
+void *volatile kept;
+__attribute__((noinline)) void parse_request(void) { kept = malloc(1000); }
+int main(void) {
+	for (int i = 0; i < 1000; i++)
+		parse_request();
+	return 0;
+}
+EOF_C
+gcc -O0 -no-pie gone.c -o gone || fail "gcc failed"
+try 0 "$mallow" run --exact -o gone.heap ./gone
+try 0 "$mallow" run --exact -o gone.pb.gz ./gone
+nm gone >names
+rm gone
+cat >server.py <<'EOF_PY'
+import bisect, http.server, re, sys, time
+names = sorted((int(a, 16), n) for a, t, n in
+               (l.split() for l in open("names") if len(l.split()) == 3) if t in "Tt")
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self, body, status=200):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_GET(self):
+        with open("requests", "a") as log:
+            log.write("GET %s\n" % self.path)
+        path = self.path.split("?")[0]
+        if path == "/pprof/heap":
+            self.answer(open("gone.heap", "rb").read())
+        elif path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "/pprof/heap")
+            self.end_headers()
+        elif path == "/away":
+            self.send_response(302)
+            self.send_header("Location", "file:///etc/passwd")
+            self.end_headers()
+        elif path == "/proto":
+            self.answer(open("gone.pb.gz", "rb").read())
+        elif path == "/slow":
+            time.sleep(20)
+        elif path == "/nonsense":
+            self.answer(b"<html>nothing</html>")
+        else:
+            self.answer(b"not here", 404)
+    def do_POST(self):
+        asked = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        with open("requests", "a") as log:
+            log.write("POST %s\n" % self.path)
+        lines = ["num_symbols: 1"]
+        for word in asked.split("+"):
+            assert re.fullmatch("0x[0-9a-f]+", word), word
+            at = bisect.bisect_right(names, (int(word, 16), "~")) - 1
+            if at >= 0 and int(word, 16) < 0x500000:
+                lines.append("%s %s" % (word, names[at][1]))
+        self.answer("\n".join(lines).encode() if self.path == "/pprof/symbol" else b"", 200)
+    def log_message(self, *args):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server.daemon_threads = True
+open("port.new", "w").write(str(server.server_port))
+import os
+os.rename("port.new", "port")
+server.serve_forever()
+EOF_PY
+unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
+python3 server.py &
+started+=("$!")
+# wait_for FILE
+wait_for() {
+    for _ in $(seq 200); do
+        [ -s "$1" ] && return
+        sleep 0.1
+    done
+    fail "no $1"
+}
+wait_for port
+server=http://127.0.0.1:$(cat port)
+
+try 0 "$mallow" top "$server/pprof/heap"
+says out 'parse_request'
+grep -qx 'POST /pprof/symbol' requests || fail "the server was not asked for names"
+"$mallow" top "${server#http://}/moved" >out 2>err || fail "a redirection, without a scheme"
+: >requests
+try 0 "$mallow" top --symbolize=local "$server/pprof/heap"
+says_not out parse_request
+try 0 "$mallow" top --symbolize=none "$server/pprof/heap"
+says_not out 'parse_request|__libc'
+grep -q POST requests && fail "the server was asked for names"
+try 0 "$mallow" top --symbolize=remote "$server/pprof/heap"
+says out parse_request
+says_not out __libc
+: >requests
+try 0 "$mallow" top --seconds 3 "$server"
+[ "$(head -2 requests | tr '\n' ' ')" = "GET /debug/pprof/heap?seconds=3 GET /pprof/heap?seconds=3 " ] ||
+    fail "asked for: $(cat requests)"
+try 0 "$mallow" diff "$server/pprof/heap" "$server/pprof/heap"
+says_not out parse_request
+try 0 "$mallow" dump -o fetched.pb.gz "$server/pprof/heap"
+try 0 "$mallow" report fetched.pb.gz
+says out 'parse_request'
+try 0 "$mallow" report "$server/proto"
+says out 'parse_request'
+try 0 "$build/lib/mallow/compat/bin/jeprof" --text "${server#http://}/pprof/heap"
+says out parse_request
+ok "canned answers"
+
+try 2 "$mallow" report "$server/nothing"
+one_line_error
+says err "$server/nothing: the server says 404"
+try 2 "$mallow" report "$server/nonsense"
+one_line_error
+says err "$server/nonsense: "
+try 2 "$mallow" report "$server/away"
+one_line_error
+try 2 "$mallow" report --timeout 0.5 "$server/slow"
+one_line_error
+says err 'no answer in time .*--timeout'
+try 2 "$mallow" report http://127.0.0.1:1/
+one_line_error
+try 2 "$mallow" status "$server/pprof/heap"
+one_line_error
+try 2 "$mallow" report --symbolize=local:nonsense "$server/pprof/heap"
+one_line_error
+ok "servers that fail"
+
+command -v go >/dev/null || {
+    echo "skipped: Go is not installed"
+    exit 0
+}
+mkdir go && cat >go/main.go <<'EOF_GO'
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	_ "net/http/pprof"
+	"os"
+	"runtime"
+)
+
+var kept [][]byte
+
+//go:noinline
+func keepBlocks() {
+	for i := 0; i < 64; i++ {
+		kept = append(kept, make([]byte, 1<<20))
+	}
+}
+
+func main() {
+	runtime.MemProfileRate = 1
+	keepBlocks()
+	runtime.GC()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	os.WriteFile("goport.new", []byte(fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)), 0o600)
+	os.Rename("goport.new", "goport")
+	http.Serve(listener, nil)
+}
+EOF_GO
+(cd go && GO111MODULE=off GOCACHE=$work/gocache GOFLAGS="" go build -o ../goserver main.go) >out 2>&1 || fail "go build failed"
+./goserver &
+started+=("$!")
+wait_for goport
+server=127.0.0.1:$(cat goport)
+try 0 "$mallow" top "$server"
+says out 'main\.keepBlocks'
+flat=$(awk '/main.keepBlocks/ { print $1, $2 }' out)
+[ "$flat" = "64 MiB" ] || [ "$flat" = "64.0 MiB" ] || fail "keepBlocks holds $flat"
+try 0 "$mallow" top --sample_index=alloc_space "http://$server/debug/pprof/allocs"
+says out 'main\.keepBlocks'
+try 0 "$mallow" top --seconds 1 "http://$server/debug/pprof/profile"
+says out 'Type: cpu'
+ok "Go's net/http/pprof"

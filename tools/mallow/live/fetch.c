@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ * fetch.c -- HTTP by libcurl, in memory. */
+#include "live/fetch.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/alloc.h"
+
+/* Larger than any profile; less than what would hurt. */
+#define ANSWER_MAX ((size_t)1 << 30)
+#define SYMBOLS_MAX ((size_t)64 << 20)
+#define CONNECT_SECONDS 10L
+#define TIMEOUT_SECONDS 60.0
+#define REDIRECTS_MAX 5L
+#define HTTP_FINE 200
+
+#define HEAP_PLACE "/debug/pprof/heap"
+
+static unsigned collect_seconds;
+static double timeout_seconds = TIMEOUT_SECONDS;
+
+void mw_fetch_configure(unsigned seconds, double timeout) {
+	collect_seconds = seconds;
+	timeout_seconds = timeout > 0 ? timeout : TIMEOUT_SECONDS;
+}
+
+static bool has_scheme(const char *text) {
+	return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
+/* "host:port", and perhaps a path. */
+static bool is_host_and_port(const char *text) {
+	size_t host =
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
+	if (host == 0 || text[host] != ':')
+		return false;
+	size_t port = strspn(text + host + 1, "0123456789");
+	char end = text[host + 1 + port];
+	return port > 0 && port <= 5 && (end == '\0' || end == '/');
+}
+
+bool mw_is_url(const char *text) {
+	return has_scheme(text) || (is_host_and_port(text) && access(text, F_OK) != 0);
+}
+
+char *mw_fetch_url(const char *text) {
+	size_t size = strlen(text) + 128;
+	char *url = mw_xcalloc(size, 1);
+	int used = snprintf(url, size, "%s%s", has_scheme(text) ? "" : "http://", text);
+	char *path = strchr(strstr(url, "://") + 3, '/');
+	if (path == NULL || strcmp(path, "/") == 0)
+		used = snprintf(path != NULL ? path : url + used, size - (size_t)used, HEAP_PLACE) +
+		       (int)(path != NULL ? path - url : used);
+	if (collect_seconds > 0)
+		snprintf(url + used, size - (size_t)used, "%cseconds=%u",
+			 strchr(url, '?') != NULL ? '&' : '?', collect_seconds);
+	return url;
+}
+
+/* The functions of libcurl, loaded once. */
+static struct {
+	CURL *(*init)(void);
+	CURLcode (*setopt)(CURL *handle, CURLoption option, ...);
+	CURLcode (*perform)(CURL *handle);
+	CURLcode (*getinfo)(CURL *handle, CURLINFO info, ...);
+	const char *(*text_of)(CURLcode code);
+	void (*cleanup)(CURL *handle);
+} curl;
+
+static int load_curl(mw_error_t *error) {
+	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+	void *library = NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && library == NULL; i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (library == NULL)
+		return mw_error_set(error,
+				    "libcurl.so.4 is not installed (package libcurl4), which "
+				    "fetches URLs; or fetch it with curl -o FILE");
+	/* POSIX's way from an object pointer to a function's. */
+	*(void **)&curl.init = dlsym(library, "curl_easy_init");
+	*(void **)&curl.setopt = dlsym(library, "curl_easy_setopt");
+	*(void **)&curl.perform = dlsym(library, "curl_easy_perform");
+	*(void **)&curl.getinfo = dlsym(library, "curl_easy_getinfo");
+	*(void **)&curl.text_of = dlsym(library, "curl_easy_strerror");
+	*(void **)&curl.cleanup = dlsym(library, "curl_easy_cleanup");
+	if (curl.init && curl.setopt && curl.perform && curl.getinfo && curl.text_of &&
+	    curl.cleanup)
+		return 0;
+	return mw_error_set(error, "libcurl.so.4 is not the library it should be");
+}
+
+typedef struct answer {
+	int fd;
+	size_t length, length_max;
+} answer_t;
+
+static size_t take_bytes(char *bytes, size_t size, size_t count, void *context) {
+	answer_t *answer = context;
+	size_t length = size * count;
+	if (length > answer->length_max - answer->length)
+		return 0;
+	answer->length += length;
+	ssize_t wrote = write(answer->fd, bytes, length);
+	return wrote > 0 ? (size_t)wrote : 0;
+}
+
+static void set_options(CURL *handle, const char *url, const char *post, answer_t *answer) {
+	curl.setopt(handle, CURLOPT_URL, url);
+	curl.setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl.setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	curl.setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
+	curl.setopt(handle, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
+	curl.setopt(handle, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
+	curl.setopt(handle, CURLOPT_TIMEOUT_MS, (long)((collect_seconds + timeout_seconds) * 1000));
+	curl.setopt(handle, CURLOPT_NOSIGNAL, 1L);
+	curl.setopt(handle, CURLOPT_USERAGENT, "mallow/" MALLOW_VERSION);
+	curl.setopt(handle, CURLOPT_WRITEFUNCTION, take_bytes);
+	curl.setopt(handle, CURLOPT_WRITEDATA, answer);
+	if (post != NULL) {
+		curl.setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(post));
+		curl.setopt(handle, CURLOPT_POSTFIELDS, post);
+	}
+}
+
+/* The status of HTTP, or -1. */
+static long ask(const char *url, const char *post, answer_t *answer, mw_error_t *error) {
+	if (curl.init == NULL && load_curl(error) != 0)
+		return -1;
+	CURL *handle = curl.init();
+	if (handle == NULL)
+		return mw_error_set(error, "%s: libcurl cannot be started", url);
+	set_options(handle, url, post, answer);
+	CURLcode code = curl.perform(handle);
+	long status = -1;
+	if (code == CURLE_OK)
+		curl.getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+	else if (code == CURLE_WRITE_ERROR && answer->length > 0)
+		mw_error_set(error, "%s: the answer is larger than %zu MiB", url,
+			     answer->length_max >> 20);
+	else if (code == CURLE_OPERATION_TIMEDOUT)
+		mw_error_set(error, "%s: no answer in time (%.0f s); --timeout sets it", url,
+			     collect_seconds + timeout_seconds);
+	else
+		mw_error_set(error, "%s: %s", url, curl.text_of(code));
+	curl.cleanup(handle);
+	return status;
+}
+
+/* As ask(), into a memfd; -1 also for all but 200, after which *status says which. */
+static int fetch(const char *url, const char *post, size_t length_max, int *out_fd, long *status,
+		 mw_error_t *error) {
+	answer_t answer = {.fd = memfd_create("mallow-answer", MFD_CLOEXEC),
+			   .length_max = length_max};
+	*status = 0;
+	if (answer.fd < 0)
+		return mw_error_set(error, "%s: %s", url, strerror(errno));
+	*status = ask(url, post, &answer, error);
+	if (*status == HTTP_FINE) {
+		*out_fd = answer.fd;
+		return 0;
+	}
+	close(answer.fd);
+	if (*status >= 0)
+		mw_error_set(error,
+			     "%s: the server says %ld; profiles are at /debug/pprof/heap or "
+			     "/pprof/heap",
+			     url, *status);
+	return -1;
+}
+
+/* gperftools' place, where there is no path in what the user gave. */
+static char *other_place(const char *url) {
+	const char *path = strstr(url, HEAP_PLACE);
+	if (path == NULL || path != strchr(strstr(url, "://") + 3, '/'))
+		return NULL;
+	char *other = mw_xstrdup(url);
+	size_t at = (size_t)(path - url);
+	snprintf(other + at, strlen(other) - at + 1, "/pprof/heap%s", path + strlen(HEAP_PLACE));
+	return other;
+}
+
+int mw_fetch(const char *url, int *out_fd, mw_error_t *error) {
+	long status;
+	if (fetch(url, NULL, ANSWER_MAX, out_fd, &status, error) == 0)
+		return 0;
+	char *other = status == 404 ? other_place(url) : NULL;
+	int result = -1;
+	if (other != NULL)
+		result = fetch(other, NULL, ANSWER_MAX, out_fd, &status, error);
+	free(other);
+	return result;
+}
+
+/* "0x401136+0x401150", of the locations without a name; NULL: all have one. */
+static char *list_addresses(const mw_profile_t *p) {
+	char *list = mw_xcalloc(p->location_count, 24);
+	size_t used = 0;
+	for (size_t i = 1; i < p->location_count; i++)
+		if (p->locations[i].line_count == 0)
+			used += (size_t)sprintf(list + used, "%s0x%llx", used > 0 ? "+" : "",
+						(unsigned long long)p->locations[i].address);
+	if (used > 0)
+		return list;
+	free(list);
+	return NULL;
+}
+
+typedef struct known {
+	uint64_t address;
+	const char *name;
+} known_t;
+
+static int compare_known(const void *a, const void *b) {
+	const known_t *x = a, *y = b;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Lines "0x401136 parse_request"; others, such as "num_symbols: 1", are skipped. */
+static known_t *parse_symbols(char *text, size_t *count) {
+	known_t *known = NULL;
+	size_t capacity = 0;
+	char *rest;
+	*count = 0;
+	for (char *line = strtok_r(text, "\r\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\r\n", &rest)) {
+		char *end;
+		if (strncmp(line, "0x", 2) != 0)
+			continue;
+		uint64_t address = strtoull(line, &end, 16);
+		char *name = end + strspn(end, " \t");
+		if (name == end || *name == '\0' || strncmp(name, "0x", 2) == 0)
+			continue;
+		known = mw_grow(known, &capacity, *count + 1, sizeof(*known));
+		known[(*count)++] = (known_t){address, name};
+	}
+	if (*count > 1)
+		qsort(known, *count, sizeof(*known), compare_known);
+	return known;
+}
+
+static void name_locations(mw_profile_t *p, const known_t *known, size_t count) {
+	for (uint32_t i = 1; i < p->location_count && count > 0; i++) {
+		mw_location_t *location = &p->locations[i];
+		known_t wanted = {.address = location->address};
+		if (location->line_count > 0)
+			continue;
+		const known_t *found =
+			bsearch(&wanted, known, count, sizeof(*known), compare_known);
+		if (found == NULL)
+			continue;
+		mw_function_t function = {.name = mw_profile_intern(p, found->name),
+					  .system_name = mw_profile_intern(p, found->name)};
+		mw_line_t line = {.function = mw_profile_add_function(p, &function)};
+		mw_profile_set_lines(p, i, &line, 1);
+		p->mappings[location->mapping].has_functions = true;
+	}
+}
+
+/* Beside the profile: .../pprof/symbol. */
+static char *symbol_url(const char *url) {
+	char *place = mw_xcalloc(strlen(url) + sizeof("/symbol"), 1);
+	size_t length = strcspn(url, "?");
+	memcpy(place, url, length);
+	char *slash = strrchr(strstr(place, "://") + 3, '/');
+	strcpy(slash != NULL ? slash : place + length, "/symbol");
+	return place;
+}
+
+int mw_fetch_symbols(const char *url, mw_profile_t *p, mw_error_t *error) {
+	char *addresses = list_addresses(p);
+	if (addresses == NULL)
+		return 0;
+	char *place = symbol_url(url);
+	long status;
+	int fd;
+	int result = fetch(place, addresses, SYMBOLS_MAX, &fd, &status, error);
+	if (result == 0) {
+		struct stat info;
+		char *text = mw_xcalloc(fstat(fd, &info) == 0 ? (size_t)info.st_size + 1 : 1, 1);
+		ssize_t got = pread(fd, text, (size_t)info.st_size, 0);
+		text[got > 0 ? got : 0] = '\0';
+		size_t count;
+		known_t *known = parse_symbols(text, &count);
+		name_locations(p, known, count);
+		free(known);
+		free(text);
+		close(fd);
+	} else if (status == 404) {
+		result = 0; /* not every server knows names */
+	}
+	free(place);
+	free(addresses);
+	return result;
+}
