@@ -12,10 +12,10 @@
 /* Lists that people write have some kilobytes. */
 #define FILE_BYTES_MAX ((size_t)4 << 20)
 
-/* The rest of a pattern at exactly this place: '*' tries every length, from its last place only,
- * so that the time is the product of the lengths at most. */
-static bool matches_here(const char *pattern, const char *text) {
-	const char *star = NULL, *retry = NULL;
+/* What stands behind `star` may begin anywhere from `text` on; NULL: the pattern begins at `text`.
+ * Only the last star moves, so that the time is the product of the lengths at most. */
+static bool matches_from(const char *pattern, const char *star, const char *text) {
+	const char *retry = text;
 	for (;;) {
 		if (*pattern == '*') {
 			star = ++pattern;
@@ -40,12 +40,8 @@ static bool matches_here(const char *pattern, const char *text) {
 }
 
 bool mw_suppression_matches(const char *pattern, const char *text) {
-	if (*pattern == '^')
-		return matches_here(pattern + 1, text);
-	for (; *text != '\0'; text++)
-		if (matches_here(pattern, text))
-			return true;
-	return matches_here(pattern, text);
+	return *pattern == '^' ? matches_from(pattern + 1, NULL, text)
+			       : matches_from(pattern, pattern, text);
 }
 
 static int parse_line(mw_suppressions_t *s, const char *name, size_t number, const char *line,
