@@ -37,6 +37,17 @@ static char *own_name(const dump_job_t *job, const mw_profile_t *profile, mw_for
 	return path;
 }
 
+/* What a bundle should have inside. */
+static void say_nameless(const mw_profile_t *p, const char *path) {
+	size_t nameless = 0;
+	for (size_t i = 1; i < p->location_count; i++)
+		nameless += p->locations[i].line_count == 0;
+	if (nameless > 0)
+		mw_complain("note: %s: %zu of %zu places in the code have no name, and will have "
+			    "none elsewhere; 'mallow doctor PID' says what to install",
+			    path, nameless, p->location_count - 1);
+}
+
 static int dump_target(const mw_target_t *target, const void *context, mw_error_t *error) {
 	const dump_job_t *job = context;
 	const mw_arguments_t *arguments = job->arguments;
@@ -48,7 +59,12 @@ static int dump_target(const mw_target_t *target, const void *context, mw_error_
 		return mw_error_set(error, "dump: unknown format '%s'", format_name);
 	/* The text formats have no room for names. */
 	symbols = symbols && format == MW_FORMAT_PROTO;
-	bool labels = mw_argument(arguments, "labels")->given;
+	bool bundle = mw_argument(arguments, "bundle")->given;
+	if (bundle && !symbols)
+		return mw_error_set(error,
+				    "dump: --bundle is a profile.proto with names; leave out "
+				    "--no-symbols and other formats");
+	bool labels = bundle || mw_argument(arguments, "labels")->given;
 	mw_profile_t *profile;
 	if (mw_load(target, symbols ? MW_LOAD_SYMBOLS_NOTES : MW_LOAD_NO_SYMBOLS,
 		    labels ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &profile, error) != 0)
@@ -58,6 +74,8 @@ static int dump_target(const mw_target_t *target, const void *context, mw_error_
 	int result = mw_write_profile(profile, path, format, MW_GZIP_BY_NAME, error);
 	if (result == 0 && strcmp(path, "-") != 0)
 		fprintf(stderr, "mallow: profile written: %s\n", path);
+	if (result == 0 && bundle)
+		say_nameless(profile, path);
 	mw_show_flags(stderr, "mallow: note: ", profile->origin.flags);
 	free(name);
 	mw_profile_free(profile);

@@ -32,7 +32,7 @@ typedef struct mw_option {
 } mw_option_t;
 
 /* Of a subcommand's own, and of a shared list. */
-enum { MW_OPTIONS_MAX = 16, MW_SHARED_OPTIONS_MAX = 128 };
+enum { MW_OPTIONS_MAX = 24, MW_SHARED_OPTIONS_MAX = 128 };
 
 struct mw_arguments;
 

@@ -204,9 +204,11 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "else profile.proto, with gzip unless the name ends in .pb. Without "
 			   "--output the name is mallow.<program>.<pid>.<time>.pb.gz; '-' is "
 			   "standard output.",
-		.examples = "mallow dump 4711 -o now.pb.gz && go tool pprof -top now.pb.gz\n"
-			    "mallow dump 4711 -o now.heap      # for jeprof\n"
-			    "mallow dump --every 10m --count 6 -o /var/tmp 4711",
+		.examples =
+			"mallow dump 4711 -o now.pb.gz && go tool pprof -top now.pb.gz\n"
+			"mallow dump 4711 -o now.heap      # for jeprof\n"
+			"mallow dump --bundle 4711 -o bundle.pb.gz   # needs no binary anywhere\n"
+			"mallow dump --every 10m --count 6 -o /var/tmp 4711",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_dump,
 		.options =
@@ -224,6 +226,10 @@ const mw_subcommand_t mw_subcommands[] = {
 				MW_SYSROOT_OPTION,
 				MW_SECONDS_OPTION,
 				MW_TIMEOUT_OPTION,
+				{"bundle", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "for other machines: names, files, lines and --labels inside, so "
+				 "that "
+				 "nobody needs the binaries; says what has no name"},
 				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "split what is in use by thread (labels thread, thread_id), "
 				 "size (bytes) and age, what was freed by lifetime; sums stay the "
