@@ -194,6 +194,72 @@ static void bad_content_is_named(void) {
 	check_refused("{\"recent_alloc_max\":1,", "bad:1: is no JSON");
 }
 
+static int64_t sum_of(const mw_profile_t *p, const char *type) {
+	int index = mw_profile_find_type(p, type);
+	CHECK(index >= 0);
+	return mw_profile_total(p, (size_t)index);
+}
+
+static void heaptrack_is_replayed(void) {
+	mw_profile_t *p = read_file("heaptrack", "heaptrack");
+	CHECK_STR(type_of(p, p->default_type), "inuse_space");
+	CHECK_EQ(sum_of(p, "alloc_objects"), 5);
+	CHECK_EQ(sum_of(p, "alloc_space"), 4 * 10000 + 24);
+	CHECK_EQ(sum_of(p, "inuse_objects"), 2);
+	CHECK_EQ(sum_of(p, "inuse_space"), 10024);
+	/* Three and the small one, before the last two went. */
+	CHECK_EQ(sum_of(p, "peak_objects"), 4);
+	CHECK_EQ(sum_of(p, "peak_space"), 30024);
+	CHECK_EQ(p->sample_count, 2);
+	/* Inlined functions first; a place without a function has its module's name. */
+	CHECK_STR(function_of(p, 0, 0, 0), "inner");
+	CHECK_STR(function_of(p, 0, 0, 1), "outer");
+	CHECK_STR(function_of(p, 0, 1, 0), "main");
+	CHECK_STR(function_of(p, 1, 0, 0), "[dem]");
+	CHECK_STR(function_of(p, 1, 1, 0), "main");
+	mw_profile_free(p);
+}
+
+static void massifs_trees_are_turned_around(void) {
+	mw_profile_t *p = read_file("massif", "massif");
+	CHECK_STR(mw_profile_string(p, p->origin.args), "./demo --fast");
+	CHECK_STR(type_of(p, p->default_type), "peak_space");
+	CHECK_EQ(sum_of(p, "peak_space"), 1000024);
+	CHECK_EQ(sum_of(p, "inuse_space"), 700);
+	CHECK_EQ(p->sample_count, 4);
+	CHECK_EQ(p->samples[0].depth, 3);
+	CHECK_STR(function_of(p, 0, 0, 0), "inner");
+	CHECK_STR(function_of(p, 0, 1, 0), "operator()(int)");
+	CHECK_STR(function_of(p, 0, 2, 0), "main");
+	CHECK_EQ(p->samples[1].depth, 2);
+	CHECK_STR(function_of(p, 1, 1, 0), "other");
+	CHECK_STR(function_of(p, 2, 0, 0), "in 1 place, below massif's threshold (1.00%)");
+	mw_profile_free(p);
+}
+
+static void damaged_recordings_are_refused(void) {
+	static const char *const bad[] = {
+		"v 10400 1\nX a\n",
+		"v 10400 3\nX a\ns ff short\n",
+		"v 10400 3\nX a\ns 1 a\ni 1 2\n",
+		"v 10400 3\nX a\nt 1 0\n",
+		"v 10400 3\nX a\ni 1 0\nt 1 1\n",
+		"v 10400 3\nX a\ni 1 0\nt 1 0\na 1 2\n",
+		"v 10400 3\nX a\n+ 0\n",
+		"v 10400 3\nX a\ni 1 0\nt 1 0\na 8000000000000000 1\n",
+		"desc: \ncmd: a\n",
+		"desc: \nheap_tree=peak\n",
+		"desc: \nheap_tree=peak\nn1: 5 (x)\n",
+		"desc: \nheap_tree=peak\nn1: 5 (x)\n  n0: 5 y\n",
+		"desc: \nheap_tree=peak\nn9999999999999: 5 (x)\n n0: 5 y\n",
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		mw_profile_t *p = NULL;
+		CHECK_EQ(mw_read_profile_bytes("bad", bad[i], strlen(bad[i]), &p, &error), -1);
+		CHECK(strncmp(error.text, "bad:", 4) == 0);
+	}
+}
+
 int main(void) {
 	RUN(cpu_profiles_of_any_machine);
 	RUN(contention_is_scaled);
@@ -203,5 +269,8 @@ int main(void) {
 	RUN(allocation_logs);
 	RUN(cut_anywhere);
 	RUN(bad_content_is_named);
+	RUN(heaptrack_is_replayed);
+	RUN(massifs_trees_are_turned_around);
+	RUN(damaged_recordings_are_refused);
 	return 0;
 }

@@ -50,6 +50,14 @@ bool mw_is_folded(const char *bytes, size_t length);
 int mw_read_folded(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
 		   mw_error_t *error);
 
+/* What heaptrack records, and valgrind's massif. */
+bool mw_is_heaptrack(const char *bytes, size_t length);
+int mw_read_heaptrack(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
+		      mw_error_t *error);
+bool mw_is_massif(const char *bytes, size_t length);
+int mw_read_massif(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
+		   mw_error_t *error);
+
 /* Any of these, not compressed. */
 int mw_read_plain(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
 		  mw_error_t *error);
