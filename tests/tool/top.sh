@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # top.sh BUILD_DIR -- the live view of a process, in a terminal that tmux draws: rows, keys, filter,
-# sizes down to 20 columns, and the end of the process.
+# sizes down to 20 columns, and the end of the process; the list of all processes.
 source "$(dirname "$0")/lib.bash"
 command -v tmux >/dev/null || {
     echo "skipped: tmux is not installed"
@@ -101,3 +101,42 @@ ok "sizes, the end of the process, q"
 try 0 "$mallow" top "$pid"
 says out 'Showing nodes accounting for'
 ok "a table where there is no terminal"
+
+# All processes: two of ours, one of which is chosen by its place behind the other.
+pids=()
+for _ in 1 2; do
+    MALLOW_CONF=lg_prof_sample:0,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./prog &
+    pids+=("$!")
+    started+=("$!")
+done
+LC_ALL=C.UTF-8 terminal new-session -d -x 100 -y 40 "$mallow top --all"
+on_screen 'processes with mallow, live '
+on_screen "^ *${pids[0]} .* prog"
+on_screen "^ *${pids[1]} +6\.[0-9]+ MiB .*iB .* prog"
+terminal send-keys s
+on_screen 'GROWTH\*'
+terminal send-keys s
+on_screen 'ALLOC/s\*'
+terminal send-keys s m
+for _ in $(seq 30); do terminal send-keys Up; done
+terminal send-keys Enter
+on_screen '\(pid [0-9]+\)  sampling'
+terminal send-keys q
+on_screen 'processes with mallow'
+for size in 20 44 72; do
+    terminal resize-window -x "$size" -y 8
+    on_screen 'MiB'
+done
+kill "${pids[@]}"
+for _ in $(seq 100); do
+    shown | grep -qE "^ *(${pids[0]}|${pids[1]}) " || break
+    sleep 0.1
+done
+shown | grep -qE "^ *(${pids[0]}|${pids[1]}) " && fail "ended processes stay in the list"
+terminal send-keys q
+try 2 "$mallow" top --all
+one_line_error
+says err 'needs a terminal'
+try 2 "$mallow" top --all 1
+one_line_error
+ok "all processes"

@@ -24,22 +24,29 @@ typedef struct group {
 	const mw_option_t *options;
 } group_t;
 
-/* The group of subcommand i, or, behind the last, that of the shared options.  False: none there.
- */
+static void name_group(group_t *out, const mw_subcommand_t *subcommand, const char *between) {
+	size_t used = strlen(out->names);
+	snprintf(out->names + used, sizeof(out->names) - used, "%s%s", used ? between : "",
+		 subcommand->name);
+}
+
+/* Each subcommand's own options, then what some have behind the shared ones, then those.  False:
+ * there are no more groups. */
 static bool get_group(size_t i, const char *between, group_t *out) {
 	*out = (group_t){.options = NULL};
-	if (i < mw_subcommand_count) {
-		snprintf(out->names, sizeof(out->names), "%s", mw_subcommands[i].name);
-		out->options = mw_subcommands[i].options;
+	if (i < 2 * mw_subcommand_count) {
+		static const mw_option_t none[1];
+		const mw_subcommand_t *subcommand = &mw_subcommands[i % mw_subcommand_count];
+		const mw_option_t *more = subcommand->more ? subcommand->more : none;
+		name_group(out, subcommand, between);
+		out->options = i < mw_subcommand_count ? subcommand->options : more;
+		return true;
 	}
-	for (size_t k = 0; i == mw_subcommand_count && k < mw_subcommand_count; k++) {
-		if (mw_subcommands[k].shared == NULL)
-			continue;
-		size_t used = strlen(out->names);
-		snprintf(out->names + used, sizeof(out->names) - used, "%s%s", used ? between : "",
-			 mw_subcommands[k].name);
-		out->options = mw_subcommands[k].shared;
-	}
+	for (size_t k = 0; i == 2 * mw_subcommand_count && k < mw_subcommand_count; k++)
+		if (mw_subcommands[k].shared != NULL) {
+			name_group(out, &mw_subcommands[k], between);
+			out->options = mw_subcommands[k].shared;
+		}
 	return out->options != NULL;
 }
 

@@ -42,6 +42,20 @@ static int show(const mw_target_t *target, const void *context, mw_error_t *erro
 	return result;
 }
 
+int mw_cmd_live_top_all(const mw_arguments_t *arguments) {
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		mw_complain("top: --all is a live view, which needs a terminal; 'mallow ls' lists "
+			    "the processes once");
+		return MW_EXIT_TROUBLE;
+	}
+	char *cache;
+	mw_load_take_options(arguments);
+	mw_symbolize_options_t symbols = mw_load_symbol_options(&cache);
+	mw_screen_run_all(&symbols);
+	free(cache);
+	return MW_EXIT_FINE;
+}
+
 int mw_cmd_live_top(const mw_arguments_t *arguments) {
 	mw_load_take_options(arguments);
 	return mw_on_target(arguments->operands[0], show, NULL);

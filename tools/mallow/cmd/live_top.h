@@ -10,6 +10,8 @@
 
 /* On a terminal, for one live process, without options that shape a table. */
 bool mw_live_top_is_wanted(const mw_arguments_t *arguments);
+/* The same of all processes. */
+int mw_cmd_live_top_all(const mw_arguments_t *arguments);
 int mw_cmd_live_top(const mw_arguments_t *arguments);
 
 #endif

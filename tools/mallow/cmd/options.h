@@ -44,6 +44,7 @@ typedef struct mw_subcommand {
 	const char *examples; /* lines "command  # what it does" */
 	unsigned operands_min;
 	unsigned operands_max;
+	const char *instead;  /* an option that takes the place of operands; NULL: none */
 	bool ends_at_operand; /* what follows the first operand belongs to another program */
 	int (*run)(const struct mw_arguments *arguments);
 	mw_option_t options[MW_OPTIONS_MAX];

@@ -21,7 +21,9 @@ const mw_output_row_t mw_outputs[] = {
 /* Ours, which pprof has not. */
 #define MW_VIEW(name, operands, min, max, print, is_whole, needs_labels, type, summary, ...)       \
 	{#name, #name, NULL, NULL, summary},
+#define MW_VIEW_LIVE MW_VIEW
 #include "cmd/views.def"
+#undef MW_VIEW_LIVE
 #undef MW_VIEW
 };
 const size_t mw_output_count = sizeof(mw_outputs) / sizeof(mw_outputs[0]);

@@ -282,7 +282,14 @@ static bool check_operand_count(const mw_arguments_t *arguments) {
 	const mw_subcommand_t *subcommand = arguments->subcommand;
 	if (arguments->help)
 		return true;
-	if (arguments->operand_count < subcommand->operands_min) {
+	bool has_instead =
+		subcommand->instead && mw_argument(arguments, subcommand->instead)->given;
+	if (has_instead && arguments->operand_count > 0) {
+		mw_complain("%s: --%s goes without '%s'; leave one out", subcommand->name,
+			    subcommand->instead, arguments->operands[0]);
+		return false;
+	}
+	if (arguments->operand_count < subcommand->operands_min && !has_instead) {
 		mw_complain("%s: too few arguments; usage: mallow %s %s", subcommand->name,
 			    subcommand->name, subcommand->operands);
 		return false;

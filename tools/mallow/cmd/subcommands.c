@@ -36,6 +36,13 @@
 /* A line each, in the details of `set`. */
 #define MW_SETTING(name, kind, standard, min, max, unit, help) #name ": " help "\n"
 
+/* Behind the shared ones: the numbers of those are the same for all views, and for jeprof and
+ * pprof. */
+static const mw_option_t live_options[] = {
+	{"all", 0, MW_OPTION_FLAG, NULL, NULL, "on a terminal: a live view of all processes"},
+	END_OF_OPTIONS,
+};
+
 const mw_subcommand_t mw_subcommands[] = {
 	{
 		.name = "run",
@@ -303,8 +310,8 @@ const mw_subcommand_t mw_subcommands[] = {
 			},
 		.shared = mw_view_options,
 	},
-#define MW_VIEW(name_, operands_, min, max, print, is_whole, needs_labels, type, summary_,         \
-		details_, examples_)                                                               \
+#define VIEW_ROW(instead_, more_, name_, operands_, min, max, print, is_whole, needs_labels, type, \
+		 summary_, details_, examples_)                                                    \
 	{                                                                                          \
 		.name = #name_,                                                                    \
 		.operands = operands_,                                                             \
@@ -314,11 +321,17 @@ const mw_subcommand_t mw_subcommands[] = {
 		.operands_min = min,                                                               \
 		.operands_max = max,                                                               \
 		.run = mw_cmd_view,                                                                \
+		.instead = instead_,                                                               \
 		.options = {END_OF_OPTIONS},                                                       \
+		.more = more_,                                                                     \
 		.shared = mw_view_options,                                                         \
 	},
+#define MW_VIEW(...) VIEW_ROW(NULL, NULL, __VA_ARGS__)
+#define MW_VIEW_LIVE(...) VIEW_ROW("all", live_options, __VA_ARGS__)
 #include "cmd/views.def"
+#undef MW_VIEW_LIVE
 #undef MW_VIEW
+#undef VIEW_ROW
 	{
 		.name = "timeline",
 		.operands = "TARGET...",

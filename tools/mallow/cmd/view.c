@@ -35,7 +35,9 @@ typedef struct view_row {
 static const view_row_t views[] = {
 #define MW_VIEW(name, operands, min, max, print, is_whole, needs_labels, type, ...)                \
 	{#name, print, type, is_whole, needs_labels},
+#define MW_VIEW_LIVE MW_VIEW
 #include "cmd/views.def"
+#undef MW_VIEW_LIVE
 #undef MW_VIEW
 };
 
@@ -341,6 +343,9 @@ static int load_and_show(const mw_arguments_t *arguments, mw_error_t *error) {
 }
 
 int mw_cmd_view(const mw_arguments_t *arguments) {
+	if (arguments->subcommand->instead != NULL &&
+	    mw_argument(arguments, arguments->subcommand->instead)->given)
+		return mw_cmd_live_top_all(arguments);
 	if (mw_live_top_is_wanted(arguments))
 		return mw_cmd_live_top(arguments);
 	request_t r;

@@ -10,13 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <wchar.h>
 
-#include "report/report.h"
+#include "screen/draw.h"
 #include "screen/watch.h"
 #include "state/layout.h"
 
-#define REFRESH_MS 500
 #define FILTER_BYTES 64
 /* Lines above and below the rows. */
 #define TOP_LINES 4
@@ -24,8 +22,6 @@
 /* Below these widths columns are left out. */
 #define WIDE 72
 #define NARROW 44
-
-enum { PAIR_GROWN = 1, PAIR_SHRUNK, PAIR_TITLE };
 
 typedef struct screen {
 	mw_watch_t watch;
@@ -39,39 +35,6 @@ typedef struct screen {
 	size_t row_count;
 } screen_t;
 
-/* At most `columns` columns of a text, from `x`; what a terminal must not get is '?'. */
-static void put(int y, int x, int columns, const char *text) {
-	wchar_t wide[512];
-	size_t length = mbstowcs(wide, text, sizeof(wide) / sizeof(wide[0]) - 1);
-	if (length == (size_t)-1) {
-		for (length = 0; text[length] != '\0' && length < 511; length++)
-			wide[length] =
-				(unsigned char)text[length] < 0x80 ? (wchar_t)text[length] : L'?';
-	}
-	wide[length] = L'\0';
-	int used = 0;
-	size_t i = 0;
-	for (; i < length; i++) {
-		int width = wcwidth(wide[i]);
-		if (width < 0) {
-			wide[i] = L'?';
-			width = 1;
-		}
-		if (used + width > columns)
-			break;
-		used += width;
-	}
-	if (columns > 0)
-		mvaddnwstr(y, x, wide, (int)i);
-}
-
-static const char *bytes_text(double bytes, char *buffer, size_t size) {
-	int64_t whole = bytes > 0x1p62    ? (int64_t)1 << 62
-			: bytes < -0x1p62 ? -((int64_t)1 << 62)
-					  : (int64_t)bytes;
-	return mw_format_bytes(whole, buffer, size);
-}
-
 static void draw_title(const screen_t *s) {
 	const mw_watch_t *w = &s->watch;
 	char text[256], rate[32], clock[16];
@@ -83,11 +46,11 @@ static void draw_title(const screen_t *s) {
 		 : w->active ? "sampling"
 			     : "sampling is off",
 		 w->mean_bytes == 1 ? "1 (exact)"
-				    : bytes_text((double)w->mean_bytes, rate, sizeof(rate)),
+				    : mw_bytes_text((double)w->mean_bytes, rate, sizeof(rate)),
 		 clock, s->is_paused ? "  paused" : "");
 	attron(A_REVERSE);
 	mvhline(0, 0, ' ', COLS);
-	put(0, 0, COLS, text);
+	mw_put(0, 0, COLS, text);
 	attroff(A_REVERSE);
 }
 
@@ -110,9 +73,9 @@ static void draw_history(const screen_t *s, int x, int columns) {
 static void draw_sums(const screen_t *s) {
 	const mw_watch_t *w = &s->watch;
 	char live[32], rate[32], resident[32], text[160];
-	bytes_text((double)w->live_bytes, live, sizeof(live));
-	bytes_text(w->alloc_bytes_per_s, rate, sizeof(rate));
-	bytes_text((double)w->resident_bytes, resident, sizeof(resident));
+	mw_bytes_text((double)w->live_bytes, live, sizeof(live));
+	mw_bytes_text(w->alloc_bytes_per_s, rate, sizeof(rate));
+	mw_bytes_text((double)w->resident_bytes, resident, sizeof(resident));
 	if (COLS < NARROW)
 		snprintf(text, sizeof(text), "%s", live);
 	else if (COLS < WIDE)
@@ -120,37 +83,29 @@ static void draw_sums(const screen_t *s) {
 	else
 		snprintf(text, sizeof(text), "live %s   allocating %s/s   resident %s", live, rate,
 			 resident);
-	put(1, 1, COLS - 1, text);
+	mw_put(1, 1, COLS - 1, text);
 	int x = (int)strlen(text) + 4;
 	if (COLS - x > 4)
 		draw_history(s, x, COLS - x - 1);
 	if (s->is_typing || s->filter[0] != '\0') {
 		snprintf(text, sizeof(text), "filter: %s%s", s->filter, s->is_typing ? "_" : "");
-		put(2, 1, COLS - 1, text);
+		mw_put(2, 1, COLS - 1, text);
 	} else {
-		put(2, 1, COLS - 1, w->message);
+		mw_put(2, 1, COLS - 1, w->message);
 	}
-}
-
-/* A number's column, right-aligned; returns where the next begins. */
-static int draw_cell(int y, int x, int width, const char *text) {
-	char cell[48];
-	snprintf(cell, sizeof(cell), "%*s", width, text);
-	put(y, x, COLS - x, cell);
-	return x + width;
 }
 
 static void draw_heading(const screen_t *s) {
 	static const char *const folds[] = {"STACK", "FUNCTION", "MODULE"};
 	attron(A_BOLD);
-	int x = draw_cell(3, 0, 10, s->order == MW_ROWS_BY_LIVE ? "LIVE*" : "LIVE");
+	int x = mw_put_cell(3, 0, 10, s->order == MW_ROWS_BY_LIVE ? "LIVE*" : "LIVE");
 	if (COLS >= WIDE)
-		x = draw_cell(3, x, 7, "LIVE%");
+		x = mw_put_cell(3, x, 7, "LIVE%");
 	if (COLS >= WIDE)
-		x = draw_cell(3, x, 12, s->order == MW_ROWS_BY_GROWTH ? "GROWTH*" : "GROWTH");
+		x = mw_put_cell(3, x, 12, s->order == MW_ROWS_BY_GROWTH ? "GROWTH*" : "GROWTH");
 	if (COLS >= NARROW)
-		x = draw_cell(3, x, 12, s->order == MW_ROWS_BY_RATE ? "ALLOC/s*" : "ALLOC/s");
-	put(3, x + 2, COLS - x - 2, folds[s->watch.fold]);
+		x = mw_put_cell(3, x, 12, s->order == MW_ROWS_BY_RATE ? "ALLOC/s*" : "ALLOC/s");
+	mw_put(3, x + 2, COLS - x - 2, folds[s->watch.fold]);
 	attroff(A_BOLD);
 }
 
@@ -160,23 +115,23 @@ static void draw_row(const screen_t *s, int y, const mw_live_row_t *row) {
 	double share = s->watch.live_bytes > 0
 			       ? 100 * (double)row->live_bytes / (double)s->watch.live_bytes
 			       : 0;
-	int x = draw_cell(y, 0, 10, bytes_text((double)row->live_bytes, text, sizeof(text)));
+	int x = mw_put_cell(y, 0, 10, mw_bytes_text((double)row->live_bytes, text, sizeof(text)));
 	if (COLS >= WIDE) {
 		snprintf(text, sizeof(text), "%.1f%%", share);
-		x = draw_cell(y, x, 7, text);
-		bytes_text(growth, text + 1, sizeof(text) - 1);
+		x = mw_put_cell(y, x, 7, text);
+		mw_bytes_text(growth, text + 1, sizeof(text) - 1);
 		text[0] = '+';
-		int pair = growth > 0 ? PAIR_GROWN : growth < 0 ? PAIR_SHRUNK : 0;
+		int pair = growth > 0 ? MW_PAIR_GROWN : growth < 0 ? MW_PAIR_SHRUNK : 0;
 		attron(COLOR_PAIR(pair));
-		x = draw_cell(y, x, 12, growth > 0 ? text : growth < 0 ? text + 1 : "");
+		x = mw_put_cell(y, x, 12, growth > 0 ? text : growth < 0 ? text + 1 : "");
 		attroff(COLOR_PAIR(pair));
 	}
 	if (COLS >= NARROW)
-		x = draw_cell(y, x, 12,
-			      row->alloc_bytes_per_s < 1
-				      ? ""
-				      : bytes_text(row->alloc_bytes_per_s, text, sizeof(text)));
-	put(y, x + 2, COLS - x - 2, row->text);
+		x = mw_put_cell(y, x, 12,
+				row->alloc_bytes_per_s < 1 ? ""
+							   : mw_bytes_text(row->alloc_bytes_per_s,
+									   text, sizeof(text)));
+	mw_put(y, x + 2, COLS - x - 2, row->text);
 }
 
 static void draw_help(void) {
@@ -193,7 +148,7 @@ static void draw_help(void) {
 	};
 	for (int i = 0; i < (int)(sizeof(lines) / sizeof(lines[0])); i++)
 		if (TOP_LINES + i < LINES - BOTTOM_LINES)
-			put(TOP_LINES + i, 2, COLS - 2, lines[i]);
+			mw_put(TOP_LINES + i, 2, COLS - 2, lines[i]);
 }
 
 static void draw_rows(screen_t *s) {
@@ -207,10 +162,10 @@ static void draw_rows(screen_t *s) {
 	for (int i = 0; i < height && (size_t)(s->first + i) < s->row_count; i++)
 		draw_row(s, TOP_LINES + i, rows[s->first + i]);
 	if (s->row_count == 0)
-		put(TOP_LINES, 2, COLS - 2,
-		    s->filter[0] != '\0' ? "nothing contains this"
-		    : s->watch.active    ? "no samples yet"
-					 : "no samples; o switches sampling on");
+		mw_put(TOP_LINES, 2, COLS - 2,
+		       s->filter[0] != '\0' ? "nothing contains this"
+		       : s->watch.active    ? "no samples yet"
+					    : "no samples; o switches sampling on");
 }
 
 static void draw(screen_t *s) {
@@ -224,8 +179,8 @@ static void draw(screen_t *s) {
 		draw_rows(s);
 	attron(A_REVERSE);
 	mvhline(LINES - 1, 0, ' ', COLS);
-	put(LINES - 1, 0, COLS,
-	    " q quit  s sort  f fold  / filter  m mark  space pause  o on/off  ? help");
+	mw_put(LINES - 1, 0, COLS,
+	       " q quit  s sort  f fold  / filter  m mark  space pause  o on/off  ? help");
 	attroff(A_REVERSE);
 	refresh();
 }
@@ -314,27 +269,6 @@ static bool take_key(screen_t *s, int key) {
 	return true;
 }
 
-static void start_curses(void) {
-	initscr();
-	cbreak();
-	noecho();
-	keypad(stdscr, TRUE);
-	set_escdelay(50);
-	curs_set(0);
-	if (getenv("NO_COLOR") == NULL && has_colors()) {
-		start_color();
-		use_default_colors();
-		init_pair(PAIR_GROWN, COLOR_RED, -1);
-		init_pair(PAIR_SHRUNK, COLOR_GREEN, -1);
-	}
-}
-
-static int64_t now_ms(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbols,
 		  mw_error_t *error) {
 	screen_t s = {.order = MW_ROWS_BY_LIVE};
@@ -342,19 +276,19 @@ int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbo
 	s.has_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	if (mw_watch_begin(&s.watch, target, symbols, error) != 0)
 		return -1;
-	start_curses();
+	mw_curses_start();
 	int result = 0;
-	int64_t next_ms = now_ms() + REFRESH_MS;
+	int64_t next_ms = mw_now_ms() + MW_REFRESH_MS;
 	for (bool go_on = true; go_on && result == 0;) {
 		draw(&s);
-		int64_t left_ms = next_ms - now_ms();
+		int64_t left_ms = next_ms - mw_now_ms();
 		timeout(left_ms > 0 ? (int)left_ms : 0);
 		int key = getch();
 		if (key != ERR)
 			go_on = take_key(&s, key);
-		if (now_ms() < next_ms)
+		if (mw_now_ms() < next_ms)
 			continue;
-		next_ms = now_ms() + REFRESH_MS;
+		next_ms = mw_now_ms() + MW_REFRESH_MS;
 		if (!s.is_paused && !s.watch.ended)
 			result = mw_watch_look(&s.watch, error);
 	}
