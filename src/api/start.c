@@ -84,12 +84,16 @@ static void fork_child(void) {
 	mw_mallctl_fork_release(true);
 }
 
+static uint64_t decay_ns(int64_t ms) {
+	return ms < 0 ? MW_DECAY_NEVER_NS : (uint64_t)ms * 1000000u;
+}
+
 static void configure_memory(const mw_options_t *options) {
-	uint64_t delay_ns = options->dirty_decay_ms < 0
-				    ? MW_DECAY_NEVER_NS
-				    : (uint64_t)options->dirty_decay_ms * 1000000u;
+	uint64_t delay_ns = decay_ns(options->dirty_decay_ms);
 	mw_chunk_set_decay(delay_ns, options->purge_early);
 	mw_huge_set_decay(delay_ns, options->purge_early);
+	if (options->muzzy_decay_ms)
+		mw_chunk_set_muzzy_decay(decay_ns(options->muzzy_decay_ms));
 	mw_os_numa_start();
 	mw_os_huge_pages_set((mw_os_huge_pages_t)options->thp, options->hugetlb);
 	if (options->background_thread)

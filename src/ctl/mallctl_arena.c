@@ -25,6 +25,8 @@ static struct {
 	char names[MW_ARENAS_MAX][NAME_BYTES];
 	_Atomic int64_t decay_ms; /* as set by a program; 0 with `decay_set` false: the option's */
 	_Atomic bool decay_set;
+	_Atomic int64_t muzzy_decay_ms; /* likewise */
+	_Atomic bool muzzy_decay_set;
 } arenas MW_SPARSE;
 
 mw_ctl_arena_t mw_ctl_arena_of(size_t index) {
@@ -216,6 +218,33 @@ int mw_ctl_at_decay_ms(mw_ctl_call_t *call) {
 	else if (call->writing)
 		set_decay(wanted);
 	call->value = (uint64_t)before;
+	return 0;
+}
+
+static int64_t muzzy_decay(void) {
+	const mw_options_t *options = mw_ctl_options();
+	if (atomic_load_explicit(&arenas.muzzy_decay_set, memory_order_relaxed))
+		return atomic_load_explicit(&arenas.muzzy_decay_ms, memory_order_relaxed);
+	return options ? options->muzzy_decay_ms : 0;
+}
+
+/* Argument: as above.  Of a made arena 0: what its hooks purge lazily stays so until it is used. */
+int mw_ctl_at_muzzy_decay_ms(mw_ctl_call_t *call) {
+	size_t index = call->argument ? call->mib[call->argument] : 0;
+	mw_ctl_arena_t arena = mw_ctl_arena_of(index);
+	if (arena == MW_CTL_NO_ARENA)
+		return ENOENT;
+	int64_t wanted = (int64_t)call->value;
+	bool own = arena == MW_CTL_ARENA_0 || arena == MW_CTL_ALL_ARENAS;
+	call->value = own ? (uint64_t)muzzy_decay() : 0;
+	if (call->writing && wanted < -1)
+		return EFAULT;
+	if (call->writing && own) {
+		mw_chunk_set_muzzy_decay(wanted < 0 ? MW_DECAY_NEVER_NS
+						    : (uint64_t)wanted * 1000000u);
+		atomic_store_explicit(&arenas.muzzy_decay_ms, wanted, memory_order_relaxed);
+		atomic_store_explicit(&arenas.muzzy_decay_set, true, memory_order_relaxed);
+	}
 	return 0;
 }
 

@@ -55,7 +55,8 @@ typedef struct mw_ctl_lextent {
 } mw_ctl_lextent_t;
 
 typedef struct mw_ctl_extent {
-	uint64_t ndirty, nretained, dirty_bytes, retained_bytes;
+	uint64_t ndirty, nmuzzy, npinned, nretained;
+	uint64_t dirty_bytes, muzzy_bytes, pinned_bytes, retained_bytes;
 } mw_ctl_extent_t;
 
 /* jemalloc's large classes above the small limit: four a doubling, from 80 KiB to 7 EiB. */
@@ -90,6 +91,7 @@ typedef struct mw_ctl_slabs {
 typedef struct mw_ctl_stats {
 	uint64_t allocated, active, metadata, metadata_edata, resident, mapped, retained;
 	uint64_t pactive, pdirty, purged_pages, purges, purge_calls, threads, uptime_ns;
+	uint64_t pmuzzy, muzzy_purged_pages, muzzy_purges, muzzy_purge_calls, pinned;
 	uint64_t background_threads, background_runs, background_interval_ns;
 	uint64_t small_allocated, small_nmalloc, small_ndalloc, small_nfills, small_nflushes;
 	uint64_t large_allocated, large_nmalloc, large_ndalloc;

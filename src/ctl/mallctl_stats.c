@@ -71,19 +71,29 @@ static void see_class(const mw_survey_class_t *seen) {
 	sums->stats->small_allocated += seen->used_bytes;
 }
 
-static void see_extent(uint64_t bytes, bool dirty) {
+static void see_free_slices(unsigned count, mw_free_slices_t kind) {
+	uint64_t bytes = count * MW_SLICE_BYTES;
 	mw_ctl_extent_t *extent = &sums->stats->extents[mw_ctl_extent_of(bytes)];
-	if (dirty) {
-		extent->ndirty++;
-		extent->dirty_bytes += bytes;
-	} else {
-		extent->nretained++;
-		extent->retained_bytes += bytes;
-	}
+	uint64_t *const numbers[] = {&extent->nretained, &extent->ndirty, &extent->nmuzzy,
+				     &extent->npinned};
+	uint64_t *const sizes[] = {&extent->retained_bytes, &extent->dirty_bytes,
+				   &extent->muzzy_bytes, &extent->pinned_bytes};
+	++*numbers[kind];
+	*sizes[kind] += bytes;
 }
 
-static void see_free_slices(unsigned count, bool dirty) {
-	see_extent(count * MW_SLICE_BYTES, dirty);
+/* Of an arena no sizes are kept. */
+static void see_free_bytes(unsigned count, mw_free_slices_t kind) {
+	uint64_t bytes = count * MW_SLICE_BYTES;
+	if (kind == MW_FREE_MUZZY)
+		sums->stats->pmuzzy += bytes / MW_OS_PAGE_BYTES;
+	if (kind == MW_FREE_PINNED)
+		sums->stats->pinned += bytes;
+}
+
+static void see_all_free_slices(unsigned count, mw_free_slices_t kind) {
+	see_free_slices(count, kind);
+	see_free_bytes(count, kind);
 }
 
 static void count_large_blocks(mw_ctl_stats_t *stats) {
@@ -175,11 +185,13 @@ static void take(mw_ctl_stats_t *stats) {
 	static const mw_survey_sink_t sink = {
 		.range = see_range,
 		.size_class = see_class,
-		.free_slices = see_free_slices,
+		.free_slices = see_all_free_slices,
 	};
 	uint64_t heap[MW_STAT_COUNT];
 	sums_t own = {.stats = stats};
+	mw_chunk_stats_t chunk;
 	mw_heap_stats(heap);
+	mw_chunk_stats(&chunk);
 	sums = &own;
 	mw_heap_survey(&sink);
 	sums = NULL;
@@ -201,13 +213,15 @@ static void take(mw_ctl_stats_t *stats) {
 	stats->mapped = stats->resident < mapped ? stats->resident : mapped;
 	stats->retained = mapped - stats->mapped;
 	stats->pactive = stats->active / MW_OS_PAGE_BYTES;
-	stats->pdirty = kept / MW_OS_PAGE_BYTES;
+	stats->pdirty =
+		(kept > chunk.muzzy_bytes ? kept - chunk.muzzy_bytes : 0) / MW_OS_PAGE_BYTES;
 	stats->purged_pages = heap[MW_STAT_purged_bytes] / MW_OS_PAGE_BYTES;
 	stats->threads = heap[MW_STAT_live_threads];
-	mw_chunk_stats_t chunk;
-	mw_chunk_stats(&chunk);
 	stats->purges = chunk.purges + ctl.made_sum.purges;
 	stats->purge_calls = chunk.purge_calls + ctl.made_sum.purge_calls;
+	stats->muzzy_purges = chunk.muzzy_purges;
+	stats->muzzy_purge_calls = chunk.muzzy_purge_calls;
+	stats->muzzy_purged_pages = chunk.muzzy_purged_bytes / MW_OS_PAGE_BYTES;
 	stats->slab_purges = chunk.purges;
 	stats->slabs_purged = chunk.huge_pages_purged;
 	stats->uptime_ns = mw_os_monotonic_ns() - ctl.started_ns;
@@ -215,7 +229,11 @@ static void take(mw_ctl_stats_t *stats) {
 
 /* What its chunks hold, by the same walk as the whole heap's. */
 static void take_arena(const mw_arena_t *arena, mw_ctl_stats_t *stats) {
-	static const mw_survey_sink_t sink = {.range = see_range, .size_class = see_class};
+	static const mw_survey_sink_t sink = {
+		.range = see_range,
+		.size_class = see_class,
+		.free_slices = see_free_bytes,
+	};
 	sums_t own = {.stats = stats};
 	sums = &own;
 	mw_heap_survey_arena(arena, &sink);

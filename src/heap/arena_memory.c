@@ -91,6 +91,8 @@ static mw_page_t *take_slices(mw_arena_t *arena, unsigned count, unsigned align_
 	uint64_t dirty = (uint64_t)__builtin_popcountll(chunk->dirty_mask & run);
 	chunk->free_mask &= ~run;
 	chunk->dirty_mask &= ~run;
+	chunk->muzzy_mask &= ~run;
+	chunk->pinned_mask &= ~run;
 	chunk->decommitted_mask &= ~run;
 	chunk->touched_mask |= run;
 	unlock_arena(arena);
@@ -150,7 +152,7 @@ void mw_arena_give(mw_page_t *page, mw_page_kind_t kind) {
 /* Of slices that were taken out of circulation: those that read as zero now, and those that want to
  * be committed. */
 typedef struct purged {
-	uint64_t zero, decommitted, any;
+	uint64_t zero, decommitted, muzzy, pinned, any;
 	unsigned calls;
 } purged_t;
 
@@ -171,8 +173,10 @@ static purged_t purge_slices(mw_arena_t *arena, mw_chunk_t *chunk, uint64_t slic
 			purged.zero |= run;
 			break;
 		case MW_EXTENT_KEPT:
+			purged.pinned |= run;
 			continue;
 		case MW_EXTENT_LAZY:
+			purged.muzzy |= run;
 			break;
 		}
 		purged.any |= run;
@@ -194,6 +198,8 @@ static size_t purge_chunk(mw_arena_t *arena, mw_chunk_t *chunk) {
 	chunk->free_mask |= dirty;
 	chunk->touched_mask &= ~purged.zero;
 	chunk->decommitted_mask |= purged.decommitted;
+	chunk->muzzy_mask |= purged.muzzy;
+	chunk->pinned_mask |= purged.pinned;
 	size_t slices = (size_t)__builtin_popcountll(purged.any);
 	add(&arena->dirty_slices, -(uint64_t)__builtin_popcountll(dirty));
 	add(&arena->purged_slices, slices);

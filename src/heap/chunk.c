@@ -31,13 +31,17 @@ static struct {
 	mw_chunk_t *all;
 	/* Those with dirty slices, in the order in which they are due. */
 	mw_chunk_t *purge_first, *purge_last;
-	_Atomic uint64_t next_purge_ns;
+	/* Those with muzzy ones, likewise. */
+	mw_chunk_t *muzzy_first, *muzzy_last;
+	uint64_t muzzy_delay_ns;
+	_Atomic uint64_t next_purge_ns; /* of both */
 	mw_decay_t decay;
 	unsigned purging; /* threads that hold dirty slices which they are giving to the kernel */
-	_Atomic size_t slices_in_use, dirty_slices;
+	_Atomic size_t slices_in_use, dirty_slices, muzzy_slices;
 	size_t chunk_count, purged_slices, page_takes;
 	size_t purges, purge_calls; /* chunks that were due, and orders to the kernel for them */
-	size_t huge_pages_purged;   /* of their halves, those that lost some memory */
+	size_t muzzy_purges, muzzy_purge_calls, muzzy_purged_slices;
+	size_t huge_pages_purged; /* of their halves, those that lost some memory */
 } chunks = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true}, .next_purge_ns = UINT64_MAX};
 
 static void lock_chunks(void) {
@@ -120,7 +124,8 @@ static mw_chunk_t *find_in(bool dirty, const run_t *run, unsigned *first) {
 			if (run->node != chunk->node && run->node != MW_OS_NUMA_ANY &&
 			    chunk->node != MW_OS_NUMA_ANY)
 				continue;
-			*first = mw_slices_find(dirty ? chunk->dirty_mask : chunk->free_mask,
+			*first = mw_slices_find(dirty ? chunk->dirty_mask | chunk->muzzy_mask
+						      : chunk->free_mask,
 						run->count, run->align_slices);
 			if (*first != 64)
 				return chunk;
@@ -133,13 +138,19 @@ static mw_chunk_t *find_in(bool dirty, const run_t *run, unsigned *first) {
 
 /* Memory that is resident already comes first, wherever it is. */
 static mw_chunk_t *find_chunk(const run_t *run, unsigned *first) {
-	mw_chunk_t *chunk = chunks.purge_first ? find_in(true, run, first) : NULL;
+	bool kept = chunks.purge_first || chunks.muzzy_first;
+	mw_chunk_t *chunk = kept ? find_in(true, run, first) : NULL;
 	return chunk ? chunk : find_in(false, run, first);
 }
 
 /* Under the lock. */
 static void count_dirty(ptrdiff_t slices) {
 	atomic_fetch_add_explicit(&chunks.dirty_slices, (size_t)slices, memory_order_relaxed);
+}
+
+/* Under the lock. */
+static void count_muzzy(ptrdiff_t slices) {
+	atomic_fetch_add_explicit(&chunks.muzzy_slices, (size_t)slices, memory_order_relaxed);
 }
 
 static void purge_if_due(void) {
@@ -157,7 +168,13 @@ static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	uint64_t mask = chunk->dirty_mask & run;
 	int dirty = mask == run ? (int)count : mask == 0 ? 0 : __builtin_popcountll(mask);
 	count_dirty(-dirty);
-	mw_decay_missed(&chunks.decay, (count - (unsigned)dirty) * MW_SLICE_BYTES);
+	int muzzy = 0;
+	if (MW_UNLIKELY(chunk->muzzy_mask != 0)) {
+		muzzy = __builtin_popcountll(chunk->muzzy_mask & run);
+		count_muzzy(-muzzy);
+		chunk->muzzy_mask &= ~run;
+	}
+	mw_decay_missed(&chunks.decay, (count - (unsigned)(dirty + muzzy)) * MW_SLICE_BYTES);
 	list_remove(chunk);
 	chunk->free_mask &= ~run;
 	chunk->dirty_mask &= ~run;
@@ -185,7 +202,7 @@ static mw_page_t *take_page(unsigned count, unsigned align_slices) {
 		unlock_chunks();
 		return NULL;
 	}
-	bool zeroed = (chunk->dirty_mask & mw_slices_mask(first, count)) == 0;
+	bool zeroed = ((chunk->dirty_mask | chunk->muzzy_mask) & mw_slices_mask(first, count)) == 0;
 	take_run(chunk, first, count);
 	chunks.page_takes++;
 	mw_page_t *page = mw_slices_init_page(chunk, first, count, zeroed);
@@ -229,59 +246,128 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 	return free;
 }
 
-/* Under the lock: the chunk's dirty slices will be purged.  True: nothing else waited for that. */
+/* Under the lock.  True: something is due earlier than anything was. */
+static bool set_next_purge(void) {
+	uint64_t next_ns = UINT64_MAX;
+	if (chunks.purge_first)
+		next_ns = chunks.purge_first->purge_due_ns;
+	if (chunks.muzzy_first && chunks.muzzy_first->muzzy_due_ns < next_ns)
+		next_ns = chunks.muzzy_first->muzzy_due_ns;
+	return next_ns <
+	       atomic_exchange_explicit(&chunks.next_purge_ns, next_ns, memory_order_relaxed);
+}
+
+/* Under the lock: the chunk's dirty slices will be purged.  True: before anything else. */
 static bool enlist(mw_chunk_t *chunk) {
 	if (chunk->purge_listed || chunk->never_purged)
 		return false;
-	bool first = chunks.purge_first == NULL;
 	chunk->purge_listed = true;
 	chunk->purge_next = NULL;
 	chunk->purge_due_ns = mw_os_monotonic_coarse_ns() + chunks.decay.delay_ns;
-	if (first) {
-		chunks.purge_first = chunk;
-		atomic_store_explicit(&chunks.next_purge_ns, chunk->purge_due_ns,
-				      memory_order_relaxed);
-	} else {
+	if (chunks.purge_first)
 		chunks.purge_last->purge_next = chunk;
-	}
+	else
+		chunks.purge_first = chunk;
 	chunks.purge_last = chunk;
-	return first;
+	return set_next_purge();
 }
 
-/* Purges the dirty runs of a chunk whose slices were taken out of circulation.  Returns those the
- * kernel took. */
-static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t dirty, size_t *calls) {
+/* Purges runs of slices that were taken out of circulation.  Returns those the kernel took. */
+static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
 	uint64_t purged = 0;
-	while (dirty) {
-		unsigned count, first = mw_slices_first_run(dirty, &count);
+	while (slices) {
+		unsigned count, first = mw_slices_first_run(slices, &count);
 		uint64_t run = mw_slices_mask(first, count);
-		if (mw_os_purge((char *)chunk + (size_t)first * MW_SLICE_BYTES,
-				(size_t)count * MW_SLICE_BYTES))
+		char *base = (char *)chunk + (size_t)first * MW_SLICE_BYTES;
+		size_t bytes = (size_t)count * MW_SLICE_BYTES;
+		if (lazily ? mw_os_purge_lazily(base, bytes) : mw_os_purge(base, bytes))
 			purged |= run;
-		dirty &= ~run;
+		slices &= ~run;
 		++*calls;
 	}
 	return purged;
 }
 
-/* Under the lock: takes the first chunk off the purge list if it is due, its dirty slices marked as
- * taken; NULL: none.  Sets the time of the next. */
+/* Under the lock, which it releases meanwhile, as the kernel may take long and others keep
+ * allocating: the slices are taken for so long. */
+static uint64_t purge_slices(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
+	list_remove(chunk);
+	chunk->free_mask &= ~slices;
+	list_insert(chunk);
+	chunks.purging++;
+	unlock_chunks();
+	size_t own_calls = 0;
+	uint64_t purged = purge_runs(chunk, slices, lazily, &own_calls);
+	lock_chunks();
+	chunks.purging--;
+	*calls += own_calls;
+	list_remove(chunk);
+	chunk->free_mask |= slices;
+	list_insert(chunk);
+	return purged;
+}
+
+/* Under the lock: takes the first chunk off the purge list if it is due, with its dirty slices;
+ * NULL: none.  Sets the time of the next. */
 static mw_chunk_t *pick_due(uint64_t now_ns, uint64_t *dirty) {
 	mw_chunk_t *chunk = chunks.purge_first;
 	if (!chunk || chunk->purge_due_ns > now_ns)
 		return NULL;
 	chunks.purge_first = chunk->purge_next;
-	atomic_store_explicit(&chunks.next_purge_ns,
-			      chunk->purge_next ? chunk->purge_next->purge_due_ns : UINT64_MAX,
-			      memory_order_relaxed);
+	set_next_purge();
 	chunk->purge_listed = false;
-	list_remove(chunk);
 	*dirty = chunk->dirty_mask;
-	chunk->free_mask &= ~*dirty;
 	chunk->dirty_mask = 0;
-	list_insert(chunk);
 	count_dirty(-__builtin_popcountll(*dirty));
 	return chunk;
+}
+
+/* ---- muzzy slices, under the lock ---- */
+
+static MW_COLD void make_muzzy(mw_chunk_t *chunk, uint64_t slices) {
+	chunk->muzzy_mask |= slices;
+	count_muzzy(__builtin_popcountll(slices));
+	if (chunk->muzzy_listed || !slices)
+		return;
+	chunk->muzzy_listed = true;
+	chunk->muzzy_next = NULL;
+	chunk->muzzy_due_ns = mw_os_monotonic_coarse_ns() + chunks.muzzy_delay_ns;
+	if (chunks.muzzy_first)
+		chunks.muzzy_last->muzzy_next = chunk;
+	else
+		chunks.muzzy_first = chunk;
+	chunks.muzzy_last = chunk;
+	set_next_purge();
+}
+
+/* The lock is released meanwhile. */
+static MW_COLD size_t purge_muzzy(uint64_t now_ns) {
+	size_t total = 0;
+	for (size_t turns = chunks.chunk_count; turns > 0; turns--) {
+		mw_chunk_t *chunk = chunks.muzzy_first;
+		if (!chunk || chunk->muzzy_due_ns > now_ns)
+			break;
+		chunks.muzzy_first = chunk->muzzy_next;
+		chunk->muzzy_listed = false;
+		set_next_purge();
+		uint64_t muzzy = chunk->muzzy_mask;
+		chunk->muzzy_mask = 0;
+		uint64_t purged = purge_slices(chunk, muzzy, false, &chunks.muzzy_purge_calls);
+		size_t slices = (size_t)__builtin_popcountll(purged);
+		/* What the kernel refused stays as it is. */
+		chunk->muzzy_mask |= muzzy & ~purged;
+		count_muzzy(-(ptrdiff_t)slices);
+		chunks.muzzy_purges++;
+		chunks.muzzy_purged_slices += slices;
+		total += slices * MW_SLICE_BYTES;
+	}
+	return total;
+}
+
+void mw_chunk_set_muzzy_decay(uint64_t delay_ns) {
+	lock_chunks();
+	chunks.muzzy_delay_ns = delay_ns;
+	unlock_chunks();
 }
 
 /* Those of a chunk's two stretches of 2 MiB that have one of the slices. */
@@ -291,42 +377,38 @@ static unsigned count_halves(uint64_t slices) {
 }
 
 /* Under the lock, which it releases meanwhile: purges chunks that are due until that is
- * `wanted_bytes`. Returns the bytes the kernel took. */
-static size_t purge_due(uint64_t now_ns, size_t wanted_bytes) {
+ * `wanted_bytes`, for good or into muzzy ones.  Returns the bytes the kernel took. */
+static size_t purge_due(uint64_t now_ns, size_t wanted_bytes, bool for_good) {
 	size_t total = 0;
 	uint64_t dirty = 0;
-	chunks.purging++;
 	/* Bounded by the chunks there are now: those that refuse are not tried again. */
 	for (size_t turns = chunks.chunk_count; turns > 0 && total < wanted_bytes; turns--) {
 		mw_chunk_t *chunk = pick_due(now_ns, &dirty);
 		if (!chunk)
 			break;
-		unlock_chunks(); /* the kernel may take long; others keep allocating */
-		size_t calls = 0;
-		uint64_t purged = purge_runs(chunk, dirty, &calls);
-		lock_chunks();
+		bool lazily = !for_good && chunks.muzzy_delay_ns != 0;
+		uint64_t purged = purge_slices(chunk, dirty, lazily, &chunks.purge_calls);
 		chunks.purges++;
-		chunks.purge_calls += calls;
 		chunks.huge_pages_purged += count_halves(purged);
-		list_remove(chunk);
-		chunk->free_mask |= dirty;
 		chunk->dirty_mask |= dirty & ~purged;
-		list_insert(chunk);
 		count_dirty(__builtin_popcountll(dirty & ~purged));
+		if (MW_UNLIKELY(lazily))
+			make_muzzy(chunk, purged);
 		size_t slices = (size_t)__builtin_popcountll(purged);
 		chunks.purged_slices += slices;
 		total += slices * MW_SLICE_BYTES;
 	}
-	chunks.purging--;
 	return total;
 }
 
 size_t mw_chunk_purge(bool all) {
 	uint64_t now_ns = all ? UINT64_MAX : mw_os_monotonic_coarse_ns();
 	lock_chunks();
-	size_t total = purge_due(now_ns, SIZE_MAX);
+	size_t total = purge_due(now_ns, SIZE_MAX, all);
 	if (!all)
 		mw_decay_went_late(&chunks.decay, total);
+	if (MW_UNLIKELY(chunks.muzzy_first != NULL))
+		total += purge_muzzy(now_ns);
 	unlock_chunks();
 	return total;
 }
@@ -338,7 +420,7 @@ static void purge_early(void) {
 						    mw_chunk_in_use_bytes() + mw_huge_live_bytes());
 	if (excess_bytes == 0)
 		return;
-	size_t total = purge_due(UINT64_MAX, excess_bytes);
+	size_t total = purge_due(UINT64_MAX, excess_bytes, false);
 	mw_decay_went_early(&chunks.decay, total, mw_os_monotonic_coarse_ns());
 }
 
@@ -428,6 +510,11 @@ void mw_chunk_stats(mw_chunk_stats_t *stats) {
 		.purges = chunks.purges,
 		.purge_calls = chunks.purge_calls,
 		.huge_pages_purged = chunks.huge_pages_purged,
+		.muzzy_bytes = atomic_load_explicit(&chunks.muzzy_slices, memory_order_relaxed) *
+			       MW_SLICE_BYTES,
+		.muzzy_purges = chunks.muzzy_purges,
+		.muzzy_purge_calls = chunks.muzzy_purge_calls,
+		.muzzy_purged_bytes = chunks.muzzy_purged_slices * MW_SLICE_BYTES,
 	};
 	unlock_chunks();
 }
@@ -454,7 +541,8 @@ size_t mw_chunk_dirty_bytes(void) {
 static void check_chunk(const mw_chunk_t *chunk, unsigned listed_as) {
 	if ((unsigned)__builtin_popcountll(chunk->free_mask) != listed_as ||
 	    (chunk->free_mask & ~MW_HARDEN_USABLE_SLICES) ||
-	    (chunk->dirty_mask & ~chunk->free_mask))
+	    (chunk->dirty_mask & ~chunk->free_mask) ||
+	    (chunk->muzzy_mask & (~chunk->free_mask | chunk->dirty_mask)))
 		mw_fatal("heap check: chunk %p has free slices %lx, dirty %lx, in the list of %u",
 			 (const void *)chunk, chunk->free_mask, chunk->dirty_mask, listed_as);
 	for (uint64_t left = chunk->free_mask; left; left &= left - 1) {

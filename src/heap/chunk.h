@@ -28,6 +28,9 @@ size_t mw_chunk_purge(bool all);
 /* How long free slices keep their memory (0: purge at once), and whether much of it may go before
  * its time: see heap/decay.h. */
 void mw_chunk_set_decay(uint64_t delay_ns, bool early);
+/* How long they are muzzy after that: the kernel may take the memory when it needs some, and gets
+ * it for good when the time is up.  0, as at first: they are purged at once. */
+MW_COLD void mw_chunk_set_muzzy_decay(uint64_t delay_ns);
 /* Less than this is not purged before its time; 0: the standard. */
 void mw_chunk_set_keep_min_bytes(size_t bytes);
 /* When something is due to be purged, by the coarse monotonic clock; UINT64_MAX: nothing is. */
@@ -49,7 +52,9 @@ mw_chunk_t *mw_chunk_newest(void);
 typedef struct mw_chunk_stats {
 	size_t chunks, in_use_bytes, dirty_bytes, purged_bytes, page_takes;
 	size_t purges, purge_calls; /* of a chunk's slices, and system calls for them */
-	size_t huge_pages_purged;   /* stretches of 2 MiB that lost memory by them */
+	size_t muzzy_bytes;
+	size_t muzzy_purges, muzzy_purge_calls, muzzy_purged_bytes; /* likewise, of muzzy ones */
+	size_t huge_pages_purged; /* stretches of 2 MiB that lost memory by them */
 } mw_chunk_stats_t;
 MW_COLD void mw_chunk_stats(mw_chunk_stats_t *stats);
 /* Bytes in slices that are taken; no lock. */

@@ -114,6 +114,12 @@ struct mw_chunk {
 	/* Of an arena: slices that may hold other than zero, and that have to be committed. */
 	uint64_t touched_mask, decommitted_mask;
 	uint8_t kind_before; /* of its place in mw_address_map */
+	bool muzzy_listed;
+	/* Free slices that are not dirty, but may hold memory: the kernel takes it when it likes,
+	 * or, in an arena, nobody can. */
+	uint64_t muzzy_mask, pinned_mask;
+	uint64_t muzzy_due_ns;
+	mw_chunk_t *muzzy_next;
 };
 
 _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");

@@ -22,12 +22,21 @@ typedef struct mw_survey_class {
 	uint64_t pages, pages_with_room;
 } mw_survey_class_t;
 
+/* Dirty ones may hold pages of memory; muzzy ones, too, but the kernel may take them; pinned ones
+ * are an arena's whose hooks purge nothing. */
+typedef enum mw_free_slices {
+	MW_FREE_CLEAN,
+	MW_FREE_DIRTY,
+	MW_FREE_MUZZY,
+	MW_FREE_PINNED,
+} mw_free_slices_t;
+
 typedef struct mw_survey_sink {
 	/* kind: MW_RANGE_*.  Called under a lock of the heap: must not allocate. */
 	void (*range)(uintptr_t start, uintptr_t limit, unsigned kind);
 	void (*size_class)(const mw_survey_class_t *size_class);
-	/* Free slices in a row; dirty: they may hold pages of memory.  May be NULL. */
-	void (*free_slices)(unsigned count, bool dirty);
+	/* Free slices in a row.  May be NULL. */
+	void (*free_slices)(unsigned count, mw_free_slices_t kind);
 } mw_survey_sink_t;
 
 /* Walks all pages without stopping anybody, some 0.3 microseconds a chunk: each number is one that

@@ -53,12 +53,12 @@ static void add_page(sums_t *sums, const mw_page_t *page) {
 	class->pages_with_room += used < page->capacity;
 }
 
-static void tell_runs(uint64_t mask, bool dirty, const mw_survey_sink_t *sink) {
+static void tell_runs(uint64_t mask, mw_free_slices_t kind, const mw_survey_sink_t *sink) {
 	while (mask) {
 		mask >>= __builtin_ctzll(mask);
 		/* Slice 0 is never free, so a zero was shifted in above. */
 		unsigned count = (unsigned)__builtin_ctzll(~mask);
-		sink->free_slices(count, dirty);
+		sink->free_slices(count, kind);
 		mask >>= count;
 	}
 }
@@ -68,8 +68,14 @@ static void add_pages(sums_t *sums, const mw_chunk_t *chunk) {
 	uint64_t free = __atomic_load_n(&chunk->free_mask, __ATOMIC_RELAXED);
 	if (sink->free_slices) {
 		uint64_t dirty = __atomic_load_n(&chunk->dirty_mask, __ATOMIC_RELAXED) & free;
-		tell_runs(dirty, true, sink);
-		tell_runs(free & ~dirty, false, sink);
+		uint64_t rest = free & ~dirty;
+		uint64_t muzzy = __atomic_load_n(&chunk->muzzy_mask, __ATOMIC_RELAXED) & rest;
+		rest &= ~muzzy;
+		uint64_t pinned = __atomic_load_n(&chunk->pinned_mask, __ATOMIC_RELAXED) & rest;
+		tell_runs(dirty, MW_FREE_DIRTY, sink);
+		tell_runs(muzzy, MW_FREE_MUZZY, sink);
+		tell_runs(pinned, MW_FREE_PINNED, sink);
+		tell_runs(rest & ~pinned, MW_FREE_CLEAN, sink);
 	}
 	uint64_t taken = ~free & ~(uint64_t)1;
 	for (; taken; taken &= taken - 1)

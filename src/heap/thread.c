@@ -202,7 +202,7 @@ void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
 	stats[MW_STAT_mapped_bytes] = chunk.chunks * MW_CHUNK_BYTES + huge.live_bytes +
 				      huge.cached_bytes + arenas.mapped_bytes;
 	stats[MW_STAT_in_use_bytes] = chunk.in_use_bytes + huge.live_bytes + arenas.in_use_bytes;
-	stats[MW_STAT_dirty_bytes] = chunk.dirty_bytes + arenas.dirty_bytes;
+	stats[MW_STAT_dirty_bytes] = chunk.dirty_bytes + chunk.muzzy_bytes + arenas.dirty_bytes;
 	stats[MW_STAT_purged_bytes] = chunk.purged_bytes + arenas.purged_bytes;
 	stats[MW_STAT_huge_bytes] = huge.live_bytes;
 	stats[MW_STAT_huge_blocks] = huge.blocks;

@@ -73,6 +73,13 @@ bool mw_os_purge(void *base, size_t bytes) {
 	return done;
 }
 
+bool mw_os_purge_lazily(void *base, size_t bytes) {
+	int saved_errno = errno;
+	bool done = !mw_os_fault(MW_OS_PURGE) && madvise(base, bytes, MADV_FREE) == 0;
+	errno = saved_errno;
+	return done;
+}
+
 void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move) {
 	int saved_errno = errno;
 	if (mw_os_fault(MW_OS_REMAP))

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/error.h"
 
 /* The unit the library rounds to.  Kernels with larger pages are refused at start-up. */
@@ -24,6 +25,9 @@ void mw_os_unmap(void *base, size_t bytes);
 /* Gives the pages back; they read as zero afterwards (MADV_DONTNEED).  False when refused: the
  * contents are then unchanged. */
 bool mw_os_purge(void *base, size_t bytes);
+/* The kernel takes the pages when it needs memory (MADV_FREE): until then they hold what they held,
+ * afterwards they read as zero.  A store keeps them.  False when refused. */
+MW_COLD bool mw_os_purge_lazily(void *base, size_t bytes);
 /* Resizes a mapping, in place or by moving it; NULL when refused (the old one is unchanged). */
 void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move);
 /* No permission at all: for guard pages. */

@@ -116,10 +116,18 @@ static void set(const char *name, void *value, size_t bytes) {
 	CHECK_EQ(mallctl(name, NULL, NULL, value, bytes), 0);
 }
 
+/* Its hooks purge nothing. */
 static void use_arena(void) {
 	unsigned arena;
-	size_t length = sizeof arena;
-	CHECK_EQ(mallctl("arenas.create", &arena, &length, NULL, 0), 0);
+	static extent_hooks_t hooks;
+	extent_hooks_t *standard, *own = &hooks;
+	size_t length = sizeof standard;
+	CHECK_EQ(mallctl("arena.0.extent_hooks", (void *)&standard, &length, NULL, 0), 0);
+	hooks = *standard;
+	hooks.decommit = NULL;
+	hooks.purge_lazy = hooks.purge_forced = NULL;
+	length = sizeof arena;
+	CHECK_EQ(mallctl("arenas.create", &arena, &length, (void *)&own, sizeof own), 0);
 	set("thread.arena", &arena, sizeof arena);
 	for (unsigned i = 0; i < BLOCKS; i += 4)
 		dallocx(mallocx(size_of(i), MALLOCX_ARENA(arena)), 0);
@@ -179,6 +187,7 @@ static void set_other(void) {
 	uint64_t most = 4096;
 	set("thread.tcache.max", &most, sizeof most);
 	set("arenas.dirty_decay_ms", &ms, sizeof ms);
+	set("arenas.muzzy_decay_ms", &ms, sizeof ms);
 	void (*function)(void **, unsigned *, unsigned) = stop_at;
 	set("experimental.hooks.prof_backtrace", &function, sizeof function);
 	for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
