@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/background.h"
+#include "api/interval.h"
 #include "api/start.h"
 #include "base/check.h"
 #include "heap/arena.h"
@@ -36,6 +37,8 @@ static void *checked(void *block) {
 		mw_heap_thread_end();
 	else if (MW_UNLIKELY(mw_background_is_wanted()))
 		mw_api_start_background();
+	else if (MW_UNLIKELY(mw_api_has_interval))
+		mw_api_look_at_interval();
 	return block;
 }
 

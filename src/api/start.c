@@ -8,6 +8,7 @@
 #include "api/start.h"
 
 #include "api/alloc.h"
+#include "api/interval.h"
 #include "api/jemalloc.h"
 
 #include <pthread.h>
@@ -95,7 +96,10 @@ static void configure_memory(const mw_options_t *options) {
 	if (options->muzzy_decay_ms)
 		mw_chunk_set_muzzy_decay(decay_ns(options->muzzy_decay_ms));
 	mw_os_numa_start();
-	mw_os_huge_pages_set((mw_os_huge_pages_t)options->thp, options->hugetlb);
+	mw_os_huge_pages_t huge_pages = (mw_os_huge_pages_t)options->thp;
+	if (options->hpa && huge_pages == MW_OS_HUGE_PAGES_DEFAULT)
+		huge_pages = MW_OS_HUGE_PAGES_ALWAYS;
+	mw_os_huge_pages_set(huge_pages, options->hugetlb);
 	if (options->background_thread)
 		mw_background_enable();
 }
@@ -106,6 +110,8 @@ static void configure_api(const mw_options_t *options) {
 		.infallible_new = options->experimental_infallible_new,
 		.zero_realloc = (mw_zero_realloc_t)options->zero_realloc,
 	};
+	if (options->stats_interval >= 0)
+		mw_api_stats_every((uint64_t)options->stats_interval, options->stats_interval_opts);
 	mw_warnings_are_fatal = options->abort;
 	mw_lock_spin_turns = options->mutex_max_spin;
 	mw_head_config = (mw_head_config_t){
@@ -167,6 +173,7 @@ static void configure(void) {
 		.state_min_bytes = options->prof_state_min,
 		.threads_start_inactive = !options->prof_thread_active_init,
 		.dump_without_allocated = !options->prof_accum,
+		.own_thread_names = !options->prof_sys_thread_name,
 		.keep_state = options->prof_keep,
 		.secure = secure,
 		.session = options->prof_session,

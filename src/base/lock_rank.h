@@ -18,6 +18,7 @@ typedef enum mw_lock_rank {
 	MW_RANK_GUARDED = 9, /* heap: pool of guarded samples */
 	MW_RANK_ARENAS = 10, /* heap: which arenas programs made */
 	MW_RANK_ARENA = 11,  /* heap: chunks of one of them */
+	MW_RANK_SUMS = 12,   /* ctl: sums of samples by size class */
 } mw_lock_rank_t;
 
 #endif

@@ -42,6 +42,8 @@ const char *mw_ctl_prof_prefix(void);
 uint64_t mw_ctl_lextent_bytes(size_t i);
 /* NULL before start-up has read them. */
 const mw_options_t *mw_ctl_options(void);
+/* Of the sums of samples by size class. */
+mw_lock_t *mw_ctl_sums_lock(void);
 
 /* Of all their fields, one word each, only the names matter: rows take them by their offset. */
 typedef struct mw_ctl_class {
@@ -77,6 +79,7 @@ typedef enum mw_ctl_lock {
 	MW_CTL_LOCK_SAMPLES, /* those of all classes */
 	MW_CTL_LOCK_DUMP,
 	MW_CTL_LOCK_RECENT,
+	MW_CTL_LOCK_SUMS,
 	MW_CTL_LOCKS,
 } mw_ctl_lock_t;
 
@@ -101,9 +104,11 @@ typedef struct mw_ctl_stats {
 	/* From here on of all arenas together only. */
 	mw_ctl_lextent_t lextents[MW_CTL_LEXTENTS];
 	mw_ctl_extent_t extents[MW_CTL_EXTENTS];
-	uint64_t free_slices; /* whose records wait for use */
+	uint64_t metadata_huge_pages; /* chunks on huge pages: each begins with the records of its
+					 slices */
+	uint64_t free_slices;         /* whose records wait for use */
 	uint64_t slab_count, slab_active_pages, slab_dirty_pages;
-	uint64_t slab_purges, slabs_purged;
+	uint64_t slab_purges, slabs_purged, slabs_refused;
 	mw_ctl_slabs_t slabs, full_slabs, empty_slabs;
 	mw_ctl_slabs_t nonfull_slabs[MW_CTL_SLABS]; /* by their longest free run, as extents */
 } mw_ctl_stats_t;

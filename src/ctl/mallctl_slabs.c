@@ -51,6 +51,7 @@ void mw_ctl_see_slabs(mw_ctl_stats_t *stats) {
 		/* Relaxed, as in survey.c: each is one that was true. */
 		uint64_t free = __atomic_load_n(&chunk->free_mask, __ATOMIC_RELAXED);
 		uint64_t dirty = __atomic_load_n(&chunk->dirty_mask, __ATOMIC_RELAXED) & free;
+		stats->metadata_huge_pages += chunk->huge;
 		stats->free_slices += (unsigned)__builtin_popcountll(free);
 		for (unsigned first = 0; first < MW_CHUNK_SLICES; first += SLAB_SLICES) {
 			uint64_t slab = mw_slices_mask(first, SLAB_SLICES);

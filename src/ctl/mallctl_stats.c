@@ -159,6 +159,7 @@ static void see_locks(mw_lock_stats_t *shown) {
 	see_lock(SUM(THREADS), mw_heap_threads_lock(), MW_RANK_HEAPS);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		see_lock(SUM(SAMPLES), mw_sampled_lock(c), MW_RANK_SAMPLED);
+	see_lock(SUM(SUMS), mw_ctl_sums_lock(), MW_RANK_SUMS);
 	see_entered_lock(SUM(DUMP), mw_dump_lock());
 	see_entered_lock(SUM(RECENT), mw_recent_lock());
 #undef SUM
@@ -223,6 +224,7 @@ static void take(mw_ctl_stats_t *stats) {
 	stats->muzzy_purge_calls = chunk.muzzy_purge_calls;
 	stats->muzzy_purged_pages = chunk.muzzy_purged_bytes / MW_OS_PAGE_BYTES;
 	stats->slab_purges = chunk.purges;
+	stats->slabs_refused = 2 * chunk.huge_pages_refused;
 	stats->slabs_purged = chunk.huge_pages_purged;
 	stats->uptime_ns = mw_os_monotonic_ns() - ctl.started_ns;
 }
@@ -319,6 +321,9 @@ void mw_mallctl_fork_prepare(void) {
 }
 
 void mw_mallctl_fork_release(bool in_child) {
+	/* Whoever is inside did not come over: a sum of the child's may miss a sample. */
+	if (in_child)
+		mw_lock_leave(mw_ctl_sums_lock());
 	mw_lock_fork_release(&ctl.lock, in_child);
 }
 

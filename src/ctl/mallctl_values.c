@@ -13,8 +13,8 @@
 #include "heap/lookup.h"
 #include "heap/tally.h"
 #include "os/map.h"
-#include "os/proc.h"
 #include "prof/prof.h"
+#include "prof/threads.h"
 
 static struct {
 	const mw_options_t *options;
@@ -166,7 +166,7 @@ int mw_ctl_at_thread_prof_name(mw_ctl_call_t *call) {
 				return EFAULT;
 		mw_prof_set_thread_name(name);
 	}
-	mw_os_thread_name(thread.name);
+	mw_threads_name(thread.name);
 	call->value = (uintptr_t)thread.name;
 	return 0;
 }

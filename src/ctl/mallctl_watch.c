@@ -125,12 +125,18 @@ int mw_ctl_at_recent_dump(mw_ctl_call_t *call) {
 
 /* As jemalloc's struct of that name, which programs read. */
 typedef struct prof_stats {
-	_Atomic uint64_t requested_bytes, count;
+	uint64_t requested_bytes, count;
 } prof_stats_t;
 
 /* Argument of a row: which of the two. */
 enum { LIVE_STATS, ACCUMULATED_STATS };
 static MW_SPARSE prof_stats_t stats[2][SIZES];
+/* Under it, so that both words of a sum are of one moment. */
+static mw_lock_t sums_lock;
+
+mw_lock_t *mw_ctl_sums_lock(void) {
+	return &sums_lock;
+}
 
 static size_t size_index(size_t usable_bytes) {
 	size_t i = 0;
@@ -145,18 +151,20 @@ static size_t size_index(size_t usable_bytes) {
 }
 
 static void add_stats(prof_stats_t *sum, uint64_t requested_bytes, uint64_t count) {
-	atomic_fetch_add_explicit(&sum->requested_bytes, requested_bytes, memory_order_relaxed);
-	atomic_fetch_add_explicit(&sum->count, count, memory_order_relaxed);
+	sum->requested_bytes += requested_bytes;
+	sum->count += count;
 }
 
 static void count_sample(size_t requested_bytes, size_t usable_bytes, bool freed) {
 	size_t i = size_index(usable_bytes);
+	mw_lock_acquire(&sums_lock, MW_RANK_SUMS);
 	if (freed) {
 		add_stats(&stats[LIVE_STATS][i], -(uint64_t)requested_bytes, UINT64_MAX);
-		return;
+	} else {
+		add_stats(&stats[LIVE_STATS][i], requested_bytes, 1);
+		add_stats(&stats[ACCUMULATED_STATS][i], requested_bytes, 1);
 	}
-	add_stats(&stats[LIVE_STATS][i], requested_bytes, 1);
-	add_stats(&stats[ACCUMULATED_STATS][i], requested_bytes, 1);
+	mw_lock_release(&sums_lock, MW_RANK_SUMS);
 }
 
 static int give_stats(mw_ctl_call_t *call, size_t first, size_t count) {
@@ -166,7 +174,9 @@ static int give_stats(mw_ctl_call_t *call, size_t first, size_t count) {
 		return ENOENT;
 	if (!call->old || !call->old_length || *call->old_length != sizeof(prof_stats_t))
 		return EINVAL;
+	mw_lock_acquire(&sums_lock, MW_RANK_SUMS);
 	memcpy(call->old, &stats[call->argument][first + i], sizeof(prof_stats_t));
+	mw_lock_release(&sums_lock, MW_RANK_SUMS);
 	return 0;
 }
 

@@ -510,6 +510,7 @@ void mw_chunk_stats(mw_chunk_stats_t *stats) {
 		.purges = chunks.purges,
 		.purge_calls = chunks.purge_calls,
 		.huge_pages_purged = chunks.huge_pages_purged,
+		.huge_pages_refused = mw_os_huge_pages_refused(),
 		.muzzy_bytes = atomic_load_explicit(&chunks.muzzy_slices, memory_order_relaxed) *
 			       MW_SLICE_BYTES,
 		.muzzy_purges = chunks.muzzy_purges,

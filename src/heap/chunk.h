@@ -52,6 +52,7 @@ mw_chunk_t *mw_chunk_newest(void);
 typedef struct mw_chunk_stats {
 	size_t chunks, in_use_bytes, dirty_bytes, purged_bytes, page_takes;
 	size_t purges, purge_calls; /* of a chunk's slices, and system calls for them */
+	size_t huge_pages_refused;  /* chunks that the kernel was asked to make of huge pages */
 	size_t muzzy_bytes;
 	size_t muzzy_purges, muzzy_purge_calls, muzzy_purged_bytes; /* likewise, of muzzy ones */
 	size_t huge_pages_purged; /* stretches of 2 MiB that lost memory by them */

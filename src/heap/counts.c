@@ -62,11 +62,20 @@ void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes) {
 		counts->freed_bytes = freed;
 }
 
-void mw_heap_counts_show_slow(mw_heap_t *heap) {
+static MW_COLD uint64_t given_bytes(const mw_heap_t *heap) {
 	uint64_t bytes = heap->counts.large_bytes;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		bytes += blocks_made(heap, c) * mw_class_bytes[c];
-	heap->counts.given_bytes = bytes;
+	return bytes;
+}
+
+uint64_t mw_heap_thread_given_bytes(void) {
+	const mw_heap_t *heap = mw_thread.heap;
+	return heap ? given_bytes(heap) - heap->start_allocated_bytes : 0;
+}
+
+void mw_heap_counts_show_slow(mw_heap_t *heap) {
+	heap->counts.given_bytes = given_bytes(heap);
 	/* As if there were orders to notice: the next refill takes the longer way, which comes
 	 * here. */
 	heap->poll_seen--;

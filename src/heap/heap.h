@@ -161,6 +161,8 @@ size_t mw_heap_in_use_bytes(void);
  * back.  Walks the thread's pages.  No allocation is counted: what was handed out is known by what
  * is left of it. */
 void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes);
+/* What the thread's lists and large blocks were given of it, which takes no walk; 0: no heap. */
+MW_COLD uint64_t mw_heap_thread_given_bytes(void);
 /* Counters that follow these two: the first at each refill and block above the small limit, ahead
  * of it by what the list heads hold; the second once in as many refills as the thread has pages,
  * which are walked for it, and with each such block.  The next malloc of the calling thread moves

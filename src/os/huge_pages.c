@@ -3,6 +3,7 @@
 #include "os/huge_pages.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "os/fault.h"
@@ -14,6 +15,7 @@
 static struct {
 	mw_os_huge_pages_t mode;
 	bool pool;
+	_Atomic size_t refused;
 } huge_pages;
 
 void mw_os_huge_pages_set(mw_os_huge_pages_t mode, bool pool) {
@@ -38,7 +40,13 @@ bool mw_os_huge_pages_advise(void *base, size_t bytes, bool small_heap) {
 	/* A kernel without huge pages refuses both. */
 	bool agreed = madvise(base, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
 	errno = saved_errno;
+	if (wanted && !agreed)
+		atomic_fetch_add_explicit(&huge_pages.refused, 1, memory_order_relaxed);
 	return wanted && agreed;
+}
+
+size_t mw_os_huge_pages_refused(void) {
+	return atomic_load_explicit(&huge_pages.refused, memory_order_relaxed);
 }
 
 bool mw_os_huge_pages_from_pool(void *base, size_t bytes, bool *lost) {

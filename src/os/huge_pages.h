@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/compiler.h"
+
 #define MW_OS_HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 /* The order is that of the option `thp`. */
@@ -24,6 +26,8 @@ size_t mw_os_huge_pages_align(size_t bytes);
  * process that may never need more; unless asked for always, it gets no huge page.  True: it was
  * asked for huge pages and agreed. */
 bool mw_os_huge_pages_advise(void *base, size_t bytes, bool small_heap);
+/* Of the calls before those that asked for huge pages in vain. */
+MW_COLD size_t mw_os_huge_pages_refused(void);
 /* Replaces an untouched mapping, aligned to 2 MiB, by pages of the pool.  Such memory must not be
  * purged: the pool may be empty when it is touched again.  False: there is no pool, or not enough
  * in it; the mapping is as it was, or, when *lost, gone. */

@@ -19,6 +19,7 @@
 #include "prof/sampler.h"
 #include "prof/state_file.h"
 #include "prof/survey.h"
+#include "prof/threads.h"
 #include "prof/triggers.h"
 #include "prof/unwind.h"
 
@@ -51,7 +52,7 @@ void mw_prof_set_thread_active(bool active) {
 }
 
 void mw_prof_set_thread_name(const char *name) {
-	mw_os_set_thread_name(name);
+	mw_threads_set_name(name);
 	mw_sample_thread_renamed();
 }
 
@@ -121,6 +122,7 @@ void mw_prof_start(const mw_prof_config_t *config) {
 	mw_sample_start(config->depth_max);
 	prof.keep_state = config->keep_state;
 	mw_prof_set_threads_start_active(!config->threads_start_inactive);
+	mw_threads_own_names = config->own_thread_names;
 	mw_dump_leave_out_allocated(config->dump_without_allocated);
 	if (config->seed)
 		mw_sampler_set_seed(config->seed);

@@ -25,6 +25,7 @@ typedef struct mw_prof_config {
 	uint64_t state_min_bytes;    /* publish the state file at this many bytes; 0: at once */
 	bool threads_start_inactive; /* not sampled until they ask for it */
 	bool dump_without_allocated; /* heap_v2 dumps: only what is live */
+	bool own_thread_names;       /* not the kernel's, but those that are set */
 	bool keep_state;             /* leave the file when the process exits */
 	bool secure;                 /* set-uid: no file, no sampling */
 	const char *session;         /* copied; NULL: none */

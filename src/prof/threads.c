@@ -4,8 +4,10 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/compiler.h"
+#include "base/fmt.h"
 #include "os/proc.h"
 #include "prof/image.h"
 
@@ -13,6 +15,23 @@
 #define NAME_INTERVAL_NS ((uint64_t)1000000000)
 
 #define THREAD(field) offsetof(mw_state_thread_t, field)
+
+bool mw_threads_own_names;
+static MW_TLS char own_name[sizeof((mw_state_thread_t *)0)->name];
+
+void mw_threads_set_name(const char *name) {
+	if (mw_threads_own_names)
+		mw_fmt(own_name, sizeof own_name, "%s", name);
+	else
+		mw_os_set_thread_name(name);
+}
+
+void mw_threads_name(char name[16]) {
+	if (mw_threads_own_names)
+		memcpy(name, own_name, sizeof own_name);
+	else
+		mw_os_thread_name(name);
+}
 
 /* The entry's number, from 1 on, in the order of the threads' first samples. */
 static uint32_t take_entry(void) {
@@ -41,7 +60,7 @@ static void write_name(mw_sampler_t *sampler, uint64_t now_ns) {
 	} else {
 		thread.first_ns = old->first_ns;
 	}
-	mw_os_thread_name(thread.name);
+	mw_threads_name(thread.name);
 	mw_twin_copy(mw_image_twin(MW_SECTION_THREADS, index), &thread, sizeof thread);
 }
 

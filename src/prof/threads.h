@@ -6,10 +6,19 @@
 
 #include <stdint.h>
 
+#include <stdbool.h>
+
 #include "prof/sampler.h"
 
 /* The calling thread, whose sampler this is and whose id is known, took a sample.  Writes its name
  * down if that was last done a second ago or never: threads are named after they start. */
 void mw_threads_note(mw_sampler_t *sampler, uint64_t now_ns);
+
+/* Their names are the kernel's, or, when this is set before threads exist, those given here only.
+ */
+extern bool mw_threads_own_names;
+void mw_threads_set_name(const char *name);
+/* NUL-terminated. */
+void mw_threads_name(char name[16]);
 
 #endif

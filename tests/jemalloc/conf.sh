@@ -116,7 +116,7 @@ done
 ok "abort_conf"
 
 # ---- what has no effect is on record ----
-MALLOC_CONF=narenas:4,retain:false,prof:true,hpa:true MALLOW_CONF=prof_state_min:0,prof_keep:true \
+MALLOC_CONF=narenas:4,retain:false,prof:true,dss:primary MALLOW_CONF=prof_state_min:0,prof_keep:true \
     LD_LIBRARY_PATH=$compat "$work/plain" &
 pid=$!
 wait "$pid"
@@ -126,6 +126,6 @@ python3 - "$work/status" <<'END' || fail "$(grep unused "$work/status")"
 import json, sys
 status = json.load(open(sys.argv[1]))
 status = status[0] if isinstance(status, list) else status
-assert status["unused_options"] == ["narenas", "retain", "hpa"], status["unused_options"]
+assert status["unused_options"] == ["narenas", "retain", "dss"], status["unused_options"]
 END
 ok "options without effect are listed by 'mallow status --json'"

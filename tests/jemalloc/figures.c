@@ -4,10 +4,17 @@
  * Reads lines of a type and a name from stdin.  "print" writes each name with a number made of its
  * values, those of all indices.  "move" lets happen what statistics count and prints the names
  * whose values were the same before, in between and after. */
+#include <errno.h>
 #include <jemalloc/jemalloc.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -34,7 +41,7 @@ static int add_value(const char *name, bool text, uint64_t *sum) {
 	size_t length = sizeof value;
 	int result = mallctl(name, &value, &length, NULL, 0);
 	/* EINVAL says the length. */
-	if (result == 22)
+	if (result == EINVAL)
 		result = mallctl(name, &value, &length, NULL, 0);
 	if (result != 0)
 		return result;
@@ -201,6 +208,24 @@ static void set_other(void) {
 	}
 }
 
+/* From now on the kernel refuses huge pages; then the heap grows. */
+static void refuse_huge_pages(void) {
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_HUGEPAGE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		blocks[i] = malloc(60000);
+	unmake((void *)1);
+}
+
 /* It begins when the heap grows; by then it has something to wait for. */
 static void wait_for_background(void) {
 	uint64_t runs = 0, epoch = 1;
@@ -231,6 +256,7 @@ static void move(char *directory) {
 	use_arena();
 	look(false);
 	set_other();
+	refuse_huge_pages();
 	wait_for_background();
 	look(false);
 	for (size_t i = 0; i < count; i++)

@@ -83,6 +83,58 @@ says "$compat/libjemalloc.so.2" zero >"$work/said"
 grep -q ';0$' "$work/said" || fail "abort:false: $(cat "$work/said")"
 ok "xmalloc, abort"
 
+# As often as jemalloc, and with its letters.
+reference=$(dirname "$(/sbin/ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)")
+cat >"$work/interval.c" <<'END'
+#include <stdlib.h>
+static void churn(int count, size_t bytes) {
+	while (count-- > 0) {
+		void *volatile block = malloc(bytes);
+		free(block);
+	}
+}
+int main(void) {
+	churn(10000, 1000);
+	churn(10, 1000000);
+	return 0;
+}
+END
+cc -fno-builtin "$work/interval.c" -o "$work/interval"
+prints() {
+    LD_PRELOAD=$1/libjemalloc.so.2 MALLOC_CONF=stats_interval:$2,stats_interval_opts:gmdablxeh "$work/interval" 2>&1 |
+        grep -c "Begin jemalloc"
+}
+for bytes in 100000 1000000 5000000; do
+    ours=$(prints "$compat" $bytes)
+    [ -f "$reference/libjemalloc.so.2" ] && theirs=$(prints "$reference" $bytes) || theirs=$ours
+    [ $((ours - theirs)) -le $((1 + theirs / 10)) ] && [ $((theirs - ours)) -le $((1 + theirs / 10)) ] && [ "$ours" -ge 4 ] ||
+        fail "stats_interval:$bytes prints $ours times, jemalloc $theirs times"
+done
+ok "stats_interval"
+
+cat >"$work/name.c" <<'END'
+#include <jemalloc/jemalloc.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+int main(void) {
+	char kernel[16];
+	const char *name = "reader";
+	size_t length = sizeof name;
+	mallctl("thread.prof.name", NULL, NULL, &name, sizeof name);
+	prctl(PR_GET_NAME, kernel);
+	mallctl("thread.prof.name", (void *)&name, &length, NULL, 0);
+	printf("%s %s\n", kernel, name);
+	return 0;
+}
+END
+cc -I"$source/include" "$work/name.c" "$compat/libjemalloc.so.2" -o "$work/name"
+named() {
+    [ "$(MALLOC_CONF=prof_sys_thread_name:$1 LD_LIBRARY_PATH=$compat "$work/name")" = "$2" ] || fail "prof_sys_thread_name:$1"
+}
+named true "reader reader"
+named false "name reader"
+ok "prof_sys_thread_name"
+
 limits() {
     MALLOC_CONF=$1 LD_LIBRARY_PATH=$compat "$build/tests/jemalloc_tcache" options
 }

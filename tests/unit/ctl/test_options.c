@@ -229,8 +229,8 @@ static void sources_in_their_order(void) {
 }
 
 static void unused_options_are_listed_once(void) {
-	configure("narenas:4,prof:true,retain:false,narenas:2,hpa:true,hpa_sec_nshards:1", NULL);
-	CHECK_STR(options.unused, "narenas,retain,hpa,hpa_sec_nshards");
+	configure("narenas:4,prof:true,retain:false,narenas:2,dss:primary,hpa_sec_nshards:1", NULL);
+	CHECK_STR(options.unused, "narenas,retain,dss,hpa_sec_nshards");
 	CHECK_EQ(options.narenas, 2);
 	configure("narenas:none", NULL);
 	CHECK_STR(options.unused, "");
