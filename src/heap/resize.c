@@ -12,7 +12,14 @@
 #include "heap/sampling.h"
 #include "heap/tally.h"
 
+/* Some programs ask for each block they make and free, as redis-server does. */
 size_t mw_heap_usable_bytes(const void *block) {
+	if (MW_LIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK)) {
+		const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+		/* The chunk's own record is no page: its kind reads as none. */
+		if (MW_LIKELY(page->kind == MW_PAGE_SMALL && mw_page_holds(page, block)))
+			return page->block_bytes;
+	}
 	return mw_lookup_bytes("malloc_usable_size", block);
 }
 
