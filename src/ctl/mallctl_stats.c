@@ -244,6 +244,7 @@ static void take_arena(const mw_arena_t *arena, mw_ctl_stats_t *stats) {
 		mw_ctl_class_t *class = &stats->classes[c];
 		class->ndalloc = __atomic_load_n(&arena->slabs[c].given, __ATOMIC_RELAXED);
 		class->nmalloc = __atomic_load_n(&arena->slabs[c].taken, __ATOMIC_RELAXED);
+		class->nslabs = mw_tally_read(&arena->slabs[c].made);
 		stats->small_nmalloc += class->nmalloc;
 		stats->small_ndalloc += class->ndalloc;
 	}

@@ -108,6 +108,9 @@ static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
 	page->size_class = (uint8_t)size_class;
 	page->state = MW_PAGE_QUEUED;
 	page->kind = MW_PAGE_SAMPLED;
+	mw_tally_add(&mw_tally.pages[size_class], 1);
+	if (arena)
+		mw_tally_add(&arena->slabs[size_class].made, 1);
 	return page;
 }
 
