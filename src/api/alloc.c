@@ -27,18 +27,26 @@ void *mw_api_no_memory(void) {
 	return NULL;
 }
 
-static void *checked(void *block) {
-	if (MW_UNLIKELY(!block))
-		mw_api_no_memory();
+static MW_COLD void attend_to_thread(void) {
 	/* A destructor of thread-specific data that allocates: libc may call ours never again, so
 	 * the heap made for it goes at once.  Its list heads are empty each time: all such
 	 * allocations come here. */
-	if (MW_UNLIKELY(mw_thread.ended))
+	if (mw_thread.ended) {
 		mw_heap_thread_end();
+		return;
+	}
+	mw_api_look_at_interval();
+	if (mw_background_is_wanted())
+		mw_api_start_background();
+}
+
+static void *checked(void *block) {
+	if (MW_UNLIKELY(!block))
+		mw_api_no_memory();
+	if (MW_UNLIKELY(mw_thread.special != 0))
+		attend_to_thread();
 	else if (MW_UNLIKELY(mw_background_is_wanted()))
 		mw_api_start_background();
-	else if (MW_UNLIKELY(mw_api_has_interval))
-		mw_api_look_at_interval();
 	return block;
 }
 

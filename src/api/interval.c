@@ -24,7 +24,7 @@ static MW_TLS struct {
 void mw_api_stats_every(uint64_t bytes, const char *letters) {
 	interval.bytes = bytes ? bytes : 1;
 	interval.letters = letters;
-	mw_api_has_interval = true;
+	mw_api_has_interval = mw_thread.watched = true;
 }
 
 /* A share of it that one print is for; false: there is none. */

@@ -9,7 +9,7 @@
 
 #include "base/compiler.h"
 
-extern bool mw_api_has_interval;
+extern bool mw_api_has_interval; /* then threads are watched: heap/heap.h */
 /* `letters` stay the caller's.  Before threads exist. */
 MW_COLD void mw_api_stats_every(uint64_t bytes, const char *letters);
 /* By a thread that is about to give out a block; no lock is held.  errno is kept. */

@@ -61,6 +61,7 @@ static void thread_end(void *heap) {
 
 static void on_thread(mw_heap_t *heap) {
 	pthread_setspecific(start.thread_end_key, heap);
+	mw_thread.watched = mw_api_has_interval;
 }
 
 /* The profiler first: it waits for samples in flight, which take the heap's locks. */

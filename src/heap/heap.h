@@ -111,8 +111,14 @@ typedef struct mw_thread {
 	/* Objects of a class above tiny until and including the next sample.  0 in a new thread;
 	 * when a pop makes it 0 the slow path is taken, which knows whether it was drawn. */
 	uint64_t until_sample[MW_STACK_CLASSES];
-	mw_heap_t *heap;      /* NULL: this thread has not allocated, or has ended */
-	bool ended;           /* mw_heap_thread_end() was called: nobody may call it once more */
+	mw_heap_t *heap; /* NULL: this thread has not allocated, or has ended */
+	union {
+		struct {
+			bool ended; /* mw_heap_thread_end() was called: nobody may call it again */
+			bool watched; /* the layer above looks at each slow allocation */
+		};
+		uint16_t special; /* either: one test for both */
+	};
 	const char *function; /* that frees, for messages; NULL: free() */
 } mw_thread_t;
 extern MW_TLS mw_thread_t mw_thread;
