@@ -38,8 +38,12 @@ static uint32_t index_of(const mw_page_t *page, const void *block) {
 	return mw_class_index(page->size_class, (uint32_t)((const char *)block - page->start));
 }
 
+static bool holds_few(size_t block_bytes) {
+	return block_bytes >= MW_SLICE_BYTES / MW_PAGE_SAMPLE_MARKS;
+}
+
 static bool marks_in_page(const mw_page_t *page) {
-	return page->block_bytes >= MW_SLICE_BYTES / MW_PAGE_SAMPLE_MARKS;
+	return holds_few(page->block_bytes);
 }
 
 /* Defined once the block was carved. */
@@ -83,14 +87,19 @@ static uint32_t capacity_of(size_t block_bytes) {
 	return (uint32_t)((MW_SLICE_BYTES - (align_of(block_bytes) - 1)) / each);
 }
 
+static uint32_t slab_blocks(unsigned size_class) {
+	size_t bytes = mw_class_bytes[size_class];
+	if (holds_few(bytes))
+		return (uint32_t)(slices_of(size_class) * MW_SLICE_BYTES / bytes);
+	return capacity_of(bytes);
+}
+
 /* Blocks keep the alignment that their size has in other pages. */
 static void lay_out(mw_page_t *page) {
-	if (marks_in_page(page)) {
-		page->capacity = (uint32_t)(page->slice_count * MW_SLICE_BYTES / page->block_bytes);
-		return;
-	}
-	page->capacity = capacity_of(page->block_bytes);
-	page->start += mw_round_up(page->capacity * sizeof(uint32_t), align_of(page->block_bytes));
+	page->capacity = slab_blocks(page->size_class);
+	if (!marks_in_page(page))
+		page->start +=
+			mw_round_up(page->capacity * sizeof(uint32_t), align_of(page->block_bytes));
 }
 
 /* No lock is held: the memory of an arena comes from a program's functions. */
@@ -101,11 +110,11 @@ static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
 		return NULL;
 	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
 	page->block_bytes = mw_class_bytes[size_class];
+	page->size_class = (uint8_t)size_class;
 	if (!arena && !page->zeroed && !marks_in_page(page))
 		mw_os_purge(page->start, MW_SLICE_BYTES);
 	lay_out(page);
 	page->large_bytes = 0;
-	page->size_class = (uint8_t)size_class;
 	page->state = MW_PAGE_QUEUED;
 	page->kind = MW_PAGE_SAMPLED;
 	mw_tally_add(&mw_tally.pages[size_class], 1);
@@ -150,20 +159,20 @@ static void put_back(mw_page_t *page, void *block, uint32_t *mark) {
 	page->large_bytes -= class_bytes(*mark);
 }
 
-/* The class of the slabs for a block of this one.  Tiny samples share one slab of a size; when that
- * is full there are so many that closer fitting ones pay, as for an arena, all of whose blocks lie
- * in slabs. */
+/* The class of the slabs for a block of this one.  Samples share one slab of a size; when that is
+ * full there are so many that closer fitting ones pay, as for an arena, all of whose blocks lie in
+ * slabs. */
 static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
 	if (arena)
 		return size_class;
 	unsigned shared = shared_class(size_class);
-	if (size_class >= MW_TINY_CLASSES || shared == size_class)
+	if (shared == size_class)
 		return shared;
 	/* Relaxed: a bound that others may pass meanwhile. */
 	const mw_slabs_t *slabs = &slabs_of_class[shared];
 	uint64_t given = __atomic_load_n(&slabs->given, __ATOMIC_RELAXED);
 	uint64_t live = __atomic_load_n(&slabs->taken, __ATOMIC_RELAXED) - given;
-	return live < capacity_of(mw_class_bytes[shared]) ? shared : size_class;
+	return live < slab_blocks(shared) ? shared : size_class;
 }
 
 void *mw_sampled_take(mw_arena_t *arena, unsigned size_class) {
