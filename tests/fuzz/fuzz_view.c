@@ -18,7 +18,9 @@ static const struct {
 	mw_view_print_t *print;
 } views[] = {
 #define MW_VIEW(name, operands, min, max, print, ...) {#name, print},
+#define MW_VIEW_LIVE MW_VIEW
 #include "cmd/views.def"
+#undef MW_VIEW_LIVE
 #undef MW_VIEW
 };
 #define VIEW_COUNT (sizeof(views) / sizeof(views[0]))

@@ -89,7 +89,7 @@ if view == "comments":
 CODE
 
 # Of the table of views, so that none is forgotten.
-mapfile -t views < <(sed -n 's/^MW_VIEW(\([a-z]*\),.*/\1/p' "$here/../../tools/mallow/cmd/views.def")
+mapfile -t views < <(sed -n 's/^MW_VIEW\(_LIVE\)\?(\([a-z]*\),.*/\2/p' "$here/../../tools/mallow/cmd/views.def")
 [ ${#views[@]} -gt 10 ] || fail "views.def is not as it was"
 for view in "${views[@]}"; do
     words=("$view")
