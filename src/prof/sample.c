@@ -114,10 +114,14 @@ mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request
 /* Who wants to know of a free, besides the counters.  In the caller's turn. */
 static void note_free(mw_record_id_t record, const mw_sample_t *sample, const mw_release_t *release,
 		      uint32_t free_stack) {
+	mw_release_t known = *release;
+	/* A later reading of the quick clock may be an earlier time; nobody is to see that. */
+	if (known.time_ns < sample->time_ns)
+		known.time_ns = sample->time_ns;
 	if (mw_log_is_on())
-		mw_log_add(sample, release, free_stack);
+		mw_log_add(sample, &known, free_stack);
 	if (mw_recent_is_on())
-		mw_recent_freed(record, release, free_stack);
+		mw_recent_freed(record, &known, free_stack);
 }
 
 /* The same with the stack, which is walked for them alone. */
