@@ -185,6 +185,17 @@ static inline const int64_t *mw_profile_values(const mw_profile_t *profile, size
 	return profile->values + i * profile->type_count;
 }
 
+/* How many frames a location shows as: its lines, or one that has none. */
+static inline uint32_t mw_location_frames(const mw_location_t *location) {
+	return location->line_count > 0 ? location->line_count : 1;
+}
+
+/* The k-th of these frames, from the innermost; NULL: no line is known. */
+static inline const mw_line_t *mw_location_line(const mw_profile_t *profile,
+						const mw_location_t *location, uint32_t k) {
+	return location->line_count > 0 ? &profile->lines[location->line_first + k] : NULL;
+}
+
 /* Does the sample's label say its objects were asked for with 0 bytes? */
 bool mw_profile_is_zero_request(const mw_profile_t *profile, const mw_sample_t *sample);
 

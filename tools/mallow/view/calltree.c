@@ -89,9 +89,8 @@ static void add_sample(builder_t *b, size_t sample) {
 	for (uint32_t i = s->depth; i > 0; i--) {
 		uint32_t location = p->frames[s->frame_first + i - 1];
 		const mw_location_t *l = &p->locations[location];
-		for (uint32_t k = l->line_count + (l->line_count == 0); k > 0; k--) {
-			const mw_line_t *line =
-				l->line_count > 0 ? &p->lines[l->line_first + k - 1] : NULL;
+		for (uint32_t k = mw_location_frames(l); k > 0; k--) {
+			const mw_line_t *line = mw_location_line(p, l, k - 1);
 			node = find_node(b, node, name_of(b, location, line));
 			add_values(b, node, sample);
 		}

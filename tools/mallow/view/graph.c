@@ -187,11 +187,9 @@ static void add_sample(mw_graph_t *g, size_t sample) {
 		return;
 	for (uint32_t i = s->depth; i > 0; i--) {
 		uint32_t location = p->frames[s->frame_first + i - 1];
-		uint32_t line_count = p->locations[location].line_count;
-		if (line_count == 0)
-			walk_frame(g, &w, node_of(g, &w, location, 0), false);
-		for (uint32_t k = line_count; k > 0; k--)
-			walk_frame(g, &w, node_of(g, &w, location, k - 1), k != line_count);
+		uint32_t frames = mw_location_frames(&p->locations[location]);
+		for (uint32_t k = frames; k > 0; k--)
+			walk_frame(g, &w, node_of(g, &w, location, k - 1), k != frames);
 	}
 	if (w.parent != 0 && !w.is_residual) {
 		add(&g->nodes[w.parent].flat, w.value);

@@ -16,9 +16,8 @@ static void print_frames(const mw_view_t *v, const mw_sample_t *s, const char *v
 	for (uint32_t i = 0; i < s->depth; i++) {
 		uint32_t location = p->frames[s->frame_first + i];
 		const mw_location_t *l = &p->locations[location];
-		for (uint32_t k = 0; k < l->line_count + (l->line_count == 0); k++) {
-			const mw_line_t *line =
-				l->line_count > 0 ? &p->lines[l->line_first + k] : NULL;
+		for (uint32_t k = 0; k < mw_location_frames(l); k++) {
+			const mw_line_t *line = mw_location_line(p, l, k);
 			char *text = mw_frame_text(p, location, line, v->graph.granularity);
 			fprintf(v->out, "%10s   ", value);
 			mw_print_clean(v->out, text);
@@ -44,9 +43,8 @@ static void add_json_frames(mw_json_t *j, const mw_view_t *v, const mw_sample_t 
 	for (uint32_t i = 0; i < s->depth; i++) {
 		uint32_t location = p->frames[s->frame_first + i];
 		const mw_location_t *l = &p->locations[location];
-		for (uint32_t k = 0; k < l->line_count + (l->line_count == 0); k++) {
-			const mw_line_t *line =
-				l->line_count > 0 ? &p->lines[l->line_first + k] : NULL;
+		for (uint32_t k = 0; k < mw_location_frames(l); k++) {
+			const mw_line_t *line = mw_location_line(p, l, k);
 			char *text = mw_frame_text(p, location, line, v->graph.granularity);
 			mw_json_open(j, NULL, '{');
 			mw_json_add_text(j, "name", text);
@@ -116,9 +114,8 @@ static void print_folded(const mw_view_t *v, const mw_sample_t *s, int64_t value
 	for (uint32_t i = s->depth; i > 0; i--) {
 		uint32_t location = p->frames[s->frame_first + i - 1];
 		const mw_location_t *l = &p->locations[location];
-		for (uint32_t k = l->line_count + (l->line_count == 0); k > 0; k--) {
-			const mw_line_t *line =
-				l->line_count > 0 ? &p->lines[l->line_first + k - 1] : NULL;
+		for (uint32_t k = mw_location_frames(l); k > 0; k--) {
+			const mw_line_t *line = mw_location_line(p, l, k - 1);
 			char *text = mw_frame_text(p, location, line, v->graph.granularity);
 			fputs(before, v->out);
 			print_folded_name(v->out, text);
