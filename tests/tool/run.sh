@@ -54,6 +54,20 @@ rm -f mallow.*
 rm -f mallow.*
 ok "exit statuses, a killed program, and processes of the program"
 
+printf '#include <stdlib.h>\nint main(void) { free(malloc(1 << 20)); }\n' >freed.c
+cc -O0 -o freed freed.c || fail "cc"
+try 0 "$mallow" run --exact -o freed.pb.gz ./freed
+for view in report top flame sizes; do
+    try 0 "$mallow" "$view" freed.pb.gz
+    one_line_error
+    says err 'note: inuse_space is 0 in all of this profile; --sample-type alloc_space shows 1.00 MiB'
+done
+for view in report top; do
+    try 0 "$mallow" "$view" --inuse-space freed.pb.gz
+    says_not err note
+done
+ok "a program that freed all: a hint at what it allocated"
+
 try 127 "$mallow" run no-such-program
 one_line_error
 try 126 "$mallow" run /etc/passwd

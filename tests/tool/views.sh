@@ -125,6 +125,12 @@ try 0 "$mallow" traces focused.pb.gz
 says out List
 ok "JSON, collapsed stacks, differences, a profile of what was selected"
 
+# A profile that `run` wrote has its labels.
+try 0 "$mallow" lifetimes "$p"
+says out '^lifetime: Total [1-9]'
+try 0 "$mallow" sizes "$p"
+says out '^bytes: Total [1-9]'
+
 try 0 "$mallow" report "$p" --alloc_space -o out.speedscope.json
 [ "$sum" = "$(python3 -c 'import json; d = json.load(open("out.speedscope.json"))["profiles"][0]
 print(sum(d["weights"]) if sum(d["weights"]) == d["endValue"] and len(d["samples"]) == len(d["weights"]) else 0)')" ] ||
@@ -166,8 +172,10 @@ try 2 "$mallow" top --unit=furlong "$p"
 one_line_error
 try 2 "$mallow" peek 'no such function' "$p"
 one_line_error
-try 2 "$mallow" lifetimes "$p"
+echo 'main;parse 5' >unlabelled.folded
+try 2 "$mallow" sizes unlabelled.folded
 one_line_error
+says err 'does not tell bytes of '
 try 2 "$mallow" top --trim=perhaps "$p"
 one_line_error
 ok "complaints"

@@ -109,7 +109,8 @@ static char *write_member(const mw_harvest_t *harvest, const member_t *member, c
 	};
 	mw_error_t error;
 	mw_profile_t *profile;
-	if (mw_load(&target, MW_LOAD_SYMBOLS, MW_LOAD_STACKS, &profile, &error) != 0) {
+	/* With labels: nobody waits for this profile while a program runs. */
+	if (mw_load(&target, MW_LOAD_SYMBOLS, MW_LOAD_SPLIT, &profile, &error) != 0) {
 		mw_complain("pid %d: no profile: %s", target.pid, error.text);
 		return NULL;
 	}

@@ -2,6 +2,7 @@
  * help.c -- `mallow help` and --help: what a terminal shows. */
 #include "cmd/help.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/command.h"
@@ -9,6 +10,7 @@
 #include "cmd/compat.h"
 #include "cmd/show.h"
 #include "cmd/terminal.h"
+#include "model/alloc.h"
 
 enum { HELP_COLUMNS = 79, OPTION_COLUMNS = 29 };
 
@@ -29,13 +31,32 @@ void mw_help_print_all(FILE *out) {
 	      out);
 }
 
+static void print_row(FILE *out, const char *left, const char *text) {
+	int column = fprintf(out, "  %-*s ", OPTION_COLUMNS - 3, left);
+	mw_print_wrapped(out, text, column, OPTION_COLUMNS, HELP_COLUMNS);
+}
+
+/* Paragraphs, and rows of a name, a tab and what it means. */
+static void print_details(FILE *out, const char *details) {
+	char *text = mw_xstrdup(details), *rest = text, *line;
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		char *tab = strchr(line, '\t');
+		if (tab == NULL) {
+			mw_print_wrapped(out, line, 0, 0, HELP_COLUMNS);
+			continue;
+		}
+		*tab = '\0';
+		print_row(out, line, tab + 1);
+	}
+	free(text);
+}
+
 static void print_option(FILE *out, char letter, const char *name, const char *value,
 			 const char *help) {
 	char left[64];
 	snprintf(left, sizeof(left), "%c%c%s --%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
 		 letter ? "," : " ", name, value ? " " : "", value ? value : "");
-	int column = fprintf(out, "  %-*s ", OPTION_COLUMNS - 3, left);
-	mw_print_wrapped(out, help, column, OPTION_COLUMNS, HELP_COLUMNS);
+	print_row(out, left, help);
 }
 
 /* Each line of `text`, indented. */
@@ -51,7 +72,7 @@ void mw_help_print(FILE *out, const mw_subcommand_t *subcommand) {
 	fprintf(out, "Usage: mallow %s [OPTION]...%s%s\n%c%s.\n\n", subcommand->name,
 		*subcommand->operands ? " " : "", subcommand->operands,
 		subcommand->summary[0] & ~0x20, subcommand->summary + 1);
-	mw_print_wrapped(out, subcommand->details, 0, 0, HELP_COLUMNS);
+	print_details(out, subcommand->details);
 	fputs("\nOptions:\n", out);
 	const mw_option_t *option;
 	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++)

@@ -27,16 +27,28 @@ static void print_text(FILE *out, const char *text, size_t length, bool line_sta
 	}
 }
 
-/* Paragraphs, with an empty line between them; a single newline ends a line. */
+/* Paragraphs, with an empty line between them; a single newline ends a line, and lines "name, tab,
+ * what it means" are a list. */
 static void print_paragraphs(FILE *out, const char *text) {
+	bool in_list = false;
 	while (*text) {
 		size_t length = strcspn(text, "\n");
-		print_text(out, text, length, true);
+		const char *tab = memchr(text, '\t', length);
+		size_t name = tab != NULL ? (size_t)(tab + 1 - text) : 0;
+		if (tab != NULL && !in_list)
+			fputs(".Bl -tag -width Ds\n", out);
+		if (tab != NULL)
+			fprintf(out, ".It Cm %.*s\n", (int)name - 1, text);
+		print_text(out, text + name, length - name, true);
 		fputc('\n', out);
 		text += length;
+		bool is_end = text[0] == '\0' || text[1] == '\n';
+		if (tab != NULL && is_end)
+			fputs(".El\n", out);
+		in_list = tab != NULL && !is_end;
 		if (text[0] == '\n' && text[1] == '\n')
 			fputs(".Pp\n", out);
-		else if (text[0] == '\n' && text[1] != '\0')
+		else if (text[0] == '\n' && text[1] != '\0' && !in_list)
 			fputs(".br\n", out);
 		text += strspn(text, "\n");
 	}

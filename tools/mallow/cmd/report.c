@@ -10,6 +10,7 @@
 #include "cmd/view.h"
 #include "cmd/view_options.h"
 #include "report/report.h"
+#include "report/types.h"
 
 /* Two screens; the functions below the fortieth rarely matter. */
 #define DEFAULT_ROWS 40
@@ -19,7 +20,11 @@
 static int print_profile(const mw_arguments_t *arguments, const mw_report_options_t *options,
 			 mw_profile_t *profile, mw_error_t *error) {
 	mw_selection_t selection;
+	size_t type;
 	mw_view_options_selection(arguments, &selection);
+	if (mw_report_find_type(profile, options->sample_type, &type, error) != 0)
+		return -1;
+	mw_view_note_empty(arguments, profile, type);
 	if (mw_selection_apply(profile, &selection, error) != 0)
 		return -1;
 	return mw_argument(arguments, "json")->given

@@ -34,7 +34,7 @@
 	"allocated by then. With background_thread:true an idle process obeys at once."
 
 /* A line each, in the details of `set`. */
-#define MW_SETTING(name, kind, standard, min, max, unit, help) #name ": " help "\n"
+#define MW_SETTING(name, kind, standard, min, max, unit, help) #name "\t" help "\n"
 
 /* Behind the shared ones: the numbers of those are the same for all views, and for jeprof and
  * pprof. */
@@ -178,7 +178,7 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "when the process "
 			   "writes a dump of its own, and how many it keeps; each is an option "
 			   "of the library, too:\n\n"
-			   "dump_name: name of dumps: %p pid, %h host, %e program, %n number, %t "
+			   "dump_name\tname of dumps: %p pid, %h host, %e program, %n number, %t "
 			   "time, %r reason, %u bytes in use\n"
 #include "state/settings.def"
 			   "\n" ORDER_DETAILS,
@@ -279,14 +279,19 @@ const mw_subcommand_t mw_subcommands[] = {
 		.details =
 			"Flat is what a function allocated itself, cum what it and its callees "
 			"did.\n\nSample types:\n"
-			"inuse_space, inuse_objects: what is in use\n"
-			"inuse_requested: its bytes as asked for\n"
-			"alloc_space, alloc_objects, alloc_requested: freed ones included\n"
-			"peak_space, peak_objects: when most bytes were in use, to within 5 %\n"
-			"freed_objects; freed_elsewhere: by another thread\n"
-			"temporary_objects: freed before their thread allocated again\n"
-			"lifetime: of all freed objects together\n"
-			"pinned_space: free bytes in pages that blocks in use keep from going back "
+			"inuse_space\tbytes in use\n"
+			"inuse_objects\tobjects in use\n"
+			"inuse_requested\tbytes in use, as asked for\n"
+			"alloc_space\tbytes allocated, freed ones included\n"
+			"alloc_objects\tlikewise objects\n"
+			"alloc_requested\tlikewise bytes as asked for\n"
+			"peak_space\tbytes when most were in use, to within 5 %\n"
+			"peak_objects\tobjects at that time\n"
+			"freed_objects\tobjects that were freed\n"
+			"freed_elsewhere\tthose freed by another thread\n"
+			"temporary_objects\tthose freed before their thread allocated again\n"
+			"lifetime\tof all freed objects together\n"
+			"pinned_space\tfree bytes in pages that blocks in use keep from going back "
 			"to the system",
 		.examples = "mallow report 4711\n"
 			    "mallow report --stacks --top 3 4711   # sizes, threads, lifetimes\n"

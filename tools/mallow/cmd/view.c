@@ -132,6 +132,19 @@ static int find_type(const request_t *r, const mw_profile_t *p, size_t *type, mw
 	return mw_report_find_type(p, name, type, error);
 }
 
+void mw_view_note_empty(const mw_arguments_t *arguments, const mw_profile_t *p, size_t type) {
+	size_t other;
+	int64_t sum;
+	char value[MW_SHOW_BYTES];
+	if (mw_view_options_type(arguments) != NULL || !mw_report_is_empty(p, type, &other, &sum) ||
+	    sum == 0)
+		return;
+	mw_complain("note: %s is 0 in all of this profile; --sample-type %s shows %s",
+		    mw_profile_string(p, p->types[type].type),
+		    mw_profile_string(p, p->types[other].type),
+		    mw_report_value(p, other, sum, value, sizeof(value)));
+}
+
 static int64_t divided(int64_t sum, int64_t divisor) {
 	return divisor != 0 ? sum / divisor : sum;
 }
@@ -161,6 +174,7 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 	mw_view_options_selection(r->arguments, &selection);
 	if (find_type(r, p, &v->type, error) != 0)
 		return -1;
+	mw_view_note_empty(r->arguments, p, v->type);
 	v->sum = mw_profile_total(p, v->type);
 	bool has_base = base_first < p->sample_count;
 	v->total = total_of(r, p, v->type, has_base ? base_first : 0);

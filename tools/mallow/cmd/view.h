@@ -15,4 +15,8 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t base_first,
 		 mw_error_t *error);
 
+/* A hint on stderr where the type that is shown unasked has only zeros, as after a program that
+ * freed all it took, and another has something. */
+void mw_view_note_empty(const mw_arguments_t *arguments, const mw_profile_t *profile, size_t type);
+
 #endif

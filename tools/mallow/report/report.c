@@ -356,7 +356,9 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 			r->options->by_line ? "line" : "function", plural((int64_t)left));
 	}
 	if (sums->row_count == 0)
-		fprintf(r->out, "%*snothing was sampled\n", (int)numbers_width(r), "");
+		fprintf(r->out, "%*s%s\n", (int)numbers_width(r), "",
+			r->profile->sample_count == 0 ? "nothing was sampled"
+						      : "nothing: all values are 0");
 }
 
 int mw_report_print(FILE *out, const mw_profile_t *profile, const mw_report_options_t *options,

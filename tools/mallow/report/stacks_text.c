@@ -178,7 +178,8 @@ int mw_report_print_stacks(FILE *out, const mw_profile_t *profile,
 	if (shown < stacks.count)
 		fprintf(out, "... and %zu more stacks\n", stacks.count - shown);
 	if (stacks.count == 0)
-		fprintf(out, "nothing was sampled\n");
+		fprintf(out, profile->sample_count == 0 ? "nothing was sampled\n"
+							: "nothing: all values are 0\n");
 	mw_stacks_release(&stacks);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #ifndef MW_TOOL_REPORT_TYPES_H
 #define MW_TOOL_REPORT_TYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,10 @@
 /* `name` NULL: the profile's default.  The error names the types there are. */
 int mw_report_find_type(const mw_profile_t *profile, const char *name, size_t *type,
 			mw_error_t *error);
+
+/* Is every value of `type` 0?  Then `*other` is the type of the same unit with the largest sum, and
+ * `*sum` that; both 0 where there is none.  Threads: none. */
+bool mw_report_is_empty(const mw_profile_t *profile, size_t type, size_t *other, int64_t *sum);
 
 /* "1.50 MiB", "980", "2.1 s", as the type's unit asks; "0" for 0.  Returns `buffer`. */
 const char *mw_report_value(const mw_profile_t *profile, size_t type, int64_t value, char *buffer,

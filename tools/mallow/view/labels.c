@@ -7,6 +7,7 @@
 #include "model/alloc.h"
 #include "model/table.h"
 #include "report/names.h"
+#include "report/types.h"
 #include "view/json.h"
 #include "view/show.h"
 #include "view/tags.h"
@@ -142,7 +143,10 @@ static int print(const mw_view_t *v, const char *only, mw_error_t *error) {
 	tags_t t;
 	sum_up(&t, v, only);
 	qsort_r(t.tags + 1, t.count - 1, sizeof(tag_t), compare_tags, &t);
-	bool has_some = t.count > 1;
+	size_t other;
+	int64_t other_sum;
+	/* Nothing at all has no labels either, and is no reason to ask for another profile. */
+	bool has_some = t.count > 1 || mw_report_is_empty(v->profile, v->type, &other, &other_sum);
 	if (v->json)
 		print_json(v, &t);
 	else if (has_some)
