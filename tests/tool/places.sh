@@ -84,6 +84,10 @@ try 0 "$mallow" report "$state"
 try 0 "$mallow" report "$pid"
 says out 'phase_a .*/phases.c:'
 try 0 "$mallow" dump -o dump.pb.gz "$pid"
+# Containers begin with process 1: files are named by the number seen from here.
+mkdir here
+try 0 "$mallow" dump -o here/ "$pid"
+says err "profile written: here/mallow.inner.$pid\."
 rm phases
 try 0 "$mallow" report dump.pb.gz
 says out 'phase_a '

@@ -69,11 +69,11 @@ static void test_json_text(void) {
 
 static void test_file_name(void) {
 	setenv("TZ", "UTC", 1);
-	char *name = mw_profile_file_name("a/b c.py", 12, 1700000000000000000u, ".pb.gz");
+	char *name = mw_profile_path(NULL, "a/b c.py", 12, 1700000000000000000u, ".pb.gz");
 	CHECK_STR(name, "mallow.a_b_c.py.12.20231114-221320.pb.gz");
 	free(name);
-	name = mw_profile_file_name("", 0, 0, ".heap");
-	CHECK_STR(name, "mallow.unknown.0.0.heap");
+	name = mw_profile_path("dir/", "", 0, 0, ".heap");
+	CHECK_STR(name, "dir/mallow.unknown.0.0.heap");
 	free(name);
 }
 

@@ -25,16 +25,11 @@ static const char *suffix_of(mw_format_t format) {
 	return format == MW_FORMAT_PROTO ? ".pb.gz" : ".heap";
 }
 
-static char *own_name(const dump_job_t *job, const mw_profile_t *profile, mw_format_t format) {
-	char *name = mw_profile_file_name(mw_profile_string(profile, profile->origin.program),
-					  profile->origin.pid, mw_now_ns(), suffix_of(format));
-	if (!job->directory)
-		return name;
-	size_t size = strlen(job->directory) + strlen(name) + 2;
-	char *path = mw_xcalloc(size, 1);
-	snprintf(path, size, "%s/%s", job->directory, name);
-	free(name);
-	return path;
+static char *own_name(const dump_job_t *job, const mw_target_t *target, const mw_profile_t *profile,
+		      mw_format_t format) {
+	unsigned pid = target->is_state ? (unsigned)target->pid : profile->origin.pid;
+	return mw_profile_path(job->directory, mw_profile_string(profile, profile->origin.program),
+			       pid, mw_now_ns(), suffix_of(format));
 }
 
 /* What a bundle should have inside. */
@@ -69,7 +64,7 @@ static int dump_target(const mw_target_t *target, const void *context, mw_error_
 	if (mw_load(target, symbols ? MW_LOAD_SYMBOLS_NOTES : MW_LOAD_NO_SYMBOLS,
 		    labels ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &profile, error) != 0)
 		return -1;
-	char *name = path ? NULL : own_name(job, profile, format);
+	char *name = path ? NULL : own_name(job, target, profile, format);
 	path = path ? path : name;
 	int result = mw_write_profile(profile, path, format, MW_GZIP_BY_NAME, error);
 	if (result == 0 && strcmp(path, "-") != 0)

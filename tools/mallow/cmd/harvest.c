@@ -118,14 +118,10 @@ static char *write_member(const mw_harvest_t *harvest, const member_t *member, c
 	if (file) {
 		path = mw_xstrdup(file);
 	} else {
-		char *name = mw_profile_file_name(member->snapshot->header.program,
-						  (unsigned)target.pid, mw_now_ns(), ".pb.gz");
-		size_t size = strlen(harvest->directory) + strlen(name) + 2;
-		path = mw_xcalloc(size, 1);
 		bool here = strcmp(harvest->directory, ".") == 0;
-		snprintf(path, size, "%s%s%s", here ? "" : harvest->directory, here ? "" : "/",
-			 name);
-		free(name);
+		path = mw_profile_path(here ? NULL : harvest->directory,
+				       member->snapshot->header.program, (unsigned)target.pid,
+				       mw_now_ns(), ".pb.gz");
 	}
 	if (mw_write_profile(profile, path, mw_format_of_name(path), MW_GZIP_BY_NAME, &error) !=
 	    0) {

@@ -89,20 +89,14 @@ static void wait_seconds(double seconds) {
 }
 
 /* In a directory, or without --output, each gets a name of its own. */
-static char *choose_path(const char *output, const mw_profile_t *profile) {
+static char *choose_path(const char *output, int pid, const mw_profile_t *profile) {
 	struct stat info;
 	bool directory = output && stat(output, &info) == 0 && S_ISDIR(info.st_mode);
 	if (output && !directory)
 		return mw_xstrdup(output);
-	char *name = mw_profile_file_name(mw_profile_string(profile, profile->origin.program),
-					  profile->origin.pid, mw_now_ns(), ".pb.gz");
-	if (!directory)
-		return name;
-	size_t size = strlen(output) + strlen(name) + 2;
-	char *path = mw_xcalloc(size, 1);
-	snprintf(path, size, "%s/%s", output, name);
-	free(name);
-	return path;
+	return mw_profile_path(directory ? output : NULL,
+			       mw_profile_string(profile, profile->origin.program), (unsigned)pid,
+			       mw_now_ns(), ".pb.gz");
 }
 
 static void say_result(const member_t *member, const mw_profile_t *profile, const char *path) {
@@ -134,7 +128,7 @@ static int write_member(const member_t *member, const char *output, mw_error_t *
 	profile->duration_ns = (int64_t)(now_ns - member->since_ns);
 	bool alive = mw_process_is_alive(member->target.pid, member->before->header.start_ticks);
 	mw_load_symbols(profile, alive ? (uint32_t)member->target.pid : 0, true);
-	char *path = choose_path(output, profile);
+	char *path = choose_path(output, member->target.pid, profile);
 	int result =
 		mw_write_profile(profile, path, mw_format_of_name(path), MW_GZIP_BY_NAME, error);
 	if (result == 0)

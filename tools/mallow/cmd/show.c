@@ -168,8 +168,8 @@ void mw_print_wrapped(FILE *out, const char *text, int first, int indent, int co
 	fputc('\n', out);
 }
 
-char *mw_profile_file_name(const char *program, unsigned pid, uint64_t realtime_ns,
-			   const char *suffix) {
+char *mw_profile_path(const char *directory, const char *program, unsigned pid,
+		      uint64_t realtime_ns, const char *suffix) {
 	char safe[64], time_text[32] = "0";
 	struct tm then;
 	size_t i = 0;
@@ -182,8 +182,11 @@ char *mw_profile_file_name(const char *program, unsigned pid, uint64_t realtime_
 		snprintf(safe, sizeof(safe), "unknown");
 	if (local_time(realtime_ns, &then))
 		strftime(time_text, sizeof(time_text), "%Y%m%d-%H%M%S", &then);
-	size_t size = sizeof(safe) + sizeof(time_text) + strlen(suffix) + 32;
-	char *name = mw_xcalloc(size, 1);
-	snprintf(name, size, "mallow.%s.%u.%s%s", safe, pid, time_text, suffix);
-	return name;
+	size_t length = directory != NULL ? strlen(directory) : 0;
+	bool needs_slash = length > 0 && directory[length - 1] != '/';
+	size_t size = length + sizeof(safe) + sizeof(time_text) + strlen(suffix) + 32;
+	char *path = mw_xcalloc(size, 1);
+	snprintf(path, size, "%s%smallow.%s.%u.%s%s", length > 0 ? directory : "",
+		 needs_slash ? "/" : "", safe, pid, time_text, suffix);
+	return path;
 }

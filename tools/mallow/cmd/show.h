@@ -46,9 +46,10 @@ int mw_print_json(json_t *value);
  * others at `indent`.  A newline in the text is kept. */
 void mw_print_wrapped(FILE *out, const char *text, int first, int indent, int columns);
 
-/* "mallow.<program>.<pid>.<time><suffix>", the caller frees it.  What the program's name holds
- * besides letters, digits, '.', '_', '+' and '-' becomes '_'. */
-char *mw_profile_file_name(const char *program, unsigned pid, uint64_t realtime_ns,
-			   const char *suffix);
+/* "<directory>/mallow.<program>.<pid>.<time><suffix>", the caller frees it.  Without `directory`
+ * (NULL) the name alone.  What the program's name holds besides letters, digits, '.', '_', '+' and
+ * '-' becomes '_'.  `pid` is the one seen from here: in containers, that of most is 1. */
+char *mw_profile_path(const char *directory, const char *program, unsigned pid,
+		      uint64_t realtime_ns, const char *suffix);
 
 #endif
