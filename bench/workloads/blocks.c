@@ -7,7 +7,8 @@
 enum { BLOCKS = 30000, ROUNDS = 100, GROUP = 50 };
 
 typedef struct task {
-	uint64_t seed, sum;
+	WL_OWN_LINES uint64_t seed;
+	uint64_t sum;
 	unsigned rounds;
 } task_t;
 

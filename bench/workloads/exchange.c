@@ -28,7 +28,8 @@ typedef struct block {
 static _Atomic(block_t *) shared[SHARED];
 
 typedef struct task {
-	uint64_t seed, made, dropped;
+	WL_OWN_LINES uint64_t seed;
+	uint64_t made, dropped;
 	bool wide;
 	block_t **kept; /* outlives the round's thread */
 } task_t;

@@ -86,7 +86,8 @@ static uint64_t pipe_mode(void) {
 }
 
 typedef struct member {
-	uint64_t seed, sum;
+	WL_OWN_LINES uint64_t seed;
+	uint64_t sum;
 } member_t;
 
 /* Puts one, takes one: the queue holds at most one batch a thread, so nobody waits for room. */

@@ -9,7 +9,7 @@
 enum { THREADS = 4, TURNS = 80000, WRITES = 1000, BYTES = 8 };
 
 typedef struct task {
-	volatile unsigned char *given;
+	WL_OWN_LINES volatile unsigned char *given;
 	uint64_t sum;
 } task_t;
 

@@ -7,7 +7,7 @@
 #include "workload.h"
 
 typedef struct task {
-	const char *mode;
+	WL_OWN_LINES const char *mode;
 	uint64_t seed, sum;
 	unsigned turns, slots;
 } task_t;
