@@ -28,6 +28,7 @@ typedef enum mw_zero_realloc { /* in the order of the option's words */
 typedef struct mw_api_policy {
 	bool xmalloc;        /* out of memory ends the program... */
 	bool infallible_new; /* ...in operator new */
+	bool keep_deepbind;  /* dlopen() honours RTLD_DEEPBIND */
 	mw_zero_realloc_t zero_realloc;
 } mw_api_policy_t;
 extern mw_api_policy_t mw_api_policy; /* set before threads exist */

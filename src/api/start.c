@@ -109,6 +109,7 @@ static void configure_api(const mw_options_t *options) {
 	mw_api_policy = (mw_api_policy_t){
 		.xmalloc = options->xmalloc,
 		.infallible_new = options->experimental_infallible_new,
+		.keep_deepbind = options->dlopen_deepbind,
 		.zero_realloc = (mw_zero_realloc_t)options->zero_realloc,
 	};
 	if (options->stats_interval >= 0)

@@ -9,6 +9,14 @@
 #define MW_NOINLINE __attribute__((noinline))
 #define MW_ALWAYS_INLINE static inline __attribute__((always_inline))
 #define MW_COLD __attribute__((cold, noinline))
+/* A function that ends in `MW_TAIL_CALL f(...);`: a jump, at any level of optimisation. */
+#ifdef __clang__
+#define MW_TAIL_CALLER
+#define MW_TAIL_CALL __attribute__((musttail)) return
+#else
+#define MW_TAIL_CALLER __attribute__((optimize("O2")))
+#define MW_TAIL_CALL return
+#endif
 /* Functions that every process runs, in files most of which few do: they are put beside the others
  * that every process runs (cmake/own_text.cmake). */
 #define MW_RESIDENT __attribute__((section(".text.startup")))
