@@ -64,7 +64,7 @@ static void see_class(const mw_survey_class_t *seen) {
 	}
 	unsigned c = mw_class_of(seen->block_bytes);
 	mw_ctl_class_t *class = &sums->stats->classes[c];
-	class->curregs = seen->used_bytes / seen->block_bytes;
+	class->curregs = seen->live_blocks;
 	class->curslabs = seen->pages;
 	class->nonfull_slabs = seen->pages_with_room;
 	sums->touched_bytes += whole_pages(seen->touched_bytes);

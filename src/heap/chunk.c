@@ -357,7 +357,7 @@ static MW_COLD size_t purge_muzzy(uint64_t now_ns) {
 		/* What the kernel refused stays as it is. */
 		chunk->muzzy_mask |= muzzy & ~purged;
 		count_muzzy(-(ptrdiff_t)slices);
-		chunks.muzzy_purges++;
+		chunks.muzzy_purges += slices > 0; /* or they are all in use again */
 		chunks.muzzy_purged_slices += slices;
 		total += slices * MW_SLICE_BYTES;
 	}
@@ -388,7 +388,7 @@ static size_t purge_due(uint64_t now_ns, size_t wanted_bytes, bool for_good) {
 			break;
 		bool lazily = !for_good && chunks.muzzy_delay_ns != 0;
 		uint64_t purged = purge_slices(chunk, dirty, lazily, &chunks.purge_calls);
-		chunks.purges++;
+		chunks.purges += purged != 0; /* or they are all in use again */
 		chunks.huge_pages_purged += count_halves(purged);
 		chunk->dirty_mask |= dirty & ~purged;
 		count_dirty(__builtin_popcountll(dirty & ~purged));

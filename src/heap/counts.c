@@ -39,27 +39,42 @@ static uint64_t used_bytes(const mw_page_queue_t *queue) {
 	return bytes;
 }
 
+static bool frees_are_counted(const mw_heap_t *heap) {
+	return heap->owner == MW_OWNER_DIVERT;
+}
+
+/* Since the heap was made, modulo 2^64: what its threads freed may be more than what they made, and
+ * heads and adopted pages may hold blocks that others made. */
+static void all_bytes(const mw_heap_t *heap, uint64_t *allocated_bytes, uint64_t *freed_bytes) {
+	const mw_heap_counts_t *counts = &heap->counts;
+	uint64_t small = 0, live = used_bytes(&heap->full) + counts->sampled_bytes -
+				   counts->sampled_freed_bytes - in_heads_bytes(0, MW_CLASS_COUNT);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		small += blocks_made(heap, c) * mw_class_bytes[c];
+		live += used_bytes(&heap->queues[c]);
+	}
+	small -= in_heads_bytes(0, MW_TINY_CLASSES);
+	*allocated_bytes = small + counts->large_bytes;
+	*freed_bytes = small - live + counts->large_freed_bytes;
+}
+
+void mw_heap_counts_begin(mw_heap_t *heap) {
+	heap->counter_wanted = false;
+	all_bytes(heap, &heap->start_allocated_bytes, &heap->start_freed_bytes);
+}
+
 void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes) {
 	*allocated_bytes = *freed_bytes = 0;
 	mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
 		return;
-	mw_heap_counts_t *counts = &heap->counts;
-	uint64_t allocated = counts->large_bytes - in_heads_bytes(0, MW_TINY_CLASSES);
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		allocated += blocks_made(heap, c) * mw_class_bytes[c];
-	uint64_t live = used_bytes(&heap->full) - in_heads_bytes(0, MW_CLASS_COUNT) +
-			counts->sampled_bytes - counts->sampled_freed_bytes;
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		live += used_bytes(&heap->queues[c]);
-	uint64_t small = allocated - counts->large_bytes;
-	/* Heads and adopted pages may hold blocks that others made. */
-	uint64_t freed = (int64_t)live < 0 ? small : small > live ? small - live : 0;
-	*allocated_bytes = allocated - heap->start_allocated_bytes;
-	freed += counts->large_freed_bytes;
-	*freed_bytes = freed > heap->start_freed_bytes ? freed - heap->start_freed_bytes : 0;
-	if (counts->freed_bytes < freed)
-		counts->freed_bytes = freed;
+	all_bytes(heap, allocated_bytes, freed_bytes);
+	*allocated_bytes -= heap->start_allocated_bytes;
+	*freed_bytes -= heap->start_freed_bytes;
+	if (frees_are_counted(heap))
+		*freed_bytes = heap->counts.freed_bytes;
+	else if ((int64_t)*freed_bytes < 0)
+		*freed_bytes = 0;
 }
 
 static MW_COLD uint64_t given_bytes(const mw_heap_t *heap) {
@@ -75,28 +90,37 @@ uint64_t mw_heap_thread_given_bytes(void) {
 }
 
 void mw_heap_counts_show_slow(mw_heap_t *heap) {
-	heap->counts.given_bytes = given_bytes(heap);
+	heap->counts.given_bytes = mw_heap_thread_given_bytes();
 	/* As if there were orders to notice: the next refill takes the longer way, which comes
 	 * here. */
 	heap->poll_seen--;
-	/* Walking costs a cache line a page: so seldom that it is a line a refill. */
-	if (++heap->refills_unseen < heap->pages)
-		return;
-	heap->refills_unseen = 0;
-	uint64_t unused;
-	mw_heap_thread_bytes(&unused, &unused);
+}
+
+/* No page is its thread's for the fast path any longer. */
+static void count_frees(mw_heap_t *heap) {
+	uint64_t allocated_bytes, freed_bytes;
+	mw_heap_thread_bytes(&allocated_bytes, &freed_bytes);
+	heap->counts.freed_bytes = freed_bytes;
+	heap->owner = MW_OWNER_DIVERT;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
+			mw_page_set_owner(page, MW_OWNER_DIVERT);
 }
 
 const uint64_t *mw_heap_thread_counter(bool freed) {
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
-	uint64_t unused;
-	mw_heap_thread_bytes(&unused, &unused);
+	mw_thread.quick_heap = NULL;
+	if (freed) {
+		if (!frees_are_counted(heap))
+			count_frees(heap);
+		return &heap->counts.freed_bytes;
+	}
 	/* With empty heads and countdowns to be drawn the next malloc takes the slow path. */
 	mw_heap_take_rate();
 	memset(heap->left, 0, sizeof heap->left);
 	heap->counter_wanted = true;
 	mw_heap_counts_show_slow(heap);
-	return freed ? &heap->counts.freed_bytes : &heap->counts.given_bytes;
+	return &heap->counts.given_bytes;
 }

@@ -47,9 +47,10 @@ MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *bl
 static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(page->free == block))
 		mw_misuse_double_free(mw_misuse_function(), block, page);
-	/* Larger ones were tried, or are the first of a thread. */
-	if (page->size_class < MW_TINY_CLASSES && page->state == MW_PAGE_FULL &&
-	    hand_back(heap, page, block))
+	/* Larger ones were tried, unless frees are counted, or are the first of a thread. */
+	bool may = page->size_class < MW_TINY_CLASSES ? page->state == MW_PAGE_FULL
+						      : !mw_thread.quick_heap;
+	if (may && hand_back(heap, page, block))
 		return;
 	mw_link_set(block, page->free);
 	page->free = block;
@@ -69,6 +70,9 @@ static void free_in_page(mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(!mw_page_holds(page, block)))
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
 	mw_heap_t *heap = mw_thread.heap;
+	/* The hardened library's come here from the quarantine, and were counted before it. */
+	if (!MW_HARDEN_ON && MW_UNLIKELY(!mw_thread.quick_heap) && heap)
+		mw_heap_counts_freed(heap, page->block_bytes);
 	if (heap && atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
 		free_own(heap, page, block);
 	else
@@ -101,14 +105,22 @@ static void free_large(mw_page_t *page, void *block) {
 	mw_chunk_give(page, MW_PAGE_FREED);
 }
 
+static void count_sampled(size_t bytes) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (!heap)
+		return;
+	heap->counts.sampled_freed_bytes += bytes;
+	heap->counts.freed_bytes += bytes;
+}
+
 static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 	mw_record_id_t record = 0;
 	switch ((mw_page_kind_t)page->kind) {
 	case MW_PAGE_SAMPLED:
 		if (MW_UNLIKELY(mw_chunk_of(page)->arena != NULL))
 			count_freed(page->block_bytes);
-		else if (mw_thread.heap)
-			mw_thread.heap->counts.sampled_freed_bytes += mw_sampled_bytes(page, block);
+		else
+			count_sampled(mw_sampled_bytes(page, block));
 		record = mw_sampled_give(page, block);
 		break;
 	case MW_PAGE_LARGE:
@@ -124,9 +136,17 @@ static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 		mw_sampling_freed(record);
 }
 
-static void count_huge(const void *block) {
+static mw_record_id_t give_huge(void *block) {
 	size_t bytes = mw_huge_bytes(mw_misuse_function(), block);
 	count_large(mw_arena_of(mw_huge_arena(block)), bytes);
+	return mw_huge_free(block);
+}
+
+static mw_record_id_t give_guarded(void *block) {
+	size_t class_bytes;
+	mw_record_id_t record = mw_guarded_give(block, &class_bytes);
+	count_sampled(class_bytes);
+	return record;
 }
 
 static MW_NOINLINE void free_any(void *block) {
@@ -137,10 +157,8 @@ static MW_NOINLINE void free_any(void *block) {
 		mw_misuse_foreign(mw_misuse_function(), block);
 	}
 	if (MW_UNLIKELY(where != MW_MAP_CHUNK)) {
-		if (where == MW_MAP_HUGE)
-			count_huge(block);
 		mw_record_id_t record =
-			where == MW_MAP_HUGE ? mw_huge_free(block) : mw_guarded_give(block);
+			where == MW_MAP_HUGE ? give_huge(block) : give_guarded(block);
 		if (record)
 			mw_sampling_freed(record);
 		return;
@@ -160,7 +178,7 @@ static MW_NOINLINE void free_any(void *block) {
 void mw_heap_free_slow(void *block) {
 	if (MW_LIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK)) {
 		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-		mw_heap_t *heap = mw_thread.heap;
+		mw_heap_t *heap = mw_thread.quick_heap;
 		/* The chunk's own record is no page: its kind reads as none. */
 		if (page->kind == MW_PAGE_SMALL && heap) {
 			bool own = atomic_load_explicit(&page->heap, memory_order_relaxed) == heap;

@@ -152,6 +152,7 @@ MW_RESIDENT void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
 	/* A block of its class's size would end with the page: so its alignment is the class's. */
 	slot->block = at_start ? page : page + MW_OS_PAGE_BYTES - class_bytes;
 	slot->bytes = requested_bytes ? requested_bytes : 1;
+	slot->class_bytes = class_bytes;
 	slot->record = 0;
 	slot->allocated = stack;
 	atomic_store_explicit(&slot->state, MW_GUARDED_LIVE, memory_order_relaxed);
@@ -196,7 +197,7 @@ static void check_surroundings(const mw_guarded_slot_t *slot, const char *page) 
 		mw_guarded_report_changed(&pool.config, slot, changed);
 }
 
-mw_record_id_t mw_guarded_give(void *block) {
+mw_record_id_t mw_guarded_give(void *block, size_t *class_bytes) {
 	mw_guarded_stack_t stack;
 	mw_guarded_take_stack(&pool.config, &stack, false);
 	lock_pool();
@@ -204,6 +205,7 @@ mw_record_id_t mw_guarded_give(void *block) {
 	unsigned number = (unsigned)(slot - pool.slots);
 	char *page = page_of_slot(number);
 	mw_record_id_t record = slot->record;
+	*class_bytes = slot->class_bytes;
 	slot->freed = stack;
 	atomic_store_explicit(&slot->state, MW_GUARDED_FREED, memory_order_relaxed);
 	pool.live--;

@@ -35,8 +35,8 @@ bool mw_guarded_start(const mw_guarded_config_t *config);
 void *mw_guarded_take(size_t class_bytes, size_t requested_bytes);
 void mw_guarded_bind(void *block, mw_record_id_t record);
 /* `block` lies in the pool.  Both end the program, with a report, when it is not a live block, and
- * the former when something was written beside it.  Returns the record. */
-mw_record_id_t mw_guarded_give(void *block);
+ * the former when something was written beside it.  Returns the record; *class_bytes: as taken. */
+mw_record_id_t mw_guarded_give(void *block, size_t *class_bytes);
 size_t mw_guarded_usable_bytes(const char *function, const void *block);
 
 typedef struct mw_guarded_stats {

@@ -25,6 +25,7 @@ typedef enum mw_guarded_state {
 typedef struct mw_guarded_slot {
 	char *block;
 	size_t bytes; /* as requested */
+	size_t class_bytes;
 	_Atomic uint32_t state;
 	mw_record_id_t record;
 	mw_guarded_stack_t allocated, freed;

@@ -295,10 +295,13 @@ MW_ALWAYS_INLINE void retire(const mw_page_t *page, void *block, size_t asked_by
 	unseal(block, page->block_bytes, asked_bytes);
 	fill(block, page->block_bytes);
 	mw_link_set(block, NULL);
-	if (MW_LIKELY(heap != NULL))
+	if (MW_LIKELY(heap != NULL)) {
+		if (MW_UNLIKELY(!mw_thread.quick_heap))
+			mw_heap_counts_freed(heap, page->block_bytes);
 		mw_harden_release(mw_harden_swap(&heap->harden, block, page->block_bytes));
-	else
+	} else {
 		mw_heap_free_slow(block);
+	}
 }
 
 void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align) {

@@ -53,14 +53,16 @@ typedef struct mw_heap_counts {
 	uint64_t sampled_bytes, sampled_freed_bytes; /* of the small classes */
 	uint64_t large, large_freed;                 /* blocks above the small limit */
 	uint64_t large_bytes, large_freed_bytes;     /* of these, and of blocks in arenas */
-	uint64_t given_bytes; /* of all these blocks; see mw_heap_thread_counter() */
-	uint64_t freed_bytes; /* as of the last look */
+	/* Of all these blocks, and what the thread freed: see mw_heap_thread_counter(). */
+	uint64_t given_bytes, freed_bytes;
 } mw_heap_counts_t;
 
 /* What a thread owns.  Lives in metadata memory, is never unmapped, and is handed to a later thread
  * when its thread ends. */
 struct mw_heap {
-	uintptr_t owner; /* thread pointer: the value of its pages' owner word */
+	/* The value of its pages' owner word: the thread pointer; MW_OWNER_DIVERT: frees are
+	 * counted (mw_heap_thread_counter). */
+	uintptr_t owner;
 	mw_page_queue_t queues[MW_CLASS_COUNT];
 	mw_page_queue_t full;
 	mw_outbox_t outbox[MW_TINY_CLASSES];
@@ -91,8 +93,9 @@ struct mw_heap {
 	uint32_t beyond_small;   /* allocations above the small limit so far */
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
 	uint64_t start_allocated_bytes, start_freed_bytes; /* when the present thread got it */
-	uint32_t refills_unseen;                           /* since the pages were walked for it */
 	bool counter_wanted;                               /* see mw_heap_thread_counter() */
+	size_t unshown_bytes;    /* freed, and perhaps handed out again, since it was brought up to
+				    date */
 	struct mw_arena *arena;  /* the thread is bound to it: heap/arena.h; NULL: to none */
 	mw_heap_counts_t counts; /* written by the owner; others read it a little late */
 	mw_hook_thread_t hook_thread;
@@ -111,7 +114,8 @@ typedef struct mw_thread {
 	/* Objects of a class above tiny until and including the next sample.  0 in a new thread;
 	 * when a pop makes it 0 the slow path is taken, which knows whether it was drawn. */
 	uint64_t until_sample[MW_STACK_CLASSES];
-	mw_heap_t *heap; /* NULL: this thread has not allocated, or has ended */
+	mw_heap_t *heap;       /* NULL: this thread has not allocated, or has ended */
+	mw_heap_t *quick_heap; /* the same for free(); NULL also where they are counted */
 	union {
 		struct {
 			bool ended; /* mw_heap_thread_end() was called: nobody may call it again */
@@ -167,17 +171,29 @@ size_t mw_heap_in_use_bytes(void);
  * back.  Walks the thread's pages.  No allocation is counted: what was handed out is known by what
  * is left of it. */
 void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes);
+/* Both are 0 now. */
+void mw_heap_counts_begin(mw_heap_t *heap);
 /* What the thread's lists and large blocks were given of it, which takes no walk; 0: no heap. */
 MW_COLD uint64_t mw_heap_thread_given_bytes(void);
-/* Counters that follow these two: the first at each refill and block above the small limit, ahead
- * of it by what the list heads hold; the second once in as many refills as the thread has pages,
- * which are walked for it, and with each such block.  The next malloc of the calling thread moves
- * the first.  NULL: no memory for a heap. */
+/* Counters that follow these two from now on.  The first at each refill, block above the small
+ * limit, and 64 KiB freed, ahead of it by what the list heads hold; the thread's next malloc moves
+ * it.  The second with each free() of the thread, whoever made the block: all of its frees take the
+ * slow path from now on.  NULL: no memory for a heap. */
 MW_COLD const uint64_t *mw_heap_thread_counter(bool freed);
 MW_COLD void mw_heap_counts_show_slow(mw_heap_t *heap);
 static inline void mw_heap_counts_show(mw_heap_t *heap) {
 	if (MW_UNLIKELY(heap->counter_wanted))
 		mw_heap_counts_show_slow(heap);
+}
+/* The thread, which asked for a counter, frees a small block. */
+static inline void mw_heap_counts_freed(mw_heap_t *heap, size_t bytes) {
+	heap->counts.freed_bytes += bytes;
+	heap->unshown_bytes += bytes;
+	/* What goes onto a list head and off again needs no refill. */
+	if (heap->unshown_bytes >= MW_SLICE_BYTES) {
+		heap->unshown_bytes = 0;
+		mw_heap_counts_show(heap);
+	}
 }
 /* Adds up what the heaps of all threads have counted. */
 MW_COLD void mw_heap_sum_counts(mw_heap_counts_t *sum);

@@ -254,6 +254,19 @@ void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t reco
 	}
 }
 
+/* The page may be given back, and be another's, meanwhile: what is read is memory of its chunk, and
+ * no class where it is no mark. */
+void mw_sampled_count_live(const mw_page_t *page, uint32_t live[MW_CLASS_COUNT]) {
+	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
+	uint32_t most = slab_blocks(page->size_class);
+	for (uint32_t i = 0; i < carved && i < most; i++) {
+		uint32_t mark = __atomic_load_n(mark_at(page, i), __ATOMIC_RELAXED);
+		uint32_t size_class = mark >> MARK_CLASS_SHIFT; /* beyond all of a free one */
+		if (size_class < MW_CLASS_COUNT)
+			live[size_class]++;
+	}
+}
+
 void mw_sampled_fork_prepare(void) {
 	for (unsigned i = 0; i < MW_CLASS_COUNT; i++)
 		mw_lock_fork_acquire(&slabs_of_class[i].lock);

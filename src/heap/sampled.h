@@ -29,6 +29,8 @@ uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block);
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block);
 /* Of the page's live blocks; nobody else uses the page. */
 void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t record));
+/* Adds the page's live blocks by their class.  Any thread, without a lock. */
+void mw_sampled_count_live(const mw_page_t *page, uint32_t live[MW_CLASS_COUNT]);
 mw_lock_t *mw_sampled_lock(unsigned size_class);
 void mw_sampled_fork_prepare(void);
 void mw_sampled_fork_release(bool in_child);

@@ -20,6 +20,7 @@ typedef struct mw_survey_class {
 	uint64_t block_bytes; /* 0: large blocks */
 	uint64_t memory_bytes, touched_bytes, used_bytes;
 	uint64_t pages, pages_with_room;
+	uint64_t live_blocks; /* of the class, whichever class's page a sampled one shares */
 } mw_survey_class_t;
 
 /* Dirty ones may hold pages of memory; muzzy ones, too, but the kernel may take them; pinned ones

@@ -5,6 +5,7 @@
 #include "heap/huge.h"
 #include "heap/meta.h"
 #include "heap/remote.h"
+#include "heap/sampled.h"
 #include "heap/size_class.h"
 #include "heap/stats.h"
 
@@ -17,6 +18,13 @@ typedef struct sums {
 	const mw_survey_sink_t *sink;
 	const mw_arena_t *arena; /* looked for; NULL: all memory */
 } sums_t;
+
+static void add_live_samples(sums_t *sums, const mw_page_t *page) {
+	uint32_t live[MW_CLASS_COUNT] = {0};
+	mw_sampled_count_live(page, live);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		sums->classes[c].live_blocks += live[c];
+}
 
 /* Relaxed reads of other threads' pages: each field is one word, and the page's kind may change
  * between two of them, so a class out of range is passed over. */
@@ -49,6 +57,12 @@ static void add_page(sums_t *sums, const mw_page_t *page) {
 	class->touched_bytes +=
 		used_bytes + (carved > used ? carved - used : 0) * page->block_bytes;
 	class->used_bytes += used_bytes;
+	/* The pages that classes share are few; an arena shares none. */
+	if (kind == MW_PAGE_SAMPLED && used_bytes != used * page->block_bytes &&
+	    !mw_chunk_of(page)->arena)
+		add_live_samples(sums, page);
+	else
+		class->live_blocks += used;
 	class->pages++;
 	class->pages_with_room += used < page->capacity;
 }

@@ -57,9 +57,8 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 	mw_head_configure(heap);
 	mw_outbox_start(heap);
 	mw_sampling_thread_start(heap);
-	mw_thread.heap = heap;
-	heap->start_allocated_bytes = heap->start_freed_bytes = 0;
-	mw_heap_thread_bytes(&heap->start_allocated_bytes, &heap->start_freed_bytes);
+	mw_thread.heap = mw_thread.quick_heap = heap;
+	mw_heap_counts_begin(heap);
 	if (mw_heap_on_thread && !mw_thread.ended)
 		mw_heap_on_thread(heap);
 	return heap;
@@ -145,7 +144,7 @@ void mw_heap_thread_end(void) {
 	}
 	if (heap->arena)
 		mw_arena_bind(NULL);
-	mw_thread.heap = NULL;
+	mw_thread.heap = mw_thread.quick_heap = NULL;
 	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
 		heap->counts.objects[i] -= mw_thread.until_sample[i];
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);

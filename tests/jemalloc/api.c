@@ -211,51 +211,81 @@ static void zero_reallocs_are_counted(void) {
 	CHECK_EQ(word("stats.zero_reallocs"), before + 1);
 }
 
-/* What folly and MariaDB do to find out whether this is jemalloc. */
-static void detection(void) {
-	uint64_t *allocated = NULL, *freed = NULL;
-	size_t length = sizeof allocated;
-	CHECK_EQ(mallctl("thread.allocatedp", (void *)&allocated, &length, NULL, 0), 0);
-	CHECK_EQ(mallctl("thread.deallocatedp", (void *)&freed, &length, NULL, 0), 0);
-	CHECK(allocated && freed);
-	uint64_t before = *(volatile uint64_t *)allocated;
-	void *volatile block = malloc(1);
-	CHECK(*(volatile uint64_t *)allocated != before);
-	free(block);
-	CHECK_EQ(mallctl("thread.allocatedp", (void *)&allocated, &length, &length, 8), EPERM);
+static volatile uint64_t *thread_counter(const char *name) {
+	uint64_t *counter = NULL;
+	size_t length = sizeof counter;
+	CHECK_EQ(mallctl(name, (void *)&counter, &length, NULL, 0), 0);
+	CHECK(counter);
+	CHECK_EQ(mallctl(name, (void *)&counter, &length, &length, 8), EPERM);
+	return counter;
 }
 
-/* Both move while blocks come and go, and stay near what was. */
+/* What folly does to find out whether this is jemalloc, with blocks of all kinds: each first call
+ * after the pointer was handed out is seen, and each free() after that.  `old` are blocks that were
+ * made before. */
+static void *detection_thread(void *old) {
+	static const size_t sizes[] = {1, 100, 1000, 3000, 30000, 300000, (size_t)5 << 20};
+	enum { SIZES = sizeof sizes / sizeof *sizes };
+	void **others = old;
+	for (unsigned i = 0; i < SIZES; i++) {
+		volatile uint64_t *allocated = thread_counter("thread.allocatedp");
+		uint64_t before = *allocated;
+		void *volatile block = malloc(sizes[i]);
+		CHECK(*allocated - before >= sizes[i]);
+		volatile uint64_t *freed = thread_counter("thread.deallocatedp");
+		before = *freed;
+		CHECK_EQ(before, word("thread.deallocated"));
+		size_t bytes = sallocx(block, 0);
+		free(block);
+		CHECK_EQ(*freed - before, bytes);
+		before = *freed;
+		bytes = sallocx(others[i], 0);
+		free(others[i]); /* another thread's counts for who frees it */
+		CHECK_EQ(*freed - before, bytes);
+		CHECK_EQ(*freed, word("thread.deallocated"));
+	}
+	return NULL;
+}
+
+static void detection(void) {
+	pthread_t thread;
+	for (int turn = 0; turn < 3; turn++) {
+		void *blocks[] = {
+			malloc(1),     malloc(100),    malloc(1000),           malloc(3000),
+			malloc(30000), malloc(300000), malloc((size_t)5 << 20)};
+		CHECK_EQ(pthread_create(&thread, NULL, detection_thread, blocks), 0);
+		pthread_join(thread, NULL);
+	}
+}
+
+/* The first ahead of what was by a refill, the second as it was. */
 static void *pointers_thread(void *unused) {
 	(void)unused;
-	enum { COUNT = 20000, BYTES = 100 };
+	enum { COUNT = 20000, BYTES = 100, LARGER = 2000 };
 	static void *blocks[COUNT];
-	uint64_t *allocated = NULL, *freed = NULL;
-	size_t length = sizeof allocated;
-	CHECK_EQ(mallctl("thread.allocatedp", (void *)&allocated, &length, NULL, 0), 0);
-	CHECK_EQ(mallctl("thread.deallocatedp", (void *)&freed, &length, NULL, 0), 0);
-	volatile uint64_t *now = allocated, *gone = freed;
+	volatile uint64_t *now = thread_counter("thread.allocatedp");
+	volatile uint64_t *gone = thread_counter("thread.deallocatedp");
 	uint64_t before = *now, gone_before = *gone;
-	double each = (double)nallocx(BYTES, 0), slack = 2 * 65536;
-	for (int i = 0; i < COUNT; i++) {
-		blocks[i] = malloc(BYTES);
-		if (i % 1000 == 999)
-			CHECK_NEAR((double)(*now - before), (i + 1) * each, slack);
+	for (size_t bytes = BYTES; bytes <= LARGER; bytes += LARGER - BYTES) {
+		double each = (double)nallocx(bytes, 0), slack = 2 * 65536;
+		uint64_t start = *now, gone_start = *gone;
+		for (int i = 0; i < COUNT; i++) {
+			blocks[i] = malloc(bytes);
+			if (i % 1000 == 999)
+				CHECK_NEAR((double)(*now - start), (i + 1) * each, slack);
+		}
+		CHECK_EQ(*gone, gone_start);
+		for (int i = 0; i < COUNT; i++)
+			free(blocks[i]);
+		CHECK_EQ(*gone - gone_start, COUNT * (uint64_t)each);
+		for (int i = 0; i < COUNT; i++) {
+			void *volatile block = malloc(bytes);
+			free(block);
+		}
+		CHECK_EQ(*gone - gone_start, 2 * COUNT * (uint64_t)each);
 	}
-	CHECK_NEAR((double)(*gone - gone_before), 0, slack);
-	for (int i = 0; i < COUNT; i++)
-		free(blocks[i]);
-	/* Seen by refills: those of some thousand pairs more. */
-	for (int i = 0; i < COUNT; i++) {
-		void *volatile block = malloc(BYTES + (size_t)i % 900);
-		free(block);
-	}
-	CHECK(*gone - gone_before >= COUNT * (uint64_t)each);
-	uint64_t large = *now, large_gone = *gone;
-	void *volatile block = malloc(1000000);
-	CHECK(*now - large >= 1000000);
-	free(block);
-	CHECK(*gone - large_gone >= 1000000);
+	CHECK_NEAR((double)(*now - before), (double)(*gone - gone_before), 2 * 65536);
+	CHECK_NEAR((double)word("thread.allocated"), (double)*now, 4 * 65536);
 	return NULL;
 }
 

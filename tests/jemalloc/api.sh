@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# api.sh BUILD_DIR -- jemalloc's functions and controls.
+# api.sh BUILD_DIR -- jemalloc's functions and controls: on mallow and its debug build, however much is sampled.
 set -euo pipefail
 build=$1
 work=$(mktemp -d)
@@ -11,3 +11,4 @@ python3 -m json.tool "$work/stats.json" >/dev/null || {
     echo "malloc_stats_print with J writes what is no JSON"
     exit 1
 }
+on_any_sampling "$build/tests/jemalloc_api"

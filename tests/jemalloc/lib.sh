@@ -99,6 +99,21 @@ readable_dumps() {
     echo "ok $(basename "$1"): the same answers, ${#dumps[@]} dumps"
 }
 
+# on_any_sampling PROGRAM: it passes with no block sampled, many, and all, on mallow and on its debug build.
+on_any_sampling() {
+    local conf preload
+    for preload in "" "$build/lib/libmallow_debug.so"; do
+        for conf in prof:false prof:true,lg_prof_sample:12 prof:true,lg_prof_sample:0; do
+            LD_PRELOAD=$preload LD_LIBRARY_PATH=$compat MALLOC_CONF=$conf "$1" >"$work/any" || {
+                tail -n 2 "$work/any"
+                echo "FAILED: ${preload##*/} $conf"
+                exit 1
+            }
+        done
+    done
+    echo "ok with every, some and no blocks sampled, and with the debug build"
+}
+
 # on_both PROGRAM BUILD_DIR OUTPUT: it passes on mallow and, so that it asks for what jemalloc does, on the other.
 on_both() {
     local reference

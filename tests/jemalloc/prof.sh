@@ -35,9 +35,18 @@ for log in logs:
 END
 ok "the log has jemalloc's keys, and its indices are in range"
 
+mkdir "$work/debug"
+cd "$work/debug"
+LD_PRELOAD=$build/lib/libmallow_debug.so LD_LIBRARY_PATH=$compat MALLOC_CONF=$conf "$build/tests/jemalloc_prof" >out ||
+    fail "the debug build: $(tail -n 2 out)"
+ok "the same with the debug build"
+
 cd "$work"
-for options in prof_recent_alloc_max:5 background_thread:true; do
-    LD_LIBRARY_PATH=$compat MALLOC_CONF=prof:true,lg_prof_sample:12,prof_stats:true,$options "$build/tests/jemalloc_storm"
+for preload in "" "$build/lib/libmallow_debug.so"; do
+    for options in prof_recent_alloc_max:5 background_thread:true; do
+        LD_PRELOAD=$preload LD_LIBRARY_PATH=$compat \
+            MALLOC_CONF=prof:true,lg_prof_sample:12,prof_stats:true,$options "$build/tests/jemalloc_storm"
+    done
 done
 
 # From the start to the end of the process, by an option.
