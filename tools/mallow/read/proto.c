@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * proto.c -- reads profile.proto.
  *
- * The fields of the outermost message are split here, and each entry is unpacked on its own by
- * protobuf-c: memory stays within a small multiple of the file however it is made.  Entries refer
- * to others by number in any order, hence one pass over the file for each kind. */
+ * The fields of the outermost message are split here, and each entry is unpacked on its own:
+ * memory stays within a small multiple of the file however it is made.  Samples, of which there may
+ * be millions, are decoded here, the other entries by protobuf-c.  Entries refer to others by
+ * number in any order, hence one pass over the file for each kind. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "model/table.h"
 #include "profile.pb-c.h"
 #include "read/formats.h"
+#include "read/wire.h"
 
 /* Fields of message Profile. */
 enum {
@@ -30,7 +32,9 @@ enum {
 	FIELD_DEFAULT_TYPE = 14,
 };
 
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+/* Fields of message Sample, and of its labels. */
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3, LABEL_UNIT = 4 };
 
 /* An entry of more bytes than this is refused; protobuf-c needs up to 40 times as many. */
 #define ENTRY_BYTES_MAX ((size_t)1 << 20)
@@ -42,6 +46,7 @@ typedef struct id_map {
 	mw_table_t table;
 	uint64_t *ids; /* by our number */
 	size_t capacity;
+	uint32_t in_order; /* this many of the first have our numbers, as most writers do it */
 } id_map_t;
 
 typedef struct proto_reader {
@@ -54,68 +59,20 @@ typedef struct proto_reader {
 	size_t string_count, string_capacity;
 	id_map_t mappings, locations, functions;
 	int64_t default_type; /* the file's string number */
-	uint32_t *frames;     /* of the sample at hand */
-	size_t frame_capacity;
+	/* Of the sample at hand. */
+	uint32_t *frames;
+	size_t frame_count, frame_capacity;
+	int64_t values[TYPES_MAX];
+	size_t value_count;
 	mw_label_t *labels;
-	size_t label_capacity;
+	size_t label_count, label_capacity;
 } proto_reader_t;
 
-typedef struct field {
-	unsigned number;
-	unsigned wire_type;
-	uint64_t value;             /* of a varint */
-	const unsigned char *bytes; /* of WIRE_BYTES */
-	size_t length;
-} field_t;
-
-typedef int (*field_fn)(proto_reader_t *r, const field_t *field);
+typedef int (*field_fn)(proto_reader_t *r, const mw_wire_field_t *field);
 
 static int damaged(proto_reader_t *r, const char *why) {
 	return mw_error_set(r->error, "%s: is no profile mallow can read, or is damaged: %s",
 			    r->name, why);
-}
-
-/* Reads a varint at *at; false: it does not end. */
-static bool read_varint(const unsigned char **at, const unsigned char *end, uint64_t *value) {
-	*value = 0;
-	for (unsigned shift = 0; shift < 70 && *at < end; shift += 7) {
-		unsigned char byte = *(*at)++;
-		if (shift < 64)
-			*value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return true;
-	}
-	return false;
-}
-
-/* The next field; false: malformed. */
-static bool next_field(const unsigned char **at, const unsigned char *end, field_t *field) {
-	uint64_t key, length;
-	if (!read_varint(at, end, &key) || key >> 3 == 0 || key >> 3 > 0x1fffffff)
-		return false;
-	*field = (field_t){.number = (unsigned)(key >> 3), .wire_type = (unsigned)(key & 7)};
-	switch (field->wire_type) {
-	case WIRE_VARINT:
-		return read_varint(at, end, &field->value);
-	case WIRE_BYTES:
-		if (!read_varint(at, end, &length) || length > (uint64_t)(end - *at))
-			return false;
-		break;
-	case WIRE_64:
-		length = 8;
-		break;
-	case WIRE_32:
-		length = 4;
-		break;
-	default:
-		return false;
-	}
-	if (length > (uint64_t)(end - *at))
-		return false;
-	field->bytes = *at;
-	field->length = (size_t)length;
-	*at += length;
-	return true;
 }
 
 /* Calls `take` for each field with this number and wire type. */
@@ -123,12 +80,12 @@ static int each_field(proto_reader_t *r, unsigned number, unsigned wire_type, fi
 	const unsigned char *at = r->bytes, *end = r->bytes + r->length;
 	size_t count = 0;
 	while (at < end) {
-		field_t field;
-		if (!next_field(&at, end, &field))
+		mw_wire_field_t field;
+		if (!mw_wire_next(&at, end, &field))
 			return damaged(r, "its fields do not fit together");
-		if (field.number != number || field.wire_type != wire_type)
+		if (field.number != number || field.type != wire_type)
 			continue;
-		if (wire_type == WIRE_BYTES && field.length > ENTRY_BYTES_MAX)
+		if (wire_type == MW_WIRE_BYTES && field.length > ENTRY_BYTES_MAX)
 			return damaged(r, "an entry is larger than 1 MiB");
 		if (count++ >= MW_READ_ENTRIES_MAX)
 			return damaged(r, "it has more entries than any profile");
@@ -143,8 +100,7 @@ static bool id_equal(const void *context, uint32_t entry, const void *key) {
 }
 
 static uint32_t find_id(const id_map_t *map, uint64_t id) {
-	/* Most writers number from 1 in order, as we do. */
-	if (id < map->capacity && map->ids[id] == id)
+	if (id <= map->in_order)
 		return (uint32_t)id;
 	return mw_table_find(&map->table, mw_table_hash(&id, sizeof(id)), id_equal, map, &id);
 }
@@ -154,6 +110,10 @@ static int add_id(proto_reader_t *r, id_map_t *map, uint64_t id, uint32_t entry)
 		return damaged(r, "an entry has the id 0");
 	if (find_id(map, id) != 0)
 		return damaged(r, "two entries have the same id");
+	if (id == entry && map->in_order + 1 == entry) {
+		map->in_order = entry;
+		return 0;
+	}
 	map->ids = mw_grow(map->ids, &map->capacity, (size_t)entry + 1, sizeof(uint64_t));
 	map->ids[entry] = id;
 	mw_table_add(&map->table, mw_table_hash(&id, sizeof(id)), entry);
@@ -164,7 +124,7 @@ static mw_string_t string_at(const proto_reader_t *r, int64_t number) {
 	return number > 0 && (uint64_t)number < r->string_count ? r->strings[number] : 0;
 }
 
-static int take_string(proto_reader_t *r, const field_t *field) {
+static int take_string(proto_reader_t *r, const mw_wire_field_t *field) {
 	r->strings =
 		mw_grow(r->strings, &r->string_capacity, r->string_count + 1, sizeof(mw_string_t));
 	r->strings[r->string_count++] =
@@ -172,7 +132,7 @@ static int take_string(proto_reader_t *r, const field_t *field) {
 	return 0;
 }
 
-static int take_type(proto_reader_t *r, const field_t *field) {
+static int take_type(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__ValueType *type =
 		mallow__pprof__value_type__unpack(NULL, field->length, field->bytes);
 	if (type == NULL)
@@ -186,7 +146,7 @@ static int take_type(proto_reader_t *r, const field_t *field) {
 	return 0;
 }
 
-static int take_mapping(proto_reader_t *r, const field_t *field) {
+static int take_mapping(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__Mapping *from =
 		mallow__pprof__mapping__unpack(NULL, field->length, field->bytes);
 	if (from == NULL)
@@ -207,7 +167,7 @@ static int take_mapping(proto_reader_t *r, const field_t *field) {
 	return add_id(r, &r->mappings, id, mw_profile_append_mapping(r->profile, &mapping));
 }
 
-static int take_function(proto_reader_t *r, const field_t *field) {
+static int take_function(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__Function *from =
 		mallow__pprof__function__unpack(NULL, field->length, field->bytes);
 	if (from == NULL)
@@ -238,7 +198,7 @@ static int add_lines(proto_reader_t *r, uint32_t location, const Mallow__Pprof__
 	return 0;
 }
 
-static int take_location(proto_reader_t *r, const field_t *field) {
+static int take_location(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__Location *from =
 		mallow__pprof__location__unpack(NULL, field->length, field->bytes);
 	if (from == NULL)
@@ -253,55 +213,110 @@ static int take_location(proto_reader_t *r, const field_t *field) {
 	return result;
 }
 
-static int add_sample(proto_reader_t *r, const Mallow__Pprof__Sample *from) {
-	mw_profile_t *p = r->profile;
-	if (from->n_value != p->type_count)
-		return damaged(r, "a sample has not one value for each sample type");
-	if (from->n_location_id > MW_READ_DEPTH_MAX)
+static int add_frame(proto_reader_t *r, uint64_t id) {
+	if (r->frame_count == MW_READ_DEPTH_MAX)
 		return damaged(r, "a stack is deeper than 32768 frames");
-	r->frames = mw_grow(r->frames, &r->frame_capacity, from->n_location_id, sizeof(uint32_t));
-	for (size_t i = 0; i < from->n_location_id; i++) {
-		r->frames[i] = find_id(&r->locations, from->location_id[i]);
-		if (r->frames[i] == 0)
-			return damaged(r, "a sample names a location that is not there");
-	}
-	r->labels = mw_grow(r->labels, &r->label_capacity, from->n_label, sizeof(mw_label_t));
-	for (size_t i = 0; i < from->n_label; i++)
-		r->labels[i] = (mw_label_t){.key = string_at(r, from->label[i]->key),
-					    .text = string_at(r, from->label[i]->str),
-					    .number = from->label[i]->num,
-					    .unit = string_at(r, from->label[i]->num_unit)};
-	mw_profile_add_sample(p, r->frames, from->n_location_id, from->value, r->labels,
-			      from->n_label);
+	uint32_t location = find_id(&r->locations, id);
+	if (location == 0)
+		return damaged(r, "a sample names a location that is not there");
+	r->frames = mw_grow(r->frames, &r->frame_capacity, r->frame_count + 1, sizeof(uint32_t));
+	r->frames[r->frame_count++] = location;
 	return 0;
 }
 
-static int take_sample(proto_reader_t *r, const field_t *field) {
-	Mallow__Pprof__Sample *from =
-		mallow__pprof__sample__unpack(NULL, field->length, field->bytes);
-	if (from == NULL)
-		return damaged(r, "a sample");
-	int result = add_sample(r, from);
-	mallow__pprof__sample__free_unpacked(from, NULL);
-	return result;
+static int add_value(proto_reader_t *r, uint64_t value) {
+	if (r->value_count == r->profile->type_count)
+		return damaged(r, "a sample has not one value for each sample type");
+	r->values[r->value_count++] = (int64_t)value;
+	return 0;
 }
 
-static int take_time(proto_reader_t *r, const field_t *field) {
+/* A repeated number: one, or many packed into bytes. */
+static inline int add_numbers(proto_reader_t *r, const mw_wire_field_t *field,
+			      int (*add)(proto_reader_t *r, uint64_t number)) {
+	if (field->type == MW_WIRE_VARINT)
+		return add(r, field->value);
+	const unsigned char *at = field->bytes, *end = field->bytes + field->length;
+	while (at < end) {
+		uint64_t number;
+		if (field->type != MW_WIRE_BYTES || !mw_wire_varint(&at, end, &number))
+			return damaged(r, "a list of numbers");
+		if (add(r, number) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_label(proto_reader_t *r, const mw_wire_field_t *field) {
+	mw_label_t label = {0};
+	const unsigned char *at = field->bytes, *end = field->bytes + field->length;
+	while (at < end) {
+		mw_wire_field_t part;
+		if (field->type != MW_WIRE_BYTES || !mw_wire_next(&at, end, &part))
+			return damaged(r, "a label");
+		int64_t value = (int64_t)part.value;
+		if (part.type != MW_WIRE_VARINT)
+			continue;
+		if (part.number == LABEL_KEY)
+			label.key = string_at(r, value);
+		else if (part.number == LABEL_TEXT)
+			label.text = string_at(r, value);
+		else if (part.number == LABEL_NUMBER)
+			label.number = value;
+		else if (part.number == LABEL_UNIT)
+			label.unit = string_at(r, value);
+	}
+	r->labels = mw_grow(r->labels, &r->label_capacity, r->label_count + 1, sizeof(mw_label_t));
+	r->labels[r->label_count++] = label;
+	return 0;
+}
+
+static int add_part(proto_reader_t *r, const mw_wire_field_t *part) {
+	switch (part->number) {
+	case SAMPLE_LOCATION:
+		return add_numbers(r, part, add_frame);
+	case SAMPLE_VALUE:
+		return add_numbers(r, part, add_value);
+	case SAMPLE_LABEL:
+		return add_label(r, part);
+	default:
+		return 0;
+	}
+}
+
+static int take_sample(proto_reader_t *r, const mw_wire_field_t *field) {
+	const unsigned char *at = field->bytes, *end = field->bytes + field->length;
+	r->frame_count = r->value_count = r->label_count = 0;
+	while (at < end) {
+		mw_wire_field_t part;
+		if (!mw_wire_next(&at, end, &part))
+			return damaged(r, "a sample");
+		if (add_part(r, &part) != 0)
+			return -1;
+	}
+	if (r->value_count != r->profile->type_count)
+		return damaged(r, "a sample has not one value for each sample type");
+	mw_profile_add_sample(r->profile, r->frames, r->frame_count, r->values, r->labels,
+			      r->label_count);
+	return 0;
+}
+
+static int take_time(proto_reader_t *r, const mw_wire_field_t *field) {
 	r->profile->time_ns = (int64_t)field->value;
 	return 0;
 }
 
-static int take_duration(proto_reader_t *r, const field_t *field) {
+static int take_duration(proto_reader_t *r, const mw_wire_field_t *field) {
 	r->profile->duration_ns = (int64_t)field->value;
 	return 0;
 }
 
-static int take_period(proto_reader_t *r, const field_t *field) {
+static int take_period(proto_reader_t *r, const mw_wire_field_t *field) {
 	r->profile->period = (int64_t)field->value;
 	return 0;
 }
 
-static int take_period_type(proto_reader_t *r, const field_t *field) {
+static int take_period_type(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__ValueType *type =
 		mallow__pprof__value_type__unpack(NULL, field->length, field->bytes);
 	if (type == NULL)
@@ -312,30 +327,19 @@ static int take_period_type(proto_reader_t *r, const field_t *field) {
 	return 0;
 }
 
-static int take_default_type(proto_reader_t *r, const field_t *field) {
+static int take_default_type(proto_reader_t *r, const mw_wire_field_t *field) {
 	r->default_type = (int64_t)field->value;
 	return 0;
 }
 
-static void take_comment_number(proto_reader_t *r, uint64_t number) {
+static int add_comment(proto_reader_t *r, uint64_t number) {
 	mw_profile_t *p = r->profile;
 	mw_profile_add_comment(p, mw_profile_string(p, string_at(r, (int64_t)number)));
-}
-
-static int take_comment(proto_reader_t *r, const field_t *field) {
-	take_comment_number(r, field->value);
 	return 0;
 }
 
-static int take_packed_comments(proto_reader_t *r, const field_t *field) {
-	const unsigned char *at = field->bytes, *end = field->bytes + field->length;
-	uint64_t number;
-	while (at < end) {
-		if (!read_varint(&at, end, &number))
-			return damaged(r, "a comment");
-		take_comment_number(r, number);
-	}
-	return 0;
+static int take_comments(proto_reader_t *r, const mw_wire_field_t *field) {
+	return add_numbers(r, field, add_comment);
 }
 
 static int take_all(proto_reader_t *r) {
@@ -343,19 +347,19 @@ static int take_all(proto_reader_t *r) {
 		unsigned number, wire_type;
 		field_fn take;
 	} passes[] = {
-		{FIELD_STRING, WIRE_BYTES, take_string},
-		{FIELD_SAMPLE_TYPE, WIRE_BYTES, take_type},
-		{FIELD_MAPPING, WIRE_BYTES, take_mapping},
-		{FIELD_FUNCTION, WIRE_BYTES, take_function},
-		{FIELD_LOCATION, WIRE_BYTES, take_location},
-		{FIELD_TIME, WIRE_VARINT, take_time},
-		{FIELD_DURATION, WIRE_VARINT, take_duration},
-		{FIELD_PERIOD, WIRE_VARINT, take_period},
-		{FIELD_PERIOD_TYPE, WIRE_BYTES, take_period_type},
-		{FIELD_DEFAULT_TYPE, WIRE_VARINT, take_default_type},
-		{FIELD_COMMENT, WIRE_VARINT, take_comment},
-		{FIELD_COMMENT, WIRE_BYTES, take_packed_comments},
-		{FIELD_SAMPLE, WIRE_BYTES, take_sample},
+		{FIELD_STRING, MW_WIRE_BYTES, take_string},
+		{FIELD_SAMPLE_TYPE, MW_WIRE_BYTES, take_type},
+		{FIELD_MAPPING, MW_WIRE_BYTES, take_mapping},
+		{FIELD_FUNCTION, MW_WIRE_BYTES, take_function},
+		{FIELD_LOCATION, MW_WIRE_BYTES, take_location},
+		{FIELD_TIME, MW_WIRE_VARINT, take_time},
+		{FIELD_DURATION, MW_WIRE_VARINT, take_duration},
+		{FIELD_PERIOD, MW_WIRE_VARINT, take_period},
+		{FIELD_PERIOD_TYPE, MW_WIRE_BYTES, take_period_type},
+		{FIELD_DEFAULT_TYPE, MW_WIRE_VARINT, take_default_type},
+		{FIELD_COMMENT, MW_WIRE_VARINT, take_comments},
+		{FIELD_COMMENT, MW_WIRE_BYTES, take_comments},
+		{FIELD_SAMPLE, MW_WIRE_BYTES, take_sample},
 	};
 	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++) {
 		if (each_field(r, passes[i].number, passes[i].wire_type, passes[i].take) != 0)

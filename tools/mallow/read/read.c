@@ -16,12 +16,17 @@
 
 /* The content of an open file and a NUL behind it; NULL: error. */
 static char *load(int fd, const char *name, size_t *length, mw_error_t *error) {
-	size_t capacity = 0;
-	char *bytes = NULL;
+	struct stat file;
 	*length = 0;
+	/* 64 KiB and one for the NUL; pipes have no size to ask for. */
+	const size_t step = (64u << 10) + 1;
+	size_t capacity = step;
+	if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+	    (uint64_t)file.st_size <= MW_READ_BYTES_MAX)
+		capacity += (size_t)file.st_size;
+	char *bytes = mw_xrealloc(NULL, capacity, 1);
 	for (;;) {
-		/* 64 KiB and one for the NUL; pipes have no size to ask for. */
-		bytes = mw_grow(bytes, &capacity, *length + (64u << 10) + 1, 1);
+		bytes = mw_grow(bytes, &capacity, *length + step, 1);
 		ssize_t got = read(fd, bytes + *length, capacity - *length - 1);
 		if (got < 0 && errno == EINTR)
 			continue;

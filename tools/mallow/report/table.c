@@ -16,31 +16,35 @@ typedef struct place {
 	mw_string_t file;
 	int64_t line;
 	int64_t value;
+	bool is_used; /* by a sample that counts */
 } place_t;
 
+/* What every frame of every sample touches, apart from the rest: as little of it as can be, because
+ * frames come in any order and there may be more rows than fit the processor's caches. */
+typedef struct passage {
+	int64_t cum;
+	uint32_t last_sample; /* sample + 1 that was counted last; 0: none was */
+	uint32_t distance;    /* calls to the leaf, at least */
+} passage_t;
+
 typedef struct row_state {
-	mw_row_t row;
 	mw_string_t name; /* 0: by location */
 	uint32_t location;
 	mw_string_t file; /* key, by line only */
 	int64_t line;
-	size_t last_sample; /* sample + 1 that was counted last */
-	uint32_t best_place;
-	size_t place_count;
+	int64_t flat;
+	double flat_variance;
 } row_state_t;
-
-/* What one line of a location, or a location without lines, counts for; found once. */
-typedef struct target {
-	uint32_t row;   /* 0: not looked for yet */
-	uint32_t place; /* 0: none */
-} target_t;
 
 typedef struct sums_builder {
 	const mw_profile_t *profile;
 	bool by_line;
-	target_t *of_line;     /* by index in the profile's lines */
-	target_t *of_location; /* of those without lines */
+	/* A location's frames are frame_first[location] up to that of the next one. */
+	uint32_t *frame_first;
+	uint32_t *frame_row;
+	uint32_t *frame_place; /* 0: none */
 	row_state_t *rows;
+	passage_t *passages; /* by row */
 	size_t row_count, row_capacity;
 	place_t *places;
 	size_t place_count, place_capacity;
@@ -89,27 +93,37 @@ static uint32_t find_place(sums_builder_t *b, uint32_t row, mw_string_t file, in
 	place = (uint32_t)b->place_count++;
 	b->places[place] = (place_t){.row = row, .file = file, .line = line};
 	mw_table_add(&b->place_table, hash, place);
-	b->rows[row].place_count++;
 	return place;
 }
 
-/* The target of a location's line `k`. */
-static target_t find_target(sums_builder_t *b, uint32_t location, uint32_t k) {
+/* Finds the row and the place of each frame that a location shows as. */
+static void list_frames(sums_builder_t *b) {
 	const mw_profile_t *p = b->profile;
-	const mw_location_t *l = &p->locations[location];
-	bool has_line = l->line_count > 0;
-	target_t *target = has_line ? &b->of_line[l->line_first + k] : &b->of_location[location];
-	if (target->row == 0 && !has_line) {
-		target->row = find_row(b, 0, location, 0, 0);
-	} else if (target->row == 0) {
-		const mw_line_t *line = &p->lines[l->line_first + k];
-		const mw_function_t *f = &p->functions[line->function];
-		target->row =
-			find_row(b, f->name, f->name == 0 ? location : 0, f->file, line->line);
-		if (f->file != 0)
-			target->place = find_place(b, target->row, f->file, line->line);
+	size_t count = 0;
+	b->frame_first = mw_xcalloc(p->location_count + 1, sizeof(uint32_t));
+	for (size_t i = 0; i < p->location_count; i++) {
+		b->frame_first[i] = (uint32_t)count;
+		count += mw_location_frames(&p->locations[i]);
 	}
-	return *target;
+	b->frame_first[p->location_count] = (uint32_t)count;
+	b->frame_row = mw_xcalloc(count, sizeof(uint32_t));
+	b->frame_place = mw_xcalloc(count, sizeof(uint32_t));
+	for (uint32_t i = 0; i < p->location_count; i++)
+		for (uint32_t at = b->frame_first[i], k = 0; at < b->frame_first[i + 1];
+		     at++, k++) {
+			const mw_line_t *line = mw_location_line(p, &p->locations[i], k);
+			if (line == NULL) {
+				b->frame_row[at] = find_row(b, 0, i, 0, 0);
+				continue;
+			}
+			const mw_function_t *f = &p->functions[line->function];
+			b->frame_row[at] =
+				find_row(b, f->name, f->name == 0 ? i : 0, f->file, line->line);
+			if (f->file != 0)
+				b->frame_place[at] =
+					find_place(b, b->frame_row[at], f->file, line->line);
+		}
+	b->passages = mw_xcalloc(b->row_count, sizeof(passage_t));
 }
 
 static void add_saturating(int64_t *sum, int64_t value) {
@@ -123,42 +137,41 @@ typedef struct estimate {
 	double variance;
 } estimate_t;
 
-static void add_frame(sums_builder_t *b, size_t sample, uint32_t row, size_t distance,
-		      estimate_t estimate) {
-	row_state_t *r = &b->rows[row];
-	if (r->last_sample == 0 || distance < r->row.distance)
-		r->row.distance = distance;
-	if (distance == 0) {
-		add_saturating(&r->row.flat, estimate.value);
-		r->row.flat_variance += estimate.variance;
-	}
-	/* Recursion: a stack counts once however often it comes through. */
-	if (r->last_sample != sample + 1)
-		add_saturating(&r->row.cum, estimate.value);
-	r->last_sample = sample + 1;
+static void add_leaf(row_state_t *row, estimate_t estimate) {
+	add_saturating(&row->flat, estimate.value);
+	row->flat_variance += estimate.variance;
 }
 
-/* Remembers which place of a row has most. */
-static void add_place(sums_builder_t *b, target_t target, int64_t value) {
-	row_state_t *r = &b->rows[target.row];
-	add_saturating(&b->places[target.place].value, value);
-	if (r->best_place == 0 || b->places[target.place].value > b->places[r->best_place].value)
-		r->best_place = target.place;
+static void add_place(place_t *place, int64_t value) {
+	add_saturating(&place->value, value);
+	place->is_used = true;
+}
+
+static void add_passage(passage_t *passage, uint32_t sample_number, uint32_t distance,
+			int64_t value) {
+	if (passage->last_sample == 0 || distance < passage->distance)
+		passage->distance = distance;
+	/* Recursion: a stack counts once however often it comes through. */
+	if (passage->last_sample != sample_number)
+		add_saturating(&passage->cum, value);
+	passage->last_sample = sample_number;
 }
 
 static void add_sample(sums_builder_t *b, size_t sample, estimate_t estimate) {
-	const mw_profile_t *p = b->profile;
-	const mw_sample_t *s = &p->samples[sample];
-	size_t distance = 0;
+	const mw_sample_t *s = &b->profile->samples[sample];
+	const uint32_t *locations = b->profile->frames + s->frame_first;
+	uint32_t distance = 0;
 	for (uint32_t i = 0; i < s->depth; i++) {
-		uint32_t location = p->frames[s->frame_first + i];
-		uint32_t k = 0, line_count = p->locations[location].line_count;
-		do {
-			target_t target = find_target(b, location, k);
-			add_frame(b, sample, target.row, distance++, estimate);
-			if (target.place != 0)
-				add_place(b, target, estimate.value);
-		} while (++k < line_count);
+		uint32_t end = b->frame_first[locations[i] + 1];
+		for (uint32_t at = b->frame_first[locations[i]]; at < end; at++) {
+			uint32_t row = b->frame_row[at];
+			if (distance == 0)
+				add_leaf(&b->rows[row], estimate);
+			add_passage(&b->passages[row], (uint32_t)sample + 1, distance++,
+				    estimate.value);
+			if (b->frame_place[at] != 0)
+				add_place(&b->places[b->frame_place[at]], estimate.value);
+		}
 	}
 }
 
@@ -192,26 +205,49 @@ static int compare_cum(const void *x, const void *y) {
 /* Longest name of a location without symbols: a file name and two numbers. */
 #define NAME_BYTES 320
 
+/* The place of most of each row, and how many others it has.  `rows` is by our number. */
+static void take_places(const sums_builder_t *b, mw_row_t *rows) {
+	int64_t *best = mw_xcalloc(b->row_count, sizeof(int64_t));
+	for (size_t i = 1; i < b->place_count; i++) {
+		const place_t *place = &b->places[i];
+		mw_row_t *row = &rows[place->row];
+		if (!place->is_used)
+			continue;
+		bool is_first = row->file == 0;
+		row->other_lines += !is_first;
+		if (!is_first && place->value <= best[place->row])
+			continue;
+		best[place->row] = place->value;
+		row->file = place->file;
+		row->line = place->line;
+	}
+	free(best);
+}
+
 static void take_rows(mw_sums_t *sums, sums_builder_t *b) {
 	const mw_profile_t *p = b->profile;
-	sums->row_count = b->row_count - 1;
-	sums->rows = mw_xcalloc(sums->row_count, sizeof(mw_row_t));
+	sums->rows = mw_xcalloc(b->row_count, sizeof(mw_row_t));
+	take_places(b, sums->rows);
 	for (size_t i = 1; i < b->row_count; i++) {
-		row_state_t *r = &b->rows[i];
+		const row_state_t *r = &b->rows[i];
+		const passage_t *passage = &b->passages[i];
+		/* A location that no sample has. */
+		if (passage->last_sample == 0)
+			continue;
+		mw_row_t *row = &sums->rows[sums->row_count++];
+		*row = sums->rows[i];
+		row->flat = r->flat;
+		row->flat_variance = r->flat_variance;
+		row->cum = passage->cum;
+		row->distance = passage->distance;
 		if (r->name != 0) {
-			r->row.name = mw_profile_string(p, r->name);
+			row->name = mw_profile_string(p, r->name);
 		} else {
 			char text[NAME_BYTES];
 			mw_location_name(p, r->location, text, sizeof(text));
-			r->row.own_name = mw_xstrdup(text);
-			r->row.name = r->row.own_name;
+			row->own_name = mw_xstrdup(text);
+			row->name = row->own_name;
 		}
-		if (r->best_place != 0) {
-			r->row.file = b->places[r->best_place].file;
-			r->row.line = b->places[r->best_place].line;
-			r->row.other_lines = r->place_count - 1;
-		}
-		sums->rows[i - 1] = r->row;
 	}
 }
 
@@ -220,8 +256,6 @@ void mw_sums_init(mw_sums_t *sums, const mw_profile_t *p, size_t type, bool by_l
 	sums_builder_t b = {
 		.profile = p,
 		.by_line = by_line,
-		.of_line = mw_xcalloc(p->line_count, sizeof(target_t)),
-		.of_location = mw_xcalloc(p->location_count, sizeof(target_t)),
 		.row_count = 1,
 		.place_count = 1,
 	};
@@ -230,6 +264,7 @@ void mw_sums_init(mw_sums_t *sums, const mw_profile_t *p, size_t type, bool by_l
 	bool has_interval = mw_interval_types_find(p, type, &interval);
 	b.rows = mw_grow(NULL, &b.row_capacity, 1, sizeof(row_state_t));
 	b.places = mw_grow(NULL, &b.place_capacity, 1, sizeof(place_t));
+	list_frames(&b);
 	for (size_t i = 0; i < p->sample_count; i++) {
 		estimate_t estimate = {.value = mw_profile_values(p, i)[type]};
 		if (estimate.value == 0)
@@ -245,8 +280,10 @@ void mw_sums_init(mw_sums_t *sums, const mw_profile_t *p, size_t type, bool by_l
 	take_rows(sums, &b);
 	qsort(sums->rows, sums->row_count, sizeof(mw_row_t),
 	      sort_by_cum ? compare_cum : compare_flat);
-	free(b.of_line);
-	free(b.of_location);
+	free(b.frame_first);
+	free(b.frame_row);
+	free(b.frame_place);
+	free(b.passages);
 	free(b.rows);
 	free(b.places);
 	mw_table_clear(&b.row_table);

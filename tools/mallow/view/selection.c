@@ -157,16 +157,21 @@ static void cut_to_prune_from(const mw_profile_t *p, mw_sample_t *s, const uint8
 		}
 }
 
+/* `present` has the marks that any location has: what none has need not be looked for in each
+ * sample. */
 static void filter_samples(mw_profile_t *p, const patterns_t *re, const uint8_t *marks,
-			   const mw_tag_filter_t *tags) {
+			   uint8_t present, const mw_tag_filter_t *tags) {
 	size_t left = 0;
 	for (size_t i = 0; i < p->sample_count; i++) {
 		mw_sample_t s = p->samples[i];
-		if (!keep_in_focus(p, &s, marks, re->focus != NULL) ||
-		    !mw_tag_filter_keeps(tags, p, &s) || !drop_hidden(p, &s, marks) ||
+		if (((re->focus != NULL || (present & IGNORED)) &&
+		     !keep_in_focus(p, &s, marks, re->focus != NULL)) ||
+		    !mw_tag_filter_keeps(tags, p, &s) ||
+		    ((present & HIDDEN) && !drop_hidden(p, &s, marks)) ||
 		    (re->show_from != NULL && !cut_to_show_from(p, &s, marks)))
 			continue;
-		cut_to_prune_from(p, &s, marks);
+		if (present & PRUNE_FROM)
+			cut_to_prune_from(p, &s, marks);
 		memmove(p->values + left * p->type_count, p->values + i * p->type_count,
 			p->type_count * sizeof(*p->values));
 		p->samples[left++] = s;
@@ -214,10 +219,10 @@ int mw_selection_apply(mw_profile_t *p, const mw_selection_t *selection, mw_erro
 		result = mw_tag_filter_make(selection->tag_focus, selection->tag_ignore,
 					    selection->thread, &tags, error);
 	if (result == 0) {
-		uint8_t *marks = mw_xcalloc(p->location_count, 1);
+		uint8_t *marks = mw_xcalloc(p->location_count, 1), present = 0;
 		for (size_t i = 1; i < p->location_count; i++)
-			marks[i] = mark_location(p, (uint32_t)i, &re);
-		filter_samples(p, &re, marks, tags);
+			present |= marks[i] = mark_location(p, (uint32_t)i, &re);
+		filter_samples(p, &re, marks, present, tags);
 		free(marks);
 		for (size_t i = 1; i < p->location_count && selection->no_inlines; i++) {
 			mw_location_t *l = &p->locations[i];
