@@ -4,14 +4,16 @@
 
 Side by side in one run: a profile of some 20,000 stacks from a program with 180 MB of DWARF, by line,
 with mallow (without and with the symbols it kept), go tool pprof and jeprof; and a profile of a
-million samples without symbols.  The program is built once, which takes minutes.  Results go to
-build/bench/symbols.json."""
+million samples without symbols, with mallow and go tool pprof.  The program is built once, which
+takes minutes; a command that takes more than two is ended.  Results go to build/bench/symbols.json,
+a table of them to symbols.md beside it."""
 import argparse
 import json
 import os
 import pathlib
 import random
 import shutil
+import signal
 import statistics
 import subprocess
 import time
@@ -20,17 +22,23 @@ TIMEOUT_S = 120
 
 
 def run(command, env=None):
-    """Wall seconds, peak KiB and output of a command; None when it takes too long."""
+    """Seconds by the clock and of the processors, and peak MiB; None when it takes too long."""
     report = pathlib.Path("usage")
     start = time.monotonic()
+    child = subprocess.Popen(["/usr/bin/time", "-f", "%U %S %M", "-o", report, *command], env=env,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
-        done = subprocess.run(["/usr/bin/time", "-f", "%M", "-o", report, *command], env=env, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=TIMEOUT_S)
+        status = child.wait(TIMEOUT_S)
     except subprocess.TimeoutExpired:
+        # What it started too: it is the leader of a group of its own.
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
         return None
-    if done.returncode != 0:
-        raise SystemExit(f"symbols.py: {' '.join(command)}: status {done.returncode}")
-    return time.monotonic() - start, int(report.read_text().split()[-1]), done.stdout
+    seconds = time.monotonic() - start
+    if status != 0:
+        raise SystemExit(f"symbols.py: {' '.join(command)}: status {status}")
+    user, system, kib = report.read_text().split()[-3:]
+    return {"seconds": seconds, "processor_s": float(user) + float(system), "peak_mib": int(kib) / 1024}
 
 
 def build_program(folder, units):
@@ -93,6 +101,16 @@ def write_million(path):
     path.write_bytes(out)
 
 
+def as_markdown(table):
+    lines = ["| | wall time, s | processor time, s | peak memory, MiB |", "|---|---|---|---|"]
+    for name, row in table.items():
+        if "seconds_above" in row:
+            lines.append(f"| {name} | ended after {row['seconds_above']} | | |")
+        else:
+            lines.append(f"| {name} | {row['seconds']:.2f} | {row['processor_s']:.2f} | {row['peak_mib']:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--build", required=True, type=pathlib.Path)
@@ -118,6 +136,7 @@ def main():
         "go tool pprof": ["go", "tool", "pprof", "-top", "-lines", "-alloc_space", "profile.pb.gz"],
         "jeprof": ["jeprof", "--text", "--lines", "--alloc_space", str(program), "profile.heap"],
         "mallow, a million samples": [mallow, "report", "million.pb"],
+        "go tool pprof, a million samples": ["go", "tool", "pprof", "-top", "-symbolize=none", "million.pb"],
     }
     results = {name: [] for name in commands}
     for turn in range(options.turns):
@@ -134,13 +153,13 @@ def main():
     for name, runs in results.items():
         good = [r for r in runs if r is not None]
         if good:
-            table[name] = {"seconds": statistics.median(r[0] for r in good),
-                           "peak_mib": max(r[1] for r in good) / 1024}
-            print(f"{name:28} {table[name]['seconds']:9.2f} s {table[name]['peak_mib']:9.0f} MiB")
+            table[name] = {key: statistics.median(r[key] for r in good) for key in good[0]}
         elif runs:
             table[name] = {"seconds_above": TIMEOUT_S}
-            print(f"{name:28}    more than {TIMEOUT_S} s: ended")
     (build / "bench/symbols.json").write_text(json.dumps(table, indent=2) + "\n")
+    text = as_markdown(table)
+    (build / "bench/symbols.md").write_text(text)
+    print(text, end="")
 
 
 main()

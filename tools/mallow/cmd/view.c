@@ -153,13 +153,14 @@ static int64_t divided(int64_t sum, int64_t divisor) {
  * values are divided by the first type's. */
 static int64_t total_of(const request_t *r, const mw_profile_t *p, size_t type, size_t first) {
 	int64_t total = 0, divisor = 0;
+	bool is_mean = mw_view_options_is_mean(r->arguments);
 	for (size_t i = first; i < p->sample_count; i++) {
 		const int64_t *values = mw_profile_values(p, i);
 		if (values[type] == INT64_MIN ||
 		    __builtin_add_overflow(total, values[type] < 0 ? -values[type] : values[type],
 					   &total))
 			return INT64_MAX;
-		if (mw_view_options_is_mean(r->arguments) &&
+		if (is_mean &&
 		    __builtin_add_overflow(divisor, values[0], &divisor))
 			return INT64_MAX;
 	}

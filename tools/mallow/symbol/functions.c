@@ -24,6 +24,7 @@ struct mw_unit_functions {
 	Dwarf_Off offset; /* of the unit, its identity */
 	range_t *ranges;  /* sorted by `low` */
 	size_t count, capacity;
+	bool has_members; /* functions within classes are listed too */
 };
 
 static int compare_ranges(const void *a, const void *b) {
@@ -46,14 +47,17 @@ static void add_ranges(mw_unit_functions_t *unit, Dwarf_Die *function) {
 	}
 }
 
+static bool is_class(int tag) {
+	return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
 static bool is_scope(int tag) {
-	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
-	       tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_subprogram ||
+	       tag == DW_TAG_lexical_block;
 }
 
 /* Lists the functions below an entry.  Functions within functions are listed too: GNU C's nested
- * ones, lambdas. */
+ * ones, lambdas.  Classes are most of a C++ unit, and hold code in other languages only (Rust). */
 static void list_functions(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die *parent,
 			   int depth) {
 	Dwarf_Die child;
@@ -65,9 +69,22 @@ static void list_functions(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf
 		int tag = dwarf_tag(&child);
 		if (tag == DW_TAG_subprogram)
 			add_ranges(unit, &child);
-		if (is_scope(tag) && dwarf_haschildren(&child))
+		if ((is_scope(tag) || (unit->has_members && is_class(tag))) &&
+		    dwarf_haschildren(&child))
 			list_functions(all, unit, &child, depth + 1);
 	} while (dwarf_siblingof(&child, &child) == 0);
+}
+
+static void list_unit(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die *die) {
+	/* With -gsplit-dwarf the functions are in a file of their own. */
+	Dwarf_Die split;
+	if (dwarf_cu_info(die->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
+	    dwarf_tag(&split) != DW_TAG_invalid)
+		die = &split;
+	unit->count = 0;
+	list_functions(all, unit, die, 0);
+	if (unit->count > 0)
+		qsort(unit->ranges, unit->count, sizeof(range_t), compare_ranges);
 }
 
 static mw_unit_functions_t *find_unit(mw_functions_t *all, Dwarf_Die *die) {
@@ -79,14 +96,7 @@ static mw_unit_functions_t *find_unit(mw_functions_t *all, Dwarf_Die *die) {
 		mw_grow(all->units, &all->capacity, all->count + 1, sizeof(mw_unit_functions_t));
 	mw_unit_functions_t *unit = &all->units[all->count++];
 	unit->offset = offset;
-	/* With -gsplit-dwarf the functions are in a file of their own. */
-	Dwarf_Die split;
-	if (dwarf_cu_info(die->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
-	    dwarf_tag(&split) != DW_TAG_invalid)
-		die = &split;
-	list_functions(all, unit, die, 0);
-	if (unit->count > 0)
-		qsort(unit->ranges, unit->count, sizeof(range_t), compare_ranges);
+	list_unit(all, unit, die);
 	return unit;
 }
 
@@ -188,6 +198,11 @@ size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t ad
 			   mw_symbol_frame_t *frames, size_t capacity) {
 	mw_unit_functions_t *unit = find_unit(all, unit_die);
 	Dwarf_Die *function = find_function(unit, address);
+	if (function == NULL && !unit->has_members) {
+		unit->has_members = true;
+		list_unit(all, unit, unit_die);
+		function = find_function(unit, address);
+	}
 	if (function == NULL)
 		return 0;
 	Dwarf_Die chain[MW_OBJECT_INLINE_MAX];

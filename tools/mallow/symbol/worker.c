@@ -2,6 +2,8 @@
  * worker.c -- looks up what is not known yet, and writes what it found. */
 #include "symbol/worker.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,11 @@
 #include "symbol/debuginfod.h"
 #include "symbol/known.h"
 #include "symbol/object.h"
+
+/* Opening the file once more costs what some hundred look-ups do. */
+#define SLICE_LOCATIONS_MIN 1000
+/* Each may unpack the debug information for itself. */
+#define SLICES_MAX 4
 
 /* One mapping's work. */
 typedef struct task {
@@ -120,18 +127,73 @@ static size_t send_known(task_t *t, uint32_t *left) {
 	return count;
 }
 
-static void look_up(task_t *t, const uint32_t *locations, size_t count) {
-	for (size_t i = 0; i < count; i++) {
-		uint64_t address = t->profile->locations[locations[i]].address - t->bias;
+/* A stretch of addresses, and the reader of their debug information: libdw's handles are for one
+ * thread each.  What is found goes into the one table and the one pipe, behind the lock. */
+typedef struct slice {
+	task_t *task;
+	pthread_mutex_t *lock;
+	mw_object_t *object;
+	const uint32_t *locations; /* sorted by address */
+	size_t count;
+	pthread_t thread;
+} slice_t;
+
+static void *look_up(void *argument) {
+	const slice_t *slice = argument;
+	task_t *t = slice->task;
+	for (size_t i = 0; i < slice->count; i++) {
+		uint32_t location = slice->locations[i];
+		uint64_t address = t->profile->locations[location].address - t->bias;
 		mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX];
+		pthread_mutex_lock(slice->lock);
 		uint32_t known = mw_known_find(t->known, address);
+		pthread_mutex_unlock(slice->lock);
+		size_t count = known == 0 ? mw_object_lookup(slice->object, address, frames) : 0;
+		pthread_mutex_lock(slice->lock);
 		if (known == 0)
-			known = mw_known_add(t->known, address, frames,
-					     mw_object_lookup(t->object, address, frames));
-		send_frames(t, locations[i], known);
+			known = mw_known_add(t->known, address, frames, count);
+		send_frames(t, location, known);
 		/* Shown to be alive, and not lost should the next one be the last. */
 		fflush(t->out);
+		pthread_mutex_unlock(slice->lock);
 	}
+	return NULL;
+}
+
+/* As many as there are processors, where there is work for them. */
+static size_t slice_count(size_t locations) {
+	cpu_set_t processors;
+	size_t wanted = locations / SLICE_LOCATIONS_MIN;
+	size_t most = sched_getaffinity(0, sizeof(processors), &processors) == 0
+			      ? (size_t)CPU_COUNT(&processors)
+			      : 1;
+	most = most < SLICES_MAX ? most : SLICES_MAX;
+	return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+/* Neighbours mostly share a unit of the debug information, hence a stretch each. */
+static void look_up_all(task_t *t, const uint32_t *locations, size_t count) {
+	slice_t slices[SLICES_MAX];
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	size_t slices_left = slice_count(count), started = 0;
+	slice_t first = {.task = t, .lock = &lock, .object = t->object, .locations = locations};
+	for (; slices_left > 1; slices_left--) {
+		slice_t *slice = &slices[started];
+		*slice = first;
+		slice->count = count / slices_left;
+		slice->locations = locations + count - slice->count;
+		slice->object = mw_object_open(t->profile, t->mapping, t->options, NULL);
+		if (slice->object == NULL ||
+		    pthread_create(&slice->thread, NULL, look_up, slice) != 0)
+			break;
+		count -= slice->count;
+		started++;
+	}
+	first.count = count;
+	look_up(&first);
+	/* What they opened goes with the process: names in it are still referred to. */
+	for (size_t i = 0; i < started; i++)
+		pthread_join(slices[i].thread, NULL);
 }
 
 static void do_task(task_t *t) {
@@ -144,7 +206,7 @@ static void do_task(task_t *t) {
 	uint32_t *left = mw_xcalloc(t->job->count, sizeof(uint32_t));
 	size_t count = send_known(t, left);
 	if (count > 0 && (t->object != NULL || open_object(t) == 0))
-		look_up(t, left, count);
+		look_up_all(t, left, count);
 	free(left);
 }
 
