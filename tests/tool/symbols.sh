@@ -65,6 +65,9 @@ for compiler in g++ clang++; do
     expect p.pb.gz 'shop::Cache<long>::grow .*prog\.cc:8'
     expect p.pb.gz ' inner .*prog\.cc:13'
     expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
+    expect "--symbolize=demangle=full p.pb.gz" ' shop::Cache<long>::grow\(int\)'
+    expect "--symbolize=demangle=templates p.pb.gz" ' shop::Cache<long>::grow '
+    expect "--symbolize=demangle=none p.pb.gz" ' _ZN4shop5CacheIlE4growEi'
 
     # The debug information in a file of its own: by .gnu_debuglink.
     name="$compiler, debug file"

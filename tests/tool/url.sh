@@ -20,9 +20,11 @@ try 0 "$mallow" run --exact -o gone.pb.gz ./gone
 nm gone >names
 rm gone
 cat >server.py <<'EOF_PY'
-import bisect, http.server, re, sys, time
+import bisect, http.server, os, re, ssl, struct, sys, threading, time
 names = sorted((int(a, 16), n) for a, t, n in
                (l.split() for l in open("names") if len(l.split()) == 3) if t in "Tt")
+parse_request = next(a for a, n in names if n == "parse_request")
+maps = "00400000-00500000 r-xp 00000000 00:00 1 /gone\n"
 class Handler(http.server.BaseHTTPRequestHandler):
     def answer(self, body, status=200):
         self.send_response(status)
@@ -43,6 +45,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "file:///etc/passwd")
             self.end_headers()
+        elif path == "/pprof/growth":
+            lines = open("gone.heap").read().splitlines()
+            mapped = lines[lines.index("MAPPED_LIBRARIES:"):]
+            self.answer("\n".join(["heap profile:      1:  1048576 [     1:  1048576] @ growthz/1",
+                                   "     1:  1048576 [     1:  1048576] @ 0x%x" % (parse_request + 8)] +
+                                  mapped).encode())
+        elif path == "/pprof/profile":
+            # The header, a stack seen 7 times, the end; words of this machine.
+            words = [0, 3, 0, 10000, 0, 7, 1, parse_request + 8, 0, 1, 0]
+            self.answer(struct.pack("%dQ" % len(words), *words) + maps.encode())
         elif path == "/proto":
             self.answer(open("gone.pb.gz", "rb").read())
         elif path == "/slow":
@@ -64,15 +76,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer("\n".join(lines).encode() if self.path == "/pprof/symbol" else b"", 200)
     def log_message(self, *args):
         pass
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-server.daemon_threads = True
-open("port.new", "w").write(str(server.server_port))
-import os
-os.rename("port.new", "port")
-server.serve_forever()
+def serve(port_file, context=None):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    if context is not None:
+        # The handshake in the connection's own thread.
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    open(port_file + ".new", "w").write(str(server.server_port))
+    os.rename(port_file + ".new", port_file)
+    server.serve_forever()
+for name, wanted in ("tlsport", ssl.CERT_NONE), ("strictport", ssl.CERT_REQUIRED):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain("server.pem")
+    context.load_verify_locations("server.pem")
+    context.verify_mode = wanted
+    threading.Thread(target=serve, args=(name, context), daemon=True).start()
+serve("port")
 EOF_PY
-unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
-python3 server.py &
+# Its own authority; good for 127.0.0.1 and nothing else.
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1 \
+    -keyout key.pem -out certificate.pem >out 2>&1 || fail "openssl: $(cat out)"
+cat key.pem certificate.pem >server.pem
+unset SSL_CERT_FILE SSL_CERT_DIR http_proxy HTTP_PROXY all_proxy ALL_PROXY
+python3 server.py 2>server.log &
 started+=("$!")
 # wait_for FILE
 wait_for() {
@@ -83,6 +109,8 @@ wait_for() {
     fail "no $1"
 }
 wait_for port
+wait_for tlsport
+wait_for strictport
 server=http://127.0.0.1:$(cat port)
 
 try 0 "$mallow" top "$server/pprof/heap"
@@ -111,7 +139,43 @@ try 0 "$mallow" report "$server/proto"
 says out 'parse_request'
 try 0 "$build/lib/mallow/compat/bin/jeprof" --text "${server#http://}/pprof/heap"
 says out parse_request
+try 0 "$mallow" top "$server/pprof/growth"
+says out '1\.00 MiB.* parse_request'
+: >requests
+try 0 "$build/lib/mallow/compat/bin/pprof" -top -seconds=2 "$server/pprof/profile"
+says out '70\.0 ms.* parse_request'
+grep -qx 'GET /pprof/profile?seconds=2' requests || fail "asked for: $(cat requests)"
 ok "canned answers"
+
+secure=https://127.0.0.1:$(cat tlsport)
+strict=https://127.0.0.1:$(cat strictport)
+try 2 "$mallow" top "$secure/pprof/heap"
+one_line_error
+says err 'its certificate is none that is trusted here; --tls-ca FILE'
+SSL_CERT_FILE=$work/certificate.pem try 0 "$mallow" top "$secure/pprof/heap"
+says out 'parse_request'
+try 0 "$mallow" top --tls-ca certificate.pem "$secure/pprof/heap"
+says out 'parse_request'
+try 0 "$build/lib/mallow/compat/bin/pprof" -top -tls_ca=certificate.pem "$secure/pprof/heap"
+says out 'parse_request'
+try 2 "$mallow" top --tls-ca certificate.pem "https://localhost:$(cat tlsport)/pprof/heap"
+one_line_error
+: >requests
+try 0 "$mallow" top "https+insecure${secure#https}/pprof/heap"
+says out 'parse_request'
+grep -qx 'POST /pprof/symbol' requests || fail "the server was not asked for names"
+try 2 "$mallow" top --tls-ca "$work/none" "$secure/pprof/heap"
+one_line_error
+says err 'certificates to trust of .*/none'
+try 2 "$mallow" top --tls-ca certificate.pem "$strict/pprof/heap"
+one_line_error
+try 0 "$mallow" top --tls-ca certificate.pem --tls-cert server.pem "$strict/pprof/heap"
+says out 'parse_request'
+try 0 "$mallow" top --tls-ca certificate.pem --tls-cert certificate.pem --tls-key key.pem "$strict/pprof/heap"
+says out 'parse_request'
+try 2 "$mallow" top --tls-ca certificate.pem --tls-cert "$work/none" "$strict/pprof/heap"
+one_line_error
+ok "https"
 
 try 2 "$mallow" report "$server/nothing"
 one_line_error

@@ -50,7 +50,8 @@ int mw_on_target(const char *text, mw_target_work_t *work, const void *context) 
 
 /* A run of the command looks for symbols in one way. */
 static mw_symbolize_options_t places;
-static bool wants_local = true, wants_remote = true, wants_all_anew, wants_linker_names;
+static bool wants_local = true, wants_remote = true, wants_all_anew, wants_linker_names,
+	    wants_signatures;
 
 void mw_load_take_options(const mw_arguments_t *arguments) {
 	static const char how[] = "symbolize";
@@ -63,11 +64,18 @@ void mw_load_take_options(const mw_arguments_t *arguments) {
 	wants_remote = !none && (remote || !local);
 	wants_all_anew = mw_argument_has_word(arguments, how, "force");
 	wants_linker_names = mw_argument_has_word(arguments, how, "demangle=none");
+	wants_signatures = mw_argument_has_word(arguments, how, "demangle=full");
 }
 
 void mw_load_take_fetch_options(const mw_arguments_t *arguments) {
-	mw_fetch_configure((unsigned)mw_argument(arguments, "seconds")->number,
-			   mw_argument(arguments, "timeout")->seconds);
+	const mw_fetch_options_t fetch = {
+		.seconds = (unsigned)mw_argument(arguments, "seconds")->number,
+		.timeout_seconds = mw_argument(arguments, "timeout")->seconds,
+		.authority = mw_argument(arguments, "tls-ca")->text,
+		.certificate = mw_argument(arguments, "tls-cert")->text,
+		.key = mw_argument(arguments, "tls-key")->text,
+	};
+	mw_fetch_configure(&fetch);
 	places.sysroot = mw_argument(arguments, "sysroot")->text;
 	places.binary_path = mw_argument(arguments, "binary-path")->text;
 	if (places.binary_path == NULL)
@@ -129,6 +137,16 @@ static void take_linker_names(mw_profile_t *p) {
 			p->functions[i].name = p->functions[i].system_name;
 }
 
+static void take_signatures(mw_profile_t *p) {
+	for (size_t i = 1; i < p->function_count; i++) {
+		if (p->functions[i].system_name == 0)
+			continue;
+		char *name = mw_demangle_whole(mw_profile_string(p, p->functions[i].system_name));
+		p->functions[i].name = mw_profile_intern(p, name);
+		free(name);
+	}
+}
+
 static void give_names(const mw_target_t *target, mw_profile_t *p, mw_load_symbols_t symbols) {
 	bool notes = symbols == MW_LOAD_SYMBOLS_NOTES;
 	mw_error_t error;
@@ -145,6 +163,8 @@ static void give_names(const mw_target_t *target, mw_profile_t *p, mw_load_symbo
 	}
 	if (wants_linker_names)
 		take_linker_names(p);
+	else if (wants_signatures)
+		take_signatures(p);
 }
 
 static int read_fetched(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {

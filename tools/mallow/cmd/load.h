@@ -24,7 +24,9 @@
 			"profile came from (remote); unless given, both; debuginfod: also from "   \
 			"the servers in DEBUGINFOD_URLS. Files of another build are never used. "  \
 			"force: also what has names; demangle=none: names as the linker has "      \
-			"them. Several with ':' between"                                           \
+			"them; demangle=full: with parameters and return types; templates and "    \
+			"default: with template arguments, without these. Several with ':' "       \
+			"between"                                                                  \
 	}
 #define MW_BINARY_PATH_OPTION                                                                      \
 	{                                                                                          \
@@ -53,6 +55,14 @@ typedef enum mw_load_detail {
 /* Of a server's profile; the two above belong to these. */
 #define MW_SECONDS_OPTION                                                                          \
 	{ "seconds", 0, MW_OPTION_COUNT, "N", NULL, "of a URL: let the server collect for so long" }
+/* The certificates of https:// servers, under the names pprof gives them. */
+#define MW_TLS_OPTIONS                                                                             \
+	{"tls-ca", 0, MW_OPTION_TEXT, "FILE", NULL, "certificates to trust, for https://"},        \
+		{"tls-cert", 0,    MW_OPTION_TEXT,                                                 \
+		 "FILE",     NULL, "the certificate to show to servers that ask for one"},         \
+	{                                                                                          \
+		"tls-key", 0, MW_OPTION_TEXT, "FILE", NULL, "its key (default: in the same file)"  \
+	}
 #define MW_TIMEOUT_OPTION                                                                          \
 	{                                                                                          \
 		"timeout", 0, MW_OPTION_SECONDS, "TIME", NULL,                                     \

@@ -233,6 +233,7 @@ const mw_subcommand_t mw_subcommands[] = {
 				MW_SYSROOT_OPTION,
 				MW_SECONDS_OPTION,
 				MW_TIMEOUT_OPTION,
+				MW_TLS_OPTIONS,
 				{"bundle", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "for other machines: names, files, lines and --labels inside, so "
 				 "that "
@@ -371,6 +372,7 @@ const mw_subcommand_t mw_subcommands[] = {
 				MW_SYSROOT_OPTION,
 				MW_SECONDS_OPTION,
 				MW_TIMEOUT_OPTION,
+				MW_TLS_OPTIONS,
 				END_OF_OPTIONS,
 			},
 	},

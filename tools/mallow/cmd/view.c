@@ -160,8 +160,7 @@ static int64_t total_of(const request_t *r, const mw_profile_t *p, size_t type, 
 		    __builtin_add_overflow(total, values[type] < 0 ? -values[type] : values[type],
 					   &total))
 			return INT64_MAX;
-		if (is_mean &&
-		    __builtin_add_overflow(divisor, values[0], &divisor))
+		if (is_mean && __builtin_add_overflow(divisor, values[0], &divisor))
 			return INT64_MAX;
 	}
 	return divided(total, divisor);

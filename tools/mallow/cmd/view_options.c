@@ -79,6 +79,7 @@ const mw_option_t mw_view_options[] = {
 	MW_SYSROOT_OPTION,
 	MW_SECONDS_OPTION,
 	MW_TIMEOUT_OPTION,
+	MW_TLS_OPTIONS,
 	{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
 	 "write a file, as its name asks: .html a flame graph; .svg, .png, .pdf, .dot a call "
 	 "graph; "

@@ -25,16 +25,26 @@
 
 #define HEAP_PLACE "/debug/pprof/heap"
 
-static unsigned collect_seconds;
-static double timeout_seconds = TIMEOUT_SECONDS;
+/* As pprof writes it. */
+#define INSECURE "https+insecure://"
 
-void mw_fetch_configure(unsigned seconds, double timeout) {
-	collect_seconds = seconds;
-	timeout_seconds = timeout > 0 ? timeout : TIMEOUT_SECONDS;
+static mw_fetch_options_t chosen = {.timeout_seconds = TIMEOUT_SECONDS};
+
+void mw_fetch_configure(const mw_fetch_options_t *options) {
+	chosen = *options;
+	if (chosen.timeout_seconds <= 0)
+		chosen.timeout_seconds = TIMEOUT_SECONDS;
+	if (chosen.authority == NULL)
+		chosen.authority = getenv("SSL_CERT_FILE");
+}
+
+static bool begins_with(const char *text, const char *start) {
+	return strncmp(text, start, strlen(start)) == 0;
 }
 
 static bool has_scheme(const char *text) {
-	return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+	return begins_with(text, "http://") || begins_with(text, "https://") ||
+	       begins_with(text, INSECURE);
 }
 
 /* "host:port", and perhaps a path. */
@@ -60,9 +70,9 @@ char *mw_fetch_url(const char *text) {
 	if (path == NULL || strcmp(path, "/") == 0)
 		used = snprintf(path != NULL ? path : url + used, size - (size_t)used, HEAP_PLACE) +
 		       (int)(path != NULL ? path - url : used);
-	if (collect_seconds > 0)
+	if (chosen.seconds > 0)
 		snprintf(url + used, size - (size_t)used, "%cseconds=%u",
-			 strchr(url, '?') != NULL ? '&' : '?', collect_seconds);
+			 strchr(url, '?') != NULL ? '&' : '?', chosen.seconds);
 	return url;
 }
 
@@ -113,14 +123,41 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *context) 
 	return wrote > 0 ? (size_t)wrote : 0;
 }
 
+/* libcurl itself does not look at the variables that OpenSSL, Go and curl go by. */
+static void set_trust(CURL *handle, bool is_insecure) {
+	const char *directory = getenv("SSL_CERT_DIR");
+	if (is_insecure) {
+		curl.setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
+		curl.setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+	}
+	if (chosen.authority != NULL)
+		curl.setopt(handle, CURLOPT_CAINFO, chosen.authority);
+	if (directory != NULL)
+		curl.setopt(handle, CURLOPT_CAPATH, directory);
+	if (chosen.certificate != NULL) {
+		curl.setopt(handle, CURLOPT_SSLCERT, chosen.certificate);
+		curl.setopt(handle, CURLOPT_SSLKEY,
+			    chosen.key != NULL ? chosen.key : chosen.certificate);
+	}
+}
+
 static void set_options(CURL *handle, const char *url, const char *post, answer_t *answer) {
-	curl.setopt(handle, CURLOPT_URL, url);
+	bool is_insecure = begins_with(url, INSECURE);
+	set_trust(handle, is_insecure);
+	if (is_insecure) {
+		char *plain = mw_xcalloc(strlen(url) + 1, 1);
+		sprintf(plain, "https://%s", url + strlen(INSECURE));
+		curl.setopt(handle, CURLOPT_URL, plain); /* which copies it */
+		free(plain);
+	} else
+		curl.setopt(handle, CURLOPT_URL, url);
 	curl.setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl.setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 	curl.setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
 	curl.setopt(handle, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
 	curl.setopt(handle, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
-	curl.setopt(handle, CURLOPT_TIMEOUT_MS, (long)((collect_seconds + timeout_seconds) * 1000));
+	curl.setopt(handle, CURLOPT_TIMEOUT_MS,
+		    (long)((chosen.seconds + chosen.timeout_seconds) * 1000));
 	curl.setopt(handle, CURLOPT_NOSIGNAL, 1L);
 	curl.setopt(handle, CURLOPT_USERAGENT, "mallow/" MALLOW_VERSION);
 	curl.setopt(handle, CURLOPT_WRITEFUNCTION, take_bytes);
@@ -148,7 +185,18 @@ static long ask(const char *url, const char *post, answer_t *answer, mw_error_t 
 			     answer->length_max >> 20);
 	else if (code == CURLE_OPERATION_TIMEDOUT)
 		mw_error_set(error, "%s: no answer in time (%.0f s); --timeout sets it", url,
-			     collect_seconds + timeout_seconds);
+			     chosen.seconds + chosen.timeout_seconds);
+	else if (code == CURLE_PEER_FAILED_VERIFICATION)
+		mw_error_set(error,
+			     "%s: its certificate is none that is trusted here; --tls-ca FILE or "
+			     "SSL_CERT_FILE name who signed it, https+insecure:// does without",
+			     url);
+	else if (code == CURLE_SSL_CACERT_BADFILE)
+		mw_error_set(error, "%s: cannot read the certificates to trust of %s", url,
+			     chosen.authority != NULL ? chosen.authority : "the system");
+	else if (code == CURLE_SSL_CERTPROBLEM)
+		mw_error_set(error, "%s: cannot use the certificate %s or its key", url,
+			     chosen.certificate != NULL ? chosen.certificate : "");
 	else
 		mw_error_set(error, "%s: %s", url, curl.text_of(code));
 	curl.cleanup(handle);

@@ -10,11 +10,20 @@
 #include "model/error.h"
 #include "model/profile.h"
 
-/* For the rest of this run.  `seconds`: how long the server is to collect, 0: as it likes;
- * `timeout_seconds`: what the answer may take beyond that, 0: a minute. */
-void mw_fetch_configure(unsigned seconds, double timeout_seconds);
+typedef struct mw_fetch_options {
+	unsigned seconds;        /* how long the server is to collect; 0: as it likes */
+	double timeout_seconds;  /* what the answer may take beyond that; 0: a minute */
+	const char *authority;   /* file of the certificates to trust, PEM; NULL: SSL_CERT_FILE
+				  * and SSL_CERT_DIR, else the system's */
+	const char *certificate; /* our own, for servers that ask for one; NULL: none */
+	const char *key;         /* of that; NULL: in the same file */
+} mw_fetch_options_t;
 
-/* "http://...", "https://...", or "host:6060/..." where no file has that name. */
+/* For the rest of this run; texts are borrowed. */
+void mw_fetch_configure(const mw_fetch_options_t *options);
+
+/* "http://...", "https://...", "https+insecure://..." (whose certificate is not looked at), or
+ * "host:6060/..." where no file has that name. */
 bool mw_is_url(const char *text);
 
 /* The URL that is asked for `text`: with a scheme, the place of the heap profile where there is

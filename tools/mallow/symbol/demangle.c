@@ -12,15 +12,27 @@
  * unfolding the back references of a hostile one takes exponential time. */
 #define MANGLED_LENGTH_MAX 8192
 
-char *mw_demangle(const char *name) {
-	/* C++ and old Rust, or new Rust; anything else is C and stays as it is. */
+/* C++ and old Rust, or new Rust; anything else is C and stays as it is.  NULL: that. */
+static char *demangle(const char *name, int options) {
 	bool mangled = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
-	if (mangled && strnlen(name, MANGLED_LENGTH_MAX + 1) <= MANGLED_LENGTH_MAX) {
-		/* Without DMGL_PARAMS: a table of names is easier to read without signatures.
-		 * AUTO tries Rust first, which recognises its own. */
-		char *readable = cplus_demangle(name, DMGL_AUTO | DMGL_ANSI);
-		if (readable != NULL)
-			return readable;
-	}
-	return mw_xstrdup(name);
+	if (!mangled || strnlen(name, MANGLED_LENGTH_MAX + 1) > MANGLED_LENGTH_MAX)
+		return NULL;
+	/* AUTO tries Rust first, which recognises its own. */
+	return cplus_demangle(name, DMGL_AUTO | DMGL_ANSI | options);
+}
+
+char *mw_demangle(const char *name) {
+	/* Without DMGL_PARAMS: a table of names is easier to read without signatures. */
+	char *readable = demangle(name, DMGL_NO_OPTS);
+	return readable != NULL ? readable : mw_xstrdup(name);
+}
+
+char *mw_demangle_whole(const char *name) {
+	char *readable = demangle(name, DMGL_PARAMS);
+	if (readable == NULL)
+		return mw_xstrdup(name);
+	char *clone = strstr(readable, " [clone ");
+	if (clone != NULL)
+		*clone = '\0';
+	return readable;
 }

@@ -43,5 +43,7 @@ const char *mw_location_name(const mw_profile_t *profile, uint32_t location, cha
 
 /* The demangled name (C++, Rust v0 and legacy), or a copy of `name`; the caller frees it. */
 char *mw_demangle(const char *name);
+/* Likewise, with parameters and return types. */
+char *mw_demangle_whole(const char *name);
 
 #endif
