@@ -96,7 +96,33 @@ done
 diagnosis finding symbols "$work/stripped: [0-9]+ of [0-9]+ frames have no name; build it with -g"
 "$mallow" stop --wait 0 "$pid" >/dev/null
 kill -STOP "$pid"
+MALLOW_CONF=prof_active:false,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./hold &
+off=$!
+started+=("$off")
+for _ in $(seq 100); do
+    "$mallow" status "$off" >out 2>&1 && break
+    sleep 0.1
+done
+"$mallow" doctor "$off" >out 2>err
+diagnosis finding sampling "it is off: .*'mallow start $off'"
 ok "processes with mallow"
+
+# The state file of a library of another version.
+state=$("$mallow" ls --json | python3 -c "
+import json, sys
+print(next(p['state_file'] for p in json.load(sys.stdin) if p['pid'] == $pid))")
+version=$("$mallow" --version | grep -Eo '[0-9]+\.[0-9]+\.[0-9]+')
+python3 - "$state" "$version" <<'EOF' || fail "no version in $state"
+import sys
+with open(sys.argv[1], "r+b") as file:
+    version = sys.argv[2].encode()
+    at = file.read(4096).index(version)
+    file.seek(at)
+    file.write(b"9" + version[1:])
+EOF
+"$mallow" doctor "$pid" >out 2>err
+diagnosis finding library "the process runs version 9${version:1}, this is mallow $version"
+ok "a library of another version"
 
 "$mallow" doctor --json "$pid" >out 2>err
 [ $? = 1 ] || fail "status with --json"

@@ -59,9 +59,9 @@ bool mw_doctor_read(const char *path, char *text, size_t size) {
 	return got > 0;
 }
 
-bool mw_doctor_read_proc(int pid, const char *name, char *text, size_t size) {
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+bool mw_doctor_read_setting(const char *root, const char *name, char *text, size_t size) {
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s%s", root, name);
 	return mw_doctor_read(path, text, size);
 }
 

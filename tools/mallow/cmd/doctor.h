@@ -40,8 +40,8 @@ void mw_doctor_release(mw_doctor_t *doctor);
 
 /* The start of a file, NUL-ended, without the last newline; false when it cannot be read. */
 bool mw_doctor_read(const char *path, char *text, size_t size);
-/* The file of /proc/<pid>. */
-bool mw_doctor_read_proc(int pid, const char *name, char *text, size_t size);
+/* Likewise a file of a system whose root is there; "" is this one. */
+bool mw_doctor_read_setting(const char *root, const char *name, char *text, size_t size);
 
 /* The machine: room for state files, kernel settings.  `root` is "" but in tests. */
 void mw_doctor_look_at_system(mw_doctor_t *doctor, const char *root);
@@ -55,6 +55,9 @@ void mw_doctor_look_at_program(mw_doctor_t *doctor, const char *name);
 
 /* A live process, with mallow or without. */
 void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process);
+
+/* What limits it, which has so many mappings.  `root` is "" but in tests. */
+void mw_doctor_look_at_limits(mw_doctor_t *doctor, int pid, size_t mappings, const char *root);
 
 /* Which modules' functions have no name in a profile that was symbolized, and which package has
  * them. */

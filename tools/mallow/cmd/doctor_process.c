@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * doctor_process.c -- one live process: does it run mallow, if not why, and what limits it. */
+ * doctor_process.c -- one live process: does it run mallow, and if not why. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +11,9 @@
 #include "cmd/doctor.h"
 #include "live/program.h"
 #include "model/alloc.h"
-#include "report/report.h"
 
-/* Of a limit, from which on it is named. */
-#define NEARLY 0.9
 /* Environments of more are cut: the kernel allows 6 MiB. */
 #define ENVIRONMENT_MAX ((size_t)8 << 20)
-/* Address space that a limit should leave. */
-#define ADDRESS_SPACE_WANTED ((uint64_t)1 << 30)
 
 char *mw_doctor_variable(int pid, const char *name) {
 	char path[64];
@@ -84,93 +77,6 @@ static mapped_t read_mapped(int pid) {
 	return mapped;
 }
 
-static void look_at_mappings(mw_doctor_t *doctor, const mapped_t *mapped) {
-	char text[32];
-	if (!mw_doctor_read("/proc/sys/vm/max_map_count", text, sizeof(text)))
-		return;
-	long long limit = strtoll(text, NULL, 10);
-	bool nearly = limit > 0 && (double)mapped->count >= NEARLY * (double)limit;
-	mw_doctor_say(doctor, nearly ? MW_HEALTH_FINDING : MW_HEALTH_FINE, "mappings",
-		      "%zu of %lld%s", mapped->count, limit,
-		      nearly ? ": beyond vm.max_map_count malloc fails; raise it with sysctl" : "");
-}
-
-static void look_at_address_limit(mw_doctor_t *doctor, int pid) {
-	char text[4096], bytes[32];
-	static const char row[] = "Max address space";
-	if (!mw_doctor_read_proc(pid, "limits", text, sizeof(text)))
-		return;
-	const char *found = strstr(text, row);
-	uint64_t limit = found != NULL ? strtoull(found + strlen(row), NULL, 10) : 0;
-	if (limit == 0) /* "unlimited" is no number */
-		return;
-	mw_format_bytes((int64_t)(limit & INT64_MAX), bytes, sizeof(bytes));
-	mw_doctor_say(doctor, limit < ADDRESS_SPACE_WANTED ? MW_HEALTH_FINDING : MW_HEALTH_NOTE,
-		      "limits",
-		      "address space is limited to %s (ulimit -v), which counts reserved addresses "
-		      "too; limit memory by a control group, or with hard_limit",
-		      bytes);
-}
-
-static bool read_bytes(const char *folder, const char *name, int64_t *bytes) {
-	char path[PATH_MAX + 64], text[32], *end;
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	if (!mw_doctor_read(path, text, sizeof(text)))
-		return false;
-	*bytes = strtoll(text, &end, 10); /* "max" is no number */
-	/* Version 1 says the largest number of pages for no limit. */
-	return end != text && *bytes < INT64_MAX / 2;
-}
-
-static void look_at_group(mw_doctor_t *doctor, const char *folder, const char *limit_name,
-			  const char *usage_name) {
-	int64_t limit, usage;
-	char limit_text[32], usage_text[32];
-	if (!read_bytes(folder, limit_name, &limit) || !read_bytes(folder, usage_name, &usage))
-		return;
-	bool nearly = (double)usage >= NEARLY * (double)limit;
-	mw_doctor_say(doctor, nearly ? MW_HEALTH_FINDING : MW_HEALTH_FINE, "control group",
-		      "%s of %s in use%s", mw_format_bytes(usage, usage_text, sizeof(usage_text)),
-		      mw_format_bytes(limit, limit_text, sizeof(limit_text)),
-		      nearly ? ": the kernel kills beyond it; 'mallow set PID "
-			       "soft_limit_percent=80 dump_resident_percent=80' gives memory back "
-			       "and writes a profile before"
-			     : "");
-}
-
-/* The group's folder and those above it: each may have a limit. */
-static void look_at_groups(mw_doctor_t *doctor, const char *root, const char *group,
-			   const char *limit_name, const char *usage_name) {
-	char folder[PATH_MAX];
-	snprintf(folder, sizeof(folder), "%s%s", root, group);
-	while (strlen(folder) > strlen(root)) {
-		look_at_group(doctor, folder, limit_name, usage_name);
-		*strrchr(folder, '/') = '\0';
-	}
-}
-
-static void look_at_control_group(mw_doctor_t *doctor, int pid) {
-	char text[8192];
-	if (!mw_doctor_read_proc(pid, "cgroup", text, sizeof(text)))
-		return;
-	char *rest;
-	for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		char *controllers = strchr(line, ':');
-		char *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
-		/* A group outside our namespace's root has no name here. */
-		if (group == NULL || strncmp(group + 1, "/..", 3) == 0)
-			continue;
-		*group++ = '\0';
-		if (controllers[1] == '\0')
-			look_at_groups(doctor, "/sys/fs/cgroup", group, "memory.max",
-				       "memory.current");
-		else if (strcmp(controllers + 1, "memory") == 0)
-			look_at_groups(doctor, "/sys/fs/cgroup/memory", group,
-				       "memory.limit_in_bytes", "memory.usage_in_bytes");
-	}
-}
-
 /* Why a process is without the library. */
 static void look_at_stranger(mw_doctor_t *doctor, const mw_process_t *process,
 			     const mapped_t *mapped) {
@@ -229,7 +135,5 @@ void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process)
 		look_at_loaded(doctor, &mapped);
 	else
 		look_at_stranger(doctor, process, &mapped);
-	look_at_mappings(doctor, &mapped);
-	look_at_address_limit(doctor, process->pid);
-	look_at_control_group(doctor, process->pid);
+	mw_doctor_look_at_limits(doctor, process->pid, mapped.count, "");
 }

@@ -20,12 +20,6 @@
 /* Of what may be committed in all. */
 #define COMMIT_ROOM_BYTES ((int64_t)256 << 20)
 
-static bool read_setting(const char *root, const char *name, char *text, size_t size) {
-	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s%s", root, name);
-	return mw_doctor_read(path, text, size);
-}
-
 static void look_at_state_files(mw_doctor_t *doctor, const char *root) {
 	char path[PATH_MAX], room[32];
 	struct statvfs info;
@@ -58,7 +52,7 @@ static void look_at_state_files(mw_doctor_t *doctor, const char *root) {
 
 static void look_at_proc(mw_doctor_t *doctor, const char *root) {
 	char text[64];
-	if (!read_setting(root, "/proc/1/stat", text, sizeof(text)))
+	if (!mw_doctor_read_setting(root, "/proc/1/stat", text, sizeof(text)))
 		mw_doctor_say(doctor, MW_HEALTH_NOTE, "permissions",
 			      "/proc hides other users' processes (hidepid); run mallow as root to "
 			      "see theirs");
@@ -69,7 +63,7 @@ static void look_at_proc(mw_doctor_t *doctor, const char *root) {
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "permissions",
 			      "root can look at all processes");
 	/* Not the kernel's way to see processes of others, which mallow never attaches to. */
-	if (read_setting(root, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)))
+	if (mw_doctor_read_setting(root, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)))
 		mw_doctor_say(
 			doctor, MW_HEALTH_FINE, "permissions",
 			"kernel.yama.ptrace_scope is %.8s, which is no matter: mallow attaches "
@@ -89,9 +83,9 @@ static bool find_memory(const char *text, const char *name, int64_t *bytes) {
 static void look_at_overcommit(mw_doctor_t *doctor, const char *root) {
 	char mode[16], text[8192], room[32];
 	int64_t limit, committed;
-	if (!read_setting(root, "/proc/sys/vm/overcommit_memory", mode, sizeof(mode)))
+	if (!mw_doctor_read_setting(root, "/proc/sys/vm/overcommit_memory", mode, sizeof(mode)))
 		return;
-	if (mode[0] != '2' || !read_setting(root, "/proc/meminfo", text, sizeof(text)) ||
+	if (mode[0] != '2' || !mw_doctor_read_setting(root, "/proc/meminfo", text, sizeof(text)) ||
 	    !find_memory(text, "CommitLimit:", &limit) ||
 	    !find_memory(text, "Committed_AS:", &committed)) {
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "kernel", "vm.overcommit_memory is %.8s",
@@ -109,7 +103,7 @@ static void look_at_overcommit(mw_doctor_t *doctor, const char *root) {
 
 static void look_at_mappings(mw_doctor_t *doctor, const char *root) {
 	char text[32];
-	if (!read_setting(root, "/proc/sys/vm/max_map_count", text, sizeof(text)))
+	if (!mw_doctor_read_setting(root, "/proc/sys/vm/max_map_count", text, sizeof(text)))
 		return;
 	bool is_low = strtoll(text, NULL, 10) < MAPPINGS_WANTED;
 	mw_doctor_say(doctor, is_low ? MW_HEALTH_FINDING : MW_HEALTH_FINE, "kernel",
@@ -121,7 +115,8 @@ static void look_at_mappings(mw_doctor_t *doctor, const char *root) {
 
 static void look_at_huge_pages(mw_doctor_t *doctor, const char *root) {
 	char text[64];
-	if (!read_setting(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text)))
+	if (!mw_doctor_read_setting(root, "/sys/kernel/mm/transparent_hugepage/enabled", text,
+				    sizeof(text)))
 		return;
 	char *chosen = strchr(text, '[');
 	chosen = chosen != NULL ? chosen + 1 : text;
