@@ -178,7 +178,8 @@ int mw_ctl_at_bin(mw_ctl_call_t *call) {
 	size_t slab_bytes = mw_class_run_slices[c] * MW_SLICE_BYTES;
 	switch (call->argument) {
 	case MW_CTL_BIN_SIZE:
-		call->value = mw_class_bytes[c];
+		/* What a program can ask it for: see harden.h. */
+		call->value = mw_harden_requested(mw_class_bytes[c]);
 		break;
 	case MW_CTL_BIN_NREGS:
 		call->value = slab_bytes / mw_class_bytes[c];
@@ -200,7 +201,7 @@ uint64_t mw_ctl_lextent_bytes(size_t i) {
 
 int mw_ctl_at_lextent_size(mw_ctl_call_t *call) {
 	size_t i = call->mib[2];
-	call->value = mw_ctl_lextent_bytes(i);
+	call->value = mw_harden_requested(mw_ctl_lextent_bytes(i));
 	return 0;
 }
 

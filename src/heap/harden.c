@@ -168,23 +168,35 @@ static void unseal(char *block, size_t capacity, size_t bytes) {
 		mw_harden_unseal(block, capacity);
 }
 
-/* A live block's bytes that were asked for; ends the program when seal or what is behind them are
- * not what seal() wrote. */
+/* Of a block that is not as seal() left it; `bytes`: what is found of its size, or MW_NO_CLAIM.  A
+ * free one has no seal: unseal() saw to that. */
+static MW_COLD _Noreturn void bad_seal(const char *function, const void *block, size_t capacity,
+				       size_t bytes) {
+	const uint64_t *words = block;
+	if (capacity <= MW_SMALL_MAX_BYTES &&
+	    (words[0] ^ words[1]) == mw_harden_tag(mw_harden_mix(block)))
+		mw_misuse_double_free(function, block, mw_lookup_page(function, block));
+	mw_misuse_past_end(function, block, capacity, bytes);
+}
+
+/* A live block's bytes that were asked for; ends the program when it is free, was never handed out,
+ * or was written past its end.  Whether it is free, its seal alone tells: its first line need not
+ * be fetched for that. */
 MW_ALWAYS_INLINE size_t check_seal(const char *function, const char *block, size_t capacity,
 				   uint64_t canary) {
 	if (has_slack(capacity)) {
 		size_t bytes = mw_harden_requested(capacity) - *slack_of(block);
 		if (MW_UNLIKELY(bytes > capacity ||
 				mw_harden_load(block + bytes) != seal_behind(canary, bytes)))
-			mw_misuse_past_end(function, block, capacity, bytes);
+			bad_seal(function, block, capacity, bytes);
 		return bytes;
 	}
 	uint64_t found = mw_harden_seal_of(block, capacity);
 	uint64_t bytes = mw_harden_sealed_bytes(found, canary);
 	if (MW_UNLIKELY(bytes > mw_harden_requested(capacity)))
-		mw_misuse_past_end(function, block, capacity, MW_NO_CLAIM);
-	if (MW_UNLIKELY(!mw_harden_is_sealed(block, capacity, bytes, found)))
-		mw_misuse_past_end(function, block, capacity, bytes);
+		bad_seal(function, block, capacity, MW_NO_CLAIM);
+	if (MW_UNLIKELY(!mw_harden_is_sealed(block, bytes, found)))
+		bad_seal(function, block, capacity, bytes);
 	return bytes;
 }
 
@@ -237,21 +249,10 @@ MW_ALWAYS_INLINE mw_page_t *ordinary_page(const void *block) {
 	return MW_LIKELY(page->kind == MW_PAGE_SMALL && mw_page_holds(page, block)) ? page : NULL;
 }
 
-/* Ends the program when the block is free, or was never handed out. */
-MW_ALWAYS_INLINE void check_live(const char *function, const void *block, const mw_page_t *page,
-				 uint64_t mix) {
-	const uint64_t *words = block;
-	if (MW_UNLIKELY((words[0] ^ words[1]) == mw_harden_tag(mix)))
-		mw_misuse_double_free(function, block, page);
-}
-
 /* What the program asked for; ends it when the block is not live, or was written past its end. */
 static size_t check_any(const char *function, const void *block, size_t *capacity) {
-	uint64_t mix = mw_harden_mix(block);
 	*capacity = mw_lookup_bytes(function, block);
-	if (*capacity <= MW_SMALL_MAX_BYTES)
-		check_live(function, block, mw_lookup_page(function, block), mix);
-	return check_seal(function, block, *capacity, mw_harden_canary(mix));
+	return check_seal(function, block, *capacity, mw_harden_canary(mw_harden_mix(block)));
 }
 
 MW_ALWAYS_INLINE void check_claims(const char *function, const void *block, size_t capacity,
@@ -310,10 +311,9 @@ void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t
 		free_special(function, block, bytes, align);
 		return;
 	}
-	uint64_t mix = mw_harden_mix(block);
 	size_t capacity = page->block_bytes;
-	check_live(function, block, page, mix);
-	size_t asked_bytes = check_seal(function, block, capacity, mw_harden_canary(mix));
+	uint64_t canary = mw_harden_canary(mw_harden_mix(block));
+	size_t asked_bytes = check_seal(function, block, capacity, canary);
 	check_claims(function, block, capacity, asked_bytes, bytes, align);
 	retire(page, block, asked_bytes);
 }
@@ -349,8 +349,7 @@ static void *move(void *block, size_t capacity, size_t old_bytes, size_t bytes) 
 /* What most calls are about: an ordinary block. */
 static void *resize_ordinary(mw_page_t *page, void *block, size_t bytes) {
 	size_t capacity = page->block_bytes;
-	uint64_t mix = mw_harden_mix(block), canary = mw_harden_canary(mix);
-	check_live("realloc", block, page, mix);
+	uint64_t canary = mw_harden_canary(mw_harden_mix(block));
 	size_t old_bytes = check_seal("realloc", block, capacity, canary);
 	if (mw_fast_keeps(capacity, mw_harden_room(bytes))) {
 		seal(block, capacity, bytes, canary);

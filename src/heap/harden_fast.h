@@ -49,18 +49,19 @@ MW_ALWAYS_INLINE bool mw_harden_is_untouched(const char *block) {
 }
 
 /* The word behind `bytes` of a sealed block, of which the seal is the last word: the seal turned so
- * that where the two overlap they are the same. */
-static inline uint64_t mw_harden_behind(uint64_t seal, size_t capacity, size_t bytes) {
-	unsigned bits = 8 * (unsigned)(capacity - sizeof(uint64_t) - bytes);
+ * that where the two overlap they are the same.  They are `capacity - 8 - bytes` apart, of which
+ * only the lowest three bits count, and capacities are multiples of 16. */
+static inline uint64_t mw_harden_behind(uint64_t seal, size_t bytes) {
+	unsigned bits = 8 * (unsigned)bytes;
 	/* The empty statement keeps the compiler from masking what a rotation masks itself. */
 	__asm__("" : "+r"(bits));
-	return seal << bits % 64 | seal >> -bits % 64;
+	return seal >> bits % 64 | seal << -bits % 64;
 }
 
 /* Canary and size of a block that becomes the program's. */
 MW_ALWAYS_INLINE void mw_harden_seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
 	uint64_t seal = canary ^ (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
-	mw_harden_store(block + bytes, mw_harden_behind(seal, capacity, bytes));
+	mw_harden_store(block + bytes, mw_harden_behind(seal, bytes));
 	mw_harden_store(block + capacity - sizeof(uint64_t), seal);
 }
 
@@ -82,9 +83,8 @@ static inline uint64_t mw_harden_sealed_bytes(uint64_t seal, uint64_t canary) {
 }
 
 /* Of a block with a seal that is right: whether what is behind its `bytes` is. */
-static inline bool mw_harden_is_sealed(const char *block, size_t capacity, size_t bytes,
-				       uint64_t seal) {
-	return mw_harden_load(block + bytes) == mw_harden_behind(seal, capacity, bytes);
+static inline bool mw_harden_is_sealed(const char *block, size_t bytes, uint64_t seal) {
+	return mw_harden_load(block + bytes) == mw_harden_behind(seal, bytes);
 }
 
 /* Puts the block into a random place of those for its size, so that nobody can tell when it will
@@ -130,12 +130,17 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
 		return NULL;
 	size_t capacity = mw_class_bytes[size_class];
 	uint64_t mix = mw_harden_mix(block), word = mw_harden_load(block);
-	if (MW_UNLIKELY((word ^ mw_harden_load(block + sizeof word)) != mw_harden_tag(mix)) ||
+	uint64_t second = word ^ mw_harden_tag(mix);
+	/* Else the compiler loads the second word early, and saves a register for it. */
+	__asm__("" : "+r"(second));
+	if (MW_UNLIKELY(second != mw_harden_load(block + sizeof word)) ||
 	    MW_UNLIKELY(!mw_harden_is_untouched(block)))
 		return NULL;
 	void *next = (void *)(word ^ mix);
 	*head = next;
-	__builtin_prefetch(next); /* as in mw_fast_pop() */
+	/* As in mw_fast_pop(); and where its seal will stand. */
+	__builtin_prefetch(next);
+	__builtin_prefetch((void *)((uintptr_t)next + capacity - sizeof word), 1);
 	/* Neither link nor tag is the program's to see, and the tag must not be taken for one. */
 	*(mw_harden_pair_t *)(void *)block = (mw_harden_pair_t){MW_HARDEN_FILL, MW_HARDEN_FILL};
 	mw_harden_seal(block, capacity, bytes, mw_harden_canary(mix));
@@ -156,8 +161,8 @@ MW_ALWAYS_INLINE bool mw_harden_free_block(char *block, size_t bytes, size_t ali
 	size_t capacity = page->block_bytes;
 	uint64_t mix = mw_harden_mix(block), seal = mw_harden_seal_of(block, capacity);
 	uint64_t asked_bytes = mw_harden_sealed_bytes(seal, mw_harden_canary(mix));
-	if (MW_UNLIKELY(asked_bytes > capacity - sizeof seal) ||
-	    MW_UNLIKELY(!mw_harden_is_sealed(block, capacity, asked_bytes, seal)))
+	if (MW_UNLIKELY(asked_bytes > capacity) ||
+	    MW_UNLIKELY(!mw_harden_is_sealed(block, asked_bytes, seal)))
 		return false;
 	if (MW_UNLIKELY(bytes != MW_NO_CLAIM && bytes != asked_bytes) ||
 	    MW_UNLIKELY(align != MW_NO_CLAIM && (uintptr_t)block & (align - 1)))

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# api.sh BUILD_DIR -- jemalloc's functions and controls: on mallow and its debug build, however much is sampled.
+# api.sh BUILD_DIR -- jemalloc's functions and controls: on mallow, its debug build, however much is
+# sampled, and the hardened one.
 set -euo pipefail
 build=$1
 work=$(mktemp -d)
@@ -12,3 +13,10 @@ python3 -m json.tool "$work/stats.json" >/dev/null || {
     exit 1
 }
 on_any_sampling "$build/tests/jemalloc_api"
+TEST_HARDENED=1 LD_PRELOAD=$build/lib/libmallow_secure.so LD_LIBRARY_PATH=$compat \
+    "$build/tests/jemalloc_api" >"$work/secure" || {
+    tail -n 2 "$work/secure"
+    echo "FAILED: libmallow_secure.so"
+    exit 1
+}
+echo "ok the hardened library passes"

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ * hardened.c -- what libmallow_secure does beside looking for misuse (tests/misuse): guards, random
+ * places, order and quarantine, fill.  The parts that are random are looked at in several
+ * processes: each child is this program again. */
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "programs.h"
+
+enum { CHUNK_BYTES = 4 << 20, SLICE_BYTES = 64 << 10, CHILDREN = 8, BLOCKS = 200, BYTES = 100 };
+
+/* Signal that ended a child which reads that byte; 0: it could be read. */
+static int signal_of_reading(const volatile char *address) {
+	pid_t child = fork();
+	MUST(child >= 0);
+	if (child == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		(void)*address;
+		_exit(0);
+	}
+	int status;
+	MUST(waitpid(child, &status, 0) == child);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void chunks_are_guarded(void) {
+	char *block = malloc(BYTES);
+	char *chunk = (char *)((uintptr_t)block & ~(uintptr_t)(CHUNK_BYTES - 1));
+	MUST(signal_of_reading(block) == 0);
+	/* Behind the metadata, and at the end. */
+	MUST(signal_of_reading(chunk + SLICE_BYTES - 1) == SIGSEGV);
+	MUST(signal_of_reading(chunk + CHUNK_BYTES - 1) == SIGSEGV);
+	free(block);
+}
+
+static void freed_blocks_wait(void) {
+	void *blocks[BLOCKS];
+	for (int i = 0; i < BLOCKS; i++)
+		blocks[i] = malloc(BYTES);
+	for (int i = 0; i < BLOCKS; i++)
+		free(blocks[i]);
+	/* Of so many free ones those that were freed last come last. */
+	for (int i = 0; i < BLOCKS / 2; i++) {
+		void *block = malloc(BYTES);
+		MUST(block != blocks[BLOCKS - 1]);
+		blocks[i] = block;
+	}
+	for (int i = 0; i < BLOCKS / 2; i++)
+		free(blocks[i]);
+}
+
+static void freed_blocks_are_filled(void) {
+	static const char secret[] = "what nobody may read afterwards";
+	char *block = malloc(BYTES);
+	memcpy(block, secret, sizeof secret);
+	char *volatile stale = block;
+	free(block);
+	for (size_t i = 0; i + 8 <= sizeof secret; i += 8)
+		MUST(memcmp(stale + i, secret + i, 8) != 0);
+}
+
+/* A child: where its first chunk lies, and at which block of the page it begins. */
+static int print_places(void) {
+	char *block = malloc(BYTES);
+	printf("%p\n", (void *)block);
+	return 0;
+}
+
+static void places_differ(const char *program) {
+	uintptr_t places[CHILDREN];
+	unsigned chunks = 0, offsets = 0;
+	for (int i = 0; i < CHILDREN; i++) {
+		char command[512];
+		snprintf(command, sizeof command, "%s places", program);
+		FILE *child = popen(command, "r");
+		void *place;
+		MUST(child && fscanf(child, "%p", &place) == 1 && pclose(child) == 0);
+		places[i] = (uintptr_t)place;
+		chunks += i > 0 && places[i] / CHUNK_BYTES != places[0] / CHUNK_BYTES;
+		offsets += i > 0 && places[i] % SLICE_BYTES != places[0] % SLICE_BYTES;
+	}
+	/* One of 23 million places, and one of some 30: not all of seven are alike. */
+	MUST(chunks == CHILDREN - 1);
+	MUST(offsets > 0);
+}
+
+int main(int argc, char **argv) {
+	if (argc > 1)
+		return print_places();
+	must_be_mallow();
+	chunks_are_guarded();
+	freed_blocks_wait();
+	freed_blocks_are_filled();
+	places_differ(argv[0]);
+	return 0;
+}
