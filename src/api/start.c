@@ -186,6 +186,7 @@ static void configure(void) {
 		.dump_name = options->dump_name,
 		.read_stats = mw_api_stats,
 		.survey = mw_heap_survey,
+		.thread_bytes = mw_heap_thread_given_bytes,
 	};
 	mw_stale_configure((uint64_t)options->stale_seconds, (unsigned)options->stale_files,
 			   options->stale_bytes);

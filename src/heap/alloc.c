@@ -179,9 +179,9 @@ static MW_NOINLINE void *alloc_in_slab(mw_heap_t *heap, mw_arena_t *arena, size_
 	if (!block)
 		return NULL;
 	size_t usable_bytes = mw_class_bytes[size_class];
-	mw_sampled_bind(block, mw_sampling_count_bytes(heap, block, bytes, usable_bytes));
 	heap->counts.large_bytes += usable_bytes;
 	mw_heap_counts_show(heap);
+	mw_sampled_bind(block, mw_sampling_count_bytes(heap, block, bytes, usable_bytes));
 	return block;
 }
 
@@ -214,6 +214,7 @@ static void *alloc_small(size_t bytes, unsigned size_class) {
 	return block ? block : alloc_small_slow(bytes, size_class);
 }
 
+/* Before the block is perhaps sampled: who is told of that sees it counted. */
 static void count_large(mw_heap_t *heap, mw_arena_t *arena, size_t usable_bytes) {
 	if (MW_UNLIKELY(arena != NULL))
 		mw_arena_count_large(arena, usable_bytes, true);
@@ -233,8 +234,8 @@ static void *alloc_large(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, unsig
 	page->kind = MW_PAGE_LARGE;
 	page->large_bytes = mw_round_up(bytes, 4096);
 	*zeroed = page->zeroed;
-	page->large_record = mw_sampling_count_bytes(heap, page->start, bytes, page->large_bytes);
 	count_large(heap, arena, page->large_bytes);
+	page->large_record = mw_sampling_count_bytes(heap, page->start, bytes, page->large_bytes);
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
 	return page->start;
 }
@@ -245,10 +246,10 @@ static void *alloc_huge(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, size_t
 	void *block = mw_huge_alloc(arena, bytes, align, &usable_bytes, zeroed);
 	if (!block)
 		return NULL;
+	count_large(heap, arena, usable_bytes);
 	mw_record_id_t record = mw_sampling_count_bytes(heap, block, bytes, usable_bytes);
 	if (record)
 		mw_huge_set_record(block, record);
-	count_large(heap, arena, usable_bytes);
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
 	return block;
 }

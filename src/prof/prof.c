@@ -128,6 +128,7 @@ void mw_prof_start(const mw_prof_config_t *config) {
 		mw_sampler_set_seed(config->seed);
 	mw_unwind_start();
 	mw_survey_start(config->survey);
+	mw_triggers_count_by(config->thread_bytes);
 	mw_control_start(&(mw_control_config_t){
 		.active = config->active,
 		.secure = config->secure,

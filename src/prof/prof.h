@@ -39,6 +39,9 @@ typedef struct mw_prof_config {
 	void (*read_stats)(uint64_t *stats);
 	/* Walks the heap for a survey; likewise. */
 	void (*survey)(const mw_survey_sink_t *sink);
+	/* Bytes that the calling thread allocated, for prof_interval.  NULL: the estimates count.
+	 */
+	uint64_t (*thread_bytes)(void);
 } mw_prof_config_t;
 
 /* Above 0 the calling thread's allocations are not recorded. */

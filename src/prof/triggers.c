@@ -18,6 +18,7 @@
 #include "prof/dump.h"
 #include "prof/image.h"
 #include "prof/journal.h"
+#include "prof/sampler.h"
 
 /* The limit of a cgroup is seldom changed, and reading it takes a dozen files. */
 #define CGROUP_CHECK_NS ((uint64_t)10000000000)
@@ -47,6 +48,9 @@ static struct {
 	_Atomic uint32_t due; /* by reason */
 	/* The counters' values that are waited for. */
 	_Atomic uint64_t next_allocated, next_freed;
+	uint64_t (*thread_bytes)(void); /* see allocated_bytes() */
+	_Atomic uint64_t noted_bytes;   /* of all threads, as of their last looks */
+	_Atomic uint32_t arms;          /* times that the counters were armed */
 	_Atomic int64_t peak;
 	_Atomic bool above_live, above_resident; /* passed, and not yet fallen below again */
 	_Atomic uint64_t next_time_ns;           /* monotonic */
@@ -75,12 +79,43 @@ static int64_t live_bytes(void) {
 	return atomic_load_explicit(&mw_image_live()->live_bytes, memory_order_relaxed);
 }
 
-static uint64_t allocated_bytes(void) {
+static uint64_t estimated_bytes(void) {
 	return (uint64_t)atomic_load_explicit(&mw_image_live()->alloc_bytes, memory_order_relaxed);
 }
 
+/* As of the thread's last look.  The era: nobody has changed the rate or armed the counters since;
+ * 0: it has not looked yet. */
+static MW_TLS struct {
+	uint64_t bytes; /* of thread_bytes() */
+	uint32_t era;
+} noted;
+#define FIRST_ARMS 1u
+
+/* What the thread allocated since its last look counts, by the byte, whatever was sampled of it.
+ * Where that is not known, because sampling was off or nobody looked, a sample stands for its mean.
+ */
+static void note_thread_bytes(void) {
+	uint64_t bytes = triggers.thread_bytes();
+	uint32_t arms = atomic_load_explicit(&triggers.arms, memory_order_relaxed);
+	uint32_t era = arms + atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed);
+	bool known = noted.era == era || (noted.era == 0 && arms == FIRST_ARMS);
+	/* The heap may have been another thread's. */
+	uint64_t more = bytes > noted.bytes ? bytes - noted.bytes : 0;
+	atomic_fetch_add_explicit(&triggers.noted_bytes, known ? more : mw_sampler_mean(),
+				  memory_order_relaxed);
+	noted.bytes = bytes;
+	noted.era = era;
+}
+
+/* What prof_interval goes by. */
+static uint64_t allocated_bytes(void) {
+	return triggers.thread_bytes
+		       ? atomic_load_explicit(&triggers.noted_bytes, memory_order_relaxed)
+		       : estimated_bytes();
+}
+
 static uint64_t freed_bytes(void) {
-	int64_t freed = (int64_t)allocated_bytes() - live_bytes();
+	int64_t freed = (int64_t)estimated_bytes() - live_bytes();
 	return freed > 0 ? (uint64_t)freed : 0;
 }
 
@@ -197,10 +232,16 @@ static bool passes(_Atomic bool *above, uint64_t now, uint64_t limit) {
 	return false;
 }
 
+MW_RESIDENT void mw_triggers_count_by(uint64_t (*thread_bytes)(void)) {
+	triggers.thread_bytes = thread_bytes;
+}
+
 void mw_triggers_check(void) {
 	if (!mw_image_exists())
 		return;
 	int64_t live = live_bytes();
+	if (triggers.thread_bytes && VALUE(prof_interval))
+		note_thread_bytes();
 	if (has_come(&triggers.next_allocated, allocated_bytes(), VALUE(prof_interval)))
 		set_due(MW_DUMP_allocated);
 	if (has_come(&triggers.next_freed, freed_bytes(), VALUE(dump_freed)))
@@ -345,6 +386,7 @@ static void change_heap_limits(void) {
 /* From now on, not from the start. */
 static void arm_counters(void) {
 	bool known = mw_image_exists();
+	atomic_fetch_add_explicit(&triggers.arms, 1, memory_order_relaxed);
 	atomic_store_explicit(&triggers.next_allocated,
 			      (known ? allocated_bytes() : 0) + VALUE(prof_interval),
 			      memory_order_relaxed);
@@ -453,6 +495,7 @@ MW_RESIDENT void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT],
 			mw_warn("dump_signal:%lu: it is ignored, handled already, or cannot be "
 				"handled; choose another",
 				(unsigned long)settings[i]);
+	atomic_store_explicit(&triggers.arms, FIRST_ARMS, memory_order_relaxed);
 }
 
 void mw_triggers_reset(void) {

@@ -20,6 +20,8 @@ void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT], const char *du
  * then all is as before.  Idempotent. */
 bool mw_triggers_set(mw_setting_t setting, uint64_t value);
 bool mw_triggers_set_name(const char *dump_name);
+/* Bytes that the calling thread has allocated, for prof_interval; NULL: the estimates count. */
+void mw_triggers_count_by(uint64_t (*thread_bytes)(void));
 /* Shows the settings in the live section, once it exists. */
 void mw_triggers_show(void);
 uint64_t mw_triggers_value(mw_setting_t setting);
