@@ -13,9 +13,15 @@ typedef enum mw_option_kind {
 	MW_KIND_SIZE,
 	MW_KIND_NUMBER,
 	MW_KIND_CUT,
+	MW_KIND_UNSIGNED,
 	MW_KIND_CHOICE,
 	MW_KIND_WORD,
 	MW_KIND_TEXT,
+	MW_KIND_LETTERS,
+	MW_KIND_RANGES,
+	MW_KIND_SHARES,
+	MW_KIND_RATIO,
+	MW_KIND_SHARE,
 	MW_KIND_LOG2,
 } mw_option_kind_t;
 
@@ -41,6 +47,13 @@ bool mw_text_is(mw_text_t text, const char *word);
 /* The words of a CHOICE or WORD, in order; *cursor begins at its `unit`.  An empty one: no more. */
 mw_text_t mw_option_next_word(const char **cursor);
 
+/* A number of 64 bits, modulo 2^64 if it is negative; with `suffixes` also K, M, G, T.  False: it
+ * is none. */
+bool mw_option_read_number(mw_text_t value, bool suffixes, uint64_t *number);
+/* Whether it is one that jemalloc takes, which is all that is asked. */
+bool mw_option_is_ratio(mw_text_t value, bool up_to_one);
+bool mw_option_is_ranges(mw_text_t value, uint64_t most);
+
 /* A source being read. */
 typedef struct mw_conf_source {
 	const char *name;
@@ -61,9 +74,9 @@ typedef struct mw_conf_pair {
 
 /* Each counts as a complaint of the source. */
 void mw_option_say_unknown(mw_conf_source_t *source, mw_conf_pair_t pair);
-/* `why`: as "out of range"; `range`: jemalloc's kind of complaint. */
+/* `why`: as "out of range"; `jemalloc_says`: its words for that. */
 void mw_option_say_bad(mw_conf_source_t *source, const mw_option_t *option, mw_text_t value,
-		       const char *why, bool range);
+		       const char *why, const char *jemalloc_says);
 /* `text` is not name:value; `last`: nothing comes after it. */
 void mw_option_say_malformed(mw_conf_source_t *source, mw_text_t text, bool last);
 void mw_option_say_unused(mw_conf_source_t *source, const mw_option_t *option);

@@ -116,6 +116,8 @@ const char *mw_option_allowed(const mw_option_t *option, char *buffer, size_t ca
 	}
 	if (option->kind == MW_KIND_TEXT)
 		mw_fmt(buffer, capacity, "up to %ld characters", (long)option->max);
+	else if (option->max < option->min) /* without a sign: the largest */
+		mw_fmt(buffer, capacity, "%ld or more", (long)option->min);
 	else
 		mw_fmt(buffer, capacity, "%ld .. %ld%s%s", (long)option->min, (long)option->max,
 		       *option->unit ? " " : "", option->unit);
@@ -123,12 +125,12 @@ const char *mw_option_allowed(const mw_option_t *option, char *buffer, size_t ca
 }
 
 void mw_option_say_bad(mw_conf_source_t *source, const mw_option_t *option, mw_text_t value,
-		       const char *why, bool range) {
+		       const char *why, const char *jemalloc_says) {
 	char quote[MW_QUOTE_BYTES + 1], allowed[96];
 	size_t name_length = strlen(option->name);
 	mw_conf_pair_t pair = {{value.start - 1 - name_length, name_length}, value};
 	source->complaints++;
-	say_as_jemalloc(source, range ? "Out-of-range conf value" : "Invalid conf value", pair);
+	say_as_jemalloc(source, jemalloc_says, pair);
 	mw_warn("%s: %s:%s is %s; allowed: %s", source->name, option->name,
 		mw_option_quote(value, quote, sizeof quote), why,
 		mw_option_allowed(option, allowed, sizeof allowed));

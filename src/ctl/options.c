@@ -10,6 +10,9 @@
 #include "base/fmt.h"
 #include "ctl/option_row.h"
 
+#define JEMALLOC_SHARDS_MAX 64u
+#define JEMALLOC_ARENAS_MAX 4094
+
 const mw_option_t mw_option_table[] = {
 #define MW_OPTION(name, kind, standard, min, max, unit, help)                                      \
 	{#name,     MW_KIND_##kind, false, offsetof(mw_options_t, name), min, max,                 \
@@ -45,52 +48,19 @@ mw_text_t mw_option_next_word(const char **cursor) {
 
 /* ---- values ---- */
 
-/* An integer in decimal, octal after 0 or hexadecimal after 0x; with `suffixes` also K, M, G, T.
- * False when it is not a number; a number beyond int64_t is cut to its ends. */
-static bool parse_number(mw_text_t value, bool suffixes, int64_t *result) {
-	const char *cursor = value.start, *end = value.start + value.length;
-	bool negative = cursor < end && *cursor == '-';
-	unsigned base = 10;
-	cursor += negative;
-	if (end - cursor > 2 && cursor[0] == '0' && (cursor[1] | 0x20) == 'x') {
-		base = 16;
-		cursor += 2;
-	} else if (end - cursor > 1 && cursor[0] == '0') {
-		base = 8;
-	}
-	unsigned __int128 number = 0;
-	const char *digits = cursor;
-	for (; cursor < end; cursor++) {
-		unsigned digit = (unsigned char)*cursor - '0';
-		if (digit > 9)
-			digit = ((unsigned char)*cursor | 0x20u) - 'a' + 10;
-		if (digit >= base)
-			break;
-		number = number * base + digit;
-		if (number > INT64_MAX)
-			number = INT64_MAX;
-	}
-	if (cursor == digits)
-		return false;
-	if (suffixes && cursor < end) {
-		static const char units[] = "kmgt";
-		const char *unit = memchr(units, *cursor | 0x20, sizeof units - 1);
-		if (!unit)
-			return false;
-		number <<= 10 * (unit - units + 1);
-		if (number > INT64_MAX)
-			number = INT64_MAX;
-		cursor++;
-	}
-	*result = negative ? -(int64_t)number : (int64_t)number;
-	return cursor == end;
+/* Kinds whose numbers have no sign: the largest of 64 bits is written as -1. */
+static bool is_unsigned(const mw_option_t *option) {
+	return option->kind == MW_KIND_CUT || option->kind == MW_KIND_UNSIGNED;
 }
 
-/* What jemalloc takes without a sign it cuts to its range; -1 is then the largest number. */
+static bool is_below(const mw_option_t *option, int64_t a, int64_t b) {
+	return is_unsigned(option) ? (uint64_t)a < (uint64_t)b : a < b;
+}
+
 static int64_t cut(const mw_option_t *option, int64_t number) {
-	if (number < 0 || number > option->max)
-		return option->max;
-	return number < option->min ? option->min : number;
+	if (is_below(option, number, option->min))
+		return option->min;
+	return is_below(option, option->max, number) ? option->max : number;
 }
 
 /* -1: jemalloc's "off". */
@@ -110,16 +80,21 @@ static int64_t power_of_two(const mw_option_t *option, int64_t number) {
 
 static bool set_number(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
 		       mw_text_t value) {
-	int64_t number;
+	uint64_t read;
 	bool is_log2 = option->kind == MW_KIND_LOG2;
-	if (!parse_number(value, option->kind == MW_KIND_SIZE, &number)) {
-		mw_option_say_bad(source, option, value, "not a number", false);
+	if (!mw_option_read_number(value, option->kind == MW_KIND_SIZE, &read)) {
+		bool large = value.length && strspn(value.start, "0123456789") >= value.length;
+		mw_option_say_bad(source, option, value, large ? "out of range" : "not a number",
+				  "Invalid conf value");
 		return false;
 	}
-	if (option->kind == MW_KIND_CUT || (is_log2 && option->min == 0 && source->what))
+	int64_t number = (int64_t)read;
+	if (is_log2 && option->min == 0 && source->what)
+		number = read > (uint64_t)option->max ? option->max : number;
+	if (option->kind == MW_KIND_CUT)
 		number = cut(option, number);
-	if (number < option->min || number > option->max) {
-		mw_option_say_bad(source, option, value, "out of range", true);
+	if (cut(option, number) != number) {
+		mw_option_say_bad(source, option, value, "out of range", "Out-of-range conf value");
 		return false;
 	}
 	if (is_log2)
@@ -132,7 +107,8 @@ static bool set_flag(mw_options_t *options, mw_conf_source_t *source, const mw_o
 		     mw_text_t value) {
 	bool flag = mw_text_is(value, "true");
 	if (!flag && !mw_text_is(value, "false")) {
-		mw_option_say_bad(source, option, value, "neither of its values", false);
+		mw_option_say_bad(source, option, value, "neither of its values",
+				  "Invalid conf value");
 		return false;
 	}
 	memcpy((char *)options + option->offset, &flag, sizeof flag);
@@ -159,18 +135,57 @@ static bool set_choice(mw_options_t *options, mw_conf_source_t *source, const mw
 			memcpy((char *)options + option->offset, &number, sizeof number);
 		return true;
 	}
-	mw_option_say_bad(source, option, value, "none of its values", false);
+	mw_option_say_bad(source, option, value, "none of its values", "Invalid conf value");
 	return false;
 }
 
 static bool set_text(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
 		     mw_text_t value) {
 	if (value.length > (size_t)option->max) {
-		mw_option_say_bad(source, option, value, "too long", true);
+		mw_option_say_bad(source, option, value, "too long", "Out-of-range conf value");
 		return false;
 	}
 	keep_text(options, option, value);
 	return true;
+}
+
+/* Letters that malloc_stats_print() knows, each once, added to those of earlier sources. */
+static bool add_letters(mw_options_t *options, const mw_option_t *option, mw_text_t value) {
+	static const char known[] = "Jgmdablxeh";
+	char *letters = (char *)options + option->offset;
+	size_t length = strlen(letters);
+	for (size_t i = 0; i < value.length; i++)
+		if (memchr(known, value.start[i], sizeof known - 1) &&
+		    !strchr(letters, value.start[i])) {
+			letters[length++] = value.start[i];
+			letters[length] = '\0';
+		}
+	return true;
+}
+
+/* Without effect: only what jemalloc would say matters. */
+static bool set_form(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
+		     mw_text_t value) {
+	char what[64];
+	mw_fmt(what, sizeof what, "Invalid settings for %s", option->name);
+	switch (option->kind) {
+	case MW_KIND_SHARES:
+		if (!mw_option_is_ranges(value, JEMALLOC_SHARDS_MAX))
+			break;
+		return set_text(options, source, option, value);
+	case MW_KIND_RANGES:
+		if (!mw_option_is_ranges(value, 0))
+			break;
+		return set_text(options, source, option, value);
+	default:
+		if (mw_option_is_ratio(value, option->kind == MW_KIND_SHARE) ||
+		    (*option->unit && mw_text_is(value, option->unit)))
+			return set_text(options, source, option, value);
+		mw_option_say_bad(source, option, value, "no such ratio", "Invalid conf value");
+		return false;
+	}
+	mw_option_say_bad(source, option, value, "no list of from-to:number", what);
+	return false;
 }
 
 static bool set(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
@@ -181,11 +196,19 @@ static bool set(mw_options_t *options, mw_conf_source_t *source, const mw_option
 	case MW_KIND_SIZE:
 	case MW_KIND_NUMBER:
 	case MW_KIND_CUT:
+	case MW_KIND_UNSIGNED:
 	case MW_KIND_LOG2:
 		return set_number(options, source, option, value);
 	case MW_KIND_CHOICE:
 	case MW_KIND_WORD:
 		return set_choice(options, source, option, value);
+	case MW_KIND_LETTERS:
+		return add_letters(options, option, value);
+	case MW_KIND_RANGES:
+	case MW_KIND_SHARES:
+	case MW_KIND_RATIO:
+	case MW_KIND_SHARE:
+		return set_form(options, source, option, value);
 	case MW_KIND_TEXT:
 		break;
 	}
@@ -350,6 +373,8 @@ MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t
 #undef MW_OPTION_JEMALLOC
 	};
 	read_sources(options, sources);
+	if ((uint32_t)options->narenas > JEMALLOC_ARENAS_MAX)
+		mw_print_line("<jemalloc>: Reducing narenas to limit (%d)", JEMALLOC_ARENAS_MAX);
 	if (options->prof_leak_error) {
 		options->prof_leak = true;
 		if (!options->prof_final)
@@ -399,8 +424,11 @@ mw_result_t mw_ctl_parse(const char *name, const char *value, int64_t *number) {
 		*number = mw_text_is(text, "true");
 		return *number || mw_text_is(text, "false") ? MW_OK : MW_ERR_BAD_VALUE;
 	}
-	if (!parse_number(text, option->kind == MW_KIND_SIZE, number) || *number < option->min ||
-	    *number > option->max)
+	uint64_t read;
+	if (!mw_option_read_number(text, option->kind == MW_KIND_SIZE, &read))
+		return MW_ERR_BAD_VALUE;
+	*number = (int64_t)read;
+	if (*number < option->min || *number > option->max)
 		return MW_ERR_BAD_VALUE;
 	return MW_OK;
 }

@@ -20,9 +20,15 @@ typedef struct mw_options {
 #define MW_FIELD_SIZE(name, max) uint64_t name;
 #define MW_FIELD_NUMBER(name, max) int64_t name;
 #define MW_FIELD_CUT(name, max) int64_t name;
+#define MW_FIELD_UNSIGNED(name, max) int64_t name;
 #define MW_FIELD_CHOICE(name, max) int64_t name;
 #define MW_FIELD_WORD(name, max) char name[(max) + 1];
 #define MW_FIELD_TEXT(name, max) char name[(max) + 1];
+#define MW_FIELD_LETTERS MW_FIELD_TEXT
+#define MW_FIELD_RANGES MW_FIELD_TEXT
+#define MW_FIELD_SHARES MW_FIELD_TEXT
+#define MW_FIELD_RATIO MW_FIELD_TEXT
+#define MW_FIELD_SHARE MW_FIELD_TEXT
 #define MW_OPTION(name, kind, standard, min, max, unit, help) MW_FIELD_##kind(name, max)
 #define MW_OPTION_LOG2(name, target, standard, min, max, help)
 #define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit) MW_FIELD_##kind(name, max)
@@ -36,7 +42,13 @@ typedef struct mw_options {
 #undef MW_FIELD_CUT
 #undef MW_FIELD_CHOICE
 #undef MW_FIELD_WORD
+#undef MW_FIELD_UNSIGNED
 #undef MW_FIELD_TEXT
+#undef MW_FIELD_LETTERS
+#undef MW_FIELD_RANGES
+#undef MW_FIELD_SHARES
+#undef MW_FIELD_RATIO
+#undef MW_FIELD_SHARE
 	/* Not a row: jemalloc's sources ask for dumps in jemalloc's words, and nobody names them in
 	 * mallow's. */
 	bool jemalloc_dumps;
