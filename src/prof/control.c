@@ -91,7 +91,7 @@ static void touch(void) {
 	mw_twin_set64(mw_image_live_twin(), MW_LIVE(updated_realtime_ns), mw_os_realtime_ns());
 }
 
-static bool has_tables(void) {
+MW_ALWAYS_INLINE bool has_tables(void) {
 	/* Pairs with the release in make_tables(). */
 	return atomic_load_explicit(&control.tables_ready, memory_order_acquire);
 }

@@ -64,7 +64,7 @@ static struct {
 
 _Atomic bool mw_triggers_armed;
 
-uint64_t mw_triggers_value(mw_setting_t setting) {
+MW_RESIDENT uint64_t mw_triggers_value(mw_setting_t setting) {
 	return atomic_load_explicit(&triggers.values[setting], memory_order_relaxed);
 }
 #define VALUE(name) mw_triggers_value(MW_SETTING_##name)
@@ -462,7 +462,7 @@ MW_RESIDENT bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 	return true;
 }
 
-bool mw_triggers_set_name(const char *dump_name) {
+MW_RESIDENT bool mw_triggers_set_name(const char *dump_name) {
 	if (strnlen(dump_name, sizeof triggers.name) == sizeof triggers.name)
 		return false;
 	mw_fmt_copy(triggers.name, sizeof triggers.name, dump_name);

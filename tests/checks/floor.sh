@@ -33,6 +33,6 @@ lies_in() {
     [ "$window" -eq $((first + $1)) ] || { echo "$2 lies in window $window of the file, not in $((first + $1))"; exit 1; }
 }
 for name in malloc free mw_background_heap_grew __do_global_dtors_aux finish _fini; do lies_in 0 $name "$2/lib/libmallow.so"; done
-for name in mw_sampled_take mw_sample_taken mw_index_start mw_watch_capture \
-    _Znwm _ZdlPv; do lies_in 1 $name "$2/lib/libmallow.so"; done
+for name in mw_sampled_take mw_sample_taken mw_index_start mw_watch_capture mw_triggers_tick mw_heap_survey \
+    mw_background_turn _Znwm _ZdlPv; do lies_in 1 $name "$2/lib/libmallow.so"; done
 [ $((private - glibc)) -le $private_limit ] || { echo "more than $private_limit KiB of private memory"; exit 1; }
