@@ -75,11 +75,8 @@ MW_ALWAYS_INLINE bool mw_fast_owns(mw_page_t *page) {
 	return atomic_load_explicit(&page->owner, memory_order_relaxed) == self;
 }
 
-/* Finds the page of an own tiny block; false: for the slow path.  One test answers for NULL,
- * foreign pointers and huge blocks; one compare for every page that is not an ordinary one of this
- * thread.
- */
-MW_ALWAYS_INLINE bool mw_fast_own_page(void *block, mw_page_t **page) {
+/* Finds the page of a block in a chunk; false: NULL, foreign pointers and huge blocks. */
+MW_ALWAYS_INLINE bool mw_fast_page(void *block, mw_page_t **page) {
 	/* The upper bits are shifted out: whatever word a program takes for a pointer, the map is
 	 * read within its bounds. */
 	enum { UNUSED_BITS = 64 - MW_ADDRESS_BITS };
@@ -90,7 +87,13 @@ MW_ALWAYS_INLINE bool mw_fast_own_page(void *block, mw_page_t **page) {
 	 * keeps the compiler from seeing that it is the same. */
 	__asm__("" : "+r"(chunk));
 	*page = mw_page_in_chunk(chunk << MW_CHUNK_SHIFT, (uintptr_t)block);
-	return MW_LIKELY(mw_fast_owns(*page));
+	return true;
+}
+
+/* The same of an own tiny block; false: for the slow path.  One compare answers for every page that
+ * is not an ordinary one of this thread. */
+MW_ALWAYS_INLINE bool mw_fast_own_page(void *block, mw_page_t **page) {
+	return mw_fast_page(block, page) && MW_LIKELY(mw_fast_owns(*page));
 }
 
 /* A linked block.  Pushing onto the page, not onto the head, keeps the head's length known: it is
@@ -101,20 +104,28 @@ MW_ALWAYS_INLINE void mw_fast_push(mw_page_t *page, void *block) {
 		mw_heap_page_emptied(page);
 }
 
-MW_ALWAYS_INLINE bool mw_fast_free_own(void *block) {
-	mw_page_t *page;
-	if (MW_UNLIKELY(!mw_fast_own_page(block, &page)))
-		return false;
+/* Of an own page; false: it is the block that was freed last. */
+MW_ALWAYS_INLINE bool mw_fast_put(mw_page_t *page, void *block) {
 	void *next = page->free;
-	if (MW_UNLIKELY(next == block)) /* freed twice in a row */
+	if (MW_UNLIKELY(next == block))
 		return false;
 	mw_link_set(block, next);
 	mw_fast_push(page, block);
 	return true;
 }
 
+MW_ALWAYS_INLINE bool mw_fast_free_own(void *block) {
+	mw_page_t *page;
+	return mw_fast_own_page(block, &page) && mw_fast_put(page, block);
+}
+
 MW_ALWAYS_INLINE void mw_fast_free(void *block) {
-	if (MW_UNLIKELY(!mw_fast_free_own(block)))
+	mw_page_t *page;
+	if (MW_UNLIKELY(!mw_fast_page(block, &page)))
+		mw_heap_free_slow(block);
+	else if (MW_UNLIKELY(!mw_fast_owns(page)))
+		mw_heap_free_diverted(page, block);
+	else if (MW_UNLIKELY(!mw_fast_put(page, block)))
 		mw_heap_free_slow(block);
 }
 

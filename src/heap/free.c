@@ -25,28 +25,28 @@ MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *bl
 	unsigned size_class = page->size_class;
 	void **head = &mw_thread.heads[size_class];
 	if (MW_UNLIKELY(*head == block))
-		mw_misuse_double_free(mw_misuse_function(), block, page);
+		mw_misuse_free_again(page, block);
 	uint32_t *length = &mw_thread.lengths[size_class];
 	if (MW_UNLIKELY(*length >= heap->head_limit[size_class])) {
 		heap->overflowed |= (uint64_t)1 << size_class;
 		return false;
 	}
-	/* A loop that takes what it freed last never refills: it notices orders here. */
-	if (MW_UNLIKELY(heap->hand_backs % POLL_HAND_BACKS == 0))
-		mw_sampling_poll(heap);
 	if (size_class < MW_TINY_CLASSES && !mw_sampling_allow_one(heap, size_class))
 		return false;
 	heap->counts.given[size_class]++;
 	++*length;
-	heap->hand_backs++;
 	mw_link_set(block, *head);
 	*head = block;
+	/* A loop that takes what it freed last never refills: it notices orders here.  At the very
+	 * end: a call that nothing follows needs no frame. */
+	if (MW_UNLIKELY(++heap->hand_backs % POLL_HAND_BACKS == 0))
+		mw_sampling_poll(heap);
 	return true;
 }
 
 static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(page->free == block))
-		mw_misuse_double_free(mw_misuse_function(), block, page);
+		mw_misuse_free_again(page, block);
 	/* Larger ones were tried, unless frees are counted, or are the first of a thread. */
 	bool may = page->size_class < MW_TINY_CLASSES ? page->state == MW_PAGE_FULL
 						      : !mw_thread.quick_heap;
@@ -173,27 +173,37 @@ static MW_NOINLINE void free_any(void *block) {
 	free_special(mw_page_first(page), block);
 }
 
-/* Own blocks above tiny come here at once, and so do strangers' tiny ones; this much of it has no
- * frame and no call. */
-void mw_heap_free_slow(void *block) {
-	if (MW_LIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK)) {
-		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-		mw_heap_t *heap = mw_thread.quick_heap;
-		/* The chunk's own record is no page: its kind reads as none. */
-		if (page->kind == MW_PAGE_SMALL && heap) {
-			bool own = atomic_load_explicit(&page->heap, memory_order_relaxed) == heap;
-			if (page->size_class >= MW_TINY_CLASSES) {
-				if (own && page->free != block && hand_back(heap, page, block))
-					return;
-			} else if (!own && mw_page_holds(page, block)) {
-				if (page->block_bytes < MW_ADOPT_MIN_BYTES ||
-				    !hand_back(heap, page, block))
-					mw_outbox_add(heap, page, block);
-				return;
-			}
+/* Functions of their own, with registers enough to go without a frame: what they call comes last.
+ */
+static MW_NOINLINE void free_tiny_foreign(mw_heap_t *heap, mw_page_t *page, void *block) {
+	if (MW_UNLIKELY(!mw_page_holds(page, block)))
+		free_any(block); /* which says so */
+	else if (page->block_bytes < MW_ADOPT_MIN_BYTES || !hand_back(heap, page, block))
+		mw_outbox_add(heap, page, block);
+}
+
+void mw_heap_free_diverted(mw_page_t *page, void *block) {
+	mw_heap_t *heap = mw_thread.quick_heap;
+	/* The chunk's own record is no page: its kind reads as none. */
+	if (MW_LIKELY(page->kind == MW_PAGE_SMALL && heap &&
+		      (uintptr_t)block >> MW_ADDRESS_BITS == 0)) {
+		bool own = atomic_load_explicit(&page->heap, memory_order_relaxed) == heap;
+		if (page->size_class < MW_TINY_CLASSES && !own) {
+			free_tiny_foreign(heap, page, block);
+			return;
 		}
+		if (page->size_class >= MW_TINY_CLASSES && own && page->free != block &&
+		    hand_back(heap, page, block))
+			return;
 	}
 	free_any(block);
+}
+
+void mw_heap_free_slow(void *block) {
+	if (mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK)
+		mw_heap_free_diverted(mw_page_of_slice((uintptr_t)block), block);
+	else
+		free_any(block);
 }
 
 /* A block keeps its place while it shrinks to half (resize.c), so of the smaller ones only what no

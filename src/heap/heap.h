@@ -144,6 +144,9 @@ unsigned mw_heap_arena_of(const void *block);
 size_t mw_heap_bytes_for(size_t align, size_t bytes);
 /* What the fast path of free() passes on: NULL, other owners, double frees, large blocks. */
 void mw_heap_free_slow(void *block);
+/* The same for the commonest of these, a block whose page, as far as the lower bits of the address
+ * say, has another owner word: full pages, those above tiny, other threads'. */
+void mw_heap_free_diverted(mw_page_t *page, void *block);
 /* The same for functions that say more than free(): their name, for messages, and what the program
  * takes the block's size and alignment for (MW_NO_CLAIM: it does not say). */
 void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function);

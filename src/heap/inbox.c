@@ -112,6 +112,6 @@ void mw_inbox_send(mw_page_t *page, void *first, void *last, uint32_t count) {
 void mw_inbox_send_one(mw_page_t *page, void *block) {
 	uint64_t word = atomic_load_explicit(&page->remote, memory_order_relaxed);
 	if (MW_UNLIKELY(mw_remote_list(word) == block))
-		mw_misuse_double_free(mw_misuse_function(), block, page);
+		mw_misuse_free_again(page, block);
 	mw_inbox_send(page, block, block, 1);
 }

@@ -68,6 +68,10 @@ void mw_misuse_double_free(const char *function, const void *block, const mw_pag
 	mw_fatal("%s(%p): double free of %s", function, block, name);
 }
 
+void mw_misuse_free_again(const mw_page_t *page, const void *block) {
+	mw_misuse_double_free(mw_misuse_function(), block, page);
+}
+
 void mw_misuse_double_free_huge(const char *function, const void *block, size_t bytes) {
 	mw_fatal("%s(%p): double free of a huge block of %zu bytes", function, block, bytes);
 }

@@ -20,6 +20,9 @@ _Noreturn void mw_misuse_dead(const char *function, const void *block, const mw_
 _Noreturn void mw_misuse_misaligned(const char *function, const void *block, const mw_page_t *page);
 _Noreturn void mw_misuse_double_free(const char *function, const void *block,
 				     const mw_page_t *page);
+/* The same, said by whichever function the program called: one call, from where it must not cost.
+ */
+MW_COLD _Noreturn void mw_misuse_free_again(const mw_page_t *page, const void *block);
 _Noreturn void mw_misuse_double_free_huge(const char *function, const void *block, size_t bytes);
 /* A live block of `capacity` bytes whose size or alignment is not what free_sized() and its kin
  * say.  `asked_bytes`: what malloc() was asked for; MW_NO_CLAIM: not known. */

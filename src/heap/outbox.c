@@ -31,10 +31,6 @@ void mw_outbox_grow(mw_outbox_t *outbox) {
 		outbox->limit *= 2;
 }
 
-void mw_outbox_double_free(const mw_page_t *page, void *block) {
-	mw_misuse_double_free(mw_misuse_function(), block, page);
-}
-
 /* The page of a block that a list leads to. */
 static mw_page_t *page_of(void *block, unsigned size_class) {
 	mw_page_t *page = mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK
@@ -112,11 +108,32 @@ static mw_shelf_list_t take_all(mw_outbox_t *outbox) {
 	return list;
 }
 
-void mw_outbox_full(mw_heap_t *heap, unsigned size_class) {
+/* The list is as long as it may be: it goes, and the block is the first of the next. */
+static MW_NOINLINE void add_to_full(mw_heap_t *heap, unsigned size_class, void *block) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
 	if (++outbox->overflows == IDLE_OVERFLOWS)
 		outbox->limit = outbox->batch;
 	hand_on(heap, size_class, take_all(outbox));
+	mw_link_set(block, NULL);
+	outbox->first = outbox->last = block;
+	outbox->count = 1;
+}
+
+void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *block) {
+	size_t size_class = page->size_class;
+	mw_outbox_t *outbox = &heap->outbox[size_class];
+	void *first = outbox->first;
+	if (MW_UNLIKELY(first == block))
+		mw_misuse_free_again(page, block);
+	if (MW_UNLIKELY(outbox->count >= outbox->limit)) {
+		add_to_full(heap, (unsigned)size_class, block);
+		return;
+	}
+	if (!first)
+		outbox->last = block;
+	mw_link_set(block, first);
+	outbox->first = block;
+	outbox->count++;
 }
 
 void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t keep,

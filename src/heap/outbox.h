@@ -16,26 +16,12 @@
 #include "heap/inbox.h"
 
 void mw_outbox_start(mw_heap_t *heap);
-/* The list of the class is as long as it may be: it goes. */
-MW_NOINLINE void mw_outbox_full(mw_heap_t *heap, unsigned size_class);
 /* It ran empty after it had been full. */
 void mw_outbox_grow(mw_outbox_t *outbox);
-MW_COLD _Noreturn void mw_outbox_double_free(const mw_page_t *page, void *block);
 
 /* The calling thread frees `block`, tiny, of a page it does not own.  Ends the program when it is
  * the block of its class that it freed last. */
-static inline void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *block) {
-	mw_outbox_t *outbox = &heap->outbox[page->size_class];
-	if (MW_UNLIKELY(outbox->first == block))
-		mw_outbox_double_free(page, block);
-	if (MW_UNLIKELY(outbox->count >= outbox->limit))
-		mw_outbox_full(heap, page->size_class);
-	if (!outbox->first)
-		outbox->last = block;
-	mw_link_set(block, outbox->first);
-	outbox->first = block;
-	outbox->count++;
-}
+MW_NOINLINE void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *block);
 
 /* The same for any small block, and a thread that may have no heap. */
 static inline void mw_outbox_leave(mw_heap_t *heap, mw_page_t *page, void *block) {

@@ -225,7 +225,7 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	uint32_t *mark = mark_at(page, index);
 	mw_record_id_t record = *mark & MARK_NUMBER_MASK;
 	if (*mark & MARK_FREE)
-		mw_misuse_double_free(mw_misuse_function(), block, page);
+		mw_misuse_free_again(page, block);
 	put_back(page, block, mark);
 	mw_lock_bump(&slabs->given, 1);
 	if (page->state == MW_PAGE_FULL) {

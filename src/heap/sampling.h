@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/check.h"
 #include "heap/heap.h"
 
 /* Called when there is something to notice. */
@@ -37,8 +38,9 @@ static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, u
 /* Tiny classes: one more object may join the list head. */
 static inline bool mw_sampling_allow_one(mw_heap_t *heap, unsigned size_class) {
 	uint64_t *left = &heap->left[size_class];
-	if (*left <= 1 || heap->cut & ((uint32_t)1 << size_class))
+	if (*left <= 1)
 		return false; /* not drawn, or the object after the list is the sample */
+	MW_ASSERT(!(heap->cut >> size_class & 1));
 	--*left;
 	return true;
 }
