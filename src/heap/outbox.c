@@ -12,7 +12,7 @@
  */
 #define BATCH_BYTES 2048u
 #define BATCH_BLOCKS 32u
-#define BATCHES_MAX 2u
+#define BATCHES_MAX 4u
 /* Overflows without a need of the thread's own, after which the limit is what it was at first. */
 #define IDLE_OVERFLOWS 8u
 
