@@ -17,8 +17,10 @@
 #define MW_HEAD_FIRST_BYTES (32u << 10)
 #define MW_HEAD_MAX_BLOCKS 64u
 #define MW_HEAD_MAX_BYTES (1u << 20)
-/* All classes of a thread together, above what they start with. */
+/* All classes of a thread together, above what they start with: at most so much, and this part of
+ * the most pages its heap ever had. */
 #define MW_HEAD_GROWTH_BYTES ((size_t)4 << 20)
+#define MW_HEAD_GROWTH_PART 8u
 
 /* As the options have it, for each new thread: jemalloc's of its thread caches. */
 typedef struct mw_head_config {
@@ -41,6 +43,12 @@ static inline void mw_head_configure(mw_heap_t *heap) {
 MW_COLD void mw_head_set_limit(mw_heap_t *heap, size_t least_bytes, size_t most_bytes,
 			       size_t blocks);
 
+static inline bool mw_head_may_grow(const mw_heap_t *heap, size_t more_bytes) {
+	size_t grown_bytes = heap->head_grown_bytes + more_bytes;
+	return grown_bytes <= MW_HEAD_GROWTH_BYTES &&
+	       grown_bytes <= heap->pages_most * MW_SLICE_BYTES / MW_HEAD_GROWTH_PART;
+}
+
 /* At a refill. */
 static inline void mw_head_ran_empty(mw_heap_t *heap, unsigned size_class) {
 	uint64_t bit = (uint64_t)1 << size_class;
@@ -50,8 +58,7 @@ static inline void mw_head_ran_empty(mw_heap_t *heap, unsigned size_class) {
 	uint32_t limit = heap->head_limit[size_class];
 	size_t more_bytes = (size_t)limit * mw_class_bytes[size_class];
 	if (size_class < MW_TINY_CLASSES || limit * 2 > mw_head_config.most_blocks ||
-	    more_bytes * 2 > MW_HEAD_MAX_BYTES ||
-	    heap->head_grown_bytes + more_bytes > MW_HEAD_GROWTH_BYTES)
+	    more_bytes * 2 > MW_HEAD_MAX_BYTES || !mw_head_may_grow(heap, more_bytes))
 		return;
 	heap->head_limit[size_class] = (uint8_t)(limit * 2);
 	heap->head_grown_bytes += more_bytes;

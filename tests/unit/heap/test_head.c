@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * test_head.c -- list heads above tiny grow where it pays, up to a part of the thread's heap. */
+#include "heap/head.h"
+
+#include "heap/fast.h"
+#include "heap/heap.h"
+#include "test.h"
+
+enum { BYTES = 4096, FEW = 64, MANY = 4096, ROUNDS = 20 };
+
+static void *blocks[MANY];
+
+/* The head of the class overflows, and runs empty. */
+static void make_and_free(unsigned count) {
+	for (unsigned i = 0; i < count; i++) {
+		blocks[i] = mw_heap_alloc(BYTES);
+		CHECK(blocks[i] != NULL);
+	}
+	for (unsigned i = 0; i < count; i++)
+		mw_fast_free(blocks[i]);
+}
+
+static size_t part_of(const mw_heap_t *heap) {
+	return heap->pages_most * MW_SLICE_BYTES / MW_HEAD_GROWTH_PART;
+}
+
+static void test_heads_grow_with_the_heap(void) {
+	unsigned size_class = mw_class_of(BYTES);
+	mw_heap_t *heap = mw_heap_self();
+	CHECK(heap != NULL);
+	uint32_t first = heap->head_limit[size_class];
+	for (unsigned round = 0; round < ROUNDS; round++)
+		make_and_free(FEW);
+	CHECK(heap->head_grown_bytes <= part_of(heap));
+	CHECK(heap->head_limit[size_class] < MW_HEAD_MAX_BLOCKS);
+	for (unsigned round = 0; round < ROUNDS; round++)
+		make_and_free(MANY);
+	CHECK(heap->head_grown_bytes <= part_of(heap));
+	CHECK(heap->head_limit[size_class] > first);
+	CHECK_EQ(heap->head_limit[size_class], MW_HEAD_MAX_BLOCKS);
+}
+
+int main(void) {
+	RUN(test_heads_grow_with_the_heap);
+	return 0;
+}
