@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# bench.sh [workloads [OPTION...] | programs [TURNS [PROGRAM...]] | scaling | symbols] -- everything runs in turns, as whole
+# bench.sh [workloads [OPTION...] | programs [TURNS [PROGRAM...]] | clients | scaling | symbols] -- everything runs in turns, as whole
 # processes, within one run; results go to build/bench.  Without arguments: both, workloads first.
 #   workloads  own workloads and some real programs with mallow, glibc's malloc and the peers that are
 #              installed: times, memory, instruction counts; tables, JSON, chart.  Options: --quick,
 #              --runs N, --only REGEX, --peer NAME=PATH (or PEER=NAME=PATH in the environment),
 #              --allocators NAMES, --no-instructions, --list.  An option as the first word means this.
 #   programs   longer real programs, servers among them, with glibc's malloc and with mallow.
+#   clients    redis-server and clickhouse-server, linked with libjemalloc.so.2, on either library: doc/jemalloc.md
 #   scaling    what many threads share and cost: doc/scaling.md
 #   symbols    how fast a large program's profile is read and named, beside pprof and jeprof
 . "$(dirname "$0")/lib/common.sh"
@@ -25,6 +26,11 @@ run_programs() {
         --turns "${1:-9}" "${@:2}"
 }
 
+run_clients() {
+    scripts/build.sh release mallow mallow_compat_jemalloc
+    python3 bench/clients.py --build "$MALLOW_BUILD" "$@"
+}
+
 run_scaling() {
     scripts/build.sh release mallow bench_workloads bench_counting
     python3 bench/scaling.py --build "$MALLOW_BUILD" "$@"
@@ -40,11 +46,12 @@ case ${1:-} in
 workloads) run_workloads "${@:2}" ;;
 -*) run_workloads "$@" ;;
 programs) run_programs "${@:2}" ;;
+clients) run_clients "${@:2}" ;;
 scaling) run_scaling "${@:2}" ;;
 symbols) run_symbols "${@:2}" ;;
 "")
     run_workloads
     run_programs
     ;;
-*) die "bench.sh: '$1' is neither workloads nor programs nor scaling nor symbols nor an option of workloads" ;;
+*) die "bench.sh: '$1' is neither workloads nor programs nor clients nor scaling nor symbols nor an option of workloads" ;;
 esac

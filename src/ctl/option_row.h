@@ -16,12 +16,12 @@ typedef enum mw_option_kind {
 	MW_KIND_UNSIGNED,
 	MW_KIND_CHOICE,
 	MW_KIND_WORD,
-	MW_KIND_TEXT,
+	MW_KIND_TEXT, /* texts: from here on */
 	MW_KIND_LETTERS,
 	MW_KIND_RANGES,
 	MW_KIND_SHARES,
 	MW_KIND_RATIO,
-	MW_KIND_SHARE,
+	MW_KIND_SHARE, /* to here */
 	MW_KIND_LOG2,
 } mw_option_kind_t;
 
@@ -33,6 +33,11 @@ typedef struct mw_option {
 	int64_t min, max;
 	const char *standard, *unit, *help;
 } mw_option_t;
+
+/* Is its value kept as it is written? */
+static inline bool mw_option_is_text(const mw_option_t *option) {
+	return option->kind >= MW_KIND_TEXT && option->kind <= MW_KIND_SHARE;
+}
 
 extern const mw_option_t mw_option_table[];
 extern const size_t mw_option_count;

@@ -114,7 +114,7 @@ const char *mw_option_allowed(const mw_option_t *option, char *buffer, size_t ca
 					 length ? ", " : "", (int)word.length, word.start);
 		return buffer;
 	}
-	if (option->kind == MW_KIND_TEXT)
+	if (mw_option_is_text(option))
 		mw_fmt(buffer, capacity, "up to %ld characters", (long)option->max);
 	else if (option->max < option->min) /* without a sign: the largest */
 		mw_fmt(buffer, capacity, "%ld or more", (long)option->min);

@@ -404,7 +404,7 @@ size_t mw_ctl_dump_pattern(const mw_options_t *options, const char *prefix, char
 }
 
 static const char *shown_default(const mw_option_t *option, char word[MW_QUOTE_BYTES + 1]) {
-	if (option->kind == MW_KIND_TEXT)
+	if (mw_option_is_text(option))
 		return "";
 	if (option->kind != MW_KIND_CHOICE)
 		return option->standard;
