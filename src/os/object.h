@@ -24,6 +24,10 @@ typedef struct mw_os_object {
 	uintptr_t data_hi;
 	uintptr_t eh_frame_hdr; /* in [data_lo, data_hi); 0: none */
 	bool is_permanent;      /* loaded at program start: never unloaded, answers may be kept */
+	/* Of an object loaded later: stands for its place and its build-id, so that two of one
+	 * stamp have the same tables.  0: it has no build-id that is quickly found. */
+	uint64_t stamp;
+	uintptr_t build_id; /* where that is; 0: none */
 } mw_os_object_t;
 
 /* Lists the objects loaded with the program.  Once, before threads and before the program can have
@@ -31,9 +35,14 @@ typedef struct mw_os_object {
 void mw_os_object_start(void);
 
 bool mw_os_object_find(uintptr_t address, mw_os_object_t *object);
+/* Is what was found once, with a stamp, there now?  Quicker than finding it anew. */
+bool mw_os_object_is_there(const mw_os_object_t *object);
 /* The segment of program start that holds the address, numbered from 0, or MW_OS_NOT_PERMANENT. Its
  * range is in [*lo, *hi).  Costs a few comparisons. */
 uint32_t mw_os_object_permanent(uintptr_t address, uintptr_t *lo, uintptr_t *hi);
+
+/* The build-id among an object's notes; NULL: none. */
+const char *mw_os_object_build_id(const char *notes, uint64_t bytes, uint32_t *id_bytes);
 
 /* May _dl_find_object be called?  Not where libc has none, and not in a static program, which may
  * allocate while libc makes the tables behind it. */

@@ -6,6 +6,8 @@
 #include <link.h>
 #include <string.h>
 
+#include "os/object.h"
+
 /* Objects have around ten; more than this is no header. */
 #define SEGMENTS_MAX 256u
 
@@ -51,28 +53,13 @@ static bool is_readable(const object_t *object, uintptr_t address, uint64_t byte
 	return false;
 }
 
-static uint64_t round_up_4(uint64_t x) {
-	return (x + 3) & ~(uint64_t)3;
-}
-
 static void read_note(const char *notes, uint64_t bytes, mw_state_module_t *module) {
-	while (bytes >= sizeof(ElfW(Nhdr))) {
-		ElfW(Nhdr) note;
-		memcpy(&note, notes, sizeof note);
-		uint64_t name_bytes = round_up_4(note.n_namesz), id_bytes = note.n_descsz;
-		uint64_t used = sizeof note + name_bytes + round_up_4(id_bytes);
-		if (used > bytes)
-			return;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(notes + sizeof note, "GNU", 4) == 0 && id_bytes > 0 &&
-		    id_bytes <= sizeof module->build_id) {
-			module->build_id_bytes = (uint8_t)id_bytes;
-			memcpy(module->build_id, notes + sizeof note + name_bytes, id_bytes);
-			return;
-		}
-		notes += used;
-		bytes -= used;
-	}
+	uint32_t id_bytes;
+	const char *id = mw_os_object_build_id(notes, bytes, &id_bytes);
+	if (!id || id_bytes > sizeof module->build_id)
+		return;
+	module->build_id_bytes = (uint8_t)id_bytes;
+	memcpy(module->build_id, id, id_bytes);
 }
 
 bool mw_module_read_elf(uintptr_t map_start, uintptr_t map_limit, mw_state_module_t *module) {

@@ -52,6 +52,7 @@ static struct {
 		/* By which mw_modules_check() looks whether it is still there; under the lock. */
 		uintptr_t start, eh_frame;
 	} objects[MODULES_MAX];
+	_Atomic uint32_t generation; /* relaxed: who changes it is in the reader's turn, or late */
 #ifdef MW_TESTING
 	bool use_maps;
 #endif
@@ -69,6 +70,14 @@ static bool has_find_object(void) {
 		return false;
 #endif
 	return mw_os_object_can_ask_loader();
+}
+
+static void note_change(void) {
+	atomic_fetch_add_explicit(&modules.generation, 1, memory_order_relaxed);
+}
+
+uint32_t mw_modules_generation(void) {
+	return atomic_load_explicit(&modules.generation, memory_order_relaxed);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
@@ -153,6 +162,7 @@ static void mark_unloaded(uint32_t index) {
 	mw_twin_t twin = mw_image_twin(MW_SECTION_MODULES, index);
 	mw_twin_set64(twin, MODULE(unloaded_ns), mw_os_realtime_ns());
 	mw_journal_event(MW_EVENT_UNLOAD, index, 0);
+	note_change();
 }
 
 static uint32_t modules_used(void) {
@@ -208,6 +218,7 @@ static uint32_t add(const object_t *object, uint64_t identity, uintptr_t pc) {
 	/* Pairs with the acquire in recognise(). */
 	atomic_store_explicit(&modules.objects[index].identity, identity, memory_order_release);
 	mw_image_take(MW_SECTION_MODULES, 1);
+	note_change();
 	return index;
 }
 
@@ -226,6 +237,7 @@ static bool is_still_there(uint32_t index, const object_t *object) {
 		atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
 				      memory_order_relaxed);
 		mw_twin_set64(mw_image_twin(MW_SECTION_MODULES, index), MODULE(unloaded_ns), 0);
+		note_change();
 		return true;
 	}
 	atomic_store_explicit(&modules.objects[index].identity, 0, memory_order_relaxed);

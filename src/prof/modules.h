@@ -13,6 +13,9 @@
  * them.  True when none of their code can ever be unloaded: the same PCs then give the same frames
  * again.  In the caller's turn (gate.h). */
 bool mw_modules_encode(uint64_t *frames, unsigned depth);
+/* Changes when an object is seen for the first time, or again, or is seen to be gone: until then,
+ * the same code at the same place gives the same frames. */
+uint32_t mw_modules_generation(void);
 /* Marks the objects that are gone.  Inside the gate; cheap, but for about once a second. */
 void mw_modules_check(void);
 /* In the child of a fork. */

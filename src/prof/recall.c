@@ -35,10 +35,11 @@ static inline uint64_t take_in(uint64_t state, uint64_t word) {
 	return state + ((uint64_t)product ^ (uint64_t)(product >> 64));
 }
 
-mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool truncated) {
+mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool truncated,
+			      uint64_t code) {
 	/* Irregular bits, of fractions of square roots, as above. */
 	uint64_t first = 0xa54ff53a5f1d36f1u ^ depth ^ (uint64_t)truncated << 32;
-	uint64_t second = 0x9b05688c2b3e6c1fu;
+	uint64_t second = 0x9b05688c2b3e6c1fu ^ code;
 	/* Two chains: each link waits for a multiplication. */
 	for (unsigned i = 0; i + 1 < depth; i += 2) {
 		first = take_in(first, frames[i]);

@@ -42,6 +42,13 @@ static uint32_t thread_id(mw_sampler_t *sampler) {
 	return sampler->thread_id;
 }
 
+static mw_recall_key_t key_of(const uint64_t *frames, mw_unwind_result_t stack) {
+	/* What may be unloaded is told apart by its stamps as long as the table of modules has not
+	 * changed: after that its frames may be others. */
+	uint64_t code = stack.stamps ? stack.stamps + ((uint64_t)mw_modules_generation() << 32) : 0;
+	return mw_recall_key(frames, stack.depth, stack.truncated, code);
+}
+
 /* The stack of these PCs, which are encoded if need be.  In the caller's turn. */
 static uint32_t stack_of(mw_recall_key_t key, uint64_t *frames, mw_unwind_result_t stack) {
 	uint32_t number = mw_recall_find(key);
@@ -50,7 +57,7 @@ static uint32_t stack_of(mw_recall_key_t key, uint64_t *frames, mw_unwind_result
 	bool permanent = mw_modules_encode(frames, stack.depth);
 	number = mw_depot_find(frames, stack.depth, stack.truncated);
 	/* Not one that was cut because the tables are full: they may be widened. */
-	if (permanent && mw_depot_depth(number) == stack.depth)
+	if ((permanent || stack.is_stamped) && mw_depot_depth(number) == stack.depth)
 		mw_recall_put(key, number);
 	return number;
 }
@@ -77,7 +84,7 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 		thread_renamed = false;
 		sampler->named_ns = 0;
 	}
-	mw_recall_key_t key = mw_recall_key(frames, stack.depth, stack.truncated);
+	mw_recall_key_t key = key_of(frames, stack);
 	bool turn = mw_gate_take_turn(&mw_control_gate);
 	mw_threads_note(sampler, sample.time_ns);
 	sample.stack = stack_of(key, frames, stack);
@@ -129,7 +136,7 @@ static MW_COLD void remove_noted(mw_record_id_t record, const mw_release_t *rele
 				 mw_sample_t *sample) {
 	uint64_t frames[MW_PROF_DEPTH_MAX];
 	mw_unwind_result_t stack = mw_watch_capture(frames, depth_max);
-	mw_recall_key_t key = mw_recall_key(frames, stack.depth, stack.truncated);
+	mw_recall_key_t key = key_of(frames, stack);
 	bool turn = mw_gate_take_turn(&mw_control_gate);
 	if (mw_records_look(record, sample))
 		note_free(record, sample, release, stack_of(key, frames, stack));

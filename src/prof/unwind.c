@@ -308,7 +308,7 @@ MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_dep
 	mw_unwind_result_t result = {.depth = 0, .truncated = true};
 	if (!mw_os_stack_open(&walk.stack, frame.regs.sp))
 		return result;
-	walk.resolver.object.text_lo = walk.resolver.object.text_hi = 0;
+	mw_resolver_start(&walk.resolver);
 	walk.switches = 0;
 	outcome_t outcome = step(&walk, &frame);
 	for (unsigned i = 0; i < OWN_FRAMES_MAX && outcome == WALK_ON && is_own(frame.regs.pc); i++)
@@ -326,6 +326,8 @@ MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_dep
 		outcome = step(&walk, &frame);
 	}
 	result.truncated = outcome != WALK_END;
+	result.stamps = walk.resolver.stamps;
+	result.is_stamped = !walk.resolver.is_incomplete;
 	return result;
 }
 

@@ -14,6 +14,10 @@
 typedef struct mw_unwind_result {
 	unsigned depth;
 	bool truncated; /* the outermost frames are missing: too deep, or the walk had to stop */
+	/* Every PC lies in an object of program start, or in one whose stamp (os/object.h) is in
+	 * the sum: of two such walks with the same PCs and sum the code is the same. */
+	bool is_stamped;
+	uint64_t stamps;
 } mw_unwind_result_t;
 
 /* Lists the objects of program start.  Once, before threads, before the program can have called

@@ -14,36 +14,46 @@ static const mw_os_object_t *find_object(mw_resolver_t *resolver, uintptr_t pc) 
 	mw_os_object_t *object = &resolver->object;
 	if (pc >= object->text_lo && pc < object->text_hi)
 		return object;
-	if (mw_os_object_find(pc, object))
-		return object;
-	object->text_lo = object->text_hi = 0;
-	return NULL;
+	if (!mw_os_object_find(pc, object)) {
+		object->text_lo = object->text_hi = 0;
+		resolver->is_incomplete = true;
+		return NULL;
+	}
+	if (!object->is_permanent) {
+		/* A sum: an object that is met twice does not vanish from it. */
+		resolver->stamps += object->stamp;
+		resolver->is_incomplete |= object->stamp == 0;
+	}
+	return object;
 }
 
 static mw_cfi_area_t area_of(const mw_os_object_t *object) {
 	return (mw_cfi_area_t){(const uint8_t *)object->data_lo, (const uint8_t *)object->data_hi};
 }
 
-/* A guard: where the FDE stands in its segment, and a hash that binds its bytes, the address and
- * the rule.  0 when the FDE cannot be guarded. */
-static uint64_t make_guard(const mw_os_object_t *object, uint32_t fde_offset, uintptr_t pc,
-			   uint32_t code) {
+static uint64_t bind(uint64_t hash, uintptr_t pc, uint32_t code) {
+	return (hash ^ pc ^ (uint64_t)code << 48) * 0x9e3779b97f4a7c15u;
+}
+
+/* Where objects have no stamp: where the FDE stands in its segment, and a hash that binds its
+ * bytes, the address and the rule.  0 when the FDE cannot be guarded. */
+static uint64_t guard_by_digest(const mw_os_object_t *object, uint32_t fde_offset, uintptr_t pc,
+				uint32_t code) {
 	mw_cfi_area_t area = area_of(object);
 	if (fde_offset >= (uintptr_t)(area.hi - area.lo))
 		return 0;
 	uint64_t digest = mw_cfi_digest(&area, area.lo + fde_offset);
-	if (digest == 0)
-		return 0;
-	digest = (digest ^ pc ^ (uint64_t)code << 48) * 0x9e3779b97f4a7c15u;
-	return (uint64_t)fde_offset << 32 | digest >> 32;
+	return digest ? (uint64_t)fde_offset << 32 | bind(digest, pc, code) >> 32 : 0;
 }
 
 static bool guard_holds(mw_resolver_t *resolver, uintptr_t pc, uint32_t code) {
 	const mw_os_object_t *object = find_object(resolver, pc);
 	uint64_t guard = mw_cache_guard(pc);
+	if (object && object->stamp != 0)
+		return guard == bind(object->stamp, pc, code);
 	if (!object || object->eh_frame_hdr == 0 || guard == 0)
 		return false;
-	return make_guard(object, (uint32_t)(guard >> 32), pc, code) == guard;
+	return guard_by_digest(object, (uint32_t)(guard >> 32), pc, code) == guard;
 }
 
 /* The FDE that covers pc; NULL if none does. */
@@ -87,8 +97,13 @@ static void remember(const mw_os_object_t *object, uintptr_t pc, uint32_t code,
 		mw_cache_put(pc, code);
 		return;
 	}
-	/* That there is no FDE could not be checked later: such frames are looked up each time. */
-	uint64_t guard = fde_offset == UINT32_MAX ? 0 : make_guard(object, fde_offset, pc, code);
+	/* Without a stamp, that there is no FDE could not be checked later: such frames are looked
+	 * up each time. */
+	uint64_t guard = 0;
+	if (object->stamp != 0)
+		guard = bind(object->stamp, pc, code);
+	else if (fde_offset != UINT32_MAX)
+		guard = guard_by_digest(object, fde_offset, pc, code);
 	if (guard != 0)
 		mw_cache_put_guarded(pc, code, guard);
 }

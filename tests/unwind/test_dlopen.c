@@ -42,9 +42,15 @@ static NOINLINE void call_plugin(plugin_fn *plugin, captured_t *stack) {
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Loads the plugin, walks through it twice (table, cache), unloads it.  Returns the pc in it. */
-static uint64_t visit(const char *path) {
+typedef struct visited {
+	uint64_t pc; /* in the plugin */
+	uint64_t stamps;
+} visited_t;
+
+/* Loads the plugin, walks through it twice (table, cache), unloads it. */
+static visited_t visit(const char *path) {
 	captured_t stack;
+	uint64_t stamps = 0;
 	plugin_fn *plugin;
 	void *handle = dlopen(path, RTLD_NOW);
 	if (!handle)
@@ -60,18 +66,23 @@ static uint64_t visit(const char *path) {
 		CHECK(is_in(stack.pcs[2], (const void *)call_plugin));
 		CHECK(mw_cache_find((uintptr_t)stack.pcs[1] - 1) & MW_CACHE_GUARDED);
 		CHECK(!(mw_cache_find((uintptr_t)stack.pcs[2] - 1) & MW_CACHE_GUARDED));
+		CHECK(stack.result.is_stamped && stack.result.stamps != 0);
+		CHECK(i == 0 || stack.result.stamps == stamps);
+		stamps = stack.result.stamps;
 	}
 	CHECK(dlclose(handle) == 0);
-	return stack.pcs[1];
+	return (visited_t){.pc = stack.pcs[1], .stamps = stamps};
 }
 
 static void test_one_after_the_other(void) {
 	unsigned same_place = 0;
-	uint64_t last = 0;
+	visited_t last = {0};
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		uint64_t pc = visit(paths[i % 2]);
-		same_place += pc == last;
-		last = pc;
+		visited_t now = visit(paths[i % 2]);
+		same_place += now.pc == last.pc;
+		/* Or its stack would be taken for the other's. */
+		CHECK(now.stamps != last.stamps);
+		last = now;
 	}
 	printf("# %u of %u loads at the place of the one before\n", same_place, ROUNDS);
 	/* Or nothing was tested. */

@@ -18,25 +18,26 @@ static void keys_differ(void) {
 	uint64_t frames[DEPTH];
 	for (unsigned i = 0; i < DEPTH; i++)
 		frames[i] = 0x7f0000001000 + 16 * i;
-	mw_recall_key_t key = mw_recall_key(frames, DEPTH, false);
-	CHECK_EQ(mw_recall_key(frames, DEPTH, false).high, key.high);
-	CHECK_EQ(mw_recall_key(frames, DEPTH, false).low, key.low);
-	CHECK(!is_same(mw_recall_key(frames, DEPTH, true), key));
-	CHECK(!is_same(mw_recall_key(frames, DEPTH - 1, false), key));
+	mw_recall_key_t key = mw_recall_key(frames, DEPTH, false, 0);
+	CHECK_EQ(mw_recall_key(frames, DEPTH, false, 0).high, key.high);
+	CHECK_EQ(mw_recall_key(frames, DEPTH, false, 0).low, key.low);
+	CHECK(!is_same(mw_recall_key(frames, DEPTH, true, 0), key));
+	CHECK(!is_same(mw_recall_key(frames, DEPTH - 1, false, 0), key));
+	CHECK(!is_same(mw_recall_key(frames, DEPTH, false, 1), key));
 	/* Each bit of each frame counts, the mark of an exact PC too. */
 	for (unsigned i = 0; i < DEPTH; i++)
 		for (unsigned bit = 0; bit < 64; bit++) {
 			frames[i] ^= (uint64_t)1 << bit;
-			CHECK(!is_same(mw_recall_key(frames, DEPTH, false), key));
+			CHECK(!is_same(mw_recall_key(frames, DEPTH, false, 0), key));
 			frames[i] ^= (uint64_t)1 << bit;
 		}
 	uint64_t first = frames[0];
 	frames[0] = frames[1];
 	frames[1] = first;
-	CHECK(!is_same(mw_recall_key(frames, DEPTH, false), key));
+	CHECK(!is_same(mw_recall_key(frames, DEPTH, false, 0), key));
 	/* Zeros count by their number. */
 	memset(frames, 0, sizeof frames);
-	CHECK(!is_same(mw_recall_key(frames, 1, false), mw_recall_key(frames, 2, false)));
+	CHECK(!is_same(mw_recall_key(frames, 1, false, 0), mw_recall_key(frames, 2, false, 0)));
 }
 
 static mw_recall_key_t key_of(uint32_t number) {
@@ -45,7 +46,7 @@ static mw_recall_key_t key_of(uint32_t number) {
 	mw_rng_init(&rng, number);
 	for (unsigned i = 0; i < DEPTH; i++)
 		frames[i] = mw_rng_next(&rng) >> 17;
-	return mw_recall_key(frames, DEPTH, false);
+	return mw_recall_key(frames, DEPTH, false, 0);
 }
 
 static void finds_what_was_kept(void) {
