@@ -57,6 +57,7 @@ static struct {
 static void thread_end(void *heap) {
 	(void)heap;
 	mw_heap_thread_end();
+	mw_unwind_thread_end();
 }
 
 static void on_thread(mw_heap_t *heap) {

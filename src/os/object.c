@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * object.c -- a sorted table of the objects of program start, _dl_find_object for the rest. */
+ * object.c -- a sorted table of the objects of program start. */
 #include "os/object.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
@@ -12,9 +11,6 @@
 #include "base/compiler.h"
 #include "os/map.h"
 
-/* A linker makes about a dozen; more in a dlopen'ed object is taken for damage. */
-#define HEADERS_MAX 64u
-
 /* Sorted by text_lo.  Written by mw_os_object_start(), before threads; read-only afterwards. */
 static struct permanent {
 	unsigned count;
@@ -22,14 +18,8 @@ static struct permanent {
 } permanent;
 static MW_SPARSE mw_os_object_t permanent_objects[MW_OS_PERMANENT_MAX];
 
-#ifdef DLFO_EH_SEGMENT_TYPE /* glibc 2.35 and later */
-/* Weak: the library still loads where libc is older than the one it was built with. */
-extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
-#endif
-
-/* Fills in the unwind tables and the text segment that holds `address` (any text segment if 0). */
-static bool describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias, uintptr_t address,
-		     mw_os_object_t *object) {
+bool mw_os_object_describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias,
+			   uintptr_t address, mw_os_object_t *object) {
 	bool has_text = false;
 	*object = (mw_os_object_t){0};
 	for (unsigned i = 0; i < count; i++) {
@@ -73,7 +63,7 @@ static void add_object(const ElfW(Phdr) * headers, unsigned count, uintptr_t bia
 	for (unsigned i = 0; i < count; i++) {
 		mw_os_object_t object;
 		if (headers[i].p_type == PT_LOAD && (headers[i].p_flags & PF_X) &&
-		    describe(headers, count, bias, bias + headers[i].p_vaddr, &object))
+		    mw_os_object_describe(headers, count, bias, bias + headers[i].p_vaddr, &object))
 			insert_sorted(&object);
 	}
 }
@@ -124,123 +114,9 @@ static const mw_os_object_t *find_permanent(uintptr_t address) {
 	return &permanent_objects[lo - 1];
 }
 
-static uint64_t round_up_4(uint64_t x) {
-	return (x + 3) & ~(uint64_t)3;
-}
-
-const char *mw_os_object_build_id(const char *notes, uint64_t bytes, uint32_t *id_bytes) {
-	while (bytes >= sizeof(ElfW(Nhdr))) {
-		ElfW(Nhdr) note;
-		memcpy(&note, notes, sizeof note);
-		uint64_t name_bytes = round_up_4(note.n_namesz);
-		uint64_t used = sizeof note + name_bytes + round_up_4(note.n_descsz);
-		if (used > bytes)
-			return NULL;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(notes + sizeof note, "GNU", 4) == 0 && note.n_descsz > 0) {
-			*id_bytes = note.n_descsz;
-			return notes + sizeof note + name_bytes;
-		}
-		notes += used;
-		bytes -= used;
-	}
-	return NULL;
-}
-
-#ifdef DLFO_EH_SEGMENT_TYPE
-/* As linkers make it, of SHA-1's 20 bytes; of a longer one the first. */
-#define STAMPED_BYTES 16u
-
-static uint64_t mix(uint64_t hash, uint64_t value) {
-	unsigned __int128 product = (unsigned __int128)(hash ^ value) * 0x9e3779b97f4a7c15u;
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t stamp_of(const struct dl_find_object *found, uintptr_t build_id) {
-	uint64_t words[STAMPED_BYTES / sizeof(uint64_t)];
-	memcpy(words, (const void *)build_id, sizeof words);
-	uint64_t hash = mix(words[0], (uintptr_t)found->dlfo_map_start);
-	hash = mix(hash ^ words[1], (uintptr_t)found->dlfo_map_end);
-	hash = mix(hash, (uintptr_t)found->dlfo_eh_frame);
-	return hash ? hash : 1;
-}
-
-/* In the first page, which any object at this place has.  Notes lie behind the headers. */
-static void stamp(const struct dl_find_object *found, const ElfW(Phdr) * headers, unsigned count,
-		  mw_os_object_t *object) {
-	uintptr_t start = (uintptr_t)found->dlfo_map_start, bias = found->dlfo_link_map->l_addr;
-	object->stamp = object->build_id = 0;
-	for (unsigned i = 0; i < count && !object->build_id; i++) {
-		uintptr_t at = bias + headers[i].p_vaddr - start;
-		if (headers[i].p_type != PT_NOTE || at >= MW_OS_PAGE_BYTES ||
-		    headers[i].p_memsz > MW_OS_PAGE_BYTES - at)
-			continue;
-		uint32_t id_bytes;
-		const char *id = mw_os_object_build_id((const char *)(start + at),
-						       headers[i].p_memsz, &id_bytes);
-		if (id && id_bytes >= STAMPED_BYTES)
-			object->build_id = (uintptr_t)id;
-	}
-	if (object->build_id)
-		object->stamp = stamp_of(found, object->build_id);
-}
-
-bool mw_os_object_is_there(const mw_os_object_t *object) {
-	struct dl_find_object found;
-	return object->stamp != 0 && _dl_find_object((void *)object->text_lo, &found) == 0 &&
-	       /* The page of the build-id is then the first one of whatever is there. */
-	       object->build_id - (uintptr_t)found.dlfo_map_start <
-		       MW_OS_PAGE_BYTES - STAMPED_BYTES &&
-	       stamp_of(&found, object->build_id) == object->stamp;
-}
-
 bool mw_os_object_can_ask_loader(void) {
-	return !permanent.is_static && &_dl_find_object != NULL;
+	return !permanent.is_static && mw_os_object_has_loader();
 }
-
-static bool find_loaded(uintptr_t address, mw_os_object_t *object) {
-	struct dl_find_object found;
-	if (!mw_os_object_can_ask_loader() || _dl_find_object((void *)address, &found) != 0)
-		return false;
-	/* The program headers give the segments exactly: the mapping may have holes.  A loader maps
-	 * the ELF header, which begins the file, with the first segment. */
-	uintptr_t start = (uintptr_t)found.dlfo_map_start;
-	size_t mapped_bytes = (uintptr_t)found.dlfo_map_end - start;
-	ElfW(Ehdr) elf;
-	if (mapped_bytes < MW_OS_PAGE_BYTES)
-		return false;
-	memcpy(&elf, found.dlfo_map_start, sizeof(elf));
-	if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_phnum == 0 ||
-	    elf.e_phnum > HEADERS_MAX || elf.e_phentsize != sizeof(ElfW(Phdr)) ||
-	    elf.e_phoff % sizeof(uintptr_t) != 0 ||
-	    elf.e_phoff > MW_OS_PAGE_BYTES - elf.e_phnum * sizeof(ElfW(Phdr)))
-		return false;
-	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)(start + elf.e_phoff);
-	uintptr_t bias = found.dlfo_link_map->l_addr;
-	if (!describe(headers, elf.e_phnum, bias, address, object))
-		return false;
-	bool inside = object->data_lo >= start && object->data_hi <= start + mapped_bytes;
-	if (!inside || object->eh_frame_hdr != (uintptr_t)found.dlfo_eh_frame)
-		object->eh_frame_hdr = object->data_lo = object->data_hi = 0;
-	stamp(&found, headers, elf.e_phnum, object);
-	return true;
-}
-#else
-bool mw_os_object_is_there(const mw_os_object_t *object) {
-	(void)object;
-	return false;
-}
-
-bool mw_os_object_can_ask_loader(void) {
-	return false;
-}
-
-static bool find_loaded(uintptr_t address, mw_os_object_t *object) {
-	(void)address;
-	(void)object;
-	return false;
-}
-#endif
 
 uint32_t mw_os_object_permanent(uintptr_t address, uintptr_t *lo, uintptr_t *hi) {
 	const mw_os_object_t *known = find_permanent(address);
@@ -257,5 +133,5 @@ bool mw_os_object_find(uintptr_t address, mw_os_object_t *object) {
 		*object = *known;
 		return true;
 	}
-	return find_loaded(address, object);
+	return !permanent.is_static && mw_os_object_find_loaded(address, object);
 }

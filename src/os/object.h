@@ -9,6 +9,7 @@
 #ifndef MW_OS_OBJECT_H
 #define MW_OS_OBJECT_H
 
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,8 +36,9 @@ typedef struct mw_os_object {
 void mw_os_object_start(void);
 
 bool mw_os_object_find(uintptr_t address, mw_os_object_t *object);
-/* Is what was found once, with a stamp, there now?  Quicker than finding it anew. */
-bool mw_os_object_is_there(const mw_os_object_t *object);
+/* Is what was found once, with a stamp, what holds the address now?  Quicker than finding it anew.
+ */
+bool mw_os_object_is_there(const mw_os_object_t *object, uintptr_t address);
 /* The segment of program start that holds the address, numbered from 0, or MW_OS_NOT_PERMANENT. Its
  * range is in [*lo, *hi).  Costs a few comparisons. */
 uint32_t mw_os_object_permanent(uintptr_t address, uintptr_t *lo, uintptr_t *hi);
@@ -47,5 +49,13 @@ const char *mw_os_object_build_id(const char *notes, uint64_t bytes, uint32_t *i
 /* May _dl_find_object be called?  Not where libc has none, and not in a static program, which may
  * allocate while libc makes the tables behind it. */
 bool mw_os_object_can_ask_loader(void);
+
+/* ---- between object.c and object_loaded.c ---- */
+
+/* Fills in the unwind tables and the text segment that holds `address` (any text segment if 0). */
+bool mw_os_object_describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias,
+			   uintptr_t address, mw_os_object_t *object);
+bool mw_os_object_has_loader(void);
+bool mw_os_object_find_loaded(uintptr_t address, mw_os_object_t *object);
 
 #endif

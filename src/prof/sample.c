@@ -42,24 +42,43 @@ static uint32_t thread_id(mw_sampler_t *sampler) {
 	return sampler->thread_id;
 }
 
-static mw_recall_key_t key_of(const uint64_t *frames, mw_unwind_result_t stack) {
-	/* What may be unloaded is told apart by its stamps as long as the table of modules has not
-	 * changed: after that its frames may be others. */
-	uint64_t code = stack.stamps ? stack.stamps + ((uint64_t)mw_modules_generation() << 32) : 0;
-	return mw_recall_key(frames, stack.depth, stack.truncated, code);
+/* A walk, and by what its stack is recognised. */
+typedef struct capture {
+	mw_unwind_result_t walk;
+	uint32_t known; /* number of the stack; 0: to be found by the key */
+	/* Of the table of modules, if there is code that may be unloaded: what its stamps stand for
+	 * may be other frames in another. */
+	uint32_t generation;
+	mw_recall_key_t key;
+} capture_t;
+
+static void capture(capture_t *c, uint64_t *frames) {
+	c->walk = mw_watch_capture(frames, depth_max);
+	c->generation = c->walk.stamps ? mw_modules_generation() : 0;
+	c->known = MW_LIKELY(c->walk.memo >> 32 == c->generation) ? (uint32_t)c->walk.memo : 0;
+	if (c->known == 0)
+		c->key = mw_recall_key(frames, c->walk.depth, c->walk.truncated,
+				       c->walk.stamps + ((uint64_t)c->generation << 32));
 }
 
-/* The stack of these PCs, which are encoded if need be.  In the caller's turn. */
-static uint32_t stack_of(mw_recall_key_t key, uint64_t *frames, mw_unwind_result_t stack) {
-	uint32_t number = mw_recall_find(key);
-	if (MW_LIKELY(number != 0))
-		return number;
-	bool permanent = mw_modules_encode(frames, stack.depth);
-	number = mw_depot_find(frames, stack.depth, stack.truncated);
-	/* Not one that was cut because the tables are full: they may be widened. */
-	if ((permanent || stack.is_stamped) && mw_depot_depth(number) == stack.depth)
-		mw_recall_put(key, number);
+/* In the caller's turn. */
+static MW_NOINLINE uint32_t find_stack(const capture_t *c, uint64_t *frames) {
+	uint32_t number = mw_recall_find(c->key);
+	if (number == 0) {
+		bool permanent = mw_modules_encode(frames, c->walk.depth);
+		number = mw_depot_find(frames, c->walk.depth, c->walk.truncated);
+		/* Not one that was cut because the tables are full: they may be widened. */
+		if ((!permanent && !c->walk.is_stamped) || mw_depot_depth(number) != c->walk.depth)
+			return number;
+		mw_recall_put(c->key, number);
+	}
+	mw_unwind_note(c->walk.serial, (uint64_t)c->generation << 32 | number);
 	return number;
+}
+
+/* The number of the stack of these PCs, which are encoded if need be.  In the caller's turn. */
+static uint32_t stack_of(const capture_t *c, uint64_t *frames) {
+	return MW_LIKELY(c->known != 0) ? c->known : find_stack(c, frames);
 }
 
 static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_request_t *request,
@@ -67,9 +86,11 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 	/* On the program's stack: a sample is taken by every thread, and none may wait for another.
 	 */
 	uint64_t frames[MW_PROF_DEPTH_MAX];
-	mw_unwind_result_t stack = mw_watch_capture(frames, depth_max);
+	mw_unwind_sampled(now_ns);
+	capture_t stack;
+	capture(&stack, frames);
 	if (mean_bytes)
-		mw_watch_sampled(request, frames, stack.depth);
+		mw_watch_sampled(request, frames, stack.walk.depth);
 	mw_sample_t sample = {
 		.thread_id = thread_id(sampler),
 		.address = (uintptr_t)request->block,
@@ -84,10 +105,9 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 		thread_renamed = false;
 		sampler->named_ns = 0;
 	}
-	mw_recall_key_t key = key_of(frames, stack);
 	bool turn = mw_gate_take_turn(&mw_control_gate);
 	mw_threads_note(sampler, sample.time_ns);
-	sample.stack = stack_of(key, frames, stack);
+	sample.stack = stack_of(&stack, frames);
 	/* Without a mean sampling is off: the request is only logged. */
 	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
 	if (mw_recent_is_on())
@@ -135,11 +155,11 @@ static void note_free(mw_record_id_t record, const mw_sample_t *sample, const mw
 static MW_COLD void remove_noted(mw_record_id_t record, const mw_release_t *release,
 				 mw_sample_t *sample) {
 	uint64_t frames[MW_PROF_DEPTH_MAX];
-	mw_unwind_result_t stack = mw_watch_capture(frames, depth_max);
-	mw_recall_key_t key = key_of(frames, stack);
+	capture_t stack;
+	capture(&stack, frames);
 	bool turn = mw_gate_take_turn(&mw_control_gate);
 	if (mw_records_look(record, sample))
-		note_free(record, sample, release, stack_of(key, frames, stack));
+		note_free(record, sample, release, stack_of(&stack, frames));
 	mw_records_remove(record, release);
 	mw_gate_end_turn(&mw_control_gate, turn);
 }

@@ -127,9 +127,3 @@ uint64_t mw_sampler_weight_q16(uint64_t mean_bytes, uint64_t trial_bytes) {
 	double weight = mw_reciprocal_chance(trial / (double)mean_bytes);
 	return (uint64_t)((double)MW_WEIGHT_ONE * weight + 0.5);
 }
-
-int64_t mw_sampler_weigh(uint64_t weight_q16, uint64_t bytes) {
-	unsigned __int128 product = (unsigned __int128)weight_q16 * bytes + MW_WEIGHT_ONE / 2;
-	product >>= 16;
-	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
-}

@@ -56,6 +56,10 @@ uint64_t mw_sampler_draw_bytes(mw_sampler_t *sampler);
  * with. */
 uint64_t mw_sampler_weight_q16(uint64_t mean_bytes, uint64_t trial_bytes);
 /* weight * bytes in whole bytes, rounded; what overflows 63 bits is cut to INT64_MAX. */
-int64_t mw_sampler_weigh(uint64_t weight_q16, uint64_t bytes);
+static inline int64_t mw_sampler_weigh(uint64_t weight_q16, uint64_t bytes) {
+	unsigned __int128 product = (unsigned __int128)weight_q16 * bytes + MW_WEIGHT_ONE / 2;
+	product >>= 16;
+	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
+}
 
 #endif

@@ -18,6 +18,9 @@ typedef struct mw_unwind_result {
 	 * the sum: of two such walks with the same PCs and sum the code is the same. */
 	bool is_stamped;
 	uint64_t stamps;
+	/* Not 0: mw_unwind_note() may note something with this walk.  What was noted with one just
+	 * the same, if that was the thread's last, is in `memo`; else that is 0. */
+	uint64_t serial, memo;
 } mw_unwind_result_t;
 
 /* Lists the objects of program start.  Once, before threads, before the program can have called
@@ -33,7 +36,17 @@ mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth);
  * mw_unwind_capture().  Returns the depth. */
 unsigned mw_unwind_capture_for(uint64_t *pcs, unsigned max_depth, bool in_handler);
 
-/* Memory in use for rules and their cache; bounded at 0.7 MiB. */
+/* For the thread's next walk, if it gives the same as the one that had this number. */
+void mw_unwind_note(uint64_t serial, uint64_t memo);
+
+/* The calling thread has come to a sample: one that samples often gets a trail
+ * (prof/unwind_trail.h). */
+void mw_unwind_sampled(uint64_t now_ns);
+/* The calling thread ends: its trail goes, and there is no other. */
+void mw_unwind_thread_end(void);
+
+/* Memory in use for rules and their cache, bounded at 0.7 MiB, and for trails: 12 KiB for each
+ * thread that samples often, at most 512. */
 uint64_t mw_unwind_memory_bytes(void);
 
 #ifdef MW_TESTING

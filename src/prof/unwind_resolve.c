@@ -14,17 +14,18 @@ static const mw_os_object_t *find_object(mw_resolver_t *resolver, uintptr_t pc) 
 	mw_os_object_t *object = &resolver->object;
 	if (pc >= object->text_lo && pc < object->text_hi)
 		return object;
-	if (!mw_os_object_find(pc, object)) {
-		object->text_lo = object->text_hi = 0;
+	if (mw_os_object_find(pc, object))
+		return object;
+	object->text_lo = object->text_hi = 0;
+	return NULL;
+}
+
+/* Once for each frame. */
+static void count_stamp(mw_resolver_t *resolver, const mw_os_object_t *object) {
+	if (!object || (object->stamp == 0 && !object->is_permanent))
 		resolver->is_incomplete = true;
-		return NULL;
-	}
-	if (!object->is_permanent) {
-		/* A sum: an object that is met twice does not vanish from it. */
+	else
 		resolver->stamps += object->stamp;
-		resolver->is_incomplete |= object->stamp == 0;
-	}
-	return object;
 }
 
 static mw_cfi_area_t area_of(const mw_os_object_t *object) {
@@ -46,14 +47,21 @@ static uint64_t guard_by_digest(const mw_os_object_t *object, uint32_t fde_offse
 	return digest ? (uint64_t)fde_offset << 32 | bind(digest, pc, code) >> 32 : 0;
 }
 
-static bool guard_holds(mw_resolver_t *resolver, uintptr_t pc, uint32_t code) {
-	const mw_os_object_t *object = find_object(resolver, pc);
+static bool guard_holds(const mw_os_object_t *object, uintptr_t pc, uint32_t code) {
 	uint64_t guard = mw_cache_guard(pc);
 	if (object && object->stamp != 0)
 		return guard == bind(object->stamp, pc, code);
 	if (!object || object->eh_frame_hdr == 0 || guard == 0)
 		return false;
 	return guard_by_digest(object, (uint32_t)(guard >> 32), pc, code) == guard;
+}
+
+bool mw_resolve_guarded(mw_resolver_t *resolver, uintptr_t pc, uint64_t entry) {
+	const mw_os_object_t *object = find_object(resolver, pc);
+	if (!guard_holds(object, pc, entry & MW_CACHE_CODE_MASK))
+		return false;
+	count_stamp(resolver, object);
+	return true;
 }
 
 /* The FDE that covers pc; NULL if none does. */
@@ -110,9 +118,10 @@ static void remember(const mw_os_object_t *object, uintptr_t pc, uint32_t code,
 
 mw_rule_t mw_resolve(mw_resolver_t *resolver, uintptr_t pc, uint64_t entry) {
 	uint32_t code = entry & MW_CACHE_CODE_MASK, fde_offset;
-	if (code != 0 && (!(entry & MW_CACHE_GUARDED) || guard_holds(resolver, pc, code)))
+	if (code != 0 && (!(entry & MW_CACHE_GUARDED) || mw_resolve_guarded(resolver, pc, entry)))
 		return mw_rule_decode(code);
 	const mw_os_object_t *object = find_object(resolver, pc);
+	count_stamp(resolver, object);
 	/* Generated code, most often: such compilers keep frame pointers. */
 	if (!object)
 		return (mw_rule_t){.kind = MW_RULE_FRAME_POINTER};

@@ -26,6 +26,7 @@ typedef struct captured {
 } captured_t;
 
 static const char *paths[2];
+static __thread bool has_trail;
 
 static bool is_in(uint64_t pc, const void *function) {
 	return pc - (uint64_t)(uintptr_t)function < 400;
@@ -47,7 +48,7 @@ typedef struct visited {
 	uint64_t stamps;
 } visited_t;
 
-/* Loads the plugin, walks through it twice (table, cache), unloads it. */
+/* Loads the plugin, walks through it (table, cache, trail), unloads it. */
 static visited_t visit(const char *path) {
 	captured_t stack;
 	uint64_t stamps = 0;
@@ -58,7 +59,7 @@ static visited_t visit(const char *path) {
 	CHECK(handle != NULL);
 	*(void **)&plugin = dlsym(handle, "plugin_call");
 	CHECK(plugin != NULL);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		call_plugin(plugin, &stack);
 		CHECK(!stack.result.truncated);
 		CHECK(is_in(stack.pcs[0], (const void *)capture));
@@ -69,6 +70,10 @@ static visited_t visit(const char *path) {
 		CHECK(stack.result.is_stamped && stack.result.stamps != 0);
 		CHECK(i == 0 || stack.result.stamps == stamps);
 		stamps = stack.result.stamps;
+		/* With a trail a walk comes to be the one before again, in this library. */
+		CHECK(stack.result.memo != 0 || i < 3 || !has_trail);
+		CHECK(stack.result.memo == 0 || stack.result.memo == stamps);
+		mw_unwind_note(stack.result.serial, stamps);
 	}
 	CHECK(dlclose(handle) == 0);
 	return (visited_t){.pc = stack.pcs[1], .stamps = stamps};
@@ -89,9 +94,18 @@ static void test_one_after_the_other(void) {
 	CHECK(same_place > 0);
 }
 
+/* As a thread does that samples often. */
+static void get_trail(void) {
+	for (unsigned i = 1; i < 1000; i++)
+		mw_unwind_sampled(1000 * i);
+	has_trail = true;
+}
+
 static void *visit_often(void *argument) {
+	get_trail();
 	for (unsigned i = 0; i < ROUNDS; i++)
 		visit(paths[(i + (argument != NULL)) % 2]);
+	mw_unwind_thread_end();
 	return NULL;
 }
 
@@ -108,6 +122,8 @@ int main(int argc, char **argv) {
 	mw_unwind_start();
 	paths[0] = argv[1];
 	paths[1] = argv[2];
+	RUN(test_one_after_the_other);
+	get_trail();
 	RUN(test_one_after_the_other);
 	RUN(test_threads);
 	return 0;

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * unwind_trail.h -- the frames of a thread's last walk, along which the next one goes.
+ * Layer: prof.  From one sample to the next most of a stack does not change.  A walk that comes to
+ * a frame of the last one need not look up rules from there on: it knows which words the rules
+ * read, and compares them.  Where one differs it goes on as usual.
+ *
+ * Why the outcome is that of a walk without: doc/adr/0019-walks-along-a-trail.md.
+ *
+ * A thread gets its trail when it samples often; a thread's own, but for its signal handlers, which
+ * do without while it is in use. */
+#ifndef MW_PROF_UNWIND_TRAIL_H
+#define MW_PROF_UNWIND_TRAIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "os/arch.h"
+#include "prof/unwind.h"
+#include "prof/unwind_walk.h"
+
+/* Deeper stacks are walked as usual.  With these a trail has three kernel pages. */
+#define MW_TRAIL_FRAMES 124u
+/* Of code that may be unloaded; a walk through more is as usual. */
+#define MW_TRAIL_OBJECTS 4u
+
+/* A frame as the walk came to it, and how it left it. */
+typedef struct mw_trail_frame {
+	uintptr_t sp;
+	uintptr_t pc; /* 0: behind the outermost */
+	uintptr_t fp;
+	uint16_t code;   /* of the rule that leads on from here */
+	uint16_t checks; /* that what lies beyond is the same: the trail's first so many */
+	uint8_t object;  /* that has the code, among the trail's, from 1 on; 0: permanent */
+	bool is_own;     /* of this library */
+	bool fp_matters; /* what lies beyond was found by it */
+} mw_trail_frame_t;
+
+/* A word that a rule read, and that mattered. */
+typedef struct mw_trail_check {
+	const uintptr_t *address;
+	uintptr_t word;
+} mw_trail_check_t;
+
+typedef struct mw_trail {
+	unsigned count; /* of `frames`, the outermost first; 0: nothing is known */
+	unsigned object_count;
+	uint64_t serial; /* raised when it is laid anew */
+	uint64_t memo;   /* of mw_unwind_note(); 0: none */
+	mw_os_object_t objects[MW_TRAIL_OBJECTS];
+	mw_trail_frame_t frames[MW_TRAIL_FRAMES];
+	/* Of the walk under way, the innermost first. */
+	mw_trail_frame_t fresh[MW_TRAIL_FRAMES];
+	/* A return address and a frame pointer of each frame, in the order of `frames`. */
+	mw_trail_check_t checks[2 * MW_TRAIL_FRAMES];
+} mw_trail_t;
+
+/* A thread's. */
+typedef struct mw_trail_hold {
+	mw_trail_t *trail; /* NULL: none */
+	bool is_taken, has_ended;
+	unsigned samples; /* while there is none: since `since_ns` */
+	uint64_t since_ns;
+} mw_trail_hold_t;
+
+extern MW_TLS mw_trail_hold_t mw_trail_hold;
+
+/* NULL: there is none, or a walk that this one has interrupted is on it. */
+MW_ALWAYS_INLINE mw_trail_t *mw_trail_take(void) {
+	if (MW_LIKELY(!mw_trail_hold.trail) || mw_trail_hold.is_taken)
+		return NULL;
+	mw_trail_hold.is_taken = true;
+	/* Handlers of this thread come before or after. */
+	__asm__ volatile("" ::: "memory");
+	return mw_trail_hold.trail;
+}
+
+MW_ALWAYS_INLINE void mw_trail_let_go(void) {
+	__asm__ volatile("" ::: "memory");
+	mw_trail_hold.is_taken = false;
+}
+
+/* Walks from `regs`, where the last return address led to, and writes down PCs that are not the
+ * library's.  MW_WALK_END: that was all.  MW_WALK_ON: a walk as usual has to go on from *regs. */
+mw_walk_outcome_t mw_trail_follow(mw_trail_t *trail, mw_walk_t *walk, mw_os_regs_t *regs,
+				  uint64_t *pcs, unsigned max_depth, mw_unwind_result_t *result);
+
+uint64_t mw_trail_memory_bytes(void);
+
+#endif

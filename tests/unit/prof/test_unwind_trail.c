@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * test_unwind_trail.c -- random programs: a walk along the thread's trail gives what one without
+ * gives, and what was noted with a walk comes back with one just the same, and with no other. */
+#include <alloca.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "base/rng.h"
+#include "prof/unwind.h"
+#include "prof/unwind_trail.h"
+#include "test.h"
+
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noipa))
+#endif
+#define KEEP_FRAME() __asm__ volatile("" ::: "memory")
+#define KEEP(array) __asm__ volatile("" ::"r"(array) : "memory")
+
+enum { CAPTURES = 30000, THREADS = 3, STACK_BYTES = 256 << 10 };
+
+/* What a thread's random program is doing. */
+typedef struct run {
+	mw_rng_t rng;
+	unsigned captures, depth, deepest, along, recognised;
+} run_t;
+
+static __thread run_t run;
+
+static unsigned pick(unsigned count) {
+	return (unsigned)(mw_rng_next(&run.rng) >> 33) % count;
+}
+
+/* Of the PCs and what else the walk says. */
+static uint64_t digest(const uint64_t *pcs, const mw_unwind_result_t *result) {
+	uint64_t hash = result->depth * 2 + result->truncated + 1;
+	for (unsigned i = 0; i < result->depth; i++)
+		hash = (hash ^ pcs[i]) * 0x9e3779b97f4a7c15u;
+	return hash | 1;
+}
+
+/* Twice from the same place: along the trail, and as if another walk were on it. */
+static NOINLINE void capture(void) {
+	static const unsigned depths[] = {MW_UNWIND_DEPTH_MAX, MW_UNWIND_DEPTH_MAX, 128, 17, 3};
+	uint64_t pcs[2][MW_UNWIND_DEPTH_MAX];
+	mw_unwind_result_t results[2];
+	unsigned max_depth = depths[pick(5)];
+	/* Volatile: one call, not two of an unrolled loop. */
+	for (volatile unsigned i = 0; i < 2; i++) {
+		mw_trail_hold.is_taken = i == 1;
+		results[i] = mw_unwind_capture(pcs[i], max_depth);
+	}
+	mw_trail_hold.is_taken = false;
+	CHECK_EQ(results[0].depth, results[1].depth);
+	CHECK_EQ(results[0].truncated, results[1].truncated);
+	CHECK(memcmp(pcs[0], pcs[1], results[0].depth * sizeof(pcs[0][0])) == 0);
+	CHECK_EQ(results[1].serial, 0);
+	CHECK_EQ(results[1].memo, 0);
+	uint64_t now = digest(pcs[1], &results[1]);
+	CHECK(results[0].memo == 0 || results[0].memo == now);
+	run.along += results[0].serial != 0;
+	run.recognised += results[0].memo != 0;
+	if (results[0].serial && pick(2))
+		mw_unwind_note(results[0].serial, now);
+	run.captures++;
+}
+
+typedef void part_t(void);
+static part_t *const parts[];
+static NOINLINE void go_on(void);
+
+/* The frame pointer is a general register here, as a rule. */
+static NOINLINE void plain(void) {
+	go_on();
+	KEEP_FRAME();
+}
+
+static NOINLINE void plain_too(void) {
+	char room[48];
+	KEEP(room);
+	go_on();
+	KEEP(room);
+	go_on();
+	KEEP(room);
+}
+
+/* Frames found by the frame pointer, of several sizes that add up to the same in many ways. */
+static NOINLINE void varying(void) {
+	char *room = alloca(16 * (1 + pick(4)));
+	KEEP(room);
+	go_on();
+	KEEP(room);
+}
+
+static NOINLINE void varying_too(void) {
+	char *room = alloca(16 * (1 + pick(4)));
+	KEEP(room);
+	go_on();
+	KEEP(room);
+	go_on();
+	KEEP(room);
+}
+
+static NOINLINE void realigned(void) {
+	_Alignas(64) char room[64];
+	KEEP(room);
+	go_on();
+	KEEP(room);
+}
+
+static NOINLINE void large(void) {
+	char room[9000];
+	KEEP(room);
+	go_on();
+	KEEP(room);
+}
+
+static NOINLINE int compare(const void *a, const void *b) {
+	int order = *(const int *)a - *(const int *)b;
+	if (order == 1)
+		go_on();
+	KEEP_FRAME();
+	return order;
+}
+
+static NOINLINE void through_libc(void) {
+	int numbers[] = {3, 1, 2};
+	qsort(numbers, 3, sizeof numbers[0], compare);
+	KEEP_FRAME();
+}
+
+static void handler(int number) {
+	(void)number;
+	capture();
+	KEEP_FRAME();
+}
+
+static NOINLINE void interrupted(void) {
+	CHECK(raise(SIGUSR1) == 0);
+	go_on();
+	KEEP_FRAME();
+}
+
+static __thread ucontext_t outside, inside;
+
+static void in_coroutine(void) {
+	go_on();
+	capture();
+	KEEP_FRAME();
+}
+
+static NOINLINE void through_coroutine(void) {
+	static __thread char *stack;
+	static __thread bool is_busy;
+	if (is_busy)
+		return;
+	is_busy = true;
+	if (!stack)
+		CHECK((stack = malloc(STACK_BYTES)) != NULL);
+	CHECK(getcontext(&inside) == 0);
+	inside.uc_stack.ss_sp = stack;
+	inside.uc_stack.ss_size = STACK_BYTES;
+	inside.uc_link = &outside;
+	makecontext(&inside, in_coroutine, 0);
+	CHECK(swapcontext(&outside, &inside) == 0);
+	is_busy = false;
+}
+
+static part_t *const parts[] = {plain,     plain,   plain_too,   plain_too,
+				varying,   varying, varying_too, varying_too,
+				realigned, large,   through_libc};
+/* No trail leads through these. */
+static part_t *const others[] = {interrupted, through_coroutine};
+
+/* One call site for all, so that stacks differ in frames and not in addresses only. */
+static NOINLINE void go_on(void) {
+	if (run.captures >= CAPTURES || run.depth >= run.deepest)
+		return;
+	run.depth++;
+	for (unsigned times = pick(3); times > 0; times--)
+		capture();
+	unsigned what = pick(200);
+	if (what >= 20)
+		parts[what % (sizeof parts / sizeof *parts)]();
+	else if (what < 3)
+		others[what % 2]();
+	for (unsigned times = pick(3); times > 0; times--)
+		capture();
+	run.depth--;
+}
+
+/* The thread samples as often as it takes. */
+static void get_trail(void) {
+	CHECK(mw_trail_hold.trail == NULL);
+	for (unsigned i = 1; i < 1000 && !mw_trail_hold.trail; i++)
+		mw_unwind_sampled(1000 * i);
+	CHECK(mw_trail_hold.trail != NULL);
+}
+
+static void run_program(uint64_t seed) {
+	memset(&run, 0, sizeof run);
+	mw_rng_init(&run.rng, seed);
+	/* Of two or three frames each.  Now and then more than a trail has room for. */
+	run.deepest = seed % 4 ? 20 : 60;
+	while (run.captures < CAPTURES)
+		go_on();
+	printf("# seed %lu: %u of %u along a trail, %u recognised\n", (unsigned long)seed,
+	       run.along, run.captures, run.recognised);
+	/* Or nothing was tested. */
+	CHECK(run.along > CAPTURES / 20);
+	CHECK(run.recognised > CAPTURES / 200);
+}
+
+static void random_programs(void) {
+	uint64_t before = mw_trail_memory_bytes();
+	get_trail();
+	CHECK(mw_trail_memory_bytes() > before);
+	for (uint64_t seed = 1; seed <= 8; seed++)
+		run_program(seed);
+	mw_unwind_thread_end();
+	CHECK_EQ(mw_trail_memory_bytes(), before);
+	/* Not again: nobody would give it back. */
+	for (unsigned i = 1; i < 1000; i++)
+		mw_unwind_sampled(1000 * i);
+	CHECK(mw_trail_hold.trail == NULL);
+	mw_trail_hold.has_ended = false;
+}
+
+static void *in_thread(void *argument) {
+	get_trail();
+	run_program((uintptr_t)argument);
+	mw_unwind_thread_end();
+	return NULL;
+}
+
+static void threads(void) {
+	pthread_t ids[THREADS];
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&ids[i], NULL, in_thread, (void *)(100 + i)) == 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK(pthread_join(ids[i], NULL) == 0);
+}
+
+/* One that samples now and then gets none. */
+static void seldom(void) {
+	for (uint64_t i = 1; i < 1000; i++)
+		mw_unwind_sampled(200000 * i);
+	CHECK(mw_trail_hold.trail == NULL);
+}
+
+int main(void) {
+	struct sigaction action = {.sa_handler = handler};
+	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+	mw_unwind_start();
+	RUN(seldom);
+	RUN(random_programs);
+	RUN(threads);
+	return 0;
+}
