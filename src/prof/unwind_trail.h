@@ -20,7 +20,7 @@
 #include "prof/unwind_walk.h"
 
 /* Deeper stacks are walked as usual.  With these a trail has three kernel pages. */
-#define MW_TRAIL_FRAMES 124u
+#define MW_TRAIL_FRAMES 120u
 /* Of code that may be unloaded; a walk through more is as usual. */
 #define MW_TRAIL_OBJECTS 4u
 
