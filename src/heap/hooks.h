@@ -61,6 +61,9 @@ typedef struct mw_heap_hooks {
 	/* `wanted_bytes` would have been in use; the soft limit let them pass, the hard one did
 	 * not.  May be NULL. */
 	void (*pressed)(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
+	/* Says on stderr where the sampled block with this record was allocated, if that is known.
+	 * The program is about to end: by any thread, with locks of the heap held.  May be NULL. */
+	void (*show_sample)(mw_record_id_t record);
 	/* A turn of the background thread (option background_thread), if there is one.  Returns the
 	 * monotonic time of the next turn that the hooks need; UINT64_MAX: none. */
 	uint64_t (*background)(void);

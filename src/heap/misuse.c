@@ -6,6 +6,7 @@
 #include "base/fmt.h"
 #include "heap/heap.h"
 #include "heap/sampled.h"
+#include "heap/sampling.h"
 
 /* "a sampled block of size class 1024 bytes" */
 #define NAME_BYTES 96
@@ -41,6 +42,18 @@ static void name_asked(char *text, size_t asked_bytes) {
 		mw_fmt(text, NAME_BYTES, ": %zu bytes were asked for", asked_bytes);
 }
 
+/* Who allocated a sampled block, before the message that ends the program.  Of a huge one that
+ * would take its table's lock, which may be held. */
+static void show_origin(const void *block) {
+	if (mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK)
+		return;
+	const mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)block));
+	if (page->kind == MW_PAGE_SAMPLED)
+		mw_sampling_show(mw_sampled_record(page, block));
+	else if (page->kind == MW_PAGE_LARGE)
+		mw_sampling_show(page->large_record);
+}
+
 MW_RESIDENT const char *mw_misuse_function(void) {
 	return mw_thread.function ? mw_thread.function : "free";
 }
@@ -57,6 +70,7 @@ void mw_misuse_dead(const char *function, const void *block, const mw_page_t *pa
 }
 
 void mw_misuse_misaligned(const char *function, const void *block, const mw_page_t *page) {
+	show_origin(block);
 	mw_fatal("%s(%p): invalid pointer: not the start of a block of %s %zu bytes", function,
 		 block, page->kind == MW_PAGE_LARGE ? "the large size" : "size class",
 		 bytes_of(page, block));
@@ -81,12 +95,14 @@ void mw_misuse_size(const char *function, const void *block, size_t claimed_byte
 	char name[NAME_BYTES], asked[NAME_BYTES];
 	name_live(name, block, capacity);
 	name_asked(asked, asked_bytes);
+	show_origin(block);
 	mw_fatal("%s(%p): wrong size %zu for %s%s", function, block, claimed_bytes, name, asked);
 }
 
 void mw_misuse_align(const char *function, const void *block, size_t align, size_t capacity) {
 	char name[NAME_BYTES];
 	name_live(name, block, capacity);
+	show_origin(block);
 	mw_fatal("%s(%p): wrong alignment %zu for %s", function, block, align, name);
 }
 
@@ -95,6 +111,7 @@ void mw_misuse_past_end(const char *function, const void *block, size_t capacity
 	char name[NAME_BYTES], asked[NAME_BYTES];
 	name_live(name, block, capacity);
 	name_asked(asked, asked_bytes);
+	show_origin(block);
 	mw_fatal("%s(%p): written past the end of %s%s", function, block, name, asked);
 }
 

@@ -214,6 +214,16 @@ uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block) {
 	return class_bytes(*mark_at(page, index));
 }
 
+mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address) {
+	if ((const char *)address < page->start)
+		return 0;
+	uint32_t index = index_of(page, address);
+	if (index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
+		return 0;
+	uint32_t mark = *mark_at(page, index);
+	return mark & MARK_FREE ? 0 : mark & MARK_NUMBER_MASK;
+}
+
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	uint32_t offset = (uint32_t)((char *)block - page->start);
 	mw_slabs_t *slabs = slabs_of(mw_chunk_of(page)->arena, page->size_class);

@@ -24,6 +24,8 @@ void *mw_sampled_take(mw_arena_t *arena, unsigned size_class);
 void mw_sampled_bind(void *block, mw_record_id_t record);
 /* Usable bytes of the block, those of its class; also when it was just freed. */
 uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block);
+/* Of the live block that holds the address; 0: none. */
+mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address);
 /* Ends the program on a double free or a pointer that is not a block's start.  Returns the record
  * (0: none); the block may be handed out again at once. */
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block);

@@ -246,6 +246,11 @@ void mw_sampling_freed(mw_record_id_t record) {
 	hooks->sample_freed(heap ? &heap->hook_thread : NULL, record, temporary);
 }
 
+void mw_sampling_show(mw_record_id_t record) {
+	if (record && hooks->show_sample)
+		hooks->show_sample(record);
+}
+
 uint64_t mw_sampling_background(void) {
 	return hooks->background();
 }

@@ -71,6 +71,8 @@ void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes);
 /* A limit was passed; no lock is held. */
 void mw_sampling_pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
 void mw_sampling_thread_start(mw_heap_t *heap);
+/* What is known of it, on stderr, before the program ends; 0: nothing. */
+void mw_sampling_show(mw_record_id_t record);
 /* The hooks' turn in the background thread; when they need the next. */
 uint64_t mw_sampling_background(void);
 

@@ -11,6 +11,7 @@
 #include "prof/dump_view.h"
 #include "prof/image.h"
 #include "prof/journal.h"
+#include "prof/records.h"
 
 /* As much as fits on a screen. */
 #define STACKS_MAX 5u
@@ -43,6 +44,20 @@ static void print_frames(const mw_dump_stack_t *stack) {
 void mw_crash_print_stack(uint32_t number) {
 	const mw_state_stack_t *entry = mw_image_entry(MW_SECTION_STACKS, number);
 	print_frames(&(mw_dump_stack_t){.depth = entry->depth, .node = entry->node});
+}
+
+void mw_crash_show_sample(mw_record_id_t record) {
+	mw_sample_t sample;
+	if (!mw_image_exists() || !mw_image_hold())
+		return;
+	/* The number lies beside the program's blocks, which it may have written over. */
+	uint64_t records = mw_image_used_bytes(MW_SECTION_RECORDS) / sizeof(mw_state_record_t);
+	if (record < records && mw_records_look(record, &sample)) {
+		mw_print_line("mallow: a block of %zu bytes was allocated by thread %u:",
+			      (size_t)sample.requested_bytes, sample.thread_id);
+		mw_crash_print_stack(sample.stack);
+	}
+	mw_image_release();
 }
 
 typedef struct top {

@@ -11,6 +11,7 @@
 #include "os/clock.h"
 #include "os/proc.h"
 #include "prof/control.h"
+#include "prof/crash.h"
 #include "prof/dump.h"
 #include "prof/dump_view.h"
 #include "prof/image.h"
@@ -113,6 +114,7 @@ static const mw_heap_hooks_t hooks = {
 	.poll = poll,
 	.grew = grew,
 	.pressed = pressed,
+	.show_sample = mw_crash_show_sample,
 	.background = background,
 };
 

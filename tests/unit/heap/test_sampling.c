@@ -70,9 +70,14 @@ static uint64_t background(void) {
 	return UINT64_MAX;
 }
 
-static const mw_heap_hooks_t hooks = {thread_start, draw_objects, draw_bytes,
-				      sampled,      sample_freed, poll,
-				      grew,         NULL,         background};
+static const mw_heap_hooks_t hooks = {.thread_start = thread_start,
+				      .draw_objects = draw_objects,
+				      .draw_bytes = draw_bytes,
+				      .sampled = sampled,
+				      .sample_freed = sample_freed,
+				      .poll = poll,
+				      .grew = grew,
+				      .background = background};
 
 /* Allocates `count` objects of `bytes`, some freed again at once or later, and checks that a sample
  * comes at exactly the object the last draw named. */
