@@ -57,11 +57,45 @@ if command -v jeprof >/dev/null; then
     grep -q '^Total: ' "$work/jeprof" || fail "jeprof: $(head -n 3 "$work/jeprof")"
 fi
 
-# What redis asks its allocator for has the same answers on both libraries: names of figures, and what it can do.
+# On both libraries: what it asks its allocator for has the same answers, names of figures and what it can do; it keeps
+# the same data, of all types, while they grow, shrink, expire and are defragmented; its log says the same.
+fill=$(
+    cat <<'END'
+for i = 1, 20000 do
+    local n = (i * 7919) % 997
+    redis.call('set', 's' .. i, string.rep(tostring(i), n % 50 + 1))
+    redis.call('append', 's' .. n, string.rep('x', n))
+    redis.call('hset', 'h' .. n, 'f' .. i, i)
+    redis.call('rpush', 'l' .. n % 31, string.rep('y', n % 200))
+    redis.call('zadd', 'z' .. n % 17, n, 'm' .. i)
+    redis.call('sadd', 'u' .. n % 13, i)
+    if i % 3 == 0 then redis.call('del', 's' .. i - n % 100) end
+    if i % 5 == 0 then redis.call('lpop', 'l' .. n % 31) end
+    if i % 7 == 0 then redis.call('hdel', 'h' .. n, 'f' .. i - 997) end
+end
+return redis.call('dbsize')
+END
+)
+data() {
+    cli config set activedefrag yes
+    cli eval "$fill" 0
+    cli debug digest
+    cli eval "return {redis.call('strlen', 's996'), redis.call('llen', 'l5'), redis.call('zcard', 'z3'), redis.call('scard', 'u2')}" 0
+    cli lrange l5 -3 -1
+    cli zrange z3 0 5 withscores
+    cli save
+    cli debug reload
+    cli debug digest
+    cli flushall async
+    cli memory purge
+    cli dbsize
+}
 answers() {
-    start "$work/out" env LD_PRELOAD= LD_LIBRARY_PATH="$1" \
-        redis-server --port 0 --unixsocket "$socket" --dir "$work" --save '' --daemonize no --logfile "$work/log"
+    rm -f "$work"/log "$work"/*.rdb
+    start "$work/out" env LD_PRELOAD= LD_LIBRARY_PATH="$1" redis-server --port 0 --unixsocket "$socket" --dir "$work" \
+        --save '' --daemonize no --logfile "$work/log" --enable-debug-command yes
     wait_for 20 cli ping >/dev/null || fail "redis-server does not answer"
+    data
     cli info memory | tr -d '\r' | sed -n 's/:.*//p' | sort
     cli info memory | grep '^mem_allocator' | sed 's/-[0-9].*//'
     cli memory stats | sed -n '/^[a-z]/p' | grep -v '^[0-9.]*$'
@@ -72,6 +106,8 @@ answers() {
     cli memory malloc-stats | sed -n 's/^\(___ .*\|--- .*\|Version\|Allocated\).*/\1/p'
     cli shutdown nosave || true
     wait "$started"
+    # Without process, time, and how long or large things were; children end when they do.
+    sed -E 's/^[0-9]+:[A-Z] [0-9]+ [A-Z][a-z]+ [0-9]+ [0-9:.]+ //; s/[0-9]+(\.[0-9]+)?/N/g' "$work/log" | sort -u
 }
 reference=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
 if [ -n "$reference" ]; then
