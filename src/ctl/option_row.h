@@ -25,13 +25,13 @@ typedef enum mw_option_kind {
 	MW_KIND_LOG2,
 } mw_option_kind_t;
 
+/* Holds no pointers: the loader would write each of them in every process. */
 typedef struct mw_option {
-	const char *name;
-	mw_option_kind_t kind;
-	bool unused;   /* jemalloc's, without effect here */
-	size_t offset; /* of the field in mw_options_t; of the target's, for a LOG2 */
+	uint8_t kind;    /* mw_option_kind_t */
+	bool unused;     /* jemalloc's, without effect here */
+	uint16_t offset; /* of the field in mw_options_t; of the target's, for a LOG2 */
+	uint16_t name_at, standard_at, unit_at, help_at; /* among the texts of all rows */
 	int64_t min, max;
-	const char *standard, *unit, *help;
 } mw_option_t;
 
 /* Is its value kept as it is written? */
@@ -41,6 +41,11 @@ static inline bool mw_option_is_text(const mw_option_t *option) {
 
 extern const mw_option_t mw_option_table[];
 extern const size_t mw_option_count;
+
+const char *mw_option_name(const mw_option_t *option);
+const char *mw_option_standard(const mw_option_t *option);
+const char *mw_option_unit(const mw_option_t *option);
+const char *mw_option_help(const mw_option_t *option);
 
 /* A piece of a configuration string; not NUL-terminated. */
 typedef struct mw_text {

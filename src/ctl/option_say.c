@@ -62,10 +62,10 @@ static const char *nearest(mw_text_t name) {
 	const char *best = NULL;
 	unsigned best_distance = NEAR_DISTANCE + 1;
 	for (size_t i = 0; i < mw_option_count; i++) {
-		unsigned d = distance(name, mw_option_table[i].name);
+		unsigned d = distance(name, mw_option_name(&mw_option_table[i]));
 		if (d < best_distance && d < name.length) {
 			best_distance = d;
-			best = mw_option_table[i].name;
+			best = mw_option_name(&mw_option_table[i]);
 		}
 	}
 	return best;
@@ -99,7 +99,7 @@ void mw_option_say_unknown(mw_conf_source_t *source, mw_conf_pair_t pair) {
 	for (size_t i = 0; i < mw_option_count && length < sizeof names; i++)
 		if (!mw_option_table[i].unused)
 			length += mw_fmt(names + length, sizeof names - length, "%s%s",
-					 length ? ", " : "", mw_option_table[i].name);
+					 length ? ", " : "", mw_option_name(&mw_option_table[i]));
 	mw_warn("%s: unknown option \"%s\"; allowed: %s", source->name, quote, names);
 }
 
@@ -108,7 +108,7 @@ const char *mw_option_allowed(const mw_option_t *option, char *buffer, size_t ca
 		return "true, false";
 	if (option->kind == MW_KIND_CHOICE || option->kind == MW_KIND_WORD) {
 		size_t length = 0;
-		const char *cursor = option->unit;
+		const char *cursor = mw_option_unit(option);
 		for (mw_text_t word; (word = mw_option_next_word(&cursor)).length > 0;)
 			length += mw_fmt(buffer + length, capacity - length, "%s%.*s",
 					 length ? ", " : "", (int)word.length, word.start);
@@ -120,18 +120,18 @@ const char *mw_option_allowed(const mw_option_t *option, char *buffer, size_t ca
 		mw_fmt(buffer, capacity, "%ld or more", (long)option->min);
 	else
 		mw_fmt(buffer, capacity, "%ld .. %ld%s%s", (long)option->min, (long)option->max,
-		       *option->unit ? " " : "", option->unit);
+		       *mw_option_unit(option) ? " " : "", mw_option_unit(option));
 	return buffer;
 }
 
 void mw_option_say_bad(mw_conf_source_t *source, const mw_option_t *option, mw_text_t value,
 		       const char *why, const char *jemalloc_says) {
 	char quote[MW_QUOTE_BYTES + 1], allowed[96];
-	size_t name_length = strlen(option->name);
+	size_t name_length = strlen(mw_option_name(option));
 	mw_conf_pair_t pair = {{value.start - 1 - name_length, name_length}, value};
 	source->complaints++;
 	say_as_jemalloc(source, jemalloc_says, pair);
-	mw_warn("%s: %s:%s is %s; allowed: %s", source->name, option->name,
+	mw_warn("%s: %s:%s is %s; allowed: %s", source->name, mw_option_name(option),
 		mw_option_quote(value, quote, sizeof quote), why,
 		mw_option_allowed(option, allowed, sizeof allowed));
 }
@@ -182,5 +182,6 @@ void mw_option_say_malformed(mw_conf_source_t *source, mw_text_t text, bool last
 
 void mw_option_say_unused(mw_conf_source_t *source, const mw_option_t *option) {
 	source->complaints++;
-	mw_warn("%s: %s is jemalloc's option and has no effect here", source->name, option->name);
+	mw_warn("%s: %s is jemalloc's option and has no effect here", source->name,
+		mw_option_name(option));
 }

@@ -7,26 +7,74 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compiler.h"
 #include "base/fmt.h"
 #include "ctl/option_row.h"
 
 #define JEMALLOC_SHARDS_MAX 64u
 #define JEMALLOC_ARENAS_MAX 4094
 
-const mw_option_t mw_option_table[] = {
-#define MW_OPTION(name, kind, standard, min, max, unit, help)                                      \
-	{#name,     MW_KIND_##kind, false, offsetof(mw_options_t, name), min, max,                 \
-	 #standard, unit,           help},
+/* TEXTS(name, standard, unit, help), defined anew for each table. */
+#define MW_OPTION(name, kind, standard, min, max, unit, help) TEXTS(name, #standard, unit, help)
+#define MW_OPTION_LOG2(name, target, standard, min, max, help) TEXTS(name, #standard, "", help)
+#define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit) TEXTS(name, #standard, unit, "")
+
+#define TEXTS(name, standard, unit, help)                                                          \
+	char name##__name[sizeof #name], name##__standard[sizeof(standard)],                       \
+		name##__unit[sizeof(unit)], name##__help[sizeof(help)];
+static const struct texts {
+#include "ctl/options.def"
+} texts MW_COLD_TABLE = {
+#undef TEXTS
+#define TEXTS(name, standard, unit, help) #name, standard, unit, help,
+#include "ctl/options.def"
+};
+#undef TEXTS
+#undef MW_OPTION
+#undef MW_OPTION_LOG2
+#undef MW_OPTION_JEMALLOC
+_Static_assert(sizeof texts <= UINT16_MAX, "rows find their texts by 16 bits");
+_Static_assert(sizeof(mw_options_t) <= UINT16_MAX, "and their fields");
+
+#define ROW(name, kind, unused, field, min, max)                                                   \
+	{MW_KIND_##kind,                                                                           \
+	 unused,                                                                                   \
+	 offsetof(mw_options_t, field),                                                            \
+	 offsetof(struct texts, name##__name),                                                     \
+	 offsetof(struct texts, name##__standard),                                                 \
+	 offsetof(struct texts, name##__unit),                                                     \
+	 offsetof(struct texts, name##__help),                                                     \
+	 min,                                                                                      \
+	 max},
+const mw_option_t mw_option_table[] MW_COLD_TABLE = {
+#define MW_OPTION(name, kind, standard, min, max, unit, help) ROW(name, kind, false, name, min, max)
 #define MW_OPTION_LOG2(name, target, standard, min, max, help)                                     \
-	{#name, MW_KIND_LOG2, false, offsetof(mw_options_t, target), min, max, #standard, "", help},
+	ROW(name, LOG2, false, target, min, max)
 #define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit)                                   \
-	{#name, MW_KIND_##kind, true, offsetof(mw_options_t, name), min, max, #standard, unit, ""},
+	ROW(name, kind, true, name, min, max)
 #include "ctl/options.def"
 #undef MW_OPTION
 #undef MW_OPTION_LOG2
 #undef MW_OPTION_JEMALLOC
 };
+#undef ROW
 const size_t mw_option_count = sizeof mw_option_table / sizeof *mw_option_table;
+
+const char *mw_option_name(const mw_option_t *option) {
+	return (const char *)&texts + option->name_at;
+}
+
+const char *mw_option_standard(const mw_option_t *option) {
+	return (const char *)&texts + option->standard_at;
+}
+
+const char *mw_option_unit(const mw_option_t *option) {
+	return (const char *)&texts + option->unit_at;
+}
+
+const char *mw_option_help(const mw_option_t *option) {
+	return (const char *)&texts + option->help_at;
+}
 
 bool mw_text_is(mw_text_t text, const char *word) {
 	return strlen(word) == text.length && memcmp(text.start, word, text.length) == 0;
@@ -34,7 +82,7 @@ bool mw_text_is(mw_text_t text, const char *word) {
 
 static const mw_option_t *find(mw_text_t name) {
 	for (size_t i = 0; i < mw_option_count; i++)
-		if (mw_text_is(name, mw_option_table[i].name))
+		if (mw_text_is(name, mw_option_name(&mw_option_table[i])))
 			return &mw_option_table[i];
 	return NULL;
 }
@@ -123,7 +171,7 @@ static void keep_text(mw_options_t *options, const mw_option_t *option, mw_text_
 
 static bool set_choice(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
 		       mw_text_t value) {
-	const char *cursor = option->unit;
+	const char *cursor = mw_option_unit(option);
 	mw_text_t word;
 	for (int64_t number = 0; (word = mw_option_next_word(&cursor)).length > 0; number++) {
 		if (word.length != value.length ||
@@ -167,7 +215,7 @@ static bool add_letters(mw_options_t *options, const mw_option_t *option, mw_tex
 static bool set_form(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
 		     mw_text_t value) {
 	char what[64];
-	mw_fmt(what, sizeof what, "Invalid settings for %s", option->name);
+	mw_fmt(what, sizeof what, "Invalid settings for %s", mw_option_name(option));
 	switch (option->kind) {
 	case MW_KIND_SHARES:
 		if (!mw_option_is_ranges(value, JEMALLOC_SHARDS_MAX))
@@ -179,7 +227,7 @@ static bool set_form(mw_options_t *options, mw_conf_source_t *source, const mw_o
 		return set_text(options, source, option, value);
 	default:
 		if (mw_option_is_ratio(value, option->kind == MW_KIND_SHARE) ||
-		    (*option->unit && mw_text_is(value, option->unit)))
+		    (*mw_option_unit(option) && mw_text_is(value, mw_option_unit(option))))
 			return set_text(options, source, option, value);
 		mw_option_say_bad(source, option, value, "no such ratio", "Invalid conf value");
 		return false;
@@ -190,7 +238,7 @@ static bool set_form(mw_options_t *options, mw_conf_source_t *source, const mw_o
 
 static bool set(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
 		mw_text_t value) {
-	switch (option->kind) {
+	switch ((mw_option_kind_t)option->kind) {
 	case MW_KIND_FLAG:
 		return set_flag(options, source, option, value);
 	case MW_KIND_SIZE:
@@ -230,14 +278,14 @@ static void note_dumps(mw_options_t *options, const mw_conf_source_t *source, mw
 /* For those who wonder why it makes no difference; each once. */
 static void note_unused(mw_options_t *options, const mw_option_t *option) {
 	char *list = options->unused;
-	size_t length = strlen(list), name_length = strlen(option->name);
-	for (const char *at = list; (at = strstr(at, option->name)); at += name_length)
+	size_t length = strlen(list), name_length = strlen(mw_option_name(option));
+	for (const char *at = list; (at = strstr(at, mw_option_name(option))); at += name_length)
 		if ((at == list || at[-1] == ',') &&
 		    (at[name_length] == ',' || at[name_length] == '\0'))
 			return;
 	if (length + 1 + name_length < sizeof options->unused)
 		mw_fmt(list + length, sizeof options->unused - length, "%s%s", length ? "," : "",
-		       option->name);
+		       mw_option_name(option));
 }
 
 static void take(mw_options_t *options, mw_conf_source_t *source, mw_conf_pair_t pair) {
@@ -407,9 +455,9 @@ static const char *shown_default(const mw_option_t *option, char word[MW_QUOTE_B
 	if (mw_option_is_text(option))
 		return "";
 	if (option->kind != MW_KIND_CHOICE)
-		return option->standard;
-	const char *cursor = option->unit;
-	for (int64_t number = 0; number < atol(option->standard); number++)
+		return mw_option_standard(option);
+	const char *cursor = mw_option_unit(option);
+	for (int64_t number = 0; number < atol(mw_option_standard(option)); number++)
 		mw_option_next_word(&cursor);
 	return mw_option_quote(mw_option_next_word(&cursor), word, MW_QUOTE_BYTES + 1);
 }
@@ -443,8 +491,9 @@ size_t mw_ctl_help(char *buffer, size_t capacity) {
 		char range[96], word[MW_QUOTE_BYTES + 1];
 		size_t used = length < capacity ? length : capacity;
 		length += mw_fmt(buffer + used, capacity - used, "%s:%s  %s; %s\n",
-				 mw_option_table[i].name, shown_default(&mw_option_table[i], word),
-				 mw_option_table[i].help,
+				 mw_option_name(&mw_option_table[i]),
+				 shown_default(&mw_option_table[i], word),
+				 mw_option_help(&mw_option_table[i]),
 				 mw_option_allowed(&mw_option_table[i], range, sizeof range));
 	}
 	return length;
