@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import statistics
@@ -21,8 +22,21 @@ import time
 TIMEOUT_S = 120
 
 
+def peak_of_group(group):
+    """MiB of the largest process of a group, so far."""
+    peak = 0
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getpgid(int(process.name)) == group:
+                found = re.search(r"VmHWM:\s+(\d+)", (process / "status").read_text())
+                peak = max(peak, int(found[1]) if found else 0)
+        except (OSError, ProcessLookupError):
+            continue
+    return peak / 1024
+
+
 def run(command, env=None):
-    """Seconds by the clock and of the processors, and peak MiB; None when it takes too long."""
+    """Seconds by the clock and of the processors, and peak MiB; of one that takes too long the peak MiB so far."""
     report = pathlib.Path("usage")
     start = time.monotonic()
     child = subprocess.Popen(["/usr/bin/time", "-f", "%U %S %M", "-o", report, *command], env=env,
@@ -31,9 +45,10 @@ def run(command, env=None):
         status = child.wait(TIMEOUT_S)
     except subprocess.TimeoutExpired:
         # What it started too: it is the leader of a group of its own.
+        peak_mib = peak_of_group(child.pid)
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
-        return None
+        return {"peak_mib": peak_mib}
     seconds = time.monotonic() - start
     if status != 0:
         raise SystemExit(f"symbols.py: {' '.join(command)}: status {status}")
@@ -105,7 +120,7 @@ def as_markdown(table):
     lines = ["| | wall time, s | processor time, s | peak memory, MiB |", "|---|---|---|---|"]
     for name, row in table.items():
         if "seconds_above" in row:
-            lines.append(f"| {name} | ended after {row['seconds_above']} | | |")
+            lines.append(f"| {name} | ended after {row['seconds_above']} | | {row['peak_mib']:.0f} |")
         else:
             lines.append(f"| {name} | {row['seconds']:.2f} | {row['processor_s']:.2f} | {row['peak_mib']:.0f} |")
     return "\n".join(lines) + "\n"
@@ -151,11 +166,11 @@ def main():
             results[name].append(run(command, env))
     table = {}
     for name, runs in results.items():
-        good = [r for r in runs if r is not None]
+        good = [r for r in runs if "seconds" in r]
         if good:
             table[name] = {key: statistics.median(r[key] for r in good) for key in good[0]}
         elif runs:
-            table[name] = {"seconds_above": TIMEOUT_S}
+            table[name] = {"seconds_above": TIMEOUT_S, "peak_mib": max(r["peak_mib"] for r in runs)}
     (build / "bench/symbols.json").write_text(json.dumps(table, indent=2) + "\n")
     text = as_markdown(table)
     (build / "bench/symbols.md").write_text(text)

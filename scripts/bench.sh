@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # bench.sh [workloads [OPTION...] | programs [TURNS [PROGRAM...]] | clients | scaling | symbols] -- everything runs in turns, as whole
-# processes, within one run; results go to build/bench.  Without arguments: both, workloads first.
+# processes, within one run; results go to build/bench.  Without arguments: workloads, programs, symbols.
 #   workloads  own workloads and some real programs with mallow, glibc's malloc and the peers that are
 #              installed: times, memory, instruction counts; tables, JSON, chart.  Options: --quick,
 #              --runs N, --only REGEX, --peer NAME=PATH (or PEER=NAME=PATH in the environment),
@@ -52,6 +52,7 @@ symbols) run_symbols "${@:2}" ;;
 "")
     run_workloads
     run_programs
+    run_symbols
     ;;
 *) die "bench.sh: '$1' is neither workloads nor programs nor clients nor scaling nor symbols nor an option of workloads" ;;
 esac

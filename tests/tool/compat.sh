@@ -44,6 +44,17 @@ if command -v jeprof >/dev/null; then
         fi
         grep -q 'large .*calls.c:3' ours || fail "$granularity knows no lines"
     done
+    # Names for addresses on standard input: of the file, and of a process by its maps.
+    nm calls | awk '$2 ~ /[Tt]/ && $3 ~ /^(main|small|large)$/ { print "0x" $1 }' >addresses
+    jeprof --symbols ./calls <addresses >theirs 2>err
+    "$ours_jeprof" --symbols ./calls <addresses >out 2>err || fail "jeprof --symbols fails"
+    diff theirs out >difference || fail "jeprof --symbols differs: $(cat difference)"
+    [ "$(sort out | tr '\n' ' ')" = "large main small " ] || fail "jeprof --symbols says $(cat out)"
+    sed -n '/MAPPED_LIBRARIES/,$p' calls.heap | tail -n +2 >mapped
+    grep -Eo '0x[0-9a-f]+' calls.heap | sort -u | head -5 >>mapped
+    jeprof --symbols ./calls <mapped >theirs 2>err
+    "$ours_jeprof" --symbols ./calls <mapped >out 2>err || fail "jeprof --symbols fails on maps"
+    paste theirs out | awk '$1 != $2 && $1 != "??" { exit 1 }' || fail "with maps: $(paste theirs out)"
     # Source: the same numbers before the same lines.
     jeprof --list=main --show_bytes ./calls calls.heap 2>err |
         awk '$3 ~ /^[0-9]+:/ && ($1 != "." || $2 != ".") { print $1, $2, $3 }' | sort >theirs
@@ -100,8 +111,6 @@ try 0 "$ours_pprof" -comments calls.pb.gz
 says out '^mallow '
 try 2 "$ours_pprof" -top -tree calls.pb.gz
 one_line_error
-try 2 "$ours_pprof" -http=:0 calls.pb.gz
-one_line_error
 try 2 "$ours_jeprof" --list= calls.heap
 one_line_error
 try 0 "$ours_jeprof" --text --buildid=5 moved/calls calls.heap
@@ -139,6 +148,18 @@ says_not out '\(mallow\)'
 try 0 "$mallow" report calls.pb.gz </dev/null
 says_not out '\(mallow\)'
 ok "the shell"
+
+# pprof's page, without its server.
+mkdir browser
+printf '#!/bin/sh\ncp "$1" opened.html\n' >browser/sensible-browser
+chmod +x browser/sensible-browser
+PATH=$work/browser:$PATH TMPDIR=$work try 0 "$build/lib/mallow/compat/bin/pprof" -http=:0 calls.pb.gz
+for _ in $(seq 50); do
+    [ -s opened.html ] && break
+    sleep 0.1
+done
+grep -q '"program":"calls"' opened.html || fail "-http shows no page"
+ok "-http"
 if command -v script >/dev/null; then
     printf 'to\t\nquit\n' | script -qec "$mallow shell calls.pb.gz" /dev/null >out 2>err
     says out '\(mallow\)'

@@ -66,7 +66,16 @@ ok "every function of the header is in its man page"
 
 try 2 "$mallow" nonsense
 one_line_error
-says err "unknown subcommand 'nonsense'; allowed: run, ls, "
+says err "unknown subcommand 'nonsense'; allowed: run, ls, .*, help, --help, --version"
+for word in tpo:top repotr:report stat:status timelin:timeline flmae:flame; do
+    try 2 "$mallow" "${word%:*}"
+    one_line_error
+    says err "unknown subcommand '${word%:*}'; did you mean '${word#*:}'"
+done
+try 2 "$mallow" top --inuse_spaec x
+says err "unknown option '--inuse_spaec'; did you mean '--inuse-space'"
+try 2 "$mallow" set 1 dump_lvie=1
+says err "unknown setting 'dump_lvie=1'; did you mean 'dump_live'"
 try 2 "$mallow" --nonsense
 says err "unknown option '--nonsense'"
 try 2 "$mallow" status

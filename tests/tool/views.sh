@@ -157,6 +157,25 @@ grep -q '"program":"python' page.html || fail "the page holds no profile"
 try 0 "$mallow" flame --alloc_space "$p" -o page.html
 in_chromium page.html flame.js
 ok "the page in chromium: zoom, search, keys"
+try 0 "$mallow" flame --alloc_space "$p" -o flame.svg
+python3 - flame.svg <<'EOF' || fail "flame.svg is not what it should be"
+import sys
+import xml.etree.ElementTree as tree
+svg = "{http://www.w3.org/2000/svg}"
+boxes = [(g.find(svg + "title").text, *(float(g.find(svg + "rect").get(k)) for k in ("x", "y", "width")))
+         for g in tree.parse(sys.argv[1]).getroot().findall(svg + "g")]
+root, *rest = boxes
+assert len(rest) > 20 and root[0].startswith("python") and root[0].endswith("(100.00%)"), root
+for name, x, y, width in rest:
+    above = [b for b in boxes if b[2] == y - 17 and b[1] <= x + 0.2 and x + width <= b[1] + b[3] + 1.2]
+    assert above, (name, "hangs in the air")
+EOF
+try 2 "$mallow" flame "$p" -o flame.bmp
+one_line_error
+says err 'flame.bmp: flame writes .html, .svg, '
+try 2 "$mallow" graph "$p" -o graph.bmp
+one_line_error
+ok "a flame graph as a picture"
 try 0 "$mallow" report "$p" -o graph.dot
 grep -q '^digraph ' graph.dot || fail "graph.dot is no graph"
 if command -v dot >/dev/null; then

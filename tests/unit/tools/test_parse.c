@@ -115,7 +115,10 @@ static void test_pprofs_spellings(void) {
 static void test_complaints_name_what_is_allowed(void) {
 	mw_arguments_t a;
 	CHECK(!parse(&a, "report", WORDS("--line", "77")));
-	CHECK_STR(complaint, "mallow: report: unknown option '--line'; allowed: --top N, "
+	CHECK_STR(complaint, "mallow: report: unknown option '--line'; did you mean '--lines'? "
+			     "'mallow report --help' lists all\n");
+	CHECK(!parse(&a, "report", WORDS("--nonsense", "77")));
+	CHECK_STR(complaint, "mallow: report: unknown option '--nonsense'; allowed: --top N, "
 			     "--all, --interval, --stacks, and what 'mallow report --help' "
 			     "lists\n");
 	CHECK(!parse(&a, "report", WORDS("-l", "77")));

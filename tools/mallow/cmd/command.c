@@ -11,6 +11,7 @@
 #include "cmd/compat.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
+#include "cmd/suggest.h"
 #include "cmd/terminal.h"
 
 void mw_complain(const char *format, ...) {
@@ -26,13 +27,19 @@ void mw_complain(const char *format, ...) {
 }
 
 static int unknown_subcommand(const char *name) {
-	char known[256] = "";
+	char known[512] = "";
+	const char *kind = name[0] == '-' ? "option" : "subcommand";
+	mw_suggestion_t meant = {NULL, 0};
 	for (size_t i = 0; i < mw_subcommand_count; i++) {
+		mw_suggest(&meant, name, mw_subcommands[i].name);
 		strncat(known, i ? ", " : "", sizeof(known) - strlen(known) - 1);
 		strncat(known, mw_subcommands[i].name, sizeof(known) - strlen(known) - 1);
 	}
-	mw_complain("unknown %s '%s'; allowed: %s, --help, --version",
-		    name[0] == '-' ? "option" : "subcommand", name, known);
+	if (meant.best != NULL)
+		mw_complain("unknown %s '%s'; did you mean '%s'? 'mallow --help' lists all", kind,
+			    name, meant.best);
+	else
+		mw_complain("unknown %s '%s'; allowed: %s, --help, --version", kind, name, known);
 	return MW_EXIT_TROUBLE;
 }
 

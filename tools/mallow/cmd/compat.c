@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/load.h"
+#include "cmd/name_addresses.h"
 #include "cmd/outputs.h"
 #include "cmd/shell.h"
 #include "cmd/view.h"
@@ -66,6 +68,10 @@ static const mw_option_t compat_options[] = {
 		IDLE_SWITCHES
 #undef IDLE
 	{"show_bytes", 0, MW_OPTION_SWITCH, NULL, NULL, "values in bytes"},
+	{"http", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
+	 "a flame graph in a browser; nothing listens, the page needs no server"},
+	{"symbols", 0, MW_OPTION_SWITCH, NULL, NULL,
+	 "names for addresses: PROGRAM, and on standard input its maps and an address a line"},
 	{"interactive", 0, MW_OPTION_SWITCH, NULL, NULL, "ask for commands (default)"},
 	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
 };
@@ -97,6 +103,15 @@ const mw_subcommand_t *mw_compat_find(const char *path) {
 			return &programs[i];
 	return NULL;
 }
+
+/* What pprof's -http shows first, as a page of its own. */
+static const mw_output_row_t page = {
+	.name = "http",
+	.view = "flame",
+	.format = "html",
+	.programs = "sensible-browser x-www-browser xdg-open chromium firefox",
+	.help = "a flame graph in a browser",
+};
 
 static bool is_jeprof(const mw_arguments_t *arguments) {
 	return arguments->subcommand == &programs[0];
@@ -135,6 +150,8 @@ static bool find_output(const mw_arguments_t *arguments, const mw_output_row_t *
 		}
 		*out = &mw_outputs[i];
 	}
+	if (*out == NULL && mw_argument(arguments, "http")->given)
+		*out = &page;
 	return true;
 }
 
@@ -172,6 +189,10 @@ static int run_compat(const mw_arguments_t *arguments) {
 	if (!find_output(arguments, &row))
 		return MW_EXIT_TROUBLE;
 	say_idle(arguments);
+	if (mw_argument(arguments, "symbols")->given) {
+		mw_load_take_options(arguments);
+		return mw_name_addresses(arguments->operands[0]);
+	}
 	char **targets = arguments->operands;
 	mw_arguments_t view = *arguments;
 	view.program = NULL;

@@ -9,6 +9,7 @@
 
 #include "cmd/command.h"
 #include "cmd/options.h"
+#include "cmd/suggest.h"
 #include "model/alloc.h"
 #include "state/layout.h"
 
@@ -184,8 +185,27 @@ const mw_option_t *mw_subcommand_option(const mw_subcommand_t *subcommand, size_
 	return NULL;
 }
 
+/* The option that a word with its dashes, and perhaps a value, was meant to be; NULL: none. */
+static const char *meant_option(const mw_subcommand_t *subcommand, const char *word) {
+	char name[64];
+	const mw_option_t *option;
+	mw_suggestion_t meant = {NULL, 0};
+	word += strspn(word, "-");
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++)
+		mw_suggest(&meant, name, option->name);
+	return meant.best;
+}
+
 /* The shared ones are too many for one line. */
 static void complain_unknown(const mw_subcommand_t *subcommand, const char *word) {
+	const char *meant = meant_option(subcommand, word);
+	if (meant != NULL) {
+		mw_complain("%s: unknown option '%s'; did you mean '--%s'? 'mallow %s --help' "
+			    "lists all",
+			    subcommand->name, word, meant, subcommand->name);
+		return;
+	}
 	char allowed[512] = "";
 	size_t used = 0;
 	for (const mw_option_t *option = subcommand->options; option->name; option++) {

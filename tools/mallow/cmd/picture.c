@@ -26,6 +26,7 @@ static const mw_picture_t pictures[] = {
 	{".html", "weblist", "list", NULL, false, false},
 	{".html", "weblist", "weblist", NULL, false, false},
 	{".html", "flame", NULL, NULL, false, false},
+	{".svg", "flame", "flame", NULL, false, false},
 	{".svg", "graph", NULL, "-Tsvg", false, false},
 	{".png", "graph", NULL, "-Tpng", false, false},
 	{".pdf", "graph", NULL, "-Tpdf", false, false},
@@ -71,6 +72,10 @@ const char *mw_picture_view(const mw_picture_t *picture) {
 
 bool mw_picture_is_json(const mw_picture_t *picture) {
 	return picture != NULL && picture->is_json;
+}
+
+bool mw_picture_is_svg(const mw_picture_t *picture) {
+	return picture != NULL && picture->graphviz == NULL && strcmp(picture->ending, ".svg") == 0;
 }
 
 bool mw_picture_is_profile(const mw_picture_t *picture) {

@@ -18,6 +18,8 @@ const mw_picture_t *mw_picture_of_format(const char *format, const char *view);
 /* The view that makes it, or NULL: whichever was asked for. */
 const char *mw_picture_view(const mw_picture_t *picture);
 bool mw_picture_is_json(const mw_picture_t *picture);
+/* One that the view writes as it is, without graphviz. */
+bool mw_picture_is_svg(const mw_picture_t *picture);
 bool mw_picture_is_profile(const mw_picture_t *picture);
 
 /* Writes a view's text to a file, through graphviz's dot where it is a picture. */

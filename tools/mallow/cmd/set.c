@@ -9,6 +9,7 @@
 #include "cmd/select.h"
 #include "cmd/settings.h"
 #include "cmd/show.h"
+#include "cmd/suggest.h"
 
 /* What the operands ask for. */
 typedef struct wishes {
@@ -18,12 +19,22 @@ typedef struct wishes {
 } wishes_t;
 
 static void complain_unknown(const char *word) {
-	char names[1024] = "rate, dump_name";
+	char names[1024] = "rate, dump_name", name[64];
+	mw_suggestion_t meant = {NULL, 0};
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	mw_suggest(&meant, name, "rate");
+	mw_suggest(&meant, name, "dump_name");
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
+		mw_suggest(&meant, name, mw_setting_name((mw_setting_t)i));
 		strncat(names, ", ", sizeof(names) - strlen(names) - 1);
 		strncat(names, mw_setting_name((mw_setting_t)i), sizeof(names) - strlen(names) - 1);
 	}
-	mw_complain("set: unknown setting '%s'; allowed: %s", word, names);
+	if (meant.best != NULL)
+		mw_complain("set: unknown setting '%s'; did you mean '%s'? 'mallow set --help' "
+			    "lists all",
+			    word, meant.best);
+	else
+		mw_complain("set: unknown setting '%s'; allowed: %s", word, names);
 }
 
 /* One "name=value"; false: complained. */

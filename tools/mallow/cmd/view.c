@@ -211,6 +211,15 @@ static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_
 				    "%s: it is no %s; allowed: .json, .html of list and weblist, "
 				    "else text; or 'mallow %s --focus=RE' for a picture",
 				    name, r->view->name, r->view->name);
+	/* Pictures have no text that a file of any other name could hold. */
+	bool is_picture = r->view->print == mw_view_dot || r->view->print == mw_view_flame;
+	if (format == NULL && r->picture == NULL && r->path != NULL && is_picture &&
+	    strchr(basename(r->path), '.') != NULL)
+		return mw_error_set(
+			error,
+			"%s: %s writes .html, .svg, .png, .pdf, .ps, .gif, .dot, .folded, "
+			".speedscope.json, .callgrind, .json, .pb.gz",
+			r->path, r->view->name);
 	if (format == NULL || r->picture != NULL)
 		return 0;
 	return mw_error_set(error,
@@ -324,6 +333,7 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 		.columns = r->path == NULL ? mw_terminal_columns(stdout) : 0,
 		.is_jeprof = arguments->is_jeprof,
 		.json = given(r, "json") || mw_picture_is_json(r->picture),
+		.svg = mw_picture_is_svg(r->picture),
 	};
 	if (check_format(arguments, r, error) != 0 || check_unit(&v, error) != 0 ||
 	    select_and_sum(r, profile, base_first, &v, error) != 0)

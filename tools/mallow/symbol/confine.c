@@ -13,21 +13,25 @@
  * do not count, unpacked sections do. */
 #define DATA_BYTES_MAX ((rlim_t)4 << 30)
 
-/* Bytes of data the process has now, by the kernel's own count. */
-static rlim_t data_bytes(void) {
-	unsigned long pages = 0;
+/* A number of /proc/self/statm: size, resident, shared, text, library, data, all in pages. */
+static size_t bytes_of(unsigned column) {
+	unsigned long pages[6] = {0};
 	FILE *statm = fopen("/proc/self/statm", "re");
-	/* Size, resident, shared, text, library, data: of each the number of pages. */
-	if (statm != NULL && fscanf(statm, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
-		pages = 0;
+	for (size_t i = 0; statm != NULL && i <= column; i++)
+		if (fscanf(statm, "%lu", &pages[i]) != 1)
+			break;
 	if (statm != NULL)
 		fclose(statm);
-	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+	return (size_t)pages[column] * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+size_t mw_resident_bytes(void) {
+	return bytes_of(1);
 }
 
 void mw_confine_memory(void) {
 	struct rlimit limit;
-	rlim_t bytes = data_bytes() + DATA_BYTES_MAX;
+	rlim_t bytes = bytes_of(5) + DATA_BYTES_MAX;
 	if (getrlimit(RLIMIT_DATA, &limit) == 0 && bytes < limit.rlim_cur) {
 		limit.rlim_cur = bytes;
 		setrlimit(RLIMIT_DATA, &limit);

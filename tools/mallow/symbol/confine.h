@@ -18,5 +18,7 @@ int mw_confine(mw_confined_work_t *work, const void *context, const char *what, 
 
 /* The forked process itself: as much memory as it has now, and a bound of more. */
 void mw_confine_memory(void);
+/* What the process has in memory, pages of files included. */
+size_t mw_resident_bytes(void);
 
 #endif

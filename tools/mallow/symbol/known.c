@@ -154,6 +154,11 @@ static uint32_t find_function(mw_known_t *known, const mw_symbol_frame_t *frame)
 	return key.function;
 }
 
+void mw_known_forget_places(mw_known_t *known) {
+	mw_table_clear(&known->by_source);
+	known->source_count = 1;
+}
+
 uint32_t mw_known_add(mw_known_t *known, uint64_t address, const mw_symbol_frame_t *frames,
 		      size_t count) {
 	mw_profile_t *p = known->profile;

@@ -29,6 +29,8 @@ const mw_profile_t *mw_known_profile(const mw_known_t *known);
 bool mw_known_was_kept(const mw_known_t *known);
 /* The location of an address; 0: not known yet. */
 uint32_t mw_known_find(const mw_known_t *known, uint64_t address);
+/* To be called before an object is closed whose texts were added: they are known by their place. */
+void mw_known_forget_places(mw_known_t *known);
 /* Adds an address that is not known yet, with its functions, innermost first (none: it has no
  * name).  `frames`' texts stay where they are until the object that owns them is closed. */
 uint32_t mw_known_add(mw_known_t *known, uint64_t address, const mw_symbol_frame_t *frames,

@@ -20,6 +20,12 @@
 /* Each may unpack the debug information for itself. */
 #define SLICES_MAX 4
 
+/* How often a look is taken at the memory in use, and after how much more of it a file is opened
+ * anew.  Twice as much the next time: units that are asked for again, because the linker put their
+ * functions in another order, are read again a few times at most. */
+#define LOCATIONS_A_LOOK 256
+#define GROWTH_BYTES ((size_t)32 << 20)
+
 /* One mapping's work. */
 typedef struct task {
 	FILE *out;
@@ -133,15 +139,32 @@ typedef struct slice {
 	task_t *task;
 	pthread_mutex_t *lock;
 	mw_object_t *object;
+	size_t resident_bytes,
+		growth_bytes;      /* of the process when it was opened; until it is anew */
 	const uint32_t *locations; /* sorted by address */
 	size_t count;
 	pthread_t thread;
 } slice_t;
 
+/* libdw keeps all it has read until its handle is closed: most of it the lines of units whose
+ * addresses are behind us. */
+static void shed_memory(slice_t *slice) {
+	const task_t *t = slice->task;
+	if (mw_resident_bytes() < slice->resident_bytes + slice->growth_bytes)
+		return;
+	pthread_mutex_lock(slice->lock);
+	mw_known_forget_places(t->known);
+	mw_object_close(slice->object);
+	slice->object = mw_object_open(t->profile, t->mapping, t->options, NULL);
+	pthread_mutex_unlock(slice->lock);
+	slice->resident_bytes = mw_resident_bytes();
+	slice->growth_bytes *= 2;
+}
+
 static void *look_up(void *argument) {
-	const slice_t *slice = argument;
+	slice_t *slice = argument;
 	task_t *t = slice->task;
-	for (size_t i = 0; i < slice->count; i++) {
+	for (size_t i = 0; i < slice->count && slice->object != NULL; i++) {
 		uint32_t location = slice->locations[i];
 		uint64_t address = t->profile->locations[location].address - t->bias;
 		mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX];
@@ -156,6 +179,8 @@ static void *look_up(void *argument) {
 		/* Shown to be alive, and not lost should the next one be the last. */
 		fflush(t->out);
 		pthread_mutex_unlock(slice->lock);
+		if (i % LOCATIONS_A_LOOK == LOCATIONS_A_LOOK - 1)
+			shed_memory(slice);
 	}
 	return NULL;
 }
@@ -176,7 +201,14 @@ static void look_up_all(task_t *t, const uint32_t *locations, size_t count) {
 	slice_t slices[SLICES_MAX];
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	size_t slices_left = slice_count(count), started = 0;
-	slice_t first = {.task = t, .lock = &lock, .object = t->object, .locations = locations};
+	slice_t first = {
+		.task = t,
+		.lock = &lock,
+		.object = t->object,
+		.resident_bytes = mw_resident_bytes(),
+		.growth_bytes = GROWTH_BYTES,
+		.locations = locations,
+	};
 	for (; slices_left > 1; slices_left--) {
 		slice_t *slice = &slices[started];
 		*slice = first;
@@ -191,9 +223,12 @@ static void look_up_all(task_t *t, const uint32_t *locations, size_t count) {
 	}
 	first.count = count;
 	look_up(&first);
-	/* What they opened goes with the process: names in it are still referred to. */
+	t->object = first.object;
 	for (size_t i = 0; i < started; i++)
 		pthread_join(slices[i].thread, NULL);
+	mw_known_forget_places(t->known);
+	for (size_t i = 0; i < started; i++)
+		mw_object_close(slices[i].object);
 }
 
 static void do_task(task_t *t) {

@@ -25,6 +25,8 @@ typedef struct mw_call_tree {
 } mw_call_tree_t;
 
 void mw_call_tree_init(mw_call_tree_t *tree, const mw_view_t *view);
+/* The tree's first sample type as a flame graph in SVG, outermost functions on top. */
+void mw_call_tree_svg(const mw_call_tree_t *tree, const mw_view_t *view);
 void mw_call_tree_release(mw_call_tree_t *tree);
 
 #endif

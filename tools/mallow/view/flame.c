@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * flame.c -- `flame`: one HTML file that holds the page and the profile. */
+ * flame.c -- `flame`: one HTML file that holds the page and the profile, or a picture of it. */
 #include <inttypes.h>
 
 #include "view/calltree.h"
@@ -54,6 +54,12 @@ static void print_data(const mw_view_t *v, const mw_call_tree_t *tree) {
 
 int mw_view_flame(const mw_view_t *v, mw_error_t *error) {
 	mw_call_tree_t tree;
+	if (v->svg) {
+		mw_call_tree_init(&tree, v);
+		mw_call_tree_svg(&tree, v);
+		mw_call_tree_release(&tree);
+		return 0;
+	}
 	if (!v->json && mw_page_begin(MW_PAGE_FLAME, v->out, error) != 0)
 		return -1;
 	mw_call_tree_init(&tree, v);

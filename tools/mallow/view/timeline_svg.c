@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/svg.h"
 #include "view/timeline.h"
 
 /* Pixels, of the picture and of the plot in it. */
@@ -31,16 +32,6 @@ static double step_of(const mw_series_t *s, double height) {
 	for (int i = 0; height / step > LINES_MAX; i++)
 		step *= is_bytes ? 2 : i % 3 == 1 ? 2.5 : 2;
 	return step;
-}
-
-static void print_text(FILE *out, const char *text) {
-	for (; *text != '\0'; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c == '<' || c == '&')
-			fputs(c == '<' ? "&lt;" : "&amp;", out);
-		else
-			fputc(c < ' ' || c >= 0x7f ? '?' : c, out);
-	}
 }
 
 /* Steps: what was so at one moment is so until the next. */
@@ -98,9 +89,9 @@ void mw_timeline_svg(const mw_series_t *s, FILE *out) {
 		"<rect class=\"back\" width=\"%d\" height=\"%d\"/>\n"
 		"<text x=\"%d\" y=\"24\" font-size=\"14\" font-weight=\"600\">",
 		WIDTH, HEIGHT, WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT);
-	print_text(out, s->program);
+	mw_svg_text(out, s->program);
 	fputs(": ", out);
-	print_text(out, s->type);
+	mw_svg_text(out, s->type);
 	fprintf(out,
 		"</text>\n<text x=\"%d\" y=\"24\" text-anchor=\"end\">peak %s at %s%s</text>\n",
 		RIGHT, mw_series_value(s, peak->value, value, sizeof(value)),

@@ -30,6 +30,7 @@ typedef struct mw_view {
 	const char *source_path; /* of list: directories between colons; may be NULL */
 	int columns;             /* width of the terminal; 0: names are not cut */
 	bool json;
+	bool svg;       /* of flame: a picture instead of a page */
 	bool is_jeprof; /* the table of functions has jeprof's columns */
 	bool no_header;
 	const char *filters; /* options that leave something out, a line each; may be NULL */
@@ -59,7 +60,7 @@ mw_view_print_t mw_view_callgrind;  /* for kcachegrind and callgrind_annotate */
 mw_view_print_t mw_view_comments;   /* what whoever wrote the profile noted */
 mw_view_print_t mw_view_raw;        /* all there is in the profile */
 mw_view_print_t mw_view_dot;        /* for graphviz */
-mw_view_print_t mw_view_flame;      /* one HTML file */
+mw_view_print_t mw_view_flame;      /* one HTML file, or one picture */
 
 /* The rows of the table as samples of the types "cum" and "flat".  The caller frees it. */
 mw_profile_t *mw_view_top_profile(const mw_view_t *view);
