@@ -151,7 +151,10 @@ ok "the shell"
 
 # pprof's page, without its server.
 mkdir browser
-printf '#!/bin/sh\ncp "$1" opened.html\n' >browser/sensible-browser
+cat >browser/sensible-browser <<'EOF'
+#!/bin/sh
+cp "$1" opened.html
+EOF
 chmod +x browser/sensible-browser
 PATH=$work/browser:$PATH TMPDIR=$work try 0 "$build/lib/mallow/compat/bin/pprof" -http=:0 calls.pb.gz
 for _ in $(seq 50); do

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "live/places.h"
+#include "live/process.h"
 #include "model/alloc.h"
 #include "read/state_file.h"
 #include "screen/draw.h"
@@ -40,7 +41,13 @@ typedef struct list {
 	int chosen_pid; /* the cursor is on a process, wherever it goes */
 	int first;      /* row shown at the top */
 	int64_t looked_ms;
+	mw_places_t places; /* as of the last search */
+	unsigned looks;
 } list_t;
+
+/* Looks between two searches for new processes, three seconds: a search reads what every process of
+ * the machine has mapped, and would be nearly all that this command costs. */
+#define LOOKS_A_SEARCH 6
 
 static process_t *find(list_t *l, int pid, uint64_t start_ticks) {
 	for (size_t i = 0; i < l->count; i++)
@@ -79,24 +86,29 @@ static void drop_unseen(list_t *l) {
 	l->count = left;
 }
 
+static void search(list_t *l) {
+	mw_places_release(&l->places);
+	mw_places_add_directories(&l->places);
+	mw_places_add_mapped(&l->places);
+}
+
 static void look(list_t *l) {
-	mw_places_t places = {0};
 	int64_t now_ms = mw_now_ms();
 	double seconds = l->looked_ms > 0 ? (double)(now_ms - l->looked_ms) / 1e3 : 0;
-	mw_places_add_directories(&places);
-	mw_places_add_mapped(&places);
+	if (l->looks++ % LOOKS_A_SEARCH == 0)
+		search(l);
 	for (size_t i = 0; i < l->count; i++)
 		l->items[i].seen = false;
-	for (size_t i = 0; i < places.count; i++) {
+	for (size_t i = 0; i < l->places.count; i++) {
+		mw_place_t *place = &l->places.items[i];
 		mw_snapshot_t *snapshot;
-		if (!places.items[i].alive ||
-		    mw_snapshot_read(places.items[i].path, 0, &snapshot, NULL) != 0)
+		place->alive = place->alive && mw_process_is_alive(place->pid, place->start_ticks);
+		if (!place->alive || mw_snapshot_read(place->path, 0, &snapshot, NULL) != 0)
 			continue;
-		take_snapshot(l, &places.items[i], snapshot, seconds);
+		take_snapshot(l, place, snapshot, seconds);
 		mw_snapshot_free(snapshot);
 	}
 	drop_unseen(l);
-	mw_places_release(&places);
 	l->looked_ms = now_ms;
 }
 
@@ -260,7 +272,6 @@ static bool take_key(list_t *l, int key, const mw_symbolize_options_t *symbols) 
 }
 
 void mw_screen_run_all(const mw_symbolize_options_t *symbols) {
-
 	list_t l = {.items = NULL};
 	setlocale(LC_CTYPE, "");
 	mw_curses_start();
@@ -279,4 +290,5 @@ void mw_screen_run_all(const mw_symbolize_options_t *symbols) {
 	}
 	endwin();
 	free(l.items);
+	mw_places_release(&l.places);
 }
