@@ -8,16 +8,23 @@
 
 #include "heap/fast.h"
 #include "heap/heap.h"
+#include "heap/heap_page.h"
 #include "heap/remote.h"
 #include "heap/tally.h"
 
 mw_tally_t mw_tally;
 
-static uint64_t in_heads_bytes(unsigned from, unsigned until) {
+uint64_t mw_heap_tiny_heads_bytes(void) {
 	uint64_t bytes = 0;
-	for (unsigned c = from; c < until; c++)
-		for (const void *block = mw_thread.heads[c]; block; block = mw_link_get(block))
-			bytes += mw_class_bytes[c];
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
+		bytes += (uint64_t)mw_heap_head_count(c) * mw_class_bytes[c];
+	return bytes;
+}
+
+static uint64_t in_stacks_bytes(void) {
+	uint64_t bytes = 0;
+	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
+		bytes += (uint64_t)mw_thread.lengths[c] * mw_class_bytes[c];
 	return bytes;
 }
 
@@ -45,22 +52,24 @@ static bool frees_are_counted(const mw_heap_t *heap) {
 
 /* Since the heap was made, modulo 2^64: what its threads freed may be more than what they made, and
  * heads and adopted pages may hold blocks that others made. */
-static void all_bytes(const mw_heap_t *heap, uint64_t *allocated_bytes, uint64_t *freed_bytes) {
+static void all_bytes(const mw_heap_t *heap, uint64_t tiny_heads_bytes, uint64_t *allocated_bytes,
+		      uint64_t *freed_bytes) {
 	const mw_heap_counts_t *counts = &heap->counts;
 	uint64_t small = 0, live = used_bytes(&heap->full) + counts->sampled_bytes -
-				   counts->sampled_freed_bytes - in_heads_bytes(0, MW_CLASS_COUNT);
+				   counts->sampled_freed_bytes - tiny_heads_bytes -
+				   in_stacks_bytes();
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		small += blocks_made(heap, c) * mw_class_bytes[c];
 		live += used_bytes(&heap->queues[c]);
 	}
-	small -= in_heads_bytes(0, MW_TINY_CLASSES);
+	small -= tiny_heads_bytes;
 	*allocated_bytes = small + counts->large_bytes;
 	*freed_bytes = small - live + counts->large_freed_bytes;
 }
 
-void mw_heap_counts_begin(mw_heap_t *heap) {
+void mw_heap_counts_begin(mw_heap_t *heap, uint64_t tiny_heads_bytes) {
 	heap->counter_wanted = false;
-	all_bytes(heap, &heap->start_allocated_bytes, &heap->start_freed_bytes);
+	all_bytes(heap, tiny_heads_bytes, &heap->start_allocated_bytes, &heap->start_freed_bytes);
 }
 
 void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes) {
@@ -68,7 +77,7 @@ void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
 		return;
-	all_bytes(heap, allocated_bytes, freed_bytes);
+	all_bytes(heap, mw_heap_tiny_heads_bytes(), allocated_bytes, freed_bytes);
 	*allocated_bytes -= heap->start_allocated_bytes;
 	*freed_bytes -= heap->start_freed_bytes;
 	if (frees_are_counted(heap))

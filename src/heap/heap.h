@@ -44,6 +44,16 @@ typedef struct mw_last_sample {
 	void *heads[MW_CLASS_COUNT];
 } mw_last_sample_t;
 
+/* What waits of an ended thread: heap/park.h. */
+typedef struct mw_parked {
+	bool waits;
+	unsigned node;
+	size_t bytes; /* that its pages touched */
+	uint64_t tiny_heads_bytes;
+	void *heads[MW_CLASS_COUNT];
+	uint32_t lengths[MW_CLASS_COUNT];
+} mw_parked_t;
+
 /* What the slow paths counted since the heap was made, by whichever threads had it. */
 typedef struct mw_heap_counts {
 	uint64_t given[MW_CLASS_COUNT]; /* blocks put into list heads by refills */
@@ -94,6 +104,7 @@ struct mw_heap {
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
 	uint64_t start_allocated_bytes, start_freed_bytes; /* when the present thread got it */
 	bool counter_wanted;                               /* see mw_heap_thread_counter() */
+	bool rate_taken;         /* mw_heap_take_rate() was called for the present thread */
 	size_t unshown_bytes;    /* freed, and perhaps handed out again, since it was brought up to
 				    date */
 	struct mw_arena *arena;  /* the thread is bound to it: heap/arena.h; NULL: to none */
@@ -103,6 +114,7 @@ struct mw_heap {
 	mw_harden_thread_t harden;
 
 	mw_heap_t *next_all, *next_free; /* under the heaps lock */
+	mw_parked_t parked;
 };
 
 /* What the fast path touches: heads[c] is a list of free blocks of class c, drained only. */
@@ -174,8 +186,10 @@ size_t mw_heap_in_use_bytes(void);
  * back.  Walks the thread's pages.  No allocation is counted: what was handed out is known by what
  * is left of it. */
 void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes);
-/* Both are 0 now. */
-void mw_heap_counts_begin(mw_heap_t *heap);
+/* Both are 0 now; the calling thread has so much in its tiny list heads. */
+void mw_heap_counts_begin(mw_heap_t *heap, uint64_t tiny_heads_bytes);
+/* Takes a walk; ends the program when a list has no end. */
+uint64_t mw_heap_tiny_heads_bytes(void);
 /* What the thread's lists and large blocks were given of it, which takes no walk; 0: no heap. */
 MW_COLD uint64_t mw_heap_thread_given_bytes(void);
 /* Counters that follow these two from now on.  The first at each refill, block above the small
@@ -203,8 +217,9 @@ MW_COLD void mw_heap_sum_counts(mw_heap_counts_t *sum);
 
 /* The thread's heap, made on first use; NULL: no memory. */
 mw_heap_t *mw_heap_self(void);
-/* Ends the calling thread's use of its heap: its pages become orphans.  A thread that allocates
- * afterwards gets a heap again, which it ends itself after each allocation (mw_thread.ended). */
+/* Ends the calling thread's use of its heap: it waits for the next thread (heap/park.h), or its
+ * pages become orphans.  A thread that allocates afterwards gets a heap again, which it ends itself
+ * after each allocation (mw_thread.ended). */
 void mw_heap_thread_end(void);
 /* Called once for each thread that gets a heap, so that somebody calls mw_heap_thread_end() later.
  * Set before threads exist. */

@@ -300,18 +300,23 @@ void mw_heap_page_emptied(mw_page_t *page) {
 /* A page of the smallest blocks, and what full pages hand back (free.c). */
 #define HEAD_MAX_BLOCKS (MW_SLICE_BYTES / MW_BLOCK_ALIGN + UINT8_MAX)
 
-void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
-	void *list = mw_thread.heads[size_class];
-	mw_thread.heads[size_class] = NULL;
-	mw_thread.lengths[size_class] = 0;
-	if (!list)
-		return;
-	mw_tally_add(&mw_tally.flushes[size_class], 1);
+uint32_t mw_heap_head_count(unsigned size_class) {
 	uint32_t count = 0;
 	/* Bounded: a list that a block freed twice made cyclic has no end. */
-	for (void *block = list; block; block = mw_link_get(block))
+	for (void *block = mw_thread.heads[size_class]; block; block = mw_link_get(block))
 		if (++count > HEAD_MAX_BLOCKS)
 			corrupt(mw_page_of_slice((uintptr_t)block));
+	return count;
+}
+
+void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
+	void *list = mw_thread.heads[size_class];
+	if (!list)
+		return;
+	uint32_t count = mw_heap_head_count(size_class);
+	mw_thread.heads[size_class] = NULL;
+	mw_thread.lengths[size_class] = 0;
+	mw_tally_add(&mw_tally.flushes[size_class], 1);
 	heap->counts.given[size_class] -= count;
 	while (list) {
 		void *block = list;

@@ -35,6 +35,8 @@ void mw_heap_settle(mw_heap_t *heap);
 bool mw_heap_page_release(mw_heap_t *heap, mw_page_t *page);
 /* The owner word that lets free() take the fast path. */
 void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page);
+/* Blocks in the thread's list head; ends the program when the list has no end. */
+uint32_t mw_heap_head_count(unsigned size_class);
 /* Puts what is left of the thread's list head back to its page; counts stay right. */
 void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class);
 

@@ -160,6 +160,8 @@ void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t k
 
 void mw_outbox_flush(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
+		if (heap->outbox[c].count == 0)
+			continue;
 		mw_shelf_list_t list = take_all(&heap->outbox[c]);
 		send_home(heap, c, list.first, list.count);
 	}

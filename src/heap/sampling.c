@@ -84,7 +84,6 @@ static void draw_anew(mw_heap_t *heap) {
 void mw_sampling_thread_start(mw_heap_t *heap) {
 	memset(&heap->hook_thread, 0, sizeof heap->hook_thread);
 	memset(heap->left, 0, sizeof heap->left);
-	heap->cut = 0;
 	draw_anew(heap);
 	heap->last_sample.record = 0;
 	hooks->thread_start(&heap->hook_thread);

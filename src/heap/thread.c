@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * thread.c -- heaps and threads: who gets one, what becomes of it, and fork. */
-#include "base/check.h"
+#include <string.h>
+
 #include "heap/arena.h"
 #include "heap/background.h"
 #include "heap/chunk.h"
@@ -10,12 +11,12 @@
 #include "heap/heap_page.h"
 #include "heap/huge.h"
 #include "heap/inbox.h"
+#include "heap/leave.h"
 #include "heap/limit.h"
 #include "heap/meta.h"
 #include "heap/orphan.h"
 #include "heap/outbox.h"
-#include "heap/queue.h"
-#include "heap/remote.h"
+#include "heap/park.h"
 #include "heap/sampled.h"
 #include "heap/sampling.h"
 #include "heap/stats.h"
@@ -31,34 +32,42 @@ static struct {
 	size_t count, live;
 } heaps;
 
-static MW_NOINLINE mw_heap_t *make_heap(void) {
-	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+/* Under the lock.  One that has nothing; NULL: no memory. */
+static mw_heap_t *bare_heap(void) {
 	mw_heap_t *heap = heaps.free;
 	if (heap) {
 		heaps.free = heap->next_free;
 	} else {
 		heap = mw_meta_alloc(sizeof *heap);
-		if (heap) {
-			heap->next_all = heaps.all;
-			heaps.all = heap;
-			heaps.count++;
-		}
+		if (!heap)
+			return NULL;
+		heap->next_all = heaps.all;
+		heaps.all = heap;
+		heaps.count++;
 	}
+	heap->cut = 0;
+	/* The lock orders it: see mw_heap_settle(). */
+	atomic_store_explicit(&heap->in_use, true, memory_order_relaxed);
+	return heap;
+}
+
+static MW_NOINLINE mw_heap_t *make_heap(void) {
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	mw_heap_t *parked = mw_park_take(true), *heap = parked ? parked : bare_heap();
+	heaps.live += heap != NULL;
 	mw_harden_start();
-	if (heap) {
-		/* The lock orders it: see mw_heap_settle(). */
-		atomic_store_explicit(&heap->in_use, true, memory_order_relaxed);
-		heaps.live++;
-	}
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 	if (!heap)
 		return NULL;
 	heap->owner = (uintptr_t)__builtin_thread_pointer();
+	heap->rate_taken = false;
+	if (parked)
+		mw_park_resume(heap);
 	mw_head_configure(heap);
 	mw_outbox_start(heap);
 	mw_sampling_thread_start(heap);
 	mw_thread.heap = mw_thread.quick_heap = heap;
-	mw_heap_counts_begin(heap);
+	mw_heap_counts_begin(heap, parked ? heap->parked.tiny_heads_bytes : 0);
 	if (mw_heap_on_thread && !mw_thread.ended)
 		mw_heap_on_thread(heap);
 	return heap;
@@ -69,46 +78,6 @@ mw_heap_t *mw_heap_self(void) {
 	return MW_LIKELY(heap != NULL) ? heap : make_heap();
 }
 
-/* Gives the page back, makes it an orphan, or, when its inbox is just being announced to this heap,
- * leaves it here as a full page until it is: see mw_heap_settle(). */
-static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page) {
-	mw_queue_remove(queue, page);
-	mw_page_set_owner(page, MW_OWNER_DIVERT);
-	/* Acquire, here and below, pairs with mw_remote_push(): with all blocks back, the slices
-	 * may be another thread's at once. */
-	uint64_t word = atomic_load_explicit(&page->remote, memory_order_acquire);
-	/* FULL turns into PENDING at any moment: once it is gone without PENDING it cannot come. */
-	while (word & MW_REMOTE_FULL)
-		if (atomic_compare_exchange_weak_explicit(
-			    &page->remote, &word, word & ~MW_REMOTE_FULL, memory_order_acq_rel,
-			    memory_order_relaxed))
-			word &= ~MW_REMOTE_FULL;
-	if (word & MW_REMOTE_PENDING) {
-		page->state = MW_PAGE_FULL;
-		mw_queue_append(&heap->full, page);
-		heap->pages++;
-		return;
-	}
-	if (mw_remote_count(word) == page->used)
-		mw_orphan_give(page);
-	else
-		mw_orphan_add(page);
-}
-
-/* Under the heaps lock, of a heap without a thread: what leave_page() left here goes. */
-static void leave_pending(mw_heap_t *heap) {
-	/* Pairs with the push in inbox.c. */
-	mw_page_t *page = atomic_exchange_explicit(&heap->pending, NULL, memory_order_seq_cst);
-	atomic_store_explicit(&heap->backlog, 0, memory_order_relaxed);
-	while (page) {
-		mw_page_t *next = page->pending_next;
-		atomic_fetch_and_explicit(&page->remote, ~MW_REMOTE_PENDING, memory_order_relaxed);
-		heap->pages--;
-		leave_page(heap, &heap->full, page);
-		page = next;
-	}
-}
-
 void mw_heap_settle(mw_heap_t *heap) {
 	/* Sequentially consistent, as the push before it, and as the end of the heap's thread below
 	 * with its look at the list: one of the two sees what the other did. */
@@ -117,7 +86,27 @@ void mw_heap_settle(mw_heap_t *heap) {
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	/* A thread that has got it meanwhile finds the list itself. */
 	if (!atomic_load_explicit(&heap->in_use, memory_order_relaxed))
-		leave_pending(heap);
+		mw_leave_pending(heap);
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+}
+
+static void put_away(mw_heap_t *heap, bool parked) {
+	mw_thread.heap = mw_thread.quick_heap = NULL;
+	for (unsigned i = 0; i < MW_STACK_CLASSES; i++) {
+		heap->counts.objects[i] -= mw_thread.until_sample[i];
+		mw_thread.until_sample[i] = 0;
+	}
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	if (parked) {
+		mw_park_put(heap);
+	} else {
+		/* Pairs with mw_heap_settle(). */
+		atomic_store_explicit(&heap->in_use, false, memory_order_seq_cst);
+		mw_leave_pending(heap);
+		heap->next_free = heaps.free;
+		heaps.free = heap;
+	}
+	heaps.live--;
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 }
 
@@ -127,39 +116,48 @@ void mw_heap_thread_end(void) {
 	if (!heap)
 		return;
 	mw_harden_flush(&heap->harden);
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		mw_heap_head_flush(heap, c);
-	mw_outbox_hand_on(heap);
-	mw_heap_take_pending(heap);
-	heap->spares = heap->pages = heap->pages_most = 0;
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		while (heap->queues[c].first)
-			leave_page(heap, &heap->queues[c], heap->queues[c].first);
-	/* Pages left here are appended: stop before the first of them. */
-	mw_page_t *last = heap->full.last, *page = heap->full.first;
-	while (page) {
-		mw_page_t *next = page == last ? NULL : page->next;
-		leave_page(heap, &heap->full, page);
-		page = next;
+	bool parked = mw_park_begin(heap);
+	if (parked) {
+		mw_outbox_hand_on(heap);
+		mw_park_save(heap);
+	} else {
+		mw_leave_all(heap);
 	}
-	if (heap->arena)
-		mw_arena_bind(NULL);
-	mw_thread.heap = mw_thread.quick_heap = NULL;
-	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
-		heap->counts.objects[i] -= mw_thread.until_sample[i];
+	put_away(heap, parked);
+}
+
+static mw_heap_t *take_parked(void) {
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
-	/* Pairs with mw_heap_settle(). */
-	atomic_store_explicit(&heap->in_use, false, memory_order_seq_cst);
-	leave_pending(heap);
-	heap->next_free = heaps.free;
-	heaps.free = heap;
-	heaps.live--;
+	mw_heap_t *heap = mw_park_take(false);
+	heaps.live += heap != NULL;
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+	return heap;
+}
+
+/* The calling thread ends parked heaps in the place of their threads. */
+static void abandon_parked(void) {
+	mw_heap_t *heap = take_parked();
+	if (!heap)
+		return;
+	mw_thread_t own = mw_thread;
+	do {
+		memset(&mw_thread, 0, sizeof mw_thread);
+		mw_thread.heap = mw_thread.quick_heap = heap;
+		heap->owner = (uintptr_t)__builtin_thread_pointer();
+		mw_park_resume(heap);
+		mw_leave_all(heap);
+		put_away(heap, false);
+		heap = take_parked();
+	} while (heap);
+	mw_thread = own;
 }
 
 void mw_heap_take_rate(void) {
 	mw_heap_t *heap = mw_thread.heap;
-	for (unsigned c = 0; heap && c < MW_CLASS_COUNT; c++)
+	if (!heap)
+		return;
+	heap->rate_taken = true;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		mw_heap_head_flush(heap, c);
 }
 
@@ -184,6 +182,7 @@ size_t mw_heap_trim(void) {
 			mw_heap_head_flush(heap, c); /* some of it into outboxes, or on shelves */
 		mw_outbox_flush(heap);
 	}
+	abandon_parked();
 	mw_outbox_clear_shelves(heap);
 	if (heap)
 		release_pages(heap);
@@ -232,7 +231,8 @@ void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
 	*all = *behind = 0;
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
-		bool in_use = atomic_load_explicit(&heap->in_use, memory_order_relaxed);
+		bool in_use = atomic_load_explicit(&heap->in_use, memory_order_relaxed) &&
+			      !heap->parked.waits;
 		*all += in_use;
 		*behind +=
 			in_use && atomic_load_explicit(&heap->epoch, memory_order_relaxed) != epoch;
@@ -291,6 +291,7 @@ void mw_heap_fork_parent(void) {
 void mw_heap_fork_child(void) {
 	/* The others did not come over; what they own stays in_use. */
 	heaps.live = mw_thread.heap != NULL;
+	mw_park_fork_child();
 	mw_background_fork_child();
 	mw_limit_fork_child();
 	fork_release(true);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * park.c -- what of a heap depends on its thread: list heads and owner words. */
+#include "heap/park.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "heap/heap_page.h"
+#include "os/numa.h"
+
+mw_heap_t *mw_park_first;
+static _Atomic size_t parked_bytes;
+
+/* Bytes that blocks of the queue's pages ever lay in, beyond `bytes`; looks no further than the
+ * limit. */
+static size_t add_touched(size_t bytes, const mw_page_queue_t *queue) {
+	for (const mw_page_t *page = queue->first; page && bytes <= MW_PARK_HEAP_BYTES;
+	     page = page->next)
+		bytes += (size_t)page->carved * page->block_bytes;
+	return bytes;
+}
+
+static size_t touched_bytes(const mw_heap_t *heap) {
+	size_t bytes = add_touched(0, &heap->full);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		bytes = add_touched(bytes, &heap->queues[c]);
+	return bytes;
+}
+
+static bool set_aside(size_t bytes) {
+	/* Relaxed: a bound, nothing hangs on the order. */
+	size_t before = atomic_fetch_add_explicit(&parked_bytes, bytes, memory_order_relaxed);
+	if (before + bytes <= MW_PARK_TOTAL_BYTES)
+		return true;
+	atomic_fetch_sub_explicit(&parked_bytes, bytes, memory_order_relaxed);
+	return false;
+}
+
+bool mw_park_begin(mw_heap_t *heap) {
+	if (heap->arena || heap->rate_taken)
+		return false;
+	size_t bytes = touched_bytes(heap);
+	if (bytes == 0 || bytes > MW_PARK_HEAP_BYTES || !set_aside(bytes))
+		return false;
+	heap->parked.bytes = bytes;
+	return true;
+}
+
+void mw_park_save(mw_heap_t *heap) {
+	/* Looked at now: a list that this thread spoilt ends the program here. */
+	heap->parked.tiny_heads_bytes = mw_heap_tiny_heads_bytes();
+	heap->parked.node = mw_os_numa_here();
+	memcpy(heap->parked.heads, mw_thread.heads, sizeof mw_thread.heads);
+	memcpy(heap->parked.lengths, mw_thread.lengths, sizeof mw_thread.lengths);
+	memset(mw_thread.heads, 0, sizeof mw_thread.heads);
+	memset(mw_thread.lengths, 0, sizeof mw_thread.lengths);
+	/* Another thread may get this one's thread pointer without getting its heap.  Full pages
+	 * have no owner word. */
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
+		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
+			mw_page_set_owner(page, MW_OWNER_DIVERT);
+}
+
+void mw_park_put(mw_heap_t *heap) {
+	heap->parked.waits = true;
+	heap->next_free = mw_park_first;
+	mw_park_first = heap;
+}
+
+mw_heap_t *mw_park_take_slow(bool near) {
+	mw_heap_t **link = &mw_park_first;
+	unsigned node = mw_os_numa_here();
+	while (near && *link && (*link)->parked.node != node)
+		link = &(*link)->next_free;
+	mw_heap_t *heap = *link;
+	if (!heap)
+		return NULL;
+	*link = heap->next_free;
+	heap->parked.waits = false;
+	atomic_fetch_sub_explicit(&parked_bytes, heap->parked.bytes, memory_order_relaxed);
+	return heap;
+}
+
+void mw_park_resume(mw_heap_t *heap) {
+	memcpy(mw_thread.heads, heap->parked.heads, sizeof mw_thread.heads);
+	memcpy(mw_thread.lengths, heap->parked.lengths, sizeof mw_thread.lengths);
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
+		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
+			mw_heap_page_claim(heap, page);
+}
+
+void mw_park_fork_child(void) {
+	size_t bytes = 0;
+	for (const mw_heap_t *heap = mw_park_first; heap; heap = heap->next_free)
+		bytes += heap->parked.bytes;
+	atomic_store_explicit(&parked_bytes, bytes, memory_order_relaxed);
+}

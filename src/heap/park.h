@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * park.h -- heaps of ended threads that wait, as they are, for the next thread.
+ * Layer: heap.  The list is under the heaps lock (thread.c).
+ *
+ * A thread that ends would take its lists apart, with a look-up a block, and the next one build
+ * them again.  So a heap that holds little is parked, lists and pages and all: to every other
+ * thread it is the heap of one that sleeps.  What is parked is bounded, each heap and all. */
+#ifndef MW_HEAP_PARK_H
+#define MW_HEAP_PARK_H
+
+#include "heap/heap.h"
+
+/* What a heap's pages may have touched.  A thread of a server that starts one for each request has
+ * a kernel page or two of some 25 classes; what is more belongs to others soon, as orphans. */
+#define MW_PARK_HEAP_BYTES ((size_t)192 << 10)
+/* Of all: as much as is kept of free slices at the least (decay.h). */
+#define MW_PARK_TOTAL_BYTES ((size_t)1 << 20)
+
+extern mw_heap_t *mw_park_first;
+/* Sets room aside for the calling thread's heap.  False: it holds too much, or something of the
+ * thread's own. */
+bool mw_park_begin(mw_heap_t *heap);
+/* It is put into the state in which it waits: from here on nothing of it is touched.  Ends the
+ * program when a list has no end. */
+void mw_park_save(mw_heap_t *heap);
+/* Under the lock: into the list, and out of it.  NULL: there is none; `near`: of this node. */
+void mw_park_put(mw_heap_t *heap);
+MW_NOINLINE mw_heap_t *mw_park_take_slow(bool near);
+static inline mw_heap_t *mw_park_take(bool near) {
+	return MW_UNLIKELY(mw_park_first != NULL) ? mw_park_take_slow(near) : NULL;
+}
+/* The heap that was taken becomes the calling thread's, which has none. */
+void mw_park_resume(mw_heap_t *heap);
+/* Room that was set aside by threads that did not come over. */
+void mw_park_fork_child(void);
+
+#endif
