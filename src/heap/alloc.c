@@ -74,7 +74,7 @@ static uint32_t gather(mw_heap_t *heap, unsigned size_class, mw_page_t **from, v
 		return detach(heap, size_class, from, list);
 	/* Who lives on others' lists looks after its own pages, too: see inbox.c. */
 	if (MW_UNLIKELY(atomic_load_explicit(&heap->backlog, memory_order_relaxed) >=
-			MW_BACKLOG_MAX / 2))
+			MW_BACKLOG_LEAST / 2))
 		mw_heap_take_pending(heap);
 	heap->counts.given[size_class] += count;
 	heap->counts.fills[size_class]++;

@@ -78,7 +78,9 @@ struct mw_heap {
 	mw_outbox_t outbox[MW_TINY_CLASSES];
 	_Atomic(mw_page_t *)
 		pending; /* pages with PENDING; pushed by others, taken whole by the owner */
-	_Atomic uint32_t backlog; /* pages pushed since it was last taken */
+	_Atomic uint32_t backlog;      /* pages pushed since it was last taken */
+	_Atomic uint32_t backlog_most; /* from which on the thread is taken to sleep: inbox.h */
+	_Atomic uint64_t purged_ns;    /* when others last purged a page of it; 0: not since */
 
 	/* Sampling, see hooks.h.  Tiny: left[c] is the objects of class c until and including the
 	 * next sample, counted from the end of the list last handed out; 0: not drawn yet.  cut bit

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "heap/chunk.h"
+#include "heap/inbox.h"
 #include "heap/orphan.h"
 #include "heap/outbox.h"
 #include "heap/queue.h"
@@ -217,6 +218,8 @@ void mw_heap_take_pending(mw_heap_t *heap) {
 	/* Pairs with the push in inbox.c. */
 	mw_page_t *page = atomic_exchange_explicit(&heap->pending, NULL, memory_order_acquire);
 	atomic_store_explicit(&heap->backlog, 0, memory_order_relaxed);
+	if (MW_UNLIKELY(atomic_load_explicit(&heap->purged_ns, memory_order_relaxed) != 0))
+		mw_inbox_came_back(heap);
 	while (page) {
 		mw_page_t *next = page->pending_next;
 		uint64_t word = atomic_fetch_and_explicit(&page->remote, ~MW_REMOTE_PENDING,

@@ -7,6 +7,7 @@
 #include "heap/misuse.h"
 #include "heap/orphan.h"
 #include "heap/remote.h"
+#include "os/clock.h"
 #include "os/map.h"
 #include "os/proc.h"
 
@@ -41,7 +42,19 @@ static uint64_t push(mw_page_t *page, void *first, void *last, uint32_t count) {
  * server's tables.  Only it can give the page's slice back; their memory others can. */
 static bool owner_is_behind(const mw_page_t *page) {
 	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
-	return heap && atomic_load_explicit(&heap->backlog, memory_order_relaxed) >= MW_BACKLOG_MAX;
+	return heap && atomic_load_explicit(&heap->backlog, memory_order_relaxed) >=
+			       atomic_load_explicit(&heap->backlog_most, memory_order_relaxed);
+}
+
+/* Relaxed, here and in purge_claimed(): these say how much is purged, not what. */
+void mw_inbox_came_back(mw_heap_t *heap) {
+	uint64_t purged_ns = atomic_exchange_explicit(&heap->purged_ns, 0, memory_order_relaxed);
+	uint32_t most = atomic_load_explicit(&heap->backlog_most, memory_order_relaxed);
+	if (mw_os_monotonic_coarse_ns() - purged_ns > MW_BACKLOG_NAP_NS)
+		most = MW_BACKLOG_LEAST;
+	else if (most < MW_BACKLOG_MOST)
+		most *= 2;
+	atomic_store_explicit(&heap->backlog_most, most, memory_order_relaxed);
 }
 
 /* Threads between the claim of a page and its return; FORKING: no more may begin.  A child that
@@ -90,6 +103,10 @@ static void purge_claimed(mw_page_t *page, uint64_t word) {
 	uintptr_t start = mw_round_up((uintptr_t)page->start, MW_OS_PAGE_BYTES);
 	uintptr_t end = (uintptr_t)page->start + (size_t)count * page->block_bytes;
 	end &= ~((uintptr_t)MW_OS_PAGE_BYTES - 1);
+	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
+	if (heap)
+		atomic_store_explicit(&heap->purged_ns, mw_os_monotonic_coarse_ns(),
+				      memory_order_relaxed);
 	if (start < end)
 		mw_os_purge((void *)start, end - start);
 	push(page, NULL, NULL, count);

@@ -65,6 +65,8 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 		mw_park_resume(heap);
 	mw_head_configure(heap);
 	mw_outbox_start(heap);
+	atomic_store_explicit(&heap->backlog_most, MW_BACKLOG_LEAST, memory_order_relaxed);
+	atomic_store_explicit(&heap->purged_ns, 0, memory_order_relaxed);
 	mw_sampling_thread_start(heap);
 	mw_thread.heap = mw_thread.quick_heap = heap;
 	mw_heap_counts_begin(heap, parked ? heap->parked.tiny_heads_bytes : 0);

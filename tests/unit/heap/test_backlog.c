@@ -9,6 +9,8 @@
 
 #include "heap/fast.h"
 #include "heap/heap.h"
+#include "heap/inbox.h"
+#include "os/clock.h"
 #include "os/fault.h"
 #include "test.h"
 
@@ -50,12 +52,24 @@ static unsigned resident(void) {
 	return found;
 }
 
-static void freed_by_another(size_t bytes) {
+static _Atomic uint64_t test_ns = 1;
+
+static uint64_t test_clock(void) {
+	return atomic_load(&test_ns);
+}
+
+/* By a thread that ends before the owner looks again, `nap_ns` later. */
+static void free_by_another(size_t bytes, uint64_t nap_ns) {
 	make_all(bytes);
 	CHECK_EQ(resident(), count);
 	pthread_t thread;
 	CHECK_EQ(pthread_create(&thread, NULL, free_all, NULL), 0);
 	pthread_join(thread, NULL);
+	atomic_fetch_add(&test_ns, nap_ns);
+}
+
+static void freed_by_another(size_t bytes) {
+	free_by_another(bytes, 2 * MW_BACKLOG_NAP_NS);
 	/* The first pages went before anybody could tell that the owner sleeps. */
 	CHECK(resident() < count / 6);
 }
@@ -97,6 +111,19 @@ static void test_memory_of_a_sleeping_owner_goes_back(void) {
 		mw_fast_free(blocks[i]);
 }
 
+/* Who was only waiting finds more of its pages as they were, but no more than so many. */
+static void test_who_takes_naps_is_purged_less(void) {
+	enum { BYTES = 1000, SLICE = 65536 };
+	freed_by_another(BYTES);
+	for (unsigned i = 0; i < 4; i++)
+		free_by_another(BYTES, MW_BACKLOG_NAP_NS / 2);
+	size_t kept_bytes = (size_t)resident() * BYTES;
+	CHECK(kept_bytes > 2 * MW_BACKLOG_LEAST * SLICE);
+	CHECK(kept_bytes < 5 * MW_BACKLOG_MOST * SLICE / 4);
+	free_by_another(BYTES, 2 * MW_BACKLOG_NAP_NS);
+	freed_by_another(BYTES);
+}
+
 enum { FEW = 64, FEW_BYTES = 64 };
 static char *few[FEW];
 
@@ -127,8 +154,10 @@ static void test_who_lives_on_lists_of_others_looks_after_its_pages(void) {
 }
 
 int main(void) {
+	mw_os_clock_set_source(test_clock);
 	RUN(test_who_lives_on_lists_of_others_looks_after_its_pages);
 	RUN(test_memory_of_a_sleeping_owner_goes_back);
+	RUN(test_who_takes_naps_is_purged_less);
 	RUN(test_a_fork_waits_for_the_purge_of_a_page);
 	return 0;
 }
