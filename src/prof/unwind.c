@@ -278,6 +278,26 @@ MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_dep
 	return result;
 }
 
+MW_TLS mw_trail_hold_t mw_trail_hold;
+
+void mw_unwind_sampled(uint64_t now_ns) {
+	mw_trail_hold_t *hold = &mw_trail_hold;
+	if (MW_UNLIKELY(!hold->trail) && ++hold->samples >= MW_TRAIL_SAMPLES)
+		mw_trail_judge(now_ns);
+}
+
+void mw_unwind_note(uint64_t serial, uint64_t memo) {
+	mw_trail_t *trail = mw_trail_hold.trail;
+	if (trail && trail->serial == serial)
+		trail->memo = memo;
+}
+
+void mw_unwind_thread_end(void) {
+	mw_trail_hold.has_ended = true;
+	if (mw_trail_hold.trail)
+		mw_trail_end();
+}
+
 uint64_t mw_unwind_memory_bytes(void) {
 	return mw_cache_bytes() + mw_rule_count() * sizeof(mw_rule_t) + mw_trail_memory_bytes();
 }

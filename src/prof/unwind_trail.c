@@ -7,9 +7,8 @@
 #include "base/bits.h"
 #include "os/map.h"
 
-/* A thread that takes 64 samples in 6.4 ms, 10,000 a second, spends a percent of its time on walks,
- * and gets a trail. */
-#define SAMPLES 64u
+/* A thread that takes its 64 samples in 6.4 ms, 10,000 a second, spends a percent of its time on
+ * walks, and gets a trail. */
 #define WITHIN_NS 6400000u
 /* 6 MiB. */
 #define TRAILS_MAX 512u
@@ -17,7 +16,6 @@
 #define TRAIL_BYTES mw_round_up(sizeof(mw_trail_t), MW_OS_PAGE_BYTES)
 _Static_assert(sizeof(mw_trail_t) <= 3 * MW_OS_PAGE_BYTES, "as documented");
 
-MW_TLS mw_trail_hold_t mw_trail_hold;
 static _Atomic uint32_t trail_count; /* relaxed: a bound, and a statistic */
 
 static MW_COLD void make_trail(mw_trail_hold_t *hold) {
@@ -29,7 +27,8 @@ static MW_COLD void make_trail(mw_trail_hold_t *hold) {
 		atomic_fetch_add_explicit(&trail_count, 1, memory_order_relaxed);
 }
 
-static MW_NOINLINE void judge(mw_trail_hold_t *hold, uint64_t now_ns) {
+void mw_trail_judge(uint64_t now_ns) {
+	mw_trail_hold_t *hold = &mw_trail_hold;
 	uint64_t since_ns = hold->since_ns;
 	hold->since_ns = now_ns;
 	hold->samples = 0;
@@ -41,26 +40,12 @@ static MW_NOINLINE void judge(mw_trail_hold_t *hold, uint64_t now_ns) {
 	}
 }
 
-void mw_unwind_sampled(uint64_t now_ns) {
-	mw_trail_hold_t *hold = &mw_trail_hold;
-	if (MW_UNLIKELY(!hold->trail) && ++hold->samples >= SAMPLES)
-		judge(hold, now_ns);
-}
-
-void mw_unwind_thread_end(void) {
+void mw_trail_end(void) {
 	mw_trail_t *trail = mw_trail_hold.trail;
-	mw_trail_hold.has_ended = true;
+	/* First: handlers come in between. */
 	mw_trail_hold.trail = NULL;
-	if (!trail)
-		return;
 	mw_os_unmap(trail, TRAIL_BYTES);
 	atomic_fetch_sub_explicit(&trail_count, 1, memory_order_relaxed);
-}
-
-void mw_unwind_note(uint64_t serial, uint64_t memo) {
-	mw_trail_t *trail = mw_trail_hold.trail;
-	if (trail && trail->serial == serial)
-		trail->memo = memo;
 }
 
 uint64_t mw_trail_memory_bytes(void) {

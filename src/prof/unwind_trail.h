@@ -85,6 +85,13 @@ MW_ALWAYS_INLINE void mw_trail_let_go(void) {
 mw_walk_outcome_t mw_trail_follow(mw_trail_t *trail, mw_walk_t *walk, mw_os_regs_t *regs,
 				  uint64_t *pcs, unsigned max_depth, mw_unwind_result_t *result);
 
+/* The thread's next so many samples, without a trail: */
+#define MW_TRAIL_SAMPLES 64u
+/* Makes one if the last came quickly. */
+void mw_trail_judge(uint64_t now_ns);
+/* Gives it back. */
+void mw_trail_end(void);
+
 uint64_t mw_trail_memory_bytes(void);
 
 #endif
