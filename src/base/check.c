@@ -30,6 +30,19 @@ static void write_line(const char *prefix, const char *format, va_list args) {
 	(void)written;
 }
 
+_Atomic uintptr_t mw_fatal_hook;
+
+/* Once: what it does may be wrong as well. */
+static void tell_program(const char *format, va_list args) {
+	/* Relaxed: a function's address. */
+	uintptr_t function = atomic_exchange_explicit(&mw_fatal_hook, 0, memory_order_relaxed);
+	char message[MESSAGE_BYTES];
+	if (!function)
+		return;
+	mw_vfmt(message, sizeof message, format, args);
+	((void (*)(const char *))function)(message);
+}
+
 /* Thread pointer of whoever ends the program; 0: nobody. */
 static _Atomic uintptr_t dying_thread;
 
@@ -37,6 +50,9 @@ void mw_fatal(const char *format, ...) {
 	va_list args;
 	va_start(args, format);
 	write_line("mallow: ", format, args);
+	va_end(args);
+	va_start(args, format);
+	tell_program(format, args);
 	va_end(args);
 	/* Relaxed: only the own value counts.  The program's handler of SIGABRT allocates, and what
 	 * it interrupted holds a lock: abort() would call that handler again, without end. */

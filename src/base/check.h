@@ -5,6 +5,7 @@
 #define MW_BASE_CHECK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 
@@ -12,6 +13,8 @@
  * For corruption and misuse only: a failure of the kernel is returned, never fatal.
  * Async-signal-safe. */
 _Noreturn MW_COLD void mw_fatal(const char *format, ...) MW_PRINTF(1, 2);
+/* The program's own function, called with the message in between; 0: none. */
+extern _Atomic uintptr_t mw_fatal_hook;
 
 /* Writes "mallow: <message>\n" to stderr in one write(2) and goes on; errno is kept. */
 extern bool mw_warnings_are_fatal; /* then it ends the program; set before threads exist */

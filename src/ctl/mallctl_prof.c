@@ -70,9 +70,9 @@ int mw_ctl_at_prof_lg_sample(mw_ctl_call_t *call) {
 
 int mw_ctl_at_prof_reset(mw_ctl_call_t *call) {
 	if (call->writing) {
-		if (call->value >= 64)
-			return EINVAL;
-		uint64_t mean_bytes = (uint64_t)1 << call->value;
+		uint64_t mean_bytes = call->value < 64 ? (uint64_t)1 << call->value : UINT64_MAX;
+		if (mean_bytes > MW_STATE_MEAN_BYTES_MAX) /* as the option */
+			mean_bytes = MW_STATE_MEAN_BYTES_MAX;
 		if (mw_prof_set_mean_bytes(mean_bytes) != MW_OK)
 			return EINVAL;
 		mw_heap_take_rate();

@@ -119,6 +119,20 @@ int mw_ctl_at_background_thread(mw_ctl_call_t *call) {
 	return 0;
 }
 
+/* One does it all, however many there may be. */
+int mw_ctl_at_max_background_threads(mw_ctl_call_t *call) {
+	static _Atomic uint64_t set; /* 0: as the option; relaxed: a number of its own */
+	uint64_t most = ctl.options ? (uint64_t)ctl.options->max_background_threads : 1;
+	uint64_t before = atomic_load_explicit(&set, memory_order_relaxed);
+	if (call->writing) {
+		if (call->value == 0 || call->value > most)
+			return EINVAL;
+		atomic_store_explicit(&set, call->value, memory_order_relaxed);
+	}
+	call->value = before ? before : most;
+	return 0;
+}
+
 /* ---- the calling thread ---- */
 
 int mw_ctl_at_thread_bytes(mw_ctl_call_t *call) {

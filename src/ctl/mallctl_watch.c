@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/compiler.h"
 #include "base/fmt.h"
 #include "ctl/mallctl.h"
@@ -31,6 +32,13 @@ static void own_backtrace(void **pcs, unsigned *depth, unsigned max) {
 int mw_ctl_at_hook(mw_ctl_call_t *call) {
 	mw_watcher_t which = (mw_watcher_t)call->argument;
 	call->value = call->writing ? mw_watcher_set(which, call->value) : mw_watcher(which);
+	return 0;
+}
+
+int mw_ctl_at_hook_abort(mw_ctl_call_t *call) {
+	/* Relaxed: a function's address. */
+	if (call->writing)
+		atomic_store_explicit(&mw_fatal_hook, call->value, memory_order_relaxed);
 	return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test.h"
 
@@ -295,6 +297,49 @@ static void pointers_follow(void) {
 	pthread_join(thread, NULL);
 }
 
+static void exit_with_seven(const char *message) {
+	_exit(strstr(message, "freed twice") || strstr(message, "double free") ? 7 : 8);
+}
+
+/* Instead of the end by abort(). */
+static void programs_are_told_of_the_end(void) {
+	void (*hook)(const char *) = exit_with_seven;
+	const char *version;
+	size_t length = sizeof version;
+	CHECK_EQ(mallctl("experimental.hooks.safety_check_abort", NULL, NULL, (void *)&hook, 8), 0);
+	CHECK_EQ(mallctl("version", (void *)&version, &length, NULL, 0), 0);
+	pid_t child = strstr(version, "gmallow") ? fork() : -1;
+	if (child == 0) {
+		void *volatile block = malloc(100);
+		free(block);
+		free(block);
+		_exit(9);
+	}
+	int status = 7 << 8; /* Debian's library looks for no double frees */
+	if (child > 0)
+		CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 7 << 8);
+	hook = NULL;
+	CHECK_EQ(mallctl("experimental.hooks.safety_check_abort", NULL, NULL, (void *)&hook, 8), 0);
+}
+
+static void rates_and_threads_are_bounded(void) {
+	uint64_t value = 64, threads = word("max_background_threads");
+	if (mallctl("prof.reset", NULL, NULL, NULL, 0) == 0) {
+		uint64_t before = word("prof.lg_sample");
+		CHECK_EQ(mallctl("prof.reset", NULL, NULL, &value, sizeof value), 0);
+		CHECK(word("prof.lg_sample") >= 40);
+		CHECK_EQ(mallctl("prof.reset", NULL, NULL, &before, sizeof before), 0);
+		CHECK_EQ(word("prof.lg_sample"), before);
+	}
+	value = threads + 1;
+	CHECK_EQ(mallctl("max_background_threads", NULL, NULL, &value, sizeof value), EINVAL);
+	value = 2;
+	CHECK_EQ(mallctl("max_background_threads", NULL, NULL, &value, sizeof value), 0);
+	CHECK_EQ(word("max_background_threads"), 2);
+	CHECK_EQ(mallctl("max_background_threads", NULL, NULL, &threads, sizeof threads), 0);
+}
+
 static void batches(void) {
 	void *blocks[100];
 	size_t made = 0, length = sizeof made;
@@ -414,6 +459,8 @@ int main(void) {
 	RUN(classes_follow);
 	RUN(locks_are_counted);
 	RUN(zero_reallocs_are_counted);
+	RUN(programs_are_told_of_the_end);
+	RUN(rates_and_threads_are_bounded);
 	RUN(batches);
 	/* The hardened library's sizes are those that were asked for, and what it counts are
 	 * classes. */

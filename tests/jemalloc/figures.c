@@ -182,7 +182,8 @@ static void set_other(void) {
 	static const char *const flags[] = {
 		"prof.gdump",         "prof.active",           "prof.thread_active_init",
 		"thread.prof.active", "thread.tcache.enabled", "background_thread"};
-	static const char *const hooks[] = {"prof_dump", "prof_sample", "prof_sample_free"};
+	static const char *const hooks[] = {"prof_dump", "prof_sample", "prof_sample_free",
+					    "safety_check_abort"};
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
 		bool flag;
 		size_t length = sizeof flag;

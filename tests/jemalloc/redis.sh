@@ -19,11 +19,16 @@ grep -q "$build/lib/mallow/compat/libjemalloc.so.2" "/proc/$server/maps" || fail
 redis-benchmark -s "$socket" -q -n 40000 -r 40000 -d 200 -P 8 -t set,lpush >"$work/benchmark" 2>&1 ||
     fail "redis-benchmark: $(tail -n 3 "$work/benchmark")"
 
+# All of one moment.
+look() {
+    cli info memory | tr -d '\r' >"$work/info"
+}
 field() {
-    cli info memory | tr -d '\r' | sed -n "s/^$1://p"
+    sed -n "s/^$1://p" "$work/info"
 }
 # What the allocator says is as of redis's last look, ten times a second.
 settled() {
+    look
     used=$(field used_memory)
     allocated=$(field allocator_allocated)
     [ "$allocated" -ge "$used" ]
@@ -40,6 +45,7 @@ grep -q '^Allocated: ' "$work/stats" || fail "no statistics"
 cli flushall >/dev/null
 cli memory purge | grep -q OK || fail "no purge"
 purged() {
+    look
     [ "$(field allocator_allocated)" -lt $((allocated / 2)) ] &&
         [ "$(field allocator_resident)" -lt $((resident / 2 + 4194304)) ]
 }
