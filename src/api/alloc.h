@@ -43,9 +43,13 @@ MW_ALWAYS_INLINE void *mw_api_alloc_fast(size_t bytes) {
 	return MW_HARDEN_ON ? mw_harden_alloc_tiny(bytes) : mw_fast_alloc(bytes);
 }
 
-/* The same for an alignment, a power of two. */
+/* The same for an alignment, a power of two; NULL: mw_api_alloc_aligned() does the rest. */
+MW_ALWAYS_INLINE void *mw_api_aligned_fast(size_t align, size_t bytes) {
+	return MW_HARDEN_ON ? NULL : mw_fast_alloc_aligned(align, bytes);
+}
+
 MW_ALWAYS_INLINE void *mw_api_aligned(size_t align, size_t bytes) {
-	void *block = MW_HARDEN_ON ? NULL : mw_fast_alloc_aligned(align, bytes);
+	void *block = mw_api_aligned_fast(align, bytes);
 	return MW_LIKELY(block != NULL) ? block : mw_api_alloc_aligned(align, bytes);
 }
 

@@ -56,14 +56,22 @@ void *reallocarray(void *block, size_t count, size_t each_bytes) {
 	return realloc(block, bytes);
 }
 
-int posix_memalign(void **result, size_t align, size_t bytes) {
-	if (!mw_is_pow2(align) || align % sizeof(void *) != 0)
-		return EINVAL;
+static MW_NOINLINE int memalign_slow(void **result, size_t align, size_t bytes) {
 	int saved_errno = errno;
-	void *block = mw_api_aligned(align, bytes);
+	void *block = mw_api_alloc_aligned(align, bytes);
 	errno = saved_errno;
 	if (!block)
 		return ENOMEM;
+	*result = block;
+	return 0;
+}
+
+int posix_memalign(void **result, size_t align, size_t bytes) {
+	if (!mw_is_pow2(align) || align % sizeof(void *) != 0)
+		return EINVAL;
+	void *block = mw_api_aligned_fast(align, bytes);
+	if (MW_UNLIKELY(!block))
+		return memalign_slow(result, align, bytes);
 	*result = block;
 	return 0;
 }
@@ -88,14 +96,13 @@ void *memalign(size_t align, size_t bytes) {
 }
 
 void *valloc(size_t bytes) {
-	return mw_api_alloc_aligned(MW_OS_PAGE_BYTES, bytes);
+	return memalign(MW_OS_PAGE_BYTES, bytes);
 }
 
 void *pvalloc(size_t bytes) {
 	if (bytes > PTRDIFF_MAX)
 		return mw_api_no_memory();
-	return mw_api_alloc_aligned(MW_OS_PAGE_BYTES,
-				    mw_round_up(bytes ? bytes : 1, MW_OS_PAGE_BYTES));
+	return memalign(MW_OS_PAGE_BYTES, mw_round_up(bytes ? bytes : 1, MW_OS_PAGE_BYTES));
 }
 
 size_t malloc_usable_size(void *block) {

@@ -78,7 +78,7 @@ static uint32_t gather(mw_heap_t *heap, unsigned size_class, mw_page_t **from, v
 		mw_heap_take_pending(heap);
 	heap->counts.given[size_class] += count;
 	heap->counts.fills[size_class]++;
-	heap->hand_backs++; /* the head changes, if perhaps not its first block */
+	heap->head_changes++; /* if perhaps not its first block */
 	mw_heap_counts_show(heap);
 	return count;
 }
@@ -99,7 +99,7 @@ static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 		heap->counts.given[size_class] -= count - keep;
 	}
 	mw_thread.heads[size_class] = list;
-	mw_thread.lengths[size_class] = 0;
+	mw_head_filled(heap, size_class, 0);
 	return true;
 }
 
@@ -138,12 +138,13 @@ static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class
 	if (!list) {
 		mw_head_ran_empty(heap, size_class);
 		mw_page_t *page;
-		mw_thread.lengths[size_class] = detach(heap, size_class, &page, &list);
-		if (MW_UNLIKELY(mw_thread.lengths[size_class] == 0))
+		uint32_t count = detach(heap, size_class, &page, &list);
+		if (MW_UNLIKELY(count == 0))
 			return NULL;
+		mw_head_filled(heap, size_class, count);
 	}
 	mw_thread.heads[size_class] = mw_link_get(list);
-	mw_thread.lengths[size_class]--;
+	mw_thread.room[size_class]++;
 	return list;
 }
 
@@ -167,7 +168,7 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	heap->counts.given[size_class] += count - held;
 	heap->counts.fills[size_class]++;
 	page->used = page->carved - held;
-	mw_thread.lengths[size_class] = 0;
+	mw_head_filled(heap, size_class, 0);
 	mw_thread.heads[size_class] = mw_link_get(block);
 	return block;
 }
@@ -206,12 +207,6 @@ static MW_NOINLINE void *alloc_small_slow(size_t bytes, unsigned size_class) {
 			return block;
 	}
 	return alloc_small_rest(bytes, size_class);
-}
-
-static void *alloc_small(size_t bytes, unsigned size_class) {
-	void *block = size_class < MW_TINY_CLASSES ? mw_fast_pop(size_class)
-						   : mw_fast_pop_stack(size_class);
-	return block ? block : alloc_small_slow(bytes, size_class);
 }
 
 /* Before the block is perhaps sampled: who is told of that sees it counted. */
@@ -330,10 +325,10 @@ static void *alloc_span(mw_heap_t *heap, mw_arena_t *arena, size_t align, size_t
 void *mw_heap_alloc_aligned(size_t align, size_t bytes) {
 	MW_ASSERT(mw_is_pow2(align));
 	if (align <= MW_BLOCK_ALIGN)
-		return mw_heap_alloc(bytes);
+		return mw_heap_alloc_slow(bytes);
 	unsigned size_class = aligned_class(align, bytes);
 	if (size_class < MW_CLASS_COUNT)
-		return alloc_small(bytes, size_class);
+		return alloc_small_slow(bytes, size_class);
 	mw_heap_t *heap = mw_heap_self();
 	bool zeroed;
 	return heap ? alloc_span(heap, mw_arena_in_force(heap), align, bytes, &zeroed) : NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "heap/fast.h"
+#include "heap/head.h"
 #include "heap/heap.h"
 #include "heap/heap_page.h"
 #include "heap/remote.h"
@@ -21,10 +22,10 @@ uint64_t mw_heap_tiny_heads_bytes(void) {
 	return bytes;
 }
 
-static uint64_t in_stacks_bytes(void) {
+static uint64_t in_stacks_bytes(const mw_heap_t *heap) {
 	uint64_t bytes = 0;
 	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
-		bytes += (uint64_t)mw_thread.lengths[c] * mw_class_bytes[c];
+		bytes += (uint64_t)mw_head_length(heap, c) * mw_class_bytes[c];
 	return bytes;
 }
 
@@ -57,7 +58,7 @@ static void all_bytes(const mw_heap_t *heap, uint64_t tiny_heads_bytes, uint64_t
 	const mw_heap_counts_t *counts = &heap->counts;
 	uint64_t small = 0, live = used_bytes(&heap->full) + counts->sampled_bytes -
 				   counts->sampled_freed_bytes - tiny_heads_bytes -
-				   in_stacks_bytes();
+				   in_stacks_bytes(heap);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		small += blocks_made(heap, c) * mw_class_bytes[c];
 		live += used_bytes(&heap->queues[c]);
@@ -105,15 +106,12 @@ void mw_heap_counts_show_slow(mw_heap_t *heap) {
 	heap->poll_seen--;
 }
 
-/* No page is its thread's for the fast path any longer. */
-static void count_frees(mw_heap_t *heap) {
+static MW_COLD void count_frees(mw_heap_t *heap) {
 	uint64_t allocated_bytes, freed_bytes;
 	mw_heap_thread_bytes(&allocated_bytes, &freed_bytes);
 	heap->counts.freed_bytes = freed_bytes;
 	heap->owner = MW_OWNER_DIVERT;
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
-			mw_page_set_owner(page, MW_OWNER_DIVERT);
+	mw_heap_pages_divert(heap, 0);
 }
 
 const uint64_t *mw_heap_thread_counter(bool freed) {
@@ -121,6 +119,7 @@ const uint64_t *mw_heap_thread_counter(bool freed) {
 	if (!heap)
 		return NULL;
 	mw_thread.quick_heap = NULL;
+	mw_heap_pages_divert(heap, MW_TINY_CLASSES);
 	if (freed) {
 		if (!frees_are_counted(heap))
 			count_frees(heap);

@@ -28,7 +28,7 @@ MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
 	    MW_UNLIKELY(--mw_thread.until_sample[size_class - MW_TINY_CLASSES] == 0))
 		return NULL;
 	*head = mw_link_get(block);
-	mw_thread.lengths[size_class]--;
+	mw_thread.room[size_class]++;
 	return block;
 }
 
@@ -42,17 +42,18 @@ MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
 }
 
 /* `align` is a power of two.  A block of the class that holds the size rounded up to it, if that
- * class is tiny and its blocks are aligned so; NULL: take the slow path. */
+ * class is small and its blocks are aligned so; NULL: take the slow path. */
 MW_ALWAYS_INLINE void *mw_fast_alloc_aligned(size_t align, size_t bytes) {
-	if (MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES || align > MW_TINY_MAX_BYTES))
+	if (MW_UNLIKELY(bytes > MW_SMALL_MAX_BYTES || align > MW_SMALL_MAX_BYTES))
 		return NULL;
 	size_t rounded = (bytes + align - 1) & -align;
-	if (MW_UNLIKELY(rounded > MW_TINY_MAX_BYTES))
+	if (MW_UNLIKELY(rounded > MW_SMALL_MAX_BYTES))
 		return NULL;
-	unsigned size_class = mw_class_of_tiny[rounded];
+	unsigned size_class = mw_class_of(rounded);
 	if (MW_UNLIKELY((mw_class_bytes[size_class] & (align - 1)) != 0))
 		return NULL;
-	return mw_fast_pop(size_class);
+	return MW_LIKELY(rounded <= MW_TINY_MAX_BYTES) ? mw_fast_pop(size_class)
+						       : mw_fast_pop_stack(size_class);
 }
 
 /* Shrinking in place keeps a block while at least half of it is used: less would pin memory. */
@@ -73,6 +74,12 @@ MW_ALWAYS_INLINE bool mw_fast_resize(const void *block, size_t bytes) {
 MW_ALWAYS_INLINE bool mw_fast_owns(mw_page_t *page) {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 	return atomic_load_explicit(&page->owner, memory_order_relaxed) == self;
+}
+
+/* The same of a page with blocks above tiny. */
+MW_ALWAYS_INLINE bool mw_fast_owns_stack(mw_page_t *page) {
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	return atomic_load_explicit(&page->owner, memory_order_relaxed) - MW_OWNER_STACK == self;
 }
 
 /* Finds the page of a block in a chunk; false: NULL, foreign pointers and huge blocks. */
@@ -124,7 +131,8 @@ MW_ALWAYS_INLINE void mw_fast_free(void *block) {
 	if (MW_UNLIKELY(!mw_fast_page(block, &page)))
 		mw_heap_free_slow(block);
 	else if (MW_UNLIKELY(!mw_fast_owns(page)))
-		mw_heap_free_diverted(page, block);
+		mw_fast_owns_stack(page) ? mw_heap_free_stack(page, block)
+					 : mw_heap_free_diverted(page, block);
 	else if (MW_UNLIKELY(!mw_fast_put(page, block)))
 		mw_heap_free_slow(block);
 }

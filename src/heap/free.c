@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "heap/arena.h"
 #include "heap/chunk.h"
+#include "heap/fast.h"
 #include "heap/guarded.h"
 #include "heap/heap.h"
 #include "heap/heap_page.h"
@@ -17,29 +18,44 @@
 /* Some microseconds of a loop: soon enough for whoever switches sampling on, and no cost. */
 #define POLL_HAND_BACKS 1024u
 
+/* What free() does with blocks above tiny, up to a length of the list: the block freed last is in
+ * the processor's cache, and a cold one is a miss a line.  False: the list is long enough, or
+ * something is wrong. */
+MW_ALWAYS_INLINE bool push_on_stack(const mw_page_t *page, void *block) {
+	unsigned size_class = page->size_class;
+	void *first = mw_thread.heads[size_class];
+	int32_t room = mw_thread.room[size_class];
+	if (MW_UNLIKELY(room <= 0) || MW_UNLIKELY(first == block) ||
+	    MW_UNLIKELY(page->free == block))
+		return false;
+	mw_thread.room[size_class] = room - 1;
+	mw_thread.heap->counts.given[size_class]++;
+	mw_link_set(block, first);
+	mw_thread.heads[size_class] = block;
+	return true;
+}
+
 /* Some blocks go straight to the thread's list head.  Tiny ones of full pages, so many between two
  * refills: in a steady state of random lifetimes pages would otherwise go in and out of their queue
- * for single blocks.  Above tiny all, up to a length of the list: the block freed last is in the
- * processor's cache, and a cold one is a miss a line. */
-MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
+ * for single blocks.  Above tiny all. */
+static bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
 	unsigned size_class = page->size_class;
 	void **head = &mw_thread.heads[size_class];
 	if (MW_UNLIKELY(*head == block))
 		mw_misuse_free_again(page, block);
-	uint32_t *length = &mw_thread.lengths[size_class];
-	if (MW_UNLIKELY(*length >= heap->head_limit[size_class])) {
+	if (MW_UNLIKELY(mw_thread.room[size_class] <= 0)) {
 		heap->overflowed |= (uint64_t)1 << size_class;
 		return false;
 	}
 	if (size_class < MW_TINY_CLASSES && !mw_sampling_allow_one(heap, size_class))
 		return false;
 	heap->counts.given[size_class]++;
-	++*length;
+	mw_thread.room[size_class]--;
 	mw_link_set(block, *head);
 	*head = block;
 	/* A loop that takes what it freed last never refills: it notices orders here.  At the very
 	 * end: a call that nothing follows needs no frame. */
-	if (MW_UNLIKELY(++heap->hand_backs % POLL_HAND_BACKS == 0))
+	if (MW_UNLIKELY(++heap->head_changes % POLL_HAND_BACKS == 0))
 		mw_sampling_poll(heap);
 	return true;
 }
@@ -47,10 +63,8 @@ MW_ALWAYS_INLINE bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *bl
 static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(page->free == block))
 		mw_misuse_free_again(page, block);
-	/* Larger ones were tried, unless frees are counted, or are the first of a thread. */
-	bool may = page->size_class < MW_TINY_CLASSES ? page->state == MW_PAGE_FULL
-						      : !mw_thread.quick_heap;
-	if (may && hand_back(heap, page, block))
+	if ((page->size_class >= MW_TINY_CLASSES || page->state == MW_PAGE_FULL) &&
+	    hand_back(heap, page, block))
 		return;
 	mw_link_set(block, page->free);
 	page->free = block;
@@ -173,8 +187,13 @@ static MW_NOINLINE void free_any(void *block) {
 	free_special(mw_page_first(page), block);
 }
 
-/* Functions of their own, with registers enough to go without a frame: what they call comes last.
- */
+/* No frame, and no call but the last. */
+void mw_heap_free_stack(mw_page_t *page, void *block) {
+	if (MW_UNLIKELY(!push_on_stack(page, block)))
+		free_any(block);
+}
+
+/* A function of its own, with registers enough to go without a frame: what it calls comes last. */
 static MW_NOINLINE void free_tiny_foreign(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(!mw_page_holds(page, block)))
 		free_any(block); /* which says so */
@@ -192,9 +211,6 @@ void mw_heap_free_diverted(mw_page_t *page, void *block) {
 			free_tiny_foreign(heap, page, block);
 			return;
 		}
-		if (page->size_class >= MW_TINY_CLASSES && own && page->free != block &&
-		    hand_back(heap, page, block))
-			return;
 	}
 	free_any(block);
 }
@@ -236,6 +252,10 @@ void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *f
 			mw_page_of_slice((uintptr_t)block)->kind == MW_PAGE_SMALL;
 	if (!ordinary && bytes != MW_NO_CLAIM)
 		check_claim(function, block, bytes, align);
-	mw_heap_free_slow(block);
+	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	if (ordinary && mw_fast_owns_stack(page))
+		mw_heap_free_stack(page, block);
+	else
+		mw_heap_free_slow(block);
 	mw_thread.function = NULL;
 }

@@ -18,11 +18,16 @@ static uint32_t first_limit(const mw_heap_t *heap, unsigned size_class) {
 	return blocks > most ? most : blocks == 0 ? 1 : blocks;
 }
 
+static void set_limit(mw_heap_t *heap, unsigned size_class, uint32_t blocks) {
+	heap->head_limit[size_class] = (uint8_t)blocks;
+	mw_head_filled(heap, size_class, 0);
+}
+
 void mw_head_start(mw_heap_t *heap) {
 	heap->overflowed = 0;
 	heap->head_grown_bytes = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		heap->head_limit[c] = (uint8_t)first_limit(heap, c);
+		set_limit(heap, c, first_limit(heap, c));
 }
 
 void mw_head_set_limit(mw_heap_t *heap, size_t least_bytes, size_t most_bytes, size_t blocks) {
@@ -31,6 +36,6 @@ void mw_head_set_limit(mw_heap_t *heap, size_t least_bytes, size_t most_bytes, s
 	heap->head_grown_bytes = MW_HEAD_GROWTH_BYTES;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		if (mw_class_bytes[c] >= least_bytes && mw_class_bytes[c] <= most_bytes)
-			heap->head_limit[c] =
-				(uint8_t)(blocks < MW_HEAD_LIMIT ? blocks : MW_HEAD_LIMIT);
+			set_limit(heap, c,
+				  blocks < MW_HEAD_LIMIT ? (uint32_t)blocks : MW_HEAD_LIMIT);
 }

@@ -31,7 +31,18 @@ typedef struct mw_head_config {
 #define MW_HEAD_LIMIT 255u              /* head_limit[] are bytes */
 extern mw_head_config_t mw_head_config; /* set before threads exist */
 
-/* Blocks that free() may put onto each list, anew; none while the thread is bound to an arena. */
+/* A refill: so many blocks are on the list now; of a tiny class 0. */
+MW_ALWAYS_INLINE void mw_head_filled(const mw_heap_t *heap, unsigned size_class, uint32_t count) {
+	mw_thread.room[size_class] = heap->head_limit[size_class] - (int32_t)count;
+}
+
+/* Above tiny: blocks on the list.  Tiny: those that free() pushed onto it since the refill. */
+MW_ALWAYS_INLINE uint32_t mw_head_length(const mw_heap_t *heap, unsigned size_class) {
+	return (uint32_t)(heap->head_limit[size_class] - mw_thread.room[size_class]);
+}
+
+/* Blocks that free() may put onto each list, anew, all of which are empty; none while the thread is
+ * bound to an arena. */
 void mw_head_start(mw_heap_t *heap);
 /* Of a new thread. */
 static inline void mw_head_configure(mw_heap_t *heap) {
@@ -39,7 +50,8 @@ static inline void mw_head_configure(mw_heap_t *heap) {
 	heap->head_max_bytes = mw_head_config.max_bytes;
 	mw_head_start(heap);
 }
-/* The program says how many for all classes of `least` to `most` bytes: they stay as they are. */
+/* The program says how many for all classes of `least` to `most` bytes: they stay as they are.  The
+ * lists are empty. */
 MW_COLD void mw_head_set_limit(mw_heap_t *heap, size_t least_bytes, size_t most_bytes,
 			       size_t blocks);
 
@@ -61,6 +73,7 @@ static inline void mw_head_ran_empty(mw_heap_t *heap, unsigned size_class) {
 	    more_bytes * 2 > MW_HEAD_MAX_BYTES || !mw_head_may_grow(heap, more_bytes))
 		return;
 	heap->head_limit[size_class] = (uint8_t)(limit * 2);
+	mw_thread.room[size_class] += (int32_t)limit;
 	heap->head_grown_bytes += more_bytes;
 }
 

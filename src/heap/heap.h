@@ -40,8 +40,9 @@ typedef struct mw_outbox {
 typedef struct mw_last_sample {
 	mw_record_id_t record; /* 0: none */
 	uint32_t beyond_small;
-	uint32_t hand_backs;
-	void *heads[MW_CLASS_COUNT];
+	uint32_t head_changes;
+	void *heads[MW_TINY_CLASSES];
+	uint64_t until_sample[MW_STACK_CLASSES];
 } mw_last_sample_t;
 
 /* What waits of an ended thread: heap/park.h. */
@@ -51,7 +52,7 @@ typedef struct mw_parked {
 	size_t bytes; /* that its pages touched */
 	uint64_t tiny_heads_bytes;
 	void *heads[MW_CLASS_COUNT];
-	uint32_t lengths[MW_CLASS_COUNT];
+	uint32_t lengths[MW_CLASS_COUNT]; /* mw_head_length() */
 } mw_parked_t;
 
 /* What the slow paths counted since the heap was made, by whichever threads had it. */
@@ -87,8 +88,10 @@ struct mw_heap {
 	 * c: that list ends just before the sample. */
 	uint64_t left[MW_TINY_CLASSES];
 	uint32_t cut;
-	/* Above tiny: bit c says that mw_thread.until_sample was drawn. */
+	/* Above tiny: bit c says that mw_thread.until_sample was drawn, and later[] of it; the
+	 * sample is so many objects after the end of that. */
 	uint64_t drawn;
+	uint64_t later[MW_STACK_CLASSES];
 	uint32_t draw_epoch[MW_CLASS_COUNT]; /* of the draw that led to the next sample */
 	_Atomic uint32_t epoch;              /* written by the owner alone */
 	uint32_t poll_seen;
@@ -101,7 +104,7 @@ struct mw_heap {
 	uint64_t overflowed;     /* bit c: it wanted to make it longer since the refill */
 	size_t head_grown_bytes; /* by which the limits were raised */
 	_Atomic bool in_use;     /* some thread has it; written under the heaps lock */
-	uint32_t hand_backs;     /* blocks pushed onto list heads so far */
+	uint32_t head_changes;   /* so far, but for pops and what free() pushes above tiny */
 	uint32_t beyond_small;   /* allocations above the small limit so far */
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
 	uint64_t start_allocated_bytes, start_freed_bytes; /* when the present thread got it */
@@ -122,11 +125,13 @@ struct mw_heap {
 /* What the fast path touches: heads[c] is a list of free blocks of class c, drained only. */
 typedef struct mw_thread {
 	void *heads[MW_CLASS_COUNT];
-	/* Above tiny: blocks in heads[c].  Tiny, whose pops are not counted: blocks that free()
-	 * pushed onto it since the refill. */
-	uint32_t lengths[MW_CLASS_COUNT];
-	/* Objects of a class above tiny until and including the next sample.  0 in a new thread;
-	 * when a pop makes it 0 the slow path is taken, which knows whether it was drawn. */
+	/* Blocks that free() may push onto heads[c].  Above tiny it is the limit (head.h) less the
+	 * blocks there, and negative after a refill with more.  Tiny, whose pops are not counted:
+	 * the limit less the pushes since the refill.  0 in a thread without a heap. */
+	int32_t room[MW_CLASS_COUNT];
+	/* Objects of a class above tiny until and including the next sample, or the next look for
+	 * orders (sampling.c).  0 in a new thread; when a pop makes it 0 the slow path is taken,
+	 * which knows what it is. */
 	uint64_t until_sample[MW_STACK_CLASSES];
 	mw_heap_t *heap;       /* NULL: this thread has not allocated, or has ended */
 	mw_heap_t *quick_heap; /* the same for free(); NULL also where they are counted */
@@ -144,10 +149,10 @@ extern MW_TLS mw_thread_t mw_thread;
 /* Any size; 0 counts as 1.  The block is aligned to 16. */
 void *mw_heap_alloc(size_t bytes);
 void *mw_heap_alloc_zeroed(size_t bytes);
-/* The same after mw_fast_alloc() gave nothing, and only then: it may have counted the object. */
+/* The same after mw_fast_alloc() gave nothing: it may have counted the object. */
 void *mw_heap_alloc_slow(size_t bytes);
 void *mw_heap_alloc_zeroed_slow(size_t bytes);
-/* `align` is a power of two. */
+/* `align` is a power of two.  Also after mw_fast_alloc_aligned() gave nothing. */
 void *mw_heap_alloc_aligned(size_t align, size_t bytes);
 /* The same in an arena that the program made (heap/arena.h); NULL: not in one, even if the thread
  * is bound to it.  *zeroed is set when it is known to be. */
@@ -164,6 +169,8 @@ void mw_heap_free_diverted(mw_page_t *page, void *block);
 /* The same for functions that say more than free(): their name, for messages, and what the program
  * takes the block's size and alignment for (MW_NO_CLAIM: it does not say). */
 void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function);
+/* The same for a block of a page above tiny with this thread's owner word. */
+void mw_heap_free_stack(mw_page_t *page, void *block);
 /* The page's last block came back to its owner. */
 void mw_heap_page_emptied(mw_page_t *page);
 /* Without a copy: in place, or by mremap(2).  NULL: that cannot be.  *usable_bytes: of the block as

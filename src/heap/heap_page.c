@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "heap/chunk.h"
+#include "heap/head.h"
 #include "heap/inbox.h"
 #include "heap/orphan.h"
 #include "heap/outbox.h"
@@ -25,11 +26,34 @@
 #define SPARE_BLOCK_BYTES 4096u
 _Static_assert(SPARE_BLOCK_BYTES > MW_TINY_MAX_BYTES, "find_at_once() in alloc.c relies on it");
 
-void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page) {
+static void claim(mw_heap_t *heap, mw_page_t *page, bool pushes) {
 	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
-	/* Blocks above tiny go through free_own(), which hands them back. */
-	bool fast = page->size_class < MW_TINY_CLASSES && mw_harden_has_fast_paths();
-	mw_page_set_owner(page, fast ? heap->owner : MW_OWNER_DIVERT);
+	bool tiny = page->size_class < MW_TINY_CLASSES;
+	bool fast = mw_harden_has_fast_paths() && (tiny || pushes);
+	uintptr_t owner = tiny ? heap->owner : heap->owner | MW_OWNER_STACK;
+	mw_page_set_owner(page, fast ? owner : MW_OWNER_DIVERT);
+}
+
+void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page) {
+	claim(heap, page, mw_thread.quick_heap != NULL);
+}
+
+void mw_heap_pages_claim(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
+			claim(heap, page, true);
+	/* Of the full ones free() has a fast path to those above tiny. */
+	for (mw_page_t *page = heap->full.first; page; page = page->next)
+		if (page->size_class >= MW_TINY_CLASSES)
+			claim(heap, page, true);
+}
+
+void mw_heap_pages_divert(mw_heap_t *heap, unsigned from_class) {
+	for (unsigned c = from_class; c < MW_CLASS_COUNT; c++)
+		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
+			mw_page_set_owner(page, MW_OWNER_DIVERT);
+	for (mw_page_t *page = heap->full.first; page; page = page->next)
+		mw_page_set_owner(page, MW_OWNER_DIVERT);
 }
 
 /* The page of a run's slice number `i`. */
@@ -190,7 +214,9 @@ static bool set_full(mw_heap_t *heap, mw_page_t *page) {
 	mw_queue_remove(&heap->queues[page->size_class], page);
 	mw_queue_append(&heap->full, page);
 	page->state = MW_PAGE_FULL;
-	mw_page_set_owner(page, MW_OWNER_DIVERT);
+	/* Above tiny free() does not look at the page. */
+	if (page->size_class < MW_TINY_CLASSES)
+		mw_page_set_owner(page, MW_OWNER_DIVERT);
 	return true;
 }
 
@@ -314,11 +340,11 @@ uint32_t mw_heap_head_count(unsigned size_class) {
 
 void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 	void *list = mw_thread.heads[size_class];
-	if (!list)
-		return;
 	uint32_t count = mw_heap_head_count(size_class);
 	mw_thread.heads[size_class] = NULL;
-	mw_thread.lengths[size_class] = 0;
+	mw_head_filled(heap, size_class, 0);
+	if (!list)
+		return;
 	mw_tally_add(&mw_tally.flushes[size_class], 1);
 	heap->counts.given[size_class] -= count;
 	while (list) {

@@ -35,6 +35,10 @@ void mw_heap_settle(mw_heap_t *heap);
 bool mw_heap_page_release(mw_heap_t *heap, mw_page_t *page);
 /* The owner word that lets free() take the fast path. */
 void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page);
+/* Of all pages of a heap that the calling thread is about to get. */
+void mw_heap_pages_claim(mw_heap_t *heap);
+/* Pages of this class and those above are their thread's for no fast path any longer. */
+void mw_heap_pages_divert(mw_heap_t *heap, unsigned from_class);
 /* Blocks in the thread's list head; ends the program when the list has no end. */
 uint32_t mw_heap_head_count(unsigned size_class);
 /* Puts what is left of the thread's list head back to its page; counts stay right. */

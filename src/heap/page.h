@@ -13,8 +13,9 @@
  * own owner and lists; the slices of a run go back together.
  *
  * Owner word.  free() takes its fast path only when page->owner is the thread pointer of the
- * calling thread.  Every other state of a page (full, sampled, large, without a
- * thread) stores MW_OWNER_DIVERT, so that one compare sends them all to the slow path.
+ * calling thread, or with MW_OWNER_STACK beside it.  Every other state of a page (full, if its
+ * blocks are tiny, sampled, large, without a thread) stores MW_OWNER_DIVERT, so that one compare
+ * sends them all to the slow path.
  *
  * Ownership of fields: `free`, `used`, `carved`, `next`, `prev`, `state` belong to the owning
  * thread; to the holder of the class's orphan lock while the page is an orphan; to the holder of
@@ -58,6 +59,9 @@ typedef enum mw_page_state {
 } mw_page_state_t;
 
 #define MW_OWNER_DIVERT ((uintptr_t)1)
+/* Beside the thread pointer, whose low bits are 0: blocks above tiny, which free() puts onto the
+ * thread's own list. */
+#define MW_OWNER_STACK ((uintptr_t)4)
 /* What is left of a page's second cache line. */
 #define MW_PAGE_SAMPLE_MARKS 8u
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "heap/head.h"
 #include "heap/heap_page.h"
 #include "os/numa.h"
 
@@ -51,14 +52,11 @@ void mw_park_save(mw_heap_t *heap) {
 	heap->parked.tiny_heads_bytes = mw_heap_tiny_heads_bytes();
 	heap->parked.node = mw_os_numa_here();
 	memcpy(heap->parked.heads, mw_thread.heads, sizeof mw_thread.heads);
-	memcpy(heap->parked.lengths, mw_thread.lengths, sizeof mw_thread.lengths);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		heap->parked.lengths[c] = mw_head_length(heap, c);
 	memset(mw_thread.heads, 0, sizeof mw_thread.heads);
-	memset(mw_thread.lengths, 0, sizeof mw_thread.lengths);
-	/* Another thread may get this one's thread pointer without getting its heap.  Full pages
-	 * have no owner word. */
-	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
-		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
-			mw_page_set_owner(page, MW_OWNER_DIVERT);
+	/* Another thread may get this one's thread pointer without getting its heap. */
+	mw_heap_pages_divert(heap, 0);
 }
 
 void mw_park_put(mw_heap_t *heap) {
@@ -83,10 +81,9 @@ mw_heap_t *mw_park_take_slow(bool near) {
 
 void mw_park_resume(mw_heap_t *heap) {
 	memcpy(mw_thread.heads, heap->parked.heads, sizeof mw_thread.heads);
-	memcpy(mw_thread.lengths, heap->parked.lengths, sizeof mw_thread.lengths);
-	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
-		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
-			mw_heap_page_claim(heap, page);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		mw_head_filled(heap, c, heap->parked.lengths[c]);
+	mw_heap_pages_claim(heap);
 }
 
 void mw_park_fork_child(void) {

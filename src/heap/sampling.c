@@ -71,12 +71,26 @@ void mw_heap_set_hooks(const mw_heap_hooks_t *new_hooks) {
 static void set_until_sample(mw_heap_t *heap, unsigned stack_class, uint64_t objects) {
 	heap->counts.objects[stack_class] += objects - mw_thread.until_sample[stack_class];
 	mw_thread.until_sample[stack_class] = objects;
+	heap->head_changes++; /* it says no more how many were made */
+}
+
+/* A loop that takes what it freed last never refills: it notices orders between two steps of its
+ * countdown.  Some microseconds of such a loop: soon enough for whoever switches sampling on, and
+ * no cost. */
+#define STEP_OBJECTS 1024u
+
+static void take_step(mw_heap_t *heap, unsigned stack_class) {
+	uint64_t *later = &heap->later[stack_class];
+	uint64_t step = *later < STEP_OBJECTS ? *later : STEP_OBJECTS;
+	*later -= step;
+	set_until_sample(heap, stack_class, step);
 }
 
 /* Of the countdowns that no list depends on: the next object takes the slow path. */
 static void draw_anew(mw_heap_t *heap) {
 	heap->bytes_left = 0;
 	heap->drawn = 0;
+	memset(heap->later, 0, sizeof heap->later);
 	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
 		set_until_sample(heap, i, 1);
 }
@@ -122,24 +136,29 @@ uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count)
 
 bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
 	uint64_t bit = (uint64_t)1 << size_class;
-	uint64_t *left = &mw_thread.until_sample[size_class - MW_TINY_CLASSES];
+	unsigned c = size_class - MW_TINY_CLASSES;
+	uint64_t *left = &mw_thread.until_sample[c];
 	/* 0: the fast path has counted it. */
 	bool due = *left == 0 || --*left == 0;
+	if (due && heap->later[c] > 0) {
+		take_step(heap, c);
+		due = false;
+	}
 	if (!(due && heap->drawn & bit)) {
 		mw_sampling_poll(heap);
 		if (heap->drawn & bit)
 			return false;
 		heap->drawn |= bit;
 		heap->draw_epoch[size_class] = heap->epoch;
-		uint64_t drawn =
-			hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
-		set_until_sample(heap, size_class - MW_TINY_CLASSES, drawn - 1);
+		heap->later[c] =
+			hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]) - 1;
+		take_step(heap, c);
 		if (*left > 0)
 			return false;
 	}
 	/* The next object draws again. */
 	heap->drawn &= ~bit;
-	set_until_sample(heap, size_class - MW_TINY_CLASSES, 1);
+	set_until_sample(heap, c, 1);
 	return true;
 }
 
@@ -152,26 +171,29 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	heap->cut &= ~((uint32_t)1 << size_class);
 }
 
-/* Every allocation of a small class takes a block from a list head, every other is counted.  A
- * block handed back since then changes a head too, and its count: an object is rather not taken
- * for temporary than wrongly. */
+/* Every allocation of a tiny class takes a block from a list head, every other is counted.  A block
+ * handed back since then changes a head too, and is counted: an object is rather not taken for
+ * temporary than wrongly. */
 static mw_record_id_t take_sample(mw_heap_t *heap, const mw_sample_request_t *request) {
 	mw_last_sample_t *last = &heap->last_sample;
 	last->record = hooks->sampled(&heap->hook_thread, request);
 	last->beyond_small = heap->beyond_small;
-	last->hand_backs = heap->hand_backs;
-	size_t bytes = sizeof last->heads;
+	last->head_changes = heap->head_changes;
+	size_t bytes = sizeof last->heads, stack_bytes = sizeof last->until_sample;
 	/* libc's copy: known to the compiler, the size gets an inline one of three times the time.
 	 */
-	__asm__("" : "+r"(bytes));
+	__asm__("" : "+r"(bytes), "+r"(stack_bytes));
 	memcpy(last->heads, mw_thread.heads, bytes);
+	memcpy(last->until_sample, mw_thread.until_sample, stack_bytes);
 	return last->record;
 }
 
 static bool is_as_remembered(const mw_heap_t *heap) {
 	const mw_last_sample_t *last = &heap->last_sample;
-	return last->beyond_small == heap->beyond_small && last->hand_backs == heap->hand_backs &&
-	       memcmp(last->heads, mw_thread.heads, sizeof last->heads) == 0;
+	return last->beyond_small == heap->beyond_small &&
+	       last->head_changes == heap->head_changes &&
+	       memcmp(last->heads, mw_thread.heads, sizeof last->heads) == 0 &&
+	       memcmp(last->until_sample, mw_thread.until_sample, sizeof last->until_sample) == 0;
 }
 
 void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes) {

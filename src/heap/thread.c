@@ -61,9 +61,9 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 		return NULL;
 	heap->owner = (uintptr_t)__builtin_thread_pointer();
 	heap->rate_taken = false;
+	mw_head_configure(heap);
 	if (parked)
 		mw_park_resume(heap);
-	mw_head_configure(heap);
 	mw_outbox_start(heap);
 	atomic_store_explicit(&heap->backlog_most, MW_BACKLOG_LEAST, memory_order_relaxed);
 	atomic_store_explicit(&heap->purged_ns, 0, memory_order_relaxed);
@@ -94,6 +94,7 @@ void mw_heap_settle(mw_heap_t *heap) {
 
 static void put_away(mw_heap_t *heap, bool parked) {
 	mw_thread.heap = mw_thread.quick_heap = NULL;
+	memset(mw_thread.room, 0, sizeof mw_thread.room);
 	for (unsigned i = 0; i < MW_STACK_CLASSES; i++) {
 		heap->counts.objects[i] -= mw_thread.until_sample[i];
 		mw_thread.until_sample[i] = 0;

@@ -63,11 +63,12 @@ static uint32_t check_list(const void *list, unsigned size_class) {
 	return count;
 }
 
-static void check_head(unsigned size_class) {
+static void check_head(const mw_heap_t *heap, unsigned size_class) {
 	uint32_t count = check_list(mw_thread.heads[size_class], size_class);
-	if (size_class >= MW_TINY_CLASSES && count != mw_thread.lengths[size_class])
-		mw_fatal("heap check: the list of size class %u has %u blocks, counted %u",
-			 mw_class_bytes[size_class], count, mw_thread.lengths[size_class]);
+	int32_t counted = heap->head_limit[size_class] - mw_thread.room[size_class];
+	if (size_class >= MW_TINY_CLASSES && (int32_t)count != counted)
+		mw_fatal("heap check: the list of size class %u has %u blocks, counted %d",
+			 mw_class_bytes[size_class], count, counted);
 }
 
 static void check_outbox(const mw_outbox_t *outbox, unsigned size_class) {
@@ -82,7 +83,7 @@ void mw_heap_check(const mw_heap_t *heap) {
 		check_outbox(&heap->outbox[c], c);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		check_queue(heap, &heap->queues[c], MW_PAGE_QUEUED, c);
-		check_head(c);
+		check_head(heap, c);
 	}
 	check_queue(heap, &heap->full, MW_PAGE_FULL, MW_CLASS_COUNT);
 }

@@ -183,6 +183,20 @@ static void test_sampling_begins_in_loops(void) {
 		test_loops_without_refills_notice(sizes[i]);
 }
 
+/* A long countdown is counted down in steps, and ends where it was drawn nevertheless. */
+static void test_long_countdowns(void) {
+	for (fixed_gap = 1023; fixed_gap < 10000; fixed_gap = fixed_gap * 5 / 2 + 1) {
+		atomic_fetch_add(&mw_heap_epoch, 1);
+		do { /* what the countdown under the old rate led to */
+			sampled_now = false;
+			mw_fast_free(mw_heap_alloc(5000));
+		} while (!sampled_now);
+		check_positions(5000, (long)fixed_gap * 4, 3);
+		check_positions(100, (long)fixed_gap * 4, 3);
+	}
+	CHECK_EQ(samples, freed);
+}
+
 static _Atomic uint32_t order_word;
 
 static void test_poll_is_noticed_at_a_refill(void) {
@@ -297,6 +311,7 @@ int main(void) {
 	RUN(test_every_object_when_each_draw_is_one);
 	RUN(test_none_when_off);
 	RUN(test_sampling_begins_in_loops);
+	RUN(test_long_countdowns);
 	RUN(test_poll_is_noticed_at_a_refill);
 	RUN(test_sampled_blocks_freed_by_another_thread);
 	RUN(test_resize_of_sampled_blocks);
