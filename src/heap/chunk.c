@@ -174,6 +174,8 @@ static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 		count_muzzy(-muzzy);
 		chunk->muzzy_mask &= ~run;
 	}
+	if (dirty)
+		mw_decay_reused(&chunks.decay, mw_chunk_dirty_bytes());
 	mw_decay_missed(&chunks.decay, (count - (unsigned)(dirty + muzzy)) * MW_SLICE_BYTES);
 	list_remove(chunk);
 	chunk->free_mask &= ~run;

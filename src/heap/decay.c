@@ -16,6 +16,8 @@ static bool is_young(const mw_decay_t *decay) {
 size_t mw_decay_excess_bytes(mw_decay_t *decay, size_t kept_bytes, size_t in_use_bytes) {
 	if (decay->youth_end_ns == 0)
 		decay->youth_end_ns = mw_os_monotonic_coarse_ns() + MW_DECAY_YOUTH_NS;
+	if (decay->high_bytes < kept_bytes)
+		decay->high_bytes = kept_bytes;
 	size_t keep = keep_bytes(decay);
 	if (keep < in_use_bytes / MW_DECAY_KEEP_SHARE)
 		keep = in_use_bytes / MW_DECAY_KEEP_SHARE;
@@ -32,13 +34,17 @@ void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns) {
 		decay->keep_bytes = 2 * keep_bytes(decay);
 	if (now_ns >= decay->gone_due_ns)
 		decay->gone_bytes = 0;
+	decay->high_bytes = 0;
 	decay->gone_bytes += bytes;
 	decay->gone_due_ns = now_ns + decay->delay_ns;
 }
 
 void mw_decay_went_late(mw_decay_t *decay, size_t bytes) {
+	if (bytes == 0)
+		return;
 	size_t keep = keep_bytes(decay);
 	decay->keep_bytes = keep > bytes ? keep - bytes : 0;
+	decay->high_bytes = 0;
 }
 
 void mw_decay_missed_slow(mw_decay_t *decay, size_t bytes) {

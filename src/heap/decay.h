@@ -6,7 +6,9 @@
  * calls again to have it purged.  So what is more than `keep_bytes` goes at once ("early").  When
  * memory that went early is missed within the delay, keep_bytes grows by twice of it: a program
  * whose need goes up and down pays for that with one round of page faults and keeps its memory from
- * then on.  What was kept for the whole delay and not needed makes keep_bytes shrink again. */
+ * then on.  It grows to twice of what was kept and taken again, too: needs that swing wider and
+ * wider pay for none.  What was kept for the whole delay and not needed makes keep_bytes shrink
+ * again. */
 #ifndef MW_HEAP_DECAY_H
 #define MW_HEAP_DECAY_H
 
@@ -35,6 +37,7 @@ typedef struct mw_decay {
 	size_t keep_min_bytes; /* 0: MW_DECAY_KEEP_MIN_BYTES */
 	size_t keep_bytes;     /* at most the minimum: the minimum */
 	uint64_t youth_end_ns; /* 0: nothing fell free yet */
+	size_t high_bytes;     /* most that was kept since some of it went */
 	size_t gone_bytes;     /* went early and may be missed... */
 	uint64_t gone_due_ns;  /* ...until then */
 } mw_decay_t;
@@ -46,6 +49,15 @@ size_t mw_decay_excess_bytes(mw_decay_t *decay, size_t kept_bytes, size_t in_use
 void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns);
 /* So many went because their time had come. */
 void mw_decay_went_late(mw_decay_t *decay, size_t bytes);
+/* Of what was kept some was taken again, and so much is left.  Where the program said how much to
+ * keep, that holds. */
+static inline void mw_decay_reused(mw_decay_t *decay, size_t left_bytes) {
+	if (decay->high_bytes <= left_bytes || decay->keep_min_bytes != 0)
+		return;
+	size_t swing_bytes = 2 * (decay->high_bytes - left_bytes);
+	if (decay->keep_bytes < swing_bytes)
+		decay->keep_bytes = swing_bytes;
+}
 /* Fresh memory had to be taken. */
 void mw_decay_missed_slow(mw_decay_t *decay, size_t bytes);
 static inline void mw_decay_missed(mw_decay_t *decay, size_t bytes) {

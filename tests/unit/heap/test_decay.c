@@ -28,6 +28,7 @@ static size_t swing(mw_decay_t *decay, size_t *kept, size_t swing_bytes) {
 	}
 	size_t reused = *kept < swing_bytes ? *kept : swing_bytes;
 	*kept -= reused;
+	mw_decay_reused(decay, *kept);
 	mw_decay_missed(decay, swing_bytes - reused);
 	return gone;
 }
@@ -70,6 +71,20 @@ static void a_swing_pays_once(void) {
 	}
 }
 
+/* Young or not, as long as each swing is at most twice as wide as what was kept for it. */
+static void swings_that_widen_pay_nothing(void) {
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true, .youth_end_ns = 1};
+	size_t kept = 0;
+	for (size_t swing_bytes = MIB; swing_bytes <= 1024 * MIB; swing_bytes *= 2)
+		CHECK_EQ(swing(&decay, &kept, swing_bytes), 0);
+	/* Small ones between keep no more than they need: a drop goes as before. */
+	decay = (mw_decay_t){.delay_ns = SECOND, .early = true, .youth_end_ns = 1};
+	kept = 0;
+	for (int turn = 0; turn < 1000; turn++)
+		CHECK_EQ(swing(&decay, &kept, MIB), 0);
+	CHECK(swing(&decay, &kept, 100 * MIB) > 97 * MIB);
+}
+
 static void what_was_not_needed_is_kept_no_longer(void) {
 	mw_decay_t decay = {.delay_ns = SECOND, .early = true, .youth_end_ns = 1};
 	size_t kept = 0;
@@ -108,6 +123,7 @@ int main(void) {
 	RUN(a_drop_leaves_a_mebibyte);
 	RUN(the_young_keep_more);
 	RUN(a_swing_pays_once);
+	RUN(swings_that_widen_pay_nothing);
 	RUN(what_was_not_needed_is_kept_no_longer);
 	RUN(growth_after_the_delay_is_no_miss);
 	RUN(refusals_are_not_repeated_each_time);
