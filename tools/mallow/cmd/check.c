@@ -39,6 +39,8 @@ static int load(const job_t *job, const char *const *names, size_t count, mw_pro
 	mw_inputs_t inputs = {.targets = names, .target_count = count};
 	if (mw_inputs_load(&inputs, out, &base_first, error) != 0)
 		return -1;
+	mw_profile_forget_labels(*out);
+	mw_profile_combine(*out);
 	return select_from(job, *out, error);
 }
 

@@ -291,6 +291,11 @@ size_t mw_profile_keep_types_of(mw_profile_t *p, const mw_profile_t *other) {
 	return kept;
 }
 
+void mw_profile_forget_labels(mw_profile_t *p) {
+	for (size_t i = 0; i < p->sample_count; i++)
+		p->samples[i].label_count = 0;
+}
+
 static bool same_labels(const mw_profile_t *p, const mw_sample_t *a, const mw_sample_t *b) {
 	if (a->label_count != b->label_count)
 		return false;

@@ -24,6 +24,9 @@ size_t mw_profile_keep_types_of(mw_profile_t *profile, const mw_profile_t *other
 /* All of it.  The caller frees it. */
 mw_profile_t *mw_profile_copy(const mw_profile_t *profile);
 
+/* Of all samples, so that those of the same frames meet: threads and ages of two runs never do. */
+void mw_profile_forget_labels(mw_profile_t *profile);
+
 /* Sums up samples of the same frames and labels. */
 void mw_profile_combine(mw_profile_t *profile);
 
