@@ -76,6 +76,26 @@ says err '^mallow: note: left out what is no profile: 1 file$'
 says out '"time_ns": 1577836800000000000, "value": 8'
 ok "of dumps, and of their stacks"
 
+# Elsewhere a directory stands for the newest dump of each process in it.
+for way in "report --json" "top --json" "check --max-live 1M"; do
+    "$mallow" $way dumps >out 2>err
+    says err '^mallow: note: dumps/2\.pb\.gz: the newest of its process$'
+    says_not err 'dumps/1\.pb\.gz'
+    says err '^mallow: note: left out what is no profile: 1 file$'
+done
+mkdir named
+for name in jeprof.4711.{9.i9,10.i10}.heap jeprof.4712.0.f.heap server.{0001,0002}.heap; do
+    cp dumps/old.heap "named/$name"
+    sleep 0.02 # the next one is newer
+done
+try 0 "$mallow" top --sample_index=inuse_space --json named
+for name in jeprof.4711.10.i10 jeprof.4712.0.f server.0002; do
+    says err "^mallow: note: named/$name\.heap: the newest of its process\$"
+done
+[ "$(grep -c newest err)" = 3 ] || fail "more than the newest"
+[ "$(python3 -c 'import json; print(json.load(open("out"))["total"] >> 20)')" = 24 ] || fail "no sum of the three"
+ok "the newest of a directory"
+
 try 0 "$mallow" timeline "$pid" -o picture.svg
 python3 -c 'import sys, xml.dom.minidom as dom
 assert len(dom.parse("picture.svg").getElementsByTagName("path")) > 4' || fail "picture.svg is no picture"

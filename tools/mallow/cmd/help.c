@@ -22,8 +22,8 @@ void mw_help_print_all(FILE *out) {
 		fprintf(out, "  %-10s %s\n", mw_subcommands[i].name, mw_subcommands[i].summary);
 	fputs("\n"
 	      "TARGET is a pid (of a live process, or of one that was killed), a state file, or,\n"
-	      "for dump, report and the views, a profile file of any supported format, or its "
-	      "URL.\n\n"
+	      "for dump, report and the views, a profile file of any supported format, its URL,\n"
+	      "or a directory of dumps: the newest of each process.\n\n"
 	      "  mallow SUBCOMMAND --help   options and examples of a subcommand\n"
 	      "  mallow --version           version\n\n"
 	      "Exit status: 0 fine, 1 finding, 2 trouble; `mallow run` ends as the program it "

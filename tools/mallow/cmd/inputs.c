@@ -3,6 +3,7 @@
 #include "cmd/inputs.h"
 
 #include "cmd/command.h"
+#include "cmd/directory.h"
 #include "model/merge.h"
 
 static int load_one(const char *text, const mw_inputs_t *inputs, mw_profile_t **out,
@@ -32,8 +33,8 @@ static bool labels_matter(const mw_inputs_t *inputs) {
 	return inputs->base_count == 0 || inputs->detail == MW_LOAD_SPLIT;
 }
 
-static int load_sum(const char *const *names, size_t count, const mw_inputs_t *inputs,
-		    mw_profile_t **out, mw_error_t *error) {
+static int load_files(const char *const *names, size_t count, const mw_inputs_t *inputs,
+		      mw_profile_t **out, mw_error_t *error) {
 	int result = load_one(names[0], inputs, out, error);
 	for (size_t i = 1; i < count && result == 0; i++) {
 		mw_profile_t *next = NULL;
@@ -52,6 +53,23 @@ static int load_sum(const char *const *names, size_t count, const mw_inputs_t *i
 		mw_profile_forget_labels(*out);
 	if (result == 0 && (count > 1 || !labels_matter(inputs)))
 		mw_profile_combine(*out);
+	return result;
+}
+
+/* In place of a directory, dumps in it. */
+static int load_sum(const char *const *names, size_t count, const mw_inputs_t *inputs,
+		    mw_profile_t **out, mw_error_t *error) {
+	mw_paths_t paths = {0};
+	int result = 0;
+	for (size_t i = 0; i < count && result == 0; i++)
+		if (mw_is_directory(names[i]))
+			result = mw_directory_newest(names[i], &paths, error);
+		else
+			mw_paths_add(&paths, names[i]);
+	if (result == 0)
+		result = load_files((const char *const *)paths.items, paths.count, inputs, out,
+				    error);
+	mw_paths_release(&paths);
 	return result;
 }
 

@@ -7,8 +7,8 @@
 #include "cmd/load.h"
 
 typedef struct mw_inputs {
-	const char *const *targets;
-	size_t target_count; /* >= 1 */
+	const char *const *targets; /* of a directory: the newest dump of each process */
+	size_t target_count;        /* >= 1 */
 	const char *const *bases;
 	size_t base_count;
 	bool is_diff;   /* percentages are of the bases */

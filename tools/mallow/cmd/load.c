@@ -2,6 +2,7 @@
  * load.c -- reads a target's profile and gives it names. */
 #include "cmd/load.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,8 +15,13 @@
 #include "symbol/cache.h"
 #include "symbol/symbolize.h"
 
+/* What is said of one file of a sum need not be said of the next. */
 static void say_note(void *context, const char *text) {
+	static char last[512];
 	(void)context;
+	if (strcmp(last, text) == 0)
+		return;
+	snprintf(last, sizeof(last), "%s", text);
 	mw_complain("note: %s", text);
 }
 

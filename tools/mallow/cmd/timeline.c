@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * timeline.c -- `mallow timeline`: the heap over time, from what a process noted of itself or from
  * dumps. */
-#include <dirent.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/directory.h"
 #include "cmd/load.h"
 #include "cmd/picture.h"
 #include "cmd/show.h"
@@ -77,14 +76,6 @@ static int add_ticks(collection_t *c, const char *path, mw_error_t *error) {
 	return 0;
 }
 
-/* jemalloc's and gperftools' dumps do not say when they were taken. */
-static int64_t time_of_file(const char *path) {
-	struct stat file;
-	if (stat(path, &file) != 0)
-		return 0;
-	return (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec;
-}
-
 static int add_profile(collection_t *c, const mw_target_t *target, mw_error_t *error) {
 	const mw_selection_t selection = {.focus = text(c, "focus"), .ignore = text(c, "ignore")};
 	bool by_name = selection.focus != NULL || selection.ignore != NULL;
@@ -99,7 +90,7 @@ static int add_profile(collection_t *c, const mw_target_t *target, mw_error_t *e
 	if (result == 0) {
 		int allocated = mw_profile_find_type(p, "alloc_space");
 		const mw_moment_t moment = {
-			.time_ns = p->time_ns > 0 ? p->time_ns : time_of_file(target->path),
+			.time_ns = mw_dump_time_ns(p, target->path),
 			.value = mw_profile_total(p, type),
 			.allocated_bytes =
 				allocated >= 0 ? mw_profile_total(p, (size_t)allocated) : 0,
@@ -119,7 +110,8 @@ static int add_profile(collection_t *c, const mw_target_t *target, mw_error_t *e
 	return result;
 }
 
-static int add_file(collection_t *c, const char *path, mw_error_t *error) {
+static int add_file(void *collection, const char *path, mw_error_t *error) {
+	collection_t *c = collection;
 	mw_target_t target;
 	if (mw_target_resolve(path, &target, error) != 0)
 		return -1;
@@ -128,38 +120,9 @@ static int add_file(collection_t *c, const char *path, mw_error_t *error) {
 	return result;
 }
 
-static int is_visible(const struct dirent *entry) {
-	return entry->d_name[0] != '.' &&
-	       (entry->d_type == DT_REG || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
-}
-
-/* What is no profile is passed over, unless nothing is one. */
-static int add_directory(collection_t *c, const char *path, mw_error_t *error) {
-	struct dirent **entries;
-	int count = scandir(path, &entries, is_visible, alphasort);
-	size_t before = c->series.count;
-	mw_error_set(error, "%s: there is no profile in it; give a directory of dumps", path);
-	for (int i = 0; i < count; i++) {
-		char *file;
-		if (asprintf(&file, "%s/%s", path, entries[i]->d_name) >= 0) {
-			c->skipped += add_file(c, file, error) != 0;
-			free(file);
-		}
-		free(entries[i]);
-	}
-	if (count >= 0)
-		free(entries);
-	return c->series.count > before ? 0 : -1;
-}
-
-static bool is_directory(const char *path) {
-	struct stat info;
-	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 static int add_target(collection_t *c, const char *name, mw_error_t *error) {
-	if (is_directory(name))
-		return add_directory(c, name, error);
+	if (mw_is_directory(name))
+		return mw_directory_walk(name, add_file, c, &c->skipped, error);
 	mw_target_t target;
 	if (mw_target_resolve(name, &target, error) != 0)
 		return -1;

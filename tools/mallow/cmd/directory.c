@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ * directory.c -- which files of a directory are dumps, and which of them are the newest. */
+#include "cmd/directory.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/command.h"
+#include "cmd/load.h"
+#include "model/alloc.h"
+
+bool mw_is_directory(const char *path) {
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int is_visible(const struct dirent *entry) {
+	return entry->d_name[0] != '.' &&
+	       (entry->d_type == DT_REG || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
+}
+
+int mw_directory_walk(const char *directory, mw_file_take_t *take, void *context, size_t *skipped,
+		      mw_error_t *error) {
+	struct dirent **entries;
+	int count = scandir(directory, &entries, is_visible, alphasort);
+	size_t taken = 0;
+	mw_error_set(error, "%s: there is no profile in it; give a directory of dumps", directory);
+	for (int i = 0; i < count; i++) {
+		char *file;
+		if (asprintf(&file, "%s/%s", directory, entries[i]->d_name) >= 0) {
+			bool is_taken = take(context, file, error) == 0;
+			taken += is_taken;
+			*skipped += !is_taken;
+			free(file);
+		}
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+	return taken > 0 ? 0 : -1;
+}
+
+int64_t mw_dump_time_ns(const mw_profile_t *profile, const char *path) {
+	struct stat file;
+	if (profile->time_ns > 0)
+		return profile->time_ns;
+	if (stat(path, &file) != 0)
+		return 0;
+	return (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec;
+}
+
+void mw_paths_add(mw_paths_t *paths, const char *path) {
+	paths->items = mw_grow(paths->items, &paths->capacity, paths->count + 1, sizeof(char *));
+	paths->items[paths->count++] = mw_xstrdup(path);
+}
+
+void mw_paths_release(mw_paths_t *paths) {
+	for (size_t i = 0; i < paths->count; i++)
+		free(paths->items[i]);
+	free(paths->items);
+}
+
+/* ---- the newest of each process ---- */
+
+typedef struct dump {
+	char *path;
+	char *process; /* equal for dumps of one */
+	int64_t time_ns;
+} dump_t;
+
+typedef struct dumps {
+	dump_t *items;
+	size_t count, capacity;
+} dumps_t;
+
+/* The length of the first part between dots, or behind the last one, that is a number; 0: there is
+ * none.  *start: where it begins. */
+static size_t find_number(const char *name, const char **start) {
+	for (const char *dot = strchr(name, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
+		size_t digits = strspn(dot + 1, "0123456789");
+		*start = dot + 1;
+		if (digits > 0 && (dot[1 + digits] == '.' || dot[1 + digits] == '\0'))
+			return digits;
+	}
+	return 0;
+}
+
+static char *process_of(const mw_profile_t *p, const char *path) {
+	const char *name = strrchr(path, '/') + 1, *number;
+	size_t digits = find_number(name, &number);
+	char *process;
+	bool is_counted = digits > 0 && strcmp(number + digits, ".heap") == 0; /* gperftools' */
+	int length = digits == 0 ? (int)strlen(name)
+				 : (int)(number - name) + (is_counted ? 0 : (int)digits);
+	int written = p->origin.pid != 0
+			      ? asprintf(&process, "%s %u", mw_profile_string(p, p->origin.program),
+					 p->origin.pid)
+			      : asprintf(&process, "%.*s", length, name);
+	return written < 0 ? mw_xstrdup(name) : process;
+}
+
+static void replace(dump_t *known, dump_t *by) {
+	dump_t older = known->time_ns > by->time_ns ? *by : *known;
+	if (known->time_ns <= by->time_ns)
+		*known = *by;
+	free(older.path);
+	free(older.process);
+}
+
+static int note_dump(void *context, const char *path, mw_error_t *error) {
+	dumps_t *dumps = context;
+	mw_target_t target;
+	mw_profile_t *p;
+	if (mw_target_resolve(path, &target, error) != 0)
+		return -1;
+	int result = mw_load(&target, MW_LOAD_NO_SYMBOLS, MW_LOAD_STACKS, &p, error);
+	mw_target_release(&target);
+	if (result != 0)
+		return -1;
+	dump_t dump = {.path = mw_xstrdup(path),
+		       .process = process_of(p, path),
+		       .time_ns = mw_dump_time_ns(p, path)};
+	mw_profile_free(p);
+	for (size_t i = 0; i < dumps->count; i++)
+		if (strcmp(dumps->items[i].process, dump.process) == 0) {
+			replace(&dumps->items[i], &dump);
+			return 0;
+		}
+	dumps->items = mw_grow(dumps->items, &dumps->capacity, dumps->count + 1, sizeof(dump_t));
+	dumps->items[dumps->count++] = dump;
+	return 0;
+}
+
+int mw_directory_newest(const char *directory, mw_paths_t *paths, mw_error_t *error) {
+	dumps_t dumps = {0};
+	size_t skipped = 0;
+	int result = mw_directory_walk(directory, note_dump, &dumps, &skipped, error);
+	for (size_t i = 0; i < dumps.count; i++) {
+		mw_complain("note: %s: the newest of its process", dumps.items[i].path);
+		mw_paths_add(paths, dumps.items[i].path);
+		free(dumps.items[i].path);
+		free(dumps.items[i].process);
+	}
+	free(dumps.items);
+	if (result == 0 && skipped > 0)
+		mw_complain("note: left out what is no profile: %zu file%s", skipped,
+			    skipped == 1 ? "" : "s");
+	return result;
+}
