@@ -62,6 +62,16 @@ if command -v jeprof >/dev/null; then
     awk '/^ROUTINE/ { ours = /calls.c/ } ours && $3 ~ /^[0-9]+:/ && ($1 != "." || $2 != ".") {
         gsub("B", ""); split($3, line, ":"); print $1, $2, line[1] ":" }' out | sort >ours
     diff theirs ours >difference || fail "--list differs: $(head -5 difference)"
+    # With names inside, for a machine without the program: jeprof reads it as it reads the original.
+    try 0 "$ours_jeprof" --raw ./calls calls.heap
+    cp out raw.heap
+    says out '^--- symbol$'
+    jeprof --text --show_bytes ./calls calls.heap >theirs 2>err
+    jeprof --text --show_bytes raw.heap >ours 2>err
+    [ "$(awk '/calls|small|large|main/ { print $1, $4, $NF }' ours)" = \
+        "$(awk '/calls|small|large|main/ { print $1, $4, $NF }' theirs)" ] || fail "--raw: $(diff theirs ours)"
+    try 0 "$mallow" top --symbolize=none raw.heap
+    says out ' small$'
     ok "$compared tables, sums, addresses and source equal jeprof's"
 fi
 

@@ -52,10 +52,10 @@ static int dump_target(const mw_target_t *target, const void *context, mw_error_
 	mw_format_t format = path ? mw_format_of_name(path) : MW_FORMAT_PROTO;
 	if (format_name && mw_format_parse(format_name, &format) != 0)
 		return mw_error_set(error, "dump: unknown format '%s'", format_name);
-	/* The text formats have no room for names. */
-	symbols = symbols && format == MW_FORMAT_PROTO;
+	/* The other text formats have no room for names. */
+	symbols = symbols && (format == MW_FORMAT_PROTO || format == MW_FORMAT_SYMBOLIZED);
 	bool bundle = mw_argument(arguments, "bundle")->given;
-	if (bundle && !symbols)
+	if (bundle && !(symbols && format == MW_FORMAT_PROTO))
 		return mw_error_set(error,
 				    "dump: --bundle is a profile.proto with names; leave out "
 				    "--no-symbols and other formats");

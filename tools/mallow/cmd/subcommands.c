@@ -223,9 +223,9 @@ const mw_subcommand_t mw_subcommands[] = {
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "the file to write, or the directory"},
 				{"format", 0, MW_OPTION_CHOICE, "FORMAT",
-				 "proto|jemalloc|gperftools",
-				 "proto (profile.proto), jemalloc (heap_v2) or gperftools (heap "
-				 "profile:); the latter two never hold symbols"},
+				 "proto|jemalloc|symbolized|gperftools",
+				 "proto (profile.proto), jemalloc (heap_v2), symbolized (the same "
+				 "with names, as of jeprof --raw) or gperftools (heap profile:)"},
 				{"no-symbols", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "addresses, mappings and build-ids only"},
 				MW_SYMBOLIZE_OPTION,

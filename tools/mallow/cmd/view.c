@@ -345,6 +345,10 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 				    "the same rows");
 	if (r->view->print == NULL)
 		return write_top(r, &v, error);
+	/* jeprof's is a profile with names, pprof's a text of all there is. */
+	if (r->view->print == mw_view_raw && arguments->is_jeprof)
+		return mw_write_profile(profile, r->path, MW_FORMAT_SYMBOLIZED, MW_GZIP_BY_NAME,
+					error);
 	if (mw_picture_is_profile(r->picture))
 		return write_profile(r, profile, error);
 	char *filters = mw_view_options_filters(arguments);

@@ -236,10 +236,12 @@ static inline int add_numbers(proto_reader_t *r, const mw_wire_field_t *field,
 			      int (*add)(proto_reader_t *r, uint64_t number)) {
 	if (field->type == MW_WIRE_VARINT)
 		return add(r, field->value);
+	if (field->type != MW_WIRE_BYTES)
+		return damaged(r, "a list of numbers");
 	const unsigned char *at = field->bytes, *end = field->bytes + field->length;
 	while (at < end) {
 		uint64_t number;
-		if (field->type != MW_WIRE_BYTES || !mw_wire_varint(&at, end, &number))
+		if (!mw_wire_varint(&at, end, &number))
 			return damaged(r, "a list of numbers");
 		if (add(r, number) != 0)
 			return -1;
@@ -249,10 +251,12 @@ static inline int add_numbers(proto_reader_t *r, const mw_wire_field_t *field,
 
 static int add_label(proto_reader_t *r, const mw_wire_field_t *field) {
 	mw_label_t label = {0};
+	if (field->type != MW_WIRE_BYTES)
+		return damaged(r, "a label");
 	const unsigned char *at = field->bytes, *end = field->bytes + field->length;
 	while (at < end) {
 		mw_wire_field_t part;
-		if (field->type != MW_WIRE_BYTES || !mw_wire_next(&at, end, &part))
+		if (!mw_wire_next(&at, end, &part))
 			return damaged(r, "a label");
 		int64_t value = (int64_t)part.value;
 		if (part.type != MW_WIRE_VARINT)

@@ -18,6 +18,8 @@ typedef struct mw_heap_types {
 void mw_write_proto(const mw_profile_t *profile, mw_output_t *output);
 void mw_write_heap_v2(const mw_profile_t *profile, const mw_heap_types_t *types,
 		      mw_output_t *output);
+void mw_write_symbolized(const mw_profile_t *profile, const mw_heap_types_t *types,
+			 mw_output_t *output);
 void mw_write_gperftools(const mw_profile_t *profile, const mw_heap_types_t *types,
 			 mw_output_t *output);
 

@@ -14,7 +14,7 @@ int mw_format_parse(const char *name, mw_format_t *format) {
 	} names[] = {
 		{"proto", MW_FORMAT_PROTO},           {"pprof", MW_FORMAT_PROTO},
 		{"jemalloc", MW_FORMAT_JEMALLOC},     {"heap_v2", MW_FORMAT_JEMALLOC},
-		{"gperftools", MW_FORMAT_GPERFTOOLS},
+		{"symbolized", MW_FORMAT_SYMBOLIZED}, {"gperftools", MW_FORMAT_GPERFTOOLS},
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i].name) == 0) {
@@ -68,6 +68,9 @@ int mw_write_profile(const mw_profile_t *profile, const char *path, mw_format_t 
 		break;
 	case MW_FORMAT_JEMALLOC:
 		mw_write_heap_v2(profile, &types, output);
+		break;
+	case MW_FORMAT_SYMBOLIZED:
+		mw_write_symbolized(profile, &types, output);
 		break;
 	case MW_FORMAT_GPERFTOOLS:
 		mw_write_gperftools(profile, &types, output);

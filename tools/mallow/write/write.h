@@ -13,6 +13,7 @@
 typedef enum mw_format {
 	MW_FORMAT_PROTO,      /* profile.proto, for pprof */
 	MW_FORMAT_JEMALLOC,   /* heap_v2, for jeprof */
+	MW_FORMAT_SYMBOLIZED, /* heap_v2 behind a table of names, as jeprof --raw writes it */
 	MW_FORMAT_GPERFTOOLS, /* "heap profile:", for gperftools' pprof */
 } mw_format_t;
 
@@ -23,7 +24,8 @@ typedef enum mw_gzip {
 	MW_GZIP_OFF,
 } mw_gzip_t;
 
-/* "proto" (also "pprof"), "jemalloc" (also "heap_v2"), "gperftools"; 0 or -1. */
+/* "proto" (also "pprof"), "jemalloc" (also "heap_v2"), "symbolized", "gperftools"; 0 or
+ * -1. */
 int mw_format_parse(const char *name, mw_format_t *format);
 
 /* `path` NULL or "-": stdout.  The text formats need alloc_objects, alloc_space, inuse_objects and
