@@ -9,7 +9,9 @@
 #include "view/show.h"
 #include "view/view.h"
 
-#define SEPARATOR "-----------+-------------------------------------------------------\n"
+#define SEPARATOR "-----------+-------------------------------------------------------"
+/* Where names begin. */
+#define NAME_COLUMN 13
 
 static void print_frames(const mw_view_t *v, const mw_sample_t *s, const char *value) {
 	const mw_profile_t *p = v->profile;
@@ -20,9 +22,10 @@ static void print_frames(const mw_view_t *v, const mw_sample_t *s, const char *v
 			const mw_line_t *line = mw_location_line(p, l, k);
 			char *text = mw_frame_text(p, location, line, v->graph.granularity);
 			fprintf(v->out, "%10s   ", value);
-			mw_print_clean(v->out, text);
 			/* As pprof: all but the outermost of a place were inlined. */
-			fprintf(v->out, "%s\n", k + 1 < l->line_count ? " (inline)" : "");
+			const char *label = k + 1 < l->line_count ? " (inline)" : "";
+			mw_view_name(v, text, NAME_COLUMN + strlen(label));
+			fprintf(v->out, "%s\n", label);
 			free(text);
 			value = "";
 		}
@@ -79,6 +82,12 @@ static void print_json(const mw_view_t *v) {
 	mw_json_end(&j);
 }
 
+static void print_separator(const mw_view_t *v) {
+	int length = (int)strlen(SEPARATOR);
+	fprintf(v->out, "%.*s\n", v->columns > 0 && v->columns < length ? v->columns : length,
+		SEPARATOR);
+}
+
 int mw_view_traces(const mw_view_t *v, mw_error_t *error) {
 	(void)error;
 	const mw_profile_t *p = v->profile;
@@ -92,11 +101,11 @@ int mw_view_traces(const mw_view_t *v, mw_error_t *error) {
 	for (size_t i = 0; i < p->sample_count; i++) {
 		if (mw_profile_values(p, i)[v->type] == 0)
 			continue;
-		fputs(SEPARATOR, v->out);
+		print_separator(v);
 		mw_view_labels(v, &p->samples[i]);
 		print_frames(v, &p->samples[i], mw_view_value(v, unit, value_of(v, i), value));
 	}
-	fputs(SEPARATOR, v->out);
+	print_separator(v);
 	return 0;
 }
 
