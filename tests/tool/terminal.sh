@@ -28,6 +28,17 @@ in_terminal() {
     terminal send-keys Enter
     on_screen "^end=[0-9]+ of $number"
 }
+# A window takes its new size some time after it was told.
+resize() {
+    local tries
+    terminal resize-window -x "$1" -y "$2" 2>/dev/null
+    for tries in {1..50}; do
+        in_terminal 'stty size >size'
+        [ "$(cat size)" = "$2 $1" ] && return
+        sleep 0.1
+    done
+    fail "the window is not $1 x $2 after $tries looks"
+}
 export LC_ALL=C.UTF-8 PAGER='tee paged' TERM=xterm
 unset NO_COLOR MALLOW_PAGER LESS
 terminal new-session -d -x 80 -y 12 "PS1='$ ' bash --noprofile --norc"
@@ -59,11 +70,23 @@ in_terminal 'mallow report no-such-file'
 on_screen 'mallow: no-such-file: '
 on_screen 'end=2'
 [ ! -e paged ] || fail "an error went to the pager"
-terminal resize-window -x 80 -y 60 2>/dev/null
+resize 80 60
 in_terminal 'mallow report calls.pb.gz'
 on_screen ' main'
 [ ! -e paged ] || fail "what fits went to the pager"
 ok "what needs no pager"
+
+resize 40 8
+for view in report top tree traces; do
+    in_terminal "mallow $view calls.pb.gz"
+    [ -s paged ] || fail "$view did not go to the pager"
+    # Rows of tables and stacks; awk counts the dots of a cut name as three.
+    sed "s/$escape\[[0-9;]*m//g; s/…/./g" paged >rows
+    awk '/^[ -]/ && length > 40 { print; bad = 1 } END { exit bad }' rows || fail "$view: too wide"
+    rm paged
+done
+resize 80 60
+ok "40 columns"
 
 mkfifo slow
 terminal send-keys -l "clear; mallow report slow"
