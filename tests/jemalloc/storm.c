@@ -75,9 +75,13 @@ static void set_recent(ssize_t max) {
 }
 
 static void check_file(const char *path, const char *end) {
-	static char content[1 << 24];
+	static char content[1 << 20];
 	FILE *file = fopen(path, "r");
 	CHECK(file);
+	/* Its last megabyte: on a slow machine a log has many. */
+	CHECK_EQ(fseek(file, 0, SEEK_END), 0);
+	long all = ftell(file), most = sizeof content - 1;
+	CHECK_EQ(fseek(file, all > most ? all - most : 0, SEEK_SET), 0);
 	size_t length = fread(content, 1, sizeof content - 1, file);
 	fclose(file);
 	content[length] = '\0';
