@@ -78,6 +78,7 @@ ok "of dumps, and of their stacks"
 
 # Elsewhere a directory stands for the newest dump of each process in it.
 for way in "report --json" "top --json" "check --max-live 1M"; do
+    # shellcheck disable=SC2086
     "$mallow" $way dumps >out 2>err
     says err '^mallow: note: dumps/2\.pb\.gz: the newest of its process$'
     says_not err 'dumps/1\.pb\.gz'

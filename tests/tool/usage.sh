@@ -82,7 +82,7 @@ try 2 "$mallow" status
 one_line_error
 try 2 "$mallow" dump 1 --format xml
 one_line_error
-says err 'proto\|jemalloc\|gperftools'
+says err 'proto\|jemalloc\|symbolized\|gperftools'
 try 2 "$mallow" set 1 rate=0
 one_line_error
 try 2 "$mallow" set 1 speed=2

@@ -146,6 +146,7 @@ static NOINLINE void interrupted(void) {
 }
 
 static __thread ucontext_t outside, inside;
+static __thread char *coroutine_stack; /* freed by run_program() */
 
 static void in_coroutine(void) {
 	go_on();
@@ -154,15 +155,14 @@ static void in_coroutine(void) {
 }
 
 static NOINLINE void through_coroutine(void) {
-	static __thread char *stack;
 	static __thread bool is_busy;
 	if (is_busy)
 		return;
 	is_busy = true;
-	if (!stack)
-		CHECK((stack = malloc(STACK_BYTES)) != NULL);
+	if (!coroutine_stack)
+		CHECK((coroutine_stack = malloc(STACK_BYTES)) != NULL);
 	CHECK(getcontext(&inside) == 0);
-	inside.uc_stack.ss_sp = stack;
+	inside.uc_stack.ss_sp = coroutine_stack;
 	inside.uc_stack.ss_size = STACK_BYTES;
 	inside.uc_link = &outside;
 	makecontext(&inside, in_coroutine, 0);
@@ -208,6 +208,8 @@ static void run_program(uint64_t seed) {
 	run.deepest = seed % 4 ? 20 : 60;
 	while (run.captures < CAPTURES)
 		go_on();
+	free(coroutine_stack);
+	coroutine_stack = NULL;
 	printf("# seed %lu: %u of %u along a trail, %u recognised\n", (unsigned long)seed,
 	       run.along, run.captures, run.recognised);
 	/* Or nothing was tested. */
