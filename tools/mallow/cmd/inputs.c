@@ -28,11 +28,6 @@ static int meet(mw_profile_t *a, const char *a_name, mw_profile_t *b, const char
 			    a_name, b_name);
 }
 
-/* What is subtracted meets what is there by its stack alone, unless a view asks for labels. */
-static bool labels_matter(const mw_inputs_t *inputs) {
-	return inputs->base_count == 0 || inputs->detail == MW_LOAD_SPLIT;
-}
-
 static int load_files(const char *const *names, size_t count, const mw_inputs_t *inputs,
 		      mw_profile_t **out, mw_error_t *error) {
 	int result = load_one(names[0], inputs, out, error);
@@ -49,9 +44,7 @@ static int load_files(const char *const *names, size_t count, const mw_inputs_t 
 			*out = NULL;
 		}
 	}
-	if (result == 0 && !labels_matter(inputs))
-		mw_profile_forget_labels(*out);
-	if (result == 0 && (count > 1 || !labels_matter(inputs)))
+	if (result == 0 && count > 1)
 		mw_profile_combine(*out);
 	return result;
 }
