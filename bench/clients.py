@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 
+from shutdown import end_server
+
 SERVER_CPU, CLIENT_CPU = {0}, {1}
 REDIS_REQUESTS = 300_000
 QUERIES_A_TURN = 12
@@ -57,13 +59,7 @@ class Server:
         sys.exit(f"clients.py: {self.process.args[0]} does not answer")
 
     def end(self):
-        self.process.terminate()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
+        end_server(self.process, self.log)
 
 
 def quiet(argv, **more):

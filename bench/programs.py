@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+from shutdown import end_server
+
 PYTHON = "/usr/bin/python3"
 
 
@@ -35,13 +37,7 @@ class Server:
             time.sleep(0.05)
 
     def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
+        end_server(self.process, self.log)
 
 
 def write(path, text):

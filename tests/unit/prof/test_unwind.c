@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "frames.h"
 #include "machine.h"
 #include "os/fault.h"
 #include "prof/unwind.h"
@@ -18,16 +19,6 @@
 #include "prof/unwind_rule.h"
 #include "state/layout.h"
 #include "test.h"
-
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline))
-#else
-#define NOINLINE __attribute__((noipa))
-#endif
-/* Keeps a call from becoming a jump. */
-#define KEEP_FRAME() __asm__ volatile("" ::: "memory")
-/* Makes an array be there. */
-#define KEEP(array) __asm__ volatile("" ::"r"(array) : "memory")
 
 typedef struct captured {
 	uint64_t pcs[MW_UNWIND_DEPTH_MAX];

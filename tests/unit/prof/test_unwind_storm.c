@@ -11,16 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "frames.h"
 #include "prof/unwind.h"
 #include "state/layout.h"
 #include "test.h"
-
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline))
-#else
-#define NOINLINE __attribute__((noipa))
-#endif
-#define KEEP_FRAME() __asm__ volatile("" ::: "memory")
 
 typedef struct captured {
 	uint64_t pcs[MW_UNWIND_DEPTH_MAX];

@@ -9,17 +9,10 @@
 #include <ucontext.h>
 
 #include "base/rng.h"
+#include "frames.h"
 #include "prof/unwind.h"
 #include "prof/unwind_trail.h"
 #include "test.h"
-
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline))
-#else
-#define NOINLINE __attribute__((noipa))
-#endif
-#define KEEP_FRAME() __asm__ volatile("" ::: "memory")
-#define KEEP(array) __asm__ volatile("" ::"r"(array) : "memory")
 
 enum { CAPTURES = 30000, THREADS = 3, STACK_BYTES = 256 << 10 };
 
