@@ -102,12 +102,14 @@ static char *process_of(const mw_profile_t *p, const char *path) {
 	return written < 0 ? mw_xstrdup(name) : process;
 }
 
-static void replace(dump_t *known, dump_t *by) {
-	dump_t older = known->time_ns > by->time_ns ? *by : *known;
-	if (known->time_ns <= by->time_ns)
-		*known = *by;
-	free(older.path);
-	free(older.process);
+static void keep_newer(dump_t *known, dump_t dump) {
+	if (known->time_ns <= dump.time_ns) {
+		dump_t older = *known;
+		*known = dump;
+		dump = older;
+	}
+	free(dump.path);
+	free(dump.process);
 }
 
 static int note_dump(void *context, const char *path, mw_error_t *error) {
@@ -126,7 +128,7 @@ static int note_dump(void *context, const char *path, mw_error_t *error) {
 	mw_profile_free(p);
 	for (size_t i = 0; i < dumps->count; i++)
 		if (strcmp(dumps->items[i].process, dump.process) == 0) {
-			replace(&dumps->items[i], &dump);
+			keep_newer(&dumps->items[i], dump);
 			return 0;
 		}
 	dumps->items = mw_grow(dumps->items, &dumps->capacity, dumps->count + 1, sizeof(dump_t));

@@ -133,11 +133,12 @@ static int find_type(const request_t *r, const mw_profile_t *p, size_t *type, mw
 }
 
 void mw_view_note_empty(const mw_arguments_t *arguments, const mw_profile_t *p, size_t type) {
-	size_t other;
 	int64_t sum;
 	char value[MW_SHOW_BYTES];
-	if (mw_view_options_type(arguments) != NULL || !mw_report_is_empty(p, type, &other, &sum) ||
-	    sum == 0)
+	if (mw_view_options_type(arguments) != NULL || !mw_report_is_empty(p, type))
+		return;
+	size_t other = mw_report_largest_type(p, type, &sum);
+	if (sum == 0)
 		return;
 	mw_complain("note: %s is 0 in all of this profile; --sample-type %s shows %s",
 		    mw_profile_string(p, p->types[type].type),

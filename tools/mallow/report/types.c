@@ -26,21 +26,25 @@ int mw_report_find_type(const mw_profile_t *p, const char *name, size_t *type, m
 	return mw_error_set(error, "no sample type '%s' in this profile; it has %s", name, have);
 }
 
-bool mw_report_is_empty(const mw_profile_t *p, size_t type, size_t *other, int64_t *sum) {
-	*other = 0;
-	*sum = 0;
+bool mw_report_is_empty(const mw_profile_t *p, size_t type) {
 	for (size_t i = 0; i < p->sample_count; i++)
 		if (mw_profile_values(p, i)[type] != 0)
 			return false;
+	return true;
+}
+
+size_t mw_report_largest_type(const mw_profile_t *p, size_t type, int64_t *sum) {
+	size_t largest = 0;
+	*sum = 0;
 	for (size_t i = 0; i < p->type_count; i++) {
 		int64_t total =
 			p->types[i].unit == p->types[type].unit ? mw_profile_total(p, i) : 0;
 		if (total <= *sum)
 			continue;
-		*other = i;
+		largest = i;
 		*sum = total;
 	}
-	return true;
+	return largest;
 }
 
 const char *mw_report_value(const mw_profile_t *p, size_t type, int64_t value, char *buffer,

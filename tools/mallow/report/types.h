@@ -15,9 +15,11 @@
 int mw_report_find_type(const mw_profile_t *profile, const char *name, size_t *type,
 			mw_error_t *error);
 
-/* Is every value of `type` 0?  Then `*other` is the type of the same unit with the largest sum, and
- * `*sum` that; both 0 where there is none.  Threads: none. */
-bool mw_report_is_empty(const mw_profile_t *profile, size_t type, size_t *other, int64_t *sum);
+/* Is every value of `type` 0? */
+bool mw_report_is_empty(const mw_profile_t *profile, size_t type);
+/* The type of the same unit as `type` with the largest sum, which is *sum; 0 where none is above 0.
+ */
+size_t mw_report_largest_type(const mw_profile_t *profile, size_t type, int64_t *sum);
 
 /* "1.50 MiB", "980", "2.1 s", as the type's unit asks; "0" for 0.  Returns `buffer`. */
 const char *mw_report_value(const mw_profile_t *profile, size_t type, int64_t value, char *buffer,

@@ -143,10 +143,8 @@ static int print(const mw_view_t *v, const char *only, mw_error_t *error) {
 	tags_t t;
 	sum_up(&t, v, only);
 	qsort_r(t.tags + 1, t.count - 1, sizeof(tag_t), compare_tags, &t);
-	size_t other;
-	int64_t other_sum;
 	/* Nothing at all has no labels either, and is no reason to ask for another profile. */
-	bool has_some = t.count > 1 || mw_report_is_empty(v->profile, v->type, &other, &other_sum);
+	bool has_some = t.count > 1 || mw_report_is_empty(v->profile, v->type);
 	if (v->json)
 		print_json(v, &t);
 	else if (has_some)
