@@ -4,11 +4,17 @@
 
 #include <string.h>
 
+/* Global, because link-time optimisation may take assembly and what uses it apart. */
+#define LABEL(name) ".globl " #name "\n.hidden " #name "\n" #name ":\n"
+/* clang-format off */
 #define PAGE(name)                                                                                 \
-	__asm__(".pushsection .rodata\n" #name "_begin:\n"                                         \
-		".incbin \"" MALLOW_PAGES "/" #name ".html\"\n" #name "_end:\n"                    \
+	__asm__(".pushsection .rodata\n"                                                           \
+		LABEL(name##_begin)                                                                \
+		".incbin \"" MALLOW_PAGES "/" #name ".html\"\n"                                    \
+		LABEL(name##_end)                                                                  \
 		".popsection\n");                                                                  \
 	extern const char name##_begin[], name##_end[]
+/* clang-format on */
 PAGE(flame);
 PAGE(timeline);
 PAGE(weblist);
