@@ -6,11 +6,11 @@
  * flags.  Threads push with a compare-and-swap (release); the owner takes the whole list with an
  * exchange (acquire), so there is no ABA: nobody pops single blocks.
  *
- *   FULL     the owner took the page out of its queue: the first push must tell it.  That push
- * turns FULL into PENDING and then hangs the page into the heap's list of pending pages. PENDING
- * the page is in that list or about to be.  Only its heap clears the flag, when it takes the page
- * out of the list; until then the page is neither given back nor abandoned. ORPHAN   the page has
- * no thread: the push that brings the last block back frees the page. */
+ * - FULL: the owner took the page out of its queue; the first push must tell it.  That push turns
+ *   FULL into PENDING and then hangs the page into the heap's list of pending pages.
+ * - PENDING: the page is in that list or about to be.  Only its heap clears the flag, when it takes
+ *   the page out of the list; until then the page is neither given back nor abandoned.
+ * - ORPHAN: the page has no thread; the push that brings the last block back frees the page. */
 #ifndef MW_HEAP_REMOTE_H
 #define MW_HEAP_REMOTE_H
 
