@@ -90,5 +90,32 @@ for compiler in g++ clang++; do
     profile ./prog
     expect p.pb.gz ' prog\+0x[0-9a-f]+'
 done
+
+# Thousands of addresses in dozens of units, each unit in two places of the file: several threads read
+# them, and every name and line is the one that belongs to it: "f_1_2 unit1.c:2".
+name="many units"
+for unit in $(seq 40); do
+    for function in $(seq 60); do
+        where=text.late
+        [ $((function % 2)) = 0 ] || where=text.early
+        echo "__attribute__((noinline, section(\".$where\"))) int f_${unit}_$function(int i) { return i * $function; }"
+    done >"unit$unit.c"
+done
+echo 'int main(void) { return 0; }' >units.c
+gcc -g -c units.c unit[0-9]*.c && gcc -no-pie -o units units.o unit[0-9]*.o || exit 1
+nm units | sed -n 's/^\([0-9a-f]*\) [tT] \(f_[0-9_]*\)$/\1/p' >addresses
+{
+    echo "heap profile: 1: 1 [1: 1] @ heapprofile"
+    while read -r address; do
+        printf '1: 1 [1: 1] @ %#x\n' $((0x$address + 1))
+    done <addresses
+    printf '\nMAPPED_LIBRARIES:\n00401000-00500000 r-xp 00001000 00:00 0 %s/units\n' "$work"
+} >units.heap
+"$build/bin/mallow" raw units.heap >raw.txt 2>notes.txt
+right=$(grep -cE ' f_([0-9]+)_([0-9]+) [^ ]*unit\1\.c:\2 ' raw.txt)
+if [ "$(wc -l <addresses)" != 2400 ] || [ "$right" != 2400 ]; then
+    echo "$name: $right of 2400 lines are right: $(grep ' f_' raw.txt | head -3)"
+    failures=$((failures + 1))
+fi
 [ "$failures" -eq 0 ] && echo "symbols: all as expected"
 exit "$((failures > 0))"

@@ -4,7 +4,7 @@
  * The fields of the outermost message are split here, and each entry is unpacked on its own:
  * memory stays within a small multiple of the file however it is made.  Samples, of which there may
  * be millions, are decoded here, the other entries by protobuf-c.  Entries refer to others by
- * number in any order, hence one pass over the file for each kind. */
+ * number in any order, hence one pass for each kind, from the first of it to the last. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +32,8 @@ enum {
 	FIELD_DEFAULT_TYPE = 14,
 };
 
+#define FIELD_END (FIELD_DEFAULT_TYPE + 1)
+
 /* Fields of message Sample, and of its labels. */
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3, LABEL_UNIT = 4 };
@@ -49,6 +51,11 @@ typedef struct id_map {
 	uint32_t in_order; /* this many of the first have our numbers, as most writers do it */
 } id_map_t;
 
+/* Where a kind of fields is in the file. */
+typedef struct extent {
+	const unsigned char *first, *end; /* NULL: there is none */
+} extent_t;
+
 typedef struct proto_reader {
 	mw_profile_t *profile;
 	const char *name;
@@ -58,6 +65,7 @@ typedef struct proto_reader {
 	mw_string_t *strings; /* by the file's number */
 	size_t string_count, string_capacity;
 	id_map_t mappings, locations, functions;
+	extent_t extents[FIELD_END];
 	int64_t default_type; /* the file's string number */
 	/* Of the sample at hand. */
 	uint32_t *frames;
@@ -75,9 +83,26 @@ static int damaged(proto_reader_t *r, const char *why) {
 			    r->name, why);
 }
 
+static int find_extents(proto_reader_t *r) {
+	const unsigned char *at = r->bytes, *end = r->bytes + r->length;
+	while (at < end) {
+		const unsigned char *start = at;
+		mw_wire_field_t field;
+		if (!mw_wire_next(&at, end, &field))
+			return damaged(r, "its fields do not fit together");
+		if (field.number >= FIELD_END)
+			continue;
+		extent_t *extent = &r->extents[field.number];
+		if (extent->first == NULL)
+			extent->first = start;
+		extent->end = at;
+	}
+	return 0;
+}
+
 /* Calls `take` for each field with this number and wire type. */
 static int each_field(proto_reader_t *r, unsigned number, unsigned wire_type, field_fn take) {
-	const unsigned char *at = r->bytes, *end = r->bytes + r->length;
+	const unsigned char *at = r->extents[number].first, *end = r->extents[number].end;
 	size_t count = 0;
 	while (at < end) {
 		mw_wire_field_t field;
@@ -365,6 +390,8 @@ static int take_all(proto_reader_t *r) {
 		{FIELD_COMMENT, MW_WIRE_BYTES, take_comments},
 		{FIELD_SAMPLE, MW_WIRE_BYTES, take_sample},
 	};
+	if (find_extents(r) != 0)
+		return -1;
 	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++) {
 		if (each_field(r, passes[i].number, passes[i].wire_type, passes[i].take) != 0)
 			return -1;

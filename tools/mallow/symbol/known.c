@@ -30,6 +30,8 @@ struct mw_known {
 	mw_table_t by_source;
 	source_t *sources; /* [0] is none */
 	size_t source_count, source_capacity;
+	mw_string_t *readable; /* the demangled name of a name; 0: not asked for yet */
+	size_t readable_capacity;
 	bool was_kept;
 	bool changed;
 };
@@ -107,6 +109,7 @@ void mw_known_close(mw_known_t *known, bool is_worth_it) {
 	mw_table_clear(&known->by_address);
 	mw_table_clear(&known->by_source);
 	free(known->sources);
+	free(known->readable);
 	free(known->path);
 	free(known);
 }
@@ -124,17 +127,28 @@ uint32_t mw_known_find(const mw_known_t *known, uint64_t address) {
 			     address_equal, known->profile, &address);
 }
 
+/* Demangling is slow, and many units have the same functions. */
+static mw_string_t demangle_once(mw_known_t *known, mw_string_t system_name) {
+	known->readable = mw_grow(known->readable, &known->readable_capacity,
+				  (size_t)system_name + 1, sizeof(mw_string_t));
+	if (known->readable[system_name] == 0) {
+		char *name = mw_demangle(mw_profile_string(known->profile, system_name));
+		known->readable[system_name] = mw_profile_intern(known->profile, name);
+		free(name);
+	}
+	return known->readable[system_name];
+}
+
 /* Makes a function of a frame's texts. */
-static uint32_t make_function(mw_profile_t *p, const mw_symbol_frame_t *frame) {
+static uint32_t make_function(mw_known_t *known, const mw_symbol_frame_t *frame) {
+	mw_profile_t *p = known->profile;
 	/* Dynamic symbols may carry a version: name@VERSION. */
 	size_t length = strlen(frame->name);
 	const char *version = length > 0 ? strchr(frame->name + 1, '@') : NULL;
 	if (version != NULL)
 		length = (size_t)(version - frame->name);
 	mw_function_t function = {.system_name = mw_profile_intern_bytes(p, frame->name, length)};
-	char *name = mw_demangle(mw_profile_string(p, function.system_name));
-	function.name = mw_profile_intern(p, name);
-	free(name);
+	function.name = demangle_once(known, function.system_name);
 	if (frame->file != NULL)
 		function.file = mw_profile_intern(p, frame->file);
 	return mw_profile_add_function(p, &function);
@@ -146,7 +160,7 @@ static uint32_t find_function(mw_known_t *known, const mw_symbol_frame_t *frame)
 	uint32_t found = mw_table_find(&known->by_source, hash, source_equal, known->sources, &key);
 	if (found != 0)
 		return known->sources[found].function;
-	key.function = make_function(known->profile, frame);
+	key.function = make_function(known, frame);
 	known->sources = mw_grow(known->sources, &known->source_capacity, known->source_count + 1,
 				 sizeof(source_t));
 	known->sources[known->source_count] = key;

@@ -21,7 +21,9 @@
 struct mw_object {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
-	bool has_debug;
+	Dwarf *debug; /* once it was sought; NULL: there is none */
+	Dwarf_Addr debug_bias;
+	bool debug_sought;
 	mw_functions_t functions;
 	mw_units_t units;
 	bool units_listed;
@@ -183,8 +185,6 @@ mw_object_t *mw_object_open(const mw_profile_t *p, const mw_mapping_t *mapping,
 		return NULL;
 	}
 	dwfl_report_end(object->dwfl, NULL, NULL);
-	Dwarf_Addr bias;
-	object->has_debug = dwfl_module_getdwarf(object->module, &bias) != NULL;
 	return object;
 }
 
@@ -222,8 +222,11 @@ bool mw_object_bias(const mw_object_t *object, const mw_mapping_t *mapping, uint
 	return false;
 }
 
-bool mw_object_has_debug(const mw_object_t *object) {
-	return object->has_debug;
+bool mw_object_has_debug(mw_object_t *object) {
+	if (!object->debug_sought)
+		object->debug = dwfl_module_getdwarf(object->module, &object->debug_bias);
+	object->debug_sought = true;
+	return object->debug != NULL;
 }
 
 Dwfl_Module *mw_object_module(const mw_object_t *object) {
@@ -241,22 +244,30 @@ static const char *find_symbol(mw_object_t *object, uint64_t address) {
 
 /* The unit that holds an address, from .debug_aranges, or where the compiler made none (clang,
  * Rust) from the units' own ranges. */
-static Dwarf_Die *find_unit(mw_object_t *object, uint64_t address, Dwarf_Addr *bias) {
-	Dwarf_Die *unit = dwfl_module_addrdie(object->module, address, bias);
-	if (unit != NULL || dwfl_module_getdwarf(object->module, bias) == NULL)
+static Dwarf_Die *find_unit(mw_object_t *object, uint64_t address) {
+	Dwarf_Addr bias;
+	if (!mw_object_has_debug(object))
+		return NULL;
+	Dwarf_Die *unit = dwfl_module_addrdie(object->module, address, &bias);
+	if (unit != NULL)
 		return unit;
 	if (!object->units_listed)
 		mw_units_list(&object->units, object->module);
 	object->units_listed = true;
-	return mw_units_find(&object->units, address - *bias);
+	return mw_units_find(&object->units, address - object->debug_bias);
+}
+
+uint64_t mw_object_unit(mw_object_t *object, uint64_t address) {
+	Dwarf_Die *unit = find_unit(object, address);
+	return unit != NULL ? dwarf_dieoffset(unit) : 0;
 }
 
 size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 			mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX]) {
-	Dwarf_Addr bias = 0;
-	Dwarf_Die *unit = object->has_debug ? find_unit(object, address, &bias) : NULL;
+	Dwarf_Die *unit = find_unit(object, address);
+	uint64_t in_debug = address - object->debug_bias;
 	if (unit != NULL) {
-		size_t count = mw_functions_lookup(&object->functions, unit, address - bias, frames,
+		size_t count = mw_functions_lookup(&object->functions, unit, in_debug, frames,
 						   MW_OBJECT_INLINE_MAX);
 		if (count > 0)
 			return count;
@@ -267,6 +278,6 @@ size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 	frames[0] = (mw_symbol_frame_t){.name = symbol};
 	/* Assembly has lines but no functions. */
 	if (unit != NULL)
-		mw_source_place(unit, address - bias, &frames[0].file, &frames[0].line);
+		mw_source_place(unit, in_debug, &frames[0].file, &frames[0].line);
 	return 1;
 }

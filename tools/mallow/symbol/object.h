@@ -36,10 +36,15 @@ void mw_object_close(mw_object_t *object);
  * one of them. */
 bool mw_object_bias(const mw_object_t *object, const mw_mapping_t *mapping, uint64_t *bias);
 
-bool mw_object_has_debug(const mw_object_t *object);
+/* Looks for the debug information at the first call, and unpacks it if it is packed. */
+bool mw_object_has_debug(mw_object_t *object);
 
 /* The file itself, as libdwfl has it: its addresses are those of the ELF file. */
 Dwfl_Module *mw_object_module(const mw_object_t *object);
+
+/* Which compilation unit an address is in, 0: none.  Looking up the first address of a unit reads
+ * all of its lines and the names of its functions. */
+uint64_t mw_object_unit(mw_object_t *object, uint64_t address);
 
 /* The functions at an address of the ELF file, innermost first; returns how many (0: none).  The
  * texts are valid until the object is closed. */

@@ -2,8 +2,6 @@
  * worker.c -- looks up what is not known yet, and writes what it found. */
 #include "symbol/worker.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +11,11 @@
 #include "symbol/confine.h"
 #include "symbol/debuginfod.h"
 #include "symbol/known.h"
+#include "symbol/lookup.h"
 #include "symbol/object.h"
 
-/* Opening the file once more costs what some hundred look-ups do. */
-#define SLICE_LOCATIONS_MIN 1000
-/* Each may unpack the debug information for itself. */
-#define SLICES_MAX 4
-
-/* How often a look is taken at the memory in use, and after how much more of it a file is opened
- * anew.  Twice as much the next time: units that are asked for again, because the linker put their
- * functions in another order, are read again a few times at most. */
-#define LOCATIONS_A_LOOK 256
-#define GROWTH_BYTES ((size_t)32 << 20)
+/* As much as a pipe holds. */
+#define PIPE_BYTES ((size_t)64 << 10)
 
 /* One mapping's work. */
 typedef struct task {
@@ -36,7 +27,8 @@ typedef struct task {
 	mw_known_t *known;
 	mw_object_t *object; /* opened when something is not known */
 	uint64_t bias;
-	bool *sent; /* functions of `known` that the parent has */
+	bool has_debug; /* something was looked up in debug information */
+	bool *sent;     /* functions of `known` that the parent has */
 	size_t sent_capacity;
 } task_t;
 
@@ -98,7 +90,8 @@ static void send_frames(task_t *t, uint32_t location, uint32_t known) {
 	}
 }
 
-/* Opens the file and finds where it was loaded. */
+/* Opens the file and finds where it was loaded. Its debug information is left alone until something
+ * is not known. */
 static int open_object(task_t *t) {
 	mw_error_t error;
 	t->object = mw_object_open(t->profile, t->mapping, t->options, &error);
@@ -114,7 +107,6 @@ static int open_object(task_t *t) {
 		send_note(t->out, error.text);
 		return -1;
 	}
-	send_opened(t, mw_object_has_debug(t->object));
 	return 0;
 }
 
@@ -133,115 +125,43 @@ static size_t send_known(task_t *t, uint32_t *left) {
 	return count;
 }
 
-/* A stretch of addresses, and the reader of their debug information: libdw's handles are for one
- * thread each.  What is found goes into the one table and the one pipe, behind the lock. */
-typedef struct slice {
-	task_t *task;
-	pthread_mutex_t *lock;
-	mw_object_t *object;
-	size_t resident_bytes,
-		growth_bytes;      /* of the process when it was opened; until it is anew */
-	const uint32_t *locations; /* sorted by address */
-	size_t count;
-	pthread_t thread;
-} slice_t;
-
-/* libdw keeps all it has read until its handle is closed: most of it the lines of units whose
- * addresses are behind us. */
-static void shed_memory(slice_t *slice) {
-	const task_t *t = slice->task;
-	if (mw_resident_bytes() < slice->resident_bytes + slice->growth_bytes)
-		return;
-	pthread_mutex_lock(slice->lock);
-	mw_known_forget_places(t->known);
-	mw_object_close(slice->object);
-	slice->object = mw_object_open(t->profile, t->mapping, t->options, NULL);
-	pthread_mutex_unlock(slice->lock);
-	slice->resident_bytes = mw_resident_bytes();
-	slice->growth_bytes *= 2;
+static void take_found(void *context, uint32_t location, uint32_t known) {
+	send_frames(context, location, known);
 }
 
-static void *look_up(void *argument) {
-	slice_t *slice = argument;
-	task_t *t = slice->task;
-	for (size_t i = 0; i < slice->count && slice->object != NULL; i++) {
-		uint32_t location = slice->locations[i];
-		uint64_t address = t->profile->locations[location].address - t->bias;
-		mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX];
-		pthread_mutex_lock(slice->lock);
-		uint32_t known = mw_known_find(t->known, address);
-		pthread_mutex_unlock(slice->lock);
-		size_t count = known == 0 ? mw_object_lookup(slice->object, address, frames) : 0;
-		pthread_mutex_lock(slice->lock);
-		if (known == 0)
-			known = mw_known_add(t->known, address, frames, count);
-		send_frames(t, location, known);
-		/* Shown to be alive, and not lost should the next one be the last. */
-		fflush(t->out);
-		pthread_mutex_unlock(slice->lock);
-		if (i % LOCATIONS_A_LOOK == LOCATIONS_A_LOOK - 1)
-			shed_memory(slice);
-	}
-	return NULL;
+/* Reading a unit is where damage shows: what was found before is not to be lost with it. */
+static void before_unit(void *context) {
+	task_t *t = context;
+	fflush(t->out);
 }
 
-/* As many as there are processors, where there is work for them. */
-static size_t slice_count(size_t locations) {
-	cpu_set_t processors;
-	size_t wanted = locations / SLICE_LOCATIONS_MIN;
-	size_t most = sched_getaffinity(0, sizeof(processors), &processors) == 0
-			      ? (size_t)CPU_COUNT(&processors)
-			      : 1;
-	most = most < SLICES_MAX ? most : SLICES_MAX;
-	return wanted < 1 ? 1 : wanted < most ? wanted : most;
-}
-
-/* Neighbours mostly share a unit of the debug information, hence a stretch each. */
 static void look_up_all(task_t *t, const uint32_t *locations, size_t count) {
-	slice_t slices[SLICES_MAX];
-	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	size_t slices_left = slice_count(count), started = 0;
-	slice_t first = {
-		.task = t,
-		.lock = &lock,
-		.object = t->object,
-		.resident_bytes = mw_resident_bytes(),
-		.growth_bytes = GROWTH_BYTES,
-		.locations = locations,
+	const mw_lookup_t lookup = {
+		.profile = t->profile,
+		.mapping = t->mapping,
+		.options = t->options,
+		.bias = t->bias,
+		.known = t->known,
+		.found = take_found,
+		.before_unit = before_unit,
+		.context = t,
 	};
-	for (; slices_left > 1; slices_left--) {
-		slice_t *slice = &slices[started];
-		*slice = first;
-		slice->count = count / slices_left;
-		slice->locations = locations + count - slice->count;
-		slice->object = mw_object_open(t->profile, t->mapping, t->options, NULL);
-		if (slice->object == NULL ||
-		    pthread_create(&slice->thread, NULL, look_up, slice) != 0)
-			break;
-		count -= slice->count;
-		started++;
-	}
-	first.count = count;
-	look_up(&first);
-	t->object = first.object;
-	for (size_t i = 0; i < started; i++)
-		pthread_join(slices[i].thread, NULL);
-	mw_known_forget_places(t->known);
-	for (size_t i = 0; i < started; i++)
-		mw_object_close(slices[i].object);
+	mw_lookup_all(&lookup, &t->object, locations, count);
 }
 
 static void do_task(task_t *t) {
-	bool has_bias = t->mapping->bias_known;
 	t->bias = t->mapping->bias;
-	if (!has_bias && open_object(t) != 0)
+	if (!t->mapping->bias_known && open_object(t) != 0)
 		return;
 	if (mw_known_was_kept(t->known))
 		send_opened(t, true);
 	uint32_t *left = mw_xcalloc(t->job->count, sizeof(uint32_t));
 	size_t count = send_known(t, left);
-	if (count > 0 && (t->object != NULL || open_object(t) == 0))
+	if (count > 0 && (t->object != NULL || open_object(t) == 0)) {
+		t->has_debug = mw_object_has_debug(t->object);
+		send_opened(t, t->has_debug);
 		look_up_all(t, left, count);
+	}
 	free(left);
 }
 
@@ -258,7 +178,7 @@ static void do_job(FILE *out, const mw_profile_t *profile, const mw_symbol_job_t
 				       mw_profile_string(profile, mapping->build_id)),
 	};
 	do_task(&t);
-	mw_known_close(t.known, t.object != NULL && mw_object_has_debug(t.object));
+	mw_known_close(t.known, t.has_debug);
 	if (t.object != NULL)
 		mw_object_close(t.object);
 	free(t.sent);
@@ -269,6 +189,8 @@ void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs, 
 	FILE *out = fdopen(pipe_fd, "w");
 	if (out == NULL)
 		_exit(2);
+	static char buffer[PIPE_BYTES];
+	setvbuf(out, buffer, _IOFBF, sizeof(buffer));
 	mw_confine_memory();
 	mw_debuginfod_allow(options->debuginfod);
 	for (size_t i = 0; i < job_count; i++) {
