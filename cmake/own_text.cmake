@@ -4,8 +4,9 @@
 # a small process touches few pages of the file (doc/adr/0014-resident-first.md).  The names being C
 # identifiers, the linker defines __start_mallow_text and so on around them in whatever the objects end
 # up in, libmallow.so or a program linked with libmallow.a: that is how the unwinder knows the library's
-# own frames.  Constants become mallow_tables, strings of RESIDENT and SAMPLED objects too; arrays marked MW_SPARSE
-# mallow_sparse, behind the variables.
+# own frames.  Constants become mallow_tables, strings of RESIDENT and SAMPLED objects too; strings of the rest, and
+# what is marked MW_COLD_TABLE, mallow_texts, before the unwind tables; arrays marked MW_SPARSE mallow_sparse, behind
+# the variables.
 # Run by src/CMakeLists.txt:
 #   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out> -DRESIDENT=<layer_stem,...>
 #       -DSAMPLED=<layer_stem,...> [-DLINK=<command>] -P own_text.cmake
@@ -38,6 +39,8 @@ rename(text_of_rest mallow_text ${often} ${exit})
 rename(cold_of_resident mallow_cold ${seldom})
 rename(cold_of_rest mallow_cold ${plain} ${seldom})
 rename(constants mallow_tables ${constants})
+rename(texts_of_all mallow_texts .rodata.cold)
+rename(texts_of_rest mallow_texts ${strings})
 rename(strings mallow_tables ${strings})
 rename(sparse mallow_sparse .bss.sparse)
 
@@ -54,13 +57,13 @@ foreach(object ${objects})
     get_filename_component(layer ${object} DIRECTORY)
     get_filename_component(layer ${layer} NAME)
     set(name ${layer}_${stem})
-    set(options ${constants} ${sparse})
+    set(options ${constants} ${texts_of_all} ${sparse})
     if(name IN_LIST resident)
         list(APPEND options ${text_of_resident} ${cold_of_resident} ${strings})
     elseif(name IN_LIST sampled)
         list(APPEND options ${text_of_rest} ${cold_of_rest} ${strings})
     else()
-        list(APPEND options ${text_of_rest} ${cold_of_rest})
+        list(APPEND options ${text_of_rest} ${cold_of_rest} ${texts_of_rest})
     endif()
     execute_process(COMMAND ${OBJCOPY} ${options} ${object} ${FOLDER}/${name}.o
                     COMMAND_ERROR_IS_FATAL ANY)

@@ -34,5 +34,11 @@ lies_in() {
 }
 for name in malloc free mw_background_heap_grew __do_global_dtors_aux finish _fini; do lies_in 0 $name "$2/lib/libmallow.so"; done
 for name in mw_sampled_take mw_sample_taken mw_index_start mw_watch_capture mw_triggers_tick mw_heap_survey \
-    mw_background_turn mw_park_save _Znwm _ZdlPv; do lies_in 1 $name "$2/lib/libmallow.so"; done
+    mw_background_turn mw_park_save mw_os_object_has_loader mw_trail_memory_bytes _Znwm _ZdlPv; do lies_in 1 $name "$2/lib/libmallow.so"; done
+# Nor may what walks read, the unwind tables, be more than one window.
+section() { readelf -SW "$2" | sed -n "s/^ *\[[ 0-9]*\] $1 *[A-Z]* *\([0-9a-f]*\) [0-9a-f]* \([0-9a-f]*\) .*/0x\1 0x\2/p"; }
+read -r tables_start _ < <(section .eh_frame_hdr "$2/lib/libmallow.so")
+read -r rules_start rules_bytes < <(section .eh_frame "$2/lib/libmallow.so")
+[ $((tables_start / window_bytes)) -eq $(((rules_start + rules_bytes - 1) / window_bytes)) ] ||
+    { echo "the unwind tables, from $tables_start on, lie in two windows of the file"; exit 1; }
 [ $((private - glibc)) -le $private_limit ] || { echo "more than $private_limit KiB of private memory"; exit 1; }
