@@ -372,6 +372,8 @@ uint64_t mw_image_used_bytes(mw_state_section_id_t section) {
 	else if (section == MW_SECTION_TIMELINE)
 		entries =
 			atomic_load_explicit(&mw_image_live()->ticks_written, memory_order_relaxed);
+	else if (section == MW_SECTION_EVENTS)
+		entries = capped_entries(section, &mw_image_live()->events_written);
 	else if (section == MW_SECTION_THREADS)
 		entries = capped_entries(section, &mw_image_live()->threads_written);
 	else if (section == MW_SECTION_CLASSES)

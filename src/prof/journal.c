@@ -19,6 +19,10 @@ static struct {
 	_Atomic uint32_t flags_logged;
 } journal;
 
+/* Entries behind an event whose blocks are reserved with its own: a report that the file system has
+ * no more finds one. */
+#define AHEAD 2u
+
 void mw_journal_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
 	mw_twin_t live = mw_image_live_twin();
 	uint64_t number = atomic_fetch_add_explicit(&mw_image_live()->events_written, 1,
@@ -26,6 +30,8 @@ void mw_journal_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
 	uint64_t capacity = mw_image_header()->sections[MW_SECTION_EVENTS].capacity;
 	if (!mw_image_reach(MW_SECTION_EVENTS, number % capacity))
 		return;
+	if (number + AHEAD < capacity)
+		mw_image_reach(MW_SECTION_EVENTS, number + AHEAD);
 	mw_twin_t entry = mw_image_twin(MW_SECTION_EVENTS, number % capacity);
 	mw_twin_set64(entry, offsetof(mw_state_event_t, kind), kind);
 	mw_twin_set64(entry, offsetof(mw_state_event_t, a), a);

@@ -115,8 +115,8 @@ void mw_mirror_widen(mw_state_section_id_t section, uint64_t bytes) {
 	mirror.window_bytes[section] = bytes;
 }
 
-/* The parts without which a file says nothing: header, control, live, and the log of events, so
- * that a report of "full" never needs a block itself. */
+/* The parts without which a file says nothing: header, control, live, and the log of events, which
+ * stays ahead of what it holds (journal.c). */
 static mw_result_t fill_basics(char *base) {
 	static const mw_state_section_id_t needed[] = {MW_SECTION_CONTROL, MW_SECTION_LIVE,
 						       MW_SECTION_EVENTS};

@@ -24,6 +24,8 @@
 /* To compare start times takes ten: each start does it for one process in so many. */
 #define COMPARE_SHARE 16u
 #define NAME_BYTES 40u
+/* Read at a time, some 25 of them: on a stack that is a thread of the program's. */
+#define NAMES_BYTES 1024u
 
 typedef struct stale_file {
 	char name[NAME_BYTES];
@@ -43,11 +45,9 @@ static struct {
 	.keep_files = 64,
 };
 
-static struct {
-	stale_file_t files[DEAD_MAX];
-	unsigned count;
-	_Alignas(8) char names[4096];
-} stale MW_SPARSE;
+/* Beside the small variables: where nothing is stale, no page of the list is touched. */
+static MW_SPARSE stale_file_t dead_files[DEAD_MAX];
+static unsigned dead_count;
 
 static const char *parse_number(const char *text, uint64_t *number) {
 	const char *cursor = text;
@@ -104,7 +104,7 @@ static void consider(int directory, const char *name) {
 		return;
 	mw_os_file_info_t info;
 	if (mw_os_file_info(file, &info) == MW_OK && !info.is_directory) {
-		stale_file_t *entry = &stale.files[stale.count++];
+		stale_file_t *entry = &dead_files[dead_count++];
 		*entry = (stale_file_t){.updated_ns = info.modified_ns,
 					.allocated_bytes = info.allocated_bytes};
 		memcpy(entry->name, name, strlen(name) + 1);
@@ -114,15 +114,16 @@ static void consider(int directory, const char *name) {
 }
 
 static void collect(int directory, const char *own_name) {
-	stale.count = 0;
-	for (unsigned seen = 0; seen < NAMES_MAX && stale.count < DEAD_MAX;) {
-		long bytes = mw_os_list(directory, stale.names, sizeof stale.names);
+	_Alignas(8) char names[NAMES_BYTES];
+	dead_count = 0;
+	for (unsigned seen = 0; seen < NAMES_MAX && dead_count < DEAD_MAX;) {
+		long bytes = mw_os_list(directory, names, sizeof names);
 		if (bytes <= 0)
 			return;
 		size_t position = 0;
 		const char *name;
-		while (seen < NAMES_MAX && stale.count < DEAD_MAX &&
-		       (name = mw_os_next_name(stale.names, (size_t)bytes, &position))) {
+		while (seen < NAMES_MAX && dead_count < DEAD_MAX &&
+		       (name = mw_os_next_name(names, (size_t)bytes, &position))) {
 			seen++;
 			if (strcmp(name, own_name) != 0)
 				consider(directory, name);
@@ -132,12 +133,12 @@ static void collect(int directory, const char *own_name) {
 
 /* Newest first.  Insertion: there are few, and qsort(3) may allocate. */
 static void sort_files(void) {
-	for (unsigned i = 1; i < stale.count; i++) {
-		stale_file_t file = stale.files[i];
+	for (unsigned i = 1; i < dead_count; i++) {
+		stale_file_t file = dead_files[i];
 		unsigned k = i;
-		for (; k > 0 && stale.files[k - 1].updated_ns < file.updated_ns; k--)
-			stale.files[k] = stale.files[k - 1];
-		stale.files[k] = file;
+		for (; k > 0 && dead_files[k - 1].updated_ns < file.updated_ns; k--)
+			dead_files[k] = dead_files[k - 1];
+		dead_files[k] = file;
 	}
 }
 
@@ -152,8 +153,8 @@ void mw_stale_clean(int directory, const char *own_name) {
 	sort_files();
 	uint64_t now = mw_os_realtime_ns(), bytes = 0;
 	unsigned kept = 0, kept_forked = 0;
-	for (unsigned i = 0; i < stale.count; i++) {
-		const stale_file_t *file = &stale.files[i];
+	for (unsigned i = 0; i < dead_count; i++) {
+		const stale_file_t *file = &dead_files[i];
 		bytes += file->allocated_bytes;
 		bool old = file->updated_ns < now && now - file->updated_ns > limits.keep_ns;
 		if (old || kept >= limits.keep_files || bytes > limits.keep_bytes ||
