@@ -26,6 +26,9 @@
 #define SPARE_BLOCK_BYTES 4096u
 _Static_assert(SPARE_BLOCK_BYTES > MW_TINY_MAX_BYTES, "find_at_once() in alloc.c relies on it");
 
+/* Of a heap with so many pages the lists of tiny classes and their last pages are a small part. */
+#define TINY_FLUSH_PAGES 256u
+
 static void claim(mw_heap_t *heap, mw_page_t *page, bool pushes) {
 	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
 	bool tiny = page->size_class < MW_TINY_CLASSES;
@@ -262,12 +265,20 @@ void mw_heap_take_pending(mw_heap_t *heap) {
 	}
 }
 
-/* What waits in the heads above tiny keeps pages from being given back.  A heap that is about to be
- * larger than ever gives them a chance, so that such blocks never add to its peak. */
-static void flush_stacks(mw_heap_t *heap) {
-	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
+/* What waits in list heads keeps pages from being given back, and so does the rule that the last
+ * page of a class stays.  A heap that is about to be larger than ever gives them a chance, so that
+ * neither adds to its peak.  Tiny heads, which are long, while they are a large part of it. */
+static void make_way(mw_heap_t *heap) {
+	mw_outbox_flush(heap);
+	for (unsigned c = heap->pages < TINY_FLUSH_PAGES ? 0 : MW_TINY_CLASSES; c < MW_CLASS_COUNT;
+	     c++)
 		if (mw_thread.heads[c])
 			mw_heap_head_flush(heap, c);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		mw_page_t *page = heap->queues[c].first;
+		while (page && page->used == 0 && mw_heap_page_release(heap, page))
+			page = heap->queues[c].first;
+	}
 }
 
 mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
@@ -289,10 +300,8 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 			return page;
 	}
 	/* More memory is needed: others may wait for theirs as well. */
-	if (heap->pages >= heap->pages_most) {
-		flush_stacks(heap);
-		mw_outbox_flush(heap);
-	}
+	if (heap->pages >= heap->pages_most)
+		make_way(heap);
 	return make_run(heap, size_class);
 }
 
