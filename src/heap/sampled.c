@@ -69,12 +69,15 @@ static unsigned shared_class(unsigned size_class) {
 	return mw_class_of(bytes);
 }
 
-/* As many as a run of the class has, if a page's metadata has room for the marks of so many
- * blocks. */
+/* As few as leave an eighth of them over, or less, and as a run of the class has at most.  Most
+ * slabs hold a sample or two, and what is behind these may hold memory from an earlier life: a run
+ * of seven slices for each class would show. */
 static unsigned slices_of(unsigned size_class) {
-	unsigned slices = mw_class_run_slices[size_class];
-	size_t blocks = slices * MW_SLICE_BYTES / mw_class_bytes[size_class];
-	return blocks <= MW_PAGE_SAMPLE_MARKS ? slices : 1;
+	unsigned most = mw_class_run_slices[size_class], slices = 1;
+	while (slices < most &&
+	       slices * MW_SLICE_BYTES % mw_class_bytes[size_class] > slices * MW_SLICE_BYTES / 8)
+		slices++;
+	return slices;
 }
 
 static size_t align_of(size_t block_bytes) {
