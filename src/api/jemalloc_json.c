@@ -84,8 +84,8 @@ static void print_value(json_t *json, const mw_mallctl_row_t *row, const char *p
 		item(json, "\"%s\": %ld", key_of(part), (long)value);
 		break;
 	case MW_MALLCTL_FIXED:
-		item(json, "\"%s\": \"%d\"", key_of(part),
-		     value == UINT32_MAX ? -1 : (int)(value >> 16));
+		mw_print_fixed((uint32_t)value, words, sizeof words);
+		item(json, "\"%s\": %s", key_of(part), words);
 		break;
 	case MW_MALLCTL_TEXT:
 		quote(value ? (const char *)(uintptr_t)value : "", words, sizeof words);
@@ -204,7 +204,7 @@ static void print_arenas(json_t *json) {
 	begin(json, "stats.arenas", sizeof "stats.arenas" - 1, '{');
 	if (out->merged)
 		print_arena(json, "merged", MW_CTL_ARENAS_ALL);
-	if (out->destroyed)
+	if (out->destroyed && mw_print_figure("arena.4097.initialized"))
 		print_arena(json, "destroyed", MW_CTL_ARENAS_DESTROYED);
 	for (size_t i = 0; out->unmerged && i < mw_print_figure("arenas.narenas"); i++) {
 		char number[24], name[48];

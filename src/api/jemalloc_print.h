@@ -25,6 +25,8 @@ MW_PRINTF(2, 3) void mw_print_text(const mw_printer_t *out, const char *format, 
 /* By name; 0 and "": there is none. */
 uint64_t mw_print_figure(const char *name);
 const char *mw_print_words(const char *name);
+/* A MW_MALLCTL_FIXED as jemalloc writes it: "0.25", in quotes. */
+void mw_print_fixed(uint32_t value, char *text, size_t room);
 
 void mw_print_json(const mw_printer_t *out);
 void mw_print_tables(const mw_printer_t *out);

@@ -43,6 +43,20 @@ const char *mw_print_words(const char *name) {
 	return mw_mallctl(name, &text, &length, NULL, 0) == 0 && text ? text : "";
 }
 
+void mw_print_fixed(uint32_t value, char *text, size_t room) {
+	enum { DIGITS = 14 };
+	char fraction[DIGITS + 1] = "";
+	uint32_t rest = value & UINT16_MAX;
+	for (size_t i = 0; i < DIGITS && (i == 0 || rest); i++, rest &= UINT16_MAX) {
+		rest *= 10;
+		fraction[i] = (char)('0' + (rest >> 16));
+	}
+	if (value == UINT32_MAX)
+		mw_fmt_copy(text, room, "\"-1\"");
+	else
+		mw_fmt(text, room, "\"%u.%s\"", value >> 16, fraction);
+}
+
 void malloc_stats_print(void (*write)(void *, const char *), void *context, const char *options) {
 	if (!mw_api_started)
 		mw_api_start();

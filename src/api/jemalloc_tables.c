@@ -1,20 +1,57 @@
 /* SPDX-License-Identifier: MIT
- * jemalloc_tables.c -- malloc_stats_print() for people: jemalloc's sections and headings. */
+ * jemalloc_tables.c -- malloc_stats_print() for people: jemalloc's sections, line by line. */
 #include <string.h>
 
+#include "api/jemalloc_columns.h"
 #include "api/jemalloc_print.h"
 #include "base/fmt.h"
 
-static unsigned long figure_at(const char *prefix, size_t index, const char *name) {
-	char whole[128];
-	mw_fmt(whole, sizeof whole, "%s%zu.%s", prefix, index, name);
-	return (unsigned long)mw_print_figure(whole);
+static unsigned long figure_in(const char *prefix, const char *name) {
+	return (unsigned long)mw_table_figure(prefix, name);
 }
 
-static unsigned long figure_in(const char *prefix, const char *name) {
-	char whole[128];
-	mw_fmt(whole, sizeof whole, "%s%s", prefix, name);
-	return (unsigned long)mw_print_figure(whole);
+static unsigned long figure(const char *name) {
+	return (unsigned long)mw_print_figure(name);
+}
+
+/* ---- options ---- */
+
+static void print_value(const char *name, mw_mallctl_type_t type, char *text, size_t room) {
+	uint64_t value = mw_print_figure(name);
+	switch (type) {
+	case MW_MALLCTL_FLAG:
+		mw_fmt(text, room, "%s", value ? "true" : "false");
+		break;
+	case MW_MALLCTL_TEXT:
+		mw_fmt(text, room, "\"%s\"", mw_print_words(name));
+		break;
+	case MW_MALLCTL_SIGNED:
+		mw_fmt(text, room, "%ld", (long)value);
+		break;
+	case MW_MALLCTL_FIXED:
+		mw_print_fixed((uint32_t)value, text, room);
+		break;
+	case MW_MALLCTL_NUMBER:
+	case MW_MALLCTL_OTHER:
+		mw_fmt(text, room, "%lu", (unsigned long)value);
+		break;
+	}
+}
+
+/* What holds now of an option that can be changed since; "": it cannot. */
+static const char *name_since(const char *option) {
+	static const char changed[][2][32] = {
+		{"opt.background_thread", "background_thread"},
+		{"opt.dirty_decay_ms", "arenas.dirty_decay_ms"},
+		{"opt.muzzy_decay_ms", "arenas.muzzy_decay_ms"},
+		{"opt.prof_active", "prof.active"},
+		{"opt.prof_thread_active_init", "prof.thread_active_init"},
+		{"opt.lg_prof_sample", "prof.lg_sample"},
+	};
+	for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
+		if (strcmp(option, changed[i][0]) == 0)
+			return changed[i][1];
+	return "";
 }
 
 /* Every readable name that begins so and has no index. */
@@ -22,20 +59,19 @@ static void print_names(const mw_printer_t *out, const char *title, const char *
 	mw_print_text(out, "%s\n", title);
 	const char *name;
 	for (size_t i = 0; (name = mw_mallctl_name(i)) != NULL; i++) {
-		if (strncmp(name, prefix, strlen(prefix)) != 0 || strchr(name, '<'))
-			continue;
 		mw_mallctl_row_t row = mw_mallctl_row(i);
-		if (!row.readable)
+		if (strncmp(name, prefix, strlen(prefix)) != 0 || strchr(name, '<') ||
+		    !row.readable)
 			continue;
-		unsigned long value = (unsigned long)mw_print_figure(name);
-		if (row.type == MW_MALLCTL_FLAG)
-			mw_print_text(out, "  %s: %s\n", name, value ? "true" : "false");
-		else if (row.type == MW_MALLCTL_TEXT)
-			mw_print_text(out, "  %s: \"%s\"\n", name, mw_print_words(name));
-		else if (row.type == MW_MALLCTL_SIGNED)
-			mw_print_text(out, "  %s: %ld\n", name, (long)value);
-		else if (row.type == MW_MALLCTL_NUMBER || row.type == MW_MALLCTL_FIXED)
-			mw_print_text(out, "  %s: %lu\n", name, value);
+		char value[400], now[24];
+		const char *since = name_since(name);
+		print_value(name, row.type, value, sizeof value);
+		if (*since) {
+			print_value(since, row.type, now, sizeof now);
+			mw_print_text(out, "  %s: %s (%s: %s)\n", name, value, since, now);
+		} else {
+			mw_print_text(out, "  %s: %s\n", name, value);
+		}
 	}
 }
 
@@ -45,7 +81,7 @@ static void print_general(const mw_printer_t *out) {
 	print_names(out, "Run-time option settings", "opt.");
 	print_names(out, "Profiling settings", "prof.");
 	static const struct {
-		const char *text, *name;
+		char text[40], name[12];
 	} lines[] = {
 		{"Arenas", "narenas"},
 		{"Quantum size", "quantum"},
@@ -59,23 +95,176 @@ static void print_general(const mw_printer_t *out) {
 		mw_print_text(out, "%s: %lu\n", lines[i].text, figure_in("arenas.", lines[i].name));
 }
 
-static void print_lock(const mw_printer_t *out, const char *prefix, const char *name) {
-	char lock[96];
-	mw_fmt(lock, sizeof lock, "%s%s.", prefix, name);
-	mw_print_text(out, "%s", name);
-	for (size_t pad = strlen(name); pad < 20; pad++)
-		mw_print_text(out, " ");
-	mw_print_text(out, "%16lu %15lu %15lu %15lu %16lu %16lu %11lu\n",
-		      figure_in(lock, "num_ops"), figure_in(lock, "num_wait"),
-		      figure_in(lock, "num_spin_acq"), figure_in(lock, "num_owner_switch"),
-		      figure_in(lock, "total_wait_time"), figure_in(lock, "max_wait_time"),
-		      figure_in(lock, "max_num_thds"));
+/* ---- tables ---- */
+
+/* The locks whose names begin so; an index among those of `pattern` is one of `prefix`. */
+static void print_locks(const mw_printer_t *out, const char *pattern, const char *prefix,
+			uint64_t uptime_ns) {
+	static const char first[] = ".num_ops";
+	mw_table_line_t line = {.length = 0};
+	mw_table_add_label(&line, "");
+	mw_table_add_heading(&line, MW_TABLE_LOCKS, NULL);
+	mw_table_end_line(&line, out);
+	const char *name;
+	for (size_t i = 0; (name = mw_mallctl_name(i)) != NULL; i++) {
+		size_t begin = strlen(pattern), end = strlen(name) - (sizeof first - 1);
+		if (strncmp(name, pattern, begin) != 0 || strcmp(name + end, first) != 0)
+			continue;
+		char lock[24], figures[96];
+		mw_fmt(lock, sizeof lock, "%.*s", (int)(end - begin), name + begin);
+		mw_fmt(figures, sizeof figures, "%s%s.", prefix, lock);
+		mw_table_add_label(&line, lock);
+		mw_table_add_row(&line, MW_TABLE_LOCKS,
+				 &(mw_table_row_t){.prefix = figures, .uptime_ns = uptime_ns});
+		mw_table_end_line(&line, out);
+	}
 }
 
-static void print_lock_heading(const mw_printer_t *out) {
-	mw_print_text(out, "                          n_lock_ops       n_waiting      n_spin_acq  "
-			   "n_owner_switch    total_wait_ns      max_wait_ns  max_n_thds\n");
+/* A table with a row for each size. */
+typedef struct sized {
+	mw_table_t table;
+	const char *label; /* of the heading */
+	const char *names; /* of the rows, below the arena's */
+	const char *sizes; /* what is true of each class; NULL: sizes of extents */
+	const char *used;  /* a row is shown if this is not 0 */
+	const char *first; /* figure that tells whether there is such a row */
+	uint64_t index;    /* of the first row */
+	bool locks;
+} sized_t;
+
+static bool exists(const char *prefix, const char *name) {
+	char whole[128];
+	uint64_t value;
+	size_t length = sizeof value;
+	mw_fmt(whole, sizeof whole, "%s%s", prefix, name);
+	return mw_mallctl(whole, &value, &length, NULL, 0) == 0;
 }
+
+static void print_sized_row(const mw_printer_t *out, const sized_t *sized, mw_table_row_t *row) {
+	mw_table_line_t line = {.length = 0};
+	mw_table_add_row(&line, sized->table, row);
+	if (sized->locks) {
+		char lock[96];
+		mw_fmt(lock, sizeof lock, "%smutex.", row->prefix);
+		mw_table_add_row(&line, MW_TABLE_LOCKS,
+				 &(mw_table_row_t){.prefix = lock, .uptime_ns = row->uptime_ns});
+	}
+	mw_table_end_line(&line, out);
+}
+
+/* Sizes of which there is nothing are left out, with a mark where they would be. */
+static void print_sized(const mw_printer_t *out, const char *arena, uint64_t uptime_ns,
+			const sized_t *sized) {
+	static const char gap_mark[] = "                     ---\n";
+	mw_table_line_t line = {.length = 0};
+	mw_table_add_heading(&line, sized->table, sized->label);
+	if (sized->locks)
+		mw_table_add_heading(&line, MW_TABLE_LOCKS, NULL);
+	mw_table_end_line(&line, out);
+	bool gap = false;
+	for (size_t i = 0;; i++) {
+		char prefix[80], sizes[40] = "";
+		mw_fmt(prefix, sizeof prefix, "%s%s%zu.", arena, sized->names, i);
+		if (!exists(prefix, sized->first))
+			break;
+		if (mw_table_figure(prefix, sized->used) == 0) {
+			gap = true;
+			continue;
+		}
+		if (gap)
+			mw_print_text(out, gap_mark);
+		gap = false;
+		if (sized->sizes)
+			mw_fmt(sizes, sizeof sizes, "%s%zu.", sized->sizes, i);
+		mw_table_row_t row = {.prefix = prefix,
+				      .sizes = sizes,
+				      .size = sized->sizes ? mw_table_figure(sizes, "size")
+							   : mw_mallctl_extent_bytes(i),
+				      .index = sized->index + i,
+				      .uptime_ns = uptime_ns};
+		print_sized_row(out, sized, &row);
+	}
+	if (gap)
+		mw_print_text(out, gap_mark);
+}
+
+static void print_bins(const mw_printer_t *out, const char *arena, uint64_t uptime_ns) {
+	print_sized(out, arena, uptime_ns,
+		    &(sized_t){.table = MW_TABLE_BINS,
+			       .label = "bins:",
+			       .names = "bins.",
+			       .sizes = "arenas.bin.",
+			       .used = "nslabs+nmalloc",
+			       .first = "nslabs",
+			       .locks = out->mutexes});
+}
+
+static void print_large(const mw_printer_t *out, const char *arena, uint64_t uptime_ns) {
+	print_sized(out, arena, uptime_ns,
+		    &(sized_t){.table = MW_TABLE_LARGE,
+			       .label = "large:",
+			       .names = "lextents.",
+			       .sizes = "arenas.lextent.",
+			       .used = "nmalloc",
+			       .first = "nmalloc",
+			       .index = mw_print_figure("arenas.nbins")});
+}
+
+static void print_extents(const mw_printer_t *out, const char *arena) {
+	print_sized(out, arena, 0,
+		    &(sized_t){.table = MW_TABLE_EXTENTS,
+			       .label = "extents:",
+			       .names = "extents.",
+			       .used = "ndirty+nmuzzy+nretained",
+			       .first = "ndirty"});
+}
+
+/* ---- huge pages ---- */
+
+static void print_slabs(const mw_printer_t *out, const char *arena, const char *kind) {
+	static const char parts[][12] = {"npageslabs", "nactive", "ndirty"};
+	unsigned long pages = figure("arenas.hugepage") / figure("arenas.page");
+	unsigned long rest[2] = {0, 0};
+	mw_print_text(out, "  In %s slabs:\n", kind);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		char huge[64], plain[64];
+		mw_fmt(huge, sizeof huge, "hpa_shard.%s_slabs.%s_huge", kind, parts[i]);
+		mw_fmt(plain, sizeof plain, "hpa_shard.%s_slabs.%s_nonhuge", kind, parts[i]);
+		unsigned long figures[2] = {figure_in(arena, huge), figure_in(arena, plain)};
+		mw_print_text(out, "      %s: %lu huge, %lu nonhuge%s\n", parts[i], figures[0],
+			      figures[1], i == 0 ? "" : " ");
+		for (size_t j = 0; j < 2; j++)
+			rest[j] = i == 0 ? figures[j] * pages : rest[j] - figures[j];
+	}
+	mw_print_text(out, "      nretained: %lu huge, %lu nonhuge \n", rest[0], rest[1]);
+}
+
+static void print_huge_pages(const mw_printer_t *out, const char *arena, uint64_t uptime_ns) {
+	static const char counts[][2][16] = {{"Purge passes", "npurge_passes"},
+					     {"Purges", "npurges"},
+					     {"Hugeifies", "nhugifies"},
+					     {"Dehugifies", "ndehugifies"}};
+	mw_print_text(out, "Bytes in small extent cache: %lu\nHPA shard stats:\n",
+		      figure_in(arena, "hpa_sec_bytes"));
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		char name[40];
+		mw_fmt(name, sizeof name, "hpa_shard.%s", counts[i][1]);
+		unsigned long count = figure_in(arena, name);
+		mw_print_text(out, "  %s: %lu (%lu / sec)\n", counts[i][0], count,
+			      (unsigned long)mw_table_rate(count, uptime_ns));
+	}
+	mw_print_text(out, "\n");
+	print_slabs(out, arena, "full");
+	print_slabs(out, arena, "empty");
+	mw_print_text(out, "\n");
+	print_sized(out, arena, uptime_ns,
+		    &(sized_t){.table = MW_TABLE_SLABS,
+			       .names = "hpa_shard.nonfull_slabs.",
+			       .used = "npageslabs_huge+npageslabs_nonhuge",
+			       .first = "npageslabs_huge"});
+}
+
+/* ---- arenas ---- */
 
 static void print_totals(const mw_printer_t *out) {
 	mw_print_text(
@@ -92,113 +281,104 @@ static void print_totals(const mw_printer_t *out) {
 		      figure_in("stats.background_thread.", "num_threads"),
 		      figure_in("stats.background_thread.", "num_runs"),
 		      figure_in("stats.background_thread.", "run_interval"));
-	if (!out->mutexes)
-		return;
-	print_lock_heading(out);
-	print_lock(out, "stats.mutexes.", "ctl");
-	print_lock(out, "stats.mutexes.", "prof");
+	if (out->mutexes)
+		print_locks(out, "stats.mutexes.", "stats.mutexes.",
+			    figure("stats.arenas.0.uptime"));
 }
 
-static void print_bins(const mw_printer_t *out, const char *prefix) {
-	char bins[96];
-	mw_fmt(bins, sizeof bins, "%sbins.", prefix);
-	mw_print_text(
-		out,
-		"bins:           size ind    allocated      nmalloc      ndalloc    nrequests  "
-		"    curregs     curslabs  nonfull_slabs       nfills     nflushes       nslabs "
-		"    nreslabs\n");
-	for (size_t i = 0; i < mw_print_figure("arenas.nbins"); i++) {
-		unsigned long size = figure_at("arenas.bin.", i, "size");
-		unsigned long live = figure_at(bins, i, "curregs");
-		if (figure_at(bins, i, "nslabs") == 0 && figure_at(bins, i, "nmalloc") == 0)
-			continue;
-		mw_print_text(out,
-			      "%20lu %3zu %12lu %12lu %12lu %12lu %12lu %12lu %14lu %12lu %12lu "
-			      "%12lu %12lu\n",
-			      size, i, size * live, figure_at(bins, i, "nmalloc"),
-			      figure_at(bins, i, "ndalloc"), figure_at(bins, i, "nrequests"), live,
-			      figure_at(bins, i, "curslabs"), figure_at(bins, i, "nonfull_slabs"),
-			      figure_at(bins, i, "nfills"), figure_at(bins, i, "nflushes"),
-			      figure_at(bins, i, "nslabs"), figure_at(bins, i, "nreslabs"));
+/* What is free and keeps its memory, and for how long. */
+static void print_decay(const mw_printer_t *out, const char *arena, const char *kind) {
+	char name[32], time[24];
+	mw_fmt(name, sizeof name, "%s_decay_ms", kind);
+	long ms = (long)figure_in(arena, name);
+	if (ms < 0)
+		mw_fmt_copy(time, sizeof time, "N/A");
+	else
+		mw_fmt(time, sizeof time, "%ld", ms);
+	char pages[8], swept[16], calls[16], purged[16];
+	mw_fmt(pages, sizeof pages, "p%s", kind);
+	mw_fmt(swept, sizeof swept, "%s_npurge", kind);
+	mw_fmt(calls, sizeof calls, "%s_nmadvise", kind);
+	mw_fmt(purged, sizeof purged, "%s_purged", kind);
+	mw_print_text(out, "   %s: %5s %12lu %12lu %12lu %12lu\n", kind, time,
+		      figure_in(arena, pages), figure_in(arena, swept), figure_in(arena, calls),
+		      figure_in(arena, purged));
+}
+
+static void print_blocks(const mw_printer_t *out, const char *arena, uint64_t uptime_ns) {
+	char small[64], large[64];
+	mw_fmt(small, sizeof small, "%ssmall.", arena);
+	mw_fmt(large, sizeof large, "%slarge.", arena);
+	const mw_table_row_t rows[] = {
+		{.label = "small:", .prefix = small, .uptime_ns = uptime_ns},
+		{.label = "large:", .prefix = large, .uptime_ns = uptime_ns},
+		{.label = "total:", .prefix = small, .also = large, .uptime_ns = uptime_ns},
+	};
+	mw_table_line_t line = {.length = 0};
+	mw_table_add_heading(&line, MW_TABLE_SIZES, NULL);
+	mw_table_end_line(&line, out);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		mw_table_add_row(&line, MW_TABLE_SIZES, &rows[i]);
+		mw_table_end_line(&line, out);
 	}
 }
 
-static void print_large(const mw_printer_t *out, const char *prefix) {
-	char large[96];
-	mw_fmt(large, sizeof large, "%slextents.", prefix);
-	mw_print_text(out, "large:          size ind    allocated      nmalloc      ndalloc  "
-			   "curlextents\n");
-	for (size_t i = 0; i < mw_print_figure("arenas.nlextents"); i++) {
-		unsigned long size = figure_at("arenas.lextent.", i, "size");
-		unsigned long live = figure_at(large, i, "curlextents");
-		if (figure_at(large, i, "nmalloc") == 0)
-			continue;
-		mw_print_text(out, "%20lu %3zu %12lu %12lu %12lu %12lu\n", size, i, size * live,
-			      figure_at(large, i, "nmalloc"), figure_at(large, i, "ndalloc"), live);
+static void print_bytes(const mw_printer_t *out, const char *arena) {
+	static const char names[][24] = {"mapped",
+					 "retained",
+					 "base",
+					 "internal",
+					 "metadata_thp",
+					 "tcache_bytes",
+					 "tcache_stashed_bytes",
+					 "resident",
+					 "abandoned_vm",
+					 "extent_avail"};
+	mw_table_line_t line = {.length = 0};
+	mw_table_add_total(&line, "", 0);
+	mw_table_end_line(&line, out);
+	mw_table_add_total(&line, "active:", figure_in(arena, "pactive") * figure("arenas.page"));
+	mw_table_end_line(&line, out);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char label[32];
+		mw_fmt(label, sizeof label, "%s:", names[i]);
+		mw_table_add_total(&line, label, figure_in(arena, names[i]));
+		mw_table_end_line(&line, out);
 	}
-}
-
-static void print_extents(const mw_printer_t *out, const char *prefix) {
-	char extents[96], name[128];
-	mw_fmt(extents, sizeof extents, "%sextents.", prefix);
-	mw_print_text(out, "extents:  ind       ndirty        dirty    nretained     retained\n");
-	for (size_t i = 0;; i++) {
-		uint64_t dirty;
-		size_t length = sizeof dirty;
-		mw_fmt(name, sizeof name, "%s%zu.ndirty", extents, i);
-		if (mw_mallctl(name, &dirty, &length, NULL, 0) != 0)
-			break;
-		unsigned long retained = figure_at(extents, i, "nretained");
-		if (dirty || retained)
-			mw_print_text(out, "%13zu %12lu %12lu %12lu %12lu\n", i,
-				      (unsigned long)dirty, figure_at(extents, i, "dirty_bytes"),
-				      retained, figure_at(extents, i, "retained_bytes"));
-	}
-}
-
-static void print_sizes(const mw_printer_t *out, const char *prefix, const char *kind) {
-	char figures[96];
-	mw_fmt(figures, sizeof figures, "%s%s.", prefix, kind);
-	mw_print_text(out, "%s: %27lu %15lu %15lu %15lu %15lu %15lu\n", kind,
-		      figure_in(figures, "allocated"), figure_in(figures, "nmalloc"),
-		      figure_in(figures, "ndalloc"), figure_in(figures, "nrequests"),
-		      figure_in(figures, "nfills"), figure_in(figures, "nflushes"));
 }
 
 static void print_arena(const mw_printer_t *out, size_t arena) {
-	char prefix[64];
+	char prefix[40], words[48];
 	mw_fmt(prefix, sizeof prefix, "stats.arenas.%zu.", arena);
+	mw_fmt(words, sizeof words, "%sdss", prefix);
+	uint64_t uptime_ns = figure_in(prefix, "uptime");
 	mw_print_text(out, "assigned threads: %lu\nuptime: %lu\n", figure_in(prefix, "nthreads"),
-		      figure_in(prefix, "uptime"));
+		      (unsigned long)uptime_ns);
+	mw_print_text(out, "dss allocation precedence: \"%s\"\n", mw_print_words(words));
 	mw_print_text(out, "decaying:  time       npages       sweeps     madvises       purged\n");
-	mw_print_text(out, "   dirty: %5ld %12lu %12lu %12lu %12lu\n",
-		      (long)figure_in(prefix, "dirty_decay_ms"), figure_in(prefix, "pdirty"),
-		      figure_in(prefix, "dirty_npurge"), figure_in(prefix, "dirty_nmadvise"),
-		      figure_in(prefix, "dirty_purged"));
-	mw_print_text(out,
-		      "                        allocated         nmalloc         ndalloc       "
-		      "nrequests           nfill          nflush\n");
-	print_sizes(out, prefix, "small");
-	print_sizes(out, prefix, "large");
-	static const char *const bytes[] = {"mapped",   "retained",     "base",
-					    "internal", "metadata_thp", "resident"};
-	mw_print_text(out, "active: %lu\n",
-		      figure_in(prefix, "pactive") * (unsigned long)mw_print_figure("arenas.page"));
-	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
-		mw_print_text(out, "%s: %lu\n", bytes[i], figure_in(prefix, bytes[i]));
+	print_decay(out, prefix, "dirty");
+	print_decay(out, prefix, "muzzy");
+	print_blocks(out, prefix, uptime_ns);
+	print_bytes(out, prefix);
 	if (out->mutexes) {
-		static const char *const locks[] = {"mutexes.large", "mutexes.extents_dirty",
-						    "mutexes.base", "mutexes.tcache_list"};
-		print_lock_heading(out);
-		for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
-			print_lock(out, prefix, locks[i]);
+		char locks[64];
+		mw_fmt(locks, sizeof locks, "%smutexes.", prefix);
+		print_locks(out, "stats.arenas.<i>.mutexes.", locks, uptime_ns);
 	}
 	if (out->bins)
-		print_bins(out, prefix);
+		print_bins(out, prefix, uptime_ns);
 	if (out->large)
-		print_large(out, prefix);
+		print_large(out, prefix, uptime_ns);
 	if (out->extents)
 		print_extents(out, prefix);
+	if (out->hpa)
+		print_huge_pages(out, prefix, uptime_ns);
+}
+
+static bool is_arena(size_t arena) {
+	char name[48];
+	mw_fmt(name, sizeof name, "arena.%zu.initialized", arena);
+	return mw_print_figure(name) != 0;
 }
 
 void mw_print_tables(const mw_printer_t *out) {
@@ -206,16 +386,20 @@ void mw_print_tables(const mw_printer_t *out) {
 	if (out->general)
 		print_general(out);
 	print_totals(out);
-	uint64_t count = mw_print_figure("arenas.narenas");
-	if (out->merged) {
+	size_t limit = (size_t)mw_print_figure("arenas.narenas"), count = 0;
+	for (size_t i = 0; i < limit; i++)
+		count += is_arena(i);
+	/* Of one arena it would be the same twice. */
+	if (out->merged && (count > 1 || !out->unmerged)) {
 		mw_print_text(out, "Merged arenas stats:\n");
 		print_arena(out, MW_CTL_ARENAS_ALL);
 	}
-	/* One arena would be the same once more. */
-	for (size_t i = 0; out->unmerged && i < count && (count > 1 || !out->merged); i++) {
-		char name[48];
-		mw_fmt(name, sizeof name, "arena.%zu.initialized", i);
-		if (!mw_print_figure(name))
+	if (out->destroyed && is_arena(MW_CTL_ARENAS_DESTROYED)) {
+		mw_print_text(out, "Destroyed arenas stats:\n");
+		print_arena(out, MW_CTL_ARENAS_DESTROYED);
+	}
+	for (size_t i = 0; out->unmerged && i < limit; i++) {
+		if (!is_arena(i))
 			continue;
 		mw_print_text(out, "arenas[%zu]:\n", i);
 		print_arena(out, i);

@@ -59,5 +59,7 @@ typedef struct mw_mallctl_row {
 	size_t parts; /* of its name */
 } mw_mallctl_row_t;
 mw_mallctl_row_t mw_mallctl_row(size_t row);
+/* The size of free extents that the statistics show under this number. */
+uint64_t mw_mallctl_extent_bytes(size_t i);
 
 #endif

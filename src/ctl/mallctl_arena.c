@@ -79,7 +79,9 @@ int mw_ctl_at_arena_create(mw_ctl_call_t *call) {
 int mw_ctl_at_arena_initialized(mw_ctl_call_t *call) {
 	if (!is_number(call->mib[1]))
 		return ENOENT;
-	call->value = mw_ctl_arena_of(call->mib[1]) != MW_CTL_NO_ARENA;
+	mw_ctl_arena_t arena = mw_ctl_arena_of(call->mib[1]);
+	call->value = arena == MW_CTL_DESTROYED_ARENAS ? mw_ctl_any_destroyed()
+						       : arena != MW_CTL_NO_ARENA;
 	return 0;
 }
 
@@ -134,6 +136,9 @@ int mw_ctl_at_arena_destroy(mw_ctl_call_t *call) {
 	int result = made_arena(call, &arena);
 	if (result)
 		return result;
+	if (atomic_load_explicit(&arena->threads, memory_order_relaxed) > 0)
+		return EFAULT;
+	mw_ctl_count_destroyed(arena);
 	return mw_arena_destroy(arena) ? 0 : EFAULT;
 }
 
@@ -157,12 +162,20 @@ int mw_ctl_at_extent_hooks(mw_ctl_call_t *call) {
 	return 0;
 }
 
+/* Of several arenas at once there is no such value. */
+static bool is_sum(mw_ctl_arena_t arena) {
+	return arena == MW_CTL_ALL_ARENAS || arena == MW_CTL_DESTROYED_ARENAS;
+}
+
+/* Argument: the part of the name that is the arena's index; in statistics it is 2. */
 int mw_ctl_at_arena_dss(mw_ctl_call_t *call) {
-	size_t at = call->mib[0];
-	/* "arena.<i>.dss" and "stats.arenas.<i>.dss" have their index at different places. */
-	size_t index = mw_mallctl_name(at)[0] == 'a' ? call->mib[1] : call->mib[2];
-	if (mw_ctl_arena_of(index) == MW_CTL_NO_ARENA)
+	mw_ctl_arena_t arena = mw_ctl_arena_of(call->mib[call->argument]);
+	if (arena == MW_CTL_NO_ARENA)
 		return ENOENT;
+	if (call->argument == 2 && is_sum(arena)) {
+		call->value = MW_CTL_WORDS("N/A");
+		return 0;
+	}
 	if (call->writing) {
 		const char *word = (const char *)(uintptr_t)call->value;
 		if (!word || strcmp(word, "disabled") != 0)
@@ -199,6 +212,14 @@ static int64_t default_decay(void) {
 	return (int64_t)option.value;
 }
 
+/* -1 for several arenas, as jemalloc: no time is that of all. */
+static bool is_decay_of_sum(mw_ctl_call_t *call) {
+	if (call->argument != 2 || !is_sum(mw_ctl_arena_of(call->mib[2])))
+		return false;
+	call->value = UINT64_MAX;
+	return true;
+}
+
 /* "arenas.dirty_decay_ms" is that of arena 0, and of those made later.  Argument: the part of the
  * name that is the arena's index; 0: none. */
 int mw_ctl_at_decay_ms(mw_ctl_call_t *call) {
@@ -206,6 +227,8 @@ int mw_ctl_at_decay_ms(mw_ctl_call_t *call) {
 	mw_arena_t *arena = mw_arena_of(index);
 	if (!is_number(index))
 		return ENOENT;
+	if (is_decay_of_sum(call))
+		return 0;
 	int64_t wanted = (int64_t)call->value, before = default_decay();
 	if (arena)
 		before = atomic_load_explicit(&arena->decay_ms, memory_order_relaxed);
@@ -234,8 +257,12 @@ int mw_ctl_at_muzzy_decay_ms(mw_ctl_call_t *call) {
 	mw_ctl_arena_t arena = mw_ctl_arena_of(index);
 	if (arena == MW_CTL_NO_ARENA)
 		return ENOENT;
+	if (is_decay_of_sum(call))
+		return 0;
+	if (is_sum(arena))
+		return EFAULT;
 	int64_t wanted = (int64_t)call->value;
-	bool own = arena == MW_CTL_ARENA_0 || arena == MW_CTL_ALL_ARENAS;
+	bool own = arena == MW_CTL_ARENA_0;
 	call->value = own ? (uint64_t)muzzy_decay() : 0;
 	if (call->writing && wanted < -1)
 		return EFAULT;
@@ -274,10 +301,19 @@ int mw_ctl_at_arena_name(mw_ctl_call_t *call) {
 	return 0;
 }
 
+/* Of the statistics. */
 int mw_ctl_at_arena_constant(mw_ctl_call_t *call) {
-	size_t index = mw_mallctl_name(call->mib[0])[0] == 'a' ? call->mib[1] : call->mib[2];
 	call->value = call->argument;
-	return mw_ctl_arena_of(index) == MW_CTL_NO_ARENA ? ENOENT : 0;
+	return mw_ctl_arena_of(call->mib[2]) == MW_CTL_NO_ARENA ? ENOENT : 0;
+}
+
+/* Of "arena.<i>": nothing there can be set for all of them. */
+int mw_ctl_at_arena_limit(mw_ctl_call_t *call) {
+	mw_ctl_arena_t arena = mw_ctl_arena_of(call->mib[1]);
+	call->value = call->argument;
+	return !is_number(call->mib[1])                    ? ENOENT
+	       : is_sum(arena) || arena == MW_CTL_NO_ARENA ? EFAULT
+							   : 0;
 }
 
 int mw_ctl_at_thread_arena(mw_ctl_call_t *call) {

@@ -142,4 +142,9 @@ typedef enum mw_ctl_arena {
 } mw_ctl_arena_t;
 mw_ctl_arena_t mw_ctl_arena_of(size_t index);
 
+/* Keeps what the arena counted, which is about to be destroyed. */
+struct mw_arena;
+void mw_ctl_count_destroyed(const struct mw_arena *arena);
+bool mw_ctl_any_destroyed(void);
+
 #endif

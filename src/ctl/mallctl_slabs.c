@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mallctl_slabs.c -- how full the heap's stretches of 2 MiB are, as jemalloc's statistics of huge
  * page slabs: which of them huge pages would serve, and which they waste memory in. */
+#include "ctl/mallctl.h"
 #include "ctl/mallctl_row.h"
 #include "heap/chunk.h"
 #include "heap/slices.h"
@@ -15,6 +16,10 @@ _Static_assert(MW_SLICE_BYTES >= 16384, "the sizes in steps of a quarter begin t
 unsigned mw_ctl_extent_of(uint64_t bytes) {
 	unsigned log2 = mw_log2_floor(bytes);
 	return 4 * (log2 - 14) + 3 + (unsigned)(bytes >> (log2 - 2) & 3);
+}
+
+uint64_t mw_mallctl_extent_bytes(size_t i) {
+	return i < 3 ? (i + 1) * 4096 : (uint64_t)(4 + (i - 3) % 4) << (12 + (i - 3) / 4);
 }
 
 static unsigned longest_run(uint64_t slices) {

@@ -2,6 +2,7 @@
  * mallctl_stats.c -- the statistics behind the control names, taken at each "epoch".  Each is one
  * word, stored and loaded relaxed: a reader beside a writer sees some of the new ones. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -32,6 +33,8 @@ static struct {
 	/* Of the arenas that the program made: each, and their sum. */
 	_Atomic(mw_ctl_stats_t *) made[MW_ARENAS_MAX];
 	mw_ctl_stats_t made_sum;
+	mw_ctl_stats_t destroyed; /* what arenas counted that are no more */
+	_Atomic bool any_destroyed;
 	_Atomic uint64_t refreshes; /* by "epoch" */
 	_Atomic uint64_t started_ns;
 } ctl MW_SPARSE;
@@ -307,6 +310,35 @@ static void take_made_arenas(void) {
 	}
 }
 
+/* Its blocks go with it: all that were made are freed. */
+static void add_destroyed(mw_ctl_stats_t *sum, const mw_ctl_stats_t *gone) {
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		sum->classes[c].nmalloc += gone->classes[c].nmalloc;
+		sum->classes[c].ndalloc += gone->classes[c].nmalloc;
+		sum->classes[c].nslabs += gone->classes[c].nslabs;
+	}
+	sum->small_nmalloc += gone->small_nmalloc;
+	sum->small_ndalloc += gone->small_nmalloc;
+	sum->large_nmalloc += gone->large_nmalloc;
+	sum->large_ndalloc += gone->large_nmalloc;
+	sum->purged_pages += gone->purged_pages;
+	sum->purges += gone->purges;
+	sum->purge_calls += gone->purge_calls;
+}
+
+void mw_ctl_count_destroyed(const mw_arena_t *arena) {
+	mw_lock_acquire(&ctl.lock, MW_RANK_CTL);
+	take_arena(arena, &ctl.next);
+	add_destroyed(&ctl.destroyed, &ctl.next);
+	memset(&ctl.next, 0, sizeof ctl.next);
+	atomic_store_explicit(&ctl.any_destroyed, true, memory_order_relaxed);
+	mw_lock_release(&ctl.lock, MW_RANK_CTL);
+}
+
+bool mw_ctl_any_destroyed(void) {
+	return atomic_load_explicit(&ctl.any_destroyed, memory_order_relaxed);
+}
+
 void mw_mallctl_refresh(void) {
 	mw_lock_acquire(&ctl.lock, MW_RANK_CTL);
 	if (ctl.started_ns == 0)
@@ -350,6 +382,12 @@ int mw_ctl_at_stat(mw_ctl_call_t *call) {
 	return 0;
 }
 
+/* NULL: it was made after the last "epoch". */
+static const mw_ctl_stats_t *shown_of(size_t number) {
+	/* Pairs with the store in take_made_arenas(). */
+	return atomic_load_explicit(&ctl.made[number], memory_order_acquire);
+}
+
 /* The word at `offset` of what is known of the arena. */
 static uint64_t arena_word(size_t number, mw_ctl_arena_t arena, uint64_t offset) {
 	uint64_t whole = load((const char *)&ctl.stats, offset);
@@ -359,11 +397,9 @@ static uint64_t arena_word(size_t number, mw_ctl_arena_t arena, uint64_t offset)
 		uint64_t made = load((const char *)&ctl.made_sum, offset);
 		return made < whole ? whole - made : 0;
 	}
-	/* Pairs with the store in take_made_arenas(). */
-	const mw_ctl_stats_t *shown =
-		arena == MW_CTL_MADE_ARENA
-			? atomic_load_explicit(&ctl.made[number], memory_order_acquire)
-			: NULL;
+	if (arena == MW_CTL_DESTROYED_ARENAS)
+		return load((const char *)&ctl.destroyed, offset);
+	const mw_ctl_stats_t *shown = shown_of(number);
 	return shown ? load((const char *)shown, offset) : 0;
 }
 
@@ -405,9 +441,15 @@ int mw_ctl_at_in_use(mw_ctl_call_t *call) {
 
 /* As jemalloc: no length but the right one, and never a new value. */
 int mw_ctl_at_pactive_pointer(mw_ctl_call_t *call) {
-	const uint64_t *pointer = &ctl.stats.pactive;
-	if (mw_ctl_arena_of(call->mib[2]) == MW_CTL_NO_ARENA)
+	const mw_ctl_stats_t *shown = &ctl.stats;
+	mw_ctl_arena_t arena = mw_ctl_arena_of(call->mib[2]);
+	if (arena == MW_CTL_NO_ARENA)
 		return ENOENT;
+	if (arena == MW_CTL_MADE_ARENA)
+		shown = shown_of(call->mib[2]);
+	if (!shown || arena == MW_CTL_ALL_ARENAS || arena == MW_CTL_DESTROYED_ARENAS)
+		return EFAULT;
+	const uint64_t *pointer = &shown->pactive;
 	if (call->new || call->new_length || !call->old || !call->old_length ||
 	    *call->old_length != sizeof pointer)
 		return EINVAL;

@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "ctl/mallctl.h"
 #include "ctl/mallctl_row.h"
+#include "ctl/option_row.h"
 #include "heap/background.h"
 #include "heap/heap.h"
 #include "heap/huge.h"
@@ -72,6 +73,12 @@ int mw_ctl_at_option_log2(mw_ctl_call_t *call) {
 int mw_ctl_at_option_text(mw_ctl_call_t *call) {
 	const char *text = option(call);
 	call->value = MW_CTL_WORDS(text ? text : "");
+	return 0;
+}
+
+int mw_ctl_at_option_ratio(mw_ctl_call_t *call) {
+	const char *text = option(call);
+	call->value = text ? mw_option_ratio(text) : MW_NO_RATIO;
 	return 0;
 }
 

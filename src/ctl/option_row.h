@@ -62,6 +62,9 @@ mw_text_t mw_option_next_word(const char **cursor);
 bool mw_option_read_number(mw_text_t value, bool suffixes, uint64_t *number);
 /* Whether it is one that jemalloc takes, which is all that is asked. */
 bool mw_option_is_ratio(mw_text_t value, bool up_to_one);
+/* The same as 16 bits and 16 behind the point; MW_NO_RATIO: it is the word that stands for none. */
+#define MW_NO_RATIO UINT32_MAX
+uint32_t mw_option_ratio(const char *text);
 bool mw_option_is_ranges(mw_text_t value, uint64_t most);
 
 /* A source being read. */

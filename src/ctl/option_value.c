@@ -75,6 +75,20 @@ bool mw_option_is_ratio(mw_text_t value, bool up_to_one) {
 	       !(up_to_one && (whole > 1 || (whole == 1 && fraction)));
 }
 
+uint32_t mw_option_ratio(const char *text) {
+	/* 14 digits and 16 bits go into 64; those after that change nothing. */
+	enum { DIGITS = 14 };
+	uint64_t whole = 0, fraction = 0, unit = 1;
+	if (*text == '-')
+		return MW_NO_RATIO;
+	for (; is_digit(*text); text++)
+		whole = whole * 10 + digit_of(*text);
+	text += *text == '.';
+	for (unsigned i = 0; i < DIGITS && is_digit(*text); i++, text++, unit *= 10)
+		fraction = fraction * 10 + digit_of(*text);
+	return (uint32_t)(whole << 16 | (fraction << 16) / unit);
+}
+
 /* "8-128:4|160-256:2": each a range of sizes and what they get, 1 to `most` of it; 0: any. */
 bool mw_option_is_ranges(mw_text_t value, uint64_t most) {
 	const char *cursor = value.start, *end = value.start + value.length;

@@ -481,7 +481,53 @@ static void settings(void) {
 	CHECK_EQ(arena_call(arena, "destroy"), 0);
 }
 
+static bool is_initialized(unsigned arena) {
+	char name[64];
+	bool initialized;
+	size_t length = sizeof initialized;
+	snprintf(name, sizeof name, "arena.%u.initialized", arena);
+	CHECK_EQ(mallctl(name, &initialized, &length, NULL, 0), 0);
+	return initialized;
+}
+
+/* Runs first: no arena was destroyed yet. */
+static void destroyed_arenas_are_counted(void) {
+	enum { COUNT = 100 };
+	CHECK(!is_initialized(MALLCTL_ARENAS_DESTROYED));
+	unsigned arena = create(NULL);
+	for (int i = 0; i < COUNT; i++)
+		mallocx(100, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE);
+	mallocx(1 << 20, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE);
+	CHECK_EQ(arena_call(arena, "destroy"), 0);
+	CHECK(is_initialized(MALLCTL_ARENAS_DESTROYED));
+	CHECK_EQ(arena_word(MALLCTL_ARENAS_DESTROYED, "small.nmalloc"), COUNT);
+	CHECK_EQ(arena_word(MALLCTL_ARENAS_DESTROYED, "large.nmalloc"), 1);
+	CHECK_EQ(arena_word(MALLCTL_ARENAS_DESTROYED, "small.allocated"), 0);
+	CHECK_EQ(arena_word(MALLCTL_ARENAS_DESTROYED, "large.allocated"), 0);
+}
+
+/* What is not that of several arenas at once. */
+static void sums_have_no_settings(void) {
+	static const char *const refused[] = {"dirty_decay_ms", "muzzy_decay_ms",
+					      "oversize_threshold", "retain_grow_limit"};
+	char name[64];
+	int64_t value;
+	size_t length;
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+		snprintf(name, sizeof name, "arena.%d.%s", MALLCTL_ARENAS_ALL, refused[i]);
+		length = sizeof value;
+		CHECK_EQ(mallctl(name, &value, &length, NULL, 0), EFAULT);
+	}
+	length = sizeof value;
+	CHECK_EQ(mallctl("experimental.arenas.4096.pactivep", &value, &length, NULL, 0), EFAULT);
+	CHECK_EQ((int64_t)arena_word(MALLCTL_ARENAS_ALL, "dirty_decay_ms"), -1);
+	CHECK_EQ((int64_t)arena_word(MALLCTL_ARENAS_ALL, "muzzy_decay_ms"), -1);
+	CHECK(strcmp((const char *)arena_word(MALLCTL_ARENAS_ALL, "dss"), "N/A") == 0);
+}
+
 int main(void) {
+	RUN(destroyed_arenas_are_counted);
+	RUN(sums_have_no_settings);
 	RUN(memory_comes_from_hooks);
 	RUN(statistics_are_the_arenas_own);
 	RUN(reset_frees_all);

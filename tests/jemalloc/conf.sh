@@ -18,11 +18,14 @@ const char *malloc_conf_2_conf_harder = HARDER;
 int main(int argc, char **argv) {
 	for (int i = 1; i < argc; i++) {
 		unsigned long value = 0;
-		size_t length = sizeof value;
 		char name[64];
 		snprintf(name, sizeof name, "opt.%s", argv[i]);
-		while (length > 0 && mallctl(name, &value, &length, NULL, 0) != 0)
-			length = length == 8 ? 4 : length == 4 ? 1 : 0;
+		for (size_t bytes = 8; bytes > 0; bytes = bytes == 8 ? 4 : bytes == 4 ? 1 : 0) {
+			size_t length = bytes; /* it is changed where it is wrong */
+			value = 0;
+			if (mallctl(name, &value, &length, NULL, 0) == 0)
+				break;
+		}
 		printf("%s=%ld\n", argv[i], (long)value);
 	}
 	return 0;

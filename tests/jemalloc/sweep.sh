@@ -12,16 +12,20 @@ cat >"$work/show.c" <<'END'
 /* opt.<name> as a number or a text, if there is such a name. */
 int main(int argc, char **argv) {
 	char name[64];
-	size_t length = 8;
+	size_t bytes = 8;
 	long value = 0;
 	const char *text;
 	snprintf(name, sizeof name, "opt.%s", argv[argc - 2]);
-	while (length > 0 && mallctl(name, &value, &length, NULL, 0) != 0)
-		length = length == 8 ? 4 : length == 4 ? 1 : 0;
+	for (; bytes > 0; bytes = bytes == 8 ? 4 : bytes == 4 ? 1 : 0) {
+		size_t length = bytes; /* it is changed where it is wrong */
+		value = 0;
+		if (mallctl(name, &value, &length, NULL, 0) == 0)
+			break;
+	}
 	memcpy(&text, &value, sizeof text);
-	if (length == 8 && strcmp(argv[argc - 1], "text") == 0)
+	if (bytes == 8 && strcmp(argv[argc - 1], "text") == 0)
 		printf("%s\n", text);
-	else if (length > 0)
+	else if (bytes > 0)
 		printf("%ld\n", value);
 	return 0;
 }
@@ -70,6 +74,9 @@ def compare(case):
         return None # a later version's, or mallow's own
     # Of a number of processors, and an empty word: doc/jemalloc.md.
     if any("Reducing narenas" in line for line in theirs[0]) and name == "narenas_ratio" or kind == "text" and value == "":
+        return None
+    # Of 32 bits that are 0 jemalloc makes a number of processors.
+    if name == "narenas" and value.isdigit() and int(value) > 0 and int(value) % 2**32 == 0:
         return None
     said = ours[0] == theirs[0]
     # An option that was refused has its default, which is each library's own.
