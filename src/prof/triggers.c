@@ -52,6 +52,8 @@ static struct {
 	_Atomic uint64_t noted_bytes;   /* of all threads, as of their last looks */
 	_Atomic uint32_t arms;          /* times that the counters were armed */
 	_Atomic int64_t peak;
+	_Atomic int64_t use_peak;                /* see is_new_height() */
+	_Atomic bool peak_was_seen;              /* by an estimate, since the heap grew last */
 	_Atomic bool above_live, above_resident; /* passed, and not yet fallen below again */
 	_Atomic uint64_t next_time_ns;           /* monotonic */
 	_Atomic uint64_t look_at_bytes;          /* in use: when to look at resident memory next */
@@ -209,16 +211,31 @@ static bool has_come(_Atomic uint64_t *next, uint64_t now, uint64_t step) {
 						       memory_order_relaxed);
 }
 
-static bool is_new_peak(int64_t live) {
+static bool rises(_Atomic int64_t *highest, int64_t now) {
 	uint64_t step = VALUE(dump_peak), percent = VALUE(dump_peak_percent);
-	int64_t peak = atomic_load_explicit(&triggers.peak, memory_order_relaxed);
-	if ((step == 0 && percent == 0) || live <= peak)
+	int64_t peak = atomic_load_explicit(highest, memory_order_relaxed);
+	if ((step == 0 && percent == 0) || now <= peak)
 		return false;
-	uint64_t above = (uint64_t)(live - peak);
+	uint64_t above = (uint64_t)(now - peak);
 	if (above < step || above < (uint64_t)peak / 100 * percent)
 		return false;
-	return atomic_compare_exchange_strong_explicit(&triggers.peak, &peak, live,
-						       memory_order_relaxed, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(highest, &peak, now, memory_order_relaxed,
+						       memory_order_relaxed);
+}
+
+static bool is_new_peak(int64_t live) {
+	bool is_new = rises(&triggers.peak, live);
+	if (is_new)
+		atomic_store_explicit(&triggers.peak_was_seen, true, memory_order_relaxed);
+	return is_new;
+}
+
+/* A step of one byte (prof_gdump) asks for each new height, most of which no sample sees: then the
+ * memory in use counts as well, which is known when the heap grows.  What a sample saw of the same
+ * growth was one already. */
+static bool is_new_height(uint64_t in_use_bytes) {
+	return VALUE(dump_peak) == 1 && rises(&triggers.use_peak, (int64_t)in_use_bytes) &&
+	       !atomic_exchange_explicit(&triggers.peak_was_seen, false, memory_order_relaxed);
 }
 
 /* True once each time `now` comes above the limit. */
@@ -280,8 +297,14 @@ static uint64_t resident_limit(uint64_t now_ns) {
 /* Between two ticks memory may grow by all there is: the closer the limit, the sooner the next
  * look. */
 void mw_triggers_grew(uint64_t in_use_bytes) {
+	if (!mw_image_exists())
+		return;
+	if (is_new_height(in_use_bytes)) {
+		set_due(MW_DUMP_peak);
+		serve_soon();
+	}
 	uint64_t next = atomic_load_explicit(&triggers.look_at_bytes, memory_order_relaxed);
-	if (in_use_bytes < next || !mw_image_exists())
+	if (in_use_bytes < next)
 		return;
 	uint64_t limit = resident_limit(mw_os_monotonic_ns());
 	uint64_t resident = limit ? mw_os_resident_bytes() : 0;
@@ -393,6 +416,7 @@ static void arm_counters(void) {
 	atomic_store_explicit(&triggers.next_freed, (known ? freed_bytes() : 0) + VALUE(dump_freed),
 			      memory_order_relaxed);
 	atomic_store_explicit(&triggers.peak, known ? live_bytes() : 0, memory_order_relaxed);
+	atomic_store_explicit(&triggers.use_peak, 0, memory_order_relaxed);
 }
 
 static void arm_time(void) {

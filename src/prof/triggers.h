@@ -36,7 +36,8 @@ static inline void mw_triggers_sampled(void) {
 	if (__builtin_expect(atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed), 0))
 		mw_triggers_check();
 }
-/* The heap has so many bytes in use: a look at resident memory, if one is due. */
+/* The heap has so many bytes in use: is that more than ever, and is a look at resident memory due?
+ */
 void mw_triggers_grew(uint64_t in_use_bytes);
 /* At each tick: what depends on time and resident memory. */
 void mw_triggers_tick(void);

@@ -99,6 +99,12 @@ both prof:true,prof_gdump:true,lg_prof_sample:0
 near_count gdump 8
 grep -q '^./jeprof.PID.7.u7.heap$' "$work/ours.names" || fail "gdump: $(head -n 9 "$work/ours.names")"
 ok "prof_gdump: $(count ours) files, $(count theirs) with jemalloc"
+# jemalloc looks at each extent, of 4 KiB and more, this at slices of 64 KiB: 160 KiB blocks are one step for both.
+both prof:true,prof_gdump:true
+if [ "$(count ours)" -lt 50 ] || [ "$(count ours)" -gt "$(count theirs)" ]; then
+    fail "gdump, sampled: $(count ours) files, $(count theirs) with jemalloc"
+fi
+ok "prof_gdump, sampled: $(count ours) files, $(count theirs) with jemalloc"
 
 both prof:true,lg_prof_sample:0,prof_prefix:./here manual
 same_names "by hand"

@@ -101,6 +101,32 @@ static void every_so_many_bytes_freed(void) {
 	CHECK_STR(dumps(), "d.0001.freed d.0002.freed d.0003.freed");
 }
 
+/* A step of one byte: what no sample saw counts as well, and what one saw counts once. */
+static void each_new_height(void) {
+	settings[MW_SETTING_dump_peak] = 1;
+	begin();
+	fake_hooks->grew(&thread.hook, 65536);
+	CHECK_STR(dumps(), "d.0001.peak");
+	fake_hooks->grew(&thread.hook, 65536);
+	CHECK_STR(dumps(), "d.0001.peak");
+	take(1000);
+	CHECK_STR(dumps(), "d.0001.peak d.0002.peak");
+	fake_hooks->grew(&thread.hook, 131072); /* for that block */
+	CHECK_STR(dumps(), "d.0001.peak d.0002.peak");
+	fake_hooks->grew(&thread.hook, 131072 - 65536);
+	CHECK_STR(dumps(), "d.0001.peak d.0002.peak");
+	fake_hooks->grew(&thread.hook, 131072 + 65536);
+	CHECK_STR(dumps(), "d.0001.peak d.0002.peak d.0003.peak");
+}
+
+/* A step of any other length goes by estimates alone. */
+static void heights_have_no_steps(void) {
+	settings[MW_SETTING_dump_peak] = 2;
+	begin();
+	fake_hooks->grew(&thread.hook, 65536);
+	CHECK_STR(dumps(), "");
+}
+
 static void peaks_by_steps(void) {
 	settings[MW_SETTING_dump_peak] = 1000;
 	settings[MW_SETTING_dump_peak_percent] = 50;
@@ -422,6 +448,8 @@ int main(void) {
 	RUN_IN_CHILD(every_so_many_bytes);
 	RUN_IN_CHILD(every_so_many_bytes_freed);
 	RUN_IN_CHILD(peaks_by_steps);
+	RUN_IN_CHILD(each_new_height);
+	RUN_IN_CHILD(heights_have_no_steps);
 	RUN_IN_CHILD(a_limit_is_passed_once);
 	RUN_IN_CHILD(time_cap_and_interval);
 	RUN_IN_CHILD(newest_and_largest_stay);
