@@ -86,7 +86,11 @@ int mw_view_callgrind(const mw_view_t *v, mw_error_t *error) {
 		return mw_error_set(error,
 				    "callgrind: there is no JSON of it; 'mallow graph --json "
 				    "--trim=false' has the same nodes and edges");
-	mw_graph_t *g = mw_graph_new(v->profile, &v->graph);
+	/* The viewers sum up lines themselves, and leave nothing out. */
+	mw_graph_options_t options = v->graph;
+	if (options.granularity == MW_BY_FUNCTION)
+		options.granularity = MW_BY_LINE;
+	mw_graph_t *g = mw_graph_new(v->profile, &options);
 	const mw_profile_t *p = v->profile;
 	const mw_value_type_t *type = &p->types[v->type];
 	fprintf(v->out, "positions: line\nevents: %s(%s)\n", mw_profile_string(p, type->type),

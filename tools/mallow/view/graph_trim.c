@@ -92,11 +92,11 @@ static double spread(const mw_graph_t *g, const size_t *edges, size_t count, int
 }
 
 /* A node is worth showing by what it holds and by how much it branches; entries and leaves count
- * as branching. */
+ * as branching.  In whole numbers, as pprof counts: a difference below one is none. */
 static double worth(const mw_graph_t *g, const mw_node_t *n) {
 	double bits = n->in_count == 0 ? 1 : spread(g, n->in, n->in_count, 0);
 	bits += n->out_count == 0 ? 1 : spread(g, n->out, n->out_count, n->flat);
-	return bits * (double)n->cum + (double)n->flat;
+	return trunc(bits * (double)n->cum) + (double)n->flat;
 }
 
 typedef struct worth_entry {
@@ -104,18 +104,19 @@ typedef struct worth_entry {
 	uint32_t node;
 } worth_entry_t;
 
-static int compare_worth(const void *left, const void *right) {
+static int compare_worth(const void *left, const void *right, void *context) {
 	const worth_entry_t *a = left, *b = right;
+	const mw_node_t *nodes = ((const mw_graph_t *)context)->nodes;
 	if (a->worth > b->worth || a->worth < b->worth)
 		return a->worth > b->worth ? -1 : 1;
-	return (a->node > b->node) - (a->node < b->node);
+	return strcmp(nodes[a->node].text, nodes[b->node].text);
 }
 
 static void sort_by_worth(mw_graph_t *g) {
 	worth_entry_t *entries = mw_xcalloc(g->order_count, sizeof(*entries));
 	for (size_t i = 0; i < g->order_count; i++)
 		entries[i] = (worth_entry_t){worth(g, &g->nodes[g->order[i]]), g->order[i]};
-	qsort(entries, g->order_count, sizeof(*entries), compare_worth);
+	qsort_r(entries, g->order_count, sizeof(*entries), compare_worth, g);
 	for (size_t i = 0; i < g->order_count; i++)
 		g->order[i] = entries[i].node;
 	free(entries);
@@ -179,6 +180,45 @@ static void limit_degree(mw_graph_t *g) {
 	mw_graph_link(g);
 }
 
+/* Whether the caller reaches the callee without this edge, going back from the callee.  `seen` and
+ * `queue` have room for each node. */
+static bool has_other_way(const mw_graph_t *g, size_t edge, bool *seen, uint32_t *queue) {
+	uint32_t caller = g->edges[edge].caller;
+	size_t taken = 0, count = 0;
+	memset(seen, 0, g->node_count * sizeof(*seen));
+	queue[count++] = g->edges[edge].callee;
+	seen[g->edges[edge].callee] = true;
+	while (taken < count) {
+		const mw_node_t *n = &g->nodes[queue[taken++]];
+		for (size_t i = 0; i < n->in_count; i++) {
+			const mw_edge_t *in = &g->edges[n->in[i]];
+			if (n->in[i] == edge || in->is_dropped || seen[in->caller])
+				continue;
+			if (in->caller == caller)
+				return true;
+			seen[in->caller] = true;
+			queue[count++] = in->caller;
+		}
+	}
+	return false;
+}
+
+/* As pprof, in pictures: an edge that stands for calls by way of nodes left out says little where
+ * another way is shown; the lightest go first, and none that is heavier than a plain one. */
+static void drop_redundant(mw_graph_t *g) {
+	bool *seen = mw_xcalloc(g->node_count, sizeof(*seen));
+	uint32_t *queue = mw_xcalloc(g->node_count, sizeof(*queue));
+	for (size_t i = g->order_count; i > 0; i--) {
+		const mw_node_t *n = &g->nodes[g->order[i - 1]];
+		for (size_t k = n->in_count; k > 0 && g->edges[n->in[k - 1]].is_residual; k--)
+			g->edges[n->in[k - 1]].is_dropped =
+				has_other_way(g, n->in[k - 1], seen, queue);
+	}
+	free(seen);
+	free(queue);
+	mw_graph_link(g);
+}
+
 /* A share of the total; a node of exactly that much is shown. */
 static uint64_t cutoff_of(const mw_graph_t *g, double fraction) {
 	double total = 0;
@@ -214,6 +254,8 @@ void mw_graph_trim(mw_graph_t *g) {
 		put_in_order(g);
 	}
 	drop_edges(g, edge_cutoff);
+	if (o->is_picture)
+		drop_redundant(g);
 	if (o->max_degree > 0)
 		limit_degree(g);
 }

@@ -38,6 +38,11 @@ static void print_raw_location(const mw_view_t *v, uint32_t i) {
 		fputc(' ', v->out);
 		mw_print_clean(v->out, mw_profile_string(p, f->file));
 		fprintf(v->out, ":%" PRId64 " s=%" PRId64, line->line, f->start_line);
+		if (f->system_name != f->name) {
+			fputc('(', v->out);
+			mw_print_clean(v->out, mw_profile_string(p, f->system_name));
+			fputc(')', v->out);
+		}
 	}
 	fputc('\n', v->out);
 }
@@ -142,6 +147,11 @@ int mw_view_raw(const mw_view_t *v, mw_error_t *error) {
 	const mw_profile_t *p = v->profile;
 	if (v->json)
 		return print_json(v);
+	for (size_t i = 0; i < p->comment_count; i++) {
+		fputs("Comment: ", v->out);
+		mw_print_clean(v->out, mw_profile_string(p, p->comments[i]));
+		fputc('\n', v->out);
+	}
 	fprintf(v->out, "PeriodType: %s %s\nPeriod: %" PRId64 "\nTime: %" PRId64 "\n",
 		mw_profile_string(p, p->period_type.type),
 		mw_profile_string(p, p->period_type.unit), p->period, p->time_ns);
@@ -155,7 +165,9 @@ int mw_view_raw(const mw_view_t *v, mw_error_t *error) {
 		fprintf(v->out, "%zu: 0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 " ", i, m->start,
 			m->limit, m->offset);
 		mw_print_clean(v->out, mw_profile_string(p, m->path));
-		fprintf(v->out, " %s\n", mw_profile_string(p, m->build_id));
+		fprintf(v->out, " %s %s%s%s%s\n", mw_profile_string(p, m->build_id),
+			m->has_functions ? "[FN]" : "", m->has_filenames ? "[FL]" : "",
+			m->has_line_numbers ? "[LN]" : "", m->has_inline_frames ? "[IN]" : "");
 	}
 	return 0;
 }
