@@ -16,6 +16,7 @@ typedef struct mw_slabs {
 	mw_page_queue_t with_room;
 	uint64_t taken, given; /* blocks; relaxed for others */
 	_Atomic uint64_t made; /* slabs */
+	uint32_t blocks;       /* of a slab; 0: none was made yet; relaxed for others */
 } mw_slabs_t;
 
 /* A block of the class, not yet bound to a record; NULL: no memory.  `arena`: whose; NULL: the

@@ -244,22 +244,12 @@ mw_state_header_t *mw_image_header(void) {
 	return (mw_state_header_t *)(void *)base_of();
 }
 
-mw_state_live_t *mw_image_live(void) {
-	return mw_image_entry(MW_SECTION_LIVE, 0);
-}
-
 uint64_t mw_image_fixed_bytes(void) {
 	return image.fixed_bytes;
 }
 
 uint64_t mw_image_window_bytes(mw_state_section_id_t section) {
 	return image.window_bytes[section];
-}
-
-void *mw_image_entry(mw_state_section_id_t section, uint64_t index) {
-	const mw_state_section_t *s = &image.sections[section];
-	MW_ASSERT(index < s->capacity);
-	return mw_image_windows[section] + index * s->stride_bytes;
 }
 
 /* ---- widening ---- */

@@ -31,12 +31,17 @@ typedef struct mw_twin {
 bool mw_image_start(void);
 bool mw_image_exists(void);
 mw_state_header_t *mw_image_header(void);
-mw_state_live_t *mw_image_live(void);
 /* Where each section begins; written by image.c alone, of the growing ones with the gate closed. */
 extern char *mw_image_windows[MW_SECTION_COUNT];
 
-/* First byte of an entry, which must be taken (or in a section without a count). */
-void *mw_image_entry(mw_state_section_id_t section, uint64_t index);
+/* First byte of an entry, which must be taken (or in a section without a count): the index is
+ * believed. */
+static inline void *mw_image_entry(mw_state_section_id_t section, uint64_t index) {
+	return mw_image_windows[section] + index * mw_state_stride(section);
+}
+static inline mw_state_live_t *mw_image_live(void) {
+	return mw_image_entry(MW_SECTION_LIVE, 0);
+}
 /* Bytes of a section that are in use, from its beginning. */
 uint64_t mw_image_used_bytes(mw_state_section_id_t section);
 
@@ -64,7 +69,7 @@ bool mw_image_reach(mw_state_section_id_t section, uint64_t index);
 /* Takes `count` neighbouring entries (of modules, stacks, frames, records or lives); the first
  * one's index, or MW_IMAGE_NO_ENTRY when the section is full. */
 uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count);
-/* An entry's two sides.  The index is believed. */
+/* An entry's two sides; likewise. */
 static inline mw_twin_t mw_image_twin(mw_state_section_id_t section, uint64_t index) {
 	uint64_t stride = mw_state_stride(section), start = index * stride;
 	return (mw_twin_t){.image = mw_image_windows[section] + start,
@@ -105,6 +110,12 @@ static inline void mw_twin_set32(mw_twin_t twin, size_t offset_bytes, uint32_t v
 	if (twin.mirror)
 		atomic_store_explicit((_Atomic uint32_t *)(void *)(twin.mirror + offset_bytes),
 				      value, memory_order_relaxed);
+}
+
+/* Both sides of an entry that is about to be read and written. */
+static inline void mw_twin_prefetch(mw_twin_t twin) {
+	__builtin_prefetch(twin.image, 1);
+	__builtin_prefetch(twin.mirror, 1);
 }
 
 void mw_twin_copy(mw_twin_t twin, const void *bytes, size_t length);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/error.h"
 #include "state/layout.h"
 
@@ -50,7 +51,7 @@ typedef struct mw_mirror_view {
 
 extern mw_mirror_view_t mw_mirror_view;
 
-static inline char *mw_mirror_base(void) {
+MW_ALWAYS_INLINE char *mw_mirror_base(void) {
 	/* Both pair with the releases in publish(). */
 	mw_mirror_cell_t *cell = atomic_load_explicit(&mw_mirror_view.cell, memory_order_acquire);
 	return atomic_load_explicit(&cell->base, memory_order_acquire);

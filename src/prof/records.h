@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "heap/hooks.h"
+#include "prof/image.h"
 
 typedef struct mw_sample {
 	uint32_t stack;
@@ -32,6 +33,10 @@ typedef struct mw_release {
 mw_record_id_t mw_records_add(const mw_sample_t *sample);
 /* What was added under this number.  False for a record that is free, or of before a reset. */
 bool mw_records_look(mw_record_id_t record, mw_sample_t *sample);
+/* It is about to be removed: the record of a block that lived for long is in no cache. */
+static inline void mw_records_prefetch(mw_record_id_t record) {
+	mw_twin_prefetch(mw_image_twin(MW_SECTION_RECORDS, record));
+}
 /* Takes from the live counters exactly what was added, unless a reset came in between. */
 void mw_records_remove(mw_record_id_t record, const mw_release_t *release);
 /* All counters to zero; older records do not count any more.  With the gate closed. */

@@ -174,6 +174,7 @@ static void remove_record(mw_record_id_t record, const mw_release_t *release, mw
 void mw_sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
 	int saved_errno = errno;
 	mw_control_notice_fork();
+	mw_records_prefetch(record);
 	mw_release_t release = {
 		.time_ns = mw_os_quick_ns(),
 		.thread_id = thread ? thread_id(mw_sampler_of(thread)) : 0,
