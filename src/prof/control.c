@@ -306,16 +306,20 @@ static void obey_dumps(const mw_state_control_t *words) {
 	mw_twin_set32(mw_image_live_twin(), MW_LIVE(dumps_done), dumps);
 }
 
-/* Gives the tool that waits for an answer fresh figures with it. */
-static void tick_now(void) {
+static void take_tick(bool survey_now) {
 	uint64_t stats[MW_STAT_COUNT] = {0};
 	if (control.read_stats)
 		control.read_stats(stats);
 	mw_gate_enter(&mw_control_gate);
 	mw_journal_tick(control.read_stats ? stats : NULL);
-	mw_survey_take(true);
+	mw_survey_take(survey_now);
 	mw_journal_flags();
 	mw_gate_leave(&mw_control_gate);
+}
+
+/* Gives the tool that waits for an answer fresh figures with it. */
+static void tick_now(void) {
+	take_tick(true);
 	uint32_t threads, behind;
 	mw_heap_count_threads(&threads, &behind);
 	mw_twin_set32(mw_image_live_twin(), MW_LIVE(threads), threads);
@@ -410,13 +414,8 @@ static void check_modules(void) {
 void mw_control_tick(uint64_t now_ns) {
 	if (!has_tables() || !mw_journal_tick_is_due(now_ns))
 		return;
-	uint64_t stats[MW_STAT_COUNT] = {0};
-	if (control.read_stats)
-		control.read_stats(stats);
+	take_tick(false);
 	mw_gate_enter(&mw_control_gate);
-	mw_journal_tick(control.read_stats ? stats : NULL);
-	mw_survey_take(false);
-	mw_journal_flags();
 	check_modules();
 	mw_gate_leave(&mw_control_gate);
 	mw_triggers_tick();
@@ -437,11 +436,9 @@ MW_RESIDENT void mw_control_tend(uint64_t in_use_bytes, uint64_t now_ns) {
 		thaw();
 		unlock();
 	}
-	if (MW_UNLIKELY(mw_survey_is_due(in_use_bytes))) {
-		mw_gate_enter(&mw_control_gate);
-		mw_survey_take(true);
-		mw_gate_leave(&mw_control_gate);
-	}
+	/* The heap's figures with it: a program may grow within a tick's interval, and sleep. */
+	if (MW_UNLIKELY(mw_survey_is_due(in_use_bytes)))
+		take_tick(true);
 	mw_control_tick(now_ns);
 }
 

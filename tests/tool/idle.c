@@ -14,7 +14,7 @@
 
 enum { BLOCKS = 3000, BLOCK_BYTES = 1000 };
 
-static void *blocks[BLOCKS];
+static void *volatile blocks[BLOCKS]; /* or the compiler leaves them out */
 
 static int refuse_waitv(void) {
 	struct sock_filter code[] = {

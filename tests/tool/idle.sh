@@ -70,3 +70,10 @@ launch background_thread:false
 try 0 "$mallow" stop --wait 0.2 "$pid"
 says out 'takes effect at the process.s next refill'
 ok "without the thread the order stands until somebody allocates"
+
+# Most of its three megabytes, in pages and not in samples' slabs, came within the tick of its start.
+launch background_thread:false,prof_sample:64K
+try 0 "$mallow" status "$pid"
+says out "in_use_bytes +[23][.0-9]* MiB"
+says out 'blocks in use, as asked for'
+ok "a process that grew at once and then sleeps is shown as it is"
