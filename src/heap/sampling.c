@@ -97,7 +97,6 @@ static void draw_anew(mw_heap_t *heap) {
 
 void mw_sampling_thread_start(mw_heap_t *heap) {
 	memset(&heap->hook_thread, 0, sizeof heap->hook_thread);
-	memset(heap->left, 0, sizeof heap->left);
 	draw_anew(heap);
 	heap->last_sample.record = 0;
 	hooks->thread_start(&heap->hook_thread);
@@ -162,13 +161,16 @@ bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
 	return true;
 }
 
+/* The next sample is as many objects away as it was.  To draw it anew when the list was cut, and only
+ * then, would be to draw because it was near: too few samples. */
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
+	uint32_t bit = (uint32_t)1 << size_class;
 	uint64_t *left = &heap->left[size_class];
-	if (heap->cut & ((uint32_t)1 << size_class))
-		*left = 0; /* the sample the list led to is drawn anew: the draw has no memory */
-	else if (*left)
-		*left += count;
-	heap->cut &= ~((uint32_t)1 << size_class);
+	if (!(heap->cut & bit))
+		*left += *left != 0 ? count : 0;
+	else if (heap->draw_epoch[size_class] == heap->epoch)
+		*left = (uint64_t)count + 1;
+	heap->cut &= ~bit;
 }
 
 /* Every allocation of a tiny class takes a block from a list head, every other is counted.  A block

@@ -46,6 +46,7 @@ static mw_heap_t *bare_heap(void) {
 		heaps.count++;
 	}
 	heap->cut = 0;
+	memset(heap->left, 0, sizeof heap->left);
 	/* The lock orders it: see mw_heap_settle(). */
 	atomic_store_explicit(&heap->in_use, true, memory_order_relaxed);
 	return heap;
