@@ -193,26 +193,25 @@ void mw_heap_free_stack(mw_page_t *page, void *block) {
 		free_any(block);
 }
 
-/* A function of its own, with registers enough to go without a frame: what it calls comes last. */
-static MW_NOINLINE void free_tiny_foreign(mw_heap_t *heap, mw_page_t *page, void *block) {
-	if (MW_UNLIKELY(!mw_page_holds(page, block)))
-		free_any(block); /* which says so */
-	else if (page->block_bytes < MW_ADOPT_MIN_BYTES || !hand_back(heap, page, block))
+/* Apart, as it needs a frame. */
+static MW_NOINLINE void adopt(mw_heap_t *heap, mw_page_t *page, void *block) {
+	if (!hand_back(heap, page, block))
 		mw_outbox_add(heap, page, block);
 }
 
+/* Others' tiny blocks are the commonest.  No frame: what is called comes last. */
 void mw_heap_free_diverted(mw_page_t *page, void *block) {
 	mw_heap_t *heap = mw_thread.quick_heap;
-	/* The chunk's own record is no page: its kind reads as none. */
-	if (MW_LIKELY(page->kind == MW_PAGE_SMALL && heap &&
-		      (uintptr_t)block >> MW_ADDRESS_BITS == 0)) {
-		bool own = atomic_load_explicit(&page->heap, memory_order_relaxed) == heap;
-		if (page->size_class < MW_TINY_CLASSES && !own) {
-			free_tiny_foreign(heap, page, block);
-			return;
-		}
-	}
-	free_any(block);
+	/* The chunk's own record is no page: its kind reads as none.  Upper bits that no address
+	 * has lead out of the page. */
+	bool foreign = page->kind == MW_PAGE_SMALL && page->size_class < MW_TINY_CLASSES && heap &&
+		       atomic_load_explicit(&page->heap, memory_order_relaxed) != heap;
+	if (MW_UNLIKELY(!foreign) || MW_UNLIKELY(!mw_page_holds(page, block)))
+		free_any(block); /* which says what is wrong */
+	else if (page->block_bytes >= MW_ADOPT_MIN_BYTES)
+		adopt(heap, page, block);
+	else
+		mw_outbox_add_inline(heap, page, block);
 }
 
 void mw_heap_free_slow(void *block) {

@@ -109,7 +109,7 @@ static mw_shelf_list_t take_all(mw_outbox_t *outbox) {
 }
 
 /* The list is as long as it may be: it goes, and the block is the first of the next. */
-static MW_NOINLINE void add_to_full(mw_heap_t *heap, unsigned size_class, void *block) {
+void mw_outbox_add_to_full(mw_heap_t *heap, unsigned size_class, void *block) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
 	if (++outbox->overflows == IDLE_OVERFLOWS)
 		outbox->limit = outbox->batch;
@@ -120,20 +120,7 @@ static MW_NOINLINE void add_to_full(mw_heap_t *heap, unsigned size_class, void *
 }
 
 void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *block) {
-	size_t size_class = page->size_class;
-	mw_outbox_t *outbox = &heap->outbox[size_class];
-	void *first = outbox->first;
-	if (MW_UNLIKELY(first == block))
-		mw_misuse_free_again(page, block);
-	if (MW_UNLIKELY(outbox->count >= outbox->limit)) {
-		add_to_full(heap, (unsigned)size_class, block);
-		return;
-	}
-	if (!first)
-		outbox->last = block;
-	mw_link_set(block, first);
-	outbox->first = block;
-	outbox->count++;
+	mw_outbox_add_inline(heap, page, block);
 }
 
 void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t keep,

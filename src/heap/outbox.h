@@ -14,13 +14,35 @@
 
 #include "heap/heap.h"
 #include "heap/inbox.h"
+#include "heap/misuse.h"
 
 void mw_outbox_start(mw_heap_t *heap);
 /* It ran empty after it had been full. */
 void mw_outbox_grow(mw_outbox_t *outbox);
 
+/* What mw_outbox_add() does when the list is as long as it may be. */
+MW_NOINLINE void mw_outbox_add_to_full(mw_heap_t *heap, unsigned size_class, void *block);
+
 /* The calling thread frees `block`, tiny, of a page it does not own.  Ends the program when it is
  * the block of its class that it freed last. */
+MW_ALWAYS_INLINE void mw_outbox_add_inline(mw_heap_t *heap, const mw_page_t *page, void *block) {
+	unsigned size_class = page->size_class;
+	mw_outbox_t *outbox = &heap->outbox[size_class];
+	void *first = outbox->first;
+	if (MW_UNLIKELY(first == block))
+		mw_misuse_free_again(page, block);
+	if (MW_UNLIKELY(outbox->count >= outbox->limit)) {
+		mw_outbox_add_to_full(heap, size_class, block);
+		return;
+	}
+	if (!first)
+		outbox->last = block;
+	mw_link_set(block, first);
+	outbox->first = block;
+	outbox->count++;
+}
+
+/* The same where it is not in the way of free()'s commonest. */
 MW_NOINLINE void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *block);
 
 /* The same for any small block, and a thread that may have no heap. */

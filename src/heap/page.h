@@ -67,16 +67,15 @@ typedef enum mw_page_state {
 
 typedef struct mw_page mw_page_t;
 struct mw_page {
-	/* First cache line: the owning thread's, and what every free() of the page reads. */
+	/* First cache line: what every free() of the page reads, and seldom changes.  Others' frees
+	 * read it while the owner works on the second one. */
 	_Atomic uintptr_t owner; /* relaxed: only the owner's own value decides anything */
-	void *free;              /* list of free blocks, linked through their first word */
-	uint32_t used;   /* blocks not in `free`: handed out, in a list head, or in `remote` */
-	uint32_t carved; /* blocks that were ever linked */
+	char *start;             /* of the first block; in a run perhaps not of the slice */
 	uint32_t capacity;
 	uint32_t block_bytes; /* of the class; see large_bytes for large blocks */
-	char *start;          /* of the first block; in a run perhaps not of the slice */
-	mw_page_t *next;
+	mw_page_t *next, *prev;
 	_Atomic(mw_heap_t *) heap; /* NULL: no thread; compared with one's own only */
+	size_t large_bytes;        /* usable bytes of LARGE, of all live blocks of SAMPLED */
 	uint8_t size_class;
 	uint8_t kind;        /* mw_page_kind_t */
 	uint8_t state;       /* mw_page_state_t */
@@ -86,11 +85,13 @@ struct mw_page {
 			      * lock of the class */
 	bool spare;          /* without a block, kept in its queue: see mw_heap_page_emptied() */
 	bool zeroed;         /* LARGE: fresh from the kernel */
-	/* Second cache line: other threads', and what is seldom used. */
-	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint64_t remote; /* heap/remote.h */
-	mw_page_t *prev;
+	/* Second cache line: what the owner's frees change, and what is seldom used. */
+	_Alignas(MW_CACHE_LINE_BYTES) void *free; /* list of free blocks, linked through their first
+						     word */
+	uint32_t used;   /* blocks not in `free`: handed out, in a list head, or in `remote` */
+	uint32_t carved; /* blocks that were ever linked */
+	_Atomic uint64_t remote; /* heap/remote.h */
 	mw_page_t *pending_next;
-	size_t large_bytes; /* usable bytes of LARGE, of all live blocks of SAMPLED */
 	union {
 		mw_record_id_t large_record;
 		uint32_t sample_marks[MW_PAGE_SAMPLE_MARKS]; /* SAMPLED: see sampled.c */
