@@ -119,6 +119,12 @@ if has_pprof; then
 fi
 try 0 "$ours_pprof" -comments calls.pb.gz
 says out '^mallow '
+# A comment is kept where a profile is written.
+try 0 "$ours_pprof" -add_comment='before the release' -comments calls.pb.gz
+says out '^before the release$'
+"$ours_pprof" -add_comment='before the release' -proto calls.pb.gz >commented.pb.gz 2>err
+try 0 "$mallow" comments commented.pb.gz
+says out '^before the release$'
 try 2 "$ours_pprof" -top -tree calls.pb.gz
 one_line_error
 try 2 "$ours_jeprof" --list= calls.heap
@@ -143,6 +149,8 @@ svg >graph.svg
 list ^main$
 top 3 main -large
 unknown=1
+focsu=small
+tere
 quit
 top1
 EOF
@@ -150,7 +158,9 @@ try 2 "$mallow" shell --unit=B calls.pb.gz <script
 says out 'focus = small'
 says out 'cum = true'
 says out '^ROUTINE =+ main in '
-says err "'unknown' is neither a command nor an option"
+says err "'unknown' is neither a command nor an option; 'help' lists them"
+says err "'focsu' is neither a command nor an option; did you mean 'focus'"
+says err "'tere' is neither a command nor an option; did you mean 'tree'"
 [ "$(grep -c '^Showing top' out)" -ge 1 ] || fail "top1 shows more than one"
 grep -q 'Type: inuse_objects' out.txt || fail "the sample type was forgotten"
 grep -Eq ':[0-9]+$' out.txt || fail "the lines were forgotten"

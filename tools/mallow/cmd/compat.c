@@ -30,7 +30,6 @@ typedef struct idle_option {
 	IDLE("add_lib", "FILE", "the profile names its libraries")                                 \
 	IDLE("lib_prefix", "DIRS", "the profile names its libraries")                              \
 	IDLE("buildid", "ID", "the profile's own build-ids count")                                 \
-	IDLE("add_comment", "TEXT", "comments are not added")                                      \
 	IDLE("scale", "N", "gv sizes its window itself")
 
 #define IDLE_SWITCHES                                                                              \
@@ -68,6 +67,7 @@ static const mw_option_t compat_options[] = {
 		IDLE_SWITCHES
 #undef IDLE
 	{"show_bytes", 0, MW_OPTION_SWITCH, NULL, NULL, "values in bytes"},
+	{"add_comment", 0, MW_OPTION_TEXT, "TEXT", NULL, "add it to the profile's comments"},
 	{"http", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
 	 "a flame graph in a browser; nothing listens, the page needs no server"},
 	{"symbols", 0, MW_OPTION_SWITCH, NULL, NULL,
@@ -196,6 +196,7 @@ static int run_compat(const mw_arguments_t *arguments) {
 	char **targets = arguments->operands;
 	mw_arguments_t view = *arguments;
 	view.program = NULL;
+	view.comment = mw_argument(arguments, "add_comment")->text;
 	view.subcommand = mw_subcommand_find(row != NULL ? row->view : "top");
 	if (arguments->operand_count > 1 && is_program(targets[0]))
 		view.program = *targets++;

@@ -84,6 +84,8 @@ int mw_inputs_load(const mw_inputs_t *inputs, mw_profile_t **out, size_t *base_f
 		   mw_error_t *error) {
 	if (load_sum(inputs->targets, inputs->target_count, inputs, out, error) != 0)
 		return -1;
+	if (inputs->comment != NULL)
+		mw_profile_add_comment(*out, inputs->comment);
 	*base_first = (*out)->sample_count;
 	if (inputs->base_count == 0)
 		return 0;

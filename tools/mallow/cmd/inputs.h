@@ -14,6 +14,7 @@ typedef struct mw_inputs {
 	bool is_diff;   /* percentages are of the bases */
 	bool normalize; /* the sum is scaled to the bases' total first */
 	mw_load_detail_t detail;
+	const char *comment; /* added to the profile's; NULL: none */
 	const char *program; /* the executable of the profiles; NULL: as they say */
 } mw_inputs_t;
 

@@ -2,10 +2,13 @@
  * shell_settings.c -- a list of names and values, each checked as a command line would be. */
 #include "cmd/shell_settings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/outputs.h"
+#include "cmd/suggest.h"
 #include "cmd/view_options.h"
 #include "model/alloc.h"
 
@@ -122,6 +125,21 @@ static bool take_type(mw_settings_t *s, const mw_profile_t *p, const char *word)
 	return true;
 }
 
+static void complain_of_word(const char *word, size_t length) {
+	char name[64], hint[64 + 32] = "'help' lists them";
+	const char *known;
+	mw_suggestion_t meant = {NULL, 0};
+	snprintf(name, sizeof(name), "%.*s", (int)length, word);
+	for (size_t i = 0; i < mw_output_count; i++)
+		mw_suggest(&meant, name, mw_outputs[i].name);
+	for (size_t i = 0; (known = mw_settings_name(i)) != NULL; i++)
+		if (!is_for_once(known))
+			mw_suggest(&meant, name, known);
+	if (meant.best != NULL)
+		snprintf(hint, sizeof(hint), "did you mean '%.60s'?", meant.best);
+	mw_complain("'%.*s' is neither a command nor an option; %s", (int)length, word, hint);
+}
+
 bool mw_settings_take(mw_settings_t *s, const mw_profile_t *p, const char *word) {
 	size_t length = strcspn(word, "=");
 	const char *value = word[length] == '=' ? word + length + 1 : NULL;
@@ -136,8 +154,7 @@ bool mw_settings_take(mw_settings_t *s, const mw_profile_t *p, const char *word)
 	if (value == NULL && take_type(s, p, word))
 		return true;
 	if (option == NULL) {
-		mw_complain("'%.*s' is neither a command nor an option; 'help' lists them",
-			    (int)length, word);
+		complain_of_word(word, length);
 		return false;
 	}
 	if (value == NULL && option->kind != MW_OPTION_SWITCH) {

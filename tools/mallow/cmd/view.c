@@ -303,6 +303,7 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 		.base_count = bases->text_count,
 		.is_diff = diff_bases->given || is_diff(arguments),
 		.normalize = given(&r, "normalize"),
+		.comment = arguments->comment,
 		.program = arguments->program,
 		.detail = wants_labels(&r) ? MW_LOAD_SPLIT : MW_LOAD_STACKS,
 	};
