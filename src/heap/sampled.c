@@ -182,14 +182,14 @@ static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
 void *mw_sampled_take(mw_arena_t *arena, unsigned size_class) {
 	unsigned slab_class = slab_class_of(arena, size_class);
 	mw_slabs_t *slabs = slabs_of(arena, slab_class);
-	mw_lock_acquire_soft(&slabs->lock, MW_RANK_SAMPLED);
+	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
 	mw_page_t *page = slabs->with_room.first;
 	if (!page) {
-		mw_lock_release_soft(&slabs->lock, MW_RANK_SAMPLED);
+		mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
 		page = make_slab(arena, slab_class);
 		if (!page)
 			return NULL;
-		mw_lock_acquire_soft(&slabs->lock, MW_RANK_SAMPLED);
+		mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
 		mw_queue_append(&slabs->with_room, page);
 		__atomic_store_n(&slabs->blocks, page->capacity, __ATOMIC_RELAXED);
 	}
@@ -199,7 +199,7 @@ void *mw_sampled_take(mw_arena_t *arena, unsigned size_class) {
 		page->state = MW_PAGE_FULL;
 	}
 	mw_lock_bump(&slabs->taken, 1);
-	mw_lock_release_soft(&slabs->lock, MW_RANK_SAMPLED);
+	mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
 	__builtin_prefetch(block, 1);
 	return block;
 }
@@ -232,7 +232,7 @@ mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address) {
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	uint32_t offset = (uint32_t)((char *)block - page->start);
 	mw_slabs_t *slabs = slabs_of(mw_chunk_of(page)->arena, page->size_class);
-	mw_lock_acquire_soft(&slabs->lock, MW_RANK_SAMPLED);
+	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
 	/* Marks of blocks that were never carved hold nothing: the slice may be a used one. */
 	uint32_t index = index_of(page, block);
 	if (!mw_class_divides(page->size_class, offset) || index >= page->carved)
@@ -251,7 +251,7 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	bool release = page->used == 0 && slabs->with_room.first != slabs->with_room.last;
 	if (release)
 		mw_queue_remove(&slabs->with_room, page);
-	mw_lock_release_soft(&slabs->lock, MW_RANK_SAMPLED);
+	mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
 	if (release)
 		mw_chunk_give(page, MW_PAGE_NONE);
 	return record;

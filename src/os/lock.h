@@ -13,7 +13,6 @@
 
 #include "base/compiler.h"
 #include "base/lock_rank.h"
-#include "os/single.h"
 
 /* Looks at a lock that is taken before its next holder sleeps; -1: it never does.  Set before
  * threads exist.  Holders keep a lock for some hundred instructions: spinning as long beats two
@@ -128,32 +127,6 @@ static inline void mw_lock_let_go(mw_lock_t *lock) {
 static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
 	if (!mw_lock_is_forking())
 		mw_lock_let_go(lock);
-	mw_lock_rank_pop(rank);
-}
-
-/* The same two for paths that come upon cold memory: a locked operation waits until every store
- * before it has its cache line, the program's too.  While there is one thread a plain word does. */
-static inline void mw_lock_acquire_soft(mw_lock_t *lock, mw_lock_rank_t rank) {
-	/* Taken: by whom a signal handler has interrupted, or for a fork. */
-	if (!mw_os_is_single_threaded() ||
-	    atomic_load_explicit(&lock->state, memory_order_relaxed) != 0) {
-		mw_lock_acquire(lock, rank);
-		return;
-	}
-	mw_lock_rank_push(rank);
-	/* Relaxed: a thread that is started later sees what its creator did. */
-	atomic_store_explicit(&lock->state, 1, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst);
-	mw_lock_count(lock);
-}
-
-static inline void mw_lock_release_soft(mw_lock_t *lock, mw_lock_rank_t rank) {
-	if (!mw_os_is_single_threaded() || mw_lock_is_forking()) {
-		mw_lock_release(lock, rank);
-		return;
-	}
-	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&lock->state, 0, memory_order_relaxed);
 	mw_lock_rank_pop(rank);
 }
 
