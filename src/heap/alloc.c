@@ -14,6 +14,7 @@
 #include "heap/outbox.h"
 #include "heap/sampling.h"
 #include "heap/shelf.h"
+#include "heap/slices.h"
 #include "heap/tally.h"
 #include "heap/verify.h"
 
@@ -219,9 +220,21 @@ static void count_large(mw_heap_t *heap, mw_arena_t *arena, size_t usable_bytes)
 	mw_heap_counts_show(heap);
 }
 
+static unsigned slices_for(size_t bytes) {
+	return (unsigned)((bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT);
+}
+
+/* A chunk that nothing lies in holds it: the hardened library's have their guard where a run that
+ * is aligned to half a chunk would end. */
+static bool fits_chunk(size_t bytes, unsigned align_slices) {
+	return bytes <= LARGE_MAX_BYTES &&
+	       mw_slices_find(MW_HARDEN_USABLE_SLICES, slices_for(bytes), align_slices) !=
+		       MW_CHUNK_SLICES;
+}
+
 static void *alloc_large(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, unsigned align_slices,
 			 bool *zeroed) {
-	unsigned slices = (unsigned)((bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT);
+	unsigned slices = slices_for(bytes);
 	mw_page_t *page = MW_UNLIKELY(arena != NULL) ? mw_arena_take(arena, slices, align_slices)
 						     : mw_chunk_take(slices, align_slices);
 	if (!page)
@@ -315,10 +328,9 @@ size_t mw_heap_bytes_for(size_t align, size_t bytes) {
 static void *alloc_span(mw_heap_t *heap, mw_arena_t *arena, size_t align, size_t bytes,
 			bool *zeroed) {
 	size_t span_bytes = aligned_span(bytes);
-	if (span_bytes <= LARGE_MAX_BYTES && align <= LARGE_MAX_BYTES)
-		return alloc_large(heap, arena, span_bytes,
-				   align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1,
-				   zeroed);
+	unsigned align_slices = align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1;
+	if (align <= LARGE_MAX_BYTES && fits_chunk(span_bytes, align_slices))
+		return alloc_large(heap, arena, span_bytes, align_slices, zeroed);
 	return alloc_huge(heap, arena, span_bytes, align, zeroed);
 }
 

@@ -172,8 +172,24 @@ static void test_threads_exchange_and_end(void) {
 	CHECK_EQ(stats[MW_STAT_live_threads], 1);
 }
 
+/* To half a chunk only one place of a chunk is aligned, which the hardened library's guard cuts. */
+static void test_alignments_times_sizes(void) {
+	enum { SLICE = 65536, STEPS = 68 };
+	for (size_t align = 32; align <= (size_t)8 << 20; align *= 2) {
+		for (size_t step = 1; step < STEPS; step++) {
+			size_t bytes = step * SLICE - step % 3;
+			char *block = mw_heap_alloc_aligned(align, bytes);
+			CHECK(block != NULL && (uintptr_t)block % align == 0);
+			CHECK(mw_heap_usable_bytes(block) >= bytes);
+			block[0] = block[bytes - 1] = 1;
+			mw_fast_free(block);
+		}
+	}
+}
+
 int main(void) {
 	RUN(test_one_thread);
+	RUN(test_alignments_times_sizes);
 	RUN(test_threads_exchange_and_end);
 	return 0;
 }
