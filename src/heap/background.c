@@ -5,6 +5,7 @@
 #include "heap/arena.h"
 #include "heap/chunk.h"
 #include "heap/huge.h"
+#include "heap/park.h"
 #include "heap/sampling.h"
 #include "os/clock.h"
 #include "os/lock.h"
@@ -80,6 +81,8 @@ _Noreturn void mw_background_run(void) {
 	for (;;) {
 		atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed);
 		polled_t polled = look();
+		if (mw_park_is_due())
+			mw_heap_end_parked();
 		mw_huge_purge(false);
 		mw_chunk_purge(false);
 		mw_arena_purge_each(false);
@@ -89,6 +92,7 @@ _Noreturn void mw_background_run(void) {
 		uint64_t due = earlier(mw_chunk_next_purge_ns(), mw_huge_next_purge_ns());
 		uint64_t now = mw_os_monotonic_coarse_ns();
 		due = earlier(due, hooks_due);
+		due = earlier(due, atomic_load_explicit(&mw_park_due_ns, memory_order_relaxed));
 		if (due == UINT64_MAX) {
 			if (!turn_wanted())
 				sleep_while(1, polled, UINT64_MAX);

@@ -428,9 +428,14 @@ static void purge_early(void) {
 
 void mw_chunk_set_decay(uint64_t delay_ns, bool early) {
 	lock_chunks();
-	chunks.decay.delay_ns = delay_ns;
+	/* Relaxed: mw_chunk_decay_ns() reads it without the lock. */
+	__atomic_store_n(&chunks.decay.delay_ns, delay_ns, __ATOMIC_RELAXED);
 	chunks.decay.early = early;
 	unlock_chunks();
+}
+
+uint64_t mw_chunk_decay_ns(void) {
+	return __atomic_load_n(&chunks.decay.delay_ns, __ATOMIC_RELAXED);
 }
 
 void mw_chunk_set_keep_min_bytes(size_t bytes) {

@@ -28,6 +28,7 @@ size_t mw_chunk_purge(bool all);
 /* How long free slices keep their memory (0: purge at once), and whether much of it may go before
  * its time: see heap/decay.h. */
 void mw_chunk_set_decay(uint64_t delay_ns, bool early);
+uint64_t mw_chunk_decay_ns(void); /* no lock */
 /* How long they are muzzy after that: the kernel may take the memory when it needs some, and gets
  * it for good when the time is up.  0, as at first: they are purged at once. */
 MW_COLD void mw_chunk_set_muzzy_decay(uint64_t delay_ns);

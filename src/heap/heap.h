@@ -50,6 +50,7 @@ typedef struct mw_parked {
 	bool waits;
 	unsigned node;
 	size_t bytes; /* that its pages touched */
+	uint64_t since_ns;
 	uint64_t tiny_heads_bytes;
 	void *heads[MW_CLASS_COUNT];
 	uint32_t lengths[MW_CLASS_COUNT]; /* mw_head_length() */
@@ -186,6 +187,8 @@ size_t mw_heap_usable_bytes(const void *block);
 void mw_heap_take_rate(void);
 /* Gives back what is free: this thread's empty pages, free slices, kept mappings.  Bytes. */
 MW_COLD size_t mw_heap_trim(void);
+/* Takes apart what has been parked for long: see park.h.  Called where mw_park_is_due(). */
+MW_COLD void mw_heap_end_parked(void);
 
 /* Pages and large blocks handed to threads, huge ones included.  No lock. */
 size_t mw_heap_in_use_bytes(void);

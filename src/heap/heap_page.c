@@ -10,6 +10,7 @@
 #include "heap/inbox.h"
 #include "heap/orphan.h"
 #include "heap/outbox.h"
+#include "heap/park.h"
 #include "heap/queue.h"
 #include "heap/remote.h"
 #include "heap/sampling.h"
@@ -289,6 +290,8 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 		if (has_blocks(page) || !set_full(heap, page))
 			return page;
 	}
+	if (mw_park_is_due())
+		mw_heap_end_parked();
 	mw_page_t *page;
 	while ((page = mw_orphan_take(size_class)) != NULL) {
 		page->state = MW_PAGE_QUEUED;

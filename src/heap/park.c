@@ -5,11 +5,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "heap/chunk.h"
 #include "heap/head.h"
 #include "heap/heap_page.h"
 #include "os/numa.h"
 
 mw_heap_t *mw_park_first;
+_Atomic uint64_t mw_park_due_ns = UINT64_MAX;
 static _Atomic size_t parked_bytes;
 
 /* Bytes that blocks of the queue's pages ever lay in, beyond `bytes`; looks no further than the
@@ -59,10 +61,26 @@ void mw_park_save(mw_heap_t *heap) {
 	mw_heap_pages_divert(heap, 0);
 }
 
+static void set_due(const mw_heap_t *oldest) {
+	uint64_t due = oldest ? oldest->parked.since_ns + mw_chunk_decay_ns() / 2 : UINT64_MAX;
+	atomic_store_explicit(&mw_park_due_ns, due, memory_order_relaxed);
+}
+
 void mw_park_put(mw_heap_t *heap) {
 	heap->parked.waits = true;
+	heap->parked.since_ns = mw_os_monotonic_coarse_ns();
+	if (!mw_park_first)
+		set_due(heap);
 	heap->next_free = mw_park_first;
 	mw_park_first = heap;
+}
+
+static mw_heap_t *take(mw_heap_t **link) {
+	mw_heap_t *heap = *link;
+	*link = heap->next_free;
+	heap->parked.waits = false;
+	atomic_fetch_sub_explicit(&parked_bytes, heap->parked.bytes, memory_order_relaxed);
+	return heap;
 }
 
 mw_heap_t *mw_park_take_slow(bool near) {
@@ -70,13 +88,18 @@ mw_heap_t *mw_park_take_slow(bool near) {
 	unsigned node = mw_os_numa_here();
 	while (near && *link && (*link)->parked.node != node)
 		link = &(*link)->next_free;
-	mw_heap_t *heap = *link;
-	if (!heap)
-		return NULL;
-	*link = heap->next_free;
-	heap->parked.waits = false;
-	atomic_fetch_sub_explicit(&parked_bytes, heap->parked.bytes, memory_order_relaxed);
-	return heap;
+	return *link ? take(link) : NULL;
+}
+
+mw_heap_t *mw_park_take_old(uint64_t before_ns) {
+	/* The last came first. */
+	mw_heap_t **link = &mw_park_first;
+	while (*link && (*link)->next_free)
+		link = &(*link)->next_free;
+	if (*link && (*link)->parked.since_ns <= before_ns)
+		return take(link);
+	set_due(*link);
+	return NULL;
 }
 
 void mw_park_resume(mw_heap_t *heap) {

@@ -4,11 +4,15 @@
  *
  * A thread that ends would take its lists apart, with a look-up a block, and the next one build
  * them again.  So a heap that holds little is parked, lists and pages and all: to every other
- * thread it is the heap of one that sleeps.  What is parked is bounded, each heap and all. */
+ * thread it is the heap of one that sleeps.  What is parked is bounded, each heap and all, and for
+ * how long: half as long as free slices are kept, so that its pages are purged in time as well. */
 #ifndef MW_HEAP_PARK_H
 #define MW_HEAP_PARK_H
 
+#include <stdatomic.h>
+
 #include "heap/heap.h"
+#include "os/clock.h"
 
 /* What a heap's pages may have touched.  A thread of a server that starts one for each request has
  * a kernel page or two of some 25 classes; what is more belongs to others soon, as orphans. */
@@ -17,6 +21,9 @@
 #define MW_PARK_TOTAL_BYTES ((size_t)1 << 20)
 
 extern mw_heap_t *mw_park_first;
+/* When the first that waits has waited long enough, by the coarse clock; UINT64_MAX: none does.
+ * Relaxed: a late look is as good. */
+extern _Atomic uint64_t mw_park_due_ns;
 /* Sets room aside for the calling thread's heap.  False: it holds too much, or something of the
  * thread's own. */
 bool mw_park_begin(mw_heap_t *heap);
@@ -28,6 +35,12 @@ void mw_park_put(mw_heap_t *heap);
 MW_NOINLINE mw_heap_t *mw_park_take_slow(bool near);
 static inline mw_heap_t *mw_park_take(bool near) {
 	return MW_UNLIKELY(mw_park_first != NULL) ? mw_park_take_slow(near) : NULL;
+}
+/* The one that has waited longest, if it came before that time. */
+mw_heap_t *mw_park_take_old(uint64_t before_ns);
+static inline bool mw_park_is_due(void) {
+	uint64_t due = atomic_load_explicit(&mw_park_due_ns, memory_order_relaxed);
+	return MW_UNLIKELY(due != UINT64_MAX) && mw_os_monotonic_coarse_ns() >= due;
 }
 /* The heap that was taken becomes the calling thread's, which has none. */
 void mw_park_resume(mw_heap_t *heap);

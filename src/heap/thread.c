@@ -112,6 +112,8 @@ static void put_away(mw_heap_t *heap, bool parked) {
 	}
 	heaps.live--;
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+	if (parked)
+		mw_background_notify();
 }
 
 void mw_heap_thread_end(void) {
@@ -130,17 +132,17 @@ void mw_heap_thread_end(void) {
 	put_away(heap, parked);
 }
 
-static mw_heap_t *take_parked(void) {
+static mw_heap_t *take_parked(uint64_t before_ns) {
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
-	mw_heap_t *heap = mw_park_take(false);
+	mw_heap_t *heap = mw_park_take_old(before_ns);
 	heaps.live += heap != NULL;
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 	return heap;
 }
 
-/* The calling thread ends parked heaps in the place of their threads. */
-static void abandon_parked(void) {
-	mw_heap_t *heap = take_parked();
+/* The calling thread ends heaps that were parked before that time in the place of their threads. */
+static void abandon_parked(uint64_t before_ns) {
+	mw_heap_t *heap = take_parked(before_ns);
 	if (!heap)
 		return;
 	mw_thread_t own = mw_thread;
@@ -151,9 +153,15 @@ static void abandon_parked(void) {
 		mw_park_resume(heap);
 		mw_leave_all(heap);
 		put_away(heap, false);
-		heap = take_parked();
+		heap = take_parked(before_ns);
 	} while (heap);
 	mw_thread = own;
+}
+
+void mw_heap_end_parked(void) {
+	uint64_t now = mw_os_monotonic_coarse_ns(), delay = mw_chunk_decay_ns() / 2;
+	if (now > delay)
+		abandon_parked(now - delay);
 }
 
 void mw_heap_take_rate(void) {
@@ -186,7 +194,7 @@ size_t mw_heap_trim(void) {
 			mw_heap_head_flush(heap, c); /* some of it into outboxes, or on shelves */
 		mw_outbox_flush(heap);
 	}
-	abandon_parked();
+	abandon_parked(UINT64_MAX);
 	mw_outbox_clear_shelves(heap);
 	if (heap)
 		release_pages(heap);

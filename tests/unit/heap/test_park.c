@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "heap/chunk.h"
+#include "heap/decay.h"
 #include "heap/fast.h"
 #include "heap/heap.h"
 #include "heap/stats.h"
@@ -188,6 +189,44 @@ static void test_room_is_not_lost_by_a_fork(void) {
 	everything_is_back();
 }
 
+static uint64_t now_ns;
+
+static uint64_t test_clock(void) {
+	return now_ns;
+}
+
+/* Fewer pages than the heap has had: a class that is new to it asks for one. */
+static void ask_for_a_page(unsigned n) {
+	mw_fast_free(mw_heap_alloc(5000 + 1000 * n));
+}
+
+static void test_none_waits_for_long(void) {
+	now_ns = (uint64_t)100 * 1000 * 1000 * 1000;
+	mw_os_clock_set_source(test_clock);
+	run_many();
+	size_t waiting_bytes = parked_bytes();
+	CHECK(waiting_bytes > 0);
+	now_ns += MW_DECAY_DEFAULT_NS / 2 - 1;
+	ask_for_a_page(0); /* this thread goes on with one of them */
+	size_t own_bytes = mw_thread.heap->parked.bytes;
+	CHECK_EQ(parked_bytes(), waiting_bytes - own_bytes);
+	/* One that came later waits longer. */
+	pthread_t late;
+	pthread_barrier_init(&barrier, NULL, 1);
+	CHECK_EQ(pthread_create(&late, NULL, hold_until_all_do, NULL), 0);
+	pthread_join(late, NULL);
+	mw_heap_t *heap = mw_park_first;
+	now_ns += 1;
+	ask_for_a_page(10);
+	CHECK(mw_park_first == heap && !heap->next_free);
+	now_ns += MW_DECAY_DEFAULT_NS / 2;
+	ask_for_a_page(20);
+	CHECK(!mw_park_first);
+	CHECK_EQ(atomic_load(&mw_park_due_ns), UINT64_MAX);
+	mw_os_clock_set_source(NULL);
+	everything_is_back();
+}
+
 /* ---- samples ---- */
 
 enum { MEAN_OBJECTS = 200, THREADS = 20000, OBJECTS = 37 };
@@ -265,6 +304,7 @@ int main(void) {
 	RUN(test_what_holds_much_does_not_wait);
 	RUN(test_a_rate_of_its_own_does_not_wait);
 	RUN(test_room_is_not_lost_by_a_fork);
+	RUN(test_none_waits_for_long);
 	RUN(test_samples_are_not_lost_between_threads);
 	return 0;
 }
