@@ -96,7 +96,7 @@ for view in "${views[@]}"; do
     case $view in
     list | peek | disasm | weblist) words+=('^keep$' "$target") ;;
     diff) continue ;; # of two
-    callgrind | collapsed | topproto)
+    callgrind | collapsed | proto | topproto)
         try 2 "$mallow" "$view" --json "$target"
         says err "$view: there is no JSON of it; 'mallow [a-z]+ --json"
         continue

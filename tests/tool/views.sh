@@ -151,6 +151,26 @@ try 0 "$mallow" traces focused.pb.gz
 says out List
 ok "JSON, collapsed stacks, differences, a profile of what was selected"
 
+# The profile itself, to a pipe or a file: labels, names and what was selected.
+same_samples() {
+    "$mallow" raw "$1" | sed -n '/^Samples:/,/^Locations/p' >ours
+    "$mallow" raw "$2" | sed -n '/^Samples:/,/^Locations/p' >theirs
+    grep -q ' thread: ' ours && diff ours theirs >difference || fail "$2 is not $1: $(head -5 difference)"
+}
+try 0 "$mallow" proto "$p"
+cp out whole.pb.gz
+same_samples "$p" whole.pb.gz
+try 0 "$mallow" proto "$p" -o whole.pb
+[ "$(od -An -tx1 -N2 whole.pb)" != ' 1f 8b' ] || fail "whole.pb is compressed"
+same_samples "$p" whole.pb
+try 0 "$mallow" proto "$p" --alloc_space --focus='List' -o some.pb.gz
+try 0 "$mallow" traces --alloc_space some.pb.gz
+says out List
+[ "$(wc -c <some.pb.gz)" -lt "$(wc -c <whole.pb.gz)" ] || fail "--focus leaves nothing out of proto"
+try 0 "$mallow" proto --base "$p" "$p" -o nothing.pb.gz
+try 0 "$mallow" raw nothing.pb.gz
+! sed -n '/^Samples:/,/^Locations/p' out | grep -q '^ *[1-9].*:' || fail "a profile less itself has samples"
+
 # A profile that `run` wrote has its labels.
 try 0 "$mallow" lifetimes "$p"
 says out '^lifetime: Total [1-9]'

@@ -257,7 +257,15 @@ static int write_profile(const request_t *r, const mw_profile_t *profile, mw_err
 				MW_GZIP_BY_NAME, error);
 }
 
-static int write_top(const request_t *r, const mw_view_t *v, mw_error_t *error) {
+/* `proto` and `topproto`, which have no text. */
+static int write_as_profile(const request_t *r, const mw_view_t *v, mw_error_t *error) {
+	bool is_top = strcmp(r->view->name, "topproto") == 0;
+	if (v->json)
+		return mw_error_set(error,
+				    "%s: there is no JSON of it; 'mallow %s --json' has the same",
+				    r->view->name, is_top ? "top" : "raw");
+	if (!is_top)
+		return write_profile(r, v->profile, error);
 	mw_profile_t *top = mw_view_top_profile(v);
 	int result = write_profile(r, top, error);
 	mw_profile_free(top);
@@ -341,12 +349,8 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 	    select_and_sum(r, profile, base_first, &v, error) != 0)
 		return -1;
 	set_graph_options(r, &v);
-	if (r->view->print == NULL && v.json)
-		return mw_error_set(error,
-				    "topproto: there is no JSON of it; 'mallow top --json' has "
-				    "the same rows");
 	if (r->view->print == NULL)
-		return write_top(r, &v, error);
+		return write_as_profile(r, &v, error);
 	/* jeprof's is a profile with names, pprof's a text of all there is. */
 	if (r->view->print == mw_view_raw && arguments->is_jeprof)
 		return mw_write_profile(profile, r->path, MW_FORMAT_SYMBOLIZED, MW_GZIP_BY_NAME,
