@@ -155,7 +155,8 @@ ok "JSON, collapsed stacks, differences, a profile of what was selected"
 same_samples() {
     "$mallow" raw "$1" | sed -n '/^Samples:/,/^Locations/p' >ours
     "$mallow" raw "$2" | sed -n '/^Samples:/,/^Locations/p' >theirs
-    grep -q ' thread: ' ours && diff ours theirs >difference || fail "$2 is not $1: $(head -5 difference)"
+    grep -q ' thread: ' ours || fail "raw says no threads of $1"
+    diff ours theirs >difference || fail "$2 is not $1: $(head -5 difference)"
 }
 try 0 "$mallow" proto "$p"
 cp out whole.pb.gz
