@@ -5,16 +5,13 @@
  * One round has about 200 samples, so its total is off by 7 %, and the mean of 20 rounds still by
  * 1.6 %: that a mean is within 1 % says something about the method only with some hundred rounds
  * (0.35 %).  Usage: known_heap LIBRARY */
-#include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <math.h>
 #include <spawn.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "own_state.h"
 #include "state/layout.h"
 #include "test.h"
 
@@ -28,21 +25,6 @@ static size_t count_of(int k) {
 }
 
 /* ---- the program that is measured ---- */
-
-static char *map_own_state(void) {
-	char pattern[64];
-	glob_t found;
-	snprintf(pattern, sizeof pattern, "/dev/shm/mallow-%u/%d.*", geteuid(), (int)getpid());
-	CHECK(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1);
-	int file = open(found.gl_pathv[0], O_RDONLY);
-	struct stat status;
-	CHECK(file >= 0 && fstat(file, &status) == 0);
-	globfree(&found);
-	char *base = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, file, 0);
-	CHECK(base != MAP_FAILED);
-	close(file);
-	return base;
-}
 
 /* Sums the weights of the live records of each size. */
 static void read_estimates(const char *base, double estimates[SIZES]) {
@@ -67,7 +49,7 @@ static void measure(int output) {
 	void **blocks = mmap(NULL, total * sizeof *blocks, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(blocks != MAP_FAILED);
-	const char *base = map_own_state();
+	const char *base = own_state_map();
 	for (int round = 0; round < ROUNDS; round++) {
 		size_t made = 0, steps = count_of(0);
 		/* The sizes take turns, each as often as its number asks for. */

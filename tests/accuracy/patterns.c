@@ -6,18 +6,15 @@
  * An estimate's distance from the truth, in its standard deviations (from the sizes and T: see
  * doc/sampling.md), is a standard normal number if the method is right.  Over the seeds its mean
  * must be 0 and its squares' mean 1, within what so many can tell.  Usage: patterns LIBRARY */
-#include <fcntl.h>
-#include <glob.h>
 #include <malloc.h>
 #include <math.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdbool.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "own_state.h"
 #include "state/layout.h"
 #include "test.h"
 
@@ -78,20 +75,6 @@ static void count(sums_t *sums, const void *block, size_t requested, double sign
 /* ---- what the file says ---- */
 
 static char *base;
-
-static void map_own_state(void) {
-	char pattern[64];
-	glob_t found;
-	snprintf(pattern, sizeof pattern, "/dev/shm/mallow-%u/%d.*", geteuid(), (int)getpid());
-	CHECK(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1);
-	int file = open(found.gl_pathv[0], O_RDWR);
-	struct stat status;
-	CHECK(file >= 0 && fstat(file, &status) == 0);
-	globfree(&found);
-	base = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	CHECK(base != MAP_FAILED);
-	close(file);
-}
 
 static void *section(mw_state_section_id_t id) {
 	return base + ((mw_state_header_t *)(void *)base)->sections[id].offset_bytes;
@@ -302,7 +285,7 @@ static void measure_in_child(int output) {
 		/* Its own file comes with its first sample. */
 		for (int i = 0; i < 4000; i++)
 			free(malloc(1000));
-		map_own_state();
+		base = own_state_map();
 		measure(FORKED, z);
 		CHECK(write(output, z, sizeof z) == sizeof z);
 		_exit(0);
@@ -313,7 +296,7 @@ static void measure_in_child(int output) {
 
 static void measure_all(int output, uint64_t seed) {
 	double z[SUMS];
-	map_own_state();
+	base = own_state_map();
 	state = seed * 7919;
 	for (int pattern = 0; pattern < FORKED; pattern++) {
 		measure(pattern, z);
