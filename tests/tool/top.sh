@@ -85,6 +85,7 @@ ok "orders from the keys"
 for size in 20 44 72 200; do
     terminal resize-window -x "$size" -y 8
     on_screen 'MiB'
+    on_screen '^ q quit  (.*  )?[?] help *$' # whole
 done
 terminal resize-window -x 100 -y 20
 kill "$pid"

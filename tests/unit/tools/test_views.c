@@ -56,6 +56,40 @@ static void golden_tables(void) {
 	mw_profile_free(p);
 }
 
+/* Threads, sizes, and a key and a name that nobody should have. */
+static mw_profile_t *make_labelled(void) {
+	mw_profile_t *p = make_profile(NULL, 0);
+	const mw_string_t thread = mw_profile_intern(p, MW_LABEL_THREAD);
+	const mw_string_t id = mw_profile_intern(p, MW_LABEL_THREAD_ID);
+	const mw_string_t size = mw_profile_intern(p, MW_LABEL_SIZE);
+	const mw_string_t odd = mw_profile_intern(p, "a key that is rather long\033[2J for this");
+	static const char *const names[] = {"redis-server", "bio_close_file", "größe\r\n"};
+	for (int i = 0; i < 3; i++) {
+		const mw_label_t labels[] = {
+			{.key = thread, .text = mw_profile_intern(p, names[i])},
+			{.key = id, .number = 4711234 + i},
+			{.key = size,
+			 .number = 48 << (6 * i),
+			 .unit = mw_profile_intern(p, "bytes")},
+			{.key = odd,
+			 .text = mw_profile_intern(p, "a text\a no terminal of 20 has room for")}};
+		const int64_t value = (i + 1) * 33333333;
+		mw_profile_add_sample(p, NULL, 0, &value, labels, 4);
+	}
+	return p;
+}
+
+static void golden_labels(void) {
+	mw_profile_t *p = make_labelled();
+	for (int columns = 20; columns <= 80; columns += 30) {
+		char name[64], *text = shown(p, mw_view_tags, columns, true);
+		snprintf(name, sizeof(name), "tags-%d-columns", columns);
+		check_golden(name, text);
+		free(text);
+	}
+	mw_profile_free(p);
+}
+
 /* The longest line in columns; -1 if a control character is in the text. */
 static int longest_line(const char *text) {
 	int longest = 0, now = 0;
@@ -69,6 +103,17 @@ static int longest_line(const char *text) {
 	return longest;
 }
 
+static void check_widths(const mw_profile_t *p, const char *name, mw_view_print_t *print) {
+	for (int columns = 20; columns < 160; columns++) {
+		char *text = shown(p, print, columns, true);
+		int longest = longest_line(text);
+		if (longest > columns || longest < 0)
+			fprintf(stderr, "%s at %d: %d\n%s\n", name, columns, longest, text);
+		CHECK(longest <= columns && longest >= 0);
+		free(text);
+	}
+}
+
 static void no_line_is_longer(void) {
 	static char absurd[900];
 	memset(absurd, 'x', sizeof(absurd) - 1);
@@ -77,21 +122,20 @@ static void no_line_is_longer(void) {
 				      "main;\033[2J\r\nclear;\x7f", "main;größe;größe;日本",
 				      "main;serve_requests;serve_requests;serve_requests"};
 	mw_profile_t *p = make_profile(stacks, sizeof(stacks) / sizeof(stacks[0]));
+	p->origin.program = mw_profile_intern(p, "a program with a name\033 that is long");
 	for (size_t i = 0; i < TABLE_COUNT; i++)
-		for (int columns = 20; columns < 160; columns++) {
-			char *text = shown(p, tables[i].print, columns, false);
-			int longest = longest_line(text);
-			if (longest > columns || longest < 0)
-				fprintf(stderr, "%s at %d: %d\n%s\n", tables[i].name, columns,
-					longest, text);
-			CHECK(longest <= columns && longest >= 0);
-			free(text);
-		}
+		check_widths(p, tables[i].name, tables[i].print);
+	mw_profile_free(p);
+	p = make_labelled();
+	check_widths(p, "tags", mw_view_tags);
+	check_widths(p, "sizes", mw_view_sizes);
+	check_widths(p, "threads", mw_view_threads);
 	mw_profile_free(p);
 }
 
 int main(void) {
 	RUN(golden_tables);
+	RUN(golden_labels);
 	RUN(no_line_is_longer);
 	CHECK(!golden_failed);
 	return 0;

@@ -179,8 +179,10 @@ static void draw(screen_t *s) {
 		draw_rows(s);
 	attron(A_REVERSE);
 	mvhline(LINES - 1, 0, ' ', COLS);
-	mw_put(LINES - 1, 0, COLS,
-	       " q quit  s sort  f fold  / filter  m mark  space pause  o on/off  ? help");
+	static const char keys[] =
+		" q quit  s sort  f fold  / filter  m mark  space pause  o on/off  ? help";
+	/* Help tells of the others. */
+	mw_put(LINES - 1, 0, COLS, COLS < (int)sizeof(keys) - 1 ? " q quit  ? help" : keys);
 	attroff(A_REVERSE);
 	refresh();
 }

@@ -13,6 +13,9 @@
 #include "view/tags.h"
 #include "view/view.h"
 
+/* Less of a thread's name tells nothing. */
+#define THREAD_NAME_COLUMNS 6
+
 typedef struct tag {
 	mw_label_t label;
 	mw_string_t name; /* of the thread with this id; 0: none */
@@ -92,15 +95,24 @@ static int64_t sum_of_key(const tags_t *t, size_t first) {
 	return sum;
 }
 
-static void print_tag(const mw_view_t *v, const tag_t *tag) {
+/* Behind `used` columns.  A thread is told by its number, where there is no room for its name too.
+ */
+static void print_tag(const mw_view_t *v, const tag_t *tag, size_t used) {
 	char buffer[64];
-	if (tag->name != 0) {
-		mw_print_clean(v->out, mw_profile_string(v->profile, tag->name));
-		fprintf(v->out, " (%" PRId64 ")", tag->label.number);
+	if (tag->name == 0) {
+		mw_view_name(v,
+			     mw_tag_value(v->profile, &tag->label, v->unit, buffer, sizeof(buffer)),
+			     used);
 		return;
 	}
-	mw_print_clean(v->out,
-		       mw_tag_value(v->profile, &tag->label, v->unit, buffer, sizeof(buffer)));
+	const char *name = mw_profile_string(v->profile, tag->name);
+	used += (size_t)snprintf(buffer, sizeof(buffer), " (%" PRId64 ")", tag->label.number);
+	if (v->columns > 0 && used + THREAD_NAME_COLUMNS > (size_t)v->columns) {
+		fprintf(v->out, "%" PRId64, tag->label.number);
+		return;
+	}
+	mw_view_name(v, name, used);
+	fputs(buffer, v->out);
 }
 
 static void print_json(const mw_view_t *v, const tags_t *t) {
@@ -119,6 +131,13 @@ static void print_json(const mw_view_t *v, const tags_t *t) {
 	mw_json_end(&j);
 }
 
+static void print_key(const mw_view_t *v, const char *key, const char *sum) {
+	const char *word = mw_room_of(v->columns) == MW_ROOM_ONE ? "" : "Total ";
+	fputc('\n', v->out);
+	mw_view_name(v, key, strlen(": ") + strlen(word) + strlen(sum));
+	fprintf(v->out, ": %s%s\n", word, sum);
+}
+
 static void print_text(const mw_view_t *v, const tags_t *t) {
 	char value[MW_VALUE_BYTES], percent[MW_VALUE_BYTES];
 	const char *unit = mw_view_unit(v, NULL);
@@ -128,13 +147,15 @@ static void print_text(const mw_view_t *v, const tags_t *t) {
 		const tag_t *tag = &t->tags[i];
 		if (i == 1 || tag->label.key != t->tags[i - 1].label.key) {
 			sum = sum_of_key(t, i);
-			fprintf(v->out, "\n%s: Total %s\n",
-				mw_profile_string(v->profile, tag->label.key),
-				mw_view_value(v, unit, sum, value));
+			print_key(v, mw_profile_string(v->profile, tag->label.key),
+				  mw_view_value(v, unit, sum, value));
 		}
-		fprintf(v->out, "%14s (%s): ", mw_view_value(v, unit, tag->value, value),
-			mw_view_percent(tag->value, sum, percent));
-		print_tag(v, tag);
+		const char *bytes = mw_view_value(v, unit, tag->value, value);
+		int used = mw_room_of(v->columns) != MW_ROOM_ALL
+				   ? fprintf(v->out, "%10s  ", bytes)
+				   : fprintf(v->out, "%14s (%s): ", bytes,
+					     mw_view_percent(tag->value, sum, percent));
+		print_tag(v, tag, (size_t)used);
 		fputc('\n', v->out);
 	}
 }

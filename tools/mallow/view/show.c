@@ -75,14 +75,58 @@ const char *mw_view_percent(int64_t part, int64_t whole, char buffer[MW_VALUE_BY
 static void print_field(const mw_view_t *v, const char *name, const char *value) {
 	if (*value == '\0')
 		return;
-	fprintf(v->out, "%s: ", name);
-	mw_print_clean(v->out, value);
+	int used = fprintf(v->out, "%s: ", name);
+	mw_view_name(v, value, (size_t)used);
 	fputc('\n', v->out);
+}
+
+/* The first of `lines` that the terminal has room for, or the last. */
+static void print_fitting(const mw_view_t *v, const char *const *lines, size_t count) {
+	size_t i = 0;
+	while (v->columns > 0 && i + 1 < count && mw_text_width(lines[i]) > (size_t)v->columns)
+		i++;
+	fprintf(v->out, "%s\n", lines[i]);
+}
+
+enum { LINE_BYTES = 4 * MW_VALUE_BYTES };
+
+static void print_accounted(const mw_view_t *v, int64_t flat, const char *unit) {
+	char part[MW_VALUE_BYTES], percent[MW_VALUE_BYTES], whole[MW_VALUE_BYTES];
+	char full[LINE_BYTES], shorter[LINE_BYTES], shortest[LINE_BYTES];
+	const char *of = mw_view_value(v, unit, v->total, whole);
+	const char *shown = mw_view_value(v, unit, flat, part);
+	const char *share = mw_view_percent(flat, v->total, percent);
+	share += strspn(share, " ");
+	snprintf(full, sizeof(full), "Showing nodes accounting for %s, %s of %s total", shown,
+		 share, of);
+	snprintf(shorter, sizeof(shorter), "%s, %s of %s", shown, share, of);
+	snprintf(shortest, sizeof(shortest), "%s of %s", shown, of);
+	print_fitting(v, (const char *const[]){full, shorter, shortest, share}, 4);
+}
+
+static void print_left_out(const mw_view_t *v, const mw_graph_t *graph, const char *unit) {
+	size_t shown = mw_graph_count(graph), dropped = mw_graph_dropped_nodes(graph);
+	size_t all = mw_graph_original_count(graph);
+	char full[LINE_BYTES], shorter[LINE_BYTES / 2], limit[MW_VALUE_BYTES];
+	if (dropped > 0) {
+		snprintf(shorter, sizeof(shorter), "Dropped %zu node%s", dropped,
+			 dropped == 1 ? "" : "s");
+		snprintf(full, sizeof(full), "%s (cum <= %s)", shorter,
+			 mw_view_value(v, unit,
+				       (int64_t)fabs((double)v->total * v->graph.node_fraction),
+				       limit));
+		print_fitting(v, (const char *const[]){full, shorter}, 2);
+	}
+	if (shown < all) {
+		snprintf(full, sizeof(full), "Showing top %zu nodes out of %zu", shown, all);
+		snprintf(shorter, sizeof(shorter), "Top %zu of %zu", shown, all);
+		print_fitting(v, (const char *const[]){full, shorter}, 2);
+	}
 }
 
 void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *unit) {
 	const mw_profile_t *p = v->profile;
-	char a[MW_VALUE_BYTES], b[MW_VALUE_BYTES], c[MW_VALUE_BYTES];
+	char total[MW_VALUE_BYTES];
 	if (v->no_header)
 		return;
 	print_field(v, "File", mw_profile_string(p, p->origin.program));
@@ -90,33 +134,29 @@ void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *uni
 	if (v->filters != NULL && *v->filters != '\0')
 		fprintf(v->out, "Active filters:\n%s", v->filters);
 	if (graph == NULL) {
-		fprintf(v->out, "Total: %s\n", mw_view_value(v, unit, v->total, a));
+		fprintf(v->out, "Total: %s\n", mw_view_value(v, unit, v->total, total));
 		return;
 	}
 	int64_t flat = 0;
-	size_t shown = mw_graph_count(graph), dropped = mw_graph_dropped_nodes(graph);
-	for (size_t i = 0; i < shown; i++)
+	for (size_t i = 0; i < mw_graph_count(graph); i++)
 		if (__builtin_add_overflow(flat, mw_graph_node(graph, i)->flat, &flat))
 			flat = INT64_MAX;
-	const char *percent = mw_view_percent(flat, v->total, b);
-	fprintf(v->out, "Showing nodes accounting for %s, %s of %s total\n",
-		mw_view_value(v, unit, flat, a), percent + strspn(percent, " "),
-		mw_view_value(v, unit, v->total, c));
-	if (dropped > 0)
-		fprintf(v->out, "Dropped %zu node%s (cum <= %s)\n", dropped,
-			dropped == 1 ? "" : "s",
-			mw_view_value(v, unit,
-				      (int64_t)fabs((double)v->total * v->graph.node_fraction), a));
-	if (shown < mw_graph_original_count(graph))
-		fprintf(v->out, "Showing top %zu nodes out of %zu\n", shown,
-			mw_graph_original_count(graph));
+	print_accounted(v, flat, unit);
+	print_left_out(v, graph, unit);
 }
+
+/* As pprof's. */
+#define KEY_COLUMNS 10
 
 void mw_view_labels(const mw_view_t *v, const mw_sample_t *s) {
 	for (uint32_t i = 0; i < s->label_count; i++) {
 		const mw_label_t *label = &v->profile->labels[s->label_first + i];
 		char buffer[64];
-		fprintf(v->out, "%10s:  ", mw_profile_string(v->profile, label->key));
+		const char *key = mw_profile_string(v->profile, label->key);
+		size_t width = mw_text_width(key);
+		fprintf(v->out, "%*s", width < KEY_COLUMNS ? (int)(KEY_COLUMNS - width) : 0, "");
+		mw_print_clean(v->out, key);
+		fputs(":  ", v->out);
 		mw_print_clean(v->out,
 			       mw_tag_value(v->profile, label, v->unit, buffer, sizeof(buffer)));
 		fputc('\n', v->out);
