@@ -95,6 +95,21 @@ for name in jeprof.4711.10.i10 jeprof.4712.0.f server.0002; do
 done
 [ "$(grep -c newest err)" = 3 ] || fail "more than the newest"
 [ "$(python3 -c 'import json; print(json.load(open("out"))["total"] >> 20)')" = 24 ] || fail "no sum of the three"
+# Each is read once: of a pipe there is no second time.
+mkdir once
+mkfifo pipe
+ln -s ../pipe once/1.pb.gz
+cp dumps/2.pb.gz once/
+cat dumps/1.pb.gz >pipe &
+started+=($!)
+try 0 timeout 20 "$mallow" top --json once
+says err 'once/2\.pb\.gz: the newest'
+cat dumps/2.pb.gz >pipe &
+started+=($!)
+rm once/2.pb.gz
+try 0 timeout 20 "$mallow" top --sample_index=inuse_space --json once
+says err 'once/1\.pb\.gz: the newest'
+[ "$(python3 -c 'import json; print(json.load(open("out"))["total"] >> 20)')" = 8 ] || fail "not the dump in the pipe"
 ok "the newest of a directory"
 
 try 0 "$mallow" timeline "$pid" -o picture.svg

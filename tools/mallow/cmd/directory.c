@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "cmd/command.h"
-#include "cmd/load.h"
 #include "model/alloc.h"
 
 bool mw_is_directory(const char *path) {
@@ -52,29 +51,26 @@ int64_t mw_dump_time_ns(const mw_profile_t *profile, const char *path) {
 	return (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec;
 }
 
-void mw_paths_add(mw_paths_t *paths, const char *path) {
-	paths->items = mw_grow(paths->items, &paths->capacity, paths->count + 1, sizeof(char *));
-	paths->items[paths->count++] = mw_xstrdup(path);
-}
-
-void mw_paths_release(mw_paths_t *paths) {
-	for (size_t i = 0; i < paths->count; i++)
-		free(paths->items[i]);
-	free(paths->items);
-}
-
 /* ---- the newest of each process ---- */
 
 typedef struct dump {
-	char *path;
-	char *process; /* equal for dumps of one */
+	mw_target_t target;
+	mw_profile_t *profile; /* NULL: handed on */
+	char *process;         /* equal for dumps of one */
 	int64_t time_ns;
 } dump_t;
 
 typedef struct dumps {
 	dump_t *items;
 	size_t count, capacity;
+	mw_load_detail_t detail;
 } dumps_t;
+
+static void release(dump_t *dump) {
+	mw_target_release(&dump->target);
+	mw_profile_free(dump->profile);
+	free(dump->process);
+}
 
 /* The length of the first part between dots, or behind the last one, that is a number; 0: there is
  * none.  *start: where it begins. */
@@ -108,24 +104,20 @@ static void keep_newer(dump_t *known, dump_t dump) {
 		*known = dump;
 		dump = older;
 	}
-	free(dump.path);
-	free(dump.process);
+	release(&dump);
 }
 
 static int note_dump(void *context, const char *path, mw_error_t *error) {
 	dumps_t *dumps = context;
-	mw_target_t target;
-	mw_profile_t *p;
-	if (mw_target_resolve(path, &target, error) != 0)
+	dump_t dump = {0};
+	if (mw_target_resolve(path, &dump.target, error) != 0)
 		return -1;
-	int result = mw_load(&target, MW_LOAD_NO_SYMBOLS, MW_LOAD_STACKS, &p, error);
-	mw_target_release(&target);
-	if (result != 0)
+	if (mw_load(&dump.target, MW_LOAD_NO_SYMBOLS, dumps->detail, &dump.profile, error) != 0) {
+		mw_target_release(&dump.target);
 		return -1;
-	dump_t dump = {.path = mw_xstrdup(path),
-		       .process = process_of(p, path),
-		       .time_ns = mw_dump_time_ns(p, path)};
-	mw_profile_free(p);
+	}
+	dump.process = process_of(dump.profile, path);
+	dump.time_ns = mw_dump_time_ns(dump.profile, path);
 	for (size_t i = 0; i < dumps->count; i++)
 		if (strcmp(dumps->items[i].process, dump.process) == 0) {
 			keep_newer(&dumps->items[i], dump);
@@ -136,15 +128,19 @@ static int note_dump(void *context, const char *path, mw_error_t *error) {
 	return 0;
 }
 
-int mw_directory_newest(const char *directory, mw_paths_t *paths, mw_error_t *error) {
-	dumps_t dumps = {0};
+int mw_directory_newest(const char *directory, mw_load_detail_t detail, mw_dump_take_t *take,
+			void *context, mw_error_t *error) {
+	dumps_t dumps = {.detail = detail};
 	size_t skipped = 0;
 	int result = mw_directory_walk(directory, note_dump, &dumps, &skipped, error);
 	for (size_t i = 0; i < dumps.count; i++) {
-		mw_complain("note: %s: the newest of its process", dumps.items[i].path);
-		mw_paths_add(paths, dumps.items[i].path);
-		free(dumps.items[i].path);
-		free(dumps.items[i].process);
+		dump_t *dump = &dumps.items[i];
+		if (result == 0) {
+			mw_complain("note: %s: the newest of its process", dump->target.shown);
+			result = take(context, &dump->target, dump->profile, error);
+			dump->profile = NULL;
+		}
+		release(dump);
 	}
 	free(dumps.items);
 	if (result == 0 && skipped > 0)

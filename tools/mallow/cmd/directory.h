@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/error.h"
-#include "model/profile.h"
+#include "cmd/load.h"
 
 bool mw_is_directory(const char *path);
 
@@ -25,18 +24,15 @@ int mw_directory_walk(const char *directory, mw_file_take_t *take, void *context
  * gperftools' do not say. */
 int64_t mw_dump_time_ns(const mw_profile_t *profile, const char *path);
 
-/* Paths, each to be freed, and the array too. */
-typedef struct mw_paths {
-	char **items;
-	size_t count, capacity;
-} mw_paths_t;
+/* The newest dump of a process: without names, its own from now on.  -1: `error` says why not. */
+typedef int mw_dump_take_t(void *context, const mw_target_t *target, mw_profile_t *profile,
+			   mw_error_t *error);
 
-void mw_paths_add(mw_paths_t *paths, const char *path);
-void mw_paths_release(mw_paths_t *paths);
-
-/* Adds the newest dump of each process that has some in the directory.  Processes are told apart by
- * what the dumps say, or by their names: prefix.4711.12.i12.heap is jemalloc's of process 4711,
- * prefix.0012.heap gperftools' of the one with this prefix. */
-int mw_directory_newest(const char *directory, mw_paths_t *paths, mw_error_t *error);
+/* Gives the newest dump of each process that has some in the directory to `take`, as far as it
+ * takes them; each file is read once.  Processes are told apart by what the dumps say, or by their
+ * names: prefix.4711.12.i12.heap is jemalloc's of process 4711, prefix.0012.heap gperftools' of the
+ * one with this prefix. */
+int mw_directory_newest(const char *directory, mw_load_detail_t detail, mw_dump_take_t *take,
+			void *context, mw_error_t *error);
 
 #endif

@@ -2,20 +2,11 @@
  * inputs.c -- reads targets one after the other and adds them up. */
 #include "cmd/inputs.h"
 
-#include "cmd/command.h"
-#include "cmd/directory.h"
-#include "model/merge.h"
+#include <stdlib.h>
 
-static int load_one(const char *text, const mw_inputs_t *inputs, mw_profile_t **out,
-		    mw_error_t *error) {
-	mw_target_t target;
-	if (mw_load_resolve(text, &target, error) != 0)
-		return -1;
-	int result = mw_load_of_program(&target, inputs->program, MW_LOAD_SYMBOLS_NOTES,
-					inputs->detail, out, error);
-	mw_target_release(&target);
-	return result;
-}
+#include "cmd/directory.h"
+#include "model/alloc.h"
+#include "model/merge.h"
 
 /* The types both have. */
 static int meet(mw_profile_t *a, const char *a_name, mw_profile_t *b, const char *b_name,
@@ -28,42 +19,59 @@ static int meet(mw_profile_t *a, const char *a_name, mw_profile_t *b, const char
 			    a_name, b_name);
 }
 
-static int load_files(const char *const *names, size_t count, const mw_inputs_t *inputs,
-		      mw_profile_t **out, mw_error_t *error) {
-	int result = load_one(names[0], inputs, out, error);
-	for (size_t i = 1; i < count && result == 0; i++) {
-		mw_profile_t *next = NULL;
-		result = load_one(names[i], inputs, &next, error);
-		if (result == 0)
-			result = meet(*out, names[0], next, names[i], error);
-		if (result == 0)
-			mw_profile_add(*out, next);
-		mw_profile_free(next);
-		if (result != 0) {
-			mw_profile_free(*out);
-			*out = NULL;
-		}
+typedef struct sum {
+	const mw_inputs_t *inputs;
+	mw_profile_t *profile; /* NULL: of nothing yet */
+	char *first;           /* what its first part is called */
+	size_t count;
+} sum_t;
+
+static int add(void *context, const mw_target_t *target, mw_profile_t *part, mw_error_t *error) {
+	sum_t *sum = context;
+	mw_load_names(target, sum->inputs->program, MW_LOAD_SYMBOLS_NOTES, part);
+	if (sum->count++ == 0) {
+		sum->first = mw_xstrdup(target->shown);
+		sum->profile = part;
+		return 0;
 	}
-	if (result == 0 && count > 1)
-		mw_profile_combine(*out);
+	int result = meet(sum->profile, sum->first, part, target->shown, error);
+	if (result == 0)
+		mw_profile_add(sum->profile, part);
+	mw_profile_free(part);
+	return result;
+}
+
+static int add_target(sum_t *sum, const char *text, mw_error_t *error) {
+	mw_target_t target;
+	mw_profile_t *part;
+	if (mw_load_resolve(text, &target, error) != 0)
+		return -1;
+	int result = mw_load(&target, MW_LOAD_NO_SYMBOLS, sum->inputs->detail, &part, error);
+	if (result == 0)
+		result = add(sum, &target, part, error);
+	mw_target_release(&target);
 	return result;
 }
 
 /* In place of a directory, dumps in it. */
 static int load_sum(const char *const *names, size_t count, const mw_inputs_t *inputs,
 		    mw_profile_t **out, mw_error_t *error) {
-	mw_paths_t paths = {0};
+	sum_t sum = {.inputs = inputs};
 	int result = 0;
+	*out = NULL;
 	for (size_t i = 0; i < count && result == 0; i++)
-		if (mw_is_directory(names[i]))
-			result = mw_directory_newest(names[i], &paths, error);
-		else
-			mw_paths_add(&paths, names[i]);
-	if (result == 0)
-		result = load_files((const char *const *)paths.items, paths.count, inputs, out,
-				    error);
-	mw_paths_release(&paths);
-	return result;
+		result = mw_is_directory(names[i])
+				 ? mw_directory_newest(names[i], inputs->detail, add, &sum, error)
+				 : add_target(&sum, names[i], error);
+	free(sum.first);
+	if (result != 0) {
+		mw_profile_free(sum.profile);
+		return result;
+	}
+	if (sum.count > 1)
+		mw_profile_combine(sum.profile);
+	*out = sum.profile;
+	return 0;
 }
 
 static int subtract(const mw_inputs_t *inputs, mw_profile_t *profile, mw_error_t *error) {

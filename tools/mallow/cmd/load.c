@@ -126,11 +126,6 @@ static void use_program(mw_profile_t *p, const char *program) {
 	free(path);
 }
 
-int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
-	    mw_profile_t **out, mw_error_t *error) {
-	return mw_load_of_program(target, NULL, symbols, detail, out, error);
-}
-
 static void forget_names(mw_profile_t *p) {
 	for (uint32_t i = 1; i < p->location_count; i++)
 		if (p->locations[i].mapping != 0)
@@ -153,9 +148,12 @@ static void take_signatures(mw_profile_t *p) {
 	}
 }
 
-static void give_names(const mw_target_t *target, mw_profile_t *p, mw_load_symbols_t symbols) {
+void mw_load_names(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
+		   mw_profile_t *p) {
 	bool notes = symbols == MW_LOAD_SYMBOLS_NOTES;
 	mw_error_t error;
+	if (program != NULL)
+		use_program(p, program);
 	if (wants_all_anew)
 		forget_names(p);
 	/* The server knows its own program; files here may be another build's, or not be here. */
@@ -194,15 +192,13 @@ static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_pr
 		       : mw_read_profile(target->path, out, error);
 }
 
-int mw_load_of_program(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
-		       mw_load_detail_t detail, mw_profile_t **out, mw_error_t *error) {
+int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
+	    mw_profile_t **out, mw_error_t *error) {
 	mw_progress("reading %s", target->shown);
 	int result = read_target(target, detail, out, error);
 	mw_progress_end();
-	if (result == 0 && program != NULL)
-		use_program(*out, program);
 	if (result == 0 && symbols != MW_LOAD_NO_SYMBOLS)
-		give_names(target, *out, symbols);
+		mw_load_names(target, NULL, symbols, *out);
 	return result;
 }
 

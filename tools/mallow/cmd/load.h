@@ -98,9 +98,10 @@ int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail
  * not be used. */
 void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes);
 
-/* The same, of an executable that is not where the profile says; NULL: it is. */
-int mw_load_of_program(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
-		       mw_load_detail_t detail, mw_profile_t **out, mw_error_t *error);
+/* The names of a profile that was loaded without; `program`: the executable, which is not where the
+ * profile says; NULL: it is. */
+void mw_load_names(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
+		   mw_profile_t *profile);
 
 /* The format a file's name asks for: .heap (also .heap.gz) is jemalloc's. */
 mw_format_t mw_format_of_name(const char *path);
