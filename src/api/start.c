@@ -185,6 +185,7 @@ static void configure(void) {
 		.depth_max = (unsigned)options->prof_bt_max,
 		.settings = settings,
 		.dump_name = options->dump_name,
+		.dump_prefix = options->prof_prefix,
 		.read_stats = mw_api_stats,
 		.survey = mw_heap_survey,
 		.thread_bytes = mw_heap_thread_given_bytes,

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/fmt.h"
 #include "ctl/mallctl.h"
 #include "ctl/mallctl_row.h"
 #include "heap/heap.h"
 #include "os/file.h"
+#include "prof/dump.h"
 #include "prof/prof.h"
 #include "prof/triggers.h"
 #include "prof/watch.h"
@@ -81,26 +81,20 @@ int mw_ctl_at_prof_reset(mw_ctl_call_t *call) {
 	return 0;
 }
 
-static char prefix_set[sizeof((mw_options_t *)0)->prof_prefix];
-
-const char *mw_ctl_prof_prefix(void) {
+static int name_by_prefix(const char *prefix) {
 	const mw_options_t *options = mw_ctl_options();
-	return prefix_set[0] ? prefix_set : options ? options->prof_prefix : "";
-}
-
-static int set_prefix(const char *prefix) {
-	const mw_options_t *options = mw_ctl_options();
-	char pattern[MW_STATE_DUMP_NAME_BYTES];
-	if (!options ||
-	    mw_ctl_dump_pattern(options, prefix, pattern, sizeof pattern) >= sizeof pattern)
+	if (!options)
 		return EFAULT;
-	mw_fmt(prefix_set, sizeof prefix_set, "%s", prefix);
-	return mw_prof_set_dump_name(pattern) == MW_OK ? 0 : EFAULT;
+	mw_dump_pattern_t pattern = mw_ctl_dump_pattern(options, prefix);
+	return mw_prof_set_dump_name(pattern.text) == MW_OK ? 0 : EFAULT;
 }
 
 int mw_ctl_at_prof_prefix(mw_ctl_call_t *call) {
 	const char *prefix = (const char *)(uintptr_t)call->value;
-	return call->writing && prefix ? set_prefix(prefix) : EFAULT;
+	if (!call->writing || !prefix)
+		return EFAULT;
+	mw_dump_set_prefix(prefix);
+	return name_by_prefix(mw_dump_prefix());
 }
 
 static bool write_piece(void *file, const void *bytes, size_t length) {
@@ -124,7 +118,7 @@ int mw_ctl_at_prof_dump(mw_ctl_call_t *call) {
 	if (path)
 		return dump_to(path);
 	/* mallow's own pattern asks for another format than callers of this name expect. */
-	if (!strstr(mw_triggers_name(), ".heap") && set_prefix(mw_ctl_prof_prefix()) != 0)
+	if (!strstr(mw_triggers_name(), ".heap") && name_by_prefix(mw_dump_prefix()) != 0)
 		return EFAULT;
 	return mw_prof_dump(NULL) == MW_OK ? 0 : EFAULT;
 }

@@ -36,8 +36,6 @@ typedef int mw_ctl_handler_t(mw_ctl_call_t *call);
 #undef MW_CTL_ENTERED_MUTEX
 #undef MW_CTL_NO_MUTEX
 
-/* Of jemalloc's names for dumps: as the option, or as it was set since. */
-const char *mw_ctl_prof_prefix(void);
 /* Size of the large class `i`, below MW_CTL_LEXTENTS. */
 uint64_t mw_ctl_lextent_bytes(size_t i);
 /* NULL before start-up has read them. */

@@ -2,6 +2,7 @@
  * mallctl_watch.c -- jemalloc's controls of who is told of samples: functions of the program, the
  * log, the recent allocations, the sums by size class. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -10,6 +11,7 @@
 #include "ctl/mallctl.h"
 #include "ctl/mallctl_row.h"
 #include "os/proc.h"
+#include "prof/dump.h"
 #include "prof/log.h"
 #include "prof/prof.h"
 #include "prof/recent.h"
@@ -56,25 +58,23 @@ int mw_ctl_at_hook_backtrace(mw_ctl_call_t *call) {
 
 /* ---- log ---- */
 
-/* <prefix>.<pid>.<n>.json */
-static void log_name(char *path, size_t capacity) {
+/* Into <prefix>.<pid>.<n>.json.  Not inline: the name takes a page of the stack. */
+static MW_NOINLINE mw_result_t start_log(void) {
 	static _Atomic unsigned logs;
-	char space[32] = "";
+	char path[PATH_MAX], space[32] = "";
 	const mw_options_t *options = mw_ctl_options();
 	if (options && options->prof_pid_namespace)
 		mw_fmt(space, sizeof space, ".%lu", (unsigned long)mw_os_pid_namespace());
-	mw_fmt(path, capacity, "%s%s.%u.%u.json", mw_ctl_prof_prefix(), space, mw_os_process_id(),
+	mw_fmt(path, sizeof path, "%s%s.%u.%u.json", mw_dump_prefix(), space, mw_os_process_id(),
 	       atomic_fetch_add_explicit(&logs, 1, memory_order_relaxed));
+	return mw_log_start(path);
 }
 
 int mw_ctl_at_prof_log_start(mw_ctl_call_t *call) {
-	char path[512];
 	const char *wanted = call->writing ? (const char *)(uintptr_t)call->value : NULL;
 	if (mw_log_is_on())
 		return EFAULT;
-	if (!wanted)
-		log_name(path, sizeof path);
-	return mw_log_start(wanted ? wanted : path) == MW_OK ? 0 : EFAULT;
+	return (wanted ? mw_log_start(wanted) : start_log()) == MW_OK ? 0 : EFAULT;
 }
 
 int mw_ctl_at_prof_log_stop(mw_ctl_call_t *call) {
@@ -200,14 +200,11 @@ int mw_ctl_at_prof_stats_lextent(mw_ctl_call_t *call) {
 
 MW_RESIDENT void mw_mallctl_start_watching(void) {
 	const mw_options_t *options = mw_ctl_options();
-	char path[512];
 	mw_log_set_realtime(options->prof_time_resolution[0] == 'h');
 	if (options->prof_stats)
 		mw_watcher_set(MW_WATCH_COUNTED, (uintptr_t)count_sample);
 	if (options->prof_recent_alloc_max)
 		mw_recent_set_max(options->prof_recent_alloc_max);
-	if (options->prof_log) {
-		log_name(path, sizeof path);
-		mw_log_start(path);
-	}
+	if (options->prof_log)
+		start_log();
 }

@@ -399,8 +399,8 @@ MW_RESIDENT static void read_sources(mw_options_t *options, const mw_conf_source
 
 /* jemalloc writes every dump that is due, and keeps them all. */
 static void name_as_jemalloc(mw_options_t *options) {
-	mw_ctl_dump_pattern(options, options->prof_prefix, options->dump_name,
-			    sizeof options->dump_name);
+	mw_dump_pattern_t pattern = mw_ctl_dump_pattern(options, options->prof_prefix);
+	memcpy(options->dump_name, pattern.text, sizeof options->dump_name);
 	options->dump_min_ms = 0;
 	options->dump_keep = 0;
 	if (options->prof_prefix[0])
@@ -436,19 +436,28 @@ MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t
 		name_as_jemalloc(options);
 }
 
-size_t mw_ctl_dump_pattern(const mw_options_t *options, const char *prefix, char *buffer,
-			   size_t capacity) {
+/* A percent sign stands for itself.  False: there is no room. */
+static bool escape(const char *text, char *buffer, size_t capacity) {
 	size_t length = 0;
-	if (capacity > 0)
-		buffer[0] = '\0';
-	for (const char *c = prefix; *c; c++) { /* a percent sign stands for itself */
-		size_t used = length < capacity ? length : capacity;
-		length += mw_fmt(buffer + used, capacity - used, "%s%c", *c == '%' ? "%" : "", *c);
+	for (; *text; text++) {
+		if (length + 2 >= capacity)
+			return false;
+		if (*text == '%')
+			buffer[length++] = '%';
+		buffer[length++] = *text;
 	}
-	size_t used = length < capacity ? length : capacity;
-	return length + mw_fmt(buffer + used, capacity - used, "%s.%%p%s.%%s.%%j.heap",
-			       options->prof_pid_namespace ? ".%i" : "",
-			       options->prof_timestamp ? ".%t" : "");
+	buffer[length] = '\0';
+	return true;
+}
+
+mw_dump_pattern_t mw_ctl_dump_pattern(const mw_options_t *options, const char *prefix) {
+	static const char standard[] = ".%p.%i.%t.%s.%j.heap"; /* all there can be behind it */
+	mw_dump_pattern_t pattern;
+	char escaped[sizeof pattern.text - sizeof standard + 1];
+	bool fits = escape(prefix, escaped, sizeof escaped);
+	mw_fmt(pattern.text, sizeof pattern.text, "%s%s.%%p%s.%%s.%%j.heap", fits ? escaped : "%P",
+	       options->prof_pid_namespace ? ".%i" : "", options->prof_timestamp ? ".%t" : "");
+	return pattern;
 }
 
 static const char *shown_default(const mw_option_t *option, char word[MW_QUOTE_BYTES + 1]) {

@@ -73,9 +73,12 @@ typedef struct mw_conf_sources {
  * here pass silently in its sources, and are named in MALLOW_CONF. */
 void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t *sources);
 
-/* The pattern for jemalloc's names; as mw_fmt() cuts and counts. */
-size_t mw_ctl_dump_pattern(const mw_options_t *options, const char *prefix, char *buffer,
-			   size_t capacity);
+/* The pattern for jemalloc's names: what option dump_name takes.  A prefix that leaves no room for
+ * the rest is %P there. */
+typedef struct mw_dump_pattern {
+	char text[sizeof((mw_options_t *)0)->dump_name];
+} mw_dump_pattern_t;
+mw_dump_pattern_t mw_ctl_dump_pattern(const mw_options_t *options, const char *prefix);
 
 /* The number that `value` stands for where the option `name` takes one: 0 or 1, bytes, or plain.
  * MW_ERR_NOT_FOUND: there is no such option, or it takes a text; MW_ERR_BAD_VALUE. */

@@ -3,6 +3,7 @@
 #include "prof/dump.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -19,7 +20,6 @@
 #include "prof/state_file.h"
 #include "prof/watch.h"
 
-#define PATH_BYTES MW_STATE_DUMP_PATH_BYTES
 /* Files that are remembered: the most that dump_keep allows, the largest, and the one that is new.
  */
 #define KEPT_MAX 66u
@@ -27,7 +27,7 @@
 #define SUFFIXES_MAX 100u
 
 typedef struct kept {
-	char path[PATH_BYTES];
+	char path[MW_STATE_DUMP_PATH_BYTES];
 	int64_t live_bytes;
 } kept_t;
 
@@ -35,6 +35,7 @@ static struct {
 	mw_lock_t lock; /* entered, not waited for; guards all below but the pattern's first byte at
 			   start-up */
 	char pattern[MW_STATE_DUMP_NAME_BYTES];
+	const char *prefix; /* NULL: empty */
 	_Atomic uint32_t keep;
 	uint64_t number; /* of the dumps tried */
 	uint64_t reason_numbers[MW_DUMP_REASON_COUNT];
@@ -42,12 +43,13 @@ static struct {
 	uint32_t said;       /* kinds of failure that stderr has heard of, by bit */
 } dump;
 static MW_SPARSE kept_t kept[KEPT_MAX];
+static MW_SPARSE char prefix_set[PATH_MAX + 1];
 
 /* What a dump needs besides, mapped for as long as it takes. */
 typedef struct work {
-	char path[PATH_BYTES];
-	char part[PATH_BYTES + 16];
-	char final[PATH_BYTES + 16];
+	char path[PATH_MAX];
+	char part[PATH_MAX + 16];
+	char final[PATH_MAX + 16]; /* its name at last; empty: no file */
 	mw_out_t out;
 } work_t;
 
@@ -59,12 +61,31 @@ mw_lock_t *mw_dump_lock(void) {
 	return &dump.lock;
 }
 
-MW_RESIDENT void mw_dump_set_name(const char *pattern) {
+MW_RESIDENT static void wait_for_lock(void) {
 	unsigned turn = 0;
 	while (!mw_lock_enter(&dump.lock))
 		mw_os_wait_turn(turn++);
+}
+
+MW_RESIDENT void mw_dump_set_name(const char *pattern) {
+	wait_for_lock();
 	mw_fmt_copy(dump.pattern, sizeof dump.pattern, pattern);
 	mw_lock_leave(&dump.lock);
+}
+
+MW_RESIDENT void mw_dump_start_prefix(const char *prefix) {
+	dump.prefix = prefix;
+}
+
+void mw_dump_set_prefix(const char *prefix) {
+	wait_for_lock();
+	mw_fmt(prefix_set, sizeof prefix_set, "%s", prefix);
+	dump.prefix = prefix_set;
+	mw_lock_leave(&dump.lock);
+}
+
+const char *mw_dump_prefix(void) {
+	return dump.prefix ? dump.prefix : "";
 }
 
 MW_RESIDENT void mw_dump_set_keep(unsigned newest) {
@@ -91,7 +112,7 @@ static unsigned largest(void) {
 /* Of those before the newest, all but the one with the most bytes in use go. */
 static void remember(const char *path, int64_t live_bytes) {
 	unsigned keep = atomic_load_explicit(&dump.keep, memory_order_relaxed);
-	if (keep == 0)
+	if (keep == 0 || path[0] != '/' || strlen(path) >= sizeof kept[0].path)
 		return;
 	if (dump.kept_count == KEPT_MAX)
 		forget(0, false);
@@ -143,9 +164,20 @@ static mw_result_t give_name(work_t *work) {
 	return result;
 }
 
+/* The name that it has until it is whole: longer than the last one, unless the kernel takes none
+ * so long. */
+static void name_part(work_t *work) {
+	const char *slash = strrchr(work->path, '/');
+	size_t folder = slash ? (size_t)(slash + 1 - work->path) : 0;
+	unsigned pid = mw_os_process_id();
+	size_t length = mw_fmt(work->part, sizeof work->part, "%s.%u.part", work->path, pid);
+	if (length >= PATH_MAX || length - folder > NAME_MAX)
+		mw_fmt(work->part + folder, sizeof work->part - folder, ".%u.part", pid);
+}
+
 static mw_result_t write_file(work_t *work) {
 	mw_dump_format_t format = choose_format(work->path, &work->out.gzip);
-	mw_fmt(work->part, sizeof work->part, "%s.%u.part", work->path, mw_os_process_id());
+	name_part(work);
 	int file = mw_os_open(MW_OS_NO_DIRECTORY, work->part, MW_OS_CREATE_SHARED);
 	if (file == MW_ERR_IO) {
 		/* Left by a process of the same number that was killed meanwhile. */
@@ -164,23 +196,38 @@ static mw_result_t write_file(work_t *work) {
 	return result;
 }
 
-/* Absolute: the program may change its directory before the file is dropped again. */
+/* Absolute, where the kernel takes it: the program may change its directory before the file is
+ * dropped again. */
+static void make_absolute(work_t *work, size_t length) {
+	char *folder = work->part; /* not in use yet */
+	if (!mw_os_working_directory(folder, PATH_MAX))
+		return;
+	size_t folder_length = strlen(folder);
+	if (folder_length > 1)
+		folder[folder_length++] = '/';
+	if (folder_length + length >= sizeof work->path)
+		return;
+	memmove(work->path + folder_length, work->path, length + 1);
+	memcpy(work->path, folder, folder_length);
+}
+
 static bool make_path(work_t *work, const mw_dump_moment_t *moment, const char *path) {
-	size_t length = 0;
-	const char *pattern = path ? path : dump.pattern;
-	if (pattern[0] != '/') {
-		if (!mw_os_working_directory(work->path, sizeof work->path))
-			return false;
-		length = strlen(work->path);
-		if (length > 1)
-			length += mw_fmt(work->path + length, sizeof work->path - length, "/");
-	}
-	if (length >= sizeof work->path)
+	size_t room = sizeof work->path;
+	size_t length = path ? mw_fmt(work->path, room, "%s", path)
+			     : mw_dump_expand(dump.pattern, moment, work->path, room);
+	if (length >= room)
 		return false;
-	size_t room = sizeof work->path - length;
-	char *rest = work->path + length;
-	return (path ? mw_fmt(rest, room, "%s", path)
-		     : mw_dump_expand(pattern, moment, rest, room)) < room;
+	if (work->path[0] != '/')
+		make_absolute(work, length);
+	return true;
+}
+
+/* Its end, when it is too long. */
+static void show_path(char *buffer, size_t capacity, const char *path) {
+	size_t length = strlen(path);
+	const char *cut = length < capacity ? "" : MW_STATE_PATH_CUT;
+	mw_fmt(buffer, capacity, "%s%s", cut,
+	       *cut ? path + length - (capacity - 1 - strlen(cut)) : path);
 }
 
 static void show(const work_t *work) {
@@ -189,7 +236,8 @@ static void show(const work_t *work) {
 	char *sides[2] = {live.image, live.mirror};
 	for (unsigned i = 0; i < 2; i++)
 		if (sides[i])
-			mw_fmt(sides[i] + MW_LIVE(last_dump), PATH_BYTES, "%s", work->final);
+			show_path(sides[i] + MW_LIVE(last_dump), MW_STATE_DUMP_PATH_BYTES,
+				  work->final);
 }
 
 static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t result) {
@@ -199,14 +247,16 @@ static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t re
 		[-MW_ERR_FORBIDDEN] = "it may not be written",
 		[-MW_ERR_BAD_VALUE] = "all names like it are taken",
 		[-MW_ERR_UNSUPPORTED] = "the file system cannot",
-		[-MW_ERR_NOT_FOUND] = "there is no such directory",
+		[-MW_ERR_NOT_FOUND] = "there is no such directory, or the name is too long",
 	};
 	mw_twin_add(mw_image_live_twin(), MW_LIVE(dumps_failed), 1);
 	mw_journal_event(MW_EVENT_DUMP_FAILED, reason, (uint64_t)-result);
 	if (dump.said & 1u << -result)
 		return;
 	dump.said |= 1u << -result;
-	mw_warn("dump %s: %s; set dump_name to another place", work->path, why[-result]);
+	char shown[200];
+	show_path(shown, sizeof shown, work->path);
+	mw_warn("dump %s: %s; set dump_name to another place", shown, why[-result]);
 }
 
 static mw_result_t dump_file(work_t *work, mw_dump_reason_t reason, const char *path) {
@@ -237,14 +287,18 @@ static int with_work(int (*act)(work_t *work, const void *what), const void *wha
 	int saved_errno = errno, result = MW_DUMP_BUSY;
 	if (!mw_image_exists() || !mw_lock_enter(&dump.lock))
 		return result;
+	work_t *work = NULL;
 	if (mw_image_hold()) {
-		work_t *work = mw_os_map(work_bytes());
+		work = mw_os_map(work_bytes());
 		result = work ? act(work, what) : MW_ERR_NO_MEMORY;
-		if (work)
-			mw_os_unmap(work, work_bytes());
 		mw_image_release();
 	}
 	mw_lock_leave(&dump.lock);
+	/* Not before this dump is over: the program may ask for another. */
+	if (result == MW_OK && work->final[0])
+		mw_watch_dumped(work->final);
+	if (work)
+		mw_os_unmap(work, work_bytes());
 	errno = saved_errno;
 	return result;
 }
@@ -252,24 +306,15 @@ static int with_work(int (*act)(work_t *work, const void *what), const void *wha
 typedef struct file_order {
 	mw_dump_reason_t reason;
 	const char *path;
-	char *written; /* PATH_BYTES + 16: its name at last */
 } file_order_t;
 
 static int act_file(work_t *work, const void *what) {
 	const file_order_t *order = what;
-	mw_result_t result = dump_file(work, order->reason, order->path);
-	if (result == MW_OK)
-		mw_fmt(order->written, sizeof work->final, "%s", work->final);
-	return result;
+	return dump_file(work, order->reason, order->path);
 }
 
 int mw_dump_to_file(mw_dump_reason_t reason, const char *path) {
-	char written[sizeof((work_t *)0)->final];
-	int result = with_work(act_file, &(file_order_t){reason, path, written});
-	/* Not before this dump is over: the program may ask for another. */
-	if (result == MW_OK)
-		mw_watch_dumped(written);
-	return result;
+	return with_work(act_file, &(file_order_t){reason, path});
 }
 
 typedef struct function_order {

@@ -25,10 +25,18 @@ typedef enum mw_dump_format {
 /* The pattern of names (option dump_name), copied: %p pid, %i number of
  * the pid namespace, %h host, %e program, %n number of the
  * dump, %t local time with milliseconds, %r reason, %u bytes in use, %s and %j
- * jemalloc's numbers (of the dump from 0 on; f, i0, m0 or u0 for its reason), %% a percent sign.  A
+ * jemalloc's numbers (of the dump from 0 on; f, i0, m0 or u0 for its reason), %P the prefix, %% a
+ * percent sign.  A
  * name that ends in .heap or .txt asks for heap_v2, any other for profile.proto, .gz for gzip. */
 void mw_dump_set_name(const char *pattern);
-/* Newest files of this process to keep, and the one with the most bytes in use; 0: all. */
+/* What %P stands for, slashes and all: patterns have no room for a long prefix.  Stays where it is.
+ */
+void mw_dump_start_prefix(const char *prefix);
+/* Another, copied, and cut at PATH_MAX characters. */
+void mw_dump_set_prefix(const char *prefix);
+const char *mw_dump_prefix(void);
+/* Newest files of this process to keep, and the one with the most bytes in use; 0: all.  Names of
+ * MW_STATE_DUMP_PATH_BYTES and more are not remembered, and stay. */
 void mw_dump_set_keep(unsigned newest);
 
 /* heap_v2 dumps say only what is live. */

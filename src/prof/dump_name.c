@@ -90,10 +90,13 @@ size_t mw_dump_expand(const char *pattern, const mw_dump_moment_t *moment, char 
 	size_t length = 0;
 	for (const char *c = pattern; *c; c++) {
 		char text[72] = {*c, '\0'};
-		if (*c == '%' && c[1])
-			expand_one(*++c, moment, text, sizeof text);
+		bool converts = *c == '%' && c[1], is_prefix = converts && c[1] == 'P';
+		c += converts;
+		if (converts && !is_prefix)
+			expand_one(*c, moment, text, sizeof text);
 		size_t used = length < capacity ? length : capacity;
-		length += mw_fmt(buffer + used, capacity - used, "%s", text);
+		length += mw_fmt(buffer + used, capacity - used, "%s",
+				 is_prefix ? mw_dump_prefix() : text);
 	}
 	return length;
 }

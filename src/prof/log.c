@@ -2,6 +2,7 @@
  * log.c -- entries of the log, and their JSON. */
 #include "prof/log.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -28,8 +29,8 @@ static struct {
 	_Atomic uint64_t used; /* may pass the end */
 	uint64_t started_ns;
 	bool realtime;
-	char path[512];
 } log_;
+static MW_SPARSE char log_path[PATH_MAX];
 
 #define ENTRIES_BYTES (MW_LOG_ENTRIES * sizeof(entry_t))
 
@@ -55,7 +56,7 @@ mw_result_t mw_log_start(const char *path) {
 	}
 	atomic_store_explicit(&log_.used, 0, memory_order_relaxed);
 	log_.started_ns = mw_os_monotonic_ns();
-	mw_fmt(log_.path, sizeof log_.path, "%s", path);
+	mw_fmt(log_path, sizeof log_path, "%s", path);
 	atomic_store_explicit(&mw_log_state, MW_LOG_ON, memory_order_release);
 	return MW_OK;
 }
@@ -162,7 +163,7 @@ static void write_all(writer_t *w) {
 }
 
 static mw_result_t write_file(writer_t *w) {
-	int file = mw_os_open(MW_OS_NO_DIRECTORY, log_.path, MW_OS_REPLACE);
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, log_path, MW_OS_REPLACE);
 	if (file < 0)
 		return (mw_result_t)file;
 	w->out.file = file;

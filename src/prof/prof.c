@@ -126,6 +126,7 @@ void mw_prof_start(const mw_prof_config_t *config) {
 	mw_prof_set_threads_start_active(!config->threads_start_inactive);
 	mw_threads_own_names = config->own_thread_names;
 	mw_dump_leave_out_allocated(config->dump_without_allocated);
+	mw_dump_start_prefix(config->dump_prefix);
 	if (config->seed)
 		mw_sampler_set_seed(config->seed);
 	mw_unwind_start();

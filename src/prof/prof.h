@@ -34,7 +34,8 @@ typedef struct mw_prof_config {
 	unsigned depth_max;          /* of a stack; 1 .. MW_PROF_DEPTH_MAX */
 	/* MW_SETTING_COUNT values as settings.def has them; NULL: all 0. */
 	const uint64_t *settings;
-	const char *dump_name; /* pattern, see prof/dump.h; NULL: empty */
+	const char *dump_name;   /* pattern, see prof/dump.h; NULL: empty */
+	const char *dump_prefix; /* %P in it, which stays where it is; NULL: empty */
 	/* Fills MW_STAT_COUNT values; called with no lock held.  NULL: none. */
 	void (*read_stats)(uint64_t *stats);
 	/* Walks the heap for a survey; likewise. */

@@ -110,6 +110,7 @@ enum {
 
 /* Places in the file: room for rows to come. */
 enum { MW_STAT_CAPACITY = 64, MW_STATE_DUMP_PATH_BYTES = 512 };
+#define MW_STATE_PATH_CUT "..."
 
 typedef struct mw_state_live {
 	_Atomic uint32_t sequence_seen; /* control.sequence last applied */
@@ -164,7 +165,8 @@ typedef struct mw_state_live {
 	_Atomic uint64_t dumps_written, dumps_failed;
 	_Atomic uint64_t nodes_used;
 	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* the pattern */
-	char last_dump[MW_STATE_DUMP_PATH_BYTES]; /* path of the newest */
+	/* Path of the newest; of a longer one the end, after MW_STATE_PATH_CUT. */
+	char last_dump[MW_STATE_DUMP_PATH_BYTES];
 } mw_state_live_t;
 
 /* One loaded object, or a range of code without one.  Written before modules_used counts it; only

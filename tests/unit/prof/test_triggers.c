@@ -244,6 +244,11 @@ static void patterns(void) {
 	snprintf(want, sizeof want, "unit_prof_test_triggers.%d/0007-peak-4711%%%s%%x%%", getpid(),
 		 host);
 	CHECK_STR(name, want);
+	CHECK_EQ(mw_dump_expand("%P.%n", &moment, name, sizeof name), 5);
+	CHECK_STR(name, ".0007");
+	mw_dump_set_prefix("a/%n");
+	CHECK_EQ(mw_dump_expand("%P.%n", &moment, name, sizeof name), 9);
+	CHECK_STR(name, "a/%n.0007");
 	mw_dump_expand("%t", &moment, name, sizeof name);
 	CHECK(strlen(name) == 19 && strcmp(name + 15, ".123") == 0);
 	CHECK_EQ(mw_dump_expand("%t%t", &moment, name, 10), 38);

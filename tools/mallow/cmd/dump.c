@@ -2,6 +2,7 @@
  * dump.c -- `mallow dump`: profiles as files for other tools, once or at intervals. */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -89,7 +90,10 @@ static int order_dump(const mw_target_t *target, const void *context, mw_error_t
 		mw_complain("pid %d: ordered; the process writes it at its next refill",
 			    target->pid);
 	else if (talk.last_dump[0]) {
-		mw_process_file(target->pid, talk.last_dump, found, sizeof(found));
+		if (strncmp(talk.last_dump, MW_STATE_PATH_CUT, strlen(MW_STATE_PATH_CUT)) == 0)
+			snprintf(found, sizeof(found), "%s", talk.last_dump);
+		else
+			mw_process_file(target->pid, talk.last_dump, found, sizeof(found));
 		mw_complain("pid %d: the process wrote %s", target->pid,
 			    mw_show_text(found, shown, sizeof(shown)));
 	} else

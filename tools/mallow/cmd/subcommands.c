@@ -179,7 +179,7 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "writes a dump of its own, and how many it keeps; each is an option "
 			   "of the library, too:\n\n"
 			   "dump_name\tname of dumps: %p pid, %h host, %e program, %n number, %t "
-			   "time, %r reason, %u bytes in use\n"
+			   "time, %r reason, %u bytes in use, %P prof_prefix\n"
 #include "state/settings.def"
 			   "\n" ORDER_DETAILS,
 		.examples = "mallow set 4711 rate=64K\n"
