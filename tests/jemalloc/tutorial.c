@@ -43,11 +43,32 @@ static void dump(const char *path) {
 		exit(4);
 }
 
+/* Started inactive: on for a while, off for a while, and what is left then of what came while it
+ * was on. */
+static void timed(void) {
+	first_half();
+	dump("before.heap");
+	set_active(true);
+	second_half();
+	void *volatile short_lived[100];
+	for (size_t i = 0; i < 100; i++)
+		short_lived[i] = malloc(30000);
+	set_active(false);
+	first_half();
+	for (size_t i = 0; i < 100; i++)
+		free(short_lived[i]);
+	dump("after.heap");
+}
+
 int main(int argc, char **argv) {
 	const char *what = argc > 1 ? argv[1] : "";
 	if (strcmp(what, "mixed") == 0) {
 		for (size_t i = 0; i < 300000; i++)
 			mixed_sizes(i);
+		return 0;
+	}
+	if (strcmp(what, "timed") == 0) {
+		timed();
 		return 0;
 	}
 	first_half();

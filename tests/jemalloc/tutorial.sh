@@ -75,6 +75,38 @@ diff "$work/theirs.leaks" "$work/ours.leaks" || fail "the words of the leak repo
 grep -q '~120 objects, >= 2 contexts' "$work/ours/stderr" || fail "leaks: $(cat "$work/ours/stderr")"
 ok "the leak report at exit: $(head -n 1 "$work/ours/stderr")"
 
+# The first lines of the page: a program that was not linked with the library, and jeprof's shell.
+echo '#pragma weak mallctl' >"$work/plain.h"
+cc -g -O1 -fno-builtin -include "$work/plain.h" -I"$source/include" "$source/tests/jemalloc/tutorial.c" -o "$work/plain"
+for side in theirs ours; do
+    library=$compat
+    [ $side = ours ] || library=$reference
+    (cd "$work/$side" && rm ./*.heap &&
+        LD_PRELOAD=$library/libjemalloc.so.2 MALLOC_CONF=prof_leak:true,lg_prof_sample:0,prof_final:true "$work/plain" 2>said)
+    sed -E 's/~[0-9]+ (bytes|objects)/~N \1/g; s/>= [0-9]+/>= N/; s/\.[0-9]+(\.0\.f)/.PID\1/' "$work/$side/said" \
+        >"$work/$side.leaks"
+    heap=$(compgen -G "$work/$side/jeprof.*.0.f.heap")
+    printf 'top\nquit\n' | jeprof --show_bytes "$work/plain" "$heap" 2>/dev/null |
+        sed 's/^(jeprof) //' | awk '$6 ~ /^do_something/ { print $6, $1 }' >"$work/$side.shares"
+    cut -d ' ' -f 1 "$work/$side.shares" >"$work/$side.top"
+    jeprof --collapsed "$work/plain" "$heap" 2>/dev/null | sed -nE 's/<[0-9a-f]*>|\[inline\]//g; s/.*(main;.*) .*/\1/p' | sort \
+        >"$work/$side.collapsed"
+    jeprof --dot "$work/plain" "$heap" 2>/dev/null |
+        sed -nE 's/^N[0-9]+ \[label="(do_something[a-z_]*|main)\\n.*/\1/p' | sort >"$work/$side.dot"
+done
+diff "$work/theirs.leaks" "$work/ours.leaks" || fail "the words of the leak report, preloaded"
+# Of what both functions hold, 50.6 % with jemalloc, as on the page; size classes differ.
+share() {
+    awk '{ sum += $2; if (NR == 1) first = $2 } END { printf "%d\n", first * 1000 / sum + 0.5 }' "$work/$1.shares"
+}
+[ "$(share theirs)" -eq 506 ] || fail "top with jemalloc: $(cat "$work/theirs.shares")"
+if [ "$(share ours)" -lt 486 ] || [ "$(share ours)" -gt 526 ]; then fail "top: $(cat "$work/ours.shares")"; fi
+for kind in top collapsed dot; do
+    [ "$(wc -l <"$work/ours.$kind")" -ge 2 ] || fail "jeprof's $kind: $(cat "$work/ours.$kind")"
+    diff "$work/theirs.$kind" "$work/ours.$kind" || fail "jeprof's $kind"
+done
+ok "preloaded; jeprof's shell, --collapsed, --dot: do_something has $(share ours) of 1000, with jemalloc $(share theirs)"
+
 both prof_leak_error:true,lg_prof_sample:0,prof_final:true
 diff "$work/theirs/status" "$work/ours/status" || fail "status with prof_leak_error"
 same_names prof_leak_error
@@ -88,6 +120,7 @@ same_names "each MiB"
 # The counters of the two do not begin at the same byte.
 alike "one interval" 0.3 "jeprof.*.i3.heap"
 alike "--base" 0.3 "jeprof.*.i4.heap" "jeprof.*.i0.heap"
+[[ "$(count ours)" = [56] ]] || fail "each MiB: $(count ours) files"
 ok "each MiB: $(count ours) files"
 # Both look at each sample, and count all bytes: 290 MB here, in sizes of which the classes differ.
 both prof:true,lg_prof_interval:22 mixed
@@ -110,7 +143,11 @@ both prof:true,lg_prof_sample:0,prof_prefix:./here manual
 same_names "by hand"
 alike "by hand" 0.1 "here.*.m1.heap"
 alike "by hand, the first" 0.1 "here.*.m0.heap"
-ok "dumps by hand with a prefix"
+both prof:true,lg_prof_sample:0,prof_prefix:jeprof.out window
+alike "by hand, named" 0.1 after.heap
+both prof:true,lg_prof_sample:0,prof_prefix:jeprof.out manual
+same_names "by hand, jeprof.out"
+ok "dumps by hand with a prefix, and with a name"
 
 both prof:true,prof_active:false,lg_prof_sample:0,prof_final:true activate
 same_names "activated later"
@@ -124,6 +161,16 @@ alike "between two dumps" 0.1 after.heap before.heap
 [ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] || fail "$(cat "$work/ours.totals")"
 alike "after it was switched off" 0.1 "jeprof.*.f.heap"
 ok "two dumps and their difference; nothing after prof.active was false"
+
+both prof:true,prof_active:false,lg_prof_sample:0 timed
+alike "on for a while" 0.1 after.heap before.heap
+[ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] || fail "$(cat "$work/ours.totals")"
+for side in theirs ours; do
+    (cd "$work/$side" && jeprof --text --show_bytes "$work/program" before.heap 2>&1 | grep -c do_something) \
+        >"$work/$side.before" || :
+done
+diff "$work/theirs.before" "$work/ours.before" || fail "before it was on"
+ok "inactive, on for a while, off: what is left of it"
 
 both prof:true,lg_prof_sample:17,prof_final:true mixed
 alike "mixed sizes" 0.15 "jeprof.*.f.heap"
