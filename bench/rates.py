@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """rates.py BUILD_DIR [TURNS] -- what sampling costs: mallow at T = 64 KiB and T = 512 KiB, and jemalloc at
-its T = 512 KiB, each on against off, in turns.  Instructions (perf stat; they repeat to a percent) and the
-processor's time, medians, of bench/workloads' programs.  Writes a table in Markdown."""
+its T = 512 KiB, each on against off, in turns.  The processor's time and, where it counts them, instructions (perf
+stat; they repeat to a percent), medians, of bench/workloads' programs.  Writes a table in Markdown."""
 import os
 import resource
 import statistics
@@ -26,38 +26,51 @@ KINDS = {
 }
 
 
-def measure(command, kind):
-    """Instructions in user mode, and seconds of the processor."""
-    library, options = KINDS[kind]
+def instructions(command, environment):
+    """In user mode; None where the processor's counters cannot be had, as in many virtual machines."""
     with tempfile.NamedTemporaryFile("r") as counts:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(["perf", "stat", "-x,", "-e", "instructions:u", "-o", counts.name, "env", "LD_PRELOAD=" + library,
-                        "MALLOC_CONF=" + options, *command], check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(["perf", "stat", "-x,", "-e", "instructions:u", "-o", counts.name, "env", *environment, *command],
+                       check=True, stdout=subprocess.DEVNULL)
         for line in counts:
-            if "instructions" in line:
-                return int(line.split(",")[0]), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    sys.exit("rates: perf counts no instructions here")
+            if "instructions" in line and line.split(",")[0].isdigit():
+                return int(line.split(",")[0])
+    return None
+
+
+def seconds(command, environment):
+    """Of the processor."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(["env", *environment, *command], check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def mean(ratios):
     return statistics.geometric_mean(ratios)
 
 
-print("| workload | mallow, 64 KiB: instructions | time | mallow, 512 KiB: instructions | time | jemalloc, 512 KiB: instructions | time |")
-print("|---|---|---|---|---|---|---|")
-columns = [("mallow 64K", "mallow off"), ("mallow 512K", "mallow off"), ("jemalloc 512K", "jemalloc off")]
-sums = [[] for _ in range(2 * len(columns))]
+MEASURES = {"time": seconds}
+if instructions(["true"], []) is not None:
+    MEASURES["instructions"] = instructions
+COLUMNS = [("mallow 64K", "mallow off", "mallow, 64 KiB"), ("mallow 512K", "mallow off", "mallow, 512 KiB"),
+           ("jemalloc 512K", "jemalloc off", "jemalloc, 512 KiB")]
+
+heads = [f"{name}: {measure}" for *_, name in COLUMNS for measure in MEASURES]
+print("| workload | " + " | ".join(heads) + " |")
+print("|---" * (len(heads) + 1) + "|")
+sums = [[] for _ in heads]
 for workload in WORKLOADS:
     words = workload.split()
     command = [os.path.join(build, "bench/workloads", words[0]), *words[1:]]
-    results = {kind: [] for kind in KINDS}
+    results = {kind: {measure: [] for measure in MEASURES} for kind in KINDS}
     for _ in range(turns):
-        for kind in KINDS:
-            results[kind].append(measure(command, kind))
-    medians = {kind: [statistics.median(r[k] for r in rows) for k in (0, 1)] for kind, rows in results.items()}
-    ratios = [medians[on][k] / medians[off][k] for on, off in columns for k in (0, 1)]
+        for kind, (library, options) in KINDS.items():
+            environment = ["LD_PRELOAD=" + library, "MALLOC_CONF=" + options]
+            for measure, take in MEASURES.items():
+                results[kind][measure].append(take(command, environment))
+    ratios = [statistics.median(results[on][measure]) / statistics.median(results[off][measure])
+              for on, off, _ in COLUMNS for measure in MEASURES]
     for total, ratio in zip(sums, ratios):
         total.append(ratio)
-    print(f"| {workload} | " + " | ".join(f"{r:.3f}" for r in ratios) + " |", flush=True)
+    print(f"| {workload} | " + " | ".join(f"{ratio:.3f}" for ratio in ratios) + " |", flush=True)
 print("| geometric mean | " + " | ".join(f"{mean(total):.3f}" for total in sums) + " |")
