@@ -46,6 +46,20 @@ mkdir -p "root$work"
 cp served/prog "root$work/prog"
 try 0 "$mallow" report --sysroot "$work/root" bare.pb.gz
 says out ' keep_block .*prog\.c:4'
+# So for what finds stacks by name elsewhere.
+for way in "--binary-path $work/served" "--sysroot $work/root"; do
+    rm -rf mallow
+    # shellcheck disable=SC2086
+    try 1 "$mallow" check --max-live 1 $way bare.pb.gz
+    says out ' keep_block .*prog\.c:4'
+    rm -rf mallow
+    # shellcheck disable=SC2086
+    try 0 "$mallow" timeline --focus='^keep_block$' $way --json bare.pb.gz
+    says out '"value": [1-9]'
+done
+rm -rf mallow
+try 0 env PPROF_BINARY_PATH="$work/served" "$mallow" check --max-live 1K --ignore='^keep_block$' bare.pb.gz
+says err 'note: --focus and --ignore leave no stack'
 rm -rf mallow
 try 0 "$mallow" report --symbolize none --binary-path "$work/served" bare.pb.gz
 says out ' prog\+0x[0-9a-f]+'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * check.c -- `mallow check`: a profile against limits, for builds and tests. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "cmd/inputs.h"
 #include "cmd/picture.h"
 #include "cmd/terminal.h"
+#include "model/alloc.h"
 #include "model/merge.h"
 #include "view/selection.h"
 
@@ -19,6 +21,7 @@ typedef struct job {
 	const mw_arguments_t *arguments;
 	mw_profile_t *profile, *growth; /* the latter less the baseline; NULL: no limit on it */
 	int64_t baseline;
+	char *name;
 	mw_suppressions_t suppressions;
 	mw_check_t check;
 } job_t;
@@ -79,6 +82,10 @@ static int load_all(job_t *job, mw_error_t *error) {
 	if (load(job, (const char *const *)job->arguments->operands, job->arguments->operand_count,
 		 &job->profile, error) != 0)
 		return -1;
+	/* A slip in a pattern would keep every limit. */
+	if (job->profile->sample_count == 0 &&
+	    (value(job, "focus")->given || value(job, "ignore")->given))
+		mw_complain("note: --focus and --ignore leave no stack of the profile");
 	mw_suppress(&job->suppressions, job->profile, true);
 	return value(job, "baseline")->given ? load_growth(job, error) : 0;
 }
@@ -135,10 +142,24 @@ static int print(const job_t *job, mw_error_t *error) {
 	return result;
 }
 
+/* What was checked, as one name. */
+static char *join_names(const mw_arguments_t *arguments) {
+	char *joined = mw_xstrdup(arguments->operands[0]);
+	for (size_t i = 1; i < arguments->operand_count; i++) {
+		char *longer;
+		if (asprintf(&longer, "%s %s", joined, arguments->operands[i]) < 0)
+			break;
+		free(joined);
+		joined = longer;
+	}
+	return joined;
+}
+
 static void release(job_t *job) {
 	for (size_t i = 0; i < job->check.count; i++)
 		mw_stacks_release(&job->check.findings[i].stacks);
 	mw_suppressions_release(&job->suppressions);
+	free(job->name);
 	mw_profile_free(job->profile);
 	mw_profile_free(job->growth);
 }
@@ -159,11 +180,13 @@ int mw_cmd_check(const mw_arguments_t *arguments) {
 	job_t job = {.arguments = arguments};
 	mw_error_t error;
 	const mw_option_value_t *top = value(&job, "top");
-	job.check.name = arguments->operands[0];
 	job.check.suppressions = &job.suppressions;
 	job.check.stacks_max = top->given ? (size_t)top->number : DEFAULT_STACKS;
 	if (!options_make_sense(&job))
 		return MW_EXIT_TROUBLE;
+	mw_load_take_options(arguments);
+	mw_load_take_fetch_options(arguments);
+	job.check.name = job.name = join_names(arguments);
 	int result = load_all(&job, &error);
 	if (result == 0)
 		result = check_limits(&job, &error);

@@ -87,7 +87,8 @@ static void print_stacks(FILE *out, const mw_check_t *c, size_t number) {
 	for (size_t i = 0; i < shown; i++)
 		print_stack(out, c->profiles[number], &f->stacks, &f->stacks.stacks[i]);
 	if (!f->passed && f->stacks.count > shown)
-		fprintf(out, "  and %zu more stacks\n", f->stacks.count - shown);
+		fprintf(out, "  and %zu more stack%s\n", f->stacks.count - shown,
+			f->stacks.count - shown == 1 ? "" : "s");
 }
 
 void mw_check_print_text(FILE *out, const mw_check_t *c) {

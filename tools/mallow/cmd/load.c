@@ -71,6 +71,10 @@ void mw_load_take_options(const mw_arguments_t *arguments) {
 	wants_all_anew = mw_argument_has_word(arguments, how, "force");
 	wants_linker_names = mw_argument_has_word(arguments, how, "demangle=none");
 	wants_signatures = mw_argument_has_word(arguments, how, "demangle=full");
+	places.sysroot = mw_argument(arguments, "sysroot")->text;
+	places.binary_path = mw_argument(arguments, "binary-path")->text;
+	if (places.binary_path == NULL)
+		places.binary_path = getenv("PPROF_BINARY_PATH");
 }
 
 void mw_load_take_fetch_options(const mw_arguments_t *arguments) {
@@ -82,10 +86,6 @@ void mw_load_take_fetch_options(const mw_arguments_t *arguments) {
 		.key = mw_argument(arguments, "tls-key")->text,
 	};
 	mw_fetch_configure(&fetch);
-	places.sysroot = mw_argument(arguments, "sysroot")->text;
-	places.binary_path = mw_argument(arguments, "binary-path")->text;
-	if (places.binary_path == NULL)
-		places.binary_path = getenv("PPROF_BINARY_PATH");
 }
 
 mw_symbolize_options_t mw_load_symbol_options(char **cache) {

@@ -13,7 +13,7 @@
 #include "symbol/symbolize.h"
 #include "write/write.h"
 
-/* Where symbols come from; mw_load_take_options() takes them. */
+/* Where symbols come from: MW_SYMBOL_OPTIONS, which mw_load_take_options() takes. */
 #define MW_SYMBOLIZE_OPTION                                                                        \
 	{                                                                                          \
 		"symbolize", 0, MW_OPTION_WORDS, "HOW",                                            \
@@ -40,6 +40,8 @@
 			"where the root directory of the profiled system is"                       \
 	}
 
+#define MW_SYMBOL_OPTIONS MW_SYMBOLIZE_OPTION, MW_BINARY_PATH_OPTION, MW_SYSROOT_OPTION
+
 typedef enum mw_load_symbols {
 	MW_LOAD_NO_SYMBOLS,
 	MW_LOAD_SYMBOLS,
@@ -52,7 +54,7 @@ typedef enum mw_load_detail {
 	MW_LOAD_SPLIT, /* by thread, size and lifetime: read/state_file.h */
 } mw_load_detail_t;
 
-/* Of a server's profile; the two above belong to these. */
+/* Of a server's profile: MW_FETCH_OPTIONS, which mw_load_take_fetch_options() takes. */
 #define MW_SECONDS_OPTION                                                                          \
 	{ "seconds", 0, MW_OPTION_COUNT, "N", NULL, "of a URL: let the server collect for so long" }
 /* The certificates of https:// servers, under the names pprof gives them. */
@@ -68,6 +70,8 @@ typedef enum mw_load_detail {
 		"timeout", 0, MW_OPTION_SECONDS, "TIME", NULL,                                     \
 			"of a URL: how long to wait for the answer, beyond --seconds (60s)"        \
 	}
+
+#define MW_FETCH_OPTIONS MW_SECONDS_OPTION, MW_TIMEOUT_OPTION, MW_TLS_OPTIONS
 
 /* What they say, for the rest of this run: how names are found, and how URLs are fetched. */
 void mw_load_take_options(const mw_arguments_t *arguments);

@@ -216,6 +216,7 @@ int mw_cmd_timeline(const mw_arguments_t *arguments) {
 	collection_t c = {.arguments = arguments};
 	mw_error_t error;
 	mw_load_take_options(arguments);
+	mw_load_take_fetch_options(arguments);
 	int result = collect(&c, &error);
 	if (result == 0)
 		result = write_out(&c, &error);

@@ -74,12 +74,8 @@ const mw_option_t mw_view_options[] = {
 	{"syntax", 0, MW_OPTION_CHOICE, "SYNTAX", "att|intel",
 	 "disasm: the assembler's language; att (default), or intel; both the same on aarch64"},
 	SWITCH("intel-syntax", "the same as --syntax=intel"),
-	MW_SYMBOLIZE_OPTION,
-	MW_BINARY_PATH_OPTION,
-	MW_SYSROOT_OPTION,
-	MW_SECONDS_OPTION,
-	MW_TIMEOUT_OPTION,
-	MW_TLS_OPTIONS,
+	MW_SYMBOL_OPTIONS,
+	MW_FETCH_OPTIONS,
 	{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
 	 "write a file, as its name asks: .html a flame graph; .svg, .png, .pdf, .dot a call "
 	 "graph; "
