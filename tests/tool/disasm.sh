@@ -116,32 +116,43 @@ try 0 "$mallow" disasm "0x$address" calls.pb.gz
 says out '^ROUTINE =+ large in '
 ok "both syntaxes, an address"
 
-# A call in a heap profile of another machine: its address is in its text.
-if command -v aarch64-linux-gnu-gcc >/dev/null; then
-    aarch64-linux-gnu-gcc -g -O0 -shared -fPIC -nostdlib -o arm.so -x c - <<'CODE' || fail "arm.so does not compile"
+# of_machine NAME CALL BYTES TOOLS COMPILER...: a call in a heap profile of another machine, its address in the text.
+# CALL is what it begins with, BYTES its length; TOOLS goes before the names of binutils.
+of_machine() {
+    local machine=$1 call=$2 length=$3 tools=$4 text offset start size place
+    shift 4
+    "$@" -g -O0 -nostdlib -o other.so -x c - <<'CODE' 2>err || return 0
 extern void *malloc(unsigned long);
 extern void use(void *);
 void *kept(void) { return malloc(1000); }
 void call(void) { use(kept()); }
 CODE
-    text=$(aarch64-linux-gnu-readelf -lW arm.so | awk '$1 == "LOAD" && / R E / { print $2, $3, $6; exit }')
+    text=$("${tools}readelf" -lW other.so | awk '$1 == "LOAD" && / R E / { print $2, $3, $6; exit }')
     read -r offset start size <<<"$text"
-    place=$(aarch64-linux-gnu-objdump -d arm.so | awk '/<kept>:/ { inside = 1 } inside && /bl\t/ { sub(":", "", $1); print $1; exit }')
+    place=$("${tools}objdump" -d other.so |
+        awk '/<kept>:/ { inside = 1 } inside && /(bl|call)[\t ].*<malloc@plt>/ { sub(":", "", $1); print $1; exit }')
     {
         echo "heap profile: 10: 10240 [10: 10240] @ heapprofile"
-        printf '10: 10240 [10: 10240] @ 0x%x\n\nMAPPED_LIBRARIES:\n' $((0x10000000 + 0x$place - start + 4))
-        printf '%x-%x r-xp %x 00:00 0 %s\n' 0x10000000 $((0x10000000 + size)) $((offset)) "$PWD/arm.so"
-    } >arm.heap
-    try 0 "$mallow" disasm --json '^kept$' arm.heap
-    python3 - "$place" <<'END' || fail "aarch64: $(cat out)"
+        printf '10: 10240 [10: 10240] @ 0x%x\n\nMAPPED_LIBRARIES:\n' $((0x10000000 + 0x$place - start + length))
+        printf '%x-%x r-xp %x 00:00 0 %s\n' 0x10000000 $((0x10000000 + size)) $((offset)) "$PWD/other.so"
+    } >other.heap
+    try 0 "$mallow" disasm --json '^kept$' other.heap
+    python3 - "$place" "$call" <<'END' || fail "$machine: $(cat out)"
 import json, sys
 function = json.load(open("out"))["functions"][0]
 held = [i for i in function["instructions"] if i["flat"]]
 assert len(held) == 1 and held[0]["flat"] == 10240 and int(held[0]["address"], 16) == int(sys.argv[1], 16), held
-assert held[0]["text"].startswith("bl ") and held[0]["text"].endswith("<malloc@plt>"), held
+assert held[0]["text"].startswith(sys.argv[2] + " ") and held[0]["text"].endswith("<malloc@plt>"), held
 assert held[0]["line"] == 3, held
 END
-    ok "aarch64"
+    ok "$machine"
+}
+of_machine aarch64 bl 4 aarch64-linux-gnu- aarch64-linux-gnu-gcc -shared -fPIC
+of_machine 'i386 with endbr32' calll 5 '' gcc -m32 -shared -fPIC -fcf-protection -Wl,-z,ibtplt
+of_machine i386 calll 5 '' gcc -m32 -shared -fPIC
+if echo 'void *malloc(unsigned long size) { return (void *)size; } void use(void *p) { (void)p; }' |
+    gcc -m32 -shared -fPIC -nostdlib -fno-builtin -o linked.so -x c - 2>err; then
+    of_machine 'i386 at a fixed place' calll 5 '' gcc -m32 -fno-pic -no-pie -Wl,-e,call -Wl,--no-as-needed "$PWD/linked.so"
 fi
 
 try 0 "$mallow" weblist 'main|small|large' calls.pb.gz -o page.html

@@ -156,7 +156,7 @@ static void name_target(const mw_code_t *c, uint64_t target, char *text, size_t 
 	size_t length;
 	const uint8_t *bytes = bytes_at(c, target, &length);
 	uint64_t slot = bytes != NULL
-				? mw_stub_slot(c->machine, bytes,
+				? mw_stub_slot(&c->slots, c->machine, bytes,
 					       length < STUB_BYTES ? length : STUB_BYTES, target)
 				: 0;
 	const char *name = slot != 0 ? mw_slots_name(&c->slots, slot) : NULL;

@@ -2,6 +2,7 @@
  * slots.c -- relocations against functions, and the stubs of the procedure linkage table. */
 #include "symbol/slots.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +13,25 @@ static int compare_slots(const void *left, const void *right) {
 	return (a->address > b->address) - (a->address < b->address);
 }
 
+static bool get_relocation(Elf_Data *data, int i, bool has_addends, GElf_Rel *out) {
+	GElf_Rela relocation;
+	if (!has_addends)
+		return gelf_getrel(data, i, out) != NULL;
+	if (gelf_getrela(data, i, &relocation) == NULL)
+		return false;
+	*out = (GElf_Rel){.r_offset = relocation.r_offset, .r_info = relocation.r_info};
+	return true;
+}
+
 static void add_relocations(mw_slots_t *s, Elf *elf, Elf_Scn *section, const GElf_Shdr *header) {
 	GElf_Shdr symbols_header;
 	Elf_Scn *symbols_section = elf_getscn(elf, header->sh_link);
 	if (gelf_getshdr(symbols_section, &symbols_header) == NULL)
 		return;
 	Elf_Data *symbols = elf_getdata(symbols_section, NULL), *data = elf_getdata(section, NULL);
-	GElf_Rela relocation;
-	for (int i = 0; gelf_getrela(data, i, &relocation) != NULL; i++) {
+	bool has_addends = header->sh_type == SHT_RELA;
+	GElf_Rel relocation;
+	for (int i = 0; get_relocation(data, i, has_addends, &relocation); i++) {
 		GElf_Sym symbol;
 		size_t number = GELF_R_SYM(relocation.r_info);
 		if (number == 0 || number > INT32_MAX ||
@@ -33,12 +45,25 @@ static void add_relocations(mw_slots_t *s, Elf *elf, Elf_Scn *section, const GEl
 	}
 }
 
+static uint64_t find_table(Elf_Scn *dynamic) {
+	Elf_Data *data = elf_getdata(dynamic, NULL);
+	GElf_Dyn entry;
+	for (int i = 0; gelf_getdyn(data, i, &entry) != NULL; i++)
+		if (entry.d_tag == DT_PLTGOT)
+			return entry.d_un.d_ptr;
+	return 0;
+}
+
 void mw_slots_list(mw_slots_t *s, Elf *elf) {
 	Elf_Scn *section = NULL;
 	while ((section = elf_nextscn(elf, section)) != NULL) {
 		GElf_Shdr header;
-		if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_RELA)
+		if (gelf_getshdr(section, &header) == NULL)
+			continue;
+		if (header.sh_type == SHT_RELA || header.sh_type == SHT_REL)
 			add_relocations(s, elf, section, &header);
+		else if (header.sh_type == SHT_DYNAMIC)
+			s->table = find_table(section);
 	}
 	if (s->count > 0)
 		qsort(s->slots, s->count, sizeof(mw_slot_t), compare_slots);
@@ -67,6 +92,19 @@ static uint64_t stub_x86_64(const uint8_t *bytes, size_t length, uint64_t addres
 	return address + at + 6 + (uint64_t)(int64_t)distance;
 }
 
+/* [endbr32] jmp *address, or in position-independent code jmp *disp(%ebx): of the table. */
+static uint64_t stub_386(const uint8_t *bytes, size_t length, uint64_t table) {
+	static const uint8_t endbr32[] = {0xf3, 0x0f, 0x1e, 0xfb};
+	size_t at = length >= 4 && memcmp(bytes, endbr32, 4) == 0 ? 4 : 0;
+	uint32_t place;
+	if (length < at + 6 || bytes[at] != 0xff)
+		return 0;
+	memcpy(&place, bytes + at + 2, sizeof(place));
+	if (bytes[at + 1] == 0x25)
+		return place;
+	return bytes[at + 1] == 0xa3 && table != 0 ? (uint32_t)(table + place) : 0;
+}
+
 /* adrp x16, page; ldr x17, [x16, #offset] */
 static uint64_t stub_aarch64(const uint8_t *bytes, size_t length, uint64_t address) {
 	uint32_t words[2];
@@ -82,8 +120,10 @@ static uint64_t stub_aarch64(const uint8_t *bytes, size_t length, uint64_t addre
 	       (uint64_t)(words[1] >> 10 & 0xfff) * 8;
 }
 
-uint64_t mw_stub_slot(unsigned machine, const uint8_t *bytes, size_t length, uint64_t address) {
+uint64_t mw_stub_slot(const mw_slots_t *slots, unsigned machine, const uint8_t *bytes,
+		      size_t length, uint64_t address) {
 	return machine == EM_X86_64    ? stub_x86_64(bytes, length, address)
+	       : machine == EM_386     ? stub_386(bytes, length, slots->table)
 	       : machine == EM_AARCH64 ? stub_aarch64(bytes, length, address)
 				       : 0;
 }

@@ -17,6 +17,8 @@ typedef struct mw_slot {
 typedef struct mw_slots {
 	mw_slot_t *slots; /* by address */
 	size_t count, capacity;
+	uint64_t table; /* what i386's position-independent code has in %ebx; 0: the file tells none
+			 */
 } mw_slots_t;
 
 void mw_slots_list(mw_slots_t *slots, Elf *elf);
@@ -25,6 +27,7 @@ const char *mw_slots_name(const mw_slots_t *slots, uint64_t address);
 void mw_slots_release(mw_slots_t *slots);
 
 /* The slot that the stub at `address`, of these bytes, jumps through; 0: it is no such stub. */
-uint64_t mw_stub_slot(unsigned machine, const uint8_t *bytes, size_t length, uint64_t address);
+uint64_t mw_stub_slot(const mw_slots_t *slots, unsigned machine, const uint8_t *bytes,
+		      size_t length, uint64_t address);
 
 #endif
