@@ -50,6 +50,14 @@ static bool get_group(size_t i, const char *between, group_t *out) {
 	return out->options != NULL;
 }
 
+static void print_groups(FILE *out, const char *between,
+			 void (*print)(FILE *out, const group_t *group)) {
+	group_t group;
+	for (size_t i = 0; get_group(i, between, &group); i++)
+		if (group.options[0].name != NULL)
+			print(out, &group);
+}
+
 static void print_names(FILE *out) {
 	for (size_t i = 0; i < mw_subcommand_count; i++)
 		fprintf(out, "%s ", mw_subcommands[i].name);
@@ -99,10 +107,7 @@ static void print_bash(FILE *out) {
 	      "takes.\n"
 	      "_mallow_table() {\n",
 	      out);
-	group_t group;
-	for (size_t i = 0; get_group(i, " | ", &group); i++)
-		if (group.options[0].name != NULL)
-			print_bash_group(out, &group);
+	print_groups(out, " | ", print_bash_group);
 	fputs("\tcase $1 in\n", out);
 	for (size_t i = 0; i < mw_subcommand_count; i++)
 		fprintf(out, "\t%s) operands=%s ;;\n", mw_subcommands[i].name,
@@ -243,10 +248,7 @@ static void print_zsh(FILE *out) {
 	      "\tshift words\n"
 	      "\t((CURRENT--))\n",
 	      out);
-	group_t group;
-	for (size_t i = 0; get_group(i, "|", &group); i++)
-		if (group.options[0].name != NULL)
-			print_zsh_group(out, &group);
+	print_groups(out, "|", print_zsh_group);
 	fputs("\tcase $words[1] in\n", out);
 	for (size_t i = 0; i < mw_subcommand_count; i++)
 		fprintf(out, "\t%s) specs+=('*:%s operand:_mallow_%s') ;;\n",
