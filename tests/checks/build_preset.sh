@@ -22,7 +22,8 @@ fi
 }
 # What a sanitizer finds ends the test with a status of its own.
 export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS=suppressions=$PWD/tests/tsan.supp
+# The longest history: a race that is meant is known by the reader's stack, which must be there.
+export TSAN_OPTIONS=suppressions=$PWD/tests/tsan.supp:history_size=7
 ctest --test-dir "$directory" --parallel 2 --output-on-failure --timeout 240 "$@" >"$log" 2>&1 || {
     tail -n 80 "$log"
     exit 1
