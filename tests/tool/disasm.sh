@@ -81,7 +81,8 @@ assert count > 20, count' || fail "objdump has other instructions in $program"
     if has_pprof; then
         python3 held.py | sort -n >ours
         python3 addresses.py "$program.pb.gz" "$program" | sort -n >theirs
-        [ "$(wc -l <theirs)" -ge 4 ] || fail "pprof knows too few addresses of $program"
+        # By chance a place of a few kilobytes has no sample.
+        [ "$(wc -l <theirs)" -ge 2 ] || fail "pprof knows too few addresses of $program"
         diff theirs ours >difference || fail "pprof has other numbers in $program: $(cat difference)"
     fi
 done
