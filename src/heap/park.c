@@ -61,8 +61,13 @@ void mw_park_save(mw_heap_t *heap) {
 	mw_heap_pages_divert(heap, 0);
 }
 
+/* Half as long as free slices are kept. */
+static uint64_t due_of(const mw_heap_t *heap) {
+	return heap->parked.since_ns + mw_chunk_decay_ns() / 2;
+}
+
 static void set_due(const mw_heap_t *oldest) {
-	uint64_t due = oldest ? oldest->parked.since_ns + mw_chunk_decay_ns() / 2 : UINT64_MAX;
+	uint64_t due = oldest ? due_of(oldest) : UINT64_MAX;
 	atomic_store_explicit(&mw_park_due_ns, due, memory_order_relaxed);
 }
 
@@ -83,20 +88,20 @@ static mw_heap_t *take(mw_heap_t **link) {
 	return heap;
 }
 
-mw_heap_t *mw_park_take_slow(bool near) {
+mw_heap_t *mw_park_take_slow(void) {
 	mw_heap_t **link = &mw_park_first;
 	unsigned node = mw_os_numa_here();
-	while (near && *link && (*link)->parked.node != node)
+	while (*link && (*link)->parked.node != node)
 		link = &(*link)->next_free;
 	return *link ? take(link) : NULL;
 }
 
-mw_heap_t *mw_park_take_old(uint64_t before_ns) {
+mw_heap_t *mw_park_take_oldest(bool due_only) {
 	/* The last came first. */
 	mw_heap_t **link = &mw_park_first;
 	while (*link && (*link)->next_free)
 		link = &(*link)->next_free;
-	if (*link && (*link)->parked.since_ns <= before_ns)
+	if (*link && (!due_only || due_of(*link) <= mw_os_monotonic_coarse_ns()))
 		return take(link);
 	set_due(*link);
 	return NULL;

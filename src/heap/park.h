@@ -30,14 +30,14 @@ bool mw_park_begin(mw_heap_t *heap);
 /* It is put into the state in which it waits: from here on nothing of it is touched.  Ends the
  * program when a list has no end. */
 void mw_park_save(mw_heap_t *heap);
-/* Under the lock: into the list, and out of it.  NULL: there is none; `near`: of this node. */
+/* Under the lock: into the list, and out of it.  NULL: there is none of this node. */
 void mw_park_put(mw_heap_t *heap);
-MW_NOINLINE mw_heap_t *mw_park_take_slow(bool near);
-static inline mw_heap_t *mw_park_take(bool near) {
-	return MW_UNLIKELY(mw_park_first != NULL) ? mw_park_take_slow(near) : NULL;
+MW_NOINLINE mw_heap_t *mw_park_take_slow(void);
+static inline mw_heap_t *mw_park_take(void) {
+	return MW_UNLIKELY(mw_park_first != NULL) ? mw_park_take_slow() : NULL;
 }
-/* The one that has waited longest, if it came before that time. */
-mw_heap_t *mw_park_take_old(uint64_t before_ns);
+/* The one that has waited longest; NULL: there is none, or not for long enough. */
+mw_heap_t *mw_park_take_oldest(bool due_only);
 static inline bool mw_park_is_due(void) {
 	uint64_t due = atomic_load_explicit(&mw_park_due_ns, memory_order_relaxed);
 	return MW_UNLIKELY(due != UINT64_MAX) && mw_os_monotonic_coarse_ns() >= due;

@@ -54,7 +54,7 @@ static mw_heap_t *bare_heap(void) {
 
 static MW_NOINLINE mw_heap_t *make_heap(void) {
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
-	mw_heap_t *parked = mw_park_take(true), *heap = parked ? parked : bare_heap();
+	mw_heap_t *parked = mw_park_take(), *heap = parked ? parked : bare_heap();
 	heaps.live += heap != NULL;
 	mw_harden_start();
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
@@ -132,17 +132,17 @@ void mw_heap_thread_end(void) {
 	put_away(heap, parked);
 }
 
-static mw_heap_t *take_parked(uint64_t before_ns) {
+static mw_heap_t *take_parked(bool due_only) {
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
-	mw_heap_t *heap = mw_park_take_old(before_ns);
+	mw_heap_t *heap = mw_park_take_oldest(due_only);
 	heaps.live += heap != NULL;
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 	return heap;
 }
 
-/* The calling thread ends heaps that were parked before that time in the place of their threads. */
-static void abandon_parked(uint64_t before_ns) {
-	mw_heap_t *heap = take_parked(before_ns);
+/* The calling thread ends parked heaps in the place of their threads. */
+static void abandon_parked(bool due_only) {
+	mw_heap_t *heap = take_parked(due_only);
 	if (!heap)
 		return;
 	mw_thread_t own = mw_thread;
@@ -153,15 +153,13 @@ static void abandon_parked(uint64_t before_ns) {
 		mw_park_resume(heap);
 		mw_leave_all(heap);
 		put_away(heap, false);
-		heap = take_parked(before_ns);
+		heap = take_parked(due_only);
 	} while (heap);
 	mw_thread = own;
 }
 
 void mw_heap_end_parked(void) {
-	uint64_t now = mw_os_monotonic_coarse_ns(), delay = mw_chunk_decay_ns() / 2;
-	if (now > delay)
-		abandon_parked(now - delay);
+	abandon_parked(true);
 }
 
 void mw_heap_take_rate(void) {
@@ -194,7 +192,7 @@ size_t mw_heap_trim(void) {
 			mw_heap_head_flush(heap, c); /* some of it into outboxes, or on shelves */
 		mw_outbox_flush(heap);
 	}
-	abandon_parked(UINT64_MAX);
+	abandon_parked(false);
 	mw_outbox_clear_shelves(heap);
 	if (heap)
 		release_pages(heap);

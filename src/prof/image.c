@@ -355,6 +355,10 @@ static _Atomic uint64_t *used_counter(mw_state_section_id_t section) {
 	return (_Atomic uint64_t *)(void *)((char *)mw_image_live() + used_offset[section]);
 }
 
+bool mw_image_has_room(mw_state_section_id_t section, uint64_t index) {
+	return index < image.sections[section].capacity;
+}
+
 uint64_t mw_image_used_bytes(mw_state_section_id_t section) {
 	uint64_t entries = image.sections[section].capacity;
 	if (used_offset[section])

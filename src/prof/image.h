@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/check.h"
 #include "prof/mirror.h"
 #include "state/layout.h"
 
@@ -34,9 +35,12 @@ mw_state_header_t *mw_image_header(void);
 /* Where each section begins; written by image.c alone, of the growing ones with the gate closed. */
 extern char *mw_image_windows[MW_SECTION_COUNT];
 
+/* For assertions: the section has room for an entry of this index. */
+bool mw_image_has_room(mw_state_section_id_t section, uint64_t index);
 /* First byte of an entry, which must be taken (or in a section without a count): the index is
  * believed. */
 static inline void *mw_image_entry(mw_state_section_id_t section, uint64_t index) {
+	MW_ASSERT(mw_image_has_room(section, index));
 	return mw_image_windows[section] + index * mw_state_stride(section);
 }
 static inline mw_state_live_t *mw_image_live(void) {

@@ -13,12 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline))
-#else
-#define NOINLINE __attribute__((noipa))
-#endif
-#define KEEP_FRAME() __asm__ volatile("" ::: "memory")
+#include "frames.h"
+
 #define MUST(condition) ((condition) ? (void)0 : must_failed(#condition, __LINE__))
 
 enum { OWN_HANDLER_STATUS = 7 };

@@ -9,11 +9,11 @@ has_pprof() {
     command -v go >/dev/null && { go tool pprof -h >/dev/null 2>err || grep -q usage err; }
 }
 
-# profile NAME COMMAND...: NAME.pb.gz, of a sample in 4 KiB.
+# profile NAME COMMAND...: NAME.pb.gz, of a sample in 4 KiB, or in $rate.
 profile() {
     local name=$1
     shift
-    "$mallow" run --rate 4K -o "$name.pb.gz" -- "$@" >/dev/null 2>err || fail "$* does not run"
+    "$mallow" run --rate "${rate:-4K}" -o "$name.pb.gz" -- "$@" >/dev/null 2>err || fail "$* does not run"
     [ -s "$name.pb.gz" ] || fail "no profile of $name"
 }
 
