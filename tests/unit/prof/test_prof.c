@@ -449,7 +449,7 @@ static void threads_resets_and_forks(void) {
 /* A million live samples, and a fork on the way: all is there, in both processes, in the image and
  * in the file, though the windows were moved several times. */
 static void fill_and_check(void) {
-	enum { BLOCKS = 1000000 };
+	enum { BLOCKS = 1000000 / TEST_SLOWNESS };
 	start(1, 0, false);
 	static mw_record_id_t records[BLOCKS];
 	for (uintptr_t i = 0; i < BLOCKS; i++) {
@@ -512,12 +512,15 @@ static void windows_widen_by_copying(void) {
 	CHECK_EQ(live->live_bytes, 200000 * 16);
 }
 
+/* Of each of the threads: several windows all the same. */
+#define MANY (100000u / TEST_SLOWNESS)
+
 static void *take_many(void *argument) {
 	fake_thread_t mine;
 	fake_thread_start(&mine);
 	uintptr_t first = (uintptr_t)argument * 1000000;
 	bool sampled;
-	for (uintptr_t i = 1; i <= 100000; i++)
+	for (uintptr_t i = 1; i <= MANY; i++)
 		CHECK(fake_small(&mine, 1, (void *)(first + i), 1, 16, &sampled));
 	return NULL;
 }
@@ -533,12 +536,12 @@ static void windows_widen_under_threads(void) {
 	static char seen[4000000];
 	char *file = map_state_of(getpid());
 	mw_state_record_t *records = section_of(file, MW_SECTION_RECORDS);
-	for (int i = 1; i <= 400000; i++) {
+	for (unsigned i = 1; i <= 4 * MANY; i++) {
 		CHECK(records[i].address && !seen[records[i].address]);
 		CHECK_EQ(records[i].sequence, 2);
 		seen[records[i].address] = 1;
 	}
-	CHECK_EQ(((mw_state_live_t *)section_of(file, MW_SECTION_LIVE))->records_used, 400001);
+	CHECK_EQ(((mw_state_live_t *)section_of(file, MW_SECTION_LIVE))->records_used, 4 * MANY + 1);
 }
 
 int main(void) {
