@@ -190,8 +190,13 @@ static bool set_choice(mw_options_t *options, mw_conf_source_t *source, const mw
 static bool set_text(mw_options_t *options, mw_conf_source_t *source, const mw_option_t *option,
 		     mw_text_t value) {
 	if (value.length > (size_t)option->max) {
-		mw_option_say_bad(source, option, value, "too long", "Out-of-range conf value");
-		return false;
+		/* jemalloc's only text, which it cuts. */
+		if (option->offset != offsetof(mw_options_t, prof_prefix)) {
+			mw_option_say_bad(source, option, value, "too long",
+					  "Out-of-range conf value");
+			return false;
+		}
+		value.length = (size_t)option->max;
 	}
 	keep_text(options, option, value);
 	return true;

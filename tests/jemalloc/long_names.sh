@@ -12,9 +12,9 @@ names() {
     local length prefix folder=$work/$deep/$deep/$deep/$deep/$2
     mkdir "$folder"
     cd "$folder"
-    for length in 3 201 255 4001 4095 4097; do
+    for length in 3 201 255 4001 4095 4097 5001; do
         prefix=$(printf './%.0s' $(seq $((length / 2))))o
-        LD_LIBRARY_PATH=$1 MALLOC_CONF=prof:true,prof_prefix:${prefix:0:4096} "$program" 2>>"$work/$2.errors" ||
+        LD_LIBRARY_PATH=$1 MALLOC_CONF=prof:true,prof_prefix:$prefix "$program" 2>>"$work/$2.errors" ||
             fail "$2 with a prefix of $length"
     done >"$work/$2"
     # shellcheck disable=SC2012 # no name here holds a line end

@@ -63,6 +63,9 @@ LD_LIBRARY_PATH=$work/root/lib/mallow/compat "$work/version" | grep -q gmallow |
 (cd "$work" && "$work/root/bin/mallow" run --as jemalloc -o "$work/run.pb.gz" -- "$work/version") >"$work/out" 2>"$work/err" ||
     fail "mallow run --as jemalloc: $(cat "$work/err")"
 grep -q gmallow "$work/out" || fail "mallow run --as jemalloc: $(cat "$work/out")"
+(cd "$work" && "$work/root/bin/mallow" run --as jemalloc --exact -- perl -e 1) 2>"$work/err"
+grep -q 'perl .*is not linked with libjemalloc.so.2: without --as mallow is preloaded' "$work/err" ||
+    fail "mallow run --as jemalloc perl: $(cat "$work/err")"
 (cd "$work" && "$build/bin/mallow" run --as other -- true) 2>"$work/err" && fail "--as other"
 grep -q "allowed: jemalloc" "$work/err" || fail "--as other: $(cat "$work/err")"
 ok "jemalloc.pc, jemalloc-config, mallow run --as jemalloc"

@@ -61,7 +61,16 @@ try 0 "$mallow" stop "$pid" --wait 0
 says out 'already ordered'
 try 0 "$mallow" status "$pid"
 says out 'ordered +off'
+try 0 "$mallow" set "$pid" dump_signal=12 --wait 0
+says err "pid $pid: until then signal 12 does what it did"
+try 0 "$mallow" status "$pid"
+says_not out 'dump_signal'
 try 0 "$mallow" start "$pid" --wait 0
+tell t
+try 0 "$mallow" status "$pid"
+says out 'set +dump_signal = 12'
+try 0 "$mallow" set "$pid" dump_signal=0 --wait 0
+says_not err 'until then'
 tell t
 try 0 "$mallow" status "$pid"
 says out "phases \(pid $pid\): running"

@@ -541,7 +541,8 @@ static void windows_widen_under_threads(void) {
 		CHECK_EQ(records[i].sequence, 2);
 		seen[records[i].address] = 1;
 	}
-	CHECK_EQ(((mw_state_live_t *)section_of(file, MW_SECTION_LIVE))->records_used, 4 * MANY + 1);
+	CHECK_EQ(((mw_state_live_t *)section_of(file, MW_SECTION_LIVE))->records_used,
+		 4 * MANY + 1);
 }
 
 int main(void) {

@@ -322,6 +322,12 @@ static void explain_none(const mw_harvest_t *harvest) {
 		mw_complain("no profile: %s allocated too little for a sample (T = %s); --exact "
 			    "samples every allocation",
 			    harvest->program, mw_show_rate(harvest->mean_bytes, rate));
+	else if (harvest->as)
+		mw_complain(
+			"no profile: %s either allocated too little for a sample (T = %s; --exact "
+			"samples every allocation), or is not linked with lib%s.so.2: without "
+			"--as mallow is preloaded",
+			harvest->program, mw_show_rate(harvest->mean_bytes, rate), harvest->as);
 	else
 		mw_complain(
 			"no profile: %s either allocated too little for a sample (T = %s; --exact "

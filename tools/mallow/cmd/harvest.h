@@ -14,6 +14,7 @@ typedef struct mw_harvest {
 	const char *file;      /* the program's own profile; NULL: a name made up */
 	bool every_process;    /* the user gave a directory: no cap on the number of profiles */
 	const char *program;   /* as the user named it */
+	const char *as; /* the library that it was to have ours for; NULL: ours is preloaded */
 	const mw_launch_t *launch;
 	bool library_seen;   /* in the program's mappings */
 	int held_fd;         /* the program's state file, or -1: its name may go with the program */

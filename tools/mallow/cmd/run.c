@@ -151,6 +151,7 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 	if (status == 0) {
 		harvest.session = session;
 		harvest.program = arguments->operands[0];
+		harvest.as = as->given ? as->text : NULL;
 		harvest.mean_bytes = set_configuration(arguments, session);
 		status = run_program(arguments, &harvest, &error);
 	}

@@ -117,6 +117,13 @@ static void say_settings(const mw_target_t *target, const mw_order_t *order,
 			       mw_setting_name(setting), value,
 			       mw_show_setting(setting, talk->was_settings[i], was), end);
 	}
+	/* Whoever sends it now ends the process, which slept and has no handler yet. */
+	if (talk->outcome == MW_OUTCOME_PENDING && order->settings[MW_SETTING_dump_signal] != 0 &&
+	    order->settings_mask & (uint64_t)1 << MW_SETTING_dump_signal)
+		mw_complain("note: pid %d: until then signal %u does what it did, which ends most "
+			    "programs; 'mallow status %d' lists dump_signal once it is handled",
+			    target->pid, (unsigned)order->settings[MW_SETTING_dump_signal],
+			    target->pid);
 	char name[MW_STATE_DUMP_NAME_BYTES];
 	if (order->dump_name)
 		printf("pid %d: dump_name = %s (was %s)%s\n", target->pid, order->dump_name,
