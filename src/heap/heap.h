@@ -98,6 +98,8 @@ struct mw_heap {
 	uint32_t poll_seen;
 	uint32_t spares;            /* pages marked so */
 	uint32_t pages, pages_most; /* that the heap has, and most it ever had */
+	/* Pages when it last made way for more, and searches for a page since (heap_page.c). */
+	uint32_t made_way_pages, finds;
 	/* Lists of freed blocks: see head.h. */
 	uint8_t head_limit[MW_CLASS_COUNT]; /* blocks that free() makes heads[c] long */
 	bool heads_off;                     /* as if head_max_bytes were 0 */

@@ -30,6 +30,10 @@ _Static_assert(SPARE_BLOCK_BYTES > MW_TINY_MAX_BYTES, "find_at_once() in alloc.c
 /* Of a heap with so many pages the lists of tiny classes and their last pages are a small part. */
 #define TINY_FLUSH_PAGES 256u
 
+/* A heap that stays at its peak looks for pages to give back once in so many searches: those it
+ * finds would otherwise be the ones it takes next. */
+#define MAKE_WAY_FINDS 64u
+
 static void claim(mw_heap_t *heap, mw_page_t *page, bool pushes) {
 	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
 	bool tiny = page->size_class < MW_TINY_CLASSES;
@@ -282,8 +286,18 @@ static void make_way(mw_heap_t *heap) {
 	}
 }
 
+static void make_way_at_peak(mw_heap_t *heap) {
+	bool grew = heap->pages > heap->made_way_pages;
+	if (!grew && heap->finds < MAKE_WAY_FINDS)
+		return;
+	heap->made_way_pages = heap->pages;
+	heap->finds = 0;
+	make_way(heap);
+}
+
 mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 	mw_heap_take_pending(heap);
+	heap->finds++;
 	mw_page_queue_t *queue = &heap->queues[size_class];
 	while (queue->first) {
 		mw_page_t *page = queue->first;
@@ -304,7 +318,7 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 	}
 	/* More memory is needed: others may wait for theirs as well. */
 	if (heap->pages >= heap->pages_most)
-		make_way(heap);
+		make_way_at_peak(heap);
 	return make_run(heap, size_class);
 }
 

@@ -6,9 +6,10 @@
 #include "heap/chunk.h"
 #include "heap/heap.h"
 #include "heap/size_class.h"
+#include "heap/tally.h"
 #include "test.h"
 
-enum { BLOCKS = 2048, CLASS_BYTES = 48 << 10 };
+enum { BLOCKS = 2048, CLASS_BYTES = 48 << 10, KEPT = 20000, KEPT_BYTES = 96 };
 
 static void *blocks[BLOCKS];
 
@@ -37,7 +38,39 @@ static void growth_takes_empty_pages(void) {
 	mw_chunk_check();
 }
 
+static size_t pages_made(void) {
+	size_t total = 0;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		total += mw_tally_read(&mw_tally.pages[c]);
+	return total;
+}
+
+/* As a tree that is read in: what it keeps grows, and texts and lists on the way to it come and go
+ * at every step.  Their pages must not change hands at every step too. */
+static void growth_leaves_pages_in_use(void) {
+	static const size_t passing[] = {16, 32, 48, 64, 80, 112, 128};
+	enum { PASSING = sizeof passing / sizeof *passing };
+	static void *kept[KEPT];
+	size_t before = pages_made();
+	for (unsigned i = 0; i < KEPT; i++) {
+		void *block[PASSING];
+		CHECK((kept[i] = mw_heap_alloc(KEPT_BYTES)) != NULL);
+		for (unsigned j = 0; j < PASSING; j++) {
+			CHECK((block[j] = mw_heap_alloc(passing[j])) != NULL);
+			if (j > 0)
+				mw_heap_free_slow(block[j - 1]);
+		}
+		mw_heap_free_slow(block[PASSING - 1]);
+	}
+	size_t grown = KEPT * KEPT_BYTES / MW_SLICE_BYTES;
+	/* Each page more may cost them theirs. */
+	CHECK(pages_made() - before <= (grown + PASSING) * (PASSING + 1));
+	for (unsigned i = 0; i < KEPT; i++)
+		mw_heap_free_slow(kept[i]);
+}
+
 int main(void) {
 	RUN(growth_takes_empty_pages);
+	RUN(growth_leaves_pages_in_use);
 	return 0;
 }
