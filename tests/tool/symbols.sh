@@ -78,6 +78,18 @@ for compiler in g++ clang++; do
     expect p.pb.gz 'shop::Cache<long>::grow .*prog\.cc:8'
     expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
 
+    # The same in .debug beside it, and below another root.
+    mkdir .debug && mv prog.debug .debug/prog.debug && rm -r cache
+    profile ./prog
+    expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
+    folder=root/usr/lib/debug$work
+    mkdir -p "$folder" "root$work" && mv .debug/prog.debug "$folder/prog.debug" && rm -r cache .debug
+    profile ./prog
+    cp prog "root$work/prog"
+    expect "--lines --sysroot=$work/root p.pb.gz" ' outer .*prog\.cc:17'
+    mv "$folder/prog.debug" prog.debug && rm -r root
+    profile ./prog
+
     # The debug information is gone, but was read in an earlier run.
     name="$compiler, stripped, symbols kept"
     rm prog.debug
@@ -89,6 +101,13 @@ for compiler in g++ clang++; do
     rm -r cache
     profile ./prog
     expect p.pb.gz ' prog\+0x[0-9a-f]+'
+    # Nobody was asked, and no HTTP client loaded for that.
+    rm -rf cache
+    LD_DEBUG=files LD_DEBUG_OUTPUT=$work/loaded "$build/bin/mallow" report p.pb.gz >report.txt 2>notes.txt
+    if ! grep -q 'file=libdw' loaded.* || grep -q 'file=libdebuginfod' loaded.*; then
+        echo "$name: loaded: $(grep -ho 'file=lib[a-z-]*' loaded.* | sort -u | tr '\n' ' ')"
+        failures=$((failures + 1))
+    fi
 done
 
 # Thousands of addresses in dozens of units, each unit in two places of the file: several threads read

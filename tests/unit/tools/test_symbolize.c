@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "self_module.h"
+#include "symbol/confine.h"
 #include "symbol/symbolize.h"
 #include "test.h"
 
@@ -221,6 +223,47 @@ static void a_fault_costs_one_module(void) {
 	}
 }
 
+/* A file with many locations and one with few are read at once: when the process dies, neither is
+ * blamed for the other. */
+static void a_fault_is_told_from_what_is_beside(void) {
+	uint64_t pcs[] = {plain_function()};
+	for (int good = 0; good < 3; good++) {
+		mw_profile_t *p = make_profile(self.path, self.build_id, true, pcs, 1);
+		for (size_t i = 0; i < 1500; i++)
+			mw_profile_append_location(p, 1, pcs[0] - 1, false);
+		size_t large = p->location_count - 1;
+		mw_mapping_t second = p->mappings[1];
+		second.limit += 4096;
+		mw_profile_add_location(p, mw_profile_add_mapping(p, &second), pcs[0] - 1, false);
+		note_count = 0;
+		calls_until_crash = good;
+		mw_symbolize_result_t result = mw_symbolize(p, &options);
+		calls_until_crash = -1;
+		/* The second handle is that of either file, or of a thread of the first. */
+		if (good == 0)
+			CHECK_EQ(note_count, 2);
+		CHECK(note_count <= 2 - good + (good == 2));
+		CHECK(result.unresolved == 0 || note_count > 0);
+		if (good > 0)
+			CHECK(p->locations[1].line_count > 0 ||
+			      p->locations[large + 1].line_count > 0);
+		mw_profile_free(p);
+	}
+}
+
+/* A process that reads what nobody vouches for. */
+static void memory_is_limited(void) {
+	pid_t child = fork();
+	if (child == 0) {
+		mw_confine_memory((size_t)64 << 20);
+		void *little = malloc((size_t)32 << 20), *much = malloc((size_t)128 << 20);
+		_exit(little != NULL && much == NULL ? 0 : 1);
+	}
+	int status = 1;
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+}
+
 static void names_are_demangled(void) {
 	static const char *const names[][2] = {
 		{"_ZNSt6vectorIiSaIiEE9push_backERKi",
@@ -316,6 +359,8 @@ int main(void) {
 	RUN(another_build_is_not_used);
 	RUN(missing_files_are_noted);
 	RUN(damaged_files_do_no_harm);
+	RUN(a_fault_is_told_from_what_is_beside);
+	RUN(memory_is_limited);
 	RUN(a_fault_costs_one_module);
 	RUN(names_are_demangled);
 	RUN(test_generated_code);

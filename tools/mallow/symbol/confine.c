@@ -9,10 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of its own.  Ten times what the largest programs' debug information takes; files that are mapped
- * do not count, unpacked sections do. */
-#define DATA_BYTES_MAX ((rlim_t)4 << 30)
-
 /* A number of /proc/self/statm: size, resident, shared, text, library, data, all in pages. */
 static size_t bytes_of(unsigned column) {
 	unsigned long pages[6] = {0};
@@ -29,9 +25,9 @@ size_t mw_resident_bytes(void) {
 	return bytes_of(1);
 }
 
-void mw_confine_memory(void) {
+void mw_confine_memory(size_t more_bytes) {
 	struct rlimit limit;
-	rlim_t bytes = bytes_of(5) + DATA_BYTES_MAX;
+	rlim_t bytes = bytes_of(5) + more_bytes;
 	if (getrlimit(RLIMIT_DATA, &limit) == 0 && bytes < limit.rlim_cur) {
 		limit.rlim_cur = bytes;
 		setrlimit(RLIMIT_DATA, &limit);
@@ -44,7 +40,7 @@ static _Noreturn void run(mw_confined_work_t *work, const void *context, int fd)
 	mw_error_t error = {.text = ""};
 	if (out == NULL)
 		_exit(2);
-	mw_confine_memory();
+	mw_confine_memory(MW_CONFINED_BYTES);
 	int result = work(context, out, &error);
 	fputc('\0', out);
 	if (result != 0)

@@ -16,8 +16,11 @@ typedef int mw_confined_work_t(const void *context, FILE *out, mw_error_t *error
 int mw_confine(mw_confined_work_t *work, const void *context, const char *what, FILE *out,
 	       mw_error_t *error);
 
-/* The forked process itself: as much memory as it has now, and a bound of more. */
-void mw_confine_memory(void);
+/* Of memory of its own.  Ten times what the largest programs' debug information takes; files that
+ * are mapped do not count, unpacked sections do. */
+#define MW_CONFINED_BYTES ((size_t)4 << 30)
+/* The forked process itself: as much memory as it has now, and `more_bytes`. */
+void mw_confine_memory(size_t more_bytes);
 /* What the process has in memory, pages of files included. */
 size_t mw_resident_bytes(void);
 

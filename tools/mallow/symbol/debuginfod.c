@@ -20,6 +20,10 @@ void mw_debuginfod_allow(bool allowed) {
 		setenv("DEBUGINFOD_PROGRESS", "1", 0);
 }
 
+bool mw_debuginfod_is_allowed(void) {
+	return is_allowed;
+}
+
 typedef debuginfod_client *begin_t(void);
 typedef int find_t(debuginfod_client *client, const unsigned char *build_id, int length,
 		   char **path);

@@ -11,6 +11,7 @@
 
 /* Whether libdw and mw_debuginfod_open() may ask, for the rest of this process. */
 void mw_debuginfod_allow(bool allowed);
+bool mw_debuginfod_is_allowed(void);
 /* A descriptor of the executable or, failing that, its debug information; -1: nobody has it. */
 int mw_debuginfod_open(const char *build_id);
 

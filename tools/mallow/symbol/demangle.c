@@ -17,8 +17,10 @@ static char *demangle(const char *name, int options) {
 	bool mangled = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
 	if (!mangled || strnlen(name, MANGLED_LENGTH_MAX + 1) > MANGLED_LENGTH_MAX)
 		return NULL;
-	/* AUTO tries Rust first, which recognises its own. */
-	return cplus_demangle(name, DMGL_AUTO | DMGL_ANSI | options);
+	/* AUTO tries Rust first, and prints all of a C++ name for it; Rust's older names end in a
+	 * hash that begins so. */
+	int style = name[1] == 'R' || strstr(name, "17h") != NULL ? DMGL_AUTO : DMGL_GNU_V3;
+	return cplus_demangle(name, style | DMGL_ANSI | options);
 }
 
 char *mw_demangle(const char *name) {

@@ -21,11 +21,10 @@
 /* So many of one unit are worth that two threads read it. */
 #define LOCATIONS_A_TURN_MAX 4096
 
-/* How often a look is taken at the memory in use. */
-#define LOCATIONS_A_LOOK 256
 /* How much more memory may be in use until a file is opened anew: twice as much the next time,
- * because debug information that is packed is unpacked again. */
-#define GROWTH_BYTES ((size_t)32 << 20)
+ * because debug information that is packed is unpacked again.  Half of what the process has before
+ * it opens anything, so that it does not show; less gained nothing. */
+#define GROWTH_BYTES ((size_t)4 << 20)
 
 typedef struct place {
 	uint64_t unit;
@@ -47,7 +46,6 @@ typedef struct member {
 	mw_object_t *object;
 	size_t resident_bytes; /* of the process when it was opened */
 	size_t growth_bytes;   /* until it is opened anew */
-	size_t unlooked;       /* locations since the last look at the memory */
 	pthread_t thread;
 } member_t;
 
@@ -58,16 +56,17 @@ static int compare_places(const void *a, const void *b) {
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+/* Its debug information, too: what is unpacked is no growth. */
 static mw_object_t *open_again(const mw_lookup_t *l) {
-	return mw_object_open(l->profile, l->mapping, l->options, NULL);
+	mw_object_t *object = mw_object_open(l->profile, l->mapping, l->options, NULL);
+	if (object != NULL)
+		mw_object_has_debug(object);
+	return object;
 }
 
 /* libdw keeps all it has read until its handle is closed: units that are behind us. */
 static void shed_memory(member_t *m) {
 	crew_t *crew = m->crew;
-	if (m->unlooked < LOCATIONS_A_LOOK)
-		return;
-	m->unlooked = 0;
 	if (mw_resident_bytes() < m->resident_bytes + m->growth_bytes)
 		return;
 	pthread_mutex_lock(&crew->lock);
@@ -118,7 +117,7 @@ static void *work(void *argument) {
 	const place_t *places;
 	while (m->object != NULL && (places = take_turn(m->crew, &count), count > 0)) {
 		look_up(m, places, count);
-		m->unlooked += count;
+		mw_object_drop_pages(m->object);
 		shed_memory(m);
 	}
 	return NULL;

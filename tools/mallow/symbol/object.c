@@ -14,11 +14,18 @@
 #include <unistd.h>
 
 #include "model/alloc.h"
+#include "symbol/debug_file.h"
 #include "symbol/debuginfod.h"
 #include "symbol/functions.h"
+#include "symbol/pages.h"
 #include "symbol/units.h"
 
 struct mw_object {
+	Dwfl_Callbacks callbacks;
+	/* NULL asks libdwfl for its usual places: beside the file, .debug/, /usr/lib/debug, and
+	 * there by build-id. */
+	char *debug_path;
+	char *sysroot; /* may be NULL */
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Dwarf *debug; /* once it was sought; NULL: there is none */
@@ -27,25 +34,7 @@ struct mw_object {
 	mw_functions_t functions;
 	mw_units_t units;
 	bool units_listed;
-};
-
-/* NULL asks libdwfl for its usual places: beside the file, .debug/, /usr/lib/debug, and there by
- * build-id. */
-static char *debug_path;
-
-/* Those, but of another system. */
-static void set_debug_path(const char *sysroot) {
-	free(debug_path);
-	debug_path = NULL;
-	if (sysroot != NULL && asprintf(&debug_path, ":.debug:%s/usr/lib/debug", sysroot) < 0)
-		debug_path = NULL;
-}
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-	.debuginfo_path = &debug_path,
+	mw_pages_t pages;
 };
 
 /* The build-id of an open file as hex; "" without one. */
@@ -169,9 +158,20 @@ mw_object_t *mw_object_open(const mw_profile_t *p, const mw_mapping_t *mapping,
 	int fd = open_file(&search, error);
 	if (fd < 0)
 		return NULL;
-	set_debug_path(options->sysroot);
 	mw_object_t *object = mw_xcalloc(1, sizeof(*object));
-	object->dwfl = dwfl_begin(&callbacks);
+	/* Those of another system. */
+	if (options->sysroot != NULL) {
+		object->sysroot = mw_xstrdup(options->sysroot);
+		if (asprintf(&object->debug_path, ":.debug:%s/usr/lib/debug", object->sysroot) < 0)
+			object->debug_path = NULL;
+	}
+	object->callbacks = (Dwfl_Callbacks){
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = mw_debug_file_find,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &object->debug_path,
+	};
+	object->dwfl = dwfl_begin(&object->callbacks);
 	if (object->dwfl != NULL) {
 		dwfl_report_begin(object->dwfl);
 		/* Base 0: addresses are those of the ELF file. */
@@ -184,6 +184,9 @@ mw_object_t *mw_object_open(const mw_profile_t *p, const mw_mapping_t *mapping,
 		mw_object_close(object);
 		return NULL;
 	}
+	void **user_data;
+	dwfl_module_info(object->module, &user_data, NULL, NULL, NULL, NULL, NULL, NULL);
+	*user_data = object->sysroot;
 	dwfl_report_end(object->dwfl, NULL, NULL);
 	return object;
 }
@@ -195,6 +198,8 @@ void mw_object_close(mw_object_t *object) {
 	mw_units_release(&object->units);
 	if (object->dwfl != NULL)
 		dwfl_end(object->dwfl);
+	free(object->debug_path);
+	free(object->sysroot);
 	free(object);
 }
 
@@ -227,6 +232,11 @@ bool mw_object_has_debug(mw_object_t *object) {
 		object->debug = dwfl_module_getdwarf(object->module, &object->debug_bias);
 	object->debug_sought = true;
 	return object->debug != NULL;
+}
+
+void mw_object_drop_pages(mw_object_t *object) {
+	if (object->debug != NULL)
+		mw_pages_drop(&object->pages, dwarf_getelf(object->debug));
 }
 
 Dwfl_Module *mw_object_module(const mw_object_t *object) {

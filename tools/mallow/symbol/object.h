@@ -39,6 +39,9 @@ bool mw_object_bias(const mw_object_t *object, const mw_mapping_t *mapping, uint
 /* Looks for the debug information at the first call, and unpacks it if it is packed. */
 bool mw_object_has_debug(mw_object_t *object);
 
+/* Gives back the file's pages that were read so far: to be called when a unit is behind. */
+void mw_object_drop_pages(mw_object_t *object);
+
 /* The file itself, as libdwfl has it: its addresses are those of the ELF file. */
 Dwfl_Module *mw_object_module(const mw_object_t *object);
 

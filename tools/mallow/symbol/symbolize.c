@@ -29,16 +29,14 @@ typedef struct session {
 	mw_symbol_job_t *jobs;
 	size_t job_count;
 	uint32_t *job_of_mapping; /* index + 1 */
-	mw_symbol_job_t *current; /* the worker is at this one */
-
-	uint32_t *functions; /* in the profile, of the worker's numbers */
-	size_t function_capacity;
+	mw_symbol_job_t *current; /* whose messages come */
 
 	uint32_t location; /* whose frames are being collected; 0: none */
 	mw_line_t lines[MW_OBJECT_INLINE_MAX];
 	size_t line_count;
 
-	int fd; /* of the pipe */
+	bool is_alone; /* jobs are done one by one */
+	int fd;        /* of the pipe */
 	char buffer[64 << 10];
 	size_t used;
 } session_t;
@@ -98,7 +96,7 @@ static void finish_location(session_t *s) {
 
 static void take_function(session_t *s, const mw_message_t *message, const char *text) {
 	mw_profile_t *p = s->profile;
-	if (message->number == 0 || message->number >= FUNCTIONS_MAX)
+	if (s->current == NULL || message->number == 0 || message->number >= FUNCTIONS_MAX)
 		return;
 	const char *end = text + message->length, *name = text;
 	const char *system_name = name + strnlen(name, (size_t)(end - name)) + 1;
@@ -113,20 +111,22 @@ static void take_function(session_t *s, const mw_message_t *message, const char 
 			mw_profile_intern_bytes(p, system_name, (size_t)(file - system_name)),
 		.file = mw_profile_intern_bytes(p, file, (size_t)(end - file)),
 	};
-	s->functions = mw_grow(s->functions, &s->function_capacity, (size_t)message->number + 1,
-			       sizeof(uint32_t));
-	s->functions[message->number] = mw_profile_add_function(p, &function);
+	mw_symbol_job_t *job = s->current;
+	job->functions = mw_grow(job->functions, &job->function_capacity,
+				 (size_t)message->number + 1, sizeof(uint32_t));
+	job->functions[message->number] = mw_profile_add_function(p, &function);
 }
 
 static void take_frame(session_t *s, const mw_message_t *message) {
 	if (message->number != s->location)
 		finish_location(s);
-	if (message->number == 0 || message->number >= s->profile->location_count ||
-	    message->detail >= s->function_capacity || s->functions[message->detail] == 0 ||
+	const mw_symbol_job_t *job = s->current;
+	if (job == NULL || message->number == 0 || message->number >= s->profile->location_count ||
+	    message->detail >= job->function_capacity || job->functions[message->detail] == 0 ||
 	    s->line_count == MW_OBJECT_INLINE_MAX)
 		return;
 	s->location = message->number;
-	s->lines[s->line_count++] = (mw_line_t){.function = s->functions[message->detail],
+	s->lines[s->line_count++] = (mw_line_t){.function = job->functions[message->detail],
 						.line = (int64_t)message->value};
 }
 
@@ -152,17 +152,21 @@ static void say_progress(const session_t *s) {
 			     mw_profile_string(s->profile, mapping->path));
 }
 
+static mw_symbol_job_t *job_of(const session_t *s, uint32_t mapping) {
+	bool is_one = mapping < s->profile->mapping_count && s->job_of_mapping[mapping] != 0;
+	return is_one ? &s->jobs[s->job_of_mapping[mapping] - 1] : NULL;
+}
+
 static void take_message(session_t *s, const mw_message_t *message, const char *text) {
 	if (message->kind != MW_MESSAGE_FRAME && message->kind != MW_MESSAGE_FUNCTION)
 		finish_location(s);
 	switch (message->kind) {
+	case MW_MESSAGE_OF:
+		s->current = job_of(s, message->number);
+		break;
 	case MW_MESSAGE_BEGIN:
-		s->current = NULL;
-		if (s->functions != NULL)
-			memset(s->functions, 0, s->function_capacity * sizeof(uint32_t));
-		if (message->number < s->profile->mapping_count &&
-		    s->job_of_mapping[message->number] != 0)
-			s->current = &s->jobs[s->job_of_mapping[message->number] - 1];
+		if (s->current != NULL)
+			s->current->is_begun = true;
 		say_progress(s);
 		break;
 	case MW_MESSAGE_NOTE:
@@ -180,7 +184,6 @@ static void take_message(session_t *s, const mw_message_t *message, const char *
 	case MW_MESSAGE_END:
 		if (s->current != NULL)
 			s->current->done = true;
-		s->current = NULL;
 		break;
 	default:
 		break;
@@ -231,8 +234,43 @@ static int listen_to(session_t *s) {
 	}
 }
 
-/* One worker's life.  0: all jobs are done; -1: it died of one, which was given up; -2: none could
- * be started. */
+/* Whichever job a worker has died of is given up; of several that it was at none is, the next one
+ * takes them one by one.  False: it was at none. */
+static bool give_up(session_t *s) {
+	mw_symbol_job_t *culprit = NULL;
+	size_t begun = 0;
+	for (size_t i = 0; i < s->job_count; i++)
+		if (s->jobs[i].is_begun && !s->jobs[i].done) {
+			culprit = &s->jobs[i];
+			begun++;
+		}
+	if (begun == 0)
+		return false;
+	s->is_alone = true;
+	if (begun > 1)
+		return true;
+	char text[600];
+	snprintf(text, sizeof(text),
+		 "%.400s: its debug information is damaged, or takes more than 4 GiB to read; "
+		 "some functions have no names",
+		 mw_profile_string(s->profile, s->profile->mappings[culprit->mapping].path));
+	note(s, text);
+	culprit->done = true;
+	return true;
+}
+
+static void forget_worker(session_t *s) {
+	s->current = NULL;
+	for (size_t i = 0; i < s->job_count; i++) {
+		mw_symbol_job_t *job = &s->jobs[i];
+		job->is_begun = false;
+		free(job->functions);
+		job->functions = NULL;
+		job->function_capacity = 0;
+	}
+}
+
+/* One worker's life.  0: all jobs are done; -1: it died of one; -2: none could be started. */
 static int run_worker(session_t *s) {
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) != 0)
@@ -241,7 +279,8 @@ static int run_worker(session_t *s) {
 	pid_t worker = fork();
 	if (worker == 0) {
 		close(ends[0]);
-		mw_symbol_worker(s->profile, s->jobs, s->job_count, s->options, ends[1]);
+		mw_symbol_worker(s->profile, s->jobs, s->job_count, s->options, s->is_alone,
+				 ends[1]);
 	}
 	close(ends[1]);
 	if (worker < 0) {
@@ -249,7 +288,7 @@ static int run_worker(session_t *s) {
 		return -2;
 	}
 	s->fd = ends[0];
-	s->current = NULL;
+	forget_worker(s);
 	int result = listen_to(s);
 	finish_location(s);
 	close(ends[0]);
@@ -258,16 +297,9 @@ static int run_worker(session_t *s) {
 	int status = 0;
 	while (waitpid(worker, &status, 0) < 0 && errno == EINTR)
 		continue;
-	if (s->current == NULL)
-		return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -2;
-	char text[600];
-	snprintf(text, sizeof(text),
-		 "%.400s: its debug information is damaged, or takes more than 4 GiB to read; "
-		 "some functions have no names",
-		 mw_profile_string(s->profile, s->profile->mappings[s->current->mapping].path));
-	note(s, text);
-	s->current->done = true;
-	return -1;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return give_up(s) ? -1 : -2;
 }
 
 static mw_symbolize_result_t count_results(const mw_profile_t *p) {
@@ -287,9 +319,10 @@ mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_opt
 	s->options = options != NULL ? options : &nothing;
 	make_jobs(s);
 	int result = s->job_count > 0 ? -1 : 0;
-	/* Every worker that dies takes one job with it. */
-	for (size_t i = 0; i < s->job_count && result == -1; i++)
+	/* Every worker that dies takes one job with it, but for the first. */
+	for (size_t i = 0; i < s->job_count + 1 && result == -1; i++)
 		result = run_worker(s);
+	forget_worker(s);
 	if (result == -2)
 		note(s, "cannot start a process to look up symbols; functions have no names");
 	mw_symbol_advice(profile, s->jobs, s->job_count, s->options);
@@ -298,7 +331,6 @@ mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_opt
 	free(s->jobs);
 	free(s->job_of_mapping);
 	mw_jit_symbolize(profile, s->options->pid);
-	free(s->functions);
 	free(s);
 	return count_results(profile);
 }

@@ -2,6 +2,8 @@
  * worker.c -- looks up what is not known yet, and writes what it found. */
 #include "symbol/worker.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +18,27 @@
 
 /* As much as a pipe holds. */
 #define PIPE_BYTES ((size_t)64 << 10)
+/* Files with fewer locations are read beside one that takes its time: mostly they are the libraries
+ * of a large program, and unpacking libc's debug information takes as long as thousands of
+ * look-ups. */
+#define LOCATIONS_OF_SMALL_MAX 1000
+
+/* What the threads share. */
+typedef struct office {
+	const mw_profile_t *profile;
+	const mw_symbol_job_t *jobs;
+	bool *taken; /* of each job; one thread, until there are more, then under the lock */
+	size_t job_count;
+	const mw_symbolize_options_t *options;
+	int fd;
+	pthread_mutex_t lock; /* of the pipe and of `taken` */
+} office_t;
 
 /* One mapping's work. */
 typedef struct task {
-	FILE *out;
+	office_t *office;
+	char *out; /* messages that are not written yet */
+	size_t out_bytes, out_capacity;
 	const mw_profile_t *profile;
 	const mw_symbol_job_t *job;
 	const mw_mapping_t *mapping;
@@ -32,23 +51,54 @@ typedef struct task {
 	size_t sent_capacity;
 } task_t;
 
-static void emit(FILE *out, mw_message_t message, const char *text) {
-	fwrite(&message, sizeof(message), 1, out);
+/* Messages are kept until they are flushed, so that those of two tasks do not mix. */
+static void emit(task_t *t, mw_message_t message, const char *text) {
+	size_t bytes = sizeof(message) + message.length;
+	if (t->out_bytes + bytes > t->out_capacity) {
+		t->out_capacity = 2 * (t->out_bytes + bytes) + PIPE_BYTES;
+		t->out = mw_xrealloc(t->out, t->out_capacity, 1);
+	}
+	memcpy(t->out + t->out_bytes, &message, sizeof(message));
 	if (message.length > 0)
-		fwrite(text, message.length, 1, out);
+		memcpy(t->out + t->out_bytes + sizeof(message), text, message.length);
+	t->out_bytes += bytes;
 }
 
-static void send_note(FILE *out, const char *text) {
+static void write_all(int fd, const void *bytes, size_t length) {
+	for (const char *at = bytes; length > 0;) {
+		ssize_t written = write(fd, at, length);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			_exit(2); /* the parent is gone */
+		at += written;
+		length -= (size_t)written;
+	}
+}
+
+/* Writes whole messages, and before them whose they are. */
+static void flush(task_t *t) {
+	const mw_message_t whose = {.kind = MW_MESSAGE_OF, .number = t->job->mapping};
+	if (t->out_bytes == 0)
+		return;
+	pthread_mutex_lock(&t->office->lock);
+	write_all(t->office->fd, &whose, sizeof(whose));
+	write_all(t->office->fd, t->out, t->out_bytes);
+	pthread_mutex_unlock(&t->office->lock);
+	t->out_bytes = 0;
+}
+
+static void send_note(task_t *t, const char *text) {
 	mw_message_t message = {.kind = MW_MESSAGE_NOTE, .length = (uint32_t)strlen(text)};
-	emit(out, message, text);
+	emit(t, message, text);
 }
 
-static void send_opened(const task_t *t, bool has_debug) {
+static void send_opened(task_t *t, bool has_debug) {
 	mw_message_t message = {.kind = MW_MESSAGE_OPENED,
 				.number = t->job->mapping,
 				.value = t->bias,
 				.detail = has_debug};
-	emit(t->out, message, "");
+	emit(t, message, "");
 }
 
 /* Appends a text and its NUL. */
@@ -60,7 +110,7 @@ static size_t pack(char *buffer, size_t used, const char *text) {
 }
 
 static void send_function(task_t *t, uint32_t number) {
-	static char buffer[MW_MESSAGE_TEXT_MAX];
+	char buffer[MW_MESSAGE_TEXT_MAX];
 	t->sent = mw_grow(t->sent, &t->sent_capacity, (size_t)number + 1, sizeof(bool));
 	if (t->sent[number])
 		return;
@@ -72,7 +122,7 @@ static void send_function(task_t *t, uint32_t number) {
 	used = pack(buffer, used, mw_profile_string(p, f->file));
 	mw_message_t message = {
 		.kind = MW_MESSAGE_FUNCTION, .number = number, .length = (uint32_t)used};
-	emit(t->out, message, buffer);
+	emit(t, message, buffer);
 }
 
 /* `known` is the location in what is known of the build. */
@@ -86,8 +136,10 @@ static void send_frames(task_t *t, uint32_t location, uint32_t known) {
 					.number = location,
 					.detail = line->function,
 					.value = (uint64_t)line->line};
-		emit(t->out, message, "");
+		emit(t, message, "");
 	}
+	if (t->out_bytes >= PIPE_BYTES)
+		flush(t);
 }
 
 /* Opens the file and finds where it was loaded. Its debug information is left alone until something
@@ -104,7 +156,7 @@ static int open_object(task_t *t) {
 		t->object = NULL;
 	}
 	if (t->object == NULL) {
-		send_note(t->out, error.text);
+		send_note(t, error.text);
 		return -1;
 	}
 	return 0;
@@ -115,6 +167,9 @@ static size_t send_known(task_t *t, uint32_t *left) {
 	size_t count = 0;
 	for (size_t i = 0; i < t->job->count; i++) {
 		uint32_t location = t->job->locations[i];
+		/* Found by a worker that died of another file. */
+		if (t->profile->locations[location].line_count > 0)
+			continue;
 		uint32_t known =
 			mw_known_find(t->known, t->profile->locations[location].address - t->bias);
 		if (known != 0)
@@ -131,8 +186,7 @@ static void take_found(void *context, uint32_t location, uint32_t known) {
 
 /* Reading a unit is where damage shows: what was found before is not to be lost with it. */
 static void before_unit(void *context) {
-	task_t *t = context;
-	fflush(t->out);
+	flush(context);
 }
 
 static void look_up_all(task_t *t, const uint32_t *locations, size_t count) {
@@ -165,44 +219,77 @@ static void do_task(task_t *t) {
 	free(left);
 }
 
-static void do_job(FILE *out, const mw_profile_t *profile, const mw_symbol_job_t *job,
-		   const mw_symbolize_options_t *options) {
-	const mw_mapping_t *mapping = &profile->mappings[job->mapping];
+static void do_job(office_t *o, const mw_symbol_job_t *job) {
+	const mw_mapping_t *mapping = &o->profile->mappings[job->mapping];
+	const char *build_id = mw_profile_string(o->profile, mapping->build_id);
 	task_t t = {
-		.out = out,
-		.profile = profile,
+		.office = o,
+		.profile = o->profile,
 		.job = job,
 		.mapping = mapping,
-		.options = options,
-		.known = mw_known_open(options->cache_directory,
-				       mw_profile_string(profile, mapping->build_id)),
+		.options = o->options,
+		.known = mw_known_open(o->options->cache_directory, build_id),
 	};
+	mw_message_t message = {.kind = MW_MESSAGE_BEGIN, .number = job->mapping};
+	emit(&t, message, "");
+	flush(&t);
 	do_task(&t);
 	mw_known_close(t.known, t.has_debug);
 	if (t.object != NULL)
 		mw_object_close(t.object);
+	message.kind = MW_MESSAGE_END;
+	emit(&t, message, "");
+	flush(&t);
+	free(t.out);
 	free(t.sent);
 }
 
-void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs, size_t job_count,
-		      const mw_symbolize_options_t *options, int pipe_fd) {
-	FILE *out = fdopen(pipe_fd, "w");
-	if (out == NULL)
-		_exit(2);
-	static char buffer[PIPE_BYTES];
-	setvbuf(out, buffer, _IOFBF, sizeof(buffer));
-	mw_confine_memory();
-	mw_debuginfod_allow(options->debuginfod);
-	for (size_t i = 0; i < job_count; i++) {
-		if (jobs[i].done)
+/* The next job that is not done, of small files only if there are to be no others. */
+static const mw_symbol_job_t *take_job(office_t *o, bool is_small) {
+	const mw_symbol_job_t *job = NULL;
+	pthread_mutex_lock(&o->lock);
+	for (size_t i = 0; i < o->job_count && job == NULL; i++) {
+		if (o->taken[i] || (is_small && o->jobs[i].count >= LOCATIONS_OF_SMALL_MAX))
 			continue;
-		mw_message_t message = {.kind = MW_MESSAGE_BEGIN, .number = jobs[i].mapping};
-		emit(out, message, "");
-		fflush(out);
-		do_job(out, profile, &jobs[i], options);
-		message.kind = MW_MESSAGE_END;
-		emit(out, message, "");
-		fflush(out);
+		o->taken[i] = true;
+		job = &o->jobs[i];
 	}
+	pthread_mutex_unlock(&o->lock);
+	return job;
+}
+
+static void *do_small_jobs(void *office) {
+	for (const mw_symbol_job_t *job; (job = take_job(office, true)) != NULL;)
+		do_job(office, job);
+	return NULL;
+}
+
+void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs, size_t job_count,
+		      const mw_symbolize_options_t *options, bool is_alone, int pipe_fd) {
+	office_t o = {
+		.profile = profile,
+		.jobs = jobs,
+		.taken = mw_xcalloc(job_count, sizeof(bool)),
+		.job_count = job_count,
+		.options = options,
+		.fd = pipe_fd,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+	};
+	size_t large = 0, small = 0;
+	for (size_t i = 0; i < job_count; i++) {
+		o.taken[i] = jobs[i].done;
+		if (!jobs[i].done)
+			*(jobs[i].count < LOCATIONS_OF_SMALL_MAX ? &small : &large) += 1;
+	}
+	mw_confine_memory(MW_CONFINED_BYTES);
+	mw_debuginfod_allow(options->debuginfod);
+	pthread_t thread;
+	/* Downloads come one by one, so that one sees which. */
+	bool is_crowd = !is_alone && !options->debuginfod && large > 0 && small > 0 &&
+			pthread_create(&thread, NULL, do_small_jobs, &o) == 0;
+	for (const mw_symbol_job_t *job; (job = take_job(&o, false)) != NULL;)
+		do_job(&o, job);
+	if (is_crowd)
+		pthread_join(thread, NULL);
 	_exit(0);
 }

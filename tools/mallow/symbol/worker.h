@@ -14,7 +14,7 @@
 #include "symbol/symbolize.h"
 
 typedef enum mw_message_kind {
-	MW_MESSAGE_BEGIN = 1, /* number = mapping; its messages follow */
+	MW_MESSAGE_BEGIN = 1, /* number = mapping: it is being read */
 	MW_MESSAGE_NOTE,      /* text: the mapping cannot be used */
 	MW_MESSAGE_OPENED,    /* number = mapping, value = bias, detail = has debug information */
 	MW_MESSAGE_FUNCTION,  /* number = function, of the mapping; once, before its first frame.
@@ -22,6 +22,7 @@ typedef enum mw_message_kind {
 	MW_MESSAGE_FRAME,     /* number = location, detail = function, value = line.  Innermost
 			       * function first, all of a location in a row */
 	MW_MESSAGE_END,       /* number = mapping: all its locations were tried */
+	MW_MESSAGE_OF,        /* number = mapping; those up to the next of this kind are its own */
 } mw_message_kind_t;
 
 typedef struct mw_message {
@@ -41,11 +42,15 @@ typedef struct mw_symbol_job {
 	uint32_t *locations;
 	size_t count, capacity;
 	bool done;
+	bool is_begun;       /* and not done: if the worker dies, perhaps of this one */
+	uint32_t *functions; /* in the profile, of the worker's numbers */
+	size_t function_capacity;
 } mw_symbol_job_t;
 
-/* Runs in the forked process: works off the jobs that are not done, and ends the process. */
+/* Runs in the forked process: works off the jobs that are not done, and ends the process.
+ * `is_alone`: one after the other, so that it is known of which it died. */
 _Noreturn void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs,
 				size_t job_count, const mw_symbolize_options_t *options,
-				int pipe_fd);
+				bool is_alone, int pipe_fd);
 
 #endif

@@ -41,23 +41,22 @@ static char *text_of(const mw_profile_t *p, const identity_t *id) {
 	const char *name = mw_profile_string(p, id->name), *file = mw_profile_string(p, id->file);
 	const char *module = mw_profile_string(p, id->module), *slash = strrchr(module, '/');
 	size_t size = strlen(name) + strlen(file) + strlen(module) + 64;
-	char *text = mw_xcalloc(size, 1);
-	size_t used = 0;
+	char *text = mw_xcalloc(size, 1), *end = text;
+	/* printf would be a tenth of what a view of a large profile takes. */
 	if (id->address != 0)
-		used += (size_t)snprintf(text, size, "%016" PRIx64 " ", id->address);
+		end += snprintf(text, size, "%016" PRIx64 " ", id->address);
 	if (*name != '\0')
-		used += (size_t)snprintf(text + used, size - used, "%s ", name);
-	if (id->line != 0)
-		used += (size_t)snprintf(text + used, size - used, "%s:%" PRId64 " ", file,
-					 id->line);
-	else if (*file != '\0')
-		used += (size_t)snprintf(text + used, size - used, "%s ", file);
+		end = stpcpy(stpcpy(end, name), " ");
+	if (id->line != 0 || *file != '\0')
+		end = stpcpy(end, file);
 	else if (*name == '\0' && *module != '\0')
-		used += (size_t)snprintf(text + used, size - used, "[%s] ",
-					 slash != NULL ? slash + 1 : module);
+		end = stpcpy(stpcpy(stpcpy(end, "["), slash != NULL ? slash + 1 : module), "]");
 	else if (*name == '\0')
-		used += (size_t)snprintf(text + used, size - used, "<unknown> ");
-	text[used - 1] = '\0';
+		end = stpcpy(end, "<unknown>");
+	if (id->line != 0)
+		end += snprintf(end, size - (size_t)(end - text), ":%" PRId64, id->line);
+	if (end > text && end[-1] == ' ')
+		end[-1] = '\0';
 	return text;
 }
 
