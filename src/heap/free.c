@@ -18,6 +18,11 @@
 /* Some microseconds of a loop: soon enough for whoever switches sampling on, and no cost. */
 #define POLL_HAND_BACKS 1024u
 
+/* A thread that only frees what others made has a heap from so many blocks on: then they travel in
+ * lists that the others find, at an atomic operation a list instead of one a block.  One that frees
+ * a few, as many do that only wait, needs none. */
+#define HEAPLESS_FREES 64u
+
 /* What free() does with blocks above tiny, up to a length of the list: the block freed last is in
  * the processor's cache, and a cold one is a miss a line.  False: the list is long enough, or
  * something is wrong. */
@@ -80,10 +85,20 @@ static void free_foreign(mw_heap_t *heap, mw_page_t *page, void *block) {
 		mw_outbox_leave(heap, page, block);
 }
 
+/* NULL: none, yet.  Who frees after its end, in another library's destructor, would keep it. */
+static MW_NOINLINE mw_heap_t *heap_of_consumer(void) {
+	if (mw_thread.ended || ++mw_thread.heapless_frees < HEAPLESS_FREES)
+		return NULL;
+	mw_thread.heapless_frees = 0;
+	return mw_heap_self();
+}
+
 static void free_in_page(mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(!mw_page_holds(page, block)))
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
 	mw_heap_t *heap = mw_thread.heap;
+	if (MW_UNLIKELY(!heap))
+		heap = heap_of_consumer();
 	/* The hardened library's come here from the quarantine, and were counted before it. */
 	if (!MW_HARDEN_ON && MW_UNLIKELY(!mw_thread.quick_heap) && heap)
 		mw_heap_counts_freed(heap, page->block_bytes);

@@ -145,7 +145,8 @@ typedef struct mw_thread {
 		};
 		uint16_t special; /* either: one test for both */
 	};
-	const char *function; /* that frees, for messages; NULL: free() */
+	uint16_t heapless_frees; /* of others' blocks, of a thread without a heap: free.c */
+	const char *function;    /* that frees, for messages; NULL: free() */
 } mw_thread_t;
 extern MW_TLS mw_thread_t mw_thread;
 

@@ -14,8 +14,9 @@
 #include "test.h"
 
 enum { CLASS = 3, BYTES = 64, BATCH = 32, PLACES = 15, ROUNDS = 30, MADE = 10000 };
+enum { FEW = 32 };
 
-static char *blocks[MADE];
+static char *blocks[MADE + 1], *late[MADE];
 
 static bool put(void *first, void *last, uint32_t count) {
 	mw_shelf_list_t list = {first, last, count};
@@ -101,6 +102,33 @@ static void in_another_thread(void *(*body)(void *)) {
 	pthread_join(thread, NULL);
 }
 
+/* A thread that makes nothing: a few frees leave it as it is, many give it a heap, whose lists the
+ * maker finds. */
+static void *free_as_consumer(void *unused) {
+	(void)unused;
+	for (unsigned i = 0; i < FEW; i++)
+		mw_fast_free(blocks[i]);
+	CHECK(mw_thread.heap == NULL);
+	for (unsigned i = FEW; i < MADE; i++)
+		mw_fast_free(blocks[i]);
+	CHECK(mw_thread.heap != NULL);
+	mw_heap_thread_end();
+	/* Not again. */
+	mw_fast_free(blocks[MADE]);
+	for (unsigned i = 0; i < MADE; i++)
+		mw_heap_free_slow(late[i]);
+	CHECK(mw_thread.heap == NULL);
+	return NULL;
+}
+
+static void test_consumers_have_heaps(void) {
+	for (unsigned i = 0; i < MADE; i++)
+		late[i] = mw_heap_alloc(BYTES);
+	make_all(BYTES);
+	blocks[MADE] = mw_heap_alloc(BYTES);
+	in_another_thread(free_as_consumer);
+}
+
 /* Somebody makes, others free, for ever: as much memory as the first time. */
 static void test_rounds_do_not_grow(void) {
 	static const size_t sizes[] = {16, 48, 200, 1024};
@@ -175,5 +203,6 @@ int main(void) {
 	RUN(test_rounds_do_not_grow);
 	RUN(test_what_nobody_takes_goes_home);
 	RUN(test_a_thread_uses_what_it_freed);
+	RUN(test_consumers_have_heaps);
 	return 0;
 }
