@@ -59,12 +59,22 @@ static void ensure_started(void) {
 		mw_api_start();
 }
 
-void *mw_api_alloc(size_t bytes) {
-	void *block = MW_HARDEN_ON ? mw_harden_alloc_listed(bytes) : NULL;
-	if (MW_HARDEN_ON && MW_LIKELY(block != NULL))
-		return block;
+MW_ALWAYS_INLINE void *alloc_started(size_t bytes) {
 	ensure_started();
 	return finish(mw_heap_alloc_slow(mw_harden_room(bytes)), bytes);
+}
+
+/* The hardened library's, apart, as it needs a frame. */
+static MW_NOINLINE void *alloc_slow(size_t bytes) {
+	void *block = MW_HARDEN_ON ? mw_harden_alloc_whole(bytes) : NULL;
+	return block ? block : alloc_started(bytes);
+}
+
+void *mw_api_alloc(size_t bytes) {
+	if (!MW_HARDEN_ON)
+		return alloc_started(bytes);
+	void *block = mw_harden_alloc_stack(bytes);
+	return MW_LIKELY(block != NULL) ? block : alloc_slow(bytes);
 }
 
 void *mw_api_alloc_zeroed(size_t bytes) {

@@ -45,7 +45,8 @@ MW_ALWAYS_INLINE void *mw_api_alloc_fast(size_t bytes) {
 
 /* The same for an alignment, a power of two; NULL: mw_api_alloc_aligned() does the rest. */
 MW_ALWAYS_INLINE void *mw_api_aligned_fast(size_t align, size_t bytes) {
-	return MW_HARDEN_ON ? NULL : mw_fast_alloc_aligned(align, bytes);
+	return MW_HARDEN_ON ? mw_harden_alloc_aligned(align, bytes)
+			    : mw_fast_alloc_aligned(align, bytes);
 }
 
 MW_ALWAYS_INLINE void *mw_api_aligned(size_t align, size_t bytes) {

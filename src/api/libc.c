@@ -44,7 +44,8 @@ void *realloc(void *block, size_t bytes) {
 		return malloc(bytes);
 	if (bytes == 0)
 		return mw_api_realloc_zero(block);
-	if (!MW_HARDEN_ON && MW_LIKELY(mw_fast_resize(block, bytes)))
+	if (MW_HARDEN_ON ? MW_LIKELY(mw_harden_resize_in_place(block, bytes) != NULL)
+			 : MW_LIKELY(mw_fast_resize(block, bytes)))
 		return block;
 	return mw_api_realloc(block, bytes);
 }

@@ -27,6 +27,7 @@ void mw_harden_start(void) {
 	mw_harden_keys.address = (mw_rng_next(&rng) ^ seeds[1]) | 1;
 	mw_harden_keys.multiplier = mw_rng_next(&rng) | 1;
 	mw_harden_keys.tag = mw_rng_next(&rng);
+	mw_harden_keys.fresh = mw_harden_keys.tag ^ mw_harden_fold(MW_HARDEN_FILL, MW_HARDEN_FILL);
 	mw_harden_keys.canary = (mw_rng_next(&rng) ^ seeds[1]) & ~(uint64_t)1;
 }
 
@@ -130,38 +131,19 @@ uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint3
 	return held;
 }
 
-/* Above tiny, a block's last word is often far behind what was asked for: a cache miss more, and
- * memory touched for nothing.  There the canary behind what was asked for is the whole seal, and
- * how much of the block that leaves over stands in a table in the chunk's metadata, with a place
- * for each KiB that a block may start in. */
-#define SLACK_TABLE_OFFSET (MW_CHUNK_SLICES << MW_PAGE_META_SHIFT)
-#define SLACK_TABLE_BYTES (MW_CHUNK_BYTES / 1024 * sizeof(uint16_t))
-_Static_assert(MW_SMALL_MAX_BYTES - 1 <= UINT16_MAX, "a slack fits its place");
-
 static bool has_slack(size_t capacity) {
 	return capacity > MW_TINY_MAX_BYTES && capacity <= MW_SMALL_MAX_BYTES;
 }
 
-static uint16_t *slack_of(const void *block) {
-	uintptr_t offset = (uintptr_t)block & (MW_CHUNK_BYTES - 1);
-	return (uint16_t *)((uintptr_t)block - offset + SLACK_TABLE_OFFSET) + offset / 1024;
-}
-
-static uint64_t seal_behind(uint64_t canary, size_t bytes) {
-	return canary ^ (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
-}
-
 static void seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
-	if (!has_slack(capacity)) {
+	if (has_slack(capacity))
+		mw_harden_seal_slack(block, capacity, bytes, canary);
+	else
 		mw_harden_seal(block, capacity, bytes, canary);
-		return;
-	}
-	*slack_of(block) = (uint16_t)(mw_harden_requested(capacity) - bytes);
-	mw_harden_store(block + bytes, seal_behind(canary, bytes));
 }
 
 /* Of a block that becomes free. */
-static void unseal(char *block, size_t capacity, size_t bytes) {
+MW_ALWAYS_INLINE void unseal(char *block, size_t capacity, size_t bytes) {
 	if (has_slack(capacity))
 		mw_harden_store(block + bytes, MW_HARDEN_FILL);
 	else
@@ -174,7 +156,7 @@ static MW_COLD _Noreturn void bad_seal(const char *function, const void *block, 
 				       size_t bytes) {
 	const uint64_t *words = block;
 	if (capacity <= MW_SMALL_MAX_BYTES &&
-	    (words[0] ^ words[1]) == mw_harden_tag(mw_harden_mix(block)))
+	    words[1] == mw_harden_tag(words[0], mw_harden_mix(block)))
 		mw_misuse_double_free(function, block, mw_lookup_page(function, block));
 	mw_misuse_past_end(function, block, capacity, bytes);
 }
@@ -182,12 +164,12 @@ static MW_COLD _Noreturn void bad_seal(const char *function, const void *block, 
 /* A live block's bytes that were asked for; ends the program when it is free, was never handed out,
  * or was written past its end.  Whether it is free, its seal alone tells: its first line need not
  * be fetched for that. */
-MW_ALWAYS_INLINE size_t check_seal(const char *function, const char *block, size_t capacity,
-				   uint64_t canary) {
+static size_t check_seal(const char *function, const char *block, size_t capacity,
+			 uint64_t canary) {
 	if (has_slack(capacity)) {
-		size_t bytes = mw_harden_requested(capacity) - *slack_of(block);
+		size_t bytes = mw_harden_requested(capacity) - *mw_slack_of(block);
 		if (MW_UNLIKELY(bytes > capacity ||
-				mw_harden_load(block + bytes) != seal_behind(canary, bytes)))
+				mw_harden_load(block + bytes) != mw_harden_seal_for(bytes, canary)))
 			bad_seal(function, block, capacity, bytes);
 		return bytes;
 	}
@@ -217,8 +199,7 @@ MW_ALWAYS_INLINE void *give_out(void *block, size_t capacity, size_t bytes) {
 		if (MW_UNLIKELY(!is_untouched(block, capacity)))
 			mw_harden_bad_link(block);
 		/* Neither link nor tag is the program's to see. */
-		mw_harden_store(block, MW_HARDEN_FILL);
-		mw_harden_store((char *)block + sizeof(uint64_t), MW_HARDEN_FILL);
+		mw_harden_store_fill(block);
 	}
 	seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
 	return block;
@@ -231,7 +212,9 @@ void *mw_harden_give_out(void *block, size_t bytes) {
 	return give_out(block, capacity_of(block), bytes);
 }
 
-void *mw_harden_alloc_listed(size_t bytes) {
+void *mw_harden_alloc_whole(size_t bytes) {
+	if (MW_LIKELY(!mw_harden_is_whole))
+		return NULL;
 	size_t room = mw_harden_room(bytes);
 	void *block = mw_fast_alloc(room);
 	/* What is listed is of the class: its page need not be looked at. */
@@ -305,7 +288,8 @@ MW_ALWAYS_INLINE void retire(const mw_page_t *page, void *block, size_t asked_by
 	}
 }
 
-void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align) {
+static MW_NOINLINE void free_checked(const char *function, void *block, size_t bytes,
+				     size_t align) {
 	const mw_page_t *page = ordinary_page(block);
 	if (MW_UNLIKELY(!page)) {
 		free_special(function, block, bytes, align);
@@ -318,14 +302,62 @@ void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t
 	retire(page, block, asked_bytes);
 }
 
+/* A block of an ordinary page, if it is as it must be: no frame for these. */
+MW_ALWAYS_INLINE void free_ordinary(const char *function, char *block, size_t bytes, size_t align,
+				    bool tiny) {
+	size_t capacity = mw_page_of_slice((uintptr_t)block)->block_bytes;
+	uint64_t mix = mw_harden_mix(block), canary = mw_harden_canary(mix);
+	size_t asked_bytes = tiny ? mw_harden_live_tiny(block, capacity, canary)
+				  : mw_harden_live_stack(block, capacity, canary);
+	if (MW_UNLIKELY(asked_bytes == MW_NO_CLAIM) || MW_UNLIKELY(mw_harden_is_whole) ||
+	    MW_UNLIKELY(!mw_harden_claims_hold(block, asked_bytes, bytes, align))) {
+		free_checked(function, block, bytes, align);
+		return;
+	}
+	if (tiny)
+		mw_harden_unseal(block, capacity);
+	else
+		mw_harden_store(block + asked_bytes, MW_HARDEN_FILL);
+	mw_harden_fill(block);
+	mw_harden_link(block, NULL, mix);
+	mw_harden_thread_t *thread = &mw_thread.quick_heap->harden;
+	mw_harden_release(mw_harden_swap(thread, block, tiny ? 0 : capacity));
+}
+
+static MW_NOINLINE void free_stack(const char *function, void *block, size_t bytes, size_t align) {
+	free_ordinary(function, block, bytes, align, false);
+}
+
+/* Most are blocks of full pages, of other threads', and above tiny. */
+void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align) {
+	/* A chunk's own record is no page: its kind reads as none. */
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK) ||
+	    MW_UNLIKELY(!mw_thread.quick_heap) ||
+	    MW_UNLIKELY(mw_page_of_slice((uintptr_t)block)->kind != MW_PAGE_SMALL))
+		free_checked(function, block, bytes, align);
+	else if (mw_page_of_slice((uintptr_t)block)->block_bytes > MW_TINY_MAX_BYTES)
+		free_stack(function, block, bytes, align);
+	else
+		free_ordinary(function, block, bytes, align, true);
+}
+
+static void *alloc(size_t bytes) {
+	void *block = mw_harden_alloc_tiny(bytes);
+	if (!block)
+		block = mw_harden_alloc_stack(bytes);
+	if (MW_LIKELY(block != NULL))
+		return block;
+	block = mw_heap_alloc_slow(mw_harden_room(bytes));
+	return block ? mw_harden_give_out(block, bytes) : NULL;
+}
+
 static void *resize_guarded(void *block, size_t bytes) {
 	size_t held_bytes = mw_guarded_usable_bytes("realloc", block);
 	if (mw_fast_keeps(held_bytes, bytes))
 		return block;
-	void *moved = mw_heap_alloc(mw_harden_room(bytes));
+	void *moved = alloc(bytes);
 	if (!moved)
 		return bytes <= held_bytes ? block : NULL;
-	mw_harden_give_out(moved, bytes);
 	memcpy(moved, block, held_bytes < bytes ? held_bytes : bytes);
 	mw_heap_free_slow(block);
 	return moved;
@@ -334,7 +366,7 @@ static void *resize_guarded(void *block, size_t bytes) {
 /* Of a block that moves to a size that it was looked at for; NULL: no memory, and none to be
  * spared by leaving it. */
 static void *move(void *block, size_t capacity, size_t old_bytes, size_t bytes) {
-	void *moved = mw_heap_alloc(mw_harden_room(bytes));
+	void *moved = alloc(bytes);
 	if (MW_UNLIKELY(!moved)) {
 		if (mw_harden_room(bytes) > capacity)
 			return NULL;
@@ -342,7 +374,6 @@ static void *move(void *block, size_t capacity, size_t old_bytes, size_t bytes) 
 		seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
 		return block;
 	}
-	mw_harden_give_out(moved, bytes);
 	return memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
 }
 
@@ -425,7 +456,7 @@ void *mw_harden_map_chunk(void) {
 		return NULL;
 	/* Refused, when the kernel's table of mappings is full, they are lost: what they would
 	 * cover is not used either way. */
-	size_t metadata = SLACK_TABLE_OFFSET + SLACK_TABLE_BYTES;
+	size_t metadata = MW_SLACK_TABLE_OFFSET + MW_SLACK_TABLE_BYTES;
 	mw_os_protect_none(chunk + metadata, MW_SLICE_BYTES - metadata);
 	mw_os_protect_none(chunk + MW_CHUNK_BYTES - MW_SLICE_BYTES + MW_OS_PAGE_BYTES,
 			   MW_SLICE_BYTES - MW_OS_PAGE_BYTES);

@@ -28,8 +28,9 @@
 
 /* What the faces of the API call in the hardened library; see MW_HARDEN_ON below. */
 
-/* What mw_harden_alloc_tiny() left over, if it is in a list of free blocks; else NULL. */
-void *mw_harden_alloc_listed(size_t bytes);
+/* malloc() of small sizes where blocks are filled as a whole; NULL: they are not, or the list of
+ * free blocks is empty. */
+void *mw_harden_alloc_whole(size_t bytes);
 /* A block of mw_harden_room(bytes) that the heap made, as the program gets it. */
 void *mw_harden_give_out(void *block, size_t bytes) __attribute__((returns_nonnull));
 /* Ends the program when `block` is not live, was written past its end, or differs from what the
@@ -44,12 +45,14 @@ size_t mw_harden_usable_bytes(const void *block);
 
 enum { MW_HARDEN_ON = 1 };
 
-/* Drawn at the start of the process.  `address` and `multiplier` are odd, `canary` is even. */
+/* Drawn at the start of the process.  `address` and `multiplier` are odd, `canary` is even. Hidden:
+ * its address would be loaded first, an instruction in each malloc() and free(). */
 typedef struct mw_harden_keys {
 	_Alignas(MW_CACHE_LINE_BYTES) uint64_t address;
 	uint64_t multiplier, tag, canary;
+	uint64_t fresh; /* the tag's with a fill: see harden_fast.h */
 } mw_harden_keys_t;
-extern mw_harden_keys_t mw_harden_keys;
+extern __attribute__((visibility("hidden"))) mw_harden_keys_t mw_harden_keys;
 
 /* Places of the quarantine: by size, so that what waits in it is at most 448 KiB. */
 #define MW_QUARANTINE_SHORT 64u /* tiny blocks: up to 1 KiB */
@@ -74,17 +77,17 @@ static inline uint64_t mw_harden_mix(const void *block) {
 	return ((uintptr_t)block ^ mw_harden_keys.address) * mw_harden_keys.multiplier;
 }
 
-/* In what the two words of a free block differ.  The halves change places because what the link is
- * encoded with must not cancel out. */
-static inline uint64_t mw_harden_tag(uint64_t mix) {
-	return (mix << 32 | mix >> 32) ^ mw_harden_keys.tag;
+/* The second word of a free block, which goes with the first.  A sum, where the link is encoded by
+ * exclusive or: what the two words have in common does not cancel out. */
+static inline uint64_t mw_harden_tag(uint64_t word, uint64_t mix) {
+	return (word ^ mw_harden_keys.tag) + mix;
 }
 
 /* The next of a list of free blocks.  Whatever is written over a link, its tag tells. */
 static inline void *mw_link_get(const void *block) {
 	const uint64_t *words = block;
 	uint64_t mix = mw_harden_mix(block);
-	if (MW_UNLIKELY((words[0] ^ words[1]) != mw_harden_tag(mix)))
+	if (MW_UNLIKELY(words[1] != mw_harden_tag(words[0], mix)))
 		mw_harden_bad_link(block);
 	return (void *)(words[0] ^ mix);
 }
@@ -92,7 +95,7 @@ static inline void *mw_link_get(const void *block) {
 static inline void mw_harden_link(void *block, const void *next, uint64_t mix) {
 	uint64_t *words = block, word = (uintptr_t)next ^ mix;
 	words[0] = word;
-	words[1] = word ^ mw_harden_tag(mix);
+	words[1] = mw_harden_tag(word, mix);
 }
 
 static inline void mw_link_set(void *block, const void *next) {

@@ -13,8 +13,6 @@
 
 /* Read as a pointer it is no address of a program, so what follows a stale one ends there. */
 #define MW_HARDEN_FILL UINT64_C(0xdfdfdfdfdfdfdfdf)
-/* Low bits of the last word that hold no size: any write to its first two bytes shows. */
-#define MW_HARDEN_SIZE_SHIFT 16u
 
 /* Blocks are aligned to 16: two words at a time. */
 typedef uint64_t mw_harden_pair_t __attribute__((vector_size(16), may_alias));
@@ -29,8 +27,12 @@ static inline void mw_harden_store(char *at, uint64_t word) {
 	__builtin_memcpy(at, &word, sizeof word);
 }
 
-/* What is written at a block follows from its mixed address, computed once a call.  Odd: the first
- * byte is not 0, so that the commonest overrun, a string's end, shows. */
+static inline void mw_harden_store_fill(char *at) {
+	const mw_harden_pair_t fill = {MW_HARDEN_FILL, MW_HARDEN_FILL};
+	*(mw_harden_pair_t *)(void *)at = fill;
+}
+
+/* What is written at a block follows from its mixed address, computed once a call. */
 static inline uint64_t mw_harden_canary(uint64_t mix) {
 	return mix ^ mw_harden_keys.canary;
 }
@@ -38,8 +40,14 @@ static inline uint64_t mw_harden_canary(uint64_t mix) {
 /* Of a block that becomes free, before it is linked: its second 16 bytes.  More would cost a cache
  * miss a line. */
 MW_ALWAYS_INLINE void mw_harden_fill(char *block) {
-	const mw_harden_pair_t fill = {MW_HARDEN_FILL, MW_HARDEN_FILL};
-	*(mw_harden_pair_t *)(void *)(block + sizeof fill) = fill;
+	mw_harden_store_fill(block + 16);
+}
+
+/* Both words of the fill in one: any change to one of them shows, and of both but what is a
+ * multiple of the other.  An odd factor. */
+#define MW_HARDEN_FILL_FACTOR 107u
+static inline uint64_t mw_harden_fold(uint64_t first, uint64_t second) {
+	return first + second * MW_HARDEN_FILL_FACTOR;
 }
 
 /* Of a free block whose link is right: whether nobody wrote to the rest. */
@@ -48,43 +56,109 @@ MW_ALWAYS_INLINE bool mw_harden_is_untouched(const char *block) {
 	       mw_harden_load(block + 24) == MW_HARDEN_FILL;
 }
 
-/* The word behind `bytes` of a sealed block, of which the seal is the last word: the seal turned so
- * that where the two overlap they are the same.  They are `capacity - 8 - bytes` apart, of which
- * only the lowest three bits count, and capacities are multiples of 16. */
-static inline uint64_t mw_harden_behind(uint64_t seal, size_t bytes) {
-	unsigned bits = 8 * (unsigned)bytes;
+/* Of a free block, link, tag and fill at once.  `word` is its first, and the key is that of the tag
+ * with the fill of an untouched block. */
+MW_ALWAYS_INLINE bool mw_harden_is_fresh(const char *block, uint64_t word, uint64_t mix) {
+	uint64_t fill = mw_harden_fold(mw_harden_load(block + 16), mw_harden_load(block + 24));
+	return (fill ^ mw_harden_keys.fresh ^ word) + mix == mw_harden_load(block + sizeof word);
+}
+
+/* The seal of a block of which so many bytes were asked for.  Canaries are odd, the number takes
+ * the bits above the lowest three: the first byte of a seal is never 0, so that the commonest
+ * overrun, a string's end, shows.  What is written over that byte makes the number one that cannot
+ * be with 7 of 8 values, 0 among them; else another, behind which no canary stands. */
+#define MW_HARDEN_SIZE_SHIFT 3u
+static inline uint64_t mw_harden_seal_for(size_t bytes, uint64_t canary) {
+	return canary ^ (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
+}
+
+/* The bytes that the seal says were asked for; more than fit: it is none. */
+static inline uint64_t mw_harden_sealed_bytes(uint64_t seal, uint64_t canary) {
+	uint64_t bytes = seal ^ canary;
+	return bytes >> MW_HARDEN_SIZE_SHIFT | bytes << (64 - MW_HARDEN_SIZE_SHIFT);
+}
+
+/* The word behind what was asked for, `bits`, of a sealed block, of which the seal is the last
+ * word: the seal turned so that where the two overlap they are the same.  They are `capacity - 8 -
+ * bytes` apart, of which only the lowest three bits count, and capacities are multiples of 16. */
+static inline uint64_t mw_harden_behind(uint64_t seal, uint64_t bits) {
 	/* The empty statement keeps the compiler from masking what a rotation masks itself. */
 	__asm__("" : "+r"(bits));
 	return seal >> bits % 64 | seal << -bits % 64;
 }
 
-/* Canary and size of a block that becomes the program's. */
+/* Canary and size of a tiny or large block that becomes the program's. */
 MW_ALWAYS_INLINE void mw_harden_seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
-	uint64_t seal = canary ^ (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
-	mw_harden_store(block + bytes, mw_harden_behind(seal, bytes));
+	uint64_t bits = (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
+	/* Not computed twice. */
+	__asm__("" : "+r"(bits));
+	uint64_t seal = canary ^ bits;
+	mw_harden_store(block + bytes, mw_harden_behind(seal, bits));
 	mw_harden_store(block + capacity - sizeof(uint64_t), seal);
-}
-
-/* The last 16 bytes of a sealed block that becomes free: what is freed twice has no seal. */
-MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
-	const mw_harden_pair_t fill = {MW_HARDEN_FILL, MW_HARDEN_FILL};
-	*(mw_harden_pair_t *)(void *)(block + capacity - sizeof fill) = fill;
 }
 
 static inline uint64_t mw_harden_seal_of(const char *block, size_t capacity) {
 	return mw_harden_load(block + capacity - sizeof(uint64_t));
 }
 
-/* The bytes that the seal says were asked for; more than fit: it is none.  The low bits, 0 in a
- * seal, become the highest ones. */
-static inline uint64_t mw_harden_sealed_bytes(uint64_t seal, uint64_t canary) {
-	uint64_t bytes = seal ^ canary;
-	return bytes >> MW_HARDEN_SIZE_SHIFT | bytes << (64 - MW_HARDEN_SIZE_SHIFT);
-}
-
 /* Of a block with a seal that is right: whether what is behind its `bytes` is. */
 static inline bool mw_harden_is_sealed(const char *block, size_t bytes, uint64_t seal) {
-	return mw_harden_load(block + bytes) == mw_harden_behind(seal, bytes);
+	return mw_harden_load(block + bytes) ==
+	       mw_harden_behind(seal, (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT);
+}
+
+/* The last 16 bytes of a sealed block that becomes free: what is freed twice has no seal. */
+MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
+	mw_harden_store_fill(block + capacity - 16);
+}
+
+/* Above tiny, a block's last word is often far behind what was asked for: a cache miss more, and
+ * memory touched for nothing.  There the seal stands behind what was asked for, and how much of the
+ * block that leaves over in a table in the chunk's metadata, with a place for each KiB that a block
+ * may start in. */
+#define MW_SLACK_TABLE_OFFSET (MW_CHUNK_SLICES << MW_PAGE_META_SHIFT)
+#define MW_SLACK_TABLE_BYTES (MW_CHUNK_BYTES / 1024 * sizeof(uint16_t))
+_Static_assert(MW_SMALL_MAX_BYTES - 1 <= UINT16_MAX, "a slack fits its place");
+
+static inline uint16_t *mw_slack_of(const void *block) {
+	uintptr_t offset = (uintptr_t)block & (MW_CHUNK_BYTES - 1);
+	return (uint16_t *)((uintptr_t)block - offset + MW_SLACK_TABLE_OFFSET) + offset / 1024;
+}
+
+MW_ALWAYS_INLINE void mw_harden_seal_slack(char *block, size_t capacity, size_t bytes,
+					   uint64_t canary) {
+	*mw_slack_of(block) = (uint16_t)(mw_harden_requested(capacity) - bytes);
+	mw_harden_store(block + bytes, mw_harden_seal_for(bytes, canary));
+}
+
+/* The bytes that were asked for of what may be a live block of a tiny class, if seal and canary are
+ * right; else MW_NO_CLAIM.
+ *
+ * That the address is a block's start is not computed: at any other the seal is right once in
+ * 2^50.  What lies behind a wild pointer can be read: the guard at a chunk's end begins a page late
+ * for this. */
+MW_ALWAYS_INLINE size_t mw_harden_live_tiny(const char *block, size_t capacity, uint64_t canary) {
+	uint64_t seal = mw_harden_seal_of(block, capacity);
+	uint64_t bytes = mw_harden_sealed_bytes(seal, canary);
+	if (MW_UNLIKELY(bytes > capacity) || MW_UNLIKELY(!mw_harden_is_sealed(block, bytes, seal)))
+		return MW_NO_CLAIM;
+	return bytes;
+}
+
+/* The same above tiny, where it is looked that nothing behind a chunk's last blocks is read. */
+MW_ALWAYS_INLINE size_t mw_harden_live_stack(const char *block, size_t capacity, uint64_t canary) {
+	size_t bytes = mw_harden_requested(capacity) - *mw_slack_of(block);
+	size_t end = ((uintptr_t)block & (MW_CHUNK_BYTES - 1)) + bytes;
+	if (MW_UNLIKELY(bytes > capacity) || MW_UNLIKELY(end >= MW_CHUNK_BYTES - MW_SLICE_BYTES) ||
+	    MW_UNLIKELY(mw_harden_load(block + bytes) != mw_harden_seal_for(bytes, canary)))
+		return MW_NO_CLAIM;
+	return bytes;
+}
+
+MW_ALWAYS_INLINE bool mw_harden_claims_hold(const char *block, size_t asked_bytes, size_t bytes,
+					    size_t align) {
+	return MW_LIKELY(bytes == MW_NO_CLAIM || bytes == asked_bytes) &&
+	       MW_LIKELY(align == MW_NO_CLAIM || !((uintptr_t)block & (align - 1)));
 }
 
 /* Puts the block into a random place of those for its size, so that nobody can tell when it will
@@ -92,16 +166,15 @@ static inline bool mw_harden_is_sealed(const char *block, size_t bytes, uint64_t
  * constants) whose state starts as a secret: its upper bits are enough here, and it is two
  * instructions. */
 MW_ALWAYS_INLINE void *mw_harden_swap(mw_harden_thread_t *thread, void *block, size_t capacity) {
-	uint32_t first = 0, places = MW_QUARANTINE_SHORT;
-	if (MW_UNLIKELY(capacity > MW_TINY_MAX_BYTES)) {
-		bool small = capacity <= MW_QUARANTINE_SMALL_BYTES;
-		first = MW_QUARANTINE_SHORT + (small ? 0 : MW_QUARANTINE_SMALL);
-		places = small ? MW_QUARANTINE_SMALL : MW_QUARANTINE_MEDIUM;
-	}
 	thread->place = thread->place * 1664525u + 1013904223u;
-	void **place = &thread->quarantine[first + (thread->place >> 26 & (places - 1))];
-	void *displaced = *place;
-	*place = block;
+	uint32_t at = thread->place >> 26;
+	_Static_assert(MW_QUARANTINE_SHORT == 1u << (32 - 26), "all of these bits count");
+	if (capacity > MW_QUARANTINE_SMALL_BYTES)
+		at = MW_QUARANTINE_SHORT + MW_QUARANTINE_SMALL + at % MW_QUARANTINE_MEDIUM;
+	else if (capacity > MW_TINY_MAX_BYTES)
+		at = MW_QUARANTINE_SHORT + at % MW_QUARANTINE_SMALL;
+	void *displaced = thread->quarantine[at];
+	thread->quarantine[at] = block;
 	return displaced;
 }
 
@@ -110,68 +183,126 @@ MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 	if (MW_UNLIKELY(!block))
 		return;
 	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-	if (MW_UNLIKELY(!mw_fast_owns(page))) {
-		mw_heap_free_slow(block);
-		return;
+	if (mw_fast_owns(page)) {
+		mw_link_set(block, page->free);
+		mw_fast_push(page, block);
+	} else if (mw_fast_owns_stack(page)) {
+		mw_heap_free_stack(page, block);
+	} else {
+		mw_heap_free_diverted(page, block);
 	}
-	mw_link_set(block, page->free);
-	mw_fast_push(page, block);
 }
 
-/* malloc() of a tiny size; NULL: the list is empty, the size larger, or the block was written to.
- */
-MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
-	if (MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES - sizeof(uint64_t)))
-		return NULL;
-	unsigned size_class = mw_class_of_tiny[mw_harden_room(bytes)];
+/* A block of a list head; NULL: the list is empty, or the block was written to. */
+MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 	void **head = &mw_thread.heads[size_class];
 	char *block = *head;
 	if (MW_UNLIKELY(!block))
 		return NULL;
 	size_t capacity = mw_class_bytes[size_class];
 	uint64_t mix = mw_harden_mix(block), word = mw_harden_load(block);
-	uint64_t second = word ^ mw_harden_tag(mix);
-	/* Else the compiler loads the second word early, and saves a register for it. */
-	__asm__("" : "+r"(second));
-	if (MW_UNLIKELY(second != mw_harden_load(block + sizeof word)) ||
-	    MW_UNLIKELY(!mw_harden_is_untouched(block)))
+	if (MW_UNLIKELY(!mw_harden_is_fresh(block, word, mix)))
 		return NULL;
 	void *next = (void *)(word ^ mix);
 	*head = next;
-	/* As in mw_fast_pop(); and where its seal will stand. */
+	/* As in mw_fast_pop().  Not where its seal will stand: that costs a queue of more blocks
+	 * than the cache holds 0.1 of the plain library's time, and gains nothing elsewhere. */
 	__builtin_prefetch(next);
-	__builtin_prefetch((void *)((uintptr_t)next + capacity - sizeof word), 1);
 	/* Neither link nor tag is the program's to see, and the tag must not be taken for one. */
-	*(mw_harden_pair_t *)(void *)block = (mw_harden_pair_t){MW_HARDEN_FILL, MW_HARDEN_FILL};
+	mw_harden_store_fill(block);
 	mw_harden_seal(block, capacity, bytes, mw_harden_canary(mix));
 	return block;
 }
 
+/* The same above tiny; NULL also when the object is to be sampled, see mw_fast_pop_stack(). */
+MW_ALWAYS_INLINE void *mw_harden_pop_stack(unsigned size_class, size_t bytes) {
+	void **head = &mw_thread.heads[size_class];
+	char *block = *head;
+	if (MW_UNLIKELY(!block))
+		return NULL;
+	uint64_t mix = mw_harden_mix(block), word = mw_harden_load(block);
+	if (MW_UNLIKELY(!mw_harden_is_fresh(block, word, mix)) ||
+	    MW_UNLIKELY(--mw_thread.until_sample[size_class - MW_TINY_CLASSES] == 0))
+		return NULL;
+	*head = (void *)(word ^ mix);
+	mw_thread.room[size_class]++;
+	mw_harden_store_fill(block);
+	mw_harden_seal_slack(block, mw_class_bytes[size_class], bytes, mw_harden_canary(mix));
+	return block;
+}
+
+/* malloc() of a tiny size; NULL: the list is empty, the size larger, or the block was written to.
+ */
+MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
+	if (MW_UNLIKELY(bytes > mw_harden_requested(MW_TINY_MAX_BYTES)))
+		return NULL;
+	return mw_harden_pop_tiny(mw_class_of_tiny[mw_harden_room(bytes)], bytes);
+}
+
+/* The same of the other small sizes. */
+MW_ALWAYS_INLINE void *mw_harden_alloc_stack(size_t bytes) {
+	if (MW_UNLIKELY(bytes - mw_harden_requested(MW_TINY_MAX_BYTES) - 1 >=
+			MW_SMALL_MAX_BYTES - MW_TINY_MAX_BYTES))
+		return NULL;
+	return mw_harden_pop_stack(mw_class_computed(mw_harden_room(bytes)), bytes);
+}
+
+/* mw_fast_alloc_aligned() */
+MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {
+	if (MW_UNLIKELY(bytes > MW_SMALL_MAX_BYTES || align > MW_SMALL_MAX_BYTES))
+		return NULL;
+	size_t rounded = (mw_harden_room(bytes) + align - 1) & -align;
+	if (MW_UNLIKELY(rounded > MW_SMALL_MAX_BYTES))
+		return NULL;
+	unsigned size_class = mw_class_of(rounded);
+	if (MW_UNLIKELY((mw_class_bytes[size_class] & (align - 1)) != 0))
+		return NULL;
+	return MW_LIKELY(rounded <= MW_TINY_MAX_BYTES) ? mw_harden_pop_tiny(size_class, bytes)
+						       : mw_harden_pop_stack(size_class, bytes);
+}
+
 /* free() of a tiny block of the thread's own.  False: it is none, or something is wrong; nothing
- * was done.
- *
- * That the address is a block's start is not computed: at any other the last word is right once in
- * 2^50.  What lies behind a wild pointer can be read: the guard at a chunk's end begins a page late
- * for this.  Straight into its page's list: what is freed there waits as long as in the
- * quarantine, see mw_harden_hold_back(). */
+ * was done.  Straight into its page's list: what is freed there waits as long as in the quarantine,
+ * see mw_harden_hold_back(). */
 MW_ALWAYS_INLINE bool mw_harden_free_block(char *block, size_t bytes, size_t align) {
 	mw_page_t *page;
 	if (MW_UNLIKELY(!mw_fast_own_page(block, &page)))
 		return false;
 	size_t capacity = page->block_bytes;
-	uint64_t mix = mw_harden_mix(block), seal = mw_harden_seal_of(block, capacity);
-	uint64_t asked_bytes = mw_harden_sealed_bytes(seal, mw_harden_canary(mix));
-	if (MW_UNLIKELY(asked_bytes > capacity) ||
-	    MW_UNLIKELY(!mw_harden_is_sealed(block, asked_bytes, seal)))
-		return false;
-	if (MW_UNLIKELY(bytes != MW_NO_CLAIM && bytes != asked_bytes) ||
-	    MW_UNLIKELY(align != MW_NO_CLAIM && (uintptr_t)block & (align - 1)))
+	uint64_t mix = mw_harden_mix(block);
+	size_t asked_bytes = mw_harden_live_tiny(block, capacity, mw_harden_canary(mix));
+	if (MW_UNLIKELY(asked_bytes == MW_NO_CLAIM) ||
+	    MW_UNLIKELY(!mw_harden_claims_hold(block, asked_bytes, bytes, align)))
 		return false;
 	mw_harden_fill(block);
 	mw_harden_unseal(block, capacity);
 	mw_harden_link(block, page->free, mix);
 	mw_fast_push(page, block);
 	return true;
+}
+
+/* realloc() of an ordinary block that stays; NULL: it does not, or is none, or something is wrong.
+ */
+MW_ALWAYS_INLINE void *mw_harden_resize_in_place(char *block, size_t bytes) {
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK))
+		return NULL;
+	/* A chunk's own record is no page: its kind reads as none. */
+	const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	size_t capacity = page->block_bytes;
+	if (MW_UNLIKELY(page->kind != MW_PAGE_SMALL) ||
+	    !mw_fast_keeps(capacity, mw_harden_room(bytes)))
+		return NULL;
+	uint64_t canary = mw_harden_canary(mw_harden_mix(block));
+	if (MW_LIKELY(capacity <= MW_TINY_MAX_BYTES)) {
+		if (MW_UNLIKELY(mw_harden_live_tiny(block, capacity, canary) == MW_NO_CLAIM))
+			return NULL;
+		mw_harden_seal(block, capacity, bytes, canary);
+	} else {
+		if (MW_UNLIKELY(mw_harden_live_stack(block, capacity, canary) == MW_NO_CLAIM))
+			return NULL;
+		mw_harden_seal_slack(block, capacity, bytes, canary);
+	}
+	return block;
 }
 
 #else
@@ -181,9 +312,24 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
 	return NULL;
 }
 
+MW_ALWAYS_INLINE void *mw_harden_alloc_stack(size_t bytes) {
+	(void)bytes;
+	return NULL;
+}
+
+MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {
+	(void)align, (void)bytes;
+	return NULL;
+}
+
 MW_ALWAYS_INLINE bool mw_harden_free_block(char *block, size_t bytes, size_t align) {
 	(void)block, (void)bytes, (void)align;
 	return false;
+}
+
+MW_ALWAYS_INLINE void *mw_harden_resize_in_place(char *block, size_t bytes) {
+	(void)block, (void)bytes;
+	return NULL;
 }
 
 #endif
