@@ -27,11 +27,45 @@ if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
     exit 1
 fi
 
-mkdir -p "$probe/state_file" "$probe/profile" "$probe/unwind" "$probe/heap" \
+# Small programs with all kinds of debug information: inlined calls, DWARF 4 and 5, packed, of units apart, two
+# units, a symbol table only, not linked.
+make_objects() {
+    cat >"$probe/a.cc" <<'END'
+namespace n { template <int K> struct S { int v[K]; int sum() const { int s = 0; for (int i : v) s += i; return s; } }; }
+static inline int twice(int i) { return 2 * i; }
+int outer(int i) { n::S<3> s{{i, twice(i), 1}}; auto f = [&](int k) { return s.sum() + k; }; return f(twice(i + 1)); }
+END
+    cd "$probe" # where -gsplit-dwarf leaves its files
+    echo 'int other(int (*f)(int)) { { int k = f(1); return k + f(k); } }' >"$probe/b.c"
+    local way=0 options
+    while read -r options; do
+        way=$((way + 1))
+        # shellcheck disable=SC2086 # words
+        clang $options -nostdlib -fno-asynchronous-unwind-tables -Wl,--build-id -x c++ "$probe/a.cc" -x c "$probe/b.c" \
+            -o "$probe/object/$way" 2>/dev/null || echo "no seed with $options"
+    done <<'END'
+-g -O1 -shared
+-g -O1 -shared -gdwarf-4 -gdwarf-aranges
+-g -O0 -shared -gz=zlib
+-g -O2 -shared -flto
+-g -O1 -shared -gsplit-dwarf -gdwarf-5
+-gline-tables-only -O2 -shared
+-O1 -shared
+END
+    clang -g -O1 -c "$probe/a.cc" -o "$probe/object/relocatable"
+    cd "$root"
+}
+
+mkdir -p "$probe/state_file" "$probe/profile" "$probe/unwind" "$probe/heap" "$probe/object" \
     "$build/crashes"
 seeds=$(find "$build" -name make_seeds -type f -perm -u+x | head -n 1)
 fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | head -n 1)
 "$seeds" "$probe/state_file" "$probe/profile"
+if [ "$target" = object ]; then
+    make_objects
+    # Libraries that leave memory behind on damaged files do so in a process that ends.
+    export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0
+fi
 for folder in corpus found; do
     [ ! -d "$here/$folder/$inputs" ] || cp "$here/$folder/$inputs"/* "$probe/$inputs"
 done
