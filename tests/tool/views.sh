@@ -128,6 +128,23 @@ if command -v jeprof >/dev/null; then
         [ "$(wc -l <theirs)" = 2 ] || fail "jeprof --$name knows too little: $(cat theirs)"
         diff theirs ours >difference || fail "jeprof --$name differs: $(cat difference)"
     done
+    # C++ and Rust, inlined as compilers do: what was called, calls, and the sum of all stacks.
+    for program in stl shelf; do
+        [ -x "$program" ] || continue
+        "$mallow" run --rate 8K -o "$program.heap" -- "./$program" >/dev/null 2>err || fail "$program does not run"
+        for view in text dot; do
+            jeprof "--$view" --show_bytes "./$program" "$program.heap" >theirs 2>/dev/null
+            try 0 "$build/lib/mallow/compat/bin/jeprof" "--$view" --show_bytes "./$program" "$program.heap"
+            same=$(python3 "$here/jeprof_rows.py" $view theirs out 2>difference) ||
+                fail "jeprof --$view of $program differs: $(cat difference)"
+            [ "$same" -ge 5 ] || fail "jeprof --$view of $program: $same rows to compare"
+        done
+        for view in jeprof "$build/lib/mallow/compat/bin/jeprof"; do
+            "$view" --collapsed --show_bytes "./$program" "$program.heap" 2>/dev/null |
+                awk '{ sum += $NF } END { printf "%d\n", sum }'
+        done >sums
+        [ "$(sort -u sums | grep -c '^[1-9]')" = 1 ] || fail "jeprof --collapsed of $program adds up to $(tr '\n' ' ' <sums)"
+    done
     ok "the rows equal jeprof's"
 fi
 
