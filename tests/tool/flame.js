@@ -8,6 +8,9 @@ const press = key => { window.dispatchEvent(new KeyboardEvent("keydown", {key, b
 draw(); /* the first makes room, which may bring a scroll bar */
 draw();
 say("frames are drawn", shown.length > 20);
+for (const [whole, short] of [["std::map<a, b<c> >::find<d>", "std::map<\u2026>::find<\u2026>"], ["std::operator<< <a>", "std::operator<< <\u2026>"],
+	["a::operator-><b>", "a::operator-><\u2026>"], ["<T as Trait>::run", "<T as Trait>::run"], ["f<a", "f<a"], ["f", "f"]])
+	say("arguments are left out: " + short, withoutArguments(whole) === short);
 const frame = shown.find(([node, , wide]) => node !== 0 && wide > 40 && wide < place.clientWidth / 2);
 const box = canvas.getBoundingClientRect();
 canvas.dispatchEvent(new MouseEvent("click", {clientX: box.left + frame[1] + frame[2] / 2, clientY: box.top + frame[3] + 5, bubbles: true}));
