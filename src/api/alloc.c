@@ -50,8 +50,36 @@ static void *checked(void *block) {
 	return block;
 }
 
-static void *finish(void *block, size_t bytes) {
+#define JUNK_NEW 0xa5 /* as jemalloc */
+
+void mw_api_fill(void *start, size_t bytes) {
+	if (mw_api_policy.fill != MW_FILL_NONE)
+		memset(start, mw_api_policy.fill == MW_FILL_JUNK ? JUNK_NEW : 0, bytes);
+}
+
+static size_t usable_bytes(const void *block) {
+	return MW_HARDEN_ON ? mw_harden_usable_bytes(block) : mw_heap_usable_bytes(block);
+}
+
+void mw_api_zero_rest(void *block, size_t bytes) {
+	memset((char *)block + bytes, 0, usable_bytes(block) - bytes);
+}
+
+static MW_COLD MW_NOINLINE void fill_new(void *block) {
+	if (block)
+		mw_api_fill(block, usable_bytes(block));
+}
+
+static void *finish_zeroed(void *block, size_t bytes) {
 	return checked(MW_HARDEN_ON && block ? mw_harden_give_out(block, bytes) : block);
+}
+
+static void *finish(void *block, size_t bytes) {
+	block = finish_zeroed(block, bytes);
+	/* The hardened library has looked by now whether what it wrote there is still intact. */
+	if (MW_UNLIKELY(mw_api_policy.fill != MW_FILL_NONE))
+		fill_new(block);
+	return block;
 }
 
 static void ensure_started(void) {
@@ -80,10 +108,19 @@ void *mw_api_alloc(size_t bytes) {
 void *mw_api_alloc_zeroed(size_t bytes) {
 	ensure_started();
 	size_t room = mw_harden_room(bytes);
-	if (room > MW_SMALL_MAX_BYTES)
-		return finish(mw_heap_alloc_zeroed_slow(room), bytes);
-	void *block = MW_HARDEN_ON ? mw_api_alloc(bytes) : finish(mw_heap_alloc_slow(room), bytes);
-	return block ? memset(block, 0, bytes) : NULL;
+	void *block;
+	if (room > MW_SMALL_MAX_BYTES) {
+		block = finish_zeroed(mw_heap_alloc_zeroed_slow(room), bytes);
+	} else {
+		block = MW_HARDEN_ON ? mw_api_alloc(bytes)
+				     : finish(mw_heap_alloc_slow(room), bytes);
+		if (block)
+			memset(block, 0, bytes);
+	}
+	/* As jemalloc; else nobody may count on what malloc_usable_size() has beyond. */
+	if (MW_UNLIKELY(mw_api_policy.fill != MW_FILL_NONE) && block)
+		mw_api_zero_rest(block, bytes);
+	return block;
 }
 
 void *mw_api_alloc_aligned(size_t align, size_t bytes) {
@@ -103,12 +140,27 @@ void *mw_api_alloc_in(unsigned number, size_t align, size_t bytes, bool zero) {
 			       bytes);
 	else
 		block = mw_api_aligned(align, bytes);
+	zeroed &= mw_api_policy.fill != MW_FILL_JUNK;
 	return block && zero && !zeroed ? memset(block, 0, bytes) : block;
 }
 
-void *mw_api_realloc(void *block, size_t bytes) {
+static void *resize(void *block, size_t bytes) {
 	return checked(MW_HARDEN_ON ? mw_harden_resize(block, bytes)
 				    : mw_heap_resize(block, bytes));
+}
+
+static MW_COLD MW_NOINLINE void *resize_and_fill(void *block, size_t bytes) {
+	size_t before = usable_bytes(block);
+	char *resized = resize(block, bytes);
+	size_t after = resized ? usable_bytes(resized) : 0;
+	if (after > before)
+		mw_api_fill(resized + before, after - before);
+	return resized;
+}
+
+void *mw_api_realloc(void *block, size_t bytes) {
+	return MW_LIKELY(mw_api_policy.fill == MW_FILL_NONE) ? resize(block, bytes)
+							     : resize_and_fill(block, bytes);
 }
 
 void *mw_api_realloc_zero(void *block) {

@@ -15,8 +15,8 @@
 MW_NOINLINE void *mw_api_alloc(size_t bytes);
 MW_NOINLINE void *mw_api_alloc_zeroed(size_t bytes);
 MW_NOINLINE void *mw_api_alloc_aligned(size_t align, size_t bytes);
-/* In the arena of that number, with its contents set to zero or not. */
-MW_NOINLINE void *mw_api_alloc_in(unsigned arena, size_t align, size_t bytes, bool zero);
+/* In the arena of that number, with its contents set to zero or not; few programs do. */
+MW_NOINLINE MW_COLD void *mw_api_alloc_in(unsigned arena, size_t align, size_t bytes, bool zero);
 MW_NOINLINE void *mw_api_realloc(void *block, size_t bytes);
 
 /* What options say of requests that fail, or that standards leave open. */
@@ -25,13 +25,21 @@ typedef enum mw_zero_realloc { /* in the order of the option's words */
 			       MW_ZERO_REALLOC_FREE,
 			       MW_ZERO_REALLOC_ABORT,
 } mw_zero_realloc_t;
+typedef enum mw_api_fill { MW_FILL_NONE, MW_FILL_JUNK, MW_FILL_ZERO } mw_api_fill_t;
 typedef struct mw_api_policy {
+	mw_api_fill_t fill;  /* what new blocks hold; but for NONE they all come the slow way */
 	bool xmalloc;        /* out of memory ends the program... */
 	bool infallible_new; /* ...in operator new */
 	bool keep_deepbind;  /* dlopen() honours RTLD_DEEPBIND */
 	mw_zero_realloc_t zero_realloc;
 } mw_api_policy_t;
 extern mw_api_policy_t mw_api_policy; /* set before threads exist */
+
+/* Fills memory that a block has got, if new blocks are to hold something. */
+MW_NOINLINE MW_COLD void mw_api_fill(void *start, size_t bytes);
+
+/* All that the block can hold beyond so many bytes. */
+MW_NOINLINE MW_COLD void mw_api_zero_rest(void *block, size_t bytes);
 
 /* Whoever returns NULL for want of memory returns this: errno is set. */
 MW_NOINLINE MW_COLD void *mw_api_no_memory(void);

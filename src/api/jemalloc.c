@@ -28,21 +28,32 @@ static unsigned arena_bits(int flags) {
 	return (unsigned)flags >> 20;
 }
 
+/* All that the block can hold is zero: rallocx() with the same flag goes on from there. */
+static void *allocate_zeroed(size_t bytes, size_t align, unsigned arena) {
+	void *block;
+	size_t zeroed = bytes;
+	if (MW_UNLIKELY(arena))
+		block = mw_api_alloc_in(arena - 1, align, bytes, true);
+	else if (align <= MW_BLOCK_ALIGN)
+		block = mw_api_alloc_zeroed(bytes);
+	else
+		block = mw_api_aligned(align, bytes), zeroed = 0;
+	if (block)
+		mw_api_zero_rest(block, zeroed);
+	return block;
+}
+
 static void *allocate(size_t bytes, int flags) {
 	size_t align = align_of(flags);
 	if (bytes == 0)
 		bytes = 1;
+	if (flags & FLAG_ZERO)
+		return allocate_zeroed(bytes, align, arena_bits(flags));
 	if (MW_UNLIKELY(arena_bits(flags)))
-		return mw_api_alloc_in(arena_bits(flags) - 1, align, bytes, flags & FLAG_ZERO);
-	if (align <= MW_BLOCK_ALIGN && flags & FLAG_ZERO)
-		return mw_api_alloc_zeroed(bytes);
+		return mw_api_alloc_in(arena_bits(flags) - 1, align, bytes, false);
 	void *block =
 		align <= MW_BLOCK_ALIGN ? mw_api_alloc_fast(bytes) : mw_api_aligned(align, bytes);
-	if (!block && align <= MW_BLOCK_ALIGN)
-		block = mw_api_alloc(bytes);
-	if (block && flags & FLAG_ZERO)
-		memset(block, 0, bytes);
-	return block;
+	return block || align > MW_BLOCK_ALIGN ? block : mw_api_alloc(bytes);
 }
 
 void *mallocx(size_t size, int flags) {
@@ -56,8 +67,12 @@ static size_t usable(const void *block) {
 /* Growth is zeroed from the end of what the block could hold before, as jemalloc has it. */
 static void zero_growth(char *block, size_t before, int flags) {
 	size_t after = usable(block);
-	if (flags & FLAG_ZERO && after > before)
+	if (after <= before)
+		return;
+	if (flags & FLAG_ZERO)
 		memset(block + before, 0, after - before);
+	else
+		mw_api_fill(block + before, after - before);
 }
 
 void *rallocx(void *block, size_t size, int flags) {

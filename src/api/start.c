@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "ctl/mallctl.h"
 #include "ctl/options.h"
+#include "heap/arena.h"
 #include "heap/background.h"
 #include "heap/chunk.h"
 #include "heap/decay.h"
@@ -28,6 +29,7 @@
 #include "heap/head.h"
 #include "heap/heap.h"
 #include "heap/huge.h"
+#include "heap/sampled.h"
 #include "heap/stats.h"
 #include "heap/verify.h"
 #include "os/file.h"
@@ -63,6 +65,8 @@ static void thread_end(void *heap) {
 static void on_thread(mw_heap_t *heap) {
 	pthread_setspecific(start.thread_end_key, heap);
 	mw_thread.watched = mw_api_has_interval;
+	if (MW_UNLIKELY(mw_arena_watches))
+		mw_arena_bind(NULL);
 }
 
 /* The profiler first: it waits for samples in flight, which take the heap's locks. */
@@ -106,6 +110,21 @@ static void configure_memory(const mw_options_t *options) {
 		mw_background_enable();
 }
 
+#define JUNK_FREED 0x5a /* as jemalloc */
+
+/* The options' words are bits. */
+enum { JUNK_NEW = 1, JUNK_GIVEN_BACK = 2 };
+
+static MW_COLD MW_NOINLINE void configure_fill(const mw_options_t *options) {
+	if (options->junk & JUNK_NEW)
+		mw_api_policy.fill = MW_FILL_JUNK;
+	if (options->zero)
+		mw_api_policy.fill = MW_FILL_ZERO;
+	if (options->junk & JUNK_GIVEN_BACK)
+		mw_heap_fill_freed = JUNK_FREED;
+	mw_arena_watch();
+}
+
 static void configure_api(const mw_options_t *options) {
 	mw_api_policy = (mw_api_policy_t){
 		.xmalloc = options->xmalloc,
@@ -113,6 +132,8 @@ static void configure_api(const mw_options_t *options) {
 		.keep_deepbind = options->dlopen_deepbind,
 		.zero_realloc = (mw_zero_realloc_t)options->zero_realloc,
 	};
+	if (MW_UNLIKELY(options->junk | options->zero))
+		configure_fill(options);
 	if (options->stats_interval >= 0)
 		mw_api_stats_every((uint64_t)options->stats_interval, options->stats_interval_opts);
 	mw_warnings_are_fatal = options->abort;

@@ -93,6 +93,11 @@ int mw_ctl_at_option_thp(mw_ctl_call_t *call) {
 	return give_word(call, words);
 }
 
+int mw_ctl_at_option_junk(mw_ctl_call_t *call) {
+	static const char *const words[] = {"false", "alloc", "free", "true"};
+	return give_word(call, words);
+}
+
 int mw_ctl_at_option_zero_realloc(mw_ctl_call_t *call) {
 	static const char *const words[] = {"alloc", "free", "abort"};
 	return give_word(call, words);

@@ -143,10 +143,21 @@ bool mw_arena_destroy(mw_arena_t *arena) {
 
 /* ---- threads ---- */
 
+MW_SPARSE mw_arena_t mw_arena_watched;
+bool mw_arena_watches;
+
+void mw_arena_watch(void) {
+	mw_arena_watches = true;
+	if (mw_thread.heap)
+		mw_arena_bind(NULL);
+}
+
 bool mw_arena_bind(mw_arena_t *arena) {
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return false;
+	if (MW_UNLIKELY(mw_arena_watches) && !arena && !mw_thread.ended)
+		arena = &mw_arena_watched;
 	mw_heap_take_rate(); /* what its list heads hold is of where it was bound before */
 	if (heap->arena)
 		atomic_fetch_sub_explicit(&heap->arena->threads, 1, memory_order_relaxed);

@@ -52,6 +52,14 @@ struct mw_arena {
 	_Atomic uint64_t large_made, large_freed, large_bytes; /* huge ones included */
 };
 
+/* What threads are bound to in the place of none, so that no block of theirs takes a fast path:
+ * number 0, whose memory is the heap's own. */
+extern mw_arena_t mw_arena_watched;
+/* From now on a thread that binds itself to none is bound to that; the calling one is at once.
+ * Before threads exist; each has to bind itself when it gets a heap. */
+MW_COLD void mw_arena_watch(void);
+extern bool mw_arena_watches;
+
 /* NULL: there is none of that number. */
 mw_arena_t *mw_arena_of(size_t number);
 /* Numbers given so far, 0 included; those of destroyed arenas are given again. */
@@ -78,7 +86,7 @@ void mw_arena_set_decay(mw_arena_t *arena, int64_t ms);
 bool mw_arena_bind(mw_arena_t *arena);
 /* The calling thread's, where its next block comes from: not what a program's hook allocates. */
 static inline mw_arena_t *mw_arena_in_force(const mw_heap_t *heap) {
-	return mw_extent_in_hook ? NULL : heap->arena;
+	return mw_extent_in_hook || heap->arena == &mw_arena_watched ? NULL : heap->arena;
 }
 
 /* As mw_chunk_take() and mw_chunk_give(). */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * free.c -- everything of free() that the fast path leaves over. */
+#include <string.h>
+
 #include "base/check.h"
 #include "heap/arena.h"
 #include "heap/chunk.h"
@@ -128,6 +130,8 @@ static void count_large(mw_arena_t *arena, size_t usable_bytes) {
 static void free_large(mw_page_t *page, void *block) {
 	if (block != page->start)
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
+	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
+		memset(block, mw_heap_fill_freed, page->large_bytes);
 	if (page->large_record)
 		mw_sampling_freed(page->large_record);
 	count_large(mw_chunk_of(page)->arena, page->large_bytes);

@@ -8,6 +8,8 @@
  * cache, and its first miss is better left to run beside all else that a sample takes. */
 #include "heap/sampled.h"
 
+#include <string.h>
+
 #include "base/bits.h"
 #include "base/check.h"
 #include "heap/arena.h"
@@ -229,6 +231,8 @@ mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address) {
 	return mark & MARK_FREE ? 0 : mark & MARK_NUMBER_MASK;
 }
 
+int mw_heap_fill_freed = -1;
+
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	uint32_t offset = (uint32_t)((char *)block - page->start);
 	mw_slabs_t *slabs = slabs_of(mw_chunk_of(page)->arena, page->size_class);
@@ -241,6 +245,8 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	mw_record_id_t record = *mark & MARK_NUMBER_MASK;
 	if (*mark & MARK_FREE)
 		mw_misuse_free_again(page, block);
+	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
+		memset(block, mw_heap_fill_freed, class_bytes(*mark));
 	put_back(page, block, mark);
 	mw_lock_bump(&slabs->given, 1);
 	if (page->state == MW_PAGE_FULL) {

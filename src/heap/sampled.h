@@ -27,6 +27,9 @@ void mw_sampled_bind(void *block, mw_record_id_t record);
 uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block);
 /* Of the live block that holds the address; 0: none. */
 mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address);
+/* What sampled blocks, those of arenas and large ones are filled with when they are freed; -1:
+ * nothing.  Set before threads exist.  The hardened library has a filling of its own. */
+extern int mw_heap_fill_freed;
 /* Ends the program on a double free or a pointer that is not a block's start.  Returns the record
  * (0: none); the block may be handed out again at once. */
 mw_record_id_t mw_sampled_give(mw_page_t *page, void *block);

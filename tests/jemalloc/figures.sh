@@ -20,7 +20,7 @@ other=thp:always,prof:false,prof_active:false,prof_thread_active_init:false,prof
 other+=,lg_prof_interval:40,prof_gdump:true,prof_final:true,prof_accum:false
 other+=,prof_pid_namespace:true,prof_recent_alloc_max:7,prof_stats:true,prof_time_resolution:high,background_thread:true
 other+=,dirty_decay_ms:77,muzzy_decay_ms:5,tcache:false,lg_tcache_max:10,tcache_nslots_small_min:3,tcache_nslots_small_max:30
-other+=,prof_sys_thread_name:false,hpa:true,stats_interval:1073741824,stats_interval_opts:J,mutex_max_spin:7,xmalloc:true,zero_realloc:alloc,experimental_infallible_new:true,abort:true,stats_print_opts:J,prof_prefix:$work/other,abort_conf:true,stats_print:true
+other+=,prof_sys_thread_name:false,hpa:true,stats_interval:1073741824,stats_interval_opts:J,mutex_max_spin:7,xmalloc:true,zero_realloc:alloc,experimental_infallible_new:true,abort:true,stats_print_opts:J,prof_prefix:$work/other,abort_conf:true,stats_print:true,junk:alloc,zero:true
 figures "" move | sort >"$work/same"
 figures thp:always,dirty_decay_ms:0,muzzy_decay_ms:20,prof_stats:true,lg_prof_sample:12 move | sort | comm -12 - "$work/same" >"$work/same.huge"
 figures "" print | sort >"$work/print"

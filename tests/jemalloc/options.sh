@@ -36,14 +36,87 @@ int main(void) {
 	return 0;
 }
 END
+# What blocks hold when they are new, grown or freed: as hexadecimal, each piece that is not of one byte as "mixed".
+cat >"$work/fill.c" <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+void *mallocx(size_t, int) __attribute__((weak));
+void *rallocx(void *, size_t, int) __attribute__((weak));
+void dallocx(void *, int) __attribute__((weak));
+size_t malloc_usable_size(void *);
+enum { ZERO = 0x40, ALIGN_256 = 8 };
+static const char *mode;
+static void show(const char *what, const unsigned char *from, size_t bytes) {
+	if (memcmp(from, from + 1, bytes - 1) == 0)
+		printf("%s %02x\n", what, from[0]);
+	else
+		printf("%s mixed\n", what);
+}
+static void show_new(const char *what, void *block) {
+	if (strcmp(mode, "freed") == 0 || (strcmp(mode, "zero") == 0 && strcmp(what, "mallocx zero") != 0))
+		return;
+	show(what, block, malloc_usable_size(block));
+}
+static void let_go(void *block, size_t bytes) {
+	memset(block, 7, bytes);
+	free(block);
+	/* The first and last words may be links of free blocks. */
+	if (strcmp(mode, "new") != 0 && strcmp(mode, "zero") != 0 && bytes < 100000)
+		show("freed", (unsigned char *)block + 16, bytes - 24);
+}
+static void *work(void *unused) {
+	size_t sizes[] = {40, 480, 2000, 9600, 60000, 200000, 3000000};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		for (int turn = 0; turn < 2; turn++) {
+			size_t bytes = sizes[i];
+			void *block = malloc(bytes);
+			show_new("malloc", block);
+			let_go(block, bytes);
+			show_new("calloc: zero", block = calloc(1, bytes));
+			let_go(block, bytes);
+			show_new("mallocx", block = mallocx(bytes, 0));
+			let_go(block, bytes);
+			show_new("mallocx zero", block = mallocx(bytes, ZERO));
+			let_go(block, bytes);
+			show_new("aligned", block = mallocx(bytes, ALIGN_256));
+			let_go(block, bytes);
+			if (posix_memalign(&block, 64, bytes))
+				abort();
+			show_new("memalign", block);
+			size_t before = malloc_usable_size(block);
+			memset(block, 7, before);
+			block = realloc(block, bytes * 3);
+			show("kept", block, before);
+			if (strcmp(mode, "freed") != 0 && strcmp(mode, "zero") != 0)
+				show("grown", (unsigned char *)block + before, malloc_usable_size(block) - before);
+			before = malloc_usable_size(block);
+			memset(block, 7, before);
+			block = rallocx(block, bytes * 9, ZERO);
+			show("kept", block, before);
+			show("grown zero", (unsigned char *)block + before, malloc_usable_size(block) - before);
+			free(block);
+		}
+	return unused;
+}
+int main(int argc, char **argv) {
+	pthread_t thread;
+	(void)argc;
+	mode = argv[1];
+	work(NULL);
+	return pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL);
+}
+END
+cc -fno-builtin -pthread "$work/fill.c" -o "$work/fill"
 cc "$work/zero.c" -o "$work/zero"
 c++ "$work/new.cc" -o "$work/new"
 cc -fno-builtin "$work/grow.c" -o "$work/grow"
 
-# says LIBRARY PROGRAM: with $MALLOC_CONF, both outputs and how it ended.
+# says LIBRARY PROGRAM [ARGUMENT]: with $MALLOC_CONF, both outputs and how it ended.
 says() {
     local status=0
-    (ulimit -c 0; LD_PRELOAD=$1 exec "$work/$2") >"$work/out" 2>&1 || status=$?
+    (ulimit -c 0; LD_PRELOAD=$1 exec "$work/$2" ${3:+"$3"}) >"$work/out" 2>&1 || status=$?
     tr '\n' ';' <"$work/out"
     echo "$status"
 }
@@ -149,3 +222,25 @@ MALLOC_CONF=prof:false LD_LIBRARY_PATH=$compat "$build/tests/jemalloc_tcache" >"
 [ "$(limits tcache_max:64)" = "0 0 0" ] || fail "tcache_max:64: $(limits tcache_max:64)"
 [ "$(limits tcache_nslots_small_min:3)" = "16 3 3" ] || fail "tcache_nslots_small_min:3: $(limits tcache_nslots_small_min:3)"
 ok "tcache, tcache_max, tcache_nslots_small_min, thread.tcache.*"
+
+# fills CONF new|freed|both|zero: each line as jemalloc's.
+fills() {
+    local library
+    for library in "$compat" ${reference:+"$reference"}; do
+        (MALLOC_CONF=$1 LD_PRELOAD=$library/libjemalloc.so.2 exec "$work/fill" "$2") >"$work/fill.$(basename "$library")" 2>&1 ||
+            fail "$1: $(tail -n 3 "$work/fill.$(basename "$library")")"
+    done
+    [ "$(wc -l <"$work/fill.$(basename "$compat")")" -gt 100 ] || fail "$1: $(cat "$work/fill.$(basename "$compat")")"
+    [ -z "$reference" ] || diff "$work/fill.$(basename "$reference")" "$work/fill.$(basename "$compat")" >"$work/difference" ||
+        fail "$1, jemalloc's on the left: $(head -n 9 "$work/difference")"
+}
+fills "" zero # without options, where MALLOCX_ZERO says so, up to malloc_usable_size()
+fills junk:true both
+grep -q '^malloc a5$' "$work/fill.$(basename "$compat")" || fail "junk:true fills nothing"
+grep -q '^freed 5a$' "$work/fill.$(basename "$compat")" || fail "junk:true fills nothing freed"
+fills junk:alloc new
+fills junk:free freed
+fills zero:true new
+fills junk:free,zero:true both
+fills junk:alloc,zero:true,prof:true,lg_prof_sample:12 new
+ok "junk, zero: what blocks hold, as jemalloc's"
