@@ -20,6 +20,8 @@
 /* Functions that every process runs, in files most of which few do: they are put beside the others
  * that every process runs (cmake/own_text.cmake). */
 #define MW_RESIDENT __attribute__((section(".text.startup")))
+/* The other way round: functions that only samples run, in files that every process does. */
+#define MW_SAMPLED_ONLY __attribute__((section(".text.unlikely"), noinline))
 /* Constants that few processes read: not between those that all do. */
 #define MW_COLD_TABLE __attribute__((section(".rodata.cold")))
 /* Large arrays of which a process touches parts or nothing: not between small variables. */

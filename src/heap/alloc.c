@@ -105,7 +105,7 @@ static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 }
 
 /* NULL: no memory for it; the object is made as any other. */
-static MW_NOINLINE void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsigned size_class) {
+static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsigned size_class) {
 	void *block = mw_sampling_take_small(heap, size_class, bytes);
 	if (!block)
 		mw_sampling_missed(heap, size_class);
@@ -123,6 +123,12 @@ static void *alloc_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
 				break;
 		}
 		mw_sampling_poll(heap);
+		/* A list that would be cut before its first block is not fetched. */
+		if (MW_UNLIKELY(mw_sampling_is_next(heap, size_class))) {
+			block = alloc_sampled(heap, bytes, size_class);
+			if (block)
+				break;
+		}
 		if (MW_UNLIKELY(!refill_tiny(heap, size_class)))
 			return NULL;
 	}
@@ -175,15 +181,16 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 }
 
 /* In a slab, as samples are, and counted down by its bytes (heap/arena.h). */
-static MW_NOINLINE void *alloc_in_slab(mw_heap_t *heap, mw_arena_t *arena, size_t bytes,
-				       unsigned size_class) {
-	void *block = mw_sampled_take(arena, size_class);
+static MW_SAMPLED_ONLY void *alloc_in_slab(mw_heap_t *heap, mw_arena_t *arena, size_t bytes,
+					   unsigned size_class) {
+	uint32_t *mark;
+	void *block = mw_sampled_take(arena, size_class, &mark);
 	if (!block)
 		return NULL;
 	size_t usable_bytes = mw_class_bytes[size_class];
 	heap->counts.large_bytes += usable_bytes;
 	mw_heap_counts_show(heap);
-	mw_sampled_bind(block, mw_sampling_count_bytes(heap, block, bytes, usable_bytes));
+	mw_sampled_bind(mark, mw_sampling_count_bytes(heap, block, bytes, usable_bytes));
 	return block;
 }
 

@@ -146,16 +146,23 @@ static void count_sampled(size_t bytes) {
 	heap->counts.freed_bytes += bytes;
 }
 
+static MW_SAMPLED_ONLY void free_sampled(mw_page_t *page, void *block) {
+	bool in_arena = mw_chunk_of(page)->arena != NULL;
+	uint32_t bytes;
+	mw_record_id_t record = mw_sampled_give(page, block, &bytes);
+	if (MW_UNLIKELY(in_arena))
+		count_freed(bytes);
+	else
+		count_sampled(bytes);
+	if (record)
+		mw_sampling_freed(record);
+}
+
 static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
-	mw_record_id_t record = 0;
 	switch ((mw_page_kind_t)page->kind) {
 	case MW_PAGE_SAMPLED:
-		if (MW_UNLIKELY(mw_chunk_of(page)->arena != NULL))
-			count_freed(page->block_bytes);
-		else
-			count_sampled(mw_sampled_bytes(page, block));
-		record = mw_sampled_give(page, block);
-		break;
+		free_sampled(page, block);
+		return;
 	case MW_PAGE_LARGE:
 		free_large(page, block);
 		return;
@@ -165,8 +172,6 @@ static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 	case MW_PAGE_FREED:
 		mw_misuse_dead(mw_misuse_function(), block, page);
 	}
-	if (record)
-		mw_sampling_freed(record);
 }
 
 static mw_record_id_t give_huge(void *block) {

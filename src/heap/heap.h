@@ -40,6 +40,7 @@ typedef struct mw_outbox {
 typedef struct mw_last_sample {
 	mw_record_id_t record; /* 0: none */
 	uint32_t beyond_small;
+	bool none_listed; /* heap->none_listed; what follows says nothing then */
 	uint32_t head_changes;
 	void *heads[MW_TINY_CLASSES];
 	uint64_t until_sample[MW_STACK_CLASSES];
@@ -109,6 +110,8 @@ struct mw_heap {
 	_Atomic bool in_use;     /* some thread has it; written under the heaps lock */
 	uint32_t head_changes;   /* so far, but for pops and what free() pushes above tiny */
 	uint32_t beyond_small;   /* allocations above the small limit so far */
+	uint32_t ones;           /* draws in a row that said "the next one" */
+	bool none_listed;        /* every small block is to be a sample (sampling.c) */
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
 	uint64_t start_allocated_bytes, start_freed_bytes; /* when the present thread got it */
 	bool counter_wanted;                               /* see mw_heap_thread_counter() */

@@ -20,11 +20,9 @@
 #include "os/lock.h"
 #include "os/map.h"
 
-/* A block's mark: whether it is free, its class, and below that the number of its record (0: none),
- * or of a free one the index of the next. */
 #define MARK_FREE ((uint32_t)1 << 31)
-#define MARK_CLASS_SHIFT 24
-#define MARK_NUMBER_MASK (((uint32_t)1 << MARK_CLASS_SHIFT) - 1)
+#define MARK_CLASS_SHIFT MW_SAMPLED_CLASS_SHIFT
+#define MARK_NUMBER_MASK MW_SAMPLED_NUMBER_MASK
 /* Instead of an index. */
 #define MARK_LAST MARK_NUMBER_MASK
 
@@ -133,7 +131,7 @@ static void *block_at(const mw_page_t *page, size_t index) {
 }
 
 /* The block's own words serve the hardened library's checks only. */
-static void *take_from(mw_page_t *page, unsigned size_class) {
+static void *take_from(mw_page_t *page, unsigned size_class, uint32_t **its_mark) {
 	page->used++;
 	void *block = page->free;
 	uint32_t index = block ? index_of(page, block) : page->carved;
@@ -150,6 +148,7 @@ static void *take_from(mw_page_t *page, unsigned size_class) {
 			(void)mw_link_get(block);
 	}
 	*mark = size_class << MARK_CLASS_SHIFT;
+	*its_mark = mark;
 	page->large_bytes += mw_class_bytes[size_class];
 	return block;
 }
@@ -181,36 +180,29 @@ static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
 	return live < blocks || blocks == 0 ? shared : size_class;
 }
 
-void *mw_sampled_take(mw_arena_t *arena, unsigned size_class) {
+void *mw_sampled_take(mw_arena_t *arena, unsigned size_class, uint32_t **mark) {
 	unsigned slab_class = slab_class_of(arena, size_class);
 	mw_slabs_t *slabs = slabs_of(arena, slab_class);
-	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
+	mw_lock_acquire_often(&slabs->lock, MW_RANK_SAMPLED);
 	mw_page_t *page = slabs->with_room.first;
 	if (!page) {
-		mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
+		mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
 		page = make_slab(arena, slab_class);
 		if (!page)
 			return NULL;
-		mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
+		mw_lock_acquire_often(&slabs->lock, MW_RANK_SAMPLED);
 		mw_queue_append(&slabs->with_room, page);
 		__atomic_store_n(&slabs->blocks, page->capacity, __ATOMIC_RELAXED);
 	}
-	void *block = take_from(page, size_class);
+	void *block = take_from(page, size_class, mark);
 	if (page->used == page->capacity) {
 		mw_queue_remove(&slabs->with_room, page);
 		page->state = MW_PAGE_FULL;
 	}
 	mw_lock_bump(&slabs->taken, 1);
-	mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
+	mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
 	__builtin_prefetch(block, 1);
 	return block;
-}
-
-void mw_sampled_bind(void *block, mw_record_id_t record) {
-	mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)block));
-	/* Only the thread that is making the block knows it yet. */
-	MW_ASSERT(record <= MARK_NUMBER_MASK);
-	*mark_at(page, index_of(page, block)) |= record;
 }
 
 uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block) {
@@ -233,10 +225,10 @@ mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address) {
 
 int mw_heap_fill_freed = -1;
 
-mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
+mw_record_id_t mw_sampled_give(mw_page_t *page, void *block, uint32_t *usable_bytes) {
 	uint32_t offset = (uint32_t)((char *)block - page->start);
 	mw_slabs_t *slabs = slabs_of(mw_chunk_of(page)->arena, page->size_class);
-	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
+	mw_lock_acquire_often(&slabs->lock, MW_RANK_SAMPLED);
 	/* Marks of blocks that were never carved hold nothing: the slice may be a used one. */
 	uint32_t index = index_of(page, block);
 	if (!mw_class_divides(page->size_class, offset) || index >= page->carved)
@@ -245,8 +237,9 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	mw_record_id_t record = *mark & MARK_NUMBER_MASK;
 	if (*mark & MARK_FREE)
 		mw_misuse_free_again(page, block);
+	*usable_bytes = class_bytes(*mark);
 	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
-		memset(block, mw_heap_fill_freed, class_bytes(*mark));
+		memset(block, mw_heap_fill_freed, *usable_bytes);
 	put_back(page, block, mark);
 	mw_lock_bump(&slabs->given, 1);
 	if (page->state == MW_PAGE_FULL) {
@@ -257,7 +250,7 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block) {
 	bool release = page->used == 0 && slabs->with_room.first != slabs->with_room.last;
 	if (release)
 		mw_queue_remove(&slabs->with_room, page);
-	mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
+	mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
 	if (release)
 		mw_chunk_give(page, MW_PAGE_NONE);
 	return record;

@@ -6,9 +6,15 @@
 #ifndef MW_HEAP_SAMPLED_H
 #define MW_HEAP_SAMPLED_H
 
+#include "base/check.h"
 #include "heap/heap.h"
 #include "heap/page.h"
 #include "os/lock.h"
+
+/* A block's mark: whether it is free, its class, and below that the number of its record (0: none),
+ * or of a free one the index of the next. */
+#define MW_SAMPLED_CLASS_SHIFT 24
+#define MW_SAMPLED_NUMBER_MASK (((uint32_t)1 << MW_SAMPLED_CLASS_SHIFT) - 1)
 
 /* The slabs of one class: the heap's for samples, and those of each arena for all its blocks. */
 typedef struct mw_slabs {
@@ -20,9 +26,13 @@ typedef struct mw_slabs {
 } mw_slabs_t;
 
 /* A block of the class, not yet bound to a record; NULL: no memory.  `arena`: whose; NULL: the
- * heap's own. */
-void *mw_sampled_take(mw_arena_t *arena, unsigned size_class);
-void mw_sampled_bind(void *block, mw_record_id_t record);
+ * heap's own.  *mark is for mw_sampled_bind(). */
+void *mw_sampled_take(mw_arena_t *arena, unsigned size_class, uint32_t **mark);
+/* Only the thread that is making the block knows it yet. */
+static inline void mw_sampled_bind(uint32_t *mark, mw_record_id_t record) {
+	MW_ASSERT(record <= MW_SAMPLED_NUMBER_MASK);
+	*mark |= record;
+}
 /* Usable bytes of the block, those of its class; also when it was just freed. */
 uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block);
 /* Of the live block that holds the address; 0: none. */
@@ -31,8 +41,8 @@ mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address);
  * nothing.  Set before threads exist.  The hardened library has a filling of its own. */
 extern int mw_heap_fill_freed;
 /* Ends the program on a double free or a pointer that is not a block's start.  Returns the record
- * (0: none); the block may be handed out again at once. */
-mw_record_id_t mw_sampled_give(mw_page_t *page, void *block);
+ * (0: none); the block may be handed out again at once.  *usable_bytes: what it had. */
+mw_record_id_t mw_sampled_give(mw_page_t *page, void *block, uint32_t *usable_bytes);
 /* Of the page's live blocks; nobody else uses the page. */
 void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t record));
 /* Adds the page's live blocks by their class.  Any thread, without a lock. */

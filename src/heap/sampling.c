@@ -67,11 +67,22 @@ void mw_heap_set_hooks(const mw_heap_hooks_t *new_hooks) {
 	atomic_fetch_add_explicit(&mw_heap_epoch, 1, memory_order_release);
 }
 
+/* As many draws of 1 in a row as come by chance only where nearly all objects are sampled. */
+#define ONES_MANY 8u
+
+static uint64_t draw(mw_heap_t *heap, unsigned size_class) {
+	uint64_t objects = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
+	heap->ones = objects == 1 ? heap->ones + 1 : 0;
+	return objects;
+}
+
 /* Objects made are the sum of the steps up less what is left (heap/counts.c): modulo 2^64. */
 static void set_until_sample(mw_heap_t *heap, unsigned stack_class, uint64_t objects) {
 	heap->counts.objects[stack_class] += objects - mw_thread.until_sample[stack_class];
 	mw_thread.until_sample[stack_class] = objects;
 	heap->head_changes++; /* it says no more how many were made */
+	if (objects > 1)
+		heap->none_listed = false;
 }
 
 /* A loop that takes what it freed last never refills: it notices orders between two steps of its
@@ -99,6 +110,7 @@ void mw_sampling_thread_start(mw_heap_t *heap) {
 	memset(&heap->hook_thread, 0, sizeof heap->hook_thread);
 	draw_anew(heap);
 	heap->last_sample.record = 0;
+	heap->none_listed = false;
 	hooks->thread_start(&heap->hook_thread);
 }
 
@@ -119,10 +131,24 @@ void mw_sampling_notice(mw_heap_t *heap) {
 	}
 }
 
+bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class) {
+	uint64_t *left = &heap->left[size_class];
+	if (*left == 0)
+		*left = draw(heap, size_class);
+	if (*left > 1) {
+		heap->none_listed = false;
+		return false;
+	}
+	*left = 0;
+	heap->draw_epoch[size_class] = heap->epoch;
+	return true;
+}
+
 uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint64_t left = heap->left[size_class];
 	if (left == 0)
-		left = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
+		left = draw(heap, size_class);
+	heap->none_listed = false;
 	if (left > count) {
 		heap->left[size_class] = left - count;
 		return count;
@@ -149,8 +175,7 @@ bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
 			return false;
 		heap->drawn |= bit;
 		heap->draw_epoch[size_class] = heap->epoch;
-		heap->later[c] =
-			hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]) - 1;
+		heap->later[c] = draw(heap, size_class) - 1;
 		take_step(heap, c);
 		if (*left > 0)
 			return false;
@@ -173,13 +198,31 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	heap->cut &= ~bit;
 }
 
+/* No list head gives out a block: each allocation is a sample, or counted in `beyond_small`.  That
+ * holds until a countdown of more than one object is drawn. */
+static MW_SAMPLED_ONLY bool find_none_listed(mw_heap_t *heap) {
+	for (unsigned i = 0; i < MW_TINY_CLASSES; i++)
+		if (mw_thread.heads[i])
+			return false;
+	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
+		if (mw_thread.until_sample[i] > 1)
+			return false;
+	heap->none_listed = true;
+	return true;
+}
+
 /* Every allocation of a tiny class takes a block from a list head, every other is counted.  A block
  * handed back since then changes a head too, and is counted: an object is rather not taken for
  * temporary than wrongly. */
-static mw_record_id_t take_sample(mw_heap_t *heap, const mw_sample_request_t *request) {
+static MW_SAMPLED_ONLY mw_record_id_t take_sample(mw_heap_t *heap,
+						  const mw_sample_request_t *request) {
 	mw_last_sample_t *last = &heap->last_sample;
 	last->record = hooks->sampled(&heap->hook_thread, request);
 	last->beyond_small = heap->beyond_small;
+	last->none_listed =
+		heap->none_listed || (heap->ones >= ONES_MANY && find_none_listed(heap));
+	if (last->none_listed)
+		return last->record;
 	last->head_changes = heap->head_changes;
 	size_t bytes = sizeof last->heads, stack_bytes = sizeof last->until_sample;
 	/* libc's copy: known to the compiler, the size gets an inline one of three times the time.
@@ -192,17 +235,21 @@ static mw_record_id_t take_sample(mw_heap_t *heap, const mw_sample_request_t *re
 
 static bool is_as_remembered(const mw_heap_t *heap) {
 	const mw_last_sample_t *last = &heap->last_sample;
+	if (last->none_listed)
+		return heap->none_listed && last->beyond_small == heap->beyond_small;
 	return last->beyond_small == heap->beyond_small &&
 	       last->head_changes == heap->head_changes &&
 	       memcmp(last->heads, mw_thread.heads, sizeof last->heads) == 0 &&
 	       memcmp(last->until_sample, mw_thread.until_sample, sizeof last->until_sample) == 0;
 }
 
-void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes) {
+MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class,
+					     size_t requested_bytes) {
 	size_t bytes = mw_class_bytes[size_class];
 	size_t program_bytes = mw_harden_requested(requested_bytes);
 	void *guarded = mw_guarded_take(bytes, program_bytes);
-	void *block = guarded ? guarded : mw_sampled_take(NULL, size_class);
+	uint32_t *mark;
+	void *block = guarded ? guarded : mw_sampled_take(NULL, size_class, &mark);
 	if (!block)
 		return NULL;
 	mw_sample_request_t request = {.block = block,
@@ -217,14 +264,15 @@ void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t reques
 	if (guarded)
 		mw_guarded_bind(block, record);
 	else
-		mw_sampled_bind(block, record);
+		mw_sampled_bind(mark, record);
 	return block;
 }
 
-void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
+MW_SAMPLED_ONLY void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
 	if (size_class >= MW_TINY_CLASSES)
 		return; /* the next object draws */
-	uint64_t left = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
+	uint64_t left = draw(heap, size_class);
+	heap->none_listed = false;
 	heap->left[size_class] = left == UINT64_MAX ? left : left + 1; /* MAX: never */
 }
 
@@ -263,7 +311,7 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 	return take_sample(heap, &request);
 }
 
-void mw_sampling_freed(mw_record_id_t record) {
+MW_SAMPLED_ONLY void mw_sampling_freed(mw_record_id_t record) {
 	mw_heap_t *heap = mw_thread.heap;
 	bool temporary = heap && heap->last_sample.record == record && is_as_remembered(heap);
 	hooks->sample_freed(heap ? &heap->hook_thread : NULL, record, temporary);

@@ -24,6 +24,11 @@ static inline void mw_sampling_poll(mw_heap_t *heap) {
 	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		mw_sampling_notice(heap);
 }
+/* Tiny classes: is the very next object to be sampled?  Draws the countdown if need be. */
+MW_NOINLINE bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class);
+static inline bool mw_sampling_is_next(mw_heap_t *heap, unsigned size_class) {
+	return heap->left[size_class] <= 1 && mw_sampling_is_next_slow(heap, size_class);
+}
 /* The rest of the next one: the countdown is not drawn yet, or ends within the list. */
 MW_NOINLINE uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count);
 /* Tiny classes.  Splits a refill: how many of `count` objects may be handed out before the next

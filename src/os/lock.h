@@ -13,6 +13,7 @@
 
 #include "base/compiler.h"
 #include "base/lock_rank.h"
+#include "os/single.h"
 
 /* Looks at a lock that is taken before its next holder sleeps; -1: it never does.  Set before
  * threads exist.  Holders keep a lock for some hundred instructions: spinning as long beats two
@@ -127,6 +128,42 @@ static inline void mw_lock_let_go(mw_lock_t *lock) {
 static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
 	if (!mw_lock_is_forking())
 		mw_lock_let_go(lock);
+	mw_lock_rank_pop(rank);
+}
+
+/* The same for a lock that is taken very often: a process with one thread takes it by plain stores.
+ * That cannot change while it is held, as only its holder could start another thread.  A handler
+ * that interrupts the holder finds it taken all the same. */
+static inline bool mw_lock_try_often(mw_lock_t *lock) {
+	if (!mw_os_is_single_threaded())
+		return mw_lock_try(lock);
+	if (atomic_load_explicit(&lock->state, memory_order_relaxed) != 0)
+		return false;
+	atomic_store_explicit(&lock->state, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	return true;
+}
+
+static inline void mw_lock_acquire_often(mw_lock_t *lock, mw_lock_rank_t rank) {
+	uint32_t held_ranks = mw_lock_rank_push(rank);
+	if (mw_lock_is_forking())
+		return;
+	if (!mw_lock_try_often(lock))
+		mw_lock_acquire_slow(lock, rank, held_ranks);
+	mw_lock_count(lock);
+}
+
+static inline void mw_lock_release_often(mw_lock_t *lock, mw_lock_rank_t rank) {
+	if (MW_UNLIKELY(mw_lock_is_forking())) {
+		mw_lock_rank_pop(rank);
+		return;
+	}
+	if (mw_os_is_single_threaded()) {
+		atomic_signal_fence(memory_order_seq_cst);
+		atomic_store_explicit(&lock->state, 0, memory_order_relaxed);
+	} else {
+		mw_lock_let_go(lock);
+	}
 	mw_lock_rank_pop(rank);
 }
 
