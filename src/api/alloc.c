@@ -14,6 +14,7 @@
 #include "heap/background.h"
 #include "heap/limit.h"
 #include "heap/tally.h"
+#include "prof/unwind.h"
 
 mw_api_policy_t mw_api_policy = {.zero_realloc = MW_ZERO_REALLOC_FREE};
 
@@ -40,7 +41,12 @@ static MW_COLD void attend_to_thread(void) {
 		mw_api_start_background();
 }
 
+/* At the beginning of a function that the program calls, or that ends a fast path by a jump: the
+ * stack of a sample is walked from its caller on, until checked(). */
+#define BEGIN() (mw_unwind_entry = (const uintptr_t *)__builtin_frame_address(0))
+
 static void *checked(void *block) {
+	mw_unwind_entry = NULL;
 	if (MW_UNLIKELY(!block))
 		mw_api_no_memory();
 	if (MW_UNLIKELY(mw_thread.special != 0))
@@ -88,6 +94,7 @@ static void ensure_started(void) {
 }
 
 MW_ALWAYS_INLINE void *alloc_started(size_t bytes) {
+	BEGIN();
 	ensure_started();
 	return finish(mw_heap_alloc_slow(mw_harden_room(bytes)), bytes);
 }
@@ -106,6 +113,7 @@ void *mw_api_alloc(size_t bytes) {
 }
 
 void *mw_api_alloc_zeroed(size_t bytes) {
+	BEGIN();
 	ensure_started();
 	size_t room = mw_harden_room(bytes);
 	void *block;
@@ -124,6 +132,7 @@ void *mw_api_alloc_zeroed(size_t bytes) {
 }
 
 void *mw_api_alloc_aligned(size_t align, size_t bytes) {
+	BEGIN();
 	ensure_started();
 	return finish(mw_heap_alloc_aligned(align, mw_harden_room(bytes)), bytes);
 }
@@ -159,6 +168,7 @@ static MW_COLD MW_NOINLINE void *resize_and_fill(void *block, size_t bytes) {
 }
 
 void *mw_api_realloc(void *block, size_t bytes) {
+	BEGIN();
 	return MW_LIKELY(mw_api_policy.fill == MW_FILL_NONE) ? resize(block, bytes)
 							     : resize_and_fill(block, bytes);
 }

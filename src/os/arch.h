@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * arch.h -- what the unwinder must know of the machine, registers and their DWARF numbers; and an
- * addition.
+ * arch.h -- what the unwinder must know of the machine, registers and their DWARF numbers; and
+ * pairs of counters.
  * Layer: os.  Header only. */
 #ifndef MW_OS_ARCH_H
 #define MW_OS_ARCH_H
@@ -26,6 +26,9 @@ typedef struct mw_os_regs {
 	uintptr_t fp;
 } mw_os_regs_t;
 
+/* Two neighbouring counters, at a multiple of 16 bytes. */
+typedef int64_t mw_os_pair_t __attribute__((vector_size(16)));
+
 #if defined(__x86_64__)
 
 /* System V ABI, AMD64 supplement, figure 3.36.  PC: the number by which expressions name it. */
@@ -42,10 +45,24 @@ MW_ALWAYS_INLINE mw_os_regs_t mw_os_regs_here(void) {
 	return regs;
 }
 
-/* *word += delta, in one instruction that is not locked: of an interruption of the thread it
- * happens before or after. */
-MW_ALWAYS_INLINE void mw_os_add(_Atomic int64_t *word, int64_t delta) {
-	__asm__("addq %1, %0" : "+m"(*word) : "er"(delta) : "cc");
+/* Of the caller of a function in which __builtin_frame_address(0) is `frame`: the frame pointer
+ * that it saved, and behind that the return address. */
+MW_ALWAYS_INLINE mw_os_regs_t mw_os_caller_regs(const uintptr_t *frame) {
+	return (mw_os_regs_t){.pc = frame[1], .sp = (uintptr_t)(frame + 2), .fp = frame[0]};
+}
+
+/* Each word by itself is whole for whoever reads it meanwhile, though others may see one without
+ * the other: processors with SSE2 move aligned halves as one.  In assembler, as the compiler knows
+ * plain words or atomic ones only. */
+MW_ALWAYS_INLINE void mw_os_pair_set(mw_os_pair_t *words, mw_os_pair_t values) {
+	__asm__("movdqa %1, %0" : "=m"(*words) : "x"(values));
+}
+
+/* Adds; returns the sums.  One thread at a time. */
+MW_ALWAYS_INLINE mw_os_pair_t mw_os_pair_add(mw_os_pair_t *words, mw_os_pair_t by) {
+	__asm__("paddq %1, %0" : "+x"(by) : "m"(*words));
+	mw_os_pair_set(words, by);
+	return by;
 }
 
 /* What %fs points to: glibc puts the thread's control block at the top of its stack. */
@@ -86,9 +103,23 @@ enum { MW_OS_DWARF_FP = 29, MW_OS_DWARF_SP = 31, MW_OS_DWARF_PC = 255 };
  * pair that a frame pointer leads to may lie anywhere in its frame. */
 #define MW_OS_HAS_LINK_REGISTER 1
 
-MW_ALWAYS_INLINE void mw_os_add(_Atomic int64_t *word, int64_t delta) {
-	atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + delta,
-			      memory_order_relaxed);
+/* Where the caller's stack ends is not known by the frame alone: MW_OS_HAS_LINK_REGISTER. */
+MW_ALWAYS_INLINE mw_os_regs_t mw_os_caller_regs(const uintptr_t *frame) {
+	return (mw_os_regs_t){.pc = frame[1], .sp = (uintptr_t)(frame + 2), .fp = frame[0]};
+}
+
+MW_ALWAYS_INLINE void mw_os_pair_set(mw_os_pair_t *words, mw_os_pair_t values) {
+	_Atomic int64_t *word = (_Atomic int64_t *)(void *)words;
+	atomic_store_explicit(&word[0], values[0], memory_order_relaxed);
+	atomic_store_explicit(&word[1], values[1], memory_order_relaxed);
+}
+
+MW_ALWAYS_INLINE mw_os_pair_t mw_os_pair_add(mw_os_pair_t *words, mw_os_pair_t by) {
+	_Atomic int64_t *word = (_Atomic int64_t *)(void *)words;
+	by[0] += atomic_load_explicit(&word[0], memory_order_relaxed);
+	by[1] += atomic_load_explicit(&word[1], memory_order_relaxed);
+	mw_os_pair_set(words, by);
+	return by;
 }
 
 /* A return address without its authentication code, which processors with that feature keep in the

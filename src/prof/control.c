@@ -31,12 +31,11 @@
 #define MODULES_CHECK_NS ((uint64_t)1000000000)
 
 mw_gate_t mw_control_gate;
+mw_control_view_t mw_control_view;
 
 static struct {
 	mw_lock_t lock;
 	bool frozen_turn, fork_turn; /* of who has closed the gate, with the lock */
-	_Atomic bool active;
-	_Atomic bool tables_ready;
 	_Atomic bool tables_refused;
 	bool secure;
 	_Atomic uint64_t mean_bytes; /* the rate when active */
@@ -44,9 +43,8 @@ static struct {
 	uint64_t started_ns; /* CLOCK_REALTIME */
 	uint32_t process_id;
 	void (*read_stats)(uint64_t *stats);
-	_Atomic uint64_t in_use_bytes;     /* of the heap, as last told */
-	uint64_t in_use_at_fork;           /* what a child came with does not count for its file */
-	_Atomic uint64_t publish_after_ns; /* monotonic: not before; UINT64_MAX: never */
+	_Atomic uint64_t in_use_bytes; /* of the heap, as last told */
+	uint64_t in_use_at_fork;       /* what a child came with does not count for its file */
 	unsigned failures;
 	_Atomic uint64_t modules_check_ns; /* monotonic: when next */
 	bool forked;                       /* publish at the first sample */
@@ -83,7 +81,7 @@ static void thaw(void) {
 
 static void show_rate(void) {
 	mw_twin_t live = mw_image_live_twin();
-	mw_twin_set32(live, MW_LIVE(active), control.active);
+	mw_twin_set32(live, MW_LIVE(active), mw_control_view.active);
 	mw_twin_set64(live, MW_LIVE(mean_bytes), control.mean_bytes);
 }
 
@@ -91,42 +89,37 @@ static void touch(void) {
 	mw_twin_set64(mw_image_live_twin(), MW_LIVE(updated_realtime_ns), mw_os_realtime_ns());
 }
 
-MW_ALWAYS_INLINE bool has_tables(void) {
-	/* Pairs with the release in make_tables(). */
-	return atomic_load_explicit(&control.tables_ready, memory_order_acquire);
-}
-
 /* The tables are made when they are first needed: a short-lived command never pays for them. */
 static void make_tables(void) {
-	if (has_tables() || control.tables_refused)
+	if (mw_control_has_tables() || control.tables_refused)
 		return;
 	if (!mw_image_start()) {
 		atomic_store_explicit(&control.tables_refused, true, memory_order_relaxed);
-		control.active = false;
+		mw_control_view.active = false;
 		mw_sampler_set_mean(0);
 		mw_warn("no memory for the heap profile's tables: profiling is off");
 		return;
 	}
 	mw_depot_start();
-	/* Pairs with the acquire in has_tables(). */
-	atomic_store_explicit(&control.tables_ready, true, memory_order_release);
+	/* Pairs with the acquire in mw_control_has_tables(). */
+	atomic_store_explicit(&mw_control_view.tables_ready, true, memory_order_release);
 	show_rate();
 	mw_triggers_show();
 	mw_twin_t live = mw_image_live_twin();
 	mw_twin_set64(live, MW_LIVE(changed_realtime_ns), control.started_ns);
 	mw_twin_set64(live, MW_LIVE(rate_changed_realtime_ns), control.started_ns);
-	if (control.active)
+	if (mw_control_view.active)
 		mw_journal_event(MW_EVENT_START, control.mean_bytes, 0);
 	touch();
 }
 
 static void apply_active(bool active) {
-	if (active == control.active || control.tables_refused)
+	if (active == mw_control_view.active || control.tables_refused)
 		return;
 	make_tables();
-	if (!has_tables())
+	if (!mw_control_has_tables())
 		return;
-	control.active = active;
+	mw_control_view.active = active;
 	mw_sampler_set_mean(active ? control.mean_bytes : 0);
 	show_rate();
 	mw_twin_set64(mw_image_live_twin(), MW_LIVE(changed_realtime_ns), mw_os_realtime_ns());
@@ -138,10 +131,10 @@ static void apply_mean(uint64_t mean_bytes) {
 	if (mean_bytes == old)
 		return;
 	control.mean_bytes = mean_bytes;
-	if (control.active)
+	if (mw_control_view.active)
 		mw_sampler_set_mean(mean_bytes);
 	make_tables();
-	if (!has_tables())
+	if (!mw_control_has_tables())
 		return;
 	show_rate();
 	mw_twin_set64(mw_image_live_twin(), MW_LIVE(rate_changed_realtime_ns), mw_os_realtime_ns());
@@ -150,7 +143,7 @@ static void apply_mean(uint64_t mean_bytes) {
 
 static void apply_reset(uint32_t resets_done) {
 	make_tables();
-	if (!has_tables())
+	if (!mw_control_has_tables())
 		return;
 	freeze();
 	mw_records_reset();
@@ -172,7 +165,7 @@ static void start_triggers(const mw_control_config_t *config) {
 }
 
 MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
-	control.active = config->active && !config->secure;
+	mw_control_view.active = config->active && !config->secure;
 	control.secure = config->secure;
 	control.mean_bytes = config->mean_bytes;
 	control.state_min_bytes = config->state_min_bytes;
@@ -182,22 +175,16 @@ MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
 	mw_state_file_configure(config->session, config->unused_options);
 	start_triggers(config);
-	mw_sampler_set_mean(control.active ? control.mean_bytes : 0);
+	mw_sampler_set_mean(mw_control_view.active ? control.mean_bytes : 0);
 }
 
-bool mw_control_need_tables(void) {
-	if (MW_LIKELY(has_tables()))
-		return true;
+bool mw_control_make_tables(void) {
 	if (atomic_load_explicit(&control.tables_refused, memory_order_relaxed))
 		return false;
 	lock();
 	make_tables();
 	unlock();
-	return has_tables();
-}
-
-bool mw_control_is_active(void) {
-	return atomic_load_explicit(&control.active, memory_order_relaxed);
+	return mw_control_has_tables();
 }
 
 void mw_control_set_active(bool active) {
@@ -224,7 +211,7 @@ uint64_t mw_control_mean(void) {
 }
 
 static mw_result_t finish_setting(bool done) {
-	if (done && has_tables())
+	if (done && mw_control_has_tables())
 		mw_triggers_show();
 	unlock();
 	return done ? MW_OK : MW_ERR_BAD_VALUE;
@@ -243,7 +230,7 @@ mw_result_t mw_control_set_dump_name(const char *pattern) {
 void mw_control_reset(void) {
 	lock();
 	make_tables();
-	if (has_tables())
+	if (mw_control_has_tables())
 		apply_reset(mw_image_live()->resets_done);
 	unlock();
 }
@@ -355,11 +342,11 @@ void mw_control_poll(void) {
 /* With the lock. */
 static void publish(void) {
 	make_tables();
-	if (control.secure || !has_tables() || mw_mirror_exists())
+	if (control.secure || !mw_control_has_tables() || mw_mirror_exists())
 		return;
 	mw_state_control_t *words = mw_image_entry(MW_SECTION_CONTROL, 0);
 	mw_state_live_t *live = mw_image_live();
-	words->want_active = control.active;
+	words->want_active = mw_control_view.active;
 	words->want_mean_bytes = control.mean_bytes;
 	words->want_resets = live->resets_done;
 	words->want_dumps = live->dumps_done;
@@ -379,7 +366,7 @@ static void publish(void) {
 		mw_heap_wake_background();
 	} else if (++control.failures < RETRIES_MAX)
 		after = mw_os_monotonic_ns() + (RETRY_NS << control.failures);
-	atomic_store_explicit(&control.publish_after_ns, after, memory_order_relaxed);
+	atomic_store_explicit(&mw_control_view.publish_after_ns, after, memory_order_relaxed);
 }
 
 void mw_control_publish(void) {
@@ -389,7 +376,8 @@ void mw_control_publish(void) {
 }
 
 static bool is_publication_due(uint64_t in_use_bytes) {
-	uint64_t after = atomic_load_explicit(&control.publish_after_ns, memory_order_relaxed);
+	uint64_t after =
+		atomic_load_explicit(&mw_control_view.publish_after_ns, memory_order_relaxed);
 	if (after == UINT64_MAX || control.secure)
 		return false;
 	/* The child of a fork: at its first sample, which was just taken, or when it grows. */
@@ -397,7 +385,7 @@ static bool is_publication_due(uint64_t in_use_bytes) {
 			      ? in_use_bytes == 0 || in_use_bytes >= control.in_use_at_fork +
 									     control.state_min_bytes
 			      : in_use_bytes >= control.state_min_bytes ||
-					(has_tables() &&
+					(mw_control_has_tables() &&
 					 mw_records_allocated_bytes() >= control.state_min_bytes);
 	return enough && (after == 0 || mw_os_monotonic_coarse_ns() >= after);
 }
@@ -412,7 +400,7 @@ static void check_modules(void) {
 }
 
 void mw_control_tick(uint64_t now_ns) {
-	if (!has_tables() || !mw_journal_tick_is_due(now_ns))
+	if (!mw_control_has_tables() || !mw_journal_tick_is_due(now_ns))
 		return;
 	take_tick(false);
 	mw_gate_enter(&mw_control_gate);
@@ -428,7 +416,7 @@ MW_RESIDENT void mw_control_tend(uint64_t in_use_bytes, uint64_t now_ns) {
 		publish();
 		unlock();
 	}
-	if (!has_tables())
+	if (!mw_control_has_tables())
 		return;
 	if (MW_UNLIKELY(mw_image_wants_widening()) && try_lock()) {
 		freeze();
@@ -452,7 +440,7 @@ void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
 }
 
 uint64_t mw_control_background(void) {
-	if (!has_tables())
+	if (!mw_control_has_tables())
 		return UINT64_MAX;
 	mw_control_poll();
 	mw_control_tend(0, mw_os_monotonic_coarse_ns());
@@ -460,7 +448,7 @@ uint64_t mw_control_background(void) {
 }
 
 MW_RESIDENT void mw_control_end(void) {
-	if (!has_tables())
+	if (!mw_control_has_tables())
 		return;
 	lock();
 	tick_now();
@@ -505,8 +493,8 @@ static void become_child(void) {
 	control.forked = true;
 	control.in_use_at_fork = control.in_use_bytes;
 	control.failures = 0;
-	atomic_store_explicit(&control.publish_after_ns, 0, memory_order_relaxed);
-	if (has_tables()) {
+	atomic_store_explicit(&mw_control_view.publish_after_ns, 0, memory_order_relaxed);
+	if (mw_control_has_tables()) {
 		mw_journal_forked();
 		mw_journal_event(MW_EVENT_FORK, parent, 0);
 	}
@@ -517,9 +505,7 @@ void mw_control_fork_child(void) {
 	mw_lock_fork_release(&control.lock, true);
 }
 
-MW_RESIDENT void mw_control_notice_fork(void) {
-	if (MW_LIKELY(!mw_mirror_was_wiped()))
-		return;
+void mw_control_become_child(void) {
 	/* Only one thread came over, and it holds no lock of ours: it would be in a handler. */
 	become_child();
 	atomic_store_explicit(&control.lock.state, 0, memory_order_relaxed);

@@ -8,9 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/error.h"
 #include "os/lock.h"
 #include "prof/gate.h"
+#include "prof/image.h"
+#include "prof/journal.h"
+#include "prof/mirror.h"
 #include "state/layout.h"
 #include "state/settings.h"
 
@@ -32,9 +36,26 @@ typedef struct mw_control_config {
 void mw_control_start(const mw_control_config_t *config);
 /* Makes the tables when they are not there yet; false for good when the kernel refused them.  Not
  * inside the gate. */
-bool mw_control_need_tables(void);
+MW_NOINLINE bool mw_control_make_tables(void);
 
-bool mw_control_is_active(void);
+/* What every sample looks at; written by control.c alone. */
+typedef struct mw_control_view {
+	_Atomic bool active;
+	_Atomic bool tables_ready;
+	_Atomic uint64_t publish_after_ns; /* monotonic: not before; UINT64_MAX: never */
+} mw_control_view_t;
+extern mw_control_view_t mw_control_view;
+
+MW_ALWAYS_INLINE bool mw_control_has_tables(void) {
+	/* Pairs with the release in make_tables(). */
+	return atomic_load_explicit(&mw_control_view.tables_ready, memory_order_acquire);
+}
+MW_ALWAYS_INLINE bool mw_control_need_tables(void) {
+	return mw_control_has_tables() || mw_control_make_tables();
+}
+MW_ALWAYS_INLINE bool mw_control_is_active(void) {
+	return atomic_load_explicit(&mw_control_view.active, memory_order_relaxed);
+}
 void mw_control_set_active(bool active);
 mw_result_t mw_control_set_mean(uint64_t mean_bytes);
 void mw_control_reset(void);
@@ -49,6 +70,13 @@ void mw_control_poll(void);
 /* After a sample or growth: logs, ticks and publishes, each when it is due.  Not inside the gate.
  * `in_use_bytes` of the heap, 0 when not known here; `now_ns`, here and below: monotonic. */
 void mw_control_tend(uint64_t in_use_bytes, uint64_t now_ns);
+/* Has mw_control_tend() anything to do after a sample? */
+static inline bool mw_control_wants_tending(uint64_t now_ns) {
+	/* Relaxed: who sees it late sees it at its next sample. */
+	return atomic_load_explicit(&mw_control_view.publish_after_ns, memory_order_relaxed) !=
+		       UINT64_MAX ||
+	       mw_image_wants_widening() || mw_journal_tick_is_near(now_ns);
+}
 /* The tick alone, when it is due. */
 void mw_control_tick(uint64_t now_ns);
 /* Logs an event, with figures of that moment.  Not inside the gate. */
@@ -68,6 +96,10 @@ void mw_control_fork_prepare(void);
 void mw_control_fork_parent(void);
 void mw_control_fork_child(void);
 /* A child made without the handlers: catches up on what they do.  Cheap when it is none. */
-void mw_control_notice_fork(void);
+MW_COLD void mw_control_become_child(void);
+MW_ALWAYS_INLINE void mw_control_notice_fork(void) {
+	if (MW_UNLIKELY(mw_mirror_was_wiped()))
+		mw_control_become_child();
+}
 
 #endif

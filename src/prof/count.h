@@ -12,9 +12,26 @@
 #include "os/arch.h"
 
 /* In the caller's turn (gate.h): nobody else writes meanwhile.  Relaxed, so that a reader sees no
- * half of a word. */
-MW_ALWAYS_INLINE void mw_count(char *base, size_t offset_bytes, int64_t delta) {
-	mw_os_add((_Atomic int64_t *)(void *)(base + offset_bytes), delta);
+ * half of a word.  Returns the sum, for the mirror. */
+MW_ALWAYS_INLINE int64_t mw_count(char *base, size_t offset_bytes, int64_t delta) {
+	_Atomic int64_t *word = (_Atomic int64_t *)(void *)(base + offset_bytes);
+	int64_t sum = atomic_load_explicit(word, memory_order_relaxed) + delta;
+	atomic_store_explicit(word, sum, memory_order_relaxed);
+	return sum;
+}
+
+/* The same of two neighbours. */
+MW_ALWAYS_INLINE mw_os_pair_t mw_count_pair(char *base, size_t offset_bytes, mw_os_pair_t delta) {
+	return mw_os_pair_add((mw_os_pair_t *)(void *)(base + offset_bytes), delta);
+}
+
+MW_ALWAYS_INLINE void mw_count_set(char *base, size_t offset_bytes, int64_t sum) {
+	atomic_store_explicit((_Atomic int64_t *)(void *)(base + offset_bytes), sum,
+			      memory_order_relaxed);
+}
+
+MW_ALWAYS_INLINE void mw_count_set_pair(char *base, size_t offset_bytes, mw_os_pair_t sums) {
+	mw_os_pair_set((mw_os_pair_t *)(void *)(base + offset_bytes), sums);
 }
 
 #endif

@@ -9,13 +9,6 @@
 
 static struct { mw_index_t stacks, nodes, frames; } depot;
 
-void mw_depot_start(void) {
-	const mw_state_section_t *sections = mw_image_header()->sections;
-	mw_index_start(&depot.stacks, sections[MW_SECTION_STACKS].capacity);
-	mw_index_start(&depot.nodes, sections[MW_SECTION_NODES].capacity);
-	mw_index_start(&depot.frames, sections[MW_SECTION_FRAMES].capacity);
-}
-
 /* Folds a 128-bit product: each bit of the inputs reaches all of the result. */
 static uint64_t fold(uint64_t a, uint64_t b) {
 	unsigned __int128 product = (unsigned __int128)a * b;
@@ -105,18 +98,59 @@ static bool has_room(mw_state_section_id_t section, unsigned words) {
 	return mw_image_used_bytes(section) + words * sizeof(uint64_t) <= bytes - bytes / 16;
 }
 
-/* From the outermost frame to the leaf; 0: no room. */
-static uint32_t leaf_of(const path_t *path) {
-	uint32_t node = 0;
-	if (path->depth > 1 &&
-	    !(has_room(MW_SECTION_NODES, path->depth) && has_room(MW_SECTION_FRAMES, path->depth)))
-		return 0;
-	for (unsigned i = path->depth; i-- > 0;) {
-		uint32_t frame = find_frame(path->frames[i]);
+/* The path of the last new stack, from the outermost frame on: the next one begins with most of it,
+ * and each frame of which that is so saves up to two dozen probes of two indexes. */
+static struct last_path {
+	_Atomic bool is_taken; /* also by whoever never gave it back: see gate.h */
+	unsigned count;        /* steps that are known */
+	struct step {
+		uint64_t frame;
+		uint32_t node;
+	} steps[MW_STATE_DEPTH_MAX];
+} last_path MW_SPARSE;
+
+/* Of the frames from the outermost on, those that the last path began with; *node: the last one's.
+ */
+static unsigned follow_last(const path_t *path, uint32_t *node) {
+	unsigned i = 0;
+	for (; i < path->depth && i < last_path.count; i++) {
+		if (last_path.steps[i].frame != path->frames[path->depth - 1 - i])
+			break;
+		*node = last_path.steps[i].node;
+	}
+	return i;
+}
+
+/* The leaf's node; 0: no room.  `first`: frames from the outermost on that lead to `node`. */
+static uint32_t go_on(const path_t *path, unsigned first, uint32_t node, bool keep) {
+	for (unsigned i = first; i < path->depth; i++) {
+		uint64_t its_frame = path->frames[path->depth - 1 - i];
+		uint32_t frame = find_frame(its_frame);
 		node = frame ? find_node(node, frame) : 0;
 		if (node == 0)
 			return 0;
+		if (keep && i < MW_STATE_DEPTH_MAX) {
+			last_path.steps[i] = (struct step){.frame = its_frame, .node = node};
+			last_path.count = i + 1;
+		}
 	}
+	return node;
+}
+
+/* From the outermost frame to the leaf; 0: no room. */
+static uint32_t leaf_of(const path_t *path) {
+	if (path->depth > 1 &&
+	    !(has_room(MW_SECTION_NODES, path->depth) && has_room(MW_SECTION_FRAMES, path->depth)))
+		return 0;
+	/* Two threads where a turn was taken over, or a handler that interrupts one. */
+	if (atomic_exchange_explicit(&last_path.is_taken, true, memory_order_acquire))
+		return go_on(path, 0, 0, false);
+	uint32_t node = 0;
+	unsigned known = follow_last(path, &node);
+	last_path.count = known;
+	node = go_on(path, known, node, true);
+	/* Pairs with the exchange. */
+	atomic_store_explicit(&last_path.is_taken, false, memory_order_release);
 	return node;
 }
 
@@ -149,6 +183,14 @@ static uint32_t find(const uint64_t *frames, unsigned depth, unsigned flags) {
 		       .depth = depth,
 		       .flags = flags};
 	return mw_index_find(&depot.stacks, path.hash, &path, kind);
+}
+
+void mw_depot_start(void) {
+	last_path.count = 0;
+	const mw_state_section_t *sections = mw_image_header()->sections;
+	mw_index_start(&depot.stacks, sections[MW_SECTION_STACKS].capacity);
+	mw_index_start(&depot.nodes, sections[MW_SECTION_NODES].capacity);
+	mw_index_start(&depot.frames, sections[MW_SECTION_FRAMES].capacity);
 }
 
 uint32_t mw_depot_find(const uint64_t *frames, unsigned depth, bool truncated) {

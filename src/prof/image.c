@@ -45,6 +45,7 @@
 #define OPEN_STEP_MAX ((uint64_t)4 << 20)
 
 char *mw_image_windows[MW_SECTION_COUNT];
+_Atomic bool mw_image_widening_wanted;
 
 static struct {
 	_Atomic(char *) base; /* of the fixed part */
@@ -55,7 +56,6 @@ static struct {
 	mw_state_section_t sections[MW_SECTION_COUNT];
 	uint64_t window_bytes[MW_SECTION_COUNT];
 	_Atomic uint64_t open_bytes[MW_SECTION_COUNT];
-	_Atomic bool wants_widening;
 	_Atomic uint32_t holders; /* who read entries outside of the gate */
 	_Atomic bool widening;
 	bool widening_refused[MW_SECTION_COUNT];
@@ -260,10 +260,6 @@ static bool is_nearly_full(mw_state_section_id_t section, uint64_t used_bytes) {
 	       !image.widening_refused[section];
 }
 
-bool mw_image_wants_widening(void) {
-	return atomic_load_explicit(&image.wants_widening, memory_order_relaxed);
-}
-
 /* Takes the section's pages over into a new window; NULL when there is none to be had. */
 static char *move_window(mw_state_section_id_t section, uint64_t new_bytes) {
 	char *old = mw_image_windows[section], *wide = mw_os_reserve(-1, 0, new_bytes);
@@ -325,7 +321,7 @@ void mw_image_forked(void) {
 }
 
 static void widen_sections(void) {
-	atomic_store_explicit(&image.wants_widening, false, memory_order_relaxed);
+	atomic_store_explicit(&mw_image_widening_wanted, false, memory_order_relaxed);
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = (mw_state_section_id_t)i;
 		if (mw_image_is_growing(id) && is_nearly_full(id, mw_image_used_bytes(id)))
@@ -399,7 +395,7 @@ uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count) {
 	while (!atomic_compare_exchange_weak_explicit(used, &first, first + count,
 						      memory_order_relaxed, memory_order_relaxed));
 	if (MW_UNLIKELY(is_nearly_full(section, (first + count) * mw_state_stride(section))))
-		atomic_store_explicit(&image.wants_widening, true, memory_order_relaxed);
+		atomic_store_explicit(&mw_image_widening_wanted, true, memory_order_relaxed);
 	char *mirror = mw_image_live_twin().mirror;
 	if (mirror)
 		atomic_fetch_add_explicit(

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/check.h"
+#include "base/compiler.h"
 #include "prof/mirror.h"
 #include "state/layout.h"
 
@@ -54,7 +55,10 @@ uint64_t mw_image_fixed_bytes(void);
 bool mw_image_is_growing(mw_state_section_id_t section);
 uint64_t mw_image_window_bytes(mw_state_section_id_t section);
 /* True when a section should be widened soon. */
-bool mw_image_wants_widening(void);
+extern _Atomic bool mw_image_widening_wanted;
+MW_ALWAYS_INLINE bool mw_image_wants_widening(void) {
+	return atomic_load_explicit(&mw_image_widening_wanted, memory_order_relaxed);
+}
 /* Widens the sections that are nearly full, and the mirror with them.  The caller holds the control
  * lock, and the gate is closed: entries move. */
 void mw_image_widen(void);

@@ -12,10 +12,11 @@
 /* Fine enough to see a burst, and cheap: a tick costs three system calls. */
 #define TICK_NS ((uint64_t)100000000)
 
+_Atomic uint64_t mw_journal_next_tick_ns;
+
 static struct {
-	_Atomic uint64_t next_tick_ns; /* monotonic */
-	_Atomic uint64_t interval_ns;  /* 0: TICK_NS */
-	_Atomic bool ticking;          /* one thread writes ticks */
+	_Atomic uint64_t interval_ns; /* 0: TICK_NS */
+	_Atomic bool ticking;         /* one thread writes ticks */
 	_Atomic uint32_t flags_logged;
 } journal;
 
@@ -57,11 +58,11 @@ void mw_journal_flags(void) {
 }
 
 bool mw_journal_tick_is_due(uint64_t now_ns) {
-	uint64_t next = atomic_load_explicit(&journal.next_tick_ns, memory_order_relaxed);
+	uint64_t next = atomic_load_explicit(&mw_journal_next_tick_ns, memory_order_relaxed);
 	if (now_ns < next)
 		return false;
 	uint64_t interval = atomic_load_explicit(&journal.interval_ns, memory_order_relaxed);
-	return atomic_compare_exchange_strong_explicit(&journal.next_tick_ns, &next,
+	return atomic_compare_exchange_strong_explicit(&mw_journal_next_tick_ns, &next,
 						       now_ns + (interval ? interval : TICK_NS),
 						       memory_order_relaxed, memory_order_relaxed);
 }
@@ -110,7 +111,7 @@ void mw_journal_tick(const uint64_t *stats) {
 }
 
 void mw_journal_forked(void) {
-	atomic_store_explicit(&journal.next_tick_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&mw_journal_next_tick_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&journal.interval_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&journal.ticking, false, memory_order_relaxed);
 	/* The parent's file may have been full; the child's is another. */

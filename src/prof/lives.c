@@ -12,17 +12,16 @@
 #define LIFE(field) offsetof(mw_state_life_t, field)
 
 /* The stack's entry; 0: no room. */
-static uint32_t entry_of(uint32_t stack) {
-	mw_twin_t twin = mw_image_twin(MW_SECTION_STACKS, stack);
+static uint32_t entry_of(mw_twin_t stack) {
 	_Atomic uint32_t *life =
-		(_Atomic uint32_t *)(void *)(twin.image + offsetof(mw_state_stack_t, life));
+		(_Atomic uint32_t *)(void *)(stack.image + offsetof(mw_state_stack_t, life));
 	uint32_t entry = atomic_load_explicit(life, memory_order_relaxed);
 	if (MW_LIKELY(entry != 0))
 		return entry;
 	uint64_t taken = mw_image_take(MW_SECTION_LIVES, 1);
 	if (taken == MW_IMAGE_NO_ENTRY)
 		return 0;
-	mw_twin_set32(twin, offsetof(mw_state_stack_t, life), (uint32_t)taken);
+	mw_twin_set32(stack, offsetof(mw_state_stack_t, life), (uint32_t)taken);
 	return (uint32_t)taken;
 }
 
@@ -40,27 +39,30 @@ static int64_t object_us(const mw_life_t *life) {
 	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
 }
 
-static void count(char *entry, const mw_life_t *life, int64_t us, unsigned decade) {
-	if (!entry)
-		return;
-	mw_count(entry, LIFE(samples), 1);
-	mw_count(entry, LIFE(object_us), us);
-	mw_count(entry, LIFE(decades_q16) + decade * sizeof(int64_t), life->objects_q16);
-	if (life->other_thread)
-		mw_count(entry, LIFE(other_thread_q16), life->objects_q16);
-	if (life->temporary)
-		mw_count(entry, LIFE(temporary_q16), life->objects_q16);
-}
+_Static_assert(LIFE(object_us) == LIFE(samples) + 8 &&
+		       LIFE(temporary_q16) == LIFE(other_thread_q16) + 8 &&
+		       LIFE(samples) % 16 == 0 && LIFE(other_thread_q16) % 16 == 0 &&
+		       sizeof(mw_state_life_t) % 16 == 0,
+	       "pairs");
 
-void mw_lives_count(uint32_t stack, const mw_life_t *life) {
+void mw_lives_count(mw_twin_t stack, const mw_life_t *life) {
 	uint32_t entry = entry_of(stack);
-	if (entry == 0)
+	if (MW_UNLIKELY(entry == 0))
 		return;
 	mw_twin_t twin = mw_image_twin(MW_SECTION_LIVES, entry);
-	int64_t us = object_us(life);
-	unsigned decade = decade_of(life->lifetime_ns);
-	count(twin.image, life, us, decade);
-	count(twin.mirror, life, us, decade);
+	int64_t objects = life->objects_q16;
+	size_t decade = LIFE(decades_q16) + decade_of(life->lifetime_ns) * sizeof(int64_t);
+	mw_os_pair_t sums =
+		mw_count_pair(twin.image, LIFE(samples), (mw_os_pair_t){1, object_us(life)});
+	mw_os_pair_t kinds = mw_count_pair(
+		twin.image, LIFE(other_thread_q16),
+		(mw_os_pair_t){life->other_thread ? objects : 0, life->temporary ? objects : 0});
+	int64_t as_long = mw_count(twin.image, decade, objects);
+	if (!twin.mirror)
+		return;
+	mw_count_set_pair(twin.mirror, LIFE(samples), sums);
+	mw_count_set_pair(twin.mirror, LIFE(other_thread_q16), kinds);
+	mw_count_set(twin.mirror, decade, as_long);
 }
 
 void mw_lives_reset(void) {

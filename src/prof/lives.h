@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "prof/image.h"
+
 typedef struct mw_life {
 	int64_t objects_q16; /* that the freed sample stands for */
 	uint64_t lifetime_ns;
@@ -14,8 +16,9 @@ typedef struct mw_life {
 	bool temporary;
 } mw_life_t;
 
-/* Counts it for the stack.  Where there is no room for another entry, nothing is counted. */
-void mw_lives_count(uint32_t stack, const mw_life_t *life);
+/* Counts it for the stack with this entry.  Where there is no room for another life, nothing is
+ * counted. */
+void mw_lives_count(mw_twin_t stack, const mw_life_t *life);
 /* All to zero; with the gate closed. */
 void mw_lives_reset(void);
 

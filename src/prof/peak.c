@@ -12,13 +12,12 @@ void mw_peak_begin(mw_twin_t live, int64_t bytes) {
 	mw_twin_set32(live, MW_LIVE(peak_number), number + 1);
 }
 
-void mw_peak_copy(char *stack, uint32_t number) {
-	mw_state_stack_t *entry = (mw_state_stack_t *)(void *)stack;
-	atomic_store_explicit(&entry->peak_number, number, memory_order_relaxed);
-	atomic_store_explicit(&entry->peak_objects_q16,
-			      atomic_load_explicit(&entry->live_objects_q16, memory_order_relaxed),
-			      memory_order_relaxed);
-	atomic_store_explicit(&entry->peak_bytes,
-			      atomic_load_explicit(&entry->live_bytes, memory_order_relaxed),
-			      memory_order_relaxed);
+void mw_peak_copy(char *image, char *mirror, uint32_t number) {
+	mw_twin_t stack = {.image = image, .mirror = mirror};
+	const mw_state_stack_t *entry = (const mw_state_stack_t *)(const void *)image;
+	int64_t objects_q16 = atomic_load_explicit(&entry->live_objects_q16, memory_order_relaxed);
+	int64_t bytes = atomic_load_explicit(&entry->live_bytes, memory_order_relaxed);
+	mw_twin_set32(stack, offsetof(mw_state_stack_t, peak_number), number);
+	mw_twin_set64(stack, offsetof(mw_state_stack_t, peak_objects_q16), (uint64_t)objects_q16);
+	mw_twin_set64(stack, offsetof(mw_state_stack_t, peak_bytes), (uint64_t)bytes);
 }

@@ -28,18 +28,19 @@ static inline void mw_peak_notice(mw_twin_t live) {
 	const mw_state_live_t *image = (const mw_state_live_t *)(const void *)live.image;
 	int64_t bytes = atomic_load_explicit(&image->live_bytes, memory_order_relaxed);
 	int64_t last = atomic_load_explicit(&image->peak_bytes, memory_order_relaxed);
-	if (MW_UNLIKELY(bytes > last + last / MW_PEAK_STEP))
+	if (MW_UNLIKELY(bytes > last) && bytes > last + last / MW_PEAK_STEP)
 		mw_peak_begin(live, bytes);
 }
 
-void mw_peak_copy(char *stack, uint32_t number);
+void mw_peak_copy(char *image, char *mirror, uint32_t number);
 
-/* Before a change of the live counters of `stack`, the image's side of it or the mirror's. */
-static inline void mw_peak_keep(char *stack, uint32_t number) {
-	uint32_t seen = atomic_load_explicit(&((mw_state_stack_t *)(void *)stack)->peak_number,
-					     memory_order_relaxed);
+/* Before a change of the live counters of a stack, both of whose sides are there, perhaps at the
+ * same place. */
+static inline void mw_peak_keep(char *image, char *mirror, uint32_t number) {
+	const mw_state_stack_t *stack = (const mw_state_stack_t *)(const void *)image;
+	uint32_t seen = atomic_load_explicit(&stack->peak_number, memory_order_relaxed);
 	if (MW_UNLIKELY(number != seen))
-		mw_peak_copy(stack, number);
+		mw_peak_copy(image, mirror, number);
 }
 
 #endif

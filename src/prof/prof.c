@@ -33,7 +33,7 @@ static struct {
 } prof;
 
 MW_TLS unsigned mw_prof_ignoring;
-static MW_TLS enum { THREAD_NEW, THREAD_ACTIVE, THREAD_INACTIVE } thread_activity;
+MW_TLS mw_prof_activity_t mw_prof_thread_activity;
 
 bool mw_prof_threads_start_active(void) {
 	return !atomic_load_explicit(&prof.threads_start_inactive, memory_order_relaxed);
@@ -43,13 +43,8 @@ void mw_prof_set_threads_start_active(bool active) {
 	atomic_store_explicit(&prof.threads_start_inactive, !active, memory_order_relaxed);
 }
 
-bool mw_prof_thread_is_active(void) {
-	return thread_activity == THREAD_NEW ? mw_prof_threads_start_active()
-					     : thread_activity == THREAD_ACTIVE;
-}
-
 void mw_prof_set_thread_active(bool active) {
-	thread_activity = active ? THREAD_ACTIVE : THREAD_INACTIVE;
+	mw_prof_thread_activity = active ? MW_PROF_THREAD_ACTIVE : MW_PROF_THREAD_INACTIVE;
 }
 
 void mw_prof_set_thread_name(const char *name) {

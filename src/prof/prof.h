@@ -65,12 +65,22 @@ void mw_prof_set_active(bool active);
 mw_result_t mw_prof_set_mean_bytes(uint64_t mean_bytes);
 bool mw_prof_is_active(void);
 /* The calling thread's share in it, and what new threads begin with. */
-bool mw_prof_thread_is_active(void);
+bool mw_prof_threads_start_active(void);
+void mw_prof_set_threads_start_active(bool active);
+typedef enum mw_prof_activity {
+	MW_PROF_THREAD_NEW,
+	MW_PROF_THREAD_ACTIVE,
+	MW_PROF_THREAD_INACTIVE
+} mw_prof_activity_t;
+extern MW_TLS mw_prof_activity_t mw_prof_thread_activity;
+static inline bool mw_prof_thread_is_active(void) {
+	return mw_prof_thread_activity == MW_PROF_THREAD_NEW
+		       ? mw_prof_threads_start_active()
+		       : mw_prof_thread_activity == MW_PROF_THREAD_ACTIVE;
+}
 void mw_prof_set_thread_active(bool active);
 /* Names the calling thread, also for the kernel; longer ones are cut to 15 bytes. */
 void mw_prof_set_thread_name(const char *name);
-bool mw_prof_threads_start_active(void);
-void mw_prof_set_threads_start_active(bool active);
 bool mw_prof_is_secure(void);
 /* MW_ERR_BAD_VALUE: out of range, or a signal that is not to be had. */
 mw_result_t mw_prof_set(mw_setting_t setting, uint64_t value);

@@ -6,9 +6,10 @@
 
 #include "base/check.h"
 
-/* 8 KiB, of which a small program uses the first.  A program with more stacks than this at work
- * pays for the miss with a tenth of what a hit saves. */
-#define ENTRIES 512u
+/* 64 KiB, of which a small program uses the first, and one with some hundreds of stacks 8: each
+ * size is left when as many entries were written over as it has. */
+#define ENTRIES 4096u
+#define MIDDLE_ENTRIES 512u
 #define FIRST_ENTRIES 64u
 /* The depot has 2^17 stacks at most (image.c); above the number stands a part of the key. */
 #define NUMBER_BITS 17
@@ -20,13 +21,17 @@ static struct {
 	_Atomic uint64_t low_and_number;
 } entries[ENTRIES] MW_SPARSE;
 
-/* Entries in use: all, once as many as the first were written over. */
+/* Up to the number at which all entries are in use. */
 static _Atomic uint32_t written_over;
+#define ALL_FROM (FIRST_ENTRIES + MIDDLE_ENTRIES)
 
 static unsigned place_of(mw_recall_key_t key) {
 	/* Relaxed: what is not found is found in the depot. */
-	bool few = atomic_load_explicit(&written_over, memory_order_relaxed) < FIRST_ENTRIES;
-	return (unsigned)(key.low >> NUMBER_BITS) & ((few ? FIRST_ENTRIES : ENTRIES) - 1);
+	uint32_t over = atomic_load_explicit(&written_over, memory_order_relaxed);
+	unsigned entries_used = MW_LIKELY(over < FIRST_ENTRIES) ? FIRST_ENTRIES
+				: over < ALL_FROM               ? MIDDLE_ENTRIES
+								: ENTRIES;
+	return (unsigned)(key.low >> NUMBER_BITS) & (entries_used - 1);
 }
 
 static inline uint64_t take_in(uint64_t state, uint64_t word) {
@@ -67,7 +72,7 @@ void mw_recall_put(mw_recall_key_t key, uint32_t stack) {
 	unsigned i = place_of(key);
 	uint64_t old = atomic_load_explicit(&entries[i].high, memory_order_relaxed);
 	if (old != 0 && old != key.high &&
-	    atomic_load_explicit(&written_over, memory_order_relaxed) < FIRST_ENTRIES) {
+	    atomic_load_explicit(&written_over, memory_order_relaxed) < ALL_FROM) {
 		atomic_fetch_add_explicit(&written_over, 1, memory_order_relaxed);
 		i = place_of(key);
 	}

@@ -35,127 +35,200 @@ static void push_free(uint32_t record) {
 	first_free = record;
 }
 
-/* Odd while being written.  The fence keeps what follows from being seen before; readers of the
- * file load the number with acquire before and after. */
-static void write_begin(mw_twin_t twin) {
-	uint32_t sequence =
-		atomic_load_explicit((_Atomic uint32_t *)(void *)twin.image, memory_order_relaxed);
-	mw_twin_set32(twin, RECORD(sequence), sequence | 1);
-	atomic_thread_fence(memory_order_release);
-}
-
-static void write_end(mw_twin_t twin) {
-	uint32_t sequence =
-		atomic_load_explicit((_Atomic uint32_t *)(void *)twin.image, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
-	mw_twin_set32(twin, RECORD(sequence), sequence + 1);
-}
-
-/* A stack beyond the end of a full mirror is summed in the mirror's "unknown", so that the file's
- * stacks still add up to its totals. */
-static inline mw_twin_t stack_twin(uint32_t number) {
-	mw_twin_t twin = mw_image_twin(MW_SECTION_STACKS, number);
-	if (!twin.mirror)
-		twin.mirror = mw_mirror_range(MW_SECTION_STACKS, 0, sizeof(mw_state_stack_t));
-	return twin;
-}
-
-/* What one sample adds to the counters. */
-typedef struct amounts {
-	int64_t objects_q16, bytes, requested;
-	bool zero_request;
-} amounts_t;
-
-static amounts_t amounts_of(uint64_t weight_q16, uint64_t usable_bytes, uint64_t requested_bytes) {
-	return (amounts_t){.objects_q16 = (int64_t)weight_q16,
-			   .bytes = mw_sampler_weigh(weight_q16, usable_bytes),
-			   .requested = mw_sampler_weigh(weight_q16, requested_bytes),
-			   .zero_request = requested_bytes == 0};
-}
-
-MW_ALWAYS_INLINE void count_allocated_of_stack(char *stack, const amounts_t *amounts) {
-	mw_count(stack, STACK(alloc_objects_q16), amounts->objects_q16);
-	mw_count(stack, STACK(alloc_bytes), amounts->bytes);
-	mw_count(stack, STACK(alloc_requested_bytes), amounts->requested);
-	mw_count(stack, STACK(alloc_samples), 1);
-	if (amounts->zero_request)
-		mw_count(stack, STACK(alloc_zero_objects_q16), amounts->objects_q16);
-}
-
-MW_ALWAYS_INLINE void count_allocated_of_all(char *live, const amounts_t *amounts) {
-	mw_count(live, MW_LIVE(alloc_objects_q16), amounts->objects_q16);
-	mw_count(live, MW_LIVE(alloc_bytes), amounts->bytes);
-	mw_count(live, MW_LIVE(samples), 1);
-}
-
-static void count_allocated(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts) {
-	count_allocated_of_stack(stack.image, amounts);
-	count_allocated_of_all(live.image, amounts);
-	if (stack.mirror)
-		count_allocated_of_stack(stack.mirror, amounts);
-	if (live.mirror)
-		count_allocated_of_all(live.mirror, amounts);
-}
-
-/* `sign` is 1 for an allocation, -1 for a free. */
-MW_ALWAYS_INLINE void count_live_of_stack(char *stack, const amounts_t *amounts, int64_t sign) {
-	mw_count(stack, STACK(live_objects_q16), sign * amounts->objects_q16);
-	mw_count(stack, STACK(live_bytes), sign * amounts->bytes);
-	mw_count(stack, STACK(live_requested_bytes), sign * amounts->requested);
-	mw_count(stack, STACK(live_samples), sign);
-	if (amounts->zero_request)
-		mw_count(stack, STACK(live_zero_objects_q16), sign * amounts->objects_q16);
-}
-
-MW_ALWAYS_INLINE void count_live_of_all(char *live, const amounts_t *amounts, int64_t sign) {
-	mw_count(live, MW_LIVE(live_objects_q16), sign * amounts->objects_q16);
-	mw_count(live, MW_LIVE(live_bytes), sign * amounts->bytes);
-}
-
-static void count_live(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts, int64_t sign) {
-	uint32_t peak_number =
-		atomic_load_explicit(&mw_image_live()->peak_number, memory_order_relaxed);
-	mw_peak_keep(stack.image, peak_number);
-	if (stack.mirror)
-		mw_peak_keep(stack.mirror, peak_number);
-	count_live_of_stack(stack.image, amounts, sign);
-	count_live_of_all(live.image, amounts, sign);
-	if (stack.mirror)
-		count_live_of_stack(stack.mirror, amounts, sign);
-	if (live.mirror)
-		count_live_of_all(live.mirror, amounts, sign);
-}
-
 static uint32_t generation(void) {
 	return atomic_load_explicit(&mw_image_live()->generation, memory_order_relaxed);
 }
 
-mw_record_id_t mw_records_add(const mw_sample_t *sample) {
-	amounts_t amounts =
-		amounts_of(sample->weight_q16, sample->usable_bytes, sample->requested_bytes);
-	mw_twin_t stack = stack_twin(sample->stack), live = mw_image_live_twin();
-	count_allocated(stack, live, &amounts);
+/* ---- records ---- */
+
+/* The words of a record that take two fields each. */
+static uint64_t state_word(uint32_t sequence, uint32_t stack) {
+	return (uint64_t)stack << 32 | sequence;
+}
+_Static_assert(RECORD(sequence) == 0 && RECORD(stack) == 4 && RECORD(thread_id) == 48 &&
+		       RECORD(generation) == 52 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "two a word");
+
+/* Release: after whatever was written before. */
+static inline void set_word(char *entry, size_t offset, uint64_t value) {
+	atomic_store_explicit((_Atomic uint64_t *)(void *)(entry + offset), value,
+			      memory_order_release);
+}
+
+/* One side.  Odd while being written: readers of the file load the number with acquire before and
+ * after, so that each word has to come after the odd one. */
+static inline void write_record(char *entry, const mw_sample_t *sample, uint32_t sequence,
+				uint32_t its_generation) {
+	atomic_store_explicit((_Atomic uint32_t *)(void *)entry, sequence | 1,
+			      memory_order_relaxed);
+	set_word(entry, RECORD(address), sample->address);
+	set_word(entry, RECORD(requested_bytes), sample->requested_bytes);
+	set_word(entry, RECORD(usable_bytes), sample->usable_bytes);
+	set_word(entry, RECORD(weight_q16), sample->weight_q16);
+	set_word(entry, RECORD(time_ns), sample->time_ns);
+	set_word(entry, RECORD(thread_id), (uint64_t)its_generation << 32 | sample->thread_id);
+	set_word(entry, 0, state_word((sequence | 1) + 1, sample->stack));
+}
+
+static uint32_t sequence_of(const char *image) {
+	return ((const mw_state_record_t *)(const void *)image)->sequence;
+}
+
+/* 0: the records are full. */
+static mw_record_id_t make_record(const mw_sample_t *sample) {
 	uint64_t record = pop_free();
-	if (record == 0)
+	if (MW_UNLIKELY(record == 0))
 		record = mw_image_take(MW_SECTION_RECORDS, 1);
-	if (record == MW_IMAGE_NO_ENTRY) {
+	if (MW_UNLIKELY(record == MW_IMAGE_NO_ENTRY)) {
 		mw_image_set_flag(MW_STATE_RECORDS_FULL);
 		return 0;
 	}
 	mw_twin_t twin = mw_image_twin(MW_SECTION_RECORDS, record);
-	write_begin(twin);
-	mw_twin_set32(twin, RECORD(stack), sample->stack);
-	mw_twin_set64(twin, RECORD(address), sample->address);
-	mw_twin_set64(twin, RECORD(requested_bytes), sample->requested_bytes);
-	mw_twin_set64(twin, RECORD(usable_bytes), sample->usable_bytes);
-	mw_twin_set64(twin, RECORD(weight_q16), sample->weight_q16);
-	mw_twin_set64(twin, RECORD(time_ns), sample->time_ns);
-	mw_twin_set32(twin, RECORD(thread_id), sample->thread_id);
-	mw_twin_set32(twin, RECORD(generation), generation());
-	write_end(twin);
-	count_live(stack, live, &amounts, 1);
-	mw_peak_notice(live);
+	uint32_t sequence = sequence_of(twin.image), its_generation = generation();
+	write_record(twin.image, sample, sequence, its_generation);
+	if (twin.mirror)
+		write_record(twin.mirror, sample, sequence, its_generation);
 	return (mw_record_id_t)record;
+}
+
+/* One word says that it is free, so it needs no odd number in between. */
+static void free_record(mw_record_id_t record, mw_twin_t twin) {
+	uint64_t word = state_word((sequence_of(twin.image) | 1) + 1, MW_RECORD_FREE);
+	set_word(twin.image, 0, word);
+	if (twin.mirror)
+		set_word(twin.mirror, 0, word);
+	push_free(record);
+}
+
+/* ---- counters ---- */
+
+/* What one sample adds to the counters, in the order they stand in. */
+typedef struct amounts {
+	mw_os_pair_t objects_bytes;  /* objects in 1/65536 */
+	mw_os_pair_t requested_zero; /* bytes; objects of 0 requested bytes */
+} amounts_t;
+
+_Static_assert(STACK(live_bytes) == STACK(live_objects_q16) + 8 &&
+		       STACK(live_requested_bytes) == STACK(live_bytes) + 8 &&
+		       STACK(live_zero_objects_q16) == STACK(live_requested_bytes) + 8 &&
+		       STACK(alloc_bytes) == STACK(alloc_objects_q16) + 8 &&
+		       STACK(alloc_requested_bytes) == STACK(alloc_bytes) + 8 &&
+		       STACK(alloc_zero_objects_q16) == STACK(alloc_requested_bytes) + 8 &&
+		       STACK(alloc_samples) == STACK(live_samples) + 8 &&
+		       STACK(live_objects_q16) % 16 == 0 && STACK(alloc_objects_q16) % 16 == 0 &&
+		       STACK(live_samples) % 16 == 0 && sizeof(mw_state_stack_t) % 16 == 0,
+	       "pairs");
+_Static_assert(MW_LIVE(live_bytes) == MW_LIVE(live_objects_q16) + 8 &&
+		       MW_LIVE(live_bytes) % 16 == 0 &&
+		       MW_LIVE(alloc_objects_q16) == MW_LIVE(live_bytes) + 8 &&
+		       MW_LIVE(alloc_bytes) == MW_LIVE(alloc_objects_q16) + 8 &&
+		       MW_LIVE(samples) == MW_LIVE(alloc_bytes) + 8,
+	       "pairs");
+
+static inline amounts_t amounts_of(uint64_t weight_q16, uint64_t usable_bytes,
+				   uint64_t requested_bytes) {
+	int64_t objects_q16 = (int64_t)weight_q16;
+	int64_t bytes = mw_sampler_weigh(weight_q16, usable_bytes);
+	int64_t requested = mw_sampler_weigh(weight_q16, requested_bytes);
+	return (amounts_t){.objects_bytes = {objects_q16, bytes},
+			   .requested_zero = {requested, requested_bytes == 0 ? objects_q16 : 0}};
+}
+
+static inline amounts_t taken_back(amounts_t a) {
+	return (amounts_t){.objects_bytes = -a.objects_bytes, .requested_zero = -a.requested_zero};
+}
+
+/* An entry's two sides.  Without a mirror the second is the image's, too, which is written twice.
+ * Inlined, and by value, so that all of it stays in registers. */
+typedef struct sides {
+	char *image, *mirror;
+} sides_t;
+
+MW_ALWAYS_INLINE sides_t sides_of(mw_twin_t twin) {
+	return (sides_t){.image = twin.image, .mirror = twin.mirror ? twin.mirror : twin.image};
+}
+
+MW_ALWAYS_INLINE void add(sides_t to, size_t offset, int64_t delta) {
+	mw_count_set(to.mirror, offset, mw_count(to.image, offset, delta));
+}
+
+MW_ALWAYS_INLINE void add_pair(sides_t to, size_t offset, mw_os_pair_t delta) {
+	mw_count_set_pair(to.mirror, offset, mw_count_pair(to.image, offset, delta));
+}
+
+MW_ALWAYS_INLINE void add_made(sides_t stack, amounts_t a) {
+	add_pair(stack, STACK(alloc_objects_q16), a.objects_bytes);
+	add_pair(stack, STACK(alloc_requested_bytes), a.requested_zero);
+}
+
+MW_ALWAYS_INLINE void add_live(sides_t stack, amounts_t delta) {
+	mw_peak_keep(stack.image, stack.mirror,
+		     atomic_load_explicit(&mw_image_live()->peak_number, memory_order_relaxed));
+	add_pair(stack, STACK(live_objects_q16), delta.objects_bytes);
+	add_pair(stack, STACK(live_requested_bytes), delta.requested_zero);
+}
+
+MW_ALWAYS_INLINE void add_sampled(sides_t stack, amounts_t a) {
+	add_made(stack, a);
+	add_live(stack, a);
+	add_pair(stack, STACK(live_samples), (mw_os_pair_t){1, 1});
+}
+
+MW_ALWAYS_INLINE void add_freed(sides_t stack, amounts_t taken) {
+	add_live(stack, taken);
+	add_pair(stack, STACK(live_samples), (mw_os_pair_t){-1, 0});
+}
+
+/* A stack beyond the end of a full mirror is summed in the mirror's "unknown", so that the file's
+ * stacks still add up to its totals.  False: it has a place of its own. */
+static inline bool is_unknown_to_file(mw_twin_t stack, mw_twin_t live, sides_t *unknown) {
+	if (MW_LIKELY(stack.mirror != NULL) || !live.mirror)
+		return false;
+	char *side = mw_mirror_range(MW_SECTION_STACKS, 0, sizeof(mw_state_stack_t));
+	*unknown = (sides_t){.image = side, .mirror = side};
+	return side != NULL;
+}
+
+/* ---- samples ---- */
+
+/* There is no record by which it could be taken back. */
+static MW_COLD void count_made(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts) {
+	sides_t unknown;
+	add_made(sides_of(stack), *amounts);
+	add(sides_of(stack), STACK(alloc_samples), 1);
+	if (is_unknown_to_file(stack, live, &unknown)) {
+		add_made(unknown, *amounts);
+		add(unknown, STACK(alloc_samples), 1);
+	}
+	add(sides_of(live), MW_LIVE(alloc_objects_q16), amounts->objects_bytes[0]);
+	add_pair(sides_of(live), MW_LIVE(alloc_bytes),
+		 (mw_os_pair_t){amounts->objects_bytes[1], 1});
+}
+
+/* The process's: objects by themselves, then two pairs. */
+static inline void count_sampled(mw_twin_t stack, mw_twin_t live, amounts_t a) {
+	int64_t objects_q16 = a.objects_bytes[0], bytes = a.objects_bytes[1];
+	sides_t unknown, all = sides_of(live);
+	add_sampled(sides_of(stack), a);
+	if (MW_UNLIKELY(is_unknown_to_file(stack, live, &unknown)))
+		add_sampled(unknown, a);
+	add(all, MW_LIVE(live_objects_q16), objects_q16);
+	add_pair(all, MW_LIVE(live_bytes), (mw_os_pair_t){bytes, objects_q16});
+	add_pair(all, MW_LIVE(alloc_bytes), (mw_os_pair_t){bytes, 1});
+	mw_peak_notice(live);
+}
+
+mw_record_id_t mw_records_add(const mw_sample_t *sample) {
+	mw_record_id_t record = make_record(sample);
+	mw_twin_t stack = mw_image_twin(MW_SECTION_STACKS, sample->stack);
+	mw_twin_t live = mw_image_live_twin();
+	amounts_t amounts =
+		amounts_of(sample->weight_q16, sample->usable_bytes, sample->requested_bytes);
+	if (MW_LIKELY(record != 0))
+		count_sampled(stack, live, amounts);
+	else
+		count_made(stack, live, &amounts);
+	return record;
 }
 
 bool mw_records_look(mw_record_id_t record, mw_sample_t *sample) {
@@ -173,32 +246,40 @@ bool mw_records_look(mw_record_id_t record, mw_sample_t *sample) {
 }
 
 /* Takes the sample out of what is live, and counts its life. */
-static void count_freed(const mw_state_record_t *entry, const mw_release_t *release) {
+static inline void count_freed(const mw_state_record_t *entry, const mw_release_t *release) {
 	amounts_t amounts =
 		amounts_of(entry->weight_q16, entry->usable_bytes, entry->requested_bytes);
-	mw_twin_t stack = stack_twin(entry->stack), live = mw_image_live_twin();
+	amounts_t taken = taken_back(amounts);
+	mw_twin_t stack = mw_image_twin(MW_SECTION_STACKS, entry->stack);
+	mw_twin_t live = mw_image_live_twin();
+	sides_t unknown, all = sides_of(live);
+	add_freed(sides_of(stack), taken);
+	if (MW_UNLIKELY(is_unknown_to_file(stack, live, &unknown)))
+		add_freed(unknown, taken);
+	add(all, MW_LIVE(live_objects_q16), taken.objects_bytes[0]);
+	/* Whole pairs also where one of the two stays: a word just stored by itself would hold up
+	 * the load of the pair at the next sample. */
+	add_pair(all, MW_LIVE(live_bytes), (mw_os_pair_t){taken.objects_bytes[1], 0});
 	mw_life_t life = {
-		.objects_q16 = amounts.objects_q16,
+		.objects_q16 = amounts.objects_bytes[0],
 		.lifetime_ns =
 			release->time_ns > entry->time_ns ? release->time_ns - entry->time_ns : 0,
 		.other_thread = release->thread_id != entry->thread_id,
 		.temporary = release->temporary,
 	};
-	count_live(stack, live, &amounts, -1);
-	mw_lives_count(entry->stack, &life);
+	mw_lives_count(stack, &life);
 }
 
-void mw_records_remove(mw_record_id_t record, const mw_release_t *release) {
+uint64_t mw_records_remove(mw_record_id_t record, const mw_release_t *release) {
 	mw_twin_t twin = mw_image_twin(MW_SECTION_RECORDS, record);
 	const mw_state_record_t *entry = (const mw_state_record_t *)(const void *)twin.image;
-	if (record == 0 || entry->stack == MW_RECORD_FREE)
-		return; /* the heap finds double frees itself; a stray number may do no harm here */
-	if (entry->generation == generation())
+	/* The heap finds double frees itself; a stray number may do no harm here. */
+	if (MW_UNLIKELY(record == 0) || MW_UNLIKELY(entry->stack == MW_RECORD_FREE))
+		return 0;
+	if (MW_LIKELY(entry->generation == generation()))
 		count_freed(entry, release);
-	write_begin(twin);
-	mw_twin_set32(twin, RECORD(stack), MW_RECORD_FREE);
-	write_end(twin);
-	push_free(record);
+	free_record(record, twin);
+	return entry->address;
 }
 
 static void clear_stack(uint64_t number) {

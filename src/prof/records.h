@@ -37,8 +37,9 @@ bool mw_records_look(mw_record_id_t record, mw_sample_t *sample);
 static inline void mw_records_prefetch(mw_record_id_t record) {
 	mw_twin_prefetch(mw_image_twin(MW_SECTION_RECORDS, record));
 }
-/* Takes from the live counters exactly what was added, unless a reset came in between. */
-void mw_records_remove(mw_record_id_t record, const mw_release_t *release);
+/* Takes from the live counters exactly what was added, unless a reset came in between.  The block's
+ * address. */
+uint64_t mw_records_remove(mw_record_id_t record, const mw_release_t *release);
 /* All counters to zero; older records do not count any more.  With the gate closed. */
 void mw_records_reset(void);
 /* Estimate of all bytes allocated so far, resets taken out. */

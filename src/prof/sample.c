@@ -81,6 +81,30 @@ static uint32_t stack_of(const capture_t *c, uint64_t *frames) {
 	return MW_LIKELY(c->known != 0) ? c->known : find_stack(c, frames);
 }
 
+static mw_sample_t describe(mw_sampler_t *sampler, const mw_sample_request_t *request,
+			    uint64_t mean_bytes, uint64_t now_ns) {
+	return (mw_sample_t){
+		.thread_id = thread_id(sampler),
+		.address = (uintptr_t)request->block,
+		.requested_bytes = request->requested_bytes,
+		.usable_bytes = request->usable_bytes,
+		.weight_q16 = request->certain
+				      ? MW_WEIGHT_ONE
+				      : mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
+		.time_ns = now_ns,
+	};
+}
+
+/* One place each, which a profiler from outside finds by its note. */
+static MW_NOINLINE void probe(const mw_sample_t *sample) {
+	mw_probe_alloc(sample->address, sample->usable_bytes,
+		       (uint64_t)mw_sampler_weigh(sample->weight_q16, sample->usable_bytes));
+}
+
+static MW_NOINLINE void probe_free(uint64_t address) {
+	mw_probe_free(address);
+}
+
 static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_request_t *request,
 				    uint64_t mean_bytes, uint64_t now_ns) {
 	/* On the program's stack: a sample is taken by every thread, and none may wait for another.
@@ -91,16 +115,7 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 	capture(&stack, frames);
 	if (mean_bytes)
 		mw_watch_sampled(request, frames, stack.walk.depth);
-	mw_sample_t sample = {
-		.thread_id = thread_id(sampler),
-		.address = (uintptr_t)request->block,
-		.requested_bytes = request->requested_bytes,
-		.usable_bytes = request->usable_bytes,
-		.weight_q16 = request->certain
-				      ? MW_WEIGHT_ONE
-				      : mw_sampler_weight_q16(mean_bytes, request->trial_bytes),
-		.time_ns = now_ns,
-	};
+	mw_sample_t sample = describe(sampler, request, mean_bytes, now_ns);
 	if (MW_UNLIKELY(thread_renamed)) {
 		thread_renamed = false;
 		sampler->named_ns = 0;
@@ -114,14 +129,35 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 		mw_recent_add(record, &sample);
 	mw_gate_end_turn(&mw_control_gate, turn);
 	if (record)
-		mw_probe_alloc(sample.address, sample.usable_bytes,
-			       (uint64_t)mw_sampler_weigh(sample.weight_q16, sample.usable_bytes));
+		probe(&sample);
 	if (MW_UNLIKELY(request->certain))
 		mw_triggers_request(request->requested_bytes, sample.stack);
 	return record;
 }
 
-mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+/* What may be to do after a sample, at its time. */
+static MW_COLD void tend(uint64_t now_ns) {
+	int saved_errno = errno;
+	mw_control_tend(0, now_ns);
+	mw_triggers_sampled();
+	errno = saved_errno;
+}
+
+/* After a free: a program that frees and then idles is known as it is, too. */
+static MW_COLD void tend_freed(uint64_t now_ns) {
+	int saved_errno = errno;
+	mw_control_tick(now_ns);
+	mw_triggers_sampled();
+	errno = saved_errno;
+}
+
+static inline bool wants_tending(uint64_t now_ns) {
+	return mw_control_wants_tending(now_ns) || mw_triggers_are_armed();
+}
+
+/* Any sample. */
+static MW_NOINLINE mw_record_id_t take_any(mw_sampler_t *sampler,
+					   const mw_sample_request_t *request) {
 	int saved_errno = errno;
 	mw_record_id_t record = 0;
 	mw_control_notice_fork();
@@ -130,11 +166,43 @@ mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request
 	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
 	    mw_prof_thread_is_active() && mw_control_need_tables()) {
 		uint64_t now_ns = mw_os_quick_ns();
-		record = record_sample(mw_sampler_of(thread), request, mean_bytes, now_ns);
-		mw_control_tend(0, now_ns);
-		mw_triggers_sampled();
+		record = record_sample(sampler, request, mean_bytes, now_ns);
+		if (wants_tending(now_ns))
+			tend(now_ns);
 	}
 	errno = saved_errno;
+	return record;
+}
+
+/* Is there nothing about the sample but to count it? */
+static inline bool is_ordinary(const mw_sampler_t *sampler, const mw_sample_request_t *request) {
+	return mw_control_is_active() && mw_control_has_tables() && !mw_mirror_was_wiped() &&
+	       mw_watch_is_off() && !mw_recent_is_on() && !request->certain && !mw_prof_ignoring &&
+	       !thread_renamed && sampler->thread_id != 0 && mw_prof_thread_is_active();
+}
+
+/* The stack of most samples is the one of the thread's last: nothing is walked or looked up, no
+ * call of the kernel's is made, and errno stays. */
+mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	mw_sampler_t *sampler = mw_sampler_of(thread);
+	uint64_t mean_bytes = mw_sampler_mean_of(sampler, request->draw_epoch);
+	uint64_t memo = 0;
+	if (mean_bytes != 0 && is_ordinary(sampler, request))
+		memo = mw_unwind_recognise();
+	/* One that names a table of modules is for find_stack(). */
+	if (MW_UNLIKELY(memo == 0) || memo >> 32 != 0)
+		return take_any(sampler, request);
+	uint64_t now_ns = mw_os_quick_ns();
+	mw_sample_t sample = describe(sampler, request, mean_bytes, now_ns);
+	sample.stack = (uint32_t)memo;
+	bool turn = mw_gate_take_turn(&mw_control_gate);
+	mw_threads_note(sampler, now_ns);
+	mw_record_id_t record = mw_records_add(&sample);
+	mw_gate_end_turn(&mw_control_gate, turn);
+	if (record)
+		probe(&sample);
+	if (MW_UNLIKELY(wants_tending(now_ns)))
+		tend(now_ns);
 	return record;
 }
 
@@ -151,44 +219,58 @@ static void note_free(mw_record_id_t record, const mw_sample_t *sample, const mw
 		mw_recent_freed(record, &known, free_stack);
 }
 
-/* The same with the stack, which is walked for them alone. */
+/* The stack is walked for them alone. */
 static MW_COLD void remove_noted(mw_record_id_t record, const mw_release_t *release,
 				 mw_sample_t *sample) {
 	uint64_t frames[MW_PROF_DEPTH_MAX];
 	capture_t stack;
-	capture(&stack, frames);
+	bool is_noted = mw_log_is_on() || mw_recent_is_on();
+	if (is_noted)
+		capture(&stack, frames);
 	bool turn = mw_gate_take_turn(&mw_control_gate);
-	if (mw_records_look(record, sample))
+	if (mw_records_look(record, sample) && is_noted)
 		note_free(record, sample, release, stack_of(&stack, frames));
 	mw_records_remove(record, release);
 	mw_gate_end_turn(&mw_control_gate, turn);
 }
 
-static void remove_record(mw_record_id_t record, const mw_release_t *release, mw_sample_t *sample) {
-	bool turn = mw_gate_take_turn(&mw_control_gate);
-	mw_records_look(record, sample);
-	mw_records_remove(record, release);
-	mw_gate_end_turn(&mw_control_gate, turn);
-}
-
-void mw_sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
+static MW_NOINLINE void free_any(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
 	int saved_errno = errno;
 	mw_control_notice_fork();
-	mw_records_prefetch(record);
 	mw_release_t release = {
 		.time_ns = mw_os_quick_ns(),
 		.thread_id = thread ? thread_id(mw_sampler_of(thread)) : 0,
 		.temporary = temporary,
 	};
 	mw_sample_t sample;
-	if (mw_log_is_on() || mw_recent_is_on())
-		remove_noted(record, &release, &sample);
-	else
-		remove_record(record, &release, &sample);
-	mw_probe_free(sample.address);
+	remove_noted(record, &release, &sample);
+	probe_free(sample.address);
 	mw_watch_freed(sample.address, sample.requested_bytes, sample.usable_bytes);
-	/* A program that frees and then idles is known as it is, too. */
-	mw_control_tick(release.time_ns);
-	mw_triggers_sampled();
+	tend_freed(release.time_ns);
 	errno = saved_errno;
+}
+
+static inline bool is_free_ordinary(const mw_hook_thread_t *thread) {
+	return thread && ((const mw_sampler_t *)(const void *)thread)->thread_id != 0 &&
+	       !mw_mirror_was_wiped() && mw_watch_is_off() && !mw_log_is_on() && !mw_recent_is_on();
+}
+
+void mw_sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
+	mw_records_prefetch(record);
+	if (MW_UNLIKELY(!is_free_ordinary(thread))) {
+		free_any(thread, record, temporary);
+		return;
+	}
+	mw_release_t release = {
+		.time_ns = mw_os_quick_ns(),
+		.thread_id = mw_sampler_of(thread)->thread_id,
+		.temporary = temporary,
+	};
+	bool turn = mw_gate_take_turn(&mw_control_gate);
+	uint64_t address = mw_records_remove(record, &release);
+	mw_gate_end_turn(&mw_control_gate, turn);
+	probe_free(address);
+	if (MW_UNLIKELY(mw_journal_tick_is_near(release.time_ns)) ||
+	    MW_UNLIKELY(mw_triggers_are_armed()))
+		tend_freed(release.time_ns);
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/rng.h"
 #include "heap/hooks.h"
 
@@ -47,6 +48,11 @@ uint64_t mw_sampler_mean(void);
 /* T of an older epoch; beyond the last 64 changes, the present one. */
 uint64_t mw_sampler_mean_at(uint32_t epoch);
 
+/* The same for a thread whose draws are of that epoch as a rule. */
+static inline uint64_t mw_sampler_mean_of(const mw_sampler_t *sampler, uint32_t epoch) {
+	return MW_LIKELY(sampler->epoch == epoch) ? sampler->mean_bytes : mw_sampler_mean_at(epoch);
+}
+
 /* Objects of `size_bytes` until and including the next sample (>= 1); UINT64_MAX: off. */
 uint64_t mw_sampler_draw_objects(mw_sampler_t *sampler, size_t size_bytes);
 /* Bytes until and including the next mark (>= 1); UINT64_MAX: off. */
@@ -57,6 +63,8 @@ uint64_t mw_sampler_draw_bytes(mw_sampler_t *sampler);
 uint64_t mw_sampler_weight_q16(uint64_t mean_bytes, uint64_t trial_bytes);
 /* weight * bytes in whole bytes, rounded; what overflows 63 bits is cut to INT64_MAX. */
 static inline int64_t mw_sampler_weigh(uint64_t weight_q16, uint64_t bytes) {
+	if (weight_q16 == MW_WEIGHT_ONE && bytes <= INT64_MAX)
+		return (int64_t)bytes; /* all of them, in exact mode */
 	unsigned __int128 product = (unsigned __int128)weight_q16 * bytes + MW_WEIGHT_ONE / 2;
 	product >>= 16;
 	return product > INT64_MAX ? INT64_MAX : (int64_t)product;

@@ -11,9 +11,6 @@
 #include "os/proc.h"
 #include "prof/image.h"
 
-/* A system call a second and thread. */
-#define NAME_INTERVAL_NS ((uint64_t)1000000000)
-
 #define THREAD(field) offsetof(mw_state_thread_t, field)
 
 bool mw_threads_own_names;
@@ -64,9 +61,7 @@ static void write_name(mw_sampler_t *sampler, uint64_t now_ns) {
 	mw_twin_copy(mw_image_twin(MW_SECTION_THREADS, index), &thread, sizeof thread);
 }
 
-void mw_threads_note(mw_sampler_t *sampler, uint64_t now_ns) {
-	if (MW_LIKELY(sampler->named_ns != 0 && now_ns - sampler->named_ns < NAME_INTERVAL_NS))
-		return;
+void mw_threads_name_again(mw_sampler_t *sampler, uint64_t now_ns) {
 	sampler->named_ns = now_ns;
 	write_name(sampler, now_ns);
 }

@@ -31,9 +31,12 @@ const char *mw_triggers_name(void);
 extern _Atomic bool mw_triggers_armed;
 /* Compares the counters with what is waited for; not inside the gate. */
 void mw_triggers_check(void);
-static inline void mw_triggers_sampled(void) {
+static inline bool mw_triggers_are_armed(void) {
 	/* Relaxed: a thread that sees it late looks at its next sample. */
-	if (__builtin_expect(atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed), 0))
+	return __builtin_expect(atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed), 0);
+}
+static inline void mw_triggers_sampled(void) {
+	if (mw_triggers_are_armed())
 		mw_triggers_check();
 }
 /* The heap has so many bytes in use: is that more than ever, and is a look at resident memory due?

@@ -237,21 +237,19 @@ MW_RESIDENT void mw_unwind_start(void) {
 	mw_os_object_start();
 }
 
-MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth) {
-	frame_t frame = {.regs = mw_os_regs_here(), .is_exact = true};
-	mw_walk_t walk;
-	mw_unwind_result_t result = {.depth = 0, .truncated = true};
-	if (!mw_os_stack_open(&walk.stack, frame.regs.sp))
-		return result;
-	mw_resolver_start(&walk.resolver);
-	walk.switches = 0;
+/* From a frame on the stack of the window, which stays there: the walk is its caller's. */
+static MW_NOINLINE mw_unwind_result_t walk_from(mw_walk_t *walk, frame_t frame, uint64_t *pcs,
+						unsigned max_depth) {
+	mw_unwind_result_t result = {.depth = 0};
+	mw_resolver_start(&walk->resolver);
+	walk->switches = 0;
 	/* Other stacks come and go: no word of them is where it was. */
-	mw_trail_t *trail = MW_LIKELY(walk.stack.is_own) ? mw_trail_take() : NULL;
-	mw_walk_outcome_t outcome = step(&walk, &frame);
+	mw_trail_t *trail = MW_LIKELY(walk->stack.is_own) ? mw_trail_take() : NULL;
+	mw_walk_outcome_t outcome = frame.is_exact ? step(walk, &frame) : MW_WALK_ON;
 	if (trail) {
 		if (outcome == MW_WALK_ON && !is_slow(&frame)) {
 			mw_os_regs_t regs = frame.regs;
-			outcome = mw_trail_follow(trail, &walk, &regs, pcs, max_depth, &result);
+			outcome = mw_trail_follow(trail, walk, &regs, pcs, max_depth, &result);
 			frame.regs = regs;
 		}
 		mw_trail_let_go();
@@ -259,10 +257,10 @@ MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_dep
 	for (unsigned i = 0; i < MW_WALK_OWN_FRAMES_MAX && outcome == MW_WALK_ON &&
 			     result.depth == 0 && mw_walk_is_own(frame.regs.pc);
 	     i++)
-		outcome = step(&walk, &frame);
+		outcome = step(walk, &frame);
 	while (outcome == MW_WALK_ON && result.depth < max_depth) {
 		if (MW_LIKELY(!frame.is_exact && !is_slow(&frame))) {
-			result.depth += run_fast(&walk, &frame, pcs + result.depth,
+			result.depth += run_fast(walk, &frame, pcs + result.depth,
 						 max_depth - result.depth);
 			if (frame.regs.pc == 0)
 				outcome = MW_WALK_END;
@@ -270,12 +268,54 @@ MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_dep
 				break;
 		}
 		pcs[result.depth++] = frame.regs.pc | (frame.is_exact ? MW_FRAME_EXACT : 0);
-		outcome = step(&walk, &frame);
+		outcome = step(walk, &frame);
 	}
 	result.truncated = outcome != MW_WALK_END;
-	result.stamps = walk.resolver.stamps;
-	result.is_stamped = !walk.resolver.is_incomplete;
+	result.stamps = walk->resolver.stamps;
+	result.is_stamped = !walk->resolver.is_incomplete;
 	return result;
+}
+
+MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth) {
+	frame_t frame = {.regs = mw_os_regs_here(), .is_exact = true};
+	mw_walk_t walk;
+	if (!mw_os_stack_open(&walk.stack, frame.regs.sp))
+		return (mw_unwind_result_t){.truncated = true};
+	return walk_from(&walk, frame, pcs, max_depth);
+}
+
+MW_TLS const uintptr_t *mw_unwind_entry;
+
+/* From malloc to here the library's frames are not larger: what is further away is not of this
+ * call. */
+#define ENTRY_MAX_BYTES 32768u
+
+/* The function's frame, if it is one of this stack. */
+MW_ALWAYS_INLINE const uintptr_t *entry_above(uintptr_t sp) {
+	const uintptr_t *entry = mw_unwind_entry;
+	bool is_here = !MW_OS_HAS_LINK_REGISTER && (uintptr_t)entry - sp < ENTRY_MAX_BYTES;
+	return MW_LIKELY(is_here) ? entry : NULL;
+}
+
+mw_unwind_result_t mw_unwind_capture_caller(uint64_t *pcs, unsigned max_depth) {
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+	const uintptr_t *entry = entry_above(sp);
+	mw_walk_t walk;
+	if (!entry || !mw_os_stack_open(&walk.stack, sp) || !walk.stack.is_own ||
+	    (uintptr_t)(entry + 2) > walk.stack.hi)
+		return mw_unwind_capture(pcs, max_depth);
+	return walk_from(&walk, (frame_t){.regs = mw_os_caller_regs(entry)}, pcs, max_depth);
+}
+
+uint64_t mw_unwind_recognise(void) {
+	const uintptr_t *entry = entry_above((uintptr_t)__builtin_frame_address(0));
+	mw_trail_t *trail = entry ? mw_trail_take() : NULL;
+	if (MW_UNLIKELY(!trail))
+		return 0;
+	mw_os_regs_t regs = mw_os_caller_regs(entry);
+	uint64_t memo = mw_trail_recognise(trail, &regs);
+	mw_trail_let_go();
+	return memo;
 }
 
 MW_TLS mw_trail_hold_t mw_trail_hold;

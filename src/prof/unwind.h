@@ -6,7 +6,10 @@
 #define MW_PROF_UNWIND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/compiler.h"
 
 /* What callers make room for; deeper stacks are cut at the outer end. */
 #define MW_UNWIND_DEPTH_MAX 512
@@ -31,6 +34,18 @@ void mw_unwind_start(void);
  * frames left out, so that the leaf is whoever called malloc.  The pc of a frame that a signal
  * interrupted is exact and carries MW_FRAME_EXACT (state/layout.h).  Async-signal-safe. */
 mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth);
+
+/* Where the function of the library that the program called keeps what it was called with: what
+ * __builtin_frame_address(0) gives in it.  A walk from here has none of the library's frames to
+ * pass.  NULL: not known, or the function is over.  The thread's own. */
+extern MW_TLS const uintptr_t *mw_unwind_entry;
+
+/* The same as mw_unwind_capture(), from the caller of that function on, if it is known.  Not for
+ * signal handlers, which come between. */
+mw_unwind_result_t mw_unwind_capture_caller(uint64_t *pcs, unsigned max_depth);
+/* What mw_unwind_note() noted with the thread's last walk, if that of now would be the same from
+ * the caller on, through objects of program start alone; else 0. */
+uint64_t mw_unwind_recognise(void);
 
 /* In a handler of a signal: the stack from what it interrupted on.  Otherwise as
  * mw_unwind_capture().  Returns the depth. */

@@ -137,11 +137,6 @@ static MW_NOINLINE uint64_t unguard(follower_t *f, uintptr_t pc, uint64_t entry,
 
 /* ---- frames ---- */
 
-MW_ALWAYS_INLINE bool is_met(const mw_trail_frame_t *frame, const mw_os_regs_t *regs) {
-	return frame->sp == regs->sp && frame->pc == regs->pc &&
-	       (frame->fp == regs->fp || !frame->fp_matters);
-}
-
 static bool is_end(uint64_t entry) {
 	uint32_t code = entry & MW_CACHE_CODE_MASK;
 	return code != 0 && !(code & MW_RULE_INLINE) && mw_rule_decode(code).kind == MW_RULE_END;
@@ -161,14 +156,6 @@ typedef enum progress {
 	DONE,
 	STUCK, /* nothing here is for trails */
 } progress_t;
-
-static bool are_words_the_same(const mw_trail_t *trail, unsigned met) {
-	const mw_trail_check_t *check = trail->checks, *end = check + trail->frames[met].checks;
-	for (; check < end; check++)
-		if (*check->address != check->word)
-			return false;
-	return true;
-}
 
 /* From the frame met outwards: that a frame is one of this stack is known of the one after those
  * whose code is there. */
@@ -191,8 +178,8 @@ static bool skip_along(follower_t *f, unsigned met) {
 	unsigned outermost = frames[0].pc == 0, at = met + 1, depth = f->depth;
 	for (unsigned own = f->own_left; own > 0 && at > outermost && frames[at - 1].is_own; own--)
 		at--;
-	if (at - outermost > f->max_depth - depth || !are_words_the_same(f->trail, met) ||
-	    !is_all_code_there(f, met))
+	if (at - outermost > f->max_depth - depth ||
+	    !mw_trail_are_words_the_same(f->trail, &frames[met]) || !is_all_code_there(f, met))
 		return false;
 	while (at-- > outermost)
 		f->pcs[depth++] = frames[at].pc;
@@ -222,7 +209,7 @@ static progress_t go_along(follower_t *f, unsigned *met) {
 		if (at == 0)
 			break;
 		step_known(&regs, frame->code, frame[-1].sp);
-		if (MW_UNLIKELY(!is_met(&frame[-1], &regs))) {
+		if (MW_UNLIKELY(!mw_trail_is_met(&frame[-1], &regs))) {
 			progress = CHANGED;
 			break;
 		}
@@ -312,7 +299,7 @@ static progress_t follow(follower_t *f) {
 			ahead--;
 		unsigned kept = 0;
 		progress_t progress;
-		if (ahead > 0 && is_met(&frames[ahead - 1], &f->regs)) {
+		if (ahead > 0 && mw_trail_is_met(&frames[ahead - 1], &f->regs)) {
 			unsigned met = ahead - 1, passed = met;
 			progress = go_along(f, &passed);
 			if (progress == DONE)

@@ -80,10 +80,38 @@ MW_ALWAYS_INLINE void mw_trail_let_go(void) {
 	mw_trail_hold.is_taken = false;
 }
 
+/* Has the walk come to this frame, for all that matters further out? */
+MW_ALWAYS_INLINE bool mw_trail_is_met(const mw_trail_frame_t *frame, const mw_os_regs_t *regs) {
+	return frame->sp == regs->sp && frame->pc == regs->pc &&
+	       (frame->fp == regs->fp || !frame->fp_matters);
+}
+
+/* Are all words that led on from the frame what they were?  It is one of the stack's: they can be
+ * read. */
+MW_ALWAYS_INLINE bool mw_trail_are_words_the_same(const mw_trail_t *trail,
+						  const mw_trail_frame_t *frame) {
+	const mw_trail_check_t *check = trail->checks, *end = check + frame->checks;
+	for (; check < end; check++)
+		if (*check->address != check->word)
+			return false;
+	return true;
+}
+
 /* Walks from `regs`, where the last return address led to, and writes down PCs that are not the
  * library's.  MW_WALK_END: that was all.  MW_WALK_ON: a walk as usual has to go on from *regs. */
 mw_walk_outcome_t mw_trail_follow(mw_trail_t *trail, mw_walk_t *walk, mw_os_regs_t *regs,
 				  uint64_t *pcs, unsigned max_depth, mw_unwind_result_t *result);
+
+/* The memo of the trail, if a walk from `regs`, which a call left there, would be the last one
+ * again; 0: if not, or if that is not to be told by words of the stack alone. */
+MW_ALWAYS_INLINE uint64_t mw_trail_recognise(const mw_trail_t *trail, const mw_os_regs_t *regs) {
+	if (trail->count == 0 || trail->object_count != 0)
+		return 0;
+	const mw_trail_frame_t *leaf = &trail->frames[trail->count - 1];
+	if (!mw_trail_is_met(leaf, regs) || !mw_trail_are_words_the_same(trail, leaf))
+		return 0;
+	return trail->memo;
+}
 
 /* The thread's next so many samples, without a trail: */
 #define MW_TRAIL_SAMPLES 64u

@@ -45,6 +45,12 @@ static inline uintptr_t mw_watcher_set(mw_watcher_t which, uintptr_t function) {
 	return atomic_exchange_explicit(&mw_watchers[which], function, memory_order_acq_rel);
 }
 
+/* Does nobody want to know of samples, and their frees? */
+static inline bool mw_watch_is_off(void) {
+	return !(mw_watcher(MW_WATCH_BACKTRACE) | mw_watcher(MW_WATCH_SAMPLED) |
+		 mw_watcher(MW_WATCH_FREED) | mw_watcher(MW_WATCH_COUNTED));
+}
+
 /* The stack of the calling thread, as the program has it or as mw_unwind_capture(). */
 mw_unwind_result_t mw_watch_capture(uint64_t *frames, unsigned max_depth);
 void mw_watch_sampled(const mw_sample_request_t *request, const uint64_t *frames, unsigned depth);
