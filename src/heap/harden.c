@@ -13,6 +13,7 @@
 #include "heap/huge.h"
 #include "heap/lookup.h"
 #include "heap/misuse.h"
+#include "heap/outbox.h"
 #include "os/proc.h"
 
 mw_harden_keys_t mw_harden_keys;
@@ -100,21 +101,28 @@ void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *res
 	return first;
 }
 
-/* The first `count` blocks of a list, which ends there; *rest: the others. */
+/* Ends a list after its first `count` blocks, and returns the last of these; *rest: the others. */
 static void *split(void *list, uint32_t count, void **rest) {
 	void *last = list;
 	for (uint32_t i = 1; i < count; i++)
 		last = mw_link_get(last);
 	*rest = mw_link_get(last);
 	mw_link_set(last, NULL);
-	return list;
+	return last;
+}
+
+/* How many blocks must be freed after one before it may come back. */
+static uint32_t draw_held(mw_harden_thread_t *thread) {
+	enum { FEWEST = 6, MORE = 8 };
+	_Static_assert(FEWEST + MORE <= MW_HARDEN_OUTBOX_MARGIN,
+		       "a list that is taken is not empty");
+	return FEWEST + draw_below(&thread->random, MORE);
 }
 
 /* The quarantine of tiny blocks that their owner frees.  The list has the block freed last at its
  * front: the younger half of it stays, up to a number that nobody can tell, so that a block comes
  * back only when that many were freed after it, or its page has few others. */
 uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh) {
-	enum { FEWEST = 6, MORE = 8 };
 	mw_harden_thread_t *thread = &mw_thread.heap->harden;
 	*list = page->free;
 	page->free = NULL;
@@ -124,11 +132,22 @@ uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint3
 		split(thread->last_fresh, 1, &page->free);
 		return count - fresh;
 	}
-	uint32_t held = FEWEST + draw_below(&thread->random, MORE);
+	uint32_t held = draw_held(thread);
 	if (held > count / 2)
 		held = count / 2;
-	page->free = split(*list, held, list);
+	page->free = *list;
+	split(*list, held, list);
 	return held;
+}
+
+/* The same of others' tiny blocks: what goes back to their threads has waited here. */
+uint32_t mw_harden_hold_young(void **list, uint32_t count, void **held, void **last_held) {
+	uint32_t stay = draw_held(&mw_thread.heap->harden);
+	if (stay > count)
+		stay = count;
+	*held = *list;
+	*last_held = split(*list, stay, list);
+	return stay;
 }
 
 static bool has_slack(size_t capacity) {
@@ -305,7 +324,8 @@ static MW_NOINLINE void free_checked(const char *function, void *block, size_t b
 /* A block of an ordinary page, if it is as it must be: no frame for these. */
 MW_ALWAYS_INLINE void free_ordinary(const char *function, char *block, size_t bytes, size_t align,
 				    bool tiny) {
-	size_t capacity = mw_page_of_slice((uintptr_t)block)->block_bytes;
+	const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	size_t capacity = page->block_bytes;
 	uint64_t mix = mw_harden_mix(block), canary = mw_harden_canary(mix);
 	size_t asked_bytes = tiny ? mw_harden_live_tiny(block, capacity, canary)
 				  : mw_harden_live_stack(block, capacity, canary);
@@ -319,9 +339,14 @@ MW_ALWAYS_INLINE void free_ordinary(const char *function, char *block, size_t by
 	else
 		mw_harden_store(block + asked_bytes, MW_HARDEN_FILL);
 	mw_harden_fill(block);
+	mw_heap_t *heap = mw_thread.quick_heap;
+	if (tiny && atomic_load_explicit(&page->heap, memory_order_relaxed) != heap) {
+		/* No place of the quarantine: see mw_harden_hold_young(). */
+		mw_outbox_add_inline(heap, page, block);
+		return;
+	}
 	mw_harden_link(block, NULL, mix);
-	mw_harden_thread_t *thread = &mw_thread.quick_heap->harden;
-	mw_harden_release(mw_harden_swap(thread, block, tiny ? 0 : capacity));
+	mw_harden_release(mw_harden_swap(&heap->harden, block, tiny ? 0 : capacity));
 }
 
 static MW_NOINLINE void free_stack(const char *function, void *block, size_t bytes, size_t align) {

@@ -10,9 +10,11 @@
  * it puts a canary right behind the bytes that were asked for and keeps their number, encoded, in
  * the last word of the block, above tiny in a table.  free() checks both, unseals, fills and links.
  * A tiny block goes to its page's list, the younger part of which is held back when it is handed
- * out (mw_harden_hold_back()); what its owner cannot push there at once, and what is larger, goes
- * to the thread's quarantine, and what that displaces is freed as in the plain library.  Larger
- * blocks have canary and last word; that they are freed already their page or table knows. */
+ * out (mw_harden_hold_back()); another thread's goes to the outbox, where the younger
+ * ones stay, too (mw_harden_hold_young()); what its owner cannot push there at once, and what is
+ * larger, goes to the thread's quarantine, and what that displaces is freed as in the plain
+ * library.  Larger blocks have canary and last word; that they are freed already their page or
+ * table knows. */
 #ifndef MW_HEAP_HARDEN_H
 #define MW_HEAP_HARDEN_H
 
@@ -124,6 +126,13 @@ void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *res
 /* The page's free blocks, `count` of them, are about to be handed out, `fresh` new ones first:
  * those that must wait stay in page->free; returns how many, and in *list the others. */
 uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh);
+/* Of a list of others' blocks that the calling thread freed, `count` of them, the youngest first:
+ * a number that nobody can tell stays, all that there are or below MW_HARDEN_OUTBOX_MARGIN. Returns
+ * it; *held and *last_held: those, if any, and *list the others. */
+uint32_t mw_harden_hold_young(void **list, uint32_t count, void **held, void **last_held);
+/* So much longer outboxes are, for that the lists that leave them be as long as the plain
+ * library's. */
+#define MW_HARDEN_OUTBOX_MARGIN 14u
 /* Draws the secrets, once; under the heaps lock. */
 void mw_harden_start(void);
 /* Frees what the thread's quarantine holds. */
@@ -178,6 +187,14 @@ static inline uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_
 	(void)count, (void)fresh;
 	*list = page->free;
 	page->free = NULL;
+	return 0;
+}
+
+#define MW_HARDEN_OUTBOX_MARGIN 0u
+static inline uint32_t mw_harden_hold_young(void **list, uint32_t count, void **held,
+					    void **last_held) {
+	(void)list, (void)count, (void)last_held;
+	*held = NULL;
 	return 0;
 }
 

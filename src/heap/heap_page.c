@@ -274,7 +274,7 @@ void mw_heap_take_pending(mw_heap_t *heap) {
  * page of a class stays.  A heap that is about to be larger than ever gives them a chance, so that
  * neither adds to its peak.  Tiny heads, which are long, while they are a large part of it. */
 static void make_way(mw_heap_t *heap) {
-	mw_outbox_flush(heap);
+	mw_outbox_flush(heap, false);
 	for (unsigned c = heap->pages < TINY_FLUSH_PAGES ? 0 : MW_TINY_CLASSES; c < MW_CLASS_COUNT;
 	     c++)
 		if (mw_thread.heads[c])

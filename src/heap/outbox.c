@@ -108,15 +108,26 @@ static mw_shelf_list_t take_all(mw_outbox_t *outbox) {
 	return list;
 }
 
+/* The same but for the youngest, in the hardened library. */
+static mw_shelf_list_t take_aged(mw_outbox_t *outbox) {
+	mw_shelf_list_t list = {outbox->first, outbox->last, outbox->count};
+	outbox->count =
+		mw_harden_hold_young(&list.first, list.count, &outbox->first, &outbox->last);
+	list.count -= outbox->count;
+	return list;
+}
+
 /* The list is as long as it may be: it goes, and the block is the first of the next. */
 void mw_outbox_add_to_full(mw_heap_t *heap, unsigned size_class, void *block) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
 	if (++outbox->overflows == IDLE_OVERFLOWS)
 		outbox->limit = outbox->batch;
-	hand_on(heap, size_class, take_all(outbox));
-	mw_link_set(block, NULL);
-	outbox->first = outbox->last = block;
-	outbox->count = 1;
+	hand_on(heap, size_class, take_aged(outbox));
+	mw_link_set(block, outbox->first);
+	if (!outbox->first)
+		outbox->last = block;
+	outbox->first = block;
+	outbox->count++;
 }
 
 void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *block) {
@@ -145,21 +156,25 @@ void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t k
 	outbox->count = count - keep;
 }
 
-void mw_outbox_flush(mw_heap_t *heap) {
+void mw_outbox_flush(mw_heap_t *heap, bool all) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
 		if (heap->outbox[c].count == 0)
 			continue;
-		mw_shelf_list_t list = take_all(&heap->outbox[c]);
+		mw_outbox_t *outbox = &heap->outbox[c];
+		mw_shelf_list_t list = all ? take_all(outbox) : take_aged(outbox);
 		send_home(heap, c, list.first, list.count);
 	}
 }
 
 void mw_outbox_hand_on(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
-		if (heap->outbox[c].count >= heap->outbox[c].batch / 2)
-			hand_on(heap, c, take_all(&heap->outbox[c]));
+		bool is_long = heap->outbox[c].count >= heap->outbox[c].batch / 2;
+		mw_shelf_list_t list = take_all(&heap->outbox[c]);
+		if (is_long)
+			hand_on(heap, c, list);
+		else
+			send_home(heap, c, list.first, list.count);
 	}
-	mw_outbox_flush(heap);
 }
 
 void mw_outbox_clear_shelves(mw_heap_t *heap) {

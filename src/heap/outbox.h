@@ -31,7 +31,7 @@ MW_ALWAYS_INLINE void mw_outbox_add_inline(mw_heap_t *heap, const mw_page_t *pag
 	void *first = outbox->first;
 	if (MW_UNLIKELY(first == block))
 		mw_misuse_free_again(page, block);
-	if (MW_UNLIKELY(outbox->count >= outbox->limit)) {
+	if (MW_UNLIKELY(outbox->count >= outbox->limit + MW_HARDEN_OUTBOX_MARGIN)) {
 		mw_outbox_add_to_full(heap, size_class, block);
 		return;
 	}
@@ -57,11 +57,10 @@ static inline void mw_outbox_leave(mw_heap_t *heap, mw_page_t *page, void *block
 static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void **first) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
 	uint32_t count = outbox->count;
-	if (count >= outbox->batch / 2) {
+	if (count >= outbox->batch / 2 + MW_HARDEN_OUTBOX_MARGIN) {
 		*first = outbox->first;
-		outbox->first = NULL;
-		outbox->count = 0;
-		return count;
+		outbox->count = mw_harden_hold_young(first, count, &outbox->first, &outbox->last);
+		return count - outbox->count;
 	}
 	if (MW_UNLIKELY(outbox->overflows > 0))
 		mw_outbox_grow(outbox);
@@ -71,8 +70,9 @@ static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void
 /* Ends a list of `count` blocks that was taken here or from the shelf after `keep` of them. */
 void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t keep,
 		   uint32_t count);
-/* All lists go: home to their pages, or (the thread ends) to where others find them. */
-void mw_outbox_flush(mw_heap_t *heap);
+/* All lists go: home to their pages, but for what the hardened library holds back unless it is to
+ * be `all`, or (the thread ends) to where others find them. */
+void mw_outbox_flush(mw_heap_t *heap, bool all);
 void mw_outbox_hand_on(mw_heap_t *heap);
 /* All shelves' lists go home.  `heap` may be NULL. */
 void mw_outbox_clear_shelves(mw_heap_t *heap);

@@ -190,7 +190,7 @@ size_t mw_heap_trim(void) {
 		mw_harden_flush(&heap->harden);
 		for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 			mw_heap_head_flush(heap, c); /* some of it into outboxes, or on shelves */
-		mw_outbox_flush(heap);
+		mw_outbox_flush(heap, true);
 	}
 	abandon_parked(false);
 	mw_outbox_clear_shelves(heap);

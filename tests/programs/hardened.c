@@ -2,6 +2,7 @@
  * hardened.c -- what libmallow_secure does beside looking for misuse (tests/misuse): guards, random
  * places, order and quarantine, fill.  The parts that are random are looked at in several
  * processes: each child is this program again. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +13,10 @@
 
 #include "programs.h"
 
+/* The least that must be freed after a block before it comes back. */
+enum { WAIT = 6, STRANGERS = 600 };
+/* Threads get few of such blocks at a time, and so look often for those that others freed. */
+enum { STRANGER_BYTES = 1000 };
 enum { CHUNK_BYTES = 4 << 20, SLICE_BYTES = 64 << 10, CHILDREN = 8, BLOCKS = 200, BYTES = 100 };
 
 /* Signal that ended a child which reads that byte; 0: it could be read. */
@@ -52,6 +57,69 @@ static void freed_blocks_wait(void) {
 	}
 	for (int i = 0; i < BLOCKS / 2; i++)
 		free(blocks[i]);
+}
+
+/* Blocks of one thread that another frees, in turns with who allocates. */
+static void *strangers[STRANGERS];
+static pthread_barrier_t turn;
+
+static void make_strangers(void) {
+	for (int i = 0; i < STRANGERS; i++)
+		MUST(strangers[i] = malloc(STRANGER_BYTES));
+}
+
+/* Of those freed so far none of the last comes back. */
+static void take_one(int freed) {
+	void *block = malloc(STRANGER_BYTES);
+	for (int i = freed > WAIT ? freed - WAIT : 0; i < freed; i++)
+		MUST(block != strangers[i]);
+}
+
+static void *make_and_stay(void *argument) {
+	(void)argument;
+	make_strangers();
+	pthread_barrier_wait(&turn);
+	pthread_barrier_wait(&turn);
+	return NULL;
+}
+
+/* Who frees allocates, too. */
+static void strangers_blocks_wait(void) {
+	pthread_t thread;
+	MUST(pthread_create(&thread, NULL, make_and_stay, NULL) == 0);
+	pthread_barrier_wait(&turn);
+	for (int i = 0; i < STRANGERS; i++) {
+		free(strangers[i]);
+		take_one(i + 1);
+	}
+	pthread_barrier_wait(&turn);
+	MUST(pthread_join(thread, NULL) == 0);
+}
+
+static void *free_in_turns(void *argument) {
+	(void)argument;
+	/* A thread that neither allocates nor frees much has no lists: its blocks go home at once.
+	 */
+	free(malloc(1));
+	for (int i = 0; i < STRANGERS; i++) {
+		free(strangers[i]);
+		pthread_barrier_wait(&turn);
+		pthread_barrier_wait(&turn);
+	}
+	return NULL;
+}
+
+/* Another thread than their own, which gets them from it, allocates. */
+static void blocks_of_others_shelves_wait(void) {
+	pthread_t thread;
+	make_strangers();
+	MUST(pthread_create(&thread, NULL, free_in_turns, NULL) == 0);
+	for (int i = 0; i < STRANGERS; i++) {
+		pthread_barrier_wait(&turn);
+		take_one(i + 1);
+		pthread_barrier_wait(&turn);
+	}
+	MUST(pthread_join(thread, NULL) == 0);
 }
 
 static void freed_blocks_are_filled(void) {
@@ -95,6 +163,9 @@ int main(int argc, char **argv) {
 	must_be_mallow();
 	chunks_are_guarded();
 	freed_blocks_wait();
+	MUST(pthread_barrier_init(&turn, NULL, 2) == 0);
+	strangers_blocks_wait();
+	blocks_of_others_shelves_wait();
 	freed_blocks_are_filled();
 	places_differ(argv[0]);
 	return 0;

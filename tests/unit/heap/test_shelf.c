@@ -14,7 +14,7 @@
 #include "test.h"
 
 enum { CLASS = 3, BYTES = 64, BATCH = 32, PLACES = 15, ROUNDS = 30, MADE = 10000 };
-enum { FEW = 32 };
+enum { FEW = 32, LEAST_HELD = 6 };
 
 static char *blocks[MADE + 1], *late[MADE];
 
@@ -163,14 +163,16 @@ static void test_what_nobody_takes_goes_home(void) {
 	CHECK(mw_chunk_live_bytes() <= before);
 }
 
-static bool was_freed(const char *block, char *const *freed) {
-	for (unsigned i = 0; i < MADE; i++)
+static bool was_freed(const char *block, char *const *freed, unsigned from, unsigned to) {
+	for (unsigned i = from; i < to; i++)
 		if (freed[i] == block)
 			return true;
 	return false;
 }
 
-static unsigned reused; /* of the first blocks that a thread made, those it had freed */
+static unsigned handed;   /* so many blocks the thread frees */
+static unsigned reused;   /* of the first blocks that a thread made, those it had freed */
+static unsigned youngest; /* of these, among the last it had freed */
 
 static void *take_over(void *unused) {
 	(void)unused;
@@ -178,11 +180,14 @@ static void *take_over(void *unused) {
 	memcpy(freed, blocks, sizeof freed);
 	/* Only a thread with a heap has lists; none of this class is in it yet. */
 	mw_fast_free(mw_heap_alloc(4 * BYTES));
-	free_all(NULL);
-	reused = 0;
-	for (unsigned i = 0; i < MADE; i++) {
+	for (unsigned i = 0; i < handed; i++)
+		mw_fast_free(blocks[i]);
+	reused = youngest = 0;
+	for (unsigned i = 0; i < handed; i++) {
 		blocks[i] = mw_heap_alloc(BYTES);
-		reused += i < 2 * BATCH && was_freed(blocks[i], freed);
+		reused += i < 2 * BATCH && was_freed(blocks[i], freed, 0, handed);
+		youngest +=
+			i < 2 * BATCH && was_freed(blocks[i], freed, handed - LEAST_HELD, handed);
 	}
 	free_all(NULL);
 	mw_heap_thread_end();
@@ -191,9 +196,29 @@ static void *take_over(void *unused) {
 
 static void test_a_thread_uses_what_it_freed(void) {
 	make_all(BYTES);
+	handed = MADE;
 	in_another_thread(take_over);
-	/* So many lists closed the shelf; the last one, half full, is still at hand. */
-	CHECK_EQ(reused, MADE % BATCH);
+	/* So many lists closed the shelf; the last one, half full, is still at hand.  How long the
+	 * hardened library's are nobody can tell. */
+	if (MW_HARDEN_ON)
+		CHECK(reused <= BATCH + MW_HARDEN_OUTBOX_MARGIN - LEAST_HELD);
+	else
+		CHECK_EQ(reused, MADE % BATCH);
+	mw_heap_trim();
+}
+
+/* In the hardened library; else all are used. */
+static void test_the_youngest_stay(void) {
+	make_all(BYTES);
+	handed = BATCH / 2 + MW_HARDEN_OUTBOX_MARGIN;
+	in_another_thread(take_over);
+	if (MW_HARDEN_ON) {
+		CHECK(reused > BATCH / 2 && reused <= handed - LEAST_HELD);
+		CHECK_EQ(youngest, 0);
+	} else {
+		CHECK_EQ(reused, handed);
+		CHECK_EQ(youngest, LEAST_HELD);
+	}
 	mw_heap_trim();
 }
 
@@ -203,6 +228,7 @@ int main(void) {
 	RUN(test_rounds_do_not_grow);
 	RUN(test_what_nobody_takes_goes_home);
 	RUN(test_a_thread_uses_what_it_freed);
+	RUN(test_the_youngest_stay);
 	RUN(test_consumers_have_heaps);
 	return 0;
 }
