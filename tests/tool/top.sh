@@ -21,16 +21,22 @@ __attribute__((noinline)) static void churn(void) {
 		free(block);
 	}
 }
+__attribute__((noinline)) static void grow(void) {
+	static void *volatile last;
+	last = malloc(5000);
+}
 int main(void) {
 	keep_blocks();
 	for (int i = 0; i < 1200; i++) {
 		churn();
+		grow();
 		usleep(50000);
 	}
 	return 0;
 }
 END_OF_C
 gcc -g -O1 prog.c -o prog || fail "gcc failed"
+mkfifo go_on || fail "mkfifo failed"
 MALLOW_CONF=lg_prof_sample:0,prof_keep:true LD_PRELOAD=$build/lib/libmallow.so ./prog &
 pid=$!
 started+=("$pid")
@@ -60,6 +66,9 @@ terminal send-keys f
 on_screen ' FUNCTION$'
 on_screen ' keep_blocks$'
 terminal send-keys f
+on_screen ' FUNCTION AND CALLEES$'
+on_screen '^ *6\.[0-9]+ MiB +100.0% .* main$'
+terminal send-keys f
 on_screen '^ *6\.[0-9]+ MiB .* prog$'
 terminal send-keys f s s
 on_screen 'ALLOC/s\* +STACK'
@@ -69,6 +78,22 @@ terminal send-keys Enter
 on_screen 'filter: CHURN'
 shown | grep -q keep_blocks && fail "the filter hides nothing"
 ok "rows, folds, orders, filter"
+
+# Growth counts from the mark, whatever the rows are folded by.
+terminal send-keys Escape s m
+on_screen '\+[0-9]{3} KiB .* grow < main'
+terminal send-keys f
+on_screen ' FUNCTION$'
+shown | grep -qE '\+[0-9]{3} KiB +[0-9.]+ .iB +grow$' || {
+    shown
+    fail "another fold loses the mark"
+}
+terminal send-keys f f f Right
+on_screen 'STACK$'
+on_screen ' in < _+libc'
+terminal send-keys Left
+on_screen ' keep_blocks < main'
+ok "the mark, long names"
 
 terminal send-keys Escape o
 on_screen 'sampling off'
@@ -90,6 +115,8 @@ done
 terminal resize-window -x 100 -y 20
 kill "$pid"
 on_screen "prog \(pid $pid\)  ended"
+terminal send-keys f
+on_screen '^ *6\.[0-9]+ MiB .* keep_blocks$'
 terminal send-keys q
 for _ in $(seq 50); do
     terminal has-session 2>/dev/null || break
@@ -97,6 +124,25 @@ for _ in $(seq 50); do
 done
 terminal has-session 2>/dev/null && fail "q does not quit"
 ok "sizes, the end of the process, q"
+
+# Another program in the same process.
+MALLOW_CONF=lg_prof_sample:0,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so \
+    bash -c 'kept=$(printf %090000d 1); read -t 60 line; exec "$1"' bash ./prog <go_on &
+pid=$!
+started+=("$pid")
+exec 9>go_on
+for _ in $(seq 50); do
+    "$mallow" status "$pid" >shown.txt 2>&1 && break
+    sleep 0.1
+done
+LC_ALL=C.UTF-8 terminal new-session -d -x 100 -y 20 "$mallow top $pid"
+on_screen "bash \(pid $pid\)  sampling"
+echo >&9
+on_screen "prog \(pid $pid\)  sampling"
+on_screen ' keep_blocks < main'
+terminal send-keys q
+kill "$pid"
+ok "a program that executes another"
 
 # Not on a terminal it is the table.
 try 0 "$mallow" top "$pid"

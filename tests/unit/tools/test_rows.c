@@ -86,6 +86,37 @@ static void functions_are_added_up(void) {
 	mw_names_free(names);
 }
 
+static void callees_count_to_their_callers(void) {
+	static const entry_t recursive[] = {{"alpha", "alpha", 100, 100}, {"beta", "alpha", 7, 7}};
+	mw_names_t *names = mw_names_new();
+	mw_rows_t *rows = mw_rows_new(MW_FOLD_CALLEES);
+	update(rows, names, recursive, 2, 1);
+	size_t count;
+	const mw_live_row_t *const *r = mw_rows_sorted(rows, MW_ROWS_BY_LIVE, "", &count);
+	CHECK_EQ(count, 2);
+	CHECK_STR(r[0]->text, "alpha");
+	CHECK_EQ(r[0]->live_bytes, 107); /* once for each stack it is in */
+	CHECK_EQ(r[1]->live_bytes, 7);
+	/* Nothing has grown: by live bytes then. */
+	r = mw_rows_sorted(rows, MW_ROWS_BY_RATE, "", &count);
+	CHECK_STR(r[0]->text, "alpha");
+	mw_rows_free(rows);
+	mw_names_free(names);
+}
+
+/* The first rate is of the time there was, not faded in over seconds. */
+static void the_first_rate_is_whole(void) {
+	mw_names_t *names = mw_names_new();
+	mw_rows_t *rows = mw_rows_new(MW_FOLD_STACK);
+	update(rows, names, before, 2, 100);
+	update(rows, names, after, 2, 100.5);
+	size_t count;
+	const mw_live_row_t *const *r = mw_rows_sorted(rows, MW_ROWS_BY_RATE, NULL, &count);
+	CHECK_NEAR(r[0]->alloc_bytes_per_s, 400000, 1);
+	mw_rows_free(rows);
+	mw_names_free(names);
+}
+
 /* A reset takes the sums back to 0: no negative rate, and rows without anything go. */
 static void a_reset_is_survived(void) {
 	mw_names_t *names = mw_names_new();
@@ -104,6 +135,8 @@ static void a_reset_is_survived(void) {
 int main(void) {
 	RUN(stacks_are_told_apart);
 	RUN(functions_are_added_up);
+	RUN(callees_count_to_their_callers);
+	RUN(the_first_rate_is_whole);
 	RUN(a_reset_is_survived);
 	return 0;
 }

@@ -11,17 +11,17 @@
 #include "report/report.h"
 
 /* At most `columns` columns of a text, from `x`; what a terminal must not get is '?'. */
-void mw_put(int y, int x, int columns, const char *text) {
-	wchar_t wide[512];
+void mw_put_from(int y, int x, int columns, const char *text, size_t skipped) {
+	wchar_t wide[2048];
 	size_t length = mbstowcs(wide, text, sizeof(wide) / sizeof(wide[0]) - 1);
 	if (length == (size_t)-1) {
-		for (length = 0; text[length] != '\0' && length < 511; length++)
+		for (length = 0; text[length] != '\0' && length < 2047; length++)
 			wide[length] =
 				(unsigned char)text[length] < 0x80 ? (wchar_t)text[length] : L'?';
 	}
 	wide[length] = L'\0';
 	int used = 0;
-	size_t i = 0;
+	size_t first = skipped < length ? skipped : length, i = first;
 	for (; i < length; i++) {
 		int width = wcwidth(wide[i]);
 		if (width < 0) {
@@ -33,7 +33,11 @@ void mw_put(int y, int x, int columns, const char *text) {
 		used += width;
 	}
 	if (columns > 0)
-		mvaddnwstr(y, x, wide, (int)i);
+		mvaddnwstr(y, x, wide + first, (int)(i - first));
+}
+
+void mw_put(int y, int x, int columns, const char *text) {
+	mw_put_from(y, x, columns, text, 0);
 }
 
 const char *mw_bytes_text(double bytes, char *buffer, size_t size) {
@@ -49,6 +53,16 @@ int mw_put_cell(int y, int x, int width, const char *text) {
 	snprintf(cell, sizeof(cell), "%*s", width, text);
 	mw_put(y, x, COLS - x, cell);
 	return x + width;
+}
+
+int mw_put_growth(int y, int x, int width, double bytes) {
+	char text[48] = "+";
+	mw_bytes_text(bytes, text + 1, sizeof(text) - 1);
+	int pair = bytes > 0 ? MW_PAIR_GROWN : bytes < 0 ? MW_PAIR_SHRUNK : 0;
+	attron(COLOR_PAIR(pair));
+	x = mw_put_cell(y, x, width, bytes > 0 ? text : bytes < 0 ? text + 1 : "");
+	attroff(COLOR_PAIR(pair));
+	return x;
 }
 
 void mw_curses_start(void) {
@@ -70,4 +84,16 @@ int64_t mw_now_ms(void) {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t mw_cpu_us(void) {
+	struct timespec used;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+
+int64_t mw_next_look_ms(int64_t cost_us) {
+	int64_t wait_ms = cost_us * 100 / 1000;
+	wait_ms = wait_ms < MW_REFRESH_MS ? MW_REFRESH_MS : wait_ms;
+	return mw_now_ms() + (wait_ms > MW_REFRESH_MOST_MS ? MW_REFRESH_MOST_MS : wait_ms);
 }

@@ -27,6 +27,7 @@ typedef enum order { BY_LIVE, BY_GROWTH, BY_RATE } order_t;
 typedef struct process {
 	int pid;
 	uint64_t start_ticks; /* with the pid: which process */
+	uint64_t created_ns;  /* the state file; execve() has another one made */
 	char program[64];
 	int64_t live_bytes, marked_bytes, alloc_bytes;
 	double alloc_bytes_per_s;
@@ -63,11 +64,13 @@ static void take_snapshot(list_t *l, const mw_place_t *place, const mw_snapshot_
 	if (p == NULL) {
 		l->items = mw_grow(l->items, &l->capacity, l->count + 1, sizeof(*l->items));
 		p = &l->items[l->count++];
-		*p = (process_t){.pid = place->pid,
-				 .start_ticks = place->start_ticks,
-				 .marked_bytes = live->live_bytes,
-				 .alloc_bytes = live->alloc_bytes};
-		snprintf(p->program, sizeof(p->program), "%s", snapshot->header.program);
+		*p = (process_t){.pid = place->pid, .start_ticks = place->start_ticks};
+	}
+	if (p->created_ns != snapshot->header.created_realtime_ns) {
+		p->created_ns = snapshot->header.created_realtime_ns;
+		p->marked_bytes = live->live_bytes;
+		p->alloc_bytes = live->alloc_bytes;
+		snprintf(p->program, sizeof(p->program), "%.63s", snapshot->header.program);
 	}
 	if (seconds > 0)
 		p->alloc_bytes_per_s = (double)(live->alloc_bytes - p->alloc_bytes) / seconds;
@@ -140,8 +143,8 @@ static void draw_title(const list_t *l) {
 	time_t now = time(NULL);
 	struct tm local;
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &local));
-	snprintf(text, sizeof(text), " %zu processes with mallow, live %s  %s", l->count,
-		 mw_bytes_text(live, bytes, sizeof(bytes)), clock);
+	snprintf(text, sizeof(text), " %zu process%s with mallow, live %s  %s", l->count,
+		 l->count == 1 ? "" : "es", mw_bytes_text(live, bytes, sizeof(bytes)), clock);
 	attron(A_REVERSE);
 	mvhline(0, 0, ' ', COLS);
 	mw_put(0, 0, COLS, text);
@@ -172,8 +175,7 @@ static void draw_row(int y, const process_t *p, bool chosen) {
 	int x = mw_put_cell(y, 0, 8, text);
 	x = mw_put_cell(y, x, 11, mw_bytes_text((double)p->live_bytes, text, sizeof(text)));
 	if (COLS >= WIDE)
-		x = mw_put_cell(y, x, 12,
-				growth == 0 ? "" : mw_bytes_text(growth, text, sizeof(text)));
+		x = mw_put_growth(y, x, 12, growth);
 	if (COLS >= NARROW)
 		x = mw_put_cell(y, x, 12,
 				p->alloc_bytes_per_s < 1
@@ -206,7 +208,8 @@ static void draw(list_t *l) {
 		mw_put(TOP_LINES, 2, COLS - 2, "no process runs mallow");
 	attron(A_REVERSE);
 	mvhline(LINES - 1, 0, ' ', COLS);
-	mw_put(LINES - 1, 0, COLS, " q quit  up down Enter: one process  s sort  m mark");
+	static const char keys[] = " q quit  up down Enter: one process  s sort  m mark";
+	mw_put(LINES - 1, 0, COLS, COLS < (int)sizeof(keys) - 1 ? " q quit  s sort" : keys);
 	attroff(A_REVERSE);
 	refresh();
 }
@@ -278,8 +281,9 @@ void mw_screen_run_all(const mw_symbolize_options_t *symbols) {
 	int64_t next_ms = 0;
 	for (bool go_on = true; go_on;) {
 		if (mw_now_ms() >= next_ms) {
+			int64_t before_us = mw_cpu_us();
 			look(&l);
-			next_ms = mw_now_ms() + MW_REFRESH_MS;
+			next_ms = mw_next_look_ms(mw_cpu_us() - before_us);
 		}
 		draw(&l);
 		int64_t left_ms = next_ms - mw_now_ms();

@@ -10,14 +10,16 @@
 #include "model/alloc.h"
 #include "model/table.h"
 
-/* Callers shown beside the function that allocated; more fits on no line. */
-#define STACK_FRAMES 4
+/* Frames that tell stacks apart: a terminal's line shows some three, the keys scroll to the rest.
+ */
+#define STACK_FRAMES 8
 /* Rates follow what happens within some two seconds. */
 #define RATE_TIME_S 2.0
 
 typedef struct row {
 	mw_live_row_t shown;
 	int64_t alloc_before;
+	uint64_t last_sample; /* added to it */
 } row_t;
 
 struct mw_rows {
@@ -27,7 +29,8 @@ struct mw_rows {
 	mw_table_t by_text;
 	const mw_live_row_t **sorted;
 	size_t sorted_capacity;
-	double last_s; /* of the last update; 0: there was none */
+	double first_s, last_s; /* of the first and the last update; 0: there was none */
+	uint64_t sample_count;  /* of all updates */
 };
 
 mw_rows_t *mw_rows_new(mw_fold_t fold) {
@@ -85,20 +88,34 @@ static const char *text_of(const mw_rows_t *r, const mw_profile_t *p, const mw_n
 	return buffer;
 }
 
+static void add_values(mw_rows_t *r, const char *text, const int64_t *values, int live, int alloc) {
+	row_t *row = find_row(r, text);
+	if (row->last_sample == r->sample_count)
+		return; /* recursion */
+	row->last_sample = r->sample_count;
+	if (__builtin_add_overflow(row->shown.live_bytes, values[live], &row->shown.live_bytes))
+		row->shown.live_bytes = INT64_MAX;
+	if (__builtin_add_overflow(row->shown.alloc_bytes, values[alloc], &row->shown.alloc_bytes))
+		row->shown.alloc_bytes = INT64_MAX;
+}
+
 static void sum_up(mw_rows_t *r, const mw_profile_t *p, const mw_names_t *names) {
 	int live = mw_profile_find_type(p, "inuse_space");
 	int alloc = mw_profile_find_type(p, "alloc_space");
 	for (size_t i = 0; i < p->sample_count && live >= 0 && alloc >= 0; i++) {
 		char buffer[STACK_FRAMES * 210];
-		row_t *row =
-			find_row(r, text_of(r, p, names, &p->samples[i], buffer, sizeof(buffer)));
+		const mw_sample_t *s = &p->samples[i];
 		const int64_t *values = mw_profile_values(p, i);
-		if (__builtin_add_overflow(row->shown.live_bytes, values[live],
-					   &row->shown.live_bytes))
-			row->shown.live_bytes = INT64_MAX;
-		if (__builtin_add_overflow(row->shown.alloc_bytes, values[alloc],
-					   &row->shown.alloc_bytes))
-			row->shown.alloc_bytes = INT64_MAX;
+		r->sample_count++;
+		if (r->fold != MW_FOLD_CALLEES || s->depth == 0) {
+			add_values(r, text_of(r, p, names, s, buffer, sizeof(buffer)), values, live,
+				   alloc);
+			continue;
+		}
+		for (uint32_t k = 0; k < s->depth; k++)
+			add_values(r,
+				   mw_names_find(names, p, p->frames[s->frame_first + k])->function,
+				   values, live, alloc);
 	}
 }
 
@@ -109,7 +126,12 @@ void mw_rows_update(mw_rows_t *r, const mw_profile_t *p, const mw_names_t *names
 		r->rows[i]->shown.live_bytes = r->rows[i]->shown.alloc_bytes = 0;
 	}
 	sum_up(r, p, names);
-	double weight = 1 - exp(-elapsed_s / RATE_TIME_S);
+	if (r->first_s == 0)
+		r->first_s = now_s;
+	/* Until the first seconds are over the mean is of what there was. */
+	double weight = elapsed_s > 0 ? (1 - exp(-elapsed_s / RATE_TIME_S)) /
+						(1 - exp(-(now_s - r->first_s) / RATE_TIME_S))
+				      : 0;
 	for (size_t i = 1; i < r->count && elapsed_s > 0; i++) {
 		mw_live_row_t *row = &r->rows[i]->shown;
 		double rate = (double)(row->alloc_bytes - r->rows[i]->alloc_before) / elapsed_s;
@@ -135,6 +157,8 @@ static int compare_rows(const void *a, const void *b, void *context) {
 	const mw_live_row_t *y = *(const mw_live_row_t *const *)b;
 	mw_row_order_t order = *(const mw_row_order_t *)context;
 	double p = key_of(x, order), q = key_of(y, order);
+	if (p == q)
+		p = (double)x->live_bytes, q = (double)y->live_bytes;
 	return p != q ? (p < q ? 1 : -1) : strcmp(x->text, y->text);
 }
 

@@ -11,7 +11,13 @@
 #include "model/profile.h"
 #include "screen/names.h"
 
-typedef enum mw_fold { MW_FOLD_STACK, MW_FOLD_FUNCTION, MW_FOLD_MODULE } mw_fold_t;
+typedef enum mw_fold {
+	MW_FOLD_STACK,
+	MW_FOLD_FUNCTION, /* that allocated */
+	MW_FOLD_CALLEES,  /* each function of the stack, once: what it and its callees allocated */
+	MW_FOLD_MODULE,
+	MW_FOLD_COUNT
+} mw_fold_t;
 typedef enum mw_row_order { MW_ROWS_BY_LIVE, MW_ROWS_BY_RATE, MW_ROWS_BY_GROWTH } mw_row_order_t;
 
 typedef struct mw_live_row {
@@ -32,7 +38,8 @@ void mw_rows_update(mw_rows_t *rows, const mw_profile_t *profile, const mw_names
 		    double now_s);
 /* From now on growth is what was added after this. */
 void mw_rows_mark(mw_rows_t *rows);
-/* Rows with something in them, whose text contains `filter` (NULL or "": all), largest first.
+/* Rows with something in them, whose text contains `filter` (NULL or "": all), largest
+ * first, and among equals the one with more live bytes.
  * Valid until the next call here.  Upper and lower case are the same to the filter. */
 const mw_live_row_t *const *mw_rows_sorted(mw_rows_t *rows, mw_row_order_t order,
 					   const char *filter, size_t *count);

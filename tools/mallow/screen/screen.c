@@ -22,6 +22,9 @@
 /* Below these widths columns are left out. */
 #define WIDE 72
 #define NARROW 44
+/* A step of the left and right keys, and the farthest they go, in characters. */
+#define NAME_STEP 16
+#define NAME_MOST 1600
 
 typedef struct screen {
 	mw_watch_t watch;
@@ -31,7 +34,8 @@ typedef struct screen {
 	bool is_paused;
 	bool shows_help;
 	bool has_utf8;
-	int first; /* row shown at the top */
+	int first;   /* row shown at the top */
+	int skipped; /* characters of the names, which are longer than the line */
 	size_t row_count;
 } screen_t;
 
@@ -87,16 +91,18 @@ static void draw_sums(const screen_t *s) {
 	int x = (int)strlen(text) + 4;
 	if (COLS - x > 4)
 		draw_history(s, x, COLS - x - 1);
+	x = 1;
 	if (s->is_typing || s->filter[0] != '\0') {
 		snprintf(text, sizeof(text), "filter: %s%s", s->filter, s->is_typing ? "_" : "");
 		mw_put(2, 1, COLS - 1, text);
-	} else {
-		mw_put(2, 1, COLS - 1, w->message);
+		x += (int)strlen(text) + 3;
 	}
+	mw_put(2, x, COLS - x, w->message);
 }
 
 static void draw_heading(const screen_t *s) {
-	static const char *const folds[] = {"STACK", "FUNCTION", "MODULE"};
+	static const char *const folds[MW_FOLD_COUNT] = {"STACK", "FUNCTION",
+							 "FUNCTION AND CALLEES", "MODULE"};
 	attron(A_BOLD);
 	int x = mw_put_cell(3, 0, 10, s->order == MW_ROWS_BY_LIVE ? "LIVE*" : "LIVE");
 	if (COLS >= WIDE)
@@ -119,31 +125,26 @@ static void draw_row(const screen_t *s, int y, const mw_live_row_t *row) {
 	if (COLS >= WIDE) {
 		snprintf(text, sizeof(text), "%.1f%%", share);
 		x = mw_put_cell(y, x, 7, text);
-		mw_bytes_text(growth, text + 1, sizeof(text) - 1);
-		text[0] = '+';
-		int pair = growth > 0 ? MW_PAIR_GROWN : growth < 0 ? MW_PAIR_SHRUNK : 0;
-		attron(COLOR_PAIR(pair));
-		x = mw_put_cell(y, x, 12, growth > 0 ? text : growth < 0 ? text + 1 : "");
-		attroff(COLOR_PAIR(pair));
+		x = mw_put_growth(y, x, 12, growth);
 	}
 	if (COLS >= NARROW)
 		x = mw_put_cell(y, x, 12,
 				row->alloc_bytes_per_s < 1 ? ""
 							   : mw_bytes_text(row->alloc_bytes_per_s,
 									   text, sizeof(text)));
-	mw_put(y, x + 2, COLS - x - 2, row->text);
+	mw_put_from(y, x + 2, COLS - x - 2, row->text, (size_t)s->skipped);
 }
 
 static void draw_help(void) {
 	static const char *const lines[] = {
 		"s      sort by live bytes, by growth, by what is allocated a second",
-		"f      fold by stack, function, module",
+		"f      fold by stack, function, function and callees, module",
 		"/      show only what contains a text; Escape: everything again",
 		"m      mark: GROWTH counts from now",
 		"space  pause",
 		"o      sampling off, or on again",
 		"- +    half as many samples, twice as many",
-		"up, down, page up, page down, home: scroll",
+		"up, down, page up, page down, home, end: scroll; left, right: the names",
 		"q      quit; ? back",
 	};
 	for (int i = 0; i < (int)(sizeof(lines) / sizeof(lines[0])); i++)
@@ -208,10 +209,16 @@ static void change_rate(screen_t *s, bool finer) {
 
 static void scroll_rows(screen_t *s, int key) {
 	int page = LINES - TOP_LINES - BOTTOM_LINES;
+	if (key == KEY_LEFT || key == KEY_RIGHT) {
+		s->skipped += key == KEY_LEFT ? -NAME_STEP : NAME_STEP;
+		s->skipped = s->skipped < 0 ? 0 : s->skipped > NAME_MOST ? NAME_MOST : s->skipped;
+		return;
+	}
 	s->first += key == KEY_DOWN    ? 1
 		    : key == KEY_UP    ? -1
 		    : key == KEY_NPAGE ? page
 		    : key == KEY_PPAGE ? -page
+		    : key == KEY_END   ? (int)s->row_count
 				       : -s->first;
 }
 
@@ -231,8 +238,8 @@ static bool take_key(screen_t *s, int key) {
 							   : MW_ROWS_BY_LIVE;
 		break;
 	case 'f':
-		mw_watch_fold(&s->watch,
-			      s->watch.fold == MW_FOLD_MODULE ? MW_FOLD_STACK : s->watch.fold + 1);
+		s->skipped = 0;
+		mw_watch_fold(&s->watch, (s->watch.fold + 1) % MW_FOLD_COUNT);
 		break;
 	case '/':
 		s->is_typing = true;
@@ -241,7 +248,7 @@ static bool take_key(screen_t *s, int key) {
 		s->filter[0] = '\0';
 		break;
 	case 'm':
-		mw_rows_mark(s->watch.rows);
+		mw_watch_mark(&s->watch);
 		snprintf(s->watch.message, sizeof(s->watch.message), "growth counts from now");
 		break;
 	case ' ':
@@ -263,6 +270,9 @@ static bool take_key(screen_t *s, int key) {
 	case KEY_PPAGE:
 	case KEY_NPAGE:
 	case KEY_HOME:
+	case KEY_END:
+	case KEY_LEFT:
+	case KEY_RIGHT:
 		scroll_rows(s, key);
 		break;
 	default:
@@ -279,9 +289,8 @@ int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbo
 	if (mw_watch_begin(&s.watch, target, symbols, error) != 0)
 		return -1;
 	mw_curses_start();
-	int result = 0;
 	int64_t next_ms = mw_now_ms() + MW_REFRESH_MS;
-	for (bool go_on = true; go_on && result == 0;) {
+	for (bool go_on = true; go_on;) {
 		draw(&s);
 		int64_t left_ms = next_ms - mw_now_ms();
 		timeout(left_ms > 0 ? (int)left_ms : 0);
@@ -290,11 +299,12 @@ int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbo
 			go_on = take_key(&s, key);
 		if (mw_now_ms() < next_ms)
 			continue;
-		next_ms = mw_now_ms() + MW_REFRESH_MS;
+		int64_t before_us = mw_cpu_us();
 		if (!s.is_paused && !s.watch.ended)
-			result = mw_watch_look(&s.watch, error);
+			mw_watch_look(&s.watch);
+		next_ms = mw_next_look_ms(mw_cpu_us() - before_us);
 	}
 	endwin();
 	mw_watch_end(&s.watch);
-	return result;
+	return 0;
 }

@@ -31,9 +31,9 @@ static void add_point(mw_watch_t *w, int64_t live_bytes) {
 static void take_live(mw_watch_t *w, const mw_snapshot_t *snapshot, double now_s) {
 	const mw_state_live_t *live = &snapshot->live;
 	int64_t alloc_bytes = live->alloc_bytes;
-	if (w->looked_s > 0 && now_s > w->looked_s && alloc_bytes >= w->alloc_bytes)
+	if (w->now.at_s > 0 && now_s > w->now.at_s && alloc_bytes >= w->alloc_bytes)
 		w->alloc_bytes_per_s =
-			(double)(alloc_bytes - w->alloc_bytes) / (now_s - w->looked_s);
+			(double)(alloc_bytes - w->alloc_bytes) / (now_s - w->now.at_s);
 	w->active = live->active != 0;
 	w->mean_bytes = live->mean_bytes;
 	w->live_bytes = live->live_bytes;
@@ -42,23 +42,80 @@ static void take_live(mw_watch_t *w, const mw_snapshot_t *snapshot, double now_s
 	add_point(w, w->live_bytes);
 }
 
-int mw_watch_look(mw_watch_t *w, mw_error_t *error) {
-	if (!mw_process_is_alive(w->target->pid, w->start_ticks)) {
-		w->ended = true;
-		return 0;
-	}
+/* Frees a profile that neither the last look, the one before nor the mark needs. */
+static void drop(const mw_watch_t *w, mw_profile_t *p) {
+	if (p != NULL && p != w->now.profile && p != w->before.profile && p != w->marked.profile)
+		mw_profile_free(p);
+}
+
+static void forget_profiles(mw_watch_t *w) {
+	mw_profile_t *profiles[] = {w->now.profile, w->before.profile, w->marked.profile};
+	w->now = w->before = w->marked = (struct mw_watched){0};
+	for (int i = 0; i < 3; i++)
+		if (profiles[i] != NULL && (i < 1 || profiles[i] != profiles[0]) &&
+		    (i < 2 || profiles[i] != profiles[1]))
+			mw_profile_free(profiles[i]);
+}
+
+static void begin_rows(mw_watch_t *w) {
+	if (w->rows != NULL)
+		mw_rows_free(w->rows);
+	w->rows = mw_rows_new(w->fold);
+}
+
+/* Another program, by execve(): its addresses have other names. */
+static void begin_program(mw_watch_t *w, const mw_state_header_t *header) {
+	forget_profiles(w);
+	if (w->names != NULL)
+		mw_names_free(w->names);
+	w->names = mw_names_new();
+	begin_rows(w);
+	w->point_count = 0;
+	w->alloc_bytes_per_s = 0;
+	w->created_ns = header->created_realtime_ns;
+	w->start_ticks = header->start_ticks;
+	snprintf(w->program, sizeof(w->program), "%.63s", header->program);
+}
+
+void mw_watch_mark(mw_watch_t *w) {
+	mw_profile_t *old = w->marked.profile;
+	w->marked = w->now;
+	drop(w, old);
+	mw_rows_mark(w->rows);
+}
+
+static int look(mw_watch_t *w, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
 	if (mw_snapshot_read(w->target->path, MW_SNAPSHOT_STACKS, &snapshot, error) != 0)
 		return -1;
+	if (snapshot->header.created_realtime_ns != w->created_ns)
+		begin_program(w, &snapshot->header);
 	double now_s = monotonic_s();
 	take_live(w, snapshot, now_s);
 	mw_profile_t *profile = mw_profile_from_snapshot(snapshot);
 	mw_snapshot_free(snapshot);
 	mw_names_add(w->names, profile, &w->symbols);
 	mw_rows_update(w->rows, profile, w->names, now_s);
-	mw_profile_free(profile);
-	w->looked_s = now_s;
+	mw_profile_t *old = w->before.profile;
+	w->before = w->now;
+	w->now = (struct mw_watched){profile, now_s};
+	drop(w, old);
+	if (w->marked.profile == NULL)
+		mw_watch_mark(w);
 	return 0;
+}
+
+void mw_watch_look(mw_watch_t *w) {
+	mw_error_t error;
+	if (!mw_process_is_alive(w->target->pid, w->start_ticks)) {
+		w->ended = true;
+	} else if (look(w, &error) != 0) {
+		w->has_failed = true;
+		snprintf(w->message, sizeof(w->message), "%.159s", error.text);
+	} else if (w->has_failed) {
+		w->has_failed = false;
+		w->message[0] = '\0';
+	}
 }
 
 int mw_watch_begin(mw_watch_t *w, const mw_target_t *target, const mw_symbolize_options_t *symbols,
@@ -67,34 +124,35 @@ int mw_watch_begin(mw_watch_t *w, const mw_target_t *target, const mw_symbolize_
 	mw_snapshot_t *snapshot;
 	if (mw_snapshot_read(target->path, MW_SNAPSHOT_HISTORY, &snapshot, error) != 0)
 		return -1;
-	snprintf(w->program, sizeof(w->program), "%.63s", snapshot->header.program);
-	w->start_ticks = snapshot->header.start_ticks;
+	begin_program(w, &snapshot->header);
 	for (size_t i = 0; i < snapshot->tick_count; i++)
 		add_point(w, snapshot->ticks[i].live_bytes);
 	mw_snapshot_free(snapshot);
-	w->names = mw_names_new();
-	w->rows = mw_rows_new(w->fold);
-	if (mw_watch_look(w, error) == 0) {
-		mw_rows_mark(w->rows);
+	if (look(w, error) == 0)
 		return 0;
-	}
 	mw_watch_end(w);
 	return -1;
 }
 
 void mw_watch_end(mw_watch_t *w) {
+	forget_profiles(w);
 	mw_rows_free(w->rows);
 	mw_names_free(w->names);
 }
 
+static void replay(mw_watch_t *w, const struct mw_watched *seen) {
+	mw_rows_update(w->rows, seen->profile, w->names, seen->at_s);
+}
+
 void mw_watch_fold(mw_watch_t *w, mw_fold_t fold) {
 	w->fold = fold;
-	mw_rows_free(w->rows);
-	w->rows = mw_rows_new(fold);
-	mw_error_t error;
-	if (!w->ended && mw_watch_look(w, &error) != 0)
-		snprintf(w->message, sizeof(w->message), "%.159s", error.text);
+	begin_rows(w);
+	replay(w, &w->marked);
 	mw_rows_mark(w->rows);
+	if (w->before.profile != NULL && w->before.at_s > w->marked.at_s)
+		replay(w, &w->before);
+	if (w->now.at_s > w->marked.at_s)
+		replay(w, &w->now);
 }
 
 static void order(mw_watch_t *w, const mw_order_t *what, const char *done) {
