@@ -169,6 +169,15 @@ try 0 "$mallow" report calls.pb.gz </dev/null
 says_not out '\(mallow\)'
 ok "the shell"
 
+# An empty text is what pprof has without the option; scripts pass on variables that are not set.
+try 0 "$build/lib/mallow/compat/bin/pprof" -top -http= -tls_cert= -focus= -list= calls.pb.gz
+mv out empty.txt
+try 0 "$build/lib/mallow/compat/bin/pprof" -top calls.pb.gz
+cmp out empty.txt || fail "options with an empty text change the table"
+try 2 "$mallow" top --focus= calls.pb.gz
+one_line_error
+ok "options with an empty text"
+
 # pprof's page, without its server.
 mkdir browser
 cat >browser/sensible-browser <<'EOF'

@@ -78,20 +78,21 @@ static const mw_option_t compat_options[] = {
 
 static int run_compat(const mw_arguments_t *arguments);
 
-#define COMPAT(name_, operands_, summary_, details_)                                               \
+#define COMPAT(name_, empty_is_default_, operands_, summary_, details_)                            \
 	{                                                                                          \
 		.name = name_, .operands = operands_, .summary = summary_, .details = details_,    \
 		.examples = name_ " --text ./server server.heap\n" name_                           \
 				  " --list=parse ./server server.heap",                            \
 		.operands_min = 1, .operands_max = UINT_MAX, .run = run_compat,                    \
 		.shared = mw_view_options, .more = compat_options,                                 \
+		.empty_is_default = empty_is_default_,                                             \
 	}
 
 static const mw_subcommand_t programs[] = {
-	COMPAT("jeprof", "[PROGRAM] PROFILE...", "show profiles as jeprof does",
+	COMPAT("jeprof", false, "[PROGRAM] PROFILE...", "show profiles as jeprof does",
 	       "Options and output are jeprof's, the profiles those that mallow reads. Without an "
 	       "option that says what to show it asks for commands."),
-	COMPAT("pprof", "[PROGRAM] PROFILE...", "show profiles as pprof does",
+	COMPAT("pprof", true, "[PROGRAM] PROFILE...", "show profiles as pprof does",
 	       "Options and output are pprof's, the profiles those that mallow reads. Without an "
 	       "option that says what to show it asks for commands."),
 };

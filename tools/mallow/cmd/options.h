@@ -51,6 +51,7 @@ typedef struct mw_subcommand {
 	const mw_option_t *shared; /* what several subcommands have; NULL: nothing.  Long options
 				    * may then have one dash only, as pprof's */
 	const mw_option_t *more;   /* behind those; NULL: nothing */
+	bool empty_is_default; /* --option= is as if it was not given, for options with a text */
 } mw_subcommand_t;
 
 extern const mw_subcommand_t mw_subcommands[];

@@ -135,6 +135,11 @@ static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *opti
 		allowed = "a text that is not empty";
 		break;
 	case MW_OPTION_TEXT:
+		if (*text == '\0' && subcommand->empty_is_default) {
+			value->given = false;
+			value->text = NULL;
+			break;
+		}
 		good = *text != '\0';
 		allowed = "a text that is not empty";
 		break;
