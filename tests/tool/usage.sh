@@ -35,6 +35,12 @@ for subcommand in $subcommands; do
     for option in "${options[@]}"; do
         grep -Eq "^ +(-[a-z], )?$option( |\$)" shown || fail "$page does not know $option"
     done
+    # What the text speaks of is there.
+    while read -r option; do
+        "$mallow" "$subcommand" "$option" </dev/null >out 2>err
+        says_not err "unknown option '$option'"
+    done < <(sed '/^Examples:/,$d' help | tr -s ' \n' ' ' | sed 's/jeprof --raw//' |
+        grep -Eo -- '[ (]--[a-z][a-z_-]+' | tr -d ' (' | sort -u)
     while read -r example; do
         grep -Fq "  $example" shown || fail "$page lacks the example '$example'"
     done < <(sed -e '1,/^Examples:/d' -e 's/ *  # .*//' -e 's/^ *//' help)

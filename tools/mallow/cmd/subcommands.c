@@ -27,11 +27,14 @@
 #define END_OF_OPTIONS                                                                             \
 	{ NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL }
 
-#define ORDER_DETAILS                                                                              \
+#define ORDER_DETAILS_BUT(strict)                                                                  \
 	"The process notices the order at its next refill of memory. When it has not within the "  \
 	"waiting time, because it is idle or stopped, the order stands and takes effect then; "    \
-	"the exit status is 0 all the same, but with --strict: 1 when some threads have not "      \
-	"allocated by then. With background_thread:true an idle process obeys at once."
+	"the exit status is 0 all the same" strict                                                 \
+	". With background_thread:true an idle process obeys at once."
+#define ORDER_DETAILS ORDER_DETAILS_BUT("")
+#define STRICT_ORDER_DETAILS                                                                       \
+	ORDER_DETAILS_BUT(", but with --strict: 1 when some threads have not allocated by then")
 
 /* A line each, in the details of `set`. */
 #define MW_SETTING(name, kind, standard, min, max, unit, help) #name "\t" help "\n"
@@ -136,7 +139,7 @@ const mw_subcommand_t mw_subcommands[] = {
 		.operands = "TARGET...",
 		.summary = "switch sampling on in a live process",
 		.details = "Says what it found; a process that samples already is left "
-			   "alone. " ORDER_DETAILS "\n\nWith --for it waits so long, writes "
+			   "alone. " STRICT_ORDER_DETAILS "\n\nWith --for it waits so long, writes "
 			   "a profile of what was allocated meanwhile (alloc_space) and what of "
 			   "that is still live (inuse_space), and leaves the process as it was "
 			   "found. ^C ends the session early.",
@@ -162,7 +165,7 @@ const mw_subcommand_t mw_subcommands[] = {
 		.operands = "TARGET...",
 		.summary = "switch sampling off in a live process",
 		.details = "What was sampled so far stays in the profile, and frees of it are "
-			   "still followed. " ORDER_DETAILS,
+			   "still followed. " STRICT_ORDER_DETAILS,
 		.examples = "mallow stop 4711",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_stop,
