@@ -45,8 +45,7 @@ static MW_COLD void attend_to_thread(void) {
  * stack of a sample is walked from its caller on, until checked(). */
 #define BEGIN() (mw_unwind_entry = (const uintptr_t *)__builtin_frame_address(0))
 
-static void *checked(void *block) {
-	mw_unwind_entry = NULL;
+static void *attended(void *block) {
 	if (MW_UNLIKELY(!block))
 		mw_api_no_memory();
 	if (MW_UNLIKELY(mw_thread.special != 0))
@@ -54,6 +53,11 @@ static void *checked(void *block) {
 	else if (MW_UNLIKELY(mw_background_is_wanted()))
 		mw_api_start_background();
 	return block;
+}
+
+static void *checked(void *block) {
+	mw_unwind_entry = NULL;
+	return attended(block);
 }
 
 #define JUNK_NEW 0xa5 /* as jemalloc */
@@ -80,12 +84,15 @@ static void *finish_zeroed(void *block, size_t bytes) {
 	return checked(MW_HARDEN_ON && block ? mw_harden_give_out(block, bytes) : block);
 }
 
-static void *finish(void *block, size_t bytes) {
-	block = finish_zeroed(block, bytes);
-	/* The hardened library has looked by now whether what it wrote there is still intact. */
+static void *filled(void *block) {
 	if (MW_UNLIKELY(mw_api_policy.fill != MW_FILL_NONE))
 		fill_new(block);
 	return block;
+}
+
+static void *finish(void *block, size_t bytes) {
+	/* The hardened library has looked by then whether what it wrote there is still intact. */
+	return filled(finish_zeroed(block, bytes));
 }
 
 static void ensure_started(void) {
@@ -93,7 +100,8 @@ static void ensure_started(void) {
 		mw_api_start();
 }
 
-MW_ALWAYS_INLINE void *alloc_started(size_t bytes) {
+/* Where a sample may be taken. */
+static MW_NOINLINE void *alloc_started(size_t bytes) {
 	BEGIN();
 	ensure_started();
 	return finish(mw_heap_alloc_slow(mw_harden_room(bytes)), bytes);
@@ -106,8 +114,10 @@ static MW_NOINLINE void *alloc_slow(size_t bytes) {
 }
 
 void *mw_api_alloc(size_t bytes) {
-	if (!MW_HARDEN_ON)
-		return alloc_started(bytes);
+	if (!MW_HARDEN_ON) {
+		void *listed = mw_heap_alloc_at_once(bytes);
+		return MW_LIKELY(listed != NULL) ? filled(attended(listed)) : alloc_started(bytes);
+	}
 	void *block = mw_harden_alloc_stack(bytes);
 	return MW_LIKELY(block != NULL) ? block : alloc_slow(bytes);
 }

@@ -180,6 +180,16 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	return block;
 }
 
+void *mw_heap_alloc_at_once(size_t bytes) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (MW_UNLIKELY(!heap) || MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES))
+		return NULL;
+	void *block = alloc_tiny_at_once(heap, mw_class_of_tiny[bytes]);
+	if (MW_LIKELY(block != NULL))
+		mw_verify_tick(heap);
+	return block;
+}
+
 /* In a slab, as samples are, and counted down by its bytes (heap/arena.h). */
 static MW_SAMPLED_ONLY void *alloc_in_slab(mw_heap_t *heap, mw_arena_t *arena, size_t bytes,
 					   unsigned size_class) {

@@ -156,6 +156,9 @@ extern MW_TLS mw_thread_t mw_thread;
 /* Any size; 0 counts as 1.  The block is aligned to 16. */
 void *mw_heap_alloc(size_t bytes);
 void *mw_heap_alloc_zeroed(size_t bytes);
+/* After mw_fast_alloc() gave nothing: what most refills are: a tiny class whose next list is at
+ * hand. NULL: not so.  No sample is taken. */
+void *mw_heap_alloc_at_once(size_t bytes);
 /* The same after mw_fast_alloc() gave nothing: it may have counted the object. */
 void *mw_heap_alloc_slow(size_t bytes);
 void *mw_heap_alloc_zeroed_slow(size_t bytes);
