@@ -110,30 +110,15 @@ static inline void mw_lock_count(mw_lock_t *lock) {
 	}
 }
 
-static inline void mw_lock_acquire(mw_lock_t *lock, mw_lock_rank_t rank) {
-	uint32_t held_ranks = mw_lock_rank_push(rank);
-	if (mw_lock_is_forking())
-		return;
-	if (!mw_lock_try(lock))
-		mw_lock_acquire_slow(lock, rank, held_ranks);
-	mw_lock_count(lock);
-}
-
 static inline void mw_lock_let_go(mw_lock_t *lock) {
 	/* Pairs with the acquire in mw_lock_try() and lock.c's. */
 	if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
 		mw_lock_wake(lock);
 }
 
-static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
-	if (!mw_lock_is_forking())
-		mw_lock_let_go(lock);
-	mw_lock_rank_pop(rank);
-}
-
-/* The same for a lock that is taken very often: a process with one thread takes it by plain stores.
- * That cannot change while it is held, as only its holder could start another thread.  A handler
- * that interrupts the holder finds it taken all the same. */
+/* A lock that is taken very often is taken by plain stores in a process with one thread.  That
+ * cannot change while it is held, as only its holder could start another thread.  A handler that
+ * interrupts the holder finds it taken all the same. */
 static inline bool mw_lock_try_often(mw_lock_t *lock) {
 	if (!mw_os_is_single_threaded())
 		return mw_lock_try(lock);
@@ -144,27 +129,47 @@ static inline bool mw_lock_try_often(mw_lock_t *lock) {
 	return true;
 }
 
-static inline void mw_lock_acquire_often(mw_lock_t *lock, mw_lock_rank_t rank) {
+static inline void mw_lock_let_go_often(mw_lock_t *lock) {
+	if (!mw_os_is_single_threaded()) {
+		mw_lock_let_go(lock);
+		return;
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&lock->state, 0, memory_order_relaxed);
+}
+
+MW_ALWAYS_INLINE void mw_lock_acquire_by(bool (*try)(mw_lock_t *), mw_lock_t *lock,
+					 mw_lock_rank_t rank) {
 	uint32_t held_ranks = mw_lock_rank_push(rank);
 	if (mw_lock_is_forking())
 		return;
-	if (!mw_lock_try_often(lock))
+	if (!try(lock))
 		mw_lock_acquire_slow(lock, rank, held_ranks);
 	mw_lock_count(lock);
 }
 
-static inline void mw_lock_release_often(mw_lock_t *lock, mw_lock_rank_t rank) {
-	if (MW_UNLIKELY(mw_lock_is_forking())) {
-		mw_lock_rank_pop(rank);
-		return;
-	}
-	if (mw_os_is_single_threaded()) {
-		atomic_signal_fence(memory_order_seq_cst);
-		atomic_store_explicit(&lock->state, 0, memory_order_relaxed);
-	} else {
-		mw_lock_let_go(lock);
-	}
+MW_ALWAYS_INLINE void mw_lock_release_by(void (*let_go)(mw_lock_t *), mw_lock_t *lock,
+					 mw_lock_rank_t rank) {
+	if (!mw_lock_is_forking())
+		let_go(lock);
 	mw_lock_rank_pop(rank);
+}
+
+static inline void mw_lock_acquire(mw_lock_t *lock, mw_lock_rank_t rank) {
+	mw_lock_acquire_by(mw_lock_try, lock, rank);
+}
+
+static inline void mw_lock_release(mw_lock_t *lock, mw_lock_rank_t rank) {
+	mw_lock_release_by(mw_lock_let_go, lock, rank);
+}
+
+/* The same for a lock that is taken very often. */
+static inline void mw_lock_acquire_often(mw_lock_t *lock, mw_lock_rank_t rank) {
+	mw_lock_acquire_by(mw_lock_try_often, lock, rank);
+}
+
+static inline void mw_lock_release_often(mw_lock_t *lock, mw_lock_rank_t rank) {
+	mw_lock_release_by(mw_lock_let_go_often, lock, rank);
 }
 
 /* A lock of no rank for which nobody sleeps: who finds it taken comes again, or not at all.  Its

@@ -54,11 +54,16 @@ on_screen() {
     fail "the screen does not show '$1'"
 }
 
-for _ in $(seq 50); do
-    "$mallow" status "$pid" >shown.txt 2>&1 && break
-    sleep 0.1
-done
-LC_ALL=C.UTF-8 terminal new-session -d -x 100 -y 20 "$mallow top $pid"
+# Of process $pid, as soon as it can be read.
+start_view() {
+    for _ in $(seq 50); do
+        "$mallow" status "$pid" >shown.txt 2>&1 && break
+        sleep 0.1
+    done
+    LC_ALL=C.UTF-8 terminal new-session -d -x 100 -y 20 "$mallow top $pid"
+}
+
+start_view
 on_screen "prog \(pid $pid\)  sampling, T = 1 \(exact\)"
 on_screen '^ *6\.[0-9]+ MiB +[0-9.]+% .* keep_blocks < main'
 on_screen 'churn < main'
@@ -131,11 +136,7 @@ MALLOW_CONF=lg_prof_sample:0,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so
 pid=$!
 started+=("$pid")
 exec 9>go_on
-for _ in $(seq 50); do
-    "$mallow" status "$pid" >shown.txt 2>&1 && break
-    sleep 0.1
-done
-LC_ALL=C.UTF-8 terminal new-session -d -x 100 -y 20 "$mallow top $pid"
+start_view
 on_screen "bash \(pid $pid\)  sampling"
 echo >&9
 on_screen "prog \(pid $pid\)  sampling"

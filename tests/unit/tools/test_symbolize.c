@@ -204,14 +204,18 @@ Dwfl *dwfl_begin(const Dwfl_Callbacks *callbacks) {
 	return real(callbacks);
 }
 
+/* The same file a second time. */
+static void add_second_job(mw_profile_t *p, uint64_t pc) {
+	mw_mapping_t second = p->mappings[1];
+	second.limit += 4096;
+	mw_profile_add_location(p, mw_profile_add_mapping(p, &second), pc - 1, false);
+}
+
 static void a_fault_costs_one_module(void) {
 	uint64_t pcs[] = {plain_function()};
 	for (int good = 0; good < 3; good++) {
 		mw_profile_t *p = make_profile(self.path, self.build_id, true, pcs, 1);
-		/* The same file a second time, so that there are two jobs. */
-		mw_mapping_t second = p->mappings[1];
-		second.limit += 4096;
-		mw_profile_add_location(p, mw_profile_add_mapping(p, &second), pcs[0] - 1, false);
+		add_second_job(p, pcs[0]);
 		note_count = 0;
 		calls_until_crash = good;
 		mw_symbolize_result_t result = mw_symbolize(p, &options);
@@ -233,9 +237,7 @@ static void a_fault_is_told_from_what_is_beside(void) {
 		for (size_t i = 0; i < 1500; i++)
 			mw_profile_append_location(p, 1, pcs[0] - 1, false);
 		size_t large = p->location_count - 1;
-		mw_mapping_t second = p->mappings[1];
-		second.limit += 4096;
-		mw_profile_add_location(p, mw_profile_add_mapping(p, &second), pcs[0] - 1, false);
+		add_second_job(p, pcs[0]);
 		note_count = 0;
 		calls_until_crash = good;
 		mw_symbolize_result_t result = mw_symbolize(p, &options);
