@@ -24,7 +24,7 @@ struct mw_unit_functions {
 	Dwarf_Off offset; /* of the unit, its identity */
 	range_t *ranges;  /* sorted by `low` */
 	size_t count, capacity;
-	bool has_members; /* functions within classes are listed too */
+	bool has_nested; /* functions within classes and functions are listed too */
 };
 
 static int compare_ranges(const void *a, const void *b) {
@@ -51,13 +51,18 @@ static bool is_class(int tag) {
 	return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-static bool is_scope(int tag) {
-	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_subprogram ||
-	       tag == DW_TAG_lexical_block;
+static bool is_namespace(int tag) {
+	return tag == DW_TAG_namespace || tag == DW_TAG_module;
 }
 
-/* Lists the functions below an entry.  Functions within functions are listed too: GNU C's nested
- * ones, lambdas.  Classes are most of a C++ unit, and hold code in other languages only (Rust). */
+/* What may hold functions, but mostly does not: classes are most of a C++ unit, and hold code in
+ * other languages only (Rust); within functions there are GNU C's nested ones and lambdas, which
+ * have code outside of the function they are in. */
+static bool may_nest(int tag) {
+	return is_class(tag) || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+}
+
+/* Lists the functions below an entry. */
 static void list_functions(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die *parent,
 			   int depth) {
 	Dwarf_Die child;
@@ -69,7 +74,7 @@ static void list_functions(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf
 		int tag = dwarf_tag(&child);
 		if (tag == DW_TAG_subprogram)
 			add_ranges(unit, &child);
-		if ((is_scope(tag) || (unit->has_members && is_class(tag))) &&
+		if ((is_namespace(tag) || (unit->has_nested && may_nest(tag))) &&
 		    dwarf_haschildren(&child))
 			list_functions(all, unit, &child, depth + 1);
 	} while (dwarf_siblingof(&child, &child) == 0);
@@ -198,8 +203,8 @@ size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t ad
 			   mw_symbol_frame_t *frames, size_t capacity) {
 	mw_unit_functions_t *unit = find_unit(all, unit_die);
 	Dwarf_Die *function = find_function(unit, address);
-	if (function == NULL && !unit->has_members) {
-		unit->has_members = true;
+	if (function == NULL && !unit->has_nested) {
+		unit->has_nested = true;
 		list_unit(all, unit, unit_die);
 		function = find_function(unit, address);
 	}
