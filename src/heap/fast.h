@@ -131,8 +131,8 @@ MW_ALWAYS_INLINE void mw_fast_free(void *block) {
 	if (MW_UNLIKELY(!mw_fast_page(block, &page)))
 		mw_heap_free_slow(block);
 	else if (MW_UNLIKELY(!mw_fast_owns(page)))
-		mw_fast_owns_stack(page) ? mw_heap_free_stack(page, block)
-					 : mw_heap_free_diverted(page, block);
+		mw_fast_owns_stack(page) ? mw_heap_free_stack(block, page)
+					 : mw_heap_free_diverted(block, page);
 	else if (MW_UNLIKELY(!mw_fast_put(page, block)))
 		mw_heap_free_slow(block);
 }

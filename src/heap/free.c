@@ -212,7 +212,7 @@ static MW_NOINLINE void free_any(void *block) {
 }
 
 /* No frame, and no call but the last. */
-void mw_heap_free_stack(mw_page_t *page, void *block) {
+void mw_heap_free_stack(void *block, mw_page_t *page) {
 	if (MW_UNLIKELY(!push_on_stack(page, block)))
 		free_any(block);
 }
@@ -224,23 +224,24 @@ static MW_NOINLINE void adopt(mw_heap_t *heap, mw_page_t *page, void *block) {
 }
 
 /* Others' tiny blocks are the commonest.  No frame: what is called comes last. */
-void mw_heap_free_diverted(mw_page_t *page, void *block) {
+void mw_heap_free_diverted(void *block, mw_page_t *page) {
 	mw_heap_t *heap = mw_thread.quick_heap;
+	unsigned size_class = mw_page_tiny_class(page);
 	/* The chunk's own record is no page: its kind reads as none.  Upper bits that no address
 	 * has lead out of the page. */
-	bool foreign = page->kind == MW_PAGE_SMALL && page->size_class < MW_TINY_CLASSES && heap &&
-		       atomic_load_explicit(&page->heap, memory_order_relaxed) != heap;
-	if (MW_UNLIKELY(!foreign) || MW_UNLIKELY(!mw_page_holds(page, block)))
+	if (MW_UNLIKELY(size_class >= MW_TINY_CLASSES) || MW_UNLIKELY(!heap) ||
+	    MW_UNLIKELY(atomic_load_explicit(&page->heap, memory_order_relaxed) == heap) ||
+	    MW_UNLIKELY(!mw_page_of_class_holds(page, size_class, block)))
 		free_any(block); /* which says what is wrong */
-	else if (page->block_bytes >= MW_ADOPT_MIN_BYTES)
+	else if (size_class >= MW_ADOPT_MIN_CLASS && mw_thread.room[size_class] > 0)
 		adopt(heap, page, block);
 	else
-		mw_outbox_add_inline(heap, page, block);
+		mw_outbox_add_inline(heap, size_class, block);
 }
 
 void mw_heap_free_slow(void *block) {
 	if (mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK)
-		mw_heap_free_diverted(mw_page_of_slice((uintptr_t)block), block);
+		mw_heap_free_diverted(block, mw_page_of_slice((uintptr_t)block));
 	else
 		free_any(block);
 }
@@ -277,7 +278,7 @@ void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *f
 		check_claim(function, block, bytes, align);
 	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 	if (ordinary && mw_fast_owns_stack(page))
-		mw_heap_free_stack(page, block);
+		mw_heap_free_stack(block, page);
 	else
 		mw_heap_free_slow(block);
 	mw_thread.function = NULL;

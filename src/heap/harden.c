@@ -342,7 +342,7 @@ MW_ALWAYS_INLINE void free_ordinary(const char *function, char *block, size_t by
 	mw_heap_t *heap = mw_thread.quick_heap;
 	if (tiny && atomic_load_explicit(&page->heap, memory_order_relaxed) != heap) {
 		/* No place of the quarantine: see mw_harden_hold_young(). */
-		mw_outbox_add_inline(heap, page, block);
+		mw_outbox_add_inline(heap, page->size_class, block);
 		return;
 	}
 	mw_harden_link(block, NULL, mix);

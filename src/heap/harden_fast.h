@@ -187,9 +187,9 @@ MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 		mw_link_set(block, page->free);
 		mw_fast_push(page, block);
 	} else if (mw_fast_owns_stack(page)) {
-		mw_heap_free_stack(page, block);
+		mw_heap_free_stack(block, page);
 	} else {
-		mw_heap_free_diverted(page, block);
+		mw_heap_free_diverted(block, page);
 	}
 }
 

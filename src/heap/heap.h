@@ -26,12 +26,16 @@ typedef struct mw_page_queue {
  * own. Smaller ones only many together (heap/outbox.h): two threads would write to one cache line,
  * each to a block of its own. */
 #define MW_ADOPT_MIN_BYTES (2 * MW_CACHE_LINE_BYTES)
+#define MW_ADOPT_MIN_CLASS (MW_ADOPT_MIN_BYTES / MW_BLOCK_ALIGN - 1) /* steps of 16 up to it */
 
 /* Blocks of one class that other threads' pages own: see outbox.h. */
 typedef struct mw_outbox {
 	void *first; /* NULL: empty */
 	void *last;  /* NULL: not known */
-	uint32_t count, limit;
+	/* Blocks that free() may add: the limit less those here, perhaps below 0.  0 when it is
+	 * empty: the first one takes the slow path, which sets `last`. */
+	int32_t room;
+	uint32_t limit;
 	uint32_t batch;     /* the limit at first */
 	uint32_t overflows; /* times that it was full since it last ran empty */
 } mw_outbox_t;
@@ -175,12 +179,12 @@ size_t mw_heap_bytes_for(size_t align, size_t bytes);
 void mw_heap_free_slow(void *block);
 /* The same for the commonest of these, a block whose page, as far as the lower bits of the address
  * say, has another owner word: full pages, those above tiny, other threads'. */
-void mw_heap_free_diverted(mw_page_t *page, void *block);
+void mw_heap_free_diverted(void *block, mw_page_t *page);
 /* The same for functions that say more than free(): their name, for messages, and what the program
  * takes the block's size and alignment for (MW_NO_CLAIM: it does not say). */
 void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function);
 /* The same for a block of a page above tiny with this thread's owner word. */
-void mw_heap_free_stack(mw_page_t *page, void *block);
+void mw_heap_free_stack(void *block, mw_page_t *page);
 /* The page's last block came back to its owner. */
 void mw_heap_page_emptied(mw_page_t *page);
 /* Without a copy: in place, or by mremap(2).  NULL: that cannot be.  *usable_bytes: of the block as

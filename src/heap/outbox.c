@@ -25,10 +25,16 @@ void mw_outbox_start(mw_heap_t *heap) {
 	}
 }
 
+static void set_limit(mw_outbox_t *outbox, uint32_t limit) {
+	uint32_t count = mw_outbox_count(outbox);
+	outbox->limit = limit;
+	mw_outbox_set_count(outbox, count);
+}
+
 void mw_outbox_grow(mw_outbox_t *outbox) {
 	outbox->overflows = 0;
 	if (outbox->limit < outbox->batch * BATCHES_MAX)
-		outbox->limit *= 2;
+		set_limit(outbox, outbox->limit * 2);
 }
 
 /* The page of a block that a list leads to. */
@@ -102,36 +108,41 @@ static void hand_on(mw_heap_t *heap, unsigned size_class, mw_shelf_list_t list) 
 }
 
 static mw_shelf_list_t take_all(mw_outbox_t *outbox) {
-	mw_shelf_list_t list = {outbox->first, outbox->last, outbox->count};
+	mw_shelf_list_t list = {outbox->first, outbox->last, mw_outbox_count(outbox)};
 	outbox->first = NULL;
-	outbox->count = 0;
+	mw_outbox_set_count(outbox, 0);
 	return list;
 }
 
 /* The same but for the youngest, in the hardened library. */
 static mw_shelf_list_t take_aged(mw_outbox_t *outbox) {
-	mw_shelf_list_t list = {outbox->first, outbox->last, outbox->count};
-	outbox->count =
+	mw_shelf_list_t list = {outbox->first, outbox->last, mw_outbox_count(outbox)};
+	uint32_t held =
 		mw_harden_hold_young(&list.first, list.count, &outbox->first, &outbox->last);
-	list.count -= outbox->count;
+	mw_outbox_set_count(outbox, held);
+	list.count -= held;
 	return list;
 }
 
-/* The list is as long as it may be: it goes, and the block is the first of the next. */
-void mw_outbox_add_to_full(mw_heap_t *heap, unsigned size_class, void *block) {
+/* A list that is as long as it may be goes, and the block is the first of the next. */
+void mw_outbox_add_slow(mw_heap_t *heap, unsigned size_class, void *block) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
-	if (++outbox->overflows == IDLE_OVERFLOWS)
-		outbox->limit = outbox->batch;
-	hand_on(heap, size_class, take_aged(outbox));
+	outbox->room++;
+	if (outbox->first) {
+		if (++outbox->overflows == IDLE_OVERFLOWS)
+			set_limit(outbox, outbox->batch);
+		hand_on(heap, size_class, take_aged(outbox));
+	}
+	uint32_t count = mw_outbox_count(outbox);
 	mw_link_set(block, outbox->first);
 	if (!outbox->first)
 		outbox->last = block;
 	outbox->first = block;
-	outbox->count++;
+	mw_outbox_set_count(outbox, count + 1);
 }
 
 void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *block) {
-	mw_outbox_add_inline(heap, page, block);
+	mw_outbox_add_inline(heap, page->size_class, block);
 }
 
 void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t keep,
@@ -147,18 +158,18 @@ void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t k
 	else
 		*list = NULL;
 	mw_outbox_t *outbox = &heap->outbox[size_class];
-	if (outbox->count > 0) {
+	if (outbox->first) {
 		hand_on(heap, size_class, (mw_shelf_list_t){rest, NULL, count - keep});
 		return;
 	}
 	outbox->first = rest;
 	outbox->last = NULL;
-	outbox->count = count - keep;
+	mw_outbox_set_count(outbox, count - keep);
 }
 
 void mw_outbox_flush(mw_heap_t *heap, bool all) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
-		if (heap->outbox[c].count == 0)
+		if (!heap->outbox[c].first)
 			continue;
 		mw_outbox_t *outbox = &heap->outbox[c];
 		mw_shelf_list_t list = all ? take_all(outbox) : take_aged(outbox);
@@ -168,7 +179,7 @@ void mw_outbox_flush(mw_heap_t *heap, bool all) {
 
 void mw_outbox_hand_on(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
-		bool is_long = heap->outbox[c].count >= heap->outbox[c].batch / 2;
+		bool is_long = mw_outbox_count(&heap->outbox[c]) >= heap->outbox[c].batch / 2;
 		mw_shelf_list_t list = take_all(&heap->outbox[c]);
 		if (is_long)
 			hand_on(heap, c, list);

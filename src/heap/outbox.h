@@ -20,26 +20,36 @@ void mw_outbox_start(mw_heap_t *heap);
 /* It ran empty after it had been full. */
 void mw_outbox_grow(mw_outbox_t *outbox);
 
-/* What mw_outbox_add() does when the list is as long as it may be. */
-MW_NOINLINE void mw_outbox_add_to_full(mw_heap_t *heap, unsigned size_class, void *block);
+/* Blocks that wait here. */
+static inline uint32_t mw_outbox_count(const mw_outbox_t *outbox) {
+	return outbox->first ? (uint32_t)((int32_t)(outbox->limit + MW_HARDEN_OUTBOX_MARGIN) -
+					  outbox->room)
+			     : 0;
+}
 
-/* The calling thread frees `block`, tiny, of a page it does not own.  Ends the program when it is
- * the block of its class that it freed last. */
-MW_ALWAYS_INLINE void mw_outbox_add_inline(mw_heap_t *heap, const mw_page_t *page, void *block) {
-	unsigned size_class = page->size_class;
+static inline void mw_outbox_set_count(mw_outbox_t *outbox, uint32_t count) {
+	outbox->room = count == 0 ? 0 : (int32_t)(outbox->limit + MW_HARDEN_OUTBOX_MARGIN - count);
+}
+
+/* What mw_outbox_add() does when there is no room: the block is the first one, or the list is as
+ * long as it may be.  One was taken from the room already. */
+MW_NOINLINE void mw_outbox_add_slow(mw_heap_t *heap, unsigned size_class, void *block);
+
+/* The calling thread frees `block`, of a tiny class, of a page it does not own.  Ends the program
+ * when it is the block of its class that it freed last. */
+MW_ALWAYS_INLINE void mw_outbox_add_inline(mw_heap_t *heap, unsigned size_class, void *block) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
+	/* Computed once: gcc would do it again for each field. */
+	__asm__("" : "+r"(outbox));
 	void *first = outbox->first;
 	if (MW_UNLIKELY(first == block))
-		mw_misuse_free_again(page, block);
-	if (MW_UNLIKELY(outbox->count >= outbox->limit + MW_HARDEN_OUTBOX_MARGIN)) {
-		mw_outbox_add_to_full(heap, size_class, block);
+		mw_misuse_free_again(mw_page_of_slice((uintptr_t)block), block);
+	if (MW_UNLIKELY(--outbox->room < 0)) {
+		mw_outbox_add_slow(heap, size_class, block);
 		return;
 	}
-	if (!first)
-		outbox->last = block;
 	mw_link_set(block, first);
 	outbox->first = block;
-	outbox->count++;
 }
 
 /* The same where it is not in the way of free()'s commonest. */
@@ -56,11 +66,12 @@ static inline void mw_outbox_leave(mw_heap_t *heap, mw_page_t *page, void *block
 /* Takes the list if it is long enough to be used here; its length, or 0. */
 static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void **first) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
-	uint32_t count = outbox->count;
+	uint32_t count = mw_outbox_count(outbox);
 	if (count >= outbox->batch / 2 + MW_HARDEN_OUTBOX_MARGIN) {
 		*first = outbox->first;
-		outbox->count = mw_harden_hold_young(first, count, &outbox->first, &outbox->last);
-		return count - outbox->count;
+		uint32_t held = mw_harden_hold_young(first, count, &outbox->first, &outbox->last);
+		mw_outbox_set_count(outbox, held);
+		return count - held;
 	}
 	if (MW_UNLIKELY(outbox->overflows > 0))
 		mw_outbox_grow(outbox);

@@ -76,8 +76,13 @@ struct mw_page {
 	mw_page_t *next, *prev;
 	_Atomic(mw_heap_t *) heap; /* NULL: no thread; compared with one's own only */
 	size_t large_bytes;        /* usable bytes of LARGE, of all live blocks of SAMPLED */
-	uint8_t size_class;
-	uint8_t kind;        /* mw_page_kind_t */
+	union {
+		struct {
+			uint8_t size_class;
+			uint8_t kind; /* mw_page_kind_t */
+		};
+		uint16_t kind_and_class; /* kind above: mw_page_tiny_class() */
+	};
 	uint8_t state;       /* mw_page_state_t */
 	uint8_t slice_count; /* of a run in its first page, else of the page */
 	uint8_t first_slice; /* index of the first slice of the run or large block */
@@ -129,6 +134,9 @@ struct mw_chunk {
 
 _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");
 _Static_assert(sizeof(mw_chunk_t) <= sizeof(mw_page_t), "the chunk's record fits slice 0's place");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
+		       offsetof(mw_page_t, kind) == offsetof(mw_page_t, kind_and_class) + 1,
+	       "the kind is the upper half of kind_and_class");
 _Static_assert(offsetof(mw_page_t, kind) == offsetof(mw_chunk_t, kind),
 	       "that record has a kind too");
 
@@ -178,11 +186,25 @@ static inline mw_page_t *mw_page_first(mw_page_t *page) {
 	return page->kind == MW_PAGE_INTERIOR ? mw_page_run(page) : page;
 }
 
+/* The size class if it is a page of tiny blocks; else MW_TINY_CLASSES or more. */
+static inline unsigned mw_page_tiny_class(const mw_page_t *page) {
+	return page->kind_and_class - ((unsigned)MW_PAGE_SMALL << 8);
+}
+
 /* Is `block` the start of one of the page's blocks, if only by its address?  Not for large ones. */
+static inline bool mw_page_of_class_holds(const mw_page_t *page, unsigned size_class,
+					  const void *block) {
+	uint64_t reciprocal = mw_class_reciprocal[size_class];
+	/* One multiplication divides by the block size: the upper half is the block's number (one
+	 * more at most, far from the page), the lower one says within the page whether nothing is
+	 * left over. */
+	unsigned __int128 product =
+		(unsigned __int128)((uintptr_t)block - (uintptr_t)page->start) * reciprocal;
+	return (uint64_t)product < reciprocal && (uint64_t)(product >> 64) < page->capacity;
+}
+
 static inline bool mw_page_holds(const mw_page_t *page, const void *block) {
-	size_t offset = (uintptr_t)block - (uintptr_t)page->start;
-	return offset < (size_t)page->capacity * page->block_bytes &&
-	       mw_class_divides(page->size_class, (uint32_t)offset);
+	return mw_page_of_class_holds(page, page->size_class, block);
 }
 
 static inline void mw_page_set_owner(mw_page_t *page, uintptr_t owner) {

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "heap/chunk.h"
+#include "heap/outbox.h"
 
 /* A page's free list is as long as its counts say, and stays in the page. */
 static void check_free_list(const mw_page_t *page) {
@@ -73,9 +74,9 @@ static void check_head(const mw_heap_t *heap, unsigned size_class) {
 
 static void check_outbox(const mw_outbox_t *outbox, unsigned size_class) {
 	uint32_t count = check_list(outbox->first, size_class);
-	if (count != outbox->count)
+	if (count != mw_outbox_count(outbox))
 		mw_fatal("heap check: the outbox of size class %u has %u blocks, counted %u",
-			 mw_class_bytes[size_class], count, outbox->count);
+			 mw_class_bytes[size_class], count, mw_outbox_count(outbox));
 }
 
 void mw_heap_check(const mw_heap_t *heap) {

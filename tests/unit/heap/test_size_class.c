@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_size_class.c -- the tables against the rule they come from. */
+#include "heap/page.h"
 #include "heap/size_class.h"
 #include "test.h"
 
@@ -48,10 +49,32 @@ static void test_multiples_are_told_from_others(void) {
 		}
 }
 
+/* Addresses before the page, in it, behind it, and with upper bits that no address has. */
+static void test_a_page_tells_its_blocks(void) {
+	static const uint64_t far[] = {0, (uint64_t)1 << 32, (uint64_t)1 << 48, (uint64_t)1 << 63};
+	const int64_t reach = 2 * (int64_t)MW_SMALL_MAX_BYTES;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		int64_t bytes = mw_class_bytes[c], capacity = (int64_t)MW_SLICE_BYTES / bytes;
+		uintptr_t start = (uintptr_t)1 << 40;
+		mw_page_t page = {.start = (char *)start,
+				  .capacity = (uint32_t)capacity,
+				  .size_class = (uint8_t)c};
+		for (int64_t offset = -reach; offset < reach; offset++) {
+			bool starts = offset % bytes == 0 && offset >= 0;
+			for (unsigned i = 0; i < sizeof far / sizeof far[0]; i++) {
+				uintptr_t address = start + (uintptr_t)offset + far[i];
+				CHECK_EQ(mw_page_holds(&page, (void *)address),
+					 starts && i == 0 && offset / bytes < capacity);
+			}
+		}
+	}
+}
+
 int main(void) {
 	RUN(test_sizes_follow_the_rule);
 	RUN(test_runs_waste_little);
 	RUN(test_every_size_gets_the_smallest_class);
 	RUN(test_multiples_are_told_from_others);
+	RUN(test_a_page_tells_its_blocks);
 	return 0;
 }
