@@ -127,4 +127,12 @@ says out "^ +$pid killed .*phases$"
 try 2 "$mallow" start "$pid"
 one_line_error
 says err 'the process has ended'
+# A process that was killed while it made its file, before it wrote the header.
+blank=/dev/shm/mallow-$(id -u)/$pid.1
+head -c 8192 /dev/zero >"$blank"
+try 0 "$mallow" ls --all
+says err "note: $blank: its process ended before it wrote a profile; 'mallow clean' removes the file"
+try 2 "$mallow" report "$blank"
+try 0 "$mallow" clean
+[ ! -e "$blank" ] || fail "clean left $blank"
 ok "kill -9: the profile is there, $before bytes"

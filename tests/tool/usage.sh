@@ -110,6 +110,26 @@ try 2 "$mallow" help nonsense
 one_line_error
 ok "complaints"
 
+# What does not go together is refused before anything is read: the target is not there.
+refuses() {
+    local why=$1
+    shift
+    try 2 "$mallow" "$@" no-such-file.pb.gz
+    one_line_error
+    says err "$why"
+}
+for view in callgrind collapsed proto topproto; do
+    refuses "$view: there is no JSON of it" "$view" --json
+done
+refuses "'xml'; allowed: html" top --format xml
+refuses "it is no graph" list keep -o x.svg
+refuses "unit does not take 'parsec'" top --unit parsec
+refuses "focus: '[(]' is no regular expression" top --focus '('
+refuses "focus: '[(]' is no regular expression" report --focus '('
+refuses "peek: '[(]' is no regular expression" peek '('
+refuses "base and a diff do not go together" top --base x --diff-base y
+ok "refused before the target is opened"
+
 try 2 bash -c "'$mallow' help >/dev/full"
 one_line_error
 ok "a full standard output"

@@ -115,7 +115,11 @@ static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, ro
 		if (mw_snapshot_read(place->path, 0, &row.snapshot, &error) != 0) {
 			/* A live process may be just making its file; one that ended since the
 			 * directory was read took its file along. */
-			if (!place->alive && access(place->path, F_OK) == 0)
+			if (!place->alive && mw_state_file_is_blank(place->path))
+				mw_complain("note: %s: its process ended before it wrote a "
+					    "profile; 'mallow clean' removes the file",
+					    place->shown);
+			else if (!place->alive && access(place->path, F_OK) == 0)
 				mw_complain("note: %s", error.text);
 			continue;
 		}

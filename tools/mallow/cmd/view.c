@@ -16,6 +16,7 @@
 #include "cmd/view.h"
 #include "cmd/view_options.h"
 #include "report/types.h"
+#include "view/pattern.h"
 #include "view/view.h"
 #include "write/output.h"
 
@@ -188,13 +189,56 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 	return 0;
 }
 
-static int check_unit(const mw_view_t *v, mw_error_t *error) {
-	if (v->unit == NULL || mw_view_knows_unit(v->unit))
+static int check_unit(const char *unit, mw_error_t *error) {
+	if (unit == NULL || mw_view_knows_unit(unit))
 		return 0;
 	return mw_error_set(error,
 			    "--unit does not take '%s'; allowed: auto, minimum, B, kB, MB, GB, TB, "
 			    "PB, and ns, us, ms, s, mins, hrs for times",
-			    v->unit);
+			    unit);
+}
+
+static bool is_json(const request_t *r) {
+	return given(r, "json") || mw_picture_is_json(r->picture);
+}
+
+static int check_json(const request_t *r, mw_error_t *error) {
+	static const struct {
+		const char *view, *same;
+	} others[] = {{"callgrind", "graph --json --trim=false' has the same nodes and edges"},
+		      {"collapsed", "traces --json' has the same stacks"},
+		      {"proto", "raw --json' has the same"},
+		      {"topproto", "top --json' has the same"}};
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (is_json(r) && strcmp(r->view->name, others[i].view) == 0)
+			return mw_error_set(error, "%s: there is no JSON of it; 'mallow %s",
+					    r->view->name, others[i].same);
+	return 0;
+}
+
+/* What `list` and others have before their targets; NULL: another view, or none given. */
+static const char *pattern_of(const mw_arguments_t *arguments) {
+	bool has_pattern = strncmp(arguments->subcommand->operands, "RE", 2) == 0;
+	return has_pattern && arguments->operand_count > 0 ? arguments->operands[0] : NULL;
+}
+
+static int check_patterns(const request_t *r, mw_error_t *error) {
+	mw_selection_t selection;
+	mw_pattern_t *pattern;
+	mw_view_options_selection(r->arguments, &selection);
+	if (mw_selection_check(&selection, error) != 0 ||
+	    mw_pattern_make(r->view->name, pattern_of(r->arguments), &pattern, error) != 0)
+		return -1;
+	mw_pattern_free(pattern);
+	return 0;
+}
+
+static int check_terminal(const request_t *r, mw_error_t *error) {
+	bool is_profile = r->view->print == NULL || mw_picture_is_profile(r->picture);
+	if (is_profile && r->path == NULL && mw_stdout_is_terminal())
+		return mw_error_set(error, "a profile is nothing for a terminal; give --output "
+					   "FILE.pb.gz");
+	return 0;
 }
 
 /* A pattern chooses functions for a listing; a picture of all of them is not what was asked for. */
@@ -249,9 +293,6 @@ static int print_text(const request_t *r, const mw_view_t *v, mw_error_t *error)
 
 static int write_profile(const request_t *r, const mw_profile_t *profile, mw_error_t *error) {
 	const char *path = r->path;
-	if (path == NULL && mw_stdout_is_terminal())
-		return mw_error_set(error, "a profile is nothing for a terminal; give --output "
-					   "FILE.pb.gz");
 	return mw_write_profile(profile, path,
 				path != NULL ? mw_format_of_name(path) : MW_FORMAT_PROTO,
 				MW_GZIP_BY_NAME, error);
@@ -259,12 +300,7 @@ static int write_profile(const request_t *r, const mw_profile_t *profile, mw_err
 
 /* `proto` and `topproto`, which have no text. */
 static int write_as_profile(const request_t *r, const mw_view_t *v, mw_error_t *error) {
-	bool is_top = strcmp(r->view->name, "topproto") == 0;
-	if (v->json)
-		return mw_error_set(error,
-				    "%s: there is no JSON of it; 'mallow %s --json' has the same",
-				    r->view->name, is_top ? "top" : "raw");
-	if (!is_top)
+	if (strcmp(r->view->name, "topproto") != 0)
 		return write_profile(r, v->profile, error);
 	mw_profile_t *top = mw_view_top_profile(v);
 	int result = write_profile(r, top, error);
@@ -292,6 +328,15 @@ static void make_request(const mw_arguments_t *arguments, request_t *r) {
 	const char *view = mw_picture_view(r->picture);
 	if (view != NULL)
 		r->view = find_view(view);
+}
+
+/* Whether the words of a command line go together, which needs no profile to tell. */
+static int check(const request_t *r, mw_error_t *error) {
+	bool good = check_format(r->arguments, r, error) == 0 &&
+		    check_unit(mw_argument(r->arguments, "unit")->text, error) == 0 &&
+		    check_json(r, error) == 0 && check_terminal(r, error) == 0 &&
+		    check_patterns(r, error) == 0;
+	return good ? 0 : -1;
 }
 
 int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_error_t *error) {
@@ -323,7 +368,7 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 		return mw_error_set(error,
 				    "--base and a diff do not go together: percentages are of one "
 				    "thing; leave one out");
-	return 0;
+	return check(&r, error);
 }
 
 int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t base_first,
@@ -342,11 +387,10 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 		.source_path = mw_argument(arguments, "source-path")->text,
 		.columns = r->path == NULL ? mw_terminal_columns(stdout) : 0,
 		.is_jeprof = arguments->is_jeprof,
-		.json = given(r, "json") || mw_picture_is_json(r->picture),
+		.json = is_json(r),
 		.svg = mw_picture_is_svg(r->picture),
 	};
-	if (check_format(arguments, r, error) != 0 || check_unit(&v, error) != 0 ||
-	    select_and_sum(r, profile, base_first, &v, error) != 0)
+	if (check(r, error) != 0 || select_and_sum(r, profile, base_first, &v, error) != 0)
 		return -1;
 	set_graph_options(r, &v);
 	if (r->view->print == NULL)

@@ -148,6 +148,23 @@ static void end_texts(mw_state_header_t *header) {
 	header->args[sizeof(header->args) - 2] = '\0';
 }
 
+static bool is_blank(const void *magic, size_t length) {
+	const char *bytes = magic;
+	while (length > 0 && bytes[length - 1] == '\0')
+		length--;
+	return length == 0;
+}
+
+bool mw_state_file_is_blank(const char *path) {
+	char magic[sizeof(((mw_state_header_t *)NULL)->magic)];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool blank = fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+		     is_blank(magic, sizeof(magic));
+	if (fd >= 0)
+		close(fd);
+	return blank;
+}
+
 static int read_header(const source_t *s) {
 	mw_state_header_t *header = &s->snapshot->header;
 	struct stat file;
@@ -163,10 +180,13 @@ static int read_header(const source_t *s) {
 			s->name, (long long)file.st_size);
 	if (read_exactly(s, header, 0, sizeof(*header)) != 0)
 		return -1;
+	if (is_blank(header->magic, sizeof(header->magic)))
+		return mw_error_set(s->error,
+				    "%s: nothing was written to it: its process is just making it, "
+				    "or ended right after",
+				    s->name);
 	if (!mw_state_file_is_magic(header->magic, sizeof(header->magic)))
-		return mw_error_set(
-			s->error, "%s: is no state file of mallow, or one that is just being made",
-			s->name);
+		return mw_error_set(s->error, "%s: is no state file of mallow", s->name);
 	if (header->layout_version != MW_STATE_VERSION)
 		return mw_error_set(
 			s->error,

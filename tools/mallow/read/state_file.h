@@ -57,6 +57,9 @@ typedef struct mw_snapshot {
 /* Does the file begin like a state file?  (It may still be bad.) */
 bool mw_state_file_is_magic(const void *bytes, size_t length);
 
+/* A state file begins with zeros until its process has written the header. */
+bool mw_state_file_is_blank(const char *path);
+
 /* `what` is a set of MW_SNAPSHOT_*.  On success the caller frees with mw_snapshot_free(). */
 int mw_snapshot_read(const char *path, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error);
 /* The same from an open descriptor (which stays open); `name` is for messages. */

@@ -210,6 +210,18 @@ static void free_patterns(patterns_t *re) {
 	mw_pattern_free(re->exclude);
 }
 
+int mw_selection_check(const mw_selection_t *selection, mw_error_t *error) {
+	patterns_t re = {0};
+	mw_tag_filter_t *tags = NULL;
+	int result = make_patterns(selection, &re, error);
+	if (result == 0)
+		result = mw_tag_filter_make(selection->tag_focus, selection->tag_ignore,
+					    selection->thread, &tags, error);
+	mw_tag_filter_free(tags);
+	free_patterns(&re);
+	return result;
+}
+
 int mw_selection_apply(mw_profile_t *p, const mw_selection_t *selection, mw_error_t *error) {
 	patterns_t re = {0};
 	mw_tag_filter_t *tags = NULL;

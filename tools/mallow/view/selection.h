@@ -42,6 +42,9 @@ typedef struct mw_selection {
 	bool no_inlines;         /* inlined functions count for what they were inlined into */
 } mw_selection_t;
 
+/* Whether its patterns are well-formed: to be asked before a profile is read for them. */
+int mw_selection_check(const mw_selection_t *selection, mw_error_t *error);
+
 /* Changes `profile` in place. */
 int mw_selection_apply(mw_profile_t *profile, const mw_selection_t *selection, mw_error_t *error);
 
