@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.bash"
 source "$here/pprof.bash"
 
 cat >threads.py <<'EOF'
-import json, sys, threading
+import json, os, sys, threading
 keep = []
 def work(count):
     rows = [{"a": str(i), "b": list(range(i % 20))} for i in range(count)]
@@ -15,13 +15,15 @@ for count in (1000, 3000, int(sys.argv[1])):
     thread = threading.Thread(target=work, args=(count,))
     thread.start()
     thread.join()
+if len(sys.argv) > 2: # with all of it in use
+    os._exit(0)
 EOF
 profile first python3 threads.py 2000
 profile second python3 threads.py 7000
 
 # With threads and sizes: what a state file knows.
 LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096,prof_keep:true \
-    python3 threads.py 4000 &
+    python3 threads.py 4000 keep &
 started+=($!)
 wait $!
 try 0 "$mallow" dump --labels -o labels.pb.gz "${started[0]}"
@@ -41,6 +43,9 @@ if has_pprof; then
         same labels "$view" -alloc_space -base=first.pb.gz
     done
     arrange='cat'
+    # What percentages are of is the base, or what was selected of it.
+    same second top -alloc_space -diff_base=first.pb.gz -focus=List -relative_percentages
+    same second top -alloc_space -diff_base=first.pb.gz -ignore=unicode -relative_percentages -cum -lines
     same second top -base=first.pb.gz
     same second top -alloc_objects -diff_base=first.pb.gz -normalize
     same second peek=list_resize -alloc_space -diff_base=first.pb.gz
@@ -57,7 +62,25 @@ if has_pprof; then
         same labels "$view" -tagfocus=bytes=1kb:
         same labels "$view" -tagignore=1kb:64kb
         same labels "$view" -tagfocus=python -tagroot=thread
+        same second "$view" -alloc_space -nodecount=0
     done
+    # Two and three together, in each view.
+    for options in "-focus=List|list -ignore=[Tt]ype -cum" "-hide=^_?Py -show_from=main -lines" \
+        "-show=^_?Py -prune_from=PyObject_Call -nodecount=12" "-tagfocus=bytes=64B: -tagleaf=bytes -noinlines" \
+        "-tagignore=16b:100b -relative_percentages" "-tagroot=thread -hide=alloc -files" \
+        "-divide_by=7 -unit=kilobytes" "-focus=Dict|dict -relative_percentages -nodefraction=0.05" \
+        "-tagfocus=thread_id=1: -trim=false -filefunctions" "-ignore=[Ll]ist -mean" "-unit=auto -inuse_objects"; do
+        # shellcheck disable=SC2086
+        for view in top tree 'peek=[Oo]b|alloc'; do
+            # Edges are not divided in pprof's trees.
+            [ "$view-${options##* }" = top--mean ] || [ "${options##* }" != -mean ] || continue
+            same labels "$view" $options
+        done
+        # shellcheck disable=SC2086
+        alike labels traces $options
+    done
+    # Sizes of objects are in units that fit, whatever the values are in.
+    alike labels traces -unit=MB
     ok "$compared tables equal pprof's"
 
     # pprof's lines are "  1.2MB (45.41%): 32B" below "bytes: Total 3.0MB".

@@ -64,18 +64,6 @@ if has_pprof; then
         same "$profile" tree -alloc_space -cum -edgefraction=0.01
         same "$profile" peek=alloc -alloc_space
     done
-    # Graphs and what is not a table, a fact a line.
-    alike() {
-        local profile=$1 view=$2
-        shift 2
-        go tool pprof "-$view" -symbolize=none "$@" "$profile.pb.gz" >text 2>err
-        python3 "$here/alike.py" "$view" text >theirs || fail "pprof -$view cannot be read"
-        try 0 "$build/lib/mallow/compat/bin/pprof" "-$view" -symbolize=none "$@" "$profile.pb.gz"
-        python3 "$here/alike.py" "$view" out >ours || fail "$view cannot be read"
-        [ "$(wc -l <theirs)" -gt 5 ] || fail "pprof -$view $* says nothing of $profile"
-        diff theirs ours >difference || fail "$view $* of $profile differs from pprof's: $(head -5 difference)"
-        compared=$((compared + 1))
-    }
     for profile in python stl shelf redis; do
         [ -e "$profile.pb.gz" ] || continue
         alike "$profile" raw

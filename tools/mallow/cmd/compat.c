@@ -156,13 +156,14 @@ static bool find_output(const mw_arguments_t *arguments, const mw_output_row_t *
 	return true;
 }
 
-/* What jeprof does unless told otherwise. */
+/* What both do unless told otherwise. */
 static bool set_standards(mw_arguments_t *view, const mw_arguments_t *arguments) {
 	bool good = true;
 	if (mw_argument(arguments, "show_bytes")->given)
 		good = mw_arguments_set(view, "unit", "B");
 	if (!is_jeprof(arguments))
-		return good;
+		return good && (mw_argument(view, "unit")->given ||
+				mw_arguments_set(view, "unit", "minimum"));
 	view->is_jeprof = true;
 	if (strcmp(view->subcommand->name, "graph") != 0)
 		return good && mw_arguments_set(view, "trim", "false");

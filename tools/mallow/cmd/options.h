@@ -15,6 +15,7 @@ typedef enum mw_option_kind {
 	MW_OPTION_LIST,     /* a text each time it is given */
 	MW_OPTION_BYTES,    /* 1 .. MW_STATE_MEAN_BYTES_MAX; K, M, G, T are powers of 1024 */
 	MW_OPTION_COUNT,    /* a whole number >= 1 */
+	MW_OPTION_LIMIT,    /* likewise; 0: none */
 	MW_OPTION_SECONDS,  /* a number >= 0, with fractions */
 	MW_OPTION_CHOICE,   /* one of `choices` */
 	MW_OPTION_WORDS,    /* some of them, with ':' between */

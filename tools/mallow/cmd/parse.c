@@ -66,11 +66,11 @@ static bool are_choices(const char *choices, const char *text) {
 	}
 }
 
-static bool parse_count(const char *text, uint64_t *out) {
+static bool parse_number(const char *text, uint64_t *out) {
 	char *end;
 	errno = 0;
 	unsigned long long number = strtoull(text, &end, 10);
-	if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || number == 0)
+	if (errno != 0 || *text < '0' || *text > '9' || *end != '\0')
 		return false;
 	*out = number;
 	return true;
@@ -148,8 +148,12 @@ static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *opti
 		allowed = "bytes from 1 to 1T, such as 524288, 512K or 4M";
 		break;
 	case MW_OPTION_COUNT:
-		good = parse_count(text, &value->number);
+		good = parse_number(text, &value->number) && value->number > 0;
 		allowed = "a whole number from 1";
+		break;
+	case MW_OPTION_LIMIT:
+		good = parse_number(text, &value->number);
+		allowed = "a whole number; 0 for no limit";
 		break;
 	case MW_OPTION_SECONDS:
 		good = parse_seconds(text, &value->seconds);

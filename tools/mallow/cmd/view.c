@@ -151,8 +151,8 @@ static int64_t divided(int64_t sum, int64_t divisor) {
 	return divisor != 0 ? sum / divisor : sum;
 }
 
-/* What percentages are of: the magnitudes of all stacks; with a diff, of the base.  With --mean the
- * values are divided by the first type's. */
+/* The magnitudes of all stacks from `first` on.  With --mean they are divided by the first type's.
+ */
 static int64_t total_of(const request_t *r, const mw_profile_t *p, size_t type, size_t first) {
 	int64_t total = 0, divisor = 0;
 	bool is_mean = mw_view_options_is_mean(r->arguments);
@@ -168,6 +168,12 @@ static int64_t total_of(const request_t *r, const mw_profile_t *p, size_t type, 
 	return divided(total, divisor);
 }
 
+/* What percentages are of: all stacks; with a diff, the base's. */
+static int64_t whole_of(const request_t *r, const mw_profile_t *p, size_t type, size_t base_first) {
+	int64_t total = base_first < p->sample_count ? total_of(r, p, type, base_first) : 0;
+	return total != 0 ? total : total_of(r, p, type, 0);
+}
+
 /* Totals come before the selection, so that percentages are of everything, unless asked for
  * otherwise. */
 static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first, mw_view_t *v,
@@ -178,14 +184,11 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 		return -1;
 	mw_view_note_empty(r->arguments, p, v->type);
 	v->sum = mw_profile_total(p, v->type);
-	bool has_base = base_first < p->sample_count;
-	v->total = total_of(r, p, v->type, has_base ? base_first : 0);
-	if (v->total == 0)
-		v->total = total_of(r, p, v->type, 0);
-	if (mw_selection_apply(p, &selection, error) != 0)
+	v->total = whole_of(r, p, v->type, base_first);
+	if (mw_selection_apply_split(p, &selection, &base_first, error) != 0)
 		return -1;
 	if (given(r, "relative-percentages"))
-		v->total = total_of(r, p, v->type, 0);
+		v->total = whole_of(r, p, v->type, base_first);
 	return 0;
 }
 

@@ -160,10 +160,12 @@ static void cut_to_prune_from(const mw_profile_t *p, mw_sample_t *s, const uint8
 /* `present` has the marks that any location has: what none has need not be looked for in each
  * sample. */
 static void filter_samples(mw_profile_t *p, const patterns_t *re, const uint8_t *marks,
-			   uint8_t present, const mw_tag_filter_t *tags) {
-	size_t left = 0;
+			   uint8_t present, const mw_tag_filter_t *tags, size_t *boundary) {
+	size_t left = 0, before = *boundary;
 	for (size_t i = 0; i < p->sample_count; i++) {
 		mw_sample_t s = p->samples[i];
+		if (i == before)
+			*boundary = left;
 		if (((re->focus != NULL || (present & IGNORED)) &&
 		     !keep_in_focus(p, &s, marks, re->focus != NULL)) ||
 		    !mw_tag_filter_keeps(tags, p, &s) ||
@@ -176,6 +178,8 @@ static void filter_samples(mw_profile_t *p, const patterns_t *re, const uint8_t 
 			p->type_count * sizeof(*p->values));
 		p->samples[left++] = s;
 	}
+	if (before >= p->sample_count)
+		*boundary = left;
 	p->sample_count = left;
 }
 
@@ -223,6 +227,12 @@ int mw_selection_check(const mw_selection_t *selection, mw_error_t *error) {
 }
 
 int mw_selection_apply(mw_profile_t *p, const mw_selection_t *selection, mw_error_t *error) {
+	size_t all = p->sample_count;
+	return mw_selection_apply_split(p, selection, &all, error);
+}
+
+int mw_selection_apply_split(mw_profile_t *p, const mw_selection_t *selection, size_t *boundary,
+			     mw_error_t *error) {
 	patterns_t re = {0};
 	mw_tag_filter_t *tags = NULL;
 	mw_tags_to_frames(p, selection->tag_root, selection->tag_leaf, selection->unit);
@@ -234,7 +244,7 @@ int mw_selection_apply(mw_profile_t *p, const mw_selection_t *selection, mw_erro
 		uint8_t *marks = mw_xcalloc(p->location_count, 1), present = 0;
 		for (size_t i = 1; i < p->location_count; i++)
 			present |= marks[i] = mark_location(p, (uint32_t)i, &re);
-		filter_samples(p, &re, marks, present, tags);
+		filter_samples(p, &re, marks, present, tags, boundary);
 		free(marks);
 		for (size_t i = 1; i < p->location_count && selection->no_inlines; i++) {
 			mw_location_t *l = &p->locations[i];

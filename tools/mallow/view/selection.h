@@ -48,4 +48,9 @@ int mw_selection_check(const mw_selection_t *selection, mw_error_t *error);
 /* Changes `profile` in place. */
 int mw_selection_apply(mw_profile_t *profile, const mw_selection_t *selection, mw_error_t *error);
 
+/* Likewise; `boundary`, a number of samples from the first one, becomes how many of them are left.
+ */
+int mw_selection_apply_split(mw_profile_t *profile, const mw_selection_t *selection,
+			     size_t *boundary, mw_error_t *error);
+
 #endif

@@ -21,7 +21,7 @@ bool mw_view_knows_unit(const char *unit) {
 
 const char *mw_view_unit(const mw_view_t *v, const mw_graph_t *graph) {
 	if (v->unit == NULL || strcmp(v->unit, "auto") == 0)
-		return NULL;
+		return v->unit;
 	const mw_unit_t *units = units_of(v);
 	if (strcmp(v->unit, "minimum") != 0)
 		return mw_unit_named(units, v->unit)->name;
@@ -33,7 +33,7 @@ const char *mw_view_unit(const mw_view_t *v, const mw_graph_t *graph) {
 			smallest = value;
 	}
 	if (graph == NULL || mw_graph_count(graph) == 0)
-		return "minimum";
+		return "auto";
 	if (smallest <= 0)
 		smallest = largest;
 	/* Far below the largest, two decimals of a larger unit do. */
@@ -56,8 +56,8 @@ const char *mw_view_value(const mw_view_t *v, const char *unit, int64_t value,
 				       MW_VALUE_BYTES);
 	}
 	const mw_unit_t *units = units_of(v);
-	const mw_unit_t *u = strcmp(unit, "minimum") == 0 ? mw_unit_fitting(units, fabs(scaled))
-							  : mw_unit_named(units, unit);
+	const mw_unit_t *u = strcmp(unit, "auto") == 0 ? mw_unit_fitting(units, fabs(scaled))
+						       : mw_unit_named(units, unit);
 	return mw_unit_text(u, scaled, buffer, MW_VALUE_BYTES);
 }
 
@@ -157,8 +157,10 @@ void mw_view_labels(const mw_view_t *v, const mw_sample_t *s) {
 		fprintf(v->out, "%*s", width < KEY_COLUMNS ? (int)(KEY_COLUMNS - width) : 0, "");
 		mw_print_clean(v->out, key);
 		fputs(":  ", v->out);
+		/* As pprof: the unit is that of the values; sizes of objects have their own. */
+		const char *unit = v->unit != NULL ? "auto" : NULL;
 		mw_print_clean(v->out,
-			       mw_tag_value(v->profile, label, v->unit, buffer, sizeof(buffer)));
+			       mw_tag_value(v->profile, label, unit, buffer, sizeof(buffer)));
 		fputc('\n', v->out);
 	}
 }

@@ -9,7 +9,8 @@
 enum { MW_VALUE_BYTES = 48 };
 
 /* The unit of view->unit for the values of `graph` (which may be NULL): "minimum" becomes the
- * unit that fits the smallest of them, as in pprof. */
+ * unit that fits the smallest of them, as in pprof; "auto" and, without a graph, "minimum" choose
+ * one for each value; NULL: for people. */
 const char *mw_view_unit(const mw_view_t *view, const mw_graph_t *graph);
 /* "1.50 MiB", or in `unit` "1.5MB".  In `buffer` or a constant. */
 const char *mw_view_value(const mw_view_t *view, const char *unit, int64_t value,

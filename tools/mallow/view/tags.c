@@ -35,31 +35,25 @@ struct mw_tag_filter {
 
 /* "64kb": the number in bytes (or nanoseconds, or as it is), and which.  NULL: it is none. */
 static const char *parse_quantity(const char *text, int64_t *out, const char **measure) {
-	static const char bytes[] = "bytes", nanoseconds[] = "nanoseconds";
-	static const struct {
-		const char *unit, *measure;
-		double factor;
-	} units[] = {{"kb", bytes, 1024},      {"kib", bytes, 1024},    {"mb", bytes, 0x1p20},
-		     {"mib", bytes, 0x1p20},   {"gb", bytes, 0x1p30},   {"gib", bytes, 0x1p30},
-		     {"tb", bytes, 0x1p40},    {"tib", bytes, 0x1p40},  {"us", nanoseconds, 1e3},
-		     {"ms", nanoseconds, 1e6}, {"s", nanoseconds, 1e9}, {"b", bytes, 1},
-		     {"bytes", bytes, 1},      {"ns", nanoseconds, 1}};
-	char *end;
+	static const char *const measures[] = {"bytes", "nanoseconds"};
+	char *end, name[32];
 	errno = 0;
 	long long number = strtoll(text, &end, 10);
 	if (end == text || errno != 0)
 		return NULL;
 	size_t length = strcspn(end, ":");
 	double factor = length == 0 ? 1 : 0;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strlen(units[i].unit) == length &&
-		    strncasecmp(units[i].unit, end, length) == 0) {
-			factor = units[i].factor;
-			*measure = units[i].measure;
+	snprintf(name, sizeof(name), "%.*s", (int)length, end);
+	for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]) && factor <= 0; i++) {
+		const mw_unit_t *unit = mw_unit_find(mw_units_of(measures[i]), name);
+		if (unit != NULL) {
+			factor = unit->size;
+			*measure = measures[i];
 		}
+	}
 	double value = (double)number * factor;
 	/* 2^62: what does not fit is beyond every size and time. */
-	if (factor == 0 || value > 0x1p62 || value < -0x1p62)
+	if (factor <= 0 || value > 0x1p62 || value < -0x1p62)
 		return NULL;
 	*out = (int64_t)value;
 	return end + length;
@@ -211,12 +205,12 @@ const char *mw_tag_value(const mw_profile_t *p, const mw_label_t *label, const c
 	if (label->text != 0)
 		return mw_profile_string(p, label->text);
 	const char *own = measure_of(p, label);
-	if (unit != NULL && strcmp(unit, "auto") != 0) {
+	if (unit != NULL) {
 		const mw_unit_t *units = mw_units_of(own);
 		double value = (double)label->number;
-		return mw_unit_text(strcmp(unit, "minimum") == 0
-					    ? mw_unit_fitting(units, fabs(value))
-					    : mw_unit_named(units, unit),
+		bool fits = strcmp(unit, "minimum") == 0 || strcmp(unit, "auto") == 0;
+		return mw_unit_text(fits ? mw_unit_fitting(units, fabs(value))
+					 : mw_unit_named(units, unit),
 				    value, buffer, size);
 	}
 	if (strcmp(own, "bytes") == 0)

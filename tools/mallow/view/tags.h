@@ -21,8 +21,8 @@ void mw_tag_filter_free(mw_tag_filter_t *filter);
 bool mw_tag_filter_keeps(const mw_tag_filter_t *filter, const mw_profile_t *profile,
 			 const mw_sample_t *sample);
 
-/* The label's value as people read it, or in `unit` ("minimum", "kB", ...; NULL and "auto": for
- * people).  Returns `buffer`, or the label's text. */
+/* The label's value as people read it, or in `unit` ("kB", ...; "minimum" and "auto": the largest
+ * that fits; NULL: for people).  Returns `buffer`, or the label's text. */
 const char *mw_tag_value(const mw_profile_t *profile, const mw_label_t *label, const char *unit,
 			 char *buffer, size_t size);
 

@@ -132,7 +132,7 @@ static int print(const mw_view_t *v, const mw_pattern_t *pattern, mw_error_t *er
 	}
 	if (v->json)
 		mw_json_end(&j);
-	else if (!is_narrow(v))
+	else if (!is_narrow(v) && matched > 0)
 		fputs(SEPARATOR, v->out);
 	mw_graph_free(g);
 	if (matched == 0 && pattern != NULL)

@@ -9,15 +9,18 @@
 #include <stdint.h>
 
 typedef struct mw_unit {
-	const char *name;  /* NULL ends a list */
-	const char *other; /* spelling */
+	const char *name;   /* NULL ends a list */
+	const char *others; /* spellings, in lower case and of one, with spaces between */
 	double size;
+	bool by_name_only; /* taken where it is asked for, not because it fits */
 } mw_unit_t;
 
 /* Those of what is measured in `name` ("bytes", "nanoseconds"; anything else: plain numbers),
  * rising. */
 const mw_unit_t *mw_units_of(const char *name);
-/* One of a list by name; its first when there is none: "MB" says nothing of counts. */
+/* One of a list by name; NULL: there is none. */
+const mw_unit_t *mw_unit_find(const mw_unit_t *units, const char *name);
+/* Likewise; its first when there is none: "MB" says nothing of counts. */
 const mw_unit_t *mw_unit_named(const mw_unit_t *units, const char *name);
 /* The largest that leaves at least 1 of it. */
 const mw_unit_t *mw_unit_fitting(const mw_unit_t *units, double value);

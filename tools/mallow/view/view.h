@@ -22,7 +22,7 @@ typedef struct mw_view {
 	int64_t total; /* what percentages are of */
 	int64_t sum;   /* of all values before the selection, signed */
 	mw_graph_options_t graph;
-	const char *unit;    /* NULL: for people; else "kB", "MiB", "minimum", "s", ... */
+	const char *unit;    /* NULL: for people; else "kB", "MiB", "minimum", "auto", "s", ... */
 	double ratio;        /* values are multiplied by it before they are shown */
 	const char *pattern; /* of peek, list, disasm */
 	const mw_symbolize_options_t *symbols; /* of disasm: where the program's files are */
