@@ -18,6 +18,8 @@
 #define STACKS_LOG2 17
 #define NODES_LOG2 22
 #define FRAMES_LOG2 20
+/* Most stacks make objects of one size, which takes none of these. */
+#define SIZES_LOG2 19
 #define MODULES_LOG2 12
 /* A name each; the oldest go first. */
 #define THREADS 1024u
@@ -29,7 +31,7 @@
 /* Each step halves the tables; modules, which are few, stop at 2^8. */
 #define SHIFT_MAX 10u
 #define MODULES_SHIFT_MAX 4u
-/* Windows at first: 4.3 MiB, enough for 16 GiB live at T = 512 KiB.  Address space is not free:
+/* Windows at first: 4.4 MiB, enough for 16 GiB live at T = 512 KiB.  Address space is not free:
  * some programs limit theirs (RLIMIT_AS) after their start. */
 #define MODULES_FIRST_BYTES ((uint64_t)128 << 10)
 #define STACKS_FIRST_BYTES ((uint64_t)1 << 20)
@@ -37,6 +39,7 @@
 #define FRAMES_FIRST_BYTES ((uint64_t)256 << 10)
 #define RECORDS_FIRST_BYTES ((uint64_t)2 << 20)
 #define LIVES_FIRST_BYTES ((uint64_t)256 << 10)
+#define SIZES_FIRST_BYTES ((uint64_t)128 << 10)
 #define WIDEN_FACTOR 4u
 /* Image and mirror together take at most this part of RLIMIT_AS: the limit is the program's. */
 #define ADDRESS_SPACE_SHARE 16u
@@ -66,13 +69,14 @@ static const mw_state_section_id_t file_order[MW_SECTION_COUNT] = {
 	MW_SECTION_CONTROL, MW_SECTION_LIVE,    MW_SECTION_EVENTS, MW_SECTION_TIMELINE,
 	MW_SECTION_THREADS, MW_SECTION_CLASSES, MW_SECTION_RANGES, MW_SECTION_MODULES,
 	MW_SECTION_STACKS,  MW_SECTION_NODES,   MW_SECTION_FRAMES, MW_SECTION_LIVES,
-	MW_SECTION_RECORDS,
+	MW_SECTION_SIZES,   MW_SECTION_RECORDS,
 };
 
 static const uint64_t first_bytes[MW_SECTION_COUNT] = {
 	[MW_SECTION_MODULES] = MODULES_FIRST_BYTES, [MW_SECTION_STACKS] = STACKS_FIRST_BYTES,
 	[MW_SECTION_NODES] = NODES_FIRST_BYTES,     [MW_SECTION_FRAMES] = FRAMES_FIRST_BYTES,
 	[MW_SECTION_RECORDS] = RECORDS_FIRST_BYTES, [MW_SECTION_LIVES] = LIVES_FIRST_BYTES,
+	[MW_SECTION_SIZES] = SIZES_FIRST_BYTES,
 };
 
 /* Where the live section counts the entries of a section; 0: it does not. */
@@ -80,6 +84,7 @@ static const uint16_t used_offset[MW_SECTION_COUNT] = {
 	[MW_SECTION_MODULES] = MW_LIVE(modules_used), [MW_SECTION_STACKS] = MW_LIVE(stacks_used),
 	[MW_SECTION_NODES] = MW_LIVE(nodes_used),     [MW_SECTION_FRAMES] = MW_LIVE(frames_used),
 	[MW_SECTION_RECORDS] = MW_LIVE(records_used), [MW_SECTION_LIVES] = MW_LIVE(lives_used),
+	[MW_SECTION_SIZES] = MW_LIVE(sizes_used),
 };
 
 bool mw_image_is_growing(mw_state_section_id_t section) {
@@ -102,6 +107,7 @@ static void lay_out(unsigned shift) {
 		[MW_SECTION_FRAMES] = (uint64_t)1 << (FRAMES_LOG2 - shift),
 		[MW_SECTION_RECORDS] = (uint64_t)1 << (RECORDS_LOG2 - shift),
 		[MW_SECTION_LIVES] = (uint64_t)1 << (STACKS_LOG2 - shift),
+		[MW_SECTION_SIZES] = (uint64_t)1 << (SIZES_LOG2 - shift),
 		[MW_SECTION_THREADS] = THREADS,
 		[MW_SECTION_CLASSES] = CLASSES,
 		[MW_SECTION_RANGES] = RANGES,
@@ -206,6 +212,7 @@ static void fill_header(char *base) {
 	atomic_store_explicit(&live->frames_used, 1, memory_order_relaxed);
 	atomic_store_explicit(&live->records_used, 1, memory_order_relaxed);
 	atomic_store_explicit(&live->lives_used, 1, memory_order_relaxed);
+	atomic_store_explicit(&live->sizes_used, 1, memory_order_relaxed);
 	live->stat_count = MW_STAT_COUNT;
 }
 

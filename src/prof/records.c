@@ -11,6 +11,7 @@
 #include "prof/lives.h"
 #include "prof/peak.h"
 #include "prof/sampler.h"
+#include "prof/sizes.h"
 
 #define RECORD(field) offsetof(mw_state_record_t, field)
 #define STACK(field) offsetof(mw_state_stack_t, field)
@@ -219,6 +220,7 @@ static inline void count_sampled(mw_twin_t stack, mw_twin_t live, amounts_t a) {
 }
 
 mw_record_id_t mw_records_add(const mw_sample_t *sample) {
+	mw_sizes_count(sample);
 	mw_record_id_t record = make_record(sample);
 	mw_twin_t stack = mw_image_twin(MW_SECTION_STACKS, sample->stack);
 	mw_twin_t live = mw_image_live_twin();
@@ -313,6 +315,7 @@ void mw_records_reset(void) {
 	mw_twin_set64(twin, MW_LIVE(peak_bytes), 0);
 	mw_twin_set64(twin, MW_LIVE(peak_realtime_ns), 0);
 	mw_lives_reset();
+	mw_sizes_reset();
 }
 
 uint64_t mw_records_allocated_bytes(void) {

@@ -29,7 +29,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* Readers refuse another version with a message that names both. */
-#define MW_STATE_VERSION 3u
+#define MW_STATE_VERSION 4u
 #define MW_STATE_PAGE_BYTES 4096u
 
 typedef enum mw_state_section_id {
@@ -46,6 +46,7 @@ typedef enum mw_state_section_id {
 	MW_SECTION_CLASSES,  /* mw_state_class_t[]: the last survey of the heap */
 	MW_SECTION_RANGES,   /* mw_state_range_t[]: likewise */
 	MW_SECTION_NODES,    /* uint64_t[]: see MW_NODE_*; entry 0 is unused */
+	MW_SECTION_SIZES,    /* mw_state_size_t[]; entry 0 is unused */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
@@ -164,6 +165,7 @@ typedef struct mw_state_live {
 	_Atomic uint64_t settings[MW_SETTING_CAPACITY]; /* as they hold now */
 	_Atomic uint64_t dumps_written, dumps_failed;
 	_Atomic uint64_t nodes_used;
+	_Atomic uint64_t sizes_used;
 	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* the pattern */
 	/* Path of the newest; of a longer one the end, after MW_STATE_PATH_CUT. */
 	char last_dump[MW_STATE_DUMP_PATH_BYTES];
@@ -230,8 +232,37 @@ typedef struct mw_state_stack {
 	_Atomic int64_t peak_bytes;
 	_Atomic uint32_t peak_number;
 	_Atomic uint32_t life; /* entry of MW_SECTION_LIVES; 0: none of its samples was freed yet */
-	uint64_t reserved;
+	/* alloc_* by the size of the objects: those of any other size than the first one's are in
+	 * MW_SECTION_SIZES, where `sizes` is the newest entry (0: none; MW_SIZES_UNKNOWN); the rest
+	 * is of the first. */
+	_Atomic uint32_t first_size_bytes; /* 0: sizes are not known */
+	_Atomic uint32_t sizes;
 } mw_state_stack_t;
+
+/* There was no room for one of them. */
+#define MW_SIZES_UNKNOWN UINT32_MAX
+
+/* What was allocated by a stack in objects of one size, of those since its first. */
+typedef struct mw_state_size {
+	_Atomic int64_t objects_q16;
+	_Atomic int64_t bytes;
+	_Atomic int64_t requested_bytes;
+	_Atomic uint64_t samples;
+	uint64_t usable_bytes; /* of one object, see mw_state_size_of() */
+	uint32_t next;         /* entry of the stack's size before, a smaller number; 0: none */
+	uint32_t reserved;
+} mw_state_size_t;
+
+/* Sizes up to here are told apart exactly: size classes.  Above there is no end of them, so they
+ * are rounded up to the next of four in a doubling. */
+#define MW_SIZE_EXACT_MAX_BYTES ((uint64_t)65536)
+
+static inline uint64_t mw_state_size_of(uint64_t usable_bytes) {
+	if (usable_bytes <= MW_SIZE_EXACT_MAX_BYTES || usable_bytes > UINT64_MAX / 2)
+		return usable_bytes;
+	uint64_t step = (uint64_t)1 << (63 - __builtin_clzll(usable_bytes - 1)) >> 2;
+	return (usable_bytes + step - 1) & ~(step - 1);
+}
 
 /* Lifetimes are counted by powers of ten: below 1 microsecond, below 10, ... below 1000 s, longer.
  */
@@ -331,6 +362,7 @@ _Static_assert(sizeof(mw_state_record_t) == 64, "file format");
 _Static_assert(sizeof(mw_state_tick_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_event_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_life_t) == 128, "file format");
+_Static_assert(sizeof(mw_state_size_t) == 48, "file format");
 _Static_assert(sizeof(mw_state_thread_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_class_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_range_t) == 32, "file format");
@@ -348,6 +380,7 @@ static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
 		[MW_SECTION_TIMELINE] = sizeof(mw_state_tick_t),
 		[MW_SECTION_EVENTS] = sizeof(mw_state_event_t),
 		[MW_SECTION_LIVES] = sizeof(mw_state_life_t),
+		[MW_SECTION_SIZES] = sizeof(mw_state_size_t),
 		[MW_SECTION_THREADS] = sizeof(mw_state_thread_t),
 		[MW_SECTION_CLASSES] = sizeof(mw_state_class_t),
 		[MW_SECTION_RANGES] = sizeof(mw_state_range_t),

@@ -18,6 +18,7 @@ enum {
 	FAKE_TICKS = 64,
 	FAKE_EVENTS = 8,
 	FAKE_LIVES = 32,
+	FAKE_SIZES = 32,
 	FAKE_THREADS = 8,
 	FAKE_CLASSES = 8,
 	FAKE_RANGES = 8,
@@ -38,6 +39,7 @@ typedef struct fake_state {
 	mw_state_tick_t *ticks;
 	mw_state_event_t *events;
 	mw_state_life_t *lives;
+	mw_state_size_t *sizes;
 	mw_state_thread_t *threads;
 	mw_state_class_t *classes;
 	mw_state_range_t *ranges;

@@ -5,9 +5,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { KEPT = 300, BRIEF = 500, HANDED = 200, PEAK = 100 };
+enum { KEPT = 300, BRIEF = 500, HANDED = 200, PEAK = 100, STRINGS = 64 };
 
-static void *kept[KEPT], *handed[HANDED], *peak[PEAK];
+static void *kept[KEPT], *strings[STRINGS], *handed[HANDED], *peak[PEAK];
 
 static __attribute__((noinline)) void *make_kept(size_t i) {
 	return malloc(i < 100 ? 40 : 100);
@@ -24,6 +24,11 @@ static __attribute__((noinline)) void *make_handed(void) {
 
 static __attribute__((noinline)) void *make_peak(void) {
 	return malloc(10000);
+}
+
+/* Each of 64 sizes ten times, of which the last lives. */
+static __attribute__((noinline)) void *make_string(size_t i) {
+	return malloc(10 + 16 * (i % STRINGS));
 }
 
 static void *work(void *unused) {
@@ -44,6 +49,10 @@ int main(void) {
 		peak[i] = make_peak();
 	for (size_t i = 0; i < PEAK; i++)
 		free(peak[i]);
+	for (size_t i = 0; i < 10 * STRINGS; i++) {
+		free(strings[i % STRINGS]);
+		strings[i % STRINGS] = make_string(i);
+	}
 	usleep(20000);
 	for (size_t i = 0; i < HANDED; i++)
 		free(handed[i]);

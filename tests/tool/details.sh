@@ -32,7 +32,16 @@ assert not any("us" in a["age"] or a["age"].startswith("1 ms") for a in kept["ag
 # The name came after the first sample, within the second before the next look at it.
 assert len(kept["threads"]) == 1 and kept["threads"][0]["objects"] == 300, kept["threads"]
 assert kept["interval"] == [kept["alloc_space"]] * 2, kept["interval"]
+# Sizes of what is long freed, too: the classes hold one to sixteen of the program's sizes.
+strings = stack("make_string")
+def sizes(of):
+    return {s["size"]: (s["objects"], s["bytes"]) for s in strings[of]}
+live, made = sizes("sizes"), sizes("alloc_sizes")
+assert made == {size: (10 * objects, 10 * amount) for size, (objects, amount) in live.items()}, (live, made)
+assert sum(objects for objects, _ in made.values()) == strings["alloc_objects"] == 640, made
+assert [s["objects"] for s in stack("make_kept")["alloc_sizes"]] == [200, 100], kept
 brief = stack("make_brief")
+assert brief["sizes"] == [] and brief["alloc_sizes"] == [{"size": 1024, "objects": 500, "bytes": 512000}], brief
 assert brief["freed_objects"] == 500 and brief["temporary_objects"] == 500, brief
 assert brief["freed_elsewhere"] == 0 and brief["inuse_objects"] == 0, brief
 assert sum(l["objects"] for l in brief["lifetimes"]) == 500, brief["lifetimes"]
@@ -54,6 +63,9 @@ says out 'freed +500 objects after .* 100.0% temporary$'
 says out 'freed +200 objects after .* 100.0% by another thread$'
 says out 'sizes +82% 112 B, 18% 48 B$'
 says out 'ages +[0-9]+% (10 ms|0.1 s|1 s|10 s|100 s) to'
+says out 'all sizes +100% 1.00 KiB$'
+try 0 "$mallow" sizes --alloc_space --unit B --focus make_brief "$pid"
+says out '^ *512000B \(  100%\): 1024B$'
 try 0 "$mallow" report --sample-type peak_space "$pid"
 says out 'bytes in use when most was'
 says out '^ +[0-9.]+ KiB .*make_peak'

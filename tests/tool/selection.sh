@@ -83,14 +83,14 @@ if has_pprof; then
     alike labels traces -unit=MB
     ok "$compared tables equal pprof's"
 
-    # pprof's lines are "  1.2MB (45.41%): 32B" below "bytes: Total 3.0MB".
+    # pprof's lines are "  1.2MB (45.41%): 32B" below "bytes: Total 3.0MB".  It shows labels of nothing, too.
     shares() {
         sed -nE 's/^ *([a-z_]+): *Total .*/\1/p; s/^ *[-0-9.]+[A-Za-z]* \( *([^)]*)\): *(.*)$/\1 \2/p'
     }
     for options in "" -tagshow=thread -taghide=bytes "-focus=List -sample_index=inuse_objects"; do
         # shellcheck disable=SC2086
         go tool pprof -tags -unit=minimum -symbolize=none $options labels.pb.gz 2>/dev/null |
-            shares | grep -v '^lifetime' >theirs
+            shares | grep -Ev '^(lifetime|0% )' >theirs
         # shellcheck disable=SC2086
         try 0 "$mallow" tags -unit=minimum $options labels.pb.gz
         shares <out | sed -E 's/ [^ ]+ \(([0-9]+)\)$/ \1/' >ours

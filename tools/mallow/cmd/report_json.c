@@ -50,9 +50,8 @@ static json_t *shares_json(const mw_stack_t *stack, mw_share_kind_t kind) {
 	static const struct {
 		const char *text, *number;
 	} keys[MW_SHARE_KINDS] = {
-		[MW_SHARE_SIZES] = {NULL, "size"},
-		[MW_SHARE_THREADS] = {"name", "id"},
-		[MW_SHARE_AGES] = {"age", NULL},
+		[MW_SHARE_SIZES] = {NULL, "size"},         [MW_SHARE_MADE_SIZES] = {NULL, "size"},
+		[MW_SHARE_THREADS] = {"name", "id"},       [MW_SHARE_AGES] = {"age", NULL},
 		[MW_SHARE_LIFETIMES] = {"lifetime", NULL},
 	};
 	json_t *list = json_array();
@@ -84,6 +83,7 @@ static json_t *stack_json(const mw_profile_t *p, const mw_stacks_t *stacks,
 			json_pack("[I,I]", (json_int_t)range.low, (json_int_t)range.high));
 	}
 	json_object_set_new(value, "sizes", shares_json(stack, MW_SHARE_SIZES));
+	json_object_set_new(value, "alloc_sizes", shares_json(stack, MW_SHARE_MADE_SIZES));
 	json_object_set_new(value, "threads", shares_json(stack, MW_SHARE_THREADS));
 	json_object_set_new(value, "ages", shares_json(stack, MW_SHARE_AGES));
 	json_object_set_new(value, "lifetimes", shares_json(stack, MW_SHARE_LIFETIMES));

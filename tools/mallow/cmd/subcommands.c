@@ -239,8 +239,8 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "nobody needs the binaries; says what has no name"},
 				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "split what is in use by thread (labels thread, thread_id), "
-				 "size (bytes) and age, what was freed by lifetime; sums stay the "
-				 "same"},
+				 "size (bytes) and age, what was allocated by size, what was freed "
+				 "by lifetime; sums stay the same"},
 				{"every", 0, MW_OPTION_SECONDS, "TIME", NULL,
 				 "again and again, until the process has ended"},
 				{"count", 0, MW_OPTION_COUNT, "N", NULL, "with --every, N times"},

@@ -67,9 +67,9 @@ typedef struct mw_label {
 
 /* Label of a sample whose objects were asked for with this size; only 0 is told apart. */
 #define MW_LABEL_REQUEST "request"
-/* Of what is in use: the size of each object (a number of bytes), and the thread that made it (its
- * name, and its id as a number), and how old it is at the profile's time.  Of what was freed: how
- * long it lived.  Both are texts, powers of ten. */
+/* Of what is in use, and of what was allocated: the size of each object (a number of bytes).  Of
+ * what is in use: the thread that made it (its name, and its id as a number), and how old it is at
+ * the profile's time.  Of what was freed: how long it lived.  Both are texts, powers of ten. */
 #define MW_LABEL_SIZE "bytes"
 #define MW_LABEL_THREAD "thread"
 #define MW_LABEL_THREAD_ID "thread_id"

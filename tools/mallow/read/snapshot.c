@@ -235,14 +235,18 @@ static mw_string_t thread_name(builder_t *b, uint32_t thread_id) {
 	return b->thread_name;
 }
 
+static mw_label_t size_label(builder_t *b, uint64_t usable_bytes) {
+	return (mw_label_t){.key = mw_profile_intern(b->profile, MW_LABEL_SIZE),
+			    .number = clamped(usable_bytes),
+			    .unit = mw_profile_intern(b->profile, "bytes")};
+}
+
 static void add_group(builder_t *b, const mw_group_t *group, int64_t objects,
 		      int64_t values[TYPE_COUNT]) {
 	mw_profile_t *p = b->profile;
 	const mw_string_t bytes = mw_profile_intern(p, "bytes");
 	mw_label_t labels[] = {
-		{.key = mw_profile_intern(p, MW_LABEL_SIZE),
-		 .number = clamped(group->usable_bytes),
-		 .unit = bytes},
+		size_label(b, group->usable_bytes),
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD),
 		 .text = thread_name(b, group->thread_id)},
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD_ID), .number = group->thread_id},
@@ -291,6 +295,43 @@ static void add_lifetimes(builder_t *b, const mw_state_life_t *life, int64_t val
 	}
 }
 
+/* What was allocated in objects of one size, moved from `values`; `objects` of them. */
+static void add_size(builder_t *b, const mw_state_size_t *size, int64_t objects,
+		     const int64_t zero[TYPE_COUNT], int64_t values[TYPE_COUNT]) {
+	/* The requests for 0 bytes are told apart already. */
+	bool has_zero = size->usable_bytes == ZERO_REQUEST_USABLE_BYTES;
+	int64_t bytes = at_least_0(size->bytes);
+	int64_t part[TYPE_COUNT] = {0};
+	move(&values[ALLOC_OBJECTS], &part[ALLOC_OBJECTS],
+	     at_least_0(objects - (has_zero ? zero[ALLOC_OBJECTS] : 0)));
+	move(&values[ALLOC_SPACE], &part[ALLOC_SPACE],
+	     at_least_0(bytes - (has_zero ? zero[ALLOC_SPACE] : 0)));
+	move(&values[ALLOC_REQUESTED], &part[ALLOC_REQUESTED], at_least_0(size->requested_bytes));
+	move(&values[ALLOC_SAMPLES], &part[ALLOC_SAMPLES], clamped(size->samples));
+	mw_label_t label = size_label(b, size->usable_bytes);
+	add_sample(b, part, &label, 1);
+}
+
+/* What the others leave is of the first size. */
+static void add_sizes(builder_t *b, const mw_state_stack_t *stack, const int64_t zero[TYPE_COUNT],
+		      int64_t values[TYPE_COUNT]) {
+	int64_t sum_q16 = 0, before = 0;
+	for (uint32_t i = stack->sizes; i != 0; i = b->snapshot->sizes[i].next) {
+		const mw_state_size_t *size = &b->snapshot->sizes[i];
+		/* Rounded together, so that the parts add up. */
+		if (__builtin_add_overflow(sum_q16, at_least_0(size->objects_q16), &sum_q16))
+			sum_q16 = INT64_MAX;
+		add_size(b, size, from_q16(sum_q16) - before, zero, values);
+		before = from_q16(sum_q16);
+	}
+	const int all[] = {ALLOC_OBJECTS, ALLOC_SPACE, ALLOC_REQUESTED, ALLOC_SAMPLES};
+	int64_t part[TYPE_COUNT] = {0};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		move(&values[all[i]], &part[all[i]], values[all[i]]);
+	mw_label_t label = size_label(b, stack->first_size_bytes);
+	add_sample(b, part, &label, 1);
+}
+
 static void add_stack(builder_t *b, uint32_t number) {
 	const mw_state_stack_t *stack = &b->snapshot->stacks[number];
 	int64_t values[TYPE_COUNT] = {0}, zero[TYPE_COUNT] = {0};
@@ -313,12 +354,16 @@ static void add_stack(builder_t *b, uint32_t number) {
 			add_lifetimes(b, &b->snapshot->lives[stack->life], values);
 	}
 	split_zero(stack, values, zero);
-	mw_label_t label = {
-		.key = mw_profile_intern(b->profile, MW_LABEL_REQUEST),
-		.unit = mw_profile_intern(b->profile, "bytes"),
+	bool has_sizes = b->snapshot->records != NULL && stack->first_size_bytes != 0;
+	if (has_sizes)
+		add_sizes(b, stack, zero, values);
+	mw_label_t labels[] = {
+		{.key = mw_profile_intern(b->profile, MW_LABEL_REQUEST),
+		 .unit = mw_profile_intern(b->profile, "bytes")},
+		size_label(b, ZERO_REQUEST_USABLE_BYTES),
 	};
 	add_sample(b, values, NULL, 0);
-	add_sample(b, zero, &label, 1);
+	add_sample(b, zero, labels, has_sizes ? 2 : 1);
 }
 
 static void set_origin(mw_profile_t *p, const mw_snapshot_t *snapshot) {

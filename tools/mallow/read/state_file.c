@@ -26,6 +26,7 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_TIMELINE] = (uint64_t)1 << 20,
 	[MW_SECTION_EVENTS] = (uint64_t)1 << 20,
 	[MW_SECTION_LIVES] = (uint64_t)1 << 22,
+	[MW_SECTION_SIZES] = (uint64_t)1 << 23,
 	[MW_SECTION_THREADS] = (uint64_t)1 << 12,
 	[MW_SECTION_CLASSES] = (uint64_t)1 << 10,
 	[MW_SECTION_RANGES] = (uint64_t)1 << 14,
@@ -38,7 +39,7 @@ static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_TIMELINE] = "timeline", [MW_SECTION_EVENTS] = "events",
 	[MW_SECTION_LIVES] = "lives",       [MW_SECTION_THREADS] = "threads",
 	[MW_SECTION_CLASSES] = "classes",   [MW_SECTION_RANGES] = "ranges",
-	[MW_SECTION_NODES] = "nodes",
+	[MW_SECTION_NODES] = "nodes",       [MW_SECTION_SIZES] = "sizes",
 };
 
 /* What one call reads: who, for messages, and where to. */
@@ -228,6 +229,7 @@ static int read_live(const source_t *s, mw_state_live_t *live) {
 		{&live->records_used, MW_SECTION_RECORDS},
 		{&live->ticks_written, MW_SECTION_TIMELINE},
 		{&live->lives_used, MW_SECTION_LIVES},
+		{&live->sizes_used, MW_SECTION_SIZES},
 	};
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (*counts[i].count > sections[counts[i].id].capacity)
@@ -265,6 +267,24 @@ static void check_stacks(mw_snapshot_t *snapshot) {
 	free(depths);
 }
 
+/* Lists of sizes that lead elsewhere, or to entries that a full file system has no place for, are
+ * not known.  As each leads to a smaller number, there is no circle. */
+static void check_sizes(mw_snapshot_t *snapshot) {
+	bool *is_good = mw_xcalloc(snapshot->size_count, sizeof(*is_good));
+	for (size_t i = 1; i < snapshot->size_count; i++) {
+		const mw_state_size_t *size = &snapshot->sizes[i];
+		is_good[i] = size->usable_bytes > 0 && size->next < i &&
+			     (size->next == 0 || is_good[size->next]);
+	}
+	for (size_t i = 0; i < snapshot->stack_count; i++) {
+		mw_state_stack_t *stack = &snapshot->stacks[i];
+		uint32_t newest = stack->sizes;
+		if (newest != 0 && (newest >= snapshot->size_count || !is_good[newest]))
+			stack->first_size_bytes = stack->sizes = 0;
+	}
+	free(is_good);
+}
+
 /* The stacks' counters, and the live page after them: whatever these stacks refer to was counted
  * before they were.  A new maximum meanwhile would mix the shares of two: once more then. */
 static int read_counters(const source_t *s) {
@@ -282,8 +302,10 @@ static int read_counters(const source_t *s) {
 	}
 	snapshot->live.stacks_used = snapshot->stack_count;
 	snapshot->life_count = (size_t)snapshot->live.lives_used;
-	snapshot->lives = read_section(s, MW_SECTION_LIVES, snapshot->life_count);
-	return snapshot->lives == NULL ? -1 : 0;
+	snapshot->size_count = (size_t)snapshot->live.sizes_used;
+	if ((snapshot->lives = read_section(s, MW_SECTION_LIVES, snapshot->life_count)) != NULL)
+		snapshot->sizes = read_section(s, MW_SECTION_SIZES, snapshot->size_count);
+	return snapshot->sizes == NULL ? -1 : 0;
 }
 
 static int read_stacks(const source_t *s) {
@@ -305,6 +327,7 @@ static int read_stacks(const source_t *s) {
 			module->build_id_bytes = 0;
 	}
 	check_stacks(snapshot);
+	check_sizes(snapshot);
 	return 0;
 }
 
@@ -490,6 +513,7 @@ void mw_snapshot_free(mw_snapshot_t *snapshot) {
 	free(snapshot->ticks);
 	free(snapshot->events);
 	free(snapshot->lives);
+	free(snapshot->sizes);
 	free(snapshot->threads);
 	free(snapshot->classes);
 	free(snapshot->ranges);

@@ -46,6 +46,8 @@ typedef struct mw_snapshot {
 	size_t event_count;
 	mw_state_life_t *lives;
 	size_t life_count;
+	mw_state_size_t *sizes; /* checked: lists of `stacks` that lead astray are none */
+	size_t size_count;
 	mw_state_thread_t *threads; /* names NUL-terminated */
 	size_t thread_count;
 	mw_state_class_t *classes; /* none while there is no survey */
@@ -74,8 +76,8 @@ void mw_snapshot_since(mw_snapshot_t *after, const mw_snapshot_t *before, uint64
 
 /* The profile of a snapshot with MW_SNAPSHOT_STACKS: the sample types of a heap profile and those
  * of mw_state_types, weights applied, without symbols.  With MW_SNAPSHOT_RECORDS what is in use is
- * split by thread, size and age, and what was freed by lifetime: neighbouring samples of one stack
- * with the labels MW_LABEL_*.  The caller frees it. */
+ * split by thread, size and age, what was allocated by size, what was freed by lifetime:
+ * neighbouring samples of one stack with the labels MW_LABEL_*.  The caller frees it. */
 mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot);
 
 #endif

@@ -44,7 +44,7 @@ static void add_share(mw_stack_t *stack, mw_share_kind_t kind, const mw_share_t 
 }
 
 typedef struct columns {
-	int inuse_objects, inuse_space, freed_objects;
+	int inuse_objects, inuse_space, alloc_objects, alloc_space, freed_objects;
 } columns_t;
 
 static int64_t value_at(const mw_profile_t *p, size_t sample, int type) {
@@ -62,6 +62,10 @@ static void add_shares(mw_stack_t *stack, const mw_profile_t *p, size_t i, const
 	if (size != NULL) {
 		share.number = size->number;
 		add_share(stack, MW_SHARE_SIZES, &share);
+		mw_share_t made = {.number = size->number,
+				   .objects = value_at(p, i, c->alloc_objects),
+				   .bytes = value_at(p, i, c->alloc_space)};
+		add_share(stack, MW_SHARE_MADE_SIZES, &made);
 	}
 	if (thread != NULL) {
 		share.name = mw_profile_string(p, thread->text);
@@ -109,6 +113,8 @@ static size_t sum_up(mw_stack_t *stack, const mw_profile_t *p, size_t first, siz
 	bool has_interval = mw_interval_types_find(p, type, &interval);
 	columns_t columns = {.inuse_objects = mw_profile_find_type(p, "inuse_objects"),
 			     .inuse_space = mw_profile_find_type(p, "inuse_space"),
+			     .alloc_objects = mw_profile_find_type(p, "alloc_objects"),
+			     .alloc_space = mw_profile_find_type(p, "alloc_space"),
 			     .freed_objects = mw_profile_find_type(p, "freed_objects")};
 	*stack = (mw_stack_t){.sample = first};
 	stack->values = mw_xcalloc(p->type_count, sizeof(int64_t));

@@ -13,10 +13,11 @@
 #include "report/report.h"
 
 typedef enum mw_share_kind {
-	MW_SHARE_SIZES,     /* of what is in use, by the size of each object */
-	MW_SHARE_THREADS,   /* of what is in use, by the thread that made it */
-	MW_SHARE_AGES,      /* of what is in use, by how long ago it was made */
-	MW_SHARE_LIFETIMES, /* of what was freed */
+	MW_SHARE_SIZES,      /* of what is in use, by the size of each object */
+	MW_SHARE_THREADS,    /* of what is in use, by the thread that made it */
+	MW_SHARE_AGES,       /* of what is in use, by how long ago it was made */
+	MW_SHARE_MADE_SIZES, /* of all that was allocated, by the size of each object */
+	MW_SHARE_LIFETIMES,  /* of what was freed */
 	MW_SHARE_KINDS,
 } mw_share_kind_t;
 

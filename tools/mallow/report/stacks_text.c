@@ -167,6 +167,7 @@ int mw_report_print_stacks(FILE *out, const mw_profile_t *profile,
 		print_first_line(&r, shown, stack);
 		print_sums(&r, stack);
 		print_shares(&r, stack, MW_SHARE_SIZES, "sizes");
+		print_shares(&r, stack, MW_SHARE_MADE_SIZES, "all sizes");
 		print_shares(&r, stack, MW_SHARE_THREADS, "threads");
 		print_shares(&r, stack, MW_SHARE_AGES, "ages");
 		print_life(&r, stack);
