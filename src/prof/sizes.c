@@ -20,21 +20,42 @@ static uint32_t list_of(mw_twin_t stack) {
 	return atomic_load_explicit(&entry->sizes, memory_order_relaxed);
 }
 
-/* The number of the stack's entry for this size, made if there is none; 0: no room. */
-static uint32_t entry_of(mw_twin_t stack, uint64_t usable_bytes) {
-	uint32_t newest = list_of(stack);
-	for (uint32_t i = newest; i != 0;) {
-		const mw_state_size_t *size = mw_image_entry(MW_SECTION_SIZES, i);
+/* Entries found lately, by stack and size: exact mode meets the same few again and again, in lists
+ * that may be as long as there are size classes. */
+enum { MEMO_LOG2 = 8 };
+static uint32_t memo[1 << MEMO_LOG2];
+
+static uint32_t *memo_of(uint32_t stack, uint64_t usable_bytes) {
+	uint64_t key = (uint64_t)stack << 32 ^ usable_bytes;
+	return &memo[key * 0x9e3779b97f4a7c15u >> (64 - MEMO_LOG2)];
+}
+
+/* The number of the entry in the list from `newest` on; 0: there is none. */
+static uint32_t find(uint32_t newest, uint32_t stack, uint64_t usable_bytes) {
+	uint32_t *known = memo_of(stack, usable_bytes);
+	const mw_state_size_t *size = mw_image_entry(MW_SECTION_SIZES, *known);
+	if (*known != 0 && size->stack == stack && size->usable_bytes == usable_bytes)
+		return *known;
+	for (uint32_t i = newest; i != 0; i = size->next) {
+		size = mw_image_entry(MW_SECTION_SIZES, i);
 		if (size->usable_bytes == usable_bytes)
-			return i;
-		i = size->next;
+			return *known = i;
 	}
+	return 0;
+}
+
+/* The number of the stack's entry for this size, made if there is none; 0: no room. */
+static uint32_t entry_of(mw_twin_t stack, uint32_t number, uint64_t usable_bytes) {
+	uint32_t newest = list_of(stack), found = find(newest, number, usable_bytes);
+	if (found != 0)
+		return found;
 	uint64_t taken = mw_image_take(MW_SECTION_SIZES, 1);
 	if (taken == MW_IMAGE_NO_ENTRY)
 		return 0;
 	mw_twin_t twin = mw_image_twin(MW_SECTION_SIZES, taken);
 	mw_twin_set64(twin, SIZE(usable_bytes), usable_bytes);
 	mw_twin_set32(twin, SIZE(next), newest);
+	mw_twin_set32(twin, SIZE(stack), number);
 	/* Whoever reads the number reads the description, too. */
 	atomic_thread_fence(memory_order_release);
 	mw_twin_set32(stack, STACK(sizes), (uint32_t)taken);
@@ -69,7 +90,7 @@ void mw_sizes_count_other(const mw_sample_t *sample) {
 		mw_twin_set32(stack, STACK(first_size_bytes), (uint32_t)usable_bytes);
 		return;
 	}
-	uint32_t number = entry_of(stack, usable_bytes);
+	uint32_t number = entry_of(stack, sample->stack, usable_bytes);
 	if (number != 0)
 		add_sample(number, sample);
 	else

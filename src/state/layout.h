@@ -250,7 +250,7 @@ typedef struct mw_state_size {
 	_Atomic uint64_t samples;
 	uint64_t usable_bytes; /* of one object, see mw_state_size_of() */
 	uint32_t next;         /* entry of the stack's size before, a smaller number; 0: none */
-	uint32_t reserved;
+	uint32_t stack;        /* whose list it is in */
 } mw_state_size_t;
 
 /* Sizes up to here are told apart exactly: size classes.  Above there is no end of them, so they

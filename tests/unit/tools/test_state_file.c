@@ -243,14 +243,15 @@ static void hostile_nodes_lead_nowhere(void) {
 	fake_state_release(&s);
 }
 
-static void set_size(fake_state_t *s, uint32_t i, uint64_t usable_bytes, double objects,
-		     uint32_t next) {
+static void set_size(fake_state_t *s, uint32_t i, uint32_t stack, uint64_t usable_bytes,
+		     double objects, uint32_t next) {
 	s->sizes[i] = (mw_state_size_t){.objects_q16 = (int64_t)(objects * 65536.0),
 					.bytes = (int64_t)(objects * (double)usable_bytes),
 					.requested_bytes = (int64_t)objects,
 					.samples = 2,
 					.usable_bytes = usable_bytes,
-					.next = next};
+					.next = next,
+					.stack = stack};
 	s->live->sizes_used = i + 1;
 }
 
@@ -288,8 +289,8 @@ static void allocated_is_split_by_size(void) {
 	uint32_t number = add_sized_stack(&s, 3);
 	s.stacks[number].alloc_objects_q16 = 1000 * 65536 + 32768;
 	s.stacks[number].alloc_zero_objects_q16 = 10 * 65536;
-	set_size(&s, 1, 128, 200.25, 0);
-	set_size(&s, 3, 16, 40.25, 1);
+	set_size(&s, 1, number, 128, 200.25, 0);
+	set_size(&s, 3, number, 16, 40.25, 1);
 	mw_snapshot_t *snapshot = read_whole(&s);
 	CHECK(snapshot != NULL);
 	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
@@ -310,21 +311,24 @@ static void allocated_is_split_by_size(void) {
 	fake_state_release(&s);
 }
 
-/* One stack each: of an entry that is behind the end, is its own next, leads up, has no size, or
- * is not there though it should be; and one that says more than the stack has. */
+/* One stack each: of an entry that is behind the end, is its own next, leads up, has no size, leads
+ * to such a one, is another stack's, leads to another's, or is not there though it should be; and
+ * one that says more than the stack has. */
 static void hostile_sizes_are_none(void) {
 	fake_state_t s;
 	fake_state_init(&s);
-	const uint32_t bad[] = {MW_SIZES_UNKNOWN, FAKE_SIZES, 9, 2, 3, 4, 5};
+	const uint32_t bad[] = {MW_SIZES_UNKNOWN, FAKE_SIZES, 9, 2, 3, 4, 5, 8, 6};
 	uint32_t first = (uint32_t)s.live->stacks_used;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		add_sized_stack(&s, bad[i]);
 	uint32_t good = add_sized_stack(&s, 8);
-	set_size(&s, 2, 128, 1.0, 2);
-	set_size(&s, 3, 128, 1.0, 4);
-	set_size(&s, 4, 0, 1.0, 0);
-	set_size(&s, 5, 128, 1.0, 4);
-	set_size(&s, 8, 128, 1e9, 0);
+	set_size(&s, 1, good, 256, 0.0, 0);
+	set_size(&s, 2, first + 3, 128, 1.0, 2);
+	set_size(&s, 3, first + 4, 128, 1.0, 4);
+	set_size(&s, 4, first + 5, 0, 1.0, 0);
+	set_size(&s, 5, first + 6, 128, 1.0, 4);
+	set_size(&s, 6, first + 8, 128, 1.0, 1);
+	set_size(&s, 8, good, 128, 1e9, 1);
 	mw_snapshot_t *snapshot = read_whole(&s);
 	CHECK(snapshot != NULL);
 	for (uint32_t i = first; i < good; i++)

@@ -268,18 +268,22 @@ static void check_stacks(mw_snapshot_t *snapshot) {
 }
 
 /* Lists of sizes that lead elsewhere, or to entries that a full file system has no place for, are
- * not known.  As each leads to a smaller number, there is no circle. */
+ * not known.  As each leads to a smaller number, there is no circle, and as each is of one stack,
+ * all lists together are no longer than the section. */
 static void check_sizes(mw_snapshot_t *snapshot) {
 	bool *is_good = mw_xcalloc(snapshot->size_count, sizeof(*is_good));
 	for (size_t i = 1; i < snapshot->size_count; i++) {
 		const mw_state_size_t *size = &snapshot->sizes[i];
-		is_good[i] = size->usable_bytes > 0 && size->next < i &&
-			     (size->next == 0 || is_good[size->next]);
+		is_good[i] =
+			size->usable_bytes > 0 && size->next < i &&
+			(size->next == 0 ||
+			 (is_good[size->next] && snapshot->sizes[size->next].stack == size->stack));
 	}
 	for (size_t i = 0; i < snapshot->stack_count; i++) {
 		mw_state_stack_t *stack = &snapshot->stacks[i];
 		uint32_t newest = stack->sizes;
-		if (newest != 0 && (newest >= snapshot->size_count || !is_good[newest]))
+		if (newest != 0 && (newest >= snapshot->size_count || !is_good[newest] ||
+				    snapshot->sizes[newest].stack != i))
 			stack->first_size_bytes = stack->sizes = 0;
 	}
 	free(is_good);
