@@ -83,7 +83,7 @@ static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 }
 
 static void free_foreign(mw_heap_t *heap, mw_page_t *page, void *block) {
-	if (!heap || page->block_bytes < MW_ADOPT_MIN_BYTES || !hand_back(heap, page, block))
+	if (!heap || page->size_class < MW_TINY_CLASSES || !hand_back(heap, page, block))
 		mw_outbox_leave(heap, page, block);
 }
 
@@ -217,12 +217,6 @@ void mw_heap_free_stack(void *block, mw_page_t *page) {
 		free_any(block);
 }
 
-/* Apart, as it needs a frame. */
-static MW_NOINLINE void adopt(mw_heap_t *heap, mw_page_t *page, void *block) {
-	if (!hand_back(heap, page, block))
-		mw_outbox_add(heap, page, block);
-}
-
 /* Others' tiny blocks are the commonest.  No frame: what is called comes last. */
 void mw_heap_free_diverted(void *block, mw_page_t *page) {
 	mw_heap_t *heap = mw_thread.quick_heap;
@@ -233,8 +227,6 @@ void mw_heap_free_diverted(void *block, mw_page_t *page) {
 	    MW_UNLIKELY(atomic_load_explicit(&page->heap, memory_order_relaxed) == heap) ||
 	    MW_UNLIKELY(!mw_page_of_class_holds(page, size_class, block)))
 		free_any(block); /* which says what is wrong */
-	else if (size_class >= MW_ADOPT_MIN_CLASS && mw_thread.room[size_class] > 0)
-		adopt(heap, page, block);
 	else
 		mw_outbox_add_inline(heap, size_class, block);
 }

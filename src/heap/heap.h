@@ -21,13 +21,6 @@ typedef struct mw_page_queue {
 	mw_page_t *first, *last;
 } mw_page_queue_t;
 
-/* From this size on, free() puts blocks of other threads' pages into the thread's own lists at
- * once: a thread that works on with what another left uses it up instead of taking pages of its
- * own. Smaller ones only many together (heap/outbox.h): two threads would write to one cache line,
- * each to a block of its own. */
-#define MW_ADOPT_MIN_BYTES (2 * MW_CACHE_LINE_BYTES)
-#define MW_ADOPT_MIN_CLASS (MW_ADOPT_MIN_BYTES / MW_BLOCK_ALIGN - 1) /* steps of 16 up to it */
-
 /* Blocks of one class that other threads' pages own: see outbox.h. */
 typedef struct mw_outbox {
 	void *first; /* NULL: empty */

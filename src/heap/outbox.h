@@ -2,8 +2,9 @@
  * outbox.h -- tiny blocks of other threads' pages that a thread freed, a list a size class.
  * Layer: heap.  Owner thread only.
  *
- * The thread uses such blocks itself when it runs out of its own: taken one by one they would share
- * cache lines with blocks of others, a list that is long enough rarely does.  A list that is as
+ * The thread uses such blocks itself when it runs out of its own: a thread that works on with what
+ * another left uses it up instead of taking pages.  Small ones only many together: one by one they
+ * would share cache lines with blocks of others, a long list rarely does.  A list that is as
  * long as it may become goes on the shelf (heap/shelf.h), where any thread finds it, or home to its
  * pages when nobody takes from there.
  *
@@ -63,11 +64,15 @@ static inline void mw_outbox_leave(mw_heap_t *heap, mw_page_t *page, void *block
 		mw_inbox_send_one(page, block);
 }
 
+/* From two cache lines on a list of one block is used. */
+#define MW_OUTBOX_SINGLE_CLASS (2 * MW_CACHE_LINE_BYTES / MW_BLOCK_ALIGN - 1)
+
 /* Takes the list if it is long enough to be used here; its length, or 0. */
 static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void **first) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
 	uint32_t count = mw_outbox_count(outbox);
-	if (count >= outbox->batch / 2 + MW_HARDEN_OUTBOX_MARGIN) {
+	uint32_t least = size_class < MW_OUTBOX_SINGLE_CLASS ? outbox->batch / 2 : 1;
+	if (count >= least + MW_HARDEN_OUTBOX_MARGIN) {
 		*first = outbox->first;
 		uint32_t held = mw_harden_hold_young(first, count, &outbox->first, &outbox->last);
 		mw_outbox_set_count(outbox, held);
