@@ -29,7 +29,7 @@
 #include "heap/head.h"
 #include "heap/heap.h"
 #include "heap/huge.h"
-#include "heap/sampled.h"
+#include "heap/magazine.h"
 #include "heap/stats.h"
 #include "heap/verify.h"
 #include "os/file.h"

@@ -182,7 +182,8 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 
 void *mw_heap_alloc_at_once(size_t bytes) {
 	mw_heap_t *heap = mw_thread.heap;
-	if (MW_UNLIKELY(!heap) || MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES))
+	if (MW_UNLIKELY(!heap) || MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES) ||
+	    MW_UNLIKELY(heap->none_listed))
 		return NULL;
 	void *block = alloc_tiny_at_once(heap, mw_class_of_tiny[bytes]);
 	if (MW_LIKELY(block != NULL))
@@ -220,7 +221,9 @@ static MW_NOINLINE void *alloc_small_slow(size_t bytes, unsigned size_class) {
 	if (MW_LIKELY(heap != NULL))
 		mw_verify_tick(heap);
 	if (MW_LIKELY(heap != NULL) && size_class < MW_TINY_CLASSES) {
-		void *block = alloc_tiny_at_once(heap, size_class);
+		void *block = MW_UNLIKELY(heap->none_listed)
+				      ? mw_sampling_take_every(heap, size_class, bytes)
+				      : alloc_tiny_at_once(heap, size_class);
 		if (MW_LIKELY(block != NULL))
 			return block;
 	}

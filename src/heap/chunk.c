@@ -13,6 +13,7 @@
 #include "heap/harden.h"
 #include "heap/huge.h"
 #include "heap/limit.h"
+#include "heap/sampled.h"
 #include "heap/size_class.h"
 #include "heap/slices.h"
 #include "os/clock.h"
@@ -481,9 +482,13 @@ static void count_page(mw_chunk_census_t *census, const mw_page_t *page) {
 		return;
 	uint32_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
 	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
-	census->live_bytes += page->kind == MW_PAGE_SAMPLED
-				      ? __atomic_load_n(&page->large_bytes, __ATOMIC_RELAXED)
-				      : (size_t)used * page->block_bytes;
+	size_t used_bytes = (size_t)used * page->block_bytes;
+	if (page->kind == MW_PAGE_SAMPLED) {
+		mw_sampled_live_t live = mw_sampled_count_live(page, NULL);
+		used = live.blocks;
+		used_bytes = live.bytes;
+	}
+	census->live_bytes += used_bytes;
 	if (page->size_class < MW_CLASS_COUNT && carved > used)
 		census->free_blocks[page->size_class] += carved - used;
 }

@@ -11,9 +11,9 @@
 #include "heap/heap_page.h"
 #include "heap/huge.h"
 #include "heap/lookup.h"
+#include "heap/magazine.h"
 #include "heap/misuse.h"
 #include "heap/outbox.h"
-#include "heap/sampled.h"
 #include "heap/sampling.h"
 #include "heap/tally.h"
 
@@ -147,10 +147,10 @@ static void count_sampled(size_t bytes) {
 }
 
 static MW_SAMPLED_ONLY void free_sampled(mw_page_t *page, void *block) {
-	bool in_arena = mw_chunk_of(page)->arena != NULL;
+	mw_arena_t *arena = mw_chunk_of(page)->arena;
 	uint32_t bytes;
-	mw_record_id_t record = mw_sampled_give(page, block, &bytes);
-	if (MW_UNLIKELY(in_arena))
+	mw_record_id_t record = mw_magazine_give(arena, page, block, &bytes);
+	if (MW_UNLIKELY(arena != NULL))
 		count_freed(bytes);
 	else
 		count_sampled(bytes);
@@ -223,9 +223,13 @@ void mw_heap_free_diverted(void *block, mw_page_t *page) {
 	unsigned size_class = mw_page_tiny_class(page);
 	/* The chunk's own record is no page: its kind reads as none.  Upper bits that no address
 	 * has lead out of the page. */
-	if (MW_UNLIKELY(size_class >= MW_TINY_CLASSES) || MW_UNLIKELY(!heap) ||
-	    MW_UNLIKELY(atomic_load_explicit(&page->heap, memory_order_relaxed) == heap) ||
-	    MW_UNLIKELY(!mw_page_of_class_holds(page, size_class, block)))
+	bool foreign = size_class < MW_TINY_CLASSES && heap &&
+		       atomic_load_explicit(&page->heap, memory_order_relaxed) != heap;
+	if (MW_UNLIKELY(!foreign) && page->kind == MW_PAGE_SAMPLED &&
+	    MW_LIKELY((uintptr_t)block - (uintptr_t)page->start < MW_CHUNK_BYTES))
+		free_sampled(page, block);
+	else if (MW_UNLIKELY(!foreign) ||
+		 MW_UNLIKELY(!mw_page_of_class_holds(page, size_class, block)))
 		free_any(block); /* which says what is wrong */
 	else
 		mw_outbox_add_inline(heap, size_class, block);

@@ -109,6 +109,7 @@ struct mw_heap {
 	uint32_t beyond_small;   /* allocations above the small limit so far */
 	uint32_t ones;           /* draws in a row that said "the next one" */
 	bool none_listed;        /* every small block is to be a sample (sampling.c) */
+	bool every;              /* the last draw said that, for the present epoch */
 	uint64_t bytes_left;     /* for objects above the small limit; 0: not drawn yet */
 	uint64_t start_allocated_bytes, start_freed_bytes; /* when the present thread got it */
 	bool counter_wanted;                               /* see mw_heap_thread_counter() */
@@ -119,6 +120,7 @@ struct mw_heap {
 	mw_heap_counts_t counts; /* written by the owner; others read it a little late */
 	mw_hook_thread_t hook_thread;
 	mw_last_sample_t last_sample;
+	struct mw_magazines *magazines; /* of places for samples: magazine.h; NULL: none yet */
 	mw_harden_thread_t harden;
 
 	mw_heap_t *next_all, *next_free; /* under the heaps lock */

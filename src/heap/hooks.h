@@ -21,6 +21,8 @@ typedef struct mw_hook_thread {
 	uint64_t words[12];
 } mw_hook_thread_t;
 
+#define MW_DRAW_EVERY ((uint64_t)0)
+
 /* Records are named by a number; 0 says "not recorded". */
 typedef uint32_t mw_record_id_t;
 
@@ -42,7 +44,7 @@ typedef struct mw_heap_hooks {
 	/* A thread's heap is being made; `thread` is zeroed. */
 	void (*thread_start)(mw_hook_thread_t *thread);
 	/* Objects of `size_bytes` until and including the next to be sampled (>= 1);
-	 * UINT64_MAX: sampling is off. */
+	 * UINT64_MAX: sampling is off; MW_DRAW_EVERY: each one is, until the epoch changes. */
 	uint64_t (*draw_objects)(mw_hook_thread_t *thread, size_t size_bytes);
 	/* Bytes until the next mark, for objects above the small limit; UINT64_MAX: off. */
 	uint64_t (*draw_bytes)(mw_hook_thread_t *thread);

@@ -75,7 +75,7 @@ struct mw_page {
 	uint32_t block_bytes; /* of the class; see large_bytes for large blocks */
 	mw_page_t *next, *prev;
 	_Atomic(mw_heap_t *) heap; /* NULL: no thread; compared with one's own only */
-	size_t large_bytes;        /* usable bytes of LARGE, of all live blocks of SAMPLED */
+	size_t large_bytes;        /* usable bytes of LARGE */
 	union {
 		struct {
 			uint8_t size_class;

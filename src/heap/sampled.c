@@ -8,25 +8,16 @@
  * cache, and its first miss is better left to run beside all else that a sample takes. */
 #include "heap/sampled.h"
 
-#include <string.h>
-
 #include "base/bits.h"
 #include "base/check.h"
 #include "heap/arena.h"
 #include "heap/chunk.h"
 #include "heap/misuse.h"
 #include "heap/queue.h"
+#include "heap/sampled_mark.h"
 #include "heap/size_class.h"
 #include "os/lock.h"
 #include "os/map.h"
-
-#define MARK_FREE ((uint32_t)1 << 31)
-#define MARK_CLASS_SHIFT MW_SAMPLED_CLASS_SHIFT
-#define MARK_NUMBER_MASK MW_SAMPLED_NUMBER_MASK
-/* Instead of an index. */
-#define MARK_LAST MARK_NUMBER_MASK
-
-_Static_assert(MW_CLASS_COUNT <= MARK_FREE >> MARK_CLASS_SHIFT, "between the two");
 
 static mw_slabs_t slabs_of_class[MW_CLASS_COUNT];
 
@@ -38,28 +29,9 @@ static uint32_t index_of(const mw_page_t *page, const void *block) {
 	return mw_class_index(page->size_class, (uint32_t)((const char *)block - page->start));
 }
 
-static bool holds_few(size_t block_bytes) {
-	return block_bytes >= MW_SLICE_BYTES / MW_PAGE_SAMPLE_MARKS;
-}
-
-static bool marks_in_page(const mw_page_t *page) {
-	return holds_few(page->block_bytes);
-}
-
-/* Defined once the block was carved. */
-static uint32_t *mark_at(const mw_page_t *page, size_t index) {
-	if (marks_in_page(page))
-		return &((mw_page_t *)(uintptr_t)page)->sample_marks[index];
-	return (uint32_t *)(void *)page->start - 1 - index;
-}
-
-static uint32_t class_bytes(uint32_t mark) {
-	return mw_class_bytes[(mark & ~MARK_FREE) >> MARK_CLASS_SHIFT];
-}
-
 /* The class of the slabs that samples of this one share with others: 64, 256 or 1024 bytes for tiny
  * ones, then powers of two.  Each is aligned as any smaller class asks for. */
-static unsigned shared_class(unsigned size_class) {
+unsigned mw_sampled_shared_class(unsigned size_class) {
 	/* The hardened library knows by a freed block's last word how large it was. */
 	if (MW_HARDEN_ON)
 		return size_class;
@@ -92,7 +64,7 @@ static uint32_t capacity_of(size_t block_bytes) {
 
 static uint32_t slab_blocks(unsigned size_class) {
 	size_t bytes = mw_class_bytes[size_class];
-	if (holds_few(bytes))
+	if (mw_mark_is_few(bytes))
 		return (uint32_t)(slices_of(size_class) * MW_SLICE_BYTES / bytes);
 	return capacity_of(bytes);
 }
@@ -100,7 +72,7 @@ static uint32_t slab_blocks(unsigned size_class) {
 /* Blocks keep the alignment that their size has in other pages. */
 static void lay_out(mw_page_t *page) {
 	page->capacity = slab_blocks(page->size_class);
-	if (!marks_in_page(page))
+	if (!mw_mark_is_few(page->block_bytes))
 		page->start +=
 			mw_round_up(page->capacity * sizeof(uint32_t), align_of(page->block_bytes));
 }
@@ -114,10 +86,9 @@ static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
 	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
 	page->block_bytes = mw_class_bytes[size_class];
 	page->size_class = (uint8_t)size_class;
-	if (!arena && !page->zeroed && !marks_in_page(page))
+	if (!arena && !page->zeroed && !mw_mark_is_few(page->block_bytes))
 		mw_os_purge(page->start, MW_SLICE_BYTES);
 	lay_out(page);
-	page->large_bytes = 0;
 	page->state = MW_PAGE_QUEUED;
 	page->kind = MW_PAGE_SAMPLED;
 	mw_tally_add(&mw_tally.pages[size_class], 1);
@@ -135,32 +106,30 @@ static void *take_from(mw_page_t *page, unsigned size_class, uint32_t **its_mark
 	page->used++;
 	void *block = page->free;
 	uint32_t index = block ? index_of(page, block) : page->carved;
-	uint32_t *mark = mark_at(page, index);
+	uint32_t *mark = mw_mark_at(page, index);
 	if (!block) {
 		block = block_at(page, index);
 		page->carved++;
 		if (MW_HARDEN_ON)
 			mw_harden_carve(page, index, 1, NULL);
 	} else {
-		uint32_t next = *mark & MARK_NUMBER_MASK;
-		page->free = next == MARK_LAST ? NULL : block_at(page, next);
+		uint32_t next = *mark & MW_SAMPLED_NUMBER_MASK;
+		page->free = next == MW_MARK_LAST ? NULL : block_at(page, next);
 		if (MW_HARDEN_ON)
 			(void)mw_link_get(block);
 	}
-	*mark = size_class << MARK_CLASS_SHIFT;
+	mw_mark_set(mark, size_class << MW_SAMPLED_CLASS_SHIFT);
 	*its_mark = mark;
-	page->large_bytes += mw_class_bytes[size_class];
 	return block;
 }
 
 static void put_back(mw_page_t *page, void *block, uint32_t *mark) {
-	*mark = MARK_FREE | (*mark & ~MARK_NUMBER_MASK) |
-		(page->free ? index_of(page, page->free) : MARK_LAST);
+	mw_mark_set(mark, MW_MARK_FREE | (*mark & ~MW_SAMPLED_NUMBER_MASK) |
+				  (page->free ? index_of(page, page->free) : MW_MARK_LAST));
 	if (MW_HARDEN_ON)
 		mw_link_set(block, NULL);
 	page->free = block;
 	page->used--;
-	page->large_bytes -= class_bytes(*mark);
 }
 
 /* The class of the slabs for a block of this one.  Samples share one slab of a size; when that is
@@ -169,7 +138,7 @@ static void put_back(mw_page_t *page, void *block, uint32_t *mark) {
 static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
 	if (arena)
 		return size_class;
-	unsigned shared = shared_class(size_class);
+	unsigned shared = mw_sampled_shared_class(size_class);
 	if (shared == size_class)
 		return shared;
 	/* Relaxed: a bound that others may pass meanwhile. */
@@ -210,7 +179,7 @@ uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block) {
 	/* A wild pointer's may be any. */
 	if (index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
 		return page->block_bytes;
-	return class_bytes(*mark_at(page, index));
+	return mw_mark_bytes(*mw_mark_at(page, index));
 }
 
 mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address) {
@@ -219,27 +188,12 @@ mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address) {
 	uint32_t index = index_of(page, address);
 	if (index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
 		return 0;
-	uint32_t mark = *mark_at(page, index);
-	return mark & MARK_FREE ? 0 : mark & MARK_NUMBER_MASK;
+	uint32_t mark = __atomic_load_n(mw_mark_at(page, index), __ATOMIC_RELAXED);
+	return mark & MW_MARK_FREE ? 0 : mark & MW_SAMPLED_NUMBER_MASK;
 }
 
-int mw_heap_fill_freed = -1;
-
-mw_record_id_t mw_sampled_give(mw_page_t *page, void *block, uint32_t *usable_bytes) {
-	uint32_t offset = (uint32_t)((char *)block - page->start);
-	mw_slabs_t *slabs = slabs_of(mw_chunk_of(page)->arena, page->size_class);
-	mw_lock_acquire_often(&slabs->lock, MW_RANK_SAMPLED);
-	/* Marks of blocks that were never carved hold nothing: the slice may be a used one. */
-	uint32_t index = index_of(page, block);
-	if (!mw_class_divides(page->size_class, offset) || index >= page->carved)
-		mw_misuse_misaligned(mw_misuse_function(), block, page);
-	uint32_t *mark = mark_at(page, index);
-	mw_record_id_t record = *mark & MARK_NUMBER_MASK;
-	if (*mark & MARK_FREE)
-		mw_misuse_free_again(page, block);
-	*usable_bytes = class_bytes(*mark);
-	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
-		memset(block, mw_heap_fill_freed, *usable_bytes);
+/* With the lock.  True: it was the last of the page, which is to be given back. */
+static bool put_back_in_turn(mw_slabs_t *slabs, mw_page_t *page, void *block, uint32_t *mark) {
 	put_back(page, block, mark);
 	mw_lock_bump(&slabs->given, 1);
 	if (page->state == MW_PAGE_FULL) {
@@ -250,10 +204,24 @@ mw_record_id_t mw_sampled_give(mw_page_t *page, void *block, uint32_t *usable_by
 	bool release = page->used == 0 && slabs->with_room.first != slabs->with_room.last;
 	if (release)
 		mw_queue_remove(&slabs->with_room, page);
+	return release;
+}
+
+void mw_sampled_put_back(mw_arena_t *arena, unsigned slab_class, const mw_place_t *places,
+			 unsigned count) {
+	mw_slabs_t *slabs = slabs_of(arena, slab_class);
+	mw_page_t *released[MW_MAGAZINE_PLACES];
+	unsigned releases = 0;
+	MW_ASSERT(count <= MW_MAGAZINE_PLACES);
+	mw_lock_acquire_often(&slabs->lock, MW_RANK_SAMPLED);
+	for (unsigned i = 0; i < count; i++) {
+		mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)places[i].block));
+		if (put_back_in_turn(slabs, page, places[i].block, places[i].mark))
+			released[releases++] = page;
+	}
 	mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
-	if (release)
-		mw_chunk_give(page, MW_PAGE_NONE);
-	return record;
+	while (releases > 0)
+		mw_chunk_give(released[--releases], MW_PAGE_NONE);
 }
 
 mw_lock_t *mw_sampled_lock(unsigned size_class) {
@@ -262,23 +230,29 @@ mw_lock_t *mw_sampled_lock(unsigned size_class) {
 
 void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t record)) {
 	for (uint32_t i = 0; i < page->carved; i++) {
-		uint32_t mark = *mark_at(page, i);
-		if (!(mark & MARK_FREE) && (mark & MARK_NUMBER_MASK))
-			visit(mark & MARK_NUMBER_MASK);
+		uint32_t mark = *mw_mark_at(page, i);
+		if (!(mark & MW_MARK_FREE) && (mark & MW_SAMPLED_NUMBER_MASK))
+			visit(mark & MW_SAMPLED_NUMBER_MASK);
 	}
 }
 
 /* The page may be given back, and be another's, meanwhile: what is read is memory of its chunk, and
  * no class where it is no mark. */
-void mw_sampled_count_live(const mw_page_t *page, uint32_t live[MW_CLASS_COUNT]) {
+mw_sampled_live_t mw_sampled_count_live(const mw_page_t *page, uint32_t *by_class) {
 	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
 	uint32_t most = slab_blocks(page->size_class);
+	mw_sampled_live_t live = {0};
 	for (uint32_t i = 0; i < carved && i < most; i++) {
-		uint32_t mark = __atomic_load_n(mark_at(page, i), __ATOMIC_RELAXED);
-		uint32_t size_class = mark >> MARK_CLASS_SHIFT; /* beyond all of a free one */
-		if (size_class < MW_CLASS_COUNT)
-			live[size_class]++;
+		uint32_t mark = __atomic_load_n(mw_mark_at(page, i), __ATOMIC_RELAXED);
+		uint32_t size_class = mark >> MW_SAMPLED_CLASS_SHIFT; /* beyond all of a free one */
+		if (size_class >= MW_CLASS_COUNT)
+			continue;
+		live.blocks++;
+		live.bytes += mw_class_bytes[size_class];
+		if (by_class)
+			by_class[size_class]++;
 	}
+	return live;
 }
 
 void mw_sampled_fork_prepare(void) {

@@ -11,8 +11,7 @@
 #include "heap/page.h"
 #include "os/lock.h"
 
-/* A block's mark: whether it is free, its class, and below that the number of its record (0: none),
- * or of a free one the index of the next. */
+/* See sampled_mark.h. */
 #define MW_SAMPLED_CLASS_SHIFT 24
 #define MW_SAMPLED_NUMBER_MASK (((uint32_t)1 << MW_SAMPLED_CLASS_SHIFT) - 1)
 
@@ -25,28 +24,40 @@ typedef struct mw_slabs {
 	uint32_t blocks;       /* of a slab; 0: none was made yet; relaxed for others */
 } mw_slabs_t;
 
+/* That are put back at once. */
+#define MW_MAGAZINE_PLACES 7
+/* A place of a slab without a block.  Its mark says that it is free. */
+typedef struct mw_place {
+	void *block;
+	uint32_t *mark;
+} mw_place_t;
+
 /* A block of the class, not yet bound to a record; NULL: no memory.  `arena`: whose; NULL: the
  * heap's own.  *mark is for mw_sampled_bind(). */
 void *mw_sampled_take(mw_arena_t *arena, unsigned size_class, uint32_t **mark);
+/* So many free places of one class of slabs, of which an arena's is that of the blocks. */
+void mw_sampled_put_back(mw_arena_t *arena, unsigned slab_class, const mw_place_t *places,
+			 unsigned count);
+/* The class of the slabs that samples of the class are to lie in, as long as there is room. */
+unsigned mw_sampled_shared_class(unsigned size_class);
 /* Only the thread that is making the block knows it yet. */
 static inline void mw_sampled_bind(uint32_t *mark, mw_record_id_t record) {
 	MW_ASSERT(record <= MW_SAMPLED_NUMBER_MASK);
-	*mark |= record;
+	__atomic_store_n(mark, *mark | record, __ATOMIC_RELAXED); /* others count marks */
 }
 /* Usable bytes of the block, those of its class; also when it was just freed. */
 uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block);
 /* Of the live block that holds the address; 0: none. */
 mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address);
-/* What sampled blocks, those of arenas and large ones are filled with when they are freed; -1:
- * nothing.  Set before threads exist.  The hardened library has a filling of its own. */
-extern int mw_heap_fill_freed;
-/* Ends the program on a double free or a pointer that is not a block's start.  Returns the record
- * (0: none); the block may be handed out again at once.  *usable_bytes: what it had. */
-mw_record_id_t mw_sampled_give(mw_page_t *page, void *block, uint32_t *usable_bytes);
 /* Of the page's live blocks; nobody else uses the page. */
 void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t record));
-/* Adds the page's live blocks by their class.  Any thread, without a lock. */
-void mw_sampled_count_live(const mw_page_t *page, uint32_t live[MW_CLASS_COUNT]);
+typedef struct mw_sampled_live {
+	uint32_t blocks;
+	size_t bytes;
+} mw_sampled_live_t;
+/* The page's live blocks, which are also added to `by_class` (MW_CLASS_COUNT; NULL: nowhere).  Any
+ * thread, without a lock. */
+mw_sampled_live_t mw_sampled_count_live(const mw_page_t *page, uint32_t *by_class);
 mw_lock_t *mw_sampled_lock(unsigned size_class);
 void mw_sampled_fork_prepare(void);
 void mw_sampled_fork_release(bool in_child);

@@ -7,6 +7,7 @@
 #include "heap/background.h"
 #include "heap/guarded.h"
 #include "heap/limit.h"
+#include "heap/magazine.h"
 #include "heap/sampled.h"
 
 _Static_assert(MW_HEAP_CERTAIN_MIN_BYTES == MW_SMALL_MAX_BYTES + 1, "the smallest of those");
@@ -72,6 +73,9 @@ void mw_heap_set_hooks(const mw_heap_hooks_t *new_hooks) {
 
 static uint64_t draw(mw_heap_t *heap, unsigned size_class) {
 	uint64_t objects = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
+	heap->every = objects == MW_DRAW_EVERY;
+	if (heap->every)
+		objects = 1;
 	heap->ones = objects == 1 ? heap->ones + 1 : 0;
 	return objects;
 }
@@ -110,7 +114,7 @@ void mw_sampling_thread_start(mw_heap_t *heap) {
 	memset(&heap->hook_thread, 0, sizeof heap->hook_thread);
 	draw_anew(heap);
 	heap->last_sample.record = 0;
-	heap->none_listed = false;
+	heap->none_listed = heap->every = false;
 	hooks->thread_start(&heap->hook_thread);
 }
 
@@ -127,6 +131,7 @@ void mw_sampling_notice(mw_heap_t *heap) {
 		 * again when it matters. */
 		atomic_store_explicit(&heap->epoch, epoch, memory_order_relaxed);
 		memset(heap->left, 0, sizeof heap->left);
+		heap->every = false;
 		draw_anew(heap);
 	}
 }
@@ -249,7 +254,7 @@ MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_clas
 	size_t program_bytes = mw_harden_requested(requested_bytes);
 	void *guarded = mw_guarded_take(bytes, program_bytes);
 	uint32_t *mark;
-	void *block = guarded ? guarded : mw_sampled_take(NULL, size_class, &mark);
+	void *block = guarded ? guarded : mw_magazine_take(heap, size_class, &mark);
 	if (!block)
 		return NULL;
 	mw_sample_request_t request = {.block = block,
@@ -266,6 +271,17 @@ MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_clas
 	else
 		mw_sampled_bind(mark, record);
 	return block;
+}
+
+/* Nothing was cut, and nothing is drawn: that would say 1. */
+MW_SAMPLED_ONLY void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class,
+					     size_t requested_bytes) {
+	bool certain = heap->every && size_class < MW_TINY_CLASSES && heap->left[size_class] == 0 &&
+		       heap->cut == 0 && !mw_thread.heads[size_class] && !heap->arena;
+	if (MW_UNLIKELY(!certain) || MW_UNLIKELY(mw_sampling_is_polled(heap)))
+		return NULL;
+	heap->draw_epoch[size_class] = heap->epoch;
+	return mw_sampling_take_small(heap, size_class, requested_bytes);
 }
 
 MW_SAMPLED_ONLY void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {

@@ -62,6 +62,8 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
 bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class);
 /* A sampled block of a small class; NULL: no memory for it. */
 void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
+/* The same, where every object is sampled, without looking at lists; NULL: not so, or no memory. */
+void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
 /* There was none: the object is made without a record, and the next sample drawn after it.  Without
  * this, exact mode would ask for ever while other memory is left. */
 void mw_sampling_missed(mw_heap_t *heap, unsigned size_class);

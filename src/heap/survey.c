@@ -19,11 +19,21 @@ typedef struct sums {
 	const mw_arena_t *arena; /* looked for; NULL: all memory */
 } sums_t;
 
-static void add_live_samples(sums_t *sums, const mw_page_t *page) {
-	uint32_t live[MW_CLASS_COUNT] = {0};
-	mw_sampled_count_live(page, live);
+static void add_slab(sums_t *sums, const mw_page_t *page, mw_survey_class_t *class) {
+	uint32_t by_class[MW_CLASS_COUNT] = {0};
+	/* Not what threads keep for their next samples. */
+	mw_sampled_live_t live = mw_sampled_count_live(page, by_class);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		sums->classes[c].live_blocks += live[c];
+		sums->classes[c].live_blocks += by_class[c];
+	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
+	uint32_t free = carved > live.blocks ? carved - live.blocks : 0;
+	/* A run counts its slices in the first page, a slab in its only one. */
+	class->memory_bytes += page->slice_count * MW_SLICE_BYTES;
+	/* A sample's place may be larger than its class, and that part is not touched. */
+	class->touched_bytes += live.bytes + (size_t)free * page->block_bytes;
+	class->used_bytes += live.bytes;
+	class->pages++;
+	class->pages_with_room += live.blocks < page->capacity;
 }
 
 /* Relaxed reads of other threads' pages: each field is one word, and the page's kind may change
@@ -42,27 +52,20 @@ static void add_page(sums_t *sums, const mw_page_t *page) {
 	    page->size_class >= MW_CLASS_COUNT)
 		return;
 	mw_survey_class_t *class = &sums->classes[page->size_class];
+	if (kind == MW_PAGE_SAMPLED) {
+		add_slab(sums, page, class);
+		return;
+	}
 	uint64_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
 	/* Freed by other threads, not taken in by the owner yet: who ended never does. */
 	uint64_t remote =
 		mw_remote_count(atomic_load_explicit(&page->remote, memory_order_relaxed));
 	used -= remote < used ? remote : used;
 	uint64_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
-	/* A run counts its slices in the first page, a slab in its only one. */
-	class->memory_bytes += (kind == MW_PAGE_SAMPLED ? page->slice_count : 1u) * MW_SLICE_BYTES;
-	/* A sample's place may be larger than its class, and that part is not touched. */
-	uint64_t used_bytes = kind == MW_PAGE_SAMPLED
-				      ? __atomic_load_n(&page->large_bytes, __ATOMIC_RELAXED)
-				      : used * page->block_bytes;
-	class->touched_bytes +=
-		used_bytes + (carved > used ? carved - used : 0) * page->block_bytes;
-	class->used_bytes += used_bytes;
-	/* The pages that classes share are few; an arena shares none. */
-	if (kind == MW_PAGE_SAMPLED && used_bytes != used * page->block_bytes &&
-	    !mw_chunk_of(page)->arena)
-		add_live_samples(sums, page);
-	else
-		class->live_blocks += used;
+	class->memory_bytes += MW_SLICE_BYTES;
+	class->touched_bytes += (carved > used ? carved : used) * page->block_bytes;
+	class->used_bytes += used * page->block_bytes;
+	class->live_blocks += used;
 	class->pages++;
 	class->pages_with_room += used < page->capacity;
 }

@@ -13,6 +13,7 @@
 #include "heap/inbox.h"
 #include "heap/leave.h"
 #include "heap/limit.h"
+#include "heap/magazine.h"
 #include "heap/meta.h"
 #include "heap/orphan.h"
 #include "heap/outbox.h"
@@ -122,6 +123,7 @@ void mw_heap_thread_end(void) {
 	if (!heap)
 		return;
 	mw_harden_flush(&heap->harden);
+	mw_magazine_unload(heap);
 	bool parked = mw_park_begin(heap);
 	if (parked) {
 		mw_outbox_hand_on(heap);
@@ -188,6 +190,7 @@ size_t mw_heap_trim(void) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (heap) {
 		mw_harden_flush(&heap->harden);
+		mw_magazine_unload(heap);
 		for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 			mw_heap_head_flush(heap, c); /* some of it into outboxes, or on shelves */
 		mw_outbox_flush(heap, true);

@@ -59,7 +59,9 @@ static void thread_start(mw_hook_thread_t *thread) {
 }
 
 static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
-	return mw_sampler_draw_objects(mw_sampler_of(thread), size_bytes);
+	mw_sampler_t *sampler = mw_sampler_of(thread);
+	uint64_t objects = mw_sampler_draw_objects(sampler, size_bytes);
+	return sampler->mean_bytes == 1 ? MW_DRAW_EVERY : objects;
 }
 
 static uint64_t draw_bytes(mw_hook_thread_t *thread) {

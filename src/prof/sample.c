@@ -161,6 +161,8 @@ static MW_NOINLINE mw_record_id_t take_any(mw_sampler_t *sampler,
 	int saved_errno = errno;
 	mw_record_id_t record = 0;
 	mw_control_notice_fork();
+	if (mw_sampler_is_copy(sampler))
+		mw_sampler_start(sampler);
 	/* Stopped in the meantime: what was drawn before counts for nothing. */
 	uint64_t mean_bytes = mw_control_is_active() ? mw_sampler_mean_at(request->draw_epoch) : 0;
 	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
@@ -178,7 +180,8 @@ static MW_NOINLINE mw_record_id_t take_any(mw_sampler_t *sampler,
 static inline bool is_ordinary(const mw_sampler_t *sampler, const mw_sample_request_t *request) {
 	return mw_control_is_active() && mw_control_has_tables() && !mw_mirror_was_wiped() &&
 	       mw_watch_is_off() && !mw_recent_is_on() && !request->certain && !mw_prof_ignoring &&
-	       !thread_renamed && sampler->thread_id != 0 && mw_prof_thread_is_active();
+	       !thread_renamed && sampler->thread_id != 0 && !mw_sampler_is_copy(sampler) &&
+	       mw_prof_thread_is_active();
 }
 
 /* The stack of most samples is the one of the thread's last: nothing is walked or looked up, no

@@ -23,8 +23,9 @@ static struct {
 	_Atomic uint64_t history[HISTORY_LENGTH];
 	_Atomic uint64_t seed;    /* 0: not chosen yet */
 	_Atomic uint64_t started; /* samplers so far: tells their sequences apart */
-	_Atomic uint32_t fork_generation;
 } sampling;
+
+_Atomic uint32_t mw_sampler_fork_generation;
 
 void mw_sampler_set_seed(uint64_t seed) {
 	atomic_store_explicit(&sampling.seed, seed, memory_order_relaxed);
@@ -38,7 +39,7 @@ void mw_sampler_start(mw_sampler_t *sampler) {
 		seed = mw_os_random_seed() | 1;
 		atomic_store_explicit(&sampling.seed, seed, memory_order_relaxed);
 	}
-	uint32_t forks = atomic_load_explicit(&sampling.fork_generation, memory_order_relaxed);
+	uint32_t forks = atomic_load_explicit(&mw_sampler_fork_generation, memory_order_relaxed);
 	uint64_t number = atomic_fetch_add_explicit(&sampling.started, 1, memory_order_relaxed);
 	/* Children of a fork share seed and count with their parent; the pid tells them apart. */
 	uint64_t process = forks ? (uint64_t)mw_os_process_id() << 32 : 0;
@@ -52,7 +53,7 @@ void mw_sampler_start(mw_sampler_t *sampler) {
 }
 
 void mw_sampler_forked(void) {
-	atomic_fetch_add_explicit(&sampling.fork_generation, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&mw_sampler_fork_generation, 1, memory_order_relaxed);
 }
 
 static uint64_t pack(uint32_t epoch, uint64_t mean_bytes) {
@@ -88,8 +89,7 @@ uint64_t mw_sampler_mean_at(uint32_t epoch) {
 
 /* Notices a new epoch, and that this is a copy in the child of a fork. */
 static void refresh(mw_sampler_t *sampler) {
-	if (MW_UNLIKELY(sampler->fork_generation !=
-			atomic_load_explicit(&sampling.fork_generation, memory_order_relaxed)))
+	if (mw_sampler_is_copy(sampler))
 		mw_sampler_start(sampler);
 	/* Pairs with the release in mw_sampler_set_mean(). */
 	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);

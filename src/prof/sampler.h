@@ -8,6 +8,8 @@
 #ifndef MW_PROF_SAMPLER_H
 #define MW_PROF_SAMPLER_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,8 +41,14 @@ static inline mw_sampler_t *mw_sampler_of(mw_hook_thread_t *thread) {
 void mw_sampler_set_seed(uint64_t seed);
 /* A thread starts, or finds itself in the child of a fork: a sequence of its own. */
 void mw_sampler_start(mw_sampler_t *sampler);
-/* In the child of a fork: samplers copied from the parent start anew at their next draw. */
+/* In the child of a fork: samplers copied from the parent start anew at their next draw, or when
+ * their thread looks whether they are. */
 void mw_sampler_forked(void);
+extern _Atomic uint32_t mw_sampler_fork_generation;
+static inline bool mw_sampler_is_copy(const mw_sampler_t *sampler) {
+	return MW_UNLIKELY(sampler->fork_generation !=
+			   atomic_load_explicit(&mw_sampler_fork_generation, memory_order_relaxed));
+}
 
 /* Sets T for draws from now on and bumps the heap's epoch.  One caller at a time. */
 void mw_sampler_set_mean(uint64_t mean_bytes);

@@ -57,6 +57,12 @@ typedef struct fake_thread {
 	bool large_drawn;
 } fake_thread_t;
 
+/* As the heap does. */
+static inline uint64_t fake_draw(mw_hook_thread_t *thread, size_t usable) {
+	uint64_t objects = fake_hooks->draw_objects(thread, usable);
+	return objects == MW_DRAW_EVERY ? 1 : objects;
+}
+
 static inline void fake_thread_start(fake_thread_t *thread) {
 	*thread = (fake_thread_t){0};
 	fake_hooks->thread_start(&thread->hook);
@@ -83,7 +89,7 @@ static inline mw_record_id_t fake_small(fake_thread_t *thread, size_t index, voi
 			uint32_t old_epoch = c->epoch;
 			c->cut = false;
 			c->epoch = atomic_load(&mw_heap_epoch);
-			c->left = fake_hooks->draw_objects(&thread->hook, usable);
+			c->left = fake_draw(&thread->hook, usable);
 			*was_sampled = true;
 			return fake_sampled(thread, block, requested, usable, old_epoch);
 		}
@@ -96,7 +102,7 @@ static inline mw_record_id_t fake_small(fake_thread_t *thread, size_t index, voi
 		if (!c->drawn || c->epoch != epoch) {
 			c->drawn = true;
 			c->epoch = epoch;
-			c->left = fake_hooks->draw_objects(&thread->hook, usable);
+			c->left = fake_draw(&thread->hook, usable);
 		}
 		/* Lists of many lengths, as pages of many fillings give them. */
 		uint32_t n = 1 + (uint32_t)(c->left * 2654435761u >> 7) % FAKE_LIST_MAX;
