@@ -130,8 +130,8 @@ static bool is_due(void) {
 					   memory_order_relaxed, memory_order_relaxed);
 }
 
-MW_RESIDENT void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
-	if (pool.config.every == 0 || class_bytes > MW_OS_PAGE_BYTES || !is_due())
+static MW_NOINLINE void *take_guarded(size_t class_bytes, size_t requested_bytes) {
+	if (class_bytes > MW_OS_PAGE_BYTES || !is_due())
 		return NULL;
 	mw_guarded_stack_t stack;
 	mw_guarded_take_stack(&pool.config, &stack, false);
@@ -160,6 +160,12 @@ MW_RESIDENT void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
 	unlock_pool();
 	memset(page, FILL, MW_OS_PAGE_BYTES);
 	return slot->block;
+}
+
+/* The question alone is asked of each sample in every process. */
+MW_RESIDENT void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
+	return MW_UNLIKELY(pool.config.every != 0) ? take_guarded(class_bytes, requested_bytes)
+						   : NULL;
 }
 
 /* The slot of a live block; ends the program when it is none.  Under the lock, which is then
