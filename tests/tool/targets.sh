@@ -65,10 +65,17 @@ try 2 "$mallow" status "$gone"
 one_line_error
 try 2 "$mallow" report "$gone"
 one_line_error
-try 0 "$mallow" ls
+try 0 "$mallow" ls --all
 says err "^mallow: note: $folder/$gone.1: "
-rm -f "$folder/$gone.1"
-ok "a damaged state file"
+# Another version leaves dozens: the first is named, the others are counted.
+for n in 2 3 4; do echo garbage >"$folder/$gone.$n"; done
+try 0 "$mallow" ls --all
+[ "$(grep -c "^mallow: note: $folder/$gone\.[1-4]: " err)" = 4 ] || fail "--all does not name all"
+try 0 "$mallow" ls
+[ "$(grep -c '^mallow: note: ' err)" = 2 ] || fail "ls floods the screen: $(grep -c '^mallow: note: ' err) lines"
+says err '^mallow: note: and [0-9]+ more that cannot be read: mallow ls --all names them'
+rm -f "$folder/$gone".[1-4]
+ok "damaged state files"
 
 try 2 "$mallow" report /no/such/file
 one_line_error

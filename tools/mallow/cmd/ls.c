@@ -105,9 +105,30 @@ static void print_table(const row_t *rows, size_t count, bool all) {
 		printf("and %zu more that have ended: mallow ls --all\n", gone - GONE_ROWS);
 }
 
-/* Rows of the files that can be read; the others are named on stderr. */
-static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, row_t *rows) {
-	size_t count = 0;
+/* Files that cannot be read are said on stderr: the first of them, since another version's
+ * processes may have left dozens; `all` of them if so asked. */
+static void say_unreadable(size_t number, const mw_place_t *place, const char *why, bool all) {
+	if (number > 1 && !all)
+		return;
+	if (mw_state_file_is_blank(place->path))
+		mw_complain("note: %s: its process ended before it wrote a profile; 'mallow clean' "
+			    "removes the file",
+			    place->shown);
+	else
+		mw_complain("note: %s", why);
+}
+
+static void say_how_many(size_t unreadable, bool all) {
+	if (unreadable > 1 && !all)
+		mw_complain("note: and %zu more that cannot be read: mallow ls --all names them, "
+			    "mallow clean removes those of ended processes",
+			    unreadable - 1);
+}
+
+/* Rows of the files that can be read. */
+static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, bool all,
+			row_t *rows) {
+	size_t count = 0, unreadable = 0;
 	for (size_t i = 0; i < places->count; i++) {
 		const mw_place_t *place = &places->items[i];
 		mw_error_t error;
@@ -115,12 +136,8 @@ static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, ro
 		if (mw_snapshot_read(place->path, 0, &row.snapshot, &error) != 0) {
 			/* A live process may be just making its file; one that ended since the
 			 * directory was read took its file along. */
-			if (!place->alive && mw_state_file_is_blank(place->path))
-				mw_complain("note: %s: its process ended before it wrote a "
-					    "profile; 'mallow clean' removes the file",
-					    place->shown);
-			else if (!place->alive && access(place->path, F_OK) == 0)
-				mw_complain("note: %s", error.text);
+			if (!place->alive && access(place->path, F_OK) == 0)
+				say_unreadable(++unreadable, place, error.text, all);
 			continue;
 		}
 		if (!mw_filter_matches(filter, place, row.snapshot->header.program)) {
@@ -132,6 +149,7 @@ static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, ro
 					      : row.snapshot->header.created_realtime_ns;
 		rows[count++] = row;
 	}
+	say_how_many(unreadable, all);
 	return count;
 }
 
@@ -143,7 +161,8 @@ int mw_cmd_ls(const mw_arguments_t *arguments) {
 	mw_places_add_directories(&places);
 	mw_places_add_mapped(&places);
 	row_t *rows = mw_xcalloc(places.count + 1, sizeof(*rows));
-	size_t count = read_rows(&places, filter, rows);
+	bool all = mw_argument(arguments, "all")->given;
+	size_t count = read_rows(&places, filter, all, rows);
 	qsort(rows, count, sizeof(*rows), compare_rows);
 	int status = MW_EXIT_FINE;
 	mw_terminal_page(arguments);
@@ -156,7 +175,7 @@ int mw_cmd_ls(const mw_arguments_t *arguments) {
 			      : "mallow: no process runs mallow; 'mallow run PROGRAM' starts one\n",
 		      stderr);
 	else
-		print_table(rows, count, mw_argument(arguments, "all")->given);
+		print_table(rows, count, all);
 	for (size_t i = 0; i < count; i++)
 		mw_snapshot_free(rows[i].snapshot);
 	free(rows);
