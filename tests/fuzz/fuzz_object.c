@@ -22,9 +22,10 @@
 #include "model/alloc.h"
 #include "symbol/code.h"
 #include "symbol/confine.h"
-#include "symbol/known.h"
+#include "symbol/found.h"
 #include "symbol/lookup.h"
 #include "symbol/object.h"
+#include "symbol/queue.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 /* Of the address sanitizer: who called what found fault, and what is called then. */
@@ -66,11 +67,13 @@ static _Noreturn void end_as_ours(const char *what) {
 	abort();
 }
 
-static void take_found(void *context, uint32_t location, uint32_t known) {
-	mw_known_t *k = context;
-	const mw_profile_t *p = mw_known_profile(k);
-	if (location == 0 || known == 0 || known >= p->location_count)
+static void take_found(void *context, uint32_t location, const mw_line_t *lines, size_t count) {
+	const mw_profile_t *p = mw_found_profile(context);
+	if (location == 0 || count > MW_OBJECT_INLINE_MAX)
 		end_as_ours("a location that is none was found");
+	for (size_t i = 0; i < count; i++)
+		if (lines[i].function == 0 || lines[i].function >= p->function_count)
+			end_as_ours("a function that is none was found");
 }
 
 static void before_unit(void *context) {
@@ -118,23 +121,29 @@ static void look_up(mw_profile_t *p, const mw_symbolize_options_t *options, uint
 	mw_object_t *object = mw_object_open(p, &p->mappings[1], options, &error);
 	if (object == NULL)
 		return;
-	mw_known_t *known = mw_known_open(NULL, "");
+	mw_found_t *names = mw_found_new();
+	size_t count = p->location_count - 1;
+	mw_queue_t *queue = mw_queue_new(count);
 	const mw_lookup_t lookup = {.profile = p,
 				    .mapping = &p->mappings[1],
 				    .options = options,
 				    .bias = bias,
-				    .known = known,
+				    .names = names,
+				    .queue = queue,
 				    .found = take_found,
 				    .before_unit = before_unit,
-				    .context = known};
-	size_t count = p->location_count - 1;
+				    .context = names};
 	uint32_t *locations = mw_xcalloc(count, sizeof(uint32_t));
 	for (size_t i = 0; i < count; i++)
 		locations[i] = (uint32_t)i + 1;
 	mw_object_has_debug(object);
-	mw_lookup_all(&lookup, &object, locations, count);
+	if (queue != NULL) {
+		mw_lookup_list(&lookup, object, locations, count);
+		mw_lookup_all(&lookup, &object);
+	}
 	mw_object_close(object);
-	mw_known_close(known, false);
+	mw_queue_free(queue);
+	mw_found_free(names);
 	free(locations);
 }
 

@@ -42,6 +42,7 @@ static const char *look_up(const char *path, const char *build_id) {
 	mw_profile_add_location(p, mw_profile_add_mapping(p, &mapping), some_function() - 1, false);
 	mw_symbolize_options_t options = {.cache_directory = directory};
 	mw_symbolize(p, &options);
+	mw_symbolize_finish();
 	const mw_location_t *l = &p->locations[1];
 	name[0] = '\0';
 	if (l->line_count > 0)

@@ -9,29 +9,19 @@
 #include "model/table.h"
 #include "read/read.h"
 #include "symbol/cache.h"
-#include "symbol/symbolize.h"
+#include "symbol/object.h"
 #include "write/write.h"
 
 /* Says which command wrote the file: another one may name functions otherwise. */
 #define VERSION_COMMENT "symbols kept by mallow " MALLOW_VERSION
 #define THE_MAPPING 1u
 
-/* A function as the object has it.  Its texts are compared by their place: the object has each once
- * or a few times, and demangling is what takes the time. */
-typedef struct source {
-	const char *name, *file;
-	uint32_t function;
-} source_t;
-
 struct mw_known {
 	mw_profile_t *profile;
 	char *path; /* NULL: nothing is kept */
 	mw_table_t by_address;
-	mw_table_t by_source;
-	source_t *sources; /* [0] is none */
-	size_t source_count, source_capacity;
-	mw_string_t *readable; /* the demangled name of a name; 0: not asked for yet */
-	size_t readable_capacity;
+	uint32_t *functions; /* here, of those of the profile that is taken from; 0: not yet */
+	size_t function_capacity;
 	bool was_kept;
 	bool changed;
 };
@@ -39,11 +29,6 @@ struct mw_known {
 static bool address_equal(const void *context, uint32_t entry, const void *key) {
 	const mw_profile_t *p = context;
 	return p->locations[entry].address == *(const uint64_t *)key;
-}
-
-static bool source_equal(const void *context, uint32_t entry, const void *key) {
-	const source_t *have = (const source_t *)context + entry, *want = key;
-	return have->name == want->name && have->file == want->file;
 }
 
 static mw_profile_t *start_profile(const char *build_id) {
@@ -87,8 +72,6 @@ static void index_address(mw_known_t *known, uint32_t location) {
 
 mw_known_t *mw_known_open(const char *directory, const char *build_id) {
 	mw_known_t *known = mw_xcalloc(1, sizeof(*known));
-	known->sources = mw_grow(NULL, &known->source_capacity, 1, sizeof(source_t));
-	known->source_count = 1;
 	known->path = mw_cache_path(directory, build_id);
 	if (known->path != NULL)
 		known->profile = load(known->path, build_id);
@@ -101,15 +84,13 @@ mw_known_t *mw_known_open(const char *directory, const char *build_id) {
 	return known;
 }
 
-void mw_known_close(mw_known_t *known, bool is_worth_it) {
-	if (known->path != NULL && known->changed && is_worth_it &&
+void mw_known_close(mw_known_t *known) {
+	if (known->path != NULL && known->changed &&
 	    mw_write_profile(known->profile, known->path, MW_FORMAT_PROTO, MW_GZIP_OFF, NULL) == 0)
 		mw_cache_trim(known->path);
 	mw_profile_free(known->profile);
 	mw_table_clear(&known->by_address);
-	mw_table_clear(&known->by_source);
-	free(known->sources);
-	free(known->readable);
+	free(known->functions);
 	free(known->path);
 	free(known);
 }
@@ -127,61 +108,38 @@ uint32_t mw_known_find(const mw_known_t *known, uint64_t address) {
 			     address_equal, known->profile, &address);
 }
 
-/* Demangling is slow, and many units have the same functions. */
-static mw_string_t demangle_once(mw_known_t *known, mw_string_t system_name) {
-	known->readable = mw_grow(known->readable, &known->readable_capacity,
-				  (size_t)system_name + 1, sizeof(mw_string_t));
-	if (known->readable[system_name] == 0) {
-		char *name = mw_demangle(mw_profile_string(known->profile, system_name));
-		known->readable[system_name] = mw_profile_intern(known->profile, name);
-		free(name);
+/* The function of another profile. */
+static uint32_t take_function(mw_known_t *known, const mw_profile_t *from, uint32_t number) {
+	const mw_function_t *f = &from->functions[number];
+	mw_profile_t *to = known->profile;
+	known->functions = mw_grow(known->functions, &known->function_capacity, (size_t)number + 1,
+				   sizeof(uint32_t));
+	if (known->functions[number] == 0) {
+		const mw_function_t taken = {
+			.name = mw_profile_intern(to, mw_profile_string(from, f->name)),
+			.system_name =
+				mw_profile_intern(to, mw_profile_string(from, f->system_name)),
+			.file = mw_profile_intern(to, mw_profile_string(from, f->file)),
+		};
+		known->functions[number] = mw_profile_add_function(to, &taken);
 	}
-	return known->readable[system_name];
+	return known->functions[number];
 }
 
-/* Makes a function of a frame's texts. */
-static uint32_t make_function(mw_known_t *known, const mw_symbol_frame_t *frame) {
-	mw_profile_t *p = known->profile;
-	/* Dynamic symbols may carry a version: name@VERSION. */
-	size_t length = strlen(frame->name);
-	const char *version = length > 0 ? strchr(frame->name + 1, '@') : NULL;
-	if (version != NULL)
-		length = (size_t)(version - frame->name);
-	mw_function_t function = {.system_name = mw_profile_intern_bytes(p, frame->name, length)};
-	function.name = demangle_once(known, function.system_name);
-	if (frame->file != NULL)
-		function.file = mw_profile_intern(p, frame->file);
-	return mw_profile_add_function(p, &function);
-}
-
-static uint32_t find_function(mw_known_t *known, const mw_symbol_frame_t *frame) {
-	source_t key = {.name = frame->name, .file = frame->file};
-	uint64_t hash = mw_table_hash(&key, offsetof(source_t, function));
-	uint32_t found = mw_table_find(&known->by_source, hash, source_equal, known->sources, &key);
-	if (found != 0)
-		return known->sources[found].function;
-	key.function = make_function(known, frame);
-	known->sources = mw_grow(known->sources, &known->source_capacity, known->source_count + 1,
-				 sizeof(source_t));
-	known->sources[known->source_count] = key;
-	mw_table_add(&known->by_source, hash, (uint32_t)known->source_count++);
-	return key.function;
-}
-
-void mw_known_forget_places(mw_known_t *known) {
-	mw_table_clear(&known->by_source);
-	known->source_count = 1;
-}
-
-uint32_t mw_known_add(mw_known_t *known, uint64_t address, const mw_symbol_frame_t *frames,
-		      size_t count) {
-	mw_profile_t *p = known->profile;
+void mw_known_take(mw_known_t *known, uint64_t address, const mw_profile_t *from,
+		   uint32_t location) {
+	const mw_location_t *l = &from->locations[location];
 	mw_line_t lines[MW_OBJECT_INLINE_MAX];
-	for (size_t i = 0; i < count; i++)
-		lines[i] = (mw_line_t){find_function(known, &frames[i]), frames[i].line};
-	uint32_t location = mw_profile_append_location(p, THE_MAPPING, address, false);
-	mw_profile_set_lines(p, location, lines, count);
-	index_address(known, location);
+	uint32_t count =
+		l->line_count < MW_OBJECT_INLINE_MAX ? l->line_count : MW_OBJECT_INLINE_MAX;
+	if (mw_known_find(known, address) != 0)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		const mw_line_t *line = &from->lines[l->line_first + i];
+		lines[i] = (mw_line_t){take_function(known, from, line->function), line->line};
+	}
+	uint32_t taken = mw_profile_append_location(known->profile, THE_MAPPING, address, false);
+	mw_profile_set_lines(known->profile, taken, lines, count);
+	index_address(known, taken);
 	known->changed = true;
-	return location;
 }

@@ -13,15 +13,14 @@
 #include <stdint.h>
 
 #include "model/profile.h"
-#include "symbol/object.h"
 
 typedef struct mw_known mw_known_t;
 
 /* `directory` NULL, or a build-id that is none: nothing is kept.  What a file holds that is
  * damaged, somebody else's or of another version is as if it were not there. */
 mw_known_t *mw_known_open(const char *directory, const char *build_id);
-/* Keeps what has been added, if `is_worth_it`; what goes wrong is nobody's business. */
-void mw_known_close(mw_known_t *known, bool is_worth_it);
+/* Keeps what was added; what goes wrong is nobody's business. */
+void mw_known_close(mw_known_t *known);
 
 /* Locations, functions and their texts; valid until the next call here. */
 const mw_profile_t *mw_known_profile(const mw_known_t *known);
@@ -29,11 +28,9 @@ const mw_profile_t *mw_known_profile(const mw_known_t *known);
 bool mw_known_was_kept(const mw_known_t *known);
 /* The location of an address; 0: not known yet. */
 uint32_t mw_known_find(const mw_known_t *known, uint64_t address);
-/* To be called before an object is closed whose texts were added: they are known by their place. */
-void mw_known_forget_places(mw_known_t *known);
-/* Adds an address that is not known yet, with its functions, innermost first (none: it has no
- * name).  `frames`' texts stay where they are until the object that owns them is closed. */
-uint32_t mw_known_add(mw_known_t *known, uint64_t address, const mw_symbol_frame_t *frames,
-		      size_t count);
+/* Adds an address that is not known yet, with the functions of a location of another profile (none:
+ * it has no name).  That one is the same each time. */
+void mw_known_take(mw_known_t *known, uint64_t address, const mw_profile_t *from,
+		   uint32_t location);
 
 #endif

@@ -36,6 +36,9 @@ typedef struct mw_symbolize_result {
 /* Locations that have lines already keep them.  `options` may be NULL. */
 mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_options_t *options);
 
+/* Waits for what mw_symbolize() has left to do for later runs, as exit() does. */
+void mw_symbolize_finish(void);
+
 /* What to call a location without symbols: "libfoo.so+0x1234" (address in the ELF file), or
  * "0x7f..." without a mapping.  Returns `buffer`. */
 const char *mw_location_name(const mw_profile_t *profile, uint32_t location, char *buffer,

@@ -3,8 +3,7 @@
 #include "symbol/worker.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,56 +11,51 @@
 #include "model/alloc.h"
 #include "symbol/confine.h"
 #include "symbol/debuginfod.h"
+#include "symbol/found.h"
 #include "symbol/known.h"
 #include "symbol/lookup.h"
 #include "symbol/object.h"
 
 /* As much as a pipe holds. */
 #define PIPE_BYTES ((size_t)64 << 10)
-/* Files with fewer locations are read beside one that takes its time: mostly they are the libraries
- * of a large program, and unpacking libc's debug information takes as long as thousands of
- * look-ups. */
-#define LOCATIONS_OF_SMALL_MAX 1000
+/* Opening a file takes as long as some hundred look-ups. */
+#define PLACES_WORTH_HELP 500
 
-/* What the threads share. */
-typedef struct office {
-	const mw_profile_t *profile;
-	const mw_symbol_job_t *jobs;
-	bool *taken; /* of each job; one thread, until there are more, then under the lock */
-	size_t job_count;
-	const mw_symbolize_options_t *options;
+/* One worker's. */
+typedef struct desk {
+	const mw_shift_t *shift;
 	int fd;
-	pthread_mutex_t lock; /* of the pipe and of `taken` */
-} office_t;
+	char *out; /* messages that are not written yet */
+	size_t out_bytes, out_capacity;
+} desk_t;
 
 /* One mapping's work. */
 typedef struct task {
-	office_t *office;
-	char *out; /* messages that are not written yet */
-	size_t out_bytes, out_capacity;
+	desk_t *desk;
 	const mw_profile_t *profile;
 	const mw_symbol_job_t *job;
 	const mw_mapping_t *mapping;
 	const mw_symbolize_options_t *options;
-	mw_known_t *known;
-	mw_object_t *object; /* opened when something is not known */
+	mw_known_t *known;    /* from earlier runs; NULL once it has been sent */
+	mw_found_t *names;    /* found by this worker */
+	uint32_t names_first; /* the number of the first of them, behind those of `known` */
+	uint32_t names_sent;  /* so many of them the parent has */
+	bool *known_sent;     /* functions of `known` that it has */
+	mw_object_t *object;  /* opened when something is not known */
 	uint64_t bias;
-	bool has_debug; /* something was looked up in debug information */
-	bool *sent;     /* functions of `known` that the parent has */
-	size_t sent_capacity;
 } task_t;
 
-/* Messages are kept until they are flushed, so that those of two tasks do not mix. */
-static void emit(task_t *t, mw_message_t message, const char *text) {
+/* Messages are kept until they are flushed. */
+static void emit(desk_t *d, mw_message_t message, const char *text) {
 	size_t bytes = sizeof(message) + message.length;
-	if (t->out_bytes + bytes > t->out_capacity) {
-		t->out_capacity = 2 * (t->out_bytes + bytes) + PIPE_BYTES;
-		t->out = mw_xrealloc(t->out, t->out_capacity, 1);
+	if (d->out_bytes + bytes > d->out_capacity) {
+		d->out_capacity = 2 * (d->out_bytes + bytes) + PIPE_BYTES;
+		d->out = mw_xrealloc(d->out, d->out_capacity, 1);
 	}
-	memcpy(t->out + t->out_bytes, &message, sizeof(message));
+	memcpy(d->out + d->out_bytes, &message, sizeof(message));
 	if (message.length > 0)
-		memcpy(t->out + t->out_bytes + sizeof(message), text, message.length);
-	t->out_bytes += bytes;
+		memcpy(d->out + d->out_bytes + sizeof(message), text, message.length);
+	d->out_bytes += bytes;
 }
 
 static void write_all(int fd, const void *bytes, size_t length) {
@@ -76,21 +70,14 @@ static void write_all(int fd, const void *bytes, size_t length) {
 	}
 }
 
-/* Writes whole messages, and before them whose they are. */
-static void flush(task_t *t) {
-	const mw_message_t whose = {.kind = MW_MESSAGE_OF, .number = t->job->mapping};
-	if (t->out_bytes == 0)
-		return;
-	pthread_mutex_lock(&t->office->lock);
-	write_all(t->office->fd, &whose, sizeof(whose));
-	write_all(t->office->fd, t->out, t->out_bytes);
-	pthread_mutex_unlock(&t->office->lock);
-	t->out_bytes = 0;
+static void flush(desk_t *d) {
+	write_all(d->fd, d->out, d->out_bytes);
+	d->out_bytes = 0;
 }
 
 static void send_note(task_t *t, const char *text) {
 	mw_message_t message = {.kind = MW_MESSAGE_NOTE, .length = (uint32_t)strlen(text)};
-	emit(t, message, text);
+	emit(t->desk, message, text);
 }
 
 static void send_opened(task_t *t, bool has_debug) {
@@ -98,7 +85,7 @@ static void send_opened(task_t *t, bool has_debug) {
 				.number = t->job->mapping,
 				.value = t->bias,
 				.detail = has_debug};
-	emit(t, message, "");
+	emit(t->desk, message, "");
 }
 
 /* Appends a text and its NUL. */
@@ -109,37 +96,39 @@ static size_t pack(char *buffer, size_t used, const char *text) {
 	return used + length + 1;
 }
 
-static void send_function(task_t *t, uint32_t number) {
+/* A function of a profile, by the number it is to have. */
+static void send_function(task_t *t, const mw_profile_t *p, uint32_t function, uint32_t number) {
 	char buffer[MW_MESSAGE_TEXT_MAX];
-	t->sent = mw_grow(t->sent, &t->sent_capacity, (size_t)number + 1, sizeof(bool));
-	if (t->sent[number])
-		return;
-	t->sent[number] = true;
-	const mw_profile_t *p = mw_known_profile(t->known);
-	const mw_function_t *f = &p->functions[number];
+	const mw_function_t *f = &p->functions[function];
 	size_t used = pack(buffer, 0, mw_profile_string(p, f->name));
 	used = pack(buffer, used, mw_profile_string(p, f->system_name));
 	used = pack(buffer, used, mw_profile_string(p, f->file));
 	mw_message_t message = {
 		.kind = MW_MESSAGE_FUNCTION, .number = number, .length = (uint32_t)used};
-	emit(t, message, buffer);
+	emit(t->desk, message, buffer);
+}
+
+static void send_frame(task_t *t, uint32_t location, uint32_t function, int64_t line) {
+	mw_message_t message = {.kind = MW_MESSAGE_FRAME,
+				.number = location,
+				.detail = function,
+				.value = (uint64_t)line};
+	emit(t->desk, message, "");
+	if (t->desk->out_bytes >= PIPE_BYTES)
+		flush(t->desk);
 }
 
 /* `known` is the location in what is known of the build. */
-static void send_frames(task_t *t, uint32_t location, uint32_t known) {
+static void send_known(task_t *t, uint32_t location, uint32_t known) {
 	const mw_profile_t *p = mw_known_profile(t->known);
 	const mw_location_t *l = &p->locations[known];
 	for (uint32_t i = 0; i < l->line_count; i++) {
 		const mw_line_t *line = &p->lines[l->line_first + i];
-		send_function(t, line->function);
-		mw_message_t message = {.kind = MW_MESSAGE_FRAME,
-					.number = location,
-					.detail = line->function,
-					.value = (uint64_t)line->line};
-		emit(t, message, "");
+		if (!t->known_sent[line->function])
+			send_function(t, p, line->function, line->function);
+		t->known_sent[line->function] = true;
+		send_frame(t, location, line->function, line->line);
 	}
-	if (t->out_bytes >= PIPE_BYTES)
-		flush(t);
 }
 
 /* Opens the file and finds where it was loaded. Its debug information is left alone until something
@@ -163,8 +152,9 @@ static int open_object(task_t *t) {
 }
 
 /* Sends what is known already; returns how many locations are left, their numbers in `left`. */
-static size_t send_known(task_t *t, uint32_t *left) {
-	size_t count = 0;
+static size_t send_all_known(task_t *t, uint32_t *left) {
+	size_t count = 0, functions = mw_known_profile(t->known)->function_count;
+	t->known_sent = mw_xcalloc(functions, sizeof(bool));
 	for (size_t i = 0; i < t->job->count; i++) {
 		uint32_t location = t->job->locations[i];
 		/* Found by a worker that died of another file. */
@@ -173,123 +163,130 @@ static size_t send_known(task_t *t, uint32_t *left) {
 		uint32_t known =
 			mw_known_find(t->known, t->profile->locations[location].address - t->bias);
 		if (known != 0)
-			send_frames(t, location, known);
+			send_known(t, location, known);
 		else
 			left[count++] = location;
 	}
+	free(t->known_sent);
+	t->names_first = (uint32_t)functions;
 	return count;
 }
 
-static void take_found(void *context, uint32_t location, uint32_t known) {
-	send_frames(context, location, known);
+static void take_found(void *context, uint32_t location, const mw_line_t *lines, size_t count) {
+	task_t *t = context;
+	const mw_profile_t *p = mw_found_profile(t->names);
+	for (; t->names_sent + 1 < p->function_count; t->names_sent++)
+		send_function(t, p, t->names_sent + 1, t->names_first + t->names_sent + 1);
+	for (size_t i = 0; i < count; i++)
+		send_frame(t, location, t->names_first + lines[i].function, lines[i].line);
 }
 
 /* Reading a unit is where damage shows: what was found before is not to be lost with it. */
 static void before_unit(void *context) {
-	flush(context);
+	const task_t *t = context;
+	flush(t->desk);
 }
 
-static void look_up_all(task_t *t, const uint32_t *locations, size_t count) {
-	const mw_lookup_t lookup = {
+static mw_lookup_t lookup_of(task_t *t, mw_queue_t *queue) {
+	t->names = mw_found_new();
+	return (mw_lookup_t){
 		.profile = t->profile,
 		.mapping = t->mapping,
 		.options = t->options,
 		.bias = t->bias,
-		.known = t->known,
+		.names = t->names,
+		.queue = queue,
 		.found = take_found,
 		.before_unit = before_unit,
 		.context = t,
 	};
-	mw_lookup_all(&lookup, &t->object, locations, count);
 }
 
+static void look_up(task_t *t, const uint32_t *locations, size_t count) {
+	mw_queue_t *own = t->job->queue == NULL ? mw_queue_new(count) : NULL;
+	const mw_lookup_t lookup = lookup_of(t, own != NULL ? own : t->job->queue);
+	const mw_message_t message = {
+		.kind = MW_MESSAGE_LOOKUP, .number = t->job->mapping, .value = count};
+	emit(t->desk, message, "");
+	flush(t->desk);
+	send_opened(t, mw_object_has_debug(t->object));
+	if (lookup.queue != NULL) {
+		mw_lookup_list(&lookup, t->object, locations, count);
+		mw_lookup_all(&lookup, &t->object);
+	}
+	mw_queue_free(own);
+}
+
+/* All of a file. */
 static void do_task(task_t *t) {
 	t->bias = t->mapping->bias;
 	if (!t->mapping->bias_known && open_object(t) != 0)
 		return;
+	t->known = mw_known_open(t->options->cache_directory,
+				 mw_profile_string(t->profile, t->mapping->build_id));
 	if (mw_known_was_kept(t->known))
 		send_opened(t, true);
 	uint32_t *left = mw_xcalloc(t->job->count, sizeof(uint32_t));
-	size_t count = send_known(t, left);
-	if (count > 0 && (t->object != NULL || open_object(t) == 0)) {
-		t->has_debug = mw_object_has_debug(t->object);
-		send_opened(t, t->has_debug);
-		look_up_all(t, left, count);
-	}
+	size_t count = send_all_known(t, left);
+	mw_known_close(t->known);
+	if (count > 0 && (t->object != NULL || open_object(t) == 0))
+		look_up(t, left, count);
 	free(left);
 }
 
-static void do_job(office_t *o, const mw_symbol_job_t *job) {
-	const mw_mapping_t *mapping = &o->profile->mappings[job->mapping];
-	const char *build_id = mw_profile_string(o->profile, mapping->build_id);
-	task_t t = {
-		.office = o,
-		.profile = o->profile,
-		.job = job,
-		.mapping = mapping,
-		.options = o->options,
-		.known = mw_known_open(o->options->cache_directory, build_id),
-	};
+/* What is left of a file that another worker has begun. */
+static void help(task_t *t) {
+	if (mw_queue_wait(t->job->queue) < PLACES_WORTH_HELP)
+		return;
+	t->bias = t->mapping->bias;
+	if (open_object(t) != 0)
+		return;
+	mw_object_has_debug(t->object);
+	const mw_lookup_t lookup = lookup_of(t, t->job->queue);
+	mw_lookup_all(&lookup, &t->object);
+}
+
+static void do_job(desk_t *d, const mw_symbol_job_t *job, void (*part)(task_t *t)) {
+	const mw_mapping_t *mapping = &d->shift->profile->mappings[job->mapping];
+	task_t t = {.desk = d,
+		    .profile = d->shift->profile,
+		    .job = job,
+		    .mapping = mapping,
+		    .options = d->shift->options};
 	mw_message_t message = {.kind = MW_MESSAGE_BEGIN, .number = job->mapping};
-	emit(&t, message, "");
-	flush(&t);
-	do_task(&t);
-	mw_known_close(t.known, t.has_debug);
-	if (t.object != NULL)
-		mw_object_close(t.object);
+	emit(d, message, "");
+	flush(d);
+	part(&t);
+	mw_object_close(t.object);
+	if (t.names != NULL)
+		mw_found_free(t.names);
 	message.kind = MW_MESSAGE_END;
-	emit(&t, message, "");
-	flush(&t);
-	free(t.out);
-	free(t.sent);
+	emit(d, message, "");
+	flush(d);
 }
 
-/* The next job that is not done, of small files only if there are to be no others. */
-static const mw_symbol_job_t *take_job(office_t *o, bool is_small) {
-	const mw_symbol_job_t *job = NULL;
-	pthread_mutex_lock(&o->lock);
-	for (size_t i = 0; i < o->job_count && job == NULL; i++) {
-		if (o->taken[i] || (is_small && o->jobs[i].count >= LOCATIONS_OF_SMALL_MAX))
-			continue;
-		o->taken[i] = true;
-		job = &o->jobs[i];
-	}
-	pthread_mutex_unlock(&o->lock);
-	return job;
+/* Takes the jobs of one size that nobody has taken. */
+static void do_jobs(desk_t *d, bool are_small) {
+	const mw_shift_t *s = d->shift;
+	for (size_t i = 0; i < s->job_count; i++)
+		if ((s->jobs[i].count < MW_JOB_SMALL_MAX) == are_small && !s->jobs[i].is_done &&
+		    !atomic_exchange(&s->taken[i], true))
+			do_job(d, &s->jobs[i], do_task);
 }
 
-static void *do_small_jobs(void *office) {
-	for (const mw_symbol_job_t *job; (job = take_job(office, true)) != NULL;)
-		do_job(office, job);
-	return NULL;
-}
-
-void mw_symbol_worker(const mw_profile_t *profile, const mw_symbol_job_t *jobs, size_t job_count,
-		      const mw_symbolize_options_t *options, bool is_alone, int pipe_fd) {
-	office_t o = {
-		.profile = profile,
-		.jobs = jobs,
-		.taken = mw_xcalloc(job_count, sizeof(bool)),
-		.job_count = job_count,
-		.options = options,
-		.fd = pipe_fd,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-	};
-	size_t large = 0, small = 0;
-	for (size_t i = 0; i < job_count; i++) {
-		o.taken[i] = jobs[i].done;
-		if (!jobs[i].done)
-			*(jobs[i].count < LOCATIONS_OF_SMALL_MAX ? &small : &large) += 1;
-	}
+void mw_symbol_worker(const mw_shift_t *shift, int pipe_fd) {
+	desk_t d = {.shift = shift, .fd = pipe_fd};
 	mw_confine_memory(MW_CONFINED_BYTES);
-	mw_debuginfod_allow(options->debuginfod);
-	pthread_t thread;
-	/* Downloads come one by one, so that one sees which. */
-	bool is_crowd = !is_alone && !options->debuginfod && large > 0 && small > 0 &&
-			pthread_create(&thread, NULL, do_small_jobs, &o) == 0;
-	for (const mw_symbol_job_t *job; (job = take_job(&o, false)) != NULL;)
-		do_job(&o, job);
-	if (is_crowd)
-		pthread_join(thread, NULL);
+	mw_debuginfod_allow(shift->options->debuginfod);
+	if (shift->helped == NULL)
+		do_jobs(&d, false);
+	do_jobs(&d, true);
+	if (shift->helped != NULL)
+		do_job(&d, shift->helped, help);
+	const mw_message_t message = {.kind = MW_MESSAGE_DONE};
+	emit(&d, message, "");
+	flush(&d);
+	/* Before the memory goes, which takes a while. */
+	close(pipe_fd);
 	_exit(0);
 }
