@@ -113,11 +113,19 @@ static MW_NOINLINE void *alloc_slow(size_t bytes) {
 	return block ? block : alloc_started(bytes);
 }
 
+/* The hardened library's of tiny sizes, apart for the same reason. */
+static MW_NOINLINE void *alloc_tiny_slow(size_t bytes) {
+	void *listed = mw_harden_alloc_at_once(bytes);
+	return MW_LIKELY(listed != NULL) ? filled(attended(listed)) : alloc_slow(bytes);
+}
+
 void *mw_api_alloc(size_t bytes) {
 	if (!MW_HARDEN_ON) {
 		void *listed = mw_heap_alloc_at_once(bytes);
 		return MW_LIKELY(listed != NULL) ? filled(attended(listed)) : alloc_started(bytes);
 	}
+	if (bytes <= mw_harden_requested(MW_TINY_MAX_BYTES))
+		return alloc_tiny_slow(bytes);
 	void *block = mw_harden_alloc_stack(bytes);
 	return MW_LIKELY(block != NULL) ? block : alloc_slow(bytes);
 }

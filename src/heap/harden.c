@@ -14,6 +14,7 @@
 #include "heap/lookup.h"
 #include "heap/misuse.h"
 #include "heap/outbox.h"
+#include "heap/queue.h"
 #include "os/proc.h"
 
 mw_harden_keys_t mw_harden_keys;
@@ -111,6 +112,9 @@ static void *split(void *list, uint32_t count, void **rest) {
 	return last;
 }
 
+/* A page that has as many free ones stays where it is. */
+#define LONG_BLOCKS (2 * MW_LIST_BLOCKS)
+
 /* How many blocks must be freed after one before it may come back. */
 static uint32_t draw_held(mw_harden_thread_t *thread) {
 	enum { FEWEST = 6, MORE = 8 };
@@ -119,24 +123,57 @@ static uint32_t draw_held(mw_harden_thread_t *thread) {
 	return FEWEST + draw_below(&thread->random, MORE);
 }
 
-/* The quarantine of tiny blocks that their owner frees.  The list has the block freed last at its
- * front: the younger half of it stays, up to a number that nobody can tell, so that a block comes
- * back only when that many were freed after it, or its page has few others. */
-uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh) {
-	mw_harden_thread_t *thread = &mw_thread.heap->harden;
+/* A page that has few left goes behind the others of its class: its blocks would come in short
+ * lists, each half of what is left.  There it gathers more. */
+static void queue_behind(mw_page_t *page, uint32_t left) {
+	if (left >= LONG_BLOCKS || !page->next)
+		return;
+	mw_page_queue_t *queue = &mw_thread.heap->queues[page->size_class];
+	mw_queue_remove(queue, page);
+	mw_queue_append(queue, page);
+}
+
+/* Fresh blocks come before what is free already. */
+static uint32_t hold_all_but_fresh(mw_page_t *page, void **list, uint32_t held) {
 	*list = page->free;
-	page->free = NULL;
-	if (page->size_class >= MW_TINY_CLASSES || count < 2 || fresh == count)
+	split(mw_thread.heap->harden.last_fresh, 1, &page->free);
+	return held;
+}
+
+/* The quarantine of tiny blocks that their owner frees.  Of what is free the younger half stays, up
+ * to a number that nobody can tell, so that a block comes back only when that many were freed after
+ * it, or its page has few others.  page->free has the block freed last at its front; what stayed
+ * when the page was here the last time is apart, in page->aged, as all of page->free is younger: if
+ * that is enough, no list need be walked. */
+uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh) {
+	if (fresh > 0 && fresh < count)
+		return hold_all_but_fresh(page, list, count - fresh);
+	uint32_t young = count - page->aged_blocks;
+	if (page->size_class >= MW_TINY_CLASSES || count < 2 || fresh == count) {
+		*list = page->free ? page->free : page->aged;
+		page->free = NULL;
+		mw_harden_forget_aged(page);
 		return 0;
-	if (fresh > 0) {
-		split(thread->last_fresh, 1, &page->free);
-		return count - fresh;
 	}
-	uint32_t held = draw_held(thread);
+	uint32_t held = draw_held(&mw_thread.heap->harden);
 	if (held > count / 2)
 		held = count / 2;
-	page->free = *list;
-	split(*list, held, list);
+	if (MW_LIKELY(page->aged && young >= held)) {
+		*list = page->aged;
+		held = young;
+		page->aged = page->free;
+		page->aged_blocks = young;
+		page->free = NULL;
+	} else if (page->aged) {
+		page->aged_blocks = held - young;
+		split(page->aged, held - young, list);
+	} else {
+		page->aged = page->free;
+		page->aged_blocks = held;
+		page->free = NULL;
+		split(page->aged, held, list);
+	}
+	queue_behind(page, held);
 	return held;
 }
 

@@ -124,8 +124,17 @@ static inline bool mw_harden_has_fast_paths(void) {
 /* Links `count` blocks of the page, from the one of this index on, into a list before `rest`. */
 void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *rest);
 /* The page's free blocks, `count` of them, are about to be handed out, `fresh` new ones first:
- * those that must wait stay in page->free; returns how many, and in *list the others. */
+ * those that must wait stay in page->free and page->aged; returns how many, and in *list the
+ * others.  The page is the first of its queue, and perhaps the last afterwards. */
 uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh);
+/* The page's free blocks that are not in page->free. */
+static inline void *mw_harden_aged(const mw_page_t *page) {
+	return page->aged;
+}
+static inline void mw_harden_forget_aged(mw_page_t *page) {
+	page->aged = NULL;
+	page->aged_blocks = 0;
+}
 /* Of a list of others' blocks that the calling thread freed, `count` of them, the youngest first:
  * a number that nobody can tell stays, all that there are or below MW_HARDEN_OUTBOX_MARGIN. Returns
  * it; *held and *last_held: those, if any, and *list the others. */
@@ -188,6 +197,15 @@ static inline uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_
 	*list = page->free;
 	page->free = NULL;
 	return 0;
+}
+
+static inline void *mw_harden_aged(const mw_page_t *page) {
+	(void)page;
+	return NULL;
+}
+
+static inline void mw_harden_forget_aged(mw_page_t *page) {
+	(void)page;
 }
 
 #define MW_HARDEN_OUTBOX_MARGIN 0u

@@ -193,6 +193,16 @@ MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 	}
 }
 
+/* A tiny block that is free, and whose link was looked at, as the program gets it. */
+MW_ALWAYS_INLINE void *mw_harden_give_tiny(char *block, size_t bytes) {
+	if (MW_UNLIKELY(!mw_harden_is_untouched(block)))
+		mw_harden_bad_link(block);
+	mw_harden_store_fill(block);
+	mw_harden_seal(block, mw_class_bytes[mw_class_of_tiny[mw_harden_room(bytes)]], bytes,
+		       mw_harden_canary(mw_harden_mix(block)));
+	return block;
+}
+
 /* A block of a list head; NULL: the list is empty, or the block was written to. */
 MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 	void **head = &mw_thread.heads[size_class];
@@ -239,7 +249,16 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
 	return mw_harden_pop_tiny(mw_class_of_tiny[mw_harden_room(bytes)], bytes);
 }
 
-/* The same of the other small sizes. */
+/* mw_heap_alloc_at_once() */
+MW_ALWAYS_INLINE void *mw_harden_alloc_at_once(size_t bytes) {
+	if (MW_UNLIKELY(bytes > mw_harden_requested(MW_TINY_MAX_BYTES)) ||
+	    MW_UNLIKELY(mw_harden_is_whole))
+		return NULL;
+	char *block = mw_heap_alloc_at_once(mw_harden_room(bytes));
+	return MW_LIKELY(block != NULL) ? mw_harden_give_tiny(block, bytes) : NULL;
+}
+
+/* malloc() of the other small sizes. */
 MW_ALWAYS_INLINE void *mw_harden_alloc_stack(size_t bytes) {
 	if (MW_UNLIKELY(bytes - mw_harden_requested(MW_TINY_MAX_BYTES) - 1 >=
 			MW_SMALL_MAX_BYTES - MW_TINY_MAX_BYTES))
@@ -315,6 +334,10 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
 MW_ALWAYS_INLINE void *mw_harden_alloc_stack(size_t bytes) {
 	(void)bytes;
 	return NULL;
+}
+
+MW_ALWAYS_INLINE void *mw_harden_alloc_at_once(size_t bytes) {
+	return mw_heap_alloc_at_once(bytes);
 }
 
 MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {

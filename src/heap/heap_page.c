@@ -192,12 +192,12 @@ uint32_t mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page) {
 	if (count == 0 || (count < MW_LIST_BLOCKS && page->size_class < MW_TINY_CLASSES &&
 			   page->carved * page->block_bytes < MW_LIST_BYTES))
 		fresh = carve(page);
-	MW_ASSERT(page->free);
+	MW_ASSERT(page->free || mw_harden_aged(page));
 	return fresh;
 }
 
 static bool has_blocks(mw_page_t *page) {
-	if (page->free || page->carved < page->capacity)
+	if (page->free || mw_harden_aged(page) || page->carved < page->capacity)
 		return true;
 	mw_heap_page_collect(page);
 	return page->free != NULL;

@@ -59,6 +59,7 @@ static void add_idle(orphans_t *orphans, mw_page_t *page) {
 	/* Relaxed: with no block out nobody pushes, and the lock orders the rest. */
 	atomic_store_explicit(&page->remote, 0, memory_order_relaxed);
 	page->free = NULL;
+	mw_harden_forget_aged(page);
 	page->used = page->carved = 0;
 	page->spare = false;
 	page->state = MW_PAGE_ORPHAN;

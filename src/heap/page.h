@@ -100,6 +100,10 @@ struct mw_page {
 	union {
 		mw_record_id_t large_record;
 		uint32_t sample_marks[MW_PAGE_SAMPLE_MARKS]; /* SAMPLED: see sampled.c */
+		struct {            /* SMALL, tiny, hardened library: see mw_harden_hold_back() */
+			void *aged; /* a list of free blocks beside `free` */
+			uint32_t aged_blocks;
+		};
 	};
 };
 

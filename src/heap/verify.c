@@ -8,10 +8,10 @@
 #include "heap/chunk.h"
 #include "heap/outbox.h"
 
-/* A page's free list is as long as its counts say, and stays in the page. */
-static void check_free_list(const mw_page_t *page) {
+/* The length of a list of the page's free blocks, which stays in the page. */
+static uint32_t check_page_list(const mw_page_t *page, const void *list) {
 	uint32_t count = 0;
-	for (const void *block = page->free; block; block = mw_link_get(block)) {
+	for (const void *block = list; block; block = mw_link_get(block)) {
 		if (!mw_page_holds(page, block))
 			mw_fatal("heap check: a list of size class %u leads to %p, which is no "
 				 "block of it",
@@ -20,6 +20,13 @@ static void check_free_list(const mw_page_t *page) {
 			mw_fatal("heap check: the list of page %p (size class %u) has no end",
 				 (void *)page->start, page->block_bytes);
 	}
+	return count;
+}
+
+/* A page's free lists are as long as its counts say. */
+static void check_free_lists(const mw_page_t *page) {
+	uint32_t count = check_page_list(page, page->free);
+	count += check_page_list(page, mw_harden_aged(page));
 	if (page->used > page->carved || page->carved > page->capacity ||
 	    count != page->carved - page->used)
 		mw_fatal("heap check: page %p (size class %u) has %u free blocks, used %u, "
@@ -38,7 +45,7 @@ static void check_queue(const mw_heap_t *heap, const mw_page_queue_t *queue, uns
 			mw_fatal("heap check: page %p (size class %u) is in a queue it does not "
 				 "belong to",
 				 (void *)page->start, page->block_bytes);
-		check_free_list(page);
+		check_free_lists(page);
 		previous = page;
 	}
 	if (queue->last != previous)
