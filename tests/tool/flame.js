@@ -8,6 +8,9 @@ const press = key => { window.dispatchEvent(new KeyboardEvent("keydown", {key, b
 draw(); /* the first makes room, which may bring a scroll bar */
 draw();
 say("frames are drawn", shown.length > 20);
+say("the keys are told", $("status").textContent.startsWith("/ search") && /^[0-9.]+ [KM]iB$/.test($("total").textContent));
+for (const [whole, short] of [["std::map<\u2026>::find", "std::map\u2026"], ["std::vector", "std::vecto\u2026"]])
+	say("a name is cut: " + short, cut(whole, 10) === short);
 for (const [whole, short] of [["std::map<a, b<c> >::find<d>", "std::map<\u2026>::find<\u2026>"], ["std::operator<< <a>", "std::operator<< <\u2026>"],
 	["a::operator-><b>", "a::operator-><\u2026>"], ["<T as Trait>::run", "<T as Trait>::run"], ["f<a", "f<a"], ["f", "f"]])
 	say("arguments are left out: " + short, withoutArguments(whole) === short);

@@ -85,8 +85,33 @@ for view in report top tree traces; do
     awk '/^[ -]/ && length > 40 { print; bad = 1 } END { exit bad }' rows || fail "$view: too wide"
     rm paged
 done
-resize 80 60
 ok "40 columns"
+
+# Names of C++ at 80 columns: a tree leaves them room, and instructions, stacks and headings fit.
+cat >names.cc <<'END'
+#include <map>
+#include <string>
+#include <vector>
+int main() {
+	auto *all = new std::map<std::string, std::vector<std::string>>;
+	for (int i = 0; i < 5000; i++)
+		(*all)["a key that is too long to be kept in place " + std::to_string(i)].resize(9);
+	return all->empty();
+}
+END
+g++ -g -O1 -o names names.cc || fail "names.cc does not compile"
+"$mallow" run --rate 4K -o names.pb.gz -- ./names >run.out 2>err || fail "names does not run"
+resize 80 24
+for view in top tree traces "disasm ^main" "check --max-live 0"; do
+    in_terminal "mallow $view names.pb.gz 2>/dev/null"
+    [ -s paged ] || fail "$view did not go to the pager"
+    sed "s/$escape\[[0-9;]*m//g; s/…/./g" paged >rows
+    awk '/^[ -]/ && length > 80 { print; bad = 1 } END { exit bad }' rows || fail "$view: too wide"
+    [ "$view" != tree ] || grep -Eq '\| {3}[^ ]{20}' rows || fail "a tree leaves names no room"
+    rm paged
+done
+resize 80 60
+ok "80 columns"
 
 mkfifo slow
 terminal send-keys -l "clear; mallow report slow"

@@ -148,6 +148,9 @@ sum=$(awk '{ sum += $NF } END { printf "%d", sum }' out)
 try 0 "$mallow" top --alloc_space --json "$p"
 [ "$sum" = "$(python3 -c 'import json; print(json.load(open("out"))["total"])')" ] ||
     fail "collapsed stacks add up to $sum"
+# Stacks that differ in addresses and labels alone are one line.
+try 0 "$mallow" collapsed --alloc_space "$p"
+[ -z "$(sed 's/ [0-9]*$//' out | sort | uniq -d)" ] || fail "collapsed says a stack twice"
 try 0 "$mallow" diff "$p" "$p"
 says out ' 0% of '
 try 0 "$mallow" top -base="$p" "$p"
@@ -222,6 +225,18 @@ for name, x, y, width in rest:
     above = [b for b in boxes if b[2] == y - 17 and b[1] <= x + 0.2 and x + width <= b[1] + b[3] + 1.2]
     assert above, (name, "hangs in the air")
 EOF
+# Names are UTF-8; what is none is replaced.
+printf 'main;gr\303\266\303\237e_bestimmen 5\nmain;b\377d 5\n' >names.folded
+try 0 "$mallow" flame names.folded -o names.svg
+grep -q 'größe_bestimmen: ' names.svg || fail "names.svg has lost letters"
+grep -q 'b?d' names.svg || fail "names.svg is no UTF-8"
+# In a difference what grew and what shrank have a colour each, stronger for larger shares.
+printf 'main;a 50\nmain;b 10\nmain;c 1\n' >before.folded
+printf 'main;a 10\nmain;b 60\nmain;c 2\n' >after.folded
+try 0 "$mallow" flame --diff-base before.folded after.folded -o grown.svg
+strength() { sed -nE "s/.*<title>$1: .*fill=\"hsl\($2,([0-9]+)%.*/\1/p" grown.svg; }
+[ "$(strength b 4)" -gt "$(strength c 4)" ] || fail "what grew more is no redder"
+[ "$(strength a 130)" -gt 20 ] || fail "what shrank is not green"
 try 2 "$mallow" flame "$p" -o flame.bmp
 one_line_error
 says err 'flame.bmp: flame writes .html, .svg, '
@@ -233,6 +248,11 @@ grep -q '^digraph ' graph.dot || fail "graph.dot is no graph"
 if command -v dot >/dev/null; then
     try 0 "$mallow" report "$p" -o graph.svg
     grep -q '</svg>' graph.svg || fail "graph.svg is no picture"
+    # PostScript has Latin 1 alone: dots in long names are three.
+    printf 'main;std::map<std::basic_string<char, std::char_traits<char>, std::allocator<char> >, int>::find 5\n' >long.folded
+    try 0 "$mallow" graph long.folded -o graph.ps
+    [ ! -s err ] || fail "graphviz complains of graph.ps"
+    grep -q '(std::map<...>::find)' graph.ps || fail "graph.ps has no dots"
 fi
 ok "pages and pictures"
 

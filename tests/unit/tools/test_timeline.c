@@ -66,6 +66,24 @@ static void pictures(void) {
 	}
 }
 
+/* The moments below an axis have as many digits as tell them apart. */
+static void short_series_have_digits(void) {
+	static const struct {
+		int64_t span_ns;
+		const char *want;
+	} all[] = {{90000000, ".045"}, {900000000, ".45"}, {9000000000, ".5"}};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		mw_series_t series = make_series();
+		char text[64];
+		moments[1].time_ns = moments[0].time_ns + all[i].span_ns;
+		series.count = 2;
+		mw_series_time(&series, moments[0].time_ns + all[i].span_ns / 2, text,
+			       sizeof(text));
+		CHECK(strlen(text) > strlen(all[i].want));
+		CHECK(strcmp(text + strlen(text) - strlen(all[i].want), all[i].want) == 0);
+	}
+}
+
 /* Of UTF-8 text without double-width characters. */
 static size_t longest_line(const char *text) {
 	size_t longest = 0, now = 0;
@@ -123,6 +141,7 @@ static void odd_series(void) {
 int main(void) {
 	setenv("TZ", "UTC", 1);
 	RUN(pictures);
+	RUN(short_series_have_digits);
 	RUN(any_width_is_kept);
 	RUN(odd_series);
 	return golden_failed ? 1 : 0;

@@ -121,7 +121,7 @@ static int check_limits(job_t *job, mw_error_t *error) {
 	return 0;
 }
 
-static int print(const job_t *job, mw_error_t *error) {
+static int print(job_t *job, mw_error_t *error) {
 	const char *format = value(job, "format")->text, *path = value(job, "output")->text;
 	if (path == NULL)
 		mw_terminal_page(job->arguments);
@@ -130,7 +130,10 @@ static int print(const job_t *job, mw_error_t *error) {
 	FILE *out = open_memstream(&text, &length);
 	if (out == NULL)
 		return mw_error_set(error, "check: out of memory; try a smaller profile");
-	if (format == NULL || strcmp(format, "text") == 0)
+	bool is_text = format == NULL || strcmp(format, "text") == 0;
+	if (path == NULL && is_text)
+		job->check.columns = mw_terminal_columns(stdout);
+	if (is_text)
 		mw_check_print_text(out, &job->check);
 	else if (strcmp(format, "json") == 0)
 		mw_check_print_json(out, &job->check);

@@ -43,27 +43,43 @@ static void print_sentence(FILE *out, const mw_finding_t *f) {
 			mw_format_bytes(f->high, b, sizeof(b)));
 }
 
-static void print_frame(FILE *out, const mw_profile_t *p, uint32_t location,
-			const mw_line_t *line) {
-	char name[512];
-	fputs("    ", out);
+/* Names are not cut below this for the sake of files. */
+enum { NAME_COLUMNS_MIN = 24 };
+
+/* In `columns`; 0: whole. */
+static void print_frame(FILE *out, const mw_profile_t *p, uint32_t location, const mw_line_t *line,
+			int columns) {
+	char name[512], fitted[512], place[512] = "";
+	const char *shown = NULL;
 	if (line == NULL) {
-		mw_print_clean(out, mw_location_name(p, location, name, sizeof(name)));
+		shown = mw_location_name(p, location, name, sizeof(name));
 	} else {
 		const mw_function_t *f = &p->functions[line->function];
-		mw_print_clean(out, mw_profile_string(p, f->name));
-		if (f->file != 0) {
-			fputs("  ", out);
-			mw_print_clean(out, mw_profile_string(p, f->file));
-			if (line->line > 0)
-				fprintf(out, ":%" PRId64, line->line);
+		shown = mw_profile_string(p, f->name);
+		if (f->file != 0 && line->line > 0)
+			snprintf(place, sizeof(place), "  %s:%" PRId64,
+				 mw_profile_string(p, f->file), line->line);
+		else if (f->file != 0)
+			snprintf(place, sizeof(place), "  %s", mw_profile_string(p, f->file));
+	}
+	if (columns > 0) {
+		size_t room = columns > 4 ? (size_t)columns - 4 : 1, width = mw_text_width(place);
+		if (mw_text_width(shown) + width > room) {
+			width = width + NAME_COLUMNS_MIN > room ? 0 : width;
+			mw_fit_name(shown, room - width, fitted, sizeof(fitted));
+			shown = fitted;
+			if (width == 0)
+				place[0] = '\0';
 		}
 	}
+	fputs("    ", out);
+	mw_print_clean(out, shown);
+	mw_print_clean(out, place);
 	fputc('\n', out);
 }
 
 static void print_stack(FILE *out, const mw_profile_t *p, const mw_stacks_t *stacks,
-			const mw_stack_t *stack) {
+			const mw_stack_t *stack, int columns) {
 	char bytes[MW_SHOW_BYTES];
 	int64_t value = stack->values[stacks->type];
 	const mw_sample_t *s = &p->samples[stack->sample];
@@ -75,9 +91,9 @@ static void print_stack(FILE *out, const mw_profile_t *p, const mw_stacks_t *sta
 		uint32_t location = p->frames[s->frame_first + i];
 		const mw_location_t *l = &p->locations[location];
 		if (l->line_count == 0)
-			print_frame(out, p, location, NULL);
+			print_frame(out, p, location, NULL, columns);
 		for (uint32_t k = 0; k < l->line_count; k++)
-			print_frame(out, p, location, &p->lines[l->line_first + k]);
+			print_frame(out, p, location, &p->lines[l->line_first + k], columns);
 	}
 }
 
@@ -85,7 +101,7 @@ static void print_stacks(FILE *out, const mw_check_t *c, size_t number) {
 	const mw_finding_t *f = &c->findings[number];
 	size_t shown = shown_stacks(c, f);
 	for (size_t i = 0; i < shown; i++)
-		print_stack(out, c->profiles[number], &f->stacks, &f->stacks.stacks[i]);
+		print_stack(out, c->profiles[number], &f->stacks, &f->stacks.stacks[i], c->columns);
 	if (!f->passed && f->stacks.count > shown)
 		fprintf(out, "  and %zu more stack%s\n", f->stacks.count - shown,
 			f->stacks.count - shown == 1 ? "" : "s");

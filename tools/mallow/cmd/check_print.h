@@ -17,6 +17,7 @@ typedef struct mw_check {
 	size_t count;
 	const mw_suppressions_t *suppressions;
 	size_t stacks_max; /* shown of a finding */
+	int columns;       /* of the terminal the text is for; 0: names are whole */
 } mw_check_t;
 
 bool mw_check_passed(const mw_check_t *check);

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "model/alloc.h"
 #include "write/output.h"
 
 struct mw_picture {
@@ -93,6 +95,20 @@ static int write_all(int fd, const char *text, size_t length) {
 	return lseek(fd, 0, SEEK_SET) == 0 ? 0 : -1;
 }
 
+/* Graphviz writes PostScript in Latin 1 only, and anything else byte by byte. */
+static char *without_ellipses(const char *text, size_t *length) {
+	static const char ellipsis[] = "\u2026";
+	char *plain = mw_xcalloc(*length + 1, 1), *end = plain;
+	for (size_t i = 0; i < *length; i++) {
+		/* As long as the three dots. */
+		bool is_one = strncmp(text + i, ellipsis, sizeof(ellipsis) - 1) == 0;
+		end = is_one ? stpcpy(end, "...") : (*end = text[i], end + 1);
+		i += is_one ? sizeof(ellipsis) - 2 : 0;
+	}
+	*length = (size_t)(end - plain);
+	return plain;
+}
+
 /* Files in memory rather than pipes: nobody waits for anybody. */
 static int run_dot(const char *option, int in, int out, mw_error_t *error) {
 	extern char **environ;
@@ -151,8 +167,13 @@ static int draw(const mw_picture_t *picture, const char *path, const char *text,
 
 int mw_picture_write(const mw_picture_t *picture, const char *path, const char *text, size_t length,
 		     mw_error_t *error) {
-	if (picture != NULL && picture->graphviz != NULL)
-		return draw(picture, path, text, length, error);
+	if (picture != NULL && picture->graphviz != NULL) {
+		bool is_ps = strcmp(picture->ending, ".ps") == 0;
+		char *plain = is_ps ? without_ellipses(text, &length) : NULL;
+		int result = draw(picture, path, is_ps ? plain : text, length, error);
+		free(plain);
+		return result;
+	}
 	mw_output_t *output = mw_output_open(path, false, error);
 	if (output == NULL)
 		return -1;

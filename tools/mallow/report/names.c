@@ -100,7 +100,12 @@ void mw_fit_name(const char *name, size_t width, char *buffer, size_t size) {
 	/* Both ends tell something: the namespace and the function. */
 	size_t head = mw_text_prefix(shorter, (width - 1) / 2);
 	size_t tail = mw_text_prefix(shorter, columns - (width - 1 - (width - 1) / 2));
-	snprintf(buffer, size, "%.*s" ELLIPSIS "%s", (int)head, shorter, shorter + tail);
+	/* Where arguments were left out there are dots already. */
+	size_t dots = strlen(ELLIPSIS);
+	bool has_dots = strncmp(shorter + tail, ELLIPSIS, dots) == 0 ||
+			(head >= dots && strncmp(shorter + head - dots, ELLIPSIS, dots) == 0);
+	snprintf(buffer, size, "%.*s%s%s", (int)head, shorter, has_dots ? "" : ELLIPSIS,
+		 shorter + tail);
 }
 
 void mw_print_clean(FILE *out, const char *text) {

@@ -37,35 +37,57 @@ static bool is_same(const place_t *a, const place_t *b) {
 	       strcmp(a->file != NULL ? a->file : "", b->file != NULL ? b->file : "") == 0;
 }
 
-static void print_place(FILE *out, const place_t *place) {
-	fputc(';', out);
-	mw_print_clean(out, place->name);
-	if (place->file != NULL) {
-		fputc(' ', out);
-		mw_print_clean(out, place->file);
-	}
+/* Behind `used` columns; where there is no room for a name, the file and line are what counts. */
+static void print_place(const mw_view_t *v, const place_t *place, size_t used) {
+	char rest[512], line[32] = "";
 	if (place->line != 0)
-		fprintf(out, ":%" PRId64, place->line);
-	fputs(place->is_inline ? " (inline)\n" : "\n", out);
+		snprintf(line, sizeof(line), ":%" PRId64, place->line);
+	snprintf(rest, sizeof(rest), "%s%.400s%s%s", place->file != NULL ? " " : "",
+		 place->file != NULL ? place->file : "", line, place->is_inline ? " (inline)" : "");
+	fputc(';', v->out);
+	mw_view_name(v, place->name, used + 1 + mw_text_width(rest));
+	mw_print_clean(v->out, rest);
+	fputc('\n', v->out);
 }
+
+/* "callq 0x10b0 <std::map<...>::find>": what is called is cut, behind `used` columns. */
+static void print_text(const mw_view_t *v, const char *text, size_t used) {
+	const char *symbol = strchr(text, '<');
+	size_t length = symbol != NULL ? strlen(symbol) : 0;
+	if (v->columns == 0 || used + mw_text_width(text) <= (size_t)v->columns || length < 2) {
+		mw_print_clean(v->out, text);
+		return;
+	}
+	char name[2048];
+	snprintf(name, sizeof(name), "%.*s", (int)length - 2, symbol + 1);
+	used += (size_t)fprintf(v->out, "%.*s<", (int)(symbol - text), text);
+	mw_view_name(v, name, used + 1);
+	fputc('>', v->out);
+}
+
+/* Terminals that have room for a name, a file and a line behind 74 columns, or 34. */
+enum { PLACE_BESIDE_COLUMNS = 120, PLACE_INDENTED_COLUMNS = 72 };
 
 /* In pprof's columns. */
 static void print_row(const mw_view_t *v, const mw_assembly_row_t *row, const place_t *place,
 		      const char *unit) {
 	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES];
 	const int text_columns = 40;
-	bool is_short = strlen(row->text) < (size_t)text_columns;
-	if (place != NULL && !is_short) {
-		fprintf(v->out, "%74s", "");
-		print_place(v->out, place);
+	/* Without room for it beside the instruction, the place has a line of its own above. */
+	bool has_room = v->columns == 0 || v->columns >= PLACE_BESIDE_COLUMNS;
+	bool is_beside = has_room && strlen(row->text) < (size_t)text_columns;
+	if (place != NULL && !is_beside) {
+		int indent = has_room ? 74 : v->columns >= PLACE_INDENTED_COLUMNS ? 34 : 0;
+		fprintf(v->out, "%*s", indent, "");
+		print_place(v, place, (size_t)indent);
 	}
 	fprintf(v->out, "%10s %10s %10" PRIx64 ": ",
 		row->flat != 0 ? mw_view_value(v, unit, row->flat, flat) : ".",
 		row->cum != 0 ? mw_view_value(v, unit, row->cum, cum) : ".", row->address);
-	mw_print_clean(v->out, row->text);
-	if (place != NULL && is_short) {
+	print_text(v, row->text, 34);
+	if (place != NULL && is_beside) {
 		fprintf(v->out, "%*s", text_columns - (int)strlen(row->text), "");
-		print_place(v->out, place);
+		print_place(v, place, 74);
 	} else {
 		fputc('\n', v->out);
 	}
@@ -74,11 +96,8 @@ static void print_row(const mw_view_t *v, const mw_assembly_row_t *row, const pl
 static void print_function(const mw_view_t *v, const mw_assembly_t *a, const char *unit) {
 	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES], percent[MW_VALUE_BYTES];
 	place_t last = {0};
-	fputs("ROUTINE ======================== ", v->out);
-	mw_print_clean(v->out, a->range.name);
-	fputs(" in ", v->out);
-	mw_print_clean(v->out, mw_profile_string(v->profile, a->module));
-	fprintf(v->out, "\n%10s %10s (flat, cum) %s of Total\n",
+	mw_view_routine(v, a->range.name, mw_profile_string(v->profile, a->module));
+	fprintf(v->out, "%10s %10s (flat, cum) %s of Total\n",
 		mw_view_value(v, unit, a->flat, flat), mw_view_value(v, unit, a->cum, cum),
 		mw_view_percent(a->cum, v->total, percent));
 	for (size_t i = 0; i < a->row_count; i++) {

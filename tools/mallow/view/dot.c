@@ -3,6 +3,7 @@
  * them; red is much. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "report/names.h"
 #include "view/json.h"
@@ -13,11 +14,16 @@
 #define NAME_COLUMNS 48
 
 static void print_quoted(FILE *out, const char *text) {
-	for (; *text != '\0'; text++) {
+	while (*text != '\0') {
 		unsigned char c = (unsigned char)*text;
+		size_t length = mw_utf8_length(text);
 		if (c == '"' || c == '\\')
 			fputc('\\', out);
-		fputc(c < ' ' || c == 0x7f ? '?' : c, out);
+		if (c < ' ' || c == 0x7f || length == 0)
+			fputc('?', out);
+		else
+			fwrite(text, 1, length, out);
+		text += length > 0 ? length : 1;
 	}
 }
 
@@ -37,14 +43,16 @@ static void print_node(const mw_view_t *v, const mw_node_t *n, uint32_t number, 
 	fprintf(v->out, "N%" PRIu32 " [label=\"", number);
 	print_quoted(v->out, name);
 	const char *share = mw_view_percent(n->flat, v->total, percent[0]);
-	while (*share == ' ')
-		share++;
-	fprintf(v->out, "\\n%s (%s)", mw_view_value(v, unit, n->flat, flat), share);
+	share += strspn(share, " ");
+	if (n->flat == 0)
+		fputs("\\n0", v->out);
+	else
+		fprintf(v->out, "\\n%s (%s)", mw_view_value(v, unit, n->flat, flat), share);
 	share = mw_view_percent(n->cum, v->total, percent[1]);
-	while (*share == ' ')
-		share++;
+	share += strspn(share, " ");
 	if (n->cum != n->flat)
-		fprintf(v->out, "\\nof %s (%s)", mw_view_value(v, unit, n->cum, cum), share);
+		fprintf(v->out, "%sof %s (%s)", n->flat == 0 ? " " : "\\n",
+			mw_view_value(v, unit, n->cum, cum), share);
 	fprintf(v->out, "\" tooltip=\"");
 	print_quoted(v->out, n->text);
 	/* 8 points where nothing is held, 24 where everything is. */
@@ -108,7 +116,9 @@ static void print_graph(const mw_view_t *v, const mw_graph_t *g) {
 	      "label=\"",
 	      v->out);
 	print_quoted(v->out, mw_profile_string(p, p->origin.program));
-	fprintf(v->out, "  %s  %s total  %zu of %zu nodes\" labelloc=t labeljust=l\n",
+	fprintf(v->out,
+		"  %s  %s total  %zu of %zu nodes\" labelloc=t labeljust=l "
+		"fontname=\"DejaVu Sans,Helvetica,sans-serif\"\n",
 		mw_profile_string(p, p->types[v->type].type),
 		mw_view_value(v, unit, v->total, total), mw_graph_count(g),
 		mw_graph_original_count(g) + mw_graph_dropped_nodes(g));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * flame_svg.c -- all stacks as a picture: a box a function, as wide as what it holds, below its
  * caller. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/alloc.h"
+#include "report/names.h"
 #include "view/calltree.h"
 #include "view/show.h"
 #include "view/svg.h"
@@ -15,7 +17,7 @@ enum { WIDTH = 1200, TOP = 32, ROW = 17, MARGIN = 8 };
 #define BOX_MIN 0.3
 #define NAME_MIN 26
 /* Of a letter, on average. */
-#define LETTER 6.4
+#define LETTER 7.2
 
 typedef struct box {
 	double size;  /* a parent of a difference is as wide as its children, if it is smaller */
@@ -69,27 +71,38 @@ static void place(const mw_call_tree_t *tree, box_t *boxes) {
 	free(order);
 }
 
-/* One colour a name, warm for what is live; what shrank is green: the page's colours. */
-static void print_colour(FILE *out, const char *name, int64_t value) {
+static bool is_difference(const mw_call_tree_t *tree) {
+	for (size_t i = 0; i < tree->node_count; i++)
+		if (value_of(tree, i) < 0)
+			return true;
+	return false;
+}
+
+/* The page's colours: one a name; of a difference red for what grew and green for what shrank, the
+ * stronger the larger a share. */
+static void print_colour(FILE *out, const char *name, int64_t value, double share) {
 	uint32_t hash = 7;
 	for (size_t i = 0; name[i] != '\0' && i < 40; i++)
 		hash = hash * 31 + (unsigned char)name[i];
-	fprintf(out, "hsl(%u,%u%%,%u%%)", value < 0 ? 130 : 14 + (hash >> 8) % 36,
-		62 + (hash >> 16) % 20, 70 + (hash >> 4) % 9);
+	if (share > 0)
+		fprintf(out, "hsl(%u,%.0f%%,%u%%)", value < 0 ? 130 : 4, 20 + 60 * sqrt(share),
+			70 + (hash >> 4) % 9);
+	else
+		fprintf(out, "hsl(%u,%u%%,%u%%)", 14 + (hash >> 8) % 36, 62 + (hash >> 16) % 20,
+			70 + (hash >> 4) % 9);
 }
 
 static void print_name(FILE *out, const char *name, double wide) {
-	size_t room = (size_t)((wide - 8) / LETTER), length = strlen(name);
+	size_t room = (size_t)((wide - 8) / LETTER);
 	char text[WIDTH];
-	if (length > room && room <= 3)
+	if (mw_text_width(name) > room && room <= 3)
 		return;
-	snprintf(text, sizeof(text), "%.*s%s", (int)(length > room ? room - 2 : length), name,
-		 length > room ? ".." : "");
+	mw_fit_name(name, room, text, sizeof(text));
 	mw_svg_text(out, text);
 }
 
 static void print_box(const mw_call_tree_t *tree, const mw_view_t *v, const box_t *box, size_t node,
-		      double scale) {
+		      double scale, double share) {
 	const mw_profile_t *p = v->profile;
 	const char *name = node > 0 ? tree->names[tree->nodes[node].name]
 				    : mw_profile_string(p, p->origin.program);
@@ -104,7 +117,7 @@ static void print_box(const mw_call_tree_t *tree, const mw_view_t *v, const box_
 		mw_view_value(v, mw_view_unit(v, NULL), value_of(tree, node), value),
 		v->total != 0 ? 100.0 * (double)value_of(tree, node) / (double)v->total : 0.0, x, y,
 		wide > 3 ? wide - 1 : wide, ROW - 1);
-	print_colour(v->out, name, value_of(tree, node));
+	print_colour(v->out, name, value_of(tree, node), share);
 	fprintf(v->out, "\"/>");
 	if (wide > NAME_MIN) {
 		fprintf(v->out, "<text x=\"%.1f\" y=\"%.0f\">", x + 4, y + 12);
@@ -137,9 +150,11 @@ void mw_call_tree_svg(const mw_call_tree_t *tree, const mw_view_t *v) {
 	mw_svg_text(v->out, mw_profile_string(p, p->types[v->type].type));
 	fprintf(v->out, ", %s</text>\n",
 		mw_view_value(v, mw_view_unit(v, NULL), value_of(tree, 0), total));
+	bool is_diff = is_difference(tree);
 	for (size_t i = 0; i < tree->node_count; i++)
 		if (boxes[i].size * scale >= BOX_MIN)
-			print_box(tree, v, &boxes[i], i, scale);
+			print_box(tree, v, &boxes[i], i, scale,
+				  is_diff ? boxes[i].size / boxes[0].size : 0);
 	fputs("</svg>\n", v->out);
 	free(boxes);
 }

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 
-/* The length of the UTF-8 character at `text`, or 0. */
-static size_t character(const unsigned char *text) {
+size_t mw_utf8_length(const char *at) {
+	const unsigned char *text = (const unsigned char *)at;
 	size_t length = text[0] < 0x80   ? 1
 			: text[0] < 0xc2 ? 0
 			: text[0] < 0xe0 ? 2
@@ -28,7 +28,7 @@ void mw_view_json_text(FILE *out, const char *text) {
 	const unsigned char *at = (const unsigned char *)text;
 	fputc('"', out);
 	while (*at != '\0') {
-		size_t length = character(at);
+		size_t length = mw_utf8_length((const char *)at);
 		if (*at < ' ' || *at == '<' || *at == 0x7f)
 			fprintf(out, "\\u%04x", *at);
 		else if (length == 0)

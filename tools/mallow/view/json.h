@@ -20,6 +20,9 @@ typedef struct mw_json {
 	bool has_member[MW_JSON_DEPTH_MAX];
 } mw_json_t;
 
+/* The length of the UTF-8 character at `text`, or 0: it is none. */
+size_t mw_utf8_length(const char *text);
+
 /* A string, quotes included.  Bytes that are not UTF-8 become '?', '<' an escape (the text may
  * stand in an HTML script). */
 void mw_view_json_text(FILE *out, const char *text);

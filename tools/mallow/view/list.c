@@ -27,11 +27,9 @@ static void print_line(const mw_view_t *v, const mw_listed_line_t *line, const c
 
 static void print_function(const mw_view_t *v, const mw_listed_function_t *f, const char *unit) {
 	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES], percent[MW_VALUE_BYTES];
-	fputs("ROUTINE ======================== ", v->out);
-	mw_print_clean(v->out, mw_profile_string(v->profile, f->name));
-	fputs(" in ", v->out);
-	mw_print_clean(v->out, mw_profile_string(v->profile, f->file));
-	fprintf(v->out, "\n%10s %10s (flat, cum) %s of Total\n",
+	mw_view_routine(v, mw_profile_string(v->profile, f->name),
+			mw_profile_string(v->profile, f->file));
+	fprintf(v->out, "%10s %10s (flat, cum) %s of Total\n",
 		mw_view_value(v, unit, f->flat, flat), mw_view_value(v, unit, f->cum, cum),
 		mw_view_percent(f->cum, v->total, percent));
 	for (size_t i = 0; i < f->line_count; i++)

@@ -181,3 +181,16 @@ void mw_view_name(const mw_view_t *v, const char *name, size_t used) {
 	mw_fit_name(name, columns > used + least ? columns - used : least, fitted, sizeof(fitted));
 	mw_print_clean(v->out, fitted);
 }
+
+void mw_view_routine(const mw_view_t *v, const char *name, const char *file) {
+	static const char mark[] = "ROUTINE ======================== ";
+	/* A terminal without room for all of it gets the name on a line of its own. */
+	size_t whole = strlen(mark) + mw_text_width(name) + strlen(" in ") + mw_text_width(file);
+	bool fits = v->columns == 0 || whole <= (size_t)v->columns;
+	if (fits)
+		fputs(mark, v->out);
+	mw_view_name(v, name, fits ? strlen(mark) : 0);
+	fputs(fits ? " in " : "\n  in ", v->out);
+	mw_view_name(v, file, fits ? whole - mw_text_width(file) : strlen("  in "));
+	fputc('\n', v->out);
+}

@@ -25,6 +25,9 @@ void mw_view_header(const mw_view_t *view, const mw_graph_t *graph, const char *
 /* A sample's labels, a line each. */
 void mw_view_labels(const mw_view_t *view, const mw_sample_t *sample);
 
+/* The line that begins what is said of a function in a source file or module. */
+void mw_view_routine(const mw_view_t *view, const char *name, const char *file);
+
 /* A name behind `used` columns, without control characters, cut to what the terminal has left. */
 void mw_view_name(const mw_view_t *view, const char *name, size_t used);
 

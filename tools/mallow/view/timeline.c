@@ -69,9 +69,15 @@ const char *mw_series_time(const mw_series_t *s, int64_t time_ns, char *buffer, 
 		used = strftime(buffer, size, format, &then);
 	if (used == 0)
 		snprintf(buffer, size, "?");
-	else if (span < 10)
-		snprintf(buffer + used, size - used, ".%d",
-			 (int)(time_ns % 1000000000 / 100000000));
+	else if (span < 10) /* as many digits as tell the moments of an axis apart */
+		snprintf(buffer + used, size - used, ".%0*d",
+			 span < 0.1 ? 3
+			 : span < 1 ? 2
+				    : 1,
+			 (int)(time_ns % 1000000000 /
+			       (span < 0.1 ? 1000000
+				: span < 1 ? 10000000
+					   : 100000000)));
 	return buffer;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * traces.c -- `traces` and `collapsed`: stack by stack. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/alloc.h"
+#include "model/table.h"
 #include "report/names.h"
 #include "view/json.h"
 #include "view/show.h"
@@ -23,7 +26,10 @@ static void print_frames(const mw_view_t *v, const mw_sample_t *s, const char *v
 			char *text = mw_frame_text(p, location, line, v->graph.granularity);
 			fprintf(v->out, "%10s   ", value);
 			/* As pprof: all but the outermost of a place were inlined. */
-			const char *label = k + 1 < l->line_count ? " (inline)" : "";
+			const char *label =
+				k + 1 < l->line_count && mw_room_of(v->columns) != MW_ROOM_ONE
+					? " (inline)"
+					: "";
 			mw_view_name(v, text, NAME_COLUMN + strlen(label));
 			fprintf(v->out, "%s\n", label);
 			free(text);
@@ -117,7 +123,7 @@ static void print_folded_name(FILE *out, const char *text) {
 	}
 }
 
-static void print_folded(const mw_view_t *v, const mw_sample_t *s, int64_t value) {
+static void print_folded(const mw_view_t *v, FILE *out, const mw_sample_t *s) {
 	const mw_profile_t *p = v->profile;
 	const char *before = "";
 	for (uint32_t i = s->depth; i > 0; i--) {
@@ -126,22 +132,78 @@ static void print_folded(const mw_view_t *v, const mw_sample_t *s, int64_t value
 		for (uint32_t k = mw_location_frames(l); k > 0; k--) {
 			const mw_line_t *line = mw_location_line(p, l, k - 1);
 			char *text = mw_frame_text(p, location, line, v->graph.granularity);
-			fputs(before, v->out);
-			print_folded_name(v->out, text);
+			fputs(before, out);
+			print_folded_name(out, text);
 			before = ";";
 			free(text);
 		}
 	}
-	fprintf(v->out, "%s %" PRId64 "\n", s->depth == 0 ? "[stack unknown]" : "", value);
+	if (s->depth == 0)
+		fputs("[stack unknown]", out);
+}
+
+/* Stacks that read the same: of other addresses, sizes or threads. */
+typedef struct folded_stack {
+	char *text;
+	int64_t value;
+} folded_stack_t;
+
+typedef struct folded {
+	folded_stack_t *stacks; /* [0] is none */
+	size_t count, capacity;
+	mw_table_t table;
+} folded_t;
+
+static bool folded_equal(const void *context, uint32_t entry, const void *key) {
+	return strcmp(((const folded_t *)context)->stacks[entry].text, key) == 0;
+}
+
+/* Takes `text`. */
+static void add_folded(folded_t *f, char *text, size_t length, int64_t value) {
+	uint64_t hash = mw_table_hash(text, length);
+	uint32_t stack = mw_table_find(&f->table, hash, folded_equal, f, text);
+	if (stack == 0) {
+		f->stacks = mw_grow(f->stacks, &f->capacity, f->count + 1, sizeof(folded_stack_t));
+		stack = (uint32_t)f->count++;
+		f->stacks[stack] = (folded_stack_t){.text = text};
+		mw_table_add(&f->table, hash, stack);
+	} else {
+		free(text);
+	}
+	int64_t *sum = &f->stacks[stack].value;
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static int fold_all(const mw_view_t *v, folded_t *f, mw_error_t *error) {
+	const mw_profile_t *p = v->profile;
+	for (size_t i = 0; i < p->sample_count; i++) {
+		char *text = NULL;
+		size_t length = 0;
+		int64_t value = mw_profile_values(p, i)[v->type];
+		if (value == 0)
+			continue;
+		FILE *out = open_memstream(&text, &length);
+		if (out == NULL)
+			return mw_error_set(error, "collapsed: %s; try a smaller profile",
+					    strerror(errno));
+		print_folded(v, out, &p->samples[i]);
+		fclose(out);
+		add_folded(f, text, length, value);
+	}
+	return 0;
 }
 
 int mw_view_collapsed(const mw_view_t *v, mw_error_t *error) {
-	(void)error;
-	const mw_profile_t *p = v->profile;
-	for (size_t i = 0; i < p->sample_count; i++) {
-		int64_t value = mw_profile_values(p, i)[v->type];
-		if (value != 0)
-			print_folded(v, &p->samples[i], value);
+	folded_t f = {.count = 1};
+	f.stacks = mw_grow(NULL, &f.capacity, 1, sizeof(folded_stack_t));
+	int result = fold_all(v, &f, error);
+	for (size_t i = 1; i < f.count; i++) {
+		if (result == 0 && f.stacks[i].value != 0)
+			fprintf(v->out, "%s %" PRId64 "\n", f.stacks[i].text, f.stacks[i].value);
+		free(f.stacks[i].text);
 	}
-	return 0;
+	free(f.stacks);
+	mw_table_clear(&f.table);
+	return result;
 }

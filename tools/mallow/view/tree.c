@@ -8,39 +8,55 @@
 #include "view/show.h"
 #include "view/view.h"
 
-/* Where names begin, behind the bar. */
+/* Where names begin, behind the bar: in pprof's columns, and where what went over an edge stands
+ * below cum, so that a terminal of 80 columns has room for names. */
 #define NAME_COLUMN 60
+#define COMPACT_NAME_COLUMN 45
+#define COMPACT_BELOW 110
 /* Terminals that have no room for this much of a name get another shape. */
 #define NAME_WIDTH_MIN 16
 /* Room for "(inline)", too. */
 #define LABEL_COLUMNS 90
 #define SEPARATOR "----------------------------------------------------------+-------------\n"
+#define COMPACT_SEPARATOR "-------------------------------------------+-------------\n"
+
+static bool is_compact(const mw_view_t *v) {
+	return v->columns > 0 && v->columns < COMPACT_BELOW;
+}
+
+static const char *separator(const mw_view_t *v) {
+	return is_compact(v) ? COMPACT_SEPARATOR : SEPARATOR;
+}
+
+static size_t name_column(const mw_view_t *v) {
+	return is_compact(v) ? COMPACT_NAME_COLUMN : NAME_COLUMN;
+}
 
 static void print_edge(const mw_view_t *v, const mw_graph_t *g, const mw_edge_t *e,
 		       const mw_node_t *n, const char *unit) {
 	char value[MW_VALUE_BYTES], percent[MW_VALUE_BYTES];
 	bool is_caller = mw_graph_node_at(g, e->callee) == n;
-	fprintf(v->out, "%50s %s |   ", mw_view_value(v, unit, e->weight, value),
+	fprintf(v->out, "%*s %s |   ", is_compact(v) ? 35 : 50,
+		mw_view_value(v, unit, e->weight, value),
 		mw_view_percent(e->weight, n->cum, percent));
 	bool has_room = v->columns == 0 || v->columns >= LABEL_COLUMNS;
 	const char *label = e->is_inline && has_room ? " (inline)" : "";
 	mw_view_name(v, mw_graph_node_at(g, is_caller ? e->caller : e->callee)->text,
-		     NAME_COLUMN + 2 + strlen(label));
+		     name_column(v) + 2 + strlen(label));
 	fprintf(v->out, "%s\n", label);
 }
 
 static void print_node(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n, int64_t sum,
 		       const char *unit) {
 	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES], percent[3][MW_VALUE_BYTES];
-	fputs(SEPARATOR, v->out);
+	fputs(separator(v), v->out);
 	for (size_t i = 0; i < n->in_count; i++)
 		print_edge(v, g, mw_graph_edge_at(g, n->in[i]), n, unit);
-	fprintf(v->out, "%10s %s %s %10s %s                | ",
-		mw_view_value(v, unit, n->flat, flat),
+	fprintf(v->out, "%10s %s %s %10s %s%*s | ", mw_view_value(v, unit, n->flat, flat),
 		mw_view_percent(n->flat, v->total, percent[0]),
 		mw_view_percent(sum, v->total, percent[1]), mw_view_value(v, unit, n->cum, cum),
-		mw_view_percent(n->cum, v->total, percent[2]));
-	mw_view_name(v, n->text, NAME_COLUMN);
+		mw_view_percent(n->cum, v->total, percent[2]), is_compact(v) ? 0 : 15, "");
+	mw_view_name(v, n->text, name_column(v));
 	fputc('\n', v->out);
 	for (size_t i = 0; i < n->out_count; i++)
 		print_edge(v, g, mw_graph_edge_at(g, n->out[i]), n, unit);
@@ -73,7 +89,19 @@ static void print_narrow(const mw_view_t *v, const mw_graph_t *g, const mw_node_
 }
 
 static bool is_narrow(const mw_view_t *v) {
-	return v->columns > 0 && v->columns < NAME_COLUMN + 2 + NAME_WIDTH_MIN;
+	return v->columns > 0 && v->columns < COMPACT_NAME_COLUMN + 2 + NAME_WIDTH_MIN;
+}
+
+static void print_columns(const mw_view_t *v) {
+	if (is_narrow(v))
+		fputs("       cum\n", v->out);
+	else if (is_compact(v))
+		fputs(COMPACT_SEPARATOR "      flat  flat%   sum%        cum   cum% + context\n",
+		      v->out);
+	else
+		fputs(SEPARATOR "      flat  flat%   sum%        cum   cum%   calls "
+				"calls% + context\n",
+		      v->out);
 }
 
 static void print_json_edges(mw_json_t *j, const mw_graph_t *g, const mw_node_t *n, bool callers) {
@@ -111,10 +139,7 @@ static int print(const mw_view_t *v, const mw_pattern_t *pattern, mw_error_t *er
 		mw_json_open(&j, "nodes", '[');
 	} else {
 		mw_view_header(v, g, unit);
-		fputs(is_narrow(v) ? "       cum\n"
-				   : SEPARATOR "      flat  flat%   sum%        cum   cum%   calls "
-					       "calls% + context\n",
-		      v->out);
+		print_columns(v);
 	}
 	for (size_t i = 0; i < mw_graph_count(g); i++) {
 		const mw_node_t *n = mw_graph_node(g, i);
@@ -133,7 +158,7 @@ static int print(const mw_view_t *v, const mw_pattern_t *pattern, mw_error_t *er
 	if (v->json)
 		mw_json_end(&j);
 	else if (!is_narrow(v) && matched > 0)
-		fputs(SEPARATOR, v->out);
+		fputs(separator(v), v->out);
 	mw_graph_free(g);
 	if (matched == 0 && pattern != NULL)
 		return mw_error_set(error,
