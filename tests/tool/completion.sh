@@ -33,7 +33,6 @@ while read -r option; do
 done < <(sort -u all | grep -vx -- --help)
 ok "all options are there"
 
-terminal() { tmux -L "mallow-$$-$shell" -f /dev/null "$@"; }
 # offers WORDS PATTERN: the shell in the terminal, asked for what follows WORDS, shows it.
 offers() {
     terminal send-keys C-u C-l
@@ -44,7 +43,6 @@ offers() {
         tr '\n' ' ' <out | grep -Eq -- "$2" && return
         sleep 0.1
     done
-    terminal kill-server
     fail "$shell: 'mallow $1' offers no '$2'"
 }
 check_offers() {

@@ -25,7 +25,14 @@ cleanup() {
         wait "$pid" 2>/dev/null
         rm -f "/dev/shm/mallow-$(id -u)/$pid".*
     done
+    if [ -n "$terminals" ]; then terminal kill-server 2>/dev/null; fi
     rm -rf "$work"
+}
+# A terminal of this test's own, one for each $shell where a test has several; it ends with the test, however that ends.
+terminals=
+terminal() {
+    terminals=some
+    tmux -L "mallow-$$${shell:+-$shell}" -f /dev/null "$@"
 }
 trap cleanup EXIT
 # Symbols kept from other runs would hide what is tested here.

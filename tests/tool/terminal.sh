@@ -10,14 +10,12 @@ build_calls
 try 0 "$mallow" run --exact -o calls.pb.gz ./calls
 escape=$'\033'
 
-terminal() { tmux -L "mallow-$$" -f /dev/null "$@"; }
 on_screen() {
     for _ in $(seq 100); do
         terminal capture-pane -p >out 2>/dev/null
         grep -qE -- "$1" out && return
         sleep 0.1
     done
-    terminal kill-server
     fail "the screen does not show '$1'"
 }
 # in_terminal COMMAND: types it, waits for its end.

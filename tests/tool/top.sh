@@ -40,7 +40,6 @@ mkfifo go_on || fail "mkfifo failed"
 MALLOW_CONF=lg_prof_sample:0,prof_keep:true LD_PRELOAD=$build/lib/libmallow.so ./prog &
 pid=$!
 started+=("$pid")
-terminal() { tmux -L "mallow-$$" -f /dev/null "$@"; }
 shown() { terminal capture-pane -p; }
 
 # on_screen PATTERN: waits up to ten seconds for a line that matches.
@@ -50,7 +49,6 @@ on_screen() {
         sleep 0.1
     done
     shown
-    terminal kill-server
     fail "the screen does not show '$1'"
 }
 
