@@ -44,22 +44,25 @@ static uint32_t find(uint32_t newest, uint32_t stack, uint64_t usable_bytes) {
 	return 0;
 }
 
-/* The number of the stack's entry for this size, made if there is none; 0: no room. */
-static uint32_t entry_of(mw_twin_t stack, uint32_t number, uint64_t usable_bytes) {
-	uint32_t newest = list_of(stack), found = find(newest, number, usable_bytes);
-	if (found != 0)
-		return found;
+/* 0: no room. */
+static MW_NOINLINE uint32_t make(mw_twin_t stack, uint32_t number, uint64_t usable_bytes) {
 	uint64_t taken = mw_image_take(MW_SECTION_SIZES, 1);
 	if (taken == MW_IMAGE_NO_ENTRY)
 		return 0;
 	mw_twin_t twin = mw_image_twin(MW_SECTION_SIZES, taken);
 	mw_twin_set64(twin, SIZE(usable_bytes), usable_bytes);
-	mw_twin_set32(twin, SIZE(next), newest);
+	mw_twin_set32(twin, SIZE(next), list_of(stack));
 	mw_twin_set32(twin, SIZE(stack), number);
 	/* Whoever reads the number reads the description, too. */
 	atomic_thread_fence(memory_order_release);
 	mw_twin_set32(stack, STACK(sizes), (uint32_t)taken);
 	return (uint32_t)taken;
+}
+
+/* The number of the stack's entry for this size, made if there is none; 0: no room. */
+static uint32_t entry_of(mw_twin_t stack, uint32_t number, uint64_t usable_bytes) {
+	uint32_t found = find(list_of(stack), number, usable_bytes);
+	return found != 0 ? found : make(stack, number, usable_bytes);
 }
 
 static void add_pair(mw_twin_t twin, size_t offset, mw_os_pair_t delta) {

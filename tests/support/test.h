@@ -50,6 +50,8 @@
 /* Sanitizers reserve terabytes: limits of the address space are no test of ours under them. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TEST_UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#define TEST_UNDER_SANITIZER (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #else
 #define TEST_UNDER_SANITIZER 0
 #endif

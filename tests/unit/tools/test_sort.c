@@ -72,7 +72,8 @@ static void what_is_in_order_is_looked_at_once(void) {
 	fill(COUNT, 0);
 	qsort(pointers, COUNT, sizeof(*pointers), by_address);
 	check_sorted(COUNT);
-	CHECK_EQ(comparisons, COUNT - 1);
+	/* Sanitizers have a qsort() of their own, before the command's. */
+	CHECK(TEST_UNDER_SANITIZER || comparisons == COUNT - 1);
 }
 
 static int by_byte(const void *a, const void *b) {

@@ -17,6 +17,10 @@
  * it opens anything, so that it does not show; less gained nothing. */
 #define GROWTH_BYTES ((size_t)4 << 20)
 
+/* Names lie all over their section, and the kernel maps 64 KiB around each: so many addresses may
+ * hold on to pages.  The first one of a unit stands alone, as its functions are listed for it. */
+#define ADDRESSES_KEPT 32
+
 static int compare_places(const void *a, const void *b) {
 	const mw_place_t *x = a, *y = b;
 	if (x->unit != y->unit)
@@ -37,7 +41,7 @@ static void look_up(const mw_lookup_t *l, mw_object_t *object, const mw_place_t 
 		    size_t count) {
 	mw_line_t lines[MW_OBJECT_INLINE_MAX];
 	uint64_t address = 0;
-	size_t line_count = 0;
+	size_t line_count = 0, looked_up = 0;
 	for (size_t i = 0; i < count; i++) {
 		const mw_place_t place = places[i];
 		if (i == 0 || place.address != address) {
@@ -47,6 +51,8 @@ static void look_up(const mw_lookup_t *l, mw_object_t *object, const mw_place_t 
 			for (size_t k = 0; k < line_count; k++)
 				lines[k] = (mw_line_t){mw_found_add(l->names, &frames[k]),
 						       frames[k].line};
+			if (looked_up++ % ADDRESSES_KEPT == 0)
+				mw_object_drop_pages(object);
 		}
 		l->found(l->context, place.location, lines, line_count);
 	}
@@ -68,6 +74,7 @@ void mw_lookup_all(const mw_lookup_t *l, mw_object_t **object) {
 	const mw_place_t *places;
 	while (*object != NULL && (count = mw_queue_take(l->queue, &places)) > 0) {
 		l->before_unit(l->context);
+		mw_object_read_lines(*object, places[0].address);
 		look_up(l, *object, places, count);
 		mw_object_drop_pages(*object);
 		/* libdw keeps all it has read until its handle is closed: units that are behind us.

@@ -272,6 +272,16 @@ uint64_t mw_object_unit(mw_object_t *object, uint64_t address) {
 	return unit != NULL ? dwarf_dieoffset(unit) : 0;
 }
 
+void mw_object_read_lines(mw_object_t *object, uint64_t address) {
+	Dwarf_Die *unit = find_unit(object, address);
+	Dwarf_Lines *lines;
+	size_t count;
+	/* Kept by libdw, which looks into them at each address; damage shows there. */
+	if (unit != NULL)
+		dwarf_getsrclines(unit, &lines, &count);
+	mw_object_drop_pages(object);
+}
+
 size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 			mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX]) {
 	Dwarf_Die *unit = find_unit(object, address);

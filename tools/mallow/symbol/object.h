@@ -49,6 +49,10 @@ Dwfl_Module *mw_object_module(const mw_object_t *object);
  * all of its lines and the names of its functions. */
 uint64_t mw_object_unit(mw_object_t *object, uint64_t address);
 
+/* Reads the lines of an address's unit and gives their pages back, so that they are not in memory
+ * beside those of its functions. */
+void mw_object_read_lines(mw_object_t *object, uint64_t address);
+
 /* The functions at an address of the ELF file, innermost first; returns how many (0: none).  The
  * texts are valid until the object is closed. */
 size_t mw_object_lookup(mw_object_t *object, uint64_t address,
