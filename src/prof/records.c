@@ -139,54 +139,36 @@ static inline amounts_t taken_back(amounts_t a) {
 	return (amounts_t){.objects_bytes = -a.objects_bytes, .requested_zero = -a.requested_zero};
 }
 
-/* An entry's two sides.  Without a mirror the second is the image's, too, which is written twice.
- * Inlined, and by value, so that all of it stays in registers. */
-typedef struct sides {
-	char *image, *mirror;
-} sides_t;
-
-MW_ALWAYS_INLINE sides_t sides_of(mw_twin_t twin) {
-	return (sides_t){.image = twin.image, .mirror = twin.mirror ? twin.mirror : twin.image};
+MW_ALWAYS_INLINE void add_made(mw_sides_t stack, amounts_t a) {
+	mw_sides_add_pair(stack, STACK(alloc_objects_q16), a.objects_bytes);
+	mw_sides_add_pair(stack, STACK(alloc_requested_bytes), a.requested_zero);
 }
 
-MW_ALWAYS_INLINE void add(sides_t to, size_t offset, int64_t delta) {
-	mw_count_set(to.mirror, offset, mw_count(to.image, offset, delta));
-}
-
-MW_ALWAYS_INLINE void add_pair(sides_t to, size_t offset, mw_os_pair_t delta) {
-	mw_count_set_pair(to.mirror, offset, mw_count_pair(to.image, offset, delta));
-}
-
-MW_ALWAYS_INLINE void add_made(sides_t stack, amounts_t a) {
-	add_pair(stack, STACK(alloc_objects_q16), a.objects_bytes);
-	add_pair(stack, STACK(alloc_requested_bytes), a.requested_zero);
-}
-
-MW_ALWAYS_INLINE void add_live(sides_t stack, amounts_t delta) {
+MW_ALWAYS_INLINE void add_live(mw_sides_t stack, amounts_t delta) {
 	mw_peak_keep(stack.image, stack.mirror,
 		     atomic_load_explicit(&mw_image_live()->peak_number, memory_order_relaxed));
-	add_pair(stack, STACK(live_objects_q16), delta.objects_bytes);
-	add_pair(stack, STACK(live_requested_bytes), delta.requested_zero);
+	mw_sides_add_pair(stack, STACK(live_objects_q16), delta.objects_bytes);
+	mw_sides_add_pair(stack, STACK(live_requested_bytes), delta.requested_zero);
 }
 
-MW_ALWAYS_INLINE void add_sampled(sides_t stack, amounts_t a) {
+MW_ALWAYS_INLINE void add_sampled(mw_sides_t stack, amounts_t a) {
 	add_made(stack, a);
 	add_live(stack, a);
-	add_pair(stack, STACK(live_samples), (mw_os_pair_t){1, 1});
+	mw_sides_add_pair(stack, STACK(live_samples), (mw_os_pair_t){1, 1});
 }
 
-MW_ALWAYS_INLINE void add_freed(sides_t stack, amounts_t taken) {
+MW_ALWAYS_INLINE void add_freed(mw_sides_t stack, amounts_t taken) {
 	add_live(stack, taken);
-	add_pair(stack, STACK(live_samples), (mw_os_pair_t){-1, 0});
+	mw_sides_add_pair(stack, STACK(live_samples), (mw_os_pair_t){-1, 0});
 }
 
 /* A stack beyond the end of a full mirror is summed in the mirror's "unknown", so that the file's
  * stacks still add up to its totals.  False: it has a place of its own. */
-static inline bool is_unknown_to_file(mw_twin_t stack, mw_twin_t live, sides_t *unknown) {
+static inline bool is_unknown_to_file(mw_twin_t stack, mw_twin_t live, mw_sides_t *unknown) {
 	if (MW_LIKELY(stack.mirror != NULL) || !live.mirror)
 		return false;
 	char *side = mw_mirror_range(MW_SECTION_STACKS, 0, sizeof(mw_state_stack_t));
-	*unknown = (sides_t){.image = side, .mirror = side};
+	*unknown = (mw_sides_t){.image = side, .mirror = side};
 	return side != NULL;
 }
 
@@ -194,28 +176,28 @@ static inline bool is_unknown_to_file(mw_twin_t stack, mw_twin_t live, sides_t *
 
 /* There is no record by which it could be taken back. */
 static MW_COLD void count_made(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts) {
-	sides_t unknown;
-	add_made(sides_of(stack), *amounts);
-	add(sides_of(stack), STACK(alloc_samples), 1);
+	mw_sides_t unknown;
+	add_made(mw_sides_of(stack), *amounts);
+	mw_sides_add(mw_sides_of(stack), STACK(alloc_samples), 1);
 	if (is_unknown_to_file(stack, live, &unknown)) {
 		add_made(unknown, *amounts);
-		add(unknown, STACK(alloc_samples), 1);
+		mw_sides_add(unknown, STACK(alloc_samples), 1);
 	}
-	add(sides_of(live), MW_LIVE(alloc_objects_q16), amounts->objects_bytes[0]);
-	add_pair(sides_of(live), MW_LIVE(alloc_bytes),
-		 (mw_os_pair_t){amounts->objects_bytes[1], 1});
+	mw_sides_add(mw_sides_of(live), MW_LIVE(alloc_objects_q16), amounts->objects_bytes[0]);
+	mw_sides_add_pair(mw_sides_of(live), MW_LIVE(alloc_bytes),
+			  (mw_os_pair_t){amounts->objects_bytes[1], 1});
 }
 
 /* The process's: objects by themselves, then two pairs. */
 static inline void count_sampled(mw_twin_t stack, mw_twin_t live, amounts_t a) {
 	int64_t objects_q16 = a.objects_bytes[0], bytes = a.objects_bytes[1];
-	sides_t unknown, all = sides_of(live);
-	add_sampled(sides_of(stack), a);
+	mw_sides_t unknown, all = mw_sides_of(live);
+	add_sampled(mw_sides_of(stack), a);
 	if (MW_UNLIKELY(is_unknown_to_file(stack, live, &unknown)))
 		add_sampled(unknown, a);
-	add(all, MW_LIVE(live_objects_q16), objects_q16);
-	add_pair(all, MW_LIVE(live_bytes), (mw_os_pair_t){bytes, objects_q16});
-	add_pair(all, MW_LIVE(alloc_bytes), (mw_os_pair_t){bytes, 1});
+	mw_sides_add(all, MW_LIVE(live_objects_q16), objects_q16);
+	mw_sides_add_pair(all, MW_LIVE(live_bytes), (mw_os_pair_t){bytes, objects_q16});
+	mw_sides_add_pair(all, MW_LIVE(alloc_bytes), (mw_os_pair_t){bytes, 1});
 	mw_peak_notice(live);
 }
 
@@ -254,14 +236,14 @@ static inline void count_freed(const mw_state_record_t *entry, const mw_release_
 	amounts_t taken = taken_back(amounts);
 	mw_twin_t stack = mw_image_twin(MW_SECTION_STACKS, entry->stack);
 	mw_twin_t live = mw_image_live_twin();
-	sides_t unknown, all = sides_of(live);
-	add_freed(sides_of(stack), taken);
+	mw_sides_t unknown, all = mw_sides_of(live);
+	add_freed(mw_sides_of(stack), taken);
 	if (MW_UNLIKELY(is_unknown_to_file(stack, live, &unknown)))
 		add_freed(unknown, taken);
-	add(all, MW_LIVE(live_objects_q16), taken.objects_bytes[0]);
+	mw_sides_add(all, MW_LIVE(live_objects_q16), taken.objects_bytes[0]);
 	/* Whole pairs also where one of the two stays: a word just stored by itself would hold up
 	 * the load of the pair at the next sample. */
-	add_pair(all, MW_LIVE(live_bytes), (mw_os_pair_t){taken.objects_bytes[1], 0});
+	mw_sides_add_pair(all, MW_LIVE(live_bytes), (mw_os_pair_t){taken.objects_bytes[1], 0});
 	mw_life_t life = {
 		.objects_q16 = amounts.objects_bytes[0],
 		.lifetime_ns =

@@ -65,20 +65,15 @@ static uint32_t entry_of(mw_twin_t stack, uint32_t number, uint64_t usable_bytes
 	return found != 0 ? found : make(stack, number, usable_bytes);
 }
 
-static void add_pair(mw_twin_t twin, size_t offset, mw_os_pair_t delta) {
-	mw_os_pair_t sums = mw_count_pair(twin.image, offset, delta);
-	if (twin.mirror)
-		mw_count_set_pair(twin.mirror, offset, sums);
-}
-
 static void add_sample(uint64_t number, const mw_sample_t *sample) {
-	mw_twin_t twin = mw_image_twin(MW_SECTION_SIZES, number);
+	mw_sides_t size = mw_sides_of(mw_image_twin(MW_SECTION_SIZES, number));
 	int64_t objects_q16 = (int64_t)sample->weight_q16;
-	add_pair(twin, SIZE(objects_q16),
-		 (mw_os_pair_t){objects_q16,
-				mw_sampler_weigh(sample->weight_q16, sample->usable_bytes)});
-	add_pair(twin, SIZE(requested_bytes),
-		 (mw_os_pair_t){mw_sampler_weigh(sample->weight_q16, sample->requested_bytes), 1});
+	mw_sides_add_pair(size, SIZE(objects_q16),
+			  (mw_os_pair_t){objects_q16, mw_sampler_weigh(sample->weight_q16,
+								       sample->usable_bytes)});
+	mw_sides_add_pair(
+		size, SIZE(requested_bytes),
+		(mw_os_pair_t){mw_sampler_weigh(sample->weight_q16, sample->requested_bytes), 1});
 }
 
 void mw_sizes_count_other(const mw_sample_t *sample) {
