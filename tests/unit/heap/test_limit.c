@@ -11,6 +11,7 @@
 #include "heap/heap.h"
 #include "heap/huge.h"
 #include "heap/stats.h"
+#include "quiet_hooks.h"
 #include "test.h"
 
 #define MIB ((size_t)1 << 20)
@@ -24,26 +25,12 @@ static void pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_by
 	told_limit = limit_bytes;
 }
 
-static void thread_start(mw_hook_thread_t *thread) {
-	(void)thread;
-}
-static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
-	(void)thread, (void)size_bytes;
-	return UINT64_MAX;
-}
-static uint64_t draw_bytes(mw_hook_thread_t *thread) {
-	(void)thread;
-	return UINT64_MAX;
-}
-static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
-	(void)thread, (void)in_use_bytes;
-}
 static const mw_heap_hooks_t hooks = {
-	.thread_start = thread_start,
-	.draw_objects = draw_objects,
-	.draw_bytes = draw_bytes,
-	.poll = thread_start,
-	.grew = grew,
+	.thread_start = quiet_thread,
+	.draw_objects = quiet_draw_objects,
+	.draw_bytes = quiet_draw_bytes,
+	.poll = quiet_thread,
+	.grew = quiet_grew,
 	.pressed = pressed,
 };
 

@@ -10,21 +10,15 @@
 #include "heap/lookup.h"
 #include "heap/magazine.h"
 #include "heap/sampled.h"
+#include "quiet_hooks.h"
 #include "test.h"
 
 static uint32_t samples, freed;
 
-static void on_thread(mw_hook_thread_t *thread) {
-	(void)thread;
-}
 static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
 	(void)thread;
 	(void)size_bytes;
 	return MW_DRAW_EVERY;
-}
-static uint64_t draw_bytes(mw_hook_thread_t *thread) {
-	(void)thread;
-	return UINT64_MAX;
 }
 static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
 	(void)thread;
@@ -37,22 +31,14 @@ static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool t
 	CHECK(record > 0 && record <= samples);
 	freed++;
 }
-static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
-	(void)thread;
-	(void)in_use_bytes;
-}
-static uint64_t background(void) {
-	return UINT64_MAX;
-}
-
-static const mw_heap_hooks_t hooks = {.thread_start = on_thread,
+static const mw_heap_hooks_t hooks = {.thread_start = quiet_thread,
 				      .draw_objects = draw_objects,
-				      .draw_bytes = draw_bytes,
+				      .draw_bytes = quiet_draw_bytes,
 				      .sampled = sampled,
 				      .sample_freed = sample_freed,
-				      .poll = on_thread,
-				      .grew = grew,
-				      .background = background};
+				      .poll = quiet_thread,
+				      .grew = quiet_grew,
+				      .background = quiet_background};
 
 static uint64_t lock_takes(void) {
 	mw_lock_stats_t sum = {0};

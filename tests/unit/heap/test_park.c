@@ -13,6 +13,7 @@
 #include "heap/fast.h"
 #include "heap/heap.h"
 #include "heap/stats.h"
+#include "quiet_hooks.h"
 #include "test.h"
 
 enum { BLOCKS = 64, MANY = 24, BYTES = 64 };
@@ -233,18 +234,11 @@ enum { MEAN_OBJECTS = 200, THREADS = 20000, OBJECTS = 37 };
 static mw_rng_t rng;
 static unsigned samples;
 
-static void start(mw_hook_thread_t *thread) {
-	(void)thread;
-}
 static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
 	(void)thread;
 	(void)size_bytes;
 	/* Geometric, as the profiler's. */
 	return (uint64_t)(mw_rng_exp(&rng) / -log1p(-1.0 / MEAN_OBJECTS)) + 1;
-}
-static uint64_t draw_bytes(mw_hook_thread_t *thread) {
-	(void)thread;
-	return UINT64_MAX;
 }
 static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
 	(void)thread;
@@ -252,27 +246,14 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	samples++;
 	return 0;
 }
-static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
-	(void)thread;
-	(void)record;
-	(void)temporary;
-}
-static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
-	(void)thread;
-	(void)in_use_bytes;
-}
-static uint64_t background(void) {
-	return UINT64_MAX;
-}
-
-static const mw_heap_hooks_t hooks = {.thread_start = start,
+static const mw_heap_hooks_t hooks = {.thread_start = quiet_thread,
 				      .draw_objects = draw_objects,
-				      .draw_bytes = draw_bytes,
+				      .draw_bytes = quiet_draw_bytes,
 				      .sampled = sampled,
-				      .sample_freed = sample_freed,
-				      .poll = start,
-				      .grew = grew,
-				      .background = background};
+				      .sample_freed = quiet_sample_freed,
+				      .poll = quiet_thread,
+				      .grew = quiet_grew,
+				      .background = quiet_background};
 
 /* Threads that live for fewer objects than a list has: their samples are as many as they should be
  * within five standard deviations. */

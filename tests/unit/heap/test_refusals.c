@@ -12,6 +12,7 @@
 #include "heap/stats.h"
 #include "os/clock.h"
 #include "os/fault.h"
+#include "quiet_hooks.h"
 #include "test.h"
 
 static long calls_left, refused, refused_of[MW_OS_PROBE + 1];
@@ -89,10 +90,6 @@ static uint64_t now(void) {
 	return clock_ns;
 }
 
-static void hook_thread(mw_hook_thread_t *thread) {
-	(void)thread;
-}
-
 static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
 	(void)thread;
 	return 1 + size_bytes % 3;
@@ -115,11 +112,6 @@ static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool t
 	(void)temporary;
 	CHECK(record > 0 && record < next_record);
 	live_records--;
-}
-
-static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
-	(void)thread;
-	(void)in_use_bytes;
 }
 
 enum { HUGE_COUNT = 140, SMALL_COUNT = 400 };
@@ -189,13 +181,13 @@ static void sweep_busy(bool (*refuse)(mw_os_call_t call)) {
 
 static void test_samples_threads_and_reuse_under_refusals(void) {
 	static const mw_heap_hooks_t hooks = {
-		.thread_start = hook_thread,
+		.thread_start = quiet_thread,
 		.draw_objects = draw_objects,
 		.draw_bytes = draw_bytes,
 		.sampled = sampled,
 		.sample_freed = sample_freed,
-		.poll = hook_thread,
-		.grew = grew,
+		.poll = quiet_thread,
+		.grew = quiet_grew,
 	};
 	mw_heap_trim();
 	mw_heap_set_hooks(&hooks);

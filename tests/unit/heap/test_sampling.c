@@ -9,6 +9,7 @@
 #include "heap/fast.h"
 #include "heap/heap.h"
 #include "heap/sampling.h"
+#include "quiet_hooks.h"
 #include "test.h"
 
 #define RECORDS 400000
@@ -66,10 +67,6 @@ static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	CHECK(in_use_bytes > 0);
 }
 
-static uint64_t background(void) {
-	return UINT64_MAX;
-}
-
 static const mw_heap_hooks_t hooks = {.thread_start = thread_start,
 				      .draw_objects = draw_objects,
 				      .draw_bytes = draw_bytes,
@@ -77,7 +74,7 @@ static const mw_heap_hooks_t hooks = {.thread_start = thread_start,
 				      .sample_freed = sample_freed,
 				      .poll = poll,
 				      .grew = grew,
-				      .background = background};
+				      .background = quiet_background};
 
 /* Allocates `count` objects of `bytes`, some freed again at once or later, and checks that a sample
  * comes at exactly the object the last draw named. */
