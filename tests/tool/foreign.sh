@@ -56,6 +56,11 @@ for pair in "peak_space:peak heap memory consumption" "inuse_space:total memory 
 done
 try 0 "$mallow" top --lines "$track"
 says out 'prog.cc:[0-9]+'
+# As heaptrack_print, stacks begin with who calls operator new.
+says_not out 'operator new'
+says_not printed '^operator new'
+try 0 "$mallow" top --nodecount=1 --sample_index=alloc_space "$track"
+says out 'allocate'
 ok "heaptrack"
 
 valgrind --tool=massif --massif-out-file=massif.out --detailed-freq=1 --threshold=0.1 ./prog >/dev/null 2>err ||
@@ -68,4 +73,7 @@ ms_print massif.out >printed
 grep -q "($(sed -E ':a; s/([0-9])([0-9]{3})(,|$)/\1,\2\3/; ta' <<<"$peak")B)" printed || fail "ms_print has no $peak"
 try 0 "$mallow" tree massif.out
 says out 'fill'
+# libstdc++ has no names of functions that are its own.
+says out '\[libstdc\+\+\.so'
+says_not out '\?\?\?'
 ok "massif"

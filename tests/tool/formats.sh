@@ -55,3 +55,31 @@ google-pprof --raw ./prog cpu >cpu.raw 2>/dev/null
 try 0 "$mallow" top --sample-index samples cpu.raw
 says out "of $samples total"
 ok "a CPU profile, plain and with its symbols"
+
+# Linked into the program, jemalloc's own functions are what stacks begin with.
+jemalloc=$libraries/libjemalloc.a
+if [ -e "$jemalloc" ] && command -v go >/dev/null; then
+    cat >new.cc <<'END_OF_C'
+#include <new>
+extern "C" __attribute__((noinline)) void *make_object(void) { return operator new(5000); }
+END_OF_C
+    sed 's/^int main(void) {/void *make_object(void);\n&\n\tkept[999] = make_object();/' prog.c >with_new.c
+    cc -g -O1 -c with_new.c || fail "cc failed"
+    g++ -g -O1 new.cc with_new.o -o static "$jemalloc" -lm -lpthread -ldl || fail "g++ failed"
+    MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:static ./static
+    try 0 "$mallow" top --trim=false static.*.heap
+    says out ' make_block$'
+    # jemalloc rounds 5000 bytes up to 5 KiB.
+    says out '^ *5.00 KiB .* make_object$'
+    says_not out 'prof_|fallback_impl|operator new|malloc'
+    # Named or not: what is written can be read by pprof, which leaves the same out.
+    try 0 "$mallow" dump --bundle -o static.pb.gz static.*.heap
+    go tool pprof -top -trim=false static.pb.gz >out 2>/dev/null || fail "go tool pprof failed"
+    says out ' make_block$'
+    says_not out 'prof_|fallback_impl|operator new|malloc'
+    try 0 "$mallow" dump -o unnamed.pb.gz static.*.heap
+    try 0 "$mallow" top --trim=false unnamed.pb.gz
+    says out ' make_block$'
+    says_not out 'prof_|fallback_impl|operator new|malloc'
+    ok "jemalloc within the program"
+fi

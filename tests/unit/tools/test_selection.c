@@ -2,6 +2,7 @@
  * test_selection.c -- each option that chooses, alone and with others, on one small profile: what
  * is left, as folded stacks in their order. */
 #include "made_profile.h"
+#include "view/drop.h"
 #include "view/selection.h"
 #include "view/view.h"
 
@@ -142,7 +143,65 @@ static void paths_are_trimmed(void) {
 	mw_profile_free(p);
 }
 
+static const struct {
+	const char *what, *drop, *keep, *left;
+} drops[] = {
+	{"nothing", "", "", ALL_PARSE MAIN_SERVE START},
+	{"leaves", "malloc", "",
+	 "main;parse;read 100\nmain;parse;parse 20\nmain;serve;route 3\nstart;serve;read -4\n"},
+	{"whole names only", "mallo|alloc", "", ALL_PARSE MAIN_SERVE START},
+	{"what is inlined", "route", "", ALL_PARSE "main;serve 3\n" START},
+	{"from the outermost match", "parse", "", "main 120\n" MAIN_SERVE START},
+	{"not the outermost frame", "main|start", "", ALL_PARSE MAIN_SERVE START},
+	{"but for some", "read|malloc", "read|main",
+	 "main;parse;read 100\nmain;parse;parse 20\nmain;serve;route 3\nstart;serve;read -4\n"},
+	{"a bad pattern", "read|(", "", ALL_PARSE MAIN_SERVE START},
+};
+
+static void dropped_frames(void) {
+	for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
+		mw_profile_t *p = make_profile();
+		p->drop_frames = mw_profile_intern(p, drops[i].drop);
+		p->keep_frames = mw_profile_intern(p, drops[i].keep);
+		bool bad = strcmp(drops[i].what, "a bad pattern") == 0;
+		CHECK_EQ(mw_drop_frames(p, &error), bad ? -1 : 0);
+		char *left = folded(p, MW_BY_FUNCTION);
+		CHECK_STR(left, drops[i].left);
+		free(left);
+		mw_profile_free(p);
+	}
+}
+
+static void dropped_names_have_no_parameters(void) {
+	static const struct {
+		const char *name, *left;
+	} names[] = {
+		{"operator new(unsigned long)", "main"},
+		{"operator new[](unsigned long)", "main"},
+		{"Pool::operator()(int)", "main"},
+		{"(anonymous namespace)::take(int)", "main"},
+		{"renew(operator new)", "main;renew(operator new)"},
+	};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		mw_profile_t *p = mw_profile_new();
+		char stack[256], want[256];
+		mw_profile_add_type(p, "space", "bytes");
+		snprintf(stack, sizeof(stack), "main;%s", names[i].name);
+		snprintf(want, sizeof(want), "%s 1\n", names[i].left);
+		made_stack(p, stack, (const int64_t[]){1}, NULL);
+		p->drop_frames =
+			mw_profile_intern(p, "operator new(\\[\\])?|.*operator\\(\\)|.*::take");
+		CHECK_EQ(mw_drop_frames(p, &error), 0);
+		char *left = folded(p, MW_BY_FUNCTION);
+		CHECK_STR(left, want);
+		free(left);
+		mw_profile_free(p);
+	}
+}
+
 int main(void) {
+	RUN(dropped_frames);
+	RUN(dropped_names_have_no_parameters);
 	RUN(each_option);
 	RUN(bad_patterns_are_errors);
 	RUN(labels_are_kept_by_key);

@@ -14,6 +14,7 @@
 #include "read/read.h"
 #include "symbol/cache.h"
 #include "symbol/symbolize.h"
+#include "view/drop.h"
 
 /* What is said of one file of a sum need not be said of the next. */
 static void say_note(void *context, const char *text) {
@@ -165,6 +166,8 @@ void mw_load_names(const mw_target_t *target, const char *program, mw_load_symbo
 			mw_complain("note: names: %s", error.text);
 		mw_progress_end();
 	}
+	if (mw_drop_frames(p, &error) != 0 && notes)
+		mw_complain("note: %s: %s", target->shown, error.text);
 	if (wants_linker_names)
 		take_linker_names(p);
 	else if (wants_signatures)

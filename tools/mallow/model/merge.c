@@ -239,8 +239,11 @@ mw_profile_t *mw_profile_copy(const mw_profile_t *from) {
 	to->time_ns = from->time_ns;
 	to->duration_ns = from->duration_ns;
 	to->origin = from->origin;
-	mw_string_t *const texts[] = {&to->origin.program, &to->origin.args,   &to->origin.session,
-				      &to->origin.version, &to->origin.source, &to->origin.format};
+	to->drop_frames = from->drop_frames;
+	to->keep_frames = from->keep_frames;
+	mw_string_t *const texts[] = {&to->drop_frames,   &to->keep_frames,    &to->origin.program,
+				      &to->origin.args,   &to->origin.session, &to->origin.version,
+				      &to->origin.source, &to->origin.format};
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		*texts[i] = mw_profile_intern(to, mw_profile_string(from, *texts[i]));
 	return to;

@@ -123,6 +123,10 @@ typedef struct mw_profile {
 	mw_string_t *comments;
 	size_t comment_count;
 
+	/* As in profile.proto: regular expressions of functions that stacks end above; 0: none. */
+	mw_string_t drop_frames;
+	mw_string_t keep_frames;
+
 	mw_value_type_t period_type; /* "space", "bytes" */
 	int64_t period;              /* mean bytes between samples (T); 0: not known */
 	int64_t time_ns;             /* since 1970 */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/alloc.h"
+#include "read/dropped.h"
 #include "read/formats.h"
 #include "read/lines.h"
 
@@ -76,6 +77,7 @@ static int read_log(log_reader_t *r) {
 	p->duration_ns = json_integer_value(json_object_get(info, "duration"));
 	p->origin.pid = (uint32_t)json_integer_value(json_object_get(info, "pid"));
 	p->origin.format = mw_profile_intern(p, "jemalloc prof_log");
+	p->drop_frames = mw_profile_intern(p, MW_DROP_ALLOCATION);
 	p->default_type = (uint32_t)mw_profile_find_type(p, "alloc_space");
 	size_t i;
 	json_t *entry;
@@ -99,6 +101,7 @@ static int read_recent(log_reader_t *r) {
 		return damaged(r, "sample_interval is below 0");
 	r->mean_bytes = p->period <= 1 ? 0 : (double)p->period;
 	p->origin.format = mw_profile_intern(p, "jemalloc prof_recent");
+	p->drop_frames = mw_profile_intern(p, MW_DROP_ALLOCATION);
 	size_t i;
 	json_t *entry;
 	json_array_foreach(json_object_get(r->root, "recent_alloc"), i, entry) {

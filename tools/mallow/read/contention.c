@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "read/dropped.h"
 #include "read/formats.h"
 #include "read/lines.h"
 
@@ -70,6 +71,7 @@ int mw_read_contention(mw_profile_t *p, const char *name, const char *bytes, siz
 			  .cycles_a_second = 1000000000,
 			  .period = 1};
 	p->origin.format = mw_profile_intern(p, "contention profile");
+	p->drop_frames = mw_profile_intern(p, MW_DROP_CONTENTION);
 	mw_profile_add_type(p, "contentions", "count");
 	p->default_type = (uint32_t)mw_profile_add_type(p, "delay", "nanoseconds");
 	p->period_type = (mw_value_type_t){mw_profile_intern(p, "contentions"),

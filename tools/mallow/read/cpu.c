@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "read/dropped.h"
 #include "read/formats.h"
 #include "read/lines.h"
 
@@ -100,6 +101,7 @@ int mw_read_cpu(mw_profile_t *p, const char *name, const char *bytes, size_t len
 	if (find_trailer(&r, &w, &trailer) != 0)
 		return -1;
 	p->origin.format = mw_profile_intern(p, "gperftools CPU profile");
+	p->drop_frames = mw_profile_intern(p, MW_DROP_CPU);
 	p->period = (int64_t)word_at(&w, 3) * 1000;
 	p->period_type =
 		(mw_value_type_t){mw_profile_intern(p, "cpu"), mw_profile_intern(p, "nanoseconds")};

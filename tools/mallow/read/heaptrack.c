@@ -2,7 +2,6 @@
  * heaptrack.c -- reads what `heaptrack` writes (heaptrack.*.zst, interpreted, versions 2 and 3):
  * lines of a letter and hexadecimal numbers, which count strings, code places, stacks and
  * allocations from one, or of allocations, from nought. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,18 +85,6 @@ static mw_string_t string_at(const heaptrack_t *h, uint64_t index) {
 	return index > 0 ? h->strings[index - 1] : 0;
 }
 
-/* What there is to call a place without a function: "[libc.so.6]". */
-static mw_string_t module_name(heaptrack_t *h, mw_string_t module) {
-	const char *path = mw_profile_string(h->lines.profile, module);
-	const char *slash = strrchr(path, '/');
-	char name[256];
-	snprintf(name, sizeof(name), "[%.250s]",
-		 *path == '\0'   ? "unknown"
-		 : slash != NULL ? slash + 1
-				 : path);
-	return mw_profile_intern(h->lines.profile, name);
-}
-
 static uint32_t add_function(heaptrack_t *h, mw_string_t name, mw_string_t file) {
 	mw_function_t function = {.name = name, .system_name = name, .file = file};
 	return mw_profile_add_function(h->lines.profile, &function);
@@ -121,13 +108,14 @@ static int take_place(heaptrack_t *h, const char *at) {
 		mw_string_t name = string_at(h, function);
 		lines[count++] = (mw_line_t){
 			.function = add_function(
-				h, name != 0 ? name : module_name(h, string_at(h, module)),
+				h, name != 0 ? name : mw_lines_module_name(p, string_at(h, module)),
 				string_at(h, file)),
 			.line = (int64_t)(line & INT32_MAX)};
 	}
 	if (count == 0)
-		lines[count++] = (mw_line_t){
-			.function = add_function(h, module_name(h, string_at(h, module)), 0)};
+		lines[count++] =
+			(mw_line_t){.function = add_function(
+					    h, mw_lines_module_name(p, string_at(h, module)), 0)};
 	if (h->place_count == MW_READ_ENTRIES_MAX)
 		return mw_lines_damaged(r, "it has more places than any profile");
 	mw_mapping_t mapping = {.path = string_at(h, module), .has_functions = true};
@@ -260,6 +248,8 @@ int mw_read_heaptrack(mw_profile_t *p, const char *name, const char *bytes, size
 		      mw_error_t *error) {
 	heaptrack_t h = {.lines = mw_lines_of(p, name, bytes, length, error)};
 	p->origin.format = mw_profile_intern(p, "heaptrack");
+	/* heaptrack_print begins with its caller, too; malloc has no frame there. */
+	p->drop_frames = mw_profile_intern(p, "operator new(\\[\\])?");
 	mw_profile_add_heap_types(p);
 	mw_profile_add_type(p, "peak_objects", "count");
 	mw_profile_add_type(p, "peak_space", "bytes");

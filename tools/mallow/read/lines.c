@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,17 @@ static void take_mapping(mw_lines_t *r, const char *line, const char *end) {
 		mapping.path = mw_profile_intern_bytes(r->profile, path, (size_t)(end - path));
 		mw_profile_add_mapping(r->profile, &mapping);
 	}
+}
+
+mw_string_t mw_lines_module_name(mw_profile_t *p, mw_string_t module) {
+	const char *path = mw_profile_string(p, module);
+	const char *slash = strrchr(path, '/');
+	char name[256];
+	snprintf(name, sizeof(name), "[%.250s]",
+		 *path == '\0'   ? "unknown"
+		 : slash != NULL ? slash + 1
+				 : path);
+	return mw_profile_intern(p, name);
 }
 
 void mw_lines_take_maps(mw_lines_t *r) {

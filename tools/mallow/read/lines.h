@@ -52,6 +52,9 @@ int mw_lines_take_stack(mw_lines_t *lines, const char *at);
 /* The same for one address; an exact one is not a return address. */
 int mw_lines_add_frame(mw_lines_t *lines, uint64_t address, bool is_exact);
 
+/* What to call a place of which only the file is known: "[libc.so.6]". */
+mw_string_t mw_lines_module_name(mw_profile_t *profile, mw_string_t module);
+
 /* Reads the lines of /proc/<pid>/maps that are left; others are left out. */
 void mw_lines_take_maps(mw_lines_t *lines);
 /* The mappings come last but are needed first.  Cuts "MAPPED_LIBRARIES:" and what is behind it off

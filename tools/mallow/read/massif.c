@@ -64,10 +64,13 @@ static uint32_t take_place(massif_t *m, const char *at, const char *end, bool is
 		return location_of(m, mw_profile_intern_bytes(p, at, (size_t)(end - at)), 0, 0);
 	mw_string_t name = mw_profile_intern_bytes(p, at, (size_t)(open - 1 - at));
 	const char *file = open + 1, *file_end = end - 1;
-	if (mw_starts_with(file, "in "))
-		return location_of(
-			m, name,
-			mw_profile_intern_bytes(p, file + 3, (size_t)(file_end - file - 3)), 0);
+	if (mw_starts_with(file, "in ")) {
+		mw_string_t module =
+			mw_profile_intern_bytes(p, file + 3, (size_t)(file_end - file - 3));
+		if (strcmp(mw_profile_string(p, name), "???") == 0)
+			name = mw_lines_module_name(p, module);
+		return location_of(m, name, module, 0);
+	}
 	const char *colon = memrchr(file, ':', (size_t)(file_end - file));
 	int64_t line = 0;
 	const char *digits = colon != NULL ? colon + 1 : NULL;
@@ -103,7 +106,7 @@ static int take_node(massif_t *m, const char *line, size_t depth, int64_t *calle
 /* One tree: without recursion, `left` counts the callers of each depth that are still to come. */
 static int take_tree(massif_t *m, int which) {
 	mw_lines_t *r = &m->lines;
-	int64_t *left = NULL, callers, bytes;
+	int64_t *left = NULL, callers = 0, bytes = 0;
 	size_t capacity = 0, depth = 0;
 	int result = 0;
 	const char *line;

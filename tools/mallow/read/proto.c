@@ -24,6 +24,8 @@ enum {
 	FIELD_LOCATION = 4,
 	FIELD_FUNCTION = 5,
 	FIELD_STRING = 6,
+	FIELD_DROP = 7,
+	FIELD_KEEP = 8,
 	FIELD_TIME = 9,
 	FIELD_DURATION = 10,
 	FIELD_PERIOD_TYPE = 11,
@@ -330,6 +332,16 @@ static int take_sample(proto_reader_t *r, const mw_wire_field_t *field) {
 	return 0;
 }
 
+static int take_drop(proto_reader_t *r, const mw_wire_field_t *field) {
+	r->profile->drop_frames = string_at(r, (int64_t)field->value);
+	return 0;
+}
+
+static int take_keep(proto_reader_t *r, const mw_wire_field_t *field) {
+	r->profile->keep_frames = string_at(r, (int64_t)field->value);
+	return 0;
+}
+
 static int take_time(proto_reader_t *r, const mw_wire_field_t *field) {
 	r->profile->time_ns = (int64_t)field->value;
 	return 0;
@@ -381,6 +393,8 @@ static int take_all(proto_reader_t *r) {
 		{FIELD_MAPPING, MW_WIRE_BYTES, take_mapping},
 		{FIELD_FUNCTION, MW_WIRE_BYTES, take_function},
 		{FIELD_LOCATION, MW_WIRE_BYTES, take_location},
+		{FIELD_DROP, MW_WIRE_VARINT, take_drop},
+		{FIELD_KEEP, MW_WIRE_VARINT, take_keep},
 		{FIELD_TIME, MW_WIRE_VARINT, take_time},
 		{FIELD_DURATION, MW_WIRE_VARINT, take_duration},
 		{FIELD_PERIOD, MW_WIRE_VARINT, take_period},

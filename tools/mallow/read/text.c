@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "read/dropped.h"
 #include "read/formats.h"
 #include "read/lines.h"
 
@@ -188,6 +189,8 @@ int mw_read_heap_text(mw_profile_t *profile, const char *name, const char *bytes
 	bool is_jemalloc = mw_starts_with(bytes, "heap_v2/");
 	profile->origin.format = mw_profile_intern(
 		profile, is_jemalloc ? "jemalloc heap_v2" : "gperftools heap profile");
+	profile->drop_frames = mw_profile_intern(profile, MW_DROP_ALLOCATION);
+	profile->keep_frames = mw_profile_intern(profile, MW_KEEP_ALLOCATION);
 	mw_lines_cut_mappings(&r.lines);
 	int result = is_jemalloc ? read_jemalloc(&r) : read_gperftools(&r);
 	free(r.lines.frames);

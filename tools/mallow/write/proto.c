@@ -166,6 +166,8 @@ static void write_header(const mw_profile_t *p, scratch_t *scratch) {
 		comments[i] = p->comments[i];
 	period_type.type = p->period_type.type;
 	period_type.unit = p->period_type.unit;
+	message.drop_frames = p->drop_frames;
+	message.keep_frames = p->keep_frames;
 	message.time_nanos = p->time_ns;
 	message.duration_nanos = p->duration_ns;
 	message.period = p->period;
