@@ -457,6 +457,12 @@ MW_RESIDENT void mw_control_end(void) {
 	unlock();
 }
 
+void mw_control_leave(void) {
+	/* The child of a vfork(2) has its parent's memory, that of a fork(2) no mirror. */
+	if (mw_mirror_base() && mw_os_process_id() == control.process_id)
+		mw_image_set_flag(MW_STATE_LEFT);
+}
+
 /* ---- fork ---- */
 
 mw_lock_t *mw_control_lock(void) {

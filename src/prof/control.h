@@ -89,6 +89,8 @@ void mw_control_publish(void);
 
 /* At exit: the last tick, and the event. */
 void mw_control_end(void);
+/* At _exit(2): leaves a note in the state file.  Async-signal-safe; in vfork's child nothing. */
+void mw_control_leave(void);
 
 /* For its statistics. */
 mw_lock_t *mw_control_lock(void);

@@ -89,7 +89,7 @@ static inline mw_twin_t mw_image_live_twin(void) {
 	return mw_image_twin(MW_SECTION_LIVE, 0);
 }
 
-/* Sets a MW_STATE_*_FULL (or _ENDED) bit. */
+/* Sets a MW_STATE_*_FULL (or _ENDED, or _LEFT) bit. */
 void mw_image_set_flag(uint32_t bit);
 /* In the child of a fork, before it has a mirror. */
 void mw_image_clear_flag(uint32_t bit);

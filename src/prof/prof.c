@@ -161,6 +161,12 @@ void mw_prof_exit(void) {
 	errno = saved_errno;
 }
 
+void mw_prof_leave(void) {
+	int saved_errno = errno;
+	mw_control_leave();
+	errno = saved_errno;
+}
+
 void mw_prof_fork_prepare(void) {
 	mw_control_fork_prepare();
 }

@@ -52,6 +52,9 @@ extern MW_TLS unsigned mw_prof_ignoring;
 void mw_prof_start(const mw_prof_config_t *config);
 /* At exit(3) or return: the last tick and event; removes the file unless it is kept. */
 void mw_prof_exit(void);
+/* At _exit(2): leaves a note in the state file, which stays.  Async-signal-safe; in vfork's child
+ * nothing. */
+void mw_prof_leave(void);
 
 /* Handlers of fork(2).  Prepare waits until no sample is half taken, so it comes before the heap
  * takes its locks; parent and child come after the heap has released them. */

@@ -107,6 +107,7 @@ enum {
 	MW_STATE_FRAMES_FULL = 1u << 3,  /* of frames or nodes: new stacks are cut to their leaf */
 	MW_STATE_RECORDS_FULL = 1u << 4, /* some samples count as allocated, not as live */
 	MW_STATE_MODULES_FULL = 1u << 5,
+	MW_STATE_LEFT = 1u << 6, /* the process called _exit(2) */
 };
 
 /* Places in the file: room for rows to come. */

@@ -48,8 +48,19 @@ ok "kill -9"
 launch _exit
 wait "$pid"
 [ $? = 3 ] || fail "_exit: $?"
+check_profile _exit
+"$mallow" ls --all >listed
+grep -qE "^ +$pid _exit " listed || fail "mallow ls --all: $(grep -w "$pid" listed)"
+launch vfork
+for _ in $(seq 200); do
+    ! grep -q over said || break
+    sleep 0.02
+done
+grep -q over said || fail "vfork"
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
 check_profile killed
-ok "_exit"
+ok "_exit, and that of vfork's child, which is not its parent's"
 
 launch crash
 wait "$pid" 2>/dev/null

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * victim.c HOW -- 30 MiB in blocks of 3000 bytes, then an end of the kind that leaves no time:
- * killed, oom, _exit, crash (inside malloc, by a list of its own that was overwritten), hang (in a
- * lock that nobody opens), fork. */
+ * killed, oom, _exit, vfork (whose child leaves by _exit), crash (inside malloc, by a list of its
+ * own that was overwritten), hang (in a lock that nobody opens), fork. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,6 +46,12 @@ int main(int argc, char **argv) {
 		grow_without_end();
 	if (strcmp(how, "_exit") == 0)
 		_exit(3);
+	if (strcmp(how, "vfork") == 0) {
+		if (vfork() == 0)
+			_exit(3);
+		printf("over\n");
+		fflush(stdout);
+	}
 	if (strcmp(how, "crash") == 0)
 		crash_in_malloc();
 	if (strcmp(how, "fork") == 0 && fork() == 0)

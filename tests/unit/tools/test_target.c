@@ -236,7 +236,11 @@ static void test_fate(void) {
 	mw_snapshot_t snapshot = {.live = {.active = 1}};
 	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, true)), "running");
 	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, false)), "killed");
-	snapshot.live.flags = MW_STATE_ENDED;
+	snapshot.live.flags = MW_STATE_LEFT;
+	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, true)), "running");
+	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, false)), "_exit");
+	/* exit(3), and a handler of it that calls _exit(2). */
+	snapshot.live.flags |= MW_STATE_ENDED;
 	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, false)), "ended");
 	snapshot.live.active = 0;
 	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, true)), "stopped");

@@ -199,7 +199,7 @@ static void explain_empty(const member_t *member) {
 	mw_show_text(member->snapshot->header.program, program, sizeof(program));
 	if (!live->active)
 		mw_complain("no profile: %s was not sampled: sampling was off", program);
-	else if (live->flags & MW_STATE_ENDED)
+	else if (live->flags & (MW_STATE_ENDED | MW_STATE_LEFT))
 		mw_complain("no profile: %s allocated too little for a sample (T = %s); --exact "
 			    "samples every allocation",
 			    program, mw_show_rate(live->mean_bytes, rate));

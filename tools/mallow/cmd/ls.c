@@ -28,7 +28,7 @@ typedef struct row {
 #define GONE_ROWS 8
 
 static bool is_gone(const row_t *row) {
-	return row->fate == MW_FATE_ENDED || row->fate == MW_FATE_KILLED;
+	return row->fate != MW_FATE_RUNNING && row->fate != MW_FATE_STOPPED;
 }
 
 /* Live ones first, the longest-lived at the top; then the others, the latest first. */

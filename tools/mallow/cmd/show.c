@@ -88,6 +88,7 @@ static const struct {
 	const char *text;
 } flag_texts[] = {
 	{MW_STATE_ENDED, "ended", NULL},
+	{MW_STATE_LEFT, "left", NULL},
 	{MW_STATE_FILE_FULL, "file_full",
 	 "the profile is truncated: the file system of the state file was full"},
 	{MW_STATE_STACKS_FULL, "stacks_full",

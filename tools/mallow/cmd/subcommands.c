@@ -100,8 +100,9 @@ const mw_subcommand_t mw_subcommands[] = {
 		.details = "Lists your processes that run mallow (root: everybody's), and those "
 			   "whose state file is still there: their profiles can still be read. "
 			   "Running ones sample, stopped ones do not; ended ones ran to the end "
-			   "and were asked to keep their file, killed ones ended by a signal or "
-			   "by _exit. In JSON, times are in seconds since 1970.",
+			   "and were asked to keep their file, those in _exit called that "
+			   "function, killed ones ended by a signal. In JSON, times are in seconds "
+			   "since 1970.",
 		.examples = "mallow ls\n"
 			    "mallow ls --json | jq '.[].pid'",
 		.operands_max = 0,

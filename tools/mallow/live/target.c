@@ -18,9 +18,8 @@
 
 const char *mw_fate_name(mw_fate_t fate) {
 	static const char *const names[] = {
-		[MW_FATE_RUNNING] = "running",
-		[MW_FATE_STOPPED] = "stopped",
-		[MW_FATE_ENDED] = "ended",
+		[MW_FATE_RUNNING] = "running", [MW_FATE_STOPPED] = "stopped",
+		[MW_FATE_ENDED] = "ended",     [MW_FATE_LEFT] = "_exit",
 		[MW_FATE_KILLED] = "killed",
 	};
 	return names[fate];
@@ -29,7 +28,9 @@ const char *mw_fate_name(mw_fate_t fate) {
 mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, bool process_alive) {
 	if (process_alive)
 		return snapshot->live.active ? MW_FATE_RUNNING : MW_FATE_STOPPED;
-	return snapshot->live.flags & MW_STATE_ENDED ? MW_FATE_ENDED : MW_FATE_KILLED;
+	if (snapshot->live.flags & MW_STATE_ENDED)
+		return MW_FATE_ENDED;
+	return snapshot->live.flags & MW_STATE_LEFT ? MW_FATE_LEFT : MW_FATE_KILLED;
 }
 
 static void take_place(mw_target_t *out, const mw_place_t *place) {
