@@ -11,11 +11,14 @@
 #include "prof/dump_view.h"
 #include "prof/image.h"
 #include "prof/journal.h"
+#include "prof/place.h"
 #include "prof/records.h"
 
 /* As much as fits on a screen. */
 #define STACKS_MAX 5u
 #define FRAMES_MAX 8u
+/* A function and a file, both cut when they are longer. */
+#define PLACE_BYTES 640u
 
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof *fatal_signals };
@@ -26,9 +29,13 @@ static void print_frame(unsigned number, uint64_t frame) {
 	uint64_t module = mw_dump_frame_module(frame);
 	uint64_t address = frame & MW_FRAME_ADDRESS_MASK;
 	address -= !(frame & MW_FRAME_EXACT) && address > 0;
-	mw_print_line("  #%u %s+0x%lx", number,
-		      module ? mw_dump_module(module - 1)->path : "[no module]",
-		      (unsigned long)address);
+	if (module) {
+		char place[PLACE_BYTES];
+		mw_place_name_in(mw_dump_module(module - 1)->path, address, place, sizeof place);
+		mw_print_line("  #%u %s", number, place);
+	} else {
+		mw_print_line("  #%u [no module]+%#lx", number, (unsigned long)address);
+	}
 }
 
 static void print_frames(const mw_dump_stack_t *stack) {
@@ -89,8 +96,12 @@ static void report(int signal_number) {
 	int64_t live = atomic_load_explicit(&mw_image_live()->live_bytes, memory_order_relaxed);
 	top_t top[STACKS_MAX];
 	unsigned count = find_top(top);
-	mw_warn("signal %d: %ld bytes are live (estimate); the stacks that hold most of them:",
-		signal_number, (long)live);
+	if (count > 0)
+		mw_warn("signal %d: %ld bytes are live (estimate); the stacks that hold most of "
+			"them:",
+			signal_number, (long)live);
+	else
+		mw_warn("signal %d: no sampled block is live", signal_number);
 	for (unsigned i = 0; i < count; i++) {
 		mw_print_line("%ld bytes:", (long)top[i].bytes);
 		mw_crash_print_stack(top[i].number);

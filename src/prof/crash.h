@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * crash.h -- the profile's last words: on a fatal signal, the stacks that hold most, as text.
- * Layer: prof.  Async-signal-safe.  Frames are module+offset, as addr2line takes them. */
+ * Layer: prof.  Async-signal-safe.  Frames are function+offset (file+address), as
+ * prof/place.h has them. */
 #ifndef MW_PROF_CRASH_H
 #define MW_PROF_CRASH_H
 

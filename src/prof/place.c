@@ -91,6 +91,21 @@ static size_t name_function(const char *path, uint64_t address, uint64_t looked_
 	return mw_fmt(buffer, capacity, "%s+%#lx", name, address - symbol.st_value);
 }
 
+static void name_place(const char *path, uint64_t address, uint64_t looked_up, char *buffer,
+		       size_t capacity) {
+	/* What has no path is no file: the vdso. */
+	size_t length =
+		path[0] == '/' ? name_function(path, address, looked_up, buffer, capacity) : 0;
+	if (length == 0)
+		mw_fmt(buffer, capacity, "%s+%#lx", path, address);
+	else if (length < capacity)
+		mw_fmt(buffer + length, capacity - length, " (%s+%#lx)", path, address);
+}
+
+void mw_place_name_in(const char *path, uint64_t address, char *buffer, size_t capacity) {
+	name_place(path, address, address, buffer, capacity);
+}
+
 void mw_place_name(uint64_t pc, char *buffer, size_t capacity) {
 	uint64_t address = pc & ~MW_FRAME_EXACT;
 	/* A return address may be the next function's. */
@@ -108,9 +123,5 @@ void mw_place_name(uint64_t pc, char *buffer, size_t capacity) {
 	/* The program itself has no name in the loader's list. */
 	if (path[0] == '\0')
 		mw_os_executable(path, sizeof path);
-	size_t length = name_function(path, address - bias, looked_up - bias, buffer, capacity);
-	if (length == 0)
-		mw_fmt(buffer, capacity, "%s+%#lx", path, address - bias);
-	else if (length < capacity)
-		mw_fmt(buffer + length, capacity - length, " (%s+%#lx)", path, address - bias);
+	name_place(path, address - bias, looked_up - bias, buffer, capacity);
 }

@@ -70,6 +70,18 @@ try 0 "$mallow" report --sample-type alloc_space "$pid"
 says out '\bfill\b'
 ok "a crash inside malloc, signal $((status - 128))"
 
+launch abort crash_report:true
+wait "$pid" 2>/dev/null
+status=$?
+[ "$status" = 134 ] || fail "abort: $status"
+check_profile killed
+grep -q '^mallow: signal 6: [0-9]* bytes are live (estimate); the stacks that hold most of them:$' err.abort ||
+    fail "no report of the crash: $(cat err.abort)"
+# The largest first, its frames with their functions.
+sed -n 3p err.abort | grep -q '^  #0 fill+0x[0-9a-f]* (/.*/victim+0x[0-9a-f]*)$' ||
+    fail "the stack of the crash: $(cat err.abort)"
+ok "abort, with the text of the top stacks"
+
 launch hang
 check_profile running
 kill -STOP "$pid"

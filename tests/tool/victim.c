@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * victim.c HOW -- 30 MiB in blocks of 3000 bytes, then an end of the kind that leaves no time:
  * killed, oom, _exit, vfork (whose child leaves by _exit), crash (inside malloc, by a list of its
- * own that was overwritten), hang (in a lock that nobody opens), fork. */
+ * own that was overwritten), hang (in a lock that nobody opens), fork, abort. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,6 +54,8 @@ int main(int argc, char **argv) {
 	}
 	if (strcmp(how, "crash") == 0)
 		crash_in_malloc();
+	if (strcmp(how, "abort") == 0)
+		abort();
 	if (strcmp(how, "fork") == 0 && fork() == 0)
 		child_fill();
 	pthread_mutex_lock(&mutex);
