@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # profile_phase.sh PID SECONDS [DIRECTORY] -- what a live process allocates in a time, and what its heap gained:
-# a profile before and one after, one of the time in between, and reports of both sides to compare.
+# a profile before and one after, what differs between them, and a profile of the time in between.
 #
 # The process needs to run with libmallow.so, and nothing else: no restart, no signal, no port.
 set -euo pipefail
@@ -23,14 +23,11 @@ was_on=$("$mallow" status --json "$pid" | grep -c '"active": true' || true)
 "$mallow" dump -o "$directory/after.pb.gz" "$pid"
 [ "$was_on" -gt 0 ] || "$mallow" stop "$pid"
 
-for moment in before after; do
-    "$mallow" report "$directory/$moment.pb.gz" >"$directory/$moment.txt"
-done
 echo
-echo "== live before and after (< before, > after)"
-diff <(tail -n +8 "$directory/before.txt") <(tail -n +8 "$directory/after.txt") || true
+echo "== what grew and what shrank in these $seconds s"
+"$mallow" diff "$directory/before.pb.gz" "$directory/after.pb.gz"
 echo
-echo "== allocated in these $seconds s"
+echo "== allocated meanwhile"
 "$mallow" report --top 15 --sample-type alloc_space "$directory/between.pb.gz"
 echo
 echo "== of this, live at the end"

@@ -115,7 +115,8 @@ ok "clean"
 
 launch churner-c prof_sample:64K,prof_active:false
 try 0 env MALLOW="$mallow" bash "$here/../../contrib/profile_phase.sh" "$pid" 0.5 phase
-says out '== allocated in these 0.5 s'
+says out '== what grew and what shrank in these 0.5 s'
+says out '== allocated meanwhile'
 says out 'churn_small'
 [ "$(status_of "$pid" active)" = False ] || fail "the script left sampling on"
 for file in before between after; do
