@@ -32,6 +32,9 @@ void mw_trail_judge(uint64_t now_ns) {
 	uint64_t since_ns = hold->since_ns;
 	hold->since_ns = now_ns;
 	hold->samples = 0;
+	/* Frames there are of no rule that a trail can follow. */
+	if (MW_OS_HAS_LINK_REGISTER)
+		return;
 	/* A handler that interrupts this would make one too. */
 	if (since_ns != 0 && now_ns - since_ns < WITHIN_NS && !hold->is_taken) {
 		hold->is_taken = true;

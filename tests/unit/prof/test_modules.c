@@ -116,12 +116,13 @@ static void code_without_an_object(void) {
 	CHECK_EQ(mw_image_live()->modules_used, 0);
 }
 
-/* Two small libraries, made by the compiler at hand. */
+/* Two small libraries, made by the compiler of this program. */
 static bool build_library(const char *name, const char *code) {
 	char command[512];
 	snprintf(command, sizeof command,
-		 "echo '%s' | cc -shared -fPIC -Wl,--build-id -x c -o %s/%s.so -", code, root,
-		 name);
+		 "echo '%s' | '" MALLOW_TEST_COMPILER
+		 "' -shared -fPIC -Wl,--build-id -x c -o %s/%s.so -",
+		 code, root, name);
 	return system(command) == 0;
 }
 
@@ -184,9 +185,19 @@ static void reloading_takes_no_entries(void) {
 	CHECK(mw_image_start());
 	enum { LOADS = 300 };
 	void *held[LOADS];
+	uintptr_t first = 0;
+	int repeats = 0;
 	for (int i = 0; i < LOADS; i++) {
 		void *library = open_library("one");
-		uint64_t frame = frame_of((uintptr_t)dlsym(library, "f"));
+		uintptr_t pc = (uintptr_t)dlsym(library, "f");
+		first = first ? first : pc;
+		repeats += pc == first;
+		/* An emulator may map each at a place of its own: each is another module then. */
+		if (i == 10 && repeats == 1) {
+			printf("# skipped: no library comes to lie where one was before\n");
+			return;
+		}
+		uint64_t frame = frame_of(pc);
 		CHECK_EQ(module_of(frame)->unloaded_ns, 0);
 		CHECK(dlclose(library) == 0);
 		if (i % 3 == 0)

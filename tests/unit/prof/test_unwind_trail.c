@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_unwind_trail.c -- random programs: a walk along the thread's trail gives what one without
- * gives, and what was noted with a walk comes back with one just the same, and with no other. */
+ * gives, and what was noted with a walk comes back with one just the same, and with no other.  A
+ * machine with a link register has no trails: there two walks are one, and both are whole. */
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,11 +11,12 @@
 
 #include "base/rng.h"
 #include "frames.h"
+#include "os/arch.h"
 #include "prof/unwind.h"
 #include "prof/unwind_trail.h"
 #include "test.h"
 
-enum { CAPTURES = 30000, THREADS = 3, STACK_BYTES = 256 << 10 };
+enum { CAPTURES = 30000 / TEST_SLOWNESS, THREADS = 3, STACK_BYTES = 256 << 10 };
 
 /* What a thread's random program is doing. */
 typedef struct run {
@@ -50,6 +52,7 @@ static NOINLINE void capture(void) {
 	mw_trail_hold.is_taken = false;
 	CHECK_EQ(results[0].depth, results[1].depth);
 	CHECK_EQ(results[0].truncated, results[1].truncated);
+	CHECK(!results[0].truncated || results[0].depth == max_depth);
 	CHECK(memcmp(pcs[0], pcs[1], results[0].depth * sizeof(pcs[0][0])) == 0);
 	CHECK_EQ(results[1].serial, 0);
 	CHECK_EQ(results[1].memo, 0);
@@ -191,7 +194,7 @@ static void get_trail(void) {
 	CHECK(mw_trail_hold.trail == NULL);
 	for (unsigned i = 1; i < 1000 && !mw_trail_hold.trail; i++)
 		mw_unwind_sampled(1000 * i);
-	CHECK(mw_trail_hold.trail != NULL);
+	CHECK_EQ(mw_trail_hold.trail != NULL, !MW_OS_HAS_LINK_REGISTER);
 }
 
 static void run_program(uint64_t seed) {
@@ -205,6 +208,8 @@ static void run_program(uint64_t seed) {
 	coroutine_stack = NULL;
 	printf("# seed %lu: %u of %u along a trail, %u recognised\n", (unsigned long)seed,
 	       run.along, run.captures, run.recognised);
+	if (MW_OS_HAS_LINK_REGISTER)
+		return;
 	/* Or nothing was tested. */
 	CHECK(run.along > CAPTURES / 20);
 	CHECK(run.recognised > CAPTURES / 200);
@@ -213,7 +218,7 @@ static void run_program(uint64_t seed) {
 static void random_programs(void) {
 	uint64_t before = mw_trail_memory_bytes();
 	get_trail();
-	CHECK(mw_trail_memory_bytes() > before);
+	CHECK_EQ(mw_trail_memory_bytes() > before, !MW_OS_HAS_LINK_REGISTER);
 	for (uint64_t seed = 1; seed <= 8; seed++)
 		run_program(seed);
 	mw_unwind_thread_end();
