@@ -32,6 +32,9 @@ command_of() {
     gcc | cxx) echo g++ ;;
     clang) echo clang++ ;;
     redis) echo redis-server ;;
+    java_int) echo java ;;
+    lua) echo lua5.3 ;;
+    octave) echo octave-cli ;;
     postgres) printf '%s\n' /usr/lib/postgresql/*/bin/initdb | tail -n 1 ;;
     *) echo "$1" ;;
     esac

@@ -202,3 +202,93 @@ run_postgres() {
     "${as[@]}" "$bin/pg_ctl" -D "$work/data" -m fast -w stop >"$work/out"
     wait "$server"
 }
+
+# Not among the programs of a run without names: compare.sh BUILD_DIR java emacs ...
+
+run_java() {
+    cat >"$work/J.java" <<'END'
+import java.util.*;
+import java.util.zip.*;
+public class J {
+    static int deep(int n) {
+        if (n > 0) return deep(n - 1) + 1;
+        Deflater d = new Deflater();
+        d.setInput(new byte[3000]);
+        d.finish();
+        int bytes = d.deflate(new byte[4000]);
+        d.end();
+        return bytes + java.nio.ByteBuffer.allocateDirect(2000).capacity();
+    }
+    public static void main(String[] arguments) throws Exception {
+        Thread[] threads = new Thread[3];
+        for (int k = 0; k < 3; k++) {
+            threads[k] = new Thread(() -> { for (int i = 0; i < 1500; i++) deep(i % 12); });
+            threads[k].start();
+        }
+        for (Thread t : threads) t.join();
+    }
+}
+END
+    with java -XX:+UseSerialGC ${java_options:+"$java_options"} "$work/J.java"
+}
+
+# The interpreter alone, which has frame pointers.
+run_java_int() {
+    java_options=-Xint run_java
+}
+
+run_emacs() {
+    with emacs --batch --eval '(progn (dotimes (i 20000) (make-hash-table))
+(with-temp-buffer (dotimes (i 3000) (insert (format "line %d\n" i))) (sort-lines nil (point-min) (point-max))
+(goto-char 1) (while (re-search-forward "\\([0-9]\\)\\([0-9]\\)" nil t) (replace-match "\\2\\1"))))'
+}
+
+run_octave() {
+    with octave-cli --no-gui --eval 'a = rand(100); b = inv(a) * a; s = struct();
+for i = 1:500, s.(sprintf("k%d", i)) = num2str(i); end; x = fft(rand(1, 1024)); y = ode45(@(t, y) -y, [0 1], 1);'
+}
+
+run_guile() {
+    GUILE_AUTO_COMPILE=0 with guile -c '(use-modules (ice-9 threads))
+(let loop ((i 0)) (when (< i 3000) (string->symbol (string-append "s" (number->string i))) (loop (+ i 1))))
+(join-thread (call-with-new-thread (lambda () (apply + (iota 1000)))))'
+}
+
+run_lua() {
+    with lua5.3 -e 'local t = {} for i = 1, 30000 do t["k" .. (i % 977)] = ("x"):rep(i % 60) end
+local co = coroutine.wrap(function() for i = 1, 3000 do coroutine.yield(("y"):rep(i % 50) .. i) end end)
+for i = 1, 3000 do co() end for w in (("ab "):rep(3000)):gmatch("%a+") do t[w] = 1 end'
+}
+
+run_gs() {
+    with gs -q -dNOPAUSE -dBATCH -sDEVICE=png16m -r60 -sOutputFile="$work/o%d.png" \
+        -c '/Helvetica findfont 24 scalefont setfont 100 100 moveto (mallow) show
+0 1 200 { dup 3 mul exch 2 mul moveto 50 50 rlineto stroke } for showpage'
+}
+
+run_ffmpeg() {
+    with ffmpeg -v error -y -f lavfi -i testsrc=duration=2:size=320x240:rate=25 \
+        -f lavfi -i sine=duration=2 -c:v libx264 -c:a aac "$work/o.mp4"
+}
+
+run_gdb() {
+    with gdb -nx -batch -ex 'break main' -ex 'info functions alloc' -ex 'python print(sum(range(1000)))' "$(command -v gdb)"
+}
+
+run_cmake() {
+    mkdir "$work/source"
+    echo 'int main(void) { return 0; }' >"$work/source/x.c"
+    printf 'cmake_minimum_required(VERSION 3.10)\nproject(x C CXX)\nadd_executable(x x.c)\nfind_package(Threads)\n' \
+        >"$work/source/CMakeLists.txt"
+    with cmake -S "$work/source" -B "$work/built"
+}
+
+run_vim() {
+    with vim -e -s -u NONE -c 'for i in range(3000)|call append(0, "x".i)|endfor' -c '%s/x\(\d\)/<\1>/g' -c sort -c 'qa!' </dev/null
+}
+
+run_R() {
+    R_HOME=/usr/lib/R LD_LIBRARY_PATH=/usr/lib/R/lib with /usr/lib/R/bin/exec/R --vanilla --slave -e '
+x <- lapply(1:3000, function(i) paste0("k", i)); d <- data.frame(a = 1:500, b = rnorm(500))
+m <- summary(lm(b ~ a, d)); z <- solve(matrix(rnorm(2500), 50)); y <- gsub("k", "z", unlist(x))'
+}

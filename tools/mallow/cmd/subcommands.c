@@ -101,7 +101,9 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "whose state file is still there: their profiles can still be read. "
 			   "Running ones sample, stopped ones do not; ended ones ran to the end "
 			   "and were asked to keep their file, those in _exit called that "
-			   "function, killed ones ended by a signal. In JSON, times are in seconds "
+			   "function, killed ones ended by a signal, or by "
+			   "a system call of their own, as Go's programs do. In JSON, times are in "
+			   "seconds "
 			   "since 1970.",
 		.examples = "mallow ls\n"
 			    "mallow ls --json | jq '.[].pid'",
