@@ -23,6 +23,7 @@
 #include "prof/state_file.h"
 #include "prof/survey.h"
 #include "prof/triggers.h"
+#include "prof/unwind.h"
 
 /* A refused file is tried again after this time, doubled each time: descriptors or memory may be
  * short for a moment only. */
@@ -490,6 +491,7 @@ static void become_child(void) {
 	mw_triggers_forked();
 	mw_log_forked();
 	mw_recent_forked();
+	mw_unwind_forked();
 	/* The word first: the page it points into is about to go. */
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
 	uint32_t parent = control.process_id;

@@ -59,6 +59,8 @@ void mw_unwind_note(uint64_t serial, uint64_t memo);
 void mw_unwind_sampled(uint64_t now_ns);
 /* The calling thread ends: its trail goes, and there is no other. */
 void mw_unwind_thread_end(void);
+/* In the child of a fork: the trails of threads that did not come over go. */
+void mw_unwind_forked(void);
 
 /* Memory in use for rules and their cache, bounded at 0.7 MiB, and for trails: 12 KiB for each
  * thread that samples often, at most 512. */

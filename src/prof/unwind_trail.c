@@ -16,15 +16,57 @@
 #define TRAIL_BYTES mw_round_up(sizeof(mw_trail_t), MW_OS_PAGE_BYTES)
 _Static_assert(sizeof(mw_trail_t) <= 3 * MW_OS_PAGE_BYTES, "as documented");
 
-static _Atomic uint32_t trail_count; /* relaxed: a bound, and a statistic */
+/* All there are, for the child of a fork.  Relaxed, all of it: each is read by its own thread. */
+static MW_SPARSE _Atomic(mw_trail_t *) trails[TRAILS_MAX];
+static _Atomic uint32_t trail_count; /* a bound, and a statistic */
+
+static bool list_trail(mw_trail_t *trail) {
+	for (unsigned i = 0; i < TRAILS_MAX; i++) {
+		mw_trail_t *none = NULL;
+		if (atomic_compare_exchange_strong_explicit(
+			    &trails[i], &none, trail, memory_order_relaxed, memory_order_relaxed))
+			return true;
+	}
+	return false;
+}
 
 static MW_COLD void make_trail(mw_trail_hold_t *hold) {
 	if (hold->has_ended ||
 	    atomic_load_explicit(&trail_count, memory_order_relaxed) >= TRAILS_MAX)
 		return;
-	hold->trail = mw_os_map(TRAIL_BYTES);
-	if (hold->trail)
-		atomic_fetch_add_explicit(&trail_count, 1, memory_order_relaxed);
+	mw_trail_t *trail = mw_os_map(TRAIL_BYTES);
+	if (!trail)
+		return;
+	if (!list_trail(trail)) {
+		mw_os_unmap(trail, TRAIL_BYTES);
+		return;
+	}
+	atomic_fetch_add_explicit(&trail_count, 1, memory_order_relaxed);
+	hold->trail = trail;
+}
+
+static MW_COLD void release(mw_trail_t *trail) {
+	for (unsigned i = 0; i < TRAILS_MAX; i++) {
+		mw_trail_t *listed = trail;
+		if (atomic_compare_exchange_strong_explicit(
+			    &trails[i], &listed, NULL, memory_order_relaxed, memory_order_relaxed))
+			break;
+	}
+	mw_os_unmap(trail, TRAIL_BYTES);
+	atomic_fetch_sub_explicit(&trail_count, 1, memory_order_relaxed);
+}
+
+void mw_unwind_forked(void) {
+	uint32_t own = mw_trail_hold.trail != NULL;
+	if (MW_LIKELY(atomic_load_explicit(&trail_count, memory_order_relaxed) == own))
+		return;
+	for (unsigned i = 0; i < TRAILS_MAX; i++) {
+		mw_trail_t *trail = atomic_load_explicit(&trails[i], memory_order_relaxed);
+		if (trail && trail != mw_trail_hold.trail)
+			release(trail);
+	}
+	/* Exactly: a thread that did not come over may have been about to count. */
+	atomic_store_explicit(&trail_count, own, memory_order_relaxed);
 }
 
 void mw_trail_judge(uint64_t now_ns) {
@@ -47,8 +89,7 @@ void mw_trail_end(void) {
 	mw_trail_t *trail = mw_trail_hold.trail;
 	/* First: handlers come in between. */
 	mw_trail_hold.trail = NULL;
-	mw_os_unmap(trail, TRAIL_BYTES);
-	atomic_fetch_sub_explicit(&trail_count, 1, memory_order_relaxed);
+	release(trail);
 }
 
 uint64_t mw_trail_memory_bytes(void) {

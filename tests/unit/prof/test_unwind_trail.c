@@ -7,7 +7,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "base/rng.h"
 #include "frames.h"
@@ -245,6 +247,44 @@ static void threads(void) {
 		CHECK(pthread_join(ids[i], NULL) == 0);
 }
 
+static void *fork_beside(void *argument) {
+	const uint64_t *trail_bytes = argument;
+	get_trail();
+	pid_t child = fork();
+	if (child == 0) {
+		mw_unwind_forked();
+		CHECK_EQ(mw_trail_memory_bytes(), *trail_bytes);
+		mw_unwind_thread_end();
+		CHECK_EQ(mw_trail_memory_bytes(), 0);
+		_exit(0);
+	}
+	int status;
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+	mw_unwind_thread_end();
+	return NULL;
+}
+
+static void *beside_a_fork(void *argument) {
+	get_trail();
+	uint64_t *own_bytes = argument;
+	*own_bytes = mw_trail_memory_bytes() - *own_bytes;
+	pthread_t id;
+	/* The thread that forks goes on with its trail, the other one is not there. */
+	CHECK(pthread_create(&id, NULL, fork_beside, own_bytes) == 0);
+	CHECK(pthread_join(id, NULL) == 0);
+	mw_unwind_thread_end();
+	return NULL;
+}
+
+/* Trails of threads that did not come over are not the child's. */
+static void child_of_a_fork(void) {
+	uint64_t bytes = mw_trail_memory_bytes();
+	pthread_t id;
+	CHECK(pthread_create(&id, NULL, beside_a_fork, &bytes) == 0);
+	CHECK(pthread_join(id, NULL) == 0);
+}
+
 /* One that samples now and then gets none. */
 static void seldom(void) {
 	for (uint64_t i = 1; i < 1000; i++)
@@ -259,5 +299,6 @@ int main(void) {
 	RUN(seldom);
 	RUN(random_programs);
 	RUN(threads);
+	RUN(child_of_a_fork);
 	return 0;
 }
