@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ * test_guarded.c -- which samples come between guard pages: each n-th, and none sooner than the gap
+ * after another, which bounds what guarding costs; places are used in turns.  What is found with
+ * them: tests/guarded/. */
+#include "heap/guarded.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "test.h"
+
+enum { PLACES = 511 };
+
+static uint64_t now_ns = 1000000000;
+
+static uint64_t test_clock(void) {
+	return now_ns;
+}
+
+static unsigned no_stack(uint64_t *pcs, unsigned max_depth, bool in_handler) {
+	(void)pcs, (void)max_depth, (void)in_handler;
+	return 0;
+}
+
+static void no_name(uint64_t pc, char *buffer, size_t capacity) {
+	(void)pc;
+	if (capacity > 0)
+		buffer[0] = '\0';
+}
+
+static void start(uint64_t every, uint64_t gap_ns) {
+	mw_os_clock_set_source(test_clock);
+	CHECK(mw_guarded_start(&(mw_guarded_config_t){
+		.every = every, .gap_ns = gap_ns, .take_stack = no_stack, .name_place = no_name}));
+}
+
+static void give(void *block) {
+	size_t class_bytes;
+	CHECK_EQ(mw_guarded_give(block, &class_bytes), 7);
+	CHECK_EQ(class_bytes, 64);
+}
+
+static void *take(void) {
+	void *block = mw_guarded_take(64, 50);
+	if (block) {
+		memset(block, 1, 50);
+		mw_guarded_bind(block, 7);
+	}
+	return block;
+}
+
+static void each_third(void) {
+	start(3, 0);
+	for (int i = 0; i < 3000; i++) {
+		void *block = take();
+		CHECK_EQ(block != NULL, i % 3 == 0);
+		if (block)
+			give(block);
+	}
+	CHECK_EQ(mw_guarded_stats().taken, 1000);
+	CHECK_EQ(mw_guarded_stats().live, 0);
+	CHECK(mw_guarded_take(8192, 8000) == NULL);
+}
+
+/* However many samples there are: a hundred a second with a gap of 10 ms. */
+static void none_within_the_gap(void) {
+	enum { GAP_NS = 10000000, STEP_NS = 1370, SAMPLES = 1000000 };
+	start(1, GAP_NS);
+	uint64_t start_ns = now_ns, last_ns = 0;
+	for (int i = 0; i < SAMPLES; i++, now_ns += STEP_NS) {
+		void *block = take();
+		if (!block)
+			continue;
+		CHECK(last_ns == 0 || now_ns - last_ns >= GAP_NS);
+		last_ns = now_ns;
+		give(block);
+	}
+	uint64_t gaps = (now_ns - start_ns) / GAP_NS;
+	CHECK(mw_guarded_stats().taken <= gaps + 1);
+	CHECK(mw_guarded_stats().taken >= gaps - 1);
+}
+
+/* All live: samples are ordinary ones.  A freed block's place is the last to be used again. */
+static void places_are_used_in_turns(void) {
+	start(1, 0);
+	void *blocks[PLACES];
+	for (int i = 0; i < PLACES; i++)
+		CHECK((blocks[i] = take()) != NULL);
+	CHECK(take() == NULL);
+	CHECK_EQ(mw_guarded_stats().live, PLACES);
+	for (int i = 0; i < PLACES; i++)
+		give(blocks[i]);
+	for (int i = 0; i < PLACES; i++) {
+		char *again = take();
+		CHECK(again != NULL);
+		/* One in four lies at the start of its page, so only the page is the same. */
+		CHECK_EQ((uintptr_t)again / 4096, (uintptr_t)blocks[i] / 4096);
+		give(again);
+	}
+}
+
+/* There is one pool in a process. */
+static void in_child(void (*test)(void), const char *name) {
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		test();
+		printf("ok %s\n", name);
+		fflush(stdout);
+		_exit(0);
+	}
+	int status;
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+}
+
+int main(void) {
+	in_child(each_third, "each_third");
+	in_child(none_within_the_gap, "none_within_the_gap");
+	in_child(places_are_used_in_turns, "places_are_used_in_turns");
+	return 0;
+}
