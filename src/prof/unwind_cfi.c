@@ -68,6 +68,9 @@ static bool read_cie_record(const mw_cfi_area_t *area, const record_t *fde, reco
 }
 
 static uint64_t read_format(mw_reader_t *reader, uint8_t encoding) {
+	/* What compilers write, but for very large programs. */
+	if (MW_LIKELY((encoding & 0x0f) == ENC_SDATA4))
+		return mw_sign_extend(mw_read_u32(reader), 32);
 	switch (encoding & 0x0f) {
 	case ENC_ABSPTR:
 	case ENC_UDATA8:
@@ -79,8 +82,6 @@ static uint64_t read_format(mw_reader_t *reader, uint8_t encoding) {
 		return mw_read_number(reader, 4);
 	case ENC_SDATA2:
 		return mw_sign_extend(mw_read_number(reader, 2), 16);
-	case ENC_SDATA4:
-		return mw_sign_extend(mw_read_number(reader, 4), 32);
 	case ENC_ULEB128:
 		return mw_read_uleb(reader);
 	case ENC_SLEB128:
@@ -208,18 +209,19 @@ const uint8_t *mw_cfi_search(const mw_cfi_area_t *area, const uint8_t *eh_frame_
 	    count_encoding != ENC_UDATA4 || table_encoding != (ENC_DATAREL | ENC_SDATA4) ||
 	    count > mw_reader_left(&reader) / 8)
 		return NULL;
-	uint32_t lo = 0, hi = count;
-	while (lo < hi) {
-		uint32_t middle = lo + (hi - lo) / 2;
-		if (table_word(eh_frame_hdr, middle, 0) <= pc)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
-	if (lo == 0)
+	if (count == 0)
 		return NULL;
-	const uint8_t *fde_at = (const uint8_t *)table_word(eh_frame_hdr, lo - 1, 1);
-	return inside(area, fde_at) ? fde_at : NULL;
+	/* The last function at or below pc, if there is one, is among the `left` from `first` on.
+	 */
+	uint32_t first = 0;
+	for (uint32_t left = count; left > 1;) {
+		uint32_t half = left / 2;
+		if (table_word(eh_frame_hdr, first + half, 0) <= pc)
+			first += half;
+		left -= half;
+	}
+	const uint8_t *fde_at = (const uint8_t *)table_word(eh_frame_hdr, first, 1);
+	return table_word(eh_frame_hdr, first, 0) <= pc && inside(area, fde_at) ? fde_at : NULL;
 }
 
 static uint64_t digest_bytes(uint64_t hash, const uint8_t *at, const uint8_t *end) {

@@ -3,6 +3,7 @@
  * reduces the row to a rule.  DWARF 4, section 6.4.2. */
 #include <stddef.h>
 
+#include "base/compiler.h"
 #include "os/arch.h"
 #include "prof/unwind_cfi.h"
 #include "prof/unwind_expr.h"
@@ -54,17 +55,27 @@ typedef enum how {
 	HOW_OTHER,      /* anything else: the value is beyond a rule */
 } how_t;
 
+/* Of an expression; a program has less than 4 GiB. */
+typedef struct block {
+	const uint8_t *at;
+	uint32_t bytes;
+} block_t;
+
+/* Small, as rows are copied. */
 typedef struct column {
 	how_t how;
-	int64_t number;
-	mw_reader_t block;
+	uint32_t block_bytes;
+	union {
+		int64_t number;
+		const uint8_t *block_at;
+	};
 } column_t;
 
 typedef struct row {
 	bool cfa_is_block;
 	uint64_t cfa_register;
 	int64_t cfa_offset;
-	mw_reader_t cfa_block;
+	block_t cfa_block;
 	column_t fp;
 	column_t ra;
 } row_t;
@@ -81,24 +92,23 @@ typedef struct state {
 	bool is_bad;
 } state_t;
 
-/* The column of a register; those not asked for share `ignored`. */
-static column_t *column_of(row_t *row, uint64_t ra_register, uint64_t number, column_t *ignored) {
+/* The column of a register; NULL for those that are not asked for. */
+MW_ALWAYS_INLINE column_t *column_of(const state_t *state, row_t *row, uint64_t number) {
 	if (number == MW_OS_DWARF_FP)
 		return &row->fp;
-	if (number == ra_register)
-		return &row->ra;
-	return ignored;
+	return number == state->fde->ra_register ? &row->ra : NULL;
 }
 
-static void set_column(state_t *state, uint64_t number, column_t value) {
-	column_t ignored;
-	*column_of(&state->row, state->fde->ra_register, number, &ignored) = value;
+MW_ALWAYS_INLINE void set_column(state_t *state, uint64_t number, column_t value) {
+	column_t *column = column_of(state, &state->row, number);
+	if (column)
+		*column = value;
 }
 
 static void restore_column(state_t *state, uint64_t number) {
-	column_t ignored = {.how = HOW_SAME};
-	set_column(state, number,
-		   *column_of(&state->initial, state->fde->ra_register, number, &ignored));
+	const column_t *initial = column_of(state, &state->initial, number);
+	if (initial)
+		set_column(state, number, *initial);
 }
 
 /* Hostile factors may wrap; the result is range-checked when it becomes a rule. */
@@ -106,16 +116,21 @@ static int64_t scaled(const state_t *state, uint64_t factor) {
 	return (int64_t)(factor * (uint64_t)state->fde->data_align);
 }
 
-static void set_offset(state_t *state, uint64_t number, int64_t offset) {
+MW_ALWAYS_INLINE void set_offset(state_t *state, uint64_t number, int64_t offset) {
 	set_column(state, number, (column_t){.how = HOW_OFFSET, .number = offset});
 }
 
-static mw_reader_t read_block(mw_reader_t *reader) {
-	const uint8_t *start = mw_read_bytes(reader, mw_read_uleb(reader));
-	return start ? mw_reader(start, reader->at) : mw_reader(reader->end, reader->end);
+static block_t read_block(mw_reader_t *reader) {
+	uint64_t bytes = mw_read_uleb(reader);
+	const uint8_t *at = mw_read_bytes(reader, bytes);
+	return (block_t){at, at ? (uint32_t)bytes : 0};
 }
 
-static void advance(state_t *state, uint64_t delta) {
+static mw_reader_t reader_of(block_t block) {
+	return mw_reader(block.at, block.at + block.bytes);
+}
+
+MW_ALWAYS_INLINE void advance(state_t *state, uint64_t delta) {
 	uint64_t bytes = delta * state->fde->code_align;
 	if (bytes > state->pc - state->location)
 		state->is_done = true;
@@ -196,8 +211,8 @@ static bool execute_row(state_t *state, mw_reader_t *reader, uint8_t op) {
 	}
 }
 
-/* Instructions about one register, which is their first operand. */
-static void execute_register(state_t *state, mw_reader_t *reader, uint8_t op) {
+/* Rarer instructions about one register, which is their first operand. */
+static MW_COLD void execute_register(state_t *state, mw_reader_t *reader, uint8_t op) {
 	uint64_t number = mw_read_uleb(reader);
 	switch (op) {
 	case CFA_OFFSET_EXTENDED:
@@ -218,10 +233,14 @@ static void execute_register(state_t *state, mw_reader_t *reader, uint8_t op) {
 	case CFA_SAME_VALUE:
 		set_column(state, number, (column_t){.how = HOW_SAME});
 		return;
-	case CFA_EXPRESSION:
+	case CFA_EXPRESSION: {
+		block_t block = read_block(reader);
 		set_column(state, number,
-			   (column_t){.how = HOW_EXPRESSION, .block = read_block(reader)});
+			   (column_t){.how = HOW_EXPRESSION,
+				      .block_bytes = block.bytes,
+				      .block_at = block.at});
 		return;
+	}
 	case CFA_REGISTER:
 	case CFA_VAL_OFFSET:
 	case CFA_VAL_OFFSET_SF: /* signed or not, the operand has the same bytes */
@@ -267,7 +286,7 @@ static bool reduce_cfa(const state_t *state, mw_rule_t *rule) {
 	const row_t *row = &state->row;
 	mw_expr_value_t value = {.base = MW_BASE_UNDEFINED, .offset = row->cfa_offset};
 	if (row->cfa_is_block) {
-		if (!mw_expr_reduce(row->cfa_block, false, state->pc, &value))
+		if (!mw_expr_reduce(reader_of(row->cfa_block), false, state->pc, &value))
 			return false;
 	} else if (row->cfa_register == MW_OS_DWARF_SP) {
 		value.base = MW_BASE_SP;
@@ -285,13 +304,16 @@ static bool reduce_cfa(const state_t *state, mw_rule_t *rule) {
 
 /* Where a register is stored; MW_BASE_UNDEFINED if nowhere a rule could name. */
 static mw_rule_base_t reduce_column(const column_t *column, uintptr_t pc, int32_t *offset) {
-	mw_expr_value_t value = {.base = MW_BASE_CFA, .offset = column->number};
+	mw_expr_value_t value = {.base = MW_BASE_CFA};
 	*offset = 0;
 	if (column->how == HOW_SAME)
 		return MW_BASE_SAME;
 	if (column->how == HOW_UNDEFINED || column->how == HOW_OTHER)
 		return MW_BASE_UNDEFINED;
-	if (column->how == HOW_EXPRESSION && !mw_expr_reduce(column->block, true, pc, &value))
+	if (column->how == HOW_OFFSET)
+		value.offset = column->number;
+	else if (!mw_expr_reduce(reader_of((block_t){column->block_at, column->block_bytes}), true,
+				 pc, &value))
 		return MW_BASE_UNDEFINED;
 	if (value.base == MW_BASE_SP_LOAD || value.base == MW_BASE_FP_LOAD || !fits(value.offset))
 		return MW_BASE_UNDEFINED;

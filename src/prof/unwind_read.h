@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * unwind_read.h -- reads numbers of call frame information, never outside of given bounds.
- * Layer: prof.  Header only.  The bytes may be hostile: running past the end sets `is_bad`, gives 0
+ * Layer: prof.  The bytes may be hostile: running past the end sets `is_bad`, gives 0
  * and stays there, so a caller checks once after a group of reads. */
 #ifndef MW_PROF_UNWIND_READ_H
 #define MW_PROF_UNWIND_READ_H
@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "base/compiler.h"
 
 typedef struct mw_reader {
 	const uint8_t *at;
@@ -20,12 +22,12 @@ static inline mw_reader_t mw_reader(const uint8_t *at, const uint8_t *end) {
 	return (mw_reader_t){at, end, false};
 }
 
-static inline size_t mw_reader_left(const mw_reader_t *reader) {
+MW_ALWAYS_INLINE size_t mw_reader_left(const mw_reader_t *reader) {
 	return (size_t)(reader->end - reader->at);
 }
 
 /* The next `bytes` bytes, or NULL. */
-static inline const uint8_t *mw_read_bytes(mw_reader_t *reader, uint64_t bytes) {
+MW_ALWAYS_INLINE const uint8_t *mw_read_bytes(mw_reader_t *reader, uint64_t bytes) {
 	if (bytes > mw_reader_left(reader)) {
 		reader->at = reader->end;
 		reader->is_bad = true;
@@ -36,8 +38,9 @@ static inline const uint8_t *mw_read_bytes(mw_reader_t *reader, uint64_t bytes) 
 	return start;
 }
 
-/* A little-endian number of 1 to 8 bytes. */
-static inline uint64_t mw_read_number(mw_reader_t *reader, unsigned bytes) {
+/* A little-endian number of 1 to 8 bytes; inline, so that of a number known beforehand one load is
+ * left. */
+MW_ALWAYS_INLINE uint64_t mw_read_number(mw_reader_t *reader, unsigned bytes) {
 	uint64_t value = 0;
 	const uint8_t *start = mw_read_bytes(reader, bytes);
 	if (start)
@@ -45,11 +48,15 @@ static inline uint64_t mw_read_number(mw_reader_t *reader, unsigned bytes) {
 	return value;
 }
 
-static inline uint8_t mw_read_u8(mw_reader_t *reader) {
-	return (uint8_t)mw_read_number(reader, 1);
+MW_ALWAYS_INLINE uint8_t mw_read_u8(mw_reader_t *reader) {
+	if (MW_UNLIKELY(reader->at == reader->end)) {
+		reader->is_bad = true;
+		return 0;
+	}
+	return *reader->at++;
 }
 
-static inline uint32_t mw_read_u32(mw_reader_t *reader) {
+MW_ALWAYS_INLINE uint32_t mw_read_u32(mw_reader_t *reader) {
 	return (uint32_t)mw_read_number(reader, 4);
 }
 
@@ -58,25 +65,18 @@ static inline uint64_t mw_sign_extend(uint64_t value, unsigned bits) {
 }
 
 /* LEB128; bits beyond the 64th are dropped, as nothing here is that large. */
-static inline uint64_t mw_read_leb(mw_reader_t *reader, bool is_signed) {
-	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
-	do {
-		byte = mw_read_u8(reader);
-		if (shift < 64) {
-			value |= (uint64_t)(byte & 0x7f) << shift;
-			shift += 7;
-		}
-	} while (byte & 0x80);
-	return is_signed ? mw_sign_extend(value, shift) : value;
-}
+uint64_t mw_read_leb(mw_reader_t *reader, bool is_signed);
 
-static inline uint64_t mw_read_uleb(mw_reader_t *reader) {
+/* Nearly all are of one byte. */
+MW_ALWAYS_INLINE uint64_t mw_read_uleb(mw_reader_t *reader) {
+	if (MW_LIKELY(reader->at != reader->end && *reader->at < 0x80))
+		return *reader->at++;
 	return mw_read_leb(reader, false);
 }
 
-static inline int64_t mw_read_sleb(mw_reader_t *reader) {
+MW_ALWAYS_INLINE int64_t mw_read_sleb(mw_reader_t *reader) {
+	if (MW_LIKELY(reader->at != reader->end && *reader->at < 0x80))
+		return (int64_t)mw_sign_extend(*reader->at++, 7);
 	return (int64_t)mw_read_leb(reader, true);
 }
 

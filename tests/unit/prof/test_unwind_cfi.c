@@ -18,7 +18,7 @@ enum { FP = MW_OS_DWARF_FP, SP = MW_OS_DWARF_SP, RA = MW_OS_HAS_LINK_REGISTER ? 
 /* DW_OP_breg<n>: that register and an offset. */
 enum { BY_FP = 0x70 + FP, BY_SP = 0x70 + SP, BY_RA = 0x70 + RA };
 
-enum { PAGE = 4096, ROOM = 4 * PAGE, FUNCTION_BYTES = 0x1000, FUNCTIONS = 3 };
+enum { PAGE = 4096, ROOM = 4 * PAGE, FUNCTION_BYTES = 0x1000, FUNCTIONS = 5 };
 
 /* --- a writer of tables -------------------------------------------------------------------------
  */
@@ -173,6 +173,25 @@ static void test_frame_pointer_function(void) {
 	CHECK_EQ(rule_at(&tables, FUNCTION_BYTES).kind, MW_RULE_NONE);
 	CHECK_EQ(rule_at(&tables, (unsigned)-1).kind, MW_RULE_NONE);
 	CHECK(!mw_cfi_search(&tables.area, tables.hdr, tables.text - 1));
+}
+
+/* The last function at or below an address, in tables of any length. */
+static void test_search(void) {
+	const uint8_t program[] = {0x00};
+	tables_t tables = TABLES("zR", program);
+	for (uint32_t count = 0; count <= FUNCTIONS; count++) {
+		memcpy((uint8_t *)(uintptr_t)tables.hdr + 8, &count, sizeof count);
+		for (unsigned i = 0; i < FUNCTIONS; i++) {
+			uintptr_t pc = tables.text + (uintptr_t)i * 2 * FUNCTION_BYTES;
+			const uint8_t *fde = NULL;
+			if (count > 0)
+				fde = tables.fde[i < count ? i : count - 1];
+			CHECK(mw_cfi_search(&tables.area, tables.hdr, pc) == fde);
+			CHECK(mw_cfi_search(&tables.area, tables.hdr,
+					    pc + 2 * FUNCTION_BYTES - 1) == fde);
+		}
+		CHECK(!mw_cfi_search(&tables.area, tables.hdr, tables.text - 1));
+	}
 }
 
 static void test_other_instructions(void) {
@@ -438,6 +457,7 @@ static void test_real_tables(void) {
 int main(void) {
 	pages = guarded_pages();
 	RUN(test_frame_pointer_function);
+	RUN(test_search);
 	RUN(test_other_instructions);
 	RUN(test_plt);
 	RUN(test_realigned_stack);
