@@ -10,8 +10,11 @@
 #include "heap/misuse.h"
 #include "heap/sampled_mark.h"
 
-/* Less than a small slab is worth. */
-#define MAGAZINE_BYTES 8192u
+/* Of memory that would else lie free in a slab: as much as one of these is, four blocks of 16 KiB.
+ */
+#define MAGAZINE_BYTES MW_SLICE_BYTES
+
+_Static_assert(MW_CLASS_COUNT <= 64, "a bit each");
 
 static unsigned limit_of(unsigned slab_class) {
 	size_t places = MAGAZINE_BYTES / mw_class_bytes[slab_class];
@@ -22,8 +25,14 @@ static MW_COLD mw_magazines_t *make(mw_heap_t *heap) {
 	mw_magazines_t *magazines = mw_meta_alloc(sizeof *magazines);
 	if (!magazines)
 		return NULL;
+	unsigned shared = 0, place = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		magazines->shared_class[c] = (uint8_t)mw_sampled_shared_class(c);
+		shared += mw_sampled_shared_class(c) == c;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		magazines->own[c] =
+			(uint8_t)(mw_sampled_shared_class(c) == c ? place++ : shared + c - place);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		magazines->shared[c] = magazines->own[mw_sampled_shared_class(c)];
 	heap->magazines = magazines;
 	return magazines;
 }
@@ -36,7 +45,9 @@ static MW_NOINLINE void unload(mw_magazine_t *magazine, unsigned slab_class, uns
 		magazine->places[i] = magazine->places[i + count];
 }
 
-static MW_NOINLINE void make_room(mw_magazine_t *magazine, unsigned slab_class) {
+static MW_NOINLINE void make_room(mw_magazines_t *magazines, mw_magazine_t *magazine,
+				  unsigned slab_class) {
+	magazines->used |= (uint64_t)1 << slab_class;
 	magazine->limit = limit_of(slab_class);
 	/* The older half: what comes and goes stays, and others find the rest. */
 	if (magazine->count == magazine->limit)
@@ -48,9 +59,9 @@ static inline bool load(mw_heap_t *heap, unsigned slab_class, mw_place_t place) 
 	mw_magazines_t *magazines = heap->magazines;
 	if (MW_UNLIKELY(!magazines) && !(magazines = make(heap)))
 		return false;
-	mw_magazine_t *magazine = &magazines->of[slab_class];
+	mw_magazine_t *magazine = &magazines->of[magazines->own[slab_class]];
 	if (MW_UNLIKELY(magazine->limit <= magazine->count))
-		make_room(magazine, slab_class);
+		make_room(magazines, magazine, slab_class);
 	magazine->places[magazine->count++] = place;
 	return true;
 }
@@ -59,10 +70,10 @@ void *mw_magazine_take(mw_heap_t *heap, unsigned size_class, uint32_t **mark) {
 	mw_magazines_t *magazines = heap->magazines;
 	if (MW_UNLIKELY(!magazines))
 		return mw_sampled_take(NULL, size_class, mark);
-	mw_magazine_t *magazine = &magazines->of[magazines->shared_class[size_class]];
+	mw_magazine_t *magazine = &magazines->of[magazines->shared[size_class]];
 	/* While the slabs that classes share are full: those that fit. */
 	if (MW_UNLIKELY(magazine->count == 0))
-		magazine = &magazines->of[size_class];
+		magazine = &magazines->of[magazines->own[size_class]];
 	if (MW_UNLIKELY(magazine->count == 0))
 		return mw_sampled_take(NULL, size_class, mark);
 	const mw_place_t *place = &magazine->places[--magazine->count];
@@ -74,9 +85,12 @@ void *mw_magazine_take(mw_heap_t *heap, unsigned size_class, uint32_t **mark) {
 
 void mw_magazine_unload(mw_heap_t *heap) {
 	mw_magazines_t *magazines = heap->magazines;
-	for (unsigned c = 0; magazines && c < MW_CLASS_COUNT; c++)
-		if (magazines->of[c].count > 0)
-			unload(&magazines->of[c], c, magazines->of[c].count);
+	for (uint64_t used = magazines ? magazines->used : 0; used != 0; used &= used - 1) {
+		unsigned c = (unsigned)__builtin_ctzll(used);
+		mw_magazine_t *magazine = &magazines->of[magazines->own[c]];
+		if (magazine->count > 0)
+			unload(magazine, c, magazine->count);
+	}
 }
 
 int mw_heap_fill_freed = -1;

@@ -17,9 +17,13 @@ typedef struct mw_magazine {
 	uint64_t unused; /* two cache lines */
 } mw_magazine_t;
 
+/* The magazines of the slabs that classes share come first: where no others are needed, the rest of
+ * it is never touched. */
 typedef struct mw_magazines {
-	mw_magazine_t of[MW_CLASS_COUNT];
-	uint8_t shared_class[MW_CLASS_COUNT]; /* mw_sampled_shared_class() */
+	uint64_t used;                  /* bit c: the magazine of slab class c has held places */
+	uint8_t shared[MW_CLASS_COUNT]; /* of a block's class: magazine of the shared slabs */
+	uint8_t own[MW_CLASS_COUNT];    /* of a slab's class: its magazine */
+	_Alignas(MW_CACHE_LINE_BYTES) mw_magazine_t of[MW_CLASS_COUNT];
 } mw_magazines_t;
 
 /* As mw_sampled_take(), for the heap's thread and none of the arenas. */

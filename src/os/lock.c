@@ -12,8 +12,6 @@
 #include "base/check.h"
 #include "os/clock.h"
 
-/* A limited wait is made of so many: one of them may end with a stop of the whole process. */
-#define WAIT_PARTS 4u
 /* Where the kernel cannot wait for two words. */
 #define LOOK_NS ((uint64_t)250000000)
 
@@ -21,14 +19,6 @@ int64_t mw_lock_spin_turns = MW_LOCK_SPIN_TURNS;
 
 _Atomic uintptr_t mw_lock_forking;
 MW_TLS uint32_t mw_lock_held_ranks;
-
-static void cpu_relax(void) {
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
 
 void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks) {
 	if (held_ranks >> rank)
@@ -42,7 +32,7 @@ static bool spin(mw_lock_t *lock) {
 		if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 &&
 		    mw_lock_try(lock))
 			return true;
-		cpu_relax();
+		mw_os_relax();
 	}
 	return false;
 }
@@ -77,17 +67,6 @@ void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ra
 	if (waiting > lock->stats.most_waiting)
 		__atomic_store_n(&lock->stats.most_waiting, waiting, __ATOMIC_RELAXED);
 	errno = saved_errno;
-}
-
-bool mw_lock_acquire_within(mw_lock_t *lock, uint64_t timeout_ns) {
-	if (spin(lock))
-		return true;
-	for (unsigned parts = 0; parts < WAIT_PARTS;) {
-		if (get_or_mark(lock))
-			return true;
-		parts += mw_os_wait_while(&lock->state, 2, timeout_ns / WAIT_PARTS);
-	}
-	return get_or_mark(lock);
 }
 
 static void take_more(uint64_t *most, const uint64_t *other) {

@@ -15,6 +15,15 @@
 #include "base/lock_rank.h"
 #include "os/single.h"
 
+/* Between two looks at a word that another processor is about to change. */
+static inline void mw_os_relax(void) {
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 /* Looks at a lock that is taken before its next holder sleeps; -1: it never does.  Set before
  * threads exist.  Holders keep a lock for some hundred instructions: spinning as long beats two
  * system calls. */
@@ -48,9 +57,6 @@ extern MW_TLS uint32_t mw_lock_held_ranks;
 void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks);
 /* The thread did not get the lock at once.  `held_ranks`: those from before. */
 void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ranks);
-/* Without a rank, and not for ever: false when the lock was never free for `timeout_ns`, not
- * counting what the process was stopped for. */
-MW_COLD bool mw_lock_acquire_within(mw_lock_t *lock, uint64_t timeout_ns);
 void mw_lock_wake(mw_lock_t *lock);
 #ifdef MW_DEBUG
 void mw_lock_rank_check(mw_lock_rank_t rank);

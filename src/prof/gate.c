@@ -8,16 +8,41 @@
 
 /* A sample takes microseconds, milliseconds when its pages must be fetched: this is an accident. */
 #define WAIT_MAX_NS 200000000u
+/* More between two looks at the clock is a stop of the whole process. */
+#define LOOK_MAX_NS (WAIT_MAX_NS / 8)
+/* Looks at the turn before the processor is left to another thread: as long as a turn. */
+#define SPIN_LOOKS 100
 
 MW_TLS bool mw_gate_has_turn;
+
+static bool is_soon_ours(mw_gate_t *gate) {
+	for (int i = 0; i < SPIN_LOOKS; i++) {
+		if (atomic_load_explicit(&gate->turn, memory_order_relaxed) == 0 &&
+		    mw_gate_try_turn(gate))
+			return true;
+		mw_os_relax();
+	}
+	return false;
+}
+
+/* Whoever has it for longer than that never ends it: the turn is taken over. */
+static void wait_or_take_over(mw_gate_t *gate) {
+	uint64_t waited_ns = 0, looked_ns = mw_os_monotonic_ns();
+	for (unsigned looks = 0; !is_soon_ours(gate) && waited_ns < WAIT_MAX_NS; looks++) {
+		mw_os_wait_turn(looks);
+		uint64_t now_ns = mw_os_monotonic_ns(), passed_ns = now_ns - looked_ns;
+		waited_ns += passed_ns < LOOK_MAX_NS ? passed_ns : LOOK_MAX_NS;
+		looked_ns = now_ns;
+	}
+	atomic_store_explicit(&gate->turn, 1, memory_order_relaxed);
+}
 
 bool mw_gate_wait_turn(mw_gate_t *gate) {
 	/* A signal handler in its own thread's turn; another library's handler of the fork for
 	 * which this thread closed the gate. */
 	if (mw_gate_has_turn || mw_lock_is_forking())
 		return false;
-	/* Whoever has it for longer never ends it: the turn is taken over. */
-	mw_lock_acquire_within(&gate->turn, WAIT_MAX_NS);
+	wait_or_take_over(gate);
 	mw_gate_has_turn = true;
 	return true;
 }
@@ -77,6 +102,6 @@ void mw_gate_open(mw_gate_t *gate, bool turn) {
 void mw_gate_reset(mw_gate_t *gate) {
 	atomic_store_explicit(&gate->inside, 0, memory_order_relaxed);
 	atomic_store_explicit(&gate->closed, 0, memory_order_relaxed);
-	atomic_store_explicit(&gate->turn.state, 0, memory_order_relaxed);
+	atomic_store_explicit(&gate->turn, 0, memory_order_relaxed);
 	mw_gate_has_turn = false;
 }

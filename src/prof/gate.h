@@ -23,7 +23,8 @@
 typedef struct mw_gate {
 	_Atomic int32_t inside;
 	_Atomic uint32_t closed; /* by how many */
-	mw_lock_t turn;
+	/* Is it somebody's?  By itself: who waits for it looks at it all the time. */
+	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint32_t turn;
 } mw_gate_t;
 
 /* It is this thread's turn. */
@@ -31,11 +32,18 @@ extern MW_TLS bool mw_gate_has_turn;
 
 MW_COLD bool mw_gate_wait_turn(mw_gate_t *gate);
 
+static inline bool mw_gate_try_turn(mw_gate_t *gate) {
+	uint32_t nobodys = 0;
+	/* Pairs with the release in mw_gate_end_turn(). */
+	return atomic_compare_exchange_strong_explicit(&gate->turn, &nobodys, 1,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
 /* The result is for mw_gate_end_turn(). */
 static inline bool mw_gate_take_turn(mw_gate_t *gate) {
 	if (mw_os_is_single_threaded())
 		return false;
-	if (MW_UNLIKELY(mw_gate_has_turn) || MW_UNLIKELY(!mw_lock_try(&gate->turn)))
+	if (MW_UNLIKELY(mw_gate_has_turn) || MW_UNLIKELY(!mw_gate_try_turn(gate)))
 		return mw_gate_wait_turn(gate);
 	mw_gate_has_turn = true;
 	return true;
@@ -45,7 +53,9 @@ static inline void mw_gate_end_turn(mw_gate_t *gate, bool taken) {
 	if (!taken)
 		return;
 	mw_gate_has_turn = false;
-	mw_lock_let_go(&gate->turn);
+	/* A store, which waits for nobody: an exchange, as would say whether somebody sleeps, waits
+	 * until all that the turn has written is in the cache, from where other threads had it. */
+	atomic_store_explicit(&gate->turn, 0, memory_order_release);
 }
 
 MW_COLD void mw_gate_wait(mw_gate_t *gate);

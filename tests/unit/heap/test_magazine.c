@@ -63,6 +63,23 @@ static void test_what_was_freed_comes_again(void) {
 	CHECK_EQ(samples, freed);
 }
 
+/* As many as together have a slice: sizes of which a small heap has few samples, and all of them
+ * large ones. */
+static void test_several_large_ones_come_again(void) {
+	enum { BYTES = 16384, BLOCKS = MW_SLICE_BYTES / BYTES };
+	void *blocks[BLOCKS];
+	uint64_t takes = 0;
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < BLOCKS; i++)
+			blocks[i] = mw_heap_alloc(BYTES);
+		for (int i = 0; i < BLOCKS; i++)
+			mw_fast_free(blocks[(i + round) % BLOCKS]);
+		if (round == 0)
+			takes = lock_takes();
+	}
+	CHECK_EQ(lock_takes(), takes);
+}
+
 static void test_kept_places_are_not_live(void) {
 	enum { BLOCKS = 5 };
 	void *blocks[BLOCKS];
@@ -147,6 +164,7 @@ int main(void) {
 		return 0;
 	mw_heap_set_hooks(&hooks);
 	RUN(test_what_was_freed_comes_again);
+	RUN(test_several_large_ones_come_again);
 	RUN(test_kept_places_are_not_live);
 	RUN(test_a_thread_leaves_its_places);
 	RUN(test_strangers_places_come_back);
