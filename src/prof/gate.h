@@ -21,10 +21,10 @@
 #include "os/single.h"
 
 typedef struct mw_gate {
+	/* Is it somebody's?  In a line of cache with what changes seldom. */
+	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint32_t turn;
 	_Atomic int32_t inside;
 	_Atomic uint32_t closed; /* by how many */
-	/* Is it somebody's?  By itself: who waits for it looks at it all the time. */
-	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uint32_t turn;
 } mw_gate_t;
 
 /* It is this thread's turn. */
