@@ -100,7 +100,6 @@ static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 		heap->counts.given[size_class] -= count - keep;
 	}
 	mw_thread.heads[size_class] = list;
-	mw_head_filled(heap, size_class, 0);
 	return true;
 }
 
@@ -175,7 +174,6 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	heap->counts.given[size_class] += count - held;
 	heap->counts.fills[size_class]++;
 	page->used = page->carved - held;
-	mw_head_filled(heap, size_class, 0);
 	mw_thread.heads[size_class] = mw_link_get(block);
 	return block;
 }

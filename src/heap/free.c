@@ -17,9 +17,6 @@
 #include "heap/sampling.h"
 #include "heap/tally.h"
 
-/* Some microseconds of a loop: soon enough for whoever switches sampling on, and no cost. */
-#define POLL_HAND_BACKS 1024u
-
 /* A thread that only frees what others made has a heap from so many blocks on: then they travel in
  * lists that the others find, at an atomic operation a list instead of one a block.  One that frees
  * a few, as many do that only wait, needs none. */
@@ -42,9 +39,7 @@ MW_ALWAYS_INLINE bool push_on_stack(const mw_page_t *page, void *block) {
 	return true;
 }
 
-/* Some blocks go straight to the thread's list head.  Tiny ones of full pages, so many between two
- * refills: in a steady state of random lifetimes pages would otherwise go in and out of their queue
- * for single blocks.  Above tiny all. */
+/* What push_on_stack() left over, of any thread's page. */
 static bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
 	unsigned size_class = page->size_class;
 	void **head = &mw_thread.heads[size_class];
@@ -54,24 +49,17 @@ static bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
 		heap->overflowed |= (uint64_t)1 << size_class;
 		return false;
 	}
-	if (size_class < MW_TINY_CLASSES && !mw_sampling_allow_one(heap, size_class))
-		return false;
 	heap->counts.given[size_class]++;
 	mw_thread.room[size_class]--;
 	mw_link_set(block, *head);
 	*head = block;
-	/* A loop that takes what it freed last never refills: it notices orders here.  At the very
-	 * end: a call that nothing follows needs no frame. */
-	if (MW_UNLIKELY(++heap->head_changes % POLL_HAND_BACKS == 0))
-		mw_sampling_poll(heap);
 	return true;
 }
 
 static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 	if (MW_UNLIKELY(page->free == block))
 		mw_misuse_free_again(page, block);
-	if ((page->size_class >= MW_TINY_CLASSES || page->state == MW_PAGE_FULL) &&
-	    hand_back(heap, page, block))
+	if (page->size_class >= MW_TINY_CLASSES && hand_back(heap, page, block))
 		return;
 	mw_link_set(block, page->free);
 	page->free = block;

@@ -184,9 +184,11 @@ static inline size_t mw_harden_requested(size_t room) {
 }
 
 static inline void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *rest) {
-	char *first = page->start + (size_t)index * page->block_bytes, *block = first;
-	for (uint32_t i = 1; i < count; i++, block += page->block_bytes)
-		mw_link_set(block, block + page->block_bytes);
+	/* Read once: for all that the compiler knows, a link might change it. */
+	size_t block_bytes = page->block_bytes;
+	char *first = page->start + index * block_bytes, *block = first;
+	for (char *last = first + (count - 1) * block_bytes; block != last; block += block_bytes)
+		mw_link_set(block, block + block_bytes);
 	mw_link_set(block, rest);
 	return first;
 }

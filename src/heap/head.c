@@ -10,10 +10,9 @@ mw_head_config_t mw_head_config = {
 
 static uint32_t first_limit(const mw_heap_t *heap, unsigned size_class) {
 	uint32_t most = mw_head_config.first_blocks;
-	if (heap->arena || heap->heads_off || mw_class_bytes[size_class] > heap->head_max_bytes)
+	if (heap->arena || heap->heads_off || size_class < MW_TINY_CLASSES ||
+	    mw_class_bytes[size_class] > heap->head_max_bytes)
 		return 0;
-	if (size_class < MW_TINY_CLASSES)
-		return MW_HEAD_TINY_BLOCKS;
 	uint32_t blocks = MW_HEAD_FIRST_BYTES / mw_class_bytes[size_class];
 	return blocks > most ? most : blocks == 0 ? 1 : blocks;
 }

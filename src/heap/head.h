@@ -2,16 +2,15 @@
  * head.h -- how long free() may make a thread's list heads.
  * Layer: heap.  Owner thread only.
  *
- * Tiny blocks are pushed onto a head only when their page is full (free.c), a fixed number of them
- * between two refills.  Above tiny, a head is a stack of the blocks freed last, which are in the
- * processor's cache.  What waits there is missing elsewhere, so its limit starts low and doubles
- * only when a list overflowed and then ran empty: that is when a longer one had saved both. */
+ * Tiny blocks always go to their pages: their limits, which a program may set and read, act on
+ * nothing.  Above tiny, a head is a stack of the blocks freed last, which are in the processor's
+ * cache.  What waits there is missing elsewhere, so its limit starts low and doubles only when a
+ * list overflowed and then ran empty: that is when a longer one had saved both. */
 #ifndef MW_HEAP_HEAD_H
 #define MW_HEAP_HEAD_H
 
 #include "heap/heap.h"
 
-#define MW_HEAD_TINY_BLOCKS 16u
 /* At first, and at most: blocks and bytes of one class, whichever is less; a block at least. */
 #define MW_HEAD_FIRST_BLOCKS 8u
 #define MW_HEAD_FIRST_BYTES (32u << 10)
@@ -31,12 +30,12 @@ typedef struct mw_head_config {
 #define MW_HEAD_LIMIT 255u              /* head_limit[] are bytes */
 extern mw_head_config_t mw_head_config; /* set before threads exist */
 
-/* A refill: so many blocks are on the list now; of a tiny class 0. */
+/* A refill: so many blocks are on the list now. */
 MW_ALWAYS_INLINE void mw_head_filled(const mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	mw_thread.room[size_class] = heap->head_limit[size_class] - (int32_t)count;
 }
 
-/* Above tiny: blocks on the list.  Tiny: those that free() pushed onto it since the refill. */
+/* Above tiny: blocks on the list. */
 MW_ALWAYS_INLINE uint32_t mw_head_length(const mw_heap_t *heap, unsigned size_class) {
 	return (uint32_t)(heap->head_limit[size_class] - mw_thread.room[size_class]);
 }

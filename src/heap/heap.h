@@ -130,9 +130,8 @@ struct mw_heap {
 /* What the fast path touches: heads[c] is a list of free blocks of class c, drained only. */
 typedef struct mw_thread {
 	void *heads[MW_CLASS_COUNT];
-	/* Blocks that free() may push onto heads[c].  Above tiny it is the limit (head.h) less the
-	 * blocks there, and negative after a refill with more.  Tiny, whose pops are not counted:
-	 * the limit less the pushes since the refill.  0 in a thread without a heap. */
+	/* Above tiny: blocks that free() may push onto heads[c], the limit (head.h) less the blocks
+	 * there, and negative after a refill with more.  0 in a thread without a heap. */
 	int32_t room[MW_CLASS_COUNT];
 	/* Objects of a class above tiny until and including the next sample, or the next look for
 	 * orders (sampling.c).  0 in a new thread; when a pop makes it 0 the slow path is taken,

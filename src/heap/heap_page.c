@@ -352,7 +352,7 @@ void mw_heap_page_emptied(mw_page_t *page) {
 	mw_heap_page_release(heap, page);
 }
 
-/* A page of the smallest blocks, and what full pages hand back (free.c). */
+/* A page of the smallest blocks, and what free() may add (head.h). */
 #define HEAD_MAX_BLOCKS (MW_SLICE_BYTES / MW_BLOCK_ALIGN + UINT8_MAX)
 
 uint32_t mw_heap_head_count(unsigned size_class) {

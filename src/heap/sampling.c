@@ -216,9 +216,7 @@ static MW_SAMPLED_ONLY bool find_none_listed(mw_heap_t *heap) {
 	return true;
 }
 
-/* Every allocation of a tiny class takes a block from a list head, every other is counted.  A block
- * handed back since then changes a head too, and is counted: an object is rather not taken for
- * temporary than wrongly. */
+/* Every allocation of a tiny class takes a block from a list head, every other is counted. */
 static MW_SAMPLED_ONLY mw_record_id_t take_sample(mw_heap_t *heap,
 						  const mw_sample_request_t *request) {
 	mw_last_sample_t *last = &heap->last_sample;

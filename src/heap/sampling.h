@@ -40,15 +40,6 @@ static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, u
 	heap->left[size_class] = left - count;
 	return count;
 }
-/* Tiny classes: one more object may join the list head. */
-static inline bool mw_sampling_allow_one(mw_heap_t *heap, unsigned size_class) {
-	uint64_t *left = &heap->left[size_class];
-	if (*left <= 1)
-		return false; /* not drawn, or the object after the list is the sample */
-	MW_ASSERT(!(heap->cut >> size_class & 1));
-	--*left;
-	return true;
-}
 /* Tiny classes.  The list ended at a cut: is a sample due now?  Clears it. */
 static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
 	uint32_t bit = (uint32_t)1 << size_class;

@@ -367,27 +367,19 @@ inline allocate() {
 inline free_block() {
 	if
 	:: page_heap == heap ->
+		d_step {
+			assert(!(free_list & block));
+			free_list = free_list | block;
+			used = used - 1;
+			block = 0
+		};
 		if
-		:: state == S_FULL -> /* hand_back */
-			d_step {
-				head = head | block;
-				block = 0
-			}
-		:: true ->
-			d_step {
-				assert(!(free_list & block));
-				free_list = free_list | block;
-				used = used - 1;
-				block = 0
-			};
-			if
-			:: state == S_FULL -> unfull()
-			:: else
-			fi;
-			if
-			:: used == 0 -> emptied()
-			:: else
-			fi
+		:: state == S_FULL -> unfull()
+		:: else
+		fi;
+		if
+		:: used == 0 -> emptied()
+		:: else
 		fi
 	:: else ->
 		d_step {
