@@ -152,6 +152,10 @@ top 3 main -large
 unknown=1
 focsu=small
 tere
+help focus
+help top
+help nothing
+help
 quit
 top1
 EOF
@@ -163,6 +167,10 @@ says err "'unknown' is neither a command nor an option; 'help' lists them"
 says err "'focsu' is neither a command nor an option; did you mean 'focus'"
 says err "'tere' is neither a command nor an option; did you mean 'tree'"
 [ "$(grep -c '^Showing top' out)" -ge 1 ] || fail "top1 shows more than one"
+says out '^  focus=RE$'
+says err "'nothing' is neither a command nor an option"
+[ "$(grep -c '^  tree ' out)" = 1 ] || fail "help lists commands twice"
+says_not out '^  diff '
 grep -q 'Type: inuse_objects' out.txt || fail "the sample type was forgotten"
 grep -Eq ':[0-9]+$' out.txt || fail "the lines were forgotten"
 says_not out '\(mallow\)'

@@ -37,6 +37,18 @@ says out "^ +$b stopped .*churner-b"
 says_not out churner-a
 try 0 "$mallow" start --name churner- --strict
 says out "^pid $b: all 3 threads follow"
+# shellcheck disable=SC2016 # perl's variables
+MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so \
+    perl -e 'while (1) { my @a = map { "x" x $_ } 1 .. 500 }' &
+alone=$!
+started+=("$alone")
+for _ in $(seq 100); do
+    "$mallow" status "$alone" >/dev/null 2>&1 && break
+    sleep 0.05
+done
+try 0 "$mallow" start --strict "$alone"
+says out "^pid $alone: its thread follows$"
+kill "$alone"
 try 2 "$mallow" reset --name 'no such program'
 says err 'no live process matches'
 try 2 "$mallow" reset --name '['

@@ -40,6 +40,9 @@ cc -g -O1 prog.c -o prog -lm || fail "cc failed"
 HEAPPROFILE=$work/heap LD_PRELOAD=$libraries/libtcmalloc.so.4 ./prog 2>/dev/null
 try 0 "$mallow" report --json heap.0001.heap
 says out '"total": 1019700' # 600 blocks of 1400 to 1999
+# The mean of each line, as pprof has it.
+try 0 "$mallow" sizes heap.0001.heap
+says out '\( *100%\): 1.66 KiB$'
 google-pprof --raw ./prog heap.0001.heap >heap.raw 2>/dev/null
 try 0 "$mallow" collapsed heap.raw
 says out ';main;keep_blocks;make_block 1019700'
@@ -82,4 +85,40 @@ END_OF_C
     says out ' make_block$'
     says_not out 'prof_|fallback_impl|operator new|malloc'
     ok "jemalloc within the program"
+fi
+
+# jemalloc's threads, as jeprof prints them.
+if [ -e "$jemalloc" ] && command -v jeprof >/dev/null; then
+    cat >thread.c <<'END_OF_C'
+#include <pthread.h>
+#include <stdlib.h>
+__attribute__((noinline)) void *make_block(int bytes) {
+	void *volatile block = malloc((size_t)bytes);
+	return block;
+}
+static void *work(void *unused) {
+	for (int i = 0; i < 100; i++)
+		make_block(10240);
+	return unused;
+}
+int main(void) {
+	pthread_t thread;
+	for (int i = 0; i < 50; i++)
+		make_block(40960);
+	return pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL);
+}
+END_OF_C
+    cc -g -O1 thread.c -o thread "$jemalloc" -lm -lpthread -ldl -lstdc++ || fail "cc failed"
+    MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:thread ./thread
+    for threads in 0 1 '*'; do
+        jeprof --text "--thread=$threads" ./thread thread.*.heap 2>/dev/null >wanted
+        try 0 "$build/lib/mallow/compat/bin/jeprof" --text "--thread=$threads" ./thread thread.*.heap
+        [ "$(grep -c Total wanted)" -gt 0 ] || fail "jeprof prints no table"
+        # Names of what jemalloc itself allocates differ with its symbols.
+        [ "$(grep -E '^Total| main$| work$' out)" = "$(grep -E '^Total| main$| work$' wanted)" ] ||
+            fail "--thread=$threads: not as jeprof has it"
+    done
+    try 0 "$mallow" threads thread.*.heap
+    says out '1000 KiB .*\(1\)$'
+    ok "threads of jemalloc's profiles"
 fi

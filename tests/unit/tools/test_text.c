@@ -69,6 +69,93 @@ static void jemalloc_is_read(void) {
 	mw_profile_free(p);
 }
 
+/* A sample's thread and its values in use. */
+static void check_thread(const mw_profile_t *p, size_t sample, const char *name, int64_t id,
+			 int64_t objects, int64_t bytes) {
+	const mw_sample_t *s = &p->samples[sample];
+	const mw_label_t *labels = &p->labels[s->label_first];
+	CHECK_EQ(mw_profile_values(p, sample)[0], objects);
+	CHECK_EQ(mw_profile_values(p, sample)[1], bytes);
+	CHECK_EQ(s->label_count, name != NULL ? 2 : 0);
+	if (name == NULL)
+		return;
+	CHECK_STR(mw_profile_string(p, labels[0].text), name);
+	CHECK_STR(mw_profile_string(p, labels[1].key), "thread_id");
+	CHECK_EQ(labels[1].number, id);
+}
+
+static void threads_of_jemalloc_are_told_apart(void) {
+	mw_profile_t *p = read_good("heap_v2/524288\n"
+				    "  t*: 8: 1048576 [0: 0]\n"
+				    "  t0: 3: 300 [0: 0] main\n"
+				    "  t7: 1: 100 [0: 0]\n"
+				    "@ 0x400100\n"
+				    "  t*: 4: 524288 [0: 0]\n"
+				    "  t0: 3: 393216 [0: 0]\n"
+				    "  t7: 1: 131072 [0: 0]\n"
+				    "@ 0x400200\n"
+				    "  t*: 4: 400 [0: 0]\n"
+				    "  t7: 1: 100 [0: 0]\n");
+	CHECK_EQ(p->sample_count, 4);
+	/* 4 / (1 - exp(-1/4)) = 18.08, of which three quarters and one. */
+	check_thread(p, 0, "main", 0, 14, 1777655);
+	check_thread(p, 1, "thread 7", 7, 4, 592552);
+	/* Of one it does not say whose it is: of threads that have ended. */
+	check_thread(p, 2, "thread 7", 7, 5244, 524338);
+	check_thread(p, 3, NULL, 0, 15730, 1573014);
+	/* A thread cannot have more than all. */
+	mw_profile_free(p);
+	p = read_good("heap_v2/1\n  t*: 1: 50000 [0: 0]\n@ 0x400100\n  t*: 1: 50000 [0: 0]\n"
+		      "  t0: 1: 40000 [0: 0]\n  t1: 9: 90000 [0: 0]\n");
+	CHECK_EQ(mw_profile_total(p, 1), 50000);
+	CHECK_EQ(mw_profile_total(p, 0), 1);
+	mw_profile_free(p);
+}
+
+/* The name of a frame of a sample, and the line in its file. */
+static void check_frame(const mw_profile_t *p, size_t sample, uint32_t frame, const char *name,
+			const char *file, int64_t number) {
+	CHECK(frame < p->samples[sample].depth);
+	const mw_location_t *l = &p->locations[p->frames[p->samples[sample].frame_first + frame]];
+	CHECK_EQ(l->line_count, 1);
+	const mw_line_t *line = &p->lines[l->line_first];
+	CHECK_STR(mw_profile_string(p, p->functions[line->function].name), name);
+	CHECK_STR(mw_profile_string(p, p->functions[line->function].file), file);
+	CHECK_EQ(line->line, number);
+}
+
+#define GO_STACK                                                                                   \
+	"@ 0x670a05 0x6709b9 0x46b1c1\n"                                                           \
+	"#\t0x670a04\tmain.leak+0x64\t\t/src/main.go:5\n"                                          \
+	"#\t0x6709b8\tmain.(*T).run+0x18\t/src/main.go:7\n\n"
+
+/* What Go's servers say to ?debug=1. */
+static void go_names_its_frames_in_comments(void) {
+	static const struct {
+		const char *text, *type;
+		int64_t total;
+	} texts[] = {
+		{"heap profile: 1: 8 [1: 8] @ heap/2\n1: 8 [1: 8] " GO_STACK
+		 "# runtime.MemStats\n# Alloc = 30033352\n",
+		 "inuse_space", 8},
+		{"--- mutex:\ncycles/second=1000000000\nsampling period=1\n7 2 " GO_STACK, "delay",
+		 7},
+		{"goroutine profile: total 3\n3 " GO_STACK, "goroutine", 3},
+	};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		mw_profile_t *p = read_good(texts[i].text);
+		CHECK_STR(mw_profile_string(p, p->types[p->default_type].type), texts[i].type);
+		CHECK_EQ(mw_profile_total(p, p->default_type), texts[i].total);
+		CHECK_EQ(p->sample_count, 1);
+		CHECK_EQ(p->samples[0].depth, 2);
+		check_frame(p, 0, 0, "main.leak", "/src/main.go", 5);
+		check_frame(p, 0, 1, "main.(*T).run", "/src/main.go", 7);
+		mw_profile_free(p);
+	}
+	CHECK(read_text("goroutine profile: total 3\n3 4\n") == NULL);
+	CHECK(strstr(error.text, "no stack with a count") != NULL);
+}
+
 static void gperftools_is_read(void) {
 	mw_profile_t *p =
 		read_good(with_libraries("heap profile:      3:     1536 [     9:     9216] @ "
@@ -257,6 +344,8 @@ static void random_text_does_no_harm(void) {
 
 int main(void) {
 	RUN(jemalloc_is_read);
+	RUN(threads_of_jemalloc_are_told_apart);
+	RUN(go_names_its_frames_in_comments);
 	RUN(gperftools_is_read);
 	RUN(frames_of_allocators_are_dropped);
 	RUN(damaged_text_is_refused);

@@ -84,9 +84,13 @@ static int say_settled(const mw_target_t *target, double wait_seconds, mw_error_
 		       "refill\n",
 		       target->pid, wait_seconds);
 	else if (settling.behind > 0)
-		printf("pid %d: %u of %u threads have not allocated for %.3g s: they follow at "
-		       "their next refill\n",
-		       target->pid, settling.behind, settling.threads, wait_seconds);
+		printf("pid %d: %u of %u threads %s not allocated for %.3g s: %s\n", target->pid,
+		       settling.behind, settling.threads, settling.behind == 1 ? "has" : "have",
+		       wait_seconds,
+		       settling.behind == 1 ? "it follows at its next refill"
+					    : "they follow at their next refill");
+	else if (settling.threads == 1)
+		printf("pid %d: its thread follows\n", target->pid);
 	else
 		printf("pid %d: all %u threads follow\n", target->pid, settling.threads);
 	return settling.seen && settling.behind == 0 ? MW_EXIT_FINE : MW_EXIT_FINDING;

@@ -185,13 +185,32 @@ static int run_command(shell_t *s, const mw_output_row_t *row, unsigned rows, ch
 	return status;
 }
 
+/* Some of ours have the name of one of pprof's, which comes first. */
+static bool is_command(const mw_output_row_t *row) {
+	return mw_output_row_find(row->name) == row;
+}
+
+/* "help top", "help focus". */
+static bool print_help_of(const char *word) {
+	unsigned rows;
+	const mw_output_row_t *row = find_command(word, &rows);
+	if (row == NULL)
+		return mw_settings_print_help(word, stdout);
+	printf("  %s%s\n      %s\n", row->name,
+	       mw_output_has_pattern(row) ? " RE [>FILE]" : " [N] [RE]... [-RE]... [>FILE]",
+	       row->help);
+	return true;
+}
+
 static void print_help(void) {
 	puts("Commands:");
 	for (size_t i = 0; i < mw_output_count; i++)
-		printf("  %-12s %s\n", mw_outputs[i].name, mw_outputs[i].help);
+		if (is_command(&mw_outputs[i]))
+			printf("  %-12s %s\n", mw_outputs[i].name, mw_outputs[i].help);
 	puts("  o, options   what is set\n"
 	     "  :            take all patterns back\n"
-	     "  help, quit\n\n"
+	     "  help [WORD]  this, or what a command or an option does\n"
+	     "  quit\n\n"
 	     "  COMMAND [N] [RE]... [-RE]... [>FILE]   top10 -cum parse -test >out.txt\n"
 	     "  OPTION=VALUE                           focus=parse, unit=MB, lines, alloc_space;\n"
 	     "                                         'mallow top --help' lists them; OPTION= "
@@ -210,7 +229,10 @@ static bool do_line(shell_t *s, char *line) {
 	if (strcmp(word, "quit") == 0 || strcmp(word, "exit") == 0 || strcmp(word, "q") == 0)
 		return false;
 	const mw_output_row_t *row = find_command(word, &rows);
-	if (strcmp(word, "help") == 0 || strcmp(word, "h") == 0)
+	bool is_help = strcmp(word, "help") == 0 || strcmp(word, "h") == 0;
+	if (is_help && count > 1)
+		s->status = print_help_of(words[1]) ? MW_EXIT_FINE : MW_EXIT_TROUBLE;
+	else if (is_help)
 		print_help();
 	else if (strcmp(word, "o") == 0 || strcmp(word, "options") == 0)
 		mw_settings_print(&s->settings, stdout);
@@ -232,8 +254,9 @@ static char *complete(const char *text, int state) {
 	const char *name;
 	while ((name = next < mw_output_count ? mw_outputs[next].name
 					      : mw_settings_name(next - mw_output_count)) != NULL) {
+		bool is_other = next < mw_output_count && !is_command(&mw_outputs[next]);
 		next++;
-		if (strncmp(name, text, strlen(text)) == 0)
+		if (!is_other && strncmp(name, text, strlen(text)) == 0)
 			return strdup(name);
 	}
 	return NULL;

@@ -140,6 +140,17 @@ static void complain_of_word(const char *word, size_t length) {
 	mw_complain("'%.*s' is neither a command nor an option; %s", (int)length, word, hint);
 }
 
+bool mw_settings_print_help(const char *name, FILE *out) {
+	const mw_option_t *option = find_option(name, strlen(name));
+	if (option == NULL) {
+		complain_of_word(name, strlen(name));
+		return false;
+	}
+	fprintf(out, "  %s%s%s\n      %s\n", option->name, option->value != NULL ? "=" : "",
+		option->value != NULL ? option->value : "", option->help);
+	return true;
+}
+
 bool mw_settings_take(mw_settings_t *s, const mw_profile_t *p, const char *word) {
 	size_t length = strcspn(word, "=");
 	const char *value = word[length] == '=' ? word + length + 1 : NULL;

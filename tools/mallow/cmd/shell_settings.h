@@ -31,6 +31,8 @@ bool mw_settings_take(mw_settings_t *settings, const mw_profile_t *profile, cons
 /* focus, ignore and their kin. */
 void mw_settings_forget_patterns(mw_settings_t *settings);
 void mw_settings_print(const mw_settings_t *settings, FILE *out);
+/* What an option is for.  False: it complained that there is none of that name. */
+bool mw_settings_print_help(const char *name, FILE *out);
 /* Names that can be set, by number; NULL at the end. */
 const char *mw_settings_name(size_t i);
 

@@ -382,7 +382,7 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "limits, "
 			   "1 when it does not, 2 when it could not be looked at. The stacks that "
 			   "hold "
-			   "most are printed for each limit that is passed.\n\n"
+			   "most are printed for each limit that is exceeded.\n\n"
 			   "BYTES are 0, 512K, 200M. "
 			   "A file of suppressions is one of LeakSanitizer's: lines such as "
 			   "leak:parse_* "

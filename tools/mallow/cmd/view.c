@@ -183,6 +183,13 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 	if (find_type(r, p, &v->type, error) != 0)
 		return -1;
 	mw_view_note_empty(r->arguments, p, v->type);
+	/* To jeprof a thread's profile is one of its own. */
+	if (r->arguments->is_jeprof && selection.thread != NULL) {
+		const mw_selection_t thread = {.thread = selection.thread};
+		if (mw_selection_apply_split(p, &thread, &base_first, error) != 0)
+			return -1;
+		v->thread = selection.thread;
+	}
 	v->sum = mw_profile_total(p, v->type);
 	v->total = whole_of(r, p, v->type, base_first);
 	if (mw_selection_apply_split(p, &selection, &base_first, error) != 0)

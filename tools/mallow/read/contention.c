@@ -81,7 +81,9 @@ int mw_read_contention(mw_profile_t *p, const char *name, const char *bytes, siz
 	int result = 0;
 	for (const char *line; result == 0 && (line = mw_lines_next(&c.lines)) != NULL;) {
 		line = mw_skip_blanks(line);
-		if (*line >= '0' && *line <= '9')
+		if (*line == '#')
+			mw_lines_take_comment(&c.lines, line);
+		else if (*line >= '0' && *line <= '9')
 			result = take_stack_line(&c, line);
 		else if (*line != '\n' && *line != '\0' && !mw_starts_with(line, "---"))
 			result = take_setting(&c, line);

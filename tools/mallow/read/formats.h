@@ -35,6 +35,11 @@ bool mw_is_contention(const char *bytes, size_t length);
 int mw_read_contention(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
 		       mw_error_t *error);
 
+/* Go's counts of stacks as text: "goroutine profile: total 7". */
+bool mw_is_go_count(const char *bytes, size_t length);
+int mw_read_go_count(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
+		     mw_error_t *error);
+
 /* "--- symbol": names, and a profile of another format behind them (jeprof --raw). */
 bool mw_is_symbolized(const char *bytes, size_t length);
 int mw_read_symbolized(mw_profile_t *profile, const char *name, const char *bytes, size_t length,

@@ -70,7 +70,7 @@ int mw_lines_add_frame(mw_lines_t *r, uint64_t address, bool is_exact) {
 }
 
 int mw_lines_take_stack(mw_lines_t *r, const char *at) {
-	r->frame_count = 0;
+	r->frame_count = r->named_count = 0;
 	for (at = mw_skip_blanks(at); *at != '\n' && *at != '\0'; at = mw_skip_blanks(at)) {
 		char *end;
 		errno = 0;
@@ -82,6 +82,47 @@ int mw_lines_take_stack(mw_lines_t *r, const char *at) {
 			return -1;
 	}
 	return 0;
+}
+
+/* "main.leak+0x60", blanks, "/src/main.go:5". */
+static mw_line_t take_name(mw_profile_t *p, const char *name) {
+	size_t length = strcspn(name, "\t\r\n");
+	const char *file = mw_skip_blanks(name + length);
+	const char *plus = memrchr(name, '+', length);
+	size_t file_length = strcspn(file, "\r\n");
+	const char *colon = memrchr(file, ':', file_length);
+	mw_line_t line = {0};
+	const char *digits = colon != NULL ? colon + 1 : NULL;
+	if (colon != NULL && mw_take_number(&digits, &line.line))
+		file_length = (size_t)(colon - file);
+	mw_function_t function = {.name = mw_profile_intern_bytes(
+					  p, name, plus != NULL ? (size_t)(plus - name) : length),
+				  .file = mw_profile_intern_bytes(p, file, file_length)};
+	function.system_name = function.name;
+	line.function = mw_profile_add_function(p, &function);
+	return line;
+}
+
+void mw_lines_take_comment(mw_lines_t *r, const char *line) {
+	mw_profile_t *p = r->profile;
+	const char *at = mw_skip_blanks(line + 1);
+	char *end;
+	if (!mw_starts_with(at, "0x") || p->sample_count == 0)
+		return;
+	uint64_t address = strtoull(at, &end, 16);
+	uint32_t location = 0;
+	for (size_t i = 0; i < r->frame_count && location == 0; i++)
+		if (p->locations[r->frames[i]].address == address)
+			location = r->frames[i];
+	mw_sample_t *sample = &p->samples[p->sample_count - 1];
+	if (location == 0 || end == at || r->named_count == r->frame_count)
+		return;
+	if (p->locations[location].line_count == 0) {
+		const mw_line_t name = take_name(p, mw_skip_blanks(end));
+		mw_profile_set_lines(p, location, &name, 1);
+	}
+	p->frames[sample->frame_first + r->named_count++] = location;
+	sample->depth = r->named_count;
 }
 
 /* A line of /proc/<pid>/maps; other lines are left out. */

@@ -22,6 +22,7 @@ typedef struct mw_lines {
 	/* The last stack taken. */
 	uint32_t *frames;
 	size_t frame_count, frame_capacity;
+	uint32_t named_count; /* of its frames, by comments */
 } mw_lines_t;
 
 /* At the first line.  `bytes` is followed by a NUL. */
@@ -51,6 +52,12 @@ bool mw_take_number(const char **at, int64_t *value); /* decimal, no sign, clamp
 int mw_lines_take_stack(mw_lines_t *lines, const char *at);
 /* The same for one address; an exact one is not a return address. */
 int mw_lines_add_frame(mw_lines_t *lines, uint64_t address, bool is_exact);
+
+/* "#  0x46b1c0  main.leak+0x60  /src/main.go:5", of which Go writes one a frame behind a stack (its
+ * ?debug=1): gives a frame of the last stack that name.  That is the last sample's; of its frames
+ * those are left that have one, as Go leaves out those of its runtime.  Other comments tell
+ * nothing. */
+void mw_lines_take_comment(mw_lines_t *lines, const char *line);
 
 /* What to call a place of which only the file is known: "[libc.so.6]". */
 mw_string_t mw_lines_module_name(mw_profile_t *profile, mw_string_t module);

@@ -54,13 +54,10 @@ static const struct {
 	int (*read)(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
 		    mw_error_t *error);
 } readers[] = {
-	{mw_is_heap_text, mw_read_heap_text},
-	{mw_is_cpu, mw_read_cpu},
-	{mw_is_contention, mw_read_contention},
-	{mw_is_symbolized, mw_read_symbolized},
-	{mw_is_allocation_log, mw_read_allocation_log},
-	{mw_is_heaptrack, mw_read_heaptrack},
-	{mw_is_massif, mw_read_massif},
+	{mw_is_heap_text, mw_read_heap_text},   {mw_is_cpu, mw_read_cpu},
+	{mw_is_contention, mw_read_contention}, {mw_is_go_count, mw_read_go_count},
+	{mw_is_symbolized, mw_read_symbolized}, {mw_is_allocation_log, mw_read_allocation_log},
+	{mw_is_heaptrack, mw_read_heaptrack},   {mw_is_massif, mw_read_massif},
 	{mw_is_folded, mw_read_folded},
 };
 

@@ -3,10 +3,13 @@
  *
  * Both give sums for each stack.  Sampled ones are scaled by 1/(1 - exp(-(bytes / objects) / R)),
  * as their own readers do.  All addresses are return addresses. */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/alloc.h"
 #include "read/dropped.h"
 #include "read/formats.h"
 #include "read/lines.h"
@@ -15,10 +18,26 @@ typedef struct counts {
 	int64_t inuse_objects, inuse_bytes, alloc_objects, alloc_bytes;
 } counts_t;
 
+/* Of jemalloc's threads: what of a stack is whose, and what they are called. */
+typedef struct thread_counts {
+	int64_t id;
+	counts_t counts;
+} thread_counts_t;
+
+typedef struct thread_name {
+	int64_t id;
+	mw_string_t name;
+} thread_name_t;
+
 typedef struct text_reader {
 	mw_lines_t lines;
 	double mean_bytes; /* R; 0: counts are complete */
 	bool has_alloc;
+	bool has_sizes;          /* gperftools has a line a size of most stacks */
+	thread_counts_t *shares; /* of the stack being read */
+	size_t share_count, share_capacity;
+	thread_name_t *names;
+	size_t name_count, name_capacity;
 } text_reader_t;
 
 bool mw_is_heap_text(const char *bytes, size_t length) {
@@ -70,21 +89,95 @@ static void drop_allocator_frames(text_reader_t *r) {
 	memmove(r->lines.frames, r->lines.frames + own, r->lines.frame_count * sizeof(uint32_t));
 }
 
+/* In the order of the sample types. */
+static void put_counts(const text_reader_t *r, const counts_t *c, int64_t values[4]) {
+	const int64_t all[4] = {c->alloc_objects, c->alloc_bytes, c->inuse_objects, c->inuse_bytes};
+	const int64_t inuse[4] = {c->inuse_objects, c->inuse_bytes, 0, 0};
+	memcpy(values, r->has_alloc ? all : inuse, sizeof(all));
+}
+
+/* A thread's part of a sum, so that all parts together are the sum: up to the end of its share,
+ * less what is up to the beginning. */
+static int64_t part(int64_t whole, int64_t before, int64_t own, int64_t of) {
+	if (of <= 0)
+		return 0;
+	double scale = (double)whole / (double)of;
+	int64_t begin = before < of ? before : of;
+	int64_t end = own < of - begin ? begin + own : of;
+	return llround((double)end * scale) - llround((double)begin * scale);
+}
+
+/* Adds what `own` is of the stack's scaled `values`; `before` is of the threads that came already,
+ * and becomes this one's, too. */
+static void add_part(text_reader_t *r, const int64_t *values, const int64_t *raw, int64_t *before,
+		     const counts_t *counts, const mw_label_t *labels, size_t label_count) {
+	int64_t own[4], parts[4];
+	put_counts(r, counts, own);
+	for (size_t i = 0; i < r->lines.profile->type_count; i++) {
+		parts[i] = part(values[i], before[i], own[i], raw[i]);
+		if (__builtin_add_overflow(before[i], own[i], &before[i]))
+			before[i] = INT64_MAX;
+	}
+	mw_profile_add_sample(r->lines.profile, r->lines.frames, r->lines.frame_count, parts,
+			      labels, label_count);
+}
+
+/* "worker", or "thread 7", as of state files. */
+static mw_string_t name_of_thread(text_reader_t *r, int64_t id) {
+	for (size_t i = 0; i < r->name_count; i++)
+		if (r->names[i].id == id)
+			return r->names[i].name;
+	char name[32];
+	snprintf(name, sizeof(name), "thread %" PRId64, id);
+	return mw_profile_intern(r->lines.profile, name);
+}
+
+/* What the threads made, and, without labels, what those did that jemalloc does not tell. */
+static void add_threads(text_reader_t *r, const int64_t *values, const counts_t *whole) {
+	mw_profile_t *p = r->lines.profile;
+	int64_t raw[4], before[4] = {0};
+	put_counts(r, whole, raw);
+	for (size_t i = 0; i < r->share_count; i++) {
+		const thread_counts_t *share = &r->shares[i];
+		const mw_label_t labels[] = {
+			{.key = mw_profile_intern(p, MW_LABEL_THREAD),
+			 .text = name_of_thread(r, share->id)},
+			{.key = mw_profile_intern(p, MW_LABEL_THREAD_ID), .number = share->id},
+		};
+		add_part(r, values, raw, before, &share->counts, labels, 2);
+	}
+	bool is_whole = true;
+	for (size_t i = 0; i < p->type_count; i++)
+		is_whole &= before[i] >= raw[i];
+	if (!is_whole)
+		add_part(r, values, raw, before, whole, NULL, 0);
+}
+
+/* As pprof has it: the mean of those in use, or of all where none is. */
+static mw_label_t size_label(text_reader_t *r, const counts_t *c) {
+	const mw_string_t bytes = mw_profile_intern(r->lines.profile, MW_LABEL_SIZE);
+	int64_t size = c->inuse_objects > 0   ? c->inuse_bytes / c->inuse_objects
+		       : c->alloc_objects > 0 ? c->alloc_bytes / c->alloc_objects
+					      : 0;
+	return (mw_label_t){.key = bytes, .number = size, .unit = bytes};
+}
+
 static int add_stack(text_reader_t *r, counts_t c) {
-	if (r->lines.profile->sample_count == MW_READ_ENTRIES_MAX)
+	if (r->lines.profile->sample_count + r->share_count >= MW_READ_ENTRIES_MAX)
 		return mw_lines_damaged(&r->lines, "it has more stacks than any profile");
 	if (r->lines.frame_count > 0)
 		drop_allocator_frames(r);
+	const counts_t whole = c;
+	const mw_label_t size = size_label(r, &c);
+	int64_t values[4];
 	mw_unsample(r->mean_bytes, &c.inuse_objects, &c.inuse_bytes);
 	mw_unsample(r->mean_bytes, &c.alloc_objects, &c.alloc_bytes);
-	int64_t values[4] = {c.inuse_objects, c.inuse_bytes, 0, 0};
-	if (r->has_alloc) {
-		memcpy(values,
-		       (int64_t[]){c.alloc_objects, c.alloc_bytes, c.inuse_objects, c.inuse_bytes},
-		       sizeof(values));
-	}
-	mw_profile_add_sample(r->lines.profile, r->lines.frames, r->lines.frame_count, values, NULL,
-			      0);
+	put_counts(r, &c, values);
+	if (r->share_count > 0)
+		add_threads(r, values, &whole);
+	else
+		mw_profile_add_sample(r->lines.profile, r->lines.frames, r->lines.frame_count,
+				      values, r->has_sizes ? &size : NULL, r->has_sizes);
 	return 0;
 }
 
@@ -104,6 +197,36 @@ static void add_types(text_reader_t *r, const counts_t *total) {
 	}
 }
 
+/* " t3: counts" of a stack, or of all, with the thread's name behind it. */
+static int take_thread(text_reader_t *r, const char *line, bool in_stack) {
+	thread_counts_t share = {0};
+	line++;
+	if (!mw_take_number(&line, &share.id) || !mw_take_char(&line, ':') ||
+	    !take_counts(&line, &share.counts))
+		return mw_lines_damaged(&r->lines, "these are no counts");
+	if (in_stack) {
+		r->shares = mw_grow(r->shares, &r->share_capacity, r->share_count + 1,
+				    sizeof(*r->shares));
+		r->shares[r->share_count++] = share;
+		return 0;
+	}
+	line = mw_skip_blanks(line);
+	size_t length = strcspn(line, "\r\n");
+	if (length == 0)
+		return 0;
+	r->names = mw_grow(r->names, &r->name_capacity, r->name_count + 1, sizeof(*r->names));
+	r->names[r->name_count++] =
+		(thread_name_t){share.id, mw_profile_intern_bytes(r->lines.profile, line, length)};
+	return 0;
+}
+
+/* The stack whose lines have all been read. */
+static int end_stack(text_reader_t *r, const counts_t *whole, bool has_counts) {
+	int result = has_counts ? add_stack(r, *whole) : 0;
+	r->share_count = 0;
+	return result;
+}
+
 /* "heap_v2/R", then " t*: counts", then for each stack "@ addresses" and its " t*: counts"; lines
  * of single threads are parts of those. */
 static int read_jemalloc(text_reader_t *r) {
@@ -114,34 +237,37 @@ static int read_jemalloc(text_reader_t *r) {
 			&r->lines, "heap_v2/ is not followed by the mean bytes between samples");
 	r->mean_bytes = (double)mean_bytes;
 	r->lines.profile->period = mean_bytes;
-	bool in_stack = false, has_total = false;
+	bool in_stack = false, has_total = false, has_counts = false;
+	counts_t counts = {0};
 	while ((line = mw_lines_next(&r->lines)) != NULL) {
 		line = mw_skip_blanks(line);
-		counts_t counts;
 		if (*line == '@') {
 			if (!has_total)
 				return mw_lines_damaged(&r->lines,
 							"a stack comes before the total");
-			if (mw_lines_take_stack(&r->lines, line + 1) != 0)
+			if (end_stack(r, &counts, has_counts) != 0 ||
+			    mw_lines_take_stack(&r->lines, line + 1) != 0)
 				return -1;
 			in_stack = true;
+			has_counts = false;
 		} else if (mw_starts_with(line, "t*:")) {
 			line += 3;
 			if (!take_counts(&line, &counts))
 				return mw_lines_damaged(&r->lines, "these are no counts");
-			if (in_stack && add_stack(r, counts) != 0)
-				return -1;
 			if (!in_stack && !has_total)
 				add_types(r, &counts);
 			has_total = true;
-			in_stack = false;
-		} else if (*line != 't' && *line != '\n' && *line != '\0') {
+			has_counts = in_stack;
+		} else if (*line == 't') {
+			if (take_thread(r, line, in_stack) != 0)
+				return -1;
+		} else if (*line != '\n' && *line != '\0') {
 			return mw_lines_damaged(&r->lines, "this is no line of a heap_v2 profile");
 		}
 	}
-	return has_total
-		       ? 0
-		       : mw_lines_damaged(&r->lines, "it ends before the total; it was cut short");
+	if (!has_total)
+		return mw_lines_damaged(&r->lines, "it ends before the total; it was cut short");
+	return end_stack(r, &counts, has_counts);
 }
 
 /* "@ heapprofile": complete.  "heap_v2/R", "heapz_v2/R": sampled.  "heap/R": likewise, and R is
@@ -163,6 +289,7 @@ static int take_kind(text_reader_t *r, const char *at) {
 }
 
 static int read_gperftools(text_reader_t *r) {
+	r->has_sizes = true;
 	const char *line = mw_lines_next(&r->lines) + strlen("heap profile:");
 	counts_t counts;
 	if (!take_counts(&line, &counts))
@@ -173,7 +300,9 @@ static int read_gperftools(text_reader_t *r) {
 	add_types(r, &counts);
 	while ((line = mw_lines_next(&r->lines)) != NULL) {
 		line = mw_skip_blanks(line);
-		if (*line == '\n' || *line == '\0')
+		if (*line == '#')
+			mw_lines_take_comment(&r->lines, line);
+		if (*line == '#' || *line == '\n' || *line == '\0')
 			continue;
 		if (!take_counts(&line, &counts) || !mw_take_char(&line, '@'))
 			return mw_lines_damaged(&r->lines, "this is no line of a heap profile");
@@ -194,5 +323,7 @@ int mw_read_heap_text(mw_profile_t *profile, const char *name, const char *bytes
 	mw_lines_cut_mappings(&r.lines);
 	int result = is_jemalloc ? read_jemalloc(&r) : read_gperftools(&r);
 	free(r.lines.frames);
+	free(r.shares);
+	free(r.names);
 	return result;
 }

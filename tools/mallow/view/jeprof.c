@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "model/alloc.h"
+#include "model/merge.h"
 #include "report/names.h"
+#include "view/selection.h"
 #include "view/view.h"
 
 typedef struct scale {
@@ -45,9 +47,10 @@ static void print_share(FILE *out, double part, double whole) {
 	fprintf(out, " %6s", text);
 }
 
-int mw_view_jeprof(const mw_view_t *v, mw_error_t *error) {
-	(void)error;
-	mw_graph_t *g = mw_graph_new(v->profile, &v->graph);
+/* The table of a profile, of which `sum` is all; `thread` NULL: of all threads. */
+static void print_table(const mw_view_t *v, const mw_profile_t *p, int64_t sum_of_all,
+			const char *thread) {
+	mw_graph_t *g = mw_graph_new(p, &v->graph);
 	scale_t scale = scale_of(v);
 	size_t count = mw_graph_count(g);
 	const mw_node_t **nodes = mw_xcalloc(count, sizeof(const mw_node_t *));
@@ -58,7 +61,13 @@ int mw_view_jeprof(const mw_view_t *v, mw_error_t *error) {
 	}
 	mw_view_t context = *v;
 	qsort_r(nodes, count, sizeof(const mw_node_t *), compare, &context);
-	fprintf(v->out, "Total: %.*f %s\n", scale.decimals, (double)v->sum / scale.divisor,
+	fputs("Total", v->out);
+	if (thread != NULL) {
+		fputs(" (t", v->out);
+		mw_print_clean(v->out, thread);
+		fputc(')', v->out);
+	}
+	fprintf(v->out, ": %.*f %s\n", scale.decimals, (double)sum_of_all / scale.divisor,
 		scale.unit);
 	for (size_t i = 0; i < count; i++) {
 		double flat = (double)nodes[i]->flat, cum = (double)nodes[i]->cum;
@@ -74,5 +83,58 @@ int mw_view_jeprof(const mw_view_t *v, mw_error_t *error) {
 	}
 	free(nodes);
 	mw_graph_free(g);
+}
+
+static int compare_ids(const void *left, const void *right) {
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+	return a < b ? -1 : a > b;
+}
+
+/* The threads of the samples, ascending; the caller frees them. */
+static int64_t *find_threads(const mw_profile_t *p, size_t *count) {
+	int64_t *ids = NULL;
+	size_t capacity = 0, all = 0;
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const mw_sample_t *s = &p->samples[i];
+		for (uint32_t k = 0; k < s->label_count; k++) {
+			const mw_label_t *label = &p->labels[s->label_first + k];
+			if (strcmp(mw_profile_string(p, label->key), MW_LABEL_THREAD_ID) != 0)
+				continue;
+			ids = mw_grow(ids, &capacity, all + 1, sizeof(*ids));
+			ids[all++] = label->number;
+		}
+	}
+	if (all > 1)
+		qsort(ids, all, sizeof(*ids), compare_ids);
+	*count = 0;
+	for (size_t i = 0; i < all; i++)
+		if (*count == 0 || ids[*count - 1] != ids[i])
+			ids[(*count)++] = ids[i];
+	return ids;
+}
+
+/* `jeprof --thread=*`: a table for each. */
+static int print_threads(const mw_view_t *v, mw_error_t *error) {
+	size_t count;
+	int64_t *ids = find_threads(v->profile, &count);
+	int result = 0;
+	for (size_t i = 0; i < count && result == 0; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "%" PRId64, ids[i]);
+		const mw_selection_t selection = {.thread = name};
+		mw_profile_t *p = mw_profile_copy(v->profile);
+		result = mw_selection_apply(p, &selection, error);
+		if (result == 0)
+			print_table(v, p, mw_profile_total(p, v->type), name);
+		mw_profile_free(p);
+	}
+	free(ids);
+	return result;
+}
+
+int mw_view_jeprof(const mw_view_t *v, mw_error_t *error) {
+	if (v->thread != NULL && strcmp(v->thread, "*") == 0)
+		return print_threads(v, error);
+	print_table(v, v->profile, v->sum, v->thread);
 	return 0;
 }

@@ -25,6 +25,7 @@ typedef struct mw_view {
 	const char *unit;    /* NULL: for people; else "kB", "MiB", "minimum", "auto", "s", ... */
 	double ratio;        /* values are multiplied by it before they are shown */
 	const char *pattern; /* of peek, list, disasm */
+	const char *thread;  /* of jeprof: whose samples these are, "*": a table each; NULL: all */
 	const mw_symbolize_options_t *symbols; /* of disasm: where the program's files are */
 	mw_syntax_t syntax;                    /* likewise */
 	const char *source_path; /* of list: directories between colons; may be NULL */
