@@ -32,6 +32,24 @@ try 1 "$mallow" check --max-live 0 --top 1 2.pb.gz
 says out '^  and 1 more stack$'
 try 0 "$mallow" check --max-live 0 --focus=leek_here 2.pb.gz
 says err 'note: --focus and --ignore leave no stack of the profile'
+# A peak that the last few blocks went beyond: by less than the twentieth that makes a new one.
+cat >grows.c <<'EOF'
+#include <stdlib.h>
+int main(void) {
+	int left = 0;
+	for (int i = 0; i < 303; i++)
+		left += malloc(20000) != NULL;
+	return left == 0;
+}
+EOF
+cc -g -O0 -o grows grows.c || fail "grows.c does not compile"
+"$mallow" run --exact -o grows.pb.gz -- ./grows 2>err || fail "grows does not run"
+try 0 "$mallow" check --max-live 1G --max-peak 1G --format json grows.pb.gz
+python3 - <<'EOF' || fail "more is in use than at the peak"
+import json
+live, peak = (limit["measured"] for limit in sorted(json.load(open("out"))["limits"], key=lambda limit: limit["name"]))
+assert peak == live == 303 * 20480, (peak, live)
+EOF
 ok "limits on what is in use and the peak"
 
 try 0 "$mallow" check --max-growth 0 --baseline 2.pb.gz 2.pb.gz
