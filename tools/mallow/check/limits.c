@@ -66,8 +66,8 @@ static void set_interval(mw_finding_t *finding, const mw_profile_t *p) {
 	finding->high = range.high;
 }
 
-/* The peak is the last maximum that passed the one before by a twentieth: what is in use may be more
- * by as much, and is the peak then. */
+/* The peak is the last maximum that passed the one before by a twentieth: what is in use may be
+ * more by as much, and is the peak then. */
 static int take_live_if_more(mw_stacks_t *stacks, const mw_profile_t *p, mw_error_t *error) {
 	mw_stacks_t live;
 	if (mw_profile_find_type(p, type_of(MW_LIMIT_LIVE, p)) < 0)
