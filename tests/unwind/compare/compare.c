@@ -45,6 +45,7 @@ static size_t (*libc_usable_size)(void *block);
 static tally_t *tally;
 static unsigned long step = 1, stacks_max = 20000, stop_step;
 static _Atomic unsigned long allocations, taken, next;
+static atomic_flag is_shown = ATOMIC_FLAG_INIT;
 static __thread bool is_busy __attribute__((tls_model("initial-exec")));
 
 /* For the debugger: the stack as mallow has it, from malloc's caller on. */
@@ -188,10 +189,14 @@ static NOINLINE void look(uint64_t caller) {
 	compare(&ours, &theirs, caller);
 	unsigned long count = 1 + atomic_fetch_add(&taken, 1);
 	if (stop_step != 0 && count % stop_step == 0) {
+		/* One thread at a time: the debugger reads what the one that stops has written. */
+		while (atomic_flag_test_and_set(&is_shown))
+			usleep(100);
 		unsigned first = find(&ours, caller);
 		mw_compare_depth = ours.depth - first;
 		memcpy(mw_compare_pcs, ours.pcs + first, mw_compare_depth * sizeof(uint64_t));
 		mw_compare_stop();
+		atomic_flag_clear(&is_shown);
 	}
 	errno = saved;
 }

@@ -82,3 +82,21 @@ SELECT k, string_agg(m, ',') FROM t GROUP BY k ORDER BY 2 LIMIT 3;
 SELECT count(*) FROM t a JOIN t b USING (i) WHERE a.m LIKE '%7%' AND b.k IN (SELECT k FROM t WHERE i % 5 = 0);
 END
 }
+
+# Of those that compare.sh takes by name.
+
+gdb_emacs() {
+    gdb_stacks 60 /usr/bin/emacs --batch --eval '(dotimes (i 3000) (make-hash-table))'
+}
+
+gdb_lua() {
+    gdb_stacks 60 /usr/bin/lua5.3 -e 'local t = {} for i = 1, 30000 do t["k" .. (i % 977)] = ("x"):rep(i % 60) end'
+}
+
+gdb_cmake() {
+    gdb_stacks 100 /usr/bin/cmake -S "$work/source" -B "$work/built2"
+}
+
+gdb_vim() {
+    gdb_stacks 100 /usr/bin/vim -e -s -u NONE -c 'for i in range(3000)|call append(0, "x".i)|endfor' -c 'qa!'
+}

@@ -18,10 +18,11 @@ gdb.execute("handle all nostop noprint pass", to_string=True)
 
 
 def stack_of_gdb():
-    """The PCs of real frames: an inlined function has none of its own."""
+    """The PCs of real frames: an inlined function has none of its own, and one that ended in a
+    jump to the next none any more, though debug data can tell that it was there."""
     pcs, frame = [], gdb.newest_frame()
     while frame is not None:
-        if frame.type() != gdb.INLINE_FRAME:
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
             pcs.append(frame.pc())
         frame = frame.older()
     return pcs
