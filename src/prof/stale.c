@@ -15,8 +15,8 @@
 
 #define SECOND_NS ((uint64_t)1000000000)
 /* Of children that were forked and left by _exit(2), which servers make by the hundred, half as
- * many: they would push out the one that was killed. */
-#define FORKED_SHARE 2u
+ * many: they would push out those that were killed. */
+#define LEFT_SHARE 2u
 /* A full directory costs a starting process about a millisecond: to read a name and ask whether
  * there is such a process takes a quarter of a microsecond. */
 #define NAMES_MAX 4096u
@@ -31,7 +31,7 @@ typedef struct stale_file {
 	char name[NAME_BYTES];
 	uint64_t updated_ns;
 	uint64_t allocated_bytes;
-	bool forked;
+	bool left; /* forked, and left by _exit(2) */
 } stale_file_t;
 
 /* Not on the stack, which is a thread of the program's; guarded by the control lock. */
@@ -85,10 +85,13 @@ static void read_header(int file, stale_file_t *entry) {
 	    memcmp(header.magic, MW_STATE_MAGIC, sizeof header.magic) != 0 ||
 	    header.layout_version != MW_STATE_VERSION)
 		return;
-	entry->forked = header.parent_pid != 0;
-	uint64_t updated_ns = 0;
-	uint64_t at = header.sections[MW_SECTION_LIVE].offset_bytes +
-		      offsetof(mw_state_live_t, updated_realtime_ns);
+	uint64_t live = header.sections[MW_SECTION_LIVE].offset_bytes, updated_ns = 0;
+	uint32_t flags = 0;
+	entry->left = header.parent_pid != 0 &&
+		      mw_os_read_at(file, &flags, sizeof flags,
+				    live + offsetof(mw_state_live_t, flags)) == sizeof flags &&
+		      flags & MW_STATE_LEFT;
+	uint64_t at = live + offsetof(mw_state_live_t, updated_realtime_ns);
 	if (mw_os_read_at(file, &updated_ns, sizeof updated_ns, at) == sizeof updated_ns &&
 	    updated_ns > entry->updated_ns && updated_ns <= mw_os_realtime_ns())
 		entry->updated_ns = updated_ns;
@@ -152,17 +155,17 @@ void mw_stale_clean(int directory, const char *own_name) {
 	collect(directory, own_name);
 	sort_files();
 	uint64_t now = mw_os_realtime_ns(), bytes = 0;
-	unsigned kept = 0, kept_forked = 0;
+	unsigned kept = 0, kept_left = 0;
 	for (unsigned i = 0; i < dead_count; i++) {
 		const stale_file_t *file = &dead_files[i];
 		bytes += file->allocated_bytes;
 		bool old = file->updated_ns < now && now - file->updated_ns > limits.keep_ns;
 		if (old || kept >= limits.keep_files || bytes > limits.keep_bytes ||
-		    (file->forked && kept_forked >= limits.keep_files / FORKED_SHARE)) {
+		    (file->left && kept_left >= limits.keep_files / LEFT_SHARE)) {
 			mw_os_remove(directory, file->name);
 			continue;
 		}
 		kept++;
-		kept_forked += file->forked;
+		kept_left += file->left;
 	}
 }
