@@ -136,5 +136,26 @@ if [ "$(wc -l <addresses)" != 2400 ] || [ "$right" != 2400 ]; then
     echo "$name: $right of 2400 lines are right: $(grep ' f_' raw.txt | head -3)"
     failures=$((failures + 1))
 fi
+
+# On a terminal the note names the package that has the symbols.
+mkdir packages
+cat >packages/dpkg-query <<'END'
+#!/bin/sh
+echo >>asked
+[ "$2" = "$PWD/bare" ] && echo "demo-server:amd64: $2"
+END
+chmod +x packages/dpkg-query
+gcc -no-pie -s -o bare units.o unit[0-9]*.o || exit 1
+sed 's,/units$,/bare,' units.heap >bare.heap
+PATH=$work/packages:$PATH script -qec "$build/bin/mallow top bare.heap bare.heap" /dev/null >out
+if ! grep -q 'no symbols for bare.*: install demo-server-dbgsym, or pass --symbolize=debuginfod' out ||
+    [ "$(wc -l <asked)" != 1 ]; then
+    echo "$name: the note is not as it should be, or asked for $(wc -l <asked) times: $(head -3 out)"
+    failures=$((failures + 1))
+fi
+if ! "$build/bin/mallow" top bare.heap 2>&1 >/dev/null | grep -q 'bare.*: install debug packages (Debian.s end in -dbgsym), or'; then
+    echo "$name: without a terminal the note is another"
+    failures=$((failures + 1))
+fi
 [ "$failures" -eq 0 ] && echo "symbols: all as expected"
 exit "$((failures > 0))"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/terminal.h"
@@ -18,7 +19,7 @@
 
 /* What is said of one file of a sum need not be said of the next. */
 static void say_note(void *context, const char *text) {
-	static char last[512];
+	static char last[1400];
 	(void)context;
 	if (strcmp(last, text) == 0)
 		return;
@@ -107,6 +108,8 @@ void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
 	options.pid = pid;
 	options.note = notes ? say_note : NULL;
 	options.progress = say_progress;
+	/* For people; scripts do not wait for it. */
+	options.names_packages = isatty(STDERR_FILENO) != 0;
 	mw_symbolize(profile, &options);
 	mw_progress_end();
 	free(cache);

@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "model/alloc.h"
+#include "symbol/package.h"
 
 /* Files that are named; the rest is counted. */
 #define FILES_NAMED 3
+
+static const char in_general[] = "debug packages (Debian's end in -dbgsym)";
 
 typedef struct nameless {
 	const mw_mapping_t *mapping;
@@ -56,11 +59,34 @@ static size_t name_file(const mw_profile_t *p, const mw_mapping_t *mapping, char
 	return (size_t)length;
 }
 
+/* " install libstdc++6-dbgsym, redis-server-dbgsym", of the files that are named; without packages
+ * that are known, what they are called. */
+static size_t name_packages(const mw_profile_t *p, const nameless_t *files, size_t count,
+			    char *buffer, size_t size) {
+	char known[FILES_NAMED][128];
+	size_t known_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		char *package = known[known_count];
+		bool is_new = mw_debug_package_of(mw_profile_string(p, files[i].mapping->path),
+						  package, sizeof(known[0]));
+		for (size_t k = 0; k < known_count && is_new; k++)
+			is_new = strcmp(known[k], package) != 0;
+		known_count += is_new;
+	}
+	size_t used = (size_t)snprintf(buffer, size, " install ");
+	for (size_t i = 0; i < known_count; i++)
+		used += (size_t)snprintf(buffer + used, size - used, "%s%s", i > 0 ? ", " : "",
+					 known[i]);
+	if (known_count == 0)
+		used += (size_t)snprintf(buffer + used, size - used, "%s", in_general);
+	return used;
+}
+
 void mw_symbol_advice(const mw_profile_t *p, const mw_symbol_job_t *jobs, size_t job_count,
 		      const mw_symbolize_options_t *options) {
 	size_t count;
 	nameless_t *files = collect(p, jobs, job_count, &count);
-	char text[800] = "no symbols for ";
+	char text[1400] = "no symbols for ";
 	size_t used = strlen(text);
 	for (size_t i = 0; i < count && i < FILES_NAMED; i++) {
 		if (i > 0)
@@ -70,15 +96,23 @@ void mw_symbol_advice(const mw_profile_t *p, const mw_symbol_job_t *jobs, size_t
 	if (count > FILES_NAMED)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, " and %zu more",
 					 count - FILES_NAMED);
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	const char *advice =
-		!options->debuginfod ? ": install debug packages (Debian's end in -dbgsym), or "
-				       "pass --symbolize=debuginfod"
-		: urls != NULL ? ": the servers in DEBUGINFOD_URLS do not have them; install debug "
-				 "packages"
-			       : ": DEBUGINFOD_URLS names no server to ask for them";
-	snprintf(text + used, sizeof(text) - used, "%s", advice);
-	if (count > 0 && options->note != NULL)
-		options->note(options->context, text);
+	if (count == 0 || options->note == NULL) {
+		free(files);
+		return;
+	}
+	bool has_servers = getenv("DEBUGINFOD_URLS") != NULL;
+	const char *why = !options->debuginfod ? ":"
+			  : has_servers ? ": the servers in DEBUGINFOD_URLS do not have them;"
+					: ": DEBUGINFOD_URLS names no server to ask for them";
+	used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", why);
+	if (!options->debuginfod || has_servers)
+		used += name_packages(p, files,
+				      !options->names_packages ? 0
+				      : count < FILES_NAMED    ? count
+							       : FILES_NAMED,
+				      text + used, sizeof(text) - used);
+	if (!options->debuginfod)
+		snprintf(text + used, sizeof(text) - used, ", or pass --symbolize=debuginfod");
+	options->note(options->context, text);
 	free(files);
 }

@@ -19,6 +19,8 @@ typedef struct mw_symbolize_options {
 	const char *sysroot;
 	/* Asks the servers in $DEBUGINFOD_URLS for what is not found. */
 	bool debuginfod;
+	/* The note on files without symbols names the packages to install, which takes a moment. */
+	bool names_packages;
 	/* Where symbols are kept between runs (mw_cache_directory()); NULL: nowhere. */
 	const char *cache_directory;
 	/* Called once for each module that cannot be used, with one line of text; may be NULL. */
