@@ -152,8 +152,11 @@ top 3 main -large
 unknown=1
 focsu=small
 tere
+show_from = main
+show_from =
 help focus
 help top
+options
 help nothing
 help
 quit
@@ -168,6 +171,9 @@ says err "'focsu' is neither a command nor an option; did you mean 'focus'"
 says err "'tere' is neither a command nor an option; did you mean 'tree'"
 [ "$(grep -c '^Showing top' out)" -ge 1 ] || fail "top1 shows more than one"
 says out '^  focus=RE$'
+says out '^      print what functions hold'
+says_not out 'show-from'
+says_not err 'show_from'
 says err "'nothing' is neither a command nor an option"
 [ "$(grep -c '^  tree ' out)" = 1 ] || fail "help lists commands twice"
 says_not out '^  diff '
@@ -206,5 +212,7 @@ if command -v script >/dev/null; then
     says out '\(mallow\)'
     printf 'top1\nquit\n' | script -qec "$mallow shell calls.pb.gz" /dev/null >out 2>err
     says out 'Showing top 1 nodes'
+    printf 'foc\tmain\noptions\nquit\n' | script -qec "$mallow shell calls.pb.gz" /dev/null >out 2>err
+    says out '^ +focus = main'
     ok "the shell on a terminal"
 fi

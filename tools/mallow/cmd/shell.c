@@ -198,7 +198,8 @@ static bool print_help_of(const char *word) {
 		return mw_settings_print_help(word, stdout);
 	printf("  %s%s\n      %s\n", row->name,
 	       mw_output_has_pattern(row) ? " RE [>FILE]" : " [N] [RE]... [-RE]... [>FILE]",
-	       row->help);
+	       strcmp(row->help, "likewise") == 0 ? mw_subcommand_find(row->view)->summary
+						  : row->help);
 	return true;
 }
 
@@ -217,9 +218,22 @@ static void print_help(void) {
 	     "takes back");
 }
 
+/* "focus = main" is "focus=main": the first word is a name, and the rest its value. */
+static void join_assignment(char *line) {
+	char *name = line + strspn(line, " \t");
+	char *end = name + strspn(name, "abcdefghijklmnopqrstuvwxyz_-");
+	char *equals = end + strspn(end, " \t");
+	if (end == name || *equals != '=')
+		return;
+	char *value = equals + 1 + strspn(equals + 1, " \t");
+	*end++ = '=';
+	memmove(end, value, strlen(value) + 1);
+}
+
 /* False: the shell ends. */
 static bool do_line(shell_t *s, char *line) {
 	char *words[WORDS_MAX];
+	join_assignment(line);
 	size_t count = split(line, words);
 	unsigned rows;
 	s->status = MW_EXIT_FINE;
@@ -251,13 +265,21 @@ static char *complete(const char *text, int state) {
 	static size_t next;
 	if (state == 0)
 		next = 0;
+	/* Behind an option comes its value. */
+	rl_completion_append_character = ' ';
+	for (; next < mw_output_count; next++)
+		if (is_command(&mw_outputs[next]) &&
+		    strncmp(mw_outputs[next].name, text, strlen(text)) == 0)
+			return strdup(mw_outputs[next++].name);
 	const char *name;
-	while ((name = next < mw_output_count ? mw_outputs[next].name
-					      : mw_settings_name(next - mw_output_count)) != NULL) {
-		bool is_other = next < mw_output_count && !is_command(&mw_outputs[next]);
-		next++;
-		if (!is_other && strncmp(name, text, strlen(text)) == 0)
-			return strdup(name);
+	while ((name = mw_settings_name(next - mw_output_count)) != NULL) {
+		char *offer = NULL;
+		bool has_value = mw_settings_has_value(next++ - mw_output_count);
+		if (strncmp(name, text, strlen(text)) != 0)
+			continue;
+		if (has_value)
+			rl_completion_append_character = '\0';
+		return asprintf(&offer, "%s%s", name, has_value ? "=" : "") < 0 ? NULL : offer;
 	}
 	return NULL;
 }

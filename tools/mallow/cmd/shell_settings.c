@@ -86,6 +86,10 @@ const char *mw_settings_name(size_t i) {
 	return mw_view_options[i].name;
 }
 
+bool mw_settings_has_value(size_t i) {
+	return mw_view_options[i].value != NULL;
+}
+
 /* As the table has it; '_' is as good as '-'. */
 static const mw_option_t *find_option(const char *word, size_t length) {
 	for (const mw_option_t *option = mw_view_options; option->name != NULL; option++) {

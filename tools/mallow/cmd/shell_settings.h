@@ -35,5 +35,7 @@ void mw_settings_print(const mw_settings_t *settings, FILE *out);
 bool mw_settings_print_help(const char *name, FILE *out);
 /* Names that can be set, by number; NULL at the end. */
 const char *mw_settings_name(size_t i);
+/* Whether that one is set to something. */
+bool mw_settings_has_value(size_t i);
 
 #endif
