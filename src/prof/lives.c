@@ -64,12 +64,3 @@ void mw_lives_count(mw_twin_t stack, const mw_life_t *life) {
 	mw_count_set_pair(twin.mirror, LIFE(other_thread_q16), kinds);
 	mw_count_set(twin.mirror, decade, as_long);
 }
-
-void mw_lives_reset(void) {
-	uint64_t used = atomic_load_explicit(&mw_image_live()->lives_used, memory_order_relaxed);
-	for (uint64_t i = 1; i < used; i++) {
-		mw_twin_t twin = mw_image_twin(MW_SECTION_LIVES, i);
-		for (size_t offset = 0; offset < sizeof(mw_state_life_t); offset += 8)
-			mw_twin_set64(twin, offset, 0);
-	}
-}

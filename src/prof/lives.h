@@ -19,7 +19,5 @@ typedef struct mw_life {
 /* Counts it for the stack with this entry.  Where there is no room for another life, nothing is
  * counted. */
 void mw_lives_count(mw_twin_t stack, const mw_life_t *life);
-/* All to zero; with the gate closed. */
-void mw_lives_reset(void);
 
 #endif

@@ -34,10 +34,13 @@ static unsigned place_of(mw_recall_key_t key) {
 	return (unsigned)(key.low >> NUMBER_BITS) & (entries_used - 1);
 }
 
-static inline uint64_t take_in(uint64_t state, uint64_t word) {
-	unsigned __int128 product = (unsigned __int128)(state ^ word) * 0x3c6ef372fe94f82bu;
-	/* The sum keeps what a product that is 0 would forget. */
-	return state + ((uint64_t)product ^ (uint64_t)(product >> 64));
+static mw_recall_key_t key_of(uint64_t state) {
+	unsigned __int128 product = (unsigned __int128)state * 0x9e3779b97f4a7c15u;
+	return (mw_recall_key_t){.high = state, .low = (uint64_t)(product >> 64)};
+}
+
+mw_recall_key_t mw_recall_key_by_sum(uint64_t sum, unsigned depth, uint64_t code) {
+	return key_of(mw_recall_take_in(mw_recall_take_in(sum, depth), code));
 }
 
 mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool truncated,
@@ -47,14 +50,12 @@ mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool trunc
 	uint64_t second = 0x9b05688c2b3e6c1fu ^ code;
 	/* Two chains: each link waits for a multiplication. */
 	for (unsigned i = 0; i + 1 < depth; i += 2) {
-		first = take_in(first, frames[i]);
-		second = take_in(second, frames[i + 1]);
+		first = mw_recall_take_in(first, frames[i]);
+		second = mw_recall_take_in(second, frames[i + 1]);
 	}
 	if (depth % 2)
-		first = take_in(first, frames[depth - 1]);
-	uint64_t state = take_in(first, second);
-	unsigned __int128 product = (unsigned __int128)state * 0x9e3779b97f4a7c15u;
-	return (mw_recall_key_t){.high = state, .low = (uint64_t)(product >> 64)};
+		first = mw_recall_take_in(first, frames[depth - 1]);
+	return key_of(mw_recall_take_in(first, second));
 }
 
 uint32_t mw_recall_find(mw_recall_key_t key) {

@@ -23,4 +23,14 @@ mw_recall_key_t mw_recall_key(const uint64_t *frames, unsigned depth, bool trunc
 uint32_t mw_recall_find(mw_recall_key_t key);
 void mw_recall_put(mw_recall_key_t key, uint32_t stack);
 
+/* One more frame for a sum over frames that is not 0. */
+static inline uint64_t mw_recall_take_in(uint64_t sum, uint64_t frame) {
+	unsigned __int128 product = (unsigned __int128)(sum ^ frame) * 0x3c6ef372fe94f82bu;
+	/* The sum keeps what a product that is 0 would forget. */
+	return sum + ((uint64_t)product ^ (uint64_t)(product >> 64));
+}
+/* The key of a whole stack by such a sum over its frames, the outermost first.  It is another one
+ * than that of the frames themselves. */
+mw_recall_key_t mw_recall_key_by_sum(uint64_t sum, unsigned depth, uint64_t code);
+
 #endif

@@ -266,40 +266,6 @@ uint64_t mw_records_remove(mw_record_id_t record, const mw_release_t *release) {
 	return entry->address;
 }
 
-static void clear_stack(uint64_t number) {
-	static const size_t counters[] = {
-		STACK(live_objects_q16),      STACK(live_bytes),
-		STACK(live_requested_bytes),  STACK(live_zero_objects_q16),
-		STACK(alloc_objects_q16),     STACK(alloc_bytes),
-		STACK(alloc_requested_bytes), STACK(alloc_zero_objects_q16),
-		STACK(live_samples),          STACK(alloc_samples),
-		STACK(peak_objects_q16),      STACK(peak_bytes),
-	};
-	mw_twin_t twin = mw_image_twin(MW_SECTION_STACKS, number);
-	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-		mw_twin_set64(twin, counters[i], 0);
-	mw_twin_set32(twin, STACK(peak_number), 0);
-}
-
-void mw_records_reset(void) {
-	mw_state_live_t *live = mw_image_live();
-	mw_twin_t twin = mw_image_live_twin();
-	mw_twin_set32(twin, MW_LIVE(generation), generation() + 1);
-	uint64_t stacks = atomic_load_explicit(&live->stacks_used, memory_order_relaxed);
-	for (uint64_t i = 0; i < stacks; i++)
-		clear_stack(i);
-	mw_twin_set64(twin, MW_LIVE(live_objects_q16), 0);
-	mw_twin_set64(twin, MW_LIVE(live_bytes), 0);
-	mw_twin_set64(twin, MW_LIVE(alloc_objects_q16), 0);
-	mw_twin_set64(twin, MW_LIVE(alloc_bytes), 0);
-	mw_twin_set64(twin, MW_LIVE(samples), 0);
-	mw_twin_set32(twin, MW_LIVE(peak_number), 0);
-	mw_twin_set64(twin, MW_LIVE(peak_bytes), 0);
-	mw_twin_set64(twin, MW_LIVE(peak_realtime_ns), 0);
-	mw_lives_reset();
-	mw_sizes_reset();
-}
-
 uint64_t mw_records_allocated_bytes(void) {
 	return (uint64_t)atomic_load_explicit(&mw_image_live()->alloc_bytes, memory_order_relaxed);
 }

@@ -52,19 +52,37 @@ typedef struct capture {
 	mw_recall_key_t key;
 } capture_t;
 
+/* All frames.  In between this thread may have been interrupted by a walk. */
+static void write_frames(capture_t *c, uint64_t *frames) {
+	if (MW_UNLIKELY(!mw_unwind_write_rest(&c->walk, frames)))
+		c->walk = mw_unwind_capture_caller(frames, depth_max, false);
+	c->walk.written = c->walk.depth;
+}
+
 static void capture(capture_t *c, uint64_t *frames) {
-	c->walk = mw_watch_capture(frames, depth_max);
+	/* Of a known stack nobody needs the frames but who watches. */
+	if (MW_LIKELY(mw_watch_is_off())) {
+		c->walk = mw_unwind_capture_caller(frames, depth_max, true);
+	} else {
+		c->walk = mw_watch_capture(frames, depth_max);
+		c->walk.written = c->walk.depth;
+	}
 	c->generation = c->walk.stamps ? mw_modules_generation() : 0;
 	c->known = MW_LIKELY(c->walk.memo >> 32 == c->generation) ? (uint32_t)c->walk.memo : 0;
-	if (c->known == 0)
-		c->key = mw_recall_key(frames, c->walk.depth, c->walk.truncated,
-				       c->walk.stamps + ((uint64_t)c->generation << 32));
+	if (c->known != 0)
+		return;
+	uint64_t code = c->walk.stamps + ((uint64_t)c->generation << 32);
+	if (c->walk.sum == 0)
+		write_frames(c, frames);
+	c->key = c->walk.sum != 0 ? mw_recall_key_by_sum(c->walk.sum, c->walk.depth, code)
+				  : mw_recall_key(frames, c->walk.depth, c->walk.truncated, code);
 }
 
 /* In the caller's turn. */
-static MW_NOINLINE uint32_t find_stack(const capture_t *c, uint64_t *frames) {
+static MW_NOINLINE uint32_t find_stack(capture_t *c, uint64_t *frames) {
 	uint32_t number = mw_recall_find(c->key);
 	if (number == 0) {
+		write_frames(c, frames);
 		bool permanent = mw_modules_encode(frames, c->walk.depth);
 		number = mw_depot_find(frames, c->walk.depth, c->walk.truncated);
 		/* Not one that was cut because the tables are full: they may be widened. */
@@ -77,7 +95,7 @@ static MW_NOINLINE uint32_t find_stack(const capture_t *c, uint64_t *frames) {
 }
 
 /* The number of the stack of these PCs, which are encoded if need be.  In the caller's turn. */
-static uint32_t stack_of(const capture_t *c, uint64_t *frames) {
+static uint32_t stack_of(capture_t *c, uint64_t *frames) {
 	return MW_LIKELY(c->known != 0) ? c->known : find_stack(c, frames);
 }
 
@@ -113,7 +131,7 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 	mw_unwind_sampled(now_ns);
 	capture_t stack;
 	capture(&stack, frames);
-	if (mean_bytes)
+	if (mean_bytes && stack.walk.written == stack.walk.depth)
 		mw_watch_sampled(request, frames, stack.walk.depth);
 	mw_sample_t sample = describe(sampler, request, mean_bytes, now_ns);
 	if (MW_UNLIKELY(thread_renamed)) {
@@ -192,8 +210,9 @@ mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request
 	uint64_t memo = 0;
 	if (mean_bytes != 0 && is_ordinary(sampler, request))
 		memo = mw_unwind_recognise();
-	/* One that names a table of modules is for find_stack(). */
-	if (MW_UNLIKELY(memo == 0) || memo >> 32 != 0)
+	/* Noted under another table of modules it may be another stack. */
+	if (MW_UNLIKELY(memo == 0) ||
+	    (MW_UNLIKELY(memo >> 32 != 0) && memo >> 32 != mw_modules_generation()))
 		return take_any(sampler, request);
 	uint64_t now_ns = mw_os_quick_ns();
 	mw_sample_t sample = describe(sampler, request, mean_bytes, now_ns);

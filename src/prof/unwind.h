@@ -24,6 +24,9 @@ typedef struct mw_unwind_result {
 	/* Not 0: mw_unwind_note() may note something with this walk.  What was noted with one just
 	 * the same, if that was the thread's last, is in `memo`; else that is 0. */
 	uint64_t serial, memo;
+	/* Of all PCs, by which the stack may be recognised (recall.h); 0: not known. */
+	uint64_t sum;
+	unsigned written; /* PCs; the others are for mw_unwind_write_rest() */
 } mw_unwind_result_t;
 
 /* Lists the objects of program start.  Once, before threads, before the program can have called
@@ -41,8 +44,11 @@ mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth);
 extern MW_TLS const uintptr_t *mw_unwind_entry;
 
 /* The same as mw_unwind_capture(), from the caller of that function on, if it is known.  Not for
- * signal handlers, which come between. */
-mw_unwind_result_t mw_unwind_capture_caller(uint64_t *pcs, unsigned max_depth);
+ * signal handlers, which come between.  If it may, it leaves out what the thread's last walk has
+ * written as well: see `written`. */
+mw_unwind_result_t mw_unwind_capture_caller(uint64_t *pcs, unsigned max_depth, bool may_leave_out);
+/* Writes what this, the thread's last walk, has left out.  False: another came between. */
+bool mw_unwind_write_rest(const mw_unwind_result_t *walk, uint64_t *pcs);
 /* What mw_unwind_note() noted with the thread's last walk, if that of now would be the same from
  * the caller on, through objects of program start alone; else 0. */
 uint64_t mw_unwind_recognise(void);

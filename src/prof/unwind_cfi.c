@@ -75,13 +75,13 @@ static uint64_t read_format(mw_reader_t *reader, uint8_t encoding) {
 	case ENC_ABSPTR:
 	case ENC_UDATA8:
 	case ENC_SDATA8:
-		return mw_read_number(reader, 8);
+		return mw_read_sized(reader, 8);
 	case ENC_UDATA2:
-		return mw_read_number(reader, 2);
+		return mw_read_sized(reader, 2);
 	case ENC_UDATA4:
-		return mw_read_number(reader, 4);
+		return mw_read_sized(reader, 4);
 	case ENC_SDATA2:
-		return mw_sign_extend(mw_read_number(reader, 2), 16);
+		return mw_sign_extend(mw_read_sized(reader, 2), 16);
 	case ENC_ULEB128:
 		return mw_read_uleb(reader);
 	case ENC_SLEB128:

@@ -194,7 +194,7 @@ static bool execute_row(state_t *state, mw_reader_t *reader, uint8_t op) {
 		advance(state, mw_read_u8(reader));
 		return true;
 	case CFA_ADVANCE_LOC2:
-		advance(state, mw_read_number(reader, 2));
+		advance(state, mw_read_sized(reader, 2));
 		return true;
 	case CFA_ADVANCE_LOC4:
 		advance(state, mw_read_u32(reader));
@@ -214,46 +214,47 @@ static bool execute_row(state_t *state, mw_reader_t *reader, uint8_t op) {
 /* Rarer instructions about one register, which is their first operand. */
 static MW_COLD void execute_register(state_t *state, mw_reader_t *reader, uint8_t op) {
 	uint64_t number = mw_read_uleb(reader);
+	column_t value = {.how = HOW_OFFSET};
 	switch (op) {
 	case CFA_OFFSET_EXTENDED:
-		set_offset(state, number, scaled(state, mw_read_uleb(reader)));
-		return;
+		value.number = scaled(state, mw_read_uleb(reader));
+		break;
 	case CFA_OFFSET_EXTENDED_SF:
-		set_offset(state, number, scaled(state, (uint64_t)mw_read_sleb(reader)));
-		return;
+		value.number = scaled(state, (uint64_t)mw_read_sleb(reader));
+		break;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		set_offset(state, number, scaled(state, 0 - mw_read_uleb(reader)));
-		return;
+		value.number = scaled(state, 0 - mw_read_uleb(reader));
+		break;
 	case CFA_RESTORE_EXTENDED:
 		restore_column(state, number);
 		return;
 	case CFA_UNDEFINED:
-		set_column(state, number, (column_t){.how = HOW_UNDEFINED});
-		return;
+		value.how = HOW_UNDEFINED;
+		break;
 	case CFA_SAME_VALUE:
-		set_column(state, number, (column_t){.how = HOW_SAME});
-		return;
+		value.how = HOW_SAME;
+		break;
 	case CFA_EXPRESSION: {
 		block_t block = read_block(reader);
-		set_column(state, number,
-			   (column_t){.how = HOW_EXPRESSION,
-				      .block_bytes = block.bytes,
-				      .block_at = block.at});
-		return;
+		value = (column_t){
+			.how = HOW_EXPRESSION, .block_bytes = block.bytes, .block_at = block.at};
+		break;
 	}
 	case CFA_REGISTER:
 	case CFA_VAL_OFFSET:
 	case CFA_VAL_OFFSET_SF: /* signed or not, the operand has the same bytes */
 		mw_read_uleb(reader);
-		set_column(state, number, (column_t){.how = HOW_OTHER});
-		return;
+		value.how = HOW_OTHER;
+		break;
 	case CFA_VAL_EXPRESSION:
 		read_block(reader);
-		set_column(state, number, (column_t){.how = HOW_OTHER});
-		return;
+		value.how = HOW_OTHER;
+		break;
 	default: /* also CFA_SET_LOC, which no compiler uses for .eh_frame */
 		state->is_bad = true;
+		return;
 	}
+	set_column(state, number, value);
 }
 
 static void run(state_t *state, mw_reader_t program) {

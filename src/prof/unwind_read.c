@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * unwind_read.c -- numbers of more than one byte. */
+ * unwind_read.c -- numbers that are seldom read. */
 #include "prof/unwind_read.h"
 
 uint64_t mw_read_leb(mw_reader_t *reader, bool is_signed) {
@@ -14,4 +14,8 @@ uint64_t mw_read_leb(mw_reader_t *reader, bool is_signed) {
 		}
 	} while (byte & 0x80);
 	return is_signed ? mw_sign_extend(value, shift) : value;
+}
+
+uint64_t mw_read_sized(mw_reader_t *reader, unsigned bytes) {
+	return mw_read_number(reader, bytes);
 }

@@ -48,6 +48,9 @@ MW_ALWAYS_INLINE uint64_t mw_read_number(mw_reader_t *reader, unsigned bytes) {
 	return value;
 }
 
+/* The same as a call, for what is seldom read. */
+uint64_t mw_read_sized(mw_reader_t *reader, unsigned bytes);
+
 MW_ALWAYS_INLINE uint8_t mw_read_u8(mw_reader_t *reader) {
 	if (MW_UNLIKELY(reader->at == reader->end)) {
 		reader->is_bad = true;

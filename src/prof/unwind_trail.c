@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "os/map.h"
+#include "prof/recall.h"
 
 /* A thread that takes its 64 samples in 6.4 ms, 10,000 a second, spends a percent of its time on
  * walks, and gets a trail. */
@@ -103,6 +104,8 @@ typedef struct follower {
 	mw_walk_t *walk;
 	uint64_t *pcs;
 	unsigned depth, max_depth;
+	unsigned written; /* of `depth`; less if the rest is left to mw_trail_write_rest() */
+	bool may_leave_out;
 	unsigned own_left; /* frames that may still be the library's */
 	unsigned fresh;    /* frames that were not on the trail */
 	unsigned checked;  /* objects that are known to be there still, a bit each */
@@ -119,6 +122,7 @@ MW_ALWAYS_INLINE bool write_pc(follower_t *f, uintptr_t pc) {
 	if (MW_UNLIKELY(f->depth == f->max_depth))
 		return false;
 	f->pcs[f->depth++] = pc;
+	f->written = f->depth;
 	return true;
 }
 
@@ -225,9 +229,14 @@ static bool skip_along(follower_t *f, unsigned met) {
 	if (at - outermost > f->max_depth - depth ||
 	    !mw_trail_are_words_the_same(f->trail, &frames[met]) || !is_all_code_there(f, met))
 		return false;
+	/* They are on the trail, too, if there is room for it to be laid. */
+	if (f->may_leave_out && f->fresh + met < MW_TRAIL_FRAMES) {
+		f->depth += at - outermost;
+		return true;
+	}
 	while (at-- > outermost)
 		f->pcs[depth++] = frames[at].pc;
-	f->depth = depth;
+	f->depth = f->written = depth;
 	return true;
 }
 
@@ -299,14 +308,19 @@ static void lay_frame(mw_trail_t *trail, mw_trail_frame_t *frame, const mw_trail
 	frame->is_own = mw_walk_is_own(frame->pc);
 	frame->checks = 0;
 	frame->fp_matters = false;
+	frame->objects = (uint8_t)(frame->object ? 1u << frame->object : 0);
 	if (!beyond)
 		return;
 	frame->checks = beyond->checks;
+	frame->objects |= beyond->objects;
 	add_check(trail, frame, beyond->sp, 0);
 	if (slot && beyond->fp_matters)
 		add_check(trail, frame, beyond->sp, slot);
 	frame->fp_matters = frame->code & MW_RULE_INLINE_BY_FP || (!slot && beyond->fp_matters);
 }
+
+/* Irregular bits, of the fraction of a square root. */
+#define SUM_START 0x510e527fade682d1u
 
 /* The fresh frames follow the first `kept`. */
 static void lay(mw_trail_t *trail, unsigned kept, unsigned fresh) {
@@ -317,10 +331,16 @@ static void lay(mw_trail_t *trail, unsigned kept, unsigned fresh) {
 	trail->memo = 0;
 	if (kept + fresh > MW_TRAIL_FRAMES)
 		return;
+	uint64_t sum = kept ? trail->sums[kept - 1] : SUM_START;
 	for (unsigned i = fresh; i-- > 0; kept++) {
 		mw_trail_frame_t *frame = &trail->frames[kept];
 		*frame = trail->fresh[i];
 		lay_frame(trail, frame, kept ? frame - 1 : NULL);
+		if (frame->is_own)
+			sum = 0;
+		else if (sum != 0 && frame->pc != 0)
+			sum = mw_recall_take_in(sum, frame->pc);
+		trail->sums[kept] = sum;
 	}
 	trail->count = kept;
 }
@@ -369,14 +389,49 @@ mw_walk_outcome_t mw_trail_follow(mw_trail_t *trail, mw_walk_t *walk, mw_os_regs
 			.walk = walk,
 			.pcs = pcs,
 			.max_depth = max_depth,
+			.may_leave_out = result->written == 0,
 			.own_left = MW_WALK_OWN_FRAMES_MAX,
 			.regs = *regs};
 	progress_t progress = follow(&f);
 	*regs = f.regs;
 	result->depth = f.depth;
+	result->written = f.written;
 	if (progress != DONE)
 		return f.regs.pc == 0 ? MW_WALK_END : MW_WALK_ON;
 	result->serial = trail->count ? trail->serial : 0;
 	result->memo = trail->memo;
+	result->sum = trail->count ? trail->sums[trail->count - 1] : 0;
 	return MW_WALK_END;
+}
+
+void mw_trail_write_rest(const mw_trail_t *trail, const mw_unwind_result_t *walk, uint64_t *pcs) {
+	unsigned outermost = trail->frames[0].pc == 0;
+	for (unsigned i = walk->written; i < walk->depth; i++)
+		pcs[i] = trail->frames[outermost + walk->depth - 1 - i].pc;
+}
+
+void mw_trail_note(mw_trail_t *trail, uint64_t memo) {
+	unsigned left = trail->count ? trail->frames[trail->count - 1].objects : 0;
+	trail->place_count = 0;
+	for (unsigned i = trail->count; left != 0;) {
+		unsigned object = trail->frames[--i].object;
+		if (object == 0 || !(left & 1u << object))
+			continue;
+		left &= ~(1u << object);
+		trail->places[trail->place_count++] =
+			(struct mw_trail_place){.object = (uint8_t)object, .frame = (uint8_t)i};
+	}
+	/* Of its upper half 0 says that there is no such code. */
+	trail->memo = trail->place_count > 0 && memo >> 32 == 0 ? 0 : memo;
+}
+
+/* From the leaf on: what lies further out is this stack's as long as all before it are there. */
+bool mw_trail_are_objects_there(const mw_trail_t *trail) {
+	for (unsigned i = 0; i < trail->place_count; i++) {
+		const struct mw_trail_place *place = &trail->places[i];
+		if (!mw_os_object_is_there(&trail->objects[place->object - 1],
+					   trail->frames[place->frame].pc - 1))
+			return false;
+	}
+	return true;
 }

@@ -20,7 +20,7 @@
 #include "prof/unwind_walk.h"
 
 /* Deeper stacks are walked as usual.  With these a trail has three kernel pages. */
-#define MW_TRAIL_FRAMES 120u
+#define MW_TRAIL_FRAMES 112u
 /* Of code that may be unloaded; a walk through more is as usual. */
 #define MW_TRAIL_OBJECTS 4u
 
@@ -34,6 +34,7 @@ typedef struct mw_trail_frame {
 	uint8_t object;  /* that has the code, among the trail's, from 1 on; 0: permanent */
 	bool is_own;     /* of this library */
 	bool fp_matters; /* what lies beyond was found by it */
+	uint8_t objects; /* from here outwards: a bit for each number */
 } mw_trail_frame_t;
 
 /* A word that a rule read, and that mattered. */
@@ -49,6 +50,14 @@ typedef struct mw_trail {
 	uint64_t memo;   /* of mw_unwind_note(); 0: none */
 	mw_os_object_t objects[MW_TRAIL_OBJECTS];
 	mw_trail_frame_t frames[MW_TRAIL_FRAMES];
+	/* Over the PCs from the outermost to each of these; 0: one of them is the library's. */
+	uint64_t sums[MW_TRAIL_FRAMES];
+	/* Of the objects in `frames`, each with the innermost frame it has, from there outwards; as
+	 * long as there is a memo. */
+	unsigned place_count;
+	struct mw_trail_place {
+		uint8_t object, frame;
+	} places[MW_TRAIL_OBJECTS];
 	/* Of the walk under way, the innermost first. */
 	mw_trail_frame_t fresh[MW_TRAIL_FRAMES];
 	/* A return address and a frame pointer of each frame, in the order of `frames`. */
@@ -62,6 +71,8 @@ typedef struct mw_trail_hold {
 	unsigned samples; /* while there is none: since `since_ns` */
 	uint64_t since_ns;
 } mw_trail_hold_t;
+
+_Static_assert(MW_TRAIL_OBJECTS < 8, "bits of a frame's objects");
 
 extern MW_TLS mw_trail_hold_t mw_trail_hold;
 
@@ -91,6 +102,10 @@ MW_ALWAYS_INLINE bool mw_trail_is_met(const mw_trail_frame_t *frame, const mw_os
 MW_ALWAYS_INLINE bool mw_trail_are_words_the_same(const mw_trail_t *trail,
 						  const mw_trail_frame_t *frame) {
 	const mw_trail_check_t *check = trail->checks, *end = check + frame->checks;
+	for (; end - check >= 4; check += 4)
+		if ((*check[0].address ^ check[0].word) | (*check[1].address ^ check[1].word) |
+		    (*check[2].address ^ check[2].word) | (*check[3].address ^ check[3].word))
+			return false;
 	for (; check < end; check++)
 		if (*check->address != check->word)
 			return false;
@@ -101,14 +116,22 @@ MW_ALWAYS_INLINE bool mw_trail_are_words_the_same(const mw_trail_t *trail,
  * library's.  MW_WALK_END: that was all.  MW_WALK_ON: a walk as usual has to go on from *regs. */
 mw_walk_outcome_t mw_trail_follow(mw_trail_t *trail, mw_walk_t *walk, mw_os_regs_t *regs,
 				  uint64_t *pcs, unsigned max_depth, mw_unwind_result_t *result);
+/* Writes the PCs that are left out of the walk that laid the trail. */
+void mw_trail_write_rest(const mw_trail_t *trail, const mw_unwind_result_t *walk, uint64_t *pcs);
+/* Notes it with the last walk. */
+void mw_trail_note(mw_trail_t *trail, uint64_t memo);
+/* Are the objects of the trail's frames, which are this stack's, still there? */
+MW_NOINLINE bool mw_trail_are_objects_there(const mw_trail_t *trail);
 
 /* The memo of the trail, if a walk from `regs`, which a call left there, would be the last one
- * again; 0: if not, or if that is not to be told by words of the stack alone. */
+ * again; 0: if not. */
 MW_ALWAYS_INLINE uint64_t mw_trail_recognise(const mw_trail_t *trail, const mw_os_regs_t *regs) {
-	if (trail->count == 0 || trail->object_count != 0)
+	if (trail->memo == 0 || trail->count == 0)
 		return 0;
 	const mw_trail_frame_t *leaf = &trail->frames[trail->count - 1];
 	if (!mw_trail_is_met(leaf, regs) || !mw_trail_are_words_the_same(trail, leaf))
+		return 0;
+	if (MW_UNLIKELY(trail->place_count > 0) && !mw_trail_are_objects_there(trail))
 		return 0;
 	return trail->memo;
 }

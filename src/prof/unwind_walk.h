@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * unwind_walk.h -- what a walk consists of, shared by the plain one (unwind.c) and the one along a
- * trail (unwind_trail.c).
+ * unwind_walk.h -- what a walk consists of, shared by the plain one (unwind.c), single slow steps
+ * (unwind_step.c) and the one along a trail (unwind_trail.c).
  * Layer: prof. */
 #ifndef MW_PROF_UNWIND_WALK_H
 #define MW_PROF_UNWIND_WALK_H
@@ -35,6 +35,24 @@ typedef struct mw_walk {
 	mw_resolver_t resolver;
 	unsigned switches;
 } mw_walk_t;
+
+/* A frame. */
+typedef struct mw_walk_frame {
+	mw_os_regs_t regs; /* fp == 0: not known */
+	bool is_exact;     /* regs.pc is an instruction, not a return address */
+	/* On machines with a link register only: */
+	bool is_sp_unknown; /* reached by a frame pointer: regs.sp is the least it can be */
+	uintptr_t lr;       /* of an exact frame; 0: not known */
+} mw_walk_frame_t;
+
+/* A return address may be the first byte of the next function, or of the next rule's range: the
+ * call is the byte before. */
+MW_ALWAYS_INLINE uintptr_t mw_walk_lookup_pc(const mw_walk_frame_t *frame) {
+	return frame->regs.pc - !frame->is_exact;
+}
+
+/* Moves on to the caller's frame, whatever kind it is of; `entry` is what the cache said. */
+mw_walk_outcome_t mw_walk_step_slowly(mw_walk_t *walk, mw_walk_frame_t *frame, uint64_t entry);
 
 #ifdef MW_TESTING
 extern uintptr_t mw_walk_test_own_start, mw_walk_test_own_limit;

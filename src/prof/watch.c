@@ -26,7 +26,7 @@ mw_unwind_result_t mw_watch_capture(uint64_t *frames, unsigned max_depth) {
 	mw_backtrace_t *backtrace = (mw_backtrace_t *)mw_watcher(MW_WATCH_BACKTRACE);
 	/* What it allocates itself is not recorded, and so needs no stack of its making. */
 	if (MW_LIKELY(!backtrace || mw_prof_ignoring))
-		return mw_unwind_capture_caller(frames, max_depth);
+		return mw_unwind_capture_caller(frames, max_depth, false);
 	return ask_program(backtrace, frames, max_depth);
 }
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "os/arch.h"
 #include "prof/unwind.h"
 #include "prof/unwind_cache.h"
 #include "test.h"
@@ -23,6 +24,7 @@ typedef void plugin_fn(void (*function)(void *), void *argument);
 typedef struct captured {
 	uint64_t pcs[MW_UNWIND_DEPTH_MAX];
 	mw_unwind_result_t result;
+	uint64_t recognised; /* what was noted with it, by the words of the stack alone */
 } captured_t;
 
 static const char *paths[2];
@@ -32,9 +34,17 @@ static bool is_in(uint64_t pc, const void *function) {
 	return pc - (uint64_t)(uintptr_t)function < 400;
 }
 
+/* As malloc does. */
+static NOINLINE void enter(captured_t *stack) {
+	mw_unwind_entry = (const uintptr_t *)__builtin_frame_address(0);
+	stack->recognised = mw_unwind_recognise();
+	stack->result = mw_unwind_capture_caller(stack->pcs, MW_UNWIND_DEPTH_MAX, true);
+	CHECK(mw_unwind_write_rest(&stack->result, stack->pcs));
+	mw_unwind_entry = NULL;
+}
+
 static NOINLINE void capture(void *argument) {
-	captured_t *stack = argument;
-	stack->result = mw_unwind_capture(stack->pcs, MW_UNWIND_DEPTH_MAX);
+	enter(argument);
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -73,6 +83,9 @@ static visited_t visit(const char *path) {
 		/* With a trail a walk comes to be the one before again, in this library. */
 		CHECK(stack.result.memo != 0 || i < 3 || !has_trail);
 		CHECK(stack.result.memo == 0 || stack.result.memo == stamps);
+		/* On machines with a link register the walk begins further in. */
+		CHECK(stack.recognised != 0 || i < 3 || !has_trail || MW_OS_HAS_LINK_REGISTER);
+		CHECK(stack.recognised == 0 || stack.recognised == stamps);
 		mw_unwind_note(stack.result.serial, stamps);
 	}
 	CHECK(dlclose(handle) == 0);

@@ -40,6 +40,34 @@ static void keys_differ(void) {
 	CHECK(!is_same(mw_recall_key(frames, 1, false, 0), mw_recall_key(frames, 2, false, 0)));
 }
 
+static mw_recall_key_t key_by_sum(const uint64_t *frames, unsigned depth, uint64_t code) {
+	uint64_t sum = 0x510e527fade682d1;
+	for (unsigned i = 0; i < depth; i++)
+		sum = mw_recall_take_in(sum, frames[i]);
+	return mw_recall_key_by_sum(sum, depth, code);
+}
+
+static void sums_differ(void) {
+	uint64_t frames[DEPTH];
+	for (unsigned i = 0; i < DEPTH; i++)
+		frames[i] = 0x7f0000001000 + 16 * i;
+	mw_recall_key_t key = key_by_sum(frames, DEPTH, 0);
+	CHECK_EQ(key_by_sum(frames, DEPTH, 0).high, key.high);
+	CHECK_EQ(key_by_sum(frames, DEPTH, 0).low, key.low);
+	CHECK(!is_same(key_by_sum(frames, DEPTH - 1, 0), key));
+	CHECK(!is_same(key_by_sum(frames, DEPTH, 1), key));
+	for (unsigned i = 0; i < DEPTH; i++)
+		for (unsigned bit = 0; bit < 64; bit++) {
+			frames[i] ^= (uint64_t)1 << bit;
+			CHECK(!is_same(key_by_sum(frames, DEPTH, 0), key));
+			frames[i] ^= (uint64_t)1 << bit;
+		}
+	uint64_t first = frames[0];
+	frames[0] = frames[1];
+	frames[1] = first;
+	CHECK(!is_same(key_by_sum(frames, DEPTH, 0), key));
+}
+
 static mw_recall_key_t key_of(uint32_t number) {
 	uint64_t frames[DEPTH];
 	mw_rng_t rng;
@@ -87,6 +115,7 @@ static void threads_never_find_another(void) {
 
 int main(void) {
 	RUN(keys_differ);
+	RUN(sums_differ);
 	RUN(finds_what_was_kept);
 	RUN(threads_never_find_another);
 	return 0;

@@ -214,7 +214,7 @@ static void run_program(uint64_t seed) {
 		return;
 	/* Or nothing was tested.  Stacks with more frames than a trail are most of the deep ones,
 	 * and more still where frames are larger, as with a sanitizer's. */
-	unsigned share = run.deepest > 20 ? 50 : 5;
+	unsigned share = run.deepest > 20 ? 100 : 5;
 	CHECK(run.along > CAPTURES / share);
 	CHECK(run.recognised > CAPTURES / share / 10);
 }
