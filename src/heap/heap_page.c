@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/check.h"
 #include "heap/chunk.h"
 #include "heap/head.h"
@@ -16,10 +17,19 @@
 #include "heap/sampling.h"
 #include "heap/size_class.h"
 #include "heap/tally.h"
+#include "os/map.h"
 
 /* Blocks are linked up to one page of memory at a time: a program that needs a few blocks of a
  * class does not touch 64 KiB. */
 #define CARVE_BYTES 4096u
+
+/* Of a heap with so many pages a new page's memory comes from the kernel in larger steps than it is
+ * linked in: what the last pages of each class have of it too early is then a small part. */
+#define POPULATE_PAGES 256u
+#define POPULATE_BYTES (16u << 10)
+#define POPULATE_ALL_PAGES 1024u
+/* Larger blocks leave kernel pages out that no link is in, and that the program may never use. */
+#define POPULATE_BLOCK_BYTES 4096u
 
 /* Pages without a block that a heap keeps, beside the last one of each class: blocks of a few to
  * the page would otherwise take slices and give them back all the time, under a lock. */
@@ -167,14 +177,26 @@ void mw_heap_page_collect(mw_page_t *page) {
 	mw_heap_page_put_back(page, mw_remote_list(word), mw_remote_count(word));
 }
 
+/* Blocks up to number `end` are about to be linked in a page whose memory is fresh. */
+static void populate(const mw_heap_t *heap, const mw_page_t *page, uint32_t end) {
+	size_t step = heap->pages < POPULATE_ALL_PAGES ? POPULATE_BYTES : MW_SLICE_BYTES;
+	size_t here = mw_round_up((size_t)page->carved * page->block_bytes, step);
+	size_t there = mw_round_up((size_t)end * page->block_bytes, step);
+	if (there > here)
+		mw_os_prefault(page->start + here, there - here);
+}
+
 /* Before what is free already.  Returns how many. */
-static uint32_t carve(mw_page_t *page) {
+static uint32_t carve(const mw_heap_t *heap, mw_page_t *page) {
 	uint32_t room = page->capacity - page->carved;
 	uint32_t count = CARVE_BYTES / page->block_bytes;
 	if (count == 0)
 		count = 1;
 	if (count > room)
 		count = room;
+	if (MW_UNLIKELY(heap->pages >= POPULATE_PAGES) && page->zeroed &&
+	    page->block_bytes <= POPULATE_BLOCK_BYTES)
+		populate(heap, page, page->carved + count);
 	if (count > 0)
 		page->free = mw_harden_carve(page, page->carved, count, page->free);
 	page->carved += count;
@@ -191,7 +213,7 @@ uint32_t mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page) {
 	uint32_t count = page->carved - page->used, fresh = 0;
 	if (count == 0 || (count < MW_LIST_BLOCKS && page->size_class < MW_TINY_CLASSES &&
 			   page->carved * page->block_bytes < MW_LIST_BYTES))
-		fresh = carve(page);
+		fresh = carve(heap, page);
 	MW_ASSERT(page->free || mw_harden_aged(page));
 	return fresh;
 }

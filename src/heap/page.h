@@ -89,7 +89,7 @@ struct mw_page {
 	uint8_t run_idle;    /* first page of a run: pages of it without a block, under the orphan
 			      * lock of the class */
 	bool spare;          /* without a block, kept in its queue: see mw_heap_page_emptied() */
-	bool zeroed;         /* LARGE: fresh from the kernel */
+	bool zeroed;         /* LARGE, and where runs are of one slice: fresh from the kernel */
 	/* Second cache line: what the owner's frees change, and what is seldom used. */
 	_Alignas(MW_CACHE_LINE_BYTES) void *free; /* list of free blocks, linked through their first
 						     word */

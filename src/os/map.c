@@ -3,11 +3,16 @@
 #include "os/map.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "base/bits.h"
 #include "base/check.h"
 #include "os/fault.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
 void *mw_os_map(size_t bytes) {
 	int saved_errno = errno;
@@ -71,6 +76,17 @@ bool mw_os_purge(void *base, size_t bytes) {
 	bool done = !mw_os_fault(MW_OS_PURGE) && madvise(base, bytes, MADV_DONTNEED) == 0;
 	errno = saved_errno;
 	return done;
+}
+
+void mw_os_prefault(void *base, size_t bytes) {
+	/* Relaxed: a hint. */
+	static _Atomic bool refused;
+	if (atomic_load_explicit(&refused, memory_order_relaxed))
+		return;
+	int saved_errno = errno;
+	if (madvise(base, bytes, MADV_POPULATE_WRITE) != 0 && errno == EINVAL)
+		atomic_store_explicit(&refused, true, memory_order_relaxed);
+	errno = saved_errno;
 }
 
 bool mw_os_purge_lazily(void *base, size_t bytes) {

@@ -25,6 +25,9 @@ void mw_os_unmap(void *base, size_t bytes);
 /* Gives the pages back; they read as zero afterwards (MADV_DONTNEED).  False when refused: the
  * contents are then unchanged. */
 bool mw_os_purge(void *base, size_t bytes);
+/* Fresh memory that will be written to soon comes at once, at two thirds of what a fault for each
+ * kernel page costs.  Where the kernel has no such call, or no memory, nothing happens. */
+MW_COLD void mw_os_prefault(void *base, size_t bytes);
 /* The kernel takes the pages when it needs memory (MADV_FREE): until then they hold what they held,
  * afterwards they read as zero.  A store keeps them.  False when refused. */
 MW_COLD bool mw_os_purge_lazily(void *base, size_t bytes);

@@ -8,6 +8,10 @@
 #include "os/map.h"
 #include "test.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
 static void test_alignment(void) {
 	for (size_t align = 4096; align <= (size_t)64 << 20; align *= 4)
 		for (size_t bytes = 4096; bytes <= (size_t)8 << 20; bytes *= 8) {
@@ -28,6 +32,25 @@ static void test_purge_reads_as_zero(void) {
 	CHECK_EQ(base[4096], 0);
 	CHECK_EQ(base[8192], 7);
 	mw_os_unmap(base, 3 * 4096);
+}
+
+static void test_prefault_brings_memory(void) {
+	enum { PAGES = 16, BYTES = PAGES * 4096 };
+	unsigned char *base = mw_os_map(BYTES), resident[PAGES];
+	/* Kernels before 5.14 have no such call. */
+	bool known = madvise(base, 4096, MADV_POPULATE_WRITE) == 0;
+	errno = 77;
+	mw_os_prefault(base + 4096, BYTES - 2 * 4096);
+	CHECK_EQ(errno, 77);
+	CHECK_EQ(mincore(base, BYTES, resident), 0);
+	for (int i = 1; i < PAGES - 1; i++)
+		CHECK_EQ(resident[i] & 1, known);
+	CHECK_EQ(resident[PAGES - 1] & 1, 0);
+	CHECK_EQ(base[4096] | base[BYTES - 4097], 0);
+	mw_os_unmap(base, BYTES);
+	/* What is not there any more is no reason to stop asking, nor to fail. */
+	mw_os_prefault(base, BYTES);
+	CHECK_EQ(errno, 77);
 }
 
 static void test_remap_keeps_contents(void) {
@@ -55,6 +78,7 @@ static void test_refusals_keep_errno(void) {
 int main(void) {
 	RUN(test_alignment);
 	RUN(test_purge_reads_as_zero);
+	RUN(test_prefault_brings_memory);
 	RUN(test_remap_keeps_contents);
 	RUN(test_refusals_keep_errno);
 	return 0;
