@@ -26,6 +26,9 @@ for subcommand in $subcommands; do
     cmp -s out help || fail "help $subcommand differs from $subcommand --help"
     grep -qx ".It Xr mallow-$subcommand 1" "$build/man/mallow.1" ||
         fail "the man page does not know $subcommand"
+    # What mandoc -Tlint warns of: paragraphs of nothing.
+    awk 'last ~ /^\.(Pp|br|Sh .*)$/ && $0 ~ (last ~ /^\.Sh/ ? "^[.]Pp$" : "^[.](Bl|Sh)") { print FILENAME ": " last ", " $0; bad = 1 }
+        { last = $0 } END { exit bad }' "$build/man/mallow-$subcommand.1" || fail "the man page of $subcommand"
     # A page as man shows it, without line ends inside words.
     page=$build/man/mallow-$subcommand.1
     groff -mdoc -Tascii -P-cbou -rHY=0 "$page" >shown 2>groff-says || fail "groff failed on $page"

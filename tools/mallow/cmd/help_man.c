@@ -46,11 +46,14 @@ static void print_paragraphs(FILE *out, const char *text) {
 		if (tab != NULL && is_end)
 			fputs(".El\n", out);
 		in_list = tab != NULL && !is_end;
-		if (text[0] == '\n' && text[1] == '\n')
+		const char *next = text + strspn(text, "\n");
+		/* A list begins with a paragraph of its own. */
+		bool is_list = memchr(next, '\t', strcspn(next, "\n")) != NULL;
+		if (next - text > 1 && !is_list)
 			fputs(".Pp\n", out);
-		else if (text[0] == '\n' && text[1] != '\0' && !in_list)
+		else if (next - text == 1 && *next != '\0' && !is_list && !in_list)
 			fputs(".br\n", out);
-		text += strspn(text, "\n");
+		text = next;
 	}
 }
 
@@ -89,14 +92,15 @@ static void print_command(FILE *out, const char *text, size_t length) {
 /* Lines "command  # what it does": what it does stands above the command. */
 static void print_examples(FILE *out, const char *examples) {
 	fputs(".Sh EXAMPLES\n", out);
-	while (*examples) {
+	for (bool is_first = true; *examples; is_first = false) {
 		size_t length = strcspn(examples, "\n");
 		const char *comment = memmem(examples, length, "  # ", 4);
 		size_t command = comment != NULL ? (size_t)(comment - examples) : length;
 		while (command > 0 && examples[command - 1] == ' ')
 			command--;
 		if (comment != NULL) {
-			fputs(".Pp\n", out);
+			if (!is_first)
+				fputs(".Pp\n", out);
 			print_text(out, comment + 4, (size_t)(examples + length - comment - 4),
 				   true);
 			fputs(":\n", out);
