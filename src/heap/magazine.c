@@ -54,15 +54,18 @@ static MW_NOINLINE void make_room(mw_magazines_t *magazines, mw_magazine_t *maga
 		unload(magazine, slab_class, (magazine->limit + 1) / 2);
 }
 
-/* The place is free, and the thread's.  False: no memory to keep it. */
-static inline bool load(mw_heap_t *heap, unsigned slab_class, mw_place_t place) {
+/* The place is free, and the thread's.  False: no memory to keep it.  Two words, not a place: built
+ * in memory, to be loaded as one, it would wait until all stores before it are in the cache. */
+static inline bool load(mw_heap_t *heap, unsigned slab_class, void *block, uint32_t *mark) {
 	mw_magazines_t *magazines = heap->magazines;
 	if (MW_UNLIKELY(!magazines) && !(magazines = make(heap)))
 		return false;
 	mw_magazine_t *magazine = &magazines->of[magazines->own[slab_class]];
 	if (MW_UNLIKELY(magazine->limit <= magazine->count))
 		make_room(magazines, magazine, slab_class);
-	magazine->places[magazine->count++] = place;
+	mw_place_t *place = &magazine->places[magazine->count++];
+	place->block = block;
+	place->mark = mark;
 	return true;
 }
 
@@ -93,6 +96,11 @@ void mw_magazine_unload(mw_heap_t *heap) {
 	}
 }
 
+static MW_NOINLINE void put_back_one(mw_arena_t *arena, unsigned slab_class, void *block,
+				     uint32_t *mark) {
+	mw_sampled_put_back(arena, slab_class, &(mw_place_t){.block = block, .mark = mark}, 1);
+}
+
 int mw_heap_fill_freed = -1;
 
 mw_record_id_t mw_magazine_give(mw_arena_t *arena, mw_page_t *page, void *block,
@@ -104,17 +112,16 @@ mw_record_id_t mw_magazine_give(mw_arena_t *arena, mw_page_t *page, void *block,
 	if (!mw_class_divides(page->size_class, offset) ||
 	    index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
 		mw_misuse_misaligned(mw_misuse_function(), block, page);
-	mw_place_t place = {.block = block, .mark = mw_mark_at(page, index)};
-	uint32_t mark = *place.mark;
+	uint32_t *its_mark = mw_mark_at(page, index), mark = *its_mark;
 	if (mark & MW_MARK_FREE)
 		mw_misuse_free_again(page, block);
 	*usable_bytes = mw_mark_bytes(mark);
 	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
 		memset(block, mw_heap_fill_freed, *usable_bytes);
-	mw_mark_set(place.mark, mark | MW_MARK_FREE);
+	mw_mark_set(its_mark, mark | MW_MARK_FREE);
 	mw_heap_t *heap = mw_thread.heap;
 	/* The hardened library's links are in its blocks. */
-	if (MW_HARDEN_ON || arena || !heap || !load(heap, page->size_class, place))
-		mw_sampled_put_back(arena, page->size_class, &place, 1);
+	if (MW_HARDEN_ON || arena || !heap || !load(heap, page->size_class, block, its_mark))
+		put_back_one(arena, page->size_class, block, its_mark);
 	return mark & MW_SAMPLED_NUMBER_MASK;
 }
