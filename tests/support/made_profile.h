@@ -36,9 +36,9 @@ static inline uint32_t made_location(mw_profile_t *p, const char *names) {
 	return location;
 }
 
-/* "main;f;g+h": main called f, that called g, into which h was inlined.  `label` NULL: none. */
-static inline void made_stack(mw_profile_t *p, const char *stack, const int64_t *values,
-			      const mw_label_t *label) {
+/* "main;f;g+h": main called f, that called g, into which h was inlined. */
+static inline void made_labelled(mw_profile_t *p, const char *stack, const int64_t *values,
+				 const mw_label_t *labels, size_t label_count) {
 	char copy[1024], *at[64], *rest = copy;
 	uint32_t frames[64];
 	size_t depth = 0;
@@ -47,7 +47,13 @@ static inline void made_stack(mw_profile_t *p, const char *stack, const int64_t 
 		depth++;
 	for (size_t i = 0; i < depth; i++)
 		frames[depth - 1 - i] = made_location(p, at[i]);
-	mw_profile_add_sample(p, frames, depth, values, label, label != NULL);
+	mw_profile_add_sample(p, frames, depth, values, labels, label_count);
+}
+
+/* `label` NULL: none. */
+static inline void made_stack(mw_profile_t *p, const char *stack, const int64_t *values,
+			      const mw_label_t *label) {
+	made_labelled(p, stack, values, label, label != NULL);
 }
 
 #endif

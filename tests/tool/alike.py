@@ -24,15 +24,47 @@ def traces(text):
             yield " | ".join([",".join(sorted(labels)), value, *frames])
 
 
+def attributes(text):
+    """Of a line of graphviz's: name="value" and name=value."""
+    return {name: quoted or plain for name, quoted, plain in re.findall(r'(\w+) ?= ?(?:"((?:[^"\\]|\\.)*)"|([^\s\]"]+))', text)}
+
+
+def looks(a, *names):
+    return " ".join(f"{name}={a[name]}" for name in names if name in a)
+
+
 def dot(text):
-    """A node a line: name, flat, cum; and an edge a line: caller, callee, value."""
+    """A node, an edge, a box of labels a line: names, values, sizes and colours; and a line of the legend a line."""
     names = {}
-    for node, label, tooltip in re.findall(r'^(N\d+) \[label="(.*?)" .*?tooltip="(.*?)"', text, re.M):
-        names[node] = re.sub(r" \([-.\d]+\w*\)$", "", tooltip)
-        found = re.search(r"(?:\\n|^)(-?[.\d]+[a-zA-Z]*)(?: \([-.\d]+%\))?(?:(?:\\n| )of (-?[.\d]+[a-zA-Z]*) \([-.\d]+%\))?$", label)
-        yield f"{names[node]}: {found[1]} of {found[2] or found[1]}" if found else f"{names[node]}: ? {label}"
-    for caller, callee, label in re.findall(r'^(N\d+) -> (N\d+) \[label=" ?(.*?)(?:\\n \(inline\))?"', text, re.M):
-        yield f"{names[caller]} -> {names[callee]}: {label}"
+    for node, rest in re.findall(r"^(N\d+) \[(.*)\]$", text, re.M):
+        a = attributes(rest)
+        names[node] = re.sub(r" \([-.\d]+\w*\)$", "", a["tooltip"])
+        found = re.search(r"(?:\\n|^)(-?[.\d]+[a-zA-Z]*)(?: \([-+.\de]+%\))?(?:(?:\\n| )of (-?[.\d]+[a-zA-Z]*) \([-+.\de]+%\))?$", a["label"])
+        values = f"{found[1]} of {found[2] or found[1]}" if found else f"? {a['label']}"
+        yield f"{names[node]}: {values} {looks(a, 'fontsize', 'color', 'fillcolor')}"
+    for box, rest in re.findall(r"^(N\w+_\d+) \[(.*)\]$", text, re.M):
+        a = attributes(rest)
+        # pprof's label is whole, mallow's tooltip.
+        names[box] = a["label"] if re.match(r"-?[.\d]+\w*$", a["tooltip"]) else re.sub(r" \([-.\d]+\w*\)$", "", a["tooltip"])
+        if a["shape"] != "box3d" or a["fontsize"] != "8":
+            yield f"{names[box]}: {looks(a, 'shape', 'fontsize')}"
+    parents = {box: parent for parent, box in re.findall(r"^(N\w+) -> (N\w+_\d+) \[", text, re.M)}
+    for caller, callee, rest in re.findall(r"^(N\w+) -> (N\w+) \[(.*)\]$", text, re.M):
+        a = attributes(rest)
+        # Nodes that -drop_negative leaves out are one without a name in pprof's pictures.
+        if callee == "N0":
+            continue
+        if "_" in callee:
+            on = f"{names[parents[caller]]}, {names[caller]}" if "_" in caller else names[caller]
+            yield f"{on} has {names[callee]}: {a['label']} {looks(a, 'weight', 'style')}"
+        else:
+            yield (f"{names[caller]} -> {names[callee]}: {a['label']} {a['tooltip']} "
+                   + looks(a, "weight", "penwidth", "color", "style", "minlen"))
+    legend = re.search(r'^subgraph cluster_L \{.*? \[.*?label="((?:[^"\\]|\\.)*)"', text, re.M)[1]
+    for line in re.split(r"\\l", legend):
+        # pprof counts edges that it left out only where the number of nodes is limited.
+        if re.match(r"Type|Active|   |Showing|Dropped .* nodes?", line):
+            yield line
 
 
 def place(file, function, line):

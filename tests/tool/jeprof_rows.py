@@ -27,7 +27,7 @@ def nodes(text):
     for number, label, rest in re.findall(r'^(N\d+) \[label="(.*?)"(.*)', text, re.M):
         tooltip = re.search(r'tooltip="(.*?)"', rest)
         *words, last = re.split(r"\\n(?!of )", label)
-        name = tooltip[1] if tooltip else "::".join(words)
+        name = re.sub(r" \(-?[.\d]+\w*\)$", "", tooltip[1]) if tooltip else "::".join(words)
         sums = re.findall(r"(-?\d+)B? \(", last)
         if sums:
             yield number, bare(name), int(sums[-1]), "(inline)" in name

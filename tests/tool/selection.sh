@@ -83,6 +83,34 @@ if has_pprof; then
     alike labels traces -unit=MB
     ok "$compared tables equal pprof's"
 
+    # Pictures, of profiles with text labels and sizes: nodes, edges, boxes of labels, the legend.
+    for seed in 1 2 3; do
+        python3 "$here/labelled.py" $seed $((400 * seed)) | gzip >"labelled$seed.pb.gz"
+    done
+    # 4 is a difference; of what shrank pprof's choice of nodes is left to chance.
+    python3 "$here/labelled.py" 4 300 shrinks | gzip >labelled4.pb.gz
+    compared=0
+    for profile in labelled1 labelled3 labels; do
+        type=$([ $profile = labels ] && echo inuse_space || echo space)
+        for options in "" -nodecount=10 -nodecount=30 -call_tree "-call_tree -nodecount=12" "-focus=f7|List" \
+            -tagfocus=tenant:get\|thread -tagfocus=bytes=64B:1kB "-tagignore=bytes=64B:1kB -lines" "-tagshow=tenant|age" \
+            "-taghide=tenant|request|thread" -trim=false "-mean -nodecount=100000" "-tagroot=tenant,thread -tagleaf=bytes" -noinlines \
+            "-divide_by=7 -addresses" "-nodefraction=0.05 -edgefraction=0.02" "-hide=f1[0-9]|Py" -unit=B -unit=kB; do
+            # shellcheck disable=SC2086
+            [ "$profile${options%%=*}" = labels-tagfocus ] || alike $profile dot -sample_index=$type ${options:--unit=minimum}
+        done
+    done
+    for options in -nodecount=100000 "-base=labelled2.pb.gz -nodecount=100000" "-diff_base=labelled2.pb.gz -nodecount=100000" \
+        "-base=labelled2.pb.gz -tagfocus=tenant -nodecount=100000" "-base=labelled2.pb.gz -normalize -trim=false -unit=B"; do
+        for profile in labelled1 labelled4; do
+            # shellcheck disable=SC2086
+            alike $profile dot -sample_index=space $options
+        done
+    done
+    [ "$compared" -gt 60 ] || fail "only $compared pictures were compared"
+    grep -q ' has ' theirs || fail "pprof draws no boxes"
+    ok "$compared pictures equal pprof's"
+
     # pprof's lines are "  1.2MB (45.41%): 32B" below "bytes: Total 3.0MB".  It shows labels of nothing, too.
     shares() {
         sed -nE 's/^ *([a-z_]+): *Total .*/\1/p; s/^ *[-0-9.]+[A-Za-z]* \( *([^)]*)\): *(.*)$/\1 \2/p'
@@ -148,7 +176,7 @@ done
 # edges OPTION...: how many calls a graph shows.
 edges() {
     try 0 "$mallow" graph --nodefraction=0 --edgefraction=0 "$@" calls.pb.gz
-    grep -c -- ' -> ' out
+    grep -c '^N[0-9]* -> N[0-9]* \[' out # not those to boxes of labels
 }
 [ "$(edges)" -gt "$(edges --maxdegree=1)" ] || fail "--maxdegree leaves out nothing"
 ok "retain, exclude, maxdegree"

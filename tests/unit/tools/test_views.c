@@ -90,6 +90,49 @@ static void golden_labels(void) {
 	mw_profile_free(p);
 }
 
+/* Everything a picture is made of: boxes of texts and sizes, of what is cut off, inlined calls,
+ * what shrank, and names with all that graphviz takes for its own. */
+static void golden_picture(void) {
+	mw_profile_t *p = make_profile(NULL, 0);
+	const mw_label_t request = {.key = mw_profile_intern(p, "request"),
+				    .text = mw_profile_intern(p, "get \"a\\b\"\r")};
+	const mw_label_t thread = {.key = mw_profile_intern(p, MW_LABEL_THREAD),
+				   .text = mw_profile_intern(p, "worker")};
+	mw_label_t labels[] = {request, thread, {.key = mw_profile_intern(p, MW_LABEL_SIZE)}};
+	static const struct {
+		const char *stack;
+		int64_t value, size;
+	} stacks[] = {
+		{"main;std::map<a::b, c>::find;keep", 4000000, 48},
+		{"main;std::map<a::b, c>::find;keep", 1000000, 4096},
+		{"main;std::map<a::b, c>::find+\"odd\"\n\\name", 2000000, 64},
+		{"main;thin;keep", 30000, 48},
+		{"main;thin;shrunk", -900000, 48},
+		{"main;little", 1000, 16},
+	};
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+		labels[2].number = stacks[i].size;
+		made_labelled(p, stacks[i].stack, &stacks[i].value, labels + i % 2, 3 - i % 2);
+	}
+	char *text;
+	size_t length;
+	mw_view_t view = {.name = "graph",
+			  .profile = p,
+			  .total = 7931000,
+			  .ratio = 1,
+			  .filters = "   focus=a|\"b\"\n",
+			  .graph = {.is_picture = true,
+				    .node_count = 80,
+				    .node_fraction = 0.005,
+				    .edge_fraction = 0.001}};
+	view.out = open_memstream(&text, &length);
+	CHECK(view.out != NULL && mw_view_dot(&view, &error) == 0);
+	fclose(view.out);
+	check_golden("picture", text);
+	free(text);
+	mw_profile_free(p);
+}
+
 /* The longest line in columns; -1 if a control character is in the text. */
 static int longest_line(const char *text) {
 	int longest = 0, now = 0;
@@ -136,6 +179,7 @@ static void no_line_is_longer(void) {
 int main(void) {
 	RUN(golden_tables);
 	RUN(golden_labels);
+	RUN(golden_picture);
 	RUN(no_line_is_longer);
 	CHECK(!golden_failed);
 	return 0;

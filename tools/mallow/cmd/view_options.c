@@ -164,8 +164,8 @@ bool mw_view_options_is_filter(const char *name) {
 }
 
 bool mw_view_options_need_labels(const mw_arguments_t *a) {
-	static const char *const names[] = {"tagfocus", "tagignore", "tagroot", "tagleaf",
-					    "thread"};
+	static const char *const names[] = {"tagfocus", "tagignore", "tagshow", "taghide",
+					    "tagroot",  "tagleaf",   "thread"};
 	const char *type = mw_view_options_type(a);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (given(a, names[i]))

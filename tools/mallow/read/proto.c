@@ -449,6 +449,15 @@ static void read_comments(mw_profile_t *p) {
 	}
 }
 
+/* As pprof: the first file is the program. */
+static void guess_program(mw_profile_t *p) {
+	if (p->origin.program != 0 || p->mapping_count < 2)
+		return;
+	const char *path = mw_profile_string(p, p->mappings[1].path);
+	const char *slash = strrchr(path, '/');
+	p->origin.program = mw_profile_intern(p, slash != NULL ? slash + 1 : path);
+}
+
 static void release_map(id_map_t *map) {
 	mw_table_clear(&map->table);
 	free(map->ids);
@@ -465,6 +474,7 @@ int mw_read_proto(mw_profile_t *profile, const char *name, const char *bytes, si
 	if (result == 0) {
 		set_default_type(&r);
 		read_comments(profile);
+		guess_program(profile);
 		profile->origin.format = mw_profile_intern(profile, "profile.proto");
 	}
 	release_map(&r.mappings);

@@ -118,7 +118,7 @@ static mw_edge_t *find_edge(mw_graph_t *g, uint32_t caller, uint32_t callee) {
 	return &g->edges[edge];
 }
 
-static void add(int64_t *sum, int64_t value) {
+void mw_graph_add(int64_t *sum, int64_t value) {
 	if (__builtin_add_overflow(*sum, value, sum))
 		*sum = value > 0 ? INT64_MAX : INT64_MIN;
 }
@@ -130,6 +130,7 @@ typedef struct walk {
 	uint32_t context; /* the last node, kept or not; call trees only */
 	uint32_t parent;  /* the last that was kept */
 	bool is_residual; /* nodes were left out since */
+	bool is_inlined;  /* likewise, and all of them were inlined */
 } walk_t;
 
 /* The node of a location's line `k`, or of a location without lines.  But for call trees, where it
@@ -152,20 +153,26 @@ static void walk_frame(mw_graph_t *g, walk_t *w, uint32_t number, bool is_inline
 	mw_node_t *node = &g->nodes[number];
 	if (g->options.call_tree)
 		w->context = number;
+	/* In a tree the way there is one: pprof calls it inlined if all of it is. */
+	if (g->options.call_tree && w->is_residual)
+		is_inlined &= w->is_inlined;
 	if (!node->is_kept) {
 		w->is_residual = true;
+		w->is_inlined = is_inlined;
 		return;
 	}
 	if (node->last_sample != w->sample + 1) {
-		add(&node->cum, w->value);
-		add(&node->cum_divisor, w->divisor);
+		mw_graph_add(&node->cum, w->value);
+		mw_graph_add(&node->cum_divisor, w->divisor);
+		mw_graph_tags_add(g, number,
+				  &(mw_tagged_value_t){w->sample, w->value, w->divisor, false});
 	}
 	node->last_sample = w->sample + 1;
 	if (w->parent != 0 && w->parent != number) {
 		mw_edge_t *edge = find_edge(g, w->parent, number);
 		if (edge->last_sample != w->sample + 1) {
-			add(&edge->weight, w->value);
-			add(&edge->divisor, w->divisor);
+			mw_graph_add(&edge->weight, w->value);
+			mw_graph_add(&edge->divisor, w->divisor);
 			edge->is_residual |= w->is_residual;
 			edge->is_inline &= is_inlined;
 		}
@@ -191,12 +198,14 @@ static void add_sample(mw_graph_t *g, size_t sample) {
 			walk_frame(g, &w, node_of(g, &w, location, k - 1), k != frames);
 	}
 	if (w.parent != 0 && !w.is_residual) {
-		add(&g->nodes[w.parent].flat, w.value);
-		add(&g->nodes[w.parent].flat_divisor, w.divisor);
+		mw_graph_add(&g->nodes[w.parent].flat, w.value);
+		mw_graph_add(&g->nodes[w.parent].flat_divisor, w.divisor);
+		mw_graph_tags_add(g, w.parent,
+				  &(mw_tagged_value_t){w.sample, w.value, w.divisor, true});
 	}
 }
 
-static void divide(int64_t *sum, int64_t divisor) {
+void mw_graph_divide(int64_t *sum, int64_t divisor) {
 	/* -1 and the smallest number: no overflow traps. */
 	if (divisor != 0)
 		*sum = divisor == -1 && *sum == INT64_MIN ? INT64_MAX : *sum / divisor;
@@ -204,11 +213,11 @@ static void divide(int64_t *sum, int64_t divisor) {
 
 static void divide_all(mw_graph_t *g) {
 	for (size_t i = 1; i < g->node_count; i++) {
-		divide(&g->nodes[i].flat, g->nodes[i].flat_divisor);
-		divide(&g->nodes[i].cum, g->nodes[i].cum_divisor);
+		mw_graph_divide(&g->nodes[i].flat, g->nodes[i].flat_divisor);
+		mw_graph_divide(&g->nodes[i].cum, g->nodes[i].cum_divisor);
 	}
 	for (size_t i = 1; i < g->edge_count; i++)
-		divide(&g->edges[i].weight, g->edges[i].divisor);
+		mw_graph_divide(&g->edges[i].weight, g->edges[i].divisor);
 }
 
 void mw_graph_accumulate(mw_graph_t *g) {
@@ -217,7 +226,9 @@ void mw_graph_accumulate(mw_graph_t *g) {
 		g->nodes[i].flat_divisor = g->nodes[i].cum_divisor = 0;
 		g->nodes[i].last_sample = 0;
 		g->nodes[i].last_in = 0;
+		g->nodes[i].tags = 0;
 	}
+	mw_graph_tags_reset(g);
 	mw_table_clear(&g->edge_table);
 	g->edge_count = 1;
 	for (size_t i = 0; i < g->profile->sample_count; i++)
@@ -233,6 +244,8 @@ mw_graph_t *mw_graph_new(const mw_profile_t *profile, const mw_graph_options_t *
 	g->nodes = mw_grow(NULL, &g->node_capacity, 1, sizeof(mw_node_t));
 	g->edges = mw_grow(NULL, &g->edge_capacity, 1, sizeof(mw_edge_t));
 	g->node_count = g->edge_count = 1;
+	if (g->options.is_picture)
+		mw_graph_tags_begin(g);
 	mw_graph_accumulate(g);
 	mw_graph_trim(g);
 	/* Only now: what is shown, and in which order, the sums decide, as in pprof. */
@@ -246,6 +259,7 @@ void mw_graph_free(mw_graph_t *g) {
 		return;
 	for (size_t i = 1; i < g->node_count; i++)
 		free(g->nodes[i].text);
+	mw_graph_tags_free(g);
 	mw_table_clear(&g->node_table);
 	mw_table_clear(&g->edge_table);
 	free(g->of_line);
@@ -273,6 +287,10 @@ const mw_edge_t *mw_graph_edge_at(const mw_graph_t *g, size_t edge) {
 	return &g->edges[edge];
 }
 
+size_t mw_graph_node_end(const mw_graph_t *g) {
+	return g->node_count;
+}
+
 size_t mw_graph_edge_end(const mw_graph_t *g) {
 	return g->edge_count;
 }
@@ -283,4 +301,8 @@ size_t mw_graph_original_count(const mw_graph_t *g) {
 
 size_t mw_graph_dropped_nodes(const mw_graph_t *g) {
 	return g->dropped_nodes;
+}
+
+size_t mw_graph_dropped_edges(const mw_graph_t *g) {
+	return g->dropped_edges;
 }

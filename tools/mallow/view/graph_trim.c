@@ -7,38 +7,38 @@
 #include "model/alloc.h"
 #include "view/graph_parts.h"
 
-static uint64_t magnitude(int64_t value) {
+uint64_t mw_magnitude(int64_t value) {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
 
-static int compare_magnitudes(int64_t a, int64_t b) {
-	uint64_t x = magnitude(a), y = magnitude(b);
+int mw_compare_magnitudes(int64_t a, int64_t b) {
+	uint64_t x = mw_magnitude(a), y = mw_magnitude(b);
 	return x > y ? -1 : x < y;
 }
 
 static int compare_flat(const void *left, const void *right, void *context) {
 	const mw_node_t *nodes = ((const mw_graph_t *)context)->nodes;
 	const mw_node_t *a = &nodes[*(const uint32_t *)left], *b = &nodes[*(const uint32_t *)right];
-	int order = compare_magnitudes(a->flat, b->flat);
+	int order = mw_compare_magnitudes(a->flat, b->flat);
 	if (order == 0)
 		order = strcmp(a->text, b->text);
-	return order != 0 ? order : compare_magnitudes(a->cum, b->cum);
+	return order != 0 ? order : mw_compare_magnitudes(a->cum, b->cum);
 }
 
 static int compare_cum(const void *left, const void *right, void *context) {
 	const mw_node_t *nodes = ((const mw_graph_t *)context)->nodes;
 	const mw_node_t *a = &nodes[*(const uint32_t *)left], *b = &nodes[*(const uint32_t *)right];
-	int order = compare_magnitudes(a->cum, b->cum);
+	int order = mw_compare_magnitudes(a->cum, b->cum);
 	if (order == 0)
 		order = strcmp(a->text, b->text);
-	return order != 0 ? order : compare_magnitudes(a->flat, b->flat);
+	return order != 0 ? order : mw_compare_magnitudes(a->flat, b->flat);
 }
 
 static int compare_edges(const void *left, const void *right, void *context) {
 	const mw_graph_t *g = context;
 	const mw_edge_t *a = &g->edges[*(const size_t *)left],
 			*b = &g->edges[*(const size_t *)right];
-	int order = compare_magnitudes(a->weight, b->weight);
+	int order = mw_compare_magnitudes(a->weight, b->weight);
 	if (order == 0)
 		order = strcmp(g->nodes[a->caller].text, g->nodes[b->caller].text);
 	return order != 0 ? order : strcmp(g->nodes[a->callee].text, g->nodes[b->callee].text);
@@ -75,17 +75,17 @@ void mw_graph_link(mw_graph_t *g) {
 	}
 }
 
-/* How evenly the weights spread over the edges, in bits; `self` is the node's own. */
+/* How evenly the weights spread over the edges, in bits; `self` is the node's own.  Of what shrank
+ * magnitudes count.  (pprof takes logarithms of negative shares there, and its order is left to
+ * what the processor makes of that.) */
 static double spread(const mw_graph_t *g, const size_t *edges, size_t count, int64_t self) {
-	double total = (double)self, bits = 0;
+	double total = fabs((double)self), bits = 0;
 	for (size_t i = 0; i < count; i++)
-		total += fmax(0, (double)g->edges[edges[i]].weight);
-	if (total == 0)
-		return 0;
+		total += fabs((double)g->edges[edges[i]].weight);
 	for (size_t i = 0; i <= count; i++) {
 		int64_t weight = i < count ? g->edges[edges[i]].weight : self;
-		double share = (double)weight / total;
-		if (share > 0)
+		double share = fabs((double)weight) / total;
+		if (weight != 0)
 			bits -= share * log2(share);
 	}
 	return bits;
@@ -96,7 +96,7 @@ static double spread(const mw_graph_t *g, const size_t *edges, size_t count, int
 static double worth(const mw_graph_t *g, const mw_node_t *n) {
 	double bits = n->in_count == 0 ? 1 : spread(g, n->in, n->in_count, 0);
 	bits += n->out_count == 0 ? 1 : spread(g, n->out, n->out_count, n->flat);
-	return trunc(bits * (double)n->cum) + (double)n->flat;
+	return trunc(bits * fabs((double)n->cum)) + fabs((double)n->flat);
 }
 
 typedef struct worth_entry {
@@ -109,7 +109,8 @@ static int compare_worth(const void *left, const void *right, void *context) {
 	const mw_node_t *nodes = ((const mw_graph_t *)context)->nodes;
 	if (a->worth > b->worth || a->worth < b->worth)
 		return a->worth > b->worth ? -1 : 1;
-	return strcmp(nodes[a->node].text, nodes[b->node].text);
+	int order = strcmp(nodes[a->node].text, nodes[b->node].text);
+	return order != 0 ? order : mw_compare_magnitudes(nodes[a->node].flat, nodes[b->node].flat);
 }
 
 static void sort_by_worth(mw_graph_t *g) {
@@ -152,21 +153,30 @@ static void keep_only_ordered(mw_graph_t *g) {
 }
 
 static void drop_edges(mw_graph_t *g, uint64_t cutoff) {
-	for (size_t i = 1; i < g->edge_count; i++)
-		g->edges[i].is_dropped = magnitude(g->edges[i].weight) < cutoff;
+	g->dropped_edges = 0;
+	for (size_t i = 1; i < g->edge_count; i++) {
+		g->edges[i].is_dropped = mw_magnitude(g->edges[i].weight) < cutoff;
+		g->dropped_edges += g->edges[i].is_dropped;
+	}
 	mw_graph_link(g);
+}
+
+size_t *mw_graph_edges(const mw_graph_t *g, size_t *count) {
+	size_t *edges = mw_xcalloc(g->edge_count, sizeof(*edges));
+	*count = 0;
+	for (size_t i = 1; i < g->edge_count; i++)
+		if (!g->edges[i].is_dropped)
+			edges[(*count)++] = i;
+	qsort_r(edges, *count, sizeof(*edges), compare_edges, (void *)g);
+	return edges;
 }
 
 /* As jeprof: the heaviest first; one edge into each node stays, so that it can be reached. */
 static void limit_degree(mw_graph_t *g) {
-	size_t limit = g->options.max_degree, count = 0;
-	size_t *edges = mw_xcalloc(g->edge_count, sizeof(*edges));
+	size_t limit = g->options.max_degree, count;
+	size_t *edges = mw_graph_edges(g, &count);
 	size_t *in = mw_xcalloc(g->node_count, sizeof(*in));
 	size_t *out = mw_xcalloc(g->node_count, sizeof(*out));
-	for (size_t i = 1; i < g->edge_count; i++)
-		if (!g->edges[i].is_dropped)
-			edges[count++] = i;
-	qsort_r(edges, count, sizeof(*edges), compare_edges, g);
 	for (size_t i = 0; i < count; i++) {
 		mw_edge_t *e = &g->edges[edges[i]];
 		e->is_dropped =
@@ -219,12 +229,36 @@ static void drop_redundant(mw_graph_t *g) {
 	mw_graph_link(g);
 }
 
+/* A node that shrank is none of the picture, and what goes there, too. */
+static void drop_edges_of_hidden(mw_graph_t *g) {
+	bool *is_shown = mw_xcalloc(g->node_count, sizeof(*is_shown));
+	for (size_t i = 0; i < g->order_count; i++)
+		is_shown[g->order[i]] = true;
+	for (size_t i = 1; i < g->edge_count; i++)
+		g->edges[i].is_dropped |=
+			!is_shown[g->edges[i].caller] || !is_shown[g->edges[i].callee];
+	free(is_shown);
+	mw_graph_link(g);
+}
+
 /* A share of the total; a node of exactly that much is shown. */
 static uint64_t cutoff_of(const mw_graph_t *g, double fraction) {
 	double total = 0;
 	for (size_t i = 0; i < g->order_count; i++)
 		total += (double)g->nodes[g->order[i]].flat;
 	return (uint64_t)fmin(fabs(total * fraction), 0x1p62);
+}
+
+/* How many of the ordered nodes are shown.  In pictures their boxes count, too, as pprof counts
+ * them. */
+static size_t nodes_within_limit(const mw_graph_t *g) {
+	size_t limit = g->options.node_count, boxes = 0;
+	for (size_t i = 0; g->options.is_picture && i < g->order_count; i++) {
+		boxes += mw_graph_tags_count(g, g->order[i]) + 1;
+		if (boxes >= limit)
+			return i + 1;
+	}
+	return limit < g->order_count ? limit : g->order_count;
 }
 
 void mw_graph_trim(mw_graph_t *g) {
@@ -234,8 +268,10 @@ void mw_graph_trim(mw_graph_t *g) {
 	uint64_t node_cutoff = cutoff_of(g, o->node_fraction);
 	uint64_t edge_cutoff = cutoff_of(g, o->edge_fraction);
 	size_t kept = 0;
+	if (g->tags != NULL)
+		g->tags->cutoff = node_cutoff;
 	for (size_t i = 0; i < g->order_count; i++)
-		if (magnitude(g->nodes[g->order[i]].cum) >= node_cutoff)
+		if (mw_magnitude(g->nodes[g->order[i]].cum) >= node_cutoff)
 			g->order[kept++] = g->order[i];
 	g->dropped_nodes = g->order_count - kept;
 	g->order_count = kept;
@@ -245,15 +281,16 @@ void mw_graph_trim(mw_graph_t *g) {
 		put_in_order(g);
 	}
 	g->original_count = g->order_count;
-	if (o->node_count > 0 && g->order_count > o->node_count) {
-		drop_edges(g, edge_cutoff);
-		put_in_order(g);
-		g->order_count = o->node_count;
+	size_t shown = o->node_count > 0 ? nodes_within_limit(g) : g->order_count;
+	if (shown < g->order_count) {
+		g->order_count = shown;
 		keep_only_ordered(g);
 		mw_graph_link(g);
 		put_in_order(g);
 	}
 	drop_edges(g, edge_cutoff);
+	if (o->is_picture && o->drop_negative)
+		drop_edges_of_hidden(g);
 	if (o->is_picture)
 		drop_redundant(g);
 	if (o->max_degree > 0)

@@ -95,19 +95,12 @@ static int64_t sum_of_key(const tags_t *t, size_t first) {
 	return sum;
 }
 
-/* In the values' unit, or, where nothing would be left of it in that, in one that fits. */
-static const char *text_of(const mw_view_t *v, const mw_label_t *label, char *buffer, size_t size) {
-	const char *text = mw_tag_value(v->profile, label, v->unit, buffer, size);
-	bool is_lost = label->text == 0 && label->number != 0 && strcmp(text, "0") == 0;
-	return is_lost ? mw_tag_value(v->profile, label, "auto", buffer, size) : text;
-}
-
 /* Behind `used` columns.  A thread is told by its number, where there is no room for its name too.
  */
 static void print_tag(const mw_view_t *v, const tag_t *tag, size_t used) {
-	char buffer[64];
+	char buffer[MW_TAG_BYTES];
 	if (tag->name == 0) {
-		mw_view_name(v, text_of(v, &tag->label, buffer, sizeof(buffer)), used);
+		mw_view_name(v, mw_tag_text(v->profile, &tag->label, v->unit, buffer), used);
 		return;
 	}
 	const char *name = mw_profile_string(v->profile, tag->name);

@@ -104,19 +104,26 @@ static void print_accounted(const mw_view_t *v, int64_t flat, const char *unit) 
 	print_fitting(v, (const char *const[]){full, shorter, shortest, share}, 4);
 }
 
-static void print_left_out(const mw_view_t *v, const mw_graph_t *graph, const char *unit) {
-	size_t shown = mw_graph_count(graph), dropped = mw_graph_dropped_nodes(graph);
-	size_t all = mw_graph_original_count(graph);
+/* `part` is the share below which they are left out. */
+static void print_dropped(const mw_view_t *v, const char *unit, const char *what, size_t count,
+			  double part) {
 	char full[LINE_BYTES], shorter[LINE_BYTES / 2], limit[MW_VALUE_BYTES];
-	if (dropped > 0) {
-		snprintf(shorter, sizeof(shorter), "Dropped %zu node%s", dropped,
-			 dropped == 1 ? "" : "s");
-		snprintf(full, sizeof(full), "%s (cum <= %s)", shorter,
-			 mw_view_value(v, unit,
-				       (int64_t)fabs((double)v->total * v->graph.node_fraction),
-				       limit));
-		print_fitting(v, (const char *const[]){full, shorter}, 2);
-	}
+	bool is_edge = strcmp(what, "edge") == 0;
+	if (count == 0)
+		return;
+	snprintf(shorter, sizeof(shorter), "Dropped %zu %s%s", count, what, count == 1 ? "" : "s");
+	snprintf(full, sizeof(full), "%s (%s <= %s)", shorter, is_edge ? "freq" : "cum",
+		 mw_view_value(v, unit, (int64_t)fabs((double)v->total * part), limit));
+	print_fitting(v, (const char *const[]){full, shorter}, 2);
+}
+
+static void print_left_out(const mw_view_t *v, const mw_graph_t *graph, const char *unit) {
+	size_t shown = mw_graph_count(graph), all = mw_graph_original_count(graph);
+	char full[LINE_BYTES], shorter[LINE_BYTES / 2];
+	print_dropped(v, unit, "node", mw_graph_dropped_nodes(graph), v->graph.node_fraction);
+	if (v->graph.is_picture)
+		print_dropped(v, unit, "edge", mw_graph_dropped_edges(graph),
+			      v->graph.edge_fraction);
 	if (shown < all) {
 		snprintf(full, sizeof(full), "Showing top %zu nodes out of %zu", shown, all);
 		snprintf(shorter, sizeof(shorter), "Top %zu of %zu", shown, all);
@@ -130,7 +137,10 @@ void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *uni
 	if (v->no_header)
 		return;
 	print_field(v, "File", mw_profile_string(p, p->origin.program));
-	print_field(v, "Type", mw_profile_string(p, p->types[v->type].type));
+	char type[256];
+	snprintf(type, sizeof(type), "%s%s", v->graph.is_mean ? "mean_" : "",
+		 mw_profile_string(p, p->types[v->type].type));
+	print_field(v, "Type", type);
 	if (v->filters != NULL && *v->filters != '\0')
 		fprintf(v->out, "Active filters:\n%s", v->filters);
 	if (graph == NULL) {

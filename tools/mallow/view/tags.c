@@ -220,3 +220,10 @@ const char *mw_tag_value(const mw_profile_t *p, const mw_label_t *label, const c
 	snprintf(buffer, size, "%" PRId64, label->number);
 	return buffer;
 }
+
+const char *mw_tag_text(const mw_profile_t *p, const mw_label_t *label, const char *unit,
+			char buffer[MW_TAG_BYTES]) {
+	const char *text = mw_tag_value(p, label, unit, buffer, MW_TAG_BYTES);
+	bool is_lost = label->text == 0 && label->number != 0 && strcmp(text, "0") == 0;
+	return is_lost ? mw_tag_value(p, label, "auto", buffer, MW_TAG_BYTES) : text;
+}

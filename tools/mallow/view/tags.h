@@ -26,6 +26,11 @@ bool mw_tag_filter_keeps(const mw_tag_filter_t *filter, const mw_profile_t *prof
 const char *mw_tag_value(const mw_profile_t *profile, const mw_label_t *label, const char *unit,
 			 char *buffer, size_t size);
 
+enum { MW_TAG_BYTES = 64 };
+/* The same, and where nothing would be left of it in that unit, in one that fits. */
+const char *mw_tag_text(const mw_profile_t *profile, const mw_label_t *label, const char *unit,
+			char buffer[MW_TAG_BYTES]);
+
 /* tagshow, taghide: leaves out the labels whose key does not match, or does. */
 int mw_tags_keep(mw_profile_t *profile, const char *show, const char *hide, mw_error_t *error);
 
