@@ -119,9 +119,9 @@ mw_record_id_t mw_magazine_give(mw_arena_t *arena, mw_page_t *page, void *block,
 	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
 		memset(block, mw_heap_fill_freed, *usable_bytes);
 	mw_mark_set(its_mark, mark | MW_MARK_FREE);
-	mw_heap_t *heap = mw_thread.heap;
 	/* The hardened library's links are in its blocks. */
-	if (MW_HARDEN_ON || arena || !heap || !load(heap, page->size_class, block, its_mark))
+	if (MW_HARDEN_ON || arena || !mw_thread.heap ||
+	    !load(mw_thread.heap, page->size_class, block, its_mark))
 		put_back_one(arena, page->size_class, block, its_mark);
 	return mark & MW_SAMPLED_NUMBER_MASK;
 }
