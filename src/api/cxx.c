@@ -138,7 +138,7 @@ void _ZdlPvm(void *block, size_t bytes) {
 
 void _ZdlPvRKSt9nothrow_t(void *block, const mw_nothrow_t *tag) {
 	(void)tag;
-	mw_api_free_claimed(block, MW_NO_CLAIM, MW_NO_CLAIM, "operator delete");
+	_ZdlPv(block);
 }
 
 void _ZdlPvSt11align_val_t(void *block, size_t align) {
@@ -151,7 +151,7 @@ void _ZdlPvmSt11align_val_t(void *block, size_t bytes, size_t align) {
 
 void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *block, size_t align, const mw_nothrow_t *tag) {
 	(void)tag;
-	mw_api_free_claimed(block, MW_NO_CLAIM, align, "operator delete");
+	_ZdlPvSt11align_val_t(block, align);
 }
 
 void _ZdaPv(void *block) {
@@ -164,7 +164,7 @@ void _ZdaPvm(void *block, size_t bytes) {
 
 void _ZdaPvRKSt9nothrow_t(void *block, const mw_nothrow_t *tag) {
 	(void)tag;
-	mw_api_free_claimed(block, MW_NO_CLAIM, MW_NO_CLAIM, "operator delete[]");
+	_ZdaPv(block);
 }
 
 void _ZdaPvSt11align_val_t(void *block, size_t align) {
@@ -177,5 +177,5 @@ void _ZdaPvmSt11align_val_t(void *block, size_t bytes, size_t align) {
 
 void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *block, size_t align, const mw_nothrow_t *tag) {
 	(void)tag;
-	mw_api_free_claimed(block, MW_NO_CLAIM, align, "operator delete[]");
+	_ZdaPvSt11align_val_t(block, align);
 }
