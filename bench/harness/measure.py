@@ -29,7 +29,7 @@ def fail(workload, peer, why):
 def clean_environment(workload, peer):
     environment = {k: v for k, v in os.environ.items()
                    if k not in ("LD_PRELOAD", "MALLOC_CONF", "MALLOW_CONF")}
-    environment.update({"LC_ALL": "C", "BENCH_PRELOAD": peer.preload})
+    environment.update({"LC_ALL": "C", "CCACHE_DISABLE": "1", "BENCH_PRELOAD": peer.preload})
     environment.update(workload.environment)
     environment.update(peer.environment)
     return environment
