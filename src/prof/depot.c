@@ -171,8 +171,7 @@ static uint32_t append_stack(const void *thing) {
 				 .depth = (uint16_t)path->depth,
 				 .flags = (uint16_t)path->flags};
 	/* Only the description: the counters behind it are zero. */
-	mw_twin_copy(mw_image_twin(MW_SECTION_STACKS, number), &head,
-		     offsetof(mw_state_stack_t, live_objects_q16));
+	mw_twin_copy(mw_image_twin(MW_SECTION_STACKS, number), &head, MW_STACK(live_objects_q16));
 	return (uint32_t)number;
 }
 

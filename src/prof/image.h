@@ -128,6 +128,9 @@ static inline void mw_twin_prefetch(mw_twin_t twin) {
 
 void mw_twin_copy(mw_twin_t twin, const void *bytes, size_t length);
 
+/* Where a field is, for what takes an offset: of MW_SECTION_LIVE and of an entry of
+ * MW_SECTION_STACKS. */
 #define MW_LIVE(field) offsetof(mw_state_live_t, field)
+#define MW_STACK(field) offsetof(mw_state_stack_t, field)
 
 #endif

@@ -13,15 +13,14 @@
 
 /* The stack's entry; 0: no room. */
 static uint32_t entry_of(mw_twin_t stack) {
-	_Atomic uint32_t *life =
-		(_Atomic uint32_t *)(void *)(stack.image + offsetof(mw_state_stack_t, life));
+	_Atomic uint32_t *life = (_Atomic uint32_t *)(void *)(stack.image + MW_STACK(life));
 	uint32_t entry = atomic_load_explicit(life, memory_order_relaxed);
 	if (MW_LIKELY(entry != 0))
 		return entry;
 	uint64_t taken = mw_image_take(MW_SECTION_LIVES, 1);
 	if (taken == MW_IMAGE_NO_ENTRY)
 		return 0;
-	mw_twin_set32(stack, offsetof(mw_state_stack_t, life), (uint32_t)taken);
+	mw_twin_set32(stack, MW_STACK(life), (uint32_t)taken);
 	return (uint32_t)taken;
 }
 

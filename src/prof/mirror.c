@@ -138,9 +138,8 @@ static mw_result_t fill_basics(char *base) {
 
 /* Adds the counters of the stacks that did not fit to the file's "unknown". */
 static void fold_stacks(uint64_t held_bytes) {
-	const size_t first = offsetof(mw_state_stack_t, live_objects_q16);
-	const size_t count =
-		(offsetof(mw_state_stack_t, peak_objects_q16) - first) / sizeof(int64_t);
+	const size_t first = MW_STACK(live_objects_q16);
+	const size_t count = (MW_STACK(peak_objects_q16) - first) / sizeof(int64_t);
 	int64_t *unknown = (int64_t *)(void *)(mw_mirror_view.windows[MW_SECTION_STACKS] + first);
 	uint64_t stacks = mw_image_used_bytes(MW_SECTION_STACKS) / sizeof(mw_state_stack_t);
 	for (uint64_t i = held_bytes / sizeof(mw_state_stack_t); i < stacks; i++) {

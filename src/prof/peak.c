@@ -17,7 +17,7 @@ void mw_peak_copy(char *image, char *mirror, uint32_t number) {
 	const mw_state_stack_t *entry = (const mw_state_stack_t *)(const void *)image;
 	int64_t objects_q16 = atomic_load_explicit(&entry->live_objects_q16, memory_order_relaxed);
 	int64_t bytes = atomic_load_explicit(&entry->live_bytes, memory_order_relaxed);
-	mw_twin_set32(stack, offsetof(mw_state_stack_t, peak_number), number);
-	mw_twin_set64(stack, offsetof(mw_state_stack_t, peak_objects_q16), (uint64_t)objects_q16);
-	mw_twin_set64(stack, offsetof(mw_state_stack_t, peak_bytes), (uint64_t)bytes);
+	mw_twin_set32(stack, MW_STACK(peak_number), number);
+	mw_twin_set64(stack, MW_STACK(peak_objects_q16), (uint64_t)objects_q16);
+	mw_twin_set64(stack, MW_STACK(peak_bytes), (uint64_t)bytes);
 }

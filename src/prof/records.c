@@ -14,7 +14,6 @@
 #include "prof/sizes.h"
 
 #define RECORD(field) offsetof(mw_state_record_t, field)
-#define STACK(field) offsetof(mw_state_stack_t, field)
 
 /* The first of the free records; each leads to the next by its reserved word, in the image only. */
 static uint32_t first_free;
@@ -109,15 +108,16 @@ typedef struct amounts {
 	mw_os_pair_t requested_zero; /* bytes; objects of 0 requested bytes */
 } amounts_t;
 
-_Static_assert(STACK(live_bytes) == STACK(live_objects_q16) + 8 &&
-		       STACK(live_requested_bytes) == STACK(live_bytes) + 8 &&
-		       STACK(live_zero_objects_q16) == STACK(live_requested_bytes) + 8 &&
-		       STACK(alloc_bytes) == STACK(alloc_objects_q16) + 8 &&
-		       STACK(alloc_requested_bytes) == STACK(alloc_bytes) + 8 &&
-		       STACK(alloc_zero_objects_q16) == STACK(alloc_requested_bytes) + 8 &&
-		       STACK(alloc_samples) == STACK(live_samples) + 8 &&
-		       STACK(live_objects_q16) % 16 == 0 && STACK(alloc_objects_q16) % 16 == 0 &&
-		       STACK(live_samples) % 16 == 0 && sizeof(mw_state_stack_t) % 16 == 0,
+_Static_assert(MW_STACK(live_bytes) == MW_STACK(live_objects_q16) + 8 &&
+		       MW_STACK(live_requested_bytes) == MW_STACK(live_bytes) + 8 &&
+		       MW_STACK(live_zero_objects_q16) == MW_STACK(live_requested_bytes) + 8 &&
+		       MW_STACK(alloc_bytes) == MW_STACK(alloc_objects_q16) + 8 &&
+		       MW_STACK(alloc_requested_bytes) == MW_STACK(alloc_bytes) + 8 &&
+		       MW_STACK(alloc_zero_objects_q16) == MW_STACK(alloc_requested_bytes) + 8 &&
+		       MW_STACK(alloc_samples) == MW_STACK(live_samples) + 8 &&
+		       MW_STACK(live_objects_q16) % 16 == 0 &&
+		       MW_STACK(alloc_objects_q16) % 16 == 0 && MW_STACK(live_samples) % 16 == 0 &&
+		       sizeof(mw_state_stack_t) % 16 == 0,
 	       "pairs");
 _Static_assert(MW_LIVE(live_bytes) == MW_LIVE(live_objects_q16) + 8 &&
 		       MW_LIVE(live_bytes) % 16 == 0 &&
@@ -140,26 +140,26 @@ static inline amounts_t taken_back(amounts_t a) {
 }
 
 MW_ALWAYS_INLINE void add_made(mw_sides_t stack, amounts_t a) {
-	mw_sides_add_pair(stack, STACK(alloc_objects_q16), a.objects_bytes);
-	mw_sides_add_pair(stack, STACK(alloc_requested_bytes), a.requested_zero);
+	mw_sides_add_pair(stack, MW_STACK(alloc_objects_q16), a.objects_bytes);
+	mw_sides_add_pair(stack, MW_STACK(alloc_requested_bytes), a.requested_zero);
 }
 
 MW_ALWAYS_INLINE void add_live(mw_sides_t stack, amounts_t delta) {
 	mw_peak_keep(stack.image, stack.mirror,
 		     atomic_load_explicit(&mw_image_live()->peak_number, memory_order_relaxed));
-	mw_sides_add_pair(stack, STACK(live_objects_q16), delta.objects_bytes);
-	mw_sides_add_pair(stack, STACK(live_requested_bytes), delta.requested_zero);
+	mw_sides_add_pair(stack, MW_STACK(live_objects_q16), delta.objects_bytes);
+	mw_sides_add_pair(stack, MW_STACK(live_requested_bytes), delta.requested_zero);
 }
 
 MW_ALWAYS_INLINE void add_sampled(mw_sides_t stack, amounts_t a) {
 	add_made(stack, a);
 	add_live(stack, a);
-	mw_sides_add_pair(stack, STACK(live_samples), (mw_os_pair_t){1, 1});
+	mw_sides_add_pair(stack, MW_STACK(live_samples), (mw_os_pair_t){1, 1});
 }
 
 MW_ALWAYS_INLINE void add_freed(mw_sides_t stack, amounts_t taken) {
 	add_live(stack, taken);
-	mw_sides_add_pair(stack, STACK(live_samples), (mw_os_pair_t){-1, 0});
+	mw_sides_add_pair(stack, MW_STACK(live_samples), (mw_os_pair_t){-1, 0});
 }
 
 /* A stack beyond the end of a full mirror is summed in the mirror's "unknown", so that the file's
@@ -178,10 +178,10 @@ static inline bool is_unknown_to_file(mw_twin_t stack, mw_twin_t live, mw_sides_
 static MW_COLD void count_made(mw_twin_t stack, mw_twin_t live, const amounts_t *amounts) {
 	mw_sides_t unknown;
 	add_made(mw_sides_of(stack), *amounts);
-	mw_sides_add(mw_sides_of(stack), STACK(alloc_samples), 1);
+	mw_sides_add(mw_sides_of(stack), MW_STACK(alloc_samples), 1);
 	if (is_unknown_to_file(stack, live, &unknown)) {
 		add_made(unknown, *amounts);
-		mw_sides_add(unknown, STACK(alloc_samples), 1);
+		mw_sides_add(unknown, MW_STACK(alloc_samples), 1);
 	}
 	mw_sides_add(mw_sides_of(live), MW_LIVE(alloc_objects_q16), amounts->objects_bytes[0]);
 	mw_sides_add_pair(mw_sides_of(live), MW_LIVE(alloc_bytes),

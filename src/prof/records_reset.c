@@ -8,21 +8,19 @@
 #include "prof/records.h"
 #include "prof/sizes.h"
 
-#define STACK(field) offsetof(mw_state_stack_t, field)
-
 static void clear_stack(uint64_t number) {
 	static const size_t counters[] = {
-		STACK(live_objects_q16),      STACK(live_bytes),
-		STACK(live_requested_bytes),  STACK(live_zero_objects_q16),
-		STACK(alloc_objects_q16),     STACK(alloc_bytes),
-		STACK(alloc_requested_bytes), STACK(alloc_zero_objects_q16),
-		STACK(live_samples),          STACK(alloc_samples),
-		STACK(peak_objects_q16),      STACK(peak_bytes),
+		MW_STACK(live_objects_q16),      MW_STACK(live_bytes),
+		MW_STACK(live_requested_bytes),  MW_STACK(live_zero_objects_q16),
+		MW_STACK(alloc_objects_q16),     MW_STACK(alloc_bytes),
+		MW_STACK(alloc_requested_bytes), MW_STACK(alloc_zero_objects_q16),
+		MW_STACK(live_samples),          MW_STACK(alloc_samples),
+		MW_STACK(peak_objects_q16),      MW_STACK(peak_bytes),
 	};
 	mw_twin_t twin = mw_image_twin(MW_SECTION_STACKS, number);
 	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
 		mw_twin_set64(twin, counters[i], 0);
-	mw_twin_set32(twin, STACK(peak_number), 0);
+	mw_twin_set32(twin, MW_STACK(peak_number), 0);
 }
 
 static void clear_lives(void) {

@@ -7,7 +7,6 @@
 #include "prof/count.h"
 #include "prof/sampler.h"
 
-#define STACK(field) offsetof(mw_state_stack_t, field)
 #define SIZE(field) offsetof(mw_state_size_t, field)
 
 _Static_assert(SIZE(bytes) == SIZE(objects_q16) + 8 && SIZE(samples) == SIZE(requested_bytes) + 8 &&
@@ -55,7 +54,7 @@ static MW_NOINLINE uint32_t make(mw_twin_t stack, uint32_t number, uint64_t usab
 	mw_twin_set32(twin, SIZE(stack), number);
 	/* Whoever reads the number reads the description, too. */
 	atomic_thread_fence(memory_order_release);
-	mw_twin_set32(stack, STACK(sizes), (uint32_t)taken);
+	mw_twin_set32(stack, MW_STACK(sizes), (uint32_t)taken);
 	return (uint32_t)taken;
 }
 
@@ -85,14 +84,14 @@ void mw_sizes_count_other(const mw_sample_t *sample) {
 	if (sample->stack == 0 || list_of(stack) == MW_SIZES_UNKNOWN || first == usable_bytes)
 		return;
 	if (first == 0 && usable_bytes <= UINT32_MAX) {
-		mw_twin_set32(stack, STACK(first_size_bytes), (uint32_t)usable_bytes);
+		mw_twin_set32(stack, MW_STACK(first_size_bytes), (uint32_t)usable_bytes);
 		return;
 	}
 	uint32_t number = entry_of(stack, sample->stack, usable_bytes);
 	if (number != 0)
 		add_sample(number, sample);
 	else
-		mw_twin_set32(stack, STACK(sizes), MW_SIZES_UNKNOWN);
+		mw_twin_set32(stack, MW_STACK(sizes), MW_SIZES_UNKNOWN);
 }
 
 /* The sizes stay known. */
