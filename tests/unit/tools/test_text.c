@@ -110,6 +110,13 @@ static void threads_of_jemalloc_are_told_apart(void) {
 	CHECK_EQ(mw_profile_total(p, 1), 50000);
 	CHECK_EQ(mw_profile_total(p, 0), 1);
 	mw_profile_free(p);
+	/* More than any program has is cut as everywhere, not summed beyond the largest number. */
+	p = read_good("heap_v2/1\n  t*: 0: 9223372036854775807 [0: 0]\n@ 0x400100\n"
+		      "  t*: 0: 9223372036854775807 [0: 0]\n"
+		      "  t0: 0: 1000000000000000000 [0: 0]\n"
+		      "  t1: 0: 9223372036854775807 [0: 0]\n");
+	CHECK_EQ(mw_profile_values(p, 1)[1], ((int64_t)1 << 62) - 1000000000000000000);
+	mw_profile_free(p);
 }
 
 /* The name of a frame of a sample, and the line in its file. */

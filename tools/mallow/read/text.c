@@ -104,7 +104,7 @@ static int64_t part(int64_t whole, int64_t before, int64_t own, int64_t of) {
 	double scale = (double)whole / (double)of;
 	int64_t begin = before < of ? before : of;
 	int64_t end = own < of - begin ? begin + own : of;
-	return llround((double)end * scale) - llround((double)begin * scale);
+	return to_count((double)end * scale) - to_count((double)begin * scale);
 }
 
 /* Adds what `own` is of the stack's scaled `values`; `before` is of the threads that came already,
