@@ -7,10 +7,10 @@
  * (0.35 %).  Usage: known_heap LIBRARY */
 #include <inttypes.h>
 #include <math.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch.h"
 #include "own_state.h"
 #include "state/layout.h"
 #include "test.h"
@@ -68,28 +68,8 @@ static void measure(int output) {
 
 /* ---- the judge ---- */
 
-static pid_t launch(const char *self, const char *library, int seed, int *output) {
-	int ends[2];
-	char preload[1024], conf[128], number[16];
-	CHECK(pipe(ends) == 0);
-	snprintf(preload, sizeof preload, "LD_PRELOAD=%s", library);
-	snprintf(conf, sizeof conf, "MALLOW_CONF=prof_seed:%d,prof_state_min:0", seed);
-	snprintf(number, sizeof number, "%d", ends[1]);
-	char *arguments[] = {(char *)(uintptr_t)self, "--measure", number, NULL};
-	char *environment[] = {preload, conf, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addclose(&actions, ends[0]);
-	pid_t child;
-	CHECK(posix_spawn(&child, "/proc/self/exe", &actions, NULL, arguments, environment) == 0);
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[1]);
-	*output = ends[0];
-	return child;
-}
-
 int main(int argc, char **argv) {
-	if (argc == 3) {
+	if (argc == 4) {
 		measure(atoi(argv[2]));
 		return 0;
 	}
@@ -99,7 +79,7 @@ int main(int argc, char **argv) {
 	double truth_bytes = (double)BYTES_A_SIZE * SIZES;
 	for (int seed = 1; seed <= SEEDS; seed++) {
 		int output, status;
-		pid_t child = launch(argv[0], argv[1], seed, &output);
+		pid_t child = launch(argv[1], seed, "", &output);
 		double estimates[SIZES];
 		for (int round = 0; round < ROUNDS; round++, rounds++) {
 			CHECK(read(output, estimates, sizeof estimates) == sizeof estimates);

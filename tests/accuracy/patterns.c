@@ -9,11 +9,11 @@
 #include <malloc.h>
 #include <math.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch.h"
 #include "own_state.h"
 #include "state/layout.h"
 #include "test.h"
@@ -305,28 +305,6 @@ static void measure_all(int output, uint64_t seed) {
 	measure_in_child(output);
 }
 
-static pid_t launch(const char *self, const char *library, int seed, int *output) {
-	int ends[2];
-	char preload[1024], conf[128], number[16], seed_text[16];
-	CHECK(pipe(ends) == 0);
-	snprintf(preload, sizeof preload, "LD_PRELOAD=%s", library);
-	snprintf(conf, sizeof conf, "MALLOW_CONF=prof_seed:%d,prof_sample:%.0f,prof_state_min:0",
-		 seed, MEAN_BYTES);
-	snprintf(number, sizeof number, "%d", ends[1]);
-	snprintf(seed_text, sizeof seed_text, "%d", seed);
-	char *arguments[] = {(char *)(uintptr_t)self, "--measure", number, seed_text, NULL};
-	char *environment[] = {preload, conf, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addclose(&actions, ends[0]);
-	pid_t child;
-	CHECK(posix_spawn(&child, "/proc/self/exe", &actions, NULL, arguments, environment) == 0);
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[1]);
-	*output = ends[0];
-	return child;
-}
-
 int main(int argc, char **argv) {
 	static double sums[PATTERNS][SUMS], squares[PATTERNS][SUMS];
 	static const char *const kinds[SUMS] = {"objects", "bytes", "requested"};
@@ -335,9 +313,11 @@ int main(int argc, char **argv) {
 		return 0;
 	}
 	CHECK(argc == 2);
+	char options[64];
+	snprintf(options, sizeof options, ",prof_sample:%.0f", MEAN_BYTES);
 	for (int seed = 1; seed <= SEEDS; seed++) {
 		int output, status;
-		pid_t child = launch(argv[0], argv[1], seed, &output);
+		pid_t child = launch(argv[1], seed, options, &output);
 		for (int pattern = 0; pattern < PATTERNS; pattern++) {
 			double z[SUMS];
 			CHECK(read(output, z, sizeof z) == sizeof z);

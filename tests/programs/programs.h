@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MUST(condition)                                                                            \
 	do {                                                                                       \
@@ -26,6 +27,15 @@ static inline void must_be_mallow(void) {
 		found = strstr(line, "/libmallow") != NULL; /* whichever build */
 	fclose(maps);
 	MUST(found);
+}
+
+/* From counters that lag behind by some pages a processor. */
+static inline long resident_kib(void) {
+	long pages = 0, resident = 0;
+	FILE *statm = fopen("/proc/self/statm", "r");
+	MUST(statm && fscanf(statm, "%ld %ld", &pages, &resident) == 2);
+	fclose(statm);
+	return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 #endif

@@ -26,14 +26,6 @@ static void *work(void *argument) {
 	return NULL;
 }
 
-static long resident_kib(void) {
-	long pages = 0, resident = 0;
-	FILE *statm = fopen("/proc/self/statm", "r");
-	MUST(statm && fscanf(statm, "%ld %ld", &pages, &resident) == 2);
-	fclose(statm);
-	return resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 int main(void) {
 	must_be_mallow();
 	static share_t shares[AT_ONCE];

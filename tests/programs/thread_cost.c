@@ -32,8 +32,8 @@ static void *idle(void *unused) {
 	return unused;
 }
 
-/* Exact, unlike statm, whose counters lag behind by some pages a processor. */
-static long resident_kib(void) {
+/* Exact, unlike resident_kib(). */
+static long exact_resident_kib(void) {
 	char line[256];
 	long kib = -1;
 	FILE *rollup = fopen("/proc/self/smaps_rollup", "r");
@@ -48,7 +48,7 @@ static long resident_kib(void) {
 
 static long measure(void) {
 	pthread_barrier_wait(&barrier);
-	long kib = resident_kib();
+	long kib = exact_resident_kib();
 	pthread_barrier_wait(&barrier);
 	return kib;
 }

@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "captured.h"
 #include "frames.h"
 #include "machine.h"
 #include "os/fault.h"
@@ -20,11 +21,6 @@
 #include "state/layout.h"
 #include "test.h"
 
-typedef struct captured {
-	uint64_t pcs[MW_UNWIND_DEPTH_MAX];
-	mw_unwind_result_t result;
-} captured_t;
-
 static captured_t seen;
 
 /* The walk starts in the caller of mw_unwind_capture(): this function. */
@@ -32,17 +28,6 @@ static NOINLINE void capture_here(captured_t *stack, unsigned max_depth) {
 	errno = 4711;
 	stack->result = mw_unwind_capture(stack->pcs, max_depth);
 	CHECK_EQ(errno, 4711);
-}
-
-/* Does frame `i` return into `function`?  None of those asked for is longer than the bound. */
-static bool is_in(uint64_t pc, const void *function) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	const uint64_t function_bytes_max = 3000;
-#else
-	const uint64_t function_bytes_max = 1000;
-#endif
-	uint64_t plain = pc & ~MW_FRAME_EXACT;
-	return plain - (uint64_t)(uintptr_t)function < function_bytes_max;
 }
 
 /* --- calls of plain C, -O2 without frame pointers, against glibc's backtrace() ------------------
@@ -89,7 +74,7 @@ static void test_chain(void) {
 	const void *const expected[] = {capture_here,  chain_end,   chain_large, chain_sized,
 					chain_aligned, chain_start, test_chain};
 	for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
-		CHECK(is_in(seen.pcs[i], expected[i]));
+		CHECK(returns_into(seen.pcs[i], expected[i]));
 	/* From chain_end's caller on both are the same; glibc's begins in chain_end, at another
 	 * call, or in a sanitizer's wrapper. */
 	CHECK(glibc_depth >= (int)seen.result.depth - 1);
@@ -130,7 +115,7 @@ static void test_recursion(void) {
 	CHECK_EQ(seen.result.depth, MW_UNWIND_DEPTH_MAX);
 	CHECK(seen.result.truncated);
 	for (unsigned i = 1; i < MW_UNWIND_DEPTH_MAX; i++)
-		CHECK(is_in(seen.pcs[i], recurse));
+		CHECK(returns_into(seen.pcs[i], recurse));
 	recurse(100, 1);
 	CHECK_EQ(seen.result.depth, 1);
 	CHECK(seen.result.truncated);
@@ -164,7 +149,7 @@ static void *recurse_in_thread(void *argument) {
 	CHECK_EQ(seen.result.depth, MW_UNWIND_DEPTH_MAX);
 	CHECK(seen.result.truncated);
 	for (unsigned i = 1; i < MW_UNWIND_DEPTH_MAX; i++)
-		CHECK(is_in(seen.pcs[i], recurse_large));
+		CHECK(returns_into(seen.pcs[i], recurse_large));
 	recurse_large(100);
 	CHECK(!seen.result.truncated);
 	return argument;
@@ -202,21 +187,14 @@ static NOINLINE void searches(void) {
 	KEEP_FRAME();
 }
 
-static bool holds(const captured_t *stack, const void *function) {
-	for (unsigned i = 0; i < stack->result.depth; i++)
-		if (is_in(stack->pcs[i], function))
-			return true;
-	return false;
-}
-
 static void test_callbacks(void) {
 	sorts();
 	CHECK(!seen.result.truncated);
-	CHECK(is_in(seen.pcs[1], compare));
+	CHECK(returns_into(seen.pcs[1], compare));
 	CHECK(holds(&seen, sorts));
 	searches();
 	CHECK(!seen.result.truncated);
-	CHECK(is_in(seen.pcs[1], compare));
+	CHECK(returns_into(seen.pcs[1], compare));
 	CHECK(holds(&seen, searches));
 }
 
@@ -250,8 +228,8 @@ static NOINLINE void *thread_main(void *argument) {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		capture_here(&stack, MW_UNWIND_DEPTH_MAX);
 		CHECK(!stack.result.truncated);
-		CHECK(is_in(stack.pcs[0], capture_here));
-		CHECK(is_in(stack.pcs[1], thread_main));
+		CHECK(returns_into(stack.pcs[0], capture_here));
+		CHECK(returns_into(stack.pcs[1], thread_main));
 		CHECK(stack.result.depth >= 3);
 		if (i == 0)
 			first = stack;
@@ -299,19 +277,19 @@ static NOINLINE void interrupt_spin(void) {
 		handled = 0;
 		ualarm(2000, 0);
 		spin(&handled);
-	} while (!is_in(interrupted_pc, spin));
+	} while (!returns_into(interrupted_pc, spin));
 	KEEP_FRAME();
 }
 
 static void check_interrupted(void) {
 	CHECK(!seen.result.truncated);
-	CHECK(is_in(seen.pcs[0], capture_here));
-	CHECK(is_in(seen.pcs[1], handler));
+	CHECK(returns_into(seen.pcs[0], capture_here));
+	CHECK(returns_into(seen.pcs[1], handler));
 	/* Frame 2 is the trampoline that returns from the signal. */
 	CHECK(!(seen.pcs[2] & MW_FRAME_EXACT));
 	CHECK_EQ(seen.pcs[3], interrupted_pc | MW_FRAME_EXACT);
-	CHECK(is_in(seen.pcs[3], spin));
-	CHECK(is_in(seen.pcs[4], interrupt_spin));
+	CHECK(returns_into(seen.pcs[3], spin));
+	CHECK(returns_into(seen.pcs[4], interrupt_spin));
 	for (unsigned i = 4; i < seen.result.depth; i++)
 		CHECK(!(seen.pcs[i] & MW_FRAME_EXACT));
 }
@@ -384,7 +362,7 @@ static void run_coroutine(size_t bytes) {
 	makecontext(&other_context, coroutine, 0);
 	for (unsigned i = 0; i < 3; i++) {
 		CHECK(swapcontext(&main_context, &other_context) == 0);
-		CHECK(is_in(seen.pcs[1], coroutine));
+		CHECK(returns_into(seen.pcs[1], coroutine));
 		CHECK(!seen.result.truncated);
 		CHECK_EQ(seen.result.depth, 3);
 	}
@@ -436,7 +414,7 @@ static void test_blind(void) {
 	/* The own stack was known before. */
 	chain_start();
 	CHECK(!seen.result.truncated);
-	CHECK(is_in(seen.pcs[1], chain_end));
+	CHECK(returns_into(seen.pcs[1], chain_end));
 	mw_os_fault_hook = NULL;
 }
 

@@ -11,28 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "captured.h"
 #include "frames.h"
 #include "prof/unwind.h"
 #include "state/layout.h"
 #include "test.h"
 
-typedef struct captured {
-	uint64_t pcs[MW_UNWIND_DEPTH_MAX];
-	mw_unwind_result_t result;
-} captured_t;
-
 static captured_t seen;
-
-static bool is_in(uint64_t pc, const void *function, uint64_t bytes) {
-	return (pc & ~MW_FRAME_EXACT) - (uint64_t)(uintptr_t)function < bytes;
-}
-
-static bool holds(const captured_t *stack, const void *function) {
-	for (unsigned i = 0; i < stack->result.depth; i++)
-		if (is_in(stack->pcs[i], function, 1000))
-			return true;
-	return false;
-}
 
 /* --- a timer against all kinds of code ----------------------------------------------------------
  */

@@ -92,9 +92,7 @@ int mw_cmd_clean(const mw_arguments_t *arguments) {
 	if (!mw_filter_make(arguments, &filter))
 		return MW_EXIT_TROUBLE;
 	mw_places_t places = {0};
-	mw_places_add_directories(&places);
-	/* Of directories shared with containers: marks what lives under other numbers. */
-	mw_places_add_mapped(&places);
+	mw_places_add_all(&places);
 	stale_t *list = mw_xcalloc(places.count + 1, sizeof(*list));
 	size_t count = find_stale(&places, filter, list);
 	remove_stale(arguments, list, count);

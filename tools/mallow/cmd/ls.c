@@ -158,8 +158,7 @@ int mw_cmd_ls(const mw_arguments_t *arguments) {
 	if (!mw_filter_make(arguments, &filter))
 		return MW_EXIT_TROUBLE;
 	mw_places_t places = {0};
-	mw_places_add_directories(&places);
-	mw_places_add_mapped(&places);
+	mw_places_add_all(&places);
 	row_t *rows = mw_xcalloc(places.count + 1, sizeof(*rows));
 	bool all = mw_argument(arguments, "all")->given;
 	size_t count = read_rows(&places, filter, all, rows);

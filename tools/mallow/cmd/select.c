@@ -130,8 +130,7 @@ static int work_on_matching(const mw_arguments_t *arguments, mw_target_work_t *w
 	if (!mw_filter_make(arguments, &filter))
 		return MW_EXIT_TROUBLE;
 	mw_places_t places = {0};
-	mw_places_add_directories(&places);
-	mw_places_add_mapped(&places);
+	mw_places_add_all(&places);
 	int status = MW_EXIT_FINE;
 	for (size_t i = 0; i < places.count; i++)
 		status = worse(status,

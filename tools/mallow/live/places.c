@@ -63,6 +63,19 @@ static bool is_known(const mw_places_t *places, const struct stat *info) {
 	return false;
 }
 
+static mw_place_t place_of(const char *path, int pid, uint64_t start_ticks,
+			   const struct stat *info) {
+	return (mw_place_t){
+		.path = mw_xstrdup(path),
+		.shown = mw_xstrdup(path),
+		.pid = pid,
+		.start_ticks = start_ticks,
+		.owner = info->st_uid,
+		.device = info->st_dev,
+		.inode = info->st_ino,
+	};
+}
+
 static void add_file(mw_places_t *places, int directory, const char *directory_path,
 		     const char *name) {
 	int pid;
@@ -78,20 +91,12 @@ static void add_file(mw_places_t *places, int directory, const char *directory_p
 	char path[PATH_MAX + NAME_MAX + 2];
 	snprintf(path, sizeof(path), "%s/%s", directory_path, name);
 	mw_process_t process;
-	*place = (mw_place_t){
-		.path = mw_xstrdup(path),
-		.shown = mw_xstrdup(path),
-		.pid = pid,
-		.start_ticks = start_ticks,
-		.owner = info.st_uid,
-		.device = info.st_dev,
-		.inode = info.st_ino,
-		.modified_ns = (uint64_t)info.st_mtim.tv_sec * 1000000000u +
-			       (uint64_t)info.st_mtim.tv_nsec,
-		.by_map = elsewhere,
-		.alive = !elsewhere && mw_process_read(pid, &process) && !process.zombie &&
-			 process.start_ticks == start_ticks && may_speak_for(info.st_uid, &process),
-	};
+	*place = place_of(path, pid, start_ticks, &info);
+	place->modified_ns =
+		(uint64_t)info.st_mtim.tv_sec * 1000000000u + (uint64_t)info.st_mtim.tv_nsec;
+	place->by_map = elsewhere;
+	place->alive = !elsewhere && mw_process_read(pid, &process) && !process.zombie &&
+		       process.start_ticks == start_ticks && may_speak_for(info.st_uid, &process);
 }
 
 /* A directory of one user.  Refused when it is a symlink or not that user's: in /dev/shm everybody
@@ -340,6 +345,13 @@ void mw_places_add_mapped(mw_places_t *places) {
 	free(seen.items);
 }
 
+void mw_places_add_all(mw_places_t *places) {
+	mw_places_add_directories(places);
+	/* After those: a file of a directory shared with containers is marked when what lives under
+	 * another number there has it mapped. */
+	mw_places_add_mapped(places);
+}
+
 void mw_places_add_held(mw_places_t *places, int fd, int pid, uint64_t start_ticks) {
 	for (size_t i = 0; i < places->count; i++)
 		if (places->items[i].pid == pid && places->items[i].start_ticks == start_ticks)
@@ -349,16 +361,9 @@ void mw_places_add_held(mw_places_t *places, int fd, int pid, uint64_t start_tic
 	if (fstat(fd, &info) != 0)
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	*place_add(places) = (mw_place_t){
-		.path = mw_xstrdup(path),
-		.shown = mw_xstrdup(path),
-		.pid = pid,
-		.start_ticks = start_ticks,
-		.owner = info.st_uid,
-		.device = info.st_dev,
-		.inode = info.st_ino,
-		.by_map = true,
-	};
+	mw_place_t *place = place_add(places);
+	*place = place_of(path, pid, start_ticks, &info);
+	place->by_map = true;
 }
 
 void mw_places_release(mw_places_t *places) {

@@ -40,6 +40,9 @@ void mw_places_add_directories(mw_places_t *places);
  * processes left in the containers of others, as far as /proc/<pid>/root lets in. */
 void mw_places_add_mapped(mw_places_t *places);
 
+/* Both: every state file that can be found from here. */
+void mw_places_add_all(mw_places_t *places);
+
 /* Adds the state file the live process `pid` maps, if any. */
 void mw_places_add_process(mw_places_t *places, int pid);
 

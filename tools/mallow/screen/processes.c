@@ -91,8 +91,7 @@ static void drop_unseen(list_t *l) {
 
 static void search(list_t *l) {
 	mw_places_release(&l->places);
-	mw_places_add_directories(&l->places);
-	mw_places_add_mapped(&l->places);
+	mw_places_add_all(&l->places);
 }
 
 static void look(list_t *l) {
