@@ -99,7 +99,7 @@ static int say_settled(const mw_target_t *target, double wait_seconds, mw_error_
 static int order_target(const mw_target_t *target, const void *context, mw_error_t *error) {
 	const order_job_t *job = context;
 	const mw_order_t *order = job->order;
-	mw_conversation_t talk;
+	mw_conversation_t talk = {0};
 	if (mw_order_give(target, order, job->wait_seconds, &talk, error) != 0)
 		return -1;
 	printf("pid %d: ", target->pid);
