@@ -29,7 +29,8 @@ typedef struct mw_outbox {
 	 * empty: the first one takes the slow path, which sets `last`. */
 	int32_t room;
 	uint32_t limit;
-	uint32_t batch;     /* the limit at first */
+	uint16_t batch;     /* the limit at first */
+	bool is_rest;       /* of a list that a sample cut: used next, as short as it may be */
 	uint32_t overflows; /* times that it was full since it last ran empty */
 } mw_outbox_t;
 

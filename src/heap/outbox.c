@@ -21,7 +21,7 @@ void mw_outbox_start(mw_heap_t *heap) {
 		uint32_t batch = BATCH_BYTES / mw_class_bytes[c];
 		if (batch > BATCH_BLOCKS)
 			batch = BATCH_BLOCKS;
-		heap->outbox[c] = (mw_outbox_t){.batch = batch, .limit = batch};
+		heap->outbox[c] = (mw_outbox_t){.batch = (uint16_t)batch, .limit = batch};
 	}
 }
 
@@ -110,6 +110,7 @@ static void hand_on(mw_heap_t *heap, unsigned size_class, mw_shelf_list_t list) 
 static mw_shelf_list_t take_all(mw_outbox_t *outbox) {
 	mw_shelf_list_t list = {outbox->first, outbox->last, mw_outbox_count(outbox)};
 	outbox->first = NULL;
+	outbox->is_rest = false;
 	mw_outbox_set_count(outbox, 0);
 	return list;
 }
@@ -119,6 +120,7 @@ static mw_shelf_list_t take_aged(mw_outbox_t *outbox) {
 	mw_shelf_list_t list = {outbox->first, outbox->last, mw_outbox_count(outbox)};
 	uint32_t held =
 		mw_harden_hold_young(&list.first, list.count, &outbox->first, &outbox->last);
+	outbox->is_rest = false;
 	mw_outbox_set_count(outbox, held);
 	list.count -= held;
 	return list;
@@ -158,13 +160,18 @@ void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t k
 	else
 		*list = NULL;
 	mw_outbox_t *outbox = &heap->outbox[size_class];
-	if (outbox->first) {
+	if (outbox->first && !outbox->last) {
 		hand_on(heap, size_class, (mw_shelf_list_t){rest, NULL, count - keep});
 		return;
 	}
-	outbox->first = rest;
+	uint32_t waiting = mw_outbox_count(outbox);
+	if (outbox->first)
+		mw_link_set(outbox->last, rest);
+	else
+		outbox->first = rest;
 	outbox->last = NULL;
-	mw_outbox_set_count(outbox, count - keep);
+	outbox->is_rest = true;
+	mw_outbox_set_count(outbox, waiting + count - keep);
 }
 
 void mw_outbox_flush(mw_heap_t *heap, bool all) {

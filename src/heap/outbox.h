@@ -71,9 +71,11 @@ static inline void mw_outbox_leave(mw_heap_t *heap, mw_page_t *page, void *block
 static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void **first) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
 	uint32_t count = mw_outbox_count(outbox);
-	uint32_t least = size_class < MW_OUTBOX_SINGLE_CLASS ? outbox->batch / 2 : 1;
+	bool is_single = size_class >= MW_OUTBOX_SINGLE_CLASS || outbox->is_rest;
+	uint32_t least = is_single ? 1 : outbox->batch / 2;
 	if (count >= least + MW_HARDEN_OUTBOX_MARGIN) {
 		*first = outbox->first;
+		outbox->is_rest = false;
 		uint32_t held = mw_harden_hold_young(first, count, &outbox->first, &outbox->last);
 		mw_outbox_set_count(outbox, held);
 		return count - held;
@@ -83,7 +85,9 @@ static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void
 	return 0;
 }
 
-/* Ends a list of `count` blocks that was taken here or from the shelf after `keep` of them. */
+/* Ends a list of `count` blocks that was taken here or from the shelf after `keep` of them.  The
+ * rest is the next that mw_outbox_take() gives: lists that went on elsewhere, a piece at each
+ * sample, would in time lie in memory in any order. */
 void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t keep,
 		   uint32_t count);
 /* All lists go: home to their pages, but for what the hardened library holds back unless it is to

@@ -11,10 +11,11 @@
 #include "heap/fast.h"
 #include "heap/heap.h"
 #include "heap/outbox.h"
+#include "quiet_hooks.h"
 #include "test.h"
 
 enum { CLASS = 3, BYTES = 64, BATCH = 32, PLACES = 15, ROUNDS = 30, MADE = 10000 };
-enum { FEW = 32, LEAST_HELD = 6 };
+enum { FEW = 32, LEAST_HELD = 6, CUT_AT = 25 };
 
 static char *blocks[MADE + 1], *late[MADE];
 
@@ -222,6 +223,58 @@ static void test_the_youngest_stay(void) {
 	mw_heap_trim();
 }
 
+/* The 25th object of any class. */
+static uint64_t draw_late(mw_hook_thread_t *thread, size_t size_bytes) {
+	(void)thread;
+	(void)size_bytes;
+	return CUT_AT;
+}
+
+static mw_record_id_t no_record(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	(void)thread;
+	(void)request;
+	return 0;
+}
+
+static const mw_heap_hooks_t hooks = {.thread_start = quiet_thread,
+				      .draw_objects = draw_late,
+				      .draw_bytes = quiet_draw_bytes,
+				      .sampled = no_record,
+				      .sample_freed = quiet_sample_freed,
+				      .poll = quiet_thread,
+				      .grew = quiet_grew,
+				      .background = quiet_background};
+
+/* `handed` blocks come back in the order they were freed in, the last first, where a sample falls
+ * among them, too. */
+static void *take_in_order(void *unused) {
+	(void)unused;
+	mw_fast_free(mw_heap_alloc(4 * BYTES));
+	for (unsigned i = 0; i < handed; i++)
+		mw_fast_free(blocks[i]);
+	unsigned next = handed;
+	for (unsigned i = 1; next > 0; i++) {
+		char *block = mw_heap_alloc(BYTES);
+		bool is_sample = i % CUT_AT == 0;
+		CHECK((block == blocks[next - 1]) == !is_sample);
+		next -= !is_sample;
+		late[i] = block;
+	}
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void test_samples_leave_lists_in_order(void) {
+	if (MW_HARDEN_ON)
+		return; /* whose order is nobody's to know */
+	make_all(BYTES);
+	mw_heap_set_hooks(&hooks);
+	/* One list; its rest, a quarter, is shorter than what is used of what a thread freed. */
+	handed = BATCH;
+	in_another_thread(take_in_order);
+	mw_heap_set_hooks(NULL);
+}
+
 int main(void) {
 	RUN(test_a_full_shelf_closes);
 	RUN(test_lists_grow_where_places_are_taken);
@@ -230,5 +283,6 @@ int main(void) {
 	RUN(test_a_thread_uses_what_it_freed);
 	RUN(test_the_youngest_stay);
 	RUN(test_consumers_have_heaps);
+	RUN(test_samples_leave_lists_in_order);
 	return 0;
 }
