@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * background.c -- a detached thread that takes no signals. */
 #include "api/background.h"
+#include "api/start.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,6 +28,7 @@ static bool start_thread(size_t stack_bytes) {
 	if (stack_bytes)
 		pthread_attr_setstacksize(&attributes, stack_bytes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	mw_api_watch_forks();
 	int result = pthread_create(&thread, &attributes, run, NULL);
 	pthread_attr_destroy(&attributes);
 	return result == 0;

@@ -12,6 +12,7 @@
 #include "api/jemalloc.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@
 #include "os/local_time.h"
 #include "os/lock.h"
 #include "os/numa.h"
+#include "os/single.h"
 #include "prof/place.h"
 #include "prof/prof.h"
 #include "prof/stale.h"
@@ -62,13 +64,6 @@ static void thread_end(void *heap) {
 	mw_unwind_thread_end();
 }
 
-static void on_thread(mw_heap_t *heap) {
-	pthread_setspecific(start.thread_end_key, heap);
-	mw_thread.watched = mw_api_has_interval;
-	if (MW_UNLIKELY(mw_arena_watches))
-		mw_arena_bind(NULL);
-}
-
 /* The profiler first: it waits for samples in flight, which take the heap's locks. */
 static void fork_prepare(void) {
 	mw_mallctl_fork_prepare();
@@ -89,6 +84,41 @@ static void fork_child(void) {
 	mw_heap_fork_child();
 	mw_prof_fork_child();
 	mw_mallctl_fork_release(true);
+}
+
+/* The thread that registers the handlers; 0: none. */
+static _Atomic uintptr_t registering_thread;
+
+static void register_fork_handlers(void) {
+	/* Relaxed: only the own value counts. */
+	atomic_store_explicit(&registering_thread, (uintptr_t)__builtin_thread_pointer(),
+			      memory_order_relaxed);
+	bool done = mw_api_register_atfork
+			    ? mw_api_register_atfork(fork_prepare, fork_parent, fork_child)
+			    : pthread_atfork(fork_prepare, fork_parent, fork_child) == 0;
+	atomic_store_explicit(&registering_thread, 0, memory_order_relaxed);
+	if (!done)
+		mw_warn("no memory for fork handlers: a forked child may hang");
+}
+
+/* Whoever comes second waits: it is about to fork, or to take locks that no fork may find taken. */
+void mw_api_watch_forks(void) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	/* Registering may allocate, and that be the thread's first allocation. */
+	if (atomic_load_explicit(&registering_thread, memory_order_relaxed) ==
+	    (uintptr_t)__builtin_thread_pointer())
+		return;
+	pthread_once(&once, register_fork_handlers);
+}
+
+static void on_thread(mw_heap_t *heap) {
+	/* Most processes have one thread and never fork: see fork.c. */
+	if (!mw_os_is_single_threaded())
+		mw_api_watch_forks();
+	pthread_setspecific(start.thread_end_key, heap);
+	mw_thread.watched = mw_api_has_interval;
+	if (MW_UNLIKELY(mw_arena_watches))
+		mw_arena_bind(NULL);
 }
 
 static uint64_t decay_ns(int64_t ms) {
@@ -225,7 +255,8 @@ MW_RESIDENT void mw_api_start(void) {
 	mw_api_started = true;
 	/* Early: prepare handlers run last come first served, the others in order, so that most
 	 * libraries' handlers find the heap unlocked.  For the rest see mw_lock_forking. */
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	if (!mw_api_register_atfork)
+		mw_api_watch_forks();
 	if (pthread_key_create(&start.thread_end_key, thread_end) == 0)
 		mw_heap_on_thread = on_thread;
 	if (environ)

@@ -2,8 +2,11 @@
  * clock.c -- clock_gettime(2) through the vdso. */
 #include "os/clock.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifdef MW_TESTING
 static uint64_t (*test_source)(void);
@@ -41,4 +44,16 @@ uint64_t mw_os_realtime_ns(void) {
 
 uint64_t mw_os_realtime_coarse_ns(void) {
 	return read_clock(CLOCK_REALTIME_COARSE);
+}
+
+uint64_t mw_os_realtime_at_start_ns(void) {
+#ifdef MW_TESTING
+	if (test_source)
+		return test_source();
+#endif
+	struct timespec now = {0};
+	int saved_errno = errno;
+	syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+	errno = saved_errno;
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -12,6 +12,9 @@ uint64_t mw_os_monotonic_ns(void);
 uint64_t mw_os_monotonic_coarse_ns(void);
 uint64_t mw_os_realtime_ns(void);
 uint64_t mw_os_realtime_coarse_ns(void);
+/* The same by a system call: libc's clock_gettime() lies where small processes read nothing else
+ * (doc/adr/0014-resident-first.md). */
+uint64_t mw_os_realtime_at_start_ns(void);
 
 #ifdef MW_TESTING
 /* NULL: the real clock again.  The source stands for all clocks. */

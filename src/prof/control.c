@@ -171,7 +171,7 @@ MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
 	control.mean_bytes = config->mean_bytes;
 	control.state_min_bytes = config->state_min_bytes;
 	control.read_stats = config->read_stats;
-	control.started_ns = mw_os_realtime_ns();
+	control.started_ns = mw_os_realtime_at_start_ns();
 	control.process_id = mw_os_process_id();
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
 	mw_state_file_configure(config->session, config->unused_options);
