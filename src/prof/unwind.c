@@ -150,6 +150,8 @@ uint64_t mw_unwind_recognise(void) {
 		return 0;
 	mw_os_regs_t regs = mw_os_caller_regs(entry);
 	uint64_t memo = mw_trail_recognise(trail, &regs);
+	if (memo == 0)
+		memo = mw_branch_find(trail, &regs);
 	mw_trail_let_go();
 	return memo;
 }

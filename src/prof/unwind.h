@@ -68,7 +68,7 @@ void mw_unwind_thread_end(void);
 /* In the child of a fork: the trails of threads that did not come over go. */
 void mw_unwind_forked(void);
 
-/* Memory in use for rules and their cache, bounded at 0.7 MiB, and for trails: 12 KiB for each
+/* Memory in use for rules and their cache, bounded at 0.7 MiB, and for trails: 32 KiB for each
  * thread that samples often, at most 512. */
 uint64_t mw_unwind_memory_bytes(void);
 

@@ -15,7 +15,7 @@
 #define TRAILS_MAX 512u
 
 #define TRAIL_BYTES mw_round_up(sizeof(mw_trail_t), MW_OS_PAGE_BYTES)
-_Static_assert(sizeof(mw_trail_t) <= 3 * MW_OS_PAGE_BYTES, "as documented");
+_Static_assert(sizeof(mw_trail_t) <= 8 * MW_OS_PAGE_BYTES, "as documented");
 
 /* All there are, for the child of a fork.  Relaxed, all of it: each is read by its own thread. */
 static MW_SPARSE _Atomic(mw_trail_t *) trails[TRAILS_MAX];
@@ -329,6 +329,7 @@ static void lay(mw_trail_t *trail, unsigned kept, unsigned fresh) {
 	trail->count = 0;
 	trail->serial++;
 	trail->memo = 0;
+	trail->kept = kept;
 	if (kept + fresh > MW_TRAIL_FRAMES)
 		return;
 	uint64_t sum = kept ? trail->sums[kept - 1] : SUM_START;
@@ -341,6 +342,7 @@ static void lay(mw_trail_t *trail, unsigned kept, unsigned fresh) {
 		else if (sum != 0 && frame->pc != 0)
 			sum = mw_recall_take_in(sum, frame->pc);
 		trail->sums[kept] = sum;
+		trail->births[kept] = trail->serial;
 	}
 	trail->count = kept;
 }
@@ -419,18 +421,19 @@ void mw_trail_note(mw_trail_t *trail, uint64_t memo) {
 			continue;
 		left &= ~(1u << object);
 		trail->places[trail->place_count++] =
-			(struct mw_trail_place){.object = (uint8_t)object, .frame = (uint8_t)i};
+			(mw_trail_place_t){.pc = trail->frames[i].pc, .object = object};
 	}
 	/* Of its upper half 0 says that there is no such code. */
 	trail->memo = trail->place_count > 0 && memo >> 32 == 0 ? 0 : memo;
+	if (trail->memo != 0)
+		mw_branch_keep(trail);
 }
 
 /* From the leaf on: what lies further out is this stack's as long as all before it are there. */
 bool mw_trail_are_objects_there(const mw_trail_t *trail) {
 	for (unsigned i = 0; i < trail->place_count; i++) {
-		const struct mw_trail_place *place = &trail->places[i];
-		if (!mw_os_object_is_there(&trail->objects[place->object - 1],
-					   trail->frames[place->frame].pc - 1))
+		const mw_trail_place_t *place = &trail->places[i];
+		if (!mw_os_object_is_there(&trail->objects[place->object - 1], place->pc - 1))
 			return false;
 	}
 	return true;

@@ -17,12 +17,11 @@
 #include "base/compiler.h"
 #include "os/arch.h"
 #include "prof/unwind.h"
+#include "prof/unwind_branch.h"
 #include "prof/unwind_walk.h"
 
-/* Deeper stacks are walked as usual.  With these a trail has three kernel pages. */
+/* Deeper stacks are walked as usual. */
 #define MW_TRAIL_FRAMES 112u
-/* Of code that may be unloaded; a walk through more is as usual. */
-#define MW_TRAIL_OBJECTS 4u
 
 /* A frame as the walk came to it, and how it left it. */
 typedef struct mw_trail_frame {
@@ -37,14 +36,9 @@ typedef struct mw_trail_frame {
 	uint8_t objects; /* from here outwards: a bit for each number */
 } mw_trail_frame_t;
 
-/* A word that a rule read, and that mattered. */
-typedef struct mw_trail_check {
-	const uintptr_t *address;
-	uintptr_t word;
-} mw_trail_check_t;
-
 typedef struct mw_trail {
 	unsigned count; /* of `frames`, the outermost first; 0: nothing is known */
+	unsigned kept;  /* of them were there when it was last laid */
 	unsigned object_count;
 	uint64_t serial; /* raised when it is laid anew */
 	uint64_t memo;   /* of mw_unwind_note(); 0: none */
@@ -52,16 +46,16 @@ typedef struct mw_trail {
 	mw_trail_frame_t frames[MW_TRAIL_FRAMES];
 	/* Over the PCs from the outermost to each of these; 0: one of them is the library's. */
 	uint64_t sums[MW_TRAIL_FRAMES];
-	/* Of the objects in `frames`, each with the innermost frame it has, from there outwards; as
-	 * long as there is a memo. */
+	/* The serial that each was laid with. */
+	uint64_t births[MW_TRAIL_FRAMES];
+	/* Of the objects in `frames`, from the leaf outwards; as long as there is a memo. */
 	unsigned place_count;
-	struct mw_trail_place {
-		uint8_t object, frame;
-	} places[MW_TRAIL_OBJECTS];
+	mw_trail_place_t places[MW_TRAIL_OBJECTS];
 	/* Of the walk under way, the innermost first. */
 	mw_trail_frame_t fresh[MW_TRAIL_FRAMES];
 	/* A return address and a frame pointer of each frame, in the order of `frames`. */
 	mw_trail_check_t checks[2 * MW_TRAIL_FRAMES];
+	mw_branches_t branches;
 } mw_trail_t;
 
 /* A thread's. */

@@ -24,6 +24,9 @@ enum { CAPTURES = 30000 / TEST_SLOWNESS, THREADS = 3, STACK_BYTES = 256 << 10 };
 typedef struct run {
 	mw_rng_t rng;
 	unsigned captures, depth, deepest, along, recognised;
+	bool recognises;
+	unsigned known;    /* without a walk, */
+	unsigned branches; /* not by the trail alone */
 } run_t;
 
 static __thread run_t run;
@@ -67,6 +70,48 @@ static NOINLINE void capture(void) {
 	run.captures++;
 }
 
+/* A stack that is known without a walk is the one that a walk gives.  Then there is none, as a
+ * rule, and the trail stays that of another. */
+static NOINLINE void recognise(void) {
+	uint64_t pcs[2][MW_UNWIND_DEPTH_MAX];
+	mw_unwind_result_t results[2] = {{.serial = 0}};
+	mw_unwind_entry = __builtin_frame_address(0);
+	uint64_t known = mw_unwind_recognise();
+	mw_os_regs_t regs = mw_os_caller_regs(mw_unwind_entry);
+	const mw_trail_t *trail = mw_trail_hold.trail;
+	run.branches += known != 0 && mw_trail_recognise(trail, &regs) == 0;
+	bool is_left = known != 0 && pick(4) != 0;
+	for (volatile unsigned i = is_left; i < 2; i++) {
+		mw_trail_hold.is_taken = i == 1;
+		results[i] = mw_unwind_capture_caller(pcs[i], MW_UNWIND_DEPTH_MAX, false);
+	}
+	mw_trail_hold.is_taken = false;
+	mw_unwind_entry = NULL;
+	uint64_t now = digest(pcs[1], &results[1]);
+	CHECK(known == 0 || known == now);
+	CHECK(is_left || digest(pcs[0], &results[0]) == now);
+	if (results[0].serial && pick(4))
+		mw_unwind_note(results[0].serial, now);
+	run.known += known != 0;
+	run.captures++;
+}
+
+static NOINLINE void recognise_further_in(void) {
+	recognise();
+	KEEP_FRAME();
+}
+
+/* In turns, from a few places. */
+static void look(void) {
+	for (unsigned times = pick(run.recognises ? 6 : 3); times > 0; times--)
+		if (!run.recognises)
+			capture();
+		else if (pick(2))
+			recognise();
+		else
+			recognise_further_in();
+}
+
 typedef void part_t(void);
 static part_t *const parts[];
 static NOINLINE void go_on(void);
@@ -90,6 +135,8 @@ static NOINLINE void plain_too(void) {
 static NOINLINE void varying(void) {
 	char *room = alloca(16 * (1 + pick(4)));
 	KEEP(room);
+	if (run.recognises)
+		recognise();
 	go_on();
 	KEEP(room);
 }
@@ -97,6 +144,8 @@ static NOINLINE void varying(void) {
 static NOINLINE void varying_too(void) {
 	char *room = alloca(16 * (1 + pick(4)));
 	KEEP(room);
+	if (run.recognises)
+		recognise();
 	go_on();
 	KEEP(room);
 	go_on();
@@ -179,15 +228,13 @@ static NOINLINE void go_on(void) {
 	if (run.captures >= CAPTURES || run.depth >= run.deepest)
 		return;
 	run.depth++;
-	for (unsigned times = pick(3); times > 0; times--)
-		capture();
+	look();
 	unsigned what = pick(200);
 	if (what >= 20)
 		parts[what % (sizeof parts / sizeof *parts)]();
 	else if (what < 3)
 		others[what % 2]();
-	for (unsigned times = pick(3); times > 0; times--)
-		capture();
+	look();
 	run.depth--;
 }
 
@@ -204,17 +251,24 @@ static void run_program(uint64_t seed) {
 	mw_rng_init(&run.rng, seed);
 	/* Of two or three frames each.  Now and then more than a trail has room for. */
 	run.deepest = seed % 4 ? 20 : 60;
+	run.recognises = seed % 3 == 0;
 	while (run.captures < CAPTURES)
 		go_on();
 	free(coroutine_stack);
 	coroutine_stack = NULL;
-	printf("# seed %lu: %u of %u along a trail, %u recognised\n", (unsigned long)seed,
-	       run.along, run.captures, run.recognised);
+	printf("# seed %lu: %u of %u along a trail, %u recognised; %u known, %u by a branch\n",
+	       (unsigned long)seed, run.along, run.captures, run.recognised, run.known,
+	       run.branches);
 	if (MW_OS_HAS_LINK_REGISTER)
 		return;
 	/* Or nothing was tested.  Stacks with more frames than a trail are most of the deep ones,
 	 * and more still where frames are larger, as with a sanitizer's. */
 	unsigned share = run.deepest > 20 ? 100 : 5;
+	if (run.recognises) {
+		CHECK(run.known > CAPTURES / share);
+		CHECK(run.branches > CAPTURES / share / 10);
+		return;
+	}
 	CHECK(run.along > CAPTURES / share);
 	CHECK(run.recognised > CAPTURES / share / 10);
 }
@@ -223,7 +277,7 @@ static void random_programs(void) {
 	uint64_t before = mw_trail_memory_bytes();
 	get_trail();
 	CHECK_EQ(mw_trail_memory_bytes() > before, !MW_OS_HAS_LINK_REGISTER);
-	for (uint64_t seed = 1; seed <= 8; seed++)
+	for (uint64_t seed = 1; seed <= 12; seed++)
 		run_program(seed);
 	mw_unwind_thread_end();
 	CHECK_EQ(mw_trail_memory_bytes(), before);
