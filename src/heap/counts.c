@@ -10,6 +10,7 @@
 #include "heap/head.h"
 #include "heap/heap.h"
 #include "heap/heap_page.h"
+#include "heap/outbox.h"
 #include "heap/remote.h"
 #include "heap/tally.h"
 
@@ -26,6 +27,23 @@ static uint64_t in_stacks_bytes(const mw_heap_t *heap) {
 	uint64_t bytes = 0;
 	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
 		bytes += (uint64_t)mw_head_length(heap, c) * mw_class_bytes[c];
+	return bytes;
+}
+
+/* Where blocks mix (outbox.h) the thread's own wait there as well, and count as used in their
+ * pages.
+ */
+static uint64_t own_in_outboxes_bytes(const mw_heap_t *heap) {
+	uint64_t bytes = 0;
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
+		const void *block = heap->outbox[c].first;
+		for (uint32_t count = mw_outbox_count(&heap->outbox[c]); count > 0; count--) {
+			const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+			if (atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
+				bytes += page->block_bytes;
+			block = mw_link_get(block);
+		}
+	}
 	return bytes;
 }
 
@@ -58,7 +76,7 @@ static void all_bytes(const mw_heap_t *heap, uint64_t tiny_heads_bytes, uint64_t
 	const mw_heap_counts_t *counts = &heap->counts;
 	uint64_t small = 0, live = used_bytes(&heap->full) + counts->sampled_bytes -
 				   counts->sampled_freed_bytes - tiny_heads_bytes -
-				   in_stacks_bytes(heap);
+				   in_stacks_bytes(heap) - own_in_outboxes_bytes(heap);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		small += blocks_made(heap, c) * mw_class_bytes[c];
 		live += used_bytes(&heap->queues[c]);

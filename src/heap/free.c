@@ -212,7 +212,9 @@ void mw_heap_free_diverted(void *block, mw_page_t *page) {
 	/* The chunk's own record is no page: its kind reads as none.  Upper bits that no address
 	 * has lead out of the page. */
 	bool foreign = size_class < MW_TINY_CLASSES && heap &&
-		       atomic_load_explicit(&page->heap, memory_order_relaxed) != heap;
+		       /* No branch: where they mix, nobody can foresee it. */
+		       (mw_outbox_is_mixed(heap, size_class) |
+			(atomic_load_explicit(&page->heap, memory_order_relaxed) != heap));
 	if (MW_UNLIKELY(!foreign) && page->kind == MW_PAGE_SAMPLED &&
 	    MW_LIKELY((uintptr_t)block - (uintptr_t)page->start < MW_CHUNK_BYTES))
 		free_sampled(page, block);

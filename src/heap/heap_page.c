@@ -47,7 +47,8 @@ _Static_assert(SPARE_BLOCK_BYTES > MW_TINY_MAX_BYTES, "find_at_once() in alloc.c
 static void claim(mw_heap_t *heap, mw_page_t *page, bool pushes) {
 	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
 	bool tiny = page->size_class < MW_TINY_CLASSES;
-	bool fast = mw_harden_has_fast_paths() && (tiny || pushes);
+	bool fast = mw_harden_has_fast_paths() &&
+		    (tiny ? !mw_outbox_is_mixed(heap, page->size_class) : pushes);
 	uintptr_t owner = tiny ? heap->owner : heap->owner | MW_OWNER_STACK;
 	mw_page_set_owner(page, fast ? owner : MW_OWNER_DIVERT);
 }

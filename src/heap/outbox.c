@@ -21,7 +21,9 @@ void mw_outbox_start(mw_heap_t *heap) {
 		uint32_t batch = BATCH_BYTES / mw_class_bytes[c];
 		if (batch > BATCH_BLOCKS)
 			batch = BATCH_BLOCKS;
-		heap->outbox[c] = (mw_outbox_t){.batch = (uint16_t)batch, .limit = batch};
+		heap->outbox[c] = (mw_outbox_t){.batch = (uint8_t)batch,
+						.limit = batch,
+						.fills_seen = (uint32_t)heap->counts.fills[c]};
 	}
 }
 
@@ -133,6 +135,8 @@ void mw_outbox_add_slow(mw_heap_t *heap, unsigned size_class, void *block) {
 	if (outbox->first) {
 		if (++outbox->overflows == IDLE_OVERFLOWS)
 			set_limit(outbox, outbox->batch);
+		if (mw_outbox_is_mixed(heap, size_class))
+			mw_outbox_look(heap, size_class, block);
 		hand_on(heap, size_class, take_aged(outbox));
 	}
 	uint32_t count = mw_outbox_count(outbox);

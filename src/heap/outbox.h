@@ -9,7 +9,12 @@
  * pages when nobody takes from there.
  *
  * What waits here is missing elsewhere, so lists are short at first, and their limit doubles only
- * when one overflowed and then ran empty: that is when a longer one had saved both. */
+ * when one overflowed and then ran empty: that is when a longer one had saved both.
+ *
+ * Mixed.  In a thread that lives on what it frees of others, some of these blocks are its own, some
+ * are not, and nobody can foresee which.  There the outbox takes the class's blocks without asking:
+ * the heap's own pages have MW_OWNER_DIVERT, and their blocks count as used while they wait here.
+ */
 #ifndef MW_HEAP_OUTBOX_H
 #define MW_HEAP_OUTBOX_H
 
@@ -67,6 +72,13 @@ static inline void mw_outbox_leave(mw_heap_t *heap, mw_page_t *page, void *block
 /* From two cache lines on a list of one block is used. */
 #define MW_OUTBOX_SINGLE_CLASS (2 * MW_CACHE_LINE_BYTES / MW_BLOCK_ALIGN - 1)
 
+/* A list is to be used here: do blocks mix, or no longer? */
+#define MW_OUTBOX_LOOK_LISTS 8u
+void mw_outbox_look(mw_heap_t *heap, unsigned size_class, const void *block);
+MW_ALWAYS_INLINE bool mw_outbox_is_mixed(const mw_heap_t *heap, unsigned size_class) {
+	return heap->mixed >> size_class & 1;
+}
+
 /* Takes the list if it is long enough to be used here; its length, or 0. */
 static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void **first) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
@@ -75,6 +87,8 @@ static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void
 	uint32_t least = is_single ? 1 : outbox->batch / 2;
 	if (count >= least + MW_HARDEN_OUTBOX_MARGIN) {
 		*first = outbox->first;
+		if (!outbox->is_rest && MW_UNLIKELY(++outbox->lists == MW_OUTBOX_LOOK_LISTS))
+			mw_outbox_look(heap, size_class, *first);
 		outbox->is_rest = false;
 		uint32_t held = mw_harden_hold_young(first, count, &outbox->first, &outbox->last);
 		mw_outbox_set_count(outbox, held);
@@ -92,9 +106,9 @@ void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t k
 		   uint32_t count);
 /* All lists go: home to their pages, but for what the hardened library holds back unless it is to
  * be `all`, or (the thread ends) to where others find them. */
-void mw_outbox_flush(mw_heap_t *heap, bool all);
-void mw_outbox_hand_on(mw_heap_t *heap);
+MW_COLD void mw_outbox_flush(mw_heap_t *heap, bool all);
+MW_COLD void mw_outbox_hand_on(mw_heap_t *heap);
 /* All shelves' lists go home.  `heap` may be NULL. */
-void mw_outbox_clear_shelves(mw_heap_t *heap);
+MW_COLD void mw_outbox_clear_shelves(mw_heap_t *heap);
 
 #endif
