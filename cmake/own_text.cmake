@@ -6,15 +6,17 @@
 # up in, libmallow.so or a program linked with libmallow.a: that is how the unwinder knows the library's
 # own frames.  Constants become mallow_tables, strings of RESIDENT and SAMPLED objects too; strings of the rest, and
 # what is marked MW_COLD_TABLE, mallow_texts, before the unwind tables; arrays marked MW_SPARSE mallow_sparse, behind
-# the variables.
+# the variables; variables of files that are neither RESIDENT nor STARTED mallow_later, behind the others, and arrays
+# marked MW_TAIL mallow_tail, between.
 # Run by src/CMakeLists.txt:
 #   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out> -DRESIDENT=<layer_stem,...>
-#       -DSAMPLED=<layer_stem,...> [-DLINK=<command>] -P own_text.cmake
+#       -DSAMPLED=<layer_stem,...> -DSTARTED=<layer_stem,...> [-DLINK=<command>] -P own_text.cmake
 # LINK makes one object of all, when the code is generated at link time only: then all of it is resident.
 cmake_policy(VERSION 3.25)
 file(STRINGS ${OBJECTS} objects)
 string(REPLACE "," ";" resident "${RESIDENT}")
 string(REPLACE "," ";" sampled "${SAMPLED}")
+string(REPLACE "," ";" started "${STARTED}")
 
 # Where compilers put functions: plain, often called, constructors; destructors; never called.  clang
 # ends such names with a dot.
@@ -43,6 +45,9 @@ rename(texts_of_all mallow_texts .rodata.cold)
 rename(texts_of_rest mallow_texts ${strings})
 rename(strings mallow_tables ${strings})
 rename(sparse mallow_sparse .bss.sparse)
+rename(tail mallow_tail .bss.tail)
+list(APPEND sparse ${tail})
+rename(later mallow_later .bss)
 
 if(LINK)
     separate_arguments(link UNIX_COMMAND "${LINK}")
@@ -64,6 +69,9 @@ foreach(object ${objects})
         list(APPEND options ${text_of_rest} ${cold_of_rest} ${strings})
     else()
         list(APPEND options ${text_of_rest} ${cold_of_rest} ${texts_of_rest})
+    endif()
+    if(NOT name IN_LIST resident AND NOT name IN_LIST started)
+        list(APPEND options ${later})
     endif()
     execute_process(COMMAND ${OBJCOPY} ${options} ${object} ${FOLDER}/${name}.o
                     COMMAND_ERROR_IS_FATAL ANY)

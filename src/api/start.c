@@ -53,9 +53,9 @@ bool mw_api_started;
 static struct {
 	bool configured;
 	pthread_key_t thread_end_key;
-	char symlink[LINK_BYTES];
 	mw_conf_sources_t sources;
 	mw_options_t options;
+	char symlink[LINK_BYTES];
 } start;
 
 static void thread_end(void *heap) {

@@ -26,6 +26,9 @@
 #define MW_COLD_TABLE __attribute__((section(".rodata.cold")))
 /* Large arrays of which a process touches parts or nothing: not between small variables. */
 #define MW_SPARSE __attribute__((section(".bss.sparse")))
+/* One of which every process fills the beginning: it follows the variables that every process
+ * writes. */
+#define MW_TAIL __attribute__((section(".bss.tail")))
 #define MW_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
 /* The only symbols that leave the library; src/api/exports.map is the list. */
 #define MW_EXPORT __attribute__((visibility("default")))

@@ -175,7 +175,7 @@ static shape_t read_shape(const char *name) {
 
 /* Kept once it was read: a row that is looked up by its MIB costs no walk along its name. */
 static shape_t shape_of(const row_t *row) {
-	static _Atomic uint32_t known[ROW_COUNT];
+	static MW_SPARSE _Atomic uint32_t known[ROW_COUNT];
 	_Atomic uint32_t *place = &known[row - rows];
 	/* Relaxed: whoever comes first, the word is the same. */
 	uint32_t word = atomic_load_explicit(place, memory_order_relaxed);
@@ -222,7 +222,8 @@ static const row_t *search(const char *name, size_t *mib, size_t *parts) {
 static const row_t *find(const char *name, size_t *mib, size_t *parts) {
 	/* Programs ask for the same names in turns: as a rule for the last one, or what followed it
 	 * the time before.  Relaxed: a hint. */
-	static _Atomic uint16_t last, after[ROW_COUNT];
+	static _Atomic uint16_t last;
+	static MW_SPARSE _Atomic uint16_t after[ROW_COUNT];
 	size_t before = atomic_load_explicit(&last, memory_order_relaxed);
 	size_t next = atomic_load_explicit(&after[before], memory_order_relaxed);
 	const row_t *found = NULL;

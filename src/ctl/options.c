@@ -415,16 +415,41 @@ static void name_as_jemalloc(mw_options_t *options) {
 	options->dump_peak = 0;
 }
 
+/* What is empty and is to be so is not written to: the longer texts have pages of their own. */
+static MW_RESIDENT MW_NOINLINE void settle(char *field, const char *standard) {
+	if (*field || *standard)
+		memcpy(field, standard, strlen(standard) + 1);
+}
+
 MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t *sources) {
-	*options = (mw_options_t){
-#define MW_OPTION(name, kind, standard, min, max, unit, help) .name = standard,
+#define MW_SETTLE_FLAG(name, standard) options->name = (standard);
+#define MW_SETTLE_SIZE MW_SETTLE_FLAG
+#define MW_SETTLE_NUMBER MW_SETTLE_FLAG
+#define MW_SETTLE_CUT MW_SETTLE_FLAG
+#define MW_SETTLE_UNSIGNED MW_SETTLE_FLAG
+#define MW_SETTLE_CHOICE MW_SETTLE_FLAG
+/* An array: it lies with the constants, not with the texts of messages. */
+#define MW_SETTLE_TEXT(name, standard)                                                             \
+	{                                                                                          \
+		static const char name[] = standard;                                               \
+		settle(options->name, name);                                                       \
+	}
+#define MW_SETTLE_WORD MW_SETTLE_TEXT
+#define MW_SETTLE_RATIO MW_SETTLE_TEXT
+#define MW_SETTLE_SHARE MW_SETTLE_TEXT
+#define MW_SETTLE_LETTERS MW_SETTLE_TEXT
+#define MW_SETTLE_RANGES MW_SETTLE_TEXT
+#define MW_SETTLE_SHARES MW_SETTLE_TEXT
+#define MW_OPTION(name, kind, standard, min, max, unit, help) MW_SETTLE_##kind(name, standard)
 #define MW_OPTION_LOG2(name, target, standard, min, max, help)
-#define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit) .name = standard,
+#define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit) MW_SETTLE_##kind(name, standard)
 #include "ctl/options.def"
 #undef MW_OPTION
 #undef MW_OPTION_LOG2
 #undef MW_OPTION_JEMALLOC
-	};
+	options->jemalloc_dumps = false;
+	if (options->unused[0])
+		options->unused[0] = '\0';
 	read_sources(options, sources);
 	if ((uint32_t)options->narenas > JEMALLOC_ARENAS_MAX)
 		mw_print_line("<jemalloc>: Reducing narenas to limit (%d)", JEMALLOC_ARENAS_MAX);

@@ -14,7 +14,8 @@
 /* Names of jemalloc's options that somebody set and that have no effect here, with commas. */
 #define MW_UNUSED_OPTIONS_BYTES 512
 
-/* A field for each row of options.def, named as the option. */
+/* A field for each row of options.def, named as the option.  The longer texts, most of which stay
+ * empty, lie behind the rest: few pages are written in every process. */
 typedef struct mw_options {
 #define MW_FIELD_FLAG(name, max) bool name;
 #define MW_FIELD_SIZE(name, max) uint64_t name;
@@ -23,15 +24,45 @@ typedef struct mw_options {
 #define MW_FIELD_UNSIGNED(name, max) int64_t name;
 #define MW_FIELD_CHOICE(name, max) int64_t name;
 #define MW_FIELD_WORD(name, max) char name[(max) + 1];
+#define MW_FIELD_RATIO MW_FIELD_WORD
+#define MW_FIELD_SHARE MW_FIELD_WORD
+#define MW_FIELD_TEXT(name, max)
+#define MW_FIELD_LETTERS(name, max)
+#define MW_FIELD_RANGES(name, max)
+#define MW_FIELD_SHARES(name, max)
+#define MW_OPTION(name, kind, standard, min, max, unit, help) MW_FIELD_##kind(name, max)
+#define MW_OPTION_LOG2(name, target, standard, min, max, help)
+#define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit) MW_FIELD_##kind(name, max)
+#include "ctl/options.def"
+#undef MW_FIELD_FLAG
+#undef MW_FIELD_SIZE
+#undef MW_FIELD_NUMBER
+#undef MW_FIELD_CUT
+#undef MW_FIELD_UNSIGNED
+#undef MW_FIELD_CHOICE
+#undef MW_FIELD_WORD
+#undef MW_FIELD_RATIO
+#undef MW_FIELD_SHARE
+#undef MW_FIELD_TEXT
+#undef MW_FIELD_LETTERS
+#undef MW_FIELD_RANGES
+#undef MW_FIELD_SHARES
+	/* Not a row: jemalloc's sources ask for dumps in jemalloc's words, and nobody names them in
+	 * mallow's. */
+	bool jemalloc_dumps;
+#define MW_FIELD_FLAG(name, max)
+#define MW_FIELD_SIZE(name, max)
+#define MW_FIELD_NUMBER(name, max)
+#define MW_FIELD_CUT(name, max)
+#define MW_FIELD_UNSIGNED(name, max)
+#define MW_FIELD_CHOICE(name, max)
+#define MW_FIELD_WORD(name, max)
+#define MW_FIELD_RATIO(name, max)
+#define MW_FIELD_SHARE(name, max)
 #define MW_FIELD_TEXT(name, max) char name[(max) + 1];
 #define MW_FIELD_LETTERS MW_FIELD_TEXT
 #define MW_FIELD_RANGES MW_FIELD_TEXT
 #define MW_FIELD_SHARES MW_FIELD_TEXT
-#define MW_FIELD_RATIO MW_FIELD_TEXT
-#define MW_FIELD_SHARE MW_FIELD_TEXT
-#define MW_OPTION(name, kind, standard, min, max, unit, help) MW_FIELD_##kind(name, max)
-#define MW_OPTION_LOG2(name, target, standard, min, max, help)
-#define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit) MW_FIELD_##kind(name, max)
 #include "ctl/options.def"
 #undef MW_OPTION
 #undef MW_OPTION_LOG2
@@ -40,18 +71,15 @@ typedef struct mw_options {
 #undef MW_FIELD_SIZE
 #undef MW_FIELD_NUMBER
 #undef MW_FIELD_CUT
+#undef MW_FIELD_UNSIGNED
 #undef MW_FIELD_CHOICE
 #undef MW_FIELD_WORD
-#undef MW_FIELD_UNSIGNED
+#undef MW_FIELD_RATIO
+#undef MW_FIELD_SHARE
 #undef MW_FIELD_TEXT
 #undef MW_FIELD_LETTERS
 #undef MW_FIELD_RANGES
 #undef MW_FIELD_SHARES
-#undef MW_FIELD_RATIO
-#undef MW_FIELD_SHARE
-	/* Not a row: jemalloc's sources ask for dumps in jemalloc's words, and nobody names them in
-	 * mallow's. */
-	bool jemalloc_dumps;
 	char unused[MW_UNUSED_OPTIONS_BYTES];
 } mw_options_t;
 

@@ -16,19 +16,24 @@ static struct {
 	mw_lock_t lock;
 	char *next, *limit;
 	size_t total_bytes;
-	unsigned region_count; /* before what few fill: one page of memory holds what all write */
-	struct {
+	unsigned region_count;
+	struct region {
 		char *base;
 		size_t bytes;
-	} regions[REGIONS_KNOWN];
+	} first_region;
 } meta;
+
+/* Most processes have one region. */
+static MW_SPARSE struct region more_regions[REGIONS_KNOWN - 1];
+
+static struct region *region_at(unsigned number) {
+	return number == 0 ? &meta.first_region : &more_regions[number - 1];
+}
 
 static void remember_region(char *base, size_t bytes) {
 	if (meta.region_count == REGIONS_KNOWN)
 		return;
-	meta.regions[meta.region_count].base = base;
-	meta.regions[meta.region_count].bytes = bytes;
-	meta.region_count++;
+	*region_at(meta.region_count++) = (struct region){.base = base, .bytes = bytes};
 }
 
 void *mw_meta_alloc(size_t bytes) {
@@ -58,8 +63,9 @@ bool mw_meta_region(unsigned number, uintptr_t *start, uintptr_t *limit) {
 	mw_lock_acquire(&meta.lock, MW_RANK_META);
 	bool found = number < meta.region_count;
 	if (found) {
-		*start = (uintptr_t)meta.regions[number].base;
-		*limit = *start + meta.regions[number].bytes;
+		const struct region *region = region_at(number);
+		*start = (uintptr_t)region->base;
+		*limit = *start + region->bytes;
 	}
 	mw_lock_release(&meta.lock, MW_RANK_META);
 	return found;

@@ -20,7 +20,7 @@ typedef struct orphans {
 		count; /* read without the lock: a look that costs nothing when there are none */
 } orphans_t;
 
-static orphans_t orphans_of_class[MW_CLASS_COUNT];
+static MW_SPARSE orphans_t orphans_of_class[MW_CLASS_COUNT];
 
 void mw_orphan_add(mw_page_t *page) {
 	unsigned size_class = page->size_class;

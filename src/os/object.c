@@ -16,7 +16,7 @@ static struct permanent {
 	unsigned count;
 	bool is_static; /* the loader had no list yet: ask it for nothing */
 } permanent;
-static MW_SPARSE mw_os_object_t permanent_objects[MW_OS_PERMANENT_MAX];
+static MW_TAIL mw_os_object_t permanent_objects[MW_OS_PERMANENT_MAX];
 
 bool mw_os_object_describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias,
 			   uintptr_t address, mw_os_object_t *object) {
