@@ -24,7 +24,9 @@ struct mw_unit_functions {
 	Dwarf_Off offset; /* of the unit, its identity */
 	range_t *ranges;  /* sorted by `low` */
 	size_t count, capacity;
-	bool has_nested; /* functions within classes and functions are listed too */
+	bool has_nested;   /* functions within classes and functions are listed too */
+	uint64_t asked_by; /* number of the question it was listed for; 0: all functions are in it
+			    */
 };
 
 static int compare_ranges(const void *a, const void *b) {
@@ -35,11 +37,47 @@ static int compare_ranges(const void *a, const void *b) {
 	return x->high > y->high ? -1 : x->high < y->high;
 }
 
-static void add_ranges(mw_unit_functions_t *unit, Dwarf_Die *function) {
+/* Whether any of the addresses that will be asked for is in a range. */
+static bool is_wanted(const mw_functions_t *all, uint64_t start, uint64_t end) {
+	size_t low = 0, high = all->wanted_count; /* the first at or behind `start` */
+	if (all->wanted == NULL)
+		return true;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (all->wanted[middle] < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < all->wanted_count && all->wanted[low] < end;
+}
+
+/* Whether entries like this one say where code is.  Most functions of a unit are declarations, or
+ * what is inlined elsewhere; looking for their code goes through their attributes three times,
+ * while entries of one abbreviation have the same ones. */
+static bool may_have_code(mw_functions_t *all, Dwarf_Die *die) {
+	enum { NOT_KNOWN, NO, YES };
+	unsigned code = dwarf_getabbrevcode(die->abbrev), name;
+	uint8_t *known = code < MW_FUNCTIONS_ABBREVIATIONS ? &all->has_code[code] : NULL;
+	if (known != NULL && *known != NOT_KNOWN)
+		return *known == YES;
+	size_t count = 0;
+	bool found = dwarf_getattrcnt(die->abbrev, &count) != 0;
+	for (size_t i = 0; i < count && !found; i++)
+		found = dwarf_getabbrevattr(die->abbrev, i, &name, NULL, NULL) != 0 ||
+			name == DW_AT_low_pc || name == DW_AT_ranges;
+	if (known != NULL)
+		*known = found ? YES : NO;
+	return found;
+}
+
+static void add_ranges(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die *function) {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t offset = 0;
+	if (!may_have_code(all, function))
+		return;
 	while ((offset = dwarf_ranges(function, offset, &base, &low, &high)) > 0) {
-		if (high <= low)
+		if (high <= low || !is_wanted(all, low, high))
 			continue;
 		unit->ranges =
 			mw_grow(unit->ranges, &unit->capacity, unit->count + 1, sizeof(range_t));
@@ -73,7 +111,7 @@ static void list_functions(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf
 			return;
 		int tag = dwarf_tag(&child);
 		if (tag == DW_TAG_subprogram)
-			add_ranges(unit, &child);
+			add_ranges(all, unit, &child);
 		if ((is_namespace(tag) || (unit->has_nested && may_nest(tag))) &&
 		    dwarf_haschildren(&child))
 			list_functions(all, unit, &child, depth + 1);
@@ -87,6 +125,8 @@ static void list_unit(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die 
 	    dwarf_tag(&split) != DW_TAG_invalid)
 		die = &split;
 	unit->count = 0;
+	unit->asked_by = all->wanted != NULL ? all->question : 0;
+	memset(all->has_code, 0, sizeof(all->has_code)); /* numbers are the unit's */
 	list_functions(all, unit, die, 0);
 	if (unit->count > 0)
 		qsort(unit->ranges, unit->count, sizeof(range_t), compare_ranges);
@@ -94,12 +134,17 @@ static void list_unit(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die 
 
 static mw_unit_functions_t *find_unit(mw_functions_t *all, Dwarf_Die *die) {
 	Dwarf_Off offset = dwarf_dieoffset(die);
+	mw_unit_functions_t *unit;
 	for (size_t i = 0; i < all->count; i++)
-		if (all->units[i].offset == offset)
-			return &all->units[i];
+		if (all->units[i].offset == offset) {
+			unit = &all->units[i];
+			if (unit->asked_by != 0 && unit->asked_by != all->question)
+				list_unit(all, unit, die);
+			return unit;
+		}
 	all->units =
 		mw_grow(all->units, &all->capacity, all->count + 1, sizeof(mw_unit_functions_t));
-	mw_unit_functions_t *unit = &all->units[all->count++];
+	unit = &all->units[all->count++];
 	unit->offset = offset;
 	list_unit(all, unit, die);
 	return unit;
@@ -152,6 +197,7 @@ static size_t follow_inlines(mw_functions_t *all, uint64_t address, Dwarf_Die *c
 	return count;
 }
 
+/* May be "". */
 static const char *name_of(Dwarf_Die *die) {
 	Dwarf_Attribute attribute;
 	const char *name = NULL;
@@ -160,7 +206,7 @@ static const char *name_of(Dwarf_Die *die) {
 		name = dwarf_formstring(&attribute);
 	if (name == NULL)
 		name = dwarf_diename(die);
-	return name != NULL && name[0] != '\0' ? name : "[no name]";
+	return name != NULL ? name : "";
 }
 
 /* Where an inlined function was called. */
@@ -191,12 +237,25 @@ void mw_source_place(Dwarf_Die *unit, uint64_t address, const char **file, int64
 
 /* A wrapper of the allocator that was inlined into its caller (the loader has such): the name says
  * nothing about who allocates. */
-static bool is_inlined_allocator(const char *name) {
+static bool is_allocator(const char *name) {
 	static const char *const names[] = {"malloc", "calloc", "realloc", "free"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
 	return false;
+}
+
+/* What a name is, found out once or a few times: names lie all over their section, and each that is
+ * looked at brings 64 KiB of it into memory. */
+static mw_name_kind_t kind_of(mw_functions_t *all, const char *name) {
+	mw_known_name_t *known = &all->names[(uintptr_t)name % MW_FUNCTIONS_NAMES];
+	if (known->name == name)
+		return known->kind;
+	known->name = name;
+	known->kind = *name == '\0'        ? MW_NAME_EMPTY
+		      : is_allocator(name) ? MW_NAME_ALLOCATOR
+					   : MW_NAME_ORDINARY;
+	return known->kind;
 }
 
 size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t address,
@@ -222,12 +281,21 @@ size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t ad
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
 		const char *name = name_of(die);
+		mw_name_kind_t kind = kind_of(all, name);
+		if (kind == MW_NAME_EMPTY)
+			name = "[no name]";
 		/* The outermost function stays in any case. */
-		if (used > 0 || i + 1 == count || !is_inlined_allocator(name))
+		if (used > 0 || i + 1 == count || kind != MW_NAME_ALLOCATOR)
 			frames[used++] = (mw_symbol_frame_t){name, file, line};
 		call_place(unit_die, die, &file, &line);
 	}
 	return used;
+}
+
+void mw_functions_want(mw_functions_t *functions, const uint64_t *addresses, size_t count) {
+	functions->wanted = addresses;
+	functions->wanted_count = count;
+	functions->question++;
 }
 
 void mw_functions_release(mw_functions_t *functions) {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "model/alloc.h"
 #include "symbol/confine.h"
 
 /* How much more memory may be in use until a file is opened anew: twice as much the next time,
@@ -19,7 +20,7 @@
 
 /* Names lie all over their section, and the kernel maps 64 KiB around each: so many addresses may
  * hold on to pages.  The first one of a unit stands alone, as its functions are listed for it. */
-#define ADDRESSES_KEPT 32
+#define ADDRESSES_KEPT 48
 
 static int compare_places(const void *a, const void *b) {
 	const mw_place_t *x = a, *y = b;
@@ -34,6 +35,14 @@ static mw_object_t *open_again(const mw_lookup_t *l) {
 	if (object != NULL)
 		mw_object_has_debug(object);
 	return object;
+}
+
+static void expect(mw_object_t *object, const mw_place_t *places, size_t count) {
+	uint64_t *addresses = mw_xcalloc(count, sizeof(uint64_t));
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = places[i].address;
+	mw_object_expect(object, addresses, count);
+	free(addresses);
 }
 
 /* What another process put into the queue is believed as far as it does no harm. */
@@ -75,6 +84,7 @@ void mw_lookup_all(const mw_lookup_t *l, mw_object_t **object) {
 	while (*object != NULL && (count = mw_queue_take(l->queue, &places)) > 0) {
 		l->before_unit(l->context);
 		mw_object_read_lines(*object, places[0].address);
+		expect(*object, places, count);
 		look_up(l, *object, places, count);
 		mw_object_drop_pages(*object);
 		/* libdw keeps all it has read until its handle is closed: units that are behind us.

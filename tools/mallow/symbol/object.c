@@ -18,6 +18,7 @@
 #include "symbol/debuginfod.h"
 #include "symbol/functions.h"
 #include "symbol/pages.h"
+#include "symbol/symbols.h"
 #include "symbol/units.h"
 
 struct mw_object {
@@ -32,8 +33,10 @@ struct mw_object {
 	Dwarf_Addr debug_bias;
 	bool debug_sought;
 	mw_functions_t functions;
+	uint64_t *expected; /* in the debug information; NULL: any address */
 	mw_units_t units;
 	bool units_listed;
+	mw_symbols_t symbols;
 	mw_pages_t pages;
 };
 
@@ -196,6 +199,8 @@ void mw_object_close(mw_object_t *object) {
 		return;
 	mw_functions_release(&object->functions);
 	mw_units_release(&object->units);
+	mw_symbols_release(&object->symbols);
+	free(object->expected);
 	if (object->dwfl != NULL)
 		dwfl_end(object->dwfl);
 	free(object->debug_path);
@@ -243,15 +248,6 @@ Dwfl_Module *mw_object_module(const mw_object_t *object) {
 	return object->module;
 }
 
-/* The ELF symbol at an address, or NULL. */
-static const char *find_symbol(mw_object_t *object, uint64_t address) {
-	GElf_Off offset;
-	GElf_Sym symbol;
-	const char *name =
-		dwfl_module_addrinfo(object->module, address, &offset, &symbol, NULL, NULL, NULL);
-	return name != NULL && name[0] != '\0' ? name : NULL;
-}
-
 /* The unit that holds an address, from .debug_aranges, or where the compiler made none (clang,
  * Rust) from the units' own ranges. */
 static Dwarf_Die *find_unit(mw_object_t *object, uint64_t address) {
@@ -282,6 +278,14 @@ void mw_object_read_lines(mw_object_t *object, uint64_t address) {
 	mw_object_drop_pages(object);
 }
 
+void mw_object_expect(mw_object_t *object, const uint64_t *addresses, size_t count) {
+	free(object->expected);
+	object->expected = mw_xcalloc(count, sizeof(uint64_t));
+	for (size_t i = 0; i < count && mw_object_has_debug(object); i++)
+		object->expected[i] = addresses[i] - object->debug_bias;
+	mw_functions_want(&object->functions, object->expected, count);
+}
+
 size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 			mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX]) {
 	Dwarf_Die *unit = find_unit(object, address);
@@ -292,7 +296,7 @@ size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 		if (count > 0)
 			return count;
 	}
-	const char *symbol = find_symbol(object, address);
+	const char *symbol = mw_symbols_find(&object->symbols, object->module, address);
 	if (symbol == NULL)
 		return 0;
 	frames[0] = (mw_symbol_frame_t){.name = symbol};

@@ -53,6 +53,10 @@ uint64_t mw_object_unit(mw_object_t *object, uint64_t address);
  * beside those of its functions. */
 void mw_object_read_lines(mw_object_t *object, uint64_t address);
 
+/* Says that only these addresses, rising, will be looked up until the next call: less is kept of a
+ * large unit.  Without a call, any may. */
+void mw_object_expect(mw_object_t *object, const uint64_t *addresses, size_t count);
+
 /* The functions at an address of the ELF file, innermost first; returns how many (0: none).  The
  * texts are valid until the object is closed. */
 size_t mw_object_lookup(mw_object_t *object, uint64_t address,

@@ -261,10 +261,16 @@ static size_t nodes_within_limit(const mw_graph_t *g) {
 	return limit < g->order_count ? limit : g->order_count;
 }
 
+/* Of what is kept.  Only a picture's order depends on edges. */
+static void order_again(mw_graph_t *g) {
+	if (g->options.is_picture)
+		mw_graph_link(g);
+	put_in_order(g);
+}
+
 void mw_graph_trim(mw_graph_t *g) {
 	const mw_graph_options_t *o = &g->options;
-	mw_graph_link(g);
-	put_in_order(g);
+	order_again(g);
 	uint64_t node_cutoff = cutoff_of(g, o->node_fraction);
 	uint64_t edge_cutoff = cutoff_of(g, o->edge_fraction);
 	size_t kept = 0;
@@ -277,16 +283,14 @@ void mw_graph_trim(mw_graph_t *g) {
 	g->order_count = kept;
 	if (g->dropped_nodes > 0) {
 		keep_only_ordered(g);
-		mw_graph_link(g);
-		put_in_order(g);
+		order_again(g);
 	}
 	g->original_count = g->order_count;
 	size_t shown = o->node_count > 0 ? nodes_within_limit(g) : g->order_count;
 	if (shown < g->order_count) {
 		g->order_count = shown;
 		keep_only_ordered(g);
-		mw_graph_link(g);
-		put_in_order(g);
+		order_again(g);
 	}
 	drop_edges(g, edge_cutoff);
 	if (o->is_picture && o->drop_negative)

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ * test_symbols.c -- symbols found by their ranges are those that libdwfl finds by looking through
+ * all: of this test, which has labels, aliases and symbols within others, and of libraries. */
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/symbols.h"
+#include "test.h"
+
+/* A global function with a local one and a label inside, an alias and a weaker alias, one of
+ * another size at the same place; code behind a label without a size; a weak symbol that is longer
+ * than the global one there. */
+__asm__(".text\n"
+	".globl test_outer, test_alias, test_short, test_strong\n"
+	".weak test_weak, test_long\n"
+	".type test_outer, @function\n.type test_alias, @function\n.type test_weak, @function\n"
+	".type test_short, @function\n.type test_inner, @function\n"
+	".type test_strong, @function\n.type test_long, @function\n"
+	"test_outer:\ntest_alias:\ntest_weak:\ntest_short:\n"
+	".skip 16, 0x90\n"
+	"test_inner:\n.skip 16, 0x90\n.size test_inner, . - test_inner\n"
+	"test_label_inside:\n.skip 16, 0x90\n"
+	".size test_outer, . - test_outer\n.size test_alias, . - test_alias\n"
+	".size test_weak, . - test_weak\n.size test_short, 8\n"
+	"test_label:\n.skip 16, 0x90\n"
+	"test_strong:\ntest_long:\n.skip 16, 0x90\n.size test_strong, 8\n.size test_long, 16\n"
+	"ret\n");
+
+static Dwfl_Module *open_module(Dwfl *dwfl, const char *path) {
+	dwfl_report_begin(dwfl);
+	Dwfl_Module *module = dwfl_report_elf(dwfl, "module", path, -1, 0, true);
+	dwfl_report_end(dwfl, NULL, NULL);
+	return module;
+}
+
+/* Whether an address is code's: others are in no profile, and libdwfl takes the first ones for
+ * those of sections that are not in memory. */
+static bool is_code(Dwfl_Module *module, uint64_t address) {
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	size_t count = 0;
+	GElf_Phdr segment;
+	elf_getphdrnum(elf, &count);
+	for (int i = 0; i < (int)count; i++)
+		if (gelf_getphdr(elf, i, &segment) != NULL && segment.p_type == PT_LOAD &&
+		    (segment.p_flags & PF_X) != 0 &&
+		    address - bias - segment.p_vaddr < segment.p_memsz)
+			return true;
+	return false;
+}
+
+static size_t check_address(mw_symbols_t *symbols, Dwfl_Module *module, uint64_t address) {
+	GElf_Off offset;
+	GElf_Sym symbol;
+	if (!is_code(module, address))
+		return 0;
+	const char *want =
+		dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+	const char *have = mw_symbols_find(symbols, module, address);
+	CHECK_STR(have != NULL ? have : "none", want != NULL && want[0] != '\0' ? want : "none");
+	return have != NULL;
+}
+
+/* At the edges of some of the symbols, and at addresses between. */
+static void check_file(const char *path, size_t symbols_to_check) {
+	static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+						 .find_debuginfo = dwfl_standard_find_debuginfo,
+						 .section_address = dwfl_offline_section_address};
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	Dwfl_Module *module = open_module(dwfl, path);
+	CHECK(module != NULL);
+	mw_symbols_t symbols = {.is_listed = false};
+	int count = dwfl_module_getsymtab(module);
+	CHECK(count > 0);
+	size_t named = 0, step = (size_t)count / symbols_to_check + 1;
+	uint64_t before = 0;
+	for (size_t i = 1; i < (size_t)count; i += step) {
+		GElf_Sym symbol;
+		GElf_Addr start;
+		if (dwfl_module_getsym_info(module, (int)i, &symbol, &start, NULL, NULL, NULL) ==
+		    NULL)
+			continue;
+		const uint64_t addresses[] = {start - 1,
+					      start,
+					      start + symbol.st_size / 2,
+					      start + symbol.st_size - 1,
+					      start + symbol.st_size,
+					      start + symbol.st_size + 1,
+					      start / 2 + before / 2};
+		for (size_t k = 0; k < sizeof(addresses) / sizeof(addresses[0]); k++)
+			named += check_address(&symbols, module, addresses[k]);
+		before = start;
+	}
+	CHECK(symbols.is_listed);
+	CHECK(named > 0);
+	mw_symbols_release(&symbols);
+	dwfl_end(dwfl);
+}
+
+static void own_symbols_are_libdwfls(void) {
+	check_file("/proc/self/exe", 3000);
+}
+
+static int check_library(struct dl_phdr_info *info, size_t size, void *context) {
+	size_t *checked = context;
+	(void)size;
+	if (info->dlpi_name[0] == '/') {
+		check_file(info->dlpi_name, 300);
+		++*checked;
+	}
+	return 0;
+}
+
+/* Those this test needs: libc, with the symbols of its debug file where it is installed, and others
+ * that are stripped. */
+static void libraries_symbols_are_libdwfls(void) {
+	size_t checked = 0;
+	dl_iterate_phdr(check_library, &checked);
+	CHECK(checked > 0);
+}
+
+/* Each address of the code above. */
+static void overlapping_symbols_are_libdwfls(void) {
+	static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+						 .find_debuginfo = dwfl_standard_find_debuginfo,
+						 .section_address = dwfl_offline_section_address};
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	Dwfl_Module *module = open_module(dwfl, "/proc/self/exe");
+	mw_symbols_t symbols = {.is_listed = false};
+	int count = dwfl_module_getsymtab(module);
+	GElf_Addr start = 0;
+	for (int i = 1; i < count && start == 0; i++) {
+		GElf_Sym symbol;
+		const char *name = dwfl_module_getsym(module, i, &symbol, NULL);
+		if (name != NULL && strcmp(name, "test_outer") == 0)
+			start = symbol.st_value;
+	}
+	CHECK(start != 0);
+	size_t named = 0;
+	for (uint64_t address = start - 32; address < start + 128; address++)
+		named += check_address(&symbols, module, address);
+	CHECK(named >= 64);
+	mw_symbols_release(&symbols);
+	dwfl_end(dwfl);
+}
+
+int main(void) {
+	RUN(own_symbols_are_libdwfls);
+	RUN(libraries_symbols_are_libdwfls);
+	RUN(overlapping_symbols_are_libdwfls);
+	return 0;
+}
