@@ -66,6 +66,21 @@ static void names_outlive_the_file(void) {
 	CHECK_STR(look_up("/nonexistent", self.build_id), "some_function");
 }
 
+/* As in jemalloc's profiles.  The file is stripped then, so that the name can be a kept one only.
+ */
+static void files_own_build_id_stands_in(void) {
+	char stripped[300], command[1024];
+	snprintf(stripped, sizeof(stripped), "%s/stripped", home);
+	snprintf(command, sizeof(command), "strip -o '%s' '%s'", stripped, self.path);
+	CHECK_EQ(system(command), 0);
+	CHECK(unlink(kept) == 0);
+	CHECK_STR(look_up(stripped, ""), "");
+	CHECK_STR(look_up(self.path, ""), "some_function");
+	CHECK_STR(look_up("/nonexistent", self.build_id), "some_function");
+	CHECK_STR(look_up(stripped, ""), "some_function");
+	CHECK(unlink(stripped) == 0);
+}
+
 static void another_build_has_its_own(void) {
 	CHECK_STR(look_up("/nonexistent", "00112233445566778899aabbccddeeff00112233"), "");
 	/* Nor does its file stand for this one's when it is put there. */
@@ -161,6 +176,7 @@ int main(void) {
 	kept = mw_cache_path(directory, self.build_id);
 	CHECK(kept != NULL);
 	RUN(names_outlive_the_file);
+	RUN(files_own_build_id_stands_in);
 	RUN(another_build_has_its_own);
 	RUN(build_ids_are_no_paths);
 	RUN(damaged_files_are_made_anew);

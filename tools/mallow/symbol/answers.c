@@ -3,6 +3,7 @@
 #include "symbol/answers.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ static void take_frame(mw_answers_t *a, const mw_message_t *message) {
 						.line = (int64_t)message->value};
 }
 
-static void take_opened(mw_answers_t *a, const mw_message_t *message) {
+static void take_opened(mw_answers_t *a, const mw_message_t *message, const char *text) {
 	if (a->current == NULL || message->number != a->current->mapping)
 		return;
 	mw_mapping_t *mapping = &a->session->profile->mappings[message->number];
@@ -65,6 +66,7 @@ static void take_opened(mw_answers_t *a, const mw_message_t *message) {
 	mapping->has_filenames = mapping->has_line_numbers = message->detail != 0;
 	mapping->has_inline_frames = message->detail != 0;
 	a->current->has_debug = message->detail != 0;
+	snprintf(a->current->build_id, sizeof(a->current->build_id), "%s", text);
 }
 
 static void say_progress(const mw_answers_t *a) {
@@ -113,7 +115,7 @@ static void take_message(mw_answers_t *a, const mw_message_t *message, const cha
 			options->note(options->context, text);
 		break;
 	case MW_MESSAGE_OPENED:
-		take_opened(a, message);
+		take_opened(a, message, text);
 		break;
 	case MW_MESSAGE_LOOKUP:
 		if (a->current != NULL && a->current != a->helped) {

@@ -213,8 +213,10 @@ int mw_crew_run(const mw_session_t *s) {
 static void keep(const mw_session_t *s, const mw_symbol_job_t *job) {
 	const mw_profile_t *p = s->profile;
 	const mw_mapping_t *mapping = &p->mappings[job->mapping];
-	mw_known_t *known =
-		mw_known_open(s->options->cache_directory, mw_profile_string(p, mapping->build_id));
+	const char *build_id = mw_profile_string(p, mapping->build_id);
+	if (build_id[0] == '\0')
+		build_id = job->build_id;
+	mw_known_t *known = mw_known_open(s->options->cache_directory, build_id);
 	for (size_t i = 0; i < job->count; i++)
 		mw_known_take(known, p->locations[job->locations[i]].address - mapping->bias, p,
 			      job->locations[i]);

@@ -27,6 +27,7 @@ struct mw_object {
 	 * there by build-id. */
 	char *debug_path;
 	char *sysroot; /* may be NULL */
+	char build_id[MW_BUILD_ID_BYTES];
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Dwarf *debug; /* once it was sought; NULL: there is none */
@@ -40,6 +41,12 @@ struct mw_object {
 	mw_pages_t pages;
 };
 
+static void write_hex(const unsigned char *bytes, ssize_t length, char *hex, size_t size) {
+	hex[0] = '\0';
+	for (ssize_t i = 0; i < length && (size_t)(2 * i + 3) <= size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+}
+
 /* The build-id of an open file as hex; "" without one. */
 static void read_build_id(int fd, char *hex, size_t size) {
 	hex[0] = '\0';
@@ -47,10 +54,9 @@ static void read_build_id(int fd, char *hex, size_t size) {
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf == NULL)
 		return;
-	const void *id;
+	const void *id = NULL;
 	ssize_t length = elf_kind(elf) == ELF_K_ELF ? dwelf_elf_gnu_build_id(elf, &id) : 0;
-	for (ssize_t i = 0; i < length && (size_t)(2 * i + 3) <= size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", ((const unsigned char *)id)[i]);
+	write_hex(id, length, hex, size);
 	elf_end(elf);
 }
 
@@ -65,7 +71,7 @@ static int open_candidate(const char *path, const char *build_id, mw_error_t *er
 		close(fd);
 		return mw_error_set(error, "%s: is not a regular file; it is not used", path);
 	}
-	char have[129];
+	char have[MW_BUILD_ID_BYTES];
 	read_build_id(fd, have, sizeof(have));
 	if (build_id[0] != '\0' && strcmp(have, build_id) != 0) {
 		close(fd);
@@ -191,7 +197,15 @@ mw_object_t *mw_object_open(const mw_profile_t *p, const mw_mapping_t *mapping,
 	dwfl_module_info(object->module, &user_data, NULL, NULL, NULL, NULL, NULL, NULL);
 	*user_data = object->sysroot;
 	dwfl_report_end(object->dwfl, NULL, NULL);
+	const unsigned char *id = NULL;
+	GElf_Addr where;
+	int length = dwfl_module_build_id(object->module, &id, &where);
+	write_hex(id, length, object->build_id, sizeof(object->build_id));
 	return object;
+}
+
+const char *mw_object_build_id(const mw_object_t *object) {
+	return object->build_id;
 }
 
 void mw_object_close(mw_object_t *object) {

@@ -26,11 +26,17 @@ typedef struct mw_symbol_frame {
 /* More inlining than any compiler does. */
 #define MW_OBJECT_INLINE_MAX 64
 
+/* Hex digits of the longest build-id that is used, and NUL. */
+#define MW_BUILD_ID_BYTES 129
+
 /* Opens the file of a mapping, of the build recorded in it, where the options say to look.  NULL:
  * `error` says why. */
 mw_object_t *mw_object_open(const mw_profile_t *profile, const mw_mapping_t *mapping,
 			    const mw_symbolize_options_t *options, mw_error_t *error);
 void mw_object_close(mw_object_t *object);
+
+/* That of the file; "" without one. */
+const char *mw_object_build_id(const mw_object_t *object);
 
 /* Runtime address - address in the ELF file, from the file's segments; false: the mapping is not
  * one of them. */

@@ -81,11 +81,13 @@ static void send_note(task_t *t, const char *text) {
 }
 
 static void send_opened(task_t *t, bool has_debug) {
+	const char *build_id = t->object != NULL ? mw_object_build_id(t->object) : "";
 	mw_message_t message = {.kind = MW_MESSAGE_OPENED,
 				.number = t->job->mapping,
 				.value = t->bias,
-				.detail = has_debug};
-	emit(t->desk, message, "");
+				.detail = has_debug,
+				.length = (uint32_t)strlen(build_id)};
+	emit(t->desk, message, build_id);
 }
 
 /* Appends a text and its NUL. */
@@ -217,13 +219,16 @@ static void look_up(task_t *t, const uint32_t *locations, size_t count) {
 	mw_queue_free(own);
 }
 
-/* All of a file. */
+/* All of a file.  Some profiles have no build-ids (jemalloc's text): what is known of the file that
+ * is there now counts. */
 static void do_task(task_t *t) {
+	const char *build_id = mw_profile_string(t->profile, t->mapping->build_id);
 	t->bias = t->mapping->bias;
-	if (!t->mapping->bias_known && open_object(t) != 0)
+	if ((!t->mapping->bias_known || build_id[0] == '\0') && open_object(t) != 0)
 		return;
-	t->known = mw_known_open(t->options->cache_directory,
-				 mw_profile_string(t->profile, t->mapping->build_id));
+	if (build_id[0] == '\0')
+		build_id = mw_object_build_id(t->object);
+	t->known = mw_known_open(t->options->cache_directory, build_id);
 	if (mw_known_was_kept(t->known))
 		send_opened(t, true);
 	uint32_t *left = mw_xcalloc(t->job->count, sizeof(uint32_t));

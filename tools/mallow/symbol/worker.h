@@ -14,13 +14,15 @@
 #include <stdint.h>
 
 #include "model/profile.h"
+#include "symbol/object.h"
 #include "symbol/queue.h"
 #include "symbol/symbolize.h"
 
 typedef enum mw_message_kind {
 	MW_MESSAGE_BEGIN = 1, /* number = mapping: it is being read */
 	MW_MESSAGE_NOTE,      /* text: the mapping cannot be used */
-	MW_MESSAGE_OPENED,    /* number = mapping, value = bias, detail = has debug information */
+	MW_MESSAGE_OPENED,    /* number = mapping, value = bias, detail = has debug information,
+			       * text: build-id of the file, where it was opened */
 	MW_MESSAGE_FUNCTION, /* number = function, of what began last; once, before its first frame.
 			      * text: name NUL system name NUL file NUL */
 	MW_MESSAGE_FRAME,    /* number = location, detail = function, value = line.  Innermost
@@ -56,7 +58,8 @@ typedef struct mw_symbol_job {
 	bool is_done;      /* or given up */
 	bool is_whole;     /* and no worker died of it */
 	bool has_debug;
-	bool has_news; /* something was not known from earlier runs */
+	char build_id[MW_BUILD_ID_BYTES]; /* the file's; "": that of the mapping counts */
+	bool has_news;                    /* something was not known from earlier runs */
 } mw_symbol_job_t;
 
 typedef struct mw_shift {
