@@ -90,6 +90,12 @@ try 0 "$ours_jeprof" --text moved/calls calls.heap
 says out ' small$'
 try 0 "$ours_pprof" -top moved/calls calls.heap
 says out ' small$'
+for option in --version --test; do
+    try 0 "$ours_jeprof" $option
+    says out '^jeprof .part of mallow [0-9.]+.'
+    try 2 "$ours_jeprof" $option ./calls calls.heap
+    one_line_error
+done
 ok "jeprof's outputs"
 
 if has_pprof; then
@@ -109,6 +115,17 @@ if has_pprof; then
     go tool pprof -symbolize=none -top -unit=B copy.pb.gz 2>err | table >theirs
     go tool pprof -symbolize=none -top -unit=B calls.pb.gz 2>err | table >ours
     diff theirs ours >difference || fail "-proto differs: $(head -5 difference)"
+    # Packed whatever the file is called, and nothing to say of labels is no error, as in pprof.
+    go tool pprof -symbolize=none -proto -output=theirs.proto calls.pb.gz 2>err
+    try 0 "$ours_pprof" -proto -output=ours.proto calls.pb.gz
+    for file in theirs ours; do
+        gzip -t <$file.proto || fail "-proto -output=$file.proto is not packed"
+    done
+    "$mallow" collapsed calls.pb.gz >plain.folded 2>err
+    "$ours_pprof" -proto plain.folded >plain.pb.gz 2>err
+    go tool pprof -symbolize=none -tags plain.pb.gz >theirs 2>err || fail "pprof -tags fails"
+    try 0 "$ours_pprof" -tags plain.pb.gz
+    diff theirs out >difference || fail "-tags of no labels differs: $(head -5 difference)"
     "$ours_pprof" -topproto calls.pb.gz >top.pb.gz 2>err
     go tool pprof -symbolize=none -topproto -unit=B -output=their.pb.gz calls.pb.gz 2>err
     for file in top their; do

@@ -33,7 +33,7 @@ started+=($!)
 sleep 0.3
 try 2 "$mallow" status $!
 one_line_error
-says err 'allocated less than'
+says err 'not grown to prof_state_min'
 ok "a process that has allocated little"
 
 # A copy: the build may lie where the other user cannot look.

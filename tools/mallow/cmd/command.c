@@ -59,6 +59,8 @@ static int run(const mw_subcommand_t *subcommand, int argc, char **argv) {
 
 static int dispatch(int argc, char **argv) {
 	const mw_subcommand_t *compat = argc > 0 ? mw_compat_find(argv[0]) : NULL;
+	if (compat != NULL && argc == 2 && argv[1][0] == '-' && mw_compat_answer(compat, argv[1]))
+		return MW_EXIT_FINE;
 	if (compat != NULL)
 		return run(compat, argc - 1, argv + 1);
 	if (argc < 2) {

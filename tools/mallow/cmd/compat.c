@@ -72,6 +72,9 @@ static const mw_option_t compat_options[] = {
 	 "a flame graph in a browser; nothing listens, the page needs no server"},
 	{"symbols", 0, MW_OPTION_SWITCH, NULL, NULL,
 	 "names for addresses: PROGRAM, and on standard input its maps and an address a line"},
+	{"version", 0, MW_OPTION_SWITCH, NULL, NULL, "say the version; alone"},
+	{"test", 0, MW_OPTION_SWITCH, NULL, NULL,
+	 "jeprof's tests of itself: there are none here; alone"},
 	{"interactive", 0, MW_OPTION_SWITCH, NULL, NULL, "ask for commands (default)"},
 	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
 };
@@ -113,6 +116,19 @@ static const mw_output_row_t page = {
 	.programs = "sensible-browser x-www-browser xdg-open chromium firefox",
 	.help = "a flame graph in a browser",
 };
+
+bool mw_compat_answer(const mw_subcommand_t *program, const char *option) {
+	option += strspn(option, "-");
+	if (strcmp(option, "version") == 0)
+		printf("%s (part of mallow " MALLOW_VERSION ")\n", program->name);
+	else if (strcmp(option, "test") == 0)
+		printf("%s (part of mallow " MALLOW_VERSION
+		       ") has no tests of itself; mallow's are run by 'make check'\n",
+		       program->name);
+	else
+		return false;
+	return true;
+}
 
 static bool is_jeprof(const mw_arguments_t *arguments) {
 	return arguments->subcommand == &programs[0];
@@ -161,7 +177,8 @@ static bool set_standards(mw_arguments_t *view, const mw_arguments_t *arguments)
 	bool good = true;
 	if (mw_argument(arguments, "show_bytes")->given)
 		good = mw_arguments_set(view, "unit", "B");
-	if (!is_jeprof(arguments))
+	view->is_pprof = !is_jeprof(arguments);
+	if (view->is_pprof)
 		return good && (mw_argument(view, "unit")->given ||
 				mw_arguments_set(view, "unit", "minimum"));
 	view->is_jeprof = true;
@@ -190,6 +207,10 @@ static int run_compat(const mw_arguments_t *arguments) {
 	const mw_output_row_t *row;
 	if (!find_output(arguments, &row))
 		return MW_EXIT_TROUBLE;
+	if (mw_argument(arguments, "version")->given || mw_argument(arguments, "test")->given) {
+		mw_complain("%s: --version and --test stand alone", arguments->subcommand->name);
+		return MW_EXIT_TROUBLE;
+	}
 	say_idle(arguments);
 	if (mw_argument(arguments, "symbols")->given) {
 		mw_load_take_options(arguments);

@@ -9,4 +9,7 @@
 /* By the name a command was called with; NULL: it is none of theirs. */
 const mw_subcommand_t *mw_compat_find(const char *path);
 
+/* Answers an option that stands alone, as `jeprof --version` does; false: it is another. */
+bool mw_compat_answer(const mw_subcommand_t *program, const char *option);
+
 #endif

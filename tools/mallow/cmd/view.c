@@ -305,7 +305,7 @@ static int write_profile(const request_t *r, const mw_profile_t *profile, mw_err
 	const char *path = r->path;
 	return mw_write_profile(profile, path,
 				path != NULL ? mw_format_of_name(path) : MW_FORMAT_PROTO,
-				MW_GZIP_BY_NAME, error);
+				r->arguments->is_pprof ? MW_GZIP_ON : MW_GZIP_BY_NAME, error);
 }
 
 /* `proto` and `topproto`, which have no text. */
@@ -397,6 +397,7 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 		.source_path = mw_argument(arguments, "source-path")->text,
 		.columns = r->path == NULL ? mw_terminal_columns(stdout) : 0,
 		.is_jeprof = arguments->is_jeprof,
+		.is_pprof = arguments->is_pprof,
 		.json = is_json(r),
 		.svg = mw_picture_is_svg(r->picture),
 	};

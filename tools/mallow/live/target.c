@@ -79,9 +79,10 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 	if (mw_process_has_library(process->pid))
 		return mw_error_set(
 			error,
-			"pid %d (%s): it runs mallow, but has no state file: it has "
-			"allocated less than about 1 MiB so far, or could not make one; "
-			"try again later",
+			"pid %d (%s): it runs mallow, but has no state file: its heap has not "
+			"grown to prof_state_min (1 MiB unless set), or it could not make "
+			"one; try again when it has grown, or start it with "
+			"MALLOW_CONF=prof_state_min:0 to have one at once",
 			process->pid, process->name);
 	return mw_error_set(error,
 			    "pid %d (%s): it does not run mallow; start it with 'mallow run "

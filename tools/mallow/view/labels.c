@@ -170,7 +170,7 @@ static int print(const mw_view_t *v, const char *only, mw_error_t *error) {
 		print_text(v, &t);
 	free(t.tags);
 	mw_table_clear(&t.table);
-	if (has_some || v->json)
+	if (has_some || v->json || v->is_pprof)
 		return 0;
 	return mw_error_set(error,
 			    "this profile does not tell %s of %s; state files do, and dumps "

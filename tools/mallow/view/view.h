@@ -33,6 +33,7 @@ typedef struct mw_view {
 	bool json;
 	bool svg;       /* of flame: a picture instead of a page */
 	bool is_jeprof; /* the table of functions has jeprof's columns */
+	bool is_pprof;  /* of tags: none is no error */
 	bool no_header;
 	const char *filters; /* options that leave something out, a line each; may be NULL */
 } mw_view_t;
