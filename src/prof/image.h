@@ -77,11 +77,16 @@ bool mw_image_reach(mw_state_section_id_t section, uint64_t index);
 /* Takes `count` neighbouring entries (of modules, stacks, frames, records or lives); the first
  * one's index, or MW_IMAGE_NO_ENTRY when the section is full. */
 uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count);
-/* An entry's two sides; likewise. */
-static inline mw_twin_t mw_image_twin(mw_state_section_id_t section, uint64_t index) {
+/* An entry's two sides; likewise.  `base`: mw_mirror_base(), for who needs several. */
+MW_ALWAYS_INLINE mw_twin_t mw_image_twin_of(const char *base, mw_state_section_id_t section,
+					    uint64_t index) {
 	uint64_t stride = mw_state_stride(section), start = index * stride;
 	return (mw_twin_t){.image = mw_image_windows[section] + start,
-			   .mirror = mw_mirror_range(section, start, stride)};
+			   .mirror = mw_mirror_range_of(base, section, start, stride)};
+}
+
+static inline mw_twin_t mw_image_twin(mw_state_section_id_t section, uint64_t index) {
+	return mw_image_twin_of(mw_mirror_base(), section, index);
 }
 
 /* The live section's twin: its fields are addressed by MW_LIVE(). */

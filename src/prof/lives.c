@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "prof/count.h"
 #include "prof/image.h"
@@ -24,12 +25,31 @@ static uint32_t entry_of(mw_twin_t stack) {
 	return (uint32_t)taken;
 }
 
+/* Where each decade begins. */
+static const uint64_t decade_starts_ns[MW_LIFE_DECADES] = {
+	0,
+	MW_LIFE_FIRST_NS,
+	MW_LIFE_FIRST_NS *UINT64_C(10),
+	MW_LIFE_FIRST_NS *UINT64_C(100),
+	MW_LIFE_FIRST_NS *UINT64_C(1000),
+	MW_LIFE_FIRST_NS *UINT64_C(10000),
+	MW_LIFE_FIRST_NS *UINT64_C(100000),
+	MW_LIFE_FIRST_NS *UINT64_C(1000000),
+	MW_LIFE_FIRST_NS *UINT64_C(10000000),
+	MW_LIFE_FIRST_NS *UINT64_C(100000000),
+	MW_LIFE_FIRST_NS *UINT64_C(1000000000),
+};
+
+/* A binary digit has 1233/4096 decimal ones, up to 10^12: what the logarithm to base 2 gives is the
+ * decade or the one after it. */
 static unsigned decade_of(uint64_t lifetime_ns) {
-	unsigned decade = 0;
-	for (uint64_t limit_ns = MW_LIFE_FIRST_NS;
-	     decade < MW_LIFE_DECADES - 1 && lifetime_ns >= limit_ns; limit_ns *= 10)
-		decade++;
-	return decade;
+	enum { DIGITS_BELOW = 2 }; /* of MW_LIFE_FIRST_NS, all but one */
+	if (lifetime_ns < MW_LIFE_FIRST_NS)
+		return 0;
+	unsigned decade = ((mw_log2_floor(lifetime_ns) + 1) * 1233 >> 12) - DIGITS_BELOW;
+	if (decade > MW_LIFE_DECADES - 1)
+		decade = MW_LIFE_DECADES - 1;
+	return decade - (lifetime_ns < decade_starts_ns[decade]);
 }
 
 static int64_t object_us(const mw_life_t *life) {
@@ -44,11 +64,11 @@ _Static_assert(LIFE(object_us) == LIFE(samples) + 8 &&
 		       sizeof(mw_state_life_t) % 16 == 0,
 	       "pairs");
 
-void mw_lives_count(mw_twin_t stack, const mw_life_t *life) {
+void mw_lives_count(const char *base, mw_twin_t stack, const mw_life_t *life) {
 	uint32_t entry = entry_of(stack);
 	if (MW_UNLIKELY(entry == 0))
 		return;
-	mw_twin_t twin = mw_image_twin(MW_SECTION_LIVES, entry);
+	mw_twin_t twin = mw_image_twin_of(base, MW_SECTION_LIVES, entry);
 	int64_t objects = life->objects_q16;
 	size_t decade = LIFE(decades_q16) + decade_of(life->lifetime_ns) * sizeof(int64_t);
 	mw_os_pair_t sums =

@@ -17,7 +17,7 @@ typedef struct mw_life {
 } mw_life_t;
 
 /* Counts it for the stack with this entry.  Where there is no room for another life, nothing is
- * counted. */
-void mw_lives_count(mw_twin_t stack, const mw_life_t *life);
+ * counted.  `base`: mw_mirror_base(). */
+void mw_lives_count(const char *base, mw_twin_t stack, const mw_life_t *life);
 
 #endif

@@ -67,13 +67,19 @@ static inline bool mw_mirror_was_wiped(void) {
 	       !mw_mirror_base();
 }
 
-/* `bytes` at `start` of a section; NULL when they are not mirrored. */
-static inline char *mw_mirror_range(mw_state_section_id_t section, uint64_t start, uint64_t bytes) {
-	/* The second pairs with the release in grow(). */
-	if (!mw_mirror_base() || atomic_load_explicit(&mw_mirror_view.present_bytes[section],
-						      memory_order_acquire) < start + bytes)
+/* `bytes` at `start` of a section; NULL when they are not mirrored.  `base`: mw_mirror_base(), for
+ * who needs several. */
+static inline char *mw_mirror_range_of(const char *base, mw_state_section_id_t section,
+				       uint64_t start, uint64_t bytes) {
+	/* Pairs with the release in grow(). */
+	if (!base || atomic_load_explicit(&mw_mirror_view.present_bytes[section],
+					  memory_order_acquire) < start + bytes)
 		return NULL;
 	return mw_mirror_view.windows[section] + start;
+}
+
+static inline char *mw_mirror_range(mw_state_section_id_t section, uint64_t start, uint64_t bytes) {
+	return mw_mirror_range_of(mw_mirror_base(), section, start, bytes);
 }
 
 #endif

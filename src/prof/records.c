@@ -75,7 +75,7 @@ static uint32_t sequence_of(const char *image) {
 }
 
 /* 0: the records are full. */
-static mw_record_id_t make_record(const mw_sample_t *sample) {
+static mw_record_id_t make_record(const char *base, const mw_sample_t *sample) {
 	uint64_t record = pop_free();
 	if (MW_UNLIKELY(record == 0))
 		record = mw_image_take(MW_SECTION_RECORDS, 1);
@@ -83,7 +83,7 @@ static mw_record_id_t make_record(const mw_sample_t *sample) {
 		mw_image_set_flag(MW_STATE_RECORDS_FULL);
 		return 0;
 	}
-	mw_twin_t twin = mw_image_twin(MW_SECTION_RECORDS, record);
+	mw_twin_t twin = mw_image_twin_of(base, MW_SECTION_RECORDS, record);
 	uint32_t sequence = sequence_of(twin.image), its_generation = generation();
 	write_record(twin.image, sample, sequence, its_generation);
 	if (twin.mirror)
@@ -203,9 +203,10 @@ static inline void count_sampled(mw_twin_t stack, mw_twin_t live, amounts_t a) {
 
 mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	mw_sizes_count(sample);
-	mw_record_id_t record = make_record(sample);
-	mw_twin_t stack = mw_image_twin(MW_SECTION_STACKS, sample->stack);
-	mw_twin_t live = mw_image_live_twin();
+	const char *base = mw_mirror_base();
+	mw_record_id_t record = make_record(base, sample);
+	mw_twin_t stack = mw_image_twin_of(base, MW_SECTION_STACKS, sample->stack);
+	mw_twin_t live = mw_image_twin_of(base, MW_SECTION_LIVE, 0);
 	amounts_t amounts =
 		amounts_of(sample->weight_q16, sample->usable_bytes, sample->requested_bytes);
 	if (MW_LIKELY(record != 0))
@@ -230,12 +231,13 @@ bool mw_records_look(mw_record_id_t record, mw_sample_t *sample) {
 }
 
 /* Takes the sample out of what is live, and counts its life. */
-static inline void count_freed(const mw_state_record_t *entry, const mw_release_t *release) {
+static inline void count_freed(const char *base, const mw_state_record_t *entry,
+			       const mw_release_t *release) {
 	amounts_t amounts =
 		amounts_of(entry->weight_q16, entry->usable_bytes, entry->requested_bytes);
 	amounts_t taken = taken_back(amounts);
-	mw_twin_t stack = mw_image_twin(MW_SECTION_STACKS, entry->stack);
-	mw_twin_t live = mw_image_live_twin();
+	mw_twin_t stack = mw_image_twin_of(base, MW_SECTION_STACKS, entry->stack);
+	mw_twin_t live = mw_image_twin_of(base, MW_SECTION_LIVE, 0);
 	mw_sides_t unknown, all = mw_sides_of(live);
 	add_freed(mw_sides_of(stack), taken);
 	if (MW_UNLIKELY(is_unknown_to_file(stack, live, &unknown)))
@@ -251,17 +253,18 @@ static inline void count_freed(const mw_state_record_t *entry, const mw_release_
 		.other_thread = release->thread_id != entry->thread_id,
 		.temporary = release->temporary,
 	};
-	mw_lives_count(stack, &life);
+	mw_lives_count(base, stack, &life);
 }
 
 uint64_t mw_records_remove(mw_record_id_t record, const mw_release_t *release) {
-	mw_twin_t twin = mw_image_twin(MW_SECTION_RECORDS, record);
+	const char *base = mw_mirror_base();
+	mw_twin_t twin = mw_image_twin_of(base, MW_SECTION_RECORDS, record);
 	const mw_state_record_t *entry = (const mw_state_record_t *)(const void *)twin.image;
 	/* The heap finds double frees itself; a stray number may do no harm here. */
 	if (MW_UNLIKELY(record == 0) || MW_UNLIKELY(entry->stack == MW_RECORD_FREE))
 		return 0;
 	if (MW_LIKELY(entry->generation == generation()))
-		count_freed(entry, release);
+		count_freed(base, entry, release);
 	free_record(record, twin);
 	return entry->address;
 }

@@ -113,13 +113,26 @@ static void lives_are_counted(void) {
 		     {1000, 1},
 		     {9999, 1},
 		     {10000, 2},
+		     {99999, 2},
+		     {100000, 3},
 		     {123456, 3},
+		     {999999, 3},
+		     {1000000, 4},
 		     {5000000, 4},
+		     {9999999, 4},
+		     {10000000, 5},
 		     {99999999, 5},
 		     {100000000, 6},
+		     {999999999, 6},
+		     {1000000000, 7},
 		     {3000000000, 7},
+		     {9999999999, 7},
+		     {10000000000, 8},
 		     {50000000000, 8},
+		     {99999999999, 8},
+		     {100000000000, 9},
 		     {999000000000, 9},
+		     {999999999999, 9},
 		     {1000000000000, 10},
 		     {90000000000000, 10}};
 	int64_t decades[MW_LIFE_DECADES] = {0}, us = 0;
@@ -136,8 +149,8 @@ static void lives_are_counted(void) {
 		const mw_state_life_t *life = life_of(bases[k], 5);
 		CHECK_EQ(life->samples, CASES);
 		CHECK_EQ(life->object_us, us);
-		CHECK_EQ(life->other_thread_q16, CASES / 2 * 3 * 65536);
-		CHECK_EQ(life->temporary_q16, 5 * 3 * 65536);
+		CHECK_EQ(life->other_thread_q16, (CASES + 1) / 2 * 3 * 65536);
+		CHECK_EQ(life->temporary_q16, (CASES + 2) / 3 * 3 * 65536);
 		for (int d = 0; d < MW_LIFE_DECADES; d++)
 			CHECK_EQ(life->decades_q16[d], decades[d]);
 	}
