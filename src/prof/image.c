@@ -9,6 +9,7 @@
 #include "os/file.h"
 #include "os/map.h"
 #include "os/proc.h"
+#include "os/single.h"
 #include "prof/mirror.h"
 
 /* Capacities of the file.  Exact mode on real programs: a compiler or an interpreter has a million
@@ -393,21 +394,34 @@ bool mw_image_reach(mw_state_section_id_t section, uint64_t index) {
 	return true;
 }
 
+/* The image's counter is first + count by now. */
+static void count_in_mirror(_Atomic uint64_t *used, uint64_t first, uint64_t count, bool alone) {
+	if (alone)
+		atomic_store_explicit(used, first + count, memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(used, count, memory_order_relaxed);
+}
+
 uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count) {
 	_Atomic uint64_t *used = used_counter(section);
 	uint64_t first = atomic_load_explicit(used, memory_order_relaxed);
+	/* As a turn, and the slabs' locks, which such a process does without as well: each record
+	 * that is new would wait twice for all stores before it. */
+	bool alone = mw_os_is_single_threaded();
 	do
 		if (!mw_image_reach(section, first + count - 1))
 			return MW_IMAGE_NO_ENTRY;
-	while (!atomic_compare_exchange_weak_explicit(used, &first, first + count,
+	while (!alone &&
+	       !atomic_compare_exchange_weak_explicit(used, &first, first + count,
 						      memory_order_relaxed, memory_order_relaxed));
+	if (alone)
+		atomic_store_explicit(used, first + count, memory_order_relaxed);
 	if (MW_UNLIKELY(is_nearly_full(section, (first + count) * mw_state_stride(section))))
 		atomic_store_explicit(&mw_image_widening_wanted, true, memory_order_relaxed);
 	char *mirror = mw_image_live_twin().mirror;
 	if (mirror)
-		atomic_fetch_add_explicit(
-			(_Atomic uint64_t *)(void *)(mirror + used_offset[section]), count,
-			memory_order_relaxed);
+		count_in_mirror((_Atomic uint64_t *)(void *)(mirror + used_offset[section]), first,
+				count, alone);
 	return first;
 }
 

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "prof/count.h"
 #include "prof/image.h"
+#include "prof/sampler.h"
 
 #define LIFE(field) offsetof(mw_state_life_t, field)
 
@@ -25,35 +26,28 @@ static uint32_t entry_of(mw_twin_t stack) {
 	return (uint32_t)taken;
 }
 
-/* Where each decade begins. */
-static const uint64_t decade_starts_ns[MW_LIFE_DECADES] = {
-	0,
-	MW_LIFE_FIRST_NS,
-	MW_LIFE_FIRST_NS *UINT64_C(10),
-	MW_LIFE_FIRST_NS *UINT64_C(100),
-	MW_LIFE_FIRST_NS *UINT64_C(1000),
-	MW_LIFE_FIRST_NS *UINT64_C(10000),
-	MW_LIFE_FIRST_NS *UINT64_C(100000),
-	MW_LIFE_FIRST_NS *UINT64_C(1000000),
-	MW_LIFE_FIRST_NS *UINT64_C(10000000),
-	MW_LIFE_FIRST_NS *UINT64_C(100000000),
-	MW_LIFE_FIRST_NS *UINT64_C(1000000000),
+/* Where each decade but the last ends. */
+static const uint64_t limits_ns[MW_LIFE_DECADES - 1] = {
+	MW_LIFE_FIRST_NS, 10000,      100000,      1000000,      10000000,
+	100000000,        1000000000, 10000000000, 100000000000, 1000000000000,
 };
 
-/* A binary digit has 1233/4096 decimal ones, up to 10^12: what the logarithm to base 2 gives is the
- * decade or the one after it. */
+/* Of a number of so many bits the logarithm is below bits * log10(2), by 1 at most. */
 static unsigned decade_of(uint64_t lifetime_ns) {
-	enum { DIGITS_BELOW = 2 }; /* of MW_LIFE_FIRST_NS, all but one */
-	if (lifetime_ns < MW_LIFE_FIRST_NS)
+	unsigned bits = mw_log2_floor(lifetime_ns | 1) + 1;
+	unsigned log10_most = bits * 1233 / 4096;
+	if (log10_most < 3)
 		return 0;
-	unsigned decade = ((mw_log2_floor(lifetime_ns) + 1) * 1233 >> 12) - DIGITS_BELOW;
-	if (decade > MW_LIFE_DECADES - 1)
-		decade = MW_LIFE_DECADES - 1;
-	return decade - (lifetime_ns < decade_starts_ns[decade]);
+	unsigned below = log10_most - 3;
+	if (MW_UNLIKELY(below >= MW_LIFE_DECADES - 1))
+		return MW_LIFE_DECADES - 1;
+	return below + (lifetime_ns >= limits_ns[below]);
 }
 
 static int64_t object_us(const mw_life_t *life) {
 	uint64_t us = (life->lifetime_ns + 500) / 1000;
+	if (life->objects_q16 == (int64_t)MW_WEIGHT_ONE)
+		return (int64_t)us;
 	unsigned __int128 product = (unsigned __int128)life->objects_q16 * us >> 16;
 	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
 }

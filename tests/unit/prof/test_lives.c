@@ -17,13 +17,15 @@ static uint64_t test_clock(void) {
 	return now_ns;
 }
 
+static unsigned objects = 3; /* that a sample stands for */
+
 static mw_record_id_t add(uint32_t stack, uint64_t bytes) {
 	mw_sample_t sample = {.stack = stack,
 			      .thread_id = 7,
 			      .address = 4096,
 			      .requested_bytes = bytes,
 			      .usable_bytes = bytes,
-			      .weight_q16 = 3 * 65536,
+			      .weight_q16 = objects * 65536,
 			      .time_ns = now_ns};
 	return mw_records_add(&sample);
 }
@@ -119,41 +121,39 @@ static void lives_are_counted(void) {
 		     {999999, 3},
 		     {1000000, 4},
 		     {5000000, 4},
-		     {9999999, 4},
-		     {10000000, 5},
 		     {99999999, 5},
 		     {100000000, 6},
 		     {999999999, 6},
 		     {1000000000, 7},
-		     {3000000000, 7},
 		     {9999999999, 7},
 		     {10000000000, 8},
-		     {50000000000, 8},
 		     {99999999999, 8},
 		     {100000000000, 9},
-		     {999000000000, 9},
 		     {999999999999, 9},
 		     {1000000000000, 10},
 		     {90000000000000, 10}};
-	int64_t decades[MW_LIFE_DECADES] = {0}, us = 0;
+	int64_t decades[MW_LIFE_DECADES] = {0}, us = 0, temporary = 0;
 	enum { CASES = sizeof cases / sizeof *cases };
 	for (unsigned i = 0; i < CASES; i++) {
+		objects = i % 2 ? 1 : 3;
 		mw_record_id_t record = add(5, 64);
 		CHECK_EQ(record, 1);
 		now_ns += cases[i].ns;
 		take(record, i % 2 ? 7 : 8, i % 3 == 0);
-		decades[cases[i].decade] += 3 * 65536;
-		us += 3 * (int64_t)((cases[i].ns + 500) / 1000);
+		decades[cases[i].decade] += objects * 65536;
+		us += objects * (int64_t)((cases[i].ns + 500) / 1000);
+		temporary += i % 3 == 0 ? objects * 65536 : 0;
 	}
 	for (int k = 0; k < 2; k++) {
 		const mw_state_life_t *life = life_of(bases[k], 5);
 		CHECK_EQ(life->samples, CASES);
 		CHECK_EQ(life->object_us, us);
-		CHECK_EQ(life->other_thread_q16, (CASES + 1) / 2 * 3 * 65536);
-		CHECK_EQ(life->temporary_q16, (CASES + 2) / 3 * 3 * 65536);
+		CHECK_EQ(life->other_thread_q16, CASES / 2 * 3 * 65536);
+		CHECK_EQ(life->temporary_q16, temporary);
 		for (int d = 0; d < MW_LIFE_DECADES; d++)
 			CHECK_EQ(life->decades_q16[d], decades[d]);
 	}
+	objects = 3;
 	/* A clock that went back is no lifetime of centuries. */
 	mw_record_id_t record = add(6, 64);
 	now_ns -= 5000;
