@@ -209,8 +209,8 @@ static void take(mw_ctl_stats_t *stats) {
 	stats->allocated = stats->small_allocated + stats->large_allocated;
 	stats->active = own.touched_bytes + stats->large_allocated;
 	/* The records of a chunk's slices. */
-	stats->metadata_edata = heap[MW_STAT_chunks] * MW_CHUNK_SLICES * sizeof(mw_page_t) +
-				ctl.made_sum.metadata_edata;
+	stats->metadata_edata =
+		heap[MW_STAT_chunks] * MW_CHUNK_META_BYTES + ctl.made_sum.metadata_edata;
 	stats->metadata = heap[MW_STAT_metadata_bytes] + stats->metadata_edata;
 	stats->resident = stats->active + kept + stats->metadata;
 	uint64_t mapped = heap[MW_STAT_mapped_bytes] + heap[MW_STAT_metadata_bytes];
@@ -259,7 +259,7 @@ static void take_arena(const mw_arena_t *arena, mw_ctl_stats_t *stats) {
 	uint64_t chunks = mw_tally_read(&arena->chunk_count);
 	uint64_t kept = mw_tally_read(&arena->dirty_slices) * MW_SLICE_BYTES +
 			mw_tally_read(&arena->kept_bytes);
-	stats->metadata = stats->metadata_edata = chunks * MW_CHUNK_SLICES * sizeof(mw_page_t);
+	stats->metadata = stats->metadata_edata = chunks * MW_CHUNK_META_BYTES;
 	stats->resident = stats->active + kept + stats->metadata;
 	stats->mapped = stats->resident;
 	uint64_t space = chunks * MW_CHUNK_BYTES + mw_tally_read(&arena->huge_bytes) +

@@ -140,7 +140,8 @@ static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class
 		if (block)
 			return block;
 	}
-	void *list = mw_thread.heads[size_class];
+	mw_list_t *stack = mw_stack_of(size_class);
+	void *list = stack->first;
 	if (!list) {
 		mw_head_ran_empty(heap, size_class);
 		mw_page_t *page;
@@ -149,8 +150,9 @@ static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class
 			return NULL;
 		mw_head_filled(heap, size_class, count);
 	}
-	mw_thread.heads[size_class] = mw_link_get(list);
-	mw_thread.room[size_class]++;
+	stack->first = mw_link_get(list);
+	stack->left++;
+	mw_heap_counts_given(heap, size_class);
 	return list;
 }
 

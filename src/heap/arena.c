@@ -96,7 +96,7 @@ static void drop_page(mw_arena_t *arena, mw_page_t *page) {
 void mw_arena_reset(mw_arena_t *arena) {
 	for (mw_chunk_t *chunk = arena->chunks; chunk; chunk = chunk->all_next) {
 		for (unsigned i = 1; i < MW_CHUNK_SLICES; i++) {
-			mw_page_t *page = (mw_page_t *)chunk + i;
+			mw_page_t *page = mw_chunk_page(chunk, i);
 			if (page->kind == MW_PAGE_SAMPLED || page->kind == MW_PAGE_LARGE)
 				drop_page(arena, page);
 		}

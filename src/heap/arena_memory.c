@@ -38,7 +38,7 @@ static bool make_chunk(mw_arena_t *arena) {
 	if (!chunk)
 		return false;
 	if (!zeroed)
-		memset(chunk, 0, MW_CHUNK_SLICES * sizeof(mw_page_t));
+		memset(chunk, 0, MW_CHUNK_META_BYTES);
 	chunk->free_mask = USABLE_SLICES;
 	chunk->touched_mask = zeroed ? 0 : USABLE_SLICES;
 	chunk->node = MW_OS_NUMA_ANY;

@@ -500,7 +500,7 @@ void mw_chunk_census(mw_chunk_census_t *census) {
 		census->free_slices += (size_t)__builtin_popcountll(chunk->free_mask);
 		for (unsigned i = 1; i < MW_CHUNK_SLICES; i++)
 			if (!(chunk->free_mask >> i & 1))
-				count_page(census, (mw_page_t *)chunk + i);
+				count_page(census, mw_chunk_page(chunk, i));
 	}
 	unlock_chunks();
 }
@@ -559,7 +559,7 @@ static void check_chunk(const mw_chunk_t *chunk, unsigned listed_as) {
 		mw_fatal("heap check: chunk %p has free slices %lx, dirty %lx, in the list of %u",
 			 (const void *)chunk, chunk->free_mask, chunk->dirty_mask, listed_as);
 	for (uint64_t left = chunk->free_mask; left; left &= left - 1) {
-		const mw_page_t *page = (const mw_page_t *)chunk + __builtin_ctzll(left);
+		const mw_page_t *page = mw_chunk_page(chunk, (unsigned)__builtin_ctzll(left));
 		if (page->kind != MW_PAGE_NONE && page->kind != MW_PAGE_FREED)
 			mw_fatal("heap check: slice %u of chunk %p is free, but its page is not",
 				 mw_page_slice_index(page), (const void *)chunk);

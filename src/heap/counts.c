@@ -54,6 +54,12 @@ static uint64_t blocks_made(const mw_heap_t *heap, unsigned size_class) {
 	return heap->counts.objects[c] - mw_thread.until_sample[c];
 }
 
+void mw_heap_counts_given(mw_heap_t *heap, unsigned size_class) {
+	unsigned c = size_class - MW_TINY_CLASSES;
+	heap->counts.given[size_class] = heap->counts.objects[c] - mw_thread.until_sample[c] +
+					 mw_head_length(heap, size_class);
+}
+
 static uint64_t used_bytes(const mw_page_queue_t *queue) {
 	uint64_t bytes = 0;
 	for (const mw_page_t *page = queue->first; page; page = page->next) {

@@ -22,13 +22,13 @@ MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
 /* Above tiny.  Also NULL when the object is to be sampled: free() pushes onto these heads as well,
  * so what they hold does not tell. */
 MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
-	void **head = &mw_thread.heads[size_class];
-	void *block = *head;
+	mw_list_t *stack = mw_stack_of(size_class);
+	void *block = stack->first;
 	if (MW_UNLIKELY(block == NULL) ||
 	    MW_UNLIKELY(--mw_thread.until_sample[size_class - MW_TINY_CLASSES] == 0))
 		return NULL;
-	*head = mw_link_get(block);
-	mw_thread.room[size_class]++;
+	stack->first = mw_link_get(block);
+	stack->left++;
 	return block;
 }
 
@@ -71,19 +71,13 @@ MW_ALWAYS_INLINE bool mw_fast_resize(const void *block, size_t bytes) {
 	return page->kind == MW_PAGE_SMALL && mw_fast_keeps(page->block_bytes, bytes);
 }
 
-MW_ALWAYS_INLINE bool mw_fast_owns(mw_page_t *page) {
-	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
-	return atomic_load_explicit(&page->owner, memory_order_relaxed) == self;
-}
+/* A block's chunk, and the byte offset of its slice's entry in their table. */
+typedef struct mw_place_in_chunk {
+	uintptr_t chunk, offset;
+} mw_place_in_chunk_t;
 
-/* The same of a page with blocks above tiny. */
-MW_ALWAYS_INLINE bool mw_fast_owns_stack(mw_page_t *page) {
-	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
-	return atomic_load_explicit(&page->owner, memory_order_relaxed) - MW_OWNER_STACK == self;
-}
-
-/* Finds the page of a block in a chunk; false: NULL, foreign pointers and huge blocks. */
-MW_ALWAYS_INLINE bool mw_fast_page(void *block, mw_page_t **page) {
+/* Finds them; false: NULL, foreign pointers and huge blocks. */
+MW_ALWAYS_INLINE bool mw_fast_place(void *block, mw_place_in_chunk_t *place) {
 	/* The upper bits are shifted out: whatever word a program takes for a pointer, the map is
 	 * read within its bounds. */
 	enum { UNUSED_BITS = 64 - MW_ADDRESS_BITS };
@@ -93,47 +87,78 @@ MW_ALWAYS_INLINE bool mw_fast_page(void *block, mw_page_t **page) {
 	/* Shifted back rather than masked from `block`: one instruction less.  The empty statement
 	 * keeps the compiler from seeing that it is the same. */
 	__asm__("" : "+r"(chunk));
-	*page = mw_page_in_chunk(chunk << MW_CHUNK_SHIFT, (uintptr_t)block);
+	place->chunk = chunk << MW_CHUNK_SHIFT;
+	place->offset = ((uintptr_t)block >> (MW_SLICE_SHIFT - MW_ENTRY_SHIFT)) &
+			((MW_CHUNK_SLICES - 1) << MW_ENTRY_SHIFT);
 	return true;
 }
 
-/* The same of an own tiny block; false: for the slow path.  One compare answers for every page that
- * is not an ordinary one of this thread. */
-MW_ALWAYS_INLINE bool mw_fast_own_page(void *block, mw_page_t **page) {
-	return mw_fast_page(block, page) && MW_LIKELY(mw_fast_owns(*page));
+MW_ALWAYS_INLINE mw_entry_t *mw_fast_entry(mw_place_in_chunk_t place) {
+	return (mw_entry_t *)(place.chunk + place.offset + MW_CHUNK_ENTRIES_OFFSET);
 }
 
-/* A linked block.  Pushing onto the page, not onto the head, keeps the head's length known: it is
- * only drained. */
-MW_ALWAYS_INLINE void mw_fast_push(mw_page_t *page, void *block) {
-	page->free = block;
-	if (MW_UNLIKELY(--page->used == 0))
-		mw_heap_page_emptied(page);
+MW_ALWAYS_INLINE mw_page_t *mw_fast_page(mw_place_in_chunk_t place) {
+	enum { ENTRY_TO_PAGE = MW_PAGE_META_SHIFT - MW_ENTRY_SHIFT };
+	return (mw_page_t *)(place.chunk + (place.offset << ENTRY_TO_PAGE) + MW_CHUNK_PAGES_OFFSET);
 }
 
-/* Of an own page; false: it is the block that was freed last. */
-MW_ALWAYS_INLINE bool mw_fast_put(mw_page_t *page, void *block) {
-	void *next = page->free;
+/* One compare answers for every page that is not an ordinary one of this thread. */
+MW_ALWAYS_INLINE bool mw_fast_is_own(mw_entry_t *entry) {
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	return atomic_load_explicit(&entry->owner, memory_order_relaxed) == self;
+}
+
+MW_ALWAYS_INLINE bool mw_fast_owns(const mw_page_t *page) {
+	return mw_fast_is_own(mw_page_entry(page));
+}
+
+/* Of an entry that was read: with its address hidden, neither of the two loads needs an instruction
+ * to compute one. */
+MW_ALWAYS_INLINE mw_list_t *mw_fast_list(mw_place_in_chunk_t place) {
+	__asm__("" : "+r"(place.offset));
+	return mw_fast_entry(place)->list;
+}
+
+/* True: that was the last.  The compiler keeps the subtraction and its test apart, as two to four
+ * instructions. */
+MW_ALWAYS_INLINE bool mw_fast_count_push(mw_list_t *list) {
+#ifdef __x86_64__
+	bool last;
+	__asm__("subl $1, %0" : "+m"(list->left), "=@ccle"(last));
+	return last;
+#else
+	return --list->left <= 0;
+#endif
+}
+
+/* A block of an own page; false: it is the one that was freed last.  Tiny blocks go onto their
+ * page, not onto the list head, whose length stays known: it is only drained.  The others go onto
+ * the head: the block freed last is in the processor's cache, and a cold one is a miss a line. */
+MW_ALWAYS_INLINE bool mw_fast_put(mw_list_t *list, void *block) {
+	void *next = list->first;
 	if (MW_UNLIKELY(next == block))
 		return false;
 	mw_link_set(block, next);
-	mw_fast_push(page, block);
+	list->first = block;
+	if (MW_UNLIKELY(mw_fast_count_push(list)))
+		mw_heap_free_last(block, list);
 	return true;
 }
 
+/* False: nothing was done. */
 MW_ALWAYS_INLINE bool mw_fast_free_own(void *block) {
-	mw_page_t *page;
-	return mw_fast_own_page(block, &page) && mw_fast_put(page, block);
+	mw_place_in_chunk_t place;
+	return mw_fast_place(block, &place) && MW_LIKELY(mw_fast_is_own(mw_fast_entry(place))) &&
+	       mw_fast_put(mw_fast_list(place), block);
 }
 
 MW_ALWAYS_INLINE void mw_fast_free(void *block) {
-	mw_page_t *page;
-	if (MW_UNLIKELY(!mw_fast_page(block, &page)))
+	mw_place_in_chunk_t place;
+	if (MW_UNLIKELY(!mw_fast_place(block, &place)))
 		mw_heap_free_slow(block);
-	else if (MW_UNLIKELY(!mw_fast_owns(page)))
-		mw_fast_owns_stack(page) ? mw_heap_free_stack(block, page)
-					 : mw_heap_free_diverted(block, page);
-	else if (MW_UNLIKELY(!mw_fast_put(page, block)))
+	else if (MW_UNLIKELY(!mw_fast_is_own(mw_fast_entry(place))))
+		mw_heap_free_diverted(block, mw_fast_page(place));
+	else if (MW_UNLIKELY(!mw_fast_put(mw_fast_list(place), block)))
 		mw_heap_free_slow(block);
 }
 

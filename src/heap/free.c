@@ -22,37 +22,18 @@
  * a few, as many do that only wait, needs none. */
 #define HEAPLESS_FREES 64u
 
-/* What free() does with blocks above tiny, up to a length of the list: the block freed last is in
- * the processor's cache, and a cold one is a miss a line.  False: the list is long enough, or
- * something is wrong. */
-MW_ALWAYS_INLINE bool push_on_stack(const mw_page_t *page, void *block) {
-	unsigned size_class = page->size_class;
-	void *first = mw_thread.heads[size_class];
-	int32_t room = mw_thread.room[size_class];
-	if (MW_UNLIKELY(room <= 0) || MW_UNLIKELY(first == block) ||
-	    MW_UNLIKELY(page->free == block))
-		return false;
-	mw_thread.room[size_class] = room - 1;
-	mw_thread.heap->counts.given[size_class]++;
-	mw_link_set(block, first);
-	mw_thread.heads[size_class] = block;
-	return true;
-}
-
-/* What push_on_stack() left over, of any thread's page. */
+/* What the fast path left over, of any thread's page above tiny. */
 static bool hand_back(mw_heap_t *heap, const mw_page_t *page, void *block) {
-	unsigned size_class = page->size_class;
-	void **head = &mw_thread.heads[size_class];
-	if (MW_UNLIKELY(*head == block))
+	mw_list_t *stack = mw_stack_of(page->size_class);
+	if (MW_UNLIKELY(stack->first == block))
 		mw_misuse_free_again(page, block);
-	if (MW_UNLIKELY(mw_thread.room[size_class] <= 0)) {
-		heap->overflowed |= (uint64_t)1 << size_class;
+	if (MW_UNLIKELY(stack->left <= 1)) {
+		heap->overflowed |= (uint64_t)1 << page->size_class;
 		return false;
 	}
-	heap->counts.given[size_class]++;
-	mw_thread.room[size_class]--;
-	mw_link_set(block, *head);
-	*head = block;
+	stack->left--;
+	mw_link_set(block, stack->first);
+	stack->first = block;
 	return true;
 }
 
@@ -199,10 +180,10 @@ static MW_NOINLINE void free_any(void *block) {
 	free_special(mw_page_first(page), block);
 }
 
-/* No frame, and no call but the last. */
-void mw_heap_free_stack(void *block, mw_page_t *page) {
-	if (MW_UNLIKELY(!push_on_stack(page, block)))
-		free_any(block);
+void mw_heap_free_over(void *block, mw_list_t *stack) {
+	stack->first = mw_link_get(block);
+	stack->left++;
+	free_any(block);
 }
 
 /* Others' tiny blocks are the commonest.  No frame: what is called comes last. */
@@ -262,10 +243,6 @@ void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *f
 			mw_page_of_slice((uintptr_t)block)->kind == MW_PAGE_SMALL;
 	if (!ordinary && bytes != MW_NO_CLAIM)
 		check_claim(function, block, bytes, align);
-	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-	if (ordinary && mw_fast_owns_stack(page))
-		mw_heap_free_stack(block, page);
-	else
-		mw_heap_free_slow(block);
+	mw_heap_free_slow(block);
 	mw_thread.function = NULL;
 }

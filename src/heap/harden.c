@@ -518,7 +518,8 @@ void *mw_harden_map_chunk(void) {
 		return NULL;
 	/* Refused, when the kernel's table of mappings is full, they are lost: what they would
 	 * cover is not used either way. */
-	size_t metadata = MW_SLACK_TABLE_OFFSET + MW_SLACK_TABLE_BYTES;
+	size_t metadata =
+		mw_round_up(MW_SLACK_TABLE_OFFSET + MW_SLACK_TABLE_BYTES, MW_OS_PAGE_BYTES);
 	mw_os_protect_none(chunk + metadata, MW_SLICE_BYTES - metadata);
 	mw_os_protect_none(chunk + MW_CHUNK_BYTES - MW_SLICE_BYTES + MW_OS_PAGE_BYTES,
 			   MW_SLICE_BYTES - MW_OS_PAGE_BYTES);

@@ -116,7 +116,7 @@ MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
  * memory touched for nothing.  There the seal stands behind what was asked for, and how much of the
  * block that leaves over in a table in the chunk's metadata, with a place for each KiB that a block
  * may start in. */
-#define MW_SLACK_TABLE_OFFSET (MW_CHUNK_SLICES << MW_PAGE_META_SHIFT)
+#define MW_SLACK_TABLE_OFFSET MW_CHUNK_META_BYTES
 #define MW_SLACK_TABLE_BYTES (MW_CHUNK_BYTES / 1024 * sizeof(uint16_t))
 _Static_assert(MW_SMALL_MAX_BYTES - 1 <= UINT16_MAX, "a slack fits its place");
 
@@ -178,16 +178,26 @@ MW_ALWAYS_INLINE void *mw_harden_swap(mw_harden_thread_t *thread, void *block, s
 	return displaced;
 }
 
+/* Onto the list of its tiny page, as mw_fast_put(). */
+MW_ALWAYS_INLINE void mw_harden_push(mw_page_t *page, void *block, uint64_t mix) {
+	mw_harden_link(block, page->free, mix);
+	page->free = block;
+	if (MW_UNLIKELY(--page->used == 0))
+		mw_heap_page_emptied(page);
+}
+
 /* What the quarantine gave back was looked at when it went in. */
 MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 	if (MW_UNLIKELY(!block))
 		return;
 	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-	if (mw_fast_owns(page)) {
-		mw_link_set(block, page->free);
-		mw_fast_push(page, block);
-	} else if (mw_fast_owns_stack(page)) {
-		mw_heap_free_stack(block, page);
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t owner = atomic_load_explicit(&mw_page_entry(page)->owner, memory_order_relaxed);
+	if (owner == self) {
+		mw_harden_push(page, block, mw_harden_mix(block));
+	} else if (owner == (self | MW_OWNER_STACK)) {
+		if (MW_UNLIKELY(!mw_fast_put(mw_stack_of(page->size_class), block)))
+			mw_heap_free_slow(block);
 	} else {
 		mw_heap_free_diverted(block, page);
 	}
@@ -226,16 +236,16 @@ MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 
 /* The same above tiny; NULL also when the object is to be sampled, see mw_fast_pop_stack(). */
 MW_ALWAYS_INLINE void *mw_harden_pop_stack(unsigned size_class, size_t bytes) {
-	void **head = &mw_thread.heads[size_class];
-	char *block = *head;
+	mw_list_t *stack = mw_stack_of(size_class);
+	char *block = stack->first;
 	if (MW_UNLIKELY(!block))
 		return NULL;
 	uint64_t mix = mw_harden_mix(block), word = mw_harden_load(block);
 	if (MW_UNLIKELY(!mw_harden_is_fresh(block, word, mix)) ||
 	    MW_UNLIKELY(--mw_thread.until_sample[size_class - MW_TINY_CLASSES] == 0))
 		return NULL;
-	*head = (void *)(word ^ mix);
-	mw_thread.room[size_class]++;
+	stack->first = (void *)(word ^ mix);
+	stack->left++;
 	mw_harden_store_fill(block);
 	mw_harden_seal_slack(block, mw_class_bytes[size_class], bytes, mw_harden_canary(mix));
 	return block;
@@ -284,9 +294,11 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {
  * was done.  Straight into its page's list: what is freed there waits as long as in the quarantine,
  * see mw_harden_hold_back(). */
 MW_ALWAYS_INLINE bool mw_harden_free_block(char *block, size_t bytes, size_t align) {
-	mw_page_t *page;
-	if (MW_UNLIKELY(!mw_fast_own_page(block, &page)))
+	mw_place_in_chunk_t place;
+	if (MW_UNLIKELY(!mw_fast_place(block, &place)) ||
+	    MW_UNLIKELY(!mw_fast_is_own(mw_fast_entry(place))))
 		return false;
+	mw_page_t *page = mw_fast_page(place);
 	size_t capacity = page->block_bytes;
 	uint64_t mix = mw_harden_mix(block);
 	size_t asked_bytes = mw_harden_live_tiny(block, capacity, mw_harden_canary(mix));
@@ -295,8 +307,7 @@ MW_ALWAYS_INLINE bool mw_harden_free_block(char *block, size_t bytes, size_t ali
 		return false;
 	mw_harden_fill(block);
 	mw_harden_unseal(block, capacity);
-	mw_harden_link(block, page->free, mix);
-	mw_fast_push(page, block);
+	mw_harden_push(page, block, mix);
 	return true;
 }
 

@@ -8,6 +8,11 @@ mw_head_config_t mw_head_config = {
 	.most_blocks = MW_HEAD_MAX_BLOCKS,
 };
 
+void **mw_head_of(unsigned size_class) {
+	return size_class < MW_TINY_CLASSES ? &mw_thread.heads[size_class]
+					    : &mw_stack_of(size_class)->first;
+}
+
 static uint32_t first_limit(const mw_heap_t *heap, unsigned size_class) {
 	uint32_t most = mw_head_config.first_blocks;
 	if (heap->arena || heap->heads_off || size_class < MW_TINY_CLASSES ||
@@ -17,7 +22,7 @@ static uint32_t first_limit(const mw_heap_t *heap, unsigned size_class) {
 	return blocks > most ? most : blocks == 0 ? 1 : blocks;
 }
 
-static void set_limit(mw_heap_t *heap, unsigned size_class, uint32_t blocks) {
+static MW_NOINLINE void set_limit(mw_heap_t *heap, unsigned size_class, uint32_t blocks) {
 	heap->head_limit[size_class] = (uint8_t)blocks;
 	mw_head_filled(heap, size_class, 0);
 }

@@ -30,14 +30,15 @@ typedef struct mw_head_config {
 #define MW_HEAD_LIMIT 255u              /* head_limit[] are bytes */
 extern mw_head_config_t mw_head_config; /* set before threads exist */
 
-/* A refill: so many blocks are on the list now. */
+/* A refill: so many blocks are on the list now.  Nothing for tiny classes. */
 MW_ALWAYS_INLINE void mw_head_filled(const mw_heap_t *heap, unsigned size_class, uint32_t count) {
-	mw_thread.room[size_class] = heap->head_limit[size_class] - (int32_t)count;
+	if (size_class >= MW_TINY_CLASSES)
+		mw_stack_of(size_class)->left = heap->head_limit[size_class] + 1 - (int32_t)count;
 }
 
 /* Above tiny: blocks on the list. */
 MW_ALWAYS_INLINE uint32_t mw_head_length(const mw_heap_t *heap, unsigned size_class) {
-	return (uint32_t)(heap->head_limit[size_class] - mw_thread.room[size_class]);
+	return (uint32_t)(heap->head_limit[size_class] + 1 - mw_stack_of(size_class)->left);
 }
 
 /* Blocks that free() may put onto each list, anew, all of which are empty; none while the thread is
@@ -72,7 +73,7 @@ static inline void mw_head_ran_empty(mw_heap_t *heap, unsigned size_class) {
 	    more_bytes * 2 > MW_HEAD_MAX_BYTES || !mw_head_may_grow(heap, more_bytes))
 		return;
 	heap->head_limit[size_class] = (uint8_t)(limit * 2);
-	mw_thread.room[size_class] += (int32_t)limit;
+	mw_stack_of(size_class)->left += (int32_t)limit;
 	heap->head_grown_bytes += more_bytes;
 }
 

@@ -56,7 +56,7 @@ typedef struct mw_parked {
 	uint64_t since_ns;
 	uint64_t tiny_heads_bytes;
 	void *heads[MW_CLASS_COUNT];
-	uint32_t lengths[MW_CLASS_COUNT]; /* mw_head_length() */
+	uint32_t lengths[MW_CLASS_COUNT]; /* mw_head_length(); of tiny classes 0 */
 } mw_parked_t;
 
 /* What the slow paths counted since the heap was made, by whichever threads had it. */
@@ -105,7 +105,7 @@ struct mw_heap {
 	/* Pages when it last made way for more, and searches for a page since (heap_page.c). */
 	uint32_t made_way_pages, finds;
 	/* Lists of freed blocks: see head.h. */
-	uint8_t head_limit[MW_CLASS_COUNT]; /* blocks that free() makes heads[c] long */
+	uint8_t head_limit[MW_CLASS_COUNT]; /* blocks that free() makes a head long */
 	bool heads_off;                     /* as if head_max_bytes were 0 */
 	size_t head_max_bytes;              /* of larger classes free() makes no list */
 	uint64_t overflowed;     /* bit c: it wanted to make it longer since the refill */
@@ -133,12 +133,13 @@ struct mw_heap {
 	mw_parked_t parked;
 };
 
-/* What the fast path touches: heads[c] is a list of free blocks of class c, drained only. */
+/* What the fast path touches: lists of free blocks of each class. */
 typedef struct mw_thread {
-	void *heads[MW_CLASS_COUNT];
-	/* Above tiny: blocks that free() may push onto heads[c], the limit (head.h) less the blocks
-	 * there, and negative after a refill with more.  0 in a thread without a heap. */
-	int32_t room[MW_CLASS_COUNT];
+	void *heads[MW_TINY_CLASSES]; /* drained only */
+	/* Above tiny.  `left` is one more than the blocks that free() may push: the limit (head.h)
+	 * less the blocks there, negative after a refill with more.  0 in a thread without a heap.
+	 */
+	mw_list_t stacks[MW_STACK_CLASSES];
 	/* Objects of a class above tiny until and including the next sample, or the next look for
 	 * orders (sampling.c).  0 in a new thread; when a pop makes it 0 the slow path is taken,
 	 * which knows what it is. */
@@ -156,6 +157,13 @@ typedef struct mw_thread {
 	const char *function;    /* that frees, for messages; NULL: free() */
 } mw_thread_t;
 extern MW_TLS mw_thread_t mw_thread;
+
+/* The list head of a class above tiny. */
+MW_ALWAYS_INLINE mw_list_t *mw_stack_of(unsigned size_class) {
+	return &mw_thread.stacks[size_class - MW_TINY_CLASSES];
+}
+/* The same of any class: where its first block is named. */
+void **mw_head_of(unsigned size_class);
 
 /* Any size; 0 counts as 1.  The block is aligned to 16. */
 void *mw_heap_alloc(size_t bytes);
@@ -183,8 +191,11 @@ void mw_heap_free_diverted(void *block, mw_page_t *page);
 /* The same for functions that say more than free(): their name, for messages, and what the program
  * takes the block's size and alignment for (MW_NO_CLAIM: it does not say). */
 void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function);
-/* The same for a block of a page above tiny with this thread's owner word. */
-void mw_heap_free_stack(void *block, mw_page_t *page);
+/* The fast path has pushed the block onto an own list, which has no pushes left: its page is empty,
+ * or its class's list head longer than it may be. */
+void mw_heap_free_last(void *block, mw_list_t *list);
+/* The second of these: the block goes elsewhere. */
+void mw_heap_free_over(void *block, mw_list_t *stack);
 /* The page's last block came back to its owner. */
 void mw_heap_page_emptied(mw_page_t *page);
 /* Without a copy: in place, or by mremap(2).  NULL: that cannot be.  *usable_bytes: of the block as
@@ -237,8 +248,12 @@ static inline void mw_heap_counts_freed(mw_heap_t *heap, size_t bytes) {
 		mw_heap_counts_show(heap);
 	}
 }
-/* Adds up what the heaps of all threads have counted. */
+/* Adds up what the heaps of all threads have counted: above tiny, other threads' `given` may be
+ * some refills, or a step of the sampler, late. */
 MW_COLD void mw_heap_sum_counts(mw_heap_counts_t *sum);
+/* Of a class above tiny, where no push is counted: what was given to the calling thread's list is
+ * what came off it, and what is there.  Others see it as it was when last computed. */
+void mw_heap_counts_given(mw_heap_t *heap, unsigned size_class);
 
 /* The thread's heap, made on first use; NULL: no memory. */
 mw_heap_t *mw_heap_self(void);

@@ -9,6 +9,7 @@
 #include "heap/chunk.h"
 #include "heap/head.h"
 #include "heap/inbox.h"
+#include "heap/misuse.h"
 #include "heap/orphan.h"
 #include "heap/outbox.h"
 #include "heap/park.h"
@@ -44,13 +45,20 @@ _Static_assert(SPARE_BLOCK_BYTES > MW_TINY_MAX_BYTES, "find_at_once() in alloc.c
  * finds would otherwise be the ones it takes next. */
 #define MAKE_WAY_FINDS 64u
 
+/* The heap is the calling thread's. */
 static void claim(mw_heap_t *heap, mw_page_t *page, bool pushes) {
 	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
 	bool tiny = page->size_class < MW_TINY_CLASSES;
 	bool fast = mw_harden_has_fast_paths() &&
 		    (tiny ? !mw_outbox_is_mixed(heap, page->size_class) : pushes);
-	uintptr_t owner = tiny ? heap->owner : heap->owner | MW_OWNER_STACK;
-	mw_page_set_owner(page, fast ? owner : MW_OWNER_DIVERT);
+	uintptr_t owner = tiny || !MW_HARDEN_ON ? heap->owner : heap->owner | MW_OWNER_STACK;
+	mw_entry_t *entry = mw_page_entry(page);
+	entry->list = tiny ? &page->list : mw_stack_of(page->size_class);
+	atomic_store_explicit(&entry->owner, fast ? owner : MW_OWNER_DIVERT, memory_order_relaxed);
+}
+
+MW_NOINLINE void mw_page_divert(mw_page_t *page) {
+	atomic_store_explicit(&mw_page_entry(page)->owner, MW_OWNER_DIVERT, memory_order_relaxed);
 }
 
 void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page) {
@@ -70,9 +78,9 @@ void mw_heap_pages_claim(mw_heap_t *heap) {
 void mw_heap_pages_divert(mw_heap_t *heap, unsigned from_class) {
 	for (unsigned c = from_class; c < MW_CLASS_COUNT; c++)
 		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
-			mw_page_set_owner(page, MW_OWNER_DIVERT);
+			mw_page_divert(page);
 	for (mw_page_t *page = heap->full.first; page; page = page->next)
-		mw_page_set_owner(page, MW_OWNER_DIVERT);
+		mw_page_divert(page);
 }
 
 /* The page of a run's slice number `i`. */
@@ -247,7 +255,7 @@ static bool set_full(mw_heap_t *heap, mw_page_t *page) {
 	page->state = MW_PAGE_FULL;
 	/* Above tiny free() does not look at the page. */
 	if (page->size_class < MW_TINY_CLASSES)
-		mw_page_set_owner(page, MW_OWNER_DIVERT);
+		mw_page_divert(page);
 	return true;
 }
 
@@ -300,7 +308,7 @@ static void make_way(mw_heap_t *heap) {
 	mw_outbox_flush(heap, false);
 	for (unsigned c = heap->pages < TINY_FLUSH_PAGES ? 0 : MW_TINY_CLASSES; c < MW_CLASS_COUNT;
 	     c++)
-		if (mw_thread.heads[c])
+		if (*mw_head_of(c))
 			mw_heap_head_flush(heap, c);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		mw_page_t *page = heap->queues[c].first;
@@ -375,22 +383,43 @@ void mw_heap_page_emptied(mw_page_t *page) {
 	mw_heap_page_release(heap, page);
 }
 
+void mw_heap_free_last(void *block, mw_list_t *list) {
+	/* A page's list lies in the first slice of its blocks' chunk: no thread's does, even if its
+	 * stack is a block. */
+	if ((uintptr_t)list - (uintptr_t)mw_chunk_of(block) >= MW_SLICE_BYTES) {
+		mw_heap_free_over(block, list);
+		return;
+	}
+	mw_page_t *page = (mw_page_t *)((char *)list - offsetof(mw_page_t, list));
+	if (MW_UNLIKELY(page->used != 0)) /* no block of it was out */
+		mw_misuse_free_again(page, block);
+	/* Mostly it is the last one of its class, which stays. */
+	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
+	mw_page_queue_t *queue = &heap->queues[page->size_class];
+	if (queue->first != queue->last)
+		mw_heap_page_emptied(page);
+}
+
 /* A page of the smallest blocks, and what free() may add (head.h). */
 #define HEAD_MAX_BLOCKS (MW_SLICE_BYTES / MW_BLOCK_ALIGN + UINT8_MAX)
 
-uint32_t mw_heap_head_count(unsigned size_class) {
+static MW_NOINLINE uint32_t count_blocks(const void *list) {
 	uint32_t count = 0;
 	/* Bounded: a list that a block freed twice made cyclic has no end. */
-	for (void *block = mw_thread.heads[size_class]; block; block = mw_link_get(block))
+	for (const void *block = list; block; block = mw_link_get(block))
 		if (++count > HEAD_MAX_BLOCKS)
 			corrupt(mw_page_of_slice((uintptr_t)block));
 	return count;
 }
 
+uint32_t mw_heap_head_count(unsigned size_class) {
+	return count_blocks(*mw_head_of(size_class));
+}
+
 void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
-	void *list = mw_thread.heads[size_class];
-	uint32_t count = mw_heap_head_count(size_class);
-	mw_thread.heads[size_class] = NULL;
+	void **head = mw_head_of(size_class), *list = *head;
+	uint32_t count = count_blocks(list);
+	*head = NULL;
 	mw_head_filled(heap, size_class, 0);
 	if (!list)
 		return;

@@ -13,7 +13,7 @@
  * leaves it here as a full page until it is: see mw_heap_settle(). */
 static void leave_page(mw_heap_t *heap, mw_page_queue_t *queue, mw_page_t *page) {
 	mw_queue_remove(queue, page);
-	mw_page_set_owner(page, MW_OWNER_DIVERT);
+	mw_page_divert(page);
 	/* Acquire, here and below, pairs with mw_remote_push(): with all blocks back, the slices
 	 * may be another thread's at once. */
 	uint64_t word = atomic_load_explicit(&page->remote, memory_order_acquire);

@@ -19,7 +19,7 @@ static void begin_mixed(mw_heap_t *heap, unsigned size_class) {
 		if (++pages > MIXED_PAGES_MOST)
 			return;
 	for (page = heap->queues[size_class].first; page; page = page->next)
-		mw_page_set_owner(page, MW_OWNER_DIVERT);
+		mw_page_divert(page);
 	heap->mixed |= (uint32_t)1 << size_class;
 }
 

@@ -27,7 +27,7 @@ void mw_orphan_add(mw_page_t *page) {
 	orphans_t *orphans = &orphans_of_class[size_class];
 	mw_lock_acquire(&orphans->lock, MW_RANK_ORPHANS);
 	atomic_store_explicit(&page->heap, NULL, memory_order_relaxed);
-	mw_page_set_owner(page, MW_OWNER_DIVERT);
+	mw_page_divert(page);
 	page->state = MW_PAGE_ORPHAN;
 	mw_queue_append(&orphans->pages, page);
 	atomic_fetch_add_explicit(&orphans->count, 1, memory_order_relaxed);
@@ -55,7 +55,7 @@ static void unlink_orphan(orphans_t *orphans, mw_page_t *page) {
 /* Of a run: as if it was never used, and last to be adopted. */
 static void add_idle(orphans_t *orphans, mw_page_t *page) {
 	atomic_store_explicit(&page->heap, NULL, memory_order_relaxed);
-	mw_page_set_owner(page, MW_OWNER_DIVERT);
+	mw_page_divert(page);
 	/* Relaxed: with no block out nobody pushes, and the lock orders the rest. */
 	atomic_store_explicit(&page->remote, 0, memory_order_relaxed);
 	page->free = NULL;

@@ -3,19 +3,21 @@
  * Layer: heap.
  *
  * A chunk is 4 MiB (two huge pages), aligned to its size, cut into 64 slices of 64 KiB.  Slice 0
- * holds the metadata: one mw_page_t for each slice, the chunk's own record in the place of slice
- * 0's.  A page is the blocks of one size class that start in one slice, or one large block with
- * slices of its own.
+ * holds the metadata: the chunk's own record, an mw_entry_t for each slice, and an mw_page_t for
+ * each slice.  Slice 0's are never used, and read as no page's.  A page is the blocks of one size
+ * class that start in one slice, or one large block with slices of its own.
  *
  * Run.  Where a slice does not hold a whole number of blocks without waste, a class's pages come in
  * runs of neighbours (mw_class_run_slices): a block may reach into the next slice, but belongs to
  * the page it starts in, so that free() finds its page as it finds any other.  Each page has its
  * own owner and lists; the slices of a run go back together.
  *
- * Owner word.  free() takes its fast path only when page->owner is the thread pointer of the
- * calling thread, or with MW_OWNER_STACK beside it.  Every other state of a page (full, if its
- * blocks are tiny, sampled, large, without a thread) stores MW_OWNER_DIVERT, so that one compare
- * sends them all to the slow path.
+ * Owner word.  free() takes its fast path only when the owner word in the slice's entry is the
+ * thread pointer of the calling thread.  Every other state of a page (full, if its blocks are tiny,
+ * sampled, large, without a thread) stores MW_OWNER_DIVERT, so that one compare sends them all to
+ * the slow path.  What the fast path does is the same for blocks of all classes: it pushes them
+ * onto the list that the entry names.  An entry is a quarter of a cache line: programs that free at
+ * random have the entries of many pages in the first-level cache.
  *
  * Ownership of fields: `free`, `used`, `carved`, `next`, `prev`, `state` belong to the owning
  * thread; to the holder of the class's orphan lock while the page is an orphan; to the holder of
@@ -59,18 +61,32 @@ typedef enum mw_page_state {
 } mw_page_state_t;
 
 #define MW_OWNER_DIVERT ((uintptr_t)1)
-/* Beside the thread pointer, whose low bits are 0: blocks above tiny, which free() puts onto the
- * thread's own list. */
+/* Beside the thread pointer, whose low bits are 0, in the hardened library: blocks above tiny,
+ * which it frees in another way. */
 #define MW_OWNER_STACK ((uintptr_t)4)
+
+/* What free() pushes onto: a tiny page's free blocks, or a thread's list head of a class above
+ * tiny.
+ */
+typedef struct mw_list {
+	void *first;
+	int32_t left; /* pushes until free() takes the slow path: the page's `used`; a head's room,
+		       * and one */
+} mw_list_t;
+
+/* Of a slice: all that free() reads of a page. */
+typedef struct mw_entry {
+	_Atomic uintptr_t owner; /* relaxed: only the owner's own value decides anything */
+	mw_list_t *list;         /* the owner's only */
+} mw_entry_t;
 /* What is left of a page's second cache line. */
 #define MW_PAGE_SAMPLE_MARKS 8u
 
 typedef struct mw_page mw_page_t;
 struct mw_page {
-	/* First cache line: what every free() of the page reads, and seldom changes.  Others' frees
-	 * read it while the owner works on the second one. */
-	_Atomic uintptr_t owner; /* relaxed: only the owner's own value decides anything */
-	char *start;             /* of the first block; in a run perhaps not of the slice */
+	/* First cache line: what seldom changes.  Others' frees read it while the owner works on
+	 * the second one. */
+	char *start; /* of the first block; in a run perhaps not of the slice */
 	uint32_t capacity;
 	uint32_t block_bytes; /* of the class; see large_bytes for large blocks */
 	mw_page_t *next, *prev;
@@ -91,10 +107,15 @@ struct mw_page {
 	bool spare;          /* without a block, kept in its queue: see mw_heap_page_emptied() */
 	bool zeroed;         /* LARGE, and where runs are of one slice: fresh from the kernel */
 	/* Second cache line: what the owner's frees change, and what is seldom used. */
-	_Alignas(MW_CACHE_LINE_BYTES) void *free; /* list of free blocks, linked through their first
-						     word */
-	uint32_t used;   /* blocks not in `free`: handed out, in a list head, or in `remote` */
-	uint32_t carved; /* blocks that were ever linked */
+	_Alignas(MW_CACHE_LINE_BYTES) union {
+		struct {
+			void *free;      /* list of free blocks, linked through their first word */
+			uint32_t used;   /* blocks not in `free`: handed out, in a list head, or in
+					  * `remote` */
+			uint32_t carved; /* blocks that were ever linked */
+		};
+		mw_list_t list; /* the first two */
+	};
 	_Atomic uint64_t remote; /* heap/remote.h */
 	mw_page_t *pending_next;
 	union {
@@ -118,8 +139,6 @@ struct mw_chunk {
 	mw_chunk_t *purge_next;
 	mw_chunk_t *all_next;
 	bool purge_listed;
-	uint8_t kind; /* MW_PAGE_NONE, always: whoever takes the record for a page's finds no page
-		       */
 	bool never_purged;    /* see os/huge_pages.h */
 	bool huge;            /* the kernel agreed to huge pages there */
 	uint8_t node;         /* of its memory; MW_OS_NUMA_ANY */
@@ -136,13 +155,22 @@ struct mw_chunk {
 	mw_chunk_t *muzzy_next;
 };
 
+/* How slice 0 begins. */
+#define MW_CHUNK_ENTRIES_OFFSET 128u
+#define MW_ENTRY_SHIFT 4u
+#define MW_CHUNK_PAGES_OFFSET (MW_CHUNK_ENTRIES_OFFSET + (MW_CHUNK_SLICES << MW_ENTRY_SHIFT))
+#define MW_CHUNK_META_BYTES (MW_CHUNK_PAGES_OFFSET + (MW_CHUNK_SLICES << MW_PAGE_META_SHIFT))
+
 _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");
-_Static_assert(sizeof(mw_chunk_t) <= sizeof(mw_page_t), "the chunk's record fits slice 0's place");
+_Static_assert(sizeof(mw_entry_t) == 1u << MW_ENTRY_SHIFT, "four slices a cache line");
+_Static_assert(sizeof(mw_page_t) == 8 * sizeof(mw_entry_t), "mw_page_entry() divides by that");
+_Static_assert(sizeof(mw_chunk_t) <= MW_CHUNK_ENTRIES_OFFSET, "the chunk's record has room");
+_Static_assert(offsetof(mw_page_t, used) == offsetof(mw_page_t, list.left) &&
+		       offsetof(mw_page_t, free) == offsetof(mw_page_t, list.first),
+	       "a page's list is its free blocks");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
 		       offsetof(mw_page_t, kind) == offsetof(mw_page_t, kind_and_class) + 1,
 	       "the kind is the upper half of kind_and_class");
-_Static_assert(offsetof(mw_page_t, kind) == offsetof(mw_chunk_t, kind),
-	       "that record has a kind too");
 
 /* One byte for each 4 MiB of the 47-bit address space; untouched parts cost nothing.
  * Written under the chunk or huge lock, read without, by a plain load that folds into the compare:
@@ -160,29 +188,37 @@ static inline unsigned mw_word_kind(uintptr_t word) {
 	return word >> MW_ADDRESS_BITS ? MW_MAP_FOREIGN : mw_address_kind(word);
 }
 
-/* The metadata of the slice that holds `address`, which lies in the chunk at `chunk`.  One shift
- * and one mask give the byte offset: slice index times 128. */
-MW_ALWAYS_INLINE mw_page_t *mw_page_in_chunk(uintptr_t chunk, uintptr_t address) {
+/* The metadata of the slice that holds `address`.  One shift and one mask give the byte offset:
+ * slice index times 128. */
+static inline mw_page_t *mw_page_of_slice(uintptr_t address) {
 	uintptr_t offset = (address >> (MW_SLICE_SHIFT - MW_PAGE_META_SHIFT)) &
 			   ((MW_CHUNK_SLICES - 1) << MW_PAGE_META_SHIFT);
-	return (mw_page_t *)(chunk + offset);
-}
-
-static inline mw_page_t *mw_page_of_slice(uintptr_t address) {
-	return mw_page_in_chunk(address & ~(MW_CHUNK_BYTES - 1), address);
+	return (mw_page_t *)((address & ~(MW_CHUNK_BYTES - 1)) + MW_CHUNK_PAGES_OFFSET + offset);
 }
 
 static inline mw_chunk_t *mw_chunk_of(const void *address) {
 	return (mw_chunk_t *)((uintptr_t)address & ~(MW_CHUNK_BYTES - 1));
 }
 
+/* The metadata of a chunk's slice. */
+static inline mw_page_t *mw_chunk_page(const mw_chunk_t *chunk, unsigned slice) {
+	return (mw_page_t *)((uintptr_t)chunk + MW_CHUNK_PAGES_OFFSET) + slice;
+}
+
 static inline unsigned mw_page_slice_index(const mw_page_t *page) {
-	return (unsigned)(((uintptr_t)page & (MW_CHUNK_BYTES - 1)) >> MW_PAGE_META_SHIFT);
+	return (unsigned)(page - mw_chunk_page(mw_chunk_of(page), 0));
+}
+
+/* An eighth of the way from the first page to this one: few instructions, as it is everywhere. */
+static inline mw_entry_t *mw_page_entry(const mw_page_t *page) {
+	uintptr_t offset = (uintptr_t)page & (MW_CHUNK_BYTES - 1);
+	return (mw_entry_t *)(((uintptr_t)page - offset) + offset / 8 +
+			      (MW_CHUNK_ENTRIES_OFFSET - MW_CHUNK_PAGES_OFFSET / 8));
 }
 
 /* The first page of a run. */
 static inline mw_page_t *mw_page_run(const mw_page_t *page) {
-	return (mw_page_t *)mw_chunk_of(page) + page->first_slice;
+	return mw_chunk_page(mw_chunk_of(page), page->first_slice);
 }
 
 /* The page's metadata proper, whichever of a large block's slices `page` describes. */
@@ -211,8 +247,7 @@ static inline bool mw_page_holds(const mw_page_t *page, const void *block) {
 	return mw_page_of_class_holds(page, page->size_class, block);
 }
 
-static inline void mw_page_set_owner(mw_page_t *page, uintptr_t owner) {
-	atomic_store_explicit(&page->owner, owner, memory_order_relaxed);
-}
+/* Frees of its blocks take the slow path from now on.  No inline function: it is everywhere. */
+void mw_page_divert(mw_page_t *page);
 
 #endif

@@ -53,10 +53,13 @@ void mw_park_save(mw_heap_t *heap) {
 	/* Looked at now: a list that this thread spoilt ends the program here. */
 	heap->parked.tiny_heads_bytes = mw_heap_tiny_heads_bytes();
 	heap->parked.node = mw_os_numa_here();
-	memcpy(heap->parked.heads, mw_thread.heads, sizeof mw_thread.heads);
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		void **head = mw_head_of(c);
+		heap->parked.heads[c] = *head;
+		*head = NULL;
+	}
+	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
 		heap->parked.lengths[c] = mw_head_length(heap, c);
-	memset(mw_thread.heads, 0, sizeof mw_thread.heads);
 	/* Another thread may get this one's thread pointer without getting its heap. */
 	mw_heap_pages_divert(heap, 0);
 }
@@ -108,9 +111,10 @@ mw_heap_t *mw_park_take_oldest(bool due_only) {
 }
 
 void mw_park_resume(mw_heap_t *heap) {
-	memcpy(mw_thread.heads, heap->parked.heads, sizeof mw_thread.heads);
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		*mw_head_of(c) = heap->parked.heads[c];
 		mw_head_filled(heap, c, heap->parked.lengths[c]);
+	}
 	mw_heap_pages_claim(heap);
 }
 

@@ -43,17 +43,16 @@ static inline void mw_slices_mark_interior(mw_page_t *page, unsigned from, unsig
 	for (unsigned i = from; i < to; i++) {
 		page[i].kind = MW_PAGE_INTERIOR;
 		page[i].first_slice = (uint8_t)mw_page_slice_index(page);
-		mw_page_set_owner(&page[i], MW_OWNER_DIVERT);
 	}
 }
 
-/* The run becomes a page; see mw_chunk_take(). */
+/* The run becomes a page; see mw_chunk_take().  The owner words of free slices divert already, or
+ * are 0. */
 static inline mw_page_t *mw_slices_init_page(mw_chunk_t *chunk, unsigned first, unsigned count,
 					     bool zeroed) {
-	mw_page_t *page = (mw_page_t *)chunk + first;
+	mw_page_t *page = mw_chunk_page(chunk, first);
 	mw_slices_mark_interior(page, 1, count);
 	memset(page, 0, sizeof *page);
-	mw_page_set_owner(page, MW_OWNER_DIVERT);
 	page->slice_count = (uint8_t)count;
 	page->zeroed = zeroed;
 	page->state = MW_PAGE_LOOSE;
@@ -65,7 +64,7 @@ static inline mw_page_t *mw_slices_init_page(mw_chunk_t *chunk, unsigned first, 
 static inline void mw_slices_end_page(mw_page_t *page, mw_page_kind_t kind) {
 	for (unsigned i = 0; i < page->slice_count; i++) {
 		page[i].kind = MW_PAGE_NONE;
-		mw_page_set_owner(&page[i], MW_OWNER_DIVERT);
+		mw_page_divert(&page[i]);
 	}
 	page->kind = (uint8_t)kind;
 	atomic_store_explicit(&page->heap, NULL, memory_order_relaxed);

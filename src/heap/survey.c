@@ -96,7 +96,7 @@ static void add_pages(sums_t *sums, const mw_chunk_t *chunk) {
 	}
 	uint64_t taken = ~free & ~(uint64_t)1;
 	for (; taken; taken &= taken - 1)
-		add_page(sums, (const mw_page_t *)(const void *)chunk + __builtin_ctzll(taken));
+		add_page(sums, mw_chunk_page(chunk, (unsigned)__builtin_ctzll(taken)));
 }
 
 static void add_chunk(const mw_chunk_t *chunk, void *context) {

@@ -96,11 +96,12 @@ void mw_heap_settle(mw_heap_t *heap) {
 
 static void put_away(mw_heap_t *heap, bool parked) {
 	mw_thread.heap = mw_thread.quick_heap = NULL;
-	memset(mw_thread.room, 0, sizeof mw_thread.room);
 	for (unsigned i = 0; i < MW_STACK_CLASSES; i++) {
+		mw_heap_counts_given(heap, MW_TINY_CLASSES + i);
 		heap->counts.objects[i] -= mw_thread.until_sample[i];
 		mw_thread.until_sample[i] = 0;
 	}
+	memset(mw_thread.stacks, 0, sizeof mw_thread.stacks);
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	if (parked) {
 		mw_park_put(heap);
@@ -257,6 +258,9 @@ void mw_heap_sum_counts(mw_heap_counts_t *sum) {
 	uint64_t *to = (uint64_t *)(void *)sum;
 	for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
 		to[i] = 0;
+	if (mw_thread.heap)
+		for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
+			mw_heap_counts_given(mw_thread.heap, c);
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
 		const uint64_t *from = (const uint64_t *)(const void *)&heap->counts;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "heap/chunk.h"
+#include "heap/head.h"
 #include "heap/outbox.h"
 
 /* The length of a list of the page's free blocks, which stays in the page. */
@@ -72,11 +73,10 @@ static uint32_t check_list(const void *list, unsigned size_class) {
 }
 
 static void check_head(const mw_heap_t *heap, unsigned size_class) {
-	uint32_t count = check_list(mw_thread.heads[size_class], size_class);
-	int32_t counted = heap->head_limit[size_class] - mw_thread.room[size_class];
-	if (size_class >= MW_TINY_CLASSES && (int32_t)count != counted)
+	uint32_t count = check_list(*mw_head_of(size_class), size_class);
+	if (size_class >= MW_TINY_CLASSES && count != mw_head_length(heap, size_class))
 		mw_fatal("heap check: the list of size class %u has %u blocks, counted %d",
-			 mw_class_bytes[size_class], count, counted);
+			 mw_class_bytes[size_class], count, (int)mw_head_length(heap, size_class));
 }
 
 static void check_outbox(const mw_outbox_t *outbox, unsigned size_class) {

@@ -140,7 +140,7 @@ static void test_who_lives_on_lists_of_others_looks_after_its_pages(void) {
 	unsigned size_class = mw_class_of(FEW_BYTES);
 	for (unsigned i = 0; i < FEW; i++)
 		few[i] = mw_heap_alloc(FEW_BYTES);
-	while (mw_thread.heads[size_class])
+	while (*mw_head_of(size_class))
 		CHECK(mw_heap_alloc(FEW_BYTES) != NULL);
 	make_all(1000);
 	pthread_t thread;

@@ -2,8 +2,11 @@
  * test_head.c -- list heads above tiny grow where it pays, up to a part of the thread's heap. */
 #include "heap/head.h"
 
+#include <pthread.h>
+
 #include "heap/fast.h"
 #include "heap/heap.h"
+#include "heap/verify.h"
 #include "test.h"
 
 enum { BYTES = 4096, FEW = 64, MANY = 4096, ROUNDS = 20 };
@@ -40,7 +43,31 @@ static void test_heads_grow_with_the_heap(void) {
 	CHECK_EQ(heap->head_limit[size_class], MW_HEAD_MAX_BLOCKS);
 }
 
+/* Its thread pointer, and so its list heads, lie in the chunk of the blocks that it frees. */
+static void *make_and_free_beside_stack(void *stack) {
+	make_and_free(FEW);
+	CHECK(mw_chunk_of(blocks[0]) == mw_chunk_of(stack));
+	CHECK(mw_chunk_of(&mw_thread) == mw_chunk_of(stack));
+	mw_heap_check(mw_thread.heap);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void test_stack_of_a_thread_may_be_a_block(void) {
+	size_t stack_bytes = 512 << 10;
+	char *stack = mw_heap_alloc(stack_bytes);
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+	CHECK_EQ(pthread_attr_setstack(&attr, stack, stack_bytes), 0);
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, &attr, make_and_free_beside_stack, stack), 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	mw_fast_free(stack);
+}
+
 int main(void) {
+	RUN(test_stack_of_a_thread_may_be_a_block);
 	RUN(test_heads_grow_with_the_heap);
 	return 0;
 }

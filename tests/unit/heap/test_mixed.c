@@ -86,7 +86,7 @@ static void test_own_blocks_wait_with_the_others(void) {
 	uint32_t used = page->used, count = mw_outbox_count(outbox);
 	uint64_t allocated_bytes, before_bytes, after_bytes;
 	mw_heap_thread_bytes(&allocated_bytes, &before_bytes);
-	CHECK_EQ(atomic_load(&page->owner), MW_OWNER_DIVERT);
+	CHECK_EQ(atomic_load(&mw_page_entry(page)->owner), MW_OWNER_DIVERT);
 	mw_fast_free(block);
 	CHECK_EQ(page->used, used);
 	CHECK_EQ(mw_outbox_count(outbox), count + 1);
@@ -123,7 +123,8 @@ static void test_only_own_blocks_end_it(void) {
 		mw_fast_free(own[i]);
 	if (!MW_HARDEN_ON) {
 		CHECK(page->used < used);
-		CHECK_EQ(atomic_load(&page->owner), (uintptr_t)__builtin_thread_pointer());
+		CHECK_EQ(atomic_load(&mw_page_entry(page)->owner),
+			 (uintptr_t)__builtin_thread_pointer());
 	}
 }
 
