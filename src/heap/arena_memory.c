@@ -31,6 +31,13 @@ static void add(_Atomic uint64_t *counter, uint64_t by) {
 	atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
 }
 
+static void clear_metadata(mw_chunk_t *chunk) {
+	mw_page_t *pages = mw_chunk_page(chunk, 0);
+	memset(chunk, 0, sizeof(*chunk));
+	memset(mw_page_entry(pages), 0, MW_CHUNK_SLICES * sizeof(mw_entry_t));
+	memset(pages, 0, MW_CHUNK_SLICES * sizeof(mw_page_t));
+}
+
 static bool make_chunk(mw_arena_t *arena) {
 	bool zeroed;
 	mw_chunk_t *chunk = mw_extent_map(hooks_of(arena), arena->number, MW_CHUNK_BYTES,
@@ -38,7 +45,7 @@ static bool make_chunk(mw_arena_t *arena) {
 	if (!chunk)
 		return false;
 	if (!zeroed)
-		memset(chunk, 0, MW_CHUNK_META_BYTES);
+		clear_metadata(chunk);
 	chunk->free_mask = USABLE_SLICES;
 	chunk->touched_mask = zeroed ? 0 : USABLE_SLICES;
 	chunk->node = MW_OS_NUMA_ANY;

@@ -89,7 +89,7 @@ MW_ALWAYS_INLINE bool mw_fast_place(void *block, mw_place_in_chunk_t *place) {
 	__asm__("" : "+r"(chunk));
 	place->chunk = chunk << MW_CHUNK_SHIFT;
 	place->offset = ((uintptr_t)block >> (MW_SLICE_SHIFT - MW_ENTRY_SHIFT)) &
-			((MW_CHUNK_SLICES - 1) << MW_ENTRY_SHIFT);
+			(MW_CHUNK_PLACE_MASK << MW_ENTRY_SHIFT);
 	return true;
 }
 

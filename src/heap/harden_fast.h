@@ -116,7 +116,7 @@ MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
  * memory touched for nothing.  There the seal stands behind what was asked for, and how much of the
  * block that leaves over in a table in the chunk's metadata, with a place for each KiB that a block
  * may start in. */
-#define MW_SLACK_TABLE_OFFSET MW_CHUNK_META_BYTES
+#define MW_SLACK_TABLE_OFFSET MW_CHUNK_META_END
 #define MW_SLACK_TABLE_BYTES (MW_CHUNK_BYTES / 1024 * sizeof(uint16_t))
 _Static_assert(MW_SMALL_MAX_BYTES - 1 <= UINT16_MAX, "a slack fits its place");
 

@@ -4,8 +4,10 @@
  *
  * A chunk is 4 MiB (two huge pages), aligned to its size, cut into 64 slices of 64 KiB.  Slice 0
  * holds the metadata: the chunk's own record, an mw_entry_t for each slice, and an mw_page_t for
- * each slice.  Slice 0's are never used, and read as no page's.  A page is the blocks of one size
- * class that start in one slice, or one large block with slices of its own.
+ * each slice.  Slice 0's are never used, and read as no page's.  Where in slice 0 they begin, the
+ * chunk's number says: those of all chunks at one offset would share few sets of the processor's
+ * caches.  A page is the blocks of one size class that start in one slice, or one large block with
+ * slices of its own.
  *
  * Run.  Where a slice does not hold a whole number of blocks without waste, a class's pages come in
  * runs of neighbours (mw_class_run_slices): a block may reach into the next slice, but belongs to
@@ -160,11 +162,19 @@ struct mw_chunk {
 #define MW_ENTRY_SHIFT 4u
 #define MW_CHUNK_PAGES_OFFSET (MW_CHUNK_ENTRIES_OFFSET + (MW_CHUNK_SLICES << MW_ENTRY_SHIFT))
 #define MW_CHUNK_META_BYTES (MW_CHUNK_PAGES_OFFSET + (MW_CHUNK_SLICES << MW_PAGE_META_SHIFT))
+/* Places for entries, and for pages, one behind the other: the chunk's number says which are its.
+ * Pages of one place lie where entries of another would. */
+#define MW_CHUNK_PLACES 4u
+#define MW_CHUNK_META_END                                                                          \
+	(MW_CHUNK_PAGES_OFFSET + MW_CHUNK_PLACES * (MW_CHUNK_SLICES << MW_PAGE_META_SHIFT))
+#define MW_CHUNK_PLACE_MASK (MW_CHUNK_PLACES * MW_CHUNK_SLICES - 1)
 
 _Static_assert(sizeof(mw_page_t) == 1u << MW_PAGE_META_SHIFT, "two cache lines a page");
 _Static_assert(sizeof(mw_entry_t) == 1u << MW_ENTRY_SHIFT, "four slices a cache line");
 _Static_assert(sizeof(mw_page_t) == 8 * sizeof(mw_entry_t), "mw_page_entry() divides by that");
 _Static_assert(sizeof(mw_chunk_t) <= MW_CHUNK_ENTRIES_OFFSET, "the chunk's record has room");
+_Static_assert(MW_CHUNK_META_END <= MW_SLICE_BYTES, "slice 0 holds the metadata");
+_Static_assert(MW_CHUNK_SLICES *MW_SLICE_BYTES == MW_CHUNK_BYTES, "the chunk's number is next");
 _Static_assert(offsetof(mw_page_t, used) == offsetof(mw_page_t, list.left) &&
 		       offsetof(mw_page_t, free) == offsetof(mw_page_t, list.first),
 	       "a page's list is its free blocks");
@@ -189,10 +199,10 @@ static inline unsigned mw_word_kind(uintptr_t word) {
 }
 
 /* The metadata of the slice that holds `address`.  One shift and one mask give the byte offset:
- * slice index times 128. */
+ * slice index times 128, and above it the place. */
 static inline mw_page_t *mw_page_of_slice(uintptr_t address) {
 	uintptr_t offset = (address >> (MW_SLICE_SHIFT - MW_PAGE_META_SHIFT)) &
-			   ((MW_CHUNK_SLICES - 1) << MW_PAGE_META_SHIFT);
+			   (MW_CHUNK_PLACE_MASK << MW_PAGE_META_SHIFT);
 	return (mw_page_t *)((address & ~(MW_CHUNK_BYTES - 1)) + MW_CHUNK_PAGES_OFFSET + offset);
 }
 
@@ -202,11 +212,12 @@ static inline mw_chunk_t *mw_chunk_of(const void *address) {
 
 /* The metadata of a chunk's slice. */
 static inline mw_page_t *mw_chunk_page(const mw_chunk_t *chunk, unsigned slice) {
-	return (mw_page_t *)((uintptr_t)chunk + MW_CHUNK_PAGES_OFFSET) + slice;
+	return mw_page_of_slice((uintptr_t)chunk) + slice;
 }
 
 static inline unsigned mw_page_slice_index(const mw_page_t *page) {
-	return (unsigned)(page - mw_chunk_page(mw_chunk_of(page), 0));
+	return (unsigned)(((uintptr_t)page - MW_CHUNK_PAGES_OFFSET) >> MW_PAGE_META_SHIFT) %
+	       MW_CHUNK_SLICES;
 }
 
 /* An eighth of the way from the first page to this one: few instructions, as it is everywhere. */
@@ -218,7 +229,7 @@ static inline mw_entry_t *mw_page_entry(const mw_page_t *page) {
 
 /* The first page of a run. */
 static inline mw_page_t *mw_page_run(const mw_page_t *page) {
-	return mw_chunk_page(mw_chunk_of(page), page->first_slice);
+	return (mw_page_t *)(uintptr_t)page - mw_page_slice_index(page) + page->first_slice;
 }
 
 /* The page's metadata proper, whichever of a large block's slices `page` describes. */
