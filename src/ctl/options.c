@@ -276,6 +276,7 @@ static void note_dumps(mw_options_t *options, const mw_conf_source_t *source, mw
 					      "prof_leak",   "prof_leak_error", "lg_prof_interval"};
 	if (mw_text_is(name, "dump_name"))
 		options->jemalloc_dumps = false;
+	options->mallow_prefix |= !source->what && mw_text_is(name, "prof_prefix");
 	for (size_t i = 0; source->what && i < sizeof dumping / sizeof *dumping; i++)
 		options->jemalloc_dumps |= mw_text_is(name, dumping[i]);
 }
@@ -421,6 +422,12 @@ static MW_RESIDENT MW_NOINLINE void settle(char *field, const char *standard) {
 		memcpy(field, standard, strlen(standard) + 1);
 }
 
+static MW_NOINLINE MW_COLD void say_prefix(const mw_options_t *options) {
+	if (!strstr(options->dump_name, "%P"))
+		mw_warn("MALLOW_CONF: prof_prefix has no effect without jemalloc's options for "
+			"dumps in MALLOC_CONF; dump_name names them, %%P in it is the prefix");
+}
+
 MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t *sources) {
 #define MW_SETTLE_FLAG(name, standard) options->name = (standard);
 #define MW_SETTLE_SIZE MW_SETTLE_FLAG
@@ -448,6 +455,7 @@ MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t
 #undef MW_OPTION_LOG2
 #undef MW_OPTION_JEMALLOC
 	options->jemalloc_dumps = false;
+	options->mallow_prefix = false;
 	if (options->unused[0])
 		options->unused[0] = '\0';
 	read_sources(options, sources);
@@ -464,6 +472,8 @@ MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t
 		options->dump_peak = 1;
 	if (options->jemalloc_dumps)
 		name_as_jemalloc(options);
+	else if (options->mallow_prefix)
+		say_prefix(options);
 }
 
 /* A percent sign stands for itself.  False: there is no room. */

@@ -50,6 +50,7 @@ typedef struct mw_options {
 	/* Not a row: jemalloc's sources ask for dumps in jemalloc's words, and nobody names them in
 	 * mallow's. */
 	bool jemalloc_dumps;
+	bool mallow_prefix; /* nor this: MALLOW_CONF has prof_prefix */
 #define MW_FIELD_FLAG(name, max)
 #define MW_FIELD_SIZE(name, max)
 #define MW_FIELD_NUMBER(name, max)

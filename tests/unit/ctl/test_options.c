@@ -245,6 +245,18 @@ static void jemalloc_options_pass(void) {
 		  "mallow: MALLOW_CONF: narenas is jemalloc's option and has no effect here\n");
 }
 
+static void a_prefix_that_names_nothing_is_told(void) {
+	static const char warning[] =
+		"mallow: MALLOW_CONF: prof_prefix has no effect without jemalloc's options for "
+		"dumps in MALLOC_CONF; dump_name names them, %P in it is the prefix\n";
+	CHECK_STR(configure(NULL, "prof_prefix:/tmp/x"), warning);
+	CHECK_STR(configure(NULL, "prof_prefix:/tmp/x,prof_final:true"), warning);
+	CHECK_STR(configure(NULL, "prof_prefix:/tmp/x,dump_name:%P.%p.pb"), "");
+	CHECK_STR(configure("prof_final:true", "prof_prefix:/tmp/x"), "");
+	CHECK(strncmp(options.dump_name, "/tmp/x.", 7) == 0);
+	CHECK_STR(configure("prof_prefix:/tmp/x", "dump_name:y.%p"), "");
+}
+
 static void every_complaint_is_one_line(void) {
 	/* Fixed seed; each piece is drawn from what the parser looks at. */
 	static const char *const pieces[] = {
@@ -325,6 +337,7 @@ int main(void) {
 	RUN(sources_in_their_order);
 	RUN(unused_options_are_listed_once);
 	RUN(jemalloc_options_pass);
+	RUN(a_prefix_that_names_nothing_is_told);
 	RUN(every_complaint_is_one_line);
 	RUN(confirm_names_what_is_set);
 	RUN(abort_conf_aborts);

@@ -6,7 +6,7 @@
 #include "test.h"
 
 enum { CHUNKS = 2 * MW_CHUNK_PLACES };
-#define FIRST_CHUNK ((uintptr_t)0x7f12345 << MW_CHUNK_SHIFT)
+#define FIRST_CHUNK ((uintptr_t)0x1f12344 << MW_CHUNK_SHIFT)
 
 static uintptr_t chunk_at(unsigned i) {
 	return FIRST_CHUNK + i * MW_CHUNK_BYTES;
