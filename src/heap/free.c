@@ -194,7 +194,7 @@ void mw_heap_free_diverted(void *block, mw_page_t *page) {
 	 * has lead out of the page. */
 	bool foreign = size_class < MW_TINY_CLASSES && heap &&
 		       /* No branch: where they mix, nobody can foresee it. */
-		       (mw_outbox_is_mixed(heap, size_class) |
+		       ((unsigned)mw_outbox_is_mixed(heap, size_class) |
 			(atomic_load_explicit(&page->heap, memory_order_relaxed) != heap));
 	if (MW_UNLIKELY(!foreign) && page->kind == MW_PAGE_SAMPLED &&
 	    MW_LIKELY((uintptr_t)block - (uintptr_t)page->start < MW_CHUNK_BYTES))
