@@ -17,6 +17,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import threading
 import time
 
 TIMEOUT_S = 120
@@ -41,15 +42,21 @@ def run(command, env=None):
     start = time.monotonic()
     child = subprocess.Popen(["/usr/bin/time", "-f", "%U %S %M", "-o", report, *command], env=env,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        status = child.wait(TIMEOUT_S)
-    except subprocess.TimeoutExpired:
+    ended = []
+
+    def end():
         # What it started too: it is the leader of a group of its own.
-        peak_mib = peak_of_group(child.pid)
+        ended.append(peak_of_group(child.pid))
         os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-        return {"peak_mib": peak_mib}
+
+    timer = threading.Timer(TIMEOUT_S, end)
+    timer.start()
+    # Not wait(TIMEOUT_S), which looks every 50 ms.
+    status = child.wait()
     seconds = time.monotonic() - start
+    timer.cancel()
+    if ended:
+        return {"peak_mib": ended[0]}
     if status != 0:
         raise SystemExit(f"symbols.py: {' '.join(command)}: status {status}")
     user, system, kib = report.read_text().split()[-3:]
