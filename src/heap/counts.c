@@ -31,8 +31,7 @@ static uint64_t in_stacks_bytes(const mw_heap_t *heap) {
 }
 
 /* Where blocks mix (outbox.h) the thread's own wait there as well, and count as used in their
- * pages.
- */
+ * pages. */
 static uint64_t own_in_outboxes_bytes(const mw_heap_t *heap) {
 	uint64_t bytes = 0;
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {

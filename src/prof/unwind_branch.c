@@ -28,23 +28,13 @@ static bool are_own_words_the_same(const mw_branch_t *branch) {
 	return true;
 }
 
-/* From the leaf on: what lies further out is this stack's as long as all before it are there. */
-static bool are_objects_there(const mw_trail_t *trail, const mw_branch_t *branch) {
-	for (unsigned i = 0; i < branch->place_count; i++) {
-		const mw_trail_place_t *place = &branch->places[i];
-		if (!mw_os_object_is_there(&trail->objects[place->object - 1], place->pc - 1))
-			return false;
-	}
-	return true;
-}
-
 uint64_t mw_branch_find(const mw_trail_t *trail, const mw_os_regs_t *regs) {
 	const mw_branch_t *branch = trail->branches.of[set_of(regs->sp, regs->pc)];
 	for (const mw_branch_t *end = branch + MW_BRANCH_WAYS; branch < end; branch++)
 		if (is_leaf(branch, regs) && has_join(trail, branch) &&
 		    are_own_words_the_same(branch) &&
 		    mw_trail_are_words_the_same(trail, &trail->frames[branch->join]) &&
-		    are_objects_there(trail, branch))
+		    mw_trail_are_objects_there(trail, branch->places, branch->place_count))
 			return branch->memo;
 	return 0;
 }

@@ -430,11 +430,10 @@ void mw_trail_note(mw_trail_t *trail, uint64_t memo) {
 }
 
 /* From the leaf on: what lies further out is this stack's as long as all before it are there. */
-bool mw_trail_are_objects_there(const mw_trail_t *trail) {
-	for (unsigned i = 0; i < trail->place_count; i++) {
-		const mw_trail_place_t *place = &trail->places[i];
-		if (!mw_os_object_is_there(&trail->objects[place->object - 1], place->pc - 1))
+bool mw_trail_are_objects_there(const mw_trail_t *trail, const mw_trail_place_t *places,
+				unsigned count) {
+	for (unsigned i = 0; i < count; i++)
+		if (!mw_os_object_is_there(&trail->objects[places[i].object - 1], places[i].pc - 1))
 			return false;
-	}
 	return true;
 }

@@ -114,8 +114,9 @@ mw_walk_outcome_t mw_trail_follow(mw_trail_t *trail, mw_walk_t *walk, mw_os_regs
 void mw_trail_write_rest(const mw_trail_t *trail, const mw_unwind_result_t *walk, uint64_t *pcs);
 /* Notes it with the last walk. */
 void mw_trail_note(mw_trail_t *trail, uint64_t memo);
-/* Are the objects of the trail's frames, which are this stack's, still there? */
-MW_NOINLINE bool mw_trail_are_objects_there(const mw_trail_t *trail);
+/* Are these of the trail's objects, the trail's own or a branch's, still there? */
+MW_NOINLINE bool mw_trail_are_objects_there(const mw_trail_t *trail, const mw_trail_place_t *places,
+					    unsigned count);
 
 /* The memo of the trail, if a walk from `regs`, which a call left there, would be the last one
  * again; 0: if not. */
@@ -125,7 +126,8 @@ MW_ALWAYS_INLINE uint64_t mw_trail_recognise(const mw_trail_t *trail, const mw_o
 	const mw_trail_frame_t *leaf = &trail->frames[trail->count - 1];
 	if (!mw_trail_is_met(leaf, regs) || !mw_trail_are_words_the_same(trail, leaf))
 		return 0;
-	if (MW_UNLIKELY(trail->place_count > 0) && !mw_trail_are_objects_there(trail))
+	if (MW_UNLIKELY(trail->place_count > 0) &&
+	    !mw_trail_are_objects_there(trail, trail->places, trail->place_count))
 		return 0;
 	return trail->memo;
 }
