@@ -15,6 +15,8 @@
 static struct permanent {
 	unsigned count;
 	bool is_static; /* the loader had no list yet: ask it for nothing */
+	/* The program, from its first segment to the end of its last; empty: not known. */
+	uintptr_t program_start, program_limit, program_bias;
 } permanent;
 static MW_TAIL mw_os_object_t permanent_objects[MW_OS_PERMANENT_MAX];
 
@@ -68,9 +70,31 @@ static void add_object(const ElfW(Phdr) * headers, unsigned count, uintptr_t bia
 	}
 }
 
+static void note_program(const struct dl_phdr_info *info) {
+	uintptr_t lo = UINTPTR_MAX, hi = 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type != PT_LOAD)
+			continue;
+		lo = segment->p_vaddr < lo ? segment->p_vaddr : lo;
+		hi = segment->p_vaddr + segment->p_memsz > hi ? segment->p_vaddr + segment->p_memsz
+							      : hi;
+	}
+	if (lo >= hi)
+		return;
+	permanent.program_bias = info->dlpi_addr;
+	/* As the kernel maps it: whole pages. */
+	permanent.program_start = (info->dlpi_addr + lo) & ~(uintptr_t)(MW_OS_PAGE_BYTES - 1);
+	permanent.program_limit = info->dlpi_addr + hi;
+}
+
 static int add_listed(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
 	(void)info_bytes;
-	(void)argument;
+	bool *is_first = argument;
+	/* The program comes first. */
+	if (*is_first)
+		note_program(info);
+	*is_first = false;
 	add_object(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr);
 	return 0;
 }
@@ -90,8 +114,9 @@ static void add_program(void) {
 }
 
 void mw_os_object_start(void) {
-	permanent.count = 0;
-	dl_iterate_phdr(add_listed, NULL);
+	bool is_first = true;
+	permanent = (struct permanent){0};
+	dl_iterate_phdr(add_listed, &is_first);
 	/* A static program's libc allocates before its list exists.  Nor may _dl_find_object be
 	 * called then: glibc fills in its tables in an order that it does not survive. */
 	permanent.is_static = permanent.count == 0;
@@ -112,6 +137,14 @@ static const mw_os_object_t *find_permanent(uintptr_t address) {
 	if (lo == 0 || address >= permanent_objects[lo - 1].text_hi)
 		return NULL;
 	return &permanent_objects[lo - 1];
+}
+
+void mw_os_object_widen(uintptr_t bias, uintptr_t *start, uintptr_t *limit) {
+	if (bias != permanent.program_bias || *start < permanent.program_start ||
+	    *start >= permanent.program_limit)
+		return;
+	*start = permanent.program_start;
+	*limit = permanent.program_limit;
 }
 
 bool mw_os_object_can_ask_loader(void) {

@@ -43,6 +43,11 @@ bool mw_os_object_is_there(const mw_os_object_t *object, uintptr_t address);
  * range is in [*lo, *hi).  Costs a few comparisons. */
 uint32_t mw_os_object_permanent(uintptr_t address, uintptr_t *lo, uintptr_t *hi);
 
+/* The loader answers for a program whose segments have holes between them (they are aligned to more
+ * than a page) with the segment alone.  Where [*start, *limit) lies in the program and `bias` is
+ * the program's, makes it the whole of it, the holes included. */
+void mw_os_object_widen(uintptr_t bias, uintptr_t *start, uintptr_t *limit);
+
 /* The build-id among an object's notes; NULL: none. */
 const char *mw_os_object_build_id(const char *notes, uint64_t bytes, uint32_t *id_bytes);
 

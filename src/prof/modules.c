@@ -141,6 +141,7 @@ static bool find_object(uintptr_t pc, object_t *object) {
 	object->limit = (uintptr_t)found.dlfo_map_end;
 	object->link_map = found.dlfo_link_map;
 	object->eh_frame = (uintptr_t)found.dlfo_eh_frame;
+	mw_os_object_widen(found.dlfo_link_map->l_addr, &object->start, &object->limit);
 	return true;
 }
 
@@ -365,7 +366,8 @@ void mw_modules_check(void) {
 			continue;
 		/* Only compared: nothing keeps the object from being unloaded right now. */
 		object_t now;
-		if (!find_object(module->start, &now) || now.start != modules.objects[i].start ||
+		uintptr_t start = modules.objects[i].start;
+		if (!find_object(start, &now) || now.start != start ||
 		    now.link_map != link_map_of(i) || now.eh_frame != modules.objects[i].eh_frame)
 			mark_unloaded(i);
 	}

@@ -279,7 +279,28 @@ static void objects_of_program_start_stay(void) {
 	CHECK_EQ(nowhere[1], 0x1001);
 }
 
+/* Whatever its segments' alignment: with holes between them, the loader knows the program in
+ * pieces. */
+static void program_is_one_whole(void) {
+	CHECK(mw_image_start());
+	mw_os_object_start();
+	uint64_t own = frame_of((uintptr_t)find_truth);
+	check_against_loader(own, (uintptr_t)find_truth);
+	char exe[512] = "";
+	CHECK(readlink("/proc/self/exe", exe, sizeof exe - 1) > 0);
+	CHECK_STR(module_of(own)->path, exe);
+	CHECK_EQ(module_index(frame_of((uintptr_t)getauxval(AT_ENTRY))), module_index(own));
+	mw_modules_check();
+	CHECK_EQ(module_of(own)->unloaded_ns, 0);
+	check_against_loader(frame_of((uintptr_t)find_truth + 4), (uintptr_t)find_truth + 4);
+	CHECK_EQ(mw_image_live()->modules_used, 1);
+}
+
 int main(void) {
+	RUN_IN_CHILD(program_is_one_whole);
+#ifdef MALLOW_TEST_HOLES
+	return 0;
+#endif
 	RUN_IN_CHILD(finds_program_library_and_vdso);
 	RUN_IN_CHILD(exact_pcs_keep_their_mark);
 	RUN_IN_CHILD(code_without_an_object);
