@@ -6,6 +6,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* As memcmp() == 0, of few bytes: libc's lies where small processes read nothing else
+ * (doc/adr/0014-resident-first.md). */
+static inline bool mw_same_bytes(const void *one, const void *other, size_t bytes) {
+	const unsigned char *a = (const unsigned char *)one, *b = (const unsigned char *)other;
+	for (; bytes >= sizeof(uint64_t); bytes -= sizeof(uint64_t)) {
+		uint64_t x, y;
+		memcpy(&x, a, sizeof x);
+		memcpy(&y, b, sizeof y);
+		if (x != y)
+			return false;
+		a += sizeof x;
+		b += sizeof y;
+	}
+	while (bytes > 0 && *a == *b) {
+		a++;
+		b++;
+		bytes--;
+	}
+	return bytes == 0;
+}
 
 static inline bool mw_is_pow2(size_t x) {
 	return x != 0 && (x & (x - 1)) == 0;

@@ -89,7 +89,7 @@ mw_result_t mw_os_make_directory(const char *path) {
 		return MW_ERR_IO;
 	int saved_errno = errno;
 	mw_result_t result = MW_OK;
-	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+	if (syscall(SYS_mkdirat, AT_FDCWD, path, 0700) != 0 && errno != EEXIST)
 		result = result_of(errno);
 	errno = saved_errno;
 	return result;
@@ -97,7 +97,8 @@ mw_result_t mw_os_make_directory(const char *path) {
 
 mw_result_t mw_os_remove(int directory, const char *name) {
 	int saved_errno = errno;
-	mw_result_t result = unlinkat(directory, name, 0) == 0 ? MW_OK : result_of(errno);
+	mw_result_t result =
+		syscall(SYS_unlinkat, directory, name, 0) == 0 ? MW_OK : result_of(errno);
 	errno = saved_errno;
 	return result;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "os/map.h"
 #include "os/object.h"
@@ -31,7 +32,7 @@ const char *mw_os_object_build_id(const char *notes, uint64_t bytes, uint32_t *i
 		if (used > bytes)
 			return NULL;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(notes + sizeof note, "GNU", 4) == 0 && note.n_descsz > 0) {
+		    mw_same_bytes(notes + sizeof note, "GNU", 4) && note.n_descsz > 0) {
 			*id_bytes = note.n_descsz;
 			return notes + sizeof note + name_bytes;
 		}
@@ -104,7 +105,7 @@ bool mw_os_object_find_loaded(uintptr_t address, mw_os_object_t *object) {
 	if (mapped_bytes < MW_OS_PAGE_BYTES)
 		return false;
 	memcpy(&elf, found.dlfo_map_start, sizeof(elf));
-	if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_phnum == 0 ||
+	if (!mw_same_bytes(elf.e_ident, ELFMAG, SELFMAG) || elf.e_phnum == 0 ||
 	    elf.e_phnum > HEADERS_MAX || elf.e_phentsize != sizeof(ElfW(Phdr)) ||
 	    elf.e_phoff % sizeof(uintptr_t) != 0 ||
 	    elf.e_phoff > MW_OS_PAGE_BYTES - elf.e_phnum * sizeof(ElfW(Phdr)))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * proc.c -- what /proc and the kernel say about this process. */
+ * proc.c -- what /proc and the kernel say about this process.  By syscall(2) where libc's own
+ * function lies where small processes read nothing else (doc/adr/0014-resident-first.md). */
 #include "os/proc.h"
 
 #include <errno.h>
@@ -21,7 +22,6 @@
 #include "os/map.h"
 
 MW_RESIDENT uint32_t mw_os_process_id(void) {
-	/* libc's getpid() has no other in its pages that every process calls. */
 	return (uint32_t)syscall(SYS_getpid);
 }
 
@@ -31,13 +31,13 @@ uint32_t mw_os_thread_id(void) {
 
 void mw_os_thread_name(char name[16]) {
 	memset(name, 0, 16);
-	if (prctl(PR_GET_NAME, name) != 0)
+	if (syscall(SYS_prctl, PR_GET_NAME, name) != 0)
 		name[0] = '\0';
 	name[15] = '\0';
 }
 
 uint32_t mw_os_effective_user(void) {
-	return (uint32_t)geteuid();
+	return (uint32_t)syscall(SYS_geteuid);
 }
 
 static uint64_t parse_decimal(const char **cursor) {
@@ -87,7 +87,7 @@ uint64_t mw_os_start_ticks(uint32_t pid) {
 
 bool mw_os_process_exists(uint32_t pid) {
 	int saved_errno = errno;
-	bool exists = kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+	bool exists = syscall(SYS_kill, pid, 0) == 0 || errno != ESRCH;
 	errno = saved_errno;
 	return exists;
 }

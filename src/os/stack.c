@@ -64,7 +64,7 @@ static bool page_is_readable(uintptr_t page) {
 static uintptr_t find_top(void) {
 	/* True in the first thread only; and in the one thread of a forked child, for which the
 	 * other thread's top was already remembered or the walk treats the stack as foreign. */
-	if (syscall(SYS_gettid) != (long)getpid())
+	if (syscall(SYS_gettid) != syscall(SYS_getpid))
 		return mw_os_thread_pointer();
 	return &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
 }

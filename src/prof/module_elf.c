@@ -6,6 +6,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "os/object.h"
 
 /* Objects have around ten; more than this is no header. */
@@ -21,7 +22,7 @@ static bool find_segments(object_t *object) {
 	/* The loader has mapped the header and checked it; this is for what is no object at all. */
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->map_start;
 	if (object->map_limit - object->map_start < sizeof *header ||
-	    memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    !mw_same_bytes(header->e_ident, ELFMAG, SELFMAG) ||
 	    header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phnum > SEGMENTS_MAX)
 		return false;
 	uint64_t table_bytes = (uint64_t)header->e_phnum * sizeof(ElfW(Phdr));

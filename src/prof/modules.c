@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "base/fmt.h"
 #include "os/clock.h"
@@ -92,7 +93,7 @@ static uint64_t identity_of(const object_t *object) {
 	uint64_t hash = mix(object->start, object->limit);
 	hash = mix(hash, object->eh_frame);
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->start;
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) == 0) {
+	if (mw_same_bytes(header->e_ident, ELFMAG, SELFMAG)) {
 		hash = mix(hash, header->e_shoff);
 		hash = mix(hash, header->e_entry ^ (uint64_t)header->e_shnum << 48);
 	}
@@ -234,7 +235,7 @@ static bool is_still_there(uint32_t index, const object_t *object) {
 	const mw_state_module_t *then = mw_image_entry(MW_SECTION_MODULES, index);
 	if (mw_module_read_elf(object->start, object->limit, &now) &&
 	    now.build_id_bytes == then->build_id_bytes &&
-	    memcmp(now.build_id, then->build_id, sizeof now.build_id) == 0) {
+	    mw_same_bytes(now.build_id, then->build_id, sizeof now.build_id)) {
 		atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
 				      memory_order_relaxed);
 		mw_twin_set64(mw_image_twin(MW_SECTION_MODULES, index), MODULE(unloaded_ns), 0);

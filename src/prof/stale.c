@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -82,7 +83,7 @@ static bool is_running(uint32_t pid, uint64_t ticks) {
 static void read_header(int file, stale_file_t *entry) {
 	mw_state_header_t header = {.layout_version = 0};
 	if (mw_os_read_at(file, &header, offsetof(mw_state_header_t, library_version), 0) < 0 ||
-	    memcmp(header.magic, MW_STATE_MAGIC, sizeof header.magic) != 0 ||
+	    !mw_same_bytes(header.magic, MW_STATE_MAGIC, sizeof header.magic) ||
 	    header.layout_version != MW_STATE_VERSION)
 		return;
 	uint64_t live = header.sections[MW_SECTION_LIVE].offset_bytes, updated_ns = 0;

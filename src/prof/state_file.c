@@ -53,14 +53,21 @@ void mw_state_file_configure(const char *session, const char *unused_options) {
 		    unused_options ? unused_options : "");
 }
 
+static bool is_plain(char c) {
+	unsigned letter = (unsigned char)c | 0x20u;
+	return (letter >= 'a' && letter <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+	       c == '+' || c == '-';
+}
+
 /* As it was called, where that is a plain name: redis-server is a link to redis-check-rdb.  A
  * server that writes its state over its arguments, or a login shell, keeps the executable's. */
 static void name_program(mw_state_header_t *header) {
 	const char *slash = strrchr(header->args, '/');
 	const char *name = slash ? slash + 1 : header->args;
-	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "0123456789._+-");
-	if (length > 0 && name[length] == '\0' && name[0] != '-')
+	const char *end = name;
+	while (is_plain(*end))
+		end++;
+	if (end > name && *end == '\0' && name[0] != '-')
 		mw_fmt_copy(header->program, sizeof header->program, name);
 }
 

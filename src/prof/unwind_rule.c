@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/check.h"
 #include "base/compiler.h"
 #include "prof/index.h"
@@ -30,7 +31,7 @@ static uint64_t hash_rule(const mw_rule_t *rule) {
 }
 
 static bool is_rule(const void *rule, uint32_t id) {
-	return memcmp(&dictionary.rules[id], rule, sizeof(mw_rule_t)) == 0;
+	return mw_same_bytes(&dictionary.rules[id], rule, sizeof(mw_rule_t));
 }
 
 static uint32_t append_rule(const void *rule) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * one_block.c -- what a process is that holds one small block: resident KiB of a library's file, of
  * private memory, and of all.  With any malloc: tests/checks/floor.sh compares.
- *   one_block NAME: the library whose path ends so */
+ *   one_block NAME [PAIRS]: the library whose path ends so; after so many pairs of malloc and free,
+ * from two places, by which mallow has samples and a state file */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +27,17 @@ static size_t read_smaps(void) {
 	return length;
 }
 
+static __attribute__((noinline)) void make_and_free(size_t bytes) {
+	char *volatile block = malloc(bytes);
+	MUST(block != NULL);
+	*block = 1;
+	free(block);
+}
+
 int main(int argc, char **argv) {
-	MUST(argc == 2);
+	MUST(argc == 2 || argc == 3);
+	for (long pairs = argc == 3 ? atol(argv[2]) : 0; pairs > 0; pairs--)
+		make_and_free(pairs % 2 ? 64 : 100);
 	char *block = malloc(64);
 	MUST(block != NULL);
 	memset(block, 1, 64);
