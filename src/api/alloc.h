@@ -67,8 +67,7 @@ MW_ALWAYS_INLINE void *mw_api_aligned(size_t align, size_t bytes) {
 MW_ALWAYS_INLINE void mw_api_free_claimed(void *block, size_t bytes, size_t align,
 					  const char *function) {
 	if (MW_HARDEN_ON) {
-		if (MW_UNLIKELY(!mw_harden_free_block(block, bytes, align)))
-			mw_harden_free_rest(function, block, bytes, align);
+		mw_harden_free_claimed(function, block, bytes, align);
 	} else if (MW_UNLIKELY(!mw_fast_free_own(block))) {
 		mw_heap_free_claimed(block, bytes, align, function);
 	}
@@ -76,7 +75,7 @@ MW_ALWAYS_INLINE void mw_api_free_claimed(void *block, size_t bytes, size_t alig
 
 MW_ALWAYS_INLINE void mw_api_free(void *block) {
 	if (MW_HARDEN_ON)
-		mw_api_free_claimed(block, MW_NO_CLAIM, MW_NO_CLAIM, "free");
+		mw_harden_free(block);
 	else
 		mw_fast_free(block);
 }

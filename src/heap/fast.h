@@ -93,6 +93,14 @@ MW_ALWAYS_INLINE bool mw_fast_place(void *block, mw_place_in_chunk_t *place) {
 	return true;
 }
 
+/* The same of what is in a chunk. */
+MW_ALWAYS_INLINE mw_place_in_chunk_t mw_fast_place_of(const void *block) {
+	uintptr_t address = (uintptr_t)block;
+	return (mw_place_in_chunk_t){.chunk = address & ~(MW_CHUNK_BYTES - 1),
+				     .offset = (address >> (MW_SLICE_SHIFT - MW_ENTRY_SHIFT)) &
+					       (MW_CHUNK_PLACE_MASK << MW_ENTRY_SHIFT)};
+}
+
 MW_ALWAYS_INLINE mw_entry_t *mw_fast_entry(mw_place_in_chunk_t place) {
 	return (mw_entry_t *)(place.chunk + place.offset + MW_CHUNK_ENTRIES_OFFSET);
 }

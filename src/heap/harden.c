@@ -358,49 +358,105 @@ static MW_NOINLINE void free_checked(const char *function, void *block, size_t b
 	retire(page, block, asked_bytes);
 }
 
-/* A block of an ordinary page, if it is as it must be: no frame for these. */
-MW_ALWAYS_INLINE void free_ordinary(const char *function, char *block, size_t bytes, size_t align,
-				    bool tiny) {
-	const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-	size_t capacity = page->block_bytes;
-	uint64_t mix = mw_harden_mix(block), canary = mw_harden_canary(mix);
-	size_t asked_bytes = tiny ? mw_harden_live_tiny(block, capacity, canary)
-				  : mw_harden_live_stack(block, capacity, canary);
-	if (MW_UNLIKELY(asked_bytes == MW_NO_CLAIM) || MW_UNLIKELY(mw_harden_is_whole) ||
-	    MW_UNLIKELY(!mw_harden_claims_hold(block, asked_bytes, bytes, align))) {
-		free_checked(function, block, bytes, align);
-		return;
-	}
-	if (tiny)
-		mw_harden_unseal(block, capacity);
-	else
-		mw_harden_store(block + asked_bytes, MW_HARDEN_FILL);
+/* What the program claims of the block that it frees. */
+typedef struct claims {
+	size_t bytes, align; /* MW_NO_CLAIM: nothing */
+} claims_t;
+static const claims_t no_claims = {MW_NO_CLAIM, MW_NO_CLAIM};
+
+/* A block above tiny, of an ordinary page in the chunk, if it is as it must be; false: nothing was
+ * done.  No frame for these. */
+MW_ALWAYS_INLINE bool free_above_tiny(char *block, uintptr_t chunk, size_t capacity,
+				      claims_t claims) {
+	uint64_t mix = mw_harden_mix(block);
+	size_t asked_bytes = mw_harden_live_stack(block, chunk, capacity, mw_harden_canary(mix));
+	if (MW_UNLIKELY(asked_bytes == MW_NO_CLAIM) ||
+	    MW_UNLIKELY(!mw_harden_claims_hold(block, asked_bytes, claims.bytes, claims.align)))
+		return false;
+	mw_harden_store(block + asked_bytes, MW_HARDEN_FILL);
 	mw_harden_fill(block);
-	mw_heap_t *heap = mw_thread.quick_heap;
-	if (tiny && atomic_load_explicit(&page->heap, memory_order_relaxed) != heap) {
-		/* No place of the quarantine: see mw_harden_hold_young(). */
-		mw_outbox_add_inline(heap, page->size_class, block);
-		return;
-	}
 	mw_harden_link(block, NULL, mix);
-	mw_harden_release(mw_harden_swap(&heap->harden, block, tiny ? 0 : capacity));
+	mw_harden_release(mw_harden_swap(&mw_thread.quick_heap->harden, block, capacity));
+	return true;
 }
 
-static MW_NOINLINE void free_stack(const char *function, void *block, size_t bytes, size_t align) {
-	free_ordinary(function, block, bytes, align, false);
+/* mw_outbox_add() of a block whose seal was right, and which so is not there already. */
+MW_ALWAYS_INLINE void add_to_outbox(mw_heap_t *heap, unsigned size_class, char *block,
+				    uint64_t mix) {
+	mw_outbox_t *outbox = &heap->outbox[size_class];
+	/* Computed once: gcc would do it again for each field. */
+	__asm__("" : "+r"(outbox));
+	if (MW_UNLIKELY(--outbox->room < 0)) {
+		mw_outbox_add_slow(heap, size_class, block);
+		return;
+	}
+	mw_harden_link(block, outbox->first, mix);
+	outbox->first = block;
+}
+
+/* The same of a tiny one of a full page, or of another thread's. */
+MW_ALWAYS_INLINE bool free_tiny(char *block, const mw_page_t *page, claims_t claims) {
+	mw_heap_t *heap = mw_thread.quick_heap;
+	size_t capacity = page->block_bytes;
+	uint64_t mix = mw_harden_mix(block);
+	size_t asked_bytes = mw_harden_live_tiny(block, capacity, mw_harden_canary(mix));
+	if (MW_UNLIKELY(asked_bytes == MW_NO_CLAIM) ||
+	    MW_UNLIKELY(!mw_harden_claims_hold(block, asked_bytes, claims.bytes, claims.align)))
+		return false;
+	mw_harden_unseal(block, capacity);
+	mw_harden_fill(block);
+	if (MW_LIKELY(atomic_load_explicit(&page->heap, memory_order_relaxed) != heap)) {
+		/* No place of the quarantine: see mw_harden_hold_young(). */
+		add_to_outbox(heap, page->size_class, block, mix);
+	} else {
+		mw_harden_link(block, NULL, mix);
+		mw_harden_release(mw_harden_swap(&heap->harden, block, 0));
+	}
+	return true;
+}
+
+/* Of other threads' pages and full ones; false, as above, also for what is of no ordinary page. */
+MW_ALWAYS_INLINE bool free_of_class(char *block, mw_place_in_chunk_t place, claims_t claims) {
+	const mw_page_t *page = mw_fast_page(place);
+	/* A chunk's own record is no page: its kind reads as none. */
+	unsigned size_class = mw_page_tiny_class(page);
+	if (MW_UNLIKELY(size_class >= MW_CLASS_COUNT) || MW_UNLIKELY(!mw_thread.quick_heap) ||
+	    MW_UNLIKELY(mw_harden_is_whole) || MW_UNLIKELY((uintptr_t)block >> MW_ADDRESS_BITS))
+		return false;
+	return MW_LIKELY(size_class < MW_TINY_CLASSES)
+		       ? free_tiny(block, page, claims)
+		       : free_above_tiny(block, place.chunk, page->block_bytes, claims);
+}
+
+MW_ALWAYS_INLINE bool is_own_above_tiny(mw_place_in_chunk_t place) {
+	uintptr_t owner = atomic_load_explicit(&mw_fast_entry(place)->owner, memory_order_relaxed);
+	return owner == ((uintptr_t)__builtin_thread_pointer() | MW_OWNER_STACK);
+}
+
+static MW_NOINLINE void free_others(char *block, mw_place_in_chunk_t place) {
+	if (MW_UNLIKELY(!free_of_class(block, place, no_claims)))
+		mw_harden_free_outside(block);
+}
+
+void mw_harden_free_diverted(char *block, mw_place_in_chunk_t place) {
+	if (!is_own_above_tiny(place))
+		free_others(block, place);
+	else if (MW_UNLIKELY(!free_above_tiny(block, place.chunk, mw_fast_list(place)->block_bytes,
+					      no_claims)))
+		mw_harden_free_outside(block);
+}
+
+void mw_harden_free_outside(char *block) {
+	free_checked("free", block, MW_NO_CLAIM, MW_NO_CLAIM);
 }
 
 /* Most are blocks of full pages, of other threads', and above tiny. */
 void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align) {
-	/* A chunk's own record is no page: its kind reads as none. */
+	mw_place_in_chunk_t place = mw_fast_place_of(block);
+	claims_t claims = {bytes, align};
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK) ||
-	    MW_UNLIKELY(!mw_thread.quick_heap) ||
-	    MW_UNLIKELY(mw_page_of_slice((uintptr_t)block)->kind != MW_PAGE_SMALL))
+	    MW_UNLIKELY(!free_of_class(block, place, claims)))
 		free_checked(function, block, bytes, align);
-	else if (mw_page_of_slice((uintptr_t)block)->block_bytes > MW_TINY_MAX_BYTES)
-		free_stack(function, block, bytes, align);
-	else
-		free_ordinary(function, block, bytes, align, true);
 }
 
 static void *alloc(size_t bytes) {

@@ -36,7 +36,7 @@ void *mw_harden_alloc_whole(size_t bytes);
 /* A block of mw_harden_room(bytes) that the heap made, as the program gets it. */
 void *mw_harden_give_out(void *block, size_t bytes) __attribute__((returns_nonnull));
 /* Ends the program when `block` is not live, was written past its end, or differs from what the
- * program claims.  NULL is fine.  Called after mw_harden_free_block() did nothing. */
+ * program claims.  NULL is fine.  What mw_harden_free_claimed() leaves over. */
 void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align);
 /* mw_heap_resize(), with the same checks. */
 void *mw_harden_resize(void *block, size_t bytes);
@@ -135,6 +135,15 @@ static inline void mw_harden_forget_aged(mw_page_t *page) {
 	page->aged = NULL;
 	page->aged_blocks = 0;
 }
+/* A page that begins: what free() needs of it stands beside its list. */
+static inline void mw_harden_start_page(mw_page_t *page) {
+	if (page->size_class < MW_TINY_CLASSES)
+		page->tiny_bytes = page->block_bytes;
+}
+/* free() will push blocks of so many bytes onto this list head above tiny. */
+static inline void mw_harden_start_stack(mw_list_t *stack, uint32_t block_bytes) {
+	stack->block_bytes = block_bytes;
+}
 /* Of a list of others' blocks that the calling thread freed, `count` of them, the youngest first:
  * a number that nobody can tell stays, all that there are or below MW_HARDEN_OUTBOX_MARGIN. Returns
  * it; *held and *last_held: those, if any, and *list the others. */
@@ -208,6 +217,14 @@ static inline void *mw_harden_aged(const mw_page_t *page) {
 
 static inline void mw_harden_forget_aged(mw_page_t *page) {
 	(void)page;
+}
+
+static inline void mw_harden_start_page(mw_page_t *page) {
+	(void)page;
+}
+
+static inline void mw_harden_start_stack(mw_list_t *stack, uint32_t block_bytes) {
+	(void)stack, (void)block_bytes;
 }
 
 #define MW_HARDEN_OUTBOX_MARGIN 0u

@@ -120,9 +120,13 @@ MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
 #define MW_SLACK_TABLE_BYTES (MW_CHUNK_BYTES / 1024 * sizeof(uint16_t))
 _Static_assert(MW_SMALL_MAX_BYTES - 1 <= UINT16_MAX, "a slack fits its place");
 
-static inline uint16_t *mw_slack_of(const void *block) {
+static inline uint16_t *mw_slack_in(uintptr_t chunk, const void *block) {
 	uintptr_t offset = (uintptr_t)block & (MW_CHUNK_BYTES - 1);
-	return (uint16_t *)((uintptr_t)block - offset + MW_SLACK_TABLE_OFFSET) + offset / 1024;
+	return (uint16_t *)(chunk + MW_SLACK_TABLE_OFFSET) + offset / 1024;
+}
+
+static inline uint16_t *mw_slack_of(const void *block) {
+	return mw_slack_in(mw_fast_place_of(block).chunk, block);
 }
 
 MW_ALWAYS_INLINE void mw_harden_seal_slack(char *block, size_t capacity, size_t bytes,
@@ -145,10 +149,12 @@ MW_ALWAYS_INLINE size_t mw_harden_live_tiny(const char *block, size_t capacity, 
 	return bytes;
 }
 
-/* The same above tiny, where it is looked that nothing behind a chunk's last blocks is read. */
-MW_ALWAYS_INLINE size_t mw_harden_live_stack(const char *block, size_t capacity, uint64_t canary) {
-	size_t bytes = mw_harden_requested(capacity) - *mw_slack_of(block);
-	size_t end = ((uintptr_t)block & (MW_CHUNK_BYTES - 1)) + bytes;
+/* The same above tiny.  It is looked that nothing behind the last blocks of `chunk`, which
+ * mw_fast_place() found, is read, nor what a word leads to that is no address. */
+MW_ALWAYS_INLINE size_t mw_harden_live_stack(const char *block, uintptr_t chunk, size_t capacity,
+					     uint64_t canary) {
+	size_t bytes = mw_harden_requested(capacity) - *mw_slack_in(chunk, block);
+	size_t end = (uintptr_t)block - chunk + bytes;
 	if (MW_UNLIKELY(bytes > capacity) || MW_UNLIKELY(end >= MW_CHUNK_BYTES - MW_SLICE_BYTES) ||
 	    MW_UNLIKELY(mw_harden_load(block + bytes) != mw_harden_seal_for(bytes, canary)))
 		return MW_NO_CLAIM;
@@ -186,21 +192,27 @@ MW_ALWAYS_INLINE void mw_harden_push(mw_page_t *page, void *block, uint64_t mix)
 		mw_heap_page_emptied(page);
 }
 
+/* Onto a list head above tiny.  That the block is not its first already, its seal told. */
+MW_ALWAYS_INLINE void mw_harden_push_stack(mw_list_t *stack, void *block, uint64_t mix) {
+	mw_harden_link(block, stack->first, mix);
+	stack->first = block;
+	if (MW_UNLIKELY(mw_fast_count_push(stack)))
+		mw_heap_free_last(block, stack);
+}
+
 /* What the quarantine gave back was looked at when it went in. */
 MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 	if (MW_UNLIKELY(!block))
 		return;
-	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	mw_place_in_chunk_t place = mw_fast_place_of(block);
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
-	uintptr_t owner = atomic_load_explicit(&mw_page_entry(page)->owner, memory_order_relaxed);
-	if (owner == self) {
-		mw_harden_push(page, block, mw_harden_mix(block));
-	} else if (owner == (self | MW_OWNER_STACK)) {
-		if (MW_UNLIKELY(!mw_fast_put(mw_stack_of(page->size_class), block)))
-			mw_heap_free_slow(block);
-	} else {
-		mw_heap_free_diverted(block, page);
-	}
+	uintptr_t owner = atomic_load_explicit(&mw_fast_entry(place)->owner, memory_order_relaxed);
+	if (MW_LIKELY(owner == (self | MW_OWNER_STACK)))
+		mw_harden_push_stack(mw_fast_list(place), block, mw_harden_mix(block));
+	else if (owner == self)
+		mw_harden_push(mw_fast_page(place), block, mw_harden_mix(block));
+	else
+		mw_heap_free_diverted(block, mw_fast_page(place));
 }
 
 /* A tiny block that is free, and whose link was looked at, as the program gets it. */
@@ -251,6 +263,11 @@ MW_ALWAYS_INLINE void *mw_harden_pop_stack(unsigned size_class, size_t bytes) {
 	return block;
 }
 
+/* free() of a block that is none of the thread's own tiny ones: of the chunk at this place. */
+void mw_harden_free_diverted(char *block, mw_place_in_chunk_t place);
+/* Of what is no block of a chunk, or not as it must be. */
+void mw_harden_free_outside(char *block);
+
 /* malloc() of a tiny size; NULL: the list is empty, the size larger, or the block was written to.
  */
 MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
@@ -290,16 +307,11 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {
 						       : mw_harden_pop_stack(size_class, bytes);
 }
 
-/* free() of a tiny block of the thread's own.  False: it is none, or something is wrong; nothing
- * was done.  Straight into its page's list: what is freed there waits as long as in the quarantine,
- * see mw_harden_hold_back(). */
-MW_ALWAYS_INLINE bool mw_harden_free_block(char *block, size_t bytes, size_t align) {
-	mw_place_in_chunk_t place;
-	if (MW_UNLIKELY(!mw_fast_place(block, &place)) ||
-	    MW_UNLIKELY(!mw_fast_is_own(mw_fast_entry(place))))
-		return false;
-	mw_page_t *page = mw_fast_page(place);
-	size_t capacity = page->block_bytes;
+/* free() of a tiny block of the thread's own page.  False: something is wrong; nothing was done.
+ * Straight into its page's list: what is freed there waits as long as in the quarantine, see
+ * mw_harden_hold_back(). */
+MW_ALWAYS_INLINE bool mw_harden_free_own(mw_page_t *page, char *block, size_t bytes, size_t align) {
+	size_t capacity = page->tiny_bytes;
 	uint64_t mix = mw_harden_mix(block);
 	size_t asked_bytes = mw_harden_live_tiny(block, capacity, mw_harden_canary(mix));
 	if (MW_UNLIKELY(asked_bytes == MW_NO_CLAIM) ||
@@ -309,6 +321,27 @@ MW_ALWAYS_INLINE bool mw_harden_free_block(char *block, size_t bytes, size_t ali
 	mw_harden_unseal(block, capacity);
 	mw_harden_push(page, block, mix);
 	return true;
+}
+
+/* The functions that say what they free, or are not free() (MW_NO_CLAIM: they do not say). */
+MW_ALWAYS_INLINE void mw_harden_free_claimed(const char *function, char *block, size_t bytes,
+					     size_t align) {
+	mw_place_in_chunk_t place;
+	if (MW_UNLIKELY(!mw_fast_place(block, &place)) ||
+	    MW_UNLIKELY(!mw_fast_is_own(mw_fast_entry(place))) ||
+	    MW_UNLIKELY(!mw_harden_free_own(mw_fast_page(place), block, bytes, align)))
+		mw_harden_free_rest(function, block, bytes, align);
+}
+
+MW_ALWAYS_INLINE void mw_harden_free(char *block) {
+	mw_place_in_chunk_t place;
+	bool in_chunk = mw_fast_place(block, &place);
+	if (MW_LIKELY(in_chunk) && MW_UNLIKELY(!mw_fast_is_own(mw_fast_entry(place))))
+		mw_harden_free_diverted(block, place);
+	else if (MW_UNLIKELY(!in_chunk) ||
+		 MW_UNLIKELY(
+			 !mw_harden_free_own(mw_fast_page(place), block, MW_NO_CLAIM, MW_NO_CLAIM)))
+		mw_harden_free_outside(block);
 }
 
 /* realloc() of an ordinary block that stays; NULL: it does not, or is none, or something is wrong.
@@ -328,7 +361,9 @@ MW_ALWAYS_INLINE void *mw_harden_resize_in_place(char *block, size_t bytes) {
 			return NULL;
 		mw_harden_seal(block, capacity, bytes, canary);
 	} else {
-		if (MW_UNLIKELY(mw_harden_live_stack(block, capacity, canary) == MW_NO_CLAIM))
+		uintptr_t chunk = mw_fast_place_of(block).chunk;
+		if (MW_UNLIKELY(mw_harden_live_stack(block, chunk, capacity, canary) ==
+				MW_NO_CLAIM))
 			return NULL;
 		mw_harden_seal_slack(block, capacity, bytes, canary);
 	}
@@ -356,9 +391,13 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {
 	return NULL;
 }
 
-MW_ALWAYS_INLINE bool mw_harden_free_block(char *block, size_t bytes, size_t align) {
-	(void)block, (void)bytes, (void)align;
-	return false;
+MW_ALWAYS_INLINE void mw_harden_free_claimed(const char *function, char *block, size_t bytes,
+					     size_t align) {
+	(void)function, (void)block, (void)bytes, (void)align;
+}
+
+MW_ALWAYS_INLINE void mw_harden_free(char *block) {
+	(void)block;
 }
 
 MW_ALWAYS_INLINE void *mw_harden_resize_in_place(char *block, size_t bytes) {

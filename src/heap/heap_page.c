@@ -54,6 +54,8 @@ static void claim(mw_heap_t *heap, mw_page_t *page, bool pushes) {
 	uintptr_t owner = tiny || !MW_HARDEN_ON ? heap->owner : heap->owner | MW_OWNER_STACK;
 	mw_entry_t *entry = mw_page_entry(page);
 	entry->list = tiny ? &page->list : mw_stack_of(page->size_class);
+	if (!tiny)
+		mw_harden_start_stack(entry->list, page->block_bytes);
 	atomic_store_explicit(&entry->owner, fast ? owner : MW_OWNER_DIVERT, memory_order_relaxed);
 }
 
@@ -104,6 +106,7 @@ static void init_page(mw_page_t *run, unsigned i, unsigned size_class) {
 	page->first_slice = (uint8_t)mw_page_slice_index(run);
 	page->kind = MW_PAGE_SMALL;
 	page->state = MW_PAGE_QUEUED;
+	mw_harden_start_page(page);
 }
 
 static mw_page_t *make_run(mw_heap_t *heap, unsigned size_class) {

@@ -74,6 +74,7 @@ typedef struct mw_list {
 	void *first;
 	int32_t left; /* pushes until free() takes the slow path: the page's `used`; a head's room,
 		       * and one */
+	uint32_t block_bytes; /* of a head, in the hardened library; in a page here is `carved` */
 } mw_list_t;
 
 /* Of a slice: all that free() reads of a page. */
@@ -126,6 +127,7 @@ struct mw_page {
 		struct {            /* SMALL, tiny, hardened library: see mw_harden_hold_back() */
 			void *aged; /* a list of free blocks beside `free` */
 			uint32_t aged_blocks;
+			uint32_t tiny_bytes; /* block_bytes */
 		};
 	};
 };
