@@ -4,11 +4,11 @@
 #ifndef MW_BASE_MATH_H
 #define MW_BASE_MATH_H
 
-/* Natural logarithm; x > 0, finite. */
+/* Natural logarithm; x at least 2^-1022, finite. */
 double mw_log(double x);
 /* 1 - exp(-x) without cancellation; x >= 0. */
 double mw_one_minus_exp(double x);
-/* 1 / (1 - exp(-x)); x > 0. */
-double mw_reciprocal_chance(double x);
+/* 1 / (1 - exp(-part / mean)); both > 0. */
+double mw_reciprocal_chance(double part, double mean);
 
 #endif

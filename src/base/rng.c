@@ -36,6 +36,6 @@ uint64_t mw_rng_next(mw_rng_t *rng) {
 
 double mw_rng_exp(mw_rng_t *rng) {
 	/* The middle of one of 2^52 equal cells: exact in a double, never 0 and never 1. */
-	double uniform = ((double)(mw_rng_next(rng) >> 12) + 0.5) * 0x1p-52;
+	double uniform = ((double)(int64_t)(mw_rng_next(rng) >> 12) + 0.5) * 0x1p-52;
 	return -mw_log(uniform);
 }

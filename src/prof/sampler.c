@@ -99,9 +99,14 @@ static void refresh(mw_sampler_t *sampler) {
 	sampler->mean_bytes = mw_sampler_mean_at(epoch);
 }
 
+/* Sizes and means are far below 2^63, and signed numbers are converted by one instruction. */
+static double as_double(uint64_t number) {
+	return (double)(int64_t)number;
+}
+
 static uint64_t gap(double length) {
 	/* ceil() of a number that is an integer with probability 0. */
-	return length >= 0x1p62 ? GAP_MAX : (uint64_t)length + 1;
+	return length >= 0x1p62 ? GAP_MAX : (uint64_t)(int64_t)length + 1;
 }
 
 uint64_t mw_sampler_draw_objects(mw_sampler_t *sampler, size_t size_bytes) {
@@ -111,8 +116,8 @@ uint64_t mw_sampler_draw_objects(mw_sampler_t *sampler, size_t size_bytes) {
 	if (sampler->mean_bytes == 1)
 		return 1;
 	/* ceil(Exp(T)/size) is geometric with p = 1 - exp(-size/T). */
-	double gap_bytes = mw_rng_exp(&sampler->rng) * (double)sampler->mean_bytes;
-	return gap(gap_bytes / (double)(size_bytes ? size_bytes : 1));
+	double gap_bytes = mw_rng_exp(&sampler->rng) * as_double(sampler->mean_bytes);
+	return gap(gap_bytes / as_double(size_bytes ? size_bytes : 1));
 }
 
 uint64_t mw_sampler_draw_bytes(mw_sampler_t *sampler) {
@@ -123,7 +128,7 @@ uint64_t mw_sampler_weight_q16(uint64_t mean_bytes, uint64_t trial_bytes) {
 	MW_ASSERT(mean_bytes > 0);
 	if (mean_bytes == 1)
 		return MW_WEIGHT_ONE;
-	double trial = (double)(trial_bytes ? trial_bytes : 1);
-	double weight = mw_reciprocal_chance(trial / (double)mean_bytes);
-	return (uint64_t)((double)MW_WEIGHT_ONE * weight + 0.5);
+	double trial = as_double(trial_bytes ? trial_bytes : 1);
+	double weight = mw_reciprocal_chance(trial, as_double(mean_bytes));
+	return (uint64_t)(int64_t)((double)MW_WEIGHT_ONE * weight + 0.5);
 }

@@ -21,7 +21,7 @@ static void log_agrees_with_libm(void) {
 		CHECK(relative_error(mw_log(x), log(x)) < 1e-13);
 	}
 	CHECK(mw_log(1.0) == 0.0);
-	CHECK(relative_error(mw_log(0x1p-1074), log(0x1p-1074)) < 1e-13);
+	CHECK(relative_error(mw_log(0x1p-1022), log(0x1p-1022)) < 1e-13);
 	CHECK(relative_error(mw_log(0x1.fffffffffffffp1023), log(0x1.fffffffffffffp1023)) < 1e-13);
 }
 
@@ -32,8 +32,10 @@ static void chances_agree_with_libm(void) {
 		double unit = (double)(mw_rng_next(&rng) >> 11) * 0x1p-53;
 		double x = i % 2 ? unit * 60 : ldexp(unit, -(i / 2 % 60));
 		CHECK(relative_error(mw_one_minus_exp(x), -expm1(-x)) < 1e-13);
+		double mean = ldexp(1, i % 41);
 		if (x > 0)
-			CHECK(relative_error(mw_reciprocal_chance(x), -1 / expm1(-x)) < 1e-13);
+			CHECK(relative_error(mw_reciprocal_chance(x * mean, mean), -1 / expm1(-x)) <
+			      1e-13);
 	}
 	CHECK(mw_one_minus_exp(0.0) == 0.0);
 	CHECK(mw_one_minus_exp(1e300) == 1.0);
