@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/fmt.h"
 #include "ctl/option_row.h"
+#include "state/settings.h"
 
 #define JEMALLOC_SHARDS_MAX 64u
 #define JEMALLOC_ARENAS_MAX 4094
@@ -294,6 +295,22 @@ static void note_unused(mw_options_t *options, const mw_option_t *option) {
 		       mw_option_name(option));
 }
 
+/* Both are taken as they are, but hardly as they were meant. */
+static MW_NOINLINE MW_COLD void say_odd(const mw_options_t *options, const mw_conf_source_t *source,
+					mw_text_t name) {
+	const char *at = mw_text_is(name, "dump_name") ? options->dump_name : "";
+	for (; (at = strchr(at, '%')); at += 1 + (at[1] != '\0'))
+		if (!at[1] || !strchr(MW_DUMP_NAME_LETTERS, at[1]))
+			mw_warn("%s: dump_name:%s: '%%%.1s' stands for nothing; allowed: %%p, %%i, "
+				"%%h, %%e, %%n, %%t, %%r, %%u, %%P, %%%%",
+				source->name, options->dump_name, at + 1);
+	if (mw_text_is(name, "request_limit") && options->request_limit > 0 &&
+	    options->request_limit < MW_REQUEST_LIMIT_MIN_BYTES)
+		mw_warn("%s: request_limit:%lu counts as %u bytes, the least there is",
+			source->name, (unsigned long)options->request_limit,
+			MW_REQUEST_LIMIT_MIN_BYTES);
+}
+
 static void take(mw_options_t *options, mw_conf_source_t *source, mw_conf_pair_t pair) {
 	char name[MW_QUOTE_BYTES + 1], value[MW_QUOTE_BYTES + 1];
 	const mw_option_t *option = find(pair.name);
@@ -308,6 +325,8 @@ static void take(mw_options_t *options, mw_conf_source_t *source, mw_conf_pair_t
 	if (!set(options, source, option, pair.value))
 		return;
 	note_dumps(options, source, pair.name);
+	if (mw_text_is(pair.name, "dump_name") || mw_text_is(pair.name, "request_limit"))
+		say_odd(options, source, pair.name);
 	if (option->unused)
 		note_unused(options, option);
 	if (!options->confirm_conf)

@@ -240,7 +240,9 @@ static void show(const work_t *work) {
 				  work->final);
 }
 
-static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t result) {
+/* `advice`: what else may be done about it. */
+static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t result,
+		     const char *advice) {
 	static const char *const why[] = {
 		[-MW_ERR_NO_MEMORY] = "no space is left there",
 		[-MW_ERR_IO] = "it cannot be written",
@@ -256,7 +258,7 @@ static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t re
 	dump.said |= 1u << -result;
 	char shown[200];
 	show_path(shown, sizeof shown, work->path);
-	mw_warn("dump %s: %s; set dump_name to another place", shown, why[-result]);
+	mw_warn("dump %s: %s%s", shown, why[-result], advice);
 }
 
 static mw_result_t dump_file(work_t *work, mw_dump_reason_t reason, const char *path) {
@@ -271,7 +273,8 @@ static mw_result_t dump_file(work_t *work, mw_dump_reason_t reason, const char *
 				   .live_bytes = live_bytes > 0 ? (uint64_t)live_bytes : 0};
 	mw_result_t result = make_path(work, &moment, path) ? write_file(work) : MW_ERR_NOT_FOUND;
 	if (result != MW_OK) {
-		complain(reason, work, result);
+		/* A path of the caller's own is nothing that an option could change. */
+		complain(reason, work, result, path ? "" : "; set dump_name to another place");
 		return result;
 	}
 	show(work);

@@ -31,6 +31,7 @@
 #define REARM_SHARE 10u
 /* Smaller requests are served without a look at each (heap/hooks.h). */
 #define REQUEST_MIN_BYTES MW_HEAP_CERTAIN_MIN_BYTES
+_Static_assert(REQUEST_MIN_BYTES == MW_REQUEST_LIMIT_MIN_BYTES, "as the command says");
 /* Stacks of large requests that go to stderr, in all: a line is for a person to read. */
 #define REPORTS_MAX 100u
 

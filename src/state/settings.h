@@ -11,4 +11,9 @@ typedef enum mw_setting {
 	MW_SETTING_COUNT
 } mw_setting_t;
 
+/* The least request_limit: smaller requests take paths that do not look at it. */
+#define MW_REQUEST_LIMIT_MIN_BYTES 65537u
+/* What may follow '%' in dump_name; s and j are for jemalloc's names. */
+#define MW_DUMP_NAME_LETTERS "pihentruPsj%"
+
 #endif

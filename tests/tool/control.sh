@@ -70,6 +70,7 @@ says out 'dump_live is 1.00 GiB already; nothing changed'
 try 2 "$mallow" set "$a" dump_signal=65
 one_line_error
 try 2 "$mallow" set "$a" dump_signal=9
+says err 'rejected the order: .*this dump_signal'
 one_line_error
 says err 'rejected'
 try 0 "$mallow" set "$a" "dump_name=$work/a.%n.%r.pb" prof_interval=64M dump_min_ms=0
@@ -99,7 +100,23 @@ try 2 "$mallow" dump -o one.pb "$a" "$b"
 one_line_error
 ok "dumps by the process, and at intervals"
 
+for bad in request_limit=65536 'dump_name=a.%q' 'dump_name=a%'; do
+    try 2 "$mallow" set "$a" "$bad"
+    one_line_error
+    says err "set: ${bad%%=*} does not take '.*'; allowed: "
+done
+try 0 "$mallow" set "$a" request_limit=65537
+try 0 "$mallow" set "$a" request_limit=off
+ok "values that would mean something else"
+
 try 0 "$mallow" stop "$b"
+# What cannot be written is told at once, not after the session.
+for bad in none/session.pb.gz /proc/none/; do
+    try 2 timeout 20 "$mallow" start --for 1h -o "$bad" "$b"
+    one_line_error
+    says err "^mallow: start: $bad: cannot write: No such file"
+done
+[ "$(status_of "$b" active)" = False ] || fail "a session that was refused switched sampling on"
 try 0 "$mallow" start --for 0.5 -o session.pb.gz "$b"
 says err 'allocated in .* of which .* are still live; profile written: session.pb.gz'
 [ "$(status_of "$b" active)" = False ] || fail "the session left sampling on"

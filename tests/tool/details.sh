@@ -59,6 +59,7 @@ ok "what became of each stack's blocks, as JSON"
 
 try 0 "$mallow" report --stacks --sample-type alloc_space "$pid"
 says out '^#1 +[0-9.]+ KiB'
+says_not out ' $'
 says out 'freed +500 objects after .* 100.0% temporary$'
 says out 'freed +200 objects after .* 100.0% by another thread$'
 says out 'sizes +82% 112 B, 18% 48 B$'

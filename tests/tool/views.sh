@@ -261,6 +261,9 @@ one_line_error
 says err 'focus: .\(. is no regular expression'
 try 2 "$mallow" top --unit=furlong "$p"
 one_line_error
+try 2 "$mallow" top --divide-by 0 "$p"
+one_line_error
+says err "divide-by does not take .0.; allowed: a number above 0"
 try 2 "$mallow" peek 'no such function' "$p"
 one_line_error
 echo 'main;parse 5' >unlabelled.folded

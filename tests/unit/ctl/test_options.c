@@ -257,6 +257,22 @@ static void a_prefix_that_names_nothing_is_told(void) {
 	CHECK_STR(configure("prof_prefix:/tmp/x", "dump_name:y.%p"), "");
 }
 
+static void values_that_mean_something_else_are_told(void) {
+	static const char letter[] = "stands for nothing; allowed: %p, %i, %h, %e, %n, %t, %r, %u, "
+				     "%P, %%\n";
+	char want[256];
+	snprintf(want, sizeof want, "mallow: MALLOW_CONF: dump_name:a%%q.%%p: '%%q' %s", letter);
+	CHECK_STR(configure(NULL, "dump_name:a%q.%p"), want);
+	snprintf(want, sizeof want, "mallow: MALLOW_CONF: dump_name:a%%: '%%' %s", letter);
+	CHECK_STR(configure(NULL, "dump_name:a%"), want);
+	CHECK_STR(configure(NULL, "dump_name:%p%i%h%e%n%t%r%u%P%%q"), "");
+	CHECK_STR(configure(NULL, "request_limit:65536"),
+		  "mallow: MALLOW_CONF: request_limit:65536 counts as 65537 bytes, the least there "
+		  "is\n");
+	CHECK_STR(configure(NULL, "request_limit:65537"), "");
+	CHECK_STR(configure(NULL, "request_limit:0"), "");
+}
+
 static void every_complaint_is_one_line(void) {
 	/* Fixed seed; each piece is drawn from what the parser looks at. */
 	static const char *const pieces[] = {
@@ -338,6 +354,7 @@ int main(void) {
 	RUN(unused_options_are_listed_once);
 	RUN(jemalloc_options_pass);
 	RUN(a_prefix_that_names_nothing_is_told);
+	RUN(values_that_mean_something_else_are_told);
 	RUN(every_complaint_is_one_line);
 	RUN(confirm_names_what_is_set);
 	RUN(abort_conf_aborts);

@@ -167,6 +167,23 @@ static int end(session_t *session, const char *output) {
 	return status;
 }
 
+/* Asked before the session: after an hour it would be too late to learn of it. */
+static bool can_write(const char *output) {
+	struct stat info;
+	bool is_directory = output && stat(output, &info) == 0 && S_ISDIR(info.st_mode);
+	char *directory = mw_xstrdup(output ? output : ".");
+	if (output && !is_directory) {
+		char *slash = strrchr(directory, '/');
+		strcpy(slash ? slash + 1 : directory, slash ? "" : ".");
+	}
+	bool can = access(directory, W_OK | X_OK) == 0;
+	if (!can)
+		mw_complain("start: %s: cannot write: %s", output ? output : directory,
+			    strerror(errno));
+	free(directory);
+	return can;
+}
+
 int mw_session(const mw_arguments_t *arguments) {
 	const mw_option_value_t *wait = mw_argument(arguments, "wait");
 	const char *output = mw_argument(arguments, "output")->text;
@@ -180,6 +197,8 @@ int mw_session(const mw_arguments_t *arguments) {
 			    output);
 		return MW_EXIT_TROUBLE;
 	}
+	if (!can_write(output))
+		return MW_EXIT_TROUBLE;
 	int status = mw_on_selected(arguments, begin, &context);
 	if (session.count > 0)
 		wait_seconds(mw_argument(arguments, "for")->seconds);

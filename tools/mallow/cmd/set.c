@@ -51,6 +51,15 @@ static bool take_setting(const char *word, wishes_t *wishes) {
 	}
 	if (length == 9 && memcmp(word, "dump_name", 9) == 0) {
 		wishes->settings.dump_name = text;
+		for (const char *at = text; (at = strchr(at, '%')); at += 2) {
+			if (at[1] && strchr(MW_DUMP_NAME_LETTERS, at[1]))
+				continue;
+			mw_complain(
+				"set: dump_name does not take '%%%.1s'; allowed: %%p, %%i, %%h, "
+				"%%e, %%n, %%t, %%r, %%u, %%P and %%%%",
+				at + 1);
+			return false;
+		}
 		if (*text && strlen(text) < MW_STATE_DUMP_NAME_BYTES)
 			return true;
 		mw_complain("set: dump_name takes 1 to %d characters",

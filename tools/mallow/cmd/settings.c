@@ -53,7 +53,9 @@ bool mw_setting_parse(mw_setting_t setting, const char *text, uint64_t *value) {
 		return false;
 	}
 	if (rows[setting].kind == SIZE)
-		return mw_parse_bytes(text, value) && *value <= rows[setting].max;
+		return mw_parse_bytes(text, value) && *value <= rows[setting].max &&
+		       (setting != MW_SETTING_request_limit ||
+			*value >= MW_REQUEST_LIMIT_MIN_BYTES);
 	char *end;
 	unsigned long long number = strtoull(text, &end, 10);
 	*value = number;
@@ -64,6 +66,8 @@ bool mw_setting_parse(mw_setting_t setting, const char *text, uint64_t *value) {
 const char *mw_setting_allowed(mw_setting_t setting, char buffer[MW_SHOW_BYTES]) {
 	if (rows[setting].kind == FLAG)
 		return "true or false";
+	if (setting == MW_SETTING_request_limit)
+		return "off, or bytes from 65537 to 1T, such as 512K or 2G";
 	if (rows[setting].kind == SIZE)
 		return "off, or bytes up to 1T, such as 512K or 2G";
 	snprintf(buffer, MW_SHOW_BYTES, "%" PRIu64 " to %" PRIu64 "%s%s", rows[setting].min,

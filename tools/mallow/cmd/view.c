@@ -342,6 +342,10 @@ static void make_request(const mw_arguments_t *arguments, request_t *r) {
 
 /* Whether the words of a command line go together, which needs no profile to tell. */
 static int check(const request_t *r, mw_error_t *error) {
+	if (number(r, "divide-by", 1) <= 0)
+		return mw_error_set(error,
+				    "--divide-by does not take '%s'; allowed: a number above 0",
+				    mw_argument(r->arguments, "divide-by")->text);
 	bool good = check_format(r->arguments, r, error) == 0 &&
 		    check_unit(mw_argument(r->arguments, "unit")->text, error) == 0 &&
 		    check_json(r, error) == 0 && check_terminal(r, error) == 0 &&

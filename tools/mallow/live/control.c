@@ -268,6 +268,12 @@ static void take_last_dump(const control_page_t *page, uint64_t failed_before,
 	out->last_dump[sizeof(out->last_dump) - 1] = '\0';
 }
 
+static bool takes_signal(const mw_order_t *order) {
+	return order->kind == MW_ORDER_SETTINGS &&
+	       order->settings_mask & (uint64_t)1 << MW_SETTING_dump_signal &&
+	       order->settings[MW_SETTING_dump_signal] != 0;
+}
+
 /* Not inlined: its variables would sit in the frame that siglongjmp returns to. */
 static MW_NOINLINE int converse(control_page_t *page, const mw_order_t *order, double wait_seconds,
 				mw_conversation_t *out, mw_error_t *error) {
@@ -283,10 +289,12 @@ static MW_NOINLINE int converse(control_page_t *page, const mw_order_t *order, d
 	if (!wait_seen(page, sequence, wait_seconds))
 		return 0;
 	if (page->live->rejected_sequence == sequence)
-		return mw_error_set(error,
-				    "%s: the process rejected the order as out of range; nothing "
-				    "changed",
-				    page->shown);
+		return mw_error_set(
+			error, "%s: the process rejected the order: %s; nothing changed",
+			page->shown,
+			takes_signal(order) ? "it ignores or handles this dump_signal itself, or "
+					      "nobody can handle it"
+					    : "out of range");
 	out->outcome = MW_OUTCOME_DONE;
 	if (order->kind == MW_ORDER_DUMP)
 		take_last_dump(page, failed_before, out);

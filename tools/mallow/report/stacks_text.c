@@ -142,7 +142,8 @@ static void print_frame(const printer_t *r, uint32_t location) {
 			mw_fit_name(mw_profile_string(p, f->name), room, name, sizeof(name));
 		fputs("      ", r->out);
 		mw_print_clean(r->out, name);
-		fputs("  ", r->out);
+		if (place[0])
+			fputs("  ", r->out);
 		mw_print_clean(r->out, place);
 		fputc('\n', r->out);
 	}
