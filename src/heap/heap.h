@@ -104,6 +104,9 @@ struct mw_heap {
 	uint32_t pages, pages_most; /* that the heap has, and most it ever had */
 	/* Pages when it last made way for more, and searches for a page since (heap_page.c). */
 	uint32_t made_way_pages, finds;
+	/* Kernel pages given back from within its pages, and those it may have beside them before
+	 * it looks for more (heap/holes.h). */
+	uint32_t holes, holes_due;
 	/* Lists of freed blocks: see head.h. */
 	uint8_t head_limit[MW_CLASS_COUNT]; /* blocks that free() makes a head long */
 	bool heads_off;                     /* as if head_max_bytes were 0 */

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "heap/chunk.h"
 #include "heap/head.h"
+#include "heap/holes.h"
 #include "heap/inbox.h"
 #include "heap/misuse.h"
 #include "heap/orphan.h"
@@ -127,7 +128,7 @@ static mw_page_t *make_run(mw_heap_t *heap, unsigned size_class) {
 	return run;
 }
 
-static _Noreturn void corrupt(const mw_page_t *page) {
+_Noreturn void mw_heap_page_corrupt(const mw_page_t *page) {
 	mw_fatal("corrupt list of freed blocks in a page of size class %u at %p: written to after "
 		 "free, or freed twice",
 		 page->block_bytes, (void *)page->start);
@@ -137,7 +138,7 @@ static _Noreturn void corrupt(const mw_page_t *page) {
 static void *walk(const mw_page_t *page, void *list, uint32_t count) {
 	for (;;) {
 		if (!mw_page_holds(page, list))
-			corrupt(page);
+			mw_heap_page_corrupt(page);
 		if (--count == 0)
 			return list;
 		list = mw_link_get(list);
@@ -149,7 +150,7 @@ static void *walk(const mw_page_t *page, void *list, uint32_t count) {
 static void *last_of(const mw_page_t *page, void *list, uint32_t count) {
 	void *last = walk(page, list, count);
 	if (mw_link_get(last))
-		corrupt(page);
+		mw_heap_page_corrupt(page);
 	return last;
 }
 
@@ -169,10 +170,10 @@ void mw_heap_page_put_back(mw_page_t *page, void *list, uint32_t count) {
 	if (count == 0)
 		return;
 	if (count > page->used)
-		corrupt(page);
+		mw_heap_page_corrupt(page);
 	if (!list) { /* purged for us: see inbox.c */
 		if (count != page->capacity || page->free)
-			corrupt(page);
+			mw_heap_page_corrupt(page);
 		page->used = page->carved = 0;
 		return;
 	}
@@ -199,7 +200,12 @@ static void populate(const mw_heap_t *heap, const mw_page_t *page, uint32_t end)
 }
 
 /* Before what is free already.  Returns how many. */
-static uint32_t carve(const mw_heap_t *heap, mw_page_t *page) {
+static uint32_t carve(mw_heap_t *heap, mw_page_t *page) {
+	if (MW_UNLIKELY(page->holes != 0)) {
+		uint32_t linked = mw_holes_link(heap, page);
+		if (linked > 0)
+			return linked;
+	}
 	uint32_t room = page->capacity - page->carved;
 	uint32_t count = CARVE_BYTES / page->block_bytes;
 	if (count == 0)
@@ -346,6 +352,8 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 		mw_heap_page_claim(heap, page);
 		mw_queue_prepend(queue, page);
 		heap->pages++;
+		if (MW_UNLIKELY(page->holes != 0))
+			mw_holes_came(heap, page);
 		mw_tally_add(&mw_tally.adopted[size_class], 1);
 		if (has_blocks(page) || !set_full(heap, page))
 			return page;
@@ -353,6 +361,8 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 	/* More memory is needed: others may wait for theirs as well. */
 	if (heap->pages >= heap->pages_most)
 		make_way_at_peak(heap);
+	if (MW_UNLIKELY(mw_holes_are_due(heap)))
+		mw_holes_make_at_peak(heap);
 	return make_run(heap, size_class);
 }
 
@@ -365,6 +375,8 @@ bool mw_heap_page_release(mw_heap_t *heap, mw_page_t *page) {
 			page);
 	heap->spares -= page->spare;
 	heap->pages--;
+	if (MW_UNLIKELY(page->holes != 0))
+		mw_holes_went(heap, page);
 	mw_orphan_give(page);
 	return true;
 }
@@ -411,7 +423,7 @@ static MW_NOINLINE uint32_t count_blocks(const void *list) {
 	/* Bounded: a list that a block freed twice made cyclic has no end. */
 	for (const void *block = list; block; block = mw_link_get(block))
 		if (++count > HEAD_MAX_BLOCKS)
-			corrupt(mw_page_of_slice((uintptr_t)block));
+			mw_heap_page_corrupt(mw_page_of_slice((uintptr_t)block));
 	return count;
 }
 

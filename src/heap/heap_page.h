@@ -20,6 +20,8 @@ uint32_t mw_heap_page_prepare(mw_heap_t *heap, mw_page_t *page);
 void *mw_heap_page_cut(const mw_page_t *page, void **list, uint32_t keep);
 /* A list of `count` blocks that counted as used, before those that are free. */
 void mw_heap_page_put_back(mw_page_t *page, void *list, uint32_t count);
+/* Ends the program: the page's list leads where it cannot. */
+_Noreturn void mw_heap_page_corrupt(const mw_page_t *page);
 /* Moves the inbox to the free list. */
 void mw_heap_page_collect(mw_page_t *page);
 /* A block of the heap's own page is free again. */

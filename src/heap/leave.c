@@ -54,6 +54,7 @@ void mw_leave_all(mw_heap_t *heap) {
 	mw_outbox_hand_on(heap);
 	mw_heap_take_pending(heap);
 	heap->spares = heap->pages = heap->pages_most = heap->made_way_pages = 0;
+	heap->holes = heap->holes_due = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		while (heap->queues[c].first)
 			leave_page(heap, &heap->queues[c], heap->queues[c].first);

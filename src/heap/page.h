@@ -115,7 +115,7 @@ struct mw_page {
 			void *free;      /* list of free blocks, linked through their first word */
 			uint32_t used;   /* blocks not in `free`: handed out, in a list head, or in
 					  * `remote` */
-			uint32_t carved; /* blocks that were ever linked */
+			uint32_t carved; /* blocks that were linked, less those in holes */
 		};
 		mw_list_t list; /* the first two */
 	};
@@ -124,10 +124,13 @@ struct mw_page {
 	union {
 		mw_record_id_t large_record;
 		uint32_t sample_marks[MW_PAGE_SAMPLE_MARKS]; /* SAMPLED: see sampled.c */
-		struct {            /* SMALL, tiny, hardened library: see mw_harden_hold_back() */
-			void *aged; /* a list of free blocks beside `free` */
+		struct {                                     /* SMALL */
+			void *aged; /* tiny, hardened library: a list of free blocks beside `free`,
+				     * see mw_harden_hold_back() */
 			uint32_t aged_blocks;
-			uint32_t tiny_bytes; /* block_bytes */
+			uint32_t tiny_bytes; /* tiny, hardened library: block_bytes */
+			uint16_t holes_used; /* `used` when holes were last looked for */
+			uint16_t holes; /* bit i: kernel page i of the slice is one, see holes.h */
 		};
 	};
 };

@@ -9,6 +9,7 @@
 #include "heap/head.h"
 #include "heap/heap.h"
 #include "heap/heap_page.h"
+#include "heap/holes.h"
 #include "heap/huge.h"
 #include "heap/inbox.h"
 #include "heap/leave.h"
@@ -198,9 +199,12 @@ size_t mw_heap_trim(void) {
 	}
 	abandon_parked(false);
 	mw_outbox_clear_shelves(heap);
-	if (heap)
+	size_t holes_bytes = 0;
+	if (heap) {
 		release_pages(heap);
-	return mw_huge_purge(true) + mw_chunk_purge(true) + mw_arena_purge_each(true);
+		holes_bytes = mw_holes_make(heap, true);
+	}
+	return holes_bytes + mw_huge_purge(true) + mw_chunk_purge(true) + mw_arena_purge_each(true);
 }
 
 void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
@@ -215,7 +219,8 @@ void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
 				      huge.cached_bytes + arenas.mapped_bytes;
 	stats[MW_STAT_in_use_bytes] = chunk.in_use_bytes + huge.live_bytes + arenas.in_use_bytes;
 	stats[MW_STAT_dirty_bytes] = chunk.dirty_bytes + chunk.muzzy_bytes + arenas.dirty_bytes;
-	stats[MW_STAT_purged_bytes] = chunk.purged_bytes + arenas.purged_bytes;
+	stats[MW_STAT_purged_bytes] =
+		chunk.purged_bytes + arenas.purged_bytes + mw_holes_purged_bytes();
 	stats[MW_STAT_huge_bytes] = huge.live_bytes;
 	stats[MW_STAT_huge_blocks] = huge.blocks;
 	stats[MW_STAT_huge_cached_bytes] = huge.cached_bytes;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "heap/chunk.h"
 #include "heap/head.h"
+#include "heap/holes.h"
 #include "heap/outbox.h"
 
 /* The length of a list of the page's free blocks, which stays in the page. */
@@ -17,6 +18,10 @@ static uint32_t check_page_list(const mw_page_t *page, const void *list) {
 			mw_fatal("heap check: a list of size class %u leads to %p, which is no "
 				 "block of it",
 				 page->block_bytes, block);
+		if (mw_holes_hold(page, block))
+			mw_fatal("heap check: the list of page %p (size class %u) leads to %p, "
+				 "which was given back",
+				 (void *)page->start, page->block_bytes, block);
 		if (++count > page->capacity)
 			mw_fatal("heap check: the list of page %p (size class %u) has no end",
 				 (void *)page->start, page->block_bytes);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ * What lies between a page's live blocks goes back to the kernel: when the program asks, and when a
+ * heap that is no longer young is about to grow.  It can be allocated again as if nothing was. */
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "heap/chunk.h"
+#include "heap/decay.h"
+#include "heap/heap.h"
+#include "heap/holes.h"
+#include "heap/size_class.h"
+#include "heap/verify.h"
+#include "os/clock.h"
+#include "os/fault.h"
+#include "test.h"
+
+enum { HEAP_BYTES = 24 << 20, LEAST_BYTES = 64, BLOCKS = HEAP_BYTES / LEAST_BYTES };
+
+static unsigned char *blocks[BLOCKS];
+
+static void fill(unsigned char *block, size_t bytes, unsigned mark) {
+	memset(block, (int)(mark % 251), bytes);
+}
+
+static void make(unsigned i, size_t bytes) {
+	CHECK((blocks[i] = mw_heap_alloc(bytes)) != NULL);
+	fill(blocks[i], bytes, i);
+}
+
+static void check(unsigned i, size_t bytes) {
+	for (size_t k = 0; k < bytes; k++)
+		CHECK_EQ(blocks[i][k], i % 251);
+}
+
+static unsigned count_of(size_t bytes) {
+	return (unsigned)(HEAP_BYTES / bytes);
+}
+
+/* All but the blocks whose slice's offset is just behind the start: one lives in each slice. */
+static unsigned survivor_step(size_t bytes) {
+	return (unsigned)(MW_SLICE_BYTES / bytes);
+}
+
+static void make_survivors(size_t bytes) {
+	for (unsigned i = 0; i < count_of(bytes); i++)
+		make(i, bytes);
+	for (unsigned i = 0; i < count_of(bytes); i++)
+		if (i % survivor_step(bytes) != 0) {
+			mw_heap_free_slow(blocks[i]);
+			blocks[i] = NULL;
+		}
+}
+
+static void check_survivors(size_t bytes) {
+	for (unsigned i = 0; i < count_of(bytes); i += survivor_step(bytes))
+		check(i, bytes);
+	mw_heap_check(mw_heap_self());
+}
+
+/* Every place anew: nothing may lie over what survived. */
+static void fill_again(size_t bytes) {
+	for (unsigned i = 0; i < count_of(bytes); i++)
+		if (!blocks[i])
+			make(i, bytes);
+	mw_heap_check(mw_heap_self());
+	for (unsigned i = 0; i < count_of(bytes); i++)
+		check(i, bytes);
+}
+
+static void free_all(size_t bytes) {
+	for (unsigned i = 0; i < count_of(bytes); i++) {
+		mw_heap_free_slow(blocks[i]);
+		blocks[i] = NULL;
+	}
+}
+
+static size_t resident_bytes(size_t bytes) {
+	size_t kernel_pages = 0;
+	for (unsigned i = 0; i < count_of(bytes); i += survivor_step(bytes)) {
+		unsigned char of[MW_SLICE_KERNEL_PAGES];
+		uintptr_t slice = (uintptr_t)blocks[i] & ~(MW_SLICE_BYTES - 1);
+		CHECK_EQ(mincore((void *)slice, MW_SLICE_BYTES, of), 0);
+		for (unsigned k = 0; k < MW_SLICE_KERNEL_PAGES; k++)
+			kernel_pages += of[k] & 1;
+	}
+	return kernel_pages * MW_OS_PAGE_BYTES;
+}
+
+static const size_t sizes[] = {64, 80, 512, 1024, 1536, 4096, 5120, 8192};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static void trim_makes_holes(void) {
+	for (unsigned s = 0; s < SIZES; s++) {
+		size_t bytes = sizes[s], before = mw_holes_purged_bytes();
+		make_survivors(bytes);
+		mw_heap_trim();
+		size_t went = mw_holes_purged_bytes() - before;
+		CHECK(MW_HARDEN_ON ? went == 0 : went > HEAP_BYTES / 2);
+		/* An emulator may tell nothing of what is resident. */
+		if (!MW_HARDEN_ON && TEST_SLOWNESS == 1)
+			CHECK(resident_bytes(bytes) < HEAP_BYTES / 2);
+		check_survivors(bytes);
+		/* Again, with holes there. */
+		mw_heap_trim();
+		check_survivors(bytes);
+		fill_again(bytes);
+		free_all(bytes);
+		mw_heap_trim();
+		CHECK_EQ(mw_heap_self()->holes, 0);
+	}
+	mw_chunk_check();
+}
+
+/* Blocks that come and go in pages with holes, in no order. */
+static void holes_come_and_go(void) {
+	enum { BYTES = 320, TURNS = 200000 };
+	uint64_t seed = 7;
+	make_survivors(BYTES);
+	for (unsigned turn = 0; turn < TURNS; turn++) {
+		seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		unsigned i = (unsigned)(seed >> 33) % count_of(BYTES);
+		if (blocks[i]) {
+			check(i, BYTES);
+			mw_heap_free_slow(blocks[i]);
+			blocks[i] = NULL;
+		} else {
+			make(i, BYTES);
+		}
+		if (turn % (TURNS / 8) == 0) {
+			mw_heap_trim();
+			mw_heap_check(mw_heap_self());
+		}
+	}
+	fill_again(BYTES);
+	free_all(BYTES);
+}
+
+static bool refuse_purge(mw_os_call_t call) {
+	return call == MW_OS_PURGE;
+}
+
+/* As with mlockall(2): holes that hold memory. */
+static void kernel_may_refuse(void) {
+	make_survivors(512);
+	size_t before = mw_holes_purged_bytes();
+	mw_os_fault_hook = refuse_purge;
+	mw_heap_trim();
+	mw_os_fault_hook = NULL;
+	CHECK_EQ(mw_holes_purged_bytes(), before);
+	check_survivors(512);
+	fill_again(512);
+	free_all(512);
+}
+
+static void wait_for_youth_to_end(void) {
+	struct timespec more = {.tv_sec = MW_DECAY_YOUTH_NS / 1000000000, .tv_nsec = 50000000};
+	nanosleep(&more, NULL);
+}
+
+/* More of another size; returns the bytes of holes made meanwhile. */
+static size_t grow(void) {
+	static void *more[HEAP_BYTES / 1024];
+	size_t before = mw_holes_purged_bytes();
+	for (unsigned i = 0; i < HEAP_BYTES / 1024; i++)
+		CHECK((more[i] = mw_heap_alloc(1024)) != NULL);
+	size_t went = mw_holes_purged_bytes() - before;
+	for (unsigned i = 0; i < HEAP_BYTES / 1024; i++)
+		mw_heap_free_slow(more[i]);
+	return went;
+}
+
+static void growth_makes_holes(void) {
+	uint64_t start_ns = mw_os_monotonic_coarse_ns();
+	make_survivors(512);
+	size_t early = grow();
+	/* Or the machine is slow. */
+	if (mw_os_monotonic_coarse_ns() - start_ns < MW_DECAY_YOUTH_NS)
+		CHECK_EQ(early, 0);
+	wait_for_youth_to_end();
+	mw_chunk_set_decay(MW_DECAY_NEVER_NS, true);
+	CHECK_EQ(grow(), 0);
+	mw_chunk_set_decay(MW_DECAY_DEFAULT_NS, true);
+	size_t went = grow();
+	CHECK(MW_HARDEN_ON ? early + went == 0 : early + went > HEAP_BYTES / 2);
+	check_survivors(512);
+	/* Nothing more is found, and a heap that stays so large does not look again. */
+	CHECK_EQ(grow(), 0);
+	fill_again(512);
+	free_all(512);
+}
+
+int main(void) {
+	RUN(growth_makes_holes); /* first: the process is young */
+	RUN(trim_makes_holes);
+	RUN(holes_come_and_go);
+	RUN(kernel_may_refuse);
+	return 0;
+}
