@@ -113,10 +113,19 @@ static MW_NOINLINE void *alloc_slow(size_t bytes) {
 	return block ? block : alloc_started(bytes);
 }
 
+/* Apart, as most threads never come here: else gcc takes all that follows for rare. */
+static MW_NOINLINE void *alloc_attended(void *block) {
+	return filled(attended(block));
+}
+
 /* The hardened library's of tiny sizes, apart for the same reason. */
 static MW_NOINLINE void *alloc_tiny_slow(size_t bytes) {
 	void *listed = mw_harden_alloc_at_once(bytes);
-	return MW_LIKELY(listed != NULL) ? filled(attended(listed)) : alloc_slow(bytes);
+	if (MW_UNLIKELY(!listed))
+		return alloc_slow(bytes);
+	bool is_quiet = !mw_thread.special && !mw_background_is_wanted() &&
+			mw_api_policy.fill == MW_FILL_NONE;
+	return MW_LIKELY(is_quiet) ? listed : alloc_attended(listed);
 }
 
 void *mw_api_alloc(size_t bytes) {

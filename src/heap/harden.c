@@ -49,6 +49,13 @@ static uint32_t draw_below(uint64_t *state, uint32_t limit) {
 	return (uint32_t)(random * limit >> 32);
 }
 
+void mw_harden_start_thread(mw_harden_thread_t *thread) {
+	if (thread->random != 0) /* of a thread before */
+		return;
+	draw_below(&thread->random, 1);
+	thread->place = (uint32_t)thread->random;
+}
+
 bool mw_harden_is_whole;
 
 void mw_harden_fill_whole(bool whole) {
@@ -83,10 +90,7 @@ static bool is_untouched(const char *block, size_t capacity) {
  * collector of cycles over 1.5 million objects). */
 void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *rest) {
 	mw_harden_thread_t *thread = &mw_thread.heap->harden;
-	bool seeded = thread->random != 0;
 	uint32_t place = draw_below(&thread->random, count);
-	if (MW_UNLIKELY(!seeded))
-		thread->place = (uint32_t)thread->random;
 	size_t bytes = page->block_bytes;
 	char *base = page->start + index * bytes, *end = base + count * bytes;
 	char *first = base + place * bytes, *block = first;
@@ -116,39 +120,43 @@ static void *split(void *list, uint32_t count, void **rest) {
 #define LONG_BLOCKS (2 * MW_LIST_BLOCKS)
 
 /* How many blocks must be freed after one before it may come back. */
-static uint32_t draw_held(mw_harden_thread_t *thread) {
-	enum { FEWEST = 6, MORE = 8 };
-	_Static_assert(FEWEST + MORE <= MW_HARDEN_OUTBOX_MARGIN,
+MW_ALWAYS_INLINE uint32_t draw_held(mw_harden_thread_t *thread) {
+	enum { FEWEST = 6, MORE_BITS = 3 };
+	_Static_assert(FEWEST + (1 << MORE_BITS) <= MW_HARDEN_OUTBOX_MARGIN,
 		       "a list that is taken is not empty");
-	return FEWEST + draw_below(&thread->random, MORE);
+	return FEWEST + (mw_harden_next_place(thread) >> (32 - MORE_BITS));
 }
 
 /* A page that has few left goes behind the others of its class: its blocks would come in short
  * lists, each half of what is left.  There it gathers more. */
-static void queue_behind(mw_page_t *page, uint32_t left) {
-	if (left >= LONG_BLOCKS || !page->next)
-		return;
+static MW_NOINLINE uint32_t queue_behind(mw_page_t *page, uint32_t left) {
 	mw_page_queue_t *queue = &mw_thread.heap->queues[page->size_class];
 	mw_queue_remove(queue, page);
 	mw_queue_append(queue, page);
+	return left;
 }
 
-/* Fresh blocks come before what is free already. */
-static uint32_t hold_all_but_fresh(mw_page_t *page, void **list, uint32_t held) {
-	*list = page->free;
-	split(mw_thread.heap->harden.last_fresh, 1, &page->free);
-	return held;
+MW_ALWAYS_INLINE uint32_t queued(mw_page_t *page, uint32_t left) {
+	return left < LONG_BLOCKS && page->next ? queue_behind(page, left) : left;
 }
 
-/* The quarantine of tiny blocks that their owner frees.  Of what is free the younger half stays, up
- * to a number that nobody can tell, so that a block comes back only when that many were freed after
- * it, or its page has few others.  page->free has the block freed last at its front; what stayed
- * when the page was here the last time is apart, in page->aged, as all of page->free is younger: if
- * that is enough, no list need be walked. */
-uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh) {
-	if (fresh > 0 && fresh < count)
-		return hold_all_but_fresh(page, list, count - fresh);
-	uint32_t young = count - page->aged_blocks;
+/* Of those that have waited since the page was here the last time the youngest stay as well: so
+ * many. */
+static MW_NOINLINE uint32_t hold_aged(mw_page_t *page, void **list, uint32_t stay, uint32_t held) {
+	page->aged_blocks = stay;
+	split(page->aged, stay, list);
+	return queued(page, held);
+}
+
+/* The page's blocks are above tiny, fresh in part or as a whole, or none have waited. */
+static MW_NOINLINE uint32_t hold_first(mw_page_t *page, void **list, uint32_t count,
+				       uint32_t fresh) {
+	if (fresh > 0 && fresh < count) {
+		/* Fresh blocks come before what is free already. */
+		*list = page->free;
+		split(mw_thread.heap->harden.last_fresh, 1, &page->free);
+		return count - fresh;
+	}
 	if (page->size_class >= MW_TINY_CLASSES || count < 2 || fresh == count) {
 		*list = page->free ? page->free : page->aged;
 		page->free = NULL;
@@ -158,23 +166,30 @@ uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint3
 	uint32_t held = draw_held(&mw_thread.heap->harden);
 	if (held > count / 2)
 		held = count / 2;
-	if (MW_LIKELY(page->aged && young >= held)) {
-		*list = page->aged;
-		held = young;
-		page->aged = page->free;
-		page->aged_blocks = young;
-		page->free = NULL;
-	} else if (page->aged) {
-		page->aged_blocks = held - young;
-		split(page->aged, held - young, list);
-	} else {
-		page->aged = page->free;
-		page->aged_blocks = held;
-		page->free = NULL;
-		split(page->aged, held, list);
-	}
-	queue_behind(page, held);
-	return held;
+	page->aged = page->free;
+	page->free = NULL;
+	return hold_aged(page, list, held, held);
+}
+
+/* The quarantine of tiny blocks that their owner frees.  Of what is free the younger half stays, up
+ * to a number that nobody can tell, so that a block comes back only when that many were freed after
+ * it, or its page has few others.  page->free has the block freed last at its front; what stayed
+ * when the page was here the last time is apart, in page->aged, as all of page->free is younger: if
+ * that is enough, no list need be walked.  No frame for that. */
+uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh) {
+	void *aged = page->aged;
+	if (!aged || MW_UNLIKELY(fresh > 0) || MW_UNLIKELY(count < 2))
+		return hold_first(page, list, count, fresh);
+	uint32_t held = draw_held(&mw_thread.heap->harden), young = count - page->aged_blocks;
+	if (held > count / 2)
+		held = count / 2;
+	if (MW_UNLIKELY(young < held))
+		return hold_aged(page, list, held - young, held);
+	*list = aged;
+	page->aged = page->free;
+	page->aged_blocks = young;
+	page->free = NULL;
+	return queued(page, young);
 }
 
 /* The same of others' tiny blocks: what goes back to their threads has waited here. */

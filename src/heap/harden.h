@@ -64,7 +64,7 @@ extern __attribute__((visibility("hidden"))) mw_harden_keys_t mw_harden_keys;
 #define MW_QUARANTINE_PLACES (MW_QUARANTINE_SHORT + MW_QUARANTINE_SMALL + MW_QUARANTINE_MEDIUM)
 typedef struct mw_harden_thread {
 	uint64_t random;  /* state of the generator; 0: not seeded yet */
-	uint32_t place;   /* the same for places of the quarantine; seeded with the other */
+	uint32_t place;   /* the same for what waits in quarantine; seeded with the other */
 	void *last_fresh; /* of the list carved last */
 	void *quarantine[MW_QUARANTINE_PLACES];
 } mw_harden_thread_t;
@@ -153,6 +153,8 @@ uint32_t mw_harden_hold_young(void **list, uint32_t count, void **held, void **l
 #define MW_HARDEN_OUTBOX_MARGIN 14u
 /* Draws the secrets, once; under the heaps lock. */
 void mw_harden_start(void);
+/* A thread gets a heap, with this in it: its draws start anywhere. */
+void mw_harden_start_thread(mw_harden_thread_t *thread);
 /* Frees what the thread's quarantine holds. */
 void mw_harden_flush(mw_harden_thread_t *thread);
 /* MW_CHUNK_BYTES, aligned to them, somewhere, its guards in place; NULL: no memory. */
@@ -236,6 +238,10 @@ static inline uint32_t mw_harden_hold_young(void **list, uint32_t count, void **
 }
 
 static inline void mw_harden_start(void) {
+}
+
+static inline void mw_harden_start_thread(mw_harden_thread_t *thread) {
+	(void)thread;
 }
 
 static inline void mw_harden_flush(mw_harden_thread_t *thread) {

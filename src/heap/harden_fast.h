@@ -167,13 +167,16 @@ MW_ALWAYS_INLINE bool mw_harden_claims_hold(const char *block, size_t asked_byte
 	       MW_LIKELY(align == MW_NO_CLAIM || !((uintptr_t)block & (align - 1)));
 }
 
+/* A linear congruential generator (Numerical Recipes' constants) whose state starts as a secret:
+ * its upper bits are enough where blocks wait, and it is two instructions. */
+MW_ALWAYS_INLINE uint32_t mw_harden_next_place(mw_harden_thread_t *thread) {
+	return thread->place = thread->place * 1664525u + 1013904223u;
+}
+
 /* Puts the block into a random place of those for its size, so that nobody can tell when it will
- * come back; returns what lay there, or NULL.  A linear congruential generator (Numerical Recipes'
- * constants) whose state starts as a secret: its upper bits are enough here, and it is two
- * instructions. */
+ * come back; returns what lay there, or NULL. */
 MW_ALWAYS_INLINE void *mw_harden_swap(mw_harden_thread_t *thread, void *block, size_t capacity) {
-	thread->place = thread->place * 1664525u + 1013904223u;
-	uint32_t at = thread->place >> 26;
+	uint32_t at = mw_harden_next_place(thread) >> 26;
 	_Static_assert(MW_QUARANTINE_SHORT == 1u << (32 - 26), "all of these bits count");
 	if (capacity > MW_QUARANTINE_SMALL_BYTES)
 		at = MW_QUARANTINE_SHORT + MW_QUARANTINE_SMALL + at % MW_QUARANTINE_MEDIUM;

@@ -64,6 +64,7 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 		return NULL;
 	heap->owner = (uintptr_t)__builtin_thread_pointer();
 	heap->rate_taken = false;
+	mw_harden_start_thread(&heap->harden);
 	mw_head_configure(heap);
 	if (parked)
 		mw_park_resume(heap);

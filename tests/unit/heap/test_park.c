@@ -278,7 +278,22 @@ static void test_samples_are_not_lost_between_threads(void) {
 	all_blocks_are_back(); /* slabs of samples stay */
 }
 
+#ifdef MW_HARDENED
+/* Where what a thread frees of others' waits, although it links no block of its own. */
+static void test_draws_start_anywhere(void) {
+	uint32_t place = mw_heap_self()->harden.place;
+	CHECK(place != 0);
+	end_thread();
+	/* The next thread goes on with it. */
+	CHECK_EQ(mw_heap_self()->harden.place, place);
+	all_blocks_are_back();
+}
+#endif
+
 int main(void) {
+#ifdef MW_HARDENED
+	RUN(test_draws_start_anywhere);
+#endif
 	RUN(test_the_next_thread_goes_on);
 	RUN(test_a_thread_pointer_is_not_enough);
 	RUN(test_what_waits_is_bounded);
