@@ -18,6 +18,7 @@ static struct permanent {
 	/* The program, from its first segment to the end of its last; empty: not known. */
 	uintptr_t program_start, program_limit, program_bias;
 } permanent;
+static const char own_path[] = "/proc/self/exe";
 static MW_TAIL mw_os_object_t permanent_objects[MW_OS_PERMANENT_MAX];
 
 bool mw_os_object_describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias,
@@ -28,6 +29,9 @@ bool mw_os_object_describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t
 		uintptr_t lo = bias + headers[i].p_vaddr;
 		if (headers[i].p_type == PT_GNU_EH_FRAME)
 			object->eh_frame_hdr = lo;
+		if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0 &&
+		    headers[i].p_filesz >= MW_OS_OBJECT_HEADER_BYTES)
+			object->header = lo;
 		if (headers[i].p_type != PT_LOAD || !(headers[i].p_flags & PF_X) || has_text)
 			continue;
 		if (address != 0 && address - lo >= headers[i].p_memsz)
@@ -43,6 +47,7 @@ bool mw_os_object_describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t
 		    object->eh_frame_hdr - lo < headers[i].p_filesz) {
 			object->data_lo = lo;
 			object->data_hi = lo + headers[i].p_filesz;
+			object->data_offset = headers[i].p_offset;
 		}
 	}
 	if (object->data_lo == object->data_hi)
@@ -61,12 +66,16 @@ static void insert_sorted(const mw_os_object_t *object) {
 	permanent.count++;
 }
 
-static void add_object(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias) {
+static void add_object(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias,
+		       const char *path) {
 	for (unsigned i = 0; i < count; i++) {
 		mw_os_object_t object;
 		if (headers[i].p_type == PT_LOAD && (headers[i].p_flags & PF_X) &&
-		    mw_os_object_describe(headers, count, bias, bias + headers[i].p_vaddr, &object))
+		    mw_os_object_describe(headers, count, bias, bias + headers[i].p_vaddr,
+					  &object)) {
+			object.path = path;
 			insert_sorted(&object);
+		}
 	}
 }
 
@@ -95,7 +104,9 @@ static int add_listed(struct dl_phdr_info *info, size_t info_bytes, void *argume
 	if (*is_first)
 		note_program(info);
 	*is_first = false;
-	add_object(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr);
+	/* The loader's name of an object stays with it; the program's is empty. */
+	add_object(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr,
+		   info->dlpi_name && info->dlpi_name[0] ? info->dlpi_name : own_path);
 	return 0;
 }
 
@@ -110,7 +121,7 @@ static void add_program(void) {
 	if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0)
 		return;
 	add_object((const ElfW(Phdr) *)headers_at, (unsigned)getauxval(AT_PHNUM),
-		   getauxval(AT_ENTRY) - elf.e_entry);
+		   getauxval(AT_ENTRY) - elf.e_entry, own_path);
 }
 
 void mw_os_object_start(void) {

@@ -24,6 +24,9 @@ typedef struct mw_os_object {
 	uintptr_t data_lo; /* the readable segment that holds the unwind tables; empty: none */
 	uintptr_t data_hi;
 	uintptr_t eh_frame_hdr; /* in [data_lo, data_hi); 0: none */
+	uint64_t data_offset;   /* of data_lo in its file */
+	uintptr_t header;       /* where the file's first KiB is mapped; 0: nowhere */
+	const char *path;       /* of those of program start, else NULL; stays */
 	bool is_permanent;      /* loaded at program start: never unloaded, answers may be kept */
 	/* Of an object loaded later: stands for its place and its build-id, so that two of one
 	 * stamp have the same tables.  0: it has no build-id that is quickly found. */
@@ -48,6 +51,11 @@ uint32_t mw_os_object_permanent(uintptr_t address, uintptr_t *lo, uintptr_t *hi)
  * the program's, makes it the whole of it, the holes included. */
 void mw_os_object_widen(uintptr_t bias, uintptr_t *start, uintptr_t *limit);
 
+/* The beginning of a file that tells it from all others, by its build-id. */
+#define MW_OS_OBJECT_HEADER_BYTES 1024u
+/* Is the file the one that the object was mapped from?  False in doubt: it has no build-id in its
+ * beginning. */
+bool mw_os_object_is_file(const mw_os_object_t *object, int file);
 /* The build-id among an object's notes; NULL: none. */
 const char *mw_os_object_build_id(const char *notes, uint64_t bytes, uint32_t *id_bytes);
 

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "os/file.h"
 #include "os/map.h"
 #include "os/object.h"
 
@@ -40,6 +41,28 @@ const char *mw_os_object_build_id(const char *notes, uint64_t bytes, uint32_t *i
 		bytes -= used;
 	}
 	return NULL;
+}
+
+bool mw_os_object_is_file(const mw_os_object_t *object, int file) {
+	char bytes[MW_OS_OBJECT_HEADER_BYTES];
+	const char *mapped = (const char *)object->header;
+	if (!mapped || mw_os_read_at(file, bytes, sizeof bytes, 0) != (long)sizeof bytes ||
+	    !mw_same_bytes(bytes, mapped, sizeof bytes))
+		return false;
+	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)object->header;
+	if (elf->e_phoff > sizeof bytes || elf->e_phoff % sizeof(uintptr_t) != 0 ||
+	    elf->e_phnum > (sizeof bytes - elf->e_phoff) / sizeof(ElfW(Phdr)))
+		return false;
+	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)(mapped + elf->e_phoff);
+	for (unsigned i = 0; i < elf->e_phnum; i++) {
+		uint32_t id_bytes;
+		if (headers[i].p_type == PT_NOTE && headers[i].p_offset <= sizeof bytes &&
+		    headers[i].p_filesz <= sizeof bytes - headers[i].p_offset &&
+		    mw_os_object_build_id(mapped + headers[i].p_offset, headers[i].p_filesz,
+					  &id_bytes))
+			return true;
+	}
+	return false;
 }
 
 #ifdef DLFO_EH_SEGMENT_TYPE

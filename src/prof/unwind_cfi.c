@@ -22,8 +22,6 @@ enum {
 
 /* A length field of all ones announces 64-bit lengths, which no linker writes into .eh_frame. */
 #define LENGTH_EXTENDED 0xffffffffu
-/* Bytes before the table: version, three encodings, then two fields of four bytes each. */
-#define HDR_TABLE_OFFSET 12u
 
 /* A record: the bytes after its length field, the first four of which name its CIE. */
 typedef struct record {
@@ -190,14 +188,13 @@ bool mw_cfi_parse(const mw_cfi_area_t *area, const uint8_t *fde_at, mw_cfi_fde_t
 /* Entry `i` of the table: two words relative to the header, the function and its FDE. */
 static uintptr_t table_word(const uint8_t *eh_frame_hdr, uint32_t i, unsigned word) {
 	int32_t offset;
-	memcpy(&offset, eh_frame_hdr + HDR_TABLE_OFFSET + (size_t)i * 8 + word * 4, sizeof(offset));
+	memcpy(&offset, eh_frame_hdr + MW_CFI_TABLE_OFFSET + (size_t)i * 8 + word * 4,
+	       sizeof(offset));
 	return (uintptr_t)eh_frame_hdr + (uintptr_t)(intptr_t)offset;
 }
 
-const uint8_t *mw_cfi_search(const mw_cfi_area_t *area, const uint8_t *eh_frame_hdr, uintptr_t pc) {
-	if (!inside(area, eh_frame_hdr))
-		return NULL;
-	mw_reader_t reader = mw_reader(eh_frame_hdr, area->hi);
+uint32_t mw_cfi_table_entries(const uint8_t header[MW_CFI_TABLE_OFFSET]) {
+	mw_reader_t reader = mw_reader(header, header + MW_CFI_TABLE_OFFSET);
 	uint8_t version = mw_read_u8(&reader);
 	uint8_t frame_encoding = mw_read_u8(&reader);
 	uint8_t count_encoding = mw_read_u8(&reader);
@@ -205,11 +202,17 @@ const uint8_t *mw_cfi_search(const mw_cfi_area_t *area, const uint8_t *eh_frame_
 	mw_read_u32(&reader); /* where .eh_frame starts: the table names its records directly */
 	uint32_t count = mw_read_u32(&reader);
 	/* The one form that bfd, gold, lld and mold write. */
-	if (reader.is_bad || version != 1 || (frame_encoding & 0x07) != ENC_UDATA4 ||
-	    count_encoding != ENC_UDATA4 || table_encoding != (ENC_DATAREL | ENC_SDATA4) ||
-	    count > mw_reader_left(&reader) / 8)
+	if (version != 1 || (frame_encoding & 0x07) != ENC_UDATA4 || count_encoding != ENC_UDATA4 ||
+	    table_encoding != (ENC_DATAREL | ENC_SDATA4))
+		return 0;
+	return count;
+}
+
+const uint8_t *mw_cfi_search(const mw_cfi_area_t *area, const uint8_t *eh_frame_hdr, uintptr_t pc) {
+	if (!inside(area, eh_frame_hdr) || (size_t)(area->hi - eh_frame_hdr) < MW_CFI_TABLE_OFFSET)
 		return NULL;
-	if (count == 0)
+	uint32_t count = mw_cfi_table_entries(eh_frame_hdr);
+	if (count == 0 || count > (size_t)(area->hi - eh_frame_hdr - MW_CFI_TABLE_OFFSET) / 8)
 		return NULL;
 	/* The last function at or below pc, if there is one, is among the `left` from `first` on.
 	 */

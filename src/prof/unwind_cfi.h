@@ -31,6 +31,11 @@ typedef struct mw_cfi_fde {
 	bool is_signal;
 } mw_cfi_fde_t;
 
+/* What stands before the table of .eh_frame_hdr: the number of its entries, which are two words
+ * relative to the header, of the function and of its FDE.  0: none, or another form. */
+#define MW_CFI_TABLE_OFFSET 12u
+uint32_t mw_cfi_table_entries(const uint8_t header[MW_CFI_TABLE_OFFSET]);
+
 /* The FDE that the binary search table at `eh_frame_hdr` names for `pc`; NULL if there is none.
  * It need not cover pc: mw_cfi_parse() knows. */
 const uint8_t *mw_cfi_search(const mw_cfi_area_t *area, const uint8_t *eh_frame_hdr, uintptr_t pc);

@@ -8,6 +8,7 @@
 #include "os/arch.h"
 #include "prof/unwind_cache.h"
 #include "prof/unwind_cfi.h"
+#include "prof/unwind_file.h"
 
 /* The object that holds pc: most often that of the frame before. */
 static const mw_os_object_t *find_object(mw_resolver_t *resolver, uintptr_t pc) {
@@ -80,6 +81,9 @@ static mw_rule_t read_rule(const mw_os_object_t *object, uintptr_t pc, uint32_t 
 	*fde_offset = UINT32_MAX;
 	if (object->eh_frame_hdr == 0)
 		return by_frame_pointer;
+	mw_rule_t rule;
+	if (MW_UNLIKELY(mw_cfi_file_wanted(object)) && mw_cfi_file_rule(object, pc, &rule))
+		return rule;
 	mw_cfi_fde_t fde;
 	const uint8_t *fde_at = find_fde(object, pc, &fde);
 	if (!fde_at) {

@@ -13,7 +13,7 @@ private_limit=56
 window_bytes=65536
 # What the mean process has beyond glibc's: with one block (measured: 50 to 60), and sampled.
 mean_limit=76
-sampled_limit=500
+sampled_limit=430
 starts=80
 
 [ "$(getconf PAGESIZE)" = 4096 ] || { echo "the figures are of kernel pages of 4 KiB"; exit 77; }
