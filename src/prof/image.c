@@ -49,6 +49,7 @@
 #define OPEN_STEP_MAX ((uint64_t)4 << 20)
 
 char *mw_image_windows[MW_SECTION_COUNT];
+char *mw_image_firsts;
 _Atomic bool mw_image_widening_wanted;
 
 static struct {
@@ -92,8 +93,12 @@ bool mw_image_is_growing(mw_state_section_id_t section) {
 	return first_bytes[section] != 0;
 }
 
+/* Of a section's own pages, in which the place of its first entries stays empty; 0: there are no
+ * others. */
 static uint64_t whole_bytes(mw_state_section_id_t section) {
 	const mw_state_section_t *s = &image.sections[section];
+	if (s->capacity <= mw_state_first(section).entries)
+		return 0;
 	return mw_round_up(s->capacity * s->stride_bytes, MW_STATE_PAGE_BYTES);
 }
 
@@ -115,13 +120,20 @@ static void lay_out(unsigned shift) {
 		[MW_SECTION_TIMELINE] = TICKS,
 		[MW_SECTION_EVENTS] = EVENTS,
 	};
-	uint64_t offset = MW_STATE_PAGE_BYTES;
+	uint64_t offset = MW_STATE_FIRSTS_BYTES;
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = file_order[i];
+		mw_state_first_t first = mw_state_first(id);
 		image.sections[id] =
 			(mw_state_section_t){.offset_bytes = offset,
 					     .capacity = capacities[id],
-					     .stride_bytes = (uint32_t)mw_state_stride(id)};
+					     .stride_bytes = (uint32_t)mw_state_stride(id),
+					     .first_entries = first.entries,
+					     .first_offset_bytes = first.offset_bytes};
+		if (whole_bytes(id) == 0) {
+			image.sections[id].offset_bytes = first.offset_bytes;
+			image.sections[id].first_entries = 0;
+		}
 		offset += whole_bytes(id);
 		if (!mw_image_is_growing(id))
 			image.fixed_bytes = offset;
@@ -186,14 +198,15 @@ static void release_windows(char *base) {
 }
 
 static bool reserve_windows(char *base) {
-	if (!base || !mw_os_open_range(base, MW_STATE_PAGE_BYTES))
+	if (!base || !mw_os_open_range(base, MW_STATE_FIRSTS_BYTES))
 		return false;
+	mw_image_firsts = base;
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = (mw_state_section_id_t)i;
 		mw_image_windows[i] = mw_image_is_growing(id)
 					      ? mw_os_reserve(-1, 0, image.window_bytes[i])
 					      : base + image.sections[i].offset_bytes;
-		if (!mw_image_windows[i] || !open_section(id, MW_STATE_PAGE_BYTES))
+		if (!mw_image_windows[i])
 			return false;
 	}
 	return true;
@@ -206,7 +219,7 @@ static void fill_header(char *base) {
 	header->file_bytes = image.file_bytes;
 	header->section_count = MW_SECTION_COUNT;
 	memcpy(header->sections, image.sections, sizeof image.sections);
-	mw_state_live_t *live = (mw_state_live_t *)(void *)mw_image_windows[MW_SECTION_LIVE];
+	mw_state_live_t *live = mw_image_live();
 	/* Entry 0 of stacks is "unknown", of the others "none": never handed out. */
 	atomic_store_explicit(&live->stacks_used, 1, memory_order_relaxed);
 	atomic_store_explicit(&live->nodes_used, 1, memory_order_relaxed);
@@ -258,6 +271,10 @@ uint64_t mw_image_fixed_bytes(void) {
 
 uint64_t mw_image_window_bytes(mw_state_section_id_t section) {
 	return image.window_bytes[section];
+}
+
+bool mw_image_is_open(mw_state_section_id_t section) {
+	return atomic_load_explicit(&image.open_bytes[section], memory_order_relaxed) != 0;
 }
 
 /* ---- widening ---- */
@@ -383,6 +400,8 @@ uint64_t mw_image_used_bytes(mw_state_section_id_t section) {
 
 bool mw_image_reach(mw_state_section_id_t section, uint64_t index) {
 	uint64_t wanted = (index + 1) * mw_state_stride(section);
+	if (wanted <= mw_state_first_bytes(section))
+		return true;
 	if (wanted > image.window_bytes[section])
 		return false;
 	/* Pairs with the release in open_section(). */

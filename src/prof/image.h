@@ -33,8 +33,19 @@ typedef struct mw_twin {
 bool mw_image_start(void);
 bool mw_image_exists(void);
 mw_state_header_t *mw_image_header(void);
-/* Where each section begins; written by image.c alone, of the growing ones with the gate closed. */
+/* Where each section begins, but for its first entries; written by image.c alone, of the growing
+ * ones with the gate closed. */
 extern char *mw_image_windows[MW_SECTION_COUNT];
+/* The header and, as the file has them, the first entries of each section. */
+extern char *mw_image_firsts;
+
+/* Byte `start` of a section, where an entry begins. */
+MW_ALWAYS_INLINE char *mw_image_at(mw_state_section_id_t section, uint64_t start) {
+	return (start < mw_state_first_bytes(section)
+			? mw_image_firsts + mw_state_first(section).offset_bytes
+			: mw_image_windows[section]) +
+	       start;
+}
 
 /* For assertions: the section has room for an entry of this index. */
 bool mw_image_has_room(mw_state_section_id_t section, uint64_t index);
@@ -42,7 +53,7 @@ bool mw_image_has_room(mw_state_section_id_t section, uint64_t index);
  * believed. */
 static inline void *mw_image_entry(mw_state_section_id_t section, uint64_t index) {
 	MW_ASSERT(mw_image_has_room(section, index));
-	return mw_image_windows[section] + index * mw_state_stride(section);
+	return mw_image_at(section, index * mw_state_stride(section));
 }
 static inline mw_state_live_t *mw_image_live(void) {
 	return mw_image_entry(MW_SECTION_LIVE, 0);
@@ -54,6 +65,8 @@ uint64_t mw_image_used_bytes(mw_state_section_id_t section);
 uint64_t mw_image_fixed_bytes(void);
 bool mw_image_is_growing(mw_state_section_id_t section);
 uint64_t mw_image_window_bytes(mw_state_section_id_t section);
+/* Has its window any memory?  Not while it has first entries only. */
+bool mw_image_is_open(mw_state_section_id_t section);
 /* True when a section should be widened soon. */
 extern _Atomic bool mw_image_widening_wanted;
 MW_ALWAYS_INLINE bool mw_image_wants_widening(void) {
@@ -78,10 +91,10 @@ bool mw_image_reach(mw_state_section_id_t section, uint64_t index);
  * one's index, or MW_IMAGE_NO_ENTRY when the section is full. */
 uint64_t mw_image_take(mw_state_section_id_t section, uint64_t count);
 /* An entry's two sides; likewise.  `base`: mw_mirror_base(), for who needs several. */
-MW_ALWAYS_INLINE mw_twin_t mw_image_twin_of(const char *base, mw_state_section_id_t section,
+MW_ALWAYS_INLINE mw_twin_t mw_image_twin_of(char *base, mw_state_section_id_t section,
 					    uint64_t index) {
 	uint64_t stride = mw_state_stride(section), start = index * stride;
-	return (mw_twin_t){.image = mw_image_windows[section] + start,
+	return (mw_twin_t){.image = mw_image_at(section, start),
 			   .mirror = mw_mirror_range_of(base, section, start, stride)};
 }
 

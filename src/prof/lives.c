@@ -58,7 +58,7 @@ _Static_assert(LIFE(object_us) == LIFE(samples) + 8 &&
 		       sizeof(mw_state_life_t) % 16 == 0,
 	       "pairs");
 
-void mw_lives_count(const char *base, mw_twin_t stack, const mw_life_t *life) {
+void mw_lives_count(char *base, mw_twin_t stack, const mw_life_t *life) {
 	uint32_t entry = entry_of(stack);
 	if (MW_UNLIKELY(entry == 0))
 		return;

@@ -18,6 +18,6 @@ typedef struct mw_life {
 
 /* Counts it for the stack with this entry.  Where there is no room for another life, nothing is
  * counted.  `base`: mw_mirror_base(). */
-void mw_lives_count(const char *base, mw_twin_t stack, const mw_life_t *life);
+void mw_lives_count(char *base, mw_twin_t stack, const mw_life_t *life);
 
 #endif

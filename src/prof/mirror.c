@@ -57,7 +57,10 @@ static bool make_present(char *memory, uint64_t offset_bytes, uint64_t bytes) {
 	return mw_os_open_range(memory, bytes) && mw_os_populate(memory, bytes) == MW_OK;
 }
 
+/* Of a section's own pages. */
 static bool grow(mw_state_section_id_t section, uint64_t wanted_bytes) {
+	if (wanted_bytes <= mw_state_first_bytes(section))
+		return true;
 	uint64_t held =
 		atomic_load_explicit(&mw_mirror_view.present_bytes[section], memory_order_relaxed);
 	uint64_t step = mw_round_up(held / 4, MW_STATE_PAGE_BYTES);
@@ -115,32 +118,28 @@ void mw_mirror_widen(mw_state_section_id_t section, uint64_t bytes) {
 	mirror.window_bytes[section] = bytes;
 }
 
-/* The parts without which a file says nothing: header, control, live, and the log of events, which
- * stays ahead of what it holds (journal.c). */
+/* The parts without which a file says nothing: header, control, live, the first entries of all
+ * sections, and the log of events, which stays ahead of what it holds (journal.c). */
 static mw_result_t fill_basics(char *base) {
-	static const mw_state_section_id_t needed[] = {MW_SECTION_CONTROL, MW_SECTION_LIVE,
-						       MW_SECTION_EVENTS};
-	if (!mw_os_open_range(base, MW_STATE_PAGE_BYTES))
+	if (!mw_os_open_range(base, MW_STATE_FIRSTS_BYTES))
 		return MW_ERR_NO_MEMORY;
 	mirror.by_reopening = false;
-	mw_result_t result = mw_os_populate(base, MW_STATE_PAGE_BYTES);
+	mw_result_t result = mw_os_populate(base, MW_STATE_FIRSTS_BYTES);
 	if (result == MW_ERR_UNSUPPORTED && mirror.path[0]) {
 		mirror.by_reopening = true;
-		result = make_present(base, 0, MW_STATE_PAGE_BYTES) ? MW_OK : MW_ERR_NO_MEMORY;
+		result = make_present(base, 0, MW_STATE_FIRSTS_BYTES) ? MW_OK : MW_ERR_NO_MEMORY;
 	}
-	if (result != MW_OK)
-		return result;
-	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-		if (!grow(needed[i], mw_image_used_bytes(needed[i])))
-			return MW_ERR_NO_MEMORY;
-	return MW_OK;
+	if (result == MW_OK && !grow(MW_SECTION_EVENTS, mw_image_used_bytes(MW_SECTION_EVENTS)))
+		result = MW_ERR_NO_MEMORY;
+	return result;
 }
 
 /* Adds the counters of the stacks that did not fit to the file's "unknown". */
-static void fold_stacks(uint64_t held_bytes) {
+static void fold_stacks(char *base, uint64_t held_bytes) {
 	const size_t first = MW_STACK(live_objects_q16);
 	const size_t count = (MW_STACK(peak_objects_q16) - first) / sizeof(int64_t);
-	int64_t *unknown = (int64_t *)(void *)(mw_mirror_view.windows[MW_SECTION_STACKS] + first);
+	char *entry = mw_mirror_range_of(base, MW_SECTION_STACKS, 0, sizeof(mw_state_stack_t));
+	int64_t *unknown = (int64_t *)(void *)(entry + first);
 	uint64_t stacks = mw_image_used_bytes(MW_SECTION_STACKS) / sizeof(mw_state_stack_t);
 	for (uint64_t i = held_bytes / sizeof(mw_state_stack_t); i < stacks; i++) {
 		const char *stack = mw_image_entry(MW_SECTION_STACKS, i);
@@ -151,22 +150,26 @@ static void fold_stacks(uint64_t held_bytes) {
 }
 
 /* Copies what the image has of every section, as far as the file system lets it. */
-static bool copy_sections(void) {
+static bool copy_sections(char *base) {
 	bool whole = true;
+	const size_t header_bytes = sizeof(mw_state_header_t);
+	memcpy(base + header_bytes, mw_image_firsts + header_bytes,
+	       MW_STATE_FIRSTS_BYTES - header_bytes);
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = (mw_state_section_id_t)i;
-		uint64_t bytes = mw_image_used_bytes(id);
-		if (bytes == 0)
+		uint64_t bytes = mw_image_used_bytes(id), first = mw_state_first_bytes(id);
+		if (bytes <= first)
 			continue;
 		if (!whole || !grow(id, bytes)) {
 			whole = false;
 			uint64_t held = atomic_load_explicit(&mw_mirror_view.present_bytes[i],
 							     memory_order_relaxed);
-			bytes = held < bytes ? held : bytes;
+			bytes = held < first ? first : held < bytes ? held : bytes;
 		}
-		memcpy(mw_mirror_view.windows[i], mw_image_entry(id, 0), bytes);
-		if (!whole && id == MW_SECTION_STACKS && bytes > 0)
-			fold_stacks(bytes);
+		memcpy(mw_mirror_view.windows[i] + first, mw_image_windows[i] + first,
+		       bytes - first);
+		if (!whole && id == MW_SECTION_STACKS)
+			fold_stacks(base, bytes);
 	}
 	return whole;
 }
@@ -234,7 +237,7 @@ mw_result_t mw_mirror_attach(const mw_mirror_file_t *target, void (*freeze)(void
 		return result;
 	}
 	freeze();
-	bool whole = copy_sections();
+	bool whole = copy_sections(base);
 	atomic_store_explicit(&mirror.full, !whole, memory_order_relaxed);
 	memcpy(base, header, sizeof *header);
 	/* The magic last: a reader that sees it sees the rest.  Pairs with the readers' acquire. */

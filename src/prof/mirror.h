@@ -69,11 +69,16 @@ static inline bool mw_mirror_was_wiped(void) {
 
 /* `bytes` at `start` of a section; NULL when they are not mirrored.  `base`: mw_mirror_base(), for
  * who needs several. */
-static inline char *mw_mirror_range_of(const char *base, mw_state_section_id_t section,
-				       uint64_t start, uint64_t bytes) {
+static inline char *mw_mirror_range_of(char *base, mw_state_section_id_t section, uint64_t start,
+				       uint64_t bytes) {
+	if (!base)
+		return NULL;
+	/* Present from the beginning. */
+	if (start < mw_state_first_bytes(section))
+		return base + mw_state_first(section).offset_bytes + start;
 	/* Pairs with the release in grow(). */
-	if (!base || atomic_load_explicit(&mw_mirror_view.present_bytes[section],
-					  memory_order_acquire) < start + bytes)
+	if (atomic_load_explicit(&mw_mirror_view.present_bytes[section], memory_order_acquire) <
+	    start + bytes)
 		return NULL;
 	return mw_mirror_view.windows[section] + start;
 }

@@ -75,7 +75,7 @@ static uint32_t sequence_of(const char *image) {
 }
 
 /* 0: the records are full. */
-static mw_record_id_t make_record(const char *base, const mw_sample_t *sample) {
+static mw_record_id_t make_record(char *base, const mw_sample_t *sample) {
 	uint64_t record = pop_free();
 	if (MW_UNLIKELY(record == 0))
 		record = mw_image_take(MW_SECTION_RECORDS, 1);
@@ -203,7 +203,7 @@ static inline void count_sampled(mw_twin_t stack, mw_twin_t live, amounts_t a) {
 
 mw_record_id_t mw_records_add(const mw_sample_t *sample) {
 	mw_sizes_count(sample);
-	const char *base = mw_mirror_base();
+	char *base = mw_mirror_base();
 	mw_record_id_t record = make_record(base, sample);
 	mw_twin_t stack = mw_image_twin_of(base, MW_SECTION_STACKS, sample->stack);
 	mw_twin_t live = mw_image_twin_of(base, MW_SECTION_LIVE, 0);
@@ -231,7 +231,7 @@ bool mw_records_look(mw_record_id_t record, mw_sample_t *sample) {
 }
 
 /* Takes the sample out of what is live, and counts its life. */
-static inline void count_freed(const char *base, const mw_state_record_t *entry,
+static inline void count_freed(char *base, const mw_state_record_t *entry,
 			       const mw_release_t *release) {
 	amounts_t amounts =
 		amounts_of(entry->weight_q16, entry->usable_bytes, entry->requested_bytes);
@@ -257,7 +257,7 @@ static inline void count_freed(const char *base, const mw_state_record_t *entry,
 }
 
 uint64_t mw_records_remove(mw_record_id_t record, const mw_release_t *release) {
-	const char *base = mw_mirror_base();
+	char *base = mw_mirror_base();
 	mw_twin_t twin = mw_image_twin_of(base, MW_SECTION_RECORDS, record);
 	const mw_state_record_t *entry = (const mw_state_record_t *)(const void *)twin.image;
 	/* The heap finds double frees itself; a stray number may do no harm here. */

@@ -42,6 +42,9 @@ static void write_range(uintptr_t start, uintptr_t limit, unsigned kind) {
 }
 
 static void write_class(const mw_survey_class_t *from) {
+	/* Few of the classes in a small process. */
+	if (from->memory_bytes == 0)
+		return;
 	uint64_t index = survey.classes;
 	mw_state_class_t class = {.block_bytes = from->block_bytes,
 				  .memory_bytes = from->memory_bytes,
@@ -64,7 +67,7 @@ static void write_own_ranges(void) {
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = (mw_state_section_id_t)i;
 		start = (uintptr_t)mw_image_windows[i];
-		if (mw_image_is_growing(id))
+		if (mw_image_is_growing(id) && mw_image_is_open(id))
 			write_range(start, start + mw_image_window_bytes(id), MW_RANGE_PROFILER);
 	}
 	mw_depot_visit(write_profiler_range);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * layout.h -- the state file, byte for byte: what the library writes and the tools read.
  * Layer: state.  Little-endian, all offsets from the start of the file.  The process owns every
- * byte except the control page, which tools write.  It keeps a private image of the same layout and
- * never reads the file back, the control page aside, whose values it checks.
+ * byte except the control section, which tools write.  It keeps a private image of the same layout
+ * and never reads the file back, the control section aside, whose values it checks.
  *
  * Readers trust nothing: the section table is validated against the file's size, indices against
  * capacities, and counts are clamped.  Multi-word entries that change (records) carry a sequence
@@ -29,7 +29,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* Readers refuse another version with a message that names both. */
-#define MW_STATE_VERSION 4u
+#define MW_STATE_VERSION 5u
 #define MW_STATE_PAGE_BYTES 4096u
 
 typedef enum mw_state_section_id {
@@ -50,11 +50,16 @@ typedef enum mw_state_section_id {
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
+/* Entries from `first_entries` on stand at offset_bytes + index * stride_bytes, those before
+ * likewise from first_offset_bytes on: the first ones of all sections share pages, as a small
+ * process has few of each. */
 typedef struct mw_state_section {
-	uint64_t offset_bytes; /* multiple of MW_STATE_PAGE_BYTES */
-	uint64_t capacity;     /* entries */
+	uint64_t
+		offset_bytes; /* multiple of 8; of MW_STATE_PAGE_BYTES where entries may be added */
+	uint64_t capacity;    /* entries, the first ones included */
 	uint32_t stride_bytes; /* of one entry */
-	uint32_t reserved;
+	uint32_t first_entries;
+	uint64_t first_offset_bytes; /* multiple of 8 */
 } mw_state_section_t;
 
 /* At offset 0; written once, magic last (release). */
@@ -352,7 +357,7 @@ typedef struct mw_state_range {
 	uint64_t reserved;
 } mw_state_range_t;
 
-_Static_assert(sizeof(mw_state_section_t) == 24, "file format");
+_Static_assert(sizeof(mw_state_section_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_header_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_control_t) == 544, "file format");
 _Static_assert((int)MW_SETTING_COUNT <= (int)MW_SETTING_CAPACITY, "file format");
@@ -388,5 +393,36 @@ static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
 	};
 	return strides[section];
 }
+
+/* Where the library puts the first entries of each section, behind the header: readers take this
+ * from the section table.  In four pages, with the control section at the start of one, so that it
+ * can be mapped; the sizes are by what a process with a handful of stacks and samples has. */
+#define MW_STATE_FIRSTS_BYTES (4 * MW_STATE_PAGE_BYTES)
+
+typedef struct mw_state_first {
+	uint16_t offset_bytes;
+	uint16_t entries;
+} mw_state_first_t;
+
+static inline mw_state_first_t mw_state_first(mw_state_section_id_t section) {
+	static const mw_state_first_t firsts[MW_SECTION_COUNT] = {
+		[MW_SECTION_EVENTS] = {3072, 16},   [MW_SECTION_THREADS] = {3584, 16},
+		[MW_SECTION_CONTROL] = {4096, 1},   [MW_SECTION_LIVE] = {4672, 1},
+		[MW_SECTION_NODES] = {6656, 64},    [MW_SECTION_FRAMES] = {7168, 64},
+		[MW_SECTION_SIZES] = {7680, 10},    [MW_SECTION_STACKS] = {8192, 16},
+		[MW_SECTION_LIVES] = {10240, 8},    [MW_SECTION_RECORDS] = {11264, 16},
+		[MW_SECTION_MODULES] = {12288, 4},  [MW_SECTION_TIMELINE] = {14336, 32},
+		[MW_SECTION_CLASSES] = {15360, 24}, [MW_SECTION_RANGES] = {16128, 8},
+	};
+	return firsts[section];
+}
+
+/* Bytes of a section that are among the first. */
+static inline uint64_t mw_state_first_bytes(mw_state_section_id_t section) {
+	return mw_state_first(section).entries * mw_state_stride(section);
+}
+
+_Static_assert(sizeof(mw_state_header_t) <= 3072, "file format: the first events stand behind");
+_Static_assert(4672 + sizeof(mw_state_live_t) <= 6656, "file format: the first nodes stand behind");
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "launch.h"
 #include "own_state.h"
-#include "state/layout.h"
+#include "state_entry.h"
 #include "test.h"
 
 enum { SIZES = 10, SEEDS = 20, ROUNDS = 20 };
@@ -28,18 +28,15 @@ static size_t count_of(int k) {
 
 /* Sums the weights of the live records of each size. */
 static void read_estimates(const char *base, double estimates[SIZES]) {
-	const mw_state_header_t *header = (const void *)base;
-	const mw_state_live_t *live =
-		(const void *)(base + header->sections[MW_SECTION_LIVE].offset_bytes);
-	const mw_state_record_t *records =
-		(const void *)(base + header->sections[MW_SECTION_RECORDS].offset_bytes);
+	const mw_state_live_t *live = state_entry(base, MW_SECTION_LIVE, 0);
 	for (int k = 0; k < SIZES; k++)
 		estimates[k] = 0;
-	for (uint64_t i = 1; i < live->records_used; i++)
+	for (uint64_t i = 1; i < live->records_used; i++) {
+		const mw_state_record_t *record = state_entry(base, MW_SECTION_RECORDS, i);
 		for (int k = 0; k < SIZES; k++)
-			if (records[i].stack != MW_RECORD_FREE &&
-			    records[i].requested_bytes == sizes[k])
-				estimates[k] += (double)records[i].weight_q16 / 65536;
+			if (record->stack != MW_RECORD_FREE && record->requested_bytes == sizes[k])
+				estimates[k] += (double)record->weight_q16 / 65536;
+	}
 }
 
 static void measure(int output) {

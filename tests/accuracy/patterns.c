@@ -15,7 +15,7 @@
 
 #include "launch.h"
 #include "own_state.h"
-#include "state/layout.h"
+#include "state_entry.h"
 #include "test.h"
 
 enum { SEEDS = 24, COUNT = 60000, HELD = 4000 };
@@ -77,21 +77,21 @@ static void count(sums_t *sums, const void *block, size_t requested, double sign
 static char *base;
 
 static void *section(mw_state_section_id_t id) {
-	return base + ((mw_state_header_t *)(void *)base)->sections[id].offset_bytes;
+	return state_entry(base, id, 0);
 }
 
 static void read_sums(double allocated[SUMS], double live[SUMS]) {
 	const mw_state_live_t *page = section(MW_SECTION_LIVE);
-	const mw_state_stack_t *stacks = section(MW_SECTION_STACKS);
 	for (int k = 0; k < SUMS; k++)
 		allocated[k] = live[k] = 0;
 	for (uint64_t i = 0; i < page->stacks_used; i++) {
-		allocated[OBJECTS] += (double)stacks[i].alloc_objects_q16 / 65536;
-		allocated[BYTES] += (double)stacks[i].alloc_bytes;
-		allocated[REQUESTED] += (double)stacks[i].alloc_requested_bytes;
-		live[OBJECTS] += (double)stacks[i].live_objects_q16 / 65536;
-		live[BYTES] += (double)stacks[i].live_bytes;
-		live[REQUESTED] += (double)stacks[i].live_requested_bytes;
+		const mw_state_stack_t *stack = state_entry(base, MW_SECTION_STACKS, i);
+		allocated[OBJECTS] += (double)stack->alloc_objects_q16 / 65536;
+		allocated[BYTES] += (double)stack->alloc_bytes;
+		allocated[REQUESTED] += (double)stack->alloc_requested_bytes;
+		live[OBJECTS] += (double)stack->live_objects_q16 / 65536;
+		live[BYTES] += (double)stack->live_bytes;
+		live[REQUESTED] += (double)stack->live_requested_bytes;
 	}
 }
 

@@ -13,7 +13,7 @@ private_limit=56
 window_bytes=65536
 # What the mean process has beyond glibc's: with one block (measured: 50 to 60), and sampled.
 mean_limit=76
-sampled_limit=430
+sampled_limit=340
 starts=80
 
 [ "$(getconf PAGESIZE)" = 4096 ] || { echo "the figures are of kernel pages of 4 KiB"; exit 77; }
@@ -53,7 +53,7 @@ first=$(window_of _init "$2/lib/libmallow.so")
 lies_in() {
     local window
     window=$(window_of "$2" "$3")
-    [ "$window" -eq $((first + $1)) ] || { echo "$2 lies in window $window of the file, not in $((first + $1))"; exit 1; }
+    [ "$window" -le $((first + $1)) ] || { echo "$2 lies in window $window of the file, behind $((first + $1))"; exit 1; }
 }
 for name in malloc free mw_background_heap_grew __do_global_dtors_aux finish _fini; do lies_in 0 $name "$2/lib/libmallow.so"; done
 for name in mw_sampled_take mw_sample_taken mw_index_start mw_watch_capture mw_triggers_tick mw_heap_survey \

@@ -16,6 +16,7 @@
 #include "prof/image.h"
 #include "prof/prof.h"
 #include "prof/state_file.h"
+#include "state_entry.h"
 #include "test.h"
 
 /* Stands for /dev/shm. */
@@ -69,11 +70,45 @@ static inline char *map_state_of(pid_t pid) {
 	return base;
 }
 
-/* Of a mapped file, or of the image, whose sections lie apart. */
+/* Of a mapped file, or of the image, whose sections lie apart: the first entries. */
 static inline void *section_of(char *base, mw_state_section_id_t section) {
 	if (base == (char *)mw_image_header())
 		return mw_image_entry(section, 0);
-	return base + ((mw_state_header_t *)(void *)base)->sections[section].offset_bytes;
+	return state_entry(base, section, 0);
+}
+
+/* Any entry of it. */
+static inline void *entry_of(char *base, mw_state_section_id_t section, uint64_t index) {
+	return base == (char *)mw_image_header() ? mw_image_entry(section, index)
+						 : state_entry(base, section, index);
+}
+
+static inline mw_state_stack_t *stack_entry(char *base, uint64_t index) {
+	return entry_of(base, MW_SECTION_STACKS, index);
+}
+
+static inline mw_state_record_t *record_entry(char *base, uint64_t index) {
+	return entry_of(base, MW_SECTION_RECORDS, index);
+}
+
+static inline mw_state_tick_t *tick_entry(char *base, uint64_t index) {
+	return entry_of(base, MW_SECTION_TIMELINE, index);
+}
+
+static inline mw_state_event_t *event_entry(char *base, uint64_t index) {
+	return entry_of(base, MW_SECTION_EVENTS, index);
+}
+
+static inline mw_state_size_t *size_entry(char *base, uint64_t index) {
+	return entry_of(base, MW_SECTION_SIZES, index);
+}
+
+static inline mw_state_life_t *life_entry(char *base, uint64_t index) {
+	return entry_of(base, MW_SECTION_LIVES, index);
+}
+
+static inline mw_state_thread_t *thread_entry(char *base, uint64_t index) {
+	return entry_of(base, MW_SECTION_THREADS, index);
 }
 
 static inline char *image_base(void) {

@@ -25,10 +25,11 @@ static void ticks_keep_their_distance(void) {
 		now_ns += 10000000; /* 10 ms */
 	}
 	CHECK_EQ(mw_image_live()->ticks_written, 100);
-	mw_state_tick_t *ticks = mw_image_entry(MW_SECTION_TIMELINE, 0);
-	for (int i = 1; i < 100; i++)
-		CHECK_EQ(ticks[i].time_ns - ticks[i - 1].time_ns, 100000000);
-	CHECK(ticks[0].resident_bytes > 100000);
+	for (uint64_t i = 1; i < 100; i++)
+		CHECK_EQ(tick_entry(image_base(), i)->time_ns -
+				 tick_entry(image_base(), i - 1)->time_ns,
+			 100000000);
+	CHECK(tick_entry(image_base(), 0)->resident_bytes > 100000);
 	CHECK(mw_image_live()->resident_bytes > 100000);
 }
 
@@ -45,14 +46,15 @@ static void a_full_timeline_is_thinned(void) {
 	char *bases[] = {image_base(), file};
 	for (int k = 0; k < 2; k++) {
 		mw_state_live_t *live = section_of(bases[k], MW_SECTION_LIVE);
-		mw_state_tick_t *ticks = section_of(bases[k], MW_SECTION_TIMELINE);
 		uint64_t count = live->ticks_written;
 		CHECK(count >= 2048 && count <= 4096);
-		CHECK(ticks[0].time_ns <= first + 1000000000u);
-		CHECK(ticks[count - 1].time_ns + (uint64_t)200 * 1000000000u > now_ns);
+		CHECK(tick_entry(bases[k], 0)->time_ns <= first + 1000000000u);
+		CHECK(tick_entry(bases[k], count - 1)->time_ns + (uint64_t)200 * 1000000000u >
+		      now_ns);
 		uint64_t least = UINT64_MAX, most = 0;
 		for (uint64_t i = 1; i < count; i++) {
-			uint64_t gap = ticks[i].time_ns - ticks[i - 1].time_ns;
+			uint64_t gap = tick_entry(bases[k], i)->time_ns -
+				       tick_entry(bases[k], i - 1)->time_ns;
 			least = gap < least ? gap : least;
 			most = gap > most ? gap : most;
 		}
@@ -66,10 +68,10 @@ static void events_are_a_ring(void) {
 	for (uint64_t i = 1; i < 1300; i++)
 		mw_journal_event(MW_EVENT_RATE, i, i + 1);
 	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
-	mw_state_event_t *events = section_of(file, MW_SECTION_EVENTS);
 	CHECK_EQ(live->events_written, 1300); /* the first one was START */
 	for (uint64_t i = 1300 - 512; i < 1300; i++)
-		CHECK(events[i % 512].kind == MW_EVENT_RATE && events[i % 512].a == i);
+		CHECK(event_entry(file, i % 512)->kind == MW_EVENT_RATE &&
+		      event_entry(file, i % 512)->a == i);
 }
 
 static void full_tables_are_logged_once(void) {

@@ -43,7 +43,7 @@ static void make_stacks(void) {
 /* What a reader takes for the share of a stack at the peak. */
 static int64_t peak_of(char *base, uint32_t stack) {
 	mw_state_live_t *live = section_of(base, MW_SECTION_LIVE);
-	mw_state_stack_t *entry = (mw_state_stack_t *)section_of(base, MW_SECTION_STACKS) + stack;
+	mw_state_stack_t *entry = stack_entry(base, stack);
 	return entry->peak_number == live->peak_number ? entry->peak_bytes : entry->live_bytes;
 }
 
@@ -99,8 +99,8 @@ static void the_peak_is_that_of_a_full_copy(void) {
 }
 
 static mw_state_life_t *life_of(char *base, uint32_t stack) {
-	mw_state_stack_t *entry = (mw_state_stack_t *)section_of(base, MW_SECTION_STACKS) + stack;
-	return (mw_state_life_t *)section_of(base, MW_SECTION_LIVES) + entry->life;
+	mw_state_stack_t *entry = stack_entry(base, stack);
+	return life_entry(base, entry->life);
 }
 
 static void lives_are_counted(void) {
@@ -190,12 +190,11 @@ static void threads_have_names(void) {
 	}
 	char *file = map_state_of(getpid());
 	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
-	mw_state_thread_t *threads = section_of(file, MW_SECTION_THREADS);
 	CHECK_EQ(live->threads_written, THREADS);
-	CHECK_STR(threads[(THREADS - 1) % 1024].name, "worker-1099");
-	CHECK_STR(threads[100].name, "worker-100");
-	CHECK_STR(threads[0].name, "worker-1024");
-	CHECK(threads[100].thread_id > (uint32_t)getpid());
+	CHECK_STR(thread_entry(file, (THREADS - 1) % 1024)->name, "worker-1099");
+	CHECK_STR(thread_entry(file, 100)->name, "worker-100");
+	CHECK_STR(thread_entry(file, 0)->name, "worker-1024");
+	CHECK(thread_entry(file, 100)->thread_id > (uint32_t)getpid());
 }
 
 /* Private memory of the tables for a live sample, and for a stack of 30 frames, as a program's

@@ -20,13 +20,12 @@ static void check_live_zero(char *base) {
 	mw_state_live_t *live = section_of(base, MW_SECTION_LIVE);
 	CHECK_EQ(live->live_bytes, 0);
 	CHECK_EQ(live->live_objects_q16, 0);
-	mw_state_stack_t *stacks = section_of(base, MW_SECTION_STACKS);
 	for (uint64_t i = 0; i < live->stacks_used; i++) {
-		CHECK_EQ(stacks[i].live_objects_q16, 0);
-		CHECK_EQ(stacks[i].live_bytes, 0);
-		CHECK_EQ(stacks[i].live_requested_bytes, 0);
-		CHECK_EQ(stacks[i].live_zero_objects_q16, 0);
-		CHECK_EQ(stacks[i].live_samples, 0);
+		CHECK_EQ(stack_entry(base, i)->live_objects_q16, 0);
+		CHECK_EQ(stack_entry(base, i)->live_bytes, 0);
+		CHECK_EQ(stack_entry(base, i)->live_requested_bytes, 0);
+		CHECK_EQ(stack_entry(base, i)->live_zero_objects_q16, 0);
+		CHECK_EQ(stack_entry(base, i)->live_samples, 0);
 	}
 }
 
@@ -52,21 +51,19 @@ static void exact_counts_return_to_zero(void) {
 		CHECK_EQ(live->alloc_bytes, bytes);
 		CHECK_EQ(live->live_objects_q16, BLOCKS * 65536ll);
 		CHECK_EQ(live->samples, BLOCKS);
-		mw_state_stack_t *stacks = section_of(bases[k], MW_SECTION_STACKS);
 		int64_t stack_bytes = 0, stack_requested = 0, zeros = 0;
 		for (uint64_t i = 0; i < live->stacks_used; i++) {
-			stack_bytes += stacks[i].live_bytes;
-			stack_requested += stacks[i].live_requested_bytes;
-			zeros += stacks[i].live_zero_objects_q16;
+			stack_bytes += stack_entry(bases[k], i)->live_bytes;
+			stack_requested += stack_entry(bases[k], i)->live_requested_bytes;
+			zeros += stack_entry(bases[k], i)->live_zero_objects_q16;
 		}
 		CHECK_EQ(stack_bytes, bytes);
 		CHECK_EQ(stack_requested, requested);
 		CHECK_EQ(zeros, BLOCKS / 100 * 65536ll);
-		mw_state_record_t *record = section_of(bases[k], MW_SECTION_RECORDS);
-		CHECK_EQ(record[records[77]].address, 78);
-		CHECK_EQ(record[records[77]].requested_bytes, 77);
-		CHECK_EQ(record[records[77]].weight_q16, 65536);
-		CHECK_EQ(record[records[77]].sequence % 2, 0);
+		CHECK_EQ(record_entry(bases[k], records[77])->address, 78);
+		CHECK_EQ(record_entry(bases[k], records[77])->requested_bytes, 77);
+		CHECK_EQ(record_entry(bases[k], records[77])->weight_q16, 65536);
+		CHECK_EQ(record_entry(bases[k], records[77])->sequence % 2, 0);
 	}
 	for (int i = 0; i < BLOCKS; i++)
 		fake_hooks->sample_freed(&thread.hook, records[i], false);
@@ -115,10 +112,9 @@ static void header_describes_the_process(void) {
 	CHECK_EQ(live->active, 1);
 	CHECK_EQ(live->mean_bytes, 65536);
 	CHECK_EQ(live->stat_count, MW_STAT_COUNT);
-	mw_state_event_t *events = section_of((char *)header, MW_SECTION_EVENTS);
 	CHECK_EQ(live->events_written, 1);
-	CHECK_EQ(events[0].kind, MW_EVENT_START);
-	CHECK_EQ(events[0].a, 65536);
+	CHECK_EQ(event_entry((char *)header, 0)->kind, MW_EVENT_START);
+	CHECK_EQ(event_entry((char *)header, 0)->a, 65536);
 }
 
 /* A limit of the heap's was passed: logged at once, also before the first sample. */
@@ -126,14 +122,15 @@ static void pressure_is_logged(void) {
 	start(65536, 0, false);
 	char *state = map_state_of(getpid());
 	mw_state_live_t *live = section_of(state, MW_SECTION_LIVE);
-	mw_state_event_t *events = section_of(state, MW_SECTION_EVENTS);
 	errno = 4711;
 	fake_hooks->pressed(MW_PRESSURE_SOFT, 1000, 900);
 	fake_hooks->pressed(MW_PRESSURE_HARD, 3000, 2000);
 	CHECK_EQ(errno, 4711);
 	CHECK_EQ(live->events_written, 3);
-	CHECK(events[1].kind == MW_EVENT_SOFT_LIMIT && events[1].a == 1000 && events[1].b == 900);
-	CHECK(events[2].kind == MW_EVENT_HARD_LIMIT && events[2].a == 3000 && events[2].b == 2000);
+	CHECK(event_entry(state, 1)->kind == MW_EVENT_SOFT_LIMIT &&
+	      event_entry(state, 1)->a == 1000 && event_entry(state, 1)->b == 900);
+	CHECK(event_entry(state, 2)->kind == MW_EVENT_HARD_LIMIT &&
+	      event_entry(state, 2)->a == 3000 && event_entry(state, 2)->b == 2000);
 	CHECK_EQ(live->stats[0], 1000); /* with the figures of that moment */
 }
 
@@ -217,14 +214,13 @@ static void orders_are_obeyed(void) {
 	work();
 	CHECK_EQ(live->active, 1);
 	CHECK(live->samples > 500);
-	mw_state_event_t *events = section_of(file, MW_SECTION_EVENTS);
 	static const uint64_t kinds[] = {MW_EVENT_START, MW_EVENT_RATE, MW_EVENT_STOP,
 					 MW_EVENT_RESET, MW_EVENT_START};
 	CHECK_EQ(live->events_written, 5);
-	for (int i = 0; i < 5; i++)
-		CHECK_EQ(events[i].kind, kinds[i]);
-	CHECK_EQ(events[1].a, 1 << 30);
-	CHECK_EQ(events[1].b, 1);
+	for (uint64_t i = 0; i < 5; i++)
+		CHECK_EQ(event_entry(file, i)->kind, kinds[i]);
+	CHECK_EQ(event_entry(file, 1)->a, 1 << 30);
+	CHECK_EQ(event_entry(file, 1)->b, 1);
 }
 
 static void bad_orders_are_rejected(void) {
@@ -283,12 +279,11 @@ static void a_child_has_a_file_of_its_own(void) {
 		mw_state_live_t *own_live = section_of(own, MW_SECTION_LIVE);
 		CHECK_EQ(own_live->alloc_bytes, mw_image_live()->alloc_bytes);
 		CHECK(own_live->alloc_bytes > bytes);
-		CHECK(memcmp(section_of(own, MW_SECTION_STACKS),
-			     mw_image_entry(MW_SECTION_STACKS, 0),
-			     own_live->stacks_used * 128) == 0);
-		mw_state_event_t *events = section_of(own, MW_SECTION_EVENTS);
-		CHECK_EQ(events[1].kind, MW_EVENT_FORK);
-		CHECK_EQ(events[1].a, parent);
+		for (uint64_t i = 0; i < own_live->stacks_used; i++)
+			CHECK(memcmp(stack_entry(own, i), stack_entry(image_base(), i),
+				     sizeof(mw_state_stack_t)) == 0);
+		CHECK_EQ(event_entry(own, 1)->kind, MW_EVENT_FORK);
+		CHECK_EQ(event_entry(own, 1)->a, parent);
 		mw_prof_exit();
 		CHECK(!map_state_of(getpid()));
 		_exit(0);
@@ -419,13 +414,13 @@ static void threads_resets_and_forks(void) {
 		if (child == 0) {
 			mw_prof_fork_child();
 			/* The tables came over whole: no record is half written. */
-			mw_state_record_t *records = mw_image_entry(MW_SECTION_RECORDS, 0);
 			int64_t live = 0;
 			for (uint64_t k = 1; k < mw_image_live()->records_used; k++) {
-				CHECK_EQ(records[k].sequence % 2, 0);
-				if (records[k].address && records[k].stack != MW_RECORD_FREE &&
-				    records[k].generation == mw_image_live()->generation)
-					live += (int64_t)records[k].usable_bytes;
+				CHECK_EQ(record_entry(image_base(), k)->sequence % 2, 0);
+				const mw_state_record_t *record = record_entry(image_base(), k);
+				if (record->address && record->stack != MW_RECORD_FREE &&
+				    record->generation == mw_image_live()->generation)
+					live += (int64_t)record->usable_bytes;
 			}
 			CHECK_EQ(mw_image_live()->live_bytes, live);
 			_exit(0);
@@ -477,10 +472,9 @@ static void fill_and_check(void) {
 		CHECK_EQ(live->flags, 0);
 		CHECK_EQ(live->live_bytes, BLOCKS * 16);
 		CHECK_EQ(live->records_used, BLOCKS + 1);
-		mw_state_record_t *entries = section_of(bases[k], MW_SECTION_RECORDS);
 		for (uintptr_t i = 0; i < BLOCKS; i++)
-			CHECK(entries[records[i]].address == i + 1 &&
-			      entries[records[i]].requested_bytes == i % 100);
+			CHECK(record_entry(bases[k], records[i])->address == i + 1 &&
+			      record_entry(bases[k], records[i])->requested_bytes == i % 100);
 	}
 	for (uintptr_t i = 0; i < BLOCKS; i++)
 		fake_hooks->sample_freed(&thread.hook, records[i], false);
@@ -505,9 +499,8 @@ static void windows_widen_by_copying(void) {
 		CHECK_EQ(fake_small(&thread, 1, (void *)i, 1, 16, &sampled), i);
 	CHECK_EQ(mw_image_live()->flags, MW_STATE_FILE_FULL);
 	CHECK_EQ(mw_image_live()->live_bytes, 200000 * 16);
-	mw_state_record_t *records = mw_image_entry(MW_SECTION_RECORDS, 0);
 	for (uintptr_t i = 1; i <= 200000; i++)
-		CHECK_EQ(records[i].address, i);
+		CHECK_EQ(record_entry(image_base(), i)->address, i);
 	mw_state_live_t *live = section_of(map_state_of(getpid()), MW_SECTION_LIVE);
 	CHECK_EQ(live->live_bytes, 200000 * 16);
 }
@@ -535,11 +528,10 @@ static void windows_widen_under_threads(void) {
 	CHECK_EQ(mw_image_live()->flags, 0);
 	static char seen[4000000];
 	char *file = map_state_of(getpid());
-	mw_state_record_t *records = section_of(file, MW_SECTION_RECORDS);
 	for (unsigned i = 1; i <= 4 * MANY; i++) {
-		CHECK(records[i].address && !seen[records[i].address]);
-		CHECK_EQ(records[i].sequence, 2);
-		seen[records[i].address] = 1;
+		CHECK(record_entry(file, i)->address && !seen[record_entry(file, i)->address]);
+		CHECK_EQ(record_entry(file, i)->sequence, 2);
+		seen[record_entry(file, i)->address] = 1;
 	}
 	CHECK_EQ(((mw_state_live_t *)section_of(file, MW_SECTION_LIVE))->records_used,
 		 4 * MANY + 1);

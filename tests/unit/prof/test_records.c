@@ -38,21 +38,21 @@ static void *write_records(void *argument) {
 static void readers_see_whole_records(void) {
 	start(1, 0, false);
 	char *file = map_state_of(getpid());
-	mw_state_record_t *records = section_of(file, MW_SECTION_RECORDS);
 	pthread_t threads[WRITERS];
 	for (size_t i = 0; i < WRITERS; i++)
 		CHECK(pthread_create(&threads[i], NULL, write_records, (void *)i) == 0);
 	long whole = 0, torn = 0;
 	time_t begin = time(NULL);
 	while (whole < READS_WANTED && time(NULL) - begin < SECONDS_MAX)
-		for (int i = 1; i <= WRITERS * 16; i++) {
-			uint32_t before =
-				atomic_load_explicit(&records[i].sequence, memory_order_acquire);
+		for (uint64_t i = 1; i <= WRITERS * 16; i++) {
+			uint32_t before = atomic_load_explicit(&record_entry(file, i)->sequence,
+							       memory_order_acquire);
 			mw_state_record_t copy;
-			memcpy((char *)&copy + 4, (char *)&records[i] + 4, sizeof copy - 4);
+			memcpy((char *)&copy + 4, (char *)record_entry(file, i) + 4,
+			       sizeof copy - 4);
 			atomic_thread_fence(memory_order_acquire);
-			uint32_t after =
-				atomic_load_explicit(&records[i].sequence, memory_order_relaxed);
+			uint32_t after = atomic_load_explicit(&record_entry(file, i)->sequence,
+							      memory_order_relaxed);
 			if (before != after || before % 2) {
 				torn++;
 				continue;

@@ -24,16 +24,14 @@ typedef struct sums {
 
 /* What a reader finds for one size of a stack. */
 static sums_t sums_of(char *base, uint32_t number, uint64_t size_bytes) {
-	const mw_state_stack_t *stack =
-		(mw_state_stack_t *)section_of(base, MW_SECTION_STACKS) + number;
-	const mw_state_size_t *sizes = section_of(base, MW_SECTION_SIZES);
+	const mw_state_stack_t *stack = stack_entry(base, number);
 	sums_t rest = {stack->alloc_objects_q16, stack->alloc_bytes, stack->alloc_requested_bytes,
 		       stack->alloc_samples};
-	for (uint32_t i = stack->sizes; i != 0; i = sizes[i].next) {
-		CHECK(sizes[i].next < i);
-		sums_t sums = {sizes[i].objects_q16, sizes[i].bytes, sizes[i].requested_bytes,
-			       sizes[i].samples};
-		if (sizes[i].usable_bytes == size_bytes)
+	for (uint32_t i = stack->sizes; i != 0; i = size_entry(base, i)->next) {
+		CHECK(size_entry(base, i)->next < i);
+		sums_t sums = {size_entry(base, i)->objects_q16, size_entry(base, i)->bytes,
+			       size_entry(base, i)->requested_bytes, size_entry(base, i)->samples};
+		if (size_entry(base, i)->usable_bytes == size_bytes)
 			return sums;
 		rest.objects_q16 -= sums.objects_q16;
 		rest.bytes -= sums.bytes;

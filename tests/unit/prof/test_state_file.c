@@ -195,8 +195,7 @@ static void old_kernels_reserve_by_name(void) {
 	work(5000);
 	CHECK_EQ(live->flags, 0);
 	CHECK_EQ(live->live_bytes, 5000 * 32);
-	mw_state_record_t *records = section_of(file, MW_SECTION_RECORDS);
-	CHECK_EQ(records[5000].usable_bytes, 32);
+	CHECK_EQ(record_entry(file, 5000)->usable_bytes, 32);
 	/* Another file under that name is left alone. */
 	mw_state_header_t *header = (mw_state_header_t *)(void *)file;
 	char path[256];
@@ -278,18 +277,16 @@ static void a_full_file_system_truncates_the_mirror(void) {
 	CHECK_EQ(live->samples, 20000);
 	CHECK_EQ(live->live_bytes, 20000 * 32);
 	CHECK_EQ(mw_image_live()->live_bytes, 20000 * 32);
-	mw_state_stack_t *stacks = section_of(file, MW_SECTION_STACKS);
 	int64_t sum = 0;
 	for (uint64_t i = 0; i < live->stacks_used; i++)
-		sum += stacks[i].live_bytes;
+		sum += stack_entry(file, i)->live_bytes;
 	CHECK_EQ(sum, live->live_bytes);
 	for (mw_record_id_t i = 1; i <= 20000; i++)
 		fake_hooks->sample_freed(&thread.hook, i, false);
 	CHECK_EQ(live->live_bytes, 0);
 	mw_prof_exit();
-	mw_state_event_t *events = section_of(file, MW_SECTION_EVENTS);
-	CHECK_EQ(events[1].kind, MW_EVENT_FULL);
-	CHECK_EQ(events[1].a, MW_STATE_FILE_FULL);
+	CHECK_EQ(event_entry(file, 1)->kind, MW_EVENT_FULL);
+	CHECK_EQ(event_entry(file, 1)->a, MW_STATE_FILE_FULL);
 	munmap(file, mw_image_header()->file_bytes);
 	CHECK(umount2(root, MNT_DETACH) == 0);
 }

@@ -124,7 +124,7 @@ static void bad_headers_are_refused(void) {
 	check_refused(&s, "no state file");
 	s.header->magic[0] = 'M';
 	s.header->layout_version = 77;
-	check_refused(&s, "layout version 77, this command reads version 4");
+	check_refused(&s, "layout version 77, this command reads version 5");
 	s.header->layout_version = MW_STATE_VERSION;
 	s.header->section_count++;
 	check_refused(&s, "sections");
@@ -156,6 +156,57 @@ static void bad_headers_are_refused(void) {
 	mw_snapshot_free(read_whole(&s));
 	CHECK_STR(error.text, "");
 	fake_state_release(&s);
+}
+
+static void bad_places_of_first_entries_are_refused(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	for (int id = 0; id < MW_SECTION_COUNT; id++) {
+		mw_state_section_t *section = &s.header->sections[id], good = *section;
+		section->first_entries = (uint32_t)section->capacity + 1;
+		section->first_offset_bytes = section->offset_bytes;
+		check_refused(&s, "does not fit");
+		section->first_entries = 1;
+		section->first_offset_bytes = s.length;
+		check_refused(&s, "does not fit");
+		section->first_offset_bytes = UINT64_MAX - 7;
+		check_refused(&s, "does not fit");
+		section->first_offset_bytes = good.offset_bytes + 4;
+		check_refused(&s, "does not fit");
+		section->first_offset_bytes = 0;
+		check_refused(&s, "does not fit");
+		*section = good;
+	}
+	fake_state_release(&s);
+}
+
+/* The first stacks, frames and records stand elsewhere, those behind where they stood. */
+static void first_entries_are_read(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	for (uint64_t i = 0; i < 5; i++)
+		fake_state_add_stack(&s, &(uint64_t){0x1000 + i}, 1, 5.0, 500, 0.0);
+	size_t length = s.length + MW_STATE_PAGE_BYTES;
+	s.bytes = realloc(s.bytes, length);
+	CHECK(s.bytes != NULL);
+	mw_state_header_t *header = (mw_state_header_t *)s.bytes;
+	mw_state_section_t *stacks = &header->sections[MW_SECTION_STACKS];
+	size_t bytes = 3 * sizeof(mw_state_stack_t);
+	stacks->first_entries = 3;
+	stacks->first_offset_bytes = s.length;
+	memcpy(s.bytes + s.length, s.bytes + stacks->offset_bytes, bytes);
+	memset(s.bytes + stacks->offset_bytes, 0xee, bytes);
+	header->file_bytes = length;
+	int fd = memfd_create("first", MFD_CLOEXEC);
+	CHECK(fd >= 0 && pwrite(fd, s.bytes, length, 0) == (ssize_t)length);
+	mw_snapshot_t *snapshot;
+	CHECK(mw_snapshot_read_fd(fd, "first", MW_SNAPSHOT_STACKS, &snapshot, &error) == 0);
+	CHECK_EQ(snapshot->stack_count, 6);
+	for (size_t i = 1; i < 6; i++)
+		CHECK(snapshot->stacks[i].depth == 1 && snapshot->stacks[i].live_bytes == 500);
+	mw_snapshot_free(snapshot);
+	close(fd);
+	free(s.bytes);
 }
 
 static void hostile_counts_are_clamped(void) {
@@ -491,6 +542,8 @@ int main(void) {
 	RUN(cut_stacks_say_so);
 	RUN(every_truncation_is_an_error);
 	RUN(bad_headers_are_refused);
+	RUN(bad_places_of_first_entries_are_refused);
+	RUN(first_entries_are_read);
 	RUN(hostile_counts_are_clamped);
 	RUN(hostile_nodes_lead_nowhere);
 	RUN(allocated_is_split_by_size);

@@ -58,15 +58,22 @@ static void *map_section(int fd, const mw_state_section_t *section, uint64_t fil
 			 size_t bytes, int protection) {
 	if (section->offset_bytes > file_bytes || file_bytes - section->offset_bytes < bytes)
 		return NULL;
-	void *map = mmap(NULL, bytes, protection, MAP_SHARED, fd, (off_t)section->offset_bytes);
-	return map == MAP_FAILED ? NULL : map;
+	/* Where the section begins, its page may have others. */
+	uint64_t before = section->offset_bytes % MW_STATE_PAGE_BYTES;
+	char *map = mmap(NULL, before + bytes, protection, MAP_SHARED, fd,
+			 (off_t)(section->offset_bytes - before));
+	return map == MAP_FAILED ? NULL : map + before;
+}
+
+static void unmap_section(const void *section, size_t bytes) {
+	uintptr_t before = (uintptr_t)section % MW_STATE_PAGE_BYTES;
+	if (section)
+		munmap((void *)((uintptr_t)section - before), before + bytes);
 }
 
 static void close_page(control_page_t *page) {
-	if (page->control)
-		munmap(page->control, sizeof(*page->control));
-	if (page->live)
-		munmap((void *)(uintptr_t)page->live, sizeof(*page->live));
+	unmap_section(page->control, sizeof(*page->control));
+	unmap_section(page->live, sizeof(*page->live));
 }
 
 static int open_page(const char *path, const char *shown, control_page_t *page, mw_error_t *error) {

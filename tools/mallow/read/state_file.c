@@ -100,6 +100,14 @@ static int read_sparse(const source_t *s, void *into, uint64_t offset, size_t le
 	return 0;
 }
 
+/* Where the entries of a section from number `from` on stand, and how many neighbour each other. */
+static uint64_t place_of(const mw_state_section_t *section, size_t from, size_t *neighbours) {
+	bool is_first = from < section->first_entries;
+	*neighbours = is_first ? section->first_entries - from : SIZE_MAX;
+	return (is_first ? section->first_offset_bytes : section->offset_bytes) +
+	       from * (uint64_t)section->stride_bytes;
+}
+
 /* The first `count` entries of a section, zeroed where the file has holes; NULL: error. */
 static void *read_section(const source_t *s, mw_state_section_id_t id, size_t count) {
 	const mw_state_section_t *section = &s->snapshot->header.sections[id];
@@ -111,10 +119,14 @@ static void *read_section(const source_t *s, mw_state_section_id_t id, size_t co
 			     s->name, count, section_names[id], section_limits[id]);
 		return NULL;
 	}
-	void *entries = mw_xcalloc(count, stride);
-	if (read_sparse(s, entries, section->offset_bytes, count * stride) != 0) {
-		free(entries);
-		return NULL;
+	char *entries = mw_xcalloc(count, stride);
+	for (size_t from = 0, here; from < count; from += here) {
+		uint64_t offset = place_of(section, from, &here);
+		here = here < count - from ? here : count - from;
+		if (read_sparse(s, entries + from * stride, offset, here * stride) != 0) {
+			free(entries);
+			return NULL;
+		}
 	}
 	return entries;
 }
@@ -122,13 +134,21 @@ static void *read_section(const source_t *s, mw_state_section_id_t id, size_t co
 static int check_section(const source_t *s, mw_state_section_id_t id) {
 	const mw_state_header_t *header = &s->snapshot->header;
 	const mw_state_section_t *section = &header->sections[id];
-	uint64_t bytes, end;
+	uint64_t bytes, end, first_bytes, first_end;
 	bool good = section->stride_bytes == mw_state_stride(id) && section->capacity > 0 &&
-		    section->offset_bytes >= MW_STATE_PAGE_BYTES &&
-		    section->offset_bytes % MW_STATE_PAGE_BYTES == 0 &&
+		    section->offset_bytes >= sizeof(*header) && section->offset_bytes % 8 == 0 &&
 		    !__builtin_mul_overflow(section->capacity, section->stride_bytes, &bytes) &&
 		    !__builtin_add_overflow(section->offset_bytes, bytes, &end) &&
 		    end <= header->file_bytes;
+	if (good && section->first_entries > 0) {
+		first_bytes = (uint64_t)section->first_entries * section->stride_bytes;
+		good = section->first_entries <= section->capacity && section->capacity > 1 &&
+		       section->first_offset_bytes >= sizeof(*header) &&
+		       section->first_offset_bytes % 8 == 0 &&
+		       !__builtin_add_overflow(section->first_offset_bytes, first_bytes,
+					       &first_end) &&
+		       first_end <= header->file_bytes;
+	}
 	if (!good)
 		return mw_error_set(s->error,
 				    "%s: its section of %s does not fit (offset %" PRIu64
@@ -344,8 +364,9 @@ static bool record_counts(const mw_snapshot_t *snapshot, const mw_state_record_t
 
 /* Tries to see one record whole; false: it is being written all the time. */
 static bool reread_record(const source_t *s, size_t number, mw_state_record_t *record) {
-	uint64_t offset = s->snapshot->header.sections[MW_SECTION_RECORDS].offset_bytes +
-			  number * sizeof(*record);
+	size_t neighbours;
+	uint64_t offset =
+		place_of(&s->snapshot->header.sections[MW_SECTION_RECORDS], number, &neighbours);
 	/* A writer is done in well under a microsecond; 8 is for unlucky preemption. */
 	for (int attempt = 0; attempt < 8; attempt++) {
 		uint32_t after;
