@@ -38,9 +38,10 @@ MALLOW_API int mallow_reset(void);
  * option, or not while the program runs; EINVAL: not in its range. */
 MALLOW_API int mallow_set(const char *option, const char *value);
 
-/* Writes the profile to a new file: profile.proto, or jemalloc's heap_v2 if the name ends in .heap;
- * NULL: named by the option dump_name, and subject to dump_keep.  When `path` is taken, ".1" or
- * another number is put behind it.  EBUSY: another dump took longer than five seconds. */
+/* Writes the profile to a new file: profile.proto, or jemalloc's heap_v2 if the name ends in .heap,
+ * with .gz behind it in the frame of gzip; NULL: named by the option dump_name, and subject to
+ * dump_keep.  When `path` is taken, ".1" or another number is put behind it.  EBUSY: another dump
+ * took longer than five seconds. */
 MALLOW_API int mallow_dump(const char *path);
 
 typedef enum mallow_format {

@@ -148,7 +148,47 @@ static void overlapping_symbols_are_libdwfls(void) {
 	dwfl_end(dwfl);
 }
 
+static const char *starting_at(mw_symbols_t *symbols, Dwfl_Module *module, uint64_t address) {
+	const char *name = mw_symbols_starting_at(symbols, module, address);
+	return name != NULL ? name : "none";
+}
+
+static void symbols_are_found_by_their_start(void) {
+	static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+						 .find_debuginfo = dwfl_standard_find_debuginfo,
+						 .section_address = dwfl_offline_section_address};
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	Dwfl_Module *module = open_module(dwfl, "/proc/self/exe");
+	int count = dwfl_module_getsymtab(module);
+	GElf_Addr start = 0;
+	for (int i = 1; i < count && start == 0; i++) {
+		GElf_Sym symbol;
+		const char *name = dwfl_module_getsym(module, i, &symbol, NULL);
+		if (name != NULL && strcmp(name, "test_outer") == 0)
+			start = symbol.st_value;
+	}
+	CHECK(start != 0);
+	mw_symbols_t symbols = {.is_listed = false};
+	/* Asked one by one at first, then looked up in lists: the answers are the same. */
+	for (int round = 0; round < 2; round++) {
+		CHECK(strcmp(starting_at(&symbols, module, start), "none") != 0);
+		CHECK_STR(starting_at(&symbols, module, start + 48), "test_label");
+		/* Within another. */
+		CHECK_STR(starting_at(&symbols, module, start + 16), "none");
+		CHECK_STR(starting_at(&symbols, module, start + 17), "none");
+		CHECK_STR(starting_at(&symbols, module, start + 49), "none");
+		CHECK(symbols.is_listed == (round == 1));
+		for (uint64_t k = 0; round == 0 && !symbols.is_listed; k++) {
+			CHECK(k < 100000);
+			mw_symbols_find(&symbols, module, start + k % 64);
+		}
+	}
+	mw_symbols_release(&symbols);
+	dwfl_end(dwfl);
+}
+
 int main(void) {
+	RUN(symbols_are_found_by_their_start);
 	RUN(own_symbols_are_libdwfls);
 	RUN(libraries_symbols_are_libdwfls);
 	RUN(overlapping_symbols_are_libdwfls);

@@ -311,6 +311,11 @@ size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 			return count;
 	}
 	const char *symbol = mw_symbols_find(&object->symbols, object->module, address);
+	/* Where a function begins right behind, nobody called from here: that function's address
+	 * was put onto the stack to be returned to, as those of libc's __restore_rt (signals) and
+	 * __start_context (makecontext) are. */
+	if (symbol == NULL)
+		symbol = mw_symbols_starting_at(&object->symbols, object->module, address + 1);
 	if (symbol == NULL)
 		return 0;
 	frames[0] = (mw_symbol_frame_t){.name = symbol};

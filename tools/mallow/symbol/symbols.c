@@ -219,6 +219,23 @@ const char *mw_symbols_find(mw_symbols_t *s, Dwfl_Module *module, uint64_t addre
 	return dwfl_module_getsym(module, (int)range->symbol, &symbol, NULL);
 }
 
+static bool starts_at(const mw_symbol_ranges_t *r, uint64_t address) {
+	const mw_symbol_range_t *range = find_before(r, address);
+	return range != NULL && range->start == address;
+}
+
+const char *mw_symbols_starting_at(mw_symbols_t *s, Dwfl_Module *module, uint64_t address) {
+	GElf_Off offset = 1;
+	GElf_Sym symbol;
+	if (s->is_listed && !starts_at(&s->sized[GLOBAL], address) &&
+	    !starts_at(&s->sized[LOCAL], address) && !starts_at(&s->starts, address))
+		return NULL;
+	s->questions++;
+	const char *name =
+		dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+	return name != NULL && name[0] != '\0' && offset == 0 ? name : NULL;
+}
+
 void mw_symbols_release(mw_symbols_t *s) {
 	free(s->sized[GLOBAL].ranges);
 	free(s->sized[LOCAL].ranges);

@@ -33,6 +33,8 @@ typedef struct mw_symbols {
 
 /* The name, as long as the module is there; NULL: no symbol is there. */
 const char *mw_symbols_find(mw_symbols_t *symbols, Dwfl_Module *module, uint64_t address);
+/* The name of a symbol that starts right there; NULL: none does. */
+const char *mw_symbols_starting_at(mw_symbols_t *symbols, Dwfl_Module *module, uint64_t address);
 void mw_symbols_release(mw_symbols_t *symbols);
 
 #endif
