@@ -174,7 +174,10 @@ static bool can_write(const char *output) {
 	char *directory = mw_xstrdup(output ? output : ".");
 	if (output && !is_directory) {
 		char *slash = strrchr(directory, '/');
-		strcpy(slash ? slash + 1 : directory, slash ? "" : ".");
+		/* The name is not empty: there is room for a dot. */
+		if (!slash)
+			*directory = '.';
+		(slash ? slash : directory)[1] = '\0';
 	}
 	bool can = access(directory, W_OK | X_OK) == 0;
 	if (!can)
