@@ -180,12 +180,44 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	return block;
 }
 
+static MW_NOINLINE void *looked(mw_heap_t *heap, unsigned size_class, void *block) {
+	mw_outbox_look(heap, size_class, block);
+	return block;
+}
+
+/* The same where strangers' blocks are at hand, as most refills are of a thread that lives on them.
+ */
+static MW_NOINLINE void *alloc_strangers_at_once(mw_heap_t *heap, unsigned size_class) {
+	uint32_t count = mw_outbox_usable(heap, size_class);
+	if (count == 0 || MW_UNLIKELY(heap->left[size_class] <= count) ||
+	    MW_UNLIKELY(mw_sampling_is_polled(heap)) ||
+	    MW_UNLIKELY(mw_thread.heads[size_class] != NULL))
+		return NULL;
+	/* Others' blocks came back for the thread's own pages: gather() looks after them. */
+	if (MW_UNLIKELY(atomic_load_explicit(&heap->backlog, memory_order_relaxed) >=
+			MW_BACKLOG_LEAST / 2))
+		return NULL;
+	void *block;
+	count = mw_outbox_take_usable(heap, size_class, count, &block);
+	heap->left[size_class] -= count;
+	heap->counts.given[size_class] += count;
+	heap->counts.fills[size_class]++;
+	heap->head_changes++;
+	mw_thread.heads[size_class] = mw_link_get(block);
+	return MW_UNLIKELY(mw_outbox_look_is_due(heap, size_class))
+		       ? looked(heap, size_class, block)
+		       : block;
+}
+
 void *mw_heap_alloc_at_once(size_t bytes) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (MW_UNLIKELY(!heap) || MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES) ||
 	    MW_UNLIKELY(heap->none_listed))
 		return NULL;
-	void *block = alloc_tiny_at_once(heap, mw_class_of_tiny[bytes]);
+	unsigned size_class = mw_class_of_tiny[bytes];
+	void *block = alloc_tiny_at_once(heap, size_class);
+	if (block == NULL)
+		block = alloc_strangers_at_once(heap, size_class);
 	if (MW_LIKELY(block != NULL))
 		mw_verify_tick(heap);
 	return block;

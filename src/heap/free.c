@@ -186,6 +186,23 @@ void mw_heap_free_over(void *block, mw_list_t *stack) {
 	free_any(block);
 }
 
+/* A block above tiny goes onto the thread's list head, whoever owns its page.  False: nothing was
+ * done. */
+MW_ALWAYS_INLINE bool push_above_tiny(const mw_page_t *page, unsigned size_class, void *block) {
+	/* The hardened library's frees have seen the block's seal before they come here. */
+	if (MW_HARDEN_ON || MW_UNLIKELY(size_class - MW_TINY_CLASSES >= MW_STACK_CLASSES))
+		return false;
+	mw_list_t *stack = mw_stack_of(size_class);
+	void *first = stack->first;
+	if (MW_UNLIKELY(first == block) || MW_UNLIKELY(stack->left <= 1) ||
+	    MW_UNLIKELY(!mw_page_of_class_holds(page, size_class, block)))
+		return false;
+	stack->left--;
+	mw_link_set(block, first);
+	stack->first = block;
+	return true;
+}
+
 /* Others' tiny blocks are the commonest.  No frame: what is called comes last. */
 void mw_heap_free_diverted(void *block, mw_page_t *page) {
 	mw_heap_t *heap = mw_thread.quick_heap;
@@ -193,9 +210,10 @@ void mw_heap_free_diverted(void *block, mw_page_t *page) {
 	/* The chunk's own record is no page: its kind reads as none.  Upper bits that no address
 	 * has lead out of the page. */
 	bool foreign = size_class < MW_TINY_CLASSES && heap &&
-		       /* No branch: where they mix, nobody can foresee it. */
-		       ((unsigned)mw_outbox_is_mixed(heap, size_class) |
-			(atomic_load_explicit(&page->heap, memory_order_relaxed) != heap));
+		       atomic_load_explicit(&page->heap, memory_order_relaxed) !=
+			       heap->outbox[size_class].spared;
+	if (MW_UNLIKELY(!foreign) && heap && push_above_tiny(page, size_class, block))
+		return;
 	if (MW_UNLIKELY(!foreign) && page->kind == MW_PAGE_SAMPLED &&
 	    MW_LIKELY((uintptr_t)block - (uintptr_t)page->start < MW_CHUNK_BYTES))
 		free_sampled(page, block);

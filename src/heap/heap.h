@@ -24,19 +24,26 @@ typedef struct mw_page_queue {
 /* Blocks of one class that other threads' pages own, or any's where they mix: see outbox.h. */
 typedef struct mw_outbox {
 	void *first; /* NULL: empty */
-	void *last;  /* NULL: not known */
+	/* Whose pages' blocks do not come here: the thread's own; where blocks mix, none. */
+	const mw_heap_t *spared;
 	/* Blocks that free() may add: the limit less those here, perhaps below 0.  0 when it is
 	 * empty: the first one takes the slow path, which sets `last`. */
 	int32_t room;
 	uint32_t limit;
+	void *last; /* NULL: not known */
+} mw_outbox_t;
+
+/* Of an outbox, what is looked at once a list. */
+typedef struct mw_outbox_use {
 	uint8_t batch;     /* the limit at first */
 	uint8_t overflows; /* times that it was full since it last ran empty */
 	/* Lists that were used here since the last look at whether blocks mix; and: what is here is
 	 * the rest of one that a sample cut, used next, as short as it may be. */
-	uint8_t lists : 7, is_rest : 1;
+	uint8_t lists;
+	bool is_rest;
 	uint8_t own; /* where they do, a score: of the blocks looked at, mostly the heap's */
 	uint32_t fills_seen; /* refills of the class until that look, modulo 2^32 */
-} mw_outbox_t;
+} mw_outbox_use_t;
 
 /* The thread's last sample, and all that an allocation after it would change. */
 typedef struct mw_last_sample {
@@ -81,7 +88,7 @@ struct mw_heap {
 	mw_page_queue_t queues[MW_CLASS_COUNT];
 	mw_page_queue_t full;
 	mw_outbox_t outbox[MW_TINY_CLASSES];
-	uint32_t mixed; /* bit c: free() does not ask whose a block of the class is: outbox.h */
+	mw_outbox_use_t outbox_use[MW_TINY_CLASSES];
 	_Atomic(mw_page_t *)
 		pending; /* pages with PENDING; pushed by others, taken whole by the owner */
 	_Atomic uint32_t backlog;      /* pages pushed since it was last taken */

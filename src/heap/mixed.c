@@ -20,32 +20,32 @@ static void begin_mixed(mw_heap_t *heap, unsigned size_class) {
 			return;
 	for (page = heap->queues[size_class].first; page; page = page->next)
 		mw_page_divert(page);
-	heap->mixed |= (uint32_t)1 << size_class;
+	heap->outbox[size_class].spared = MW_OUTBOX_SPARES_NONE;
 }
 
 static void end_mixed(mw_heap_t *heap, unsigned size_class) {
-	heap->mixed &= ~((uint32_t)1 << size_class);
+	heap->outbox[size_class].spared = heap;
 	for (mw_page_t *page = heap->queues[size_class].first; page; page = page->next)
 		mw_heap_page_claim(heap, page);
 }
 
 void mw_outbox_look(mw_heap_t *heap, unsigned size_class, const void *block) {
-	mw_outbox_t *outbox = &heap->outbox[size_class];
-	outbox->lists = 0;
-	uint32_t fills = (uint32_t)heap->counts.fills[size_class] - outbox->fills_seen;
-	outbox->fills_seen += fills;
+	mw_outbox_use_t *use = &heap->outbox_use[size_class];
+	use->lists = 0;
+	uint32_t fills = (uint32_t)heap->counts.fills[size_class] - use->fills_seen;
+	use->fills_seen += fills;
 	/* The hardened library's free() knows the thread's own blocks by its own means. */
 	if (MW_HARDEN_ON)
 		return;
 	if (!mw_outbox_is_mixed(heap, size_class)) {
-		outbox->own = 0;
+		use->own = 0;
 		if (fills <= MW_OUTBOX_LOOK_LISTS * MIXED_FILLS)
 			begin_mixed(heap, size_class);
 		return;
 	}
 	const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 	if (atomic_load_explicit(&page->heap, memory_order_relaxed) != heap)
-		outbox->own -= outbox->own < OWN_SCORE_OTHERS ? outbox->own : OWN_SCORE_OTHERS;
-	else if (++outbox->own == OWN_SCORE_MOST)
+		use->own -= use->own < OWN_SCORE_OTHERS ? use->own : OWN_SCORE_OTHERS;
+	else if (++use->own == OWN_SCORE_MOST)
 		end_mixed(heap, size_class);
 }

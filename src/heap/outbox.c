@@ -21,9 +21,12 @@ void mw_outbox_start(mw_heap_t *heap) {
 		uint32_t batch = BATCH_BYTES / mw_class_bytes[c];
 		if (batch > BATCH_BLOCKS)
 			batch = BATCH_BLOCKS;
-		heap->outbox[c] = (mw_outbox_t){.batch = (uint8_t)batch,
-						.limit = batch,
-						.fills_seen = (uint32_t)heap->counts.fills[c]};
+		/* A heap that waited for this thread goes on as it was. */
+		bool mixed = heap->outbox[c].spared == MW_OUTBOX_SPARES_NONE;
+		heap->outbox[c] = (mw_outbox_t){.spared = mixed ? MW_OUTBOX_SPARES_NONE : heap,
+						.limit = batch};
+		heap->outbox_use[c] = (mw_outbox_use_t){
+			.batch = (uint8_t)batch, .fills_seen = (uint32_t)heap->counts.fills[c]};
 	}
 }
 
@@ -33,9 +36,11 @@ static void set_limit(mw_outbox_t *outbox, uint32_t limit) {
 	mw_outbox_set_count(outbox, count);
 }
 
-void mw_outbox_grow(mw_outbox_t *outbox) {
-	outbox->overflows = 0;
-	if (outbox->limit < outbox->batch * BATCHES_MAX)
+void mw_outbox_grow(mw_heap_t *heap, unsigned size_class) {
+	mw_outbox_t *outbox = &heap->outbox[size_class];
+	mw_outbox_use_t *use = &heap->outbox_use[size_class];
+	use->overflows = 0;
+	if (outbox->limit < use->batch * BATCHES_MAX)
 		set_limit(outbox, outbox->limit * 2);
 }
 
@@ -109,42 +114,54 @@ static void hand_on(mw_heap_t *heap, unsigned size_class, mw_shelf_list_t list) 
 	clear_shelf(heap, size_class);
 }
 
-static mw_shelf_list_t take_all(mw_outbox_t *outbox) {
+static mw_shelf_list_t take_all(mw_heap_t *heap, unsigned size_class) {
+	mw_outbox_t *outbox = &heap->outbox[size_class];
 	mw_shelf_list_t list = {outbox->first, outbox->last, mw_outbox_count(outbox)};
 	outbox->first = NULL;
-	outbox->is_rest = false;
+	heap->outbox_use[size_class].is_rest = false;
 	mw_outbox_set_count(outbox, 0);
 	return list;
 }
 
 /* The same but for the youngest, in the hardened library. */
-static mw_shelf_list_t take_aged(mw_outbox_t *outbox) {
+static mw_shelf_list_t take_aged(mw_heap_t *heap, unsigned size_class) {
+	mw_outbox_t *outbox = &heap->outbox[size_class];
 	mw_shelf_list_t list = {outbox->first, outbox->last, mw_outbox_count(outbox)};
 	uint32_t held =
 		mw_harden_hold_young(&list.first, list.count, &outbox->first, &outbox->last);
-	outbox->is_rest = false;
+	heap->outbox_use[size_class].is_rest = false;
 	mw_outbox_set_count(outbox, held);
 	list.count -= held;
 	return list;
 }
 
 /* A list that is as long as it may be goes, and the block is the first of the next. */
-void mw_outbox_add_slow(mw_heap_t *heap, unsigned size_class, void *block) {
+static MW_NOINLINE void add_to_full(mw_heap_t *heap, unsigned size_class, void *block) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
+	mw_outbox_use_t *use = &heap->outbox_use[size_class];
 	outbox->room++;
-	if (outbox->first) {
-		if (++outbox->overflows == IDLE_OVERFLOWS)
-			set_limit(outbox, outbox->batch);
-		if (mw_outbox_is_mixed(heap, size_class))
-			mw_outbox_look(heap, size_class, block);
-		hand_on(heap, size_class, take_aged(outbox));
-	}
+	if (++use->overflows == IDLE_OVERFLOWS)
+		set_limit(outbox, use->batch);
+	if (mw_outbox_is_mixed(heap, size_class))
+		mw_outbox_look(heap, size_class, block);
+	hand_on(heap, size_class, take_aged(heap, size_class));
 	uint32_t count = mw_outbox_count(outbox);
 	mw_link_set(block, outbox->first);
 	if (!outbox->first)
 		outbox->last = block;
 	outbox->first = block;
 	mw_outbox_set_count(outbox, count + 1);
+}
+
+void mw_outbox_add_slow(mw_heap_t *heap, unsigned size_class, void *block) {
+	mw_outbox_t *outbox = &heap->outbox[size_class];
+	if (MW_UNLIKELY(outbox->first != NULL)) {
+		add_to_full(heap, size_class, block);
+		return;
+	}
+	mw_link_set(block, NULL);
+	outbox->first = outbox->last = block;
+	mw_outbox_set_count(outbox, 1);
 }
 
 void mw_outbox_add(mw_heap_t *heap, const mw_page_t *page, void *block) {
@@ -174,7 +191,7 @@ void mw_outbox_cut(mw_heap_t *heap, unsigned size_class, void **list, uint32_t k
 	else
 		outbox->first = rest;
 	outbox->last = NULL;
-	outbox->is_rest = true;
+	heap->outbox_use[size_class].is_rest = true;
 	mw_outbox_set_count(outbox, waiting + count - keep);
 }
 
@@ -182,16 +199,15 @@ void mw_outbox_flush(mw_heap_t *heap, bool all) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
 		if (!heap->outbox[c].first)
 			continue;
-		mw_outbox_t *outbox = &heap->outbox[c];
-		mw_shelf_list_t list = all ? take_all(outbox) : take_aged(outbox);
+		mw_shelf_list_t list = all ? take_all(heap, c) : take_aged(heap, c);
 		send_home(heap, c, list.first, list.count);
 	}
 }
 
 void mw_outbox_hand_on(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
-		bool is_long = mw_outbox_count(&heap->outbox[c]) >= heap->outbox[c].batch / 2;
-		mw_shelf_list_t list = take_all(&heap->outbox[c]);
+		bool is_long = mw_outbox_count(&heap->outbox[c]) >= heap->outbox_use[c].batch / 2;
+		mw_shelf_list_t list = take_all(heap, c);
 		if (is_long)
 			hand_on(heap, c, list);
 		else

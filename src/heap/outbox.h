@@ -24,7 +24,7 @@
 
 void mw_outbox_start(mw_heap_t *heap);
 /* It ran empty after it had been full. */
-void mw_outbox_grow(mw_outbox_t *outbox);
+void mw_outbox_grow(mw_heap_t *heap, unsigned size_class);
 
 /* Blocks that wait here. */
 static inline uint32_t mw_outbox_count(const mw_outbox_t *outbox) {
@@ -72,30 +72,53 @@ static inline void mw_outbox_leave(mw_heap_t *heap, mw_page_t *page, void *block
 /* From two cache lines on a list of one block is used. */
 #define MW_OUTBOX_SINGLE_CLASS (2 * MW_CACHE_LINE_BYTES / MW_BLOCK_ALIGN - 1)
 
+/* No heap: every block of the class comes here. */
+#define MW_OUTBOX_SPARES_NONE ((const mw_heap_t *)1)
+
 /* A list is to be used here: do blocks mix, or no longer? */
 #define MW_OUTBOX_LOOK_LISTS 8u
 void mw_outbox_look(mw_heap_t *heap, unsigned size_class, const void *block);
 MW_ALWAYS_INLINE bool mw_outbox_is_mixed(const mw_heap_t *heap, unsigned size_class) {
-	return heap->mixed >> size_class & 1;
+	return heap->outbox[size_class].spared != heap;
 }
 
-/* Takes the list if it is long enough to be used here; its length, or 0. */
-static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void **first) {
+/* The length of the list if it is long enough to be used here, or 0. */
+static inline uint32_t mw_outbox_usable(const mw_heap_t *heap, unsigned size_class) {
+	const mw_outbox_use_t *use = &heap->outbox_use[size_class];
+	uint32_t count = mw_outbox_count(&heap->outbox[size_class]);
+	bool is_single = size_class >= MW_OUTBOX_SINGLE_CLASS || use->is_rest;
+	uint32_t least = is_single ? 1 : use->batch / 2;
+	return count >= least + MW_HARDEN_OUTBOX_MARGIN ? count : 0;
+}
+
+/* Takes that list of `count`; what is left of its length.  The caller looks whether blocks mix if
+ * that is due. */
+static inline uint32_t mw_outbox_take_usable(mw_heap_t *heap, unsigned size_class, uint32_t count,
+					     void **first) {
 	mw_outbox_t *outbox = &heap->outbox[size_class];
-	uint32_t count = mw_outbox_count(outbox);
-	bool is_single = size_class >= MW_OUTBOX_SINGLE_CLASS || outbox->is_rest;
-	uint32_t least = is_single ? 1 : outbox->batch / 2;
-	if (count >= least + MW_HARDEN_OUTBOX_MARGIN) {
-		*first = outbox->first;
-		if (!outbox->is_rest && MW_UNLIKELY(++outbox->lists == MW_OUTBOX_LOOK_LISTS))
+	mw_outbox_use_t *use = &heap->outbox_use[size_class];
+	*first = outbox->first;
+	use->lists += !use->is_rest;
+	use->is_rest = false;
+	uint32_t held = mw_harden_hold_young(first, count, &outbox->first, &outbox->last);
+	mw_outbox_set_count(outbox, held);
+	return count - held;
+}
+static inline bool mw_outbox_look_is_due(const mw_heap_t *heap, unsigned size_class) {
+	return heap->outbox_use[size_class].lists >= MW_OUTBOX_LOOK_LISTS;
+}
+
+/* Takes the list if it is long enough to be used here; what is left of its length, or 0. */
+static inline uint32_t mw_outbox_take(mw_heap_t *heap, unsigned size_class, void **first) {
+	uint32_t count = mw_outbox_usable(heap, size_class);
+	if (count > 0) {
+		count = mw_outbox_take_usable(heap, size_class, count, first);
+		if (MW_UNLIKELY(mw_outbox_look_is_due(heap, size_class)))
 			mw_outbox_look(heap, size_class, *first);
-		outbox->is_rest = false;
-		uint32_t held = mw_harden_hold_young(first, count, &outbox->first, &outbox->last);
-		mw_outbox_set_count(outbox, held);
-		return count - held;
+		return count;
 	}
-	if (MW_UNLIKELY(outbox->overflows > 0))
-		mw_outbox_grow(outbox);
+	if (MW_UNLIKELY(heap->outbox_use[size_class].overflows > 0))
+		mw_outbox_grow(heap, size_class);
 	return 0;
 }
 
