@@ -11,6 +11,7 @@
 #include "prof/dump_view.h"
 #include "prof/image.h"
 #include "prof/journal.h"
+#include "prof/parts.h"
 #include "prof/place.h"
 #include "prof/records.h"
 
@@ -77,8 +78,13 @@ static unsigned find_top(top_t *top) {
 	unsigned count = 0;
 	uint64_t stacks = mw_dump_stack_count();
 	for (uint64_t i = 0; i < stacks; i++) {
-		const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, i);
-		int64_t bytes = atomic_load_explicit(&stack->live_bytes, memory_order_relaxed);
+		mw_parts_t parts = mw_parts_all((uint32_t)i);
+		int64_t bytes = 0;
+		for (unsigned k = 0; k < parts.count; k++) {
+			const mw_state_stack_t *stack =
+				mw_image_entry(MW_SECTION_STACKS, parts.stacks[k]);
+			bytes += atomic_load_explicit(&stack->live_bytes, memory_order_relaxed);
+		}
 		if (bytes <= 0 || (count == STACKS_MAX && bytes <= top[count - 1].bytes))
 			continue;
 		unsigned k = count < STACKS_MAX ? count++ : count - 1;

@@ -9,6 +9,7 @@
 #include "os/map.h"
 #include "prof/dump_view.h"
 #include "prof/image.h"
+#include "prof/parts.h"
 #include "prof/sampler.h"
 
 /* Entries of the thread table, at most. */
@@ -93,9 +94,8 @@ static void insert_sorted(uint32_t *list, uint32_t length, uint32_t entry) {
 	list[length] = entry;
 }
 
-/* The entries with a share in the stack, in rising order; their number. */
-static uint32_t sum_up(mw_dump_threads_t *threads, uint64_t stack) {
-	uint32_t count = 0;
+/* Adds to the entries with a share in the stack, in rising order; their number. */
+static uint32_t sum_up(mw_dump_threads_t *threads, uint64_t stack, uint32_t count) {
 	for (uint32_t i = threads->heads[stack]; i != 0; i = threads->next[i]) {
 		live_sample_t sample;
 		/* It may have been freed, and used for another, since it was chained. */
@@ -123,7 +123,11 @@ void mw_dump_threads_visit(mw_dump_threads_t *threads, uint64_t stack,
 	}
 	if (stack >= threads->stacks)
 		return;
-	uint32_t count = sum_up(threads, stack);
+	mw_parts_t parts = mw_parts_all((uint32_t)stack);
+	uint32_t count = 0;
+	for (unsigned i = 0; i < parts.count; i++)
+		if (parts.stacks[i] < threads->stacks)
+			count = sum_up(threads, parts.stacks[i], count);
 	for (uint32_t i = 0; i < count; i++) {
 		mw_dump_share_t *sum = &threads->sum[threads->touched[i]];
 		visit(context, threads->touched[i], *sum);

@@ -4,6 +4,7 @@
 
 #include "prof/depot.h"
 #include "prof/image.h"
+#include "prof/parts.h"
 
 /* Usable bytes of a block for a request of 0 bytes: the smallest size class. */
 #define ZERO_REQUEST_USABLE_BYTES 16
@@ -20,13 +21,26 @@ static int64_t rounded(int64_t q16) {
 	return q16 > 0 ? q16 / 65536 + (q16 % 65536 >= 32768) : 0;
 }
 
-static int64_t objects(const _Atomic int64_t *q16) {
-	return rounded(counter(q16));
+/* Of all entries of a stack. */
+static int64_t sum(const mw_parts_t *parts, size_t offset) {
+	int64_t sum = 0;
+	for (unsigned i = 0; i < parts->count; i++) {
+		const char *entry = mw_image_entry(MW_SECTION_STACKS, parts->stacks[i]);
+		sum += counter((const _Atomic int64_t *)(const void *)(entry + offset));
+	}
+	return sum;
 }
 
-static int64_t bytes(const _Atomic int64_t *value) {
-	int64_t now = counter(value);
-	return now > 0 ? now : 0;
+static int64_t objects(const mw_parts_t *parts, size_t offset) {
+	return rounded(sum(parts, offset));
+}
+
+static int64_t at_least_0(int64_t value) {
+	return value > 0 ? value : 0;
+}
+
+static int64_t bytes(const mw_parts_t *parts, size_t offset) {
+	return at_least_0(sum(parts, offset));
 }
 
 /* The part of the requests for 0 bytes, of which only objects are counted. */
@@ -53,17 +67,18 @@ uint64_t mw_dump_stack_count(void) {
 
 bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *result) {
 	const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, number);
+	mw_parts_t parts = mw_parts_all((uint32_t)number);
 	mw_dump_counts_t sized = {
-		.alloc_objects = objects(&stack->alloc_objects_q16),
-		.alloc_bytes = bytes(&stack->alloc_bytes),
-		.inuse_objects = objects(&stack->live_objects_q16),
-		.inuse_bytes = bytes(&stack->live_bytes),
+		.alloc_objects = objects(&parts, MW_STACK(alloc_objects_q16)),
+		.alloc_bytes = bytes(&parts, MW_STACK(alloc_bytes)),
+		.inuse_objects = objects(&parts, MW_STACK(live_objects_q16)),
+		.inuse_bytes = bytes(&parts, MW_STACK(live_bytes)),
 	};
 	if (mw_dump_is_zero(&sized))
 		return false;
 	mw_dump_counts_t zero = {
-		.alloc_objects = objects(&stack->alloc_zero_objects_q16),
-		.inuse_objects = objects(&stack->live_zero_objects_q16),
+		.alloc_objects = objects(&parts, MW_STACK(alloc_zero_objects_q16)),
+		.inuse_objects = objects(&parts, MW_STACK(live_zero_objects_q16)),
 	};
 	split(&sized.alloc_objects, &sized.alloc_bytes, &zero.alloc_objects, &zero.alloc_bytes);
 	split(&sized.inuse_objects, &sized.inuse_bytes, &zero.inuse_objects, &zero.inuse_bytes);
@@ -77,38 +92,57 @@ bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *result) {
 	return true;
 }
 
-static void add_life(uint32_t number, int64_t values[MW_DUMP_TYPES]) {
+/* What became of samples. */
+typedef struct lives {
+	int64_t freed_q16, elsewhere_q16, temporary_q16, us;
+} lives_t;
+
+static void add_life(lives_t *sum, const mw_state_stack_t *stack) {
+	uint32_t number = atomic_load_explicit(&stack->life, memory_order_relaxed);
+	if (number == 0)
+		return;
 	const mw_state_life_t *life = mw_image_entry(MW_SECTION_LIVES, number);
-	int64_t q16 = 0;
 	for (int i = 0; i < MW_LIFE_DECADES; i++)
-		q16 += counter(&life->decades_q16[i]);
-	values[MW_DUMP_FREED_OBJECTS] = rounded(q16);
-	values[MW_DUMP_FREED_ELSEWHERE] = objects(&life->other_thread_q16);
-	values[MW_DUMP_TEMPORARY_OBJECTS] = objects(&life->temporary_q16);
-	if (__builtin_mul_overflow(bytes(&life->object_us), 1000, &values[MW_DUMP_LIFETIME]))
-		values[MW_DUMP_LIFETIME] = INT64_MAX;
+		sum->freed_q16 += counter(&life->decades_q16[i]);
+	sum->elsewhere_q16 += counter(&life->other_thread_q16);
+	sum->temporary_q16 += counter(&life->temporary_q16);
+	if (__builtin_add_overflow(sum->us, counter(&life->object_us), &sum->us))
+		sum->us = INT64_MAX;
+}
+
+/* Of an entry: changed since the peak, or not. */
+static void add_peak(int64_t *objects_q16, int64_t *bytes_then, const mw_state_stack_t *stack,
+		     uint32_t peak) {
+	bool kept = atomic_load_explicit(&stack->peak_number, memory_order_relaxed) == peak;
+	*objects_q16 += counter(kept ? &stack->peak_objects_q16 : &stack->live_objects_q16);
+	*bytes_then += counter(kept ? &stack->peak_bytes : &stack->live_bytes);
 }
 
 void mw_dump_details_at(uint64_t number, int64_t values[MW_DUMP_TYPES]) {
-	const mw_state_stack_t *stack = mw_image_entry(MW_SECTION_STACKS, number);
+	mw_parts_t parts = mw_parts_all((uint32_t)number);
 	uint32_t peak = atomic_load_explicit(&mw_image_live()->peak_number, memory_order_relaxed);
-	bool kept = atomic_load_explicit(&stack->peak_number, memory_order_relaxed) == peak;
-	uint32_t life = atomic_load_explicit(&stack->life, memory_order_relaxed);
+	int64_t peak_q16 = 0, peak_bytes = 0;
+	lives_t lives = {0};
+	for (unsigned i = 0; i < parts.count; i++) {
+		const mw_state_stack_t *entry = mw_image_entry(MW_SECTION_STACKS, parts.stacks[i]);
+		add_peak(&peak_q16, &peak_bytes, entry, peak);
+		add_life(&lives, entry);
+	}
 	for (unsigned i = MW_DUMP_COMMON_TYPES; i < MW_DUMP_TYPES; i++)
 		values[i] = 0;
 	if (peak != 0) {
-		values[MW_DUMP_PEAK_OBJECTS] =
-			objects(kept ? &stack->peak_objects_q16 : &stack->live_objects_q16);
-		values[MW_DUMP_PEAK_SPACE] = bytes(kept ? &stack->peak_bytes : &stack->live_bytes);
+		values[MW_DUMP_PEAK_OBJECTS] = rounded(peak_q16);
+		values[MW_DUMP_PEAK_SPACE] = at_least_0(peak_bytes);
 	}
-	values[MW_DUMP_ALLOC_REQUESTED] = bytes(&stack->alloc_requested_bytes);
-	values[MW_DUMP_INUSE_REQUESTED] = bytes(&stack->live_requested_bytes);
-	values[MW_DUMP_ALLOC_SAMPLES] =
-		(int64_t)atomic_load_explicit(&stack->alloc_samples, memory_order_relaxed);
-	values[MW_DUMP_INUSE_SAMPLES] =
-		(int64_t)atomic_load_explicit(&stack->live_samples, memory_order_relaxed);
-	if (life != 0)
-		add_life(life, values);
+	values[MW_DUMP_ALLOC_REQUESTED] = bytes(&parts, MW_STACK(alloc_requested_bytes));
+	values[MW_DUMP_INUSE_REQUESTED] = bytes(&parts, MW_STACK(live_requested_bytes));
+	values[MW_DUMP_ALLOC_SAMPLES] = sum(&parts, MW_STACK(alloc_samples));
+	values[MW_DUMP_INUSE_SAMPLES] = sum(&parts, MW_STACK(live_samples));
+	values[MW_DUMP_FREED_OBJECTS] = rounded(lives.freed_q16);
+	values[MW_DUMP_FREED_ELSEWHERE] = rounded(lives.elsewhere_q16);
+	values[MW_DUMP_TEMPORARY_OBJECTS] = rounded(lives.temporary_q16);
+	if (__builtin_mul_overflow(at_least_0(lives.us), 1000, &values[MW_DUMP_LIFETIME]))
+		values[MW_DUMP_LIFETIME] = INT64_MAX;
 }
 
 uint64_t mw_dump_module_count(void) {

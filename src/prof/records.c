@@ -9,30 +9,43 @@
 #include "prof/count.h"
 #include "prof/image.h"
 #include "prof/lives.h"
+#include "prof/parts.h"
 #include "prof/peak.h"
 #include "prof/sampler.h"
 #include "prof/sizes.h"
 
 #define RECORD(field) offsetof(mw_state_record_t, field)
 
-/* The first of the free records; each leads to the next by its reserved word, in the image only. */
-static uint32_t first_free;
+/* The first of the free records of each part (prof/parts.h); each leads to the next by its reserved
+ * word, in the image only. */
+static struct { _Alignas(MW_CACHE_LINE_BYTES) uint32_t record; } first_free[MW_STACK_PARTS];
 
 static uint64_t *link_of(uint32_t record) {
 	mw_state_record_t *entry = mw_image_entry(MW_SECTION_RECORDS, record);
 	return &entry->reserved;
 }
 
-static uint32_t pop_free(void) {
-	uint32_t record = first_free;
+static uint32_t pop_free(unsigned part) {
+	uint32_t record = first_free[part].record;
 	if (record != 0)
-		first_free = (uint32_t)*link_of(record);
+		first_free[part].record = (uint32_t)*link_of(record);
 	return record;
 }
 
-static void push_free(uint32_t record) {
-	*link_of(record) = first_free;
-	first_free = record;
+static void push_free(uint32_t record, unsigned part) {
+	*link_of(record) = first_free[part].record;
+	first_free[part].record = record;
+}
+
+/* A new one; another part's if there are no more.  0: none. */
+static MW_NOINLINE uint64_t take_record(void) {
+	uint64_t record = mw_image_take(MW_SECTION_RECORDS, 1);
+	if (record != MW_IMAGE_NO_ENTRY)
+		return record;
+	record = 0;
+	for (unsigned part = 0; part < MW_STACK_PARTS && record == 0; part++)
+		record = pop_free(part);
+	return record;
 }
 
 static uint32_t generation(void) {
@@ -76,10 +89,10 @@ static uint32_t sequence_of(const char *image) {
 
 /* 0: the records are full. */
 static mw_record_id_t make_record(char *base, const mw_sample_t *sample) {
-	uint64_t record = pop_free();
+	uint64_t record = pop_free(mw_parts_of(sample->stack));
 	if (MW_UNLIKELY(record == 0))
-		record = mw_image_take(MW_SECTION_RECORDS, 1);
-	if (MW_UNLIKELY(record == MW_IMAGE_NO_ENTRY)) {
+		record = take_record();
+	if (MW_UNLIKELY(record == 0)) {
 		mw_image_set_flag(MW_STATE_RECORDS_FULL);
 		return 0;
 	}
@@ -93,11 +106,13 @@ static mw_record_id_t make_record(char *base, const mw_sample_t *sample) {
 
 /* One word says that it is free, so it needs no odd number in between. */
 static void free_record(mw_record_id_t record, mw_twin_t twin) {
+	const mw_state_record_t *entry = (const mw_state_record_t *)(const void *)twin.image;
+	unsigned part = mw_parts_of(entry->stack);
 	uint64_t word = state_word((sequence_of(twin.image) | 1) + 1, MW_RECORD_FREE);
 	set_word(twin.image, 0, word);
 	if (twin.mirror)
 		set_word(twin.mirror, 0, word);
-	push_free(record);
+	push_free(record, part);
 }
 
 /* ---- counters ---- */

@@ -12,6 +12,7 @@
 #include "prof/depot.h"
 #include "prof/log.h"
 #include "prof/modules.h"
+#include "prof/parts.h"
 #include "prof/probes.h"
 #include "prof/prof.h"
 #include "prof/recall.h"
@@ -79,7 +80,7 @@ static void capture(capture_t *c, uint64_t *frames) {
 }
 
 /* In the caller's turn. */
-static MW_NOINLINE uint32_t find_stack(capture_t *c, uint64_t *frames) {
+static MW_NOINLINE uint32_t find_stack(capture_t *c, uint64_t *frames, unsigned part) {
 	uint32_t number = mw_recall_find(c->key);
 	if (number == 0) {
 		write_frames(c, frames);
@@ -90,13 +91,14 @@ static MW_NOINLINE uint32_t find_stack(capture_t *c, uint64_t *frames) {
 			return number;
 		mw_recall_put(c->key, number);
 	}
+	number = mw_parts_find(number, part);
 	mw_unwind_note(c->walk.serial, (uint64_t)c->generation << 32 | number);
 	return number;
 }
 
 /* The number of the stack of these PCs, which are encoded if need be.  In the caller's turn. */
-static uint32_t stack_of(capture_t *c, uint64_t *frames) {
-	return MW_LIKELY(c->known != 0) ? c->known : find_stack(c, frames);
+static uint32_t stack_of(capture_t *c, uint64_t *frames, unsigned part) {
+	return MW_LIKELY(c->known != 0) ? c->known : find_stack(c, frames, part);
 }
 
 static mw_sample_t describe(mw_sampler_t *sampler, const mw_sample_request_t *request,
@@ -140,7 +142,7 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 	}
 	bool turn = mw_gate_take_turn(&mw_control_gate);
 	mw_threads_note(sampler, sample.time_ns);
-	sample.stack = stack_of(&stack, frames);
+	sample.stack = stack_of(&stack, frames, sampler->part);
 	/* Without a mean sampling is off: the request is only logged. */
 	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
 	if (mw_recent_is_on())
@@ -202,6 +204,14 @@ static inline bool is_ordinary(const mw_sampler_t *sampler, const mw_sample_requ
 	       mw_prof_thread_is_active();
 }
 
+/* In the caller's turn. */
+static MW_COLD uint32_t count_apart(const mw_sampler_t *sampler, uint64_t memo) {
+	uint32_t stack = (uint32_t)memo, own = mw_parts_make(stack, sampler->part);
+	if (own != stack)
+		mw_unwind_note_again(memo, memo - stack + own);
+	return own;
+}
+
 /* The stack of most samples is the one of the thread's last: nothing is walked or looked up, no
  * call of the kernel's is made, and errno stays. */
 mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
@@ -219,6 +229,8 @@ mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request
 	sample.stack = (uint32_t)memo;
 	bool turn = mw_gate_take_turn(&mw_control_gate);
 	mw_threads_note(sampler, now_ns);
+	if (mw_parts_is_due(sampler, sample.stack))
+		sample.stack = count_apart(sampler, memo);
 	mw_record_id_t record = mw_records_add(&sample);
 	mw_gate_end_turn(&mw_control_gate, turn);
 	if (record)
@@ -251,7 +263,7 @@ static MW_COLD void remove_noted(mw_record_id_t record, const mw_release_t *rele
 		capture(&stack, frames);
 	bool turn = mw_gate_take_turn(&mw_control_gate);
 	if (mw_records_look(record, sample) && is_noted)
-		note_free(record, sample, release, stack_of(&stack, frames));
+		note_free(record, sample, release, stack_of(&stack, frames, 0));
 	mw_records_remove(record, release);
 	mw_gate_end_turn(&mw_control_gate, turn);
 }

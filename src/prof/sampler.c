@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/math.h"
 #include "os/proc.h"
+#include "state/layout.h"
 
 /* Rates of the last epochs.  A list cut under an old rate is usually a few hundred objects long, so
  * 64 changes back is beyond what a person at a keyboard can reach. */
@@ -47,6 +48,8 @@ void mw_sampler_start(mw_sampler_t *sampler) {
 	sampler->fork_generation = forks;
 	sampler->thread_id = 0;
 	sampler->thread_number = 0;
+	sampler->part = (uint32_t)number % MW_STACK_PARTS;
+	sampler->elsewhere = 0;
 	sampler->named_ns = 0;
 	/* Never equal to the current one, so that the first draw loads the rate. */
 	sampler->epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed) - 1;

@@ -29,6 +29,8 @@ typedef struct mw_sampler {
 	uint32_t fork_generation; /* differs from the process's: a copy in the child of a fork */
 	uint32_t thread_number;   /* of its entry, from 1 on; 0: none yet */
 	uint64_t named_ns;        /* monotonic: when the thread's name was last looked at */
+	uint32_t part;      /* of the entries of stacks: which it counts in, if there is one */
+	uint32_t elsewhere; /* samples that it counted in others' */
 } mw_sampler_t;
 
 _Static_assert(sizeof(mw_sampler_t) <= sizeof(mw_hook_thread_t), "the heap keeps it for us");

@@ -170,6 +170,16 @@ void mw_unwind_note(uint64_t serial, uint64_t memo) {
 		mw_trail_note(trail, memo);
 }
 
+void mw_unwind_note_again(uint64_t memo, uint64_t new_memo) {
+	mw_trail_t *trail = mw_trail_take();
+	if (!trail)
+		return;
+	if (trail->memo == memo)
+		trail->memo = new_memo;
+	mw_branch_note_again(&trail->branches, memo, new_memo);
+	mw_trail_let_go();
+}
+
 void mw_unwind_thread_end(void) {
 	mw_trail_hold.has_ended = true;
 	if (mw_trail_hold.trail)

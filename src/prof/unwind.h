@@ -60,6 +60,9 @@ unsigned mw_unwind_capture_for(uint64_t *pcs, unsigned max_depth, bool in_handle
 /* For the thread's next walk, if it gives the same as the one that had this number. */
 void mw_unwind_note(uint64_t serial, uint64_t memo);
 
+/* From now on the thread's stacks with this memo have another. */
+void mw_unwind_note_again(uint64_t memo, uint64_t new_memo);
+
 /* The calling thread has come to a sample: one that samples often gets a trail
  * (prof/unwind_trail.h). */
 void mw_unwind_sampled(uint64_t now_ns);

@@ -71,3 +71,10 @@ void mw_branch_keep(mw_trail_t *trail) {
 	for (unsigned i = 0; i < trail->place_count; i++)
 		branch->places[i] = trail->places[i];
 }
+
+void mw_branch_note_again(mw_branches_t *branches, uint64_t memo, uint64_t new_memo) {
+	for (unsigned set = 0; set < MW_BRANCH_SETS; set++)
+		for (unsigned i = 0; i < MW_BRANCH_WAYS; i++)
+			if (branches->of[set][i].memo == memo)
+				branches->of[set][i].memo = new_memo;
+}

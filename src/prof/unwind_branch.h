@@ -58,6 +58,8 @@ struct mw_trail;
 /* The memo of the branch that a walk from `regs`, which a call left there, would come along; 0:
  * there is none. */
 uint64_t mw_branch_find(const struct mw_trail *trail, const mw_os_regs_t *regs);
+/* Those with this memo get another. */
+void mw_branch_note_again(mw_branches_t *branches, uint64_t memo, uint64_t new_memo);
 /* Keeps the stack of the trail, which has a memo. */
 void mw_branch_keep(struct mw_trail *trail);
 

@@ -213,6 +213,10 @@ typedef enum mw_dump_reason {
 } mw_dump_reason_t;
 
 enum { MW_STACK_TRUNCATED = 1u << 0 };
+/* Of a stack's flags, from this bit on: the threads that count in this entry, which are some of
+ * all.  Others count the same stack in another, and readers add them up. */
+#define MW_STACK_PART_SHIFT 8
+#define MW_STACK_PARTS 4u
 
 /* A distinct stack and its counters.  Estimates: each sample adds its weight 1/p; *_objects_q16 in
  * units of 1/65536 object, bytes rounded to whole bytes per sample, so that a free takes back just

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "model/alloc.h"
+#include "read/parts.h"
 
 /* The most entries of a section that are read, so that a hostile header cannot ask for all memory:
  * four times what a library is built for, at least.  Sparse parts cost address space only. */
@@ -497,6 +498,8 @@ static int read_all(const source_t *s, unsigned what) {
 		return -1;
 	if ((what & MW_SNAPSHOT_RECORDS) != 0 && (read_records(s) != 0 || read_threads(s) != 0))
 		return -1;
+	if ((what & MW_SNAPSHOT_STACKS) != 0)
+		mw_parts_fold(snapshot);
 	if ((what & MW_SNAPSHOT_HISTORY) != 0 && (read_ticks(s) != 0 || read_events(s) != 0))
 		return -1;
 	uint64_t updated_ns = snapshot->live.updated_realtime_ns;
