@@ -31,9 +31,9 @@ int main(void) {
 		pthread_join(threads[i], NULL);
 	if (write(1, "ready\n", 6) != 6)
 		return 1;
-	/* Orders are seen when something is allocated. */
+	/* For each byte a large block, so that orders from outside are seen. */
 	while (read(0, &byte, 1) == 1) {
-		void *volatile block = malloc(16);
+		void *volatile block = malloc(3 << 20);
 		free(block);
 		if (write(1, "done\n", 5) != 5)
 			return 1;
