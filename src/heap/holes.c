@@ -9,7 +9,6 @@
 #include "heap/chunk.h"
 #include "heap/decay.h"
 #include "heap/heap_page.h"
-#include "heap/tally.h"
 #include "os/clock.h"
 
 /* With more blocks alive than one a kernel page few of these are free; the list of the others, a
@@ -19,8 +18,6 @@
 #define FILL_MOST 4u
 /* Blocks of a list that are fetched ahead, as far as they lie one behind the other. */
 #define AHEAD 8
-
-static _Atomic uint64_t purged_kernel_pages;
 
 /* Blocks, by their number, that begin in a kernel page. */
 typedef struct range {
@@ -165,7 +162,7 @@ size_t mw_holes_make(mw_heap_t *heap, bool all) {
 			if (is_worth_it(page, all))
 				went += make_in(heap, page);
 	}
-	mw_tally_add(&purged_kernel_pages, went);
+	mw_tally_add(&mw_tally.hole_kernel_pages, went);
 	return (size_t)went * MW_OS_PAGE_BYTES;
 }
 
@@ -216,8 +213,4 @@ void mw_holes_came(mw_heap_t *heap, const mw_page_t *page) {
 
 void mw_holes_went(mw_heap_t *heap, const mw_page_t *page) {
 	heap->holes -= (uint32_t)__builtin_popcount(page->holes);
-}
-
-size_t mw_holes_purged_bytes(void) {
-	return mw_tally_read(&purged_kernel_pages) * MW_OS_PAGE_BYTES;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "heap/heap.h"
+#include "heap/tally.h"
 #include "os/map.h"
 
 /* Of smaller heaps holes are not worth the walk: 16 MiB. */
@@ -46,6 +47,8 @@ MW_COLD void mw_holes_went(mw_heap_t *heap, const mw_page_t *page);
 /* Does the block, of a page of one slice, begin in a hole? */
 bool mw_holes_hold(const mw_page_t *page, const void *block);
 /* Bytes that the kernel took so far, from all heaps. */
-size_t mw_holes_purged_bytes(void);
+static inline size_t mw_holes_purged_bytes(void) {
+	return mw_tally_read(&mw_tally.hole_kernel_pages) * MW_OS_PAGE_BYTES;
+}
 
 #endif

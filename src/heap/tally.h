@@ -19,7 +19,8 @@ typedef struct mw_tally {
 	_Atomic uint64_t pages[MW_CLASS_COUNT];   /* made */
 	_Atomic uint64_t adopted[MW_CLASS_COUNT]; /* pages of ended threads taken over */
 	_Atomic uint64_t large_made[MW_LARGE_CLASSES], large_freed[MW_LARGE_CLASSES];
-	_Atomic uint64_t zero_reallocs; /* realloc(block, 0) */
+	_Atomic uint64_t zero_reallocs;     /* realloc(block, 0) */
+	_Atomic uint64_t hole_kernel_pages; /* given back from between blocks: heap/holes.h */
 } mw_tally_t;
 extern mw_tally_t mw_tally;
 

@@ -57,7 +57,7 @@ lies_in() {
     [ "$window" -le $((first + $1)) ] || { echo "$2 lies in window $window of the file, behind $((first + $1))"; exit 1; }
 }
 for name in malloc free mw_background_heap_grew __do_global_dtors_aux finish _fini; do lies_in 0 $name "$2/lib/libmallow.so"; done
-for name in mw_sampled_take mw_sample_taken mw_index_start mw_watch_capture mw_triggers_tick mw_heap_survey \
+for name in mw_sampled_take mw_sample_taken mw_parts_find mw_index_start mw_watch_capture mw_triggers_tick mw_heap_survey \
     mw_background_turn mw_park_save mw_os_object_has_loader mw_trail_memory_bytes _Znwm _ZdlPv; do lies_in 1 $name "$2/lib/libmallow.so"; done
 # Nor may what walks read, the unwind tables, be more than one window.
 section() { readelf -SW "$2" | sed -n "s/^ *\[[ 0-9]*\] $1 *[A-Z]* *\([0-9a-f]*\) [0-9a-f]* \([0-9a-f]*\) .*/0x\1 0x\2/p"; }
