@@ -15,6 +15,7 @@
 #include "prof/dump_view.h"
 #include "prof/image.h"
 #include "prof/out.h"
+#include "prof/parts.h"
 #include "prof/thread_table.h"
 
 typedef struct entry {
@@ -111,9 +112,14 @@ static void write_threads(writer_t *w) {
 static void write_stack_once(writer_t *w, uint32_t stack, uint32_t *written) {
 	if (stack >= w->stack_count || w->places[stack] != 0)
 		return;
-	mw_out_print(&w->out, "%s", *written ? "," : "");
-	mw_dump_write_trace(&w->out, stack);
-	w->places[stack] = ++*written;
+	/* Threads may have entries of their own for one trace; the whole's is the older. */
+	uint32_t whole = mw_parts_whole(stack);
+	if (w->places[whole] == 0) {
+		mw_out_print(&w->out, "%s", *written ? "," : "");
+		mw_dump_write_trace(&w->out, whole);
+		w->places[whole] = ++*written;
+	}
+	w->places[stack] = w->places[whole];
 }
 
 static void write_stacks(writer_t *w) {

@@ -76,6 +76,16 @@ uint32_t mw_parts_make(uint32_t stack, unsigned part) {
 	return own;
 }
 
+uint32_t mw_parts_whole(uint32_t own) {
+	for (unsigned i = 0; mw_parts_of(own) != 0 && i < SLOTS; i++) {
+		/* Pairs with the release in mw_parts_make(). */
+		uint64_t key = atomic_load_explicit(&slots[i].key, memory_order_acquire);
+		if (key != 0 && slots[i].own == own)
+			return (uint32_t)(key / MW_STACK_PARTS);
+	}
+	return own;
+}
+
 mw_parts_t mw_parts_all(uint32_t stack) {
 	mw_parts_t all = {.count = mw_parts_of(stack) == 0};
 	all.stacks[0] = stack;

@@ -37,6 +37,9 @@ uint32_t mw_parts_make(uint32_t stack, unsigned part);
 /* The same if it is there, else the depot's. */
 uint32_t mw_parts_find(uint32_t stack, unsigned part);
 
+/* What mw_parts_make() made this entry for; itself if it is no part.  By anybody, and not quick. */
+uint32_t mw_parts_whole(uint32_t own);
+
 /* All entries of a stack of the depot's, that one first.  None if the number is a part's: it is
  * among another's.  By anybody. */
 typedef struct mw_parts {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * parts.c -- threads that make and free blocks of three sizes at one place, a known number of each.
- */
+ * Then, for each byte of standard input: w does it again, f forks a child that waits; all make a
+ * large block, so that orders from outside are seen. */
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { THREADS = 5, TURNS = 3000, KEPT = 100 };
@@ -22,21 +26,50 @@ static void *work(void *argument) {
 	return NULL;
 }
 
-int main(void) {
+static void run_threads(void) {
 	pthread_t threads[THREADS];
-	char byte;
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, work, kept[i]);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	if (write(1, "ready\n", 6) != 6)
-		return 1;
-	/* For each byte a large block, so that orders from outside are seen. */
+}
+
+static void make_large(void) {
+	void *volatile block = malloc(3 << 20);
+	free(block);
+}
+
+/* A child with more of the same; its pid when it is done. */
+static pid_t fork_child(void) {
+	int done[2];
+	char byte;
+	if (pipe(done) != 0)
+		return -1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		run_threads();
+		if (write(done[1], "d", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(done[1]);
+	if (read(done[0], &byte, 1) != 1)
+		return -1;
+	close(done[0]);
+	return pid;
+}
+
+int main(void) {
+	char byte;
+	setvbuf(stdout, NULL, _IONBF, 0);
+	run_threads();
+	puts("ready");
 	while (read(0, &byte, 1) == 1) {
-		void *volatile block = malloc(3 << 20);
-		free(block);
-		if (write(1, "done\n", 5) != 5)
-			return 1;
+		if (byte == 'w')
+			run_threads();
+		make_large();
+		printf("%d\n", byte == 'f' ? (int)fork_child() : 0);
 	}
 	return 0;
 }

@@ -80,6 +80,11 @@ static int64_t used(uint64_t entries) {
 	return entries > 0 ? (int64_t)(entries - 1) : 0;
 }
 
+/* As reports count them: what threads have of one stack is one. */
+static int64_t used_stacks(const mw_snapshot_t *snapshot) {
+	return used(snapshot->live.stacks_used - snapshot->part_count);
+}
+
 static void print_estimates(const status_view_t *view) {
 	const mw_state_live_t *live = &view->snapshot->live;
 	char bytes[MW_SHOW_BYTES], objects[MW_SHOW_BYTES], count[MW_SHOW_BYTES];
@@ -91,7 +96,7 @@ static void print_estimates(const status_view_t *view) {
 	     mw_format_count(live->alloc_objects_q16 / 65536, objects, sizeof(objects)));
 	line("samples", "%s taken, %s stacks, %s records",
 	     mw_format_count((int64_t)live->samples, bytes, sizeof(bytes)),
-	     mw_format_count(used(live->stacks_used), objects, sizeof(objects)),
+	     mw_format_count(used_stacks(view->snapshot), objects, sizeof(objects)),
 	     mw_format_count(used(live->records_used), count, sizeof(count)));
 	if (live->resident_bytes && !view->has_memory)
 		line("resident", "%s of memory in the whole process",
@@ -234,7 +239,7 @@ static int print_json(const status_view_t *view) {
 	json_object_set_new(value, "alloc_objects",
 			    json_real((double)live->alloc_objects_q16 / 65536));
 	json_object_set_new(value, "samples", json_integer((json_int_t)live->samples));
-	json_object_set_new(value, "stacks", json_integer(used(live->stacks_used)));
+	json_object_set_new(value, "stacks", json_integer(used_stacks(view->snapshot)));
 	json_object_set_new(value, "records", json_integer(used(live->records_used)));
 	json_object_set_new(value, "resident_bytes",
 			    json_integer((json_int_t)live->resident_bytes));

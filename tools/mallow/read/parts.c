@@ -150,8 +150,10 @@ void mw_parts_fold(mw_snapshot_t *snapshot) {
 		mw_state_stack_t *stack = &snapshot->stacks[i];
 		uint32_t whole = is_part(stack) ? wholes[place_of(stack)] : 0;
 		whole_of[i] = whole != 0 ? whole : (uint32_t)i;
-		if (whole != 0)
-			add_part(snapshot, &snapshot->stacks[whole], stack);
+		if (whole == 0)
+			continue;
+		add_part(snapshot, &snapshot->stacks[whole], stack);
+		snapshot->part_count++;
 	}
 	for (size_t i = 0; i < snapshot->record_count; i++)
 		if (snapshot->records[i].stack < snapshot->stack_count)

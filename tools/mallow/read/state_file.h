@@ -34,7 +34,8 @@ typedef struct mw_snapshot {
 	size_t module_count;
 	mw_state_stack_t *stacks; /* frame ranges checked: what is bad has depth 0 */
 	size_t stack_count;
-	uint64_t *nodes; /* checked: those of `stacks` lead to as many frames as they say */
+	size_t part_count; /* of these, parts of others, with which they were added up */
+	uint64_t *nodes;   /* checked: those of `stacks` lead to as many frames as they say */
 	size_t node_count;
 	uint64_t *frames;
 	size_t frame_count;
