@@ -85,7 +85,13 @@ ok "abort, with the text of the top stacks"
 launch hang
 check_profile running
 kill -STOP "$pid"
-check_profile running
+for _ in $(seq 100); do
+    grep -q '^State:.T' "/proc/$pid/status" && break
+    sleep 0.02
+done
+check_profile paused
+try 0 "$mallow" ls
+says out "^ *$pid paused "
 try 0 "$mallow" dump -o hung.pb.gz "$pid"
 try 0 "$mallow" stop --wait 0.1 "$pid"
 says out 'ordered'

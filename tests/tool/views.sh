@@ -243,6 +243,24 @@ says err 'flame.bmp: flame writes .html, .svg, '
 try 2 "$mallow" graph "$p" -o graph.bmp
 one_line_error
 ok "a flame graph as a picture"
+try 2 "$mallow" list json "$p" -o list.nosuch
+one_line_error
+says err '^mallow: list.nosuch: list writes .json, .html of list and weblist; .txt is its text'
+for view in top tree traces; do
+    try 2 "$mallow" "$view" "$p" -o table.nosuch
+    one_line_error
+    says err "^mallow: table.nosuch: $view writes .*\.txt"
+    [ ! -e table.nosuch ] || fail "$view wrote it all the same"
+    "$mallow" "$view" "$p" >told 2>err
+    for name in table.txt table; do
+            try 0 "$mallow" "$view" "$p" -o "$name"
+        cmp -s told "$name" || fail "$name is not what $view prints"
+    done
+done
+try 0 "$mallow" callgrind "$p" -o callgrind.out.7
+printf 'top >table.nosuch\n' | try 0 "$mallow" shell "$p"
+[ -s table.nosuch ] || fail "the shell does not write what it is told to"
+ok "outputs whose names ask for nothing that is known"
 try 0 "$mallow" report "$p" -o graph.dot
 grep -q '^digraph ' graph.dot || fail "graph.dot is no graph"
 if command -v dot >/dev/null; then

@@ -234,16 +234,16 @@ static void test_memfd(void) {
 
 static void test_fate(void) {
 	mw_snapshot_t snapshot = {.live = {.active = 1}};
-	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, true)), "running");
-	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, false)), "killed");
+	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, getpid())), "running");
+	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, 0)), "killed");
 	snapshot.live.flags = MW_STATE_LEFT;
-	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, true)), "running");
-	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, false)), "_exit");
+	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, getpid())), "running");
+	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, 0)), "_exit");
 	/* exit(3), and a handler of it that calls _exit(2). */
 	snapshot.live.flags |= MW_STATE_ENDED;
-	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, false)), "ended");
+	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, 0)), "ended");
 	snapshot.live.active = 0;
-	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, true)), "stopped");
+	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, getpid())), "stopped");
 }
 
 int main(void) {

@@ -28,7 +28,8 @@ typedef struct row {
 #define GONE_ROWS 8
 
 static bool is_gone(const row_t *row) {
-	return row->fate != MW_FATE_RUNNING && row->fate != MW_FATE_STOPPED;
+	return row->fate != MW_FATE_RUNNING && row->fate != MW_FATE_STOPPED &&
+	       row->fate != MW_FATE_PAUSED;
 }
 
 /* Live ones first, the longest-lived at the top; then the others, the latest first. */
@@ -144,7 +145,7 @@ static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, bo
 			mw_snapshot_free(row.snapshot);
 			continue;
 		}
-		row.fate = mw_fate_of(row.snapshot, place->alive);
+		row.fate = mw_fate_of(row.snapshot, place->alive ? place->pid : 0);
 		row.started_ns = place->alive ? mw_process_start_realtime_ns(place->start_ticks)
 					      : row.snapshot->header.created_realtime_ns;
 		rows[count++] = row;

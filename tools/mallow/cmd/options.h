@@ -79,8 +79,9 @@ typedef struct mw_arguments {
 	mw_option_value_t
 		values[MW_OPTIONS_MAX + MW_SHARED_OPTIONS_MAX]; /* as mw_subcommand_option() */
 	bool help;
-	bool is_jeprof;      /* tables are to have jeprof's columns */
-	bool is_pprof;       /* files are to be as pprof writes them */
+	bool is_jeprof; /* tables are to have jeprof's columns */
+	bool is_pprof;  /* files are to be as pprof writes them */
+	bool is_shell; /* an output is named as in pprof's shell: what it holds, the command says */
 	const char *comment; /* to be added to the profile; NULL: none */
 	const char *program; /* the executable, where the command line names it; else NULL */
 	char **operands;     /* borrowed from argv, whose order may have been changed; NULL-ended */

@@ -25,6 +25,7 @@ static int print_profile(const mw_arguments_t *arguments, const mw_report_option
 	if (mw_report_find_type(profile, options->sample_type, &type, error) != 0)
 		return -1;
 	mw_view_note_empty(arguments, profile, type);
+	mw_view_note_thread(arguments, profile);
 	if (mw_selection_apply(profile, &selection, error) != 0)
 		return -1;
 	return mw_argument(arguments, "json")->given

@@ -143,6 +143,7 @@ static int run_view(shell_t *s, command_t *c) {
 	if (mw_arguments_parse(&arguments, view, (int)c->count, words)) {
 		mw_profile_t *copy = mw_profile_copy(s->profile);
 		arguments.is_jeprof = s->jeprof;
+		arguments.is_shell = true;
 		status = mw_output_make(c->row, &arguments, copy, s->base_first);
 		mw_profile_free(copy);
 	}

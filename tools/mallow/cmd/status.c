@@ -269,7 +269,7 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 	status_view_t view = {
 		.target = target,
 		.snapshot = snapshot,
-		.fate = mw_fate_of(snapshot, target->alive),
+		.fate = mw_fate_of(snapshot, target->alive ? target->pid : 0),
 		.started_ns = target->alive
 				      ? mw_process_start_realtime_ns(snapshot->header.start_ticks)
 				      : snapshot->header.created_realtime_ns,

@@ -99,7 +99,8 @@ const mw_subcommand_t mw_subcommands[] = {
 		.summary = "list the processes that run mallow",
 		.details = "Lists your processes that run mallow (root: everybody's), and those "
 			   "whose state file is still there: their profiles can still be read. "
-			   "Running ones sample, stopped ones do not; ended ones ran to the end "
+			   "Running ones sample, stopped ones do not, paused ones wait for SIGCONT "
+			   "or a debugger; ended ones ran to the end "
 			   "and were asked to keep their file, those in _exit called that "
 			   "function, killed ones ended by a signal, or by "
 			   "a system call of their own, as Go's programs do. In JSON, times are in "

@@ -147,6 +147,22 @@ void mw_view_note_empty(const mw_arguments_t *arguments, const mw_profile_t *p, 
 		    mw_report_value(p, other, sum, value, sizeof(value)));
 }
 
+void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *p) {
+	char others[512], shown[sizeof(others)], wanted[64];
+	const char *thread = mw_argument(arguments, "thread")->text;
+	if (thread == NULL || arguments->is_jeprof || p->sample_count == 0 ||
+	    mw_selection_knows_thread(p, thread, others, sizeof(others)))
+		return;
+	mw_show_text(thread, wanted, sizeof(wanted));
+	if (*others == '\0')
+		mw_complain("note: there is nothing of a thread '%s': this profile tells no "
+			    "threads apart",
+			    wanted);
+	else
+		mw_complain("note: there is nothing of a thread '%s'; there are: %s", wanted,
+			    mw_show_text(others, shown, sizeof(shown)));
+}
+
 static int64_t divided(int64_t sum, int64_t divisor) {
 	return divisor != 0 ? sum / divisor : sum;
 }
@@ -183,6 +199,7 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 	if (find_type(r, p, &v->type, error) != 0)
 		return -1;
 	mw_view_note_empty(r->arguments, p, v->type);
+	mw_view_note_thread(r->arguments, p);
 	/* To jeprof a thread's profile is one of its own. */
 	if (r->arguments->is_jeprof && selection.thread != NULL) {
 		const mw_selection_t thread = {.thread = selection.thread};
@@ -226,10 +243,14 @@ static int check_json(const request_t *r, mw_error_t *error) {
 	return 0;
 }
 
+static bool takes_pattern(const mw_arguments_t *arguments) {
+	return strncmp(arguments->subcommand->operands, "RE", 2) == 0;
+}
+
 /* What `list` and others have before their targets; NULL: another view, or none given. */
 static const char *pattern_of(const mw_arguments_t *arguments) {
-	bool has_pattern = strncmp(arguments->subcommand->operands, "RE", 2) == 0;
-	return has_pattern && arguments->operand_count > 0 ? arguments->operands[0] : NULL;
+	return takes_pattern(arguments) && arguments->operand_count > 0 ? arguments->operands[0]
+									: NULL;
 }
 
 static int check_patterns(const request_t *r, mw_error_t *error) {
@@ -253,9 +274,28 @@ static int check_terminal(const request_t *r, mw_error_t *error) {
 
 /* A pattern chooses functions for a listing; a picture of all of them is not what was asked for. */
 static bool loses_pattern(const mw_arguments_t *arguments, const request_t *r) {
-	bool has_pattern = strncmp(arguments->subcommand->operands, "RE", 2) == 0;
 	bool has_other_view = strcmp(r->view->name, arguments->subcommand->name) != 0;
-	return has_pattern && has_other_view && r->view->print != mw_view_weblist;
+	return takes_pattern(arguments) && has_other_view && r->view->print != mw_view_weblist;
+}
+
+/* They have no text that a file of any other name could hold. */
+static bool is_picture(const request_t *r) {
+	return r->view->print == mw_view_dot || r->view->print == mw_view_flame;
+}
+
+/* For an output whose name asks for nothing that we know.  Who asked for another tool's format, or
+ * as pprof and jeprof are asked, said so already what is to be written. */
+static bool may_have_any_name(const request_t *r) {
+	static const char *const formats[] = {"proto", "topproto", "callgrind", "collapsed",
+					      "speedscope"};
+	const char *ending = strrchr(basename(r->path), '.');
+	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
+	if (ending == NULL || (is_old && !is_picture(r)))
+		return true;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(r->view->name, formats[i]) == 0)
+			return true;
+	return !is_picture(r) && strcmp(ending, ".txt") == 0;
 }
 
 static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_error_t *error) {
@@ -264,17 +304,15 @@ static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_
 	if (loses_pattern(arguments, r))
 		return mw_error_set(error,
 				    "%s: it is no %s; allowed: .json, .html of list and weblist, "
-				    "else text; or 'mallow %s --focus=RE' for a picture",
+				    ".txt; or 'mallow %s --focus=RE' for a picture",
 				    name, r->view->name, r->view->name);
-	/* Pictures have no text that a file of any other name could hold. */
-	bool is_picture = r->view->print == mw_view_dot || r->view->print == mw_view_flame;
-	if (format == NULL && r->picture == NULL && r->path != NULL && is_picture &&
-	    strchr(basename(r->path), '.') != NULL)
-		return mw_error_set(
-			error,
-			"%s: %s writes .html, .svg, .png, .pdf, .ps, .gif, .dot, .folded, "
-			".speedscope.json, .callgrind, .json, .pb.gz",
-			r->path, r->view->name);
+	if (format == NULL && r->picture == NULL && r->path != NULL && !may_have_any_name(r))
+		return mw_error_set(error, "%s: %s writes %s%s", r->path, name,
+				    takes_pattern(arguments)
+					    ? ".json, .html of list and weblist"
+					    : ".html, .svg, .png, .pdf, .ps, .gif, .dot, .folded, "
+					      ".speedscope.json, .callgrind, .json, .pb.gz",
+				    is_picture(r) ? "" : "; .txt is its text");
 	if (format == NULL || r->picture != NULL)
 		return 0;
 	return mw_error_set(error,

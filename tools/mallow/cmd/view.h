@@ -18,5 +18,7 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 /* A hint on stderr where the type that is shown unasked has only zeros, as after a program that
  * freed all it took, and another has something. */
 void mw_view_note_empty(const mw_arguments_t *arguments, const mw_profile_t *profile, size_t type);
+/* Likewise where --thread names one that the profile has nothing of. */
+void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *profile);
 
 #endif

@@ -82,7 +82,7 @@ const mw_option_t mw_view_options[] = {
 	{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
 	 "write a file, as its name asks: .html a flame graph; .svg, .png, .pdf, .dot a call "
 	 "graph; "
-	 ".folded, .speedscope.json, .callgrind, .json, .pb.gz"},
+	 ".folded, .speedscope.json, .callgrind, .json, .pb.gz; .txt or no ending the text"},
 	TEXT("format", "ENDING",
 	     "what --output's name would ask for, to standard output: svg, json"),
 	SWITCH("json", "print JSON, with exact values: view, program, type, unit, total and the "

@@ -37,6 +37,7 @@ static bool parse_stat(char *text, mw_process_t *out) {
 		 open_paren + 1);
 	char *field = close_paren + 2;
 	out->zombie = *field == 'Z' || *field == 'X';
+	out->paused = *field == 'T' || *field == 't';
 	for (int number = 3; number < 22; number++) {
 		field = strchr(field, ' ');
 		if (!field)

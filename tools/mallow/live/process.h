@@ -16,6 +16,7 @@ typedef struct mw_process {
 	uid_t uid;     /* real */
 	uid_t euid;
 	bool zombie;          /* ended, not yet waited for */
+	bool paused;          /* by a signal or a debugger, until it is told to go on */
 	uint64_t start_ticks; /* /proc/<pid>/stat field 22 */
 	char name[64];        /* as the kernel has it (comm) */
 } mw_process_t;

@@ -19,14 +19,17 @@
 const char *mw_fate_name(mw_fate_t fate) {
 	static const char *const names[] = {
 		[MW_FATE_RUNNING] = "running", [MW_FATE_STOPPED] = "stopped",
-		[MW_FATE_ENDED] = "ended",     [MW_FATE_LEFT] = "_exit",
-		[MW_FATE_KILLED] = "killed",
+		[MW_FATE_PAUSED] = "paused",   [MW_FATE_ENDED] = "ended",
+		[MW_FATE_LEFT] = "_exit",      [MW_FATE_KILLED] = "killed",
 	};
 	return names[fate];
 }
 
-mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, bool process_alive) {
-	if (process_alive)
+mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, int live_pid) {
+	mw_process_t process;
+	if (live_pid != 0 && mw_process_read(live_pid, &process) && process.paused)
+		return MW_FATE_PAUSED;
+	if (live_pid != 0)
 		return snapshot->live.active ? MW_FATE_RUNNING : MW_FATE_STOPPED;
 	if (snapshot->live.flags & MW_STATE_ENDED)
 		return MW_FATE_ENDED;

@@ -15,14 +15,16 @@
 typedef enum mw_fate {
 	MW_FATE_RUNNING, /* the process is there and samples */
 	MW_FATE_STOPPED, /* it is there, sampling is off */
+	MW_FATE_PAUSED,  /* it is there, but a signal or a debugger holds it */
 	MW_FATE_ENDED,   /* it ended by itself and kept its file */
 	MW_FATE_LEFT,    /* it called _exit(2), as forked children do */
 	MW_FATE_KILLED,  /* it is gone without a word */
 } mw_fate_t;
 
-/* "running", "stopped", "ended", "_exit", "killed". */
+/* "running", "stopped", "paused", "ended", "_exit", "killed". */
 const char *mw_fate_name(mw_fate_t fate);
-mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, bool process_alive);
+/* `live_pid` 0: it is gone. */
+mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, int live_pid);
 
 typedef struct mw_target {
 	char *path;    /* what to open */

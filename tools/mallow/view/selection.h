@@ -45,6 +45,11 @@ typedef struct mw_selection {
 /* Whether its patterns are well-formed: to be asked before a profile is read for them. */
 int mw_selection_check(const mw_selection_t *selection, mw_error_t *error);
 
+/* Has it anything of that thread?  Else `others` names some of those that it has something of:
+ * "main, worker"; "" if it tells no threads apart. */
+bool mw_selection_knows_thread(const mw_profile_t *profile, const char *thread, char *others,
+			       size_t size);
+
 /* Changes `profile` in place. */
 int mw_selection_apply(mw_profile_t *profile, const mw_selection_t *selection, mw_error_t *error);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tags.c -- tagfocus, tagignore and thread. */
 #include "view/tags.h"
+#include "view/selection.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -188,6 +189,40 @@ static bool is_thread(const char *thread, const mw_profile_t *p, const mw_sample
 		if (strcmp(key, MW_LABEL_THREAD_ID) == 0 && strcmp(number, thread) == 0)
 			return true;
 	}
+	return false;
+}
+
+/* Enough to see what they are like. */
+#define THREADS_NAMED 8
+
+static void add_thread(const mw_profile_t *p, const mw_sample_t *s, mw_string_t *names,
+		       size_t *count) {
+	for (uint32_t i = 0; i < s->label_count; i++) {
+		const mw_label_t *label = &p->labels[s->label_first + i];
+		bool known = strcmp(mw_profile_string(p, label->key), MW_LABEL_THREAD) != 0;
+		for (size_t k = 0; k < *count; k++)
+			known |= names[k] == label->text;
+		if (!known && *count <= THREADS_NAMED)
+			names[(*count)++] = label->text;
+	}
+}
+
+bool mw_selection_knows_thread(const mw_profile_t *p, const char *thread, char *others,
+			       size_t size) {
+	mw_string_t names[THREADS_NAMED + 1];
+	size_t count = 0, used = 0;
+	*others = '\0';
+	if (strcmp(thread, "*") == 0)
+		return true;
+	for (size_t i = 0; i < p->sample_count; i++) {
+		if (is_thread(thread, p, &p->samples[i]))
+			return true;
+		add_thread(p, &p->samples[i], names, &count);
+	}
+	for (size_t i = 0; i < count && used < size; i++)
+		used += (size_t)snprintf(others + used, size - used, "%s%s", i > 0 ? ", " : "",
+					 i < THREADS_NAMED ? mw_profile_string(p, names[i])
+							   : "...");
 	return false;
 }
 
