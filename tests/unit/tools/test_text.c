@@ -109,6 +109,8 @@ static void threads_of_jemalloc_are_told_apart(void) {
 		      "  t0: 1: 40000 [0: 0]\n  t1: 9: 90000 [0: 0]\n");
 	CHECK_EQ(mw_profile_total(p, 1), 50000);
 	CHECK_EQ(mw_profile_total(p, 0), 1);
+	/* 1 is also what estimates are written with: nobody may call them exact. */
+	CHECK_EQ(p->period, 0);
 	mw_profile_free(p);
 	/* More than any program has is cut as everywhere, not summed beyond the largest number. */
 	p = read_good("heap_v2/1\n  t*: 0: 9223372036854775807 [0: 0]\n@ 0x400100\n"

@@ -236,7 +236,8 @@ static int read_jemalloc(text_reader_t *r) {
 		return mw_lines_damaged(
 			&r->lines, "heap_v2/ is not followed by the mean bytes between samples");
 	r->mean_bytes = (double)mean_bytes;
-	r->lines.profile->period = mean_bytes;
+	/* 1: all was recorded, or these are estimates already, as in what mallow writes. */
+	r->lines.profile->period = mean_bytes > 1 ? mean_bytes : 0;
 	bool in_stack = false, has_total = false, has_counts = false;
 	counts_t counts = {0};
 	while ((line = mw_lines_next(&r->lines)) != NULL) {
