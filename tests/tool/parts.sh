@@ -72,12 +72,13 @@ ok "a dump by the process itself says the same"
 
 # agrees FILE BASE: for what jemalloc's format has, both files have the same totals.
 agrees() {
-    local type
+    local type file
     for type in alloc_objects alloc_space inuse_objects inuse_space; do
-        try 0 "$mallow" report --sample-type "$type" "$1"
-        sed -n 's/^Total: *//p' out >totals
-        try 0 "$mallow" report --sample-type "$type" "$2"
-        sed -n 's/^Total: *//p' out | cmp -s - totals || fail "$type: $1 says $(cat totals), $2 $(sed -n 's/^Total: *//p' out)"
+        for file in "$1" "$2"; do
+            try 0 "$mallow" top --sample-type "$type" --json "$file"
+            python3 -c 'import json; print(json.load(open("out"))["total"])' >"total.$file"
+        done
+        cmp -s "total.$1" "total.$2" || fail "$type: $1 says $(cat "total.$1"), $2 $(cat "total.$2")"
     done
 }
 # counts TARGET ALLOCATED INUSE: objects that make_shared made.
