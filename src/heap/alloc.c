@@ -248,7 +248,7 @@ static MW_NOINLINE void *alloc_small_rest(size_t bytes, unsigned size_class) {
 }
 
 /* After a pop of the class gave nothing, which above tiny has counted the object or not. */
-static MW_NOINLINE void *alloc_small_slow(size_t bytes, unsigned size_class) {
+void *mw_heap_alloc_class_slow(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (MW_LIKELY(heap != NULL))
 		mw_verify_tick(heap);
@@ -329,15 +329,16 @@ static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
 
 void *mw_heap_alloc_slow(size_t bytes) {
 	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES))
-		return alloc_small_slow(bytes, mw_class_of(bytes));
+		return mw_heap_alloc_class_slow(bytes, mw_class_of(bytes));
 	bool zeroed = false;
 	return alloc_beyond_small(bytes, &zeroed);
 }
 
 void *mw_heap_alloc_zeroed_slow(size_t bytes) {
 	bool zeroed = false;
-	void *block = bytes <= MW_SMALL_MAX_BYTES ? alloc_small_slow(bytes, mw_class_of(bytes))
-						  : alloc_beyond_small(bytes, &zeroed);
+	void *block = bytes <= MW_SMALL_MAX_BYTES
+			      ? mw_heap_alloc_class_slow(bytes, mw_class_of(bytes))
+			      : alloc_beyond_small(bytes, &zeroed);
 	if (block && !zeroed)
 		memset(block, 0, bytes);
 	return block;
@@ -392,7 +393,7 @@ void *mw_heap_alloc_aligned(size_t align, size_t bytes) {
 		return mw_heap_alloc_slow(bytes);
 	unsigned size_class = aligned_class(align, bytes);
 	if (size_class < MW_CLASS_COUNT)
-		return alloc_small_slow(bytes, size_class);
+		return mw_heap_alloc_class_slow(bytes, size_class);
 	mw_heap_t *heap = mw_heap_self();
 	bool zeroed;
 	return heap ? alloc_span(heap, mw_arena_in_force(heap), align, bytes, &zeroed) : NULL;

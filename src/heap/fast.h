@@ -32,6 +32,12 @@ MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
 	return block;
 }
 
+/* The same of any class. */
+MW_ALWAYS_INLINE void *mw_fast_alloc_class(unsigned size_class) {
+	return MW_LIKELY(size_class < MW_TINY_CLASSES) ? mw_fast_pop(size_class)
+						       : mw_fast_pop_stack(size_class);
+}
+
 /* A block of a small size; NULL: take the slow path, which looks at the rest. */
 MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
 	if (MW_LIKELY(bytes <= MW_TINY_MAX_BYTES))

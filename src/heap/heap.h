@@ -183,6 +183,8 @@ void *mw_heap_alloc_zeroed(size_t bytes);
 void *mw_heap_alloc_at_once(size_t bytes);
 /* The same after mw_fast_alloc() gave nothing: it may have counted the object. */
 void *mw_heap_alloc_slow(size_t bytes);
+/* The same of a class that `bytes`, which the program asked for, are not too many for. */
+MW_NOINLINE void *mw_heap_alloc_class_slow(size_t bytes, unsigned size_class);
 void *mw_heap_alloc_zeroed_slow(size_t bytes);
 /* `align` is a power of two.  Also after mw_fast_alloc_aligned() gave nothing. */
 void *mw_heap_alloc_aligned(size_t align, size_t bytes);
