@@ -312,9 +312,12 @@ void mw_heap_take_pending(mw_heap_t *heap) {
 
 /* What waits in list heads keeps pages from being given back, and so does the rule that the last
  * page of a class stays.  A heap that is about to be larger than ever gives them a chance, so that
- * neither adds to its peak.  Tiny heads, which are long, while they are a large part of it. */
+ * neither adds to its peak.  Tiny heads, which are long, while they are a large part of it.
+ * Outboxes of large heaps alone: at home only the page's owner finds the blocks, and while it lives
+ * on others' lists it does not look; who sent them, and has no other, carves new ones. */
 static void make_way(mw_heap_t *heap) {
-	mw_outbox_flush(heap, false);
+	if (heap->pages >= TINY_FLUSH_PAGES)
+		mw_outbox_flush(heap, false);
 	for (unsigned c = heap->pages < TINY_FLUSH_PAGES ? 0 : MW_TINY_CLASSES; c < MW_CLASS_COUNT;
 	     c++)
 		if (*mw_head_of(c))

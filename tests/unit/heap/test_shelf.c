@@ -275,6 +275,39 @@ static void test_samples_leave_lists_in_order(void) {
 	mw_heap_set_hooks(NULL);
 }
 
+/* Frees blocks of others, and becomes larger than ever before it makes as many. */
+static void *grow_and_take_over(void *unused) {
+	(void)unused;
+	static char *grown[MADE];
+	mw_fast_free(mw_heap_alloc(4 * BYTES));
+	for (unsigned i = 0; i < handed; i++)
+		mw_fast_free(blocks[i]);
+	uint32_t pages = mw_thread.heap->pages;
+	for (unsigned i = 0; i < MADE; i++)
+		grown[i] = mw_heap_alloc(4 * BYTES);
+	CHECK(mw_thread.heap->pages > pages + 1);
+	for (unsigned i = 0; i < handed; i++) {
+		late[i] = mw_heap_alloc(BYTES);
+		reused += was_freed(late[i], blocks, 0, handed);
+	}
+	for (unsigned i = 0; i < MADE; i++)
+		mw_fast_free(grown[i]);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+/* Their owner, which does not look for them, would have them for nothing. */
+static void test_a_small_heap_that_grows_keeps_its_lists(void) {
+	if (MW_HARDEN_ON)
+		return; /* which holds some of them back */
+	mw_heap_trim();
+	make_all(BYTES);
+	handed = BATCH / 2;
+	reused = 0;
+	in_another_thread(grow_and_take_over);
+	CHECK_EQ(reused, handed);
+}
+
 int main(void) {
 	RUN(test_a_full_shelf_closes);
 	RUN(test_lists_grow_where_places_are_taken);
@@ -284,5 +317,6 @@ int main(void) {
 	RUN(test_the_youngest_stay);
 	RUN(test_consumers_have_heaps);
 	RUN(test_samples_leave_lists_in_order);
+	RUN(test_a_small_heap_that_grows_keeps_its_lists);
 	return 0;
 }
