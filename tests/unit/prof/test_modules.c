@@ -248,8 +248,24 @@ static void threads_agree(void) {
 	CHECK_EQ(mw_image_live()->modules_used, 2);
 }
 
+/* Between segments that are aligned to more than a page, as all are on aarch64. */
+static int has_holes(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
+	(void)info_bytes;
+	bool *found = argument;
+	uintptr_t end = 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type != PT_LOAD)
+			continue;
+		uintptr_t start = segment->p_vaddr & ~(uintptr_t)4095;
+		*found = *found || (end != 0 && start > end);
+		end = (segment->p_vaddr + segment->p_memsz + 4095) & ~(uintptr_t)4095;
+	}
+	return 1; /* the program comes first */
+}
+
 /* With the list of program start: the same frames as without, and only those objects are taken to
- * stay. */
+ * stay.  Without, a program with holes is known in pieces. */
 static void objects_of_program_start_stay(void) {
 	CHECK(mw_image_start());
 	uint64_t frames[] = {(uintptr_t)find_truth + 1, (uintptr_t)gnu_get_libc_version + 1,
@@ -257,14 +273,19 @@ static void objects_of_program_start_stay(void) {
 			     (uintptr_t)gnu_get_libc_version + 9};
 	enum { DEPTH = sizeof frames / sizeof *frames };
 	uint64_t want[DEPTH], got[DEPTH];
+	bool is_in_pieces = false;
+	dl_iterate_phdr(has_holes, &is_in_pieces);
 	memcpy(want, frames, sizeof frames);
 	CHECK(!mw_modules_encode(want, DEPTH));
 	mw_os_object_start();
 	for (int i = 0; i < 2; i++) {
 		memcpy(got, frames, sizeof frames);
 		CHECK(mw_modules_encode(got, DEPTH));
-		CHECK(memcmp(got, want, sizeof want) == 0);
+		CHECK_EQ(got[1], want[1]);
+		CHECK_EQ(got[3], want[3]);
+		CHECK(is_in_pieces || memcmp(got, want, sizeof want) == 0);
 	}
+	memcpy(want, got, sizeof want);
 	if (!build_library("one", "int f(void) { return 1; }")) {
 		printf("# not all: no compiler\n");
 		return;
