@@ -8,6 +8,12 @@
 
 /* A sample takes microseconds, milliseconds when its pages must be fetched: this is an accident. */
 #define WAIT_MAX_NS 200000000u
+#ifdef MW_TESTING
+uint64_t mw_gate_turn_max_ns = WAIT_MAX_NS;
+#define TURN_MAX_NS mw_gate_turn_max_ns
+#else
+#define TURN_MAX_NS WAIT_MAX_NS
+#endif
 /* More between two looks at the clock is a stop of the whole process. */
 #define LOOK_MAX_NS (WAIT_MAX_NS / 8)
 /* Looks at the turn before the processor is left to another thread: as long as a turn. */
@@ -28,7 +34,7 @@ static bool is_soon_ours(mw_gate_t *gate) {
 /* Whoever has it for longer than that never ends it: the turn is taken over. */
 static void wait_or_take_over(mw_gate_t *gate) {
 	uint64_t waited_ns = 0, looked_ns = mw_os_monotonic_ns();
-	for (unsigned looks = 0; !is_soon_ours(gate) && waited_ns < WAIT_MAX_NS; looks++) {
+	for (unsigned looks = 0; !is_soon_ours(gate) && waited_ns < TURN_MAX_NS; looks++) {
 		mw_os_wait_turn(looks);
 		uint64_t now_ns = mw_os_monotonic_ns(), passed_ns = now_ns - looked_ns;
 		waited_ns += passed_ns < LOOK_MAX_NS ? passed_ns : LOOK_MAX_NS;

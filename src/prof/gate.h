@@ -30,6 +30,11 @@ typedef struct mw_gate {
 /* It is this thread's turn. */
 extern MW_TLS bool mw_gate_has_turn;
 
+#ifdef MW_TESTING
+/* For how long a turn is waited for before it is taken over. */
+extern uint64_t mw_gate_turn_max_ns;
+#endif
+
 MW_COLD bool mw_gate_wait_turn(mw_gate_t *gate);
 
 static inline bool mw_gate_try_turn(mw_gate_t *gate) {

@@ -105,9 +105,7 @@ static mw_record_id_t make_record(char *base, const mw_sample_t *sample) {
 }
 
 /* One word says that it is free, so it needs no odd number in between. */
-static void free_record(mw_record_id_t record, mw_twin_t twin) {
-	const mw_state_record_t *entry = (const mw_state_record_t *)(const void *)twin.image;
-	unsigned part = mw_parts_of(entry->stack);
+static void free_record(mw_record_id_t record, mw_twin_t twin, unsigned part) {
 	uint64_t word = state_word((sequence_of(twin.image) | 1) + 1, MW_RECORD_FREE);
 	set_word(twin.image, 0, word);
 	if (twin.mirror)
@@ -246,12 +244,12 @@ bool mw_records_look(mw_record_id_t record, mw_sample_t *sample) {
 }
 
 /* Takes the sample out of what is live, and counts its life. */
-static inline void count_freed(char *base, const mw_state_record_t *entry,
+static inline void count_freed(char *base, uint32_t number, const mw_state_record_t *entry,
 			       const mw_release_t *release) {
 	amounts_t amounts =
 		amounts_of(entry->weight_q16, entry->usable_bytes, entry->requested_bytes);
 	amounts_t taken = taken_back(amounts);
-	mw_twin_t stack = mw_image_twin_of(base, MW_SECTION_STACKS, entry->stack);
+	mw_twin_t stack = mw_image_twin_of(base, MW_SECTION_STACKS, number);
 	mw_twin_t live = mw_image_twin_of(base, MW_SECTION_LIVE, 0);
 	mw_sides_t unknown, all = mw_sides_of(live);
 	add_freed(mw_sides_of(stack), taken);
@@ -275,12 +273,15 @@ uint64_t mw_records_remove(mw_record_id_t record, const mw_release_t *release) {
 	char *base = mw_mirror_base();
 	mw_twin_t twin = mw_image_twin_of(base, MW_SECTION_RECORDS, record);
 	const mw_state_record_t *entry = (const mw_state_record_t *)(const void *)twin.image;
+	/* Read once: a thread whose turn was taken over (gate.h) may free the record meanwhile, and
+	 * what says so is no stack's number. */
+	uint32_t stack = __atomic_load_n(&entry->stack, __ATOMIC_RELAXED);
 	/* The heap finds double frees itself; a stray number may do no harm here. */
-	if (MW_UNLIKELY(record == 0) || MW_UNLIKELY(entry->stack == MW_RECORD_FREE))
+	if (MW_UNLIKELY(record == 0) || MW_UNLIKELY(stack == MW_RECORD_FREE))
 		return 0;
 	if (MW_LIKELY(entry->generation == generation()))
-		count_freed(base, entry, release);
-	free_record(record, twin);
+		count_freed(base, stack, entry, release);
+	free_record(record, twin, mw_parts_of(stack));
 	return entry->address;
 }
 
