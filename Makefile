@@ -4,13 +4,16 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo check bench install format lint clean help
+.PHONY: all demo test check bench install format lint clean help
 
 all:
 	@scripts/build.sh release
 
 demo:
 	@scripts/demo.sh
+
+test:
+	@scripts/test.sh
 
 check:
 	@scripts/check.sh
@@ -33,6 +36,7 @@ clean:
 help:
 	@echo "make            build/lib/libmallow.so, build/lib/libmallow.a, build/bin/mallow"
 	@echo "make demo       profile a real program and print the report"
+	@echo "make test       the units, the misuse tests and the command's tests, in minutes"
 	@echo "make check      every test and check; the last line counts them"
 	@echo "make bench      time and memory against glibc's malloc and its peers, in turns"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""clients.py -- servers that are linked with libjemalloc.so.2, on mallow's and on Debian's, in turns: redis-server under
-redis-benchmark (SET, GET, LPUSH), clickhouse-server grouping a million rows.
+"""clients.py -- servers that are linked with libjemalloc.so.2, on mallow's and on Debian's, in
+turns: redis-server under redis-benchmark (SET, GET, LPUSH), clickhouse-server grouping a million
+rows.
 
-Each turn starts both servers anew and lets them do the same in alternating order.  What is compared within
-a turn: wall time of the client's run, and the server's processor time.  Printed are medians of the turns' ratios,
-mallow to jemalloc, with their quartiles; at most 1.00 is the goal.  Takes --seconds at most, and says how many turns
-that gave."""
+Each turn starts both servers anew and lets them do the same in alternating order. What is compared
+within a turn: wall time of the client's run, and the server's processor time. Printed are medians
+of the turns' ratios, mallow to jemalloc, with their quartiles; at most 1.00 is the goal. Takes
+--seconds at most, and says how many turns that gave."""
 import argparse
 import json
 import os
@@ -29,7 +30,8 @@ QUERY = "SELECT k % 50000 AS g, groupArray(v)[1], max(k) FROM t GROUP BY g ORDER
 
 
 def pin(cpus):
-    return lambda: os.sched_setaffinity(0, cpus & os.sched_getaffinity(0) or os.sched_getaffinity(0))
+    return lambda: os.sched_setaffinity(0,
+                                        cpus & os.sched_getaffinity(0) or os.sched_getaffinity(0))
 
 
 def processor_seconds(pid):
@@ -44,7 +46,8 @@ class Server:
     def __init__(self, argv, library, home, cpus):
         env = {**os.environ, "LD_LIBRARY_PATH": str(library), "LD_PRELOAD": ""}
         self.log = open(home / "log", "wb")
-        self.process = subprocess.Popen(argv, env=env, cwd=home, stdin=subprocess.DEVNULL, stdout=self.log,
+        self.process = subprocess.Popen(argv, env=env, cwd=home, stdin=subprocess.DEVNULL,
+                                        stdout=self.log,
                                         stderr=self.log, preexec_fn=pin(cpus))
         self.library = library
 
@@ -53,7 +56,8 @@ class Server:
             if self.process.poll() is not None:
                 break
             if ready():
-                assert str(self.library) in pathlib.Path(f"/proc/{self.process.pid}/maps").read_text()
+                assert str(self.library) in pathlib.Path(
+                    f"/proc/{self.process.pid}/maps").read_text()
                 return
             time.sleep(0.05)
         sys.exit(f"clients.py: {self.process.args[0]} does not answer")
@@ -72,17 +76,21 @@ class Redis:
 
     def __init__(self, library, home):
         self.socket = str(home / "sock")
-        self.server = Server(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir", str(home)],
+        self.server = Server(["redis-server", "--port", "0", "--unixsocket", self.socket, "--save",
+                              "", "--dir", str(home)],
                              library, home, SERVER_CPU)
-        self.server.wait_for(lambda: b"PONG" in quiet(["redis-cli", "-s", self.socket, "ping"]).stdout)
+        self.server.wait_for(lambda: b"PONG" in quiet(["redis-cli", "-s", self.socket,
+                                                       "ping"]).stdout)
 
     def prepare(self):
         pass
 
     def run(self, work):
-        result = quiet(["redis-benchmark", "-s", self.socket, "-n", str(REDIS_REQUESTS), "-r", "100000", "-d", "100", "-P",
+        result = quiet(["redis-benchmark", "-s", self.socket, "-n", str(REDIS_REQUESTS), "-r",
+                        "100000", "-d", "100", "-P",
                         "16", "-t", work.lower(), "--csv"], text=True, preexec_fn=pin(CLIENT_CPU))
-        return REDIS_REQUESTS / float(result.stdout.strip().splitlines()[-1].split(",")[1].strip('"'))
+        return REDIS_REQUESTS / float(
+            result.stdout.strip().splitlines()[-1].split(",")[1].strip('"'))
 
     repeats = 1
 
@@ -112,11 +120,13 @@ class ClickHouse:
             f"<listen_host>127.0.0.1</listen_host><path>{home}/data/</path><tmp_path>{home}/tmp/</tmp_path>"
             "<users_config>users.xml</users_config><default_profile>default</default_profile>"
             "<default_database>default</default_database><mark_cache_size>5368709120</mark_cache_size></yandex>")
-        self.server = Server(["clickhouse-server", f"--config-file={home}/config.xml"], library, home, SERVER_CPU | CLIENT_CPU)
+        self.server = Server(["clickhouse-server", f"--config-file={home}/config.xml"], library,
+                             home, SERVER_CPU | CLIENT_CPU)
         self.server.wait_for(lambda: self.ask("SELECT 1").returncode == 0)
 
     def ask(self, query):
-        return quiet(["clickhouse-client", "--host", "127.0.0.1", "--port", str(self.port), "--time", "--query", query], text=True)
+        return quiet(["clickhouse-client", "--host", "127.0.0.1", "--port", str(self.port),
+                      "--time", "--query", query], text=True)
 
     def prepare(self):
         for query in ("CREATE TABLE t (k UInt64, v String) ENGINE = MergeTree ORDER BY k",
@@ -156,7 +166,8 @@ def one_turn(client, libraries, swap, results):
 
 
 def table(results):
-    lines = ["| | pairs | wall time, mallow to jemalloc | processor time of the server |", "|---|---|---|---|"]
+    lines = ["| | pairs | wall time, mallow to jemalloc | processor time of the server |",
+             "|---|---|---|---|"]
     for name, pairs in results.items():
         cells = []
         for what in ("wall", "processor"):
@@ -170,17 +181,21 @@ def table(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True, type=pathlib.Path)
-    parser.add_argument("--jemalloc", type=pathlib.Path, default="/usr/lib/x86_64-linux-gnu", help="folder of its libjemalloc.so.2")
+    parser.add_argument("--jemalloc", type=pathlib.Path, default="/usr/lib/x86_64-linux-gnu",
+                        help="folder of its libjemalloc.so.2")
     parser.add_argument("--seconds", type=float, default=420)
-    parser.add_argument("--turns", type=int, default=15, help="of redis-server; a third as many of clickhouse-server")
+    parser.add_argument("--turns", type=int, default=15,
+                        help="of redis-server; a third as many of clickhouse-server")
     options = parser.parse_args()
-    libraries = {"mallow": (options.build / "lib/mallow/compat").resolve(), "jemalloc": options.jemalloc}
+    libraries = {"mallow": (options.build / "lib/mallow/compat").resolve(),
+                 "jemalloc": options.jemalloc}
     for name, library in libraries.items():
         if not (library / "libjemalloc.so.2").exists():
             sys.exit(f"clients.py: {name}: no libjemalloc.so.2 in {library}")
     start, results = time.monotonic(), {}
     # The dearer first: redis-server's turns are short enough to fill what is left.
-    for client, turns, share in ((ClickHouse, (options.turns + 2) // 3, 0.6), (Redis, options.turns, 1.0)):
+    for client, turns, share in ((ClickHouse, (options.turns + 2) // 3, 0.6),
+                                 (Redis, options.turns, 1.0)):
         if not all(shutil.which(program) for program in client.programs):
             print(f"{client.programs[0]}: not installed")
             continue

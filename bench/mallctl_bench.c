@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mallctl_bench.c -- what jemalloc's controls cost: a statistic read by its MIB and by its name,
  * and a write to "epoch" with 100 threads that have a heap of some 10 MiB together.  Medians of 15
- * turns. Run with LD_LIBRARY_PATH at either libjemalloc.so.2 (doc/jemalloc.md). */
+ * turns. Run with LD_LIBRARY_PATH at either libjemalloc.so.2 (doc/reference/jemalloc.md). */
 #include <jemalloc/jemalloc.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: MIT
 """programs.py -- times real programs with glibc's malloc and with mallow preloaded, in turns.
 
-Each turn runs every program once with each, in an order that alternates, so that what the machine does
-meanwhile hits both alike.  Reported are medians over the turns, the ratio of the medians, and the
-spread of the ratios of single turns (quartiles).  Servers run under the malloc in question; their
-clients do not.  Other libraries can join: --peer NAME=PATH.
-"""
+Each turn runs every program once with each, in an order that alternates, so that what the machine
+does meanwhile hits both alike. Reported are medians over the turns, the ratio of the medians, and
+the spread of the ratios of single turns (quartiles). Servers run under the malloc in question;
+their clients do not. Other libraries can join: --peer NAME=PATH. """
 import argparse
 import json
 import os
@@ -28,7 +27,8 @@ class Server:
 
     def __init__(self, command, environment, ready, log):
         self.log = open(log, "w")
-        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=self.log,
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+                                        stdout=self.log,
                                         stderr=subprocess.STDOUT)
         deadline = time.monotonic() + 30
         while subprocess.run(ready, capture_output=True, check=False).returncode != 0:
@@ -63,7 +63,8 @@ class Workloads:
 
     def timed(self, command, environment, cwd=None):
         start = time.perf_counter()
-        done = subprocess.run(command, env=environment, cwd=cwd or self.work, stdin=subprocess.DEVNULL,
+        done = subprocess.run(command, env=environment, cwd=cwd or self.work,
+                              stdin=subprocess.DEVNULL,
                               capture_output=True, check=False)
         seconds = time.perf_counter() - start
         if done.returncode != 0:
@@ -91,7 +92,8 @@ print(len(back), len(words), sum(len(r["tags"]) for r in back))
         self.run_python_script = self.path("bench.py")
         if not os.path.exists(self.run_python_script):
             self.run_python(environment)
-        return self.timed([PYTHON, self.run_python_script], {**environment, "PYTHONMALLOC": "malloc"})
+        return self.timed([PYTHON, self.run_python_script],
+                          {**environment, "PYTHONMALLOC": "malloc"})
 
     def run_perl(self, environment):
         script = self.once("perl", lambda: write(self.path("bench.pl"), """
@@ -121,7 +123,8 @@ SELECT a.name, count(*) FROM item a JOIN item b ON a.amount = b.amount AND b.id 
     GROUP BY a.name ORDER BY 2 DESC, 1 LIMIT 20;
 SELECT amount, group_concat(name) FROM item GROUP BY amount ORDER BY length(group_concat(name)) DESC LIMIT 1;
 """))
-        return self.timed(["/usr/bin/sqlite3", "-batch", ":memory:", f".read {script}"], environment)
+        return self.timed(["/usr/bin/sqlite3", "-batch", ":memory:", f".read {script}"],
+                          environment)
 
     def run_git(self, environment):
         def make():
@@ -145,12 +148,15 @@ done
         repository = self.once("git", make)
         command = ("git -c pack.threads=2 repack -q -a -d -f --depth=50 --window=50 && git fsck --full && "
                    "git log --stat -p >/dev/null && git blame file60 >/dev/null; git diff HEAD~50 HEAD >/dev/null")
-        return self.timed(["bash", "-c", command], {**environment, "HOME": self.work}, cwd=repository)
+        return self.timed(["bash", "-c", command], {**environment, "HOME": self.work},
+                          cwd=repository)
 
     def run_gcc(self, environment):
         def make():
-            lines = ["#include <algorithm>", "#include <functional>", "#include <iostream>", "#include <map>",
-                     "#include <regex>", "#include <string>", "#include <unordered_map>", "#include <vector>"]
+            lines = ["#include <algorithm>", "#include <functional>", "#include <iostream>",
+                     "#include <map>",
+                     "#include <regex>", "#include <string>", "#include <unordered_map>",
+                     "#include <vector>"]
             for i in range(1, 41):
                 lines.append(f"long call{i}() {{ std::map<std::string, std::vector<int>> m; for (int i = 0; i < {i * 10}; "
                              f"i++) m[std::to_string(i % {i})].push_back(i); long s = 0; for (auto &e : m) s += "
@@ -179,10 +185,12 @@ console.log(total);
 
     def run_redis(self, environment):
         socket = self.path("redis.sock")
-        server = Server(["/usr/bin/redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", self.work],
+        server = Server(["/usr/bin/redis-server", "--port", "0", "--unixsocket", socket, "--save",
+                         "", "--dir", self.work],
                         environment, ["redis-cli", "-s", socket, "ping"], self.path("redis.log"))
         try:
-            return self.timed(["redis-benchmark", "-s", socket, "-q", "-n", "200000", "-r", "100000", "-d", "200", "-P", "16",
+            return self.timed(["redis-benchmark", "-s", socket, "-q", "-n", "200000", "-r",
+                               "100000", "-d", "200", "-P", "16",
                                "-t", "set,get,lpush,lpop,sadd,hset,zadd"], dict(os.environ))
         finally:
             server.stop()
@@ -198,21 +206,27 @@ console.log(total);
         def make():
             if os.getuid() == 0:
                 shutil.chown(self.work, "postgres")
-            subprocess.run(self.as_postgres([f"{programs}/initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]),
+            subprocess.run(self.as_postgres([f"{programs}/initdb", "-D", data, "-U", "postgres",
+                                             "-A", "trust", "--no-sync"]),
                            check=True, capture_output=True, cwd=self.work)
             return data
         fresh = "postgres" not in self.prepared
         self.once("postgres", make)
-        server = Server(self.as_postgres([f"{programs}/postgres", "-D", data, "-k", self.work, "-c", "listen_addresses=", "-c",
+        server = Server(self.as_postgres([f"{programs}/postgres", "-D", data, "-k", self.work, "-c",
+                                          "listen_addresses=", "-c",
                                           "fsync=off", "-c", "shared_buffers=64MB"]), environment,
-                        [f"{programs}/pg_isready", "-q", "-h", self.work], self.path("postgres.log"))
+                        [f"{programs}/pg_isready", "-q", "-h", self.work],
+                        self.path("postgres.log"))
         try:
             if fresh:
-                subprocess.run([f"{programs}/pgbench", "-q", "-i", "-s", "4", "postgres"], env=client, check=True,
+                subprocess.run([f"{programs}/pgbench", "-q", "-i", "-s", "4", "postgres"],
+                               env=client, check=True,
                                capture_output=True, cwd=self.work)
-            # Prepared anew at each call: the server's planner allocates.  One client: more than there
-            # are cores for measures the scheduler (quartiles of four clients on two: 0.86 to 1.28).
-            return self.timed([f"{programs}/pgbench", "-c", "1", "-j", "1", "-t", "20000", "-n", "-S", "-M", "simple", "postgres"],
+            # Prepared anew at each call: the server's planner allocates.  One client: more than
+            # there are cores for measures the scheduler (quartiles of four clients on two: 0.86 to
+            # 1.28).
+            return self.timed([f"{programs}/pgbench", "-c", "1", "-j", "1", "-t", "20000", "-n",
+                               "-S", "-M", "simple", "postgres"],
                               client)
         finally:
             server.stop()
@@ -231,10 +245,12 @@ def spawn_overhead(environments, turns):
 
 def machine():
     with open("/proc/cpuinfo") as file:
-        model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
+        model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")),
+                     platform.machine())
     with open("/proc/meminfo") as file:
         memory_mib = int(file.readline().split()[1]) // 1024
-    return {"cpu": model, "cores": os.cpu_count(), "memory_mib": memory_mib, "kernel": platform.release(),
+    return {"cpu": model, "cores": os.cpu_count(), "memory_mib": memory_mib,
+            "kernel": platform.release(),
             "libc": " ".join(platform.libc_ver()), "date": time.strftime("%Y-%m-%d")}
 
 
@@ -265,18 +281,21 @@ def summarise(seconds):
             rows.append({"program": name, "malloc": malloc, "glibc_s": statistics.median(glibc),
                          "seconds": statistics.median(values),
                          "ratio": statistics.median(values) / statistics.median(glibc),
-                         "ratio_quartiles": [single[len(single) // 4], single[len(single) * 3 // 4]]})
+                         "ratio_quartiles": [single[len(single) // 4],
+                                             single[len(single) * 3 // 4]]})
     return rows
 
 
 def main():
     known = [name[4:] for name in dir(Workloads) if name.startswith("run_")]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True)
     parser.add_argument("--json", required=True)
     parser.add_argument("--turns", type=int, default=9)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PATH")
-    parser.add_argument("programs", nargs="*", choices=[[], *known], metavar="PROGRAM", help=f"of: {', '.join(known)}")
+    parser.add_argument("programs", nargs="*", choices=[[], *known], metavar="PROGRAM",
+                        help=f"of: {', '.join(known)}")
     options = parser.parse_args()
     plain = {key: value for key, value in os.environ.items()
              if key not in ("LD_PRELOAD", "MALLOW_CONF", "MALLOC_CONF")}
@@ -285,9 +304,11 @@ def main():
     os.chmod(work, 0o755)
     # A copy: a server that runs as another user must be able to read it.
     library = shutil.copy(options.library, work)
-    # glibc's malloc is preloaded too: Debian links redis with jemalloc, which must not stand in for it.
+    # glibc's malloc is preloaded too: Debian links redis with jemalloc, which must not stand in for
+    # it.
     libc = next(line.split()[-1] for line in open("/proc/self/maps") if "/libc.so.6" in line)
-    environments = {"glibc": {**plain, "LD_PRELOAD": libc}, "mallow": {**plain, "LD_PRELOAD": library}}
+    environments = {"glibc": {**plain, "LD_PRELOAD": libc},
+                    "mallow": {**plain, "LD_PRELOAD": library}}
     for peer in options.peer:
         name, path = peer.split("=", 1)
         environments[name] = {**plain, "LD_PRELOAD": path}
@@ -307,7 +328,8 @@ def main():
     for name, milliseconds in true_ms.items():
         print(f"true with {name}: {milliseconds:.3f} ms ({milliseconds - true_ms['glibc']:+.3f} ms)")
     with open(options.json, "w") as file:
-        json.dump({"machine": host, "turns": options.turns, "rows": rows, "seconds": seconds, "true_ms": true_ms}, file,
+        json.dump({"machine": host, "turns": options.turns, "rows": rows, "seconds": seconds,
+                   "true_ms": true_ms}, file,
                   indent=1)
     print(f"written: {options.json}")
 

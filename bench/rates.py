@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""rates.py BUILD_DIR [TURNS] -- what sampling costs: mallow at T = 64 KiB and T = 512 KiB, and jemalloc at
-its T = 512 KiB, each on against off, in turns.  The processor's time and, where it counts them, instructions (perf
-stat; they repeat to a percent), medians, of bench/workloads' programs.  Writes a table in Markdown."""
+"""rates.py BUILD_DIR [TURNS] -- what sampling costs: mallow at T = 64 KiB and T = 512 KiB, and
+jemalloc at its T = 512 KiB, each on against off, in turns. The processor's time and, where it
+counts them, instructions (perf stat; they repeat to a percent), medians, of bench/workloads'
+programs. Writes a table in Markdown."""
 import os
 import resource
 import statistics
@@ -15,7 +16,8 @@ turns = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 mallow = build + "/lib/libmallow.so"
 jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 
-WORKLOADS = ["slots 1 skewed", "slots 1 any", "slots 1 wide", "blocks 1", "containers maps", "containers words",
+WORKLOADS = ["slots 1 skewed", "slots 1 any", "slots 1 wide", "blocks 1", "containers maps",
+             "containers words",
              "terms trees", "json"]
 KINDS = {
     "mallow off": (mallow, "prof:false"),
@@ -29,7 +31,8 @@ KINDS = {
 def instructions(command, environment):
     """In user mode; None where the processor's counters cannot be had, as in many virtual machines."""
     with tempfile.NamedTemporaryFile("r") as counts:
-        subprocess.run(["perf", "stat", "-x,", "-e", "instructions:u", "-o", counts.name, "env", *environment, *command],
+        subprocess.run(["perf", "stat", "-x,", "-e", "instructions:u", "-o", counts.name, "env",
+                        *environment, *command],
                        check=True, stdout=subprocess.DEVNULL)
         for line in counts:
             if "instructions" in line and line.split(",")[0].isdigit():
@@ -52,7 +55,8 @@ def mean(ratios):
 MEASURES = {"time": seconds}
 if instructions(["true"], []) is not None:
     MEASURES["instructions"] = instructions
-COLUMNS = [("mallow 64K", "mallow off", "mallow, 64 KiB"), ("mallow 512K", "mallow off", "mallow, 512 KiB"),
+COLUMNS = [("mallow 64K", "mallow off", "mallow, 64 KiB"),
+           ("mallow 512K", "mallow off", "mallow, 512 KiB"),
            ("jemalloc 512K", "jemalloc off", "jemalloc, 512 KiB")]
 
 heads = [f"{name}: {measure}" for *_, name in COLUMNS for measure in MEASURES]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""scaling.py -- what threads share, and what many of them cost: the figures of doc/scaling.md.
+"""scaling.py -- what threads share, and what many of them cost: the figures of
+doc/measurements/scaling.md.
 
 Called by scripts/bench.sh scaling.  The harness's server workload with 8, 64 and 512 threads: peak
 resident memory and time with each allocator that is installed; and with a libmallow that counts
@@ -76,7 +77,7 @@ def count_table(build, environment, commands):
                 continue
             times, contended, held, long_holds = (float(w) for w in words[2:6])
             if words[1] == "pushes":
-                lines.append(f"| {name} | pushes into inboxes, {contended / times:.1f} blocks each "
+                lines.append(f"| {name} | pushes to other threads' pages, {contended / times:.1f} blocks each "
                              f"| {times / mallocs * 1e6:.0f} | | | | |")
             else:
                 lines.append(f"| {name} | {words[1]} | {times / mallocs * 1e6:.1f} "

@@ -22,16 +22,21 @@ WORKLOADS = ["slots 1 any", "slots 2 any", "slots 1 wide", "slots 1 skewed", "la
              "exchange wide", "threads leaving", "containers maps", "terms trees", "json", "bignum", "cubes"]
 # What a source file of src/ has to do with sampling; those that are not here would run without it.
 PARTS = {
-    "walk": ["prof/unwind", "prof/unwind_trail", "prof/unwind_cache", "prof/watch", "os/stack", "prof/recall"],
-    "rules": ["prof/unwind_resolve", "prof/unwind_rule", "prof/unwind_cfi", "prof/unwind_program", "prof/unwind_expr", "os/object",
-              "os/object_loaded", "prof/modules", "prof/module_elf", "prof/depot", "prof/index"],
-    "sums": ["prof/records", "prof/lives", "prof/peak", "prof/image", "prof/mirror", "prof/gate"],
-    "places": ["heap/sampled", "heap/guarded"],
-    "draws": ["prof/sampler", "base/math", "base/rng"],
-    "around": ["prof/sample", "prof/prof", "prof/control", "prof/threads", "prof/triggers", "os/ticks", "os/clock"],
-    "ticks": ["prof/journal", "prof/survey", "heap/survey", "heap/counts", "prof/state_file", "prof/stale", "os/proc"],
+    "walk": ["prof/unwind/unwind", "prof/unwind/walk_cache", "prof/unwind/rule/rule_cache", "prof/sample/program_hooks", "os/unwind/stack"],
+    "rules": ["prof/unwind/resolve", "prof/unwind/rule/rule", "prof/unwind/cfi/cfi", "prof/unwind/cfi/cfi_program", "prof/unwind/cfi/cfi_expr", "os/unwind/object",
+              "os/unwind/object_loaded", "prof/modules/modules", "prof/modules/module_elf", "prof/table/depot", "prof/store/index"],
+    "sums": ["prof/table/records", "prof/table/lifetimes", "prof/table/peak", "prof/store/store", "prof/store/published", "prof/store/table_lock"],
+    "places": ["heap/sample/sampled", "heap/harden/guarded"],
+    "draws": ["prof/sample/sampler", "base/math", "base/rng"],
+    "around": ["prof/sample_hooks", "prof/prof", "prof/control/control", "prof/sample/threads", "prof/control/triggers", "os/time/ticks", "os/time/clock"],
+    "ticks": ["prof/store/event_log", "prof/control/heap_walk", "heap/stats/heap_walk", "heap/stats/counts", "prof/store/state_file", "prof/store/cleanup", "os/file/proc"],
 }
+for listed in sum(PARTS.values(), []):
+    if not os.path.exists(os.path.join(os.path.dirname(__file__), "..", "src", listed + ".c")):
+        sys.exit(f"shares.py: src/{listed}.c does not exist: correct its path in the table PARTS")
 part_of_file = {file: part for part, files in PARTS.items() for file in files}
+# prof/unwind/cfi/cfi becomes the object prof_unwind_cfi_cfi.o.
+file_of_object = {file.replace("/", "_"): file for file in part_of_file}
 
 
 def names_of(path):
@@ -46,7 +51,7 @@ def parts_by_address():
     files = collections.defaultdict(set)
     for path in glob.glob(build + "/src/own_text/*.o"):
         for _, name in names_of(path):
-            files[name].add(os.path.basename(path)[:-2].replace("_", "/", 1))
+            files[name].add(file_of_object.get(os.path.basename(path)[:-2], ""))
     last, result = "", {}
     for address, name in names_of(library):
         candidates = files.get(name, {last})

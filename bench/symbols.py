@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """symbols.py --build DIR [--turns N] [--units N]: how fast a profile is read and named.
 
-Side by side in one run: a profile of some 20,000 stacks from a program with 180 MB of DWARF, by line,
-with mallow (without and with the symbols it kept), go tool pprof and jeprof; and a profile of a
-million samples without symbols, with mallow and go tool pprof.  The program is built once, which
-takes minutes; a command that takes more than two is ended.  Results go to build/bench/symbols.json,
+Side by side in one run: a profile of some 20,000 stacks from a program with 180 MB of DWARF, by
+line, with mallow (without and with the symbols it kept), go tool pprof and jeprof; and a profile of
+a million samples without symbols, with mallow and go tool pprof. The program is built once, which
+takes minutes; a command that takes more than two is ended. Results go to build/bench/symbols.json,
 a table of them to symbols.md beside it."""
 import argparse
 import json
@@ -41,7 +41,8 @@ def run(command, env=None):
     report = pathlib.Path("usage")
     start = time.monotonic()
     child = subprocess.Popen(["/usr/bin/time", "-f", "%U %S %M", "-o", report, *command], env=env,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             start_new_session=True)
     ended = []
 
     def end():
@@ -60,7 +61,8 @@ def run(command, env=None):
     if status != 0:
         raise SystemExit(f"symbols.py: {' '.join(command)}: status {status}")
     user, system, kib = report.read_text().split()[-3:]
-    return {"seconds": seconds, "processor_s": float(user) + float(system), "peak_mib": int(kib) / 1024}
+    return {"seconds": seconds, "processor_s": float(user) + float(system),
+            "peak_mib": int(kib) / 1024}
 
 
 def build_program(folder, units):
@@ -73,7 +75,8 @@ def build_program(folder, units):
         objects = " ".join(f"{n}.o" for n in names)
         link = f"program: {objects}\n\tg++ -Wl,--build-id -o $@ {objects}\n"
         (folder / "Makefile").write_text(link + "".join(rules))
-        subprocess.run(["make", "-C", folder, "-j2", "program"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["make", "-C", folder, "-j2", "program"], check=True,
+                       stdout=subprocess.DEVNULL)
     return program
 
 
@@ -85,7 +88,8 @@ def record(build, program, folder):
     child.wait()
     mallow = build / "bin/mallow"
     for name in ("profile.pb.gz", "profile.heap"):
-        subprocess.run([mallow, "dump", "--no-symbols", "-o", folder / name, str(child.pid)], check=True,
+        subprocess.run([mallow, "dump", "--no-symbols", "-o", folder / name, str(child.pid)],
+                       check=True,
                        stderr=subprocess.DEVNULL)
     subprocess.run([mallow, "clean", "--name", "^program$"], stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, check=False)
@@ -158,7 +162,8 @@ def main():
         "go tool pprof": ["go", "tool", "pprof", "-top", "-lines", "-alloc_space", "profile.pb.gz"],
         "jeprof": ["jeprof", "--text", "--lines", "--alloc_space", str(program), "profile.heap"],
         "mallow, a million samples": [mallow, "report", "million.pb"],
-        "go tool pprof, a million samples": ["go", "tool", "pprof", "-top", "-symbolize=none", "million.pb"],
+        "go tool pprof, a million samples": ["go", "tool", "pprof", "-top", "-symbolize=none",
+                                             "million.pb"],
     }
     results = {name: [] for name in commands}
     for turn in range(options.turns):

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "prof/unwind.h"
+#include "prof/unwind/unwind.h"
 
 #ifdef BENCH_LIBUNWIND
 #define UNW_LOCAL_ONLY

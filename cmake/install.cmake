@@ -9,7 +9,8 @@ foreach(suffix "" _secure _debug)
     install(TARGETS mallow${suffix} LIBRARY DESTINATION lib)
     install(TARGETS mallow_static${suffix} ARCHIVE DESTINATION lib)
 endforeach()
-# jemalloc's names for it all, in a folder of their own: another jemalloc's files stay what they are.
+# jemalloc's names for it all, in a folder of their own: another jemalloc's files stay what they
+# are.
 configure_file(cmake/jemalloc.pc.in ${CMAKE_BINARY_DIR}/jemalloc.pc @ONLY)
 configure_file(cmake/jemalloc-config.in ${CMAKE_BINARY_DIR}/jemalloc-config @ONLY)
 file(CREATE_LINK libjemalloc.so.2 ${CMAKE_BINARY_DIR}/lib/mallow/compat/libjemalloc.so SYMBOLIC)
@@ -17,6 +18,22 @@ install(TARGETS mallow_compat_jemalloc LIBRARY DESTINATION lib/mallow/compat)
 install(FILES ${CMAKE_BINARY_DIR}/lib/mallow/compat/libjemalloc.so DESTINATION lib/mallow/compat)
 install(FILES ${CMAKE_BINARY_DIR}/jemalloc.pc DESTINATION lib/mallow/compat/pkgconfig)
 install(PROGRAMS ${CMAKE_BINARY_DIR}/jemalloc-config DESTINATION lib/mallow/compat/bin)
+# Names of other allocators' libraries: cmake/compat.cmake.
+get_property(compat_targets GLOBAL PROPERTY MALLOW_COMPAT_TARGETS)
+get_property(compat_links GLOBAL PROPERTY MALLOW_COMPAT_LINKS)
+install(TARGETS ${compat_targets} LIBRARY DESTINATION lib/mallow/compat)
+install(FILES ${compat_links} DESTINATION lib/mallow/compat)
+file(GLOB compat_templates CONFIGURE_DEPENDS cmake/compat/*.in)
+foreach(template ${compat_templates})
+    get_filename_component(name ${template} NAME_WLE)
+    configure_file(${template} ${CMAKE_BINARY_DIR}/compat/${name} @ONLY)
+    if(name MATCHES "\\.pc$")
+        install(FILES ${CMAKE_BINARY_DIR}/compat/${name} DESTINATION lib/mallow/compat/pkgconfig)
+    elseif(name MATCHES "^(.*)-config(-version)?\\.cmake$")
+        install(FILES ${CMAKE_BINARY_DIR}/compat/${name}
+            DESTINATION lib/mallow/compat/cmake/${CMAKE_MATCH_1})
+    endif()
+endforeach()
 foreach(prefix ${MALLOW_JEMALLOC_PREFIXES})
     install(TARGETS mallow_prefixed_${prefix} mallow_prefixed_static_${prefix}
         LIBRARY DESTINATION lib/mallow/prefixed/${prefix} ARCHIVE DESTINATION lib/mallow/prefixed/${prefix})

@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: MIT
-# Copies the library's objects with their code moved to two sections of its own: mallow_text, what every
-# process runs (RESIDENT objects, and functions marked MW_RESIDENT), and mallow_cold, the rest.  So
-# a small process touches few pages of the file (doc/adr/0014-resident-first.md).  The names being C
-# identifiers, the linker defines __start_mallow_text and so on around them in whatever the objects end
-# up in, libmallow.so or a program linked with libmallow.a: that is how the unwinder knows the library's
-# own frames.  Constants become mallow_tables, strings of RESIDENT and SAMPLED objects too; strings of the rest, and
-# what is marked MW_COLD_TABLE, mallow_texts, before the unwind tables; arrays marked MW_SPARSE mallow_sparse, behind
-# the variables; variables of files that are neither RESIDENT nor STARTED mallow_later, behind the others, and arrays
-# marked MW_TAIL mallow_tail, between.
+# Copies the library's objects and moves their code and data to sections of its own, so that a small
+# process touches few pages of the file (doc/adr/0014-startup-layout.md):
+#   mallow_text    code that every process runs: RESIDENT objects, functions marked MW_RESIDENT
+#   mallow_cold    all other code
+#   mallow_tables  constants, and strings of RESIDENT and SAMPLED objects
+#   mallow_texts   other strings, and MW_COLD_TABLE; before the unwind tables
+#   mallow_sparse  arrays marked MW_SPARSE; behind the variables
+#   mallow_later   variables of files that are neither RESIDENT nor STARTED; behind the others
+#   mallow_tail    arrays marked MW_TAIL; between these two
+# The names are C identifiers, so the linker defines __start_mallow_text and so on around them, in
+# libmallow.so and in programs linked with libmallow.a: the unwinder knows the library's own frames
+# by them.
 # Run by src/CMakeLists.txt:
 #   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out> -DRESIDENT=<layer_stem,...>
 #       -DSAMPLED=<layer_stem,...> -DSTARTED=<layer_stem,...> [-DLINK=<command>] -P own_text.cmake
-# LINK makes one object of all, when the code is generated at link time only: then all of it is resident.
+# LINK makes one object of all, when the code is generated at link time only: then all of it is
+# resident.
 cmake_policy(VERSION 3.25)
 file(STRINGS ${OBJECTS} objects)
 string(REPLACE "," ";" resident "${RESIDENT}")
 string(REPLACE "," ";" sampled "${SAMPLED}")
 string(REPLACE "," ";" started "${STARTED}")
 
-# Where compilers put functions: plain, often called, constructors; destructors; never called.  clang
-# ends such names with a dot.
+# Where compilers put functions: plain, often called, constructors; destructors; never called.
+# clang ends such names with a dot.
 set(plain .text)
 set(often .text.hot .text.hot. .text.startup .text.startup.)
 set(exit .text.exit .text.exit.)
@@ -57,11 +61,9 @@ if(LINK)
     return()
 endif()
 foreach(object ${objects})
-    # .../mallow_objects.dir/heap/page.c.o becomes heap_page.o
-    get_filename_component(stem ${object} NAME_WE)
-    get_filename_component(layer ${object} DIRECTORY)
-    get_filename_component(layer ${layer} NAME)
-    set(name ${layer}_${stem})
+    # .../mallow_objects.dir/heap/remote/word.c.o becomes heap_remote_word.o
+    string(REGEX REPLACE "^.*\\.dir/(\\./)?(.*)\\.c\\.o$" "\\2" name ${object})
+    string(REPLACE "/" "_" name ${name})
     set(options ${constants} ${texts_of_all} ${sparse})
     if(name IN_LIST resident)
         list(APPEND options ${text_of_resident} ${cold_of_resident} ${strings})

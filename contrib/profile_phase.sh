@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# profile_phase.sh PID SECONDS [DIRECTORY] -- what a live process allocates in a time, and what its heap gained:
-# a profile before and one after, what differs between them, and a profile of the time in between.
+# profile_phase.sh PID SECONDS [DIRECTORY] -- what a live process allocates in a time, and what
+# its heap gained: a profile before and one after, what differs between them, and a profile of the
+# time in between.
 #
 # The process needs to run with libmallow.so, and nothing else: no restart, no signal, no port.
 set -euo pipefail
@@ -17,7 +18,8 @@ mkdir -p "$directory"
 
 # Sampling may be off: then it is on for this time only.
 was_on=$("$mallow" status --json "$pid" | grep -c '"active": true' || true)
-"$mallow" start --strict --wait 5 "$pid" || echo "some threads are idle; they follow when they allocate" >&2
+"$mallow" start --strict --wait 5 "$pid" ||
+    echo "some threads are idle; they follow when they allocate" >&2
 "$mallow" dump -o "$directory/before.pb.gz" "$pid"
 "$mallow" start --for "${seconds}s" -o "$directory/between.pb.gz" "$pid"
 "$mallow" dump -o "$directory/after.pb.gz" "$pid"

@@ -1,14 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# bench.sh [workloads [OPTION...] | programs [TURNS [PROGRAM...]] | clients | scaling | symbols] -- everything runs in turns, as whole
-# processes, within one run; results go to build/bench.  Without arguments: workloads, programs, symbols.
-#   workloads  own workloads and some real programs with mallow, glibc's malloc and the peers that are
-#              installed: times, memory, instruction counts; tables, JSON, chart.  Options: --quick,
-#              --runs N, --only REGEX, --peer NAME=PATH (or PEER=NAME=PATH in the environment),
-#              --allocators NAMES, --no-instructions, --list.  An option as the first word means this.
+# bench.sh [workloads [OPTION...] | threads [OPTION...] | programs [TURNS [PROGRAM...]] | clients
+# | scaling | symbols] -- everything runs in turns, as whole processes, within one run; results go
+# to build/bench.  Without arguments: workloads, threads, programs, symbols.
+#   workloads  workloads and some real programs with mallow, glibc's malloc and the installed peers:
+#              times, memory, instruction counts; tables, JSON, chart.  Options: --quick, --runs N,
+#              --only REGEX, --peer NAME=PATH (or PEER=NAME=PATH in the environment), --allocators
+#              NAMES, --no-instructions, --list.  An option as the first word means workloads.
+#   threads    workloads in which threads free each other's blocks, on 1, 2, 4 and 8 threads, with
+#              seeded ranges: build/bench/threads.md.  Options: --quick, --runs N, --seed S,
+#              --baseline LIBRARY (another libmallow.so), --only REGEX, --threads LIST, --peer,
+#              --allocators, --list.
 #   programs   longer real programs, servers among them, with glibc's malloc and with mallow.
-#   clients    redis-server and clickhouse-server, linked with libjemalloc.so.2, on either library: doc/jemalloc.md
-#   scaling    what many threads share and cost: doc/scaling.md
+#   clients    redis-server and clickhouse-server, linked with libjemalloc.so.2, on either library:
+#              doc/reference/jemalloc.md
+#   scaling    what many threads share and cost: doc/measurements/scaling.md
 #   symbols    how fast a large program's profile is read and named, beside pprof and jeprof
 . "$(dirname "$0")/lib/common.sh"
 
@@ -17,6 +23,11 @@ library=$MALLOW_BUILD/lib/libmallow.so
 run_workloads() {
     scripts/build.sh release mallow bench_workloads
     python3 bench/harness/bench.py --build "$MALLOW_BUILD" "$@"
+}
+
+run_threads() {
+    scripts/build.sh release mallow bench_workloads
+    python3 bench/harness/threads.py --build "$MALLOW_BUILD" "$@"
 }
 
 run_programs() {
@@ -45,14 +56,16 @@ scripts/bootstrap.sh bench
 case ${1:-} in
 workloads) run_workloads "${@:2}" ;;
 -*) run_workloads "$@" ;;
+threads) run_threads "${@:2}" ;;
 programs) run_programs "${@:2}" ;;
 clients) run_clients "${@:2}" ;;
 scaling) run_scaling "${@:2}" ;;
 symbols) run_symbols "${@:2}" ;;
 "")
     run_workloads
+    run_threads
     run_programs
     run_symbols
     ;;
-*) die "bench.sh: '$1' is neither workloads nor programs nor clients nor scaling nor symbols nor an option of workloads" ;;
+*) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, symbols" ;;
 esac

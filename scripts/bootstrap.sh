@@ -31,7 +31,8 @@ missing_of() {
 }
 
 # Some packages bring services (redis, postgresql).  Debian's own switch, policy-rc.d, keeps the
-# installation from starting them; it is taken away again, and one of the machine's own is left alone.
+# installation from starting them; it is taken away again, and one of the machine's own is left
+# alone.
 install_packages() {
     local policy=/usr/sbin/policy-rc.d
     if [ ! -e "$policy" ]; then

@@ -6,9 +6,10 @@
 
 scripts/bootstrap.sh build lint
 [ -s "$MALLOW_BUILD/compile_commands.json" ] || scripts/build.sh release
-tests/checks/shell.sh "$MALLOW_ROOT"
-tests/checks/layers.sh "$MALLOW_ROOT"
+tests/checks/shell.sh "$MALLOW_ROOT" "$MALLOW_BUILD"
+tests/checks/layers.py "$MALLOW_ROOT"
 tests/checks/sizes.sh "$MALLOW_ROOT"
+tests/checks/documents.py "$MALLOW_ROOT"
 tests/checks/format.sh "$MALLOW_ROOT"
 # The compilation database is gcc's; clang has not all of its flags.
 find src tools/mallow -name '*.c' -print0 |

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# man_pages.sh MALLOW OVERVIEW DIR -- writes the man pages of the command into DIR: one a subcommand,
-# and OVERVIEW (doc/man/mallow.1.in) with the list of them.
+# man_pages.sh MALLOW OVERVIEW DIR -- writes the man pages of the command into DIR: one a
+# subcommand, and OVERVIEW (doc/man/mallow.1.in) with the list of them.
 set -euo pipefail
 mallow=$1 overview=$2 directory=$3
 mkdir -p "$directory"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# soak.sh [SECONDS [SEED]] -- programs drawn at random, one after the other, with options drawn at random,
-# until the time is over (600 s): the torture and stress programs of tests/, the harness's workloads, and
-# real programs, each with its own check that its results are right.  The seed is printed; the same seed
-# draws the same programs and options.  Each line of the log, build/soak.log, can be run by itself.
-# Exit status 1 at the first failure, whose output is shown.
+# soak.sh [SECONDS [SEED]] -- programs drawn at random, one after the other, with options drawn at
+# random, until the time is over (600 s): the torture and stress programs of tests/, the harness's
+# workloads, and real programs, each with its own check that its results are right.  The seed is
+# printed; the same seed draws the same programs and options.  Each line of the log,
+# build/soak.log, can be run by itself.  Exit status 1 at the first failure, whose output is shown.
 . "$(dirname "$0")/lib/common.sh"
 
 seconds=${1:-600}
@@ -50,7 +50,8 @@ node_program='let a = []; for (let i = 0; i < 300000; i++) a.push({i, s: "k" + i
 
 draw_command() {
     local tests=$build/tests workloads=$build/bench/workloads
-    pick torture torture churn storm forks spawn signals exceptions corner keys server exchange threads \
+    pick torture torture churn storm forks spawn signals exceptions corner keys server exchange \
+        threads \
         large survivors json containers python perl node sqlite
     kind=$picked
     case $kind in
@@ -89,7 +90,8 @@ answer_is_right() {
     *) return 0 ;;
     esac
     local key="${command[*]}"
-    [ -n "${answers[$key]:-}" ] || answers[$key]=$("${command[@]}" 2>/dev/null | grep -v '^note ' | cksum)
+    [ -n "${answers[$key]:-}" ] ||
+        answers[$key]=$("${command[@]}" 2>/dev/null | grep -v '^note ' | cksum)
     [ "$(grep -v '^note ' "$work/out" | cksum)" = "${answers[$key]}" ]
 }
 
@@ -106,7 +108,8 @@ while [ $SECONDS -lt $end ]; do
     fi
     printf 'LD_PRELOAD=%s MALLOW_CONF=%s %s\n' "$library" "$options" "${command[*]@Q}" >>"$log"
     status=0
-    LD_PRELOAD=$library MALLOW_CONF=$options timeout -k 5 240 "${command[@]}" >"$work/out" 2>"$work/err" || status=$?
+    LD_PRELOAD=$library MALLOW_CONF=$options timeout -k 5 240 "${command[@]}" >"$work/out" \
+        2>"$work/err" || status=$?
     if [ $status -ne 0 ] || ! answer_is_right; then
         echo "failed with status $status (run $((runs + 1)), seed $seed):"
         tail -n 1 "$log"

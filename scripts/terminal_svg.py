@@ -3,8 +3,8 @@
 """terminal_svg.py TITLE <text >picture.svg -- draws what a terminal showed, for the README.
 
 The pictures in doc/pictures are made from real output:
-    scripts/demo.sh | sed -n '/report --top/,/more functions/p' | scripts/terminal_svg.py 'make demo' >...
-"""
+    scripts/demo.sh | sed -n '/report --top/,/more functions/p' | scripts/terminal_svg.py 'make
+    demo' >... """
 import sys
 from xml.sax.saxutils import escape
 

@@ -27,11 +27,7 @@ def arguments():
     parser.add_argument("--runs", type=int, default=0, metavar="N", help="turns (default 7)")
     parser.add_argument("--quick", action="store_true", help="3 turns")
     parser.add_argument("--only", metavar="REGEX", help="workloads whose name or group matches")
-    parser.add_argument("--allocators", metavar="NAMES", help="only these, comma separated")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PATH",
-                        help="one more allocator (also from the environment: PEER)")
-    parser.add_argument("--library", metavar="PATH", help="the libmallow.so to measure")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="FOLDER")
+    peer_list.add_arguments(parser)
     parser.add_argument("--no-instructions", action="store_true", help="without callgrind's counts")
     parser.add_argument("--list", action="store_true", help="name the workloads and stop")
     return parser.parse_args()
@@ -40,18 +36,11 @@ def arguments():
 def chosen(all_workloads, pattern):
     if not pattern:
         return all_workloads
-    found = [w for w in all_workloads if re.search(pattern, w.name) or re.fullmatch(pattern, w.group)]
+    found = [w for w in all_workloads if re.search(pattern, w.name) or re.fullmatch(pattern,
+                                                                                    w.group)]
     if not found:
         sys.exit(f"mallow: --only {pattern}: no workload matches; --list names them")
     return found
-
-
-def check_sums(workload, peer, one, expected):
-    """A broken allocator shows: the sums over what was read back differ from glibc's."""
-    if peer.is_mallow and one.notes.get("misaligned_blocks"):
-        measure.fail(workload, peer, "blocks are not aligned")
-    if one.sums != expected.setdefault(workload.name, one.sums):
-        measure.fail(workload, peer, f"sum {one.sums}, glibc's was {expected[workload.name]}")
 
 
 def run_all(workloads, peers, turns, launcher, folder):
@@ -60,13 +49,15 @@ def run_all(workloads, peers, turns, launcher, folder):
     start = time.monotonic()
     for turn in range(turns):
         for workload in workloads:
-            # Nobody is always first; glibc is in the first turn, because its sums are compared with.
+            # Nobody is always first; glibc is in the first turn, because its sums are compared
+            # with.
             order = peers[turn % len(peers):] + peers[:turn % len(peers)]
             for peer in order:
                 one = measure.run(launcher, workload, peer, folder)
-                check_sums(workload, peer, one, expected)
+                measure.check_sums(workload, peer, one, expected)
                 runs[workload.name][peer.name].append(one)
-        print(f"== turn {turn + 1} of {turns} done after {time.monotonic() - start:.0f} s", flush=True)
+        print(f"== turn {turn + 1} of {turns} done after {time.monotonic() - start:.0f} s",
+              flush=True)
     return runs
 
 

@@ -42,7 +42,8 @@ def panel(rows, peers, metric, left, title, colours):
                      f'stroke="{"#808080" if tick == 1 else "#e0e0e0"}"/>')
         parts.append(text(x, TOP - 8, f"{tick:g}", "middle", 9))
     average = means(rows, peers, metric)
-    lines = [({p.name: row["peers"][p.name][metric]["ratio"] for p in peers}, counts_for(row, metric))
+    lines = [({p.name: row["peers"][p.name][metric]["ratio"] for p in peers},
+              counts_for(row, metric))
              for row in rows] + [(average, True)]
     for i, (ratios, counts) in enumerate(lines):
         y = TOP + ROW * i + ROW / 2

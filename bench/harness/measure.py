@@ -65,6 +65,14 @@ def run(launcher, workload, peer, folder):
     return measure
 
 
+def check_sums(workload, peer, one, expected):
+    """A broken allocator shows: the sums over what was read back differ from glibc's."""
+    if peer.is_mallow and one.notes.get("misaligned_blocks"):
+        fail(workload, peer, "blocks are not aligned")
+    if one.sums != expected.setdefault(workload.name, one.sums):
+        fail(workload, peer, f"sum {one.sums}, glibc's was {expected[workload.name]}")
+
+
 REDIS_LOAD = ["-n", "40000", "-r", "30000", "-d", "200", "-P", "16", "-c", "20", "-q",
               "-t", "set,get,lpush,lpop,sadd,hset,zadd,mset"]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""peers.py -- the allocators that are compared: which library each preloads, with what environment."""
+"""peers.py -- the allocators that are compared: which library each preloads, with what
+environment; the options that choose them."""
 import os
 import re
 import subprocess
@@ -14,6 +15,18 @@ SYSTEM_PEERS = [
 ]
 
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def add_arguments(parser):
+    """Which allocators are measured, and where mallow's library is."""
+    parser.add_argument("--allocators", metavar="NAMES", help="only these, comma separated")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PATH",
+                        help="one more allocator (also from the environment: PEER)")
+    parser.add_argument("--library", metavar="PATH", help="the libmallow.so to measure")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), metavar="FOLDER")
+
+
 @dataclass
 class Peer:
     name: str
@@ -26,7 +39,8 @@ def library_paths():
     """Where the dynamic linker finds each library: name to path."""
     for command in ("ldconfig", "/sbin/ldconfig"):
         try:
-            text = subprocess.run([command, "-p"], capture_output=True, text=True, check=True).stdout
+            text = subprocess.run([command, "-p"], capture_output=True, text=True,
+                                  check=True).stdout
         except (OSError, subprocess.CalledProcessError):
             continue
         paths = {}

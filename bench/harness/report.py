@@ -48,7 +48,8 @@ def table(rows, peers, metric):
         if not counts_for(row, metric):
             continue
         cells = [row["name"], shown(row["peers"]["glibc"][metric]["median"], metric)]
-        cells += [f"{row['peers'][p.name][metric]['ratio']:.2f}" for p in peers if p.name != "glibc"]
+        cells += [f"{row['peers'][p.name][metric]['ratio']:.2f}" for p in peers
+                  if p.name != "glibc"]
         if has_mallow:
             low, high = row["peers"]["mallow"][metric]["quartiles"]
             ratio = against_best(row, peers, metric)
@@ -78,7 +79,8 @@ def notes_table(rows, peers):
     for row in rows:
         for key in row["peers"]["glibc"]["notes"]:
             found = True
-            lines.append("| " + " | ".join([row["name"], key.replace("_kib", "").replace("_", " ")] + [
+            lines.append("| " + " | ".join([row["name"],
+                                            key.replace("_kib", "").replace("_", " ")] + [
                 str(row["peers"][p.name]["notes"].get(key, "")) for p in peers]) + " |")
     return "\n".join(lines) + "\n" if found else ""
 
@@ -93,10 +95,11 @@ def behind(rows, peers, metric, limit=1.1):
 
 
 def short_table(rows, peers, turns, root):
-    """What the README shows: a row a workload, processor time and peak memory."""
+    """What doc/measurements/workloads.md shows: a row a workload, processor time and peak memory."""
     lines = [f"{machine()}; mallow {revision(root)}; {turns} turns.", "",
              "| workload | time to glibc | to the best peer | sampling on to off | "
-             "peak memory to glibc | to the best peer | on to off |", "|---|---|---|---|---|---|---|"]
+             "peak memory to glibc | to the best peer | on to off |",
+             "|---|---|---|---|---|---|---|"]
     for row in rows:
         cells = [row["name"]]
         for metric in ("cpu_s", "peak_kib"):
@@ -113,7 +116,8 @@ def short_table(rows, peers, turns, root):
         average = means(rows, peers, metric)
         best = best_mean(average, peers, metric)
         cost = geometric_mean([sampling_cost(r, metric) for r in rows if counts_for(r, metric)])
-        cells += [f"**{average['mallow']:.3f}**", f"**{average['mallow'] / average[best]:.3f}** ({best})",
+        cells += [f"**{average['mallow']:.3f}**",
+                  f"**{average['mallow'] / average[best]:.3f}** ({best})",
                   f"**{cost:.3f}**"]
     return "\n".join(lines + ["| " + " | ".join(cells) + " |"]) + "\n"
 

@@ -49,6 +49,9 @@ OWN = [
     ("medium blocks", "large", "large medium"),
     ("growing block", "large", "large grow"),
     ("growing buffers", "sizes", "large buffers"),
+    ("huge replaced", "large", "large replace 20 5 25 1000 3"),
+    ("huge replaced, few", "large", "large replace 6 2 60 500 4"),
+    ("huge replaced, many", "large", "large replace 120 1 6 6000 5"),
     ("aligned", "sizes", "interfaces aligned"),
     ("calloc", "sizes", "interfaces calloc"),
     ("resize", "sizes", "interfaces resize"),
@@ -92,7 +95,8 @@ def real_workloads(inputs):
         ("perl", "perl", [os.path.join(inputs, "work.pl")], {"PERL_HASH_SEED": "0"}),
         ("g++", "g++", ["-std=c++17", "-O1", "-c", "-o", os.path.join(inputs, "work.o"),
                         os.path.join(inputs, "work.cc")], {}),
-        ("sqlite", "sqlite3", ["-batch", ":memory:", ".read " + os.path.join(inputs, "work.sql")], {}),
+        ("sqlite", "sqlite3", ["-batch", ":memory:", ".read " + os.path.join(inputs, "work.sql")],
+         {}),
     ]
     result = []
     for name, program, arguments, environment in rows:

@@ -10,9 +10,11 @@
 #include "count.h"
 
 static const char *const rank_names[] = {
-	[MW_RANK_CONTROL] = "control", [MW_RANK_SAMPLED] = "sampled", [MW_RANK_HEAPS] = "heaps",
-	[MW_RANK_ORPHANS] = "orphans", [MW_RANK_HUGE] = "huge",       [MW_RANK_CHUNKS] = "chunks",
-	[MW_RANK_MODULES] = "modules", [MW_RANK_META] = "meta",       [MW_RANK_GUARDED] = "guarded",
+	[MW_RANK_CONTROL] = "control", [MW_RANK_SAMPLED] = "sampled",
+	[MW_RANK_HEAPS] = "heaps",     [MW_RANK_ABANDONED] = "abandoned",
+	[MW_RANK_HUGE] = "huge",       [MW_RANK_CHUNKS] = "chunks",
+	[MW_RANK_MODULES] = "modules", [MW_RANK_META] = "meta",
+	[MW_RANK_GUARDED] = "guarded",
 };
 enum { RANKS = sizeof rank_names / sizeof *rank_names };
 

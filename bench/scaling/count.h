@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * count.h -- included before each source of a libmallow that counts what threads share: each lock
  * by its rank, how often, how often somebody else held it, how long; pushes into other threads'
- * pages.  bench/scaling.py builds and reads it; doc/scaling.md has the figures. */
+ * pages.  bench/scaling.py builds and reads it; doc/measurements/scaling.md has the figures. */
 #ifndef BENCH_COUNT_H
 #define BENCH_COUNT_H
 
 #include <stdint.h>
 
-#include "heap/remote.h"
-#include "os/lock.h"
+#include "heap/layout/remote_word.h"
+#include "os/lock/lock.h"
 
 /* In the place of the functions of the same names. */
 void count_acquire(mw_lock_t *lock, mw_lock_rank_t rank);

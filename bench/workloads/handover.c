@@ -3,55 +3,17 @@
  * consumer), ring (four threads; each makes batches and frees those of others), flood (two
  * producers and two consumers of blocks of one size; the queue holds more than a processor's
  * cache). */
-#include "workload.h"
+#include "queue.h"
 
 enum { BATCH = 256, QUEUE = 16, PIPE_BATCHES = 30000, RING_BATCHES = 7000, RING_THREADS = 4 };
 enum { FLOOD_PAIRS = 2, FLOOD_BATCHES = 8000, FLOOD_QUEUE = 1600, FLOOD_BYTES = 64 };
 
 typedef struct batch {
-	struct batch *next;
+	wl_item_t item;
 	unsigned char *blocks[BATCH];
 } batch_t;
 
-/* A bounded queue; full and empty are waited for asleep, so that processor time is work. */
-typedef struct queue {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	batch_t *first, *last;
-	unsigned length;
-} queue_t;
-
-static queue_t queue = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL, 0};
-static unsigned queue_limit = QUEUE;
-
-static void queue_put(batch_t *batch) {
-	batch->next = NULL;
-	pthread_mutex_lock(&queue.lock);
-	while (queue.length >= queue_limit)
-		pthread_cond_wait(&queue.changed, &queue.lock);
-	if (queue.last)
-		queue.last->next = batch;
-	else
-		queue.first = batch;
-	queue.last = batch;
-	queue.length++;
-	pthread_cond_signal(&queue.changed);
-	pthread_mutex_unlock(&queue.lock);
-}
-
-static batch_t *queue_take(void) {
-	pthread_mutex_lock(&queue.lock);
-	while (!queue.first)
-		pthread_cond_wait(&queue.changed, &queue.lock);
-	batch_t *batch = queue.first;
-	queue.first = batch->next;
-	if (!queue.first)
-		queue.last = NULL;
-	queue.length--;
-	pthread_cond_signal(&queue.changed);
-	pthread_mutex_unlock(&queue.lock);
-	return batch;
-}
+static wl_queue_t queue;
 
 static batch_t *make_batch(uint64_t *seed) {
 	batch_t *batch = wl_malloc(sizeof(*batch));
@@ -72,15 +34,16 @@ static void *produce(void *argument) {
 	uint64_t seed = 7;
 	(void)argument;
 	for (unsigned i = 0; i < PIPE_BATCHES; i++)
-		queue_put(make_batch(&seed));
+		wl_queue_put(&queue, &make_batch(&seed)->item);
 	return NULL;
 }
 
 static uint64_t pipe_mode(void) {
+	wl_queue_init(&queue, QUEUE);
 	pthread_t producer = wl_thread(produce, NULL);
 	uint64_t sum = 0;
 	for (unsigned i = 0; i < PIPE_BATCHES; i++)
-		sum += drop_batch(queue_take());
+		sum += drop_batch(wl_queue_take(&queue));
 	pthread_join(producer, NULL);
 	return sum;
 }
@@ -94,8 +57,8 @@ typedef struct member {
 static void *circulate(void *argument) {
 	member_t *member = argument;
 	for (unsigned i = 0; i < RING_BATCHES; i++) {
-		queue_put(make_batch(&member->seed));
-		member->sum += drop_batch(queue_take());
+		wl_queue_put(&queue, &make_batch(&member->seed)->item);
+		member->sum += drop_batch(wl_queue_take(&queue));
 	}
 	return NULL;
 }
@@ -104,9 +67,9 @@ static uint64_t ring_mode(void) {
 	member_t members[RING_THREADS];
 	pthread_t handles[RING_THREADS];
 	uint64_t sum = 0, seed = 99;
-	queue_limit = 2 * QUEUE + RING_THREADS;
+	wl_queue_init(&queue, 2 * QUEUE + RING_THREADS);
 	for (unsigned i = 0; i < QUEUE; i++)
-		queue_put(make_batch(&seed));
+		wl_queue_put(&queue, &make_batch(&seed)->item);
 	for (unsigned i = 0; i < RING_THREADS; i++) {
 		members[i] = (member_t){i + 1, 0};
 		handles[i] = wl_thread(circulate, &members[i]);
@@ -116,7 +79,7 @@ static uint64_t ring_mode(void) {
 		sum += members[i].sum;
 	}
 	while (queue.first)
-		sum += drop_batch(queue_take());
+		sum += drop_batch(wl_queue_take(&queue));
 	return sum;
 }
 
@@ -126,7 +89,7 @@ static void *flood(void *argument) {
 		batch_t *batch = wl_malloc(sizeof(*batch));
 		for (unsigned k = 0; k < BATCH; k++)
 			batch->blocks[k] = wl_make(FLOOD_BYTES, member->seed + k);
-		queue_put(batch);
+		wl_queue_put(&queue, &batch->item);
 	}
 	return NULL;
 }
@@ -134,7 +97,7 @@ static void *flood(void *argument) {
 static void *drain(void *argument) {
 	member_t *member = argument;
 	for (unsigned i = 0; i < FLOOD_BATCHES; i++)
-		member->sum += drop_batch(queue_take());
+		member->sum += drop_batch(wl_queue_take(&queue));
 	return NULL;
 }
 
@@ -142,7 +105,7 @@ static uint64_t flood_mode(void) {
 	member_t members[2 * FLOOD_PAIRS];
 	pthread_t handles[2 * FLOOD_PAIRS];
 	uint64_t sum = 0;
-	queue_limit = FLOOD_QUEUE;
+	wl_queue_init(&queue, FLOOD_QUEUE);
 	for (unsigned i = 0; i < 2 * FLOOD_PAIRS; i++) {
 		members[i] = (member_t){i + 1, 0};
 		handles[i] = wl_thread(i % 2 ? drain : flood, &members[i]);

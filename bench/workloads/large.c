@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * large.c MODE -- large blocks.  Modes: blocks (1 to 64 MiB made, a part written, resized, freed),
  * medium (64 KiB to 1 MiB in 64 slots), grow (one block realloc'd from 1 KiB to 64 MiB in steps,
- * wholly used, many times), buffers (many strings that grow side by side). */
+ * wholly used, many times), buffers (many strings that grow side by side), replace [SLOTS MIN_MIB
+ * MAX_MIB TURNS SEED] (a random one of SLOTS blocks is replaced by one of random size and wholly
+ * written; the new block is made before the old one is freed). */
 #include "workload.h"
 
 enum { SLOTS = 8, BLOCK_TURNS = 600, MEDIUM_SLOTS = 64, MEDIUM_TURNS = 60000 };
 enum { GROW_ROUNDS = 6, BUFFERS = 2000, BUFFER_ROUNDS = 40 };
+enum { REPLACE_SLOTS_MAX = 1000 };
 
 static uint64_t seed = 3;
 
@@ -100,8 +103,33 @@ static uint64_t buffers_mode(void) {
 	return sum;
 }
 
+static uint64_t replace_mode(int argc, char **argv) {
+	static unsigned char *blocks[REPLACE_SLOTS_MAX];
+	unsigned slots = wl_argument(argc, argv, 2, 20), turns = wl_argument(argc, argv, 5, 1000);
+	size_t least = (size_t)wl_argument(argc, argv, 3, 5) << 20;
+	size_t most = (size_t)wl_argument(argc, argv, 4, 25) << 20;
+	seed = wl_argument(argc, argv, 6, 3);
+	if (slots == 0 || slots > REPLACE_SLOTS_MAX || least > most || most >> 32)
+		wl_die("replace: 1 to 1000 slots, sizes below 4096 MiB");
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < turns; i++) {
+		unsigned slot = wl_below(&seed, slots);
+		size_t bytes = least + wl_below(&seed, (uint32_t)(most - least) + 1);
+		unsigned char *block = wl_malloc(bytes);
+		memset(block, (int)i, bytes);
+		sum += block[bytes / 2];
+		free(blocks[slot]);
+		blocks[slot] = block;
+	}
+	for (unsigned i = 0; i < slots; i++)
+		free(blocks[i]);
+	return sum;
+}
+
 int main(int argc, char **argv) {
 	const char *mode = argc > 1 ? argv[1] : "blocks";
+	if (!strcmp(mode, "replace"))
+		return wl_finish(replace_mode(argc, argv));
 	if (!strcmp(mode, "medium"))
 		return wl_finish(medium_mode());
 	if (!strcmp(mode, "grow"))

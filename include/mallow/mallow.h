@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * mallow.h -- the program's own hand on mallow's heap profiler.
+ * mallow.h -- controls mallow's heap profiler from inside the program.
  *
- * Link with -lmallow (pkg-config --cflags --libs mallow).  A program that shall also run without
- * mallow, and use it when it is preloaded, defines MALLOW_WEAK before the #include and tests the
- * functions against NULL.  Reference: mallow(3).
+ * Link with -lmallow (pkg-config --cflags --libs mallow).  A program that also has to run without
+ * mallow defines MALLOW_WEAK before the #include and compares each function with NULL before it
+ * calls it: the functions are there when libmallow.so is preloaded.  Reference: mallow(3).
  *
- * Functions that return int return 0, or a number of <errno.h>; errno itself is left alone.  All
- * may be called by any thread at any time; in signal handlers only mallow_dump(), mallow_dump_to()
- * and mallow_status(), which take no lock and allocate nothing. */
+ * Errors: a function that returns int returns 0, or a number of <errno.h>; errno is not changed.
+ * Threads: all functions may be called by any thread at any time.
+ * Signal handlers: mallow_dump(), mallow_dump_to() and mallow_status() may be called there.  They
+ * take no lock and allocate nothing.
+ * Ownership: strings and structures stay the caller's; none is kept after the call. */
 #ifndef MALLOW_MALLOW_H
 #define MALLOW_MALLOW_H
 
@@ -24,24 +26,28 @@ extern "C" {
 #define MALLOW_API __attribute__((visibility("default")))
 #endif
 
-/* "0.1.0" */
+/* The version of the library that runs, such as "0.1.0".  The string is constant. */
 MALLOW_API const char *mallow_version(void);
 
-/* Sampling on and off, at once for the calling thread and soon for the others, as `mallow start`
- * and `mallow stop`.  EPERM: not in a set-uid program; ENOMEM: the kernel refused the tables. */
+/* Turn sampling on and off, as `mallow start` and `mallow stop` do: at once for the calling thread,
+ * for the other threads at their next slow path of malloc.  EPERM: the program is set-uid.  ENOMEM:
+ * the kernel refused memory for the profile's tables. */
 MALLOW_API int mallow_start(void);
 MALLOW_API int mallow_stop(void);
-/* All counters to zero; what is live now does not count any more. */
+/* Sets all counters to zero.  Blocks that are live now are not counted any more, nor their frees.
+ */
 MALLOW_API int mallow_reset(void);
-/* Changes an option in the running program: prof_active, prof_sample, dump_name, and all that
- * `mallow set --help` lists; values as in MALLOW_CONF ("true", "64K", "12").  ENOENT: no such
- * option, or not while the program runs; EINVAL: not in its range. */
+/* Changes an option while the program runs: prof_active, prof_sample, dump_name, and the options
+ * that `mallow set --help` lists.  `value` is written as in MALLOC_CONF ("true", "64K", "12").
+ * ENOENT: there is no such option, or it cannot change while the program runs.  EINVAL: the value
+ * is out of range or malformed. */
 MALLOW_API int mallow_set(const char *option, const char *value);
 
-/* Writes the profile to a new file: profile.proto, or jemalloc's heap_v2 if the name ends in .heap,
- * with .gz behind it in the frame of gzip; NULL: named by the option dump_name, and subject to
- * dump_keep.  When `path` is taken, ".1" or another number is put behind it.  EBUSY: another dump
- * took longer than five seconds. */
+/* Writes the profile into a new file.  The format is profile.proto, or jemalloc's heap_v2 when
+ * `path` ends in .heap; with .gz appended to the name the file is in gzip format, not compressed.
+ * `path` == NULL: the option dump_name gives the name, and dump_keep limits the number of files.
+ * An existing file is never replaced: ".1" or another number is appended to the name.
+ * EBUSY: another dump was still being written after five seconds. */
 MALLOW_API int mallow_dump(const char *path);
 
 typedef enum mallow_format {
@@ -49,30 +55,35 @@ typedef enum mallow_format {
 	MALLOW_HEAP_V2 = 1, /* jemalloc's text */
 } mallow_format_t;
 
-/* Takes a piece of the profile; 0 to go on.  It may allocate. */
+/* Receives `length` bytes of the profile, which are valid during the call, and the caller's
+ * `context`.  Returns 0 to go on.  May allocate. */
 typedef int (*mallow_write_t)(void *context, const void *bytes, size_t length);
-/* Hands the profile to `write`, piece by piece.  EIO: `write` returned something else than 0. */
+/* Passes the profile to `write`, piece by piece, in order, in the calling thread.  EIO: `write`
+ * returned another value than 0.  EINVAL: no `write`, or no such format.  EBUSY: as mallow_dump().
+ */
 MALLOW_API int mallow_dump_to(mallow_format_t format, mallow_write_t write, void *context);
 
-/* Estimates as of now.  Later versions append fields: `size` says how far to fill it in. */
+/* The profile's totals at the time of the call.  Bytes and objects are unbiased estimates made
+ * from samples; in exact mode (prof_sample:1) they are exact.  Later versions append fields. */
 typedef struct {
-	size_t size;         /* set by the caller: sizeof(mallow_status_t) */
-	uint64_t active;     /* 1: sampling is on */
-	uint64_t mean_bytes; /* between samples */
-	uint64_t samples;    /* taken since the start or the last reset */
+	size_t size;         /* set by the caller to sizeof(mallow_status_t) before the call */
+	uint64_t active;     /* 1: sampling is on; 0: off */
+	uint64_t mean_bytes; /* mean number of bytes between two samples */
+	uint64_t samples;    /* samples since the start or the last reset */
 	int64_t live_bytes;  /* usable bytes of live blocks */
 	int64_t live_objects;
-	int64_t allocated_bytes; /* since the start or the last reset */
+	int64_t allocated_bytes; /* usable bytes since the start or the last reset */
 	int64_t allocated_objects;
-	uint64_t dumps_written, dumps_failed;
+	uint64_t dumps_written, dumps_failed; /* files, since the start */
 } mallow_status_t;
+/* Fills `status`.  EINVAL: `size` is smaller than any version of the structure. */
 MALLOW_API int mallow_status(mallow_status_t *status);
 
-/* Names the calling thread, for the kernel and in profiles; cut to 15 bytes. */
+/* Sets the calling thread's name, for the kernel and in profiles.  Cut to 15 bytes. */
 MALLOW_API int mallow_thread_name(const char *name);
 
-/* What the calling thread allocates between the two is left out of the profile, also from the
- * totals. They nest.  For a program's own diagnostics, and for tests. */
+/* The calling thread's allocations between begin and end are not recorded, nor counted in the
+ * totals.  Pairs may be nested.  For a program's own diagnostics, and for tests. */
 MALLOW_API void mallow_ignore_begin(void);
 MALLOW_API void mallow_ignore_end(void);
 

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * alloc.c -- slow ends of the allocation functions. */
+ * alloc.c -- slow paths of the allocation functions. */
 #include "api/alloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/background.h"
-#include "api/interval.h"
-#include "api/start.h"
+#include "api/process/background.h"
+#include "api/process/interval.h"
+#include "api/process/start.h"
 #include "base/check.h"
-#include "heap/arena.h"
-#include "heap/background.h"
-#include "heap/limit.h"
-#include "heap/tally.h"
-#include "prof/unwind.h"
-
-mw_api_policy_t mw_api_policy = {.zero_realloc = MW_ZERO_REALLOC_FREE};
+#include "heap/arena/arena.h"
+#include "heap/layout/counters.h"
+#include "heap/memory/background.h"
+#include "heap/memory/limit.h"
+#include "prof/unwind/unwind.h"
 
 void *mw_api_no_memory(void) {
 	mw_limit_tell();
@@ -29,21 +27,28 @@ void *mw_api_no_memory(void) {
 }
 
 static MW_COLD void attend_to_thread(void) {
-	/* A destructor of thread-specific data that allocates: libc may call ours never again, so
-	 * the heap made for it goes at once.  Its list heads are empty each time: all such
-	 * allocations come here. */
+	/* The thread has ended, and a destructor of thread-specific data allocates. libc may not
+	 * call mallow's destructor again, so the heap created for the block is released at once.
+	 * Its allocation lists are empty each time, so every such allocation takes this path. */
 	if (mw_thread.ended) {
 		mw_heap_thread_end();
 		return;
 	}
-	mw_api_look_at_interval();
+	mw_api_check_interval();
 	if (mw_background_is_wanted())
 		mw_api_start_background();
 }
 
-/* At the beginning of a function that the program calls, or that ends a fast path by a jump: the
- * stack of a sample is walked from its caller on, until checked(). */
-#define BEGIN() (mw_unwind_entry = (const uintptr_t *)__builtin_frame_address(0))
+/* Frame of the function that the program called, while the function runs. A sample's stack walk
+ * starts at the caller of this frame. The cleanup attribute resets the variable at every return, so
+ * that no later walk starts there. */
+static inline void leave(const uintptr_t **entry) {
+	(void)entry;
+	mw_unwind_entry = NULL;
+}
+#define ENTER()                                                                                    \
+	__attribute__((cleanup(leave), unused)) const uintptr_t *entered = mw_unwind_entry =       \
+		(const uintptr_t *)__builtin_frame_address(0)
 
 static void *attended(void *block) {
 	if (MW_UNLIKELY(!block))
@@ -53,11 +58,6 @@ static void *attended(void *block) {
 	else if (MW_UNLIKELY(mw_background_is_wanted()))
 		mw_api_start_background();
 	return block;
-}
-
-static void *checked(void *block) {
-	mw_unwind_entry = NULL;
-	return attended(block);
 }
 
 #define JUNK_NEW 0xa5 /* as jemalloc */
@@ -80,19 +80,10 @@ static MW_COLD MW_NOINLINE void fill_new(void *block) {
 		mw_api_fill(block, usable_bytes(block));
 }
 
-static void *finish_zeroed(void *block, size_t bytes) {
-	return checked(MW_HARDEN_ON && block ? mw_harden_give_out(block, bytes) : block);
-}
-
 static void *filled(void *block) {
 	if (MW_UNLIKELY(mw_api_policy.fill != MW_FILL_NONE))
 		fill_new(block);
 	return block;
-}
-
-static void *finish(void *block, size_t bytes) {
-	/* The hardened library has looked by then whether what it wrote there is still intact. */
-	return filled(finish_zeroed(block, bytes));
 }
 
 static void ensure_started(void) {
@@ -100,80 +91,74 @@ static void ensure_started(void) {
 		mw_api_start();
 }
 
-/* Where a sample may be taken. */
-static MW_NOINLINE void *alloc_started(size_t bytes) {
-	BEGIN();
+/* The hardened library first checks that the pattern in the freed block is intact. */
+static void *given_out(void *block, size_t bytes) {
+	return MW_HARDEN_ON && block ? mw_harden_give_out(block, bytes) : block;
+}
+
+/* Slow path of malloc() and the other functions for blocks that may be samples. For large blocks
+ * the heap reports whether they are zero already. */
+static MW_NOINLINE void *alloc_by_heap(size_t align, size_t bytes, bool zero) {
+	ENTER();
 	ensure_started();
-	return finish(mw_heap_alloc_slow(mw_harden_room(bytes)), bytes);
+	size_t room = mw_harden_room(bytes);
+	bool is_large = zero && room > MW_SMALL_MAX_BYTES;
+	void *block = MW_HARDEN_ON && align <= MW_BLOCK_ALIGN ? mw_harden_alloc_whole(bytes) : NULL;
+	if (!block)
+		block = given_out(is_large ? mw_heap_alloc_zeroed_slow(room)
+					   : mw_heap_alloc_aligned(align, room),
+				  bytes);
+	block = attended(block);
+	if (!zero)
+		return filled(block);
+	return block && !is_large ? memset(block, 0, bytes) : block;
 }
 
-/* The hardened library's, apart, as it needs a frame. */
-static MW_NOINLINE void *alloc_slow(size_t bytes) {
-	void *block = MW_HARDEN_ON ? mw_harden_alloc_whole(bytes) : NULL;
-	return block ? block : alloc_started(bytes);
-}
-
-/* Apart, as most threads never come here: else gcc takes all that follows for rare. */
-static MW_NOINLINE void *alloc_attended(void *block) {
-	return filled(attended(block));
-}
-
-/* The hardened library's of tiny sizes, apart for the same reason. */
-static MW_NOINLINE void *alloc_tiny_slow(size_t bytes) {
-	void *listed = mw_harden_alloc_at_once(bytes);
-	if (MW_UNLIKELY(!listed))
-		return alloc_slow(bytes);
-	bool is_quiet = !mw_thread.special && !mw_background_is_wanted() &&
-			mw_api_policy.fill == MW_FILL_NONE;
-	return MW_LIKELY(is_quiet) ? listed : alloc_attended(listed);
+/* Returns a tiny block from the thread's allocation list that is not a sample; else NULL. */
+MW_ALWAYS_INLINE void *alloc_listed(size_t bytes) {
+	void *block = mw_harden_alloc_at_once(bytes);
+	return MW_LIKELY(block != NULL) ? attended(block) : NULL;
 }
 
 void *mw_api_alloc(size_t bytes) {
-	if (!MW_HARDEN_ON) {
-		void *listed = mw_heap_alloc_at_once(bytes);
-		return MW_LIKELY(listed != NULL) ? filled(attended(listed)) : alloc_started(bytes);
-	}
-	if (bytes <= mw_harden_requested(MW_TINY_MAX_BYTES))
-		return alloc_tiny_slow(bytes);
+	/* The hardened library serves these sizes only here, in a separate function that needs no
+	 * stack frame. */
 	void *block = mw_harden_alloc_stack(bytes);
-	return MW_LIKELY(block != NULL) ? block : alloc_slow(bytes);
+	if (MW_LIKELY(block != NULL))
+		return block;
+	block = alloc_listed(bytes);
+	return MW_LIKELY(block != NULL) ? filled(block)
+					: alloc_by_heap(MW_BLOCK_ALIGN, bytes, false);
 }
 
 void *mw_api_alloc_zeroed(size_t bytes) {
-	BEGIN();
-	ensure_started();
-	size_t room = mw_harden_room(bytes);
-	void *block;
-	if (room > MW_SMALL_MAX_BYTES) {
-		block = finish_zeroed(mw_heap_alloc_zeroed_slow(room), bytes);
-	} else {
-		block = MW_HARDEN_ON ? mw_api_alloc(bytes)
-				     : finish(mw_heap_alloc_slow(room), bytes);
-		if (block)
-			memset(block, 0, bytes);
-	}
-	/* As jemalloc; else nobody may count on what malloc_usable_size() has beyond. */
+	void *block = mw_harden_alloc_stack(bytes);
+	if (!block)
+		block = alloc_listed(bytes);
+	block = MW_LIKELY(block != NULL) ? memset(block, 0, bytes)
+					 : alloc_by_heap(MW_BLOCK_ALIGN, bytes, true);
+	/* Only the requested bytes are filled, as in jemalloc. Otherwise programs could rely on the
+	 * contents of the bytes that malloc_usable_size() reports beyond them. */
 	if (MW_UNLIKELY(mw_api_policy.fill != MW_FILL_NONE) && block)
 		mw_api_zero_rest(block, bytes);
 	return block;
 }
 
 void *mw_api_alloc_aligned(size_t align, size_t bytes) {
-	BEGIN();
-	ensure_started();
-	return finish(mw_heap_alloc_aligned(align, mw_harden_room(bytes)), bytes);
+	return alloc_by_heap(align, bytes, false);
 }
 
 void *mw_api_alloc_in(unsigned number, size_t align, size_t bytes, bool zero) {
+	ENTER();
 	ensure_started();
 	mw_arena_t *arena = mw_arena_of(number);
 	if (number != 0 && !arena)
-		return checked(NULL);
+		return attended(NULL);
 	bool zeroed = false;
 	void *block = NULL;
 	if (arena || (mw_thread.heap && mw_thread.heap->arena))
-		block = finish(mw_heap_alloc_in(arena, align, mw_harden_room(bytes), &zeroed),
-			       bytes);
+		block = filled(attended(given_out(
+			mw_heap_alloc_in(arena, align, mw_harden_room(bytes), &zeroed), bytes)));
 	else
 		block = mw_api_aligned(align, bytes);
 	zeroed &= mw_api_policy.fill != MW_FILL_JUNK;
@@ -181,8 +166,8 @@ void *mw_api_alloc_in(unsigned number, size_t align, size_t bytes, bool zero) {
 }
 
 static void *resize(void *block, size_t bytes) {
-	return checked(MW_HARDEN_ON ? mw_harden_resize(block, bytes)
-				    : mw_heap_resize(block, bytes));
+	return attended(MW_HARDEN_ON ? mw_harden_resize(block, bytes)
+				     : mw_heap_resize(block, bytes));
 }
 
 static MW_COLD MW_NOINLINE void *resize_and_fill(void *block, size_t bytes) {
@@ -195,21 +180,20 @@ static MW_COLD MW_NOINLINE void *resize_and_fill(void *block, size_t bytes) {
 }
 
 void *mw_api_realloc(void *block, size_t bytes) {
-	BEGIN();
+	ENTER();
 	return MW_LIKELY(mw_api_policy.fill == MW_FILL_NONE) ? resize(block, bytes)
 							     : resize_and_fill(block, bytes);
 }
 
 void *mw_api_realloc_zero(void *block) {
-	mw_tally_add(&mw_tally.zero_reallocs, 1);
+	mw_counters_add(&mw_counters.zero_reallocs, 1);
 	switch (mw_api_policy.zero_realloc) {
 	case MW_ZERO_REALLOC_ALLOC:
 		return mw_api_realloc(block, 1);
 	case MW_ZERO_REALLOC_FREE:
 		break;
 	case MW_ZERO_REALLOC_ABORT:
-		mw_print_line("Called realloc(non-null-ptr, 0) with zero_realloc:abort set");
-		abort();
+		mw_fatal_line("Called realloc(non-null-ptr, 0) with zero_realloc:abort set");
 	}
 	mw_api_free(block);
 	return NULL;

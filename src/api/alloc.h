@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * alloc.h -- what the faces of the API share: allocation with start-up and errno.
+ * alloc.h -- allocation functions that libc's names, C++ operators and other allocators' names
+ * share.
  * Layer: api. */
 #ifndef MW_API_ALLOC_H
 #define MW_API_ALLOC_H
@@ -7,51 +8,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "heap/fast.h"
-#include "heap/harden_fast.h"
+#include "heap/core/fast.h"
+#include "heap/harden/harden_fast.h"
 
-/* The slow ends of malloc() and its kin: start the library on its first use, set errno to ENOMEM on
- * failure and leave it alone otherwise. */
+/* Slow paths of malloc() and the other functions. They start the library on its first use and set
+ * errno to ENOMEM on failure; else they keep errno. */
 MW_NOINLINE void *mw_api_alloc(size_t bytes);
 MW_NOINLINE void *mw_api_alloc_zeroed(size_t bytes);
 MW_NOINLINE void *mw_api_alloc_aligned(size_t align, size_t bytes);
-/* In the arena of that number, with its contents set to zero or not; few programs do. */
+/* Allocates in the arena with the given number; `zero`: sets the contents to zero. */
 MW_NOINLINE MW_COLD void *mw_api_alloc_in(unsigned arena, size_t align, size_t bytes, bool zero);
 MW_NOINLINE void *mw_api_realloc(void *block, size_t bytes);
 
-/* What options say of requests that fail, or that standards leave open. */
-typedef enum mw_zero_realloc { /* in the order of the option's words */
-			       MW_ZERO_REALLOC_ALLOC,
-			       MW_ZERO_REALLOC_FREE,
-			       MW_ZERO_REALLOC_ABORT,
-} mw_zero_realloc_t;
-typedef enum mw_api_fill { MW_FILL_NONE, MW_FILL_JUNK, MW_FILL_ZERO } mw_api_fill_t;
-typedef struct mw_api_policy {
-	mw_api_fill_t fill;  /* what new blocks hold; but for NONE they all come the slow way */
-	bool xmalloc;        /* out of memory ends the program... */
-	bool infallible_new; /* ...in operator new */
-	bool keep_deepbind;  /* dlopen() honours RTLD_DEEPBIND */
-	mw_zero_realloc_t zero_realloc;
-} mw_api_policy_t;
-extern mw_api_policy_t mw_api_policy; /* set before threads exist */
-
-/* Fills memory that a block has got, if new blocks are to hold something. */
+/* Fills the memory of a new block, if an option asks for it. */
 MW_NOINLINE MW_COLD void mw_api_fill(void *start, size_t bytes);
 
-/* All that the block can hold beyond so many bytes. */
+/* Sets the usable bytes of the block beyond `bytes` to zero. */
 MW_NOINLINE MW_COLD void mw_api_zero_rest(void *block, size_t bytes);
 
-/* Whoever returns NULL for want of memory returns this: errno is set. */
+/* Sets errno to ENOMEM and returns NULL. With option xmalloc it prints a message and aborts
+ * instead. Reports a refusal because of the hard limit. */
 MW_NOINLINE MW_COLD void *mw_api_no_memory(void);
-/* realloc(block, 0) */
+/* Implements realloc(block, 0). */
 MW_NOINLINE MW_COLD void *mw_api_realloc_zero(void *block);
 
-/* malloc() for the list that is not empty; NULL: mw_api_alloc() does the rest. */
+/* Serves malloc() from an allocation list that is not empty. NULL: the caller calls
+ * mw_api_alloc(). */
 MW_ALWAYS_INLINE void *mw_api_alloc_fast(size_t bytes) {
 	return MW_HARDEN_ON ? mw_harden_alloc_tiny(bytes) : mw_fast_alloc(bytes);
 }
 
-/* The same for an alignment, a power of two; NULL: mw_api_alloc_aligned() does the rest. */
+/* Like mw_api_alloc_fast(), for an alignment that is a power of two. NULL: the caller calls
+ * mw_api_alloc_aligned(). */
 MW_ALWAYS_INLINE void *mw_api_aligned_fast(size_t align, size_t bytes) {
 	return MW_HARDEN_ON ? mw_harden_alloc_aligned(align, bytes)
 			    : mw_fast_alloc_aligned(align, bytes);
@@ -62,13 +50,13 @@ MW_ALWAYS_INLINE void *mw_api_aligned(size_t align, size_t bytes) {
 	return MW_LIKELY(block != NULL) ? block : mw_api_alloc_aligned(align, bytes);
 }
 
-/* For functions that are not free(), or say what they free (MW_NO_CLAIM: they do not).  What they
- * say is looked at on the slow path only, unless the library is the hardened one. */
+/* Frees a block for functions that pass its size or alignment (MW_NO_CLAIM: they do not). The slow
+ * path checks these; the hardened library checks them always. */
 MW_ALWAYS_INLINE void mw_api_free_claimed(void *block, size_t bytes, size_t align,
 					  const char *function) {
 	if (MW_HARDEN_ON) {
 		mw_harden_free_claimed(function, block, bytes, align);
-	} else if (MW_UNLIKELY(!mw_fast_free_own(block))) {
+	} else if (MW_UNLIKELY(!mw_fast_free_by(mw_address_map, block))) {
 		mw_heap_free_claimed(block, bytes, align, function);
 	}
 }

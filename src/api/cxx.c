@@ -2,24 +2,19 @@
  * cxx.c -- operator new and delete.
  *
  * Exceptions: std::bad_alloc is thrown by libstdc++ itself (std::__throw_bad_alloc), found at run
- * time, and unwinds through these C functions by their unwind tables.  The nothrow forms must catch
- * what a new handler throws, which C cannot: out of memory, they call libstdc++'s own form (the
- * next definition after ours), which calls the throwing form here inside a try block. */
+ * time, and unwinds through these C functions by their unwind tables. */
 #include "api/cxx.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 
 #include "api/alloc.h"
+#include "api/process/start.h"
 #include "base/check.h"
+#include "os/memory/map.h"
 
-typedef void (*new_handler_t)(void);
-
-extern new_handler_t _ZSt15get_new_handlerv(void) __attribute__((weak));
-extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak));
-
-/* A function of libstdc++ that was not there when the program started: brought by dlopen(3),
- * perhaps with local scope, so it is looked for from the object that called us. */
+/* Finds a function of libstdc++ if dlopen(3) loaded libstdc++ after the program started. The symbol
+ * may have local scope, so the search starts at the object that contains `caller`. */
 static void *find_late(const char *name, void *caller) {
 	void *found = dlsym(RTLD_DEFAULT, name);
 	Dl_info object;
@@ -36,23 +31,23 @@ static void *find_late(const char *name, void *caller) {
 static void refuse_to_fail(void) {
 	if (!mw_api_policy.infallible_new)
 		return;
-	mw_print_line("<jemalloc>: Allocation failed and opt.experimental_infallible_new is true. "
+	mw_fatal_line("<jemalloc>: Allocation failed and opt.experimental_infallible_new is true. "
 		      "Aborting.");
-	abort();
 }
 
-/* Returns when the handler has made room; throws when there is none. */
-static void call_new_handler(void *caller) {
+bool mw_cxx_call_new_handler(void *caller) {
 	refuse_to_fail();
-	new_handler_t (*get_handler)(void) = _ZSt15get_new_handlerv;
+	mw_new_handler_t (*get_handler)(void) = mw_cxx_library.get_new_handler;
 	if (!get_handler)
 		*(void **)&get_handler = find_late("_ZSt15get_new_handlerv", caller);
-	new_handler_t handler = get_handler ? get_handler() : NULL;
-	if (handler) {
+	mw_new_handler_t handler = get_handler ? get_handler() : NULL;
+	if (handler)
 		handler();
-		return;
-	}
-	void (*throw_bad_alloc)(void) = _ZSt17__throw_bad_allocv;
+	return handler != NULL;
+}
+
+void mw_cxx_throw_bad_alloc(void *caller) {
+	void (*throw_bad_alloc)(void) = mw_cxx_library.throw_bad_alloc;
 	if (!throw_bad_alloc)
 		*(void **)&throw_bad_alloc = find_late("_ZSt17__throw_bad_allocv", caller);
 	if (throw_bad_alloc)
@@ -60,12 +55,68 @@ static void call_new_handler(void *caller) {
 	mw_fatal("operator new: out of memory, and no libstdc++ to throw std::bad_alloc");
 }
 
+/* Returns if the new handler may have made room. */
+static void make_room(void *caller) {
+	if (!mw_cxx_call_new_handler(caller))
+		mw_cxx_throw_bad_alloc(caller);
+}
+
+/* ---- what the program has replaced ---- */
+
+/* Symbol that a form of the operator has in this library: its public name, which another definition
+ * may replace, or a private name. */
+#define OWN(name) OWN_TEXT(name)
+#define OWN_TEXT(name) __attribute__((alias(#name), visibility("hidden")))
+extern void *own_new(size_t) OWN(_Znwm);
+extern void *own_new_aligned(size_t, size_t) OWN(_ZnwmSt11align_val_t);
+extern void own_delete(void *) OWN(_ZdlPv);
+extern void own_delete_array(void *) OWN(_ZdaPv);
+extern void own_delete_aligned(void *, size_t) OWN(_ZdlPvSt11align_val_t);
+extern void own_delete_array_aligned(void *, size_t) OWN(_ZdaPvSt11align_val_t);
+
+/* true: another object defines an operator that some form here must call. Each form then calls it
+ * by its public name. */
+static bool is_replaced;
+
+/* The fast paths of new[] and delete use these two variables. If the program replaces operators,
+ * array_limit is 0 and delete_map has no chunk, so that the fast paths need no further test. */
+static size_t array_limit = MW_TINY_MAX_BYTES + 1; /* limit in bytes for new[] */
+static const uint8_t *delete_map = mw_address_map;
+
+static bool differ(const void *visible, const void *own) {
+	/* Hides the address from the compiler, which would otherwise assume that an alias is the
+	 * same function. */
+	__asm__("" : "+r"(visible));
+	return visible != own;
+}
+
+MW_RESIDENT void mw_cxx_start(void) {
+	is_replaced =
+		differ((const void *)_Znwm, (const void *)own_new) ||
+		differ((const void *)_ZnwmSt11align_val_t, (const void *)own_new_aligned) ||
+		differ((const void *)_ZdlPv, (const void *)own_delete) ||
+		differ((const void *)_ZdaPv, (const void *)own_delete_array) ||
+		differ((const void *)_ZdlPvSt11align_val_t, (const void *)own_delete_aligned) ||
+		differ((const void *)_ZdaPvSt11align_val_t, (const void *)own_delete_array_aligned);
+	if (MW_LIKELY(!is_replaced))
+		return;
+	array_limit = 0;
+	const uint8_t *no_chunks = mw_os_map(sizeof mw_address_map);
+	if (no_chunks)
+		delete_map = no_chunks;
+	else
+		mw_warn("no memory for the program's own operator delete: sized forms do not call "
+			"it");
+}
+
+/* ---- new ---- */
+
 static MW_NOINLINE void *new_slow(size_t bytes, void *caller) {
 	for (;;) {
 		void *block = mw_api_alloc(bytes);
 		if (MW_LIKELY(block != NULL))
 			return block;
-		call_new_handler(caller);
+		make_room(caller);
 	}
 }
 
@@ -74,7 +125,7 @@ static MW_NOINLINE void *new_aligned(size_t bytes, size_t align, void *caller) {
 		void *block = mw_api_aligned(align, bytes);
 		if (MW_LIKELY(block != NULL))
 			return block;
-		call_new_handler(caller);
+		make_room(caller);
 	}
 }
 
@@ -85,25 +136,21 @@ void *_Znwm(size_t bytes) {
 	return new_slow(bytes, __builtin_return_address(0));
 }
 
-void *_Znam(size_t bytes) {
+static MW_NOINLINE void *new_array_rest(size_t bytes, void *caller) {
+	if (MW_UNLIKELY(is_replaced))
+		return _Znwm(bytes);
 	void *block = mw_api_alloc_fast(bytes);
-	if (MW_LIKELY(block != NULL))
-		return block;
-	return new_slow(bytes, __builtin_return_address(0));
+	return MW_LIKELY(block != NULL) ? block : new_slow(bytes, caller);
 }
 
-void *_ZnwmRKSt9nothrow_t(size_t bytes, const mw_nothrow_t *tag) {
-	void *block = mw_api_alloc(bytes);
-	if (MW_LIKELY(block != NULL))
-		return block;
-	refuse_to_fail();
-	void *(*next)(size_t, const mw_nothrow_t *);
-	*(void **)&next = dlsym(RTLD_NEXT, "_ZnwmRKSt9nothrow_t");
-	return next ? next(bytes, tag) : NULL;
-}
-
-void *_ZnamRKSt9nothrow_t(size_t bytes, const mw_nothrow_t *tag) {
-	return _ZnwmRKSt9nothrow_t(bytes, tag);
+void *_Znam(size_t bytes) {
+	if (MW_LIKELY(bytes < array_limit)) {
+		void *block = MW_HARDEN_ON ? mw_harden_alloc_tiny(bytes)
+					   : mw_fast_pop(mw_class_of_tiny[bytes]);
+		if (MW_LIKELY(block != NULL))
+			return block;
+	}
+	return new_array_rest(bytes, __builtin_return_address(0));
 }
 
 void *_ZnwmSt11align_val_t(size_t bytes, size_t align) {
@@ -111,21 +158,24 @@ void *_ZnwmSt11align_val_t(size_t bytes, size_t align) {
 }
 
 void *_ZnamSt11align_val_t(size_t bytes, size_t align) {
+	if (MW_UNLIKELY(is_replaced))
+		return _ZnwmSt11align_val_t(bytes, align);
 	return new_aligned(bytes, align, __builtin_return_address(0));
 }
 
-void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t bytes, size_t align, const mw_nothrow_t *tag) {
-	void *block = mw_api_aligned(align, bytes);
-	if (MW_LIKELY(block != NULL))
-		return block;
-	refuse_to_fail();
-	void *(*next)(size_t, size_t, const mw_nothrow_t *);
-	*(void **)&next = dlsym(RTLD_NEXT, "_ZnwmSt11align_val_tRKSt9nothrow_t");
-	return next ? next(bytes, align, tag) : NULL;
+/* ---- delete ---- */
+
+MW_ALWAYS_INLINE void delete_rest(void *block, size_t bytes, size_t align, const char *function) {
+	if (MW_HARDEN_ON)
+		mw_harden_free_claimed(function, block, bytes, align);
+	else
+		mw_heap_free_claimed(block, bytes, align, function);
 }
 
-void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t bytes, size_t align, const mw_nothrow_t *tag) {
-	return _ZnwmSt11align_val_tRKSt9nothrow_t(bytes, align, tag);
+/* Frees the block in a form that must call another operator's form. Returns false if the program
+ * replaced operators; the caller then calls the replaced one. */
+MW_ALWAYS_INLINE bool delete_at_once(void *block) {
+	return !MW_HARDEN_ON && MW_LIKELY(mw_fast_free_by(delete_map, block));
 }
 
 void _ZdlPv(void *block) {
@@ -133,12 +183,12 @@ void _ZdlPv(void *block) {
 }
 
 void _ZdlPvm(void *block, size_t bytes) {
-	mw_api_free_claimed(block, bytes, MW_NO_CLAIM, "operator delete");
-}
-
-void _ZdlPvRKSt9nothrow_t(void *block, const mw_nothrow_t *tag) {
-	(void)tag;
-	_ZdlPv(block);
+	if (delete_at_once(block))
+		return;
+	if (MW_UNLIKELY(is_replaced))
+		_ZdlPv(block);
+	else
+		delete_rest(block, bytes, MW_NO_CLAIM, "operator delete");
 }
 
 void _ZdlPvSt11align_val_t(void *block, size_t align) {
@@ -146,36 +196,46 @@ void _ZdlPvSt11align_val_t(void *block, size_t align) {
 }
 
 void _ZdlPvmSt11align_val_t(void *block, size_t bytes, size_t align) {
-	mw_api_free_claimed(block, bytes, align, "operator delete");
-}
-
-void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *block, size_t align, const mw_nothrow_t *tag) {
-	(void)tag;
-	_ZdlPvSt11align_val_t(block, align);
+	if (delete_at_once(block))
+		return;
+	if (MW_UNLIKELY(is_replaced))
+		_ZdlPvSt11align_val_t(block, align);
+	else
+		delete_rest(block, bytes, align, "operator delete");
 }
 
 void _ZdaPv(void *block) {
-	mw_api_free_claimed(block, MW_NO_CLAIM, MW_NO_CLAIM, "operator delete[]");
+	if (delete_at_once(block))
+		return;
+	if (MW_UNLIKELY(is_replaced))
+		_ZdlPv(block);
+	else
+		delete_rest(block, MW_NO_CLAIM, MW_NO_CLAIM, "operator delete[]");
 }
 
 void _ZdaPvm(void *block, size_t bytes) {
-	mw_api_free_claimed(block, bytes, MW_NO_CLAIM, "operator delete[]");
-}
-
-void _ZdaPvRKSt9nothrow_t(void *block, const mw_nothrow_t *tag) {
-	(void)tag;
-	_ZdaPv(block);
+	if (delete_at_once(block))
+		return;
+	if (MW_UNLIKELY(is_replaced))
+		_ZdaPv(block);
+	else
+		delete_rest(block, bytes, MW_NO_CLAIM, "operator delete[]");
 }
 
 void _ZdaPvSt11align_val_t(void *block, size_t align) {
-	mw_api_free_claimed(block, MW_NO_CLAIM, align, "operator delete[]");
+	if (delete_at_once(block))
+		return;
+	if (MW_UNLIKELY(is_replaced))
+		_ZdlPvSt11align_val_t(block, align);
+	else
+		delete_rest(block, MW_NO_CLAIM, align, "operator delete[]");
 }
 
 void _ZdaPvmSt11align_val_t(void *block, size_t bytes, size_t align) {
-	mw_api_free_claimed(block, bytes, align, "operator delete[]");
-}
-
-void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *block, size_t align, const mw_nothrow_t *tag) {
-	(void)tag;
-	_ZdaPvSt11align_val_t(block, align);
+	if (delete_at_once(block))
+		return;
+	if (MW_UNLIKELY(is_replaced))
+		_ZdaPvSt11align_val_t(block, align);
+	else
+		delete_rest(block, bytes, align, "operator delete[]");
 }

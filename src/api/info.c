@@ -1,61 +1,61 @@
 /* SPDX-License-Identifier: MIT
- * info.c -- what libc's functions tell of the heap, and mallopt(): with glibc's names, elements and
- * results.  doc/memory.md says what each figure counts here.  malloc_info() writes through the
- * caller's stream, so it may allocate: no lock is held meanwhile. */
+ * info.c -- mallinfo(3), malloc_stats(3), malloc_info(3) and mallopt(3), with glibc's names,
+ * elements and results. doc/user/memory.md says what each figure counts. malloc_info() writes to
+ * the caller's stream, which may allocate, so no lock is held then. */
 #include <errno.h>
 #include <limits.h>
 
 #include "api/libc.h"
-#include "api/start.h"
+#include "api/process/start.h"
 #include "base/check.h"
 #include "base/fmt.h"
-#include "heap/chunk.h"
-#include "heap/decay.h"
-#include "heap/huge.h"
-#include "heap/stats.h"
+#include "heap/large/huge.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/decay.h"
+#include "heap/stats/stats.h"
 
-/* The largest M_MXFAST that glibc takes. */
+/* Largest M_MXFAST that glibc accepts. */
 #define MXFAST_MAX 160
-/* Room for the lines of malloc_info(): one a class, some thirty others. */
+/* Buffer for malloc_info(): one line per size class and about thirty others. */
 #define INFO_BYTES 8192
 
-typedef struct survey {
+typedef struct overview {
 	uint64_t stats[MW_STAT_COUNT];
-	mw_chunk_census_t census;
+	mw_chunk_totals_t totals;
 	mw_huge_stats_t huge;
 	size_t chunk_bytes, free_count, free_bytes;
-} survey_t;
+} overview_t;
 
-static void look(survey_t *survey) {
-	mw_api_stats(survey->stats);
-	mw_chunk_census(&survey->census);
-	mw_huge_stats(&survey->huge);
-	survey->chunk_bytes = survey->stats[MW_STAT_chunks] * MW_CHUNK_BYTES;
-	survey->free_count = 0;
+static void look(overview_t *overview) {
+	mw_api_stats(overview->stats);
+	mw_chunk_totals(&overview->totals);
+	mw_huge_stats(&overview->huge);
+	overview->chunk_bytes = overview->stats[MW_STAT_chunks] * MW_CHUNK_BYTES;
+	overview->free_count = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		survey->free_count += survey->census.free_blocks[c];
-	size_t live_bytes = survey->census.live_bytes;
-	survey->free_bytes =
-		survey->chunk_bytes > live_bytes ? survey->chunk_bytes - live_bytes : 0;
+		overview->free_count += overview->totals.free_blocks[c];
+	size_t live_bytes = overview->totals.live_bytes;
+	overview->free_bytes =
+		overview->chunk_bytes > live_bytes ? overview->chunk_bytes - live_bytes : 0;
 }
 
 struct mallinfo2 mallinfo2(void) {
-	survey_t survey;
-	look(&survey);
+	overview_t overview;
+	look(&overview);
 	return (struct mallinfo2){
-		.arena = survey.chunk_bytes,
-		.ordblks = survey.free_count,
-		.hblks = survey.huge.blocks,
-		.hblkhd = survey.huge.live_bytes,
-		.uordblks = survey.census.live_bytes,
-		.fordblks = survey.free_bytes,
-		.keepcost = survey.stats[MW_STAT_dirty_bytes],
+		.arena = overview.chunk_bytes,
+		.ordblks = overview.free_count,
+		.hblks = overview.huge.blocks,
+		.hblkhd = overview.huge.live_bytes,
+		.uordblks = overview.totals.live_bytes,
+		.fordblks = overview.free_bytes,
+		.keepcost = overview.stats[MW_STAT_dirty_bytes],
 	};
 }
 
 struct mallinfo mallinfo(void) {
 	struct mallinfo2 wide = mallinfo2();
-	/* The old interface wraps at 2 GiB, as glibc's does. */
+	/* The fields of the old interface wrap at 2 GiB, as in glibc. */
 	return (struct mallinfo){
 		.arena = (int)wide.arena,
 		.ordblks = (int)wide.ordblks,
@@ -76,20 +76,20 @@ static const struct {
 };
 
 void malloc_stats(void) {
-	survey_t survey;
-	look(&survey);
-	size_t live_bytes = survey.census.live_bytes, huge_bytes = survey.huge.live_bytes;
-	/* What scripts look for in glibc's. */
+	overview_t overview;
+	look(&overview);
+	size_t live_bytes = overview.totals.live_bytes, huge_bytes = overview.huge.live_bytes;
+	/* Scripts search for these words of glibc's output. */
 	mw_print_line("Total (incl. mmap):\n"
 		      "system bytes     = %10zu\n"
 		      "in use bytes     = %10zu\n"
 		      "max mmap regions = %10zu\n"
 		      "max mmap bytes   = %10zu",
-		      survey.chunk_bytes + huge_bytes, live_bytes + huge_bytes,
-		      survey.huge.most_blocks, survey.huge.most_bytes);
+		      overview.chunk_bytes + huge_bytes, live_bytes + huge_bytes,
+		      overview.huge.most_blocks, overview.huge.most_bytes);
 	mw_print_line("mallow %s:", MALLOW_VERSION);
 	for (unsigned i = 0; i < MW_STAT_COUNT; i++)
-		mw_print_line("%20lu %s: %s", survey.stats[i], stat_rows[i].name,
+		mw_print_line("%20lu %s: %s", overview.stats[i], stat_rows[i].name,
 			      stat_rows[i].help);
 }
 
@@ -108,29 +108,29 @@ static MW_PRINTF(2, 3) void add(text_t *text, const char *format, ...) {
 		text->length = INFO_BYTES - 1;
 }
 
-static void add_totals(text_t *text, const survey_t *survey, bool with_mappings) {
+static void add_totals(text_t *text, const overview_t *overview, bool with_mappings) {
 	add(text, "<total type=\"fast\" count=\"0\" size=\"0\"/>\n");
-	add(text, "<total type=\"rest\" count=\"%zu\" size=\"%zu\"/>\n", survey->free_count,
-	    survey->free_bytes);
+	add(text, "<total type=\"rest\" count=\"%zu\" size=\"%zu\"/>\n", overview->free_count,
+	    overview->free_bytes);
 	if (with_mappings)
 		add(text, "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n",
-		    survey->huge.blocks, survey->huge.live_bytes);
-	/* Chunks stay mapped: what is there now is the most there ever was. */
+		    overview->huge.blocks, overview->huge.live_bytes);
+	/* Chunks stay mapped, so the current size is also the largest. */
 	static const char *const rows[] = {"<system type=\"current\"", "<system type=\"max\"",
 					   "<aspace type=\"total\"", "<aspace type=\"mprotect\""};
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
-		add(text, "%s size=\"%zu\"/>\n", rows[i], survey->chunk_bytes);
+		add(text, "%s size=\"%zu\"/>\n", rows[i], overview->chunk_bytes);
 }
 
 int malloc_info(int options, FILE *file) {
 	if (options != 0)
 		return EINVAL;
-	survey_t survey;
-	look(&survey);
+	overview_t overview;
+	look(&overview);
 	text_t text = {.length = 0};
 	add(&text, "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n");
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		size_t count = survey.census.free_blocks[c], bytes = mw_class_bytes[c];
+		size_t count = overview.totals.free_blocks[c], bytes = mw_class_bytes[c];
 		if (count > 0)
 			add(&text,
 			    "  <size from=\"%zu\" to=\"%zu\" total=\"%zu\" count=\"%zu\"/>\n",
@@ -138,9 +138,9 @@ int malloc_info(int options, FILE *file) {
 			    count);
 	}
 	add(&text, "</sizes>\n");
-	add_totals(&text, &survey, false);
+	add_totals(&text, &overview, false);
 	add(&text, "</heap>\n");
-	add_totals(&text, &survey, true);
+	add_totals(&text, &overview, true);
 	add(&text, "</malloc>\n");
 	fputs(text.bytes, file);
 	return 0;
@@ -165,7 +165,7 @@ int mallopt(int parameter, int value) {
 	case M_MXFAST:
 		return value >= 0 && value <= MXFAST_MAX;
 	default:
-		/* As glibc: what is not known, or has no meaning here, is accepted. */
+		/* Unknown and meaningless parameters are accepted, as in glibc. */
 		return 1;
 	}
 }

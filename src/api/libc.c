@@ -8,7 +8,8 @@
 #include "api/alloc.h"
 #include "base/bits.h"
 #include "base/check.h"
-#include "os/map.h"
+#include "heap/memory/chunk_space.h"
+#include "os/memory/map.h"
 
 void *malloc(size_t bytes) {
 	void *block = mw_api_alloc_fast(bytes);
@@ -57,22 +58,15 @@ void *reallocarray(void *block, size_t count, size_t each_bytes) {
 	return realloc(block, bytes);
 }
 
-static MW_NOINLINE int memalign_slow(void **result, size_t align, size_t bytes) {
-	int saved_errno = errno;
-	void *block = mw_api_alloc_aligned(align, bytes);
-	errno = saved_errno;
-	if (!block)
-		return ENOMEM;
-	*result = block;
-	return 0;
-}
-
 int posix_memalign(void **result, size_t align, size_t bytes) {
 	if (!mw_is_pow2(align) || align % sizeof(void *) != 0)
 		return EINVAL;
 	void *block = mw_api_aligned_fast(align, bytes);
 	if (MW_UNLIKELY(!block))
-		return memalign_slow(result, align, bytes);
+		block = mw_api_alloc_aligned(align, bytes);
+	/* errno is ENOMEM, as in glibc; POSIX allows that. */
+	if (MW_UNLIKELY(!block))
+		return ENOMEM;
 	*result = block;
 	return 0;
 }
@@ -86,7 +80,7 @@ void *aligned_alloc(size_t align, size_t bytes) {
 }
 
 void *memalign(size_t align, size_t bytes) {
-	/* As glibc: any alignment is rounded up to a power of two. */
+	/* An alignment is rounded up to a power of two, as in glibc. */
 	if (align > ((size_t)1 << 62)) {
 		errno = EINVAL;
 		return NULL;
@@ -113,6 +107,8 @@ size_t malloc_usable_size(void *block) {
 }
 
 int malloc_trim(size_t pad_bytes) {
-	(void)pad_bytes; /* nothing is kept at the top: there is no top */
-	return mw_heap_trim() > 0;
+	(void)pad_bytes; /* no memory is kept at the top of a heap: there is none */
+	size_t bytes = mw_heap_trim();
+	/* The program may need the address space for thread stacks and mappings of its own. */
+	return bytes + mw_chunk_unmap_free() > 0;
 }

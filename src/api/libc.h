@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * libc.h -- prototypes of what libc.c defines; the C23 names are not in glibc 2.36's headers.
- * Layer: api.  All may be called by any thread, none from a signal handler; errno as in glibc. */
+ * libc.h -- prototypes of the functions in libc.c; the C23 names are not in glibc 2.36's
+ * headers.
+ * Layer: api, the door of this folder. The folder holds the functions that programs call; it may
+ * use everything below src/compat. Reading order: libc, alloc (slow paths that all names share),
+ * process/ (start, fork, exit), cxx (operators), mallow.c (<mallow/mallow.h>), info.c
+ * (mallinfo(3)).
+ *
+ * Any thread may call any of them. A signal handler may call none. errno is set as in
+ * glibc. */
 #ifndef MW_API_LIBC_H
 #define MW_API_LIBC_H
 
@@ -15,7 +22,8 @@ MW_EXPORT void *calloc(size_t count, size_t each_bytes);
 MW_EXPORT void *realloc(void *block, size_t bytes);
 MW_EXPORT void *reallocarray(void *block, size_t count, size_t each_bytes);
 MW_EXPORT void free(void *block);
-/* The sizes are the caller's promise; doc/safety.md says where they are checked. */
+/* The caller promises that the size is that of the request. doc/user/safety.md lists where the
+ * library checks it. */
 MW_EXPORT void free_sized(void *block, size_t bytes);
 MW_EXPORT void free_aligned_sized(void *block, size_t align, size_t bytes);
 MW_EXPORT int posix_memalign(void **result, size_t align, size_t bytes);

@@ -5,11 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/start.h"
-#include "ctl/options.h"
-#include "heap/heap.h"
-#include "os/proc.h"
+#include "api/process/start.h"
+#include "config/options.h"
+#include "heap/core/heap.h"
+#include "os/file/proc.h"
 #include "prof/prof.h"
+#include "prof/sample/activity.h"
 #include "state/settings.h"
 
 static int error_of(int result) {
@@ -33,7 +34,7 @@ static int error_of(int result) {
 	}
 }
 
-/* A program's first call may come before its first malloc. */
+/* A program may call a function of <mallow/mallow.h> before its first malloc. */
 static void ensure_started(void) {
 	if (!mw_api_started)
 		mw_api_start();
@@ -121,7 +122,7 @@ int mallow_dump_to(mallow_format_t format, mallow_write_t write, void *context) 
 
 int mallow_status(mallow_status_t *status) {
 	ensure_started();
-	/* Of the first version of the structure nothing may be missing. */
+	/* Every version has the fields of the first version of the structure. */
 	if (status->size < sizeof *status)
 		return EINVAL;
 	mw_prof_figures_t figures;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * check.h -- assertions and the one way the library ends a program.
+ * check.h -- assertions, warnings, and the one function that ends the program.
  * Layer: base.  Nothing here allocates, locks or uses stdio. */
 #ifndef MW_BASE_CHECK_H
 #define MW_BASE_CHECK_H
@@ -13,14 +13,18 @@
  * For corruption and misuse only: a failure of the kernel is returned, never fatal.
  * Async-signal-safe. */
 _Noreturn MW_COLD void mw_fatal(const char *format, ...) MW_PRINTF(1, 2);
-/* The program's own function, called with the message in between; 0: none. */
+/* Address of the program's own function, which gets the message before the program ends; 0:
+ * none. */
 extern _Atomic uintptr_t mw_fatal_hook;
 
-/* Writes "mallow: <message>\n" to stderr in one write(2) and goes on; errno is kept. */
-extern bool mw_warnings_are_fatal; /* then it ends the program; set before threads exist */
+/* Like mw_fatal(), without the prefix "mallow: ": for messages in jemalloc's words. */
+_Noreturn MW_COLD void mw_fatal_line(const char *message);
+
+/* Writes "mallow: <message>\n" to stderr in one write(2) and returns. Keeps errno. */
+extern bool mw_warnings_are_fatal; /* true: a warning ends the program; set before threads exist */
 MW_COLD void mw_warn(const char *format, ...) MW_PRINTF(1, 2);
 
-/* Writes "<message>\n" to stderr in one write(2); errno is kept. */
+/* Writes "<message>\n" to stderr in one write(2). Keeps errno. */
 MW_COLD void mw_print_line(const char *format, ...) MW_PRINTF(1, 2);
 
 #ifdef MW_DEBUG

@@ -9,7 +9,7 @@
 typedef struct sink {
 	char *buffer;
 	size_t capacity;
-	size_t length; /* of the whole text, also past the capacity */
+	size_t length; /* bytes of the whole text, including those beyond the capacity */
 } sink_t;
 
 typedef struct spec {
@@ -58,7 +58,8 @@ static void put_number(sink_t *sink, uint64_t value, bool negative, unsigned bas
 		put(sink, digits[--count]);
 }
 
-/* What follows the '%': flags, width, precision, length.  Returns the conversion's place. */
+/* Reads the flags, width, precision and length after the '%'. Returns the position of the
+ * conversion. */
 static const char *parse_spec(const char *format, spec_t *spec, int star) {
 	*spec = (spec_t){.precision = -1};
 	for (;; format++) {
@@ -101,7 +102,7 @@ static void put_string(sink_t *sink, const char *text, const spec_t *spec) {
 	put_text(sink, text, length, spec);
 }
 
-/* A "%.*" takes its precision from the arguments before the value. */
+/* "%.*" takes the precision from the argument before the value. */
 static bool takes_star(const char *format) {
 	while (*format == '0' || *format == '#' || (*format >= '1' && *format <= '9'))
 		format++;

@@ -8,25 +8,26 @@
 #include "base/check.h"
 #include "base/compiler.h"
 
-/* ln 2 in two parts: the first has 21 trailing zero bits, so that a binary exponent times it is
- * exact. */
+/* ln 2 in two parts. The first part has 21 trailing zero bits, so that its product with a binary
+ * exponent is exact. */
 #define LN2_HIGH 0x1.62e42feep-1
 #define LN2_LOW 0x1.a39ef35793c76p-33
 #define SQRT_HALF_BITS ((uint64_t)0x3fe6a09e667f3bcd)
 #define EXPONENT_BITS ((uint64_t)0xfff << 52)
-/* Beyond it exp(-x) is below half a unit in the last place of 1. */
+/* For x above this, exp(-x) is below half a unit in the last place of 1. */
 #define SATURATION 38.0
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
-/* Of 2 atanh(s)/s in s^2, lowest first, for |s| <= 3 - sqrt 8: the polynomial that is right where
- * Chebyshev's is 0, to 3e-14.  The series itself needs nine terms for that. */
+/* Coefficients of 2 atanh(s)/s in s^2, lowest first, for |s| <= 3 - sqrt 8. The polynomial is exact
+ * at the zeros of a Chebyshev polynomial; its error is at most 3e-14. The Taylor series needs nine
+ * terms for the same error. */
 static const double atanh_terms[] = {
 	0x1.fffffffffff16p+0, 0x1.5555555670188p-1, 0x1.9999962e4e1eap-2,
 	0x1.24943749f8dd9p-2, 0x1.c6212e7ee524bp-3, 0x1.918f838510ac7p-3,
 };
-/* Of (1 - exp(-x))/x in -x: 1/n! from n = 1.  Written out: a division costs more than all else a
- * term does. */
+/* Coefficients of (1 - exp(-x))/x in -x: 1/n! from n = 1. They are constants because a division
+ * takes longer than the rest of a term. */
 static const double exp_terms[] = {
 	1.0,
 	1.0 / 2,
@@ -47,7 +48,8 @@ static const double exp_terms[] = {
 	1.0 / 355687428096000,
 };
 
-/* Of 1/(1 - exp(-x)) - 1/x - 1/2, divided by x, in x^2: the Bernoulli numbers B_2k / (2k)!. */
+/* Coefficients of (1/(1 - exp(-x)) - 1/x - 1/2) / x in x^2: B_2k / (2k)!, with Bernoulli numbers
+ * B. */
 static const double reciprocal_terms[] = {
 	1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000,
 };
@@ -64,8 +66,8 @@ static double double_of(uint64_t bits) {
 	return x;
 }
 
-/* Horner's rule for the even and for the odd powers, so that the two chains of operations overlap.
- */
+/* Horner's rule for the even and the odd powers separately, so that the processor runs both chains
+ * of operations at once. */
 MW_ALWAYS_INLINE double polynomial(const double *terms, int count, double x) {
 	double square = x * x, sums[2];
 	sums[(count - 1) % 2] = terms[count - 1];
@@ -78,7 +80,8 @@ MW_ALWAYS_INLINE double polynomial(const double *terms, int count, double x) {
 
 double mw_log(double x) {
 	MW_ASSERT(x >= 0x1p-1022);
-	/* The mantissa between the roots of 1/2 and 2, without a branch that depends on chance. */
+	/* m: the mantissa, between the square roots of 1/2 and 2. A branch here would depend on
+	 * random data. */
 	uint64_t bits = bits_of(x), above = bits - SQRT_HALF_BITS;
 	int64_t exponent = (int64_t)above >> 52;
 	double mantissa = double_of(bits - (above & EXPONENT_BITS));
@@ -88,7 +91,7 @@ double mw_log(double x) {
 	return (double)exponent * LN2_HIGH + ((double)exponent * LN2_LOW + log_mantissa);
 }
 
-/* The series of 1 - exp(-x) for |x| <= 0.5: x^17/17! is below 1e-19. */
+/* Series of 1 - exp(-x) for |x| <= 0.5. The first omitted term, x^17/17!, is below 1e-19. */
 static double series(double x) {
 	return x * polynomial(exp_terms, COUNT_OF(exp_terms), -x);
 }
@@ -110,8 +113,8 @@ double mw_reciprocal_chance(double part, double mean) {
 	double x = part / mean;
 	if (x > 0.5)
 		return 1.0 / mw_one_minus_exp(x);
-	/* The next term is below 2e-15 at 1/2, where the sum is above 2, and below 1e-12 of 32 at
-	 * 1/32. */
+	/* The first omitted term is below 2e-15 at x = 1/2, where the sum is above 2, and below
+	 * 1e-12 at x = 1/32, where the sum is 32. */
 	double rest = MW_LIKELY(x <= 0x1p-5)
 			      ? reciprocal_terms[0] + reciprocal_terms[1] * (x * x)
 			      : polynomial(reciprocal_terms, COUNT_OF(reciprocal_terms), x * x);

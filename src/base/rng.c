@@ -8,7 +8,8 @@ static uint64_t rotate_left(uint64_t x, unsigned count) {
 	return (x << count) | (x >> (64 - count));
 }
 
-/* splitmix64: an equidistributed stream, so four words of it are never all zero. */
+/* splitmix64: every 64-bit value occurs once per period, so four consecutive words are never all
+ * 0. */
 static uint64_t split_mix(uint64_t *state) {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -35,7 +36,8 @@ uint64_t mw_rng_next(mw_rng_t *rng) {
 }
 
 double mw_rng_exp(mw_rng_t *rng) {
-	/* The middle of one of 2^52 equal cells: exact in a double, never 0 and never 1. */
+	/* The middle of one of 2^52 equal intervals of [0, 1): exact in a double, never 0 and never
+	 * 1. */
 	double uniform = ((double)(int64_t)(mw_rng_next(rng) >> 12) + 0.5) * 0x1p-52;
 	return -mw_log(uniform);
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * probes.h -- static probe points (USDT), for profilers that watch from outside the process.
+ * probes.h -- static probe points (USDT), for profilers outside of the process.
  * Layer: prof.  Async-signal-safe.
  *
  * A probe is one nop and a note in the ELF file (.note.stapsdt, as SystemTap, bpftrace and perf
- * read it) that says where it is and where its arguments are; whoever attaches replaces the nop.
- * The note is written here, so that nothing is needed at build time. */
+ * read it) with its address and those of its arguments. A tool that attaches replaces the nop. The
+ * note is written here, so that nothing is needed at build time. */
 #ifndef MW_PROF_PROBES_H
 #define MW_PROF_PROBES_H
 
 #include <stdint.h>
 
-/* As the OpenTelemetry profiler's proposal names it; the names of its probes are below. */
+/* Provider name as in the OpenTelemetry profiler's proposal; the probes' names are below. */
 #define MW_PROBE_PROVIDER "otel_memory"
 
 /* The note: lengths of name and contents, type 3; the name; then the contents: the nop's address,
- * that of .stapsdt.base (which tells what prelink moved), no semaphore; provider, probe, arguments.
- */
+ * the address of .stapsdt.base (for prelink), no semaphore; provider, probe, arguments. */
 #define MW_PROBE_NOTE(name, arguments)                                                             \
 	"990: nop\n"                                                                               \
 	".pushsection .note.stapsdt,\"\",%%note\n"                                                 \
@@ -38,14 +37,15 @@
 	".popsection\n"                                                                            \
 	".endif\n"
 
-/* A sampled block of `bytes`, and the bytes of all blocks it stands for. */
+/* Fires when a block of `bytes` is sampled. `weighted_bytes`: bytes of all blocks that it
+ * represents. */
 static inline void mw_probe_alloc(uint64_t address, uint64_t bytes, uint64_t weighted_bytes) {
 	__asm__ volatile(MW_PROBE_NOTE("alloc", "8@%0 8@%1 8@%2")
 			 :
 			 : "r"(address), "r"(bytes), "r"(weighted_bytes));
 }
 
-/* A sampled block goes away. */
+/* Fires when a sampled block is freed. */
 static inline void mw_probe_free(uint64_t address) {
 	__asm__ volatile(MW_PROBE_NOTE("free", "8@%0") : : "r"(address));
 }

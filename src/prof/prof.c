@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * prof.c -- the heap's hooks, and how the parts of the profiler go together. */
+ * prof.c -- the heap's hooks, and the start-up and end of the profiler. */
 #include "prof/prof.h"
 
 #include <errno.h>
@@ -7,45 +7,28 @@
 
 #include "base/check.h"
 #include "base/compiler.h"
-#include "heap/hooks.h"
-#include "os/clock.h"
-#include "os/proc.h"
-#include "prof/control.h"
-#include "prof/crash.h"
-#include "prof/dump.h"
-#include "prof/dump_view.h"
-#include "prof/image.h"
-#include "prof/log.h"
-#include "prof/sample.h"
-#include "prof/sampler.h"
-#include "prof/state_file.h"
-#include "prof/survey.h"
-#include "prof/threads.h"
-#include "prof/triggers.h"
-#include "prof/unwind.h"
+#include "heap/sample/hooks.h"
+#include "os/file/proc.h"
+#include "os/platform/confined.h"
+#include "os/time/clock.h"
+#include "prof/control/control.h"
+#include "prof/control/heap_walk.h"
+#include "prof/control/prof_log.h"
+#include "prof/control/triggers.h"
+#include "prof/dump/crash.h"
+#include "prof/dump/dump.h"
+#include "prof/dump/dump_view.h"
+#include "prof/sample/sampler.h"
+#include "prof/sample/threads.h"
+#include "prof/sample_hooks.h"
+#include "prof/store/state_file.h"
+#include "prof/store/store.h"
+#include "prof/unwind/unwind.h"
 
-/* A disk that takes longer for a dump is out of order. */
+/* Longest wait for another dump. */
 #define DUMP_WAIT_NS ((uint64_t)5000000000)
 
-static struct {
-	bool keep_state;
-	_Atomic bool threads_start_inactive;
-} prof;
-
-MW_TLS unsigned mw_prof_ignoring;
-MW_TLS mw_prof_activity_t mw_prof_thread_activity;
-
-bool mw_prof_threads_start_active(void) {
-	return !atomic_load_explicit(&prof.threads_start_inactive, memory_order_relaxed);
-}
-
-void mw_prof_set_threads_start_active(bool active) {
-	atomic_store_explicit(&prof.threads_start_inactive, !active, memory_order_relaxed);
-}
-
-void mw_prof_set_thread_active(bool active) {
-	mw_prof_thread_activity = active ? MW_PROF_THREAD_ACTIVE : MW_PROF_THREAD_INACTIVE;
-}
+static struct { bool keep_state; } prof;
 
 void mw_prof_set_thread_name(const char *name) {
 	mw_threads_set_name(name);
@@ -54,7 +37,7 @@ void mw_prof_set_thread_name(const char *name) {
 
 static void thread_start(mw_hook_thread_t *thread) {
 	mw_sampler_start(mw_sampler_of(thread));
-	/* What holds for new threads when this one begins, not later. */
+	/* The thread keeps the value that new threads have now. */
 	mw_prof_set_thread_active(mw_prof_thread_is_active());
 }
 
@@ -71,7 +54,7 @@ static uint64_t draw_bytes(mw_hook_thread_t *thread) {
 static void poll(mw_hook_thread_t *thread) {
 	(void)thread;
 	int saved_errno = errno;
-	mw_control_notice_fork();
+	mw_control_check_fork();
 	mw_control_poll();
 	errno = saved_errno;
 }
@@ -79,8 +62,8 @@ static void poll(mw_hook_thread_t *thread) {
 static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	(void)thread;
 	int saved_errno = errno;
-	mw_control_notice_fork();
-	mw_control_tend(in_use_bytes, mw_os_monotonic_coarse_ns());
+	mw_control_check_fork();
+	mw_control_maintain(in_use_bytes, mw_os_monotonic_coarse_ns());
 	if (MW_UNLIKELY(atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed)))
 		mw_triggers_grew(in_use_bytes);
 	errno = saved_errno;
@@ -88,7 +71,7 @@ static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 
 static void pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes) {
 	int saved_errno = errno;
-	mw_control_notice_fork();
+	mw_control_check_fork();
 	mw_control_event(pressure == MW_PRESSURE_SOFT ? MW_EVENT_SOFT_LIMIT : MW_EVENT_HARD_LIMIT,
 			 wanted_bytes, limit_bytes);
 	errno = saved_errno;
@@ -96,7 +79,7 @@ static void pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_by
 
 static uint64_t background(void) {
 	int saved_errno = errno;
-	mw_control_notice_fork();
+	mw_control_check_fork();
 	uint64_t next_ns = mw_control_background();
 	errno = saved_errno;
 	return next_ns;
@@ -126,8 +109,9 @@ void mw_prof_start(const mw_prof_config_t *config) {
 	mw_dump_start_prefix(config->dump_prefix);
 	if (config->seed)
 		mw_sampler_set_seed(config->seed);
+	mw_sampler_set_cost_limit(config->cost_limit);
 	mw_unwind_start();
-	mw_survey_start(config->survey);
+	mw_heap_walk_start(config->walk_heap);
 	mw_triggers_count_by(config->thread_bytes);
 	mw_control_start(&(mw_control_config_t){
 		.active = config->active,
@@ -148,14 +132,14 @@ void mw_prof_start(const mw_prof_config_t *config) {
 
 void mw_prof_exit(void) {
 	int saved_errno = errno;
-	mw_control_notice_fork();
-	/* Asked to keep a file, but too small for one so far. */
+	mw_control_check_fork();
+	/* The file must be kept, but the process is too small to have published one. */
 	if (prof.keep_state)
 		mw_control_publish();
 	mw_control_end();
 	mw_triggers_exit();
-	if (mw_log_is_on())
-		mw_log_stop();
+	if (mw_prof_log_is_on())
+		mw_prof_log_stop();
 	if (!prof.keep_state)
 		mw_state_file_remove();
 	errno = saved_errno;
@@ -164,6 +148,15 @@ void mw_prof_exit(void) {
 void mw_prof_leave(void) {
 	int saved_errno = errno;
 	mw_control_leave();
+	errno = saved_errno;
+}
+
+MW_COLD void mw_prof_confine(bool confined) {
+	int saved_errno = errno;
+	mw_control_check_fork();
+	if (confined && !mw_os_is_confined() && mw_control_is_active())
+		mw_control_publish();
+	mw_os_confine(confined);
 	errno = saved_errno;
 }
 
@@ -216,17 +209,18 @@ mw_result_t mw_prof_set_dump_name(const char *pattern) {
 	return result;
 }
 
-/* What a dump that is due meanwhile waits for is over afterwards: it is served. */
+/* Retries a dump while another is in progress. Dumps that became due meanwhile are written
+ * afterwards. */
 static int dump_patiently(int (*try)(const void *what), const void *what) {
 	int saved_errno = errno, result;
-	mw_control_notice_fork();
+	mw_control_check_fork();
 	if (!mw_control_need_tables())
 		return MW_ERR_NO_MEMORY;
 	uint64_t deadline_ns = mw_os_monotonic_ns() + DUMP_WAIT_NS;
-	unsigned turn = 0;
+	unsigned attempt = 0;
 	while ((result = try(what)) == MW_DUMP_BUSY && mw_os_monotonic_ns() < deadline_ns)
-		mw_os_wait_turn(turn++);
-	mw_triggers_sampled();
+		mw_os_back_off(attempt++);
+	mw_triggers_dumped();
 	errno = saved_errno;
 	return result;
 }
@@ -241,7 +235,7 @@ int mw_prof_dump(const char *path) {
 
 typedef struct receiver {
 	bool heap_v2;
-	mw_out_write_t write;
+	mw_writer_write_t write;
 	void *context;
 } receiver_t;
 
@@ -259,9 +253,9 @@ int mw_prof_dump_to(bool heap_v2, bool (*write)(void *context, const void *bytes
 void mw_prof_figures(mw_prof_figures_t *figures) {
 	*figures = (mw_prof_figures_t){.active = mw_control_is_active(),
 				       .mean_bytes = mw_control_mean()};
-	if (!mw_image_exists())
+	if (!mw_store_exists())
 		return;
-	const mw_state_live_t *live = mw_image_live();
+	const mw_state_live_t *live = mw_store_live();
 	figures->samples = atomic_load_explicit(&live->samples, memory_order_relaxed);
 	figures->live_bytes = atomic_load_explicit(&live->live_bytes, memory_order_relaxed);
 	figures->live_objects_q16 =
@@ -275,7 +269,7 @@ void mw_prof_figures(mw_prof_figures_t *figures) {
 
 uint64_t mw_prof_live_stacks(void) {
 	uint64_t live = 0;
-	if (!mw_image_exists() || !mw_image_hold())
+	if (!mw_store_exists())
 		return 0;
 	uint64_t count = mw_dump_stack_count();
 	for (uint64_t i = 0; i < count; i++) {
@@ -283,7 +277,6 @@ uint64_t mw_prof_live_stacks(void) {
 		live += mw_dump_stack_at(i, &stack) &&
 			stack.sized.inuse_objects + stack.zero.inuse_objects > 0;
 	}
-	mw_image_release();
 	return live;
 }
 

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * prof.h -- the heap profiler as the start-up code sees it.
- * Layer: prof.  Installs hooks.h's hooks; owns the state image and its mirror, the state file.
- * All functions keep errno and never allocate from the heap.  A kernel that refuses something costs
- * a part of the profile, never the program. */
+ * prof.h -- the heap profiler as start-up code sees it.
+ * Layer: prof, the door of src/prof. Installs the hooks of heap/sample/hooks.h and starts the
+ * folders below. All functions keep errno and never allocate from the heap. When the kernel refuses
+ * memory or a file, a part of the profile is missing and the program continues.
+ *
+ * Folders, in reading order: sample (which blocks are sampled), sample_hooks.c (a sample and its
+ * free), unwind (the stack), modules (the objects that its PCs belong to), table (stacks,
+ * records, counters), store (private tables and their published copy), dump (files written by
+ * the process), control (on, off, rate, ticks, triggers). A folder uses those that
+ * scripts/layers.txt names. */
 #ifndef MW_PROF_PROF_H
 #define MW_PROF_PROF_H
 
@@ -10,91 +16,81 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "heap/stats.h"
+#include "heap/stats/stats.h"
+#include "prof/sample/activity.h"
 
 #include "base/compiler.h"
 #include "base/error.h"
 #include "state/settings.h"
 
-/* The longest stack that can be asked for: its PCs sit on the sampled thread's own stack. */
-#define MW_PROF_DEPTH_MAX MW_STATE_DEPTH_MAX
-
 typedef struct mw_prof_config {
-	bool active;                 /* sample from the start */
-	uint64_t mean_bytes;         /* T; 1 .. MW_STATE_MEAN_BYTES_MAX */
-	uint64_t state_min_bytes;    /* publish the state file at this many bytes; 0: at once */
-	bool threads_start_inactive; /* not sampled until they ask for it */
-	bool dump_without_allocated; /* heap_v2 dumps: only what is live */
-	bool own_thread_names;       /* not the kernel's, but those that are set */
-	bool keep_state;             /* leave the file when the process exits */
-	bool secure;                 /* set-uid: no file, no sampling */
-	const char *session;         /* copied; NULL: none */
-	const char *unused_options;  /* copied likewise; names with commas */
-	uint64_t seed;               /* of the random numbers; 0: the kernel's */
-	unsigned depth_max;          /* of a stack; 1 .. MW_PROF_DEPTH_MAX */
+	bool active;              /* sample from the start */
+	uint64_t mean_bytes;      /* T, mean bytes between samples; 1 .. MW_STATE_MEAN_BYTES_MAX */
+	uint64_t state_min_bytes; /* publish the state file at this many bytes; 0: at once */
+	bool threads_start_inactive; /* new threads are not sampled until they request it */
+	bool dump_without_allocated; /* heap_v2 dumps contain live blocks only */
+	bool own_thread_names; /* thread names are those that the program sets, not the kernel's */
+	bool keep_state;       /* keep the state file at exit */
+	bool secure;           /* the process is set-uid: no file, no sampling */
+	const char *session;   /* copied; NULL: none */
+	const char *unused_options; /* copied; names separated by commas */
+	uint64_t seed;              /* seed of the random numbers; 0: a seed from the kernel */
+	unsigned depth_max;         /* longest stack in frames; 1 .. MW_PROF_DEPTH_MAX */
+	unsigned cost_limit;        /* thousandths of a thread's time for samples; 0: none */
 	/* MW_SETTING_COUNT values as settings.def has them; NULL: all 0. */
 	const uint64_t *settings;
-	const char *dump_name;   /* pattern, see prof/dump.h; NULL: empty */
-	const char *dump_prefix; /* %P in it, which stays where it is; NULL: empty */
-	/* Fills MW_STAT_COUNT values; called with no lock held.  NULL: none. */
+	const char *dump_name;   /* pattern, see prof/dump/dump.h; NULL: empty */
+	const char *dump_prefix; /* text of %P; not copied, must stay valid; NULL: empty */
+	/* Writes MW_STAT_COUNT values. Called without locks. NULL: no statistics. */
 	void (*read_stats)(uint64_t *stats);
-	/* Walks the heap for a survey; likewise. */
-	void (*survey)(const mw_survey_sink_t *sink);
-	/* Bytes that the calling thread allocated, for prof_interval.  NULL: the estimates count.
-	 */
+	/* Walks the heap for the published sums by class and range. Called with no lock held.
+	 * NULL: no walk. */
+	void (*walk_heap)(const mw_heap_walk_sink_t *sink);
+	/* Returns the bytes that the calling thread allocated, for prof_interval. NULL: the
+	 * estimates from samples are used. */
 	uint64_t (*thread_bytes)(void);
 } mw_prof_config_t;
 
-/* Above 0 the calling thread's allocations are not recorded. */
-extern MW_TLS unsigned mw_prof_ignoring;
-
-/* Once, before threads exist. */
+/* Starts the profiler. Called once, before threads exist. */
 void mw_prof_start(const mw_prof_config_t *config);
-/* At exit(3) or return: the last tick and event; removes the file unless it is kept. */
+/* Called at exit(3) or return from main: writes the last tick and event, and removes the state file
+ * unless it is kept. */
 void mw_prof_exit(void);
-/* At _exit(2): leaves a note in the state file, which stays.  Async-signal-safe; in vfork's child
- * nothing. */
+/* Called at _exit(2): marks the state file, which is kept. Async-signal-safe. Has no effect in
+ * vfork's child. */
 void mw_prof_leave(void);
 
-/* Handlers of fork(2).  Prepare waits until no sample is half taken, so it comes before the heap
- * takes its locks; parent and child come after the heap has released them. */
+/* Called when the program is about to forbid system calls: publishes the state file while that is
+ * possible. Sampling continues; functions that need other system calls than malloc's are skipped
+ * (os/platform/confined.h). `confined` == false: the program will not forbid system calls after
+ * all. */
+void mw_prof_confine(bool confined);
+
+/* Handlers of fork(2). Prepare waits until no sample is half taken, and runs before the heap takes
+ * its locks. Parent and child run after the heap has released them. */
 void mw_prof_fork_prepare(void);
 void mw_prof_fork_parent(void);
 void mw_prof_fork_child(void);
 
-/* Idempotent; not for signal handlers. */
+/* Switches sampling on or off. Idempotent. Not async-signal-safe. */
 void mw_prof_set_active(bool active);
-/* MW_ERR_BAD_VALUE outside 1 .. MW_STATE_MEAN_BYTES_MAX. */
+/* Sets the rate. MW_ERR_BAD_VALUE: outside 1 .. MW_STATE_MEAN_BYTES_MAX. */
 mw_result_t mw_prof_set_mean_bytes(uint64_t mean_bytes);
 bool mw_prof_is_active(void);
-/* The calling thread's share in it, and what new threads begin with. */
-bool mw_prof_threads_start_active(void);
-void mw_prof_set_threads_start_active(bool active);
-typedef enum mw_prof_activity {
-	MW_PROF_THREAD_NEW,
-	MW_PROF_THREAD_ACTIVE,
-	MW_PROF_THREAD_INACTIVE
-} mw_prof_activity_t;
-extern MW_TLS mw_prof_activity_t mw_prof_thread_activity;
-static inline bool mw_prof_thread_is_active(void) {
-	return mw_prof_thread_activity == MW_PROF_THREAD_NEW
-		       ? mw_prof_threads_start_active()
-		       : mw_prof_thread_activity == MW_PROF_THREAD_ACTIVE;
-}
-void mw_prof_set_thread_active(bool active);
-/* Names the calling thread, also for the kernel; longer ones are cut to 15 bytes. */
+/* Names the calling thread, also for the kernel. Longer names are cut to 15 bytes. */
 void mw_prof_set_thread_name(const char *name);
 bool mw_prof_is_secure(void);
-/* MW_ERR_BAD_VALUE: out of range, or a signal that is not to be had. */
+/* Changes a setting. MW_ERR_BAD_VALUE: out of range, or the program handles the signal. */
 mw_result_t mw_prof_set(mw_setting_t setting, uint64_t value);
 mw_result_t mw_prof_set_dump_name(const char *pattern);
 
-/* Dumps, see prof/dump.h; these wait up to five seconds while another is under way, and return
- * MW_DUMP_BUSY (1) then.  Async-signal-safe once a sample was taken. */
+/* Writes a dump; see prof/dump/dump.h. While another dump is being written, each function waits up
+ * to five seconds and then returns MW_DUMP_BUSY (1). Async-signal-safe after the first sample. */
 int mw_prof_dump(const char *path);
 int mw_prof_dump_to(bool heap_v2, bool (*write)(void *context, const void *bytes, size_t length),
 		    void *context);
 
+/* Totals of the profile; objects in 1/65536. */
 typedef struct mw_prof_figures {
 	bool active;
 	uint64_t mean_bytes, samples;
@@ -103,10 +99,10 @@ typedef struct mw_prof_figures {
 } mw_prof_figures_t;
 void mw_prof_figures(mw_prof_figures_t *figures);
 
-/* Stacks that made blocks which are live now. */
+/* Returns the number of stacks that allocated blocks which are live now. */
 uint64_t mw_prof_live_stacks(void);
 
-/* All counters to zero; the blocks that are live now are forgotten. */
+/* Sets all counters to zero. Blocks that are live now do not count any more. */
 void mw_prof_reset(void);
 
 #endif

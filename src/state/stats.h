@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * stats.h -- the numbers of stats.def's rows.
- * Layer: state.  The one header of this layer the heap includes: names, no layout. */
+ * stats.h -- numbers of the rows of stats.def.
+ * Layer: state. The heap includes only this header of the folder: it holds names and no file
+ * layout. */
 #ifndef MW_STATE_STATS_H
 #define MW_STATE_STATS_H
 
@@ -11,14 +12,15 @@ enum {
 	MW_STAT_COUNT,
 };
 
-/* What a range of the address space is, in a survey. */
+/* Kinds of address ranges in a heap walk. */
 enum {
 	MW_RANGE_NONE,
-	MW_RANGE_CHUNKS,      /* of the heap: blocks of all but the largest sizes */
+	MW_RANGE_CHUNKS,      /* chunks of the heap: blocks of all but the largest sizes */
 	MW_RANGE_HUGE,        /* live huge blocks */
-	MW_RANGE_HUGE_CACHED, /* of freed ones */
-	MW_RANGE_METADATA,    /* the allocator's own */
+	MW_RANGE_HUGE_CACHED, /* mappings of freed huge blocks, kept for reuse */
+	MW_RANGE_METADATA,    /* the allocator's metadata */
 	MW_RANGE_PROFILER,
+	MW_RANGE_THREAD, /* one byte: the address in a thread's pointer, at the top of its stack */
 	MW_RANGE_KINDS,
 };
 

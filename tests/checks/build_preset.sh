@@ -1,31 +1,69 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# build_preset.sh SOURCE_DIR BUILD_DIR PRESET [CTEST OPTION...] -- builds another preset, beside the
-# release, and runs its tests that match.  Without options it is the build itself that is checked.
+# build_preset.sh SOURCE_DIR BUILD_DIR PRESET [LEAST CTEST OPTION...] -- builds another preset,
+# beside the release, and runs its tests that match, LEAST of them or more; of the preset only what
+# these tests need is built.  Without options it is the build itself that is checked, all of it.
+# Exit status 77 (skipped) where the preset's compiler or emulator is not installed.
 set -euo pipefail
 cd "$1"
+. scripts/lib/tests.sh
 directory=$2/preset-$3
 preset=$3
 shift 3
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { cmake --preset "$preset" -B "$directory" && cmake --build "$directory" --parallel 2; } \
-    >"$log" 2>&1; then
-    grep -E 'error|warning|FAILED' "$log" | head -n 40 || tail -n 40 "$log"
+case $preset in
+clang | asan) needed=(clang) ;;
+aarch64) needed=(aarch64-linux-gnu-gcc qemu-aarch64) ;;
+*) needed=(cc) ;;
+esac
+for program in "${needed[@]}"; do
+    command -v "$program" >/dev/null || {
+        echo "skipped: $program is not installed"
+        exit 77
+    }
+done
+
+build() {
+    local targets=()
+    cmake --preset "$preset" -B "$directory" || return
+    if [ $# -gt 0 ]; then
+        # A failure inside <() would not be seen.
+        tests/checks/test_targets.py "$directory" "$@" >"$directory/test_targets" || return
+        mapfile -t targets <"$directory/test_targets"
+        [ "${#targets[@]}" -gt 0 ] || return
+    fi
+    cmake --build "$directory" --parallel 2 ${targets[@]+--target "${targets[@]}"}
+}
+build "$@" >"$log" 2>&1 || {
+    grep -E 'error|warning|FAILED|selected' "$log" | sed -n 1,40p || tail -n 40 "$log"
     echo "the preset $preset does not build"
     exit 1
-fi
+}
 [ $# -gt 0 ] || {
     echo "the preset $preset builds"
     exit 0
 }
+shift
 # What a sanitizer finds ends the test with a status of its own.
 export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
 # The longest history: a race that is meant is known by the reader's stack, which must be there.
 export TSAN_OPTIONS=suppressions=$PWD/tests/tsan.supp:history_size=7
-ctest --test-dir "$directory" --parallel 2 --output-on-failure --timeout 240 "$@" >"$log" 2>&1 || {
-    tail -n 80 "$log"
+# Where the check of everything runs an entry again, what failed in it runs again, one at a time.
+again=()
+if [ -n "${MALLOW_SECOND_RUN:-}" ] && [ -e "$directory/tests_failed" ]; then
+    again=(--rerun-failed --parallel 1)
+fi
+rm -f "$directory/tests.xml" "$directory/tests_failed"
+ctest --test-dir "$directory" --parallel 2 --output-on-failure --timeout 240 "$@" \
+    --output-junit "$directory/tests.xml" ${again[@]+"${again[@]}"} >"$log" 2>&1 || {
+    if [ -s "$directory/tests.xml" ]; then
+        touch "$directory/tests_failed"
+        print_failures "$directory/tests.xml"
+    else
+        tail -n 80 "$log"
+    fi
     exit 1
 }
 grep 'tests passed' "$log"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""fast_path.py SOURCE_DIR BUILD_DIR -- the disassembly of malloc and free holds nothing of the profiler.
+"""fast_path.py SOURCE_DIR BUILD_DIR -- the disassembly of malloc and free holds nothing of the
+profiler.
 
-Whose a symbol is, the objects say: what those of src/prof, src/ctl, src/state and of the heap's own
-sampling (countdowns, mini-slabs) define is the profiler's, and so are the words of src/heap/hooks.h.  Every operand of malloc and
-free that has an address (calls, jumps, RIP-relative data, what the global offset table leads to,
-thread-local offsets) is looked up in the library's symbol table; one inside a symbol of the profiler fails.
-"""
+Whose a symbol is, the objects say: what those of src/prof, src/config, src/state and of the heap's
+own sampling (countdowns, sampled-slot pages) define is the profiler's, and so are the words of
+src/heap/sample/hooks.h. Every operand of malloc and free that has an address (calls, jumps, RIP-
+relative data, what the global offset table leads to, thread-local offsets) is looked up in the
+library's symbol table; one inside a symbol of the profiler fails. """
 import glob
 import os
 import re
@@ -14,11 +15,13 @@ import subprocess
 import sys
 
 FAST = ["malloc", "free"]
-OBJECTS = ["prof/*.o", "ctl/*.o", "state/*.o", "heap/sampl*.o"]
+OBJECTS = ["prof/**/*.o", "config/*.o", "compat/jemalloc/mallctl/*.o", "state/*.o",
+           "heap/**/sampl*.o"]
 # It does refer to the sampler: if nothing is found here, this check is blind.
 SLOW = "alloc_small_rest"
 HEAP_WORDS = {"mw_heap_epoch", "mw_heap_poll_word"}
-# The pair is about 50 instructions along the path taken; a body beyond this has swallowed a slow path.
+# The pair is about 50 instructions along the path taken; a body beyond this has swallowed a slow
+# path.
 MAX_INSTRUCTIONS = 120
 
 
@@ -67,14 +70,21 @@ class Library:
         self.path = path
         self.symbols = read_symbols(path)
         self.relocations = read_relocations(path)
-        sources = {os.path.basename(name)[: -len(".o")] for name in objects}
-        shared = {line.split()[-1] for line in run("nm", "--defined-only", "--extern-only", *objects).splitlines()
-                  if len(line.split()) == 3} | HEAP_WORDS
-        # Hidden names are local in the library, listed behind no source or a wrong one: go by the name.
-        self.profiler = [s for s in self.symbols if s.name in shared or s.source in sources]
+        shared, local = set(HEAP_WORDS), set()
+        for name in objects:
+            source = os.path.basename(name)[: -len(".o")]
+            for line in run("nm", "--defined-only", name).splitlines():
+                kind, symbol = line.split()[-2:]
+                if kind.isupper():
+                    shared.add(symbol)
+                else:
+                    local.add((source, symbol))
+        # The linker lists hidden symbols behind no source or a wrong one: they are found by name.
+        self.profiler = [s for s in self.symbols if s.name in shared or (s.source, s.name) in local]
 
     def profiler_at(self, address, thread_local):
-        return {s.name for s in self.profiler if (s.kind == "TLS") == thread_local and s.covers(address)}
+        return {s.name for s in self.profiler if (s.kind == "TLS") == thread_local
+                and s.covers(address)}
 
     def profiler_behind(self, address):
         names = self.profiler_at(address, False)
@@ -92,7 +102,8 @@ class Library:
 
     def disassemble(self, function):
         symbol = next(s for s in self.symbols if s.name == function and s.kind == "FUNC")
-        text = run("objdump", "--disassemble", "--no-show-raw-insn", f"--start-address={symbol.start:#x}",
+        text = run("objdump", "--disassemble", "--no-show-raw-insn",
+                   f"--start-address={symbol.start:#x}",
                    f"--stop-address={symbol.end:#x}", self.path)
         return [line for line in text.splitlines() if re.match(r"^\s*[0-9a-f]+:\t", line)]
 
@@ -113,7 +124,7 @@ def main():
     build = sys.argv[2]
     objects = []
     for pattern in OBJECTS:
-        objects += glob.glob(f"{build}/src/CMakeFiles/mallow_objects.dir/{pattern}")
+        objects += glob.glob(f"{build}/src/CMakeFiles/mallow_objects.dir/{pattern}", recursive=True)
     if not objects:
         sys.exit(f"no objects of the profiler under {build}/src: nothing to look for")
     library = Library(f"{build}/lib/libmallow.so", objects)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # headers.sh SOURCE_DIR BUILD_DIR COMPILER -- each header compiles alone, as C with the warnings of
-# the house; the public ones also as C++.
+# the project; the public ones also as C++.
 set -euo pipefail
 cd "$1"
 build=$2

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# afl.sh TARGET BUILD_DIR [SECONDS] -- the same targets under AFL++, which mutates by other rules than
-# libFuzzer: builds one with afl-clang-fast and runs it for 60 seconds, from the corpus in the tree.
-# What it finds goes to BUILD_DIR/afl-TARGET, inputs that do harm to .../default/crashes; the last line
-# counts them.  Exit status 1 when there are any, 77 (skipped) without AFL++.
+# afl.sh TARGET BUILD_DIR [SECONDS] -- the same targets under AFL++, which mutates by other rules
+# than libFuzzer: builds one with afl-clang-fast and runs it for 60 seconds, from the corpus in the
+# tree. What it finds goes to BUILD_DIR/afl-TARGET, inputs that do harm to .../default/crashes; the
+# last line counts them.  Exit status 1 when there are any, 77 (skipped) without AFL++.
 set -euo pipefail
 target=$1 build=$2 seconds=${3:-60}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,14 +16,15 @@ fi
 mkdir -p "$build"
 log=$build/afl-$target.log
 # No sanitizers: the target's own model is what notices, and AFL's map stays small.
-if ! { AFL_QUIET=1 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DMALLOW_WERROR=OFF \
+if ! { AFL_QUIET=1 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+    -DMALLOW_WERROR=OFF \
     -DCMAKE_C_COMPILER=afl-clang-fast -DCMAKE_CXX_COMPILER=afl-clang-fast++ -DMALLOW_FUZZ=ON &&
     AFL_QUIET=1 cmake --build "$build" --target "fuzz_$target" make_seeds; } >"$log" 2>&1; then
     cat "$log"
     exit 1
 fi
-fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | head -n 1)
-seeds=$(find "$build" -name make_seeds -type f -perm -u+x | head -n 1)
+fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | sed -n 1p)
+seeds=$(find "$build" -name make_seeds -type f -perm -u+x | sed -n 1p)
 
 out=$build/afl-$target
 rm -rf "$out" "$out-seeds"

@@ -5,7 +5,7 @@
  * its block, and once all is freed nothing is in use.
  *
  * Three threads are played by one: the thread-local state is exchanged between operations, so that
- * frees are remote, pages become full, pending, orphans and are adopted, all repeatable.  What
+ * frees are remote, pages become full, abandoned and are reclaimed, all repeatable.  What
  * happens between two instructions is left to tests/model and tests/torture. */
 #include <errno.h>
 #include <limits.h>
@@ -14,17 +14,17 @@
 #include <string.h>
 
 #include "../torture/shadow.h"
-#include "api/background.h"
 #include "api/libc.h"
-#include "api/start.h"
-#include "heap/chunk.h"
-#include "heap/heap.h"
-#include "heap/hooks.h"
-#include "heap/stats.h"
+#include "api/process/background.h"
+#include "api/process/start.h"
+#include "heap/core/heap.h"
+#include "heap/memory/chunk.h"
+#include "heap/sample/hooks.h"
+#include "heap/stats/stats.h"
 #include "heap_cxx.h"
-#include "os/clock.h"
-#include "os/fault.h"
-#include "os/lock.h"
+#include "os/lock/lock.h"
+#include "os/platform/fault.h"
+#include "os/time/clock.h"
 
 enum { SLOTS = 256, THREADS = 3, RECORDS = 512 };
 /* Of all live blocks: keeps the address space and the time of an input in bounds. */
@@ -196,7 +196,7 @@ static void switch_thread(unsigned number) {
 /* The thread on stage ends; a new one plays on. */
 static void end_thread(void) {
 	mw_heap_thread_end();
-	mw_thread = (mw_thread_t){0};
+	mw_thread = (mw_thread_t)MW_THREAD_INITIAL;
 }
 
 /* ---- contents ---- */
@@ -265,7 +265,7 @@ static slot_t *choose(bool full) {
 	return NULL;
 }
 
-static void adopt(slot_t *slot, void *block, size_t bytes, uint64_t seed) {
+static void store_block(slot_t *slot, void *block, size_t bytes, uint64_t seed) {
 	*slot = (slot_t){block, bytes, malloc_usable_size(block), 16, false, seed};
 	/* The hardened library says what was asked for, be it nothing. */
 	TORTURE_MUST(slot->usable_bytes >= bytes && (slot->usable_bytes > 0 || MW_HARDEN_ON));
@@ -336,7 +336,7 @@ static void op_allocate(unsigned way) {
 	TORTURE_MUST(((uintptr_t)block & (align - 1)) == 0 && ((uintptr_t)block & 15) == 0);
 	if (way == 1)
 		zero_check(block, bytes);
-	adopt(slot, block, bytes, ++model.next_seed);
+	store_block(slot, block, bytes, ++model.next_seed);
 	slot->align = align;
 }
 
@@ -349,7 +349,7 @@ static void op_new(void) {
 		return;
 	void *block = cxx_new(way, bytes, align);
 	TORTURE_MUST(block != NULL && ((uintptr_t)block & (align - 1)) == 0);
-	adopt(slot, block, bytes, ++model.next_seed);
+	store_block(slot, block, bytes, ++model.next_seed);
 	slot->align = align;
 	slot->cxx = true;
 }
@@ -389,7 +389,7 @@ static void op_resize(void) {
 	if (!block) {
 		must_be_refused(block);
 		check(&old);
-		adopt(slot, old.block, old.bytes, old.seed);
+		store_block(slot, old.block, old.bytes, old.seed);
 		slot->align = old.align;
 		return;
 	}
@@ -399,7 +399,7 @@ static void op_resize(void) {
 			TORTURE_MUST(block[i] == pattern(old.seed, i));
 	TORTURE_MUST(block == old.block || !has_record(old.block));
 	model.all_sampled &= block != old.block;
-	adopt(slot, block, bytes, old.seed);
+	store_block(slot, block, bytes, old.seed);
 }
 
 /* Many of one size: pages become full. */
@@ -415,7 +415,7 @@ static void op_burst(void) {
 			must_be_refused(block);
 			return;
 		}
-		adopt(slot, block, bytes, ++model.next_seed);
+		store_block(slot, block, bytes, ++model.next_seed);
 	}
 }
 
@@ -563,7 +563,7 @@ static void end(void) {
 	for (int i = 0; i < SLOTS; i++)
 		if (model.slots[i].block)
 			release(&model.slots[i]);
-	/* Of all three, also those whose inboxes others filled. */
+	/* The pages of all three threads, also those that others freed blocks of. */
 	for (unsigned round = 0; round < 2; round++) {
 		for (unsigned i = 0; i < THREADS; i++) {
 			switch_thread(i);
@@ -580,7 +580,7 @@ static void end(void) {
 	uint64_t stats[MW_STAT_COUNT];
 	mw_heap_stats(stats);
 	TORTURE_MUST(stats[MW_STAT_huge_bytes] == 0 && stats[MW_STAT_huge_blocks] == 0);
-	TORTURE_MUST(stats[MW_STAT_orphan_pages] == 0);
+	TORTURE_MUST(stats[MW_STAT_abandoned_pages] == 0);
 	TORTURE_MUST(stats[MW_STAT_live_threads] == 0);
 	/* Of each class the slab of samples used last may stay. */
 	size_t slabs_max = 0;

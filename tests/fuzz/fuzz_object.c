@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 #include "model/alloc.h"
-#include "symbol/code.h"
-#include "symbol/confine.h"
-#include "symbol/found.h"
-#include "symbol/lookup.h"
-#include "symbol/object.h"
-#include "symbol/queue.h"
+#include "symbol/code/code.h"
+#include "symbol/elf/object.h"
+#include "symbol/workers/confine.h"
+#include "symbol/workers/found.h"
+#include "symbol/workers/job_queue.h"
+#include "symbol/workers/lookup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 /* Of the address sanitizer: who called what found fault, and what is called then. */

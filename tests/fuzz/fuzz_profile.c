@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "read/read.h"
+#include "formats/read.h"
+#include "formats/write.h"
 #include "report/report.h"
-#include "write/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "read/state_file.h"
+#include "formats/state/state_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

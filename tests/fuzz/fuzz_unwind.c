@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prof/unwind_cfi.h"
+#include "prof/unwind/cfi/cfi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 

@@ -7,8 +7,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "read/read.h"
-#include "view/view.h"
+#include "formats/read.h"
+#include "view/code/listings.h"
+#include "view/common/view.h"
+#include "view/picture/pictures.h"
+#include "view/table/tables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -19,7 +22,7 @@ static const struct {
 } views[] = {
 #define MW_VIEW(name, operands, min, max, print, ...) {#name, print},
 #define MW_VIEW_LIVE MW_VIEW
-#include "cmd/views.def"
+#include "cmd/profile/views.def"
 #undef MW_VIEW_LIVE
 #undef MW_VIEW
 };

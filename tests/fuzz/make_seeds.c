@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "fake_state.h"
-#include "read/read.h"
-#include "write/write.h"
+#include "formats/read.h"
+#include "formats/write.h"
 
 static const char *join(const char *directory, const char *name) {
 	static char path[4096];

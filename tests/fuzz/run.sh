@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# run.sh TARGET BUILD_DIR [SECONDS | corpus] -- builds the fuzz targets with clang and runs one for 20
-# seconds (heap_secure is heap on the hardened library, from the same corpus); "corpus": only the inputs in the tree and a fixed number of others that a fixed seed makes
-# of them, the same at every run.  Exit status 77 (skipped) without clang's libFuzzer.
+# run.sh TARGET BUILD_DIR [SECONDS | corpus] -- builds the fuzz targets with clang and runs one for
+# 20 seconds (heap_secure is heap on the hardened library, from the same corpus); "corpus": only the
+# inputs in the tree and a fixed number of others that a fixed seed makes of them, the same at every
+# run.  Exit status 77 (skipped) without clang's libFuzzer.
 set -euo pipefail
 target=$1 build=$2 seconds=${3:-20}
 inputs=${target%_secure}
@@ -12,7 +13,8 @@ root=$(cd "$here/../.." && pwd)
 
 probe=$(mktemp -d)
 trap 'rm -rf "$probe"' EXIT
-echo 'int LLVMFuzzerTestOneInput(const char *b, unsigned long n) { return b && n && 0; }' >"$probe/p.c"
+echo 'int LLVMFuzzerTestOneInput(const char *b, unsigned long n) { return b && n && 0; }' \
+    >"$probe/p.c"
 if ! clang -fsanitize=fuzzer,address,undefined "$probe/p.c" -o "$probe/p" 2>"$probe/log"; then
     echo "skipped: clang with libFuzzer is not installed"
     exit 77
@@ -22,13 +24,14 @@ mkdir -p "$build"
 if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
     -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DMALLOW_FUZZ=ON \
     -DMALLOW_SANITIZE=fuzzer-no-link,address,undefined &&
-    cmake --build "$build" --target "fuzz_$target" make_seeds; } >"$probe/log" 2>&1; then
+    cmake --build "$build" --parallel 2 --target "fuzz_$target" make_seeds; } \
+    >"$probe/log" 2>&1; then
     cat "$probe/log"
     exit 1
 fi
 
-# Small programs with all kinds of debug information: inlined calls, DWARF 4 and 5, packed, of units apart, two
-# units, a symbol table only, not linked.
+# Small programs with all kinds of debug information: inlined calls, DWARF 4 and 5, packed, of units
+# apart, two units, a symbol table only, not linked.
 make_objects() {
     cat >"$probe/a.cc" <<'END'
 namespace n { template <int K> struct S { int v[K]; int sum() const { int s = 0; for (int i : v) s += i; return s; } }; }
@@ -41,7 +44,8 @@ END
     while read -r options; do
         way=$((way + 1))
         # shellcheck disable=SC2086 # words
-        clang $options -nostdlib -fno-asynchronous-unwind-tables -Wl,--build-id -x c++ "$probe/a.cc" -x c "$probe/b.c" \
+        clang $options -nostdlib -fno-asynchronous-unwind-tables -Wl,--build-id -x c++ \
+            "$probe/a.cc" -x c "$probe/b.c" \
             -o "$probe/object/$way" 2>/dev/null || echo "no seed with $options"
     done <<'END'
 -g -O1 -shared
@@ -58,8 +62,8 @@ END
 
 mkdir -p "$probe/state_file" "$probe/profile" "$probe/unwind" "$probe/heap" "$probe/object" \
     "$build/crashes"
-seeds=$(find "$build" -name make_seeds -type f -perm -u+x | head -n 1)
-fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | head -n 1)
+seeds=$(find "$build" -name make_seeds -type f -perm -u+x | sed -n 1p)
+fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | sed -n 1p)
 "$seeds" "$probe/state_file" "$probe/profile"
 if [ "$target" = object ]; then
     make_objects

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# run.sh LIBRARY EXPECTED PROGRAM [--write] -- every case of guarded.c: its exit status and every line it
-# says, as in EXPECTED.  Addresses, threads' numbers and frames of libc are taken out.
+# run.sh LIBRARY EXPECTED PROGRAM [--write] -- every case of guarded.c: its exit status and every
+# line it says, as in EXPECTED.  Addresses, threads' numbers and frames of libc are taken out.
 # --write prints what it said, for a look and a new EXPECTED.
 set -euo pipefail
 library=$1 expected=$2 program=$3
@@ -24,7 +24,8 @@ readable() {
 mapfile -t names < <(sed -n 's/^== \([a-z_]*\) .*/\1/p' "$expected")
 for name in "${names[@]}"; do
     status=0
-    { env -u MALLOC_CONF MALLOW_CONF=prof_sample:1,prof_guard:1,prof_guard_gap:0 LD_PRELOAD="$library" \
+    { env -u MALLOC_CONF MALLOW_CONF=prof_sample:1,prof_guard:1,prof_guard_gap:0 \
+        LD_PRELOAD="$library" \
         timeout 20 "$program" "$name" 2>"$work/err"; } 2>/dev/null || status=$?
     echo "== $name $status" >>"$work/said"
     readable <"$work/err" >>"$work/said"

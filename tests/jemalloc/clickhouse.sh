@@ -40,5 +40,6 @@ END
     clean_log '<(Error|Fatal)>'
 }
 each_library session
-head -n 1 "$work/ours.out" | grep -q '^1000000	499999500000	1000$' || fail "$(head -n 3 "$work/ours.out")"
+grep -q '^1000000	499999500000	1000$' <<<"$(head -n 1 "$work/ours.out")" ||
+    fail "$(head -n 3 "$work/ours.out")"
 readable_dumps "$(command -v clickhouse-server)" 2

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# conf.sh BUILD_DIR SOURCE_DIR -- options: the five sources in their order, and for bad input jemalloc's own
-# words, side by side with Debian's libjemalloc2.
+# conf.sh BUILD_DIR SOURCE_DIR -- options: the five sources in their order, and for bad input
+# jemalloc's own words, side by side with Debian's libjemalloc2.
 . "$(dirname "$0")/lib.sh"
 
 cat >"$work/conf.c" <<'END'
@@ -34,7 +34,8 @@ END
 program() {
     local name=$1
     shift
-    cc -I"$source/include" "$@" "$work/conf.c" "$build/lib/mallow/compat/libjemalloc.so.2" -o "$work/$name"
+    cc -I"$source/include" "$@" "$work/conf.c" "$build/lib/mallow/compat/libjemalloc.so.2" -o \
+        "$work/$name"
 }
 program plain
 program variable '-DVARIABLE="lg_prof_sample:11,narenas:11"'
@@ -52,7 +53,8 @@ on_each() {
 }
 on_each "lg_prof_sample=19" "$work/plain" lg_prof_sample
 on_each "lg_prof_sample=11 narenas=11" "$work/variable" lg_prof_sample narenas
-MALLOC_CONF=lg_prof_sample:12 on_each "lg_prof_sample=12 narenas=11" "$work/variable" lg_prof_sample narenas
+MALLOC_CONF=lg_prof_sample:12 on_each "lg_prof_sample=12 narenas=11" "$work/variable" \
+    lg_prof_sample narenas
 # Debian's library keeps the name of malloc_conf_2_conf_harder to itself.
 MALLOC_CONF=lg_prof_sample:12,prof_final:true LD_LIBRARY_PATH=$compat \
     says "lg_prof_sample=13 lg_prof_interval=31 prof_final=1" "$work/both" \
@@ -78,24 +80,32 @@ else
 fi
 
 # ---- messages ----
-# Lines of jemalloc's; it writes some of them twice, once for each time it reads the source.
+# Lines of jemalloc's, without the help that mallow has behind them; it writes some of them twice,
+# once for each time it reads the source.
 lines() {
-    LD_LIBRARY_PATH=$1 MALLOC_CONF=$2 "$work/plain" 2>&1 | grep '^<jemalloc>' | uniq || true
+    LD_LIBRARY_PATH=$1 MALLOC_CONF=$2 "$work/plain" 2>&1 | grep '^<jemalloc>' |
+        sed 's/ (mallow: .*)$//' | uniq || true
 }
 # shellcheck disable=SC2054 # the commas are within the strings
 confs=(
-    prof:maybe colour:blue lg_prof_sample:99 lg_prof_sample:-1 lg_prof_sample:x lg_prof_sample: prof prof:true,
+    prof:maybe colour:blue lg_prof_sample:99 lg_prof_sample:-1 lg_prof_sample:x lg_prof_sample: \
+        prof prof:true,
     prof=true prof:true,narenas ,prof:true , a:b prof:true,,prof:false narenas:0 narenas:x dss:foo
-    percpu_arena:xx "prof :true" "prof: true" dirty_decay_ms:-2 muzzy_decay_ms:-2 muzzy_decay_ms:x thp:xx log=.
+    percpu_arena:xx "prof :true" "prof: true" dirty_decay_ms:-2 muzzy_decay_ms:-2 muzzy_decay_ms:x \
+        thp:xx log=.
     g_prof_interval:20 lg_prof_interval:64 lg_prof_interval:-2 lg_prof_interval:x opt.prof_dump:true
     junk:xx junk:alloc metadata_thp:xx zero_realloc:x foo:1,bar:2 prof:true,prof_time_resolution:xx
     prof_leak:true,prof_leak_error:true prof_leak_error:true,prof_final:false background_thread:x
-    max_background_threads:0 tcache_max:99999999999999 tcache_max:-1 lg_tcache_max:x lg_tcache_nslots_mul:17
+    max_background_threads:0 tcache_max:99999999999999 tcache_max:-1 lg_tcache_max:x \
+        lg_tcache_nslots_mul:17
     mutex_max_spin:-2 oversize_threshold:x prof_recent_alloc_max:-2 stats_interval:-2 prof_active:1
     prof_accum:yes prof_log:no hpa:maybe hpa_slab_max_alloc:1 tcache_nslots_large:0 retain:0
-    abort:x trust_madvise:- stats_print:tru prof_thread_active_init:falsch prof_sys_thread_name:1 prof_gdump:on
-    prof_final:FALSE prof_prefix: confirm_conf:true,prof:true,lg_prof_interval:20 confirm_conf:true,prof:x,y:1
-    confirm_conf:true,confirm_conf:false narenas:010 narenas:0x10 lg_prof_sample:1a prof_bt:5,prof:true
+    abort:x trust_madvise:- stats_print:tru prof_thread_active_init:falsch prof_sys_thread_name:1 \
+        prof_gdump:on
+    prof_final:FALSE prof_prefix: confirm_conf:true,prof:true,lg_prof_interval:20 \
+        confirm_conf:true,prof:x,y:1
+    confirm_conf:true,confirm_conf:false narenas:010 narenas:0x10 lg_prof_sample:1a \
+        prof_bt:5,prof:true
     "$(printf 'x%.0s' {1..300}):1"
 )
 if [ -n "$reference" ]; then
@@ -111,7 +121,8 @@ if [ -n "$reference" ]; then
 fi
 for library in "$compat" ${reference:+"$reference"}; do
     status=0
-    LD_LIBRARY_PATH=$library MALLOC_CONF=abort_conf:true,foo:1 "$work/plain" >"$work/out" 2>&1 || status=$?
+    LD_LIBRARY_PATH=$library MALLOC_CONF=abort_conf:true,foo:1 "$work/plain" >"$work/out" 2>&1 ||
+        status=$?
     [ "$status" -eq 134 ] || fail "abort_conf:true: status $status"
     grep -qx '<jemalloc>: Abort (abort_conf:true) on invalid conf value (see above).' "$work/out" ||
         fail "abort_conf:true: $(cat "$work/out")"
@@ -119,7 +130,8 @@ done
 ok "abort_conf"
 
 # ---- what has no effect is on record ----
-MALLOC_CONF=narenas:4,retain:false,prof:true,dss:primary MALLOW_CONF=prof_state_min:0,prof_keep:true \
+MALLOC_CONF=narenas:4,retain:false,prof:true,dss:primary \
+    MALLOW_CONF=prof_state_min:0,prof_keep:true \
     LD_LIBRARY_PATH=$compat "$work/plain" &
 pid=$!
 wait "$pid"

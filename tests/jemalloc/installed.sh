@@ -1,15 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# installed.sh BUILD_DIR SOURCE_DIR -- what a packager installs into a DESTDIR is enough for programs in C, C++ and Rust that
-# were written for jemalloc: they find it, compile, link and run, as their own build systems would have them.
+# installed.sh BUILD_DIR SOURCE_DIR -- what a packager installs into a DESTDIR is enough for
+# programs in C, C++ and Rust that were written for jemalloc: they find it, compile, link and run,
+# as their own build systems would have them.
 . "$(dirname "$0")/lib.sh"
 need cc c++ cmake
 root=$work/root$work/prefix
-DESTDIR=$work/root cmake --install "$build" --prefix "$work/prefix" >"$work/install" 2>&1 || fail "$(tail -n 3 "$work/install")"
+DESTDIR=$work/root cmake --install "$build" --prefix "$work/prefix" >"$work/install" 2>&1 ||
+    fail "$(tail -n 3 "$work/install")"
 # As a package manager does: DESTDIR is gone when the files are used.
 mv "$root" "$work/prefix"
 compat=$work/prefix/lib/mallow/compat
-grep -rlF "$work/root" "$work/prefix" >"$work/leftover" && fail "DESTDIR is in $(head -n 1 "$work/leftover")"
+grep -rlF "$work/root" "$work/prefix" >"$work/leftover" &&
+    fail "DESTDIR is in $(head -n 1 "$work/leftover")"
 
 cat >"$work/client.c" <<'END'
 #include <jemalloc/jemalloc.h>
@@ -99,12 +102,13 @@ runs() {
 export PKG_CONFIG_PATH=$compat/pkgconfig LD_LIBRARY_PATH=$compat
 read -ra flags < <(pkg-config --cflags --libs jemalloc)
 cc -Wall -Werror "$work/client.c" "${flags[@]}" -o "$work/client" && runs "C by pkg-config" ./client
-head -n 1 "$work/client.heap" | grep -q ^heap_v2/ || fail "no dump"
+grep -q ^heap_v2/ <<<"$(head -n 1 "$work/client.heap")" || fail "no dump"
 config=$compat/bin/jemalloc-config
 read -ra flags < <(echo "-I$("$config" --includedir) -L$("$config" --libdir) -Wl,-rpath,$("$config" --libdir) -ljemalloc $("$config" --libs)")
 c++ -std=c++17 -Wall -Werror "$work/client.cc" "${flags[@]}" -o "$work/client++"
 LD_LIBRARY_PATH='' runs "C++ by jemalloc-config" ./client++
-cc "$work/client.c" -I"$work/prefix/include" -L"$work/prefix/lib" -Wl,-rpath,"$work/prefix/lib" -lmallow -o "$work/client"
+cc "$work/client.c" -I"$work/prefix/include" -L"$work/prefix/lib" -Wl,-rpath,"$work/prefix/lib" \
+    -lmallow -o "$work/client"
 LD_LIBRARY_PATH='' runs "C with -lmallow" ./client
 ok "C and C++, by pkg-config, jemalloc-config and -lmallow, from an installed tree"
 
@@ -206,7 +210,8 @@ fn main() {
 }
 END
 rm -f "$work/client.heap"
-(cd "$work/crate" && CARGO_HOME=$work/cargo cargo build --offline --quiet) >"$work/cargo.out" 2>&1 || fail "cargo: $(tail -n 20 "$work/cargo.out")"
+(cd "$work/crate" && CARGO_HOME=$work/cargo cargo build --offline --quiet) >"$work/cargo.out" \
+    2>&1 || fail "cargo: $(tail -n 20 "$work/cargo.out")"
 LD_LIBRARY_PATH='' runs "Rust" ./crate/target/debug/client
 grep -q ^heap_v2/ "$work/client.heap" || fail "no dump by the Rust program"
 ok "Rust with _rjem_, as its global allocator, from an installed tree"

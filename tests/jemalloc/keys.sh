@@ -1,16 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# keys.sh BUILD_DIR -- the JSON of malloc_stats_print() has all the keys that jemalloc's has, of the same types, and
-# each letter leaves out what it leaves out there.
-set -euo pipefail
-build=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-reference=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
-[ -n "$reference" ] || exit 77
+# keys.sh BUILD_DIR -- the JSON of malloc_stats_print() has all the keys that jemalloc's has, of the
+# same types, and each letter leaves out what it leaves out there.
+. "$(dirname "$0")/lib.sh"
+need_reference
 for letters in J Jg Jm Jd Ja Jb Jl Jx Je Jh Jgmdablxeh; do
-    LD_LIBRARY_PATH=$build/lib/mallow/compat "$build/tests/jemalloc_keys" "$letters" >"$work/mallow.$letters"
-    LD_LIBRARY_PATH=${reference%/*} "$build/tests/jemalloc_keys" "$letters" >"$work/jemalloc.$letters"
+    LD_LIBRARY_PATH=$compat "$build/tests/jemalloc_keys" "$letters" >"$work/mallow.$letters"
+    LD_LIBRARY_PATH=$reference "$build/tests/jemalloc_keys" "$letters" >"$work/jemalloc.$letters"
 done
 python3 - "$work" <<'EOS'
 import glob, json, sys

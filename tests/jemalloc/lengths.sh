@@ -1,28 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# lengths.sh BUILD_DIR SOURCE_DIR -- every control name that both libraries know is read and written with right and
-# wrong lengths: both return the same, and leave the same length.
-set -euo pipefail
-build=$1
-source=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-reference=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
-[ -n "$reference" ] || exit 77
+# lengths.sh BUILD_DIR SOURCE_DIR -- every control name that both libraries know is read and written
+# with right and wrong lengths: both return the same, and leave the same length.
+. "$(dirname "$0")/lib.sh"
+need_reference
 
-# arena.<i>.name writes where its old value points to; arenas.lookup looks up whatever is not passed.
+# arena.<i>.name writes where its old value points to; arenas.lookup looks up whatever is not
+# passed.
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-grep -v '| ENOENT |' "$source/doc/mallctl.md" | sed -n 's/^| `\([^`]*\)` .*/\1/p' | sed 's/<i>/0/g' |
+grep -v '| ENOENT |' "$source/doc/reference/mallctl.md" | sed -n 's/^| `\([^`]*\)` .*/\1/p' |
+    sed 's/<i>/0/g' |
     grep -vx 'arena\.0\.name\|arenas\.lookup' >"$work/names"
 run() {
-    MALLOC_CONF=prof:true,prof_active:false LD_LIBRARY_PATH=$1 "$build/tests/jemalloc_lengths" <"$work/names"
+    MALLOC_CONF=prof:true,prof_active:false LD_LIBRARY_PATH=$1 "$build/tests/jemalloc_lengths" \
+        <"$work/names"
 }
-run "$build/lib/mallow/compat" >"$work/mallow"
-run "${reference%/*}" >"$work/jemalloc"
-# Names of later versions than the reference's are known to one only; some of its own it was built without.
+run "$compat" >"$work/mallow"
+run "$reference" >"$work/jemalloc"
+# Names of later versions than the reference's are known to one only; some of its own it was built
+# without.
 awk '$2 == "read" && $4 != "2," { print $1 }' "$work/jemalloc" | sort -u >"$work/both"
 for library in mallow jemalloc; do
-    awk 'NR == FNR { both[$1] = 1; next } both[$1]' "$work/both" "$work/$library" >"$work/$library.shared"
+    awk 'NR == FNR { both[$1] = 1; next } both[$1]' "$work/both" "$work/$library" \
+        >"$work/$library.shared"
 done
 diff "$work/jemalloc.shared" "$work/mallow.shared" >"$work/diff" || {
     echo "$(grep -c '^>' "$work/diff") answers differ from jemalloc's (<):"

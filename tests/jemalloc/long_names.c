@@ -34,7 +34,7 @@ static void try_leaf(size_t length) {
 	try(what, prefix);
 }
 
-/* Until a line comes; orders are obeyed as memory is needed. */
+/* Until a line comes; requests are served as memory is needed. */
 static void work(void) {
 	struct pollfd input = {.fd = 0, .events = POLLIN};
 	while (poll(&input, 1, 10) == 0) {

@@ -1,20 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# long_names.sh BUILD_DIR SOURCE_DIR -- prefixes of dumps as long as the kernel takes names, with Debian's library and
-# with mallow's: the same are taken and the same files written; and the command's orders to such a process.
+# long_names.sh BUILD_DIR SOURCE_DIR -- prefixes of dumps as long as the kernel takes names, with
+# Debian's library and with mallow's: the same are taken and the same files written; and the
+# command's orders to such a process.
 . "$(dirname "$0")/lib.sh"
 program=$build/tests/jemalloc_long_names
 deep=$(printf 'd%.0s' {1..200})
 mkdir -p "$work/$deep/$deep/$deep/$deep"
 
-# names LIBRARY OUT: what it says with options of several lengths, and the files' names, pids taken out.
+# names LIBRARY OUT: what it says with options of several lengths, and the files' names, pids taken
+# out.
 names() {
     local length prefix folder=$work/$deep/$deep/$deep/$deep/$2
     mkdir "$folder"
     cd "$folder"
     for length in 3 201 255 4001 4095 4097 5001; do
         prefix=$(printf './%.0s' $(seq $((length / 2))))o
-        LD_LIBRARY_PATH=$1 MALLOC_CONF=prof:true,prof_prefix:$prefix "$program" 2>>"$work/$2.errors" ||
+        LD_LIBRARY_PATH=$1 MALLOC_CONF=prof:true,prof_prefix:$prefix "$program" \
+            2>>"$work/$2.errors" ||
             fail "$2 with a prefix of $length"
     done >"$work/$2"
     # shellcheck disable=SC2012 # no name here holds a line end
@@ -28,7 +31,8 @@ if [ -n "$reference" ]; then
     names "$reference" theirs
     diff "$work/theirs" "$work/ours" || fail "jemalloc's on the left, mallow's on the right"
 fi
-[ "$(grep -c 'or the name is too long; set dump_name to another place$' "$work/ours.errors")" -ge 4 ] ||
+[ "$(grep -c 'or the name is too long; set dump_name to another place$' "$work/ours.errors")" -ge \
+    4 ] ||
     fail "$(cut -c1-300 "$work/ours.errors")"
 ok "$(wc -l <"$work/ours") lines and names"
 

@@ -22,12 +22,14 @@ END
     } >"$here/zone"
     for i in {1..4000}; do echo "name$i.test A"; done >"$here/queries"
     serve 20 named -g -c "$here/named.conf" -n 2
-    wait_for 30 dig @127.0.0.1 -p "$port" +time=1 +tries=1 ns.test || fail "$side: it does not answer"
+    wait_for 30 dig @127.0.0.1 -p "$port" +time=1 +tries=1 ns.test ||
+        fail "$side: it does not answer"
     runs_on_it "$started"
     dig @127.0.0.1 -p "$port" +noall +answer +time=5 -f "$here/queries"
     ends "$started"
     clean_log 'fatal|core dump'
 }
 each_library session
-[ "$(grep -c '10\.0\.' "$work/ours.out")" -eq 2000 ] || fail "$(grep -c '10\.0\.' "$work/ours.out") answers"
+[ "$(grep -c '10\.0\.' "$work/ours.out")" -eq 2000 ] ||
+    fail "$(grep -c '10\.0\.' "$work/ours.out") answers"
 readable_dumps "$(command -v named)" 3

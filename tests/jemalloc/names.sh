@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# names.sh BUILD_DIR SOURCE_DIR -- doc/mallctl.md lists what mallctl.def declares, and each of the names is
-# known to the library.
+# names.sh BUILD_DIR SOURCE_DIR -- doc/reference/mallctl.md lists what mallctl.def declares, and
+# each of the names is known to the library.
 set -euo pipefail
 build=$1
 source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$source/scripts/mallctl_table.sh" "$source" >"$work/mallctl.md"
-diff -u "$source/doc/mallctl.md" "$work/mallctl.md" || {
-    echo "doc/mallctl.md is old; scripts/mallctl_table.sh . >doc/mallctl.md"
+diff -u "$source/doc/reference/mallctl.md" "$work/mallctl.md" || {
+    echo "doc/reference/mallctl.md is old; scripts/mallctl_table.sh . >doc/reference/mallctl.md"
     exit 1
 }
 cat >"$work/names.c" <<'EOF'

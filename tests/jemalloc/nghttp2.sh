@@ -15,7 +15,8 @@ session() {
     runs_on_it "$started"
     LD_LIBRARY_PATH=$library h2load -n 20000 -c 8 -m 16 "http://127.0.0.1:$port/file" |
         grep -E '^(requests|status codes|traffic)' |
-        sed 's/^traffic:.*, .*(\([0-9]*\)) data$/\1 bytes of data/' # headers vary with the time they tell
+        sed 's/^traffic:.*, .*(\([0-9]*\)) data$/\1 bytes of data/' \
+            # headers vary with the time they tell
     kill -0 "$started" || fail "$side: the server has gone"
     ends "$started"
     clean_log abort

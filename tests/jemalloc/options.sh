@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# options.sh BUILD_DIR SOURCE_DIR -- options that change what malloc does act, in jemalloc's words where it has some.
+# options.sh BUILD_DIR SOURCE_DIR -- options that change what malloc does act, in jemalloc's words
+# where it has some.
 . "$(dirname "$0")/lib.sh"
 
 cat >"$work/zero.c" <<'END'
@@ -36,7 +37,8 @@ int main(void) {
 	return 0;
 }
 END
-# What blocks hold when they are new, grown or freed: as hexadecimal, each piece that is not of one byte as "mixed".
+# What blocks hold when they are new, grown or freed: as hexadecimal, each piece that is not of one
+# byte as "mixed".
 cat >"$work/fill.c" <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -142,6 +144,7 @@ same new "<jemalloc>: Allocation failed and opt.experimental_infallible_new is t
 ok "zero_realloc, experimental_infallible_new: as jemalloc"
 
 # Debian's jemalloc is built without.
+compared=$reference
 reference=
 MALLOC_CONF=xmalloc:true
 same grow "<jemalloc>: Error in malloc(): out of memory;134"
@@ -157,7 +160,7 @@ grep -q ';0$' "$work/said" || fail "abort:false: $(cat "$work/said")"
 ok "xmalloc, abort"
 
 # As often as jemalloc, and with its letters.
-reference=$(dirname "$(/sbin/ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)")
+reference=$compared
 cat >"$work/interval.c" <<'END'
 #include <stdlib.h>
 static void churn(int count, size_t bytes) {
@@ -174,7 +177,8 @@ int main(void) {
 END
 cc -fno-builtin "$work/interval.c" -o "$work/interval"
 prints() {
-    LD_PRELOAD=$1/libjemalloc.so.2 MALLOC_CONF=stats_interval:$2,stats_interval_opts:gmdablxeh "$work/interval" 2>&1 |
+    LD_PRELOAD=$1/libjemalloc.so.2 MALLOC_CONF=stats_interval:$2,stats_interval_opts:gmdablxeh \
+        "$work/interval" 2>&1 |
         grep -c "Begin jemalloc"
 }
 for bytes in 100000 1000000 5000000; do
@@ -205,7 +209,8 @@ int main(void) {
 END
 cc -I"$source/include" "$work/name.c" "$compat/libjemalloc.so.2" -o "$work/name"
 named() {
-    [ "$(MALLOC_CONF=prof_sys_thread_name:$1 LD_LIBRARY_PATH=$compat "$work/name")" = "$2" ] || fail "prof_sys_thread_name:$1"
+    [ "$(MALLOC_CONF=prof_sys_thread_name:$1 LD_LIBRARY_PATH=$compat "$work/name")" = "$2" ] ||
+        fail "prof_sys_thread_name:$1"
 }
 named true "reader reader"
 named false "name reader"
@@ -215,23 +220,28 @@ limits() {
     MALLOC_CONF=$1 LD_LIBRARY_PATH=$compat "$build/tests/jemalloc_tcache" options
 }
 # Sampled blocks are in no list.
-MALLOC_CONF=prof:false LD_LIBRARY_PATH=$compat "$build/tests/jemalloc_tcache" >"$work/tcache" || fail "tcache: $(cat "$work/tcache")"
+MALLOC_CONF=prof:false LD_LIBRARY_PATH=$compat "$build/tests/jemalloc_tcache" >"$work/tcache" ||
+    fail "tcache: $(cat "$work/tcache")"
 [ "$(limits "")" = "0 8 4" ] || fail "standard limits: $(limits "")"
 [ "$(limits tcache:false)" = "0 0 0" ] || fail "tcache:false: $(limits tcache:false)"
 [ "$(limits lg_tcache_max:12)" = "0 8 0" ] || fail "lg_tcache_max:12: $(limits lg_tcache_max:12)"
 [ "$(limits tcache_max:64)" = "0 0 0" ] || fail "tcache_max:64: $(limits tcache_max:64)"
-[ "$(limits tcache_nslots_small_min:3)" = "0 3 3" ] || fail "tcache_nslots_small_min:3: $(limits tcache_nslots_small_min:3)"
+[ "$(limits tcache_nslots_small_min:3)" = "0 3 3" ] ||
+    fail "tcache_nslots_small_min:3: $(limits tcache_nslots_small_min:3)"
 ok "tcache, tcache_max, tcache_nslots_small_min, thread.tcache.*"
 
 # fills CONF new|freed|both|zero: each line as jemalloc's.
 fills() {
     local library
     for library in "$compat" ${reference:+"$reference"}; do
-        (MALLOC_CONF=$1 LD_PRELOAD=$library/libjemalloc.so.2 exec "$work/fill" "$2") >"$work/fill.$(basename "$library")" 2>&1 ||
+        (MALLOC_CONF=$1 LD_PRELOAD=$library/libjemalloc.so.2 exec "$work/fill" "$2") \
+            >"$work/fill.$(basename "$library")" 2>&1 ||
             fail "$1: $(tail -n 3 "$work/fill.$(basename "$library")")"
     done
-    [ "$(wc -l <"$work/fill.$(basename "$compat")")" -gt 100 ] || fail "$1: $(cat "$work/fill.$(basename "$compat")")"
-    [ -z "$reference" ] || diff "$work/fill.$(basename "$reference")" "$work/fill.$(basename "$compat")" >"$work/difference" ||
+    [ "$(wc -l <"$work/fill.$(basename "$compat")")" -gt 100 ] ||
+        fail "$1: $(cat "$work/fill.$(basename "$compat")")"
+    [ -z "$reference" ] || diff "$work/fill.$(basename "$reference")" \
+        "$work/fill.$(basename "$compat")" >"$work/difference" ||
         fail "$1, jemalloc's on the left: $(head -n 9 "$work/difference")"
 }
 fills "" zero # without options, where MALLOCX_ZERO says so, up to malloc_usable_size()

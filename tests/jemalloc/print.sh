@@ -1,18 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# print.sh BUILD_DIR -- malloc_stats_print() for people is jemalloc's, line by line: the same sections, headings and
-# labels, columns that end in the same places, with each letter; only the numbers are mallow's.
-set -euo pipefail
-build=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-reference=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
-[ -n "$reference" ] || exit 77
+# print.sh BUILD_DIR -- malloc_stats_print() for people is jemalloc's, line by line: the same
+# sections, headings and labels, columns that end in the same places, with each letter; only the
+# numbers are mallow's.
+. "$(dirname "$0")/lib.sh"
+need_reference
 # One arena at the start, as here.
 export MALLOC_CONF=prof:true,narenas:1
 for letters in all g m d a b l x e h gmd gma dablxeh gmdablxeh; do
-    LD_LIBRARY_PATH=$build/lib/mallow/compat "$build/tests/jemalloc_keys" "${letters#all}" >"$work/mallow.$letters"
-    LD_LIBRARY_PATH=${reference%/*} "$build/tests/jemalloc_keys" "${letters#all}" >"$work/jemalloc.$letters"
+    LD_LIBRARY_PATH=$compat "$build/tests/jemalloc_keys" "${letters#all}" >"$work/mallow.$letters"
+    LD_LIBRARY_PATH=$reference "$build/tests/jemalloc_keys" "${letters#all}" \
+        >"$work/jemalloc.$letters"
 done
 python3 - "$work" <<'EOS'
 import glob, re, sys

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof.sh BUILD_DIR SOURCE_DIR -- the controls of the profile pass on mallow and, so that they ask for what jemalloc
-# does, on Debian's; what they write is JSON.
+# prof.sh BUILD_DIR SOURCE_DIR -- the controls of the profile pass on mallow and, so that they ask
+# for what jemalloc does, on Debian's; what they write is JSON.
 . "$(dirname "$0")/lib.sh"
 
 conf=prof:true,lg_prof_sample:0,prof_stats:true
@@ -11,7 +11,8 @@ for side in ours ${reference:+theirs}; do
     if [ "$side" = ours ]; then
         LD_LIBRARY_PATH=$compat MALLOC_CONF=$conf "$build/tests/jemalloc_prof"
     else
-        TEST_REFERENCE=1 LD_LIBRARY_PATH=$reference MALLOC_CONF=$conf "$build/tests/jemalloc_prof" >"$work/out" || {
+        TEST_REFERENCE=1 LD_LIBRARY_PATH=$reference MALLOC_CONF=$conf "$build/tests/jemalloc_prof" \
+            >"$work/out" || {
             tail -n 2 "$work/out"
             fail "Debian's jemalloc does not pass"
         }
@@ -37,7 +38,8 @@ ok "the log has jemalloc's keys, and its indices are in range"
 
 mkdir "$work/debug"
 cd "$work/debug"
-LD_PRELOAD=$build/lib/libmallow_debug.so LD_LIBRARY_PATH=$compat MALLOC_CONF=$conf "$build/tests/jemalloc_prof" >out ||
+LD_PRELOAD=$build/lib/libmallow_debug.so LD_LIBRARY_PATH=$compat MALLOC_CONF=$conf \
+    "$build/tests/jemalloc_prof" >out ||
     fail "the debug build: $(tail -n 2 out)"
 ok "the same with the debug build"
 
@@ -45,7 +47,8 @@ cd "$work"
 for preload in "" "$build/lib/libmallow_debug.so"; do
     for options in prof_recent_alloc_max:5 background_thread:true; do
         LD_PRELOAD=$preload LD_LIBRARY_PATH=$compat \
-            MALLOC_CONF=prof:true,lg_prof_sample:12,prof_stats:true,$options "$build/tests/jemalloc_storm"
+            MALLOC_CONF=prof:true,lg_prof_sample:12,prof_stats:true,$options \
+                "$build/tests/jemalloc_storm"
     done
 done
 

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: MIT
 # redis.sh BUILD_DIR -- redis-server, linked with libjemalloc.so.2, runs on mallow's, its figures add up,
 # and jeprof reads the dumps that MALLOC_CONF asks for.
-. "$(dirname "$0")/../real/lib.sh"
+. "$(dirname "$0")/lib.sh"
 need redis-server redis-cli redis-benchmark
 
-build=$1
 socket=$work/redis.sock
-start "$work/out" env LD_PRELOAD= LD_LIBRARY_PATH="$build/lib/mallow/compat" \
+start "$work/out" env LD_PRELOAD= LD_LIBRARY_PATH="$compat" \
     MALLOC_CONF="prof:true,lg_prof_interval:23,prof_prefix:$work/jeprof" \
     redis-server --port 0 --unixsocket "$socket" --dir "$work" --save '' --daemonize no --logfile "$work/log"
 server=$started
@@ -27,13 +26,13 @@ field() {
     sed -n "s/^$1://p" "$work/info"
 }
 # What the allocator says is as of redis's last look, ten times a second.
-settled() {
+free_is_done() {
     look
     used=$(field used_memory)
     allocated=$(field allocator_allocated)
     [ "$allocated" -ge "$used" ]
 }
-wait_for 10 settled || fail "allocated $allocated, used $used"
+wait_for 10 free_is_done || fail "allocated $allocated, used $used"
 active=$(field allocator_active)
 resident=$(field allocator_resident)
 [ "$allocated" -le $((used + used / 4 + 4194304)) ] || fail "allocated $allocated, used only $used"
@@ -43,7 +42,7 @@ fi
 cli memory malloc-stats >"$work/stats"
 grep -q '^Allocated: ' "$work/stats" || fail "no statistics"
 cli flushall >/dev/null
-cli memory purge | grep -q OK || fail "no purge"
+grep -q OK <<<"$(cli memory purge)" || fail "no purge"
 purged() {
     look
     [ "$(field allocator_allocated)" -lt $((allocated / 2)) ] &&
@@ -56,7 +55,7 @@ wait "$server" || fail "redis-server ended with status $?"
 dumps=("$work"/jeprof."$server".*.i*.heap)
 [ "${#dumps[@]}" -ge 3 ] || fail "${#dumps[@]} dumps"
 [ -e "$work/jeprof.$server.0.i0.heap" ] || fail "the first dump has another name: ${dumps[0]}"
-head -n 1 "${dumps[0]}" | grep -q '^heap_v2/' || fail "a dump in another format"
+grep -q '^heap_v2/' <<<"$(head -n 1 "${dumps[0]}")" || fail "a dump in another format"
 if command -v jeprof >/dev/null; then
     jeprof --text "$(command -v redis-server)" "${dumps[-1]}" >"$work/jeprof" 2>/dev/null ||
         fail "jeprof cannot read ${dumps[-1]}"
@@ -115,10 +114,9 @@ answers() {
     # Without process, time, and how long or large things were; children end when they do.
     sed -E 's/^[0-9]+:[A-Z] [0-9]+ [A-Z][a-z]+ [0-9]+ [0-9:.]+ //; s/[0-9]+(\.[0-9]+)?/N/g' "$work/log" | sort -u
 }
-reference=$(ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | head -n 1)
 if [ -n "$reference" ]; then
-    answers "$build/lib/mallow/compat" >"$work/mallow"
-    answers "${reference%/*}" >"$work/jemalloc"
+    answers "$compat" >"$work/mallow"
+    answers "$reference" >"$work/jemalloc"
     diff "$work/jemalloc" "$work/mallow" >"$work/diff" || fail "other answers than with jemalloc: $(cat "$work/diff")"
 fi
 echo "ok redis on libjemalloc.so.2: ${#dumps[@]} dumps, allocated $allocated of $active bytes"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# rocksdb.sh BUILD_DIR -- a program that links RocksDB: 100000 puts, gets and deletes, with libc's malloc, with
-# jemalloc and with mallow in its place; and what RocksDB and MariaDB do to find jemalloc.
+# rocksdb.sh BUILD_DIR -- a program that links RocksDB: 100000 puts, gets and deletes, with libc's
+# malloc, with jemalloc and with mallow in its place; and what RocksDB and MariaDB do to find
+# jemalloc.
 . "$(dirname "$0")/lib.sh"
 need cc jeprof
 echo '#include <rocksdb/c.h>' | cc -E - >/dev/null 2>&1 || {
@@ -89,12 +90,14 @@ int main(int argc, char **argv) {
 END
 cc -O1 -g "$work/program.c" -o "$work/program" -lrocksdb -ldl
 session() {
-    LD_PRELOAD=$library/libjemalloc.so.2 MALLOC_CONF="prof:true,lg_prof_interval:22,prof_prefix:$here/jeprof" \
+    LD_PRELOAD=$library/libjemalloc.so.2 \
+        MALLOC_CONF="prof:true,lg_prof_interval:22,prof_prefix:$here/jeprof" \
         "$work/program" "$here/db" 2>"$here/log" || return 1
     grep -qx 'jemalloc: 1' "$here/log" || fail "$side: it is not taken for jemalloc"
     clean_log abort
 }
 each_library session
-"$work/program" "$work/plain" 2>"$work/log" | diff - "$work/ours.out" || fail "libc's malloc gives another result"
+"$work/program" "$work/plain" 2>"$work/log" | diff - "$work/ours.out" ||
+    fail "libc's malloc gives another result"
 grep -qx 'jemalloc: 0' "$work/log" || fail "libc's malloc is taken for jemalloc"
 readable_dumps "$work/program" 3

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# sweep.sh BUILD_DIR SOURCE_DIR -- every option of options.def that Debian's libjemalloc2 knows, with good, bad,
-# out-of-range and malformed values: the same lines on stderr, word for word, and the same value in opt.<name>.
+# sweep.sh BUILD_DIR SOURCE_DIR -- every option of options.def that Debian's libjemalloc2 knows,
+# with good, bad, out-of-range and malformed values: the same lines on stderr, word for word, and
+# the same value in opt.<name>.
 . "$(dirname "$0")/lib.sh"
-[ -n "$reference" ] || exit 77
+need_reference
 cat >"$work/show.c" <<'END'
 #include <jemalloc/jemalloc.h>
 #include <stdio.h>
@@ -31,18 +32,18 @@ int main(int argc, char **argv) {
 }
 END
 cc -I"$source/include" "$work/show.c" "$compat/libjemalloc.so.2" -o "$work/show"
-python3 - "$source/src/ctl/options.def" "$work/show" "$compat" "$reference" <<'END' || fail "see above"
+python3 - "$source/src/config/options.def" "$work/show" "$compat" "$reference" <<'END' || fail "see above"
 import re, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 
 table, program, *libraries = sys.argv[1:]
-text = open(table).read() + open(table.replace("ctl/options.def", "state/settings.def")).read()
+text = open(table).read() + open(table.replace("config/options.def", "state/settings.def")).read()
 rows = re.findall(r'^MW_(?:OPTION|OPTION_JEMALLOC|SETTING)\((\w+),\s*(\w+),\s*("[^"]*"|[^,]*),\s*([^,]*),\s*([^,]*),\s*"([^"]*)"',
                   text, re.M)
 rows += [(name, "LOG2", "", low, high, "")
          for name, low, high in re.findall(r'^MW_OPTION_LOG2\((\w+), \w+, [^,]*, ([^,]*), ([^,]*),', text, re.M)]
 
-# Known to behave otherwise: doc/jemalloc.md says how.
+# Known to behave otherwise: doc/reference/jemalloc.md says how.
 OTHERWISE = {
     # mean and interval are bounded by 1 TiB
     "lg_prof_sample": {"value"}, "lg_prof_interval": {"value"},
@@ -62,7 +63,7 @@ VALUES = ["", "x", "-", "true", "false", "True", "0", "1", "-1", "-2", "2", "3",
 def run(library, conf, name, kind):
     result = subprocess.run([program, name, kind], env={"LD_LIBRARY_PATH": library, "MALLOC_CONF": conf},
                             capture_output=True, text=True, timeout=60)
-    lines = [line for line in result.stderr.splitlines() if line.startswith("<jemalloc>")]
+    lines = [re.sub(r" \(mallow: .*\)$", "", line) for line in result.stderr.splitlines() if line.startswith("<jemalloc>")]
     # jemalloc writes some of them twice, once for each time it reads the source.
     return [line for i, line in enumerate(lines) if i == 0 or line != lines[i - 1]], result.stdout, result.returncode
 
@@ -72,7 +73,7 @@ def compare(case):
     ours, theirs = (run(library, conf, name, kind) for library in libraries)
     if theirs[0] == [f"<jemalloc>: Invalid conf pair: {conf}"]:
         return None # a later version's, or mallow's own
-    # Of a number of processors, and an empty word: doc/jemalloc.md.
+    # Of a number of processors, and an empty word: doc/reference/jemalloc.md.
     if any("Reducing narenas" in line for line in theirs[0]) and name == "narenas_ratio" or kind == "text" and value == "":
         return None
     # Of 32 bits that are 0 jemalloc makes a number of processors.

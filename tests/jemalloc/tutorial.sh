@@ -1,18 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tutorial.sh BUILD_DIR SOURCE_DIR -- what introductions to jemalloc's profiler have one type, line by line, with
-# Debian's library and with mallow's: the same files, functions and totals in jeprof.
+# tutorial.sh BUILD_DIR SOURCE_DIR -- what introductions to jemalloc's profiler have one type, line
+# by line, with Debian's library and with mallow's: the same files, functions and totals in jeprof.
 . "$(dirname "$0")/lib.sh"
 need jeprof
-[ -n "$reference" ] || {
-    echo "skipped: no libjemalloc.so.2 here"
-    exit 77
-}
-cc -g -O1 -fno-builtin -I"$source/include" "$source/tests/jemalloc/tutorial.c" "$compat/libjemalloc.so.2" \
+need_reference
+cc -g -O1 -fno-builtin -I"$source/include" "$source/tests/jemalloc/tutorial.c" \
+    "$compat/libjemalloc.so.2" \
     -o "$work/program"
 
-# both CONF ARGUMENT: runs the program with either library in a directory of its own, whose names are what
-# it wrote, pids taken out.
+# both CONF ARGUMENT: runs the program with either library in a directory of its own, whose names
+# are what it wrote, pids taken out.
 both() {
     local side library
     for side in theirs ours; do
@@ -21,10 +19,12 @@ both() {
         rm -rf "${work:?}/$side"
         mkdir "$work/$side"
         status=0
-        (cd "$work/$side" && LD_LIBRARY_PATH=$library MALLOC_CONF=$1 "$work/program" "${2-}" 2>stderr) ||
+        (cd "$work/$side" && LD_LIBRARY_PATH=$library MALLOC_CONF=$1 "$work/program" "${2-}" \
+            2>stderr) ||
             status=$?
         echo "$status" >"$work/$side/status"
-        (cd "$work/$side" && find . -name '*.heap' | sed 's/\.[0-9]*\.\([0-9]*\.[fimu]\)/.PID.\1/' | sort) \
+        (cd "$work/$side" && find . -name '*.heap' |
+            sed 's/\.[0-9]*\.\([0-9]*\.[fimu]\)/.PID.\1/' | sort) \
             >"$work/$side.names"
     done
 }
@@ -39,21 +39,23 @@ near_count() {
     local difference=$(($(count ours) - $(count theirs)))
     [ ${difference#-} -le "$2" ] || fail "$1: $(count ours) files, $(count theirs) with jemalloc"
 }
-# totals SIDE ARGUMENT...: "bytes function" in the order of jeprof's table, what libraries allocate left out.
+# totals SIDE ARGUMENT...: "bytes function" in the order of jeprof's table, what libraries allocate
+# left out.
 totals() {
     local side=$1
     shift
     (cd "$work/$side" && jeprof --text --show_bytes "$@" 2>/dev/null) |
         awk '$1 ~ /^-?[0-9]+$/ && $1 != 0 && ($6 ~ /^do_something/ || $6 ~ /^mixed_sizes/) { print $1, $6 }'
 }
-# alike NAME SHARE FILE [BASE]: of the file, less the base, the same functions, and bytes that differ by no
-# more than the share: size classes differ.  Files are patterns.
+# alike NAME SHARE FILE [BASE]: of the file, less the base, the same functions, and bytes that
+# differ by no more than the share: size classes differ.  Files are patterns.
 alike() {
     local name=$1 share=$2 side base
     for side in theirs ours; do
         base=()
         [ $# -lt 4 ] || base=(--base "$(compgen -G "$work/$side/$4")")
-        totals $side "${base[@]}" "$work/program" "$(compgen -G "$work/$side/$3")" >"$work/$side.totals"
+        totals $side "${base[@]}" "$work/program" "$(compgen -G "$work/$side/$3")" \
+            >"$work/$side.totals"
     done
     paste "$work/theirs.totals" "$work/ours.totals" >"$work/pairs"
     [ -s "$work/ours.totals" ] || fail "$name: jeprof shows nothing"
@@ -69,27 +71,33 @@ same_names "at exit"
 alike "at exit" 0.1 "jeprof.*.f.heap"
 [ "$(wc -l <"$work/ours.totals")" -eq 2 ] || fail "at exit: $(cat "$work/ours.totals")"
 for side in theirs ours; do
-    sed -E 's/~[0-9]+ (bytes|objects)/~N \1/g; s/>= [0-9]+/>= N/' "$work/$side/stderr" >"$work/$side.leaks"
+    sed -E 's/~[0-9]+ (bytes|objects)/~N \1/g; s/>= [0-9]+/>= N/' "$work/$side/stderr" \
+        >"$work/$side.leaks"
 done
 diff "$work/theirs.leaks" "$work/ours.leaks" || fail "the words of the leak report"
-grep -q '~120 objects, >= 2 contexts' "$work/ours/stderr" || fail "leaks: $(cat "$work/ours/stderr")"
+grep -q '~120 objects, >= 2 contexts' "$work/ours/stderr" ||
+    fail "leaks: $(cat "$work/ours/stderr")"
 ok "the leak report at exit: $(head -n 1 "$work/ours/stderr")"
 
 # The first lines of the page: a program that was not linked with the library, and jeprof's shell.
 echo '#pragma weak mallctl' >"$work/plain.h"
-cc -g -O1 -fno-builtin -include "$work/plain.h" -I"$source/include" "$source/tests/jemalloc/tutorial.c" -o "$work/plain"
+cc -g -O1 -fno-builtin -include "$work/plain.h" -I"$source/include" \
+    "$source/tests/jemalloc/tutorial.c" -o "$work/plain"
 for side in theirs ours; do
     library=$compat
     [ $side = ours ] || library=$reference
     (cd "$work/$side" && rm ./*.heap &&
-        LD_PRELOAD=$library/libjemalloc.so.2 MALLOC_CONF=prof_leak:true,lg_prof_sample:0,prof_final:true "$work/plain" 2>said)
-    sed -E 's/~[0-9]+ (bytes|objects)/~N \1/g; s/>= [0-9]+/>= N/; s/\.[0-9]+(\.0\.f)/.PID\1/' "$work/$side/said" \
+        LD_PRELOAD=$library/libjemalloc.so.2 \
+            MALLOC_CONF=prof_leak:true,lg_prof_sample:0,prof_final:true "$work/plain" 2>said)
+    sed -E 's/~[0-9]+ (bytes|objects)/~N \1/g; s/>= [0-9]+/>= N/; s/\.[0-9]+(\.0\.f)/.PID\1/' \
+        "$work/$side/said" \
         >"$work/$side.leaks"
     heap=$(compgen -G "$work/$side/jeprof.*.0.f.heap")
     printf 'top\nquit\n' | jeprof --show_bytes "$work/plain" "$heap" 2>/dev/null |
         sed 's/^(jeprof) //' | awk '$6 ~ /^do_something/ { print $6, $1 }' >"$work/$side.shares"
     cut -d ' ' -f 1 "$work/$side.shares" >"$work/$side.top"
-    jeprof --collapsed "$work/plain" "$heap" 2>/dev/null | sed -nE 's/<[0-9a-f]*>|\[inline\]//g; s/.*(main;.*) .*/\1/p' | sort \
+    jeprof --collapsed "$work/plain" "$heap" 2>/dev/null |
+        sed -nE 's/<[0-9a-f]*>|\[inline\]//g; s/.*(main;.*) .*/\1/p' | sort \
         >"$work/$side.collapsed"
     jeprof --dot "$work/plain" "$heap" 2>/dev/null |
         sed -nE 's/^N[0-9]+ \[label="(do_something[a-z_]*|main)\\n.*/\1/p' | sort >"$work/$side.dot"
@@ -97,10 +105,12 @@ done
 diff "$work/theirs.leaks" "$work/ours.leaks" || fail "the words of the leak report, preloaded"
 # Of what both functions hold, 50.6 % with jemalloc, as on the page; size classes differ.
 share() {
-    awk '{ sum += $2; if (NR == 1) first = $2 } END { printf "%d\n", first * 1000 / sum + 0.5 }' "$work/$1.shares"
+    awk '{ sum += $2; if (NR == 1) first = $2 } END { printf "%d\n", first * 1000 / sum + 0.5 }' \
+        "$work/$1.shares"
 }
 [ "$(share theirs)" -eq 506 ] || fail "top with jemalloc: $(cat "$work/theirs.shares")"
-if [ "$(share ours)" -lt 486 ] || [ "$(share ours)" -gt 526 ]; then fail "top: $(cat "$work/ours.shares")"; fi
+if [ "$(share ours)" -lt 486 ] ||
+    [ "$(share ours)" -gt 526 ]; then fail "top: $(cat "$work/ours.shares")"; fi
 for kind in top collapsed dot; do
     [ "$(wc -l <"$work/ours.$kind")" -ge 2 ] || fail "jeprof's $kind: $(cat "$work/ours.$kind")"
     diff "$work/theirs.$kind" "$work/ours.$kind" || fail "jeprof's $kind"
@@ -111,7 +121,7 @@ both prof_leak_error:true,lg_prof_sample:0,prof_final:true
 diff "$work/theirs/status" "$work/ours/status" || fail "status with prof_leak_error"
 same_names prof_leak_error
 # jemalloc's own dump may be cut here; ours is whole.
-tail -n 1 "$work"/ours/jeprof.*.f.heap | grep -q ' 00:00 0 ' || fail "the dump is cut"
+grep -q ' 00:00 0 ' <<<"$(tail -n 1 "$work"/ours/jeprof.*.f.heap)" || fail "the dump is cut"
 [ "$(totals ours "$work/program" "$work"/ours/*.heap | wc -l)" -eq 2 ] || fail "the dump is cut"
 ok "prof_leak_error: status $(cat "$work/ours/status"), and the dump is complete"
 
@@ -130,9 +140,11 @@ ok "each 4 MiB, sampled: $(count ours) files, $(count theirs) with jemalloc"
 
 both prof:true,prof_gdump:true,lg_prof_sample:0
 near_count gdump 8
-grep -q '^./jeprof.PID.7.u7.heap$' "$work/ours.names" || fail "gdump: $(head -n 9 "$work/ours.names")"
+grep -q '^./jeprof.PID.7.u7.heap$' "$work/ours.names" ||
+    fail "gdump: $(head -n 9 "$work/ours.names")"
 ok "prof_gdump: $(count ours) files, $(count theirs) with jemalloc"
-# jemalloc looks at each extent, of 4 KiB and more, this at slices of 64 KiB: 160 KiB blocks are one step for both.
+# jemalloc looks at each extent, of 4 KiB and more, this at slices of 64 KiB: 160 KiB blocks are one
+# step for both.
 both prof:true,prof_gdump:true
 if [ "$(count ours)" -lt 50 ] || [ "$(count ours)" -gt "$(count theirs)" ]; then
     fail "gdump, sampled: $(count ours) files, $(count theirs) with jemalloc"
@@ -152,21 +164,25 @@ ok "dumps by hand with a prefix, and with a name"
 both prof:true,prof_active:false,lg_prof_sample:0,prof_final:true activate
 same_names "activated later"
 alike "activated later" 0.1 "jeprof.*.f.heap"
-[ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] || fail "$(cat "$work/ours.totals")"
+[ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] ||
+    fail "$(cat "$work/ours.totals")"
 ok "prof_active:false, then prof.active: only what came after"
 
 both prof:true,lg_prof_sample:0,prof_final:true window
 same_names "between two dumps"
 alike "between two dumps" 0.1 after.heap before.heap
-[ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] || fail "$(cat "$work/ours.totals")"
+[ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] ||
+    fail "$(cat "$work/ours.totals")"
 alike "after it was switched off" 0.1 "jeprof.*.f.heap"
 ok "two dumps and their difference; nothing after prof.active was false"
 
 both prof:true,prof_active:false,lg_prof_sample:0 timed
 alike "on for a while" 0.1 after.heap before.heap
-[ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] || fail "$(cat "$work/ours.totals")"
+[ "$(awk '{ print $2 }' "$work/ours.totals")" = do_something_else ] ||
+    fail "$(cat "$work/ours.totals")"
 for side in theirs ours; do
-    (cd "$work/$side" && jeprof --text --show_bytes "$work/program" before.heap 2>&1 | grep -c do_something) \
+    (cd "$work/$side" && jeprof --text --show_bytes "$work/program" before.heap 2>&1 |
+        grep -c do_something) \
         >"$work/$side.before" || :
 done
 diff "$work/theirs.before" "$work/ours.before" || fail "before it was on"
@@ -182,14 +198,17 @@ fi
 ok "mixed sizes of one stack: $total bytes"
 
 for side in theirs ours; do
-    (cd "$work/$side" && jeprof --text --show_bytes --thread=0 "$work/program" jeprof.*.f.heap 2>/dev/null) |
+    (cd "$work/$side" && jeprof --text --show_bytes --thread=0 "$work/program" jeprof.*.f.heap \
+        2>/dev/null) |
         awk '$6 == "mixed_sizes" { print $1 }' >"$work/$side.thread"
 done
-[ "$(cat "$work/ours.thread")" = "$total" ] || fail "--thread=0: $(cat "$work/ours.thread") of $total"
+[ "$(cat "$work/ours.thread")" = "$total" ] ||
+    fail "--thread=0: $(cat "$work/ours.thread") of $total"
 ok "jeprof --thread"
 
 both prof:true,prof_final:true,prof_timestamp:true,prof_prefix:t
-compgen -G "$work/ours/t.*.20[0-9][0-9][01][0-9][0-3][0-9]-*.0.f.heap" >/dev/null || fail "prof_timestamp: $(ls "$work/ours")"
+compgen -G "$work/ours/t.*.20[0-9][0-9][01][0-9][0-3][0-9]-*.0.f.heap" >/dev/null ||
+    fail "prof_timestamp: $(ls "$work/ours")"
 both prof:true,prof_final:true,prof_pid_namespace:true
 space=$(readlink /proc/self/ns/pid | tr -cd 0-9)
 for side in theirs ours; do

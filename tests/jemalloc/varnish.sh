@@ -16,7 +16,8 @@ wait_for 20 curl -fs "http://127.0.0.1:$origin/1" || fail "no origin"
 session() {
     local port
     port=$(free_port)
-    serve 22 varnishd -F -n "$here/varnish" -j none -a "127.0.0.1:$port" -b "127.0.0.1:$origin" -s malloc,64m
+    serve 22 varnishd -F -n "$here/varnish" -j none -a "127.0.0.1:$port" -b "127.0.0.1:$origin" -s \
+        malloc,64m
     wait_for 60 curl -fs "http://127.0.0.1:$port/1" || fail "$side: it does not answer"
     runs_on_it "$started"
     for _ in 1 2; do

@@ -5,7 +5,7 @@
 int main(void) {
 	char *block = malloc(50);
 	announce(block);
-	block[50] ^= 1; /* a 0 may be what lies there: doc/safety.md */
+	block[50] ^= 1; /* a 0 may be what lies there: doc/user/safety.md */
 	free(block);
 	return 0;
 }

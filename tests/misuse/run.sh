@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# run.sh LIBRARY EXPECTED PROGRAM -- the program must end by SIGABRT and leave exactly the message of
-# its line in expected.txt on stderr.
+# run.sh LIBRARY EXPECTED PROGRAM -- the program must end by SIGABRT and leave exactly the message
+# of its line in expected.txt on stderr.
 set -euo pipefail
 library=$1
 expected=$2

@@ -1,333 +1,354 @@
 /* SPDX-License-Identifier: MIT
- * remote.pml -- the life of one page between threads, for spin: src/heap/remote.h, free.c,
- * inbox.c, outbox.c, shelf.c, heap_page.c, orphan.c and thread.c, step for step.
+ * remote.pml -- the life of one page between threads, for spin: src/heap/remote/, heap_page.c,
+ * free.c and thread.c, step for step.
  *
- * Two threads allocate, free what anybody holds, end and begin again with a heap of either; a third
- * only frees.  What is shared is read and written one step at a time; a compare-and-swap loop is
- * one step, as it has an effect only when it succeeds.  What an owner alone touches is not split.
- * Locals are set to 0 when they are done with: less to tell states apart by.
- * With SHELF, freed blocks may lie in lists that any thread takes, and there is no third thread: all
- * of it at once is too much to search.
+ * Two threads allocate, free what anybody holds, collect blocks of the other's page in a batch, end
+ * and begin again with a heap of either.  A third thread has no heap: it frees.  What is shared is
+ * read and written one step at a time; a compare-and-swap loop is one step, as it has an effect
+ * only when it succeeds.  What an owner alone touches is not split.  Locals are set to 0 when they
+ * are done with: less to tell states apart by.
+ * With BINS, threads keep freed blocks of any page in their bins, as above tiny, and there is no
+ * third thread: all at once is too much to search.
  * The search is exhaustive, under sequential consistency: what weaker orders need is argued at each
- * atomic in the sources.
+ * atomic in the sources.  A run of several slices is not in the model (tests/schedule meets them).
  *
- * Shown: no block is handed out twice; a page is given back only when all of its blocks are back
- * and no list holds it; when all blocks were freed, the page is found again (nothing is lost).
+ * Shown: no block is handed out twice; a page has one owner; it is given back only when all of its
+ * blocks are back and no list holds it; once all blocks were freed and all threads have ended, the
+ * page has been given back (nothing is lost).
  * Each BUG_ macro takes one precaution out; run.sh sees to it that spin notices. */
 
-#define BLOCKS 2
-#define ALL 3 /* mask of the blocks */
+#define BLOCKS 3
+#define ALL 7 /* mask of the blocks */
 #define HEAPS 2
 #define NONE 7
 
-/* Flags of the inbox word. */
-#define FULL 1
-#define PENDING 2
-#define ORPHAN 4
+/* Flags of the remote word. */
+#define ABANDONED 1
+#define LISTED 2
 
-/* States of the page; GIVEN: its slices are free. */
+/* States of the page; GIVEN: its slice is free. */
 #define S_GIVEN 0
 #define S_QUEUED 1
 #define S_FULL 2
-#define S_ORPHAN 3
+#define S_LISTED 3
 #define S_LOOSE 4
 
-byte inbox; /* the word: mask of the blocks, */
-byte flags; /* and flags: always changed together */
+/* The remote word, always changed as a whole: the delayed list as a mask of blocks, the flags, and
+ * of a listed page the blocks that were out when it was listed. */
+byte list;
+byte flags;
+byte out;
 byte page_heap = NONE;
+byte last_heap = NONE;
 byte state = S_GIVEN;
-byte free_list; /* masks */
+byte free_list; /* mask */
 byte used;
-bool orphan_lock;
-byte shelf; /* shelf.c, one place: mask of the blocks */
-bool pending[HEAPS]; /* the heap's pending list holds the page */
+bool class_lock; /* of the abandoned pages */
+bool in_list;    /* the page is in the list of abandoned pages */
 bool in_use[HEAPS];
-byte held; /* blocks the program has */
+bool cached[HEAPS];
+byte saved[HEAPS]; /* bin of a cached heap */
+byte held;         /* blocks the program has */
 byte finished;
 
-#define COUNT(mask) (((mask) & 1) + ((mask) >> 1))
+#define COUNT(mask) (((mask) & 1) + ((mask) >> 1 & 1) + ((mask) >> 2))
 
+inline lock_class() {
+	atomic { !class_lock -> class_lock = true }
+}
+
+/* chunk.c, mw_chunk_give */
 inline give() {
-	atomic {
-		assert(held == 0);
-		assert(!(flags & PENDING) && !pending[0] && !pending[1]);
-		assert(COUNT(free_list) + COUNT(inbox) == BLOCKS);
+	d_step {
+		assert(held == 0 && used == 0 && (free_list | list) == ALL);
+		assert(flags == 0 && !in_list);
 		page_heap = NONE;
+		last_heap = NONE;
+		free_list = 0;
+		list = 0;
 		state = S_GIVEN
 	}
 }
 
-/* inbox.c, notify_heap */
-inline notify() {
-	told = page_heap;
-	assert(told != NONE);
-	atomic {
-		assert(!pending[0] && !pending[1]);
-		pending[told] = true;
-		told = 0
+/* word.h, mw_remote_take, and heap_page.c, mw_heap_page_put_back */
+inline collect() {
+	d_step {
+		assert(flags == 0 && (free_list & list) == 0 && (held & list) == 0);
+		free_list = free_list | list;
+		used = used - COUNT(list);
+		list = 0
 	}
 }
 
-/* orphan.c, mw_orphan_reclaim */
-inline reclaim() {
-	atomic { !orphan_lock -> orphan_lock = true };
-#ifdef BUG_RECLAIM_BLINDLY
-	release = COUNT(inbox) == used;
-#else
-	release = state == S_ORPHAN;
+/* abandoned.c, unlink_page: under the lock */
+inline unlink_page() {
+	d_step {
+		assert(in_list && state == S_LISTED);
+		in_list = false;
+		state = S_LOOSE
+	}
+}
+
+/* abandoned.c, mw_abandoned_full: `mine` if a block came back. */
+inline abandon_full() {
+	mine = list != 0;
 	if
-	:: release -> release = COUNT(inbox) == used
-	:: else
-	fi;
+	:: mine
+	:: else ->
+		d_step {
+			page_heap = NONE;
+			state = S_FULL
+		};
+		d_step {
+#ifndef BUG_FULL_UNSEEN
+			mine = list != 0;
 #endif
-	atomic {
+			if
+			:: !mine ->
+				assert(flags == 0 && free_list == 0);
+				flags = ABANDONED;
+				list = 0
+			:: else
+			fi
+		}
+	fi
+}
+
+/* abandoned.c, list_page: `mine` if all blocks are back. */
+inline list_page() {
+	lock_class();
+	d_step {
+		assert(!in_list);
+		page_heap = NONE;
+		state = S_LISTED;
+		in_list = true
+	};
+	d_step {
+		assert(flags == 0);
+		mine = COUNT(list) == used;
+#ifdef BUG_LAST_UNSEEN
+		mine = false;
+#endif
 		if
-		:: release -> state = S_LOOSE
+		:: !mine ->
+			flags = ABANDONED | LISTED;
+#ifdef BUG_COUNT_WITHOUT_FREE
+			out = BLOCKS
+#else
+			out = used
+#endif
 		:: else
-		fi;
-		orphan_lock = false
+		fi
 	};
 	if
-	:: release ->
-		release = false;
+	:: mine -> unlink_page()
+	:: else
+	fi;
+	class_lock = false
+}
+
+/* abandoned.c, mw_abandoned_add */
+inline abandoned_add() {
+	mine = true;
+	do
+	:: mine ->
+		collect();
+		if
+		:: used == 0 -> break
+		:: used != 0 && free_list == 0 -> abandon_full()
+		:: used != 0 && free_list != 0 -> list_page()
+		fi
+	:: else -> break
+	od;
+	if
+	:: mine ->
+		mine = false;
 		give()
 	:: else
 	fi
 }
 
-/* remote.h, mw_remote_push; inbox.c, mw_inbox_send: the blocks in `batch` */
-inline send() {
-	d_step {
-		old_inbox = inbox;
-		old_flags = flags;
-		inbox = inbox | batch;
-		if
-		:: flags & FULL -> flags = (flags & ~FULL) | PENDING
-		:: else
-		fi
-	};
+/* heap_page.c, mw_heap_page_emptied: gives the page back, unless it is the queue's last. */
+inline emptied() {
 	if
-	:: old_flags & FULL ->
-		d_step {
-			old_inbox = 0;
-			old_flags = 0;
-			batch = 0
-		};
-		notify()
-	:: !(old_flags & FULL) && (old_flags & ORPHAN) && COUNT(old_inbox) + COUNT(batch) == used ->
-		d_step {
-			old_inbox = 0;
-			old_flags = 0;
-			batch = 0
-		};
-		reclaim()
-	:: else ->
-		d_step {
-			old_inbox = 0;
-			old_flags = 0;
-			batch = 0
-		}
+	:: state == S_QUEUED ->
+		assert(list == 0 && flags == 0);
+		give()
+	:: true
 	fi
 }
 
-/* shelf.c, mw_shelf_put: leaves the batch when the shelf is full */
-inline put_on_shelf() {
-	atomic {
+/* heap_page.c, own */
+inline own() {
+	d_step {
+		assert(page_heap == NONE && flags == 0);
+		page_heap = heap;
+		last_heap = heap;
+		state = S_QUEUED
+	}
+}
+
+/* heap_page.c, mw_heap_page_put_back */
+inline put_back() {
+	d_step {
+		assert(!(free_list & batch) && !(list & batch));
+		free_list = free_list | batch;
+		used = used - COUNT(batch);
+		batch = 0
+	}
+}
+
+/* remote.c, send: the blocks in `batch`; word.h, mw_remote_push */
+inline send() {
+	d_step {
+		assert(state != S_GIVEN);
+		assert((list & batch) == 0 && (free_list & batch) == 0);
+		assert(flags != ABANDONED || list == 0);
 		if
-		:: shelf == 0 ->
-			shelf = batch;
-			batch = 0
-		:: else
-		fi
-	}
-}
-
-/* shelf.c, mw_shelf_take */
-inline take_from_shelf() {
-#ifdef BUG_TAKE_IN_TWO_STEPS
-	head = shelf;
-	shelf = 0
-#else
-	atomic {
-		head = shelf;
-		shelf = 0
-	}
+		:: flags == ABANDONED ->
+			took = true;
+#ifndef BUG_CLEAR_APART
+			flags = 0
 #endif
+		:: else ->
+			list = list | batch;
+			batch = 0;
+			ended = (flags & LISTED) && COUNT(list) == out;
+#ifdef BUG_LISTED_TAKEN_BY_ANY
+			ended = (flags & LISTED) != 0;
+#endif
+			if
+			:: ended ->
+				flags = 0;
+				out = 0
+			:: else
+			fi
+		fi
+	};
+	if
+	:: took ->
+		took = false;
+#ifdef BUG_CLEAR_APART
+		flags = 0;
+#endif
+		if
+		:: heap != NONE && last_heap == heap ->
+			own();
+			put_back();
+			if
+			:: used == 0 -> emptied()
+			:: else
+			fi
+		:: else ->
+			put_back();
+			abandoned_add()
+		fi
+	:: ended ->
+		ended = false;
+		/* abandoned.c, mw_abandoned_end */
+		lock_class();
+		unlink_page();
+		class_lock = false;
+		used = 0;
+		give()
+	:: else
+	fi
 }
 
-/* outbox.c, mw_outbox_flush */
-inline flush_outbox() {
+/* remote.c, mw_remote_flush */
+inline flush() {
 	if
 	:: batch -> send()
 	:: else
 	fi
 }
 
-/* outbox.c, mw_outbox_hand_on */
-inline hand_on() {
-#ifdef SHELF
-	if
-	:: batch && shelf == 0 -> put_on_shelf()
-	:: true
-	fi;
-#endif
-	flush_outbox()
-}
-
-/* remote.h, mw_remote_take, and heap_page.c, add_to_free_list */
-inline take(clear_flags) {
-	d_step {
-		assert((free_list & inbox) == 0 && (held & inbox) == 0);
-		free_list = free_list | inbox;
-		used = used - COUNT(inbox);
-		inbox = 0;
-		flags = flags & ~(clear_flags)
-	}
-}
-
-/* heap_page.c, mw_heap_page_unfull; FULL stays. */
-inline unfull() {
-	state = S_QUEUED
-}
-
-/* heap_page.c, mw_heap_page_emptied: gives the page back, unless it is the queue's last. */
-inline emptied() {
-	if
-#ifdef BUG_RELEASE_WITH_FLAGS
-	:: state == S_QUEUED -> give()
-#else
-	:: state == S_QUEUED && inbox == 0 && (flags & ~FULL) == 0 -> give()
-#endif
-	:: true
-	fi
-}
-
-/* heap_page.c, mw_heap_take_pending */
-inline take_pending() {
-	if
-	:: pending[heap] ->
-		pending[heap] = false;
-		d_step {
-			old_inbox = inbox;
-			flags = flags & ~PENDING
-		};
-		if
-		:: state == S_FULL || COUNT(old_inbox) == used ->
-			atomic {
-				old_inbox = 0;
-				take(0)
-			}
-		:: else -> old_inbox = 0
-		fi;
-		if
-		:: state == S_FULL -> unfull()
-		:: else
-		fi;
-		if
-		:: used == 0 -> emptied()
-		:: else
-		fi
-	:: else
-	fi
-}
-
-/* heap_page.c, has_blocks and set_full; leaves the page queued when it has blocks. */
+/* heap_page.c, has_blocks and let_go: leaves the page queued when it has blocks. */
 inline look_into_page() {
 	if
-	:: free_list == 0 -> take(0)
+	:: free_list == 0 -> collect()
 	:: else
 	fi;
 	if
 	:: free_list == 0 ->
-		atomic {
-			if
-			:: inbox == 0 && !(flags & (FULL | PENDING)) ->
-				assert(flags == 0);
-				flags = FULL;
-				state = S_FULL
-			:: inbox == 0 && (flags & (FULL | PENDING)) -> state = S_FULL
-			:: inbox != 0 /* one came meanwhile */
-			fi
-		}
-	:: else
-	fi
-}
-
-/* alloc.c, gather: strangers' blocks that this thread freed, then what others put on the shelf */
-inline gather() {
-#ifdef SHELF
-	if
-	:: batch ->
-		d_step {
-			head = batch;
-			batch = 0
-		}
-	:: batch == 0 && shelf != 0 -> take_from_shelf()
-	:: else
-	fi
-#else
-	skip
-#endif
-}
-
-/* heap_page.c, mw_heap_page_find and mw_heap_page_detach */
-inline find_page() {
-	take_pending();
-	if
-	:: page_heap == heap && state == S_QUEUED -> look_into_page()
-	:: else
-	fi;
-	if
-	:: !(page_heap == heap && state == S_QUEUED) ->
-		/* orphan.c, mw_orphan_take */
-		atomic { !orphan_lock -> orphan_lock = true };
-		atomic {
-			if
-			:: state == S_ORPHAN ->
-				state = S_LOOSE;
-				flags = flags & ~ORPHAN;
-				adopted = true
-			:: else
-			fi;
-			orphan_lock = false
-		};
+		abandon_full();
 		if
-		:: adopted ->
-			atomic {
-				adopted = false;
-				state = S_QUEUED;
-				page_heap = heap
-			};
-			look_into_page()
+		:: mine ->
+			mine = false;
+			page_heap = NONE;
+			own()
 		:: else
 		fi
 	:: else
-	fi;
+	fi
+}
+
+/* abandoned.c, mw_abandoned_take; heap_page.c, own */
+inline take_abandoned() {
+	lock_class();
+	d_step {
+#ifdef BUG_TAKE_WITHOUT_FLAG
+		mine = in_list;
+#else
+		mine = in_list && (flags & LISTED);
+#endif
+		if
+		:: mine ->
+			flags = 0;
+			out = 0
+		:: else
+		fi
+	};
 	if
-	:: !(page_heap == heap && state == S_QUEUED) -> flush_outbox()
+	:: mine -> unlink_page()
 	:: else
 	fi;
-	/* make_page: under the chunk lock */
-	atomic {
+	class_lock = false;
+	if
+	:: mine ->
+		mine = false;
+		own();
+		look_into_page()
+	:: else
+	fi
+}
+
+/* heap_page.c, mw_heap_page_find; alloc.c, detach */
+#define IN_QUEUE (page_heap == heap && state == S_QUEUED)
+inline refill() {
+	if
+	:: IN_QUEUE -> look_into_page()
+	:: else
+	fi;
+	if
+	:: !IN_QUEUE -> take_abandoned()
+	:: else
+	fi;
+	if
+	:: !IN_QUEUE -> flush()
+	:: else
+	fi;
+	/* make_run: under the chunk lock */
+	d_step {
 		if
 		:: state == S_GIVEN ->
-			inbox = 0;
-			flags = 0;
+			assert(list == 0 && flags == 0);
 			free_list = ALL;
 			used = 0;
 			page_heap = heap;
+			last_heap = heap;
 			state = S_QUEUED
 		:: else
 		fi
 	};
 	if
-	:: page_heap == heap && state == S_QUEUED ->
+	:: IN_QUEUE ->
 		if
-		:: free_list == 0 -> take(0)
+		:: free_list == 0 -> collect()
 		:: else
 		fi;
 		d_step {
-			head = free_list;
+			bin = free_list;
 			free_list = 0;
 			used = BLOCKS
 		}
@@ -335,52 +356,63 @@ inline find_page() {
 	fi
 }
 
-inline refill() {
-	gather();
-	if
-	:: head == 0 -> find_page()
-	:: else
-	fi
-}
-
 inline allocate() {
 	if
-	:: head == 0 -> refill()
+	:: bin == 0 -> refill()
 	:: else
 	fi;
 	d_step {
 		if
-		:: head & 1 ->
+		:: bin & 1 ->
 			assert(!(held & 1));
 			held = held | 1;
-			head = head & ~1
-		:: !(head & 1) && (head & 2) ->
+			bin = bin & ~1
+		:: !(bin & 1) && (bin & 2) ->
 			assert(!(held & 2));
 			held = held | 2;
-			head = head & ~2
+			bin = bin & ~2
+		:: bin == 4 ->
+			assert(!(held & 4));
+			held = held | 4;
+			bin = 0
 		:: else
 		fi
 	}
 }
 
-/* free.c, free_in_page */
-inline free_block() {
+/* heap_page.c, mw_heap_page_put */
+inline put(blocks) {
+	d_step {
+		assert(!(free_list & blocks) && !(list & blocks) && flags == 0);
+		free_list = free_list | blocks;
+		used = used - COUNT(blocks);
+		blocks = 0
+	};
 	if
-	:: page_heap == heap ->
+	:: used == 0 -> emptied()
+	:: else
+	fi
+}
+
+/* free.c, free_in_page; remote.c, mw_remote_free */
+inline free_block() {
+#ifdef BINS
+	if
+	:: true ->
 		d_step {
-			assert(!(free_list & block));
-			free_list = free_list | block;
-			used = used - 1;
+			bin = bin | block;
 			block = 0
-		};
-		if
-		:: state == S_FULL -> unfull()
-		:: else
-		fi;
-		if
-		:: used == 0 -> emptied()
-		:: else
-		fi
+		}
+	:: true -> free_past_bin()
+	fi
+#else
+	free_past_bin()
+#endif
+}
+
+inline free_past_bin() {
+	if
+	:: page_heap == heap -> put(block)
 	:: else ->
 		d_step {
 			batch = batch | block;
@@ -388,112 +420,59 @@ inline free_block() {
 		};
 		if
 		:: send()
-#ifdef SHELF
-		:: put_on_shelf()
-#endif
 		:: true /* later */
 		fi
 	fi
 }
 
-/* orphan.c, mw_orphan_add */
-inline abandon() {
-	atomic {
-		!orphan_lock -> orphan_lock = true;
-		page_heap = NONE;
-		state = S_ORPHAN
-	};
-	d_step {
-		old_inbox = inbox;
-		old_flags = flags;
-		flags = (flags & ~FULL) | ORPHAN
-	};
-	d_step {
-		assert(!(old_flags & PENDING));
-		release = COUNT(old_inbox) == used;
-		old_inbox = 0;
-		old_flags = 0;
-		orphan_lock = false
-	};
-#ifndef BUG_ABANDON_UNSEEN
+/* thread.c, mw_heap_thread_end and put_away */
+inline end_thread(may_cache) {
+	flush();
 	if
-	:: release -> reclaim()
-	:: else
-	fi
-#else
-	release = false
-#endif
-}
-
-/* thread.c, leave_page */
-inline leave_page() {
-	atomic {
-		old_inbox = inbox;
-		old_flags = flags & PENDING;
-		flags = flags & ~FULL
-	};
-	if
-#ifndef BUG_IGNORE_PENDING
-	:: old_flags ->
-		atomic {
-			old_inbox = 0;
-			old_flags = 0;
-			state = S_FULL
-		}
-#endif
-	:: else ->
-		old_flags = 0;
-		if
-		:: COUNT(old_inbox) == used ->
-			old_inbox = 0;
-			give()
-		:: else ->
-			old_inbox = 0;
-			abandon()
-		fi
-	fi
-}
-
-/* thread.c, mw_heap_thread_end */
-inline end_thread() {
-	if
-	:: head && page_heap != heap ->
+	:: may_cache ->
 		d_step {
-			batch = batch | head;
-			head = 0
+			saved[heap] = bin;
+			bin = 0;
+			cached[heap] = true;
+			heap = NONE
 		}
-	:: head && page_heap == heap ->
-		d_step {
-			free_list = free_list | head;
-			used = used - COUNT(head);
-			head = 0
-		};
+	:: true ->
+		/* cached_heap.c, mw_heap_abandon_all */
 		if
-		:: state == S_FULL -> unfull()
+		:: bin && page_heap != heap ->
+			d_step {
+				batch = batch | bin;
+				bin = 0
+			};
+			send()
+		:: bin && page_heap == heap -> put(bin)
 		:: else
 		fi;
 		if
-		:: used == 0 -> emptied()
+		:: IN_QUEUE ->
+			d_step {
+				last_heap = NONE;
+				state = S_LOOSE
+			};
+			abandoned_add()
 		:: else
-		fi
-	:: else
-	fi;
-	hand_on();
-	take_pending();
-	if
-	:: page_heap == heap -> leave_page()
-	:: else
-	fi;
-	atomic {
-		in_use[heap] = false;
-		heap = NONE
-	}
+		fi;
+		d_step {
+			in_use[heap] = false;
+			heap = NONE
+		}
+	fi
 }
 
+/* thread.c, make_heap: a cached heap, or one that has nothing */
 inline begin_thread(which) {
 	atomic {
-		!in_use[which] -> in_use[which] = true;
-		heap = which
+		(cached[which] || !in_use[which]) ->
+		heap = which;
+		in_use[which] = true;
+		cached[which] = false;
+		bin = saved[which];
+		saved[which] = 0
 	}
 }
 
@@ -502,13 +481,14 @@ inline claim() {
 	if
 	:: held & 1 -> block = 1
 	:: held & 2 -> block = 2
+	:: held & 4 -> block = 4
 	fi;
 	held = held & ~block
 }
 
 proctype thread() {
-	byte heap = NONE, head, batch, block, old_inbox, old_flags, told;
-	bool release, adopted;
+	byte heap = NONE, bin, batch, block;
+	bool mine, took, ended;
 	do
 	:: heap == NONE ->
 		if
@@ -517,7 +497,7 @@ proctype thread() {
 		:: break
 		fi
 	:: heap != NONE -> allocate()
-	:: heap != NONE -> end_thread()
+	:: heap != NONE -> end_thread(true)
 	:: atomic { heap != NONE && held != 0 -> claim() };
 		free_block()
 	od;
@@ -525,9 +505,9 @@ proctype thread() {
 }
 
 /* A thread without a heap. */
-proctype freer() {
-	byte batch, block, old_inbox, old_flags, told;
-	bool release;
+proctype other() {
+	byte heap = NONE, batch, block;
+	bool mine, took, ended;
 	do
 	:: atomic {
 			held != 0 -> claim();
@@ -543,15 +523,15 @@ proctype freer() {
 /* When all have come to an end: frees what is left, lets each heap have one more thread, which does
  * nothing but end, and looks for the page. */
 init {
-	byte heap = NONE, head, batch, block, old_inbox, old_flags, told;
-	bool release;
+	byte heap = NONE, bin, batch, block;
+	bool mine, took, ended;
 	atomic {
 		run thread();
 		run thread();
-#ifdef SHELF
+#ifdef BINS
 		finished++
 #else
-		run freer()
+		run other()
 #endif
 	};
 	finished == 3;
@@ -562,16 +542,14 @@ init {
 			block = 0
 		};
 		send()
-	:: atomic {
-			held == 0 && shelf != 0 -> batch = shelf;
-			shelf = 0
-		};
-		send()
 	:: else -> break
 	od;
 	begin_thread(0);
-	end_thread();
+	end_thread(false);
 	begin_thread(1);
-	end_thread();
+	end_thread(false);
+	/* A page that a heap kept as its last when the other heap sent blocks to it. */
+	begin_thread(0);
+	end_thread(false);
 	assert(state == S_GIVEN)
 }

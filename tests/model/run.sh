@@ -12,17 +12,21 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# search DEFINE...: runs the verifier; its report is in the file "report".
+# search LEVEL [DEFINE]: runs the verifier, compiled at that level; its report is in the file
+# "report". Optimising takes ten seconds, which only the longest search makes up for.
 search() {
+    local level=$1
+    shift
     spin -a "$@" "$model" >report 2>&1 || { cat report; exit 1; }
-    # -DSAFETY: assertions and deadlocks; collapse compression keeps it within 1.3 GiB.
-    gcc -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=2048 -o pan pan.c
+    # -DSAFETY: assertions and deadlocks; collapse compression keeps it within 0.9 GiB.
+    gcc "$level" -w -DSAFETY -DCOLLAPSE -DMEMLIM=2048 -o pan pan.c
     ./pan -m4000000 >report 2>&1 || true
 }
 
-for variant in "" -DSHELF; do
-    search ${variant:+"$variant"}
-    if ! grep -q "errors: 0" report || grep -qi "not completed\|max search depth too small\|out of memory" report; then
+for variant in "" -DBINS; do
+    if [ -z "$variant" ]; then search -O2; else search -O0 "$variant"; fi
+    if ! grep -q "errors: 0" report ||
+        grep -qi "not completed\|max search depth too small\|out of memory" report; then
         cat report
         echo "the model ${variant:-as it is} has an error, or could not be searched to the end"
         exit 1
@@ -33,15 +37,12 @@ done
 status=0
 mapfile -t bugs < <(sed -n 's/^#ifn*def \(BUG_[A-Z_]*\).*/\1/p' "$model" | sort -u)
 for bug in "${bugs[@]}"; do
-    case $bug in
-    BUG_TAKE_IN_TWO_STEPS) search -DSHELF "-D$bug" ;;
-    *) search "-D$bug" ;;
-    esac
-    if grep -q "errors: 0" report; then
+    search -O0 "-D$bug"
+    if grep -q "^pan:1: assertion violated" report; then
+        echo "$bug: $(sed -n 's/^pan:1: //p' report)"
+    else
         echo "$bug: not noticed"
         status=1
-    else
-        echo "$bug: $(sed -n 's/^pan:1: //p' report)"
     fi
 done
 exit $status

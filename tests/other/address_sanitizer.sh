@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# address_sanitizer.sh SOURCE LIBRARY ARCHIVE -- programs built with AddressSanitizer, which is a malloc
-# itself: mallow stands aside, and their bugs are found as without it.  Exit status 77 (skipped)
-# when neither compiler has its runtime.
+# address_sanitizer.sh SOURCE LIBRARY ARCHIVE -- programs built with AddressSanitizer, which is a
+# malloc itself: mallow stands aside, and their bugs are found as without it.  Exit status 77
+# (skipped) when neither compiler has its runtime.
 set -uo pipefail
 source=$1 library=$2 archive=$3
 work=$(mktemp -d)
@@ -32,8 +32,10 @@ if gcc "${flags[@]}" -o "$work/gcc" "$source" 2>/dev/null; then
     # gcc's runtime is a shared library, and insists on being the first.
     runtime=$(readlink -f "$(gcc -print-file-name=libasan.so)")
     check "gcc, preloaded after the runtime" "$runtime $library" "$work/gcc"
-    gcc "${flags[@]}" -o "$work/gcc-archive" "$source" "$archive" && check "gcc, archive" "" "$work/gcc-archive"
-    if LD_PRELOAD=$library "$work/gcc" >"$work/out" 2>&1 || ! grep -q 'ASan runtime does not come first' "$work/out"; then
+    gcc "${flags[@]}" -o "$work/gcc-archive" "$source" "$archive" &&
+        check "gcc, archive" "" "$work/gcc-archive"
+    if LD_PRELOAD=$library "$work/gcc" >"$work/out" 2>&1 ||
+        ! grep -q 'ASan runtime does not come first' "$work/out"; then
         echo "gcc, preloaded before the runtime: not refused"
         cat "$work/out"
         status=1

@@ -37,11 +37,13 @@ done
 check "massif, preloaded" 0 "$library" valgrind --quiet --tool=massif \
     --massif-out-file="$work/massif" "$program"
 grep -q '^mem_heap_B=[1-9][0-9]*$' "$work/massif" || { echo "massif saw no heap"; status=1; }
-check "helgrind, preloaded" 0 "$library" valgrind --quiet --tool=helgrind --error-exitcode=9 "$program"
+check "helgrind, preloaded" 0 "$library" valgrind --quiet --tool=helgrind --error-exitcode=9 \
+    "$program"
 # Callgrind leaves malloc alone: what runs, and is counted, is mallow's own.
 check "callgrind, preloaded" 0 "$library" valgrind --quiet --tool=callgrind \
     --callgrind-out-file="$work/callgrind" "$program"
 grep -q 'libmallow' "$work/callgrind" || { echo "callgrind did not see mallow"; status=1; }
 # mallow's own malloc under memcheck, which then sees the program's mappings only.
-check "memcheck, mallow's malloc" 0 "$library" "${memcheck[@]}" --soname-synonyms=somalloc=none "$program"
+check "memcheck, mallow's malloc" 0 "$library" "${memcheck[@]}" --soname-synonyms=somalloc=none \
+    "$program"
 exit $status

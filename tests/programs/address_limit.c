@@ -9,7 +9,7 @@
 
 #include "programs.h"
 
-enum { LIMIT_BYTES = 400 << 20, SLOTS = 1 << 20 };
+enum { LIMIT_BYTES = 400 << 20, SLOTS = 1 << 20, ROUNDS = 4 };
 
 static void *blocks[SLOTS];
 /* The threads wait here until the address space has been used up: their stacks need some of it. */
@@ -78,11 +78,10 @@ int main(void) {
 	MUST(pthread_barrier_init(&exhausted, NULL, 3) == 0);
 	for (size_t i = 0; i < 2; i++)
 		MUST(pthread_create(&threads[i], NULL, compete, (void *)(i + 1)) == 0);
-	/* Large ones first: chunks of small blocks keep their address space once they have it. */
 	static const size_t sizes[] = {3 << 20, 30 << 20, 300000, 40000, 4096, 512};
 	size_t first[6];
-	for (int round = 0; round < 3; round++) {
-		for (size_t i = round == 0 ? 0 : 2; i < 6; i++) {
+	for (int round = 0; round < ROUNDS; round++) {
+		for (size_t i = 0; i < 6; i++) {
 			size_t count = exhaust(sizes[i]);
 			if (round == 0)
 				first[i] = count;

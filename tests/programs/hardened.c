@@ -4,6 +4,7 @@
  * processes: each child is this program again. */
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +14,10 @@
 
 #include "programs.h"
 
-/* The least that must be freed after a block before it comes back. */
-enum { WAIT = 6, STRANGERS = 600 };
+/* A block that another thread allocated comes back after so many later ones at the earliest. */
+enum { WAIT = 8, REMOTE_BLOCKS = 600 };
 /* Threads get few of such blocks at a time, and so look often for those that others freed. */
-enum { STRANGER_BYTES = 1000 };
+enum { REMOTE_BYTES = 1000 };
 enum { CHUNK_BYTES = 4 << 20, SLICE_BYTES = 64 << 10, CHILDREN = 8, BLOCKS = 200, BYTES = 100 };
 
 /* Signal that ended a child which reads that byte; 0: it could be read. */
@@ -60,36 +61,36 @@ static void freed_blocks_wait(void) {
 }
 
 /* Blocks of one thread that another frees, in turns with who allocates. */
-static void *strangers[STRANGERS];
+static void *remote_blocks[REMOTE_BLOCKS];
 static pthread_barrier_t turn;
 
-static void make_strangers(void) {
-	for (int i = 0; i < STRANGERS; i++)
-		MUST(strangers[i] = malloc(STRANGER_BYTES));
+static void make_remote(void) {
+	for (int i = 0; i < REMOTE_BLOCKS; i++)
+		MUST(remote_blocks[i] = malloc(REMOTE_BYTES));
 }
 
-/* Of those freed so far none of the last comes back. */
+/* Of the blocks freed so far none of the last WAIT comes back. */
 static void take_one(int freed) {
-	void *block = malloc(STRANGER_BYTES);
+	void *block = malloc(REMOTE_BYTES);
 	for (int i = freed > WAIT ? freed - WAIT : 0; i < freed; i++)
-		MUST(block != strangers[i]);
+		MUST(block != remote_blocks[i]);
 }
 
 static void *make_and_stay(void *argument) {
 	(void)argument;
-	make_strangers();
+	make_remote();
 	pthread_barrier_wait(&turn);
 	pthread_barrier_wait(&turn);
 	return NULL;
 }
 
 /* Who frees allocates, too. */
-static void strangers_blocks_wait(void) {
+static void remote_blocks_wait(void) {
 	pthread_t thread;
 	MUST(pthread_create(&thread, NULL, make_and_stay, NULL) == 0);
 	pthread_barrier_wait(&turn);
-	for (int i = 0; i < STRANGERS; i++) {
-		free(strangers[i]);
+	for (int i = 0; i < REMOTE_BLOCKS; i++) {
+		free(remote_blocks[i]);
 		take_one(i + 1);
 	}
 	pthread_barrier_wait(&turn);
@@ -98,23 +99,24 @@ static void strangers_blocks_wait(void) {
 
 static void *free_in_turns(void *argument) {
 	(void)argument;
-	/* A thread that neither allocates nor frees much has no lists: its blocks go home at once.
+	/* A thread that neither allocates nor frees much has no lists: its blocks return to their
+	 * pages at once.
 	 */
 	free(malloc(1));
-	for (int i = 0; i < STRANGERS; i++) {
-		free(strangers[i]);
+	for (int i = 0; i < REMOTE_BLOCKS; i++) {
+		free(remote_blocks[i]);
 		pthread_barrier_wait(&turn);
 		pthread_barrier_wait(&turn);
 	}
 	return NULL;
 }
 
-/* Another thread than their own, which gets them from it, allocates. */
-static void blocks_of_others_shelves_wait(void) {
+/* The thread that made the blocks allocates while another one frees them. */
+static void own_blocks_freed_by_another_thread_wait(void) {
 	pthread_t thread;
-	make_strangers();
+	make_remote();
 	MUST(pthread_create(&thread, NULL, free_in_turns, NULL) == 0);
-	for (int i = 0; i < STRANGERS; i++) {
+	for (int i = 0; i < REMOTE_BLOCKS; i++) {
 		pthread_barrier_wait(&turn);
 		take_one(i + 1);
 		pthread_barrier_wait(&turn);
@@ -141,7 +143,7 @@ static int print_places(void) {
 
 static void places_differ(const char *program) {
 	uintptr_t places[CHILDREN];
-	unsigned chunks = 0, offsets = 0;
+	unsigned chunks = 0, slices = 0, offsets = 0;
 	for (int i = 0; i < CHILDREN; i++) {
 		char command[512];
 		snprintf(command, sizeof command, "%s places", program);
@@ -150,22 +152,43 @@ static void places_differ(const char *program) {
 		MUST(child && fscanf(child, "%p", &place) == 1 && pclose(child) == 0);
 		places[i] = (uintptr_t)place;
 		chunks += i > 0 && places[i] / CHUNK_BYTES != places[0] / CHUNK_BYTES;
+		slices += i > 0 && places[i] % CHUNK_BYTES / SLICE_BYTES !=
+					   places[0] % CHUNK_BYTES / SLICE_BYTES;
 		offsets += i > 0 && places[i] % SLICE_BYTES != places[0] % SLICE_BYTES;
 	}
 	/* One of 23 million places, and one of some 30: not all of seven are alike. */
 	MUST(chunks == CHILDREN - 1);
 	MUST(offsets > 0);
+	/* One of 62: the first slice that a chunk's pages come from. */
+	MUST(slices > 0);
+}
+
+/* In how many of 400 steps fresh blocks go up to the next neighbour: one in four, and chance. */
+static void neighbours_are_not_next(void) {
+	enum { STEPS = 400, MOST = 180 };
+	static char *fresh[STEPS + 1];
+	for (int i = 0; i <= STEPS; i++)
+		MUST(fresh[i] = malloc(BYTES));
+	int next = 0;
+	for (int i = 0; i < STEPS; i++) {
+		ptrdiff_t step = fresh[i + 1] - fresh[i];
+		next += step > 0 && step <= BYTES + 32;
+	}
+	MUST(next < MOST);
+	for (int i = 0; i <= STEPS; i++)
+		free(fresh[i]);
 }
 
 int main(int argc, char **argv) {
 	if (argc > 1)
 		return print_places();
 	must_be_mallow();
+	neighbours_are_not_next();
 	chunks_are_guarded();
 	freed_blocks_wait();
 	MUST(pthread_barrier_init(&turn, NULL, 2) == 0);
-	strangers_blocks_wait();
-	blocks_of_others_shelves_wait();
+	remote_blocks_wait();
+	own_blocks_freed_by_another_thread_wait();
 	freed_blocks_are_filled();
 	places_differ(argv[0]);
 	return 0;

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# gcc.sh BUILD_DIR -- g++ -O2 on a generated file that draws in much of the standard library: driver,
-# compiler, assembler and linker all run with mallow; object and program must come out alike.
+# gcc.sh BUILD_DIR -- g++ -O2 on a generated file that draws in much of the standard library:
+# driver, compiler, assembler and linker all run with mallow; object and program must come out
+# alike.
 . "$(dirname "$0")/lib.sh"
 need g++
 

@@ -29,7 +29,7 @@ git gc -q --aggressive --prune=now
 git fsck --full --strict 2>&1
 git log --stat --format='%H %s' --graph
 git diff --stat HEAD~20 HEAD
-git blame file20 | head -n 20
+git blame file20 | sed -n 1,20p
 git grep -c 99
 git clone -q . ../copy
 git -C ../copy rev-parse HEAD

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # lib.sh -- what every script of tests/real shares.  Sourced with the script's arguments:
-# $1 is the build directory.  Each script works in a directory of its own ($work), which is removed at
-# the end together with every process it named with `later_kill`.
+# $1 is the build directory.  Each script works in a directory of its own ($work), which is removed
+# at the end together with every process it named with `later_kill`.
 set -euo pipefail
 
 # Another library can stand in when a script itself is in doubt.
@@ -61,8 +61,8 @@ need() {
     done
 }
 
-# The command under mallow.  Sampling is on with a small T unless the test says otherwise, so that the
-# profiler works as hard in seconds as it would in hours.
+# The command under mallow.  Sampling is on with a small T unless the test says otherwise, so that
+# the profiler works as hard in seconds as it would in hours.
 under_mallow() {
     env LD_PRELOAD="$mallow_library" MALLOW_CONF="${mallow_options-prof_sample:65536}" "$@"
 }
@@ -79,7 +79,8 @@ start() {
 }
 
 # same NAME COMMAND...: runs the command without and with mallow; exit status and output must agree,
-# and nothing may appear on stderr that was not there.  The command is run in a directory of its own.
+# and nothing may appear on stderr that was not there.  The command is run in a directory of its
+# own.
 same() {
     local name=$1 status_plain=0 status_mallow=0
     shift

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# php.sh BUILD_DIR -- php with its extensions, which it opens with RTLD_DEEPBIND: arrays, strings, JSON,
-# regular expressions, generators, every block from malloc.
+# php.sh BUILD_DIR -- php with its extensions, which it opens with RTLD_DEEPBIND: arrays, strings,
+# JSON, regular expressions, generators, every block from malloc.
 . "$(dirname "$0")/lib.sh"
 need php
 

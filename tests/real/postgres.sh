@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# postgres.sh BUILD_DIR -- PostgreSQL: initdb, a server with its forked backends, pgbench, a clean end.
-# The server refuses root: as root everything runs as the user postgres (or nobody).
+# postgres.sh BUILD_DIR -- PostgreSQL: initdb, a server with its forked backends, pgbench, a clean
+# end. The server refuses root: as root everything runs as the user postgres (or nobody).
 . "$(dirname "$0")/lib.sh"
 
 # The newest installed version's programs; Debian keeps them out of PATH.
@@ -52,8 +52,10 @@ export PGHOST=$work PGUSER=postgres
 run pgbench-init "$programs/pgbench" -q -i -s 2 postgres
 run pgbench "$programs/pgbench" -c 4 -j 2 -t 500 -n postgres
 grep -q 'number of failed transactions: 0 ' "$work/pgbench.log" || fail "transactions failed"
-grep -q 'number of transactions actually processed: 2000/2000' "$work/pgbench.log" || fail "transactions are missing"
-balance=$("${as_user[@]}" "$programs/psql" -At -c 'SELECT (SELECT sum(abalance) FROM pgbench_accounts)
+grep -q 'number of transactions actually processed: 2000/2000' "$work/pgbench.log" ||
+    fail "transactions are missing"
+balance=$("${as_user[@]}" "$programs/psql" -At -c \
+    'SELECT (SELECT sum(abalance) FROM pgbench_accounts)
     = (SELECT sum(delta) FROM pgbench_history), (SELECT count(*) FROM pgbench_history)' postgres)
 [ "$balance" = "t|2000" ] || fail "the books do not balance: $balance"
 

@@ -46,6 +46,7 @@ suite under_mallow || {
     ! suite env || fail "python3's own tests fail with mallow only"
     # They fail either way: the same ones, or mallow adds to them.
     diff <(grep -E '^(ERROR|FAIL):' "$work/suite" | sort) \
-        <(grep -E '^(ERROR|FAIL):' "$work/suite.mallow" | sort) || fail "other tests fail with mallow"
+        <(grep -E '^(ERROR|FAIL):' "$work/suite.mallow" | sort) ||
+            fail "other tests fail with mallow"
 }
 grep -E '^All [0-9]+ tests OK' "$work/suite" || fail "python3's test suite did not end"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# setuid.sh BUILD_DIR -- a set-uid program that links mallow reads no options and makes no state file;
-# the same program without the bit does both.  Needs root, to make it.
+# setuid.sh BUILD_DIR -- a set-uid program that links mallow reads no options and makes no state
+# file; the same program without the bit does both.  Needs root, to make it.
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || {
@@ -11,7 +11,8 @@
 chmod 755 "$work"
 install -m 755 "$build/tests/programs/setuid_probe" "$work/probe"
 
-# probe: runs it; leaves its pid and AT_SECURE in $line, its state files in $files, its stderr in err.
+# probe: runs it; leaves its pid and AT_SECURE in $line, its state files in $files, its stderr in
+# err.
 probe() {
     local answer
     rm -f "$work/out"

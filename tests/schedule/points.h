@@ -53,6 +53,7 @@ extern bool schedule_torn_swaps, schedule_open_locks;
 #undef atomic_fetch_add_explicit
 #undef atomic_fetch_sub_explicit
 #undef atomic_fetch_and_explicit
+#undef atomic_fetch_or_explicit
 #undef atomic_compare_exchange_weak_explicit
 #undef atomic_compare_exchange_strong_explicit
 
@@ -67,6 +68,8 @@ extern bool schedule_torn_swaps, schedule_open_locks;
 	SCHEDULE_CHANGE(object, *schedule_object -= (value))
 #define atomic_fetch_and_explicit(object, value, order)                                            \
 	SCHEDULE_CHANGE(object, *schedule_object &= (value))
+#define atomic_fetch_or_explicit(object, value, order)                                             \
+	SCHEDULE_CHANGE(object, *schedule_object |= (value))
 #define atomic_compare_exchange_weak_explicit(object, expected, desired, success, failure)         \
 	SCHEDULE_SWAP(object, expected, desired)
 #define atomic_compare_exchange_strong_explicit(object, expected, desired, success, failure)       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * schedule.c -- the baton, and the locks of os/lock.c as the scheduler sees them. */
+ * schedule.c -- the baton, and the locks of os/lock/lock.c as the scheduler sees them. */
 #include "schedule.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 #include "points.h"
 
-#include "os/lock.h"
+#include "os/lock/lock.h"
 
 bool schedule_torn_swaps, schedule_open_locks;
 
@@ -58,6 +58,11 @@ static bool hand_on(void) {
 	return false;
 }
 
+void schedule_alone(void) {
+	for (unsigned i = 0; i < schedule.threads; i++)
+		schedule.runs[i] = (int)i == self;
+}
+
 void schedule_point(void) {
 	if (self < 0 || schedule_draw(&schedule.random) % schedule.rarity != 0)
 		return;
@@ -65,7 +70,7 @@ void schedule_point(void) {
 		take_baton((unsigned)self);
 }
 
-/* In the place of os/lock.c's: whoever waits lets the others run. */
+/* In the place of os/lock/lock.c's: whoever waits lets the others run. */
 void mw_lock_acquire_slow(mw_lock_t *lock, mw_lock_rank_t rank, uint32_t held_ranks) {
 	(void)rank;
 	(void)held_ranks;

@@ -13,6 +13,8 @@ enum { SCHEDULE_THREADS_MAX = 4 };
 
 /* Runs body(0) ... body(threads - 1) to their ends; between them other code may run outside. */
 void schedule_run(uint64_t seed, unsigned threads, void (*body)(unsigned thread));
+/* In the child of a fork: the calling thread is the only one, and stays so. */
+void schedule_alone(void);
 /* How often the baton went to another thread, since the start of the program. */
 uint64_t schedule_switches(void);
 /* splitmix64 */

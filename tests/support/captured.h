@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "prof/unwind.h"
+#include "prof/unwind/unwind.h"
 #include "state/layout.h"
 
 typedef struct captured {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fake_heap.h -- stands in for src/heap in the unit tests of the profiler: the symbols of
- * heap/hooks.h, the limits, and countdowns as the heap keeps them.  Included by one file of a test.
+ * heap/sample/hooks.h, the limits, and countdowns as the heap keeps them.  Included by one file of
+ * a test.
  */
 #ifndef MW_TEST_FAKE_HEAP_H
 #define MW_TEST_FAKE_HEAP_H
@@ -8,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "heap/hooks.h"
-#include "heap/limit.h"
+#include "heap/memory/limit.h"
+#include "heap/sample/hooks.h"
 
 static _Atomic uint32_t fake_private_word;
 _Atomic uint32_t mw_heap_epoch;
@@ -49,11 +50,11 @@ typedef struct fake_thread {
 	struct {
 		size_t size;
 		uint64_t left;
-		uint32_t epoch, list;
+		uint32_t number, list;
 		bool cut, drawn;
 	} classes[FAKE_CLASSES];
 	uint64_t large_left;
-	uint32_t large_epoch, polled;
+	uint32_t large_number, polled;
 	bool large_drawn;
 } fake_thread_t;
 
@@ -69,13 +70,18 @@ static inline void fake_thread_start(fake_thread_t *thread) {
 }
 
 static inline mw_record_id_t fake_sampled(fake_thread_t *thread, void *block, size_t requested,
-					  size_t usable, uint32_t epoch) {
+					  size_t usable, uint32_t number) {
 	mw_sample_request_t request = {.block = block,
 				       .requested_bytes = requested,
 				       .usable_bytes = usable,
 				       .trial_bytes = usable,
-				       .draw_epoch = epoch};
+				       .draw_number = number};
 	return fake_hooks->sampled(&thread->hook, &request);
+}
+
+/* Names the present rate of the thread's draws. */
+static inline uint32_t fake_number(fake_thread_t *thread) {
+	return mw_draw_number(atomic_load(&mw_heap_epoch), thread->hook.rate);
 }
 
 /* A small allocation of class `index`, whose blocks have `usable` bytes.  Returns its record, 0
@@ -86,23 +92,21 @@ static inline mw_record_id_t fake_small(fake_thread_t *thread, size_t index, voi
 	*was_sampled = false;
 	while (c->list == 0) {
 		if (c->cut) {
-			uint32_t old_epoch = c->epoch;
-			c->cut = false;
-			c->epoch = atomic_load(&mw_heap_epoch);
-			c->left = fake_draw(&thread->hook, usable);
+			uint32_t old_number = c->number;
+			c->cut = c->drawn = false;
 			*was_sampled = true;
-			return fake_sampled(thread, block, requested, usable, old_epoch);
+			return fake_sampled(thread, block, requested, usable, old_number);
 		}
 		uint32_t order = atomic_load(atomic_load(&mw_heap_poll_word));
 		if (order != thread->polled) {
 			thread->polled = order;
 			fake_hooks->poll(&thread->hook);
 		}
-		uint32_t epoch = atomic_load(&mw_heap_epoch);
-		if (!c->drawn || c->epoch != epoch) {
+		/* Another epoch, or another rate of this one. */
+		if (!c->drawn || c->number != fake_number(thread)) {
 			c->drawn = true;
-			c->epoch = epoch;
 			c->left = fake_draw(&thread->hook, usable);
+			c->number = fake_number(thread);
 		}
 		/* Lists of many lengths, as pages of many fillings give them. */
 		uint32_t n = 1 + (uint32_t)(c->left * 2654435761u >> 7) % FAKE_LIST_MAX;
@@ -121,19 +125,18 @@ static inline mw_record_id_t fake_small(fake_thread_t *thread, size_t index, voi
 /* A large one: a plain byte countdown. */
 static inline mw_record_id_t fake_large(fake_thread_t *thread, void *block, size_t requested,
 					size_t usable, bool *was_sampled) {
-	uint32_t epoch = atomic_load(&mw_heap_epoch);
-	if (!thread->large_drawn || thread->large_epoch != epoch) {
+	if (!thread->large_drawn || thread->large_number != fake_number(thread)) {
 		thread->large_drawn = true;
-		thread->large_epoch = epoch;
 		thread->large_left = fake_hooks->draw_bytes(&thread->hook);
+		thread->large_number = fake_number(thread);
 	}
 	*was_sampled = thread->large_left <= usable;
 	if (!*was_sampled) {
 		thread->large_left -= usable;
 		return 0;
 	}
-	thread->large_left = fake_hooks->draw_bytes(&thread->hook);
-	return fake_sampled(thread, block, requested, usable, epoch);
+	thread->large_drawn = false;
+	return fake_sampled(thread, block, requested, usable, thread->large_number);
 }
 
 #endif

@@ -19,7 +19,25 @@ typedef struct fake_state {
 	mw_state_control_t *control;
 	mw_state_live_t *live;
 	char path[512];
+	int lock; /* opening that holds the file, as a live process does; -1: nobody */
 } fake_state_t;
+
+/* The pid namespace that the name of a file says. */
+static inline unsigned long fake_state_namespace(void) {
+	struct stat info;
+	CHECK(stat("/proc/self/ns/pid", &info) == 0);
+	return (unsigned long)info.st_ino;
+}
+
+/* From now on the process that made it lives, as long as anybody has this opening. */
+static inline void fake_state_hold(fake_state_t *state) {
+	struct flock lock = {.l_type = F_WRLCK,
+			     .l_whence = SEEK_SET,
+			     .l_start = MW_STATE_ALIVE_LOCK,
+			     .l_len = 1};
+	state->lock = open(state->path, O_RDWR | O_CLOEXEC);
+	CHECK(state->lock >= 0 && fcntl(state->lock, F_OFD_SETLK, &lock) == 0);
+}
 
 static inline fake_state_t fake_state_create(const char *path, uint32_t pid, uint64_t start_ticks) {
 	fake_state_t state;
@@ -30,6 +48,7 @@ static inline fake_state_t fake_state_create(const char *path, uint32_t pid, uin
 	CHECK(base != MAP_FAILED);
 	close(fd);
 	snprintf(state.path, sizeof(state.path), "%s", path);
+	state.lock = -1;
 	state.header = (mw_state_header_t *)base;
 	state.control = (mw_state_control_t *)(base + MW_STATE_PAGE_BYTES);
 	state.live = (mw_state_live_t *)(base + 2 * MW_STATE_PAGE_BYTES);
@@ -41,6 +60,7 @@ static inline fake_state_t fake_state_create(const char *path, uint32_t pid, uin
 		.pid = pid,
 		.uid = getuid(),
 		.start_ticks = start_ticks,
+		.pid_namespace = fake_state_namespace(),
 		.section_count = MW_SECTION_COUNT,
 		.program = "fake",
 	};
@@ -58,6 +78,8 @@ static inline fake_state_t fake_state_create(const char *path, uint32_t pid, uin
 }
 
 static inline void fake_state_remove(fake_state_t *state) {
+	if (state->lock >= 0)
+		close(state->lock);
 	unlink(state->path);
 	munmap(state->header, MW_STATE_PAGE_BYTES * (MW_SECTION_COUNT + 1));
 }

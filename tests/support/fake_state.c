@@ -25,7 +25,7 @@ static void lay_out(fake_state_t *s) {
 	add_section(s, MW_SECTION_RECORDS, &offset, FAKE_RECORDS, sizeof(mw_state_record_t));
 	add_section(s, MW_SECTION_TIMELINE, &offset, FAKE_TICKS, sizeof(mw_state_tick_t));
 	add_section(s, MW_SECTION_EVENTS, &offset, FAKE_EVENTS, sizeof(mw_state_event_t));
-	add_section(s, MW_SECTION_LIVES, &offset, FAKE_LIVES, sizeof(mw_state_life_t));
+	add_section(s, MW_SECTION_LIFETIMES, &offset, FAKE_LIFETIMES, sizeof(mw_state_lifetimes_t));
 	add_section(s, MW_SECTION_SIZES, &offset, FAKE_SIZES, sizeof(mw_state_size_t));
 	add_section(s, MW_SECTION_THREADS, &offset, FAKE_THREADS, sizeof(mw_state_thread_t));
 	add_section(s, MW_SECTION_CLASSES, &offset, FAKE_CLASSES, sizeof(mw_state_class_t));
@@ -54,7 +54,7 @@ void fake_state_init(fake_state_t *s) {
 	s->records = section(s, MW_SECTION_RECORDS);
 	s->ticks = section(s, MW_SECTION_TIMELINE);
 	s->events = section(s, MW_SECTION_EVENTS);
-	s->lives = section(s, MW_SECTION_LIVES);
+	s->lifetimes = section(s, MW_SECTION_LIFETIMES);
 	s->sizes = section(s, MW_SECTION_SIZES);
 	s->threads = section(s, MW_SECTION_THREADS);
 	s->classes = section(s, MW_SECTION_CLASSES);
@@ -77,7 +77,7 @@ void fake_state_init(fake_state_t *s) {
 	s->live->stacks_used = 1;
 	s->live->nodes_used = 1;
 	s->live->frames_used = 1;
-	s->live->lives_used = 1;
+	s->live->lifetimes_used = 1;
 	s->live->sizes_used = 1;
 	s->live->updated_realtime_ns = h->created_realtime_ns + 35200000000u;
 	s->live->stat_count = MW_STAT_COUNT;

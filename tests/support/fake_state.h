@@ -17,7 +17,7 @@ enum {
 	FAKE_RECORDS = 64,
 	FAKE_TICKS = 64,
 	FAKE_EVENTS = 8,
-	FAKE_LIVES = 32,
+	FAKE_LIFETIMES = 32,
 	FAKE_SIZES = 32,
 	FAKE_THREADS = 8,
 	FAKE_CLASSES = 8,
@@ -38,7 +38,7 @@ typedef struct fake_state {
 	mw_state_record_t *records;
 	mw_state_tick_t *ticks;
 	mw_state_event_t *events;
-	mw_state_life_t *lives;
+	mw_state_lifetimes_t *lifetimes;
 	mw_state_size_t *sizes;
 	mw_state_thread_t *threads;
 	mw_state_class_t *classes;

@@ -14,13 +14,14 @@
 
 #include "test.h"
 
-/* The number behind the pid says when the process started: a dead one may have had the same pid. */
+/* The number behind the pid says when the process started: a dead one may have had the same pid.
+ * The pid namespace is behind it. */
 static inline const char *own_state_newest(const glob_t *found) {
 	const char *newest = NULL;
 	unsigned long long latest = 0;
 	for (size_t i = 0; i < found->gl_pathc; i++) {
 		const char *path = found->gl_pathv[i];
-		unsigned long long start = strtoull(strrchr(path, '.') + 1, NULL, 10);
+		unsigned long long start = strtoull(strchr(strrchr(path, '/'), '.') + 1, NULL, 10);
 		if (start >= latest) {
 			latest = start;
 			newest = path;

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "fake_heap.h"
-#include "prof/image.h"
 #include "prof/prof.h"
-#include "prof/state_file.h"
+#include "prof/store/state_file.h"
+#include "prof/store/store.h"
 #include "state_entry.h"
 #include "test.h"
 
@@ -70,49 +70,32 @@ static inline char *map_state_of(pid_t pid) {
 	return base;
 }
 
-/* Of a mapped file, or of the image, whose sections lie apart: the first entries. */
-static inline void *section_of(char *base, mw_state_section_id_t section) {
-	if (base == (char *)mw_image_header())
-		return mw_image_entry(section, 0);
-	return state_entry(base, section, 0);
-}
-
-/* Any entry of it. */
+/* A section of a mapped file, or of the profile table, whose sections lie apart. */
 static inline void *entry_of(char *base, mw_state_section_id_t section, uint64_t index) {
-	return base == (char *)mw_image_header() ? mw_image_entry(section, index)
+	return base == (char *)mw_store_header() ? mw_store_private(section, index)
 						 : state_entry(base, section, index);
 }
 
-static inline mw_state_stack_t *stack_entry(char *base, uint64_t index) {
-	return entry_of(base, MW_SECTION_STACKS, index);
+/* The first entries. */
+static inline void *section_of(char *base, mw_state_section_id_t section) {
+	return entry_of(base, section, 0);
 }
 
-static inline mw_state_record_t *record_entry(char *base, uint64_t index) {
-	return entry_of(base, MW_SECTION_RECORDS, index);
-}
+#define ENTRY_OF(name, SECTION)                                                                    \
+	static inline mw_state_##name##_t *name##_entry(char *base, uint64_t index) {              \
+		return entry_of(base, SECTION, index);                                             \
+	}
+ENTRY_OF(stack, MW_SECTION_STACKS)
+ENTRY_OF(record, MW_SECTION_RECORDS)
+ENTRY_OF(tick, MW_SECTION_TIMELINE)
+ENTRY_OF(event, MW_SECTION_EVENTS)
+ENTRY_OF(size, MW_SECTION_SIZES)
+ENTRY_OF(lifetimes, MW_SECTION_LIFETIMES)
+ENTRY_OF(thread, MW_SECTION_THREADS)
+#undef ENTRY_OF
 
-static inline mw_state_tick_t *tick_entry(char *base, uint64_t index) {
-	return entry_of(base, MW_SECTION_TIMELINE, index);
-}
-
-static inline mw_state_event_t *event_entry(char *base, uint64_t index) {
-	return entry_of(base, MW_SECTION_EVENTS, index);
-}
-
-static inline mw_state_size_t *size_entry(char *base, uint64_t index) {
-	return entry_of(base, MW_SECTION_SIZES, index);
-}
-
-static inline mw_state_life_t *life_entry(char *base, uint64_t index) {
-	return entry_of(base, MW_SECTION_LIVES, index);
-}
-
-static inline mw_state_thread_t *thread_entry(char *base, uint64_t index) {
-	return entry_of(base, MW_SECTION_THREADS, index);
-}
-
-static inline char *image_base(void) {
-	return (char *)mw_image_header();
+static inline char *store_base(void) {
+	return (char *)mw_store_header();
 }
 
 static inline int remove_entry(const char *path, const struct stat *status, int kind,

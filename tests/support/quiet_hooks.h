@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * quiet_hooks.h -- hooks of the heap (heap/hooks.h) that do nothing and draw nothing: for a test
- * that plays only some of the sampler's parts. */
+ * quiet_hooks.h -- hooks of the heap (heap/sample/hooks.h) that do nothing and draw nothing: for a
+ * test that plays only some of the sampler's parts. */
 #ifndef TEST_QUIET_HOOKS_H
 #define TEST_QUIET_HOOKS_H
 
-#include "heap/hooks.h"
+#include "heap/sample/hooks.h"
 
 /* thread_start, poll */
 static inline void quiet_thread(mw_hook_thread_t *thread) {

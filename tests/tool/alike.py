@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""alike.py VIEW FILE: what a view of pprof's, jeprof's or mallow's says, a line a fact, sorted: how each of
-them words it, in which order and with which numbers for nodes is left out."""
+"""alike.py VIEW FILE: what a view of pprof's, jeprof's or mallow's says, a line a fact, sorted: how
+each of them words it, in which order and with which numbers for nodes is left out."""
 import collections
 import re
 import sys
@@ -26,7 +26,8 @@ def traces(text):
 
 def attributes(text):
     """Of a line of graphviz's: name="value" and name=value."""
-    return {name: quoted or plain for name, quoted, plain in re.findall(r'(\w+) ?= ?(?:"((?:[^"\\]|\\.)*)"|([^\s\]"]+))', text)}
+    return {name: quoted or plain for name, quoted,
+            plain in re.findall(r'(\w+) ?= ?(?:"((?:[^"\\]|\\.)*)"|([^\s\]"]+))', text)}
 
 
 def looks(a, *names):
@@ -45,7 +46,9 @@ def dot(text):
     for box, rest in re.findall(r"^(N\w+_\d+) \[(.*)\]$", text, re.M):
         a = attributes(rest)
         # pprof's label is whole, mallow's tooltip.
-        names[box] = a["label"] if re.match(r"-?[.\d]+\w*$", a["tooltip"]) else re.sub(r" \([-.\d]+\w*\)$", "", a["tooltip"])
+        names[box] = a["label"] if re.match(r"-?[.\d]+\w*$",
+                                            a["tooltip"]) else re.sub(r" \([-.\d]+\w*\)$", "",
+                                                                      a["tooltip"])
         if a["shape"] != "box3d" or a["fontsize"] != "8":
             yield f"{names[box]}: {looks(a, 'shape', 'fontsize')}"
     parents = {box: parent for parent, box in re.findall(r"^(N\w+) -> (N\w+_\d+) \[", text, re.M)}
@@ -88,7 +91,8 @@ def callgrind(text):
             wants_call = int(line.split()[-1])
         elif re.match(r"[-+*\d]", line):
             *_, number, value = line.split()
-            line_at = line_at + int(number) if number[0] in "+-" else line_at if number == "*" else int(number)
+            line_at = line_at + int(
+                number) if number[0] in "+-" else line_at if number == "*" else int(number)
             here = place(at.get("fl"), at["fn"], line_at)
             if wants_call is not None:
                 here += " -> " + place(at.get("cfl", at.get("fl")), at["cfn"], wants_call)
@@ -109,4 +113,5 @@ def raw(text):
         yield " ".join(line.split()).replace(" ./", " ").replace(" M=0 ", " ")
 
 
-print("\n".join(sorted({"traces": traces, "dot": dot, "callgrind": callgrind, "raw": raw}[sys.argv[1]](open(sys.argv[2]).read()))))
+print("\n".join(sorted({"traces": traces, "dot": dot, "callgrind": callgrind,
+                        "raw": raw}[sys.argv[1]](open(sys.argv[2]).read()))))

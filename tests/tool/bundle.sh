@@ -24,10 +24,10 @@ gcc -g -O1 prog.c -o there/prog || fail "gcc failed"
 MALLOW_CONF=prof_sample:1,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so there/prog &
 pid=$!
 started+=("$pid")
-for _ in $(seq 100); do
-    "$mallow" report "$pid" 2>/dev/null | grep -q outer && break
-    sleep 0.1
-done
+has_outer() {
+    grep -q outer <<<"$("$mallow" report "$pid" 2>/dev/null)"
+}
+await 60 has_outer
 try 0 "$mallow" dump --bundle "$pid" -o bundle.pb.gz
 try 0 "$mallow" dump --no-symbols "$pid" -o bare.pb.gz
 try 0 "$mallow" dump "$pid" -o bare.heap
@@ -65,6 +65,8 @@ if command -v go >/dev/null; then
     try 0 go tool pprof -top -lines -symbolize=none bundle.pb.gz
     says out 'inner .*prog.c:5 \(inline\)'
     ok "pprof"
+else
+    leave_out "go is not installed: pprof was not asked"
 fi
 
 try 2 "$mallow" dump --bundle --no-symbols bundle.pb.gz -o x.pb.gz

@@ -1,25 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# completion.sh BUILD_DIR -- what bash, zsh and fish offer behind `mallow`: each shell itself is asked,
-# bash and zsh in a terminal that tmux draws.
+# completion.sh BUILD_DIR -- what bash, zsh and fish offer behind `mallow`: each shell itself is
+# asked, bash and zsh in a terminal that tmux draws.
 source "$(dirname "$0")/lib.bash"
-for program in tmux zsh fish; do
-    command -v "$program" >/dev/null || {
-        echo "skipped: $program is not installed"
-        exit 77
-    }
-done
+needs tmux zsh fish
 export PATH=$build/bin:$PATH
 mkdir dir && touch dir/one.pb.gz dir/two.pb.gz
 for shell in bash zsh fish; do
     try 0 "$mallow" help --completion "$shell"
     cp out "completion.$shell"
 done
-# Every option is in every script: in bash's for its subcommand, as fish's -l, as a specification of zsh's.
+# Every option is in every script: in bash's for its subcommand, as fish's -l, as a specification of
+# zsh's.
 # shellcheck disable=SC1091
 source completion.bash
 for subcommand in $("$mallow" help | awk '/^  [a-z]+ +[a-z]/ && $1 != "mallow" { print $1 }'); do
-    "$mallow" help "$subcommand" | grep -Eo '^ {2,6}(-[a-z], )?--[a-z-]+' | grep -Eo -- '--[a-z-]+' | sort >wanted
+    "$mallow" help --all "$subcommand" | grep -Eo '^ {2,6}(-[a-z], )?--[a-z-]+' |
+        grep -Eo -- '--[a-z-]+' | sort >wanted
     cat wanted >>all
     options='--help ' operands=''
     _mallow_table "$subcommand" ''
@@ -38,12 +35,12 @@ offers() {
     terminal send-keys C-u C-l
     terminal send-keys -l "mallow $1"
     terminal send-keys Tab Tab
-    for _ in $(seq 100); do
-        terminal capture-pane -p >out 2>/dev/null
-        tr '\n' ' ' <out | grep -Eq -- "$2" && return
-        sleep 0.1
-    done
-    fail "$shell: 'mallow $1' offers no '$2'"
+    await 60 is_offered "$2" "after 'mallow $1' in $shell"
+}
+# One pattern may go over several lines of the screen.
+is_offered() {
+    terminal capture-pane -p >out 2>/dev/null
+    grep -Eq -- "$1" <<<"$(tr '\n' ' ' <out)"
 }
 check_offers() {
     offers 'repo' 'mallow report'
@@ -52,6 +49,7 @@ check_offers() {
     offers 'dump --format=je' 'jemalloc'
     offers 'help --completion ' 'bash.* fish.* zsh'
     offers 'top --symbolize=deb' 'debuginfod'
+    offers 'top --sample-type=peak_o' 'peak_objects'
     offers 'top dir/on' 'dir/one.pb.gz'
     offers 'dump -o dir/tw' 'dir/two.pb.gz'
     offers 'set 1 dump_li' 'dump_live='

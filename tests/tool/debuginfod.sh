@@ -3,10 +3,7 @@
 # debuginfod.sh BUILD_DIR -- binaries that are not here: from a debuginfod server on loopback, from
 # --binary-path, from --sysroot; and nobody is asked without being told to.
 source "$(dirname "$0")/lib.bash"
-command -v debuginfod >/dev/null || {
-    echo "skipped: debuginfod is not installed"
-    exit 77
-}
+needs debuginfod curl
 cat >prog.c <<'END_OF_C'
 #include <stdlib.h>
 __attribute__((noinline)) static void keep_block(void) {
@@ -58,21 +55,32 @@ for way in "--binary-path $work/served" "--sysroot $work/root"; do
     says out '"value": [1-9]'
 done
 rm -rf mallow
-try 0 env PPROF_BINARY_PATH="$work/served" "$mallow" check --max-live 1K --ignore='^keep_block$' bare.pb.gz
+try 0 env PPROF_BINARY_PATH="$work/served" "$mallow" check --max-live 1K --ignore='^keep_block$' \
+    bare.pb.gz
 says err 'note: --focus and --ignore leave no stack'
 rm -rf mallow
 try 0 "$mallow" report --symbolize none --binary-path "$work/served" bare.pb.gz
 says out ' prog\+0x[0-9a-f]+'
 ok "--binary-path, --sysroot, --symbolize=none"
 
-port=$((20000 + $$ % 20000))
-debuginfod --port "$port" --database "$work/files.sqlite" --concurrency 1 -F "$work/served" >server.log 2>&1 &
-started+=($!)
-for _ in $(seq 100); do
-    grep -q 'files.*served' server.log && curl -sf "http://127.0.0.1:$port/metrics" >metrics &&
-        grep -q 'found_executable_total.* [1-9]' metrics && break
-    sleep 0.1
+# Another program may take a port between the choice and the server's start: the server ends, and
+# another port is tried.
+serves() {
+    has_ended "$server" || {
+        curl -sf "http://127.0.0.1:$port/metrics" >metrics &&
+            grep -q '^found_executable_total.* [1-9]' metrics
+    }
+}
+for _ in 1 2 3 4 5; do
+    port=$((10000 + RANDOM % 20000))
+    debuginfod --port "$port" --database "$work/files.sqlite" --concurrency 1 \
+        -F "$work/served" >server.log 2>&1 &
+    server=$!
+    started+=("$server")
+    await 60 serves
+    has_ended "$server" || break
 done
+! has_ended "$server" || fail "the server does not start: $(tail -3 server.log)"
 export DEBUGINFOD_URLS=http://127.0.0.1:$port/ DEBUGINFOD_CACHE_PATH=$work/fetched
 try 0 "$mallow" report bare.pb.gz
 says out ' prog\+0x[0-9a-f]+'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * details.c -- blocks whose lives are known: what an exact profile has to say of each stack. */
+ * details.c -- blocks whose lifetimes are known: what an exact profile has to say of each stack. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -61,7 +61,7 @@ int main(void) {
 	/* Alive while it is looked at. */
 	if (write(1, "ready\n", 6) != 6)
 		return 1;
-	/* For each byte a large block, so that orders from outside are seen. */
+	/* For each byte a large block, so that requests from outside are seen. */
 	while (read(0, &byte, 1) == 1) {
 		void *volatile block = malloc(3 << 20);
 		free(block);

@@ -1,24 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# details.sh BUILD_DIR -- what is known of each stack: sizes, threads, lifetimes, the peak, intervals;
-# in the report, as JSON and in a dump.
+# details.sh BUILD_DIR -- what is known of each stack: sizes, threads, lifetimes, the peak,
+# intervals; in the report, as JSON and in a dump.
 source "$(dirname "$0")/lib.bash"
 cc -g -O1 -fno-builtin -pthread -o details "$here/details.c" || fail "cc"
-mkfifo to from
-MALLOW_CONF=prof_sample:1,prof_state_min:0,prof_bt_max:3 LD_PRELOAD=$build/lib/libmallow.so ./details <to >from &
-pid=$!
-started+=("$pid")
-# shellcheck disable=SC2034 # kept open: the program waits for its end
-exec {to}>to {from}<from
-read -r answer <&"$from"
-[ "$answer" = ready ] || fail "the program did not start"
+conf=prof_sample:1,prof_state_min:0,prof_bt_max:3 start_ready ./details
 
 try 0 "$mallow" report --json --all --sample-type alloc_space "$pid"
 python3 - out <<'END' || fail "the JSON is wrong"
 import json, sys
 report = json.load(open(sys.argv[1]))
 def stack(function):
-    found = [s for s in report["stacks"] if any(f["function"] == function for f in s["frames"])]
+    found = [s for s in report["stacks"] if any(f["name"] == function for f in s["frames"])]
     assert len(found) == 1, (function, len(found))
     return found[0]
 kept = stack("make_kept")
@@ -84,28 +77,11 @@ try 0 "$mallow" dump --labels -o all.heap "$pid"
 try 0 "$mallow" report all.heap
 ok "labels leave the sums alone"
 
-# An idle process sees orders when it allocates next; without sampling that changes nothing.
-obey() {
-    printf x >&"$to"
-    read -r answer <&"$from"
-}
+# Without sampling that changes nothing.
 try 0 "$mallow" stop --wait 0 "$pid"
-obey
-{
-    sleep 0.3
-    obey
-} &
-try 0 "$mallow" dump --in-process "$pid"
-wait $!
-own=$(sed -n 's/.*the process wrote \([^ ]*\.pb\).*/\1/p' err)
+dump_in_process "$pid"
 try 0 "$mallow" dump --no-symbols -o plain.pb.gz "$pid"
-for type in alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space alloc_requested \
-    inuse_requested alloc_samples inuse_samples freed_objects freed_elsewhere temporary_objects lifetime; do
-    try 0 "$mallow" report --sample-type "$type" "$own"
-    grep '^Total' out >own
-    try 0 "$mallow" report --sample-type "$type" plain.pb.gz
-    grep '^Total' out | cmp -s - own || fail "$type: the process's own dump says $(cat own), not $(grep '^Total' out)"
-done
+same_totals "$own" plain.pb.gz
 "$mallow" traces --sample-type alloc_space "$own" 2>/dev/null | sort >own.txt
 "$mallow" traces --sample-type alloc_space plain.pb.gz 2>/dev/null | sort >plain.txt
 grep -qF "[truncated]" own.txt || fail "no stack of the process's own dump is marked as cut"
@@ -116,5 +92,5 @@ try 0 "$mallow" report --interval "$pid"
 says out '95% of flat'
 try 2 "$mallow" report --interval all.heap
 one_line_error
-says err 'no samples to tell an interval'
+says err 'no interval is known'
 ok "intervals"

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# disasm.sh BUILD_DIR -- instructions: addresses as objdump has them, numbers as `go tool pprof` has them for each address,
-# both syntaxes, aarch64; the web page; files that are missing or damaged.
+# disasm.sh BUILD_DIR -- instructions: addresses as objdump has them, numbers as `go tool pprof` has
+# them for each address, both syntaxes, aarch64; the web page; files that are missing or damaged.
 source "$(dirname "$0")/lib.bash"
 source "$here/pprof.bash"
+pprof=
+! has_pprof || pprof=yes
 
 build_calls
 profile calls ./calls
@@ -31,7 +33,8 @@ for function in json.load(open("out"))["functions"]:
         if one["cum"]:
             print(int(one["address"], 16), one["flat"], one["cum"])
 CODE
-# The same of pprof's table of addresses, which are in calls: the last one of each instruction, in the process.  Its own
+# The same of pprof's table of addresses, which are in calls: the last one of each instruction, in
+# the process.  Its own
 # -disasm finds no symbol in programs that are not Go's.
 cat >addresses.py <<'CODE'
 import json, re, subprocess, sys
@@ -79,24 +82,30 @@ for function in json.load(open("out"))["functions"]:
         assert one["text"].startswith(code[at][:3]), (hex(at), one["text"], code[at])
         last, count = at, count + 1
 assert count > 20, count' || fail "objdump has other instructions in $program"
-    if has_pprof; then
+    if [ -n "$pprof" ]; then
         python3 held.py | sort -n >ours
         python3 addresses.py "$program.pb.gz" "$program" | sort -n >theirs
         [ "$(wc -l <theirs)" -ge 4 ] || fail "pprof knows too few addresses of $program"
-        diff theirs ours >difference || fail "pprof has other numbers in $program: $(cat difference)"
+        diff theirs ours >difference ||
+            fail "pprof has other numbers in $program: $(cat difference)"
     fi
 done
 ok "instructions as objdump's, numbers as pprof's"
 
-if has_pprof; then
-    # A line of source has a number or a dot in both columns; files that are not there are told differently.
+if [ -n "$pprof" ]; then
+    # A line of source has a number or a dot in both columns; files that are not there are told
+    # differently.
     lines() { awk '/^ROUTINE/ { print; next } ($1 ~ /^[0-9.]+/) && $2 ~ /^[0-9.]+/ && !/no source/ && ($1 != "." || $2 != ".") && !/Total:/'; }
     for pattern in main 'small|large' 'grow|push_back'; do
         for program in calls inlined; do
-            "$mallow" list "$pattern" -alloc_space -unit=minimum "$program.pb.gz" 2>/dev/null | lines >ours
-            go tool pprof -list="$pattern" -alloc_space -unit=minimum -symbolize=none "$program.pb.gz" 2>/dev/null | lines >theirs
-            # The standard library's source is here, libc's is not: of that only pprof's headers remain.
-            diff theirs ours >difference || fail "list $pattern of $program differs: $(head -20 difference)"
+            "$mallow" list "$pattern" -alloc_space -unit=minimum "$program.pb.gz" 2>/dev/null |
+                lines >ours
+            go tool pprof -list="$pattern" -alloc_space -unit=minimum -symbolize=none \
+                "$program.pb.gz" 2>/dev/null | lines >theirs
+            # The standard library's source is here, libc's is not: of that only pprof's headers
+            # remain.
+            diff theirs ours >difference ||
+                fail "list $pattern of $program differs: $(head -20 difference)"
         done
     done
     ok "source lines as pprof's"
@@ -117,8 +126,9 @@ try 0 "$mallow" disasm "0x$address" calls.pb.gz
 says out '^ROUTINE =+ large in '
 ok "both syntaxes, an address"
 
-# of_machine NAME CALL BYTES TOOLS COMPILER...: a call in a heap profile of another machine, its address in the text.
-# CALL is what it begins with, BYTES its length; TOOLS goes before the names of binutils.
+# of_machine NAME CALL BYTES TOOLS COMPILER...: a call in a heap profile of another machine, its
+# address in the text. CALL is what it begins with, BYTES its length; TOOLS goes before the names of
+# binutils.
 of_machine() {
     local machine=$1 call=$2 length=$3 tools=$4 text offset start size place
     shift 4
@@ -128,14 +138,17 @@ extern void use(void *);
 void *kept(void) { return malloc(1000); }
 void call(void) { use(kept()); }
 CODE
-    text=$("${tools}readelf" -lW other.so | awk '$1 == "LOAD" && / R E / { print $2, $3, $6; exit }')
+    text=$("${tools}readelf" -lW other.so |
+        awk '$1 == "LOAD" && / R E / && !found++ { print $2, $3, $6 }')
     read -r offset start size <<<"$text"
     place=$("${tools}objdump" -d other.so |
-        awk '/<kept>:/ { inside = 1 } inside && /(bl|call)[\t ].*<malloc@plt>/ { sub(":", "", $1); print $1; exit }')
+        awk '/<kept>:/ { inside = 1 }
+            inside && /(bl|call)[\t ].*<malloc@plt>/ && !found++ { sub(":", "", $1); print $1 }')
     {
         echo "heap profile: 10: 10240 [10: 10240] @ heapprofile"
         printf '10: 10240 [10: 10240] @ 0x%x\n\nMAPPED_LIBRARIES:\n' $((0x10000000 + 0x$place - start + length))
-        printf '%x-%x r-xp %x 00:00 0 %s\n' 0x10000000 $((0x10000000 + size)) $((offset)) "$PWD/other.so"
+        printf '%x-%x r-xp %x 00:00 0 %s\n' 0x10000000 $((0x10000000 + size)) $((offset)) \
+            "$PWD/other.so"
     } >other.heap
     try 0 "$mallow" disasm --json '^kept$' other.heap
     python3 - "$place" "$call" <<'END' || fail "$machine: $(cat out)"
@@ -153,13 +166,15 @@ of_machine 'i386 with endbr32' calll 5 '' gcc -m32 -shared -fPIC -fcf-protection
 of_machine i386 calll 5 '' gcc -m32 -shared -fPIC
 if echo 'void *malloc(unsigned long size) { return (void *)size; } void use(void *p) { (void)p; }' |
     gcc -m32 -shared -fPIC -nostdlib -fno-builtin -o linked.so -x c - 2>err; then
-    of_machine 'i386 at a fixed place' calll 5 '' gcc -m32 -fno-pic -no-pie -Wl,-e,call -Wl,--no-as-needed "$PWD/linked.so"
+    of_machine 'i386 at a fixed place' calll 5 '' gcc -m32 -fno-pic -no-pie -Wl,-e,call \
+        -Wl,--no-as-needed "$PWD/linked.so"
 fi
 
 try 0 "$mallow" weblist 'main|small|large' calls.pb.gz -o page.html
 try 0 "$mallow" list 'main|small|large' calls.pb.gz -o list.html
 sed -n 's/"view": "[a-z]*"//p' page.html >page
-sed -n 's/"view": "[a-z]*"//p' list.html | diff -q page - >/dev/null || fail "list -o page.html is another page"
+sed -n 's/"view": "[a-z]*"//p' list.html | diff -q page - >/dev/null ||
+    fail "list -o page.html is another page"
 try 0 "$mallow" weblist --json -alloc_space 'grow|push_back|main' inlined.pb.gz
 python3 - <<'END' || fail "weblist's lines"
 import json, subprocess

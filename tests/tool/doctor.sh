@@ -21,7 +21,7 @@ says_not out 'probe-'
 ok "a machine as it is"
 
 MALLOC_CONF=narenas:3,lg_prof_sampel:3 MALLOW_CONF=dump_live:x try 1 "$mallow" doctor
-diagnosis finding options 'MALLOC_CONF: unknown option "lg_prof_sampel"; did you mean "lg_prof_sample"'
+diagnosis finding options 'MALLOC_CONF: .*lg_prof_sampel:3 .did you mean "lg_prof_sample"'
 diagnosis finding options 'MALLOW_CONF: .*dump_live'
 diagnosis note options 'without effect here: narenas'
 [ "$(grep -c '  options  ' out)" = 3 ] || fail "something is said twice"
@@ -29,6 +29,13 @@ MALLOW_CONF=prof_final:true,stats_print:true "$mallow" doctor >out
 diagnosis fine options 'all are known: prof_final:true,stats_print:true'
 [ -z "$(ls ./*.pb* 2>/dev/null)" ] || fail "the probe left a dump"
 ok "options"
+
+TCMALLOC_SKIP_SBRK=1 TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD=9 TCMALLOC_RELEASE_RATE=2 \
+    "$mallow" doctor >out
+diagnosis note environment 'TCMALLOC_SKIP_SBRK has no effect with mallow$'
+diagnosis note environment 'TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD has no effect .*request_limit'
+says_not out TCMALLOC_RELEASE_RATE
+ok "variables of gperftools"
 
 MALLOW_LIB=/no/such/file try 1 "$mallow" doctor
 diagnosis finding library '/no/such/file: No such file'
@@ -49,16 +56,17 @@ try 1 "$mallow" doctor ./no-such-program
 diagnosis finding program 'no-such-program: it is not there'
 ok "programs"
 
+has_become_sleep() {
+    grep -qx sleep "/proc/$1/comm"
+}
 sleep 100 &
 started+=("$!")
+await 60 has_become_sleep "$!"
 try 1 "$mallow" doctor "$!"
 diagnosis finding preload "sleep does not run mallow; start it with 'mallow run PROGRAM'"
 LD_PRELOAD=/no/such/libmallow.so sleep 100 2>/dev/null &
 started+=("$!")
-for _ in $(seq 50); do
-    grep -q sleep "/proc/$!/comm" && break
-    sleep 0.1
-done
+await 60 has_become_sleep "$!"
 try 1 "$mallow" doctor "$!"
 diagnosis finding preload 'sleep does not run mallow though LD_PRELOAD is /no/such/libmallow.so'
 ok "processes without mallow"
@@ -78,15 +86,15 @@ gcc -O0 -g hold.c -o hold || fail "gcc failed"
 # Another build: names of a build that was seen before are kept.
 sed 's/200/201/' hold.c >stripped.c
 gcc -O0 stripped.c -s -o stripped || fail "gcc failed"
+reports_blocks() {
+    "$mallow" report "$pid" >out 2>&1 && grep -q 'MiB' out
+}
 for program in hold stripped; do
     MALLOC_CONF=narenas:3 MALLOW_CONF=lg_prof_sample:0,prof_state_min:0 \
         LD_PRELOAD=$build/lib/libmallow.so ./$program &
     pid=$!
     started+=("$pid")
-    for _ in $(seq 100); do
-        "$mallow" report "$pid" >out 2>&1 && grep -q 'MiB' out && break
-        sleep 0.1
-    done
+    await 60 reports_blocks
     "$mallow" doctor "$pid" >out 2>err
     diagnosis fine sampling 'it is on'
     diagnosis note options 'taken and without effect here: narenas'
@@ -99,10 +107,7 @@ kill -STOP "$pid"
 MALLOW_CONF=prof_active:false,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./hold &
 off=$!
 started+=("$off")
-for _ in $(seq 100); do
-    "$mallow" status "$off" >out 2>&1 && break
-    sleep 0.1
-done
+await 60 is_known "$off"
 "$mallow" doctor "$off" >out 2>err
 diagnosis finding sampling "it is off: .*'mallow start $off'"
 ok "processes with mallow"
@@ -123,6 +128,22 @@ EOF
 "$mallow" doctor "$pid" >out 2>err
 diagnosis finding library "the process runs version 9${version:1}, this is mallow $version"
 ok "a library of another version"
+
+library=$(sed -n 's|.* \(/.*\)/libmallow.so$|\1|p' "/proc/$pid/maps" | sed -n 1p)
+for gperftools in '' "$library/mallow/compat/libtcmalloc.so.4"; do
+    HEAPPROFILE=$work/heap HEAP_PROFILE_MMAP=1 PERFTOOLS_VERBOSE=-1 \
+        LD_PRELOAD=${gperftools:-$library/libmallow.so} sleep 100 &
+    started+=("$!")
+    await 60 has_become_sleep "$!"
+    "$mallow" doctor "$!" >out 2>err
+    diagnosis note environment 'HEAP_PROFILE_MMAP has no effect with mallow$'
+    if [ -n "$gperftools" ]; then
+        says_not out HEAPPROFILE
+    else
+        diagnosis note environment "HEAPPROFILE acts with mallow's libtcmalloc.so.4 only"
+    fi
+done
+ok "variables of gperftools in a process"
 
 "$mallow" doctor --json "$pid" >out 2>err
 [ $? = 1 ] || fail "status with --json"

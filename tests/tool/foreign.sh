@@ -1,13 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# foreign.sh BUILD_DIR -- recordings of heaptrack and massif: the same totals as their own programs print.
+# foreign.sh BUILD_DIR -- recordings of heaptrack and massif: the same totals as their own programs
+# print.
 source "$(dirname "$0")/lib.bash"
-for program in heaptrack heaptrack_print valgrind ms_print; do
-    command -v "$program" >/dev/null || {
-        echo "skipped: $program is not installed"
-        exit 77
-    }
-done
+needs heaptrack heaptrack_print valgrind ms_print
 cat >prog.cc <<'EOF'
 #include <cstdlib>
 #include <map>
@@ -41,7 +37,8 @@ track=$(echo track.*)
 heaptrack_print "$track" >printed 2>/dev/null
 calls=$(sed -n 's/^calls to allocation functions: \([0-9]*\).*/\1/p' printed)
 [ -n "$calls" ] || fail "heaptrack_print counts nothing"
-[ "$(total alloc_objects "$track")" = "$calls" ] || fail "$(total alloc_objects "$track") calls, heaptrack: $calls"
+[ "$(total alloc_objects "$track")" = "$calls" ] ||
+    fail "$(total alloc_objects "$track") calls, heaptrack: $calls"
 # It prints thousands with two decimals.
 same() {
     awk -v bytes="$1" -v text="$2" 'BEGIN {
@@ -52,7 +49,8 @@ same() {
 }
 for pair in "peak_space:peak heap memory consumption" "inuse_space:total memory leaked"; do
     theirs=$(sed -n "s/^${pair#*:}: *//p" printed)
-    same "$(total "${pair%%:*}" "$track")" "$theirs" || fail "${pair%%:*}: $(total "${pair%%:*}" "$track"), heaptrack: $theirs"
+    same "$(total "${pair%%:*}" "$track")" "$theirs" ||
+        fail "${pair%%:*}: $(total "${pair%%:*}" "$track"), heaptrack: $theirs"
 done
 try 0 "$mallow" top --lines "$track"
 says out 'prog.cc:[0-9]+'
@@ -63,14 +61,18 @@ try 0 "$mallow" top --nodecount=1 --sample_index=alloc_space "$track"
 says out 'allocate'
 ok "heaptrack"
 
-valgrind --tool=massif --massif-out-file=massif.out --detailed-freq=1 --threshold=0.1 ./prog >/dev/null 2>err ||
+valgrind --tool=massif --massif-out-file=massif.out --detailed-freq=1 --threshold=0.1 ./prog \
+    >/dev/null 2>err ||
     fail "valgrind failed"
 peak=$(awk -F= '/^mem_heap_B/ { bytes = $2 } /heap_tree=peak/ { print bytes }' massif.out)
-[ "$(total peak_space massif.out)" = "$peak" ] || fail "peak: $(total peak_space massif.out), massif: $peak"
+[ "$(total peak_space massif.out)" = "$peak" ] ||
+    fail "peak: $(total peak_space massif.out), massif: $peak"
 last=$(awk -F= '/^mem_heap_B/ { bytes = $2 } /heap_tree=(peak|detailed)/ { last = bytes } END { print last }' massif.out)
-[ "$(total inuse_space massif.out)" = "$last" ] || fail "last: $(total inuse_space massif.out), massif: $last"
+[ "$(total inuse_space massif.out)" = "$last" ] ||
+    fail "last: $(total inuse_space massif.out), massif: $last"
 ms_print massif.out >printed
-grep -q "($(sed -E ':a; s/([0-9])([0-9]{3})(,|$)/\1,\2\3/; ta' <<<"$peak")B)" printed || fail "ms_print has no $peak"
+grep -q "($(sed -E ':a; s/([0-9])([0-9]{3})(,|$)/\1,\2\3/; ta' <<<"$peak")B)" printed ||
+    fail "ms_print has no $peak"
 try 0 "$mallow" tree massif.out
 says out 'fill'
 # libstdc++ has no names of functions that are its own.

@@ -1,14 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# formats.sh BUILD_DIR -- what gperftools writes, read by mallow and by gperftools' own pprof: the same
-# functions with the same numbers.
+# formats.sh BUILD_DIR -- what gperftools writes, read by mallow and by gperftools' own pprof: the
+# same functions with the same numbers.
 source "$(dirname "$0")/lib.bash"
 libraries=/usr/lib/x86_64-linux-gnu
-for needed in "$libraries/libtcmalloc.so.4" "$libraries/libprofiler.so.0" "$(command -v google-pprof)"; do
-    [ -e "$needed" ] || {
-        echo "skipped: gperftools is not installed"
-        exit 77
-    }
+needs google-pprof go jeprof
+for needed in libtcmalloc.so.4 libprofiler.so.0 libjemalloc.a; do
+    [ -e "$libraries/$needed" ] || skip "there is no $libraries/$needed"
 done
 cat >prog.c <<'END_OF_C'
 #include <math.h>
@@ -61,35 +59,33 @@ ok "a CPU profile, plain and with its symbols"
 
 # Linked into the program, jemalloc's own functions are what stacks begin with.
 jemalloc=$libraries/libjemalloc.a
-if [ -e "$jemalloc" ] && command -v go >/dev/null; then
-    cat >new.cc <<'END_OF_C'
+cat >new.cc <<'END_OF_C'
 #include <new>
 extern "C" __attribute__((noinline)) void *make_object(void) { return operator new(5000); }
 END_OF_C
-    sed 's/^int main(void) {/void *make_object(void);\n&\n\tkept[999] = make_object();/' prog.c >with_new.c
-    cc -g -O1 -c with_new.c || fail "cc failed"
-    g++ -g -O1 new.cc with_new.o -o static "$jemalloc" -lm -lpthread -ldl || fail "g++ failed"
-    MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:static ./static
-    try 0 "$mallow" top --trim=false static.*.heap
-    says out ' make_block$'
-    # jemalloc rounds 5000 bytes up to 5 KiB.
-    says out '^ *5.00 KiB .* make_object$'
-    says_not out 'prof_|fallback_impl|operator new|malloc'
-    # Named or not: what is written can be read by pprof, which leaves the same out.
-    try 0 "$mallow" dump --bundle -o static.pb.gz static.*.heap
-    go tool pprof -top -trim=false static.pb.gz >out 2>/dev/null || fail "go tool pprof failed"
-    says out ' make_block$'
-    says_not out 'prof_|fallback_impl|operator new|malloc'
-    try 0 "$mallow" dump -o unnamed.pb.gz static.*.heap
-    try 0 "$mallow" top --trim=false unnamed.pb.gz
-    says out ' make_block$'
-    says_not out 'prof_|fallback_impl|operator new|malloc'
-    ok "jemalloc within the program"
-fi
+sed 's/^int main(void) {/void *make_object(void);\n&\n\tkept[999] = make_object();/' prog.c \
+    >with_new.c
+cc -g -O1 -c with_new.c || fail "cc failed"
+g++ -g -O1 new.cc with_new.o -o static "$jemalloc" -lm -lpthread -ldl || fail "g++ failed"
+MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:static ./static
+try 0 "$mallow" top --trim=false static.*.heap
+says out ' make_block$'
+# jemalloc rounds 5000 bytes up to 5 KiB.
+says out '^ *5.00 KiB .* make_object$'
+says_not out 'prof_|fallback_impl|operator new|malloc'
+# Named or not: what is written can be read by pprof, which leaves the same out.
+try 0 "$mallow" dump --bundle -o static.pb.gz static.*.heap
+go tool pprof -top -trim=false static.pb.gz >out 2>/dev/null || fail "go tool pprof failed"
+says out ' make_block$'
+says_not out 'prof_|fallback_impl|operator new|malloc'
+try 0 "$mallow" dump -o unnamed.pb.gz static.*.heap
+try 0 "$mallow" top --trim=false unnamed.pb.gz
+says out ' make_block$'
+says_not out 'prof_|fallback_impl|operator new|malloc'
+ok "jemalloc within the program"
 
 # jemalloc's threads, as jeprof prints them.
-if [ -e "$jemalloc" ] && command -v jeprof >/dev/null; then
-    cat >thread.c <<'END_OF_C'
+cat >thread.c <<'END_OF_C'
 #include <pthread.h>
 #include <stdlib.h>
 __attribute__((noinline)) void *make_block(int bytes) {
@@ -108,17 +104,16 @@ int main(void) {
 	return pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL);
 }
 END_OF_C
-    cc -g -O1 thread.c -o thread "$jemalloc" -lm -lpthread -ldl -lstdc++ || fail "cc failed"
-    MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:thread ./thread
-    for threads in 0 1 '*'; do
-        jeprof --text "--thread=$threads" ./thread thread.*.heap 2>/dev/null >wanted
-        try 0 "$build/lib/mallow/compat/bin/jeprof" --text "--thread=$threads" ./thread thread.*.heap
-        [ "$(grep -c Total wanted)" -gt 0 ] || fail "jeprof prints no table"
-        # Names of what jemalloc itself allocates differ with its symbols.
-        [ "$(grep -E '^Total| main$| work$' out)" = "$(grep -E '^Total| main$| work$' wanted)" ] ||
-            fail "--thread=$threads: not as jeprof has it"
-    done
-    try 0 "$mallow" threads thread.*.heap
-    says out '1000 KiB .*\(1\)$'
-    ok "threads of jemalloc's profiles"
-fi
+cc -g -O1 thread.c -o thread "$jemalloc" -lm -lpthread -ldl -lstdc++ || fail "cc failed"
+MALLOC_CONF=prof:true,lg_prof_sample:0,prof_final:true,prof_prefix:thread ./thread
+for threads in 0 1 '*'; do
+    jeprof --text "--thread=$threads" ./thread thread.*.heap 2>/dev/null >wanted
+    try 0 "$build/lib/mallow/compat/bin/jeprof" --text "--thread=$threads" ./thread thread.*.heap
+    [ "$(grep -c Total wanted)" -gt 0 ] || fail "jeprof prints no table"
+    # Names of what jemalloc itself allocates differ with its symbols.
+    [ "$(grep -E '^Total| main$| work$' out)" = "$(grep -E '^Total| main$| work$' wanted)" ] ||
+        fail "--thread=$threads: not as jeprof has it"
+done
+try 0 "$mallow" threads thread.*.heap
+says out '1000 KiB .*\(1\)$'
+ok "threads of jemalloc's profiles"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * idle.c [old-kernel] -- allocates, then sleeps in all its threads: nobody comes by who could see
- * an order.  "old-kernel": futex_waitv(2) is refused, as before Linux 5.16. */
+ * a request.  "old-kernel": futex_waitv(2) is refused, as before Linux 5.16. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -24,8 +24,9 @@ static int refuse_waitv(void) {
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = {sizeof code / sizeof *code, code};
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	/* Past the library's prctl(): the program forbids itself nothing else. */
+	return syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 static void *sleep_for_ever(void *unused) {

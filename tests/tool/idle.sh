@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# idle.sh BUILD_DIR -- orders and dumps of processes all of whose threads sleep: with the option
+# idle.sh BUILD_DIR -- requests and dumps of processes all of whose threads sleep: with the option
 # background_thread at once, without it when somebody allocates.
 source "$(dirname "$0")/lib.bash"
 cc -g -O1 -pthread -o idle "$here/idle.c" || fail "cc"
@@ -11,20 +11,12 @@ launch() {
     MALLOW_CONF=prof_sample:1,prof_state_min:0,$1 LD_PRELOAD=$build/lib/libmallow.so ./idle "${2:-}" >ready 2>idle.err &
     pid=$!
     started+=("$pid")
-    for _ in $(seq 400); do
-        grep -q ready ready && return
-        sleep 0.05
-    done
-    fail "the program did not start: $(cat idle.err)"
+    await 60 grep -q ready ready
 }
 
 # appears PATTERN: within a minute a whole dump of that name is there.
 appears() {
-    for _ in $(seq 600); do
-        compgen -G "$1" >/dev/null && return
-        sleep 0.1
-    done
-    fail "no dump $1: $(cat idle.err)"
+    await 60 compgen -G "$1" >/dev/null
 }
 
 obeys() {
@@ -37,13 +29,13 @@ obeys() {
     says_not out 'takes effect'
     try 0 "$mallow" dump --in-process "$pid"
     appears "$work/$1.order.*.pb"
-    try 0 "$mallow" report "$(compgen -G "$work/$1.order.*.pb" | head -n 1)"
+    try 0 "$mallow" report "$(compgen -G "$work/$1.order.*.pb" | sed -n 1p)"
     try 0 "$mallow" set --wait 30 "$pid" dump_seconds=1
     appears "$work/$1.time.*.pb"
     # The sleepers cannot have seen it, and that is said; how many they are, too.
     try 1 "$mallow" start --strict --wait 2 "$pid"
     says out "^pid $pid: on, T = 1 .*was off"
-    says out "^pid $pid: 2 of 2 threads have not allocated for 2 s: they follow at their next refill"
+    says out "^pid $pid: 2 of 2 threads have not allocated for 2 s: they follow once they allocate"
 }
 
 launch background_thread:true
@@ -60,16 +52,19 @@ switches() {
 }
 thread=$(grep -lx mallow "/proc/$pid/task/"*/comm | sed 's|.*/task/\(.*\)/comm|\1|')
 [ -n "$thread" ] || fail "no thread of the name mallow"
-sleep 1.5 # freed memory goes back
-before=$(switches "$thread")
-sleep 2
-[ "$(switches "$thread")" = "$before" ] || fail "it wakes though there is nothing to do: $before, $(switches "$thread")"
+# Until freed memory has gone back the thread has work.
+sleeps_on() {
+    before=$(switches "$thread")
+    sleep 2
+    [ "$(switches "$thread")" = "$before" ]
+}
+await 30 sleeps_on
 ok "and sleeps as long as nobody wants anything"
 
 launch background_thread:false
 try 0 "$mallow" stop --wait 0.2 "$pid"
-says out 'takes effect at the process.s next refill'
-ok "without the thread the order stands until somebody allocates"
+says out 'takes effect once the process allocates'
+ok "without the thread the request stands until somebody allocates"
 
 # Most of its three megabytes, in pages and not in samples' slabs, came within the tick of its start.
 launch background_thread:false,prof_sample:64K

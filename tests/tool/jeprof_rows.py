@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""jeprof_rows.py text|dot THEIRS OURS: what jeprof and mallow under its name say of a profile of inlined C++ or
-Rust code.  jeprof knows inlined calls from line tables, names them without their types, and sums those up;
-what is compared are functions that were called, and the calls between them, where the name without types is one
-function's.  Prints how many were equal; status 1: one is not."""
+"""jeprof_rows.py text|dot THEIRS OURS: what jeprof and mallow under its name say of a profile of
+inlined C++ or Rust code. jeprof knows inlined calls from line tables, names them without their
+types, and sums those up; what is compared are functions that were called, and the calls between
+them, where the name without types is one function's. Prints how many were equal; status 1: one is
+not."""
 import collections
 import re
 import sys

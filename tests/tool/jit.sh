@@ -1,12 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# jit.sh BUILD_DIR -- generated code has its names in the report, from the map that node writes for perf; a
-# stack deeper than prof_bt_max says that it was cut.
+# jit.sh BUILD_DIR -- generated code has its names in the report, from the map that node writes for
+# perf; a stack deeper than prof_bt_max says that it was cut.
 source "$(dirname "$0")/lib.bash"
-command -v node >/dev/null || {
-    echo "skipped: no node here"
-    exit 77
-}
+needs node
 cat >script.js <<'END'
 const zlib = require("zlib");
 function packOften(n) {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# json.sh BUILD_DIR -- every view's --json: it has the members that all have and none that doc/json.md does not
+# json.sh BUILD_DIR -- every view's --json: it has the members that all have and none that doc/reference/json.md does not
 # name, and the numbers of the program.
 source "$(dirname "$0")/lib.bash"
 
@@ -26,7 +26,7 @@ page, view = sys.argv[1:]
 known = set(re.findall(r"`([a-z_]+)`", open(page).read()))
 def walk(value):
     if isinstance(value, dict):
-        assert set(value) <= known, f"not in doc/json.md: {set(value) - known}"
+        assert set(value) <= known, f"not in doc/reference/json.md: {set(value) - known}"
         value = list(value.values())
     for member in value if isinstance(value, list) else []:
         walk(member)
@@ -89,7 +89,7 @@ if view == "comments":
 CODE
 
 # Of the table of views, so that none is forgotten.
-mapfile -t views < <(sed -n 's/^MW_VIEW\(_LIVE\)\?(\([a-z]*\),.*/\2/p' "$here/../../tools/mallow/cmd/views.def")
+mapfile -t views < <(sed -n 's/^MW_VIEW\(_LIVE\)\?(\([a-z]*\),.*/\2/p' "$here/../../tools/mallow/cmd/profile/views.def")
 [ ${#views[@]} -gt 10 ] || fail "views.def is not as it was"
 for view in "${views[@]}"; do
     words=("$view")
@@ -104,9 +104,64 @@ for view in "${views[@]}"; do
     *) words+=("$target") ;;
     esac
     try 0 "$mallow" "${words[@]}" --json
-    python3 check.py "$here/../../doc/json.md" "$view" <out >checked 2>&1 || fail "$view: $(tail -2 checked)"
+    python3 check.py "$here/../../doc/reference/json.md" "$view" <out >checked 2>&1 || fail "$view: $(tail -2 checked)"
     cp out direct
     try 0 "$mallow" "${words[@]}" -o "out.$view.json"
     [ "$view" = speedscope ] || cmp -s direct "out.$view.json" || fail "$view -o differs from --json"
 done
 ok "the JSON of every view"
+
+# Of other subcommands: a schema of types, and no member that the page does not name.
+cat >schema.py <<'CODE'
+import json, re, sys
+page, what = sys.argv[1:]
+known = set(re.findall(r"`([a-z_]+)`", open(page).read()))
+number, text, flag = (int, float), str, bool
+frame = {"name": text, "file?": text, "line?": number}
+share = {"objects": number, "bytes?": number, "size?": number, "name?": text, "id?": number, "age?": text,
+         "lifetime?": text}
+stack = {t: number for t in ("inuse_objects inuse_space inuse_requested inuse_samples alloc_objects alloc_space "
+         "alloc_requested alloc_samples peak_objects peak_space freed_objects freed_elsewhere temporary_objects "
+         "lifetime pinned_space").split()}
+stack |= {"interval?": [number], "frames": [frame], "sizes": [share], "alloc_sizes": [share], "threads": [share],
+          "ages": [share], "lifetimes": [share]}
+schemas = {
+    "report": {"view": text, "program": text, "pid": number, "time": number, "killed": flag, "mean_bytes": number,
+               "stops": number, "unseen_seconds": number, "seen_share": number, "type": text, "unit": text,
+               "total": number, "interval?": [number], "stack_count": number, "stacks": [stack]},
+    "check": {"profile": text, "passed": flag,
+              "limits": [{"name": text, "passed": flag, "measured": number, "allowed": number, "low": number,
+                          "high": number, "baseline?": number, "stack_count": number,
+                          "stacks": [{"bytes": number, "frames": [frame]}]}],
+              "suppressions": [{"pattern": text, "bytes": number, "objects": number}],
+              "kept_by_libraries": [{"name": text, "bytes": number, "objects": number}]},
+    "ls": [{"pid": number, "pid_namespace": number, "program": text, "title": text, "state": text, "active": flag,
+            "mean_bytes": number, "live_bytes": number, "samples": number, "started": number, "updated": number,
+            "uid": number, "session": text, "state_file": text}],
+}
+def check(value, schema, where):
+    if isinstance(schema, dict):
+        needed = {name for name in schema if not name.endswith("?")}
+        allowed = {name.rstrip("?"): kind for name, kind in schema.items()}
+        assert needed <= set(value) <= set(allowed), (where, needed ^ set(value))
+        assert set(allowed) <= known, f"not in doc/reference/json.md: {set(allowed) - known}"
+        for name in value:
+            check(value[name], allowed[name], f"{where}.{name}")
+    elif isinstance(schema, list):
+        assert isinstance(value, list), where
+        for entry in value:
+            check(entry, schema[0], f"{where}[]")
+    else:
+        assert isinstance(value, schema) and (schema is bool or not isinstance(value, bool)), (where, value)
+data = json.load(open("out"))
+check(data, schemas[what], what)
+assert data and (what != "report" or data["stacks"]) and (what != "check" or data["limits"][0]["stacks"])
+CODE
+page=$here/../../doc/reference/json.md
+try 0 "$mallow" report --json "$target"
+python3 schema.py "$page" report 2>err || fail "report --json"
+try 1 "$mallow" check --max-live 1000 --format json "$target"
+python3 schema.py "$page" check 2>err || fail "check --format json"
+try 0 "$mallow" ls --all --json
+python3 schema.py "$page" ls 2>err || fail "ls --json"
+ok "the JSON of report, check and ls"

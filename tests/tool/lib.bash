@@ -4,12 +4,17 @@
 # first check that fails.
 set -uo pipefail
 build=${1:?usage: $0 BUILD_DIR}
-# A /dev/shm of their own, where the kernel lets us: other programs of the same user leave state files there, and
-# the library cleans up by their number and size.
-if [ -z "${MALLOW_TEST_OWN_SHM:-}" ] && unshare --mount mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
-    export MALLOW_TEST_OWN_SHM=1
+# Each script has a PID namespace and a /dev/shm of its own where the kernel permits (root, mostly):
+# `mallow ls` sees the script's processes only, scripts run side by side, and every process ends
+# with its script. Elsewhere ctest runs them one at a time (tests/CMakeLists.txt). Process 1 of the
+# namespace is a shell that only waits: it reaps processes whose parent has ended, and the script
+# keeps the default actions of signals, which process 1 does not have.
+if [ -z "${MALLOW_TEST_OWN_PIDS:-}" ] &&
+    unshare --mount --pid --fork --mount-proc mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
+    export MALLOW_TEST_OWN_PIDS=1
     # shellcheck disable=SC2016 # expanded by the shell within
-    exec unshare --mount bash -c 'mount -t tmpfs tmpfs /dev/shm && exec bash "$@"' bash "$0" "$@"
+    exec unshare --mount --pid --fork --kill-child --mount-proc bash -c \
+        'mount -t tmpfs tmpfs /dev/shm && bash "$@"; exit $?' bash "$0" "$@"
 fi
 # shellcheck disable=SC2034 # for the scripts
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,21 +23,42 @@ build=$(cd "$build" && pwd)
 mallow=$build/bin/mallow
 work=$(mktemp -d "${TMPDIR:-/tmp}/mallow-tool.XXXXXX")
 started=()
+# Commands that the end of the script runs: at_end COMMAND, one string each.
+endings=()
+at_end() {
+    endings+=("$1")
+}
 cleanup() {
-    local pid
+    local status=$? pid ending
     for pid in ${started[@]+"${started[@]}"}; do
         kill -9 "$pid" 2>/dev/null
         wait "$pid" 2>/dev/null
         rm -f "/dev/shm/mallow-$(id -u)/$pid".*
     done
     if [ -n "$terminals" ]; then terminal kill-server 2>/dev/null; fi
-    rm -rf "$work"
+    for ending in ${endings[@]+"${endings[@]}"}; do
+        eval "$ending"
+    done
+    cd / && rm -rf "$work"
+    if [ "$status" = 0 ] && [ "${#left_out[@]}" -gt 0 ]; then
+        exit 77
+    fi
 }
-# A terminal of this test's own, one for each $shell where a test has several; it ends with the test, however that ends.
+# A terminal of this test's own, one for each $shell where a test has several; it ends with the
+# test.
 terminals=
 terminal() {
     terminals=some
-    tmux -L "mallow-$$${shell:+-$shell}" -f /dev/null "$@"
+    # In $work: a PID is not unique among scripts that have a PID namespace each.
+    TMUX_TMPDIR=$work tmux -L "mallow${shell:+-$shell}" -f /dev/null "$@"
+}
+# on_screen PATTERN: waits until a line of the terminal matches; ./out has the screen.
+on_screen() {
+    local last=$((SECONDS + 60))
+    until terminal capture-pane -p >out 2>/dev/null && grep -qE -- "$1" out; do
+        [ "$SECONDS" -le "$last" ] || fail "${shell:-the screen} does not show '$1'"
+        sleep 0.05
+    done
 }
 trap cleanup EXIT
 # Symbols kept from other runs would hide what is tested here.
@@ -75,16 +101,106 @@ ok() {
     echo "ok $*"
 }
 
-# in_chromium PAGE SCRIPT: the page with the script at its end, in a browser; the script leaves what it saw in the
-# attribute data-log of the body, of which the last must be good, as must the others.
+# await SECONDS COMMAND...: until it succeeds; the script fails if it does not within the limit.
+# The limit is for what hangs: a minute is not too much for a slow machine.
+await() {
+    local last=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -le "$last" ] || fail "waited in vain: $*"
+        sleep 0.05
+    done
+}
+
+# For await.
+is_known() {
+    "$mallow" status "$1" >/dev/null 2>&1
+}
+has_ended() {
+    ! kill -0 "$1" 2>/dev/null || grep -qs "^State:.*zombie" "/proc/$1/status"
+}
+
+# A machine without a program: the script ends and counts as skipped.
+needs() {
+    local program
+    for program in "$@"; do
+        command -v "$program" >/dev/null || skip "$program is not installed"
+    done
+}
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+# leave_out WHY: a part of the script cannot run on this machine.  The other parts run; the script
+# counts as skipped if they pass and as failed if one does not.
+left_out=()
+leave_out() {
+    echo "skipped: $*"
+    left_out+=("$*")
+}
+
+# build_steps: ./steps from the functions on stdin, which may call wait_for_line().
+build_steps() {
+    {
+        cat <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+static void wait_for_line(void) {
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != '\n')
+		;
+}
+EOF
+        cat
+    } >steps.c
+    cc -g -O0 -fno-builtin -o steps steps.c || fail "steps.c does not compile"
+}
+
+# start_piped NAME PROGRAM [ARGUMENT...]: the program, preloaded with the options in $conf, and
+# waiting for letters at the pipe `to`; its answers come from the pipe `from`.  Its PID is in $pid.
+start_piped() {
+    local name=$1
+    shift
+    rm -f "$name.to" "$name.from"
+    mkfifo "$name.to" "$name.from"
+    MALLOW_CONF=$conf LD_PRELOAD=$build/lib/libmallow.so "$@" <"$name.to" >"$name.from" &
+    pid=$!
+    started+=("$pid")
+    # Open until the script ends: the program ends when its input does.
+    exec {to}>"$name.to" {from}<"$name.from"
+}
+
+# start_ready PROGRAM: likewise, and returns when the program has said that it is ready.
+start_ready() {
+    local answer
+    start_piped "$(basename "$1")" "$@"
+    read -r -t 60 answer <&"$from"
+    [ "$answer" = ready ] || fail "$1 did not start"
+}
+
+# in_chromium PAGE SCRIPT: the page, or the picture in SVG, with the script at its end, in a
+# browser.  The script leaves what it saw in the attribute data-log of the body; the last entry must
+# be there and good, the others good.
 in_chromium() {
-    local last
-    command -v chromium >/dev/null || return 0
-    { cat "$1" && echo "<script>" && cat "$here/$2" && echo "</script>"; } >driven.html
-    timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" \
-        --window-size=1200,700 --virtual-time-budget=3000 --dump-dom "file://$work/driven.html" >dom 2>/dev/null
+    local last script driven
+    command -v chromium >/dev/null || {
+        leave_out "chromium is not installed: $1 was not looked at"
+        return 0
+    }
+    script=$2
+    [ -e "$script" ] || script=$here/$2
+    driven=driven.${1##*.}
+    if [ "$driven" = driven.svg ]; then
+        { sed '$d' "$1" && echo "<script><![CDATA[{" && cat "$script" && echo "}]]></script></svg>"; } >$driven
+    else
+        { cat "$1" && echo "<script>" && cat "$script" && echo "</script>"; } >$driven
+    fi
+    timeout 240 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" \
+        --window-size=1200,700 --virtual-time-budget=3000 --dump-dom "file://$work/$driven" >dom 2>/dev/null
     grep -o 'data-log="[^"]*"' dom >out
-    last=$(sed -n 's/^\(check\|say\)("\([^"]*\)".*/\2/p' "$here/$2" | tail -1)
+    last=$(sed -n 's/^\(check\|say\)("\([^"]*\)".*/\2/p' "$script" | tail -1)
     says out "ok $last"
     says_not out FAILED
 }
@@ -104,4 +220,38 @@ int main(void) {
 }
 EOF
     cc -g -O0 -o calls calls.c || fail "calls.c does not compile"
+}
+
+# obey [LETTER]: a test's program that waits at the pipe `to` goes on, and has answered at `from`.  An idle process
+# sees orders when it allocates next.
+obey() {
+    printf %s "${1:-x}" >&"$to"
+    # shellcheck disable=SC2034 # for the scripts
+    read -r answer <&"$from"
+}
+
+# dump_in_process PID: the process writes a dump itself, whose name is in `own`.
+dump_in_process() {
+    local dump
+    obey
+    "$mallow" dump --in-process "$1" >out 2>err &
+    dump=$!
+    while kill -0 "$dump" 2>/dev/null; do
+        obey
+        sleep 0.05
+    done
+    wait "$dump" || fail "dump --in-process: status $?"
+    own=$(sed -n 's/.*the process wrote \([^ ]*\).*/\1/p' err)
+}
+
+# same_totals FILE FILE: as `mallow report` says them, of every type that a process's own dump has.
+same_totals() {
+    local type
+    for type in alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space alloc_requested \
+        inuse_requested alloc_samples inuse_samples freed_objects freed_elsewhere temporary_objects lifetime; do
+        try 0 "$mallow" report --sample-type "$type" "$1"
+        grep '^Total' out >own
+        try 0 "$mallow" report --sample-type "$type" "$2"
+        grep '^Total' out | cmp -s - own || fail "$type: $1 says $(cat own), $2 $(grep '^Total' out)"
+    done
 }

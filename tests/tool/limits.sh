@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# limits.sh BUILD_DIR -- soft and hard limits of a real program, absolute and as shares of a cgroup's.
+# limits.sh BUILD_DIR -- soft and hard limits of a real program, absolute and as shares of a
+# cgroup's.
 source "$(dirname "$0")/lib.bash"
 python=/usr/bin/python3
-[ -x "$python" ] || exit 77
+needs "$python"
 export LD_PRELOAD=$build/lib/libmallow.so
 
 cat >grow.py <<'END'
@@ -20,7 +21,8 @@ blocks = None
 print(len([bytearray(1 << 20) for i in range(20)]))
 END
 
-# grow OPTIONS: runs it; the lines of ./out are its pid, the MiB it got, and those it got afterwards.
+# grow OPTIONS: runs it; the lines of ./out are its pid, the MiB it got, and those it got
+# afterwards.
 grow() {
     MALLOW_CONF=prof_state_min:0,prof_keep:true,$1 try 0 "$python" grow.py
     pid=$(sed -n 1p out) got=$(sed -n 2p out) again=$(sed -n 3p out)
@@ -97,13 +99,12 @@ if [ ! -e "$folder/$file" ]; then
     folder=/sys/fs/cgroup file=memory.max
     echo +memory 2>/dev/null >"$folder/cgroup.subtree_control"
 fi
-group=$folder/mallow-test-$$
+group=$folder/$(basename "$work")
 if ! mkdir "$group" 2>/dev/null || ! mkdir "$group/inner" || ! echo 256M >"$group/$file"; then
     rmdir "$group/inner" "$group" 2>/dev/null
-    echo "no cgroup can be made here: shares of its limit were not tried"
-    exit 0
+    skip "no cgroup can be made here: shares of its limit were not tried"
 fi
-trap 'cleanup; rmdir "$group/inner" "$group"' EXIT
+at_end "rmdir '$group/inner' '$group'"
 
 # shellcheck disable=SC2016 # for the inner shell
 MALLOW_CONF=prof_state_min:0,prof_keep:true,hard_limit_percent:25,soft_limit_percent:10 \

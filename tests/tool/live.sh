@@ -1,16 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# live.sh BUILD_DIR -- orders to a live process, its profile while it runs and after kill -9.
+# live.sh BUILD_DIR -- requests to a live process, its profile while it runs and after kill -9.
 source "$(dirname "$0")/lib.bash"
 cc -g -O1 -o phases "$here/phases.c" || fail "cc"
 
 # launch CONF: starts ./phases under mallow; its pid is in $pid.
 launch() {
-    mkfifo "to.$1" "from.$1"
-    MALLOW_CONF=$1 LD_PRELOAD=$build/lib/libmallow.so ./phases <"to.$1" >"from.$1" &
-    pid=$!
-    started+=("$pid")
-    exec {to}>"to.$1" {from}<"from.$1"
+    conf=$1 start_piped phases ./phases
 }
 
 tell() {
@@ -20,8 +16,8 @@ tell() {
     [ "$answer" = "done" ] || fail "the program did not answer"
 }
 
-# order STATUS PATTERN COMMAND...: gives an order while the program allocates, so that it is noticed.
-order() {
+# request STATUS PATTERN COMMAND...: sends a request while the program allocates, so that it is seen.
+request() {
     local want=$1 pattern=$2
     shift 2
     try "$want" "$mallow" "$@" --wait 0
@@ -31,36 +27,36 @@ order() {
 
 launch prof_active:false,prof_sample:1,prof_state_min:0
 tell a
-order 0 "pid $pid: already off since [0-9:]+, T = 1 \(exact\); nothing changed" stop "$pid"
-order 0 "pid $pid: on, T = 1" start "$pid"
-order 0 "pid $pid: already on since [0-9:]+, T = 1 \(exact\); nothing changed" start "$pid"
+request 0 "pid $pid: already off since [0-9:]+, T = 1 \(exact\); nothing changed" stop "$pid"
+request 0 "pid $pid: on, T = 1" start "$pid"
+request 0 "pid $pid: already on since [0-9:]+, T = 1 \(exact\); nothing changed" start "$pid"
 tell b
-order 0 "pid $pid: off, T = 1 .*was on since" stop "$pid"
-order 0 "already off since .*nothing changed" stop "$pid"
+request 0 "pid $pid: off, T = 1 .*was on since" stop "$pid"
+request 0 "already off since .*nothing changed" stop "$pid"
 tell a
 try 0 "$mallow" report "$pid"
 says out 'phase_b'
 says_not out 'phase_a'
 ok "start twice, stop twice; only what was allocated while on is in the profile"
 
-order 0 "pid $pid: T = 64 KiB \(was 1 \(exact\)\), sampling is off" set "$pid" rate=64K
-order 0 "T is already 64 KiB.*nothing changed" set "$pid" rate=65536
-order 0 "T = 1 \(exact\)" set "$pid" rate=1
-order 0 "counters set to zero" reset "$pid"
+request 0 "pid $pid: T = 64 KiB \(was 1 \(exact\)\), sampling is off" set "$pid" rate=64K
+request 0 "T is already 64 KiB.*nothing changed" set "$pid" rate=65536
+request 0 "T = 1 \(exact\)" set "$pid" rate=1
+request 0 "counters set to zero" reset "$pid"
 try 0 "$mallow" report "$pid"
 says_not out 'phase_b'
-order 0 "on, T = 1" start "$pid"
+request 0 "on, T = 1" start "$pid"
 tell a
 try 0 "$mallow" report --sample-type inuse_objects "$pid"
 says out '\b64\b.*phase_a'
 ok "set and reset"
 
 try 0 "$mallow" stop "$pid" --wait 0.1
-says out 'ordered; takes effect at the process.s next refill'
+says out 'pending; takes effect once the process allocates'
 try 0 "$mallow" stop "$pid" --wait 0
-says out 'already ordered'
+says out 'already pending'
 try 0 "$mallow" status "$pid"
-says out 'ordered +off'
+says out 'pending +off'
 try 0 "$mallow" set "$pid" dump_signal=12 --wait 0
 says err "pid $pid: until then signal 12 does what it did"
 try 0 "$mallow" status "$pid"
@@ -75,8 +71,8 @@ tell t
 try 0 "$mallow" status "$pid"
 says out "phases \(pid $pid\): running"
 says out 'sampling +on since'
-says_not out 'ordered'
-ok "orders to an idle process stand"
+says_not out 'pending'
+ok "requests to an idle process stand"
 
 try 0 "$mallow" ls
 says out "^ +$pid running .*phases$"
@@ -100,12 +96,12 @@ ok "ls and status, also as JSON"
 try 0 "$mallow" dump "$pid" -o now.pb.gz
 says err 'profile written: now\.pb\.gz'
 try 0 "$mallow" dump "$pid" -o now.pb --no-symbols
-head -c 2 now.pb.gz | od -An -tx1 | grep -q '1f 8b' || fail "now.pb.gz is not gzip"
-head -c 2 now.pb | od -An -tx1 | grep -q '1f 8b' && fail "now.pb is gzip"
+grep -q '1f 8b' <<<"$(head -c 2 now.pb.gz | od -An -tx1)" || fail "now.pb.gz is not gzip"
+grep -q '1f 8b' <<<"$(head -c 2 now.pb | od -An -tx1)" && fail "now.pb is gzip"
 try 0 "$mallow" dump "$pid" -o now.heap
-head -1 now.heap | grep -q '^heap_v2/1$' || fail "now.heap: $(head -1 now.heap)"
+grep -q '^heap_v2/1$' <<<"$(head -1 now.heap)" || fail "now.heap: $(head -1 now.heap)"
 try 0 "$mallow" dump "$pid" -o now.txt --format gperftools
-head -1 now.txt | grep -q '^heap profile:' || fail "now.txt"
+grep -q '^heap profile:' <<<"$(head -1 now.txt)" || fail "now.txt"
 try 0 bash -c "'$mallow' dump $pid -o - >piped.pb.gz"
 for file in now.pb.gz now.pb now.heap piped.pb.gz; do
     try 0 "$mallow" report "$file"
@@ -128,7 +124,7 @@ try 2 "$mallow" start "$pid"
 one_line_error
 says err 'the process has ended'
 # A process that was killed while it made its file, before it wrote the header.
-blank=/dev/shm/mallow-$(id -u)/$pid.1
+blank=/dev/shm/mallow-$(id -u)/$pid.1.1
 head -c 8192 /dev/zero >"$blank"
 try 0 "$mallow" ls --all
 says err "note: $blank: its process ended before it wrote a profile; 'mallow clean' removes the file"

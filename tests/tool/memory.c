@@ -24,6 +24,8 @@ static __attribute__((noinline)) void *make_dense(void) {
 
 static void *use_stack(void *unused) {
 	char buffer[600 << 10];
+	void *volatile block = malloc(10); /* by which the library knows the thread */
+	(void)block;
 	fill(buffer, sizeof(buffer));
 	pause();
 	return unused;

@@ -1,18 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# memory.sh BUILD_DIR -- `mallow status` accounts for all of the resident memory, and for the parts of
-# a program that are known; which stacks keep free memory from going back.
+# memory.sh BUILD_DIR -- `mallow status` accounts for all of the resident memory, and for the parts
+# of a program that are known; which stacks keep free memory from going back.
 source "$(dirname "$0")/lib.bash"
 cc -g -O1 -fno-builtin -pthread -o memory "$here/memory.c" || fail "cc"
-mkfifo to from
-MALLOW_CONF=prof_sample:16K,dirty_decay_ms:-1,prof_seed:3 LD_PRELOAD=$build/lib/libmallow.so \
-    ./memory <to >from &
-pid=$!
-started+=("$pid")
-# shellcheck disable=SC2034 # kept open: the program waits for its end
-exec {to}>to {from}<from
-read -r answer <&"$from"
-[ "$answer" = ready ] || fail "the program did not start"
+conf=prof_sample:16K,prof_cost_limit:0,dirty_decay_ms:-1,prof_seed:3 start_ready ./memory
 
 try 0 "$mallow" status --json "$pid"
 resident=$(awk '/^Rss:/ { sum += $2 } END { print sum * 1024 }' "/proc/$pid/smaps")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * phases.c -- does as it is told on standard input, a letter at a time, and answers each with a
  * line: 'a' and 'b' allocate 64 blocks of 4 KiB each from a function of their own and keep them,
- * 'f' frees them all, 't' allocates and frees a little (so that orders are noticed). */
+ * 'f' frees them all, 't' allocates and frees a little (so that requests are seen). */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -6,14 +6,35 @@ export HOME=$work PPROF_BINARY_PATH=$work XDG_CACHE_HOME=$work
 compared=0
 
 has_pprof() {
-    command -v go >/dev/null && { go tool pprof -h >/dev/null 2>err || grep -q usage err; }
+    command -v go >/dev/null &&
+        { go tool pprof -h >/dev/null 2>err || grep -q usage err; } && return
+    leave_out "go tool pprof is not installed: nothing was compared with it"
+    return 1
 }
+
+has_jeprof() {
+    command -v jeprof >/dev/null && return
+    leave_out "jeprof is not installed: nothing was compared with it"
+    return 1
+}
+
+# What pprof and mallow are compared on is the same each time, as far as a program permits: samples,
+# python's hashes and addresses are not left to chance.
+export PYTHONHASHSEED=0
+# Each recorded profile has another seed: two of one program would be equal, and their difference
+# nothing.
+recorded=0
+fixed_addresses=(setarch -R)
+setarch -R true 2>/dev/null || fixed_addresses=()
 
 # profile NAME COMMAND...: NAME.pb.gz, of a sample in 4 KiB, or in $rate.
 profile() {
     local name=$1
     shift
-    "$mallow" run --rate "${rate:-4K}" -o "$name.pb.gz" -- "$@" >/dev/null 2>err || fail "$* does not run"
+    recorded=$((recorded + 1))
+    MALLOW_CONF=prof_seed:$recorded ${fixed_addresses[@]+"${fixed_addresses[@]}"} "$mallow" run \
+        --rate "${rate:-4K}" \
+        -o "$name.pb.gz" -- "$@" >/dev/null 2>err || fail "$* does not run"
     [ -s "$name.pb.gz" ] || fail "no profile of $name"
 }
 
@@ -31,10 +52,14 @@ same() {
     shift 2
     local words=("$plain")
     [ "$plain" != "$view" ] && words+=("${view#*=}")
-    go tool pprof "-$view" -unit=minimum -symbolize=none "$@" "$profile.pb.gz" 2>err | table | $arrange >theirs
-    try 0 "$mallow" "${words[@]}" -unit=minimum "$@" "$profile.pb.gz"
+    go tool pprof "-$view" -unit=minimum -symbolize=none "$@" "$profile.pb.gz" >text 2>pprof.err ||
+        fail "pprof -$view $* of $profile: status $?: $(tail -n 20 pprof.err)"
+    table <text | $arrange >theirs
+    # pprof does not know wrappers.
+    try 0 "$mallow" "${words[@]}" -unit=minimum -wrappers "$@" "$profile.pb.gz"
     table <out | $arrange >ours
-    [ "$(wc -l <theirs)" -gt 2 ] || fail "pprof -$view $* says nothing of $profile"
+    [ "$(wc -l <theirs)" -gt 2 ] ||
+        fail "pprof -$view $* says nothing of $profile: $(cat pprof.err text)"
     diff theirs ours >difference || {
         head -20 difference >&2
         fail "$view $* of $profile differs from pprof's"
@@ -46,11 +71,13 @@ same() {
 alike() {
     local profile=$1 view=$2
     shift 2
-    go tool pprof "-$view" -symbolize=none "$@" "$profile.pb.gz" >text 2>err
+    go tool pprof "-$view" -symbolize=none "$@" "$profile.pb.gz" >text 2>pprof.err ||
+        fail "pprof -$view $* of $profile: status $?: $(tail -n 20 pprof.err)"
     python3 "$here/alike.py" "$view" text >theirs || fail "pprof -$view cannot be read"
     try 0 "$build/lib/mallow/compat/bin/pprof" "-$view" -symbolize=none "$@" "$profile.pb.gz"
     python3 "$here/alike.py" "$view" out >ours || fail "$view cannot be read"
     [ "$(wc -l <theirs)" -gt 5 ] || fail "pprof -$view $* says nothing of $profile"
-    diff theirs ours >difference || fail "$view $* of $profile differs from pprof's: $(head -5 difference)"
+    diff theirs ours >difference ||
+        fail "$view $* of $profile differs from pprof's: $(head -5 difference)"
     compared=$((compared + 1))
 }

@@ -1,14 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# sources.sh BUILD_DIR -- list, disasm and weblist against `go tool pprof`: what each line of source and each instruction
-# holds.  The programs are linked at fixed addresses: in others pprof finds no symbol, as it compares those of the file
-# with addresses of the process.
+# sources.sh BUILD_DIR -- list, disasm and weblist against `go tool pprof`: what each line of source
+# and each instruction holds.  The programs are linked at fixed addresses: in others pprof finds no
+# symbol, as it compares those of the file with addresses of the process.
 source "$(dirname "$0")/lib.bash"
 source "$here/pprof.bash"
-has_pprof || {
-    echo "no go tool pprof"
-    exit 77
-}
+needs go
 
 cat >calls.c <<'CODE'
 #include <stdlib.h>
@@ -103,9 +100,10 @@ alike() {
     rm -f page.html
     # Of symbols pprof knows none by an anchored expression.
     [ "$1" = list ] || wanted=${3//[\^\$()]/}
-    BROWSER=$work/browser go tool pprof -unit=B -inuse_space "-$1=$wanted" "$2" "$2.pb.gz" >text 2>err
+    BROWSER=$work/browser go tool pprof -unit=B -inuse_space "-$1=$wanted" "$2" "$2.pb.gz" >text \
+        2>err
     if [ "$1" = weblist ]; then
-        for _ in 1 2 3 4 5 6 7 8 9 10; do [ -s page.html ] || sleep 0.2; done
+        await 60 grep -qs '</html>' page.html
         mv page.html text || fail "pprof showed no page"
         reads=json json=(--json)
     fi
@@ -122,7 +120,8 @@ done
 for view in list disasm weblist; do
     # pprof's page has no main.
     alike "$view" calls '^(make|fill)$'
-    # It shows inlined lines below the function they ended up in, ours below their own (doc/reading.md).
+    # It shows inlined lines below the function they ended up in, ours below their own
+    # (doc/measurements/reading.md).
     [ "$view" = weblist ] || alike "$view" inlined '^(work|add|make_text)'
 done
 ok "$compared views of lines and instructions equal pprof's"

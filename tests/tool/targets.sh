@@ -4,10 +4,12 @@
 source "$(dirname "$0")/lib.bash"
 
 sleep 1000 &
-# Until the shell's child has become sleep.
-until [ "$(cat "/proc/$!/comm")" = sleep ]; do :; done
 started+=($!)
-until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done
+# The shell's child is a shell until it executes the program.
+has_become_sleep() {
+    grep -qx sleep "/proc/$1/comm"
+}
+await 60 has_become_sleep $!
 for command in status start stop reset dump report "set rate=5"; do
     # shellcheck disable=SC2086
     try 2 "$mallow" $command $!
@@ -25,12 +27,14 @@ try 2 "$mallow" start $!
 one_line_error
 ok "a pid that is gone"
 
-echo '#include <unistd.h>
-int main(void) { return pause(); }' >quiet.c
+cat >quiet.c <<'END'
+#include <unistd.h>
+int main(void) { return write(1, "ready\n", 6) == 6 ? pause() : 1; }
+END
 cc -o quiet quiet.c || fail "cc"
-LD_PRELOAD=$build/lib/libmallow.so ./quiet &
+LD_PRELOAD=$build/lib/libmallow.so ./quiet >quiet.out &
 started+=($!)
-sleep 0.3
+await 60 grep -q ready quiet.out
 try 2 "$mallow" status $!
 one_line_error
 says err 'not grown to prof_state_min'
@@ -42,7 +46,7 @@ cp "$mallow" "$work/mallow"
 if [ "$(id -u)" = 0 ] && runuser -u nobody -- "$work/mallow" --version >/dev/null 2>&1; then
     MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so sleep 1000 &
     started+=($!)
-    sleep 0.3
+    await 60 is_known $!
     for command in status stop report; do
         try 2 runuser -u nobody -- "$work/mallow" $command $!
         one_line_error
@@ -51,6 +55,8 @@ if [ "$(id -u)" = 0 ] && runuser -u nobody -- "$work/mallow" --version >/dev/nul
     try 0 runuser -u nobody -- "$work/mallow" ls
     says_not out "\b$!\b"
     ok "another user's process"
+else
+    leave_out "another user's process: it takes root and runuser"
 fi
 
 # A file with the name of a state file, of a process that is gone.
@@ -60,21 +66,24 @@ sleep 0 &
 gone=$!
 wait $gone
 started+=("$gone")
-echo garbage >"$folder/$gone.1"
+space=$(stat -Lc %i /proc/self/ns/pid)
+echo garbage >"$folder/$gone.1.$space"
 try 2 "$mallow" status "$gone"
 one_line_error
 try 2 "$mallow" report "$gone"
 one_line_error
 try 0 "$mallow" ls --all
-says err "^mallow: note: $folder/$gone.1: "
+says err "^mallow: note: $folder/$gone.1.$space: "
 # Another version leaves dozens: the first is named, the others are counted.
-for n in 2 3 4; do echo garbage >"$folder/$gone.$n"; done
+for n in 2 3 4; do echo garbage >"$folder/$gone.$n.$space"; done
 try 0 "$mallow" ls --all
-[ "$(grep -c "^mallow: note: $folder/$gone\.[1-4]: " err)" = 4 ] || fail "--all does not name all"
+[ "$(grep -c "^mallow: note: $folder/$gone\.[1-4].$space: " err)" = 4 ] ||
+    fail "--all does not name all"
 try 0 "$mallow" ls
-[ "$(grep -c '^mallow: note: ' err)" = 2 ] || fail "ls floods the screen: $(grep -c '^mallow: note: ' err) lines"
+[ "$(grep -c '^mallow: note: ' err)" = 2 ] ||
+    fail "ls floods the screen: $(grep -c '^mallow: note: ' err) lines"
 says err '^mallow: note: and [0-9]+ more that cannot be read: mallow ls --all names them'
-rm -f "$folder/$gone".[1-4]
+rm -f "$folder/$gone".[1-4].*
 ok "damaged state files"
 
 try 2 "$mallow" report /no/such/file

@@ -1,23 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# terminal.sh BUILD_DIR -- what is different on a terminal, which tmux plays: pager, colours, width, progress.
+# terminal.sh BUILD_DIR -- what is different on a terminal, which tmux plays: pager, colours, width,
+# progress.
 source "$(dirname "$0")/lib.bash"
-command -v tmux >/dev/null || {
-    echo "skipped: tmux is not installed"
-    exit 77
-}
+needs tmux
 build_calls
 try 0 "$mallow" run --exact -o calls.pb.gz ./calls
 escape=$'\033'
 
-on_screen() {
-    for _ in $(seq 100); do
-        terminal capture-pane -p >out 2>/dev/null
-        grep -qE -- "$1" out && return
-        sleep 0.1
-    done
-    fail "the screen does not show '$1'"
-}
 # in_terminal COMMAND: types it, waits for its end.
 number=0
 in_terminal() {
@@ -30,7 +20,7 @@ in_terminal() {
 resize() {
     local tries
     terminal resize-window -x "$1" -y "$2" 2>/dev/null
-    for tries in {1..50}; do
+    for tries in {1..200}; do
         in_terminal 'stty size >size'
         [ "$(cat size)" = "$2 $1" ] && return
         sleep 0.1
@@ -47,7 +37,8 @@ in_terminal 'mallow report calls.pb.gz'
 [ -s paged ] || fail "a long table did not go to the pager"
 grep -q "$escape\[1m *flat" paged || fail "the table has no colours"
 grep -q "$escape\[1;31m.* large" paged || fail "what holds most has no colour"
-sed "s/$escape\[[0-9;]*m//g" paged | awk 'length > 80 { print; bad = 1 } END { exit bad }' || fail "too wide"
+sed "s/$escape\[[0-9;]*m//g" paged | awk 'length > 80 { print; bad = 1 } END { exit bad }' ||
+    fail "too wide"
 rm paged
 in_terminal 'NO_COLOR=1 mallow report calls.pb.gz'
 [ -s paged ] || fail "a long table did not go to the pager"
@@ -100,7 +91,7 @@ END
 g++ -g -O1 -o names names.cc || fail "names.cc does not compile"
 "$mallow" run --rate 4K -o names.pb.gz -- ./names >run.out 2>err || fail "names does not run"
 resize 80 24
-for view in top tree traces "disasm ^main" "check --max-live 0"; do
+for view in "top --wrappers" tree traces "disasm ^main" "check --max-live 0"; do
     in_terminal "mallow $view names.pb.gz 2>/dev/null"
     [ -s paged ] || fail "$view did not go to the pager"
     sed "s/$escape\[[0-9;]*m//g; s/…/./g" paged >rows

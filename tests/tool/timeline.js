@@ -26,6 +26,12 @@ draw();
 check("a drag zooms in", view[0] > whole[0] && view[1] < whole[1] && view[0] < middle && view[1] > middle);
 press("Escape");
 check("Escape zooms out", view[0] === whole[0] && view[1] === whole[1]);
+const step = timeStep(), zone = new Date(whole[0]).getTimezoneOffset() * 60e3;
+check("times are round", STEPS.includes(step) && roundTimes().length > 1 && roundTimes().every(ms => Math.abs((ms - zone) % step) < 1e-3));
+for (const [ms, width, text] of [[0, 2 * HOUR, "00:00"], [90 * SECOND, SECOND, "00:01:30"], [1500, 100, "00:00:01.5"], [DAY, DAY, "1970-01-02"]])
+	check("a time is as exact as its step: " + text, timeText(ms + new Date(ms).getTimezoneOffset() * 60e3, width) === text);
+check("the legend says what lines mean", ["inuse_space", "resident memory", "what happened"].every(text => $("legend").textContent.includes(text)));
+check("the peak is marked", named.some(text => /^peak [0-9.]+ MiB$/.test(text)));
 const dark = isDark();
 press("d");
 check("d switches the colours", isDark() !== dark);

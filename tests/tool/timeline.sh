@@ -5,15 +5,7 @@
 source "$(dirname "$0")/lib.bash"
 
 # Holds 4, then 8 MiB; at each step it waits for a line.
-cat >steps.c <<'CODE'
-#include <stdio.h>
-#include <stdlib.h>
-static void wait_for_line(void) {
-	puts("ready");
-	fflush(stdout);
-	while (getchar() != '\n')
-		;
-}
+build_steps <<'CODE'
 void *first_half(void) { return malloc(4 << 20); }
 void *second_half(void) { return malloc(4 << 20); }
 int main(void) {
@@ -24,12 +16,8 @@ int main(void) {
 	return kept != 2;
 }
 CODE
-cc -g -O0 -fno-builtin -o steps steps.c || fail "steps.c does not compile"
-mkfifo to from
-MALLOW_CONF=prof_sample:1,prof_state_min:0,prof_keep:true LD_PRELOAD=$build/lib/libmallow.so ./steps <to >from &
-pid=$!
-started+=("$pid")
-exec {to}>to {from}<from
+conf=prof_sample:1,prof_state_min:0,prof_keep:true
+start_piped steps ./steps
 mkdir dumps
 for step in 1 2; do
     read -r answer <&"$from"

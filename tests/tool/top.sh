@@ -3,10 +3,7 @@
 # top.sh BUILD_DIR -- the live view of a process, in a terminal that tmux draws: rows, keys, filter,
 # sizes down to 20 columns, and the end of the process; the list of all processes.
 source "$(dirname "$0")/lib.bash"
-command -v tmux >/dev/null || {
-    echo "skipped: tmux is not installed"
-    exit 77
-}
+needs tmux
 cat >prog.c <<'END_OF_C'
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,7 +24,7 @@ __attribute__((noinline)) static void grow(void) {
 }
 int main(void) {
 	keep_blocks();
-	for (int i = 0; i < 1200; i++) {
+	for (int i = 0; i < 12000; i++) {
 		churn();
 		grow();
 		usleep(50000);
@@ -42,22 +39,9 @@ pid=$!
 started+=("$pid")
 shown() { terminal capture-pane -p; }
 
-# on_screen PATTERN: waits up to ten seconds for a line that matches.
-on_screen() {
-    for _ in $(seq 100); do
-        shown 2>/dev/null | grep -qE -- "$1" && return
-        sleep 0.1
-    done
-    shown
-    fail "the screen does not show '$1'"
-}
-
 # Of process $pid, as soon as it can be read.
 start_view() {
-    for _ in $(seq 50); do
-        "$mallow" status "$pid" >shown.txt 2>&1 && break
-        sleep 0.1
-    done
+    await 60 is_known "$pid"
     LC_ALL=C.UTF-8 terminal new-session -d -x 100 -y 20 "$mallow top $pid"
 }
 
@@ -79,7 +63,19 @@ terminal send-keys /
 terminal send-keys -l CHURN
 terminal send-keys Enter
 on_screen 'filter: CHURN'
-shown | grep -q keep_blocks && fail "the filter hides nothing"
+grep -q keep_blocks <<<"$(shown)" && fail "the filter hides nothing"
+# It takes stacks by any of their functions, as report --focus does.
+terminal send-keys / BSpace BSpace BSpace BSpace BSpace
+terminal send-keys -l '^main$'
+terminal send-keys Enter
+on_screen 'filter: \^main'
+on_screen ' keep_blocks < main'
+terminal send-keys / BSpace BSpace BSpace BSpace BSpace BSpace
+terminal send-keys -l 'churn|('
+terminal send-keys Enter
+on_screen 'filter: churn'
+grep -q 'mallow: ' <<<"$(shown)" && fail "half an expression is an error of its own"
+terminal send-keys Escape
 ok "rows, folds, orders, filter"
 
 # Growth counts from the mark, whatever the rows are folded by.
@@ -87,7 +83,7 @@ terminal send-keys Escape s m
 on_screen '\+[0-9]{3} KiB .* grow < main'
 terminal send-keys f
 on_screen ' FUNCTION$'
-shown | grep -qE '\+[0-9]{3} KiB +[0-9.]+ .iB +grow$' || {
+grep -qE '\+[0-9]{3} KiB +[0-9.]+ .iB +grow$' <<<"$(shown)" || {
     shown
     fail "another fold loses the mark"
 }
@@ -97,6 +93,22 @@ on_screen ' in < _+libc'
 terminal send-keys Left
 on_screen ' keep_blocks < main'
 ok "the mark, long names"
+
+# Enter opens a row: its stack with source lines, its history.
+terminal send-keys Home Enter
+on_screen '^ keep_blocks < main'
+on_screen '^  largest stack, the function that allocated first:'
+on_screen '^    keep_blocks  .*prog\.c:[0-9]+'
+on_screen '^    main  .*prog\.c:[0-9]+'
+on_screen '^  history █'
+on_screen '^  live 6\.[0-9]+ MiB   allocating .*/s   allocated in all 6\.[0-9]+ MiB'
+terminal send-keys q
+on_screen ' keep_blocks < main'
+terminal send-keys End Enter
+on_screen '^  live .*'
+terminal send-keys Escape
+on_screen 'STACK$'
+ok "a row opened"
 
 terminal send-keys Escape o
 on_screen 'sampling off'
@@ -108,7 +120,7 @@ on_screen 'T = 2 B'
 terminal send-keys '?'
 on_screen 'twice as many'
 terminal send-keys '?'
-ok "orders from the keys"
+ok "requests from the keys"
 
 for size in 20 44 72 200; do
     terminal resize-window -x "$size" -y 8
@@ -121,11 +133,10 @@ on_screen "prog \(pid $pid\)  ended"
 terminal send-keys f
 on_screen '^ *6\.[0-9]+ MiB .* keep_blocks$'
 terminal send-keys q
-for _ in $(seq 50); do
-    terminal has-session 2>/dev/null || break
-    sleep 0.1
-done
-terminal has-session 2>/dev/null && fail "q does not quit"
+has_no_session() {
+    ! terminal has-session 2>/dev/null
+}
+await 60 has_no_session
 ok "sizes, the end of the process, q"
 
 # Another program in the same process.
@@ -174,11 +185,10 @@ for size in 20 44 72; do
     on_screen 'MiB'
 done
 kill "${pids[@]}"
-for _ in $(seq 100); do
-    shown | grep -qE "^ *(${pids[0]}|${pids[1]}) " || break
-    sleep 0.1
-done
-shown | grep -qE "^ *(${pids[0]}|${pids[1]}) " && fail "ended processes stay in the list"
+shows_none_of_them() {
+    ! grep -qE "^ *(${pids[0]}|${pids[1]}) " <<<"$(shown)"
+}
+await 60 shows_none_of_them
 terminal send-keys q
 try 2 "$mallow" top --all
 one_line_error

@@ -102,11 +102,7 @@ python3 server.py 2>server.log &
 started+=("$!")
 # wait_for FILE
 wait_for() {
-    for _ in $(seq 200); do
-        [ -s "$1" ] && return
-        sleep 0.1
-    done
-    fail "no $1"
+    await 60 test -s "$1"
 }
 wait_for port
 wait_for tlsport
@@ -196,10 +192,7 @@ try 2 "$mallow" report --symbolize=local:nonsense "$server/pprof/heap"
 one_line_error
 ok "servers that fail"
 
-command -v go >/dev/null || {
-    echo "skipped: Go is not installed"
-    exit 0
-}
+needs go
 mkdir go && cat >go/main.go <<'EOF_GO'
 package main
 

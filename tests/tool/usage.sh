@@ -18,12 +18,16 @@ listed=$("$mallow" help --man | sed -n 's/^\.It Xr mallow-\([a-z]*\) 1$/\1/p')
 [[ $subcommands == run$'\n'*$'\n'doctor$'\n'*$'\n'help ]] || fail "subcommands are: $subcommands"
 for subcommand in $subcommands; do
     try 0 "$mallow" "$subcommand" --help
+    cp out common
+    try 0 "$mallow" "$subcommand" --help --all
     cp out help
     says out "^Usage: mallow $subcommand"
     says out '^Examples:'
     awk 'length > 79 { print; bad = 1 } END { exit bad }' out || fail "help of $subcommand: long lines"
     try 0 "$mallow" help "$subcommand"
-    cmp -s out help || fail "help $subcommand differs from $subcommand --help"
+    cmp -s out common || fail "help $subcommand differs from $subcommand --help"
+    try 0 "$mallow" help --all "$subcommand"
+    cmp -s out help || fail "help --all $subcommand differs from $subcommand --help --all"
     grep -qx ".It Xr mallow-$subcommand 1" "$build/man/mallow.1" ||
         fail "the man page does not know $subcommand"
     # What mandoc -Tlint warns of: paragraphs of nothing.
@@ -40,9 +44,10 @@ for subcommand in $subcommands; do
     done
     # What the text speaks of is there.
     while read -r option; do
-        "$mallow" "$subcommand" "$option" </dev/null >out 2>err
+        # Refused at once: `reset --all` would be obeyed by every process of the machine.
+        "$mallow" "$subcommand" "$option" --no-such-option </dev/null >out 2>err
         says_not err "unknown option '$option'"
-    done < <(sed '/^Examples:/,$d' help | tr -s ' \n' ' ' | sed 's/jeprof --raw//' |
+    done < <(sed '/^Examples:/,$d' help | tr -s ' \n' ' ' | sed -E "s/jeprof --raw//; s/'mallow $subcommand /'/g; s/'mallow [a-z]+ [^']*'//g" |
         grep -Eo -- '[ (]--[a-z][a-z_-]+' | tr -d ' (' | sort -u)
     while read -r example; do
         grep -Fq "  $example" shown || fail "$page lacks the example '$example'"
@@ -53,11 +58,54 @@ for subcommand in $subcommands; do
 done
 ok "help of each subcommand, and its man page"
 
+# The help of all is by task: each subcommand once.
+"$mallow" help --completion bash | sed -n "s/.*local names='\([^']*\)'.*/\1/p" | tr ' ' '\n' | grep . | sort >known
+sort <<<"$subcommands" | diff - known >difference || fail "not each subcommand once in the help: $(cat difference)"
+[ "$("$mallow" --help | grep -Ec '^[A-Z][a-z, ]+:$')" -ge 5 ] || fail "the help has no groups"
+# A view has ten common options and three examples; the others are counted.
+views=$(sed -nE 's/^MW_VIEW(_LIVE)?\(([a-z]+),.*/\2/p' "$here/../../tools/mallow/cmd/profile/views.def")
+[ "$(wc -w <<<"$views")" -gt 15 ] || fail "views are: $views"
+for view in $views; do
+    try 0 "$mallow" "$view" --help
+    [ "$(wc -l <out)" -le 60 ] || fail "the help of $view is $(wc -l <out) lines"
+    [ "$(grep -Ec '^ {2,6}(-[a-z], )?--[a-z-]+' out)" = 12 ] || fail "$view --help does not have ten options, --help and --help --all"
+    [ "$(sed '1,/^Examples:/d' out | grep -c .)" = 3 ] || fail "$view --help does not have three examples"
+    all=$("$mallow" "$view" --help --all | grep -Ec '^ {2,6}(-[a-z], )?--[a-z-]+')
+    says out "^ +--help --all +also the other $((all - 11)) options\$"
+done
+try 0 "$mallow" top --all --help
+says out --nodefraction
+ok "help by task; ten options and three examples of each view"
+
+# Choices are listed, where they are not in the text anyway.
+for way in "status:--color WHEN:auto always never" "flame:--unit UNIT:auto minimum B kB" "flame:--format ENDING:html svg"; do
+    IFS=: read -r subcommand option choices <<<"$way"
+    "$mallow" "$subcommand" --help --all | tr -s ' \n' ' ' >out
+    says out "$option [^-]*.*$choices"
+done
+ok "choices are listed"
+
+# Options for all subcommands; the command line wins.
+printf 'main;a 3\nmain;b 2\nmain;c 1\n' >three.folded
+rows() { grep -Ec '^ +[0-9]+ ' out; }
+try 0 "$mallow" top three.folded
+[ "$(rows)" = 4 ] || fail "not four functions"
+try 0 env MALLOW_OPTIONS='--top=2 --wait=1' "$mallow" top three.folded
+[ "$(rows)" = 2 ] || fail "MALLOW_OPTIONS does nothing"
+try 0 env MALLOW_OPTIONS='--top=2' "$mallow" top --top 3 three.folded
+[ "$(rows)" = 3 ] || fail "the command line does not win over MALLOW_OPTIONS"
+for words in --nonsense top=2 'top'; do
+    try 2 env MALLOW_OPTIONS="$words" "$mallow" top three.folded
+    one_line_error
+    says err "^mallow: unknown option '$words' in MALLOW_OPTIONS; allowed: --NAME"
+done
+ok "MALLOW_OPTIONS"
+
 library_man=$man/mallow.7
 while read -r option; do
     grep -q "^\.It Li $option: " "$library_man" || fail "mallow.7 does not know the option $option"
 done < <(sed -nE 's/^MW_(OPTION|OPTION_LOG2|SETTING)\(([a-z_]+),.*/\2/p' \
-    "$here/../../src/ctl/options.def" "$here"/../../src/state/*.def | grep -v '^name$')
+    "$here/../../src/config/options.def" "$here"/../../src/state/*.def | grep -v '^name$')
 ok "each option of the library is in its man page"
 
 for page in "$build"/man/{mallow,jeprof,pprof}.1 "$man"/mallow.[37]; do
@@ -76,6 +124,11 @@ ok "every function of the header is in its man page"
 try 2 "$mallow" nonsense
 one_line_error
 says err "unknown subcommand 'nonsense'; allowed: run, ls, .*, help, --help, --version"
+for word in --versoin:--version version:--version --hlep:--help; do
+    try 2 "$mallow" "${word%:*}"
+    one_line_error
+    says err "'${word%:*}'; did you mean '${word#*:}'"
+done
 for word in tpo:top repotr:report stat:status timelin:timeline flmae:flame; do
     try 2 "$mallow" "${word%:*}"
     one_line_error
@@ -132,6 +185,15 @@ refuses "focus: '[(]' is no regular expression" report --focus '('
 refuses "peek: '[(]' is no regular expression" peek '('
 refuses "base and a diff do not go together" top --base x --diff-base y
 ok "refused before the target is opened"
+
+# How a profile is read goes with every table: only the missing target is complained of.
+for option in "--memory 1G" "--tls-ca x" "--timeout 5" "--sysroot /"; do
+    # shellcheck disable=SC2086 # two words
+    try 2 "$mallow" report --stacks $option no-such-file.pb.gz
+    one_line_error
+    says err "no-such-file"
+done
+ok "options of reading go with --stacks"
 
 try 2 bash -c "'$mallow' help >/dev/full"
 one_line_error

@@ -4,8 +4,8 @@
 # they are: the tables must be equal, line by line; and what pprof has no like of.
 source "$(dirname "$0")/lib.bash"
 # Before HOME changes: rustup's rustc looks for its tools there.
-if command -v rustc >/dev/null && ! rustc -g -O -o shelf "$here/shelf.rs" 2>err; then
-    rm -f shelf # rustup without a toolchain
+if command -v rustc >/dev/null && ! rustc -g -O -o catalog "$here/catalog.rs" 2>err; then
+    rm -f catalog # rustup without a toolchain
 fi
 source "$here/pprof.bash"
 
@@ -13,8 +13,8 @@ script='import json, ast
 keep = [json.loads(json.dumps([{"a": str(i), "b": list(range(i % 20))} for i in range(4000)]))]
 keep.append(ast.parse("x = 1\n" * 3000))'
 profile python python3 -c "$script"
-if command -v g++ >/dev/null; then
-    cat >stl.cc <<'EOF'
+needs g++
+cat >stl.cc <<'EOF'
 #include <map>
 #include <string>
 #include <vector>
@@ -29,23 +29,24 @@ int main() {
 	return left->size() == 0;
 }
 EOF
-    g++ -g -O1 -o stl stl.cc || fail "stl.cc does not compile"
-    profile stl ./stl
-fi
-[ ! -x shelf ] || profile shelf ./shelf
+g++ -g -O1 -o stl stl.cc || fail "stl.cc does not compile"
+profile stl ./stl
+[ ! -x catalog ] || profile catalog ./catalog
 if command -v redis-server >/dev/null; then
-    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096 redis-server --port 0 \
+    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096,prof_cost_limit:0 redis-server --port 0 \
         --unixsocket "$work/redis.sock" --save '' --enable-debug-command yes >/dev/null 2>&1 &
     started+=($!)
-    for _ in $(seq 100); do
-        redis-cli -s "$work/redis.sock" debug populate 20000 >out 2>&1 && grep -q OK out && break
-        sleep 0.1
-    done
+    is_populated() {
+        redis-cli -s "$work/redis.sock" debug populate 20000 >out 2>&1 && grep -q OK out
+    }
+    await 60 is_populated
     try 0 "$mallow" dump -o redis.pb.gz "${started[0]}"
+else
+    leave_out "redis-server is not installed"
 fi
 
 if has_pprof; then
-    for profile in python stl shelf redis; do
+    for profile in python stl catalog redis; do
         [ -e "$profile.pb.gz" ] || continue
         for type in alloc_space alloc_objects inuse_space; do
             same "$profile" top "-sample_index=$type"
@@ -64,12 +65,12 @@ if has_pprof; then
         same "$profile" tree -alloc_space -cum -edgefraction=0.01
         same "$profile" peek=alloc -alloc_space
     done
-    for profile in python stl shelf redis; do
+    for profile in python stl catalog redis; do
         [ -e "$profile.pb.gz" ] || continue
         alike "$profile" raw
         for type in alloc_space inuse_space; do
             # Of a program that freed all it took nothing is in use.
-            [ "$profile-$type" != shelf-inuse_space ] || continue
+            [ "$profile-$type" != catalog-inuse_space ] || continue
             alike "$profile" traces -unit=minimum "-$type"
             alike "$profile" callgrind -addresses -unit=B "-$type"
             alike "$profile" dot -trim=false -unit=B "-$type"
@@ -90,7 +91,7 @@ if has_pprof; then
 fi
 
 # jeprof reads heap_v2.  A program without inlined calls: it knows these from line tables only.
-if command -v jeprof >/dev/null; then
+if has_jeprof; then
     build_calls
     "$mallow" run --rate 8K -o calls.heap -- ./calls 2>err || fail "calls does not run"
     for order in "" --cum; do
@@ -117,7 +118,7 @@ if command -v jeprof >/dev/null; then
         diff theirs ours >difference || fail "jeprof --$name differs: $(cat difference)"
     done
     # C++ and Rust, inlined as compilers do: what was called, calls, and the sum of all stacks.
-    for program in stl shelf; do
+    for program in stl catalog; do
         [ -x "$program" ] || continue
         "$mallow" run --rate 8K -o "$program.heap" -- "./$program" >/dev/null 2>err || fail "$program does not run"
         for view in text dot; do
@@ -153,7 +154,9 @@ try 0 "$mallow" collapsed --alloc_space "$p"
 [ -z "$(sed 's/ [0-9]*$//' out | sort | uniq -d)" ] || fail "collapsed says a stack twice"
 try 0 "$mallow" diff "$p" "$p"
 says out ' 0% of '
+says out '^Change: 0'
 try 0 "$mallow" top -base="$p" "$p"
+says_not out '^Change'
 try 0 "$mallow" top --focus=List "$p" -o focused.pb.gz
 try 0 "$mallow" traces focused.pb.gz
 says out List
@@ -178,7 +181,7 @@ says out List
 [ "$(wc -c <some.pb.gz)" -lt "$(wc -c <whole.pb.gz)" ] || fail "--focus leaves nothing out of proto"
 try 0 "$mallow" proto --base "$p" "$p" -o nothing.pb.gz
 try 0 "$mallow" raw nothing.pb.gz
-! sed -n '/^Samples:/,/^Locations/p' out | grep -q '^ *[1-9].*:' || fail "a profile less itself has samples"
+! grep -q '^ *[1-9].*:' <<<"$(sed -n '/^Samples:/,/^Locations/p' out)" || fail "a profile less itself has samples"
 
 # A profile that `run` wrote has its labels.
 try 0 "$mallow" lifetimes "$p"
@@ -211,7 +214,35 @@ try 0 "$mallow" flame "$p" -o page.html
 grep -q '"program":"python' page.html || fail "the page holds no profile"
 try 0 "$mallow" flame --alloc_space "$p" -o page.html
 in_chromium page.html flame.js
-ok "the page in chromium: zoom, search, keys"
+# Frames that all stacks share take one row.
+printf '_start;main;run;a 5\n_start;main;run;b 3\n' >shared.folded
+try 0 "$mallow" flame shared.folded -o page.html
+cat >shared.js <<'EOF'
+"use strict";
+const log = [], say = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
+const drawn = () => { draw(); return shown.map(one => name(main, one[0])).sort().join(" "); };
+say("shared frames are hidden", drawn() === "a all b run" && caption(main, 0).includes("_start, main"));
+unfold();
+say("shared frames are shown", drawn() === "_start a all b main run");
+document.body.setAttribute("data-log", log.join("; "));
+EOF
+in_chromium page.html "$work/shared.js"
+# What shows nothing says why.
+try 0 "$mallow" flame --focus='no such function' "$p" -o page.html
+cat >empty.js <<'EOF'
+"use strict";
+const said = $("empty").textContent, log = [];
+const say = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
+say("an empty profile says so", said.startsWith("No stack has any inuse_space with these options: focus="));
+document.body.setAttribute("data-log", log.join("; "));
+EOF
+in_chromium page.html "$work/empty.js"
+try 0 "$mallow" flame --focus='no such function' "$p" -o empty.svg
+grep -q 'Nothing to show' empty.svg || fail "empty.svg is blank"
+try 0 "$mallow" flame --diff-base "$p" "$p" -o page.html
+grep -q '"target":"'"$p"'".*' page.html || fail "the page does not say which profile it shows"
+grep -q '"base":"'"$p"'"' page.html || fail "the page does not say what was subtracted"
+ok "the page in chromium: zoom, search, keys, views, colours; nothing to show"
 try 0 "$mallow" flame --alloc_space "$p" -o flame.svg
 python3 - flame.svg <<'EOF' || fail "flame.svg is not what it should be"
 import sys
@@ -235,8 +266,9 @@ printf 'main;a 50\nmain;b 10\nmain;c 1\n' >before.folded
 printf 'main;a 10\nmain;b 60\nmain;c 2\n' >after.folded
 try 0 "$mallow" flame --diff-base before.folded after.folded -o grown.svg
 strength() { sed -nE "s/.*<title>$1: .*fill=\"hsl\($2,([0-9]+)%.*/\1/p" grown.svg; }
-[ "$(strength b 4)" -gt "$(strength c 4)" ] || fail "what grew more is no redder"
-[ "$(strength a 130)" -gt 20 ] || fail "what shrank is not green"
+[ "$(strength b 8)" -gt "$(strength c 8)" ] || fail "what grew more is no redder"
+[ "$(strength a 215)" -gt 20 ] || fail "what shrank is not blue"
+[ "$(grep -c 'class="legend"' grown.svg)" = 2 ] || fail "grown.svg does not say what its colours mean"
 try 2 "$mallow" flame "$p" -o flame.bmp
 one_line_error
 says err 'flame.bmp: flame writes .html, .svg, '
@@ -265,12 +297,16 @@ try 0 "$mallow" report "$p" -o graph.dot
 grep -q '^digraph ' graph.dot || fail "graph.dot is no graph"
 if command -v dot >/dev/null; then
     try 0 "$mallow" report "$p" -o graph.svg
-    grep -q '</svg>' graph.svg || fail "graph.svg is no picture"
+    [ "$(tail -1 graph.svg)" = '</svg>' ] || fail "graph.svg is no picture"
+    python3 -c 'import xml.dom.minidom as dom; dom.parse("graph.svg")' || fail "graph.svg is no XML"
+    in_chromium graph.svg pan.js
     # PostScript has Latin 1 alone: dots in long names are three.
     printf 'main;std::map<std::basic_string<char, std::char_traits<char>, std::allocator<char> >, int>::find 5\n' >long.folded
     try 0 "$mallow" graph long.folded -o graph.ps
     [ ! -s err ] || fail "graphviz complains of graph.ps"
     grep -q '(map<...>::)' graph.ps || fail "graph.ps has no dots"
+else
+    leave_out "graphviz is not installed: no graph was drawn"
 fi
 ok "pages and pictures"
 

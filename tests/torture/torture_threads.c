@@ -64,7 +64,7 @@ static size_t draw_bytes(random_t *random) {
 }
 
 /* The block in the slot is new: claims and fills it. */
-static void adopt(slot_t *slot, void *block, size_t bytes, size_t align, uint64_t seed) {
+static void store_block(slot_t *slot, void *block, size_t bytes, size_t align, uint64_t seed) {
 	TORTURE_MUST(block != NULL);
 	size_t least = align ? align : bytes < 16 ? 8 : 16;
 	TORTURE_MUST(((uintptr_t)block & (least - 1)) == 0);
@@ -147,7 +147,7 @@ static void fill_slot(slot_t *slot, random_t *random) {
 	} else {
 		block = reallocarray(NULL, bytes, 1);
 	}
-	adopt(slot, block, bytes, align, draw(random));
+	store_block(slot, block, bytes, align, draw(random));
 }
 
 static void resize_slot(slot_t *slot, random_t *random) {
@@ -167,7 +167,7 @@ static void resize_slot(slot_t *slot, random_t *random) {
 		kept = (kept - 1) / 4096 * 4096 + 1;
 	if (!sparse_before || kept > 64 << 10)
 		pattern_check(block, kept, seed);
-	adopt(slot, block, bytes, 0, seed);
+	store_block(slot, block, bytes, 0, seed);
 }
 
 static void refuse(void) {

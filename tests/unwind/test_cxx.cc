@@ -10,7 +10,7 @@
 #include <vector>
 
 extern "C" {
-#include "prof/unwind.h"
+#include "prof/unwind/unwind.h"
 }
 #include "test.h"
 

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/arch.h"
-#include "prof/unwind.h"
-#include "prof/unwind_cache.h"
+#include "os/platform/arch.h"
+#include "prof/unwind/rule/rule_cache.h"
+#include "prof/unwind/unwind.h"
 #include "test.h"
 
 #ifdef __clang__
@@ -28,7 +28,7 @@ typedef struct captured {
 } captured_t;
 
 static const char *paths[2];
-static __thread bool has_trail;
+static __thread bool has_walk_cache;
 
 static bool is_in(uint64_t pc, const void *function) {
 	return pc - (uint64_t)(uintptr_t)function < 400;
@@ -38,8 +38,7 @@ static bool is_in(uint64_t pc, const void *function) {
 static NOINLINE void enter(captured_t *stack) {
 	mw_unwind_entry = (const uintptr_t *)__builtin_frame_address(0);
 	stack->recognised = mw_unwind_recognise();
-	stack->result = mw_unwind_capture_caller(stack->pcs, MW_UNWIND_DEPTH_MAX, true);
-	CHECK(mw_unwind_write_rest(&stack->result, stack->pcs));
+	stack->result = mw_unwind_capture_caller(stack->pcs, MW_UNWIND_DEPTH_MAX);
 	mw_unwind_entry = NULL;
 }
 
@@ -58,7 +57,7 @@ typedef struct visited {
 	uint64_t stamps;
 } visited_t;
 
-/* Loads the plugin, walks through it (table, cache, trail), unloads it. */
+/* Loads the plugin, walks through it (table, cache, walk cache), unloads it. */
 static visited_t visit(const char *path) {
 	captured_t stack;
 	uint64_t stamps = 0;
@@ -80,13 +79,13 @@ static visited_t visit(const char *path) {
 		CHECK(stack.result.is_stamped && stack.result.stamps != 0);
 		CHECK(i == 0 || stack.result.stamps == stamps);
 		stamps = stack.result.stamps;
-		/* With a trail a walk comes to be the one before again, in this library. */
-		CHECK(stack.result.memo != 0 || i < 3 || !has_trail);
-		CHECK(stack.result.memo == 0 || stack.result.memo == stamps);
+		/* With a walk cache a walk comes to be the one before again, in this library. */
+		CHECK(stack.result.cached_value != 0 || i < 3 || !has_walk_cache);
+		CHECK(stack.result.cached_value == 0 || stack.result.cached_value == stamps);
 		/* On machines with a link register the walk begins further in. */
-		CHECK(stack.recognised != 0 || i < 3 || !has_trail || MW_OS_HAS_LINK_REGISTER);
+		CHECK(stack.recognised != 0 || i < 3 || !has_walk_cache || MW_OS_HAS_LINK_REGISTER);
 		CHECK(stack.recognised == 0 || stack.recognised == stamps);
-		mw_unwind_note(stack.result.serial, stamps);
+		mw_unwind_remember(stack.result.serial, stamps);
 	}
 	CHECK(dlclose(handle) == 0);
 	return (visited_t){.pc = stack.pcs[1], .stamps = stamps};
@@ -108,14 +107,14 @@ static void test_one_after_the_other(void) {
 }
 
 /* As a thread does that samples often. */
-static void get_trail(void) {
+static void get_walk_cache(void) {
 	for (unsigned i = 1; i < 1000; i++)
-		mw_unwind_sampled(1000 * i);
-	has_trail = true;
+		mw_unwind_sampled(1000 * i, false);
+	has_walk_cache = true;
 }
 
 static void *visit_often(void *argument) {
-	get_trail();
+	get_walk_cache();
 	for (unsigned i = 0; i < ROUNDS; i++)
 		visit(paths[(i + (argument != NULL)) % 2]);
 	mw_unwind_thread_end();
@@ -136,7 +135,7 @@ int main(int argc, char **argv) {
 	paths[0] = argv[1];
 	paths[1] = argv[2];
 	RUN(test_one_after_the_other);
-	get_trail();
+	get_walk_cache();
 	RUN(test_one_after_the_other);
 	RUN(test_threads);
 	return 0;

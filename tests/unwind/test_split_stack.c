@@ -2,7 +2,7 @@
  * test_split_stack.c -- walks over a stack in pieces (-fsplit-stack), through __morestack. */
 #include <stdint.h>
 
-#include "prof/unwind.h"
+#include "prof/unwind/unwind.h"
 #include "test.h"
 
 enum { DEPTH = 40 };

@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "heap/fast.h"
-#include "heap/heap.h"
-#include "heap/stats.h"
-#include "os/lock.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/stats/stats.h"
+#include "os/lock/lock.h"
 #include "test.h"
 
 static pthread_barrier_t barrier;

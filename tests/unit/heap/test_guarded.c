@@ -2,13 +2,13 @@
  * test_guarded.c -- which samples come between guard pages: each n-th, and none sooner than the gap
  * after another, which bounds what guarding costs; places are used in turns.  What is found with
  * them: tests/guarded/. */
-#include "heap/guarded.h"
+#include "heap/misuse/guarded.h"
 
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/clock.h"
+#include "os/time/clock.h"
 #include "test.h"
 
 enum { PLACES = 511 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * test_head.c -- list heads above tiny grow where it pays, up to a part of the thread's heap. */
-#include "heap/head.h"
+#include "heap/local/head.h"
 
 #include <pthread.h>
 
-#include "heap/fast.h"
-#include "heap/heap.h"
-#include "heap/verify.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/core/verify.h"
 #include "test.h"
 
 enum { BYTES = 4096, FEW = 64, MANY = 4096, ROUNDS = 20 };

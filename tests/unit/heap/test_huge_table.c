@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_huge_table.c -- the table against a plain array, with many collisions. */
-#include "heap/huge_table.h"
+#include "heap/large/huge_table.h"
 #include "test.h"
 
 #define MODEL 3000

@@ -3,10 +3,10 @@
  * than ever uses those of other classes first. */
 #include <stddef.h>
 
-#include "heap/chunk.h"
-#include "heap/heap.h"
-#include "heap/size_class.h"
-#include "heap/tally.h"
+#include "heap/core/heap.h"
+#include "heap/layout/counters.h"
+#include "heap/layout/size_class.h"
+#include "heap/memory/chunk.h"
 #include "test.h"
 
 enum { BLOCKS = 2048, CLASS_BYTES = 48 << 10, KEPT = 20000, KEPT_BYTES = 96 };
@@ -41,7 +41,7 @@ static void growth_takes_empty_pages(void) {
 static size_t pages_made(void) {
 	size_t total = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		total += mw_tally_read(&mw_tally.pages[c]);
+		total += mw_counters_read(&mw_counters.pages[c]);
 	return total;
 }
 

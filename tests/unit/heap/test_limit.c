@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * test_limit.c -- the heap's limits: what is purged, told and refused, and by how many threads at
  * once. */
-#include "heap/limit.h"
+#include "heap/memory/limit.h"
 
 #include <pthread.h>
 
-#include "heap/chunk.h"
-#include "heap/decay.h"
-#include "heap/fast.h"
-#include "heap/heap.h"
-#include "heap/huge.h"
-#include "heap/stats.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/large/huge.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/decay.h"
+#include "heap/stats/stats.h"
 #include "quiet_hooks.h"
 #include "test.h"
 

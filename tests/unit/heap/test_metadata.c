@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_metadata.c -- where a chunk's metadata lies: each way to it leads to the same place, nothing
  * overlaps, and neighbours' begin elsewhere. */
-#include "heap/fast.h"
-#include "heap/page.h"
+#include "heap/core/fast.h"
+#include "heap/layout/page.h"
 #include "test.h"
 
 enum { CHUNKS = 2 * MW_CHUNK_PLACES };

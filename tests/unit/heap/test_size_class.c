@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_size_class.c -- the tables against the rule they come from. */
-#include "heap/page.h"
-#include "heap/size_class.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
 #include "test.h"
 
 static void test_sizes_follow_the_rule(void) {

@@ -2,9 +2,9 @@
  * test_verify.c -- the heap check passes over a heap in every state that its life has. */
 #include <pthread.h>
 
-#include "heap/chunk.h"
-#include "heap/fast.h"
-#include "heap/verify.h"
+#include "heap/core/fast.h"
+#include "heap/core/verify.h"
+#include "heap/memory/chunk.h"
 #include "test.h"
 
 #define BLOCKS 4000

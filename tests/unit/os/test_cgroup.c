@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_cgroup.c -- limits of made-up trees of /proc and /sys/fs/cgroup, and the system's own. */
-#include "os/cgroup.h"
+#include "os/file/cgroup.h"
 
 #include <ftw.h>
 #include <sys/stat.h>

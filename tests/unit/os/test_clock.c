@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_clock.c -- the clocks are the kernel's, however they are asked. */
-#include "os/clock.h"
+#include "os/time/clock.h"
 
 #include <errno.h>
 #include <time.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * test_huge_pages.c -- what the kernel is told of mappings, and the pool when it is empty and when
  * it is not (where this machine lets us fill it). */
-#include "os/huge_pages.h"
+#include "os/memory/huge_pages.h"
 
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "os/map.h"
+#include "os/memory/map.h"
 #include "test.h"
 
 #define BYTES ((size_t)4 << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_local_time.c -- local time against libc's, in zones of all kinds. */
-#include "os/local_time.h"
+#include "os/file/local_time.h"
 
 #include <stdlib.h>
 #include <time.h>

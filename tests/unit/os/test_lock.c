@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/lock.h"
+#include "os/lock/lock.h"
 #include "test.h"
 
 static mw_lock_t lock;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "os/map.h"
+#include "os/memory/map.h"
 #include "test.h"
 
 #ifndef MADV_POPULATE_WRITE

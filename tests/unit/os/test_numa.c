@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * test_numa.c -- what this machine says, and that its kernel takes our calls. */
-#include "os/numa.h"
+#include "os/memory/numa.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#include "os/map.h"
+#include "os/memory/map.h"
 #include "test.h"
 
 static void the_system_is_asked(void) {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/auxv.h>
 
-#include "os/object.h"
+#include "os/unwind/object.h"
 #include "test.h"
 
 static void check_sound(const mw_os_object_t *object, uintptr_t address) {

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "os/fault.h"
-#include "os/stack.h"
+#include "os/platform/fault.h"
+#include "os/unwind/stack.h"
 #include "test.h"
 
 enum { PAGE = 4096, PAGES = 4 };

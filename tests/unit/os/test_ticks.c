@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_ticks.c -- the counter is believed for as long as ticks.h says, and no longer. */
-#include "os/ticks.h"
+#include "os/time/ticks.h"
 
-#include "os/clock.h"
+#include "os/time/clock.h"
 #include "test.h"
 
 enum { MS = 1000000 };

@@ -9,13 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/fault.h"
-#include "prof/image.h"
-#include "prof/mirror.h"
+#include "os/platform/fault.h"
+#include "prof/store/published.h"
+#include "prof/store/store.h"
 #include "prof_fixture.h"
 #include "test.h"
 
-/* All counters of the image and, when there is one, of the file. */
+/* All counters of the profile table and, when there is one, of the file. */
 static void check_live_zero(char *base) {
 	mw_state_live_t *live = section_of(base, MW_SECTION_LIVE);
 	CHECK_EQ(live->live_bytes, 0);
@@ -44,7 +44,7 @@ static void exact_counts_return_to_zero(void) {
 	}
 	char *file = map_state_of(getpid());
 	CHECK(file);
-	char *bases[] = {image_base(), file};
+	char *bases[] = {store_base(), file};
 	for (int k = 0; k < 2; k++) {
 		mw_state_live_t *live = section_of(bases[k], MW_SECTION_LIVE);
 		CHECK_EQ(live->live_bytes, bytes);
@@ -67,7 +67,7 @@ static void exact_counts_return_to_zero(void) {
 	}
 	for (int i = 0; i < BLOCKS; i++)
 		fake_hooks->sample_freed(&thread.hook, records[i], false);
-	check_live_zero(image_base());
+	check_live_zero(store_base());
 	check_live_zero(file);
 	/* Freed records are used again. */
 	bool sampled;
@@ -91,7 +91,7 @@ static void sampled_counts_return_to_zero(void) {
 	CHECK(taken > 1000);
 	for (int i = 0; i < taken; i++)
 		fake_hooks->sample_freed(&thread.hook, records[i], false);
-	check_live_zero(image_base());
+	check_live_zero(store_base());
 	check_live_zero(map_state_of(getpid()));
 }
 
@@ -168,14 +168,14 @@ static void order(mw_state_control_t *words) {
 	atomic_fetch_add(&words->sequence, 1);
 }
 
-/* Refills of one class until the order is seen. */
+/* Refills of one class until the request is seen. */
 static void work(void) {
 	bool sampled;
 	for (int i = 0; i < 1000; i++)
 		fake_small(&thread, 1, &thread, 32, 32, &sampled);
 }
 
-static void orders_are_obeyed(void) {
+static void requests_are_served(void) {
 	start(1 << 30, 0, false);
 	char *file = map_state_of(getpid());
 	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
@@ -223,7 +223,7 @@ static void orders_are_obeyed(void) {
 	CHECK_EQ(event_entry(file, 1)->b, 1);
 }
 
-static void bad_orders_are_rejected(void) {
+static void bad_requests_are_rejected(void) {
 	start(65536, 0, false);
 	char *file = map_state_of(getpid());
 	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
@@ -251,7 +251,7 @@ static void bad_orders_are_rejected(void) {
 	mw_prof_set_active(true);
 	mw_prof_set_mean_bytes(1);
 	work();
-	CHECK(mw_image_live()->samples > 500);
+	CHECK(mw_store_live()->samples > 500);
 }
 
 static void a_child_has_a_file_of_its_own(void) {
@@ -266,7 +266,7 @@ static void a_child_has_a_file_of_its_own(void) {
 	pid_t child = fork();
 	if (child == 0) {
 		mw_prof_fork_child();
-		CHECK(!mw_mirror_exists());
+		CHECK(!mw_published_exists());
 		CHECK(!map_state_of(getpid()));
 		fake_hooks->sample_freed(&thread.hook, 1, false);
 		CHECK(!map_state_of(getpid()));
@@ -277,10 +277,10 @@ static void a_child_has_a_file_of_its_own(void) {
 		CHECK_EQ(header->pid, getpid());
 		CHECK_EQ(header->parent_pid, parent);
 		mw_state_live_t *own_live = section_of(own, MW_SECTION_LIVE);
-		CHECK_EQ(own_live->alloc_bytes, mw_image_live()->alloc_bytes);
+		CHECK_EQ(own_live->alloc_bytes, mw_store_live()->alloc_bytes);
 		CHECK(own_live->alloc_bytes > bytes);
 		for (uint64_t i = 0; i < own_live->stacks_used; i++)
-			CHECK(memcmp(stack_entry(own, i), stack_entry(image_base(), i),
+			CHECK(memcmp(stack_entry(own, i), stack_entry(store_base(), i),
 				     sizeof(mw_state_stack_t)) == 0);
 		CHECK_EQ(event_entry(own, 1)->kind, MW_EVENT_FORK);
 		CHECK_EQ(event_entry(own, 1)->a, parent);
@@ -415,14 +415,14 @@ static void threads_resets_and_forks(void) {
 			mw_prof_fork_child();
 			/* The tables came over whole: no record is half written. */
 			int64_t live = 0;
-			for (uint64_t k = 1; k < mw_image_live()->records_used; k++) {
-				CHECK_EQ(record_entry(image_base(), k)->sequence % 2, 0);
-				const mw_state_record_t *record = record_entry(image_base(), k);
+			for (uint64_t k = 1; k < mw_store_live()->records_used; k++) {
+				CHECK_EQ(record_entry(store_base(), k)->sequence % 2, 0);
+				const mw_state_record_t *record = record_entry(store_base(), k);
 				if (record->address && record->stack != MW_RECORD_FREE &&
-				    record->generation == mw_image_live()->generation)
+				    record->generation == mw_store_live()->generation)
 					live += (int64_t)record->usable_bytes;
 			}
-			CHECK_EQ(mw_image_live()->live_bytes, live);
+			CHECK_EQ(mw_store_live()->live_bytes, live);
 			_exit(0);
 		}
 		mw_prof_fork_parent();
@@ -431,18 +431,18 @@ static void threads_resets_and_forks(void) {
 	}
 	for (int i = 0; i < THREADS; i++)
 		CHECK(pthread_join(threads[i], NULL) == 0);
-	check_live_zero(image_base());
+	check_live_zero(store_base());
 	char *file = map_state_of(getpid());
 	CHECK(file);
 	check_live_zero(file);
 	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
 	CHECK_EQ(live->generation, 30);
-	/* That one counts the orders of tools. */
+	/* That one counts the requests of tools. */
 	CHECK_EQ(live->resets_done, 0);
 }
 
-/* A million live samples, and a fork on the way: all is there, in both processes, in the image and
- * in the file, though the windows were moved several times. */
+/* A million live samples, and a fork on the way: all is there, in both processes, in the profile
+ * table and in the file, whose segments were mapped one by one. */
 static void fill_and_check(void) {
 	enum { BLOCKS = 1000000 / TEST_SLOWNESS };
 	start(1, 0, false);
@@ -466,7 +466,7 @@ static void fill_and_check(void) {
 		}
 	}
 	char *file = map_state_of(getpid());
-	char *bases[] = {image_base(), file};
+	char *bases[] = {store_base(), file};
 	for (int k = 0; k < 2; k++) {
 		mw_state_live_t *live = section_of(bases[k], MW_SECTION_LIVE);
 		CHECK_EQ(live->flags, 0);
@@ -486,26 +486,26 @@ static bool refuse_remap(mw_os_call_t call) {
 	return call == MW_OS_REMAP;
 }
 
-static void windows_widen(void) {
+static void tables_grow(void) {
 	fill_and_check();
 }
 
-/* Moving refused: the image is copied; the file's window stays, and the file is "full". */
-static void windows_widen_by_copying(void) {
+/* The profile table goes on; the file has its first segments, and is "full". */
+static void a_mapping_that_cannot_grow(void) {
 	mw_os_fault_hook = refuse_remap;
 	start(1, 0, false);
 	bool sampled;
 	for (uintptr_t i = 1; i <= 200000; i++)
 		CHECK_EQ(fake_small(&thread, 1, (void *)i, 1, 16, &sampled), i);
-	CHECK_EQ(mw_image_live()->flags, MW_STATE_FILE_FULL);
-	CHECK_EQ(mw_image_live()->live_bytes, 200000 * 16);
+	CHECK_EQ(mw_store_live()->flags, MW_STATE_FILE_FULL);
+	CHECK_EQ(mw_store_live()->live_bytes, 200000 * 16);
 	for (uintptr_t i = 1; i <= 200000; i++)
-		CHECK_EQ(record_entry(image_base(), i)->address, i);
+		CHECK_EQ(record_entry(store_base(), i)->address, i);
 	mw_state_live_t *live = section_of(map_state_of(getpid()), MW_SECTION_LIVE);
 	CHECK_EQ(live->live_bytes, 200000 * 16);
 }
 
-/* Of each of the threads: several windows all the same. */
+/* Of each of the threads: several segments all the same. */
 #define MANY (100000u / TEST_SLOWNESS)
 
 static void *take_many(void *argument) {
@@ -518,14 +518,14 @@ static void *take_many(void *argument) {
 	return NULL;
 }
 
-static void windows_widen_under_threads(void) {
+static void tables_grow_under_threads(void) {
 	start(1, 0, false);
 	pthread_t threads[4];
 	for (uintptr_t i = 0; i < 4; i++)
 		CHECK(pthread_create(&threads[i], NULL, take_many, (void *)i) == 0);
 	for (int i = 0; i < 4; i++)
 		CHECK(pthread_join(threads[i], NULL) == 0);
-	CHECK_EQ(mw_image_live()->flags, 0);
+	CHECK_EQ(mw_store_live()->flags, 0);
 	static char seen[4000000];
 	char *file = map_state_of(getpid());
 	for (unsigned i = 1; i <= 4 * MANY; i++) {
@@ -544,16 +544,16 @@ int main(void) {
 	RUN_IN_CHILD(pressure_is_logged);
 	RUN_IN_CHILD(publishes_lazily_and_cleans_up);
 	RUN_IN_CHILD(keeps_the_file_when_asked);
-	RUN_IN_CHILD(orders_are_obeyed);
-	RUN_IN_CHILD(bad_orders_are_rejected);
+	RUN_IN_CHILD(requests_are_served);
+	RUN_IN_CHILD(bad_requests_are_rejected);
 	RUN_IN_CHILD(a_child_has_a_file_of_its_own);
 	RUN_IN_CHILD(a_child_without_handlers_leaves_the_file_alone);
 	RUN_IN_CHILD(vfork_is_harmless);
 	RUN_IN_CHILD(nothing_for_set_uid_programs);
 	RUN_IN_CHILD(errno_is_kept);
 	RUN_IN_CHILD(threads_resets_and_forks);
-	RUN_IN_CHILD(windows_widen);
-	RUN_IN_CHILD(windows_widen_by_copying);
-	RUN_IN_CHILD(windows_widen_under_threads);
+	RUN_IN_CHILD(tables_grow);
+	RUN_IN_CHILD(a_mapping_that_cannot_grow);
+	RUN_IN_CHILD(tables_grow_under_threads);
 	return 0;
 }

@@ -2,7 +2,7 @@
  * compare.c -- a library to preload: takes stacks at malloc by mallow's unwinder and by libunwind,
  * at the same point, and keeps count of those that differ.  The blocks are glibc's.
  *
- * MW_COMPARE_FILE: a file of sizeof(tally_t) zeros that all processes of a run share, so that
+ * MW_COMPARE_FILE: a file of sizeof(totals_t) zeros that all processes of a run share, so that
  * counts of killed and exec'ed processes are there too.  MW_COMPARE_STEP: every n-th allocation
  * at first; MW_COMPARE_MAX: at most so many stacks a process.  MW_COMPARE_STOP: call
  * mw_compare_stop() after every n-th stack, for a debugger to look at the same one. */
@@ -19,9 +19,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "prof/unwind.h"
+#include "prof/unwind/unwind.h"
 #include "state/layout.h"
-#include "tally.h"
+#include "totals.h"
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -42,7 +42,7 @@ extern void *__libc_memalign(size_t align, size_t bytes);
 extern void __libc_free(void *block);
 static size_t (*libc_usable_size)(void *block);
 
-static tally_t *tally;
+static totals_t *totals;
 static unsigned long step = 1, stacks_max = 20000, stop_step;
 static _Atomic unsigned long allocations, taken, next;
 static atomic_flag is_shown = ATOMIC_FLAG_INIT;
@@ -68,7 +68,7 @@ __attribute__((constructor)) static void start(void) {
 	int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
 	if (file < 0)
 		return;
-	void *shared = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	void *shared = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	close(file);
 	if (shared == MAP_FAILED)
 		return;
@@ -81,7 +81,7 @@ __attribute__((constructor)) static void start(void) {
 	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	if (libc)
 		*(void **)&libc_usable_size = dlsym(libc, "malloc_usable_size");
-	tally = shared;
+	totals = shared;
 }
 
 static NOINLINE void by_libunwind(captured_t *stack) {
@@ -130,8 +130,8 @@ static void name_place(char *buffer, size_t capacity, uint64_t pc) {
 }
 
 static bool add_distinct(uint64_t hash) {
-	for (unsigned i = 0; i < TALLY_DISTINCT; i++) {
-		_Atomic uint64_t *place = &tally->hashes[(hash + i) % TALLY_DISTINCT];
+	for (unsigned i = 0; i < TOTALS_DISTINCT; i++) {
+		_Atomic uint64_t *place = &totals->hashes[(hash + i) % TOTALS_DISTINCT];
 		uint64_t seen = 0;
 		/* Relaxed: nothing hangs on it but the count. */
 		if (atomic_compare_exchange_strong_explicit(
@@ -145,14 +145,14 @@ static bool add_distinct(uint64_t hash) {
 
 static void note_difference(const captured_t *ours, unsigned i, const captured_t *theirs,
 			    unsigned k) {
-	unsigned number = atomic_fetch_add(&tally->differences, 1);
-	if (number >= TALLY_NOTES)
+	unsigned number = atomic_fetch_add(&totals->differences, 1);
+	if (number >= TOTALS_NOTES)
 		return;
 	char last[96], our_next[96], their_next[96];
 	name_place(last, sizeof last, i > 0 ? ours->pcs[i - 1] : 0);
 	name_place(our_next, sizeof our_next, i < ours->depth ? ours->pcs[i] : 0);
 	name_place(their_next, sizeof their_next, k < theirs->depth ? theirs->pcs[k] : 0);
-	snprintf(tally->notes[number], sizeof tally->notes[number],
+	snprintf(totals->notes[number], sizeof totals->notes[number],
 		 "after %s: mallow %s%s, libunwind %s%s; %u and %u more", last, our_next,
 		 i < ours->depth || ours->is_whole ? "" : " (cut)", their_next,
 		 k < theirs->depth || theirs->is_whole ? "" : " (cut)", ours->depth - i,
@@ -170,13 +170,13 @@ static void compare(const captured_t *ours, const captured_t *theirs, uint64_t c
 		k++;
 	}
 	bool same = i == ours->depth && k == theirs->depth && i > start;
-	atomic_fetch_add(&tally->stacks, 1);
-	atomic_fetch_add(&tally->frames, i - start);
-	atomic_fetch_add(&tally->identical, same);
-	atomic_fetch_add(&tally->cut_by_mallow, !ours->is_whole);
-	atomic_fetch_add(&tally->cut_by_libunwind, !theirs->is_whole);
+	atomic_fetch_add(&totals->stacks, 1);
+	atomic_fetch_add(&totals->frames, i - start);
+	atomic_fetch_add(&totals->identical, same);
+	atomic_fetch_add(&totals->cut_by_mallow, !ours->is_whole);
+	atomic_fetch_add(&totals->cut_by_libunwind, !theirs->is_whole);
 	if (add_distinct(hash | 1))
-		atomic_fetch_add(&tally->distinct, 1);
+		atomic_fetch_add(&totals->distinct, 1);
 	if (!same)
 		note_difference(ours, i, theirs, k);
 }
@@ -211,7 +211,7 @@ static bool is_due(void) {
 }
 
 static inline __attribute__((always_inline)) void allocating(void) {
-	if (!tally || is_busy || !is_due())
+	if (!totals || is_busy || !is_due())
 		return;
 	is_busy = true;
 	look((uint64_t)(uintptr_t)__builtin_return_address(0));

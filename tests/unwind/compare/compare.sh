@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # compare.sh BUILD_DIR [PROGRAM...] -- stacks at malloc, by mallow and by libunwind at the same points, in
-# real programs; and by gdb in a few.  Prints the table of doc/unwinding.md.  At least 99.5 % must be
+# real programs; and by gdb in a few.  Prints the table of doc/internals/unwinding.md.  At least 99.5 % must be
 # identical in each program.  Skipped (77) without libunwind; programs that are not here are left out.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,8 +9,8 @@ build=$(cd "$1" && pwd)
 shift
 export LC_ALL=C PATH=/usr/bin:/bin:/usr/sbin:/sbin
 unset LD_PRELOAD MALLOC_CONF MALLOW_CONF
-tally=$build/tests/unwind_tally
-[ -x "$tally" ] || {
+totals=$build/tests/unwind_totals
+[ -x "$totals" ] || {
     echo "skipped: built without libunwind"
     exit 77
 }
@@ -49,9 +49,9 @@ compare() {
     fi
     work=$base/$name
     mkdir "$work"
-    "$tally" make "$base/tally"
+    "$totals" make "$base/totals"
     (
-        export MW_COMPARE_FILE=$base/tally MW_COMPARE_STEP=3 MW_COMPARE_MAX=4000
+        export MW_COMPARE_FILE=$base/totals MW_COMPARE_STEP=3 MW_COMPARE_MAX=4000
         "run_$name"
     ) >"$base/log" 2>&1 || status=$?
     if [ "$status" -ne 0 ]; then
@@ -59,7 +59,7 @@ compare() {
         echo "$name: the program ended with status $status"
         failed=1
     fi
-    "$tally" show "$name" "$base/tally" || failed=1
+    "$totals" show "$name" "$base/totals" || failed=1
 }
 
 if [ $# -gt 0 ]; then

@@ -11,8 +11,8 @@ gdb_stacks() {
     local name=${2##*/} step=$1
     shift
     command -v gdb >/dev/null && command -v "$1" >/dev/null || return 0
-    "$tally" make "$base/tally"
-    local wrapper="env LD_PRELOAD=$library MW_COMPARE_FILE=$base/tally MW_COMPARE_STEP=3 MW_COMPARE_STOP=$step"
+    "$totals" make "$base/totals"
+    local wrapper="env LD_PRELOAD=$library MW_COMPARE_FILE=$base/totals MW_COMPARE_STEP=3 MW_COMPARE_STOP=$step"
     timeout 60 ${as[@]+"${as[@]}"} gdb -batch -nx -ex "set exec-wrapper $wrapper" -x "$here/gdb_stacks.py" --args "$@" \
         >"$base/gdb" 2>&1
     printf '%-10s %s\n' "$name" "$(grep '^gdb: ' "$base/gdb" | tail -n 5)"

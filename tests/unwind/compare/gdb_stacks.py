@@ -53,7 +53,8 @@ while same + other < STOPS and gdb.selected_thread() is not None:
         while alike < min(len(ours), len(theirs)) and ours[alike] == theirs[alike]:
             alike += 1
         place = gdb.execute("info symbol %#x" % ours[alike - 1], to_string=True).strip()
-        print("gdb: alike for %d of %d and %d frames, up to %s" % (alike, len(ours), len(theirs), place))
+        print("gdb: alike for %d of %d and %d frames, up to %s" % (alike, len(ours), len(theirs),
+                                                                   place))
     gdb.execute("continue", to_string=True)
 frames = sum(map(len, distinct)) / max(1, len(distinct))
 print("gdb: %d same, %d other, %d distinct of %.1f frames" % (same, other, len(distinct), frames))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154,SC2016 # the caller's variables; other languages' dollars
-# programs.sh -- a short piece of work for each program of the comparison, a function each.  They run
-# with the comparing library in $library and leave nothing outside of $work.
+# programs.sh -- a short piece of work for each program of the comparison, a function each.  They
+# run with the comparing library in $library and leave nothing outside of $work.
 
 with() {
     env LD_PRELOAD="$library" "$@"
@@ -145,7 +145,8 @@ run_rg() {
 }
 
 run_redis() {
-    exec_with redis-server --port 0 --unixsocket "$work/redis.sock" --dir "$work" --save '' >"$work/out" &
+    exec_with redis-server --port 0 --unixsocket "$work/redis.sock" --dir "$work" --save '' \
+        >"$work/out" &
     local server=$!
     for _ in $(seq 100); do
         redis-cli -s "$work/redis.sock" ping >"$work/out" 2>&1 && break
@@ -188,7 +189,8 @@ run_postgres() {
         chown postgres "$work"
     fi
     "${as[@]}" "$bin/initdb" -D "$work/data" -U postgres -A trust --no-sync --locale=C >"$work/out"
-    exec_with "${as[@]}" "$bin/postgres" -D "$work/data" -k "$work" -c listen_addresses= -c fsync=off \
+    exec_with "${as[@]}" "$bin/postgres" -D "$work/data" -k "$work" -c listen_addresses= -c \
+        fsync=off \
         2>"$work/out2" &
     local server=$!
     for _ in $(seq 100); do
@@ -198,7 +200,8 @@ run_postgres() {
     "${as[@]}" "$bin/psql" -h "$work" -U postgres -q -c 'CREATE TABLE t AS SELECT i, i % 97 AS k,
         md5(i::text) AS m FROM generate_series(1, 20000) i; CREATE INDEX ON t(k); ANALYZE t;
         DO $$ BEGIN FOR n IN 1 .. 200 LOOP PERFORM count(*) FROM t a JOIN t b USING (i) WHERE a.k = n;
-        END LOOP; END $$; SELECT k, string_agg(m, chr(44)) FROM t GROUP BY k ORDER BY 2' >"$work/out"
+        END LOOP; END $$; SELECT k, string_agg(m, chr(44)) FROM t GROUP BY k ORDER BY 2' \
+            >"$work/out"
     "${as[@]}" "$bin/pg_ctl" -D "$work/data" -m fast -w stop >"$work/out"
     wait "$server"
 }
@@ -272,7 +275,8 @@ run_ffmpeg() {
 }
 
 run_gdb() {
-    with gdb -nx -batch -ex 'break main' -ex 'info functions alloc' -ex 'python print(sum(range(1000)))' "$(command -v gdb)"
+    with gdb -nx -batch -ex 'break main' -ex 'info functions alloc' -ex \
+        'python print(sum(range(1000)))' "$(command -v gdb)"
 }
 
 run_cmake() {
@@ -284,11 +288,13 @@ run_cmake() {
 }
 
 run_vim() {
-    with vim -e -s -u NONE -c 'for i in range(3000)|call append(0, "x".i)|endfor' -c '%s/x\(\d\)/<\1>/g' -c sort -c 'qa!' </dev/null
+    with vim -e -s -u NONE -c 'for i in range(3000)|call append(0, "x".i)|endfor' -c \
+        '%s/x\(\d\)/<\1>/g' -c sort -c 'qa!' </dev/null
 }
 
 run_R() {
-    R_HOME=/usr/lib/R LD_LIBRARY_PATH=/usr/lib/R/lib with /usr/lib/R/bin/exec/R --vanilla --slave -e '
+    R_HOME=/usr/lib/R LD_LIBRARY_PATH=/usr/lib/R/lib with /usr/lib/R/bin/exec/R --vanilla --slave \
+        -e '
 x <- lapply(1:3000, function(i) paste0("k", i)); d <- data.frame(a = 1:500, b = rnorm(500))
 m <- summary(lm(b ~ a, d)); z <- solve(matrix(rnorm(2500), 50)); y <- gsub("k", "z", unlist(x))'
 }

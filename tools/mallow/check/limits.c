@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * limits.c -- compares sums with limits. */
+ * limits.c -- compares the totals of profiles with limits. */
 #include "check/limits.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ bool mw_limit_parse(const char *text, int64_t *bytes, double *percent) {
 	if ((*text < '0' || *text > '9') && *text != '.')
 		return false;
 	double number = strtod(text, &end);
-	/* Hexadecimal and infinity are numbers to strtod(3). */
+	/* strtod(3) also accepts hexadecimal numbers and "inf", which are no limits. */
 	if (end == text || strspn(text, "0123456789.") != (size_t)(end - text))
 		return false;
 	if (percent != NULL) {
@@ -36,14 +36,14 @@ bool mw_limit_parse(const char *text, int64_t *bytes, double *percent) {
 		end += *end == 'i';
 	}
 	end += *end == 'B';
-	/* 2^60: more than any machine has. */
+	/* Rejects limits above 2^60 bytes, more than any machine has. */
 	if (*end != '\0' || number > 0x1p60)
 		return false;
 	*bytes = (int64_t)number;
 	return true;
 }
 
-/* Profiles that know only of what is in use call it "space". */
+/* Profiles that hold only memory in use name the type "space". */
 static const char *type_of(mw_limit_kind_t kind, const mw_profile_t *p) {
 	if (kind == MW_LIMIT_PEAK)
 		return "peak_space";
@@ -52,48 +52,46 @@ static const char *type_of(mw_limit_kind_t kind, const mw_profile_t *p) {
 		       : "inuse_space";
 }
 
-static void set_interval(mw_finding_t *finding, const mw_profile_t *p) {
-	const mw_stacks_t *stacks = &finding->stacks;
-	mw_interval_types_t types;
-	double variance = 0;
-	finding->low = finding->high = finding->measured;
-	if (finding->kind == MW_LIMIT_GROWTH || !mw_interval_types_find(p, stacks->type, &types))
-		return;
-	for (size_t i = 0; i < stacks->count; i++)
-		variance += stacks->stacks[i].variance;
-	mw_interval_t range = mw_interval_of(finding->measured, variance);
-	finding->low = range.low;
-	finding->high = range.high;
+const mw_profile_t *mw_limit_profile(mw_limit_kind_t kind, const mw_limit_profiles_t *profiles) {
+	return kind == MW_LIMIT_GROWTH ? profiles->growth
+	       : kind == MW_LIMIT_PEAK ? profiles->peak
+				       : profiles->live;
 }
 
-/* The peak is the last maximum that passed the one before by a twentieth: what is in use may be
- * more by as much, and is the peak then. */
-static int take_live_if_more(mw_stacks_t *stacks, const mw_profile_t *p, mw_error_t *error) {
-	mw_stacks_t live;
-	if (mw_profile_find_type(p, type_of(MW_LIMIT_LIVE, p)) < 0)
-		return 0;
-	if (mw_stacks_init(&live, p, type_of(MW_LIMIT_LIVE, p), error) != 0) {
-		mw_stacks_release(stacks);
-		return -1;
-	}
-	if (live.total <= stacks->total) {
-		mw_stacks_release(&live);
-		return 0;
-	}
-	mw_stacks_release(stacks);
-	*stacks = live;
-	return 0;
+int64_t mw_limit_live_bytes(const mw_profile_t *p) {
+	int type = mw_profile_find_type(p, type_of(MW_LIMIT_LIVE, p));
+	return type < 0 ? 0 : mw_profile_total(p, (size_t)type);
 }
 
-int mw_limit_check(mw_limit_kind_t kind, const mw_profile_t *p, int64_t allowed, int64_t baseline,
+static mw_interval_t interval_of_live(const mw_profile_t *p) {
+	int type = mw_profile_find_type(p, type_of(MW_LIMIT_LIVE, p));
+	return type < 0 ? (mw_interval_t){0, 0} : mw_interval_of_total(p, (size_t)type);
+}
+
+static mw_interval_t interval_of(const mw_finding_t *finding, const mw_limit_profiles_t *profiles) {
+	if (finding->kind == MW_LIMIT_GROWTH)
+		return mw_interval_of_difference(
+			mw_limit_live_bytes(profiles->live), interval_of_live(profiles->live),
+			finding->baseline, interval_of_live(profiles->base));
+	return mw_interval_of_total(mw_limit_profile(finding->kind, profiles),
+				    finding->stacks.type);
+}
+
+int mw_limit_check(mw_limit_kind_t kind, const mw_limit_profiles_t *profiles, int64_t allowed,
 		   mw_finding_t *finding, mw_error_t *error) {
-	*finding = (mw_finding_t){.kind = kind, .allowed = allowed, .baseline = baseline};
+	const mw_profile_t *p = mw_limit_profile(kind, profiles);
+	*finding = (mw_finding_t){.kind = kind, .allowed = allowed};
 	if (mw_stacks_init(&finding->stacks, p, type_of(kind, p), error) != 0)
 		return -1;
-	if (kind == MW_LIMIT_PEAK && take_live_if_more(&finding->stacks, p, error) != 0)
-		return -1;
-	finding->measured = finding->stacks.total;
-	finding->passed = finding->measured <= allowed;
-	set_interval(finding, p);
+	if (kind == MW_LIMIT_GROWTH) {
+		finding->baseline = mw_limit_live_bytes(profiles->base);
+		finding->measured = mw_limit_live_bytes(profiles->live) - finding->baseline;
+	} else {
+		finding->measured = mw_profile_total(p, finding->stacks.type);
+	}
+	mw_interval_t range = interval_of(finding, profiles);
+	finding->low = range.low;
+	finding->high = range.high;
+	finding->passed = finding->low <= allowed;
 	return 0;
 }

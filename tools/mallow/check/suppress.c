@@ -9,11 +9,12 @@
 
 #include "model/alloc.h"
 
-/* Lists that people write have some kilobytes. */
+/* Largest suppression file.  Files that people write have some kilobytes. */
 #define FILE_BYTES_MAX ((size_t)4 << 20)
 
-/* What stands behind `star` may begin anywhere from `text` on; NULL: the pattern begins at `text`.
- * Only the last star moves, so that the time is the product of the lengths at most. */
+/* Matches the pattern from `text` on.  `star` is the pattern after the last '*', which may match
+ * at any later position; NULL = no '*' came yet, so the pattern matches at `text` only.  Only
+ * the last star is retried, so the time is at most the product of the two lengths. */
 static bool matches_from(const char *pattern, const char *star, const char *text) {
 	const char *retry = text;
 	for (;;) {
@@ -104,7 +105,9 @@ void mw_suppressions_release(mw_suppressions_t *s) {
 	free(s->rows);
 }
 
-static bool location_matches(const mw_profile_t *p, const mw_location_t *l, const char *pattern) {
+bool mw_suppression_matches_location(const mw_profile_t *p, uint32_t location,
+				     const char *pattern) {
+	const mw_location_t *l = &p->locations[location];
 	for (uint32_t i = 0; i < l->line_count; i++) {
 		const mw_function_t *f = &p->functions[p->lines[l->line_first + i].function];
 		if (mw_suppression_matches(pattern, mw_profile_string(p, f->name)) ||
@@ -116,10 +119,10 @@ static bool location_matches(const mw_profile_t *p, const mw_location_t *l, cons
 	       mw_suppression_matches(pattern, mw_profile_string(p, p->mappings[l->mapping].path));
 }
 
-/* The number of the first that matches + 1; 0: none. */
+/* Returns 1 + the index of the first suppression that matches; 0 = none. */
 static uint32_t find_match(const mw_suppressions_t *s, const mw_profile_t *p, uint32_t location) {
 	for (size_t i = 0; i < s->count; i++)
-		if (location_matches(p, &p->locations[location], s->rows[i].pattern))
+		if (mw_suppression_matches_location(p, location, s->rows[i].pattern))
 			return (uint32_t)i + 1;
 	return 0;
 }

@@ -3,37 +3,34 @@
 #include "cmd/command.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/compat.h"
-#include "cmd/help.h"
-#include "cmd/options.h"
-#include "cmd/suggest.h"
-#include "cmd/terminal.h"
-
-void mw_complain(const char *format, ...) {
-	va_list args;
-	va_start(args, format);
-	/* What stdout holds was said before. */
-	fflush(stdout);
-	mw_progress_clear();
-	fputs("mallow: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-}
+#include "cli/complain.h"
+#include "cli/environment.h"
+#include "cli/help/help.h"
+#include "cli/options.h"
+#include "cli/pager.h"
+#include "cli/suggest.h"
+#include "cmd/compat/compat.h"
 
 static int unknown_subcommand(const char *name) {
 	char known[512] = "";
 	const char *kind = name[0] == '-' ? "option" : "subcommand";
 	mw_suggestion_t meant = {NULL, 0};
-	for (size_t i = 0; i < mw_subcommand_count; i++) {
-		mw_suggest(&meant, name, mw_subcommands[i].name);
+	for (size_t i = 0; i < mw_command_table.subcommand_count; i++) {
+		const char *allowed = mw_command_table.subcommands[i].name;
+		mw_suggest(&meant, name, allowed);
 		strncat(known, i ? ", " : "", sizeof(known) - strlen(known) - 1);
-		strncat(known, mw_subcommands[i].name, sizeof(known) - strlen(known) - 1);
+		strncat(known, allowed, sizeof(known) - strlen(known) - 1);
+	}
+	/* `version` and `help` are also suggested for --version and --help without their dashes. */
+	const char *const own[] = {"--version", "--help"};
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		const char *best = meant.best;
+		mw_suggest(&meant, name + strspn(name, "-"), own[i] + 2);
+		if (meant.best != best || strcmp(name, own[i] + 2) == 0)
+			meant.best = own[i];
 	}
 	if (meant.best != NULL)
 		mw_complain("unknown %s '%s'; did you mean '%s'? 'mallow --help' lists all", kind,
@@ -44,16 +41,19 @@ static int unknown_subcommand(const char *name) {
 }
 
 static int run(const mw_subcommand_t *subcommand, int argc, char **argv) {
-	mw_arguments_t arguments;
+	mw_arguments_t arguments = {.subcommand = subcommand};
+	mw_words_t words;
 	int status = MW_EXIT_FINE;
-	if (!mw_arguments_parse(&arguments, subcommand, argc, argv))
+	if (!mw_words_collect(&words, subcommand, argc, argv) ||
+	    !mw_arguments_parse(&arguments, subcommand, words.count, words.words))
 		status = MW_EXIT_TROUBLE;
 	else if (arguments.help)
-		mw_help_print(stdout, subcommand);
+		mw_help_print(stdout, subcommand, arguments.help_all);
 	else
 		status = subcommand->run(&arguments);
-	mw_terminal_end();
+	mw_pager_end();
 	mw_arguments_release(&arguments);
+	mw_words_release(&words);
 	return status;
 }
 
@@ -83,6 +83,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int mw_command_main(int argc, char **argv) {
+	mw_commands_register(&mw_command_table);
 	int status = dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == MW_EXIT_FINE) {
 		mw_complain("standard output: %s", strerror(errno));

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * subcommands.c -- the one table of subcommands, options and their help. */
+ * subcommands.c -- the table of subcommands, options and their help. */
 #include <limits.h>
-#include <string.h>
 
-#include "cmd/commands.h"
-#include "cmd/load.h"
-#include "cmd/options.h"
-#include "cmd/select.h"
-#include "cmd/terminal.h"
-#include "cmd/view_options.h"
+#include "cli/help/help.h"
+#include "cli/options.h"
+#include "cli/pager.h"
+#include "cmd/command.h"
+#include "cmd/compat/compat.h"
+#include "cmd/compat/shell.h"
+#include "cmd/doctor/doctor.h"
+#include "cmd/input/load.h"
+#include "cmd/input/selected_processes.h"
+#include "cmd/process/process_commands.h"
+#include "cmd/profile/profile_commands.h"
+#include "cmd/profile/view_options.h"
+#include "cmd/report/report_commands.h"
+#include "cmd/run/run_command.h"
 
 #define JSON_OPTION                                                                                \
 	{ "json", 0, MW_OPTION_FLAG, NULL, NULL, "print JSON, with exact bytes" }
@@ -27,26 +34,32 @@
 #define END_OF_OPTIONS                                                                             \
 	{ NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL }
 
-#define ORDER_DETAILS_BUT(strict)                                                                  \
-	"The process notices the order at its next refill of memory. When it has not within the "  \
-	"waiting time, because it is idle or stopped, the order stands and takes effect then; "    \
-	"the exit status is 0 all the same" strict                                                 \
-	". With background_thread:true an idle process obeys at once."
-#define ORDER_DETAILS ORDER_DETAILS_BUT("")
-#define STRICT_ORDER_DETAILS                                                                       \
-	ORDER_DETAILS_BUT(", but with --strict: 1 when some threads have not allocated by then")
+#define REQUEST_DETAILS_BUT(strict)                                                                \
+	"The process looks for requests while it allocates, so an idle or stopped process does "   \
+	"not see one. After the waiting time the command ends, with status 0" strict               \
+	"; the request stays and takes effect once the process allocates. With "                   \
+	"background_thread:true an idle process follows at once."
+#define REQUEST_DETAILS REQUEST_DETAILS_BUT("")
+#define STRICT_REQUEST_DETAILS                                                                     \
+	REQUEST_DETAILS_BUT(", but with --strict: 1 when some threads have not allocated by then")
 
-/* A line each, in the details of `set`. */
+/* One line for each setting in the details of `set`. */
 #define MW_SETTING(name, kind, standard, min, max, unit, help) #name "\t" help "\n"
 
-/* Behind the shared ones: the numbers of those are the same for all views, and for jeprof and
- * pprof. */
+/* The option follows the shared ones, which keep one index in all views and in jeprof and pprof. */
+#define TOP_OPTION                                                                                 \
+	{                                                                                          \
+		"top", 0, MW_OPTION_COUNT, "N", NULL,                                              \
+			"at most N rows, functions or stacks (report: 40, tree and graph: 80)"     \
+	}
+static const mw_option_t table_options[] = {TOP_OPTION, END_OF_OPTIONS};
 static const mw_option_t live_options[] = {
+	TOP_OPTION,
 	{"all", 0, MW_OPTION_FLAG, NULL, NULL, "on a terminal: a live view of all processes"},
 	END_OF_OPTIONS,
 };
 
-const mw_subcommand_t mw_subcommands[] = {
+static const mw_subcommand_t subcommands[] = {
 	{
 		.name = "run",
 		.operands = "[--] PROGRAM [ARGUMENT]...",
@@ -82,9 +95,11 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "mean bytes allocated between two samples (default 512K)"},
 				{"exact", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "sample every allocation; the same as --rate 1"},
-				{"as", 0, MW_OPTION_CHOICE, "LIBRARY", "jemalloc",
-				 "for a program linked with jemalloc: mallow's libjemalloc.so.2 by "
-				 "LD_LIBRARY_PATH, nothing preloaded"},
+				{"as", 0, MW_OPTION_CHOICE, "ALLOCATOR",
+				 "jemalloc|gperftools|mimalloc",
+				 "for a program linked with that allocator: mallow's library of "
+				 "its "
+				 "name by LD_LIBRARY_PATH, nothing preloaded"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "where to write the profile; .heap is jemalloc's format, .pb not "
 				 "compressed; a directory, made when its name ends in a slash, "
@@ -97,15 +112,16 @@ const mw_subcommand_t mw_subcommands[] = {
 		.name = "ls",
 		.operands = "",
 		.summary = "list the processes that run mallow",
-		.details = "Lists your processes that run mallow (root: everybody's), and those "
-			   "whose state file is still there: their profiles can still be read. "
-			   "Running ones sample, stopped ones do not, paused ones wait for SIGCONT "
-			   "or a debugger; ended ones ran to the end "
-			   "and were asked to keep their file, those in _exit called that "
-			   "function, killed ones ended by a signal, or by "
-			   "a system call of their own, as Go's programs do. In JSON, times are in "
-			   "seconds "
-			   "since 1970.",
+		.details =
+			"Lists your processes that run mallow (root: everybody's), and those "
+			"whose state file is still there: their profiles can still be read. "
+			"RATE is off where sampling is.\n\n"
+			"States: running; stopped (by SIGSTOP or a debugger); elsewhere (in a pid "
+			"namespace that cannot be seen from here; PID is the number there); exited "
+			"(and asked to keep the file); _exit (called that function); killed (by a "
+			"signal, or ended by a system call of its own, as Go's programs do). "
+			"PROGRAM is the title of a process that sets one, as PostgreSQL's do. In "
+			"JSON, times are in seconds since 1970.",
 		.examples = "mallow ls\n"
 			    "mallow ls --json | jq '.[].pid'",
 		.operands_max = 0,
@@ -128,9 +144,15 @@ const mw_subcommand_t mw_subcommands[] = {
 		.summary = "show what is known of one process without its stacks",
 		.details =
 			"Shows whether sampling is on and since when, the rate, estimates of "
-			"live and allocated bytes, what the resident memory of a live process is "
-			"used for, the heap's statistics, and whatever cut the profile short. In "
-			"JSON, times are in seconds since 1970.",
+			"live and allocated bytes (what is live is told with how far off it is in "
+			"95 of 100 cases), "
+			"what the resident memory of a live process is used for, the heap's "
+			"statistics, and whatever cut the profile short. "
+			"A live process is asked to walk its heap; one that has no background "
+			"thread and does not allocate does not answer, and the age of its last "
+			"walk "
+			"is shown. Stacks are those of threads that allocate. In JSON, times are "
+			"in seconds since 1970.",
 		.examples = "mallow status 4711\n"
 			    "mallow status --json 4711\n"
 			    "mallow status --name '^redis'",
@@ -142,11 +164,12 @@ const mw_subcommand_t mw_subcommands[] = {
 		.name = "start",
 		.operands = "TARGET...",
 		.summary = "switch sampling on in a live process",
-		.details = "Says what it found; a process that samples already is left "
-			   "alone. " STRICT_ORDER_DETAILS "\n\nWith --for it waits so long, writes "
-			   "a profile of what was allocated meanwhile (alloc_space) and what of "
-			   "that is still live (inuse_space), and leaves the process as it was "
-			   "found. ^C ends the session early.",
+		.details =
+			"Says what it found; a process that samples already is left "
+			"alone. " STRICT_REQUEST_DETAILS "\n\nWith --for it waits so long, writes "
+			"a profile of what was allocated meanwhile (alloc_space) and what of "
+			"that is still live (inuse_space), and leaves the process as it was "
+			"found. ^C ends the session early.",
 		.examples = "mallow start 4711\n"
 			    "mallow start --strict --name '^worker'\n"
 			    "mallow start --for 60s -o out.pb.gz 4711",
@@ -169,7 +192,7 @@ const mw_subcommand_t mw_subcommands[] = {
 		.operands = "TARGET...",
 		.summary = "switch sampling off in a live process",
 		.details = "What was sampled so far stays in the profile, and frees of it are "
-			   "still followed. " STRICT_ORDER_DETAILS,
+			   "still followed. " STRICT_REQUEST_DETAILS,
 		.examples = "mallow stop 4711",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_stop,
@@ -188,7 +211,7 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "dump_name\tname of dumps: %p pid, %h host, %e program, %n number, %t "
 			   "time, %r reason, %u bytes in use, %P prof_prefix\n"
 #include "state/settings.def"
-			   "\n" ORDER_DETAILS,
+			   "\n" REQUEST_DETAILS,
 		.examples = "mallow set 4711 rate=64K\n"
 			    "mallow set 4711 rate=1      # exact\n"
 			    "mallow set --all dump_live=2G dump_name=/var/tmp/%e.%p.%t.pb",
@@ -202,7 +225,7 @@ const mw_subcommand_t mw_subcommands[] = {
 		.operands = "TARGET...",
 		.summary = "set the counters of a live process to zero",
 		.details = "Afterwards the profile holds only what is allocated from then "
-			   "on. " ORDER_DETAILS,
+			   "on. " REQUEST_DETAILS,
 		.examples = "mallow reset 4711",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_reset,
@@ -255,6 +278,31 @@ const mw_subcommand_t mw_subcommands[] = {
 			},
 	},
 	{
+		.name = "mark",
+		.operands = "TARGET...",
+		.summary = "remember a process as it is now, to compare with later",
+		.details =
+			"Keeps the profile of a process, which goes on undisturbed. Later, "
+			"'mallow diff --since NAME' shows what grew and what shrank since the "
+			"mark, "
+			"'mallow top --alive-at NAME' (and every other view) what was live then, "
+			"and "
+			"'mallow timeline' where the mark is. The latest 16 marks of a process are "
+			"kept, for a week, in $XDG_CACHE_HOME/mallow/marks.",
+		.examples = "mallow mark 4711\n"
+			    "mallow mark --label before-load 4711\n"
+			    "mallow diff --since before-load 4711",
+		.operands_max = UINT_MAX,
+		.run = mw_cmd_mark,
+		.options =
+			{
+				{"label", 0, MW_OPTION_TEXT, "NAME", NULL,
+				 "a name to find the mark by, instead of its time"},
+				SELECT_OPTIONS,
+				END_OF_OPTIONS,
+			},
+	},
+	{
 		.name = "clean",
 		.operands = "",
 		.summary = "remove the state files of processes that have ended",
@@ -289,7 +337,7 @@ const mw_subcommand_t mw_subcommands[] = {
 			"alloc_space\tbytes allocated, freed ones included\n"
 			"alloc_objects\tlikewise objects\n"
 			"alloc_requested\tlikewise bytes as asked for\n"
-			"peak_space\tbytes when most were in use, to within 5 %\n"
+			"peak_space\tbytes when most were in use\n"
 			"peak_objects\tobjects at that time\n"
 			"freed_objects\tobjects that were freed\n"
 			"freed_elsewhere\tthose freed by another thread\n"
@@ -306,8 +354,7 @@ const mw_subcommand_t mw_subcommands[] = {
 		.run = mw_cmd_report,
 		.options =
 			{
-				{"top", 0, MW_OPTION_COUNT, "N", NULL,
-				 "at most N rows (default 40)"},
+				TOP_OPTION,
 				{"all", 0, MW_OPTION_FLAG, NULL, NULL, "all rows"},
 				{"interval", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "between what values each estimate lies in 95 of 100 cases"},
@@ -318,6 +365,7 @@ const mw_subcommand_t mw_subcommands[] = {
 				END_OF_OPTIONS,
 			},
 		.shared = mw_view_options,
+		.common = mw_view_common_options,
 	},
 #define VIEW_ROW(instead_, more_, name_, operands_, min, max, print, is_whole, needs_labels, type, \
 		 summary_, details_, examples_)                                                    \
@@ -330,14 +378,16 @@ const mw_subcommand_t mw_subcommands[] = {
 		.operands_min = min,                                                               \
 		.operands_max = max,                                                               \
 		.run = mw_cmd_view,                                                                \
+		.stands_for_operand = (min) == 2 && (max) == 2 ? "since" : NULL,                   \
 		.instead = instead_,                                                               \
 		.options = {END_OF_OPTIONS},                                                       \
+		.common = mw_view_common_options,                                                  \
 		.more = more_,                                                                     \
 		.shared = mw_view_options,                                                         \
 	},
-#define MW_VIEW(...) VIEW_ROW(NULL, NULL, __VA_ARGS__)
+#define MW_VIEW(...) VIEW_ROW(NULL, table_options, __VA_ARGS__)
 #define MW_VIEW_LIVE(...) VIEW_ROW("all", live_options, __VA_ARGS__)
-#include "cmd/views.def"
+#include "cmd/profile/views.def"
 #undef MW_VIEW_LIVE
 #undef MW_VIEW
 #undef VIEW_ROW
@@ -388,7 +438,11 @@ const mw_subcommand_t mw_subcommands[] = {
 			   "A file of suppressions is one of LeakSanitizer's: lines such as "
 			   "leak:parse_* "
 			   "name functions, source files or modules whose stacks are left out, by "
-			   "a part of the name, with * for anything, ^ and $ for its ends.",
+			   "a part of the name, with * for anything, ^ and $ for its ends.\n\n"
+			   "A limit fails when the value is above it in 95 of 100 cases, by the "
+			   "samples there are; profiles of 'mallow run --exact' leave no doubt. "
+			   "What glibc, libstdc++ and CPython keep until the process ends "
+			   "(buffers of stdio, locales, the interpreter) counts at the peak only.",
 		.examples = "mallow check --max-peak 200M --max-live 0 test.pb.gz\n"
 			    "mallow check --max-growth 5% --baseline base.pb.gz --format junit "
 			    "now.pb.gz",
@@ -407,7 +461,11 @@ const mw_subcommand_t mw_subcommands[] = {
 				{"baseline", 0, MW_OPTION_LIST, "TARGET", NULL,
 				 "the profile to compare with; several are summed"},
 				{"suppress", 0, MW_OPTION_LIST, "FILE", NULL,
-				 "leave out what LeakSanitizer would"},
+				 "leave out the stacks that a suppression file of LeakSanitizer "
+				 "names"},
+				{"no-default-suppressions", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "count also what glibc, libstdc++ and CPython keep until the "
+				 "process ends"},
 				{"focus", 0, MW_OPTION_TEXT, "RE", NULL,
 				 "only stacks with a frame that matches"},
 				{"ignore", 0, MW_OPTION_TEXT, "RE", NULL,
@@ -459,7 +517,9 @@ const mw_subcommand_t mw_subcommands[] = {
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_shell,
 		.options = {END_OF_OPTIONS},
+		.more = table_options,
 		.shared = mw_view_options,
+		.common = mw_view_common_options,
 	},
 	{
 		.name = "help",
@@ -479,19 +539,35 @@ const mw_subcommand_t mw_subcommands[] = {
 				 "a completion script for bash, zsh or fish"},
 				{"man", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "the subcommand's man page in mdoc(7), or the list of them all"},
+				{"all", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "every option of the subcommand, not only the common ones"},
 				TERMINAL_OPTIONS,
 				END_OF_OPTIONS,
 			},
 	},
 };
 
+static const mw_command_group_t groups[] = {
+	{"Profile a program, see where its memory is",
+	 {"run", "ls", "report", "top", "status", "doctor"}},
+	{"Look closer",
+	 {"tree", "peek", "traces", "list", "disasm", "sizes", "threads", "lifetimes", "tags",
+	  "shell"}},
+	{"Draw", {"flame", "graph", "timeline", "weblist"}},
+	{"Compare", {"diff", "mark", "check"}},
+	{"Change a live process", {"start", "stop", "set", "reset"}},
+	{"Write files for other tools",
+	 {"dump", "proto", "topproto", "collapsed", "speedscope", "callgrind", "raw", "comments"}},
+	{"And", {"clean", "help"}},
+};
+
 #undef MW_SETTING
 
-const size_t mw_subcommand_count = sizeof(mw_subcommands) / sizeof(mw_subcommands[0]);
-
-const mw_subcommand_t *mw_subcommand_find(const char *name) {
-	for (size_t i = 0; i < mw_subcommand_count; i++)
-		if (strcmp(mw_subcommands[i].name, name) == 0)
-			return &mw_subcommands[i];
-	return NULL;
-}
+const mw_command_table_t mw_command_table = {
+	.subcommands = subcommands,
+	.subcommand_count = sizeof(subcommands) / sizeof(subcommands[0]),
+	.groups = groups,
+	.group_count = sizeof(groups) / sizeof(groups[0]),
+	.programs = mw_compat_programs,
+	.program_count = MW_COMPAT_PROGRAMS,
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * control.c -- the tool's side of the conversation of state/layout.h.
- * The file belongs to somebody who may cut it at any moment: a touch of a page that is gone raises
- * SIGBUS, which ends the conversation with an error instead of the tool. */
+ * control.c -- the command's side of the control protocol (state/layout.h).
+ * The file belongs to another process, which may truncate it at any time.  Access to a page that
+ * no longer exists raises SIGBUS; the command then ends the request with an error. */
 #include "live/control.h"
 
 #include <errno.h>
@@ -17,23 +17,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "read/state_file.h"
+#include "formats/file/open_state_file.h"
+#include "formats/state/state_file.h"
 #include "state/layout.h"
 
-/* What `start` asks for when the process never had a rate: that of the library. */
+/* Rate that `start` requests if the process never had one: the library's default. */
 #define DEFAULT_MEAN_BYTES ((uint64_t)512 << 10)
-/* The lock is held for a few stores: whoever holds it longer is stopped or damaged. */
+/* Longest wait for the lock.  The lock is held for a few stores, so a process that holds it
+ * longer is stopped or damaged. */
 #define LOCK_WAIT_NS 1000000000ull
 #define POLL_MIN_NS 200000u
 #define POLL_MAX_NS 20000000u
-/* A dump of 100,000 samples takes 50 ms, a slow disk more. */
+/* Longest wait for a dump.  A dump of 100,000 samples takes 50 ms, and more on a slow disk. */
 #define DUMP_WAIT_NS 5000000000ull
-#define SETTLE_TURN_SECONDS 0.1
+#define FOLLOW_ROUND_SECONDS 0.1
 
 typedef struct control_page {
 	mw_state_control_t *control;
 	const mw_state_live_t *live;
 	const char *shown;
+	int fd;
 } control_page_t;
 
 static sigjmp_buf bus_jump;
@@ -58,7 +61,7 @@ static void *map_section(int fd, const mw_state_section_t *section, uint64_t fil
 			 size_t bytes, int protection) {
 	if (section->offset_bytes > file_bytes || file_bytes - section->offset_bytes < bytes)
 		return NULL;
-	/* Where the section begins, its page may have others. */
+	/* The page that the section begins on may also hold other sections. */
 	uint64_t before = section->offset_bytes % MW_STATE_PAGE_BYTES;
 	char *map = mmap(NULL, before + bytes, protection, MAP_SHARED, fd,
 			 (off_t)(section->offset_bytes - before));
@@ -74,29 +77,33 @@ static void unmap_section(const void *section, size_t bytes) {
 static void close_page(control_page_t *page) {
 	unmap_section(page->control, sizeof(*page->control));
 	unmap_section(page->live, sizeof(*page->live));
+	close(page->fd);
 }
 
 static int open_page(const char *path, const char *shown, control_page_t *page, mw_error_t *error) {
-	/* In another user's directory a name may turn into a symlink; those of /proc are links. */
-	int follow = strncmp(path, "/proc/", 6) == 0 ? 0 : O_NOFOLLOW;
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | follow);
+	int fd = mw_open_file(path, O_RDWR | O_NONBLOCK);
 	if (fd < 0)
 		return mw_error_set(error, "%s: %s", shown, strerror(errno));
-	mw_snapshot_t *snapshot;
+	mw_snapshot_t *snapshot = NULL;
 	if (mw_snapshot_read_fd(fd, shown, 0, &snapshot, error) != 0) {
 		close(fd);
 		return -1;
 	}
+	/* The process has ended, and its pid may belong to another process now. */
+	if (!mw_state_file_is_held(fd)) {
+		mw_snapshot_free(snapshot);
+		close(fd);
+		return mw_error_set(error, "%s: its process has ended", shown);
+	}
 	struct stat info;
 	uint64_t file_bytes = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
 	const mw_state_section_t *sections = snapshot->header.sections;
-	*page = (control_page_t){.shown = shown};
+	*page = (control_page_t){.shown = shown, .fd = fd};
 	page->control = map_section(fd, &sections[MW_SECTION_CONTROL], file_bytes,
 				    sizeof(*page->control), PROT_READ | PROT_WRITE);
 	page->live = map_section(fd, &sections[MW_SECTION_LIVE], file_bytes, sizeof(*page->live),
 				 PROT_READ);
 	mw_snapshot_free(snapshot);
-	close(fd);
 	if (page->control && page->live)
 		return 0;
 	close_page(page);
@@ -104,47 +111,46 @@ static int open_page(const char *path, const char *shown, control_page_t *page, 
 			    errno ? strerror(errno) : "the file is too short");
 }
 
-static int lock_page(control_page_t *page, mw_error_t *error) {
-	uint32_t self = (uint32_t)getpid();
+/* A lock of the kernel, which ends with the command that holds it, in whichever pid namespace
+ * that command runs. */
+static struct flock tool_lock(short type) {
+	return (struct flock){
+		.l_type = type, .l_whence = SEEK_SET, .l_start = MW_STATE_TOOL_LOCK, .l_len = 1};
+}
+
+static int lock_page(const control_page_t *page, mw_error_t *error) {
 	uint64_t deadline = monotonic_ns() + LOCK_WAIT_NS;
 	for (;;) {
-		uint32_t holder = 0;
-		/* Pairs with the release in unlock_page() of another tool. */
-		if (atomic_compare_exchange_strong_explicit(&page->control->lock, &holder, self,
-							    memory_order_acquire,
-							    memory_order_relaxed))
+		struct flock lock = tool_lock(F_WRLCK);
+		if (fcntl(page->fd, F_OFD_SETLK, &lock) == 0)
 			return 0;
-		/* A tool that died in between: whoever replaces its pid first goes on. */
-		bool dead = holder > (uint32_t)INT32_MAX ||
-			    (kill((pid_t)holder, 0) != 0 && errno == ESRCH);
-		if (dead && atomic_compare_exchange_strong_explicit(&page->control->lock, &holder,
-								    self, memory_order_acquire,
-								    memory_order_relaxed))
-			return 0;
+		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+			return mw_error_set(error, "%s: cannot lock the control page: %s",
+					    page->shown, strerror(errno));
 		if (monotonic_ns() > deadline)
 			return mw_error_set(
 				error,
-				"%s: another mallow (pid %u) has been writing the control "
-				"page for a second; end it and try again",
-				page->shown, holder);
+				"%s: another mallow has been writing the control page for a "
+				"second; end it and try again",
+				page->shown);
 		sleep_ns(POLL_MIN_NS * 5);
 	}
 }
 
-static void unlock_page(control_page_t *page) {
-	/* Pairs with the acquire in lock_page(). */
-	atomic_store_explicit(&page->control->lock, 0, memory_order_release);
+static void unlock_page(const control_page_t *page) {
+	struct flock lock = tool_lock(F_UNLCK);
+	fcntl(page->fd, F_OFD_SETLK, &lock);
 }
 
-/* What holds now; while an order is on its way, what that order wants. */
-static void find_out(const control_page_t *page, mw_conversation_t *out, uint32_t *out_resets) {
+/* Fills in the current state.  If a request is pending, fills in the values of the request. */
+static void find_out(const control_page_t *page, mw_reply_t *out, uint32_t *out_resets) {
 	const mw_state_live_t *live = page->live;
-	/* Pairs with the process's release of sequence_seen: its other words are at least as new.
-	 */
+	/* Pairs with the process's release of sequence_seen: the other words of the live page
+	 * are at least as new. */
 	uint32_t seen = atomic_load_explicit(&live->sequence_seen, memory_order_acquire);
-	/* Relaxed: written under the lock we hold. */
-	uint32_t ordered = atomic_load_explicit(&page->control->sequence, memory_order_relaxed);
-	out->was_pending = ordered != seen;
+	/* Relaxed, because this command holds the lock under which the word is written. */
+	uint32_t requested = atomic_load_explicit(&page->control->sequence, memory_order_relaxed);
+	out->was_pending = requested != seen;
 	if (out->was_pending) {
 		out->was_active = page->control->want_active != 0;
 		out->was_mean_bytes = page->control->want_mean_bytes;
@@ -170,25 +176,25 @@ static void find_out(const control_page_t *page, mw_conversation_t *out, uint32_
 	out->was_dump_name[sizeof(out->was_dump_name) - 1] = '\0';
 }
 
-static bool wants_settings(const mw_order_t *order, const mw_conversation_t *talk) {
-	if (order->kind != MW_ORDER_SETTINGS)
+static bool wants_settings(const mw_request_t *request, const mw_reply_t *reply) {
+	if (request->kind != MW_REQUEST_SETTINGS)
 		return false;
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
-		if (order->settings_mask & (uint64_t)1 << i &&
-		    order->settings[i] != talk->was_settings[i])
+		if (request->settings_mask & (uint64_t)1 << i &&
+		    request->settings[i] != reply->was_settings[i])
 			return true;
-	return order->dump_name && strcmp(order->dump_name, talk->was_dump_name) != 0;
+	return request->dump_name && strcmp(request->dump_name, reply->was_dump_name) != 0;
 }
 
-/* All of them: what the program changed itself since the last order stays as it is. */
-static void write_settings(mw_state_control_t *control, const mw_order_t *order,
-			   const mw_conversation_t *talk) {
-	bool ours = order->kind == MW_ORDER_SETTINGS;
-	const char *name = ours && order->dump_name ? order->dump_name : talk->was_dump_name;
+/* Writes all settings.  Settings that the program itself changed since the last request stay. */
+static void write_settings(mw_state_control_t *control, const mw_request_t *request,
+			   const mw_reply_t *reply) {
+	bool ours = request->kind == MW_REQUEST_SETTINGS;
+	const char *name = ours && request->dump_name ? request->dump_name : reply->was_dump_name;
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
-		bool set = ours && order->settings_mask & (uint64_t)1 << i;
+		bool set = ours && request->settings_mask & (uint64_t)1 << i;
 		atomic_store_explicit(&control->want_settings[i],
-				      set ? order->settings[i] : talk->was_settings[i],
+				      set ? request->settings[i] : reply->was_settings[i],
 				      memory_order_relaxed);
 	}
 	memset(control->want_dump_name, 0, sizeof(control->want_dump_name));
@@ -198,46 +204,57 @@ static void write_settings(mw_state_control_t *control, const mw_order_t *order,
 static uint32_t raise_sequence(mw_state_control_t *control) {
 	uint32_t sequence = atomic_load_explicit(&control->sequence, memory_order_relaxed) + 1;
 	if (sequence == 0)
-		sequence = 1; /* 0 says "nothing ordered" here, and "none" in rejected_sequence */
-	/* Pairs with the process's acquire at its refill. */
+		sequence = 1; /* 0 means "no request" here, and "none" in rejected_sequence */
+	/* Pairs with the process's acquire in its refill. */
 	atomic_store_explicit(&control->sequence, sequence, memory_order_release);
-	/* A background thread of an idle process sleeps on the word. */
+	/* Wakes the background thread of an idle process, which sleeps on this word. */
 	syscall(SYS_futex, &control->sequence, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	return sequence;
 }
 
-/* Returns the order's sequence number, or 0 when there is nothing to order. */
-static uint32_t write_order(control_page_t *page, const mw_order_t *order, mw_conversation_t *out) {
+/* Most pending dumps (on a slow disk).  A larger number must have been written by another
+ * program and is ignored. */
+#define DUMPS_UNDER_WAY_MAX 16u
+static uint32_t dumps_under_way(const control_page_t *page) {
+	uint32_t wanted = atomic_load_explicit(&page->control->want_dumps, memory_order_relaxed);
+	uint32_t ahead = wanted - page->live->dumps_done;
+	return ahead <= DUMPS_UNDER_WAY_MAX ? ahead : 0;
+}
+
+/* Writes a request.  Returns its sequence number, or 0 if the process already is in the
+ * requested state. */
+static uint32_t write_request(control_page_t *page, const mw_request_t *request, mw_reply_t *out) {
 	uint32_t resets;
 	find_out(page, out, &resets);
-	switch (order->kind) {
-	case MW_ORDER_START:
+	switch (request->kind) {
+	case MW_REQUEST_START:
 		out->is_active = true;
 		break;
-	case MW_ORDER_STOP:
+	case MW_REQUEST_STOP:
 		out->is_active = false;
 		break;
-	case MW_ORDER_RATE:
-		out->mean_bytes = order->mean_bytes;
+	case MW_REQUEST_RATE:
+		out->mean_bytes = request->mean_bytes;
 		break;
-	case MW_ORDER_RESET:
+	case MW_REQUEST_RESET:
 		resets++;
 		break;
-	case MW_ORDER_SETTINGS:
-	case MW_ORDER_DUMP:
+	case MW_REQUEST_SETTINGS:
+	case MW_REQUEST_DUMP:
+	case MW_REQUEST_WALK:
 		break;
 	}
 	bool changes = out->is_active != out->was_active || out->mean_bytes != out->was_mean_bytes;
-	if (order->kind != MW_ORDER_RESET && order->kind != MW_ORDER_DUMP && !changes &&
-	    !wants_settings(order, out))
+	if (request->kind != MW_REQUEST_RESET && request->kind != MW_REQUEST_DUMP &&
+	    request->kind != MW_REQUEST_WALK && !changes && !wants_settings(request, out))
 		return 0;
 	mw_state_control_t *control = page->control;
-	write_settings(control, order, out);
-	/* Not counted on from the wish, which anybody may have written: from what was obeyed. */
-	uint32_t dumps = page->live->dumps_done + (order->kind == MW_ORDER_DUMP);
-	if (order->kind == MW_ORDER_DUMP || !out->was_pending)
+	write_settings(control, request, out);
+	uint32_t dumps =
+		page->live->dumps_done + dumps_under_way(page) + (request->kind == MW_REQUEST_DUMP);
+	if (request->kind == MW_REQUEST_DUMP || !out->was_pending)
 		atomic_store_explicit(&control->want_dumps, dumps, memory_order_relaxed);
-	/* Relaxed: the release below publishes them. */
+	/* Relaxed: the release below publishes these words. */
 	atomic_store_explicit(&control->want_active, out->is_active, memory_order_relaxed);
 	atomic_store_explicit(&control->want_mean_bytes, out->mean_bytes, memory_order_relaxed);
 	atomic_store_explicit(&control->want_resets, resets, memory_order_relaxed);
@@ -245,12 +262,12 @@ static uint32_t write_order(control_page_t *page, const mw_order_t *order, mw_co
 	return raise_sequence(control);
 }
 
-/* True: the process has looked at the order, or at a later one. */
+/* Waits until the process has read the request or a later one.  False: it did not. */
 static bool wait_seen(const control_page_t *page, uint32_t sequence, double seconds) {
 	uint64_t deadline = monotonic_ns() + (uint64_t)(seconds * 1e9);
 	uint32_t pause_ns = POLL_MIN_NS;
 	for (;;) {
-		/* Pairs with the process's release after it applied the wants. */
+		/* Pairs with the process's release after it applied the request. */
 		uint32_t seen =
 			atomic_load_explicit(&page->live->sequence_seen, memory_order_acquire);
 		if ((int32_t)(seen - sequence) >= 0)
@@ -262,32 +279,37 @@ static bool wait_seen(const control_page_t *page, uint32_t sequence, double seco
 	}
 }
 
-/* The dump comes right after the answer; a process that cannot write it says so on its stderr. */
-static void take_last_dump(const control_page_t *page, uint64_t failed_before,
-			   mw_conversation_t *out) {
+/* Waits for the dump, which is written after the acknowledgement.  A process that cannot write
+ * the dump prints an error. */
+static void take_last_dump(const control_page_t *page, uint64_t failed_before, mw_reply_t *out) {
 	uint64_t deadline = monotonic_ns() + DUMP_WAIT_NS;
 	uint32_t wanted = atomic_load_explicit(&page->control->want_dumps, memory_order_relaxed);
-	while (page->live->dumps_done != wanted && monotonic_ns() < deadline)
+	while ((int32_t)(page->live->dumps_done - wanted) < 0) {
+		if (monotonic_ns() >= deadline) {
+			out->outcome = MW_OUTCOME_PENDING;
+			return;
+		}
 		sleep_ns(POLL_MIN_NS);
-	if (page->live->dumps_done != wanted || page->live->dumps_failed != failed_before)
+	}
+	if (page->live->dumps_failed != failed_before)
 		return;
 	memcpy(out->last_dump, page->live->last_dump, sizeof(out->last_dump));
 	out->last_dump[sizeof(out->last_dump) - 1] = '\0';
 }
 
-static bool takes_signal(const mw_order_t *order) {
-	return order->kind == MW_ORDER_SETTINGS &&
-	       order->settings_mask & (uint64_t)1 << MW_SETTING_dump_signal &&
-	       order->settings[MW_SETTING_dump_signal] != 0;
+static bool takes_signal(const mw_request_t *request) {
+	return request->kind == MW_REQUEST_SETTINGS &&
+	       request->settings_mask & (uint64_t)1 << MW_SETTING_dump_signal &&
+	       request->settings[MW_SETTING_dump_signal] != 0;
 }
 
-/* Not inlined: its variables would sit in the frame that siglongjmp returns to. */
-static MW_NOINLINE int converse(control_page_t *page, const mw_order_t *order, double wait_seconds,
-				mw_conversation_t *out, mw_error_t *error) {
+/* Not inlined: its variables must not be in the frame that siglongjmp returns to. */
+static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *request,
+				double wait_seconds, mw_reply_t *out, mw_error_t *error) {
 	if (lock_page(page, error) != 0)
 		return -1;
 	uint64_t failed_before = page->live->dumps_failed;
-	uint32_t sequence = write_order(page, order, out);
+	uint32_t sequence = write_request(page, request, out);
 	unlock_page(page);
 	out->outcome = MW_OUTCOME_NOTHING;
 	if (sequence == 0)
@@ -297,29 +319,31 @@ static MW_NOINLINE int converse(control_page_t *page, const mw_order_t *order, d
 		return 0;
 	if (page->live->rejected_sequence == sequence)
 		return mw_error_set(
-			error, "%s: the process rejected the order: %s; nothing changed",
+			error, "%s: the process rejected the request: %s; nothing changed",
 			page->shown,
-			takes_signal(order) ? "it ignores or handles this dump_signal itself, or "
-					      "nobody can handle it"
-					    : "out of range");
+			takes_signal(request) ? "it ignores or handles this dump_signal itself, or "
+						"nobody can handle it"
+					      : "out of range, or from a user who may do less "
+						"than the process");
 	out->outcome = MW_OUTCOME_DONE;
-	if (order->kind == MW_ORDER_DUMP)
+	if (request->kind == MW_REQUEST_DUMP)
 		take_last_dump(page, failed_before, out);
 	return 0;
 }
 
-/* Each count is made by a thread that comes by: the same order again makes the next one do it. */
-static MW_NOINLINE int settle(control_page_t *page, double wait_seconds, mw_settling_t *out,
-			      mw_error_t *error) {
+/* The process counts its threads once for each request, so the request is repeated until no
+ * thread is behind. */
+static MW_NOINLINE int follow_threads(control_page_t *page, double wait_seconds, mw_follow_t *out,
+				      mw_error_t *error) {
 	uint64_t deadline = monotonic_ns() + (uint64_t)(wait_seconds * 1e9);
 	do {
 		if (lock_page(page, error) != 0)
 			return -1;
 		uint32_t sequence = raise_sequence(page->control);
 		unlock_page(page);
-		bool seen = wait_seen(page, sequence, SETTLE_TURN_SECONDS);
-		*out = (mw_settling_t){page->live->threads, page->live->threads_behind,
-				       out->seen || seen};
+		bool seen = wait_seen(page, sequence, FOLLOW_ROUND_SECONDS);
+		*out = (mw_follow_t){page->live->threads, page->live->threads_behind,
+				     out->seen || seen};
 		if (seen && out->behind == 0)
 			return 0;
 		sleep_ns(POLL_MAX_NS);
@@ -327,48 +351,47 @@ static MW_NOINLINE int settle(control_page_t *page, double wait_seconds, mw_sett
 	return 0;
 }
 
-static MW_NOINLINE int settle_guarded(control_page_t *page, double wait_seconds, mw_settling_t *out,
-				      mw_error_t *error) {
+static MW_NOINLINE int follow_threads_guarded(control_page_t *page, double wait_seconds,
+					      mw_follow_t *out, mw_error_t *error) {
 	if (sigsetjmp(bus_jump, 1) != 0)
 		return mw_error_set(error, "%s: the state file was cut while it was read",
 				    page->shown);
-	return settle(page, wait_seconds, out, error);
+	return follow_threads(page, wait_seconds, out, error);
 }
 
-/* The conversation, with a touch of pages that are gone as an error. */
-static MW_NOINLINE int converse_guarded(control_page_t *page, const mw_order_t *order,
-					double wait_seconds, mw_conversation_t *out,
-					mw_error_t *error) {
+/* Runs exchange() and turns SIGBUS into an error. */
+static MW_NOINLINE int exchange_guarded(control_page_t *page, const mw_request_t *request,
+					double wait_seconds, mw_reply_t *out, mw_error_t *error) {
 	if (sigsetjmp(bus_jump, 1) != 0)
 		return mw_error_set(error, "%s: the state file was cut while it was written",
 				    page->shown);
-	return converse(page, order, wait_seconds, out, error);
+	return exchange(page, request, wait_seconds, out, error);
 }
 
-int mw_control_order(const char *path, const char *shown, const mw_order_t *order,
-		     double wait_seconds, mw_conversation_t *out, mw_error_t *error) {
+int mw_control_request(const char *path, const char *shown, const mw_request_t *request,
+		       double wait_seconds, mw_reply_t *out, mw_error_t *error) {
 	control_page_t page;
-	*out = (mw_conversation_t){0};
+	*out = (mw_reply_t){0};
 	errno = 0;
 	if (open_page(path, shown, &page, error) != 0)
 		return -1;
 	struct sigaction guard = {.sa_handler = on_bus_error}, before;
 	sigaction(SIGBUS, &guard, &before);
-	int result = converse_guarded(&page, order, wait_seconds, out, error);
+	int result = exchange_guarded(&page, request, wait_seconds, out, error);
 	sigaction(SIGBUS, &before, NULL);
 	close_page(&page);
 	return result;
 }
 
-int mw_control_settle(const char *path, const char *shown, double wait_seconds, mw_settling_t *out,
-		      mw_error_t *error) {
+int mw_control_wait_threads(const char *path, const char *shown, double wait_seconds,
+			    mw_follow_t *out, mw_error_t *error) {
 	control_page_t page;
 	errno = 0;
 	if (open_page(path, shown, &page, error) != 0)
 		return -1;
 	struct sigaction guard = {.sa_handler = on_bus_error}, before;
 	sigaction(SIGBUS, &guard, &before);
-	int result = settle_guarded(&page, wait_seconds, out, error);
+	int result = follow_threads_guarded(&page, wait_seconds, out, error);
 	sigaction(SIGBUS, &before, NULL);
 	close_page(&page);
 	return result;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * control.h -- gives orders to a live process through its control page.
- * Layer: live.  The tool maps the control and the live page of the state file, fills in what it
- * wants under control.lock, raises control.sequence, and waits for live.sequence_seen: the process
- * reads its control page at its refills only, so that an idle one answers late. */
-#ifndef MW_LIVE_CONTROL_H
-#define MW_LIVE_CONTROL_H
+ * control.h -- sends requests to a live process through the control page of its state file.
+ * Layer: live.  The command maps the control page and the live page, writes the request under a
+ * lock of the file, raises control.sequence, and waits for live.sequence_seen.  The process
+ * reads its control page only when a thread refills an allocation list, so an idle process
+ * answers late. */
+#ifndef MW_TOOL_LIVE_CONTROL_H
+#define MW_TOOL_LIVE_CONTROL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,57 +13,65 @@
 #include "model/error.h"
 #include "state/layout.h"
 
-typedef enum mw_order_kind {
-	MW_ORDER_START,
-	MW_ORDER_STOP,
-	MW_ORDER_RATE,
-	MW_ORDER_RESET,
-	MW_ORDER_SETTINGS,
-	MW_ORDER_DUMP, /* the process writes a dump of its own */
-} mw_order_kind_t;
+typedef enum mw_request_kind {
+	MW_REQUEST_START,
+	MW_REQUEST_STOP,
+	MW_REQUEST_RATE,
+	MW_REQUEST_RESET,
+	MW_REQUEST_SETTINGS,
+	MW_REQUEST_DUMP, /* the process writes a dump */
+	/* The process updates its counters and walks its heap; no setting changes. */
+	MW_REQUEST_WALK,
+} mw_request_kind_t;
 
-typedef struct mw_order {
-	mw_order_kind_t kind;
-	uint64_t mean_bytes; /* MW_ORDER_RATE: the new T */
-	/* MW_ORDER_SETTINGS: those whose bit is set, and the pattern of names unless it is NULL. */
+typedef struct mw_request {
+	mw_request_kind_t kind;
+	uint64_t mean_bytes; /* for MW_REQUEST_RATE: the new T */
+	/* For MW_REQUEST_SETTINGS: the settings whose bit is set in the mask are changed, and
+	 * the pattern of dump names unless it is NULL. */
 	uint64_t settings_mask;
 	uint64_t settings[MW_SETTING_COUNT];
 	const char *dump_name;
-} mw_order_t;
+} mw_request_t;
 
 typedef enum mw_outcome {
-	MW_OUTCOME_NOTHING, /* it was so already: nothing was written */
-	MW_OUTCOME_DONE,    /* the process has applied it */
-	MW_OUTCOME_PENDING, /* written; the process has not looked yet */
+	/* The process already was in the requested state; nothing was written. */
+	MW_OUTCOME_NOTHING,
+	MW_OUTCOME_DONE,    /* the process has applied the request */
+	MW_OUTCOME_PENDING, /* the request is written; the process has not read it yet */
 } mw_outcome_t;
 
-typedef struct mw_conversation {
+typedef struct mw_reply {
 	mw_outcome_t outcome;
-	bool was_pending; /* an earlier order had not been noticed yet: `was_*` are what it wants */
+	bool was_pending; /* an earlier request was pending, and `was_*` are its values */
 	bool was_active;
 	uint64_t was_mean_bytes;
-	uint64_t was_changed_ns; /* CLOCK_REALTIME when was_active began; 0: not yet */
-	bool is_active;          /* after the order, as the process says or will */
+	uint64_t was_changed_ns; /* CLOCK_REALTIME when was_active began; 0 = never */
+	bool is_active;          /* state after the request, even if it is pending */
 	uint64_t mean_bytes;
 	uint64_t was_settings[MW_SETTING_COUNT];
 	char was_dump_name[MW_STATE_DUMP_NAME_BYTES];
-	char last_dump[MW_STATE_DUMP_PATH_BYTES]; /* MW_ORDER_DUMP, done: its path; "": none */
-} mw_conversation_t;
+	/* For a finished MW_REQUEST_DUMP: path of the dump; "" = none. */
+	char last_dump[MW_STATE_DUMP_PATH_BYTES];
+} mw_reply_t;
 
-/* `path` is what to open, `shown` what to call it.  -1: nothing was ordered, or the process
- * rejected it. */
-int mw_control_order(const char *path, const char *shown, const mw_order_t *order,
-		     double wait_seconds, mw_conversation_t *out, mw_error_t *error);
+/* Sends a request.  `path` is the state file, `shown` its name in messages.  Waits up to
+ * `wait_seconds` for the process to read the request.  Returns 0, also if the request is
+ * pending. -1: the request was not written, or the process rejected it. */
+int mw_control_request(const char *path, const char *shown, const mw_request_t *request,
+		       double wait_seconds, mw_reply_t *out, mw_error_t *error);
 
-typedef struct mw_settling {
-	uint32_t threads; /* that have allocated */
-	uint32_t behind;  /* of these, have not since the last change */
-	bool seen;        /* the figures are fresh; else the whole process was idle */
-} mw_settling_t;
+/* How many threads use the rate of the last change. */
+typedef struct mw_follow {
+	uint32_t threads; /* threads that have allocated */
+	uint32_t behind;  /* threads among them that have not allocated since the last change */
+	bool seen;        /* false: the process was idle, and the counts are old */
+} mw_follow_t;
 
-/* Waits until every thread of the process has taken over the last change of the rate, by asking it
- * again and again to count. */
-int mw_control_settle(const char *path, const char *shown, double wait_seconds, mw_settling_t *out,
-		      mw_error_t *error);
+/* Waits up to `wait_seconds` until every thread of the process uses the rate of the last change.
+ * The command sends one request after another, because the process counts its threads at each
+ * request. */
+int mw_control_wait_threads(const char *path, const char *shown, double wait_seconds,
+			    mw_follow_t *out, mw_error_t *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * fetch.c -- HTTP by libcurl, in memory. */
+ * fetch.c -- downloads over HTTP with libcurl, into memory. */
 #include "live/fetch.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@
 
 #include "model/alloc.h"
 
-/* Larger than any profile; less than what would hurt. */
+/* Largest answer that is accepted.  Profiles are smaller. */
 #define ANSWER_MAX ((size_t)1 << 30)
 #define SYMBOLS_MAX ((size_t)64 << 20)
 #define CONNECT_SECONDS 10L
@@ -25,7 +25,7 @@
 
 #define HEAP_PLACE "/debug/pprof/heap"
 
-/* As pprof writes it. */
+/* Scheme of pprof for a server whose certificate is not checked. */
 #define INSECURE "https+insecure://"
 
 static mw_fetch_options_t chosen = {.timeout_seconds = TIMEOUT_SECONDS};
@@ -47,7 +47,7 @@ static bool has_scheme(const char *text) {
 	       begins_with(text, INSECURE);
 }
 
-/* "host:port", and perhaps a path. */
+/* True for "host:port", perhaps with a path. */
 static bool is_host_and_port(const char *text) {
 	size_t host =
 		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
@@ -76,7 +76,7 @@ char *mw_fetch_url(const char *text) {
 	return url;
 }
 
-/* The functions of libcurl, loaded once. */
+/* Functions of libcurl, which is loaded once. */
 static struct {
 	CURL *(*init)(void);
 	CURLcode (*setopt)(CURL *handle, CURLoption option, ...);
@@ -95,7 +95,7 @@ static int load_curl(mw_error_t *error) {
 		return mw_error_set(error,
 				    "libcurl.so.4 is not installed (package libcurl4), which "
 				    "fetches URLs; or fetch it with curl -o FILE");
-	/* POSIX's way from an object pointer to a function's. */
+	/* The way that POSIX describes to convert an object pointer to a function pointer. */
 	*(void **)&curl.init = dlsym(library, "curl_easy_init");
 	*(void **)&curl.setopt = dlsym(library, "curl_easy_setopt");
 	*(void **)&curl.perform = dlsym(library, "curl_easy_perform");
@@ -123,7 +123,8 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *context) 
 	return wrote > 0 ? (size_t)wrote : 0;
 }
 
-/* libcurl itself does not look at the variables that OpenSSL, Go and curl go by. */
+/* Sets the certificates to trust. libcurl itself ignores the environment variables that OpenSSL,
+ * Go and curl use. */
 static void set_trust(CURL *handle, bool is_insecure) {
 	const char *directory = getenv("SSL_CERT_DIR");
 	if (is_insecure) {
@@ -147,7 +148,7 @@ static void set_options(CURL *handle, const char *url, const char *post, answer_
 	if (is_insecure) {
 		char *plain = mw_xcalloc(strlen(url) + 1, 1);
 		sprintf(plain, "https://%s", url + strlen(INSECURE));
-		curl.setopt(handle, CURLOPT_URL, plain); /* which copies it */
+		curl.setopt(handle, CURLOPT_URL, plain); /* libcurl copies the URL */
 		free(plain);
 	} else
 		curl.setopt(handle, CURLOPT_URL, url);
@@ -168,7 +169,7 @@ static void set_options(CURL *handle, const char *url, const char *post, answer_
 	}
 }
 
-/* The status of HTTP, or -1. */
+/* Sends a request.  Returns the HTTP status, or -1. */
 static long ask(const char *url, const char *post, answer_t *answer, mw_error_t *error) {
 	if (curl.init == NULL && load_curl(error) != 0)
 		return -1;
@@ -203,7 +204,8 @@ static long ask(const char *url, const char *post, answer_t *answer, mw_error_t 
 	return status;
 }
 
-/* As ask(), into a memfd; -1 also for all but 200, after which *status says which. */
+/* As ask(), but writes the answer into a memfd.  Returns -1 for any status except 200; *status
+ * is then the status. */
 static int fetch(const char *url, const char *post, size_t length_max, int *out_fd, long *status,
 		 mw_error_t *error) {
 	answer_t answer = {.fd = memfd_create("mallow-answer", MFD_CLOEXEC),
@@ -225,7 +227,7 @@ static int fetch(const char *url, const char *post, size_t length_max, int *out_
 	return -1;
 }
 
-/* gperftools' place, where there is no path in what the user gave. */
+/* Returns the URL with the path of gperftools' servers, or NULL if the user gave a path. */
 static char *other_place(const char *url) {
 	const char *path = strstr(url, HEAP_PLACE);
 	if (path == NULL || path != strchr(strstr(url, "://") + 3, '/'))
@@ -248,7 +250,7 @@ int mw_fetch(const char *url, int *out_fd, mw_error_t *error) {
 	return result;
 }
 
-/* "0x401136+0x401150", of the locations without a name; NULL: all have one. */
+/* Returns "0x401136+0x401150" for the locations without a name; NULL: all have names. */
 static char *list_addresses(const mw_profile_t *p) {
 	char *list = mw_xcalloc(p->location_count, 24);
 	size_t used = 0;
@@ -272,7 +274,7 @@ static int compare_known(const void *a, const void *b) {
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Lines "0x401136 parse_request"; others, such as "num_symbols: 1", are skipped. */
+/* Parses lines "0x401136 parse_request".  Other lines, such as "num_symbols: 1", are skipped. */
 static known_t *parse_symbols(char *text, size_t *count) {
 	known_t *known = NULL;
 	size_t capacity = 0;
@@ -313,7 +315,7 @@ static void name_locations(mw_profile_t *p, const known_t *known, size_t count) 
 	}
 }
 
-/* Beside the profile: .../pprof/symbol. */
+/* Returns the URL of the symbol service, beside the profile's: .../pprof/symbol. */
 static char *symbol_url(const char *url) {
 	char *place = mw_xcalloc(strlen(url) + sizeof("/symbol"), 1);
 	size_t length = strcspn(url, "?");
@@ -343,7 +345,7 @@ int mw_fetch_symbols(const char *url, mw_profile_t *p, mw_error_t *error) {
 		free(text);
 		close(fd);
 	} else if (status == 404) {
-		result = 0; /* not every server knows names */
+		result = 0; /* some servers have no symbol service, so this is no error */
 	}
 	free(place);
 	free(addresses);

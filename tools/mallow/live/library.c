@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * library.c -- the library is asked by starting a process with it: nobody knows its options and
- * what the loader makes of it better. */
+ * library.c -- finds libmallow.so, and starts a process with it to learn its version and how it
+ * reads its options. */
 #include "live/library.h"
 
 #include <errno.h>
@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live/places.h"
+#include "formats/state/state_file.h"
+#include "live/state_places.h"
 #include "model/alloc.h"
-#include "read/state_file.h"
 
-/* Beside the command, as built and as installed. */
+/* Places of the library relative to the command: in the build folder, and installed. */
 static const char *const library_places[] = {
 	"../lib/libmallow.so",
 	"../lib64/libmallow.so",
@@ -61,12 +61,12 @@ void mw_environment_join(const char *name, const char *first, char separator, co
 	free(value);
 }
 
-/* A library that hangs as it starts must not hang us. */
+/* Seconds after which a probe that hangs is ended. */
 #define PROBE_SECONDS 10
-/* What a probe says of its options is some lines. */
+/* Most bytes of a probe's messages, which are a few lines. */
 #define SAID_MAX 16384
 
-/* Takes back what would leave files or print tables, and has it leave a state file. */
+/* Switches off options that write files or print tables, and keeps the state file. */
 #define PROBE_CONF                                                                                 \
 	"prof:true,prof_keep:true,prof_state_min:0,prof_final:false,prof_leak:false,"              \
 	"stats_print:false,confirm_conf:false,dump_seconds:0,prof_session:"
@@ -80,7 +80,7 @@ static _Noreturn void become_probe(const char *library, const char *malloc_conf,
 		setenv("MALLOC_CONF", malloc_conf, 1);
 	else
 		unsetenv("MALLOC_CONF");
-	/* Later wins. */
+	/* The last value of an option is used. */
 	mw_environment_join("MALLOW_CONF", mallow_conf ? mallow_conf : "", ',', ours);
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	alarm(PROBE_SECONDS);
@@ -96,7 +96,7 @@ static char *read_said(int fd) {
 	return text;
 }
 
-/* The state file of the session, which goes. */
+/* Reads and removes the state file of the session. */
 static void take_state(const char *session, mw_library_probe_t *out) {
 	mw_places_t places = {0};
 	mw_places_add_directories(&places);

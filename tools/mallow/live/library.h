@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * library.h -- where libmallow.so is, and what it says when a process starts with it.
+ * library.h -- finds libmallow.so, and asks it for its version and messages.
  * Layer: live. */
-#ifndef MW_LIVE_LIBRARY_H
-#define MW_LIVE_LIBRARY_H
+#ifndef MW_TOOL_LIVE_LIBRARY_H
+#define MW_TOOL_LIVE_LIBRARY_H
 
 #include <limits.h>
 #include <stdbool.h>
 
 #include "model/error.h"
 
-/* The library's absolute path: $MALLOW_LIB, or beside the command. */
+/* Fills in the library's absolute path: $MALLOW_LIB, or a path beside the command. */
 int mw_library_find(char path[PATH_MAX], mw_error_t *error);
 
-/* Puts `first` before `second` with the separator between them, unless one of them is empty, into
- * the environment. */
+/* Sets an environment variable to `first`, the separator and `second`; without the separator if
+ * one of them is empty. */
 void mw_environment_join(const char *name, const char *first, char separator, const char *second);
 
 typedef struct mw_library_probe {
 	bool started;     /* a process ran with the library and left a state file */
-	char version[32]; /* of the library */
-	char unused[512]; /* options that it took and that have no effect, with commas */
-	char *said;       /* on standard error; the caller frees it */
+	char version[32]; /* version of the library */
+	/* Options that the library accepted and that have no effect, separated by commas. */
+	char unused[512];
+	char *said; /* the library's messages on standard error; the caller frees the text */
 } mw_library_probe_t;
 
-/* Runs this command with the library and these options (NULL: not set), for its --version. */
+/* Runs this command's --version with the library and these options (NULL = not set). */
 int mw_library_probe(const char *library, const char *malloc_conf, const char *mallow_conf,
 		     mw_library_probe_t *out, mw_error_t *error);
 

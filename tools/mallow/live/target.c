@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * target.c -- from what the user typed to a file. */
+ * target.c -- turns the user's text into a file. */
 #include "live/target.h"
 
 #include <errno.h>
@@ -12,28 +12,47 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/file/open_state_file.h"
 #include "live/fetch.h"
-#include "live/process.h"
+#include "live/process/process.h"
 #include "model/alloc.h"
 
 const char *mw_fate_name(mw_fate_t fate) {
 	static const char *const names[] = {
-		[MW_FATE_RUNNING] = "running", [MW_FATE_STOPPED] = "stopped",
-		[MW_FATE_PAUSED] = "paused",   [MW_FATE_ENDED] = "ended",
-		[MW_FATE_LEFT] = "_exit",      [MW_FATE_KILLED] = "killed",
+		[MW_FATE_RUNNING] = "running",     [MW_FATE_STOPPED] = "stopped",
+		[MW_FATE_ELSEWHERE] = "elsewhere", [MW_FATE_ENDED] = "exited",
+		[MW_FATE_LEFT] = "_exit",          [MW_FATE_KILLED] = "killed",
 	};
 	return names[fate];
 }
 
 mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, int live_pid) {
 	mw_process_t process;
+	if (live_pid == MW_PID_ELSEWHERE)
+		return MW_FATE_ELSEWHERE;
 	if (live_pid != 0 && mw_process_read(live_pid, &process) && process.paused)
-		return MW_FATE_PAUSED;
+		return MW_FATE_STOPPED;
 	if (live_pid != 0)
-		return snapshot->live.active ? MW_FATE_RUNNING : MW_FATE_STOPPED;
+		return MW_FATE_RUNNING;
 	if (snapshot->live.flags & MW_STATE_ENDED)
 		return MW_FATE_ENDED;
 	return snapshot->live.flags & MW_STATE_LEFT ? MW_FATE_LEFT : MW_FATE_KILLED;
+}
+
+static int process_of(bool alive, bool is_elsewhere, int pid) {
+	return !alive ? 0 : is_elsewhere ? MW_PID_ELSEWHERE : pid;
+}
+
+int mw_place_process(const mw_place_t *place) {
+	return process_of(place->alive, place->is_elsewhere, place->pid);
+}
+
+int mw_target_process(const mw_target_t *target) {
+	return process_of(target->alive, target->is_elsewhere, target->pid);
+}
+
+bool mw_target_is_alive(const mw_target_t *target) {
+	return mw_state_file_is_held_at(target->path);
 }
 
 static void take_place(mw_target_t *out, const mw_place_t *place) {
@@ -41,23 +60,27 @@ static void take_place(mw_target_t *out, const mw_place_t *place) {
 	out->shown = mw_xstrdup(place->shown);
 	out->is_state = true;
 	out->alive = place->alive;
+	out->is_elsewhere = place->is_elsewhere;
 	out->pid = place->pid;
 }
 
 static const mw_place_t *find_alive(const mw_places_t *places, int pid) {
 	for (size_t i = 0; i < places->count; i++)
-		if (places->items[i].alive && places->items[i].pid == pid)
+		if (mw_place_process(&places->items[i]) == pid)
 			return &places->items[i];
 	return NULL;
 }
 
-/* The newest file of an ended process of that pid, and how many there are. */
+/* Returns the newest file of an ended process with this pid in this namespace, and the number of
+ * its files. */
 static const mw_place_t *find_newest(const mw_places_t *places, int pid, unsigned *out_count) {
 	const mw_place_t *newest = NULL;
+	uint64_t own_namespace = mw_process_namespace(0);
 	*out_count = 0;
 	for (size_t i = 0; i < places->count; i++) {
 		const mw_place_t *place = &places->items[i];
-		if (place->alive || place->pid != pid)
+		if (place->alive || place->pid != pid ||
+		    (place->pid_namespace != 0 && place->pid_namespace != own_namespace))
 			continue;
 		++*out_count;
 		if (!newest || place->modified_ns > newest->modified_ns)
@@ -66,7 +89,7 @@ static const mw_place_t *find_newest(const mw_places_t *places, int pid, unsigne
 	return newest;
 }
 
-/* Why a process that exists has no state file we can use. */
+/* Explains why an existing process has no usable state file. */
 static int explain_live(const mw_process_t *process, mw_error_t *error) {
 	if (geteuid() != 0 && process->uid != geteuid()) {
 		const struct passwd *user = getpwuid(process->uid);
@@ -95,6 +118,13 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 
 static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 	mw_places_t places = {0};
+	if (!mw_process_numbers_are_ours())
+		return mw_error_set(
+			error,
+			"pid %d: /proc is missing or of another pid namespace than this "
+			"command: mount one (mount -t proc proc /proc), or give the state "
+			"file",
+			pid);
 	mw_places_add_directories(&places);
 	mw_process_t process;
 	bool exists = mw_process_read(pid, &process);
@@ -130,15 +160,41 @@ static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 	return result;
 }
 
-/* Does the file begin as a state file does?  A pipe is not opened: its writer would notice. */
+/* True if the file begins like a state file.  A pipe is not opened, because its writer would
+ * notice. */
 static bool is_state_file(const char *path, const struct stat *info) {
 	char magic[8];
-	int fd = S_ISREG(info->st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = S_ISREG(info->st_mode) ? mw_open_file(path, O_RDONLY) : -1;
 	if (fd < 0)
 		return false;
 	ssize_t got = pread(fd, magic, sizeof(magic), 0);
 	close(fd);
 	return got > 0 && mw_state_file_is_magic(magic, (size_t)got);
+}
+
+static int pid_of_file(const mw_places_t *places, const struct stat *info) {
+	for (size_t i = 0; i < places->count; i++) {
+		const mw_place_t *place = &places->items[i];
+		if (place->device == info->st_dev && place->inode == info->st_ino &&
+		    mw_place_process(place) > 0)
+			return place->pid;
+	}
+	return 0;
+}
+
+/* Finds the process visible from here that holds the file. */
+static void find_process(const struct stat *info, mw_target_t *out) {
+	mw_places_t places = {0};
+	int pid = 0;
+	mw_places_add_directories(&places);
+	if ((pid = pid_of_file(&places, info)) == 0) {
+		mw_places_add_mapped(&places);
+		pid = pid_of_file(&places, info);
+	}
+	out->is_elsewhere = pid == 0;
+	if (pid != 0)
+		out->pid = pid;
+	mw_places_release(&places);
 }
 
 static int resolve_path(const char *path, mw_target_t *out, mw_error_t *error) {
@@ -162,8 +218,10 @@ static int resolve_path(const char *path, mw_target_t *out, mw_error_t *error) {
 		return -1;
 	}
 	out->pid = (int)snapshot->header.pid;
-	out->alive = mw_process_is_alive(out->pid, snapshot->header.start_ticks);
 	mw_snapshot_free(snapshot);
+	out->alive = mw_state_file_is_held_at(path);
+	if (out->alive)
+		find_process(&info, out);
 	return 0;
 }
 

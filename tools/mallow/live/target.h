@@ -1,45 +1,61 @@
 /* SPDX-License-Identifier: MIT
- * target.h -- what a user means by TARGET: a pid, a state file, a profile file, or a URL.
- * Layer: live.  A plain number is a pid: of a live process, or of one that was killed and whose
- * state file is still there.  Anything else is a path; what the file is, its content says. */
-#ifndef MW_LIVE_TARGET_H
-#define MW_LIVE_TARGET_H
+ * target.h -- resolves TARGET, the user's text for a pid, a state file, a profile file, or a
+ * URL.
+ * Layer: live.  The folder's door. state_places.h lists the state files of this machine,
+ * control.h sends requests to their processes, fetch.h downloads, library.h finds libmallow.so.
+ * A plain number is a pid: of a live process, or of a killed process whose state file still
+ * exists.  Any other text is a path or a URL. The content of a file decides its format. */
+#ifndef MW_TOOL_LIVE_TARGET_H
+#define MW_TOOL_LIVE_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "live/places.h"
+#include "formats/state/state_file.h"
+#include "live/state_places.h"
 #include "model/error.h"
-#include "read/state_file.h"
 
 typedef enum mw_fate {
-	MW_FATE_RUNNING, /* the process is there and samples */
-	MW_FATE_STOPPED, /* it is there, sampling is off */
-	MW_FATE_PAUSED,  /* it is there, but a signal or a debugger holds it */
-	MW_FATE_ENDED,   /* it ended by itself and kept its file */
-	MW_FATE_LEFT,    /* it called _exit(2), as forked children do */
-	MW_FATE_KILLED,  /* it is gone without a word */
+	MW_FATE_RUNNING,   /* the process exists, whether or not sampling is on */
+	MW_FATE_STOPPED,   /* a signal or a debugger has stopped the process: Linux's state T */
+	MW_FATE_ELSEWHERE, /* the process runs in a pid namespace that cannot be seen from here */
+	MW_FATE_ENDED,     /* the process called exit(3) and kept its file */
+	MW_FATE_LEFT,      /* the process called _exit(2), as forked children do */
+	MW_FATE_KILLED,    /* the process ended without either call */
 } mw_fate_t;
 
-/* "running", "stopped", "paused", "ended", "_exit", "killed". */
+/* Returns "running", "stopped", "elsewhere", "exited", "_exit" or "killed". */
 const char *mw_fate_name(mw_fate_t fate);
-/* `live_pid` 0: it is gone. */
+/* Returns the fate of a snapshot's process.  `live_pid` comes from mw_place_process() or
+ * mw_target_process(). */
 mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, int live_pid);
 
 typedef struct mw_target {
-	char *path;    /* what to open */
-	char *shown;   /* what to call it */
-	bool is_state; /* a state file; else a profile of some format */
-	bool alive;    /* the process of the state file exists */
-	bool is_pid;   /* the user gave a pid */
-	bool is_url;   /* it was fetched into the file `fd`, and `path` is the URL */
+	char *path;        /* path to open */
+	char *shown;       /* name in messages */
+	bool is_state;     /* true: a state file; false: a profile of another format */
+	bool alive;        /* the process holds the state file's lock */
+	bool is_elsewhere; /* the process runs in a pid namespace that cannot be seen from here */
+	bool is_pid;       /* the user gave a pid */
+	/* The profile was downloaded into the file `fd`, and `path` is the URL. */
+	bool is_url;
 	int fd;
-	int pid;        /* of a state file's process, as seen from here */
-	char note[256]; /* what else the user should know, or "" */
+	int pid;        /* process of a state file, as seen from here unless is_elsewhere */
+	char note[256]; /* a note for the user, or "" */
 } mw_target_t;
 
-/* 0: the caller calls mw_target_release().  -1: `error` says what to do instead. */
+/* Resolves `text`.  Returns 0: the caller calls mw_target_release(). -1: `error` says what the
+ * user can do instead. */
 int mw_target_resolve(const char *text, mw_target_t *out, mw_error_t *error);
 void mw_target_release(mw_target_t *target);
+
+/* Pid in /proc of the target's live process; 0 = it has ended; MW_PID_ELSEWHERE = it cannot be
+ * seen from here. */
+#define MW_PID_ELSEWHERE (-1)
+int mw_place_process(const mw_place_t *place);
+int mw_target_process(const mw_target_t *target);
+
+/* True if the process of the state file still runs. */
+bool mw_target_is_alive(const mw_target_t *target);
 
 #endif

@@ -3,21 +3,24 @@
 #include "model/alloc.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/limit.h"
+
 static void *check(void *block, size_t count, size_t size) {
 	if (block == NULL) {
-		fprintf(stderr, "mallow: out of memory: %zu x %zu bytes were refused\n", count,
-			size);
+		uint64_t bytes;
+		if (__builtin_mul_overflow(count, size, &bytes))
+			bytes = UINT64_MAX;
+		mw_limit_complain(bytes);
 		exit(2);
 	}
 	return block;
 }
 
 void *mw_xcalloc(size_t count, size_t size) {
-	/* One entry at least, because calloc(0) may return NULL. */
+	/* calloc(0) may return NULL, so this asks for at least one entry. */
 	return check(calloc(count > 0 ? count : 1, size), count, size);
 }
 
@@ -32,7 +35,7 @@ char *mw_xstrdup(const char *text) {
 void *mw_grow(void *block, size_t *capacity, size_t wanted, size_t entry_bytes) {
 	if (block != NULL && wanted <= *capacity)
 		return block;
-	/* 16: the first allocation of most arrays is the last one. */
+	/* Most arrays never hold more than 16 entries: one allocation is enough for them. */
 	size_t grown = *capacity > 0 ? *capacity : 16;
 	while (grown < wanted)
 		grown = grown > SIZE_MAX / 2 ? wanted : grown * 2;

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "model/text.h"
+
 int mw_error_set(mw_error_t *error, const char *format, ...) {
 	if (error == NULL)
 		return -1;
@@ -12,8 +14,6 @@ int mw_error_set(mw_error_t *error, const char *format, ...) {
 	va_start(args, format);
 	vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
-	for (char *c = error->text; *c != '\0'; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	mw_text_clean(error->text, "");
 	return -1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * error.h -- how the tool's modules say what went wrong.
- * Layer: tools/model.  A function that can fail returns 0 or -1 and, with -1, fills in the caller's
- * mw_error_t (which may be NULL): one lower-case line without a trailing newline,
- * "<what>: <why>; <what to do>".  The command puts "mallow: " before it. */
+ * error.h -- how functions of the command report a failure.
+ * Layer: model.  A function that can fail returns 0 or -1.  With -1 it fills in the caller's
+ * mw_error_t, which may be NULL: one lower-case line without a trailing newline, "<what failed>:
+ * <why>; <what to do>".  The command prints "mallow: " before the line. */
 #ifndef MW_TOOL_MODEL_ERROR_H
 #define MW_TOOL_MODEL_ERROR_H
 
@@ -12,8 +12,8 @@ typedef struct mw_error {
 	char text[512];
 } mw_error_t;
 
-/* Formats into `error` and returns -1, so that `return mw_error_set(error, ...)` reads well.
- * Control characters (paths may hold them) come out as '?'. */
+/* Formats the message into `error` and returns -1, for use as `return mw_error_set(error, ...)`.
+ * Unsafe characters (model/text.h) become '?'. */
 int mw_error_set(mw_error_t *error, const char *format, ...) MW_PRINTF(2, 3);
 
 #endif

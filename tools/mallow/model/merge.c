@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * merge.c -- takes one profile's samples over into another. */
+ * merge.c -- copies the samples of one profile into another. */
 #include "model/merge.h"
 
 #include <math.h>
@@ -12,17 +12,19 @@
 typedef struct merge {
 	mw_profile_t *to;
 	const mw_profile_t *from;
-	uint32_t *mappings; /* of `from` -> of `to`; 0: none */
+	/* mappings[i]: number in `to` of mapping i of `from`; 0 = not copied yet */
+	uint32_t *mappings;
 	uint32_t *functions;
 	uint32_t *locations;
-	mw_table_t known; /* locations of `to` */
+	mw_table_t known; /* finds a location of `to` by its content */
 } merge_t;
 
 static mw_string_t text(const merge_t *m, mw_string_t string) {
 	return mw_profile_intern(m->to, mw_profile_string(m->from, string));
 }
 
-/* The same part of the same file, wherever it was mapped; what is no file, at the same place. */
+/* True if both are one part of one file, at any address.  A mapping without a file and build-id
+ * equals only a mapping at its own address. */
 static bool same_mapping(const mw_mapping_t *a, const mw_mapping_t *b) {
 	if (a->offset != b->offset || a->limit - a->start != b->limit - b->start)
 		return false;
@@ -36,7 +38,8 @@ static void take_mappings(merge_t *m) {
 		mw_mapping_t mapping = m->from->mappings[i];
 		mapping.path = text(m, mapping.path);
 		mapping.build_id = text(m, mapping.build_id);
-		/* Readers of files append theirs without a table. */
+		/* Some readers append mappings without entering them in the profile's table, so
+		 * this searches the array. */
 		for (size_t k = 1; k < m->to->mapping_count && m->mappings[i] == 0; k++)
 			if (same_mapping(&m->to->mappings[k], &mapping))
 				m->mappings[i] = (uint32_t)k;
@@ -58,7 +61,9 @@ static uint64_t function_hash(const mw_function_t *f) {
 }
 
 static void take_functions(merge_t *m) {
-	mw_table_t known = {0}; /* of `to`: readers append without one */
+	/* Finds a function of `to` by its content: some readers append functions without
+	 * entering them in the profile's table. */
+	mw_table_t known = {0};
 	for (size_t i = 1; i < m->to->function_count; i++) {
 		uint64_t hash = function_hash(&m->to->functions[i]);
 		if (mw_table_find(&known, hash, same_function, m->to, &m->to->functions[i]) == 0)
@@ -79,7 +84,7 @@ static void take_functions(merge_t *m) {
 	mw_table_clear(&known);
 }
 
-/* A location as `to` would have it. */
+/* A location of `from`, with the numbers that its parts have in `to`. */
 typedef struct place {
 	uint64_t address;
 	uint32_t mapping, line_count;
@@ -148,7 +153,7 @@ static void take_locations(merge_t *m) {
 		take_location(m, (uint32_t)i);
 }
 
-/* 2^62: beyond it only where a profile is absurd. */
+/* Results are capped at 2^62.  Only a damaged profile has larger values. */
 static int64_t scaled(int64_t value, double factor) {
 	double product = (double)value * factor;
 	if (factor >= 1 && factor <= 1)
@@ -203,6 +208,7 @@ static void take(mw_profile_t *to, const mw_profile_t *from, double factor) {
 void mw_profile_add(mw_profile_t *to, const mw_profile_t *from) {
 	take(to, from, 1);
 	mw_origin_t *origin = &to->origin;
+	mw_history_clear(&to->history);
 	if (strcmp(mw_profile_string(to, origin->program),
 		   mw_profile_string(from, from->origin.program)) != 0)
 		origin->program = 0;
@@ -220,6 +226,7 @@ void mw_profile_add(mw_profile_t *to, const mw_profile_t *from) {
 
 void mw_profile_subtract(mw_profile_t *profile, const mw_profile_t *base) {
 	take(profile, base, -1);
+	mw_history_clear(&profile->history);
 }
 
 mw_profile_t *mw_profile_copy(const mw_profile_t *from) {
@@ -239,6 +246,7 @@ mw_profile_t *mw_profile_copy(const mw_profile_t *from) {
 	to->time_ns = from->time_ns;
 	to->duration_ns = from->duration_ns;
 	to->origin = from->origin;
+	mw_history_add(&to->history, &from->history);
 	to->drop_frames = from->drop_frames;
 	to->keep_frames = from->keep_frames;
 	mw_string_t *const texts[] = {&to->drop_frames,   &to->keep_frames,    &to->origin.program,
@@ -273,7 +281,7 @@ size_t mw_profile_keep_types_of(mw_profile_t *p, const mw_profile_t *other) {
 		free(keeps);
 		return kept;
 	}
-	/* In place: what is left moves towards the front. */
+	/* Compacts `values` in place: kept values move towards the front. */
 	size_t to = 0;
 	for (size_t i = 0; i < p->sample_count; i++)
 		for (size_t k = 0; k < count; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * merge.h -- profiles added to each other, subtracted, copied.
- * Layer: tools/model. */
+ * merge.h -- adds, subtracts and copies profiles.
+ * Layer: model. */
 #ifndef MW_TOOL_MODEL_MERGE_H
 #define MW_TOOL_MODEL_MERGE_H
 
@@ -8,26 +8,28 @@
 
 #include "model/profile.h"
 
-/* Both put the samples of the second behind those of the first; sample types are matched by name.
- * Locations are matched by the place in their module's file, so the samples of two processes of one
- * build meet; others do by their functions' names in a view. */
+/* mw_profile_add() and mw_profile_subtract() append the samples of `from` to those of `to`.
+ * Sample types are matched by name.  Two locations are equal when they are at one place of one
+ * file, so equal stacks of two processes of one build are merged.  Stacks of different builds
+ * are merged only in a view, by their functions' names. */
 void mw_profile_add(mw_profile_t *to, const mw_profile_t *from);
 void mw_profile_subtract(mw_profile_t *profile, const mw_profile_t *base);
 
-/* Scales the values of `profile` so that it has the totals of `base`, type by type. */
+/* Scales the values of `profile` so that each type's total equals the total in `base`. */
 void mw_profile_normalize(mw_profile_t *profile, const mw_profile_t *base);
 
-/* Leaves the sample types that `other` has, too.  Returns how many; when there are none, `profile`
- * is not changed. */
+/* Keeps the sample types of `profile` that `other` has, too, and drops the rest.  Returns how
+ * many types are kept.  If no type is common, `profile` is not changed. */
 size_t mw_profile_keep_types_of(mw_profile_t *profile, const mw_profile_t *other);
 
-/* All of it.  The caller frees it. */
+/* Returns a complete copy.  The caller frees the copy. */
 mw_profile_t *mw_profile_copy(const mw_profile_t *profile);
 
-/* Of all samples, so that those of the same frames meet: threads and ages of two runs never do. */
+/* Removes the labels of all samples, so that mw_profile_combine() merges samples of equal
+ * frames.  Threads and ages of two runs would otherwise keep the samples of the runs apart. */
 void mw_profile_forget_labels(mw_profile_t *profile);
 
-/* Sums up samples of the same frames and labels. */
+/* Merges samples of equal frames and labels into one. */
 void mw_profile_combine(mw_profile_t *profile);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * profile.c -- the profile in memory: arrays that grow, and tables that find entries again. */
+ * profile.c -- the profile in memory: growing arrays, and hash tables that find equal entries. */
 #include "model/profile.h"
 
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 #include "model/alloc.h"
 #include "model/table.h"
 
-/* Strings sit in blocks of this size (longer ones in a block of their own), so that they never
- * move: a few blocks for a usual profile. */
+/* Size of a block of strings.  Strings never move, because blocks never do; a longer string gets
+ * a block of its own.  A usual profile needs a few blocks. */
 #define STRING_BLOCK_BYTES ((size_t)64 << 10)
 
 typedef struct text {
-	const char *bytes; /* NUL-terminated, in a block */
+	const char *bytes; /* NUL-terminated text, in a block */
 	size_t length;
 } text_t;
 
@@ -30,7 +30,8 @@ struct mw_profile_index {
 	mw_table_t function_table;
 	mw_table_t location_table;
 
-	uint32_t *by_address; /* mappings by start, for `sorted_count` of them */
+	/* Numbers of the first `sorted_count` mappings, ordered by start address. */
+	uint32_t *by_address;
 	size_t sorted_count;
 
 	size_t string_capacity, block_capacity, type_capacity, sample_capacity, value_capacity;
@@ -76,6 +77,7 @@ void mw_profile_free(mw_profile_t *p) {
 	free(p->mappings);
 	free(p->functions);
 	free(p->comments);
+	mw_history_clear(&p->history);
 	free(p);
 }
 
@@ -144,7 +146,7 @@ static const char *const heap_types[][2] = {
 #include "state/sample_types.def"
 #undef MW_SAMPLE_TYPE
 };
-/* Those that every format of heap profiles has. */
+/* The first four types, which every format of heap profiles has. */
 enum { COMMON_TYPES = 4, ALL_TYPES = sizeof(heap_types) / sizeof(heap_types[0]) };
 
 void mw_profile_add_heap_types(mw_profile_t *p) {
@@ -167,7 +169,7 @@ int mw_profile_find_type(const mw_profile_t *p, const char *type) {
 	return -1;
 }
 
-/* The identity of a mapping, without padding. */
+/* Fills in the fields that identify a mapping, without padding, so that they can be hashed. */
 static void mapping_key(const mw_mapping_t *m, uint64_t key[4]) {
 	key[0] = m->start;
 	key[1] = m->limit;
@@ -293,7 +295,8 @@ uint32_t mw_profile_find_mapping(mw_profile_t *p, uint64_t address) {
 		qsort_r(index->by_address, count, sizeof(uint32_t), compare_starts, p);
 		index->sorted_count = count;
 	}
-	size_t low = 0, high = count; /* the last that starts at or before `address` */
+	/* After the loop, `low` counts the mappings that start at or before `address`. */
+	size_t low = 0, high = count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (p->mappings[index->by_address[middle]].start <= address)

@@ -8,18 +8,18 @@
 
 #include "model/alloc.h"
 
-/* Odd constants with well-spread bits (fractions of the golden ratio and of the square root of 3).
- */
+/* Odd constants with well-spread bits: fractions of the golden ratio and of the square root of
+ * 3. */
 #define MIX_1 0x9e3779b97f4a7c15u
 #define MIX_2 0xbb67ae8584caa73bu
 
-/* Folds the 128-bit product: every bit of the input reaches every bit of the result. */
+/* Folds the 128-bit product, so that every input bit affects every bit of the result. */
 static uint64_t mix(uint64_t a, uint64_t b) {
 	unsigned __int128 product = (unsigned __int128)a * b;
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* 16 random bytes the kernel gives every process. */
+/* The 16 random bytes that the kernel gives each process (AT_RANDOM). */
 static const uint64_t *secret(void) {
 	static uint64_t words[2];
 	if (words[0] == 0) {
@@ -69,7 +69,7 @@ static void insert(mw_table_t *table, uint64_t hash, uint32_t entry) {
 }
 
 void mw_table_add(mw_table_t *table, uint64_t hash, uint32_t entry) {
-	/* Half full at most: probes stay short. */
+	/* The table is at most half full, so that probe sequences stay short. */
 	if (table->used * 2 >= table->capacity) {
 		mw_table_t grown = {.capacity = table->capacity > 0 ? table->capacity * 2 : 64};
 		grown.slots = mw_xcalloc(grown.capacity, sizeof(mw_table_slot_t));

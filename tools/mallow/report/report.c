@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * report.c -- the table as text. */
+ * report.c -- prints the flat/cum table as text. */
 #include "report/report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
+#include "model/text.h"
 #include "report/interval.h"
-#include "report/names.h"
+#include "report/row_sums.h"
 #include "report/stacks.h"
-#include "report/style.h"
-#include "report/table.h"
-#include "report/types.h"
+#include "report/text/names.h"
+#include "report/text/style.h"
+#include "report/text/types.h"
+#include "report/text/units.h"
 #include "state/layout.h"
 
-/* Width of the five columns of numbers and the gap behind them. */
+/* Columns that the five numbers of a row and the following gap take. */
 #define NUMBERS_WIDTH 44
-/* "1023 KiB .. 1.02 MiB" */
+/* Columns of a range, for example "1023 KiB .. 1.02 MiB". */
 #define RANGE_WIDTH 22
-/* Names are not cut below this, however narrow the terminal. */
+/* Fewest columns of a name, however narrow the terminal is. */
 #define NAME_WIDTH_MIN 16
-/* Where a terminal has room for one number. */
+/* Fewest columns of a name on a terminal with room for one number. */
 #define NARROW_NAME_WIDTH 8
-/* Of a command line, enough to tell processes apart. */
+/* Columns of the command line in the header, enough to tell processes apart. */
 #define COMMAND_WIDTH_MAX 160
 
 typedef struct printer {
@@ -31,7 +34,7 @@ typedef struct printer {
 	const mw_report_options_t *options;
 	size_t type;
 	bool is_bytes;
-	bool has_interval; /* asked for, and the profile tells */
+	bool has_interval; /* intervals were requested, and the profile allows them */
 } printer_t;
 
 static const char *format_value(const printer_t *r, int64_t value, char *buffer, size_t size) {
@@ -70,7 +73,7 @@ static void print_command(const printer_t *r, const char *program) {
 	const char *args = mw_profile_string(r->profile, r->profile->origin.args);
 	if (*args == '\0' || strcmp(args, program) == 0)
 		return;
-	/* One line, whatever the command line was. */
+	/* The command line is cut to one line. */
 	size_t width = COMMAND_WIDTH_MAX;
 	if (r->options->columns > 9 + NAME_WIDTH_MIN && (size_t)r->options->columns - 9 < width)
 		width = (size_t)r->options->columns - 9;
@@ -81,7 +84,7 @@ static void print_command(const printer_t *r, const char *program) {
 	snprintf(command, sizeof(command), "%.*s%s", (int)shown, args,
 		 args[shown] != '\0' ? "..." : "");
 	fprintf(r->out, "Command: ");
-	mw_print_clean(r->out, command);
+	mw_text_print(r->out, command);
 	fprintf(r->out, "\n");
 }
 
@@ -95,7 +98,8 @@ static void print_program(const printer_t *r) {
 	}
 	if (*program == '\0')
 		return;
-	fprintf(r->out, "Program: %s", program);
+	fputs("Program: ", r->out);
+	mw_text_print(r->out, program);
 	if (p->origin.pid != 0)
 		fprintf(r->out, " (pid %" PRIu32 ")", p->origin.pid);
 	fprintf(r->out, "\n");
@@ -121,7 +125,15 @@ static void print_time(const printer_t *r) {
 	fprintf(r->out, "\n");
 }
 
-/* The type that counts the other of objects and bytes, or -1. */
+/* Says how the process ended.  The profile's time is the time of the last write. */
+static void print_end(const printer_t *r) {
+	if (r->profile->origin.killed)
+		fputs("Ended:   killed, without a call of exit: this is what it had noted until "
+		      "then\n",
+		      r->out);
+}
+
+/* Returns the type that counts objects where this type counts bytes, or the reverse; -1 = none. */
 static int companion(const printer_t *r) {
 	static const char *const pairs[][2] = {{"inuse_space", "inuse_objects"},
 					       {"alloc_space", "alloc_objects"},
@@ -192,8 +204,10 @@ static void print_rate(const printer_t *r) {
 	}
 	char rate[32], count[32];
 	const char *type = mw_profile_string(p, p->types[r->type].type);
-	uint64_t samples =
-		strncmp(type, "alloc", 5) == 0 ? p->origin.alloc_samples : p->origin.live_samples;
+	uint64_t samples = strncmp(type, "alloc_", 6) == 0 ? p->origin.alloc_samples
+			   /* The samples at the peak are not kept. */
+			   : strncmp(type, "peak_", 5) == 0 ? 0
+							    : p->origin.live_samples;
 	fprintf(r->out, "T:       %s between samples on average",
 		mw_format_bytes(p->period, rate, sizeof(rate)));
 	if (samples > 0 && samples < INT64_MAX)
@@ -203,10 +217,46 @@ static void print_rate(const printer_t *r) {
 	fprintf(r->out, "\n");
 }
 
-static void print_range(const printer_t *r, int64_t value, double variance, const char *between,
-			int width) {
+/* Prints the interval of the peak's total.  Samples at the peak are not kept, so a row has no
+ * interval, and the total's variance is at most T times the bytes. */
+static void print_peak(const printer_t *r, const mw_sums_t *sums) {
+	const mw_profile_t *p = r->profile;
+	char text[32], total[32];
+	int64_t gap = p->origin.peak_gap_bytes;
+	if (strncmp(mw_profile_string(p, p->types[r->type].type), "peak_", 5) != 0)
+		return;
+	if (r->is_bytes && p->period > 1 && sums->total > 0)
+		fprintf(r->out, "         within %s of the truth in 95 of 100 cases\n",
+			mw_format_bytes((int64_t)(MW_INTERVAL_QUANTILE *
+						  sqrt((double)p->period * (double)sums->total)),
+					text, sizeof(text)));
+	if (gap != 0 && (p->origin.flags & MW_STATE_FILE_FULL) == 0)
+		fprintf(r->out,
+			"         the process went on while it was read: its peak holds %s %s than "
+			"its "
+			"stacks\n",
+			mw_format_bytes(gap < 0 ? -gap : gap, total, sizeof(total)),
+			gap < 0 ? "less" : "more");
+}
+
+/* Notes that the process held far more memory at its peak, which the table below does not show. */
+static void print_higher_peak(const printer_t *r, const mw_sums_t *sums) {
+	const mw_profile_t *p = r->profile;
+	const char *type = mw_profile_string(p, p->types[r->type].type);
+	int peak_type = mw_profile_find_type(p, "peak_space");
+	char text[32];
+	if (strcmp(type, "inuse_space") != 0 || peak_type < 0)
+		return;
+	int64_t peak = mw_profile_total(p, (size_t)peak_type);
+	if (peak / 2 > sums->total)
+		fprintf(r->out, "Peak:    %s; --peak-space shows what held it\n",
+			mw_format_bytes(peak, text, sizeof(text)));
+}
+
+static void print_range(const printer_t *r, int64_t value, const mw_spread_t *spread,
+			const char *between, int width) {
 	char low[32], high[32], text[80];
-	mw_interval_t range = mw_interval_of(value, variance);
+	mw_interval_t range = mw_interval_of(value, spread);
 	snprintf(text, sizeof(text), "%s%s%s", format_value(r, range.low, low, sizeof(low)),
 		 between, format_value(r, range.high, high, sizeof(high)));
 	fprintf(r->out, "%*s", width, text);
@@ -216,7 +266,7 @@ static void print_total_range(const printer_t *r, const mw_sums_t *sums) {
 	if (!r->has_interval || r->profile->period == 1)
 		return;
 	fprintf(r->out, "         in 95 of 100 cases between ");
-	print_range(r, sums->total, sums->variance, " and ", 0);
+	print_range(r, sums->total, &sums->spread, " and ", 0);
 	fputc('\n', r->out);
 }
 
@@ -234,10 +284,16 @@ static void print_flags(const printer_t *r) {
 		 "more live samples than there is room for: in use is too low"},
 		{MW_STATE_MODULES_FULL,
 		 "more modules than there is room for: some addresses have no name"},
+		{MW_STATE_LIMITED,
+		 "busy threads were sampled at several times T, to bound the cost "
+		 "(prof_cost_limit)"},
 	};
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if ((r->profile->origin.flags & known[i].flag) != 0)
 			fprintf(r->out, "Note:    %s\n", known[i].text);
+	char pauses[160];
+	if (mw_format_pauses(r->profile, pauses, sizeof(pauses))[0] != '\0')
+		fprintf(r->out, "Note:    %s\n", pauses);
 }
 
 static void print_header(const printer_t *r, const mw_sums_t *sums) {
@@ -245,17 +301,22 @@ static void print_header(const printer_t *r, const mw_sums_t *sums) {
 	const char *meaning = describe_type(type);
 	print_program(r);
 	print_time(r);
-	fprintf(r->out, "Type:    %s%s%s%s\n", type, meaning != NULL ? " (" : "",
-		meaning != NULL ? meaning : "", meaning != NULL ? ")" : "");
+	print_end(r);
+	fputs("Type:    ", r->out);
+	mw_text_print(r->out, type);
+	fprintf(r->out, "%s%s%s\n", meaning != NULL ? " (" : "", meaning != NULL ? meaning : "",
+		meaning != NULL ? ")" : "");
 	print_total(r, sums);
 	print_total_range(r, sums);
+	print_peak(r, sums);
+	print_higher_peak(r, sums);
 	print_rate(r);
 	print_flags(r);
 	fprintf(r->out, "\n");
 }
 
-/* The columns beside the names, as wide as the terminal has room for; with intervals all of them.
- */
+/* Returns the columns of numbers that the terminal has room for.  A table with intervals has all
+ * of them. */
 static mw_room_t room_of(const printer_t *r) {
 	return r->has_interval ? MW_ROOM_ALL : mw_room_of(r->options->columns);
 }
@@ -268,7 +329,8 @@ static size_t numbers_width(const printer_t *r) {
 
 static void print_row_name(const printer_t *r, const mw_row_t *row) {
 	char place[4200], name[4200];
-	mw_report_place(r->profile, row, r->options, place, sizeof(place));
+	mw_row_place(r->profile, row, r->options->by_line, r->options->columns > 0, place,
+		     sizeof(place));
 	if (r->options->columns > 0) {
 		size_t columns = (size_t)r->options->columns, numbers = numbers_width(r);
 		size_t room = room_of(r) == MW_ROOM_ONE ? NARROW_NAME_WIDTH : NAME_WIDTH_MIN;
@@ -276,7 +338,7 @@ static void print_row_name(const printer_t *r, const mw_row_t *row) {
 		if (columns > numbers + room)
 			room = columns - numbers;
 		mw_fit_name(row->name, room, name, sizeof(name));
-		/* A row of a function is known by its name, one of a line by its place. */
+		/* A row of a function is identified by its name, a row of a line by its place. */
 		if (mw_text_width(name) + place_width > room && !r->options->by_line)
 			place[0] = '\0';
 		else if (mw_text_width(name) + place_width > room)
@@ -287,10 +349,10 @@ static void print_row_name(const printer_t *r, const mw_row_t *row) {
 	} else {
 		snprintf(name, sizeof(name), "%s", row->name);
 	}
-	mw_print_clean(r->out, name);
+	mw_text_print(r->out, name);
 	if (place[0] != '\0') {
 		fputs("  ", r->out);
-		mw_print_clean(r->out, place);
+		mw_text_print(r->out, place);
 	}
 }
 
@@ -322,7 +384,7 @@ static void print_numbers(const printer_t *r, const mw_row_t *row, int64_t flat_
 			percent(row->flat, total), percent(flat_sum, total), cum,
 			percent(row->cum, total));
 	if (r->has_interval) {
-		print_range(r, row->flat, row->flat_variance, " .. ", RANGE_WIDTH);
+		print_range(r, row->flat, &row->flat_spread, " .. ", RANGE_WIDTH);
 		fputs("  ", r->out);
 	}
 }
@@ -332,7 +394,10 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 	int64_t flat_sum = 0;
 	char flat[32];
 	print_heads(r);
-	for (; shown < sums->row_count && (limit == 0 || shown < limit); shown++) {
+	size_t count = sums->row_count;
+	while (r->options->only_flat && count > 0 && sums->rows[count - 1].flat == 0)
+		count--;
+	for (; shown < count && (limit == 0 || shown < limit); shown++) {
 		const mw_row_t *row = &sums->rows[shown];
 		if (__builtin_add_overflow(flat_sum, row->flat, &flat_sum))
 			flat_sum = INT64_MAX;
@@ -341,10 +406,10 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 		print_row_name(r, row);
 		fprintf(r->out, "%s\n", mw_style(MW_STYLE_PLAIN));
 	}
-	size_t left = sums->row_count - shown;
+	size_t left = count - shown;
 	if (left > 0) {
 		int64_t rest = 0;
-		for (size_t i = shown; i < sums->row_count; i++)
+		for (size_t i = shown; i < count; i++)
 			if (__builtin_add_overflow(rest, sums->rows[i].flat, &rest))
 				rest = INT64_MAX;
 		const char *value = format_value(r, rest, flat, sizeof(flat));
@@ -373,9 +438,9 @@ int mw_report_print(FILE *out, const mw_profile_t *profile, const mw_report_opti
 	r.has_interval = r.options->intervals && mw_interval_types_find(profile, r.type, &types);
 	if (r.options->intervals && !r.has_interval)
 		return mw_error_set(error,
-				    "there are no samples to tell an interval of this type; "
-				    "inuse_* and alloc_* of a state file or of mallow's dumps have "
-				    "them");
+				    "no interval is known: this profile does not count the samples "
+				    "behind this sample type; choose inuse_* or alloc_* of a live "
+				    "process, a state file or a dump of mallow's");
 	mw_sums_t sums;
 	mw_sums_init(&sums, profile, r.type, r.options->by_line, r.options->sort_by_cum);
 	int result = 0;

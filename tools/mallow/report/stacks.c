@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * stacks.c -- sums up the samples of each stack. */
+ * stacks.c -- adds up the samples of each stack. */
 #include "report/stacks.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "model/alloc.h"
 #include "report/interval.h"
-#include "report/types.h"
+#include "report/text/types.h"
 
 static void add(int64_t *sum, int64_t value) {
 	if (__builtin_add_overflow(*sum, value, sum))
@@ -22,8 +22,8 @@ static const mw_label_t *find_label(const mw_profile_t *p, size_t sample, const 
 	return NULL;
 }
 
-/* Stacks have a few shares: those that differ are found by looking at all.  More than this are left
- * out: a file may claim millions. */
+/* Most shares of one kind that are kept.  A stack usually has few, so they are searched one by
+ * one; a hostile file may contain millions. */
 #define SHARES_MAX 512
 
 static void add_share(mw_stack_t *stack, mw_share_kind_t kind, const mw_share_t *share) {
@@ -91,7 +91,7 @@ static int compare_shares(const void *left, const void *right) {
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* For qsort(), which passes no context on. */
+/* Type for comparisons: qsort() passes no context. */
 static __thread size_t sort_type;
 
 static int compare_stacks(const void *left, const void *right) {
@@ -107,7 +107,8 @@ static void clear_stack(mw_stack_t *stack) {
 		free(stack->shares[kind]);
 }
 
-/* The samples of one stack, which stand side by side from `first` on; returns the next stack's. */
+/* Adds up the samples of one stack, which follow each other from `first` on.  Returns the first
+ * sample of the next stack. */
 static size_t sum_up(mw_stack_t *stack, const mw_profile_t *p, size_t first, size_t type) {
 	mw_interval_types_t interval;
 	bool has_interval = mw_interval_types_find(p, type, &interval);
@@ -123,7 +124,7 @@ static size_t sum_up(mw_stack_t *stack, const mw_profile_t *p, size_t first, siz
 		for (size_t k = 0; k < p->type_count; k++)
 			add(&stack->values[k], mw_profile_values(p, i)[k]);
 		if (has_interval)
-			stack->variance += mw_interval_variance(p, i, type, &interval);
+			mw_spread_add_sample(&stack->spread, p, i, type, &interval);
 		add_shares(stack, p, i++, &columns);
 	} while (i < p->sample_count && mw_profile_same_stack(p, first, i));
 	return i;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * stacks_text.c -- a paragraph a stack. */
+ * stacks_text.c -- prints one paragraph for each stack. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "model/text.h"
 #include "report/interval.h"
-#include "report/names.h"
+#include "report/row_sums.h"
 #include "report/stacks.h"
-#include "report/types.h"
+#include "report/text/names.h"
+#include "report/text/types.h"
+#include "report/text/units.h"
 #include "symbol/symbolize.h"
 
-/* Of sizes and threads, which may be many. */
+/* Most sizes and threads that are shown. */
 #define SHARES_SHOWN 4
 
 typedef struct printer {
@@ -42,8 +45,8 @@ static void print_first_line(const printer_t *r, size_t number, const mw_stack_t
 		mw_report_value(r->profile, type, stack->values[type], text, sizeof(text)),
 		percent(stack->values[type], r->stacks->total));
 	mw_interval_types_t interval;
-	if (mw_interval_types_find(r->profile, type, &interval) && stack->variance > 0) {
-		mw_interval_t range = mw_interval_of(stack->values[type], stack->variance);
+	if (mw_interval_types_find(r->profile, type, &interval) && stack->spread.variance > 0) {
+		mw_interval_t range = mw_interval_of(stack->values[type], &stack->spread);
 		fprintf(r->out, " (95 in 100: %s .. %s)",
 			mw_report_value(r->profile, type, range.low, low, sizeof(low)),
 			mw_report_value(r->profile, type, range.high, high, sizeof(high)));
@@ -113,9 +116,9 @@ static void print_shares(const printer_t *r, const mw_stack_t *stack, mw_share_k
 		char text[32];
 		shown += value;
 		fprintf(r->out, "%s%.0f%% ", i > 0 ? ", " : "", percent(value, whole));
-		mw_print_clean(r->out,
-			       share->name != NULL ? share->name : bytes(share->number, text));
-		/* Threads often share a name. */
+		mw_text_print(r->out,
+			      share->name != NULL ? share->name : bytes(share->number, text));
+		/* Threads may share a name, so the id is shown, too. */
 		if (kind == MW_SHARE_THREADS)
 			fprintf(r->out, " (%" PRId64 ")", share->number);
 	}
@@ -135,22 +138,23 @@ static void print_frame(const printer_t *r, uint32_t location) {
 		if (f->name == 0)
 			continue;
 		mw_row_t row = {.file = f->file, .line = line->line};
-		mw_report_place(p, &row, r->options, place, sizeof(place));
+		mw_row_place(p, &row, r->options->by_line, r->options->columns > 0, place,
+			     sizeof(place));
 		size_t room = r->options->columns > 60 ? (size_t)r->options->columns - 40 : 0;
 		snprintf(name, sizeof(name), "%s", mw_profile_string(p, f->name));
 		if (room != 0)
 			mw_fit_name(mw_profile_string(p, f->name), room, name, sizeof(name));
 		fputs("      ", r->out);
-		mw_print_clean(r->out, name);
+		mw_text_print(r->out, name);
 		if (place[0])
 			fputs("  ", r->out);
-		mw_print_clean(r->out, place);
+		mw_text_print(r->out, place);
 		fputc('\n', r->out);
 	}
 	if (l->line_count == 0) {
 		mw_location_name(p, location, name, sizeof(name));
 		fputs("      ", r->out);
-		mw_print_clean(r->out, name);
+		mw_text_print(r->out, name);
 		fputc('\n', r->out);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * draw.c -- texts, cells and colours of the live views. */
+ * draw.c -- draws texts, cells and colours of the live views. */
 #include "screen/draw.h"
 
 #include <curses.h>
@@ -8,9 +8,10 @@
 #include <time.h>
 #include <wchar.h>
 
-#include "report/report.h"
+#include "report/text/units.h"
 
-/* At most `columns` columns of a text, from `x`; what a terminal must not get is '?'. */
+/* Draws at most `columns` columns of a text from `x`, after skipping characters.  Unsafe
+ * characters become '?'. */
 void mw_put_from(int y, int x, int columns, const char *text, size_t skipped) {
 	wchar_t wide[2048];
 	size_t length = mbstowcs(wide, text, sizeof(wide) / sizeof(wide[0]) - 1);
@@ -47,7 +48,7 @@ const char *mw_bytes_text(double bytes, char *buffer, size_t size) {
 	return mw_format_bytes(whole, buffer, size);
 }
 
-/* A number's column, right-aligned; returns where the next begins. */
+/* Draws a number right-aligned in its column.  Returns the start of the next column. */
 int mw_put_cell(int y, int x, int width, const char *text) {
 	char cell[48];
 	snprintf(cell, sizeof(cell), "%*s", width, text);
@@ -92,8 +93,21 @@ int64_t mw_cpu_us(void) {
 	return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
 }
 
-int64_t mw_next_look_ms(int64_t cost_us) {
+int64_t mw_next_refresh_ms(int64_t cost_us) {
 	int64_t wait_ms = cost_us * 100 / 1000;
 	wait_ms = wait_ms < MW_REFRESH_MS ? MW_REFRESH_MS : wait_ms;
 	return mw_now_ms() + (wait_ms > MW_REFRESH_MOST_MS ? MW_REFRESH_MOST_MS : wait_ms);
+}
+
+void mw_put_history(int y, int x, int columns, const int64_t *points, size_t count, bool has_utf8) {
+	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char *const ascii[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
+	size_t first = columns > 0 && count > (size_t)columns ? count - (size_t)columns : 0;
+	int64_t most = 1;
+	for (size_t i = first; i < count; i++)
+		most = points[i] > most ? points[i] : most;
+	for (size_t i = first; i < count && columns > 0; i++) {
+		int level = points[i] <= 0 ? 0 : (int)((double)points[i] / (double)most * 7.999);
+		mvaddstr(y, x + (int)(i - first), (has_utf8 ? blocks : ascii)[level]);
+	}
 }

@@ -1,36 +1,41 @@
 /* SPDX-License-Identifier: MIT
- * draw.h -- what the live views draw with, on ncurses.
- * Layer: tools/screen.  Private to this folder. */
+ * draw.h -- drawing functions of the live views, on ncurses.
+ * Layer: screen.  Private to this folder. */
 #ifndef MW_TOOL_SCREEN_DRAW_H
 #define MW_TOOL_SCREEN_DRAW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define MW_REFRESH_MS 500
-/* A look that costs more than a hundredth of that makes the next one wait, so that a view takes 1 %
- * of a core; but no longer than this. */
+/* Longest time between two updates.  The time is longer than MW_REFRESH_MS if an update takes
+ * more than a hundredth of it, so that a view takes 1 % of a core. */
 #define MW_REFRESH_MOST_MS 5000
 
-/* Colours. */
+/* Colour pairs. */
 enum { MW_PAIR_GROWN = 1, MW_PAIR_SHRUNK };
 
 void mw_curses_start(void);
-int64_t mw_now_ms(void); /* CLOCK_MONOTONIC */
-/* Processor time of this process. */
+int64_t mw_now_ms(void); /* CLOCK_MONOTONIC in milliseconds */
+/* Returns the processor time of this process in microseconds. */
 int64_t mw_cpu_us(void);
-/* When to look again after a look that took so much processor time; as mw_now_ms(). */
-int64_t mw_next_look_ms(int64_t cost_us);
+/* Returns the time of the next update (mw_now_ms()) after an update that took `cost_us`
+ * microseconds of processor time. */
+int64_t mw_next_refresh_ms(int64_t cost_us);
 
-/* At most `columns` columns of a text, from `x`; what a terminal must not get is '?'. */
+/* Draws at most `columns` columns of a text from `x`.  Unsafe characters become '?'. */
 void mw_put(int y, int x, int columns, const char *text);
-/* The same without the text's first `skipped` characters. */
+/* As mw_put(), without the first `skipped` characters of the text. */
 void mw_put_from(int y, int x, int columns, const char *text, size_t skipped);
-/* Bytes that were added or went, with their sign and colour; nothing for 0.  As mw_put_cell(). */
+/* Draws a growth in bytes with sign and colour; nothing for 0.  Arguments and result as for
+ * mw_put_cell(). */
 int mw_put_growth(int y, int x, int width, double bytes);
-/* A number's column, right-aligned; returns where the next begins. */
+/* Draws a number right-aligned in its column.  Returns the start of the next column. */
 int mw_put_cell(int y, int x, int width, const char *text);
-/* In `buffer`, which it returns. */
+/* Draws the last `columns` values as a line of bars, the newest at the right. */
+void mw_put_history(int y, int x, int columns, const int64_t *points, size_t count, bool has_utf8);
+/* Formats bytes into `buffer` and returns it. */
 const char *mw_bytes_text(double bytes, char *buffer, size_t size);
 
 #endif

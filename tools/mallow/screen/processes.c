@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * processes.c -- the live view of all processes: what each holds, how it grows, what it allocates.
- */
+ * processes.c -- the live view of all processes: memory in use, growth, allocation rate. */
 #include <curses.h>
 #include <locale.h>
 #include <stdbool.h>
@@ -9,14 +8,16 @@
 #include <string.h>
 #include <time.h>
 
-#include "live/places.h"
-#include "live/process.h"
+#include "formats/file/open_state_file.h"
+#include "formats/state/state_file.h"
+#include "live/process/process.h"
+#include "live/state_places.h"
 #include "model/alloc.h"
-#include "read/state_file.h"
 #include "screen/draw.h"
 #include "screen/screen.h"
 
-/* Lines above and below the rows; below these widths columns are left out. */
+/* Lines above and below the rows.  Columns are left out on terminals narrower than the widths
+ * below. */
 #define TOP_LINES 2
 #define BOTTOM_LINES 1
 #define WIDE 72
@@ -26,8 +27,8 @@ typedef enum order { BY_LIVE, BY_GROWTH, BY_RATE } order_t;
 
 typedef struct process {
 	int pid;
-	uint64_t start_ticks; /* with the pid: which process */
-	uint64_t created_ns;  /* the state file; execve() has another one made */
+	uint64_t start_ticks; /* start time, which with the pid identifies the process */
+	uint64_t created_ns;  /* creation time of the state file; execve() creates a new file */
 	char program[64];
 	int64_t live_bytes, marked_bytes, alloc_bytes;
 	double alloc_bytes_per_s;
@@ -39,15 +40,16 @@ typedef struct list {
 	process_t *items;
 	size_t count, capacity;
 	order_t order;
-	int chosen_pid; /* the cursor is on a process, wherever it goes */
-	int first;      /* row shown at the top */
+	/* Pid of the process under the cursor, which keeps the cursor when rows move. */
+	int chosen_pid;
+	int first; /* first row that is shown */
 	int64_t looked_ms;
-	mw_places_t places; /* as of the last search */
+	mw_places_t places; /* result of the last search for processes */
 	unsigned looks;
 } list_t;
 
-/* Looks between two searches for new processes, three seconds: a search reads what every process of
- * the machine has mapped, and would be nearly all that this command costs. */
+/* Updates between two searches for new processes: three seconds.  A search reads the mappings of
+ * every process of the machine, and would be most of the cost of this command. */
 #define LOOKS_A_SEARCH 6
 
 static process_t *find(list_t *l, int pid, uint64_t start_ticks) {
@@ -104,7 +106,7 @@ static void look(list_t *l) {
 	for (size_t i = 0; i < l->places.count; i++) {
 		mw_place_t *place = &l->places.items[i];
 		mw_snapshot_t *snapshot;
-		place->alive = place->alive && mw_process_is_alive(place->pid, place->start_ticks);
+		place->alive = place->alive && mw_state_file_is_held_at(place->path);
 		if (!place->alive || mw_snapshot_read(place->path, 0, &snapshot, NULL) != 0)
 			continue;
 		take_snapshot(l, place, snapshot, seconds);
@@ -221,8 +223,7 @@ static void move_cursor(list_t *l, int rows) {
 	l->chosen_pid = l->items[row].pid;
 }
 
-/* One process, until the user quits it.  It may have ended meanwhile: then there is nothing to
- * show. */
+/* Shows one process until the user leaves it.  If the process has ended, nothing is shown. */
 static void show_chosen(const list_t *l, const mw_symbolize_options_t *symbols) {
 	char text[16];
 	mw_target_t target;
@@ -238,7 +239,7 @@ static void show_chosen(const list_t *l, const mw_symbolize_options_t *symbols) 
 	refresh();
 }
 
-/* False: quit. */
+/* Handles a key.  False: the user quits. */
 static bool take_key(list_t *l, int key, const mw_symbolize_options_t *symbols) {
 	switch (key) {
 	case 'q':
@@ -282,7 +283,7 @@ void mw_screen_run_all(const mw_symbolize_options_t *symbols) {
 		if (mw_now_ms() >= next_ms) {
 			int64_t before_us = mw_cpu_us();
 			look(&l);
-			next_ms = mw_next_look_ms(mw_cpu_us() - before_us);
+			next_ms = mw_next_refresh_ms(mw_cpu_us() - before_us);
 		}
 		draw(&l);
 		int64_t left_ms = next_ms - mw_now_ms();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * screen.c -- draws the live view with ncurses, and takes its keys. */
+ * screen.c -- draws the live view with ncurses and handles its keys. */
 #include "screen/screen.h"
 
 #include <ctype.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "screen/detail.h"
 #include "screen/draw.h"
 #include "screen/watch.h"
 #include "state/layout.h"
@@ -19,10 +20,10 @@
 /* Lines above and below the rows. */
 #define TOP_LINES 4
 #define BOTTOM_LINES 1
-/* Below these widths columns are left out. */
+/* Columns are left out on terminals narrower than these widths. */
 #define WIDE 72
 #define NARROW 44
-/* A step of the left and right keys, and the farthest they go, in characters. */
+/* Step of the left and right keys, and the farthest position, in characters. */
 #define NAME_STEP 16
 #define NAME_MOST 1600
 
@@ -30,12 +31,14 @@ typedef struct screen {
 	mw_watch_t watch;
 	mw_row_order_t order;
 	char filter[FILTER_BYTES];
-	bool is_typing; /* the filter */
+	bool is_typing; /* the user is typing the filter */
 	bool is_paused;
 	bool shows_help;
 	bool has_utf8;
-	int first;   /* row shown at the top */
-	int skipped; /* characters of the names, which are longer than the line */
+	int first;  /* first row that is shown */
+	int chosen; /* row that Enter opens */
+	mw_detail_t detail;
+	int skipped; /* characters of the names that are scrolled out at the left */
 	size_t row_count;
 } screen_t;
 
@@ -58,22 +61,6 @@ static void draw_title(const screen_t *s) {
 	attroff(A_REVERSE);
 }
 
-/* The heap's last values as a line of bars, the newest at the right. */
-static void draw_history(const screen_t *s, int x, int columns) {
-	static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-	static const char *const ascii[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
-	const mw_watch_t *w = &s->watch;
-	size_t count = w->point_count < (size_t)columns ? w->point_count : (size_t)columns;
-	int64_t most = 1;
-	for (size_t i = w->point_count - count; i < w->point_count; i++)
-		most = w->points[i] > most ? w->points[i] : most;
-	for (size_t i = 0; i < count; i++) {
-		int64_t value = w->points[w->point_count - count + i];
-		int level = value <= 0 ? 0 : (int)((double)value / (double)most * 7.999);
-		mvaddstr(1, x + (int)i, (s->has_utf8 ? blocks : ascii)[level]);
-	}
-}
-
 static void draw_sums(const screen_t *s) {
 	const mw_watch_t *w = &s->watch;
 	char live[32], rate[32], resident[32], text[160];
@@ -90,7 +77,7 @@ static void draw_sums(const screen_t *s) {
 	mw_put(1, 1, COLS - 1, text);
 	int x = (int)strlen(text) + 4;
 	if (COLS - x > 4)
-		draw_history(s, x, COLS - x - 1);
+		mw_put_history(1, x, COLS - x - 1, w->points, w->point_count, s->has_utf8);
 	x = 1;
 	if (s->is_typing || s->filter[0] != '\0') {
 		snprintf(text, sizeof(text), "filter: %s%s", s->filter, s->is_typing ? "_" : "");
@@ -139,12 +126,13 @@ static void draw_help(void) {
 	static const char *const lines[] = {
 		"s      sort by live bytes, by growth, by what is allocated a second",
 		"f      fold by stack, function, function and callees, module",
-		"/      show only what contains a text; Escape: everything again",
+		"/      show only stacks that match, as --focus does; Escape: all",
 		"m      mark: GROWTH counts from now",
 		"space  pause",
 		"o      sampling off, or on again",
 		"- +    half as many samples, twice as many",
-		"up, down, page up, page down, home, end: scroll; left, right: the names",
+		"up, down, page up, page down, home, end: choose a row; left, right: the names",
+		"Enter  the row's largest stack with source lines, and its history; Escape: back",
 		"q      quit; ? back",
 	};
 	for (int i = 0; i < (int)(sizeof(lines) / sizeof(lines[0])); i++)
@@ -153,36 +141,56 @@ static void draw_help(void) {
 }
 
 static void draw_rows(screen_t *s) {
-	const mw_live_row_t *const *rows =
-		mw_rows_sorted(s->watch.rows, s->order, s->filter, &s->row_count);
+	const mw_live_row_t *const *rows = mw_rows_sorted(s->watch.rows, s->order, &s->row_count);
 	int height = LINES - TOP_LINES - BOTTOM_LINES;
-	if (s->first > (int)s->row_count - height)
-		s->first = (int)s->row_count - height;
-	if (s->first < 0)
-		s->first = 0;
+	if (s->chosen >= (int)s->row_count)
+		s->chosen = (int)s->row_count - 1;
+	if (s->chosen < 0)
+		s->chosen = 0;
+	if (s->first > s->chosen)
+		s->first = s->chosen;
+	if (s->first <= s->chosen - height)
+		s->first = s->chosen - height + 1;
 	for (int i = 0; i < height && (size_t)(s->first + i) < s->row_count; i++)
 		draw_row(s, TOP_LINES + i, rows[s->first + i]);
+	if (s->row_count > 0 && height > 0)
+		mvchgat(TOP_LINES + s->chosen - s->first, 0, -1, A_REVERSE, 0, NULL);
 	if (s->row_count == 0)
 		mw_put(TOP_LINES, 2, COLS - 2,
-		       s->filter[0] != '\0' ? "nothing contains this"
+		       s->filter[0] != '\0' ? "nothing matches this"
 		       : s->watch.active    ? "no samples yet"
 					    : "no samples; o switches sampling on");
+}
+
+static void draw_detail(screen_t *s) {
+	const mw_live_row_t *const *rows = mw_rows_sorted(s->watch.rows, s->order, &s->row_count);
+	const mw_live_row_t *row = NULL;
+	for (size_t i = 0; i < s->row_count && row == NULL; i++)
+		if (strcmp(rows[i]->text, s->detail.text) == 0)
+			row = rows[i];
+	attron(A_BOLD);
+	mw_put(TOP_LINES - 1, 1, COLS - 1, s->detail.text);
+	attroff(A_BOLD);
+	mw_detail_draw(&s->detail, row, TOP_LINES, LINES - TOP_LINES - BOTTOM_LINES, s->has_utf8);
 }
 
 static void draw(screen_t *s) {
 	erase();
 	draw_title(s);
 	draw_sums(s);
-	draw_heading(s);
+	if (s->detail.text == NULL || s->shows_help)
+		draw_heading(s);
 	if (s->shows_help)
 		draw_help();
+	else if (s->detail.text != NULL)
+		draw_detail(s);
 	else
 		draw_rows(s);
 	attron(A_REVERSE);
 	mvhline(LINES - 1, 0, ' ', COLS);
 	static const char keys[] =
-		" q quit  s sort  f fold  / filter  m mark  space pause  o on/off  ? help";
-	/* Help tells of the others. */
+		" q quit  Enter open  s sort  f fold  / filter  m mark  o on/off  ? help";
+	/* The help lists the other keys. */
 	mw_put(LINES - 1, 0, COLS, COLS < (int)sizeof(keys) - 1 ? " q quit  ? help" : keys);
 	attroff(A_REVERSE);
 	refresh();
@@ -198,6 +206,7 @@ static void type_filter(screen_t *s, int key) {
 		s->filter[length - 1] = '\0';
 	else if (key < 256 && isprint(key) && length + 1 < FILTER_BYTES)
 		s->filter[length] = (char)key, s->filter[length + 1] = '\0';
+	mw_watch_filter(&s->watch, s->filter);
 }
 
 static void change_rate(screen_t *s, bool finer) {
@@ -214,21 +223,45 @@ static void scroll_rows(screen_t *s, int key) {
 		s->skipped = s->skipped < 0 ? 0 : s->skipped > NAME_MOST ? NAME_MOST : s->skipped;
 		return;
 	}
-	s->first += key == KEY_DOWN    ? 1
-		    : key == KEY_UP    ? -1
-		    : key == KEY_NPAGE ? page
-		    : key == KEY_PPAGE ? -page
-		    : key == KEY_END   ? (int)s->row_count
-				       : -s->first;
+	int *at = s->detail.text != NULL ? &s->detail.first : &s->chosen;
+	int end = s->detail.text != NULL ? (int)s->detail.line_count : (int)s->row_count;
+	*at += key == KEY_DOWN    ? 1
+	       : key == KEY_UP    ? -1
+	       : key == KEY_NPAGE ? page
+	       : key == KEY_PPAGE ? -page
+	       : key == KEY_END   ? end
+				  : -*at;
 }
 
-/* False: quit. */
+static void open_chosen(screen_t *s) {
+	const mw_live_row_t *const *rows = mw_rows_sorted(s->watch.rows, s->order, &s->row_count);
+	if (s->chosen < (int)s->row_count)
+		mw_detail_open(&s->detail, &s->watch, rows[s->chosen]->text);
+}
+
+/* Handles a key in an opened row.  False: the key belongs to the view. */
+static bool take_detail_key(screen_t *s, int key) {
+	if (s->detail.text == NULL)
+		return false;
+	bool closes = key == 27 || key == 'q' || key == '\n' || key == KEY_ENTER || key == 'f';
+	if (closes)
+		mw_detail_close(&s->detail);
+	return closes && key != 'f';
+}
+
+/* Handles a key.  False: the user quits. */
 static bool take_key(screen_t *s, int key) {
 	if (s->is_typing) {
 		type_filter(s, key);
 		return true;
 	}
+	if (take_detail_key(s, key))
+		return true;
 	switch (key) {
+	case '\n':
+	case KEY_ENTER:
+		open_chosen(s);
+		break;
 	case 'q':
 	case 'Q':
 		return false;
@@ -246,6 +279,7 @@ static bool take_key(screen_t *s, int key) {
 		break;
 	case 27:
 		s->filter[0] = '\0';
+		mw_watch_filter(&s->watch, s->filter);
 		break;
 	case 'm':
 		mw_watch_mark(&s->watch);
@@ -301,10 +335,11 @@ int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbo
 			continue;
 		int64_t before_us = mw_cpu_us();
 		if (!s.is_paused && !s.watch.ended)
-			mw_watch_look(&s.watch);
-		next_ms = mw_next_look_ms(mw_cpu_us() - before_us);
+			mw_watch_refresh(&s.watch);
+		next_ms = mw_next_refresh_ms(mw_cpu_us() - before_us);
 	}
 	endwin();
+	mw_detail_close(&s.detail);
 	mw_watch_end(&s.watch);
 	return 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * screen.h -- the full-screen views of one live process, and of all.
- * Layer: tools/screen.  Twice a second the state file is read and drawn; the process itself is
- * asked nothing but what the keys order (sampling on and off, the rate). */
+ * screen.h -- full-screen views of one live process and of all processes.
+ * Layer: screen.  The folder's door. watch.h reads the process, rows.h adds up, live_names.h
+ * looks names up, detail.h shows one row, screen.c and processes.c draw with draw.h.  The state
+ * file is read and drawn twice a second.  The process gets a request only for a key that asks
+ * for one: sampling on and off, the rate. */
 #ifndef MW_TOOL_SCREEN_SCREEN_H
 #define MW_TOOL_SCREEN_SCREEN_H
 
@@ -9,11 +11,12 @@
 #include "model/error.h"
 #include "symbol/symbolize.h"
 
-/* Returns when the user quits.  -1: the terminal or the first look at the process failed. */
+/* Shows one process; returns when the user quits. -1: the terminal or the first read of the
+ * process failed. */
 int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbols,
 		  mw_error_t *error);
 
-/* Lists all live processes with mallow; Enter shows one of them. */
+/* Lists all live processes that use mallow.  Enter shows one of them. */
 void mw_screen_run_all(const mw_symbolize_options_t *symbols);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * watch.c -- looks at a process through its state file, and gives it orders. */
+ * watch.c -- reads a process's state file and sends requests to the process. */
 #include "screen/watch.h"
 
 #include <math.h>
@@ -7,11 +7,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "formats/state/state_file.h"
 #include "live/control.h"
-#include "live/process.h"
-#include "read/state_file.h"
+#include "live/process/process.h"
+#include "view/select/pattern.h"
 
-/* An order is acknowledged at the process's next refill; the view does not wait longer for it. */
+/* Longest wait for the acknowledgement of a request, which comes at the process's next refill. */
 #define WAIT_S 0.2
 
 static double monotonic_s(void) {
@@ -42,7 +43,7 @@ static void take_live(mw_watch_t *w, const mw_snapshot_t *snapshot, double now_s
 	add_point(w, w->live_bytes);
 }
 
-/* Frees a profile that neither the last look, the one before nor the mark needs. */
+/* Frees a profile unless the last update, the one before, or the mark uses it. */
 static void drop(const mw_watch_t *w, mw_profile_t *p) {
 	if (p != NULL && p != w->now.profile && p != w->before.profile && p != w->marked.profile)
 		mw_profile_free(p);
@@ -63,17 +64,31 @@ static void begin_rows(mw_watch_t *w) {
 	w->rows = mw_rows_new(w->fold);
 }
 
-/* Another program, by execve(): its addresses have other names. */
+static bool set_focus(mw_watch_t *w, const char *filter) {
+	mw_error_t error;
+	mw_pattern_t *pattern = NULL;
+	char text[sizeof(w->filter) + 8] = "";
+	if (*filter != '\0')
+		snprintf(text, sizeof(text), "(?i)%s", filter);
+	if (mw_pattern_make("filter", text, &pattern, &error) != 0) {
+		snprintf(w->message, sizeof(w->message), "%.159s", error.text);
+		return false;
+	}
+	mw_names_focus(w->names, pattern);
+	return true;
+}
+
+/* Begins again after execve(): addresses of another program have other names. */
 static void begin_program(mw_watch_t *w, const mw_state_header_t *header) {
 	forget_profiles(w);
 	if (w->names != NULL)
 		mw_names_free(w->names);
 	w->names = mw_names_new();
+	set_focus(w, w->filter);
 	begin_rows(w);
 	w->point_count = 0;
 	w->alloc_bytes_per_s = 0;
 	w->created_ns = header->created_realtime_ns;
-	w->start_ticks = header->start_ticks;
 	snprintf(w->program, sizeof(w->program), "%.63s", header->program);
 }
 
@@ -105,9 +120,9 @@ static int look(mw_watch_t *w, mw_error_t *error) {
 	return 0;
 }
 
-void mw_watch_look(mw_watch_t *w) {
+void mw_watch_refresh(mw_watch_t *w) {
 	mw_error_t error;
-	if (!mw_process_is_alive(w->target->pid, w->start_ticks)) {
+	if (!mw_target_is_alive(w->target)) {
 		w->ended = true;
 	} else if (look(w, &error) != 0) {
 		w->has_failed = true;
@@ -155,23 +170,31 @@ void mw_watch_fold(mw_watch_t *w, mw_fold_t fold) {
 		replay(w, &w->now);
 }
 
-static void order(mw_watch_t *w, const mw_order_t *what, const char *done) {
-	mw_conversation_t talk;
+void mw_watch_filter(mw_watch_t *w, const char *filter) {
+	if (!set_focus(w, filter))
+		return;
+	snprintf(w->filter, sizeof(w->filter), "%s", filter);
+	w->message[0] = '\0';
+	mw_watch_fold(w, w->fold);
+}
+
+static void request(mw_watch_t *w, const mw_request_t *what, const char *done) {
+	mw_reply_t reply;
 	mw_error_t error;
-	if (mw_control_order(w->target->path, w->target->shown, what, WAIT_S, &talk, &error) != 0)
+	if (mw_control_request(w->target->path, w->target->shown, what, WAIT_S, &reply, &error) !=
+	    0)
 		snprintf(w->message, sizeof(w->message), "%.159s", error.text);
 	else
 		snprintf(w->message, sizeof(w->message), "%s%s", done,
-			 talk.outcome == MW_OUTCOME_PENDING ? ", at the process's next refill"
-							    : "");
+			 reply.outcome == MW_OUTCOME_PENDING ? ", once the process allocates" : "");
 }
 
 void mw_watch_toggle(mw_watch_t *w) {
-	mw_order_t what = {.kind = w->active ? MW_ORDER_STOP : MW_ORDER_START};
-	order(w, &what, w->active ? "sampling off" : "sampling on");
+	mw_request_t what = {.kind = w->active ? MW_REQUEST_STOP : MW_REQUEST_START};
+	request(w, &what, w->active ? "sampling off" : "sampling on");
 }
 
 void mw_watch_set_mean(mw_watch_t *w, uint64_t mean_bytes) {
-	mw_order_t what = {.kind = MW_ORDER_RATE, .mean_bytes = mean_bytes};
-	order(w, &what, "the rate is set");
+	mw_request_t what = {.kind = MW_REQUEST_RATE, .mean_bytes = mean_bytes};
+	request(w, &what, "the rate is set");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * jit.c -- one pass over the map; a later line is the newer code at its place. */
+ * jit.c -- reads the map once.  A later line replaces an earlier one, because it describes newer
+ * code. */
 #include "symbol/jit.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,14 +12,16 @@
 #include <unistd.h>
 
 #include "model/alloc.h"
-#include "symbol/object.h"
+#include "model/text.h"
+#include "symbol/elf/object.h"
 
-/* Longer lines are cut: names of functions, with the path of their source. */
+/* Longest line; the rest is cut.  A line has the name of a function and perhaps the path of its
+ * source. */
 #define LINE_BYTES 1024
-/* More than this is no map: a minute of reading. */
+/* Largest map that is read.  Reading more would take a minute. */
 #define FILE_BYTES_MAX ((off_t)1 << 30)
 
-/* The locations in no file, by address. */
+/* Locations that are in no file, ordered by address. */
 typedef struct places {
 	uint32_t *locations;
 	size_t count;
@@ -37,7 +39,7 @@ static places_t find_places(const mw_profile_t *p) {
 	for (size_t i = 1; i < p->location_count; i++) {
 		const mw_location_t *l = &p->locations[i];
 		const char *path = mw_profile_string(p, p->mappings[l->mapping].path);
-		/* "//anon" is what perf's own files call memory without a file. */
+		/* perf's own files call memory without a file "//anon". */
 		if (l->line_count == 0 && l->address != 0 && (path[0] != '/' || path[1] == '/'))
 			places.locations[places.count++] = (uint32_t)i;
 	}
@@ -57,7 +59,8 @@ static FILE *open_map(const char *path) {
 	return stream;
 }
 
-/* As the process sees it, with its pid there; then in our own /tmp. */
+/* Opens the map that the process sees, with the pid that it has there, or else the map in this
+ * process's /tmp. */
 static FILE *find_map(const mw_profile_t *p, uint32_t pid) {
 	char path[96];
 	uint32_t own_pid = p->origin.pid != 0 ? p->origin.pid : pid;
@@ -76,7 +79,7 @@ static FILE *find_map(const mw_profile_t *p, uint32_t pid) {
 	return map;
 }
 
-/* The first place at or above the address. */
+/* Returns the index of the first location at or above the address. */
 static size_t lower_bound(const mw_profile_t *p, const places_t *places, uint64_t address) {
 	size_t lo = 0, hi = places->count;
 	while (lo < hi) {
@@ -107,7 +110,7 @@ static void name_places(mw_profile_t *p, const places_t *places, uint64_t start,
 	}
 }
 
-/* "3ef414c0 398 RegExp:abc"; false: not a line of a map. */
+/* Reads "3ef414c0 398 RegExp:abc".  False: the line has another form. */
 static bool parse_line(char *line, uint64_t *start, uint64_t *bytes, char **name) {
 	char *end;
 	*start = strtoull(line, &end, 16);
@@ -119,13 +122,11 @@ static bool parse_line(char *line, uint64_t *start, uint64_t *bytes, char **name
 		return false;
 	*name = end + 1;
 	(*name)[strcspn(*name, "\n")] = '\0';
-	for (char *at = *name; *at != '\0'; at++)
-		if (iscntrl((unsigned char)*at))
-			*at = '?';
+	mw_text_clean(*name, "");
 	return **name != '\0';
 }
 
-/* The rest of a line that did not fit. */
+/* Skips the rest of a line that is too long. */
 static void skip_rest(FILE *map, const char *line) {
 	if (strchr(line, '\n') != NULL)
 		return;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * jit.h -- names of generated code, from the map that its compiler writes for perf(1).
- * Layer: tools/symbol.  /tmp/perf-PID.map has a line a function: start and size in hexadecimal, and
- * the name.  V8 writes it with --perf-basic-prof, the JVM with perf-map-agent, and so on.  The file
- * is taken for hostile: anybody may have put it there. */
+ * jit.h -- names generated code by the map that its compiler writes for perf(1).
+ * Layer: symbol. /tmp/perf-PID.map has one line for each function: start and size in
+ * hexadecimal, and the name.  V8 writes it with --perf-basic-prof, the JVM with perf-map-agent.
+ * Any user may have written the file, so it counts as hostile. */
 #ifndef MW_TOOL_SYMBOL_JIT_H
 #define MW_TOOL_SYMBOL_JIT_H
 
 #include "model/profile.h"
 
-/* Names the locations that are in no file and have no name yet.  `pid` is that of the live process,
- * whose own /tmp is then looked at first; 0: it has ended. */
+/* Names the locations that are in no file and have no name yet.  `pid` is a live process, whose
+ * own /tmp is searched first; 0 = the process has ended. */
 void mw_jit_symbolize(mw_profile_t *profile, uint32_t pid);
 
 #endif

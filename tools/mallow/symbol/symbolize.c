@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * symbolize.c -- sorts locations by file, and hands them to workers. */
+ * symbolize.c -- sorts locations by file and passes them to workers. */
 #include "symbol/symbolize.h"
 
 #include <inttypes.h>
@@ -8,16 +8,16 @@
 #include <string.h>
 
 #include "model/alloc.h"
-#include "symbol/advice.h"
-#include "symbol/crew.h"
+#include "symbol/hint.h"
 #include "symbol/jit.h"
+#include "symbol/workers/worker_pool.h"
 
 static void note(const mw_session_t *s, const char *text) {
 	if (s->options->note != NULL)
 		s->options->note(s->options->context, text);
 }
 
-/* Code of the kernel or made at run time: "[vdso]", "//anon", nothing. */
+/* False for code of the kernel and code made at run time: "[vdso]", "//anon", "". */
 static bool is_file(const char *path) {
 	return path[0] == '/' && path[1] != '/';
 }
@@ -69,19 +69,32 @@ static mw_symbolize_result_t count_results(const mw_profile_t *p) {
 	return result;
 }
 
+/* Counts the unusable files that have no note of their own. */
+static void say_other_files(const mw_session_t *s) {
+	char text[128];
+	if (s->note_count <= MW_NOTES_MAX)
+		return;
+	size_t more = s->note_count - MW_NOTES_MAX;
+	snprintf(text, sizeof(text),
+		 "%zu more file%s could not be used; their functions have no names", more,
+		 more == 1 ? "" : "s");
+	note(s, text);
+}
+
 mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_options_t *options) {
 	static const mw_symbolize_options_t nothing;
 	mw_session_t s = {.profile = profile, .options = options != NULL ? options : &nothing};
-	mw_symbolize_finish();
+	mw_worker_pool_finish();
 	make_jobs(&s);
 	int result = s.job_count > 0 ? -1 : 0;
-	/* Every crew that does not do it all gives up a job. */
+	/* Each run of the pool that does not finish all jobs gives up one job. */
 	for (size_t i = 0; i < s.job_count && result == -1; i++)
-		result = mw_crew_run(&s);
+		result = mw_worker_pool_run(&s);
+	say_other_files(&s);
 	if (result == -2)
 		note(&s, "cannot start a process to look up symbols; functions have no names");
-	mw_crew_keep(&s);
-	mw_symbol_advice(profile, s.jobs, s.job_count, s.options);
+	mw_worker_pool_fill_cache(&s);
+	mw_symbol_hint(profile, s.jobs, s.job_count, s.options);
 	for (size_t i = 0; i < s.job_count; i++) {
 		free(s.jobs[i].locations);
 		mw_queue_free(s.jobs[i].queue);
@@ -90,6 +103,10 @@ mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_opt
 	free(s.job_of_mapping);
 	mw_jit_symbolize(profile, s.options->pid);
 	return count_results(profile);
+}
+
+void mw_symbolize_finish(void) {
+	mw_worker_pool_finish();
 }
 
 const char *mw_location_name(const mw_profile_t *profile, uint32_t location, char *buffer,

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * background.c -- starts a detached thread with all signals blocked. */
+#include "api/process/background.h"
+#include "api/process/start.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "heap/memory/background.h"
+#include "os/lock/lock.h"
+
+/* The thread's frames need less than a page. The stack also holds the program's thread-local
+ * data. */
+#define STACK_BYTES ((size_t)256 << 10)
+
+static void *run(void *unused) {
+	(void)unused;
+	pthread_setname_np(pthread_self(), "mallow");
+	mw_background_run();
+}
+
+static bool start_thread(size_t stack_bytes) {
+	pthread_attr_t attributes;
+	if (pthread_attr_init(&attributes) != 0)
+		return false;
+	pthread_t thread;
+	if (stack_bytes)
+		pthread_attr_setstacksize(&attributes, stack_bytes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	mw_api_need_fork_handlers();
+	int result = pthread_create(&thread, &attributes, run, NULL);
+	pthread_attr_destroy(&attributes);
+	return result == 0;
+}
+
+void mw_api_start_background(void) {
+	/* During a fork, the child would count on a thread that it does not have. */
+	if (mw_lock_is_forking() || !mw_background_claim())
+		return;
+	int saved_errno = errno;
+	/* The new thread inherits this signal mask and so never receives the program's signals. */
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	/* The small stack is refused if the program has much thread-local data: use the default
+	 * size. */
+	if (!start_thread(STACK_BYTES) && !start_thread(0))
+		mw_background_refused();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = saved_errno;
+}

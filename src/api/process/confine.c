@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * confine.c -- replaces prctl(2) to learn that the program is about to forbid itself system
+ * calls.
+ *
+ * A seccomp(2) filter may end the program at a system call that is not in its list. The library
+ * cannot ask the kernel whether such a filter exists, because the question is itself such a call.
+ * An unprivileged process must call prctl(PR_SET_NO_NEW_PRIVS) before it sets a filter; libseccomp
+ * does so, too. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "api/process/start.h"
+#include "base/compiler.h"
+#include "prof/prof.h"
+
+/* Returns false if the filter only makes calls fail: the library handles failures. */
+static bool may_kill(const struct sock_fprog *program) {
+	if (!program || !program->filter)
+		return false;
+	for (unsigned i = 0; i < program->len; i++) {
+		unsigned code = program->filter[i].code;
+		unsigned action = program->filter[i].k & SECCOMP_RET_ACTION_FULL;
+		if (BPF_CLASS(code) == BPF_RET &&
+		    (BPF_RVAL(code) != BPF_K || action == SECCOMP_RET_KILL_PROCESS ||
+		     action == SECCOMP_RET_KILL_THREAD || action == SECCOMP_RET_TRAP))
+			return true;
+	}
+	return false;
+}
+
+/* true: the program set a filter that may end it */
+static _Atomic bool is_lethal;
+
+/* Reads the call's arguments. PR_SET_NO_NEW_PRIVS: the library expects a filter that may end the
+ * program. A filter that only makes calls fail ends this expectation. */
+static void look(int option, const unsigned long *arguments) {
+	if (option == PR_SET_NO_NEW_PRIVS) {
+		mw_prof_confine(true);
+		return;
+	}
+	bool kills = arguments[0] != SECCOMP_MODE_FILTER ||
+		     may_kill((const struct sock_fprog *)arguments[1]); // NOLINT
+	/* Relaxed: a program sets filters one after the other. */
+	if (kills)
+		atomic_store_explicit(&is_lethal, true, memory_order_relaxed);
+	mw_prof_confine(atomic_load_explicit(&is_lethal, memory_order_relaxed));
+}
+
+MW_EXPORT MW_COLD int prctl(int option, ...) {
+	unsigned long arguments[4];
+	va_list list;
+	va_start(list, option);
+	for (unsigned i = 0; i < 4; i++)
+		arguments[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS) {
+		if (!mw_api_started)
+			mw_api_start();
+		look(option, arguments);
+	}
+	return (int)syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2],
+			    arguments[3]);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * fork.c -- replaces functions that fork or register fork handlers. The first call registers the
+ * library's own handlers. Not at the start of every process: doc/adr/0014-startup-layout.md.
+ * daemon(3) and forkpty(3) call libc's fork(2) and bypass fork() here. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pty.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "api/process/start.h"
+#include "base/compiler.h"
+
+typedef void handler_t(void);
+typedef int register_atfork_t(handler_t *prepare, handler_t *parent, handler_t *child,
+			      void *object);
+typedef pid_t fork_t(void);
+typedef int daemon_t(int keep_folder, int keep_files);
+typedef int forkpty_t(int *terminal, char *name, const struct termios *modes,
+		      const struct winsize *size);
+
+/* libc's function behind pthread_atfork(3); pthread_atfork is linked into each object that uses
+ * it. */
+MW_EXPORT register_atfork_t __register_atfork; // NOLINT(bugprone-reserved-identifier)
+extern void *__dso_handle __attribute__((visibility("hidden"))); // NOLINT
+
+static _Atomic(void *) next_fork, next_daemon, next_forkpty;
+
+/* Returns the next definition of the function after this library's; NULL, with errno set: there is
+ * none. */
+static MW_COLD void *next(_Atomic(void *) *known, const char *name) {
+	mw_api_need_fork_handlers();
+	void *function = atomic_load_explicit(known, memory_order_relaxed);
+	if (!function) {
+		function = dlsym(RTLD_NEXT, name);
+		atomic_store_explicit(known, function, memory_order_relaxed);
+	}
+	if (!function)
+		errno = ENOSYS;
+	return function;
+}
+
+static register_atfork_t *next_register(void) {
+	register_atfork_t *function;
+	*(void **)&function = dlsym(RTLD_NEXT, "__register_atfork");
+	return function;
+}
+
+MW_COLD bool mw_api_register_atfork(handler_t *prepare, handler_t *parent, handler_t *child) {
+	register_atfork_t *function = next_register();
+	return function && function(prepare, parent, child, &__dso_handle) == 0;
+}
+
+/* Registers mallow's handlers before those of libraries. libc calls prepare handlers in reverse
+ * order and the others in order, so the handlers of libraries find the heap unlocked. */
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+MW_COLD int __register_atfork(handler_t *prepare, handler_t *parent, handler_t *child,
+			      void *object) {
+	mw_api_need_fork_handlers();
+	register_atfork_t *function = next_register();
+	return function ? function(prepare, parent, child, object) : ENOMEM;
+}
+
+MW_EXPORT MW_COLD pid_t fork(void) {
+	fork_t *function;
+	*(void **)&function = next(&next_fork, "fork");
+	return function ? function() : -1;
+}
+
+MW_EXPORT MW_COLD int daemon(int keep_folder, int keep_files) {
+	daemon_t *function;
+	*(void **)&function = next(&next_daemon, "daemon");
+	return function ? function(keep_folder, keep_files) : -1;
+}
+
+MW_EXPORT MW_COLD int forkpty(int *terminal, char *name, const struct termios *modes,
+			      const struct winsize *size) {
+	forkpty_t *function;
+	*(void **)&function = next(&next_forkpty, "forkpty");
+	return function ? function(terminal, name, modes, size) : -1;
+}

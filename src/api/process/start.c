@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ * start.c -- start-up, thread exit, fork, exit.
+ *
+ * The dynamic linker may allocate before any constructor has run. libc's start-up has then not set
+ * `environ`. Start-up therefore has two parts. The first slow path initialises the heap. Options
+ * and profiler follow as soon as `environ` is set, at the latest in the library's constructor. */
+#include "api/process/start.h"
+
+#include "api/process/compat.h"
+#include "api/process/interval.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "config/options.h"
+#include "heap/arena/arena.h"
+#include "heap/core/heap.h"
+#include "heap/core/verify.h"
+#include "heap/large/huge.h"
+#include "heap/local/head.h"
+#include "heap/memory/background.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/decay.h"
+#include "heap/misuse/guarded.h"
+#include "heap/sample/slot_cache.h"
+#include "heap/stats/stats.h"
+#include "os/file/file.h"
+#include "os/file/local_time.h"
+#include "os/lock/lock.h"
+#include "os/memory/huge_pages.h"
+#include "os/memory/numa.h"
+#include "os/platform/single.h"
+#include "prof/dump/pc_name.h"
+#include "prof/prof.h"
+#include "prof/store/cleanup.h"
+#include "prof/unwind/unwind.h"
+#include "state/settings.h"
+
+/* Capacity for options that are the target of the symbolic link /etc/malloc.conf. */
+#define LINK_BYTES 512
+
+bool mw_api_started;
+mw_api_policy_t mw_api_policy = {.zero_realloc = MW_ZERO_REALLOC_FREE};
+
+static struct {
+	bool configured;
+	pthread_key_t thread_end_key;
+	mw_conf_sources_t sources;
+	mw_options_t options;
+	char symlink[LINK_BYTES];
+} start;
+
+static void thread_end(void *heap) {
+	(void)heap;
+	mw_heap_thread_end();
+	mw_unwind_thread_end();
+}
+
+/* Forks of this thread that took no lock. fork(2) may be called in a signal handler that
+ * interrupted malloc or fork. The thread then holds locks or is about to take them, and would wait
+ * for itself. The child continues the interrupted code, so its locks must stay held. The variable
+ * is a count, because another handler may interrupt the first one. */
+static MW_TLS unsigned bare_forks;
+
+static bool must_be_bare(void) {
+	return mw_lock_held_ranks != 0 || mw_lock_is_forking() || mw_unwind_is_interrupted();
+}
+
+/* The profiler is stopped first: it waits for samples in flight, and these take the heap's
+ * locks. */
+static void fork_prepare(void) {
+	int saved_errno = errno;
+	if (must_be_bare()) {
+		bare_forks++;
+	} else {
+		mw_compat_fork_prepare();
+		mw_prof_fork_prepare();
+		mw_heap_fork_prepare();
+		mw_lock_fork_begin();
+	}
+	errno = saved_errno;
+}
+
+static void fork_parent(void) {
+	if (bare_forks > 0) {
+		bare_forks--;
+		return;
+	}
+	mw_lock_fork_end();
+	mw_heap_fork_parent();
+	mw_prof_fork_parent();
+	mw_compat_fork_release(false);
+}
+
+/* The child of a fork that took no lock finds at its next sample that it is a child. */
+static void fork_child(void) {
+	if (bare_forks > 0) {
+		bare_forks--;
+		return;
+	}
+	mw_lock_fork_end();
+	mw_heap_fork_child();
+	mw_prof_fork_child();
+	mw_compat_fork_release(true);
+}
+
+/* Thread pointer of the thread that registers the handlers; 0: none does. */
+static _Atomic uintptr_t registering_thread;
+
+static void register_fork_handlers(void) {
+	/* Relaxed: a thread compares the value only with its own thread pointer. */
+	atomic_store_explicit(&registering_thread, (uintptr_t)__builtin_thread_pointer(),
+			      memory_order_relaxed);
+	bool done = mw_api_register_atfork
+			    ? mw_api_register_atfork(fork_prepare, fork_parent, fork_child)
+			    : pthread_atfork(fork_prepare, fork_parent, fork_child) == 0;
+	atomic_store_explicit(&registering_thread, 0, memory_order_relaxed);
+	if (!done)
+		mw_warn("no memory for fork handlers: a forked child may hang");
+}
+
+/* A second caller waits until the handlers are registered: it is about to fork, or to take locks
+ * that must be free in every fork. */
+void mw_api_need_fork_handlers(void) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	/* Registering may allocate, and this may be the thread's first allocation. */
+	if (atomic_load_explicit(&registering_thread, memory_order_relaxed) ==
+	    (uintptr_t)__builtin_thread_pointer())
+		return;
+	pthread_once(&once, register_fork_handlers);
+}
+
+static void on_thread(mw_heap_t *heap) {
+	/* Most processes have one thread and never fork: api/process/fork.c registers the handlers
+	 * when needed. */
+	if (!mw_os_is_single_threaded())
+		mw_api_need_fork_handlers();
+	pthread_setspecific(start.thread_end_key, heap);
+	mw_thread.watched = mw_api_has_interval;
+	if (MW_UNLIKELY(mw_arena_watches))
+		mw_arena_bind(NULL);
+}
+
+static uint64_t decay_ns(int64_t ms) {
+	return ms < 0 ? MW_DECAY_NEVER_NS : (uint64_t)ms * 1000000u;
+}
+
+static void configure_memory(const mw_options_t *options) {
+	uint64_t delay_ns = decay_ns(options->dirty_decay_ms);
+	mw_chunk_set_decay(delay_ns, options->purge_early);
+	mw_huge_set_decay(delay_ns, options->purge_early);
+	if (options->muzzy_decay_ms)
+		mw_chunk_set_muzzy_decay(decay_ns(options->muzzy_decay_ms));
+	mw_os_numa_start();
+	mw_os_huge_pages_t huge_pages = (mw_os_huge_pages_t)options->thp;
+	if (options->hpa && huge_pages == MW_OS_HUGE_PAGES_DEFAULT)
+		huge_pages = MW_OS_HUGE_PAGES_ALWAYS;
+	mw_os_huge_pages_set(huge_pages, options->hugetlb);
+	if (options->background_thread)
+		mw_background_enable();
+}
+
+#define JUNK_FREED 0x5a /* as jemalloc */
+
+/* Bits of the option's value. */
+enum { JUNK_NEW = 1, JUNK_GIVEN_BACK = 2 };
+
+static MW_COLD MW_NOINLINE void configure_fill(const mw_options_t *options) {
+	if (options->junk & JUNK_NEW)
+		mw_api_policy.fill = MW_FILL_JUNK;
+	if (options->zero)
+		mw_api_policy.fill = MW_FILL_ZERO;
+	if (options->junk & JUNK_GIVEN_BACK)
+		mw_heap_fill_freed = JUNK_FREED;
+	mw_arena_watch();
+}
+
+static void configure_api(const mw_options_t *options) {
+	mw_api_policy = (mw_api_policy_t){
+		.xmalloc = options->xmalloc,
+		.infallible_new = options->experimental_infallible_new,
+		.keep_deepbind = options->dlopen_deepbind,
+		.zero_realloc = (mw_zero_realloc_t)options->zero_realloc,
+	};
+	if (MW_UNLIKELY(options->junk | options->zero))
+		configure_fill(options);
+	if (options->stats_interval >= 0)
+		mw_api_stats_every((uint64_t)options->stats_interval, options->stats_interval_opts);
+	mw_warnings_are_fatal = options->abort;
+	mw_lock_spins_max = options->mutex_max_spin;
+	mw_head_config = (mw_head_config_t){
+		.off = !options->tcache,
+		.max_bytes = (size_t)options->tcache_max,
+		.first_blocks = (uint32_t)options->tcache_nslots_small_min,
+		.most_blocks = (uint32_t)options->tcache_nslots_small_max,
+	};
+}
+
+static void start_guards(const mw_options_t *options) {
+	mw_guarded_config_t config = {
+		.every = (uint64_t)options->prof_guard,
+		.gap_ns = (uint64_t)options->prof_guard_gap * 1000000u,
+		.take_stack = mw_unwind_capture_for,
+		.name_place = mw_pc_name,
+	};
+	if (!mw_guarded_start(&config))
+		mw_warn("prof_guard: the kernel refused memory or the handler of SIGSEGV; no "
+			"sample "
+			"is guarded");
+}
+
+void mw_api_stats(uint64_t *stats) {
+	mw_heap_stats(stats);
+	stats[MW_STAT_unwind_bytes] = mw_unwind_memory_bytes();
+}
+
+static void configure(void) {
+	start.configured = true;
+	/* The user who starts a set-uid program must not control it. */
+	bool secure = getauxval(AT_SECURE) != 0;
+	mw_options_t *options = &start.options;
+	bool linked = mw_os_read_link("/etc/malloc.conf", start.symlink, sizeof start.symlink) > 0;
+	start.sources = (mw_conf_sources_t){
+		.built_in = sizeof MALLOW_BUILT_IN_CONF > 1 ? MALLOW_BUILT_IN_CONF : NULL,
+		.symlink = linked ? start.symlink : NULL,
+		.environment = secure ? NULL : getenv("MALLOC_CONF"),
+		.mallow = secure ? NULL : getenv("MALLOW_CONF"),
+	};
+	mw_compat_add_sources(&start.sources);
+	mw_ctl_configure(options, &start.sources);
+	mw_compat_start(options, &start.sources);
+	configure_memory(options);
+	configure_api(options);
+	mw_os_set_zone(secure ? NULL : getenv("TZ"));
+	const uint64_t settings[MW_SETTING_COUNT] = {
+#define MW_SETTING(name, kind, standard, min, max, unit, help)                                     \
+	[MW_SETTING_##name] = (uint64_t)options->name,
+#include "state/settings.def"
+#undef MW_SETTING
+	};
+	mw_verify_set_interval((uint32_t)options->heap_check_interval);
+	mw_harden_fill_whole(options->fill_freed);
+	mw_prof_config_t config = {
+		.active = options->prof && options->prof_active,
+		.mean_bytes = options->prof_sample,
+		.state_min_bytes = options->prof_state_min,
+		.threads_start_inactive = !options->prof_thread_active_init,
+		.dump_without_allocated = !options->prof_accum,
+		.own_thread_names = !options->prof_sys_thread_name,
+		.keep_state = options->prof_keep,
+		.secure = secure,
+		.session = options->prof_session,
+		.unused_options = options->unused,
+		.seed = (uint64_t)options->prof_seed,
+		.depth_max = (unsigned)options->prof_bt_max,
+		.cost_limit = (unsigned)options->prof_cost_limit,
+		.settings = settings,
+		.dump_name = options->dump_name,
+		.dump_prefix = options->prof_prefix,
+		.read_stats = mw_api_stats,
+		.walk_heap = mw_heap_walk,
+		.thread_bytes = mw_heap_thread_given_bytes,
+	};
+	mw_cleanup_configure((uint64_t)options->stale_seconds, (unsigned)options->stale_files,
+			     options->stale_bytes);
+	mw_prof_start(&config);
+	if (!secure)
+		mw_compat_profiler_started();
+	if (options->prof_guard && !secure)
+		start_guards(options);
+}
+
+MW_RESIDENT void mw_api_start(void) {
+	/* Set before the following calls, which may allocate. */
+	mw_api_started = true;
+	if (mw_cxx_start)
+		mw_cxx_start();
+	/* Registered early: prepare handlers run in reverse order and the others in order, so that
+	 * most libraries' handlers find the heap unlocked. mw_lock_forking covers the others. */
+	if (!mw_api_register_atfork)
+		mw_api_need_fork_handlers();
+	if (pthread_key_create(&start.thread_end_key, thread_end) == 0)
+		mw_heap_on_thread = on_thread;
+	if (environ)
+		configure();
+}
+
+__attribute__((constructor)) static void start_rest(void) {
+	if (!mw_api_started)
+		mw_api_start();
+	if (!start.configured)
+		configure();
+}
+
+static const char *plural(uint64_t number) {
+	return number == 1 ? "" : "s";
+}
+
+/* Scripts search for these words of jemalloc's. */
+static void report_leaks(void) {
+	mw_prof_figures_t figures;
+	mw_prof_figures(&figures);
+	if (figures.live_bytes <= 0)
+		return;
+	uint64_t bytes = (uint64_t)figures.live_bytes, stacks = mw_prof_live_stacks();
+	uint64_t objects = (uint64_t)figures.live_objects_q16 / 65536;
+	mw_print_line("<jemalloc>: Leak approximation summary: ~%lu byte%s, ~%lu object%s, >= %lu "
+		      "context%s",
+		      (unsigned long)bytes, plural(bytes), (unsigned long)objects, plural(objects),
+		      (unsigned long)stacks, plural(stacks));
+	mw_print_line("<jemalloc>: Run jeprof on dump output for leak detail");
+	if (!start.options.prof_leak_error)
+		return;
+	mw_print_line("<jemalloc>: Exiting with error code because memory leaks were detected");
+	/* Writes buffered output of the program, which would be lost otherwise. */
+	fflush(NULL);
+	_exit(1);
+}
+
+__attribute__((destructor)) static void finish(void) {
+	mw_prof_exit();
+	if (start.options.stats_print)
+		mw_compat_print_stats(start.options.stats_print_opts);
+	if (start.options.prof_leak && start.options.prof_final)
+		report_leaks();
+}

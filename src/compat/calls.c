@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ * calls.c -- the table of functions for other libraries. */
+#include "compat/calls.h"
+
+#include "api/process/start.h"
+#include "heap/core/heap.h"
+#include "heap/local/head.h"
+#include "prof/control/control.h"
+#include "prof/dump/dump_view.h"
+#include "prof/prof.h"
+#include "prof/sample_hooks.h"
+#include "prof/unwind/unwind.h"
+#include "prof/unwind/walk.h"
+
+static bool owns(const void *address) {
+	unsigned kind = mw_word_kind((uintptr_t)address);
+	return kind == MW_MAP_CHUNK || kind == MW_MAP_HUGE || kind == MW_MAP_GUARDED;
+}
+
+static uint64_t thread_cache_bytes(void) {
+	const mw_heap_t *heap = mw_thread.heap;
+	if (!heap)
+		return 0;
+	uint64_t bytes = mw_heap_tiny_heads_bytes();
+	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
+		bytes += (uint64_t)mw_head_length(heap, c) * mw_class_bytes[c];
+	return bytes;
+}
+
+/* Returns the index behind the last frame of libmallow; 0: it has none. A hook lies between frames
+ * of libmallow and may have called malloc itself. */
+static unsigned behind_own(const uint64_t *pcs, unsigned depth) {
+	for (unsigned i = depth; i > 0; i--)
+		if (mw_walk_is_own(pcs[i - 1]))
+			return i;
+	return 0;
+}
+
+static unsigned capture(uint64_t *pcs, unsigned max_depth, bool from_caller) {
+	uint64_t all[MW_PROF_DEPTH_MAX];
+	unsigned count = mw_unwind_capture(all, MW_PROF_DEPTH_MAX).depth, used = 0;
+	for (unsigned i = 0; i < count; i++)
+		all[i] &= ~MW_FRAME_EXACT;
+	unsigned first = from_caller ? behind_own(all, count) : 0;
+	for (unsigned i = first; i < count && used < max_depth; i++)
+		pcs[used++] = all[i];
+	return used;
+}
+
+static uint64_t stack_count(void) {
+	return mw_control_has_tables() ? mw_dump_stack_count() : 0;
+}
+
+static bool stack_at(uint64_t number, mw_compat_stack_t *stack) {
+	mw_dump_stack_t seen;
+	int64_t details[MW_DUMP_TYPES];
+	if (!mw_dump_stack_at(number, &seen))
+		return false;
+	mw_dump_details_at(number, details);
+	*stack = (mw_compat_stack_t){
+		.inuse_objects = seen.sized.inuse_objects + seen.zero.inuse_objects,
+		.inuse_bytes = details[MW_DUMP_INUSE_REQUESTED],
+		.alloc_objects = seen.sized.alloc_objects + seen.zero.alloc_objects,
+		.alloc_bytes = details[MW_DUMP_ALLOC_REQUESTED],
+	};
+	stack->depth = mw_dump_return_addresses(number, stack->pcs, MW_COMPAT_DEPTH_MAX);
+	return true;
+}
+
+/* How the profiler ran before record_all(true). */
+static struct {
+	bool was_active;
+	uint64_t mean_bytes;
+} before;
+
+static void record_all(bool on) {
+	if (on) {
+		mw_prof_figures_t figures;
+		mw_prof_figures(&figures);
+		before.was_active = figures.active;
+		before.mean_bytes = figures.mean_bytes;
+		mw_sample_start(MW_COMPAT_DEPTH_MAX);
+	}
+	mw_prof_set_mean_bytes(on ? 1 : before.mean_bytes);
+	mw_prof_set_active(on || before.was_active);
+	mw_prof_reset();
+	mw_heap_take_rate();
+}
+
+static void watch(mw_on_watched_t *function) {
+	mw_program_hook_set(MW_PROGRAM_HOOK_WATCHED, (uintptr_t)function);
+}
+
+const mw_compat_calls_t *mallow_compat_calls(void) {
+	static const mw_compat_calls_t calls = {
+		.version = MALLOW_VERSION,
+		.stats = mw_api_stats,
+		.totals = mw_chunk_totals,
+		.walk = mw_heap_walk,
+		.thread_cache_bytes = thread_cache_bytes,
+		.owns = owns,
+		.flush_thread = mw_heap_take_rate,
+		.capture = capture,
+		.stack_count = stack_count,
+		.stack_at = stack_at,
+		.record_all = record_all,
+		.watch = watch,
+	};
+	if (MW_UNLIKELY(!mw_api_started))
+		mw_api_start();
+	return &calls;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * calls.h -- functions of libmallow.so for libraries of lib/mallow/compat/ that have code of their
+ * own.
+ * Layer: compat, the door of this folder. These libraries are built with libmallow.so and refuse
+ * another version of it. They call through one table, so that libmallow.so exports one name. Any
+ * thread may call, not a signal handler, if not said otherwise. */
+#ifndef MW_COMPAT_CALLS_H
+#define MW_COMPAT_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "heap/memory/chunk.h"
+#include "heap/stats/stats.h"
+#include "prof/sample/program_hooks.h"
+
+/* Depth of stacks in gperftools' profiles. */
+#define MW_COMPAT_DEPTH_MAX 32
+
+/* Counts of a stack; bytes are those that the program requested. */
+typedef struct mw_compat_stack {
+	int64_t inuse_objects, inuse_bytes, alloc_objects, alloc_bytes;
+	unsigned depth;
+	uint64_t pcs[MW_COMPAT_DEPTH_MAX]; /* return addresses, leaf first */
+} mw_compat_stack_t;
+
+typedef struct mw_compat_calls {
+	const char *version; /* of libmallow.so */
+
+	/* Statistics. */
+	void (*stats)(uint64_t stats[MW_STAT_COUNT]);
+	void (*totals)(mw_chunk_totals_t *totals);
+	void (*walk)(const mw_heap_walk_sink_t *sink);
+	/* Bytes in the calling thread's lists of free blocks. */
+	uint64_t (*thread_cache_bytes)(void);
+	/* Returns whether the address lies in memory of the heap. */
+	bool (*owns)(const void *address);
+	/* Puts the calling thread's lists of free blocks back into their pages. */
+	void (*flush_thread)(void);
+
+	/* Stacks.  `capture` writes return addresses, leaf first, and returns their number; signal
+	 * handlers may call it.  `from_caller`: starts at the caller of malloc() or free()
+	 * that called a hook. */
+	unsigned (*capture)(uint64_t *pcs, unsigned max_depth, bool from_caller);
+	uint64_t (*stack_count)(void);
+	/* Returns false if nothing was counted for the stack. */
+	bool (*stack_at)(uint64_t number, mw_compat_stack_t *stack);
+
+	/* true: drops the profile, and records every allocation from now on.  false: the rate is as
+	 * before.  Calls are not nested. */
+	void (*record_all)(bool on);
+	/* Sets the function that is called for each sample and each free of one; NULL: none. */
+	void (*watch)(mw_on_watched_t *function);
+} mw_compat_calls_t;
+
+MW_EXPORT const mw_compat_calls_t *mallow_compat_calls(void);
+
+#endif

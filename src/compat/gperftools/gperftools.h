@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * gperftools.h -- what the sources of gperftools' interface share, and functions whose public
+ * headers are for C++ alone.
+ * Layer: compat/gperftools, the door of this folder. Names of gperftools on top of the table of
+ * compat/calls.h; no other folder knows them. The folder is a library of its own,
+ * libgperftools_mallow.so, which the filters libtcmalloc*.so.4 stand for. names.def lists the
+ * names. Allocations of these functions are not recorded in profiles.
+ *
+ * Reading order: new.c (operators, version), start.c (environment), stats.c (figures and GetStats),
+ * extension.c (MallocExtension's functions), extension_cxx.c (its C++ object), profile_text.c (a
+ * profile as text), heap_profiler.c, hooks.c. */
+#ifndef MW_COMPAT_GPERFTOOLS_GPERFTOOLS_H
+#define MW_COMPAT_GPERFTOOLS_GPERFTOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "compat/calls.h"
+
+MW_EXPORT int tc_set_new_mode(int flag);
+MW_EXPORT int tc_query_new_mode(void);
+/* The last argument is a reference to std::nothrow. */
+MW_EXPORT void *tc_new_nothrow(size_t bytes, const void *nothrow);
+MW_EXPORT void *tc_newarray_nothrow(size_t bytes, const void *nothrow);
+MW_EXPORT void *tc_new_aligned_nothrow(size_t bytes, size_t align, const void *nothrow);
+MW_EXPORT void *tc_newarray_aligned_nothrow(size_t bytes, size_t align, const void *nothrow);
+
+/* Returns libmallow's functions. Ends the program if libmallow is of another version. */
+const mw_compat_calls_t *mw_gp_calls(void);
+
+/* Prints a line on stderr if PERFTOOLS_VERBOSE lets messages of this level through: 0 for a
+ * notice, -2 for an error. */
+MW_COLD void mw_gp_log(int level, const char *format, ...) MW_PRINTF(2, 3);
+/* Returns the value of an environment variable as a number or as yes or no, or `standard`. Prints a
+ * line that names a malformed value. */
+int64_t mw_gp_number_from(const char *variable, int64_t standard, int64_t min, int64_t max);
+bool mw_gp_flag_from(const char *variable, bool standard);
+
+/* The heap in tcmalloc's terms, in bytes where not said otherwise. */
+typedef struct mw_gp_figures {
+	uint64_t in_use;        /* blocks of the program */
+	uint64_t page_heap;     /* free slices and kept mappings whose memory is resident */
+	uint64_t unmapped;      /* address space whose memory was given back or never used */
+	uint64_t central_cache; /* rest of pages in use: free blocks, page ends */
+	uint64_t thread_cache;  /* the calling thread's lists */
+	uint64_t metadata;
+	uint64_t system;         /* address space of the heap */
+	uint64_t physical;       /* memory in use, with metadata */
+	uint64_t spans, threads; /* numbers */
+	uint64_t purged;         /* given back since the start */
+	uint64_t takes;          /* pages taken since the start: number */
+	uint64_t chunks;         /* number */
+} mw_gp_figures_t;
+void mw_gp_figures(mw_gp_figures_t *figures);
+/* Writes GetStats' text. `detailed`: with free lists by size. */
+void mw_gp_stats_text(char *buffer, size_t capacity, bool detailed);
+
+/* Sets the delay after which free memory is given back: 1000 ms at rate 1. 0: never. */
+void mw_gp_set_release_rate(double rate);
+double mw_gp_release_rate(void);
+
+/* Receives a text, piece by piece. */
+typedef void (*mw_gp_write_t)(void *context, const char *text, size_t length);
+typedef enum mw_gp_profile {
+	MW_GP_PROFILE_FULL,   /* live and freed blocks, "heapprofile" */
+	MW_GP_PROFILE_LIVE,   /* live blocks, "heap_v2/1": estimates that readers do not scale */
+	MW_GP_PROFILE_GROWTH, /* no stacks: growth is not recorded */
+} mw_gp_profile_t;
+void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context);
+/* Returns live blocks by stack as words; see MallocExtension_ReadStackTraces(). */
+void **mw_gp_profile_words(void);
+void **mw_gp_no_words(void);
+
+/* Bytes that the program requested, recorded since the heap profiler was started or a hook added.
+ */
+typedef struct mw_gp_totals {
+	int64_t alloc_bytes, freed_bytes;
+} mw_gp_totals_t;
+
+/* Starts and ends the recording of every allocation. Heap profiler and hooks share it. */
+typedef enum mw_gp_user { MW_GP_USER_PROFILER = 1, MW_GP_USER_HOOKS = 2 } mw_gp_user_t;
+void mw_gp_record(mw_gp_user_t user, bool on);
+/* Called for each allocation and free while recorded, by hooks.c. */
+void mw_gp_profiler_see(size_t bytes, bool freed);
+
+/* Start of the process, from the constructor, and its end. */
+void mw_gp_profiler_start(void);
+void mw_gp_profiler_finish(void);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT
+ * heap_profiler.c -- gperftools' heap profiler: HEAPPROFILE, its C functions, and files that are
+ * written after so many bytes, at intervals, at a signal and at exit.
+ *
+ * A lock guards the files. Whoever finds it taken during an allocation goes on: the holder is
+ * writing a file. Files for signals and intervals are written by a thread of its own. */
+#include <gperftools/heap-profiler.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mallow/mallow.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/fmt.h"
+#include "base/put.h"
+#include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/profile_name.h"
+
+#define REASON_BYTES 128
+#define INTERVAL_MAX ((int64_t)1 << 60)
+#define SECONDS_MAX 31536000
+#define HELPER_STACK_BYTES ((size_t)256 << 10)
+
+static struct {
+	pthread_mutex_t lock; /* of the files, and of what follows but for atomics */
+	_Atomic bool running;
+	bool can_write; /* a prefix is known */
+	char prefix[PATH_MAX];
+	unsigned number; /* of the last file; goes on after a stop */
+	int64_t alloc_interval, freed_interval, live_interval, seconds;
+	int64_t dumped_alloc, dumped_freed, most_live; /* at the last file */
+	time_t dumped_time;
+} profiler = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Bytes since the start of the profiler, and the values at which a file is due. Each thread adds to
+ * them at each allocation and free. */
+static struct {
+	_Atomic int64_t alloc_bytes, freed_bytes;
+	_Atomic int64_t alloc_due, freed_due, live_due;
+} totals;
+
+static struct {
+	sem_t wake;
+	_Atomic bool wanted, is_there;
+	_Atomic bool signalled;
+} helper;
+
+/* ---- files ---- */
+
+typedef struct file {
+	int number;
+	bool failed;
+} file_t;
+
+static void write_piece(void *context, const char *text, size_t length) {
+	file_t *file = context;
+	while (length > 0 && !file->failed) {
+		long written = mw_put(file->number, text, length);
+		file->failed = written < 0 && errno != EINTR;
+		if (written > 0) {
+			text += written;
+			length -= (size_t)written;
+		}
+	}
+}
+
+/* With the lock. */
+static void write_file(const char *reason) {
+	if (!profiler.can_write)
+		return;
+	char path[PATH_MAX];
+	bool fits = mw_gp_profile_name(path, profiler.prefix, ++profiler.number);
+	mw_gp_log(0, "Dumping heap profile to %.400s (%s)", path, reason);
+	file_t file = {.number = -1};
+	if (fits)
+		file.number = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (file.number >= 0) {
+		mw_gp_profile_text(MW_GP_PROFILE_FULL, write_piece, &file);
+		file.failed |= close(file.number) != 0;
+	}
+	if (file.number < 0 || file.failed)
+		mw_gp_log(-2, "Failed dumping heap profile to %.400s. Numeric errno is %d", path,
+			  errno);
+}
+
+static int64_t live_bytes(void) {
+	return totals.alloc_bytes - totals.freed_bytes;
+}
+
+static int64_t due(int64_t value, int64_t interval) {
+	return interval > 0 ? value + interval : INT64_MAX;
+}
+
+/* With the lock: the next files are due so much later. */
+static void count_from_here(void) {
+	profiler.dumped_alloc = totals.alloc_bytes;
+	profiler.dumped_freed = totals.freed_bytes;
+	if (live_bytes() > profiler.most_live)
+		profiler.most_live = live_bytes();
+	totals.alloc_due = due(profiler.dumped_alloc, profiler.alloc_interval);
+	totals.freed_due = due(profiler.dumped_freed, profiler.freed_interval);
+	totals.live_due = due(profiler.most_live, profiler.live_interval);
+}
+
+/* With the lock. Writes why a file is due because of the bytes; false: none is. */
+static bool is_due(char reason[REASON_BYTES]) {
+	long alloc = totals.alloc_bytes, freed = totals.freed_bytes, live = live_bytes();
+	if (alloc >= totals.alloc_due)
+		mw_fmt(reason, REASON_BYTES,
+		       "%ld MB allocated cumulatively, %ld MB currently in use", alloc >> 20,
+		       live >> 20);
+	else if (freed >= totals.freed_due)
+		mw_fmt(reason, REASON_BYTES, "%ld MB freed cumulatively, %ld MB currently in use",
+		       freed >> 20, live >> 20);
+	else if (live > totals.live_due)
+		mw_fmt(reason, REASON_BYTES, "%ld MB currently in use", live >> 20);
+	else
+		return false;
+	return true;
+}
+
+static MW_COLD void write_due(void) {
+	char reason[REASON_BYTES];
+	if (pthread_mutex_trylock(&profiler.lock) != 0)
+		return;
+	mallow_ignore_begin();
+	if (profiler.running && is_due(reason)) {
+		write_file(reason);
+		count_from_here();
+	}
+	mallow_ignore_end();
+	pthread_mutex_unlock(&profiler.lock);
+}
+
+static void start_helper(void);
+
+void mw_gp_profiler_see(size_t bytes, bool freed) {
+	if (!atomic_load_explicit(&profiler.running, memory_order_relaxed))
+		return;
+	int64_t change = (int64_t)bytes;
+	int64_t sum = change +
+		      atomic_fetch_add_explicit(freed ? &totals.freed_bytes : &totals.alloc_bytes,
+						change, memory_order_relaxed);
+	int64_t limit = atomic_load_explicit(freed ? &totals.freed_due : &totals.alloc_due,
+					     memory_order_relaxed);
+	if (MW_UNLIKELY(sum >= limit || (!freed && live_bytes() > totals.live_due)))
+		write_due();
+	if (MW_UNLIKELY(helper.wanted && !helper.is_there))
+		start_helper();
+}
+
+/* ---- signals and intervals ---- */
+
+static void on_signal(int number) {
+	(void)number;
+	int saved_errno = errno;
+	helper.signalled = true;
+	sem_post(&helper.wake);
+	errno = saved_errno;
+}
+
+/* With the lock. */
+static void write_interval(void) {
+	char reason[REASON_BYTES];
+	time_t now = time(NULL);
+	if (profiler.seconds == 0 || now - profiler.dumped_time < profiler.seconds)
+		return;
+	mw_fmt(reason, sizeof reason, "%ld sec since the last dump",
+	       (long)(now - profiler.dumped_time));
+	profiler.dumped_time = now;
+	write_file(reason);
+	count_from_here();
+}
+
+/* Waits for a signal or until the next file of the interval is due. */
+static void wait_for_work(void) {
+	if (profiler.seconds == 0) {
+		while (sem_wait(&helper.wake) != 0 && errno == EINTR) {
+		}
+		return;
+	}
+	struct timespec until = {.tv_sec = profiler.dumped_time + profiler.seconds};
+	while (sem_timedwait(&helper.wake, &until) != 0 && errno == EINTR) {
+	}
+}
+
+static void *help(void *unused) {
+	mallow_ignore_begin();
+	for (;;) {
+		wait_for_work();
+		pthread_mutex_lock(&profiler.lock);
+		if (atomic_exchange(&helper.signalled, false) && profiler.running)
+			write_file("signal");
+		if (profiler.running)
+			write_interval();
+		else
+			profiler.dumped_time = time(NULL);
+		pthread_mutex_unlock(&profiler.lock);
+	}
+	return unused;
+}
+
+/* The thread blocks all signals, so that the program's handlers run in the program's threads. */
+static MW_COLD void start_helper(void) {
+	if (atomic_exchange(&helper.is_there, true))
+		return;
+	mallow_ignore_begin();
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	pthread_attr_t attributes;
+	pthread_t thread;
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, HELPER_STACK_BYTES);
+	if (pthread_create(&thread, &attributes, help, NULL) != 0) {
+		helper.wanted = false;
+		mw_warn("the system refused a thread: no heap profile at intervals and signals");
+	}
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	mallow_ignore_end();
+}
+
+static void take_signal(void) {
+	int number = (int)mw_gp_number_from("HEAPPROFILESIGNAL", 0, 1, SIGRTMAX);
+	struct sigaction before, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	if (number == 0)
+		return;
+	if (sigaction(number, NULL, &before) != 0)
+		mw_fatal("Failed to set signal. Perhaps signal number %d is invalid", number);
+	if (before.sa_handler != SIG_DFL)
+		mw_fatal("Signal %d already in use", number);
+	if (sigaction(number, &action, NULL) != 0)
+		mw_fatal("Failed to set signal. Perhaps signal number %d is invalid", number);
+	mw_gp_log(0, "Using signal %d as heap profiling switch", number);
+	helper.wanted = true;
+}
+
+/* ---- start and end ---- */
+
+static void before_fork(void) {
+	pthread_mutex_lock(&profiler.lock);
+}
+
+static void in_parent(void) {
+	pthread_mutex_unlock(&profiler.lock);
+}
+
+/* The child's files have names of their own. */
+static void in_child(void) {
+	mw_gp_prefix_of_child(profiler.prefix);
+	profiler.number = 0;
+	helper.is_there = false;
+	helper.signalled = false;
+	sem_init(&helper.wake, 0, 0);
+	pthread_mutex_unlock(&profiler.lock);
+}
+
+static void prepare(void) {
+	sem_init(&helper.wake, 0, 0);
+	pthread_atfork(before_fork, in_parent, in_child);
+	profiler.alloc_interval =
+		mw_gp_number_from("HEAP_PROFILE_ALLOCATION_INTERVAL", 1 << 30, 0, INTERVAL_MAX);
+	profiler.freed_interval =
+		mw_gp_number_from("HEAP_PROFILE_DEALLOCATION_INTERVAL", 0, 0, INTERVAL_MAX);
+	profiler.live_interval =
+		mw_gp_number_from("HEAP_PROFILE_INUSE_INTERVAL", 100 << 20, 0, INTERVAL_MAX);
+	profiler.seconds = mw_gp_number_from("HEAP_PROFILE_TIME_INTERVAL", 0, 0, SECONDS_MAX);
+}
+
+static void start(const char *prefix, bool removes) {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, prepare);
+	pthread_mutex_lock(&profiler.lock);
+	if (profiler.running) {
+		pthread_mutex_unlock(&profiler.lock);
+		return;
+	}
+	mallow_ignore_begin();
+	mw_gp_log(0, "Starting tracking the heap");
+	if (prefix != profiler.prefix)
+		mw_fmt_copy(profiler.prefix, sizeof profiler.prefix, prefix);
+	profiler.can_write = *profiler.prefix != '\0';
+	if (removes && profiler.can_write)
+		mw_gp_remove_profiles(profiler.prefix);
+	totals.alloc_bytes = totals.freed_bytes = 0;
+	profiler.most_live = 0;
+	profiler.dumped_time = time(NULL);
+	count_from_here();
+	helper.wanted |= profiler.seconds > 0;
+	mw_gp_record(MW_GP_USER_PROFILER, true);
+	profiler.running = true;
+	pthread_mutex_unlock(&profiler.lock);
+	mallow_ignore_end();
+}
+
+void HeapProfilerStart(const char *prefix) {
+	start(prefix ? prefix : "", false);
+}
+
+int IsHeapProfilerRunning(void) {
+	return profiler.running;
+}
+
+void HeapProfilerStop(void) {
+	pthread_mutex_lock(&profiler.lock);
+	if (profiler.running) {
+		profiler.running = false;
+		profiler.can_write = false;
+		mw_gp_record(MW_GP_USER_PROFILER, false);
+	}
+	pthread_mutex_unlock(&profiler.lock);
+}
+
+void HeapProfilerDump(const char *reason) {
+	pthread_mutex_lock(&profiler.lock);
+	if (profiler.running)
+		write_file(reason ? reason : "");
+	pthread_mutex_unlock(&profiler.lock);
+}
+
+void mw_gp_profiler_start(void) {
+	const char *wanted = getenv("HEAPPROFILE");
+	if (!wanted || !*wanted)
+		return;
+	if (getauxval(AT_SECURE) || getuid() != geteuid()) {
+		mw_gp_log(-1, "HeapProfiler: ignoring HEAPPROFILE because program seems to be "
+			      "setuid");
+		return;
+	}
+	if (!mw_gp_prefix_from_environment(profiler.prefix))
+		return;
+	start(profiler.prefix, mw_gp_flag_from("HEAP_PROFILE_CLEANUP", true));
+	take_signal();
+	if (helper.wanted)
+		start_helper();
+}
+
+void mw_gp_profiler_finish(void) {
+	if (!profiler.running)
+		return;
+	char reason[REASON_BYTES];
+	long live = live_bytes();
+	if (live >> 20 > 0)
+		mw_fmt(reason, sizeof reason, "Exiting, %ld MB in use", live >> 20);
+	else if (live >> 10 > 0)
+		mw_fmt(reason, sizeof reason, "Exiting, %ld kB in use", live >> 10);
+	else
+		mw_fmt(reason, sizeof reason, "Exiting, %ld bytes in use", live);
+	HeapProfilerDump(reason);
+}

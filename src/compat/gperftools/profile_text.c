@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * profile_text.c -- writes the profile in gperftools' text format, and as an array of words.
+ *
+ * All stacks are copied first, so that the sums in the first line are those of the lines below. */
+#include <fcntl.h>
+#include <gperftools/heap-profiler.h>
+#include <mallow/mallow.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "compat/gperftools/gperftools.h"
+
+#define OUT_BYTES 4096
+/* Longest text of one call of put(), of a line of /proc/self/maps, too. */
+#define PIECE_BYTES 512
+
+typedef struct out {
+	mw_gp_write_t write;
+	void *context;
+	size_t length;
+	char bytes[OUT_BYTES];
+} out_t;
+
+static void flush(out_t *out) {
+	if (out->length > 0)
+		out->write(out->context, out->bytes, out->length);
+	out->length = 0;
+}
+
+static MW_PRINTF(2, 3) void put(out_t *out, const char *format, ...) {
+	if (out->length + PIECE_BYTES > OUT_BYTES)
+		flush(out);
+	va_list args;
+	va_start(args, format);
+	out->length += mw_vfmt(out->bytes + out->length, PIECE_BYTES, format, args);
+	va_end(args);
+}
+
+static int by_live_bytes(const void *left, const void *right) {
+	const mw_compat_stack_t *a = left, *b = right;
+	return (a->inuse_bytes < b->inuse_bytes) - (a->inuse_bytes > b->inuse_bytes);
+}
+
+/* Returns all stacks with counts, those with most live bytes first; NULL: none, or no memory. */
+static mw_compat_stack_t *gather(size_t *count) {
+	const mw_compat_calls_t *calls = mw_gp_calls();
+	size_t stacks = calls->stack_count();
+	*count = 0;
+	mw_compat_stack_t *all = stacks ? malloc(stacks * sizeof *all) : NULL;
+	if (!all)
+		return NULL;
+	for (size_t i = 0; i < stacks; i++)
+		*count += calls->stack_at(i, &all[*count]);
+	qsort(all, *count, sizeof *all, by_live_bytes);
+	return all;
+}
+
+static void put_counts(out_t *out, const mw_compat_stack_t *stack, bool full) {
+	put(out, "%6ld: %8ld [%6ld: %8ld] @", (long)stack->inuse_objects, (long)stack->inuse_bytes,
+	    (long)(full ? stack->alloc_objects : stack->inuse_objects),
+	    (long)(full ? stack->alloc_bytes : stack->inuse_bytes));
+}
+
+static void put_stack(out_t *out, const mw_compat_stack_t *stack, bool full) {
+	put_counts(out, stack, full);
+	for (unsigned i = 0; i < stack->depth; i++)
+		put(out, " 0x%08lx", (unsigned long)stack->pcs[i]);
+	/* Readers take a stack without addresses for an error. */
+	if (stack->depth == 0)
+		put(out, " 0x%08x", 0);
+	put(out, "\n");
+}
+
+static void put_libraries(out_t *out) {
+	put(out, "\nMAPPED_LIBRARIES:\n");
+	flush(out);
+	int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return;
+	ssize_t length;
+	while ((length = read(file, out->bytes, OUT_BYTES)) > 0)
+		out->write(out->context, out->bytes, (size_t)length);
+	close(file);
+}
+
+static void put_stacks(out_t *out, const mw_compat_stack_t *all, size_t count, bool full) {
+	mw_compat_stack_t sum = {0};
+	for (size_t i = 0; i < count; i++) {
+		sum.inuse_objects += all[i].inuse_objects;
+		sum.inuse_bytes += all[i].inuse_bytes;
+		sum.alloc_objects += all[i].alloc_objects;
+		sum.alloc_bytes += all[i].alloc_bytes;
+	}
+	put(out, "heap profile: ");
+	put_counts(out, &sum, full);
+	put(out, full ? " heapprofile\n" : " heap_v2/1\n");
+	for (size_t i = 0; i < count; i++)
+		if (full || all[i].inuse_objects > 0)
+			put_stack(out, &all[i], full);
+}
+
+void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context) {
+	mallow_ignore_begin();
+	out_t out = {.write = write, .context = context};
+	if (kind == MW_GP_PROFILE_GROWTH) {
+		put(&out, "heap profile: %6d: %8d [%6d: %8d] @ growth\n", 0, 0, 0, 0);
+	} else {
+		size_t count;
+		mw_compat_stack_t *all = gather(&count);
+		put_stacks(&out, all, count, kind == MW_GP_PROFILE_FULL);
+		free(all);
+	}
+	put_libraries(&out);
+	mallow_ignore_end();
+}
+
+/* ---- words ---- */
+
+/* Words of a stack besides its addresses: objects, bytes, depth. */
+#define STACK_WORDS 3
+
+void **mw_gp_profile_words(void) {
+	mallow_ignore_begin();
+	size_t count, words = 1;
+	mw_compat_stack_t *all = gather(&count);
+	for (size_t i = 0; i < count; i++)
+		if (all[i].inuse_objects > 0)
+			words += STACK_WORDS + all[i].depth;
+	void **result = malloc(words * sizeof *result), **next = result;
+	for (size_t i = 0; i < count && result; i++) {
+		if (all[i].inuse_objects <= 0)
+			continue;
+		*next++ = (void *)(uintptr_t)all[i].inuse_objects;
+		*next++ = (void *)(uintptr_t)all[i].inuse_bytes;
+		*next++ = (void *)(uintptr_t)all[i].depth;
+		for (unsigned frame = 0; frame < all[i].depth; frame++)
+			*next++ = (void *)(uintptr_t)all[i].pcs[frame];
+	}
+	if (result)
+		*next = NULL;
+	free(all);
+	mallow_ignore_end();
+	return result;
+}
+
+void **mw_gp_no_words(void) {
+	return calloc(1, sizeof(void *));
+}
+
+/* ---- a string ---- */
+
+typedef struct string {
+	char *text;
+	size_t length, capacity;
+} string_t;
+
+static void append(void *context, const char *text, size_t length) {
+	string_t *string = context;
+	if (string->length + length + 1 > string->capacity) {
+		size_t capacity = 2 * (string->length + length + 1);
+		char *larger = realloc(string->text, capacity);
+		if (!larger)
+			return;
+		string->text = larger;
+		string->capacity = capacity;
+	}
+	memcpy(string->text + string->length, text, length);
+	string->length += length;
+	string->text[string->length] = '\0';
+}
+
+char *GetHeapProfile(void) {
+	mallow_ignore_begin();
+	string_t string = {.text = NULL};
+	if (IsHeapProfilerRunning())
+		mw_gp_profile_text(MW_GP_PROFILE_FULL, append, &string);
+	else
+		string.text = calloc(1, 1);
+	mallow_ignore_end();
+	return string.text;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ * mimalloc.c -- mimalloc's functions that allocate, resize and free blocks, and those that concern
+ * the library as a whole. */
+#include "compat/mimalloc/mimalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/alloc.h"
+#include "api/process/start.h"
+#include "heap/large/huge.h"
+#include "heap/memory/chunk.h"
+
+/* ---- what the other sources share ---- */
+
+size_t mw_mi_usable(const void *block) {
+	if (!block)
+		return 0;
+	return MW_HARDEN_ON ? mw_harden_usable_bytes(block) : mw_heap_usable_bytes(block);
+}
+
+bool mw_mi_multiply(size_t count, size_t size, size_t *bytes) {
+	if (MW_LIKELY(!__builtin_mul_overflow(count, size, bytes)))
+		return true;
+	mw_api_no_memory();
+	return false;
+}
+
+static void *alloc(size_t bytes) {
+	void *block = mw_api_alloc_fast(bytes);
+	return MW_LIKELY(block != NULL) ? block : mw_api_alloc(bytes);
+}
+
+static void *alloc_zeroed(size_t bytes) {
+	void *block = mw_api_alloc_fast(bytes);
+	size_t zeroed = 0;
+	if (MW_UNLIKELY(!block)) {
+		block = mw_api_alloc_zeroed(bytes);
+		zeroed = bytes;
+	}
+	if (MW_LIKELY(block != NULL))
+		mw_api_zero_rest(block, zeroed);
+	return block;
+}
+
+void *mw_mi_alloc(size_t bytes, size_t align, bool zero) {
+	if (MW_LIKELY(align <= MW_BLOCK_ALIGN))
+		return zero ? alloc_zeroed(bytes) : alloc(bytes);
+	void *block = mw_api_aligned(align, bytes);
+	if (block && zero)
+		mw_api_zero_rest(block, 0);
+	return block;
+}
+
+/* Not libc's name: another library's malloc may be in front of it. */
+static void *resize(void *block, size_t bytes) {
+	if (MW_HARDEN_ON ? mw_harden_resize_in_place(block, bytes) != NULL
+			 : mw_fast_resize(block, bytes))
+		return block;
+	return mw_api_realloc(block, bytes);
+}
+
+void *mw_mi_resize(void *block, size_t bytes, bool zero) {
+	if (!block)
+		return mw_mi_alloc(bytes, MW_BLOCK_ALIGN, zero);
+	if (bytes == 0)
+		bytes = 1;
+	if (!zero)
+		return resize(block, bytes);
+	size_t before = mw_mi_usable(block);
+	void *resized = resize(block, bytes);
+	if (resized)
+		mw_api_zero_rest(resized, bytes < before ? bytes : before);
+	return resized;
+}
+
+/* ---- allocate ---- */
+
+void *mi_malloc(size_t size) {
+	return alloc(size);
+}
+
+void *mi_malloc_small(size_t size) {
+	return alloc(size);
+}
+
+void *mi_zalloc(size_t size) {
+	return alloc_zeroed(size);
+}
+
+void *mi_zalloc_small(size_t size) {
+	return alloc_zeroed(size);
+}
+
+void *mi_calloc(size_t count, size_t size) {
+	size_t bytes;
+	return MW_LIKELY(mw_mi_multiply(count, size, &bytes)) ? alloc_zeroed(bytes) : NULL;
+}
+
+void *mi_mallocn(size_t count, size_t size) {
+	size_t bytes;
+	return MW_LIKELY(mw_mi_multiply(count, size, &bytes)) ? alloc(bytes) : NULL;
+}
+
+/* ---- resize ---- */
+
+void *mi_realloc(void *p, size_t newsize) {
+	return mw_mi_resize(p, newsize, false);
+}
+
+void *mi_reallocn(void *p, size_t count, size_t size) {
+	size_t bytes;
+	return mw_mi_multiply(count, size, &bytes) ? mw_mi_resize(p, bytes, false) : NULL;
+}
+
+void *mi_reallocf(void *p, size_t newsize) {
+	void *resized = mw_mi_resize(p, newsize, false);
+	if (!resized)
+		mw_api_free(p);
+	return resized;
+}
+
+void *mi_rezalloc(void *p, size_t newsize) {
+	return mw_mi_resize(p, newsize, true);
+}
+
+void *mi_recalloc(void *p, size_t newcount, size_t size) {
+	size_t bytes;
+	return mw_mi_multiply(newcount, size, &bytes) ? mw_mi_resize(p, bytes, true) : NULL;
+}
+
+void *mi_expand(void *p, size_t newsize) {
+	return p && newsize <= mw_mi_usable(p) ? p : NULL;
+}
+
+/* ---- free ---- */
+
+void mi_free(void *p) {
+	mw_api_free(p);
+}
+
+void mi_free_small(void *p) {
+	mw_api_free(p);
+}
+
+void mi_free_size(void *p, size_t size) {
+	mw_api_free_claimed(p, size, MW_NO_CLAIM, "mi_free_size");
+}
+
+void mi_free_size_aligned(void *p, size_t size, size_t alignment) {
+	mw_api_free_claimed(p, size, alignment, "mi_free_size_aligned");
+}
+
+void mi_free_aligned(void *p, size_t alignment) {
+	mw_api_free_claimed(p, MW_NO_CLAIM, alignment, "mi_free_aligned");
+}
+
+/* ---- sizes ---- */
+
+size_t mi_usable_size(const void *p) {
+	return mw_mi_usable(p);
+}
+
+size_t mi_good_size(size_t size) {
+	/* A block of the hardened library has the requested size. */
+	if (MW_HARDEN_ON || size > PTRDIFF_MAX)
+		return size;
+	return mw_heap_bytes_for(MW_BLOCK_ALIGN, size);
+}
+
+static void *tell(void *block, size_t *block_size) {
+	if (block_size)
+		*block_size = mw_mi_usable(block);
+	return block;
+}
+
+void *mi_umalloc(size_t size, size_t *block_size) {
+	return tell(alloc(size), block_size);
+}
+
+void *mi_umalloc_small(size_t size, size_t *block_size) {
+	return tell(alloc(size), block_size);
+}
+
+void *mi_uzalloc_small(size_t size, size_t *block_size) {
+	return tell(alloc_zeroed(size), block_size);
+}
+
+void *mi_ucalloc(size_t count, size_t size, size_t *block_size) {
+	return tell(mi_calloc(count, size), block_size);
+}
+
+void *mi_umalloc_aligned(size_t size, size_t alignment, size_t *block_size) {
+	return tell(mi_malloc_aligned(size, alignment), block_size);
+}
+
+void *mi_uzalloc_aligned(size_t size, size_t alignment, size_t *block_size) {
+	return tell(mi_zalloc_aligned(size, alignment), block_size);
+}
+
+void *mi_urealloc(void *p, size_t newsize, size_t *block_size_pre, size_t *block_size_post) {
+	if (block_size_pre)
+		*block_size_pre = mw_mi_usable(p);
+	return tell(mw_mi_resize(p, newsize, false), block_size_post);
+}
+
+void mi_ufree(void *p, size_t *block_size) {
+	tell(p, block_size);
+	mw_api_free(p);
+}
+
+/* ---- the library ---- */
+
+int mi_version(void) {
+	return MI_MALLOC_VERSION;
+}
+
+void mi_collect(bool force) {
+	if (force) {
+		mw_heap_trim();
+		return;
+	}
+	mw_heap_maintain();
+	mw_huge_purge(false);
+	mw_chunk_purge(false);
+}
+
+bool mi_is_in_heap_region(const void *p) {
+	return mw_word_kind((uintptr_t)p) != MW_MAP_FOREIGN;
+}
+
+bool mi_is_redirected(void) {
+	void *block = malloc(1);
+	bool redirected = mi_is_in_heap_region(block);
+	free(block);
+	return redirected;
+}
+
+void mi_process_init(void) {
+	if (!mw_api_started)
+		mw_api_start();
+}
+
+void mi_process_done(void) {
+}
+
+void mi_thread_init(void) {
+	mi_process_init();
+}
+
+void mi_thread_done(void) {
+}
+
+void mi_thread_set_in_threadpool(void) {
+}

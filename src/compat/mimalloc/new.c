@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ * new.c -- mimalloc's functions that behave as C++'s operator new: without memory they call the new
+ * handler until there is some, and without a handler they throw std::bad_alloc.  They call no
+ * operator: <mimalloc-new-delete.h> defines the operators by these functions. */
+#include "api/alloc.h"
+#include "api/cxx.h"
+#include "base/bits.h"
+#include "compat/mimalloc/mimalloc.h"
+
+#define CALLER __builtin_return_address(0)
+
+/* Whether a failed request is to be repeated: the new handler may have made room.  Without a
+ * handler it throws, or returns false in a nothrow form. */
+static MW_COLD bool retry(bool throws, void *caller) {
+	if (mw_cxx_call_new_handler(caller))
+		return true;
+	if (throws)
+		mw_cxx_throw_bad_alloc(caller);
+	return false;
+}
+
+static void *alloc(size_t bytes, size_t align, bool throws, void *caller) {
+	void *block;
+	do {
+		block = mw_mi_alloc_aligned(bytes, align, 0, false);
+	} while (MW_UNLIKELY(!block) && retry(throws, caller));
+	return block;
+}
+
+static void *resize(void *old, size_t bytes, void *caller) {
+	void *block;
+	do {
+		block = mw_mi_resize(old, bytes, false);
+	} while (MW_UNLIKELY(!block) && retry(true, caller));
+	return block;
+}
+
+/* No block can be as large as SIZE_MAX: a product that overflows fails as a request without memory
+ * does. */
+static size_t product(size_t count, size_t size) {
+	size_t bytes;
+	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
+void *mi_new(size_t size) {
+	void *block = mw_api_alloc_fast(size);
+	return MW_LIKELY(block != NULL) ? block : alloc(size, MW_BLOCK_ALIGN, true, CALLER);
+}
+
+void *mi_new_nothrow(size_t size) {
+	void *block = mw_api_alloc_fast(size);
+	return MW_LIKELY(block != NULL) ? block : alloc(size, MW_BLOCK_ALIGN, false, CALLER);
+}
+
+void *mi_new_aligned(size_t size, size_t alignment) {
+	return alloc(size, alignment, true, CALLER);
+}
+
+void *mi_new_aligned_nothrow(size_t size, size_t alignment) {
+	return alloc(size, alignment, false, CALLER);
+}
+
+void *mi_new_n(size_t count, size_t size) {
+	return alloc(product(count, size), MW_BLOCK_ALIGN, true, CALLER);
+}
+
+void *mi_new_realloc(void *p, size_t newsize) {
+	return resize(p, newsize, CALLER);
+}
+
+void *mi_new_reallocn(void *p, size_t newcount, size_t size) {
+	return resize(p, product(newcount, size), CALLER);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ * alloc.c -- everything of allocation that the fast path leaves over. */
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "heap/arena/arena.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/core/heap_page.h"
+#include "heap/core/verify.h"
+#include "heap/large/huge.h"
+#include "heap/layout/counters.h"
+#include "heap/layout/slices.h"
+#include "heap/local/head.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/harden_space.h"
+#include "heap/remote/remote.h"
+#include "heap/sample/sampling.h"
+
+/* Above half a chunk a run of slices rarely fits beside others: such blocks get their own mapping.
+ */
+#define LARGE_MAX_BYTES ((size_t)2 << 20)
+
+/* A page with a list that is worth detaching, and its length, as far as the front of the queue
+ * shows it. */
+MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
+	mw_page_t *page = heap->queues[size_class].first;
+	/* Classes of tiny blocks have no retained empty pages. */
+	if (MW_UNLIKELY(!page) || (size_class >= MW_TINY_CLASSES && MW_UNLIKELY(page->is_retained)))
+		return NULL;
+	*count = page->carved - page->used;
+	return MW_LIKELY(*count >= MW_LIST_BLOCKS) ? page : NULL;
+}
+
+/* Ends the list before its block number `keep`; the rest goes back to the page. */
+static MW_NOINLINE void cut(mw_page_t *page, void **list, uint32_t keep, uint32_t count) {
+	mw_heap_page_put_back(page, mw_heap_page_cut(page, list, keep), count - keep);
+}
+
+/* The list and its length, which count as used from now on.  0: no memory. */
+MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t **from,
+				 void **list) {
+	uint32_t fresh = 0, count;
+	mw_page_t *page = find_at_once(heap, size_class, &count);
+	if (MW_UNLIKELY(!page)) {
+		page = mw_heap_page_find(heap, size_class);
+		if (!page)
+			return 0;
+		fresh = mw_heap_page_prepare(heap, page);
+		count = page->carved - page->used;
+	}
+	*from = page;
+	uint32_t held = mw_harden_hold_back(page, list, count, fresh);
+	heap->counts.given[size_class] += count - held;
+	heap->counts.fills[size_class]++;
+	mw_heap_counts_show(heap);
+	page->used = page->carved - held;
+	return count - held;
+}
+
+/* Fills the list head, up to the next sample. */
+static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
+	mw_page_t *page;
+	void *list;
+	uint32_t count = detach(heap, size_class, &page, &list);
+	if (MW_UNLIKELY(count == 0))
+		return false;
+	uint32_t keep = mw_sampling_allow(heap, size_class, count);
+	if (MW_UNLIKELY(keep < count)) {
+		cut(page, &list, keep, count);
+		heap->counts.given[size_class] -= count - keep;
+	}
+	mw_thread.heads[size_class] = list;
+	return true;
+}
+
+/* NULL: no memory for it; the object is made as any other. */
+static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsigned size_class) {
+	void *block = mw_sampling_take_small(heap, size_class, bytes);
+	if (!block)
+		mw_sampling_missed(heap, size_class);
+	return block;
+}
+
+static void *alloc_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
+	/* A new handler that was called meanwhile may have freed into the head.  The loop: the very
+	 * first object of a refill may be a sample. */
+	void *block;
+	while ((block = mw_fast_pop(size_class)) == NULL) {
+		if (MW_UNLIKELY(mw_sampling_due(heap, size_class))) {
+			block = alloc_sampled(heap, bytes, size_class);
+			if (block)
+				break;
+		}
+		mw_sampling_poll(heap);
+		/* A list that would be cut before its first block is not fetched. */
+		if (MW_UNLIKELY(mw_sampling_is_next(heap, size_class))) {
+			block = alloc_sampled(heap, bytes, size_class);
+			if (block)
+				break;
+		}
+		if (MW_UNLIKELY(!refill_tiny(heap, size_class)))
+			return NULL;
+	}
+	return block;
+}
+
+static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class) {
+	if (MW_UNLIKELY(mw_sampling_count_object(heap, size_class))) {
+		void *block = alloc_sampled(heap, bytes, size_class);
+		if (block)
+			return block;
+	}
+	mw_list_t *stack = mw_stack_of(size_class);
+	void *list = stack->first;
+	if (!list) {
+		mw_head_ran_empty(heap, size_class);
+		mw_page_t *page;
+		uint32_t count = detach(heap, size_class, &page, &list);
+		if (MW_UNLIKELY(count == 0))
+			return NULL;
+		mw_head_filled(heap, size_class, count);
+	}
+	stack->first = mw_link_get(list);
+	stack->left++;
+	mw_heap_counts_given(heap, size_class);
+	return list;
+}
+
+/* Takes the bin of other threads' blocks (heap/remote/remote.h) as the list.  NULL: the list has
+ * blocks, or the next sample is among the bin's. */
+static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
+	if (mw_thread.heads[size_class] ||
+	    heap->left[size_class] <= mw_remote_bin_length(heap, size_class))
+		return NULL;
+	uint32_t count;
+	void *block = mw_remote_take_bin(heap, size_class, &count);
+	mw_head_ran_empty(heap, size_class);
+	heap->left[size_class] -= count;
+	heap->counts.given[size_class] += count;
+	heap->counts.fills[size_class]++;
+	mw_thread.heads[size_class] = mw_link_get(block);
+	return block;
+}
+
+/* The common refill of a tiny class: the list is empty, no setting to take over, blocks at hand, no
+ * sample among them.  No stack frame.  NULL: another case. */
+MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) {
+	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
+		return NULL;
+	/* One test for both: neither the list nor the bin has blocks. */
+	uintptr_t blocks = (uintptr_t)mw_thread.heads[size_class] |
+			   (uintptr_t)mw_remote_bin(heap, size_class)->first;
+	if (MW_UNLIKELY(blocks != 0))
+		return alloc_from_bin(heap, size_class);
+	uint32_t count;
+	mw_page_t *page = find_at_once(heap, size_class, &count);
+	if (MW_UNLIKELY(!page))
+		return NULL;
+	/* Nothing is left where the last list was cut, either. */
+	if (MW_UNLIKELY(heap->left[size_class] <= count))
+		return NULL;
+	MW_ASSERT(!(heap->cut >> size_class & 1));
+	void *block;
+	uint32_t held = mw_harden_hold_back(page, &block, count, 0);
+	heap->left[size_class] -= count - held;
+	heap->counts.given[size_class] += count - held;
+	heap->counts.fills[size_class]++;
+	page->used = page->carved - held;
+	mw_thread.heads[size_class] = mw_link_get(block);
+	return block;
+}
+
+void *mw_heap_alloc_at_once(size_t bytes) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (MW_UNLIKELY(!heap) || MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES) ||
+	    MW_UNLIKELY(heap->none_listed))
+		return NULL;
+	void *block = alloc_tiny_at_once(heap, mw_class_of_tiny[bytes]);
+	if (MW_LIKELY(block != NULL))
+		mw_verify_tick(heap);
+	return block;
+}
+
+/* In a slab, as samples are, and counted down by its bytes (heap/arena/arena.h). */
+static MW_SAMPLED_ONLY void *alloc_in_slab(mw_heap_t *heap, mw_arena_t *arena, size_t bytes,
+					   unsigned size_class) {
+	uint32_t *mark;
+	void *block = mw_sampled_take(arena, size_class, &mark);
+	if (!block)
+		return NULL;
+	size_t usable_bytes = mw_class_bytes[size_class];
+	heap->counts.large_bytes += usable_bytes;
+	mw_heap_counts_show(heap);
+	mw_sampled_bind(mark, mw_sampling_count_bytes(heap, block, bytes, usable_bytes));
+	return block;
+}
+
+static MW_NOINLINE void *alloc_small_rest(size_t bytes, unsigned size_class) {
+	mw_heap_t *heap = mw_heap_self();
+	if (MW_UNLIKELY(!heap))
+		return NULL;
+	if (MW_UNLIKELY(heap->arena != NULL))
+		return alloc_in_slab(heap, mw_arena_in_force(heap), bytes, size_class);
+	return size_class < MW_TINY_CLASSES ? alloc_tiny(heap, bytes, size_class)
+					    : alloc_from_stack(heap, bytes, size_class);
+}
+
+/* After a pop of the class gave nothing, which above tiny has counted the object or not. */
+void *mw_heap_alloc_class_slow(size_t bytes, unsigned size_class) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (MW_LIKELY(heap != NULL))
+		mw_verify_tick(heap);
+	if (MW_LIKELY(heap != NULL) && size_class < MW_TINY_CLASSES) {
+		void *block = MW_UNLIKELY(heap->none_listed)
+				      ? mw_sampling_take_every(heap, size_class, bytes)
+				      : alloc_tiny_at_once(heap, size_class);
+		if (MW_LIKELY(block != NULL))
+			return block;
+	}
+	return alloc_small_rest(bytes, size_class);
+}
+
+/* Before the block is perhaps sampled: who is told of that sees it counted. */
+static void count_large(mw_heap_t *heap, mw_arena_t *arena, size_t usable_bytes) {
+	if (MW_UNLIKELY(arena != NULL))
+		mw_arena_count_large(arena, usable_bytes, true);
+	heap->counts.large++;
+	heap->counts.large_bytes += usable_bytes;
+	mw_counters_add(&mw_counters.large_made[mw_large_class(usable_bytes)], 1);
+	mw_heap_counts_show(heap);
+}
+
+static unsigned slices_for(size_t bytes) {
+	return (unsigned)((bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT);
+}
+
+/* A chunk that nothing lies in holds it: the hardened library's have their guard where a run that
+ * is aligned to half a chunk would end. */
+static bool fits_chunk(size_t bytes, unsigned align_slices) {
+	return bytes <= LARGE_MAX_BYTES &&
+	       mw_slices_find(MW_HARDEN_USABLE_SLICES, slices_for(bytes), align_slices) !=
+		       MW_CHUNK_SLICES;
+}
+
+static void *alloc_large(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, unsigned align_slices,
+			 bool *zeroed) {
+	unsigned slices = slices_for(bytes);
+	mw_page_t *page = MW_UNLIKELY(arena != NULL) ? mw_arena_take(arena, slices, align_slices)
+						     : mw_chunk_take(slices, align_slices);
+	if (MW_UNLIKELY(!page) && !arena && mw_harden_make_room(heap))
+		page = mw_chunk_take(slices, align_slices);
+	if (!page)
+		return NULL;
+	page->kind = MW_PAGE_LARGE;
+	page->large_bytes = mw_round_up(bytes, 4096);
+	*zeroed = page->zeroed;
+	count_large(heap, arena, page->large_bytes);
+	page->large_record = mw_sampling_count_bytes(heap, page->start, bytes, page->large_bytes);
+	mw_sampling_grew(heap, mw_heap_in_use_bytes());
+	return page->start;
+}
+
+static void *alloc_huge(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, size_t align,
+			bool *zeroed) {
+	size_t usable_bytes = 0;
+	void *block = mw_huge_alloc(arena, bytes, align, &usable_bytes, zeroed);
+	if (MW_UNLIKELY(!block) && mw_harden_make_room(heap))
+		block = mw_huge_alloc(arena, bytes, align, &usable_bytes, zeroed);
+	if (!block)
+		return NULL;
+	count_large(heap, arena, usable_bytes);
+	mw_record_id_t record = mw_sampling_count_bytes(heap, block, bytes, usable_bytes);
+	if (record)
+		mw_huge_set_record(block, record);
+	mw_sampling_grew(heap, mw_heap_in_use_bytes());
+	return block;
+}
+
+/* Any size above the small ones; *zeroed only ever set when known. */
+static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
+	mw_heap_t *heap = mw_heap_self();
+	if (!heap)
+		return NULL;
+	/* Who is refused large blocks alone must notice that the limit was raised. */
+	mw_sampling_poll(heap);
+	mw_arena_t *arena = mw_arena_in_force(heap);
+	if (bytes <= LARGE_MAX_BYTES)
+		return alloc_large(heap, arena, bytes, 1, zeroed);
+	return alloc_huge(heap, arena, bytes, 1, zeroed);
+}
+
+void *mw_heap_alloc_slow(size_t bytes) {
+	if (MW_LIKELY(bytes <= MW_SMALL_MAX_BYTES))
+		return mw_heap_alloc_class_slow(bytes, mw_class_of(bytes));
+	bool zeroed = false;
+	return alloc_beyond_small(bytes, &zeroed);
+}
+
+void *mw_heap_alloc_zeroed_slow(size_t bytes) {
+	bool zeroed = false;
+	void *block = bytes <= MW_SMALL_MAX_BYTES
+			      ? mw_heap_alloc_class_slow(bytes, mw_class_of(bytes))
+			      : alloc_beyond_small(bytes, &zeroed);
+	if (block && !zeroed)
+		memset(block, 0, bytes);
+	return block;
+}
+
+void *mw_heap_alloc(size_t bytes) {
+	void *block = mw_fast_alloc(bytes);
+	return block ? block : mw_heap_alloc_slow(bytes);
+}
+
+void *mw_heap_alloc_zeroed(size_t bytes) {
+	void *block = mw_fast_alloc(bytes);
+	return block ? memset(block, 0, bytes) : mw_heap_alloc_zeroed_slow(bytes);
+}
+
+/* The smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB: runs
+ * start at multiples of 64 KiB.  MW_CLASS_COUNT: none. */
+static unsigned aligned_class(size_t align, size_t bytes) {
+	if (align > MW_SMALL_MAX_BYTES || bytes > MW_SMALL_MAX_BYTES)
+		return MW_CLASS_COUNT;
+	unsigned size_class = mw_class_of(bytes > align ? bytes : align);
+	while (size_class < MW_CLASS_COUNT && (mw_class_bytes[size_class] & (align - 1)) != 0)
+		size_class++;
+	return size_class;
+}
+
+static size_t aligned_span(size_t bytes) {
+	return bytes > MW_SMALL_MAX_BYTES ? bytes : MW_SMALL_MAX_BYTES + 1;
+}
+
+size_t mw_heap_bytes_for(size_t align, size_t bytes) {
+	if (align <= MW_BLOCK_ALIGN)
+		return bytes <= MW_SMALL_MAX_BYTES ? mw_class_bytes[mw_class_of(bytes)]
+						   : mw_round_up(bytes, 4096);
+	unsigned size_class = aligned_class(align, bytes);
+	return size_class < MW_CLASS_COUNT ? mw_class_bytes[size_class]
+					   : mw_round_up(aligned_span(bytes), 4096);
+}
+
+static void *alloc_span(mw_heap_t *heap, mw_arena_t *arena, size_t align, size_t bytes,
+			bool *zeroed) {
+	size_t span_bytes = aligned_span(bytes);
+	unsigned align_slices = align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1;
+	if (align <= LARGE_MAX_BYTES && fits_chunk(span_bytes, align_slices))
+		return alloc_large(heap, arena, span_bytes, align_slices, zeroed);
+	return alloc_huge(heap, arena, span_bytes, align, zeroed);
+}
+
+void *mw_heap_alloc_aligned(size_t align, size_t bytes) {
+	MW_ASSERT(mw_is_pow2(align));
+	if (align <= MW_BLOCK_ALIGN)
+		return mw_heap_alloc_slow(bytes);
+	unsigned size_class = aligned_class(align, bytes);
+	if (size_class < MW_CLASS_COUNT)
+		return mw_heap_alloc_class_slow(bytes, size_class);
+	mw_heap_t *heap = mw_heap_self();
+	bool zeroed;
+	return heap ? alloc_span(heap, mw_arena_in_force(heap), align, bytes, &zeroed) : NULL;
+}
+
+void *mw_heap_alloc_in(mw_arena_t *arena, size_t align, size_t bytes, bool *zeroed) {
+	MW_ASSERT(mw_is_pow2(align));
+	mw_heap_t *heap = mw_heap_self();
+	if (!heap)
+		return NULL;
+	/* What a program's function allocates while it makes memory for an arena is not of one. */
+	if (mw_extent_in_hook)
+		arena = NULL;
+	unsigned size_class = aligned_class(align, bytes);
+	if (size_class < MW_CLASS_COUNT)
+		return alloc_in_slab(heap, arena, bytes, size_class);
+	return alloc_span(heap, arena, align, bytes, zeroed);
+}

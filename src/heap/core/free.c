@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * free.c -- everything of free() that the fast path leaves over. */
+#include <string.h>
+
+#include "base/check.h"
+#include "heap/arena/arena.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/core/heap_page.h"
+#include "heap/core/lookup.h"
+#include "heap/large/huge.h"
+#include "heap/layout/counters.h"
+#include "heap/memory/chunk.h"
+#include "heap/misuse/guarded.h"
+#include "heap/misuse/misuse.h"
+#include "heap/remote/remote.h"
+#include "heap/sample/sampling.h"
+#include "heap/sample/slot_cache.h"
+
+/* A thread that only frees blocks of other threads gets a heap after so many: then it sends them in
+ * batches, at an atomic operation a batch instead of one a block.  A thread that frees a few, as
+ * many do that only wait, needs none. */
+#define HEAPLESS_FREES 64u
+
+/* Puts a block above tiny, of any thread's page, into the thread's bin.  False: the bin is full. */
+static bool push_above_tiny(mw_heap_t *heap, const mw_page_t *page, void *block) {
+	mw_list_t *stack = mw_stack_of(page->size_class);
+	if (MW_UNLIKELY(stack->first == block))
+		mw_misuse_free_again(page, block);
+	if (MW_UNLIKELY(stack->left <= 1)) {
+		heap->overflowed |= (uint64_t)1 << page->size_class;
+		return false;
+	}
+	stack->left--;
+	mw_link_set(block, stack->first);
+	stack->first = block;
+	return true;
+}
+
+static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
+	if (MW_UNLIKELY(page->free == block))
+		mw_misuse_free_again(page, block);
+	if (page->size_class >= MW_TINY_CLASSES && push_above_tiny(heap, page, block))
+		return;
+	mw_heap_page_put(page, block);
+}
+
+/* NULL: none, yet.  Who frees after its end, in another library's destructor, would keep it. */
+static MW_NOINLINE mw_heap_t *heap_of_consumer(void) {
+	if (mw_thread.ended || ++mw_thread.heapless_frees < HEAPLESS_FREES)
+		return NULL;
+	mw_thread.heapless_frees = 0;
+	return mw_heap_self();
+}
+
+static void free_in_page(mw_page_t *page, void *block) {
+	if (MW_UNLIKELY(!mw_page_holds(page, block)))
+		mw_misuse_misaligned(mw_misuse_function(), block, page);
+	mw_heap_t *heap = mw_thread.heap;
+	if (MW_UNLIKELY(!heap))
+		heap = heap_of_consumer();
+	/* The hardened library's come here from the quarantine, and were counted before it. */
+	if (!MW_HARDEN_ON && MW_UNLIKELY(!mw_thread.quick_heap) && heap)
+		mw_heap_counts_freed(heap, page->block_bytes);
+	if (heap && atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
+		free_own(heap, page, block);
+	else if (!heap || page->size_class < MW_TINY_CLASSES || !push_above_tiny(heap, page, block))
+		mw_remote_free(heap, page, block);
+}
+
+static void count_freed(size_t usable_bytes) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (!heap)
+		return;
+	heap->counts.large_freed_bytes += usable_bytes;
+	heap->counts.freed_bytes += usable_bytes;
+}
+
+static void count_large(mw_arena_t *arena, size_t usable_bytes) {
+	mw_counters_add(&mw_counters.large_freed[mw_large_class(usable_bytes)], 1);
+	if (MW_UNLIKELY(arena != NULL))
+		mw_arena_count_large(arena, usable_bytes, false);
+	count_freed(usable_bytes);
+	if (mw_thread.heap)
+		mw_thread.heap->counts.large_freed++;
+}
+
+static void free_large(mw_page_t *page, void *block) {
+	if (block != page->start)
+		mw_misuse_misaligned(mw_misuse_function(), block, page);
+	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
+		memset(block, mw_heap_fill_freed, page->large_bytes);
+	if (page->large_record)
+		mw_sampling_freed(page->large_record);
+	count_large(mw_chunk_of(page)->arena, page->large_bytes);
+	mw_chunk_give(page, MW_PAGE_FREED);
+}
+
+static void count_sampled(size_t bytes) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (!heap)
+		return;
+	heap->counts.sampled_freed_bytes += bytes;
+	heap->counts.freed_bytes += bytes;
+}
+
+static MW_SAMPLED_ONLY void free_sampled(mw_page_t *page, void *block) {
+	mw_arena_t *arena = mw_chunk_of(page)->arena;
+	uint32_t bytes;
+	mw_record_id_t record = mw_slot_cache_give(arena, page, block, &bytes);
+	if (MW_UNLIKELY(arena != NULL))
+		count_freed(bytes);
+	else
+		count_sampled(bytes);
+	if (record)
+		mw_sampling_freed(record);
+}
+
+static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
+	switch ((mw_page_kind_t)page->kind) {
+	case MW_PAGE_SAMPLED:
+		free_sampled(page, block);
+		return;
+	case MW_PAGE_LARGE:
+		free_large(page, block);
+		return;
+	case MW_PAGE_NONE:
+	case MW_PAGE_SMALL:
+	case MW_PAGE_INTERIOR:
+	case MW_PAGE_FREED:
+		mw_misuse_dead(mw_misuse_function(), block, page);
+	}
+}
+
+static mw_record_id_t give_huge(void *block) {
+	size_t bytes = mw_huge_bytes(mw_misuse_function(), block);
+	count_large(mw_arena_of(mw_huge_arena(block)), bytes);
+	return mw_huge_free(block);
+}
+
+static mw_record_id_t give_guarded(void *block) {
+	size_t class_bytes;
+	mw_record_id_t record = mw_guarded_give(block, &class_bytes);
+	count_sampled(class_bytes);
+	return record;
+}
+
+/* Whatever mw_fast_free_by() left over. */
+void mw_heap_free_slow(void *block) {
+	unsigned where = mw_word_kind((uintptr_t)block);
+	if (MW_UNLIKELY(where == MW_MAP_FOREIGN)) {
+		if (!block)
+			return;
+		mw_misuse_foreign(mw_misuse_function(), block);
+	}
+	if (MW_UNLIKELY(where != MW_MAP_CHUNK)) {
+		mw_record_id_t record =
+			where == MW_MAP_HUGE ? give_huge(block) : give_guarded(block);
+		if (record)
+			mw_sampling_freed(record);
+		return;
+	}
+	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	if (mw_page_slice_index(page) == 0)
+		mw_misuse_foreign(mw_misuse_function(), block);
+	if (MW_LIKELY(page->kind == MW_PAGE_SMALL)) {
+		free_in_page(page, block);
+		return;
+	}
+	free_special(mw_page_first(page), block);
+}
+
+void mw_heap_free_over(void *block, mw_list_t *stack) {
+	stack->first = mw_link_get(block);
+	stack->left++;
+	mw_heap_free_slow(block);
+}
+
+/* A block keeps its place while it shrinks to half (resize.c), so of the smaller ones only what no
+ * resizing leads to is wrong. */
+static bool is_wrong_size(size_t capacity, size_t align, size_t bytes) {
+	if (bytes > capacity)
+		return true;
+	if (capacity <= MW_SMALL_MAX_BYTES && bytes >= capacity / 2)
+		return false;
+	return mw_heap_bytes_for(align, bytes) != capacity &&
+	       !__atomic_load_n(&mw_heap_blocks_stayed, __ATOMIC_RELAXED);
+}
+
+static void check_claim(const char *function, const void *block, size_t bytes, size_t align) {
+	size_t capacity = mw_lookup_bytes(function, block);
+	if (align == MW_NO_CLAIM)
+		align = MW_BLOCK_ALIGN;
+	else if ((uintptr_t)block & (align - 1))
+		mw_misuse_align(function, block, align, capacity);
+	if (is_wrong_size(capacity, align, bytes))
+		mw_misuse_size(function, block, bytes, capacity, MW_NO_CLAIM);
+}
+
+void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function) {
+	if (!block)
+		return;
+	mw_thread.function = function;
+	/* Of the others many come here for their size: looking at each would cost too much. */
+	bool ordinary = mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK &&
+			mw_page_of_slice((uintptr_t)block)->kind == MW_PAGE_SMALL;
+	if (!ordinary && bytes != MW_NO_CLAIM)
+		check_claim(function, block, bytes, align);
+	mw_heap_free_slow(block);
+	mw_thread.function = NULL;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * resize.c -- usable sizes and realloc. */
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/core/lookup.h"
+#include "heap/large/huge.h"
+#include "heap/layout/counters.h"
+#include "heap/memory/chunk.h"
+#include "heap/sample/sampling.h"
+
+/* Of most blocks: small, and not sampled.  0: look closer. */
+MW_ALWAYS_INLINE size_t bytes_at_once(const void *block) {
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK))
+		return 0;
+	const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	/* The chunk's own record is no page: its kind reads as none. */
+	bool ordinary = page->kind == MW_PAGE_SMALL && mw_page_holds(page, block);
+	return MW_LIKELY(ordinary) ? page->block_bytes : 0;
+}
+
+/* Some programs ask for each block they make and free, as redis-server does. */
+size_t mw_heap_usable_bytes(const void *block) {
+	size_t bytes = bytes_at_once(block);
+	return MW_LIKELY(bytes != 0) ? bytes : mw_lookup_bytes("malloc_usable_size", block);
+}
+
+bool mw_heap_blocks_stayed;
+
+/* As if it was freed and made anew.  heap may be NULL. */
+static void count_resized(mw_heap_t *heap, size_t old_bytes, size_t new_bytes) {
+	mw_counters_add(&mw_counters.large_freed[mw_large_class(old_bytes)], 1);
+	mw_counters_add(&mw_counters.large_made[mw_large_class(new_bytes)], 1);
+	if (!heap)
+		return;
+	heap->counts.large++;
+	heap->counts.large_freed++;
+	heap->counts.large_bytes += new_bytes;
+	heap->counts.large_freed_bytes += old_bytes;
+	heap->counts.freed_bytes += old_bytes;
+	mw_heap_counts_show(heap);
+}
+
+/* Within the slices the block has, or with free ones behind them.  For the sampler the block is
+ * freed and made again: each size is a trial of its own, so estimates stay unbiased. */
+static bool resize_large(void *block, size_t bytes) {
+	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	size_t new_bytes = mw_round_up(bytes, 4096);
+	size_t span_bytes = page->slice_count * MW_SLICE_BYTES;
+	if (new_bytes < page->large_bytes / 2 || new_bytes > MW_CHUNK_BYTES)
+		return false;
+	if (new_bytes > span_bytes) {
+		size_t missing = (new_bytes - span_bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT;
+		if (!mw_chunk_extend(page, (unsigned)missing))
+			return false;
+	}
+	if (new_bytes == page->large_bytes)
+		return true;
+	mw_heap_t *heap = mw_heap_self();
+	if (page->large_record)
+		mw_sampling_freed(page->large_record);
+	count_resized(heap, page->large_bytes, new_bytes);
+	page->large_bytes = new_bytes;
+	page->large_record = heap ? mw_sampling_count_bytes(heap, block, bytes, new_bytes) : 0;
+	return true;
+}
+
+static void *resize_huge(void *block, size_t old_bytes, size_t bytes) {
+	size_t usable_bytes = 0;
+	mw_record_id_t record = 0;
+	void *moved = mw_huge_resize(block, bytes, &usable_bytes, &record);
+	if (!moved)
+		return NULL;
+	if (record)
+		mw_sampling_freed(record);
+	mw_heap_t *heap = mw_heap_self();
+	count_resized(heap, old_bytes, usable_bytes);
+	record = heap ? mw_sampling_count_bytes(heap, moved, bytes, usable_bytes) : 0;
+	if (record)
+		mw_huge_set_record(moved, record);
+	return moved;
+}
+
+void *mw_heap_resize_in_place(void *block, size_t bytes, size_t *usable_bytes) {
+	bool huge = mw_word_kind((uintptr_t)block) == MW_MAP_HUGE;
+	*usable_bytes = mw_lookup_bytes("realloc", block);
+	if (huge && bytes > ((size_t)2 << 20)) {
+		if (mw_round_up(bytes, 4096) == *usable_bytes)
+			return block;
+		return bytes <= PTRDIFF_MAX ? resize_huge(block, *usable_bytes, bytes) : NULL;
+	}
+	if (*usable_bytes > MW_SMALL_MAX_BYTES) {
+		bool resized = !huge && bytes > MW_SMALL_MAX_BYTES && resize_large(block, bytes);
+		return resized ? block : NULL;
+	}
+	return mw_fast_keeps(*usable_bytes, bytes) ? block : NULL;
+}
+
+/* Who grows a block by little does so again: it gets room for a quarter more, while that is small,
+ * and is copied less often.  For the sampler it is a block of the size that was asked for. */
+static void *alloc_grown(size_t usable_bytes, size_t bytes) {
+	size_t room = usable_bytes + usable_bytes / 4;
+	if (bytes > usable_bytes && bytes < room && room <= MW_SMALL_MAX_BYTES) {
+		unsigned size_class = mw_class_of(room);
+		void *block = mw_fast_alloc_class(size_class);
+		if (!block)
+			block = mw_heap_alloc_class_slow(bytes, size_class);
+		if (MW_LIKELY(block != NULL))
+			return block;
+	}
+	void *block = mw_fast_alloc(bytes);
+	return block ? block : mw_heap_alloc_slow(bytes);
+}
+
+void *mw_heap_resize(void *block, size_t bytes) {
+	size_t usable_bytes = bytes_at_once(block);
+	void *same = NULL;
+	if (MW_UNLIKELY(usable_bytes == 0))
+		same = mw_heap_resize_in_place(block, bytes, &usable_bytes);
+	else if (mw_fast_keeps(usable_bytes, bytes))
+		same = block;
+	if (same)
+		return same;
+	void *moved = alloc_grown(usable_bytes, bytes);
+	if (!moved) {
+		/* A smaller size needs no memory: the block stays. */
+		if (bytes > usable_bytes)
+			return NULL;
+		__atomic_store_n(&mw_heap_blocks_stayed, true, __ATOMIC_RELAXED);
+		return block;
+	}
+	memcpy(moved, block, usable_bytes < bytes ? usable_bytes : bytes);
+	mw_fast_free(block);
+	return moved;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * link.h -- the link in the first word of a free block.
+ * Layer: heap.  The hardened library encodes the link and puts a tag behind it; both are made of
+ * the block's address and secrets of the process (heap/harden/harden.h). */
+#ifndef MW_HEAP_LINK_H
+#define MW_HEAP_LINK_H
+
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+#ifdef MW_HARDENED
+
+enum { MW_HARDEN_ON = 1 };
+
+/* Drawn at the start of the process.  `address` and `multiplier` are odd, `canary` is even. Hidden:
+ * its address would be loaded first, an instruction in each malloc() and free(). */
+typedef struct mw_harden_keys {
+	_Alignas(MW_CACHE_LINE_BYTES) uint64_t address;
+	uint64_t multiplier, tag, canary;
+	uint64_t fresh; /* the tag's with a fill: see harden_fast.h */
+} mw_harden_keys_t;
+extern __attribute__((visibility("hidden"))) mw_harden_keys_t mw_harden_keys;
+
+/* Ends the program: link and tag of the free block are not what they must be. */
+MW_HOOK MW_COLD _Noreturn void mw_harden_bad_link(const void *block);
+
+/* Two secrets and the address: odd, as the multiplier is and no block's address. */
+static inline uint64_t mw_harden_mix(const void *block) {
+	return ((uintptr_t)block ^ mw_harden_keys.address) * mw_harden_keys.multiplier;
+}
+
+/* The second word of a free block, which goes with the first.  A sum, where the link is encoded by
+ * exclusive or: what the two words have in common does not cancel out. */
+static inline uint64_t mw_harden_tag(uint64_t word, uint64_t mix) {
+	return (word ^ mw_harden_keys.tag) + mix;
+}
+
+/* The next of a list of free blocks.  Whatever is written over a link, its tag tells. */
+static inline void *mw_link_get(const void *block) {
+	const uint64_t *words = block;
+	uint64_t mix = mw_harden_mix(block);
+	if (MW_UNLIKELY(words[1] != mw_harden_tag(words[0], mix)))
+		mw_harden_bad_link(block);
+	return (void *)(words[0] ^ mix);
+}
+
+static inline void mw_harden_link(void *block, const void *next, uint64_t mix) {
+	uint64_t *words = block, word = (uintptr_t)next ^ mix;
+	words[0] = word;
+	words[1] = mw_harden_tag(word, mix);
+}
+
+static inline void mw_link_set(void *block, const void *next) {
+	mw_harden_link(block, next, mw_harden_mix(block));
+}
+
+#else
+
+enum { MW_HARDEN_ON = 0 };
+
+static inline void *mw_link_get(const void *block) {
+	return *(void *const *)block;
+}
+
+static inline void mw_link_set(void *block, void *next) {
+	*(void **)block = next;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: MIT
+ * chunk.c -- runs of slices.  Chunks that have free slices hang in lists by their number, so that
+ * the fullest one that fits is found first and empty ones can be given back. */
+#include "heap/memory/chunk.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "heap/arena/arena.h"
+#include "heap/large/huge.h"
+#include "heap/layout/size_class.h"
+#include "heap/layout/slices.h"
+#include "heap/memory/background.h"
+#include "heap/memory/chunk_space.h"
+#include "heap/memory/chunk_state.h"
+#include "heap/memory/decay.h"
+#include "heap/memory/harden_space.h"
+#include "heap/memory/limit.h"
+#include "heap/sample/sampled.h"
+#include "os/file/proc.h"
+#include "os/lock/lock.h"
+#include "os/memory/huge_pages.h"
+#include "os/memory/map.h"
+#include "os/memory/numa.h"
+#include "os/time/clock.h"
+
+mw_chunks_t mw_chunks = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true},
+			 .next_purge_ns = UINT64_MAX};
+static mw_chunk_t *map_chunk(unsigned node) {
+	/* Not called for nothing: its code lies where a small process has none in memory. */
+	mw_chunk_t *chunk = MW_UNLIKELY(mw_chunks.unmapped_first != NULL) ? mw_chunk_remap() : NULL;
+	bool pool = false;
+	if (!chunk) {
+		chunk = mw_harden_map_chunk();
+		if (!chunk || (uintptr_t)chunk >> MW_ADDRESS_BITS)
+			return NULL;
+		/* Guard pages are smaller than those of the pool. */
+		bool lost = false;
+		pool = !MW_HARDEN_ON && mw_os_huge_pages_from_pool(chunk, MW_CHUNK_BYTES, &lost);
+		if (lost)
+			return NULL;
+		chunk->all_next = mw_chunks.all;
+		mw_chunks.all = chunk;
+	}
+	chunk->huge =
+		pool || mw_os_huge_pages_advise(chunk, MW_CHUNK_BYTES, mw_chunks.chunk_count == 0);
+	chunk->never_purged = pool;
+	chunk->node = (uint8_t)node;
+	mw_os_numa_prefer(chunk, MW_CHUNK_BYTES, node);
+	chunk->free_mask = MW_HARDEN_USABLE_SLICES;
+	if (mw_chunks.chunk_count++ > 0)
+		mw_background_heap_grew();
+	__atomic_store_n(&mw_address_map[(uintptr_t)chunk >> MW_CHUNK_SHIFT], MW_MAP_CHUNK,
+			 __ATOMIC_RELAXED);
+	mw_chunks_list(chunk);
+	return chunk;
+}
+
+/* Chunks looked at for slices that still have their memory; behind them a fresh page costs less
+ * than the search. */
+#define DIRTY_CHUNKS_MAX 32
+
+/* Slices in a row that somebody wants. */
+typedef struct run {
+	unsigned count, align_slices;
+	unsigned node; /* of their memory; MW_OS_NUMA_ANY */
+} run_t;
+
+/* The lowest of these slices that do; in the hardened library from a secret slice on. */
+static unsigned find_slices(const mw_chunk_t *chunk, uint64_t slices, const run_t *run) {
+	if (MW_HARDEN_ON) {
+		uint64_t above = ~(uint64_t)0 << mw_harden_first_slice(chunk);
+		unsigned first = mw_slices_find(slices & above, run->count, run->align_slices);
+		if (first != 64)
+			return first;
+	}
+	return mw_slices_find(slices, run->count, run->align_slices);
+}
+
+/* The fullest chunk of that node whose free or dirty slices hold the run. */
+static mw_chunk_t *find_in(bool dirty, const run_t *run, unsigned *first) {
+	unsigned looked_at = 0;
+	for (uint64_t left = mw_chunks.non_empty & ~mw_slices_mask(0, run->count); left;
+	     left &= left - 1) {
+		mw_chunk_t *chunk = mw_chunks.by_free[__builtin_ctzll(left)];
+		for (; chunk; chunk = chunk->next) {
+			if (run->node != chunk->node && run->node != MW_OS_NUMA_ANY &&
+			    chunk->node != MW_OS_NUMA_ANY)
+				continue;
+			*first = find_slices(chunk,
+					     dirty ? chunk->dirty_mask | chunk->muzzy_mask
+						   : chunk->free_mask,
+					     run);
+			if (*first != 64)
+				return chunk;
+			if (dirty && ++looked_at == DIRTY_CHUNKS_MAX)
+				return NULL;
+		}
+	}
+	return NULL;
+}
+
+/* Memory that is resident already comes first, wherever it is. */
+static mw_chunk_t *find_chunk(const run_t *run, unsigned *first) {
+	bool kept = mw_chunks.purge_first || mw_chunks.muzzy_first;
+	mw_chunk_t *chunk = kept ? find_in(true, run, first) : NULL;
+	return chunk ? chunk : find_in(false, run, first);
+}
+
+static void purge_if_due(void) {
+	if (mw_background_is_running())
+		return;
+	/* Relaxed: a late purge is as good. */
+	uint64_t due = atomic_load_explicit(&mw_chunks.next_purge_ns, memory_order_relaxed);
+	if (due != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due)
+		mw_chunk_purge(false);
+}
+
+/* Under the lock: the slices can be read and written.  False: the kernel refused. */
+static bool open_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
+	uint64_t run = mw_slices_mask(first, count);
+	if (!MW_HARDEN_ON || MW_LIKELY((chunk->decommitted_mask & run) == 0))
+		return true;
+	if (!mw_harden_open((char *)chunk + first * MW_SLICE_BYTES, count * MW_SLICE_BYTES))
+		return false;
+	chunk->decommitted_mask &= ~run;
+	return true;
+}
+
+static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
+	uint64_t run = mw_slices_mask(first, count);
+	/* All or none is dirty as a rule, and counting the bits takes a call. */
+	uint64_t mask = chunk->dirty_mask & run;
+	int dirty = mask == run ? (int)count : mask == 0 ? 0 : __builtin_popcountll(mask);
+	mw_chunks_count_dirty(-dirty);
+	int muzzy = 0;
+	if (MW_UNLIKELY(chunk->muzzy_mask != 0)) {
+		muzzy = __builtin_popcountll(chunk->muzzy_mask & run);
+		mw_chunks_count_muzzy(-muzzy);
+		chunk->muzzy_mask &= ~run;
+	}
+	if (dirty)
+		mw_decay_reused(&mw_chunks.decay, mw_chunk_dirty_bytes());
+	mw_decay_missed(&mw_chunks.decay, (count - (unsigned)(dirty + muzzy)) * MW_SLICE_BYTES);
+	mw_chunks_unlist(chunk);
+	chunk->free_mask &= ~run;
+	chunk->dirty_mask &= ~run;
+	mw_chunks_list(chunk);
+	atomic_fetch_add_explicit(&mw_chunks.slices_in_use, count, memory_order_relaxed);
+}
+
+static mw_page_t *take_page(unsigned count, unsigned align_slices) {
+	run_t run = {count, align_slices, mw_os_numa_here()};
+	mw_chunks_acquire();
+	unsigned first = 0;
+	mw_chunk_t *chunk = find_chunk(&run, &first);
+	if (!chunk && !map_chunk(run.node)) {
+		/* Freed huge blocks that are kept for reuse may hold the address space that is
+		 * missing. */
+		mw_chunks_release();
+		mw_huge_purge(true);
+		mw_chunks_acquire();
+		if (!map_chunk(run.node))
+			run.node = MW_OS_NUMA_ANY; /* another's memory is better than none */
+	}
+	if (!chunk)
+		chunk = find_chunk(&run, &first);
+	if (!chunk || !open_run(chunk, first, count)) {
+		mw_chunks_release();
+		return NULL;
+	}
+	bool zeroed = ((chunk->dirty_mask | chunk->muzzy_mask) & mw_slices_mask(first, count)) == 0;
+	take_run(chunk, first, count);
+	mw_chunks.page_takes++;
+	mw_page_t *page = mw_slices_init_page(chunk, first, count, zeroed);
+	mw_chunks_release();
+	return page;
+}
+
+mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
+	MW_ASSERT(count >= 1 && count < MW_CHUNK_SLICES);
+	purge_if_due();
+	size_t bytes = count * MW_SLICE_BYTES;
+	bool counted;
+	if (!mw_limit_begin(bytes, &counted))
+		return NULL;
+	mw_page_t *page = take_page(count, align_slices);
+	mw_limit_end(bytes, counted);
+	return page;
+}
+
+bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
+	unsigned next = mw_page_slice_index(page) + page->slice_count;
+	if (extra > MW_CHUNK_SLICES - next)
+		return false;
+	mw_chunk_t *chunk = mw_chunk_of(page);
+	if (chunk->arena)
+		return false;
+	uint64_t run = mw_slices_mask(next, extra);
+	size_t bytes = extra * MW_SLICE_BYTES;
+	bool counted;
+	if (!mw_limit_begin(bytes, &counted))
+		return false;
+	mw_chunks_acquire();
+	bool free = (chunk->free_mask & run) == run && open_run(chunk, next, extra);
+	if (free) {
+		take_run(chunk, next, extra);
+		mw_slices_mark_interior(page, page->slice_count, page->slice_count + extra);
+		page->slice_count = (uint8_t)(page->slice_count + extra);
+	}
+	mw_chunks_release();
+	mw_limit_end(bytes, counted);
+	return free;
+}
+
+/* Under the lock.  True: something is due earlier than anything was. */
+static bool set_next_purge(void) {
+	uint64_t next_ns = UINT64_MAX;
+	if (mw_chunks.purge_first)
+		next_ns = mw_chunks.purge_first->purge_due_ns;
+	if (mw_chunks.muzzy_first && mw_chunks.muzzy_first->muzzy_due_ns < next_ns)
+		next_ns = mw_chunks.muzzy_first->muzzy_due_ns;
+	return next_ns <
+	       atomic_exchange_explicit(&mw_chunks.next_purge_ns, next_ns, memory_order_relaxed);
+}
+
+/* Under the lock: the chunk's dirty slices will be purged.  True: before anything else. */
+static bool enlist(mw_chunk_t *chunk) {
+	if (chunk->purge_listed || chunk->never_purged)
+		return false;
+	chunk->purge_listed = true;
+	chunk->purge_next = NULL;
+	chunk->purge_due_ns = mw_os_monotonic_coarse_ns() + mw_chunks.decay.delay_ns;
+	if (mw_chunks.purge_first)
+		mw_chunks.purge_last->purge_next = chunk;
+	else
+		mw_chunks.purge_first = chunk;
+	mw_chunks.purge_last = chunk;
+	return set_next_purge();
+}
+
+/* Under the lock: the slices of a page that has ended can be taken again.  True: they are due
+ * before anything else. */
+static bool put_back(const mw_page_t *page) {
+	unsigned first = mw_page_slice_index(page), count = page->slice_count;
+	mw_chunk_t *chunk = mw_chunk_of(page);
+	mw_chunks_unlist(chunk);
+	chunk->free_mask |= mw_slices_mask(first, count);
+	chunk->dirty_mask |= mw_slices_mask(first, count);
+	mw_chunks_list(chunk);
+	mw_chunks_count_dirty((ptrdiff_t)count);
+	return enlist(chunk);
+}
+
+/* Purges runs of slices that were taken out of circulation.  Returns those the kernel took. */
+static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
+	uint64_t purged = 0;
+	while (slices) {
+		unsigned count, first = mw_slices_first_run(slices, &count);
+		uint64_t run = mw_slices_mask(first, count);
+		char *base = (char *)chunk + (size_t)first * MW_SLICE_BYTES;
+		size_t bytes = (size_t)count * MW_SLICE_BYTES;
+		if (lazily ? mw_os_purge_lazily(base, bytes) : mw_os_purge(base, bytes))
+			purged |= run;
+		slices &= ~run;
+		++*calls;
+	}
+	return purged;
+}
+
+/* Under the lock, which it releases meanwhile, as the kernel may take long and others keep
+ * allocating: the slices are taken for so long. */
+static uint64_t purge_slices(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
+	mw_chunks_unlist(chunk);
+	chunk->free_mask &= ~slices;
+	mw_chunks_list(chunk);
+	mw_chunks.purging++;
+	mw_chunks_release();
+	size_t own_calls = 0;
+	uint64_t purged = purge_runs(chunk, slices, lazily, &own_calls);
+	mw_chunks_acquire();
+	mw_chunks.purging--;
+	*calls += own_calls;
+	mw_chunks_unlist(chunk);
+	chunk->free_mask |= slices;
+	mw_chunks_list(chunk);
+	return purged;
+}
+
+/* Under the lock: takes the first chunk off the purge list if it is due, with its dirty slices;
+ * NULL: none.  Sets the time of the next. */
+static mw_chunk_t *pick_due(uint64_t now_ns, uint64_t *dirty) {
+	mw_chunk_t *chunk = mw_chunks.purge_first;
+	if (!chunk || chunk->purge_due_ns > now_ns)
+		return NULL;
+	mw_chunks.purge_first = chunk->purge_next;
+	set_next_purge();
+	chunk->purge_listed = false;
+	*dirty = chunk->dirty_mask;
+	chunk->dirty_mask = 0;
+	mw_chunks_count_dirty(-__builtin_popcountll(*dirty));
+	return chunk;
+}
+
+/* ---- muzzy slices, under the lock ---- */
+
+static MW_COLD void make_muzzy(mw_chunk_t *chunk, uint64_t slices) {
+	chunk->muzzy_mask |= slices;
+	mw_chunks_count_muzzy(__builtin_popcountll(slices));
+	if (chunk->muzzy_listed || !slices)
+		return;
+	chunk->muzzy_listed = true;
+	chunk->muzzy_next = NULL;
+	chunk->muzzy_due_ns = mw_os_monotonic_coarse_ns() + mw_chunks.muzzy_delay_ns;
+	if (mw_chunks.muzzy_first)
+		mw_chunks.muzzy_last->muzzy_next = chunk;
+	else
+		mw_chunks.muzzy_first = chunk;
+	mw_chunks.muzzy_last = chunk;
+	set_next_purge();
+}
+
+/* The lock is released meanwhile. */
+static MW_COLD size_t purge_muzzy(uint64_t now_ns) {
+	size_t total = 0;
+	for (size_t turns = mw_chunks.chunk_count; turns > 0; turns--) {
+		mw_chunk_t *chunk = mw_chunks.muzzy_first;
+		if (!chunk || chunk->muzzy_due_ns > now_ns)
+			break;
+		mw_chunks.muzzy_first = chunk->muzzy_next;
+		chunk->muzzy_listed = false;
+		set_next_purge();
+		uint64_t muzzy = chunk->muzzy_mask;
+		chunk->muzzy_mask = 0;
+		uint64_t purged = purge_slices(chunk, muzzy, false, &mw_chunks.muzzy_purge_calls);
+		size_t slices = (size_t)__builtin_popcountll(purged);
+		/* What the kernel refused stays as it is. */
+		chunk->muzzy_mask |= muzzy & ~purged;
+		mw_chunks_count_muzzy(-(ptrdiff_t)slices);
+		mw_chunks.muzzy_purges += slices > 0; /* or they are all in use again */
+		mw_chunks.muzzy_purged_slices += slices;
+		total += slices * MW_SLICE_BYTES;
+	}
+	return total;
+}
+
+void mw_chunk_set_muzzy_decay(uint64_t delay_ns) {
+	mw_chunks_acquire();
+	mw_chunks.muzzy_delay_ns = delay_ns;
+	mw_chunks_release();
+}
+
+/* Those of a chunk's two stretches of 2 MiB that have one of the slices. */
+static unsigned count_halves(uint64_t slices) {
+	const unsigned half = MW_CHUNK_SLICES / 2;
+	return (slices << half ? 1u : 0) + (slices >> half ? 1u : 0);
+}
+
+/* Under the lock, which it releases meanwhile: purges chunks that are due until that is
+ * `wanted_bytes`, for good or into muzzy ones.  Returns the bytes the kernel took. */
+static size_t purge_due(uint64_t now_ns, size_t wanted_bytes, bool for_good) {
+	size_t total = 0;
+	uint64_t dirty = 0;
+	/* Bounded by the chunks there are now: those that refuse are not tried again. */
+	for (size_t turns = mw_chunks.chunk_count; turns > 0 && total < wanted_bytes; turns--) {
+		mw_chunk_t *chunk = pick_due(now_ns, &dirty);
+		if (!chunk)
+			break;
+		bool lazily = !for_good && mw_chunks.muzzy_delay_ns != 0;
+		uint64_t purged = purge_slices(chunk, dirty, lazily, &mw_chunks.purge_calls);
+		mw_chunks.purges += purged != 0; /* or they are all in use again */
+		mw_chunks.huge_pages_purged += count_halves(purged);
+		chunk->dirty_mask |= dirty & ~purged;
+		mw_chunks_count_dirty(__builtin_popcountll(dirty & ~purged));
+		if (MW_UNLIKELY(lazily))
+			make_muzzy(chunk, purged);
+		size_t slices = (size_t)__builtin_popcountll(purged);
+		mw_chunks.purged_slices += slices;
+		total += slices * MW_SLICE_BYTES;
+	}
+	return total;
+}
+
+/* Under the lock. */
+static bool free_waiting(void) {
+	bool any = false;
+	for (mw_page_t *page; (page = mw_harden_large_waited(true)) != NULL; any = true)
+		put_back(page);
+	return any;
+}
+
+bool mw_chunk_free_waiting(void) {
+	mw_chunks_acquire();
+	bool any = free_waiting();
+	mw_chunks_release();
+	return any;
+}
+
+size_t mw_chunk_purge(bool all) {
+	uint64_t now_ns = all ? UINT64_MAX : mw_os_monotonic_coarse_ns();
+	mw_chunks_acquire();
+	if (all)
+		free_waiting();
+	size_t total = purge_due(now_ns, SIZE_MAX, all);
+	if (!all)
+		mw_decay_went_late(&mw_chunks.decay, total);
+	if (MW_UNLIKELY(mw_chunks.muzzy_first != NULL))
+		total += purge_muzzy(now_ns);
+	mw_chunks_release();
+	return total;
+}
+
+/* Under the lock: what is more than the program seems to need, what is due first before the rest.
+ */
+static void purge_early(void) {
+	size_t in_use_bytes = mw_chunk_in_use_bytes() + mw_huge_live_bytes();
+	size_t excess_bytes = mw_decay_excess_bytes(&mw_chunks.decay, mw_chunk_dirty_bytes(),
+						    in_use_bytes / MW_DECAY_KEEP_SHARE);
+	if (excess_bytes == 0)
+		return;
+	size_t total = purge_due(UINT64_MAX, excess_bytes, false);
+	mw_decay_went_early(&mw_chunks.decay, total, mw_os_monotonic_coarse_ns());
+}
+
+void mw_chunk_set_decay(uint64_t delay_ns, bool early) {
+	mw_chunks_acquire();
+	/* Relaxed: mw_chunk_decay_ns() reads it without the lock. */
+	__atomic_store_n(&mw_chunks.decay.delay_ns, delay_ns, __ATOMIC_RELAXED);
+	mw_chunks.decay.early = early;
+	mw_chunks_release();
+}
+
+uint64_t mw_chunk_decay_ns(void) {
+	return __atomic_load_n(&mw_chunks.decay.delay_ns, __ATOMIC_RELAXED);
+}
+
+void mw_chunk_set_keep_min_bytes(size_t bytes) {
+	mw_chunks_acquire();
+	mw_chunks.decay.keep_min_bytes = bytes;
+	mw_chunks_release();
+}
+
+uint64_t mw_chunk_next_purge_ns(void) {
+	return atomic_load_explicit(&mw_chunks.next_purge_ns, memory_order_relaxed);
+}
+
+/* Under the lock: the same of a large block, in the hardened library after others. */
+static bool put_back_later(mw_page_t *page, bool closed) {
+	if (closed)
+		mw_chunk_of(page)->decommitted_mask |=
+			mw_slices_mask(mw_page_slice_index(page), page->slice_count);
+	bool first_listed = false;
+	mw_harden_large_wait(page);
+	while ((page = mw_harden_large_waited(false)) != NULL)
+		first_listed |= put_back(page);
+	return first_listed;
+}
+
+void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
+	unsigned count = page->slice_count;
+	if (MW_UNLIKELY(mw_chunk_of(page)->arena != NULL)) {
+		mw_arena_give(page, kind);
+		return;
+	}
+	bool wait = MW_HARDEN_ON && kind == MW_PAGE_FREED;
+	bool closed = wait && mw_harden_large_freed(page);
+	mw_chunks_acquire();
+	mw_slices_end_page(page, kind);
+	atomic_fetch_sub_explicit(&mw_chunks.slices_in_use, count, memory_order_relaxed);
+	bool first_listed = wait ? put_back_later(page, closed) : put_back(page);
+	if (!mw_background_is_running())
+		purge_early();
+	mw_chunks_release();
+	if (first_listed)
+		mw_background_notify();
+	purge_if_due();
+}
+
+static void count_page(mw_chunk_totals_t *totals, const mw_page_t *page) {
+	if (page->kind == MW_PAGE_LARGE) {
+		totals->live_bytes += page->large_bytes;
+		return;
+	}
+	if (page->kind != MW_PAGE_SMALL && page->kind != MW_PAGE_SAMPLED)
+		return;
+	uint32_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
+	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
+	size_t used_bytes = (size_t)used * page->block_bytes;
+	if (page->kind == MW_PAGE_SAMPLED) {
+		mw_sampled_live_t live = mw_sampled_count_live(page, NULL);
+		used = live.blocks;
+		used_bytes = live.bytes;
+	}
+	totals->live_bytes += used_bytes;
+	if (page->size_class < MW_CLASS_COUNT && carved > used)
+		totals->free_blocks[page->size_class] += carved - used;
+}
+
+void mw_chunk_totals(mw_chunk_totals_t *totals) {
+	memset(totals, 0, sizeof *totals);
+	mw_chunks_acquire();
+	for (mw_chunk_t *chunk = mw_chunks.all; chunk; chunk = chunk->all_next) {
+		totals->free_slices += (size_t)__builtin_popcountll(chunk->free_mask);
+		for (unsigned i = 1; i < MW_CHUNK_SLICES; i++)
+			if (!(chunk->free_mask >> i & 1))
+				count_page(totals, mw_chunk_page(chunk, i));
+	}
+	mw_chunks_release();
+}
+
+size_t mw_chunk_live_bytes(void) {
+	mw_chunk_totals_t totals;
+	mw_chunk_totals(&totals);
+	return totals.live_bytes;
+}
+
+void mw_chunk_stats(mw_chunk_stats_t *stats) {
+	mw_chunks_acquire();
+	*stats = (mw_chunk_stats_t){
+		.chunks = mw_chunks.chunk_count,
+		.in_use_bytes = mw_chunk_in_use_bytes(),
+		.dirty_bytes = mw_chunk_dirty_bytes(),
+		.purged_bytes = mw_chunks.purged_slices * MW_SLICE_BYTES,
+		.page_takes = mw_chunks.page_takes,
+		.purges = mw_chunks.purges,
+		.purge_calls = mw_chunks.purge_calls,
+		.huge_pages_purged = mw_chunks.huge_pages_purged,
+		.huge_pages_refused = mw_os_huge_pages_refused(),
+		.muzzy_bytes = atomic_load_explicit(&mw_chunks.muzzy_slices, memory_order_relaxed) *
+			       MW_SLICE_BYTES,
+		.muzzy_purges = mw_chunks.muzzy_purges,
+		.muzzy_purge_calls = mw_chunks.muzzy_purge_calls,
+		.muzzy_purged_bytes = mw_chunks.muzzy_purged_slices * MW_SLICE_BYTES,
+	};
+	mw_chunks_release();
+}
+
+mw_lock_t *mw_chunk_lock(void) {
+	return &mw_chunks.lock;
+}
+
+mw_chunk_t *mw_chunk_newest(void) {
+	mw_chunks_acquire();
+	mw_chunk_t *newest = mw_chunks.all;
+	mw_chunks_release();
+	return newest;
+}
+
+size_t mw_chunk_in_use_bytes(void) {
+	return atomic_load_explicit(&mw_chunks.slices_in_use, memory_order_relaxed) *
+	       MW_SLICE_BYTES;
+}
+
+size_t mw_chunk_dirty_bytes(void) {
+	return atomic_load_explicit(&mw_chunks.dirty_slices, memory_order_relaxed) * MW_SLICE_BYTES;
+}
+
+static void check_chunk(const mw_chunk_t *chunk, unsigned listed_as) {
+	if ((unsigned)__builtin_popcountll(chunk->free_mask) != listed_as ||
+	    (chunk->free_mask & ~MW_HARDEN_USABLE_SLICES) ||
+	    (chunk->dirty_mask & ~chunk->free_mask) ||
+	    (chunk->muzzy_mask & (~chunk->free_mask | chunk->dirty_mask)))
+		mw_fatal("heap check: chunk %p has free slices %lx, dirty %lx, in the list of %u",
+			 (const void *)chunk, chunk->free_mask, chunk->dirty_mask, listed_as);
+	for (uint64_t left = chunk->free_mask; left; left &= left - 1) {
+		const mw_page_t *page = mw_chunk_page(chunk, (unsigned)__builtin_ctzll(left));
+		if (page->kind != MW_PAGE_NONE && page->kind != MW_PAGE_FREED)
+			mw_fatal("heap check: slice %u of chunk %p is free, but its page is not",
+				 mw_page_slice_index(page), (const void *)chunk);
+	}
+}
+
+void mw_chunk_check(void) {
+	mw_chunks_acquire();
+	for (unsigned n = 1; n < MW_CHUNK_SLICES; n++)
+		for (mw_chunk_t *chunk = mw_chunks.by_free[n]; chunk; chunk = chunk->next)
+			check_chunk(chunk, n);
+	mw_chunks_release();
+}
+
+void mw_chunk_fork_prepare(void) {
+	mw_lock_fork_acquire(&mw_chunks.lock);
+	/* Whoever is just purging does not come over to the child, and would leave its slices taken
+	 * there for good. */
+	for (unsigned turn = 0; mw_chunks.purging > 0; turn++) {
+		mw_lock_fork_release(&mw_chunks.lock, false);
+		mw_os_back_off(turn);
+		mw_lock_fork_acquire(&mw_chunks.lock);
+	}
+}
+
+void mw_chunk_fork_release(bool in_child) {
+	mw_lock_fork_release(&mw_chunks.lock, in_child);
+}

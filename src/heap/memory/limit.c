@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * limit.c -- limits on the heap's bytes. */
+#include "heap/memory/limit.h"
+
+#include "heap/core/heap.h"
+#include "heap/large/huge.h"
+#include "heap/memory/chunk.h"
+#include "heap/sample/sampling.h"
+#include "os/file/proc.h"
+
+/* Above the soft limit less than this is not worth the system calls at each page. */
+#define PURGE_MIN_BYTES ((size_t)1 << 20)
+/* Others are between begin and end for a system call at most. */
+#define WAIT_TURNS 64u
+
+_Atomic size_t mw_limit_watch_bytes = SIZE_MAX;
+_Atomic unsigned mw_limit_untold; /* bit per mw_pressure_t */
+
+/* All relaxed: each is a number of its own, and a limit seen a moment late is as good. */
+static struct {
+	_Atomic size_t soft_bytes, hard_bytes;
+	_Atomic size_t begun_bytes; /* between begin and end */
+	_Atomic size_t soft_passes, hard_refusals;
+	_Atomic size_t told_bytes[MW_PRESSURE_COUNT]; /* of the event that waits to be told */
+	_Atomic bool soft_passed, hard_passed;        /* told, and not a tenth below since */
+} limit = {.soft_bytes = SIZE_MAX, .hard_bytes = SIZE_MAX};
+
+static size_t load(_Atomic size_t *word) {
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+void mw_limit_set(size_t soft_bytes, size_t hard_bytes) {
+	atomic_store_explicit(&limit.soft_bytes, soft_bytes, memory_order_relaxed);
+	atomic_store_explicit(&limit.hard_bytes, hard_bytes, memory_order_relaxed);
+	atomic_store_explicit(&mw_limit_watch_bytes,
+			      soft_bytes < hard_bytes ? soft_bytes : hard_bytes,
+			      memory_order_relaxed);
+	atomic_store_explicit(&limit.soft_passed, false, memory_order_relaxed);
+	atomic_store_explicit(&limit.hard_passed, false, memory_order_relaxed);
+}
+
+static void passed(mw_pressure_t pressure, _Atomic bool *is_passed, size_t bytes) {
+	if (atomic_exchange_explicit(is_passed, true, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&limit.told_bytes[pressure], bytes, memory_order_relaxed);
+	/* Release: pairs with the exchange in mw_limit_tell_slow(). */
+	atomic_fetch_or_explicit(&mw_limit_untold, 1u << pressure, memory_order_release);
+}
+
+static void rearm(_Atomic bool *is_passed, size_t bytes, size_t limit_bytes) {
+	if (bytes < limit_bytes - limit_bytes / 10)
+		atomic_store_explicit(is_passed, false, memory_order_relaxed);
+}
+
+static size_t kept_bytes(void) {
+	return mw_chunk_dirty_bytes() + mw_huge_cached_bytes();
+}
+
+static void purge(void) {
+	mw_huge_purge(true);
+	mw_chunk_purge(true);
+}
+
+static void look_at_soft(size_t bytes) {
+	size_t soft = load(&limit.soft_bytes);
+	size_t wanted = mw_heap_in_use_bytes() + bytes;
+	rearm(&limit.soft_passed, wanted, soft);
+	if (wanted + kept_bytes() > soft && kept_bytes() >= PURGE_MIN_BYTES)
+		purge();
+	if (wanted <= soft)
+		return;
+	if (!atomic_load_explicit(&limit.soft_passed, memory_order_relaxed))
+		atomic_fetch_add_explicit(&limit.soft_passes, 1, memory_order_relaxed);
+	passed(MW_PRESSURE_SOFT, &limit.soft_passed, wanted);
+}
+
+bool mw_limit_begin_slow(size_t bytes) {
+	size_t hard = load(&limit.hard_bytes);
+	if (bytes <= PTRDIFF_MAX)
+		look_at_soft(bytes);
+	/* Counted before it is compared: two that ask at once cannot both get the last of it. */
+	atomic_fetch_add_explicit(&limit.begun_bytes, bytes, memory_order_relaxed);
+	size_t wanted = 0;
+	for (unsigned turn = 0; turn < WAIT_TURNS; turn++) {
+		size_t begun = load(&limit.begun_bytes), in_use = mw_heap_in_use_bytes();
+		wanted = in_use + bytes;
+		if (bytes <= hard && in_use <= hard - bytes && in_use + begun <= hard) {
+			rearm(&limit.hard_passed, wanted, hard);
+			if (wanted + kept_bytes() > hard)
+				purge();
+			return true;
+		}
+		if (begun <= bytes)
+			break;
+		mw_os_back_off(turn); /* others may be counted twice, or be refused */
+	}
+	mw_limit_end_slow(bytes);
+	atomic_fetch_add_explicit(&limit.hard_refusals, 1, memory_order_relaxed);
+	passed(MW_PRESSURE_HARD, &limit.hard_passed, wanted);
+	return false;
+}
+
+void mw_limit_end_slow(size_t bytes) {
+	atomic_fetch_sub_explicit(&limit.begun_bytes, bytes, memory_order_relaxed);
+}
+
+void mw_limit_fork_child(void) {
+	atomic_store_explicit(&limit.begun_bytes, 0, memory_order_relaxed);
+}
+
+void mw_limit_stats(mw_limit_stats_t *stats) {
+	size_t soft = load(&limit.soft_bytes), hard = load(&limit.hard_bytes);
+	*stats = (mw_limit_stats_t){
+		.soft_bytes = soft == SIZE_MAX ? 0 : soft,
+		.hard_bytes = hard == SIZE_MAX ? 0 : hard,
+		.soft_passes = load(&limit.soft_passes),
+		.hard_refusals = load(&limit.hard_refusals),
+	};
+}
+
+void mw_limit_tell_slow(void) {
+	/* Acquire: pairs with passed(). */
+	unsigned untold = atomic_exchange_explicit(&mw_limit_untold, 0, memory_order_acquire);
+	if (untold & 1u << MW_PRESSURE_SOFT)
+		mw_sampling_pressed(MW_PRESSURE_SOFT, load(&limit.told_bytes[MW_PRESSURE_SOFT]),
+				    load(&limit.soft_bytes));
+	if (untold & 1u << MW_PRESSURE_HARD)
+		mw_sampling_pressed(MW_PRESSURE_HARD, load(&limit.told_bytes[MW_PRESSURE_HARD]),
+				    load(&limit.hard_bytes));
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ * remote.c -- the remote-free cache of a thread, and what the pages that got blocks back need. */
+#include "heap/remote/remote.h"
+
+#include "heap/core/heap_page.h"
+#include "heap/remote/abandoned.h"
+
+#define BATCH_BYTES 2048u
+#define BATCH_BLOCKS 32u
+
+mw_remote_cache_t mw_remote_no_cache;
+
+/* Sends `count` linked blocks of the page home.  `heap` is the calling thread's, or NULL. */
+static void send(mw_heap_t *heap, mw_page_t *page, void *first, void *last, uint32_t count) {
+	mw_remote_pushed_t pushed = mw_remote_push(page, first, last, count);
+	if (MW_LIKELY(pushed == MW_REMOTE_SENT))
+		return;
+	if (pushed == MW_REMOTE_ENDED) {
+		if (heap)
+			heap->counts.left_bytes -= (uint64_t)page->left_used * page->block_bytes;
+		mw_abandoned_end(page);
+	} else if (heap && mw_remote_reclaims(heap, page)) {
+		mw_heap_page_reclaim(heap, page, first, count);
+	} else {
+		mw_heap_page_put_back(page, first, count);
+		mw_abandoned_add(page);
+	}
+}
+
+static void send_batch(mw_heap_t *heap, mw_remote_batch_t *batch) {
+	if (!batch->entry)
+		return;
+	/* Blocks of a batch count as used, so the page is what it was when the batch began. */
+	mw_page_t *page = mw_entry_page(batch->entry);
+	uint32_t room = batch->room < 0 ? 0 : (uint32_t)batch->room;
+	batch->entry = NULL;
+	send(heap, page, batch->first, batch->last, batch->limit - room);
+}
+
+static uint32_t limit_of(const mw_page_t *page) {
+	uint32_t blocks = BATCH_BYTES / page->block_bytes;
+	return blocks < BATCH_BLOCKS ? blocks : BATCH_BLOCKS;
+}
+
+/* Adds the block to the batch of its page, which begins with it if there is none or it is full. */
+static void add_to_batch(mw_heap_t *heap, mw_page_t *page, void *block) {
+	const mw_entry_t *entry = mw_page_entry(page);
+	mw_remote_batch_t *batch =
+		&heap->remote.batches[mw_page_slice_index(page) % MW_REMOTE_BATCHES];
+	if (batch->entry == entry) {
+		if (MW_UNLIKELY(batch->first == block))
+			mw_misuse_free_again(page, block);
+		if (batch->room > 0) {
+			batch->room--;
+			mw_link_set(block, batch->first);
+			batch->first = block;
+			return;
+		}
+	}
+	send_batch(heap, batch);
+	uint32_t limit = limit_of(page);
+	mw_link_set(block, NULL);
+	*batch = (mw_remote_batch_t){entry, block, block, (int32_t)limit - 1, limit};
+}
+
+/* The bin of the page's class, if that is tiny, refused the block or was not asked. */
+static void look_at_bin(mw_heap_t *heap, const mw_page_t *page, const void *block) {
+	const mw_remote_bin_t *bin = mw_remote_bin(heap, page->size_class);
+	if (MW_UNLIKELY(bin->first == block))
+		mw_misuse_free_again(page, block);
+	if (bin->left == 0)
+		heap->overflowed |= (uint64_t)1 << page->size_class;
+}
+
+void mw_remote_free(mw_heap_t *heap, mw_page_t *page, void *block) {
+	uint64_t word = mw_remote_word(page);
+	if (MW_UNLIKELY(mw_remote_list(word) == block))
+		mw_misuse_free_again(page, block);
+	if (heap && page->size_class < MW_TINY_CLASSES)
+		look_at_bin(heap, page, block);
+	bool reclaims = heap && mw_remote_is_full(word) && mw_remote_reclaims(heap, page);
+	if (heap && !reclaims && page->block_bytes <= BATCH_BYTES / 2)
+		add_to_batch(heap, page, block);
+	else
+		send(heap, page, block, block, 1);
+}
+
+void *mw_remote_take_bin(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
+	mw_remote_bin_t *bin = mw_remote_bin(heap, size_class);
+	void *list = bin->first;
+	*count = mw_remote_bin_length(heap, size_class);
+	mw_remote_bin_start(heap, size_class);
+	return list;
+}
+
+void mw_remote_flush_bin(mw_heap_t *heap, unsigned size_class) {
+	uint32_t count;
+	void *next, *block = mw_remote_take_bin(heap, size_class, &count);
+	for (; block; block = next) {
+		next = mw_link_get(block);
+		mw_remote_free(heap, mw_page_of_slice((uintptr_t)block), block);
+	}
+}
+
+void mw_remote_flush(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
+		mw_remote_flush_bin(heap, c);
+	for (unsigned i = 0; i < MW_REMOTE_BATCHES; i++)
+		send_batch(heap, &heap->remote.batches[i]);
+}

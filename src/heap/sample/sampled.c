@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ * sampled.c -- sampled-slot pages.  Most samples lie in slabs of a larger size: of few sizes, few
+ * pages are touched, and what such a slot has beyond the block's class is not.  Where few blocks
+ * fit, their marks are in the page's metadata.  Else they lie before the first block, the first
+ * one's last: only what belongs to carved blocks is touched, so a slab with few samples costs a
+ * page.
+ *
+ * Free blocks are linked through their marks: a block that was free for long is in no
+ * cache, and its first miss is better left to run beside all else that a sample takes. */
+#include "heap/sample/sampled.h"
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "heap/arena/arena.h"
+#include "heap/layout/queue.h"
+#include "heap/layout/size_class.h"
+#include "heap/memory/chunk.h"
+#include "heap/misuse/misuse.h"
+#include "heap/sample/sampled_mark.h"
+#include "heap/sample/sampling.h"
+#include "os/lock/lock.h"
+#include "os/memory/map.h"
+
+static mw_slabs_t slabs_of_class[MW_CLASS_COUNT];
+
+static mw_slabs_t *slabs_of(mw_arena_t *arena, unsigned size_class) {
+	return arena ? &arena->slabs[size_class] : &slabs_of_class[size_class];
+}
+
+static uint32_t index_of(const mw_page_t *page, const void *block) {
+	return mw_class_index(page->size_class, (uint32_t)((const char *)block - page->start));
+}
+
+/* The class of the slabs that samples of this one share with others: 64, 256 or 1024 bytes for tiny
+ * ones, then powers of two.  Each is aligned as any smaller class asks for. */
+unsigned mw_sampled_shared_class(unsigned size_class) {
+	/* The hardened library knows by a freed block's last word how large it was. */
+	if (MW_HARDEN_ON)
+		return size_class;
+	size_t bytes = mw_class_bytes[size_class];
+	if (bytes > MW_TINY_MAX_BYTES)
+		return mw_class_computed((size_t)1 << (mw_log2_floor(bytes - 1) + 1));
+	return mw_class_of_tiny[bytes > 256 ? MW_TINY_MAX_BYTES : bytes > 64 ? 256 : 64];
+}
+
+/* As few as leave an eighth of them over, or less, and as a run of the class has at most.  Most
+ * slabs hold a sample or two, and what is behind these may hold memory from an earlier life: a run
+ * of seven slices for each class would show. */
+static unsigned slices_of(unsigned size_class) {
+	unsigned most = mw_class_run_slices[size_class], slices = 1;
+	while (slices < most &&
+	       slices * MW_SLICE_BYTES % mw_class_bytes[size_class] > slices * MW_SLICE_BYTES / 8)
+		slices++;
+	return slices;
+}
+
+static size_t align_of(size_t block_bytes) {
+	return block_bytes & -block_bytes;
+}
+
+/* Of a slice with its blocks' marks before them. */
+static uint32_t capacity_of(size_t block_bytes) {
+	size_t each = block_bytes + sizeof(uint32_t);
+	return (uint32_t)((MW_SLICE_BYTES - (align_of(block_bytes) - 1)) / each);
+}
+
+static uint32_t slab_blocks(unsigned size_class) {
+	size_t bytes = mw_class_bytes[size_class];
+	if (mw_mark_is_few(bytes))
+		return (uint32_t)(slices_of(size_class) * MW_SLICE_BYTES / bytes);
+	return capacity_of(bytes);
+}
+
+/* Blocks keep the alignment that their size has in other pages. */
+static void lay_out(mw_page_t *page) {
+	page->capacity = slab_blocks(page->size_class);
+	if (!mw_mark_is_few(page->block_bytes))
+		page->start +=
+			mw_round_up(page->capacity * sizeof(uint32_t), align_of(page->block_bytes));
+}
+
+/* No lock is held: the memory of an arena comes from a program's functions. */
+static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
+	unsigned slices = slices_of(size_class);
+	mw_page_t *page = arena ? mw_arena_take(arena, slices, 1) : mw_chunk_take(slices, 1);
+	if (!page)
+		return NULL;
+	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
+	page->block_bytes = mw_class_bytes[size_class];
+	page->size_class = (uint8_t)size_class;
+	if (!arena && !page->zeroed && !mw_mark_is_few(page->block_bytes))
+		mw_os_purge(page->start, MW_SLICE_BYTES);
+	lay_out(page);
+	page->state = MW_PAGE_QUEUED;
+	page->kind = MW_PAGE_SAMPLED;
+	mw_counters_add(&mw_counters.pages[size_class], 1);
+	if (arena)
+		mw_counters_add(&arena->slabs[size_class].made, 1);
+	return page;
+}
+
+static void *block_at(const mw_page_t *page, size_t index) {
+	return page->start + index * page->block_bytes;
+}
+
+/* The block's own words serve the hardened library's checks only. */
+static void *take_from(mw_page_t *page, unsigned size_class, uint32_t **its_mark) {
+	page->used++;
+	void *block = page->free;
+	uint32_t index = block ? index_of(page, block) : page->carved;
+	uint32_t *mark = mw_mark_at(page, index);
+	if (!block) {
+		block = block_at(page, index);
+		page->carved++;
+		if (MW_HARDEN_ON)
+			mw_harden_carve(page, index, 1, NULL);
+	} else {
+		uint32_t next = *mark & MW_SAMPLED_NUMBER_MASK;
+		page->free = next == MW_MARK_LAST ? NULL : block_at(page, next);
+		if (MW_HARDEN_ON)
+			(void)mw_link_get(block);
+	}
+	mw_mark_set(mark, size_class << MW_SAMPLED_CLASS_SHIFT);
+	*its_mark = mark;
+	return block;
+}
+
+static void put_back(mw_page_t *page, void *block, uint32_t *mark) {
+	mw_mark_set(mark, MW_MARK_FREE | (*mark & ~MW_SAMPLED_NUMBER_MASK) |
+				  (page->free ? index_of(page, page->free) : MW_MARK_LAST));
+	if (MW_HARDEN_ON)
+		mw_link_set(block, NULL);
+	page->free = block;
+	page->used--;
+}
+
+/* The class of the slabs for a block of this one.  Samples share one slab of a size; when that is
+ * full there are so many that closer fitting ones pay, as for an arena, all of whose blocks lie in
+ * slabs. */
+static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
+	if (arena)
+		return size_class;
+	unsigned shared = mw_sampled_shared_class(size_class);
+	if (shared == size_class)
+		return shared;
+	/* Relaxed: a bound that others may pass meanwhile. */
+	const mw_slabs_t *slabs = &slabs_of_class[shared];
+	uint64_t given = __atomic_load_n(&slabs->given, __ATOMIC_RELAXED);
+	uint64_t live = __atomic_load_n(&slabs->taken, __ATOMIC_RELAXED) - given;
+	uint32_t blocks = __atomic_load_n(&slabs->blocks, __ATOMIC_RELAXED);
+	return live < blocks || blocks == 0 ? shared : size_class;
+}
+
+void *mw_sampled_take(mw_arena_t *arena, unsigned size_class, uint32_t **mark) {
+	unsigned slab_class = slab_class_of(arena, size_class);
+	mw_slabs_t *slabs = slabs_of(arena, slab_class);
+	mw_lock_acquire_often(&slabs->lock, MW_RANK_SAMPLED);
+	mw_page_t *page = slabs->with_room.first;
+	if (!page) {
+		mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
+		page = make_slab(arena, slab_class);
+		if (!page)
+			return NULL;
+		mw_lock_acquire_often(&slabs->lock, MW_RANK_SAMPLED);
+		mw_queue_append(&slabs->with_room, page);
+		__atomic_store_n(&slabs->blocks, page->capacity, __ATOMIC_RELAXED);
+	}
+	void *block = take_from(page, size_class, mark);
+	if (page->used == page->capacity) {
+		mw_queue_remove(&slabs->with_room, page);
+		page->state = MW_PAGE_FULL;
+	}
+	mw_lock_bump(&slabs->taken, 1);
+	mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
+	__builtin_prefetch(block, 1);
+	return block;
+}
+
+uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block) {
+	uint32_t index = index_of(page, block);
+	/* A wild pointer's may be any. */
+	if (index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
+		return page->block_bytes;
+	return mw_mark_bytes(*mw_mark_at(page, index));
+}
+
+mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address) {
+	if ((const char *)address < page->start)
+		return 0;
+	uint32_t index = index_of(page, address);
+	if (index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
+		return 0;
+	uint32_t mark = __atomic_load_n(mw_mark_at(page, index), __ATOMIC_RELAXED);
+	return mark & MW_MARK_FREE ? 0 : mark & MW_SAMPLED_NUMBER_MASK;
+}
+
+MW_COLD size_t mw_misuse_sampled_bytes(const mw_page_t *page, const void *block) {
+	return mw_sampled_bytes(page, block);
+}
+
+MW_COLD void mw_misuse_show_origin(const mw_page_t *page, const void *block) {
+	if (page->kind == MW_PAGE_SAMPLED)
+		mw_sampling_show(mw_sampled_record(page, block));
+	else if (page->kind == MW_PAGE_LARGE)
+		mw_sampling_show(page->large_record);
+}
+
+/* With the lock.  True: it was the last of the page, which is to be given back. */
+static bool put_back_locked(mw_slabs_t *slabs, mw_page_t *page, void *block, uint32_t *mark) {
+	put_back(page, block, mark);
+	mw_lock_bump(&slabs->given, 1);
+	if (page->state == MW_PAGE_FULL) {
+		page->state = MW_PAGE_QUEUED;
+		mw_queue_append(&slabs->with_room, page);
+	}
+	/* The last slab of a class stays, with its memory: samples come and go. */
+	bool release = page->used == 0 && slabs->with_room.first != slabs->with_room.last;
+	if (release)
+		mw_queue_remove(&slabs->with_room, page);
+	return release;
+}
+
+void mw_sampled_put_back(mw_arena_t *arena, unsigned slab_class, const mw_slot_t *slots,
+			 unsigned count) {
+	mw_slabs_t *slabs = slabs_of(arena, slab_class);
+	mw_page_t *released[MW_SLOT_CACHE_SLOTS];
+	unsigned releases = 0;
+	MW_ASSERT(count <= MW_SLOT_CACHE_SLOTS);
+	mw_lock_acquire_often(&slabs->lock, MW_RANK_SAMPLED);
+	for (unsigned i = 0; i < count; i++) {
+		mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)slots[i].block));
+		if (put_back_locked(slabs, page, slots[i].block, slots[i].mark))
+			released[releases++] = page;
+	}
+	mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
+	while (releases > 0)
+		mw_chunk_give(released[--releases], MW_PAGE_NONE);
+}
+
+mw_lock_t *mw_sampled_lock(unsigned size_class) {
+	return &slabs_of_class[size_class].lock;
+}
+
+void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t record)) {
+	for (uint32_t i = 0; i < page->carved; i++) {
+		uint32_t mark = *mw_mark_at(page, i);
+		if (!(mark & MW_MARK_FREE) && (mark & MW_SAMPLED_NUMBER_MASK))
+			visit(mark & MW_SAMPLED_NUMBER_MASK);
+	}
+}
+
+/* The page may be given back, and be another's, meanwhile: what is read is memory of its chunk, and
+ * no class where it is no mark. */
+mw_sampled_live_t mw_sampled_count_live(const mw_page_t *page, uint32_t *by_class) {
+	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
+	uint32_t most = slab_blocks(page->size_class);
+	mw_sampled_live_t live = {0};
+	for (uint32_t i = 0; i < carved && i < most; i++) {
+		uint32_t mark = __atomic_load_n(mw_mark_at(page, i), __ATOMIC_RELAXED);
+		uint32_t size_class = mark >> MW_SAMPLED_CLASS_SHIFT; /* beyond all of a free one */
+		if (size_class >= MW_CLASS_COUNT)
+			continue;
+		live.blocks++;
+		live.bytes += mw_class_bytes[size_class];
+		if (by_class)
+			by_class[size_class]++;
+	}
+	return live;
+}
+
+void mw_sampled_fork_prepare(void) {
+	for (unsigned i = 0; i < MW_CLASS_COUNT; i++)
+		mw_lock_fork_acquire(&slabs_of_class[i].lock);
+}
+
+void mw_sampled_fork_release(bool in_child) {
+	for (unsigned i = 0; i < MW_CLASS_COUNT; i++)
+		mw_lock_fork_release(&slabs_of_class[i].lock, in_child);
+}

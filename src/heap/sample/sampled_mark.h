@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ * sampled_mark.h -- the marks of slots in sampled-slot pages, between sampled.c and slot_cache.c.
+ * Layer: heap.
+ *
+ * A block's mark: whether it is free, its class, and below that the number of its record (0: none),
+ * or of a free one the index of the next. */
+#ifndef MW_HEAP_SAMPLED_MARK_H
+#define MW_HEAP_SAMPLED_MARK_H
+
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/sample/sampled.h"
+
+#define MW_MARK_FREE ((uint32_t)1 << 31)
+/* Instead of an index. */
+#define MW_MARK_LAST MW_SAMPLED_NUMBER_MASK
+
+_Static_assert(MW_CLASS_COUNT <= MW_MARK_FREE >> MW_SAMPLED_CLASS_SHIFT, "between the two");
+
+static inline bool mw_mark_is_few(size_t block_bytes) {
+	return block_bytes >= MW_SLICE_BYTES / MW_PAGE_SAMPLE_MARKS;
+}
+
+/* Defined once the block was carved. */
+static inline uint32_t *mw_mark_at(const mw_page_t *page, size_t index) {
+	if (mw_mark_is_few(page->block_bytes))
+		return &((mw_page_t *)(uintptr_t)page)->sample_marks[index];
+	return (uint32_t *)(void *)page->start - 1 - index;
+}
+
+/* Relaxed: others read it while they count what is live. */
+static inline void mw_mark_set(uint32_t *slot, uint32_t mark) {
+	__atomic_store_n(slot, mark, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t mw_mark_bytes(uint32_t mark) {
+	return mw_class_bytes[(mark & ~MW_MARK_FREE) >> MW_SAMPLED_CLASS_SHIFT];
+}
+
+#endif

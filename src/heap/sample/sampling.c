@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ * sampling.c -- countdowns folded into the refill (design and proof: doc/internals/sampling.md). */
+#include "heap/sample/sampling.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "heap/memory/background.h"
+#include "heap/memory/limit.h"
+#include "heap/misuse/guarded.h"
+#include "heap/sample/sampled.h"
+#include "heap/sample/slot_cache.h"
+
+_Static_assert(MW_HEAP_CERTAIN_MIN_BYTES == MW_SMALL_MAX_BYTES + 1, "the smallest of those");
+
+static void no_thread_start(mw_hook_thread_t *thread) {
+	(void)thread;
+}
+static uint64_t no_draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
+	(void)thread;
+	(void)size_bytes;
+	return UINT64_MAX;
+}
+static uint64_t no_draw_bytes(mw_hook_thread_t *thread) {
+	(void)thread;
+	return UINT64_MAX;
+}
+static mw_record_id_t no_sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	(void)thread;
+	(void)request;
+	return 0;
+}
+static void no_sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
+	(void)thread;
+	(void)record;
+	(void)temporary;
+}
+static void no_grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
+	(void)thread;
+	(void)in_use_bytes;
+}
+
+static uint64_t no_background(void) {
+	return UINT64_MAX;
+}
+
+static const mw_heap_hooks_t no_hooks = {
+	.thread_start = no_thread_start,
+	.draw_objects = no_draw_objects,
+	.draw_bytes = no_draw_bytes,
+	.sampled = no_sampled,
+	.sample_freed = no_sample_freed,
+	.poll = no_thread_start,
+	.grew = no_grew,
+	.background = no_background,
+};
+
+static _Atomic uint32_t quiet_word;
+_Atomic uint32_t mw_heap_epoch;
+_Atomic(_Atomic uint32_t *) mw_heap_poll_word = &quiet_word;
+_Atomic uint64_t mw_heap_certain_bytes = UINT64_MAX;
+static const mw_heap_hooks_t *hooks = &no_hooks;
+
+void mw_heap_set_hooks(const mw_heap_hooks_t *new_hooks) {
+	hooks = new_hooks ? new_hooks : &no_hooks;
+	if (mw_thread.heap)
+		hooks->thread_start(&mw_thread.heap->hook_thread);
+	/* Pairs with the load in mw_sampling_poll(). */
+	atomic_fetch_add_explicit(&mw_heap_epoch, 1, memory_order_release);
+}
+
+static uint32_t draw_number(const mw_heap_t *heap) {
+	return mw_draw_number(atomic_load_explicit(&heap->epoch, memory_order_relaxed),
+			      heap->hook_thread.rate);
+}
+
+/* As many draws of 1 in a row as come by chance only where nearly all objects are sampled. */
+#define ONES_MANY 8u
+
+static uint64_t draw(mw_heap_t *heap, unsigned size_class) {
+	uint64_t objects = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
+	heap->every = objects == MW_DRAW_EVERY;
+	if (heap->every)
+		objects = 1;
+	heap->ones = objects == 1 ? heap->ones + 1 : 0;
+	return objects;
+}
+
+/* Objects made are the sum of the steps up less what is left (heap/local/counts.c): modulo 2^64. */
+static void set_until_sample(mw_heap_t *heap, unsigned stack_class, uint64_t objects) {
+	heap->counts.objects[stack_class] += objects - mw_thread.until_sample[stack_class];
+	mw_thread.until_sample[stack_class] = objects;
+	heap->head_changes++; /* it says no more how many were made */
+	if (objects > 1)
+		heap->none_listed = false;
+}
+
+/* A loop that takes what it freed last never refills: it notices orders between two steps of its
+ * countdown.  Some microseconds of such a loop: soon enough for whoever switches sampling on, and
+ * no cost. */
+#define STEP_OBJECTS 1024u
+
+static void take_step(mw_heap_t *heap, unsigned stack_class) {
+	uint64_t *later = &heap->later[stack_class];
+	uint64_t step = *later < STEP_OBJECTS ? *later : STEP_OBJECTS;
+	*later -= step;
+	set_until_sample(heap, stack_class, step);
+}
+
+/* Of the countdowns that no list depends on: the next object takes the slow path. */
+static void draw_anew(mw_heap_t *heap) {
+	heap->bytes_left = 0;
+	heap->drawn = 0;
+	memset(heap->later, 0, sizeof heap->later);
+	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
+		set_until_sample(heap, i, 1);
+}
+
+void mw_sampling_thread_start(mw_heap_t *heap) {
+	memset(&heap->hook_thread, 0, sizeof heap->hook_thread);
+	draw_anew(heap);
+	heap->last_sample.record = 0;
+	heap->none_listed = heap->every = false;
+	hooks->thread_start(&heap->hook_thread);
+}
+
+void mw_sampling_poll_slow(mw_heap_t *heap) {
+	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(word, memory_order_relaxed);
+	if (now != heap->poll_seen) {
+		heap->poll_seen = now;
+		hooks->poll(&heap->hook_thread);
+	}
+	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
+	if (epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed)) {
+		/* Cut lists keep their end: see hooks.h.  Relaxed: who counts those behind counts
+		 * again when it matters. */
+		atomic_store_explicit(&heap->epoch, epoch, memory_order_relaxed);
+		memset(heap->left, 0, sizeof heap->left);
+		heap->every = false;
+		draw_anew(heap);
+	}
+}
+
+bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class) {
+	uint64_t *left = &heap->left[size_class];
+	if (*left == 0)
+		*left = draw(heap, size_class);
+	if (*left > 1) {
+		heap->none_listed = false;
+		return false;
+	}
+	*left = 0;
+	heap->draw_number[size_class] = draw_number(heap);
+	return true;
+}
+
+uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count) {
+	uint64_t left = heap->left[size_class];
+	if (left == 0)
+		left = draw(heap, size_class);
+	heap->none_listed = false;
+	if (left > count) {
+		heap->left[size_class] = left - count;
+		return count;
+	}
+	heap->cut |= (uint32_t)1 << size_class;
+	heap->draw_number[size_class] = draw_number(heap);
+	heap->left[size_class] = 0;
+	return (uint32_t)left - 1;
+}
+
+bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
+	uint64_t bit = (uint64_t)1 << size_class;
+	unsigned c = size_class - MW_TINY_CLASSES;
+	uint64_t *left = &mw_thread.until_sample[c];
+	/* 0: the fast path has counted it. */
+	bool due = *left == 0 || --*left == 0;
+	if (due && heap->later[c] > 0) {
+		take_step(heap, c);
+		due = false;
+	}
+	if (!(due && heap->drawn & bit)) {
+		mw_sampling_poll(heap);
+		if (heap->drawn & bit)
+			return false;
+		heap->drawn |= bit;
+		heap->later[c] = draw(heap, size_class) - 1;
+		heap->draw_number[size_class] = draw_number(heap);
+		take_step(heap, c);
+		if (*left > 0)
+			return false;
+	}
+	/* The next object draws again. */
+	heap->drawn &= ~bit;
+	set_until_sample(heap, c, 1);
+	return true;
+}
+
+/* The next sample is as many objects away as it was.  To draw it anew when the list was cut, and
+ * only then, would be to draw because it was near: too few samples. */
+void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
+	uint32_t bit = (uint32_t)1 << size_class;
+	uint64_t *left = &heap->left[size_class];
+	if (!(heap->cut & bit))
+		*left += *left != 0 ? count : 0;
+	else if (heap->draw_number[size_class] == draw_number(heap))
+		*left = (uint64_t)count + 1;
+	heap->cut &= ~bit;
+}
+
+/* No list head gives out a block: each allocation is a sample, or counted in `beyond_small`.  That
+ * holds until a countdown of more than one object is drawn. */
+static MW_SAMPLED_ONLY bool find_none_listed(mw_heap_t *heap) {
+	for (unsigned i = 0; i < MW_TINY_CLASSES; i++)
+		if (mw_thread.heads[i])
+			return false;
+	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
+		if (mw_thread.until_sample[i] > 1)
+			return false;
+	heap->none_listed = true;
+	return true;
+}
+
+/* Lists that are cut keep their end, and the number of its draw. */
+static MW_COLD void draw_by_new_rate(mw_heap_t *heap) {
+	heap->hook_thread.rate_changed = false;
+	memset(heap->left, 0, sizeof heap->left);
+	draw_anew(heap);
+}
+
+/* Every allocation of a tiny class takes a block from a list head, every other is counted. */
+static MW_SAMPLED_ONLY mw_record_id_t take_sample(mw_heap_t *heap,
+						  const mw_sample_request_t *request) {
+	mw_last_sample_t *last = &heap->last_sample;
+	last->record = hooks->sampled(&heap->hook_thread, request);
+	if (MW_UNLIKELY(heap->hook_thread.rate_changed))
+		draw_by_new_rate(heap);
+	last->beyond_small = heap->beyond_small;
+	last->none_listed =
+		heap->none_listed || (heap->ones >= ONES_MANY && find_none_listed(heap));
+	if (last->none_listed)
+		return last->record;
+	last->head_changes = heap->head_changes;
+	size_t bytes = sizeof last->heads, stack_bytes = sizeof last->until_sample;
+	/* libc's copy: known to the compiler, the size gets an inline one of three times the time.
+	 */
+	__asm__("" : "+r"(bytes), "+r"(stack_bytes));
+	memcpy(last->heads, mw_thread.heads, bytes);
+	memcpy(last->until_sample, mw_thread.until_sample, stack_bytes);
+	return last->record;
+}
+
+static bool is_as_remembered(const mw_heap_t *heap) {
+	const mw_last_sample_t *last = &heap->last_sample;
+	if (last->none_listed)
+		return heap->none_listed && last->beyond_small == heap->beyond_small;
+	return last->beyond_small == heap->beyond_small &&
+	       last->head_changes == heap->head_changes &&
+	       memcmp(last->heads, mw_thread.heads, sizeof last->heads) == 0 &&
+	       memcmp(last->until_sample, mw_thread.until_sample, sizeof last->until_sample) == 0;
+}
+
+MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class,
+					     size_t requested_bytes) {
+	size_t bytes = mw_class_bytes[size_class];
+	size_t program_bytes = mw_harden_requested(requested_bytes);
+	void *guarded = mw_guarded_take(bytes, program_bytes);
+	uint32_t *mark;
+	void *block = guarded ? guarded : mw_slot_cache_take(heap, size_class, &mark);
+	if (!block)
+		return NULL;
+	mw_sample_request_t request = {.block = block,
+				       .requested_bytes = program_bytes,
+				       .usable_bytes = bytes,
+				       .trial_bytes = bytes,
+				       .draw_number = heap->draw_number[size_class]};
+	heap->counts.sampled_bytes += bytes;
+	heap->counts.given[size_class]++;
+	mw_heap_counts_show(heap);
+	mw_record_id_t record = take_sample(heap, &request);
+	if (guarded)
+		mw_guarded_bind(block, record);
+	else
+		mw_sampled_bind(mark, record);
+	return block;
+}
+
+/* Nothing was cut, and nothing is drawn: that would say 1. */
+MW_SAMPLED_ONLY void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class,
+					     size_t requested_bytes) {
+	bool certain = heap->every && size_class < MW_TINY_CLASSES && heap->left[size_class] == 0 &&
+		       heap->cut == 0 && !mw_thread.heads[size_class] && !heap->arena;
+	if (MW_UNLIKELY(!certain) || MW_UNLIKELY(mw_sampling_is_polled(heap)))
+		return NULL;
+	heap->draw_number[size_class] = draw_number(heap);
+	return mw_sampling_take_small(heap, size_class, requested_bytes);
+}
+
+MW_SAMPLED_ONLY void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
+	if (size_class >= MW_TINY_CLASSES)
+		return; /* the next object draws */
+	uint64_t left = draw(heap, size_class);
+	heap->none_listed = false;
+	heap->left[size_class] = left == UINT64_MAX ? left : left + 1; /* MAX: never */
+}
+
+mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
+				       size_t usable_bytes) {
+	mw_sampling_poll(heap);
+	heap->beyond_small++;
+	if (MW_UNLIKELY(requested_bytes >=
+			atomic_load_explicit(&mw_heap_certain_bytes, memory_order_relaxed))) {
+		/* No part of the countdown: its chance is 1. */
+		mw_sample_request_t request = {
+			.block = block,
+			.requested_bytes = requested_bytes,
+			.usable_bytes = usable_bytes,
+			.trial_bytes = usable_bytes,
+			.draw_number = draw_number(heap),
+			.certain = true,
+		};
+		return take_sample(heap, &request);
+	}
+	if (heap->bytes_left == 0)
+		heap->bytes_left = hooks->draw_bytes(&heap->hook_thread);
+	if (heap->bytes_left == UINT64_MAX)
+		return 0;
+	if (heap->bytes_left > usable_bytes) {
+		heap->bytes_left -= usable_bytes;
+		return 0;
+	}
+	/* What lies between the mark and the block's end is drawn anew: again no memory. */
+	heap->bytes_left = 0;
+	mw_sample_request_t request = {.block = block,
+				       .requested_bytes = mw_harden_requested(requested_bytes),
+				       .usable_bytes = usable_bytes,
+				       .trial_bytes = usable_bytes,
+				       .draw_number = draw_number(heap)};
+	return take_sample(heap, &request);
+}
+
+MW_SAMPLED_ONLY void mw_sampling_freed(mw_record_id_t record) {
+	mw_heap_t *heap = mw_thread.heap;
+	bool temporary = heap && heap->last_sample.record == record && is_as_remembered(heap);
+	hooks->sample_freed(heap ? &heap->hook_thread : NULL, record, temporary);
+}
+
+void mw_sampling_show(mw_record_id_t record) {
+	if (record && hooks->show_sample)
+		hooks->show_sample(record);
+}
+
+uint64_t mw_sampling_background(void) {
+	return hooks->background();
+}
+
+void mw_heap_want_background(void) {
+	mw_background_heap_grew();
+}
+
+bool mw_heap_wake_background(void) {
+	return mw_background_wake_for_hooks();
+}
+
+void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes) {
+	hooks->grew(&heap->hook_thread, in_use_bytes);
+	mw_limit_tell();
+}
+
+void mw_sampling_pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes) {
+	if (hooks->pressed)
+		hooks->pressed(pressure, wanted_bytes, limit_bytes);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * sampling.h -- the heap's side of sampling: countdowns and calls of the hooks.
+ * Layer: heap.  Owner thread only, slow paths only. */
+#ifndef MW_HEAP_SAMPLING_H
+#define MW_HEAP_SAMPLING_H
+
+#include <stdbool.h>
+
+#include "base/check.h"
+#include "heap/core/heap.h"
+
+/* Called when mw_sampling_is_polled(): applies a changed rate and calls the hook `poll`. */
+MW_NOINLINE void mw_sampling_poll_slow(mw_heap_t *heap);
+/* Returns whether a tool has sent a request or the rate has changed since the last poll. */
+static inline bool mw_sampling_is_polled(const mw_heap_t *heap) {
+	/* Pair with mw_heap_set_hooks() and with whoever raises the epoch. */
+	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
+	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
+	return atomic_load_explicit(word, memory_order_relaxed) != heap->poll_seen ||
+	       epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed);
+}
+/* Called at every refill. */
+static inline void mw_sampling_poll(mw_heap_t *heap) {
+	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
+		mw_sampling_poll_slow(heap);
+}
+/* Tiny classes: is the very next object to be sampled?  Draws the countdown if need be. */
+MW_NOINLINE bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class);
+static inline bool mw_sampling_is_next(mw_heap_t *heap, unsigned size_class) {
+	return heap->left[size_class] <= 1 && mw_sampling_is_next_slow(heap, size_class);
+}
+/* The rest of the next one: the countdown is not drawn yet, or ends within the list. */
+MW_NOINLINE uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count);
+/* Tiny classes.  Splits a refill: how many of `count` objects may be handed out before the next
+ * sample.  Sets the class's cut bit when the list must end there. */
+static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count) {
+	uint64_t left = heap->left[size_class];
+	if (MW_UNLIKELY(left <= count))
+		return mw_sampling_split(heap, size_class, count);
+	heap->left[size_class] = left - count;
+	return count;
+}
+/* Tiny classes.  The list ended at a cut: is a sample due now?  Clears it. */
+static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
+	uint32_t bit = (uint32_t)1 << size_class;
+	bool due = heap->cut & bit;
+	heap->cut &= ~bit;
+	return due;
+}
+/* Tiny classes.  A list was dropped with `count` objects not made. */
+void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
+/* Above tiny: counts an object that the fast path did not make; true: it is to be sampled. */
+bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class);
+/* A sampled block of a small class; NULL: no memory for it. */
+void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
+/* The same, where every object is sampled, without looking at lists; NULL: not so, or no memory. */
+void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
+/* There was none: the object is made without a record, and the next sample drawn after it.  Without
+ * this, exact mode would ask for ever while other memory is left. */
+void mw_sampling_missed(mw_heap_t *heap, unsigned size_class);
+/* Byte countdown of objects above the small limit; returns the record of the block (0: not
+ * sampled). */
+mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
+				       size_t usable_bytes);
+/* The block with this record goes away. */
+void mw_sampling_freed(mw_record_id_t record);
+/* More pages or large blocks are in use. */
+void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes);
+/* A limit was passed; no lock is held. */
+void mw_sampling_pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
+void mw_sampling_thread_start(mw_heap_t *heap);
+/* What is known of it, on stderr, before the program ends; 0: nothing. */
+void mw_sampling_show(mw_record_id_t record);
+/* The hooks' turn in the background thread; when they need the next. */
+uint64_t mw_sampling_background(void);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * slot_cache.c -- slots that a thread keeps, and how most sampled blocks come and go. */
+#include "heap/sample/slot_cache.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "heap/memory/meta.h"
+#include "heap/misuse/misuse.h"
+#include "heap/sample/sampled_mark.h"
+
+/* Of memory that would else lie free in a slab: as much as one of these is, four blocks of 16 KiB.
+ */
+#define SLOT_CACHE_BYTES MW_SLICE_BYTES
+
+_Static_assert(MW_CLASS_COUNT <= 64, "a bit each");
+
+static unsigned limit_of(unsigned slab_class) {
+	size_t slots = SLOT_CACHE_BYTES / mw_class_bytes[slab_class];
+	return slots < 1 ? 1 : slots > MW_SLOT_CACHE_SLOTS ? MW_SLOT_CACHE_SLOTS : (unsigned)slots;
+}
+
+static MW_COLD mw_slot_caches_t *make(mw_heap_t *heap) {
+	mw_slot_caches_t *caches = mw_meta_alloc(sizeof *caches);
+	if (!caches)
+		return NULL;
+	unsigned shared = 0, index = 0;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		shared += mw_sampled_shared_class(c) == c;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		caches->own[c] =
+			(uint8_t)(mw_sampled_shared_class(c) == c ? index++ : shared + c - index);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		caches->shared[c] = caches->own[mw_sampled_shared_class(c)];
+	heap->slot_caches = caches;
+	return caches;
+}
+
+/* The first slots, which were freed first. */
+static MW_NOINLINE void unload(mw_slot_cache_t *cache, unsigned slab_class, unsigned count) {
+	mw_sampled_put_back(NULL, slab_class, cache->slots, count);
+	cache->count -= count;
+	for (unsigned i = 0; i < cache->count; i++)
+		cache->slots[i] = cache->slots[i + count];
+}
+
+static MW_NOINLINE void make_room(mw_slot_caches_t *caches, mw_slot_cache_t *cache,
+				  unsigned slab_class) {
+	caches->used |= (uint64_t)1 << slab_class;
+	cache->limit = limit_of(slab_class);
+	/* The older half: what comes and goes stays, and others find the rest. */
+	if (cache->count == cache->limit)
+		unload(cache, slab_class, (cache->limit + 1) / 2);
+}
+
+/* The slot is free, and the thread's.  False: no memory to keep it.  Two words, not a slot: built
+ * in memory, to be loaded as one, it would wait until all stores before it are in the cache. */
+static inline bool load(mw_heap_t *heap, unsigned slab_class, void *block, uint32_t *mark) {
+	mw_slot_caches_t *caches = heap->slot_caches;
+	if (MW_UNLIKELY(!caches) && !(caches = make(heap)))
+		return false;
+	mw_slot_cache_t *cache = &caches->of[caches->own[slab_class]];
+	if (MW_UNLIKELY(cache->limit <= cache->count))
+		make_room(caches, cache, slab_class);
+	mw_slot_t *slot = &cache->slots[cache->count++];
+	slot->block = block;
+	slot->mark = mark;
+	return true;
+}
+
+void *mw_slot_cache_take(mw_heap_t *heap, unsigned size_class, uint32_t **mark) {
+	mw_slot_caches_t *caches = heap->slot_caches;
+	if (MW_UNLIKELY(!caches))
+		return mw_sampled_take(NULL, size_class, mark);
+	mw_slot_cache_t *cache = &caches->of[caches->shared[size_class]];
+	/* While the slabs that classes share are full: those that fit. */
+	if (MW_UNLIKELY(cache->count == 0))
+		cache = &caches->of[caches->own[size_class]];
+	if (MW_UNLIKELY(cache->count == 0))
+		return mw_sampled_take(NULL, size_class, mark);
+	const mw_slot_t *slot = &cache->slots[--cache->count];
+	mw_mark_set(slot->mark, size_class << MW_SAMPLED_CLASS_SHIFT);
+	*mark = slot->mark;
+	__builtin_prefetch(slot->block, 1);
+	return slot->block;
+}
+
+void mw_slot_cache_unload(mw_heap_t *heap) {
+	mw_slot_caches_t *caches = heap->slot_caches;
+	for (uint64_t used = caches ? caches->used : 0; used != 0; used &= used - 1) {
+		unsigned c = (unsigned)__builtin_ctzll(used);
+		mw_slot_cache_t *cache = &caches->of[caches->own[c]];
+		if (cache->count > 0)
+			unload(cache, c, cache->count);
+	}
+}
+
+static MW_NOINLINE void put_back_one(mw_arena_t *arena, unsigned slab_class, void *block,
+				     uint32_t *mark) {
+	mw_sampled_put_back(arena, slab_class, &(mw_slot_t){.block = block, .mark = mark}, 1);
+}
+
+int mw_heap_fill_freed = -1;
+
+mw_record_id_t mw_slot_cache_give(mw_arena_t *arena, mw_page_t *page, void *block,
+				  uint32_t *usable_bytes) {
+	uint32_t offset = (uint32_t)((char *)block - page->start);
+	/* Marks of blocks that were never carved hold nothing: the slice may be a used one.
+	 * Relaxed: who knows a block knows that it was carved. */
+	uint32_t index = mw_class_index(page->size_class, offset);
+	if (!mw_class_divides(page->size_class, offset) ||
+	    index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
+		mw_misuse_misaligned(mw_misuse_function(), block, page);
+	uint32_t *its_mark = mw_mark_at(page, index), mark = *its_mark;
+	if (mark & MW_MARK_FREE)
+		mw_misuse_free_again(page, block);
+	*usable_bytes = mw_mark_bytes(mark);
+	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
+		memset(block, mw_heap_fill_freed, *usable_bytes);
+	mw_mark_set(its_mark, mark | MW_MARK_FREE);
+	/* The hardened library's links are in its blocks. */
+	if (MW_HARDEN_ON || arena || !mw_thread.heap ||
+	    !load(mw_thread.heap, page->size_class, block, its_mark))
+		put_back_one(arena, page->size_class, block, its_mark);
+	return mark & MW_SAMPLED_NUMBER_MASK;
+}

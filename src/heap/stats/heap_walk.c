@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ * heap_walk.c -- sums up the heap's memory by size class, and lists its address ranges. */
+#include "heap/arena/arena.h"
+#include "heap/large/huge.h"
+#include "heap/layout/remote_word.h"
+#include "heap/layout/size_class.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/meta.h"
+#include "heap/sample/sampled.h"
+#include "heap/stats/stats.h"
+
+/* Behind the classes: large blocks. */
+#define LARGE MW_CLASS_COUNT
+
+typedef struct sums {
+	mw_heap_walk_class_t classes[MW_CLASS_COUNT + 1];
+	uintptr_t start, limit; /* chunks side by side, not told yet */
+	const mw_heap_walk_sink_t *sink;
+	const mw_arena_t *arena; /* looked for; NULL: all memory */
+} sums_t;
+
+static void add_slab(sums_t *sums, const mw_page_t *page, mw_heap_walk_class_t *class) {
+	uint32_t by_class[MW_CLASS_COUNT] = {0};
+	/* Not what threads keep for their next samples. */
+	mw_sampled_live_t live = mw_sampled_count_live(page, by_class);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		sums->classes[c].live_blocks += by_class[c];
+	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
+	uint32_t free = carved > live.blocks ? carved - live.blocks : 0;
+	/* A run counts its slices in the first page, a slab in its only one. */
+	class->memory_bytes += page->slice_count * MW_SLICE_BYTES;
+	/* A sample's place may be larger than its class, and that part is not touched. */
+	class->touched_bytes += live.bytes + (size_t)free * page->block_bytes;
+	class->used_bytes += live.bytes;
+	class->pages++;
+	class->pages_with_room += live.blocks < page->capacity;
+}
+
+/* Relaxed reads of other threads' pages: each field is one word, and the page's kind may change
+ * between two of them, so a class out of range is passed over. */
+static void add_page(sums_t *sums, const mw_page_t *page) {
+	unsigned kind = __atomic_load_n(&page->kind, __ATOMIC_RELAXED);
+	if (kind == MW_PAGE_LARGE) {
+		mw_heap_walk_class_t *large = &sums->classes[LARGE];
+		size_t bytes = __atomic_load_n(&page->large_bytes, __ATOMIC_RELAXED);
+		large->memory_bytes += page->slice_count * MW_SLICE_BYTES;
+		large->touched_bytes += bytes;
+		large->used_bytes += bytes;
+		return;
+	}
+	if ((kind != MW_PAGE_SMALL && kind != MW_PAGE_SAMPLED) ||
+	    page->size_class >= MW_CLASS_COUNT)
+		return;
+	mw_heap_walk_class_t *class = &sums->classes[page->size_class];
+	if (kind == MW_PAGE_SAMPLED) {
+		add_slab(sums, page, class);
+		return;
+	}
+	uint64_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
+	/* Freed by other threads, not taken in by the owner yet: who ended never does. */
+	uint64_t remote = mw_remote_length(mw_remote_word(page), (uint32_t)used);
+	used -= remote < used ? remote : used;
+	uint64_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
+	class->memory_bytes += MW_SLICE_BYTES;
+	class->touched_bytes += (carved > used ? carved : used) * page->block_bytes;
+	class->used_bytes += used * page->block_bytes;
+	class->live_blocks += used;
+	class->pages++;
+	class->pages_with_room += used < page->capacity;
+}
+
+static void tell_runs(uint64_t mask, mw_free_slices_t kind, const mw_heap_walk_sink_t *sink) {
+	while (mask) {
+		mask >>= __builtin_ctzll(mask);
+		/* Slice 0 is never free, so a zero was shifted in above. */
+		unsigned count = (unsigned)__builtin_ctzll(~mask);
+		sink->free_slices(count, kind);
+		mask >>= count;
+	}
+}
+
+static void add_pages(sums_t *sums, const mw_chunk_t *chunk) {
+	const mw_heap_walk_sink_t *sink = sums->sink;
+	uint64_t free = __atomic_load_n(&chunk->free_mask, __ATOMIC_RELAXED);
+	if (sink->free_slices) {
+		uint64_t dirty = __atomic_load_n(&chunk->dirty_mask, __ATOMIC_RELAXED) & free;
+		uint64_t rest = free & ~dirty;
+		uint64_t muzzy = __atomic_load_n(&chunk->muzzy_mask, __ATOMIC_RELAXED) & rest;
+		rest &= ~muzzy;
+		uint64_t pinned = __atomic_load_n(&chunk->pinned_mask, __ATOMIC_RELAXED) & rest;
+		tell_runs(dirty, MW_FREE_DIRTY, sink);
+		tell_runs(muzzy, MW_FREE_MUZZY, sink);
+		tell_runs(pinned, MW_FREE_PINNED, sink);
+		tell_runs(rest & ~pinned, MW_FREE_CLEAN, sink);
+	}
+	uint64_t taken = ~free & ~(uint64_t)1;
+	for (; taken; taken &= taken - 1)
+		add_page(sums, mw_chunk_page(chunk, (unsigned)__builtin_ctzll(taken)));
+}
+
+static void add_chunk(const mw_chunk_t *chunk, void *context) {
+	sums_t *sums = context;
+	const mw_heap_walk_sink_t *sink = sums->sink;
+	add_pages(sums, chunk);
+	bool is_unmapped = __atomic_load_n(&chunk->is_unmapped, __ATOMIC_RELAXED);
+	uintptr_t start = (uintptr_t)chunk,
+		  limit = start + (is_unmapped ? MW_SLICE_BYTES : MW_CHUNK_BYTES);
+	if (limit == sums->start) {
+		sums->start = start;
+		return;
+	}
+	if (start == sums->limit) {
+		sums->limit = limit;
+		return;
+	}
+	if (sums->limit)
+		sink->range(sums->start, sums->limit, MW_RANGE_CHUNKS);
+	sums->start = start;
+	sums->limit = limit;
+}
+
+static void tell_classes(sums_t *sums) {
+	for (unsigned c = 0; c <= LARGE; c++) {
+		sums->classes[c].block_bytes = c < LARGE ? mw_class_bytes[c] : 0;
+		sums->sink->size_class(&sums->classes[c]);
+	}
+}
+
+void mw_heap_walk(const mw_heap_walk_sink_t *sink) {
+	sums_t sums = {.sink = sink};
+	for (const mw_chunk_t *chunk = mw_chunk_newest(); chunk; chunk = chunk->all_next)
+		add_chunk(chunk, &sums);
+	mw_arena_visit_chunks(add_chunk, &sums);
+	if (sums.limit)
+		sink->range(sums.start, sums.limit, MW_RANGE_CHUNKS);
+	mw_huge_visit(sink->range);
+	uintptr_t start, limit;
+	for (unsigned i = 0; mw_meta_region(i, &start, &limit); i++)
+		sink->range(start, limit, MW_RANGE_METADATA);
+	mw_heap_visit_threads(sink->range);
+	tell_classes(&sums);
+}
+
+static void add_of_arena(const mw_chunk_t *chunk, void *context) {
+	sums_t *sums = context;
+	if (chunk->arena == sums->arena)
+		add_pages(sums, chunk);
+}
+
+void mw_heap_walk_arena(const mw_arena_t *arena, const mw_heap_walk_sink_t *sink) {
+	sums_t sums = {.sink = sink, .arena = arena};
+	mw_arena_visit_chunks(add_of_arena, &sums);
+	tell_classes(&sums);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * cached_heap.c -- the end of a thread: its heap is cached, or its pages are abandoned. */
+#include "heap/thread/cached_heap.h"
+
+#include <string.h>
+
+#include "heap/arena/arena.h"
+#include "heap/core/heap_page.h"
+#include "heap/layout/queue.h"
+#include "heap/local/head.h"
+#include "heap/memory/chunk.h"
+#include "heap/remote/abandoned.h"
+#include "heap/remote/remote.h"
+#include "os/memory/numa.h"
+
+mw_heap_t *mw_cached_heaps;
+static _Atomic size_t cached_bytes;
+_Atomic uint64_t mw_cached_heap_due_ns = UINT64_MAX;
+
+/* Bytes that blocks of the queue's pages ever lay in, and `bytes`.  Stops at the limit. */
+static size_t add_touched(size_t bytes, const mw_page_queue_t *queue) {
+	for (const mw_page_t *page = queue->first; page && bytes <= MW_CACHED_HEAP_BYTES;
+	     page = page->next)
+		bytes += (size_t)page->carved * page->block_bytes;
+	return bytes;
+}
+
+static size_t touched_bytes(const mw_heap_t *heap) {
+	size_t bytes = 0;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		bytes = add_touched(bytes, &heap->queues[c]);
+	return bytes;
+}
+
+static bool set_aside(size_t bytes) {
+	/* Relaxed: a bound, no other memory depends on it. */
+	size_t before = atomic_fetch_add_explicit(&cached_bytes, bytes, memory_order_relaxed);
+	if (before + bytes <= MW_CACHED_HEAPS_BYTES)
+		return true;
+	atomic_fetch_sub_explicit(&cached_bytes, bytes, memory_order_relaxed);
+	return false;
+}
+
+bool mw_cached_heap_begin(mw_heap_t *heap) {
+	if (heap->arena || heap->rate_taken)
+		return false;
+	size_t bytes = touched_bytes(heap);
+	if (bytes == 0 || bytes > MW_CACHED_HEAP_BYTES || !set_aside(bytes))
+		return false;
+	heap->cached.bytes = bytes;
+	return true;
+}
+
+void mw_cached_heap_save(mw_heap_t *heap) {
+	/* Counting the blocks finds a list that this thread spoilt. */
+	heap->cached.tiny_heads_bytes = mw_heap_tiny_heads_bytes();
+	heap->cached.node = mw_os_numa_here();
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		void **head = mw_head_of(c);
+		heap->cached.heads[c] = *head;
+		*head = NULL;
+	}
+	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
+		heap->cached.lengths[c] = mw_head_length(heap, c);
+	/* Another thread may get this one's thread pointer without getting its heap. */
+	mw_heap_pages_divert(heap, 0);
+}
+
+static uint64_t due_of(const mw_heap_t *heap) {
+	return heap->cached.since_ns + mw_chunk_decay_ns() / 2;
+}
+
+/* The heap cached first, which is the last of the list. */
+static mw_heap_t **oldest(void) {
+	mw_heap_t **link = &mw_cached_heaps;
+	while (*link && (*link)->next_free)
+		link = &(*link)->next_free;
+	return link;
+}
+
+static void set_due(void) {
+	const mw_heap_t *heap = *oldest();
+	atomic_store_explicit(&mw_cached_heap_due_ns, heap ? due_of(heap) : UINT64_MAX,
+			      memory_order_relaxed);
+}
+
+void mw_cached_heap_put(mw_heap_t *heap) {
+	heap->cached.waits = true;
+	heap->cached.since_ns = mw_os_monotonic_coarse_ns();
+	heap->next_free = mw_cached_heaps;
+	mw_cached_heaps = heap;
+	set_due();
+}
+
+static mw_heap_t *take(mw_heap_t **link) {
+	mw_heap_t *heap = *link;
+	*link = heap->next_free;
+	heap->cached.waits = false;
+	atomic_fetch_sub_explicit(&cached_bytes, heap->cached.bytes, memory_order_relaxed);
+	set_due();
+	return heap;
+}
+
+mw_heap_t *mw_cached_heap_take_slow(void) {
+	mw_heap_t **link = &mw_cached_heaps;
+	unsigned node = mw_os_numa_here();
+	while (*link && (*link)->cached.node != node)
+		link = &(*link)->next_free;
+	return *link ? take(link) : NULL;
+}
+
+mw_heap_t *mw_cached_heap_take_oldest(bool due_only) {
+	mw_heap_t **link = oldest();
+	if (!*link || (due_only && due_of(*link) > mw_os_monotonic_coarse_ns()))
+		return NULL;
+	return take(link);
+}
+
+void mw_cached_heap_resume(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		*mw_head_of(c) = heap->cached.heads[c];
+		mw_head_filled(heap, c, heap->cached.lengths[c]);
+	}
+	mw_heap_pages_claim(heap);
+}
+
+void mw_cached_heap_fork_child(void) {
+	size_t bytes = 0;
+	for (const mw_heap_t *heap = mw_cached_heaps; heap; heap = heap->next_free)
+		bytes += heap->cached.bytes;
+	atomic_store_explicit(&cached_bytes, bytes, memory_order_relaxed);
+}
+
+void mw_heap_abandon_all(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		mw_heap_head_flush(heap, c);
+	mw_remote_flush(heap);
+	heap->retained = heap->pages_most = heap->released_at_pages = 0;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		mw_page_queue_t *queue = &heap->queues[c];
+		for (mw_page_t *page; (page = queue->first) != NULL;) {
+			mw_queue_remove(queue, page);
+			mw_heap_count_page(NULL, page);
+			page->is_retained = false;
+			mw_abandoned_add(page);
+		}
+	}
+	if (heap->arena)
+		mw_arena_bind(NULL);
+}

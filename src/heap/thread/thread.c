@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ * thread.c -- heaps and threads: who gets one, what becomes of it, and fork. */
+#include <string.h>
+
+#include "heap/arena/arena.h"
+#include "heap/core/heap.h"
+#include "heap/core/heap_page.h"
+#include "heap/large/huge.h"
+#include "heap/local/head.h"
+#include "heap/local/holes.h"
+#include "heap/memory/background.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/limit.h"
+#include "heap/memory/meta.h"
+#include "heap/misuse/guarded.h"
+#include "heap/remote/abandoned.h"
+#include "heap/remote/remote.h"
+#include "heap/sample/sampled.h"
+#include "heap/sample/sampling.h"
+#include "heap/sample/slot_cache.h"
+#include "heap/stats/stats.h"
+#include "heap/thread/cached_heap.h"
+#include "os/lock/lock.h"
+#include "os/time/clock.h"
+
+MW_TLS mw_thread_t mw_thread = MW_THREAD_INITIAL;
+void (*mw_heap_on_thread)(mw_heap_t *heap);
+
+const char *mw_misuse_function(void) {
+	return mw_thread.function ? mw_thread.function : "free";
+}
+
+static struct {
+	mw_lock_t lock;
+	mw_heap_t *all;
+	mw_heap_t *free; /* of ended threads */
+	size_t count, live;
+	uintptr_t first_pointer; /* of the first thread that had a heap: the program's first */
+} heaps;
+
+/* Under the lock.  One that has nothing; NULL: no memory. */
+static mw_heap_t *bare_heap(void) {
+	mw_heap_t *heap = heaps.free;
+	if (heap) {
+		heaps.free = heap->next_free;
+	} else {
+		heap = mw_meta_alloc(sizeof *heap);
+		if (!heap)
+			return NULL;
+		heap->next_all = heaps.all;
+		heaps.all = heap;
+		heaps.count++;
+	}
+	heap->cut = 0;
+	memset(heap->left, 0, sizeof heap->left);
+	heap->in_use = true;
+	return heap;
+}
+
+static MW_NOINLINE mw_heap_t *make_heap(void) {
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	mw_heap_t *cached = mw_cached_heap_take(), *heap = cached ? cached : bare_heap();
+	heaps.live += heap != NULL;
+	if (heaps.first_pointer == 0)
+		heaps.first_pointer = (uintptr_t)__builtin_thread_pointer();
+	mw_harden_start();
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+	if (!heap)
+		return NULL;
+	heap->owner = (uintptr_t)__builtin_thread_pointer();
+	heap->rate_taken = false;
+	mw_harden_start_thread(&heap->harden);
+	mw_head_configure(heap);
+	if (cached)
+		mw_cached_heap_resume(heap);
+	mw_sampling_thread_start(heap);
+	mw_thread.heap = heap;
+	mw_thread_set_quick_heap(heap);
+	mw_heap_counts_begin(heap, cached ? heap->cached.tiny_heads_bytes : 0);
+	if (mw_heap_on_thread && !mw_thread.ended)
+		mw_heap_on_thread(heap);
+	return heap;
+}
+
+mw_heap_t *mw_heap_self(void) {
+	mw_heap_t *heap = mw_thread.heap;
+	return MW_LIKELY(heap != NULL) ? heap : make_heap();
+}
+
+static void put_away(mw_heap_t *heap, bool cached) {
+	mw_thread.heap = NULL;
+	mw_thread_set_quick_heap(NULL);
+	for (unsigned i = 0; i < MW_STACK_CLASSES; i++) {
+		mw_heap_counts_given(heap, MW_TINY_CLASSES + i);
+		heap->counts.objects[i] -= mw_thread.until_sample[i];
+		mw_thread.until_sample[i] = 0;
+	}
+	memset(mw_thread.stacks, 0, sizeof mw_thread.stacks);
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	if (cached) {
+		mw_cached_heap_put(heap);
+	} else {
+		heap->in_use = false;
+		heap->next_free = heaps.free;
+		heaps.free = heap;
+	}
+	heaps.live--;
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+	if (cached)
+		mw_background_notify();
+}
+
+void mw_heap_thread_end(void) {
+	mw_heap_t *heap = mw_thread.heap;
+	mw_thread.ended = true;
+	if (!heap)
+		return;
+	mw_harden_flush(&heap->harden);
+	mw_slot_cache_unload(heap);
+	mw_remote_flush(heap);
+	bool cached = mw_cached_heap_begin(heap);
+	if (cached)
+		mw_cached_heap_save(heap);
+	else
+		mw_heap_abandon_all(heap);
+	put_away(heap, cached);
+}
+
+static mw_heap_t *take_cached(bool due_only) {
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	mw_heap_t *heap = mw_cached_heap_take_oldest(due_only);
+	heaps.live += heap != NULL;
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+	return heap;
+}
+
+/* The calling thread ends cached heaps in the place of their threads. */
+static void abandon_cached(bool due_only) {
+	mw_heap_t *heap = take_cached(due_only);
+	if (!heap)
+		return;
+	mw_thread_t own = mw_thread;
+	do {
+		memset(&mw_thread, 0, sizeof mw_thread);
+		mw_thread.heap = heap;
+		mw_thread_set_quick_heap(heap);
+		heap->owner = (uintptr_t)__builtin_thread_pointer();
+		mw_cached_heap_resume(heap);
+		mw_heap_abandon_all(heap);
+		put_away(heap, false);
+		heap = take_cached(due_only);
+	} while (heap);
+	mw_thread = own;
+}
+
+void mw_heap_maintain(void) {
+	abandon_cached(true);
+}
+
+void mw_heap_take_rate(void) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (!heap)
+		return;
+	heap->rate_taken = true;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		mw_heap_head_flush(heap, c);
+}
+
+void mw_heap_release_pages(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		mw_page_t *next;
+		for (mw_page_t *page = heap->queues[c].first; page; page = next) {
+			next = page->next;
+			mw_heap_page_collect(page);
+			if (page->used == 0)
+				mw_heap_page_release(heap, page);
+		}
+	}
+}
+
+size_t mw_heap_trim(void) {
+	mw_heap_t *heap = mw_thread.heap;
+	if (heap) {
+		mw_harden_flush(&heap->harden);
+		mw_slot_cache_unload(heap);
+		for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+			mw_heap_head_flush(heap, c);
+		mw_remote_flush(heap);
+	}
+	abandon_cached(false);
+	size_t holes_bytes = 0;
+	if (heap) {
+		mw_heap_release_pages(heap);
+		holes_bytes = mw_holes_make(heap);
+	}
+	return holes_bytes + mw_huge_purge(true) + mw_chunk_purge(true) + mw_arena_purge_each(true);
+}
+
+void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
+	mw_chunk_stats_t chunk;
+	mw_huge_stats_t huge;
+	mw_chunk_stats(&chunk);
+	mw_huge_stats(&huge);
+	mw_arena_totals_t arenas = mw_arena_totals();
+	mw_limit_stats_t limit;
+	mw_limit_stats(&limit);
+	stats[MW_STAT_mapped_bytes] = chunk.chunks * MW_CHUNK_BYTES + huge.live_bytes +
+				      huge.cached_bytes + arenas.mapped_bytes;
+	stats[MW_STAT_in_use_bytes] = chunk.in_use_bytes + huge.live_bytes + arenas.in_use_bytes;
+	stats[MW_STAT_dirty_bytes] = chunk.dirty_bytes + chunk.muzzy_bytes + arenas.dirty_bytes;
+	stats[MW_STAT_purged_bytes] =
+		chunk.purged_bytes + arenas.purged_bytes + mw_holes_purged_bytes();
+	stats[MW_STAT_huge_bytes] = huge.live_bytes;
+	stats[MW_STAT_huge_blocks] = huge.blocks;
+	stats[MW_STAT_huge_cached_bytes] = huge.cached_bytes;
+	stats[MW_STAT_metadata_bytes] = mw_meta_bytes();
+	stats[MW_STAT_chunks] = chunk.chunks;
+	stats[MW_STAT_abandoned_pages] = mw_abandoned_count();
+	stats[MW_STAT_page_takes] = chunk.page_takes;
+	stats[MW_STAT_soft_limit_bytes] = limit.soft_bytes;
+	stats[MW_STAT_hard_limit_bytes] = limit.hard_bytes;
+	stats[MW_STAT_soft_limit_passes] = limit.soft_passes;
+	stats[MW_STAT_hard_limit_refusals] = limit.hard_refusals;
+	mw_guarded_stats_t guarded = mw_guarded_stats();
+	stats[MW_STAT_guarded_blocks] = guarded.live;
+	stats[MW_STAT_guarded_taken] = guarded.taken;
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	stats[MW_STAT_heaps] = heaps.count;
+	stats[MW_STAT_live_threads] = heaps.live;
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+}
+
+mw_lock_t *mw_heap_threads_lock(void) {
+	return &heaps.lock;
+}
+
+void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
+	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed);
+	*all = *behind = 0;
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
+		bool in_use = heap->in_use && !heap->cached.waits;
+		*all += in_use;
+		*behind +=
+			in_use && atomic_load_explicit(&heap->epoch, memory_order_relaxed) != epoch;
+	}
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+}
+
+void mw_heap_visit_threads(void (*visit)(uintptr_t start, uintptr_t limit, unsigned kind)) {
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
+		uintptr_t pointer = heap->owner;
+		if (heap->in_use && !heap->cached.waits && pointer != MW_OWNER_DIVERT &&
+		    pointer != heaps.first_pointer)
+			visit(pointer, pointer + 1, MW_RANGE_THREAD);
+	}
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+}
+
+void mw_heap_sum_counts(mw_heap_counts_t *sum) {
+	uint64_t *to = (uint64_t *)(void *)sum;
+	for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+		to[i] = 0;
+	if (mw_thread.heap)
+		for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
+			mw_heap_counts_given(mw_thread.heap, c);
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
+		const uint64_t *from = (const uint64_t *)(const void *)&heap->counts;
+		for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+			/* Relaxed: the owner counts on. */
+			to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	}
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+}
+
+size_t mw_heap_in_use_bytes(void) {
+	return mw_chunk_in_use_bytes() + mw_huge_live_bytes() + mw_arena_in_use_bytes();
+}
+
+/* In rising rank, so that no thread that holds one of them waits for another meanwhile. */
+void mw_heap_fork_prepare(void) {
+	mw_sampled_fork_prepare();
+	mw_lock_fork_acquire(&heaps.lock);
+	mw_abandoned_fork_prepare();
+	mw_huge_fork_prepare();
+	mw_chunk_fork_prepare();
+	mw_meta_fork_prepare();
+	mw_guarded_fork_prepare();
+	mw_arena_fork_prepare();
+}
+
+static void fork_release(bool in_child) {
+	mw_arena_fork_release(in_child);
+	mw_guarded_fork_release(in_child);
+	mw_meta_fork_release(in_child);
+	mw_chunk_fork_release(in_child);
+	mw_huge_fork_release(in_child);
+	mw_abandoned_fork_release(in_child);
+	mw_lock_fork_release(&heaps.lock, in_child);
+	mw_sampled_fork_release(in_child);
+}
+
+void mw_heap_fork_parent(void) {
+	fork_release(false);
+}
+
+void mw_heap_fork_child(void) {
+	/* The others did not come over; what they own stays in_use. */
+	heaps.live = mw_thread.heap != NULL;
+	mw_cached_heap_fork_child();
+	mw_background_fork_child();
+	mw_limit_fork_child();
+	fork_release(true);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT
+ * proc.c -- reads facts about this process from /proc and by system calls. syscall(2) replaces
+ * those functions of libc that lie on pages that small processes read for nothing else
+ * (doc/adr/0014-startup-layout.md). */
+#include "os/file/proc.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/fmt.h"
+#include "base/put.h"
+#include "os/file/file.h"
+#include "os/memory/map.h"
+#include "os/memory/numa.h"
+#include "os/platform/confined.h"
+#include "os/unwind/stack.h"
+
+static uint32_t confined_process; /* process id, stored before confinement */
+static bool confined_exceeds_user;
+
+MW_COLD void mw_os_confine(bool confined) {
+	mw_stack_window_t window;
+	if (mw_os_is_confined() || !confined) {
+		atomic_store_explicit(&mw_os_confined, confined, memory_order_relaxed);
+		return;
+	}
+	confined_process = mw_os_process_id();
+	/* Finds the stack's owner now, by calls that are about to be forbidden. */
+	mw_os_stack_open(&window, (uintptr_t)__builtin_frame_address(0));
+	mw_os_numa_several = false;
+	confined_exceeds_user = mw_os_exceeds_user();
+	atomic_store_explicit(&mw_put_is_plain, true, memory_order_relaxed);
+	atomic_store_explicit(&mw_os_confined, true, memory_order_relaxed);
+}
+
+MW_RESIDENT uint32_t mw_os_process_id(void) {
+	return MW_UNLIKELY(mw_os_is_confined()) ? confined_process : (uint32_t)syscall(SYS_getpid);
+}
+
+/* Above the kernel's thread ids, which end at 2^22. */
+#define MADE_THREAD_ID ((uint32_t)1 << 31)
+
+uint32_t mw_os_thread_id(void) {
+	if (MW_UNLIKELY(mw_os_is_confined()))
+		return (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 12) | MADE_THREAD_ID;
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+void mw_os_thread_name(char name[16]) {
+	memset(name, 0, 16);
+	if (mw_os_is_confined() || syscall(SYS_prctl, PR_GET_NAME, name) != 0)
+		name[0] = '\0';
+	name[15] = '\0';
+}
+
+uint32_t mw_os_effective_user(void) {
+	if (mw_os_is_confined())
+		return UINT32_MAX; /* a value that no process has */
+	return (uint32_t)syscall(SYS_geteuid);
+}
+
+/* Returns the text behind `name` at the beginning of a line; NULL: there is no such line. */
+static const char *find_field(const char *text, const char *name) {
+	size_t length = strlen(name);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, name, length) == 0)
+			return line + length;
+	}
+	return NULL;
+}
+
+/* Compares the numbers of a line such as "\t1000\t1000\t1000\t1000\n". */
+static bool are_equal(const char *numbers) {
+	if (!numbers || *numbers != '\t')
+		return false;
+	size_t length = strcspn(numbers + 1, "\t\n") + 1;
+	for (int i = 1; i < 4; i++)
+		if (strncmp(numbers, numbers + (size_t)i * length, length) != 0)
+			return false;
+	return numbers[4 * length] == '\n';
+}
+
+/* Returns whether all digits are zeros. */
+static bool is_zero(const char *number) {
+	if (!number || *number++ != '\t')
+		return false;
+	return number[strspn(number, "0")] == '\n';
+}
+
+/* Bytes read at a time, and bytes that are kept for the next read: more than the longest line that
+ * is needed. The list of groups before the capabilities has any length. */
+enum { STATUS_BYTES = 512, STATUS_OVERLAP = 64 };
+
+static bool has_plain_status(int file) {
+	char piece[STATUS_BYTES + 1];
+	bool users = false, groups = false, capabilities = false;
+	long bytes = STATUS_BYTES;
+	for (uint64_t at = 0; bytes > STATUS_OVERLAP; at += (uint64_t)bytes - STATUS_OVERLAP) {
+		bytes = mw_os_read_at(file, piece, STATUS_BYTES, at);
+		piece[bytes > 0 ? bytes : 0] = '\0';
+		users |= are_equal(find_field(piece, "Uid:"));
+		groups |= are_equal(find_field(piece, "Gid:"));
+		capabilities |= is_zero(find_field(piece, "CapPrm:"));
+	}
+	return users && groups && capabilities;
+}
+
+bool mw_os_exceeds_user(void) {
+	/* prctl(2) and capget(2) would report the same, but a filter of system calls may forbid
+	 * them. This code opens files in any case. */
+	mw_os_file_info_t info;
+	if (mw_os_is_confined())
+		return confined_exceeds_user;
+	uint32_t user = mw_os_effective_user();
+	int file = user != 0 ? mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/status", MW_OS_READ) : -1;
+	if (file < 0)
+		return user != 0;
+	/* The files in /proc of a process that must not be dumped belong to root. */
+	bool is_own = mw_os_file_info(file, &info) == MW_OK && info.owner == user;
+	bool is_plain = is_own && has_plain_status(file);
+	mw_os_close(file);
+	return !is_plain;
+}
+
+static uint64_t parse_decimal(const char **cursor) {
+	uint64_t value = 0;
+	for (; **cursor >= '0' && **cursor <= '9'; (*cursor)++)
+		value = value * 10 + (uint64_t)(**cursor - '0');
+	return value;
+}
+
+static uint64_t parse_hex(const char **cursor) {
+	uint64_t value = 0;
+	for (;; (*cursor)++) {
+		char c = **cursor;
+		unsigned digit;
+		if (c >= '0' && c <= '9')
+			digit = (unsigned)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			digit = (unsigned)(c - 'a') + 10;
+		else
+			return value;
+		value = value << 4 | digit;
+	}
+}
+
+static const char *skip_fields(const char *cursor, int count) {
+	for (; count > 0 && *cursor; count--) {
+		while (*cursor && *cursor != ' ')
+			cursor++;
+		while (*cursor == ' ')
+			cursor++;
+	}
+	return cursor;
+}
+
+uint64_t mw_os_start_ticks(void) {
+	char text[1024];
+	if (mw_os_read_text("/proc/self/stat", text, sizeof text) == 0)
+		return 0;
+	/* Field 2 is the name in parentheses and may contain any character, so the last ')' is
+	 * searched. */
+	const char *cursor = strrchr(text, ')');
+	if (!cursor)
+		return 0;
+	cursor = skip_fields(cursor, 22 - 2);
+	return parse_decimal(&cursor);
+}
+
+uint64_t mw_os_resident_bytes(void) {
+	char text[128];
+	if (mw_os_read_text("/proc/self/statm", text, sizeof text) == 0)
+		return 0;
+	const char *cursor = skip_fields(text, 1);
+	return parse_decimal(&cursor) * MW_OS_PAGE_BYTES;
+}
+
+size_t mw_os_executable(char *path, size_t capacity) {
+	return mw_os_read_link("/proc/self/exe", path, capacity);
+}
+
+uint64_t mw_os_pid_namespace(void) {
+	char text[64]; /* pid:[4026531836] */
+	mw_os_read_link("/proc/self/ns/pid", text, sizeof text);
+	const char *digits = strchr(text, '[');
+	if (!digits)
+		return 0;
+	digits++;
+	return parse_decimal(&digits);
+}
+
+size_t mw_os_arguments(char *buffer, size_t capacity) {
+	return mw_os_read_text("/proc/self/cmdline", buffer, capacity);
+}
+
+void mw_os_host_name(char *name, size_t capacity) {
+	int saved_errno = errno;
+	struct utsname system;
+	bool known = !mw_os_is_confined() && uname(&system) == 0;
+	mw_fmt(name, capacity, "%s", known ? system.nodename : "");
+	errno = saved_errno;
+}
+
+bool mw_os_working_directory(char *path, size_t capacity) {
+	int saved_errno = errno;
+	long length = mw_os_is_confined() ? -1 : syscall(SYS_getcwd, path, capacity);
+	errno = saved_errno;
+	/* The path begins with "(unreachable)" if it lies outside of the root directory. */
+	return length > 0 && path[0] == '/';
+}
+
+void mw_os_set_thread_name(const char *name) {
+	int saved_errno = errno;
+	if (!mw_os_is_confined())
+		syscall(SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
+	errno = saved_errno;
+}
+
+static uint64_t limit_of(__rlimit_resource_t resource) {
+	struct rlimit limit;
+	if (mw_os_is_confined() || getrlimit(resource, &limit) != 0 ||
+	    limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+uint64_t mw_os_address_space_limit(void) {
+	return limit_of(RLIMIT_AS);
+}
+
+uint64_t mw_os_file_size_limit(void) {
+	return limit_of(RLIMIT_FSIZE);
+}
+
+MW_RESIDENT uint64_t mw_os_random_seed(void) {
+	uint64_t seed = 0;
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	if (random)
+		memcpy(&seed, random, sizeof seed);
+	return seed;
+}
+
+void mw_os_random(void *buffer, size_t bytes) {
+	int saved_errno = errno;
+	/* libc's getrandom() is a cancellation point. GRND_INSECURE never waits: while the system
+	 * starts, the numbers may be less random. */
+	long got = mw_os_is_confined() ? -1 : syscall(SYS_getrandom, buffer, bytes, GRND_INSECURE);
+	uint64_t seed = mw_os_random_seed();
+	for (size_t i = got < 0 ? 0 : (size_t)got; i < bytes; i++)
+		((unsigned char *)buffer)[i] = (unsigned char)(seed >> i % 8 * 8);
+	errno = saved_errno;
+}
+
+void mw_os_back_off(unsigned attempt) {
+	int saved_errno = errno;
+	if (attempt < 64 || mw_os_is_confined())
+		sched_yield();
+	else
+		/* libc's nanosleep() is a cancellation point. */
+		syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 50000}, NULL);
+	errno = saved_errno;
+}
+
+/* Parses a line "start-limit perms offset device inode path". */
+static void parse_mapping(const char *line, mw_os_mapping_t *mapping) {
+	const char *cursor = line;
+	mapping->start = parse_hex(&cursor);
+	cursor += *cursor == '-';
+	mapping->limit = parse_hex(&cursor);
+	cursor += *cursor == ' ';
+	mapping->executable = strnlen(cursor, 4) == 4 && cursor[2] == 'x';
+	cursor = skip_fields(cursor, 1);
+	mapping->file_offset = parse_hex(&cursor);
+	cursor = skip_fields(cursor, 3);
+	mw_fmt(mapping->path, sizeof mapping->path, "%s", cursor);
+}
+
+void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *mapping),
+			  void *context) {
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/maps", MW_OS_READ);
+	if (file < 0)
+		return;
+	char text[1024];
+	size_t held = 0;
+	bool skipping = false, going = true;
+	while (going) {
+		long got = mw_os_read(file, text + held, sizeof text - 1 - held);
+		if (got <= 0)
+			break;
+		held += (size_t)got;
+		text[held] = '\0';
+		char *line = text, *end;
+		while (going && (end = memchr(line, '\n', held - (size_t)(line - text)))) {
+			*end = '\0';
+			mw_os_mapping_t mapping;
+			if (!skipping) {
+				parse_mapping(line, &mapping);
+				going = visit(context, &mapping);
+			}
+			skipping = false;
+			line = end + 1;
+		}
+		held -= (size_t)(line - text);
+		memmove(text, line, held);
+		if (held < sizeof text - 1 || !going)
+			continue;
+		/* The path is longer than the buffer: the rest is dropped. */
+		text[held] = '\0';
+		mw_os_mapping_t mapping;
+		if (!skipping) {
+			parse_mapping(text, &mapping);
+			going = visit(context, &mapping);
+		}
+		skipping = true;
+		held = 0;
+	}
+	mw_os_close(file);
+}

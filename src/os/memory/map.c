@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ * map.c -- maps, purges and unmaps memory. */
+#include "os/memory/map.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "os/platform/fault.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+void *mw_os_map(size_t bytes) {
+	int saved_errno = errno;
+	if (mw_os_fault(MW_OS_MAP))
+		return NULL;
+	/* Without MAP_NORESERVE, the kernel refuses a request beyond the machine's memory here,
+	 * where the program can handle it, as with other allocators. */
+	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	errno = saved_errno;
+	return base == MAP_FAILED ? NULL : base;
+}
+
+void *mw_os_map_aligned(size_t bytes, size_t align) {
+	MW_ASSERT(mw_is_pow2(align) && align >= MW_OS_PAGE_BYTES);
+	/* The kernel often places a mapping directly below the last one, so that the plain request
+	 * may be aligned. */
+	char *base = mw_os_map(bytes);
+	if (!base || ((uintptr_t)base & (align - 1)) == 0)
+		return base;
+	mw_os_unmap(base, bytes);
+	size_t padded = bytes + align - MW_OS_PAGE_BYTES;
+	if (padded < bytes)
+		return NULL;
+	base = mw_os_map(padded);
+	if (!base)
+		return NULL;
+	char *aligned = (char *)mw_round_up((uintptr_t)base, align);
+	size_t before = (size_t)(aligned - base), after = padded - before - bytes;
+	if (before)
+		mw_os_unmap(base, before);
+	if (after)
+		mw_os_unmap(aligned + bytes, after);
+	return aligned;
+}
+
+void *mw_os_map_at(void *base, size_t bytes) {
+	int saved_errno = errno;
+	if (mw_os_fault(MW_OS_MAP))
+		return NULL;
+	void *mapped = mmap(base, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	/* Kernels before 4.17 treat the address as a hint only. */
+	if (mapped != MAP_FAILED && mapped != base) {
+		mw_os_unmap(mapped, bytes);
+		mapped = MAP_FAILED;
+	}
+	errno = saved_errno;
+	return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+bool mw_os_unmap(void *base, size_t bytes) {
+	int saved_errno = errno;
+	/* If the kernel refuses (the split would exceed the number of mappings), the address space
+	 * is lost, but the pages are returned. */
+	bool done = !mw_os_fault(MW_OS_UNMAP) && munmap(base, bytes) == 0;
+	if (!done)
+		mw_os_purge(base, bytes);
+	errno = saved_errno;
+	return done;
+}
+
+bool mw_os_purge(void *base, size_t bytes) {
+	int saved_errno = errno;
+	bool done = !mw_os_fault(MW_OS_PURGE) && madvise(base, bytes, MADV_DONTNEED) == 0;
+	errno = saved_errno;
+	return done;
+}
+
+void mw_os_prefault(void *base, size_t bytes) {
+	/* Relaxed: a hint. */
+	static _Atomic bool refused;
+	if (atomic_load_explicit(&refused, memory_order_relaxed))
+		return;
+	int saved_errno = errno;
+	if (madvise(base, bytes, MADV_POPULATE_WRITE) != 0 && errno == EINVAL)
+		atomic_store_explicit(&refused, true, memory_order_relaxed);
+	errno = saved_errno;
+}
+
+bool mw_os_purge_lazily(void *base, size_t bytes) {
+	int saved_errno = errno;
+	bool done = !mw_os_fault(MW_OS_PURGE) && madvise(base, bytes, MADV_FREE) == 0;
+	errno = saved_errno;
+	return done;
+}
+
+void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move) {
+	int saved_errno = errno;
+	if (mw_os_fault(MW_OS_REMAP))
+		return NULL;
+	void *moved = mremap(base, old_bytes, new_bytes, may_move ? MREMAP_MAYMOVE : 0);
+	errno = saved_errno;
+	return moved == MAP_FAILED ? NULL : moved;
+}
+
+bool mw_os_protect_none(void *base, size_t bytes) {
+	int saved_errno = errno;
+	bool done = !mw_os_fault(MW_OS_PROTECT) && mprotect(base, bytes, PROT_NONE) == 0;
+	errno = saved_errno;
+	return done;
+}
+
+bool mw_os_unprotect(void *base, size_t bytes) {
+	int saved_errno = errno;
+	bool done =
+		!mw_os_fault(MW_OS_PROTECT) && mprotect(base, bytes, PROT_READ | PROT_WRITE) == 0;
+	errno = saved_errno;
+	return done;
+}
+
+void mw_os_no_dump(void *base, size_t bytes) {
+	int saved_errno = errno;
+	madvise(base, bytes, MADV_DONTDUMP);
+	errno = saved_errno;
+}
+
+void mw_os_no_fork(void *base, size_t bytes) {
+	int saved_errno = errno;
+	madvise(base, bytes, MADV_DONTFORK);
+	errno = saved_errno;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ * arch.h -- registers, their DWARF numbers and other facts about the machine for the unwinder;
+ * pairs of counters.
+ * Layer: os/platform, the door of this folder. The folder holds facts about the processor, libc and
+ * the process on which the other folders of src/os depend; it may use src/base. Reading order:
+ * arch, confined (the program forbids system calls), valgrind, fault (failures for tests).
+ *
+ * Header only. */
+#ifndef MW_OS_ARCH_H
+#define MW_OS_ARCH_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "base/compiler.h"
+
+typedef enum mw_os_access {
+	MW_OS_ACCESS_UNKNOWN,
+	MW_OS_ACCESS_READ,
+	MW_OS_ACCESS_WRITE
+} mw_os_access_t;
+
+/* Registers that an unwinding step maps to those of the caller. */
+typedef struct mw_os_regs {
+	uintptr_t pc;
+	uintptr_t sp;
+	uintptr_t fp;
+} mw_os_regs_t;
+
+/* Two neighbouring counters at an address that is a multiple of 16 bytes. */
+typedef int64_t mw_os_pair_t __attribute__((vector_size(16)));
+
+#if defined(__x86_64__)
+
+/* System V ABI, AMD64 supplement, figure 3.36. PC: the number that DWARF expressions use. */
+enum { MW_OS_DWARF_FP = 6, MW_OS_DWARF_SP = 7, MW_OS_DWARF_PC = 16 };
+/* 0: a call pushes the return address, so it always lies in memory at a known address. The saved
+ * frame pointer and the return address lie at the top of the frame. */
+#define MW_OS_HAS_LINK_REGISTER 0
+
+/* Returns the registers of the function that contains the call; `pc` is exact. */
+MW_ALWAYS_INLINE mw_os_regs_t mw_os_regs_here(void) {
+	mw_os_regs_t regs;
+	__asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"
+			 : "=&r"(regs.pc), "=&r"(regs.sp), "=&r"(regs.fp));
+	return regs;
+}
+
+/* Returns the registers of the caller of a function. `frame` is the function's
+ * __builtin_frame_address(0): it points to the saved frame pointer, and the return address
+ * follows. */
+MW_ALWAYS_INLINE mw_os_regs_t mw_os_caller_regs(const uintptr_t *frame) {
+	return (mw_os_regs_t){.pc = frame[1], .sp = (uintptr_t)(frame + 2), .fp = frame[0]};
+}
+
+/* Stores two words. A concurrent reader sees each word either old or new, and may see one of the
+ * two words new and the other old: processors with SSE2 move aligned 8-byte halves as one.
+ * Assembler, because the compiler has atomic operations for single words only. */
+MW_ALWAYS_INLINE void mw_os_pair_set(mw_os_pair_t *words, mw_os_pair_t values) {
+	__asm__("movdqa %1, %0" : "=m"(*words) : "x"(values));
+}
+
+/* Adds to two words and returns the sums. One thread may call this at a time. */
+MW_ALWAYS_INLINE mw_os_pair_t mw_os_pair_add(mw_os_pair_t *words, mw_os_pair_t by) {
+	__asm__("paddq %1, %0" : "+x"(by) : "m"(*words));
+	mw_os_pair_set(words, by);
+	return by;
+}
+
+/* Value of %fs: glibc puts the thread's control block at the top of its stack. */
+MW_ALWAYS_INLINE uintptr_t mw_os_thread_pointer(void) {
+	uintptr_t pointer;
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
+MW_ALWAYS_INLINE uintptr_t mw_os_code_address(uintptr_t saved) {
+	return saved;
+}
+
+/* Returns whether a call may precede `code`. Always true: x86 instructions have no fixed length. */
+static inline bool mw_os_may_follow_call(const uint32_t *code) {
+	(void)code;
+	return true;
+}
+
+/* Always false: libc has unwind tables for its signal return code. */
+static inline bool mw_os_is_signal_return(const uint32_t *code) {
+	(void)code;
+	return false;
+}
+enum { MW_OS_SIGNAL_FP = 0, MW_OS_SIGNAL_LR = 0, MW_OS_SIGNAL_SP = 0, MW_OS_SIGNAL_PC = 0 };
+
+/* Returns what the faulting access was: bit 1 of the page fault's error code is set for a write. */
+static inline mw_os_access_t mw_os_access_of(const void *context) {
+	const ucontext_t *fault = (const ucontext_t *)context;
+	return fault->uc_mcontext.gregs[REG_ERR] & 2 ? MW_OS_ACCESS_WRITE : MW_OS_ACCESS_READ;
+}
+
+#elif defined(__aarch64__)
+
+/* DWARF for the Arm 64-bit Architecture, section 4.1. No expression uses a number for the PC. */
+enum { MW_OS_DWARF_FP = 29, MW_OS_DWARF_SP = 31, MW_OS_DWARF_PC = 255 };
+/* 1: a call puts the return address into x30, and a function that calls saves it anywhere in its
+ * frame. So does the pair that a frame pointer points to. */
+#define MW_OS_HAS_LINK_REGISTER 1
+
+/* The frame alone does not tell where the caller's stack frame ends: see
+ * MW_OS_HAS_LINK_REGISTER. */
+MW_ALWAYS_INLINE mw_os_regs_t mw_os_caller_regs(const uintptr_t *frame) {
+	return (mw_os_regs_t){.pc = frame[1], .sp = (uintptr_t)(frame + 2), .fp = frame[0]};
+}
+
+MW_ALWAYS_INLINE void mw_os_pair_set(mw_os_pair_t *words, mw_os_pair_t values) {
+	_Atomic int64_t *word = (_Atomic int64_t *)(void *)words;
+	atomic_store_explicit(&word[0], values[0], memory_order_relaxed);
+	atomic_store_explicit(&word[1], values[1], memory_order_relaxed);
+}
+
+MW_ALWAYS_INLINE mw_os_pair_t mw_os_pair_add(mw_os_pair_t *words, mw_os_pair_t by) {
+	_Atomic int64_t *word = (_Atomic int64_t *)(void *)words;
+	by[0] += atomic_load_explicit(&word[0], memory_order_relaxed);
+	by[1] += atomic_load_explicit(&word[1], memory_order_relaxed);
+	mw_os_pair_set(words, by);
+	return by;
+}
+
+/* Removes the authentication code from a return address: processors with that feature keep it in
+ * the upper bits. An address without a code is unchanged. */
+MW_ALWAYS_INLINE uintptr_t mw_os_code_address(uintptr_t saved) {
+	register uintptr_t x30 __asm__("x30") = saved;
+	__asm__("hint #7" : "+r"(x30)); /* xpaclri; older processors treat it as nop */
+	return x30;
+}
+
+/* Returns whether the instruction is bl, blr, or an authenticating form of blr. */
+static inline bool mw_os_may_follow_call(const uint32_t *code) {
+	uint32_t before = code[-1];
+	return (before & 0xfc000000u) == 0x94000000u || (before & 0xfefff000u) == 0xd63f0000u;
+}
+
+/* mov x8, #__NR_rt_sigreturn; svc #0: the signal return code of the vdso, which has no unwind
+ * tables. All unwinders recognise these two instructions, so the kernel never changes them. */
+static inline bool mw_os_is_signal_return(const uint32_t *code) {
+	return code[0] == 0xd2801168u && code[1] == 0xd4000001u;
+}
+/* Offset from the stack pointer to the interrupted registers: siginfo takes 128 bytes, the machine
+ * context begins 176 bytes into the ucontext, and x0 lies 8 bytes into the machine context. */
+enum {
+	MW_OS_SIGNAL_FP = 128 + 176 + 8 + 29 * 8,
+	MW_OS_SIGNAL_LR = MW_OS_SIGNAL_FP + 8,
+	MW_OS_SIGNAL_SP = MW_OS_SIGNAL_LR + 8,
+	MW_OS_SIGNAL_PC = MW_OS_SIGNAL_SP + 8,
+};
+
+MW_ALWAYS_INLINE mw_os_regs_t mw_os_regs_here(void) {
+	mw_os_regs_t regs;
+	__asm__ volatile("adr %0, .\n\tmov %1, sp\n\tmov %2, x29"
+			 : "=&r"(regs.pc), "=&r"(regs.sp), "=&r"(regs.fp));
+	return regs;
+}
+
+MW_ALWAYS_INLINE uintptr_t mw_os_thread_pointer(void) {
+	uintptr_t pointer;
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+	return pointer;
+}
+
+/* The syndrome is in a record behind the registers, which the kernel may omit. */
+static inline mw_os_access_t mw_os_access_of(const void *context) {
+	(void)context;
+	return MW_OS_ACCESS_UNKNOWN;
+}
+
+#else
+#error "mallow's unwinder knows x86-64 and aarch64"
+#endif
+
+#endif

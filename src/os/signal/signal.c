@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * signal.c -- one handler for all signals that the library handles. */
+#include "os/signal/signal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+static _Atomic(mw_os_handler_t) handlers[_NSIG];
+
+static void enter(int signal_number, siginfo_t *info, void *context) {
+	(void)context;
+	int saved_errno = errno;
+	mw_os_handler_t handler =
+		atomic_load_explicit(&handlers[signal_number], memory_order_relaxed);
+	if (handler)
+		handler(signal_number, info->si_code <= 0);
+	errno = saved_errno;
+}
+
+static bool is_ours(const struct sigaction *action) {
+	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == enter;
+}
+
+bool mw_os_signal_take(int signal_number, mw_os_handler_t handler) {
+	struct sigaction now,
+		action = {.sa_sigaction = enter, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	if (signal_number < 1 || signal_number >= _NSIG)
+		return false;
+	int saved_errno = errno;
+	bool done = sigaction(signal_number, NULL, &now) == 0 &&
+		    (is_ours(&now) || (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL));
+	if (done) {
+		/* Stored before sigaction(2): a signal may arrive at once. */
+		atomic_store_explicit(&handlers[signal_number], handler, memory_order_relaxed);
+		sigemptyset(&action.sa_mask);
+		done = sigaction(signal_number, &action, NULL) == 0;
+	}
+	errno = saved_errno;
+	return done;
+}
+
+void mw_os_signal_leave(int signal_number) {
+	struct sigaction now, action = {.sa_handler = SIG_DFL};
+	int saved_errno = errno;
+	if (signal_number >= 1 && signal_number < _NSIG &&
+	    sigaction(signal_number, NULL, &now) == 0 && is_ours(&now))
+		sigaction(signal_number, &action, NULL);
+	errno = saved_errno;
+}
+
+void mw_os_signal_raise(int signal_number) {
+	int saved_errno = errno;
+	raise(signal_number);
+	errno = saved_errno;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * signal.h -- handlers for signals that the program does not handle.
+ * Layer: os/signal, the door of this folder. The folder installs signal handlers beside those of
+ * the program; it may use src/base and os/platform. Reading order: signal, segv (SIGSEGV).
+ *
+ * errno is kept. A handler that the program installs later replaces the library's. */
+#ifndef MW_OS_SIGNAL_H
+#define MW_OS_SIGNAL_H
+
+#include <stdbool.h>
+
+/* `from_outside`: another process or thread sent the signal; false: the thread's own instruction
+ * raised it. */
+typedef void (*mw_os_handler_t)(int signal_number, bool from_outside);
+
+/* Installs a handler for a signal whose action is the default or already the library's. Interrupted
+ * system calls are restarted. The handler uses the thread's alternate stack if there is one.
+ * Returns false if the program handles or ignores the signal, or the signal cannot be handled. */
+bool mw_os_signal_take(int signal_number, mw_os_handler_t handler);
+/* Restores the default action if the current action is the library's. Async-signal-safe. */
+void mw_os_signal_leave(int signal_number);
+/* Sends the signal to the calling thread. Async-signal-safe. */
+void mw_os_signal_raise(int signal_number);
+
+#endif

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT
+ * control.c -- changes the profiler's state; no other module does. */
+#include "prof/control/control.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "heap/sample/hooks.h"
+#include "os/file/proc.h"
+#include "os/lock/lock.h"
+#include "os/time/clock.h"
+#include "prof/control/heap_walk.h"
+#include "prof/control/prof_log.h"
+#include "prof/control/prof_recent.h"
+#include "prof/control/triggers.h"
+#include "prof/modules/modules.h"
+#include "prof/sample/sampler.h"
+#include "prof/store/event_log.h"
+#include "prof/store/published.h"
+#include "prof/store/state_file.h"
+#include "prof/store/store.h"
+#include "prof/table/depot.h"
+#include "prof/table/records.h"
+#include "prof/unwind/unwind.h"
+
+/* Delay before the state file is tried again after a refusal; it doubles each time. Descriptors or
+ * memory may be short only for a time. */
+#define RETRY_NS ((uint64_t)1000000000)
+#define RETRIES_MAX 6u
+#define MODULES_CHECK_NS ((uint64_t)1000000000)
+
+mw_table_lock_t mw_control_table_lock;
+mw_control_view_t mw_control_view;
+
+static struct {
+	mw_lock_t lock;
+	/* Results of mw_tables_quiesce(), written with the lock held. */
+	bool frozen_locked, fork_locked;
+	_Atomic bool tables_refused;
+	bool secure;
+	_Atomic uint64_t mean_bytes; /* sampling rate while sampling is on */
+	uint64_t state_min_bytes;
+	uint64_t started_ns; /* CLOCK_REALTIME */
+	uint32_t process_id;
+	void (*read_stats)(uint64_t *stats);
+	_Atomic uint64_t in_use_bytes; /* bytes of the heap in use, as last reported */
+	uint64_t in_use_at_fork; /* bytes in use at the fork: they do not count towards the child's
+				    file */
+	uint32_t dumps_ordered;  /* control.want_dumps at the last check */
+	unsigned failures;
+	_Atomic uint64_t modules_check_ns; /* monotonic time of the next check of modules */
+	bool forked;                       /* true: publish at the first sample */
+	_Atomic uint32_t private_word;     /* the heap polls this word while there is no file */
+} control;
+
+static void lock(void) {
+	mw_lock_acquire(&control.lock, MW_RANK_CONTROL);
+}
+
+static bool try_lock(void) {
+	if (!mw_lock_try(&control.lock))
+		return false;
+	mw_lock_rank_push(MW_RANK_CONTROL);
+	mw_lock_count(&control.lock);
+	return true;
+}
+
+/* Unlocks, then looks for requests of tools: a thread that found the lock taken leaves them to the
+ * holder. */
+static void unlock(void) {
+	mw_lock_release(&control.lock, MW_RANK_CONTROL);
+	mw_control_poll();
+}
+
+static void freeze(void) {
+	control.frozen_locked = mw_tables_quiesce(&mw_control_table_lock);
+}
+
+static void thaw(void) {
+	mw_tables_resume(&mw_control_table_lock, control.frozen_locked);
+}
+
+/* ---- state and its copy in the tables; called with the lock ---- */
+
+static void show_rate(void) {
+	mw_both_t live = mw_store_live_both();
+	mw_both_set32(live, MW_LIVE(active), mw_control_view.active);
+	mw_both_set64(live, MW_LIVE(mean_bytes), control.mean_bytes);
+}
+
+static void touch(void) {
+	mw_both_set64(mw_store_live_both(), MW_LIVE(updated_realtime_ns), mw_os_realtime_ns());
+}
+
+/* Makes the tables at the first need, so that a short-lived process does not pay for them. */
+static void make_tables(void) {
+	if (mw_control_has_tables() || control.tables_refused)
+		return;
+	if (!mw_store_start()) {
+		atomic_store_explicit(&control.tables_refused, true, memory_order_relaxed);
+		mw_control_view.active = false;
+		mw_sampler_set_mean(0);
+		mw_warn("no memory for the heap profile's tables: profiling is off");
+		return;
+	}
+	mw_depot_start();
+	/* Pairs with the acquire in mw_control_has_tables(). */
+	atomic_store_explicit(&mw_control_view.tables_ready, true, memory_order_release);
+	show_rate();
+	mw_triggers_show();
+	mw_both_t live = mw_store_live_both();
+	mw_both_set64(live, MW_LIVE(changed_realtime_ns), control.started_ns);
+	mw_both_set64(live, MW_LIVE(rate_changed_realtime_ns), control.started_ns);
+	mw_both_set64(live, MW_LIVE(counted_since_ns), control.started_ns);
+	mw_both_set64(live, MW_LIVE(stops), !mw_control_view.active);
+	if (mw_control_view.active)
+		mw_event_log_add(MW_EVENT_START, control.mean_bytes, 0);
+	touch();
+}
+
+static void apply_active(bool active) {
+	if (active == mw_control_view.active || control.tables_refused)
+		return;
+	make_tables();
+	if (!mw_control_has_tables())
+		return;
+	mw_control_view.active = active;
+	mw_sampler_set_mean(active ? control.mean_bytes : 0);
+	mw_both_t live = mw_store_live_both();
+	uint64_t now_ns = mw_os_realtime_ns();
+	if (active)
+		mw_both_set64(live, MW_LIVE(off_ns), mw_state_off_ns(mw_store_live(), now_ns));
+	else
+		mw_both_set64(live, MW_LIVE(stops), mw_store_live()->stops + 1);
+	show_rate();
+	mw_both_set64(live, MW_LIVE(changed_realtime_ns), now_ns);
+	mw_event_log_add(active ? MW_EVENT_START : MW_EVENT_STOP, control.mean_bytes, 0);
+}
+
+static void apply_mean(uint64_t mean_bytes) {
+	uint64_t old = control.mean_bytes;
+	if (mean_bytes == old)
+		return;
+	control.mean_bytes = mean_bytes;
+	if (mw_control_view.active)
+		mw_sampler_set_mean(mean_bytes);
+	make_tables();
+	if (!mw_control_has_tables())
+		return;
+	show_rate();
+	mw_both_set64(mw_store_live_both(), MW_LIVE(rate_changed_realtime_ns), mw_os_realtime_ns());
+	mw_event_log_add(MW_EVENT_RATE, old, mean_bytes);
+}
+
+static void apply_reset(uint32_t resets_done) {
+	make_tables();
+	if (!mw_control_has_tables())
+		return;
+	freeze();
+	mw_records_reset();
+	thaw();
+	mw_triggers_reset();
+	mw_both_t live = mw_store_live_both();
+	uint64_t now_ns = mw_os_realtime_ns();
+	mw_both_set64(live, MW_LIVE(reset_realtime_ns), now_ns);
+	mw_both_set64(live, MW_LIVE(counted_since_ns), now_ns);
+	mw_both_set64(live, MW_LIVE(off_ns), 0);
+	mw_both_set64(live, MW_LIVE(stops), !mw_control_view.active);
+	mw_both_set32(live, MW_LIVE(resets_done), resets_done);
+	mw_event_log_add(MW_EVENT_RESET, 0, 0);
+}
+
+/* ---- calls from the library ---- */
+
+static void start_triggers(const mw_control_config_t *config) {
+	static const uint64_t none[MW_SETTING_COUNT];
+	/* The user of a set-uid program must not choose where it writes. */
+	const uint64_t *settings = config->settings && !config->secure ? config->settings : none;
+	mw_triggers_start(settings, config->dump_name ? config->dump_name : "");
+}
+
+MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
+	mw_control_view.active = config->active && !config->secure;
+	control.secure = config->secure;
+	control.mean_bytes = config->mean_bytes;
+	control.state_min_bytes = config->state_min_bytes;
+	control.read_stats = config->read_stats;
+	control.started_ns = mw_os_realtime_at_start_ns();
+	control.process_id = mw_os_process_id();
+	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
+	mw_state_file_configure(config->session, config->unused_options);
+	start_triggers(config);
+	mw_sampler_set_mean(mw_control_view.active ? control.mean_bytes : 0);
+}
+
+bool mw_control_make_tables(void) {
+	if (atomic_load_explicit(&control.tables_refused, memory_order_relaxed))
+		return false;
+	lock();
+	make_tables();
+	unlock();
+	return mw_control_has_tables();
+}
+
+void mw_control_set_active(bool active) {
+	lock();
+	apply_active(active && !control.secure);
+	unlock();
+}
+
+mw_result_t mw_control_set_mean(uint64_t mean_bytes) {
+	if (mean_bytes < 1 || mean_bytes > MW_STATE_MEAN_BYTES_MAX)
+		return MW_ERR_BAD_VALUE;
+	lock();
+	apply_mean(mean_bytes);
+	unlock();
+	return MW_OK;
+}
+
+bool mw_control_is_secure(void) {
+	return control.secure;
+}
+
+uint64_t mw_control_mean(void) {
+	return atomic_load_explicit(&control.mean_bytes, memory_order_relaxed);
+}
+
+static mw_result_t finish_setting(bool done) {
+	if (done && mw_control_has_tables())
+		mw_triggers_show();
+	unlock();
+	return done ? MW_OK : MW_ERR_BAD_VALUE;
+}
+
+mw_result_t mw_control_set(mw_setting_t setting, uint64_t value) {
+	lock();
+	return finish_setting(mw_triggers_set(setting, value));
+}
+
+mw_result_t mw_control_set_dump_name(const char *pattern) {
+	lock();
+	return finish_setting(mw_triggers_set_name(pattern));
+}
+
+void mw_control_reset(void) {
+	lock();
+	make_tables();
+	if (mw_control_has_tables())
+		apply_reset(mw_store_live()->resets_done);
+	unlock();
+}
+
+/* ---- requests of tools ---- */
+
+static mw_state_control_t *control_words(void) {
+	return (mw_state_control_t *)(void *)mw_published_range(MW_SECTION_CONTROL, 0,
+								sizeof(mw_state_control_t));
+}
+
+static void reject(uint32_t sequence, uint64_t value) {
+	mw_both_set32(mw_store_live_both(), MW_LIVE(rejected_sequence), sequence);
+	mw_event_log_add(MW_EVENT_REJECTED, value, 0);
+}
+
+static void obey_settings(mw_state_control_t *words, uint32_t sequence) {
+	char name[MW_STATE_DUMP_NAME_BYTES];
+	memcpy(name, words->want_dump_name, sizeof name);
+	if (!memchr(name, '\0', sizeof name))
+		reject(sequence, sizeof name);
+	else if (strcmp(name, mw_triggers_name()) != 0)
+		mw_triggers_set_name(name);
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
+		uint64_t value =
+			atomic_load_explicit(&words->want_settings[i], memory_order_relaxed);
+		if (mw_triggers_set((mw_setting_t)i, value))
+			continue;
+		reject(sequence, value);
+		/* Restores the value, which would otherwise be rejected with each later request. */
+		atomic_store_explicit(&words->want_settings[i], mw_triggers_value((mw_setting_t)i),
+				      memory_order_relaxed);
+	}
+	mw_triggers_show();
+}
+
+/* Another process writes these words: each word is read once and then checked. */
+static void obey(mw_state_control_t *words, uint32_t sequence) {
+	uint64_t mean = atomic_load_explicit(&words->want_mean_bytes, memory_order_relaxed);
+	uint32_t active = atomic_load_explicit(&words->want_active, memory_order_relaxed);
+	uint32_t resets = atomic_load_explicit(&words->want_resets, memory_order_relaxed);
+	if (mean < 1 || mean > MW_STATE_MEAN_BYTES_MAX)
+		reject(sequence, mean);
+	else
+		apply_mean(mean);
+	if (active > 1)
+		reject(sequence, active);
+	else
+		apply_active(active);
+	if (resets != mw_store_live()->resets_done)
+		apply_reset(resets);
+	obey_settings(words, sequence);
+}
+
+/* Writes the dump without the lock, so that a slow disk does not delay other threads. */
+static void obey_dumps(const mw_state_control_t *words) {
+	uint32_t dumps = atomic_load_explicit(&words->want_dumps, memory_order_relaxed);
+	if (dumps == control.dumps_ordered)
+		return;
+	control.dumps_ordered = dumps;
+	mw_triggers_order(dumps);
+}
+
+static void take_tick(bool walk_now) {
+	uint64_t stats[MW_STAT_COUNT] = {0};
+	if (control.read_stats)
+		control.read_stats(stats);
+	mw_tables_enter(&mw_control_table_lock);
+	mw_event_log_tick(control.read_stats ? stats : NULL);
+	mw_heap_walk_take(walk_now);
+	mw_event_log_flags();
+	mw_tables_leave(&mw_control_table_lock);
+}
+
+/* Writes a tick, so that the tool that waits for an answer gets current figures. */
+static void tick_now(void) {
+	take_tick(true);
+	uint32_t threads, behind;
+	mw_heap_count_threads(&threads, &behind);
+	mw_both_set32(mw_store_live_both(), MW_LIVE(threads), threads);
+	mw_both_set32(mw_store_live_both(), MW_LIVE(threads_behind), behind);
+}
+
+void mw_control_poll(void) {
+	for (;;) {
+		mw_state_control_t *words = control_words();
+		if (!words)
+			return;
+		/* Pairs with the tools' release: they write their values before the sequence. */
+		uint32_t sequence = atomic_load_explicit(&words->sequence, memory_order_acquire);
+		if (sequence == mw_store_live()->sequence_seen)
+			return;
+		/* The holder looks for requests after it unlocks. */
+		if (!try_lock())
+			return;
+		if (sequence != mw_store_live()->sequence_seen) {
+			/* The rights may have changed since the file was made. */
+			bool is_refused = mw_os_exceeds_user();
+			if (is_refused)
+				reject(sequence, 0);
+			else
+				obey(words, sequence);
+			tick_now();
+			if (!is_refused)
+				obey_dumps(words);
+			/* Tells tools that the request is done except for the dump, which
+			 * live.dumps_done reports. */
+			atomic_thread_fence(memory_order_release);
+			mw_both_set32(mw_store_live_both(), MW_LIVE(sequence_seen), sequence);
+		}
+		mw_lock_release(&control.lock, MW_RANK_CONTROL);
+		mw_triggers_serve_order();
+	}
+}
+
+/* ---- publishing ---- */
+
+/* Called with the lock. */
+static void publish(void) {
+	make_tables();
+	if (control.secure || !mw_control_has_tables() || mw_published_exists())
+		return;
+	mw_state_control_t *words = mw_store_private(MW_SECTION_CONTROL, 0);
+	mw_state_live_t *live = mw_store_live();
+	words->want_active = mw_control_view.active;
+	words->want_mean_bytes = control.mean_bytes;
+	words->want_resets = live->resets_done;
+	words->want_dumps = control.dumps_ordered = live->dumps_done;
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+		words->want_settings[i] = mw_triggers_value((mw_setting_t)i);
+	memcpy(words->want_dump_name, mw_triggers_name(), MW_STATE_DUMP_NAME_BYTES);
+	words->sequence = live->sequence_seen;
+	touch();
+	uint64_t after = UINT64_MAX;
+	if (mw_state_file_create(freeze, thaw) == MW_OK) {
+		/* Pairs with the acquire in the heap's poll. */
+		words = control_words();
+		/* Pairs with the acquire of the heap's poll. */
+		if (words)
+			atomic_store_explicit(&mw_heap_poll_word, &words->sequence,
+					      memory_order_release);
+		/* The background thread answers requests while the program sleeps. A running one
+		 * waits on the old word and is woken. */
+		mw_heap_want_background();
+		mw_heap_wake_background();
+	} else if (++control.failures < RETRIES_MAX)
+		after = mw_os_monotonic_ns() + (RETRY_NS << control.failures);
+	atomic_store_explicit(&mw_control_view.publish_after_ns, after, memory_order_relaxed);
+}
+
+void mw_control_publish(void) {
+	lock();
+	publish();
+	unlock();
+}
+
+static bool is_publication_due(uint64_t in_use_bytes) {
+	uint64_t after =
+		atomic_load_explicit(&mw_control_view.publish_after_ns, memory_order_relaxed);
+	if (after == UINT64_MAX || control.secure)
+		return false;
+	/* The child of a fork publishes at its first sample, or when it grows. */
+	bool enough = control.forked
+			      ? in_use_bytes == 0 || in_use_bytes >= control.in_use_at_fork +
+									     control.state_min_bytes
+			      : in_use_bytes >= control.state_min_bytes ||
+					(mw_control_has_tables() &&
+					 mw_records_allocated_bytes() >= control.state_min_bytes);
+	return enough && (after == 0 || mw_os_monotonic_coarse_ns() >= after);
+}
+
+static void check_modules(void) {
+	uint64_t now = mw_os_monotonic_coarse_ns();
+	uint64_t next = atomic_load_explicit(&control.modules_check_ns, memory_order_relaxed);
+	if (now >= next && atomic_compare_exchange_strong_explicit(
+				   &control.modules_check_ns, &next, now + MODULES_CHECK_NS,
+				   memory_order_relaxed, memory_order_relaxed))
+		mw_modules_check();
+}
+
+void mw_control_tick(uint64_t now_ns) {
+	if (!mw_control_has_tables() || !mw_event_log_tick_is_due(now_ns))
+		return;
+	take_tick(false);
+	mw_tables_enter(&mw_control_table_lock);
+	check_modules();
+	mw_tables_leave(&mw_control_table_lock);
+	mw_triggers_tick();
+}
+
+MW_RESIDENT void mw_control_maintain(uint64_t in_use_bytes, uint64_t now_ns) {
+	if (in_use_bytes)
+		atomic_store_explicit(&control.in_use_bytes, in_use_bytes, memory_order_relaxed);
+	if (MW_UNLIKELY(is_publication_due(in_use_bytes)) && try_lock()) {
+		publish();
+		unlock();
+	}
+	if (!mw_control_has_tables())
+		return;
+	/* Includes the heap's figures: a program may grow within a tick's interval and then
+	 * sleep. */
+	if (MW_UNLIKELY(mw_heap_walk_is_due(in_use_bytes)))
+		take_tick(true);
+	mw_control_tick(now_ns);
+}
+
+void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
+	if (!mw_control_need_tables())
+		return;
+	tick_now();
+	mw_tables_enter(&mw_control_table_lock);
+	mw_event_log_add(kind, a, b);
+	mw_tables_leave(&mw_control_table_lock);
+}
+
+uint64_t mw_control_background(void) {
+	if (!mw_control_has_tables())
+		return UINT64_MAX;
+	mw_control_poll();
+	mw_control_maintain(0, mw_os_monotonic_coarse_ns());
+	return mw_triggers_background();
+}
+
+MW_RESIDENT void mw_control_end(void) {
+	if (!mw_control_has_tables())
+		return;
+	lock();
+	tick_now();
+	mw_event_log_add(MW_EVENT_EXIT, 0, 0);
+	mw_store_set_flag(MW_STATE_ENDED);
+	unlock();
+}
+
+void mw_control_leave(void) {
+	/* The child of vfork(2) runs in its parent's memory. The child of fork(2) has no published
+	 * copy. */
+	if (mw_published_base() && mw_os_process_id() == control.process_id)
+		mw_store_set_flag(MW_STATE_LEFT);
+}
+
+/* ---- fork ---- */
+
+mw_lock_t *mw_control_lock(void) {
+	return &control.lock;
+}
+
+void mw_control_fork_prepare(void) {
+	mw_lock_fork_acquire(&control.lock);
+	/* Not by freeze(), because fork handlers that run in between may call it. */
+	control.fork_locked = mw_tables_quiesce(&mw_control_table_lock);
+}
+
+void mw_control_fork_parent(void) {
+	mw_tables_resume(&mw_control_table_lock, control.fork_locked);
+	mw_lock_fork_release(&control.lock, false);
+	mw_control_poll();
+}
+
+static void become_child(void) {
+	mw_tables_reset_lock(&mw_control_table_lock);
+	mw_modules_forked();
+	mw_sampler_forked();
+	mw_heap_walk_forked();
+	mw_triggers_forked();
+	mw_prof_log_forked();
+	mw_prof_recent_forked();
+	mw_unwind_forked();
+	/* Changed first: the page that the word points into is about to be unmapped. */
+	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);
+	uint32_t parent = control.process_id;
+	control.process_id = mw_os_process_id();
+	mw_state_file_forked(parent);
+	mw_published_drop();
+	control.forked = true;
+	control.in_use_at_fork = control.in_use_bytes;
+	control.failures = 0;
+	atomic_store_explicit(&mw_control_view.publish_after_ns, 0, memory_order_relaxed);
+	if (mw_control_has_tables()) {
+		mw_event_log_forked();
+		mw_event_log_add(MW_EVENT_FORK, parent, 0);
+	}
+}
+
+void mw_control_fork_child(void) {
+	become_child();
+	mw_lock_fork_release(&control.lock, true);
+}
+
+void mw_control_become_child(void) {
+	/* The child has one thread, and it holds no lock of the library: else it would be in a
+	 * signal handler. */
+	become_child();
+	atomic_store_explicit(&control.lock.state, 0, memory_order_relaxed);
+}

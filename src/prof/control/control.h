@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * control.h -- switches sampling on and off, sets its rate, resets counters, and publishes the
+ * state file.
+ * Layer: prof/control, the door of this folder. One lock, MW_RANK_CONTROL, serialises all
+ * changes; the tables are quiesced where a change must not fall into a half-written sample
+ * (prof/store/table_lock.h).
+ *
+ * Reading order: control (state and control words), triggers (dumps that the process writes by
+ * itself), heap_walk (sums over the heap's pages), prof_log and prof_recent (jemalloc's logs of
+ * samples). */
+#ifndef MW_PROF_CONTROL_CONTROL_H
+#define MW_PROF_CONTROL_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/error.h"
+#include "os/lock/lock.h"
+#include "prof/store/event_log.h"
+#include "prof/store/published.h"
+#include "prof/store/store.h"
+#include "prof/store/table_lock.h"
+#include "state/layout.h"
+#include "state/settings.h"
+
+/* Held during each sample and each free of a sampled block. */
+extern mw_table_lock_t mw_control_table_lock;
+
+typedef struct mw_control_config {
+	bool active;
+	bool secure; /* true: never publish */
+	uint64_t mean_bytes;
+	uint64_t state_min_bytes;
+	const char *session;
+	const char *unused_options;
+	void (*read_stats)(uint64_t *stats);
+	const uint64_t *settings; /* values of the settings; NULL: all 0 */
+	const char *dump_name;    /* pattern of dump names; NULL: empty */
+} mw_control_config_t;
+
+void mw_control_start(const mw_control_config_t *config);
+/* Makes the tables if they do not exist. Returns false, then and ever after, if the kernel refused
+ * memory. Must not be called between mw_tables_enter() and mw_tables_leave(). */
+MW_NOINLINE bool mw_control_make_tables(void);
+
+/* State that every sample reads; only control.c writes it. */
+typedef struct mw_control_view {
+	_Atomic bool active;
+	_Atomic bool tables_ready;
+	_Atomic uint64_t publish_after_ns; /* monotonic time before which nothing is published;
+					      UINT64_MAX: never publish */
+} mw_control_view_t;
+extern mw_control_view_t mw_control_view;
+
+MW_ALWAYS_INLINE bool mw_control_has_tables(void) {
+	/* Pairs with the release in make_tables(). */
+	return atomic_load_explicit(&mw_control_view.tables_ready, memory_order_acquire);
+}
+MW_ALWAYS_INLINE bool mw_control_need_tables(void) {
+	return mw_control_has_tables() || mw_control_make_tables();
+}
+MW_ALWAYS_INLINE bool mw_control_is_active(void) {
+	return atomic_load_explicit(&mw_control_view.active, memory_order_relaxed);
+}
+void mw_control_set_active(bool active);
+mw_result_t mw_control_set_mean(uint64_t mean_bytes);
+void mw_control_reset(void);
+bool mw_control_is_secure(void);
+/* Returns the sampling rate while sampling is on. */
+uint64_t mw_control_mean(void);
+mw_result_t mw_control_set(mw_setting_t setting, uint64_t value);
+mw_result_t mw_control_set_dump_name(const char *pattern);
+
+/* Applies the control words that a tool has written. Must not be called between mw_tables_enter()
+ * and mw_tables_leave(). */
+void mw_control_poll(void);
+/* Called after a sample, or when the heap has grown: writes events and a tick, and publishes the
+ * state file, each if it is due. Must not be called between mw_tables_enter() and
+ * mw_tables_leave(). `in_use_bytes`: bytes in use in the heap; 0: unknown. `now_ns`, here and
+ * below: CLOCK_MONOTONIC. */
+void mw_control_maintain(uint64_t in_use_bytes, uint64_t now_ns);
+/* Returns whether mw_control_maintain() has anything to do after a sample. */
+static inline bool mw_control_needs_maintenance(uint64_t now_ns) {
+	/* Relaxed: a thread that reads an old value reads the new one at its next sample. */
+	return atomic_load_explicit(&mw_control_view.publish_after_ns, memory_order_relaxed) !=
+		       UINT64_MAX ||
+	       mw_event_log_tick_is_near(now_ns);
+}
+/* Writes a tick if one is due. */
+void mw_control_tick(uint64_t now_ns);
+/* Logs an event with the current figures. Must not be called between mw_tables_enter() and
+ * mw_tables_leave(). */
+void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b);
+/* Called by the background thread: does ticks, requests and dumps that are due while no thread
+ * allocates. Returns the monotonic time of the next; UINT64_MAX: nothing is scheduled. */
+uint64_t mw_control_background(void);
+/* Publishes the state file now, also if less than state_min_bytes were allocated. */
+void mw_control_publish(void);
+
+/* Called at exit(3): writes the last tick and the event. */
+void mw_control_end(void);
+/* Called at _exit(2): marks the state file. Async-signal-safe. Has no effect in vfork's child. */
+void mw_control_leave(void);
+
+/* Returns the lock, for its statistics. */
+mw_lock_t *mw_control_lock(void);
+void mw_control_fork_prepare(void);
+void mw_control_fork_parent(void);
+void mw_control_fork_child(void);
+/* Does the work of the fork handlers in a child that was forked without them. */
+MW_COLD void mw_control_become_child(void);
+/* Calls mw_control_become_child() in such a child. Takes a few instructions elsewhere. */
+MW_ALWAYS_INLINE void mw_control_check_fork(void) {
+	if (MW_UNLIKELY(mw_published_was_wiped()))
+		mw_control_become_child();
+}
+
+#endif

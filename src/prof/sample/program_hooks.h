@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * program_hooks.h -- functions of the program that are called for samples and dumps, or that
+ * walk stacks.
+ * Layer: prof/sample. Each hook is set and read by itself, at any time. Hooks run inside malloc
+ * and free, without the tables' lock, in the thread that allocates or frees. What a hook
+ * allocates is not sampled. */
+#ifndef MW_PROF_SAMPLE_PROGRAM_HOOKS_H
+#define MW_PROF_SAMPLE_PROGRAM_HOOKS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap/sample/hooks.h"
+#include "prof/unwind/unwind.h"
+
+/* Writes at most `max` return addresses, leaf first. */
+typedef void mw_backtrace_t(void **pcs, unsigned *depth, unsigned max);
+typedef void mw_on_sampled_t(const void *block, size_t requested_bytes, void **pcs, unsigned depth,
+			     size_t usable_bytes);
+/* Called after the heap has the block back. */
+typedef void mw_on_freed_t(const void *block, size_t usable_bytes);
+/* Called after a dump was written into this file. */
+typedef void mw_on_dumped_t(const char *path);
+/* Called for each sample and for each free of a sampled block, for statistics. */
+typedef void mw_on_counted_t(size_t requested_bytes, size_t usable_bytes, bool freed);
+
+/* For libraries of lib/mallow/compat/: each sample, and each free of one. */
+typedef void mw_on_watched_t(const void *block, size_t requested_bytes, bool freed);
+
+typedef enum mw_program_hook {
+	MW_PROGRAM_HOOK_BACKTRACE,
+	MW_PROGRAM_HOOK_SAMPLED,
+	MW_PROGRAM_HOOK_FREED,
+	MW_PROGRAM_HOOK_DUMPED,
+	MW_PROGRAM_HOOK_COUNTED,
+	MW_PROGRAM_HOOK_WATCHED,
+	MW_PROGRAM_HOOKS
+} mw_program_hook_t;
+
+/* Addresses of functions of the types above; 0: none. Loaded with acquire and stored with release,
+ * so that a hook sees all data that the program wrote before it set the hook. */
+extern _Atomic uintptr_t mw_program_hooks[MW_PROGRAM_HOOKS];
+
+static inline uintptr_t mw_program_hook(mw_program_hook_t which) {
+	return atomic_load_explicit(&mw_program_hooks[which], memory_order_acquire);
+}
+
+static inline uintptr_t mw_program_hook_set(mw_program_hook_t which, uintptr_t function) {
+	return atomic_exchange_explicit(&mw_program_hooks[which], function, memory_order_acq_rel);
+}
+
+/* Returns whether no hook about samples is set. */
+static inline bool mw_program_hooks_are_off(void) {
+	return !(mw_program_hook(MW_PROGRAM_HOOK_BACKTRACE) |
+		 mw_program_hook(MW_PROGRAM_HOOK_SAMPLED) | mw_program_hook(MW_PROGRAM_HOOK_FREED) |
+		 mw_program_hook(MW_PROGRAM_HOOK_COUNTED) |
+		 mw_program_hook(MW_PROGRAM_HOOK_WATCHED));
+}
+
+/* Writes the calling thread's stack, from the program's backtrace hook or, without one, from
+ * mw_unwind_capture_caller(). */
+mw_unwind_result_t mw_program_hook_capture(uint64_t *frames, unsigned max_depth);
+/* Each of the following functions calls its hooks, if they are set. */
+void mw_program_hook_sampled(const mw_sample_request_t *request, const uint64_t *frames,
+			     unsigned depth);
+void mw_program_hook_freed(uint64_t address, size_t requested_bytes, size_t usable_bytes);
+void mw_program_hook_dumped(const char *path);
+
+#endif

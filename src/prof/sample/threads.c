@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * threads.c -- a ring of thread names. A new thread takes the oldest entry when the ring is full.
+ */
+#include "prof/sample/threads.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/fmt.h"
+#include "os/file/proc.h"
+#include "prof/store/store.h"
+
+#define THREAD(field) offsetof(mw_state_thread_t, field)
+
+bool mw_threads_own_names;
+static MW_TLS char own_name[sizeof((mw_state_thread_t *)0)->name];
+
+void mw_threads_set_name(const char *name) {
+	if (mw_threads_own_names)
+		mw_fmt(own_name, sizeof own_name, "%s", name);
+	else
+		mw_os_set_thread_name(name);
+}
+
+void mw_threads_name(char name[16]) {
+	if (mw_threads_own_names)
+		memcpy(name, own_name, sizeof own_name);
+	else
+		mw_os_thread_name(name);
+}
+
+/* Takes the next entry and returns its number. Numbers begin with 1, in the order of the threads'
+ * first samples. */
+static uint32_t take_entry(void) {
+	mw_both_t live = mw_store_live_both();
+	uint64_t before = atomic_fetch_add_explicit(&mw_store_live()->threads_written, 1,
+						    memory_order_relaxed);
+	if (live.published)
+		atomic_fetch_add_explicit(
+			(_Atomic uint64_t *)(void *)(live.published + MW_LIVE(threads_written)), 1,
+			memory_order_relaxed);
+	return (uint32_t)before + 1;
+}
+
+static void write_name(mw_sampler_t *sampler, uint64_t now_ns) {
+	uint64_t capacity = mw_store_header()->sections[MW_SECTION_THREADS].capacity;
+	mw_state_thread_t thread = {.thread_id = sampler->thread_id, .first_ns = now_ns};
+	uint64_t index = (sampler->thread_number - 1) % capacity;
+	const mw_state_thread_t *old = NULL;
+	if (sampler->thread_number != 0)
+		old = mw_store_private(MW_SECTION_THREADS, index);
+	if (!old || old->thread_id != sampler->thread_id) {
+		sampler->thread_number = take_entry();
+		index = (sampler->thread_number - 1) % capacity;
+		if (!mw_store_reach(MW_SECTION_THREADS, index))
+			return;
+	} else {
+		thread.first_ns = old->first_ns;
+	}
+	mw_threads_name(thread.name);
+	mw_both_copy(mw_store_both(MW_SECTION_THREADS, index), &thread, sizeof thread);
+}
+
+void mw_threads_name_again(mw_sampler_t *sampler, uint64_t now_ns) {
+	sampler->named_ns = now_ns;
+	write_name(sampler, now_ns);
+}

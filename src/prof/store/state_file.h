@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * state_file.h -- creates, names and removes the state file, which holds the published copy.
+ * Layer: prof/store. Tries <dir>/mallow-<uid>/<pid>.<start_ticks>.<pid_namespace> in /dev/shm,
+ * then in $XDG_RUNTIME_DIR, then a memfd, which has no name. A directory that other users may
+ * write to, or that is a symlink, is passed over. The caller holds the control lock. */
+#ifndef MW_PROF_STORE_STATE_FILE_H
+#define MW_PROF_STORE_STATE_FILE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* At start-up: copies what later calls need of the environment. */
+void mw_state_file_configure(const char *session, const char *unused_options);
+/* Fills in what the header says of the process.  Without the lock, by who writes a dump before
+ * there is a file: the values are the same. */
+void mw_state_file_describe(void);
+/* Creates and attaches a file.  `freeze` and `thaw`: see mw_published_attach(). */
+mw_result_t mw_state_file_create(void (*freeze)(void), void (*thaw)(void));
+/* Removes the file's name, if this process made it. */
+void mw_state_file_remove(void);
+/* In the child of a fork: the name so far is the parent's. */
+void mw_state_file_forked(uint32_t parent_pid);
+
+#ifdef MW_TESTING
+/* Stands for /dev/shm; NULL: /dev/shm again. */
+void mw_state_file_set_root(const char *root);
+#endif
+
+#endif

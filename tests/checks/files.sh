@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# files.sh SOURCE_DIR -- each file of the tree lies where its kind belongs, and none is empty.  In a
+# git checkout the files that git tracks and those that it neither tracks nor ignores; elsewhere all
+# but the build folders.
+set -euo pipefail
+cd "$1"
+
+# A pattern a line, of whole paths: what may be there.
+patterns=$(mktemp)
+trap 'rm -f "$patterns"' EXIT
+sed '/^#/d; /^$/d; s/.*/^(&)$/' >"$patterns" <<'END'
+# The root.
+(README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|Makefile|CMakeLists\.txt|CMakePresets\.json
+\.(gitignore|editorconfig|clang-format|clang-tidy)|\.ci/run
+cmake/[a-z0-9_-]+\.(cmake|[a-z.]+\.in)|cmake/(compat/)?[A-Za-z0-9_.-]+\.in
+contrib/([a-z0-9_/-]+\.(sh|py|md)|README\.md)
+# The library and the command.
+include/([a-z0-9_]+/)?[a-z0-9_-]+\.h
+src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map|ld|lds)|exports\.txt|CMakeLists\.txt|README\.md)
+tools/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|proto|html|css|js)|CMakeLists\.txt|README\.md)
+# Scripts; documents.
+scripts/(lib/)?[a-z0-9_]+\.(sh|py|txt)
+bench/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|py|sh)|CMakeLists\.txt|README\.md)
+doc/([a-z0-9_-]+/)*([A-Za-z0-9_-]+\.(md|svg|png)|man/[a-z0-9_-]+\.[1-9](\.in)?)
+doc/man/[a-z0-9_-]+\.[1-9](\.in)?
+# Tests; inputs and results that are kept lie in folders of these names.
+tests/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|sh|bash|py|js|rs|pml)|CMakeLists\.txt|README\.md)
+tests/([a-z0-9_]+/)*(expected[a-z0-9_]*\.txt|[a-z0-9_]+\.supp)
+tests/([a-z0-9_]+/)*(golden|corpus|found|data)/.+
+END
+list() {
+    if grep -qxF "$PWD" <<<"$(git rev-parse --show-toplevel 2>/dev/null)"; then
+        git ls-files --cached --others --exclude-standard
+    else
+        find . -path ./.git -prune -o -path './build*' -prune -o -name __pycache__ -prune -o \
+            -type f -printf '%P\n'
+    fi
+}
+status=0
+files=$(list)
+[ -n "$files" ] || {
+    echo "no files in $PWD"
+    exit 1
+}
+while read -r file; do
+    echo "$file: no file of this kind belongs there; patterns are in tests/checks/files.sh"
+    status=1
+done < <(grep -Evxf "$patterns" <<<"$files")
+while read -r file; do
+    if [ -e "$file" ] && [ ! -s "$file" ]; then
+        echo "$file: it is empty"
+        status=1
+    fi
+done <<<"$files"
+echo "$(wc -l <<<"$files") files looked at"
+exit $status

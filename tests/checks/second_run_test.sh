@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# second_run_test.sh SOURCE_DIR -- run_tests of scripts/lib/tests.sh on small ctest projects: what
+# fails once is named and counts as passed, what fails twice is red, and many failures, or no time,
+# mean no second run.
+set -euo pipefail
+cd "$1"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset MALLOW_SECOND_RUN MALLOW_DEADLINE
+
+fail() {
+    echo "FAILED: $*"
+    sed 's/^/  /' "$work/out"
+    exit 1
+}
+
+# entry NAME COMMAND: an entry of the project; the command is a line of shell without double quotes.
+entry() {
+    printf 'add_test([=[%s]=] "bash" "-c" [=[%s]=])\n' "$1" "$2" >>"$work/CTestTestfile.cmake"
+    printf 'set_tests_properties([=[%s]=] PROPERTIES SKIP_RETURN_CODE 77)\n' "$1" \
+        >>"$work/CTestTestfile.cmake"
+}
+# Passes in a second run only.
+once="echo the first output; exit \$((\${MALLOW_SECOND_RUN:-0} != 1))"
+
+# begin: a project without entries.
+begin() {
+    rm -rf "${work:?}"/*
+    : >"$work/CTestTestfile.cmake"
+}
+# run STATUS: runs the project's entries as check.sh does; ./out has what run_tests printed.
+run() {
+    local status=0
+    MALLOW_BUILD=$work bash -c '. scripts/lib/common.sh; . scripts/lib/tests.sh
+        run_tests "$MALLOW_BUILD/check.xml"' >"$work/out" 2>&1 || status=$?
+    [ "$status" = "$1" ] || fail "status $status, not $1"
+}
+says() {
+    grep -qxE -- "$1" "$work/out" || fail "does not say '$1'"
+}
+says_not() {
+    ! grep -qE -- "$1" "$work/out" || fail "says '$1'"
+}
+last_line() {
+    [ "$(tail -n 1 "$work/out")" = "$1" ] || fail "the last line is not '$1'"
+}
+
+begin
+entry a/good true
+entry a/skipped 'echo skipped: nothing; exit 77'
+run 0
+last_line "1 passed, 0 failed"
+says_not 'second run|run again'
+[ ! -e "$work/check-failures.log" ] || fail "a run without failures leaves a log of them"
+
+# Two that fail once: each is alone the second time, in the first run's place in no report.
+begin
+entry a/good true
+entry a/one "$once"
+entry 'b/two(c++)' "mkdir alone && sleep 0.2 && rmdir alone && $once"
+entry b/three "mkdir alone && sleep 0.2 && rmdir alone && $once"
+run 0
+last_line "4 passed, 0 failed"
+says 'passed only when run again, alone: a/one'
+says 'passed only when run again, alone: b/two\(c\+\+\)'
+says 'passed only when run again, alone: b/three'
+says '3 of them only in a second run: .*'
+grep -q 'the first output' "$work/check-failures.log" || fail "the first run's output is lost"
+grep -q '^FAILED: a/one: ' "$work/check-failures.log" || fail "the log does not name what failed"
+
+# What fails twice, or is skipped the second time, has failed.
+begin
+entry a/good true
+entry a/one "$once"
+entry a/bad 'echo broken; false'
+entry a/skips "exit \$((MALLOW_SECOND_RUN ? 77 : 1))"
+run 1
+last_line "2 passed, 2 failed"
+says 'passed only when run again, alone: a/one'
+says_not 'alone: a/(bad|skips|good)'
+
+# Six failures are no chance.
+begin
+entry a/good true
+for i in 1 2 3 4 5 6; do
+    entry "a/once$i" "$once"
+done
+run 1
+last_line "1 passed, 6 failed"
+says '== no second run: more than 5 entries failed'
+says_not 'alone:'
+
+# Without time.
+begin
+entry a/good true
+entry a/one "$once"
+MALLOW_DEADLINE=$(($(date +%s) + 40)) run 1
+last_line "1 passed, 1 failed"
+says '== no second run: no time is left for it'
+MALLOW_DEADLINE=$(($(date +%s) + 600)) run 0
+last_line "2 passed, 0 failed"
+echo "ok second runs"

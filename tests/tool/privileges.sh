@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# privileges.sh BUILD_DIR -- what ptrace refuses, mallow refuses: a process that may do more than its user publishes
+# nothing that this user can read, and takes no requests.
+source "$(dirname "$0")/lib.bash"
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+    skip "it takes root and setpriv to have more than a user"
+fi
+user=65534
+chmod 755 .
+cc -O1 -o program "$here/privileges.c" || fail "privileges.c does not compile"
+mkfifo to from
+chmod 666 to from
+
+# start COMMAND...: the program behind COMMAND, preloaded; its pid is in `pid`.
+start() {
+    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096,prof_state_min:0,background_thread:false \
+        "$@" "$work/program" <to >from &
+    pid=$!
+    started+=("$pid")
+    exec {to}>to {from}<from
+}
+# tell LETTER: the program does it.
+tell() {
+    printf %s "$1" >&"$to"
+    read -r -n1 -t 20 answer <&"$from"
+    [ "$answer" = "$1" ] || fail "the program did not do $1"
+}
+finish() {
+    printf q >&"$to"
+    wait "$pid" || fail "the program failed"
+    exec {to}>&- {from}<&-
+}
+# As the user, who may have a cache and a /dev/shm like everybody.
+as_user() {
+    setpriv --reuid=$user --regid=$user --clear-groups env XDG_CACHE_HOME=/nonexistent "$@"
+}
+published() {
+    compgen -G "/dev/shm/mallow-$user/$pid.*" >/dev/null
+}
+# The user neither reads nor sends requests; root does both.
+refused() {
+    ! published || fail "$1 publishes to its user"
+    try 2 as_user "$mallow" set dump_name="/root/%p" "$pid"
+    try 2 as_user "$mallow" report "$pid"
+    try 0 "$mallow" status "$pid"
+    try 0 "$mallow" report "$pid"
+}
+
+chmod -R a+rX "$build/bin" "$build/lib" 2>/dev/null
+as_user "$mallow" --version >out 2>err || {
+    skip "another user cannot reach the build folder"
+}
+
+# A plain process of the user's: as ever.
+start setpriv --reuid=$user --regid=$user --clear-groups
+tell a
+published || fail "a plain process does not publish"
+try 0 as_user "$mallow" set dump_name="/tmp/%p.pb" "$pid"
+try 0 as_user "$mallow" report "$pid"
+ok "a plain process publishes to its user, and obeys"
+
+# It may not be dumped any more: ptrace refuses now, and so does mallow.
+tell d
+# Without a background thread, requests wait until the program allocates.
+as_user "$mallow" set dump_name="/root/%p" "$pid" >out 2>err
+tell a
+as_user "$mallow" set rate=1M "$pid" >out 2>err &
+request=$!
+while kill -0 "$request" 2>/dev/null; do
+    tell a
+    sleep 0.05
+done
+wait "$request"
+[ $? = 2 ] || fail "the request is not refused"
+try 0 "$mallow" status "$pid"
+says_not out /root/
+tell D
+try 0 as_user "$mallow" set dump_name="/tmp/again.%p.pb" "$pid"
+tell a
+try 0 "$mallow" status --json "$pid"
+says out /tmp/again
+finish
+ok "a process that may not be dumped takes no requests"
+
+# Groups by the hundred stand before the capabilities in /proc.
+start setpriv --reuid=$user --regid=$user --groups="$(seq -s, 100000 100400)"
+tell a
+published || fail "a process with many groups does not publish"
+finish
+ok "a plain process with many groups"
+
+# Ambient capabilities outlive execve without making the loader careful.
+start setpriv --reuid=$user --regid=$user --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override
+tell a
+refused "a process with capabilities"
+finish
+ok "a process with ambient capabilities"
+
+# A server that was root: the kernel does not let it be dumped.
+start env
+tell u
+tell a
+refused "a server that was root"
+finish
+ok "a process that set its user"
+
+# Other ids than the effective ones: it can become somebody else again.
+start setpriv --ruid=0 --euid=$user --regid=$user --clear-groups
+tell a
+! published || fail "a process that can become root again publishes to its user"
+finish
+ok "a process with several users"

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ * test_cached_heap.c -- heaps of ended threads: the next thread goes on with the lists as they are,
+ * nobody else takes their pages for its own, and cached memory is bounded and can be had back. */
+#include "heap/thread/cached_heap.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/decay.h"
+#include "heap/remote/remote.h"
+#include "heap/stats/stats.h"
+#include "os/time/clock.h"
+#include "quiet_hooks.h"
+#include "test.h"
+
+enum { BLOCKS = 64, MANY = 60, BYTES = 64 };
+
+static void end_thread(void) {
+	mw_heap_thread_end();
+	mw_thread = (mw_thread_t)MW_THREAD_INITIAL;
+}
+
+static size_t page_takes(void) {
+	mw_chunk_stats_t stats;
+	mw_chunk_stats(&stats);
+	return stats.page_takes;
+}
+
+static size_t abandoned_pages(void) {
+	uint64_t stats[MW_STAT_COUNT];
+	mw_heap_stats(stats);
+	return stats[MW_STAT_abandoned_pages];
+}
+
+static size_t cached_bytes(void) {
+	size_t bytes = 0;
+	for (const mw_heap_t *heap = mw_cached_heaps; heap; heap = heap->next_free)
+		bytes += heap->cached.bytes;
+	return bytes;
+}
+
+static void use_some(void **blocks) {
+	for (unsigned i = 0; i < BLOCKS; i++)
+		blocks[i] = mw_heap_alloc(16 + i * 40);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		mw_fast_free(blocks[i]);
+}
+
+static void all_blocks_are_back(void) {
+	end_thread();
+	mw_heap_trim();
+	CHECK(!mw_cached_heaps);
+	CHECK_EQ(mw_chunk_live_bytes(), 0);
+	CHECK_EQ(abandoned_pages(), 0);
+	uint32_t threads, behind;
+	mw_heap_count_threads(&threads, &behind);
+	CHECK_EQ(threads, 0);
+}
+
+static void everything_is_back(void) {
+	all_blocks_are_back();
+	CHECK_EQ(mw_heap_in_use_bytes(), 0);
+}
+
+static void test_the_next_thread_goes_on(void) {
+	void *first[BLOCKS], *second[BLOCKS];
+	use_some(first);
+	mw_heap_t *heap = mw_thread.heap;
+	end_thread();
+	CHECK(mw_cached_heaps == heap);
+	CHECK_EQ(abandoned_pages(), 0);
+	uint32_t threads, behind;
+	mw_heap_count_threads(&threads, &behind);
+	CHECK_EQ(threads, 0);
+	size_t takes = page_takes();
+	for (unsigned thread = 0; thread < MANY; thread++) {
+		use_some(second);
+		end_thread();
+	}
+	use_some(second);
+	CHECK(mw_thread.heap == heap);
+	CHECK(!mw_cached_heaps);
+	CHECK_EQ(page_takes(), takes);
+	/* Of itself it has no past. */
+	uint64_t allocated_bytes, freed_bytes, sum_bytes = 0;
+	mw_heap_thread_bytes(&allocated_bytes, &freed_bytes);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		sum_bytes += mw_heap_bytes_for(16, 16 + i * 40);
+	CHECK_EQ(allocated_bytes, sum_bytes);
+	CHECK_EQ(freed_bytes, sum_bytes);
+	everything_is_back();
+}
+
+static pthread_barrier_t barrier;
+
+static void *end_when_told(void *unused) {
+	(void)unused;
+	void *block = mw_heap_alloc(BYTES);
+	mw_fast_free(block);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void test_a_thread_pointer_is_not_enough(void) {
+	/* A thread with this one's pointer gets the heap of another one. */
+	pthread_t other;
+	pthread_barrier_init(&barrier, NULL, 2);
+	CHECK_EQ(pthread_create(&other, NULL, end_when_told, NULL), 0);
+	pthread_barrier_wait(&barrier);
+	void *block = mw_heap_alloc(BYTES);
+	mw_heap_t *heap = mw_thread.heap;
+	CHECK(mw_fast_owns(mw_page_of_slice((uintptr_t)block)) || !mw_harden_has_fast_paths());
+	end_thread();
+	pthread_barrier_wait(&barrier);
+	pthread_join(other, NULL);
+	mw_fast_free(mw_heap_alloc(BYTES));
+	CHECK(mw_thread.heap != heap);
+	CHECK(mw_cached_heaps == heap);
+	CHECK(!mw_fast_owns(mw_page_of_slice((uintptr_t)block)));
+	mw_fast_free(block);
+	everything_is_back();
+}
+
+static void *hold_until_all_do(void *unused) {
+	(void)unused;
+	void *blocks[BLOCKS];
+	use_some(blocks);
+	pthread_barrier_wait(&barrier);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void run_many(void) {
+	pthread_t threads[MANY];
+	pthread_barrier_init(&barrier, NULL, MANY);
+	for (unsigned i = 0; i < MANY; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, hold_until_all_do, NULL), 0);
+	for (unsigned i = 0; i < MANY; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void test_cached_memory_is_bounded(void) {
+	run_many();
+	CHECK(cached_bytes() <= MW_CACHED_HEAPS_BYTES);
+	CHECK(cached_bytes() > MW_CACHED_HEAPS_BYTES - MW_CACHED_HEAP_BYTES);
+	everything_is_back();
+	/* The room that they had is there again. */
+	run_many();
+	CHECK(cached_bytes() > MW_CACHED_HEAPS_BYTES - MW_CACHED_HEAP_BYTES);
+	everything_is_back();
+}
+
+static void test_a_large_heap_is_not_cached(void) {
+	static void *blocks[2 * MW_CACHED_HEAP_BYTES / BYTES];
+	size_t count = sizeof blocks / sizeof *blocks;
+	for (size_t i = 0; i < count; i++)
+		blocks[i] = mw_heap_alloc(BYTES);
+	/* Full pages are not the heap's: each page has a free block. */
+	for (size_t i = 0; i < count; i += 2)
+		mw_fast_free(blocks[i]);
+	end_thread();
+	CHECK(!mw_cached_heaps);
+	CHECK(abandoned_pages() > 0);
+	for (size_t i = 1; i < count; i += 2)
+		mw_fast_free(blocks[i]);
+	everything_is_back();
+}
+
+static void test_a_heap_with_a_rate_of_its_own_is_not_cached(void) {
+	mw_fast_free(mw_heap_alloc(BYTES));
+	mw_heap_take_rate();
+	mw_fast_free(mw_heap_alloc(BYTES));
+	end_thread();
+	CHECK(!mw_cached_heaps);
+	everything_is_back();
+}
+
+static void test_room_is_not_lost_by_a_fork(void) {
+	/* A thread that the child does not have had set room aside. */
+	mw_fast_free(mw_heap_alloc(BYTES));
+	for (unsigned i = 0; i < 2 * MW_CACHED_HEAPS_BYTES / 4096; i++)
+		if (!mw_cached_heap_begin(mw_thread.heap))
+			break;
+	CHECK(!mw_cached_heap_begin(mw_thread.heap));
+	mw_cached_heap_fork_child();
+	CHECK(mw_cached_heap_begin(mw_thread.heap));
+	mw_cached_heap_fork_child();
+	everything_is_back();
+}
+
+static uint64_t now_ns;
+
+static uint64_t test_clock(void) {
+	return now_ns;
+}
+
+/* Fewer pages than the heap has had: a class that is new to it asks for one. */
+static void ask_for_a_page(unsigned n) {
+	mw_fast_free(mw_heap_alloc(5000 + 1000 * n));
+}
+
+static void test_none_is_cached_for_long(void) {
+	now_ns = (uint64_t)100 * 1000 * 1000 * 1000;
+	mw_os_clock_set_source(test_clock);
+	run_many();
+	size_t waiting_bytes = cached_bytes();
+	CHECK(waiting_bytes > 0);
+	now_ns += MW_DECAY_DEFAULT_NS / 2 - 1;
+	ask_for_a_page(0); /* this thread goes on with one of them */
+	size_t own_bytes = mw_thread.heap->cached.bytes;
+	CHECK_EQ(cached_bytes(), waiting_bytes - own_bytes);
+	/* One that came later waits longer. */
+	pthread_t late;
+	pthread_barrier_init(&barrier, NULL, 1);
+	CHECK_EQ(pthread_create(&late, NULL, hold_until_all_do, NULL), 0);
+	pthread_join(late, NULL);
+	mw_heap_t *heap = mw_cached_heaps;
+	now_ns += 1;
+	ask_for_a_page(10);
+	CHECK(mw_cached_heaps == heap && !heap->next_free);
+	now_ns += MW_DECAY_DEFAULT_NS / 2;
+	ask_for_a_page(20);
+	CHECK(!mw_cached_heaps);
+	CHECK_EQ(atomic_load(&mw_cached_heap_due_ns), UINT64_MAX);
+	mw_os_clock_set_source(NULL);
+	everything_is_back();
+}
+
+/* ---- samples ---- */
+
+enum { MEAN_OBJECTS = 200, THREADS = 20000, OBJECTS = 37 };
+static mw_rng_t rng;
+static unsigned samples;
+
+static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
+	(void)thread;
+	(void)size_bytes;
+	/* Geometric, as the profiler's. */
+	return (uint64_t)(mw_rng_exp(&rng) / -log1p(-1.0 / MEAN_OBJECTS)) + 1;
+}
+static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	(void)thread;
+	(void)request;
+	samples++;
+	return 0;
+}
+static const mw_heap_hooks_t hooks = {.thread_start = quiet_thread,
+				      .draw_objects = draw_objects,
+				      .draw_bytes = quiet_draw_bytes,
+				      .sampled = sampled,
+				      .sample_freed = quiet_sample_freed,
+				      .poll = quiet_thread,
+				      .grew = quiet_grew,
+				      .background = quiet_background};
+
+/* Threads that live for fewer objects than a list has: their samples are as many as they should be
+ * within five standard deviations. */
+static void test_samples_are_not_lost_between_threads(void) {
+	mw_rng_init(&rng, 7);
+	mw_heap_set_hooks(&hooks);
+	for (unsigned size = BYTES; size <= 2000; size *= 30) {
+		samples = 0;
+		for (unsigned i = 0; i < THREADS; i++) {
+			void *blocks[OBJECTS];
+			for (unsigned k = 0; k < OBJECTS; k++)
+				blocks[k] = mw_heap_alloc(size);
+			for (unsigned k = 0; k < OBJECTS; k++)
+				mw_fast_free(blocks[k]);
+			end_thread();
+			CHECK(mw_cached_heaps != NULL);
+		}
+		double expected = (double)THREADS * OBJECTS / MEAN_OBJECTS;
+		CHECK(fabs(samples - expected) < 5 * sqrt(expected));
+	}
+	mw_heap_set_hooks(NULL);
+	all_blocks_are_back(); /* slabs of samples stay */
+}
+
+#ifdef MW_HARDENED
+/* Where what a thread frees of others' waits, although it links no block of its own. */
+static void test_draws_start_anywhere(void) {
+	uint32_t place = mw_heap_self()->harden.short_place;
+	CHECK(place != 0);
+	end_thread();
+	/* The next thread goes on with it. */
+	CHECK_EQ(mw_heap_self()->harden.short_place, place);
+	all_blocks_are_back();
+}
+#endif
+
+int main(void) {
+#ifdef MW_HARDENED
+	RUN(test_draws_start_anywhere);
+#endif
+	RUN(test_the_next_thread_goes_on);
+	RUN(test_a_thread_pointer_is_not_enough);
+	RUN(test_cached_memory_is_bounded);
+	RUN(test_a_large_heap_is_not_cached);
+	RUN(test_a_heap_with_a_rate_of_its_own_is_not_cached);
+	RUN(test_room_is_not_lost_by_a_fork);
+	RUN(test_none_is_cached_for_long);
+	RUN(test_samples_are_not_lost_between_threads);
+	return 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ * test_slot_cache.c -- places for samples that a thread keeps: they are taken again without the
+ * slabs' lock, are not live meanwhile, go on to others when there are many or the thread ends. */
+#include <pthread.h>
+#include <stdint.h>
+
+#include "heap/core/fast.h"
+#include "heap/core/heap.h"
+#include "heap/core/lookup.h"
+#include "heap/memory/chunk.h"
+#include "heap/sample/sampled.h"
+#include "heap/sample/slot_cache.h"
+#include "quiet_hooks.h"
+#include "test.h"
+
+static uint32_t samples, freed;
+
+static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
+	(void)thread;
+	(void)size_bytes;
+	return MW_DRAW_EVERY;
+}
+static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	(void)thread;
+	CHECK(request->block != NULL);
+	return ++samples;
+}
+static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
+	(void)thread;
+	(void)temporary;
+	CHECK(record > 0 && record <= samples);
+	freed++;
+}
+static const mw_heap_hooks_t hooks = {.thread_start = quiet_thread,
+				      .draw_objects = draw_objects,
+				      .draw_bytes = quiet_draw_bytes,
+				      .sampled = sampled,
+				      .sample_freed = sample_freed,
+				      .poll = quiet_thread,
+				      .grew = quiet_grew,
+				      .background = quiet_background};
+
+static uint64_t lock_takes(void) {
+	mw_lock_stats_t sum = {0};
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		mw_lock_add_stats(mw_sampled_lock(c), &sum);
+	return sum.takes;
+}
+
+static void test_what_was_freed_comes_again(void) {
+	for (size_t bytes = 32; bytes <= 65536; bytes *= 2) {
+		void *first = mw_heap_alloc(bytes);
+		mw_fast_free(first);
+		uint64_t takes = lock_takes();
+		for (int i = 0; i < 100; i++) {
+			/* Smaller classes share the slab. */
+			void *block = mw_heap_alloc(bytes - (size_t)i % 9);
+			CHECK(block == first);
+			mw_fast_free(block);
+		}
+		CHECK_EQ(lock_takes(), takes);
+	}
+	CHECK_EQ(samples, freed);
+}
+
+/* As many as together have a slice: sizes of which a small heap has few samples, and all of them
+ * large ones. */
+static void test_several_large_ones_come_again(void) {
+	enum { BYTES = 16384, BLOCKS = MW_SLICE_BYTES / BYTES };
+	void *blocks[BLOCKS];
+	uint64_t takes = 0;
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < BLOCKS; i++)
+			blocks[i] = mw_heap_alloc(BYTES);
+		for (int i = 0; i < BLOCKS; i++)
+			mw_fast_free(blocks[(i + round) % BLOCKS]);
+		if (round == 0)
+			takes = lock_takes();
+	}
+	CHECK_EQ(lock_takes(), takes);
+}
+
+static void test_kept_places_are_not_live(void) {
+	enum { BLOCKS = 5 };
+	void *blocks[BLOCKS];
+	size_t before = mw_chunk_live_bytes();
+	for (int i = 0; i < BLOCKS; i++)
+		blocks[i] = mw_heap_alloc(48);
+	CHECK_EQ(mw_chunk_live_bytes() - before, BLOCKS * 48);
+	CHECK_EQ(mw_heap_usable_bytes(blocks[0]), 48);
+	for (int i = 0; i < BLOCKS; i++)
+		mw_fast_free(blocks[i]);
+	CHECK_EQ(mw_chunk_live_bytes(), before);
+	CHECK_EQ(mw_sampled_record(mw_page_of_slice((uintptr_t)blocks[0]), blocks[0]), 0);
+	/* A place may hold another class next time. */
+	void *block = mw_heap_alloc(64);
+	CHECK_EQ(mw_chunk_live_bytes() - before, 64);
+	mw_fast_free(block);
+	CHECK_EQ(mw_chunk_live_bytes(), before);
+}
+
+static void *use_and_end(void *place) {
+	void **block = place;
+	*block = mw_heap_alloc(3000);
+	mw_fast_free(*block);
+	mw_heap_thread_end();
+	return NULL;
+}
+
+static void test_a_thread_leaves_its_places(void) {
+	void *theirs;
+	pthread_t thread;
+	mw_slot_cache_unload(mw_heap_self());
+	CHECK_EQ(pthread_create(&thread, NULL, use_and_end, &theirs), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	void *block = mw_heap_alloc(3000);
+	CHECK(block == theirs);
+	mw_fast_free(block);
+}
+
+enum { HANDED_OVER = 300 };
+static void *handed_over[HANDED_OVER];
+
+static void *free_all(void *unused) {
+	for (int i = 0; i < HANDED_OVER; i++)
+		mw_fast_free(handed_over[i]);
+	mw_heap_thread_end();
+	return unused;
+}
+
+/* Whoever frees what others make does not keep it from them. */
+static void test_places_freed_by_another_thread_come_back(void) {
+	size_t in_use_bytes = 0;
+	for (int round = 0; round < 10; round++) {
+		for (int i = 0; i < HANDED_OVER; i++)
+			handed_over[i] = mw_heap_alloc(500);
+		pthread_t thread;
+		CHECK_EQ(pthread_create(&thread, NULL, free_all, NULL), 0);
+		CHECK_EQ(pthread_join(thread, NULL), 0);
+		if (round == 0)
+			in_use_bytes = mw_chunk_in_use_bytes();
+	}
+	CHECK_EQ(mw_chunk_in_use_bytes(), in_use_bytes);
+	CHECK_EQ(samples, freed);
+}
+
+/* The same while that thread goes on: all but a slot_cache of them. */
+static void test_a_full_slot_cache_goes_on(void) {
+	enum { BLOCKS = 200 };
+	void *blocks[BLOCKS];
+	for (int i = 0; i < BLOCKS; i++)
+		blocks[i] = mw_heap_alloc(200);
+	uint64_t takes = lock_takes();
+	for (int i = 0; i < BLOCKS; i++)
+		mw_fast_free(blocks[i]);
+	/* Some at a time. */
+	CHECK(lock_takes() - takes <= BLOCKS / 4 + 1);
+	CHECK(lock_takes() - takes >= (BLOCKS - MW_SLOT_CACHE_SLOTS) / MW_SLOT_CACHE_SLOTS);
+	CHECK_EQ(samples, freed);
+}
+
+int main(void) {
+	if (MW_HARDEN_ON) /* it has none */
+		return 0;
+	mw_heap_set_hooks(&hooks);
+	RUN(test_what_was_freed_comes_again);
+	RUN(test_several_large_ones_come_again);
+	RUN(test_kept_places_are_not_live);
+	RUN(test_a_thread_leaves_its_places);
+	RUN(test_places_freed_by_another_thread_come_back);
+	RUN(test_a_full_slot_cache_goes_on);
+	return 0;
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT
+ * test_state_file.c -- the reader of state files: what it takes over, and what it refuses. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fake_state.h"
+#include "formats/read.h"
+#include "formats/state/state_file.h"
+#include "test.h"
+
+static mw_error_t error;
+
+/* Reads the first `length` bytes of the state; NULL with `error` set when that fails. */
+static mw_snapshot_t *read_cut(const fake_state_t *s, size_t length) {
+	int fd = memfd_create("fake", MFD_CLOEXEC);
+	CHECK(fd >= 0 && write(fd, s->bytes, length) == (ssize_t)length);
+	mw_snapshot_t *snapshot = NULL;
+	error.text[0] = '\0';
+	int result = mw_snapshot_read_fd(fd, "fake", MW_SNAPSHOT_ALL, &snapshot, &error);
+	CHECK((result == 0) == (snapshot != NULL));
+	CHECK((result == 0) == (error.text[0] == '\0'));
+	close(fd);
+	return snapshot;
+}
+
+static mw_snapshot_t *read_whole(const fake_state_t *s) {
+	return read_cut(s, s->length);
+}
+
+static void check_refused(const fake_state_t *s, const char *why) {
+	mw_snapshot_t *snapshot = read_whole(s);
+	CHECK(snapshot == NULL);
+	if (strstr(error.text, why) == NULL) {
+		fprintf(stderr, "error is \"%s\", without \"%s\"\n", error.text, why);
+		exit(1);
+	}
+}
+
+static void good_file_is_read(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint32_t m = fake_state_add_module(&s, "/opt/demo/bin/demo", 0x555000001000, 0x555000009000,
+					   0x1000, 0x555000000000,
+					   "00112233445566778899aabbccddeeff00112233");
+	uint64_t frames[] = {fake_frame(m, 0x1234), fake_frame(m, 0x2000) | MW_FRAME_EXACT,
+			     0x7fff12345678};
+	fake_state_add_stack(&s, frames, 3, 10.0, 10240, 2.0);
+	s.control->want_mean_bytes = 99;
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	CHECK_EQ(snapshot->header.pid, 4711);
+	CHECK_EQ(snapshot->control.want_mean_bytes, 99);
+	CHECK_EQ(snapshot->stack_count, 2);
+	CHECK_EQ(snapshot->module_count, 1);
+
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	/* The zero-size requests are a sample of their own. */
+	CHECK_EQ(p->sample_count, 2);
+	CHECK_EQ(mw_profile_total(p, 0), 10);
+	CHECK_EQ(mw_profile_total(p, 2), 10);
+	CHECK_EQ(mw_profile_total(p, 3), 10240);
+	CHECK(!mw_profile_is_zero_request(p, &p->samples[0]));
+	CHECK(mw_profile_is_zero_request(p, &p->samples[1]));
+	CHECK_EQ(mw_profile_values(p, 1)[2], 2);
+	CHECK_EQ(mw_profile_values(p, 1)[3], 32);
+	const mw_sample_t *sample = &p->samples[0];
+	CHECK_EQ(sample->depth, 3);
+	const mw_location_t *leaf = &p->locations[p->frames[sample->frame_first]];
+	CHECK_EQ(leaf->address, 0x555000001233); /* in the call */
+	CHECK(!leaf->is_exact);
+	const mw_location_t *second = &p->locations[p->frames[sample->frame_first + 1]];
+	CHECK_EQ(second->address, 0x555000002000);
+	CHECK(second->is_exact);
+	const mw_location_t *third = &p->locations[p->frames[sample->frame_first + 2]];
+	CHECK_EQ(third->mapping, 0);
+	CHECK_EQ(third->address, 0x7fff12345677);
+	CHECK_STR(mw_profile_string(p, p->mappings[leaf->mapping].build_id),
+		  "00112233445566778899aabbccddeeff00112233");
+	CHECK_STR(mw_profile_string(p, p->origin.args), "demo --fast");
+	CHECK_EQ(p->period, 512 << 10);
+	CHECK_EQ(p->duration_ns, 35200000000);
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+static void cut_stacks_say_so(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint64_t frames[] = {0x1234, 0x2345};
+	uint32_t number = fake_state_add_stack(&s, frames, 2, 1.0, 16, 0.0);
+	s.stacks[number].flags = MW_STACK_TRUNCATED;
+	mw_snapshot_t *snapshot = read_whole(&s);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	const mw_sample_t *sample = &p->samples[0];
+	CHECK_EQ(sample->depth, 3);
+	const mw_location_t *root = &p->locations[p->frames[sample->frame_first + 2]];
+	CHECK_EQ(root->line_count, 1);
+	CHECK_STR(mw_profile_string(p, p->functions[p->lines[root->line_first].function].name),
+		  "[truncated]");
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+/* Sections that share bytes would be read once each: a small file would take much memory. */
+static void sections_that_overlap_are_refused(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	mw_state_section_t *sections = s.header->sections;
+	const mw_state_section_t stacks = sections[MW_SECTION_STACKS];
+	sections[MW_SECTION_STACKS].offset_bytes = sections[MW_SECTION_FRAMES].offset_bytes;
+	check_refused(&s, "overlap");
+	sections[MW_SECTION_STACKS].offset_bytes = stacks.offset_bytes + 8;
+	check_refused(&s, "overlap");
+	/* Its first entries within itself, and within another one. */
+	sections[MW_SECTION_STACKS] = stacks;
+	sections[MW_SECTION_STACKS].first_entries = 2;
+	sections[MW_SECTION_STACKS].first_offset_bytes =
+		stacks.offset_bytes + 2 * stacks.stride_bytes;
+	check_refused(&s, "overlap");
+	sections[MW_SECTION_STACKS].first_offset_bytes = sections[MW_SECTION_RECORDS].offset_bytes;
+	check_refused(&s, "overlap");
+	/* The place its first entries would have in the rest is free for others. */
+	sections[MW_SECTION_STACKS].first_offset_bytes = stacks.offset_bytes;
+	mw_snapshot_free(read_whole(&s));
+	fake_state_release(&s);
+}
+
+static void every_truncation_is_an_error(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	for (size_t length = 0; length < s.length; length += 509)
+		CHECK(read_cut(&s, length) == NULL);
+	CHECK(read_cut(&s, s.length - 1) == NULL);
+	CHECK(strstr(error.text, "cut short") != NULL);
+	fake_state_release(&s);
+}
+
+static void bad_headers_are_refused(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	s.header->magic[0] = 'X';
+	check_refused(&s, "no state file");
+	s.header->magic[0] = 'M';
+	s.header->layout_version = 77;
+	check_refused(&s, "layout version 77, this command reads version 6");
+	s.header->layout_version = MW_STATE_VERSION;
+	s.header->section_count++;
+	check_refused(&s, "sections");
+	s.header->section_count--;
+	s.header->file_bytes++;
+	check_refused(&s, "cut short");
+	s.header->file_bytes--;
+	for (int id = 0; id < MW_SECTION_COUNT; id++) {
+		mw_state_section_t *section = &s.header->sections[id], good = *section;
+		section->offset_bytes = s.length;
+		check_refused(&s, "does not fit");
+		*section = good;
+		section->offset_bytes++;
+		check_refused(&s, "does not fit");
+		*section = good;
+		section->offset_bytes = UINT64_MAX - 4095;
+		check_refused(&s, "does not fit");
+		*section = good;
+		section->capacity = UINT64_MAX / 16;
+		check_refused(&s, "does not fit");
+		*section = good;
+		section->capacity = 0;
+		check_refused(&s, "does not fit");
+		*section = good;
+		section->stride_bytes++;
+		check_refused(&s, "does not fit");
+		*section = good;
+	}
+	mw_snapshot_free(read_whole(&s));
+	CHECK_STR(error.text, "");
+	fake_state_release(&s);
+}
+
+static void bad_places_of_first_entries_are_refused(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	for (int id = 0; id < MW_SECTION_COUNT; id++) {
+		mw_state_section_t *section = &s.header->sections[id], good = *section;
+		section->first_entries = (uint32_t)section->capacity + 1;
+		section->first_offset_bytes = section->offset_bytes;
+		check_refused(&s, "does not fit");
+		section->first_entries = 1;
+		section->first_offset_bytes = s.length;
+		check_refused(&s, "does not fit");
+		section->first_offset_bytes = UINT64_MAX - 7;
+		check_refused(&s, "does not fit");
+		section->first_offset_bytes = good.offset_bytes + 4;
+		check_refused(&s, "does not fit");
+		section->first_offset_bytes = 0;
+		check_refused(&s, "does not fit");
+		*section = good;
+	}
+	fake_state_release(&s);
+}
+
+/* The first stacks, frames and records stand elsewhere, those behind where they stood. */
+static void first_entries_are_read(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	for (uint64_t i = 0; i < 5; i++)
+		fake_state_add_stack(&s, &(uint64_t){0x1000 + i}, 1, 5.0, 500, 0.0);
+	size_t length = s.length + MW_STATE_PAGE_BYTES;
+	s.bytes = realloc(s.bytes, length);
+	CHECK(s.bytes != NULL);
+	mw_state_header_t *header = (mw_state_header_t *)s.bytes;
+	mw_state_section_t *stacks = &header->sections[MW_SECTION_STACKS];
+	size_t bytes = 3 * sizeof(mw_state_stack_t);
+	stacks->first_entries = 3;
+	stacks->first_offset_bytes = s.length;
+	memcpy(s.bytes + s.length, s.bytes + stacks->offset_bytes, bytes);
+	memset(s.bytes + stacks->offset_bytes, 0xee, bytes);
+	header->file_bytes = length;
+	int fd = memfd_create("first", MFD_CLOEXEC);
+	CHECK(fd >= 0 && pwrite(fd, s.bytes, length, 0) == (ssize_t)length);
+	mw_snapshot_t *snapshot;
+	CHECK(mw_snapshot_read_fd(fd, "first", MW_SNAPSHOT_STACKS, &snapshot, &error) == 0);
+	CHECK_EQ(snapshot->stack_count, 6);
+	for (size_t i = 1; i < 6; i++)
+		CHECK(snapshot->stacks[i].depth == 1 && snapshot->stacks[i].live_bytes == 500);
+	mw_snapshot_free(snapshot);
+	close(fd);
+	free(s.bytes);
+}
+
+static void hostile_counts_are_clamped(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint64_t frames[] = {fake_frame(30000, 0x1234), UINT64_MAX};
+	uint32_t good = fake_state_add_stack(&s, frames, 2, 1.0, 16, 9.0);
+	uint32_t bad = fake_state_add_stack(&s, frames, 2, 3.0, INT64_MAX, 0.0);
+	uint32_t negative = fake_state_add_stack(&s, frames, 2, -3.0, -4096, -1.0);
+	s.stacks[bad].node = UINT32_MAX;
+	s.stacks[bad].depth = UINT16_MAX;
+	memset(s.modules[0].path, 'x', sizeof(s.modules[0].path));
+	s.modules[0].build_id_bytes = 255;
+	memset(s.header->args, 'y', sizeof(s.header->args));
+	memset(s.header->program, 'z', sizeof(s.header->program));
+	s.live->modules_used = s.live->stacks_used = s.live->frames_used = UINT64_MAX;
+	s.live->nodes_used = UINT64_MAX;
+	s.live->records_used = s.live->ticks_written = s.live->events_written = UINT64_MAX;
+	s.live->stat_count = UINT64_MAX;
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	CHECK_EQ(snapshot->module_count, FAKE_MODULES);
+	CHECK_EQ(snapshot->modules[0].build_id_bytes, 0);
+	CHECK_EQ(snapshot->stack_count, FAKE_STACKS);
+	CHECK_EQ(snapshot->frame_count, FAKE_FRAMES);
+	CHECK_EQ(snapshot->node_count, FAKE_NODES);
+	CHECK_EQ(snapshot->event_count, FAKE_EVENTS);
+	CHECK_EQ(snapshot->live.stat_count, MW_STAT_CAPACITY);
+	CHECK_EQ(snapshot->stacks[good].depth, 2);
+	CHECK_EQ(snapshot->stacks[bad].depth, 0);
+	CHECK_EQ(strlen(snapshot->header.program), 63);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	CHECK_EQ(mw_profile_total(p, 3), INT64_MAX); /* saturated; the negative stack counts 0 */
+	CHECK_EQ(mw_profile_total(p, 2), 4);
+	(void)negative;
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+static uint32_t add_node(fake_state_t *s, uint64_t frame, uint32_t caller) {
+	s->nodes[s->live->nodes_used] = frame << MW_NODE_FRAME_SHIFT | caller;
+	return (uint32_t)s->live->nodes_used++;
+}
+
+/* One stack each: of a node that is its own caller, of two that are each other's, of a caller or a
+ * frame that is not there, of a path that is longer or shorter than it says, of one behind a bad
+ * node, and of one that is too deep.  Each is "unknown", the good one is whole. */
+static void hostile_nodes_lead_nowhere(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint64_t frames[] = {fake_frame(0, 0x1234), fake_frame(0, 0x2345)};
+	uint32_t good = fake_state_add_stack(&s, frames, 2, 1.0, 16, 0.0), outer = 1;
+	uint32_t next = (uint32_t)s.live->nodes_used;
+	uint32_t self = add_node(&s, 1, next);
+	uint32_t mutual = add_node(&s, 1, self + 2);
+	add_node(&s, 1, mutual);
+	uint32_t no_caller = add_node(&s, 1, UINT32_MAX), no_frame = add_node(&s, 4711, outer);
+	uint32_t zero_frame = add_node(&s, 0, outer), behind = add_node(&s, 1, no_frame);
+	const struct {
+		uint32_t node;
+		uint16_t depth;
+	} bad[] = {{self, 1},           {self, UINT16_MAX},
+		   {mutual, 2},         {no_caller, 2},
+		   {no_frame, 2},       {zero_frame, 2},
+		   {behind, 3},         {outer, 2},
+		   {outer + 1, 1},      {outer + 1, 0},
+		   {FAKE_NODES - 1, 1}, {FAKE_NODES, 1},
+		   {UINT32_MAX, 0},     {0, 1}};
+	uint32_t first = (uint32_t)s.live->stacks_used;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		uint32_t stack = fake_state_add_stack(&s, frames, 0, 1.0, 16, 0.0);
+		s.stacks[stack].node = bad[i].node;
+		s.stacks[stack].depth = bad[i].depth;
+	}
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	CHECK_EQ(snapshot->stacks[good].depth, 2);
+	for (uint32_t i = first; i < snapshot->stack_count; i++)
+		CHECK(snapshot->stacks[i].depth == 0 && snapshot->stacks[i].node == 0);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	CHECK_EQ(mw_profile_total(p, 3), (int64_t)(16 * (snapshot->stack_count - 1)));
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+static void set_size(fake_state_t *s, uint32_t i, uint32_t stack, uint64_t usable_bytes,
+		     double objects, uint32_t next) {
+	s->sizes[i] = (mw_state_size_t){.objects_q16 = (int64_t)(objects * 65536.0),
+					.bytes = (int64_t)(objects * (double)usable_bytes),
+					.requested_bytes = (int64_t)objects,
+					.samples = 2,
+					.usable_bytes = usable_bytes,
+					.next = next,
+					.stack = stack};
+	s->live->sizes_used = i + 1;
+}
+
+/* A stack of 1000 objects of 64 bytes, which none of the sizes' entries speak of yet. */
+static uint32_t add_sized_stack(fake_state_t *s, uint32_t sizes) {
+	uint64_t frame = fake_frame(0, 0x1234 + s->live->stacks_used);
+	uint32_t number = fake_state_add_stack(s, &frame, 1, 1000.0, 64000, 0.0);
+	s->stacks[number].alloc_samples = 100;
+	s->stacks[number].alloc_requested_bytes = 6000;
+	s->stacks[number].first_size_bytes = 64;
+	s->stacks[number].sizes = sizes;
+	return number;
+}
+
+static int64_t value_of(const mw_profile_t *p, const char *type, int64_t size) {
+	int index = mw_profile_find_type(p, type);
+	int64_t sum = 0;
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const mw_sample_t *sample = &p->samples[i];
+		int64_t its_size = 0;
+		for (uint32_t k = 0; k < sample->label_count; k++) {
+			const mw_label_t *label = &p->labels[sample->label_first + k];
+			if (strcmp(mw_profile_string(p, label->key), MW_LABEL_SIZE) == 0)
+				its_size = label->number;
+		}
+		if (its_size == size)
+			sum += mw_profile_values(p, i)[index];
+	}
+	return sum;
+}
+
+static void allocated_is_split_by_size(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint32_t number = add_sized_stack(&s, 3);
+	s.stacks[number].alloc_objects_q16 = 1000 * 65536 + 32768;
+	s.stacks[number].alloc_zero_objects_q16 = 10 * 65536;
+	set_size(&s, 1, number, 128, 200.25, 0);
+	set_size(&s, 3, number, 16, 40.25, 1);
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	CHECK_EQ(value_of(p, "alloc_objects", 128), 201);
+	CHECK_EQ(value_of(p, "alloc_space", 128), 25632);
+	/* The ten requests for no byte among them. */
+	CHECK_EQ(value_of(p, "alloc_objects", 16), 40);
+	CHECK_EQ(value_of(p, "alloc_space", 16), 644);
+	CHECK_EQ(value_of(p, "alloc_objects", 64), 760);
+	CHECK_EQ(value_of(p, "alloc_space", 64), 64000 - 25632 - 644);
+	CHECK_EQ(value_of(p, "alloc_samples", 64), 96);
+	CHECK_EQ(value_of(p, "alloc_requested", 64), 6000 - 200 - 40);
+	CHECK_EQ(value_of(p, "alloc_objects", 0), 0);
+	CHECK_EQ(mw_profile_total(p, 0), 1001);
+	CHECK_EQ(mw_profile_total(p, 1), 64000);
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+/* One stack each: of an entry that is behind the end, is its own next, leads up, has no size, leads
+ * to such a one, is another stack's, leads to another's, or is not there though it should be; and
+ * one that says more than the stack has. */
+static void hostile_sizes_are_none(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	const uint32_t bad[] = {MW_SIZES_UNKNOWN, FAKE_SIZES, 9, 2, 3, 4, 5, 8, 6};
+	uint32_t first = (uint32_t)s.live->stacks_used;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		add_sized_stack(&s, bad[i]);
+	uint32_t good = add_sized_stack(&s, 8);
+	set_size(&s, 1, good, 256, 0.0, 0);
+	set_size(&s, 2, first + 3, 128, 1.0, 2);
+	set_size(&s, 3, first + 4, 128, 1.0, 4);
+	set_size(&s, 4, first + 5, 0, 1.0, 0);
+	set_size(&s, 5, first + 6, 128, 1.0, 4);
+	set_size(&s, 6, first + 8, 128, 1.0, 1);
+	set_size(&s, 8, good, 128, 1e9, 1);
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	for (uint32_t i = first; i < good; i++)
+		CHECK(snapshot->stacks[i].first_size_bytes == 0 && snapshot->stacks[i].sizes == 0);
+	CHECK_EQ(snapshot->stacks[good].first_size_bytes, 64);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	CHECK_EQ(value_of(p, "alloc_objects", 0), 1000 * (int64_t)(sizeof(bad) / sizeof(bad[0])));
+	CHECK_EQ(value_of(p, "alloc_objects", 128), 1000);
+	CHECK_EQ(value_of(p, "alloc_objects", 64), 0);
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+static void paths_end_at_the_deepest_stack(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	s.frames[s.live->frames_used++] = fake_frame(0, 0x1234);
+	uint32_t node = 0, at[FAKE_NODES];
+	for (unsigned depth = 1; depth < FAKE_NODES; depth++)
+		at[depth] = node = add_node(&s, 1, node);
+	uint32_t deep = fake_state_add_stack(&s, NULL, 0, 1.0, 16, 0.0);
+	s.stacks[deep].node = at[MW_STATE_DEPTH_MAX];
+	s.stacks[deep].depth = MW_STATE_DEPTH_MAX;
+	uint32_t deeper = fake_state_add_stack(&s, NULL, 0, 1.0, 16, 0.0);
+	s.stacks[deeper].node = at[MW_STATE_DEPTH_MAX + 1];
+	s.stacks[deeper].depth = MW_STATE_DEPTH_MAX + 1;
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	CHECK_EQ(snapshot->stacks[deep].depth, MW_STATE_DEPTH_MAX);
+	CHECK_EQ(snapshot->stacks[deeper].depth, 0);
+	mw_profile_free(mw_profile_from_snapshot(snapshot));
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+static void records_are_seen_whole(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	s.live->records_used = 7;
+	s.live->generation = 3;
+	for (uint32_t i = 1; i < 7; i++)
+		s.records[i] = (mw_state_record_t){.sequence = 2,
+						   .address = 0x1000 * i,
+						   .usable_bytes = i,
+						   .weight_q16 = 65536,
+						   .generation = 3};
+	s.records[2].sequence = 5; /* being written */
+	s.records[3].stack = MW_RECORD_FREE;
+	s.records[4].generation = 2; /* before a reset */
+	s.records[5].stack = 1000;   /* no such stack */
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	CHECK_EQ(snapshot->record_count, 2);
+	CHECK_EQ(snapshot->records[0].usable_bytes, 1);
+	CHECK_EQ(snapshot->records[1].usable_bytes, 6);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+static void history_comes_in_order(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	/* 11 events in a ring of 8: the oldest left is number 3. */
+	for (uint64_t n = 0; n < 11; n++)
+		s.events[n % FAKE_EVENTS] = (mw_state_event_t){.time_ns = 100 + n, .a = n};
+	s.live->events_written = 11;
+	/* A thinning that goes on: the third tick is a left-over. */
+	const uint64_t times[] = {10, 20, 15, 30};
+	for (int i = 0; i < 4; i++)
+		s.ticks[i].time_ns = times[i];
+	s.live->ticks_written = 4;
+	mw_snapshot_t *snapshot = read_whole(&s);
+	CHECK(snapshot != NULL);
+	CHECK_EQ(snapshot->event_count, FAKE_EVENTS);
+	for (size_t i = 0; i < snapshot->event_count; i++)
+		CHECK_EQ(snapshot->events[i].a, 3 + i);
+	CHECK_EQ(snapshot->tick_count, 3);
+	CHECK_EQ(snapshot->ticks[2].time_ns, 30);
+	mw_snapshot_free(snapshot);
+	fake_state_release(&s);
+}
+
+/* A header that claims a big heap over a file of holes. */
+static void holes_are_not_read(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint64_t frames[] = {0x1234};
+	fake_state_add_stack(&s, frames, 1, 5.0, 500, 0.0);
+	mw_state_section_t *stacks = &s.header->sections[MW_SECTION_STACKS];
+	uint64_t moved = (uint64_t)1 << 30;
+	mw_state_section_t old = *stacks;
+	stacks->offset_bytes = moved;
+	stacks->capacity = 1 << 20;
+	s.live->stacks_used = 1 << 20;
+	s.header->file_bytes = moved + ((uint64_t)1 << 20) * sizeof(mw_state_stack_t);
+	int fd = memfd_create("sparse", MFD_CLOEXEC);
+	CHECK(fd >= 0 && ftruncate(fd, (off_t)s.header->file_bytes) == 0);
+	CHECK(pwrite(fd, s.bytes, s.length, 0) == (ssize_t)s.length);
+	size_t bytes = FAKE_STACKS * sizeof(mw_state_stack_t);
+	CHECK(pwrite(fd, s.bytes + old.offset_bytes, bytes, (off_t)moved) == (ssize_t)bytes);
+	mw_snapshot_t *snapshot;
+	CHECK(mw_snapshot_read_fd(fd, "sparse", MW_SNAPSHOT_STACKS, &snapshot, &error) == 0);
+	CHECK_EQ(snapshot->stack_count, 1 << 20);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	CHECK_EQ(mw_profile_total(p, 2), 5);
+	struct stat file;
+	CHECK(fstat(fd, &file) == 0 && file.st_blocks * 512 < (1 << 20));
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	close(fd);
+	fake_state_release(&s);
+}
+
+static void other_things_are_refused(void) {
+	mw_profile_t *p;
+	mw_snapshot_t *snapshot;
+	CHECK(mw_read_profile("/nonexistent/file", &p, &error) != 0);
+	CHECK_STR(error.text, "/nonexistent/file: cannot open: No such file or directory");
+	CHECK(mw_read_profile("/tmp", &p, &error) != 0);
+	CHECK(strstr(error.text, "is a directory") != NULL);
+	CHECK(mw_snapshot_read("/tmp", MW_SNAPSHOT_ALL, &snapshot, &error) != 0);
+	CHECK(mw_snapshot_read("/dev/zero", MW_SNAPSHOT_ALL, &snapshot, &error) != 0);
+	CHECK(strstr(error.text, "not a regular file") != NULL);
+	CHECK(mw_read_profile("/dev/null", &p, &error) != 0);
+	CHECK_STR(error.text, "/dev/null: is empty");
+}
+
+/* Bytes anywhere in the file, from a fixed seed: no crash, and no sums out of thin air. */
+static void damaged_bytes_do_no_harm(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint32_t m = fake_state_add_module(&s, "/bin/true", 0x400000, 0x500000, 0, 0, "0011");
+	uint64_t frames[] = {fake_frame(m, 0x1234), fake_frame(m, 0x2000)};
+	for (int i = 0; i < 20; i++)
+		fake_state_add_stack(&s, frames, 2, i, i * 100, 1.0);
+	s.live->records_used = 20;
+	unsigned char *good = malloc(s.length);
+	CHECK(good != NULL);
+	memcpy(good, s.bytes, s.length);
+	srand(20240601);
+	for (int round = 0; round < 3000; round++) {
+		memcpy(s.bytes, good, s.length);
+		for (int k = rand() % 8; k >= 0; k--) {
+			/* Mostly where it hurts: header, control and live page. */
+			size_t limit = rand() % 4 != 0 ? 3 * 4096 : s.length;
+			s.bytes[(size_t)rand() % limit] = (unsigned char)rand();
+		}
+		mw_snapshot_t *snapshot = read_whole(&s);
+		if (snapshot != NULL)
+			mw_profile_free(mw_profile_from_snapshot(snapshot));
+		mw_snapshot_free(snapshot);
+	}
+	free(good);
+	fake_state_release(&s);
+}
+
+int main(void) {
+	RUN(good_file_is_read);
+	RUN(cut_stacks_say_so);
+	RUN(sections_that_overlap_are_refused);
+	RUN(every_truncation_is_an_error);
+	RUN(bad_headers_are_refused);
+	RUN(bad_places_of_first_entries_are_refused);
+	RUN(first_entries_are_read);
+	RUN(hostile_counts_are_clamped);
+	RUN(hostile_nodes_lead_nowhere);
+	RUN(allocated_is_split_by_size);
+	RUN(hostile_sizes_are_none);
+	RUN(paths_end_at_the_deepest_stack);
+	RUN(records_are_seen_whole);
+	RUN(history_comes_in_order);
+	RUN(holes_are_not_read);
+	RUN(other_things_are_refused);
+	RUN(damaged_bytes_do_no_harm);
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ * help.c -- prints `mallow help` and --help on a terminal. */
+#include "cli/help/help.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/complain.h"
+#include "cli/pager.h"
+#include "cli/print.h"
+#include "model/alloc.h"
+
+enum { HELP_COLUMNS = 79, OPTION_COLUMNS = 29 };
+
+void mw_help_print_all(FILE *out) {
+	const mw_command_table_t *table = mw_commands();
+	fputs("Usage: mallow SUBCOMMAND [OPTION]... [TARGET]...\n"
+	      "Heap profiles of programs that run with libmallow.so.\n",
+	      out);
+	for (size_t i = 0; i < table->group_count; i++) {
+		fprintf(out, "\n%s:\n", table->groups[i].title);
+		for (const char *const *name = table->groups[i].names; *name != NULL; name++)
+			fprintf(out, "  %-10s %s\n", *name, mw_subcommand_find(*name)->summary);
+	}
+	fputs("\n"
+	      "TARGET is a pid (of a live process, or of one that was killed), a state file, or,\n"
+	      "for dump, report and the views, a profile file of any supported format, its URL,\n"
+	      "or a directory of dumps: the newest of each process.\n\n"
+	      "  mallow SUBCOMMAND --help   common options and examples of a subcommand\n"
+	      "  mallow --version           version\n\n"
+	      "MALLOW_OPTIONS in the environment holds options for every subcommand that has "
+	      "them.\n"
+	      "Exit status: 0 fine, 1 finding, 2 trouble; `mallow run` ends as the program it "
+	      "ran.\n",
+	      out);
+}
+
+static void print_row(FILE *out, const char *left, const char *text) {
+	int column = fprintf(out, "  %-*s ", OPTION_COLUMNS - 3, left);
+	mw_print_wrapped(out, text, column, OPTION_COLUMNS, HELP_COLUMNS);
+}
+
+/* Prints paragraphs, and rows of a name, a tab and its meaning. */
+static void print_details(FILE *out, const char *details) {
+	char *text = mw_xstrdup(details), *rest = text, *line;
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		char *tab = strchr(line, '\t');
+		if (tab == NULL) {
+			mw_print_wrapped(out, line, 0, 0, HELP_COLUMNS);
+			continue;
+		}
+		*tab = '\0';
+		print_row(out, line, tab + 1);
+	}
+	free(text);
+}
+
+/* True if the help of an option names each of its choices. */
+static bool names_choices(const mw_option_t *option) {
+	for (const char *choice = option->choices; *choice != '\0';) {
+		size_t length = strcspn(choice, "|");
+		if (memmem(option->help, strlen(option->help), choice, length) == NULL)
+			return false;
+		choice += length + (choice[length] == '|');
+	}
+	return true;
+}
+
+static void print_option(FILE *out, const mw_option_t *option) {
+	char left[64], *help = NULL;
+	snprintf(left, sizeof(left), "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
+		 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
+		 option->value ? " " : "", option->value ? option->value : "");
+	if (option->choices != NULL && !names_choices(option) &&
+	    asprintf(&help, "%s: %s", option->help, option->choices) < 0)
+		help = NULL;
+	for (char *bar = help; bar != NULL && (bar = strchr(bar, '|')) != NULL;)
+		*bar = ' ';
+	print_row(out, left, help != NULL ? help : option->help);
+	free(help);
+}
+
+static bool is_common(const mw_subcommand_t *subcommand, const char *name) {
+	/* A subcommand has few options of its own, so all of them are shown. */
+	for (const mw_option_t *option = subcommand->options; option->name; option++)
+		if (strcmp(option->name, name) == 0)
+			return true;
+	for (const char *const *common = subcommand->common; *common != NULL; common++)
+		if (strcmp(*common, name) == 0)
+			return true;
+	return false;
+}
+
+static void print_options(FILE *out, const mw_subcommand_t *subcommand, bool is_all) {
+	static const mw_option_t help = {.name = "help", .letter = 'h', .help = "show this help"};
+	size_t left_out = 0;
+	const mw_option_t *option;
+	fputs(is_all || subcommand->common == NULL ? "\nOptions:\n" : "\nCommon options:\n", out);
+	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++) {
+		bool is_shown =
+			is_all || subcommand->common == NULL || is_common(subcommand, option->name);
+		left_out += !is_shown;
+		if (is_shown)
+			print_option(out, option);
+	}
+	print_option(out, &help);
+	char text[64];
+	snprintf(text, sizeof(text), "also the other %zu options", left_out);
+	if (left_out > 0)
+		print_row(out, "    --help --all", text);
+}
+
+/* Prints each line of `text` indented. */
+static void print_indented(FILE *out, const char *text) {
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		fprintf(out, "  %.*s\n", (int)length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+void mw_help_print(FILE *out, const mw_subcommand_t *subcommand, bool is_all) {
+	fprintf(out, "Usage: mallow %s [OPTION]...%s%s\n%c%s.\n\n", subcommand->name,
+		*subcommand->operands ? " " : "", subcommand->operands,
+		subcommand->summary[0] & ~0x20, subcommand->summary + 1);
+	print_details(out, subcommand->details);
+	print_options(out, subcommand, is_all);
+	fputs("\nExamples:\n", out);
+	print_indented(out, subcommand->examples);
+}
+
+/* Finds a subcommand or compatible program.  NULL: there is none, and a message was printed. */
+static const mw_subcommand_t *find_any(const char *name) {
+	const mw_subcommand_t *subcommand = mw_subcommand_find(name);
+	if (!subcommand)
+		subcommand = mw_compat_find(name);
+	if (!subcommand)
+		mw_complain("help: there is no subcommand '%s'; 'mallow help' lists them", name);
+	return subcommand;
+}
+
+int mw_cmd_help(const mw_arguments_t *arguments) {
+	const char *shell = mw_argument(arguments, "completion")->text;
+	const char *name = arguments->operand_count > 0 ? arguments->operands[0] : NULL;
+	bool man = mw_argument(arguments, "man")->given;
+	const mw_subcommand_t *subcommand = name ? find_any(name) : NULL;
+	if (name && !subcommand)
+		return MW_EXIT_TROUBLE;
+	mw_pager_begin(arguments);
+	if (shell)
+		mw_help_print_completion(stdout, shell);
+	else if (man && subcommand)
+		mw_help_print_man(stdout, subcommand);
+	else if (man)
+		mw_help_print_man_list(stdout);
+	else if (subcommand)
+		mw_help_print(stdout, subcommand, mw_argument(arguments, "all")->given);
+	else
+		mw_help_print_all(stdout);
+	return MW_EXIT_FINE;
+}

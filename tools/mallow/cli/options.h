@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ * options.h -- the table of subcommands and their options, and the parsed command line.
+ * Layer: cli.  The folder's door.  The folder knows no subcommand. parse.c reads command lines,
+ * complain.h prints messages, terminal.h and pager.h handle the terminal, print.h prints values
+ * that several subcommands show; cli/help writes help, man pages and completions.
+ * Each subcommand and option is declared once, in cmd/subcommands.c.  The parser, --help, the
+ * completions and the man pages come from that table. */
+#ifndef MW_TOOL_CLI_OPTIONS_H
+#define MW_TOOL_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum mw_option_kind {
+	MW_OPTION_FLAG,
+	MW_OPTION_TEXT,
+	MW_OPTION_LIST, /* a text; the option may be given several times */
+	/* Bytes from 1 to MW_STATE_MEAN_BYTES_MAX; K, M, G, T are powers of 1024. */
+	MW_OPTION_BYTES,
+	MW_OPTION_COUNT,    /* a whole number >= 1 */
+	MW_OPTION_LIMIT,    /* a whole number >= 0; 0 means no limit */
+	MW_OPTION_SECONDS,  /* a number >= 0, with fractions */
+	MW_OPTION_CHOICE,   /* one of `choices` */
+	MW_OPTION_WORDS,    /* several of `choices`, separated by ':' */
+	MW_OPTION_SWITCH,   /* a flag; =false switches off a flag that is on by default */
+	MW_OPTION_FRACTION, /* a number > 0, with decimals */
+} mw_option_kind_t;
+
+enum {
+	MW_OPTION_KINDS = 15, /* mask of the kinds in mw_option_t.kind */
+	/* Flag beside the kind: the option changes the views' tables and pictures, but not the
+	 * table of `report`. */
+	MW_OPTION_OF_VIEWS = 16,
+};
+
+typedef struct mw_option {
+	const char *name; /* without the dashes; NULL ends the list */
+	char letter;      /* short form; 0 = none */
+	/* An mw_option_kind_t, and perhaps MW_OPTION_OF_VIEWS; see mw_option_kind(). */
+	unsigned kind;
+	const char *value;   /* name of the value in the help; NULL for a flag */
+	const char *choices; /* allowed values "a|b|c", for MW_OPTION_CHOICE and MW_OPTION_WORDS */
+	const char *help;
+} mw_option_t;
+
+static inline mw_option_kind_t mw_option_kind(const mw_option_t *option) {
+	return (mw_option_kind_t)(option->kind & MW_OPTION_KINDS);
+}
+
+/* Most options of one subcommand's own list, and most options behind it. */
+enum { MW_OPTIONS_MAX = 24, MW_SHARED_OPTIONS_MAX = 128 };
+
+struct mw_arguments;
+
+typedef struct mw_subcommand {
+	const char *name;
+	const char *operands; /* operands in the usage line */
+	const char *summary;  /* one line, lower case, no full stop */
+	const char *details;  /* paragraphs, separated by empty lines; the help wraps them */
+	const char *examples; /* lines "command  # description" */
+	unsigned operands_min;
+	unsigned operands_max;
+	const char *instead;            /* option that replaces the operands; NULL = none */
+	const char *stands_for_operand; /* option that replaces the first operand; NULL = none */
+	bool ends_at_operand; /* arguments after the first operand belong to another program */
+	int (*run)(const struct mw_arguments *arguments);
+	mw_option_t options[MW_OPTIONS_MAX];
+	/* Options shared with other subcommands; NULL = none.  With shared options, long options
+	 * may begin with a single dash, as pprof's do. */
+	const mw_option_t *shared;
+	const mw_option_t *more; /* further options, listed after the shared ones; NULL = none */
+	/* Options that --help shows, NULL-terminated; --all shows the rest.  NULL = --help shows
+	 * all. */
+	const char *const *common;
+	bool empty_is_default; /* an empty text (--option=) means that the option is not given */
+} mw_subcommand_t;
+
+/* Subcommands for one kind of task, in the order of the help. */
+typedef struct mw_command_group {
+	const char *title;
+	const char *names[12]; /* NULL-terminated */
+} mw_command_group_t;
+
+/* All subcommands, and the programs whose command lines mallow also accepts: jeprof and pprof. */
+typedef struct mw_command_table {
+	const mw_subcommand_t *subcommands;
+	size_t subcommand_count;
+	const mw_command_group_t *groups; /* every subcommand is in one group */
+	size_t group_count;
+	const mw_subcommand_t *programs;
+	size_t program_count;
+} mw_command_table_t;
+
+/* Sets the table, once, before any other function of this folder is called.  The table is
+ * static.  The caller passes the table because its rows call the subcommands, which use this
+ * folder. */
+void mw_commands_register(const mw_command_table_t *table);
+const mw_command_table_t *mw_commands(void);
+
+/* Returns option `i` of a subcommand, counted over its own, shared and additional options; NULL
+ * after the last. */
+const mw_option_t *mw_subcommand_option(const mw_subcommand_t *subcommand, size_t i);
+
+/* True if the subcommand has a long option of this name, which has `length` bytes. '_' equals
+ * '-'. */
+bool mw_subcommand_has_option(const mw_subcommand_t *subcommand, const char *name, size_t length);
+
+/* Returns the subcommand of this name, or NULL. */
+const mw_subcommand_t *mw_subcommand_find(const char *name);
+/* Returns the compatible program that `path` names (jeprof or pprof), or NULL. */
+const mw_subcommand_t *mw_compat_find(const char *path);
+
+typedef struct mw_option_value {
+	bool given;
+	const char *text;
+	uint64_t number; /* of a switch: 1 = on, 0 = off */
+	double seconds;
+	double fraction;
+	const char **texts; /* all values of an option of kind LIST; `text` is the last */
+	size_t text_count, text_capacity;
+} mw_option_value_t;
+
+typedef struct mw_arguments {
+	const mw_subcommand_t *subcommand;
+	mw_option_value_t
+		/* values[i] belongs to option i of mw_subcommand_option() */
+		values[MW_OPTIONS_MAX + MW_SHARED_OPTIONS_MAX];
+	bool help, help_all;
+	bool is_jeprof; /* tables have jeprof's columns */
+	bool is_pprof;  /* files are written as pprof writes them */
+	/* The outputs have the names of pprof's shell, and the command decides their content. */
+	bool is_shell;
+	const char *comment; /* comment to add to the profile; NULL = none */
+	const char *program; /* the executable that the command line names; NULL = none */
+	/* The operands, NULL-terminated; borrowed from argv, whose order may have changed. */
+	char **operands;
+	unsigned operand_count;
+} mw_arguments_t;
+
+/* Parses the arguments after the subcommand's name.  False: a message was printed on stderr.
+ * The caller releases `out` in both cases. */
+bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, int argc,
+			char **argv);
+
+/* Sets an option as the command line does.  False: a message was printed. */
+bool mw_arguments_set(mw_arguments_t *arguments, const char *name, const char *value);
+
+/* True if `word` is one of the words of an option of kind WORDS. */
+bool mw_argument_has_word(const mw_arguments_t *arguments, const char *name, const char *word);
+
+void mw_arguments_release(mw_arguments_t *arguments);
+
+/* Returns the value of an option, which the subcommand's table must hold. */
+const mw_option_value_t *mw_argument(const mw_arguments_t *arguments, const char *name);
+
+/* Reads "90s", "5m", "2h", "1d" or a number of seconds.  False: no time from 0 to a year. */
+bool mw_parse_seconds(const char *text, double *out);
+
+/* Reads a number of bytes: "512K" gives 524288.  False: no number of bytes from 1 to 1 TiB. */
+bool mw_parse_bytes(const char *text, uint64_t *out_bytes);
+
+#endif

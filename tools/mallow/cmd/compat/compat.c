@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ * compat.c -- `jeprof` and `pprof`: parses their options, chooses the view, and finds the
+ * program's name before the profiles. */
+#include "cmd/compat/compat.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/complain.h"
+#include "cmd/compat/name_addresses.h"
+#include "cmd/compat/outputs.h"
+#include "cmd/compat/shell.h"
+#include "cmd/input/load.h"
+#include "cmd/profile/view.h"
+#include "cmd/profile/view_options.h"
+#include "model/alloc.h"
+
+/* An option that is accepted and has no effect. */
+typedef struct idle_option {
+	const char *name;
+	const char *why; /* what the message says; NULL = no message, because nothing is lost */
+} idle_option_t;
+
+#define IDLE_OPTIONS                                                                               \
+	IDLE("tools", "PATHS", NULL)                                                               \
+	IDLE("add_lib", "FILE", "the profile names its libraries")                                 \
+	IDLE("lib_prefix", "DIRS", "the profile names its libraries")                              \
+	IDLE("buildid", "ID", "the profile's own build-ids count")                                 \
+	IDLE("scale", "N", "gv sizes its window itself")
+
+#define IDLE_SWITCHES                                                                              \
+	IDLE("heapcheck", NULL, "all nodes are shown alike")                                       \
+	IDLE("debug-syms-by-id", NULL, NULL)                                                       \
+	IDLE("no_strip_temp", NULL, NULL)                                                          \
+	IDLE("all_frames", NULL, NULL)                                                             \
+	IDLE("compact_labels", NULL, NULL)                                                         \
+	IDLE("showcolumns", NULL, NULL)                                                            \
+	IDLE("intel_syntax", NULL, NULL)                                                           \
+	IDLE("no_browser", NULL, NULL)
+
+static const idle_option_t idle_options[] = {
+#define IDLE(name, value, why) {name, why},
+	IDLE_OPTIONS IDLE_SWITCHES
+#undef IDLE
+};
+
+enum {
+#define MW_OUTPUT(...) +1
+	OUTPUTS = 0
+#include "cmd/compat/outputs.def"
+#undef MW_OUTPUT
+};
+
+/* The outputs come first, in the order of mw_outputs. */
+static const mw_option_t compat_options[] = {
+#define MW_OUTPUT(name, kind, view, format, programs, help) {name, 0, kind, "RE", NULL, help},
+#include "cmd/compat/outputs.def"
+#undef MW_OUTPUT
+#define IDLE(name, value, why) {name, 0, MW_OPTION_TEXT, value, NULL, "no effect"},
+	IDLE_OPTIONS
+#undef IDLE
+#define IDLE(name, value, why) {name, 0, MW_OPTION_SWITCH, value, NULL, "no effect"},
+		IDLE_SWITCHES
+#undef IDLE
+	{"show_bytes", 0, MW_OPTION_SWITCH, NULL, NULL, "values in bytes"},
+	{"add_comment", 0, MW_OPTION_TEXT, "TEXT", NULL, "add it to the profile's comments"},
+	{"http", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
+	 "a flame graph in a browser; nothing listens, the page needs no server"},
+	{"symbols", 0, MW_OPTION_SWITCH, NULL, NULL,
+	 "names for addresses: PROGRAM, and on standard input its maps and an address a line"},
+	{"version", 0, MW_OPTION_SWITCH, NULL, NULL, "say the version; alone"},
+	{"test", 0, MW_OPTION_SWITCH, NULL, NULL,
+	 "jeprof's tests of itself: there are none here; alone"},
+	{"interactive", 0, MW_OPTION_SWITCH, NULL, NULL, "ask for commands (default)"},
+	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
+};
+
+static int run_compat(const mw_arguments_t *arguments);
+
+#define COMPAT(name_, empty_is_default_, operands_, summary_, details_)                            \
+	{                                                                                          \
+		.name = name_, .operands = operands_, .summary = summary_, .details = details_,    \
+		.examples = name_ " --text ./server server.heap\n" name_                           \
+				  " --list=parse ./server server.heap",                            \
+		.operands_min = 1, .operands_max = UINT_MAX, .run = run_compat,                    \
+		.shared = mw_view_options, .more = compat_options,                                 \
+		.empty_is_default = empty_is_default_,                                             \
+	}
+
+const mw_subcommand_t mw_compat_programs[MW_COMPAT_PROGRAMS] = {
+	COMPAT("jeprof", false, "[PROGRAM] PROFILE...", "show profiles as jeprof does",
+	       "Options and output are jeprof's, the profiles those that mallow reads. Without an "
+	       "option that says what to show it asks for commands."),
+	COMPAT("pprof", true, "[PROGRAM] PROFILE...", "show profiles as pprof does",
+	       "Options and output are pprof's, the profiles those that mallow reads. Without an "
+	       "option that says what to show it asks for commands."),
+};
+
+/* The page that pprof's -http shows first. */
+static const mw_output_row_t page = {
+	.name = "http",
+	.view = "flame",
+	.format = "html",
+	.programs = "sensible-browser x-www-browser xdg-open chromium firefox",
+	.help = "a flame graph in a browser",
+};
+
+bool mw_compat_answer(const mw_subcommand_t *program, const char *option) {
+	option += strspn(option, "-");
+	if (strcmp(option, "version") == 0)
+		printf("%s (part of mallow " MALLOW_VERSION ")\n", program->name);
+	else if (strcmp(option, "test") == 0)
+		printf("%s (part of mallow " MALLOW_VERSION
+		       ") has no tests of itself; mallow's are run by 'make check'\n",
+		       program->name);
+	else
+		return false;
+	return true;
+}
+
+static bool is_jeprof(const mw_arguments_t *arguments) {
+	return arguments->subcommand == &mw_compat_programs[0];
+}
+
+static void say_idle(const mw_arguments_t *arguments) {
+	for (size_t i = 0; i < sizeof(idle_options) / sizeof(idle_options[0]); i++)
+		if (mw_argument(arguments, idle_options[i].name)->given &&
+		    idle_options[i].why != NULL)
+			mw_complain("note: --%s has no effect: %s", idle_options[i].name,
+				    idle_options[i].why);
+}
+
+/* True if the operand is an executable, which stands before the profiles. */
+static bool is_program(const char *path) {
+	unsigned char magic[4];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool is_elf = read(fd, magic, 4) == 4 && memcmp(magic, "\177ELF", 4) == 0;
+	close(fd);
+	return is_elf;
+}
+
+/* Finds the requested output; NULL = none was requested.  False: a message was printed. */
+static bool find_output(const mw_arguments_t *arguments, const mw_output_row_t **out) {
+	*out = NULL;
+	for (size_t i = 0; i < OUTPUTS; i++) {
+		const mw_option_t *option = &compat_options[i];
+		if (!mw_argument(arguments, option->name)->given)
+			continue;
+		if (*out != NULL) {
+			mw_complain("%s: --%s and --%s: give one of them",
+				    arguments->subcommand->name, (*out)->name, option->name);
+			return false;
+		}
+		*out = &mw_outputs[i];
+	}
+	if (*out == NULL && mw_argument(arguments, "http")->given) {
+		mw_complain("note: -http serves nothing; a browser opens the flame graph from a "
+			    "file");
+		*out = &page;
+	}
+	return true;
+}
+
+/* Sets options to the defaults of both programs. */
+static bool set_standards(mw_arguments_t *view, const mw_arguments_t *arguments) {
+	bool good = true;
+	if (mw_argument(arguments, "show_bytes")->given)
+		good = mw_arguments_set(view, "unit", "B");
+	view->is_pprof = !is_jeprof(arguments);
+	if (view->is_pprof)
+		return good && (mw_argument(view, "unit")->given ||
+				mw_arguments_set(view, "unit", "minimum"));
+	view->is_jeprof = true;
+	if (strcmp(view->subcommand->name, "graph") != 0)
+		return good && mw_arguments_set(view, "trim", "false");
+	return good &&
+	       (mw_argument(view, "maxdegree")->given || mw_arguments_set(view, "maxdegree", "8"));
+}
+
+static int load_and_make(mw_arguments_t *view, const mw_output_row_t *row) {
+	mw_inputs_t inputs;
+	mw_error_t error;
+	mw_profile_t *profile;
+	size_t base_first;
+	if (mw_view_inputs(view, &inputs, &error) != 0 ||
+	    mw_inputs_load(&inputs, &profile, &base_first, &error) != 0) {
+		mw_complain("%s", error.text);
+		return MW_EXIT_TROUBLE;
+	}
+	int status = mw_output_make(row, view, profile, base_first);
+	mw_profile_free(profile);
+	return status;
+}
+
+static size_t shared_count(void) {
+	size_t count = 0;
+	while (mw_view_options[count].name != NULL)
+		count++;
+	return count;
+}
+
+static int run_compat(const mw_arguments_t *arguments) {
+	const mw_output_row_t *row;
+	if (!find_output(arguments, &row))
+		return MW_EXIT_TROUBLE;
+	if (mw_argument(arguments, "version")->given || mw_argument(arguments, "test")->given) {
+		mw_complain("%s: --version and --test stand alone", arguments->subcommand->name);
+		return MW_EXIT_TROUBLE;
+	}
+	say_idle(arguments);
+	if (mw_argument(arguments, "symbols")->given) {
+		mw_load_take_options(arguments);
+		return mw_name_addresses(arguments->operands[0]);
+	}
+	char **targets = arguments->operands;
+	mw_arguments_t view = *arguments;
+	view.program = NULL;
+	view.comment = mw_argument(arguments, "add_comment")->text;
+	view.subcommand = mw_subcommand_find(row != NULL ? row->view : "top");
+	/* A view has different options after the shared ones. */
+	for (size_t i = shared_count(); i < sizeof(view.values) / sizeof(view.values[0]); i++)
+		view.values[i] = (mw_option_value_t){0};
+	if (arguments->operand_count > 1 && is_program(targets[0]))
+		view.program = *targets++;
+	unsigned count = arguments->operand_count - (unsigned)(targets - arguments->operands);
+	bool has_pattern = row != NULL && mw_output_has_pattern(row);
+	/* The pattern precedes the targets, as in a view's operands. */
+	const char **words = mw_xcalloc((size_t)count + 2, sizeof(*words));
+	memcpy(words + has_pattern, targets, count * sizeof(*words));
+	if (has_pattern)
+		words[0] = mw_argument(arguments, row->name)->text;
+	view.operands = (char **)words;
+	view.operand_count = count + has_pattern;
+	int status = MW_EXIT_TROUBLE;
+	if (has_pattern && words[0] == NULL)
+		mw_complain("%s: --%s needs a value: --%s=RE", arguments->subcommand->name,
+			    row->name, row->name);
+	else if (set_standards(&view, arguments))
+		status = row != NULL ? load_and_make(&view, row) : mw_shell(&view);
+	free(words);
+	return status;
+}

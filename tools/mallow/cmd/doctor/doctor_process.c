@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ * doctor_process.c -- checks whether a live process runs mallow, and if not, why. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/doctor/doctor.h"
+#include "live/process/program.h"
+#include "model/alloc.h"
+
+/* Most bytes of an environment that are read.  The kernel allows 6 MiB. */
+#define ENVIRONMENT_MAX ((size_t)8 << 20)
+
+char *mw_doctor_variable(int pid, const char *name) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return NULL;
+	char *entry = NULL, *value = NULL;
+	size_t capacity = 0, total = 0, length = strlen(name);
+	ssize_t got;
+	while (value == NULL && total < ENVIRONMENT_MAX &&
+	       (got = getdelim(&entry, &capacity, '\0', file)) > 0) {
+		total += (size_t)got;
+		if (strncmp(entry, name, length) == 0 && entry[length] == '=')
+			value = mw_xstrdup(entry + length + 1);
+	}
+	free(entry);
+	fclose(file);
+	return value;
+}
+
+/* Libraries that a process has mapped. */
+typedef struct mapped {
+	size_t count;
+	bool readable;
+	bool has_mallow;
+	bool mallow_deleted; /* the library's file was replaced */
+	bool has_gperftools; /* mallow's library with gperftools' names */
+	char allocator[128]; /* file of another allocator */
+} mapped_t;
+
+static void take_mapping(mapped_t *out, char *line) {
+	static const char *const others[] = {"/libjemalloc", "/libtcmalloc", "/libmimalloc"};
+	line[strcspn(line, "\n")] = '\0';
+	const char *path = strchr(line, '/');
+	out->count++;
+	if (path == NULL)
+		return;
+	/* These are mallow's own files under jemalloc's name. */
+	if (strstr(path, "/libmallow") != NULL || strstr(path, "/mallow/compat/") != NULL) {
+		out->has_mallow = true;
+		out->has_gperftools |= strstr(path, "/libgperftools_mallow") != NULL;
+		out->mallow_deleted |= strstr(path, " (deleted)") != NULL;
+		return;
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strstr(path, others[i]) != NULL)
+			snprintf(out->allocator, sizeof(out->allocator), "%s", path);
+}
+
+static mapped_t read_mapped(int pid) {
+	mapped_t mapped = {.count = 0};
+	char path[64], *line = NULL;
+	size_t capacity = 0;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *maps = fopen(path, "re");
+	mapped.readable = maps != NULL;
+	while (maps != NULL && getline(&line, &capacity, maps) > 0)
+		take_mapping(&mapped, line);
+	free(line);
+	if (maps != NULL)
+		fclose(maps);
+	return mapped;
+}
+
+/* Says why a process runs without the library. */
+static void look_at_other_allocator(mw_doctor_t *doctor, const mw_process_t *process,
+				    const mapped_t *mapped) {
+	char exe[64];
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", process->pid);
+	const char *why = mw_program_refuses_preload(exe);
+	char *preload = mw_doctor_variable(process->pid, "LD_PRELOAD");
+	if (why != NULL)
+		mw_doctor_say(doctor, MW_HEALTH_FINDING, "preload",
+			      "%s does not run mallow and cannot with LD_PRELOAD: %s; link it with "
+			      "libmallow.a (-lmallow) instead",
+			      process->name, why);
+	else if (preload != NULL && strstr(preload, "mallow") != NULL)
+		mw_doctor_say(doctor, MW_HEALTH_FINDING, "preload",
+			      "%s does not run mallow though LD_PRELOAD is %.200s: is that path "
+			      "there as the process sees it, and readable?",
+			      process->name, preload);
+	else
+		mw_doctor_say(doctor, MW_HEALTH_FINDING, "preload",
+			      "%s does not run mallow; start it with 'mallow run PROGRAM', or with "
+			      "LD_PRELOAD set to libmallow.so",
+			      process->name);
+	free(preload);
+	if (mapped->allocator[0] != '\0')
+		mw_doctor_say(
+			doctor, MW_HEALTH_NOTE, "preload", "its allocator is %.127s; %s",
+			mapped->allocator,
+			strstr(mapped->allocator, "jemalloc") != NULL
+				? "'mallow run --as jemalloc PROGRAM' puts mallow in its place"
+				: "a preloaded libmallow.so comes before it");
+}
+
+static void look_at_loaded(mw_doctor_t *doctor, const mapped_t *mapped) {
+	if (mapped->mallow_deleted)
+		mw_doctor_say(
+			doctor, MW_HEALTH_NOTE, "library",
+			"the process runs a library whose file was replaced since; it has the "
+			"new one after a restart");
+	if (mapped->allocator[0] != '\0')
+		mw_doctor_say(doctor, MW_HEALTH_NOTE, "library",
+			      "%.127s is loaded as well: mallow serves the names that both have; "
+			      "what is allocated by names of its own is not in the profile",
+			      mapped->allocator);
+}
+
+void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process) {
+	mapped_t mapped = read_mapped(process->pid);
+	if (!mapped.readable) {
+		mw_doctor_say(doctor, MW_HEALTH_FINDING, "permissions",
+			      "pid %d (%s) belongs to uid %u: only that user and root can look at "
+			      "it; run this as root",
+			      process->pid, process->name, process->uid);
+		return;
+	}
+	if (mapped.has_mallow) {
+		look_at_loaded(doctor, &mapped);
+		mw_doctor_look_at_environment(doctor, process->pid, mapped.has_gperftools);
+	} else {
+		look_at_other_allocator(doctor, process, &mapped);
+	}
+	mw_doctor_look_at_limits(doctor, process->pid, mapped.count, "");
+}

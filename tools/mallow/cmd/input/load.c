@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ * load.c -- reads a target's profile and looks its names up. */
+#include "cmd/input/load.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/complain.h"
+#include "cli/terminal.h"
+#include "cmd/input/made_times.h"
+#include "formats/read.h"
+#include "formats/state/state_file.h"
+#include "live/fetch.h"
+#include "model/limit.h"
+#include "symbol/cache/cache_folder.h"
+#include "symbol/elf/demangle.h"
+#include "symbol/symbolize.h"
+#include "view/select/drop_frames.h"
+
+/* Prints a note unless it was printed for an earlier file of the sum. */
+static void say_note(void *context, const char *text) {
+	static char last[1400];
+	(void)context;
+	if (strcmp(last, text) == 0)
+		return;
+	snprintf(last, sizeof(last), "%s", text);
+	mw_complain("note: %s", text);
+}
+
+static void say_progress(void *context, size_t done, size_t all, const char *path) {
+	(void)context;
+	mw_progress("symbols of file %zu of %zu: %s", done + 1, all, basename(path));
+}
+
+int mw_load_resolve(const char *text, mw_target_t *out, mw_error_t *error) {
+	if (mw_is_url(text))
+		mw_progress("fetching %s", text);
+	int result = mw_target_resolve(text, out, error);
+	mw_progress_end();
+	if (result == 0 && out->note[0])
+		mw_complain("note: %s", out->note);
+	return result;
+}
+
+int mw_on_target(const char *text, mw_target_work_t *work, const void *context) {
+	mw_target_t target;
+	mw_error_t error;
+	int status = mw_load_resolve(text, &target, &error);
+	if (status == 0) {
+		status = work(&target, context, &error);
+		mw_target_release(&target);
+	}
+	if (status >= 0)
+		return status;
+	mw_complain("%s", error.text);
+	return MW_EXIT_TROUBLE;
+}
+
+/* Options for symbols, which hold for the whole run. */
+static mw_symbolize_options_t places;
+static bool wants_local = true, wants_remote = true, wants_all_anew, wants_linker_names,
+	    wants_signatures;
+
+void mw_load_take_options(const mw_arguments_t *arguments) {
+	static const char how[] = "symbolize";
+	bool local = mw_argument_has_word(arguments, how, "local") ||
+		     mw_argument_has_word(arguments, how, "fastlocal");
+	bool remote = mw_argument_has_word(arguments, how, "remote");
+	bool none = mw_argument_has_word(arguments, how, "none");
+	places.debuginfod = !none && mw_argument_has_word(arguments, how, "debuginfod");
+	wants_local = !none && (local || places.debuginfod || !remote);
+	wants_remote = !none && (remote || !local);
+	wants_all_anew = mw_argument_has_word(arguments, how, "force");
+	wants_linker_names = mw_argument_has_word(arguments, how, "demangle=none");
+	wants_signatures = mw_argument_has_word(arguments, how, "demangle=full");
+	places.sysroot = mw_argument(arguments, "sysroot")->text;
+	if (mw_argument(arguments, "memory")->given)
+		mw_limit_set(mw_argument(arguments, "memory")->number);
+	places.binary_path = mw_argument(arguments, "binary-path")->text;
+	if (places.binary_path == NULL)
+		places.binary_path = getenv("PPROF_BINARY_PATH");
+}
+
+void mw_load_take_fetch_options(const mw_arguments_t *arguments) {
+	const mw_fetch_options_t fetch = {
+		.seconds = (unsigned)mw_argument(arguments, "seconds")->number,
+		.timeout_seconds = mw_argument(arguments, "timeout")->seconds,
+		.authority = mw_argument(arguments, "tls-ca")->text,
+		.certificate = mw_argument(arguments, "tls-cert")->text,
+		.key = mw_argument(arguments, "tls-key")->text,
+	};
+	mw_fetch_configure(&fetch);
+}
+
+mw_symbolize_options_t mw_load_symbol_options(char **cache) {
+	mw_symbolize_options_t options = places;
+	options.cache_directory = *cache = mw_cache_directory();
+	return options;
+}
+
+mw_symbolize_options_t mw_load_symbol_places(void) {
+	return places;
+}
+
+void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
+	if (!wants_local)
+		return;
+	char *cache;
+	mw_symbolize_options_t options = mw_load_symbol_options(&cache);
+	options.pid = pid;
+	options.note = notes ? say_note : NULL;
+	options.progress = say_progress;
+	/* Package names are for people.  A script does not wait for them. */
+	options.names_packages = isatty(STDERR_FILENO) != 0;
+	mw_symbolize(profile, &options);
+	mw_progress_end();
+	free(cache);
+}
+
+/* Uses the path for the mapping of this name, or else for the first mapping, which is the
+ * executable. */
+static void use_program(mw_profile_t *p, const char *program) {
+	const char *wanted = basename(program);
+	size_t chosen = p->mapping_count > 1 ? 1 : 0;
+	for (size_t i = p->mapping_count; i > 1; i--)
+		if (strcmp(basename(mw_profile_string(p, p->mappings[i - 1].path)), wanted) == 0)
+			chosen = i - 1;
+	char *path = realpath(program, NULL);
+	mw_string_t old = p->mappings[chosen].path;
+	for (size_t i = 1; i < p->mapping_count && path != NULL; i++)
+		if (p->mappings[i].path == old)
+			p->mappings[i].path = mw_profile_intern(p, path);
+	free(path);
+}
+
+static void forget_names(mw_profile_t *p) {
+	for (uint32_t i = 1; i < p->location_count; i++)
+		if (p->locations[i].mapping != 0)
+			mw_profile_set_lines(p, i, NULL, 0);
+}
+
+static void take_linker_names(mw_profile_t *p) {
+	for (size_t i = 1; i < p->function_count; i++)
+		if (p->functions[i].system_name != 0)
+			p->functions[i].name = p->functions[i].system_name;
+}
+
+static void take_signatures(mw_profile_t *p) {
+	for (size_t i = 1; i < p->function_count; i++) {
+		if (p->functions[i].system_name == 0)
+			continue;
+		char *name = mw_demangle_whole(mw_profile_string(p, p->functions[i].system_name));
+		p->functions[i].name = mw_profile_intern(p, name);
+		free(name);
+	}
+}
+
+void mw_load_names(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
+		   mw_profile_t *p) {
+	bool notes = symbols == MW_LOAD_SYMBOLS_NOTES;
+	mw_error_t error;
+	if (program != NULL)
+		use_program(p, program);
+	if (wants_all_anew)
+		forget_names(p);
+	/* The server knows its own program.  Files on this machine may be another build, or
+	 * missing. */
+	bool asks_server = target->is_url && wants_remote;
+	int process = mw_target_process(target);
+	mw_load_symbols(p, process > 0 ? (uint32_t)process : 0, notes && !asks_server);
+	if (asks_server) {
+		mw_progress("names from %s", target->shown);
+		if (mw_fetch_symbols(target->shown, p, &error) != 0 && notes)
+			mw_complain("note: names: %s", error.text);
+		mw_progress_end();
+	}
+	if (mw_drop_frames(p, &error) != 0 && notes)
+		mw_complain("note: %s: %s", target->shown, error.text);
+	if (wants_linker_names)
+		take_linker_names(p);
+	else if (wants_signatures)
+		take_signatures(p);
+}
+
+static int read_fetched(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
+	struct stat info;
+	size_t length = fstat(target->fd, &info) == 0 ? (size_t)info.st_size : 0;
+	void *bytes =
+		length > 0 ? mmap(NULL, length, PROT_READ, MAP_PRIVATE, target->fd, 0) : MAP_FAILED;
+	if (bytes == MAP_FAILED)
+		return mw_error_set(error, "%s: the answer is empty", target->shown);
+	int result = mw_read_profile_bytes(target->shown, bytes, length, out, error);
+	munmap(bytes, length);
+	return result;
+}
+
+static int64_t window_from_ns, window_until_ns;
+
+void mw_load_set_window(int64_t from_ns, int64_t until_ns) {
+	window_from_ns = from_ns;
+	window_until_ns = until_ns;
+}
+
+static int choose_made(const mw_target_t *target, mw_profile_t *profile, mw_error_t *error) {
+	if (!mw_made_times_known(profile))
+		return mw_error_set(error,
+				    "%s: only live processes, state files and marks know when "
+				    "objects were made; leave out --made-between and --since",
+				    target->shown);
+	mw_made_times_keep(profile, window_from_ns, window_until_ns);
+	return 0;
+}
+
+/* Reads a live process or state file, limited to objects of the time window. */
+static int read_window(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
+	mw_snapshot_t *snapshot;
+	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS;
+	if (mw_snapshot_read(target->path, what | (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
+			     &snapshot, error) != 0)
+		return -1;
+	mw_snapshot_made_between(snapshot, window_from_ns, window_until_ns);
+	*out = mw_profile_from_snapshot(snapshot);
+	mw_snapshot_free(snapshot);
+	return 0;
+}
+
+static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_profile_t **out,
+		       mw_error_t *error) {
+	int result;
+	if (window_until_ns != 0 && target->is_state)
+		return read_window(target, out, error);
+	if (target->is_url)
+		result = read_fetched(target, out, error);
+	else if (detail == MW_LOAD_SPLIT)
+		result = mw_read_profile_split(target->path, target->alive, out, error);
+	else
+		result = mw_read_profile(target->path, out, error);
+	if (result != 0)
+		return result;
+	if (window_until_ns != 0)
+		result = choose_made(target, *out, error);
+	mw_made_times_forget(*out);
+	if (result != 0)
+		mw_profile_free(*out);
+	return result;
+}
+
+/* /usr/bin/redis-server may be a link to redis-check-rdb.  Functions without names are shown
+ * with the name that the program was started under. */
+static void name_as_started(mw_profile_t *p) {
+	const char *program = mw_profile_string(p, p->origin.program);
+	char candidate[PATH_MAX];
+	if (p->mapping_count < 2 || *program == '\0')
+		return;
+	mw_string_t old = p->mappings[1].path;
+	const char *path = mw_profile_string(p, old), *slash = strrchr(path, '/');
+	if (slash == NULL || strcmp(slash + 1, program) == 0 ||
+	    (size_t)snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)(slash - path), path,
+			     program) >= sizeof(candidate))
+		return;
+	char *behind = realpath(candidate, NULL);
+	bool is_same = behind != NULL && strcmp(behind, path) == 0;
+	free(behind);
+	for (size_t i = 1; i < p->mapping_count && is_same; i++)
+		if (p->mappings[i].path == old)
+			p->mappings[i].path = mw_profile_intern(p, candidate);
+}
+
+static void note_end(const mw_target_t *target, mw_profile_t *p) {
+	p->origin.killed = mw_target_process(target) == 0 && !mw_target_is_alive(target) &&
+			   (p->origin.flags & (MW_STATE_ENDED | MW_STATE_LEFT)) == 0;
+	if (p->origin.killed)
+		mw_profile_add_comment(p, MW_COMMENT_KILLED);
+}
+
+int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
+	    mw_profile_t **out, mw_error_t *error) {
+	mw_progress("reading %s", target->shown);
+	int result = read_target(target, detail, out, error);
+	mw_progress_end();
+	if (result == 0 && target->is_state) {
+		name_as_started(*out);
+		note_end(target, *out);
+	}
+	if (result == 0 && symbols != MW_LOAD_NO_SYMBOLS)
+		mw_load_names(target, NULL, symbols, *out);
+	return result;
+}
+
+mw_format_t mw_format_of_name(const char *path) {
+	size_t length = strlen(path);
+	if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+		length -= 3;
+	bool heap = length > 5 && memcmp(path + length - 5, ".heap", 5) == 0;
+	return heap ? MW_FORMAT_JEMALLOC : MW_FORMAT_PROTO;
+}

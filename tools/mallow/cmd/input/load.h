@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * load.h -- loads a target into a profile in memory, with symbols.
+ * Layer: cmd/input.  The folder's door. inputs.h loads several targets as one profile,
+ * directory.h a folder of dumps, marks.h marks. selected_processes.h chooses live processes by
+ * --all, --name and --cgroup. */
+#ifndef MW_TOOL_CMD_INPUT_LOAD_H
+#define MW_TOOL_CMD_INPUT_LOAD_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+#include "formats/write.h"
+#include "live/target.h"
+#include "model/error.h"
+#include "model/profile.h"
+#include "symbol/symbolize.h"
+
+/* Rows of the option table for symbols (MW_SYMBOL_OPTIONS), which mw_load_take_options() reads. */
+#define MW_SYMBOLIZE_OPTION                                                                        \
+	{                                                                                          \
+		"symbolize", 0, MW_OPTION_WORDS, "HOW",                                            \
+			"none|local|fastlocal|remote|debuginfod|force|demangle=none|"              \
+			"demangle=full|demangle=templates|demangle=default",                       \
+			"names from nothing; from files here, as the process sees them or by "     \
+			"their paths, and their debug files (local); from the server that a "      \
+			"profile came from (remote); unless given, both; debuginfod: also from "   \
+			"the servers in DEBUGINFOD_URLS. Files of another build are never used. "  \
+			"force: also what has names; demangle=none: names as the linker has "      \
+			"them; demangle=full: with parameters and return types; templates and "    \
+			"default: with template arguments, without these. Several with ':' "       \
+			"between"                                                                  \
+	}
+#define MW_BINARY_PATH_OPTION                                                                      \
+	{                                                                                          \
+		"binary-path", 0, MW_OPTION_TEXT, "DIRS", NULL,                                    \
+			"where to look for binaries first: by name, path, or in a folder named "   \
+			"like the build-id; directories between colons (or PPROF_BINARY_PATH)"     \
+	}
+#define MW_SYSROOT_OPTION                                                                          \
+	{                                                                                          \
+		"sysroot", 0, MW_OPTION_TEXT, "DIR", NULL,                                         \
+			"where the root directory of the profiled system is"                       \
+	}
+
+/* Row of the option table for the reader's memory limit, for every subcommand that reads
+ * profiles. */
+#define MW_MEMORY_OPTION                                                                           \
+	{                                                                                          \
+		"memory", 0, MW_OPTION_BYTES, "SIZE", NULL,                                        \
+			"at most so much memory to read a profile (1G)"                            \
+	}
+
+#define MW_SYMBOL_OPTIONS                                                                          \
+	MW_SYMBOLIZE_OPTION, MW_BINARY_PATH_OPTION, MW_SYSROOT_OPTION, MW_MEMORY_OPTION
+
+typedef enum mw_load_symbols {
+	MW_LOAD_NO_SYMBOLS,
+	MW_LOAD_SYMBOLS,
+	MW_LOAD_SYMBOLS_NOTES, /* prints a note on stderr for files that could not be used */
+} mw_load_symbols_t;
+
+/* Parts of a state file that are loaded.  Other formats are always loaded whole. */
+typedef enum mw_load_detail {
+	MW_LOAD_STACKS,
+	MW_LOAD_SPLIT, /* samples split by thread, size and lifetime (formats/state/state_file.h) */
+} mw_load_detail_t;
+
+/* Rows of the option table for servers (MW_FETCH_OPTIONS), which mw_load_take_options() reads. */
+#define MW_SECONDS_OPTION                                                                          \
+	{ "seconds", 0, MW_OPTION_COUNT, "N", NULL, "of a URL: let the server collect for so long" }
+/* Certificates of https:// servers, with pprof's option names. */
+#define MW_TLS_OPTIONS                                                                             \
+	{"tls-ca", 0, MW_OPTION_TEXT, "FILE", NULL, "certificates to trust, for https://"},        \
+		{"tls-cert", 0,    MW_OPTION_TEXT,                                                 \
+		 "FILE",     NULL, "the certificate to show to servers that ask for one"},         \
+	{                                                                                          \
+		"tls-key", 0, MW_OPTION_TEXT, "FILE", NULL, "its key (default: in the same file)"  \
+	}
+#define MW_TIMEOUT_OPTION                                                                          \
+	{                                                                                          \
+		"timeout", 0, MW_OPTION_SECONDS, "TIME", NULL,                                     \
+			"of a URL: how long to wait for the answer, beyond --seconds (60s)"        \
+	}
+
+#define MW_FETCH_OPTIONS MW_SECONDS_OPTION, MW_TIMEOUT_OPTION, MW_TLS_OPTIONS
+
+/* Reads the options for symbols and for URLs.  They hold for the rest of this run. */
+void mw_load_take_options(const mw_arguments_t *arguments);
+void mw_load_take_fetch_options(const mw_arguments_t *arguments);
+
+/* For the rest of this run, limits live processes, state files and marks to live objects
+ * allocated in this time (CLOCK_REALTIME).  Other profiles are refused.  0, 0 = no limit. */
+void mw_load_set_window(int64_t from_ns, int64_t until_ns);
+
+/* Returns the options as symbolize.h takes them.  The caller frees *cache after the last use of
+ * the result. */
+mw_symbolize_options_t mw_load_symbol_options(char **cache);
+
+/* As mw_load_symbol_options(), without the cache. */
+mw_symbolize_options_t mw_load_symbol_places(void);
+
+/* Type of the work on one target.  Returns the exit status, or -1 with `error` filled in. */
+typedef int mw_target_work_t(const mw_target_t *target, const void *context, mw_error_t *error);
+
+/* Resolves `text` and runs `work` on the target.  Errors are printed on stderr.  Returns the
+ * exit status. */
+int mw_on_target(const char *text, mw_target_work_t *work, const void *context);
+
+/* As mw_target_resolve().  Prints the target's note, and the progress of a download, on stderr. */
+int mw_load_resolve(const char *text, mw_target_t *out, mw_error_t *error);
+
+/* Loads a target.  Returns 0: the caller frees *out with mw_profile_free(). */
+int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
+	    mw_profile_t **out, mw_error_t *error);
+
+/* Looks names up.  `pid` as in mw_symbolize_options_t.  `notes`: prints on stderr which files
+ * could not be used. */
+void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes);
+
+/* Looks up the names of a profile that was loaded without them.  `program` is the path of the
+ * executable; NULL = the path in the profile. */
+void mw_load_names(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
+		   mw_profile_t *profile);
+
+/* Returns the format for a file's name: .heap and .heap.gz mean jemalloc's. */
+mw_format_t mw_format_of_name(const char *path);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * session.c -- switches sampling on, waits, and writes the allocations of that time, and which
+ * of them are still live.  Afterwards the processes have their former settings.  SIGINT and
+ * SIGTERM end the wait early. */
+#include "cmd/process/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/complain.h"
+#include "cli/print.h"
+#include "cmd/input/selected_processes.h"
+#include "cmd/process/request.h"
+#include "live/process/process.h"
+#include "model/alloc.h"
+#include "report/text/units.h"
+
+/* A process of the session.  Its state file is kept open, because the process may end during the
+ * wait. */
+typedef struct member {
+	mw_target_t target;
+	int fd;
+	bool was_active;
+	uint64_t since_ns; /* CLOCK_MONOTONIC */
+	mw_snapshot_t *before;
+} member_t;
+
+typedef struct session {
+	member_t *members;
+	size_t count, capacity;
+	double wait_seconds;
+} session_t;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) {
+	(void)signal_number;
+	interrupted = 1;
+}
+
+/* Has the precision of the times in records. */
+static uint64_t monotonic_ns(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int begin(const mw_target_t *target, const void *context, mw_error_t *error) {
+	session_t *session = *(session_t *const *)context;
+	mw_request_t request = {.kind = MW_REQUEST_START};
+	mw_reply_t reply;
+	if (mw_request_send(target, &request, session->wait_seconds, &reply, error) != 0)
+		return -1;
+	member_t member = {.fd = open(target->path, O_RDONLY | O_CLOEXEC),
+			   .was_active = reply.was_active,
+			   .since_ns = monotonic_ns()};
+	if (member.fd < 0)
+		return mw_error_set(error, "%s: %s", target->shown, strerror(errno));
+	if (mw_snapshot_read_fd(member.fd, target->shown, MW_SNAPSHOT_STACKS, &member.before,
+				error) != 0) {
+		close(member.fd);
+		return -1;
+	}
+	member.target = *target;
+	member.target.path = mw_xstrdup(target->path);
+	member.target.shown = mw_xstrdup(target->shown);
+	session->members = mw_grow(session->members, &session->capacity, session->count + 1,
+				   sizeof(*session->members));
+	session->members[session->count++] = member;
+	return MW_EXIT_FINE;
+}
+
+static void wait_seconds(double seconds) {
+	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
+	sigaction(SIGINT, &action, &interrupt);
+	sigaction(SIGTERM, &action, &terminate);
+	struct timespec pause = {.tv_sec = (time_t)seconds,
+				 .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+	while (!interrupted && nanosleep(&pause, &pause) != 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGTERM, &terminate, NULL);
+}
+
+/* Makes a name for the file in a folder, or without --output in the current folder. */
+static char *choose_path(const char *output, int pid, const mw_profile_t *profile) {
+	struct stat info;
+	bool directory = output && stat(output, &info) == 0 && S_ISDIR(info.st_mode);
+	if (output && !directory)
+		return mw_xstrdup(output);
+	return mw_profile_path(directory ? output : NULL,
+			       mw_profile_string(profile, profile->origin.program), (unsigned)pid,
+			       mw_now_ns(), ".pb.gz");
+}
+
+static void say_result(const member_t *member, const mw_profile_t *profile, const char *path) {
+	int64_t sums[2] = {0, 0};
+	static const char *const types[2] = {"alloc_space", "inuse_space"};
+	char texts[2][MW_SHOW_BYTES], duration[MW_SHOW_BYTES];
+	for (int k = 0; k < 2; k++) {
+		int type = mw_profile_find_type(profile, types[k]);
+		for (size_t i = 0; type >= 0 && i < profile->sample_count; i++)
+			sums[k] += mw_profile_values(profile, i)[type];
+		mw_format_bytes(sums[k], texts[k], MW_SHOW_BYTES);
+	}
+	mw_complain("pid %d: %s allocated in %s, of which %s are still live; profile written: %s",
+		    member->target.pid, texts[0],
+		    mw_show_duration((uint64_t)profile->duration_ns, duration), texts[1], path);
+}
+
+static int write_member(const member_t *member, const char *output, mw_error_t *error) {
+	mw_snapshot_t *after;
+	if (mw_snapshot_read_fd(member->fd, member->target.shown,
+				MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, &after, error) != 0)
+		return -1;
+	int64_t taken_ns = after->taken_ns;
+	uint64_t now_ns = monotonic_ns();
+	mw_snapshot_since(after, member->before, member->since_ns);
+	mw_profile_t *profile = mw_profile_from_snapshot(after);
+	mw_snapshot_free(after);
+	profile->time_ns = taken_ns;
+	profile->duration_ns = (int64_t)(now_ns - member->since_ns);
+	int process = mw_target_is_alive(&member->target) ? mw_target_process(&member->target) : 0;
+	mw_load_symbols(profile, process > 0 ? (uint32_t)process : 0, true);
+	char *path = choose_path(output, member->target.pid, profile);
+	int result =
+		mw_write_profile(profile, path, mw_format_of_name(path), MW_GZIP_BY_NAME, error);
+	if (result == 0)
+		say_result(member, profile, path);
+	free(path);
+	mw_profile_free(profile);
+	return result;
+}
+
+/* Restores the former setting.  Failures are ignored, because the process may have ended. */
+static void restore(const member_t *member, double wait) {
+	mw_request_t request = {.kind = MW_REQUEST_STOP};
+	mw_reply_t reply;
+	mw_error_t error;
+	if (!member->was_active && mw_target_is_alive(&member->target) &&
+	    mw_request_send(&member->target, &request, wait, &reply, &error) != 0)
+		mw_complain("%s", error.text);
+}
+
+static int end(session_t *session, const char *output) {
+	int status = MW_EXIT_FINE;
+	mw_error_t error;
+	for (size_t i = 0; i < session->count; i++) {
+		member_t *member = &session->members[i];
+		if (write_member(member, output, &error) != 0) {
+			mw_complain("%s", error.text);
+			status = MW_EXIT_TROUBLE;
+		}
+		restore(member, session->wait_seconds);
+		mw_snapshot_free(member->before);
+		mw_target_release(&member->target);
+		close(member->fd);
+	}
+	free(session->members);
+	return status;
+}
+
+/* Checks before the session whether the output can be written, because a session may take an
+ * hour. */
+static bool can_write(const char *output) {
+	struct stat info;
+	bool is_directory = output && stat(output, &info) == 0 && S_ISDIR(info.st_mode);
+	char *directory = mw_xstrdup(output ? output : ".");
+	if (output && !is_directory) {
+		char *slash = strrchr(directory, '/');
+		/* The name is not empty, so there is room for a dot. */
+		if (!slash)
+			*directory = '.';
+		(slash ? slash : directory)[1] = '\0';
+	}
+	bool can = access(directory, W_OK | X_OK) == 0;
+	if (!can)
+		mw_complain("start: %s: cannot write: %s", output ? output : directory,
+			    strerror(errno));
+	free(directory);
+	return can;
+}
+
+int mw_session(const mw_arguments_t *arguments) {
+	const mw_option_value_t *wait = mw_argument(arguments, "wait");
+	const char *output = mw_argument(arguments, "output")->text;
+	session_t session = {.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS};
+	session_t *context = &session;
+	struct stat info;
+	if (output && mw_selects_several(arguments) &&
+	    (stat(output, &info) != 0 || !S_ISDIR(info.st_mode))) {
+		mw_complain("start: %s: it is not a directory; several processes need one, or no "
+			    "--output",
+			    output);
+		return MW_EXIT_TROUBLE;
+	}
+	if (!can_write(output))
+		return MW_EXIT_TROUBLE;
+	int status = mw_on_selected(arguments, begin, &context);
+	if (session.count > 0)
+		wait_seconds(mw_argument(arguments, "for")->seconds);
+	int end_status = end(&session, output);
+	return end_status > status ? end_status : status;
+}

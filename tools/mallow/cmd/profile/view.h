@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * view.h -- shows a profile by the options of a command line.
+ * Layer: cmd/profile.  `arguments` are of a view's subcommand, or of `report`. */
+#ifndef MW_TOOL_CMD_PROFILE_VIEW_H
+#define MW_TOOL_CMD_PROFILE_VIEW_H
+
+#include "cli/options.h"
+#include "cmd/input/inputs.h"
+
+/* Fills in the inputs to load.  Texts belong to `arguments`. */
+int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_error_t *error);
+
+/* Prints the view on stdout or into the file of --output.  Changes `profile`; `base_first` as in
+ * inputs.h. */
+int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t base_first,
+		 mw_error_t *error);
+
+/* If the user chose no type and every value of *type is 0 (the program freed everything),
+ * changes *type to the peak's type, or else to that of allocations, and prints a note on stderr.
+ * `by_label`: the view needs labels, which the peak does not have. */
+void mw_view_choose_type(const mw_arguments_t *arguments, const mw_profile_t *profile,
+			 bool by_label, size_t *type);
+/* Prints a note on stderr if the profile has no samples of the thread that --thread names. */
+void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *profile);
+
+#endif

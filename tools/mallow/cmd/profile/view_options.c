@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ * view_options.c -- the table of the views' options, and functions that read them. */
+#include "cmd/profile/view_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/pager.h"
+#include "cmd/input/load.h"
+#include "model/alloc.h"
+
+#define SWITCH(name, help)                                                                         \
+	{ name, 0, MW_OPTION_SWITCH, NULL, NULL, help }
+#define TEXT(name, value, help)                                                                    \
+	{ name, 0, MW_OPTION_TEXT, value, NULL, help }
+/* An option with a free text for which completions offer `choices`. */
+#define CHOICES(name, value, choices, help)                                                        \
+	{ name, 0, MW_OPTION_TEXT, value, choices, help }
+#define SAMPLE_TYPES                                                                               \
+	"inuse_space|inuse_objects|inuse_requested|alloc_space|alloc_objects|alloc_requested|"     \
+	"peak_space|peak_objects|freed_objects|freed_elsewhere|temporary_objects|lifetime|"        \
+	"pinned_space"
+
+/* Rows of options that change tables and pictures of views, but not the table of `report`. */
+#define VIEW_SWITCH(name, help)                                                                    \
+	{ name, 0, MW_OPTION_SWITCH | MW_OPTION_OF_VIEWS, NULL, NULL, help }
+#define VIEW_LIST(name, value, help)                                                               \
+	{ name, 0, MW_OPTION_LIST | MW_OPTION_OF_VIEWS, value, NULL, help }
+#define VIEW_NUMBER(name, help)                                                                    \
+	{ name, 0, MW_OPTION_FRACTION | MW_OPTION_OF_VIEWS, "NUMBER", NULL, help }
+#define VIEW_CHOICES(name, value, choices, help)                                                   \
+	{ name, 0, MW_OPTION_TEXT | MW_OPTION_OF_VIEWS, value, choices, help }
+
+const char *const mw_view_common_options[] = {"sample-type", "focus", "ignore", "thread",
+					      "lines",       "cum",   "top",    "base",
+					      "output",      "json",  NULL};
+
+const mw_option_t mw_view_options[] = {
+	TEXT("focus", "RE", "only stacks with a frame that matches (function, file or module)"),
+	TEXT("ignore", "RE", "only stacks without a frame that matches"),
+	TEXT("hide", "RE", "leave out frames that match"),
+	TEXT("show", "RE", "leave out frames that do not match"),
+	TEXT("show-from", "RE", "begin each stack at the outermost frame that matches"),
+	TEXT("prune-from", "RE", "leave out what the functions that match call"),
+	TEXT("tagfocus", "TAG", "only samples with this label: 'thread=main', '64kb:1mb'"),
+	TEXT("tagignore", "TAG", "only samples without it"),
+	TEXT("tagshow", "RE", "leave out labels whose key does not match"),
+	TEXT("taghide", "RE", "leave out labels whose key matches"),
+	TEXT("tagroot", "KEYS", "the values of these labels as outermost frames: 'thread'"),
+	TEXT("tagleaf", "KEYS", "likewise as innermost frames: 'bytes'"),
+	TEXT("retain", "RE", "leave out functions that do not match"),
+	TEXT("exclude", "RE", "leave out functions that match"),
+	TEXT("thread", "ID", "only what this thread made: its id or name"),
+	CHOICES("sample-index", "TYPE", SAMPLE_TYPES,
+		"the sample type by name or number, as inuse_space"),
+	CHOICES("sample-type", "TYPE", SAMPLE_TYPES,
+		"inuse_space (default), inuse_objects, inuse_requested, alloc_space, "
+		"alloc_objects, "
+		"alloc_requested, peak_space, peak_objects, freed_objects, freed_elsewhere, "
+		"temporary_objects, lifetime or pinned_space"),
+	SWITCH("inuse-space", "the same as --sample-type inuse_space"),
+	SWITCH("inuse-objects", "likewise"),
+	SWITCH("alloc-space", "likewise"),
+	SWITCH("alloc-objects", "likewise"),
+	SWITCH("peak-space", "likewise: what was in use when most was"),
+	SWITCH("peak-objects", "likewise, as objects"),
+	SWITCH("contentions", "of a contention profile: how often (--sample-type contentions)"),
+	SWITCH("total-delay", "likewise how long (--sample-type delay)"),
+	VIEW_SWITCH("mean-delay", "likewise how long each time (--sample-type delay --mean)"),
+	VIEW_SWITCH("mean", "divide by the first sample type, as bytes by objects"),
+	SWITCH("functions", "a row a function (default)"),
+	VIEW_SWITCH("filefunctions", "a row a function and file"),
+	VIEW_SWITCH("files", "a row a source file"),
+	SWITCH("lines", "a row a source line"),
+	VIEW_SWITCH("addresses", "a row an address"),
+	SWITCH("flat", "sort by what functions hold themselves (default)"),
+	SWITCH("cum", "sort by cum instead of flat"),
+	{"nodecount", 0, MW_OPTION_LIMIT | MW_OPTION_OF_VIEWS, "N", NULL,
+	 "the same as --top; 0: all"},
+	VIEW_NUMBER("nodefraction", "leave out what is below this share of the total (0.005)"),
+	VIEW_NUMBER("edgefraction", "leave out calls below this share of the total (0.001)"),
+	{"maxdegree", 0, MW_OPTION_LIMIT | MW_OPTION_OF_VIEWS, "N", NULL,
+	 "at most N calls into and out of a function (jeprof: 8); 0: all"},
+	VIEW_SWITCH("trim", "leave out what is small (default; --trim=false shows all)"),
+	VIEW_CHOICES(
+		"unit", "UNIT", "auto|minimum|B|kB|MB|GB|TB|PB|ns|us|ms|s|mins|hrs",
+		"B, kB, MB, GB, ns, ms, s, ...; minimum: as pprof chooses; auto: one that fits, "
+		"for "
+		"each value"),
+	VIEW_NUMBER("divide-by", "divide all values by this before they are shown"),
+	SWITCH("noinlines", "count inlined functions for what they were inlined into"),
+	SWITCH("wrappers",
+	       "show allocation wrappers (xmalloc, operator new, zmalloc, ...) as functions of "
+	       "their own; unless given, what they allocate counts as their caller's"),
+	VIEW_SWITCH("relative-percentages", "percentages of what is selected, not of everything"),
+	VIEW_SWITCH("call-tree", "graph: a node for each way to a function"),
+	VIEW_SWITCH("drop-negative", "leave out what shrank"),
+	VIEW_LIST("base", "TARGET", "subtract this profile; may be given several times"),
+	VIEW_LIST("diff-base", "TARGET", "subtract this profile; percentages are of it"),
+	VIEW_CHOICES(
+		"since", "WHEN", NULL,
+		"what changed in a live process: since a mark (mallow mark) by its name or time; "
+		"without one, what was made since a time and is still live: 5m (ago), 14:30"),
+	TEXT("alive-at", "WHEN",
+	     "of a live process or a state file: what was live at a mark (mallow mark) by its name "
+	     "or time; without one, what was made before a time and is still live: 5m (ago), "
+	     "14:30"),
+	TEXT("made-between", "FROM,UNTIL",
+	     "of a live process or a state file: only objects made in this time that are still "
+	     "live, or were at --alive-at: 10m,5m (ago), 14:30,now, or names of marks"),
+	VIEW_SWITCH("normalize", "scale to the total of the subtracted profile first"),
+	TEXT("trim-path", "DIRS", "cut these directories off the names of source files"),
+	TEXT("source-path", "DIRS",
+	     "list: where sources are; directories between colons. Files "
+	     "elsewhere are shown if they are yours, or root's and readable by all"),
+	{"syntax", 0, MW_OPTION_CHOICE | MW_OPTION_OF_VIEWS, "SYNTAX", "att|intel",
+	 "disasm: the assembler's language; att (default), or intel; both the same on aarch64"},
+	VIEW_SWITCH("intel-syntax", "the same as --syntax=intel"),
+	MW_SYMBOL_OPTIONS,
+	MW_FETCH_OPTIONS,
+	{"output", 'o', MW_OPTION_TEXT | MW_OPTION_OF_VIEWS, "FILE", NULL,
+	 "write a file, as its name asks: .html a flame graph; .svg, .png, .pdf, .dot a call "
+	 "graph; "
+	 ".folded, .speedscope.json, .callgrind, .json, .pb.gz; .txt or no ending the text"},
+	VIEW_CHOICES("format", "ENDING",
+		     "html|svg|png|pdf|ps|gif|dot|folded|speedscope.json|callgrind|json|pb.gz",
+		     "what --output's name would ask for, to standard output: svg, json"),
+	SWITCH("json", "print JSON, with exact values: view, program, type, unit, total and the "
+		       "view's rows; "
+		       "doc/reference/json.md names every member"),
+	MW_COLOR_OPTION,
+	MW_NO_PAGER_OPTION,
+	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
+};
+
+static const char *text(const mw_arguments_t *arguments, const char *name) {
+	return mw_argument(arguments, name)->text;
+}
+
+static bool given(const mw_arguments_t *arguments, const char *name) {
+	return mw_argument(arguments, name)->given;
+}
+
+void mw_view_options_selection(const mw_arguments_t *a, mw_selection_t *s) {
+	*s = (mw_selection_t){
+		.focus = text(a, "focus"),
+		.ignore = text(a, "ignore"),
+		.hide = text(a, "hide"),
+		.show = text(a, "show"),
+		.show_from = text(a, "show-from"),
+		.prune_from = text(a, "prune-from"),
+		.tag_focus = text(a, "tagfocus"),
+		.tag_ignore = text(a, "tagignore"),
+		.tag_show = text(a, "tagshow"),
+		.tag_hide = text(a, "taghide"),
+		.tag_root = text(a, "tagroot"),
+		.tag_leaf = text(a, "tagleaf"),
+		.retain = text(a, "retain"),
+		.exclude = text(a, "exclude"),
+		.unit = text(a, "unit"),
+		.trim_path = text(a, "trim-path"),
+		.source_path = text(a, "source-path"),
+		.thread = text(a, "thread"),
+		.no_inlines = given(a, "noinlines"),
+	};
+}
+
+mw_granularity_t mw_view_options_granularity(const mw_arguments_t *a) {
+	if (given(a, "addresses"))
+		return MW_BY_ADDRESS;
+	if (given(a, "lines"))
+		return MW_BY_LINE;
+	if (given(a, "files"))
+		return MW_BY_FILE;
+	return given(a, "filefunctions") ? MW_BY_FILE_FUNCTION : MW_BY_FUNCTION;
+}
+
+const char *mw_view_options_type(const mw_arguments_t *a) {
+	static const char *const flags[][2] = {
+		{"inuse-space", "inuse_space"}, {"inuse-objects", "inuse_objects"},
+		{"alloc-space", "alloc_space"}, {"alloc-objects", "alloc_objects"},
+		{"peak-space", "peak_space"},   {"peak-objects", "peak_objects"},
+		{"contentions", "contentions"}, {"total-delay", "delay"},
+		{"mean-delay", "delay"}};
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (given(a, flags[i][0]))
+			return flags[i][1];
+	return given(a, "sample-type") ? text(a, "sample-type") : text(a, "sample-index");
+}
+
+bool mw_view_options_is_mean(const mw_arguments_t *a) {
+	return given(a, "mean") || given(a, "mean-delay");
+}
+
+/* Options that leave something out of the profile. */
+static const char *const filter_names[] = {
+	"focus",     "ignore",  "hide",    "show",   "show-from", "prune-from", "tagfocus",
+	"tagignore", "tagshow", "taghide", "retain", "exclude",   "thread"};
+
+bool mw_view_options_is_filter(const char *name) {
+	for (size_t i = 0; i < sizeof(filter_names) / sizeof(filter_names[0]); i++)
+		if (strcmp(filter_names[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool mw_view_options_need_labels(const mw_arguments_t *a) {
+	static const char *const names[] = {"tagfocus", "tagignore", "tagshow", "taghide",
+					    "tagroot",  "tagleaf",   "thread"};
+	const char *type = mw_view_options_type(a);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (given(a, names[i]))
+			return true;
+	return type != NULL && strcmp(type, "pinned_space") == 0;
+}
+
+char *mw_view_options_filters(const mw_arguments_t *a) {
+	char *filters = mw_xstrdup("");
+	size_t used = 0;
+	for (size_t i = 0; i < sizeof(filter_names) / sizeof(filter_names[0]); i++) {
+		const char *value = text(a, filter_names[i]);
+		if (value == NULL)
+			continue;
+		size_t size = strlen(filter_names[i]) + strlen(value) + 8;
+		filters = mw_xrealloc(filters, used + size, 1);
+		used += (size_t)snprintf(filters + used, size, "   %s=%s\n", filter_names[i],
+					 value);
+	}
+	return filters;
+}
+
+mw_syntax_t mw_view_options_syntax(const mw_arguments_t *a) {
+	const char *syntax = text(a, "syntax");
+	bool is_intel = syntax != NULL ? strcmp(syntax, "intel") == 0 : given(a, "intel-syntax");
+	return is_intel ? MW_SYNTAX_INTEL : MW_SYNTAX_ATT;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ * check.c -- `mallow check`: compares a profile with limits, for builds and tests. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/complain.h"
+#include "cli/pager.h"
+#include "cli/terminal.h"
+#include "cmd/input/inputs.h"
+#include "cmd/profile/output_file.h"
+#include "cmd/report/check_print.h"
+#include "cmd/report/report_commands.h"
+#include "model/alloc.h"
+#include "model/merge.h"
+#include "view/select/selection.h"
+
+/* Stacks that are shown for a finding: one screen. */
+#define DEFAULT_STACKS 10
+
+typedef struct job {
+	const mw_arguments_t *arguments;
+	mw_profile_t *peak, *live, *base, *growth; /* as in mw_limit_profiles_t */
+	char *name;
+	mw_suppressions_t suppressions;
+	mw_check_t check;
+} job_t;
+
+static const mw_option_value_t *value(const job_t *job, const char *name) {
+	return mw_argument(job->arguments, name);
+}
+
+static int select_from(const job_t *job, mw_profile_t *p, mw_error_t *error) {
+	mw_selection_t selection = {.focus = value(job, "focus")->text,
+				    .ignore = value(job, "ignore")->text};
+	return mw_selection_apply(p, &selection, error);
+}
+
+static int load(const job_t *job, const char *const *names, size_t count, mw_profile_t **out,
+		mw_error_t *error) {
+	size_t base_first;
+	mw_inputs_t inputs = {.targets = names, .target_count = count};
+	if (mw_inputs_load(&inputs, out, &base_first, error) != 0)
+		return -1;
+	mw_profile_forget_labels(*out);
+	mw_profile_combine(*out);
+	return select_from(job, *out, error);
+}
+
+static void leave_out_known(const job_t *job, mw_profile_t *p, mw_known_t *known, size_t *count) {
+	if (!value(job, "no-default-suppressions")->given)
+		*count = mw_known_leave_out(p, known);
+}
+
+static int load_growth(job_t *job, mw_error_t *error) {
+	const mw_option_value_t *names = value(job, "baseline");
+	mw_known_t known[MW_KNOWN_MAX];
+	size_t known_count;
+	if (load(job, names->texts, names->text_count, &job->base, error) != 0)
+		return -1;
+	mw_suppress(&job->suppressions, job->base, false);
+	leave_out_known(job, job->base, known, &known_count);
+	job->growth = mw_profile_copy(job->live);
+	if (mw_profile_keep_types_of(job->growth, job->base) == 0)
+		return mw_error_set(error, "the baseline has no sample type in common with the "
+					   "profile; give a heap profile");
+	mw_profile_subtract(job->growth, job->base);
+	mw_profile_combine(job->growth);
+	return 0;
+}
+
+static int load_all(job_t *job, mw_error_t *error) {
+	const mw_option_value_t *files = value(job, "suppress");
+	for (size_t i = 0; i < files->text_count; i++)
+		if (mw_suppressions_read(&job->suppressions, files->texts[i], error) != 0)
+			return -1;
+	if (load(job, (const char *const *)job->arguments->operands, job->arguments->operand_count,
+		 &job->peak, error) != 0)
+		return -1;
+	/* A mistyped pattern would leave no samples and pass every limit. */
+	if (job->peak->sample_count == 0 &&
+	    (value(job, "focus")->given || value(job, "ignore")->given))
+		mw_complain("note: --focus and --ignore leave no stack of the profile");
+	mw_suppress(&job->suppressions, job->peak, true);
+	/* Memory that libraries keep on purpose is no leak, but it is a part of the peak. */
+	job->live = mw_profile_copy(job->peak);
+	leave_out_known(job, job->live, job->check.known, &job->check.known_count);
+	return value(job, "baseline")->given ? load_growth(job, error) : 0;
+}
+
+/* Reads the limit in bytes if it is set. */
+static int parse_limit(const job_t *job, mw_limit_kind_t kind, int64_t *bytes, mw_error_t *error) {
+	double percent = -1;
+	bool is_growth = kind == MW_LIMIT_GROWTH;
+	const char *name = mw_limit_name(kind), *text = value(job, name)->text;
+	if (!mw_limit_parse(text, bytes, is_growth ? &percent : NULL))
+		return mw_error_set(error,
+				    "check: --%s does not take '%s'; allowed: bytes such as "
+				    "0, 512K or 200M%s",
+				    name, text, is_growth ? ", or a share such as 5%" : "");
+	if (percent >= 0)
+		*bytes = (int64_t)((double)mw_limit_live_bytes(job->base) * percent / 100);
+	return 0;
+}
+
+static int check_limits(job_t *job, mw_error_t *error) {
+	mw_check_t *c = &job->check;
+	const mw_limit_profiles_t profiles = {job->peak, job->live, job->base, job->growth};
+	for (mw_limit_kind_t kind = 0; kind < MW_LIMIT_KINDS; kind++) {
+		int64_t allowed;
+		if (!value(job, mw_limit_name(kind))->given)
+			continue;
+		if (parse_limit(job, kind, &allowed, error) != 0 ||
+		    mw_limit_check(kind, &profiles, allowed, &c->findings[c->count], error) != 0)
+			return -1;
+		c->profiles[c->count++] = mw_limit_profile(kind, &profiles);
+	}
+	return 0;
+}
+
+static int print(job_t *job, mw_error_t *error) {
+	const char *format = value(job, "format")->text, *path = value(job, "output")->text;
+	if (path == NULL)
+		mw_pager_begin(job->arguments);
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	if (out == NULL)
+		return mw_error_set(error, "check: out of memory; try a smaller profile");
+	bool is_text = format == NULL || strcmp(format, "text") == 0;
+	if (path == NULL && is_text)
+		job->check.columns = mw_terminal_columns(stdout);
+	if (is_text)
+		mw_check_print_text(out, &job->check);
+	else if (strcmp(format, "json") == 0)
+		mw_check_print_json(out, &job->check);
+	else
+		mw_check_print_junit(out, &job->check);
+	fclose(out);
+	int result = mw_picture_write(NULL, path, text, length, error);
+	free(text);
+	return result;
+}
+
+/* Returns the names of all checked targets as one text. */
+static char *join_names(const mw_arguments_t *arguments) {
+	char *joined = mw_xstrdup(arguments->operands[0]);
+	for (size_t i = 1; i < arguments->operand_count; i++) {
+		char *longer;
+		if (asprintf(&longer, "%s %s", joined, arguments->operands[i]) < 0)
+			break;
+		free(joined);
+		joined = longer;
+	}
+	return joined;
+}
+
+static void release(job_t *job) {
+	for (size_t i = 0; i < job->check.count; i++)
+		mw_stacks_release(&job->check.findings[i].stacks);
+	mw_suppressions_release(&job->suppressions);
+	free(job->name);
+	mw_profile_free(job->peak);
+	mw_profile_free(job->live);
+	mw_profile_free(job->base);
+	mw_profile_free(job->growth);
+}
+
+static bool options_make_sense(const job_t *job) {
+	bool growth = value(job, "max-growth")->given;
+	if (growth != value(job, "baseline")->given) {
+		mw_complain("check: --max-growth and --baseline go together; give both");
+		return false;
+	}
+	if (growth || value(job, "max-peak")->given || value(job, "max-live")->given)
+		return true;
+	mw_complain("check: no limit; give --max-live, --max-peak or --max-growth");
+	return false;
+}
+
+int mw_cmd_check(const mw_arguments_t *arguments) {
+	job_t job = {.arguments = arguments};
+	mw_error_t error;
+	const mw_option_value_t *top = value(&job, "top");
+	job.check.suppressions = &job.suppressions;
+	job.check.stacks_max = top->given ? (size_t)top->number : DEFAULT_STACKS;
+	if (!options_make_sense(&job))
+		return MW_EXIT_TROUBLE;
+	mw_load_take_options(arguments);
+	mw_load_take_fetch_options(arguments);
+	job.check.name = job.name = join_names(arguments);
+	int result = load_all(&job, &error);
+	if (result == 0)
+		result = check_limits(&job, &error);
+	if (result == 0)
+		result = print(&job, &error);
+	int status = mw_check_passed(&job.check) ? MW_EXIT_FINE : MW_EXIT_FINDING;
+	if (result != 0) {
+		mw_complain("%s", error.text);
+		status = MW_EXIT_TROUBLE;
+	}
+	release(&job);
+	return status;
+}

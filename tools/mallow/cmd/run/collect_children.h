@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * collect_children.h -- profiles of a program that `mallow run` started, and of its children.
+ * Layer: cmd/run. */
+#ifndef MW_TOOL_CMD_RUN_COLLECT_CHILDREN_H
+#define MW_TOOL_CMD_RUN_COLLECT_CHILDREN_H
+
+#include <stdbool.h>
+
+#include "live/process/launch.h"
+
+/* A run: the program and the processes that it started. */
+typedef struct mw_children {
+	const char *session;   /* option prof_session of all processes of the run */
+	const char *directory; /* folder for profiles: "." or a path */
+	const char *file;      /* file of the program's profile; NULL = a made-up name */
+	/* The user gave a folder, so the number of profiles is not limited. */
+	bool every_process;
+	const char *program; /* the program's name on the command line */
+	const char *
+		as; /* the library whose name libmallow.so takes; NULL: libmallow.so is preloaded */
+	const mw_launch_t *launch;
+	bool library_seen; /* libmallow.so was among the program's mappings */
+	/* Descriptor of the program's state file, or -1; the file's name may disappear with the
+	 * program. */
+	int held_fd;
+	uint64_t mean_bytes; /* T that the user asked for */
+} mw_children_t;
+
+/* Called after the program has ended.  Writes the profiles of the run's ended processes, removes
+ * their state files, and prints on standard error which files were written and a summary of the
+ * program's profile. */
+void mw_children_collect(const mw_children_t *children);
+
+/* Called from time to time while the program with this pid runs.  Opens the program's state
+ * file, and removes files of processes that ended without a sample. */
+void mw_children_poll(mw_children_t *children, int pid);
+
+#endif

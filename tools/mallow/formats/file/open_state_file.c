@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * open_state_file.c -- opens state files relative to a descriptor of their folder. */
+#include "formats/file/open_state_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/alloc.h"
+#include "state/layout.h"
+
+static bool is_made_of(const char *text, size_t length, const char *characters) {
+	return length > 0 && strspn(text, characters) >= length;
+}
+
+/* Returns the file's name in a path like ".../mallow-1000/4711.99"; NULL: the path has another
+ * form. */
+static const char *name_in_folder(const char *path) {
+	static const char prefix[] = "mallow-";
+	const char *slash = strrchr(path, '/');
+	if (slash == NULL || !is_made_of(slash + 1, strlen(slash + 1), "0123456789."))
+		return NULL;
+	const char *folder = memrchr(path, '/', (size_t)(slash - path));
+	folder = folder != NULL ? folder + 1 : path;
+	const char *number = folder + strlen(prefix);
+	bool is_ours = strncmp(folder, prefix, strlen(prefix)) == 0 && number < slash &&
+		       is_made_of(number, (size_t)(slash - number), "0123456789");
+	return is_ours ? slash + 1 : NULL;
+}
+
+/* Opens the folder that `path` has before `name`. */
+static int open_folder(const char *path, const char *name) {
+	char *folder = mw_xstrdup(path);
+	folder[name - path - 1] = '\0';
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	free(folder);
+	return fd;
+}
+
+/* Closes `fd` and keeps errno, so that an earlier error is reported. */
+static void close_folder(int fd) {
+	int saved_errno = errno;
+	close(fd);
+	errno = saved_errno;
+}
+
+int mw_open_file(const char *path, int flags) {
+	flags |= O_CLOEXEC | O_NOCTTY;
+	const char *name = name_in_folder(path);
+	if (name == NULL)
+		return open(path, flags);
+	int folder = open_folder(path, name);
+	if (folder < 0)
+		return -1;
+	/* O_NONBLOCK: opening a named pipe in place of the file must not block.  The flag has no
+	 * effect on files. */
+	int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK);
+	close_folder(folder);
+	return fd;
+}
+
+int mw_remove_file(const char *path, dev_t device, ino_t inode) {
+	const char *name = name_in_folder(path);
+	int folder = name != NULL ? open_folder(path, name) : -1;
+	struct stat file;
+	if (folder < 0)
+		return -1;
+	int result = fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW);
+	if (result == 0 && (file.st_dev != device || file.st_ino != inode)) {
+		errno = ESTALE;
+		result = -1;
+	}
+	if (result == 0)
+		result = unlinkat(folder, name, 0);
+	close_folder(folder);
+	return result;
+}
+
+bool mw_state_file_is_held(int fd) {
+	/* The process holds a write lock, which a read lock conflicts with.  F_GETLK asks
+	 * without taking a lock. */
+	struct flock lock = {.l_type = F_RDLCK,
+			     .l_whence = SEEK_SET,
+			     .l_start = MW_STATE_ALIVE_LOCK,
+			     .l_len = 1};
+	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool mw_state_file_is_held_at(const char *path) {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool is_held = fd >= 0 && mw_state_file_is_held(fd);
+	if (fd >= 0)
+		close(fd);
+	return is_held;
+}

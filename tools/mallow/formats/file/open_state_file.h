@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * open_state_file.h -- opens and removes state files without following links, and tells whether
+ * their process runs.
+ * Layer: formats/file.  The library keeps state files in folders that belong to their users, for
+ * example /dev/shm/mallow-1000/4711.99.  While root reads or removes a file, its user may
+ * replace the file or the folder by a link. */
+#ifndef MW_TOOL_FORMATS_FILE_OPEN_STATE_FILE_H
+#define MW_TOOL_FORMATS_FILE_OPEN_STATE_FILE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Opens a file as open(2) does, with O_CLOEXEC and O_NOCTTY. If the path ends like a path of the
+ * library ("mallow-<number>/<numbers>"), neither the folder nor the file may be a link (errno is
+ * then ELOOP or ENOTDIR), and a pipe does not block. */
+int mw_open_file(const char *path, int flags);
+
+/* Removes the state file at `path` if it still is the file with this device and inode.  Returns
+ * 0, or -1 with errno. */
+int mw_remove_file(const char *path, dev_t device, ino_t inode);
+
+/* True if the process that made the file still holds its lock, so the process runs
+ * (state/layout.h).  `fd` is open for reading. */
+bool mw_state_file_is_held(int fd);
+/* As mw_state_file_is_held(), for a path; false if the file cannot be opened. */
+bool mw_state_file_is_held_at(const char *path);
+
+#endif

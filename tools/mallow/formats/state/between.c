@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * between.c -- computes the allocations between two snapshots of one process. */
+#include "formats/state/state_file.h"
+
+#include <stdlib.h>
+
+static int64_t weigh(uint64_t weight_q16, uint64_t bytes) {
+	unsigned __int128 product = (unsigned __int128)weight_q16 * bytes + 32768;
+	product >>= 16;
+	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
+}
+
+static void take_back(mw_state_stack_t *now, const mw_state_stack_t *then) {
+	now->alloc_objects_q16 -= then->alloc_objects_q16;
+	now->alloc_bytes -= then->alloc_bytes;
+	now->alloc_requested_bytes -= then->alloc_requested_bytes;
+	now->alloc_zero_objects_q16 -= then->alloc_zero_objects_q16;
+	now->alloc_samples -= then->alloc_samples;
+}
+
+static void forget_live(mw_state_stack_t *stack) {
+	stack->live_objects_q16 = 0;
+	stack->live_bytes = 0;
+	stack->live_requested_bytes = 0;
+	stack->live_zero_objects_q16 = 0;
+	stack->live_samples = 0;
+	/* These values cover the whole run, not the time between the snapshots. */
+	stack->peak_objects_q16 = 0;
+	stack->peak_bytes = 0;
+	stack->peak_number = 0;
+	stack->lifetimes = 0;
+}
+
+static void add_live(mw_state_stack_t *stack, const mw_state_record_t *record) {
+	int64_t objects_q16 = (int64_t)record->weight_q16;
+	stack->live_objects_q16 += objects_q16;
+	stack->live_bytes += weigh(record->weight_q16, record->usable_bytes);
+	stack->live_requested_bytes += weigh(record->weight_q16, record->requested_bytes);
+	if (record->requested_bytes == 0)
+		stack->live_zero_objects_q16 += objects_q16;
+	stack->live_samples++;
+}
+
+void mw_snapshot_since(mw_snapshot_t *after, const mw_snapshot_t *before, uint64_t since_ns) {
+	/* After a reset, all counters started from 0, so nothing is subtracted. */
+	bool same = before->live.generation == after->live.generation;
+	for (size_t i = 0; i < after->stack_count; i++) {
+		mw_state_stack_t *stack = &after->stacks[i];
+		if (same && i < before->stack_count && before->stacks[i].hash == stack->hash)
+			take_back(stack, &before->stacks[i]);
+		forget_live(stack);
+	}
+	for (size_t i = 0; i < after->record_count; i++) {
+		const mw_state_record_t *record = &after->records[i];
+		if (record->time_ns >= since_ns && record->stack < after->stack_count)
+			add_live(&after->stacks[record->stack], record);
+	}
+	after->live.peak_number = 0;
+	after->live.stops = 0;
+	free(after->records);
+	after->records = NULL;
+	after->record_count = 0;
+}
+
+static void forget_allocated(mw_state_stack_t *stack) {
+	const mw_state_stack_t all = *stack;
+	take_back(stack, &all);
+	stack->first_size_bytes = 0;
+	stack->sizes = 0;
+}
+
+int64_t mw_snapshot_made_ns(const mw_snapshot_t *s, const mw_state_record_t *record) {
+	/* Unsigned arithmetic, because a damaged file may hold any value. */
+	uint64_t zero_ns = s->header.created_realtime_ns - s->header.created_monotonic_ns;
+	return (int64_t)(zero_ns + record->time_ns);
+}
+
+void mw_snapshot_made_between(mw_snapshot_t *s, int64_t from_ns, int64_t until_ns) {
+	size_t kept = 0;
+	for (size_t i = 0; i < s->stack_count; i++) {
+		forget_live(&s->stacks[i]);
+		forget_allocated(&s->stacks[i]);
+	}
+	for (size_t i = 0; i < s->record_count; i++) {
+		const mw_state_record_t record = s->records[i];
+		int64_t time_ns = mw_snapshot_made_ns(s, &record);
+		if (time_ns < from_ns || time_ns >= until_ns || record.stack >= s->stack_count)
+			continue;
+		add_live(&s->stacks[record.stack], &record);
+		s->records[kept++] = record;
+	}
+	s->record_count = kept;
+	s->live.peak_number = 0;
+}

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: MIT
+ * state_file.c -- copies a state file and checks the copy. snapshot.c makes a profile of it. */
+#include "formats/state/state_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "formats/file/open_state_file.h"
+#include "model/alloc.h"
+#include "model/limit.h"
+
+/* Most entries of a section that are read, so that a hostile header cannot make the command
+ * allocate all memory.  Each limit is at least four times the library's own.  Parts that are
+ * holes in the file cost only address space. */
+static const uint64_t section_limits[MW_SECTION_COUNT] = {
+	[MW_SECTION_CONTROL] = 1,
+	[MW_SECTION_LIVE] = 1,
+	[MW_SECTION_MODULES] = MW_FRAME_MODULE_MAX,
+	[MW_SECTION_STACKS] = (uint64_t)1 << 22,
+	[MW_SECTION_FRAMES] = (uint64_t)1 << 26,
+	[MW_SECTION_NODES] = (uint64_t)1 << 26,
+	[MW_SECTION_RECORDS] = (uint64_t)1 << 23,
+	[MW_SECTION_TIMELINE] = (uint64_t)1 << 20,
+	[MW_SECTION_EVENTS] = (uint64_t)1 << 20,
+	[MW_SECTION_LIFETIMES] = (uint64_t)1 << 22,
+	[MW_SECTION_SIZES] = (uint64_t)1 << 23,
+	[MW_SECTION_THREADS] = (uint64_t)1 << 12,
+	[MW_SECTION_CLASSES] = (uint64_t)1 << 10,
+	[MW_SECTION_RANGES] = (uint64_t)1 << 14,
+};
+
+static const char *const section_names[MW_SECTION_COUNT] = {
+	[MW_SECTION_CONTROL] = "control",     [MW_SECTION_LIVE] = "live",
+	[MW_SECTION_MODULES] = "modules",     [MW_SECTION_STACKS] = "stacks",
+	[MW_SECTION_FRAMES] = "frames",       [MW_SECTION_RECORDS] = "records",
+	[MW_SECTION_TIMELINE] = "timeline",   [MW_SECTION_EVENTS] = "events",
+	[MW_SECTION_LIFETIMES] = "lifetimes", [MW_SECTION_THREADS] = "threads",
+	[MW_SECTION_CLASSES] = "classes",     [MW_SECTION_RANGES] = "ranges",
+	[MW_SECTION_NODES] = "nodes",         [MW_SECTION_SIZES] = "sizes",
+};
+
+/* A file that is being read, and the snapshot that it is read into. */
+typedef struct source {
+	int fd;
+	const char *name;
+	mw_error_t *error;
+	mw_snapshot_t *snapshot;
+} source_t;
+
+bool mw_state_file_is_magic(const void *bytes, size_t length) {
+	return length >= 8 && memcmp(bytes, MW_STATE_MAGIC, 8) == 0;
+}
+
+/* Copies exactly `length` bytes. */
+static int read_exactly(const source_t *s, void *into, uint64_t offset, size_t length) {
+	char *at = into;
+	while (length > 0) {
+		ssize_t got = pread(s->fd, at, length, (off_t)offset);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return mw_error_set(s->error, "%s: cannot read: %s", s->name,
+					    strerror(errno));
+		if (got == 0)
+			return mw_error_set(s->error,
+					    "%s: ends at byte %" PRIu64
+					    ", before its data; it was cut short",
+					    s->name, offset);
+		at += got;
+		offset += (uint64_t)got;
+		length -= (size_t)got;
+	}
+	return 0;
+}
+
+/* Copies `length` bytes into zeroed memory, and skips holes of the file. */
+static int read_sparse(const source_t *s, void *into, uint64_t offset, size_t length) {
+	uint64_t end = offset + length, at = offset;
+	while (at < end) {
+		off_t data = lseek(s->fd, (off_t)at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			break; /* the rest is a hole */
+		off_t hole = data < 0 ? -1 : lseek(s->fd, data, SEEK_HOLE);
+		/* The file system does not support SEEK_DATA: everything is read. */
+		if (data < 0 || hole < 0) {
+			data = (off_t)at;
+			hole = (off_t)end;
+		}
+		uint64_t from = (uint64_t)data, to = (uint64_t)hole < end ? (uint64_t)hole : end;
+		if (from >= end)
+			break;
+		if (to <= from)
+			to = end; /* the file became shorter between the two calls */
+		if (read_exactly(s, (char *)into + (from - offset), from, to - from) != 0)
+			return -1;
+		at = to;
+	}
+	return 0;
+}
+
+/* Returns the file offset of entry `from` of a section, and how many entries follow each other
+ * there without a gap. */
+static uint64_t place_of(const mw_state_section_t *section, size_t from, size_t *neighbours) {
+	bool is_first = from < section->first_entries;
+	*neighbours = is_first ? section->first_entries - from : SIZE_MAX;
+	return (is_first ? section->first_offset_bytes : section->offset_bytes) +
+	       from * (uint64_t)section->stride_bytes;
+}
+
+/* Returns the first `count` entries of a section; entries in holes of the file are zero.  NULL:
+ * error. */
+static void *read_section(const source_t *s, mw_state_section_id_t id, size_t count) {
+	const mw_state_section_t *section = &s->snapshot->header.sections[id];
+	size_t stride = mw_state_stride(id);
+	if (count > section_limits[id]) {
+		mw_error_set(s->error,
+			     "%s: says it uses %zu entries of %s, more than the %" PRIu64
+			     " this version reads; the file is damaged",
+			     s->name, count, section_names[id], section_limits[id]);
+		return NULL;
+	}
+	char *entries = mw_xcalloc(count, stride);
+	for (size_t from = 0, here; from < count; from += here) {
+		uint64_t offset = place_of(section, from, &here);
+		here = here < count - from ? here : count - from;
+		if (read_sparse(s, entries + from * stride, offset, here * stride) != 0) {
+			free(entries);
+			return NULL;
+		}
+	}
+	return entries;
+}
+
+static int check_section(const source_t *s, mw_state_section_id_t id) {
+	const mw_state_header_t *header = &s->snapshot->header;
+	const mw_state_section_t *section = &header->sections[id];
+	uint64_t bytes, end, first_bytes, first_end;
+	bool good = section->stride_bytes == mw_state_stride(id) && section->capacity > 0 &&
+		    section->offset_bytes >= sizeof(*header) && section->offset_bytes % 8 == 0 &&
+		    !__builtin_mul_overflow(section->capacity, section->stride_bytes, &bytes) &&
+		    !__builtin_add_overflow(section->offset_bytes, bytes, &end) &&
+		    end <= header->file_bytes;
+	if (good && section->first_entries > 0) {
+		first_bytes = (uint64_t)section->first_entries * section->stride_bytes;
+		good = section->first_entries <= section->capacity && section->capacity > 1 &&
+		       section->first_offset_bytes >= sizeof(*header) &&
+		       section->first_offset_bytes % 8 == 0 &&
+		       !__builtin_add_overflow(section->first_offset_bytes, first_bytes,
+					       &first_end) &&
+		       first_end <= header->file_bytes;
+	}
+	if (!good)
+		return mw_error_set(s->error,
+				    "%s: its section of %s does not fit (offset %" PRIu64
+				    ", %" PRIu64 " entries of %" PRIu32
+				    " bytes); the file is damaged",
+				    s->name, section_names[id], section->offset_bytes,
+				    section->capacity, section->stride_bytes);
+	return 0;
+}
+
+/* Range of the file that holds entries. */
+typedef struct extent {
+	uint64_t begin, end;
+} extent_t;
+
+static int compare_extents(const void *a, const void *b) {
+	const extent_t *x = a, *y = b;
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Refuses files whose sections overlap.  Each section is copied, so overlapping sections of a
+ * small file could take much memory. */
+static int check_overlap(const source_t *s) {
+	extent_t extents[2 * MW_SECTION_COUNT];
+	for (int id = 0; id < MW_SECTION_COUNT; id++) {
+		const mw_state_section_t *section = &s->snapshot->header.sections[id];
+		uint64_t begin = section->offset_bytes, first = section->first_offset_bytes;
+		uint64_t first_bytes = (uint64_t)section->first_entries * section->stride_bytes;
+		uint64_t end = begin + section->capacity * section->stride_bytes;
+		extents[2 * id] = (extent_t){begin + first_bytes, end};
+		extents[2 * id + 1] = (extent_t){first, first + first_bytes};
+	}
+	qsort(extents, 2 * MW_SECTION_COUNT, sizeof(extent_t), compare_extents);
+	for (size_t i = 0, end = 0; i < 2 * MW_SECTION_COUNT; i++) {
+		bool is_empty = extents[i].begin == extents[i].end;
+		if (!is_empty && extents[i].begin < end)
+			return mw_error_set(s->error,
+					    "%s: sections overlap at byte %" PRIu64
+					    "; the file is damaged",
+					    s->name, extents[i].begin);
+		end = is_empty ? end : extents[i].end;
+	}
+	return 0;
+}
+
+static void end_texts(mw_state_header_t *header) {
+	header->library_version[sizeof(header->library_version) - 1] = '\0';
+	header->session[sizeof(header->session) - 1] = '\0';
+	header->unused_options[sizeof(header->unused_options) - 1] = '\0';
+	header->program[sizeof(header->program) - 1] = '\0';
+	header->exe[sizeof(header->exe) - 1] = '\0';
+	header->args[sizeof(header->args) - 1] = '\0';
+	header->args[sizeof(header->args) - 2] = '\0';
+}
+
+static bool is_blank(const void *magic, size_t length) {
+	const char *bytes = magic;
+	while (length > 0 && bytes[length - 1] == '\0')
+		length--;
+	return length == 0;
+}
+
+bool mw_state_file_is_blank(const char *path) {
+	char magic[sizeof(((mw_state_header_t *)NULL)->magic)];
+	int fd = mw_open_file(path, O_RDONLY | O_NONBLOCK);
+	bool blank = fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+		     is_blank(magic, sizeof(magic));
+	if (fd >= 0)
+		close(fd);
+	return blank;
+}
+
+static int read_header(const source_t *s) {
+	mw_state_header_t *header = &s->snapshot->header;
+	struct stat file;
+	if (fstat(s->fd, &file) != 0)
+		return mw_error_set(s->error, "%s: cannot read: %s", s->name, strerror(errno));
+	if (!S_ISREG(file.st_mode))
+		return mw_error_set(s->error, "%s: is not a regular file", s->name);
+	if (file.st_size < (off_t)MW_STATE_PAGE_BYTES)
+		return mw_error_set(
+			s->error,
+			"%s: is no state file of mallow: it has %lld bytes and would have 4096 or "
+			"more",
+			s->name, (long long)file.st_size);
+	if (read_exactly(s, header, 0, sizeof(*header)) != 0)
+		return -1;
+	if (is_blank(header->magic, sizeof(header->magic)))
+		return mw_error_set(s->error,
+				    "%s: nothing was written to it: its process is just making it, "
+				    "or ended right after",
+				    s->name);
+	if (!mw_state_file_is_magic(header->magic, sizeof(header->magic)))
+		return mw_error_set(s->error, "%s: is no state file of mallow", s->name);
+	if (header->layout_version != MW_STATE_VERSION)
+		return mw_error_set(
+			s->error,
+			"%s: has layout version %" PRIu32
+			", this command reads version %u; use the command of the library that "
+			"wrote it",
+			s->name, header->layout_version, MW_STATE_VERSION);
+	if (header->header_bytes != sizeof(*header) || header->section_count != MW_SECTION_COUNT)
+		return mw_error_set(s->error,
+				    "%s: has a header of %" PRIu32 " bytes and %" PRIu32
+				    " sections, not %zu and %d; the file is damaged",
+				    s->name, header->header_bytes, header->section_count,
+				    sizeof(*header), MW_SECTION_COUNT);
+	if (header->file_bytes > (uint64_t)file.st_size)
+		return mw_error_set(s->error,
+				    "%s: has %lld bytes, its header says %" PRIu64
+				    "; it was cut short",
+				    s->name, (long long)file.st_size, header->file_bytes);
+	for (int id = 0; id < MW_SECTION_COUNT; id++)
+		if (check_section(s, (mw_state_section_id_t)id) != 0)
+			return -1;
+	end_texts(header);
+	return check_overlap(s);
+}
+
+/* Reads the live page and limits its counts to the sections' capacities. */
+static int read_live(const source_t *s, mw_state_live_t *live) {
+	const mw_state_section_t *sections = s->snapshot->header.sections;
+	if (read_exactly(s, live, sections[MW_SECTION_LIVE].offset_bytes, sizeof(*live)) != 0)
+		return -1;
+	struct {
+		_Atomic uint64_t *count;
+		mw_state_section_id_t id;
+	} counts[] = {
+		{&live->modules_used, MW_SECTION_MODULES},
+		{&live->stacks_used, MW_SECTION_STACKS},
+		{&live->frames_used, MW_SECTION_FRAMES},
+		{&live->nodes_used, MW_SECTION_NODES},
+		{&live->records_used, MW_SECTION_RECORDS},
+		{&live->ticks_written, MW_SECTION_TIMELINE},
+		{&live->lifetimes_used, MW_SECTION_LIFETIMES},
+		{&live->sizes_used, MW_SECTION_SIZES},
+	};
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (*counts[i].count > sections[counts[i].id].capacity)
+			*counts[i].count = sections[counts[i].id].capacity;
+	if (live->stat_count > MW_STAT_CAPACITY)
+		live->stat_count = MW_STAT_CAPACITY;
+	return 0;
+}
+
+/* Returns for each node the number of frames from the node to the outermost one; 0 = the chain
+ * is damaged.  A caller always has a smaller number than its callee, so no chain is circular. */
+static uint16_t *node_depths(const mw_snapshot_t *snapshot) {
+	uint16_t *depths = mw_xcalloc(snapshot->node_count, sizeof(*depths));
+	for (size_t i = 1; i < snapshot->node_count; i++) {
+		uint32_t caller = (uint32_t)snapshot->nodes[i];
+		uint64_t frame = snapshot->nodes[i] >> MW_NODE_FRAME_SHIFT;
+		bool is_good = frame > 0 && frame < snapshot->frame_count && caller < i &&
+			       (caller == 0 || depths[caller] > 0) &&
+			       depths[caller] < MW_STATE_DEPTH_MAX;
+		depths[i] = is_good ? (uint16_t)(depths[caller] + 1) : 0;
+	}
+	return depths;
+}
+
+/* Empties stacks whose chain of nodes has another length than the stack says.  Views show an
+ * empty stack as unknown. */
+static void check_stacks(mw_snapshot_t *snapshot) {
+	uint16_t *depths = node_depths(snapshot);
+	for (size_t i = 0; i < snapshot->stack_count; i++) {
+		mw_state_stack_t *stack = &snapshot->stacks[i];
+		if (stack->node >= snapshot->node_count || depths[stack->node] == 0 ||
+		    depths[stack->node] != stack->depth)
+			stack->node = stack->depth = 0;
+	}
+	free(depths);
+}
+
+/* Drops lists of sizes that are damaged, or that refer to entries which a full file system could
+ * not store.  Each entry refers to a smaller number, so no list is circular.  Each entry belongs
+ * to one stack, so all lists together are at most as long as the section. */
+static void check_sizes(mw_snapshot_t *snapshot) {
+	bool *is_good = mw_xcalloc(snapshot->size_count, sizeof(*is_good));
+	for (size_t i = 1; i < snapshot->size_count; i++) {
+		const mw_state_size_t *size = &snapshot->sizes[i];
+		is_good[i] =
+			size->usable_bytes > 0 && size->next < i &&
+			(size->next == 0 ||
+			 (is_good[size->next] && snapshot->sizes[size->next].stack == size->stack));
+	}
+	for (size_t i = 0; i < snapshot->stack_count; i++) {
+		mw_state_stack_t *stack = &snapshot->stacks[i];
+		uint32_t newest = stack->sizes;
+		if (newest != 0 && (newest >= snapshot->size_count || !is_good[newest] ||
+				    snapshot->sizes[newest].stack != i))
+			stack->first_size_bytes = stack->sizes = 0;
+	}
+	free(is_good);
+}
+
+/* Reads the stacks' counters, then the live page: everything that these stacks refer to was
+ * counted before.  If a new peak began meanwhile, the stacks hold values of two peaks, so they
+ * are read again. */
+static int read_counters(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	/* A process whose heap grows all the time may begin a new peak during every attempt.
+	 * After the fifth attempt the peak is incomplete by origin.peak_gap_bytes (mw_origin_t). */
+	for (int attempt = 0; attempt < 5; attempt++) {
+		uint32_t peak_number = snapshot->live.peak_number;
+		free(snapshot->stacks);
+		snapshot->stack_count = (size_t)snapshot->live.stacks_used;
+		snapshot->stacks = read_section(s, MW_SECTION_STACKS, snapshot->stack_count);
+		if (snapshot->stacks == NULL || read_live(s, &snapshot->live) != 0)
+			return -1;
+		if (snapshot->live.peak_number == peak_number)
+			break;
+	}
+	snapshot->live.stacks_used = snapshot->stack_count;
+	snapshot->life_count = (size_t)snapshot->live.lifetimes_used;
+	snapshot->size_count = (size_t)snapshot->live.sizes_used;
+	if ((snapshot->lifetimes = read_section(s, MW_SECTION_LIFETIMES, snapshot->life_count)) !=
+	    NULL)
+		snapshot->sizes = read_section(s, MW_SECTION_SIZES, snapshot->size_count);
+	return snapshot->sizes == NULL ? -1 : 0;
+}
+
+static int read_stacks(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	if (read_counters(s) != 0)
+		return -1;
+	snapshot->node_count = (size_t)snapshot->live.nodes_used;
+	snapshot->frame_count = (size_t)snapshot->live.frames_used;
+	snapshot->module_count = (size_t)snapshot->live.modules_used;
+	if ((snapshot->nodes = read_section(s, MW_SECTION_NODES, snapshot->node_count)) != NULL &&
+	    (snapshot->frames = read_section(s, MW_SECTION_FRAMES, snapshot->frame_count)) != NULL)
+		snapshot->modules = read_section(s, MW_SECTION_MODULES, snapshot->module_count);
+	if (snapshot->modules == NULL)
+		return -1;
+	for (size_t i = 0; i < snapshot->module_count; i++) {
+		mw_state_module_t *module = &snapshot->modules[i];
+		module->path[sizeof(module->path) - 1] = '\0';
+		if (module->build_id_bytes > sizeof(module->build_id))
+			module->build_id_bytes = 0;
+	}
+	check_stacks(snapshot);
+	check_sizes(snapshot);
+	return 0;
+}
+
+/* True for a live sample of the current generation whose stack exists. */
+static bool record_counts(const mw_snapshot_t *snapshot, const mw_state_record_t *record) {
+	return record->stack != MW_RECORD_FREE && record->address != 0 &&
+	       record->generation == snapshot->live.generation &&
+	       record->stack < snapshot->live.stacks_used;
+}
+
+/* Reads one record until it is consistent.  False: the process wrote to it during every attempt. */
+static bool reread_record(const source_t *s, size_t number, mw_state_record_t *record) {
+	size_t neighbours;
+	uint64_t offset =
+		place_of(&s->snapshot->header.sections[MW_SECTION_RECORDS], number, &neighbours);
+	/* A writer needs well under a microsecond.  Eight attempts suffice unless the writer is
+	 * preempted. */
+	for (int attempt = 0; attempt < 8; attempt++) {
+		uint32_t after;
+		if (pread(s->fd, record, sizeof(*record), (off_t)offset) != sizeof(*record) ||
+		    pread(s->fd, &after, sizeof(after), (off_t)offset) != sizeof(after))
+			return false;
+		if (after == record->sequence && after % 2 == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Reads the names of threads.  They are in a ring, whose order does not matter. */
+static int read_threads(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	uint64_t capacity = snapshot->header.sections[MW_SECTION_THREADS].capacity;
+	uint64_t written = snapshot->live.threads_written;
+	snapshot->thread_count = (size_t)(written < capacity ? written : capacity);
+	snapshot->threads = read_section(s, MW_SECTION_THREADS, snapshot->thread_count);
+	if (snapshot->threads == NULL)
+		return -1;
+	for (size_t i = 0; i < snapshot->thread_count; i++)
+		snapshot->threads[i].name[sizeof(snapshot->threads[i].name) - 1] = '\0';
+	return 0;
+}
+
+static size_t capped(const mw_snapshot_t *snapshot, mw_state_section_id_t id, uint64_t count) {
+	uint64_t capacity = snapshot->header.sections[id].capacity;
+	return (size_t)(count < capacity ? count : capacity);
+}
+
+/* Reads the results of the last heap walk, again if the process was writing them. */
+static int read_heap_walk(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	/* A process writes the results in microseconds, or in milliseconds if its heap has many
+	 * gigabytes.  A process that was killed meanwhile leaves them incomplete. */
+	for (int attempt = 0; attempt < 4; attempt++) {
+		mw_state_live_t *live = &snapshot->live;
+		uint64_t sequence = live->heap_walk_sequence;
+		free(snapshot->classes);
+		free(snapshot->ranges);
+		snapshot->class_count = capped(snapshot, MW_SECTION_CLASSES, live->classes_used);
+		snapshot->range_count = capped(snapshot, MW_SECTION_RANGES, live->ranges_used);
+		snapshot->classes = read_section(s, MW_SECTION_CLASSES, snapshot->class_count);
+		snapshot->ranges = snapshot->classes == NULL ? NULL
+							     : read_section(s, MW_SECTION_RANGES,
+									    snapshot->range_count);
+		if (snapshot->ranges == NULL || read_live(s, live) != 0)
+			return -1;
+		if (live->heap_walk_sequence == sequence && sequence % 2 == 0)
+			return 0;
+		usleep(2000);
+	}
+	snapshot->class_count = snapshot->range_count = 0;
+	return 0;
+}
+
+/* Copies every record twice.  If the sequence number is even and equal in both copies, nobody
+ * wrote to the record while the first copy was made. */
+static int read_records(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	size_t count = (size_t)snapshot->live.records_used, kept = 0;
+	mw_state_record_t *first = read_section(s, MW_SECTION_RECORDS, count);
+	snapshot->records = first;
+	mw_state_record_t *second =
+		first == NULL ? NULL : read_section(s, MW_SECTION_RECORDS, count);
+	if (second == NULL)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		bool whole = first[i].sequence == second[i].sequence && first[i].sequence % 2 == 0;
+		if (!whole && !reread_record(s, i, &first[i]))
+			continue;
+		if (record_counts(snapshot, &first[i]))
+			first[kept++] = first[i];
+	}
+	free(second);
+	snapshot->record_count = kept;
+	return 0;
+}
+
+/* Reads the events.  They are in a ring, which is rotated so that the oldest event comes first. */
+static int read_events(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	uint64_t capacity = snapshot->header.sections[MW_SECTION_EVENTS].capacity;
+	uint64_t written = snapshot->live.events_written;
+	size_t count = (size_t)(written < capacity ? written : capacity);
+	mw_state_event_t *ring = read_section(s, MW_SECTION_EVENTS, count);
+	if (ring == NULL)
+		return -1;
+	size_t oldest = written > capacity ? (size_t)(written % capacity) : 0;
+	snapshot->events = mw_xcalloc(count, sizeof(*ring));
+	memcpy(snapshot->events, ring + oldest, (count - oldest) * sizeof(*ring));
+	memcpy(snapshot->events + count - oldest, ring, oldest * sizeof(*ring));
+	snapshot->event_count = count;
+	free(ring);
+	return 0;
+}
+
+/* Reads the ticks.  They are ordered by time, except ticks that the process has not moved yet
+ * while it thins out the timeline. */
+static int read_ticks(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	size_t count = (size_t)snapshot->live.ticks_written, kept = 0;
+	mw_state_tick_t *ticks = read_section(s, MW_SECTION_TIMELINE, count);
+	snapshot->ticks = ticks;
+	if (ticks == NULL)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (ticks[i].time_ns > (kept > 0 ? ticks[kept - 1].time_ns : 0))
+			ticks[kept++] = ticks[i];
+	snapshot->tick_count = kept;
+	return 0;
+}
+
+static int read_all(const source_t *s, unsigned what) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	if (read_header(s) != 0 || read_live(s, &snapshot->live) != 0 ||
+	    read_exactly(s, &snapshot->control,
+			 snapshot->header.sections[MW_SECTION_CONTROL].offset_bytes,
+			 sizeof(snapshot->control)) != 0)
+		return -1;
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	snapshot->taken_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	/* The heap walk is read before the stacks, because the stacks' counts have to match the
+	 * live page that is read with them. */
+	if ((what & MW_SNAPSHOT_HEAP_WALK) != 0 && read_heap_walk(s) != 0)
+		return -1;
+	if ((what & MW_SNAPSHOT_STACKS) != 0 && read_stacks(s) != 0)
+		return -1;
+	if ((what & MW_SNAPSHOT_RECORDS) != 0 && (read_records(s) != 0 || read_threads(s) != 0))
+		return -1;
+	if ((what & MW_SNAPSHOT_HISTORY) != 0 && (read_ticks(s) != 0 || read_events(s) != 0))
+		return -1;
+	uint64_t updated_ns = snapshot->live.updated_realtime_ns;
+	bool has_ended = (what & MW_SNAPSHOT_OF_NOW) == 0 && !mw_state_file_is_held(s->fd) &&
+			 updated_ns != 0 && updated_ns <= INT64_MAX;
+	snapshot->time_ns = has_ended ? (int64_t)updated_ns : snapshot->taken_ns;
+	return 0;
+}
+
+int mw_snapshot_read_fd(int fd, const char *name, unsigned what, mw_snapshot_t **snapshot,
+			mw_error_t *error) {
+	source_t source = {fd, name, error, mw_xcalloc(1, sizeof(mw_snapshot_t))};
+	mw_limit_begin(name);
+	int result = read_all(&source, what);
+	mw_limit_end();
+	if (result != 0) {
+		mw_snapshot_free(source.snapshot);
+		return -1;
+	}
+	*snapshot = source.snapshot;
+	return 0;
+}
+
+int mw_snapshot_read(const char *path, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error) {
+	int fd = mw_open_file(path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return mw_error_set(error, "%s: cannot open: %s", path, strerror(errno));
+	int result = mw_snapshot_read_fd(fd, path, what, snapshot, error);
+	close(fd);
+	return result;
+}
+
+void mw_snapshot_free(mw_snapshot_t *snapshot) {
+	if (snapshot == NULL)
+		return;
+	free(snapshot->modules);
+	free(snapshot->stacks);
+	free(snapshot->nodes);
+	free(snapshot->frames);
+	free(snapshot->records);
+	free(snapshot->ticks);
+	free(snapshot->events);
+	free(snapshot->lifetimes);
+	free(snapshot->sizes);
+	free(snapshot->threads);
+	free(snapshot->classes);
+	free(snapshot->ranges);
+	free(snapshot);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * state_file.h -- reads a state file (state/layout.h) into private memory and checks every
+ * field.
+ * Layer: formats/state.  The folder's door. state_file.c copies and checks, snapshot.c makes a
+ * profile of the copy, groups.c adds up live samples, between.c subtracts two copies, history.c
+ * makes the timeline.
+ * The file is copied with pread(2) and never mapped, so a file that becomes shorter gives an
+ * error and no SIGBUS. Of a sparse section only the used part is read, and of that part only
+ * blocks that the file system holds.  The file may belong to a live process: the copy holds
+ * everything that the process had published when the copy began. */
+#ifndef MW_TOOL_FORMATS_STATE_STATE_FILE_H
+#define MW_TOOL_FORMATS_STATE_STATE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/error.h"
+#include "model/history.h"
+#include "model/profile.h"
+#include "state/layout.h"
+
+/* Parts to read in addition to header, control words and live page; bits. */
+enum {
+	MW_SNAPSHOT_STACKS = 1u << 0,    /* modules, stacks, frames and lifetimes */
+	MW_SNAPSHOT_RECORDS = 1u << 1,   /* records, and names of threads */
+	MW_SNAPSHOT_HISTORY = 1u << 2,   /* ticks and events */
+	MW_SNAPSHOT_HEAP_WALK = 1u << 3, /* size classes and ranges of the last heap walk */
+	MW_SNAPSHOT_ALL = 15u,
+	/* The process runs, so its last values are those of the present moment. */
+	MW_SNAPSHOT_OF_NOW = 1u << 4,
+};
+
+typedef struct mw_snapshot {
+	/* Sections are checked; texts are NUL-terminated, `args` by two NULs. */
+	mw_state_header_t header;
+	mw_state_control_t control;
+	mw_state_live_t live; /* counts are limited to the capacities */
+	int64_t taken_ns;     /* CLOCK_REALTIME when the copy was made */
+	/* taken_ns, or the time of the last write of a process that has ended. */
+	int64_t time_ns;
+	mw_state_module_t *modules; /* paths are NUL-terminated; lengths of build-ids are limited */
+	size_t module_count;
+	mw_state_stack_t *stacks; /* frame ranges are checked; a damaged stack has depth 0 */
+	size_t stack_count;
+	uint64_t *nodes; /* checked: the chain of each stack has as many nodes as the stack says */
+	size_t node_count;
+	uint64_t *frames;
+	size_t frame_count;
+	mw_state_record_t *records; /* live samples only, each consistent */
+	size_t record_count;
+	bool keeps_times;       /* set by the caller: its profile has the label MW_LABEL_MADE */
+	mw_state_tick_t *ticks; /* oldest first */
+	size_t tick_count;
+	mw_state_event_t *events; /* oldest first */
+	size_t event_count;
+	mw_state_lifetimes_t *lifetimes;
+	size_t life_count;
+	mw_state_size_t *sizes; /* checked: a damaged list of sizes is removed from its stack */
+	size_t size_count;
+	mw_state_thread_t *threads; /* names are NUL-terminated */
+	size_t thread_count;
+	mw_state_class_t *classes; /* empty if no heap walk has finished */
+	size_t class_count;
+	mw_state_range_t *ranges;
+	size_t range_count;
+} mw_snapshot_t;
+
+/* True if the file begins like a state file.  The rest may still be damaged. */
+bool mw_state_file_is_magic(const void *bytes, size_t length);
+
+/* True if the file begins with zeros: its process has not written the header yet. */
+bool mw_state_file_is_blank(const char *path);
+
+/* Reads a state file.  `what` is a set of MW_SNAPSHOT_* bits.  The caller frees the snapshot
+ * with mw_snapshot_free(). */
+int mw_snapshot_read(const char *path, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error);
+/* As mw_snapshot_read(), from an open descriptor, which stays open.  `name` appears in messages. */
+int mw_snapshot_read_fd(int fd, const char *name, unsigned what, mw_snapshot_t **snapshot,
+			mw_error_t *error);
+void mw_snapshot_free(mw_snapshot_t *snapshot); /* NULL is allowed */
+
+/* Changes `after` (read with stacks and records) so that it holds only allocations since
+ * `before` (read with stacks).  In use are the records made at or after `since_ns`
+ * (CLOCK_MONOTONIC).  Peaks and lifetimes cover the whole run and are dropped, and so are the
+ * records. */
+void mw_snapshot_since(mw_snapshot_t *after, const mw_snapshot_t *before, uint64_t since_ns);
+
+/* Adds the ticks and pauses of a snapshot that was read with MW_SNAPSHOT_HISTORY. Adds the peak,
+ * too, if it lies between two ticks. */
+void mw_history_from_snapshot(mw_history_t *history, const mw_snapshot_t *snapshot);
+
+/* Returns the time when the object of a record was allocated (CLOCK_REALTIME). */
+int64_t mw_snapshot_made_ns(const mw_snapshot_t *snapshot, const mw_state_record_t *record);
+
+/* Changes `snapshot` (read with stacks and records) so that it holds only live objects allocated
+ * at or after `from_ns` and before `until_ns` (CLOCK_REALTIME).  Freed objects and peaks are
+ * dropped. */
+void mw_snapshot_made_between(mw_snapshot_t *snapshot, int64_t from_ns, int64_t until_ns);
+
+/* Makes a profile of a snapshot that was read with MW_SNAPSHOT_STACKS. It has the types of
+ * mw_profile_add_heap_types() and mw_profile_add_state_types(), weights applied, and no symbols.
+ * With MW_SNAPSHOT_RECORDS, memory in use is split by thread, size and age, allocations by size,
+ * and freed memory by lifetime: neighbouring samples of one stack with the labels MW_LABEL_*.
+ * With MW_SNAPSHOT_HISTORY, the profile has the history.  The caller frees it. */
+mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot);
+
+#endif

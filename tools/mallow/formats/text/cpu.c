@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ * cpu.c -- reads gperftools' CPU profiles: words of the machine's size and byte order.
+ * Header: 0, 3, 0, microseconds between samples, 0.
+ * Records: number of samples, number of PCs, the PCs with the leaf first.
+ * Trailer: 0, 1, 0, then the text of /proc/<pid>/maps.  A file of jeprof --raw has no trailer
+ * and ends with its last record. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/text/dropped.h"
+#include "formats/text/lines.h"
+#include "formats/text/text_formats.h"
+#include "model/limit.h"
+
+#define HEADER_WORDS 5
+
+typedef struct words {
+	const unsigned char *bytes;
+	size_t count, at;
+	unsigned size; /* bytes of a word: 4 or 8 */
+	bool is_big_endian;
+} words_t;
+
+static uint64_t word_at(const words_t *w, size_t i) {
+	const unsigned char *b = w->bytes + i * w->size;
+	uint64_t value = 0;
+	for (unsigned k = 0; k < w->size; k++)
+		value |= (uint64_t)b[w->is_big_endian ? w->size - 1 - k : k] << (8 * k);
+	return value;
+}
+
+/* Tries both word sizes and both byte orders. */
+static bool find_kind(const char *bytes, size_t length, words_t *w) {
+	for (unsigned kind = 0; kind < 4; kind++) {
+		*w = (words_t){.bytes = (const unsigned char *)bytes,
+			       .size = kind < 2 ? 8 : 4,
+			       .is_big_endian = kind % 2 == 1};
+		w->count = length / w->size;
+		if (w->count >= HEADER_WORDS && word_at(w, 0) == 0 && word_at(w, 1) == 3 &&
+		    word_at(w, 2) == 0 && word_at(w, 3) > 0 && word_at(w, 3) < INT32_MAX &&
+		    word_at(w, 4) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool mw_is_cpu(const char *bytes, size_t length) {
+	words_t w;
+	return find_kind(bytes, length, &w);
+}
+
+static int damaged(const mw_lines_t *r, const char *why) {
+	return mw_error_set(r->error, "%s: %s; the CPU profile is damaged", r->name, why);
+}
+
+/* Finds the trailer.  Reads only the lengths of the records. */
+static int find_trailer(mw_lines_t *r, const words_t *w, size_t *trailer) {
+	size_t at = HEADER_WORDS;
+	while (at + 3 <= w->count) {
+		uint64_t depth = word_at(w, at + 1);
+		if (word_at(w, at) == 0 && depth == 1 && word_at(w, at + 2) == 0) {
+			*trailer = at;
+			return 0;
+		}
+		if (depth > MW_READ_DEPTH_MAX || depth > w->count - at - 2)
+			return damaged(r, "a stack is deeper than 32768 frames or than the file");
+		at += 2 + (size_t)depth;
+	}
+	*trailer = w->count;
+	return at == w->count ? 0 : damaged(r, "it ends before its trailer; it was cut short");
+}
+
+/* True if the stack has the leaf twice: exact, from the signal's context, and as a return
+ * address, from unwinding. */
+static bool repeats_leaf(const words_t *w, size_t pcs, uint64_t depth) {
+	return depth > 1 && word_at(w, pcs) == word_at(w, pcs + 1);
+}
+
+static int take_record(mw_lines_t *r, const words_t *w, size_t at) {
+	uint64_t count = word_at(w, at), depth = word_at(w, at + 1);
+	int64_t time_ns;
+	if (count > INT64_MAX ||
+	    __builtin_mul_overflow((int64_t)count, r->profile->period, &time_ns))
+		return damaged(r, "a stack has more samples than there can be");
+	r->frame_count = 0;
+	for (size_t i = 0; i < depth; i++)
+		if (!(i == 1 && repeats_leaf(w, at + 2, depth)) &&
+		    mw_lines_add_frame(r, word_at(w, at + 2 + i), i == 0) != 0)
+			return -1;
+	int64_t values[2] = {(int64_t)count, time_ns};
+	mw_profile_add_sample(r->profile, r->frames, r->frame_count, values, NULL, 0);
+	return 0;
+}
+
+int mw_read_cpu(mw_profile_t *p, const char *name, const char *bytes, size_t length,
+		mw_error_t *error) {
+	words_t w;
+	mw_lines_t r = mw_lines_of(p, name, bytes, length, error);
+	size_t trailer = 0;
+	if (!find_kind(bytes, length, &w))
+		return damaged(&r, "it has no header");
+	if (find_trailer(&r, &w, &trailer) != 0)
+		return -1;
+	p->origin.format = mw_profile_intern(p, "gperftools CPU profile");
+	p->drop_frames = mw_profile_intern(p, MW_DROP_CPU);
+	p->period = (int64_t)word_at(&w, 3) * 1000;
+	p->period_type =
+		(mw_value_type_t){mw_profile_intern(p, "cpu"), mw_profile_intern(p, "nanoseconds")};
+	mw_profile_add_type(p, "samples", "count");
+	size_t cpu = mw_profile_add_type(p, "cpu", "nanoseconds");
+	/* Without a trailer the values may not be processor time, because --raw writes any
+	 * profile in this form. */
+	if (trailer < w.count) {
+		p->default_type = (uint32_t)cpu;
+		r.at = bytes + (trailer + 3) * w.size;
+		mw_lines_take_maps(&r);
+	}
+	int result = 0;
+	for (size_t at = HEADER_WORDS; at < trailer && result == 0;
+	     at += 2 + (size_t)word_at(&w, at + 1))
+		result = take_record(&r, &w, at);
+	free(r.frames);
+	return result;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ * process.c -- reads /proc/<pid>/stat and status. */
+#include "live/process/process.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Reads the first bytes of /proc/<pid>/<name> and a NUL. False: the file cannot be read. */
+static bool read_proc(int pid, const char *name, char *text, size_t capacity) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t got = read(fd, text, capacity - 1);
+	close(fd);
+	if (got <= 0)
+		return false;
+	text[got] = '\0';
+	return true;
+}
+
+bool mw_process_title(int pid, char *title, size_t capacity) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t got = read(fd, title, capacity - 1);
+	close(fd);
+	size_t length = got > 0 ? (size_t)got : 0;
+	/* setproctitle(3) pads a title with NULs up to the length of the command line. */
+	while (length > 0 && (title[length - 1] == '\0' || title[length - 1] == ' '))
+		length--;
+	for (size_t i = 0; i < length; i++)
+		if (title[i] == '\0')
+			title[i] = ' ';
+	title[length] = '\0';
+	return length > 0;
+}
+
+/* Parses fields of stat after the name: state is the 3rd, start time the 22nd. */
+static bool parse_stat(char *text, mw_process_t *out) {
+	char *open_paren = strchr(text, '(');
+	/* The name may contain parentheses; later fields do not. */
+	char *close_paren = strrchr(text, ')');
+	if (!open_paren || !close_paren || close_paren < open_paren || close_paren[1] != ' ')
+		return false;
+	snprintf(out->name, sizeof(out->name), "%.*s", (int)(close_paren - open_paren - 1),
+		 open_paren + 1);
+	char *field = close_paren + 2;
+	out->zombie = *field == 'Z' || *field == 'X';
+	out->paused = *field == 'T' || *field == 't';
+	for (int number = 3; number < 22; number++) {
+		field = strchr(field, ' ');
+		if (!field)
+			return false;
+		field++;
+	}
+	out->start_ticks = strtoull(field, NULL, 10);
+	return true;
+}
+
+/* Parses the uids, and the pid in the innermost namespace, which is the last number of the NSpid
+ * line. */
+static void parse_status(const char *text, mw_process_t *out) {
+	const char *uids = strstr(text, "\nUid:");
+	unsigned real, effective;
+	if (uids && sscanf(uids + 5, "%u %u", &real, &effective) == 2) {
+		out->uid = real;
+		out->euid = effective;
+	}
+	const char *pids = strstr(text, "\nNSpid:");
+	if (!pids)
+		return;
+	pids += 7;
+	const char *line_end = strchrnul(pids, '\n');
+	while (pids < line_end) {
+		char *after;
+		long pid = strtol(pids, &after, 10);
+		if (after == pids || after > line_end)
+			break;
+		out->inner_pid = (int)pid;
+		pids = after;
+	}
+}
+
+bool mw_process_read(int pid, mw_process_t *out) {
+	char text[4096];
+	*out = (mw_process_t){.pid = pid, .inner_pid = pid};
+	if (pid <= 0 || !read_proc(pid, "stat", text, sizeof(text)) || !parse_stat(text, out))
+		return false;
+	if (!read_proc(pid, "status", text, sizeof(text)))
+		return false;
+	parse_status(text, out);
+	return true;
+}
+
+uint64_t mw_process_namespace(int pid) {
+	char path[64];
+	struct stat info;
+	if (pid == 0)
+		snprintf(path, sizeof(path), "/proc/self/ns/pid");
+	else
+		snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	return stat(path, &info) == 0 ? info.st_ino : 0;
+}
+
+bool mw_process_numbers_are_ours(void) {
+	char link[32];
+	ssize_t length = readlink("/proc/self", link, sizeof(link) - 1);
+	if (length <= 0)
+		return false;
+	link[length] = '\0';
+	return strtol(link, NULL, 10) == getpid();
+}
+
+bool mw_process_is_alive(int pid, uint64_t start_ticks) {
+	mw_process_t process;
+	return mw_process_read(pid, &process) && !process.zombie &&
+	       process.start_ticks == start_ticks;
+}
+
+bool mw_process_has_library(int pid) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *maps = fopen(path, "re");
+	if (!maps)
+		return false;
+	char *line = NULL;
+	size_t capacity = 0;
+	bool found = false;
+	while (!found && getline(&line, &capacity, maps) > 0)
+		found = strstr(line, "/libmallow") != NULL;
+	free(line);
+	fclose(maps);
+	return found;
+}
+
+static bool differs(int pid, const char *name, const char *own) {
+	char path[64];
+	struct stat theirs, ours;
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return stat(path, &theirs) == 0 && stat(own, &ours) == 0 &&
+	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
+}
+
+void mw_process_file(int pid, const char *path, char *found, size_t capacity) {
+	bool elsewhere = differs(pid, "root", "/") || differs(pid, "ns/mnt", "/proc/self/ns/mnt");
+	if (elsewhere && path[0] == '/') {
+		snprintf(found, capacity, "/proc/%d/root%s", pid, path);
+	} else if (elsewhere) {
+		snprintf(found, capacity, "/proc/%d/cwd/%s", pid, path);
+	} else {
+		char link[64], folder[PATH_MAX];
+		snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
+		ssize_t length = path[0] == '/' ? -1 : readlink(link, folder, sizeof(folder));
+		snprintf(found, capacity, "%.*s%s%s", length > 0 ? (int)length : 0, folder,
+			 length > 0 ? "/" : "", path);
+	}
+}
+
+uint64_t mw_process_start_realtime_ns(uint64_t start_ticks) {
+	struct timespec now, since_boot;
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_BOOTTIME, &since_boot);
+	uint64_t ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t start_ns = start_ticks / ticks_per_second * 1000000000u +
+			    start_ticks % ticks_per_second * (1000000000u / ticks_per_second);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	uint64_t boot_ns = (uint64_t)since_boot.tv_sec * 1000000000u + (uint64_t)since_boot.tv_nsec;
+	return now_ns - boot_ns + start_ns;
+}

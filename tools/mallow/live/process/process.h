@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * process.h -- reads information on a process from /proc.
+ * Layer: live/process.  The folder's door. program.h tells whether a program can be preloaded,
+ * launch.h starts one, resident_memory.h tells how memory is used.  Every answer may be outdated
+ * on arrival.  Pid and start time together identify a process, so that a process with a reused
+ * pid is never taken for the old one. */
+#ifndef MW_TOOL_LIVE_PROCESS_PROCESS_H
+#define MW_TOOL_LIVE_PROCESS_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct mw_process {
+	int pid;
+	int inner_pid; /* pid in its own pid namespace, as in its state file */
+	uid_t uid;     /* real uid */
+	uid_t euid;
+	bool zombie;          /* the process has ended, and its parent has not waited for it */
+	bool paused;          /* stopped by a signal or a debugger */
+	uint64_t start_ticks; /* field 22 of /proc/<pid>/stat */
+	char name[64];        /* name in the kernel (comm) */
+} mw_process_t;
+
+/* Reads a process.  False: it does not exist. */
+bool mw_process_read(int pid, mw_process_t *out);
+
+/* Returns the number of a process's pid namespace; pid 0 means this command.  0 = not known. */
+uint64_t mw_process_namespace(int pid);
+
+/* True if /proc shows this command's pid namespace.  After `unshare --pid` without a new /proc,
+ * it shows the outer namespace. */
+bool mw_process_numbers_are_ours(void);
+
+/* True if the process with this pid and start time exists and is no zombie. */
+bool mw_process_is_alive(int pid, uint64_t start_ticks);
+
+/* Reads the current command line, words separated by blanks. setproctitle(3) may have changed
+ * it.  False: it is empty or cannot be read. */
+bool mw_process_title(int pid, char *title, size_t capacity);
+
+/* True if the process maps libmallow.so.  False also if its mappings cannot be read. */
+bool mw_process_has_library(int pid);
+
+/* Writes the path by which this command finds a file that the process calls `path`: below the
+ * process's root in /proc if that has another root or other mounts (a container), and relative
+ * to its working directory if `path` is relative. */
+void mw_process_file(int pid, const char *path, char *found, size_t capacity);
+
+/* Returns the CLOCK_REALTIME at which a process with these start ticks started. */
+uint64_t mw_process_start_realtime_ns(uint64_t start_ticks);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ * resident_memory.c -- adds up smaps by the use of each mapping. */
+#include "live/process/resident_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/alloc.h"
+
+#define PAGE_BYTES 4096u
+/* Entries of pagemap that are read at once; they cover 2 MiB of address space. */
+#define PAGEMAP_BATCH 512
+/* Bytes of page metadata at the start of each chunk of 4 MiB: two kernel pages. */
+#define CHUNK_HEADER_BYTES 8192u
+
+typedef struct mapping {
+	uint64_t start, limit, resident;
+	char mode[8];
+	char path[256];
+} mapping_t;
+
+typedef struct reader {
+	const mw_snapshot_t *snapshot;
+	mw_state_range_t *ranges; /* ranges, ordered by address */
+	size_t range_count;
+	uint64_t *threads; /* tops of the threads' stacks, ordered by address */
+	size_t thread_count;
+	int pagemap; /* descriptor of pagemap; -1 = it cannot be read */
+	/* Resident bytes by kind of range; bytes in no range are sorted by their mapping. */
+	uint64_t by_kind[MW_RANGE_KINDS];
+	mapping_t before; /* mapping directly below the current one */
+	bool before_is_library;
+	mw_memory_t *out;
+} reader_t;
+
+const char *mw_memory_name(mw_memory_use_t use) {
+	static const char *const names[MW_MEMORY_USES] = {
+		"live",     "rounding", "free_in_pages", "kept",  "metadata",
+		"profiler", "stacks",   "files",         "other",
+	};
+	return names[use];
+}
+
+const char *mw_memory_text(mw_memory_use_t use) {
+	static const char *const texts[MW_MEMORY_USES] = {
+		"blocks in use, as asked for",
+		"rounding of their sizes",
+		"free blocks beside them in pages",
+		"free, kept for reuse",
+		"the allocator's own",
+		"profile and state file",
+		"stacks of threads",
+		"files, program and libraries",
+		"other mappings",
+	};
+	return texts[use];
+}
+
+static int compare_ranges(const void *left, const void *right) {
+	const mw_state_range_t *a = left, *b = right;
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+static int compare_addresses(const void *left, const void *right) {
+	const uint64_t *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+static void sort_ranges(reader_t *r) {
+	const mw_snapshot_t *snapshot = r->snapshot;
+	r->ranges = mw_xcalloc(snapshot->range_count, sizeof(*r->ranges));
+	r->threads = mw_xcalloc(snapshot->range_count, sizeof(*r->threads));
+	for (size_t i = 0; i < snapshot->range_count; i++) {
+		const mw_state_range_t *range = &snapshot->ranges[i];
+		if (range->kind == MW_RANGE_THREAD)
+			r->threads[r->thread_count++] = range->start;
+		else if (range->start < range->limit && range->kind < MW_RANGE_KINDS)
+			r->ranges[r->range_count++] = *range;
+	}
+	qsort(r->ranges, r->range_count, sizeof(*r->ranges), compare_ranges);
+	qsort(r->threads, r->thread_count, sizeof(*r->threads), compare_addresses);
+}
+
+/* Returns the number of resident pages in [start, limit). */
+static uint64_t present_pages(const reader_t *r, uint64_t start, uint64_t limit) {
+	uint64_t entries[PAGEMAP_BATCH], count = 0;
+	uint64_t page = start / PAGE_BYTES, end = (limit + PAGE_BYTES - 1) / PAGE_BYTES;
+	while (page < end) {
+		uint64_t wanted = end - page < PAGEMAP_BATCH ? end - page : PAGEMAP_BATCH;
+		ssize_t got = pread(r->pagemap, entries, wanted * sizeof(*entries),
+				    (off_t)(page * sizeof(*entries)));
+		if (got < (ssize_t)sizeof(*entries))
+			break;
+		uint64_t read = (uint64_t)got / sizeof(*entries);
+		for (uint64_t i = 0; i < read; i++)
+			count += entries[i] >> 63;
+		page += read;
+	}
+	return count;
+}
+
+/* Returns the resident bytes in [start, limit), or all bytes if pagemap cannot be read. */
+static uint64_t weigh(const reader_t *r, uint64_t start, uint64_t limit) {
+	if (r->pagemap >= 0)
+		return present_pages(r, start, limit);
+	return (limit - start + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
+/* Divides a mapping's resident bytes among the ranges in it.  Returns the bytes that are in no
+ * range. */
+static uint64_t take_ranges(reader_t *r, const mapping_t *m) {
+	uint64_t by_kind[MW_RANGE_KINDS] = {0}, all = 0, at = m->start, given = 0;
+	size_t i = 0;
+	while (i < r->range_count && r->ranges[i].limit <= m->start)
+		i++;
+	if (i == r->range_count || r->ranges[i].start >= m->limit)
+		return m->resident;
+	for (; i < r->range_count && r->ranges[i].start < m->limit; i++) {
+		const mw_state_range_t *range = &r->ranges[i];
+		uint64_t start = range->start > at ? range->start : at;
+		uint64_t limit = range->limit < m->limit ? range->limit : m->limit;
+		if (start >= limit)
+			continue;
+		/* One range covers the mapping, the most frequent case, so its pages need not be
+		 * read. */
+		if (start == m->start && limit == m->limit) {
+			r->by_kind[range->kind] += m->resident;
+			return 0;
+		}
+		by_kind[MW_RANGE_NONE] += start > at ? weigh(r, at, start) : 0;
+		by_kind[range->kind] += weigh(r, start, limit);
+		at = limit;
+	}
+	by_kind[MW_RANGE_NONE] += at < m->limit ? weigh(r, at, m->limit) : 0;
+	for (int kind = 0; kind < MW_RANGE_KINDS; kind++)
+		all += by_kind[kind];
+	for (int kind = MW_RANGE_NONE + 1; all > 0 && kind < MW_RANGE_KINDS; kind++) {
+		uint64_t share =
+			(uint64_t)((double)m->resident * (double)by_kind[kind] / (double)all);
+		share = share < m->resident - given ? share : m->resident - given;
+		r->by_kind[kind] += share;
+		given += share;
+	}
+	return m->resident - given;
+}
+
+/* Returns the end of the uppermost thread stack in a mapping; 0 = there is none.  The C library
+ * puts the thread pointer on the last page of a stack. */
+static uint64_t top_of_stacks(const reader_t *r, const mapping_t *m) {
+	uint64_t top = 0;
+	for (size_t i = 0; i < r->thread_count && r->threads[i] < m->limit; i++)
+		if (r->threads[i] >= m->start)
+			top = r->threads[i] / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES;
+	return top < m->limit ? top : m->limit;
+}
+
+/* Returns the use of a mapping that holds no range and no known stack. */
+static mw_memory_use_t use_of(const reader_t *r, const mapping_t *m) {
+	if (strstr(m->path, "/mallow-") != NULL || strstr(m->path, "mallow-state") != NULL)
+		return MW_MEMORY_PROFILER;
+	if (strncmp(m->path, "[stack", 6) == 0)
+		return MW_MEMORY_STACKS;
+	if (m->path[0] == '/')
+		return MW_MEMORY_FILES;
+	if (m->path[0] == '\0' && r->before_is_library && r->before.limit == m->start)
+		return MW_MEMORY_METADATA;
+	return MW_MEMORY_OTHER;
+}
+
+/* Subtracts thread stacks from a mapping.  The kernel merges a stack with a mapping above it. */
+static uint64_t take_stacks(reader_t *r, const mapping_t *m, uint64_t rest) {
+	uint64_t top = top_of_stacks(r, m);
+	if (top == 0 || rest == 0)
+		return 0;
+	uint64_t of_stacks = weigh(r, m->start, top), above = weigh(r, top, m->limit);
+	if (of_stacks + above == 0)
+		return 0;
+	uint64_t share = (uint64_t)((double)rest * (double)of_stacks / (double)(of_stacks + above));
+	r->out->bytes[MW_MEMORY_STACKS] += share;
+	return share;
+}
+
+static void take_mapping(reader_t *r, const mapping_t *m) {
+	bool is_library = strstr(m->path, "libmallow") != NULL;
+	uint64_t rest = take_ranges(r, m);
+	r->out->resident_bytes += m->resident;
+	uint64_t stacks = m->path[0] == '\0' ? take_stacks(r, m, rest) : 0;
+	mw_memory_use_t use = stacks > 0 ? MW_MEMORY_OTHER : use_of(r, m);
+	r->out->bytes[use] += rest - stacks;
+	/* The zeroed data of the library is the anonymous mapping that follows its file. */
+	r->before_is_library = is_library || (r->before_is_library && m->path[0] == '\0' &&
+					      r->before.limit == m->start);
+	r->before = *m;
+}
+
+/* Parses "start-limit mode offset device inode path". */
+static bool parse_mapping(const char *line, mapping_t *m) {
+	int path_at = 0;
+	*m = (mapping_t){0};
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %n", &m->start, &m->limit,
+		   m->mode, &path_at) < 3 ||
+	    m->start >= m->limit)
+		return false;
+	snprintf(m->path, sizeof(m->path), "%s", path_at > 0 ? line + path_at : "");
+	m->path[strcspn(m->path, "\n")] = '\0';
+	return true;
+}
+
+static void read_smaps(reader_t *r, FILE *smaps) {
+	char *line = NULL;
+	size_t size = 0;
+	mapping_t at = {0}, next;
+	while (getline(&line, &size, smaps) > 0) {
+		uint64_t kilobytes;
+		if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1) {
+			at.resident = kilobytes * 1024;
+		} else if (strchr("0123456789abcdef", line[0]) != NULL &&
+			   parse_mapping(line, &next)) {
+			if (at.limit != 0)
+				take_mapping(r, &at);
+			at = next;
+		}
+	}
+	if (at.limit != 0)
+		take_mapping(r, &at);
+	free(line);
+}
+
+/* Takes at most `wanted` bytes of `*left`. */
+static uint64_t take(uint64_t *left, uint64_t wanted) {
+	uint64_t taken = wanted < *left ? wanted : *left;
+	*left -= taken;
+	return taken;
+}
+
+/* Returns the share of usable bytes that the program did not request. */
+static double rounding_share(const mw_snapshot_t *snapshot) {
+	double usable = 0, requested = 0;
+	for (size_t i = 0; i < snapshot->stack_count; i++) {
+		usable += (double)snapshot->stacks[i].live_bytes;
+		requested += (double)snapshot->stacks[i].live_requested_bytes;
+	}
+	return usable > 0 && requested >= 0 && requested < usable ? 1 - requested / usable : 0;
+}
+
+/* Divides the heap's memory.  Memory that is neither free nor metadata counts as blocks, so
+ * every byte has a use although the heap walk is older than smaps. */
+static void split_heap(reader_t *r) {
+	const mw_state_live_t *live = &r->snapshot->live;
+	mw_memory_t *out = r->out;
+	uint64_t chunks = r->by_kind[MW_RANGE_CHUNKS], free_bytes = 0;
+	for (size_t i = 0; i < r->snapshot->class_count; i++) {
+		const mw_state_class_t *class = &r->snapshot->classes[i];
+		if (class->touched_bytes > class->used_bytes)
+			free_bytes += class->touched_bytes - class->used_bytes;
+		out->blocks_bytes += class->used_bytes;
+	}
+	out->blocks_bytes += live->stats[MW_STAT_huge_bytes];
+	out->bytes[MW_MEMORY_METADATA] +=
+		r->by_kind[MW_RANGE_METADATA] +
+		take(&chunks, live->stats[MW_STAT_chunks] * CHUNK_HEADER_BYTES);
+	out->bytes[MW_MEMORY_KEPT] +=
+		r->by_kind[MW_RANGE_HUGE_CACHED] + take(&chunks, live->stats[MW_STAT_dirty_bytes]);
+	out->bytes[MW_MEMORY_FREE] += take(&chunks, free_bytes);
+	out->bytes[MW_MEMORY_PROFILER] += r->by_kind[MW_RANGE_PROFILER];
+	uint64_t blocks = chunks + r->by_kind[MW_RANGE_HUGE];
+	uint64_t rounding = (uint64_t)((double)blocks * rounding_share(r->snapshot));
+	out->bytes[MW_MEMORY_ROUNDING] = take(&blocks, rounding);
+	out->bytes[MW_MEMORY_LIVE] = blocks;
+}
+
+int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_error_t *error) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
+	FILE *smaps = fopen(path, "re");
+	if (smaps == NULL)
+		return mw_error_set(error, "%s: cannot open: %s", path, strerror(errno));
+	*out = (mw_memory_t){.walked_ns = (int64_t)snapshot->live.heap_walk_realtime_ns};
+	if (snapshot->live.ranges_used > snapshot->range_count)
+		out->ranges_missing = snapshot->live.ranges_used - snapshot->range_count;
+	reader_t r = {.snapshot = snapshot, .out = out};
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	r.pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	sort_ranges(&r);
+	read_smaps(&r, smaps);
+	split_heap(&r);
+	free(r.ranges);
+	free(r.threads);
+	if (r.pagemap >= 0)
+		close(r.pagemap);
+	fclose(smaps);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * names.h -- fits names and source places into table columns.
+ * Layer: report/text.  Private to this folder. */
+#ifndef MW_TOOL_REPORT_TEXT_NAMES_H
+#define MW_TOOL_REPORT_TEXT_NAMES_H
+
+#include <stddef.h>
+
+/* Returns the columns of UTF-8 text, one for each character. */
+size_t mw_text_width(const char *text);
+/* Returns the bytes of the first `width` columns. */
+size_t mw_text_prefix(const char *text, size_t width);
+
+/* Writes `name` in at most `width` columns: template arguments are removed first, then the
+ * middle. */
+void mw_fit_name(const char *name, size_t width, char *buffer, size_t size);
+
+/* Numbers that a table has room for beside its names. */
+typedef enum mw_room {
+	MW_ROOM_ALL,
+	MW_ROOM_TWO, /* flat and cum */
+	MW_ROOM_ONE, /* the value that the rows are sorted by */
+} mw_room_t;
+
+/* Returns the room on a terminal of `columns` columns; 0 = no terminal. */
+mw_room_t mw_room_of(int columns);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * page.c -- embeds the web pages; each is divided at the place of its data. */
+#include "view/common/page.h"
+
+#include <string.h>
+
+/* The symbols are global, because link-time optimisation may separate this assembly from its
+ * users. */
+#define LABEL(name) ".globl " #name "\n.hidden " #name "\n" #name ":\n"
+/* clang-format off */
+#define EMBED(folder, name, ending)                                                                        \
+	__asm__(".pushsection .rodata\n"                                                           \
+		LABEL(name##_begin)                                                                \
+		".incbin \"" MALLOW_PAGES "/" #folder "/" #name "." ending "\"\n"                               \
+		LABEL(name##_end)                                                                  \
+		".popsection\n");                                                                  \
+	extern const char name##_begin[], name##_end[]
+#define PAGE(folder, name) EMBED(folder, name, "html")
+/* clang-format on */
+PAGE(picture, flame);
+PAGE(picture, timeline);
+PAGE(code, weblist);
+EMBED(picture, pan, "js");
+
+static const struct {
+	const char *name, *begin, *end;
+} pages[MW_PAGE_COUNT] = {
+	[MW_PAGE_FLAME] = {"flame", flame_begin, flame_end},
+	[MW_PAGE_TIMELINE] = {"timeline", timeline_begin, timeline_end},
+	[MW_PAGE_WEBLIST] = {"weblist", weblist_begin, weblist_end},
+};
+
+/* Text of a page that the data replaces. */
+static const char mark[] = "/*PROFILE*/";
+
+static const char *find_mark(mw_page_t page) {
+	return memmem(pages[page].begin, (size_t)(pages[page].end - pages[page].begin), mark,
+		      strlen(mark));
+}
+
+int mw_page_begin(mw_page_t page, FILE *out, mw_error_t *error) {
+	const char *at = find_mark(page);
+	if (at == NULL)
+		return mw_error_set(error, "%s: the page is damaged; build mallow again",
+				    pages[page].name);
+	fwrite(pages[page].begin, 1, (size_t)(at - pages[page].begin), out);
+	return 0;
+}
+
+void mw_page_end(mw_page_t page, FILE *out) {
+	const char *at = find_mark(page);
+	if (at != NULL)
+		fwrite(at + strlen(mark), 1, (size_t)(pages[page].end - at) - strlen(mark), out);
+}
+
+size_t mw_page_svg_script(const char **text) {
+	*text = pan_begin;
+	return (size_t)(pan_end - pan_begin);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ * calltree.c -- merges stacks from their outermost frame. */
+#include "view/picture/calltree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/alloc.h"
+#include "model/table.h"
+
+/* Most sample types that the page offers. */
+#define TYPES_MAX 8
+
+typedef struct builder {
+	mw_call_tree_t *tree;
+	const mw_view_t *view;
+	mw_table_t name_table, node_table; /* entries are 1 + index */
+	size_t name_capacity, mapping_capacity, node_capacity, value_capacity;
+	uint32_t *name_of_line; /* name_of_line[i]: 1 + name of line i; 0 = not looked up yet */
+	uint32_t *name_of_location;
+} builder_t;
+
+static bool name_equal(const void *context, uint32_t entry, const void *key) {
+	return strcmp(((const mw_call_tree_t *)context)->names[entry - 1], key) == 0;
+}
+
+/* Returns the index of a name.  Owns `text` from now on. */
+static uint32_t find_name(builder_t *b, char *text, uint32_t mapping) {
+	mw_call_tree_t *t = b->tree;
+	uint64_t hash = mw_table_hash(text, strlen(text));
+	uint32_t found = mw_table_find(&b->name_table, hash, name_equal, t, text);
+	if (found != 0) {
+		free(text);
+		return found - 1;
+	}
+	t->names = mw_grow(t->names, &b->name_capacity, t->name_count + 1, sizeof(char *));
+	t->name_mappings = mw_grow(t->name_mappings, &b->mapping_capacity, t->name_count + 1,
+				   sizeof(uint32_t));
+	t->name_mappings[t->name_count] = mapping;
+	t->names[t->name_count++] = text;
+	mw_table_add(&b->name_table, hash, (uint32_t)t->name_count);
+	return (uint32_t)t->name_count - 1;
+}
+
+static uint32_t name_of(builder_t *b, uint32_t location, const mw_line_t *line) {
+	const mw_profile_t *p = b->view->profile;
+	uint32_t *known =
+		line != NULL ? &b->name_of_line[line - p->lines] : &b->name_of_location[location];
+	if (*known == 0)
+		*known = 1 + find_name(b,
+				       mw_frame_text(p, location, line, b->view->graph.granularity),
+				       p->locations[location].mapping);
+	return *known - 1;
+}
+
+static bool node_equal(const void *context, uint32_t entry, const void *key) {
+	const mw_call_t *have = &((const mw_call_tree_t *)context)->nodes[entry - 1];
+	const mw_call_t *want = key;
+	return have->name == want->name && have->parent == want->parent;
+}
+
+static uint32_t find_node(builder_t *b, uint32_t parent, uint32_t name) {
+	mw_call_tree_t *t = b->tree;
+	const mw_call_t key = {.name = name, .parent = parent};
+	uint64_t hash = mw_table_hash(&key, sizeof(key));
+	uint32_t found = mw_table_find(&b->node_table, hash, node_equal, t, &key);
+	if (found != 0)
+		return found - 1;
+	t->nodes = mw_grow(t->nodes, &b->node_capacity, t->node_count + 1, sizeof(mw_call_t));
+	t->values = mw_grow(t->values, &b->value_capacity, (t->node_count + 1) * t->type_count,
+			    sizeof(int64_t));
+	t->nodes[t->node_count++] = key;
+	mw_table_add(&b->node_table, hash, (uint32_t)t->node_count);
+	return (uint32_t)t->node_count - 1;
+}
+
+static void add_values(builder_t *b, uint32_t node, size_t sample) {
+	mw_call_tree_t *t = b->tree;
+	const int64_t *values = mw_profile_values(b->view->profile, sample);
+	for (size_t i = 0; i < t->type_count; i++) {
+		int64_t *sum = &t->values[node * t->type_count + i];
+		int64_t value = values[t->types[i]];
+		if (__builtin_add_overflow(*sum, value, sum))
+			*sum = value > 0 ? INT64_MAX : INT64_MIN;
+	}
+}
+
+static void add_sample(builder_t *b, size_t sample) {
+	const mw_profile_t *p = b->view->profile;
+	const mw_sample_t *s = &p->samples[sample];
+	uint32_t node = 0;
+	add_values(b, node, sample);
+	for (uint32_t i = s->depth; i > 0; i--) {
+		uint32_t location = p->frames[s->frame_first + i - 1];
+		const mw_location_t *l = &p->locations[location];
+		for (uint32_t k = mw_location_frames(l); k > 0; k--) {
+			const mw_line_t *line = mw_location_line(p, l, k - 1);
+			node = find_node(b, node, name_of(b, location, line));
+			add_values(b, node, sample);
+		}
+	}
+}
+
+/* Chooses the types that the user may switch between: in use, allocated, at the peak. */
+static void choose_types(mw_call_tree_t *t, const mw_view_t *v) {
+	const mw_profile_t *p = v->profile;
+	t->types = mw_xcalloc(TYPES_MAX, sizeof(size_t));
+	t->types[t->type_count++] = v->type;
+	for (size_t i = 0; i < p->type_count && t->type_count < TYPES_MAX; i++) {
+		const char *type = mw_profile_string(p, p->types[i].type);
+		bool is_known = strstr(type, "_space") != NULL ||
+				strstr(type, "_objects") != NULL || p->type_count <= TYPES_MAX;
+		if (i != v->type && is_known && mw_profile_total(p, i) != 0)
+			t->types[t->type_count++] = i;
+	}
+}
+
+void mw_call_tree_init(mw_call_tree_t *tree, const mw_view_t *v) {
+	const mw_profile_t *p = v->profile;
+	builder_t b = {.tree = tree, .view = v};
+	*tree = (mw_call_tree_t){0};
+	choose_types(tree, v);
+	b.name_of_line = mw_xcalloc(p->line_count, sizeof(uint32_t));
+	b.name_of_location = mw_xcalloc(p->location_count, sizeof(uint32_t));
+	/* The root has the empty name, which no frame has. */
+	uint32_t root = find_name(&b, mw_xstrdup(""), 0);
+	find_node(&b, 0, root);
+	for (size_t i = 0; i < p->sample_count; i++) {
+		bool has_value = false;
+		for (size_t k = 0; k < tree->type_count; k++)
+			has_value |= mw_profile_values(p, i)[tree->types[k]] != 0;
+		if (has_value)
+			add_sample(&b, i);
+	}
+	mw_call_tree_find_modules(tree, p);
+	free(b.name_of_line);
+	free(b.name_of_location);
+	mw_table_clear(&b.name_table);
+	mw_table_clear(&b.node_table);
+}
+
+void mw_call_tree_release(mw_call_tree_t *tree) {
+	for (size_t i = 0; i < tree->name_count; i++)
+		free(tree->names[i]);
+	for (size_t i = 0; i < tree->module_count; i++)
+		free(tree->modules[i]);
+	free(tree->modules);
+	free(tree->name_modules);
+	free(tree->name_mappings);
+	free(tree->names);
+	free(tree->nodes);
+	free(tree->values);
+	free(tree->types);
+}

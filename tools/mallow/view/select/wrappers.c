@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * wrappers.c -- finds the allocation wrappers of a profile and removes them. */
+#include "view/select/wrappers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/alloc.h"
+#include "view/select/pattern.h"
+
+/* Fewest callers of a wrapper.  A function with fewer callers may be the one that the user looks
+ * for. */
+#define CALLERS_MIN 3
+
+static const char *const patterns[] = {
+#define MW_WRAPPER(whose, pattern) "^(" pattern ")$",
+#include "view/select/wrappers.def"
+#undef MW_WRAPPER
+};
+enum { PATTERN_COUNT = sizeof(patterns) / sizeof(patterns[0]) };
+
+/* Kind of a function by its name. */
+typedef enum name_kind { NAME_NOT_READ, NAME_OTHER, NAME_HAS_ALLOC, NAME_LISTED } name_kind_t;
+
+typedef struct function_state {
+	name_kind_t kind;
+	bool has_other_callees;        /* the function calls a function that is no wrapper */
+	uint32_t callers[CALLERS_MIN]; /* different functions that allocate through this function */
+	uint32_t caller_count;
+} function_state_t;
+
+/* Added to the number of a location whose function has no name, to distinguish it from numbers
+ * of functions. */
+#define NAMELESS_CALLER ((uint32_t)1 << 31)
+
+/* A location that keeps only its outer lines. */
+typedef struct cut_location {
+	uint32_t first_line; /* first line that is kept; 0 = the location was not cut */
+	uint32_t location;
+} cut_location_t;
+
+typedef struct finder {
+	mw_profile_t *profile;
+	mw_pattern_t *patterns[PATTERN_COUNT];
+	function_state_t *functions;
+	cut_location_t *cuts;  /* cuts[i] belongs to location i */
+	size_t location_count; /* number of locations when `cuts` was allocated */
+} finder_t;
+
+/* A frame of a sample: a line of a location.  Inner lines come first. */
+typedef struct position {
+	uint32_t frame; /* index of the frame in the sample */
+	uint32_t line;  /* index of the line in its location */
+} position_t;
+
+/* True if a row of wrappers.def names the function.  Parameters do not belong to a name;
+ * "(anonymous namespace)" and "operator()" do. */
+static bool is_listed(const finder_t *f, const char *name) {
+	for (size_t i = 0; i < PATTERN_COUNT; i++)
+		if (mw_pattern_matches(f->patterns[i], name))
+			return true;
+	return false;
+}
+
+static name_kind_t kind_of(finder_t *f, uint32_t function) {
+	function_state_t *state = &f->functions[function];
+	if (state->kind != NAME_NOT_READ)
+		return state->kind;
+	const char *name = mw_profile_string(f->profile, f->profile->functions[function].name);
+	state->kind = is_listed(f, name)                  ? NAME_LISTED
+		      : strcasestr(name, "alloc") != NULL ? NAME_HAS_ALLOC
+							  : NAME_OTHER;
+	return state->kind;
+}
+
+static const mw_location_t *location_at(const finder_t *f, const mw_sample_t *s, uint32_t frame) {
+	return &f->profile->locations[f->profile->frames[s->frame_first + frame]];
+}
+
+/* Returns the function at a position; 0 = it has no name. */
+static uint32_t function_at(const finder_t *f, const mw_sample_t *s, position_t at) {
+	const mw_line_t *line = mw_location_line(f->profile, location_at(f, s, at.frame), at.line);
+	return line != NULL ? line->function : 0;
+}
+
+static position_t next(const finder_t *f, const mw_sample_t *s, position_t at) {
+	if (at.line + 1 < mw_location_frames(location_at(f, s, at.frame)))
+		return (position_t){at.frame, at.line + 1};
+	return (position_t){at.frame + 1, 0};
+}
+
+static void add_caller(function_state_t *state, uint32_t caller) {
+	for (uint32_t i = 0; i < state->caller_count; i++)
+		if (state->callers[i] == caller)
+			return;
+	if (state->caller_count < CALLERS_MIN)
+		state->callers[state->caller_count++] = caller;
+}
+
+/* Returns the first frame whose name does not contain "alloc" and is not listed. */
+static position_t end_of_names(finder_t *f, const mw_sample_t *s) {
+	position_t at = {0, 0};
+	while (at.frame < s->depth && kind_of(f, function_at(f, s, at)) >= NAME_HAS_ALLOC)
+		at = next(f, s, at);
+	return at;
+}
+
+/* Records the callers of the functions at the inner end, and functions with such names that call
+ * other functions. */
+static void learn(finder_t *f, const mw_sample_t *s) {
+	position_t end = end_of_names(f, s);
+	uint32_t caller = 0;
+	if (end.frame < s->depth)
+		caller = function_at(f, s, end);
+	if (end.frame < s->depth && caller == 0)
+		caller = f->profile->frames[s->frame_first + end.frame] | NAMELESS_CALLER;
+	for (position_t at = {0, 0}; at.frame < end.frame || at.line < end.line;
+	     at = next(f, s, at))
+		if (caller != 0)
+			add_caller(&f->functions[function_at(f, s, at)], caller);
+	for (position_t at = end; at.frame < s->depth; at = next(f, s, at))
+		f->functions[function_at(f, s, at)].has_other_callees = true;
+}
+
+static bool is_wrapper(finder_t *f, uint32_t function) {
+	const function_state_t *state = &f->functions[function];
+	name_kind_t kind = kind_of(f, function);
+	return kind == NAME_LISTED || (kind == NAME_HAS_ALLOC && !state->has_other_callees &&
+				       state->caller_count == CALLERS_MIN);
+}
+
+/* Returns the location without its lines before `first_line`. */
+static uint32_t cut_location(finder_t *f, uint32_t location, uint32_t first_line) {
+	mw_profile_t *p = f->profile;
+	cut_location_t *cut = location < f->location_count ? &f->cuts[location] : NULL;
+	if (cut != NULL && cut->first_line == first_line)
+		return cut->location;
+	const mw_location_t from = p->locations[location];
+	uint32_t added = mw_profile_append_location(p, from.mapping, from.address, from.is_exact);
+	mw_location_t *to = &p->locations[added];
+	to->is_folded = from.is_folded;
+	to->line_first = from.line_first + first_line;
+	to->line_count = from.line_count - first_line;
+	if (cut != NULL)
+		*cut = (cut_location_t){first_line, added};
+	return added;
+}
+
+static bool cut_sample(finder_t *f, mw_sample_t *s) {
+	position_t end = end_of_names(f, s), last = {0, 0}, at = {0, 0};
+	/* Functions that a wrapper calls belong to the wrapper. */
+	for (position_t i = {0, 0}; i.frame < end.frame || i.line < end.line; i = next(f, s, i)) {
+		position_t after = next(f, s, i);
+		last = i;
+		if (is_wrapper(f, function_at(f, s, i)))
+			at = after;
+	}
+	if (at.frame == s->depth)
+		at = last;
+	if (at.frame == 0 && at.line == 0)
+		return false;
+	s->frame_first += at.frame;
+	s->depth -= at.frame;
+	if (at.line > 0) {
+		uint32_t *frame = &f->profile->frames[s->frame_first];
+		*frame = cut_location(f, *frame, at.line);
+	}
+	return true;
+}
+
+static bool make_patterns(finder_t *f) {
+	mw_error_t error;
+	for (size_t i = 0; i < PATTERN_COUNT; i++)
+		if (mw_pattern_make("wrappers", patterns[i], &f->patterns[i], &error) != 0)
+			return false;
+	return true;
+}
+
+size_t mw_wrappers_cut(mw_profile_t *p) {
+	finder_t f = {.profile = p, .location_count = p->location_count};
+	size_t count = 0;
+	if (make_patterns(&f)) {
+		f.functions = mw_xcalloc(p->function_count, sizeof(*f.functions));
+		f.cuts = mw_xcalloc(p->location_count, sizeof(*f.cuts));
+		f.functions[0].kind = NAME_OTHER;
+		for (size_t i = 0; i < p->sample_count; i++)
+			learn(&f, &p->samples[i]);
+		for (size_t i = 0; i < p->sample_count; i++)
+			count += cut_sample(&f, &p->samples[i]);
+		free(f.functions);
+		free(f.cuts);
+	}
+	for (size_t i = 0; i < PATTERN_COUNT; i++)
+		mw_pattern_free(f.patterns[i]);
+	return count;
+}
