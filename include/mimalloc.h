@@ -19,10 +19,10 @@
 #define mi_cdecl
 #define mi_decl_export __attribute__((visibility("default")))
 #define mi_decl_restrict
-#define mi_attr_malloc __attribute__((malloc))
-#define mi_attr_alloc_size(s) __attribute__((alloc_size(s)))
-#define mi_attr_alloc_size2(s1, s2) __attribute__((alloc_size(s1, s2)))
-#define mi_attr_alloc_align(p) __attribute__((alloc_align(p)))
+#define mi_attr_malloc __attribute__((__malloc__))
+#define mi_attr_alloc_size(s) __attribute__((__alloc_size__(s)))
+#define mi_attr_alloc_size2(s1, s2) __attribute__((__alloc_size__(s1, s2)))
+#define mi_attr_alloc_align(p) __attribute__((__alloc_align__(p)))
 #if !defined(__cplusplus)
 #define mi_attr_noexcept
 #define mi_decl_nodiscard __attribute__((warn_unused_result))
