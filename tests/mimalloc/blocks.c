@@ -35,6 +35,8 @@ static bool is_aligned(const void *block, size_t align) {
 
 /* Sizes that overflow, hidden from the compiler's warnings. */
 static volatile size_t too_large = (size_t)PTRDIFF_MAX + 1, half = SIZE_MAX / 2 + 1;
+/* No powers of two.  Volatile: clang 14 crashes on an alignment that is such a constant. */
+static volatile size_t align_0 = 0, align_24 = 24, align_48 = 48;
 
 /* Leaves blocks of all sizes with contents behind, so that zeros are no accident. */
 static void dirty(void) {
@@ -171,8 +173,8 @@ static void aligned(void) {
 		CHECK(block && is_aligned(block, align));
 		mi_cfree(block);
 	}
-	CHECK(mi_malloc_aligned(100, 0) == NULL && mi_malloc_aligned(100, 48) == NULL);
-	CHECK(mi_malloc_aligned(too_large, 64) == NULL && mi_memalign(24, 1) == NULL);
+	CHECK(mi_malloc_aligned(100, align_0) == NULL && mi_malloc_aligned(100, align_48) == NULL);
+	CHECK(mi_malloc_aligned(too_large, 64) == NULL && mi_memalign(align_24, 1) == NULL);
 	CHECK(mi_calloc_aligned(half, 2, 64) == NULL);
 	void *page = mi_valloc(1), *pages = mi_pvalloc(4097);
 	CHECK(is_aligned(page, 4096) && is_aligned(pages, 4096) && mi_usable_size(pages) >= 8192);
