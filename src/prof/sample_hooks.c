@@ -67,8 +67,9 @@ static uint32_t find_by_sums(mw_frame_sums_t *known, uint64_t *frames, unsigned 
 	if (MW_UNLIKELY(known->generation != generation))
 		known->count = 0;
 	known->generation = generation;
-	unsigned at = known->count;
-	MW_ASSERT(at <= depth);
+	/* Fewer frames than are known: the library called an allocation function itself, from a
+	 * frame that called a function of the program before. Its own frames are left out now. */
+	unsigned at = known->count < depth ? known->count : depth;
 	mw_modules_encode(frames, depth - at);
 	uint64_t sum = at > 0 ? known->sums[at - 1] : MW_DEPOT_SUM_START;
 	for (; at < depth; at++) {

@@ -222,11 +222,11 @@ limits() {
 # Sampled blocks are in no list.
 MALLOC_CONF=prof:false LD_LIBRARY_PATH=$compat "$build/tests/jemalloc_tcache" >"$work/tcache" ||
     fail "tcache: $(cat "$work/tcache")"
-[ "$(limits "")" = "0 8 4" ] || fail "standard limits: $(limits "")"
+[ "$(limits "")" = "8 8 4" ] || fail "standard limits: $(limits "")"
 [ "$(limits tcache:false)" = "0 0 0" ] || fail "tcache:false: $(limits tcache:false)"
-[ "$(limits lg_tcache_max:12)" = "0 8 0" ] || fail "lg_tcache_max:12: $(limits lg_tcache_max:12)"
+[ "$(limits lg_tcache_max:12)" = "8 8 0" ] || fail "lg_tcache_max:12: $(limits lg_tcache_max:12)"
 [ "$(limits tcache_max:64)" = "0 0 0" ] || fail "tcache_max:64: $(limits tcache_max:64)"
-[ "$(limits tcache_nslots_small_min:3)" = "0 3 3" ] ||
+[ "$(limits tcache_nslots_small_min:3)" = "3 3 3" ] ||
     fail "tcache_nslots_small_min:3: $(limits tcache_nslots_small_min:3)"
 ok "tcache, tcache_max, tcache_nslots_small_min, thread.tcache.*"
 

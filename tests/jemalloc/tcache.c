@@ -106,10 +106,10 @@ static void lengths_are_set(void) {
 		 EINVAL);
 }
 
-static void *in_thread(void *unused) {
-	(void)unused;
-	/* What another thread set is its own. */
-	CHECK(most_of(100) == 0 && most_of(BYTES) > 0);
+/* Checks that what another thread set is that thread's own. */
+static void *in_thread(void *first_of_100) {
+	CHECK_EQ(most_of(100), *(const size_t *)first_of_100);
+	CHECK(most_of(BYTES) > 0);
 	return NULL;
 }
 
@@ -119,11 +119,13 @@ int main(int argc, char **argv) {
 		return 0;
 	}
 	(void)argv;
+	size_t first_of_100 = most_of(100);
+	CHECK(first_of_100 != 1); /* the length that lengths_are_set() sets */
 	RUN(lists_can_be_switched_off);
 	RUN(sizes_are_bounded);
 	RUN(lengths_are_set);
 	pthread_t thread;
-	CHECK_EQ(pthread_create(&thread, NULL, in_thread, NULL), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, in_thread, &first_of_100), 0);
 	pthread_join(thread, NULL);
 	return 0;
 }
