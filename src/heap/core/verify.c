@@ -85,9 +85,9 @@ static void check_head(const mw_heap_t *heap, unsigned size_class) {
 }
 
 static void check_batch(const mw_remote_batch_t *batch) {
-	if (!batch->entry)
+	if (batch->place == 0)
 		return;
-	const mw_page_t *page = mw_entry_page(batch->entry);
+	const mw_page_t *page = mw_remote_batch_page(batch);
 	uint32_t room = batch->room < 0 ? 0 : (uint32_t)batch->room;
 	uint32_t count = check_page_list(page, batch->first);
 	if (count != batch->limit - room)

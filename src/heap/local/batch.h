@@ -15,10 +15,10 @@
 
 /* Blocks of one page that the thread freed and has not sent to the page yet. */
 typedef struct mw_remote_batch {
-	const mw_entry_t *entry; /* of the page; NULL: the batch is empty */
-	void *first, *last;      /* linked; the block freed last comes first */
-	int32_t room;            /* blocks that still fit; -1: the last try found no room */
-	uint32_t limit;          /* blocks that fit into an empty batch */
+	uintptr_t place;    /* of the page, as mw_remote_place() has it; 0: the batch is empty */
+	void *first, *last; /* linked; the block freed last comes first */
+	int32_t room;       /* blocks that still fit; -1: the last try found no room */
+	uint32_t limit;     /* blocks that fit into an empty batch */
 } mw_remote_batch_t;
 _Static_assert(sizeof(mw_remote_batch_t) == 2 * sizeof(mw_entry_t), "mw_remote_add() scales by it");
 
@@ -40,6 +40,17 @@ typedef struct mw_remote_cache {
 /* That of a thread without a heap: no entry matches, no bin has room.  Never written. */
 extern mw_remote_cache_t mw_remote_no_cache;
 
+/* Tells pages apart: the address of the page's entry less the offset of its chunk's entries, which
+ * free() has in a register. */
+static inline uintptr_t mw_remote_place(const mw_page_t *page) {
+	return (uintptr_t)mw_page_entry(page) - MW_CHUNK_ENTRIES_OFFSET;
+}
+
+/* The page of a batch that is not empty. */
+static inline mw_page_t *mw_remote_batch_page(const mw_remote_batch_t *batch) {
+	return mw_entry_page((const mw_entry_t *)(batch->place + MW_CHUNK_ENTRIES_OFFSET));
+}
+
 /* Adds a block to the bin of its class.  False: there is no room, or the block is the one that came
  * last; nothing was done. */
 MW_ALWAYS_INLINE bool mw_remote_keep(mw_remote_bin_t *bin, void *block) {
@@ -60,13 +71,13 @@ MW_ALWAYS_INLINE bool mw_remote_keep(mw_remote_bin_t *bin, void *block) {
 MW_ALWAYS_INLINE bool mw_remote_add(mw_remote_cache_t *cache, uintptr_t chunk, uintptr_t offset,
 				    void *block) {
 	enum { MASK = (MW_REMOTE_BATCHES - 1) << MW_ENTRY_SHIFT };
-	const mw_entry_t *entry = (const mw_entry_t *)(chunk + offset + MW_CHUNK_ENTRIES_OFFSET);
+	uintptr_t place = chunk + offset;
 	mw_remote_batch_t *batch =
 		(mw_remote_batch_t *)(void *)((char *)cache->batches + 2 * (offset & MASK));
-	if (batch->entry != entry) {
+	if (batch->place != place) {
 		uintptr_t own_full = (uintptr_t)__builtin_thread_pointer() | MW_OWNER_FULL;
-		if (atomic_load_explicit(&((mw_entry_t *)(uintptr_t)entry)->owner,
-					 memory_order_relaxed) == own_full)
+		mw_entry_t *entry = (mw_entry_t *)(place + MW_CHUNK_ENTRIES_OFFSET);
+		if (atomic_load_explicit(&entry->owner, memory_order_relaxed) == own_full)
 			return false;
 		return mw_remote_keep(&cache->bins[*mw_chunk_class(chunk, (uintptr_t)block)],
 				      block);

@@ -28,12 +28,12 @@ static void send(mw_heap_t *heap, mw_page_t *page, void *first, void *last, uint
 }
 
 static void send_batch(mw_heap_t *heap, mw_remote_batch_t *batch) {
-	if (!batch->entry)
+	if (batch->place == 0)
 		return;
 	/* Blocks of a batch count as used, so the page is what it was when the batch began. */
-	mw_page_t *page = mw_entry_page(batch->entry);
+	mw_page_t *page = mw_remote_batch_page(batch);
 	uint32_t room = batch->room < 0 ? 0 : (uint32_t)batch->room;
-	batch->entry = NULL;
+	batch->place = 0;
 	send(heap, page, batch->first, batch->last, batch->limit - room);
 }
 
@@ -44,10 +44,10 @@ static uint32_t limit_of(const mw_page_t *page) {
 
 /* Adds the block to the batch of its page, which begins with it if there is none or it is full. */
 static void add_to_batch(mw_heap_t *heap, mw_page_t *page, void *block) {
-	const mw_entry_t *entry = mw_page_entry(page);
+	uintptr_t place = mw_remote_place(page);
 	mw_remote_batch_t *batch =
 		&heap->remote.batches[mw_page_slice_index(page) % MW_REMOTE_BATCHES];
-	if (batch->entry == entry) {
+	if (batch->place == place) {
 		if (MW_UNLIKELY(batch->first == block))
 			mw_misuse_free_again(page, block);
 		if (batch->room > 0) {
@@ -60,7 +60,7 @@ static void add_to_batch(mw_heap_t *heap, mw_page_t *page, void *block) {
 	send_batch(heap, batch);
 	uint32_t limit = limit_of(page);
 	mw_link_set(block, NULL);
-	*batch = (mw_remote_batch_t){entry, block, block, (int32_t)limit - 1, limit};
+	*batch = (mw_remote_batch_t){place, block, block, (int32_t)limit - 1, limit};
 }
 
 /* The bin of the page's class, if that is tiny, refused the block or was not asked. */
