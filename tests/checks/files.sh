@@ -24,6 +24,7 @@ scripts/(lib/)?[a-z0-9_]+\.(sh|py|txt)
 bench/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|py|sh)|CMakeLists\.txt|README\.md)
 doc/([a-z0-9_-]+/)*([A-Za-z0-9_-]+\.(md|svg|png)|man/[a-z0-9_-]+\.[1-9](\.in)?)
 doc/man/[a-z0-9_-]+\.[1-9](\.in)?
+doc/reference/[a-z0-9_.-]+\.schema\.json
 # Tests; inputs and results that are kept lie in folders of these names.
 tests/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|sh|bash|py|js|rs|pml)|CMakeLists\.txt|README\.md)
 tests/([a-z0-9_]+/)*(expected[a-z0-9_]*\.txt|[a-z0-9_]+\.supp)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# json.sh BUILD_DIR -- every view's --json: it has the members that all have and none that doc/reference/json.md does not
-# name, and the numbers of the program.
+# json.sh BUILD_DIR -- every view's --json: it is as doc/reference/mallow.schema.json says, which describes each member,
+# and has the numbers of the program.
 source "$(dirname "$0")/lib.bash"
 
 cat >made.c <<'CODE'
@@ -22,24 +22,15 @@ target=${started[0]}
 
 cat >check.py <<'CODE'
 import json, re, sys
-page, view = sys.argv[1:]
-known = set(re.findall(r"`([a-z_]+)`", open(page).read()))
-def walk(value):
-    if isinstance(value, dict):
-        assert set(value) <= known, f"not in doc/reference/json.md: {set(value) - known}"
-        value = list(value.values())
-    for member in value if isinstance(value, list) else []:
-        walk(member)
+view = sys.argv[1]
 data = json.load(sys.stdin)
 if view == "speedscope":
     assert data["profiles"][0]["endValue"] == sum(data["profiles"][0]["weights"]) > 300000
     sys.exit()
-walk(data)
 if view == "flame":
     assert len(data["parents"]) == len(data["labels"]) == len(data["values"][0])
     sys.exit()
 assert data["view"] == view and data["program"] == "made", data
-assert {"type", "unit", "total"} <= set(data)
 blocks = 300 * 1024
 def entry(of, name):
     found = [e for e in data[of] if e["name"] == name]
@@ -49,10 +40,10 @@ if view in ("top", "tree", "peek", "graph"):
     keep = entry("rows" if view == "top" else "nodes", "keep")
     assert keep["flat"] == keep["cum"] == blocks, keep
 if view in ("tree", "peek"):
-    assert keep["callers"] == [{"weight": blocks, "name": "main"}] and keep["callees"] == [], keep
+    assert keep["callers"] == [{"value": blocks, "name": "main"}] and keep["callees"] == [], keep
 if view == "graph":
     edge = [e for e in data["edges"] if e["callee"] == keep["id"]]
-    assert edge == [{"caller": entry("nodes", "main")["id"], "callee": keep["id"], "weight": blocks}], edge
+    assert edge == [{"caller": entry("nodes", "main")["id"], "callee": keep["id"], "value": blocks}], edge
 if view == "traces":
     stacks = [s for s in data["stacks"] if s["frames"][0]["name"] == "keep"]
     assert sum(s["value"] for s in stacks) == blocks, stacks
@@ -88,14 +79,32 @@ if view == "comments":
     assert "program: made" in data["comments"], data
 CODE
 
+# valid NAME: the JSON in ./out has the members that the schema gives this view or subcommand.
+valid() {
+    python3 - "$here/../../doc/reference/mallow.schema.json" "$1" <<'END' >err 2>&1 || fail "$1: the JSON is not as its schema says"
+import json, sys
+path, name = sys.argv[1:]
+try:
+    from jsonschema import Draft202012Validator as Validator
+except ImportError:
+    sys.exit()
+schema = json.load(open(path))
+Validator.check_schema(schema)
+checker = Validator({"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]})
+for error in checker.iter_errors(json.load(open("out"))):
+    sys.exit(f"{error.json_path}: {error.message}"[:500])
+END
+}
+python3 -c 'import jsonschema' 2>/dev/null || leave_out "python3-jsonschema is not installed: no JSON was held against its schema"
+
 # Of the table of views, so that none is forgotten.
-mapfile -t views < <(sed -n 's/^MW_VIEW\(_LIVE\)\?(\([a-z]*\),.*/\2/p' "$here/../../tools/mallow/cmd/profile/views.def")
+mapfile -t views < <(sed -n 's/^MW_VIEW[A-Z_]*(\([a-z]*\),.*/\1/p' "$here/../../tools/mallow/cmd/profile/views.def")
 [ ${#views[@]} -gt 10 ] || fail "views.def is not as it was"
 for view in "${views[@]}"; do
     words=("$view")
     case $view in
     list | peek | disasm | weblist) words+=('^keep$' "$target") ;;
-    diff) continue ;; # of two
+    diff) words+=("$target" "$target") ;;
     callgrind | collapsed | proto | topproto)
         try 2 "$mallow" "$view" --json "$target"
         says err "$view: there is no JSON of it; 'mallow [a-z]+ --json"
@@ -104,64 +113,61 @@ for view in "${views[@]}"; do
     *) words+=("$target") ;;
     esac
     try 0 "$mallow" "${words[@]}" --json
-    python3 check.py "$here/../../doc/reference/json.md" "$view" <out >checked 2>&1 || fail "$view: $(tail -2 checked)"
+    python3 check.py "$view" <out >checked 2>&1 || fail "$view: $(tail -2 checked)"
+    [ "$view" = speedscope ] || valid "$view"
     cp out direct
     try 0 "$mallow" "${words[@]}" -o "out.$view.json"
     [ "$view" = speedscope ] || cmp -s direct "out.$view.json" || fail "$view -o differs from --json"
 done
 ok "the JSON of every view"
 
-# Of other subcommands: a schema of types, and no member that the page does not name.
-cat >schema.py <<'CODE'
-import json, re, sys
-page, what = sys.argv[1:]
-known = set(re.findall(r"`([a-z_]+)`", open(page).read()))
-number, text, flag = (int, float), str, bool
-frame = {"name": text, "file?": text, "line?": number}
-share = {"objects": number, "bytes?": number, "size?": number, "name?": text, "id?": number, "age?": text,
-         "lifetime?": text}
-stack = {t: number for t in ("inuse_objects inuse_space inuse_requested inuse_samples alloc_objects alloc_space "
-         "alloc_requested alloc_samples peak_objects peak_space freed_objects freed_elsewhere temporary_objects "
-         "lifetime pinned_space").split()}
-stack |= {"interval?": [number], "frames": [frame], "sizes": [share], "alloc_sizes": [share], "threads": [share],
-          "ages": [share], "lifetimes": [share]}
-schemas = {
-    "report": {"view": text, "program": text, "pid": number, "time": number, "killed": flag, "mean_bytes": number,
-               "stops": number, "unseen_seconds": number, "seen_share": number, "type": text, "unit": text,
-               "total": number, "interval?": [number], "stack_count": number, "stacks": [stack]},
-    "check": {"profile": text, "passed": flag,
-              "limits": [{"name": text, "passed": flag, "measured": number, "allowed": number, "low": number,
-                          "high": number, "baseline?": number, "stack_count": number,
-                          "stacks": [{"bytes": number, "frames": [frame]}]}],
-              "suppressions": [{"pattern": text, "bytes": number, "objects": number}],
-              "kept_by_libraries": [{"name": text, "bytes": number, "objects": number}]},
-    "ls": [{"pid": number, "pid_namespace": number, "program": text, "title": text, "state": text, "active": flag,
-            "mean_bytes": number, "live_bytes": number, "samples": number, "started": number, "updated": number,
-            "uid": number, "session": text, "state_file": text}],
-}
-def check(value, schema, where):
-    if isinstance(schema, dict):
-        needed = {name for name in schema if not name.endswith("?")}
-        allowed = {name.rstrip("?"): kind for name, kind in schema.items()}
-        assert needed <= set(value) <= set(allowed), (where, needed ^ set(value))
-        assert set(allowed) <= known, f"not in doc/reference/json.md: {set(allowed) - known}"
-        for name in value:
-            check(value[name], allowed[name], f"{where}.{name}")
-    elif isinstance(schema, list):
-        assert isinstance(value, list), where
-        for entry in value:
-            check(entry, schema[0], f"{where}[]")
-    else:
-        assert isinstance(value, schema) and (schema is bool or not isinstance(value, bool)), (where, value)
-data = json.load(open("out"))
-check(data, schemas[what], what)
-assert data and (what != "report" or data["stacks"]) and (what != "check" or data["limits"][0]["stacks"])
-CODE
-page=$here/../../doc/reference/json.md
+# Other subcommands.
+page=$here/../../doc/reference
 try 0 "$mallow" report --json "$target"
-python3 schema.py "$page" report 2>err || fail "report --json"
+valid report
 try 1 "$mallow" check --max-live 1000 --format json "$target"
-python3 schema.py "$page" check 2>err || fail "check --format json"
+valid check
 try 0 "$mallow" ls --all --json
-python3 schema.py "$page" ls 2>err || fail "ls --json"
-ok "the JSON of report, check and ls"
+valid ls
+try 0 "$mallow" status --json "$target"
+valid status
+"$mallow" doctor --json >out 2>err
+valid doctor
+try 0 "$mallow" timeline --json "$target"
+valid timeline
+ok "the JSON of report, check, ls, status, doctor and timeline"
+
+# The JSON of what was sampled tells how accurate its total is.
+MALLOW_CONF=prof_seed:5 "$mallow" run --rate 4K -o sampled.pb.gz -- ./made 2>err || fail "made does not run"
+try 0 "$mallow" top --focus keep --json sampled.pb.gz
+valid top
+python3 - <<'END' || fail "the interval of the total"
+import json
+d = json.load(open("out"))
+assert d["mean_bytes"] == 4096 and d["time_ns"] > 1.7e18 and d["pid"] > 0, d
+low, high = d["interval"]
+assert low < d["selected"] <= high and low < 300 * 1024 < high, d
+END
+ok "the interval of a total"
+
+# Each member of the schema is described there, and named on the page.
+python3 - "$page" <<'END' >err 2>&1 || fail "the page and the schema"
+import json, re, sys
+folder = sys.argv[1]
+named = set(re.findall(r"`([a-z_]+)`", open(f"{folder}/json.md").read()))
+def walk(schema):
+    if isinstance(schema, list):
+        for entry in schema:
+            walk(entry)
+    if not isinstance(schema, dict):
+        return
+    for name, member in (schema.get("properties") or {}).items():
+        assert name in named, f"json.md does not name {name}"
+        assert member.get("description") or "const" in member, f"the schema does not describe {name}"
+    for member in schema.values():
+        walk(member)
+schema = json.load(open(f"{folder}/mallow.schema.json"))
+walk(schema["$defs"])
+assert len(schema["anyOf"]) > 20
+END
+ok "every member is described"

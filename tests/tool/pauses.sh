@@ -56,7 +56,7 @@ python3 - out "$least" "$most" "$time" <<'END' || fail "status --json"
 import json, sys
 status = json.load(open(sys.argv[1]))
 least, most, time = map(float, sys.argv[2:])
-unseen, seen = status["unseen_seconds"], status["seen_share"]
+unseen, seen = status["unseen_ns"] / 1e9, status["seen_share"]
 assert least - 0.1 < unseen < most + 0.1 and status["stops"] == 1, (unseen, status["stops"])
 # The process began before `begun`, and its age grew while it was looked at.
 assert 0 < seen < 1 and seen >= 1 - most / time - 0.05, seen
@@ -91,7 +91,7 @@ says out "^Note: +$seen"
 try 0 "$mallow" report --json "$pid"
 python3 -c 'import json, sys
 least, most = map(float, sys.argv[1:])
-assert least - 0.1 < json.load(open("out"))["unseen_seconds"] < most + 0.1' \
+assert least - 0.1 < json.load(open("out"))["unseen_ns"] / 1e9 < most + 0.1' \
     "$least" "$most" || fail "report --json"
 ok "a pause is told everywhere"
 

@@ -37,6 +37,10 @@ const char *mw_show_time(uint64_t realtime_ns, char buffer[MW_SHOW_BYTES]) {
 	return buffer;
 }
 
+int64_t mw_whole_count(int64_t count_q16) {
+	return (count_q16 + 32768) / 65536;
+}
+
 const char *mw_show_duration(uint64_t ns, char buffer[MW_SHOW_BYTES]) {
 	unsigned long long seconds = ns / 1000000000u;
 	if (seconds < 1)

@@ -20,6 +20,8 @@ uint64_t mw_now_ns(void);
 
 /* Local time: "12:03:04" if the time is today, otherwise "2026-11-19 12:03:04"; "?" for 0. */
 const char *mw_show_time(uint64_t realtime_ns, char buffer[MW_SHOW_BYTES]);
+/* Returns a count of the state file, which has 16 bits behind the point, as a whole number. */
+int64_t mw_whole_count(int64_t count_q16);
 /* A duration: "5 ms", "3.2 s", "12 min", "3 h 12 min", "5 d 2 h". */
 const char *mw_show_duration(uint64_t ns, char buffer[MW_SHOW_BYTES]);
 /* A sampling rate: "512 KiB", or "1 (exact)". */

@@ -106,13 +106,18 @@ static void print_program(const printer_t *r) {
 	print_command(r, program);
 }
 
-static void print_time(const printer_t *r) {
-	const mw_profile_t *p = r->profile;
+/* Formats the profile's time.  False: it is not known. */
+static bool format_time(const mw_profile_t *p, char *text, size_t size) {
 	time_t seconds = (time_t)(p->time_ns / 1000000000);
 	struct tm local;
+	return p->time_ns > 0 && localtime_r(&seconds, &local) != NULL &&
+	       strftime(text, size, "%Y-%m-%d %H:%M:%S", &local) > 0;
+}
+
+static void print_time(const printer_t *r) {
+	const mw_profile_t *p = r->profile;
 	char text[64];
-	if (p->time_ns <= 0 || localtime_r(&seconds, &local) == NULL ||
-	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local) == 0)
+	if (!format_time(p, text, sizeof(text)))
 		return;
 	fprintf(r->out, "Time:    %s", text);
 	double covered = (double)p->duration_ns / 1e9;
@@ -125,12 +130,15 @@ static void print_time(const printer_t *r) {
 	fprintf(r->out, "\n");
 }
 
-/* Says how the process ended.  The profile's time is the time of the last write. */
+/* Says how the process ended.  The profile's time is the time of the last write, which an
+ * allocating process does at least ten times a second. */
 static void print_end(const printer_t *r) {
+	char text[64];
 	if (r->profile->origin.killed)
-		fputs("Ended:   killed, without a call of exit: this is what it had noted until "
-		      "then\n",
-		      r->out);
+		fprintf(r->out,
+			"Ended:   killed at %s, or later if it was idle then; it did not call "
+			"exit\n",
+			format_time(r->profile, text, sizeof(text)) ? text : "an unknown time");
 }
 
 /* Returns the type that counts objects where this type counts bytes, or the reverse; -1 = none. */

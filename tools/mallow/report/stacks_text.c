@@ -26,8 +26,8 @@ static const char *bytes(int64_t value, char buffer[32]) {
 	return mw_format_bytes(value, buffer, 32);
 }
 
-static const char *count(int64_t value, char buffer[32]) {
-	return mw_format_count(value, buffer, 32);
+static const char *objects(int64_t count, char buffer[32]) {
+	return mw_format_counted(count, "object", buffer, 32);
 }
 
 static double percent(int64_t part, int64_t whole) {
@@ -60,8 +60,8 @@ static void print_sums(const printer_t *r, const mw_stack_t *stack) {
 	int64_t asked = value_of(r, stack, "inuse_requested");
 	int64_t peak = value_of(r, stack, "peak_space");
 	if (space >= 0) {
-		fprintf(r->out, "    in use     %s in %s objects", bytes(space, a),
-			count(value_of(r, stack, "inuse_objects"), b));
+		fprintf(r->out, "    in use     %s in %s", bytes(space, a),
+			objects(value_of(r, stack, "inuse_objects"), b));
 		if (asked >= 0 && space > 0)
 			fprintf(r->out, "; asked for %s, %.1f%% is rounding", bytes(asked, c),
 				percent(space - asked, space));
@@ -72,12 +72,12 @@ static void print_sums(const printer_t *r, const mw_stack_t *stack) {
 		fprintf(r->out, "    pins       %s that are free beside it in pages\n",
 			bytes(pinned, a));
 	if (peak >= 0)
-		fprintf(r->out, "    at peak    %s in %s objects\n", bytes(peak, a),
-			count(value_of(r, stack, "peak_objects"), b));
+		fprintf(r->out, "    at peak    %s in %s\n", bytes(peak, a),
+			objects(value_of(r, stack, "peak_objects"), b));
 	if (value_of(r, stack, "alloc_space") >= 0)
-		fprintf(r->out, "    allocated  %s in %s objects\n",
+		fprintf(r->out, "    allocated  %s in %s\n",
 			bytes(value_of(r, stack, "alloc_space"), a),
-			count(value_of(r, stack, "alloc_objects"), b));
+			objects(value_of(r, stack, "alloc_objects"), b));
 }
 
 static void print_life(const printer_t *r, const mw_stack_t *stack) {
@@ -85,7 +85,7 @@ static void print_life(const printer_t *r, const mw_stack_t *stack) {
 	int64_t freed = value_of(r, stack, "freed_objects");
 	if (freed <= 0)
 		return;
-	fprintf(r->out, "    freed      %s objects after %s on average", count(freed, a),
+	fprintf(r->out, "    freed      %s after %s on average", objects(freed, a),
 		mw_format_nanoseconds(value_of(r, stack, "lifetime") / freed, b, sizeof(b)));
 	int64_t elsewhere = value_of(r, stack, "freed_elsewhere");
 	int64_t temporary = value_of(r, stack, "temporary_objects");

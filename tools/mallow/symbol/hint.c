@@ -22,6 +22,7 @@ typedef struct nameless {
 	const mw_mapping_t *mapping;
 	/* Share of the profile's bytes in stacks with a nameless function of the file. */
 	double share;
+	size_t places, nameless; /* places in the file's code, and those without a name */
 } nameless_t;
 
 static int compare_most_first(const void *a, const void *b) {
@@ -58,6 +59,14 @@ static double share_of(const mw_profile_t *p, uint32_t mapping) {
 	return all > 0 ? without / all : 0;
 }
 
+static void count_places(const mw_profile_t *p, uint32_t mapping, nameless_t *file) {
+	for (size_t i = 1; i < p->location_count; i++) {
+		const mw_location_t *l = &p->locations[i];
+		file->places += l->mapping == mapping;
+		file->nameless += l->mapping == mapping && l->line_count == 0;
+	}
+}
+
 static nameless_t *collect(const mw_profile_t *p, const mw_symbol_job_t *jobs, size_t job_count,
 			   size_t *count) {
 	nameless_t *files = mw_xcalloc(job_count, sizeof(nameless_t));
@@ -67,23 +76,28 @@ static nameless_t *collect(const mw_profile_t *p, const mw_symbol_job_t *jobs, s
 		/* Files that could not be read have a note of their own. */
 		if (!mapping->has_functions || mapping->has_line_numbers)
 			continue;
-		nameless_t file = {mapping, share_of(p, jobs[i].mapping)};
-		if (file.share >= SHARE_MIN)
-			files[(*count)++] = file;
+		nameless_t file = {mapping, share_of(p, jobs[i].mapping), 0, 0};
+		if (file.share < SHARE_MIN)
+			continue;
+		count_places(p, jobs[i].mapping, &file);
+		files[(*count)++] = file;
 	}
 	if (*count > 1)
 		qsort(files, *count, sizeof(nameless_t), compare_most_first);
 	return files;
 }
 
-/* Writes "redis-server (97 % of the bytes, build-id 1234567890abcdef)". */
+/* Writes "9 of 31 places in redis-server (in stacks with 97 % of the bytes, build-id 1234)". */
 static size_t name_file(const mw_profile_t *p, const nameless_t *file, char *buffer, size_t size) {
 	const mw_mapping_t *mapping = file->mapping;
 	const char *path = mw_profile_string(p, mapping->path), *slash = strrchr(path, '/');
 	const char *build_id = mw_profile_string(p, mapping->build_id);
-	int length = snprintf(buffer, size, "%.100s (%.*f %% of the bytes%s%.16s)",
-			      slash != NULL ? slash + 1 : path, file->share < 0.1 ? 1 : 0,
-			      100 * file->share, *build_id != '\0' ? ", build-id " : "", build_id);
+	int length = snprintf(buffer, size,
+			      "%zu of %zu places in %.100s (in stacks with %.*f %% of the "
+			      "bytes%s%.16s)",
+			      file->nameless, file->places, slash != NULL ? slash + 1 : path,
+			      file->share < 0.1 ? 1 : 0, 100 * file->share,
+			      *build_id != '\0' ? ", build-id " : "", build_id);
 	return (size_t)length;
 }
 

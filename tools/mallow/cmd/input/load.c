@@ -250,27 +250,6 @@ static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_pr
 	return result;
 }
 
-/* /usr/bin/redis-server may be a link to redis-check-rdb.  Functions without names are shown
- * with the name that the program was started under. */
-static void name_as_started(mw_profile_t *p) {
-	const char *program = mw_profile_string(p, p->origin.program);
-	char candidate[PATH_MAX];
-	if (p->mapping_count < 2 || *program == '\0')
-		return;
-	mw_string_t old = p->mappings[1].path;
-	const char *path = mw_profile_string(p, old), *slash = strrchr(path, '/');
-	if (slash == NULL || strcmp(slash + 1, program) == 0 ||
-	    (size_t)snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)(slash - path), path,
-			     program) >= sizeof(candidate))
-		return;
-	char *behind = realpath(candidate, NULL);
-	bool is_same = behind != NULL && strcmp(behind, path) == 0;
-	free(behind);
-	for (size_t i = 1; i < p->mapping_count && is_same; i++)
-		if (p->mappings[i].path == old)
-			p->mappings[i].path = mw_profile_intern(p, candidate);
-}
-
 static void note_end(const mw_target_t *target, mw_profile_t *p) {
 	p->origin.killed = mw_target_process(target) == 0 && !mw_target_is_alive(target) &&
 			   (p->origin.flags & (MW_STATE_ENDED | MW_STATE_LEFT)) == 0;
@@ -283,10 +262,8 @@ int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail
 	mw_progress("reading %s", target->shown);
 	int result = read_target(target, detail, out, error);
 	mw_progress_end();
-	if (result == 0 && target->is_state) {
-		name_as_started(*out);
+	if (result == 0 && target->is_state)
 		note_end(target, *out);
-	}
 	if (result == 0 && symbols != MW_LOAD_NO_SYMBOLS)
 		mw_load_names(target, NULL, symbols, *out);
 	return result;

@@ -90,8 +90,9 @@ static json_t *row_json(const row_t *row) {
 	json_object_set_new(value, "mean_bytes", json_integer((json_int_t)live->mean_bytes));
 	json_object_set_new(value, "live_bytes", json_integer((json_int_t)live->live_bytes));
 	json_object_set_new(value, "samples", json_integer((json_int_t)live->samples));
-	json_object_set_new(value, "started", json_real((double)row->started_ns / 1e9));
-	json_object_set_new(value, "updated", json_real((double)live->updated_realtime_ns / 1e9));
+	json_object_set_new(value, "started_ns", json_integer((json_int_t)row->started_ns));
+	json_object_set_new(value, "updated_ns",
+			    json_integer((json_int_t)live->updated_realtime_ns));
 	json_object_set_new(value, "uid", json_integer((json_int_t)row->place->owner));
 	json_object_set_new(value, "session", mw_json_text(header->session));
 	json_object_set_new(value, "state_file", mw_json_text(row->place->shown));
@@ -126,7 +127,11 @@ static void print_table(const row_t *rows, size_t count, bool all) {
 		       mw_show_duration(age_ns, age));
 		if (users)
 			printf("%-9s ", user_name(row->place->owner, user, sizeof(user)));
-		puts(name_of(row, program, sizeof(program)));
+		fputs(name_of(row, program, sizeof(program)), stdout);
+		uint64_t seen_ns = live->updated_realtime_ns;
+		if (is_gone(row) && seen_ns > 0 && now_ns > seen_ns)
+			printf(", last seen %s ago", mw_show_duration(now_ns - seen_ns, age));
+		putchar('\n');
 	}
 	if (gone > GONE_ROWS && !all)
 		printf("and %zu more that have ended: mallow ls --all\n", gone - GONE_ROWS);

@@ -56,7 +56,7 @@ static json_t *memory_json(const mw_memory_t *memory) {
 		json_object_set_new(value, mw_memory_name((mw_memory_use_t)use),
 				    json_integer((json_int_t)memory->bytes[use]));
 	json_object_set_new(value, "blocks", json_integer((json_int_t)memory->blocks_bytes));
-	json_object_set_new(value, "heap_walked", json_real((double)memory->walked_ns / 1e9));
+	json_object_set_new(value, "heap_walked_ns", json_integer((json_int_t)memory->walked_ns));
 	json_object_set_new(value, "ranges_missing",
 			    json_integer((json_int_t)memory->ranges_missing));
 	return value;
@@ -169,9 +169,10 @@ static void print_estimates(const status_view_t *view) {
 	char bytes[MW_SHOW_BYTES], objects[MW_SHOW_BYTES], count[MW_SHOW_BYTES];
 	char bytes_off[MW_SHOW_BYTES], objects_off[MW_SHOW_BYTES];
 	mw_format_bytes(live->live_bytes, bytes, sizeof(bytes));
-	mw_format_count(live->live_objects_q16 / 65536, objects, sizeof(objects));
+	mw_format_count(view->objects.estimate, objects, sizeof(objects));
 	if (!view->has_interval)
-		line("live", "%s in %s objects", bytes, objects);
+		line("live", "%s in %s", bytes,
+		     mw_format_counted(view->objects.estimate, "object", objects, sizeof(objects)));
 	else
 		line("live", "%s ± %s in %s ± %s objects (95 %% of cases)", bytes,
 		     mw_format_bytes(half_of(view->bytes), bytes_off, sizeof(bytes_off)), objects,
@@ -180,13 +181,13 @@ static void print_estimates(const status_view_t *view) {
 		line("walked", "%s in blocks, by the heap's pages; walked %s ago",
 		     mw_format_bytes((int64_t)view->memory.blocks_bytes, bytes, sizeof(bytes)),
 		     walk_age(view, count));
-	line("allocated", "%s in %s objects",
-	     mw_format_bytes(live->alloc_bytes, bytes, sizeof(bytes)),
-	     mw_format_count(live->alloc_objects_q16 / 65536, objects, sizeof(objects)));
-	line("samples", "%s taken, %s stacks, %s records",
+	line("allocated", "%s in %s", mw_format_bytes(live->alloc_bytes, bytes, sizeof(bytes)),
+	     mw_format_counted(mw_whole_count(live->alloc_objects_q16), "object", objects,
+			       sizeof(objects)));
+	line("samples", "%s taken, %s, %s",
 	     mw_format_count((int64_t)live->samples, bytes, sizeof(bytes)),
-	     mw_format_count(used(live->stacks_used), objects, sizeof(objects)),
-	     mw_format_count(used(live->records_used), count, sizeof(count)));
+	     mw_format_counted(used(live->stacks_used), "stack", objects, sizeof(objects)),
+	     mw_format_counted(used(live->records_used), "record", count, sizeof(count)));
 	if (live->doublings)
 		line("cost limit", "reached: a thread was sampled at %u times T",
 		     1u << (live->doublings & 31));
@@ -236,11 +237,12 @@ static void print_settings(const status_view_t *view) {
 
 static void print_text(const status_view_t *view) {
 	const mw_state_header_t *header = &view->snapshot->header;
-	char time_text[MW_SHOW_BYTES], exe[512], version[32];
+	char time_text[MW_SHOW_BYTES], exe[512], started[576], version[32];
 	uint64_t now_ns = mw_now_ns();
 	char age[MW_SHOW_BYTES];
 	printf("%s (pid %d): %s\n", view->program, view->target->pid, mw_fate_name(view->fate));
-	line("program", "%s", mw_show_text(header->exe, exe, sizeof(exe)));
+	line("program", "%s",
+	     mw_show_text(mw_path_as_started(header, started, sizeof(started)), exe, sizeof(exe)));
 	line("arguments", "%s", view->args);
 	line("started", "%s, %s ago", mw_show_time(view->started_ns, time_text),
 	     mw_show_duration(now_ns > view->started_ns ? now_ns - view->started_ns : 0, age));
@@ -299,10 +301,6 @@ static json_t *json_list(const char *texts) {
 	return list;
 }
 
-static double seconds(uint64_t ns) {
-	return (double)ns / 1e9;
-}
-
 static json_t *interval_json(const mw_interval_t *interval) {
 	json_t *pair = json_array();
 	json_array_append_new(pair, json_integer((json_int_t)interval->low));
@@ -325,22 +323,25 @@ static int print_json(const status_view_t *view) {
 	json_object_set_new(value, "unused_options", json_list(header->unused_options));
 	json_object_set_new(value, "state", mw_json_text(mw_fate_name(view->fate)));
 	json_object_set_new(value, "active", json_boolean(live->active != 0));
-	json_object_set_new(value, "active_since", json_real(seconds(live->changed_realtime_ns)));
+	json_object_set_new(value, "active_since_ns",
+			    json_integer((json_int_t)live->changed_realtime_ns));
 	json_object_set_new(value, "stops", json_integer((json_int_t)live->stops));
-	json_object_set_new(value, "unseen_seconds",
-			    json_real((double)view->profile->origin.off_ns / 1e9));
+	json_object_set_new(value, "unseen_ns",
+			    json_integer((json_int_t)view->profile->origin.off_ns));
 	json_object_set_new(value, "seen_share", json_real(mw_seen_share(view->profile)));
 	json_object_set_new(value, "request_pending", json_boolean(has_pending_request(view)));
 	json_object_set_new(value, "mean_bytes", json_integer((json_int_t)live->mean_bytes));
-	json_object_set_new(value, "started", json_real(seconds(view->started_ns)));
-	json_object_set_new(value, "updated", json_real(seconds(live->updated_realtime_ns)));
-	json_object_set_new(value, "reset", json_real(seconds(live->reset_realtime_ns)));
+	json_object_set_new(value, "started_ns", json_integer((json_int_t)view->started_ns));
+	json_object_set_new(value, "updated_ns",
+			    json_integer((json_int_t)live->updated_realtime_ns));
+	json_object_set_new(value, "reset_ns", json_integer((json_int_t)live->reset_realtime_ns));
 	json_object_set_new(value, "live_bytes", json_integer((json_int_t)live->live_bytes));
 	json_object_set_new(value, "live_objects",
 			    json_real((double)live->live_objects_q16 / 65536));
 	if (view->has_interval) {
-		json_object_set_new(value, "live_bytes_95", interval_json(&view->bytes.interval));
-		json_object_set_new(value, "live_objects_95",
+		json_object_set_new(value, "live_bytes_interval",
+				    interval_json(&view->bytes.interval));
+		json_object_set_new(value, "live_objects_interval",
 				    interval_json(&view->objects.interval));
 	}
 	json_object_set_new(value, "alloc_bytes", json_integer((json_int_t)live->alloc_bytes));
@@ -394,7 +395,7 @@ static void set_intervals(status_view_t *view) {
 		mw_spread_add(&objects, 1, weight, weight, mean_bytes, false);
 	}
 	view->bytes.estimate = snapshot->live.live_bytes;
-	view->objects.estimate = snapshot->live.live_objects_q16 / 65536;
+	view->objects.estimate = mw_whole_count(snapshot->live.live_objects_q16);
 	view->bytes.interval = mw_interval_of(view->bytes.estimate, &bytes);
 	view->objects.interval = mw_interval_of(view->objects.estimate, &objects);
 }

@@ -150,11 +150,11 @@ static json_t *finding_json(const mw_check_t *c, size_t number) {
 						(json_int_t)stack->values[f->stacks.type], "frames",
 						mw_frames_json(p, &p->samples[stack->sample])));
 	}
-	json_t *value = json_pack("{s:s,s:b,s:I,s:I,s:I,s:I,s:I,s:o}", "name",
+	json_t *value = json_pack("{s:s,s:b,s:I,s:I,s:[I,I],s:I,s:o}", "name",
 				  mw_limit_name(f->kind), "passed", (int)f->passed, "measured",
-				  (json_int_t)f->measured, "allowed", (json_int_t)f->allowed, "low",
-				  (json_int_t)f->low, "high", (json_int_t)f->high, "stack_count",
-				  (json_int_t)f->stacks.count, "stacks", stacks);
+				  (json_int_t)f->measured, "allowed", (json_int_t)f->allowed,
+				  "interval", (json_int_t)f->low, (json_int_t)f->high,
+				  "stack_count", (json_int_t)f->stacks.count, "stacks", stacks);
 	if (f->kind == MW_LIMIT_GROWTH)
 		json_object_set_new(value, "baseline", json_integer(f->baseline));
 	return value;

@@ -105,11 +105,11 @@ int mw_report_json(const mw_profile_t *p, const mw_report_options_t *options, mw
 	json_object_set_new(value, "program",
 			    mw_json_text(mw_profile_string(p, p->origin.program)));
 	add_number(value, "pid", p->origin.pid);
-	json_object_set_new(value, "time", json_real((double)p->time_ns / 1e9));
+	add_number(value, "time_ns", p->time_ns);
 	json_object_set_new(value, "killed", json_boolean(p->origin.killed));
 	add_number(value, "mean_bytes", p->period);
 	add_number(value, "stops", (int64_t)(p->origin.stops & INT64_MAX));
-	json_object_set_new(value, "unseen_seconds", json_real((double)p->origin.off_ns / 1e9));
+	add_number(value, "unseen_ns", p->origin.off_ns);
 	json_object_set_new(value, "seen_share", json_real(mw_seen_share(p)));
 	json_object_set_new(value, "type",
 			    mw_json_text(mw_profile_string(p, p->types[stacks.type].type)));

@@ -53,13 +53,12 @@ void mw_run_summary_print_heading(const mw_snapshot_t *snapshot, int pid) {
 
 /* Formats "6.31 MiB in 120 objects"; exact values are printed to the byte. */
 static const char *amount(int64_t bytes, int64_t objects, bool exact, char *buffer, size_t size) {
-	char bytes_text[MW_SHOW_BYTES], objects_text[MW_SHOW_BYTES], exactly[MW_SHOW_BYTES] = "";
+	char bytes_text[MW_SHOW_BYTES], objects_text[2 * MW_SHOW_BYTES];
+	char exactly[MW_SHOW_BYTES] = "";
 	if (exact && bytes >= 1024)
 		snprintf(exactly, sizeof(exactly), " (%" PRId64 " bytes)", bytes);
-	snprintf(buffer, size, "%s%s in %s object%s",
-		 mw_format_bytes(bytes, bytes_text, sizeof(bytes_text)), exactly,
-		 mw_format_count(objects, objects_text, sizeof(objects_text)),
-		 objects == 1 ? "" : "s");
+	snprintf(buffer, size, "%s%s in %s", mw_format_bytes(bytes, bytes_text, sizeof(bytes_text)),
+		 exactly, mw_format_counted(objects, "object", objects_text, sizeof(objects_text)));
 	return buffer;
 }
 
@@ -78,10 +77,11 @@ static void print_totals(const mw_run_summary_t *s) {
 		    amount(live->peak_bytes, total_of(s->profile, "peak_objects"), exact, text,
 			   sizeof(text)),
 		    mw_show_duration(peak_ns, after));
-	mw_complain("live at the end: %s", amount(live->live_bytes, live->live_objects_q16 / 65536,
-						  exact, text, sizeof(text)));
+	mw_complain("live at the end: %s",
+		    amount(live->live_bytes, mw_whole_count(live->live_objects_q16), exact, text,
+			   sizeof(text)));
 	mw_complain("allocated:       %s",
-		    amount(live->alloc_bytes, live->alloc_objects_q16 / 65536, exact, text,
+		    amount(live->alloc_bytes, mw_whole_count(live->alloc_objects_q16), exact, text,
 			   sizeof(text)));
 	mw_complain("%s sample%s, T = %s%s",
 		    mw_format_count((int64_t)live->samples, samples, sizeof(samples)),

@@ -471,6 +471,27 @@ static void add_comments(mw_profile_t *p) {
 	mw_profile_add_comment(p, text);
 }
 
+const char *mw_path_as_started(const mw_state_header_t *header, char *buffer, size_t size) {
+	const char *slash = strrchr(header->exe, '/');
+	if (slash == NULL || *header->program == '\0' || strcmp(slash + 1, header->program) == 0 ||
+	    (size_t)snprintf(buffer, size, "%.*s/%s", (int)(slash - header->exe), header->exe,
+			     header->program) >= size)
+		return header->exe;
+	char *behind = realpath(buffer, NULL);
+	bool is_same = behind != NULL && strcmp(behind, header->exe) == 0;
+	free(behind);
+	return is_same ? buffer : header->exe;
+}
+
+/* Functions without names are shown with the name that the program was started under. */
+static void name_as_started(mw_profile_t *p, const mw_state_header_t *header) {
+	char buffer[sizeof(header->exe) + sizeof(header->program)];
+	const char *path = mw_path_as_started(header, buffer, sizeof(buffer));
+	for (size_t i = 1; i < p->mapping_count && path != header->exe; i++)
+		if (strcmp(mw_profile_string(p, p->mappings[i].path), header->exe) == 0)
+			p->mappings[i].path = mw_profile_intern(p, path);
+}
+
 mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 	mw_profile_t *p = mw_profile_new();
 	mw_profile_add_heap_types(p);
@@ -495,6 +516,7 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 			module_mapping(&b, i);
 	for (size_t i = 0; i < snapshot->stack_count; i++)
 		add_stack(&b, (uint32_t)i);
+	name_as_started(p, &snapshot->header);
 	free(b.groups);
 	free(b.mappings);
 	free(b.by_frame);

@@ -97,6 +97,10 @@ int64_t mw_snapshot_made_ns(const mw_snapshot_t *snapshot, const mw_state_record
  * dropped. */
 void mw_snapshot_made_between(mw_snapshot_t *snapshot, int64_t from_ns, int64_t until_ns);
 
+/* Returns the path under which the program was started: /usr/bin/redis-server may be a link to
+ * redis-check-rdb.  Returns `buffer`, or the path of the executable if no link is known. */
+const char *mw_path_as_started(const mw_state_header_t *header, char *buffer, size_t size);
+
 /* Makes a profile of a snapshot that was read with MW_SNAPSHOT_STACKS. It has the types of
  * mw_profile_add_heap_types() and mw_profile_add_state_types(), weights applied, and no symbols.
  * With MW_SNAPSHOT_RECORDS, memory in use is split by thread, size and age, allocations by size,

@@ -45,6 +45,13 @@ const char *mw_format_count(int64_t count, char *buffer, size_t size) {
 	return buffer;
 }
 
+const char *mw_format_counted(int64_t count, const char *noun, char *buffer, size_t size) {
+	char number[32];
+	mw_format_count(count, number, sizeof(number));
+	snprintf(buffer, size, "%s %s%s", number, noun, count == 1 ? "" : "s");
+	return buffer;
+}
+
 double mw_seen_share(const mw_profile_t *p) {
 	if (p->origin.stops == 0 || p->origin.counted_ns <= 0)
 		return 1;

@@ -23,5 +23,7 @@ double mw_seen_share(const mw_profile_t *profile);
 const char *mw_format_nanoseconds(int64_t nanoseconds, char *buffer, size_t size);
 /* Formats a count: "1.2M", "980".  Returns `buffer`. */
 const char *mw_format_count(int64_t count, char *buffer, size_t size);
+/* Formats a count with its noun: "1 object", "2.10M objects".  Returns `buffer`. */
+const char *mw_format_counted(int64_t count, const char *noun, char *buffer, size_t size);
 
 #endif

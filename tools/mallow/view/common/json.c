@@ -3,6 +3,8 @@
 #include "view/common/json.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "model/text.h"
@@ -66,6 +68,15 @@ void mw_json_add_number(mw_json_t *j, const char *key, int64_t number) {
 	fprintf(j->out, "%" PRId64, number);
 }
 
+/* JSON has no infinity. */
+void mw_json_add_real(mw_json_t *j, const char *key, double number) {
+	print_key(j, key);
+	if (isfinite(number))
+		fprintf(j->out, "%.9g", number);
+	else
+		fputs("null", j->out);
+}
+
 void mw_json_add_hex(mw_json_t *j, const char *key, uint64_t number) {
 	print_key(j, key);
 	fprintf(j->out, "\"0x%" PRIx64 "\"", number);
@@ -78,6 +89,23 @@ void mw_json_add_flag(mw_json_t *j, const char *key, bool is_set) {
 	fputs("true", j->out);
 }
 
+/* Writes which process and moment the values are of, and how accurate they are. */
+static void add_origin(mw_json_t *j, const mw_view_t *v) {
+	const mw_profile_t *p = v->profile;
+	if (!v->graph.is_mean)
+		mw_json_add_number(j, "selected", mw_profile_total(p, v->type));
+	if (v->low < v->high && !v->graph.is_mean) {
+		print_key(j, "interval");
+		fprintf(j->out, "[%" PRId64 ", %" PRId64 "]", v->low, v->high);
+	}
+	if (p->origin.pid != 0)
+		mw_json_add_number(j, "pid", p->origin.pid);
+	if (p->time_ns > 0)
+		mw_json_add_number(j, "time_ns", p->time_ns);
+	if (p->period > 0 && strcmp(mw_profile_string(p, p->period_type.unit), "bytes") == 0)
+		mw_json_add_number(j, "mean_bytes", p->period);
+}
+
 void mw_json_begin(mw_json_t *j, const mw_view_t *v) {
 	const mw_profile_t *p = v->profile;
 	*j = (mw_json_t){.out = v->out};
@@ -87,6 +115,7 @@ void mw_json_begin(mw_json_t *j, const mw_view_t *v) {
 	mw_json_add_text(j, "type", mw_profile_string(p, p->types[v->type].type));
 	mw_json_add_text(j, "unit", mw_profile_string(p, p->types[v->type].unit));
 	mw_json_add_number(j, "total", v->total);
+	add_origin(j, v);
 }
 
 void mw_json_end(mw_json_t *j) {

@@ -29,6 +29,7 @@ void mw_json_open(mw_json_t *json, const char *key, char opener);
 void mw_json_close(mw_json_t *json);
 void mw_json_add_text(mw_json_t *json, const char *key, const char *text);
 void mw_json_add_number(mw_json_t *json, const char *key, int64_t number);
+void mw_json_add_real(mw_json_t *json, const char *key, double number);
 /* Written as a text, "0x1f". */
 void mw_json_add_hex(mw_json_t *json, const char *key, uint64_t number);
 /* Writes the member only if it is true. */

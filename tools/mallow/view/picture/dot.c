@@ -262,7 +262,7 @@ static void print_json(const mw_view_t *v, const mw_graph_t *g) {
 		mw_json_open(&j, NULL, '{');
 		mw_json_add_number(&j, "caller", e->caller);
 		mw_json_add_number(&j, "callee", e->callee);
-		mw_json_add_number(&j, "weight", e->weight);
+		mw_json_add_number(&j, "value", e->weight);
 		mw_json_add_flag(&j, "inline", e->is_inline);
 		mw_json_add_flag(&j, "residual", e->is_residual);
 		mw_json_close(&j);

@@ -30,7 +30,7 @@ static void print_origin(const mw_view_t *v) {
 	mw_view_json_text(v->out, mw_profile_string(p, p->origin.program));
 	fprintf(v->out, ",\"pid\":%" PRIu32 ",\"time_ns\":%" PRId64, p->origin.pid, p->time_ns);
 	if (strcmp(mw_profile_string(p, p->period_type.unit), "bytes") == 0)
-		fprintf(v->out, ",\"period\":%" PRId64, p->period);
+		fprintf(v->out, ",\"mean_bytes\":%" PRId64, p->period);
 	if (v->low < v->high)
 		fprintf(v->out, ",\"interval\":[%" PRId64 ",%" PRId64 "]", v->low, v->high);
 	fputs(",\"base\":", v->out);

@@ -90,6 +90,9 @@ void mw_timeline_json(const mw_series_t *s, FILE *out) {
 	char trend[64];
 	if (mw_series_trend(s, trend, sizeof(trend)))
 		mw_json_add_text(&j, "trend", trend);
+	double per_second;
+	if (mw_series_slope(s, &per_second))
+		mw_json_add_real(&j, "per_second", per_second);
 	mw_json_open(&j, "moments", '[');
 	for (size_t i = 0; i < s->count; i++) {
 		const mw_moment_t *m = &s->moments[i];

@@ -67,7 +67,6 @@ static void add_json_types(mw_json_t *j, const mw_profile_t *p) {
 	mw_json_add_text(j, "period_type", mw_profile_string(p, p->period_type.type));
 	mw_json_add_text(j, "period_unit", mw_profile_string(p, p->period_type.unit));
 	mw_json_add_number(j, "period", p->period);
-	mw_json_add_number(j, "time_ns", p->time_ns);
 	mw_json_add_number(j, "duration_ns", p->duration_ns);
 }
 

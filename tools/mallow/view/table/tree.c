@@ -111,7 +111,7 @@ static void print_json_edges(mw_json_t *j, const mw_graph_t *g, const mw_node_t 
 	for (size_t i = 0; i < count; i++) {
 		const mw_edge_t *e = mw_graph_edge_at(g, callers ? n->in[i] : n->out[i]);
 		mw_json_open(j, NULL, '{');
-		mw_json_add_number(j, "weight", e->weight);
+		mw_json_add_number(j, "value", e->weight);
 		mw_json_add_text(j, "name",
 				 mw_graph_node_at(g, callers ? e->caller : e->callee)->text);
 		mw_json_close(j);
