@@ -22,7 +22,9 @@ static const struct {
 } views[] = {
 #define MW_VIEW(name, operands, min, max, print, ...) {#name, print},
 #define MW_VIEW_LIVE MW_VIEW
+#define MW_VIEW_DIFF MW_VIEW
 #include "cmd/profile/views.def"
+#undef MW_VIEW_DIFF
 #undef MW_VIEW_LIVE
 #undef MW_VIEW
 };

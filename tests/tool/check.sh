@@ -31,7 +31,17 @@ says out '^    main  .*leaks\.c:9$'
 try 1 "$mallow" check --max-live 0 --top 1 2.pb.gz
 says out '^  and 1 more stack$'
 try 0 "$mallow" check --max-live 0 --focus=leek_here 2.pb.gz
-says err 'note: --focus and --ignore leave no stack of the profile'
+says err 'note: the options leave no stack of the profile'
+# It takes the options of the views that choose stacks: other ways to say the same.
+for options in "--focus leak_here" "--thread leaks --ignore nothing" "--tagfocus thread=leaks" "--show-from main"; do
+    # shellcheck disable=SC2086 # words
+    try 1 "$mallow" check --max-live 100K $options 2.pb.gz
+    says out '^FAILED +max-live: '
+done
+for options in "--thread nobody" "--tagfocus thread=nobody" "--exclude ."; do
+    # shellcheck disable=SC2086 # words
+    try 0 "$mallow" check --max-live 100K $options 2.pb.gz
+done
 # A peak that the last few blocks make: it is not below what is in use.
 cat >grows.c <<'EOF'
 #include <stdlib.h>

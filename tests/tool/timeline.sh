@@ -112,6 +112,17 @@ grep -q '^peak ' picture.txt || fail "picture.txt is no text"
 in_chromium page.html timeline.js
 ok "pictures, the page in chromium"
 
+# The options of the views choose stacks of dumps.
+whole=$("$mallow" timeline --json dumps 2>err | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])')
+for options in "--exclude ." "--thread nobody" "--tagfocus thread=nobody"; do
+    # shellcheck disable=SC2086 # words
+    try 0 "$mallow" timeline --json $options dumps/[12].pb.gz
+    [ "$(python3 -c 'import json; print(json.load(open("out"))["total"])')" = 0 ] || fail "timeline $options"
+done
+try 0 "$mallow" timeline --json --show-from . dumps
+[ "$(python3 -c 'import json; print(json.load(open("out"))["total"])')" = "$whole" ] || fail "timeline --show-from"
+ok "the options that choose stacks"
+
 mkdir empty
 for words in empty /nonexistent "--focus=x $pid" "--sample-type=lifetime $pid" "--focus=( dumps" "--sample-type=none dumps" "-o x.png $pid"; do
     # shellcheck disable=SC2086 # words

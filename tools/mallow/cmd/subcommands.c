@@ -120,8 +120,7 @@ static const mw_subcommand_t subcommands[] = {
 			"namespace that cannot be seen from here; PID is the number there); exited "
 			"(and asked to keep the file); _exit (called that function); killed (by a "
 			"signal, or ended by a system call of its own, as Go's programs do). "
-			"PROGRAM is the title of a process that sets one, as PostgreSQL's do. In "
-			"JSON, times are in seconds since 1970.",
+			"PROGRAM is the title of a process that sets one, as PostgreSQL's do.",
 		.examples = "mallow ls\n"
 			    "mallow ls --json | jq '.[].pid'",
 		.operands_max = 0,
@@ -151,8 +150,7 @@ static const mw_subcommand_t subcommands[] = {
 			"A live process is asked to walk its heap; one that has no background "
 			"thread and does not allocate does not answer, and the age of its last "
 			"walk "
-			"is shown. Stacks are those of threads that allocate. In JSON, times are "
-			"in seconds since 1970.",
+			"is shown. Stacks are those of threads that allocate.",
 		.examples = "mallow status 4711\n"
 			    "mallow status --json 4711\n"
 			    "mallow status --name '^redis'",
@@ -367,8 +365,8 @@ static const mw_subcommand_t subcommands[] = {
 		.shared = mw_view_options,
 		.common = mw_view_common_options,
 	},
-#define VIEW_ROW(instead_, more_, name_, operands_, min, max, print, is_whole, needs_labels, type, \
-		 summary_, details_, examples_)                                                    \
+#define VIEW_ROW(instead_, stands_, more_, name_, operands_, min, max, print, is_whole,            \
+		 needs_labels, type, summary_, details_, examples_)                                \
 	{                                                                                          \
 		.name = #name_,                                                                    \
 		.operands = operands_,                                                             \
@@ -378,30 +376,32 @@ static const mw_subcommand_t subcommands[] = {
 		.operands_min = min,                                                               \
 		.operands_max = max,                                                               \
 		.run = mw_cmd_view,                                                                \
-		.stands_for_operand = (min) == 2 && (max) == 2 ? "since" : NULL,                   \
+		.stands_for_operand = stands_,                                                     \
 		.instead = instead_,                                                               \
 		.options = {END_OF_OPTIONS},                                                       \
 		.common = mw_view_common_options,                                                  \
 		.more = more_,                                                                     \
 		.shared = mw_view_options,                                                         \
 	},
-#define MW_VIEW(...) VIEW_ROW(NULL, table_options, __VA_ARGS__)
-#define MW_VIEW_LIVE(...) VIEW_ROW("all", live_options, __VA_ARGS__)
+#define MW_VIEW(...) VIEW_ROW(NULL, NULL, table_options, __VA_ARGS__)
+#define MW_VIEW_DIFF(...) VIEW_ROW(NULL, "since", table_options, __VA_ARGS__)
+#define MW_VIEW_LIVE(...) VIEW_ROW("all", NULL, live_options, __VA_ARGS__)
 #include "cmd/profile/views.def"
 #undef MW_VIEW_LIVE
+#undef MW_VIEW_DIFF
 #undef MW_VIEW
 #undef VIEW_ROW
 	{
 		.name = "timeline",
 		.operands = "TARGET...",
 		.summary = "draw the heap over time",
-		.details =
-			"Of one process or state file, what it noted of itself, ten times a "
-			"second, over long runs less often: live bytes, and resident memory as "
-			"a line.\n\n"
-			"Of dumps and directories of them, what each holds, at its own time or, "
-			"where its format has none, its file's; --focus and --ignore then choose "
-			"stacks. What is no profile in a directory is left out.",
+		.details = "Of one process or state file, what it noted of itself, ten times a "
+			   "second, over long runs less often: live bytes, and resident memory as "
+			   "a line.\n\n"
+			   "Of dumps and directories of them, what each holds, at its own time or, "
+			   "where its format has none, its file's; --focus and other options then "
+			   "choose "
+			   "stacks. What is no profile in a directory is left out.",
 		.examples = "mallow timeline 4711\n"
 			    "mallow timeline 4711 -o heap.html\n"
 			    "mallow timeline --focus=parse dumps/",
@@ -412,10 +412,6 @@ static const mw_subcommand_t subcommands[] = {
 			{
 				{"sample-type", 0, MW_OPTION_TEXT, "TYPE", NULL,
 				 "inuse_space (default), alloc_space; of dumps any they have"},
-				{"focus", 0, MW_OPTION_TEXT, "RE", NULL,
-				 "of dumps: only stacks with a frame that matches"},
-				{"ignore", 0, MW_OPTION_TEXT, "RE", NULL,
-				 "of dumps: only stacks without a frame that matches"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
 				 "write a file, as its name asks: .html, .svg, .json; else text"},
 				{"json", 0, MW_OPTION_FLAG, NULL, NULL,
@@ -424,6 +420,8 @@ static const mw_subcommand_t subcommands[] = {
 				MW_FETCH_OPTIONS,
 				END_OF_OPTIONS,
 			},
+		.more = mw_selection_options,
+		.common = mw_selection_common_options,
 	},
 	{
 		.name = "check",
@@ -466,10 +464,6 @@ static const mw_subcommand_t subcommands[] = {
 				{"no-default-suppressions", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "count also what glibc, libstdc++ and CPython keep until the "
 				 "process ends"},
-				{"focus", 0, MW_OPTION_TEXT, "RE", NULL,
-				 "only stacks with a frame that matches"},
-				{"ignore", 0, MW_OPTION_TEXT, "RE", NULL,
-				 "only stacks without a frame that matches"},
 				{"top", 0, MW_OPTION_COUNT, "N", NULL,
 				 "at most N stacks for each limit (default 10)"},
 				{"format", 0, MW_OPTION_CHOICE, "FORMAT", "text|json|junit",
@@ -481,6 +475,8 @@ static const mw_subcommand_t subcommands[] = {
 				TERMINAL_OPTIONS,
 				END_OF_OPTIONS,
 			},
+		.more = mw_selection_options,
+		.common = mw_selection_common_options,
 	},
 	{
 		.name = "doctor",

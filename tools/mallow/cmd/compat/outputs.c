@@ -22,7 +22,9 @@ const mw_output_row_t mw_outputs[] = {
 #define MW_VIEW(name, operands, min, max, print, is_whole, needs_labels, type, summary, ...)       \
 	{#name, #name, NULL, NULL, summary},
 #define MW_VIEW_LIVE MW_VIEW
+#define MW_VIEW_DIFF MW_VIEW
 #include "cmd/profile/views.def"
+#undef MW_VIEW_DIFF
 #undef MW_VIEW_LIVE
 #undef MW_VIEW
 };

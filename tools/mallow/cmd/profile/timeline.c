@@ -13,6 +13,7 @@
 #include "cmd/input/marks.h"
 #include "cmd/profile/output_file.h"
 #include "cmd/profile/profile_commands.h"
+#include "cmd/profile/view_options.h"
 #include "formats/file/output.h"
 #include "model/alloc.h"
 #include "report/text/types.h"
@@ -113,8 +114,8 @@ static int add_history(collection_t *c, const mw_history_t *h, const char *progr
 		       mw_error_t *error) {
 	const char *type = text(c, "sample-type") != NULL ? text(c, "sample-type") : "inuse_space";
 	bool is_allocated = strcmp(type, "alloc_space") == 0;
-	if (text(c, "focus") != NULL || text(c, "ignore") != NULL)
-		return mw_error_set(error, "--focus and --ignore need dumps: a process notes the "
+	if (mw_selection_options_given(c->arguments))
+		return mw_error_set(error, "--focus and the like need dumps: a process notes the "
 					   "sum of all stacks; see 'mallow dump --every'");
 	if (!is_allocated && strcmp(type, "inuse_space") != 0)
 		return mw_error_set(error,
@@ -157,18 +158,19 @@ static int add_ticks(collection_t *c, const char *path, mw_error_t *error) {
 static bool has_history(const collection_t *c, const mw_profile_t *p) {
 	const char *type = text(c, "sample-type");
 	return c->arguments->operand_count == 1 && !mw_is_directory(c->arguments->operands[0]) &&
-	       p->history.tick_count > 0 && text(c, "focus") == NULL && text(c, "ignore") == NULL &&
+	       p->history.tick_count > 0 && !mw_selection_options_given(c->arguments) &&
 	       (type == NULL || strcmp(type, "inuse_space") == 0 ||
 		strcmp(type, "alloc_space") == 0);
 }
 
 static int add_profile(collection_t *c, const mw_target_t *target, mw_error_t *error) {
-	const mw_selection_t selection = {.focus = text(c, "focus"), .ignore = text(c, "ignore")};
-	bool by_name = selection.focus != NULL || selection.ignore != NULL;
+	const mw_selection_t selection = mw_selection_options_take(c->arguments);
+	bool by_name = mw_selection_options_given(c->arguments);
+	bool by_label = mw_selection_options_need_labels(c->arguments);
 	mw_profile_t *p;
 	size_t type;
-	if (mw_load(target, by_name ? MW_LOAD_SYMBOLS : MW_LOAD_NO_SYMBOLS, MW_LOAD_STACKS, &p,
-		    error) != 0)
+	if (mw_load(target, by_name ? MW_LOAD_SYMBOLS : MW_LOAD_NO_SYMBOLS,
+		    by_label ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &p, error) != 0)
 		return -1;
 	int result = mw_report_find_type(p, text(c, "sample-type"), &type, error);
 	if (result == 0 && has_history(c, p))

@@ -16,15 +16,17 @@
 #include "cmd/profile/moments.h"
 #include "cmd/profile/output_file.h"
 #include "cmd/profile/profile_commands.h"
+#include "cmd/profile/profile_series.h"
+#include "cmd/profile/request.h"
 #include "cmd/profile/view.h"
 #include "cmd/profile/view_options.h"
 #include "formats/file/output.h"
+#include "model/alloc.h"
 #include "report/interval.h"
 #include "report/text/types.h"
 #include "view/code/listings.h"
 #include "view/common/view.h"
 #include "view/picture/pictures.h"
-#include "view/select/pattern.h"
 #include "view/select/tags.h"
 #include "view/select/wrappers.h"
 #include "view/table/tables.h"
@@ -34,49 +36,10 @@
 #define DEFAULT_NODE_FRACTION 0.005
 #define DEFAULT_EDGE_FRACTION 0.001
 
-typedef struct view_row {
-	const char *name;
-	mw_view_print_t *print;
-	const char *type; /* sample type that the view uses unless the user chooses one */
-	bool is_whole;
-	bool needs_labels;
-} view_row_t;
-
-static const view_row_t views[] = {
-#define MW_VIEW(name, operands, min, max, print, is_whole, needs_labels, type, ...)                \
-	{#name, print, type, is_whole, needs_labels},
-#define MW_VIEW_LIVE MW_VIEW
-#include "cmd/profile/views.def"
-#undef MW_VIEW_LIVE
-#undef MW_VIEW
-};
-
-static const view_row_t *find_view(const char *name) {
-	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
-		if (strcmp(views[i].name, name) == 0)
-			return &views[i];
-	return NULL;
-}
-
-/* A command line and its meaning. */
-typedef struct request {
-	const mw_arguments_t *arguments;
-	const view_row_t *view;
-	const mw_picture_t *picture; /* picture that the output's name asks for; NULL = text */
-	const char *path;            /* NULL = stdout */
-} request_t;
-
-static bool given(const request_t *r, const char *name) {
-	return mw_argument(r->arguments, name)->given;
-}
+typedef mw_view_request_t request_t;
 
 static bool is_report(const request_t *r) {
 	return strcmp(r->arguments->subcommand->name, "report") == 0;
-}
-
-static double number(const request_t *r, const char *name, double standard) {
-	const mw_option_value_t *value = mw_argument(r->arguments, name);
-	return value->given ? value->fraction : standard;
 }
 
 static bool wants_labels(const request_t *r) {
@@ -87,33 +50,35 @@ static bool wants_labels(const request_t *r) {
 static bool is_all_wanted(const request_t *r) {
 	const mw_option_value_t *trim = mw_argument(r->arguments, "trim");
 	return r->view->is_whole || (trim->given && trim->number == 0) ||
-	       (is_report(r) && given(r, "all"));
+	       (is_report(r) && mw_view_request_given(r, "all"));
 }
 
 static size_t wanted_rows(const request_t *r) {
-	if (mw_subcommand_has_option(r->arguments->subcommand, "top", 3) && given(r, "top"))
+	if (mw_subcommand_has_option(r->arguments->subcommand, "top", 3) &&
+	    mw_view_request_given(r, "top"))
 		return (size_t)mw_argument(r->arguments, "top")->number;
-	if (given(r, "nodecount"))
+	if (mw_view_request_given(r, "nodecount"))
 		return (size_t)mw_argument(r->arguments, "nodecount")->number;
-	return r->view->print == mw_view_top ? 0 : DEFAULT_NODES;
+	bool is_table = r->view->print == mw_view_top || r->view->print == mw_view_diff;
+	return is_table ? 0 : DEFAULT_NODES;
 }
 
 static void set_graph_options(const request_t *r, mw_view_t *v) {
 	v->graph = (mw_graph_options_t){
 		.type = v->type,
 		.granularity = mw_view_options_granularity(r->arguments),
-		.sort_by_cum = given(r, "cum"),
-		.drop_negative = given(r, "drop-negative"),
+		.sort_by_cum = mw_view_request_given(r, "cum"),
+		.drop_negative = mw_view_request_given(r, "drop-negative"),
 		.is_mean = mw_view_options_is_mean(r->arguments),
 	};
 	bool is_graph = r->view->print == mw_view_dot;
 	v->graph.is_picture = is_graph;
-	v->graph.call_tree = is_graph && given(r, "call-tree");
+	v->graph.call_tree = is_graph && mw_view_request_given(r, "call-tree");
 	if (is_all_wanted(r))
 		return;
 	v->graph.node_count = wanted_rows(r);
-	v->graph.node_fraction = number(r, "nodefraction", DEFAULT_NODE_FRACTION);
-	v->graph.edge_fraction = number(r, "edgefraction", DEFAULT_EDGE_FRACTION);
+	v->graph.node_fraction = mw_view_request_number(r, "nodefraction", DEFAULT_NODE_FRACTION);
+	v->graph.edge_fraction = mw_view_request_number(r, "edgefraction", DEFAULT_EDGE_FRACTION);
 	v->graph.max_degree = (size_t)mw_argument(r->arguments, "maxdegree")->number;
 }
 
@@ -219,9 +184,10 @@ static int64_t whole_of(const request_t *r, const mw_profile_t *p, size_t type, 
 static bool cuts_wrappers(const request_t *r) {
 	mw_view_print_t *print = r->view->print;
 	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
-	return !is_old && !given(r, "wrappers") && !mw_picture_is_profile(r->picture) &&
-	       (print == mw_view_top || print == mw_view_tree || print == mw_view_dot ||
-		print == mw_view_flame);
+	return !is_old && !mw_view_request_given(r, "wrappers") &&
+	       !mw_picture_is_profile(r->picture) &&
+	       (print == mw_view_top || print == mw_view_diff || print == mw_view_tree ||
+		print == mw_view_dot || print == mw_view_flame);
 }
 
 /* Totals are computed before the selection, so that percentages refer to the whole profile,
@@ -246,116 +212,11 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 	v->total = whole_of(r, p, v->type, base_first);
 	if (mw_selection_apply_split(p, &selection, &base_first, error) != 0)
 		return -1;
-	if (given(r, "relative-percentages"))
+	if (mw_view_request_given(r, "relative-percentages"))
 		v->total = whole_of(r, p, v->type, base_first);
 	if (cuts_wrappers(r))
 		mw_wrappers_cut(p);
 	return 0;
-}
-
-static int check_unit(const char *unit, mw_error_t *error) {
-	if (unit == NULL || mw_view_knows_unit(unit))
-		return 0;
-	return mw_error_set(error,
-			    "--unit does not take '%s'; allowed: auto, minimum, B, kB, MB, GB, TB, "
-			    "PB, and ns, us, ms, s, mins, hrs for times",
-			    unit);
-}
-
-static bool is_json(const request_t *r) {
-	return given(r, "json") || mw_picture_is_json(r->picture);
-}
-
-static int check_json(const request_t *r, mw_error_t *error) {
-	static const struct {
-		const char *view, *same;
-	} others[] = {{"callgrind", "graph --json --trim=false' has the same nodes and edges"},
-		      {"collapsed", "traces --json' has the same stacks"},
-		      {"proto", "raw --json' has the same"},
-		      {"topproto", "top --json' has the same"}};
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (is_json(r) && strcmp(r->view->name, others[i].view) == 0)
-			return mw_error_set(error, "%s: there is no JSON of it; 'mallow %s",
-					    r->view->name, others[i].same);
-	return 0;
-}
-
-static bool takes_pattern(const mw_arguments_t *arguments) {
-	return strncmp(arguments->subcommand->operands, "RE", 2) == 0;
-}
-
-/* Returns the pattern before the targets, for `list` and similar views; NULL = none. */
-static const char *pattern_of(const mw_arguments_t *arguments) {
-	return takes_pattern(arguments) && arguments->operand_count > 0 ? arguments->operands[0]
-									: NULL;
-}
-
-static int check_patterns(const request_t *r, mw_error_t *error) {
-	mw_selection_t selection;
-	mw_pattern_t *pattern;
-	mw_view_options_selection(r->arguments, &selection);
-	if (mw_selection_check(&selection, error) != 0 ||
-	    mw_pattern_make(r->view->name, pattern_of(r->arguments), &pattern, error) != 0)
-		return -1;
-	mw_pattern_free(pattern);
-	return 0;
-}
-
-static int check_terminal(const request_t *r, mw_error_t *error) {
-	bool is_profile = r->view->print == NULL || mw_picture_is_profile(r->picture);
-	if (is_profile && r->path == NULL && mw_stdout_is_terminal())
-		return mw_error_set(error, "a profile is nothing for a terminal; give --output "
-					   "FILE.pb.gz");
-	return 0;
-}
-
-/* True if the requested picture cannot apply the pattern, which chooses functions for a listing. */
-static bool loses_pattern(const mw_arguments_t *arguments, const request_t *r) {
-	bool has_other_view = strcmp(r->view->name, arguments->subcommand->name) != 0;
-	return takes_pattern(arguments) && has_other_view && r->view->print != mw_view_weblist;
-}
-
-/* True for outputs without a text, which a file with any other name could hold. */
-static bool is_picture(const request_t *r) {
-	return r->view->print == mw_view_dot || r->view->print == mw_view_flame;
-}
-
-/* True if a name whose ending means nothing is accepted: the user asked for another tool's
- * format, or for an output of pprof or jeprof, so the content is clear. */
-static bool may_have_any_name(const request_t *r) {
-	static const char *const formats[] = {"proto", "topproto", "callgrind", "collapsed",
-					      "speedscope"};
-	const char *ending = strrchr(basename(r->path), '.');
-	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
-	if (ending == NULL || (is_old && !is_picture(r)))
-		return true;
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (strcmp(r->view->name, formats[i]) == 0)
-			return true;
-	return !is_picture(r) && strcmp(ending, ".txt") == 0;
-}
-
-static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_error_t *error) {
-	const char *format = mw_argument(arguments, "format")->text;
-	const char *name = arguments->subcommand->name;
-	if (loses_pattern(arguments, r))
-		return mw_error_set(error,
-				    "%s: it is no %s; allowed: .json, .html of list and weblist, "
-				    ".txt; or 'mallow %s --focus=RE' for a picture",
-				    name, r->view->name, r->view->name);
-	if (format == NULL && r->picture == NULL && r->path != NULL && !may_have_any_name(r))
-		return mw_error_set(error, "%s: %s writes %s%s", r->path, name,
-				    takes_pattern(arguments)
-					    ? ".json, .html of list and weblist"
-					    : ".html, .svg, .png, .pdf, .ps, .gif, .dot, .folded, "
-					      ".speedscope.json, .callgrind, .json, .pb.gz",
-				    is_picture(r) ? "" : "; .txt is its text");
-	if (format == NULL || r->picture != NULL)
-		return 0;
-	return mw_error_set(error,
-			    "--format does not take '%s'; allowed: html, svg, png, pdf, ps, "
-			    "gif, dot, folded, speedscope.json, callgrind, json, pb.gz",
-			    format);
 }
 
 static int print_text(const request_t *r, const mw_view_t *v, mw_error_t *error) {
@@ -393,79 +254,40 @@ static int write_as_profile(const request_t *r, const mw_view_t *v, mw_error_t *
 	return result;
 }
 
-static bool is_diff(const mw_arguments_t *arguments) {
-	return strcmp(arguments->subcommand->name, "diff") == 0;
-}
-
-static void make_request(const mw_arguments_t *arguments, request_t *r) {
-	*r = (request_t){.arguments = arguments,
-			 .view = find_view(arguments->subcommand->name),
-			 .path = mw_argument(arguments, "output")->text};
-	if (r->view == NULL) /* `report` comes here with an output name that asks for a picture */
-		r->view = find_view("top");
-	if (r->path != NULL && strcmp(r->path, "-") == 0)
-		r->path = NULL;
-	const char *format = mw_argument(arguments, "format")->text;
-	if (format != NULL)
-		r->picture = mw_picture_of_format(format, r->view->name);
-	else if (r->path != NULL)
-		r->picture = mw_picture_find(r->path, r->view->name);
-	const char *view = mw_picture_view(r->picture);
-	if (view != NULL)
-		r->view = find_view(view);
-}
-
-/* Checks whether the words of a command line fit together.  This needs no profile. */
-static int check(const request_t *r, mw_error_t *error) {
-	if (number(r, "divide-by", 1) <= 0)
-		return mw_error_set(error,
-				    "--divide-by does not take '%s'; allowed: a number above 0",
-				    mw_argument(r->arguments, "divide-by")->text);
-	bool good = check_format(r->arguments, r, error) == 0 &&
-		    check_unit(mw_argument(r->arguments, "unit")->text, error) == 0 &&
-		    check_json(r, error) == 0 && check_terminal(r, error) == 0 &&
-		    check_patterns(r, error) == 0;
-	return good ? 0 : -1;
-}
-
-/* Returns the number of words before the targets: a pattern, or the base of a difference. */
-static unsigned words_before_targets(const mw_arguments_t *arguments) {
-	bool is_since = is_diff(arguments) && mw_argument(arguments, "since")->given;
-	return is_since ? 0 : arguments->subcommand->operands_min - 1;
-}
-
 int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_error_t *error) {
 	request_t r;
-	make_request(arguments, &r);
+	mw_view_request_make(arguments, &r);
 	mw_load_take_options(arguments);
 	mw_load_take_fetch_options(arguments);
 	const mw_option_value_t *diff_bases = mw_argument(arguments, "diff-base");
 	const mw_option_value_t *bases =
 		diff_bases->given ? diff_bases : mw_argument(arguments, "base");
-	unsigned before = words_before_targets(arguments);
+	unsigned before = mw_view_request_words(arguments);
 	*inputs = (mw_inputs_t){
 		.targets = (const char *const *)arguments->operands + before,
 		.target_count = arguments->operand_count - before,
 		.bases = bases->texts,
 		.base_count = bases->text_count,
-		.is_diff = diff_bases->given || is_diff(arguments),
-		.normalize = given(&r, "normalize"),
+		.is_diff = diff_bases->given || mw_view_request_is_diff(arguments),
+		.normalize = mw_view_request_given(&r, "normalize"),
 		.comment = arguments->comment,
 		.program = arguments->program,
 		.detail = wants_labels(&r) ? MW_LOAD_SPLIT : MW_LOAD_STACKS,
 	};
-	if (is_diff(arguments) && before > 0) {
+	if (mw_view_request_is_diff(arguments) && before > 0) {
 		inputs->bases = (const char *const *)arguments->operands;
 		inputs->base_count = 1;
 	}
-	if (given(&r, "base") && inputs->is_diff)
+	if (mw_view_request_given(&r, "base") && inputs->is_diff)
 		return mw_error_set(error,
 				    "--base and a diff do not go together: percentages are of one "
 				    "thing; leave one out");
-	return check(&r, error) == 0 ? mw_moments_take(arguments, inputs, error) : -1;
+	return mw_view_request_check(&r, error) == 0 ? mw_moments_take(arguments, inputs, error)
+						     : -1;
 }
 
-/* Computes the interval of the selection.  In a difference both sides are estimates. */
+/* Computes the variance of each sample, and the interval of the selection.  In a difference both
+ * sides are estimates. */
 static void find_interval(mw_view_t *v) {
 	const mw_profile_t *p = v->profile;
 	bool is_bytes = strcmp(mw_profile_string(p, p->types[v->type].unit), "bytes") == 0;
@@ -473,11 +295,16 @@ static void find_interval(mw_view_t *v) {
 	mw_spread_t spread = {0};
 	if (p->period <= 1 || !mw_interval_types_find(p, v->type, &types))
 		return;
+	v->variances = mw_xcalloc(p->sample_count + 1, sizeof(*v->variances));
+	v->graph.variances = v->variances;
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const int64_t *values = mw_profile_values(p, i);
-		mw_spread_add(&spread, fabs((double)values[types.samples]),
+		mw_spread_t one = {0};
+		mw_spread_add(&one, fabs((double)values[types.samples]),
 			      fabs((double)values[types.objects]), fabs((double)values[v->type]),
 			      (double)p->period, is_bytes);
+		mw_spread_merge(&spread, &one);
+		v->variances[i] = one.variance;
 	}
 	if (v->base != NULL) {
 		v->chance = MW_INTERVAL_QUANTILE * sqrt(spread.variance);
@@ -493,12 +320,13 @@ static char *name_of_base(const mw_arguments_t *arguments) {
 	const mw_option_value_t *diff_bases = mw_argument(arguments, "diff-base");
 	const mw_option_value_t *bases =
 		diff_bases->given ? diff_bases : mw_argument(arguments, "base");
-	size_t count = is_diff(arguments) ? 1 : bases->text_count;
+	size_t count = mw_view_request_is_diff(arguments) ? 1 : bases->text_count;
 	char *name = NULL;
 	if (mw_argument(arguments, "since")->given)
 		return mw_moments_base();
 	if (count > 0) {
-		const char *first = is_diff(arguments) ? arguments->operands[0] : bases->texts[0];
+		const char *first = mw_view_request_is_diff(arguments) ? arguments->operands[0]
+								       : bases->texts[0];
 		const char *others = count > 2 ? "others" : "other";
 		if (asprintf(&name, count > 1 ? "%s and %zu %s" : "%s", first, count - 1, others) <
 		    0)
@@ -507,45 +335,86 @@ static char *name_of_base(const mw_arguments_t *arguments) {
 	return name;
 }
 
-int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t base_first,
-		 mw_error_t *error) {
-	request_t request, *r = &request;
-	make_request(arguments, r);
-	const mw_symbolize_options_t symbols = mw_load_symbol_places();
-	mw_view_t v = {
+/* Fills in everything that a view needs but its output. */
+static int prepare(const request_t *r, mw_profile_t *profile, size_t base_first, mw_view_t *v,
+		   mw_error_t *error) {
+	const mw_arguments_t *arguments = r->arguments;
+	*v = (mw_view_t){
 		.name = r->view->name,
-		.symbols = &symbols,
 		.syntax = mw_view_options_syntax(arguments),
 		.profile = profile,
 		.unit = mw_argument(arguments, "unit")->text,
-		.ratio = 1 / number(r, "divide-by", 1),
-		.target = arguments->operands[words_before_targets(arguments)],
-		.pattern = arguments->subcommand->operands_min == 2 ? arguments->operands[0] : NULL,
+		.ratio = 1 / mw_view_request_number(r, "divide-by", 1),
+		.target = arguments->operands[mw_view_request_words(arguments)],
+		.pattern = mw_view_request_pattern(arguments),
 		.source_path = mw_argument(arguments, "source-path")->text,
 		.columns = r->path == NULL ? mw_terminal_columns(stdout) : 0,
 		.is_jeprof = arguments->is_jeprof,
 		.is_pprof = arguments->is_pprof,
-		.json = is_json(r),
+		.json = mw_view_request_is_json(r),
 		.svg = mw_picture_is_svg(r->picture),
 	};
-	if (check(r, error) != 0 || select_and_sum(r, profile, base_first, &v, error) != 0)
+	if (mw_view_request_check(r, error) != 0 ||
+	    select_and_sum(r, profile, base_first, v, error) != 0)
 		return -1;
-	set_graph_options(r, &v);
+	set_graph_options(r, v);
+	v->filters = mw_view_options_filters(arguments);
+	v->base = name_of_base(arguments);
+	find_interval(v);
+	return 0;
+}
+
+void mw_view_release(mw_view_t *v) {
+	free(v->filters);
+	free(v->base);
+	free(v->variances);
+	*v = (mw_view_t){0};
+}
+
+int mw_view_load(const mw_arguments_t *arguments, mw_profile_t **profile, mw_view_t *v,
+		 mw_error_t *error) {
+	request_t r;
+	mw_inputs_t inputs;
+	size_t base_first;
+	mw_view_request_make(arguments, &r);
+	*profile = NULL;
+	if (mw_view_inputs(arguments, &inputs, error) != 0 ||
+	    mw_inputs_load(&inputs, profile, &base_first, error) != 0)
+		return -1;
+	return prepare(&r, *profile, base_first, v, error);
+}
+
+int mw_view_print(const mw_arguments_t *arguments, const mw_view_t *v, mw_error_t *error) {
+	request_t r;
+	mw_view_request_make(arguments, &r);
+	return print_text(&r, v, error);
+}
+
+/* Writes what the command line asks for: a profile, or the view's text. */
+static int write_out(const request_t *r, mw_profile_t *profile, const mw_view_t *v,
+		     mw_error_t *error) {
 	if (r->view->print == NULL)
-		return write_as_profile(r, &v, error);
+		return write_as_profile(r, v, error);
 	/* jeprof's `raw` is a profile with names; pprof's is a text. */
-	if (r->view->print == mw_view_raw && arguments->is_jeprof)
+	if (r->view->print == mw_view_raw && r->arguments->is_jeprof)
 		return mw_write_profile(profile, r->path, MW_FORMAT_SYMBOLIZED, MW_GZIP_BY_NAME,
 					error);
 	if (mw_picture_is_profile(r->picture))
 		return write_profile(r, profile, error);
-	char *filters = mw_view_options_filters(arguments), *base = name_of_base(arguments);
-	v.filters = filters;
-	v.base = base;
-	find_interval(&v);
-	int result = print_text(r, &v, error);
-	free(filters);
-	free(base);
+	return print_text(r, v, error);
+}
+
+int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t base_first,
+		 mw_error_t *error) {
+	request_t r;
+	mw_view_t v;
+	const mw_symbolize_options_t symbols = mw_load_symbol_places();
+	mw_view_request_make(arguments, &r);
+	int result = prepare(&r, profile, base_first, &v, error);
+	v.symbols = &symbols;
+	if (result == 0)
+		result = write_out(&r, profile, &v, error);
+	mw_view_release(&v);
 	return result;
 }
 
@@ -561,6 +430,13 @@ static int load_and_show(const mw_arguments_t *arguments, mw_error_t *error) {
 	return result;
 }
 
+/* `diff` of two profiles or moments is a view like others. */
+static int show(const mw_arguments_t *arguments, mw_error_t *error) {
+	bool is_series = mw_view_request_is_diff(arguments) && arguments->operand_count > 2;
+	return is_series ? mw_profile_series_show(arguments, error)
+			 : load_and_show(arguments, error);
+}
+
 int mw_cmd_view(const mw_arguments_t *arguments) {
 	if (arguments->subcommand->instead != NULL &&
 	    mw_argument(arguments, arguments->subcommand->instead)->given)
@@ -569,16 +445,17 @@ int mw_cmd_view(const mw_arguments_t *arguments) {
 		return mw_cmd_live_top(arguments);
 	request_t r;
 	mw_error_t error;
-	make_request(arguments, &r);
+	mw_view_request_make(arguments, &r);
 	bool is_page = r.view->print == mw_view_flame || r.view->print == mw_view_weblist;
-	if (is_page && r.path == NULL && !given(&r, "json") && mw_stdout_is_terminal()) {
+	if (is_page && r.path == NULL && !mw_view_request_given(&r, "json") &&
+	    mw_stdout_is_terminal()) {
 		mw_complain("%s: a web page is nothing for a terminal; give --output FILE.html",
 			    r.view->name);
 		return MW_EXIT_TROUBLE;
 	}
 	if (r.path == NULL)
 		mw_pager_begin(arguments);
-	if (load_and_show(arguments, &error) == 0)
+	if (show(arguments, &error) == 0)
 		return MW_EXIT_FINE;
 	mw_complain("%s", error.text);
 	return MW_EXIT_TROUBLE;

@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 #include "cmd/input/inputs.h"
+#include "view/common/view.h"
 
 /* Fills in the inputs to load.  Texts belong to `arguments`. */
 int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_error_t *error);
@@ -14,6 +15,14 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
  * inputs.h. */
 int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t base_first,
 		 mw_error_t *error);
+
+/* Loads and selects, for callers that print by themselves.  The caller frees *profile and
+ * releases `view` after an error, too. */
+int mw_view_load(const mw_arguments_t *arguments, mw_profile_t **profile, mw_view_t *view,
+		 mw_error_t *error);
+int mw_view_print(const mw_arguments_t *arguments, const mw_view_t *view, mw_error_t *error);
+/* An all-zero view is allowed. */
+void mw_view_release(mw_view_t *view);
 
 /* If the user chose no type and every value of *type is 0 (the program freed everything),
  * changes *type to the peak's type, or else to that of allocations, and prints a note on stderr.

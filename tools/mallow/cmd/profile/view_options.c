@@ -32,26 +32,39 @@
 #define VIEW_CHOICES(name, value, choices, help)                                                   \
 	{ name, 0, MW_OPTION_TEXT | MW_OPTION_OF_VIEWS, value, choices, help }
 
+/* Options that choose stacks and frames, the same in each subcommand that reads profiles. */
+#define SELECTION_ROWS                                                                             \
+	TEXT("focus", "RE", "only stacks with a frame that matches (function, file or module)"),   \
+		TEXT("ignore", "RE", "only stacks without a frame that matches"),                  \
+		TEXT("hide", "RE", "leave out frames that match"),                                 \
+		TEXT("show", "RE", "leave out frames that do not match"),                          \
+		TEXT("show-from", "RE", "begin each stack at the outermost frame that matches"),   \
+		TEXT("prune-from", "RE", "leave out what the functions that match call"),          \
+		TEXT("tagfocus", "TAG",                                                            \
+		     "only samples with this label: 'thread=main', '64kb:1mb'"),                   \
+		TEXT("tagignore", "TAG", "only samples without it"),                               \
+		TEXT("tagshow", "RE", "leave out labels whose key does not match"),                \
+		TEXT("taghide", "RE", "leave out labels whose key matches"),                       \
+		TEXT("tagroot", "KEYS",                                                            \
+		     "the values of these labels as outermost frames: 'thread'"),                  \
+		TEXT("tagleaf", "KEYS", "likewise as innermost frames: 'bytes'"),                  \
+		TEXT("retain", "RE", "leave out functions that do not match"),                     \
+		TEXT("exclude", "RE", "leave out functions that match"),                           \
+		TEXT("thread", "ID", "only what this thread made: its id or name")
+
+const mw_option_t mw_selection_options[] = {
+	SELECTION_ROWS,
+	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
+};
+
+const char *const mw_selection_common_options[] = {"focus", "ignore", "thread", NULL};
+
 const char *const mw_view_common_options[] = {"sample-type", "focus", "ignore", "thread",
 					      "lines",       "cum",   "top",    "base",
 					      "output",      "json",  NULL};
 
 const mw_option_t mw_view_options[] = {
-	TEXT("focus", "RE", "only stacks with a frame that matches (function, file or module)"),
-	TEXT("ignore", "RE", "only stacks without a frame that matches"),
-	TEXT("hide", "RE", "leave out frames that match"),
-	TEXT("show", "RE", "leave out frames that do not match"),
-	TEXT("show-from", "RE", "begin each stack at the outermost frame that matches"),
-	TEXT("prune-from", "RE", "leave out what the functions that match call"),
-	TEXT("tagfocus", "TAG", "only samples with this label: 'thread=main', '64kb:1mb'"),
-	TEXT("tagignore", "TAG", "only samples without it"),
-	TEXT("tagshow", "RE", "leave out labels whose key does not match"),
-	TEXT("taghide", "RE", "leave out labels whose key matches"),
-	TEXT("tagroot", "KEYS", "the values of these labels as outermost frames: 'thread'"),
-	TEXT("tagleaf", "KEYS", "likewise as innermost frames: 'bytes'"),
-	TEXT("retain", "RE", "leave out functions that do not match"),
-	TEXT("exclude", "RE", "leave out functions that match"),
-	TEXT("thread", "ID", "only what this thread made: its id or name"),
+	SELECTION_ROWS,
 	CHOICES("sample-index", "TYPE", SAMPLE_TYPES,
 		"the sample type by name or number, as inuse_space"),
 	CHOICES("sample-type", "TYPE", SAMPLE_TYPES,
@@ -142,8 +155,8 @@ static bool given(const mw_arguments_t *arguments, const char *name) {
 	return mw_argument(arguments, name)->given;
 }
 
-void mw_view_options_selection(const mw_arguments_t *a, mw_selection_t *s) {
-	*s = (mw_selection_t){
+mw_selection_t mw_selection_options_take(const mw_arguments_t *a) {
+	return (mw_selection_t){
 		.focus = text(a, "focus"),
 		.ignore = text(a, "ignore"),
 		.hide = text(a, "hide"),
@@ -158,12 +171,16 @@ void mw_view_options_selection(const mw_arguments_t *a, mw_selection_t *s) {
 		.tag_leaf = text(a, "tagleaf"),
 		.retain = text(a, "retain"),
 		.exclude = text(a, "exclude"),
-		.unit = text(a, "unit"),
-		.trim_path = text(a, "trim-path"),
-		.source_path = text(a, "source-path"),
 		.thread = text(a, "thread"),
-		.no_inlines = given(a, "noinlines"),
 	};
+}
+
+void mw_view_options_selection(const mw_arguments_t *a, mw_selection_t *s) {
+	*s = mw_selection_options_take(a);
+	s->unit = text(a, "unit");
+	s->trim_path = text(a, "trim-path");
+	s->source_path = text(a, "source-path");
+	s->no_inlines = given(a, "noinlines");
 }
 
 mw_granularity_t mw_view_options_granularity(const mw_arguments_t *a) {
@@ -205,13 +222,26 @@ bool mw_view_options_is_filter(const char *name) {
 	return false;
 }
 
-bool mw_view_options_need_labels(const mw_arguments_t *a) {
+bool mw_selection_options_need_labels(const mw_arguments_t *a) {
 	static const char *const names[] = {"tagfocus", "tagignore", "tagshow", "taghide",
 					    "tagroot",  "tagleaf",   "thread"};
-	const char *type = mw_view_options_type(a);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (given(a, names[i]))
 			return true;
+	return false;
+}
+
+bool mw_selection_options_given(const mw_arguments_t *a) {
+	for (size_t i = 0; i < sizeof(filter_names) / sizeof(filter_names[0]); i++)
+		if (given(a, filter_names[i]))
+			return true;
+	return false;
+}
+
+bool mw_view_options_need_labels(const mw_arguments_t *a) {
+	const char *type = mw_view_options_type(a);
+	if (mw_selection_options_need_labels(a))
+		return true;
 	return type != NULL && strcmp(type, "pinned_space") == 0;
 }
 

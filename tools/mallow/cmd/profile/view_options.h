@@ -12,6 +12,18 @@ extern const mw_option_t mw_view_options[];
 /* Names of the ten most used options; NULL ends the list. */
 extern const char *const mw_view_common_options[];
 
+/* The part of the table that chooses stacks and frames, for other subcommands that read profiles,
+ * and the names that their --help shows. */
+extern const mw_option_t mw_selection_options[];
+extern const char *const mw_selection_common_options[];
+
+/* Reads the options of mw_selection_options. */
+mw_selection_t mw_selection_options_take(const mw_arguments_t *arguments);
+/* True if one of them leaves something out. */
+bool mw_selection_options_given(const mw_arguments_t *arguments);
+/* True if one of them needs samples split by thread, size and lifetime. */
+bool mw_selection_options_need_labels(const mw_arguments_t *arguments);
+
 /* Fills in the selection from the command line. */
 void mw_view_options_selection(const mw_arguments_t *arguments, mw_selection_t *selection);
 mw_granularity_t mw_view_options_granularity(const mw_arguments_t *arguments);

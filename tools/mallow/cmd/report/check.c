@@ -9,6 +9,7 @@
 #include "cli/terminal.h"
 #include "cmd/input/inputs.h"
 #include "cmd/profile/output_file.h"
+#include "cmd/profile/view_options.h"
 #include "cmd/report/check_print.h"
 #include "cmd/report/report_commands.h"
 #include "model/alloc.h"
@@ -31,20 +32,23 @@ static const mw_option_value_t *value(const job_t *job, const char *name) {
 }
 
 static int select_from(const job_t *job, mw_profile_t *p, mw_error_t *error) {
-	mw_selection_t selection = {.focus = value(job, "focus")->text,
-				    .ignore = value(job, "ignore")->text};
+	mw_selection_t selection = mw_selection_options_take(job->arguments);
 	return mw_selection_apply(p, &selection, error);
 }
 
 static int load(const job_t *job, const char *const *names, size_t count, mw_profile_t **out,
 		mw_error_t *error) {
 	size_t base_first;
-	mw_inputs_t inputs = {.targets = names, .target_count = count};
-	if (mw_inputs_load(&inputs, out, &base_first, error) != 0)
+	bool by_label = mw_selection_options_need_labels(job->arguments);
+	mw_inputs_t inputs = {.targets = names,
+			      .target_count = count,
+			      .detail = by_label ? MW_LOAD_SPLIT : MW_LOAD_STACKS};
+	if (mw_inputs_load(&inputs, out, &base_first, error) != 0 ||
+	    select_from(job, *out, error) != 0)
 		return -1;
 	mw_profile_forget_labels(*out);
 	mw_profile_combine(*out);
-	return select_from(job, *out, error);
+	return 0;
 }
 
 static void leave_out_known(const job_t *job, mw_profile_t *p, mw_known_t *known, size_t *count) {
@@ -78,9 +82,8 @@ static int load_all(job_t *job, mw_error_t *error) {
 		 &job->peak, error) != 0)
 		return -1;
 	/* A mistyped pattern would leave no samples and pass every limit. */
-	if (job->peak->sample_count == 0 &&
-	    (value(job, "focus")->given || value(job, "ignore")->given))
-		mw_complain("note: --focus and --ignore leave no stack of the profile");
+	if (job->peak->sample_count == 0 && mw_selection_options_given(job->arguments))
+		mw_complain("note: the options leave no stack of the profile");
 	mw_suppress(&job->suppressions, job->peak, true);
 	/* Memory that libraries keep on purpose is no leak, but it is a part of the peak. */
 	job->live = mw_profile_copy(job->peak);

@@ -171,7 +171,7 @@ void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *uni
 		 mw_profile_string(p, p->types[v->type].type));
 	print_field(v, "Type", type);
 	print_filters(v);
-	if (v->base != NULL && strcmp(v->name, "diff") == 0)
+	if (v->base != NULL && v->changes == NULL && strcmp(v->name, "diff") == 0)
 		print_change(v, unit);
 	if (graph == NULL) {
 		fprintf(v->out, "Total: %s\n", mw_view_value(v, unit, v->total, total));

@@ -27,6 +27,9 @@ typedef struct mw_view {
 	 * known. */
 	int64_t low, high;
 	double chance; /* for a difference: largest error with probability 0.95; 0 = not known */
+	double *variances; /* sampling variance of each sample's value; NULL = not known */
+	/* For diff of several profiles: the rows.  NULL = the view computes them. */
+	const struct mw_changes *changes;
 	mw_graph_options_t graph;
 	/* NULL = units for people; otherwise "kB", "MiB", "minimum", "auto", "s", ... */
 	const char *unit;
@@ -44,9 +47,9 @@ typedef struct mw_view {
 	bool is_jeprof; /* the table of functions has jeprof's columns */
 	bool is_pprof;  /* for tags: a profile without labels is no error */
 	bool no_header;
-	const char *target;  /* the profile's name on the command line; may be NULL */
-	const char *base;    /* the subtracted profile's name on the command line; NULL = none */
-	const char *filters; /* options that leave something out, one on each line; may be NULL */
+	const char *target; /* the profile's name on the command line; may be NULL */
+	char *base;         /* the subtracted profile's name on the command line; NULL = none */
+	char *filters;      /* options that leave something out, one on each line; may be NULL */
 } mw_view_t;
 
 /* True if values can be shown in this unit. */

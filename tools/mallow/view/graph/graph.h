@@ -29,8 +29,9 @@ typedef struct mw_node {
 	/* The divisor is that of a mean, until the division; otherwise 0. */
 	int64_t flat, flat_divisor;
 	int64_t cum, cum_divisor;
-	size_t last_sample; /* 1 + number of the last sample that was counted */
-	uint32_t last_in;   /* incoming edge that was found last */
+	double flat_variance; /* sampling variance of `flat`; 0 = exact, or not known */
+	size_t last_sample;   /* 1 + number of the last sample that was counted */
+	uint32_t last_in;     /* incoming edge that was found last */
 	bool is_kept;
 	size_t *in, *out; /* edges, heaviest first; filled in by mw_graph_link() */
 	size_t in_count, out_count;
@@ -59,6 +60,8 @@ typedef struct mw_graph_options {
 	double edge_fraction;
 	size_t max_degree;     /* most edges into and out of a node; 0 = all */
 	const char *size_unit; /* unit of sizes in boxes (mw_tag_text()) */
+	/* variances[i]: sampling variance of the value of sample i; NULL = not known. */
+	const double *variances;
 } mw_graph_options_t;
 
 /* Boxes of one kind.  Kinds: texts, sizes of each text, sizes without a text. */

@@ -195,6 +195,8 @@ static void add_sample(mw_graph_t *g, size_t sample) {
 	if (w.parent != 0 && !w.is_residual) {
 		mw_graph_add(&g->nodes[w.parent].flat, w.value);
 		mw_graph_add(&g->nodes[w.parent].flat_divisor, w.divisor);
+		if (g->options.variances != NULL)
+			g->nodes[w.parent].flat_variance += g->options.variances[sample];
 		mw_graph_tags_add(g, w.parent,
 				  &(mw_tagged_value_t){w.sample, w.value, w.divisor, true});
 	}
@@ -203,6 +205,7 @@ static void add_sample(mw_graph_t *g, size_t sample) {
 void mw_graph_accumulate(mw_graph_t *g) {
 	for (size_t i = 1; i < g->node_count; i++) {
 		g->nodes[i].flat = g->nodes[i].cum = 0;
+		g->nodes[i].flat_variance = 0;
 		g->nodes[i].flat_divisor = g->nodes[i].cum_divisor = 0;
 		g->nodes[i].last_sample = 0;
 		g->nodes[i].last_in = 0;

@@ -7,6 +7,7 @@
 #include "view/common/view.h"
 
 mw_view_print_t mw_view_top;       /* flat and cumulative sums */
+mw_view_print_t mw_view_diff;      /* growth between two profiles */
 mw_view_print_t mw_view_jeprof;    /* flat and cumulative sums, as jeprof prints them */
 mw_view_print_t mw_view_tree;      /* flat and cumulative sums, each with callers and callees */
 mw_view_print_t mw_view_peek;      /* the rows of the tree that match the pattern */
