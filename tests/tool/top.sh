@@ -18,9 +18,13 @@ __attribute__((noinline)) static void churn(void) {
 		free(block);
 	}
 }
+__attribute__((noinline)) static void *xmalloc(size_t size) {
+	void *volatile block = malloc(size);
+	return block;
+}
 __attribute__((noinline)) static void grow(void) {
 	static void *volatile last;
-	last = malloc(5000);
+	last = xmalloc(5000);
 }
 int main(void) {
 	keep_blocks();
@@ -93,6 +97,16 @@ on_screen ' in < _+libc'
 terminal send-keys Left
 on_screen ' keep_blocks < main'
 ok "the mark, long names"
+
+# Wrappers count as their callers, unless w shows them.
+terminal send-keys w
+on_screen 'allocation wrappers are shown'
+on_screen ' xmalloc < grow < main'
+terminal send-keys w
+on_screen 'allocation wrappers are hidden'
+on_screen ' grow < main'
+grep -q xmalloc <<<"$(shown)" && fail "a wrapper is shown"
+ok "wrappers"
 
 # Enter opens a row: its stack with source lines, its history.
 terminal send-keys Home Enter

@@ -20,6 +20,14 @@ struct mw_names {
 	mw_pattern_t *focus; /* the filter; NULL = none */
 	match_t *matches;    /* matches[i]: whether the filter matches location i */
 	size_t match_capacity;
+	mw_wrappers_t *wrappers;
+	bool shows_wrappers;
+	/* map[i]: location of `profile` for location i of the profile `mapped`; NULL = none yet. */
+	const mw_profile_t *mapped;
+	uint32_t *map;
+	size_t map_capacity;
+	uint32_t *stack; /* a sample's locations of `profile` */
+	size_t stack_capacity;
 };
 
 static bool address_equal(const void *context, uint32_t entry, const void *key) {
@@ -29,6 +37,7 @@ static bool address_equal(const void *context, uint32_t entry, const void *key) 
 mw_names_t *mw_names_new(void) {
 	mw_names_t *names = mw_xcalloc(1, sizeof(*names));
 	names->profile = mw_profile_new();
+	names->wrappers = mw_wrappers_new(names->profile);
 	return names;
 }
 
@@ -36,8 +45,11 @@ void mw_names_free(mw_names_t *names) {
 	mw_profile_free(names->profile);
 	mw_table_clear(&names->by_address);
 	mw_pattern_free(names->focus);
+	mw_wrappers_free(names->wrappers);
 	free(names->plain);
 	free(names->matches);
+	free(names->map);
+	free(names->stack);
 	free(names);
 }
 
@@ -47,8 +59,46 @@ static uint32_t find(const mw_names_t *names, uint64_t address) {
 			     address_equal, names->profile, &address);
 }
 
-mw_name_t mw_names_find(const mw_names_t *names, const mw_profile_t *profile, uint32_t location) {
-	return (mw_name_t){names, find(names, profile->locations[location].address)};
+/* Returns the known location of a profile's location.  All of them are looked up once, because
+ * thousands of stacks hold each. */
+static uint32_t number_of(mw_names_t *names, const mw_profile_t *profile, uint32_t location) {
+	if (names->mapped != profile) {
+		names->map = mw_grow(names->map, &names->map_capacity, profile->location_count,
+				     sizeof(uint32_t));
+		for (size_t i = 0; i < profile->location_count; i++)
+			names->map[i] = find(names, profile->locations[i].address);
+		names->mapped = profile;
+	}
+	return names->map[location];
+}
+
+mw_name_t mw_names_find(mw_names_t *names, const mw_profile_t *profile, uint32_t location) {
+	return (mw_name_t){names, number_of(names, profile, location)};
+}
+
+/* Returns a sample's stack as known locations. */
+static const uint32_t *stack_of(mw_names_t *names, const mw_profile_t *p, const mw_sample_t *s) {
+	names->stack = mw_grow(names->stack, &names->stack_capacity, (size_t)s->depth + 1,
+			       sizeof(uint32_t));
+	for (uint32_t i = 0; i < s->depth; i++)
+		names->stack[i] = number_of(names, p, p->frames[s->frame_first + i]);
+	return names->stack;
+}
+
+void mw_names_show_wrappers(mw_names_t *names, bool shown) {
+	names->shows_wrappers = shown;
+}
+
+void mw_names_learn(mw_names_t *names, const mw_profile_t *p) {
+	for (size_t i = 0; i < p->sample_count; i++)
+		mw_wrappers_learn(names->wrappers, stack_of(names, p, &p->samples[i]),
+				  p->samples[i].depth);
+}
+
+mw_frame_position_t mw_names_first(mw_names_t *names, const mw_profile_t *p, const mw_sample_t *s) {
+	if (names->shows_wrappers || s->depth == 0)
+		return (mw_frame_position_t){0, 0};
+	return mw_wrappers_skip(names->wrappers, stack_of(names, p, s), s->depth);
 }
 
 static const mw_location_t *location_of(mw_name_t name) {
@@ -97,8 +147,7 @@ bool mw_names_in_focus(mw_names_t *names, const mw_profile_t *p, const mw_sample
 	if (names->focus == NULL)
 		return true;
 	for (uint32_t i = 0; i < s->depth; i++)
-		if (matches(names,
-			    find(names, p->locations[p->frames[s->frame_first + i]].address)))
+		if (matches(names, number_of(names, p, p->frames[s->frame_first + i])))
 			return true;
 	return false;
 }
@@ -139,6 +188,7 @@ static void keep(mw_names_t *names, const mw_profile_t *from, uint32_t number) {
 void mw_names_add(mw_names_t *names, const mw_profile_t *profile,
 		  const mw_symbolize_options_t *options) {
 	mw_profile_t *unknown = mw_profile_new();
+	names->mapped = NULL; /* an older profile may have had this address in memory */
 	unknown->origin.pid = profile->origin.pid;
 	/* Markers such as "[truncated]", which stand for no code, have lines already. */
 	for (size_t i = 1; i < profile->location_count; i++)

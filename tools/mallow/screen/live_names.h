@@ -10,6 +10,7 @@
 #include "model/profile.h"
 #include "symbol/symbolize.h"
 #include "view/select/pattern.h"
+#include "view/select/wrappers.h"
 
 typedef struct mw_names mw_names_t;
 
@@ -26,7 +27,15 @@ void mw_names_free(mw_names_t *names);
 void mw_names_add(mw_names_t *names, const mw_profile_t *profile,
 		  const mw_symbolize_options_t *options);
 /* Returns the name of a location of an added profile. */
-mw_name_t mw_names_find(const mw_names_t *names, const mw_profile_t *profile, uint32_t location);
+mw_name_t mw_names_find(mw_names_t *names, const mw_profile_t *profile, uint32_t location);
+
+/* Allocation wrappers are left out of stacks unless they are shown. */
+void mw_names_show_wrappers(mw_names_t *names, bool shown);
+/* Learns the wrappers of all stacks of an added profile. */
+void mw_names_learn(mw_names_t *names, const mw_profile_t *profile);
+/* Returns the first frame of the sample that is shown. */
+mw_frame_position_t mw_names_first(mw_names_t *names, const mw_profile_t *profile,
+				   const mw_sample_t *sample);
 
 /* Returns the number of functions at the address, at least 1: the innermost function and the
  * functions that it was inlined into. */

@@ -70,14 +70,14 @@ static row_t *find_row(mw_rows_t *r, const char *text) {
 	return row;
 }
 
-/* Writes "leaf < caller < its caller", inlined functions included. */
-static void write_stack(const mw_profile_t *p, const mw_names_t *names, const mw_sample_t *s,
-			char *buffer, size_t size) {
+/* Writes "leaf < caller < its caller" from a frame on, inlined functions included. */
+static void write_stack(const mw_profile_t *p, mw_names_t *names, const mw_sample_t *s,
+			mw_frame_position_t from, char *buffer, size_t size) {
 	size_t used = 0;
-	for (uint32_t i = 0, shown = 0; i < s->depth && shown < STACK_FRAMES; i++) {
+	for (uint32_t i = from.frame, shown = 0; i < s->depth && shown < STACK_FRAMES; i++) {
 		mw_name_t name = mw_names_find(names, p, p->frames[s->frame_first + i]);
-		uint32_t count = mw_name_functions(name);
-		for (uint32_t k = 0; k < count && shown < STACK_FRAMES && used < size; k++)
+		uint32_t count = mw_name_functions(name), k = i == from.frame ? from.line : 0;
+		for (; k < count && shown < STACK_FRAMES && used < size; k++)
 			used += (size_t)snprintf(buffer + used, size - used, "%s%.200s",
 						 shown++ > 0 ? " < " : "",
 						 mw_name_function(name, k));
@@ -85,16 +85,17 @@ static void write_stack(const mw_profile_t *p, const mw_names_t *names, const mw
 }
 
 /* Returns the text of the row that counts a stack, for folds with one row for each stack. */
-static const char *text_of(const mw_rows_t *r, const mw_profile_t *p, const mw_names_t *names,
+static const char *text_of(const mw_rows_t *r, const mw_profile_t *p, mw_names_t *names,
 			   const mw_sample_t *s, char *buffer, size_t size) {
 	if (s->depth == 0)
 		return "[no stack]";
-	mw_name_t leaf = mw_names_find(names, p, p->frames[s->frame_first]);
+	mw_frame_position_t first = mw_names_first(names, p, s);
+	mw_name_t leaf = mw_names_find(names, p, p->frames[s->frame_first + first.frame]);
 	if (r->fold == MW_FOLD_MODULE)
 		return mw_name_module(leaf);
 	if (r->fold == MW_FOLD_FUNCTION)
-		return mw_name_function(leaf, 0);
-	write_stack(p, names, s, buffer, size);
+		return mw_name_function(leaf, first.line);
+	write_stack(p, names, s, first, buffer, size);
 	return buffer;
 }
 
@@ -110,11 +111,13 @@ static void add_values(mw_rows_t *r, const char *text, const int64_t *values, in
 }
 
 /* Adds the values to the row of each function of the stack. */
-static void add_to_all(mw_rows_t *r, const mw_profile_t *p, const mw_names_t *names,
-		       const mw_sample_t *s, const int64_t *values, int live, int alloc) {
-	for (uint32_t i = 0; i < s->depth; i++) {
+static void add_to_all(mw_rows_t *r, const mw_profile_t *p, mw_names_t *names, const mw_sample_t *s,
+		       const int64_t *values, int live, int alloc) {
+	mw_frame_position_t first = mw_names_first(names, p, s);
+	for (uint32_t i = first.frame; i < s->depth; i++) {
 		mw_name_t name = mw_names_find(names, p, p->frames[s->frame_first + i]);
-		for (uint32_t k = 0; k < mw_name_functions(name); k++)
+		uint32_t k = i == first.frame ? first.line : 0;
+		for (; k < mw_name_functions(name); k++)
 			add_values(r, mw_name_function(name, k), values, live, alloc);
 	}
 }
@@ -157,6 +160,7 @@ void mw_rows_update(mw_rows_t *r, const mw_profile_t *p, mw_names_t *names, doub
 		r->rows[i]->alloc_before = r->rows[i]->shown.alloc_bytes;
 		r->rows[i]->shown.live_bytes = r->rows[i]->shown.alloc_bytes = 0;
 	}
+	mw_names_learn(names, p);
 	sum_up(r, p, names);
 	for (size_t i = 1; i < r->count; i++)
 		add_point(r->rows[i]);
@@ -175,7 +179,7 @@ void mw_rows_update(mw_rows_t *r, const mw_profile_t *p, mw_names_t *names, doub
 	r->last_s = now_s;
 }
 
-static bool calls(const mw_profile_t *p, const mw_names_t *names, const mw_sample_t *s,
+static bool calls(const mw_profile_t *p, mw_names_t *names, const mw_sample_t *s,
 		  const char *function) {
 	for (uint32_t i = 0; i < s->depth; i++) {
 		mw_name_t name = mw_names_find(names, p, p->frames[s->frame_first + i]);

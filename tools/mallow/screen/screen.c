@@ -126,6 +126,7 @@ static void draw_help(void) {
 	static const char *const lines[] = {
 		"s      sort by live bytes, by growth, by what is allocated a second",
 		"f      fold by stack, function, function and callees, module",
+		"w      allocation wrappers (malloc's callers such as xmalloc): hidden, or shown",
 		"/      show only stacks that match, as --focus does; Escape: all",
 		"m      mark: GROWTH counts from now",
 		"space  pause",
@@ -273,6 +274,9 @@ static bool take_key(screen_t *s, int key) {
 	case 'f':
 		s->skipped = 0;
 		mw_watch_fold(&s->watch, (s->watch.fold + 1) % MW_FOLD_COUNT);
+		break;
+	case 'w':
+		mw_watch_toggle_wrappers(&s->watch);
 		break;
 	case '/':
 		s->is_typing = true;

@@ -84,6 +84,7 @@ static void begin_program(mw_watch_t *w, const mw_state_header_t *header) {
 	if (w->names != NULL)
 		mw_names_free(w->names);
 	w->names = mw_names_new();
+	mw_names_show_wrappers(w->names, w->shows_wrappers);
 	set_focus(w, w->filter);
 	begin_rows(w);
 	w->point_count = 0;
@@ -175,6 +176,14 @@ void mw_watch_filter(mw_watch_t *w, const char *filter) {
 		return;
 	snprintf(w->filter, sizeof(w->filter), "%s", filter);
 	w->message[0] = '\0';
+	mw_watch_fold(w, w->fold);
+}
+
+void mw_watch_toggle_wrappers(mw_watch_t *w) {
+	w->shows_wrappers = !w->shows_wrappers;
+	mw_names_show_wrappers(w->names, w->shows_wrappers);
+	snprintf(w->message, sizeof(w->message), "allocation wrappers are %s",
+		 w->shows_wrappers ? "shown" : "hidden: their callers count");
 	mw_watch_fold(w, w->fold);
 }
 

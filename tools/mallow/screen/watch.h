@@ -30,7 +30,8 @@ typedef struct mw_watch {
 	char filter[64]; /* regular expression; "" = none */
 	char program[64];
 	uint64_t created_ns; /* creation time of the state file; execve() creates a new file */
-	bool ended;          /* the process has ended; the view shows the last update */
+	bool shows_wrappers;
+	bool ended; /* the process has ended; the view shows the last update */
 	/* Values of the last update. */
 	bool active;
 	uint64_t mean_bytes;
@@ -57,6 +58,8 @@ void mw_watch_fold(mw_watch_t *watch, mw_fold_t fold);
 /* Counts only stacks with a function, source file or module that matches, as --focus does,
  * ignoring case; "" = all stacks.  An invalid regular expression changes only `message`. */
 void mw_watch_filter(mw_watch_t *watch, const char *filter);
+/* Hides allocation wrappers or shows them.  Growth counts from the same mark. */
+void mw_watch_toggle_wrappers(mw_watch_t *watch);
 /* Switches sampling on or off, and doubles or halves the rate.  `message` has the result. */
 void mw_watch_toggle(mw_watch_t *watch);
 void mw_watch_set_mean(mw_watch_t *watch, uint64_t mean_bytes);

@@ -207,7 +207,36 @@ static void a_reset_is_survived(void) {
 	mw_names_free(names);
 }
 
+/* What a wrapper allocates counts as its caller's, unless wrappers are shown. */
+static void wrappers_are_left_out(void) {
+	static const entry_t wrapped[] = {{"xmalloc", "alpha", 10, 10}, {"alpha", "main", 5, 5}};
+	static const struct {
+		mw_fold_t fold;
+		const char *hidden, *shown;
+	} ways[] = {{MW_FOLD_FUNCTION, "alpha", "xmalloc"},
+		    {MW_FOLD_STACK, "alpha", "xmalloc < alpha"},
+		    {MW_FOLD_CALLEES, "alpha", "alpha"}};
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		for (int shown = 0; shown < 2; shown++) {
+			mw_names_t *names = mw_names_new();
+			mw_rows_t *rows = mw_rows_new(ways[i].fold);
+			mw_names_show_wrappers(names, shown);
+			update(rows, names, wrapped, 2, 1);
+			size_t count;
+			const mw_live_row_t *const *r =
+				mw_rows_sorted(rows, MW_ROWS_BY_LIVE, &count);
+			CHECK_STR(r[0]->text, shown ? ways[i].shown : ways[i].hidden);
+			bool is_sum = ways[i].fold == MW_FOLD_CALLEES ||
+				      (ways[i].fold == MW_FOLD_FUNCTION && !shown);
+			CHECK_EQ(r[0]->live_bytes, is_sum ? 15 : 10);
+			mw_rows_free(rows);
+			mw_names_free(names);
+		}
+	}
+}
+
 int main(void) {
+	RUN(wrappers_are_left_out);
 	RUN(stacks_are_told_apart);
 	RUN(the_filter_selects_as_focus_does);
 	RUN(functions_are_added_up);

@@ -39,31 +39,36 @@ typedef struct cut_location {
 	uint32_t location;
 } cut_location_t;
 
-typedef struct finder {
+struct mw_wrappers {
 	mw_profile_t *profile;
 	mw_pattern_t *patterns[PATTERN_COUNT];
-	function_state_t *functions;
-	cut_location_t *cuts;  /* cuts[i] belongs to location i */
-	size_t location_count; /* number of locations when `cuts` was allocated */
-} finder_t;
+	function_state_t *functions; /* functions[i] belongs to function i of the profile */
+	size_t function_capacity;
+};
 
-/* A frame of a sample: a line of a location.  Inner lines come first. */
-typedef struct position {
-	uint32_t frame; /* index of the frame in the sample */
-	uint32_t line;  /* index of the line in its location */
-} position_t;
+typedef mw_frame_position_t position_t;
 
 /* True if a row of wrappers.def names the function.  Parameters do not belong to a name;
  * "(anonymous namespace)" and "operator()" do. */
-static bool is_listed(const finder_t *f, const char *name) {
+static bool is_listed(const mw_wrappers_t *f, const char *name) {
 	for (size_t i = 0; i < PATTERN_COUNT; i++)
-		if (mw_pattern_matches(f->patterns[i], name))
+		if (f->patterns[i] != NULL && mw_pattern_matches(f->patterns[i], name))
 			return true;
 	return false;
 }
 
-static name_kind_t kind_of(finder_t *f, uint32_t function) {
-	function_state_t *state = &f->functions[function];
+/* Returns the state of a function.  The profile may have got functions since the last call. */
+static function_state_t *state_of(mw_wrappers_t *f, uint32_t function) {
+	if (function >= f->function_capacity)
+		f->functions = mw_grow(f->functions, &f->function_capacity,
+				       f->profile->function_count, sizeof(*f->functions));
+	return &f->functions[function];
+}
+
+static name_kind_t kind_of(mw_wrappers_t *f, uint32_t function) {
+	function_state_t *state = state_of(f, function);
+	if (function == 0)
+		return NAME_OTHER;
 	if (state->kind != NAME_NOT_READ)
 		return state->kind;
 	const char *name = mw_profile_string(f->profile, f->profile->functions[function].name);
@@ -73,17 +78,23 @@ static name_kind_t kind_of(finder_t *f, uint32_t function) {
 	return state->kind;
 }
 
-static const mw_location_t *location_at(const finder_t *f, const mw_sample_t *s, uint32_t frame) {
-	return &f->profile->locations[f->profile->frames[s->frame_first + frame]];
+/* A stack: numbers of locations, the function that allocated first. */
+typedef struct stack {
+	const uint32_t *locations;
+	uint32_t depth;
+} stack_t;
+
+static const mw_location_t *location_at(const mw_wrappers_t *f, stack_t s, uint32_t frame) {
+	return &f->profile->locations[s.locations[frame]];
 }
 
 /* Returns the function at a position; 0 = it has no name. */
-static uint32_t function_at(const finder_t *f, const mw_sample_t *s, position_t at) {
+static uint32_t function_at(const mw_wrappers_t *f, stack_t s, position_t at) {
 	const mw_line_t *line = mw_location_line(f->profile, location_at(f, s, at.frame), at.line);
 	return line != NULL ? line->function : 0;
 }
 
-static position_t next(const finder_t *f, const mw_sample_t *s, position_t at) {
+static position_t next(const mw_wrappers_t *f, stack_t s, position_t at) {
 	if (at.line + 1 < mw_location_frames(location_at(f, s, at.frame)))
 		return (position_t){at.frame, at.line + 1};
 	return (position_t){at.frame + 1, 0};
@@ -98,41 +109,88 @@ static void add_caller(function_state_t *state, uint32_t caller) {
 }
 
 /* Returns the first frame whose name does not contain "alloc" and is not listed. */
-static position_t end_of_names(finder_t *f, const mw_sample_t *s) {
+static position_t end_of_names(mw_wrappers_t *f, stack_t s) {
 	position_t at = {0, 0};
-	while (at.frame < s->depth && kind_of(f, function_at(f, s, at)) >= NAME_HAS_ALLOC)
+	while (at.frame < s.depth && kind_of(f, function_at(f, s, at)) >= NAME_HAS_ALLOC)
 		at = next(f, s, at);
 	return at;
 }
 
 /* Records the callers of the functions at the inner end, and functions with such names that call
  * other functions. */
-static void learn(finder_t *f, const mw_sample_t *s) {
+static void learn(mw_wrappers_t *f, stack_t s) {
 	position_t end = end_of_names(f, s);
 	uint32_t caller = 0;
-	if (end.frame < s->depth)
+	if (end.frame < s.depth)
 		caller = function_at(f, s, end);
-	if (end.frame < s->depth && caller == 0)
-		caller = f->profile->frames[s->frame_first + end.frame] | NAMELESS_CALLER;
+	if (end.frame < s.depth && caller == 0)
+		caller = s.locations[end.frame] | NAMELESS_CALLER;
 	for (position_t at = {0, 0}; at.frame < end.frame || at.line < end.line;
 	     at = next(f, s, at))
 		if (caller != 0)
-			add_caller(&f->functions[function_at(f, s, at)], caller);
-	for (position_t at = end; at.frame < s->depth; at = next(f, s, at))
-		f->functions[function_at(f, s, at)].has_other_callees = true;
+			add_caller(state_of(f, function_at(f, s, at)), caller);
+	for (position_t at = end; at.frame < s.depth; at = next(f, s, at))
+		state_of(f, function_at(f, s, at))->has_other_callees = true;
 }
 
-static bool is_wrapper(finder_t *f, uint32_t function) {
-	const function_state_t *state = &f->functions[function];
+static bool is_wrapper(mw_wrappers_t *f, uint32_t function) {
 	name_kind_t kind = kind_of(f, function);
+	const function_state_t *state = state_of(f, function);
 	return kind == NAME_LISTED || (kind == NAME_HAS_ALLOC && !state->has_other_callees &&
 				       state->caller_count == CALLERS_MIN);
 }
 
+/* Returns the position of the outermost frame of a run of wrappers' callers: the first frame that
+ * is shown. */
+static position_t first_shown(mw_wrappers_t *f, stack_t s) {
+	position_t end = end_of_names(f, s), last = {0, 0}, at = {0, 0};
+	/* Functions that a wrapper calls belong to the wrapper. */
+	for (position_t i = {0, 0}; i.frame < end.frame || i.line < end.line; i = next(f, s, i)) {
+		position_t after = next(f, s, i);
+		last = i;
+		if (is_wrapper(f, function_at(f, s, i)))
+			at = after;
+	}
+	return at.frame == s.depth ? last : at;
+}
+
+mw_wrappers_t *mw_wrappers_new(mw_profile_t *p) {
+	mw_wrappers_t *f = mw_xcalloc(1, sizeof(*f));
+	mw_error_t error;
+	f->profile = p;
+	/* The patterns are constant, and the tests compile each of them. */
+	for (size_t i = 0; i < PATTERN_COUNT; i++)
+		if (mw_pattern_make("wrappers", patterns[i], &f->patterns[i], &error) != 0)
+			f->patterns[i] = NULL;
+	return f;
+}
+
+void mw_wrappers_free(mw_wrappers_t *f) {
+	for (size_t i = 0; i < PATTERN_COUNT; i++)
+		mw_pattern_free(f->patterns[i]);
+	free(f->functions);
+	free(f);
+}
+
+void mw_wrappers_learn(mw_wrappers_t *f, const uint32_t *locations, uint32_t depth) {
+	learn(f, (stack_t){locations, depth});
+}
+
+mw_frame_position_t mw_wrappers_skip(mw_wrappers_t *f, const uint32_t *locations, uint32_t depth) {
+	return first_shown(f, (stack_t){locations, depth});
+}
+
+/* Locations that were cut; cuts[i] belongs to location i. */
+typedef struct cutter {
+	mw_wrappers_t *finder;
+	cut_location_t *cuts;
+	size_t location_count; /* number of locations when `cuts` was allocated */
+} cutter_t;
+
 /* Returns the location without its lines before `first_line`. */
-static uint32_t cut_location(finder_t *f, uint32_t location, uint32_t first_line) {
-	mw_profile_t *p = f->profile;
-	cut_location_t *cut = location < f->location_count ? &f->cuts[location] : NULL;
+static uint32_t cut_location(cutter_t *c, uint32_t location, uint32_t first_line) {
+	mw_profile_t *p = c->finder->profile;
+	cut_location_t *cut = location < c->location_count ? &c->cuts[location] : NULL;
 	if (cut != NULL && cut->first_line == first_line)
 		return cut->location;
 	const mw_location_t from = p->locations[location];
@@ -146,51 +204,36 @@ static uint32_t cut_location(finder_t *f, uint32_t location, uint32_t first_line
 	return added;
 }
 
-static bool cut_sample(finder_t *f, mw_sample_t *s) {
-	position_t end = end_of_names(f, s), last = {0, 0}, at = {0, 0};
-	/* Functions that a wrapper calls belong to the wrapper. */
-	for (position_t i = {0, 0}; i.frame < end.frame || i.line < end.line; i = next(f, s, i)) {
-		position_t after = next(f, s, i);
-		last = i;
-		if (is_wrapper(f, function_at(f, s, i)))
-			at = after;
-	}
-	if (at.frame == s->depth)
-		at = last;
+static stack_t stack_of(const mw_profile_t *p, const mw_sample_t *s) {
+	return (stack_t){p->frames + s->frame_first, s->depth};
+}
+
+static bool cut_sample(cutter_t *c, mw_sample_t *s) {
+	mw_profile_t *p = c->finder->profile;
+	position_t at = first_shown(c->finder, stack_of(p, s));
 	if (at.frame == 0 && at.line == 0)
 		return false;
 	s->frame_first += at.frame;
 	s->depth -= at.frame;
 	if (at.line > 0) {
-		uint32_t *frame = &f->profile->frames[s->frame_first];
-		*frame = cut_location(f, *frame, at.line);
+		uint32_t *frame = &p->frames[s->frame_first];
+		*frame = cut_location(c, *frame, at.line);
 	}
-	return true;
-}
-
-static bool make_patterns(finder_t *f) {
-	mw_error_t error;
-	for (size_t i = 0; i < PATTERN_COUNT; i++)
-		if (mw_pattern_make("wrappers", patterns[i], &f->patterns[i], &error) != 0)
-			return false;
 	return true;
 }
 
 size_t mw_wrappers_cut(mw_profile_t *p) {
-	finder_t f = {.profile = p, .location_count = p->location_count};
+	cutter_t c = {
+		.finder = mw_wrappers_new(p),
+		.cuts = mw_xcalloc(p->location_count, sizeof(cut_location_t)),
+		.location_count = p->location_count,
+	};
 	size_t count = 0;
-	if (make_patterns(&f)) {
-		f.functions = mw_xcalloc(p->function_count, sizeof(*f.functions));
-		f.cuts = mw_xcalloc(p->location_count, sizeof(*f.cuts));
-		f.functions[0].kind = NAME_OTHER;
-		for (size_t i = 0; i < p->sample_count; i++)
-			learn(&f, &p->samples[i]);
-		for (size_t i = 0; i < p->sample_count; i++)
-			count += cut_sample(&f, &p->samples[i]);
-		free(f.functions);
-		free(f.cuts);
-	}
-	for (size_t i = 0; i < PATTERN_COUNT; i++)
-		mw_pattern_free(f.patterns[i]);
+	for (size_t i = 0; i < p->sample_count; i++)
+		learn(c.finder, stack_of(p, &p->samples[i]));
+	for (size_t i = 0; i < p->sample_count; i++)
+		count += cut_sample(&c, &p->samples[i]);
+	mw_wrappers_free(c.finder);
+	free(c.cuts);
 	return count;
 }

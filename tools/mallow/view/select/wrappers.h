@@ -10,6 +10,25 @@
 
 #include "model/profile.h"
 
+/* A frame of a stack. */
+typedef struct mw_frame_position {
+	uint32_t frame; /* index of the location in the stack */
+	uint32_t line;  /* index of the line in the location; inner lines come first */
+} mw_frame_position_t;
+
+/* Knows the wrappers among the functions of a profile.  Stacks are numbers of locations of that
+ * profile, the function that allocated first.  The profile may get locations and functions while
+ * it is in use. */
+typedef struct mw_wrappers mw_wrappers_t;
+
+mw_wrappers_t *mw_wrappers_new(mw_profile_t *profile);
+void mw_wrappers_free(mw_wrappers_t *wrappers);
+/* Learns from a stack which functions behave like wrappers. */
+void mw_wrappers_learn(mw_wrappers_t *wrappers, const uint32_t *locations, uint32_t depth);
+/* Returns the first frame that is no wrapper; of a stack of wrappers only, the outermost. */
+mw_frame_position_t mw_wrappers_skip(mw_wrappers_t *wrappers, const uint32_t *locations,
+				     uint32_t depth);
+
 /* Removes the wrappers at the inner end of each stack, so that the flat value goes to the
  * function that wanted the memory.  A stack of wrappers only keeps its outermost frame.  Returns
  * how many samples were changed. */
