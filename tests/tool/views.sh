@@ -268,7 +268,35 @@ try 0 "$mallow" flame --diff-base before.folded after.folded -o grown.svg
 strength() { sed -nE "s/.*<title>$1: .*fill=\"hsl\($2,([0-9]+)%.*/\1/p" grown.svg; }
 [ "$(strength b 8)" -gt "$(strength c 8)" ] || fail "what grew more is no redder"
 [ "$(strength a 215)" -gt 20 ] || fail "what shrank is not blue"
-[ "$(grep -c 'class="legend"' grown.svg)" = 2 ] || fail "grown.svg does not say what its colours mean"
+[ "$(grep -c 'class="legend ' grown.svg)" = 2 ] || fail "grown.svg does not say what its colours mean"
+# Text is readable on every box, light and dark: WCAG's contrast is 4.5 or more.
+cat >contrast.py <<'EOF'
+import colorsys, re, sys
+text = open(sys.argv[1]).read()
+def light(colour):
+    hsl = re.fullmatch(r"hsl\(([0-9.]+),([0-9.]+)%,([0-9.]+)%\)", colour)
+    if hsl:
+        h, s, l = map(float, hsl.groups())
+        parts = colorsys.hls_to_rgb(h / 360, l / 100, s / 100)
+    else:
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
+        parts = [int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+    parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+def contrast(a, b):
+    x, y = sorted((light(a), light(b)))
+    return (y + 0.05) / (x + 0.05)
+style, dark = re.search(r"<style>(.*?)@media\(prefers-color-scheme:dark\)\{(.*)\}</style>", text, re.S).groups()
+ink, dark_ink = (re.search(r"text\{fill:([^}]*)\}", part).group(1) for part in (style, dark))
+fills = dict(re.findall(r"\.(\w+)\{fill:([^}]*)\}", dark))
+boxes = re.findall(r'<rect [^>]*class="(\w+)" fill="([^"]*)"/><text', text)
+assert len(boxes) > 1, len(boxes)
+worst = min(min(contrast(ink, fill), contrast(dark_ink, fills[name])) for name, fill in boxes)
+assert worst >= 4.5 and contrast(dark_ink, fills["back"]) >= 4.5, worst
+EOF
+for picture in flame.svg grown.svg; do
+    python3 contrast.py $picture 2>err || fail "$picture is hard to read"
+done
 try 2 "$mallow" flame "$p" -o flame.bmp
 one_line_error
 says err 'flame.bmp: flame writes .html, .svg, '

@@ -136,7 +136,8 @@ static int run_dot(const char *option, int in, int out, mw_error_t *error) {
 	return 0;
 }
 
-/* Adds the script that pans and zooms before "</svg>", the end of graphviz's output. */
+/* Adds the script that pans and zooms before "</svg>", the end of graphviz's output, and the
+ * colours of a dark page: graphviz's, turned from light to dark with their hue kept. */
 static void write_svg(mw_output_t *output, const char *svg, size_t length) {
 	static const char end[] = "</svg>";
 	const char *script, *found = NULL, *next = svg;
@@ -144,7 +145,10 @@ static void write_svg(mw_output_t *output, const char *svg, size_t length) {
 		found = next++;
 	size_t head = found != NULL ? (size_t)(found - svg) : length;
 	size_t script_length = mw_page_svg_script(&script);
-	static const char begin_script[] = "<script><![CDATA[\n", end_script[] = "]]></script>\n";
+	static const char begin_script[] =
+		"<style>@media(prefers-color-scheme:dark){svg{background:#000}"
+		"svg>g{filter:invert(1) hue-rotate(180deg)}}</style>\n<script><![CDATA[\n";
+	static const char end_script[] = "]]></script>\n";
 	mw_output_write(output, svg, head);
 	mw_output_write(output, begin_script, strlen(begin_script));
 	mw_output_write(output, script, script_length);

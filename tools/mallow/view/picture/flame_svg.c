@@ -82,13 +82,46 @@ static bool is_difference(const mw_call_tree_t *tree) {
 
 /* Hues of modules; the module with most bytes has the first.  The page uses equal hues. */
 static const unsigned hues[] = {28, 205, 130, 275, 345, 175, 55, 310};
-enum { HUE_COUNT = sizeof(hues) / sizeof(hues[0]), GREW = 8, SHRANK = 215 };
+enum { HUE_COUNT = sizeof(hues) / sizeof(hues[0]), GREW = 8, SHRANK = 215, NO_MODULE_HUE = 32 };
+/* Steps of the strength of a change's colour. */
+enum { STRENGTHS = 8 };
 
 static uint32_t hash_of(const char *name) {
 	uint32_t hash = 7;
 	for (size_t i = 0; name[i] != '\0' && i < 40; i++)
 		hash = hash * 31 + (unsigned char)name[i];
 	return hash;
+}
+
+/* Writes the colours of a dark page: where the reader's system asks for it, a box's class replaces
+ * the colour that the box has of itself. */
+static void print_style(FILE *out) {
+	fputs("<style>.back{fill:#fff}text{fill:#1c1c1e}@media(prefers-color-scheme:dark){"
+	      ".back{fill:#17171a}text{fill:#f4f4f8}.system{fill:hsl(220,4%,32%)}",
+	      out);
+	fprintf(out, ".none{fill:hsl(%d,44%%,25%%)}", NO_MODULE_HUE);
+	for (unsigned i = 0; i < HUE_COUNT; i++)
+		fprintf(out, ".m%u{fill:hsl(%u,44%%,25%%)}.l%u{fill:hsl(%u,60%%,38%%)}", i, hues[i],
+			i, hues[i]);
+	for (unsigned i = 0; i <= STRENGTHS; i++)
+		fprintf(out, ".g%u{fill:hsl(%d,%u%%,27%%)}.s%u{fill:hsl(%d,%u%%,27%%)}", i, GREW,
+			20 + 60 * i / STRENGTHS, i, SHRANK, 20 + 60 * i / STRENGTHS);
+	fprintf(out, ".lg{fill:hsl(%d,70%%,40%%)}.ls{fill:hsl(%d,70%%,40%%)}}</style>\n", GREW,
+		SHRANK);
+}
+
+/* Writes the class of a box, for print_style(). */
+static void print_class(FILE *out, const mw_call_tree_t *tree, size_t node, double share) {
+	uint32_t module = tree->name_modules[tree->nodes[node].name];
+	if (share > 0)
+		fprintf(out, "%c%.0f", value_of(tree, node) < 0 ? 's' : 'g',
+			fmin(1, sqrt(share)) * STRENGTHS);
+	else if (node == 0 || module == MW_MODULE_SYSTEM)
+		fputs("system", out);
+	else if (module == MW_MODULE_NONE)
+		fputs("none", out);
+	else
+		fprintf(out, "m%u", (module - MW_MODULE_FIRST) % HUE_COUNT);
 }
 
 /* Writes a colour.  In a difference, red is growth and blue is shrinking, stronger for larger
@@ -113,20 +146,24 @@ static void print_colour(FILE *out, const mw_call_tree_t *tree, size_t node, dou
 /* Writes the legend of colours below the title. */
 static void print_legend(const mw_call_tree_t *tree, FILE *out, bool is_diff) {
 	static const struct {
-		const char *text;
+		const char *text, *class;
 		unsigned hue;
-	} changes[] = {{"grew", GREW}, {"shrank", SHRANK}};
+	} changes[] = {{"grew", "lg", GREW}, {"shrank", "ls", SHRANK}};
 	size_t count = is_diff ? 2 : tree->module_count - MW_MODULE_FIRST;
 	double x = MARGIN;
 	for (size_t i = 0; i < count && i < HUE_COUNT; i++) {
 		const char *text = is_diff ? changes[i].text : tree->modules[MW_MODULE_FIRST + i];
 		double wide = 30 + (double)mw_text_width(text) * LETTER;
+		char class[16];
+		snprintf(class, sizeof(class), "l%zu", i);
 		if (x + wide > WIDTH)
 			break;
 		fprintf(out,
-			"<rect class=\"legend\" x=\"%.1f\" y=\"32\" width=\"11\" height=\"11\" "
+			"<rect class=\"legend %s\" x=\"%.1f\" y=\"32\" width=\"11\" "
+			"height=\"11\" "
 			"fill=\"hsl(%u,66%%,70%%)\"/><text x=\"%.1f\" y=\"42\">",
-			x, is_diff ? changes[i].hue : hues[i], x + 16);
+			is_diff ? changes[i].class : class, x, is_diff ? changes[i].hue : hues[i],
+			x + 16);
 		mw_svg_text(out, text);
 		fputs("</text>\n", out);
 		x += wide;
@@ -154,10 +191,12 @@ static void print_box(const mw_call_tree_t *tree, const mw_view_t *v, const box_
 	mw_svg_text(v->out, name);
 	fprintf(v->out,
 		": %s (%.2f%%)</title><rect x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" "
-		"height=\"%d\" fill=\"",
+		"height=\"%d\" class=\"",
 		mw_view_value(v, mw_view_unit(v, NULL), value_of(tree, node), value),
 		v->total != 0 ? 100.0 * (double)value_of(tree, node) / (double)v->total : 0.0, x, y,
 		wide > 3 ? wide - 1 : wide, ROW - 1);
+	print_class(v->out, tree, node, share);
+	fputs("\" fill=\"", v->out);
 	print_colour(v->out, tree, node, share);
 	fprintf(v->out, "\"/>");
 	if (wide > NAME_MIN) {
@@ -205,8 +244,11 @@ void mw_call_tree_svg(const mw_call_tree_t *tree, const mw_view_t *v) {
 	fprintf(v->out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %lu\" width=\"%d\" "
 		"height=\"%lu\" font-family=\"system-ui, DejaVu Sans, sans-serif\" "
-		"font-size=\"12\">\n<rect width=\"%d\" height=\"%lu\" fill=\"#fff\"/>\n",
-		WIDTH, height, WIDTH, height, WIDTH, height);
+		"font-size=\"12\">\n",
+		WIDTH, height, WIDTH, height);
+	print_style(v->out);
+	fprintf(v->out, "<rect class=\"back\" width=\"%d\" height=\"%lu\" fill=\"#fff\"/>\n", WIDTH,
+		height);
 	print_title(tree, v);
 	bool is_diff = is_difference(tree);
 	print_legend(tree, v->out, is_diff);
