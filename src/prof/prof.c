@@ -160,6 +160,13 @@ MW_COLD void mw_prof_confine(bool confined) {
 	errno = saved_errno;
 }
 
+MW_COLD void mw_prof_hide(void) {
+	int saved_errno = errno;
+	mw_control_check_fork();
+	mw_control_hide();
+	errno = saved_errno;
+}
+
 void mw_prof_fork_prepare(void) {
 	mw_control_fork_prepare();
 }

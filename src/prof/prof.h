@@ -66,6 +66,10 @@ void mw_prof_leave(void);
  * all. */
 void mw_prof_confine(bool confined);
 
+/* Called after the program forbade to dump its memory. ptrace(2) then refuses the process to its
+ * user, so the state file loses its name, and only root can open it. */
+void mw_prof_hide(void);
+
 /* Handlers of fork(2). Prepare waits until no sample is half taken, and runs before the heap takes
  * its locks. Parent and child run after the heap has released them. */
 void mw_prof_fork_prepare(void);

@@ -43,6 +43,7 @@ refused() {
     ! published || fail "$1 publishes to its user"
     try 2 as_user "$mallow" set dump_name="/root/%p" "$pid"
     try 2 as_user "$mallow" report "$pid"
+    says err 'only root can see its profile'
     try 0 "$mallow" status "$pid"
     try 0 "$mallow" report "$pid"
 }
@@ -60,12 +61,17 @@ try 0 as_user "$mallow" set dump_name="/tmp/%p.pb" "$pid"
 try 0 as_user "$mallow" report "$pid"
 ok "a plain process publishes to its user, and obeys"
 
-# It may not be dumped any more: ptrace refuses now, and so does mallow.
+# It may not be dumped any more: ptrace refuses now, and so does mallow.  A link that the user made before keeps the
+# file within reach, but no request.
+kept=/dev/shm/mallow-$user/kept
+file=$(compgen -G "/dev/shm/mallow-$user/$pid.*")
+as_user ln "$file" "$kept" || fail "ln"
 tell d
+refused "a process that forbade to dump it"
 # Without a background thread, requests wait until the program allocates.
-as_user "$mallow" set dump_name="/root/%p" "$pid" >out 2>err
+as_user "$mallow" set dump_name="/root/%p" "$kept" >out 2>err
 tell a
-as_user "$mallow" set rate=1M "$pid" >out 2>err &
+as_user "$mallow" set rate=1M "$kept" >out 2>err &
 request=$!
 while kill -0 "$request" 2>/dev/null; do
     tell a
@@ -76,12 +82,14 @@ wait "$request"
 try 0 "$mallow" status "$pid"
 says_not out /root/
 tell D
-try 0 as_user "$mallow" set dump_name="/tmp/again.%p.pb" "$pid"
+! published || fail "the file has its name again"
+try 0 as_user "$mallow" set dump_name="/tmp/again.%p.pb" "$kept"
 tell a
 try 0 "$mallow" status --json "$pid"
 says out /tmp/again
+rm -f "$kept"
 finish
-ok "a process that may not be dumped takes no requests"
+ok "a process that may not be dumped publishes to root alone, and takes no requests"
 
 # Groups by the hundred stand before the capabilities in /proc.
 start setpriv --reuid=$user --regid=$user --groups="$(seq -s, 100000 100400)"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * confine.c -- replaces prctl(2) to learn that the program is about to forbid itself system
- * calls.
+ * calls, or that its memory must not be dumped any more.
  *
  * A seccomp(2) filter may end the program at a system call that is not in its list. The library
  * cannot ask the kernel whether such a filter exists, because the question is itself such a call.
@@ -64,6 +64,9 @@ MW_EXPORT MW_COLD int prctl(int option, ...) {
 			mw_api_start();
 		look(option, arguments);
 	}
-	return (int)syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2],
-			    arguments[3]);
+	int result = (int)syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2],
+				  arguments[3]);
+	if (option == PR_SET_DUMPABLE && result == 0 && arguments[0] != 1)
+		mw_prof_hide();
+	return result;
 }

@@ -331,6 +331,14 @@ static void tick_now(void) {
 	mw_both_set32(mw_store_live_both(), MW_LIVE(threads_behind), behind);
 }
 
+void mw_control_hide(void) {
+	if (!mw_published_exists() || !mw_os_exceeds_user())
+		return;
+	lock();
+	mw_state_file_remove();
+	unlock();
+}
+
 void mw_control_poll(void) {
 	for (;;) {
 		mw_state_control_t *words = control_words();

@@ -72,6 +72,9 @@ uint64_t mw_control_mean(void);
 mw_result_t mw_control_set(mw_setting_t setting, uint64_t value);
 mw_result_t mw_control_set_dump_name(const char *pattern);
 
+/* Removes the state file's name if the process may do more than its user, so that only root can
+ * open the file. */
+void mw_control_hide(void);
 /* Applies the control words that a tool has written. Must not be called between mw_tables_enter()
  * and mw_tables_leave(). */
 void mw_control_poll(void);

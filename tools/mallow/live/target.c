@@ -102,6 +102,11 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 	if (process->zombie)
 		return mw_error_set(error, "pid %d (%s): it has ended and left no state file",
 				    process->pid, process->name);
+	if (mw_process_is_closed(process->pid))
+		return mw_error_set(error,
+				    "pid %d (%s): it may do more than you, or forbade to look into "
+				    "its memory; only root can see its profile",
+				    process->pid, process->name);
 	if (mw_process_has_library(process->pid))
 		return mw_error_set(
 			error,

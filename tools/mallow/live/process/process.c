@@ -2,6 +2,7 @@
  * process.c -- reads /proc/<pid>/stat and status. */
 #include "live/process/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -141,6 +142,15 @@ bool mw_process_has_library(int pid) {
 	free(line);
 	fclose(maps);
 	return found;
+}
+
+bool mw_process_is_closed(int pid) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && (errno == EACCES || errno == EPERM);
 }
 
 static bool differs(int pid, const char *name, const char *own) {

@@ -40,6 +40,9 @@ bool mw_process_is_alive(int pid, uint64_t start_ticks);
  * it.  False: it is empty or cannot be read. */
 bool mw_process_title(int pid, char *title, size_t capacity);
 
+/* Returns whether the kernel refuses the user of this command to look into the process, as
+ * ptrace(2) would. */
+bool mw_process_is_closed(int pid);
 /* True if the process maps libmallow.so.  False also if its mappings cannot be read. */
 bool mw_process_has_library(int pid);
 
