@@ -26,8 +26,17 @@ __attribute__((noinline)) static void grow(void) {
 	static void *volatile last;
 	last = xmalloc(5000);
 }
+static inline __attribute__((always_inline)) void *inlined(int size) {
+	return malloc(size);
+}
+__attribute__((noinline)) static void hold(void) {
+	static void *volatile held[8];
+	for (int i = 0; i < 8; i++)
+		held[i] = inlined(7000);
+}
 int main(void) {
 	keep_blocks();
+	hold();
 	for (int i = 0; i < 12000; i++) {
 		churn();
 		grow();
@@ -74,7 +83,14 @@ terminal send-keys -l '^main$'
 terminal send-keys Enter
 on_screen 'filter: \^main'
 on_screen ' keep_blocks < main'
+# Functions that were inlined into others are such functions, too.
 terminal send-keys / BSpace BSpace BSpace BSpace BSpace BSpace
+terminal send-keys -l '^inlined$'
+terminal send-keys Enter
+on_screen 'filter: \^inlined'
+on_screen '^ *(5[4-9]|6[0-4])\.[0-9] KiB .* inlined < hold < main'
+grep -q keep_blocks <<<"$(shown)" && fail "the filter shows other functions"
+terminal send-keys / BSpace BSpace BSpace BSpace BSpace BSpace BSpace BSpace BSpace
 terminal send-keys -l 'churn|('
 terminal send-keys Enter
 on_screen 'filter: churn'

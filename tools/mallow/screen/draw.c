@@ -37,6 +37,17 @@ void mw_put_from(int y, int x, int columns, const char *text, size_t skipped) {
 		mvaddnwstr(y, x, wide + first, (int)(i - first));
 }
 
+int mw_first_row(int first, int chosen, int height, size_t count) {
+	int last = (int)count - height;
+	if (first <= chosen - height)
+		first = chosen - height + 1;
+	if (first > last)
+		first = last;
+	if (first > chosen)
+		first = chosen;
+	return first > 0 ? first : 0;
+}
+
 void mw_put(int y, int x, int columns, const char *text) {
 	mw_put_from(y, x, columns, text, 0);
 }

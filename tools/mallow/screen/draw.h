@@ -24,6 +24,9 @@ int64_t mw_cpu_us(void);
  * microseconds of processor time. */
 int64_t mw_next_refresh_ms(int64_t cost_us);
 
+/* Returns the first row to show of a list of `count` rows, where `first` was shown first before:
+ * the chosen row is visible, and no row is hidden while rows of the screen are empty. */
+int mw_first_row(int first, int chosen, int height, size_t count);
 /* Draws at most `columns` columns of a text from `x`.  Unsafe characters become '?'. */
 void mw_put(int y, int x, int columns, const char *text);
 /* As mw_put(), without the first `skipped` characters of the text. */

@@ -196,10 +196,7 @@ static void draw(list_t *l) {
 	if (l->count > 1)
 		qsort_r(l->items, l->count, sizeof(*l->items), compare_rows, &l->order);
 	chosen = chosen_row(l);
-	if (chosen < l->first)
-		l->first = chosen;
-	if (chosen >= l->first + height)
-		l->first = chosen - height + 1;
+	l->first = mw_first_row(l->first, chosen, height, l->count);
 	erase();
 	draw_title(l);
 	draw_heading(l);

@@ -148,10 +148,7 @@ static void draw_rows(screen_t *s) {
 		s->chosen = (int)s->row_count - 1;
 	if (s->chosen < 0)
 		s->chosen = 0;
-	if (s->first > s->chosen)
-		s->first = s->chosen;
-	if (s->first <= s->chosen - height)
-		s->first = s->chosen - height + 1;
+	s->first = mw_first_row(s->first, s->chosen, height, s->row_count);
 	for (int i = 0; i < height && (size_t)(s->first + i) < s->row_count; i++)
 		draw_row(s, TOP_LINES + i, rows[s->first + i]);
 	if (s->row_count > 0 && height > 0)
