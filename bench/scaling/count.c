@@ -8,6 +8,8 @@
 #include <x86intrin.h>
 
 #include "count.h"
+#include "heap/layout/page.h"
+#include "heap/layout/remote_word.h"
 
 static const char *const rank_names[] = {
 	[MW_RANK_CONTROL] = "control", [MW_RANK_SAMPLED] = "sampled",

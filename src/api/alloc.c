@@ -7,17 +7,19 @@
 #include <string.h>
 
 #include "api/process/background.h"
-#include "api/process/interval.h"
 #include "api/process/start.h"
+#include "api/process/stats_interval.h"
 #include "base/check.h"
 #include "heap/arena/arena.h"
+#include "heap/core/resize.h"
 #include "heap/layout/counters.h"
 #include "heap/memory/background.h"
-#include "heap/memory/limit.h"
+#include "heap/sample/hooks.h"
+#include "heap/thread/thread.h"
 #include "prof/unwind/unwind.h"
 
 void *mw_api_no_memory(void) {
-	mw_limit_tell();
+	mw_heap_tell_limits();
 	if (mw_api_policy.xmalloc) {
 		mw_print_line("<jemalloc>: Error in malloc(): out of memory");
 		abort();

@@ -12,6 +12,7 @@
 #include "heap/large/huge.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/decay.h"
+#include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
 
 /* Largest M_MXFAST that glibc accepts. */
@@ -21,14 +22,14 @@
 
 typedef struct overview {
 	uint64_t stats[MW_STAT_COUNT];
-	mw_chunk_totals_t totals;
+	mw_heap_totals_t totals;
 	mw_huge_stats_t huge;
 	size_t chunk_bytes, free_count, free_bytes;
 } overview_t;
 
 static void look(overview_t *overview) {
 	mw_api_stats(overview->stats);
-	mw_chunk_totals(&overview->totals);
+	mw_heap_totals(&overview->totals);
 	mw_huge_stats(&overview->huge);
 	overview->chunk_bytes = overview->stats[MW_STAT_chunks] * MW_CHUNK_BYTES;
 	overview->free_count = 0;

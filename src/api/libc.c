@@ -8,7 +8,9 @@
 #include "api/alloc.h"
 #include "base/bits.h"
 #include "base/check.h"
-#include "heap/memory/chunk_space.h"
+#include "heap/core/resize.h"
+#include "heap/memory/chunk.h"
+#include "heap/thread/maintain.h"
 #include "os/memory/map.h"
 
 void *malloc(size_t bytes) {

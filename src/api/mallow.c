@@ -7,7 +7,7 @@
 
 #include "api/process/start.h"
 #include "config/options.h"
-#include "heap/core/heap.h"
+#include "heap/thread/thread.h"
 #include "os/file/proc.h"
 #include "prof/prof.h"
 #include "prof/sample/activity.h"

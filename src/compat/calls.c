@@ -3,8 +3,11 @@
 #include "compat/calls.h"
 
 #include "api/process/start.h"
-#include "heap/core/heap.h"
+#include "heap/local/counts.h"
 #include "heap/local/head.h"
+#include "heap/stats/heap_walk.h"
+#include "heap/stats/stats.h"
+#include "heap/thread/thread.h"
 #include "prof/control/control.h"
 #include "prof/dump/dump_view.h"
 #include "prof/prof.h"
@@ -95,7 +98,7 @@ const mw_compat_calls_t *mallow_compat_calls(void) {
 	static const mw_compat_calls_t calls = {
 		.version = MALLOW_VERSION,
 		.stats = mw_api_stats,
-		.totals = mw_chunk_totals,
+		.totals = mw_heap_totals,
 		.walk = mw_heap_walk,
 		.thread_cache_bytes = thread_cache_bytes,
 		.owns = owns,

@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "heap/memory/chunk.h"
-#include "heap/stats/stats.h"
+#include "heap/stats/heap_walk.h"
 #include "prof/sample/program_hooks.h"
+#include "state/stats.h"
 
 /* Depth of stacks in gperftools' profiles. */
 #define MW_COMPAT_DEPTH_MAX 32
@@ -31,7 +31,7 @@ typedef struct mw_compat_calls {
 
 	/* Statistics. */
 	void (*stats)(uint64_t stats[MW_STAT_COUNT]);
-	void (*totals)(mw_chunk_totals_t *totals);
+	void (*totals)(mw_heap_totals_t *totals);
 	void (*walk)(const mw_heap_walk_sink_t *sink);
 	/* Bytes in the calling thread's lists of free blocks. */
 	uint64_t (*thread_cache_bytes)(void);

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "heap/stats/stats.h"
+#include "heap/stats/heap_walk.h"
 #include "prof/sample/activity.h"
 
 #include "base/compiler.h"

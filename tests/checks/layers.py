@@ -5,7 +5,8 @@ ring.
 
 Two things are looked at in src/ and tools/mallow/: each #include, and, with BUILD_DIR, each symbol
 that an object file uses and another folder's object file defines.  A declaration marked MW_HOOK in
-a header names what a folder above defines for the header's folder: such a call may go up.
+a header names what a folder above defines for the header's folder: calls from there, and from
+folders that may use the header, may go up.
 Exit status: 0 as the file says, 1 not, 77 the build's object files hold no symbols (link-time
 optimisation) and the includes are as the file says.
 """
@@ -47,13 +48,24 @@ def folders_of(entry):
     return [entry]
 
 
+def row_lines(path):
+    """(line number, row) of each row: a line that begins with a blank continues the row before."""
+    found = []
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        if line[0].isspace() and found:
+            found[-1][1] += " " + line.strip()
+        else:
+            found.append([number, line.strip()])
+    return found
+
+
 def read_rows(path):
     """The folders and headers that each folder may use, the layer of each folder (the first folder
     of its row), and what is wrong with the rows."""
     rows, layers, bad = {}, {}, []
-    for number, line in enumerate(open(path, encoding="utf-8"), 1):
-        if line.startswith("#") or not line.strip():
-            continue
+    for number, line in row_lines(path):
         names, _, entries = line.partition(":")
         used = {full_name(entry) for entry in entries.split()}
         if None in used:
@@ -150,7 +162,8 @@ def check_calls(files, rows, build, program):
     for path in files:
         if path.endswith(".h"):
             text = COMMENT.sub("", open(path, encoding="utf-8").read())
-            hooks[os.path.dirname(path)] |= set(HOOK.findall(text))
+            for symbol in HOOK.findall(text):
+                hooks[symbol] |= {path, os.path.dirname(path)}
             words[path] = set(re.findall(r"\w+", text))
     # A symbol that no header declares replaces one of libc's, which any folder may use.
     declared = set().union(*words.values())
@@ -163,7 +176,7 @@ def check_calls(files, rows, build, program):
         allowed = rows.get(folder, set())
         for symbol in sorted(used[source] & set(defined) & declared):
             owners = {os.path.dirname(path) for path in defined[symbol]}
-            if folder in owners or owners & allowed or symbol in hooks[folder]:
+            if folder in owners or owners & allowed or hooks[symbol] & (allowed | {folder}):
                 continue
             if any(symbol in words.get(header, ()) for header in allowed):
                 continue

@@ -53,8 +53,16 @@ make_tree
 echo 'int other(void) { return quiet(); }' >>src/low/low.c
 expect 1 'src/low may not use quiet of src/high/high.c'
 make_tree
+sed -i 's/^src\/high: low/src\/high:\n    low/' scripts/layers.txt
+expect 0 ", 0 findings"
+make_tree
 sed -i 's/^src\/low:/& high/' scripts/layers.txt
 expect 1 'a ring: src/high uses src/low uses src/high'
+make_tree
+mkdir src/middle
+sed -i 's/^src\/high: low/src\/middle: low\nsrc\/high: low middle/' scripts/layers.txt
+printf '#include "low/low.h"\nint middle(void) { return hook(); }\n' >src/middle/middle.c
+expect 0 ", 0 findings"
 make_tree
 mkdir src/new
 echo 'int new;' >src/new/new.c
@@ -71,5 +79,5 @@ sed -i 's,^src/low:,src/low/inner:,' scripts/layers.txt
 expect 0 ", 0 findings"
 echo 'int own;' >src/low/own.c
 expect 1 'src/high may not include "low/inner/low.h"'
-echo "$failed of 8 trees not as expected"
+echo "$failed of 10 trees not as expected"
 [ "$failed" -eq 0 ]

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * fuzz_heap.c -- the allocation functions against a model, driven by the input: no two live blocks
- * overlap, contents stay, alignments and usable sizes hold, calloc's memory is zero, a refusal
- * leaves everything as it was and comes only when the kernel refused, every sample is freed with
- * its block, and once all is freed nothing is in use.
+ * fuzz_heap.c -- allocation against a model, driven by the input: no two live blocks overlap,
+ * contents stay, alignments and usable sizes hold, calloc's memory is zero, a refusal changes
+ * nothing and comes only from the kernel, each sample is freed with its block, and at the end
+ * nothing is in use.
  *
- * Three threads are played by one: the thread-local state is exchanged between operations, so that
- * frees are remote, pages become full, abandoned and are reclaimed, all repeatable.  What
- * happens between two instructions is left to tests/model and tests/torture. */
+ * One thread plays three: the thread-local state is exchanged between operations, so that frees are
+ * remote and pages become full, abandoned and reclaimed.  tests/model tests single instructions. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -17,10 +16,11 @@
 #include "api/libc.h"
 #include "api/process/background.h"
 #include "api/process/start.h"
-#include "heap/core/heap.h"
-#include "heap/memory/chunk.h"
+#include "heap/local/heap.h"
 #include "heap/sample/hooks.h"
+#include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
+#include "heap/thread/thread.h"
 #include "heap_cxx.h"
 #include "os/lock/lock.h"
 #include "os/platform/fault.h"
@@ -576,7 +576,7 @@ static void end(void) {
 	TORTURE_MUST(shadow_claimed() == 0 && model.live_bytes == 0);
 	for (int id = 1; id < RECORDS; id++)
 		TORTURE_MUST(model.records[id] == NULL);
-	TORTURE_MUST(mw_chunk_live_bytes() == 0);
+	TORTURE_MUST(mw_heap_live_bytes() == 0);
 	uint64_t stats[MW_STAT_COUNT];
 	mw_heap_stats(stats);
 	TORTURE_MUST(stats[MW_STAT_huge_bytes] == 0 && stats[MW_STAT_huge_blocks] == 0);

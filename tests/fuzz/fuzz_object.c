@@ -22,10 +22,10 @@
 #include "model/alloc.h"
 #include "symbol/code/code.h"
 #include "symbol/elf/object.h"
+#include "symbol/workers/address_lookup.h"
 #include "symbol/workers/confine.h"
 #include "symbol/workers/found.h"
 #include "symbol/workers/job_queue.h"
-#include "symbol/workers/lookup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 /* Of the address sanitizer: who called what found fault, and what is called then. */

@@ -2,6 +2,8 @@
  * remote_bugs.c -- the remote word's operations as they are, or with a bug. */
 #define SCHEDULE_BUGS_THEMSELVES
 #include "remote_bugs.h"
+#include "heap/layout/page.h"
+#include "heap/layout/remote_word.h"
 
 bool schedule_late_claims, schedule_full_unseen, schedule_last_unseen;
 

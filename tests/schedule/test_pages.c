@@ -19,12 +19,15 @@
 #include <unistd.h>
 
 #include "../torture/shadow.h"
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
+#include "heap/core/resize.h"
 #include "heap/layout/counters.h"
-#include "heap/memory/chunk.h"
+#include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/cached_heap.h"
+#include "heap/thread/maintain.h"
+#include "heap/thread/thread.h"
 #include "os/time/clock.h"
 #include "schedule.h"
 
@@ -107,7 +110,7 @@ static void let_time_pass(void) {
 	if (!mw_cached_heap_is_due())
 		return;
 	met.maintenances++;
-	mw_heap_maintain();
+	mw_heap_abandon_cached(true);
 }
 
 /* What the only thread of a forked process does: frees all, uses memory, ends. */
@@ -176,8 +179,8 @@ static void run_seed(uint64_t seed) {
 	mw_heap_trim(); /* cached heaps */
 	end_heap();
 	TORTURE_MUST(shadow_claimed() == 0);
-	mw_chunk_totals_t totals;
-	mw_chunk_totals(&totals);
+	mw_heap_totals_t totals;
+	mw_heap_totals(&totals);
 	TORTURE_MUST(totals.live_bytes == 0);
 	uint64_t stats[MW_STAT_COUNT];
 	mw_heap_stats(stats);

@@ -2,6 +2,7 @@
  * background.c -- starts a detached thread with all signals blocked. */
 #include "api/process/background.h"
 #include "api/process/start.h"
+#include "heap/thread/maintain.h"
 
 #include <errno.h>
 #include <pthread.h>

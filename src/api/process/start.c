@@ -7,7 +7,12 @@
 #include "api/process/start.h"
 
 #include "api/process/compat.h"
-#include "api/process/interval.h"
+#include "api/process/stats_interval.h"
+#include "heap/layout/harden_block.h"
+#include "heap/local/counts.h"
+#include "heap/stats/heap_walk.h"
+#include "heap/thread/binding.h"
+#include "heap/thread/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +26,6 @@
 #include "base/check.h"
 #include "config/options.h"
 #include "heap/arena/arena.h"
-#include "heap/core/heap.h"
 #include "heap/core/verify.h"
 #include "heap/large/huge.h"
 #include "heap/local/head.h"

@@ -5,7 +5,8 @@
 
 #include "base/fmt.h"
 #include "compat/gperftools/gperftools.h"
-#include "compat/gperftools/walk.h"
+#include "compat/gperftools/heap_walk.h"
+#include "heap/layout/page.h"
 #include "heap/layout/size_class.h"
 
 #define RULE "------------------------------------------------\n"
@@ -13,7 +14,7 @@
 void mw_gp_figures(mw_gp_figures_t *figures) {
 	const mw_compat_calls_t *calls = mw_gp_calls();
 	uint64_t stats[MW_STAT_COUNT];
-	mw_chunk_totals_t totals;
+	mw_heap_totals_t totals;
 	calls->stats(stats);
 	calls->totals(&totals);
 	uint64_t thread_cache = calls->thread_cache_bytes();
@@ -104,7 +105,7 @@ static void add_overview(text_t *text, const mw_gp_figures_t *f) {
 }
 
 static void add_classes(text_t *text) {
-	mw_chunk_totals_t totals;
+	mw_heap_totals_t totals;
 	mw_gp_calls()->totals(&totals);
 	uint64_t sum = 0;
 	add(text, RULE "Total size of freelists for per-thread caches,\n"

@@ -11,6 +11,8 @@
 #include "api/process/start.h"
 #include "base/check.h"
 #include "compat/jemalloc/mallctl/mallctl.h"
+#include "heap/core/lookup.h"
+#include "heap/core/resize.h"
 #include "heap/large/huge.h"
 
 #define FLAG_ALIGN_MASK 0x3f

@@ -8,8 +8,12 @@
 
 #include "api/alloc.h"
 #include "api/process/start.h"
+#include "heap/core/resize.h"
 #include "heap/large/huge.h"
 #include "heap/memory/chunk.h"
+#include "heap/memory/limit.h"
+#include "heap/thread/maintain.h"
+#include "heap/thread/thread.h"
 
 /* ---- what the other sources share ---- */
 
@@ -220,7 +224,7 @@ void mi_collect(bool force) {
 		mw_heap_trim();
 		return;
 	}
-	mw_heap_maintain();
+	mw_heap_abandon_cached(true);
 	mw_huge_purge(false);
 	mw_chunk_purge(false);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * arena.h -- arenas that programs make: memory apart from all other, from functions of their own if
- * they like, that can be given up as a whole.
- * Layer: heap.  They are for placement, not for speed: no thread keeps lists of their blocks.
- * Small blocks live in slabs as samples do (heap/sample/sampled.h), each with a place for a record,
- * so that all of them can be sampled by one countdown of bytes.
+ * arena.h -- arenas that programs make: memory apart from all other, from functions of the program
+ * if it likes, that can be given up as a whole.
+ * Layer: heap.  Arenas are for placement, not for speed: threads keep no lists of their
+ * blocks.  Small blocks lie in sampled-slot pages (heap/sample/sampled.h), each with a place for a
+ * record, so that one countdown of bytes can sample all of them.
  *
- * An arena has a number (>= 1; 0 is all other memory).  It belongs to whoever made it: the program
- * sees to it that nobody uses it, its blocks or its number while it is reset or destroyed.  Locks:
- * MW_RANK_ARENAS for the table, MW_RANK_ARENA for one's chunks; none while a program's function
- * runs.
+ * An arena has a number (>= 1; 0 is all other memory).  The program that made it sees to it that no
+ * thread uses the arena, its blocks or its number while it is reset or destroyed.  Locks:
+ * MW_RANK_ARENAS for the table, MW_RANK_ARENA for one arena's chunks; none is held while a function
+ * of the program runs.
  *
- * Door of heap/arena.  Reading order: arena.h, extent (the program's functions that give and take
- * memory), arena_memory.c (an arena's slices and chunks). */
+ * Door of heap/arena: the table of arenas and their memory.  Reading order: arena, extent (the
+ * program's functions that give and take memory), arena_memory.c (an arena's slices and
+ * chunks).  heap/thread/binding.h binds threads to arenas, heap/core/arena_end.h ends all blocks of
+ * one.  Uses heap/memory. */
 #ifndef MW_HEAP_ARENA_H
 #define MW_HEAP_ARENA_H
 
@@ -24,59 +26,53 @@
 #include "heap/layout/counters.h"
 #include "heap/layout/page.h"
 #include "heap/layout/size_class.h"
-#include "heap/sample/sampled.h"
+#include "heap/layout/slabs.h"
+#include "heap/memory/chunk.h"
 #include "os/lock/lock.h"
 
-#define MW_ARENAS_MAX 4095u /* numbers */
+#define MW_ARENAS_MAX 4095u /* the numbers, 0 included */
 
-/* An extent that the hooks did not take back. */
+/* An extent that the hooks refused to take back. */
 typedef struct mw_kept_extent {
-	mw_extent_t extent; /* of NULL: a place for the next */
-	bool in_use;        /* again, by a block that may be smaller */
+	mw_extent_t extent; /* base NULL: a free entry */
+	bool in_use;        /* in use again, by a block that may be smaller */
 	struct mw_kept_extent *next;
 } mw_kept_extent_t;
 
 struct mw_arena {
-	mw_lock_t lock; /* of its chunks, kept extents and purging */
+	mw_lock_t lock; /* for its chunks, kept extents and purging */
 	unsigned number;
-	_Atomic(mw_extent_hooks_t *) hooks; /* the program's; relaxed: it says when they change */
+	_Atomic(mw_extent_hooks_t *)
+		hooks; /* functions of the program; relaxed: the program orders changes */
 	_Atomic int64_t decay_ms; /* how long free slices keep their memory; -1: for ever */
-	_Atomic uint32_t threads; /* bound to it */
+	_Atomic uint32_t threads; /* threads bound to the arena */
 	uint64_t made_ns;         /* monotonic */
 	mw_slabs_t slabs[MW_CLASS_COUNT];
 	/* Under the lock. */
 	mw_chunk_t *chunks;
 	mw_kept_extent_t *kept;
-	unsigned purging;              /* threads at it */
-	_Atomic uint64_t purge_due_ns; /* UINT64_MAX: nothing to purge */
-	/* Relaxed: each is a number of its own. */
+	unsigned purging;              /* threads that are purging it */
+	_Atomic uint64_t purge_due_ns; /* UINT64_MAX: no slice is to be purged */
+	/* Relaxed: no counter says anything about other memory. */
 	_Atomic uint64_t slices_in_use, dirty_slices, chunk_count, huge_bytes, kept_bytes;
 	_Atomic uint64_t purged_slices, purges, purge_calls;
-	_Atomic uint64_t large_made, large_freed, large_bytes; /* huge ones included */
+	_Atomic uint64_t large_made, large_freed, large_bytes; /* counts of large and huge blocks */
 };
 
-/* What threads are bound to in the place of none, so that no block of theirs takes a fast path:
- * number 0, whose memory is the heap's own. */
-extern mw_arena_t mw_arena_watched;
-/* From now on a thread that binds itself to none is bound to that; the calling one is at once.
- * Before threads exist; each has to bind itself when it gets a heap. */
-MW_COLD void mw_arena_watch(void);
-extern bool mw_arena_watches;
-
-/* NULL: there is none of that number. */
+/* Returns the arena of this number; NULL: there is none. */
 mw_arena_t *mw_arena_of(size_t number);
-/* Numbers given so far, 0 included; those of destroyed arenas are given again. */
-extern _Atomic unsigned mw_arena_numbers; /* without 0 */
+/* Numbers given so far.  mw_arena_numbers leaves 0 out.  Numbers of destroyed arenas are given
+ * again. */
+extern _Atomic unsigned mw_arena_numbers;
 static inline unsigned mw_arena_count(void) {
 	return 1 + atomic_load_explicit(&mw_arena_numbers, memory_order_relaxed);
 }
-/* `hooks` (NULL: the kernel's) stay the program's.  NULL: no memory, or no number. */
+/* Makes an arena.  `hooks` (NULL: those of the kernel) stay the program's.  NULL: no memory, or no
+ * number is left. */
 mw_arena_t *mw_arena_create(mw_extent_hooks_t *hooks);
-/* All its blocks are gone; its memory stays. */
-void mw_arena_reset(mw_arena_t *arena);
-/* As well its memory.  False: threads are bound to it. */
-bool mw_arena_destroy(mw_arena_t *arena);
-/* Free memory: what is due, or all.  Bytes. */
+/* Gives up the memory and the number of an arena that has no block and no thread. */
+void mw_arena_remove(mw_arena_t *arena);
+/* Purges free memory that is due, or all.  Returns the bytes that went. */
 size_t mw_arena_purge(mw_arena_t *arena, bool all);
 size_t mw_arena_purge_each_slow(bool all);
 static inline size_t mw_arena_purge_each(bool all) {
@@ -84,18 +80,17 @@ static inline size_t mw_arena_purge_each(bool all) {
 }
 void mw_arena_set_decay(mw_arena_t *arena, int64_t ms);
 
-/* From now on all of the calling thread's blocks come from it; NULL: from where they do otherwise.
- * False: no memory for the thread's heap. */
-bool mw_arena_bind(mw_arena_t *arena);
-/* The calling thread's, where its next block comes from: not what a program's hook allocates. */
-static inline mw_arena_t *mw_arena_in_force(const mw_heap_t *heap) {
-	return mw_extent_in_hook || heap->arena == &mw_arena_watched ? NULL : heap->arena;
-}
-
-/* As mw_chunk_take() and mw_chunk_give(). */
+/* As mw_chunk_take() and mw_chunk_give(), for slices of an arena's chunks. */
 mw_page_t *mw_arena_take(mw_arena_t *arena, unsigned count, unsigned align_slices);
 void mw_arena_give(mw_page_t *page, mw_page_kind_t kind);
-/* A block above the small limit was made there, or freed. */
+/* The page's slices become free, whether its chunk is an arena's or the heap's own. */
+static inline void mw_arena_or_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
+	if (MW_UNLIKELY(mw_chunk_of(page)->arena != NULL))
+		mw_arena_give(page, kind);
+	else
+		mw_chunk_give(page, kind);
+}
+/* Counts a block above the small limit that was made there, or freed. */
 static inline void mw_arena_count_large(mw_arena_t *arena, size_t bytes, bool made) {
 	if (made)
 		mw_counters_add(&arena->large_made, 1);
@@ -103,14 +98,14 @@ static inline void mw_arena_count_large(mw_arena_t *arena, size_t bytes, bool ma
 		mw_counters_add(&arena->large_freed, 1);
 	mw_counters_add(&arena->large_bytes, made ? bytes : -bytes);
 }
-/* Memory for a huge block. */
+/* Maps and unmaps the memory of a huge block. */
 void *mw_arena_map(mw_arena_t *arena, size_t bytes, size_t align, bool *zeroed);
 void mw_arena_unmap(unsigned number, void *base, size_t bytes);
 
-/* When all its blocks are gone. */
+/* Gives up the memory of an arena without a block. */
 void mw_arena_give_up_memory(mw_arena_t *arena);
 
-/* Each chunk of each arena; a lock is held, and no chunk goes away meanwhile. */
+/* Visits each chunk of each arena.  A lock is held: no chunk goes away meanwhile. */
 void mw_arena_visit_chunks_slow(void (*visit)(const mw_chunk_t *chunk, void *context),
 				void *context);
 static inline void mw_arena_visit_chunks(void (*visit)(const mw_chunk_t *chunk, void *context),
@@ -118,7 +113,7 @@ static inline void mw_arena_visit_chunks(void (*visit)(const mw_chunk_t *chunk, 
 	if (mw_arena_count() > 1)
 		mw_arena_visit_chunks_slow(visit, context);
 }
-/* Of all arenas. */
+/* Sums over all arenas. */
 typedef struct mw_arena_totals {
 	uint64_t mapped_bytes, in_use_bytes, dirty_bytes, purged_bytes;
 } mw_arena_totals_t;
@@ -126,8 +121,8 @@ mw_arena_totals_t mw_arena_totals_slow(void);
 static inline mw_arena_totals_t mw_arena_totals(void) {
 	return mw_arena_count() > 1 ? mw_arena_totals_slow() : (mw_arena_totals_t){0};
 }
-/* Slices in use of all arenas; no lock.  Here, as what is asked before there is an arena: most
- * processes have none, and need not touch the code. */
+/* Slices in use of all arenas; no lock.  A variable, because most processes have no arena and need
+ * not touch the code. */
 extern _Atomic size_t mw_arena_slices_in_use;
 static inline size_t mw_arena_in_use_bytes(void) {
 	return atomic_load_explicit(&mw_arena_slices_in_use, memory_order_relaxed) * MW_SLICE_BYTES;

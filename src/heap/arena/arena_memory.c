@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * arena_memory.c -- chunks and extents of one arena.  First fit: what an arena holds is its
- * program's business, and its chunks are few. */
+ * arena_memory.c -- chunks and extents of one arena.  First fit: an arena has few chunks. */
 #include <string.h>
 
 #include "heap/arena/arena.h"
+#include "heap/arena/extent.h"
+#include "heap/layout/page.h"
 #include "heap/layout/slices.h"
 #include "heap/memory/limit.h"
 #include "heap/memory/meta.h"
@@ -51,7 +52,7 @@ static bool make_chunk(mw_arena_t *arena) {
 	chunk->node = MW_OS_NUMA_ANY;
 	chunk->arena = arena;
 	uint8_t *kind = &mw_address_map[(uintptr_t)chunk >> MW_CHUNK_SHIFT];
-	/* The program's function may have it from this heap. */
+	/* The program's function may have taken the extent from this heap. */
 	chunk->kind_before = *kind;
 	__atomic_store_n(kind, MW_MAP_CHUNK, __ATOMIC_RELAXED);
 	lock_arena(arena);
@@ -89,7 +90,7 @@ static mw_page_t *take_slices(mw_arena_t *arena, unsigned count, unsigned align_
 		lock_arena(arena);
 		chunk = find_slices(arena, count, align_slices, &first);
 	}
-	if (!chunk) { /* another thread has taken it already */
+	if (!chunk) { /* another thread has taken the new chunk's slices */
 		unlock_arena(arena);
 		return NULL;
 	}
@@ -156,8 +157,8 @@ void mw_arena_give(mw_page_t *page, mw_page_kind_t kind) {
 	purge_if_due(arena);
 }
 
-/* Of slices that were taken out of circulation: those that read as zero now, and those that want to
- * be committed. */
+/* Slices that count as taken while they are purged: those that read as zero now, and those that
+ * must be committed before use. */
 typedef struct purged {
 	uint64_t zero, decommitted, muzzy, pinned, any;
 	unsigned calls;
@@ -191,8 +192,8 @@ static purged_t purge_slices(mw_arena_t *arena, mw_chunk_t *chunk, uint64_t slic
 	return purged;
 }
 
-/* Under the lock, which it releases meanwhile.  What the hooks refuse is not tried again until it
- * was used. */
+/* Under the lock, which it releases meanwhile.  Slices that the hooks refuse are not tried again
+ * until they were used. */
 static size_t purge_chunk(mw_arena_t *arena, mw_chunk_t *chunk) {
 	uint64_t dirty = chunk->dirty_mask;
 	if (!dirty)
@@ -219,10 +220,10 @@ size_t mw_arena_purge(mw_arena_t *arena, bool all) {
 	size_t total = 0;
 	lock_arena(arena);
 	uint64_t due_ns = atomic_load_explicit(&arena->purge_due_ns, memory_order_relaxed);
-	/* By a thread of the heap's own, or on behalf of all arenas: it may be gone. */
+	/* The arena may be gone: threads that are not bound to it purge it, too. */
 	bool there = mw_arena_of(arena->number) == arena;
 	if (there && (all || (due_ns != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due_ns))) {
-		/* What becomes dirty meanwhile sets it again. */
+		/* Slices that become dirty meanwhile set the time again. */
 		atomic_store_explicit(&arena->purge_due_ns, UINT64_MAX, memory_order_relaxed);
 		arena->purging++;
 		for (mw_chunk_t *chunk = arena->chunks; chunk; chunk = chunk->all_next)
@@ -245,7 +246,7 @@ void mw_arena_set_decay(mw_arena_t *arena, int64_t ms) {
 
 /* ---- extents of huge blocks ---- */
 
-/* One that was kept, if it fits and would not be half empty. */
+/* Takes a kept extent, if it fits and would not be half empty. */
 static void *take_kept(mw_arena_t *arena, size_t bytes, size_t align) {
 	lock_arena(arena);
 	mw_kept_extent_t *kept = arena->kept;
@@ -261,7 +262,7 @@ static void *take_kept(mw_arena_t *arena, size_t bytes, size_t align) {
 	return kept ? kept->extent.base : NULL;
 }
 
-/* Under the lock: that of an extent, or one for the next (NULL); NULL: there is none. */
+/* Under the lock: the entry of an extent, or a free one (base NULL); NULL: there is none. */
 static mw_kept_extent_t *place_of(const mw_arena_t *arena, const void *base) {
 	mw_kept_extent_t *place = arena->kept;
 	while (place && place->extent.base != base)
@@ -269,7 +270,8 @@ static mw_kept_extent_t *place_of(const mw_arena_t *arena, const void *base) {
 	return place;
 }
 
-/* Without memory for a place it is lost until the arena's end. */
+/* Keeps an extent that the hooks refused.  Without memory for an entry it is lost until the arena's
+ * end. */
 static void keep(mw_arena_t *arena, const mw_extent_t *extent) {
 	lock_arena(arena);
 	mw_kept_extent_t *place = place_of(arena, extent->base);
@@ -290,7 +292,7 @@ static void keep(mw_arena_t *arena, const mw_extent_t *extent) {
 	add(&arena->kept_bytes, extent->bytes);
 }
 
-/* The extent that a block of `bytes` lies in. */
+/* Returns the extent in which a block of `bytes` lies. */
 static mw_extent_t whole_extent(mw_arena_t *arena, void *base, size_t bytes) {
 	lock_arena(arena);
 	const mw_kept_extent_t *kept = place_of(arena, base);
@@ -327,7 +329,7 @@ void mw_arena_unmap(unsigned number, void *base, size_t bytes) {
 		keep(arena, &extent);
 }
 
-/* ---- the arena's end; nobody uses it any more ---- */
+/* ---- the arena's end: no thread uses it ---- */
 
 static void give_back(mw_arena_t *arena, const mw_extent_t *extent) {
 	if (!mw_extent_unmap(hooks_of(arena), arena->number, extent))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * extent.c -- calls of a program's extent hooks, and the hooks that ask the kernel. */
+ * extent.c -- calls of a program's extent hooks, and hooks that ask the kernel. */
 #include "heap/arena/extent.h"
 
 #include "heap/layout/page.h"
@@ -41,7 +41,7 @@ static bool kernel_commit(mw_extent_hooks_t *hooks, void *base, size_t bytes, si
 	(void)offset;
 	(void)length;
 	(void)arena;
-	return false; /* it always is */
+	return false; /* mapped memory is always committed */
 }
 
 static bool kernel_decommit(mw_extent_hooks_t *hooks, void *base, size_t bytes, size_t offset,
@@ -108,7 +108,7 @@ bool mw_extent_commit(mw_extent_hooks_t *hooks, unsigned arena, const mw_extent_
 	return !refused;
 }
 
-/* What a program's function calls memory may be none that this heap can tell from others. */
+/* Returns whether the heap can use memory that a hook gave: aligned, and within the address map. */
 static bool is_usable(const void *base, size_t bytes, size_t align) {
 	uintptr_t start = (uintptr_t)base;
 	return start % align == 0 && start >> MW_ADDRESS_BITS == 0 &&

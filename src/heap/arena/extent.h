@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * extent.h -- memory that a program's own functions give to an arena, as jemalloc's extent hooks.
- * Layer: heap.  The functions are the program's: no lock is held while one runs, and what it
+ * extent.h -- memory that functions of the program give to an arena, as jemalloc's extent hooks.
+ * Layer: heap.  No lock is held while a function of the program runs.  What such a function
  * allocates itself never comes from an arena (mw_extent_in_hook).
  *
  * Extents come and go whole: chunks of 4 MiB aligned to their size, and one for each huge block.
- * Slices of a chunk are cut and joined within it, which asks nobody, because what goes back is what
- * came: split and merge are never called. */
+ * Slices are cut and joined within a chunk, without a call of a hook: split and merge are never
+ * called. */
 #ifndef MW_HEAP_EXTENT_H
 #define MW_HEAP_EXTENT_H
 
@@ -15,7 +15,8 @@
 
 #include "base/compiler.h"
 
-/* jemalloc's extent_hooks_t.  Those that return bool say true when they refuse; NULL: refused. */
+/* jemalloc's extent_hooks_t.  A function that returns bool returns true when it refuses; NULL
+ * refuses. */
 typedef struct mw_extent_hooks mw_extent_hooks_t;
 struct mw_extent_hooks {
 	void *(*alloc)(mw_extent_hooks_t *hooks, void *wanted, size_t bytes, size_t align,
@@ -38,10 +39,11 @@ struct mw_extent_hooks {
 		      size_t second_bytes, bool committed, unsigned arena);
 };
 
-/* From and to the kernel.  A program may call them out of its own. */
+/* Hooks that take memory from the kernel and give it back.  A program may call them from its own.
+ */
 extern mw_extent_hooks_t mw_extent_default_hooks;
 
-/* This thread runs one of a program's functions. */
+/* Not 0 while this thread runs a hook. */
 extern MW_TLS unsigned mw_extent_in_hook;
 
 typedef struct mw_extent {
@@ -49,20 +51,21 @@ typedef struct mw_extent {
 	size_t bytes;
 } mw_extent_t;
 
-/* Committed memory; *zeroed: it is known to be.  NULL: refused, or not fit to be used. */
+/* Maps committed memory; *zeroed: it is known to be zero.  NULL: the hooks refused, or what they
+ * gave cannot be used. */
 void *mw_extent_map(mw_extent_hooks_t *hooks, unsigned arena, size_t bytes, size_t align,
 		    bool *zeroed);
-/* False: the extent stays the arena's. */
+/* Unmaps an extent.  False: the hooks refused, and the arena keeps it. */
 bool mw_extent_unmap(mw_extent_hooks_t *hooks, unsigned arena, const mw_extent_t *extent);
-/* What unmap refused, when the arena ends. */
+/* Destroys an extent that unmap refused, at the arena's end. */
 void mw_extent_destroy(mw_extent_hooks_t *hooks, unsigned arena, const mw_extent_t *extent);
 
-/* What became of a part of an extent. */
+/* Result of a purge of a part of an extent. */
 typedef enum mw_extent_purged {
-	MW_EXTENT_KEPT,        /* the hooks refuse */
-	MW_EXTENT_LAZY,        /* whatever it holds next */
+	MW_EXTENT_KEPT,        /* the hooks refused */
+	MW_EXTENT_LAZY,        /* its contents are undefined */
 	MW_EXTENT_ZERO,        /* it reads as zero */
-	MW_EXTENT_DECOMMITTED, /* to be committed before its next use */
+	MW_EXTENT_DECOMMITTED, /* it must be committed before its next use */
 } mw_extent_purged_t;
 mw_extent_purged_t mw_extent_purge(mw_extent_hooks_t *hooks, unsigned arena,
 				   const mw_extent_t *extent, size_t offset, size_t length);

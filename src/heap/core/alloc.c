@@ -1,29 +1,43 @@
 /* SPDX-License-Identifier: MIT
- * alloc.c -- everything of allocation that the fast path leaves over. */
+ * alloc.c -- everything of allocation that the fast paths leave over. */
+#include "heap/core/alloc.h"
+
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/check.h"
 #include "heap/arena/arena.h"
+#include "heap/arena/extent.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
-#include "heap/core/heap_page.h"
+#include "heap/core/refill.h"
 #include "heap/core/verify.h"
 #include "heap/large/huge.h"
 #include "heap/layout/counters.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/record.h"
+#include "heap/layout/size_class.h"
 #include "heap/layout/slices.h"
+#include "heap/local/counts.h"
+#include "heap/local/harden_lists.h"
 #include "heap/local/head.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/harden_space.h"
+#include "heap/memory/limit.h"
 #include "heap/remote/remote.h"
+#include "heap/sample/sampled.h"
 #include "heap/sample/sampling.h"
+#include "heap/thread/binding.h"
+#include "heap/thread/thread.h"
 
-/* Above half a chunk a run of slices rarely fits beside others: such blocks get their own mapping.
- */
+/* Most bytes of a large block.  Above half a chunk a run of slices rarely fits beside others:
+ * larger blocks get their own mapping. */
 #define LARGE_MAX_BYTES ((size_t)2 << 20)
 
-/* A page with a list that is worth detaching, and its length, as far as the front of the queue
- * shows it. */
+/* Returns the first page of the queue if its free list is worth detaching, and in *count the
+ * length; looks at no other page. */
 MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
 	mw_page_t *page = heap->queues[size_class].first;
 	/* Classes of tiny blocks have no retained empty pages. */
@@ -33,12 +47,12 @@ MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class, u
 	return MW_LIKELY(*count >= MW_LIST_BLOCKS) ? page : NULL;
 }
 
-/* Ends the list before its block number `keep`; the rest goes back to the page. */
+/* Ends the list before its block number `keep`; the rest returns to the page. */
 static MW_NOINLINE void cut(mw_page_t *page, void **list, uint32_t keep, uint32_t count) {
 	mw_heap_page_put_back(page, mw_heap_page_cut(page, list, keep), count - keep);
 }
 
-/* The list and its length, which count as used from now on.  0: no memory. */
+/* Takes a list of blocks, which count as used from now on; returns its length.  0: no memory. */
 MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t **from,
 				 void **list) {
 	uint32_t fresh = 0, count;
@@ -59,7 +73,7 @@ MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t
 	return count - held;
 }
 
-/* Fills the list head, up to the next sample. */
+/* Fills the allocation list, up to the next sample. */
 static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 	mw_page_t *page;
 	void *list;
@@ -75,7 +89,7 @@ static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 	return true;
 }
 
-/* NULL: no memory for it; the object is made as any other. */
+/* Makes a sampled block; NULL: no memory for it, and the caller makes an ordinary one. */
 static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsigned size_class) {
 	void *block = mw_sampling_take_small(heap, size_class, bytes);
 	if (!block)
@@ -84,7 +98,7 @@ static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsign
 }
 
 static void *alloc_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
-	/* A new handler that was called meanwhile may have freed into the head.  The loop: the very
+	/* A new handler that ran meanwhile may have freed into the list.  A loop, because the very
 	 * first object of a refill may be a sample. */
 	void *block;
 	while ((block = mw_fast_pop(size_class)) == NULL) {
@@ -144,8 +158,8 @@ static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
 	return block;
 }
 
-/* The common refill of a tiny class: the list is empty, no setting to take over, blocks at hand, no
- * sample among them.  No stack frame.  NULL: another case. */
+/* The common refill of a tiny class: the list is empty, blocks are at hand, no setting has changed
+ * and no sample is among the blocks.  Needs no stack frame.  NULL: another case. */
 MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) {
 	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		return NULL;
@@ -158,7 +172,7 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	mw_page_t *page = find_at_once(heap, size_class, &count);
 	if (MW_UNLIKELY(!page))
 		return NULL;
-	/* Nothing is left where the last list was cut, either. */
+	/* Also false while a sample is due where the last list was cut. */
 	if (MW_UNLIKELY(heap->left[size_class] <= count))
 		return NULL;
 	MW_ASSERT(!(heap->cut >> size_class & 1));
@@ -183,7 +197,8 @@ void *mw_heap_alloc_at_once(size_t bytes) {
 	return block;
 }
 
-/* In a slab, as samples are, and counted down by its bytes (heap/arena/arena.h). */
+/* Allocates a block of an arena, in a sampled-slot page, and counts it down by its bytes
+ * (heap/arena/arena.h). */
 static MW_SAMPLED_ONLY void *alloc_in_slab(mw_heap_t *heap, mw_arena_t *arena, size_t bytes,
 					   unsigned size_class) {
 	uint32_t *mark;
@@ -207,7 +222,7 @@ static MW_NOINLINE void *alloc_small_rest(size_t bytes, unsigned size_class) {
 					    : alloc_from_stack(heap, bytes, size_class);
 }
 
-/* After a pop of the class gave nothing, which above tiny has counted the object or not. */
+/* The pop of the class gave nothing; above tiny it may have counted the object. */
 void *mw_heap_alloc_class_slow(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (MW_LIKELY(heap != NULL))
@@ -222,7 +237,8 @@ void *mw_heap_alloc_class_slow(size_t bytes, unsigned size_class) {
 	return alloc_small_rest(bytes, size_class);
 }
 
-/* Before the block is perhaps sampled: who is told of that sees it counted. */
+/* Called before the block may be sampled: a hook that is told of the sample finds the block
+ * counted. */
 static void count_large(mw_heap_t *heap, mw_arena_t *arena, size_t usable_bytes) {
 	if (MW_UNLIKELY(arena != NULL))
 		mw_arena_count_large(arena, usable_bytes, true);
@@ -236,8 +252,8 @@ static unsigned slices_for(size_t bytes) {
 	return (unsigned)((bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT);
 }
 
-/* A chunk that nothing lies in holds it: the hardened library's have their guard where a run that
- * is aligned to half a chunk would end. */
+/* Returns whether an empty chunk holds the block.  A chunk of the hardened library has its guard
+ * where a run that is aligned to half a chunk would end. */
 static bool fits_chunk(size_t bytes, unsigned align_slices) {
 	return bytes <= LARGE_MAX_BYTES &&
 	       mw_slices_find(MW_HARDEN_USABLE_SLICES, slices_for(bytes), align_slices) !=
@@ -278,12 +294,12 @@ static void *alloc_huge(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, size_t
 	return block;
 }
 
-/* Any size above the small ones; *zeroed only ever set when known. */
+/* Any size above the small limit; *zeroed is only set when known. */
 static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
-	/* Who is refused large blocks alone must notice that the limit was raised. */
+	/* A thread whose large blocks are all refused must notice that the limit was raised. */
 	mw_sampling_poll(heap);
 	mw_arena_t *arena = mw_arena_in_force(heap);
 	if (bytes <= LARGE_MAX_BYTES)
@@ -318,8 +334,8 @@ void *mw_heap_alloc_zeroed(size_t bytes) {
 	return block ? memset(block, 0, bytes) : mw_heap_alloc_zeroed_slow(bytes);
 }
 
-/* The smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB: runs
- * start at multiples of 64 KiB.  MW_CLASS_COUNT: none. */
+/* Returns the smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB:
+ * runs start at multiples of 64 KiB.  MW_CLASS_COUNT: there is none. */
 static unsigned aligned_class(size_t align, size_t bytes) {
 	if (align > MW_SMALL_MAX_BYTES || bytes > MW_SMALL_MAX_BYTES)
 		return MW_CLASS_COUNT;
@@ -368,7 +384,7 @@ void *mw_heap_alloc_in(mw_arena_t *arena, size_t align, size_t bytes, bool *zero
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
-	/* What a program's function allocates while it makes memory for an arena is not of one. */
+	/* A block that a hook allocates while it makes memory for an arena is of no arena. */
 	if (mw_extent_in_hook)
 		arena = NULL;
 	unsigned size_class = aligned_class(align, bytes);

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * fast.h -- the two fast paths, inlined into malloc(), free() and their kin.
- * Layer: heap.  Nothing here knows of sampling, statistics or options: scripts check the
- * disassembly and count the instructions. */
+ * fast.h -- the fast paths, inlined into malloc(), free() and their kin.
+ * Layer: heap.  They know nothing of sampling, statistics or options: tests/checks/fast_path.py
+ * checks the disassembly, and scripts/count_instructions.sh counts the instructions. */
 #ifndef MW_HEAP_FAST_H
 #define MW_HEAP_FAST_H
 
-#include "heap/core/heap.h"
+#include "heap/core/free.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/batch.h"
+#include "heap/local/heap.h"
 
-/* A block of the class, or NULL when the list is empty. */
+/* Pops a block of a tiny class; NULL: the list is empty. */
 MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
 	void **head = &mw_thread.heads[size_class];
 	void *block = *head;
 	if (MW_LIKELY(block != NULL)) {
 		void *next = mw_link_get(block);
 		*head = next;
-		__builtin_prefetch(next); /* its link is the next pop's cache miss */
+		__builtin_prefetch(next); /* its link would be the next pop's cache miss */
 	}
 	return block;
 }
 
-/* Above tiny.  Also NULL when the object is to be sampled: free() pushes onto these heads as well,
- * so what they hold does not tell. */
+/* The same above tiny.  NULL also when the object is to be sampled: free() pushes onto these lists
+ * as well, so a list cannot be cut at the sample. */
 MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
 	mw_list_t *stack = mw_stack_of(size_class);
 	void *block = stack->first;
@@ -32,13 +37,13 @@ MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
 	return block;
 }
 
-/* The same of any class. */
+/* The same for any class. */
 MW_ALWAYS_INLINE void *mw_fast_alloc_class(unsigned size_class) {
 	return MW_LIKELY(size_class < MW_TINY_CLASSES) ? mw_fast_pop(size_class)
 						       : mw_fast_pop_stack(size_class);
 }
 
-/* A block of a small size; NULL: take the slow path, which looks at the rest. */
+/* Allocates a block of a small size; NULL: take the slow path, which handles all other cases. */
 MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
 	if (MW_LIKELY(bytes <= MW_TINY_MAX_BYTES))
 		return mw_fast_pop(mw_class_of_tiny[bytes]);
@@ -47,8 +52,8 @@ MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
 	return mw_fast_pop_stack(mw_class_computed(bytes));
 }
 
-/* `align` is a power of two.  A block of the class that holds the size rounded up to it, if that
- * class is small and its blocks are aligned so; NULL: take the slow path. */
+/* Allocates a block of the class that holds the size rounded up to `align`, a power of two.  NULL:
+ * take the slow path; the class is not small, or its blocks are not aligned so. */
 MW_ALWAYS_INLINE void *mw_fast_alloc_aligned(size_t align, size_t bytes) {
 	if (MW_UNLIKELY(bytes > MW_SMALL_MAX_BYTES || align > MW_SMALL_MAX_BYTES))
 		return NULL;
@@ -62,18 +67,19 @@ MW_ALWAYS_INLINE void *mw_fast_alloc_aligned(size_t align, size_t bytes) {
 						       : mw_fast_pop_stack(size_class);
 }
 
-/* Shrinking in place keeps a block while at least half of it is used: less would pin memory. */
+/* Returns whether a block that shrinks stays in place: while at least half of it is used.  A
+ * smaller part would pin memory. */
 MW_ALWAYS_INLINE bool mw_fast_keeps(size_t usable_bytes, size_t bytes) {
 	return bytes <= usable_bytes && bytes >= usable_bytes / 2;
 }
 
-/* Whether realloc() leaves the block where it is, as far as that is seen at once. */
+/* Returns whether realloc() leaves an ordinary block where it is; false: look closer. */
 MW_ALWAYS_INLINE bool mw_fast_resize(const void *block, size_t bytes) {
 	uintptr_t address = (uintptr_t)block;
 	if (MW_UNLIKELY(mw_word_kind(address) != MW_MAP_CHUNK || address % MW_BLOCK_ALIGN != 0))
 		return false;
 	const mw_page_t *page = mw_page_of_slice(address);
-	/* A chunk's own record is no page: its kind reads as none. */
+	/* The chunk's own record is no page: its kind reads as none. */
 	return page->kind == MW_PAGE_SMALL && mw_fast_keeps(page->block_bytes, bytes);
 }
 
@@ -82,18 +88,18 @@ typedef struct mw_place_in_chunk {
 	uintptr_t chunk, offset;
 } mw_place_in_chunk_t;
 
-/* Finds them; false: NULL, foreign pointers and huge blocks.  `map`: mw_address_map, or a copy that
- * knows no chunk. */
+/* Finds chunk and offset of a block; false: NULL, a foreign pointer or a huge block.  `map`:
+ * mw_address_map, or a copy that knows no chunk. */
 MW_ALWAYS_INLINE bool mw_fast_place_by(const uint8_t *map, void *block,
 				       mw_place_in_chunk_t *place) {
-	/* The upper bits are shifted out: whatever word a program takes for a pointer, the map is
-	 * read within its bounds. */
+	/* The upper bits are shifted out, so that any word that a program takes for a pointer reads
+	 * within the map. */
 	enum { UNUSED_BITS = 64 - MW_ADDRESS_BITS };
 	uintptr_t chunk = (uintptr_t)block << UNUSED_BITS >> (UNUSED_BITS + MW_CHUNK_SHIFT);
 	if (MW_UNLIKELY(map[chunk] != MW_MAP_CHUNK))
 		return false;
 	/* Shifted back rather than masked from `block`: one instruction less.  The empty statement
-	 * keeps the compiler from seeing that it is the same. */
+	 * hides from the compiler that the result is the same. */
 	__asm__("" : "+r"(chunk));
 	place->chunk = chunk << MW_CHUNK_SHIFT;
 	place->offset = ((uintptr_t)block >> (MW_SLICE_SHIFT - MW_ENTRY_SHIFT)) &
@@ -105,7 +111,7 @@ MW_ALWAYS_INLINE bool mw_fast_place(void *block, mw_place_in_chunk_t *place) {
 	return mw_fast_place_by(mw_address_map, block, place);
 }
 
-/* The same of what is in a chunk. */
+/* The same for a pointer that is known to lie in a chunk. */
 MW_ALWAYS_INLINE mw_place_in_chunk_t mw_fast_place_of(const void *block) {
 	uintptr_t address = (uintptr_t)block;
 	return (mw_place_in_chunk_t){.chunk = address & ~(MW_CHUNK_BYTES - 1),
@@ -122,7 +128,7 @@ MW_ALWAYS_INLINE mw_page_t *mw_fast_page(mw_place_in_chunk_t place) {
 	return (mw_page_t *)(place.chunk + (place.offset << ENTRY_TO_PAGE) + MW_CHUNK_PAGES_OFFSET);
 }
 
-/* One compare answers for every page that is not an ordinary one of this thread. */
+/* One compare leaves out every page that is not an ordinary one of this thread. */
 MW_ALWAYS_INLINE bool mw_fast_is_own(mw_entry_t *entry) {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 	return atomic_load_explicit(&entry->owner, memory_order_relaxed) == self;
@@ -132,15 +138,15 @@ MW_ALWAYS_INLINE bool mw_fast_owns(const mw_page_t *page) {
 	return mw_fast_is_own(mw_page_entry(page));
 }
 
-/* Of an entry that was read: with its address hidden, neither of the two loads needs an instruction
- * to compute one. */
+/* Returns the list of an entry that was read already.  The empty statement hides the address, so
+ * that neither load needs an instruction to compute it. */
 MW_ALWAYS_INLINE mw_list_t *mw_fast_list(mw_place_in_chunk_t place) {
 	__asm__("" : "+r"(place.offset));
 	return mw_fast_entry(place)->list;
 }
 
-/* True: that was the last.  The compiler keeps the subtraction and its test apart, as two to four
- * instructions. */
+/* Counts a push; true: it was the last one that fits.  The compiler keeps the subtraction and its
+ * test apart, as two to four instructions. */
 MW_ALWAYS_INLINE bool mw_fast_count_push(mw_list_t *list) {
 #ifdef __x86_64__
 	bool last;
@@ -151,9 +157,10 @@ MW_ALWAYS_INLINE bool mw_fast_count_push(mw_list_t *list) {
 #endif
 }
 
-/* A block of an own page; false: it is the one that was freed last.  Tiny blocks go onto their
- * page, not onto the list head, whose length stays known: it is only drained.  The others go onto
- * the head: the block freed last is in the processor's cache, and a cold one is a miss a line. */
+/* Frees a block of an own page; false: it is the block freed last.  A tiny block goes onto its
+ * page's list, not onto the allocation list, whose length stays known because it is only
+ * drained.  Other blocks go onto the allocation list: the block freed last is in the processor's
+ * cache, and a cold block is a miss for each line. */
 MW_ALWAYS_INLINE bool mw_fast_put(mw_list_t *list, void *block) {
 	void *next = list->first;
 	if (MW_UNLIKELY(next == block))
@@ -165,15 +172,16 @@ MW_ALWAYS_INLINE bool mw_fast_put(mw_list_t *list, void *block) {
 	return true;
 }
 
-/* A block of another thread's page, for which the remote-free cache has room; false: nothing was
- * done. */
+/* Frees a block of another thread's page into the remote-free cache; false: it has no room, and
+ * nothing was done. */
 MW_ALWAYS_INLINE bool mw_fast_free_remote(mw_place_in_chunk_t place, void *block) {
-	/* Hidden, so that the compiler computes nothing of this on the way to an own block. */
+	/* Hidden, so that the compiler computes nothing for this case on the way to an own block.
+	 */
 	__asm__("" : "+r"(place.chunk), "+r"(place.offset));
 	return mw_remote_add(mw_thread.remote, place.chunk, place.offset, block);
 }
 
-/* False: nothing was done. */
+/* Frees a block by the fast paths.  False: nothing was done. */
 MW_ALWAYS_INLINE bool mw_fast_free_by(const uint8_t *map, void *block) {
 	mw_place_in_chunk_t place;
 	if (MW_UNLIKELY(!mw_fast_place_by(map, block, &place)))

@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: MIT
  * free.c -- everything of free() that the fast path leaves over. */
+#include "heap/core/free.h"
+
 #include <string.h>
 
 #include "base/check.h"
 #include "heap/arena/arena.h"
-#include "heap/core/fast.h"
-#include "heap/core/heap.h"
-#include "heap/core/heap_page.h"
+#include "heap/core/alloc.h"
 #include "heap/core/lookup.h"
+#include "heap/core/resize.h"
 #include "heap/large/huge.h"
 #include "heap/layout/counters.h"
-#include "heap/memory/chunk.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/queue.h"
+#include "heap/layout/record.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/counts.h"
+#include "heap/local/heap.h"
 #include "heap/misuse/guarded.h"
 #include "heap/misuse/misuse.h"
+#include "heap/remote/ownership.h"
 #include "heap/remote/remote.h"
 #include "heap/sample/sampling.h"
 #include "heap/sample/slot_cache.h"
+#include "heap/thread/thread.h"
 
-/* A thread that only frees blocks of other threads gets a heap after so many: then it sends them in
- * batches, at an atomic operation a batch instead of one a block.  A thread that frees a few, as
- * many do that only wait, needs none. */
+/* A thread without a heap gets one after so many frees of other threads' blocks: then it sends them
+ * in batches, with an atomic operation for a batch instead of one for a block.  A thread that frees
+ * a few, as many do that only wait, needs no heap. */
 #define HEAPLESS_FREES 64u
 
 /* Puts a block above tiny, of any thread's page, into the thread's bin.  False: the bin is full. */
@@ -45,7 +54,8 @@ static void free_own(mw_heap_t *heap, mw_page_t *page, void *block) {
 	mw_heap_page_put(page, block);
 }
 
-/* NULL: none, yet.  Who frees after its end, in another library's destructor, would keep it. */
+/* Returns the heap of a thread that only frees; NULL: it has none yet.  A thread that frees after
+ * its end, in another library's destructor, would keep the heap. */
 static MW_NOINLINE mw_heap_t *heap_of_consumer(void) {
 	if (mw_thread.ended || ++mw_thread.heapless_frees < HEAPLESS_FREES)
 		return NULL;
@@ -59,7 +69,8 @@ static void free_in_page(mw_page_t *page, void *block) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (MW_UNLIKELY(!heap))
 		heap = heap_of_consumer();
-	/* The hardened library's come here from the quarantine, and were counted before it. */
+	/* Blocks of the hardened library come here from the quarantine, and were counted before it.
+	 */
 	if (!MW_HARDEN_ON && MW_UNLIKELY(!mw_thread.quick_heap) && heap)
 		mw_heap_counts_freed(heap, page->block_bytes);
 	if (heap && atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
@@ -93,7 +104,7 @@ static void free_large(mw_page_t *page, void *block) {
 	if (page->large_record)
 		mw_sampling_freed(page->large_record);
 	count_large(mw_chunk_of(page)->arena, page->large_bytes);
-	mw_chunk_give(page, MW_PAGE_FREED);
+	mw_arena_or_chunk_give(page, MW_PAGE_FREED);
 }
 
 static void count_sampled(size_t bytes) {
@@ -145,7 +156,6 @@ static mw_record_id_t give_guarded(void *block) {
 	return record;
 }
 
-/* Whatever mw_fast_free_by() left over. */
 void mw_heap_free_slow(void *block) {
 	unsigned where = mw_word_kind((uintptr_t)block);
 	if (MW_UNLIKELY(where == MW_MAP_FOREIGN)) {
@@ -170,14 +180,31 @@ void mw_heap_free_slow(void *block) {
 	free_special(mw_page_first(page), block);
 }
 
+void mw_heap_free_last(void *block, mw_list_t *list) {
+	/* A page's list lies in the first slice of its blocks' chunk.  An allocation list never
+	 * does, even if the thread's stack is a block. */
+	if ((uintptr_t)list - (uintptr_t)mw_chunk_of(block) >= MW_SLICE_BYTES) {
+		mw_heap_free_over(block, list);
+		return;
+	}
+	mw_page_t *page = (mw_page_t *)((char *)list - offsetof(mw_page_t, list));
+	if (MW_UNLIKELY(page->used != 0)) /* no block of the page was out */
+		mw_misuse_free_again(page, block);
+	/* Mostly the page is the last of its class, which stays. */
+	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
+	mw_page_queue_t *queue = &heap->queues[page->size_class];
+	if (queue->first != queue->last)
+		mw_heap_page_emptied(page);
+}
+
 void mw_heap_free_over(void *block, mw_list_t *stack) {
 	stack->first = mw_link_get(block);
 	stack->left++;
 	mw_heap_free_slow(block);
 }
 
-/* A block keeps its place while it shrinks to half (resize.c), so of the smaller ones only what no
- * resizing leads to is wrong. */
+/* A block keeps its place while it shrinks to half (resize.c).  So a small claimed size is wrong
+ * only if no resizing leads to it. */
 static bool is_wrong_size(size_t capacity, size_t align, size_t bytes) {
 	if (bytes > capacity)
 		return true;
@@ -201,7 +228,8 @@ void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *f
 	if (!block)
 		return;
 	mw_thread.function = function;
-	/* Of the others many come here for their size: looking at each would cost too much. */
+	/* Ordinary blocks are not checked: many come here only for their size, and a look at each
+	 * would cost too much. */
 	bool ordinary = mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK &&
 			mw_page_of_slice((uintptr_t)block)->kind == MW_PAGE_SMALL;
 	if (!ordinary && bytes != MW_NO_CLAIM)

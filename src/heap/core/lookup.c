@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * lookup.c -- address map, page, and the page's own rule for where blocks start. */
+ * lookup.c -- the address map, the page, and the page's own rule for the starts of its blocks. */
 #include "heap/core/lookup.h"
 
 #include "heap/arena/arena.h"
 #include "heap/large/huge.h"
+#include "heap/layout/page.h"
 #include "heap/misuse/guarded.h"
 #include "heap/misuse/misuse.h"
 #include "heap/sample/sampled.h"

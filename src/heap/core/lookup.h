@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * lookup.h -- from a pointer of the program to what is known of the block.
+ * lookup.h -- from a pointer of the program to its block.
  * Layer: heap.  Slow paths only.  Ends the program, naming `function`, when the pointer is not the
- * start of a block; whether a small or medium block is live these cannot see. */
+ * start of a block.  Does not see whether a small block is live. */
 #ifndef MW_HEAP_LOOKUP_H
 #define MW_HEAP_LOOKUP_H
 
@@ -9,9 +9,11 @@
 
 #include "heap/layout/page.h"
 
-/* The page of a block in a chunk: small, medium, sampled or large. */
+/* Returns the page of a block in a chunk: small, sampled or large. */
 mw_page_t *mw_lookup_page(const char *function, const void *block);
-/* The bytes that the block holds. */
+/* Returns the bytes that the block holds. */
 size_t mw_lookup_bytes(const char *function, const void *block);
+/* Returns the number of the arena that holds the block; 0: no arena does. */
+unsigned mw_heap_arena_of(const void *block);
 
 #endif

@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: MIT
  * resize.c -- usable sizes and realloc. */
+#include "heap/core/resize.h"
+
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/check.h"
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
 #include "heap/core/lookup.h"
 #include "heap/large/huge.h"
 #include "heap/layout/counters.h"
+#include "heap/layout/page.h"
+#include "heap/layout/record.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/counts.h"
+#include "heap/local/heap.h"
 #include "heap/memory/chunk.h"
 #include "heap/sample/sampling.h"
+#include "heap/thread/thread.h"
 
-/* Of most blocks: small, and not sampled.  0: look closer. */
+/* Returns the bytes of a small block that is not sampled, as most are; 0: look closer. */
 MW_ALWAYS_INLINE size_t bytes_at_once(const void *block) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK))
 		return 0;
@@ -22,7 +30,7 @@ MW_ALWAYS_INLINE size_t bytes_at_once(const void *block) {
 	return MW_LIKELY(ordinary) ? page->block_bytes : 0;
 }
 
-/* Some programs ask for each block they make and free, as redis-server does. */
+/* Some programs ask for each block that they make or free, as redis-server does. */
 size_t mw_heap_usable_bytes(const void *block) {
 	size_t bytes = bytes_at_once(block);
 	return MW_LIKELY(bytes != 0) ? bytes : mw_lookup_bytes("malloc_usable_size", block);
@@ -30,7 +38,7 @@ size_t mw_heap_usable_bytes(const void *block) {
 
 bool mw_heap_blocks_stayed;
 
-/* As if it was freed and made anew.  heap may be NULL. */
+/* Counts a resize as a free and an allocation.  heap may be NULL. */
 static void count_resized(mw_heap_t *heap, size_t old_bytes, size_t new_bytes) {
 	mw_counters_add(&mw_counters.large_freed[mw_large_class(old_bytes)], 1);
 	mw_counters_add(&mw_counters.large_made[mw_large_class(new_bytes)], 1);
@@ -44,7 +52,7 @@ static void count_resized(mw_heap_t *heap, size_t old_bytes, size_t new_bytes) {
 	mw_heap_counts_show(heap);
 }
 
-/* Within the slices the block has, or with free ones behind them.  For the sampler the block is
+/* Resizes within the block's slices, or with free slices behind them.  For the sampler the block is
  * freed and made again: each size is a trial of its own, so estimates stay unbiased. */
 static bool resize_large(void *block, size_t bytes) {
 	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
@@ -99,8 +107,9 @@ void *mw_heap_resize_in_place(void *block, size_t bytes, size_t *usable_bytes) {
 	return mw_fast_keeps(*usable_bytes, bytes) ? block : NULL;
 }
 
-/* Who grows a block by little does so again: it gets room for a quarter more, while that is small,
- * and is copied less often.  For the sampler it is a block of the size that was asked for. */
+/* Allocates the new place of a block that grows.  A program that grows a block by little does so
+ * again: the block gets room for a quarter more, while that is small, and is copied less
+ * often.  The sampler sees the size that was asked for. */
 static void *alloc_grown(size_t usable_bytes, size_t bytes) {
 	size_t room = usable_bytes + usable_bytes / 4;
 	if (bytes > usable_bytes && bytes < room && room <= MW_SMALL_MAX_BYTES) {

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * verify.c -- what must hold of a heap between two of its owner's operations. */
+ * verify.c -- invariants of a heap between two of its owner's operations. */
 #include "heap/core/verify.h"
 
 #include <stdatomic.h>
 
 #include "base/check.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/queue.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/batch.h"
+#include "heap/local/harden_lists.h"
 #include "heap/local/head.h"
+#include "heap/local/heap.h"
 #include "heap/local/holes.h"
 #include "heap/memory/chunk.h"
-#include "heap/remote/remote.h"
 
-/* The length of a list of the page's free blocks, which stays in the page. */
+/* Returns the length of a list of free blocks, all of which must be the page's. */
 static uint32_t check_page_list(const mw_page_t *page, const void *list) {
 	uint32_t count = 0;
 	for (const void *block = list; block; block = mw_link_get(block)) {
@@ -29,7 +35,7 @@ static uint32_t check_page_list(const mw_page_t *page, const void *list) {
 	return count;
 }
 
-/* A page's free lists are as long as its counts say. */
+/* A page's free lists must be as long as its counts say. */
 static void check_free_lists(const mw_page_t *page) {
 	uint32_t count = check_page_list(page, page->free);
 	count += check_page_list(page, mw_harden_aged(page));
@@ -58,7 +64,7 @@ static void check_queue(const mw_heap_t *heap, unsigned size_class) {
 		mw_fatal("heap check: a queue of pages does not end in its last page");
 }
 
-/* A list of free blocks of any thread's pages of the class; its length. */
+/* Returns the length of a list of free blocks of any thread's pages of the class. */
 static uint32_t check_list(const void *list, unsigned size_class) {
 	uint32_t count = 0;
 	for (const void *block = list; block; block = mw_link_get(block)) {

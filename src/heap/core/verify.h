@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * verify.h -- walks of the whole heap, for debug builds and tests.
- * Layer: heap.  Each ends the program when an invariant does not hold, and says which. */
+ * Layer: heap.  A walk ends the program when an invariant does not hold, and says which. */
 #ifndef MW_HEAP_VERIFY_H
 #define MW_HEAP_VERIFY_H
 
-#include "heap/core/heap.h"
+#include "heap/layout/page.h"
 
-/* Lists, counts and links of the calling thread's heap: O(free blocks). */
+/* Checks lists, counts and links of the calling thread's heap: O(free blocks). */
 void mw_heap_check(const mw_heap_t *heap);
-/* Slow paths of malloc between two checks of the calling thread's heap and of all chunks; 0: none.
- * Debug builds only. */
+/* Sets how many slow paths of malloc lie between two checks of the calling thread's heap and of all
+ * chunks; 0: no checks.  Debug builds only. */
 void mw_verify_set_interval(uint32_t slow_paths);
 
 #ifdef MW_DEBUG
-/* One more slow path. */
+/* Counts a slow path, and checks when it is time. */
 void mw_verify_tick(const mw_heap_t *heap);
 #else
 static inline void mw_verify_tick(const mw_heap_t *heap) {

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * harden.c -- seals, canaries, fill and quarantine.  Part of libmallow_secure only (harden.h says
- * what a block goes through). */
+ * harden.c -- seals, canaries, fill and quarantine.  Part of libmallow_secure only (harden.h
+ * describes the life of a block). */
 #include "heap/harden/harden.h"
 
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/rng.h"
-#include "heap/core/heap_page.h"
+#include "heap/core/alloc.h"
+#include "heap/core/fast.h"
+#include "heap/core/free.h"
 #include "heap/core/lookup.h"
+#include "heap/core/resize.h"
 #include "heap/harden/harden_fast.h"
-#include "heap/large/huge.h"
-#include "heap/layout/queue.h"
+#include "heap/layout/harden_block.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/counts.h"
+#include "heap/local/harden_lists.h"
+#include "heap/local/head.h"
+#include "heap/local/heap.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/harden_space.h"
 #include "heap/misuse/guarded.h"
 #include "heap/misuse/misuse.h"
-#include "heap/remote/remote.h"
+#include "heap/thread/flush.h"
 #include "os/file/proc.h"
 
 static MW_NOINLINE bool is_untouched_whole(const char *block, size_t capacity) {
@@ -38,7 +47,8 @@ static bool has_slack(size_t capacity) {
 	return capacity > MW_TINY_MAX_BYTES && capacity <= MW_SMALL_MAX_BYTES;
 }
 
-/* Of a large or huge block: is there room for two canaries between the first one and the seal? */
+/* Returns whether a large or huge block has room for two canaries between the first one and the
+ * seal. */
 static bool has_more(size_t capacity, size_t bytes) {
 	return capacity - bytes >= 4 * sizeof(uint64_t);
 }
@@ -54,7 +64,7 @@ static void seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
 	}
 }
 
-/* Of a block that becomes free. */
+/* Overwrites the seal of a block that becomes free. */
 MW_ALWAYS_INLINE void unseal(char *block, size_t capacity, size_t bytes) {
 	if (has_slack(capacity))
 		mw_harden_store(block + bytes, MW_HARDEN_FILL);
@@ -62,8 +72,8 @@ MW_ALWAYS_INLINE void unseal(char *block, size_t capacity, size_t bytes) {
 		mw_harden_unseal(block, capacity);
 }
 
-/* Of a block that is not as seal() left it; `bytes`: what is found of its size, or MW_NO_CLAIM.  A
- * free one has no seal: unseal() saw to that. */
+/* Ends the program: the block is not as seal() left it.  `bytes`: size read from the seal, or
+ * MW_NO_CLAIM.  A free block has no seal, as unseal() overwrote it. */
 static MW_COLD _Noreturn void bad_seal(const char *function, const void *block, size_t capacity,
 				       size_t bytes) {
 	const uint64_t *words = block;
@@ -73,9 +83,9 @@ static MW_COLD _Noreturn void bad_seal(const char *function, const void *block, 
 	mw_misuse_past_end(function, block, capacity, bytes);
 }
 
-/* A live block's bytes that were asked for; ends the program when it is free, was never handed out,
- * or was written past its end.  Whether it is free, its seal alone tells: its first line need not
- * be fetched for that. */
+/* Returns the bytes that the program asked for.  Ends the program when the block is free, was never
+ * handed out, or was written past its end.  The seal alone tells whether it is free: the block's
+ * first cache line is not fetched for that. */
 static size_t check_seal(const char *function, const char *block, size_t capacity,
 			 uint64_t canary) {
 	if (has_slack(capacity)) {
@@ -102,9 +112,9 @@ static size_t check_seal(const char *function, const char *block, size_t capacit
 	return bytes;
 }
 
-/* Of a block that the heap has just made. */
+/* Returns the capacity of a block that the heap has just made. */
 MW_ALWAYS_INLINE size_t capacity_of(void *block) {
-	/* A huge block's chunk is none of ours: what lies there may be anything. */
+	/* The memory before a huge block is no chunk's metadata: it may hold anything. */
 	if (MW_LIKELY(mw_address_kind((uintptr_t)block) == MW_MAP_CHUNK)) {
 		const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 		if (MW_LIKELY(page->kind == MW_PAGE_SMALL))
@@ -115,10 +125,10 @@ MW_ALWAYS_INLINE size_t capacity_of(void *block) {
 
 MW_ALWAYS_INLINE void *give_out(void *block, size_t capacity, size_t bytes) {
 	if (MW_LIKELY(capacity <= MW_SMALL_MAX_BYTES)) {
-		/* Its link was looked at when it was taken from its list. */
+		/* Its link was checked when it was taken from its list. */
 		if (MW_UNLIKELY(!is_untouched(block, capacity)))
 			mw_harden_bad_link(block);
-		/* Neither link nor tag is the program's to see. */
+		/* The program must not see link and tag. */
 		mw_harden_store_fill(block);
 	}
 	seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
@@ -128,7 +138,7 @@ MW_ALWAYS_INLINE void *give_out(void *block, size_t capacity, size_t bytes) {
 }
 
 void *mw_harden_give_out(void *block, size_t bytes) {
-	/* A guarded block has its own ways. */
+	/* A guarded block is neither sealed nor filled. */
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
 		return block;
 	return give_out(block, capacity_of(block), bytes);
@@ -139,22 +149,23 @@ void *mw_harden_alloc_whole(size_t bytes) {
 		return NULL;
 	size_t room = mw_harden_room(bytes);
 	void *block = mw_fast_alloc(room);
-	/* What is listed is of the class: its page need not be looked at. */
+	/* Blocks of a list are of the class: their page need not be looked at. */
 	return MW_LIKELY(block != NULL) ? give_out(block, mw_class_bytes[mw_class_of(room)], bytes)
 					: NULL;
 }
 
-/* The page when `block` is the start of a block of an ordinary one; else NULL. */
+/* Returns the page if `block` is the start of a block of an ordinary one; else NULL. */
 MW_ALWAYS_INLINE mw_page_t *ordinary_page(const void *block) {
 	uintptr_t address = (uintptr_t)block;
 	if (MW_UNLIKELY(mw_word_kind(address) != MW_MAP_CHUNK))
 		return NULL;
-	/* A chunk's own record is no page: its kind reads as none. */
+	/* The chunk's own record is no page: its kind reads as none. */
 	mw_page_t *page = mw_page_of_slice(address);
 	return MW_LIKELY(page->kind == MW_PAGE_SMALL && mw_page_holds(page, block)) ? page : NULL;
 }
 
-/* What the program asked for; ends it when the block is not live, or was written past its end. */
+/* Returns the bytes that the program asked for.  Ends the program when the block is not live, or
+ * was written past its end. */
 static size_t check_any(const char *function, const void *block, size_t *capacity) {
 	*capacity = mw_lookup_bytes(function, block);
 	return check_seal(function, block, *capacity, mw_harden_canary(mw_harden_mix(block)));
@@ -191,7 +202,7 @@ bool mw_harden_make_room(mw_heap_t *heap) {
 	return true;
 }
 
-/* NULL, large, huge and sampled blocks; what is no block. */
+/* Frees NULL, large, huge and sampled blocks, and handles pointers that are no block. */
 static MW_NOINLINE void free_special(const char *function, void *block, size_t bytes,
 				     size_t align) {
 	if (!block)
@@ -210,7 +221,7 @@ static MW_NOINLINE void free_special(const char *function, void *block, size_t b
 	mw_heap_free_slow(block);
 }
 
-/* A block of an ordinary page that is as it must be. */
+/* Puts a checked block of an ordinary page into the quarantine. */
 MW_ALWAYS_INLINE void retire(const mw_page_t *page, void *block, size_t asked_bytes) {
 	mw_heap_t *heap = mw_thread.heap;
 	unseal(block, page->block_bytes, asked_bytes);
@@ -239,14 +250,14 @@ static MW_NOINLINE void free_checked(const char *function, void *block, size_t b
 	retire(page, block, asked_bytes);
 }
 
-/* What the program claims of the block that it frees. */
+/* What the program claims about the block that it frees. */
 typedef struct claims {
-	size_t bytes, align; /* MW_NO_CLAIM: nothing */
+	size_t bytes, align; /* MW_NO_CLAIM: it claims nothing */
 } claims_t;
 static const claims_t no_claims = {MW_NO_CLAIM, MW_NO_CLAIM};
 
-/* A block above tiny, of an ordinary page in the chunk, if it is as it must be; false: nothing was
- * done.  No frame for these. */
+/* Frees a block above tiny of an ordinary page in the chunk; false: it is not as it must be, and
+ * nothing was done.  Needs no stack frame. */
 MW_ALWAYS_INLINE bool free_above_tiny(char *block, uintptr_t chunk, size_t capacity,
 				      claims_t claims) {
 	uint64_t mix = mw_harden_mix(block);
@@ -261,7 +272,7 @@ MW_ALWAYS_INLINE bool free_above_tiny(char *block, uintptr_t chunk, size_t capac
 	return true;
 }
 
-/* The same of a tiny one of a full page, or of another thread's. */
+/* The same for a tiny block of a full page, or of another thread's. */
 MW_ALWAYS_INLINE bool free_tiny(char *block, const mw_page_t *page, claims_t claims) {
 	mw_heap_t *heap = mw_thread.quick_heap;
 	size_t capacity = page->block_bytes;
@@ -277,10 +288,11 @@ MW_ALWAYS_INLINE bool free_tiny(char *block, const mw_page_t *page, claims_t cla
 	return true;
 }
 
-/* Of other threads' pages and full ones; false, as above, also for what is of no ordinary page. */
+/* The same for a block of a full page or of another thread's; false also if it is of no ordinary
+ * page. */
 MW_ALWAYS_INLINE bool free_of_class(char *block, mw_place_in_chunk_t place, claims_t claims) {
 	const mw_page_t *page = mw_fast_page(place);
-	/* A chunk's own record is no page: its kind reads as none. */
+	/* The chunk's own record is no page: its kind reads as none. */
 	unsigned size_class = mw_page_tiny_class(page);
 	if (MW_UNLIKELY(size_class >= MW_CLASS_COUNT) || MW_UNLIKELY(!mw_thread.quick_heap) ||
 	    MW_UNLIKELY(mw_harden_is_whole) || MW_UNLIKELY((uintptr_t)block >> MW_ADDRESS_BITS))
@@ -312,7 +324,7 @@ void mw_harden_free_outside(char *block) {
 	free_checked("free", block, MW_NO_CLAIM, MW_NO_CLAIM);
 }
 
-/* Most are blocks of full pages, of other threads', and above tiny. */
+/* Most of them are blocks of full pages, of other threads' pages, and above tiny. */
 void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align) {
 	mw_place_in_chunk_t place = mw_fast_place_of(block);
 	claims_t claims = {bytes, align};
@@ -357,7 +369,7 @@ static void *move(void *block, size_t capacity, size_t old_bytes, size_t bytes) 
 	return memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
 }
 
-/* What most calls are about: an ordinary block. */
+/* Resizes an ordinary block, as most calls do. */
 static void *resize_ordinary(mw_page_t *page, void *block, size_t bytes) {
 	size_t capacity = page->block_bytes;
 	uint64_t canary = mw_harden_canary(mw_harden_mix(block));

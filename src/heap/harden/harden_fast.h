@@ -1,174 +1,36 @@
 /* SPDX-License-Identifier: MIT
- * harden_fast.h -- malloc() and free() of tiny blocks in the hardened library, and what is written
- * into blocks (harden.h says when).  Layer: heap.  Without MW_HARDENED nothing of it is called.
- *
- * What stands here ends no program: where a word is not as it must be, the caller takes the slow
- * path, which looks again in the order of the messages. */
+ * harden_fast.h -- the fast paths of malloc(), free() and realloc() in the hardened library.
+ * Layer: heap.  Without MW_HARDENED none of them is called.  Ends no program: where a word is not
+ * as it must be, the caller takes the slow path, which checks again in the order of the messages.
+ */
 #ifndef MW_HEAP_HARDEN_FAST_H
 #define MW_HEAP_HARDEN_FAST_H
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
 #include "heap/harden/harden.h"
+#include "heap/harden/harden_seal.h"
 #include "heap/layout/harden_block.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/harden_lists.h"
+#include "heap/local/heap.h"
 #include "heap/misuse/misuse.h"
-#include "os/memory/map.h"
+#include "heap/remote/ownership.h"
 
 #ifdef MW_HARDENED
 
-/* What is written at a block follows from its mixed address, computed once a call. */
-static inline uint64_t mw_harden_canary(uint64_t mix) {
-	return mix ^ mw_harden_keys.canary;
-}
-
-/* Of a free block, link, tag and fill at once.  `word` is its first, and the key is that of the tag
- * with the fill of an untouched block. */
-MW_ALWAYS_INLINE bool mw_harden_is_fresh(const char *block, uint64_t word, uint64_t mix) {
-	uint64_t fill = mw_harden_fold(mw_harden_load(block + 16), mw_harden_load(block + 24));
-	return (fill ^ mw_harden_keys.fresh ^ word) + mix == mw_harden_load(block + sizeof word);
-}
-
-/* The seal of a block of which so many bytes were asked for.  Canaries are odd, the number takes
- * the bits above the lowest three: the first byte of a seal is never 0, so that the commonest
- * overrun, a string's end, shows.  What is written over that byte makes the number one that cannot
- * be with 7 of 8 values, 0 among them; else another, behind which no canary stands. */
-#define MW_HARDEN_SIZE_SHIFT 3u
-static inline uint64_t mw_harden_seal_for(size_t bytes, uint64_t canary) {
-	return canary ^ (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
-}
-
-/* The bytes that the seal says were asked for; more than fit: it is none. */
-static inline uint64_t mw_harden_sealed_bytes(uint64_t seal, uint64_t canary) {
-	uint64_t bytes = seal ^ canary;
-	return bytes >> MW_HARDEN_SIZE_SHIFT | bytes << (64 - MW_HARDEN_SIZE_SHIFT);
-}
-
-/* The word behind what was asked for, `bits`, of a sealed block, of which the seal is the last
- * word: the seal turned so that where the two overlap they are the same.  They are `capacity - 8 -
- * bytes` apart, of which only the lowest three bits count, and capacities are multiples of 16. */
-static inline uint64_t mw_harden_behind(uint64_t seal, uint64_t bits) {
-	/* The empty statement keeps the compiler from masking what a rotation masks itself. */
-	__asm__("" : "+r"(bits));
-	return seal >> bits % 64 | seal << -bits % 64;
-}
-
-/* Canary and size of a tiny or large block that becomes the program's. */
-MW_ALWAYS_INLINE void mw_harden_seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
-	uint64_t bits = (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
-	/* Not computed twice. */
-	__asm__("" : "+r"(bits));
-	uint64_t seal = canary ^ bits;
-	mw_harden_store(block + bytes, mw_harden_behind(seal, bits));
-	mw_harden_store(block + capacity - sizeof(uint64_t), seal);
-}
-
-static inline uint64_t mw_harden_seal_of(const char *block, size_t capacity) {
-	return mw_harden_load(block + capacity - sizeof(uint64_t));
-}
-
-/* Of a block with a seal that is right: whether what is behind its `bytes` is. */
-static inline bool mw_harden_is_sealed(const char *block, size_t bytes, uint64_t seal) {
-	return mw_harden_load(block + bytes) ==
-	       mw_harden_behind(seal, (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT);
-}
-
-/* The last 16 bytes of a sealed block that becomes free: what is freed twice has no seal. */
-MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
-	mw_harden_store_fill(block + capacity - 16);
-}
-
-/* Above tiny, a block's last word is often far behind what was asked for: a cache miss more, and
- * memory touched for nothing.  There the seal stands behind what was asked for, and how much of the
- * block that leaves over in a table in the chunk's metadata (MW_SLACK_TABLE_OFFSET). */
-static inline uint16_t *mw_slack_in(uintptr_t chunk, const void *block) {
-	uintptr_t offset = (uintptr_t)block & (MW_CHUNK_BYTES - 1);
-	return (uint16_t *)(chunk + MW_SLACK_TABLE_OFFSET) + offset / 1024;
-}
-
-static inline uint16_t *mw_slack_of(const void *block) {
-	return mw_slack_in(mw_fast_place_of(block).chunk, block);
-}
-
-/* Blocks above tiny that leave over so much hold the seal three times in a row, so that an overrun
- * that skips the first word shows.  They hold it in their last word, too, for underruns of the
- * block behind, where that is in the same kernel page: nothing is touched that was not. */
-#define MW_HARDEN_MORE_SLACK 24u
-static inline bool mw_harden_ends_in_page(const char *behind, const char *last) {
-	return ((uintptr_t)behind ^ (uintptr_t)last) < MW_OS_PAGE_BYTES;
-}
-
-MW_ALWAYS_INLINE void mw_harden_seal_more(char *behind, char *last, uint64_t seal) {
-	mw_harden_store(behind + 8, seal);
-	mw_harden_store(behind + 16, seal);
-	if (mw_harden_ends_in_page(behind, last))
-		mw_harden_store(last, seal);
-}
-
-MW_ALWAYS_INLINE bool mw_harden_is_sealed_more(const char *behind, const char *last,
-					       uint64_t seal) {
-	uint64_t changed =
-		(mw_harden_load(behind + 8) ^ seal) | (mw_harden_load(behind + 16) ^ seal);
-	if (mw_harden_ends_in_page(behind, last))
-		changed |= mw_harden_load(last) ^ seal;
-	return changed == 0;
-}
-
-MW_ALWAYS_INLINE void mw_harden_seal_slack(char *block, size_t capacity, size_t bytes,
-					   uint64_t canary) {
-	size_t slack = mw_harden_requested(capacity) - bytes;
-	uint64_t seal = mw_harden_seal_for(bytes, canary);
-	*mw_slack_of(block) = (uint16_t)slack;
-	mw_harden_store(block + bytes, seal);
-	if (slack >= MW_HARDEN_MORE_SLACK)
-		mw_harden_seal_more(block + bytes, block + capacity - sizeof seal, seal);
-}
-
-/* The bytes that were asked for of what may be a live block of a tiny class, if seal and canary are
- * right; else MW_NO_CLAIM.
- *
- * That the address is a block's start is not computed: at any other the seal is right once in
- * 2^50.  What lies behind a wild pointer can be read: the guard at a chunk's end begins a page late
- * for this. */
-MW_ALWAYS_INLINE size_t mw_harden_live_tiny(const char *block, size_t capacity, uint64_t canary) {
-	uint64_t seal = mw_harden_seal_of(block, capacity);
-	uint64_t bytes = mw_harden_sealed_bytes(seal, canary);
-	if (MW_UNLIKELY(bytes > capacity) || MW_UNLIKELY(!mw_harden_is_sealed(block, bytes, seal)))
-		return MW_NO_CLAIM;
-	return bytes;
-}
-
-/* The same above tiny.  It is looked that nothing behind the last blocks of `chunk`, which
- * mw_fast_place() found, is read, nor what a word leads to that is no address. */
-MW_ALWAYS_INLINE size_t mw_harden_live_stack(const char *block, uintptr_t chunk, size_t capacity,
-					     uint64_t canary) {
-	size_t slack = *mw_slack_in(chunk, block), bytes = mw_harden_requested(capacity) - slack;
-	size_t end = (uintptr_t)block - chunk + bytes;
-	uint64_t seal = mw_harden_seal_for(bytes, canary);
-	if (MW_UNLIKELY(bytes > capacity) || MW_UNLIKELY(end >= MW_CHUNK_BYTES - MW_SLICE_BYTES) ||
-	    MW_UNLIKELY(mw_harden_load(block + bytes) != seal))
-		return MW_NO_CLAIM;
-	if (slack >= MW_HARDEN_MORE_SLACK &&
-	    MW_UNLIKELY(
-		    !mw_harden_is_sealed_more(block + bytes, block + capacity - sizeof seal, seal)))
-		return MW_NO_CLAIM;
-	return bytes;
-}
-
-MW_ALWAYS_INLINE bool mw_harden_claims_hold(const char *block, size_t asked_bytes, size_t bytes,
-					    size_t align) {
-	return MW_LIKELY(bytes == MW_NO_CLAIM || bytes == asked_bytes) &&
-	       MW_LIKELY(align == MW_NO_CLAIM || !((uintptr_t)block & (align - 1)));
-}
-
-/* A place of a part of the quarantine.  The lowest n bits of the generator's state take all 2^n
- * values in turn (Knuth, "Seminumerical Algorithms", theorem 3.2.1.2 A): they are the group.  The
- * highest n bits are the place in the group. */
+/* Draws a place in a part of the quarantine.  The lowest n bits of the generator's state take all
+ * 2^n values in turn (Knuth, "Seminumerical Algorithms", theorem 3.2.1.2 A): they are the group.
+ * The highest n bits are the place in the group. */
 MW_ALWAYS_INLINE uint32_t mw_harden_next_place(uint32_t *state, unsigned bits) {
 	uint32_t next = mw_harden_next(state);
 	return (next << bits | next >> (32 - bits)) & ((1u << 2 * bits) - 1);
 }
 
-/* Puts the block into a random place of those for its size, so that nobody can tell when it will
- * come back; returns what lay there, or NULL. */
+/* Puts the block into a random place for its size, so that nobody can tell when it will be used
+ * again; returns the block that lay there, or NULL. */
 MW_ALWAYS_INLINE void *mw_harden_swap(mw_harden_thread_t *thread, void *block, size_t capacity) {
 	void **place = thread->quarantine;
 	if (capacity <= MW_TINY_MAX_BYTES)
@@ -184,7 +46,7 @@ MW_ALWAYS_INLINE void *mw_harden_swap(mw_harden_thread_t *thread, void *block, s
 	return displaced;
 }
 
-/* Onto the list of its tiny page, as mw_fast_put(). */
+/* Pushes a block onto the list of its tiny page, as mw_fast_put(). */
 MW_ALWAYS_INLINE void mw_harden_push(mw_page_t *page, void *block, uint64_t mix) {
 	mw_harden_link(block, page->free, mix);
 	page->free = block;
@@ -192,7 +54,8 @@ MW_ALWAYS_INLINE void mw_harden_push(mw_page_t *page, void *block, uint64_t mix)
 		mw_heap_page_emptied(page);
 }
 
-/* Onto a list head above tiny.  That the block is not its first already, its seal told. */
+/* Pushes a block onto an allocation list above tiny.  Its seal told that it is not the list's first
+ * block already. */
 MW_ALWAYS_INLINE void mw_harden_push_stack(mw_list_t *stack, void *block, uint64_t mix) {
 	mw_harden_link(block, stack->first, mix);
 	stack->first = block;
@@ -200,8 +63,8 @@ MW_ALWAYS_INLINE void mw_harden_push_stack(mw_list_t *stack, void *block, uint64
 		mw_heap_free_last(block, stack);
 }
 
-/* Of a block that leaves the quarantine.  Its seal was looked at when it went in; its link, to
- * nothing, and tag are looked at before they are written over. */
+/* Frees a block that leaves the quarantine.  Its seal was checked when it went in.  Its link, to
+ * nothing, and its tag are checked before they are overwritten. */
 MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 	if (MW_UNLIKELY(!block))
 		return;
@@ -220,7 +83,7 @@ MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 		mw_heap_free_slow(block);
 }
 
-/* A tiny block that is free, and whose link was looked at, as the program gets it. */
+/* Turns a free tiny block, whose link was checked, into the program's. */
 MW_ALWAYS_INLINE void *mw_harden_give_tiny(char *block, size_t bytes) {
 	if (MW_UNLIKELY(!mw_harden_is_untouched(block)))
 		mw_harden_bad_link(block);
@@ -230,7 +93,7 @@ MW_ALWAYS_INLINE void *mw_harden_give_tiny(char *block, size_t bytes) {
 	return block;
 }
 
-/* A block of a list head; NULL: the list is empty, or the block was written to. */
+/* Pops a block of a tiny class; NULL: the list is empty, or the block was written to. */
 MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 	void **head = &mw_thread.heads[size_class];
 	char *block = *head;
@@ -242,10 +105,11 @@ MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 		return NULL;
 	void *next = (void *)(word ^ mix);
 	*head = next;
-	/* As in mw_fast_pop().  Not where its seal will stand: that costs a queue of more blocks
-	 * than the cache holds 0.1 of the plain library's time, and gains nothing elsewhere. */
+	/* As in mw_fast_pop().  The place of its seal is not fetched: that costs a queue of more
+	 * blocks than the cache holds 0.1 of the plain library's time, and gains nothing elsewhere.
+	 */
 	__builtin_prefetch(next);
-	/* Neither link nor tag is the program's to see, and the tag must not be taken for one. */
+	/* The program must not see link and tag, and the tag must not be taken for one. */
 	mw_harden_store_fill(block);
 	mw_harden_seal(block, capacity, bytes, mw_harden_canary(mix));
 	return block;
@@ -268,9 +132,9 @@ MW_ALWAYS_INLINE void *mw_harden_pop_stack(unsigned size_class, size_t bytes) {
 	return block;
 }
 
-/* free() of a block that is none of the thread's own tiny ones: of the chunk at this place. */
+/* free() of a block in the chunk at this place that is no tiny block of the thread's own page. */
 void mw_harden_free_diverted(char *block, mw_place_in_chunk_t place);
-/* Of what is no block of a chunk, or not as it must be. */
+/* free() of a pointer that is no block of a chunk, or of a block that is not as it must be. */
 void mw_harden_free_outside(char *block);
 
 /* malloc() of a tiny size; NULL: the list is empty, the size larger, or the block was written to.
@@ -281,7 +145,7 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
 	return mw_harden_pop_tiny(mw_class_of_tiny[mw_harden_room(bytes)], bytes);
 }
 
-/* mw_heap_alloc_at_once() */
+/* mw_heap_alloc_at_once() with the block sealed. */
 MW_ALWAYS_INLINE void *mw_harden_alloc_at_once(size_t bytes) {
 	if (MW_UNLIKELY(bytes > mw_harden_requested(MW_TINY_MAX_BYTES)) ||
 	    MW_UNLIKELY(mw_harden_is_whole))
@@ -298,7 +162,7 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_stack(size_t bytes) {
 	return mw_harden_pop_stack(mw_class_computed(mw_harden_room(bytes)), bytes);
 }
 
-/* mw_fast_alloc_aligned() */
+/* mw_fast_alloc_aligned() with the block sealed. */
 MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {
 	if (MW_UNLIKELY(bytes > MW_SMALL_MAX_BYTES || align > MW_SMALL_MAX_BYTES))
 		return NULL;
@@ -312,8 +176,8 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {
 						       : mw_harden_pop_stack(size_class, bytes);
 }
 
-/* free() of a tiny block of the thread's own page.  False: something is wrong; nothing was done.
- * Straight into its page's list: what is freed there waits as long as in the quarantine, see
+/* free() of a tiny block of the thread's own page; false: something is wrong, and nothing was done.
+ * The block goes straight into its page's list: there it waits as long as in the quarantine, see
  * mw_harden_hold_back(). */
 MW_ALWAYS_INLINE bool mw_harden_free_own(mw_page_t *page, char *block, size_t bytes, size_t align) {
 	size_t capacity = page->tiny_bytes;
@@ -328,7 +192,8 @@ MW_ALWAYS_INLINE bool mw_harden_free_own(mw_page_t *page, char *block, size_t by
 	return true;
 }
 
-/* The functions that say what they free, or are not free() (MW_NO_CLAIM: they do not say). */
+/* The functions that say what they free, and those that are not free() (MW_NO_CLAIM: the function
+ * does not say). */
 MW_ALWAYS_INLINE void mw_harden_free_claimed(const char *function, char *block, size_t bytes,
 					     size_t align) {
 	mw_place_in_chunk_t place;
@@ -349,12 +214,12 @@ MW_ALWAYS_INLINE void mw_harden_free(char *block) {
 		mw_harden_free_outside(block);
 }
 
-/* realloc() of an ordinary block that stays; NULL: it does not, or is none, or something is wrong.
- */
+/* realloc() of an ordinary block that stays in place; NULL: it cannot stay, is none, or something
+ * is wrong. */
 MW_ALWAYS_INLINE void *mw_harden_resize_in_place(char *block, size_t bytes) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK))
 		return NULL;
-	/* A chunk's own record is no page: its kind reads as none. */
+	/* The chunk's own record is no page: its kind reads as none. */
 	const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 	size_t capacity = page->block_bytes;
 	if (MW_UNLIKELY(page->kind != MW_PAGE_SMALL) ||

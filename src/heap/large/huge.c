@@ -7,10 +7,11 @@
 #include "heap/arena/arena.h"
 #include "heap/large/huge_table.h"
 #include "heap/large/range_cache.h"
+#include "heap/layout/link.h"
 #include "heap/layout/page.h"
+#include "heap/layout/record.h"
 #include "heap/memory/background.h"
 #include "heap/memory/chunk.h"
-#include "heap/memory/chunk_space.h"
 #include "heap/memory/decay.h"
 #include "heap/memory/harden_space.h"
 #include "heap/memory/limit.h"
@@ -21,16 +22,17 @@
 #include "os/time/clock.h"
 #include "state/stats.h"
 
-/* Freed ranges are kept as long as they and the live blocks together are at most 5/4 of what was
- * live at once a moment ago, and these bytes.  Blocks of 5 to 25 MiB that replace each other at
- * random leave a third of the memory in ranges that fit none of the next ones. */
+/* Freed ranges are kept as long as they and the live blocks together are at most 5/4 of the bytes
+ * that were live at once a moment ago, and these bytes.  Blocks of 5 to 25 MiB that replace each
+ * other at random leave a third of the memory in ranges that fit none of the next blocks. */
 #define CACHE_MIN_BYTES ((size_t)64 << 20)
-/* Ranges go before their time only when they are more than so many times what is live. */
+/* Ranges are unmapped before their time only when they are more than so many times the live bytes.
+ */
 #define EARLY_FACTOR 2
-/* Ranges that mremap(2) is asked to grow before fresh memory is mapped.  It refuses those that
- * consist of several mappings, which the kernel does not join once one of them was moved. */
+/* Ranges that mremap(2) is tried on before fresh memory is mapped.  It refuses ranges of several
+ * mappings, which the kernel does not join once one of them was moved. */
 #define GROW_TRIES 8
-/* Remembered for the message of a double free. */
+/* Freed blocks remembered for the message of a double free. */
 #define FREED_PLACES 32
 
 typedef struct freed {
@@ -45,7 +47,7 @@ static struct {
 	freed_t freed[FREED_PLACES]; /* ring */
 	unsigned freed_next;
 	_Atomic size_t live_bytes;
-	size_t most_blocks, most_bytes; /* at once */
+	size_t most_blocks, most_bytes; /* most that were live at once */
 	/* Most bytes live at once in the running purge delay, and in the one before. */
 	size_t high_bytes, high_before_bytes;
 	uint64_t high_end_ns;
@@ -61,7 +63,7 @@ static void unlock_huge(void) {
 	mw_lock_release(&huge.lock, MW_RANK_HUGE);
 }
 
-/* Under the lock: the block is known from now on. */
+/* Under the lock: enters the block into table and address map.  False: no memory. */
 static bool publish(char *base, size_t bytes, uint32_t arena) {
 	mw_huge_block_t block = {(uintptr_t)base, bytes, 0, arena};
 	if (!mw_huge_table_insert(&huge.table, &block))
@@ -80,8 +82,8 @@ static bool publish(char *base, size_t bytes, uint32_t arena) {
 	return true;
 }
 
-/* A range that is too small, grown by mremap(2): only what is missing is new.  The largest first.
- * NULL: none could be grown. */
+/* Grows a range that is too small by mremap(2), so that only the missing bytes are new; tries the
+ * largest range first.  NULL: none could be grown. */
 static char *grow_cached(size_t bytes) {
 	mw_range_t refused[GROW_TRIES];
 	unsigned count = 0;
@@ -110,7 +112,7 @@ static char *grow_cached(size_t bytes) {
 	return base;
 }
 
-/* Memory that is still there, without a fault a page.  NULL: none. */
+/* Takes a kept range, which needs no page fault.  NULL: none fits. */
 static char *take_cached(size_t bytes, size_t align) {
 	lock_huge();
 	char *base = mw_range_cache_take(&huge.cache, bytes, align);
@@ -131,7 +133,8 @@ static void purge_if_due(void) {
 		mw_huge_purge(false);
 }
 
-/* A program's function may give what is a huge block of this heap already: not twice. */
+/* A program's function may return what is a huge block of this heap already; it is not entered
+ * twice. */
 static char *map_in_arena(mw_arena_t *arena, size_t bytes, size_t align, bool *zeroed) {
 	char *base = mw_arena_map(arena, bytes, align, zeroed);
 	if (!base)
@@ -155,7 +158,7 @@ static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 		if (align < huge_align)
 			align = huge_align;
 		base = mw_os_map_aligned(bytes, align);
-		/* Address space may be short, and kept ranges or free chunks have some. */
+		/* Address space may be short: kept ranges and free chunks have some. */
 		if (!base && mw_huge_purge(true) > 0)
 			base = mw_os_map_aligned(bytes, align);
 		if (!base && mw_chunk_unmap_free() > 0)
@@ -192,7 +195,7 @@ void *mw_huge_alloc(mw_arena_t *arena, size_t bytes, size_t align, size_t *usabl
 	return base;
 }
 
-/* Under the lock; ends the program when the block is not there. */
+/* Under the lock: finds the block; ends the program when it is not there. */
 static mw_huge_block_t *find_or_die(const char *function, const void *block) {
 	mw_huge_block_t *found = mw_huge_table_find(&huge.table, (uintptr_t)block);
 	if (found && block)
@@ -214,7 +217,7 @@ static size_t recent_high_bytes(void) {
 	return huge.high_bytes > huge.high_before_bytes ? huge.high_bytes : huge.high_before_bytes;
 }
 
-/* Under the lock, before a block of the live ones is freed. */
+/* Under the lock, before a live block is freed. */
 static void note_high(uint64_t now_ns) {
 	size_t live_bytes = mw_huge_live_bytes();
 	if (now_ns >= huge.high_end_ns) {
@@ -242,7 +245,7 @@ static bool keep(char *base, size_t bytes, uint64_t now_ns) {
 	return true;
 }
 
-/* Unmaps what is more than the program seems to need, what is due first before the rest. */
+/* Unmaps kept ranges that the program does not seem to need, in the order in which they are due. */
 static void unmap_early(void) {
 	if (mw_background_is_running())
 		return;
@@ -316,8 +319,8 @@ bool mw_huge_take_of_arena(uint32_t arena, mw_huge_block_t *block) {
 }
 
 static void *resize(void *block, size_t new_bytes, mw_record_id_t *record) {
-	/* The lock is held over mremap(2): once the block has moved, another thread's mapping may
-	 * come to its old address. */
+	/* The lock is held over mremap(2): once the block has moved, another thread may map memory
+	 * at its old address. */
 	lock_huge();
 	mw_huge_block_t old = *find_or_die("realloc", block);
 	char *moved = old.arena ? NULL : mw_os_remap(block, old.bytes, new_bytes, true);
@@ -330,15 +333,15 @@ static void *resize(void *block, size_t new_bytes, mw_record_id_t *record) {
 	}
 	mw_huge_table_remove(&huge.table, mw_huge_table_find(&huge.table, old.base));
 	atomic_fetch_sub_explicit(&huge.live_bytes, old.bytes, memory_order_relaxed);
-	/* There is room: the table just lost one. */
+	/* The table has room: it just lost a block. */
 	publish(moved, new_bytes, 0);
 	unlock_huge();
 	*record = old.record;
 	return moved;
 }
 
-/* Was mremap(2) refused for want of address space?  It also is where a block consists of several
- * mappings. */
+/* Returns whether mremap(2) was refused for want of address space.  It also refuses blocks of
+ * several mappings. */
 static bool is_space_short(const void *block, size_t new_bytes) {
 	size_t old_bytes = mw_huge_bytes("realloc", block);
 	if (new_bytes <= old_bytes || mw_huge_arena(block))
@@ -427,6 +430,10 @@ size_t mw_huge_cached_bytes(void) {
 
 size_t mw_huge_live_bytes(void) {
 	return atomic_load_explicit(&huge.live_bytes, memory_order_relaxed);
+}
+
+size_t mw_heap_in_use_bytes(void) {
+	return mw_chunk_in_use_bytes() + mw_huge_live_bytes() + mw_arena_in_use_bytes();
 }
 
 void mw_huge_visit(void (*visit)(uintptr_t start, uintptr_t limit, unsigned kind)) {

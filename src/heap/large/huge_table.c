@@ -5,7 +5,7 @@
 
 #include "os/memory/map.h"
 
-/* 170 blocks to the first mapping of one page. */
+/* The first mapping, one page, has room for 170 blocks. */
 #define FIRST_CAPACITY (MW_OS_PAGE_BYTES / 16)
 
 static size_t home_of(const mw_huge_table_t *table, uintptr_t base) {
@@ -65,7 +65,7 @@ void mw_huge_table_remove(mw_huge_table_t *table, mw_huge_block_t *gone) {
 	size_t hole = (size_t)(gone - table->places);
 	for (size_t i = (hole + 1) & mask; table->places[i].base != 0; i = (i + 1) & mask) {
 		size_t home = home_of(table, table->places[i].base);
-		/* May move into the hole unless its home lies cyclically in (hole, i]. */
+		/* A block may move into the hole unless its home lies cyclically in (hole, i]. */
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			table->places[hole] = table->places[i];
 			hole = i;

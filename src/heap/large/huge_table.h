@@ -11,10 +11,10 @@
 #include "heap/layout/record.h"
 
 typedef struct mw_huge_block {
-	uintptr_t base; /* 0: empty place */
-	size_t bytes;   /* mapped and usable */
+	uintptr_t base; /* 0: the place is empty */
+	size_t bytes;   /* bytes mapped, all of them usable */
 	mw_record_id_t record;
-	uint32_t arena; /* that its memory is of; 0: none that a program made */
+	uint32_t arena; /* number of the arena of its memory; 0: none */
 } mw_huge_block_t;
 
 typedef struct mw_huge_table {
@@ -23,9 +23,9 @@ typedef struct mw_huge_table {
 	size_t count;
 } mw_huge_table_t;
 
-/* NULL: not there.  Valid until the table changes. */
+/* Finds a block; NULL: not there.  The pointer is valid until the table changes. */
 mw_huge_block_t *mw_huge_table_find(const mw_huge_table_t *table, uintptr_t base);
-/* False: no memory.  `base` is not in the table. */
+/* Adds a block whose address is not in the table.  False: no memory. */
 bool mw_huge_table_insert(mw_huge_table_t *table, const mw_huge_block_t *block);
 void mw_huge_table_remove(mw_huge_table_t *table, mw_huge_block_t *place);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * range_cache.c -- best fit over a few ranges; a linear look at 128 entries costs less than one
+ * range_cache.c -- best fit over a few ranges: a linear search of 128 entries costs less than one
  * page fault. */
 #include "heap/large/range_cache.h"
 
@@ -10,7 +10,7 @@ char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align) {
 	mw_range_t *best = NULL;
 	for (unsigned i = 0; i < MW_RANGE_CACHE_PLACES; i++) {
 		mw_range_t *range = &cache->places[i];
-		/* Only fronts that are aligned as they are: nothing is left over in front. */
+		/* Only ranges whose front is aligned: no bytes are left over in front. */
 		if (range->base && range->bytes >= bytes &&
 		    ((uintptr_t)range->base & (align - 1)) == 0 &&
 		    (!best || range->bytes < best->bytes))
@@ -70,7 +70,7 @@ bool mw_range_cache_put(mw_range_cache_t *cache, const mw_range_t *range, size_t
 			place = other;
 	}
 	if (!place)
-		return false; /* nothing was joined: that would have made a place */
+		return false; /* no range was joined, or a place would be free */
 	*place = joined;
 	cache->total_bytes += range->bytes;
 	return true;

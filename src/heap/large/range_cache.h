@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * range_cache.h -- address ranges that were freed a moment ago and still have their memory.
- * Layer: heap.  No lock of its own: the holder of MW_RANK_HUGE calls.  Calls the kernel nowhere. */
+ * Layer: heap.  No lock of its own: the holder of MW_RANK_HUGE calls.  Makes no system call. */
 #ifndef MW_HEAP_RANGE_CACHE_H
 #define MW_HEAP_RANGE_CACHE_H
 
@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Neighbours are joined.  A program with a hundred huge blocks that replace each other at random
- * has more than 32 ranges at a time. */
+/* Most ranges.  Neighbours are joined; a program with a hundred huge blocks that replace each other
+ * at random has more than 32 ranges at a time. */
 #define MW_RANGE_CACHE_PLACES 128
 
 typedef struct mw_range {
-	char *base; /* NULL: empty place */
+	char *base; /* NULL: the place is empty */
 	size_t bytes;
-	uint64_t due_ns; /* when its memory should go back */
+	uint64_t due_ns; /* time at which its memory is to be unmapped */
 } mw_range_t;
 
 typedef struct mw_range_cache {
@@ -23,18 +23,18 @@ typedef struct mw_range_cache {
 	size_t total_bytes;
 } mw_range_cache_t;
 
-/* `bytes` from the smallest range that holds them at a multiple of `align`, cut off its front;
- * NULL: none.  `align` is a power of two, at least a page; both multiples of a page. */
+/* Takes `bytes` off the front of the smallest range that holds them and begins at a multiple of
+ * `align`; NULL: none.  `align` is a power of two; both are multiples of a page. */
 char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align);
-/* The largest range of at least `min_bytes`, whole; false: none. */
+/* Takes the largest range of at least `min_bytes`; false: none. */
 bool mw_range_cache_take_largest(mw_range_cache_t *cache, size_t min_bytes, mw_range_t *range);
-/* The range due first, whole; false: the cache is empty. */
+/* Takes the range that is due first; false: the cache is empty. */
 bool mw_range_cache_take_oldest(mw_range_cache_t *cache, mw_range_t *range);
-/* Adds a range, joined with its neighbours (which then live as long as it does).  False: no place,
- * or more than `max_total_bytes` in all; the range stays the caller's. */
+/* Adds a range, joined with its neighbours, which then stay as long as it does.  False: no place,
+ * or more than `max_total_bytes` in all; the caller keeps the range. */
 bool mw_range_cache_put(mw_range_cache_t *cache, const mw_range_t *range, size_t max_total_bytes);
-/* Moves the ranges due at `now_ns` (all: every one) to `gone`; returns their number.  *next_due_ns:
- * of those that stay, UINT64_MAX when there are none. */
+/* Moves the ranges due at `now_ns` (`all`: every range) to `gone`; returns their number.
+ * *next_due_ns: earliest time of the others, UINT64_MAX if there are none. */
 unsigned mw_range_cache_expire(mw_range_cache_t *cache, uint64_t now_ns, bool all,
 			       mw_range_t gone[MW_RANGE_CACHE_PLACES], uint64_t *next_due_ns);
 

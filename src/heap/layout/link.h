@@ -13,30 +13,33 @@
 
 enum { MW_HARDEN_ON = 1 };
 
-/* Drawn at the start of the process.  `address` and `multiplier` are odd, `canary` is even. Hidden:
- * its address would be loaded first, an instruction in each malloc() and free(). */
+/* The secrets, drawn at the start of the process.  `address` and `multiplier` are odd, `canary` is
+ * even.  Hidden: otherwise malloc() and free() each load the struct's address first, an instruction
+ * more. */
 typedef struct mw_harden_keys {
 	_Alignas(MW_CACHE_LINE_BYTES) uint64_t address;
 	uint64_t multiplier, tag, canary;
-	uint64_t fresh; /* the tag's with a fill: see harden_fast.h */
+	uint64_t fresh; /* key of tag and fill together: see mw_harden_is_fresh() */
 } mw_harden_keys_t;
 extern __attribute__((visibility("hidden"))) mw_harden_keys_t mw_harden_keys;
 
-/* Ends the program: link and tag of the free block are not what they must be. */
+/* Ends the program: link and tag of the free block do not belong together. */
 MW_HOOK MW_COLD _Noreturn void mw_harden_bad_link(const void *block);
 
-/* Two secrets and the address: odd, as the multiplier is and no block's address. */
+/* Mixes two secrets and the block's address.  The result is odd, as the multiplier is odd and no
+ * block's address is. */
 static inline uint64_t mw_harden_mix(const void *block) {
 	return ((uintptr_t)block ^ mw_harden_keys.address) * mw_harden_keys.multiplier;
 }
 
-/* The second word of a free block, which goes with the first.  A sum, where the link is encoded by
- * exclusive or: what the two words have in common does not cancel out. */
+/* The tag, second word of a free block, for the link in `word`.  The tag is a sum and the link an
+ * exclusive or, so that a change that both words have in common does not cancel out. */
 static inline uint64_t mw_harden_tag(uint64_t word, uint64_t mix) {
 	return (word ^ mw_harden_keys.tag) + mix;
 }
 
-/* The next of a list of free blocks.  Whatever is written over a link, its tag tells. */
+/* Returns the next block of a list of free blocks.  Ends the program when link and tag do not
+ * belong together, whatever was written over them. */
 static inline void *mw_link_get(const void *block) {
 	const uint64_t *words = block;
 	uint64_t mix = mw_harden_mix(block);

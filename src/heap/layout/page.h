@@ -58,47 +58,48 @@ typedef enum mw_page_kind {
 
 typedef enum mw_page_state {
 	MW_PAGE_QUEUED = 0, /* in its heap's queue of the class */
-	MW_PAGE_FULL,       /* without a free block: in no list; of small blocks without a thread */
-	MW_PAGE_ABANDONED,  /* without a thread, in the class's list of those with free blocks */
-	MW_PAGE_LOOSE,      /* in no list */
+	MW_PAGE_FULL, /* without a free block: in no list; if of small blocks, without a thread */
+	MW_PAGE_ABANDONED, /* without a thread, in the list of its class's pages with free blocks */
+	MW_PAGE_LOOSE,     /* in no list */
 } mw_page_state_t;
 
 #define MW_OWNER_DIVERT ((uintptr_t)1)
-/* Beside the thread pointer, whose low bits are 0, in the hardened library: blocks above tiny,
- * which it frees in another way. */
+/* Flag beside the thread pointer, whose low bits are 0, in the hardened library: a page of blocks
+ * above tiny, which are freed in another way. */
 #define MW_OWNER_STACK ((uintptr_t)4)
 
-/* Beside the thread pointer of the thread that had it last: a full page of tiny blocks.  That
- * thread takes the page back when it frees one (heap/remote/remote.h). */
+/* Flag beside the thread pointer of the thread that had the page last: a full page of tiny
+ * blocks.  That thread takes the page back when it frees one of its blocks (heap/remote/remote.h).
+ */
 #define MW_OWNER_FULL ((uintptr_t)2)
 
-/* What free() pushes onto: a tiny page's free blocks, or a thread's list head of a class above
- * tiny.
- */
+/* The list that free() pushes onto: the free blocks of a tiny page, or a thread's allocation list
+ * of a class above tiny. */
 typedef struct mw_list {
 	void *first;
-	int32_t left; /* pushes until free() takes the slow path: the page's `used`; a head's room,
-		       * and one */
-	uint32_t block_bytes; /* of a head, in the hardened library; in a page here is `carved` */
+	int32_t left;         /* pushes until free() takes the slow path: the page's `used`; for an
+				 allocation list its room, and one */
+	uint32_t block_bytes; /* of an allocation list, in the hardened library; a page has `carved`
+				 in this place */
 } mw_list_t;
 
-/* Of a slice: all that free() reads of a page. */
+/* Everything that the fast path of free() reads of a slice. */
 typedef struct mw_entry {
 	_Atomic uintptr_t owner; /* relaxed: only the owner's own value decides anything */
-	mw_list_t *list;         /* the owner's only */
+	mw_list_t *list;         /* read and written by the owner only */
 } mw_entry_t;
-/* What is left of a page's second cache line. */
+/* Sample marks that fit into a page's second cache line. */
 #define MW_PAGE_SAMPLE_MARKS 8u
 
 typedef struct mw_page mw_page_t;
 struct mw_page {
-	/* First cache line: what seldom changes, and what other threads read and change while the
-	 * owner works on the second line. */
-	char *start; /* of the first block; in a run perhaps not of the slice */
+	/* First cache line: fields that seldom change, and fields that other threads read and
+	 * change while the owner works on the second line. */
+	char *start; /* first block; in a run not always the start of the slice */
 	uint32_t capacity;
 	uint32_t block_bytes; /* of the class; see large_bytes for large blocks */
 	mw_page_t *next, *prev;
-	_Atomic(mw_heap_t *) heap; /* NULL: no thread; compared with one's own only */
+	_Atomic(mw_heap_t *) heap; /* NULL: no thread; only compared with the caller's heap */
 	size_t large_bytes;        /* usable bytes of LARGE */
 	union {
 		struct {
@@ -110,23 +111,24 @@ struct mw_page {
 	uint8_t state;       /* mw_page_state_t */
 	uint8_t slice_count; /* of a run in its first page, else of the page */
 	uint8_t first_slice; /* index of the first slice of the run or large block */
-	uint8_t run_idle;    /* first page of a run: pages of it without a block, under the lock
-			      * of the class's abandoned pages */
-	bool is_retained;    /* without a block, kept in its queue: see mw_heap_page_emptied() */
-	bool zeroed;         /* LARGE, and where runs are of one slice: fresh from the kernel */
+	uint8_t run_idle; /* first page of a run: pages of the run without a block, under the lock
+			     of the class's abandoned pages */
+	bool is_retained; /* without a block, and kept in its queue: see mw_heap_page_emptied() */
+	bool zeroed;      /* LARGE, and classes whose runs are one slice: fresh from the kernel */
 	_Atomic uint64_t remote; /* heap/layout/remote_word.h */
-	/* Second cache line: what the owner's frees change, and what is seldom used. */
+	/* Second cache line: fields that the owner's frees change, and fields that are seldom used.
+	 */
 	_Alignas(MW_CACHE_LINE_BYTES) union {
 		struct {
 			void *free;      /* list of free blocks, linked through their first word */
-			uint32_t used;   /* blocks not in `free`: handed out, in a list head, or in
-					  * `remote` */
+			uint32_t used;   /* blocks not in `free`: handed out, in an allocation list,
+					    or in `remote` */
 			uint32_t carved; /* blocks that were linked, less those in holes */
 		};
-		mw_list_t list; /* the first two */
+		mw_list_t list; /* `free` and `used` as a list */
 	};
-	/* SMALL: the heap that has the page, or had it last; its page count includes the page.
-	 * Relaxed: a hint to all but the page's owner. */
+	/* SMALL: the heap that has the page, or had it last; the heap's page count includes the
+	 * page. Relaxed: a hint to all but the page's owner. */
 	_Atomic(mw_heap_t *) last_heap;
 	union {
 		mw_record_id_t large_record;
@@ -137,7 +139,8 @@ struct mw_page {
 			uint32_t aged_blocks;
 			uint32_t tiny_bytes; /* tiny, hardened library: block_bytes */
 			uint32_t left_used;  /* `used` when the page lost its thread */
-			uint16_t holes; /* bit i: kernel page i of the slice is one, see holes.h */
+			uint16_t holes; /* bit i: kernel page i of the slice is a hole, see holes.h
+					 */
 		};
 	};
 };
@@ -145,44 +148,45 @@ struct mw_page {
 typedef struct mw_chunk mw_chunk_t;
 typedef struct mw_arena mw_arena_t;
 struct mw_chunk {
-	/* All under the chunk lock, or that of its arena. */
+	/* All fields are under the chunk lock, or the lock of the chunk's arena. */
 	uint64_t free_mask;      /* bit i: slice i is free */
 	uint64_t dirty_mask;     /* free slices that may hold pages of memory */
 	uint64_t purge_due_ns;   /* 0: nothing to purge */
-	mw_chunk_t *next, *prev; /* chunks with as many free slices */
+	mw_chunk_t *next, *prev; /* chunks with the same number of free slices */
 	mw_chunk_t *purge_next;
 	mw_chunk_t *all_next;
 	bool purge_listed;
 	bool never_purged;    /* see os/memory/huge_pages.h */
 	bool huge;            /* the kernel agreed to huge pages there */
 	uint8_t node;         /* of its memory; MW_OS_NUMA_ANY */
-	uint8_t listed_under; /* its free slices when it was put into a list; 0: in none */
-	bool is_unmapped;     /* but for slice 0, see heap/memory/chunk_space.h */
-	mw_arena_t
-		*arena; /* that a program made, heap/arena/arena.h; NULL: none, memory of threads */
-	/* Of an arena: slices that may hold other than zero. */
+	uint8_t listed_under; /* number of free slices when the chunk was put into a list; 0: in
+				 none */
+	bool is_unmapped;     /* all but slice 0 is unmapped: see mw_chunk_unmap_free() */
+	mw_arena_t *
+		arena; /* arena that a program made (heap/arena/arena.h); NULL: memory of threads */
+	/* Chunk of an arena: slices that may hold other bytes than zero. */
 	uint64_t touched_mask;
-	/* Of an arena: slices that have to be committed.  Elsewhere, in the hardened library: free
-	 * slices of large blocks, without access. */
+	/* Chunk of an arena: slices that must be committed before use.  Other chunks, in the
+	 * hardened library: free slices of large blocks, without access. */
 	uint64_t decommitted_mask;
-	uint8_t kind_before; /* of its place in mw_address_map */
+	uint8_t kind_before; /* value of its entry in mw_address_map before it became a chunk */
 	bool muzzy_listed;
-	/* Free slices that are not dirty, but may hold memory: the kernel takes it when it likes,
-	 * or, in an arena, nobody can. */
+	/* Free slices that are not dirty but may hold memory.  Muzzy: the kernel takes the memory
+	 * when it needs some.  Pinned, in an arena: the program's hooks purge nothing. */
 	uint64_t muzzy_mask, pinned_mask;
 	uint64_t muzzy_due_ns;
 	mw_chunk_t *muzzy_next;
 };
 
-/* How slice 0 begins: the chunk's record, a byte for each slice (mw_chunk_class()), an entry for
- * each slice. */
+/* Offsets in slice 0: the chunk's record, a byte for each slice (mw_chunk_class()), an entry for
+ * each slice, a page for each slice. */
 #define MW_CHUNK_CLASSES_OFFSET 128u
 #define MW_CHUNK_ENTRIES_OFFSET (MW_CHUNK_CLASSES_OFFSET + MW_CHUNK_SLICES)
 #define MW_ENTRY_SHIFT 4u
 #define MW_CHUNK_PAGES_OFFSET (MW_CHUNK_ENTRIES_OFFSET + (MW_CHUNK_SLICES << MW_ENTRY_SHIFT))
 #define MW_CHUNK_META_BYTES (MW_CHUNK_PAGES_OFFSET + (MW_CHUNK_SLICES << MW_PAGE_META_SHIFT))
-/* Places for entries, and for pages, one behind the other: the chunk's number says which are its.
- * Pages of one place lie where entries of another would. */
+/* Entries and pages have MW_CHUNK_PLACES possible places each, one behind the other: the chunk's
+ * number selects the place.  Pages of one place lie where entries of another would. */
 #define MW_CHUNK_PLACES 4u
 #define MW_CHUNK_META_END                                                                          \
 	(MW_CHUNK_PAGES_OFFSET + MW_CHUNK_PLACES * (MW_CHUNK_SLICES << MW_PAGE_META_SHIFT))
@@ -202,9 +206,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
 		       offsetof(mw_page_t, kind) == offsetof(mw_page_t, kind_and_class) + 1,
 	       "the kind is the upper half of kind_and_class");
 
-/* One byte for each 4 MiB of the 47-bit address space; untouched parts cost nothing.
- * Written under the chunk or huge lock, read without, by a plain load that folds into the compare:
- * a thread that holds a pointer into a chunk got it after the byte was written. */
+/* One byte for each 4 MiB of the 47-bit address space; untouched parts are not resident.  Written
+ * under the chunk or huge lock.  Read without a lock, by a plain load that folds into the compare:
+ * a thread that holds a pointer into a chunk got the pointer after the byte was written. */
 enum { MW_MAP_FOREIGN = 0, MW_MAP_CHUNK = 1, MW_MAP_HUGE = 2, MW_MAP_GUARDED = 3 };
 #define MW_ADDRESS_BITS 47u
 extern uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
@@ -213,13 +217,13 @@ MW_ALWAYS_INLINE unsigned mw_address_kind(uintptr_t address) {
 	return mw_address_map[address >> MW_CHUNK_SHIFT];
 }
 
-/* The same for any word: what a wild pointer holds may be no address. */
+/* The kind of any word: a wild pointer may hold a value that is no address. */
 static inline unsigned mw_word_kind(uintptr_t word) {
 	return word >> MW_ADDRESS_BITS ? MW_MAP_FOREIGN : mw_address_kind(word);
 }
 
-/* The metadata of the slice that holds `address`.  One shift and one mask give the byte offset:
- * slice index times 128, and above it the place. */
+/* Returns the page of the slice that holds `address`.  One shift and one mask give the byte offset:
+ * slice index times 128, and above it the chunk's place. */
 static inline mw_page_t *mw_page_of_slice(uintptr_t address) {
 	uintptr_t offset = (address >> (MW_SLICE_SHIFT - MW_PAGE_META_SHIFT)) &
 			   (MW_CHUNK_PLACE_MASK << MW_PAGE_META_SHIFT);
@@ -230,14 +234,14 @@ static inline mw_chunk_t *mw_chunk_of(const void *address) {
 	return (mw_chunk_t *)((uintptr_t)address & ~(MW_CHUNK_BYTES - 1));
 }
 
-/* The metadata of a chunk's slice. */
+/* Returns the page of a chunk's slice. */
 static inline mw_page_t *mw_chunk_page(const mw_chunk_t *chunk, unsigned slice) {
 	return mw_page_of_slice((uintptr_t)chunk) + slice;
 }
 
-/* Of the slice that holds `address`: 1 + size class of a page of tiny blocks, else 0.  Written when
- * a page is made and when it ends; free() of another thread's block reads it, as one cache line
- * serves a whole chunk. */
+/* Returns the class byte of the slice that holds `address`: 1 + size class for a page of tiny
+ * blocks, else 0.  Written when a page is made and when it ends.  free() of another thread's block
+ * reads it: one cache line serves a whole chunk. */
 MW_ALWAYS_INLINE uint8_t *mw_chunk_class(uintptr_t chunk, uintptr_t address) {
 	return (uint8_t *)(chunk + MW_CHUNK_CLASSES_OFFSET +
 			   (address >> MW_SLICE_SHIFT) % MW_CHUNK_SLICES);
@@ -248,42 +252,44 @@ static inline unsigned mw_page_slice_index(const mw_page_t *page) {
 	       MW_CHUNK_SLICES;
 }
 
-/* An eighth of the way from the first page to this one: few instructions, as it is everywhere. */
+/* Returns the entry of a page.  An entry is an eighth of a page in size, so its offset is an eighth
+ * of the page's: few instructions, as this is inlined in many places. */
 static inline mw_entry_t *mw_page_entry(const mw_page_t *page) {
 	uintptr_t offset = (uintptr_t)page & (MW_CHUNK_BYTES - 1);
 	return (mw_entry_t *)(((uintptr_t)page - offset) + offset / 8 +
 			      (MW_CHUNK_ENTRIES_OFFSET - MW_CHUNK_PAGES_OFFSET / 8));
 }
 
-/* The page of an entry. */
+/* Returns the page of an entry. */
 static inline mw_page_t *mw_entry_page(const mw_entry_t *entry) {
 	uintptr_t offset = (uintptr_t)entry & (MW_CHUNK_BYTES - 1);
 	return (mw_page_t *)(((uintptr_t)entry - offset) + (offset - MW_CHUNK_ENTRIES_OFFSET) * 8 +
 			     MW_CHUNK_PAGES_OFFSET);
 }
 
-/* The first page of a run. */
+/* Returns the first page of the run or large block that the page is part of. */
 static inline mw_page_t *mw_page_run(const mw_page_t *page) {
 	return (mw_page_t *)(uintptr_t)page - mw_page_slice_index(page) + page->first_slice;
 }
 
-/* The page's metadata proper, whichever of a large block's slices `page` describes. */
+/* Returns the page of a large block, whichever of the block's slices `page` describes; any other
+ * page as it is. */
 static inline mw_page_t *mw_page_first(mw_page_t *page) {
 	return page->kind == MW_PAGE_INTERIOR ? mw_page_run(page) : page;
 }
 
-/* The size class if it is a page of tiny blocks; else MW_TINY_CLASSES or more. */
+/* Returns the size class of a page of tiny blocks; MW_TINY_CLASSES or more for any other page. */
 static inline unsigned mw_page_tiny_class(const mw_page_t *page) {
 	return page->kind_and_class - ((unsigned)MW_PAGE_SMALL << 8);
 }
 
-/* Is `block` the start of one of the page's blocks, if only by its address?  Not for large ones. */
+/* Returns whether `block` is the address of one of the page's blocks.  Not for large blocks. */
 static inline bool mw_page_of_class_holds(const mw_page_t *page, unsigned size_class,
 					  const void *block) {
 	uint64_t reciprocal = mw_class_reciprocal[size_class];
-	/* One multiplication divides by the block size: the upper half is the block's number (one
-	 * more at most, far from the page), the lower one says within the page whether nothing is
-	 * left over. */
+	/* One multiplication divides by the block size.  The upper half is the block's number (one
+	 * more at most, far from the page).  The lower half tells, within the page, whether there
+	 * is a remainder. */
 	unsigned __int128 product =
 		(unsigned __int128)((uintptr_t)block - (uintptr_t)page->start) * reciprocal;
 	return (uint64_t)product < reciprocal && (uint64_t)(product >> 64) < page->capacity;
@@ -298,7 +304,8 @@ static inline void mw_page_set_class_byte(const mw_page_t *page, uint8_t value) 
 	*mw_chunk_class(chunk, (uintptr_t)mw_page_slice_index(page) << MW_SLICE_SHIFT) = value;
 }
 
-/* Frees of its blocks take the slow path from now on.  No inline function: it is everywhere. */
+/* Sends frees of the page's blocks to the slow path from now on.  No inline function: it is called
+ * in many places. */
 void mw_page_divert(mw_page_t *page);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * queue.h -- the doubly linked lists of pages.  Layer: heap.  The owner's only. */
+ * queue.h -- doubly linked lists of pages.
+ * Layer: heap.  No lock of its own: the owner of the pages calls, or the holder of their lock. */
 #ifndef MW_HEAP_QUEUE_H
 #define MW_HEAP_QUEUE_H
 

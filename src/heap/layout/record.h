@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * record.h -- the number by which the heap knows the profiler's record of a sampled block.
- * Layer: heap. */
+ * record.h -- what the heap keeps for the profiler: a number for each sampled block, and a few
+ * words for each thread. Layer: heap.  heap/sample/hooks.h says who writes them. */
 #ifndef MW_HEAP_RECORD_H
 #define MW_HEAP_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* 0: the block is not sampled. */
+/* The number of the profiler's record of a block; 0: the block is not sampled. */
 typedef uint32_t mw_record_id_t;
+
+/* The hooks' own state of one thread. */
+typedef struct mw_hook_thread {
+	uint32_t rate; /* number of the rate of this epoch that the thread draws by: 0 .. 15 */
+	/* The sample just taken changed `rate`: all countdowns are drawn anew. */
+	bool rate_changed;
+	uint64_t words[12]; /* opaque to the heap: random numbers, epoch */
+} mw_hook_thread_t;
 
 #endif

@@ -31,7 +31,7 @@
 #define MW_REMOTE_COUNT_SHIFT 3u
 #define MW_REMOTE_COUNT_MASK ((uint64_t)0x1fff)
 #define MW_REMOTE_BLOCK_SHIFT 16u
-/* Blocks that a page of 64 KiB has at most. */
+/* Most blocks of a page of 64 KiB. */
 #define MW_REMOTE_ALL 4096u
 _Static_assert(MW_SLICE_BYTES / 16 <= MW_REMOTE_ALL, "a page's blocks");
 _Static_assert(MW_REMOTE_ALL <= MW_REMOTE_COUNT_MASK, "the count fits");
@@ -44,7 +44,8 @@ static inline uint32_t mw_remote_count(uint64_t word) {
 	return (uint32_t)(word >> MW_REMOTE_COUNT_SHIFT & MW_REMOTE_COUNT_MASK);
 }
 
-/* Blocks in the delayed list of a page of which `used` are out or in that list. */
+/* Returns the blocks in the delayed list of a page.  `used`: the page's blocks that are out or in
+ * that list. */
 static inline uint32_t mw_remote_length(uint64_t word, uint32_t used) {
 	uint32_t free = word & MW_REMOTE_LISTED ? MW_REMOTE_ALL - used : 0;
 	return mw_remote_count(word) - free;
@@ -54,21 +55,22 @@ static inline void *mw_remote_list(uint64_t word) {
 	return (void *)(uintptr_t)(word >> MW_REMOTE_BLOCK_SHIFT);
 }
 
-/* Full: no owner, no free block. */
+/* Returns whether the page is full: it has no owner and no free block. */
 static inline bool mw_remote_is_full(uint64_t word) {
 	return (word & MW_REMOTE_FLAGS) == MW_REMOTE_ABANDONED;
 }
 
-/* Replaces the word if it still is *word; otherwise *word becomes what it is now.  Acquire and
- * release: pairs with itself. */
+/* Replaces the page's word by `wanted` if it is still *word; otherwise loads it into
+ * *word.  Acquire and release: pairs with itself. */
 static inline bool mw_remote_swap(mw_page_t *page, uint64_t *word, uint64_t wanted) {
 	return atomic_compare_exchange_weak_explicit(&page->remote, word, wanted,
 						     memory_order_acq_rel, memory_order_relaxed);
 }
 
 typedef enum mw_remote_pushed {
-	MW_REMOTE_SENT,  /* the blocks are the page's, and the page may be anybody's */
-	MW_REMOTE_TOOK,  /* the page was full: the caller owns it, and still has the blocks */
+	MW_REMOTE_SENT, /* the page has the blocks; the caller knows nothing of the page's owner any
+			   more */
+	MW_REMOTE_TOOK, /* the page was full: the caller owns it, and still has the blocks */
 	MW_REMOTE_ENDED, /* the page was listed, all its blocks are back: the caller owns it */
 } mw_remote_pushed_t;
 

@@ -9,14 +9,15 @@ const uint32_t mw_class_bytes[MW_CLASS_COUNT] = {
 	12288, 14336, 16384, 20480, 24576, 28672, 32768, 40960, 49152, 57344, 65536,
 };
 
-/* 1 where at most a block's share is left over in a slice.  From 10 KiB on a class is 5, 6 or 7
- * times a power of two: so many slices leave nothing over. */
+/* 1 where less than a block is left over at the end of a slice.  From 10 KiB on a class is 5, 6 or
+ * 7 times a power of two: 5, 3 or 7 slices leave nothing over. */
 const uint8_t mw_class_run_slices[MW_CLASS_COUNT] = {
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 3, 7, 1, 5, 3, 7, 1, 5, 3, 7, 1,
 };
 
-/* Rounded up, so that the product of a multiple of the size overflows to less than this. */
+/* Rounded up, so that the product with a multiple of the size overflows to less than the
+ * reciprocal. */
 #define RECIPROCAL(bytes) (UINT64_MAX / (bytes) + 1)
 const uint64_t mw_class_reciprocal[MW_CLASS_COUNT] = {
 	RECIPROCAL(16),    RECIPROCAL(32),    RECIPROCAL(48),    RECIPROCAL(64),
@@ -33,7 +34,7 @@ const uint64_t mw_class_reciprocal[MW_CLASS_COUNT] = {
 };
 
 #define LEAST MW_CLASS_LEAST
-/* Sixteen to a line: a step. */
+/* Sixteen to a line: one step of sizes. */
 /* clang-format off */
 const uint8_t mw_class_of_tiny[MW_TINY_MAX_BYTES + 1] = {
 	LEAST,

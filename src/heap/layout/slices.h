@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * slices.h -- runs of a chunk's slices, as bits of its masks.
- * Layer: heap.  The holder of the lock that the chunk's masks are under calls. */
+ * slices.h -- runs of a chunk's slices, as bits of the chunk's masks.
+ * Layer: heap.  The caller holds the lock of the masks. */
 #ifndef MW_HEAP_SLICES_H
 #define MW_HEAP_SLICES_H
 
@@ -13,10 +13,10 @@ static inline uint64_t mw_slices_mask(unsigned first, unsigned count) {
 	return ((count == 64 ? 0 : (uint64_t)1 << count) - 1) << first;
 }
 
-/* First slice of a run of `count` set bits in `mask`, aligned; 64 when there is none. */
+/* Returns the first slice of an aligned run of `count` set bits in `mask`; 64: there is none. */
 static inline unsigned mw_slices_find(uint64_t mask, unsigned count, unsigned align_slices) {
-	/* After this, bit i says that bits i .. i + count - 1 were set (doubling the length seen).
-	 */
+	/* After the loop bit i is set if bits i .. i + count - 1 were set; each turn doubles the
+	 * length seen. */
 	for (unsigned seen = 1; seen < count;) {
 		unsigned step = seen < count - seen ? seen : count - seen;
 		mask &= mask >> step;
@@ -31,7 +31,7 @@ static inline unsigned mw_slices_find(uint64_t mask, unsigned count, unsigned al
 	return mask ? (unsigned)__builtin_ctzll(mask) : 64;
 }
 
-/* The lowest run of set bits (mask != 0): its first slice, and their number. */
+/* Returns the first slice of the lowest run of set bits, and in *count the bits.  mask != 0. */
 static inline unsigned mw_slices_first_run(uint64_t mask, unsigned *count) {
 	unsigned first = (unsigned)__builtin_ctzll(mask);
 	uint64_t rest = ~(mask >> first);
@@ -46,8 +46,8 @@ static inline void mw_slices_mark_interior(mw_page_t *page, unsigned from, unsig
 	}
 }
 
-/* The run becomes a page; see mw_chunk_take().  The owner words of free slices divert already, or
- * are 0. */
+/* Makes a page of a run of slices: see mw_chunk_take().  The owner words of free slices divert
+ * already, or are 0. */
 static inline mw_page_t *mw_slices_init_page(mw_chunk_t *chunk, unsigned first, unsigned count,
 					     bool zeroed) {
 	mw_page_t *page = mw_chunk_page(chunk, first);
@@ -60,7 +60,7 @@ static inline mw_page_t *mw_slices_init_page(mw_chunk_t *chunk, unsigned first, 
 	return page;
 }
 
-/* The page's slices are free from now on; the first remembers `kind`. */
+/* The page's slices are free from now on; the page of the first keeps `kind`. */
 static inline void mw_slices_end_page(mw_page_t *page, mw_page_kind_t kind) {
 	for (unsigned i = 0; i < page->slice_count; i++) {
 		page[i].kind = MW_PAGE_NONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * batch.h -- the remote-free cache of a thread, and its fast path: see heap/remote/remote.h.
- * Layer: heap. */
+ * batch.h -- the remote-free cache of a thread, and its fast path.
+ * Layer: heap.  Owner thread only.  heap/remote/remote.h describes the mechanism. */
 #ifndef MW_HEAP_REMOTE_BATCH_H
 #define MW_HEAP_REMOTE_BATCH_H
 
@@ -9,8 +9,9 @@
 
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
 
-/* Batches a thread has.  Each slice of a chunk has one place in the table. */
+/* Batches of a thread.  Each slice of a chunk has one place in the table. */
 #define MW_REMOTE_BATCHES 64u
 
 /* Blocks of one page that the thread freed and has not sent to the page yet. */
@@ -22,22 +23,22 @@ typedef struct mw_remote_batch {
 } mw_remote_batch_t;
 _Static_assert(sizeof(mw_remote_batch_t) == 2 * sizeof(mw_entry_t), "mw_remote_add() scales by it");
 
-/* Blocks of one class, of pages of other threads, that the thread's next refill of the class takes.
- * A list with its room: see mw_list_t. */
+/* Blocks of one class, of other threads' pages, that the thread's next refill of the class takes. A
+ * list with its room: see mw_list_t. */
 typedef mw_list_t mw_remote_bin_t;
 
-/* Blocks of a cache line or more have a bin.  Smaller ones share their lines with blocks that other
- * threads use: two processors would write to one line in turns. */
+/* Least block size with a bin.  Smaller blocks share their cache lines with blocks that other
+ * threads use: two processors would write to one line by turns. */
 #define MW_REMOTE_BIN_LEAST_BYTES MW_CACHE_LINE_BYTES
 
 /* The remote-free cache of a thread. */
 typedef struct mw_remote_cache {
 	mw_remote_batch_t batches[MW_REMOTE_BATCHES];
-	/* By mw_chunk_class(): number 0 never has room. */
+	/* Indexed by mw_chunk_class(); bin 0 never has room. */
 	mw_remote_bin_t bins[1 + MW_TINY_CLASSES];
 } mw_remote_cache_t;
 
-/* That of a thread without a heap: no entry matches, no bin has room.  Never written. */
+/* The cache of a thread without a heap: no batch matches, and no bin has room.  Never written. */
 extern mw_remote_cache_t mw_remote_no_cache;
 
 /* Tells pages apart: the address of the page's entry less the offset of its chunk's entries, which
@@ -51,7 +52,7 @@ static inline mw_page_t *mw_remote_batch_page(const mw_remote_batch_t *batch) {
 	return mw_entry_page((const mw_entry_t *)(batch->place + MW_CHUNK_ENTRIES_OFFSET));
 }
 
-/* Adds a block to the bin of its class.  False: there is no room, or the block is the one that came
+/* Adds a block to the bin of its class.  False: the bin has no room, or the block is the one added
  * last; nothing was done. */
 MW_ALWAYS_INLINE bool mw_remote_keep(mw_remote_bin_t *bin, void *block) {
 	void *first = bin->first;
@@ -65,9 +66,9 @@ MW_ALWAYS_INLINE bool mw_remote_keep(mw_remote_bin_t *bin, void *block) {
 }
 
 /* Adds a block to the batch of its page, or to the bin of its class if the page has no batch.  The
- * page's entry lies `offset` bytes into the table of the chunk.  False: there is no room, the block
- * is the one that came last, or the page is a full one that the thread is to take back; nothing was
- * done. */
+ * page's entry lies `offset` bytes into the table of the chunk.  False, and nothing was done: there
+ * is no room, the block is the one added last, or the page is a full one that the thread is to take
+ * back. */
 MW_ALWAYS_INLINE bool mw_remote_add(mw_remote_cache_t *cache, uintptr_t chunk, uintptr_t offset,
 				    void *block) {
 	enum { MASK = (MW_REMOTE_BATCHES - 1) << MW_ENTRY_SHIFT };

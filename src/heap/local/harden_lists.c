@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * harden_lists.c -- lists of free blocks that begin anywhere, and blocks that are held back.  Part
+ * harden_lists.c -- the random order of lists of free blocks, and blocks that are held back.  Part
  * of libmallow_secure only. */
 #include "heap/local/harden_lists.h"
 
-#include "heap/core/heap.h"
-#include "heap/core/heap_page.h"
+#include "heap/layout/harden_block.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
 #include "heap/layout/queue.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
 
 void mw_harden_start_thread(mw_harden_thread_t *thread) {
-	if (thread->random != 0) /* of a thread before */
+	if (thread->random != 0) /* the heap had another thread before */
 		return;
 	uint32_t *states[] = {&thread->held, &thread->short_place, &thread->small_place,
 			      &thread->medium_place};
@@ -16,13 +20,14 @@ void mw_harden_start_thread(mw_harden_thread_t *thread) {
 		*states[i] = mw_harden_draw_below(&thread->random, UINT32_MAX);
 }
 
-/* Of a fresh list four blocks may come next, each with the same chance: the lowest one left in each
- * quarter of the list's memory, which begins at a random block and goes around its end.  Not in any
- * order: objects that a program made one after another would lie apart, and walking over them would
- * take three times as long (Python's collector of cycles over 1.5 million objects). */
+/* Random order of a fresh list.  Four blocks may come next, each with the same chance: the lowest
+ * one left in each quarter of the list's memory, which begins at a random block and wraps
+ * around.  A wholly random order would place objects that a program made one after another far
+ * apart: a walk over them would take three times as long (Python's collector of cycles over 1.5
+ * million objects). */
 #define QUARTERS 4u
 typedef struct order {
-	uint32_t count, first; /* blocks of the list; the one that block 0 of the order is */
+	uint32_t count, first; /* blocks of the list; the block that is number 0 of the order */
 	uint32_t next[QUARTERS], end[QUARTERS];
 	uint64_t random;
 } order_t;
@@ -37,7 +42,7 @@ static void start_order(order_t *order, uint32_t count, uint64_t *random) {
 	}
 }
 
-/* The number of the next block; called `count` times. */
+/* Returns the number of the next block; called `count` times. */
 MW_ALWAYS_INLINE uint32_t next_in_order(order_t *order) {
 	uint32_t quarter = order->random % QUARTERS;
 	order->random = order->random >> 2 | order->random << 62;
@@ -66,7 +71,7 @@ void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *res
 	return first;
 }
 
-/* Ends a list after its first `count` blocks, and returns the last of these; *rest: the others. */
+/* Ends a list after its first `count` blocks, and returns the last of them; *rest: the others. */
 static void *split(void *list, uint32_t count, void **rest) {
 	void *last = list;
 	for (uint32_t i = 1; i < count; i++)
@@ -76,17 +81,17 @@ static void *split(void *list, uint32_t count, void **rest) {
 	return last;
 }
 
-/* A page that has as many free ones stays where it is. */
+/* A page with at least so many free blocks keeps its place in the queue. */
 #define LONG_BLOCKS (2 * MW_LIST_BLOCKS)
 
-/* How many blocks must be freed after one before it may come back. */
+/* Draws how many blocks must be freed after a block before it may be used again. */
 MW_ALWAYS_INLINE uint32_t draw_held(mw_harden_thread_t *thread) {
 	enum { FEWEST = 8, MORE_BITS = 3 };
 	return FEWEST + (mw_harden_next(&thread->held) >> (32 - MORE_BITS));
 }
 
-/* A page that has few left goes behind the others of its class: its blocks would come in short
- * lists, each half of what is left.  There it gathers more. */
+/* Puts a page with few blocks left behind the others of its class: it would give short lists, each
+ * half of what is left.  There it gathers more. */
 static MW_NOINLINE uint32_t queue_behind(mw_page_t *page, uint32_t left) {
 	mw_page_queue_t *queue = &mw_thread.heap->queues[page->size_class];
 	mw_queue_remove(queue, page);
@@ -98,19 +103,19 @@ MW_ALWAYS_INLINE uint32_t queued(mw_page_t *page, uint32_t left) {
 	return left < LONG_BLOCKS && page->next ? queue_behind(page, left) : left;
 }
 
-/* Of those that have waited since the page was here the last time the youngest stay as well: so
- * many. */
+/* The youngest `stay` blocks of those that have waited since the page was last here stay as well.
+ */
 static MW_NOINLINE uint32_t hold_aged(mw_page_t *page, void **list, uint32_t stay, uint32_t held) {
 	page->aged_blocks = stay;
 	split(page->aged, stay, list);
 	return queued(page, held);
 }
 
-/* The page's blocks are above tiny, fresh in part or as a whole, or none have waited. */
+/* Handles pages above tiny, pages with fresh blocks, and pages of which no block has waited. */
 static MW_NOINLINE uint32_t hold_first(mw_page_t *page, void **list, uint32_t count,
 				       uint32_t fresh) {
 	if (fresh > 0 && fresh < count) {
-		/* Fresh blocks come before what is free already. */
+		/* Fresh blocks stand before those that were free already. */
 		*list = page->free;
 		split(mw_thread.heap->harden.last_fresh, 1, &page->free);
 		return count - fresh;
@@ -129,11 +134,11 @@ static MW_NOINLINE uint32_t hold_first(mw_page_t *page, void **list, uint32_t co
 	return hold_aged(page, list, held, held);
 }
 
-/* The quarantine of tiny blocks that their owner frees.  Of what is free the younger half stays, up
- * to a number that nobody can tell, so that a block comes back only when that many were freed after
- * it, or its page has few others.  page->free has the block freed last at its front; what stayed
- * when the page was here the last time is apart, in page->aged, as all of page->free is younger: if
- * that is enough, no list need be walked.  No frame for that. */
+/* Quarantine of tiny blocks that their owner frees.  The younger part of the free blocks stays, up
+ * to a secret number, so that a block comes back only when that many were freed after it, or its
+ * page has few others.  page->free has the block freed last at its front.  Blocks that stayed when
+ * the page was last here are apart, in page->aged, and older than all of page->free: if they are
+ * enough, no list is walked.  That case needs no stack frame. */
 uint32_t mw_harden_hold_back(mw_page_t *page, void **list, uint32_t count, uint32_t fresh) {
 	void *aged = page->aged;
 	if (!aged || MW_UNLIKELY(fresh > 0) || MW_UNLIKELY(count < 2))

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * head.c -- the limits that list heads start with, and those that a program sets. */
+ * head.c -- limits of allocation lists: those that lists start with, and those that a program sets.
+ */
 #include "heap/local/head.h"
+
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/batch.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
 
 mw_head_config_t mw_head_config = {
 	.max_bytes = MW_SMALL_MAX_BYTES,
@@ -68,4 +76,16 @@ void mw_head_grow(mw_heap_t *heap, unsigned size_class) {
 	else
 		mw_stack_of(size_class)->left += (int32_t)limit;
 	heap->head_grown_bytes += more_bytes;
+}
+
+/* Most blocks of a list: a page of the smallest blocks, and those that free() may add (head.h). */
+#define HEAD_MAX_BLOCKS (MW_SLICE_BYTES / MW_BLOCK_ALIGN + UINT8_MAX)
+
+uint32_t mw_heap_head_count(unsigned size_class) {
+	uint32_t count = 0;
+	/* Bounded: a block freed twice can make a list cyclic. */
+	for (const void *block = *mw_head_of(size_class); block; block = mw_link_get(block))
+		if (++count > HEAD_MAX_BLOCKS)
+			mw_heap_page_corrupt(mw_page_of_slice((uintptr_t)block));
+	return count;
 }

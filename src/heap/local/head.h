@@ -4,55 +4,63 @@
  *
  * Above tiny, free() pushes blocks of any page onto the list that malloc() pops: the blocks freed
  * last are in the processor's cache.  Blocks of tiny classes go to their pages if the thread owns
- * the page; those of other pages go into a bin (heap/remote/remote.h), which has the class's limit.
- * The blocks of a list are missing elsewhere.  The limit therefore starts low.  It doubles when a
+ * the page; blocks of other pages go into a bin (heap/remote/remote.h), which has the class's
+ * limit. Blocks in a list are missing in their pages, so the limit starts low.  It doubles when a
  * list overflowed and then ran empty: a longer list would have saved both. */
 #ifndef MW_HEAP_HEAD_H
 #define MW_HEAP_HEAD_H
 
-#include "heap/core/heap.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/batch.h"
+#include "heap/local/heap.h"
 
-/* At first, and at most: blocks and bytes of one class, whichever is less; a block at least. */
+/* First and highest limit of a class: blocks and bytes, whichever is less; at least one block. */
 #define MW_HEAD_FIRST_BLOCKS 8u
 #define MW_HEAD_FIRST_BYTES (32u << 10)
 #define MW_HEAD_MAX_BLOCKS 64u
 #define MW_HEAD_MAX_BYTES (1u << 20)
-/* All classes of a thread together, above what they start with: at most so much, and this part of
- * the most pages its heap ever had. */
+/* All limits of a thread together, beyond those at first: at most so many bytes, and at most this
+ * part of the most pages that its heap ever had. */
 #define MW_HEAD_GROWTH_BYTES ((size_t)4 << 20)
 #define MW_HEAD_GROWTH_PART 8u
 
-/* As the options have it, for each new thread: jemalloc's of its thread caches. */
+/* Settings for each new thread, from the options: those of jemalloc's thread caches. */
 typedef struct mw_head_config {
 	bool off;
-	size_t max_bytes;                   /* larger classes have none */
+	size_t max_bytes;                   /* larger classes have no list */
 	uint32_t first_blocks, most_blocks; /* up to MW_HEAD_LIMIT */
 } mw_head_config_t;
-#define MW_HEAD_LIMIT 255u              /* head_limit[] are bytes */
+#define MW_HEAD_LIMIT 255u              /* head_limit[] has elements of one byte */
 extern mw_head_config_t mw_head_config; /* set before threads exist */
 
-/* A refill: so many blocks are on the list now.  Nothing for tiny classes. */
+/* Where the first block of the class's allocation list is named. */
+void **mw_head_of(unsigned size_class);
+/* Blocks in the calling thread's allocation list; ends the program when the list has no end. */
+uint32_t mw_heap_head_count(unsigned size_class);
+
+/* A refill put `count` blocks onto the list.  Does nothing for tiny classes. */
 MW_ALWAYS_INLINE void mw_head_filled(const mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	if (size_class >= MW_TINY_CLASSES)
 		mw_stack_of(size_class)->left = heap->head_limit[size_class] + 1 - (int32_t)count;
 }
 
-/* Above tiny: blocks on the list. */
+/* Blocks on the list of a class above tiny. */
 MW_ALWAYS_INLINE uint32_t mw_head_length(const mw_heap_t *heap, unsigned size_class) {
 	return (uint32_t)(heap->head_limit[size_class] + 1 - mw_stack_of(size_class)->left);
 }
 
-/* Blocks that free() may put onto each list, anew, all of which are empty; none while the thread is
- * bound to an arena. */
+/* Sets the first limits of all lists, which are empty; none while the thread is bound to an arena.
+ */
 void mw_head_start(mw_heap_t *heap);
-/* Of a new thread. */
+/* The same for a new thread, with its settings. */
 static inline void mw_head_configure(mw_heap_t *heap) {
 	heap->heads_off = mw_head_config.off;
 	heap->head_max_bytes = mw_head_config.max_bytes;
 	mw_head_start(heap);
 }
-/* The program says how many for all classes of `least` to `most` bytes: they stay as they are.  The
- * lists are empty. */
+/* The program sets the limit of all classes of `least` to `most` bytes; it does not change any
+ * more.  The lists are empty. */
 MW_COLD void mw_head_set_limit(mw_heap_t *heap, size_t least_bytes, size_t most_bytes,
 			       size_t blocks);
 
@@ -66,7 +74,7 @@ static inline uint32_t mw_remote_bin_length(mw_heap_t *heap, unsigned size_class
 	return heap->head_limit[size_class] - (uint32_t)mw_remote_bin(heap, size_class)->left;
 }
 
-/* The bin is empty, and has room for as many blocks as the class's limit says. */
+/* Makes the bin empty, with room for as many blocks as the class's limit says. */
 static inline void mw_remote_bin_start(mw_heap_t *heap, unsigned size_class) {
 	*mw_remote_bin(heap, size_class) = (mw_remote_bin_t){.left = heap->head_limit[size_class]};
 }
@@ -74,7 +82,7 @@ static inline void mw_remote_bin_start(mw_heap_t *heap, unsigned size_class) {
 /* Doubles the limit of a class whose list overflowed and ran empty, as far as the bounds allow. */
 MW_COLD void mw_head_grow(mw_heap_t *heap, unsigned size_class);
 
-/* At a refill. */
+/* Called at a refill of the class. */
 static inline void mw_head_ran_empty(mw_heap_t *heap, unsigned size_class) {
 	if (MW_UNLIKELY(heap->overflowed >> size_class & 1))
 		mw_head_grow(heap, size_class);

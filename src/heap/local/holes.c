@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * holes.c -- the kernel pages of a slice in which nothing lives. */
+ * holes.c -- finds the kernel pages of a slice in which no block lives, purges them, and links
+ * their blocks again. */
 #include "heap/local/holes.h"
 
 #include <stdatomic.h>
 
 #include "base/bits.h"
 #include "base/check.h"
-#include "heap/core/heap_page.h"
-#include "heap/memory/chunk.h"
+#include "heap/layout/counters.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/harden_lists.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
 
-/* Holes that are filled together, at one call to the kernel. */
+/* Most holes that are filled by one call to the kernel. */
 #define FILL_MOST 4u
-/* Blocks of a list that are fetched ahead, as far as they lie one behind the other. */
+/* How many blocks of a list are fetched ahead, as far as they lie one behind the other. */
 #define AHEAD 8
 
-/* Blocks, by their number, that begin in a kernel page. */
+/* Numbers of the blocks that begin in a kernel page. */
 typedef struct range {
 	uint32_t first, end;
 } range_t;
@@ -53,7 +59,7 @@ static void add_span(free_bytes_t *free, uint32_t offset, uint32_t end) {
 	}
 }
 
-/* What is in no list because it begins in a hole.  Returns how many blocks that are. */
+/* Adds blocks that are in no list because they begin in a hole.  Returns how many. */
 static uint32_t add_holes(free_bytes_t *free, const mw_page_t *page) {
 	uint32_t blocks = 0;
 	for (uint32_t left = page->holes; left; left &= left - 1) {
@@ -64,13 +70,13 @@ static uint32_t add_holes(free_bytes_t *free, const mw_page_t *page) {
 	return blocks;
 }
 
-/* Without those that stand alone: a call to the kernel now and a fault later for 4 KiB. */
+/* Leaves out single pages: a call to the kernel now and a page fault later do not pay for 4 KiB. */
 static uint32_t without_single(uint32_t mask) {
 	uint32_t pairs = mask & mask >> 1;
 	return pairs | pairs << 1;
 }
 
-/* A bit for each kernel page that is wholly free, but for holes. */
+/* Returns a bit for each kernel page that is wholly free and no hole. */
 static uint32_t find_free(const mw_page_t *page) {
 	free_bytes_t free = {{0}};
 	uint32_t bytes = page->block_bytes, count = page->carved - page->used;
@@ -83,7 +89,7 @@ static uint32_t find_free(const mw_page_t *page) {
 		add_span(&free, offset, offset + bytes);
 	}
 	uint32_t ever = page->carved + add_holes(&free, page);
-	uint32_t end = ever * bytes; /* behind that nothing was touched */
+	uint32_t end = ever * bytes; /* no byte behind it was touched */
 	if (ever == page->capacity) {
 		add_span(&free, end, MW_SLICE_BYTES);
 		end = MW_SLICE_BYTES;
@@ -94,7 +100,8 @@ static uint32_t find_free(const mw_page_t *page) {
 	return without_single(found & ~page->holes);
 }
 
-/* Blocks that begin in these kernel pages leave the page's list; the others keep their order. */
+/* Takes blocks that begin in these kernel pages off the page's list; the others keep their order.
+ */
 static void drop_blocks(mw_page_t *page, uint32_t dropped) {
 	void *kept = NULL, *last = NULL, *next;
 	for (void *block = page->free; block; block = next) {
@@ -114,7 +121,8 @@ static void drop_blocks(mw_page_t *page, uint32_t dropped) {
 	page->free = kept;
 }
 
-/* Returns the kernel pages that went; what the kernel refuses is as good as a hole. */
+/* Returns the kernel pages that went.  Pages that the kernel refuses count as holes all the same.
+ */
 static uint32_t purge(const mw_page_t *page, uint32_t mask) {
 	uint32_t went = 0;
 	while (mask) {
@@ -136,14 +144,15 @@ static uint32_t make_in(mw_page_t *page) {
 	return purge(page, found);
 }
 
-/* With no block out the whole slice can go, some other time.  One hole takes a huge page apart. */
+/* Not for a page without a block, whose whole slice can go later, nor where a hole would split a
+ * huge page. */
 static bool is_worth_it(const mw_page_t *page) {
 	return page->used != 0 && !mw_chunk_of(page)->never_purged;
 }
 
 size_t mw_holes_make(mw_heap_t *heap) {
 	uint32_t went = 0;
-	/* The hardened library looks at what it wrote into free blocks, and keeps some of them
+	/* The hardened library checks what it wrote into free blocks, and keeps some of them
 	 * elsewhere. */
 	for (unsigned c = 0; !MW_HARDEN_ON && c < MW_CLASS_COUNT; c++) {
 		if (mw_class_run_slices[c] != 1)
@@ -168,7 +177,7 @@ uint32_t mw_holes_link(mw_page_t *page) {
 		count = range.end - range.first;
 		if (count == 0)
 			continue;
-		/* One kernel page comes as soon by the fault. */
+		/* A single kernel page comes as fast by the page fault. */
 		if (span > 1 && page->block_bytes <= MW_OS_PAGE_BYTES)
 			mw_os_prefault(page->start + first * MW_OS_PAGE_BYTES,
 				       span * MW_OS_PAGE_BYTES);

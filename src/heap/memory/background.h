@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * background.h -- a thread that purges what is due while nobody else calls.
- * Layer: heap.  Here is what it does and whether there is one; src/api starts it, because starting
- * a thread is libc's.  Off until enabled.  The thread holds no lock while it sleeps, and sleeps
- * without an end while nothing is due and the word that refills poll stays as it is. */
+ * background.h -- the state of the background thread, which purges what is due while no other
+ * thread calls.
+ * Layer: heap.  Off until enabled.  src/api starts the thread, because libc starts threads; its
+ * body is mw_background_run() (heap/thread/maintain.h).  The thread holds no lock while it sleeps.
+ * It sleeps without a time limit while nothing is due and the word that refills poll does not
+ * change.
+ */
 #ifndef MW_HEAP_BACKGROUND_H
 #define MW_HEAP_BACKGROUND_H
 
@@ -12,12 +15,12 @@
 
 typedef enum mw_background_state {
 	MW_BACKGROUND_OFF = 0,
-	MW_BACKGROUND_ENABLED, /* the heap is too small to need it so far */
-	MW_BACKGROUND_WANTED,  /* to be started by the next slow path of malloc */
+	MW_BACKGROUND_ENABLED, /* enabled; the heap is too small to need the thread so far */
+	MW_BACKGROUND_WANTED,  /* the next slow path of malloc starts the thread */
 	MW_BACKGROUND_RUNNING,
 } mw_background_state_t;
 
-/* Relaxed: whoever acts on it changes it by a compare-and-swap, or purges as well as the thread. */
+/* Relaxed: who acts on it changes it by a compare-and-swap, or purges beside the thread. */
 extern _Atomic uint32_t mw_background_state;
 
 static inline bool mw_background_is_running(void) {
@@ -29,40 +32,36 @@ static inline bool mw_background_is_wanted(void) {
 	       MW_BACKGROUND_WANTED;
 }
 
-/* Before threads exist. */
+/* Called before threads exist. */
 void mw_background_enable(void);
-/* The heap got a second chunk or a huge block: worth a thread, if one may be. */
+/* The heap got a second chunk or a huge block: large enough for a thread, if one is enabled. */
 void mw_background_heap_grew(void);
-/* True for one caller: it starts a thread that calls mw_background_run(). */
+/* Returns true to one caller, which then starts a thread that calls mw_background_run(). */
 bool mw_background_claim(void);
-/* It could not: others purge, as without it. */
+/* That caller could not start the thread: the other threads purge, as without one. */
 void mw_background_refused(void);
-/* The thread's body; never returns.  Needs no heap of its own. */
-_Noreturn void mw_background_run(void);
-
 void mw_background_wake(void);
+/* The word that the thread sleeps on. */
 extern _Atomic uint32_t mw_background_sleeping;
-/* Something is due at some time, where nothing was before.  No lock is held. */
+/* Something is due at a known time, where nothing was before.  No lock is held. */
 static inline void mw_background_notify(void) {
 	if (!mw_background_is_running())
 		return;
-	/* Pairs with the exchange in mw_background_run(): of two that change one word each sees
-	 * what the other did before, so either the thread sees the new time, or this sees it
+	/* Pairs with the exchange in mw_background_run().  Each side changes the word and sees the
+	 * other's earlier change: either the thread sees the new time, or this call sees the thread
 	 * asleep. */
 	if (atomic_fetch_or_explicit(&mw_background_sleeping, 0, memory_order_acq_rel))
 		mw_background_wake();
 }
 
-/* Since the start. */
-typedef struct mw_background_stats {
-	uint64_t turns, slept_ns;
-} mw_background_stats_t;
-mw_background_stats_t mw_background_stats(void);
-
-/* Wakes the background thread now, for work without a due time. Returns whether there is one. */
+/* Wakes the background thread now, for work without a due time.  Returns whether there is one. */
 bool mw_background_wake_for_hooks(void);
+/* Returns whether mw_background_wake_for_hooks() was called since the last call.  The background
+ * thread calls it after it has set the word that it will sleep on: later requests change the word.
+ */
+bool mw_background_take_request(void);
 
-/* The thread did not come over: a new one when the child allocates. */
+/* In the child of a fork, which has no background thread: its next slow path starts one. */
 void mw_background_fork_child(void);
 
 #endif

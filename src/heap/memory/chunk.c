@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * chunk.c -- runs of slices.  Chunks that have free slices hang in lists by their number, so that
- * the fullest one that fits is found first and empty ones can be given back. */
+ * chunk.c -- runs of slices.  Chunks with free slices are in lists by the number of these: the
+ * search finds the fullest chunk that fits, so that empty ones can be given back. */
 #include "heap/memory/chunk.h"
 
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/check.h"
-#include "heap/arena/arena.h"
-#include "heap/large/huge.h"
-#include "heap/layout/size_class.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
 #include "heap/layout/slices.h"
 #include "heap/memory/background.h"
-#include "heap/memory/chunk_space.h"
 #include "heap/memory/chunk_state.h"
 #include "heap/memory/decay.h"
 #include "heap/memory/harden_space.h"
 #include "heap/memory/limit.h"
-#include "heap/sample/sampled.h"
 #include "os/file/proc.h"
 #include "os/lock/lock.h"
 #include "os/memory/huge_pages.h"
@@ -28,14 +25,14 @@
 mw_chunks_t mw_chunks = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true},
 			 .next_purge_ns = UINT64_MAX};
 static mw_chunk_t *map_chunk(unsigned node) {
-	/* Not called for nothing: its code lies where a small process has none in memory. */
+	/* Tested here: the function's code lies where a small process has no memory resident. */
 	mw_chunk_t *chunk = MW_UNLIKELY(mw_chunks.unmapped_first != NULL) ? mw_chunk_remap() : NULL;
 	bool pool = false;
 	if (!chunk) {
 		chunk = mw_harden_map_chunk();
 		if (!chunk || (uintptr_t)chunk >> MW_ADDRESS_BITS)
 			return NULL;
-		/* Guard pages are smaller than those of the pool. */
+		/* Huge pages of the pool cannot hold guard pages. */
 		bool lost = false;
 		pool = !MW_HARDEN_ON && mw_os_huge_pages_from_pool(chunk, MW_CHUNK_BYTES, &lost);
 		if (lost)
@@ -57,17 +54,18 @@ static mw_chunk_t *map_chunk(unsigned node) {
 	return chunk;
 }
 
-/* Chunks looked at for slices that still have their memory; behind them a fresh page costs less
- * than the search. */
+/* Most chunks searched for slices that still have their memory: beyond these a fresh page costs
+ * less than the search. */
 #define DIRTY_CHUNKS_MAX 32
 
-/* Slices in a row that somebody wants. */
+/* A request for slices in a row. */
 typedef struct run {
 	unsigned count, align_slices;
-	unsigned node; /* of their memory; MW_OS_NUMA_ANY */
+	unsigned node; /* NUMA node of their memory; MW_OS_NUMA_ANY: any */
 } run_t;
 
-/* The lowest of these slices that do; in the hardened library from a secret slice on. */
+/* Returns the first slice of the lowest run that fits; in the hardened library the search begins at
+ * a secret slice. */
 static unsigned find_slices(const mw_chunk_t *chunk, uint64_t slices, const run_t *run) {
 	if (MW_HARDEN_ON) {
 		uint64_t above = ~(uint64_t)0 << mw_harden_first_slice(chunk);
@@ -78,7 +76,7 @@ static unsigned find_slices(const mw_chunk_t *chunk, uint64_t slices, const run_
 	return mw_slices_find(slices, run->count, run->align_slices);
 }
 
-/* The fullest chunk of that node whose free or dirty slices hold the run. */
+/* Returns the fullest chunk of the node whose free or dirty slices hold the run. */
 static mw_chunk_t *find_in(bool dirty, const run_t *run, unsigned *first) {
 	unsigned looked_at = 0;
 	for (uint64_t left = mw_chunks.non_empty & ~mw_slices_mask(0, run->count); left;
@@ -101,7 +99,7 @@ static mw_chunk_t *find_in(bool dirty, const run_t *run, unsigned *first) {
 	return NULL;
 }
 
-/* Memory that is resident already comes first, wherever it is. */
+/* Resident memory comes first, on whichever node it is. */
 static mw_chunk_t *find_chunk(const run_t *run, unsigned *first) {
 	bool kept = mw_chunks.purge_first || mw_chunks.muzzy_first;
 	mw_chunk_t *chunk = kept ? find_in(true, run, first) : NULL;
@@ -111,13 +109,13 @@ static mw_chunk_t *find_chunk(const run_t *run, unsigned *first) {
 static void purge_if_due(void) {
 	if (mw_background_is_running())
 		return;
-	/* Relaxed: a late purge is as good. */
+	/* Relaxed: a purge a moment later does as well. */
 	uint64_t due = atomic_load_explicit(&mw_chunks.next_purge_ns, memory_order_relaxed);
 	if (due != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due)
 		mw_chunk_purge(false);
 }
 
-/* Under the lock: the slices can be read and written.  False: the kernel refused. */
+/* Under the lock: makes the slices readable and writable.  False: the kernel refused. */
 static bool open_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	uint64_t run = mw_slices_mask(first, count);
 	if (!MW_HARDEN_ON || MW_LIKELY((chunk->decommitted_mask & run) == 0))
@@ -130,7 +128,7 @@ static bool open_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 
 static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	uint64_t run = mw_slices_mask(first, count);
-	/* All or none is dirty as a rule, and counting the bits takes a call. */
+	/* Nearly always all slices of the run are dirty or none is; counting bits takes a call. */
 	uint64_t mask = chunk->dirty_mask & run;
 	int dirty = mask == run ? (int)count : mask == 0 ? 0 : __builtin_popcountll(mask);
 	mw_chunks_count_dirty(-dirty);
@@ -162,7 +160,7 @@ static mw_page_t *take_page(unsigned count, unsigned align_slices) {
 		mw_huge_purge(true);
 		mw_chunks_acquire();
 		if (!map_chunk(run.node))
-			run.node = MW_OS_NUMA_ANY; /* another's memory is better than none */
+			run.node = MW_OS_NUMA_ANY; /* memory of another node is better than none */
 	}
 	if (!chunk)
 		chunk = find_chunk(&run, &first);
@@ -214,7 +212,7 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 	return free;
 }
 
-/* Under the lock.  True: something is due earlier than anything was. */
+/* Under the lock.  True: slices are due earlier than any were before. */
 static bool set_next_purge(void) {
 	uint64_t next_ns = UINT64_MAX;
 	if (mw_chunks.purge_first)
@@ -225,7 +223,7 @@ static bool set_next_purge(void) {
 	       atomic_exchange_explicit(&mw_chunks.next_purge_ns, next_ns, memory_order_relaxed);
 }
 
-/* Under the lock: the chunk's dirty slices will be purged.  True: before anything else. */
+/* Under the lock: puts the chunk into the list of those to be purged.  True: it is due first. */
 static bool enlist(mw_chunk_t *chunk) {
 	if (chunk->purge_listed || chunk->never_purged)
 		return false;
@@ -241,7 +239,7 @@ static bool enlist(mw_chunk_t *chunk) {
 }
 
 /* Under the lock: the slices of a page that has ended can be taken again.  True: they are due
- * before anything else. */
+ * first. */
 static bool put_back(const mw_page_t *page) {
 	unsigned first = mw_page_slice_index(page), count = page->slice_count;
 	mw_chunk_t *chunk = mw_chunk_of(page);
@@ -253,7 +251,7 @@ static bool put_back(const mw_page_t *page) {
 	return enlist(chunk);
 }
 
-/* Purges runs of slices that were taken out of circulation.  Returns those the kernel took. */
+/* Purges runs of slices that count as taken meanwhile.  Returns the slices that the kernel took. */
 static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
 	uint64_t purged = 0;
 	while (slices) {
@@ -269,8 +267,8 @@ static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t slices, bool lazily, size
 	return purged;
 }
 
-/* Under the lock, which it releases meanwhile, as the kernel may take long and others keep
- * allocating: the slices are taken for so long. */
+/* Under the lock, which it releases meanwhile: the kernel may take long, and other threads go on
+ * allocating.  The slices count as taken for that time. */
 static uint64_t purge_slices(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
 	mw_chunks_unlist(chunk);
 	chunk->free_mask &= ~slices;
@@ -288,8 +286,8 @@ static uint64_t purge_slices(mw_chunk_t *chunk, uint64_t slices, bool lazily, si
 	return purged;
 }
 
-/* Under the lock: takes the first chunk off the purge list if it is due, with its dirty slices;
- * NULL: none.  Sets the time of the next. */
+/* Under the lock: takes the first chunk off the purge list if it is due, and its dirty slices;
+ * NULL: none is due.  Sets the time of the next purge. */
 static mw_chunk_t *pick_due(uint64_t now_ns, uint64_t *dirty) {
 	mw_chunk_t *chunk = mw_chunks.purge_first;
 	if (!chunk || chunk->purge_due_ns > now_ns)
@@ -321,7 +319,7 @@ static MW_COLD void make_muzzy(mw_chunk_t *chunk, uint64_t slices) {
 	set_next_purge();
 }
 
-/* The lock is released meanwhile. */
+/* Under the lock, which it releases meanwhile. */
 static MW_COLD size_t purge_muzzy(uint64_t now_ns) {
 	size_t total = 0;
 	for (size_t turns = mw_chunks.chunk_count; turns > 0; turns--) {
@@ -335,7 +333,7 @@ static MW_COLD size_t purge_muzzy(uint64_t now_ns) {
 		chunk->muzzy_mask = 0;
 		uint64_t purged = purge_slices(chunk, muzzy, false, &mw_chunks.muzzy_purge_calls);
 		size_t slices = (size_t)__builtin_popcountll(purged);
-		/* What the kernel refused stays as it is. */
+		/* Slices that the kernel refused stay muzzy. */
 		chunk->muzzy_mask |= muzzy & ~purged;
 		mw_chunks_count_muzzy(-(ptrdiff_t)slices);
 		mw_chunks.muzzy_purges += slices > 0; /* or they are all in use again */
@@ -351,18 +349,19 @@ void mw_chunk_set_muzzy_decay(uint64_t delay_ns) {
 	mw_chunks_release();
 }
 
-/* Those of a chunk's two stretches of 2 MiB that have one of the slices. */
+/* Returns how many of a chunk's two stretches of 2 MiB have one of the slices. */
 static unsigned count_halves(uint64_t slices) {
 	const unsigned half = MW_CHUNK_SLICES / 2;
 	return (slices << half ? 1u : 0) + (slices >> half ? 1u : 0);
 }
 
-/* Under the lock, which it releases meanwhile: purges chunks that are due until that is
- * `wanted_bytes`, for good or into muzzy ones.  Returns the bytes the kernel took. */
+/* Under the lock, which it releases meanwhile: purges chunks that are due until `wanted_bytes`
+ * went, for good or to muzzy slices.  Returns the bytes that the kernel took. */
 static size_t purge_due(uint64_t now_ns, size_t wanted_bytes, bool for_good) {
 	size_t total = 0;
 	uint64_t dirty = 0;
-	/* Bounded by the chunks there are now: those that refuse are not tried again. */
+	/* Bounded by the present number of chunks: those that the kernel refuses are not tried
+	 * again. */
 	for (size_t turns = mw_chunks.chunk_count; turns > 0 && total < wanted_bytes; turns--) {
 		mw_chunk_t *chunk = pick_due(now_ns, &dirty);
 		if (!chunk)
@@ -411,8 +410,8 @@ size_t mw_chunk_purge(bool all) {
 	return total;
 }
 
-/* Under the lock: what is more than the program seems to need, what is due first before the rest.
- */
+/* Under the lock: purges the memory that the program does not seem to need, in the order in which
+ * it is due. */
 static void purge_early(void) {
 	size_t in_use_bytes = mw_chunk_in_use_bytes() + mw_huge_live_bytes();
 	size_t excess_bytes = mw_decay_excess_bytes(&mw_chunks.decay, mw_chunk_dirty_bytes(),
@@ -445,7 +444,7 @@ uint64_t mw_chunk_next_purge_ns(void) {
 	return atomic_load_explicit(&mw_chunks.next_purge_ns, memory_order_relaxed);
 }
 
-/* Under the lock: the same of a large block, in the hardened library after others. */
+/* Under the lock: put_back() for a large block of the hardened library, after other blocks. */
 static bool put_back_later(mw_page_t *page, bool closed) {
 	if (closed)
 		mw_chunk_of(page)->decommitted_mask |=
@@ -459,10 +458,6 @@ static bool put_back_later(mw_page_t *page, bool closed) {
 
 void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
 	unsigned count = page->slice_count;
-	if (MW_UNLIKELY(mw_chunk_of(page)->arena != NULL)) {
-		mw_arena_give(page, kind);
-		return;
-	}
 	bool wait = MW_HARDEN_ON && kind == MW_PAGE_FREED;
 	bool closed = wait && mw_harden_large_freed(page);
 	mw_chunks_acquire();
@@ -475,44 +470,6 @@ void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
 	if (first_listed)
 		mw_background_notify();
 	purge_if_due();
-}
-
-static void count_page(mw_chunk_totals_t *totals, const mw_page_t *page) {
-	if (page->kind == MW_PAGE_LARGE) {
-		totals->live_bytes += page->large_bytes;
-		return;
-	}
-	if (page->kind != MW_PAGE_SMALL && page->kind != MW_PAGE_SAMPLED)
-		return;
-	uint32_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
-	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
-	size_t used_bytes = (size_t)used * page->block_bytes;
-	if (page->kind == MW_PAGE_SAMPLED) {
-		mw_sampled_live_t live = mw_sampled_count_live(page, NULL);
-		used = live.blocks;
-		used_bytes = live.bytes;
-	}
-	totals->live_bytes += used_bytes;
-	if (page->size_class < MW_CLASS_COUNT && carved > used)
-		totals->free_blocks[page->size_class] += carved - used;
-}
-
-void mw_chunk_totals(mw_chunk_totals_t *totals) {
-	memset(totals, 0, sizeof *totals);
-	mw_chunks_acquire();
-	for (mw_chunk_t *chunk = mw_chunks.all; chunk; chunk = chunk->all_next) {
-		totals->free_slices += (size_t)__builtin_popcountll(chunk->free_mask);
-		for (unsigned i = 1; i < MW_CHUNK_SLICES; i++)
-			if (!(chunk->free_mask >> i & 1))
-				count_page(totals, mw_chunk_page(chunk, i));
-	}
-	mw_chunks_release();
-}
-
-size_t mw_chunk_live_bytes(void) {
-	mw_chunk_totals_t totals;
-	mw_chunk_totals(&totals);
-	return totals.live_bytes;
 }
 
 void mw_chunk_stats(mw_chunk_stats_t *stats) {
@@ -581,7 +538,7 @@ void mw_chunk_check(void) {
 
 void mw_chunk_fork_prepare(void) {
 	mw_lock_fork_acquire(&mw_chunks.lock);
-	/* Whoever is just purging does not come over to the child, and would leave its slices taken
+	/* A thread that is purging does not exist in the child, and would leave its slices taken
 	 * there for good. */
 	for (unsigned turn = 0; mw_chunks.purging > 0; turn++) {
 		mw_lock_fork_release(&mw_chunks.lock, false);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * chunk_space.c -- slices 1 to 63 of free chunks are unmapped, and mapped again. */
-#include "heap/memory/chunk_space.h"
-
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/memory/chunk.h"
 #include "heap/memory/chunk_state.h"
 #include "heap/memory/harden_space.h"
 #include "os/memory/map.h"
 
-/* Each such chunk is a mapping of its own, of which a process may have 65,530 (vm.max_map_count).
- */
+/* Each unmapped chunk is a mapping of its own; a process may have 65,530 (vm.max_map_count). */
 #define UNMAPPED_MAX 8192u
-/* Chunks that are tried when one is to be mapped again: a try that meets other memory costs a
- * system call. */
+/* Chunks tried when one is to be mapped again: a try that meets other memory costs a system call.
+ */
 #define REMAP_TRIES 8u
 
 static char *slices_of(mw_chunk_t *chunk) {
@@ -34,7 +34,8 @@ static mw_chunk_t *pop(void) {
 	return chunk;
 }
 
-/* A chunk all of whose slices are free; NULL: none.  Huge pages of the pool cannot be cut. */
+/* Returns a chunk all of whose slices are free; NULL: none.  Huge pages of the pool cannot be cut.
+ */
 static mw_chunk_t *find_free(void) {
 	enum { FREE_SLICES = MW_CHUNK_SLICES - 1 - MW_HARDEN_ON };
 	mw_chunk_t *chunk = mw_chunks.by_free[FREE_SLICES];
@@ -43,8 +44,8 @@ static mw_chunk_t *find_free(void) {
 	return chunk;
 }
 
-/* The chunk's slices become nobody's: no list leads to them.  It may stay in the lists of chunks to
- * be purged, where it is found to have nothing that is. */
+/* Takes the chunk's slices out of all masks.  The chunk may stay in the lists of chunks to be
+ * purged, where it is found to have no slice. */
 static void withdraw(mw_chunk_t *chunk) {
 	mw_chunks_unlist(chunk);
 	mw_chunks_count_dirty(-__builtin_popcountll(chunk->dirty_mask));
@@ -62,10 +63,11 @@ size_t mw_chunk_unmap_free(void) {
 	mw_chunks_acquire();
 	while (mw_chunks.unmapped_count < UNMAPPED_MAX && (chunk = find_free()) != NULL) {
 		withdraw(chunk);
-		/* fork() waits for it, as for purging. */
+		/* fork() waits for the unmapping, as for purging. */
 		mw_chunks.purging++;
 		mw_chunks_release();
-		/* Refused, it leaves the memory purged and the chunk lost; the next would be. */
+		/* If the kernel refuses, the memory is purged and the chunk lost; the kernel would
+		 * refuse the next one too. */
 		bool done = mw_os_unmap(slices_of(chunk), MW_CHUNK_BYTES - MW_SLICE_BYTES);
 		mw_chunks_acquire();
 		mw_chunks.purging--;

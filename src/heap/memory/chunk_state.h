@@ -8,31 +8,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "heap/layout/page.h"
 #include "heap/memory/decay.h"
 #include "os/lock/lock.h"
 
 typedef struct mw_chunks {
 	mw_lock_t lock;
-	mw_chunk_t *by_free[MW_CHUNK_SLICES]; /* [n]: chunks with n free slices; [0] unused */
+	mw_chunk_t *by_free[MW_CHUNK_SLICES]; /* [n]: chunks with n free slices; [0] is not used */
 	uint64_t non_empty;                   /* bit n: by_free[n] is not empty */
 	mw_chunk_t *all;
-	/* Those with dirty slices, in the order in which they are due. */
+	/* Chunks with dirty slices, in the order in which they are due. */
 	mw_chunk_t *purge_first, *purge_last;
-	/* Those with muzzy ones, likewise. */
+	/* Chunks with muzzy slices, in the order in which they are due. */
 	mw_chunk_t *muzzy_first, *muzzy_last;
-	/* Those of which only slice 0 is mapped, linked by `next`. */
+	/* Chunks of which only slice 0 is mapped, linked by `next`. */
 	mw_chunk_t *unmapped_first, *unmapped_last;
 	uint64_t muzzy_delay_ns;
-	_Atomic uint64_t next_purge_ns; /* of both */
+	_Atomic uint64_t next_purge_ns; /* earliest of both lists */
 	mw_decay_t decay;
-	unsigned purging; /* threads that hold slices which they are giving to the kernel */
+	unsigned purging; /* threads that are giving slices to the kernel */
 	_Atomic size_t slices_in_use, dirty_slices, muzzy_slices;
 	size_t chunk_count; /* wholly mapped ones */
 	size_t unmapped_count, purged_slices, page_takes;
-	size_t purges, purge_calls; /* chunks that were due, and orders to the kernel for them */
+	size_t purges, purge_calls; /* chunks purged, and system calls for them */
 	size_t muzzy_purges, muzzy_purge_calls, muzzy_purged_slices;
-	size_t huge_pages_purged; /* of their halves, those that lost some memory */
+	size_t huge_pages_purged; /* stretches of 2 MiB that lost some memory */
 } mw_chunks_t;
 extern __attribute__((visibility("hidden"))) mw_chunks_t mw_chunks;
 
@@ -44,7 +45,7 @@ static inline void mw_chunks_release(void) {
 	mw_lock_release(&mw_chunks.lock, MW_RANK_CHUNKS);
 }
 
-/* The rest under the lock.  Into the list for the number of its free slices. */
+/* Under the lock, as all below: puts the chunk into the list for the number of its free slices. */
 static inline void mw_chunks_list(mw_chunk_t *chunk) {
 	unsigned n = (unsigned)__builtin_popcountll(chunk->free_mask);
 	chunk->listed_under = (uint8_t)n;
@@ -71,6 +72,10 @@ static inline void mw_chunks_unlist(mw_chunk_t *chunk) {
 	if (!mw_chunks.by_free[n])
 		mw_chunks.non_empty &= ~((uint64_t)1 << n);
 }
+
+/* Maps the slices of an unmapped chunk again, if no other memory has come to lie there; NULL: none.
+ * The chunk is in no list of free slices yet. */
+MW_COLD mw_chunk_t *mw_chunk_remap(void);
 
 static inline void mw_chunks_count_dirty(ptrdiff_t slices) {
 	atomic_fetch_add_explicit(&mw_chunks.dirty_slices, (size_t)slices, memory_order_relaxed);

@@ -29,7 +29,7 @@ size_t mw_decay_excess_bytes(mw_decay_t *decay, size_t kept_bytes, size_t share_
 }
 
 void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns) {
-	/* Nothing can go, as with mlockall(2): ask more and more rarely. */
+	/* No memory can go, as with mlockall(2): ask more and more rarely. */
 	if (bytes == 0)
 		decay->keep_bytes = 2 * keep_bytes(decay);
 	if (now_ns >= decay->gone_due_ns)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * harden_space.c -- where chunks lie, their guards, and those of large blocks; freed large blocks
+ * harden_space.c -- places of chunks, their guards and those of large blocks; freed large blocks
  * wait, without access.  Part of libmallow_secure only. */
+#include "heap/memory/harden_space.h"
+
 #include <string.h>
 
 #include "base/bits.h"
 #include "heap/layout/harden_block.h"
-#include "heap/memory/harden_space.h"
+#include "heap/layout/page.h"
 #include "heap/misuse/misuse.h"
 #include "os/memory/map.h"
 
-/* What a large block leaves over of its slices, a kernel page at least as a rule. */
+/* Returns the part of its slices that a large block does not use, a kernel page at least as a rule.
+ */
 static void *tail_of(const void *block, size_t *bytes) {
 	*bytes = 0;
 	if (mw_address_kind((uintptr_t)block) != MW_MAP_CHUNK)
@@ -36,17 +39,17 @@ bool mw_harden_unguard_tail(const void *block) {
 }
 
 /* Chunks lie at random places of a window of 64 GiB, itself at a random place: far from each other,
- * yet in few of the kernel's page tables and in few pages of the address map. */
+ * yet in few of the kernel's page tables and few pages of the address map. */
 #define WINDOW_CHUNKS 16384u
-/* A try that meets something else costs a system call; then the window is too full. */
+/* Tries before the window counts as full; a try that meets other memory costs a system call. */
 #define TRIES 8u
-/* Where the kernel puts neither program, heap nor libraries: 4 to 96 TiB. */
+/* 4 to 96 TiB: the kernel puts neither program, heap nor libraries there. */
 #define LOWEST_CHUNK ((uint64_t)1 << (42 - MW_CHUNK_SHIFT))
 #define CHUNK_PLACES ((uint32_t)(23 * LOWEST_CHUNK))
 
 /* Under the chunk lock. */
 static struct {
-	uint64_t window; /* its first chunk's number; 0: none yet */
+	uint64_t window; /* number of its first chunk; 0: none yet */
 	uint64_t random;
 } places;
 
@@ -65,12 +68,12 @@ static void *map_somewhere(void) {
 		}
 		places.window = 0;
 	}
-	/* Little address space is left, or may be used: wherever there is room. */
+	/* Little address space is left, or may be used: take any place. */
 	return mw_os_map_aligned(MW_CHUNK_BYTES, MW_CHUNK_BYTES);
 }
 
 bool mw_harden_close(void *start, size_t bytes) {
-	/* Nothing of it is to be read after it is opened again. */
+	/* The old contents must not be readable when it is opened again. */
 	if (mw_harden_is_whole)
 		mw_os_purge(start, bytes);
 	return mw_os_protect_none(start, bytes);
@@ -80,18 +83,18 @@ bool mw_harden_open(void *start, size_t bytes) {
 	return mw_os_unprotect(start, bytes);
 }
 
-/* Large blocks that wait: at most 8, and 2 MiB unless it is one. */
+/* Most large blocks that wait: 8, and 2 MiB unless it is one block. */
 #define LARGE_PLACES 8u
 #define LARGE_WAITING_BYTES ((size_t)2 << 20)
 
-/* Under the chunk lock: a ring. */
+/* Under the chunk lock; a ring. */
 static struct {
 	mw_page_t *pages[LARGE_PLACES];
 	unsigned first, count;
 	size_t bytes;
 } waiting;
 
-/* What is not closed is filled at its front. */
+/* A block that is not closed is filled at its front. */
 bool mw_harden_large_freed(mw_page_t *page) {
 	if (page->large_bytes >= MW_HARDEN_CLOSED_BYTES) {
 		mw_harden_close(page->start, page->slice_count * MW_SLICE_BYTES);
@@ -117,7 +120,7 @@ void mw_harden_large_wait(mw_page_t *page) {
 }
 
 mw_page_t *mw_harden_large_waited(bool all) {
-	/* A place stays free for the next. */
+	/* One place stays free for the next block. */
 	bool full = waiting.count == LARGE_PLACES ||
 		    (waiting.count > 1 && waiting.bytes > LARGE_WAITING_BYTES);
 	if (waiting.count == 0 || (!full && !all))
@@ -132,8 +135,8 @@ mw_page_t *mw_harden_large_waited(bool all) {
 }
 
 void mw_harden_guard_chunk(void *chunk) {
-	/* Refused, when the kernel's table of mappings is full, they are lost: what they would
-	 * cover is not used either way. */
+	/* If the kernel refuses because its table of mappings is full, the guards are lost: the
+	 * pages that they would cover are not used either way. */
 	size_t metadata =
 		mw_round_up(MW_SLACK_TABLE_OFFSET + MW_SLACK_TABLE_BYTES, MW_OS_PAGE_BYTES);
 	char *start = chunk;

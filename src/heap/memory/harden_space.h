@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * harden_space.h -- the hardened library's chunks: where they lie, their guard pages and those of
+ * harden_space.h -- the hardened library's chunks: their places, their guard pages and those of
  * large blocks, and freed large blocks that wait.
- * Layer: heap.  In the plain library nothing is guarded and nothing waits. */
+ * Layer: heap.  The plain library guards no page and lets no block wait. */
 #ifndef MW_HEAP_HARDEN_SPACE_H
 #define MW_HEAP_HARDEN_SPACE_H
 
@@ -15,36 +15,38 @@
 
 #ifdef MW_HARDENED
 
-/* Slice 0 is the chunk's metadata; the last one, but for its first page, a guard here. */
+/* Slice 0 is the chunk's metadata.  The last slice, but for its first page, is a guard. */
 #define MW_HARDEN_USABLE_SLICES (~(uint64_t)1 & ~((uint64_t)1 << (MW_CHUNK_SLICES - 1)))
 
-/* The slice from which on a chunk is used first: the low bits of addresses are no constants. */
+/* Returns the slice at which the search in a chunk begins: the low bits of addresses are no
+ * constants. */
 static inline unsigned mw_harden_first_slice(const mw_chunk_t *chunk) {
 	return (unsigned)(mw_harden_mix(chunk) >> 32) % MW_CHUNK_SLICES;
 }
-/* MW_CHUNK_BYTES, aligned to them, somewhere, its guards in place; NULL: no memory. */
+/* Maps a chunk at a random place, with its guards; NULL: no memory. */
 void *mw_harden_map_chunk(void);
-/* The pages behind a large block, up to the end of its last slice, fault when they are touched. */
+/* Protects the pages behind a large block, up to the end of its last slice. */
 void mw_harden_guard_tail(const void *block);
-/* They can be used, so that the block may grow.  False: the kernel refused. */
+/* Unprotects these pages, so that the block may grow.  False: the kernel refused. */
 bool mw_harden_unguard_tail(const void *block);
-/* Blocks from this size on are without access while they are free, and have guard pages behind
- * them.  The two or three system calls that takes are 25 times a pair of malloc() and free() of
- * half a MiB, in a program that does nothing else. */
+/* Blocks from this size on have no access while they are free, and guard pages behind them.  The
+ * two or three system calls for that cost 25 times a pair of malloc() and free() of half a MiB, in
+ * a program that does nothing else. */
 #define MW_HARDEN_CLOSED_BYTES ((size_t)1 << 20)
-/* A large or huge block's memory becomes free: from now on a stale pointer to it faults.  False:
- * the kernel refused, and it does not. */
+/* The memory of a large or huge block becomes free: a stale pointer to it faults from now on.
+ * False: the kernel refused, and it does not. */
 bool mw_harden_close(void *start, size_t bytes);
-/* The memory is about to be used again.  False: the kernel refused. */
+/* Opens memory that is about to be used again.  False: the kernel refused. */
 bool mw_harden_open(void *start, size_t bytes);
-/* A large block is about to be freed.  True: it has to be opened before it is used again. */
+/* A large block is about to be freed.  True: it must be opened before it is used again. */
 bool mw_harden_large_freed(mw_page_t *page);
-/* Large blocks that wait to be used again, under the chunk lock: the page of one that was freed is
- * added, and those that waited long enough (`all`: every one) are taken out, one a call; NULL: none
- * is left.  Ends the program when one was written to meanwhile. */
+/* Freed large blocks that wait before they are used again, under the chunk
+ * lock.  mw_harden_large_wait() adds the page of one; mw_harden_large_waited() takes one out that
+ * waited long enough (`all`: any), NULL: none is left.  Ends the program when a block was written
+ * to meanwhile. */
 void mw_harden_large_wait(mw_page_t *page);
 mw_page_t *mw_harden_large_waited(bool all);
-/* Puts the guards into a chunk whose slices were mapped again. */
+/* Protects the guard pages of a chunk whose slices were mapped again. */
 void mw_harden_guard_chunk(void *chunk);
 
 #else

@@ -2,27 +2,27 @@
  * limit.c -- limits on the heap's bytes. */
 #include "heap/memory/limit.h"
 
-#include "heap/core/heap.h"
-#include "heap/large/huge.h"
 #include "heap/memory/chunk.h"
-#include "heap/sample/sampling.h"
 #include "os/file/proc.h"
 
-/* Above the soft limit less than this is not worth the system calls at each page. */
+/* Least kept bytes that are worth the system calls at each page above the soft limit. */
 #define PURGE_MIN_BYTES ((size_t)1 << 20)
-/* Others are between begin and end for a system call at most. */
+/* Most waits for requests of other threads, which are between begin and end for a system call at
+ * most. */
 #define WAIT_TURNS 64u
 
 _Atomic size_t mw_limit_watch_bytes = SIZE_MAX;
 _Atomic unsigned mw_limit_untold; /* bit per mw_pressure_t */
 
-/* All relaxed: each is a number of its own, and a limit seen a moment late is as good. */
+/* All relaxed: no number says anything about other memory, and a limit seen a moment late does as
+ * well. */
 static struct {
 	_Atomic size_t soft_bytes, hard_bytes;
-	_Atomic size_t begun_bytes; /* between begin and end */
+	_Atomic size_t begun_bytes; /* of requests between begin and end */
 	_Atomic size_t soft_passes, hard_refusals;
-	_Atomic size_t told_bytes[MW_PRESSURE_COUNT]; /* of the event that waits to be told */
-	_Atomic bool soft_passed, hard_passed;        /* told, and not a tenth below since */
+	_Atomic size_t
+		told_bytes[MW_PRESSURE_COUNT]; /* of the event that the hook is not told of yet */
+	_Atomic bool soft_passed, hard_passed; /* told, and not a tenth below the limit since */
 } limit = {.soft_bytes = SIZE_MAX, .hard_bytes = SIZE_MAX};
 
 static size_t load(_Atomic size_t *word) {
@@ -78,7 +78,7 @@ bool mw_limit_begin_slow(size_t bytes) {
 	size_t hard = load(&limit.hard_bytes);
 	if (bytes <= PTRDIFF_MAX)
 		look_at_soft(bytes);
-	/* Counted before it is compared: two that ask at once cannot both get the last of it. */
+	/* Counted before the comparison: of two requests at once not both get the last bytes. */
 	atomic_fetch_add_explicit(&limit.begun_bytes, bytes, memory_order_relaxed);
 	size_t wanted = 0;
 	for (unsigned turn = 0; turn < WAIT_TURNS; turn++) {
@@ -92,7 +92,7 @@ bool mw_limit_begin_slow(size_t bytes) {
 		}
 		if (begun <= bytes)
 			break;
-		mw_os_back_off(turn); /* others may be counted twice, or be refused */
+		mw_os_back_off(turn); /* requests of other threads may count twice, or be refused */
 	}
 	mw_limit_end_slow(bytes);
 	atomic_fetch_add_explicit(&limit.hard_refusals, 1, memory_order_relaxed);
@@ -118,13 +118,13 @@ void mw_limit_stats(mw_limit_stats_t *stats) {
 	};
 }
 
-void mw_limit_tell_slow(void) {
+void mw_limit_tell_slow(mw_limit_told_t *told) {
 	/* Acquire: pairs with passed(). */
 	unsigned untold = atomic_exchange_explicit(&mw_limit_untold, 0, memory_order_acquire);
 	if (untold & 1u << MW_PRESSURE_SOFT)
-		mw_sampling_pressed(MW_PRESSURE_SOFT, load(&limit.told_bytes[MW_PRESSURE_SOFT]),
-				    load(&limit.soft_bytes));
+		told(MW_PRESSURE_SOFT, load(&limit.told_bytes[MW_PRESSURE_SOFT]),
+		     load(&limit.soft_bytes));
 	if (untold & 1u << MW_PRESSURE_HARD)
-		mw_sampling_pressed(MW_PRESSURE_HARD, load(&limit.told_bytes[MW_PRESSURE_HARD]),
-				    load(&limit.hard_bytes));
+		told(MW_PRESSURE_HARD, load(&limit.told_bytes[MW_PRESSURE_HARD]),
+		     load(&limit.hard_bytes));
 }

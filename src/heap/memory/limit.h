@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * limit.h -- a soft and a hard limit on the bytes of the heap's pages and large blocks.
- * Layer: heap.  No lock.  Asked where pages and huge blocks are taken, never for a block of a page;
- * without a limit that is one load.
+ * Layer: heap.  No lock.  Checked where pages and huge blocks are taken, never for a block of a
+ * page; without a limit the check is one load.
  *
- * Soft: whoever takes memory beyond it has free memory given back first; what is live beyond it is
- * told through the hook `pressed`, once until a tenth has fallen free again.  Hard: what would go
- * beyond it is refused, as if the kernel had. */
+ * Soft limit: a request beyond it first gives free memory back to the kernel.  If the live memory
+ * is beyond it, the hook `pressed` is told, once until a tenth has fallen free again.  Hard limit:
+ * a request beyond it is refused, as if the kernel had refused. */
 #ifndef MW_HEAP_LIMIT_H
 #define MW_HEAP_LIMIT_H
 
@@ -16,7 +16,8 @@
 
 #include "base/compiler.h"
 
-/* SIZE_MAX: no limit.  Any thread, at any time.  What passes the new limits is told anew. */
+/* Sets both limits; SIZE_MAX: no limit.  Any thread, at any time.  The hook is told of each new
+ * limit that is passed. */
 void mw_limit_set(size_t soft_bytes, size_t hard_bytes);
 
 /* The smaller of both limits. */
@@ -25,14 +26,14 @@ bool mw_limit_begin_slow(size_t bytes);
 void mw_limit_end_slow(size_t bytes);
 
 static inline bool mw_limit_is_set(void) {
-	/* Relaxed: a limit that is just being set may come too late for a request. */
+	/* Relaxed: a limit that is being set may come too late for a request. */
 	return MW_UNLIKELY(atomic_load_explicit(&mw_limit_watch_bytes, memory_order_relaxed) !=
 			   SIZE_MAX);
 }
 
-/* May so many more be taken?  If so, *counted says whether they count as taken until
- * mw_limit_end(), which follows when mw_heap_in_use_bytes() holds them or they could not be had.
- * No lock of rank MW_RANK_HUGE or above is held. */
+/* Returns whether `bytes` more may be taken.  If so, *counted says whether they count as taken
+ * until mw_limit_end(), which the caller calls when mw_heap_in_use_bytes() includes them or they
+ * could not be had.  The caller holds no lock of rank MW_RANK_HUGE or above. */
 static inline bool mw_limit_begin(size_t bytes, bool *counted) {
 	*counted = mw_limit_is_set();
 	return !*counted || mw_limit_begin_slow(bytes);
@@ -42,21 +43,34 @@ static inline void mw_limit_end(size_t bytes, bool counted) {
 		mw_limit_end_slow(bytes);
 }
 
-/* What other threads had begun at the fork is void in the child. */
+/* In the child of a fork: requests that other threads had begun are void. */
 void mw_limit_fork_child(void);
 
 typedef struct mw_limit_stats {
-	size_t soft_bytes, hard_bytes; /* 0: none */
+	size_t soft_bytes, hard_bytes; /* 0: no limit */
 	size_t soft_passes, hard_refusals;
 } mw_limit_stats_t;
 void mw_limit_stats(mw_limit_stats_t *stats);
 
-/* Calls the hook for what happened since the last call.  No lock is held. */
+typedef enum mw_pressure { MW_PRESSURE_SOFT, MW_PRESSURE_HARD, MW_PRESSURE_COUNT } mw_pressure_t;
+/* Called for a limit that was passed: see heap/sample/hooks.h. */
+typedef void mw_limit_told_t(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
+
+/* Calls `told` for each limit that was passed since the last call.  No lock is held. */
 extern _Atomic unsigned mw_limit_untold;
-void mw_limit_tell_slow(void);
-static inline void mw_limit_tell(void) {
+void mw_limit_tell_slow(mw_limit_told_t *told);
+static inline void mw_limit_tell(mw_limit_told_t *told) {
 	if (MW_UNLIKELY(atomic_load_explicit(&mw_limit_untold, memory_order_relaxed) != 0))
-		mw_limit_tell_slow();
+		mw_limit_tell_slow(told);
 }
+
+/* Hooks: heap/large defines them.  No lock but for the purge. */
+/* Bytes in use: pages and large blocks that threads have, huge blocks, arenas. */
+MW_HOOK size_t mw_heap_in_use_bytes(void);
+/* Bytes of live huge blocks, and of their freed mappings that are kept for reuse. */
+MW_HOOK size_t mw_huge_live_bytes(void);
+MW_HOOK size_t mw_huge_cached_bytes(void);
+/* Unmaps kept mappings whose time has come, or all.  Returns the bytes. */
+MW_HOOK size_t mw_huge_purge(bool all);
 
 #endif

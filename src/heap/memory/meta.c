@@ -7,9 +7,10 @@
 #include "os/lock/lock.h"
 #include "os/memory/map.h"
 
-/* Some thirty thread heaps; untouched pages of it cost nothing. */
+/* Some thirty thread heaps; untouched pages are not resident. */
 #define REGION_BYTES ((size_t)64 << 10)
-/* Most mappings that heap walks know: enough for 4,000 threads. The rest counts as other memory. */
+/* Most mappings that heap walks list: enough for 4,000 threads.  They count the rest as other
+ * memory. */
 #define REGIONS_KNOWN 256u
 
 static struct {

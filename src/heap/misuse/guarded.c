@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * guarded.c -- the pool of guarded slots: page 2 i + 1 of it is slot i's, all others are guards. */
+ * guarded.c -- the pool of guarded slots: page 2 i + 1 of the pool is slot i's, all others are
+ * guards. */
 #include "heap/misuse/guarded.h"
 
 #include <string.h>
 
 #include "base/bits.h"
 #include "heap/layout/page.h"
+#include "heap/layout/record.h"
 #include "heap/misuse/guarded_slot.h"
 #include "heap/misuse/misuse.h"
 #include "os/file/file.h"
@@ -13,14 +15,14 @@
 #include "os/memory/map.h"
 #include "os/time/clock.h"
 
-/* One entry of the address map.  A slot that is free holds no memory, so the number is bounded by
- * nothing else; 511 freed blocks wait before the first place is used again. */
+/* The pool takes one entry of the address map.  A free slot holds no memory, so nothing else bounds
+ * their number; 511 freed blocks wait before the first slot is used again. */
 #define POOL_BYTES MW_CHUNK_BYTES
 #define SLOTS ((unsigned)(POOL_BYTES / MW_OS_PAGE_BYTES / 2) - 1)
 /* One block in four begins at its page's start, where an underflow is seen at once; the others end
- * with the page. */
+ * at the page's end, where an overflow is. */
 #define AT_START_EVERY 4u
-/* What is around a block in its page. */
+/* Fill of the bytes around a block in its page. */
 #define FILL 0xfd
 
 static struct {
@@ -52,8 +54,8 @@ static bool was_used(const mw_guarded_slot_t *slot) {
 	return atomic_load_explicit(&slot->state, memory_order_relaxed) != MW_GUARDED_UNUSED;
 }
 
-/* The slot an address of the pool is about: of a guard page's two neighbours the nearer one that
- * was ever used.  NULL: none. */
+/* Returns the slot that an address of the pool belongs to; for a guard page the nearer of its two
+ * neighbours that were ever used.  NULL: none. */
 static mw_guarded_slot_t *slot_near(uintptr_t address) {
 	size_t offset = address - (uintptr_t)pool.base;
 	size_t page = offset / MW_OS_PAGE_BYTES;
@@ -99,7 +101,7 @@ bool mw_guarded_start(const mw_guarded_config_t *config) {
 	return true;
 }
 
-/* Under the lock: a slot that holds no block; SLOTS: all do. */
+/* Under the lock: returns a slot that holds no block; SLOTS: all hold one. */
 static unsigned take_slot(void) {
 	if (pool.fresh < SLOTS)
 		return pool.fresh++;
@@ -116,7 +118,7 @@ static void keep_freed(unsigned slot) {
 	pool.freed[(pool.freed_first + pool.freed_count++) % SLOTS] = (uint16_t)slot;
 }
 
-/* Which samples they are does not matter: all relaxed. */
+/* Relaxed: it does not matter which samples are guarded. */
 static bool is_due(void) {
 	uint64_t sample = atomic_fetch_add_explicit(&pool.samples, 1, memory_order_relaxed);
 	if (sample % pool.config.every != 0)
@@ -149,7 +151,8 @@ static MW_NOINLINE void *take_guarded(size_t class_bytes, size_t requested_bytes
 	mw_os_segv_renew();
 	mw_guarded_slot_t *slot = &pool.slots[number];
 	bool at_start = pool.taken++ % AT_START_EVERY == AT_START_EVERY - 1;
-	/* A block of its class's size would end with the page: so its alignment is the class's. */
+	/* The block starts as if it had its class's size and ended with the page: it is aligned as
+	 * its class. */
 	slot->block = at_start ? page : page + MW_OS_PAGE_BYTES - class_bytes;
 	slot->bytes = requested_bytes ? requested_bytes : 1;
 	slot->class_bytes = class_bytes;
@@ -162,14 +165,14 @@ static MW_NOINLINE void *take_guarded(size_t class_bytes, size_t requested_bytes
 	return slot->block;
 }
 
-/* The question alone is asked of each sample in every process. */
+/* Only the test of `every` runs for each sample in every process. */
 MW_RESIDENT void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
 	return MW_UNLIKELY(pool.config.every != 0) ? take_guarded(class_bytes, requested_bytes)
 						   : NULL;
 }
 
-/* The slot of a live block; ends the program when it is none.  Under the lock, which is then
- * released. */
+/* Under the lock: returns the slot of a live block.  Ends the program when `block` is none; the
+ * lock is released then. */
 static mw_guarded_slot_t *find_or_die(const char *function, const void *block, bool is_free) {
 	mw_guarded_slot_t *slot = slot_near((uintptr_t)block);
 	if (slot && slot->block == block &&
@@ -187,7 +190,7 @@ void mw_guarded_bind(void *block, mw_record_id_t record) {
 	unlock_pool();
 }
 
-/* The first byte of [start, end) that is not as it was filled; NULL: all are. */
+/* Returns the first byte of [start, end) that differs from the fill; NULL: none does. */
 static const char *find_changed(const char *start, const char *end) {
 	for (; start < end; start++)
 		if ((unsigned char)*start != FILL)
@@ -216,10 +219,10 @@ mw_record_id_t mw_guarded_give(void *block, size_t *class_bytes) {
 	atomic_store_explicit(&slot->state, MW_GUARDED_FREED, memory_order_relaxed);
 	pool.live--;
 	unlock_pool();
-	/* Nobody else is given the slot yet. */
+	/* No other thread gets the slot yet. */
 	check_surroundings(slot, page);
 	mw_os_purge(page, MW_OS_PAGE_BYTES);
-	/* Refused (too many mappings): later uses of the block are not seen. */
+	/* If the kernel refuses (too many mappings), later uses of the block are not seen. */
 	mw_os_protect_none(page, MW_OS_PAGE_BYTES);
 	lock_pool();
 	keep_freed(number);

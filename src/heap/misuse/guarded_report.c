@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * guarded_report.c -- what is said about guarded blocks: one line on what happened, then the stacks
- * of who accessed, freed and allocated. */
+ * guarded_report.c -- reports about guarded blocks: a line on what happened, then the stacks of the
+ * threads that accessed, freed and allocated the block. */
 #include "base/check.h"
 #include "base/fmt.h"
+#include "heap/misuse/guarded.h"
 #include "heap/misuse/guarded_slot.h"
 #include "os/file/proc.h"
 

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/fmt.h"
 #include "heap/layout/link.h"
+#include "heap/layout/page.h"
 
 /* "a sampled block of size class 1024 bytes" */
 #define NAME_BYTES 96
@@ -40,8 +41,8 @@ static void name_asked(char *text, size_t asked_bytes) {
 		mw_fmt(text, NAME_BYTES, ": %zu bytes were asked for", asked_bytes);
 }
 
-/* Who allocated a sampled block, before the message that ends the program.  Of a huge one that
- * would take its table's lock, which may be held. */
+/* Prints where a sampled block was allocated, before the message that ends the program.  Not for
+ * huge blocks: that would take the lock of their table, which may be held. */
 static void show_origin(const void *block) {
 	if (mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK)
 		return;

@@ -3,14 +3,18 @@
 #include "heap/remote/abandoned.h"
 
 #include "base/check.h"
-#include "heap/core/heap_page.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
 #include "heap/layout/queue.h"
 #include "heap/layout/remote_word.h"
 #include "heap/layout/size_class.h"
+#include "heap/local/harden_lists.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
 #include "heap/memory/chunk.h"
 #include "os/memory/numa.h"
 
-/* Pages looked at for one on the thread's own node: a cache miss each, under the lock. */
+/* Pages searched for one on the thread's own node: each is a cache miss, under the lock. */
 #define NEAR_MAX 16u
 
 typedef struct abandoned {
@@ -22,8 +26,8 @@ typedef struct abandoned {
 
 static MW_SPARSE abandoned_t abandoned_of_class[MW_CLASS_COUNT];
 
-/* A full page remembers the thread that had it last.  Above tiny it keeps the owner word: free()
- * puts blocks of any page into the thread's bin, see claim() in heap_page.c. */
+/* A full page remembers the thread that had it last.  A page above tiny keeps the owner word:
+ * free() pushes blocks of any page onto the thread's list, see claim() in heap_page.c. */
 static void mark_full(mw_page_t *page) {
 	if (page->size_class >= MW_TINY_CLASSES)
 		return;
@@ -34,7 +38,7 @@ static void mark_full(mw_page_t *page) {
 			      memory_order_relaxed);
 }
 
-/* Nobody owns the page from now on, or soon. */
+/* No thread owns the page from now on, or as soon as its flags are set. */
 static void disown(mw_page_t *page, mw_page_state_t state) {
 	atomic_store_explicit(&page->heap, NULL, memory_order_relaxed);
 	if (state == MW_PAGE_FULL && !MW_HARDEN_ON)
@@ -59,14 +63,14 @@ static void unlink_page(abandoned_t *abandoned, mw_page_t *page) {
 }
 
 bool mw_abandoned_full(mw_page_t *page) {
-	/* Before a block that came back: nothing is to be undone then. */
+	/* Looked at first: if a block came back, nothing has to be undone. */
 	if (mw_remote_word(page) != 0)
 		return false;
 	disown(page, MW_PAGE_FULL);
 	return mw_remote_abandon_full(page);
 }
 
-/* False: all blocks are back. */
+/* Puts the page into its class's list.  False: all of its blocks are back. */
 static bool list_page(mw_page_t *page) {
 	abandoned_t *abandoned = &abandoned_of_class[page->size_class];
 	mw_lock_acquire(&abandoned->lock, MW_RANK_ABANDONED);
@@ -92,20 +96,20 @@ void mw_abandoned_end(mw_page_t *page) {
 	mw_lock_acquire(&abandoned->lock, MW_RANK_ABANDONED);
 	unlink_page(abandoned, page);
 	mw_lock_release(&abandoned->lock, MW_RANK_ABANDONED);
-	/* Nobody looks at the blocks again. */
+	/* No thread looks at the blocks again. */
 	atomic_store_explicit(&page->remote, 0, memory_order_relaxed);
 	page->used = 0;
 	mw_abandoned_give(page);
 }
 
-/* Under the lock: a page of a run becomes as if it was never used, and the last to be taken. */
+/* Under the lock: a page of a run becomes as if it was never used, and the last one to be taken. */
 static void link_idle(abandoned_t *abandoned, mw_page_t *page) {
 	page->free = NULL;
 	mw_harden_forget_aged(page);
 	page->used = page->carved = 0;
 	page->is_retained = false;
 	link_page(abandoned, page);
-	/* No block is out, so nobody pushes. */
+	/* No block is out that a thread could push. */
 	mw_remote_abandon_listed(page, 0);
 }
 
@@ -127,7 +131,7 @@ void mw_abandoned_give(mw_page_t *page) {
 	mw_chunk_give(run, MW_PAGE_NONE);
 }
 
-/* Under the lock: makes the calling thread the owner of one of the first pages, if possible one
+/* Under the lock: makes the calling thread the owner of one of the first pages, if possible of one
  * whose memory is on this thread's node. */
 static mw_page_t *claim_near(mw_page_t *first) {
 	unsigned node = mw_os_numa_here(), looked_at = 0;
@@ -174,8 +178,8 @@ void mw_abandoned_fork_prepare(void) {
 
 void mw_abandoned_fork_release(bool in_child) {
 	for (unsigned i = 0; i < MW_CLASS_COUNT; i++) {
-		/* Threads that brought the last block back and waited for the lock are not in the
-		 * child. */
+		/* Threads that brought the last block back and waited for the lock do not exist in
+		 * the child. */
 		if (in_child)
 			for (mw_page_t *page = abandoned_of_class[i].pages.first; page;
 			     page = page->next)

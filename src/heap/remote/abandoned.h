@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * abandoned.h -- pages without a thread: a list and a lock (MW_RANK_ABANDONED) for each size class
- * hold those with free blocks; full pages are in no list.
- * Layer: heap.  The flags of the remote word (word.h) decide who owns a page; the list only finds
- * pages.  A page may still be in the list for a moment after its flags were cleared. */
+ * abandoned.h -- pages without a thread.  A list and a lock (MW_RANK_ABANDONED) for each size class
+ * hold the pages with free blocks; full pages are in no list.
+ * Layer: heap.  The flags of the remote word (heap/layout/remote_word.h) decide who owns a page;
+ * the list only finds pages.  A page may still be in the list for a moment after its flags were
+ * cleared. */
 #ifndef MW_HEAP_REMOTE_ABANDONED_H
 #define MW_HEAP_REMOTE_ABANDONED_H
 

@@ -2,15 +2,23 @@
  * remote.c -- the remote-free cache of a thread, and what the pages that got blocks back need. */
 #include "heap/remote/remote.h"
 
-#include "heap/core/heap_page.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/remote_word.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/batch.h"
+#include "heap/local/head.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
+#include "heap/misuse/misuse.h"
 #include "heap/remote/abandoned.h"
+#include "heap/remote/ownership.h"
 
 #define BATCH_BYTES 2048u
 #define BATCH_BLOCKS 32u
 
-mw_remote_cache_t mw_remote_no_cache;
-
-/* Sends `count` linked blocks of the page home.  `heap` is the calling thread's, or NULL. */
+/* Pushes `count` linked blocks onto their page's delayed list.  `heap` is the calling thread's, or
+ * NULL. */
 static void send(mw_heap_t *heap, mw_page_t *page, void *first, void *last, uint32_t count) {
 	mw_remote_pushed_t pushed = mw_remote_push(page, first, last, count);
 	if (MW_LIKELY(pushed == MW_REMOTE_SENT))
@@ -30,7 +38,7 @@ static void send(mw_heap_t *heap, mw_page_t *page, void *first, void *last, uint
 static void send_batch(mw_heap_t *heap, mw_remote_batch_t *batch) {
 	if (batch->place == 0)
 		return;
-	/* Blocks of a batch count as used, so the page is what it was when the batch began. */
+	/* Blocks of a batch count as used, so the page is the one it was when the batch began. */
 	mw_page_t *page = mw_remote_batch_page(batch);
 	uint32_t room = batch->room < 0 ? 0 : (uint32_t)batch->room;
 	batch->place = 0;
@@ -42,7 +50,8 @@ static uint32_t limit_of(const mw_page_t *page) {
 	return blocks < BATCH_BLOCKS ? blocks : BATCH_BLOCKS;
 }
 
-/* Adds the block to the batch of its page, which begins with it if there is none or it is full. */
+/* Adds the block to the batch of its page.  If the page has none or it is full, the block begins a
+ * new batch. */
 static void add_to_batch(mw_heap_t *heap, mw_page_t *page, void *block) {
 	uintptr_t place = mw_remote_place(page);
 	mw_remote_batch_t *batch =
@@ -63,7 +72,8 @@ static void add_to_batch(mw_heap_t *heap, mw_page_t *page, void *block) {
 	*batch = (mw_remote_batch_t){place, block, block, (int32_t)limit - 1, limit};
 }
 
-/* The bin of the page's class, if that is tiny, refused the block or was not asked. */
+/* The block of a tiny class went into no bin: looks for a double free, and whether the bin is full.
+ */
 static void look_at_bin(mw_heap_t *heap, const mw_page_t *page, const void *block) {
 	const mw_remote_bin_t *bin = mw_remote_bin(heap, page->size_class);
 	if (MW_UNLIKELY(bin->first == block))

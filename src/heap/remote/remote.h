@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT
  * remote.h -- blocks that a thread frees and that belong to pages of another thread, and pages
- * whose thread ended.  This header is the manual of the folder.
- * Layer: heap.  Reading order: remote.h, word.h, remote.c, abandoned.h, cached_heap.h.
+ * whose thread ended.
+ * Layer: heap.  Door of heap/remote, and its manual.  Reading order: remote,
+ * heap/layout/remote_word.h (a page's delayed list), heap/local/batch.h (the fast path), ownership
+ * (pages that a heap gets and gives up), abandoned (lists of pages without a thread). Uses
+ * heap/local and the folders below it.
  *
  * Bin.  A thread keeps a few blocks that it frees and whose pages it does not own, in a bin of the
  * size class; the thread's next refill of the class takes all of them.  Threads that exchange
- * blocks so reuse them while they are in the processor's cache.  A thread that frees more blocks
- * than it allocates fills its bin once, and further blocks pass by it.  The limit of a bin is that
- * of heap/core/head.h.  Blocks below a cache line have no bin: their neighbours in the line may be
- * in use by other threads.
+ * blocks thus reuse blocks that are in the processor's cache.  A thread that frees more blocks than
+ * it allocates fills its bin once, and further blocks pass by it.  The limit of a bin is that of
+ * heap/local/head.h.  Blocks below a cache line have no bin: their neighbours in the line may be in
+ * use by other threads.
  *
  * Remote free.  A block that no bin takes returns to the page it was carved from.  The freeing
  * thread collects blocks of one page in a batch, a linked list, of its remote-free cache: a small
  * table that a page's address indexes.  When the batch is full, or another page needs its place,
- * one compare-and-swap pushes the list onto the page's thread-delayed free list (word.h).  While a
- * page has a batch, its blocks join the batch, not the bin.
+ * one compare-and-swap pushes the list onto the page's thread-delayed free list.  While a page has
+ * a batch, its blocks join the batch, not the bin.
  *
  * Drain.  The owner takes a page's delayed list when the page's own free list is used up.
  *
- * Full page.  A page without a free block has no owner: the owner lets go of it as soon as it looks
- * for a block there in vain (mw_abandoned_full()).  The page is in no list.  The first thread that
- * frees one of its blocks takes the page: the push finds the flag ABANDONED and clears it.
+ * Full page.  A page without a free block has no owner: the owner lets go of it as soon as it finds
+ * no block there (mw_heap_page_let_go()).  The page is in no list.  The first thread that frees one
+ * of its blocks takes the page: the push finds the flag ABANDONED and clears it.
  *
  * Reclaim.  That thread keeps the page if the thread's heap had it last: the next frees of the page
  * are ordinary then.  Otherwise the page goes into the class's list of abandoned pages, where it
@@ -29,22 +32,19 @@
  * allocate, and a thread that sleeps for ever owns only the pages that had a free block when it
  * fell asleep.
  *
- * Thread exit.  A heap that holds little is cached whole for the next thread (cached_heap.h).  The
- * pages of any other heap go into the lists of abandoned pages.
+ * Thread exit.  A heap that holds little is cached whole for the next thread
+ * (heap/thread/cached_heap.h).  The pages of any other heap go into the lists of abandoned pages.
  *
  * Bounds.  A batch holds at most 32 blocks and 2 KiB (one block of larger classes): at most 128 KiB
  * a thread.  A bin holds at most 64 blocks; limits grow as far as head.h says: 49 KiB in all bins
- * of a thread at first.  As soon as the heap grows, all bins and batches are emptied.
+ * of a thread at first.  When the heap grows, all bins and batches are emptied.
  * doc/internals/remote.md draws the states of a page. */
 #ifndef MW_HEAP_REMOTE_REMOTE_H
 #define MW_HEAP_REMOTE_REMOTE_H
 
-#include "heap/core/heap.h"
-#include "heap/layout/remote_word.h"
-#include "heap/local/head.h"
-#include "heap/misuse/misuse.h"
+#include "heap/layout/page.h"
 
-/* Does the thread of this heap keep the page, if it is full, after freeing into it? */
+/* Returns whether the thread of this heap keeps the page, if it is full, after freeing into it. */
 static inline bool mw_remote_reclaims(const mw_heap_t *heap, const mw_page_t *page) {
 	return atomic_load_explicit(&((mw_page_t *)(uintptr_t)page)->last_heap,
 				    memory_order_relaxed) == heap;

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * sampled.c -- sampled-slot pages.  Most samples lie in slabs of a larger size: of few sizes, few
- * pages are touched, and what such a slot has beyond the block's class is not.  Where few blocks
- * fit, their marks are in the page's metadata.  Else they lie before the first block, the first
- * one's last: only what belongs to carved blocks is touched, so a slab with few samples costs a
- * page.
+ * sampled.c -- sampled-slot pages.
  *
- * Free blocks are linked through their marks: a block that was free for long is in no
- * cache, and its first miss is better left to run beside all else that a sample takes. */
+ * Most samples lie in slots of a larger size than theirs: with few sizes, few pages are touched,
+ * and the part of a slot beyond the block is not.  Where few slots fit, their marks are in the
+ * page's metadata.  Otherwise the marks lie before the first slot, the first slot's mark last: only
+ * the marks of carved slots are touched, so a page with few samples costs one kernel page.
+ *
+ * Free slots are linked through their marks: a slot that was free for long is in no cache, and its
+ * first miss had better run beside everything else that a sample takes. */
 #include "heap/sample/sampled.h"
 
 #include "base/bits.h"
 #include "base/check.h"
 #include "heap/arena/arena.h"
+#include "heap/layout/counters.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
 #include "heap/layout/queue.h"
+#include "heap/layout/record.h"
 #include "heap/layout/size_class.h"
+#include "heap/layout/slabs.h"
+#include "heap/local/harden_lists.h"
 #include "heap/memory/chunk.h"
 #include "heap/misuse/misuse.h"
 #include "heap/sample/sampled_mark.h"
@@ -31,10 +38,10 @@ static uint32_t index_of(const mw_page_t *page, const void *block) {
 	return mw_class_index(page->size_class, (uint32_t)((const char *)block - page->start));
 }
 
-/* The class of the slabs that samples of this one share with others: 64, 256 or 1024 bytes for tiny
- * ones, then powers of two.  Each is aligned as any smaller class asks for. */
+/* 64, 256 or 1024 bytes for tiny classes, then powers of two.  Each is aligned as any smaller class
+ * asks for. */
 unsigned mw_sampled_shared_class(unsigned size_class) {
-	/* The hardened library knows by a freed block's last word how large it was. */
+	/* The hardened library finds a freed block's size in the block's last word. */
 	if (MW_HARDEN_ON)
 		return size_class;
 	size_t bytes = mw_class_bytes[size_class];
@@ -43,9 +50,9 @@ unsigned mw_sampled_shared_class(unsigned size_class) {
 	return mw_class_of_tiny[bytes > 256 ? MW_TINY_MAX_BYTES : bytes > 64 ? 256 : 64];
 }
 
-/* As few as leave an eighth of them over, or less, and as a run of the class has at most.  Most
- * slabs hold a sample or two, and what is behind these may hold memory from an earlier life: a run
- * of seven slices for each class would show. */
+/* Returns the slices of a page: as few as leave an eighth of them over, or less, and at most those
+ * of a run of the class.  Most pages hold a sample or two, and the rest may be resident from an
+ * earlier use: a run of seven slices for each class would show. */
 static unsigned slices_of(unsigned size_class) {
 	unsigned most = mw_class_run_slices[size_class], slices = 1;
 	while (slices < most &&
@@ -58,7 +65,7 @@ static size_t align_of(size_t block_bytes) {
 	return block_bytes & -block_bytes;
 }
 
-/* Of a slice with its blocks' marks before them. */
+/* Slots of a slice that holds their marks, too. */
 static uint32_t capacity_of(size_t block_bytes) {
 	size_t each = block_bytes + sizeof(uint32_t);
 	return (uint32_t)((MW_SLICE_BYTES - (align_of(block_bytes) - 1)) / each);
@@ -71,7 +78,7 @@ static uint32_t slab_blocks(unsigned size_class) {
 	return capacity_of(bytes);
 }
 
-/* Blocks keep the alignment that their size has in other pages. */
+/* Slots keep the alignment that their size has in other pages. */
 static void lay_out(mw_page_t *page) {
 	page->capacity = slab_blocks(page->size_class);
 	if (!mw_mark_is_few(page->block_bytes))
@@ -85,7 +92,7 @@ static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
 	mw_page_t *page = arena ? mw_arena_take(arena, slices, 1) : mw_chunk_take(slices, 1);
 	if (!page)
 		return NULL;
-	/* Most of the slice will lie idle: what it holds from an earlier life goes back. */
+	/* Most of the slice will lie idle: memory from its earlier use goes back to the kernel. */
 	page->block_bytes = mw_class_bytes[size_class];
 	page->size_class = (uint8_t)size_class;
 	if (!arena && !page->zeroed && !mw_mark_is_few(page->block_bytes))
@@ -103,7 +110,7 @@ static void *block_at(const mw_page_t *page, size_t index) {
 	return page->start + index * page->block_bytes;
 }
 
-/* The block's own words serve the hardened library's checks only. */
+/* The words of a free block serve only the checks of the hardened library. */
 static void *take_from(mw_page_t *page, unsigned size_class, uint32_t **its_mark) {
 	page->used++;
 	void *block = page->free;
@@ -134,16 +141,16 @@ static void put_back(mw_page_t *page, void *block, uint32_t *mark) {
 	page->used--;
 }
 
-/* The class of the slabs for a block of this one.  Samples share one slab of a size; when that is
- * full there are so many that closer fitting ones pay, as for an arena, all of whose blocks lie in
- * slabs. */
+/* Returns the class of the pages for a block of this class.  Samples share one page of a size. When
+ * that is full there are so many samples that pages of their own class pay, as in an arena, all of
+ * whose small blocks lie in such pages. */
 static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
 	if (arena)
 		return size_class;
 	unsigned shared = mw_sampled_shared_class(size_class);
 	if (shared == size_class)
 		return shared;
-	/* Relaxed: a bound that others may pass meanwhile. */
+	/* Relaxed: a bound that other threads may pass meanwhile. */
 	const mw_slabs_t *slabs = &slabs_of_class[shared];
 	uint64_t given = __atomic_load_n(&slabs->given, __ATOMIC_RELAXED);
 	uint64_t live = __atomic_load_n(&slabs->taken, __ATOMIC_RELAXED) - given;
@@ -178,7 +185,7 @@ void *mw_sampled_take(mw_arena_t *arena, unsigned size_class, uint32_t **mark) {
 
 uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block) {
 	uint32_t index = index_of(page, block);
-	/* A wild pointer's may be any. */
+	/* The index of a wild pointer may be any number. */
 	if (index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
 		return page->block_bytes;
 	return mw_mark_bytes(*mw_mark_at(page, index));
@@ -205,7 +212,7 @@ MW_COLD void mw_misuse_show_origin(const mw_page_t *page, const void *block) {
 		mw_sampling_show(page->large_record);
 }
 
-/* With the lock.  True: it was the last of the page, which is to be given back. */
+/* With the lock.  True: that was the last block of the page, which is to be given back. */
 static bool put_back_locked(mw_slabs_t *slabs, mw_page_t *page, void *block, uint32_t *mark) {
 	put_back(page, block, mark);
 	mw_lock_bump(&slabs->given, 1);
@@ -213,7 +220,7 @@ static bool put_back_locked(mw_slabs_t *slabs, mw_page_t *page, void *block, uin
 		page->state = MW_PAGE_QUEUED;
 		mw_queue_append(&slabs->with_room, page);
 	}
-	/* The last slab of a class stays, with its memory: samples come and go. */
+	/* The last page of a class stays, with its memory: samples come and go. */
 	bool release = page->used == 0 && slabs->with_room.first != slabs->with_room.last;
 	if (release)
 		mw_queue_remove(&slabs->with_room, page);
@@ -234,7 +241,7 @@ void mw_sampled_put_back(mw_arena_t *arena, unsigned slab_class, const mw_slot_t
 	}
 	mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
 	while (releases > 0)
-		mw_chunk_give(released[--releases], MW_PAGE_NONE);
+		mw_arena_or_chunk_give(released[--releases], MW_PAGE_NONE);
 }
 
 mw_lock_t *mw_sampled_lock(unsigned size_class) {
@@ -249,15 +256,16 @@ void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t reco
 	}
 }
 
-/* The page may be given back, and be another's, meanwhile: what is read is memory of its chunk, and
- * no class where it is no mark. */
+/* Another thread may give the page back meanwhile, and use it again: the words read are memory of
+ * its chunk, and a word that is no mark holds no class. */
 mw_sampled_live_t mw_sampled_count_live(const mw_page_t *page, uint32_t *by_class) {
 	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
 	uint32_t most = slab_blocks(page->size_class);
 	mw_sampled_live_t live = {0};
 	for (uint32_t i = 0; i < carved && i < most; i++) {
 		uint32_t mark = __atomic_load_n(mw_mark_at(page, i), __ATOMIC_RELAXED);
-		uint32_t size_class = mark >> MW_SAMPLED_CLASS_SHIFT; /* beyond all of a free one */
+		uint32_t size_class =
+			mark >> MW_SAMPLED_CLASS_SHIFT; /* of a free slot: beyond all classes */
 		if (size_class >= MW_CLASS_COUNT)
 			continue;
 		live.blocks++;

@@ -5,9 +5,16 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "heap/layout/harden_block.h"
+#include "heap/layout/page.h"
+#include "heap/layout/record.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/counts.h"
+#include "heap/local/heap.h"
 #include "heap/memory/background.h"
 #include "heap/memory/limit.h"
 #include "heap/misuse/guarded.h"
+#include "heap/sample/hooks.h"
 #include "heap/sample/sampled.h"
 #include "heap/sample/slot_cache.h"
 
@@ -74,7 +81,7 @@ static uint32_t draw_number(const mw_heap_t *heap) {
 			      heap->hook_thread.rate);
 }
 
-/* As many draws of 1 in a row as come by chance only where nearly all objects are sampled. */
+/* Draws of one object in a row that come by chance only where nearly all objects are sampled. */
 #define ONES_MANY 8u
 
 static uint64_t draw(mw_heap_t *heap, unsigned size_class) {
@@ -86,18 +93,18 @@ static uint64_t draw(mw_heap_t *heap, unsigned size_class) {
 	return objects;
 }
 
-/* Objects made are the sum of the steps up less what is left (heap/local/counts.c): modulo 2^64. */
+/* Objects made are the sum of all steps less those left (heap/local/counts.c), modulo 2^64. */
 static void set_until_sample(mw_heap_t *heap, unsigned stack_class, uint64_t objects) {
 	heap->counts.objects[stack_class] += objects - mw_thread.until_sample[stack_class];
 	mw_thread.until_sample[stack_class] = objects;
-	heap->head_changes++; /* it says no more how many were made */
+	heap->head_changes++; /* until_sample does not tell any more how many were made */
 	if (objects > 1)
 		heap->none_listed = false;
 }
 
-/* A loop that takes what it freed last never refills: it notices orders between two steps of its
- * countdown.  Some microseconds of such a loop: soon enough for whoever switches sampling on, and
- * no cost. */
+/* Most objects of a step.  A loop that allocates the blocks it freed last never refills: it polls
+ * for requests between two steps of its countdown.  A step takes such a loop some microseconds:
+ * soon enough for the tool that switches sampling on, and no cost. */
 #define STEP_OBJECTS 1024u
 
 static void take_step(mw_heap_t *heap, unsigned stack_class) {
@@ -107,7 +114,7 @@ static void take_step(mw_heap_t *heap, unsigned stack_class) {
 	set_until_sample(heap, stack_class, step);
 }
 
-/* Of the countdowns that no list depends on: the next object takes the slow path. */
+/* Draws the countdowns that no list depends on anew: the next object takes the slow path. */
 static void draw_anew(mw_heap_t *heap) {
 	heap->bytes_left = 0;
 	heap->drawn = 0;
@@ -133,8 +140,8 @@ void mw_sampling_poll_slow(mw_heap_t *heap) {
 	}
 	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
 	if (epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed)) {
-		/* Cut lists keep their end: see hooks.h.  Relaxed: who counts those behind counts
-		 * again when it matters. */
+		/* Cut lists keep their end: see hooks.h.  Relaxed: whoever counts the threads that
+		 * are behind counts again when it matters. */
 		atomic_store_explicit(&heap->epoch, epoch, memory_order_relaxed);
 		memset(heap->left, 0, sizeof heap->left);
 		heap->every = false;
@@ -197,8 +204,8 @@ bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
 	return true;
 }
 
-/* The next sample is as many objects away as it was.  To draw it anew when the list was cut, and
- * only then, would be to draw because it was near: too few samples. */
+/* The next sample is as many objects away as it was.  To draw it anew only when the list was cut
+ * would be to draw because the sample was near: too few samples. */
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint32_t bit = (uint32_t)1 << size_class;
 	uint64_t *left = &heap->left[size_class];
@@ -209,8 +216,8 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	heap->cut &= ~bit;
 }
 
-/* No list head gives out a block: each allocation is a sample, or counted in `beyond_small`.  That
- * holds until a countdown of more than one object is drawn. */
+/* Returns whether no allocation list hands out a block, so that each allocation is a sample or
+ * counted in `beyond_small`.  That holds until a countdown of more than one object is drawn. */
 static MW_SAMPLED_ONLY bool find_none_listed(mw_heap_t *heap) {
 	for (unsigned i = 0; i < MW_TINY_CLASSES; i++)
 		if (mw_thread.heads[i])
@@ -229,7 +236,8 @@ static MW_COLD void draw_by_new_rate(mw_heap_t *heap) {
 	draw_anew(heap);
 }
 
-/* Every allocation of a tiny class takes a block from a list head, every other is counted. */
+/* Remembers the state of the lists: an allocation of a tiny class pops from a list, every other is
+ * counted. */
 static MW_SAMPLED_ONLY mw_record_id_t take_sample(mw_heap_t *heap,
 						  const mw_sample_request_t *request) {
 	mw_last_sample_t *last = &heap->last_sample;
@@ -243,8 +251,8 @@ static MW_SAMPLED_ONLY mw_record_id_t take_sample(mw_heap_t *heap,
 		return last->record;
 	last->head_changes = heap->head_changes;
 	size_t bytes = sizeof last->heads, stack_bytes = sizeof last->until_sample;
-	/* libc's copy: known to the compiler, the size gets an inline one of three times the time.
-	 */
+	/* libc's copy: for a size that the compiler knows it inlines a copy that takes three times
+	 * as long. */
 	__asm__("" : "+r"(bytes), "+r"(stack_bytes));
 	memcpy(last->heads, mw_thread.heads, bytes);
 	memcpy(last->until_sample, mw_thread.until_sample, stack_bytes);
@@ -286,7 +294,7 @@ MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_clas
 	return block;
 }
 
-/* Nothing was cut, and nothing is drawn: that would say 1. */
+/* No list was cut, and no countdown needs to be drawn: the draw would be 1. */
 MW_SAMPLED_ONLY void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class,
 					     size_t requested_bytes) {
 	bool certain = heap->every && size_class < MW_TINY_CLASSES && heap->left[size_class] == 0 &&
@@ -311,7 +319,7 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 	heap->beyond_small++;
 	if (MW_UNLIKELY(requested_bytes >=
 			atomic_load_explicit(&mw_heap_certain_bytes, memory_order_relaxed))) {
-		/* No part of the countdown: its chance is 1. */
+		/* Not part of the countdown: its probability is 1. */
 		mw_sample_request_t request = {
 			.block = block,
 			.requested_bytes = requested_bytes,
@@ -330,7 +338,8 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 		heap->bytes_left -= usable_bytes;
 		return 0;
 	}
-	/* What lies between the mark and the block's end is drawn anew: again no memory. */
+	/* The rest between the sample point and the block's end is drawn anew, which is right as
+	 * the countdown has no memory. */
 	heap->bytes_left = 0;
 	mw_sample_request_t request = {.block = block,
 				       .requested_bytes = mw_harden_requested(requested_bytes),
@@ -363,12 +372,16 @@ bool mw_heap_wake_background(void) {
 	return mw_background_wake_for_hooks();
 }
 
-void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes) {
-	hooks->grew(&heap->hook_thread, in_use_bytes);
-	mw_limit_tell();
-}
-
-void mw_sampling_pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes) {
+static void pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes) {
 	if (hooks->pressed)
 		hooks->pressed(pressure, wanted_bytes, limit_bytes);
+}
+
+void mw_heap_tell_limits(void) {
+	mw_limit_tell(pressed);
+}
+
+void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes) {
+	hooks->grew(&heap->hook_thread, in_use_bytes);
+	mw_limit_tell(pressed);
 }

@@ -7,13 +7,16 @@
 #include <stdbool.h>
 
 #include "base/check.h"
-#include "heap/core/heap.h"
+#include "heap/layout/page.h"
+#include "heap/layout/record.h"
+#include "heap/local/heap.h"
+#include "heap/sample/hooks.h"
 
 /* Called when mw_sampling_is_polled(): applies a changed rate and calls the hook `poll`. */
 MW_NOINLINE void mw_sampling_poll_slow(mw_heap_t *heap);
 /* Returns whether a tool has sent a request or the rate has changed since the last poll. */
 static inline bool mw_sampling_is_polled(const mw_heap_t *heap) {
-	/* Pair with mw_heap_set_hooks() and with whoever raises the epoch. */
+	/* Pair with mw_heap_set_hooks(), and with whoever raises the epoch. */
 	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
 	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
 	return atomic_load_explicit(word, memory_order_relaxed) != heap->poll_seen ||
@@ -24,15 +27,16 @@ static inline void mw_sampling_poll(mw_heap_t *heap) {
 	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		mw_sampling_poll_slow(heap);
 }
-/* Tiny classes: is the very next object to be sampled?  Draws the countdown if need be. */
+/* Tiny classes: returns whether the very next object is to be sampled.  Draws the countdown if it
+ * is not drawn. */
 MW_NOINLINE bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class);
 static inline bool mw_sampling_is_next(mw_heap_t *heap, unsigned size_class) {
 	return heap->left[size_class] <= 1 && mw_sampling_is_next_slow(heap, size_class);
 }
-/* The rest of the next one: the countdown is not drawn yet, or ends within the list. */
+/* mw_sampling_allow() where the countdown is not drawn yet, or ends within the list. */
 MW_NOINLINE uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count);
-/* Tiny classes.  Splits a refill: how many of `count` objects may be handed out before the next
- * sample.  Sets the class's cut bit when the list must end there. */
+/* Tiny classes: splits a refill.  Returns how many of `count` objects may be handed out before the
+ * next sample, and sets the class's cut bit if the list must end there. */
 static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint64_t left = heap->left[size_class];
 	if (MW_UNLIKELY(left <= count))
@@ -40,38 +44,39 @@ static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, u
 	heap->left[size_class] = left - count;
 	return count;
 }
-/* Tiny classes.  The list ended at a cut: is a sample due now?  Clears it. */
+/* Tiny classes: returns whether a sample is due because the list ended at a cut, and clears the
+ * cut. */
 static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
 	uint32_t bit = (uint32_t)1 << size_class;
 	bool due = heap->cut & bit;
 	heap->cut &= ~bit;
 	return due;
 }
-/* Tiny classes.  A list was dropped with `count` objects not made. */
+/* Tiny classes: a list was dropped with `count` objects not made. */
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
 /* Above tiny: counts an object that the fast path did not make; true: it is to be sampled. */
 bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class);
-/* A sampled block of a small class; NULL: no memory for it. */
+/* Makes a sampled block of a small class; NULL: no memory for it. */
 void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
-/* The same, where every object is sampled, without looking at lists; NULL: not so, or no memory. */
+/* The same where every object is sampled, without a look at the lists; NULL: not every one is, or
+ * no memory. */
 void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
-/* There was none: the object is made without a record, and the next sample drawn after it.  Without
- * this, exact mode would ask for ever while other memory is left. */
+/* There was no memory for a sampled block: the object is made without a record, and the next sample
+ * is drawn after it.  Without this, exact mode would ask for ever while other memory is left. */
 void mw_sampling_missed(mw_heap_t *heap, unsigned size_class);
-/* Byte countdown of objects above the small limit; returns the record of the block (0: not
+/* Counts an object above the small limit down by its bytes; returns the record of the block (0: not
  * sampled). */
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
 				       size_t usable_bytes);
-/* The block with this record goes away. */
+/* The block with this record is being freed. */
 void mw_sampling_freed(mw_record_id_t record);
 /* More pages or large blocks are in use. */
 void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes);
-/* A limit was passed; no lock is held. */
-void mw_sampling_pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
 void mw_sampling_thread_start(mw_heap_t *heap);
-/* What is known of it, on stderr, before the program ends; 0: nothing. */
+/* Prints on stderr what the profiler knows of the record, before the program ends; 0: prints
+ * nothing. */
 void mw_sampling_show(mw_record_id_t record);
-/* The hooks' turn in the background thread; when they need the next. */
+/* The hooks' turn in the background thread; returns the time of the next turn that they need. */
 uint64_t mw_sampling_background(void);
 
 #endif

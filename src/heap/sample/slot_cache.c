@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * slot_cache.c -- slots that a thread keeps, and how most sampled blocks come and go. */
+ * slot_cache.c -- slots that a thread keeps: most sampled blocks come from them and return to them.
+ */
 #include "heap/sample/slot_cache.h"
 
 #include <string.h>
 
 #include "base/check.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/record.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/heap.h"
 #include "heap/memory/meta.h"
 #include "heap/misuse/misuse.h"
+#include "heap/sample/sampled.h"
 #include "heap/sample/sampled_mark.h"
 
-/* Of memory that would else lie free in a slab: as much as one of these is, four blocks of 16 KiB.
- */
+/* Most bytes of slots in a cache, memory that would otherwise lie free in a page: a page's, or four
+ * blocks of 16 KiB. */
 #define SLOT_CACHE_BYTES MW_SLICE_BYTES
 
 _Static_assert(MW_CLASS_COUNT <= 64, "a bit each");
@@ -36,7 +43,7 @@ static MW_COLD mw_slot_caches_t *make(mw_heap_t *heap) {
 	return caches;
 }
 
-/* The first slots, which were freed first. */
+/* Returns the first slots, which were freed first, to their pages. */
 static MW_NOINLINE void unload(mw_slot_cache_t *cache, unsigned slab_class, unsigned count) {
 	mw_sampled_put_back(NULL, slab_class, cache->slots, count);
 	cache->count -= count;
@@ -48,13 +55,14 @@ static MW_NOINLINE void make_room(mw_slot_caches_t *caches, mw_slot_cache_t *cac
 				  unsigned slab_class) {
 	caches->used |= (uint64_t)1 << slab_class;
 	cache->limit = limit_of(slab_class);
-	/* The older half: what comes and goes stays, and others find the rest. */
+	/* The older half: slots in constant use stay, and other threads find the rest. */
 	if (cache->count == cache->limit)
 		unload(cache, slab_class, (cache->limit + 1) / 2);
 }
 
-/* The slot is free, and the thread's.  False: no memory to keep it.  Two words, not a slot: built
- * in memory, to be loaded as one, it would wait until all stores before it are in the cache. */
+/* Puts a free slot into the thread's cache.  False: no memory for the cache.  The slot is two
+ * words, not a struct: a struct built in memory and loaded as one would wait until all stores
+ * before it are in the cache. */
 static inline bool load(mw_heap_t *heap, unsigned slab_class, void *block, uint32_t *mark) {
 	mw_slot_caches_t *caches = heap->slot_caches;
 	if (MW_UNLIKELY(!caches) && !(caches = make(heap)))
@@ -73,7 +81,7 @@ void *mw_slot_cache_take(mw_heap_t *heap, unsigned size_class, uint32_t **mark) 
 	if (MW_UNLIKELY(!caches))
 		return mw_sampled_take(NULL, size_class, mark);
 	mw_slot_cache_t *cache = &caches->of[caches->shared[size_class]];
-	/* While the slabs that classes share are full: those that fit. */
+	/* The pages that classes share are full: slots of the class's own pages. */
 	if (MW_UNLIKELY(cache->count == 0))
 		cache = &caches->of[caches->own[size_class]];
 	if (MW_UNLIKELY(cache->count == 0))
@@ -105,8 +113,8 @@ int mw_heap_fill_freed = -1;
 mw_record_id_t mw_slot_cache_give(mw_arena_t *arena, mw_page_t *page, void *block,
 				  uint32_t *usable_bytes) {
 	uint32_t offset = (uint32_t)((char *)block - page->start);
-	/* Marks of blocks that were never carved hold nothing: the slice may be a used one.
-	 * Relaxed: who knows a block knows that it was carved. */
+	/* The marks of slots that were never carved are undefined, as the slice may be a used
+	 * one.  Relaxed: a thread that knows a block knows that it was carved. */
 	uint32_t index = mw_class_index(page->size_class, offset);
 	if (!mw_class_divides(page->size_class, offset) ||
 	    index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
@@ -118,7 +126,7 @@ mw_record_id_t mw_slot_cache_give(mw_arena_t *arena, mw_page_t *page, void *bloc
 	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
 		memset(block, mw_heap_fill_freed, *usable_bytes);
 	mw_mark_set(its_mark, mark | MW_MARK_FREE);
-	/* The hardened library's links are in its blocks. */
+	/* The links of the hardened library are in its blocks. */
 	if (MW_HARDEN_ON || arena || !mw_thread.heap ||
 	    !load(mw_thread.heap, page->size_class, block, its_mark))
 		put_back_one(arena, page->size_class, block, its_mark);

@@ -1,35 +1,41 @@
 /* SPDX-License-Identifier: MIT
  * heap_walk.c -- sums up the heap's memory by size class, and lists its address ranges. */
+#include "heap/stats/heap_walk.h"
+
+#include <string.h>
+
 #include "heap/arena/arena.h"
 #include "heap/large/huge.h"
+#include "heap/layout/page.h"
 #include "heap/layout/remote_word.h"
 #include "heap/layout/size_class.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/meta.h"
 #include "heap/sample/sampled.h"
-#include "heap/stats/stats.h"
+#include "heap/thread/thread.h"
+#include "state/stats.h"
 
-/* Behind the classes: large blocks. */
+/* Index of the sums of large blocks, behind those of the classes. */
 #define LARGE MW_CLASS_COUNT
 
 typedef struct sums {
 	mw_heap_walk_class_t classes[MW_CLASS_COUNT + 1];
-	uintptr_t start, limit; /* chunks side by side, not told yet */
+	uintptr_t start, limit; /* adjacent chunks, not reported yet */
 	const mw_heap_walk_sink_t *sink;
-	const mw_arena_t *arena; /* looked for; NULL: all memory */
+	const mw_arena_t *arena; /* the arena to be walked; NULL: all memory */
 } sums_t;
 
 static void add_slab(sums_t *sums, const mw_page_t *page, mw_heap_walk_class_t *class) {
 	uint32_t by_class[MW_CLASS_COUNT] = {0};
-	/* Not what threads keep for their next samples. */
+	/* Leaves out free slots that threads keep for their next samples. */
 	mw_sampled_live_t live = mw_sampled_count_live(page, by_class);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		sums->classes[c].live_blocks += by_class[c];
 	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
 	uint32_t free = carved > live.blocks ? carved - live.blocks : 0;
-	/* A run counts its slices in the first page, a slab in its only one. */
+	/* A run counts its slices in the first page; a sampled-slot page is its only page. */
 	class->memory_bytes += page->slice_count * MW_SLICE_BYTES;
-	/* A sample's place may be larger than its class, and that part is not touched. */
+	/* A slot may be larger than its block, and that part is not touched. */
 	class->touched_bytes += live.bytes + (size_t)free * page->block_bytes;
 	class->used_bytes += live.bytes;
 	class->pages++;
@@ -57,7 +63,8 @@ static void add_page(sums_t *sums, const mw_page_t *page) {
 		return;
 	}
 	uint64_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
-	/* Freed by other threads, not taken in by the owner yet: who ended never does. */
+	/* Blocks that other threads freed and the owner has not collected; a thread that ended
+	 * never does. */
 	uint64_t remote = mw_remote_length(mw_remote_word(page), (uint32_t)used);
 	used -= remote < used ? remote : used;
 	uint64_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
@@ -151,4 +158,44 @@ void mw_heap_walk_arena(const mw_arena_t *arena, const mw_heap_walk_sink_t *sink
 	sums_t sums = {.sink = sink, .arena = arena};
 	mw_arena_visit_chunks(add_of_arena, &sums);
 	tell_classes(&sums);
+}
+
+static void count_page(mw_heap_totals_t *totals, const mw_page_t *page) {
+	if (page->kind == MW_PAGE_LARGE) {
+		totals->live_bytes += page->large_bytes;
+		return;
+	}
+	if (page->kind != MW_PAGE_SMALL && page->kind != MW_PAGE_SAMPLED)
+		return;
+	uint32_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
+	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
+	size_t used_bytes = (size_t)used * page->block_bytes;
+	if (page->kind == MW_PAGE_SAMPLED) {
+		mw_sampled_live_t live = mw_sampled_count_live(page, NULL);
+		used = live.blocks;
+		used_bytes = live.bytes;
+	}
+	totals->live_bytes += used_bytes;
+	if (page->size_class < MW_CLASS_COUNT && carved > used)
+		totals->free_blocks[page->size_class] += carved - used;
+}
+
+void mw_heap_totals(mw_heap_totals_t *totals) {
+	memset(totals, 0, sizeof *totals);
+	const mw_chunk_t *newest = mw_chunk_newest();
+	/* No page is taken or given back meanwhile. */
+	mw_lock_acquire(mw_chunk_lock(), MW_RANK_CHUNKS);
+	for (const mw_chunk_t *chunk = newest; chunk; chunk = chunk->all_next) {
+		totals->free_slices += (size_t)__builtin_popcountll(chunk->free_mask);
+		for (unsigned i = 1; i < MW_CHUNK_SLICES; i++)
+			if (!(chunk->free_mask >> i & 1))
+				count_page(totals, mw_chunk_page(chunk, i));
+	}
+	mw_lock_release(mw_chunk_lock(), MW_RANK_CHUNKS);
+}
+
+size_t mw_heap_live_bytes(void) {
+	mw_heap_totals_t totals;
+	mw_heap_totals(&totals);
+	return totals.live_bytes;
 }

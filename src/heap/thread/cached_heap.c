@@ -4,20 +4,25 @@
 
 #include <string.h>
 
-#include "heap/arena/arena.h"
-#include "heap/core/heap_page.h"
+#include "heap/layout/page.h"
 #include "heap/layout/queue.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/counts.h"
 #include "heap/local/head.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
 #include "heap/memory/chunk.h"
 #include "heap/remote/abandoned.h"
 #include "heap/remote/remote.h"
+#include "heap/thread/binding.h"
+#include "heap/thread/flush.h"
 #include "os/memory/numa.h"
 
 mw_heap_t *mw_cached_heaps;
 static _Atomic size_t cached_bytes;
 _Atomic uint64_t mw_cached_heap_due_ns = UINT64_MAX;
 
-/* Bytes that blocks of the queue's pages ever lay in, and `bytes`.  Stops at the limit. */
+/* Adds the bytes in which blocks of the queue's pages ever lay to `bytes`.  Stops at the limit. */
 static size_t add_touched(size_t bytes, const mw_page_queue_t *queue) {
 	for (const mw_page_t *page = queue->first; page && bytes <= MW_CACHED_HEAP_BYTES;
 	     page = page->next)
@@ -33,7 +38,7 @@ static size_t touched_bytes(const mw_heap_t *heap) {
 }
 
 static bool set_aside(size_t bytes) {
-	/* Relaxed: a bound, no other memory depends on it. */
+	/* Relaxed: only a bound; no other memory depends on it. */
 	size_t before = atomic_fetch_add_explicit(&cached_bytes, bytes, memory_order_relaxed);
 	if (before + bytes <= MW_CACHED_HEAPS_BYTES)
 		return true;
@@ -52,7 +57,7 @@ bool mw_cached_heap_begin(mw_heap_t *heap) {
 }
 
 void mw_cached_heap_save(mw_heap_t *heap) {
-	/* Counting the blocks finds a list that this thread spoilt. */
+	/* Counting the blocks finds a list that this thread damaged. */
 	heap->cached.tiny_heads_bytes = mw_heap_tiny_heads_bytes();
 	heap->cached.node = mw_os_numa_here();
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
@@ -70,7 +75,7 @@ static uint64_t due_of(const mw_heap_t *heap) {
 	return heap->cached.since_ns + mw_chunk_decay_ns() / 2;
 }
 
-/* The heap cached first, which is the last of the list. */
+/* Returns the place that names the heap cached first, the last of the list. */
 static mw_heap_t **oldest(void) {
 	mw_heap_t **link = &mw_cached_heaps;
 	while (*link && (*link)->next_free)

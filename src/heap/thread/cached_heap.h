@@ -3,52 +3,55 @@
  * thread, the pages of any other are abandoned.
  * Layer: heap.  The list of cached heaps is under the heaps lock (thread.c).
  *
- * A cached heap keeps its lists and pages as they are.  To every other thread it is the heap of a
- * thread that sleeps.  Each cached heap, all of them together, and the time they are kept are
- * bounded: half as long as free slices are kept, so that their pages are purged in time as well. */
+ * A cached heap keeps its lists and pages as they are: to every other thread it is the heap of a
+ * thread that sleeps.  The bytes of each cached heap, the bytes of all of them, and the time they
+ * are kept are bounded.  The time is half of that for which free slices are kept, so that the pages
+ * of cached heaps are purged in time as well. */
 #ifndef MW_HEAP_REMOTE_CACHED_HEAP_H
 #define MW_HEAP_REMOTE_CACHED_HEAP_H
 
-#include "heap/core/heap.h"
+#include "heap/layout/page.h"
 #include "os/time/clock.h"
 
-/* Bytes that the pages of a cached heap may have touched.  A thread of a server that starts one for
- * each request has a kernel page or two of some 25 classes. */
+/* Most bytes that the pages of a cached heap may have touched.  A thread of a server that starts
+ * one for each request has a kernel page or two of some 25 classes. */
 #define MW_CACHED_HEAP_BYTES ((size_t)1 << 20)
-/* Bytes of all cached heaps: as much as is kept of free slices at the least (decay.h). */
+/* Most bytes of all cached heaps: the least bytes that are kept of free slices (decay.h). */
 #define MW_CACHED_HEAPS_BYTES ((size_t)4 << 20)
 
 /* The heap cached last; the others follow in next_free. */
 extern mw_heap_t *mw_cached_heaps;
 
-/* Makes room for the calling thread's heap.  False: the heap holds too much, or something of the
+/* Makes room for the calling thread's heap.  False: the heap holds too much or something of the
  * thread's own, or there is no room. */
 bool mw_cached_heap_begin(mw_heap_t *heap);
-/* Moves what the calling thread's lists hold into the heap, which nobody touches from then on. Ends
- * the program when a list has no end. */
+/* Moves the calling thread's lists into the heap, which no thread touches from then on.  Ends the
+ * program when a list has no end. */
 void mw_cached_heap_save(mw_heap_t *heap);
-/* Under the lock: into the list; out of it.  NULL: there is no cached heap on this node. */
+/* Under the lock: puts the heap into the list; takes one out of it.  NULL: there is no cached heap
+ * of this node. */
 void mw_cached_heap_put(mw_heap_t *heap);
 MW_NOINLINE mw_heap_t *mw_cached_heap_take_slow(void);
 static inline mw_heap_t *mw_cached_heap_take(void) {
 	return MW_UNLIKELY(mw_cached_heaps != NULL) ? mw_cached_heap_take_slow() : NULL;
 }
-/* Under the lock: takes the heap cached first; NULL: there is none, or not for long enough. */
+/* Under the lock: takes the heap that was cached first; NULL: there is none, or `due_only` and it
+ * was not cached for long enough. */
 mw_heap_t *mw_cached_heap_take_oldest(bool due_only);
-/* The calling thread goes on with the heap's lists; mw_head_configure() has set their limits. */
+/* The calling thread takes over the heap's lists; mw_head_configure() has set their limits. */
 void mw_cached_heap_resume(mw_heap_t *heap);
-/* In the child of a fork, where a thread between begin and put is gone. */
+/* Counts anew in the child of a fork, where a thread between begin and put is gone. */
 void mw_cached_heap_fork_child(void);
 
-/* When the heap cached first is due to be taken apart, by the coarse clock; UINT64_MAX: never.
- * Relaxed, without the lock: a late look is as good. */
+/* Time at which the heap that was cached first is due to be taken apart, by the coarse clock;
+ * UINT64_MAX: there is none.  Relaxed, read without the lock: a late look does as well. */
 extern _Atomic uint64_t mw_cached_heap_due_ns;
 static inline bool mw_cached_heap_is_due(void) {
 	uint64_t due_ns = atomic_load_explicit(&mw_cached_heap_due_ns, memory_order_relaxed);
 	return MW_UNLIKELY(due_ns != UINT64_MAX) && due_ns <= mw_os_monotonic_coarse_ns();
 }
 
-/* The calling thread's heap gives up everything it has. */
+/* The calling thread's heap gives up all of its pages. */
 void mw_heap_abandon_all(mw_heap_t *heap);
 
 #endif

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * thread.c -- heaps and threads: who gets one, what becomes of it, and fork. */
+ * thread.c -- the list of heaps: a thread gets one and gives it up; fork. */
+#include "heap/thread/thread.h"
+
 #include <string.h>
 
 #include "heap/arena/arena.h"
-#include "heap/core/heap.h"
-#include "heap/core/heap_page.h"
 #include "heap/large/huge.h"
+#include "heap/layout/harden_block.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/counts.h"
+#include "heap/local/harden_lists.h"
 #include "heap/local/head.h"
-#include "heap/local/holes.h"
+#include "heap/local/heap.h"
 #include "heap/memory/background.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/limit.h"
@@ -15,30 +20,28 @@
 #include "heap/misuse/guarded.h"
 #include "heap/remote/abandoned.h"
 #include "heap/remote/remote.h"
+#include "heap/sample/hooks.h"
 #include "heap/sample/sampled.h"
 #include "heap/sample/sampling.h"
 #include "heap/sample/slot_cache.h"
-#include "heap/stats/stats.h"
 #include "heap/thread/cached_heap.h"
+#include "heap/thread/flush.h"
 #include "os/lock/lock.h"
 #include "os/time/clock.h"
+#include "state/stats.h"
 
-MW_TLS mw_thread_t mw_thread = MW_THREAD_INITIAL;
 void (*mw_heap_on_thread)(mw_heap_t *heap);
-
-const char *mw_misuse_function(void) {
-	return mw_thread.function ? mw_thread.function : "free";
-}
 
 static struct {
 	mw_lock_t lock;
 	mw_heap_t *all;
-	mw_heap_t *free; /* of ended threads */
+	mw_heap_t *free; /* heaps of ended threads that are not cached */
 	size_t count, live;
-	uintptr_t first_pointer; /* of the first thread that had a heap: the program's first */
+	uintptr_t first_pointer; /* thread pointer of the first thread with a heap: the program's
+				    first thread */
 } heaps;
 
-/* Under the lock.  One that has nothing; NULL: no memory. */
+/* Under the lock: returns a heap without a page; NULL: no memory. */
 static mw_heap_t *bare_heap(void) {
 	mw_heap_t *heap = heaps.free;
 	if (heap) {
@@ -134,8 +137,8 @@ static mw_heap_t *take_cached(bool due_only) {
 	return heap;
 }
 
-/* The calling thread ends cached heaps in the place of their threads. */
-static void abandon_cached(bool due_only) {
+/* The calling thread ends cached heaps in place of their threads. */
+void mw_heap_abandon_cached(bool due_only) {
 	mw_heap_t *heap = take_cached(due_only);
 	if (!heap)
 		return;
@@ -153,10 +156,6 @@ static void abandon_cached(bool due_only) {
 	mw_thread = own;
 }
 
-void mw_heap_maintain(void) {
-	abandon_cached(true);
-}
-
 void mw_heap_take_rate(void) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
@@ -166,72 +165,15 @@ void mw_heap_take_rate(void) {
 		mw_heap_head_flush(heap, c);
 }
 
-void mw_heap_release_pages(mw_heap_t *heap) {
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		mw_page_t *next;
-		for (mw_page_t *page = heap->queues[c].first; page; page = next) {
-			next = page->next;
-			mw_heap_page_collect(page);
-			if (page->used == 0)
-				mw_heap_page_release(heap, page);
-		}
-	}
-}
-
-size_t mw_heap_trim(void) {
-	mw_heap_t *heap = mw_thread.heap;
-	if (heap) {
-		mw_harden_flush(&heap->harden);
-		mw_slot_cache_unload(heap);
-		for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-			mw_heap_head_flush(heap, c);
-		mw_remote_flush(heap);
-	}
-	abandon_cached(false);
-	size_t holes_bytes = 0;
-	if (heap) {
-		mw_heap_release_pages(heap);
-		holes_bytes = mw_holes_make(heap);
-	}
-	return holes_bytes + mw_huge_purge(true) + mw_chunk_purge(true) + mw_arena_purge_each(true);
-}
-
-void mw_heap_stats(uint64_t stats[MW_STAT_COUNT]) {
-	mw_chunk_stats_t chunk;
-	mw_huge_stats_t huge;
-	mw_chunk_stats(&chunk);
-	mw_huge_stats(&huge);
-	mw_arena_totals_t arenas = mw_arena_totals();
-	mw_limit_stats_t limit;
-	mw_limit_stats(&limit);
-	stats[MW_STAT_mapped_bytes] = chunk.chunks * MW_CHUNK_BYTES + huge.live_bytes +
-				      huge.cached_bytes + arenas.mapped_bytes;
-	stats[MW_STAT_in_use_bytes] = chunk.in_use_bytes + huge.live_bytes + arenas.in_use_bytes;
-	stats[MW_STAT_dirty_bytes] = chunk.dirty_bytes + chunk.muzzy_bytes + arenas.dirty_bytes;
-	stats[MW_STAT_purged_bytes] =
-		chunk.purged_bytes + arenas.purged_bytes + mw_holes_purged_bytes();
-	stats[MW_STAT_huge_bytes] = huge.live_bytes;
-	stats[MW_STAT_huge_blocks] = huge.blocks;
-	stats[MW_STAT_huge_cached_bytes] = huge.cached_bytes;
-	stats[MW_STAT_metadata_bytes] = mw_meta_bytes();
-	stats[MW_STAT_chunks] = chunk.chunks;
-	stats[MW_STAT_abandoned_pages] = mw_abandoned_count();
-	stats[MW_STAT_page_takes] = chunk.page_takes;
-	stats[MW_STAT_soft_limit_bytes] = limit.soft_bytes;
-	stats[MW_STAT_hard_limit_bytes] = limit.hard_bytes;
-	stats[MW_STAT_soft_limit_passes] = limit.soft_passes;
-	stats[MW_STAT_hard_limit_refusals] = limit.hard_refusals;
-	mw_guarded_stats_t guarded = mw_guarded_stats();
-	stats[MW_STAT_guarded_blocks] = guarded.live;
-	stats[MW_STAT_guarded_taken] = guarded.taken;
-	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
-	stats[MW_STAT_heaps] = heaps.count;
-	stats[MW_STAT_live_threads] = heaps.live;
-	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
-}
-
 mw_lock_t *mw_heap_threads_lock(void) {
 	return &heaps.lock;
+}
+
+mw_heap_numbers_t mw_heap_numbers(void) {
+	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
+	mw_heap_numbers_t numbers = {heaps.count, heaps.live};
+	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
+	return numbers;
 }
 
 void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
@@ -269,17 +211,13 @@ void mw_heap_sum_counts(mw_heap_counts_t *sum) {
 	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
 		const uint64_t *from = (const uint64_t *)(const void *)&heap->counts;
 		for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
-			/* Relaxed: the owner counts on. */
+			/* Relaxed: the owner goes on counting. */
 			to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	}
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 }
 
-size_t mw_heap_in_use_bytes(void) {
-	return mw_chunk_in_use_bytes() + mw_huge_live_bytes() + mw_arena_in_use_bytes();
-}
-
-/* In rising rank, so that no thread that holds one of them waits for another meanwhile. */
+/* In rising rank, so that no thread that holds one of the locks waits for another meanwhile. */
 void mw_heap_fork_prepare(void) {
 	mw_sampled_fork_prepare();
 	mw_lock_fork_acquire(&heaps.lock);
@@ -307,7 +245,7 @@ void mw_heap_fork_parent(void) {
 }
 
 void mw_heap_fork_child(void) {
-	/* The others did not come over; what they own stays in_use. */
+	/* The other threads do not exist in the child; their heaps stay in_use. */
 	heaps.live = mw_thread.heap != NULL;
 	mw_cached_heap_fork_child();
 	mw_background_fork_child();

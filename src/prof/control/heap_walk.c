@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
+#include "heap/stats/heap_walk.h"
 #include "os/time/clock.h"
 #include "prof/store/store.h"
 #include "prof/table/depot.h"

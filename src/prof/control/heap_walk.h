@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "heap/stats/stats.h"
+#include "heap/stats/heap_walk.h"
 
 /* Sets the function that walks the heap; NULL: no walks. Called once, before threads exist. */
 void mw_heap_walk_start(void (*walk)(const mw_heap_walk_sink_t *sink));

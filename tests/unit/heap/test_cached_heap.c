@@ -8,12 +8,19 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
+#include "heap/layout/harden_block.h"
+#include "heap/local/counts.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/decay.h"
+#include "heap/memory/limit.h"
 #include "heap/remote/remote.h"
+#include "heap/sample/hooks.h"
+#include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
+#include "heap/thread/maintain.h"
+#include "heap/thread/thread.h"
 #include "os/time/clock.h"
 #include "quiet_hooks.h"
 #include "test.h"
@@ -55,7 +62,7 @@ static void all_blocks_are_back(void) {
 	end_thread();
 	mw_heap_trim();
 	CHECK(!mw_cached_heaps);
-	CHECK_EQ(mw_chunk_live_bytes(), 0);
+	CHECK_EQ(mw_heap_live_bytes(), 0);
 	CHECK_EQ(abandoned_pages(), 0);
 	uint32_t threads, behind;
 	mw_heap_count_threads(&threads, &behind);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * test_chunk_space.c -- chunks whose slices are unmapped: counts, heap walks, what comes to lie in
  * the hole, refusals, and use again. */
-#include "heap/memory/chunk_space.h"
+#include "heap/memory/chunk.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#include "heap/core/heap.h"
+#include "heap/core/alloc.h"
+#include "heap/core/free.h"
 #include "heap/large/huge.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/harden_space.h"
-#include "heap/stats/stats.h"
+#include "heap/stats/heap_walk.h"
 #include "os/platform/fault.h"
 #include "quiet_hooks.h"
+#include "state/stats.h"
 #include "test.h"
 
 enum { BLOCKS = 256 };

@@ -5,9 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
+#include "heap/core/resize.h"
 #include "heap/stats/stats.h"
+#include "heap/thread/maintain.h"
+#include "heap/thread/thread.h"
 #include "os/lock/lock.h"
 #include "test.h"
 

@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
 #include "heap/layout/harden_block.h"
 #include "heap/misuse/guarded.h"
+#include "heap/sample/hooks.h"
+#include "heap/thread/thread.h"
 #include "os/lock/lock.h"
 #include "os/platform/fault.h"
 #include "quiet_hooks.h"

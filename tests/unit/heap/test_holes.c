@@ -6,12 +6,16 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "heap/core/heap.h"
+#include "heap/core/alloc.h"
+#include "heap/core/free.h"
 #include "heap/core/verify.h"
+#include "heap/layout/link.h"
 #include "heap/layout/size_class.h"
 #include "heap/local/holes.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/decay.h"
+#include "heap/thread/maintain.h"
+#include "heap/thread/thread.h"
 #include "os/platform/fault.h"
 #include "os/time/clock.h"
 #include "test.h"

@@ -3,10 +3,12 @@
  * than ever uses those of other classes first. */
 #include <stddef.h>
 
-#include "heap/core/heap.h"
+#include "heap/core/alloc.h"
+#include "heap/core/free.h"
 #include "heap/layout/counters.h"
 #include "heap/layout/size_class.h"
 #include "heap/memory/chunk.h"
+#include "heap/memory/limit.h"
 #include "test.h"
 
 enum { BLOCKS = 2048, CLASS_BYTES = 48 << 10, KEPT = 20000, KEPT_BYTES = 96 };

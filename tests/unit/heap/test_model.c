@@ -5,9 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
+#include "heap/core/resize.h"
 #include "heap/stats/stats.h"
+#include "heap/thread/maintain.h"
+#include "heap/thread/thread.h"
 #include "test.h"
 
 #define SLOTS 2000

@@ -3,10 +3,11 @@
  * the thread that takes them. */
 #include <pthread.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/harden_space.h"
+#include "heap/thread/thread.h"
 #include "os/memory/numa.h"
 #include "os/platform/fault.h"
 #include "test.h"

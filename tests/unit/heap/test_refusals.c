@@ -5,11 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
+#include "heap/core/resize.h"
 #include "heap/large/huge.h"
-#include "heap/memory/chunk.h"
+#include "heap/sample/hooks.h"
 #include "heap/stats/stats.h"
+#include "heap/thread/maintain.h"
+#include "heap/thread/thread.h"
 #include "os/platform/fault.h"
 #include "os/time/clock.h"
 #include "quiet_hooks.h"

@@ -10,13 +10,18 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap_page.h"
 #include "heap/core/verify.h"
+#include "heap/layout/remote_word.h"
 #include "heap/local/head.h"
-#include "heap/memory/chunk.h"
+#include "heap/memory/limit.h"
+#include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/cached_heap.h"
+#include "heap/thread/flush.h"
+#include "heap/thread/maintain.h"
+#include "heap/thread/thread.h"
 #include "test.h"
 
 enum { BLOCKS_MAX = 200000 };
@@ -44,7 +49,7 @@ static void end_thread(void) {
 static void everything_is_back(void) {
 	end_thread();
 	mw_heap_trim();
-	CHECK_EQ(mw_chunk_live_bytes(), 0);
+	CHECK_EQ(mw_heap_live_bytes(), 0);
 	CHECK_EQ(stat_of(MW_STAT_abandoned_pages), 0);
 	CHECK_EQ(mw_heap_in_use_bytes(), 0);
 }

@@ -3,9 +3,11 @@
  * own class when it changed by much, and what there is when memory is short. */
 #include <string.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
+#include "heap/core/resize.h"
 #include "heap/memory/limit.h"
+#include "heap/sample/hooks.h"
 #include "quiet_hooks.h"
 #include "test.h"
 

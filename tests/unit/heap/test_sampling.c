@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
+#include "heap/core/resize.h"
+#include "heap/layout/harden_block.h"
 #include "heap/sample/sampling.h"
+#include "heap/thread/thread.h"
 #include "quiet_hooks.h"
 #include "test.h"
 

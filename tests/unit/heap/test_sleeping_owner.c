@@ -4,11 +4,13 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
-#include "heap/core/heap_page.h"
-#include "heap/memory/chunk.h"
+#include "heap/layout/remote_word.h"
+#include "heap/memory/limit.h"
 #include "heap/remote/remote.h"
+#include "heap/thread/flush.h"
+#include "heap/thread/thread.h"
 #include "test.h"
 
 enum { TOTAL_BYTES = 16 << 20, BLOCKS_MAX = 60000, OWNED_SLICES = 8 };

@@ -4,12 +4,16 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/heap.h"
 #include "heap/core/lookup.h"
+#include "heap/core/resize.h"
 #include "heap/memory/chunk.h"
+#include "heap/sample/hooks.h"
 #include "heap/sample/sampled.h"
 #include "heap/sample/slot_cache.h"
+#include "heap/stats/heap_walk.h"
+#include "heap/thread/thread.h"
 #include "quiet_hooks.h"
 #include "test.h"
 
@@ -83,20 +87,20 @@ static void test_several_large_ones_come_again(void) {
 static void test_kept_places_are_not_live(void) {
 	enum { BLOCKS = 5 };
 	void *blocks[BLOCKS];
-	size_t before = mw_chunk_live_bytes();
+	size_t before = mw_heap_live_bytes();
 	for (int i = 0; i < BLOCKS; i++)
 		blocks[i] = mw_heap_alloc(48);
-	CHECK_EQ(mw_chunk_live_bytes() - before, BLOCKS * 48);
+	CHECK_EQ(mw_heap_live_bytes() - before, BLOCKS * 48);
 	CHECK_EQ(mw_heap_usable_bytes(blocks[0]), 48);
 	for (int i = 0; i < BLOCKS; i++)
 		mw_fast_free(blocks[i]);
-	CHECK_EQ(mw_chunk_live_bytes(), before);
+	CHECK_EQ(mw_heap_live_bytes(), before);
 	CHECK_EQ(mw_sampled_record(mw_page_of_slice((uintptr_t)blocks[0]), blocks[0]), 0);
 	/* A place may hold another class next time. */
 	void *block = mw_heap_alloc(64);
-	CHECK_EQ(mw_chunk_live_bytes() - before, 64);
+	CHECK_EQ(mw_heap_live_bytes() - before, 64);
 	mw_fast_free(block);
-	CHECK_EQ(mw_chunk_live_bytes(), before);
+	CHECK_EQ(mw_heap_live_bytes(), before);
 }
 
 static void *use_and_end(void *place) {

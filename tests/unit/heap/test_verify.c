@@ -2,9 +2,12 @@
  * test_verify.c -- the heap check passes over a heap in every state that its life has. */
 #include <pthread.h>
 
+#include "heap/core/alloc.h"
 #include "heap/core/fast.h"
 #include "heap/core/verify.h"
 #include "heap/memory/chunk.h"
+#include "heap/thread/maintain.h"
+#include "heap/thread/thread.h"
 #include "test.h"
 
 #define BLOCKS 4000

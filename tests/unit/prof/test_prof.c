@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "heap/layout/record.h"
+#include "heap/memory/limit.h"
 #include "os/platform/fault.h"
 #include "prof/store/published.h"
 #include "prof/store/store.h"

@@ -15,7 +15,7 @@
 #include "formats/state/state_file.h"
 #include "formats/text/text_formats.h"
 #include "model/alloc.h"
-#include "model/limit.h"
+#include "model/memory_limit.h"
 
 static const struct {
 	bool (*is_it)(const char *bytes, size_t length);
@@ -134,12 +134,12 @@ static int read_bytes(const char *name, const char *bytes, size_t length, mw_pro
 
 int mw_read_profile_bytes(const char *name, const void *bytes, size_t length,
 			  mw_profile_t **profile, mw_error_t *error) {
-	mw_limit_begin(name);
+	mw_memory_limit_begin(name);
 	char *copy = mw_xcalloc(length + 1, 1);
 	memcpy(copy, bytes, length);
 	int result = read_bytes(name, copy, length, profile, error);
 	free(copy);
-	mw_limit_end();
+	mw_memory_limit_end();
 	return result;
 }
 
@@ -177,9 +177,9 @@ static int read_any(const char *path, unsigned what, mw_profile_t **profile, mw_
 	int fd = mw_open_file(path, O_RDONLY);
 	if (fd < 0)
 		return mw_error_set(error, "%s: cannot open: %s", path, strerror(errno));
-	mw_limit_begin(path);
+	mw_memory_limit_begin(path);
 	int result = read_open(fd, path, what, profile, error);
-	mw_limit_end();
+	mw_memory_limit_end();
 	close(fd);
 	return result;
 }

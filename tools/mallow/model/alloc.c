@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/limit.h"
+#include "model/memory_limit.h"
 
 static void *check(void *block, size_t count, size_t size) {
 	if (block == NULL) {

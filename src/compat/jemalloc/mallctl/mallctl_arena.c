@@ -10,10 +10,15 @@
 #include "compat/jemalloc/mallctl/mallctl.h"
 #include "compat/jemalloc/mallctl/mallctl_row.h"
 #include "heap/arena/arena.h"
-#include "heap/core/heap.h"
+#include "heap/core/arena_end.h"
+#include "heap/core/lookup.h"
 #include "heap/large/huge.h"
+#include "heap/local/heap.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/decay.h"
+#include "heap/memory/limit.h"
+#include "heap/thread/binding.h"
+#include "heap/thread/maintain.h"
 #include "os/memory/map.h"
 
 /* jemalloc's limit for a name, including its NUL. */

@@ -7,7 +7,7 @@
 #include "base/bits.h"
 #include "compat/jemalloc/mallctl/mallctl.h"
 #include "compat/jemalloc/mallctl/mallctl_row.h"
-#include "heap/core/heap.h"
+#include "heap/thread/thread.h"
 #include "os/file/file.h"
 #include "prof/control/triggers.h"
 #include "prof/dump/dump.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "compat/jemalloc/mallctl/mallctl_row.h"
-#include "heap/core/heap.h"
 #include "heap/local/head.h"
+#include "heap/thread/thread.h"
 
 /* Longest text, as in jemalloc. */
 #define SETTINGS_BYTES 1000u

@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "heap/layout/record.h"
+#include "heap/sample/hooks.h"
 #include "os/platform/fault.h"
 #include "os/time/clock.h"
 #include "prof/dump/dump.h"

@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
+#include "heap/layout/record.h"
 #include "os/platform/fault.h"
 #include "prof/store/published.h"
 #include "prof_fixture.h"

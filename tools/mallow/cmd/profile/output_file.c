@@ -13,7 +13,7 @@
 
 #include "formats/file/output.h"
 #include "model/alloc.h"
-#include "view/common/page.h"
+#include "view/common/web_page.h"
 
 struct mw_picture {
 	const char *ending;
@@ -144,7 +144,7 @@ static void write_svg(mw_output_t *output, const char *svg, size_t length) {
 	while ((next = memmem(next, length - (size_t)(next - svg), end, strlen(end))) != NULL)
 		found = next++;
 	size_t head = found != NULL ? (size_t)(found - svg) : length;
-	size_t script_length = mw_page_svg_script(&script);
+	size_t script_length = mw_web_page_svg_script(&script);
 	static const char begin_script[] =
 		"<style>@media(prefers-color-scheme:dark){svg{background:#000}"
 		"svg>g{filter:invert(1) hue-rotate(180deg)}}</style>\n<script><![CDATA[\n";

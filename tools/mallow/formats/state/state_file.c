@@ -13,7 +13,7 @@
 
 #include "formats/file/open_state_file.h"
 #include "model/alloc.h"
-#include "model/limit.h"
+#include "model/memory_limit.h"
 
 /* Most entries of a section that are read, so that a hostile header cannot make the command
  * allocate all memory.  Each limit is at least four times the library's own.  Parts that are
@@ -556,9 +556,9 @@ static int read_all(const source_t *s, unsigned what) {
 int mw_snapshot_read_fd(int fd, const char *name, unsigned what, mw_snapshot_t **snapshot,
 			mw_error_t *error) {
 	source_t source = {fd, name, error, mw_xcalloc(1, sizeof(mw_snapshot_t))};
-	mw_limit_begin(name);
+	mw_memory_limit_begin(name);
 	int result = read_all(&source, what);
-	mw_limit_end();
+	mw_memory_limit_end();
 	if (result != 0) {
 		mw_snapshot_free(source.snapshot);
 		return -1;

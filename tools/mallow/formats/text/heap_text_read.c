@@ -13,7 +13,7 @@
 #include "formats/text/lines.h"
 #include "formats/text/text_formats.h"
 #include "model/alloc.h"
-#include "model/limit.h"
+#include "model/memory_limit.h"
 
 typedef struct counts {
 	int64_t inuse_objects, inuse_bytes, alloc_objects, alloc_bytes;

@@ -10,7 +10,7 @@
 
 #include "formats/text/text_formats.h"
 #include "model/alloc.h"
-#include "model/limit.h"
+#include "model/memory_limit.h"
 
 int mw_lines_damaged(const mw_lines_t *r, const char *why) {
 	return mw_error_set(r->error, "%s:%zu: %s; the file is damaged or of another format",

@@ -12,9 +12,9 @@
 #include "symbol/cache/symbol_cache.h"
 #include "symbol/elf/object.h"
 #include "symbol/files/debuginfod.h"
+#include "symbol/workers/address_lookup.h"
 #include "symbol/workers/confine.h"
 #include "symbol/workers/found.h"
-#include "symbol/workers/lookup.h"
 
 /* Size of the output buffer: the capacity of a pipe. */
 #define PIPE_BYTES ((size_t)64 << 10)

@@ -9,8 +9,8 @@
 #include "view/code/listing.h"
 #include "view/code/listings.h"
 #include "view/common/json.h"
-#include "view/common/page.h"
 #include "view/common/values.h"
+#include "view/common/web_page.h"
 
 /* A function that contains an instruction.  Functions that the instruction was inlined into have
  * a place each. */
@@ -151,11 +151,11 @@ static int print(const void *context, FILE *out, mw_error_t *error) {
 	if (mw_assemblies_make(&v, MW_ASSEMBLY_OF_LINES, &found, &note) == 0)
 		for (size_t i = 0; i < found.count; i++)
 			add_places(&all, &found.functions[i]);
-	int result = v.json ? 0 : mw_page_begin(MW_PAGE_WEBLIST, out, error);
+	int result = v.json ? 0 : mw_web_page_begin(MW_WEB_PAGE_WEBLIST, out, error);
 	if (result == 0) {
 		print_data(&v, &listing, &all, note.text);
 		if (!v.json)
-			mw_page_end(MW_PAGE_WEBLIST, out);
+			mw_web_page_end(MW_WEB_PAGE_WEBLIST, out);
 	}
 	free(all.places);
 	mw_assemblies_release(&found);

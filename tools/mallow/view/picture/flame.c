@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "view/common/json.h"
-#include "view/common/page.h"
 #include "view/common/view.h"
+#include "view/common/web_page.h"
 #include "view/picture/calltree.h"
 #include "view/picture/pictures.h"
 
@@ -85,7 +85,7 @@ int mw_view_flame(const mw_view_t *v, mw_error_t *error) {
 		mw_call_tree_release(&tree);
 		return 0;
 	}
-	if (!v->json && mw_page_begin(MW_PAGE_FLAME, v->out, error) != 0)
+	if (!v->json && mw_web_page_begin(MW_WEB_PAGE_FLAME, v->out, error) != 0)
 		return -1;
 	mw_call_tree_init(&tree, v);
 	print_data(v, &tree);
@@ -93,6 +93,6 @@ int mw_view_flame(const mw_view_t *v, mw_error_t *error) {
 	if (v->json)
 		fputc('\n', v->out);
 	else
-		mw_page_end(MW_PAGE_FLAME, v->out);
+		mw_web_page_end(MW_WEB_PAGE_FLAME, v->out);
 	return 0;
 }

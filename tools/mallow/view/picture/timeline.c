@@ -8,7 +8,7 @@
 
 #include "report/text/units.h"
 #include "view/common/json.h"
-#include "view/common/page.h"
+#include "view/common/web_page.h"
 
 static int compare_times(const void *left, const void *right) {
 	const mw_moment_t *a = left, *b = right;
@@ -125,9 +125,9 @@ void mw_timeline_json(const mw_series_t *s, FILE *out) {
 }
 
 int mw_timeline_html(const mw_series_t *s, FILE *out, mw_error_t *error) {
-	if (mw_page_begin(MW_PAGE_TIMELINE, out, error) != 0)
+	if (mw_web_page_begin(MW_WEB_PAGE_TIMELINE, out, error) != 0)
 		return -1;
 	mw_timeline_json(s, out);
-	mw_page_end(MW_PAGE_TIMELINE, out);
+	mw_web_page_end(MW_WEB_PAGE_TIMELINE, out);
 	return 0;
 }

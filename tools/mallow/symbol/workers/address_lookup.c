@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * lookup.c -- looks up one unit of the debug information at a time.
+ * address_lookup.c -- looks up one unit of the debug information at a time.
  * The first lookup in a unit reads all its lines and functions, which is most of the work.  The
  * linker spreads a unit's functions over the file (cold parts, start-up, the rest).  Addresses
  * are therefore ordered by unit: each unit is read once, by one process, and its memory can be
  * released afterwards. */
-#include "symbol/workers/lookup.h"
+#include "symbol/workers/address_lookup.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

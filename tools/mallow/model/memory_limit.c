@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * limit.c -- RLIMIT_DATA: private writable memory, however it is allocated. */
-#include "model/limit.h"
+ * memory_limit.c -- RLIMIT_DATA: private writable memory, however it is allocated. */
+#include "model/memory_limit.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -32,7 +32,7 @@ static uint64_t data_bytes(void) {
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-void mw_limit_begin(const char *name) {
+void mw_memory_limit_begin(const char *name) {
 	uint64_t have = depth++ == 0 ? data_bytes() : 0;
 	if (have == 0 || getrlimit(RLIMIT_DATA, &before) != 0)
 		return;
@@ -44,7 +44,7 @@ void mw_limit_begin(const char *name) {
 		limited_name = name;
 }
 
-void mw_limit_end(void) {
+void mw_memory_limit_end(void) {
 	if (--depth > 0 || limited_name == NULL)
 		return;
 	setrlimit(RLIMIT_DATA, &before);

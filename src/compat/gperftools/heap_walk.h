@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * walk.h -- what a walk of the heap finds: ranges, pages and free memory by size.
+ * heap_walk.h -- what a walk of the heap finds: ranges, pages and free memory by size.
  * Layer: compat/gperftools. No lock is held while a function of the program is called. */
-#ifndef MW_COMPAT_GPERFTOOLS_WALK_H
-#define MW_COMPAT_GPERFTOOLS_WALK_H
+#ifndef MW_COMPAT_GPERFTOOLS_HEAP_WALK_H
+#define MW_COMPAT_GPERFTOOLS_HEAP_WALK_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * confine.c -- replaces prctl(2) to learn that the program is about to forbid itself system
+ * prctl.c -- replaces prctl(2) to learn that the program is about to forbid itself system
  * calls, or that its memory must not be dumped any more.
  *
  * A seccomp(2) filter may end the program at a system call that is not in its list. The library

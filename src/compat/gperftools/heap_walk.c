@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * walk.c -- walks the heap for MallocExtension's Ranges, MallocMemoryStats and free lists. */
-#include "compat/gperftools/walk.h"
+ * heap_walk.c -- walks the heap for MallocExtension's Ranges, MallocMemoryStats and free lists. */
+#include "compat/gperftools/heap_walk.h"
 
 #include <gperftools/malloc_extension_c.h>
 #include <string.h>
 
 #include "compat/gperftools/gperftools.h"
+#include "heap/layout/page.h"
 #include "heap/layout/size_class.h"
 #include "state/layout.h"
 
@@ -147,7 +148,7 @@ void MallocExtension_Ranges(void *context, MallocExtension_RangeFunction functio
 }
 
 size_t MallocExtension_GetFreeListSizes(MallocExtension_FreeListInfo *lists, size_t capacity) {
-	mw_chunk_totals_t totals;
+	mw_heap_totals_t totals;
 	mw_gp_calls()->totals(&totals);
 	size_t count = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {

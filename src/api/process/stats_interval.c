@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * interval.c -- adds up the bytes that threads allocated, and prints statistics at each full
+ * stats_interval.c -- adds up the bytes that threads allocated, and prints statistics at each full
  * interval. */
-#include "api/process/interval.h"
+#include "api/process/stats_interval.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 
 #include "api/process/compat.h"
-#include "heap/core/heap.h"
+#include "heap/local/counts.h"
+#include "heap/local/heap.h"
 
 bool mw_api_has_interval;
 

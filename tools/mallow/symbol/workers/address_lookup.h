@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * lookup.h -- looks up many addresses of one file.
+ * address_lookup.h -- looks up many addresses of one file.
  * Layer: symbol/workers.  Private to this folder. */
-#ifndef MW_TOOL_SYMBOL_WORKERS_LOOKUP_H
-#define MW_TOOL_SYMBOL_WORKERS_LOOKUP_H
+#ifndef MW_TOOL_SYMBOL_WORKERS_ADDRESS_LOOKUP_H
+#define MW_TOOL_SYMBOL_WORKERS_ADDRESS_LOOKUP_H
 
 #include "symbol/elf/object.h"
 #include "symbol/workers/found.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * page.c -- embeds the web pages; each is divided at the place of its data. */
-#include "view/common/page.h"
+ * web_page.c -- embeds the web pages; each is divided at the place of its data. */
+#include "view/common/web_page.h"
 
 #include <string.h>
 
@@ -8,10 +8,10 @@
  * users. */
 #define LABEL(name) ".globl " #name "\n.hidden " #name "\n" #name ":\n"
 /* clang-format off */
-#define EMBED(folder, name, ending)                                                                        \
+#define EMBED(folder, name, ending)                                                                \
 	__asm__(".pushsection .rodata\n"                                                           \
 		LABEL(name##_begin)                                                                \
-		".incbin \"" MALLOW_PAGES "/" #folder "/" #name "." ending "\"\n"                               \
+		".incbin \"" MALLOW_PAGES "/" #folder "/" #name "." ending "\"\n"                  \
 		LABEL(name##_end)                                                                  \
 		".popsection\n");                                                                  \
 	extern const char name##_begin[], name##_end[]
@@ -24,21 +24,21 @@ EMBED(picture, pan, "js");
 
 static const struct {
 	const char *name, *begin, *end;
-} pages[MW_PAGE_COUNT] = {
-	[MW_PAGE_FLAME] = {"flame", flame_begin, flame_end},
-	[MW_PAGE_TIMELINE] = {"timeline", timeline_begin, timeline_end},
-	[MW_PAGE_WEBLIST] = {"weblist", weblist_begin, weblist_end},
+} pages[MW_WEB_PAGE_COUNT] = {
+	[MW_WEB_PAGE_FLAME] = {"flame", flame_begin, flame_end},
+	[MW_WEB_PAGE_TIMELINE] = {"timeline", timeline_begin, timeline_end},
+	[MW_WEB_PAGE_WEBLIST] = {"weblist", weblist_begin, weblist_end},
 };
 
 /* Text of a page that the data replaces. */
 static const char mark[] = "/*PROFILE*/";
 
-static const char *find_mark(mw_page_t page) {
+static const char *find_mark(mw_web_page_t page) {
 	return memmem(pages[page].begin, (size_t)(pages[page].end - pages[page].begin), mark,
 		      strlen(mark));
 }
 
-int mw_page_begin(mw_page_t page, FILE *out, mw_error_t *error) {
+int mw_web_page_begin(mw_web_page_t page, FILE *out, mw_error_t *error) {
 	const char *at = find_mark(page);
 	if (at == NULL)
 		return mw_error_set(error, "%s: the page is damaged; build mallow again",
@@ -47,13 +47,13 @@ int mw_page_begin(mw_page_t page, FILE *out, mw_error_t *error) {
 	return 0;
 }
 
-void mw_page_end(mw_page_t page, FILE *out) {
+void mw_web_page_end(mw_web_page_t page, FILE *out) {
 	const char *at = find_mark(page);
 	if (at != NULL)
 		fwrite(at + strlen(mark), 1, (size_t)(pages[page].end - at) - strlen(mark), out);
 }
 
-size_t mw_page_svg_script(const char **text) {
+size_t mw_web_page_svg_script(const char **text) {
 	*text = pan_begin;
 	return (size_t)(pan_end - pan_begin);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * interval.h -- jemalloc's stats_interval: prints statistics each time the program has allocated a
- * given number of bytes.
- * Layer: api/process. Checked when a thread's list of free blocks ends, and at each block too
- * large for such a list. */
-#ifndef MW_API_INTERVAL_H
-#define MW_API_INTERVAL_H
+ * stats_interval.h -- jemalloc's stats_interval: prints statistics each time the program has
+ * allocated a given number of bytes. Layer: api/process. Checked when a thread's list of free
+ * blocks ends, and at each block too large for such a list. */
+#ifndef MW_API_STATS_INTERVAL_H
+#define MW_API_STATS_INTERVAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * alloc.h -- allocation of any size.
+ * Layer: heap.  Any thread, at any time, not from signal handlers.  Sizes are bytes.  NULL: no
+ * memory; errno is set by the callers in src/api.
+ *
+ * Door of heap/core: what malloc(), free() and realloc() do.  Reading order: fast.h (the fast
+ * paths), alloc, free (what the fast paths leave over), refill (the page that a list is filled
+ * from), resize, lookup (any pointer to its page), arena_end (all blocks of an arena go at once),
+ * verify (walks that find damage).  Uses all of heap but heap/harden and heap/stats. */
+#ifndef MW_HEAP_ALLOC_H
+#define MW_HEAP_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "heap/layout/page.h"
+
+/* Any size; 0 counts as 1.  The block is aligned to 16. */
+void *mw_heap_alloc(size_t bytes);
+/* The same, filled with zeros. */
+void *mw_heap_alloc_zeroed(size_t bytes);
+/* After mw_fast_alloc() gave nothing: serves the most common refill, a tiny class whose next list
+ * is at hand.  Takes no sample.  NULL: another kind of refill. */
+void *mw_heap_alloc_at_once(size_t bytes);
+/* mw_heap_alloc() after mw_fast_alloc() gave nothing, which may have counted the object. */
+void *mw_heap_alloc_slow(size_t bytes);
+/* mw_heap_alloc_slow() for a block of the class.  `bytes`: what the program asked for, at most what
+ * blocks of the class hold. */
+MW_NOINLINE void *mw_heap_alloc_class_slow(size_t bytes, unsigned size_class);
+/* mw_heap_alloc_zeroed() after mw_fast_alloc() gave nothing. */
+void *mw_heap_alloc_zeroed_slow(size_t bytes);
+/* A block at a multiple of `align`, a power of two.  Also after mw_fast_alloc_aligned() gave
+ * nothing. */
+void *mw_heap_alloc_aligned(size_t align, size_t bytes);
+/* The same in an arena that the program made (heap/arena/arena.h); NULL: in no arena, even if the
+ * thread is bound to one.  Sets *zeroed when the block is known to hold zeros. */
+void *mw_heap_alloc_in(mw_arena_t *arena, size_t align, size_t bytes, bool *zeroed);
+/* The usable bytes of a block that these functions would return. */
+size_t mw_heap_bytes_for(size_t align, size_t bytes);
+
+#endif

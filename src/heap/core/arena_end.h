@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * arena_end.h -- all blocks of an arena go at once.
+ * Layer: heap.  The program sees to it that no thread uses the arena or its blocks meanwhile. */
+#ifndef MW_HEAP_ARENA_END_H
+#define MW_HEAP_ARENA_END_H
+
+#include <stdbool.h>
+
+#include "heap/layout/page.h"
+
+/* Frees all blocks of the arena; the arena keeps its memory. */
+void mw_arena_reset(mw_arena_t *arena);
+/* Frees all blocks of the arena and gives up its memory and its number.  False: threads are bound
+ * to the arena, and nothing was done. */
+bool mw_arena_destroy(mw_arena_t *arena);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ * harden_seal.h -- the seal and the canaries of a live block of the hardened library.
+ * Layer: heap.  Ends no program: where a word is not as it must be, the caller takes the slow path,
+ * which checks again in the order of the messages. */
+#ifndef MW_HEAP_HARDEN_SEAL_H
+#define MW_HEAP_HARDEN_SEAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap/core/fast.h"
+#include "heap/layout/harden_block.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/misuse/misuse.h"
+#include "os/memory/map.h"
+
+#ifdef MW_HARDENED
+
+/* Returns the canary of a block.  `mix`: mw_harden_mix() of its address, computed once a call. */
+static inline uint64_t mw_harden_canary(uint64_t mix) {
+	return mix ^ mw_harden_keys.canary;
+}
+
+/* Returns whether link, tag and fill of a free block are right, in one test.  `word`: the block's
+ * first word.  The key is that of the tag combined with the fill of an untouched block. */
+MW_ALWAYS_INLINE bool mw_harden_is_fresh(const char *block, uint64_t word, uint64_t mix) {
+	uint64_t fill = mw_harden_fold(mw_harden_load(block + 16), mw_harden_load(block + 24));
+	return (fill ^ mw_harden_keys.fresh ^ word) + mix == mw_harden_load(block + sizeof word);
+}
+
+/* Returns the seal of a block of which the program asked for `bytes`.  Canaries are odd and the
+ * number takes the bits above the lowest three, so the first byte of a seal is never 0: the
+ * commonest overrun, the end of a string, shows.  Of the 256 values that may overwrite that byte, 0
+ * among them, 7 in 8 make the number an impossible one; the others make it a number behind which no
+ * canary stands. */
+#define MW_HARDEN_SIZE_SHIFT 3u
+static inline uint64_t mw_harden_seal_for(size_t bytes, uint64_t canary) {
+	return canary ^ (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
+}
+
+/* Returns the bytes that the program asked for, according to the seal; a number beyond the block's
+ * size: it is no seal. */
+static inline uint64_t mw_harden_sealed_bytes(uint64_t seal, uint64_t canary) {
+	uint64_t bytes = seal ^ canary;
+	return bytes >> MW_HARDEN_SIZE_SHIFT | bytes << (64 - MW_HARDEN_SIZE_SHIFT);
+}
+
+/* Returns the word that stands behind the bytes asked for, `bits` of them, in a block whose last
+ * word is the seal.  It is the seal rotated, so that both agree where they overlap: they are
+ * `capacity - 8 - bytes` apart, of which only the lowest three bits count, as capacities are
+ * multiples of 16. */
+static inline uint64_t mw_harden_behind(uint64_t seal, uint64_t bits) {
+	/* The empty statement keeps the compiler from masking what a rotation masks itself. */
+	__asm__("" : "+r"(bits));
+	return seal >> bits % 64 | seal << -bits % 64;
+}
+
+/* Writes canary and size into a tiny or large block that becomes the program's. */
+MW_ALWAYS_INLINE void mw_harden_seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
+	uint64_t bits = (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
+	/* Keeps the compiler from computing it twice. */
+	__asm__("" : "+r"(bits));
+	uint64_t seal = canary ^ bits;
+	mw_harden_store(block + bytes, mw_harden_behind(seal, bits));
+	mw_harden_store(block + capacity - sizeof(uint64_t), seal);
+}
+
+static inline uint64_t mw_harden_seal_of(const char *block, size_t capacity) {
+	return mw_harden_load(block + capacity - sizeof(uint64_t));
+}
+
+/* Returns whether the word behind the block's `bytes` belongs to its seal. */
+static inline bool mw_harden_is_sealed(const char *block, size_t bytes, uint64_t seal) {
+	return mw_harden_load(block + bytes) ==
+	       mw_harden_behind(seal, (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT);
+}
+
+/* Overwrites the last 16 bytes of a sealed block that becomes free: a block freed twice has no
+ * seal. */
+MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
+	mw_harden_store_fill(block + capacity - 16);
+}
+
+/* Above tiny, a block's last word is often far behind the bytes asked for: a cache miss more, and
+ * memory touched for nothing.  There the seal stands right behind the bytes asked for.  The rest of
+ * the block, its slack, is noted in a table in the chunk's metadata (MW_SLACK_TABLE_OFFSET). */
+static inline uint16_t *mw_slack_in(uintptr_t chunk, const void *block) {
+	uintptr_t offset = (uintptr_t)block & (MW_CHUNK_BYTES - 1);
+	return (uint16_t *)(chunk + MW_SLACK_TABLE_OFFSET) + offset / 1024;
+}
+
+static inline uint16_t *mw_slack_of(const void *block) {
+	return mw_slack_in(mw_fast_place_of(block).chunk, block);
+}
+
+/* Blocks above tiny with at least so much slack hold the seal three times in a row, so that an
+ * overrun that skips the first word shows.  They also hold it in their last word, for underruns of
+ * the next block, if that word is in the same kernel page: no further page is touched. */
+#define MW_HARDEN_MORE_SLACK 24u
+static inline bool mw_harden_ends_in_page(const char *behind, const char *last) {
+	return ((uintptr_t)behind ^ (uintptr_t)last) < MW_OS_PAGE_BYTES;
+}
+
+MW_ALWAYS_INLINE void mw_harden_seal_more(char *behind, char *last, uint64_t seal) {
+	mw_harden_store(behind + 8, seal);
+	mw_harden_store(behind + 16, seal);
+	if (mw_harden_ends_in_page(behind, last))
+		mw_harden_store(last, seal);
+}
+
+MW_ALWAYS_INLINE bool mw_harden_is_sealed_more(const char *behind, const char *last,
+					       uint64_t seal) {
+	uint64_t changed =
+		(mw_harden_load(behind + 8) ^ seal) | (mw_harden_load(behind + 16) ^ seal);
+	if (mw_harden_ends_in_page(behind, last))
+		changed |= mw_harden_load(last) ^ seal;
+	return changed == 0;
+}
+
+MW_ALWAYS_INLINE void mw_harden_seal_slack(char *block, size_t capacity, size_t bytes,
+					   uint64_t canary) {
+	size_t slack = mw_harden_requested(capacity) - bytes;
+	uint64_t seal = mw_harden_seal_for(bytes, canary);
+	*mw_slack_of(block) = (uint16_t)slack;
+	mw_harden_store(block + bytes, seal);
+	if (slack >= MW_HARDEN_MORE_SLACK)
+		mw_harden_seal_more(block + bytes, block + capacity - sizeof seal, seal);
+}
+
+/* Returns the bytes that the program asked for of a live block of a tiny class; MW_NO_CLAIM: seal
+ * or canary are not right.
+ *
+ * Whether the address is the start of a block is not computed: at any other address the seal is
+ * right once in 2^50.  The memory behind a wild pointer can be read: the guard at a chunk's end
+ * begins a page late for this. */
+MW_ALWAYS_INLINE size_t mw_harden_live_tiny(const char *block, size_t capacity, uint64_t canary) {
+	uint64_t seal = mw_harden_seal_of(block, capacity);
+	uint64_t bytes = mw_harden_sealed_bytes(seal, canary);
+	if (MW_UNLIKELY(bytes > capacity) || MW_UNLIKELY(!mw_harden_is_sealed(block, bytes, seal)))
+		return MW_NO_CLAIM;
+	return bytes;
+}
+
+/* The same above tiny.  Reads nothing behind the last blocks of `chunk`, which mw_fast_place()
+ * found, and follows no word that is no address. */
+MW_ALWAYS_INLINE size_t mw_harden_live_stack(const char *block, uintptr_t chunk, size_t capacity,
+					     uint64_t canary) {
+	size_t slack = *mw_slack_in(chunk, block), bytes = mw_harden_requested(capacity) - slack;
+	size_t end = (uintptr_t)block - chunk + bytes;
+	uint64_t seal = mw_harden_seal_for(bytes, canary);
+	if (MW_UNLIKELY(bytes > capacity) || MW_UNLIKELY(end >= MW_CHUNK_BYTES - MW_SLICE_BYTES) ||
+	    MW_UNLIKELY(mw_harden_load(block + bytes) != seal))
+		return MW_NO_CLAIM;
+	if (slack >= MW_HARDEN_MORE_SLACK &&
+	    MW_UNLIKELY(
+		    !mw_harden_is_sealed_more(block + bytes, block + capacity - sizeof seal, seal)))
+		return MW_NO_CLAIM;
+	return bytes;
+}
+
+MW_ALWAYS_INLINE bool mw_harden_claims_hold(const char *block, size_t asked_bytes, size_t bytes,
+					    size_t align) {
+	return MW_LIKELY(bytes == MW_NO_CLAIM || bytes == asked_bytes) &&
+	       MW_LIKELY(align == MW_NO_CLAIM || !((uintptr_t)block & (align - 1)));
+}
+
+#endif
+
+#endif

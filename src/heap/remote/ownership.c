@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ * ownership.c -- a heap gets pages, gives up full ones, and returns pages without a block. */
+#include "heap/remote/ownership.h"
+
+#include "base/check.h"
+#include "heap/layout/counters.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/queue.h"
+#include "heap/layout/remote_word.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
+#include "heap/remote/abandoned.h"
+
+/* Most pages without a block that a heap keeps, beside the last one of each class: large blocks,
+ * few to a page, would otherwise take and return slices all the time, under a lock. */
+#define RETAINED_MAX 4u
+#define RETAINED_BLOCK_BYTES 4096u
+_Static_assert(RETAINED_BLOCK_BYTES > MW_TINY_MAX_BYTES, "find_at_once() in alloc.c relies on it");
+
+void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page) {
+	page->state = MW_PAGE_QUEUED;
+	heap->counts.left_bytes -= (uint64_t)page->left_used * page->block_bytes;
+	mw_heap_page_claim(heap, page);
+	if (atomic_load_explicit(&page->last_heap, memory_order_relaxed) != heap)
+		mw_counters_add(&mw_counters.reclaimed[page->size_class], 1);
+	mw_heap_count_page(heap, page);
+}
+
+bool mw_heap_page_let_go(mw_heap_t *heap, mw_page_t *page) {
+	mw_page_queue_t *queue = &heap->queues[page->size_class];
+	mw_queue_remove(queue, page);
+	heap->counts.left_bytes += (uint64_t)page->used * page->block_bytes;
+	if (mw_abandoned_full(page))
+		return true;
+	page->left_used = page->used;
+	mw_heap_page_own(heap, page);
+	mw_queue_prepend(queue, page);
+	return false;
+}
+
+void mw_heap_page_put(mw_page_t *page, void *block) {
+	mw_link_set(block, page->free);
+	page->free = block;
+	page->used--;
+	if (page->used == 0)
+		mw_heap_page_emptied(page);
+}
+
+void mw_heap_page_reclaim(mw_heap_t *heap, mw_page_t *page, void *list, uint32_t count) {
+	mw_heap_page_own(heap, page);
+	mw_queue_append(&heap->queues[page->size_class], page);
+	mw_heap_page_put_back(page, list, count);
+	if (page->used == 0)
+		mw_heap_page_emptied(page);
+}
+
+void mw_heap_page_release(mw_heap_t *heap, mw_page_t *page) {
+	/* No block is out that a thread could push. */
+	MW_ASSERT(page->used == 0 && mw_remote_word(page) == 0);
+	mw_queue_remove(&heap->queues[page->size_class], page);
+	heap->retained -= page->is_retained;
+	mw_abandoned_give(page);
+}
+
+void mw_heap_page_emptied(mw_page_t *page) {
+	mw_heap_t *heap = mw_thread.heap;
+	/* In the child of a fork a new thread may have the thread pointer of one that is gone. */
+	if (atomic_load_explicit(&page->heap, memory_order_relaxed) != heap)
+		return;
+	mw_page_queue_t *queue = &heap->queues[page->size_class];
+	/* The last page of a class stays: a loop of malloc and free would take and return it each
+	 * time. */
+	if (page->state != MW_PAGE_QUEUED || queue->first == queue->last)
+		return;
+	if (page->block_bytes >= RETAINED_BLOCK_BYTES && heap->retained < RETAINED_MAX) {
+		page->is_retained = true;
+		heap->retained++;
+		return;
+	}
+	mw_heap_page_release(heap, page);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * flush.c -- blocks of a thread's lists return to their pages, and pages without a block to their
+ * chunks. */
+#include "heap/thread/flush.h"
+
+#include "heap/layout/counters.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/head.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
+#include "heap/remote/ownership.h"
+#include "heap/remote/remote.h"
+#include "heap/sample/sampling.h"
+
+/* In a heap with so many pages the lists of tiny classes and their last pages are a small part. */
+#define TINY_FLUSH_PAGES 256u
+
+void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
+	void **head = mw_head_of(size_class), *list = *head;
+	uint32_t count = mw_heap_head_count(size_class);
+	*head = NULL;
+	mw_head_filled(heap, size_class, 0);
+	if (size_class < MW_TINY_CLASSES)
+		mw_remote_flush_bin(heap, size_class);
+	if (!list)
+		return;
+	mw_counters_add(&mw_counters.flushes[size_class], 1);
+	heap->counts.given[size_class] -= count;
+	while (list) {
+		void *block = list;
+		list = mw_link_get(block);
+		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+		/* A list may hold blocks of other threads' pages, too. */
+		if (atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
+			mw_heap_page_put(page, block);
+		else
+			mw_remote_free(heap, page, block);
+	}
+	if (size_class < MW_TINY_CLASSES)
+		mw_sampling_dropped(heap, size_class, count);
+}
+
+/* A heap that is about to be larger than ever calls this first, so that pages kept by blocks in
+ * lists and batches, and the last page of each class, do not add to its peak.  The lists of tiny
+ * classes are long: they are emptied only where they are a small part of the heap. */
+void mw_heap_release_unused(mw_heap_t *heap) {
+	mw_remote_flush(heap);
+	for (unsigned c = mw_heap_pages(heap) < TINY_FLUSH_PAGES ? 0 : MW_TINY_CLASSES;
+	     c < MW_CLASS_COUNT; c++)
+		if (*mw_head_of(c))
+			mw_heap_head_flush(heap, c);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		mw_page_t *page = heap->queues[c].first;
+		for (; page && page->used == 0; page = heap->queues[c].first)
+			mw_heap_page_release(heap, page);
+	}
+}
+
+void mw_heap_release_pages(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		mw_page_t *next;
+		for (mw_page_t *page = heap->queues[c].first; page; page = next) {
+			next = page->next;
+			mw_heap_page_collect(page);
+			if (page->used == 0)
+				mw_heap_page_release(heap, page);
+		}
+	}
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * flush.h -- returns the blocks of a thread's lists to their pages, and pages without a block to
+ * their chunks.
+ * Layer: heap.  Owner thread only. */
+#ifndef MW_HEAP_THREAD_FLUSH_H
+#define MW_HEAP_THREAD_FLUSH_H
+
+#include "heap/layout/page.h"
+
+/* Empties the allocation list of the class: own blocks return to their pages, blocks of other
+ * threads' pages are remote frees.  Countdowns and counts stay right. */
+void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class);
+/* Empties the lists that are a small part of the heap, bins and batches, and returns each page
+ * without a block to its chunk. */
+void mw_heap_release_unused(mw_heap_t *heap);
+/* Collects the delayed lists of all pages and returns each page without a block to its chunk. */
+void mw_heap_release_pages(mw_heap_t *heap);
+
+#endif
