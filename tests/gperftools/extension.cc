@@ -11,13 +11,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			printf("line %d: %s\n", __LINE__, #condition);                             \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "gperftools_test.h"
 
 static size_t get(const char *name) {
 	size_t value = 12345;

@@ -11,13 +11,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			printf("line %d: %s\n", __LINE__, #condition);                             \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "gperftools_test.h"
 
 static std::atomic<int> news, deletes, seconds;
 static std::atomic<size_t> bytes;

@@ -9,13 +9,7 @@
 #include <cstring>
 #include <malloc.h>
 
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			printf("line %d: %s\n", __LINE__, #condition);                             \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "gperftools_test.h"
 
 static void check_malloc() {
 	char *p = (char *)tc_malloc(100);

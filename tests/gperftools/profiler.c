@@ -11,13 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                                           \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			printf("line %d: %s\n", __LINE__, #condition);                             \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "gperftools_test.h"
 
 static void *volatile kept[100];
 

@@ -92,9 +92,7 @@ size_t mw_known_leave_out(mw_profile_t *p, mw_known_t left_out[MW_KNOWN_MAX]) {
 			      value_of(p, i, "inuse_objects"), value_of(p, i, "inuse_space"));
 			continue;
 		}
-		memmove(p->values + left * p->type_count, p->values + i * p->type_count,
-			p->type_count * sizeof(*p->values));
-		p->samples[left++] = p->samples[i];
+		mw_profile_move_sample(p, left++, i);
 	}
 	p->sample_count = left;
 	free(matches);

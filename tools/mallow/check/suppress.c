@@ -155,9 +155,7 @@ void mw_suppress(mw_suppressions_t *s, mw_profile_t *p, bool counts) {
 			}
 			continue;
 		}
-		memmove(p->values + left * p->type_count, p->values + i * p->type_count,
-			p->type_count * sizeof(*p->values));
-		p->samples[left++] = p->samples[i];
+		mw_profile_move_sample(p, left++, i);
 	}
 	p->sample_count = left;
 	free(matches);

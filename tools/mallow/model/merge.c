@@ -336,10 +336,8 @@ void mw_profile_combine(mw_profile_t *p) {
 		uint32_t known = mw_table_find(&table, hash, same_sample, p, &i);
 		int64_t *values = p->values + i * p->type_count;
 		if (known == 0) {
-			p->samples[left] = *s;
-			memmove(p->values + left * p->type_count, values,
-				p->type_count * sizeof(*values));
-			mw_table_add(&table, hash, (uint32_t)++left);
+			mw_profile_move_sample(p, left++, i);
+			mw_table_add(&table, hash, (uint32_t)left);
 			continue;
 		}
 		int64_t *sums = p->values + (known - 1) * p->type_count;

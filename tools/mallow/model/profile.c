@@ -346,6 +346,12 @@ void mw_profile_set_frames(mw_profile_t *p, size_t sample, const uint32_t *locat
 	p->frame_count += depth;
 }
 
+void mw_profile_move_sample(mw_profile_t *p, size_t to, size_t from) {
+	p->samples[to] = p->samples[from];
+	memmove(p->values + to * p->type_count, p->values + from * p->type_count,
+		p->type_count * sizeof(*p->values));
+}
+
 void mw_profile_add_comment(mw_profile_t *p, const char *text) {
 	p->comments = mw_grow(p->comments, &p->index->comment_capacity, p->comment_count + 1,
 			      sizeof(mw_string_t));

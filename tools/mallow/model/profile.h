@@ -221,6 +221,10 @@ void mw_profile_set_frames(mw_profile_t *profile, size_t sample, const uint32_t 
 			   size_t depth);
 void mw_profile_add_comment(mw_profile_t *profile, const char *text);
 
+/* Overwrites sample number `to` by sample number `from`, with its values.  Code that drops samples
+ * moves those it keeps forward, in order; then it sets sample_count. */
+void mw_profile_move_sample(mw_profile_t *profile, size_t to, size_t from);
+
 /* Returns the values of sample `i`: type_count numbers. */
 static inline const int64_t *mw_profile_values(const mw_profile_t *profile, size_t i) {
 	return profile->values + i * profile->type_count;

@@ -30,10 +30,7 @@ void mw_made_times_keep(mw_profile_t *p, int64_t from_ns, int64_t until_ns) {
 		const mw_label_t *made = find_made(p, &p->samples[i]);
 		if (made == NULL || made->number < from_ns || made->number >= until_ns)
 			continue;
-		p->samples[kept] = p->samples[i];
-		memmove(p->values + kept * p->type_count, p->values + i * p->type_count,
-			p->type_count * sizeof(*p->values));
-		kept++;
+		mw_profile_move_sample(p, kept++, i);
 	}
 	p->sample_count = kept;
 }

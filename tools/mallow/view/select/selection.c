@@ -173,8 +173,7 @@ static void filter_samples(mw_profile_t *p, const patterns_t *re, const uint8_t 
 			continue;
 		if (present & PRUNE_FROM)
 			cut_to_prune_from(p, &s, marks);
-		memmove(p->values + left * p->type_count, p->values + i * p->type_count,
-			p->type_count * sizeof(*p->values));
+		mw_profile_move_sample(p, left, i);
 		p->samples[left++] = s;
 	}
 	if (before >= p->sample_count)
