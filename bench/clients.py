@@ -130,7 +130,8 @@ class ClickHouse:
 
     def prepare(self):
         for query in ("CREATE TABLE t (k UInt64, v String) ENGINE = MergeTree ORDER BY k",
-                      "INSERT INTO t SELECT number, concat('value ', toString(number % 1000)) FROM system.numbers LIMIT 1000000",
+                      "INSERT INTO t SELECT number, concat('value ', toString(number % 1000)) "
+                      "FROM system.numbers LIMIT 1000000",
                       QUERY):
             answer = self.ask(query)
             if answer.returncode:
@@ -206,7 +207,8 @@ def main():
                 break
             one_turn(client, libraries, turn % 2, results)
             longest = max(longest, time.monotonic() - began)
-            print(f"\r{client.programs[0]}: turn {turn + 1} of {turns}, {time.monotonic() - start:.0f} s ", end="",
+            seconds = time.monotonic() - start
+            print(f"\r{client.programs[0]}: turn {turn + 1} of {turns}, {seconds:.0f} s ", end="",
                   file=sys.stderr, flush=True)
     print(file=sys.stderr)
     out = options.build / "bench"

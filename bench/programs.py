@@ -47,7 +47,7 @@ def write(path, text):
 
 
 class Workloads:
-    """Each method `run_<program>` prepares on its first call what all turns share, and runs once."""
+    """Each method `run_<program>` prepares on its first call what turns share, and runs once."""
 
     def __init__(self, work):
         self.work = work
@@ -68,7 +68,8 @@ class Workloads:
                               capture_output=True, check=False)
         seconds = time.perf_counter() - start
         if done.returncode != 0:
-            sys.exit(f"mallow: bench: {' '.join(command)[:200]}: status {done.returncode}: {done.stderr[-400:]}")
+            sys.exit(f"mallow: bench: {' '.join(command)[:200]}: status {done.returncode}: "
+                     f"{done.stderr[-400:]}")
         return seconds
 
     def run_python(self, environment):
@@ -77,7 +78,8 @@ import collections, json, re, sys
 sys.setrecursionlimit(10000)
 def tree(depth):
     return None if depth == 0 else (tree(depth - 1), tree(depth - 1))
-rows = [{"id": i, "name": f"n{i * 7919 % 977}", "tags": [str(j) for j in range(i % 7)]} for i in range(120000)]
+rows = [{"id": i, "name": f"n{i * 7919 % 977}", "tags": [str(j) for j in range(i % 7)]}
+        for i in range(120000)]
 text = json.dumps(rows)
 back = json.loads(text)
 words = collections.Counter(re.findall(r"n\\d+", text))
@@ -121,7 +123,8 @@ CREATE INDEX by_name ON item(name);
 CREATE INDEX by_amount ON item(amount, name);
 SELECT a.name, count(*) FROM item a JOIN item b ON a.amount = b.amount AND b.id < 2000
     GROUP BY a.name ORDER BY 2 DESC, 1 LIMIT 20;
-SELECT amount, group_concat(name) FROM item GROUP BY amount ORDER BY length(group_concat(name)) DESC LIMIT 1;
+SELECT amount, group_concat(name) FROM item GROUP BY amount
+    ORDER BY length(group_concat(name)) DESC LIMIT 1;
 """))
         return self.timed(["/usr/bin/sqlite3", "-batch", ":memory:", f".read {script}"],
                           environment)
@@ -146,8 +149,9 @@ done
             subprocess.run(["bash", session], cwd=self.work, check=True, capture_output=True)
             return repository
         repository = self.once("git", make)
-        command = ("git -c pack.threads=2 repack -q -a -d -f --depth=50 --window=50 && git fsck --full && "
-                   "git log --stat -p >/dev/null && git blame file60 >/dev/null; git diff HEAD~50 HEAD >/dev/null")
+        command = ("git -c pack.threads=2 repack -q -a -d -f --depth=50 --window=50 && "
+                   "git fsck --full && git log --stat -p >/dev/null && "
+                   "git blame file60 >/dev/null; git diff HEAD~50 HEAD >/dev/null")
         return self.timed(["bash", "-c", command], {**environment, "HOME": self.work},
                           cwd=repository)
 
@@ -158,11 +162,14 @@ done
                      "#include <regex>", "#include <string>", "#include <unordered_map>",
                      "#include <vector>"]
             for i in range(1, 41):
-                lines.append(f"long call{i}() {{ std::map<std::string, std::vector<int>> m; for (int i = 0; i < {i * 10}; "
-                             f"i++) m[std::to_string(i % {i})].push_back(i); long s = 0; for (auto &e : m) s += "
-                             f"std::count_if(e.second.begin(), e.second.end(), [](int v) {{ return v % {i + 1} == 1; }}); "
-                             "return s; }")
-            lines.append('int main() { std::regex r("a+(b|c)*"); return std::regex_match("aab", r); }')
+                lines.append(
+                    f"long call{i}() {{ std::map<std::string, std::vector<int>> m; "
+                    f"for (int i = 0; i < {i * 10}; i++) "
+                    f"m[std::to_string(i % {i})].push_back(i); long s = 0; for (auto &e : m) s += "
+                    f"std::count_if(e.second.begin(), e.second.end(), [](int v) "
+                    f"{{ return v % {i + 1} == 1; }}); return s; }}")
+            lines.append(
+                'int main() { std::regex r("a+(b|c)*"); return std::regex_match("aab", r); }')
             return write(self.path("bench.cc"), "\n".join(lines) + "\n")
         source = self.once("gcc", make)
         return self.timed(["g++", "-O2", "-c", "-o", self.path("bench.o"), source], environment)
@@ -173,7 +180,8 @@ const zlib = require("zlib"), crypto = require("crypto");
 let total = 0;
 for (let round = 0; round < 12; round++) {
     const rows = [];
-    for (let i = 0; i < 30000; i++) rows.push({ id: i, name: "n" + (i * round % 977), list: [i, String(i)] });
+    for (let i = 0; i < 30000; i++)
+        rows.push({ id: i, name: "n" + (i * round % 977), list: [i, String(i)] });
     const text = JSON.stringify(rows), packed = zlib.deflateSync(text, { level: 1 });
     const buffers = [];
     for (let i = 0; i < 20000; i++) buffers.push(Buffer.allocUnsafeSlow(1 + i * 37 % 3000));
@@ -318,15 +326,17 @@ def main():
     finally:
         shutil.rmtree(work, ignore_errors=True)
     rows, host = summarise(seconds), machine()
-    print(f"{host['cpu']}, {host['cores']} cores, {host['memory_mib']} MiB, Linux {host['kernel']}, {host['libc']}; "
+    print(f"{host['cpu']}, {host['cores']} cores, {host['memory_mib']} MiB, "
+          f"Linux {host['kernel']}, {host['libc']}; "
           f"medians of {options.turns} turns, sampling on at T = 512 KiB")
     print(f"{'program':<16}{'glibc':>9}{'seconds':>10}{'ratio':>8}  {'quartiles':<14}malloc")
     for row in rows:
         low, high = row["ratio_quartiles"]
-        print(f"{row['program']:<16}{row['glibc_s']:>8.3f}s{row['seconds']:>9.3f}s{row['ratio']:>8.3f}  {low:.3f}-{high:.3f}   "
-              f"{row['malloc']}")
+        print(f"{row['program']:<16}{row['glibc_s']:>8.3f}s{row['seconds']:>9.3f}s"
+              f"{row['ratio']:>8.3f}  {low:.3f}-{high:.3f}   {row['malloc']}")
     for name, milliseconds in true_ms.items():
-        print(f"true with {name}: {milliseconds:.3f} ms ({milliseconds - true_ms['glibc']:+.3f} ms)")
+        print(f"true with {name}: {milliseconds:.3f} ms "
+              f"({milliseconds - true_ms['glibc']:+.3f} ms)")
     with open(options.json, "w") as file:
         json.dump({"machine": host, "turns": options.turns, "rows": rows, "seconds": seconds,
                    "true_ms": true_ms}, file,

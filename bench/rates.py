@@ -29,7 +29,7 @@ KINDS = {
 
 
 def instructions(command, environment):
-    """In user mode; None where the processor's counters cannot be had, as in many virtual machines."""
+    """In user mode; None where the processor has no counters, as in many virtual machines."""
     with tempfile.NamedTemporaryFile("r") as counts:
         subprocess.run(["perf", "stat", "-x,", "-e", "instructions:u", "-o", counts.name, "env",
                         *environment, *command],

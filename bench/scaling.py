@@ -77,7 +77,8 @@ def count_table(build, environment, commands):
                 continue
             times, contended, held, long_holds = (float(w) for w in words[2:6])
             if words[1] == "pushes":
-                lines.append(f"| {name} | pushes to other threads' pages, {contended / times:.1f} blocks each "
+                lines.append(f"| {name} | pushes to other threads' pages, {contended / times:.1f} "
+                             f"blocks each "
                              f"| {times / mallocs * 1e6:.0f} | | | | |")
             else:
                 lines.append(f"| {name} | {words[1]} | {times / mallocs * 1e6:.1f} "

@@ -37,7 +37,8 @@ def peak_of_group(group):
 
 
 def run(command, env=None):
-    """Seconds by the clock and of the processors, and peak MiB; of one that takes too long the peak MiB so far."""
+    """Seconds by the clock and of the processors, and peak MiB; for a command that takes too long
+    the peak MiB so far."""
     report = pathlib.Path("usage")
     start = time.monotonic()
     child = subprocess.Popen(["/usr/bin/time", "-f", "%U %S %M", "-o", report, *command], env=env,
@@ -131,9 +132,11 @@ def as_markdown(table):
     lines = ["| | wall time, s | processor time, s | peak memory, MiB |", "|---|---|---|---|"]
     for name, row in table.items():
         if "seconds_above" in row:
-            lines.append(f"| {name} | ended after {row['seconds_above']} | | {row['peak_mib']:.0f} |")
+            lines.append(f"| {name} | ended after {row['seconds_above']} | | "
+                         f"{row['peak_mib']:.0f} |")
         else:
-            lines.append(f"| {name} | {row['seconds']:.2f} | {row['processor_s']:.2f} | {row['peak_mib']:.0f} |")
+            lines.append(f"| {name} | {row['seconds']:.2f} | {row['processor_s']:.2f} | "
+                         f"{row['peak_mib']:.0f} |")
     return "\n".join(lines) + "\n"
 
 

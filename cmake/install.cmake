@@ -36,7 +36,8 @@ foreach(template ${compat_templates})
 endforeach()
 foreach(prefix ${MALLOW_JEMALLOC_PREFIXES})
     install(TARGETS mallow_prefixed_${prefix} mallow_prefixed_static_${prefix}
-        LIBRARY DESTINATION lib/mallow/prefixed/${prefix} ARCHIVE DESTINATION lib/mallow/prefixed/${prefix})
+        LIBRARY DESTINATION lib/mallow/prefixed/${prefix} ARCHIVE DESTINATION
+        lib/mallow/prefixed/${prefix})
     install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/mallow/prefixed/${prefix}/include
         DESTINATION lib/mallow/prefixed/${prefix})
 endforeach()

@@ -12,8 +12,9 @@
 # libmallow.so and in programs linked with libmallow.a: the unwinder knows the library's own frames
 # by them.
 # Run by src/CMakeLists.txt:
-#   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out> -DRESIDENT=<layer_stem,...>
-#       -DSAMPLED=<layer_stem,...> -DSTARTED=<layer_stem,...> [-DLINK=<command>] -P own_text.cmake
+#   cmake -DOBJCOPY=... -DOBJECTS=<file, one object a line> -DFOLDER=<out>
+#       -DRESIDENT=<layer_stem,...> -DSAMPLED=<layer_stem,...> -DSTARTED=<layer_stem,...>
+#       [-DLINK=<command>] -P own_text.cmake
 # LINK makes one object of all, when the code is generated at link time only: then all of it is
 # resident.
 cmake_policy(VERSION 3.25)

@@ -37,7 +37,8 @@ count() {
 
 read -r free free_mean < <(count free free_all)
 read -r delete delete_mean < <(count 'operator delete(void* unsigned long)' delete_all sized)
-echo "instructions of a remote free: free $free, with all batches $free_mean; sized delete $delete, $delete_mean"
+echo "instructions of a remote free: free $free, with all batches $free_mean;" \
+    "sized delete $delete, $delete_mean"
 [ -n "$limit" ] || exit 0
 awk -v a="$free" -v b="$delete" -v am="$free_mean" -v bm="$delete_mean" -v limit="$limit" -v \
     mean="${mean_limit:-999}" '

@@ -13,7 +13,8 @@ build=$MALLOW_BUILD
 library=$build/lib/libmallow.so
 log=$build/soak.log
 if [ ! -x "$build/tests/torture_threads" ] || [ ! -x "$build/bench/workloads/server" ]; then
-    die "soak.sh: the tests are not built; run 'scripts/build.sh' and 'scripts/build.sh release bench_workloads'"
+    die "soak.sh: the tests are not built; run 'scripts/build.sh' and" \
+        "'scripts/build.sh release bench_workloads'"
 fi
 
 work=$(mktemp -d)
@@ -45,8 +46,10 @@ text = json.dumps(data)
 assert json.loads(text) == data
 print(hashlib.sha1(text.encode()).hexdigest())'
 # shellcheck disable=SC2016 # Perl's own variables
-perl_program='my %h; $h{$_ % 5000} .= "x" x ($_ % 90) for 1 .. 300000; my $n = 0; $n += length for values %h; print "$n\n"'
-node_program='let a = []; for (let i = 0; i < 300000; i++) a.push({i, s: "k" + i}); let m = new Map(a.map(o => [o.s, o.i])); console.log(m.get("k777") + m.size)'
+perl_program='my %h; $h{$_ % 5000} .= "x" x ($_ % 90) for 1 .. 300000;
+    my $n = 0; $n += length for values %h; print "$n\n"'
+node_program='let a = []; for (let i = 0; i < 300000; i++) a.push({i, s: "k" + i});
+    let m = new Map(a.map(o => [o.s, o.i])); console.log(m.get("k777") + m.size)'
 
 draw_command() {
     local tests=$build/tests workloads=$build/bench/workloads
@@ -55,7 +58,8 @@ draw_command() {
         large survivors json containers python perl node sqlite
     kind=$picked
     case $kind in
-    torture) command=("$tests/torture_threads" $((RANDOM % 8 + 2)) "$RANDOM" $((RANDOM % 12 + 1))) ;;
+    torture) command=("$tests/torture_threads" $((RANDOM % 8 + 2)) "$RANDOM" $((RANDOM % 12 + 1))) \
+        ;;
     churn) command=("$tests/programs/thread_churn") ;;
     storm) command=("$tests/programs/fork_storm") ;;
     forks) command=(env MALLOW_TEST_FORKS=$((RANDOM % 150 + 20)) "$tests/programs/fork_threads") ;;
@@ -64,7 +68,8 @@ draw_command() {
     exceptions) command=("$tests/programs/exceptions") ;;
     corner) command=("$tests/programs/corner_cases") ;;
     keys) command=("$tests/programs/key_destructors") ;;
-    server) command=("$workloads/server" $((RANDOM % 60 + 1)) $((RANDOM % 5000 + 100)) $((RANDOM % 9 + 1))) ;;
+    server) command=("$workloads/server" $((RANDOM % 60 + 1)) $((RANDOM % 5000 + 100)) $((RANDOM % \
+        9 + 1))) ;;
     exchange) command=("$workloads/exchange" table) ;;
     threads) pick short leaving && command=("$workloads/threads" "$picked") ;;
     large) pick blocks medium grow buffers && command=("$workloads/large" "$picked") ;;
@@ -86,7 +91,8 @@ draw_command() {
 declare -A answers
 answer_is_right() {
     case $kind in
-    server | exchange | threads | large | survivors | json | containers | python | perl | node | sqlite) ;;
+    server | exchange | threads | large | survivors | json | containers | python | perl | node \
+        | sqlite) ;;
     *) return 0 ;;
     esac
     local key="${command[*]}"

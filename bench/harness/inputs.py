@@ -15,7 +15,8 @@ def build(depth):
 def walk(node):
     return node.key + sum(walk(child) for child in node.children)
 total += walk(build(7))
-source = "\n".join(f"def f{i}(a, b):\n    return [a * {i} + b[k] for k in range({i})]" for i in range(700))
+source = "\n".join(f"def f{i}(a, b):\n    return [a * {i} + b[k] for k in range({i})]"
+                   for i in range(700))
 total += sum(1 for _ in ast.walk(ast.parse(source)))
 compile(source, "generated", "exec")
 rows = [{"id": i, "name": f"row {i}", "tags": ["x" * (i % 40), str(i)]} for i in range(20000)]
@@ -41,9 +42,13 @@ for my $i (1 .. 60000) {
     push @lines, $line;
     $count{$_}++ for split / /, $line;
 }
-for my $line (sort @lines) { my $copy = $line; $copy =~ s/word(\d+)/$1+1/ge; $total += length $copy; }
+for my $line (sort @lines) {
+    my $copy = $line; $copy =~ s/word(\d+)/$1+1/ge; $total += length $copy;
+}
 my @trees;
-for my $i (1 .. 30000) { push @trees, { id => $i, list => [1 .. $i % 20], name => "n$i" }; shift @trees if @trees > 2000; }
+for my $i (1 .. 30000) {
+    push @trees, { id => $i, list => [1 .. $i % 20], name => "n$i" }; shift @trees if @trees > 2000;
+}
 $total += scalar(keys %count) + @trees;
 print "sum $total\n";
 '''
@@ -51,7 +56,8 @@ print "sum $total\n";
 SQL = """
 create table item(id integer primary key, name text, price real, note text);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000)
-insert into item select i, 'item ' || (i * 7919 % 60000), i * 1.5, substr('{note}', 1, i % 300) from n;
+insert into item select i, 'item ' || (i * 7919 % 60000), i * 1.5, substr('{note}', 1, i % 300)
+    from n;
 create index by_name on item(name);
 create table sale(item integer, amount integer);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < 80000)
@@ -59,9 +65,11 @@ insert into sale select i * 31 % 60000, i % 17 from n;
 create index by_item on sale(item);
 update item set note = note || name where id % 5 = 0;
 delete from item where id % 11 = 0;
-select 'sum', sum(length(x)) from (select name || count(*) as x from item join sale on sale.item = item.id
+select 'sum', sum(length(x)) from (select name || count(*) as x from item
+    join sale on sale.item = item.id
     group by name order by x);
-select 'sum', count(*) from (select distinct substr(name, 1, 8), amount from item join sale on item = id);
+select 'sum', count(*) from (select distinct substr(name, 1, 8), amount from item
+    join sale on item = id);
 """.replace("{note}", "lorem ipsum dolor sit amet " * 12)
 
 

@@ -5,7 +5,8 @@ import os
 import platform
 import subprocess
 
-from figures import against_best, best_mean, best_peer, counts_for, geometric_mean, means, sampling_cost
+from figures import (against_best, best_mean, best_peer, counts_for, geometric_mean, means,
+                     sampling_cost)
 
 TITLES = {"wall_s": "Wall time", "cpu_s": "Processor time (user and system)",
           "peak_kib": "Peak resident memory"}
@@ -95,7 +96,7 @@ def behind(rows, peers, metric, limit=1.1):
 
 
 def short_table(rows, peers, turns, root):
-    """What doc/measurements/workloads.md shows: a row a workload, processor time and peak memory."""
+    """The table of doc/measurements/workloads.md: a row a workload, processor time, peak memory."""
     lines = [f"{machine()}; mallow {revision(root)}; {turns} turns.", "",
              "| workload | time to glibc | to the best peer | sampling on to off | "
              "peak memory to glibc | to the best peer | on to off |",

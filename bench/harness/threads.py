@@ -240,9 +240,9 @@ def report(runs, peers, turns, options):
              f"{options.seed + turns - 1}.", "",
              "Medians of the ratios of each turn; below 1 is better.  The best peer is the one to "
              "which the ratio is the largest, in each column anew; for memory glibc does not "
-             "count.  Time is processor time, user and system.  small, mixed, large: blocks of 8 to 64, 8 to "
-             "1,000 and 64 to 8,000 bytes; the peak memory of a range is that of the process until "
-             "the range ends.",
+             "count.  Time is processor time, user and system.  small, mixed, large: blocks of "
+             "8 to 64, 8 to 1,000 and 64 to 8,000 bytes; the peak memory of a range is that of the "
+             "process until the range ends.",
              "", "## Geometric means of the ratios to the best peer", ""]
     parts += mean_table(runs, peers)
     parts += ["", "## Time", ""] + detail_table(runs, peers, "cpu")

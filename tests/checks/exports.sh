@@ -37,5 +37,6 @@ for library in libmallow libmallow_secure libmallow_debug; do
         echo "$library.so may need libc only"
         exit 1
     fi
-    echo "$library.so: $(wc -l <"$work/listed") names exported, needs: $(tr '\n' ' ' <"$work/needed")"
+    echo "$library.so: $(wc -l <"$work/listed") names exported, needs: $(tr '\n' ' ' \
+        <"$work/needed")"
 done

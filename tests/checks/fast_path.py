@@ -136,7 +136,8 @@ def main():
     if bad:
         print("\n".join(bad))
     counts = ", ".join(f"{name} {len(library.disassemble(name))}" for name in FAST)
-    print(f"instructions in the body: {counts}; {len(library.profiler)} symbols of the profiler looked for")
+    print(f"instructions in the body: {counts}; {len(library.profiler)} symbols of the profiler "
+          "looked for")
     sys.exit(1 if bad else 0)
 
 

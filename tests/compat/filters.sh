@@ -34,7 +34,8 @@ static int count(struct dl_phdr_info *info, size_t size, void *number) {
 }
 
 int main(void) {
-	static const char *const names[] = {"calloc", "free", "malloc_usable_size", "_Znwm", "mallctl"};
+	static const char *const names[] = {"calloc", "free", "malloc_usable_size",
+		"_Znwm", "mallctl"};
 	int mallows = 0;
 	free(called(100));
 	printf("%s", owner((void *)called));

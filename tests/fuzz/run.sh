@@ -34,9 +34,11 @@ fi
 # apart, two units, a symbol table only, not linked.
 make_objects() {
     cat >"$probe/a.cc" <<'END'
-namespace n { template <int K> struct S { int v[K]; int sum() const { int s = 0; for (int i : v) s += i; return s; } }; }
+namespace n { template <int K> struct S { int v[K];
+	int sum() const { int s = 0; for (int i : v) s += i; return s; } }; }
 static inline int twice(int i) { return 2 * i; }
-int outer(int i) { n::S<3> s{{i, twice(i), 1}}; auto f = [&](int k) { return s.sum() + k; }; return f(twice(i + 1)); }
+int outer(int i) { n::S<3> s{{i, twice(i), 1}};
+	auto f = [&](int k) { return s.sum() + k; }; return f(twice(i + 1)); }
 END
     cd "$probe" # where -gsplit-dwarf leaves its files
     echo 'int other(int (*f)(int)) { { int k = f(1); return k + f(k); } }' >"$probe/b.c"

@@ -13,7 +13,8 @@ ulimit -c 0
 readable() {
     awk '{ gsub(/0x[0-9a-f]+/, "ADDRESS") }
         /^mallow:     #/ { if ($2 == "#0") n = 0
-            if ($3 ~ /^\// || $3 ~ /^(_start|__libc_start_main|clone|__clone|start_thread|main|__fork|fork|raise|gsignal)\+/) next
+            if ($3 ~ /^\// || $3 ~ /^(_start|__libc_start_main|clone|__clone|start_thread)\+/ ||
+                $3 ~ /^(main|__fork|fork|raise|gsignal)\+/) next
             sub(/\+.*/, "", $3); print "mallow:     #" n++ " " $3; next }
         match($0, /by thread [0-9]+/) { id = substr($0, RSTART + 10, RLENGTH - 10)
             if (!(id in seen)) seen[id] = ++threads

@@ -32,7 +32,8 @@ END
     wait_for 60 ask "SELECT 1" || fail "$side: it does not answer: $(tail -n 5 "$here/log")"
     runs_on_it "$started"
     ask "CREATE TABLE t (k UInt64, v String) ENGINE = MergeTree ORDER BY k"
-    ask "INSERT INTO t SELECT number, concat('value ', toString(number % 1000)) FROM system.numbers LIMIT 1000000"
+    ask "INSERT INTO t SELECT number, concat('value ', toString(number % 1000))
+        FROM system.numbers LIMIT 1000000"
     ask "SELECT count(), sum(k), uniqExact(v) FROM t"
     ask "SELECT v, count(), sum(k) FROM t GROUP BY v ORDER BY v LIMIT 500"
     ask "SELECT k % 50000 AS g, groupArray(v)[1], max(k) FROM t GROUP BY g ORDER BY g LIMIT 20"

@@ -10,7 +10,9 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" # dumps of the profile are written there
 export LD_LIBRARY_PATH=$build/lib/mallow/compat
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-sed -En 's/^\| `([^`]*)` \| (64 bits|32 bits|64 bits, signed|bool|text) \| r[w-] \| live \|$/\2 \1/p' "$source/doc/reference/mallctl.md" |
+types='64 bits|32 bits|64 bits, signed|bool|text'
+sed -En 's/^\| `([^`]*)` \| ('"$types"') \| r[w-] \| live \|$/\2 \1/p' \
+    "$source/doc/reference/mallctl.md" |
     grep -v ' thread.tcache.ncached_max' |
         sed -E 's/^(64 bits|32 bits|64 bits, signed) /number /' >"$work/names"
 figures() {
@@ -27,7 +29,8 @@ figures thp:always,dirty_decay_ms:0,muzzy_decay_ms:20,prof_stats:true,lg_prof_sa
     sort | comm -12 - "$work/same" >"$work/same.huge"
 figures "" print | sort >"$work/print"
 # With a leak among its samples the program would end with an error: none is taken.
-for options in "$other" prof_leak:true,prof_leak_error:true,prof_final:true,confirm_conf:true,lg_prof_sample:40; do
+for options in "$other" \
+    prof_leak:true,prof_leak_error:true,prof_final:true,confirm_conf:true,lg_prof_sample:40; do
     if ! figures "$options" print 2>"$work/stderr" | sort |
         comm -12 - "$work/print" >"$work/left"; then
         cat "$work/stderr"
@@ -45,4 +48,5 @@ if grep -Ev "$elsewhere|^opt\.malloc_conf\.(global_var|symlink)" "$work/constant
     echo "FAILED: never another value"
     exit 1
 fi
-echo "ok $(wc -l <"$work/names") names, $(comm -23 <(cut -d' ' -f2 "$work/names" | sort) "$work/constant" | wc -l) moved"
+echo "ok $(wc -l <"$work/names") names, $(comm -23 <(cut -d' ' -f2 "$work/names" |
+    sort) "$work/constant" | wc -l) moved"

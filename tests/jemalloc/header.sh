@@ -15,7 +15,8 @@ static int use(void) {
 	free(pvalloc(1));
 	free(je_calloc(1, 1));
 	je_dallocx(je_mallocx(10, MALLOCX_ZERO), 0);
-	if (posix_memalign(&third, 64, 10) != 0 || malloc_usable_size(third) < 10 || je_malloc_usable_size(third) < 10)
+	if (posix_memalign(&third, 64, 10) != 0 || malloc_usable_size(third) < 10 ||
+		je_malloc_usable_size(third) < 10)
 		return 1;
 	je_free(third);
 	free(aligned_alloc(64, 64));

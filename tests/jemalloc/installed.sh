@@ -21,16 +21,19 @@ cat >"$work/client.c" <<'END'
 
 const char *malloc_conf = "prof:true,lg_prof_sample:0,prof_final:false";
 
-#define CHECK(condition) do { if (!(condition)) { printf("failed: %s\n", #condition); return 1; } } while (0)
+#define CHECK(condition) \
+	do { if (!(condition)) { printf("failed: %s\n", #condition); return 1; } } while (0)
 
 int main(void) {
 	unsigned arena;
 	size_t length = sizeof arena, mib[4], parts = 4, size;
 	uint64_t epoch = 1, allocated;
 	CHECK(mallctl("arenas.create", &arena, &length, NULL, 0) == 0);
-	char *block = mallocx(1000, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE | MALLOCX_ZERO | MALLOCX_LG_ALIGN(8));
+	char *block = mallocx(1000, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE |
+		MALLOCX_ZERO | MALLOCX_LG_ALIGN(8));
 	CHECK(block && (uintptr_t)block % 256 == 0 && block[999] == 0);
-	CHECK(nallocx(1000, MALLOCX_LG_ALIGN(8)) == sallocx(block, 0) && malloc_usable_size(block) >= 1000);
+	CHECK(nallocx(1000, MALLOCX_LG_ALIGN(8)) == sallocx(block, 0) &&
+		malloc_usable_size(block) >= 1000);
 	block = rallocx(strcpy(block, "text"), 100000, MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE);
 	CHECK(block && strcmp(block, "text") == 0);
 	sdallocx(block, 100000, MALLOCX_TCACHE_NONE);
@@ -64,7 +67,10 @@ template <typename T> struct Allocator { /* as in folly's or Velox's code */
 	using value_type = T;
 	Allocator() = default;
 	template <typename U> Allocator(const Allocator<U> &) {}
-	T *allocate(std::size_t n) { return static_cast<T *>(mallocx(n * sizeof(T), MALLOCX_ALIGN(64))); }
+	T *allocate(std::size_t n)
+	{
+		return static_cast<T *>(mallocx(n * sizeof(T), MALLOCX_ALIGN(64)));
+	}
 	void deallocate(T *p, std::size_t n) { sdallocx(p, n * sizeof(T), MALLOCX_ALIGN(64)); }
 	bool operator==(const Allocator &) const { return true; }
 	bool operator!=(const Allocator &) const { return false; }
@@ -73,9 +79,11 @@ template <typename T> struct Allocator { /* as in folly's or Velox's code */
 int main() {
 	std::uint64_t *allocated = nullptr, *freed = nullptr;
 	std::size_t length = sizeof allocated;
-	if (mallctl("thread.allocatedp", &allocated, &length, nullptr, 0) || mallctl("thread.deallocatedp", &freed, &length, nullptr, 0))
+	if (mallctl("thread.allocatedp", &allocated, &length, nullptr, 0) ||
+		mallctl("thread.deallocatedp", &freed, &length, nullptr, 0))
 		return std::puts("no pointers"), 1;
-	std::uint64_t before = *static_cast<volatile std::uint64_t *>(allocated), gone = *static_cast<volatile std::uint64_t *>(freed);
+	std::uint64_t before = *static_cast<volatile std::uint64_t *>(allocated),
+		gone = *static_cast<volatile std::uint64_t *>(freed);
 	auto lines = std::make_unique<Line[]>(10);
 	if (reinterpret_cast<std::uintptr_t>(lines.get()) % 128)
 		return std::puts("not aligned"), 1;
@@ -88,7 +96,8 @@ int main() {
 		return std::puts("wrong"), 1;
 	map.clear();
 	lines.reset();
-	if (*static_cast<volatile std::uint64_t *>(allocated) == before || *static_cast<volatile std::uint64_t *>(freed) - gone < 1280)
+	if (*static_cast<volatile std::uint64_t *>(allocated) == before ||
+		*static_cast<volatile std::uint64_t *>(freed) - gone < 1280)
 		return std::puts("the counters stand still"), 1;
 	std::puts("fine");
 }
@@ -104,7 +113,8 @@ read -ra flags < <(pkg-config --cflags --libs jemalloc)
 cc -Wall -Werror "$work/client.c" "${flags[@]}" -o "$work/client" && runs "C by pkg-config" ./client
 grep -q ^heap_v2/ <<<"$(head -n 1 "$work/client.heap")" || fail "no dump"
 config=$compat/bin/jemalloc-config
-read -ra flags < <(echo "-I$("$config" --includedir) -L$("$config" --libdir) -Wl,-rpath,$("$config" --libdir) -ljemalloc $("$config" --libs)")
+read -ra flags < <(echo "-I$("$config" --includedir) -L$("$config" \
+    --libdir) -Wl,-rpath,$("$config" --libdir) -ljemalloc $("$config" --libs)")
 c++ -std=c++17 -Wall -Werror "$work/client.cc" "${flags[@]}" -o "$work/client++"
 LD_LIBRARY_PATH='' runs "C++ by jemalloc-config" ./client++
 cc "$work/client.c" -I"$work/prefix/include" -L"$work/prefix/lib" -Wl,-rpath,"$work/prefix/lib" \
@@ -142,7 +152,8 @@ extern "C" {
     fn _rjem_mallocx(size: usize, flags: c_int) -> *mut c_void;
     fn _rjem_rallocx(block: *mut c_void, size: usize, flags: c_int) -> *mut c_void;
     fn _rjem_sdallocx(block: *mut c_void, size: usize, flags: c_int);
-    fn _rjem_mallctl(name: *const c_char, old: *mut c_void, length: *mut usize, new: *mut c_void, new_length: usize) -> c_int;
+    fn _rjem_mallctl(name: *const c_char, old: *mut c_void, length: *mut usize, new: *mut c_void,
+                     new_length: usize) -> c_int;
 }
 
 struct Jemalloc;
@@ -174,7 +185,8 @@ pub static _rjem_malloc_conf: Conf = Conf(b"prof:true,lg_prof_sample:12\0" as *c
 fn read(name: &[u8]) -> u64 {
     let (mut value, mut length) = (0u64, 8usize);
     let result = unsafe {
-        _rjem_mallctl(name.as_ptr() as *const c_char, &mut value as *mut u64 as *mut c_void, &mut length, null_mut(), 0)
+        _rjem_mallctl(name.as_ptr() as *const c_char, &mut value as *mut u64 as *mut c_void,
+            &mut length, null_mut(), 0)
     };
     assert_eq!(result, 0, "{}", String::from_utf8_lossy(name));
     value
@@ -183,7 +195,8 @@ fn read(name: &[u8]) -> u64 {
 fn refresh() {
     let mut epoch = 1u64;
     let new = &mut epoch as *mut u64 as *mut c_void;
-    assert_eq!(unsafe { _rjem_mallctl(b"epoch\0".as_ptr() as *const c_char, null_mut(), null_mut(), new, 8) }, 0);
+    let epoch = b"epoch\0".as_ptr() as *const c_char;
+    assert_eq!(unsafe { _rjem_mallctl(epoch, null_mut(), null_mut(), new, 8) }, 0);
 }
 
 fn main() {
@@ -191,7 +204,9 @@ fn main() {
     refresh();
     let before = read(b"stats.allocated\0");
     let made: Vec<_> = (0..4u64)
-        .map(|t| std::thread::spawn(move || (0..50_000u64).map(|i| (i * 4 + t, vec![t as u8; 100])).collect::<BTreeMap<_, _>>()))
+        .map(|t| std::thread::spawn(move || (0..50_000u64)
+            .map(|i| (i * 4 + t, vec![t as u8; 100]))
+            .collect::<BTreeMap<_, _>>()))
         .collect::<Vec<_>>()
         .into_iter()
         .map(|thread| thread.join().unwrap())
@@ -205,7 +220,8 @@ fn main() {
     assert!(read(b"stats.allocated\0") < before + grown / 4);
     let path = b"client.heap\0".as_ptr();
     let new = &path as *const *const u8 as *mut c_void;
-    assert_eq!(unsafe { _rjem_mallctl(b"prof.dump\0".as_ptr() as *const c_char, null_mut(), null_mut(), new, 8) }, 0);
+    let dump = b"prof.dump\0".as_ptr() as *const c_char;
+    assert_eq!(unsafe { _rjem_mallctl(dump, null_mut(), null_mut(), new, 8) }, 0);
     println!("fine");
 }
 END

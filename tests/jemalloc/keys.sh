@@ -20,7 +20,8 @@ def keys(value, path, found):
         for inner in value[:1]:
             keys(inner, path + ("[]",), found)
     else:
-        kind = "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value).__name__
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        kind = "number" if is_number else type(value).__name__
         found[".".join(path)] = kind
     return found
 

@@ -31,8 +31,9 @@ int main(void) {
 	struct { extent_hooks_t *hooks; bool metadata_use_hooks; } config = {0, false};
 	unsigned arena;
 	size_t length = sizeof arena;
-	int first = mallctl("experimental.arenas_create_ext", &arena, &length, &config, sizeof config);
-	return first || mallctl("experimental.arenas_create_ext", &arena, &length, &config, sizeof config);
+	const char *name = "experimental.arenas_create_ext";
+	int first = mallctl(name, &arena, &length, &config, sizeof config);
+	return first || mallctl(name, &arena, &length, &config, sizeof config);
 }
 END
 cc -I"$source/include" "$work/metadata.c" "$compat/libjemalloc.so.2" -o "$work/metadata"

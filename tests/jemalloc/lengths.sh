@@ -29,4 +29,5 @@ diff "$work/jemalloc.shared" "$work/mallow.shared" >"$work/diff" || {
     head -n 40 "$work/diff"
     exit 1
 }
-echo "ok $(wc -l <"$work/mallow.shared") answers about $(cut -d' ' -f1 "$work/mallow.shared" | sort -u | wc -l) names"
+echo "ok $(wc -l <"$work/mallow.shared") answers about $(cut -d' ' -f1 "$work/mallow.shared" |
+    sort -u | wc -l) names"

@@ -40,7 +40,8 @@ ok "$(wc -l <"$work/ours") lines and names"
 cd "$work"
 mkfifo go
 prefix=$work/$deep/$deep/there
-LD_LIBRARY_PATH=$compat MALLOC_CONF=prof:true,lg_prof_sample:10,prof_final:true,prof_prefix:$prefix \
+LD_LIBRARY_PATH=$compat \
+    MALLOC_CONF=prof:true,lg_prof_sample:10,prof_final:true,prof_prefix:$prefix \
     MALLOW_CONF=prof_state_min:0 "$program" work <go >waiting &
 pid=$!
 exec 4>go

@@ -8,7 +8,8 @@ session() {
     local port
     port=$(free_port)
     cat >"$here/named.conf" <<END
-options { directory "$here"; listen-on port $port { 127.0.0.1; }; listen-on-v6 { none; }; recursion no;
+options { directory "$here"; listen-on port $port { 127.0.0.1; }; listen-on-v6 { none; };
+    recursion no;
     pid-file "$here/pid"; session-keyfile "$here/key"; managed-keys-directory "$here"; };
 controls { };
 zone "test" { type primary; file "zone"; };

@@ -57,7 +57,8 @@ static void show(const char *what, const unsigned char *from, size_t bytes) {
 		printf("%s mixed\n", what);
 }
 static void show_new(const char *what, void *block) {
-	if (strcmp(mode, "freed") == 0 || (strcmp(mode, "zero") == 0 && strcmp(what, "mallocx zero") != 0))
+	if (strcmp(mode, "freed") == 0 ||
+		(strcmp(mode, "zero") == 0 && strcmp(what, "mallocx zero") != 0))
 		return;
 	show(what, block, malloc_usable_size(block));
 }
@@ -92,12 +93,14 @@ static void *work(void *unused) {
 			block = realloc(block, bytes * 3);
 			show("kept", block, before);
 			if (strcmp(mode, "freed") != 0 && strcmp(mode, "zero") != 0)
-				show("grown", (unsigned char *)block + before, malloc_usable_size(block) - before);
+				show("grown", (unsigned char *)block + before,
+					malloc_usable_size(block) - before);
 			before = malloc_usable_size(block);
 			memset(block, 7, before);
 			block = rallocx(block, bytes * 9, ZERO);
 			show("kept", block, before);
-			show("grown zero", (unsigned char *)block + before, malloc_usable_size(block) - before);
+			show("grown zero", (unsigned char *)block + before,
+				malloc_usable_size(block) - before);
 			free(block);
 		}
 	return unused;

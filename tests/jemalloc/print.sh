@@ -23,8 +23,9 @@ def ends(line):
     return [match.end() for match in re.finditer(r"\S+", line)]
 
 def value_kind(text):
-    """true and false, numbers and quoted texts are one each; so is what stands in brackets behind them."""
-    return re.sub(r'-?\b\d+\b', "N", re.sub(r"\b(true|false)\b", "B", re.sub(r'"[^"]*"', "T", text)))
+    """true and false, numbers and quoted texts are one each; so are brackets behind them."""
+    text = re.sub(r"\b(true|false)\b", "B", re.sub(r'"[^"]*"', "T", text))
+    return re.sub(r'-?\b\d+\b', "N", text)
 
 def shape(path):
     """Options in order of their names, and what each other line looks like."""
@@ -60,7 +61,8 @@ for theirs_path in sorted(glob.glob(sys.argv[1] + "/jemalloc.*")):
     ours, our_lines = shape(theirs_path.replace("/jemalloc.", "/mallow."))
     shared = [name for name in ours if name in theirs]
     if shared != list(theirs):
-        print(f"{letters}: options in another order, or missing: {[n for n in theirs if n not in ours]}")
+        print(f"{letters}: options in another order, or missing: "
+              f"{[n for n in theirs if n not in ours]}")
         status = 1
     for name in shared:
         if ours[name] != theirs[name]:

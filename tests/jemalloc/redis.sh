@@ -1,21 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# redis.sh BUILD_DIR -- redis-server, linked with libjemalloc.so.2, runs on mallow's, its figures add up,
-# and jeprof reads the dumps that MALLOC_CONF asks for.
+# redis.sh BUILD_DIR -- redis-server, linked with libjemalloc.so.2, runs on mallow's, its figures
+# add up, and jeprof reads the dumps that MALLOC_CONF asks for.
 . "$(dirname "$0")/lib.sh"
 need redis-server redis-cli redis-benchmark
 
 socket=$work/redis.sock
 start "$work/out" env LD_PRELOAD= LD_LIBRARY_PATH="$compat" \
     MALLOC_CONF="prof:true,lg_prof_interval:23,prof_prefix:$work/jeprof" \
-    redis-server --port 0 --unixsocket "$socket" --dir "$work" --save '' --daemonize no --logfile "$work/log"
+    redis-server --port 0 --unixsocket "$socket" --dir "$work" --save '' --daemonize no --logfile \
+    "$work/log"
 server=$started
 cli() {
     redis-cli -s "$socket" "$@"
 }
 wait_for 20 cli ping || fail "redis-server does not answer"
-grep -q "$build/lib/mallow/compat/libjemalloc.so.2" "/proc/$server/maps" || fail "it runs on another jemalloc"
-redis-benchmark -s "$socket" -q -n 40000 -r 40000 -d 200 -P 8 -t set,lpush >"$work/benchmark" 2>&1 ||
+grep -q "$build/lib/mallow/compat/libjemalloc.so.2" "/proc/$server/maps" ||
+    fail "it runs on another jemalloc"
+redis-benchmark -s "$socket" -q -n 40000 -r 40000 -d 200 -P 8 -t set,lpush >"$work/benchmark" 2>&1 \
+    ||
     fail "redis-benchmark: $(tail -n 3 "$work/benchmark")"
 
 # All of one moment.
@@ -62,8 +65,9 @@ if command -v jeprof >/dev/null; then
     grep -q '^Total: ' "$work/jeprof" || fail "jeprof: $(head -n 3 "$work/jeprof")"
 fi
 
-# On both libraries: what it asks its allocator for has the same answers, names of figures and what it can do; it keeps
-# the same data, of all types, while they grow, shrink, expire and are defragmented; its log says the same.
+# On both libraries: what it asks its allocator for has the same answers, names of figures and what
+# it can do; it keeps the same data, of all types, while they grow, shrink, expire and are
+# defragmented; its log says the same.
 fill=$(
     cat <<'END'
 for i = 1, 20000 do
@@ -85,7 +89,9 @@ data() {
     cli config set activedefrag yes
     cli eval "$fill" 0
     cli debug digest
-    cli eval "return {redis.call('strlen', 's996'), redis.call('llen', 'l5'), redis.call('zcard', 'z3'), redis.call('scard', 'u2')}" 0
+    cli eval \
+        "return {redis.call('strlen', 's996'), redis.call('llen', 'l5'),
+            redis.call('zcard', 'z3'), redis.call('scard', 'u2')}" 0
     cli lrange l5 -3 -1
     cli zrange z3 0 5 withscores
     cli save
@@ -97,7 +103,8 @@ data() {
 }
 answers() {
     rm -f "$work"/log "$work"/*.rdb
-    start "$work/out" env LD_PRELOAD= LD_LIBRARY_PATH="$1" redis-server --port 0 --unixsocket "$socket" --dir "$work" \
+    start "$work/out" env LD_PRELOAD= LD_LIBRARY_PATH="$1" redis-server --port 0 --unixsocket \
+        "$socket" --dir "$work" \
         --save '' --daemonize no --logfile "$work/log" --enable-debug-command yes
     wait_for 20 cli ping >/dev/null || fail "redis-server does not answer"
     data
@@ -112,11 +119,13 @@ answers() {
     cli shutdown nosave || true
     wait "$started"
     # Without process, time, and how long or large things were; children end when they do.
-    sed -E 's/^[0-9]+:[A-Z] [0-9]+ [A-Z][a-z]+ [0-9]+ [0-9:.]+ //; s/[0-9]+(\.[0-9]+)?/N/g' "$work/log" | sort -u
+    sed -E 's/^[0-9]+:[A-Z] [0-9]+ [A-Z][a-z]+ [0-9]+ [0-9:.]+ //; s/[0-9]+(\.[0-9]+)?/N/g' \
+        "$work/log" | sort -u
 }
 if [ -n "$reference" ]; then
     answers "$compat" >"$work/mallow"
     answers "$reference" >"$work/jemalloc"
-    diff "$work/jemalloc" "$work/mallow" >"$work/diff" || fail "other answers than with jemalloc: $(cat "$work/diff")"
+    diff "$work/jemalloc" "$work/mallow" >"$work/diff" ||
+        fail "other answers than with jemalloc: $(cat "$work/diff")"
 fi
 echo "ok redis on libjemalloc.so.2: ${#dumps[@]} dumps, allocated $allocated of $active bytes"

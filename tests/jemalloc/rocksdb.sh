@@ -22,7 +22,8 @@ void *mallocx(size_t, int) __attribute__((weak));
 
 static int has_jemalloc(void) {
 	int (*mallctl)(const char *, void *, size_t *, void *, size_t) =
-		(int (*)(const char *, void *, size_t *, void *, size_t))dlsym(RTLD_DEFAULT, "mallctl");
+		(int (*)(const char *, void *, size_t *, void *, size_t))dlsym(
+			RTLD_DEFAULT, "mallctl");
 	const char *version = NULL;
 	size_t length = sizeof version;
 	if (!mallocx || !mallctl || mallctl("version", &version, &length, NULL, 0) != 0)

@@ -32,16 +32,19 @@ int main(int argc, char **argv) {
 }
 END
 cc -I"$source/include" "$work/show.c" "$compat/libjemalloc.so.2" -o "$work/show"
-python3 - "$source/src/config/options.def" "$work/show" "$compat" "$reference" <<'END' || fail "see above"
+python3 - "$source/src/config/options.def" "$work/show" "$compat" "$reference" <<'END' \
+    || fail "see above"
 import re, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 
 table, program, *libraries = sys.argv[1:]
 text = open(table).read() + open(table.replace("config/options.def", "state/settings.def")).read()
-rows = re.findall(r'^MW_(?:OPTION|OPTION_JEMALLOC|SETTING)\((\w+),\s*(\w+),\s*("[^"]*"|[^,]*),\s*([^,]*),\s*([^,]*),\s*"([^"]*)"',
+rows = re.findall(r'^MW_(?:OPTION|OPTION_JEMALLOC|SETTING)\((\w+),\s*(\w+),\s*("[^"]*"|[^,]*),'
+                  r'\s*([^,]*),\s*([^,]*),\s*"([^"]*)"',
                   text, re.M)
 rows += [(name, "LOG2", "", low, high, "")
-         for name, low, high in re.findall(r'^MW_OPTION_LOG2\((\w+), \w+, [^,]*, ([^,]*), ([^,]*),', text, re.M)]
+         for name, low, high in re.findall(r'^MW_OPTION_LOG2\((\w+), \w+, [^,]*, ([^,]*), '
+                                           r'([^,]*),', text, re.M)]
 
 # Known to behave otherwise: doc/reference/jemalloc.md says how.
 OTHERWISE = {
@@ -54,18 +57,24 @@ OTHERWISE = {
     "tcache_nslots_small_min": {"value"}, "tcache_nslots_small_max": {"value"},
 }
 # What the option's default is differs; only what was taken is compared.
-VALUES = ["", "x", "-", "true", "false", "True", "0", "1", "-1", "-2", "2", "3", "7", "63", "64", "65", "100", "4096", "5000",
-          "65536", "1048576", "4294967295", "4294967296", "9223372036854775807", "9223372036854775808",
-          "18446744073709551615", "18446744073709551616", "99999999999999999999999", "0x10", "0x", "010", "08", "1a",
-          "+1", " 1", "1 ", "1K", "1.5", "0.25", "-0.5", "1.", ".5", ".", "1.0", "1.01", "1.5.5", "65535", "65535.9", "Jgx", "JJ", "1-", "1-2", "1-2:", "1-2:3", "1-2:3|", "1-2:x", "|", "16-32:2|64-128:4",
+VALUES = ["", "x", "-", "true", "false", "True", "0", "1", "-1", "-2", "2", "3", "7", "63", "64",
+          "65", "100", "4096", "5000", "65536", "1048576", "4294967295", "4294967296",
+          "9223372036854775807", "9223372036854775808", "18446744073709551615",
+          "18446744073709551616", "99999999999999999999999", "0x10", "0x", "010", "08", "1a",
+          "+1", " 1", "1 ", "1K", "1.5", "0.25", "-0.5", "1.", ".5", ".", "1.0", "1.01", "1.5.5",
+          "65535", "65535.9", "Jgx", "JJ", "1-", "1-2", "1-2:", "1-2:3", "1-2:3|", "1-2:x", "|",
+          "16-32:2|64-128:4",
           "8-7:1", "0-99999999:1", "1-2:0", "1-2:99999"]
 
 def run(library, conf, name, kind):
-    result = subprocess.run([program, name, kind], env={"LD_LIBRARY_PATH": library, "MALLOC_CONF": conf},
+    result = subprocess.run([program, name, kind],
+                            env={"LD_LIBRARY_PATH": library, "MALLOC_CONF": conf},
                             capture_output=True, text=True, timeout=60)
-    lines = [re.sub(r" \(mallow: .*\)$", "", line) for line in result.stderr.splitlines() if line.startswith("<jemalloc>")]
+    lines = [re.sub(r" \(mallow: .*\)$", "", line) for line in result.stderr.splitlines()
+             if line.startswith("<jemalloc>")]
     # jemalloc writes some of them twice, once for each time it reads the source.
-    return [line for i, line in enumerate(lines) if i == 0 or line != lines[i - 1]], result.stdout, result.returncode
+    changes = [line for i, line in enumerate(lines) if i == 0 or line != lines[i - 1]]
+    return changes, result.stdout, result.returncode
 
 def compare(case):
     name, kind, value = case
@@ -74,7 +83,8 @@ def compare(case):
     if theirs[0] == [f"<jemalloc>: Invalid conf pair: {conf}"]:
         return None # a later version's, or mallow's own
     # Of a number of processors, and an empty word: doc/reference/jemalloc.md.
-    if any("Reducing narenas" in line for line in theirs[0]) and name == "narenas_ratio" or kind == "text" and value == "":
+    reduced = any("Reducing narenas" in line for line in theirs[0])
+    if reduced and name == "narenas_ratio" or kind == "text" and value == "":
         return None
     # Of 32 bits that are 0 jemalloc makes a number of processors.
     if name == "narenas" and value.isdigit() and int(value) > 0 and int(value) % 2**32 == 0:
@@ -99,5 +109,6 @@ if bad:
 names = {r[2].split(":")[0] for r in results}
 assert len(names) > 50, names
 refused = sum(bool(r[4][0]) for r in results)
-print(f"ok {len(results)} values of {len(names)} options, {refused} of them refused: the same words, the same values")
+print(f"ok {len(results)} values of {len(names)} options, {refused} of them refused: the same "
+      "words, the same values")
 END

@@ -45,7 +45,8 @@ totals() {
     local side=$1
     shift
     (cd "$work/$side" && jeprof --text --show_bytes "$@" 2>/dev/null) |
-        awk '$1 ~ /^-?[0-9]+$/ && $1 != 0 && ($6 ~ /^do_something/ || $6 ~ /^mixed_sizes/) { print $1, $6 }'
+        awk '$1 ~ /^-?[0-9]+$/ && $1 != 0 && ($6 ~ /^do_something/ || $6 ~ /^mixed_sizes/) {
+            print $1, $6 }'
 }
 # alike NAME SHARE FILE [BASE]: of the file, less the base, the same functions, and bytes that
 # differ by no more than the share: size classes differ.  Files are patterns.
@@ -59,7 +60,8 @@ alike() {
     done
     paste "$work/theirs.totals" "$work/ours.totals" >"$work/pairs"
     [ -s "$work/ours.totals" ] || fail "$name: jeprof shows nothing"
-    awk -v share="$share" '$2 != $4 || $3 < (1 - share) * $1 || $3 > (1 + share) * $1 { bad = 1 } END { exit bad }' \
+    awk -v share="$share" \
+        '$2 != $4 || $3 < (1 - share) * $1 || $3 > (1 + share) * $1 { bad = 1 } END { exit bad }' \
         "$work/pairs" || {
         cat "$work/pairs"
         fail "$name: jemalloc's on the left, mallow's on the right"
@@ -115,7 +117,8 @@ for kind in top collapsed dot; do
     [ "$(wc -l <"$work/ours.$kind")" -ge 2 ] || fail "jeprof's $kind: $(cat "$work/ours.$kind")"
     diff "$work/theirs.$kind" "$work/ours.$kind" || fail "jeprof's $kind"
 done
-ok "preloaded; jeprof's shell, --collapsed, --dot: do_something has $(share ours) of 1000, with jemalloc $(share theirs)"
+ok "preloaded; jeprof's shell, --collapsed, --dot: do_something has $(share \
+    ours) of 1000, with jemalloc $(share theirs)"
 
 both prof_leak_error:true,lg_prof_sample:0,prof_final:true
 diff "$work/theirs/status" "$work/ours/status" || fail "status with prof_leak_error"

@@ -29,7 +29,8 @@ sed -e 's/^[^:]*: .*: mallow: /mallow: /' -e "s/ADDRESS/$address/" <<<"$line" >"
 # Of a live sample, who allocated it comes first.
 if [[ $options == *prof_sample* && $line != *"double free"* ]]; then
     origin=$(head -n 2 "$work/err" | tr '\n' ' ')
-    [[ $origin =~ ^"mallow: a block of 64 bytes was allocated by thread "[0-9]+":   #0 main+0x"[0-9a-f]+\ \([^\ ]*/$name\+0x[0-9a-f]+\)\ $ ]] || {
+    allocated='^mallow: a block of 64 bytes was allocated by thread [0-9]+:   #0 main\+0x[0-9a-f]+ '
+    [[ $origin =~ $allocated\([^\ ]*/$name\+0x[0-9a-f]+\)\ $ ]] || {
         cat "$work/err"
         echo "$name: it does not say who allocated the block"
         exit 1

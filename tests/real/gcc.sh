@@ -7,12 +7,14 @@
 need g++
 
 {
-    printf '#include <algorithm>\n#include <iostream>\n#include <map>\n#include <regex>\n#include <string>\n'
+    printf '#include <%s>\n' algorithm iostream map regex string
     printf '#include <unordered_map>\n#include <vector>\n#include <functional>\n#include <memory>\n'
     for i in $(seq 1 60); do
         printf 'template <int N> struct shape%d { std::map<std::string, std::vector<int>> m;\n' "$i"
-        printf '  long run() { for (int i = 0; i < N; i++) m[std::to_string(i %% %d)].push_back(i);\n' "$i"
-        printf '    long s = 0; for (auto &e : m) s += std::count_if(e.second.begin(), e.second.end(),\n'
+        printf '  long run() { for (int i = 0; i < N; i++)\n'
+        printf '      m[std::to_string(i %% %d)].push_back(i);\n' "$i"
+        printf '    long s = 0; for (auto &e : m)\n'
+        printf '      s += std::count_if(e.second.begin(), e.second.end(),\n'
         printf '      [](int v) { return v %% %d == 1; }); return s; } };\n' "$((i + 1))"
         printf 'long call%d() { shape%d<%d> s; return s.run(); }\n' "$i" "$i" "$((i * 10))"
     done

@@ -6,13 +6,15 @@ need git
 
 cat >"$work/session.sh" <<'END'
 set -e
-export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org
+export GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
 export HOME=$PWD GIT_CONFIG_NOSYSTEM=1
 git init -q -b main repository
 cd repository
 git config pack.threads 2
 for step in $(seq 1 25); do
-    export GIT_AUTHOR_DATE="@$((1700000000 + step)) +0000" GIT_COMMITTER_DATE="@$((1700000000 + step)) +0000"
+    export GIT_AUTHOR_DATE="@$((1700000000 + step)) +0000"
+    export GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
     for file in 1 2 3 4 5 6 7 8; do
         seq "$step" $((step * 40 + file)) >"file$((file * step % 60))"
     done

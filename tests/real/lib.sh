@@ -101,7 +101,8 @@ same() {
         fail "$name: what it says on stderr differs"
     }
     [ -s "$work/$name.plain.out" ] || fail "$name: no output to compare"
-    echo "ok $name: exit status $status_plain, $(wc -c <"$work/$name.plain.out") bytes of output alike"
+    echo "ok $name: exit status $status_plain, $(wc -c \
+        <"$work/$name.plain.out") bytes of output alike"
 }
 
 # maps_mallow PID: the process has the library loaded.

@@ -9,11 +9,13 @@ cat >"$work/script.py" <<'END'
 import collections, hashlib, json, re, threading, zlib
 
 def work(seed, out):
-    rows = [{"id": i, "name": f"n{i * seed % 977}", "tags": [str(j) for j in range(i % 7)]} for i in range(4000)]
+    rows = [{"id": i, "name": f"n{i * seed % 977}", "tags": [str(j) for j in range(i % 7)]}
+            for i in range(4000)]
     text = json.dumps(rows)
     words = collections.Counter(re.findall(r"n\d+", text))
     packed = zlib.compress(text.encode())
-    out[seed] = (len(packed), sorted(words.items())[:5], hashlib.sha256(zlib.decompress(packed)).hexdigest())
+    out[seed] = (len(packed), sorted(words.items())[:5],
+                     hashlib.sha256(zlib.decompress(packed)).hexdigest())
 
 out = {}
 threads = [threading.Thread(target=work, args=(seed, out)) for seed in range(1, 9)]

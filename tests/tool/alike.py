@@ -8,8 +8,9 @@ import sys
 
 
 def traces(text):
-    """A stack a line: its labels, its value, its frames.  Stacks of 0, which mallow leaves out, are left out."""
-    for block in text.split("-----------+-------------------------------------------------------\n")[1:]:
+    """A stack a line: its labels, its value, its frames; without stacks of 0, which mallow leaves
+    out."""
+    for block in text.split("-" * 11 + "+" + "-" * 55 + "\n")[1:]:
         labels, value, frames = [], None, []
         for line in block.splitlines():
             label = re.match(r" *(\S+):  (.*)$", line)
@@ -35,12 +36,14 @@ def looks(a, *names):
 
 
 def dot(text):
-    """A node, an edge, a box of labels a line: names, values, sizes and colours; and a line of the legend a line."""
+    """A line for each node, edge and box of labels (names, values, sizes, colours) and for each
+    line of the legend."""
     names = {}
     for node, rest in re.findall(r"^(N\d+) \[(.*)\]$", text, re.M):
         a = attributes(rest)
         names[node] = re.sub(r" \([-.\d]+\w*\)$", "", a["tooltip"])
-        found = re.search(r"(?:\\n|^)(-?[.\d]+[a-zA-Z]*)(?: \([-+.\de]+%\))?(?:(?:\\n| )of (-?[.\d]+[a-zA-Z]*) \([-+.\de]+%\))?$", a["label"])
+        found = re.search(r"(?:\\n|^)(-?[.\d]+[a-zA-Z]*)(?: \([-+.\de]+%\))?"
+                          r"(?:(?:\\n| )of (-?[.\d]+[a-zA-Z]*) \([-+.\de]+%\))?$", a["label"])
         values = f"{found[1]} of {found[2] or found[1]}" if found else f"? {a['label']}"
         yield f"{names[node]}: {values} {looks(a, 'fontsize', 'color', 'fillcolor')}"
     for box, rest in re.findall(r"^(N\w+_\d+) \[(.*)\]$", text, re.M):

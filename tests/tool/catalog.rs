@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// catalog.rs -- a Rust program for views.sh: traits, closures, iterators, all inlined as rustc likes.
+// catalog.rs -- a Rust program for views.sh: traits, closures, iterators, all inlined as rustc
+// likes.
 use std::collections::BTreeMap;
 
 #[derive(Clone)]
@@ -23,7 +24,11 @@ impl Keeper for Catalog {
 }
 
 fn make<'a>(count: usize) -> impl Iterator<Item = Record> + 'a {
-    (0..count).map(|i| Record { name: format!("record number {i} of many"), values: (0..(i % 40) as u64).collect() })
+    (0..count)
+        .map(|i| Record {
+            name: format!("record number {i} of many"),
+            values: (0..(i % 40) as u64).collect(),
+        })
 }
 
 fn main() {
@@ -32,7 +37,8 @@ fn main() {
     for record in make(10000) {
         keeper.keep(record);
     }
-    let copies: Vec<Record> = catalog.by_name.values().filter(|r| r.values.len() > 20).cloned().collect();
+    let copies: Vec<Record> =
+        catalog.by_name.values().filter(|r| r.values.len() > 20).cloned().collect();
     let total: u64 = copies.iter().flat_map(|r| r.values.iter()).sum();
     std::mem::forget(copies);
     std::mem::forget(catalog);

@@ -33,7 +33,8 @@ says out '^  and 1 more stack$'
 try 0 "$mallow" check --max-live 0 --focus=leek_here 2.pb.gz
 says err 'note: the options leave no stack of the profile'
 # It takes the options of the views that choose stacks: other ways to say the same.
-for options in "--focus leak_here" "--thread leaks --ignore nothing" "--tagfocus thread=leaks" "--show-from main"; do
+for options in "--focus leak_here" "--thread leaks --ignore nothing" "--tagfocus thread=leaks" \
+    "--show-from main"; do
     # shellcheck disable=SC2086 # words
     try 1 "$mallow" check --max-live 100K $options 2.pb.gz
     says out '^FAILED +max-live: '
@@ -57,7 +58,8 @@ cc -g -O0 -o grows grows.c || fail "grows.c does not compile"
 try 0 "$mallow" check --max-live 1G --max-peak 1G --format json grows.pb.gz
 python3 - <<'EOF' || fail "more is in use than at the peak"
 import json
-live, peak = (limit["measured"] for limit in sorted(json.load(open("out"))["limits"], key=lambda limit: limit["name"]))
+limits = sorted(json.load(open("out"))["limits"], key=lambda limit: limit["name"])
+live, peak = (limit["measured"] for limit in limits)
 assert peak == live == 303 * 20480, (peak, live)
 EOF
 ok "limits on what is in use and the peak"

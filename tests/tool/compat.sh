@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# compat.sh BUILD_DIR -- the command under the names of jeprof and pprof: their command lines run, and
-# print what they print; and the shell.
+# compat.sh BUILD_DIR -- the command under the names of jeprof and pprof: their command lines run,
+# and print what they print; and the shell.
 source "$(dirname "$0")/lib.bash"
 source "$here/pprof.bash"
 ours_jeprof=$build/lib/mallow/compat/bin/jeprof
@@ -14,8 +14,10 @@ build_calls
 
 # Options in both spellings, with and without the program.
 if has_jeprof; then
-    for options in --text -text "--text --cum" "--text -cum" "--text --inuse_objects" "--text --show_bytes" \
-        "--text --inuse_space" "--text --alloc_space" "--text --alloc_objects" "--text --focus=small" \
+    for options in --text -text "--text --cum" "--text -cum" "--text --inuse_objects" \
+        "--text --show_bytes" \
+        "--text --inuse_space" "--text --alloc_space" "--text --alloc_objects" \
+        "--text --focus=small" \
         "--text -focus=small" "--text --ignore=small --show_bytes" "--text --retain=main|large" \
         "--text --exclude=main" "--text --drop_negative" "--text --heapcheck" "--text --functions" \
         "--text --nodecount=80 --nodefraction=.005 --edgefraction=.001 --maxdegree=8" \
@@ -31,11 +33,13 @@ if has_jeprof; then
     jeprof --text --show_bytes ./calls calls.heap other.heap >theirs 2>err
     try 0 "$ours_jeprof" --text --show_bytes ./calls calls.heap other.heap
     # Other processes' addresses are only ours to match: totals.
-    [ "$(head -1 theirs)" = "$(head -1 out)" ] || fail "the sum is $(head -1 out), not $(head -1 theirs)"
+    [ "$(head -1 theirs)" = "$(head -1 out)" ] ||
+        fail "the sum is $(head -1 out), not $(head -1 theirs)"
     # Lines with discriminators are rows of their own to jeprof.
     for granularity in --lines --addresses; do
         jeprof --text --show_bytes $granularity ./calls calls.heap 2>err |
-            awk '/calls\.c/ { sub(" .discriminator.*", ""); print $1, $4, $(NF - 1), $NF }' | sort >theirs
+            awk '/calls\.c/ { sub(" .discriminator.*", ""); print $1, $4, $(NF - 1), $NF }' |
+            sort >theirs
         try 0 "$ours_jeprof" --text --show_bytes $granularity ./calls calls.heap
         awk '/calls\.c/ { print $1, $4, $(NF - 1), $NF }' out | sort >ours
         [ -s theirs ] || fail "jeprof $granularity says nothing"
@@ -54,7 +58,8 @@ if has_jeprof; then
     grep -Eo '0x[0-9a-f]+' calls.heap | sort -u | sed -n 1,5p >>mapped
     jeprof --symbols ./calls <mapped >theirs 2>err
     "$ours_jeprof" --symbols ./calls <mapped >out 2>err || fail "jeprof --symbols fails on maps"
-    paste theirs out | awk '$1 != $2 && $1 != "??" { bad = 1 } END { exit bad }' || fail "with maps: $(paste theirs out)"
+    paste theirs out | awk '$1 != $2 && $1 != "??" { bad = 1 } END { exit bad }' ||
+        fail "with maps: $(paste theirs out)"
     # Source: the same numbers before the same lines.
     jeprof --list=main --show_bytes ./calls calls.heap 2>err |
         awk '$3 ~ /^[0-9]+:/ && ($1 != "." || $2 != ".") { print $1, $2, $3 }' | sort >theirs
@@ -62,20 +67,23 @@ if has_jeprof; then
     awk '/^ROUTINE/ { ours = /calls.c/ } ours && $3 ~ /^[0-9]+:/ && ($1 != "." || $2 != ".") {
         gsub("B", ""); split($3, line, ":"); print $1, $2, line[1] ":" }' out | sort >ours
     diff theirs ours >difference || fail "--list differs: $(head -5 difference)"
-    # With names inside, for a machine without the program: jeprof reads it as it reads the original.
+    # With names inside, for a machine without the program: jeprof reads it as it reads the
+    # original.
     try 0 "$ours_jeprof" --raw ./calls calls.heap
     cp out raw.heap
     says out '^--- symbol$'
     jeprof --text --show_bytes ./calls calls.heap >theirs 2>err
     jeprof --text --show_bytes raw.heap >ours 2>err
     [ "$(awk '/calls|small|large|main/ { print $1, $4, $NF }' ours)" = \
-        "$(awk '/calls|small|large|main/ { print $1, $4, $NF }' theirs)" ] || fail "--raw: $(diff theirs ours)"
+        "$(awk '/calls|small|large|main/ { print $1, $4, $NF }' theirs)" ] ||
+        fail "--raw: $(diff theirs ours)"
     try 0 "$mallow" top --symbolize=none raw.heap
     says out ' small$'
     ok "$compared tables, sums, addresses and source equal jeprof's"
 fi
 
-for output in --collapsed --callgrind --dot --svg --ps --pdf --gif --raw --list=main "--disasm=main"; do
+for output in --collapsed --callgrind --dot --svg --ps --pdf --gif --raw --list=main \
+    "--disasm=main"; do
     [ "$output" = --disasm=main ] && ! "$mallow" help disasm >/dev/null 2>&1 && continue
     try 0 "$ours_jeprof" "$output" ./calls calls.heap
     [ -s out ] || fail "jeprof $output writes nothing"
@@ -99,8 +107,10 @@ done
 ok "jeprof's outputs"
 
 if has_pprof; then
-    for options in -top "-top -cum" "--top --lines" "-tree" "-text -nodecount=3" "-peek=small" "-peek small" \
-        "-top -inuse_objects" "-top -sample_index=alloc_space" "--top --unit=kB" "-top -focus=small" \
+    for options in -top "-top -cum" "--top --lines" "-tree" "-text -nodecount=3" "-peek=small" \
+        "-peek small" \
+        "-top -inuse_objects" "-top -sample_index=alloc_space" "--top --unit=kB" \
+        "-top -focus=small" \
         "-top -files" "-top -symbolize=none -trim=false" "-top -unit=megabytes" "-top -unit=auto" \
         "-top -nodecount=0" "-tree -focus=nothing"; do
         # shellcheck disable=SC2086
@@ -217,7 +227,8 @@ cat >browser/sensible-browser <<'EOF'
 cp "$1" opened.html
 EOF
 chmod +x browser/sensible-browser
-PATH=$work/browser:$PATH TMPDIR=$work try 0 "$build/lib/mallow/compat/bin/pprof" -http=:0 calls.pb.gz
+PATH=$work/browser:$PATH TMPDIR=$work try 0 "$build/lib/mallow/compat/bin/pprof" -http=:0 \
+    calls.pb.gz
 await 60 grep -qs '</html>' opened.html
 says err 'note: -http serves nothing; a browser opens the flame graph from a file'
 grep -q '"program":"calls"' opened.html || fail "-http shows no page"
@@ -227,7 +238,8 @@ if command -v script >/dev/null; then
     says out '\(mallow\)'
     printf 'top1\nquit\n' | script -qec "$mallow shell calls.pb.gz" /dev/null >out 2>err
     says out 'Showing top 1 nodes'
-    printf 'foc\tmain\noptions\nquit\n' | script -qec "$mallow shell calls.pb.gz" /dev/null >out 2>err
+    printf 'foc\tmain\noptions\nquit\n' | script -qec "$mallow shell calls.pb.gz" /dev/null >out \
+        2>err
     says out '^ +focus = main'
     ok "the shell on a terminal"
 else

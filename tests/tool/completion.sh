@@ -62,7 +62,8 @@ for shell in bash zsh; do
     esac
     if [ "$shell" = zsh ]; then
         cp completion.zsh _mallow
-        terminal send-keys -l "bindkey -e; fpath=($work \$fpath); autoload -U compinit; compinit -u -D"
+        terminal send-keys -l \
+            "bindkey -e; fpath=($work \$fpath); autoload -U compinit; compinit -u -D"
     else
         terminal send-keys -l ". ./completion.bash"
     fi

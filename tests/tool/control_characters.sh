@@ -112,7 +112,8 @@ clean junit.xml NAME
 ok "every view of a profile whose every text holds control characters"
 
 # jeprof's text: names of libraries and, in a symbolized profile, of functions.
-printf 'heap_v2/524288\n  t*: 1: 4096 [1: 4096]\n@ 0x1100 0x1200\n  t*: 1: 4096 [1: 4096]\n\nMAPPED_LIBRARIES:\n' >evil.heap
+printf '%s\n' heap_v2/524288 '  t*: 1: 4096 [1: 4096]' '@ 0x1100 0x1200' '  t*: 1: 4096 [1: 4096]' \
+    '' MAPPED_LIBRARIES: >evil.heap
 printf '00001000-00009000 r-xp 00000000 00:00 0 /LIBRARY%s\n' "$evil" >>evil.heap
 shows LIBRARY top --addresses evil.heap
 shows '' report evil.heap

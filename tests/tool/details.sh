@@ -30,11 +30,13 @@ strings = stack("make_string")
 def sizes(of):
     return {s["size"]: (s["objects"], s["bytes"]) for s in strings[of]}
 live, made = sizes("sizes"), sizes("alloc_sizes")
-assert made == {size: (10 * objects, 10 * amount) for size, (objects, amount) in live.items()}, (live, made)
+ten = {size: (10 * objects, 10 * amount) for size, (objects, amount) in live.items()}
+assert made == ten, (live, made)
 assert sum(objects for objects, _ in made.values()) == strings["alloc_objects"] == 640, made
 assert [s["objects"] for s in stack("make_kept")["alloc_sizes"]] == [200, 100], kept
 brief = stack("make_brief")
-assert brief["sizes"] == [] and brief["alloc_sizes"] == [{"size": 1024, "objects": 500, "bytes": 512000}], brief
+assert brief["sizes"] == [], brief
+assert brief["alloc_sizes"] == [{"size": 1024, "objects": 500, "bytes": 512000}], brief
 assert brief["freed_objects"] == 500 and brief["temporary_objects"] == 500, brief
 assert brief["freed_elsewhere"] == 0 and brief["inuse_objects"] == 0, brief
 assert sum(l["objects"] for l in brief["lifetimes"]) == 500, brief["lifetimes"]
@@ -45,7 +47,8 @@ assert handed["lifetime"] >= 200 * 20 * 10**6, handed["lifetime"]
 assert not any("us" in l["lifetime"] for l in handed["lifetimes"]), handed["lifetimes"]
 peak = stack("make_peak")
 assert peak["inuse_objects"] == 0 and peak["freed_objects"] == 100, peak
-assert 95 <= peak["peak_objects"] <= 100 and peak["peak_space"] == 10240 * peak["peak_objects"], peak
+assert 95 <= peak["peak_objects"] <= 100, peak
+assert peak["peak_space"] == 10240 * peak["peak_objects"], peak
 assert brief["peak_objects"] == 0, brief
 END
 ok "what became of each stack's blocks, as JSON"

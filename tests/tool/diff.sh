@@ -4,10 +4,12 @@
 # more than two: the slope of each function.
 source "$(dirname "$0")/lib.bash"
 
-# Five profiles, a minute apart: leak() grows by 100 in each, cache() goes up and down, config() stays.
+# Five profiles, a minute apart: leak() grows by 100 in each, cache() goes up and down, config()
+# stays.
 made=$(date +%s)
 for i in 0 1 2 3 4; do
-    printf 'main;leak %d\nmain;cache %d\nmain;config 1000\n' $((100 + 100 * i)) $((500 + 40 * (i % 2))) >"$i.folded"
+    printf 'main;leak %d\nmain;cache %d\nmain;config 1000\n' $((100 + 100 * i)) $((500 + 40 * (i % \
+        2))) >"$i.folded"
     touch -d "@$((made + 60 * i))" "$i.folded"
 done
 # rows: NAME CHANGE of the table in ./out, and its growth per time.
@@ -56,7 +58,8 @@ int main(int argc, char **argv) {
 END
 cc -g -O0 -o grow grow.c || fail "grow.c does not compile"
 for more in 0 1 2600; do
-    MALLOW_CONF=prof_seed:$((more + 7)) "$mallow" run --rate 64K -o "$more.pb.gz" -- ./grow "$more" 2>err ||
+    MALLOW_CONF=prof_seed:$((more + 7)) "$mallow" run --rate 64K -o "$more.pb.gz" -- ./grow \
+        "$more" 2>err ||
         fail "run of $more"
 done
 chance_of() { sed -nE "s/.* ([<0-9.]+%) +[-+0-9.]+ [KMG]?i?B  $1\$/\1/p" out; }
@@ -65,8 +68,10 @@ says out '^ +change +flat% +per s +chance +cum  function$'
 [ "$(chance_of grow)" = '<0.1%' ] || fail "40 MiB more may be chance: $(chance_of grow)"
 try 0 "$mallow" diff --trim=false 0.pb.gz 1.pb.gz
 for function in grow stay; do
-    [[ $(chance_of $function) =~ ^([0-9.]+)%$ ]] || fail "no chance of $function: $(chance_of $function)"
-    awk "BEGIN { exit !(${BASH_REMATCH[1]} > 1) }" || fail "nothing changed but chance: ${BASH_REMATCH[1]} %"
+    [[ $(chance_of $function) =~ ^([0-9.]+)%$ ]] ||
+        fail "no chance of $function: $(chance_of $function)"
+    awk "BEGIN { exit !(${BASH_REMATCH[1]} > 1) }" ||
+        fail "nothing changed but chance: ${BASH_REMATCH[1]} %"
 done
 try 0 "$mallow" diff --json 0.pb.gz 2600.pb.gz
 python3 - <<'END' || fail "the JSON of a difference"
@@ -74,12 +79,15 @@ import json
 d = json.load(open("out"))
 grow = next(r for r in d["rows"] if r["name"] == "grow")
 assert grow["chance"] < 1e-3 and 0.8 * 2600 * 16384 < grow["flat"] < 1.2 * 2600 * 16384, grow
-assert abs(grow["per_second"] * d["span_ns"] / 1e9 / grow["flat"] - 1) < 1e-6 and d["steps"] == 1, (grow, d)
+assert abs(grow["per_second"] * d["span_ns"] / 1e9 / grow["flat"] - 1) < 1e-6, (grow, d)
+assert d["steps"] == 1, d
 END
 ok "the chance that sampling made a difference"
 
-for words in "--base 0.folded 1.folded 2.folded 3.folded" "-o page.html 0.folded 1.folded 2.folded" \
-    "--since 5m 0.folded 1.folded 2.folded" "0.folded 0.folded 0.folded" "0.folded none 1.folded" "0.folded"; do
+for words in "--base 0.folded 1.folded 2.folded 3.folded" \
+    "-o page.html 0.folded 1.folded 2.folded" \
+    "--since 5m 0.folded 1.folded 2.folded" "0.folded 0.folded 0.folded" "0.folded none 1.folded" \
+    "0.folded"; do
     # shellcheck disable=SC2086 # words
     try 2 "$mallow" diff $words
     one_line_error

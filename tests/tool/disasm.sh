@@ -39,10 +39,13 @@ CODE
 cat >addresses.py <<'CODE'
 import json, re, subprocess, sys
 profile, binary = sys.argv[1:]
-raw = subprocess.run(["go", "tool", "pprof", "-raw", "-symbolize=none", profile], capture_output=True, text=True).stdout
+raw = subprocess.run(["go", "tool", "pprof", "-raw", "-symbolize=none", profile],
+                     capture_output=True, text=True).stdout
 start, offset = next((int(m[1], 16), int(m[2], 16)) for m in
-    re.finditer(r"^\d+: 0x([0-9a-f]+)/0x[0-9a-f]+/0x([0-9a-f]+) (\S+)", raw, re.M) if m[3].endswith("/" + binary))
-table = subprocess.run(["go", "tool", "pprof", "-top", "-addresses", "-noinlines", "-trim=false", "-unit=B", "-symbolize=none", profile],
+    re.finditer(r"^\d+: 0x([0-9a-f]+)/0x[0-9a-f]+/0x([0-9a-f]+) (\S+)", raw, re.M)
+    if m[3].endswith("/" + binary))
+table = subprocess.run(["go", "tool", "pprof", "-top", "-addresses", "-noinlines", "-trim=false",
+                        "-unit=B", "-symbolize=none", profile],
                        capture_output=True, text=True).stdout
 code = [int(m[1], 16) for m in re.finditer(r"^ +([0-9a-f]+):\t", open("code").read(), re.M)]
 sums = {}
@@ -69,7 +72,8 @@ END
     objdump -d --no-show-raw-insn "$program" >code
     # shellcheck disable=SC2046 # numbers
     python3 -c 'import json, re
-code = {int(m[1], 16): m[2] for m in re.finditer(r"^ +([0-9a-f]+):\t(\S+)", open("code").read(), re.M)}
+code = {int(m[1], 16): m[2]
+        for m in re.finditer(r"^ +([0-9a-f]+):\t(\S+)", open("code").read(), re.M)}
 names = {"call": "callq", "ret": "retq", "jmp": "jmp"}
 count = 0
 for function in json.load(open("out"))["functions"]:
@@ -95,7 +99,9 @@ ok "instructions as objdump's, numbers as pprof's"
 if [ -n "$pprof" ]; then
     # A line of source has a number or a dot in both columns; files that are not there are told
     # differently.
-    lines() { awk '/^ROUTINE/ { print; next } ($1 ~ /^[0-9.]+/) && $2 ~ /^[0-9.]+/ && !/no source/ && ($1 != "." || $2 != ".") && !/Total:/'; }
+    lines() { awk \
+        '/^ROUTINE/ { print; next }
+         $1 ~ /^[0-9.]+/ && $2 ~ /^[0-9.]+/ && !/no source|Total:/ && ($1 != "." || $2 != ".")'; }
     for pattern in main 'small|large' 'grow|push_back'; do
         for program in calls inlined; do
             "$mallow" list "$pattern" -alloc_space -unit=minimum "$program.pb.gz" 2>/dev/null |
@@ -146,7 +152,8 @@ CODE
             inside && /(bl|call)[\t ].*<malloc@plt>/ && !found++ { sub(":", "", $1); print $1 }')
     {
         echo "heap profile: 10: 10240 [10: 10240] @ heapprofile"
-        printf '10: 10240 [10: 10240] @ 0x%x\n\nMAPPED_LIBRARIES:\n' $((0x10000000 + 0x$place - start + length))
+        printf '10: 10240 [10: 10240] @ 0x%x\n\nMAPPED_LIBRARIES:\n' $((0x10000000 + 0x$place - \
+            start + length))
         printf '%x-%x r-xp %x 00:00 0 %s\n' 0x10000000 $((0x10000000 + size)) $((offset)) \
             "$PWD/other.so"
     } >other.heap
@@ -155,8 +162,10 @@ CODE
 import json, sys
 function = json.load(open("out"))["functions"][0]
 held = [i for i in function["instructions"] if i["flat"]]
-assert len(held) == 1 and held[0]["flat"] == 10240 and int(held[0]["address"], 16) == int(sys.argv[1], 16), held
-assert held[0]["text"].startswith(sys.argv[2] + " ") and held[0]["text"].endswith("<malloc@plt>"), held
+assert len(held) == 1 and held[0]["flat"] == 10240, held
+assert int(held[0]["address"], 16) == int(sys.argv[1], 16), held
+assert held[0]["text"].startswith(sys.argv[2] + " "), held
+assert held[0]["text"].endswith("<malloc@plt>"), held
 assert held[0]["line"] == 3, held
 END
     ok "$machine"
@@ -182,11 +191,13 @@ web = json.load(open("out"))["functions"]
 grow = next(f for f in web if f["name"] == "grow")
 inner = [i for line in grow["lines"] for i in line["instructions"] if i.get("inline")]
 assert inner and all(i["name"] and i["line"] for i in inner), grow
-json.dump([[f["name"], [[l["line"], l["flat"], l["cum"]] for l in f["lines"]]] for f in web], open("web.json", "w"))
+json.dump([[f["name"], [[l["line"], l["flat"], l["cum"]] for l in f["lines"]]] for f in web],
+          open("web.json", "w"))
 END
 try 0 "$mallow" list --json -alloc_space 'grow|push_back|main' inlined.pb.gz
 python3 -c 'import json
-lines = [[f["name"], [[l["line"], l["flat"], l["cum"]] for l in f["lines"]]] for f in json.load(open("out"))["functions"]]
+lines = [[f["name"], [[l["line"], l["flat"], l["cum"]] for l in f["lines"]]]
+         for f in json.load(open("out"))["functions"]]
 assert lines == json.load(open("web.json"))' || fail "weblist has other numbers than list"
 in_chromium page.html weblist.js
 ok "the page: source that opens into instructions"

@@ -67,7 +67,9 @@ valgrind --tool=massif --massif-out-file=massif.out --detailed-freq=1 --threshol
 peak=$(awk -F= '/^mem_heap_B/ { bytes = $2 } /heap_tree=peak/ { print bytes }' massif.out)
 [ "$(total peak_space massif.out)" = "$peak" ] ||
     fail "peak: $(total peak_space massif.out), massif: $peak"
-last=$(awk -F= '/^mem_heap_B/ { bytes = $2 } /heap_tree=(peak|detailed)/ { last = bytes } END { print last }' massif.out)
+last=$(awk -F= \
+    '/^mem_heap_B/ { bytes = $2 } /heap_tree=(peak|detailed)/ { last = bytes } END { print last }' \
+    massif.out)
 [ "$(total inuse_space massif.out)" = "$last" ] ||
     fail "last: $(total inuse_space massif.out), massif: $last"
 ms_print massif.out >printed

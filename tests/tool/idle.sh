@@ -8,7 +8,8 @@ cc -g -O1 -pthread -o idle "$here/idle.c" || fail "cc"
 # launch CONF [ARGUMENT]: its pid is in $pid; returns when its threads sleep.
 launch() {
     rm -f ready
-    MALLOW_CONF=prof_sample:1,prof_state_min:0,$1 LD_PRELOAD=$build/lib/libmallow.so ./idle "${2:-}" >ready 2>idle.err &
+    MALLOW_CONF=prof_sample:1,prof_state_min:0,$1 LD_PRELOAD=$build/lib/libmallow.so ./idle \
+        "${2:-}" >ready 2>idle.err &
     pid=$!
     started+=("$pid")
     await 60 grep -q ready ready
@@ -66,7 +67,8 @@ try 0 "$mallow" stop --wait 0.2 "$pid"
 says out 'takes effect once the process allocates'
 ok "without the thread the request stands until somebody allocates"
 
-# Most of its three megabytes, in pages and not in samples' slabs, came within the tick of its start.
+# Most of its three megabytes, in pages and not in samples' slabs, came within the tick of its
+# start.
 launch background_thread:false,prof_sample:64K
 try 0 "$mallow" status "$pid"
 says out "in_use_bytes +[23][.0-9]* MiB"

@@ -35,7 +35,7 @@ def nodes(text):
 
 
 def facts(view, text):
-    """Name, or caller and callee: what each holds; None where there are several or one was inlined."""
+    """Name, or caller and callee: bytes of each; None if there are several or one was inlined."""
     if view == "text":
         found, edges = list(rows(text)), []
     else:

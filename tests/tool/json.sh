@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# json.sh BUILD_DIR -- every view's --json: it is as doc/reference/mallow.schema.json says, which describes each member,
-# and has the numbers of the program.
+# json.sh BUILD_DIR -- every view's --json: it is as doc/reference/mallow.schema.json says, which
+# describes each member, and has the numbers of the program.
 source "$(dirname "$0")/lib.bash"
 
 cat >made.c <<'CODE'
@@ -15,7 +15,8 @@ int main(void) {
 }
 CODE
 cc -g -O0 -fno-builtin -o made made.c || fail "made.c does not compile"
-MALLOW_CONF=prof_sample:1,prof_state_min:0,prof_keep:true LD_PRELOAD=$build/lib/libmallow.so ./made &
+MALLOW_CONF=prof_sample:1,prof_state_min:0,prof_keep:true LD_PRELOAD=$build/lib/libmallow.so \
+    ./made &
 started+=("$!")
 wait "$!" || fail "made does not run"
 target=${started[0]}
@@ -43,7 +44,8 @@ if view in ("tree", "peek"):
     assert keep["callers"] == [{"value": blocks, "name": "main"}] and keep["callees"] == [], keep
 if view == "graph":
     edge = [e for e in data["edges"] if e["callee"] == keep["id"]]
-    assert edge == [{"caller": entry("nodes", "main")["id"], "callee": keep["id"], "value": blocks}], edge
+    assert edge == [{"caller": entry("nodes", "main")["id"], "callee": keep["id"],
+                     "value": blocks}], edge
 if view == "traces":
     stacks = [s for s in data["stacks"] if s["frames"][0]["name"] == "keep"]
     assert sum(s["value"] for s in stacks) == blocks, stacks
@@ -66,13 +68,15 @@ if view in ("list", "weblist"):
     line = next(line for line in function["lines"] if line["flat"] == blocks)
     assert line["line"] == 2 and line["text"] == open("made.c").read().split("\n")[1], line
 if view == "weblist":
-    assert sum(i["flat"] for i in line["instructions"]) == blocks and len(line["instructions"]) > 3, line
+    assert sum(i["flat"] for i in line["instructions"]) == blocks, line
+    assert len(line["instructions"]) > 3, line
     assert "note" not in data, data
 if view == "raw":
     location = {l["id"]: l for l in data["locations"]}
     column = [t["type"] for t in data["types"]].index("inuse_space")
     top = [s["values"][column] for s in data["samples"]
-           if location[s["locations"][0]]["lines"] and location[s["locations"][0]]["lines"][0]["name"] == "keep"]
+           if location[s["locations"][0]]["lines"]
+              and location[s["locations"][0]]["lines"][0]["name"] == "keep"]
     assert sum(top) == blocks, top
     assert all(int(l["address"], 16) >= 0 for l in data["locations"])
 if view == "comments":
@@ -81,7 +85,8 @@ CODE
 
 # valid NAME: the JSON in ./out has the members that the schema gives this view or subcommand.
 valid() {
-    python3 - "$here/../../doc/reference/mallow.schema.json" "$1" <<'END' >err 2>&1 || fail "$1: the JSON is not as its schema says"
+    python3 - "$here/../../doc/reference/mallow.schema.json" "$1" <<'END' >err 2>&1 \
+        || fail "$1: the JSON is not as its schema says"
 import json, sys
 path, name = sys.argv[1:]
 try:
@@ -95,10 +100,12 @@ for error in checker.iter_errors(json.load(open("out"))):
     sys.exit(f"{error.json_path}: {error.message}"[:500])
 END
 }
-python3 -c 'import jsonschema' 2>/dev/null || leave_out "python3-jsonschema is not installed: no JSON was held against its schema"
+python3 -c 'import jsonschema' 2>/dev/null || leave_out \
+    "python3-jsonschema is not installed: no JSON was held against its schema"
 
 # Of the table of views, so that none is forgotten.
-mapfile -t views < <(sed -n 's/^MW_VIEW[A-Z_]*(\([a-z]*\),.*/\1/p' "$here/../../tools/mallow/cmd/profile/views.def")
+mapfile -t views < <(sed -n 's/^MW_VIEW[A-Z_]*(\([a-z]*\),.*/\1/p' \
+    "$here/../../tools/mallow/cmd/profile/views.def")
 [ ${#views[@]} -gt 10 ] || fail "views.def is not as it was"
 for view in "${views[@]}"; do
     words=("$view")
@@ -117,7 +124,8 @@ for view in "${views[@]}"; do
     [ "$view" = speedscope ] || valid "$view"
     cp out direct
     try 0 "$mallow" "${words[@]}" -o "out.$view.json"
-    [ "$view" = speedscope ] || cmp -s direct "out.$view.json" || fail "$view -o differs from --json"
+    [ "$view" = speedscope ] || cmp -s direct "out.$view.json" ||
+        fail "$view -o differs from --json"
 done
 ok "the JSON of every view"
 
@@ -138,7 +146,8 @@ valid timeline
 ok "the JSON of report, check, ls, status, doctor and timeline"
 
 # The JSON of what was sampled tells how accurate its total is.
-MALLOW_CONF=prof_seed:5 "$mallow" run --rate 4K -o sampled.pb.gz -- ./made 2>err || fail "made does not run"
+MALLOW_CONF=prof_seed:5 "$mallow" run --rate 4K -o sampled.pb.gz -- ./made 2>err ||
+    fail "made does not run"
 try 0 "$mallow" top --focus keep --json sampled.pb.gz
 valid top
 python3 - <<'END' || fail "the interval of the total"
@@ -163,7 +172,8 @@ def walk(schema):
         return
     for name, member in (schema.get("properties") or {}).items():
         assert name in named, f"json.md does not name {name}"
-        assert member.get("description") or "const" in member, f"the schema does not describe {name}"
+        described = member.get("description") or "const" in member
+        assert described, f"the schema does not describe {name}"
     for member in schema.values():
         walk(member)
 schema = json.load(open(f"{folder}/mallow.schema.json"))

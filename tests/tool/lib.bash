@@ -94,7 +94,8 @@ says_not() {
 # One line on stderr, and nothing else.
 one_line_error() {
     [ "$(wc -l <"$work/err")" = 1 ] || fail "not one line of error"
-    grep -q '^mallow: [^A-Z]' "$work/err" || fail "the error does not begin with 'mallow: ' in lower case"
+    grep -q '^mallow: [^A-Z]' "$work/err" || fail \
+        "the error does not begin with 'mallow: ' in lower case"
 }
 
 ok() {
@@ -193,12 +194,14 @@ in_chromium() {
     [ -e "$script" ] || script=$here/$2
     driven=driven.${1##*.}
     if [ "$driven" = driven.svg ]; then
-        { sed '$d' "$1" && echo "<script><![CDATA[{" && cat "$script" && echo "}]]></script></svg>"; } >$driven
+        { sed '$d' "$1" && echo "<script><![CDATA[{" && cat "$script" &&
+            echo "}]]></script></svg>"; } >$driven
     else
         { cat "$1" && echo "<script>" && cat "$script" && echo "</script>"; } >$driven
     fi
     timeout 240 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$work/chromium" \
-        --window-size=1200,700 --virtual-time-budget=3000 --dump-dom "file://$work/$driven" >dom 2>/dev/null
+        --window-size=1200,700 --virtual-time-budget=3000 --dump-dom "file://$work/$driven" >dom \
+        2>/dev/null
     grep -o 'data-log="[^"]*"' dom >out
     last=$(sed -n 's/^\(check\|say\)("\([^"]*\)".*/\2/p' "$script" | tail -1)
     says out "ok $last"
@@ -222,8 +225,8 @@ EOF
     cc -g -O0 -o calls calls.c || fail "calls.c does not compile"
 }
 
-# obey [LETTER]: a test's program that waits at the pipe `to` goes on, and has answered at `from`.  An idle process
-# sees orders when it allocates next.
+# obey [LETTER]: a test's program that waits at the pipe `to` goes on, and has answered at `from`.
+# An idle process sees orders when it allocates next.
 obey() {
     printf %s "${1:-x}" >&"$to"
     # shellcheck disable=SC2034 # for the scripts
@@ -247,11 +250,14 @@ dump_in_process() {
 # same_totals FILE FILE: as `mallow report` says them, of every type that a process's own dump has.
 same_totals() {
     local type
-    for type in alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space alloc_requested \
-        inuse_requested alloc_samples inuse_samples freed_objects freed_elsewhere temporary_objects lifetime; do
+    for type in alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space \
+        alloc_requested \
+        inuse_requested alloc_samples inuse_samples freed_objects freed_elsewhere \
+        temporary_objects lifetime; do
         try 0 "$mallow" report --sample-type "$type" "$1"
         grep '^Total' out >own
         try 0 "$mallow" report --sample-type "$type" "$2"
-        grep '^Total' out | cmp -s - own || fail "$type: $1 says $(cat own), $2 $(grep '^Total' out)"
+        grep '^Total' out | cmp -s - own || fail "$type: $1 says $(cat own), $2 $(grep '^Total' \
+            out)"
     done
 }

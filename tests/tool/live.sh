@@ -16,7 +16,8 @@ tell() {
     [ "$answer" = "done" ] || fail "the program did not answer"
 }
 
-# request STATUS PATTERN COMMAND...: sends a request while the program allocates, so that it is seen.
+# request STATUS PATTERN COMMAND...: sends a request while the program allocates, so that it is
+# seen.
 request() {
     local want=$1 pattern=$2
     shift 2
@@ -109,11 +110,13 @@ for file in now.pb.gz now.pb now.heap piped.pb.gz; do
 done
 ok "dump in all formats, and report reads them"
 
-before=$("$mallow" status --json "$pid" | python3 -c 'import json,sys; print(json.load(sys.stdin)["live_bytes"])')
+before=$("$mallow" status --json "$pid" | python3 -c \
+    'import json,sys; print(json.load(sys.stdin)["live_bytes"])')
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 try 0 "$mallow" status --json "$pid"
-after=$(python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["live_bytes"], d["state"])' <out)
+after=$(python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["live_bytes"], d["state"])' \
+    <out)
 [ "$after" = "$before killed" ] || fail "before the kill $before, after it $after"
 try 0 "$mallow" report "$pid"
 says out 'phase_a'
@@ -127,7 +130,8 @@ says err 'the process has ended'
 blank=/dev/shm/mallow-$(id -u)/$pid.1.1
 head -c 8192 /dev/zero >"$blank"
 try 0 "$mallow" ls --all
-says err "note: $blank: its process ended before it wrote a profile; 'mallow clean' removes the file"
+says err \
+    "note: $blank: its process ended before it wrote a profile; 'mallow clean' removes the file"
 try 2 "$mallow" report "$blank"
 try 0 "$mallow" clean
 [ ! -e "$blank" ] || fail "clean left $blank"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# moments.sh BUILD_DIR -- a live process compared with its past: marks, what was made in a time and is still live.
+# moments.sh BUILD_DIR -- a live process compared with its past: marks, what was made in a time and
+# is still live.
 source "$(dirname "$0")/lib.bash"
 
 # Holds 4 MiB of early(); after a line 8 MiB of later() instead of half of them; after another line
@@ -22,7 +23,9 @@ CODE
 conf=prof_sample:1,prof_state_min:0
 start_ready ./steps
 try 0 "$mallow" mark --label before "$pid"
-says out "^pid $pid: marked at [0-9:]+ as 'before', 4\\.[0-9]+ MiB in use; 'mallow diff --since before $pid' compares\$"
+compares="'mallow diff --since before $pid' compares"
+says out \
+    "^pid $pid: marked at [0-9:]+ as 'before', 4\\.[0-9]+ MiB in use; $compares\$"
 # Times are told in seconds: one lies between the two steps.
 sleep 1.1
 between=$(date +%T)
@@ -39,7 +42,8 @@ try 0 "$mallow" top --since before --json "$pid"
 python3 -c 'import json; d = {r["name"]: r["flat"] for r in json.load(open("out"))["rows"]}
 assert d["later"] == 8 << 20 and d["early"] == -(2 << 20), d' || fail "top --since"
 try 0 "$mallow" flame --since before "$pid" -o page.html
-grep -q '"base":"its state at [0-9:]*"' page.html || fail "the page does not say what was subtracted"
+grep -q '"base":"its state at [0-9:]*"' page.html ||
+    fail "the page does not say what was subtracted"
 ok "what changed since a mark"
 
 try 0 "$mallow" diff --since 1d "$pid"
@@ -86,7 +90,8 @@ says err 'note: there is no mark of .*what was made before and is still live is 
 ok "what was live at a mark"
 
 # Every view, with a selection: 8 MiB of later(), nothing of early(), and no label of the times.
-mapfile -t views < <(sed -n 's/^MW_VIEW[A-Z_]*(\([a-z]*\),.*/\1/p' "$here/../../tools/mallow/cmd/profile/views.def")
+mapfile -t views < <(sed -n 's/^MW_VIEW[A-Z_]*(\([a-z]*\),.*/\1/p' \
+    "$here/../../tools/mallow/cmd/profile/views.def")
 [ ${#views[@]} -gt 10 ] || fail "views.def is not as it was"
 for view in "${views[@]}" report; do
     words=("$view" --alive-at middle --made-between "before,middle" --ignore 'earl[y]')
@@ -118,9 +123,11 @@ says err "since does not take 'before'; allowed: .*\(this process has 16;"
 ok "marks are shown in the timeline, and go"
 
 try 0 "$mallow" dump -o now.pb.gz "$pid"
-for words in "diff --since before now.pb.gz" "top --made-between 5m,now now.pb.gz" "top --made-between now,5m $pid" \
+for words in "diff --since before now.pb.gz" "top --made-between 5m,now now.pb.gz" \
+    "top --made-between now,5m $pid" \
     "top --alive-at now,5m $pid" "top --alive-at m0 $pid" "top --alive-at m1 now.pb.gz" \
-    "top --alive-at m1 $pid $pid" "top --made-between 5m $pid" "top --made-between m9,m1 $pid" "top --since m1 --base now.pb.gz $pid" "diff $pid" "mark --label 5m $pid" \
+    "top --alive-at m1 $pid $pid" "top --made-between 5m $pid" "top --made-between m9,m1 $pid" \
+    "top --since m1 --base now.pb.gz $pid" "diff $pid" "mark --label 5m $pid" \
     "mark --label a/b $pid" "mark now.pb.gz" "top --since m9 --made-between 5m,now $pid"; do
     # shellcheck disable=SC2086 # words
     try 2 "$mallow" $words

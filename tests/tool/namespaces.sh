@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# namespaces.sh BUILD_DIR -- processes of several pid namespaces that share /dev/shm: who lives is known by the
-# lock on the state file, and a request reaches the process it names or nobody.  Root.
+# namespaces.sh BUILD_DIR -- processes of several pid namespaces that share /dev/shm: who lives is
+# known by the lock on the state file, and a request reaches the process it names or nobody.  Root.
 source "$(dirname "$0")/lib.bash"
 if [ "$(id -u)" != 0 ] || ! unshare -m -p -f true 2>/dev/null; then
     skip "it takes root, and namespaces"

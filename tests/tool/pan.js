@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * pan.js -- put at the end of a call graph's picture by views.sh: wheel, drag, keys; what came of it stands in the
- * attribute data-log of the picture. */
+ * pan.js -- views.sh puts this at the end of a call graph's picture: wheel, drag, keys.  The
+ * results stand in the attribute data-log of the picture. */
 "use strict";
 const log = [], say = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
-const svg = document.documentElement, box = () => ["x", "y", "width", "height"].map(key => svg.viewBox.baseVal[key]);
-const send = (Kind, type, more) => svg.dispatchEvent(new Kind(type, {clientX: 300, clientY: 200, bubbles: true, cancelable: true, pointerId: 1, ...more}));
+const svg = document.documentElement,
+	box = () => ["x", "y", "width", "height"].map(key => svg.viewBox.baseVal[key]);
+const send = (Kind, type, more) =>
+	svg.dispatchEvent(new Kind(type,
+	{clientX: 300, clientY: 200, bubbles: true, cancelable: true, pointerId: 1, ...more}));
 svg.setPointerCapture = () => {}; /* which wants a real pointer */
-const whole = box(), place = () => new DOMPoint(300, 200).matrixTransform(svg.getScreenCTM().inverse());
+const whole = box(), place = () =>
+	new DOMPoint(300, 200).matrixTransform(svg.getScreenCTM().inverse());
 const under = place();
 send(WheelEvent, "wheel", {deltaY: -100});
 const near = box();
-say("the wheel zooms in", near[2] < whole[2] * 0.9 && Math.abs(near[3] / near[2] - whole[3] / whole[2]) < 0.01);
-say("what is under the pointer stays there", Math.abs(place().x - under.x) < whole[2] / 50 && Math.abs(place().y - under.y) < whole[3] / 50);
+say("the wheel zooms in", near[2] < whole[2] * 0.9
+	&& Math.abs(near[3] / near[2] - whole[3] / whole[2]) < 0.01);
+say("what is under the pointer stays there",
+	Math.abs(place().x - under.x) < whole[2] / 50
+	&& Math.abs(place().y - under.y) < whole[3] / 50);
 send(PointerEvent, "pointerdown", {});
 send(PointerEvent, "pointermove", {clientX: 250, clientY: 180});
 send(PointerEvent, "pointerup", {});

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pauses.sh BUILD_DIR -- a stop and a start leave a mark: report, status, timeline and dumps say how long sampling was
-# off, and which part of the time was seen.
+# pauses.sh BUILD_DIR -- a stop and a start leave a mark: report, status, timeline and dumps say how
+# long sampling was off, and which part of the time was seen.
 source "$(dirname "$0")/lib.bash"
 cat >steady.c <<'EOF'
 #include <stdlib.h>
@@ -77,7 +77,8 @@ END
 try 0 "$mallow" timeline -o steady.svg "$pid"
 grep -q 'class="pause"' steady.svg || fail "the picture has no pause"
 for mark in 'sampling off' 'sampling on'; do
-    grep -q "class=\"mark\".*<title>$mark</title>" steady.svg || fail "the picture has no mark '$mark'"
+    grep -q "class=\"mark\".*<title>$mark</title>" steady.svg ||
+        fail "the picture has no mark '$mark'"
     try 0 "$mallow" timeline "$pid"
     says out "^[0-9:.]+  $mark\$"
 done

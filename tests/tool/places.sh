@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# places.sh BUILD_DIR -- programs in other namespaces, and /dev/shm missing, read-only or full.  Root.
+# places.sh BUILD_DIR -- programs in other namespaces, and /dev/shm missing, read-only or full.
+# Root.
 source "$(dirname "$0")/lib.bash"
 if [ "$(id -u)" != 0 ] || ! unshare -m -p -f true 2>/dev/null; then
     skip "it takes root, and namespaces"
@@ -67,8 +68,10 @@ for library in $(ldd phases | grep -o '/[^ ]*'); do
 done
 rm -f to from
 mkfifo to from
-unshare -m -p -f -u -i -n -C bash -c "mount -t tmpfs none '$root/dev/shm'; mount -t proc none '$root/proc'
-    MALLOW_CONF=prof_sample:1,prof_state_min:0,background_thread:true,dump_name:/tmp/%e.%r.pb exec chroot '$root' /bin/inner" \
+unshare -m -p -f -u -i -n -C bash -c \
+    "mount -t tmpfs none '$root/dev/shm'; mount -t proc none '$root/proc'
+    export MALLOW_CONF=prof_sample:1,prof_state_min:0,background_thread:true,dump_name:/tmp/%e.%r.pb
+    exec chroot '$root' /bin/inner" \
     <to >from &
 started+=($!)
 exec {to}>to {from}<from

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# privileges.sh BUILD_DIR -- what ptrace refuses, mallow refuses: a process that may do more than its user publishes
-# nothing that this user can read, and takes no requests.
+# privileges.sh BUILD_DIR -- what ptrace refuses, mallow refuses: a process that may do more than
+# its user publishes nothing that this user can read, and takes no requests.
 source "$(dirname "$0")/lib.bash"
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
     skip "it takes root and setpriv to have more than a user"
@@ -14,7 +14,8 @@ chmod 666 to from
 
 # start COMMAND...: the program behind COMMAND, preloaded; its pid is in `pid`.
 start() {
-    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096,prof_state_min:0,background_thread:false \
+    LD_PRELOAD=$build/lib/libmallow.so \
+        MALLOW_CONF=prof_sample:4096,prof_state_min:0,background_thread:false \
         "$@" "$work/program" <to >from &
     pid=$!
     started+=("$pid")
@@ -61,8 +62,8 @@ try 0 as_user "$mallow" set dump_name="/tmp/%p.pb" "$pid"
 try 0 as_user "$mallow" report "$pid"
 ok "a plain process publishes to its user, and obeys"
 
-# It may not be dumped any more: ptrace refuses now, and so does mallow.  A link that the user made before keeps the
-# file within reach, but no request.
+# It may not be dumped any more: ptrace refuses now, and so does mallow.  A link that the user made
+# before keeps the file within reach, but no request.
 kept=/dev/shm/mallow-$user/kept
 file=$(compgen -G "/dev/shm/mallow-$user/$pid.*")
 as_user ln "$file" "$kept" || fail "ln"
@@ -99,7 +100,8 @@ finish
 ok "a plain process with many groups"
 
 # Ambient capabilities outlive execve without making the loader careful.
-start setpriv --reuid=$user --regid=$user --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override
+start setpriv --reuid=$user --regid=$user --clear-groups --inh-caps=+dac_override \
+    --ambient-caps=+dac_override
 tell a
 refused "a process with capabilities"
 finish

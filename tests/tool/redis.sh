@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# redis.sh BUILD_DIR -- a server that somebody else wrote: watched, steered, killed, and read afterwards.
+# redis.sh BUILD_DIR -- a server that somebody else wrote: watched, steered, killed, and read
+# afterwards.
 source "$(dirname "$0")/lib.bash"
 needs redis-server redis-cli redis-benchmark
 socket=$work/redis.sock
@@ -24,10 +25,12 @@ report_total() {
 }
 
 status_field() {
-    "$mallow" status --json "$pid" | python3 -c "import json, sys; print(json.load(sys.stdin)['$1'])"
+    "$mallow" status --json "$pid" | python3 -c \
+        "import json, sys; print(json.load(sys.stdin)['$1'])"
 }
 
-redis-benchmark -s "$socket" -q -n 100000 -r 100000 -d 500 -t set >/dev/null || fail "redis-benchmark"
+redis-benchmark -s "$socket" -q -n 100000 -r 100000 -d 500 -t set >/dev/null ||
+    fail "redis-benchmark"
 try 0 "$mallow" status "$pid"
 says out "^redis-server \(pid $pid\): running"
 live=$(status_field live_bytes)

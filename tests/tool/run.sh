@@ -71,7 +71,8 @@ says out '1\.00 MiB 100\.0% .* main .*freed\.c:2'
 for view in report top flame tree graph; do
     try 0 "$mallow" "$view" freed.pb.gz
     one_line_error
-    says err 'note: inuse_space is 0, so this shows the peak, peak_space: 1\.00 MiB; --sample-type chooses'
+    says err \
+        'note: inuse_space is 0, so this shows the peak, peak_space: 1\.00 MiB; --sample-type'
     says out 'main'
 done
 try 0 "$mallow" sizes freed.pb.gz
@@ -113,7 +114,8 @@ ok "--output"
 
 try 0 "$mallow" run --exact bash -c 'for i in {1..20}; do ./example >/dev/null; done'
 [ "$(echo mallow.example.*.pb.gz | wc -w)" = 16 ] || fail "profiles: $(ls mallow.*)"
-says err "^mallow: [4-9] processes of this run left out, as small: 'mallow run -o DIR/' writes all profiles"
+says err \
+    "^mallow: [4-9] processes of this run left out, as small: 'mallow run -o DIR/' writes all"
 rm -f mallow.*
 try 0 "$mallow" run --exact -o many/ bash -c 'for i in {1..20}; do ./example >/dev/null; done'
 [ "$(echo many/mallow.example.*.pb.gz | wc -w)" = 20 ] || fail "profiles: $(ls many)"
@@ -123,7 +125,9 @@ mkfifo to from
 exec 9<>to # or it would see the end of its input
 cc -O1 -o phases "$here/phases.c" || fail "cc"
 # shellcheck disable=SC2016 # for the inner shell
-try 0 "$mallow" run --exact bash -c './phases <to >from 2>/dev/null 9>&- & printf a >to; read -r _ <from; echo $! >pid; exec sleep 0'
+try 0 "$mallow" run --exact bash -c \
+    './phases <to >from 2>/dev/null 9>&- &
+    printf a >to; read -r _ <from; echo $! >pid; exec sleep 0'
 says err "phases \(pid $(cat pid)\): mallow report $(cat pid)"
 exec 9>&-
 # It keeps its state file when it ends, for whoever wants to see it.
@@ -148,7 +152,8 @@ says err 'no profile: true .*--exact samples every allocation'
 ok "programs without a profile"
 
 # shellcheck disable=SC2016 # for the inner shell
-LD_PRELOAD=libm.so.6 MALLOW_CONF=prof_bt_max:64 try 0 "$mallow" run --exact sh -c 'echo "$LD_PRELOAD $MALLOW_CONF"'
+LD_PRELOAD=libm.so.6 MALLOW_CONF=prof_bt_max:64 try 0 "$mallow" run --exact sh -c \
+    'echo "$LD_PRELOAD $MALLOW_CONF"'
 says out 'libmallow\.so:libm\.so\.6 prof_bt_max:64,'
 rm -f mallow.*
 ok "what was preloaded and configured is kept"
@@ -162,7 +167,8 @@ MALLOW_LIB=$build/lib/libmallow.so try 0 "odd place/bin/mallow" run --exact ./ex
 rm -f mallow.*
 ok "MALLOW_LIB"
 
-"$mallow" run --exact sh -c 'trap "exit 9" TERM; echo ready >ready; while :; do sleep 0.1; done' 2>err &
+"$mallow" run --exact sh -c 'trap "exit 9" TERM; echo ready >ready; while :; do sleep 0.1; done' \
+    2>err &
 started+=($!)
 await 60 test -s ready
 kill -TERM $!

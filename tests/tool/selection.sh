@@ -22,7 +22,8 @@ profile first python3 threads.py 2000
 profile second python3 threads.py 7000
 
 # With threads and sizes: what a state file knows.
-LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096,prof_cost_limit:0,prof_keep:true,prof_seed:9 \
+LD_PRELOAD=$build/lib/libmallow.so \
+    MALLOW_CONF=prof_sample:4096,prof_cost_limit:0,prof_keep:true,prof_seed:9 \
     ${fixed_addresses[@]+"${fixed_addresses[@]}"} python3 threads.py 4000 keep &
 started+=($!)
 wait $!
@@ -45,7 +46,8 @@ if has_pprof; then
     arrange='cat'
     # What percentages are of is the base, or what was selected of it.
     same second top -alloc_space -diff_base=first.pb.gz -focus=List -relative_percentages
-    same second top -alloc_space -diff_base=first.pb.gz -ignore=unicode -relative_percentages -cum -lines
+    same second top -alloc_space -diff_base=first.pb.gz -ignore=unicode -relative_percentages -cum \
+        -lines
     same second top -base=first.pb.gz
     same second top -alloc_objects -diff_base=first.pb.gz -normalize
     same second peek=list_resize -alloc_space -diff_base=first.pb.gz
@@ -66,10 +68,12 @@ if has_pprof; then
     done
     # Two and three together, in each view.
     for options in "-focus=List|list -ignore=[Tt]ype -cum" "-hide=^_?Py -show_from=main -lines" \
-        "-show=^_?Py -prune_from=PyObject_Call -nodecount=12" "-tagfocus=bytes=64B: -tagleaf=bytes -noinlines" \
+        "-show=^_?Py -prune_from=PyObject_Call -nodecount=12" \
+        "-tagfocus=bytes=64B: -tagleaf=bytes -noinlines" \
         "-tagignore=16b:100b -relative_percentages" "-tagroot=thread -hide=alloc -files" \
         "-divide_by=7 -unit=kilobytes" "-focus=Dict|dict -relative_percentages -nodefraction=0.05" \
-        "-tagfocus=thread_id=1: -trim=false -filefunctions" "-ignore=[Ll]ist -mean" "-unit=auto -inuse_objects"; do
+        "-tagfocus=thread_id=1: -trim=false -filefunctions" "-ignore=[Ll]ist -mean" \
+        "-unit=auto -inuse_objects"; do
         # shellcheck disable=SC2086
         for view in top tree 'peek=[Oo]b|alloc'; do
             # Edges are not divided in pprof's trees.
@@ -92,21 +96,27 @@ if has_pprof; then
     compared=0
     for profile in labelled1 labelled3 labels; do
         type=$([ $profile = labels ] && echo inuse_space || echo space)
-        for options in "" -nodecount=10 -nodecount=30 -call_tree "-call_tree -nodecount=12" "-focus=f7|List" \
-            -tagfocus=tenant:get\|thread -tagfocus=bytes=64B:1kB "-tagignore=bytes=64B:1kB -lines" "-tagshow=tenant|age" \
-            "-taghide=tenant|request|thread" -trim=false "-mean -nodecount=100000" "-tagroot=tenant,thread -tagleaf=bytes" -noinlines \
-            "-divide_by=7 -addresses" "-nodefraction=0.05 -edgefraction=0.02" "-hide=f1[0-9]|Py" -unit=B -unit=kB; do
+        for options in "" -nodecount=10 -nodecount=30 -call_tree "-call_tree -nodecount=12" \
+            "-focus=f7|List" \
+            -tagfocus=tenant:get\|thread -tagfocus=bytes=64B:1kB "-tagignore=bytes=64B:1kB -lines" \
+            "-tagshow=tenant|age" \
+            "-taghide=tenant|request|thread" -trim=false "-mean -nodecount=100000" \
+            "-tagroot=tenant,thread -tagleaf=bytes" -noinlines \
+            "-divide_by=7 -addresses" "-nodefraction=0.05 -edgefraction=0.02" "-hide=f1[0-9]|Py" \
+            -unit=B -unit=kB; do
             # shellcheck disable=SC2086
             [ "$profile${options%%=*}" != labels-tagfocus ] || continue
-            # In a call tree nodes of one name that weigh the same are drawn or left out by chance in
-            # pprof.  A recorded profile has such nodes, the made ones have none.
+            # In a call tree nodes of one name that weigh the same are drawn or left out by chance
+            # in pprof.  A recorded profile has such nodes, the made ones have none.
             [ "$profile${options%% *}" != labels-call_tree ] || continue
             # shellcheck disable=SC2086
             alike $profile dot -sample_index=$type ${options:--unit=minimum}
         done
     done
-    for options in -nodecount=100000 "-base=labelled2.pb.gz -nodecount=100000" "-diff_base=labelled2.pb.gz -nodecount=100000" \
-        "-base=labelled2.pb.gz -tagfocus=tenant -nodecount=100000" "-base=labelled2.pb.gz -normalize -trim=false -unit=B"; do
+    for options in -nodecount=100000 "-base=labelled2.pb.gz -nodecount=100000" \
+        "-diff_base=labelled2.pb.gz -nodecount=100000" \
+        "-base=labelled2.pb.gz -tagfocus=tenant -nodecount=100000" \
+        "-base=labelled2.pb.gz -normalize -trim=false -unit=B"; do
         for profile in labelled1 labelled4; do
             # shellcheck disable=SC2086
             alike $profile dot -sample_index=space $options
@@ -124,9 +134,11 @@ if has_pprof; then
     grep -q ' has ' theirs || fail "pprof draws no boxes"
     ok "$compared pictures equal pprof's"
 
-    # pprof's lines are "  1.2MB (45.41%): 32B" below "bytes: Total 3.0MB".  It shows labels of nothing, too.
+    # pprof's lines are "  1.2MB (45.41%): 32B" below "bytes: Total 3.0MB".  It shows labels of
+    # nothing, too.
     shares() {
-        sed -nE 's/^ *([a-z_]+): *Total .*/\1/p; s/^ *[-0-9.]+[A-Za-z]* \( *([^)]*)\): *(.*)$/\1 \2/p'
+        sed -nE 's/^ *([a-z_]+): *Total .*/\1/p
+            s/^ *[-0-9.]+[A-Za-z]* \( *([^)]*)\): *(.*)$/\1 \2/p'
     }
     for options in "" -tagshow=thread -taghide=bytes "-focus=List -sample_index=inuse_objects"; do
         # shellcheck disable=SC2086
@@ -144,7 +156,8 @@ fi
 
 # total PROFILE... OPTION...: of what is in use, or of --sample-type.
 total() {
-    "$mallow" top --json "$@" 2>err | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])' ||
+    "$mallow" top --json "$@" 2>err | python3 -c \
+        'import json, sys; print(json.load(sys.stdin)["total"])' ||
         fail "no total of $*"
 }
 one=$(total --alloc_space first.pb.gz)
@@ -189,7 +202,8 @@ jeprof=
 for options in '--retain=main|leaf' --exclude=leaf '--retain=middle|main --exclude=middle'; do
     # shellcheck disable=SC2086
     try 0 "$mallow" top --unit=B --trim=false $options calls.heap
-    table <out | awk 'NR > 1 { sub("B$", "", $1); sub("B$", "", $4); print $1, $4, $6 }' | sort >ours
+    table <out | awk 'NR > 1 { sub("B$", "", $1); sub("B$", "", $4); print $1, $4, $6 }' |
+        sort >ours
     [ -s ours ] || fail "nothing is left by $options"
     if [ -n "$jeprof" ]; then
         # shellcheck disable=SC2086

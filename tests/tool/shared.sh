@@ -13,7 +13,8 @@ stacks = json.load(open(sys.argv[1]))["stacks"]
 shared = [s for s in stacks if any(f["name"] == "make_shared" for f in s["frames"])]
 assert len(shared) == 1, len(shared)
 shared = shared[0]
-assert (shared["alloc_objects"], shared["inuse_objects"], shared["freed_objects"]) == (15000, 500, 14500), shared
+counts = tuple(shared[kind + "_objects"] for kind in ("alloc", "inuse", "freed"))
+assert counts == (15000, 500, 14500), shared
 # Of each thread's last hundred (turns 2900 to 2999) 33, 33 and 34 are of each size.
 live = {s["size"]: s["objects"] for s in shared["sizes"]}
 assert live == {48: 165, 112: 165, 1024: 170}, live
@@ -117,8 +118,10 @@ wait "$pid" 2>/dev/null
 try 0 "$mallow" report --json --all --sample-type alloc_space "$pid"
 python3 - out <<'END' || fail "the sums are not what they were before the kill"
 import json, sys
-shared = [s for s in json.load(open(sys.argv[1]))["stacks"] if any(f["name"] == "make_shared" for f in s["frames"])]
-assert len(shared) == 1 and shared[0]["alloc_objects"] == 15000 and shared[0]["inuse_objects"] == 500, shared
+shared = [s for s in json.load(open(sys.argv[1]))["stacks"]
+          if any(f["name"] == "make_shared" for f in s["frames"])]
+assert len(shared) == 1, shared
+assert shared[0]["alloc_objects"] == 15000 and shared[0]["inuse_objects"] == 500, shared
 END
 ok "after kill -9, too"
 
@@ -130,6 +133,7 @@ log = json.load(open(sys.argv[1]))
 traces = [tuple(trace) for trace in log["stack_traces"]]
 assert len(traces) == len(set(traces)), (len(traces), len(set(traces)))
 made = [traces[a["alloc_trace"]] for a in log["allocations"]]
-assert max(made.count(trace) for trace in set(made)) == 29500, [made.count(trace) for trace in set(made)]
+counts = [made.count(trace) for trace in set(made)]
+assert max(counts) == 29500, counts
 END
 ok "the log of allocations has each trace once"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# status.sh BUILD_DIR -- what `mallow status` says of an idle process: its heap as it is now, what is a stack and
-# what is not, how far off the estimates may be.
+# status.sh BUILD_DIR -- what `mallow status` says of an idle process: its heap as it is now, what
+# is a stack and what is not, how far off the estimates may be.
 source "$(dirname "$0")/lib.bash"
 cat >lazy.c <<'EOF'
 #include <pthread.h>
@@ -51,7 +51,8 @@ cc -g -O1 -fno-builtin -pthread -o lazy lazy.c || fail "cc"
 run_lazy() {
     rm -f "from.$1"
     mkfifo "from.$1"
-    MALLOW_CONF=prof_sample:64K,prof_cost_limit:0,prof_seed:3,${2:-} LD_PRELOAD=$build/lib/libmallow.so ./lazy "$1" >"from.$1" &
+    MALLOW_CONF=prof_sample:64K,prof_cost_limit:0,prof_seed:3,${2:-} \
+        LD_PRELOAD=$build/lib/libmallow.so ./lazy "$1" >"from.$1" &
     pid=$!
     started+=("$pid")
     read -r -t 60 answer <"from.$1"
@@ -70,7 +71,8 @@ blocks = 95000 * 1024
 assert abs(memory["blocks"] - blocks) < 0.02 * blocks, (memory["blocks"], blocks)
 assert abs(memory["live"] + memory["rounding"] - blocks) < 0.02 * blocks, memory
 # Walked because somebody asked, and not before.
-assert memory["heap_walked_ns"] / 1e9 >= float(sys.argv[2]) - 0.1, (memory["heap_walked_ns"], sys.argv[2])
+walked_ns = memory["heap_walked_ns"]
+assert walked_ns / 1e9 >= float(sys.argv[2]) - 0.1, (walked_ns, sys.argv[2])
 assert memory["stacks"] < MIB, memory["stacks"]
 assert 50 * MIB <= memory["other"] < 52 * MIB, memory["other"]
 low, high = status["live_bytes_interval"]

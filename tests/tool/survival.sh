@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# survival.sh BUILD_DIR -- the profile of a process that was given no time: kill -9, the OOM killer, _exit, a crash
-# inside malloc, a hang, a fork without exec; and what is kept of such files.
+# survival.sh BUILD_DIR -- the profile of a process that was given no time: kill -9, the OOM killer,
+# _exit, a crash inside malloc, a hang, a fork without exec; and what is kept of such files.
 source "$(dirname "$0")/lib.bash"
 cc -g -O1 -pthread -o victim "$here/victim.c" || fail "cc"
 
 # launch HOW [CONF]: its pid is in $pid, and it has filled its blocks.
 launch() {
     rm -f said
-    MALLOW_CONF=prof_sample:16K,prof_cost_limit:0,stale_files:256,${2:-} LD_PRELOAD=$build/lib/libmallow.so \
+    MALLOW_CONF=prof_sample:16K,prof_cost_limit:0,stale_files:256,${2:-} \
+        LD_PRELOAD=$build/lib/libmallow.so \
         ./victim "$1" >said 2>"err.$1" &
     pid=$!
     started+=("$pid")
@@ -33,7 +34,8 @@ kill -9 "$pid"
 wait "$pid" 2>/dev/null
 check_profile killed
 try 0 "$mallow" report "$pid"
-says out '^Ended:   killed at 20[0-9-]+ [0-9:]+, or later if it was idle then; it did not call exit$'
+says out \
+    '^Ended:   killed at 20[0-9-]+ [0-9:]+, or later if it was idle then; it did not call exit$'
 # A dump made afterwards knows it, too.
 try 0 "$mallow" dump -o killed.pb.gz "$pid"
 try 0 "$mallow" report --json killed.pb.gz
@@ -48,7 +50,8 @@ check_profile _exit
 try 0 "$mallow" report "$pid"
 says_not out '^Ended'
 "$mallow" ls --all >listed
-grep -qE "^ +$pid _exit .*, last seen [0-9.]+ m?s ago$" listed || fail "mallow ls --all: $(grep -w "$pid" listed)"
+grep -qE "^ +$pid _exit .*, last seen [0-9.]+ m?s ago$" listed ||
+    fail "mallow ls --all: $(grep -w "$pid" listed)"
 launch vfork
 await 60 grep -q over said
 kill -9 "$pid"
@@ -69,7 +72,8 @@ wait "$pid" 2>/dev/null
 status=$?
 [ "$status" = 134 ] || fail "abort: $status"
 check_profile killed
-grep -q '^mallow: signal 6: [0-9]* bytes are live (estimate); the stacks that hold most of them:$' err.abort ||
+grep -q '^mallow: signal 6: [0-9]* bytes are live (estimate); the stacks that hold most of them:$' \
+    err.abort ||
     fail "no report of the crash: $(cat err.abort)"
 # The largest first, its frames with their functions.
 grep -q '^  #0 fill+0x[0-9a-f]* (/.*/victim+0x[0-9a-f]*)$' <<<"$(sed -n 3p err.abort)" ||
@@ -93,7 +97,8 @@ ok "a process that hangs, and one that is stopped"
 # A program behind a link is called by the link's name, also where its functions have no names.
 strip -o behind victim
 ln -s behind as-started
-MALLOW_CONF=prof_sample:16K,prof_cost_limit:0 LD_PRELOAD=$build/lib/libmallow.so ./as-started hang >started-said 2>err.hang &
+MALLOW_CONF=prof_sample:16K,prof_cost_limit:0 LD_PRELOAD=$build/lib/libmallow.so ./as-started hang \
+    >started-said 2>err.hang &
 pid=$!
 started+=("$pid")
 await 60 grep -q ready started-said
@@ -101,7 +106,8 @@ try 0 "$mallow" report "$pid"
 says out '^Program: as-started '
 says out ' as-started\+0x[0-9a-f]+$'
 says_not out behind
-says err 'no symbols for ([0-9]+) of \1 places in as-started \(in stacks with 100 % of the bytes, build-id [0-9a-f]+\)'
+whole="in stacks with 100 % of the bytes, build-id [0-9a-f]+"
+says err "no symbols for ([0-9]+) of \\1 places in as-started \\($whole\\)"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 # Processes of one program are told apart by their titles.
@@ -155,10 +161,12 @@ make_group() {
 }
 
 if make_group; then
+    dumps=dump_resident_percent:70,dump_min_ms:0,dump_name:$work/oom.%r.pb
     # shellcheck disable=SC2016
-    MALLOW_CONF=prof_sample:16K,prof_cost_limit:0,dump_resident_percent:70,dump_min_ms:0,dump_name:$work/oom.%r.pb \
+    MALLOW_CONF=prof_sample:16K,prof_cost_limit:0,$dumps \
         LD_PRELOAD=$build/lib/libmallow.so bash -c 'unset LD_PRELOAD; echo $$ >"$1"/cgroup.procs; \
-        export LD_PRELOAD=$2; exec ./victim oom' - "$group" "$build/lib/libmallow.so" >/dev/null 2>err.oom &
+        export LD_PRELOAD=$2; exec ./victim oom' - "$group" "$build/lib/libmallow.so" >/dev/null \
+        2>err.oom &
     pid=$!
     started+=("$pid")
     wait "$pid" 2>/dev/null
@@ -168,7 +176,8 @@ if make_group; then
     "$mallow" status --json "$pid" | python3 -c '
 import json, sys
 status = json.load(sys.stdin)
-assert status["state"] == "killed" and status["live_bytes"] > 60 << 20, status["live_bytes"]' || fail "oom"
+assert status["state"] == "killed" and status["live_bytes"] > 60 << 20, status["live_bytes"]' ||
+    fail "oom"
     try 0 "$mallow" report oom.resident.pb
     says out 'grow_without_end'
     ok "the OOM killer; and a dump when 70 % of the cgroup's limit were resident"

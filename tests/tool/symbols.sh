@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# symbols.sh BUILD_DIR -- names, lines and inlined frames of a C++ program built by gcc and by clang,
-# with its debug information inside, in a file beside it, and gone.
+# symbols.sh BUILD_DIR -- names, lines and inlined frames of a C++ program built by gcc and by
+# clang, with its debug information inside, in a file beside it, and gone.
 set -uo pipefail
 build=$(cd "$1" && pwd)
 work=$(mktemp -d)
@@ -86,7 +86,8 @@ for compiler in g++ clang++; do
     profile ./prog
     expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
     folder=root/usr/lib/debug$work
-    mkdir -p "$folder" "root$work" && mv .debug/prog.debug "$folder/prog.debug" && rm -r cache .debug
+    mkdir -p "$folder" "root$work" && mv .debug/prog.debug "$folder/prog.debug" &&
+        rm -r cache .debug
     profile ./prog
     cp prog "root$work/prog"
     expect "--lines --sysroot=$work/root p.pb.gz" ' outer .*prog\.cc:17'
@@ -106,21 +107,23 @@ for compiler in g++ clang++; do
     expect p.pb.gz ' prog\+0x[0-9a-f]+'
     # Nobody was asked, and no HTTP client loaded for that.
     rm -rf cache
-    LD_DEBUG=files LD_DEBUG_OUTPUT=$work/loaded "$build/bin/mallow" report p.pb.gz >report.txt 2>notes.txt
+    LD_DEBUG=files LD_DEBUG_OUTPUT=$work/loaded "$build/bin/mallow" report p.pb.gz >report.txt \
+        2>notes.txt
     if ! grep -q 'file=libdw' loaded.* || grep -q 'file=libdebuginfod' loaded.*; then
         echo "$name: loaded: $(grep -ho 'file=lib[a-z-]*' loaded.* | sort -u | tr '\n' ' ')"
         failures=$((failures + 1))
     fi
 done
 
-# Thousands of addresses in dozens of units, each unit in two places of the file: several threads read
-# them, and every name and line is the one that belongs to it: "f_1_2 unit1.c:2".
+# Thousands of addresses in dozens of units, each unit in two places of the file: several threads
+# read them, and every name and line is the one that belongs to it: "f_1_2 unit1.c:2".
 name="many units"
 for unit in $(seq 40); do
     for function in $(seq 60); do
         where=text.late
         [ $((function % 2)) = 0 ] || where=text.early
-        echo "__attribute__((noinline, section(\".$where\"))) int f_${unit}_$function(int i) { return i * $function; }"
+        echo "__attribute__((noinline, section(\".$where\")))"
+        echo "int f_${unit}_$function(int i) { return i * $function; }"
     done >"unit$unit.c"
 done
 echo 'int main(void) { return 0; }' >units.c
@@ -151,12 +154,15 @@ chmod +x packages/dpkg-query
 gcc -no-pie -s -o bare units.o unit[0-9]*.o || exit 1
 sed 's,/units$,/bare,' units.heap >bare.heap
 PATH=$work/packages:$PATH script -qec "$build/bin/mallow top bare.heap bare.heap" /dev/null >out
-if ! grep -q 'no symbols for .* places in bare.*: install demo-server-dbgsym, or pass --symbolize=debuginfod' out ||
+advice='install demo-server-dbgsym, or pass --symbolize=debuginfod'
+if ! grep -q "no symbols for .* places in bare.*: $advice" out ||
     [ "$(wc -l <asked)" != 1 ]; then
-    echo "$name: the note is not as it should be, or asked for $(wc -l <asked) times: $(head -3 out)"
+    echo "$name: the note is not as it should be, or asked for $(wc -l <asked) times: $(head -3 \
+        out)"
     failures=$((failures + 1))
 fi
-if ! grep -q 'bare.*: install debug packages (Debian.s end in -dbgsym), or' <<<"$("$build/bin/mallow" top bare.heap 2>&1 >/dev/null)"; then
+if ! grep -q 'bare.*: install debug packages (Debian.s end in -dbgsym), or' \
+    <<<"$("$build/bin/mallow" top bare.heap 2>&1 >/dev/null)"; then
     echo "$name: without a terminal the note is another"
     failures=$((failures + 1))
 fi

@@ -3,8 +3,8 @@
 
 The process that the page calls 4711 is PID.  A line "# ..." of a transcript stands for time that
 passes: the script ./between runs.  A line "..." stands for any number of lines.  Numbers, times,
-addresses and charts may differ; every other word of the output must be as the page has it.  --record
-writes the output of the commands into the page instead.
+addresses and charts may differ; every other word of the output must be as the page has it.
+--record writes the output of the commands into the page instead.
 """
 import os
 import re
@@ -13,7 +13,8 @@ import sys
 
 PID = "4711"
 COMMANDS_MAX = 3
-NUMBER = r"[-+<]?\b\d[\d.,:]*(?:e[-+]?\d+)?(?:[kMGT]\b| ?(?:[KMGTPE]iB|B|ns|us|ms|s|min|h|days?)\b|%)?"
+NUMBER = (r"[-+<]?\b\d[\d.,:]*(?:e[-+]?\d+)?"
+          r"(?:[kMGT]\b| ?(?:[KMGTPE]iB|B|ns|us|ms|s|min|h|days?)\b|%)?")
 
 
 def masked(line):
@@ -39,7 +40,8 @@ def transcript(page, number):
 
 def run(command):
     done = subprocess.run(command, shell=True, executable="/bin/bash", text=True, timeout=300,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
     return done.stdout.rstrip("\n").split("\n") if done.stdout else []
 
 
@@ -63,10 +65,12 @@ def check_help(command):
     if words[0] != "mallow":
         return
     helps = run("mallow --help"), run(f"mallow {words[1]} --help")
-    assert any(line.split()[:1] == [words[1]] for line in helps[0]), f"mallow --help has no {words[1]}"
+    named = any(line.split()[:1] == [words[1]] for line in helps[0])
+    assert named, f"mallow --help has no {words[1]}"
     for word in words[2:words.index("--") if "--" in words else None]:
         option = re.match(r"--[a-z-]+", word)
-        assert not option or option.group() in "\n".join(helps[1]), f"{words[1]} --help does not name {word}"
+        named = not option or option.group() in "\n".join(helps[1])
+        assert named, f"{words[1]} --help does not name {word}"
 
 
 def main():
@@ -91,7 +95,8 @@ def main():
         got = [as_on_page(one, pid) for one in got]
         written += [line, *got]
         if "--record" not in sys.argv and not fits(expected, got):
-            sys.exit(f"{line}\nthe page has:\n" + "\n".join(expected) + "\nit printed:\n" + "\n".join(got))
+            sys.exit(f"{line}\nthe page has:\n" + "\n".join(expected) +
+                     "\nit printed:\n" + "\n".join(got))
     if "--record" in sys.argv:
         lines[first:last] = written
         open(page, "w").write("\n".join(lines))

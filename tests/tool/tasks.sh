@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tasks.sh BUILD_DIR [--record] -- replays the transcripts of doc/user/tasks.md: the ten tasks of a new user, each in at
-# most three commands that the help leads to.  --record writes what the commands print into the page.
+# tasks.sh BUILD_DIR [--record] -- replays the transcripts of doc/user/tasks.md: the ten tasks of a
+# new user, each in at most three commands that the help leads to.  --record writes what the
+# commands print into the page.
 source "$(dirname "$0")/lib.bash"
 page=$here/../../doc/user/tasks.md
 record=${2:-}
@@ -69,7 +70,8 @@ int main(void) {
 	return load(100000) == NULL;
 }
 END
-cc -g -O0 -fno-builtin -o test-old test.c && cc -g -O0 -fno-builtin -DLEAK -o test-new test.c || fail "test.c does not compile"
+cc -g -O0 -fno-builtin -o test-old test.c && cc -g -O0 -fno-builtin -DLEAK -o test-new test.c ||
+    fail "test.c does not compile"
 task 8 none
 
 cat >big.cc <<'END'
@@ -84,18 +86,21 @@ int count(const std::string &text) {
     return static_cast<int>(words.size());
 }
 END
-if command -v g++ >/dev/null; then task 3 none; else leave_out "g++ is not installed: task 3 was not replayed"; fi
+if command -v g++ >/dev/null; then task 3 none; else leave_out \
+    "g++ is not installed: task 3 was not replayed"; fi
 
 if ! command -v redis-server >/dev/null; then
     leave_out "redis-server is not installed: tasks 2 and 9 were not replayed"
     exit 0
 fi
-MALLOW_CONF=prof_seed:1,prof_cost_limit:0,background_thread:true LD_PRELOAD=$build/lib/libmallow.so \
+MALLOW_CONF=prof_seed:1,prof_cost_limit:0,background_thread:true \
+    LD_PRELOAD=$build/lib/libmallow.so \
     redis-server --port 0 --unixsocket "$work/r.sock" --save '' >redis.log 2>&1 &
 pid=$!
 started+=("$pid")
 await 60 redis-cli -s r.sock ping >/dev/null 2>&1
-redis-benchmark -s r.sock -q -n 200000 -r 200000 -d 400 -P 16 -t set >/dev/null 2>&1 || fail "redis-benchmark"
+redis-benchmark -s r.sock -q -n 200000 -r 200000 -d 400 -P 16 -t set >/dev/null 2>&1 ||
+    fail "redis-benchmark"
 redis-cli -s r.sock flushall >/dev/null
 task 2 "$pid"
 redis-benchmark -s r.sock -q -n 100000000 -r 200000 -d 400 -P 16 -t set,lpush >/dev/null 2>&1 &

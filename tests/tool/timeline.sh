@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# timeline.sh BUILD_DIR -- the heap over time: of a process that ended, of its dumps, of some of their stacks; the page in
-# a browser; complaints.
+# timeline.sh BUILD_DIR -- the heap over time: of a process that ended, of its dumps, of some of
+# their stacks; the page in a browser; complaints.
 source "$(dirname "$0")/lib.bash"
 
 # Holds 4, then 8 MiB; at each step it waits for a line.
@@ -28,7 +28,9 @@ for step in 1 2; do
 done
 wait "$pid" || fail "the program failed"
 
-series() { python3 -c 'import json; d = json.load(open("out")); print(d["program"], d["type"], *[m["value"] >> 20 for m in d["moments"]])'; }
+series() { python3 -c \
+    'import json; d = json.load(open("out"))
+print(d["program"], d["type"], *[m["value"] >> 20 for m in d["moments"]])'; }
 try 0 "$mallow" timeline --json "$pid"
 python3 - <<'END' || fail "the moments of the process are wrong"
 import json
@@ -82,7 +84,8 @@ for name in jeprof.4711.10.i10 jeprof.4712.0.f server.0002; do
     says err "^mallow: note: named/$name\.heap: the newest of its process\$"
 done
 [ "$(grep -c newest err)" = 3 ] || fail "more than the newest"
-[ "$(python3 -c 'import json; print(json.load(open("out"))["total"] >> 20)')" = 24 ] || fail "no sum of the three"
+[ "$(python3 -c 'import json; print(json.load(open("out"))["total"] >> 20)')" = 24 ] ||
+    fail "no sum of the three"
 # Each is read once: of a pipe there is no second time.
 mkdir once
 mkfifo pipe
@@ -97,12 +100,14 @@ started+=($!)
 rm once/2.pb.gz
 try 0 timeout 20 "$mallow" top --sample_index=inuse_space --json once
 says err 'once/1\.pb\.gz: the newest'
-[ "$(python3 -c 'import json; print(json.load(open("out"))["total"] >> 20)')" = 8 ] || fail "not the dump in the pipe"
+[ "$(python3 -c 'import json; print(json.load(open("out"))["total"] >> 20)')" = 8 ] ||
+    fail "not the dump in the pipe"
 ok "the newest of a directory"
 
 try 0 "$mallow" timeline "$pid" -o picture.svg
 python3 -c 'import sys, xml.dom.minidom as dom
-assert len(dom.parse("picture.svg").getElementsByTagName("path")) > 4' || fail "picture.svg is no picture"
+assert len(dom.parse("picture.svg").getElementsByTagName("path")) > 4' ||
+    fail "picture.svg is no picture"
 try 0 "$mallow" timeline "$pid" -o page.html
 try 0 "$mallow" timeline "$pid" -o moments.json
 try 0 "$mallow" timeline "$pid" --json
@@ -113,18 +118,22 @@ in_chromium page.html timeline.js
 ok "pictures, the page in chromium"
 
 # The options of the views choose stacks of dumps.
-whole=$("$mallow" timeline --json dumps 2>err | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])')
+whole=$("$mallow" timeline --json dumps 2>err |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])')
 for options in "--exclude ." "--thread nobody" "--tagfocus thread=nobody"; do
     # shellcheck disable=SC2086 # words
     try 0 "$mallow" timeline --json $options dumps/[12].pb.gz
-    [ "$(python3 -c 'import json; print(json.load(open("out"))["total"])')" = 0 ] || fail "timeline $options"
+    [ "$(python3 -c 'import json; print(json.load(open("out"))["total"])')" = 0 ] ||
+        fail "timeline $options"
 done
 try 0 "$mallow" timeline --json --show-from . dumps
-[ "$(python3 -c 'import json; print(json.load(open("out"))["total"])')" = "$whole" ] || fail "timeline --show-from"
+[ "$(python3 -c 'import json; print(json.load(open("out"))["total"])')" = "$whole" ] ||
+    fail "timeline --show-from"
 ok "the options that choose stacks"
 
 mkdir empty
-for words in empty /nonexistent "--focus=x $pid" "--sample-type=lifetime $pid" "--focus=( dumps" "--sample-type=none dumps" "-o x.png $pid"; do
+for words in empty /nonexistent "--focus=x $pid" "--sample-type=lifetime $pid" "--focus=( dumps" \
+    "--sample-type=none dumps" "-o x.png $pid"; do
     # shellcheck disable=SC2086 # words
     try 2 "$mallow" timeline $words
     one_line_error

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# url.sh BUILD_DIR -- profiles of servers on this machine: one of canned answers, and one of Go's net/http/pprof.
+# url.sh BUILD_DIR -- profiles of servers on this machine: one of canned answers, and one of Go's
+# net/http/pprof.
 source "$(dirname "$0")/lib.bash"
 
 # A program that has gone: its profile knows addresses only, and the server knows their names.
@@ -49,7 +50,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             lines = open("gone.heap").read().splitlines()
             mapped = lines[lines.index("MAPPED_LIBRARIES:"):]
             self.answer("\n".join(["heap profile:      1:  1048576 [     1:  1048576] @ growthz/1",
-                                   "     1:  1048576 [     1:  1048576] @ 0x%x" % (parse_request + 8)] +
+                                   "     1:  1048576 [     1:  1048576] @ 0x%x" %
+                                       (parse_request + 8)] +
                                   mapped).encode())
         elif path == "/pprof/profile":
             # The header, a stack seen 7 times, the end; words of this machine.
@@ -81,7 +83,8 @@ def serve(port_file, context=None):
     server.daemon_threads = True
     if context is not None:
         # The handshake in the connection's own thread.
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        server.socket = context.wrap_socket(server.socket, server_side=True,
+                                            do_handshake_on_connect=False)
     open(port_file + ".new", "w").write(str(server.server_port))
     os.rename(port_file + ".new", port_file)
     server.serve_forever()
@@ -94,7 +97,8 @@ for name, wanted in ("tlsport", ssl.CERT_NONE), ("strictport", ssl.CERT_REQUIRED
 serve("port")
 EOF_PY
 # Its own authority; good for 127.0.0.1 and nothing else.
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1 \
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext \
+    subjectAltName=IP:127.0.0.1 \
     -keyout key.pem -out certificate.pem >out 2>&1 || fail "openssl: $(cat out)"
 cat key.pem certificate.pem >server.pem
 unset SSL_CERT_FILE SSL_CERT_DIR http_proxy HTTP_PROXY all_proxy ALL_PROXY
@@ -124,7 +128,8 @@ says out parse_request
 says_not out __libc
 : >requests
 try 0 "$mallow" top --seconds 3 "$server"
-[ "$(head -2 requests | tr '\n' ' ')" = "GET /debug/pprof/heap?seconds=3 GET /pprof/heap?seconds=3 " ] ||
+[ "$(head -2 requests |
+    tr '\n' ' ')" = "GET /debug/pprof/heap?seconds=3 GET /pprof/heap?seconds=3 " ] ||
     fail "asked for: $(cat requests)"
 try 0 "$mallow" diff "$server/pprof/heap" "$server/pprof/heap"
 says_not out parse_request
@@ -167,7 +172,8 @@ try 2 "$mallow" top --tls-ca certificate.pem "$strict/pprof/heap"
 one_line_error
 try 0 "$mallow" top --tls-ca certificate.pem --tls-cert server.pem "$strict/pprof/heap"
 says out 'parse_request'
-try 0 "$mallow" top --tls-ca certificate.pem --tls-cert certificate.pem --tls-key key.pem "$strict/pprof/heap"
+try 0 "$mallow" top --tls-ca certificate.pem --tls-cert certificate.pem --tls-key key.pem \
+    "$strict/pprof/heap"
 says out 'parse_request'
 try 2 "$mallow" top --tls-ca certificate.pem --tls-cert "$work/none" "$strict/pprof/heap"
 one_line_error
@@ -227,7 +233,8 @@ func main() {
 	http.Serve(listener, nil)
 }
 EOF_GO
-(cd go && GO111MODULE=off GOCACHE=$work/gocache GOFLAGS="" go build -o ../goserver main.go) >out 2>&1 || fail "go build failed"
+(cd go && GO111MODULE=off GOCACHE=$work/gocache GOFLAGS="" go build -o ../goserver main.go) >out \
+    2>&1 || fail "go build failed"
 ./goserver &
 started+=("$!")
 wait_for goport

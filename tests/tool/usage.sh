@@ -23,7 +23,8 @@ for subcommand in $subcommands; do
     cp out help
     says out "^Usage: mallow $subcommand"
     says out '^Examples:'
-    awk 'length > 79 { print; bad = 1 } END { exit bad }' out || fail "help of $subcommand: long lines"
+    awk 'length > 79 { print; bad = 1 } END { exit bad }' out ||
+        fail "help of $subcommand: long lines"
     try 0 "$mallow" help "$subcommand"
     cmp -s out common || fail "help $subcommand differs from $subcommand --help"
     try 0 "$mallow" help --all "$subcommand"
@@ -31,8 +32,10 @@ for subcommand in $subcommands; do
     grep -qx ".It Xr mallow-$subcommand 1" "$build/man/mallow.1" ||
         fail "the man page does not know $subcommand"
     # What mandoc -Tlint warns of: paragraphs of nothing.
-    awk 'last ~ /^\.(Pp|br|Sh .*)$/ && $0 ~ (last ~ /^\.Sh/ ? "^[.]Pp$" : "^[.](Bl|Sh)") { print FILENAME ": " last ", " $0; bad = 1 }
-        { last = $0 } END { exit bad }' "$build/man/mallow-$subcommand.1" || fail "the man page of $subcommand"
+    awk 'last ~ /^\.(Pp|br|Sh .*)$/ && $0 ~ (last ~ /^\.Sh/ ? "^[.]Pp$" : "^[.](Bl|Sh)") {
+            print FILENAME ": " last ", " $0; bad = 1 }
+        { last = $0 } END { exit bad }' "$build/man/mallow-$subcommand.1" ||
+            fail "the man page of $subcommand"
     # A page as man shows it, without line ends inside words.
     page=$build/man/mallow-$subcommand.1
     groff -mdoc -Tascii -P-cbou -rHY=0 "$page" >shown 2>groff-says || fail "groff failed on $page"
@@ -47,7 +50,8 @@ for subcommand in $subcommands; do
         # Refused at once: `reset --all` would be obeyed by every process of the machine.
         "$mallow" "$subcommand" "$option" --no-such-option </dev/null >out 2>err
         says_not err "unknown option '$option'"
-    done < <(sed '/^Examples:/,$d' help | tr -s ' \n' ' ' | sed -E "s/jeprof --raw//; s/'mallow $subcommand /'/g; s/'mallow [a-z]+ [^']*'//g" |
+    done < <(sed '/^Examples:/,$d' help | tr -s ' \n' ' ' |
+        sed -E "s/jeprof --raw//; s/'mallow $subcommand /'/g; s/'mallow [a-z]+ [^']*'//g" |
         grep -Eo -- '[ (]--[a-z][a-z_-]+' | tr -d ' (' | sort -u)
     while read -r example; do
         grep -Fq "  $example" shown || fail "$page lacks the example '$example'"
@@ -59,17 +63,22 @@ done
 ok "help of each subcommand, and its man page"
 
 # The help of all is by task: each subcommand once.
-"$mallow" help --completion bash | sed -n "s/.*local names='\([^']*\)'.*/\1/p" | tr ' ' '\n' | grep . | sort >known
-sort <<<"$subcommands" | diff - known >difference || fail "not each subcommand once in the help: $(cat difference)"
+"$mallow" help --completion bash | sed -n "s/.*local names='\([^']*\)'.*/\1/p" | tr ' ' '\n' |
+    grep . | sort >known
+sort <<<"$subcommands" | diff - known >difference ||
+    fail "not each subcommand once in the help: $(cat difference)"
 [ "$("$mallow" --help | grep -Ec '^[A-Z][a-z, ]+:$')" -ge 5 ] || fail "the help has no groups"
 # A view has ten common options and three examples; the others are counted.
-views=$(sed -nE 's/^MW_VIEW[A-Z_]*\(([a-z]+),.*/\1/p' "$here/../../tools/mallow/cmd/profile/views.def")
+views=$(sed -nE 's/^MW_VIEW[A-Z_]*\(([a-z]+),.*/\1/p' \
+    "$here/../../tools/mallow/cmd/profile/views.def")
 [ "$(wc -w <<<"$views")" -gt 15 ] || fail "views are: $views"
 for view in $views; do
     try 0 "$mallow" "$view" --help
     [ "$(wc -l <out)" -le 60 ] || fail "the help of $view is $(wc -l <out) lines"
-    [ "$(grep -Ec '^ {2,6}(-[a-z], )?--[a-z-]+' out)" = 12 ] || fail "$view --help does not have ten options, --help and --help --all"
-    [ "$(sed '1,/^Examples:/d' out | grep -c .)" = 3 ] || fail "$view --help does not have three examples"
+    [ "$(grep -Ec '^ {2,6}(-[a-z], )?--[a-z-]+' out)" = 12 ] ||
+        fail "$view --help does not have ten options, --help and --help --all"
+    [ "$(sed '1,/^Examples:/d' out | grep -c .)" = 3 ] ||
+        fail "$view --help does not have three examples"
     all=$("$mallow" "$view" --help --all | grep -Ec '^ {2,6}(-[a-z], )?--[a-z-]+')
     says out "^ +--help --all +also the other $((all - 11)) options\$"
 done
@@ -78,7 +87,8 @@ says out --nodefraction
 ok "help by task; ten options and three examples of each view"
 
 # Choices are listed, where they are not in the text anyway.
-for way in "status:--color WHEN:auto always never" "flame:--unit UNIT:auto minimum B kB" "flame:--format ENDING:html svg"; do
+for way in "status:--color WHEN:auto always never" "flame:--unit UNIT:auto minimum B kB" \
+    "flame:--format ENDING:html svg"; do
     IFS=: read -r subcommand option choices <<<"$way"
     "$mallow" "$subcommand" --help --all | tr -s ' \n' ' ' >out
     says out "$option [^-]*.*$choices"

@@ -21,7 +21,8 @@ cat >stl.cc <<'EOF'
 int main() {
 	std::map<std::string, std::vector<int>> all;
 	for (int i = 0; i < 20000; i++)
-		all["a key that is too long to be kept in place " + std::to_string(i)].resize(i % 50);
+		all["a key that is too long to be kept in place " + std::to_string(i)]
+			.resize(i % 50);
 	std::vector<std::string> copies;
 	for (auto &pair : all)
 		copies.push_back(pair.first);
@@ -33,7 +34,8 @@ g++ -g -O1 -o stl stl.cc || fail "stl.cc does not compile"
 profile stl ./stl
 [ ! -x catalog ] || profile catalog ./catalog
 if command -v redis-server >/dev/null; then
-    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096,prof_cost_limit:0 redis-server --port 0 \
+    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_sample:4096,prof_cost_limit:0 redis-server \
+        --port 0 \
         --unixsocket "$work/redis.sock" --save '' --enable-debug-command yes >/dev/null 2>&1 &
     started+=($!)
     is_populated() {
@@ -75,7 +77,8 @@ if has_pprof; then
             alike "$profile" callgrind -addresses -unit=B "-$type"
             alike "$profile" dot -trim=false -unit=B "-$type"
             # Small nodes and edges left out, and those there is another way for.
-            alike "$profile" dot -nodecount=100000 -nodefraction=0.02 -edgefraction=0.01 -unit=B "-$type"
+            alike "$profile" dot -nodecount=100000 -nodefraction=0.02 -edgefraction=0.01 -unit=B \
+                "-$type"
             alike "$profile" dot -nodecount=100000 -lines -unit=B "-$type"
         done
     done
@@ -100,17 +103,22 @@ if has_jeprof; then
             awk 'NF == 6 && $2 ~ /%$/ { print $1, $4, $6 }' | sort >theirs
         # shellcheck disable=SC2086
         try 0 "$mallow" top --unit=B --trim=false $order calls.heap
-        table <out | awk 'NR > 1 { sub("B$", "", $1); sub("B$", "", $4); print $1, $4, $6 }' | sort >ours
+        table <out | awk 'NR > 1 { sub("B$", "", $1); sub("B$", "", $4); print $1, $4, $6 }' |
+            sort >ours
         grep -q ' large$' theirs || fail "jeprof says nothing"
         diff theirs ours >difference || fail "jeprof --text $order differs: $(cat difference)"
     done
-    jeprof --collapsed --show_bytes ./calls calls.heap 2>/dev/null | sed 's/<[0-9a-f]*>//g' | sort >theirs
+    jeprof --collapsed --show_bytes ./calls calls.heap 2>/dev/null | sed 's/<[0-9a-f]*>//g' |
+        sort >theirs
     try 0 "$mallow" collapsed calls.heap
     sort out | diff theirs - >difference || fail "jeprof --collapsed differs: $(cat difference)"
     # Lines of source, and instructions, that hold something.
     for view in "list [0-9]+" "disasm [0-9a-f][0-9a-f][0-9a-f]+"; do
         read -r name place <<<"$view"
-        rows() { awk -v place="^$place:" '($1 != "." || $2 != ".") && match($3, place) { gsub("B", "", $1); gsub("B", "", $2); print $1, $2, substr($3, 1, RLENGTH) }' | sort; }
+        rows() { awk -v place="^$place:" \
+            '($1 != "." || $2 != ".") && match($3, place) {
+                gsub("B", "", $1); gsub("B", "", $2); print $1, $2, substr($3, 1, RLENGTH) }' |
+            sort; }
         jeprof "--$name=^(small|large)" --show_bytes ./calls calls.heap 2>/dev/null | rows >theirs
         try 0 "$mallow" "$name" '^(small|large)' --unit=B calls.heap
         rows <out >ours
@@ -120,10 +128,12 @@ if has_jeprof; then
     # C++ and Rust, inlined as compilers do: what was called, calls, and the sum of all stacks.
     for program in stl catalog; do
         [ -x "$program" ] || continue
-        "$mallow" run --rate 8K -o "$program.heap" -- "./$program" >/dev/null 2>err || fail "$program does not run"
+        "$mallow" run --rate 8K -o "$program.heap" -- "./$program" >/dev/null 2>err ||
+            fail "$program does not run"
         for view in text dot; do
             jeprof "--$view" --show_bytes "./$program" "$program.heap" >theirs 2>/dev/null
-            try 0 "$build/lib/mallow/compat/bin/jeprof" "--$view" --show_bytes "./$program" "$program.heap"
+            try 0 "$build/lib/mallow/compat/bin/jeprof" "--$view" --show_bytes "./$program" \
+                "$program.heap"
             same=$(python3 "$here/jeprof_rows.py" $view theirs out 2>difference) ||
                 fail "jeprof --$view of $program differs: $(cat difference)"
             [ "$same" -ge 5 ] || fail "jeprof --$view of $program: $same rows to compare"
@@ -132,7 +142,8 @@ if has_jeprof; then
             "$view" --collapsed --show_bytes "./$program" "$program.heap" 2>/dev/null |
                 awk '{ sum += $NF } END { printf "%d\n", sum }'
         done >sums
-        [ "$(sort -u sums | grep -c '^[1-9]')" = 1 ] || fail "jeprof --collapsed of $program adds up to $(tr '\n' ' ' <sums)"
+        [ "$(sort -u sums | grep -c '^[1-9]')" = 1 ] ||
+            fail "jeprof --collapsed of $program adds up to $(tr '\n' ' ' <sums)"
     done
     ok "the rows equal jeprof's"
 fi
@@ -181,7 +192,8 @@ says out List
 [ "$(wc -c <some.pb.gz)" -lt "$(wc -c <whole.pb.gz)" ] || fail "--focus leaves nothing out of proto"
 try 0 "$mallow" proto --base "$p" "$p" -o nothing.pb.gz
 try 0 "$mallow" raw nothing.pb.gz
-! grep -q '^ *[1-9].*:' <<<"$(sed -n '/^Samples:/,/^Locations/p' out)" || fail "a profile less itself has samples"
+! grep -q '^ *[1-9].*:' <<<"$(sed -n '/^Samples:/,/^Locations/p' out)" ||
+    fail "a profile less itself has samples"
 
 # A profile that `run` wrote has its labels.
 try 0 "$mallow" lifetimes "$p"
@@ -191,7 +203,8 @@ says out '^bytes: Total [1-9]'
 
 try 0 "$mallow" report "$p" --alloc_space -o out.speedscope.json
 [ "$sum" = "$(python3 -c 'import json; d = json.load(open("out.speedscope.json"))["profiles"][0]
-print(sum(d["weights"]) if sum(d["weights"]) == d["endValue"] and len(d["samples"]) == len(d["weights"]) else 0)')" ] ||
+total = sum(d["weights"])
+print(total if total == d["endValue"] and len(d["samples"]) == len(d["weights"]) else 0)')" ] ||
     fail "out.speedscope.json does not add up to $sum"
 try 0 "$mallow" report "$p" -o out.callgrind
 grep -q '^events: inuse_space(bytes)' out.callgrind || fail "out.callgrind has no events"
@@ -221,7 +234,8 @@ cat >shared.js <<'EOF'
 "use strict";
 const log = [], say = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
 const drawn = () => { draw(); return shown.map(one => name(main, one[0])).sort().join(" "); };
-say("shared frames are hidden", drawn() === "a all b run" && caption(main, 0).includes("_start, main"));
+say("shared frames are hidden", drawn() === "a all b run"
+	&& caption(main, 0).includes("_start, main"));
 unfold();
 say("shared frames are shown", drawn() === "_start a all b main run");
 document.body.setAttribute("data-log", log.join("; "));
@@ -233,7 +247,8 @@ cat >empty.js <<'EOF'
 "use strict";
 const said = $("empty").textContent, log = [];
 const say = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
-say("an empty profile says so", said.startsWith("No stack has any inuse_space with these options: focus="));
+say("an empty profile says so",
+	said.startsWith("No stack has any inuse_space with these options: focus="));
 document.body.setAttribute("data-log", log.join("; "));
 EOF
 in_chromium page.html "$work/empty.js"
@@ -248,12 +263,14 @@ python3 - flame.svg <<'EOF' || fail "flame.svg is not what it should be"
 import sys
 import xml.etree.ElementTree as tree
 svg = "{http://www.w3.org/2000/svg}"
-boxes = [(g.find(svg + "title").text, *(float(g.find(svg + "rect").get(k)) for k in ("x", "y", "width")))
+boxes = [(g.find(svg + "title").text, *(float(g.find(svg + "rect").get(k))
+               for k in ("x", "y", "width")))
          for g in tree.parse(sys.argv[1]).getroot().findall(svg + "g")]
 root, *rest = boxes
 assert len(rest) > 20 and root[0].startswith("python") and root[0].endswith("(100.00%)"), root
 for name, x, y, width in rest:
-    above = [b for b in boxes if b[2] == y - 17 and b[1] <= x + 0.2 and x + width <= b[1] + b[3] + 1.2]
+    above = [b for b in boxes if b[2] == y - 17 and b[1] <= x + 0.2
+                 and x + width <= b[1] + b[3] + 1.2]
     assert above, (name, "hangs in the air")
 EOF
 # Names are UTF-8; what is none is replaced.
@@ -268,7 +285,8 @@ try 0 "$mallow" flame --diff-base before.folded after.folded -o grown.svg
 strength() { sed -nE "s/.*<title>$1: .*fill=\"hsl\($2,([0-9]+)%.*/\1/p" grown.svg; }
 [ "$(strength b 8)" -gt "$(strength c 8)" ] || fail "what grew more is no redder"
 [ "$(strength a 215)" -gt 20 ] || fail "what shrank is not blue"
-[ "$(grep -c 'class="legend ' grown.svg)" = 2 ] || fail "grown.svg does not say what its colours mean"
+[ "$(grep -c 'class="legend ' grown.svg)" = 2 ] ||
+    fail "grown.svg does not say what its colours mean"
 # Text is readable on every box, light and dark: WCAG's contrast is 4.5 or more.
 cat >contrast.py <<'EOF'
 import colorsys, re, sys
@@ -286,7 +304,8 @@ def light(colour):
 def contrast(a, b):
     x, y = sorted((light(a), light(b)))
     return (y + 0.05) / (x + 0.05)
-style, dark = re.search(r"<style>(.*?)@media\(prefers-color-scheme:dark\)\{(.*)\}</style>", text, re.S).groups()
+styles = r"<style>(.*?)@media\(prefers-color-scheme:dark\)\{(.*)\}</style>"
+style, dark = re.search(styles, text, re.S).groups()
 ink, dark_ink = (re.search(r"text\{fill:([^}]*)\}", part).group(1) for part in (style, dark))
 fills = dict(re.findall(r"\.(\w+)\{fill:([^}]*)\}", dark))
 boxes = re.findall(r'<rect [^>]*class="(\w+)" fill="([^"]*)"/><text', text)
@@ -329,7 +348,8 @@ if command -v dot >/dev/null; then
     python3 -c 'import xml.dom.minidom as dom; dom.parse("graph.svg")' || fail "graph.svg is no XML"
     in_chromium graph.svg pan.js
     # PostScript has Latin 1 alone: dots in long names are three.
-    printf 'main;std::map<std::basic_string<char, std::char_traits<char>, std::allocator<char> >, int>::find 5\n' >long.folded
+    string='std::basic_string<char, std::char_traits<char>, std::allocator<char> >'
+    printf '%s\n' "main;std::map<$string, int>::find 5" >long.folded
     try 0 "$mallow" graph long.folded -o graph.ps
     [ ! -s err ] || fail "graphviz complains of graph.ps"
     grep -q '(map<...>::)' graph.ps || fail "graph.ps has no dots"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * weblist.js -- put at the end of a page by disasm.sh: clicks, searches, keys; what came of it stands in
- * the attribute data-log of the body. */
+ * weblist.js -- disasm.sh puts this at the end of a page: clicks, searches, keys.  The results
+ * stand in the attribute data-log of the body. */
 "use strict";
-window.addEventListener("error", event => document.body.setAttribute("data-log", "FAILED " + event.message));
+window.addEventListener("error",
+	event => document.body.setAttribute("data-log", "FAILED " + event.message));
 const log = [], check = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
 const press = key => window.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
 const codes = () => document.querySelectorAll(".row.code").length;
@@ -12,7 +13,8 @@ check("source is shown", document.body.textContent.includes("malloc(1000)"));
 const line = sections.flatMap(section => section.lines).find(shown => shown.line.flat > 0);
 line.row.click();
 check("a click shows instructions", codes() === line.line.instructions.length && codes() > 0);
-check("a call has a name", document.querySelector(".row.code").parentNode.textContent.includes("<malloc@plt>"));
+check("a call has a name",
+	document.querySelector(".row.code").parentNode.textContent.includes("<malloc@plt>"));
 line.row.click();
 check("another takes them away", codes() === 0);
 line.row.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));

@@ -56,7 +56,8 @@ def main():
               " | ".join(f"{value:.1f}".removesuffix(".0") for value in row) + " |")
     print(f"| all {len(cases)} | " + " | ".join(f"{total[name]:.0f}" for name in names) + " |")
     if arguments.least is not None and sure < arguments.least:
-        print(f"count.py: {sure} of {len(cases)} are caught in all runs, fewer than {arguments.least}")
+        print(f"count.py: {sure} of {len(cases)} are caught in all runs, fewer than "
+              f"{arguments.least}")
         return 1
     return 0
 

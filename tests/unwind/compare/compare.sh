@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# compare.sh BUILD_DIR [PROGRAM...] -- stacks at malloc, by mallow and by libunwind at the same points, in
-# real programs; and by gdb in a few.  Prints the table of doc/internals/unwinding.md.  At least 99.5 % must be
-# identical in each program.  Skipped (77) without libunwind; programs that are not here are left out.
+# compare.sh BUILD_DIR [PROGRAM...] -- stacks at malloc, by mallow and by libunwind at the same
+# points, in real programs; and by gdb in a few.  Prints the table of doc/internals/unwinding.md.
+# At least 99.5 % must be identical in each program.  Skipped (77) without libunwind; programs that
+# are not here are left out.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)

@@ -57,7 +57,8 @@ $f = new Fiber(function() { for ($i = 0; $i < 3000; $i++) $x[] = str_repeat("z",
 run_node() {
     cat >"$work/script.js" <<'END'
 const { Worker, isMainThread } = require("worker_threads"), zlib = require("zlib");
-const deep = n => n ? deep(n - 1) : Buffer.alloc(5000).length + zlib.deflateSync("x".repeat(5000)).length;
+const deep = n => n ? deep(n - 1) : Buffer.alloc(5000).length +
+    zlib.deflateSync("x".repeat(5000)).length;
 for (let i = 0, s = 0; i < 800; i++) s += deep(i % 9);
 JSON.parse(JSON.stringify([...Array(5000).keys()].map(i => ({ i, name: "n" + i }))));
 if (isMainThread) new Worker(__filename);
@@ -123,7 +124,8 @@ static void work(int seed) {
 			s << i * seed % 977;
 			m[s.str()] = std::make_unique<std::vector<int>>(i % 50);
 			if (i % 3 == 0)
-				throw std::runtime_error(deep(i % 40, [&](int) { return s.str(); }));
+				throw std::runtime_error(deep(i % 40,
+					[&](int) { return s.str(); }));
 		} catch (const std::exception &e) {
 			m[e.what()] = nullptr;
 		}
@@ -162,9 +164,11 @@ run_nginx() {
     cat >"$work/nginx.conf" <<END
 daemon off; pid $work/nginx.pid; error_log $work/err; worker_processes 2;
 events { worker_connections 64; }
-http { access_log off; gzip on; gzip_types *; client_body_temp_path $work/t1; proxy_temp_path $work/t2;
+http { access_log off; gzip on; gzip_types *;
+    client_body_temp_path $work/t1; proxy_temp_path $work/t2;
 fastcgi_temp_path $work/t3; uwsgi_temp_path $work/t4; scgi_temp_path $work/t5;
-server { listen unix:$work/nginx.sock; root $work/www; location /list { alias $work/www; autoindex on; } } }
+server { listen unix:$work/nginx.sock; root $work/www;
+    location /list { alias $work/www; autoindex on; } } }
 END
     exec_with nginx -p "$work" -c "$work/nginx.conf" &
     local server=$!
@@ -199,7 +203,8 @@ run_postgres() {
     done
     "${as[@]}" "$bin/psql" -h "$work" -U postgres -q -c 'CREATE TABLE t AS SELECT i, i % 97 AS k,
         md5(i::text) AS m FROM generate_series(1, 20000) i; CREATE INDEX ON t(k); ANALYZE t;
-        DO $$ BEGIN FOR n IN 1 .. 200 LOOP PERFORM count(*) FROM t a JOIN t b USING (i) WHERE a.k = n;
+        DO $$ BEGIN FOR n IN 1 .. 200 LOOP PERFORM count(*) FROM t a JOIN t b USING (i)
+            WHERE a.k = n;
         END LOOP; END $$; SELECT k, string_agg(m, chr(44)) FROM t GROUP BY k ORDER BY 2' \
             >"$work/out"
     "${as[@]}" "$bin/pg_ctl" -D "$work/data" -m fast -w stop >"$work/out"
@@ -242,24 +247,28 @@ run_java_int() {
 
 run_emacs() {
     with emacs --batch --eval '(progn (dotimes (i 20000) (make-hash-table))
-(with-temp-buffer (dotimes (i 3000) (insert (format "line %d\n" i))) (sort-lines nil (point-min) (point-max))
+(with-temp-buffer (dotimes (i 3000) (insert (format "line %d\n" i)))
+    (sort-lines nil (point-min) (point-max))
 (goto-char 1) (while (re-search-forward "\\([0-9]\\)\\([0-9]\\)" nil t) (replace-match "\\2\\1"))))'
 }
 
 run_octave() {
     with octave-cli --no-gui --eval 'a = rand(100); b = inv(a) * a; s = struct();
-for i = 1:500, s.(sprintf("k%d", i)) = num2str(i); end; x = fft(rand(1, 1024)); y = ode45(@(t, y) -y, [0 1], 1);'
+for i = 1:500, s.(sprintf("k%d", i)) = num2str(i); end;
+    x = fft(rand(1, 1024)); y = ode45(@(t, y) -y, [0 1], 1);'
 }
 
 run_guile() {
     GUILE_AUTO_COMPILE=0 with guile -c '(use-modules (ice-9 threads))
-(let loop ((i 0)) (when (< i 3000) (string->symbol (string-append "s" (number->string i))) (loop (+ i 1))))
+(let loop ((i 0)) (when (< i 3000) (string->symbol (string-append "s" (number->string i)))
+    (loop (+ i 1))))
 (join-thread (call-with-new-thread (lambda () (apply + (iota 1000)))))'
 }
 
 run_lua() {
     with lua5.3 -e 'local t = {} for i = 1, 30000 do t["k" .. (i % 977)] = ("x"):rep(i % 60) end
-local co = coroutine.wrap(function() for i = 1, 3000 do coroutine.yield(("y"):rep(i % 50) .. i) end end)
+local co = coroutine.wrap(function() for i = 1, 3000 do
+    coroutine.yield(("y"):rep(i % 50) .. i) end end)
 for i = 1, 3000 do co() end for w in (("ab "):rep(3000)):gmatch("%a+") do t[w] = 1 end'
 }
 
@@ -282,7 +291,8 @@ run_gdb() {
 run_cmake() {
     mkdir "$work/source"
     echo 'int main(void) { return 0; }' >"$work/source/x.c"
-    printf 'cmake_minimum_required(VERSION 3.10)\nproject(x C CXX)\nadd_executable(x x.c)\nfind_package(Threads)\n' \
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.10)' 'project(x C CXX)' \
+        'add_executable(x x.c)' 'find_package(Threads)' \
         >"$work/source/CMakeLists.txt"
     with cmake -S "$work/source" -B "$work/built"
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * pan.js -- put into the call graph's picture: the wheel zooms, a drag moves, 0 or a double click shows all. */
+ * pan.js -- put into the call graph's picture: the wheel zooms, a drag moves, 0 or a double click
+ * shows all. */
 "use strict";
 (function () {
 	const svg = document.documentElement;
@@ -11,29 +12,42 @@
 	svg.style.cssText = "position:fixed;inset:0;touch-action:none;cursor:grab";
 	function show() { svg.setAttribute("viewBox", view.join(" ")); }
 	/* The place of an event in the picture's own measure. */
-	function at(event) { return new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse()); }
+	function at(event) {
+		const point = new DOMPoint(event.clientX, event.clientY);
+		return point.matrixTransform(svg.getScreenCTM().inverse());
+	}
 	function zoom(factor, place) {
-		const wide = Math.min(all[2] * 4, Math.max(all[2] / 500, view[2] * factor)), by = wide / view[2];
-		view = [place.x - (place.x - view[0]) * by, place.y - (place.y - view[1]) * by, wide, view[3] * by];
+		const wide = Math.min(all[2] * 4,
+			Math.max(all[2] / 500, view[2] * factor)), by = wide / view[2];
+		view = [place.x - (place.x - view[0]) * by,
+			place.y - (place.y - view[1]) * by, wide, view[3] * by];
 		show();
 	}
-	/* Large graphs begin at a size that can be read, with the legend in view and the first functions beside it. */
+	/* Large graphs begin at a size that can be read, with the legend in view and the first
+	 * functions beside it. */
 	function begin() {
-		const most = 1.5, screen = svg.getBoundingClientRect(), legend = document.getElementById("clust1");
+		const most = 1.5, screen = svg.getBoundingClientRect(),
+			legend = document.getElementById("clust1");
 		view = all.slice();
 		if (screen.width > 0 && all[2] > screen.width * most) {
 			const box = legend ? legend.getBBox() : null, wide = screen.width * most;
 			/* Graphviz moves its drawing by a margin of 4. */
 			const right = box ? box.x + box.width + 4 : all[2] / 2;
-			const middle = box && box.width > wide * 0.7 ? right - box.width / 2 : right;
+			const middle = box && box.width > wide * 0.7
+				? right - box.width / 2 : right;
 			view[2] = wide;
-			view[0] = Math.max(all[0], Math.min(all[0] + all[2] - wide, middle - wide / 2));
+			view[0] = Math.max(all[0],
+				Math.min(all[0] + all[2] - wide, middle - wide / 2));
 			view[3] = wide * screen.height / screen.width;
 		}
 		show();
 	}
-	svg.addEventListener("wheel", event => { event.preventDefault(); zoom(event.deltaY < 0 ? 0.8 : 1.25, at(event)); }, {passive: false});
-	svg.addEventListener("pointerdown", event => { last = at(event); svg.setPointerCapture(event.pointerId); });
+	svg.addEventListener("wheel", event => {
+		event.preventDefault();
+		zoom(event.deltaY < 0 ? 0.8 : 1.25, at(event));
+	}, {passive: false});
+	svg.addEventListener("pointerdown",
+		event => { last = at(event); svg.setPointerCapture(event.pointerId); });
 	svg.addEventListener("pointermove", event => {
 		if (!last) return;
 		const now = at(event);
@@ -41,15 +55,19 @@
 		view[1] += last.y - now.y;
 		show();
 	});
-	for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { last = null; });
+	for (const end of ["pointerup", "pointercancel"])
+		svg.addEventListener(end, () => { last = null; });
 	svg.addEventListener("dblclick", () => { view = all.slice(); show(); });
 	window.addEventListener("keydown", event => {
-		const middle = {x: view[0] + view[2] / 2, y: view[1] + view[3] / 2}, step = view[2] / 8;
-		const moves = {ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step]};
+		const middle = {x: view[0] + view[2] / 2,
+			y: view[1] + view[3] / 2}, step = view[2] / 8;
+		const moves = {ArrowLeft: [-step, 0], ArrowRight: [step, 0],
+			ArrowUp: [0, -step], ArrowDown: [0, step]};
 		if (event.key === "+") zoom(0.8, middle);
 		else if (event.key === "-") zoom(1.25, middle);
 		else if (event.key === "0") { view = all.slice(); show(); }
-		else if (moves[event.key]) { view[0] += moves[event.key][0]; view[1] += moves[event.key][1]; show(); }
+		else if (moves[event.key])
+			{ view[0] += moves[event.key][0]; view[1] += moves[event.key][1]; show(); }
 	});
 	begin();
 })();
