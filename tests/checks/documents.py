@@ -6,7 +6,8 @@ Links: every relative link and picture of a Markdown file names a file that is t
 behind '#' names one of its headings. Every doc/... path that another text file names is there, too.
 
 Code: a path of the tree in a code span of Markdown (`src/...`, with * for anything) is there, and
-so is a function (`mw_...()`), unless the page is a record of measurements. --fix writes the new
+so is a function (`mw_...()`), unless the page is a record of measurements. "`function()` in `file`", and a row of a
+table with a file and then a function, mean that the file defines the function. --fix writes the new
 path of a file that was moved, where one file of the tree has its name.
 
 Lines: at most 100 characters in Markdown and man pages. Not counted are rows of tables, code
@@ -22,6 +23,10 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)", re.S)
 PATH = re.compile(r"(?<![\w/.-])(?:\.\./)*doc/[\w./-]+")
 CODE = re.compile(r"`((?:src|tools|tests|bench|scripts|cmake|include)/[\w./*{},-]+)(?: [^`]*)?`")
 FUNCTION = re.compile(r"`(mw_\w+)\(\)`")
+# One function or several in a file; a row of a table with a file and a function.
+NAMES = r"((?:`\w+\(\)`(?:,\s+|\s+and\s+)?)+)"
+IN_FILE = re.compile(NAMES + r"\s+in\s+`((?:src|tools)/[\w./-]+)`")
+ROW = re.compile(r"\| `((?:src|tools)/[\w./-]+)` \| (`\w+\(\)`)")
 
 
 def tracked():
@@ -115,6 +120,20 @@ def functions(name, text, words):
                 yield f"{name}:{number}: {function}(): no source has it"
 
 
+def defines(path, function):
+    """Whether a line of the file begins a definition of the function."""
+    return re.search(rf"^[A-Za-z].*\b{function}\((?!.*;$)", text_of(path) or "", re.M)
+
+
+def definitions(name, text):
+    pairs = [(found[2], found[1]) for found in IN_FILE.finditer(without_code(text))]
+    pairs += [(found[1], found[2]) for found in ROW.finditer(without_code(text))]
+    for path, functions_named in pairs:
+        for function in re.findall(r"\w+", functions_named):
+            if function != "and" and os.path.isfile(path) and not defines(path, function):
+                yield f"{name}: {path} does not define {function}()"
+
+
 def code_paths(name, text):
     for number, line in enumerate(without_code(text).split("\n"), 1):
         for path in CODE.findall(line):
@@ -156,6 +175,7 @@ def main():
                         file.write(text)
                 findings += code_paths(name, text)
                 findings += functions(name, text, words)
+                findings += definitions(name, text)
             findings += long_lines(name, text)
         elif name.startswith("doc/man/"):
             findings += long_lines(name, text)
