@@ -49,6 +49,7 @@ ok "what changed since a mark"
 try 0 "$mallow" diff --since 1d "$pid"
 says err 'note: there is no mark of .*what was made since and is still live is shown'
 [ "$(rows)" = "later +8.00 early +2.00 " ] || fail "made in a day: $(rows)"
+says out '^ +change +flat% +per h +cum  function$'
 for way in "1d,$between early 2.00 " "$between,now later 8.00 "; do
     read -r window function size <<<"$way"
     try 0 "$mallow" top --made-between "$window" "$pid"

@@ -125,6 +125,16 @@ if command -v perl >/dev/null; then
     says out "^ +${started[-1]} running .* server: reader of pages\$"
     try 0 "$mallow" ls --json
     says out '"title": "server: reader of pages"'
+    try 0 "$mallow" report "${started[-1]}"
+    says out '^Command: server: reader of pages$'
+    # A forked process, as PostgreSQL's, has its title before it has a state file.
+    MALLOW_CONF=prof_sample:1,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so perl -e '$0 = "server: parent"; $pid = fork;
+        if (!$pid) { $0 = "server: child"; @kept = map { "x" x 1000 } 1 .. 1000; print "$$\n"; close(STDOUT); sleep 60 } waitpid($pid, 0)' >child &
+    started+=($!)
+    await 60 grep -q . child
+    try 0 "$mallow" ls
+    says out "^ +$(cat child) running .* server: child\$"
+    kill "$(cat child)"
 fi
 ok "names of processes"
 

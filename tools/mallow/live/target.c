@@ -55,6 +55,11 @@ bool mw_target_is_alive(const mw_target_t *target) {
 	return mw_state_file_is_held_at(target->path);
 }
 
+bool mw_target_title(const mw_target_t *target, char *title, size_t size) {
+	int pid = mw_target_process(target);
+	return pid > 0 && mw_process_title(pid, title, size);
+}
+
 static void take_place(mw_target_t *out, const mw_place_t *place) {
 	out->path = mw_xstrdup(place->path);
 	out->shown = mw_xstrdup(place->shown);

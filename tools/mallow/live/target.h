@@ -57,5 +57,7 @@ int mw_target_process(const mw_target_t *target);
 
 /* True if the process of the state file still runs. */
 bool mw_target_is_alive(const mw_target_t *target);
+/* Reads the title that a live process has set (live/process/process.h); false: none. */
+bool mw_target_title(const mw_target_t *target, char *title, size_t size);
 
 #endif

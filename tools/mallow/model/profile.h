@@ -119,7 +119,8 @@ typedef struct mw_origin {
 	/* How many times sampling was off; it was off for `off_ns` of `counted_ns`. */
 	uint64_t stops;
 	int64_t off_ns, counted_ns;
-	/* Only in a difference: time of the profile that was subtracted; 0 = not known. */
+	/* Time of the profile that was subtracted, or from which on objects were made; 0 = not
+	 * known, or neither. */
 	int64_t base_time_ns;
 	/* The process's peak minus the sum over the stacks, in bytes: memory that changed while
 	 * the process recorded its stacks at the peak. */

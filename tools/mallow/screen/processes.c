@@ -72,8 +72,10 @@ static void take_snapshot(list_t *l, const mw_place_t *place, const mw_snapshot_
 		p->created_ns = snapshot->header.created_realtime_ns;
 		p->marked_bytes = live->live_bytes;
 		p->alloc_bytes = live->alloc_bytes;
-		snprintf(p->program, sizeof(p->program), "%.63s", snapshot->header.program);
 	}
+	int pid = mw_place_process(place);
+	if (pid <= 0 || !mw_process_title(pid, p->program, sizeof(p->program)))
+		snprintf(p->program, sizeof(p->program), "%.63s", snapshot->header.program);
 	if (seconds > 0)
 		p->alloc_bytes_per_s = (double)(live->alloc_bytes - p->alloc_bytes) / seconds;
 	p->live_bytes = live->live_bytes;
@@ -167,7 +169,7 @@ static void draw_heading(const list_t *l) {
 }
 
 static void draw_row(int y, const process_t *p, bool chosen) {
-	char text[64];
+	char text[96];
 	double growth = (double)p->live_bytes - (double)p->marked_bytes;
 	if (chosen)
 		attron(A_REVERSE);
@@ -185,7 +187,7 @@ static void draw_row(int y, const process_t *p, bool chosen) {
 	if (COLS >= WIDE)
 		x = mw_put_cell(y, x, 12,
 				mw_bytes_text((double)p->resident_bytes, text, sizeof(text)));
-	snprintf(text, sizeof(text), "%.32s%s", p->program, p->active ? "" : " (sampling is off)");
+	snprintf(text, sizeof(text), "%.47s%s", p->program, p->active ? "" : " (sampling is off)");
 	mw_put(y, x + 2, COLS - x - 2, text);
 	if (chosen)
 		attroff(A_REVERSE);

@@ -120,7 +120,31 @@ static void behaviour(void) {
 		"main;a;allocated_list", "main;b;allocated_list", "main;c;allocated_list;grow");
 }
 
+/* Functions without names belong to the wrapper that calls them; without a wrapper they stay. */
+static void nameless_functions(void) {
+	static const struct {
+		const char *wrapper;
+		size_t nameless, left;
+	} ways[] = {{"palloc", 2, 2}, {"palloc", 4, 2}, {"palloc", 5, 8}, {"scan", 2, 5}};
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		uint32_t frames[8];
+		size_t depth = 0;
+		mw_profile_t *p = mw_profile_new();
+		mw_profile_add_type(p, "space", "bytes");
+		for (size_t k = 0; k < ways[i].nameless; k++)
+			frames[depth++] = mw_profile_add_location(p, 0, 0x500000 + k, false);
+		frames[depth++] = made_location(p, ways[i].wrapper);
+		frames[depth++] = made_location(p, "build");
+		frames[depth++] = made_location(p, "main");
+		mw_profile_add_sample(p, frames, depth, (const int64_t[]){1}, NULL, 0);
+		mw_wrappers_cut(p);
+		CHECK_EQ(p->samples[0].depth, ways[i].left);
+		mw_profile_free(p);
+	}
+}
+
 int main(void) {
+	RUN(nameless_functions);
 	RUN(names);
 	RUN(places_in_a_stack);
 	RUN(behaviour);

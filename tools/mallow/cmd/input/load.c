@@ -225,6 +225,9 @@ static int read_window(const mw_target_t *target, mw_profile_t **out, mw_error_t
 		return -1;
 	mw_snapshot_made_between(snapshot, window_from_ns, window_until_ns);
 	*out = mw_profile_from_snapshot(snapshot);
+	/* What was made since then and is still live is growth from that time on. */
+	if (window_until_ns == INT64_MAX)
+		(*out)->origin.base_time_ns = window_from_ns;
 	mw_snapshot_free(snapshot);
 	return 0;
 }
@@ -257,13 +260,22 @@ static void note_end(const mw_target_t *target, mw_profile_t *p) {
 		mw_profile_add_comment(p, MW_COMMENT_KILLED);
 }
 
+/* A process may have set its title since it started ("postgres: checkpointer"). */
+static void take_title(const mw_target_t *target, mw_profile_t *p) {
+	char title[256];
+	if (mw_target_title(target, title, sizeof(title)))
+		p->origin.args = mw_profile_intern(p, title);
+}
+
 int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
 	    mw_profile_t **out, mw_error_t *error) {
 	mw_progress("reading %s", target->shown);
 	int result = read_target(target, detail, out, error);
 	mw_progress_end();
-	if (result == 0 && target->is_state)
+	if (result == 0 && target->is_state) {
+		take_title(target, *out);
 		note_end(target, *out);
+	}
 	if (result == 0 && symbols != MW_LOAD_NO_SYMBOLS)
 		mw_load_names(target, NULL, symbols, *out);
 	return result;

@@ -57,22 +57,13 @@ static const char *user_name(uid_t uid, char *buffer, size_t size) {
 	return buffer;
 }
 
-/* Returns the current title if the process has set one ("postgres: checkpointer"), so that
- * processes of one program can be told apart; otherwise the program's name at its start. */
+/* Returns the title that the process has now, so that processes of one program can be told
+ * apart; otherwise the program's name at its start. */
 static const char *name_of(const row_t *row, char *buffer, size_t size) {
-	const mw_state_header_t *header = &row->snapshot->header;
-	char title[sizeof(header->args) + 1], args[sizeof(header->args) + 1];
+	char title[TITLE_BYTES];
 	int pid = mw_place_process(row->place);
-	mw_show_text(header->program, buffer, size);
-	if (pid <= 0 || !mw_process_title(pid, title, sizeof(title)))
-		return buffer;
-	memcpy(args, header->args, sizeof(header->args));
-	args[sizeof(header->args)] = '\0';
-	/* The first word of a title that setproctitle(3) has set ends in a colon. */
-	size_t first = strcspn(title, " ");
-	bool is_title = first > 1 && title[first - 1] == ':' && title[first] == ' ' &&
-			strncmp(title, args, first) != 0;
-	return is_title ? mw_show_text(title, buffer, size) : buffer;
+	bool has_title = pid > 0 && mw_process_title(pid, title, sizeof(title));
+	return mw_show_text(has_title ? title : row->snapshot->header.program, buffer, size);
 }
 
 static json_t *row_json(const row_t *row) {

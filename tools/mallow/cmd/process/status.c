@@ -237,13 +237,15 @@ static void print_settings(const status_view_t *view) {
 
 static void print_text(const status_view_t *view) {
 	const mw_state_header_t *header = &view->snapshot->header;
-	char time_text[MW_SHOW_BYTES], exe[512], started[576], version[32];
+	char time_text[MW_SHOW_BYTES], exe[512], started[576], version[32], title[256];
 	uint64_t now_ns = mw_now_ns();
 	char age[MW_SHOW_BYTES];
 	printf("%s (pid %d): %s\n", view->program, view->target->pid, mw_fate_name(view->fate));
 	line("program", "%s",
 	     mw_show_text(mw_path_as_started(header, started, sizeof(started)), exe, sizeof(exe)));
 	line("arguments", "%s", view->args);
+	if (mw_target_title(view->target, title, sizeof(title)))
+		line("title", "%s", title);
 	line("started", "%s, %s ago", mw_show_time(view->started_ns, time_text),
 	     mw_show_duration(now_ns > view->started_ns ? now_ns - view->started_ns : 0, age));
 	if (header->parent_pid)

@@ -43,7 +43,9 @@ bool mw_process_title(int pid, char *title, size_t capacity) {
 		if (title[i] == '\0')
 			title[i] = ' ';
 	title[length] = '\0';
-	return length > 0;
+	/* The first word of a title that setproctitle(3) has set ends in a colon. */
+	size_t first = strcspn(title, " ");
+	return first > 1 && title[first - 1] == ':' && title[first] == ' ';
 }
 
 /* Parses fields of stat after the name: state is the 3rd, start time the 22nd. */

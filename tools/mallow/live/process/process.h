@@ -36,8 +36,8 @@ bool mw_process_numbers_are_ours(void);
 /* True if the process with this pid and start time exists and is no zombie. */
 bool mw_process_is_alive(int pid, uint64_t start_ticks);
 
-/* Reads the current command line, words separated by blanks. setproctitle(3) may have changed
- * it.  False: it is empty or cannot be read. */
+/* Reads the title that the process has set with setproctitle(3), "postgres: checkpointer".
+ * False: its command line is no such title, or cannot be read. */
 bool mw_process_title(int pid, char *title, size_t capacity);
 
 /* Returns whether the kernel refuses the user of this command to look into the process, as

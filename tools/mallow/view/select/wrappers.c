@@ -19,6 +19,9 @@ static const char *const patterns[] = {
 };
 enum { PATTERN_COUNT = sizeof(patterns) / sizeof(patterns[0]) };
 
+/* Most functions without a name between an allocation and the wrapper that led to it. */
+#define NAMELESS_MAX 4
+
 /* Kind of a function by its name. */
 typedef enum name_kind { NAME_NOT_READ, NAME_OTHER, NAME_HAS_ALLOC, NAME_LISTED } name_kind_t;
 
@@ -140,16 +143,21 @@ static bool is_wrapper(mw_wrappers_t *f, uint32_t function) {
 				       state->caller_count == CALLERS_MIN);
 }
 
-/* Returns the position of the outermost frame of a run of wrappers' callers: the first frame that
- * is shown. */
+/* Returns the first frame that is no wrapper and is not called by one.  Between the innermost
+ * frame and a wrapper there may be functions with "alloc" in their names, and some without any
+ * name: of a program without symbols, palloc() has a name and the functions that it calls have
+ * none. */
 static position_t first_shown(mw_wrappers_t *f, stack_t s) {
-	position_t end = end_of_names(f, s), last = {0, 0}, at = {0, 0};
-	/* Functions that a wrapper calls belong to the wrapper. */
-	for (position_t i = {0, 0}; i.frame < end.frame || i.line < end.line; i = next(f, s, i)) {
-		position_t after = next(f, s, i);
+	position_t last = {0, 0}, at = {0, 0}, i = {0, 0};
+	for (uint32_t nameless = 0; i.frame < s.depth;) {
+		uint32_t function = function_at(f, s, i);
+		nameless += function == 0;
+		if (function == 0 ? nameless > NAMELESS_MAX : kind_of(f, function) == NAME_OTHER)
+			break;
 		last = i;
-		if (is_wrapper(f, function_at(f, s, i)))
-			at = after;
+		i = next(f, s, i);
+		if (is_wrapper(f, function))
+			at = i;
 	}
 	return at.frame == s.depth ? last : at;
 }
