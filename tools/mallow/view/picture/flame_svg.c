@@ -18,7 +18,7 @@ enum { WIDTH = 1200, TOP = 52, ROW = 17, MARGIN = 8 };
 #define BOX_MIN 0.3
 #define NAME_MIN 26
 /* Average width of a letter in pixels. */
-#define LETTER 7.2
+#define LETTER 7.7
 
 typedef struct box {
 	/* Width; a node of a difference is at least as wide as its children together. */
@@ -97,7 +97,8 @@ static uint32_t hash_of(const char *name) {
  * the colour that the box has of itself. */
 static void print_style(FILE *out) {
 	fputs("<style>.back{fill:#fff}text{fill:#1c1c1e}@media(prefers-color-scheme:dark){"
-	      ".back{fill:#17171a}text{fill:#f4f4f8}.system{fill:hsl(220,4%,32%)}",
+	      "svg{background:#17171a}.back{fill:#17171a}text{fill:#f4f4f8}.system{fill:hsl(220,4%,"
+	      "32%)}",
 	      out);
 	fprintf(out, ".none{fill:hsl(%d,44%%,25%%)}", NO_MODULE_HUE);
 	for (unsigned i = 0; i < HUE_COUNT; i++)
@@ -143,31 +144,43 @@ static void print_colour(FILE *out, const mw_call_tree_t *tree, size_t node, dou
 			(hues[(module - MW_MODULE_FIRST) % HUE_COUNT] + 352 + vary) % 360, shade);
 }
 
+/* Writes one entry of the legend at `x`.  Returns the place of the next one. */
+static double print_legend_entry(FILE *out, double x, const char *class, const char *colour,
+				 const char *text) {
+	double wide = 30 + (double)mw_text_width(text) * LETTER;
+	if (x + wide > WIDTH)
+		return x;
+	fprintf(out,
+		"<rect class=\"legend %s\" x=\"%.1f\" y=\"32\" width=\"11\" height=\"11\" "
+		"fill=\"%s\"/><text x=\"%.1f\" y=\"42\">",
+		class, x, colour, x + 16);
+	mw_svg_text(out, text);
+	fputs("</text>\n", out);
+	return x + wide;
+}
+
 /* Writes the legend of colours below the title. */
 static void print_legend(const mw_call_tree_t *tree, FILE *out, bool is_diff) {
-	static const struct {
-		const char *text, *class;
-		unsigned hue;
-	} changes[] = {{"grew", "lg", GREW}, {"shrank", "ls", SHRANK}};
-	size_t count = is_diff ? 2 : tree->module_count - MW_MODULE_FIRST;
+	char class[16], colour[32];
 	double x = MARGIN;
-	for (size_t i = 0; i < count && i < HUE_COUNT; i++) {
-		const char *text = is_diff ? changes[i].text : tree->modules[MW_MODULE_FIRST + i];
-		double wide = 30 + (double)mw_text_width(text) * LETTER;
-		char class[16];
-		snprintf(class, sizeof(class), "l%zu", i);
-		if (x + wide > WIDTH)
-			break;
-		fprintf(out,
-			"<rect class=\"legend %s\" x=\"%.1f\" y=\"32\" width=\"11\" "
-			"height=\"11\" "
-			"fill=\"hsl(%u,66%%,70%%)\"/><text x=\"%.1f\" y=\"42\">",
-			is_diff ? changes[i].class : class, x, is_diff ? changes[i].hue : hues[i],
-			x + 16);
-		mw_svg_text(out, text);
-		fputs("</text>\n", out);
-		x += wide;
+	bool has_system = false;
+	if (is_diff) {
+		snprintf(colour, sizeof(colour), "hsl(%d,66%%,70%%)", GREW);
+		x = print_legend_entry(out, x, "lg", colour, "grew");
+		snprintf(colour, sizeof(colour), "hsl(%d,66%%,70%%)", SHRANK);
+		print_legend_entry(out, x, "ls", colour, "shrank");
+		return;
 	}
+	for (size_t i = 0; i + MW_MODULE_FIRST < tree->module_count && i < HUE_COUNT; i++) {
+		snprintf(class, sizeof(class), "l%zu", i);
+		snprintf(colour, sizeof(colour), "hsl(%u,66%%,70%%)", hues[i]);
+		x = print_legend_entry(out, x, class, colour, tree->modules[MW_MODULE_FIRST + i]);
+	}
+	for (size_t i = 0; i < tree->name_count; i++)
+		has_system |= tree->name_modules[i] == MW_MODULE_SYSTEM;
+	if (has_system)
+		print_legend_entry(out, x, "system", "hsl(220,4%,80%)",
+				   "libc and language libraries");
 }
 
 static void print_name(FILE *out, const char *name, double wide) {
