@@ -231,6 +231,7 @@ static const char *meant_option(const mw_subcommand_t *subcommand, const char *w
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++)
 		mw_suggest(&meant, name, option->name);
+	mw_suggest(&meant, name, "help");
 	return meant.best;
 }
 

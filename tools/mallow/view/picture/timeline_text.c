@@ -19,6 +19,10 @@
 #define COLUMNS_MAX 160
 #define COLUMNS_MIN 8
 #define COLUMNS_OF_FILES 80
+/* Fewest columns of a plot whose legend stands above it. */
+#define LEGEND_COLUMNS 48
+/* Columns for each time below the plot. */
+#define TIME_COLUMNS 16
 /* Most lines that list times at which sampling was off. */
 #define PAUSES_MAX 8u
 /* Most lines that list events. */
@@ -104,20 +108,69 @@ static void print_rows(const chart_t *c) {
 	}
 }
 
-static void print_axis(const chart_t *c) {
+/* Prints the line below the plot, with a mark at each column in `ticks`. */
+static void print_axis(const chart_t *c, const bool *ticks) {
+	if (!c->is_narrow)
+		fprintf(c->out, "%10s %s", "0", c->is_unicode ? "└" : "+");
+	for (size_t i = 0; i < c->width; i++)
+		fputs(!c->is_unicode ? (ticks[i] ? "+" : "-") : ticks[i] ? "┬" : "─", c->out);
+	fputc('\n', c->out);
+}
+
+/* Prints the first and the last time. */
+static void print_ends(const chart_t *c) {
 	const mw_series_t *s = c->series;
 	char first[32], last[32];
 	mw_series_time(s, s->moments[0].time_ns, first, sizeof(first));
 	mw_series_time(s, s->moments[s->count - 1].time_ns, last, sizeof(last));
-	if (!c->is_narrow)
-		fprintf(c->out, "%10s %s", "0", c->is_unicode ? "└" : "+");
-	for (size_t i = 0; i < c->width; i++)
-		fputs(c->is_unicode ? "─" : "-", c->out);
 	size_t room = c->width > strlen(first) ? c->width - strlen(first) : 0;
-	fprintf(c->out, "\n%*s%s", c->is_narrow ? 0 : LABEL_COLUMNS, "", first);
+	fprintf(c->out, "%*s%s", c->is_narrow ? 0 : LABEL_COLUMNS, "", first);
 	if (room > strlen(last))
 		fprintf(c->out, "%*s", (int)room, last);
 	fputc('\n', c->out);
+}
+
+/* Writes round times into `labels`, each below its column, and marks the columns.  Returns how
+ * many there are. */
+static size_t place_times(const chart_t *c, char *labels, bool *ticks) {
+	const mw_series_t *s = c->series;
+	int64_t last = s->moments[s->count - 1].time_ns;
+	int64_t step_ns = mw_series_tick_step(s, (int)(c->width / TIME_COLUMNS));
+	size_t count = 0, free_from = 0;
+	for (int64_t at = mw_series_tick_first(s, step_ns); at <= last; at += step_ns) {
+		char text[48];
+		mw_series_tick_text(at, step_ns, text, sizeof(text));
+		size_t length = strlen(text), column = column_of(c, at);
+		size_t left = column > length / 2 ? column - length / 2 : 0;
+		if (left < free_from || left + length > c->width)
+			continue;
+		memcpy(labels + left, text, length);
+		free_from = left + length + 1;
+		ticks[column] = true;
+		count++;
+	}
+	return count;
+}
+
+/* Prints round times, or the first and the last time if fewer than two have room. */
+static void print_times(const chart_t *c) {
+	bool *ticks = mw_xcalloc(c->width, sizeof(bool));
+	char *labels = mw_xcalloc(c->width + 1, 1);
+	memset(labels, ' ', c->width);
+	bool has_times = !c->is_narrow && place_times(c, labels, ticks) > 1;
+	if (!has_times)
+		memset(ticks, 0, c->width * sizeof(bool));
+	print_axis(c, ticks);
+	if (has_times) {
+		size_t end = c->width;
+		while (labels[end - 1] == ' ')
+			end--;
+		fprintf(c->out, "%*s%.*s\n", LABEL_COLUMNS, "", (int)end, labels);
+	} else {
+		print_ends(c);
+	}
+	free(labels);
+	free(ticks);
 }
 
 /* Prints the facts, on a narrow terminal one on each line. */
@@ -170,6 +223,13 @@ static void print_marks(const chart_t *c) {
 	}
 }
 
+/* Says what the characters of the plot mean. */
+static void print_legend(const chart_t *c) {
+	const mw_series_t *s = c->series;
+	if (c->width >= LEGEND_COLUMNS && s->moments[s->count - 1].resident_bytes > 0)
+		fprintf(c->out, c->is_unicode ? " █, resident memory ─" : " #, resident memory -");
+}
+
 void mw_timeline_text(const mw_series_t *s, FILE *out, int columns, bool is_unicode) {
 	if (columns <= 0)
 		columns = COLUMNS_OF_FILES;
@@ -186,6 +246,7 @@ void mw_timeline_text(const mw_series_t *s, FILE *out, int columns, bool is_unic
 	mw_text_print(out, s->program);
 	fputs(c.is_narrow ? "\n" : ": ", out);
 	mw_text_print(out, s->type);
+	print_legend(&c);
 	fprintf(out, "%s%zu moment%s\n", c.is_narrow ? "\n" : ", ", s->count,
 		s->count == 1 ? "" : "s");
 	if (c.is_narrow) {
@@ -193,7 +254,7 @@ void mw_timeline_text(const mw_series_t *s, FILE *out, int columns, bool is_unic
 		fprintf(out, "up to %s\n", mw_series_value(s, (int64_t)c.height, top, sizeof(top)));
 	}
 	print_rows(&c);
-	print_axis(&c);
+	print_times(&c);
 	print_facts(&c);
 	print_pauses(&c);
 	print_marks(&c);
