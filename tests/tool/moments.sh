@@ -37,7 +37,7 @@ read -r _ <&"$from"
 rows() { awk '$NF == "early" || $NF == "later" { print $NF, $1 }' out | tr '\n' ' '; }
 try 0 "$mallow" diff --since before "$pid"
 [ "$(rows)" = "later +8.00 early -2.00 " ] || fail "since the mark: $(rows)"
-says out '^Change: \+6\.00 MiB in [0-9.]+ s, [0-9.]+ [KM]iB/s$'
+says out '^Change: \+6\.00 MiB from 4\.[0-9]+ MiB in [0-9.]+ s, [0-9.]+ [KM]iB/s$'
 try 0 "$mallow" top --since before --json "$pid"
 python3 -c 'import json; d = {r["name"]: r["flat"] for r in json.load(open("out"))["rows"]}
 assert d["later"] == 8 << 20 and d["early"] == -(2 << 20), d' || fail "top --since"

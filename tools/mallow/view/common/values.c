@@ -147,9 +147,10 @@ static void print_change(const mw_view_t *v, const char *unit) {
 	const mw_profile_t *p = v->profile;
 	int64_t change = mw_profile_total(p, v->type);
 	double seconds = ((double)p->time_ns - (double)p->origin.base_time_ns) / 1e9;
-	char value[MW_VALUE_BYTES], rate[MW_VALUE_BYTES], chance[MW_VALUE_BYTES];
-	fprintf(v->out, "Change: %s%s", change > 0 ? "+" : "",
-		mw_view_value(v, unit, change, value));
+	char value[MW_VALUE_BYTES], before[MW_VALUE_BYTES];
+	char rate[MW_VALUE_BYTES], chance[MW_VALUE_BYTES];
+	fprintf(v->out, "Change: %s%s from %s", change > 0 ? "+" : "",
+		mw_view_value(v, unit, change, value), mw_view_value(v, unit, v->total, before));
 	if (p->time_ns > 0 && p->origin.base_time_ns > 0 && seconds > 0)
 		fprintf(v->out, " in %.*f s, %s/s", seconds < 10 ? 1 : 0, seconds,
 			mw_view_value(v, unit, (int64_t)((double)change / seconds), rate));
@@ -171,7 +172,8 @@ void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *uni
 		 mw_profile_string(p, p->types[v->type].type));
 	print_field(v, "Type", type);
 	print_filters(v);
-	if (v->base != NULL && v->changes == NULL && strcmp(v->name, "diff") == 0)
+	bool is_change = v->base != NULL && v->changes == NULL && strcmp(v->name, "diff") == 0;
+	if (is_change)
 		print_change(v, unit);
 	if (graph == NULL) {
 		fprintf(v->out, "Total: %s\n", mw_view_value(v, unit, v->total, total));
@@ -181,7 +183,8 @@ void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *uni
 	for (size_t i = 0; i < mw_graph_count(graph); i++)
 		if (__builtin_add_overflow(flat, mw_graph_node(graph, i)->flat, &flat))
 			flat = INT64_MAX;
-	print_accounted(v, flat, unit);
+	if (!is_change)
+		print_accounted(v, flat, unit);
 	print_left_out(v, graph, unit);
 }
 

@@ -168,6 +168,12 @@ void mw_changes_print(const mw_view_t *v, const mw_changes_t *c, const char *uni
 	}
 	if (c->steps > 1)
 		print_slope(v, c, unit);
+	if (c->count == 0) {
+		fputs(c->dropped > 0 ? "nothing changed by more than was left out\n"
+				     : "nothing changed\n",
+		      v->out);
+		return;
+	}
 	print_heads(v, c);
 	for (size_t i = 0; i < c->count; i++)
 		print_row(v, c, &c->rows[i], unit);
