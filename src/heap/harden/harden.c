@@ -29,13 +29,13 @@
 #include "os/file/proc.h"
 
 static MW_NOINLINE bool is_untouched_whole(const char *block, size_t capacity) {
-	/* Capacities are multiples of 16. */
-	const uint64_t whole = UINT64_MAX / 0xff * MW_HARDEN_WHOLE_FILL;
-	uint64_t changed = 0;
+	const uint64_t word = UINT64_MAX / 0xff * MW_HARDEN_WHOLE_FILL;
+	const mw_harden_pair_t whole = {word, word};
+	mw_harden_pair_t changed = {0, 0};
+	/* Blocks are aligned to 16, and capacities are multiples of 16. */
 	for (size_t i = 16; i < capacity; i += 16)
-		changed |= (mw_harden_load(block + i) ^ whole) |
-			   (mw_harden_load(block + i + 8) ^ whole);
-	return changed == 0;
+		changed |= *(const mw_harden_pair_t *)(const void *)(block + i) ^ whole;
+	return (changed[0] | changed[1]) == 0;
 }
 
 static bool is_untouched(const char *block, size_t capacity) {
