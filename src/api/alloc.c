@@ -11,6 +11,7 @@
 #include "api/process/stats_interval.h"
 #include "base/check.h"
 #include "heap/arena/arena.h"
+#include "heap/core/arena_lists.h"
 #include "heap/core/resize.h"
 #include "heap/layout/counters.h"
 #include "heap/memory/background.h"
@@ -165,6 +166,13 @@ void *mw_api_alloc_in(unsigned number, size_t align, size_t bytes, bool zero) {
 		block = mw_api_aligned(align, bytes);
 	zeroed &= mw_api_policy.fill != MW_FILL_JUNK;
 	return block && zero && !zeroed ? memset(block, 0, bytes) : block;
+}
+
+void *mw_api_alloc_listed(mw_arena_lists_t *lists, size_t bytes) {
+	ENTER();
+	void *block =
+		mw_api_policy.fill == MW_FILL_NONE ? mw_arena_lists_alloc(lists, bytes) : NULL;
+	return block ? attended(block) : NULL;
 }
 
 static void *resize(void *block, size_t bytes) {

@@ -18,6 +18,10 @@ MW_NOINLINE void *mw_api_alloc_zeroed(size_t bytes);
 MW_NOINLINE void *mw_api_alloc_aligned(size_t align, size_t bytes);
 /* Allocates in the arena with the given number; `zero`: sets the contents to zero. */
 MW_NOINLINE MW_COLD void *mw_api_alloc_in(unsigned arena, size_t align, size_t bytes, bool zero);
+/* Serves a request from an arena when the thread's list of its blocks is empty. NULL: no memory, or
+ * the size has no list; errno is kept. */
+struct mw_arena_lists;
+MW_NOINLINE MW_COLD void *mw_api_alloc_listed(struct mw_arena_lists *lists, size_t bytes);
 MW_NOINLINE void *mw_api_realloc(void *block, size_t bytes);
 
 /* Fills the memory of a new block, if an option asks for it. */

@@ -2,8 +2,9 @@
  * arena.h -- arenas that programs make: memory apart from all other, from functions of the program
  * if it likes, that can be given up as a whole.
  * Layer: heap.  Arenas are for placement, not for speed: threads keep no lists of their
- * blocks.  Small blocks lie in sampled-slot pages (heap/sample/sampled.h), each with a place for a
- * record, so that one countdown of bytes can sample all of them.
+ * blocks, unless a program asks for it (heap/core/arena_lists.h).  Small blocks lie in sampled-slot
+ * pages (heap/sample/sampled.h), each with a place for a record, so that one countdown of bytes can
+ * sample all of them.
  *
  * An arena has a number (>= 1; 0 is all other memory).  The program that made it sees to it that no
  * thread uses the arena, its blocks or its number while it is reset or destroyed.  Locks:
@@ -44,9 +45,10 @@ struct mw_arena {
 	unsigned number;
 	_Atomic(mw_extent_hooks_t *)
 		hooks; /* functions of the program; relaxed: the program orders changes */
-	_Atomic int64_t decay_ms; /* how long free slices keep their memory; -1: for ever */
-	_Atomic uint32_t threads; /* threads bound to the arena */
-	uint64_t made_ns;         /* monotonic */
+	_Atomic int64_t decay_ms;     /* how long free slices keep their memory; -1: for ever */
+	_Atomic uint32_t threads;     /* threads bound to the arena */
+	uint64_t made_ns;             /* monotonic */
+	struct mw_arena_lists *lists; /* that a thread keeps (heap/core/arena_lists.h); NULL */
 	mw_slabs_t slabs[MW_CLASS_COUNT];
 	/* Under the lock. */
 	mw_chunk_t *chunks;

@@ -57,3 +57,24 @@ bool mw_arena_destroy(mw_arena_t *arena) {
 	mw_arena_remove(arena);
 	return true;
 }
+
+/* Slices of the class's pages without a block.  A page that a thread is about to give back has left
+ * the queue and is not counted. */
+static unsigned idle_slices(mw_slabs_t *slabs) {
+	unsigned slices = 0;
+	mw_lock_acquire(&slabs->lock, MW_RANK_SAMPLED);
+	for (const mw_page_t *page = slabs->with_room.first; page; page = page->next)
+		if (page->used == 0)
+			slices += page->slice_count;
+	mw_lock_release(&slabs->lock, MW_RANK_SAMPLED);
+	return slices;
+}
+
+bool mw_arena_is_empty(mw_arena_t *arena) {
+	unsigned slices = 0;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		slices += idle_slices(&arena->slabs[c]);
+	/* Relaxed: a thread that takes slices out of use has done with the arena's lists. */
+	return atomic_load_explicit(&arena->slices_in_use, memory_order_relaxed) == slices &&
+	       atomic_load_explicit(&arena->huge_bytes, memory_order_relaxed) == 0;
+}

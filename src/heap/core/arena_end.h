@@ -13,5 +13,8 @@ void mw_arena_reset(mw_arena_t *arena);
 /* Frees all blocks of the arena and gives up its memory and its number.  False: threads are bound
  * to the arena, and nothing was done. */
 bool mw_arena_destroy(mw_arena_t *arena);
+/* Returns whether no block is live, and no thread is just freeing one.  Threads may free blocks
+ * meanwhile, and may not allocate from the arena. */
+bool mw_arena_is_empty(mw_arena_t *arena);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "heap/arena/arena.h"
 #include "heap/core/alloc.h"
+#include "heap/core/arena_lists.h"
 #include "heap/core/lookup.h"
 #include "heap/core/resize.h"
 #include "heap/large/huge.h"
@@ -117,6 +118,8 @@ static void count_sampled(size_t bytes) {
 
 static MW_SAMPLED_ONLY void free_sampled(mw_page_t *page, void *block) {
 	mw_arena_t *arena = mw_chunk_of(page)->arena;
+	if (MW_UNLIKELY(arena != NULL) && mw_arena_lists_give(page, block))
+		return;
 	uint32_t bytes;
 	mw_record_id_t record = mw_slot_cache_give(arena, page, block, &bytes);
 	if (MW_UNLIKELY(arena != NULL))

@@ -303,6 +303,30 @@ uint32_t mw_huge_arena(const void *block) {
 	return arena;
 }
 
+bool mw_huge_find(const void *address, mw_huge_block_t *block) {
+	lock_huge();
+	const mw_huge_block_t *found = mw_huge_table_find(&huge.table, (uintptr_t)address);
+	if (found)
+		*block = *found;
+	unlock_huge();
+	return found != NULL;
+}
+
+bool mw_huge_next_of_arena(uint32_t arena, uintptr_t after, mw_huge_block_t *block) {
+	bool found = false;
+	lock_huge();
+	for (size_t i = 0; i < huge.table.capacity; i++) {
+		const mw_huge_block_t *place = &huge.table.places[i];
+		if (place->base > after && place->arena == arena &&
+		    (!found || place->base < block->base)) {
+			*block = *place;
+			found = true;
+		}
+	}
+	unlock_huge();
+	return found;
+}
+
 bool mw_huge_take_of_arena(uint32_t arena, mw_huge_block_t *block) {
 	lock_huge();
 	mw_huge_block_t *found = NULL;

@@ -31,6 +31,10 @@ mw_record_id_t mw_huge_free(void *block);
 size_t mw_huge_bytes(const char *function, const void *block);
 /* Returns the number of the block's arena.  Ends the program when it is not a live huge block. */
 uint32_t mw_huge_arena(const void *block);
+/* Finds a live block by its start; false: there is none. */
+bool mw_huge_find(const void *address, mw_huge_block_t *block);
+/* Finds the first of the arena's blocks that starts above `after`; false: there is none. */
+bool mw_huge_next_of_arena(uint32_t arena, uintptr_t after, mw_huge_block_t *block);
 /* Takes one of the arena's blocks out of the table; the caller owns its memory then.  False: there
  * is none. */
 bool mw_huge_take_of_arena(uint32_t arena, mw_huge_block_t *block);

@@ -111,7 +111,7 @@ static void *block_at(const mw_page_t *page, size_t index) {
 }
 
 /* The words of a free block serve only the checks of the hardened library. */
-static void *take_from(mw_page_t *page, unsigned size_class, uint32_t **its_mark) {
+void *mw_sampled_take_from(mw_page_t *page, unsigned size_class, uint32_t **its_mark) {
 	page->used++;
 	void *block = page->free;
 	uint32_t index = block ? index_of(page, block) : page->carved;
@@ -172,12 +172,8 @@ void *mw_sampled_take(mw_arena_t *arena, unsigned size_class, uint32_t **mark) {
 		mw_queue_append(&slabs->with_room, page);
 		__atomic_store_n(&slabs->blocks, page->capacity, __ATOMIC_RELAXED);
 	}
-	void *block = take_from(page, size_class, mark);
-	if (page->used == page->capacity) {
-		mw_queue_remove(&slabs->with_room, page);
-		page->state = MW_PAGE_FULL;
-	}
-	mw_lock_bump(&slabs->taken, 1);
+	void *block = mw_sampled_take_from(page, size_class, mark);
+	mw_sampled_count_taken(slabs, page, 1);
 	mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
 	__builtin_prefetch(block, 1);
 	return block;

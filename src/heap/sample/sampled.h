@@ -8,7 +8,9 @@
 
 #include "base/check.h"
 #include "heap/layout/page.h"
+#include "heap/layout/queue.h"
 #include "heap/layout/record.h"
+#include "heap/layout/slabs.h"
 #include "os/lock/lock.h"
 
 /* Parts of a mark: see sampled_mark.h. */
@@ -26,6 +28,16 @@ typedef struct mw_slot {
 /* Takes a slot for a block of the class, not yet bound to a record; NULL: no memory.  `arena`: the
  * arena of the block, or NULL.  *mark: for mw_sampled_bind(). */
 void *mw_sampled_take(mw_arena_t *arena, unsigned size_class, uint32_t **mark);
+/* Takes a slot of a page that has room.  The caller holds the lock of its pages and counts it. */
+MW_NOINLINE void *mw_sampled_take_from(mw_page_t *page, unsigned size_class, uint32_t **mark);
+/* Slots of the page were taken.  A full page leaves the queue.  The caller holds the lock. */
+static inline void mw_sampled_count_taken(mw_slabs_t *slabs, mw_page_t *page, uint32_t slots) {
+	if (page->used == page->capacity) {
+		mw_queue_remove(&slabs->with_room, page);
+		page->state = MW_PAGE_FULL;
+	}
+	mw_lock_bump(&slabs->taken, slots);
+}
 /* Returns free slots of one class of pages to these.  In an arena that is the class of the blocks.
  */
 void mw_sampled_put_back(mw_arena_t *arena, unsigned slab_class, const mw_slot_t *slots,

@@ -349,6 +349,26 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 	return take_sample(heap, &request);
 }
 
+uint64_t mw_sampling_draw_listed(mw_heap_t *heap, unsigned size_class) {
+	uint64_t objects = hooks->draw_objects(&heap->hook_thread, mw_class_bytes[size_class]);
+	return objects == MW_DRAW_EVERY ? 1 : objects;
+}
+
+uint32_t mw_sampling_draw_number(const mw_heap_t *heap) {
+	return draw_number(heap);
+}
+
+mw_record_id_t mw_sampling_take_listed(mw_heap_t *heap, void *block, size_t requested_bytes,
+				       size_t usable_bytes) {
+	heap->beyond_small++; /* as other blocks of arenas */
+	mw_sample_request_t request = {.block = block,
+				       .requested_bytes = requested_bytes,
+				       .usable_bytes = usable_bytes,
+				       .trial_bytes = usable_bytes,
+				       .draw_number = draw_number(heap)};
+	return take_sample(heap, &request);
+}
+
 MW_SAMPLED_ONLY void mw_sampling_freed(mw_record_id_t record) {
 	mw_heap_t *heap = mw_thread.heap;
 	bool temporary = heap && heap->last_sample.record == record && is_as_remembered(heap);

@@ -68,6 +68,14 @@ void mw_sampling_missed(mw_heap_t *heap, unsigned size_class);
  * sampled). */
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
 				       size_t usable_bytes);
+/* Lists of an arena's blocks (heap/core/arena_lists.h).  Objects of the class until and including
+ * the next sample; UINT64_MAX: never. */
+uint64_t mw_sampling_draw_listed(mw_heap_t *heap, unsigned size_class);
+/* Says by which rate and epoch such a draw was made. */
+uint32_t mw_sampling_draw_number(const mw_heap_t *heap);
+/* The countdown ended at this block.  Returns its record. */
+mw_record_id_t mw_sampling_take_listed(mw_heap_t *heap, void *block, size_t requested_bytes,
+				       size_t usable_bytes);
 /* The block with this record is being freed. */
 void mw_sampling_freed(mw_record_id_t record);
 /* More pages or large blocks are in use. */

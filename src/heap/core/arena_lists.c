@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ * arena_lists.c -- fills the lists of an arena's blocks that a thread keeps, and empties them. */
+#include "heap/core/arena_lists.h"
+
+#include <string.h>
+
+#include "heap/arena/extent.h"
+#include "heap/core/free.h"
+#include "heap/local/counts.h"
+#include "heap/local/heap.h"
+#include "heap/misuse/misuse.h"
+#include "heap/sample/sampled.h"
+#include "heap/sample/sampled_mark.h"
+#include "heap/sample/sampling.h"
+#include "heap/sample/slot_cache.h"
+#include "heap/thread/thread.h"
+
+/* Longest list.  Blocks in a list are not free for other threads. */
+#define LIST_BLOCKS_MAX 64u
+#define LIST_BYTES_MAX 16384u
+
+static uint32_t length_for(size_t block_bytes) {
+	size_t blocks = LIST_BYTES_MAX / block_bytes;
+	return blocks < LIST_BLOCKS_MAX ? (uint32_t)blocks : LIST_BLOCKS_MAX;
+}
+
+void mw_arena_lists_start(mw_arena_lists_t *lists, mw_arena_t *arena) {
+	*lists = (mw_arena_lists_t){.owner = (uintptr_t)__builtin_thread_pointer(), .arena = arena};
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
+		lists->lists[c].left = (int32_t)length_for(mw_class_bytes[c]);
+	if (!MW_HARDEN_ON)
+		arena->lists = lists;
+}
+
+/* Takes up to `most` blocks of the arena's page that has room, as a list.  Returns their number. */
+static uint32_t take_list(mw_arena_t *arena, unsigned size_class, uint32_t most, void **list) {
+	mw_slabs_t *slabs = &arena->slabs[size_class];
+	uint32_t count = 0, *mark;
+	void *first = NULL, *last = NULL;
+	mw_lock_acquire_often(&slabs->lock, MW_RANK_SAMPLED);
+	mw_page_t *page = slabs->with_room.first;
+	uint32_t room = page ? page->capacity - page->used : 0;
+	for (uint32_t blocks = most < room ? most : room; count < blocks; count++) {
+		void *block = mw_sampled_take_from(page, size_class, &mark);
+		if (last)
+			mw_link_set(last, block);
+		else
+			first = block;
+		last = block;
+	}
+	if (count > 0)
+		mw_sampled_count_taken(slabs, page, count);
+	mw_lock_release_often(&slabs->lock, MW_RANK_SAMPLED);
+	if (last)
+		mw_link_set(last, NULL);
+	*list = first;
+	return count;
+}
+
+/* Takes over a changed rate: draws by another are void. */
+static void poll(mw_arena_lists_t *lists, mw_heap_t *heap) {
+	mw_sampling_poll(heap);
+	uint32_t number = mw_sampling_draw_number(heap);
+	if (MW_LIKELY(lists->draw_number == number))
+		return;
+	memset(lists->until_sample, 0, sizeof lists->until_sample);
+	lists->draw_number = number;
+}
+
+/* How many objects may pass before the next sample. */
+static uint64_t may_pass(mw_arena_lists_t *lists, mw_heap_t *heap, unsigned size_class) {
+	uint64_t *until = &lists->until_sample[size_class];
+	if (*until == 0)
+		*until = mw_sampling_draw_listed(heap, size_class);
+	return *until - 1;
+}
+
+static void pass(mw_arena_lists_t *lists, unsigned size_class, uint32_t objects) {
+	if (lists->until_sample[size_class] != UINT64_MAX)
+		lists->until_sample[size_class] -= objects;
+}
+
+static void fill(mw_arena_lists_t *lists, mw_heap_t *heap, unsigned size_class) {
+	mw_list_t *list = &lists->lists[size_class];
+	uint64_t most = may_pass(lists, heap, size_class);
+	if (most > (uint32_t)list->left)
+		most = (uint32_t)list->left;
+	uint32_t count = take_list(lists->arena, size_class, (uint32_t)most, &list->first);
+	list->left -= (int32_t)count;
+	pass(lists, size_class, count);
+	heap->counts.large_bytes += (uint64_t)count * mw_class_bytes[size_class];
+}
+
+void *mw_arena_lists_alloc(mw_arena_lists_t *lists, size_t bytes) {
+	mw_heap_t *heap = mw_heap_self();
+	if (MW_HARDEN_ON || bytes > MW_TINY_MAX_BYTES || !heap || heap->heads_off ||
+	    mw_extent_in_hook)
+		return NULL;
+	unsigned size_class = mw_class_of_tiny[bytes];
+	poll(lists, heap);
+	uint32_t *mark;
+	void *block = mw_sampled_take(lists->arena, size_class, &mark);
+	if (!block)
+		return NULL;
+	size_t block_bytes = mw_class_bytes[size_class];
+	heap->counts.large_bytes += block_bytes;
+	if (may_pass(lists, heap, size_class) == 0) {
+		lists->until_sample[size_class] = 0;
+		mw_heap_counts_show(heap);
+		mw_sampled_bind(mark, mw_sampling_take_listed(heap, block, bytes, block_bytes));
+		return block;
+	}
+	pass(lists, size_class, 1);
+	fill(lists, heap, size_class);
+	mw_heap_counts_show(heap);
+	return block;
+}
+
+/* The next sample is as many objects away as if the block had never been in its list. */
+static void unpass(mw_arena_lists_t *lists, unsigned size_class) {
+	uint64_t *until = &lists->until_sample[size_class];
+	*until += *until != 0 && *until != UINT64_MAX;
+}
+
+void mw_arena_lists_flush(mw_arena_lists_t *lists) {
+	uintptr_t owner = lists->owner;
+	lists->owner = 0; /* no block comes back */
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
+		void *block;
+		while ((block = lists->lists[c].first) != NULL) {
+			lists->lists[c].first = mw_link_get(block);
+			lists->lists[c].left++;
+			unpass(lists, c);
+			mw_heap_free_slow(block);
+		}
+	}
+	lists->owner = owner;
+}
+
+/* The class of a live block of the page without a record; MW_CLASS_COUNT: it is no such block. */
+static unsigned plain_class(const mw_page_t *page, const void *block) {
+	uint32_t offset = (uint32_t)((const char *)block - page->start);
+	uint32_t index = mw_class_index(page->size_class, offset);
+	/* Relaxed: who knows a block knows that it was carved. */
+	if (!mw_class_divides(page->size_class, offset) ||
+	    index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
+		return MW_CLASS_COUNT;
+	uint32_t mark = *mw_mark_at(page, index);
+	return mark & (MW_MARK_FREE | MW_SAMPLED_NUMBER_MASK) ? MW_CLASS_COUNT
+							      : mark >> MW_SAMPLED_CLASS_SHIFT;
+}
+
+bool mw_arena_lists_give(mw_page_t *page, void *block) {
+	mw_arena_lists_t *lists = mw_chunk_of(page)->arena->lists;
+	mw_heap_t *heap = mw_thread.heap;
+	if (!lists || !mw_arena_lists_are_own(lists) || !heap)
+		return false;
+	unsigned size_class = plain_class(page, block);
+	if (size_class >= MW_TINY_CLASSES)
+		return false;
+	mw_list_t *list = &lists->lists[size_class];
+	if (list->first == block)
+		mw_misuse_free_again(page, block);
+	/* A loop that takes what it freed last notices requests of tools here. */
+	poll(lists, heap);
+	if (list->left <= 0 || mw_heap_fill_freed >= 0 || may_pass(lists, heap, size_class) == 0)
+		return false;
+	pass(lists, size_class, 1);
+	list->left--;
+	mw_link_set(block, list->first);
+	list->first = block;
+	return true;
+}

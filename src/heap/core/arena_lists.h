@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * arena_lists.h -- free blocks of an arena that one thread keeps: its fast path to that arena.
+ * Layer: heap.  One list for each tiny class.  Blocks in the lists count as live for the arena, and
+ * none of them is a sample: each list has a countdown of its own, and a block that enters the list
+ * is counted as the allocation that it will be.  The plain library only: the hardened library
+ * checks each block that leaves an arena. */
+#ifndef MW_HEAP_ARENA_LISTS_H
+#define MW_HEAP_ARENA_LISTS_H
+
+#include "base/compiler.h"
+#include "heap/arena/arena.h"
+#include "heap/layout/link.h"
+#include "heap/layout/size_class.h"
+
+typedef struct mw_arena_lists {
+	mw_list_t lists[MW_TINY_CLASSES]; /* left: blocks that free() may add */
+	/* Objects until and including the next sample, counted from the end of the list; 0: not
+	 * drawn yet.  UINT64_MAX: never. */
+	uint64_t until_sample[MW_TINY_CLASSES];
+	uint32_t draw_number; /* of these draws */
+	uintptr_t owner; /* thread pointer of the thread that may use the lists; else no thread's */
+	mw_arena_t *arena;
+} mw_arena_lists_t;
+
+MW_ALWAYS_INLINE bool mw_arena_lists_are_own(const mw_arena_lists_t *lists) {
+	return lists->owner == (uintptr_t)__builtin_thread_pointer();
+}
+
+/* Returns a block from the list of the size; the owner calls.  NULL: the list is empty, or the size
+ * has none. */
+MW_ALWAYS_INLINE void *mw_arena_lists_pop(mw_arena_lists_t *lists, size_t bytes) {
+	if (MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES))
+		return NULL;
+	mw_list_t *list = &lists->lists[mw_class_of_tiny[bytes]];
+	void *block = list->first;
+	if (MW_LIKELY(block != NULL)) {
+		list->first = mw_link_get(block);
+		list->left++;
+	}
+	return block;
+}
+
+/* The calling thread keeps blocks of the arena from now on. */
+void mw_arena_lists_start(mw_arena_lists_t *lists, mw_arena_t *arena);
+/* A block of a size whose list is empty, which is filled from what the arena has at hand; the owner
+ * calls.  NULL: no memory, or the size has no list. */
+void *mw_arena_lists_alloc(mw_arena_lists_t *lists, size_t bytes);
+/* Frees the blocks of all lists.  No other thread uses the lists meanwhile. */
+void mw_arena_lists_flush(mw_arena_lists_t *lists);
+/* Puts a block that is freed into its list.  False: it has none, or the list is full; nothing was
+ * done. */
+bool mw_arena_lists_give(mw_page_t *page, void *block);
+
+#endif
