@@ -31,7 +31,7 @@ foreach(template ${compat_templates})
         install(FILES ${CMAKE_BINARY_DIR}/compat/${name} DESTINATION lib/mallow/compat/pkgconfig)
     elseif(name MATCHES "^(.*)-config(-version)?\\.cmake$")
         install(FILES ${CMAKE_BINARY_DIR}/compat/${name}
-            DESTINATION lib/mallow/compat/cmake/${CMAKE_MATCH_1})
+            DESTINATION lib/mallow/compat/share/cmake/${CMAKE_MATCH_1})
     endif()
 endforeach()
 foreach(prefix ${MALLOW_JEMALLOC_PREFIXES})

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * patterns.c -- ways programs use malloc, each with its true sums beside what the state file says:
  * ping-pong, LIFO, random lifetimes, frees by another thread, realloc up and down, aligned, calloc,
- * short threads, the rate changed and sampling switched off and on underway, the child of a fork.
+ * short threads, the rate changed and sampling switched off and on underway, heaps that end as a
+ * whole, the child of a fork.
  *
  * An estimate's distance from the truth, in its standard deviations (from the sizes and T: see
  * doc/internals/sampling.md), is a standard normal number if the method is right.  Over the seeds
@@ -9,6 +10,7 @@
  * LIBRARY */
 #include <malloc.h>
 #include <math.h>
+#include <mimalloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -18,6 +20,11 @@
 #include "own_state.h"
 #include "state_entry.h"
 #include "test.h"
+
+/* Of the library that is preloaded. */
+#pragma weak mi_heap_new
+#pragma weak mi_heap_malloc
+#pragma weak mi_heap_destroy
 
 enum { SEEDS = 24, COUNT = 60000, HELD = 4000 };
 #define MEAN_BYTES 16384.0
@@ -34,13 +41,24 @@ enum {
 	THREADS,
 	RATES,
 	SWITCHED,
+	HEAPS,
 	FORKED,
 	PATTERNS
 };
 static const char *const names[PATTERNS] = {
-	"ping-pong",           "lifo",    "random lifetimes", "freed elsewhere", "realloc up",
-	"realloc down",        "aligned", "calloc",           "short threads",   "changed rates",
-	"stopped and started", "forked",
+	"ping-pong",
+	"lifo",
+	"random lifetimes",
+	"freed elsewhere",
+	"realloc up",
+	"realloc down",
+	"aligned",
+	"calloc",
+	"short threads",
+	"changed rates",
+	"stopped and started",
+	"heaps of mimalloc",
+	"forked",
 };
 enum { OBJECTS, BYTES, REQUESTED, SUMS };
 
@@ -243,12 +261,30 @@ static void switched(sums_t *sums) {
 	request(sums, true, MEAN_BYTES);
 }
 
+/* Heaps end with full lists, and some of their blocks are freed before. */
+static void heaps(sums_t *sums) {
+	for (int round = 0; round < 10 * COUNT / HELD; round++) {
+		mi_heap_t *heap = mi_heap_new();
+		for (int i = 0; i < HELD / 10; i++) {
+			size_t bytes = some_size();
+			void *block = mi_heap_malloc(heap, bytes);
+			CHECK(block);
+			count(sums, block, bytes, 1);
+			if (below(2))
+				free(block);
+		}
+		mi_heap_destroy(heap);
+	}
+}
+
 /* ---- measuring ---- */
 
 static void (*const patterns[PATTERNS])(sums_t *) = {
-	[PING_PONG] = ping_pong,     [LIFO] = lifo,           [RANDOM] = random_lifetimes,
-	[ACROSS] = across,           [ALIGNED] = aligned,     [ZEROED] = zeroed,
-	[THREADS] = short_threads,   [RATES] = changed_rates, [SWITCHED] = switched,
+	[PING_PONG] = ping_pong,     [LIFO] = lifo,
+	[RANDOM] = random_lifetimes, [ACROSS] = across,
+	[ALIGNED] = aligned,         [ZEROED] = zeroed,
+	[THREADS] = short_threads,   [RATES] = changed_rates,
+	[SWITCHED] = switched,       [HEAPS] = heaps,
 	[FORKED] = random_lifetimes,
 };
 

@@ -36,6 +36,11 @@ diagnosis note environment 'TCMALLOC_SKIP_SBRK has no effect with mallow$'
 diagnosis note environment 'TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD has no effect .*request_limit'
 says_not out TCMALLOC_RELEASE_RATE
 ok "variables of gperftools"
+MIMALLOC_EAGER_COMMIT=1 MIMALLOC_GUARDED_MIN=9 MIMALLOC_PURGE_DELAY=2 "$mallow" doctor >out
+diagnosis note environment 'MIMALLOC_EAGER_COMMIT has no effect with mallow$'
+diagnosis note environment 'MIMALLOC_GUARDED_MIN has no effect .*prof_guard'
+says_not out MIMALLOC_PURGE_DELAY
+ok "variables of mimalloc"
 
 MALLOW_LIB=/no/such/file try 1 "$mallow" doctor
 diagnosis finding library '/no/such/file: No such file'

@@ -5,29 +5,33 @@
 
 #include "api/alloc.h"
 #include "base/bits.h"
-#include "compat/mimalloc/mimalloc.h"
+#include "compat/mimalloc/heap.h"
 
-static void *refuse(void) {
+static void *refuse(size_t align, size_t offset) {
+	mw_mi_error(EINVAL,
+		    "alignment %zu is not a power of two, or offset %zu not a multiple of it",
+		    align, offset);
 	errno = EINVAL;
 	return NULL;
 }
 
-void *mw_mi_alloc_aligned(size_t bytes, size_t align, size_t offset, bool zero) {
+void *mw_mi_alloc_aligned(mi_heap_t *heap, size_t bytes, size_t align, size_t offset, bool zero) {
 	if (MW_UNLIKELY(!mw_is_pow2(align) || offset % align != 0))
-		return refuse();
-	return mw_mi_alloc(bytes, align, zero);
+		return refuse(align, offset);
+	return heap ? mw_mi_heap_alloc(heap, bytes, align, zero) : mw_mi_alloc(bytes, align, zero);
 }
 
 static bool is_aligned(const void *block, size_t align, size_t offset) {
 	return (((uintptr_t)block + offset) & (align - 1)) == 0;
 }
 
-void *mw_mi_resize_aligned(void *block, size_t bytes, size_t align, size_t offset, bool zero) {
+void *mw_mi_resize_aligned(mi_heap_t *heap, void *block, size_t bytes, size_t align, size_t offset,
+			   bool zero) {
 	if (!block)
-		return mw_mi_alloc_aligned(bytes, align, offset, zero);
+		return mw_mi_alloc_aligned(heap, bytes, align, offset, zero);
 	if (!mw_is_pow2(align))
-		return refuse();
-	if (align <= MW_BLOCK_ALIGN && offset % align == 0)
+		return refuse(align, offset);
+	if (!heap && align <= MW_BLOCK_ALIGN && offset % align == 0)
 		return mw_mi_resize(block, bytes, zero);
 	size_t before = mw_mi_usable(block);
 	if (mw_fast_keeps(before, bytes) && is_aligned(block, align, offset)) {
@@ -35,7 +39,7 @@ void *mw_mi_resize_aligned(void *block, size_t bytes, size_t align, size_t offse
 			mw_api_zero_rest(block, bytes);
 		return block;
 	}
-	void *moved = mw_mi_alloc_aligned(bytes, align, offset, zero);
+	void *moved = mw_mi_alloc_aligned(heap, bytes, align, offset, zero);
 	if (!moved)
 		return NULL;
 	memcpy(moved, block, before < bytes ? before : bytes);
@@ -46,19 +50,19 @@ void *mw_mi_resize_aligned(void *block, size_t bytes, size_t align, size_t offse
 /* ---- allocate ---- */
 
 void *mi_malloc_aligned(size_t size, size_t alignment) {
-	return mw_mi_alloc_aligned(size, alignment, 0, false);
+	return mw_mi_alloc_aligned(NULL, size, alignment, 0, false);
 }
 
 void *mi_malloc_aligned_at(size_t size, size_t alignment, size_t offset) {
-	return mw_mi_alloc_aligned(size, alignment, offset, false);
+	return mw_mi_alloc_aligned(NULL, size, alignment, offset, false);
 }
 
 void *mi_zalloc_aligned(size_t size, size_t alignment) {
-	return mw_mi_alloc_aligned(size, alignment, 0, true);
+	return mw_mi_alloc_aligned(NULL, size, alignment, 0, true);
 }
 
 void *mi_zalloc_aligned_at(size_t size, size_t alignment, size_t offset) {
-	return mw_mi_alloc_aligned(size, alignment, offset, true);
+	return mw_mi_alloc_aligned(NULL, size, alignment, offset, true);
 }
 
 void *mi_calloc_aligned(size_t count, size_t size, size_t alignment) {
@@ -69,25 +73,25 @@ void *mi_calloc_aligned_at(size_t count, size_t size, size_t alignment, size_t o
 	size_t bytes;
 	if (!mw_mi_multiply(count, size, &bytes))
 		return NULL;
-	return mw_mi_alloc_aligned(bytes, alignment, offset, true);
+	return mw_mi_alloc_aligned(NULL, bytes, alignment, offset, true);
 }
 
 /* ---- resize ---- */
 
 void *mi_realloc_aligned(void *p, size_t newsize, size_t alignment) {
-	return mw_mi_resize_aligned(p, newsize, alignment, 0, false);
+	return mw_mi_resize_aligned(NULL, p, newsize, alignment, 0, false);
 }
 
 void *mi_realloc_aligned_at(void *p, size_t newsize, size_t alignment, size_t offset) {
-	return mw_mi_resize_aligned(p, newsize, alignment, offset, false);
+	return mw_mi_resize_aligned(NULL, p, newsize, alignment, offset, false);
 }
 
 void *mi_rezalloc_aligned(void *p, size_t newsize, size_t alignment) {
-	return mw_mi_resize_aligned(p, newsize, alignment, 0, true);
+	return mw_mi_resize_aligned(NULL, p, newsize, alignment, 0, true);
 }
 
 void *mi_rezalloc_aligned_at(void *p, size_t newsize, size_t alignment, size_t offset) {
-	return mw_mi_resize_aligned(p, newsize, alignment, offset, true);
+	return mw_mi_resize_aligned(NULL, p, newsize, alignment, offset, true);
 }
 
 void *mi_recalloc_aligned(void *p, size_t newcount, size_t size, size_t alignment) {
@@ -99,7 +103,7 @@ void *mi_recalloc_aligned_at(void *p, size_t newcount, size_t size, size_t align
 	size_t bytes;
 	if (!mw_mi_multiply(newcount, size, &bytes))
 		return NULL;
-	return mw_mi_resize_aligned(p, bytes, alignment, offset, true);
+	return mw_mi_resize_aligned(NULL, p, bytes, alignment, offset, true);
 }
 
 /* Microsoft's names for these. */
@@ -125,11 +129,11 @@ int mi_posix_memalign(void **p, size_t alignment, size_t size) {
 }
 
 void *mi_memalign(size_t alignment, size_t size) {
-	return mw_mi_alloc_aligned(size, alignment, 0, false);
+	return mw_mi_alloc_aligned(NULL, size, alignment, 0, false);
 }
 
 void *mi_aligned_alloc(size_t alignment, size_t size) {
-	return mw_mi_alloc_aligned(size, alignment, 0, false);
+	return mw_mi_alloc_aligned(NULL, size, alignment, 0, false);
 }
 
 void *mi_valloc(size_t size) {

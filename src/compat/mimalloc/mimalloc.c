@@ -3,11 +3,13 @@
  * the library as a whole. */
 #include "compat/mimalloc/mimalloc.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/alloc.h"
 #include "api/process/start.h"
+#include "compat/mimalloc/heap.h"
 #include "heap/core/resize.h"
 #include "heap/large/huge.h"
 #include "heap/memory/chunk.h"
@@ -27,19 +29,32 @@ bool mw_mi_multiply(size_t count, size_t size, size_t *bytes) {
 	if (MW_LIKELY(!__builtin_mul_overflow(count, size, bytes)))
 		return true;
 	mw_api_no_memory();
+	mw_mi_error(EOVERFLOW, "%zu times %zu bytes are more than any block has", count, size);
 	return false;
+}
+
+static void *checked(void *block, size_t bytes) {
+	if (MW_UNLIKELY(!block))
+		mw_mi_error(bytes > PTRDIFF_MAX ? EOVERFLOW : ENOMEM, "no memory for %zu bytes",
+			    bytes);
+	return block;
+}
+
+static MW_NOINLINE void *alloc_slow(size_t bytes, bool zero) {
+	mw_mi_beat(false);
+	return checked(zero ? mw_api_alloc_zeroed(bytes) : mw_api_alloc(bytes), bytes);
 }
 
 static void *alloc(size_t bytes) {
 	void *block = mw_api_alloc_fast(bytes);
-	return MW_LIKELY(block != NULL) ? block : mw_api_alloc(bytes);
+	return MW_LIKELY(block != NULL) ? block : alloc_slow(bytes, false);
 }
 
 static void *alloc_zeroed(size_t bytes) {
 	void *block = mw_api_alloc_fast(bytes);
 	size_t zeroed = 0;
 	if (MW_UNLIKELY(!block)) {
-		block = mw_api_alloc_zeroed(bytes);
+		block = alloc_slow(bytes, true);
 		zeroed = bytes;
 	}
 	if (MW_LIKELY(block != NULL))
@@ -50,7 +65,7 @@ static void *alloc_zeroed(size_t bytes) {
 void *mw_mi_alloc(size_t bytes, size_t align, bool zero) {
 	if (MW_LIKELY(align <= MW_BLOCK_ALIGN))
 		return zero ? alloc_zeroed(bytes) : alloc(bytes);
-	void *block = mw_api_aligned(align, bytes);
+	void *block = checked(mw_api_aligned(align, bytes), bytes);
 	if (block && zero)
 		mw_api_zero_rest(block, 0);
 	return block;
@@ -61,7 +76,7 @@ static void *resize(void *block, size_t bytes) {
 	if (MW_HARDEN_ON ? mw_harden_resize_in_place(block, bytes) != NULL
 			 : mw_fast_resize(block, bytes))
 		return block;
-	return mw_api_realloc(block, bytes);
+	return checked(mw_api_realloc(block, bytes), bytes);
 }
 
 void *mw_mi_resize(void *block, size_t bytes, bool zero) {
@@ -220,6 +235,8 @@ int mi_version(void) {
 }
 
 void mi_collect(bool force) {
+	mw_mi_beat(force);
+	mw_mi_heap_sweep();
 	if (force) {
 		mw_heap_trim();
 		return;
@@ -227,6 +244,10 @@ void mi_collect(bool force) {
 	mw_heap_abandon_cached(true);
 	mw_huge_purge(false);
 	mw_chunk_purge(false);
+}
+
+void mi_collect_reduce(size_t target_thread_owned) {
+	mi_collect(target_thread_owned == 0);
 }
 
 bool mi_is_in_heap_region(const void *p) {

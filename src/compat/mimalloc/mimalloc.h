@@ -5,10 +5,15 @@
  * handler none.
  *
  * Reading order: mimalloc.c (allocate, resize, free), aligned (alignment, growth with zeros),
- * names (strings, functions of POSIX and others), new (operator new). */
+ * names (strings, functions of POSIX and others), new (operator new), heap.h with heap, heap_alloc
+ * and heap_walk (mi_heap_t), regions (memory for heaps), options, messages, stats, process (times
+ * and memory of the process, subprocesses). */
 #ifndef MW_COMPAT_MIMALLOC_MIMALLOC_H
 #define MW_COMPAT_MIMALLOC_MIMALLOC_H
 
+/* These functions call each other directly: a place in the table of jumps for each would make every
+ * process's start longer. */
+#define mi_decl_export __attribute__((visibility("protected")))
 #include <mimalloc.h>
 
 #include "base/compiler.h"
@@ -21,12 +26,22 @@ void *mw_mi_alloc(size_t bytes, size_t align, bool zero);
  * memory; the old block stays. */
 void *mw_mi_resize(void *block, size_t bytes, bool zero);
 /* The same for any alignment; errno is EINVAL if it is not a power of two.  The address `offset`
- * bytes behind the start of the block is aligned; `offset` is a multiple of the alignment. */
-void *mw_mi_alloc_aligned(size_t bytes, size_t align, size_t offset, bool zero);
-void *mw_mi_resize_aligned(void *block, size_t bytes, size_t align, size_t offset, bool zero);
+ * bytes behind the start of the block is aligned; `offset` is a multiple of the alignment.  The
+ * block comes from the heap; NULL: from where the thread's other blocks come. */
+void *mw_mi_alloc_aligned(mi_heap_t *heap, size_t bytes, size_t align, size_t offset, bool zero);
+void *mw_mi_resize_aligned(mi_heap_t *heap, void *block, size_t bytes, size_t align, size_t offset,
+			   bool zero);
 /* Usable bytes of the block; 0 for NULL. */
 size_t mw_mi_usable(const void *block);
 /* Stores count * size.  Returns false, with errno set, if that is too large for any block. */
 bool mw_mi_multiply(size_t count, size_t size, size_t *bytes);
+
+/* Calls the program's function for deferred frees, if there is one.  Slow paths call it. */
+void mw_mi_beat(bool force);
+
+/* Writes a message to the program's output function, or to stderr.  An error is written if options
+ * ask for it, and its number is passed to the program's error function.  Keep errno. */
+MW_COLD void mw_mi_print(const char *format, ...) MW_PRINTF(1, 2);
+MW_COLD void mw_mi_error(int error, const char *format, ...) MW_PRINTF(2, 3);
 
 #endif

@@ -19,10 +19,10 @@ static MW_COLD bool retry(bool throws, void *caller) {
 	return false;
 }
 
-static void *alloc(size_t bytes, size_t align, bool throws, void *caller) {
+static void *alloc(mi_heap_t *heap, size_t bytes, size_t align, bool throws, void *caller) {
 	void *block;
 	do {
-		block = mw_mi_alloc_aligned(bytes, align, 0, false);
+		block = mw_mi_alloc_aligned(heap, bytes, align, 0, false);
 	} while (MW_UNLIKELY(!block) && retry(throws, caller));
 	return block;
 }
@@ -44,24 +44,24 @@ static size_t product(size_t count, size_t size) {
 
 void *mi_new(size_t size) {
 	void *block = mw_api_alloc_fast(size);
-	return MW_LIKELY(block != NULL) ? block : alloc(size, MW_BLOCK_ALIGN, true, CALLER);
+	return MW_LIKELY(block != NULL) ? block : alloc(NULL, size, MW_BLOCK_ALIGN, true, CALLER);
 }
 
 void *mi_new_nothrow(size_t size) {
 	void *block = mw_api_alloc_fast(size);
-	return MW_LIKELY(block != NULL) ? block : alloc(size, MW_BLOCK_ALIGN, false, CALLER);
+	return MW_LIKELY(block != NULL) ? block : alloc(NULL, size, MW_BLOCK_ALIGN, false, CALLER);
 }
 
 void *mi_new_aligned(size_t size, size_t alignment) {
-	return alloc(size, alignment, true, CALLER);
+	return alloc(NULL, size, alignment, true, CALLER);
 }
 
 void *mi_new_aligned_nothrow(size_t size, size_t alignment) {
-	return alloc(size, alignment, false, CALLER);
+	return alloc(NULL, size, alignment, false, CALLER);
 }
 
 void *mi_new_n(size_t count, size_t size) {
-	return alloc(product(count, size), MW_BLOCK_ALIGN, true, CALLER);
+	return alloc(NULL, product(count, size), MW_BLOCK_ALIGN, true, CALLER);
 }
 
 void *mi_new_realloc(void *p, size_t newsize) {
@@ -70,4 +70,12 @@ void *mi_new_realloc(void *p, size_t newsize) {
 
 void *mi_new_reallocn(void *p, size_t newcount, size_t size) {
 	return resize(p, product(newcount, size), CALLER);
+}
+
+void *mi_heap_alloc_new(mi_heap_t *heap, size_t size) {
+	return alloc(heap, size, MW_BLOCK_ALIGN, true, CALLER);
+}
+
+void *mi_heap_alloc_new_n(mi_heap_t *heap, size_t count, size_t size) {
+	return alloc(heap, product(count, size), MW_BLOCK_ALIGN, true, CALLER);
 }

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ * heap.c -- mimalloc's functions that make heaps, end them, and tell whose a block is. */
+#include "compat/mimalloc/heap.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "api/alloc.h"
+#include "api/process/start.h"
+#include "heap/core/arena_end.h"
+#include "heap/core/lookup.h"
+#include "heap/large/huge.h"
+#include "heap/memory/meta.h"
+#include "heap/thread/binding.h"
+
+#define DECAY_UNSET INT64_MIN
+
+mi_heap_t mw_mi_main_heap = {.lists = {.owner = MW_MI_OWNER_MAIN}, .state = MW_MI_HEAP_LIVE};
+
+static struct {
+	/* By number of the arena.  Release: a heap is ready when it can be found. */
+	_Atomic(mi_heap_t *) by_number[MW_ARENAS_MAX];
+} heaps MW_SPARSE;
+static _Atomic unsigned deleted_heaps;
+static _Atomic int64_t decay_ms = DECAY_UNSET;
+
+static mi_heap_t *heap_of_number(unsigned number) {
+	/* Pairs with the store in structure_for(). */
+	return atomic_load_explicit(&heaps.by_number[number], memory_order_acquire);
+}
+
+/* ---- make ---- */
+
+/* Nobody else has the number: its arena is the caller's. */
+static mi_heap_t *structure_for(unsigned number) {
+	mi_heap_t *heap = heap_of_number(number);
+	if (heap)
+		return heap;
+	heap = mw_meta_alloc(sizeof *heap);
+	if (heap)
+		atomic_store_explicit(&heaps.by_number[number], heap, memory_order_release);
+	return heap;
+}
+
+mi_heap_t *mw_mi_heap_make(mw_extent_hooks_t *hooks, int tag, bool may_be_destroyed) {
+	mi_process_init();
+	mw_mi_heap_sweep();
+	mw_arena_t *arena = mw_arena_create(hooks);
+	mi_heap_t *heap = arena ? structure_for(arena->number) : NULL;
+	if (!heap) {
+		if (arena)
+			mw_arena_destroy(arena);
+		mw_mi_error(ENOMEM, "mi_heap_new: no memory, or more than %u heaps",
+			    MW_ARENAS_MAX - 1);
+		errno = ENOMEM;
+		return NULL;
+	}
+	int64_t ms = atomic_load_explicit(&decay_ms, memory_order_relaxed);
+	if (ms != DECAY_UNSET)
+		mw_arena_set_decay(arena, ms);
+	mw_arena_lists_start(&heap->lists, arena);
+	heap->number = arena->number;
+	heap->tag = tag;
+	heap->may_be_destroyed = may_be_destroyed;
+	heap->state = MW_MI_HEAP_LIVE;
+	return heap;
+}
+
+mi_heap_t *mi_heap_new(void) {
+	return mw_mi_heap_make(NULL, 0, true);
+}
+
+void mw_mi_heap_set_decay(int64_t ms) {
+	atomic_store_explicit(&decay_ms, ms, memory_order_relaxed);
+	for (unsigned i = 1; i < mw_arena_count(); i++) {
+		mi_heap_t *heap = heap_of_number(i);
+		if (heap && heap->state != MW_MI_HEAP_NONE)
+			mw_arena_set_decay(heap->lists.arena, ms);
+	}
+}
+
+/* ---- end ---- */
+
+/* Puts the heap's lists back, and unbinds the calling thread.  False: the program may not end the
+ * heap. */
+static bool leave(mi_heap_t *heap, const char *function) {
+	if (!heap || heap == &mw_mi_main_heap)
+		return false;
+	if (heap->state != MW_MI_HEAP_LIVE) {
+		mw_mi_error(EINVAL, "%s: the heap was deleted before", function);
+		return false;
+	}
+	if (mw_thread.heap && mw_thread.heap->arena == heap->lists.arena)
+		mw_arena_bind(NULL);
+	mw_arena_lists_flush(&heap->lists);
+	heap->lists.owner = 0;
+	return true;
+}
+
+static void end_if_empty(mi_heap_t *heap) {
+	int expected = MW_MI_HEAP_DELETED;
+	if (!atomic_compare_exchange_strong(&heap->state, &expected, MW_MI_HEAP_ENDING))
+		return;
+	mw_arena_t *arena = heap->lists.arena;
+	if (atomic_load_explicit(&arena->threads, memory_order_relaxed) > 0 ||
+	    !mw_arena_is_empty(arena)) {
+		heap->state = MW_MI_HEAP_DELETED;
+		return;
+	}
+	/* First: another thread may get the number as soon as the arena is gone. */
+	heap->state = MW_MI_HEAP_NONE;
+	atomic_fetch_sub_explicit(&deleted_heaps, 1, memory_order_relaxed);
+	mw_arena_destroy(arena);
+}
+
+void mw_mi_heap_sweep(void) {
+	if (atomic_load_explicit(&deleted_heaps, memory_order_relaxed) == 0)
+		return;
+	for (unsigned i = 1; i < mw_arena_count(); i++) {
+		mi_heap_t *heap = heap_of_number(i);
+		if (heap)
+			end_if_empty(heap);
+	}
+}
+
+static void end_later(mi_heap_t *heap) {
+	atomic_fetch_add_explicit(&deleted_heaps, 1, memory_order_relaxed);
+	heap->state = MW_MI_HEAP_DELETED;
+	end_if_empty(heap);
+}
+
+void mi_heap_delete(mi_heap_t *heap) {
+	if (leave(heap, "mi_heap_delete"))
+		end_later(heap);
+}
+
+void mi_heap_destroy(mi_heap_t *heap) {
+	if (!leave(heap, "mi_heap_destroy"))
+		return;
+	if (heap->may_be_destroyed)
+		mw_arena_reset(heap->lists.arena);
+	end_later(heap);
+}
+
+void mi_heap_collect(mi_heap_t *heap, bool force) {
+	mw_mi_beat(force);
+	if (heap == &mw_mi_main_heap) {
+		mi_collect(force);
+		return;
+	}
+	if (mw_arena_lists_are_own(&heap->lists))
+		mw_arena_lists_flush(&heap->lists);
+	mw_arena_purge(heap->lists.arena, force);
+}
+
+/* The kernel places memory on the node of the thread that touches it first. */
+void mi_heap_set_numa_affinity(mi_heap_t *heap, int numa_node) {
+	(void)heap;
+	(void)numa_node;
+}
+
+/* ---- the thread's default heap ---- */
+
+mi_heap_t *mi_heap_main(void) {
+	return &mw_mi_main_heap;
+}
+
+mi_heap_t *mi_heap_get_backing(void) {
+	return &mw_mi_main_heap;
+}
+
+static mi_heap_t *live_heap(unsigned number) {
+	mi_heap_t *heap = number ? heap_of_number(number) : NULL;
+	return heap && heap->state == MW_MI_HEAP_LIVE ? heap : &mw_mi_main_heap;
+}
+
+mi_heap_t *mi_heap_get_default(void) {
+	const mw_heap_t *thread = mw_thread.heap;
+	return live_heap(thread && thread->arena ? thread->arena->number : 0);
+}
+
+mi_heap_t *mi_heap_set_default(mi_heap_t *heap) {
+	mi_process_init();
+	mi_heap_t *before = mi_heap_get_default();
+	if (heap && heap->state == MW_MI_HEAP_LIVE)
+		mw_arena_bind(heap->lists.arena);
+	return before;
+}
+
+/* ---- whose a block is ---- */
+
+mi_heap_t *mw_mi_heap_of(const void *block) {
+	if (!mw_lookup_is_block(block))
+		return NULL;
+	mw_huge_block_t huge;
+	if (mw_word_kind((uintptr_t)block) == MW_MAP_HUGE)
+		return live_heap(mw_huge_find(block, &huge) ? huge.arena : 0);
+	return live_heap(mw_heap_arena_of(block));
+}
+
+mi_heap_t *mi_heap_of(const void *p) {
+	return mw_mi_heap_of(p);
+}
+
+bool mi_heap_contains(const mi_heap_t *heap, const void *p) {
+	return heap && mw_mi_heap_of(p) == heap;
+}
+
+bool mi_heap_contains_block(mi_heap_t *heap, const void *p) {
+	return mi_heap_contains(heap, p);
+}
+
+bool mi_heap_check_owned(mi_heap_t *heap, const void *p) {
+	return mi_heap_contains(heap, p);
+}
+
+bool mi_check_owned(const void *p) {
+	return mi_heap_contains(mi_heap_get_default(), p);
+}
+
+bool mi_any_heap_contains(const void *p) {
+	return mw_lookup_is_block(p);
+}
+
+/* ---- subprocesses see all heaps ---- */
+
+bool mi_subproc_visit_heaps(mi_subproc_id_t subproc, mi_heap_visit_fun *visitor, void *arg) {
+	(void)subproc;
+	if (!visitor || !visitor(&mw_mi_main_heap, arg))
+		return false;
+	for (unsigned i = 1; i < mw_arena_count(); i++) {
+		mi_heap_t *heap = heap_of_number(i);
+		if (heap && heap->state == MW_MI_HEAP_LIVE && !visitor(heap, arg))
+			return false;
+	}
+	return true;
+}
