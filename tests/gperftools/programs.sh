@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# programs.sh BUILD_DIR SOURCE_DIR -- Debian's programs that are linked with libtcmalloc: each prints
+# with mallow's library what it prints with its own, and leaves a profile.  Ends with 77 if one of
+# them is not installed.
+. "$(dirname "$0")/lib.sh"
+missing=
+
+# as_gperftools PROFILE COMMAND...: under mallow, with a sample in 16 KiB
+as_gperftools() {
+    "$build/bin/mallow" run --as gperftools --rate 16K --output "$work/$1.pb" -- "${@:2}"
+}
+
+# has_profile NAME: some memory was allocated by the program's own functions or libraries
+has_profile() {
+    "$build/bin/mallow" top --sample-index alloc_space "$work/$1.pb" >"$work/top" 2>&1 ||
+        fail "$1: $(cat "$work/top")"
+    grep -Eq ' of [1-9][0-9.]* [KMG]iB total' "$work/top" || fail "$1: an empty profile: $(cat "$work/top")"
+}
+
+# same NAME FILTER COMMAND...: equal output, but for the lines that the sed expression deletes
+same() {
+    local name=$1 filter=$2
+    shift 2
+    "$@" 2>"$work/log" </dev/null | sed -E "$filter" >"$work/$name.own" ||
+        fail "$name fails with its own library: $(tail -n 3 "$work/log")"
+    as_gperftools "$name" "$@" 2>"$work/log" </dev/null | sed -E "$filter" >"$work/$name.mallow" ||
+        fail "$name: $(tail -n 3 "$work/log")"
+    [ -s "$work/$name.own" ] || fail "$name prints nothing"
+    diff "$work/$name.own" "$work/$name.mallow" >"$work/diff" ||
+        fail "$name prints other lines: $(head -n 5 "$work/diff")"
+    has_profile "$name"
+    echo "ok $name"
+}
+
+# is_there PROGRAM: else its name is kept for the end
+is_there() {
+    command -v "$1" >/dev/null && return 0
+    missing="$missing $1"
+    return 1
+}
+
+if is_there swipl; then
+    cat >"$work/program.pl" <<'END'
+app([], L, L).
+app([H|T], L, [H|R]) :- app(T, L, R).
+nrev([], []).
+nrev([H|T], R) :- nrev(T, RT), app(RT, [H], R).
+main :-
+    numlist(1, 600, L), nrev(L, R), nth1(1, R, First),
+    findall(M-X, (between(1, 20000, X), M is X * X mod 7), Pairs), msort(Pairs, Sorted),
+    last(Sorted, Last), numlist(0, 50, Cells),
+    atomic_list_concat(Cells, ',', Text), Big is 7 ** 3000 mod 1000007,
+    numlist(1, 5000, Keys), foldl([K, T0, T1]>>put_assoc(K, T0, K, T1), Keys, t, Tree),
+    get_assoc(4321, Tree, Found),
+    format("~w ~w ~w ~w ~w~n", [First, Last, Text, Big, Found]).
+END
+    same swipl '' swipl -g main -t halt "$work/program.pl"
+fi
+
+if is_there mpsolve; then
+    printf 'Monomial;\nDegree=60;\nInteger;\nReal;\n\n' >"$work/polynomial"
+    for i in $(seq 0 60); do echo $((i * i % 17 - 8)); done >>"$work/polynomial"
+    same mpsolve '' mpsolve -o40 "$work/polynomial"
+fi
+
+if is_there scram; then
+    tree=/usr/share/scram/input/ThreeMotor/three_motor.xml
+    [ -r "$tree" ] || fail "scram has no $tree"
+    # Times are those of the run.
+    same scram '/<(time|products|probability)>/d' scram --probability 1 "$tree"
+fi
+
+# A memcached: the same answers to the same requests.
+talk() {
+    local reply
+    exec 3<>"/dev/tcp/127.0.0.1/$port"
+    for i in $(seq 200); do
+        printf 'set key%d 0 0 %d\r\n%0*d\r\n' "$i" $((i * 20)) $((i * 20)) "$i" >&3
+        read -r reply <&3
+        echo "$reply"
+    done
+    printf 'get key77\r\nincr key200 5\r\ndelete key3\r\nget key3\r\nversion\r\nquit\r\n' >&3
+    cat <&3
+    exec 3>&-
+}
+
+can_connect() {
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null
+}
+
+# serve OUTPUT COMMAND...: the server's answers; it is asked to end
+serve() {
+    local output=$1 tries=200
+    shift
+    "$@" "$(command -v yrmcdsd)" -f "$work/yrmcds.conf" >"$work/log" 2>&1 </dev/null &
+    later_kill "$!"
+    until can_connect; do
+        tries=$((tries - 1))
+        if [ "$tries" = 0 ] || ! kill -0 "$!" 2>/dev/null; then
+            fail "no server: $(cat "$work/log")"
+        fi
+        sleep 0.1
+    done
+    talk >"$output"
+    kill "$(pgrep -f -- "yrmcdsd -f $work/yrmcds.conf" | tail -n 1)"
+    wait "$!" || true
+}
+
+if is_there yrmcdsd; then
+    port=$((20000 + $$ % 10000))
+    cat >"$work/yrmcds.conf" <<END
+user = $(id -un)
+group = $(id -gn)
+virtual_ip = 127.0.0.1
+port = $port
+repl_port = $((port + 10000))
+temp_dir = "$work"
+buckets = 1000
+workers = 2
+END
+    serve "$work/yrmcds.own" env
+    serve "$work/yrmcds.mallow" as_gperftools yrmcds
+    diff "$work/yrmcds.own" "$work/yrmcds.mallow" >"$work/diff" ||
+        fail "yrmcds answers otherwise: $(head -n 5 "$work/diff")"
+    [ "$(grep -c STORED "$work/yrmcds.mallow")" = 200 ] || fail "yrmcds: $(cat "$work/yrmcds.own")"
+    has_profile yrmcds
+    echo "ok yrmcds"
+fi
+
+[ -z "$missing" ] || {
+    echo "skipped: not installed:$missing"
+    exit 77
+}
