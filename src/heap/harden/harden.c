@@ -47,21 +47,11 @@ static bool has_slack(size_t capacity) {
 	return capacity > MW_TINY_MAX_BYTES && capacity <= MW_SMALL_MAX_BYTES;
 }
 
-/* Returns whether a large or huge block has room for two canaries between the first one and the
- * seal. */
-static bool has_more(size_t capacity, size_t bytes) {
-	return capacity - bytes >= 4 * sizeof(uint64_t);
-}
-
 static void seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
 	if (has_slack(capacity))
 		mw_harden_seal_slack(block, capacity, bytes, canary);
 	else
 		mw_harden_seal(block, capacity, bytes, canary);
-	if (capacity > MW_SMALL_MAX_BYTES && has_more(capacity, bytes)) {
-		mw_harden_store(block + bytes + 8, canary);
-		mw_harden_store(block + bytes + 16, canary);
-	}
 }
 
 /* Overwrites the seal of a block that becomes free. */
@@ -103,11 +93,7 @@ static size_t check_seal(const char *function, const char *block, size_t capacit
 	uint64_t bytes = mw_harden_sealed_bytes(found, canary);
 	if (MW_UNLIKELY(bytes > mw_harden_requested(capacity)))
 		bad_seal(function, block, capacity, MW_NO_CLAIM);
-	if (MW_UNLIKELY(!mw_harden_is_sealed(block, bytes, found)))
-		bad_seal(function, block, capacity, bytes);
-	if (capacity > MW_SMALL_MAX_BYTES && has_more(capacity, bytes) &&
-	    MW_UNLIKELY(mw_harden_load(block + bytes + 8) != canary ||
-			mw_harden_load(block + bytes + 16) != canary))
+	if (MW_UNLIKELY(!mw_harden_is_sealed(block, capacity, bytes, found)))
 		bad_seal(function, block, capacity, bytes);
 	return bytes;
 }

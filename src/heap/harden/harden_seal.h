@@ -57,13 +57,26 @@ static inline uint64_t mw_harden_behind(uint64_t seal, uint64_t bits) {
 	return seal >> bits % 64 | seal << -bits % 64;
 }
 
-/* Writes canary and size into a tiny or large block that becomes the program's. */
+/* A block that has so many bytes behind those asked for holds three canaries in a row, so that an
+ * overrun that skips the first one shows. */
+#define MW_HARDEN_MORE_SLACK 24u
+/* The smallest block has 32 bytes. */
+static inline bool mw_harden_has_more(size_t capacity, size_t bytes) {
+	return bytes <= capacity - MW_HARDEN_MORE_SLACK;
+}
+
+/* Writes canaries and size into a tiny or large block that becomes the program's. */
 MW_ALWAYS_INLINE void mw_harden_seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
 	uint64_t bits = (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
 	/* Keeps the compiler from computing it twice. */
 	__asm__("" : "+r"(bits));
-	uint64_t seal = canary ^ bits;
-	mw_harden_store(block + bytes, mw_harden_behind(seal, bits));
+	uint64_t seal = canary ^ bits, behind = mw_harden_behind(seal, bits);
+	mw_harden_store(block + bytes, behind);
+	/* A canary that reaches into the seal agrees with it there. */
+	if (mw_harden_has_more(capacity, bytes)) {
+		mw_harden_store(block + bytes + 8, behind);
+		mw_harden_store(block + bytes + 16, behind);
+	}
 	mw_harden_store(block + capacity - sizeof(uint64_t), seal);
 }
 
@@ -71,10 +84,16 @@ static inline uint64_t mw_harden_seal_of(const char *block, size_t capacity) {
 	return mw_harden_load(block + capacity - sizeof(uint64_t));
 }
 
-/* Returns whether the word behind the block's `bytes` belongs to its seal. */
-static inline bool mw_harden_is_sealed(const char *block, size_t bytes, uint64_t seal) {
-	return mw_harden_load(block + bytes) ==
-	       mw_harden_behind(seal, (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT);
+/* Returns whether the canaries behind the block's `bytes` belong to its seal. */
+MW_ALWAYS_INLINE bool mw_harden_is_sealed(const char *block, size_t capacity, size_t bytes,
+					  uint64_t seal) {
+	const char *behind = block + bytes;
+	uint64_t canary = mw_harden_behind(seal, (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT);
+	if (MW_UNLIKELY(mw_harden_load(behind) != canary))
+		return false;
+	return !mw_harden_has_more(capacity, bytes) ||
+	       MW_LIKELY(((mw_harden_load(behind + 8) ^ canary) |
+			  (mw_harden_load(behind + 16) ^ canary)) == 0);
 }
 
 /* Overwrites the last 16 bytes of a sealed block that becomes free: a block freed twice has no
@@ -95,10 +114,9 @@ static inline uint16_t *mw_slack_of(const void *block) {
 	return mw_slack_in(mw_fast_place_of(block).chunk, block);
 }
 
-/* Blocks above tiny with at least so much slack hold the seal three times in a row, so that an
- * overrun that skips the first word shows.  They also hold it in their last word, for underruns of
- * the next block, if that word is in the same kernel page: no further page is touched. */
-#define MW_HARDEN_MORE_SLACK 24u
+/* Blocks above tiny with at least MW_HARDEN_MORE_SLACK hold the seal three times in a row.  They
+ * also hold it in their last word, for underruns of the next block, if that word is in the same
+ * kernel page: no further page is touched. */
 static inline bool mw_harden_ends_in_page(const char *behind, const char *last) {
 	return ((uintptr_t)behind ^ (uintptr_t)last) < MW_OS_PAGE_BYTES;
 }
@@ -138,7 +156,8 @@ MW_ALWAYS_INLINE void mw_harden_seal_slack(char *block, size_t capacity, size_t 
 MW_ALWAYS_INLINE size_t mw_harden_live_tiny(const char *block, size_t capacity, uint64_t canary) {
 	uint64_t seal = mw_harden_seal_of(block, capacity);
 	uint64_t bytes = mw_harden_sealed_bytes(seal, canary);
-	if (MW_UNLIKELY(bytes > capacity) || MW_UNLIKELY(!mw_harden_is_sealed(block, bytes, seal)))
+	if (MW_UNLIKELY(bytes > capacity) ||
+	    MW_UNLIKELY(!mw_harden_is_sealed(block, capacity, bytes, seal)))
 		return MW_NO_CLAIM;
 	return bytes;
 }
