@@ -6,9 +6,10 @@ Links: every relative link and picture of a Markdown file names a file that is t
 behind '#' names one of its headings. Every doc/... path that another text file names is there, too.
 
 Code: a path of the tree in a code span of Markdown (`src/...`, with * for anything) is there, and
-so is a function (`mw_...()`), unless the page is a record of measurements. "`function()` in `file`", and a row of a
-table with a file and then a function, mean that the file defines the function. --fix writes the new
-path of a file that was moved, where one file of the tree has its name.
+so is a function (`mw_...()`), unless the page is a record of measurements. "`function()` in
+`file`", and a row of a table with a file and then a function, mean that the file defines the
+function. --fix writes the new path of a file that was moved, where one file of the tree has its
+name.
 
 Lines: at most 100 characters in Markdown and man pages. Not counted are rows of tables, code
 blocks, and a line that a single word without blanks (a link) makes too long."""

@@ -7,6 +7,7 @@ Two things are looked at in src/ and tools/mallow/: each #include, and, with BUI
 that an object file uses and another folder's object file defines.  A declaration marked MW_HOOK in
 a header names what a folder above defines for the header's folder: calls from there, and from
 folders that may use the header, may go up.
+Each folder with headers has one door: the header to read first.
 Exit status: 0 as the file says, 1 not, 77 the build's object files hold no symbols (link-time
 optimisation) and the includes are as the file says.
 """
@@ -27,6 +28,7 @@ LIBRARY = {
 }
 COMMAND = {"tools/CMakeFiles/mallow_tool.dir/mallow": "tools/mallow"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
+DOOR = re.compile(r"\b[Dd]oor of|door of this folder|[Tt]he folder's door")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 HOOK = re.compile(r"\bMW_HOOK\b[^;{]*?\b(\w+)\s*(?:\(|\[|;|=)")
 
@@ -113,6 +115,19 @@ def find_ring(rows, layers):
     return []
 
 
+def check_doors(files):
+    """Each folder with headers has one whose first comment says that it is the folder's door."""
+    doors = collections.defaultdict(list)
+    for path in files:
+        if path.endswith(".h"):
+            comment = COMMENT.search(open(path, encoding="utf-8").read())
+            is_door = comment and DOOR.search(" ".join(comment[0].split()))
+            doors[os.path.dirname(path)] += [path] if is_door else []
+    for folder, paths in sorted(doors.items()):
+        if len(paths) != 1:
+            yield f"{folder}: {len(paths)} headers say that they are its door, not one"
+
+
 def check_includes(files, rows):
     for path in files:
         folder = os.path.dirname(path)
@@ -196,6 +211,7 @@ def main():
     ring = find_ring(rows, layers)
     if ring:
         bad.append("scripts/layers.txt: a ring: " + " uses ".join(ring))
+    bad += check_doors(files)
     bad += check_includes(files, rows)
     if not bad and len(sys.argv) > 2:
         for program in (LIBRARY, COMMAND):

@@ -16,9 +16,10 @@ make_tree() {
     cd "$work/tree"
     mkdir -p src/low src/high tools/mallow/model scripts
     printf 'src/low:\nsrc/high: low\ntools/mallow/model:\n' >scripts/layers.txt
+    echo "/* The folder's door. */" | tee src/low/low.h >src/high/high.h
     echo '#define MW_HOOK
-int low(void); MW_HOOK int hook(void); int quiet(void);' >src/low/low.h
-    echo 'int high(void);' >src/high/high.h
+int low(void); MW_HOOK int hook(void); int quiet(void);' >>src/low/low.h
+    echo 'int high(void);' >>src/high/high.h
     printf '#include "low/low.h"\nint low(void) { return hook(); }\n' >src/low/low.c
     printf '#include "high/high.h"\n#include "low/low.h"\nint high(void) { return low(); }
 int hook(void) { return 1; }\nint quiet(void) { return 2; }\n' >src/high/high.c
@@ -64,6 +65,9 @@ sed -i 's/^src\/high: low/src\/middle: low\nsrc\/high: low middle/' scripts/laye
 printf '#include "low/low.h"\nint middle(void) { return hook(); }\n' >src/middle/middle.c
 expect 0 ", 0 findings"
 make_tree
+sed -i 1d src/low/low.h
+expect 1 'src/low: 0 headers say that they are its door'
+make_tree
 mkdir src/new
 echo 'int new;' >src/new/new.c
 expect 1 'src/new/new.c: its folder has no row'
@@ -79,5 +83,5 @@ sed -i 's,^src/low:,src/low/inner:,' scripts/layers.txt
 expect 0 ", 0 findings"
 echo 'int own;' >src/low/own.c
 expect 1 'src/high may not include "low/inner/low.h"'
-echo "$failed of 10 trees not as expected"
+echo "$failed of 11 trees not as expected"
 [ "$failed" -eq 0 ]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * command.h -- the command's entry point.
- * Layer: cmd. command.c finds the subcommand, subcommands.c holds the table of all subcommands.
+ * Layer: cmd.  The folder's door.  command.c finds the subcommand, subcommands.c holds the table of all subcommands.
  * The code of the subcommands is in the folders below: input, process, run, profile, report,
  * doctor, compat. */
 #ifndef MW_TOOL_CMD_COMMAND_H

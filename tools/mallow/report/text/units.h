@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * units.h -- formats numbers for people: three digits and a unit.
- * Layer: report/text.  The folder formats the cells of tables: numbers here, values of a sample
+ * Layer: report/text.  The folder's door.  The folder formats the cells of tables: numbers here, values of a sample
  * type in types.h, names cut to a width in names.h, colours in style.h. */
 #ifndef MW_TOOL_REPORT_TEXT_UNITS_H
 #define MW_TOOL_REPORT_TEXT_UNITS_H
