@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""includes.py SOURCE_DIR BUILD_DIR -- no source, nor the header that is its own, includes a header
-of the project without using it.
+"""includes.py SOURCE_DIR BUILD_DIR -- no source file includes a header of the project without using
+it.
 
 include-what-you-use finds such lines.  A source of the library is looked at as the plain, the
-hardened and the debug library have it: a line counts if it is superfluous in all of them.  What the
-tool would add is not asked for, because a header may come by way of another.  Exit status: 0 none,
-1 some, 77 the tool is not installed."""
+hardened and the debug library have it: a line counts if it is superfluous in all of them.  A file
+that the tool would also add headers to is left out, because a header may come by way of another.
+Exit status: 0 none, 1 some, 77 the tool is not installed."""
 import concurrent.futures
 import glob
 import os
@@ -19,18 +19,20 @@ TOOL = "include-what-you-use"
 FLAGS = ["-Xiwyu", "--no_fwd_decls", "-std=gnu11", "-D_GNU_SOURCE", "-DMALLOW_VERSION=\"\"",
          "-DMALLOW_BUILT_IN_CONF=\"\"", "-Iinclude", "-Isrc"]
 VARIATIONS = [[], ["-DMW_HARDENED=1"], ["-DMW_DEBUG=1", "-DMW_TESTING=1"]]
+PART = re.compile(r"^(\S+) should add these lines:\n(.*?)^\S+ should remove these lines:\n(.*?)"
+                  r"^The full include-list", re.M | re.S)
 REMOVED = re.compile(r'^- #include "([^"]+)"', re.M)
 
 
 def superfluous(source, flags):
-    """(file, header) of each include line of the source or its header that is not needed."""
+    """(source, header) of each include line of the source that is not needed."""
     said = subprocess.run([TOOL, *FLAGS, *flags, source], stderr=subprocess.PIPE, text=True,
                           check=False).stderr
     found = set()
-    for part in re.split(r"^(?=\S+ should remove these lines:)", said, flags=re.M)[1:]:
-        name = part.split(" ", 1)[0]
-        lines = part.split("\nThe full include-list", 1)[0]
-        found |= {(os.path.relpath(name), header) for header in REMOVED.findall(lines)}
+    for name, added, removed in PART.findall(said):
+        # A header that is not used itself may stand for one that is.
+        if os.path.relpath(name) == source and '#include "' not in added:
+            found |= {(source, header) for header in REMOVED.findall(removed)}
     return found
 
 

@@ -122,8 +122,8 @@ for unit in $(seq 40); do
     for function in $(seq 60); do
         where=text.late
         [ $((function % 2)) = 0 ] || where=text.early
-        echo "__attribute__((noinline, section(\".$where\")))"
-        echo "int f_${unit}_$function(int i) { return i * $function; }"
+        head="__attribute__((noinline, section(\".$where\"))) int f_${unit}_$function(int i)"
+        echo "$head { return i * $function; }"
     done >"unit$unit.c"
 done
 echo 'int main(void) { return 0; }' >units.c

@@ -3,9 +3,6 @@
  * page fault. */
 #include "heap/large/range_cache.h"
 
-#include "base/bits.h"
-#include "base/check.h"
-
 char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align) {
 	mw_range_t *best = NULL;
 	for (unsigned i = 0; i < MW_RANGE_CACHE_PLACES; i++) {

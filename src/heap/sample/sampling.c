@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/bits.h"
 #include "heap/layout/harden_block.h"
 #include "heap/layout/page.h"
 #include "heap/layout/record.h"

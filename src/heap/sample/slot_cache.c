@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/check.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/layout/record.h"

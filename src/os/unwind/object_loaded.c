@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/compiler.h"
 #include "os/memory/map.h"
 #include "os/unwind/object.h"
 

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/compiler.h"
 #include "os/platform/arch.h"
 #include "prof/unwind/cfi/cfi.h"
 #include "prof/unwind/rule/rule_cache.h"

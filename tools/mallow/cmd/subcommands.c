@@ -5,7 +5,6 @@
 #include "cli/help/help.h"
 #include "cli/options.h"
 #include "cli/pager.h"
-#include "cmd/command.h"
 #include "cmd/compat/compat.h"
 #include "cmd/compat/shell.h"
 #include "cmd/doctor/doctor.h"

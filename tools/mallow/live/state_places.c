@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
-#include "formats/state/state_file.h"
 #include "live/process/process.h"
 #include "model/alloc.h"
 

@@ -13,7 +13,6 @@
 
 #include "model/alloc.h"
 #include "model/text.h"
-#include "symbol/elf/object.h"
 
 /* Longest line; the rest is cut.  A line has the name of a function and perhaps the path of its
  * source. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * output.h -- writes a file, plain or gzip, that appears under its name only when it is
  * complete.
- * Layer: formats/file.  The folder's door.  The folder holds code that all formats share: this header writes files,
- * unpack.h reads gzip and zstd, open_state_file.h opens files of other users.  The first error
- * is kept, and mw_output_close() reports it. */
+ * Layer: formats/file.  The folder's door.  The folder holds code that all formats share: this
+ * header writes files, unpack.h reads gzip and zstd, open_state_file.h opens files of other
+ * users.  The first error is kept, and mw_output_close() reports it. */
 #ifndef MW_TOOL_FORMATS_FILE_OUTPUT_H
 #define MW_TOOL_FORMATS_FILE_OUTPUT_H
 

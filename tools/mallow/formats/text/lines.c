@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/text/text_formats.h"
 #include "model/alloc.h"
 #include "model/memory_limit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * units.h -- formats numbers for people: three digits and a unit.
- * Layer: report/text.  The folder's door.  The folder formats the cells of tables: numbers here, values of a sample
- * type in types.h, names cut to a width in names.h, colours in style.h. */
+ * Layer: report/text.  The folder's door.  The folder formats the cells of tables: numbers here,
+ * values of a sample type in types.h, names cut to a width in names.h, colours in style.h. */
 #ifndef MW_TOOL_REPORT_TEXT_UNITS_H
 #define MW_TOOL_REPORT_TEXT_UNITS_H
 
@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "model/profile.h"
-#include "report/text/units.h"
 
 /* Formats bytes: "1.5 MiB", "512 B".  Writes at most `size` bytes with the NUL. Returns
  * `buffer`. */

@@ -9,7 +9,6 @@
 #include "model/alloc.h"
 #include "model/table.h"
 #include "symbol/elf/demangle.h"
-#include "symbol/files/symbol_options.h"
 
 /* A function of the object.  Texts are compared by address: the object holds each text once or a
  * few times, and demangling takes most of the time. */
