@@ -9,8 +9,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" # dumps of the profile are written there
 export LD_LIBRARY_PATH=$build/lib/mallow/compat
-# shellcheck disable=SC2016 # the backquotes are Markdown's
 types='64 bits|32 bits|64 bits, signed|bool|text'
+# shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -En 's/^\| `([^`]*)` \| ('"$types"') \| r[w-] \| live \|$/\2 \1/p' \
     "$source/doc/reference/mallctl.md" |
     grep -v ' thread.tcache.ncached_max' |

@@ -38,7 +38,7 @@ ok "a slope over five profiles"
 
 try 0 "$mallow" diff 0.folded 4.folded
 says out '^ +change +flat% +cum  function$' # such files hold no time
-[ "$(rows | head -1)" = 'leak +400 +400 leak' ] || fail "two profiles: $(rows)"
+[ "$(rows | sed -n 1p)" = 'leak +400 +400 leak' ] || fail "two profiles: $(rows)"
 ok "two profiles"
 
 # Sampled at T = 64 KiB: 40 MiB more are no chance, one object more of 16 KiB is.

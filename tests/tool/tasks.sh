@@ -70,8 +70,8 @@ int main(void) {
 	return load(100000) == NULL;
 }
 END
-cc -g -O0 -fno-builtin -o test-old test.c && cc -g -O0 -fno-builtin -DLEAK -o test-new test.c ||
-    fail "test.c does not compile"
+cc -g -O0 -fno-builtin -o test-old test.c || fail "test.c does not compile"
+cc -g -O0 -fno-builtin -DLEAK -o test-new test.c || fail "test.c with -DLEAK does not compile"
 task 8 none
 
 cat >big.cc <<'END'
