@@ -128,14 +128,20 @@ if command -v perl >/dev/null; then
     try 0 "$mallow" report "${started[-1]}"
     says out '^Command: server: reader of pages$'
     # A forked process, as PostgreSQL's, has its title before it has a state file.
-    # shellcheck disable=SC2016 # Perl's variables
-    MALLOW_CONF=prof_sample:1,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so perl -e '
-        $0 = "server: parent"; $pid = fork;
-        if (!$pid) {
-            $0 = "server: child"; @kept = map { "x" x 1000 } 1 .. 1000;
-            print "$$\n"; close(STDOUT); sleep 60
-        }
-        waitpid($pid, 0)' >child &
+    cat >forks.pl <<'END'
+$0 = "server: parent";
+$pid = fork;
+if (!$pid) {
+    $0 = "server: child";
+    @kept = map { "x" x 1000 } 1 .. 1000;
+    print "$$\n";
+    close(STDOUT);
+    sleep 60;
+}
+waitpid($pid, 0);
+END
+    MALLOW_CONF=prof_sample:1,prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so \
+        perl forks.pl >child &
     started+=($!)
     await 60 grep -q . child
     try 0 "$mallow" ls
