@@ -32,6 +32,23 @@ says out 'do_something .*example\.c:13'
 says out 'do_something_else .*example\.c:18'
 ok "the tutorial's example, exact: $usable bytes"
 
+# The peak is the first allocation, before there is a state file; the time is of the process.
+cat >peak.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void) {
+	usleep(300000);
+	char *block = malloc(30 << 20);
+	memset(block, 1, 30 << 20);
+	return block[5] == 0;
+}
+END
+cc -g -O0 -fno-builtin -o peak peak.c || fail "peak.c does not compile"
+try 0 "$mallow" run -o peak.pb.gz ./peak
+says err '^mallow: peak: .* (3[0-9][0-9] ms|[4-9][0-9][0-9] ms|[0-9.]+ s) after the start$'
+ok "the time of the peak"
+
 if command -v go >/dev/null; then
     export GOCACHE=$work/go HOME=$work PPROF_TMPDIR=$work
     try 0 go tool pprof -top -unit B -sample_index inuse_space "$profile"

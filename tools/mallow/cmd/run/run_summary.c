@@ -12,6 +12,7 @@
 #include "cli/print.h"
 #include "cli/terminal.h"
 #include "cmd/input/load.h"
+#include "live/process/process.h"
 #include "model/merge.h"
 #include "model/text.h"
 #include "report/report.h"
@@ -67,12 +68,22 @@ static int64_t total_of(const mw_profile_t *p, const char *type) {
 	return index >= 0 ? mw_profile_total(p, (size_t)index) : 0;
 }
 
+/* Returns the time from the start of the process to its peak.  The start is known in ticks of
+ * 10 ms.  The state file is created later, and perhaps after the peak. */
+static uint64_t time_of_peak(const mw_snapshot_t *snapshot) {
+	const mw_state_header_t *header = &snapshot->header;
+	uint64_t peak_ns = header->created_realtime_ns + snapshot->live.peak_monotonic_ns -
+			   header->created_monotonic_ns;
+	uint64_t start_ns = mw_process_start_realtime_ns(header->start_ticks);
+	return peak_ns > start_ns ? peak_ns - start_ns : 0;
+}
+
 static void print_totals(const mw_run_summary_t *s) {
 	const mw_state_live_t *live = &s->snapshot->live;
 	char text[4 * MW_SHOW_BYTES], after[MW_SHOW_BYTES];
 	char rate[MW_SHOW_BYTES], samples[MW_SHOW_BYTES];
 	bool exact = live->mean_bytes == 1;
-	uint64_t peak_ns = live->peak_monotonic_ns - s->snapshot->header.created_monotonic_ns;
+	uint64_t peak_ns = time_of_peak(s->snapshot);
 	mw_complain("peak:            %s, %s after the start",
 		    amount(live->peak_bytes, total_of(s->profile, "peak_objects"), exact, text,
 			   sizeof(text)),
