@@ -142,6 +142,8 @@ static void print_text(const mw_view_t *v, const tags_t *t) {
 	const char *unit = mw_view_unit(v, NULL);
 	int64_t sum = 0;
 	mw_view_header(v, NULL, unit);
+	if (t->count == 1 && !v->is_pprof)
+		fputs("\nnothing: all values are 0\n", v->out);
 	for (size_t i = 1; i < t->count; i++) {
 		const tag_t *tag = &t->tags[i];
 		if (i == 1 || tag->label.key != t->tags[i - 1].label.key) {
