@@ -7,6 +7,7 @@
 #include "heap/local/head.h"
 #include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
+#include "heap/thread/flush.h"
 #include "heap/thread/thread.h"
 #include "prof/control/control.h"
 #include "prof/dump/dump_view.h"
@@ -102,7 +103,7 @@ const mw_compat_calls_t *mallow_compat_calls(void) {
 		.walk = mw_heap_walk,
 		.thread_cache_bytes = thread_cache_bytes,
 		.owns = owns,
-		.flush_thread = mw_heap_take_rate,
+		.flush_thread = mw_heap_flush_thread,
 		.capture = capture,
 		.stack_count = stack_count,
 		.stack_at = stack_at,

@@ -21,6 +21,7 @@ static struct {
 } arenas MW_SPARSE;
 
 _Atomic unsigned mw_arena_numbers;
+_Atomic unsigned mw_arena_forks;
 
 mw_arena_t *mw_arena_of(size_t number) {
 	if (number == 0 || number >= MW_ARENAS_MAX)
@@ -154,6 +155,32 @@ size_t mw_arena_purge_each_slow(bool all) {
 	return total;
 }
 
+/* Longest time that a fork waits for purging: a function of the program may never return. */
+#define FORK_WAIT_NS UINT64_C(1000000000)
+
+static void wait_for_fork(mw_arena_t *arena, uint64_t deadline_ns) {
+	mw_lock_fork_acquire(&arena->lock);
+	for (unsigned turn = 0; arena->purging > 0 && mw_os_monotonic_ns() < deadline_ns; turn++) {
+		mw_lock_fork_release(&arena->lock, false);
+		mw_os_back_off(turn);
+		mw_lock_fork_acquire(&arena->lock);
+	}
+	mw_lock_fork_release(&arena->lock, false);
+}
+
+void mw_arena_fork_begin(void) {
+	atomic_fetch_add_explicit(&mw_arena_forks, 1, memory_order_relaxed);
+	/* A hook that forks is part of the purging that it would wait for. */
+	if (mw_extent_in_hook)
+		return;
+	uint64_t deadline_ns = mw_os_monotonic_ns() + FORK_WAIT_NS;
+	for (unsigned i = 1; i < mw_arena_count(); i++) {
+		mw_arena_t *arena = mw_arena_of(i);
+		if (arena)
+			wait_for_fork(arena, deadline_ns);
+	}
+}
+
 void mw_arena_fork_prepare(void) {
 	mw_lock_fork_acquire(&arenas.lock);
 	for (unsigned i = 1; i < mw_arena_count(); i++) {
@@ -163,13 +190,6 @@ void mw_arena_fork_prepare(void) {
 		for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 			mw_lock_fork_acquire(&arena->slabs[c].lock);
 		mw_lock_fork_acquire(&arena->lock);
-		/* As in chunk.c: a thread that is purging would leave its slices taken in the
-		 * child. */
-		for (unsigned turn = 0; arena->purging > 0; turn++) {
-			mw_lock_fork_release(&arena->lock, false);
-			mw_os_back_off(turn);
-			mw_lock_fork_acquire(&arena->lock);
-		}
 	}
 }
 
@@ -178,9 +198,16 @@ void mw_arena_fork_release(bool in_child) {
 		mw_arena_t *arena = mw_arena_of(i);
 		if (!arena)
 			continue;
+		/* A thread that is purging does not exist in the child. */
+		if (in_child)
+			arena->purging = 0;
 		mw_lock_fork_release(&arena->lock, in_child);
 		for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 			mw_lock_fork_release(&arena->slabs[c].lock, in_child);
 	}
 	mw_lock_fork_release(&arenas.lock, in_child);
+	if (in_child)
+		atomic_store_explicit(&mw_arena_forks, 0, memory_order_relaxed);
+	else
+		atomic_fetch_sub_explicit(&mw_arena_forks, 1, memory_order_relaxed);
 }

@@ -65,6 +65,8 @@ struct mw_arena {
 mw_arena_t *mw_arena_of(size_t number);
 /* Numbers given so far.  mw_arena_numbers leaves 0 out.  Numbers of destroyed arenas are given
  * again. */
+/* Forks under way: no arena begins to be purged. */
+extern _Atomic unsigned mw_arena_forks;
 extern _Atomic unsigned mw_arena_numbers;
 static inline unsigned mw_arena_count(void) {
 	return 1 + atomic_load_explicit(&mw_arena_numbers, memory_order_relaxed);
@@ -130,6 +132,10 @@ static inline size_t mw_arena_in_use_bytes(void) {
 	return atomic_load_explicit(&mw_arena_slices_in_use, memory_order_relaxed) * MW_SLICE_BYTES;
 }
 
+/* Called before fork() takes the heap's first lock: waits until no arena is being purged, at most a
+ * second.  Functions of the program that purge may need any lock of the heap.  Slices that are
+ * being purged at the fork all the same are lost to the child. */
+void mw_arena_fork_begin(void);
 void mw_arena_fork_prepare(void);
 void mw_arena_fork_release(bool in_child);
 

@@ -34,7 +34,8 @@ static void add(_Atomic uint64_t *counter, uint64_t by) {
 
 static void clear_metadata(mw_chunk_t *chunk) {
 	mw_page_t *pages = mw_chunk_page(chunk, 0);
-	memset(chunk, 0, sizeof(*chunk));
+	/* The record, and the class bytes behind it. */
+	memset(chunk, 0, MW_CHUNK_ENTRIES_OFFSET);
 	memset(mw_page_entry(pages), 0, MW_CHUNK_SLICES * sizeof(mw_entry_t));
 	memset(pages, 0, MW_CHUNK_SLICES * sizeof(mw_page_t));
 }
@@ -222,7 +223,10 @@ size_t mw_arena_purge(mw_arena_t *arena, bool all) {
 	uint64_t due_ns = atomic_load_explicit(&arena->purge_due_ns, memory_order_relaxed);
 	/* The arena may be gone: threads that are not bound to it purge it, too. */
 	bool there = mw_arena_of(arena->number) == arena;
-	if (there && (all || (due_ns != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due_ns))) {
+	/* Relaxed: both sides hold the arena's lock between their accesses to the two counts. */
+	bool forks = atomic_load_explicit(&mw_arena_forks, memory_order_relaxed) > 0;
+	if (there && !forks &&
+	    (all || (due_ns != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due_ns))) {
 		/* Slices that become dirty meanwhile set the time again. */
 		atomic_store_explicit(&arena->purge_due_ns, UINT64_MAX, memory_order_relaxed);
 		arena->purging++;

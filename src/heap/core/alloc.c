@@ -85,6 +85,7 @@ static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 		cut(page, &list, keep, count);
 		heap->counts.given[size_class] -= count - keep;
 	}
+	heap->head_changes++;
 	mw_thread.heads[size_class] = list;
 	return true;
 }
@@ -154,6 +155,7 @@ static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
 	heap->left[size_class] -= count;
 	heap->counts.given[size_class] += count;
 	heap->counts.fills[size_class]++;
+	heap->head_changes++;
 	mw_thread.heads[size_class] = mw_link_get(block);
 	return block;
 }
@@ -182,6 +184,7 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	heap->counts.given[size_class] += count - held;
 	heap->counts.fills[size_class]++;
 	page->used = page->carved - held;
+	heap->head_changes++;
 	mw_thread.heads[size_class] = mw_link_get(block);
 	return block;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/check.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/layout/size_class.h"
@@ -80,8 +81,9 @@ MW_ALWAYS_INLINE bool mw_remote_add(mw_remote_cache_t *cache, uintptr_t chunk, u
 		mw_entry_t *entry = (mw_entry_t *)(place + MW_CHUNK_ENTRIES_OFFSET);
 		if (atomic_load_explicit(&entry->owner, memory_order_relaxed) == own_full)
 			return false;
-		return mw_remote_keep(&cache->bins[*mw_chunk_class(chunk, (uintptr_t)block)],
-				      block);
+		uint8_t bin = *mw_chunk_class(chunk, (uintptr_t)block);
+		MW_ASSERT(bin <= MW_TINY_CLASSES);
+		return mw_remote_keep(&cache->bins[bin], block);
 	}
 	void *first = batch->first;
 	if (MW_UNLIKELY(first == block) || MW_UNLIKELY(--batch->room < 0))

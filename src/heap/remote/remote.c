@@ -30,6 +30,8 @@ static void send(mw_heap_t *heap, mw_page_t *page, void *first, void *last, uint
 	} else if (heap && mw_remote_reclaims(heap, page)) {
 		mw_heap_page_reclaim(heap, page, first, count);
 	} else {
+		if (heap)
+			heap->counts.left_bytes -= (uint64_t)count * page->block_bytes;
 		mw_heap_page_put_back(page, first, count);
 		mw_abandoned_add(page);
 	}

@@ -123,6 +123,9 @@ static void draw_anew(mw_heap_t *heap) {
 }
 
 void mw_sampling_thread_start(mw_heap_t *heap) {
+	/* A thread whose heap was cached drew the countdowns at a rate of its own. */
+	if (heap->hook_thread.rate != 0)
+		memset(heap->left, 0, sizeof heap->left);
 	memset(&heap->hook_thread, 0, sizeof heap->hook_thread);
 	draw_anew(heap);
 	heap->last_sample.record = 0;

@@ -12,17 +12,22 @@
 #include "heap/memory/chunk.h"
 #include "heap/thread/thread.h"
 
+static void divert_from(mw_entry_t *entry, uintptr_t owner) {
+	/* Another thread may be taking the page. */
+	atomic_compare_exchange_strong_explicit(&entry->owner, &owner, MW_OWNER_DIVERT,
+						memory_order_relaxed, memory_order_relaxed);
+}
+
 /* Full pages above tiny, which are in no list, keep the owner word of the thread that had them last
- * (heap/remote/abandoned.c). */
+ * (heap/remote/abandoned.c). In the child of a fork that thread may be gone, and this one may have
+ * its thread pointer. */
 static MW_COLD void divert_full_pages(void) {
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 	for (const mw_chunk_t *chunk = mw_chunk_newest(); chunk; chunk = chunk->all_next) {
 		for (unsigned slice = 1; slice < MW_CHUNK_SLICES; slice++) {
 			mw_entry_t *entry = mw_page_entry(mw_chunk_page(chunk, slice));
-			uintptr_t owner = (uintptr_t)__builtin_thread_pointer();
-			/* Another thread may be taking the page. */
-			atomic_compare_exchange_strong_explicit(
-				&entry->owner, &owner, MW_OWNER_DIVERT, memory_order_relaxed,
-				memory_order_relaxed);
+			divert_from(entry, self);
+			divert_from(entry, self | MW_OWNER_STACK);
 		}
 	}
 }

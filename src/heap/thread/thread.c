@@ -219,6 +219,7 @@ void mw_heap_sum_counts(mw_heap_counts_t *sum) {
 
 /* In rising rank, so that no thread that holds one of the locks waits for another meanwhile. */
 void mw_heap_fork_prepare(void) {
+	mw_arena_fork_begin();
 	mw_sampled_fork_prepare();
 	mw_lock_fork_acquire(&heaps.lock);
 	mw_abandoned_fork_prepare();

@@ -6,11 +6,13 @@
  * mw_tables_enter() and mw_tables_leave(). A reset, a fork and the publication of the state file
  * quiesce the tables: they wait until no thread is between these two calls, and hold the lock.
  *
- * A thread waits at most 200 ms for the lock and then takes it over: a signal handler that leaves
- * malloc by longjmp never releases the lock, and a debugger may stop the owner. Only the current
- * owner can release the lock, so a former owner that continues later releases nothing. Until then
- * it may still write single words of counters and records, whose memory never moves and is never
- * unmapped (store.h). The counts of the samples in flight may then be wrong. */
+ * A thread that saw the lock in one hand for a second takes it over: a signal handler that leaves
+ * malloc by longjmp never releases the lock, and a debugger may stop the owner. A thread that
+ * quiesces the tables may hold the lock for ten seconds: a fork of a large process takes long.
+ * Only the current owner can release the lock, so a former owner that continues later releases
+ * nothing. Until then it may still write single words of counters and records, whose memory never
+ * moves and is never unmapped (store.h). Counters that it sets back lose what was counted
+ * meanwhile. */
 #ifndef MW_PROF_STORE_TABLE_LOCK_H
 #define MW_PROF_STORE_TABLE_LOCK_H
 
@@ -26,6 +28,9 @@ typedef struct mw_table_lock {
 	/* Address of the owner's mw_table_lock_self; 0: the lock is free. On a cache line of its
 	 * own, apart from fields that seldom change. */
 	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uintptr_t owner;
+	/* How often the lock was taken: a thread that waits sees by it that the lock changes hands.
+	 * Written by the owner. */
+	_Atomic uint32_t taken;
 	_Atomic int32_t inside;  /* threads between mw_tables_enter() and mw_tables_leave() */
 	_Atomic uint32_t closed; /* threads that quiesce the tables */
 } mw_table_lock_t;
@@ -45,9 +50,13 @@ MW_COLD bool mw_tables_lock_slowly(mw_table_lock_t *lock);
 static inline bool mw_tables_try_lock(mw_table_lock_t *lock) {
 	uintptr_t nobody = 0;
 	/* Pairs with the release in mw_tables_unlock(). */
-	return atomic_compare_exchange_strong_explicit(&lock->owner, &nobody,
-						       (uintptr_t)&mw_table_lock_self,
-						       memory_order_acquire, memory_order_relaxed);
+	if (!atomic_compare_exchange_strong_explicit(&lock->owner, &nobody,
+						     (uintptr_t)&mw_table_lock_self,
+						     memory_order_acquire, memory_order_relaxed))
+		return false;
+	uint32_t taken = atomic_load_explicit(&lock->taken, memory_order_relaxed);
+	atomic_store_explicit(&lock->taken, taken + 1, memory_order_relaxed);
+	return true;
 }
 
 /* Takes the lock. The result is passed to mw_tables_unlock(). Returns false if the lock is not
@@ -82,7 +91,7 @@ static inline void mw_tables_leave(mw_table_lock_t *lock) {
 	atomic_fetch_sub_explicit(&lock->inside, 1, memory_order_release);
 }
 
-/* Returns when no thread is inside and the caller holds the lock, or after 200 ms. Must not be
+/* Returns when no thread is inside, or after 200 ms, and the caller holds the lock. Must not be
  * called between mw_tables_enter() and mw_tables_leave(). The result is passed to
  * mw_tables_resume(). */
 MW_COLD bool mw_tables_quiesce(mw_table_lock_t *lock);

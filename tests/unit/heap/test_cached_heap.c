@@ -290,6 +290,23 @@ static void test_samples_are_not_lost_between_threads(void) {
 	all_blocks_are_back(); /* slabs of samples stay */
 }
 
+/* A countdown that was drawn at a thread's own rate is not gone on with at another one: its sample
+ * would have the wrong weight. */
+static void test_countdowns_of_a_rate_end_with_the_thread(void) {
+	mw_fast_free(mw_heap_alloc(BYTES));
+	mw_heap_t *heap = mw_heap_self();
+	unsigned size_class = mw_class_of(BYTES);
+	heap->left[size_class] = 1000;
+	end_thread();
+	CHECK(mw_heap_self() == heap);
+	CHECK_EQ(heap->left[size_class], 1000);
+	heap->hook_thread.rate = 3;
+	end_thread();
+	CHECK(mw_heap_self() == heap);
+	CHECK_EQ(heap->left[size_class], 0);
+	all_blocks_are_back();
+}
+
 #ifdef MW_HARDENED
 /* Where what a thread frees of others' waits, although it links no block of its own. */
 static void test_draws_start_anywhere(void) {
@@ -313,6 +330,7 @@ int main(void) {
 	RUN(test_a_heap_with_a_rate_of_its_own_is_not_cached);
 	RUN(test_room_is_not_lost_by_a_fork);
 	RUN(test_none_is_cached_for_long);
+	RUN(test_countdowns_of_a_rate_end_with_the_thread);
 	RUN(test_samples_are_not_lost_between_threads);
 	return 0;
 }

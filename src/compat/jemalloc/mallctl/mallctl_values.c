@@ -16,6 +16,7 @@
 #include "heap/local/counts.h"
 #include "heap/memory/background.h"
 #include "heap/stats/thread_counter.h"
+#include "heap/thread/flush.h"
 #include "heap/thread/thread.h"
 #include "os/memory/map.h"
 #include "prof/prof.h"
@@ -166,7 +167,7 @@ int mw_ctl_at_thread_pointer(mw_ctl_call_t *call) {
 
 int mw_ctl_at_thread_flush(mw_ctl_call_t *call) {
 	(void)call;
-	mw_heap_take_rate();
+	mw_heap_flush_thread();
 	return 0;
 }
 

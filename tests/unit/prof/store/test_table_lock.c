@@ -3,6 +3,7 @@
 #include "prof/store/table_lock.h"
 
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/time/clock.h"
@@ -134,6 +135,36 @@ static void only_the_owner_unlocks(void) {
 	mw_table_lock_wait_max_ns = 200000000;
 }
 
+static void *wait_for_lock(void *unused) {
+	(void)unused;
+	bool locked = mw_tables_lock(&lock);
+	CHECK_EQ(step, 5);
+	mw_tables_unlock(&lock, locked);
+	return NULL;
+}
+
+/* The lock changes hands for longer than a thread waits for one owner: no owner loses it. */
+static void busy_owners_keep_the_lock(void) {
+	enum { CHANGES = 600 };
+	const struct timespec millisecond = {.tv_nsec = 1000000};
+	uint64_t takeovers = mw_table_lock_takeovers;
+	pthread_t waiter;
+	char owners[2];
+	step = 4;
+	lock.owner = (uintptr_t)&owners[0];
+	CHECK(pthread_create(&waiter, NULL, wait_for_lock, NULL) == 0);
+	for (int i = 0; i < CHANGES; i++) {
+		lock.owner = (uintptr_t)&owners[i % 2];
+		lock.taken++;
+		nanosleep(&millisecond, NULL);
+	}
+	CHECK_EQ(mw_table_lock_takeovers, takeovers);
+	step = 5;
+	lock.owner = 0;
+	CHECK(pthread_join(waiter, NULL) == 0);
+	CHECK_EQ(mw_table_lock_takeovers, takeovers);
+}
+
 /* A handler that left by longjmp never passes out: once a fifth of a second, then never again. */
 static void lost_ones_are_given_up(void) {
 	mw_tables_enter(&lock);
@@ -169,6 +200,7 @@ int main(void) {
 	RUN(one_thread_holds_the_lock);
 	RUN(lost_locks_are_taken_over);
 	RUN(only_the_owner_unlocks);
+	RUN(busy_owners_keep_the_lock);
 	RUN(lost_ones_are_given_up);
 	RUN(nobody_waits_for_themself);
 	return 0;
