@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# programs.sh BUILD_DIR SOURCE_DIR -- Debian's programs that are linked with libtcmalloc: each prints
-# with mallow's library what it prints with its own, and leaves a profile.  Ends with 77 if one of
-# them is not installed.
+# programs.sh BUILD_DIR SOURCE_DIR -- Debian's programs that are linked with libtcmalloc: each
+# prints with mallow's library what it prints with its own, and leaves a profile.  Ends with 77 if
+# one of them is not installed.
 . "$(dirname "$0")/lib.sh"
 missing=
 
@@ -15,7 +15,8 @@ as_gperftools() {
 has_profile() {
     "$build/bin/mallow" top --sample-index alloc_space "$work/$1.pb" >"$work/top" 2>&1 ||
         fail "$1: $(cat "$work/top")"
-    grep -Eq ' of [1-9][0-9.]* [KMG]iB total' "$work/top" || fail "$1: an empty profile: $(cat "$work/top")"
+    grep -Eq ' of [1-9][0-9.]* [KMG]iB total' "$work/top" ||
+        fail "$1: an empty profile: $(cat "$work/top")"
 }
 
 # same NAME FILTER COMMAND...: equal output, but for the lines that the sed expression deletes

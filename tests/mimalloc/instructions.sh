@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # instructions.sh BUILD_DIR SOURCE_DIR -- mi_heap_malloc() of a small size takes at most five
-# instructions more than mi_malloc(), from the main heap or from one of the program's own, as long as
-# the heap's list has blocks.
+# instructions more than mi_malloc(), from the main heap or from one of the program's own, as long
+# as the heap's list has blocks.
 . "$(dirname "$0")/lib.sh"
 need valgrind
 program=$build/tests/mimalloc_pair

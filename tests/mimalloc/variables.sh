@@ -38,10 +38,9 @@ said MIMALLOC_ARENA_RESERVE=-1 \
     "mallow: MIMALLOC_ARENA_RESERVE: '-1' is not a number; the variable is ignored"
 said MIMALLOC_ARENA_RESERVE=9000000000000000T \
     "mallow: MIMALLOC_ARENA_RESERVE: '9000000000000000T' is not a number; the variable is ignored"
-said MIMALLOC_SHOW_STATISTICS=1 \
-    "mallow: MIMALLOC_SHOW_STATISTICS: not an option of mimalloc that mallow knows; the variable is ignored"
-said MIMALLOC_=1 \
-    "mallow: MIMALLOC_: not an option of mimalloc that mallow knows; the variable is ignored"
+unknown='not an option of mimalloc that mallow knows; the variable is ignored'
+said MIMALLOC_SHOW_STATISTICS=1 "mallow: MIMALLOC_SHOW_STATISTICS: $unknown"
+said MIMALLOC_=1 "mallow: MIMALLOC_: $unknown"
 
 # The messages of errors.
 cat >"$work/large.c" <<'END'
