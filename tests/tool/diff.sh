@@ -16,7 +16,8 @@ done
 rows() { sed '1,/ function$/d' out | awk '{ print $NF, $1, $3, $4 }'; }
 # The order of the operands does not matter: their times do.
 try 0 "$mallow" diff 3.folded 0.folded 4.folded 1.folded 2.folded
-says out '^Slope: \+100/min over 5 profiles in 4\.00 min; it grew in [0-9] of 4 steps$'
+says out '^Slope: \+100/min over 5 profiles in 4\.00 min$'
+says out '^ +it grew in 4 of 4 steps$'
 [ "$(rows)" = $'leak +400 +100 4/4\nmain 0 0 0/4' ] || fail "the leak is not first: $(rows)"
 says_not out ' (cache|config)$'
 try 0 "$mallow" diff --trim=false ./*.folded

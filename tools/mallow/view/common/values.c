@@ -142,23 +142,37 @@ static void print_filters(const mw_view_t *v) {
 	free(filters);
 }
 
-/* Prints the change, its time, and whether the sampling error alone may explain it. */
+/* Prints whether the sampling error alone may explain a change. */
+static void print_chance(const mw_view_t *v, const char *unit, bool is_more) {
+	char full[LINE_BYTES], shorter[LINE_BYTES], limit[MW_VALUE_BYTES];
+	const char *verdict = is_more ? "more than chance" : "perhaps chance";
+	mw_view_value(v, unit, (int64_t)v->chance, limit);
+	snprintf(full, sizeof(full), "        %s: sampling alone makes up to %s in 95 of 100 cases",
+		 verdict, limit);
+	snprintf(shorter, sizeof(shorter), "%s: up to %s", verdict, limit);
+	print_fitting(v, (const char *const[]){full, shorter, verdict}, 3);
+}
+
+/* Prints the change, its time, and whether it may be chance. */
 static void print_change(const mw_view_t *v, const char *unit) {
 	const mw_profile_t *p = v->profile;
 	int64_t change = mw_profile_total(p, v->type);
 	double seconds = ((double)p->time_ns - (double)p->origin.base_time_ns) / 1e9;
-	char value[MW_VALUE_BYTES], before[MW_VALUE_BYTES];
-	char rate[MW_VALUE_BYTES], chance[MW_VALUE_BYTES];
-	fprintf(v->out, "Change: %s%s from %s", change > 0 ? "+" : "",
-		mw_view_value(v, unit, change, value), mw_view_value(v, unit, v->total, before));
+	char value[MW_VALUE_BYTES], before[MW_VALUE_BYTES], rate[MW_VALUE_BYTES];
+	char full[LINE_BYTES], shorter[LINE_BYTES / 2], shortest[LINE_BYTES / 2];
+	snprintf(shortest, sizeof(shortest), "%s%s", change > 0 ? "+" : "",
+		 mw_view_value(v, unit, change, value));
+	snprintf(shorter, sizeof(shorter), "Change: %.60s from %s", shortest,
+		 mw_view_value(v, unit, v->total, before));
 	if (p->time_ns > 0 && p->origin.base_time_ns > 0 && seconds > 0)
-		fprintf(v->out, " in %.*f s, %s/s", seconds < 10 ? 1 : 0, seconds,
-			mw_view_value(v, unit, (int64_t)((double)change / seconds), rate));
+		snprintf(full, sizeof(full), "%.90s in %.*f s, %s/s", shorter, seconds < 10 ? 1 : 0,
+			 seconds,
+			 mw_view_value(v, unit, (int64_t)((double)change / seconds), rate));
+	else
+		snprintf(full, sizeof(full), "%s", shorter);
+	print_fitting(v, (const char *const[]){full, shorter, shortest}, 3);
 	if (change != 0 && v->chance > 0 && v->chance < 0x1p62)
-		fprintf(v->out, "; %s: sampling alone makes up to %s in 95 of 100 cases",
-			fabs((double)change) > v->chance ? "more than chance" : "perhaps chance",
-			mw_view_value(v, unit, (int64_t)v->chance, chance));
-	fputc('\n', v->out);
+		print_chance(v, unit, fabs((double)change) > v->chance);
 }
 
 void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *unit) {

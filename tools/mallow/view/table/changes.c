@@ -152,7 +152,7 @@ static void print_slope(const mw_view_t *v, const mw_changes_t *c, const char *u
 	char each[MW_VALUE_BYTES], time[MW_VALUE_BYTES], chance[MW_VALUE_BYTES];
 	const time_unit_t *per = time_unit_of(c->seconds);
 	int64_t slope = clamped(c->whole.fitted / c->seconds * per->seconds);
-	fprintf(v->out, "Slope: %s/%s over %u profiles in %s; it grew in %u of %u steps",
+	fprintf(v->out, "Slope: %s/%s over %u profiles in %s\n       it grew in %u of %u steps",
 		growth(v, unit, slope, each), per->name, c->steps + 1,
 		mw_format_nanoseconds(clamped(c->seconds * 1e9), time, sizeof(time)), c->whole.grew,
 		c->steps);
