@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/text/units.h"
 #include "view/common/json.h"
 #include "view/common/web_page.h"
 
