@@ -24,6 +24,9 @@
 #pragma weak mi_theap_get_default
 #pragma weak mi_theap_set_default
 
+int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t length);
+#pragma weak mallctl
+
 enum { BLOCKS = 2000 };
 static const size_t sizes[] = {1, 16, 24, 64, 100, 500, 1024, 1025, 5000, 70000, 3000000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -327,6 +330,25 @@ static void many(void) {
 		mi_heap_destroy(heaps[i]);
 }
 
+/* jemalloc's control frees all blocks of the arena, those in the heap's lists as well. */
+static void reset_by_number(void) {
+	mi_heap_t *heap = mi_heap_new();
+	void *block = mi_heap_malloc(heap, 100);
+	unsigned number = 0;
+	size_t size = sizeof number;
+	CHECK(mallctl("arenas.lookup", &number, &size, &block, sizeof block) == 0);
+	mi_free(block);
+	char name[40];
+	snprintf(name, sizeof name, "arena.%u.reset", number);
+	CHECK(mallctl(name, NULL, NULL, NULL, 0) == 0);
+	seen_t seen = {.heap = heap};
+	for (int i = 0; i < 1000; i++)
+		filled(heap, 100, 1);
+	CHECK(mi_heap_visit_blocks(heap, true, see, &seen));
+	CHECK_EQ(seen.blocks, 1000);
+	mi_heap_destroy(heap);
+}
+
 /* ---- misuse: one line, and the program goes on ---- */
 
 static char said[500];
@@ -386,6 +408,7 @@ int main(void) {
 	RUN(freeing_visits);
 	RUN(threads);
 	RUN(theaps);
+	RUN(reset_by_number);
 	RUN(many);
 	RUN(misuse);
 	return 0;

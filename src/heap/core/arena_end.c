@@ -3,6 +3,7 @@
 #include "heap/core/arena_end.h"
 
 #include "heap/arena/arena.h"
+#include "heap/core/arena_lists.h"
 #include "heap/large/huge.h"
 #include "heap/large/huge_table.h"
 #include "heap/layout/page.h"
@@ -29,6 +30,8 @@ static void drop_page(mw_arena_t *arena, mw_page_t *page) {
 }
 
 void mw_arena_reset(mw_arena_t *arena) {
+	if (arena->lists)
+		mw_arena_lists_drop(arena->lists);
 	for (mw_chunk_t *chunk = arena->chunks; chunk; chunk = chunk->all_next) {
 		for (unsigned i = 1; i < MW_CHUNK_SLICES; i++) {
 			mw_page_t *page = mw_chunk_page(chunk, i);

@@ -24,10 +24,16 @@ static uint32_t length_for(size_t block_bytes) {
 	return blocks < LIST_BLOCKS_MAX ? (uint32_t)blocks : LIST_BLOCKS_MAX;
 }
 
-void mw_arena_lists_start(mw_arena_lists_t *lists, mw_arena_t *arena) {
-	*lists = (mw_arena_lists_t){.owner = (uintptr_t)__builtin_thread_pointer(), .arena = arena};
+void mw_arena_lists_drop(mw_arena_lists_t *lists) {
+	memset(lists->until_sample, 0, sizeof lists->until_sample); /* draws need no memory */
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
-		lists->lists[c].left = (int32_t)length_for(mw_class_bytes[c]);
+		lists->lists[c] = (mw_list_t){.left = (int32_t)length_for(mw_class_bytes[c])};
+}
+
+void mw_arena_lists_start(mw_arena_lists_t *lists, mw_arena_t *arena) {
+	lists->owner = (uintptr_t)__builtin_thread_pointer();
+	lists->arena = arena;
+	mw_arena_lists_drop(lists);
 	if (!MW_HARDEN_ON)
 		arena->lists = lists;
 }

@@ -47,6 +47,8 @@ void mw_arena_lists_start(mw_arena_lists_t *lists, mw_arena_t *arena);
 void *mw_arena_lists_alloc(mw_arena_lists_t *lists, size_t bytes);
 /* Frees the blocks of all lists.  No other thread uses the lists meanwhile. */
 void mw_arena_lists_flush(mw_arena_lists_t *lists);
+/* Empties the lists without freeing their blocks, which go with the arena. */
+void mw_arena_lists_drop(mw_arena_lists_t *lists);
 /* Puts a block that is freed into its list.  False: it has none, or the list is full; nothing was
  * done. */
 bool mw_arena_lists_give(mw_page_t *page, void *block);
