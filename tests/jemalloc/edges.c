@@ -159,7 +159,8 @@ static void pass_blocks(size_t bytes) {
 	CHECK_EQ(pthread_join(other, NULL), 0);
 	made = word("thread.allocated") - made;
 	freed = word("thread.deallocated") - freed + freed_bytes;
-	CHECK_NEAR((double)freed / (double)made, 1, 0.01);
+	/* The hardened library holds some blocks back. */
+	CHECK_NEAR((double)freed / (double)made, 1, 0.02);
 }
 
 static void passed_blocks_count_as_freed(void) {
