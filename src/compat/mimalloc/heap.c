@@ -81,8 +81,8 @@ void mw_mi_heap_set_decay(int64_t ms) {
 
 /* ---- end ---- */
 
-/* Puts the heap's lists back, and unbinds the calling thread.  False: the program may not end the
- * heap. */
+/* Unbinds the calling thread, and no thread has the heap's lists any more.  False: the program may
+ * not end the heap. */
 static bool leave(mi_heap_t *heap, const char *function) {
 	if (!heap || heap == &mw_mi_main_heap)
 		return false;
@@ -92,7 +92,6 @@ static bool leave(mi_heap_t *heap, const char *function) {
 	}
 	if (mw_thread.heap && mw_thread.heap->arena == heap->lists.arena)
 		mw_arena_bind(NULL);
-	mw_arena_lists_flush(&heap->lists);
 	heap->lists.owner = 0;
 	return true;
 }
@@ -130,8 +129,10 @@ static void end_later(mi_heap_t *heap) {
 }
 
 void mi_heap_delete(mi_heap_t *heap) {
-	if (leave(heap, "mi_heap_delete"))
-		end_later(heap);
+	if (!leave(heap, "mi_heap_delete"))
+		return;
+	mw_arena_lists_flush(&heap->lists);
+	end_later(heap);
 }
 
 void mi_heap_destroy(mi_heap_t *heap) {
@@ -139,6 +140,8 @@ void mi_heap_destroy(mi_heap_t *heap) {
 		return;
 	if (heap->may_be_destroyed)
 		mw_arena_reset(heap->lists.arena);
+	else
+		mw_arena_lists_flush(&heap->lists);
 	end_later(heap);
 }
 
