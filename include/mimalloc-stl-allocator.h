@@ -89,7 +89,7 @@ bool operator!=(const mi_stl_allocator<T> &, const mi_stl_allocator<U> &) mi_att
 #if __cplusplus >= 201103L
 #define MI_HAS_HEAP_STL_ALLOCATOR 1
 
-/* The same with a heap: that of the argument, which stays the caller's, or one of its own.  When
+/* An allocator with a heap: that of the argument, which stays the caller's, or one of its own. When
  * the last copy of the allocator goes, its own heap is destroyed with all its blocks (`destroys`),
  * or deleted. */
 template <class T, bool destroys> struct mi_heap_allocator_ : mi_stl_allocator<T> {

@@ -83,8 +83,8 @@ MI_RESULT_ size_t mi_usable_size(const void *p) mi_attr_noexcept;
 /* Bytes that a block of this size would have. */
 MI_RESULT_ size_t mi_good_size(size_t size) mi_attr_noexcept;
 
-/* The same with the usable size of the new block, or of the old one, unless the pointer to it is
- * NULL. */
+/* These functions also store the usable size of the new block, or of the old one, where the pointer
+ * to that size is not NULL. */
 MI_NEW_BLOCK_ void *mi_umalloc(size_t size, size_t *block_size) MI_MALLOC_(1);
 MI_NEW_BLOCK_ void *mi_ucalloc(size_t count, size_t size, size_t *block_size) MI_CALLOC_(1, 2);
 MI_RESULT_ void *mi_urealloc(void *p, size_t newsize, size_t *block_size_pre,
@@ -257,7 +257,7 @@ MI_NEW_BLOCK_ void *mi_heap_alloc_new_n(mi_heap_t *heap, size_t count, size_t si
 mi_decl_export bool mi_heap_contains_block(mi_heap_t *heap, const void *p);
 mi_decl_export bool mi_heap_check_owned(mi_heap_t *heap, const void *p);
 mi_decl_export bool mi_heap_contains(const mi_heap_t *heap, const void *p);
-/* The same of the thread's default heap, and of any. */
+/* Whether a block of the thread's default heap, or of any heap, starts at the address. */
 mi_decl_export bool mi_check_owned(const void *p);
 mi_decl_export bool mi_any_heap_contains(const void *p);
 /* NULL: no block starts there. */
@@ -315,7 +315,7 @@ mi_decl_export int mi_reserve_os_memory(size_t size, bool do_commit,
 mi_decl_export int mi_reserve_os_memory_ex(size_t size, bool do_commit, bool allow_large,
 					   bool exclusive,
 					   mi_arena_id_t *arena_id) mi_attr_noexcept;
-/* The same of huge pages that the administrator reserved; `pages` of 1 GiB. */
+/* Reserves `pages` huge pages of 1 GiB, of those that the administrator set aside. */
 mi_decl_export int mi_reserve_huge_os_pages_interleave(size_t pages, size_t numa_nodes,
 						       size_t timeout_msecs) mi_attr_noexcept;
 mi_decl_export int mi_reserve_huge_os_pages_at(size_t pages, int numa_node,
@@ -476,7 +476,7 @@ mi_decl_export void mi_options_print_out(mi_output_fun *out, void *arg) mi_attr_
 mi_decl_export int mi_version(void) mi_attr_noexcept;
 /* Gives free memory back to the system; `force`: all of it, else what is due. */
 mi_decl_export void mi_collect(bool force) mi_attr_noexcept;
-/* The same, as far as the calling thread holds more than so many bytes. */
+/* Gives free memory back as far as the calling thread holds more than so many bytes. */
 mi_decl_export void mi_collect_reduce(size_t target_thread_owned) mi_attr_noexcept;
 /* Whether mallow allocated the memory at this address. */
 MI_RESULT_ bool mi_is_in_heap_region(const void *p) mi_attr_noexcept;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * jemalloc.h -- jemalloc's interface as mallow offers it; for programs that are compiled anew.
- * What each name, flag and control does here: doc/reference/jemalloc.md.  Functions that return int
- * return 0 or a number of <errno.h>. */
+ * doc/reference/jemalloc.md tells of each name, flag and control.  Functions that return int return
+ * 0 or a number of <errno.h>. */
 #ifndef JEMALLOC_H_
 #define JEMALLOC_H_
 
@@ -24,7 +24,7 @@ extern "C" {
 #define JEMALLOC_VERSION_GID "mallow"
 #define JEMALLOC_VERSION_GID_IDENT mallow
 
-/* What jemalloc's configuration found out, of Linux with 64 bits and the GNU builtins. */
+/* The results of jemalloc's configuration on 64-bit Linux with the GNU builtins. */
 #define JEMALLOC_HAVE_ATTR
 #define JEMALLOC_HAVE_ATTR_ALLOC_SIZE
 #define JEMALLOC_HAVE_ATTR_FORMAT_ARG

@@ -25,9 +25,9 @@ void *mw_mi_alloc(size_t bytes, size_t align, bool zero);
  * `zero`: the block was allocated with `zero`, and usable bytes beyond `bytes` stay zero.  NULL: no
  * memory; the old block stays. */
 void *mw_mi_resize(void *block, size_t bytes, bool zero);
-/* The same for any alignment; errno is EINVAL if it is not a power of two.  The address `offset`
- * bytes behind the start of the block is aligned; `offset` is a multiple of the alignment.  The
- * block comes from the heap; NULL: from where the thread's other blocks come. */
+/* Allocate and resize with any alignment; errno is EINVAL if it is not a power of two.  The address
+ * `offset` bytes behind the start of the block is aligned; `offset` is a multiple of the alignment.
+ * The block comes from the heap; NULL: from where the thread's other blocks come. */
 void *mw_mi_alloc_aligned(mi_heap_t *heap, size_t bytes, size_t align, size_t offset, bool zero);
 void *mw_mi_resize_aligned(mi_heap_t *heap, void *block, size_t bytes, size_t align, size_t offset,
 			   bool zero);

@@ -19,7 +19,7 @@
 
 /* Any size; 0 counts as 1.  The block is aligned to 16. */
 void *mw_heap_alloc(size_t bytes);
-/* The same, filled with zeros. */
+/* A block of any size that is filled with zeros. */
 void *mw_heap_alloc_zeroed(size_t bytes);
 /* After mw_fast_alloc() gave nothing: serves the most common refill, a tiny class whose next list
  * is at hand.  Takes no sample.  NULL: another kind of refill. */
@@ -34,8 +34,8 @@ void *mw_heap_alloc_zeroed_slow(size_t bytes);
 /* A block at a multiple of `align`, a power of two.  Also after mw_fast_alloc_aligned() gave
  * nothing. */
 void *mw_heap_alloc_aligned(size_t align, size_t bytes);
-/* The same in an arena that the program made (heap/arena/arena.h); NULL: in no arena, even if the
- * thread is bound to one.  Sets *zeroed when the block is known to hold zeros. */
+/* An aligned block in an arena that the program made (heap/arena/arena.h); NULL: in none, even if
+ * the thread is bound to one.  Sets *zeroed when the block is known to hold zeros. */
 void *mw_heap_alloc_in(mw_arena_t *arena, size_t align, size_t bytes, bool *zeroed);
 /* The usable bytes of a block that these functions would return. */
 size_t mw_heap_bytes_for(size_t align, size_t bytes);

@@ -24,8 +24,8 @@ MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
 	return block;
 }
 
-/* The same above tiny.  NULL also when the object is to be sampled: free() pushes onto these lists
- * as well, so a list cannot be cut at the sample. */
+/* Pops a block of a class above tiny.  NULL: the list is empty, or the object is to be sampled:
+ * free() pushes onto these lists as well, so a list cannot be cut at the sample. */
 MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
 	mw_list_t *stack = mw_stack_of(size_class);
 	void *block = stack->first;
@@ -37,7 +37,7 @@ MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
 	return block;
 }
 
-/* The same for any class. */
+/* Pops a block of any class; NULL: as above. */
 MW_ALWAYS_INLINE void *mw_fast_alloc_class(unsigned size_class) {
 	return MW_LIKELY(size_class < MW_TINY_CLASSES) ? mw_fast_pop(size_class)
 						       : mw_fast_pop_stack(size_class);
@@ -111,7 +111,7 @@ MW_ALWAYS_INLINE bool mw_fast_place(void *block, mw_place_in_chunk_t *place) {
 	return mw_fast_place_by(mw_address_map, block, place);
 }
 
-/* The same for a pointer that is known to lie in a chunk. */
+/* The place of a pointer that is known to lie in a chunk. */
 MW_ALWAYS_INLINE mw_place_in_chunk_t mw_fast_place_of(const void *block) {
 	uintptr_t address = (uintptr_t)block;
 	return (mw_place_in_chunk_t){.chunk = address & ~(MW_CHUNK_BYTES - 1),

@@ -12,9 +12,9 @@
 /* Frees NULL, blocks of other threads' pages, blocks that were freed last, sampled, large and huge
  * blocks. */
 void mw_heap_free_slow(void *block);
-/* The same for functions that say more than free().  `function`: its name, for messages.  `bytes`
- * and `align`: what the program takes the block's size and alignment for; MW_NO_CLAIM: the function
- * does not say. */
+/* Frees any block for functions that say more than free().  `function`: its name, for messages.
+ * `bytes` and `align`: what the program takes the block's size and alignment for; MW_NO_CLAIM: the
+ * function does not say. */
 void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function);
 /* The fast path has pushed the block onto an own list, which has no pushes left: the block's page
  * has no block out, or the allocation list of its class is full. */

@@ -258,7 +258,7 @@ MW_ALWAYS_INLINE bool free_above_tiny(char *block, uintptr_t chunk, size_t capac
 	return true;
 }
 
-/* The same for a tiny block of a full page, or of another thread's. */
+/* Frees a tiny block of a full page or of another thread's; false: it is not as it must be. */
 MW_ALWAYS_INLINE bool free_tiny(char *block, const mw_page_t *page, claims_t claims) {
 	mw_heap_t *heap = mw_thread.quick_heap;
 	size_t capacity = page->block_bytes;
@@ -274,8 +274,8 @@ MW_ALWAYS_INLINE bool free_tiny(char *block, const mw_page_t *page, claims_t cla
 	return true;
 }
 
-/* The same for a block of a full page or of another thread's; false also if it is of no ordinary
- * page. */
+/* Frees a block of a full page or of another thread's; false: it is not as it must be, or of no
+ * ordinary page. */
 MW_ALWAYS_INLINE bool free_of_class(char *block, mw_place_in_chunk_t place, claims_t claims) {
 	const mw_page_t *page = mw_fast_page(place);
 	/* The chunk's own record is no page: its kind reads as none. */

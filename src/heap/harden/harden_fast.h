@@ -115,7 +115,8 @@ MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 	return block;
 }
 
-/* The same above tiny; NULL also when the object is to be sampled, see mw_fast_pop_stack(). */
+/* Pops a block of a class above tiny; NULL: the list is empty, or the object is to be sampled (see
+ * mw_fast_pop_stack()). */
 MW_ALWAYS_INLINE void *mw_harden_pop_stack(unsigned size_class, size_t bytes) {
 	mw_list_t *stack = mw_stack_of(size_class);
 	char *block = stack->first;

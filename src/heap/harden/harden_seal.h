@@ -162,8 +162,9 @@ MW_ALWAYS_INLINE size_t mw_harden_live_tiny(const char *block, size_t capacity, 
 	return bytes;
 }
 
-/* The same above tiny.  Reads nothing behind the last blocks of `chunk`, which mw_fast_place()
- * found, and follows no word that is no address. */
+/* Checks the seal of a block above tiny, as mw_harden_live_tiny() does for tiny ones.  Reads
+ * nothing behind the last blocks of `chunk`, which mw_fast_place() found, and follows no word that
+ * is no address. */
 MW_ALWAYS_INLINE size_t mw_harden_live_stack(const char *block, uintptr_t chunk, size_t capacity,
 					     uint64_t canary) {
 	size_t slack = *mw_slack_in(chunk, block), bytes = mw_harden_requested(capacity) - slack;

@@ -53,7 +53,7 @@ MW_ALWAYS_INLINE uint32_t mw_head_length(const mw_heap_t *heap, unsigned size_cl
 /* Sets the first limits of all lists, which are empty; none while the thread is bound to an arena.
  */
 void mw_head_start(mw_heap_t *heap);
-/* The same for a new thread, with its settings. */
+/* Gives the lists of a new thread their settings and first limits. */
 static inline void mw_head_configure(mw_heap_t *heap) {
 	heap->heads_off = mw_head_config.off;
 	heap->head_max_bytes = mw_head_config.max_bytes;

@@ -34,7 +34,7 @@ static inline uint32_t mw_heap_pages(const mw_heap_t *heap) {
 void mw_heap_count_page(mw_heap_t *heap, mw_page_t *page);
 /* Writes the owner word that lets free() of the calling thread take the fast path. */
 void mw_heap_page_claim(mw_heap_t *heap, mw_page_t *page);
-/* The same for all pages of a heap that the calling thread is about to get. */
+/* Writes the owner words of all pages of a heap that the calling thread is about to get. */
 void mw_heap_pages_claim(mw_heap_t *heap);
 /* free() takes the slow path for all pages of this class and the classes above. */
 void mw_heap_pages_divert(mw_heap_t *heap, unsigned from_class);

@@ -58,8 +58,8 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
 bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class);
 /* Makes a sampled block of a small class; NULL: no memory for it. */
 void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
-/* The same where every object is sampled, without a look at the lists; NULL: not every one is, or
- * no memory. */
+/* Makes a sampled block where every object is sampled, without a look at the lists; NULL: not every
+ * object is, or there is no memory. */
 void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
 /* There was no memory for a sampled block: the object is made without a record, and the next sample
  * is drawn after it.  Without this, exact mode would ask for ever while other memory is left. */

@@ -39,7 +39,7 @@ typedef struct mw_heap_walk_sink {
 /* Walks all pages without stopping any thread, some 0.3 microseconds a chunk: each number was true
  * at some time during the walk. */
 void mw_heap_walk(const mw_heap_walk_sink_t *sink);
-/* The same for the chunks of one arena (heap/arena/arena.h), without ranges. */
+/* Walks the pages of one arena's chunks (heap/arena/arena.h), without ranges. */
 struct mw_arena;
 void mw_heap_walk_arena(const struct mw_arena *arena, const mw_heap_walk_sink_t *sink);
 

@@ -41,7 +41,7 @@ typedef struct mw_depot_path {
  * probability of 2^-64, two of a full table's with one of 2^-31. Called with the tables' lock
  * (table_lock.h). */
 uint32_t mw_depot_find_path(const mw_depot_path_t *path);
-/* The same for encoded frames in the order of a walk, leaf first. No frame: 0. */
+/* Finds or adds the stack of encoded frames in the order of a walk, leaf first. No frame: 0. */
 uint32_t mw_depot_find(const uint64_t *frames, unsigned depth, bool truncated);
 /* Returns the number of frames of a stack. */
 unsigned mw_depot_depth(uint32_t number);

@@ -135,7 +135,7 @@ static size_t match(const char *pattern, const char *name, size_t *mib) {
 	}
 }
 
-/* What a row's name tells about its MIB. */
+/* The properties of a row's MIB that follow from its name. */
 typedef struct shape {
 	uint8_t parts;
 	uint8_t limited_part; /* index into one of the following tables; 0: no part has a limit */
