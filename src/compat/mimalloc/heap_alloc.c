@@ -51,8 +51,8 @@ static void *alloc_zeroed(mi_heap_t *heap, size_t bytes) {
 
 /* ---- allocate ---- */
 
-/* Of the main heap, or of another thread's.  Apart, so that neither path of mi_heap_malloc() jumps
- * to the other's end. */
+/* Allocates in the main heap, or in one that another thread made.  A function of its own, so that
+ * neither path of mi_heap_malloc() jumps to the other's end. */
 static MW_NOINLINE void *malloc_elsewhere(mi_heap_t *heap, size_t size) {
 	void *block = heap->lists.owner == MW_MI_OWNER_MAIN ? mw_api_alloc_fast(size) : NULL;
 	return MW_LIKELY(block != NULL) ? block : alloc_slow(heap, size, MW_BLOCK_ALIGN, false);

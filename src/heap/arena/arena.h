@@ -84,7 +84,8 @@ static inline size_t mw_arena_purge_each(bool all) {
 }
 void mw_arena_set_decay(mw_arena_t *arena, int64_t ms);
 
-/* As mw_chunk_take() and mw_chunk_give(), for slices of an arena's chunks. */
+/* Take and give slices of an arena's chunks: the contracts of mw_chunk_take() and mw_chunk_give().
+ */
 mw_page_t *mw_arena_take(mw_arena_t *arena, unsigned count, unsigned align_slices);
 void mw_arena_give(mw_page_t *page, mw_page_kind_t kind);
 /* The page's slices become free, whether its chunk is an arena's or the heap's own. */

@@ -236,7 +236,7 @@ static MW_NOINLINE void free_checked(const char *function, void *block, size_t b
 	retire(page, block, asked_bytes);
 }
 
-/* What the program claims about the block that it frees. */
+/* Size and alignment that the program claims for the block that it frees. */
 typedef struct claims {
 	size_t bytes, align; /* MW_NO_CLAIM: it claims nothing */
 } claims_t;

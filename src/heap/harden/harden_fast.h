@@ -105,9 +105,9 @@ MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 		return NULL;
 	void *next = (void *)(word ^ mix);
 	*head = next;
-	/* As in mw_fast_pop().  The place of its seal is not fetched: that costs a queue of more
-	 * blocks than the cache holds 0.1 of the plain library's time, and gains nothing elsewhere.
-	 */
+	/* Fetches the next block, as mw_fast_pop() does, but not the place of its seal: that costs
+	 * a queue of more blocks than the cache holds 0.1 of the plain library's time, and gains
+	 * nothing elsewhere. */
 	__builtin_prefetch(next);
 	/* The program must not see link and tag, and the tag must not be taken for one. */
 	mw_harden_store_fill(block);

@@ -41,7 +41,8 @@ bool mw_huge_take_of_arena(uint32_t arena, mw_huge_block_t *block);
 /* Resizes the block by mremap(2).  NULL: the kernel refused, and the block is unchanged.  *record:
  * the block's record, which the block does not have any more. */
 void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_id_t *record);
-/* As the functions of heap/memory/chunk.h for slices. */
+/* Set and tell how long freed huge blocks are kept: the contracts of the functions for slices in
+ * heap/memory/chunk.h. */
 void mw_huge_set_decay(uint64_t delay_ns, bool early);
 void mw_huge_set_keep_min_bytes(size_t bytes);
 uint64_t mw_huge_next_purge_ns(void);

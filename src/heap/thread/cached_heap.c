@@ -13,7 +13,6 @@
 #include "heap/local/heap_page.h"
 #include "heap/memory/chunk.h"
 #include "heap/remote/abandoned.h"
-#include "heap/remote/remote.h"
 #include "heap/thread/binding.h"
 #include "heap/thread/flush.h"
 #include "os/memory/numa.h"
@@ -137,9 +136,7 @@ void mw_cached_heap_fork_child(void) {
 }
 
 void mw_heap_abandon_all(mw_heap_t *heap) {
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		mw_heap_head_flush(heap, c);
-	mw_remote_flush(heap);
+	mw_heap_flush_lists(heap);
 	heap->retained = heap->pages_most = heap->released_at_pages = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		mw_page_queue_t *queue = &heap->queues[c];

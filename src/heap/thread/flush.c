@@ -42,13 +42,15 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 		mw_sampling_dropped(heap, size_class, count);
 }
 
-void mw_heap_flush_thread(void) {
-	mw_heap_t *heap = mw_thread.heap;
-	if (!heap)
-		return;
+void mw_heap_flush_lists(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		mw_heap_head_flush(heap, c);
 	mw_remote_flush(heap);
+}
+
+MW_COLD void mw_heap_flush_thread(void) {
+	if (mw_thread.heap)
+		mw_heap_flush_lists(mw_thread.heap);
 }
 
 /* A heap that is about to be larger than ever calls this first, so that pages kept by blocks in

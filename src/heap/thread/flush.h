@@ -10,7 +10,9 @@
 /* Empties the allocation list of the class: own blocks return to their pages, blocks of other
  * threads' pages are remote frees.  Countdowns and counts stay right. */
 void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class);
-/* Empties all lists, bins and batches of the calling thread, if it has a heap. */
+/* Empties all lists, bins and batches of the heap. */
+void mw_heap_flush_lists(mw_heap_t *heap);
+/* Empties those of the calling thread's heap, if the thread has one. */
 MW_COLD void mw_heap_flush_thread(void);
 /* Empties the lists that are a small part of the heap, bins and batches, and returns each page
  * without a block to its chunk. */

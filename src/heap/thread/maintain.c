@@ -5,14 +5,12 @@
 #include "heap/arena/arena.h"
 #include "heap/large/huge.h"
 #include "heap/layout/page.h"
-#include "heap/layout/size_class.h"
 #include "heap/local/harden_lists.h"
 #include "heap/local/heap.h"
 #include "heap/local/holes.h"
 #include "heap/memory/background.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/limit.h"
-#include "heap/remote/remote.h"
 #include "heap/sample/hooks.h"
 #include "heap/sample/sampling.h"
 #include "heap/sample/slot_cache.h"
@@ -32,9 +30,7 @@ size_t mw_heap_trim(void) {
 	if (heap) {
 		mw_harden_flush(&heap->harden);
 		mw_slot_cache_unload(heap);
-		for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-			mw_heap_head_flush(heap, c);
-		mw_remote_flush(heap);
+		mw_heap_flush_lists(heap);
 	}
 	mw_heap_abandon_cached(false);
 	size_t holes_bytes = 0;

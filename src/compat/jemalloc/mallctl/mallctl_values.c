@@ -289,7 +289,8 @@ int mw_ctl_at_utilization_batch(mw_ctl_call_t *call) {
 	return 0;
 }
 
-/* As the batch query, for one block: adds the sums of its bin and the source of the next block. */
+/* Answers the query of one block: the batch query's figures, the sums of the block's bin, and the
+ * source of the next block. */
 int mw_ctl_at_utilization_query(mw_ctl_call_t *call) {
 	enum { WORDS = 6 };
 	const void *block;
