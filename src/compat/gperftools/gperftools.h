@@ -6,9 +6,9 @@
  * libgperftools_mallow.so, which the filters libtcmalloc*.so.4 stand for. names.def lists the
  * names. Allocations of these functions are not recorded in profiles.
  *
- * Reading order: new.c (operators, version), start.c (environment), stats.c (figures and GetStats),
- * extension.c (MallocExtension's functions), extension_cxx.c (its C++ object), profile_text.c (a
- * profile as text), heap_profiler.c, hooks.c. */
+ * Here: what every part uses. profile/ holds the heap profiler, hooks and stacks, extension/ the
+ * class MallocExtension and the start of the process. Reading order: new.c (operators, version),
+ * gperftools.c, stats.c (figures and GetStats), heap_walk.h; profile/; extension/. */
 #ifndef MW_COMPAT_GPERFTOOLS_GPERFTOOLS_H
 #define MW_COMPAT_GPERFTOOLS_GPERFTOOLS_H
 
@@ -56,37 +56,5 @@ typedef struct mw_gp_figures {
 void mw_gp_figures(mw_gp_figures_t *figures);
 /* Writes GetStats' text. `detailed`: with free lists by size. */
 void mw_gp_stats_text(char *buffer, size_t capacity, bool detailed);
-
-/* Sets the delay after which free memory is given back: 1000 ms at rate 1. 0: never. */
-void mw_gp_set_release_rate(double rate);
-double mw_gp_release_rate(void);
-
-/* Receives a text, piece by piece. */
-typedef void (*mw_gp_write_t)(void *context, const char *text, size_t length);
-typedef enum mw_gp_profile {
-	MW_GP_PROFILE_FULL,   /* live and freed blocks, "heapprofile" */
-	MW_GP_PROFILE_LIVE,   /* live blocks, "heap_v2/1": estimates that readers do not scale */
-	MW_GP_PROFILE_GROWTH, /* no stacks: growth is not recorded */
-} mw_gp_profile_t;
-void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context);
-/* Returns live blocks by stack as words; see MallocExtension_ReadStackTraces(). */
-void **mw_gp_profile_words(void);
-void **mw_gp_no_words(void);
-
-/* Bytes that the program requested, recorded since the heap profiler was started or a hook added.
- */
-typedef struct mw_gp_totals {
-	int64_t alloc_bytes, freed_bytes;
-} mw_gp_totals_t;
-
-/* Starts and ends the recording of every allocation. Heap profiler and hooks share it. */
-typedef enum mw_gp_user { MW_GP_USER_PROFILER = 1, MW_GP_USER_HOOKS = 2 } mw_gp_user_t;
-void mw_gp_record(mw_gp_user_t user, bool on);
-/* Called for each allocation and free while recorded, by hooks.c. */
-void mw_gp_profiler_see(size_t bytes, bool freed);
-
-/* Start of the process, from the constructor, and its end. */
-void mw_gp_profiler_start(void);
-void mw_gp_profiler_finish(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * profile_name.h -- names of the heap profiler's files.
  * Layer: compat/gperftools. */
-#ifndef MW_COMPAT_GPERFTOOLS_PROFILE_NAME_H
-#define MW_COMPAT_GPERFTOOLS_PROFILE_NAME_H
+#ifndef MW_COMPAT_GPERFTOOLS_PROFILE_PROFILE_NAME_H
+#define MW_COMPAT_GPERFTOOLS_PROFILE_PROFILE_NAME_H
 
 #include <limits.h>
 #include <stdbool.h>

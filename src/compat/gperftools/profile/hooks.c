@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/profile/heap_profiler.h"
 
 /* Hooks of one kind, besides the one of Set...Hook(), which has the last place. */
 #define HOOKS_MAX 7

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "compat/gperftools/extension/extension.h"
 #include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/profile/heap_profiler.h"
 
 /* tcmalloc's standard values. */
 static struct {
@@ -107,7 +109,7 @@ static bool at_property(const char *name, size_t *value, bool setting) {
 		*value = (size_t)(its_value);                                                      \
 		return true;                                                                       \
 	}
-#include "compat/gperftools/properties.def"
+#include "compat/gperftools/extension/properties.def"
 #undef MW_PROPERTY
 	return false;
 }

@@ -23,7 +23,8 @@
 #include "base/fmt.h"
 #include "base/put.h"
 #include "compat/gperftools/gperftools.h"
-#include "compat/gperftools/profile_name.h"
+#include "compat/gperftools/profile/heap_profiler.h"
+#include "compat/gperftools/profile/profile_name.h"
 
 #define REASON_BYTES 128
 #define INTERVAL_MAX ((int64_t)1 << 60)

@@ -12,6 +12,7 @@
 
 #include "base/fmt.h"
 #include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/profile/heap_profiler.h"
 
 #define OUT_BYTES 4096
 /* Longest text of one call of put(), of a line of /proc/self/maps, too. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * profile_name.c -- names of the heap profiler's files, and the removal of old ones. */
-#include "compat/gperftools/profile_name.h"
+#include "compat/gperftools/profile/profile_name.h"
 
 #include <dirent.h>
 #include <stdlib.h>

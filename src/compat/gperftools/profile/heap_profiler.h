@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * heap_profiler.h -- gperftools' heap profiler, its text format, and hooks of malloc and free.
+ * Layer: compat/gperftools/profile, the door of this folder. Any thread may call, not a signal
+ * handler.
+ *
+ * Reading order: profile_text.c (a profile as text), heap_profiler.c (when files are written),
+ * profile_name.h, hooks.c, stacktrace.c. */
+#ifndef MW_COMPAT_GPERFTOOLS_PROFILE_HEAP_PROFILER_H
+#define MW_COMPAT_GPERFTOOLS_PROFILE_HEAP_PROFILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Receives a text, piece by piece. */
+typedef void (*mw_gp_write_t)(void *context, const char *text, size_t length);
+typedef enum mw_gp_profile {
+	MW_GP_PROFILE_FULL,   /* live and freed blocks, "heapprofile" */
+	MW_GP_PROFILE_LIVE,   /* live blocks, "heap_v2/1": estimates that readers do not scale */
+	MW_GP_PROFILE_GROWTH, /* no stacks: growth is not recorded */
+} mw_gp_profile_t;
+void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context);
+/* Returns live blocks by stack as words; see MallocExtension_ReadStackTraces(). */
+void **mw_gp_profile_words(void);
+void **mw_gp_no_words(void);
+
+/* Starts and ends the recording of every allocation. Heap profiler and hooks share it. */
+typedef enum mw_gp_user { MW_GP_USER_PROFILER = 1, MW_GP_USER_HOOKS = 2 } mw_gp_user_t;
+void mw_gp_record(mw_gp_user_t user, bool on);
+/* Called for each allocation and free while recorded, by hooks.c. */
+void mw_gp_profiler_see(size_t bytes, bool freed);
+
+/* Start of the process, from the constructor, and its end. */
+void mw_gp_profiler_start(void);
+void mw_gp_profiler_finish(void);
+
+#endif
