@@ -6,7 +6,7 @@
  * and profiler follow as soon as `environ` is set, at the latest in the library's constructor. */
 #include "api/process/start.h"
 
-#include "api/process/compat.h"
+#include "api/process/compat_hooks.h"
 #include "api/process/stats_interval.h"
 #include "heap/layout/harden_block.h"
 #include "heap/local/counts.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "api/process/compat.h"
+#include "api/process/compat_hooks.h"
 #include "heap/local/counts.h"
 #include "heap/local/heap.h"
 

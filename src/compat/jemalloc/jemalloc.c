@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/alloc.h"
-#include "api/process/compat.h"
+#include "api/process/compat_hooks.h"
 #include "api/process/start.h"
 #include "base/check.h"
 #include "compat/jemalloc/mallctl/mallctl.h"

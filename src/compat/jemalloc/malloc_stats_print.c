@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "api/process/compat.h"
+#include "api/process/compat_hooks.h"
 #include "api/process/start.h"
 #include "base/check.h"
 #include "base/fmt.h"

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "api/process/compat.h"
+#include "api/process/compat_hooks.h"
 #include "base/check.h"
 #include "base/compiler.h"
 #include "base/fmt.h"

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "api/process/compat.h"
+#include "api/process/compat_hooks.h"
 #include "base/compiler.h"
 #include "compat/jemalloc/mallctl/mallctl.h"
 #include "compat/jemalloc/mallctl/mallctl_row.h"

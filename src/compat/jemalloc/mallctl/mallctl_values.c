@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/process/compat.h"
+#include "api/process/compat_hooks.h"
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "compat/jemalloc/mallctl/mallctl.h"

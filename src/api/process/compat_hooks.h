@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * compat.h -- functions that start-up calls and src/compat defines, for other allocators' names.
- * Layer: api/process. Each function is a hook: this folder declares it, a higher folder defines it.
+ * compat_hooks.h -- functions that start-up calls and src/compat defines, for other allocators'
+ * names. Layer: api/process. Each function is a hook: this folder declares it, a higher folder
+ * defines it.
  */
 #ifndef MW_API_COMPAT_H
 #define MW_API_COMPAT_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * calls.h -- functions of libmallow.so for libraries of lib/mallow/compat/ that have code of their
- * own.
- * Layer: compat, the door of this folder. These libraries are built with libmallow.so and refuse
- * another version of it. They call through one table, so that libmallow.so exports one name. Any
- * thread may call, not a signal handler, if not said otherwise. */
-#ifndef MW_COMPAT_CALLS_H
-#define MW_COMPAT_CALLS_H
+ * compat_calls.h -- functions of libmallow.so for libraries of lib/mallow/compat/ that have code of
+ * their own.
+ * Layer: api. These libraries are built with libmallow.so and refuse another version of it. They
+ * call through one table, so that libmallow.so exports one name. Any thread may call, not a signal
+ * handler, if not said otherwise. */
+#ifndef MW_API_COMPAT_CALLS_H
+#define MW_API_COMPAT_CALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

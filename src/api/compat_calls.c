@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * calls.c -- the table of functions for other libraries. */
-#include "compat/calls.h"
+ * compat_calls.c -- the table of functions for other libraries. */
+#include "api/compat_calls.h"
 
 #include "api/process/start.h"
 #include "heap/local/counts.h"
