@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "compat/mimalloc/heap.h"
-#include "heap/core/arena_walk.h"
+#include "heap/stats/arena_walk.h"
 
 typedef struct visit {
 	mi_heap_t *heap;

@@ -10,7 +10,6 @@
 #include "heap/arena/extent.h"
 #include "heap/core/fast.h"
 #include "heap/core/refill.h"
-#include "heap/core/verify.h"
 #include "heap/large/huge.h"
 #include "heap/layout/counters.h"
 #include "heap/layout/link.h"
@@ -31,6 +30,7 @@
 #include "heap/sample/sampling.h"
 #include "heap/thread/binding.h"
 #include "heap/thread/thread.h"
+#include "heap/thread/verify.h"
 
 /* Most bytes of a large block.  Above half a chunk a run of slices rarely fits beside others:
  * larger blocks get their own mapping. */

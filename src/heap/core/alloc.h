@@ -6,8 +6,8 @@
  * Door of heap/core: what malloc(), free() and realloc() do.  Reading order: fast.h (the fast
  * paths), alloc, free (what the fast paths leave over), refill (the page that a list is filled
  * from), resize, lookup (any pointer to its page), arena_lists (blocks of an arena that a thread
- * keeps), arena_walk (its live blocks), arena_end (all blocks of an arena go at once), verify
- * (walks that find damage).  Uses all of heap but heap/harden and heap/stats. */
+ * keeps), arena_end (all blocks of an arena go at once).  Uses all of heap but heap/harden and
+ * heap/stats. */
 #ifndef MW_HEAP_ALLOC_H
 #define MW_HEAP_ALLOC_H
 

@@ -3,9 +3,9 @@
  * Layer: heap.  Takes the heap's locks: not called from hooks that run under one.
  *
  * Door of heap/stats, the top of src/heap.  Reading order: stats, heap_walk (what the heap's pages
- * hold), thread_counter (counters of one thread that a program reads as variables).  What they sum
- * up is counted below: heap/layout/counters.h (rare events of all threads), heap/local/counts.h
- * (one thread). */
+ * hold), arena_walk (the live blocks of an arena), thread_counter (counters of one thread that a
+ * program reads as variables).  What they sum up is counted below: heap/layout/counters.h (rare
+ * events of all threads), heap/local/counts.h (one thread). */
 #ifndef MW_HEAP_STATS_H
 #define MW_HEAP_STATS_H
 

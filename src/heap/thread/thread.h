@@ -4,7 +4,8 @@
  *
  * Door of heap/thread.  Reading order: thread, flush (empties a thread's lists), cached_heap (heaps
  * of ended threads), binding (a thread allocates from an arena), maintain (gives memory back to
- * the kernel; the background thread).  Uses all of heap below heap/core. */
+ * the kernel; the background thread), verify (walks that find damage).  Uses all of heap below
+ * heap/core. */
 #ifndef MW_HEAP_THREAD_H
 #define MW_HEAP_THREAD_H
 

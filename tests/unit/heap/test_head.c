@@ -6,8 +6,8 @@
 
 #include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/verify.h"
 #include "heap/thread/thread.h"
+#include "heap/thread/verify.h"
 #include "test.h"
 
 enum { BYTES = 4096, FEW = 64, MANY = 4096, ROUNDS = 20 };

@@ -8,7 +8,6 @@
 
 #include "heap/core/alloc.h"
 #include "heap/core/free.h"
-#include "heap/core/verify.h"
 #include "heap/layout/link.h"
 #include "heap/layout/size_class.h"
 #include "heap/local/holes.h"
@@ -16,6 +15,7 @@
 #include "heap/memory/decay.h"
 #include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
+#include "heap/thread/verify.h"
 #include "os/platform/fault.h"
 #include "os/time/clock.h"
 #include "test.h"

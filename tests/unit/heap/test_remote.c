@@ -12,7 +12,6 @@
 #include "base/rng.h"
 #include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/verify.h"
 #include "heap/layout/remote_word.h"
 #include "heap/local/head.h"
 #include "heap/memory/limit.h"
@@ -22,6 +21,7 @@
 #include "heap/thread/flush.h"
 #include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
+#include "heap/thread/verify.h"
 #include "test.h"
 
 enum { BLOCKS_MAX = 200000 };

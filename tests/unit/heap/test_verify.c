@@ -4,10 +4,10 @@
 
 #include "heap/core/alloc.h"
 #include "heap/core/fast.h"
-#include "heap/core/verify.h"
 #include "heap/memory/chunk.h"
 #include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
+#include "heap/thread/verify.h"
 #include "test.h"
 
 #define BLOCKS 4000

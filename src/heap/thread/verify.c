@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * verify.c -- invariants of a heap between two of its owner's operations. */
-#include "heap/core/verify.h"
+#include "heap/thread/verify.h"
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * arena_walk.c -- visits the live blocks of an arena. */
-#include "heap/core/arena_walk.h"
+#include "heap/stats/arena_walk.h"
 
 #include "heap/arena/arena.h"
 #include "heap/large/huge.h"
