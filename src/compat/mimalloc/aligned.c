@@ -5,7 +5,7 @@
 
 #include "api/alloc.h"
 #include "base/bits.h"
-#include "compat/mimalloc/heap.h"
+#include "compat/mimalloc/mi_heap.h"
 
 static void *refuse(size_t align, size_t offset) {
 	mw_mi_error(EINVAL,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * messages.c -- functions that the program registers: for messages, errors and deferred frees. */
+ * messages.c -- functions that the program registers: for messages, errors and deferred frees;
+ * texts of statistics. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -10,6 +11,7 @@
 #include "compat/mimalloc/mimalloc.h"
 
 #define TEXT_BYTES 1024
+#define LINE_BYTES 512
 
 /* The argument is stored before the function, and read after it. */
 static struct {
@@ -96,4 +98,28 @@ void mi_register_error(mi_error_fun *fun, void *arg) {
 void mi_register_deferred_free(mi_deferred_free_fun *deferred_free, void *arg) {
 	deferred.argument = arg;
 	deferred.function = deferred_free;
+}
+
+void mw_mi_text_add(mw_mi_text_t *text, const char *format, ...) {
+	size_t used = text->length < sizeof text->bytes ? text->length : sizeof text->bytes - 1;
+	va_list args;
+	va_start(args, format);
+	text->length += mw_vfmt(text->bytes + used, sizeof text->bytes - used, format, args);
+	va_end(args);
+}
+
+void mw_mi_text_print(const mw_mi_text_t *text, mi_output_fun *out, void *arg) {
+	char line[LINE_BYTES];
+	for (const char *at = text->bytes; *at;) {
+		size_t length = strcspn(at, "\n") + 1;
+		if (length >= sizeof line || at[length - 1] == '\0')
+			length = strnlen(at, sizeof line - 1);
+		memcpy(line, at, length);
+		line[length] = '\0';
+		if (out)
+			out(line, arg);
+		else
+			mw_mi_print("%s", line);
+		at += length;
+	}
 }

@@ -9,7 +9,7 @@
 
 #include "api/alloc.h"
 #include "api/process/start.h"
-#include "compat/mimalloc/heap.h"
+#include "compat/mimalloc/mi_heap.h"
 #include "heap/core/resize.h"
 #include "heap/large/huge.h"
 #include "heap/memory/chunk.h"

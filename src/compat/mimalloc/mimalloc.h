@@ -5,9 +5,9 @@
  * handler none.
  *
  * Reading order: mimalloc.c (allocate, resize, free), aligned (alignment, growth with zeros),
- * names (strings, functions of POSIX and others), new (operator new), heap.h with heap, heap_alloc
- * and heap_walk (mi_heap_t), regions (memory for heaps), options, messages, stats, process (times
- * and memory of the process, subprocesses). */
+ * posix_names (strings, functions of POSIX and others), new (operator new), mi_heap.h with mi_heap
+ * and mi_heap_alloc (mi_heap_t), regions (memory for heaps), options, messages, stats, process_info
+ * (times and memory of the process, subprocesses). */
 #ifndef MW_COMPAT_MIMALLOC_MIMALLOC_H
 #define MW_COMPAT_MIMALLOC_MIMALLOC_H
 
@@ -15,6 +15,8 @@
  * process's start longer. */
 #define mi_decl_export __attribute__((visibility("protected")))
 #include <mimalloc.h>
+
+#include <mimalloc-stats.h>
 
 #include "base/compiler.h"
 
@@ -43,5 +45,21 @@ void mw_mi_beat(bool force);
  * ask for it, and its number is passed to the program's error function.  Keep errno. */
 MW_COLD void mw_mi_print(const char *format, ...) MW_PRINTF(1, 2);
 MW_COLD void mw_mi_error(int error, const char *format, ...) MW_PRINTF(2, 3);
+
+/* A text that is put together and then printed or copied.  On the stack: statistics are printed
+ * while there is no memory, too. */
+#define MW_MI_TEXT_BYTES 16384
+
+/* `length` counts what did not fit as well. */
+typedef struct mw_mi_text {
+	size_t length;
+	char bytes[MW_MI_TEXT_BYTES];
+} mw_mi_text_t;
+
+void mw_mi_text_add(mw_mi_text_t *text, const char *format, ...) MW_PRINTF(2, 3);
+/* Passes the text line by line to the function; NULL: where messages go. */
+void mw_mi_text_print(const mw_mi_text_t *text, mi_output_fun *out, void *arg);
+/* Adds two lines about times and memory of the process. */
+void mw_mi_text_process(mw_mi_text_t *text);
 
 #endif

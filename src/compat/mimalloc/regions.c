@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/bits.h"
-#include "compat/mimalloc/heap.h"
+#include "compat/mimalloc/mi_heap.h"
 #include "heap/memory/meta.h"
 #include "os/memory/huge_pages.h"
 #include "os/memory/map.h"

@@ -5,8 +5,7 @@
 
 #include "api/process/start.h"
 #include "base/fmt.h"
-#include "compat/mimalloc/heap.h"
-#include "compat/mimalloc/text.h"
+#include "compat/mimalloc/mi_heap.h"
 #include "heap/memory/chunk.h"
 #include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"

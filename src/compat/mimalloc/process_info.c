@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * process.c -- times and memory of the process, subprocesses, and functions of mimalloc that have
- * no effect here. */
+ * process_info.c -- times and memory of the process, subprocesses, and functions of mimalloc that
+ * have no effect here. */
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "compat/mimalloc/mimalloc.h"
-#include "compat/mimalloc/text.h"
 #include "heap/memory/chunk.h"
 #include "os/file/proc.h"
 #include "os/time/clock.h"

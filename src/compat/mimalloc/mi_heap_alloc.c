@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heap_alloc.c -- mimalloc's functions that allocate and resize blocks of a heap. */
+ * mi_heap_alloc.c -- mimalloc's functions that allocate and resize blocks of a heap. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "api/alloc.h"
 #include "base/bits.h"
-#include "compat/mimalloc/heap.h"
+#include "compat/mimalloc/mi_heap.h"
 #include "heap/core/fast.h"
 
 /* ---- the fast path, and what it leaves over ---- */

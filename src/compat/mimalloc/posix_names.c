@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * names.c -- mimalloc's versions of functions that POSIX, BSD and Microsoft's C library have:
+ * posix_names.c -- mimalloc's versions of functions that POSIX, BSD and Microsoft's C library have:
  * strings, and other names for sizes and resizing. */
 #include <errno.h>
 #include <limits.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * heap.h -- mi_heap_t: an arena (heap/arena/arena.h), and lists of its blocks for the thread that
- * made the heap.  Heaps are found by the number of their arena.
- * Layer: compat/mimalloc. */
-#ifndef MW_COMPAT_MIMALLOC_HEAP_H
-#define MW_COMPAT_MIMALLOC_HEAP_H
+ * mi_heap.h -- mi_heap_t: an arena (heap/arena/arena.h), and lists of its blocks for the thread
+ * that made the heap.  Heaps are found by the number of their arena. Layer: compat/mimalloc. */
+#ifndef MW_COMPAT_MIMALLOC_MI_HEAP_H
+#define MW_COMPAT_MIMALLOC_MI_HEAP_H
 
 #include <stdatomic.h>
 
