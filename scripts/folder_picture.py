@@ -59,13 +59,12 @@ def draw(root, layer_of, arrows):
     # Identifiers that stay when a folder is added: git then merges the picture line by line.
     ident = {name: os.path.relpath(name, root).replace("../", "").replace("/", "_")
              for name in names + outside}
-    ident = {name: "main_c" if text == "." else text for name, text in ident.items()}
     lines = ["```mermaid", "flowchart TB"]
     for name in names + outside:
         folders = [folder for folder, layer in layer_of.items() if layer == name]
         shown = [folder if name in outside else os.path.relpath(folder, root)
                  for folder in folders]
-        label = "<br>".join("main.c" if folder == "." else folder for folder in shown)
+        label = "<br>".join(shown)
         lines.append(f'    {ident[name]}["{label}"]')
     for name in names:
         to = " & ".join(ident[other] for other in sorted(arrows[name]))

@@ -19,9 +19,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/code/code.h"
-#include "symbol/elf/object.h"
+#include "symbol/elf/elf_object.h"
 #include "symbol/workers/address_lookup.h"
 #include "symbol/workers/confine.h"
 #include "symbol/workers/found.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check/suppress.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 typedef struct row {
 	const char *what, *leaf, *other;

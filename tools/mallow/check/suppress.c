@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Largest suppression file.  Files that people write have some kilobytes. */
 #define FILE_BYTES_MAX ((size_t)4 << 20)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/complain.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 static bool is_known_anywhere(const char *name, size_t length) {
 	for (size_t i = 0; i < mw_commands()->subcommand_count; i++)

@@ -10,7 +10,7 @@
 #include "cli/complain.h"
 #include "cli/options.h"
 #include "cli/suggest.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "state/layout.h"
 
 static const unsigned whole_unit_shift[] = {['k'] = 10, ['m'] = 20, ['g'] = 30, ['t'] = 40};

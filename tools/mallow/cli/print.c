@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/complain.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/text.h"
 #include "report/text/units.h"
 #include "state/layout.h"

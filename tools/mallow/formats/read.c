@@ -14,8 +14,7 @@
 #include "formats/proto/proto.h"
 #include "formats/state/state_file.h"
 #include "formats/text/text_formats.h"
-#include "model/alloc.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 
 static const struct {
 	bool (*is_it)(const char *bytes, size_t length);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "live/target.h"
 #include "model/error.h"
 #include "state/layout.h"
 
@@ -60,6 +61,11 @@ typedef struct mw_reply {
  * pending. -1: the request was not written, or the process rejected it. */
 int mw_control_request(const char *path, const char *shown, const mw_request_t *request,
 		       double wait_seconds, mw_reply_t *out, mw_error_t *error);
+/* Longest wait for a process.  A busy process refills thousands of times a second. */
+#define MW_REQUEST_WAIT_SECONDS 2.0
+/* The same for a target. -1 also if the target is no live process. */
+int mw_control_send(const mw_target_t *target, const mw_request_t *request, double wait_seconds,
+		    mw_reply_t *reply, mw_error_t *error);
 
 /* How many threads use the rate of the last change. */
 typedef struct mw_follow {

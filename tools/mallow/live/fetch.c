@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Largest answer that is accepted.  Profiles are smaller. */
 #define ANSWER_MAX ((size_t)1 << 30)

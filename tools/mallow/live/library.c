@@ -16,7 +16,7 @@
 
 #include "formats/state/state_file.h"
 #include "live/state_places.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Places of the library relative to the command: in the build folder, and installed. */
 static const char *const library_places[] = {

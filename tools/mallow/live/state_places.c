@@ -14,7 +14,7 @@
 
 #include "formats/file/open_state_file.h"
 #include "live/process/process.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 static const char directory_prefix[] = "mallow-";
 static const char memfd_path[] = "/memfd:mallow-state";

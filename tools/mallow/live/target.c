@@ -15,7 +15,7 @@
 #include "formats/file/open_state_file.h"
 #include "live/fetch.h"
 #include "live/process/process.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 const char *mw_fate_name(mw_fate_t fate) {
 	static const char *const names[] = {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 void mw_history_add_tick(mw_history_t *h, const mw_tick_t *tick) {
 	h->ticks = mw_grow(h->ticks, &h->tick_capacity, h->tick_count + 1, sizeof(*h->ticks));

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/table.h"
 
 /* Size of a block of strings.  Strings never move, because blocks never do; a longer string gets

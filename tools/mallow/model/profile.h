@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * profile.h -- a profile in memory.  Every reader makes one; every writer and view takes one.
  * Layer: model.  The folder's door.  Beside it: merge.h adds and subtracts profiles, history.h
- * holds the heap's growth, table.h is a hash table, text.h makes text safe to print, alloc.h,
- * error.h and limit.h handle memory and errors.
+ * holds the heap's growth, table.h is a hash table, text.h makes text safe to print, memory.h
+ * and error.h handle memory and errors.
  *
  * Strings, mappings, functions and locations are numbered from 1.  Entry 0 of each array means
  * "none" and is zero; string 0 is "".  Adding an entry that exists returns the existing number.

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Odd constants with well-spread bits: fractions of the golden ratio and of the square root of
  * 3. */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/table.h"
 #include "report/interval.h"
 #include "symbol/symbolize.h"

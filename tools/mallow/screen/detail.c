@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "screen/draw.h"
 
 /* Lines above the frames: values, history, the row's text, an empty line. */

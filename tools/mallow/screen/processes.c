@@ -12,7 +12,7 @@
 #include "formats/state/state_file.h"
 #include "live/process/process.h"
 #include "live/state_places.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "screen/draw.h"
 #include "screen/screen.h"
 

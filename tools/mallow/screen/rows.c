@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/table.h"
 
 /* Frames in a row's text.  A terminal shows about three; keys scroll to the others. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/files/package.h"
 
 /* Most files that the note names.  It counts the others. */

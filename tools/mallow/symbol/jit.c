@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/text.h"
 
 /* Longest line; the rest is cut.  A line has the name of a function and perhaps the path of its

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/hint.h"
 #include "symbol/jit.h"
 #include "symbol/workers/worker_pool.h"

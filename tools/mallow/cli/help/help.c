@@ -8,7 +8,7 @@
 #include "cli/complain.h"
 #include "cli/pager.h"
 #include "cli/print.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 enum { HELP_COLUMNS = 79, OPTION_COLUMNS = 29 };
 

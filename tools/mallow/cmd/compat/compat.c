@@ -17,7 +17,7 @@
 #include "cmd/input/load.h"
 #include "cmd/profile/view.h"
 #include "cmd/profile/view_options.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* An option that is accepted and has no effect. */
 typedef struct idle_option {

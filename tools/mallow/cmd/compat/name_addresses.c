@@ -11,7 +11,7 @@
 #include "cli/complain.h"
 #include "cmd/input/load.h"
 #include "formats/read.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/text.h"
 
 typedef struct request {

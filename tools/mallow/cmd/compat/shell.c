@@ -13,7 +13,7 @@
 #include "cmd/compat/outputs.h"
 #include "cmd/compat/shell_settings.h"
 #include "cmd/profile/view.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/merge.h"
 
 /* Most words of one line; rows of `top` without a number. */

@@ -10,7 +10,7 @@
 #include "cli/suggest.h"
 #include "cmd/compat/outputs.h"
 #include "cmd/profile/view_options.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* True for options that concern loading or one output: the profile is loaded already, and every
  * command has its own output. */

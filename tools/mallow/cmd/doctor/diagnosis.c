@@ -10,7 +10,7 @@
 
 #include "cli/print.h"
 #include "cmd/doctor/doctor.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 void mw_doctor_say(mw_doctor_t *doctor, mw_health_t health, const char *topic, const char *format,
 		   ...) {

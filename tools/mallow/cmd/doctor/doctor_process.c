@@ -10,7 +10,7 @@
 
 #include "cmd/doctor/doctor.h"
 #include "live/process/program.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Most bytes of an environment that are read.  The kernel allows 6 MiB. */
 #define ENVIRONMENT_MAX ((size_t)8 << 20)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/doctor/doctor.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/files/package.h"
 
 /* Most files that are named.  A process may have dozens of libraries without symbols. */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/complain.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 bool mw_is_directory(const char *path) {
 	struct stat info;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cmd/input/directory.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/merge.h"
 
 /* Keeps the sample types that both profiles have. */

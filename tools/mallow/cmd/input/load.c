@@ -16,7 +16,7 @@
 #include "formats/read.h"
 #include "formats/state/state_file.h"
 #include "live/fetch.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 #include "symbol/cache/cache_folder.h"
 #include "symbol/elf/demangle.h"
 #include "symbol/symbolize.h"

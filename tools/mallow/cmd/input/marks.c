@@ -15,7 +15,7 @@
 #include "cli/print.h"
 #include "cmd/input/load.h"
 #include "formats/write.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/cache/cache_folder.h"
 
 #define SECOND_NS ((int64_t)1000000000)

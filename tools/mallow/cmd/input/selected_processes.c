@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/complain.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 struct mw_filter {
 	bool by_name;

@@ -11,7 +11,7 @@
 #include "cmd/input/selected_processes.h"
 #include "cmd/process/process_commands.h"
 #include "live/target.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "report/text/units.h"
 
 typedef struct dead_file {

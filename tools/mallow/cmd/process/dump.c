@@ -12,9 +12,9 @@
 #include "cli/print.h"
 #include "cmd/input/selected_processes.h"
 #include "cmd/process/process_commands.h"
-#include "cmd/process/request.h"
+#include "live/control.h"
 #include "live/process/process.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 typedef struct dump_job {
 	const mw_arguments_t *arguments;
@@ -86,7 +86,7 @@ static int request_dump(const mw_target_t *target, const void *context, mw_error
 	mw_request_t request = {.kind = MW_REQUEST_DUMP};
 	mw_reply_t reply;
 	char found[MW_STATE_DUMP_PATH_BYTES + PATH_MAX], shown[sizeof(found)];
-	if (mw_request_send(target, &request, MW_REQUEST_WAIT_SECONDS, &reply, error) != 0)
+	if (mw_control_send(target, &request, MW_REQUEST_WAIT_SECONDS, &reply, error) != 0)
 		return -1;
 	if (reply.outcome == MW_OUTCOME_PENDING)
 		mw_complain("pid %d: requested; the process has not written the dump yet",

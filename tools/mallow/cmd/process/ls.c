@@ -13,7 +13,7 @@
 #include "live/process/process.h"
 #include "live/state_places.h"
 #include "live/target.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "report/text/style.h"
 #include "report/text/units.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * process_commands.h -- subcommands about processes: which run, their settings, their dumps.
- * Layer: cmd/process.  The folder's door.  A file has the name of its subcommand; start.c also
- * holds stop and reset.  Each function returns the exit status. */
+ * Layer: cmd/process.  The folder's door.  A file has the name of its subcommand;
+ * start_stop.c holds start, stop and reset.  Each function returns the exit status. */
 #ifndef MW_TOOL_CMD_PROCESS_PROCESS_COMMANDS_H
 #define MW_TOOL_CMD_PROCESS_PROCESS_COMMANDS_H
 

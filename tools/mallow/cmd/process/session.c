@@ -17,9 +17,9 @@
 #include "cli/complain.h"
 #include "cli/print.h"
 #include "cmd/input/selected_processes.h"
-#include "cmd/process/request.h"
+#include "live/control.h"
 #include "live/process/process.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "report/text/units.h"
 
 /* A process of the session.  Its state file is kept open, because the process may end during the
@@ -56,7 +56,7 @@ static int begin(const mw_target_t *target, const void *context, mw_error_t *err
 	session_t *session = *(session_t *const *)context;
 	mw_request_t request = {.kind = MW_REQUEST_START};
 	mw_reply_t reply;
-	if (mw_request_send(target, &request, session->wait_seconds, &reply, error) != 0)
+	if (mw_control_send(target, &request, session->wait_seconds, &reply, error) != 0)
 		return -1;
 	member_t member = {.fd = open(target->path, O_RDONLY | O_CLOEXEC),
 			   .was_active = reply.was_active,
@@ -145,7 +145,7 @@ static void restore(const member_t *member, double wait) {
 	mw_reply_t reply;
 	mw_error_t error;
 	if (!member->was_active && mw_target_is_alive(&member->target) &&
-	    mw_request_send(&member->target, &request, wait, &reply, &error) != 0)
+	    mw_control_send(&member->target, &request, wait, &reply, &error) != 0)
 		mw_complain("%s", error.text);
 }
 

@@ -8,8 +8,8 @@
 #include "cli/suggest.h"
 #include "cmd/input/selected_processes.h"
 #include "cmd/process/process_commands.h"
-#include "cmd/process/request.h"
 #include "cmd/process/settings.h"
+#include "live/control.h"
 
 /* Changes that the operands ask for. */
 typedef struct wishes {
@@ -163,14 +163,14 @@ static int set_target(const mw_target_t *target, const void *context, mw_error_t
 	const wishes_t *wishes = context;
 	mw_reply_t reply;
 	if (wishes->rate.mean_bytes != 0) {
-		if (mw_request_send(target, &wishes->rate, wishes->wait_seconds, &reply, error) !=
+		if (mw_control_send(target, &wishes->rate, wishes->wait_seconds, &reply, error) !=
 		    0)
 			return -1;
 		say_rate(target, &reply);
 	}
 	if (wishes->settings.settings_mask == 0 && !wishes->settings.dump_name)
 		return MW_EXIT_FINE;
-	if (mw_request_send(target, &wishes->settings, wishes->wait_seconds, &reply, error) != 0)
+	if (mw_control_send(target, &wishes->settings, wishes->wait_seconds, &reply, error) != 0)
 		return -1;
 	say_settings(target, &wishes->settings, &reply);
 	return MW_EXIT_FINE;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "formats/file/output.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "view/common/web_page.h"
 
 struct mw_picture {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "cmd/input/directory.h"
-#include "cmd/profile/request.h"
 #include "cmd/profile/view.h"
+#include "cmd/profile/view_request.h"
 #include "view/table/slopes.h"
 #include "view/table/tables.h"
 

@@ -15,7 +15,7 @@
 #include "cmd/profile/profile_commands.h"
 #include "cmd/profile/view_options.h"
 #include "formats/file/output.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "report/text/types.h"
 #include "view/picture/timeline.h"
 #include "view/select/selection.h"

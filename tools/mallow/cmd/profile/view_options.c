@@ -8,7 +8,7 @@
 
 #include "cli/pager.h"
 #include "cmd/input/load.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 #define SWITCH(name, help)                                                                         \
 	{ name, 0, MW_OPTION_SWITCH, NULL, NULL, help }

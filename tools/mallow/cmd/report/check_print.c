@@ -9,7 +9,7 @@
 
 #include "cli/print.h"
 #include "cmd/report/report_json.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/text.h"
 #include "report/text/names.h"
 #include "report/text/style.h"

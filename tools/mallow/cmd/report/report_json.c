@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "cli/print.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/text.h"
 #include "report/interval.h"
 #include "report/stacks.h"

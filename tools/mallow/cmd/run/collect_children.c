@@ -19,7 +19,7 @@
 #include "live/process/process.h"
 #include "live/process/program.h"
 #include "live/state_places.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "report/report.h"
 #include "report/text/units.h"
 

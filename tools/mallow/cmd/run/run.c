@@ -14,8 +14,8 @@
 #include "cmd/run/collect_children.h"
 #include "cmd/run/run_command.h"
 #include "live/library.h"
-#include "model/alloc.h"
 #include "model/error.h"
+#include "model/memory.h"
 
 /* Other allocators whose library names mallow provides; the first word is the value of --as. */
 static const struct {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "state/layout.h"
 
 static bool is_made_of(const char *text, size_t length, const char *characters) {

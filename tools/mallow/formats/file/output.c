@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 struct mw_output {
 	gzFile stream;

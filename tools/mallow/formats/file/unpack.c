@@ -9,7 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* A file may always unpack to this size.  Profiles compress 3 to 20 times, a decompression bomb
  * 1000 times.  An entry takes up to 25 times its file size in memory, so a small file takes less

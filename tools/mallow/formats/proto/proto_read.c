@@ -12,8 +12,7 @@
 
 #include "formats/proto/proto.h"
 #include "formats/proto/wire.h"
-#include "model/alloc.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 #include "model/table.h"
 #include "profile.pb-c.h"
 

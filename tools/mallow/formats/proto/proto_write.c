@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "formats/proto/proto.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "profile.pb-c.h"
 
 /* Strings in one message.  Any number is correct. */

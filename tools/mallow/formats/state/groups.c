@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "formats/state/groups.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Usable bytes of a block for a request of 0 bytes: the size of the smallest size class. */
 #define ZERO_REQUEST_USABLE_BYTES 16

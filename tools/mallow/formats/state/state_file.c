@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
-#include "model/alloc.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 
 /* Most entries of a section that are read, so that a hostile header cannot make the command
  * allocate all memory.  Each limit is at least four times the library's own.  Parts that are

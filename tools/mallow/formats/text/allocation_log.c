@@ -10,7 +10,7 @@
 #include "formats/text/dropped.h"
 #include "formats/text/lines.h"
 #include "formats/text/text_formats.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 typedef struct log_reader {
 	mw_lines_t lines;

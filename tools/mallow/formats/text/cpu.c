@@ -11,7 +11,7 @@
 #include "formats/text/dropped.h"
 #include "formats/text/lines.h"
 #include "formats/text/text_formats.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 
 #define HEADER_WORDS 5
 

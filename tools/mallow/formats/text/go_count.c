@@ -7,7 +7,7 @@
 
 #include "formats/text/lines.h"
 #include "formats/text/text_formats.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 
 /* Returns the end of the name at the beginning, before " profile: total "; NULL: the text has
  * another form. */

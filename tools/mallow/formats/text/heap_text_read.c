@@ -12,8 +12,7 @@
 #include "formats/text/dropped.h"
 #include "formats/text/lines.h"
 #include "formats/text/text_formats.h"
-#include "model/alloc.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 
 typedef struct counts {
 	int64_t inuse_objects, inuse_bytes, alloc_objects, alloc_bytes;

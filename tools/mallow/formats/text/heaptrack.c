@@ -7,8 +7,7 @@
 
 #include "formats/text/lines.h"
 #include "formats/text/text_formats.h"
-#include "model/alloc.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 
 /* Most functions inlined at one place.  No compiler inlines deeper. */
 #define INLINED_MAX 64

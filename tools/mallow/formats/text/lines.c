@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 
 int mw_lines_damaged(const mw_lines_t *r, const char *why) {
 	return mw_error_set(r->error, "%s:%zu: %s; the file is damaged or of another format",

@@ -8,8 +8,7 @@
 
 #include "formats/text/lines.h"
 #include "formats/text/text_formats.h"
-#include "model/alloc.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 #include "model/table.h"
 
 enum { PEAK, LIVE, SUMS };

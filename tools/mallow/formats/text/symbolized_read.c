@@ -10,8 +10,7 @@
 
 #include "formats/text/lines.h"
 #include "formats/text/text_formats.h"
-#include "model/alloc.h"
-#include "model/memory_limit.h"
+#include "model/memory.h"
 #include "model/table.h"
 
 typedef struct symbol {

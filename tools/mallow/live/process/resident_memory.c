@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 #define PAGE_BYTES 4096u
 /* Entries of pagemap that are read at once; they cover 2 MiB of address space. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * units.h -- formats numbers for people: three digits and a unit.
  * Layer: report/text.  The folder's door.  The folder formats the cells of tables: numbers here,
- * values of a sample type in types.h, names cut to a width in names.h, colours in style.h. */
+ * values of a sample type in types.h, names cut to a width in names.h, colours in style.h,
+ * values in pprof's units in pprof_units.h. */
 #ifndef MW_TOOL_REPORT_TEXT_UNITS_H
 #define MW_TOOL_REPORT_TEXT_UNITS_H
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Largest cache: enough for the symbols of some hundred programs. */
 #define BYTES_MAX ((uint64_t)256 << 20)

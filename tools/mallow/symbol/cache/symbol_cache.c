@@ -7,10 +7,10 @@
 
 #include "formats/read.h"
 #include "formats/write.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/table.h"
 #include "symbol/cache/cache_folder.h"
-#include "symbol/elf/object.h"
+#include "symbol/elf/elf_object.h"
 
 /* Names the command's version that wrote the file.  Another version may name functions
  * differently. */

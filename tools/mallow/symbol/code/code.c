@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/code/plt.h"
 #include "symbol/elf/demangle.h"
-#include "symbol/elf/object.h"
+#include "symbol/elf/elf_object.h"
 #include "symbol/files/debuginfod.h"
 
 /* Largest function that is disassembled. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 static int compare_slots(const void *left, const void *right) {
 	const mw_slot_t *a = left, *b = right;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Longest name that is demangled.  Compilers make names of up to about ten thousand bytes;
  * unfolding the back references of a hostile name takes exponential time. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Most units of a file: ten times as many as the largest known programs have. */
 #define UNITS_MAX ((size_t)1 << 20)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Most entries of one file's trees that are visited: ten times as many as the largest known
  * programs have.  A damaged tree may have loops. */

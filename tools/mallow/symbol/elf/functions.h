@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/elf/object.h"
+#include "symbol/elf/elf_object.h"
 
 typedef struct mw_unit_functions mw_unit_functions_t;
 

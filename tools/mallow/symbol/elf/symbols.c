@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Listing the symbols takes as long as this number of lookups in libdwfl. */
 #define QUESTIONS_WORTH_LISTING 8

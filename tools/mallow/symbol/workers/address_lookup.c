@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/workers/confine.h"
 
 /* Growth of memory after which a file is closed and opened anew.  The limit doubles each time,

@@ -4,7 +4,7 @@
 #ifndef MW_TOOL_SYMBOL_WORKERS_ADDRESS_LOOKUP_H
 #define MW_TOOL_SYMBOL_WORKERS_ADDRESS_LOOKUP_H
 
-#include "symbol/elf/object.h"
+#include "symbol/elf/elf_object.h"
 #include "symbol/workers/found.h"
 #include "symbol/workers/job_queue.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Puts the collected frames of a location into the profile. */
 static void finish_location(mw_answers_t *a) {

@@ -5,7 +5,7 @@
 #ifndef MW_TOOL_SYMBOL_WORKERS_ANSWERS_H
 #define MW_TOOL_SYMBOL_WORKERS_ANSWERS_H
 
-#include "symbol/elf/object.h"
+#include "symbol/elf/elf_object.h"
 #include "symbol/workers/worker.h"
 
 /* State of one call of mw_symbolize(). */

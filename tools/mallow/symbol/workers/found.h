@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "model/profile.h"
-#include "symbol/elf/object.h"
+#include "symbol/elf/elf_object.h"
 
 typedef struct mw_found mw_found_t;
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Most places of one unit in one turn.  With more, a second process that reads the unit, too,
  * pays off. */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/cache/symbol_cache.h"
-#include "symbol/elf/object.h"
+#include "symbol/elf/elf_object.h"
 #include "symbol/files/debuginfod.h"
 #include "symbol/workers/address_lookup.h"
 #include "symbol/workers/confine.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "model/profile.h"
-#include "symbol/elf/object.h"
+#include "symbol/elf/elf_object.h"
 #include "symbol/files/symbol_options.h"
 #include "symbol/workers/job_queue.h"
 

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/cache/symbol_cache.h"
 #include "symbol/workers/confine.h"
 

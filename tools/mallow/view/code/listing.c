@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/text.h"
 #include "view/code/source.h"
 #include "view/common/values.h"

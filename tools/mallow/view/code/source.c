@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* True if the open file is below one of the folders.  The check uses the file's path without
  * links and dots. */

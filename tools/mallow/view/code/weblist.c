@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/workers/confine.h"
 #include "view/code/assembly.h"
 #include "view/code/listing.h"

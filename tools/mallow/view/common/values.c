@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/text.h"
 #include "report/text/names.h"
+#include "report/text/pprof_units.h"
 #include "report/text/types.h"
-#include "view/select/tag_units.h"
 #include "view/select/tags.h"
 
 static const mw_unit_t *units_of(const mw_view_t *v) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * web_page.c -- embeds the web pages; each is divided at the place of its data. */
+ * web_page.c -- embeds the web pages; each is divided at the place of its data.  Text in SVG. */
 #include "view/common/web_page.h"
 
 #include <string.h>
+
+#include "model/text.h"
 
 /* The symbols are global, because link-time optimisation may separate this assembly from its
  * users. */
@@ -20,7 +22,7 @@
 PAGE(picture, flame);
 PAGE(picture, timeline);
 PAGE(code, weblist);
-EMBED(picture, pan, "js");
+EMBED(common, pan, "js");
 
 static const struct {
 	const char *name, *begin, *end;
@@ -56,4 +58,16 @@ void mw_web_page_end(mw_web_page_t page, FILE *out) {
 size_t mw_web_page_svg_script(const char **text) {
 	*text = pan_begin;
 	return (size_t)(pan_end - pan_begin);
+}
+
+void mw_svg_text(FILE *out, const char *text) {
+	for (; *text != '\0'; text += mw_text_character(text).bytes) {
+		mw_character_t c = mw_text_character(text);
+		if (c.code == '<' || c.code == '&')
+			fputs(c.code == '<' ? "&lt;" : "&amp;", out);
+		else if (c.is_control || !c.is_utf8)
+			fputc('?', out);
+		else
+			fwrite(text, 1, c.bytes, out);
+	}
 }

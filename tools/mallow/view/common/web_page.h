@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * web_page.h -- web pages inside the command.  Each is one file that contains its data.
+ * web_page.h -- web pages inside the command, each one file that contains its data, and what SVG
+ * pictures share that are written without graphviz.
  * Layer: view/common. */
 #ifndef MW_TOOL_VIEW_COMMON_WEB_PAGE_H
 #define MW_TOOL_VIEW_COMMON_WEB_PAGE_H
@@ -23,5 +24,8 @@ void mw_web_page_end(mw_web_page_t page, FILE *out);
 /* Returns the length of the script that pans and zooms an SVG picture in a browser; *text is the
  * script.  It precedes "</svg>". */
 size_t mw_web_page_svg_script(const char **text);
+/* Writes text escaped for XML. Every byte that is not a printable character becomes '?', because
+ * names come from files that may be hostile. */
+void mw_svg_text(FILE *out, const char *text);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "view/graph/graph_parts.h"
 
 static void divide_all(mw_graph_t *g) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "view/graph/graph_parts.h"
 #include "view/select/tags.h"
 

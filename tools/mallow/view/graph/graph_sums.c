@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Fields that distinguish two nodes. */
 typedef struct identity {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
+#include "report/text/pprof_units.h"
 #include "view/graph/graph_parts.h"
-#include "view/select/tag_units.h"
 #include "view/select/tags.h"
 
 /* Label with which pprof marks the samples of a base profile.  It describes the profile, not the

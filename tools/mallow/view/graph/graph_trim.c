@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "view/graph/graph_parts.h"
 
 static int compare_flat(const void *left, const void *right, void *context) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "view/picture/calltree.h"
 
 /* Prefixes of file names that belong to the system's runtime. */

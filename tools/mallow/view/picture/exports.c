@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/text.h"
 #include "report/text/names.h"
 #include "view/picture/pictures.h"

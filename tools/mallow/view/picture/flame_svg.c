@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "report/text/names.h"
-#include "view/common/svg.h"
 #include "view/common/values.h"
+#include "view/common/web_page.h"
 #include "view/picture/calltree.h"
 
 /* Pixels: the picture, the space above it, a row of boxes, the margin. */

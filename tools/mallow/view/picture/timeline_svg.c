@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/common/svg.h"
+#include "view/common/web_page.h"
 #include "view/picture/timeline.h"
 
 /* Pixels: the picture, and the plot inside it. */

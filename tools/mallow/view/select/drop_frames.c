@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "view/select/pattern.h"
 
 /* Result for a location: kept; dropped; dropped except its outermost functions. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "view/select/pattern.h"
 #include "view/select/source_paths.h"
 #include "view/select/tags.h"

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
+#include "report/text/pprof_units.h"
 #include "report/text/units.h"
 #include "view/select/pattern.h"
-#include "view/select/tag_units.h"
 
 /* Most patterns of an option. */
 #define PATTERNS_MAX 16

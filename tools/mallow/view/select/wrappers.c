@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "view/select/pattern.h"
 
 /* Fewest callers of a wrapper.  A function with fewer callers may be the one that the user looks

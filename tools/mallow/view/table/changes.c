@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "report/text/names.h"
 #include "report/text/style.h"
 #include "report/text/units.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * request.c -- finds the view and the picture of a command line, and checks the words. */
-#include "cmd/profile/request.h"
+ * view_request.c -- finds the view and the picture of a command line, and checks the words. */
+#include "cmd/profile/view_request.h"
 
 #include <string.h>
 

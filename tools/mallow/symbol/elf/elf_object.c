@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * object.c -- finds the right file and looks addresses up in it with libdwfl. */
-#include "symbol/elf/object.h"
+ * elf_object.c -- finds the right file and looks addresses up in it with libdwfl. */
+#include "symbol/elf/elf_object.h"
 
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "symbol/elf/dwarf_units.h"
 #include "symbol/elf/functions.h"
 #include "symbol/elf/mapped_pages.h"

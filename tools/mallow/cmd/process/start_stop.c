@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * start.c -- `mallow start`, `stop` and `reset`: requests to live processes.
+ * start_stop.c -- `mallow start`, `stop` and `reset`: requests to live processes.
  * The output names the state before the request, so that a second request visibly changes
  * nothing. */
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "cli/print.h"
 #include "cmd/input/selected_processes.h"
 #include "cmd/process/process_commands.h"
-#include "cmd/process/request.h"
 #include "cmd/process/session.h"
+#include "live/control.h"
 
 typedef struct request_job {
 	const mw_request_t *request;
@@ -88,7 +88,7 @@ static int request_target(const mw_target_t *target, const void *context, mw_err
 	const request_job_t *job = context;
 	const mw_request_t *request = job->request;
 	mw_reply_t reply = {0};
-	if (mw_request_send(target, request, job->wait_seconds, &reply, error) != 0)
+	if (mw_control_send(target, request, job->wait_seconds, &reply, error) != 0)
 		return -1;
 	printf("pid %d: ", target->pid);
 	if (reply.outcome == MW_OUTCOME_NOTHING)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tag_units.c -- lists of units. */
-#include "view/select/tag_units.h"
+ * pprof_units.c -- lists of units. */
+#include "report/text/pprof_units.h"
 
 #include <stdio.h>
 #include <string.h>

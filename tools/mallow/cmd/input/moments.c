@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * moments.c -- --since, --alive-at and --made-between: compare a process with its past. */
-#include "cmd/profile/moments.h"
+#include "cmd/input/moments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "cli/print.h"
 #include "cmd/input/load.h"
 #include "cmd/input/marks.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 
 /* Paths of the marks that --since and --alive-at found, and the name of the first mark in
  * pictures. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * request.h -- what a view's command line asks for: the view, the picture, the file.
+ * view_request.h -- what a view's command line asks for: the view, the picture, the file.
  * Layer: cmd/profile.  Private to this folder. */
-#ifndef MW_TOOL_CMD_PROFILE_REQUEST_H
-#define MW_TOOL_CMD_PROFILE_REQUEST_H
+#ifndef MW_TOOL_CMD_PROFILE_VIEW_REQUEST_H
+#define MW_TOOL_CMD_PROFILE_VIEW_REQUEST_H
 
 #include "cli/options.h"
 #include "cmd/profile/output_file.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * object.h -- one ELF file with its debug information, looked up by address.
- * Layer: symbol/elf.  The folder's door. object.c opens the file and asks functions.h (DWARF's
+ * elf_object.h -- one ELF file with its debug information, looked up by address.
+ * Layer: symbol/elf.  The folder's door. elf_object.c opens the file and asks functions.h (DWARF's
  * functions), dwarf_units.h (the unit of an address) and symbols.h (the symbol table).
  * demangle.h makes names readable; mapped_pages.h returns memory.  The files may be hostile: all
  * values read from them are bounded, and callers use this in a separate process
  * (symbol/workers). */
-#ifndef MW_TOOL_SYMBOL_ELF_OBJECT_H
-#define MW_TOOL_SYMBOL_ELF_OBJECT_H
+#ifndef MW_TOOL_SYMBOL_ELF_ELF_OBJECT_H
+#define MW_TOOL_SYMBOL_ELF_ELF_OBJECT_H
 
 #include <elfutils/libdwfl.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * tag_units.h -- pprof's units of bytes and times, and numbers in these units.
- * Layer: view/select.  Private to view/. */
-#ifndef MW_TOOL_VIEW_SELECT_TAG_UNITS_H
-#define MW_TOOL_VIEW_SELECT_TAG_UNITS_H
+ * pprof_units.h -- pprof's units of bytes and times, and numbers in these units.
+ * Layer: report/text. */
+#ifndef MW_TOOL_REPORT_TEXT_PPROF_UNITS_H
+#define MW_TOOL_REPORT_TEXT_PPROF_UNITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

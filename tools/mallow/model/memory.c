@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * memory_limit.c -- RLIMIT_DATA: private writable memory, however it is allocated. */
-#include "model/memory_limit.h"
+ * memory.c -- allocation that ends the command when there is no memory; RLIMIT_DATA bounds private
+ * writable memory, however it is allocated. */
+#include "model/memory.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "model/text.h"
+
+/* ---- limit ---- */
 
 static uint64_t limit_bytes = (uint64_t)1 << 30;
 /* file that is being read, for the message; NULL = no limit is set */
@@ -51,7 +56,8 @@ void mw_memory_limit_end(void) {
 	limited_name = NULL;
 }
 
-void mw_limit_complain(uint64_t refused_bytes) {
+/* "NAME: takes more than 1.00 GiB ..." while a limit is set, otherwise "out of memory ...". */
+static void complain(uint64_t refused_bytes) {
 	bool is_large = limit_bytes >= (uint64_t)1 << 30;
 	if (limited_name == NULL) {
 		fprintf(stderr, "mallow: out of memory: %" PRIu64 " bytes were refused\n",
@@ -62,4 +68,44 @@ void mw_limit_complain(uint64_t refused_bytes) {
 	mw_text_print(stderr, limited_name);
 	fprintf(stderr, ": takes more than %.2f %s of memory to read; --memory=SIZE allows more\n",
 		(double)limit_bytes / (is_large ? 0x1p30 : 0x1p20), is_large ? "GiB" : "MiB");
+}
+
+/* ---- allocation ---- */
+
+static void *check(void *block, size_t count, size_t size) {
+	if (block == NULL) {
+		uint64_t bytes;
+		if (__builtin_mul_overflow(count, size, &bytes))
+			bytes = UINT64_MAX;
+		complain(bytes);
+		exit(2);
+	}
+	return block;
+}
+
+void *mw_xcalloc(size_t count, size_t size) {
+	/* calloc(0) may return NULL, so this asks for at least one entry. */
+	return check(calloc(count > 0 ? count : 1, size), count, size);
+}
+
+void *mw_xrealloc(void *block, size_t count, size_t size) {
+	return check(reallocarray(block, count > 0 ? count : 1, size), count, size);
+}
+
+char *mw_xstrdup(const char *text) {
+	return check(strdup(text), strlen(text) + 1, 1);
+}
+
+void *mw_grow(void *block, size_t *capacity, size_t wanted, size_t entry_bytes) {
+	if (block != NULL && wanted <= *capacity)
+		return block;
+	/* Most arrays never hold more than 16 entries: one allocation is enough for them. */
+	size_t grown = *capacity > 0 ? *capacity : 16;
+	while (grown < wanted)
+		grown = grown > SIZE_MAX / 2 ? wanted : grown * 2;
+	size_t old = block != NULL ? *capacity : 0;
+	char *moved = mw_xrealloc(block, grown, entry_bytes);
+	memset(moved + old * entry_bytes, 0, (grown - old) * entry_bytes);
+	*capacity = grown;
+	return moved;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * check.c -- `mallow check`: compares a profile with limits, for builds and tests. */
+ * check_limits.c -- `mallow check`: compares a profile with limits, for builds and tests. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "cmd/profile/view_options.h"
 #include "cmd/report/check_print.h"
 #include "cmd/report/report_commands.h"
-#include "model/alloc.h"
+#include "model/memory.h"
 #include "model/merge.h"
 #include "view/select/selection.h"
 
