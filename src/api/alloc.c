@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/process/background.h"
+#include "api/process/background_thread.h"
 #include "api/process/start.h"
 #include "api/process/stats_interval.h"
 #include "base/check.h"

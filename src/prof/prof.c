@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "heap/sample/hooks.h"
 #include "os/file/proc.h"
-#include "os/platform/confined.h"
+#include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
 #include "prof/control/control.h"
 #include "prof/control/heap_walk.h"

@@ -62,7 +62,7 @@ void mw_prof_leave(void);
 
 /* Called when the program is about to forbid system calls: publishes the state file while that is
  * possible. Sampling continues; functions that need other system calls than malloc's are skipped
- * (os/platform/confined.h). `confined` == false: the program will not forbid system calls after
+ * (os/platform/kernel_calls.h). `confined` == false: the program will not forbid system calls after
  * all. */
 void mw_prof_confine(bool confined);
 

@@ -14,7 +14,7 @@
 
 #include "../torture/shadow.h"
 #include "api/libc.h"
-#include "api/process/background.h"
+#include "api/process/background_thread.h"
 #include "api/process/start.h"
 #include "heap/local/heap.h"
 #include "heap/sample/hooks.h"
@@ -23,7 +23,7 @@
 #include "heap/thread/thread.h"
 #include "heap_cxx.h"
 #include "os/lock/lock.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
 
 enum { SLOTS = 256, THREADS = 3, RECORDS = 512 };

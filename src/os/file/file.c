@@ -16,8 +16,7 @@
 #include "base/check.h"
 #include "base/put.h"
 #include "os/memory/map.h"
-#include "os/platform/confined.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 
 _Static_assert(MW_OS_NO_DIRECTORY == AT_FDCWD, "kernel interface");
 

@@ -23,7 +23,7 @@
 #include "os/file/file.h"
 #include "os/memory/map.h"
 #include "os/memory/numa.h"
-#include "os/platform/confined.h"
+#include "os/platform/kernel_calls.h"
 #include "os/unwind/stack.h"
 
 static uint32_t confined_process; /* process id, stored before confinement */

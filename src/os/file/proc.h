@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Called when the program is about to set a filter (os/platform/confined.h). Stores facts that
+/* Called when the program is about to set a filter (os/platform/kernel_calls.h). Stores facts that
  * later calls would ask the kernel for. `confined` == false: the filter cannot end the program. */
 void mw_os_confine(bool confined);
 uint32_t mw_os_process_id(void);

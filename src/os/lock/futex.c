@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os/platform/confined.h"
+#include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
 
 /* Interval at which a waiter looks again where the kernel cannot wait for two words. */

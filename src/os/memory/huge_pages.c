@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "os/memory/map.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 
 /* Huge pages of 2 MiB (the size's binary logarithm in the bits of MAP_HUGE_SHIFT): the system's
  * default size may be another one. */

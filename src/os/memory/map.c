@@ -8,7 +8,7 @@
 
 #include "base/bits.h"
 #include "base/check.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */

@@ -12,8 +12,7 @@
 
 #include "os/memory/map.h"
 #include "os/platform/arch.h"
-#include "os/platform/confined.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "os/platform/valgrind.h"
 
 /* Stack pointer at the program's entry; the kernel's argument block lies above it. The dynamic

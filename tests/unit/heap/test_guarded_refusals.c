@@ -14,7 +14,7 @@
 #include "heap/sample/hooks.h"
 #include "heap/thread/thread.h"
 #include "os/lock/lock.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "quiet_hooks.h"
 #include "test.h"
 

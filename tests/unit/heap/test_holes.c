@@ -16,7 +16,7 @@
 #include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
 #include "heap/thread/verify.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
 #include "test.h"
 

@@ -9,7 +9,7 @@
 #include "heap/memory/harden_space.h"
 #include "heap/thread/thread.h"
 #include "os/memory/numa.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "test.h"
 
 /* That can be taken. */

@@ -13,7 +13,7 @@
 #include "heap/stats/stats.h"
 #include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
 #include "quiet_hooks.h"
 #include "test.h"

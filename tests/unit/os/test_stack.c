@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "os/unwind/stack.h"
 #include "test.h"
 

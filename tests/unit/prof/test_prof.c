@@ -11,7 +11,7 @@
 
 #include "heap/layout/record.h"
 #include "heap/memory/limit.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "prof/store/published.h"
 #include "prof/store/store.h"
 #include "prof_fixture.h"

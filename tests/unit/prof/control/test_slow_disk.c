@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "prof/control/control.h"
 #include "prof/control/triggers.h"
 #include "prof/dump/dump.h"

@@ -11,7 +11,7 @@
 
 #include "heap/layout/record.h"
 #include "heap/sample/hooks.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
 #include "prof/dump/dump.h"
 #include "prof/prof.h"

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "heap/layout/record.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "prof/store/published.h"
 #include "prof_fixture.h"
 

@@ -14,7 +14,7 @@
 #include "captured.h"
 #include "frames.h"
 #include "machine.h"
-#include "os/platform/fault.h"
+#include "os/platform/kernel_calls.h"
 #include "prof/unwind/rule/rule.h"
 #include "prof/unwind/rule/rule_cache.h"
 #include "prof/unwind/unwind.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * background.c -- starts a detached thread with all signals blocked. */
-#include "api/process/background.h"
+ * background_thread.c -- starts a detached thread with all signals blocked. */
+#include "api/process/background_thread.h"
 #include "api/process/start.h"
 #include "heap/thread/maintain.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * leave.c -- replaces _exit(2) and _Exit(3), by which forked children end. Handlers of exit(3) do
+ * exit.c -- replaces _exit(2) and _Exit(3), by which forked children end. Handlers of exit(3) do
  * not run then, so without this the state file would look like that of a killed process. */
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * background.h -- starts the thread of heap/memory/background.h.
+ * background_thread.h -- starts the thread of heap/memory/background.h.
  * Layer: api/process. */
 #ifndef MW_API_BACKGROUND_H
 #define MW_API_BACKGROUND_H
