@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * chunk.c -- runs of slices.  Chunks with free slices are in lists by the number of these: the
- * search finds the fullest chunk that fits, so that empty ones can be given back. */
+ * chunk.c -- runs of slices are taken and given back.  Chunks with free slices are in lists by the
+ * number of these: the search finds the fullest chunk that fits, so that empty ones can be given
+ * back. */
 #include "heap/memory/chunk.h"
 
-#include <string.h>
+#include <stdatomic.h>
 
 #include "base/check.h"
 #include "heap/layout/link.h"
@@ -17,12 +18,11 @@
 #include "os/file/proc.h"
 #include "os/lock/lock.h"
 #include "os/memory/huge_pages.h"
-#include "os/memory/map.h"
 #include "os/memory/numa.h"
-#include "os/time/clock.h"
 
 mw_chunks_t mw_chunks = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true},
 			 .next_purge_ns = UINT64_MAX};
+
 static mw_chunk_t *map_chunk(unsigned node) {
 	/* Tested here: the function's code lies where a small process has no memory resident. */
 	mw_chunk_t *chunk = MW_UNLIKELY(mw_chunks.unmapped_first != NULL) ? mw_chunk_remap() : NULL;
@@ -105,15 +105,6 @@ static mw_chunk_t *find_chunk(const run_t *run, unsigned *first) {
 	return chunk ? chunk : find_in(false, run, first);
 }
 
-static void purge_if_due(void) {
-	if (mw_background_is_running())
-		return;
-	/* Relaxed: a purge a moment later does as well. */
-	uint64_t due = atomic_load_explicit(&mw_chunks.next_purge_ns, memory_order_relaxed);
-	if (due != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due)
-		mw_chunk_purge(false);
-}
-
 /* Under the lock: makes the slices readable and writable.  False: the kernel refused. */
 static bool open_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	uint64_t run = mw_slices_mask(first, count);
@@ -177,7 +168,7 @@ static mw_page_t *take_page(unsigned count, unsigned align_slices) {
 
 mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
 	MW_ASSERT(count >= 1 && count < MW_CHUNK_SLICES);
-	purge_if_due();
+	mw_chunks_purge_if_due();
 	size_t bytes = count * MW_SLICE_BYTES;
 	bool counted;
 	if (!mw_limit_begin(bytes, &counted))
@@ -211,32 +202,6 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 	return free;
 }
 
-/* Under the lock.  True: slices are due earlier than any were before. */
-static bool set_next_purge(void) {
-	uint64_t next_ns = UINT64_MAX;
-	if (mw_chunks.purge_first)
-		next_ns = mw_chunks.purge_first->purge_due_ns;
-	if (mw_chunks.muzzy_first && mw_chunks.muzzy_first->muzzy_due_ns < next_ns)
-		next_ns = mw_chunks.muzzy_first->muzzy_due_ns;
-	return next_ns <
-	       atomic_exchange_explicit(&mw_chunks.next_purge_ns, next_ns, memory_order_relaxed);
-}
-
-/* Under the lock: puts the chunk into the list of those to be purged.  True: it is due first. */
-static bool enlist(mw_chunk_t *chunk) {
-	if (chunk->purge_listed || chunk->never_purged)
-		return false;
-	chunk->purge_listed = true;
-	chunk->purge_next = NULL;
-	chunk->purge_due_ns = mw_os_monotonic_coarse_ns() + mw_chunks.decay.delay_ns;
-	if (mw_chunks.purge_first)
-		mw_chunks.purge_last->purge_next = chunk;
-	else
-		mw_chunks.purge_first = chunk;
-	mw_chunks.purge_last = chunk;
-	return set_next_purge();
-}
-
 /* Under the lock: the slices of a page that has ended can be taken again.  True: they are due
  * first. */
 static bool put_back(const mw_page_t *page) {
@@ -247,141 +212,10 @@ static bool put_back(const mw_page_t *page) {
 	chunk->dirty_mask |= mw_slices_mask(first, count);
 	mw_chunks_list(chunk);
 	mw_chunks_count_dirty((ptrdiff_t)count);
-	return enlist(chunk);
+	return mw_chunks_purge_later(chunk);
 }
 
-/* Purges runs of slices that count as taken meanwhile.  Returns the slices that the kernel took. */
-static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
-	uint64_t purged = 0;
-	while (slices) {
-		unsigned count, first = mw_slices_first_run(slices, &count);
-		uint64_t run = mw_slices_mask(first, count);
-		char *base = (char *)chunk + (size_t)first * MW_SLICE_BYTES;
-		size_t bytes = (size_t)count * MW_SLICE_BYTES;
-		if (lazily ? mw_os_purge_lazily(base, bytes) : mw_os_purge(base, bytes))
-			purged |= run;
-		slices &= ~run;
-		++*calls;
-	}
-	return purged;
-}
-
-/* Under the lock, which it releases meanwhile: the kernel may take long, and other threads go on
- * allocating.  The slices count as taken for that time. */
-static uint64_t purge_slices(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
-	mw_chunks_unlist(chunk);
-	chunk->free_mask &= ~slices;
-	mw_chunks_list(chunk);
-	mw_chunks.purging++;
-	mw_chunks_release();
-	size_t own_calls = 0;
-	uint64_t purged = purge_runs(chunk, slices, lazily, &own_calls);
-	mw_chunks_acquire();
-	mw_chunks.purging--;
-	*calls += own_calls;
-	mw_chunks_unlist(chunk);
-	chunk->free_mask |= slices;
-	mw_chunks_list(chunk);
-	return purged;
-}
-
-/* Under the lock: takes the first chunk off the purge list if it is due, and its dirty slices;
- * NULL: none is due.  Sets the time of the next purge. */
-static mw_chunk_t *pick_due(uint64_t now_ns, uint64_t *dirty) {
-	mw_chunk_t *chunk = mw_chunks.purge_first;
-	if (!chunk || chunk->purge_due_ns > now_ns)
-		return NULL;
-	mw_chunks.purge_first = chunk->purge_next;
-	set_next_purge();
-	chunk->purge_listed = false;
-	*dirty = chunk->dirty_mask;
-	chunk->dirty_mask = 0;
-	mw_chunks_count_dirty(-__builtin_popcountll(*dirty));
-	return chunk;
-}
-
-/* ---- muzzy slices, under the lock ---- */
-
-static MW_COLD void make_muzzy(mw_chunk_t *chunk, uint64_t slices) {
-	chunk->muzzy_mask |= slices;
-	mw_chunks_count_muzzy(__builtin_popcountll(slices));
-	if (chunk->muzzy_listed || !slices)
-		return;
-	chunk->muzzy_listed = true;
-	chunk->muzzy_next = NULL;
-	chunk->muzzy_due_ns = mw_os_monotonic_coarse_ns() + mw_chunks.muzzy_delay_ns;
-	if (mw_chunks.muzzy_first)
-		mw_chunks.muzzy_last->muzzy_next = chunk;
-	else
-		mw_chunks.muzzy_first = chunk;
-	mw_chunks.muzzy_last = chunk;
-	set_next_purge();
-}
-
-/* Under the lock, which it releases meanwhile. */
-static MW_COLD size_t purge_muzzy(uint64_t now_ns) {
-	size_t total = 0;
-	for (size_t turns = mw_chunks.chunk_count; turns > 0; turns--) {
-		mw_chunk_t *chunk = mw_chunks.muzzy_first;
-		if (!chunk || chunk->muzzy_due_ns > now_ns)
-			break;
-		mw_chunks.muzzy_first = chunk->muzzy_next;
-		chunk->muzzy_listed = false;
-		set_next_purge();
-		uint64_t muzzy = chunk->muzzy_mask;
-		chunk->muzzy_mask = 0;
-		uint64_t purged = purge_slices(chunk, muzzy, false, &mw_chunks.muzzy_purge_calls);
-		size_t slices = (size_t)__builtin_popcountll(purged);
-		/* Slices that the kernel refused stay muzzy. */
-		chunk->muzzy_mask |= muzzy & ~purged;
-		mw_chunks_count_muzzy(-(ptrdiff_t)slices);
-		mw_chunks.muzzy_purges += slices > 0; /* or they are all in use again */
-		mw_chunks.muzzy_purged_slices += slices;
-		total += slices * MW_SLICE_BYTES;
-	}
-	return total;
-}
-
-void mw_chunk_set_muzzy_decay(uint64_t delay_ns) {
-	mw_chunks_acquire();
-	mw_chunks.muzzy_delay_ns = delay_ns;
-	mw_chunks_release();
-}
-
-/* Returns how many of a chunk's two stretches of 2 MiB have one of the slices. */
-static unsigned count_halves(uint64_t slices) {
-	const unsigned half = MW_CHUNK_SLICES / 2;
-	return (slices << half ? 1u : 0) + (slices >> half ? 1u : 0);
-}
-
-/* Under the lock, which it releases meanwhile: purges chunks that are due until `wanted_bytes`
- * went, for good or to muzzy slices.  Returns the bytes that the kernel took. */
-static size_t purge_due(uint64_t now_ns, size_t wanted_bytes, bool for_good) {
-	size_t total = 0;
-	uint64_t dirty = 0;
-	/* Bounded by the present number of chunks: those that the kernel refuses are not tried
-	 * again. */
-	for (size_t turns = mw_chunks.chunk_count; turns > 0 && total < wanted_bytes; turns--) {
-		mw_chunk_t *chunk = pick_due(now_ns, &dirty);
-		if (!chunk)
-			break;
-		bool lazily = !for_good && mw_chunks.muzzy_delay_ns != 0;
-		uint64_t purged = purge_slices(chunk, dirty, lazily, &mw_chunks.purge_calls);
-		mw_chunks.purges += purged != 0; /* or they are all in use again */
-		mw_chunks.huge_pages_purged += count_halves(purged);
-		chunk->dirty_mask |= dirty & ~purged;
-		mw_chunks_count_dirty(__builtin_popcountll(dirty & ~purged));
-		if (MW_UNLIKELY(lazily))
-			make_muzzy(chunk, purged);
-		size_t slices = (size_t)__builtin_popcountll(purged);
-		mw_chunks.purged_slices += slices;
-		total += slices * MW_SLICE_BYTES;
-	}
-	return total;
-}
-
-/* Under the lock. */
-static bool free_waiting(void) {
+bool mw_chunks_free_waiting(void) {
 	bool any = false;
 	for (mw_page_t *page; (page = mw_harden_large_waited(true)) != NULL; any = true)
 		put_back(page);
@@ -390,57 +224,9 @@ static bool free_waiting(void) {
 
 bool mw_chunk_free_waiting(void) {
 	mw_chunks_acquire();
-	bool any = free_waiting();
+	bool any = mw_chunks_free_waiting();
 	mw_chunks_release();
 	return any;
-}
-
-size_t mw_chunk_purge(bool all) {
-	uint64_t now_ns = all ? UINT64_MAX : mw_os_monotonic_coarse_ns();
-	mw_chunks_acquire();
-	if (all)
-		free_waiting();
-	size_t total = purge_due(now_ns, SIZE_MAX, all);
-	if (!all)
-		mw_decay_went_late(&mw_chunks.decay, total);
-	if (MW_UNLIKELY(mw_chunks.muzzy_first != NULL))
-		total += purge_muzzy(now_ns);
-	mw_chunks_release();
-	return total;
-}
-
-/* Under the lock: purges the memory that the program does not seem to need, in the order in which
- * it is due. */
-static void purge_early(void) {
-	size_t in_use_bytes = mw_chunk_in_use_bytes() + mw_huge_live_bytes();
-	size_t excess_bytes = mw_decay_excess_bytes(&mw_chunks.decay, mw_chunk_dirty_bytes(),
-						    in_use_bytes / MW_DECAY_KEEP_SHARE);
-	if (excess_bytes == 0)
-		return;
-	size_t total = purge_due(UINT64_MAX, excess_bytes, false);
-	mw_decay_went_early(&mw_chunks.decay, total, mw_os_monotonic_coarse_ns());
-}
-
-void mw_chunk_set_decay(uint64_t delay_ns, bool early) {
-	mw_chunks_acquire();
-	/* Relaxed: mw_chunk_decay_ns() reads it without the lock. */
-	__atomic_store_n(&mw_chunks.decay.delay_ns, delay_ns, __ATOMIC_RELAXED);
-	mw_chunks.decay.early = early;
-	mw_chunks_release();
-}
-
-uint64_t mw_chunk_decay_ns(void) {
-	return __atomic_load_n(&mw_chunks.decay.delay_ns, __ATOMIC_RELAXED);
-}
-
-void mw_chunk_set_keep_min_bytes(size_t bytes) {
-	mw_chunks_acquire();
-	mw_chunks.decay.keep_min_bytes = bytes;
-	mw_chunks_release();
-}
-
-uint64_t mw_chunk_next_purge_ns(void) {
-	return atomic_load_explicit(&mw_chunks.next_purge_ns, memory_order_relaxed);
 }
 
 /* Under the lock: put_back() for a large block of the hardened library, after other blocks. */
@@ -464,11 +250,11 @@ void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
 	atomic_fetch_sub_explicit(&mw_chunks.slices_in_use, count, memory_order_relaxed);
 	bool first_listed = wait ? put_back_later(page, closed) : put_back(page);
 	if (!mw_background_is_running())
-		purge_early();
+		mw_chunks_purge_early();
 	mw_chunks_release();
 	if (first_listed)
 		mw_background_notify();
-	purge_if_due();
+	mw_chunks_purge_if_due();
 }
 
 void mw_chunk_stats(mw_chunk_stats_t *stats) {

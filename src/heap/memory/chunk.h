@@ -4,10 +4,11 @@
  * a chunk stays mapped for the life of the process: a thread with a stale pointer reads valid
  * metadata.
  *
- * Door of heap/memory: memory below the pages.  Reading order: chunk and chunk_state.h, chunk_space
- * (unmaps the slices of free chunks), decay (when free memory is purged), limit (the program's
- * limits of memory), meta (the allocator's own structures), background (whether a thread purges),
- * harden_space (guard pages of the hardened library).  Uses heap/layout and heap/misuse. */
+ * Door of heap/memory: memory below the pages.  Reading order: chunk and chunk_state.h, chunk_purge
+ * (free slices go back to the kernel), chunk_space (unmaps the slices of free chunks), decay (when
+ * free memory is purged), limit (the program's limits of memory), meta (the allocator's own
+ * structures), background (whether a thread purges), harden_space (guard pages of the hardened
+ * library).  Uses heap/layout and heap/misuse. */
 #ifndef MW_HEAP_CHUNK_H
 #define MW_HEAP_CHUNK_H
 

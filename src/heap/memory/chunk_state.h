@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * chunk_state.h -- the lists and counts of all chunks, and the lock they are under.
- * Layer: heap.  For chunk.c and chunk_space.c only; others use chunk.h. */
+ * Layer: heap.  For chunk.c, chunk_purge.c and chunk_space.c only; others use
+ * chunk.h. */
 #ifndef MW_HEAP_CHUNK_STATE_H
 #define MW_HEAP_CHUNK_STATE_H
 
@@ -76,6 +77,16 @@ static inline void mw_chunks_unlist(mw_chunk_t *chunk) {
 /* Maps the slices of an unmapped chunk again, if no other memory has come to lie there; NULL: none.
  * The chunk is in no list of free slices yet. */
 MW_COLD mw_chunk_t *mw_chunk_remap(void);
+
+/* Puts the chunk into the list of those to be purged.  True: it is due first. */
+bool mw_chunks_purge_later(mw_chunk_t *chunk);
+/* Purges the memory that the program does not seem to need, in the order in which it is due.
+ * Releases the lock meanwhile. */
+void mw_chunks_purge_early(void);
+/* Frees the large blocks of the hardened library that wait.  True: there were some. */
+bool mw_chunks_free_waiting(void);
+/* Without the lock: purges if a purge is due and no background thread does. */
+void mw_chunks_purge_if_due(void);
 
 static inline void mw_chunks_count_dirty(ptrdiff_t slices) {
 	atomic_fetch_add_explicit(&mw_chunks.dirty_slices, (size_t)slices, memory_order_relaxed);
