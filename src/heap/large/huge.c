@@ -25,7 +25,7 @@
 /* Freed ranges are kept as long as they and the live blocks together are at most 5/4 of the bytes
  * that were live at once a moment ago, and these bytes.  Blocks of 5 to 25 MiB that replace each
  * other at random leave a third of the memory in ranges that fit none of the next blocks. */
-#define CACHE_MIN_BYTES ((size_t)64 << 20)
+#define CACHE_MIN_BYTES ((size_t)16 << 20)
 /* Ranges are unmapped before their time only when they are more than so many times the live bytes.
  */
 #define EARLY_FACTOR 2
