@@ -65,7 +65,7 @@ MW_ALWAYS_INLINE char *mw_store_at(mw_state_section_id_t section, uint64_t start
 bool mw_store_has_room(mw_state_section_id_t section, uint64_t index);
 /* Returns the first byte of an entry. The entry must be taken, or belong to a section without a
  * count; the index is not checked. */
-static inline void *mw_store_private(mw_state_section_id_t section, uint64_t index) {
+MW_ALWAYS_INLINE void *mw_store_private(mw_state_section_id_t section, uint64_t index) {
 	MW_ASSERT(mw_store_has_room(section, index));
 	return mw_store_at(section, index * mw_state_stride(section));
 }
@@ -95,7 +95,7 @@ MW_ALWAYS_INLINE mw_both_t mw_store_both_of(char *base, mw_state_section_id_t se
 			   .published = mw_published_range_of(base, section, start, stride)};
 }
 
-static inline mw_both_t mw_store_both(mw_state_section_id_t section, uint64_t index) {
+MW_ALWAYS_INLINE mw_both_t mw_store_both(mw_state_section_id_t section, uint64_t index) {
 	return mw_store_both_of(mw_published_base(), section, index);
 }
 
