@@ -4,16 +4,17 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "heap/sample/hooks.h"
 #include "os/file/proc.h"
 #include "os/lock/lock.h"
 #include "os/time/clock.h"
+#include "prof/control/due_dumps.h"
 #include "prof/control/heap_walk.h"
 #include "prof/control/prof_log.h"
 #include "prof/control/prof_recent.h"
+#include "prof/control/requests.h"
 #include "prof/control/triggers.h"
 #include "prof/modules/modules.h"
 #include "prof/sample/sampler.h"
@@ -48,7 +49,6 @@ static struct {
 	_Atomic uint64_t in_use_bytes; /* bytes of the heap in use, as last reported */
 	uint64_t in_use_at_fork; /* bytes in use at the fork: they do not count towards the child's
 				    file */
-	uint32_t dumps_ordered;  /* control.want_dumps at the last check */
 	unsigned failures;
 	_Atomic uint64_t modules_check_ns; /* monotonic time of the next check of modules */
 	bool forked;                       /* true: publish at the first sample */
@@ -120,7 +120,7 @@ static void make_tables(void) {
 	touch();
 }
 
-static void apply_active(bool active) {
+void mw_control_apply_active(bool active) {
 	if (active == mw_control_view.active || control.tables_refused)
 		return;
 	make_tables();
@@ -139,7 +139,7 @@ static void apply_active(bool active) {
 	mw_event_log_add(active ? MW_EVENT_START : MW_EVENT_STOP, control.mean_bytes, 0);
 }
 
-static void apply_mean(uint64_t mean_bytes) {
+void mw_control_apply_mean(uint64_t mean_bytes) {
 	uint64_t old = control.mean_bytes;
 	if (mean_bytes == old)
 		return;
@@ -154,7 +154,7 @@ static void apply_mean(uint64_t mean_bytes) {
 	mw_event_log_add(MW_EVENT_RATE, old, mean_bytes);
 }
 
-static void apply_reset(uint32_t resets_done) {
+void mw_control_apply_reset(uint32_t resets_done) {
 	make_tables();
 	if (!mw_control_has_tables())
 		return;
@@ -206,7 +206,7 @@ bool mw_control_make_tables(void) {
 
 void mw_control_set_active(bool active) {
 	lock();
-	apply_active(active && !control.secure);
+	mw_control_apply_active(active && !control.secure);
 	unlock();
 }
 
@@ -214,7 +214,7 @@ mw_result_t mw_control_set_mean(uint64_t mean_bytes) {
 	if (mean_bytes < 1 || mean_bytes > MW_STATE_MEAN_BYTES_MAX)
 		return MW_ERR_BAD_VALUE;
 	lock();
-	apply_mean(mean_bytes);
+	mw_control_apply_mean(mean_bytes);
 	unlock();
 	return MW_OK;
 }
@@ -248,68 +248,11 @@ void mw_control_reset(void) {
 	lock();
 	make_tables();
 	if (mw_control_has_tables())
-		apply_reset(mw_store_live()->resets_done);
+		mw_control_apply_reset(mw_store_live()->resets_done);
 	unlock();
 }
 
 /* ---- requests of tools ---- */
-
-static mw_state_control_t *control_words(void) {
-	return (mw_state_control_t *)(void *)mw_published_range(MW_SECTION_CONTROL, 0,
-								sizeof(mw_state_control_t));
-}
-
-static void reject(uint32_t sequence, uint64_t value) {
-	mw_both_set32(mw_store_live_both(), MW_LIVE(rejected_sequence), sequence);
-	mw_event_log_add(MW_EVENT_REJECTED, value, 0);
-}
-
-static void obey_settings(mw_state_control_t *words, uint32_t sequence) {
-	char name[MW_STATE_DUMP_NAME_BYTES];
-	memcpy(name, words->want_dump_name, sizeof name);
-	if (!memchr(name, '\0', sizeof name))
-		reject(sequence, sizeof name);
-	else if (strcmp(name, mw_triggers_name()) != 0)
-		mw_triggers_set_name(name);
-	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
-		uint64_t value =
-			atomic_load_explicit(&words->want_settings[i], memory_order_relaxed);
-		if (mw_triggers_set((mw_setting_t)i, value))
-			continue;
-		reject(sequence, value);
-		/* Restores the value, which would otherwise be rejected with each later request. */
-		atomic_store_explicit(&words->want_settings[i], mw_triggers_value((mw_setting_t)i),
-				      memory_order_relaxed);
-	}
-	mw_triggers_show();
-}
-
-/* Another process writes these words: each word is read once and then checked. */
-static void obey(mw_state_control_t *words, uint32_t sequence) {
-	uint64_t mean = atomic_load_explicit(&words->want_mean_bytes, memory_order_relaxed);
-	uint32_t active = atomic_load_explicit(&words->want_active, memory_order_relaxed);
-	uint32_t resets = atomic_load_explicit(&words->want_resets, memory_order_relaxed);
-	if (mean < 1 || mean > MW_STATE_MEAN_BYTES_MAX)
-		reject(sequence, mean);
-	else
-		apply_mean(mean);
-	if (active > 1)
-		reject(sequence, active);
-	else
-		apply_active(active);
-	if (resets != mw_store_live()->resets_done)
-		apply_reset(resets);
-	obey_settings(words, sequence);
-}
-
-/* Writes the dump without the lock, so that a slow disk does not delay other threads. */
-static void obey_dumps(const mw_state_control_t *words) {
-	uint32_t dumps = atomic_load_explicit(&words->want_dumps, memory_order_relaxed);
-	if (dumps == control.dumps_ordered)
-		return;
-	control.dumps_ordered = dumps;
-	mw_triggers_order(dumps);
-}
 
 static void take_tick(bool walk_now) {
 	uint64_t stats[MW_STAT_COUNT] = {0};
@@ -341,7 +284,7 @@ void mw_control_hide(void) {
 
 void mw_control_poll(void) {
 	for (;;) {
-		mw_state_control_t *words = control_words();
+		mw_state_control_t *words = mw_requests_words();
 		if (!words)
 			return;
 		/* Pairs with the tools' release: they write their values before the sequence. */
@@ -355,19 +298,19 @@ void mw_control_poll(void) {
 			/* The rights may have changed since the file was made. */
 			bool is_refused = mw_os_exceeds_user();
 			if (is_refused)
-				reject(sequence, 0);
+				mw_requests_reject(sequence, 0);
 			else
-				obey(words, sequence);
+				mw_requests_obey(words, sequence);
 			tick_now();
 			if (!is_refused)
-				obey_dumps(words);
+				mw_requests_obey_dumps(words);
 			/* Tells tools that the request is done except for the dump, which
 			 * live.dumps_done reports. */
 			atomic_thread_fence(memory_order_release);
 			mw_both_set32(mw_store_live_both(), MW_LIVE(sequence_seen), sequence);
 		}
 		mw_lock_release(&control.lock, MW_RANK_CONTROL);
-		mw_triggers_serve_order();
+		mw_due_dumps_write_ordered();
 	}
 }
 
@@ -378,21 +321,12 @@ static void publish(void) {
 	make_tables();
 	if (control.secure || !mw_control_has_tables() || mw_published_exists())
 		return;
-	mw_state_control_t *words = mw_store_private(MW_SECTION_CONTROL, 0);
-	mw_state_live_t *live = mw_store_live();
-	words->want_active = mw_control_view.active;
-	words->want_mean_bytes = control.mean_bytes;
-	words->want_resets = live->resets_done;
-	words->want_dumps = control.dumps_ordered = live->dumps_done;
-	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
-		words->want_settings[i] = mw_triggers_value((mw_setting_t)i);
-	memcpy(words->want_dump_name, mw_triggers_name(), MW_STATE_DUMP_NAME_BYTES);
-	words->sequence = live->sequence_seen;
+	mw_requests_offer(mw_control_view.active, control.mean_bytes);
 	touch();
 	uint64_t after = UINT64_MAX;
 	if (mw_state_file_create(freeze, thaw) == MW_OK) {
 		/* Pairs with the acquire in the heap's poll. */
-		words = control_words();
+		mw_state_control_t *words = mw_requests_words();
 		/* Pairs with the acquire of the heap's poll. */
 		if (words)
 			atomic_store_explicit(&mw_heap_poll_word, &words->sequence,

@@ -5,9 +5,9 @@
  * changes; the tables are quiesced where a change must not fall into a half-written sample
  * (prof/store/table_lock.h).
  *
- * Reading order: control (state and control words), triggers (dumps that the process writes by
- * itself), heap_walk (sums over the heap's pages), prof_log and prof_recent (jemalloc's logs of
- * samples). */
+ * Reading order: control (state), requests (control words that tools write), triggers (when the
+ * process writes dumps by itself), due_dumps (writes them), heap_walk (sums over the heap's pages),
+ * prof_log and prof_recent (jemalloc's logs of samples). */
 #ifndef MW_PROF_CONTROL_CONTROL_H
 #define MW_PROF_CONTROL_CONTROL_H
 
@@ -71,6 +71,12 @@ bool mw_control_is_secure(void);
 uint64_t mw_control_mean(void);
 mw_result_t mw_control_set(mw_setting_t setting, uint64_t value);
 mw_result_t mw_control_set_dump_name(const char *pattern);
+
+/* For requests.c, with the control lock. */
+void mw_control_apply_active(bool active);
+void mw_control_apply_mean(uint64_t mean_bytes);
+/* `resets_done`: number of the reset, which the tool reads. */
+void mw_control_apply_reset(uint32_t resets_done);
 
 /* Removes the state file's name if the process may do more than its user, so that only root can
  * open the file. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * triggers.c -- conditions for automatic dumps, and the dumps that are due. */
+ * triggers.c -- conditions for automatic dumps. */
 #include "prof/control/triggers.h"
 
 #include <signal.h>
@@ -14,6 +14,7 @@
 #include "os/file/proc.h"
 #include "os/signal/signal.h"
 #include "os/time/clock.h"
+#include "prof/control/due_dumps.h"
 #include "prof/dump/crash.h"
 #include "prof/dump/dump.h"
 #include "prof/sample/sampler.h"
@@ -49,8 +50,6 @@ static const struct {
 static struct {
 	_Atomic uint64_t values[MW_SETTING_COUNT];
 	char name[MW_STATE_DUMP_NAME_BYTES];
-	_Atomic uint32_t due;   /* one bit for each reason */
-	_Atomic uint32_t order; /* number of the last dump that a tool requested */
 	/* Values of the counters at which the next dump is due. */
 	_Atomic uint64_t next_allocated, next_freed;
 	uint64_t (*thread_bytes)(void); /* see allocated_bytes() */
@@ -66,9 +65,6 @@ static struct {
 	_Atomic uint64_t look_at_bytes; /* bytes in use at which resident memory is read next */
 	_Atomic uint64_t cgroup_limit, cgroup_check_ns;
 	_Atomic uint32_t reports;
-	struct {
-		_Atomic uint64_t not_before_ns, count;
-	} reasons[MW_DUMP_REASON_COUNT];
 } triggers;
 
 _Atomic bool mw_triggers_armed;
@@ -125,107 +121,6 @@ static uint64_t allocated_bytes(void) {
 static uint64_t freed_bytes(void) {
 	int64_t freed = (int64_t)estimated_bytes() - live_bytes();
 	return freed > 0 ? (uint64_t)freed : 0;
-}
-
-/* ---- writing dumps ---- */
-
-static void set_due(mw_dump_reason_t reason) {
-	/* Sequentially consistent, like the load in serve(): a thread that finds a dump in progress
-	 * has stored its request before, and the dumping thread reads requests after its dump. */
-	atomic_fetch_or_explicit(&triggers.due, 1u << reason, memory_order_seq_cst);
-}
-
-static bool is_spent(mw_dump_reason_t reason) {
-	uint64_t max = VALUE(dump_max);
-	return max != 0 &&
-	       atomic_load_explicit(&triggers.reasons[reason].count, memory_order_relaxed) >= max;
-}
-
-/* Returns whether a tool or the program waits for a dump with this reason. */
-static bool is_prompt(mw_dump_reason_t reason) {
-	return reason == MW_DUMP_api || reason == MW_DUMP_order || reason == MW_DUMP_exit;
-}
-
-static bool is_early(mw_dump_reason_t reason, uint64_t now_ns) {
-	return !is_prompt(reason) &&
-	       now_ns < atomic_load_explicit(&triggers.reasons[reason].not_before_ns,
-					     memory_order_relaxed);
-}
-
-/* Returns the due reasons whose least interval has passed; reasons that reached dump_max are
- * dropped. */
-static uint32_t ripe(uint64_t now_ns) {
-	uint32_t result = 0, due = atomic_load_explicit(&triggers.due, memory_order_seq_cst);
-	for (uint32_t left = due; left; left &= left - 1) {
-		mw_dump_reason_t reason = (mw_dump_reason_t)__builtin_ctz(left);
-		if (is_spent(reason) && !is_prompt(reason))
-			atomic_fetch_and_explicit(&triggers.due, ~(1u << reason),
-						  memory_order_relaxed);
-		else if (!is_early(reason, now_ns))
-			result |= 1u << reason;
-	}
-	return result;
-}
-
-static void count_dump(uint32_t reasons, uint64_t now_ns) {
-	for (; reasons; reasons &= reasons - 1) {
-		__typeof__(&triggers.reasons[0]) r = &triggers.reasons[__builtin_ctz(reasons)];
-		atomic_fetch_add_explicit(&r->count, 1, memory_order_relaxed);
-		atomic_store_explicit(&r->not_before_ns, now_ns + VALUE(dump_min_ms) * 1000000u,
-				      memory_order_relaxed);
-	}
-}
-
-/* Writes one dump for all reasons that are due, named after the first of them. */
-static void serve(void) {
-	for (;;) {
-		uint64_t now_ns = mw_os_monotonic_ns();
-		uint32_t reasons = ripe(now_ns);
-		if (reasons == 0)
-			return;
-		atomic_fetch_and_explicit(&triggers.due, ~reasons, memory_order_seq_cst);
-		/* Relaxed: the number is written before the bit. A later request sets the bit
-		 * again. */
-		uint32_t order = atomic_load_explicit(&triggers.order, memory_order_relaxed);
-		int result = mw_dump_to_file((mw_dump_reason_t)__builtin_ctz(reasons), NULL);
-		if (result == MW_DUMP_BUSY) {
-			atomic_fetch_or_explicit(&triggers.due, reasons, memory_order_seq_cst);
-			return;
-		}
-		/* Also counts a dump that failed, so that it is not repeated at once. */
-		count_dump(reasons, now_ns);
-		if (reasons & 1u << MW_DUMP_order)
-			mw_both_set32(mw_store_live_both(), MW_LIVE(dumps_done), order);
-	}
-}
-
-static void fire(mw_dump_reason_t reason) {
-	set_due(reason);
-	serve();
-}
-
-void mw_triggers_dumped(void) {
-	if (mw_triggers_are_armed())
-		mw_triggers_check();
-	if (atomic_load_explicit(&triggers.due, memory_order_relaxed))
-		serve();
-}
-
-/* Leaves the dump to the background thread if there is one, so that malloc does not wait for a
- * disk. */
-static void serve_soon(void) {
-	if (!mw_heap_wake_background())
-		serve();
-}
-
-void mw_triggers_order(uint32_t number) {
-	atomic_store_explicit(&triggers.order, number, memory_order_relaxed);
-	set_due(MW_DUMP_order);
-}
-
-void mw_triggers_serve_order(void) {
-	if (atomic_load_explicit(&triggers.due, memory_order_relaxed) & 1u << MW_DUMP_order)
-		serve();
 }
 
 /* ---- conditions ---- */
@@ -291,15 +186,22 @@ void mw_triggers_check(void) {
 	if (triggers.thread_bytes && VALUE(prof_interval))
 		note_thread_bytes();
 	if (has_come(&triggers.next_allocated, allocated_bytes(), VALUE(prof_interval)))
-		set_due(MW_DUMP_allocated);
+		mw_due_dumps_add(MW_DUMP_allocated);
 	if (has_come(&triggers.next_freed, freed_bytes(), VALUE(dump_freed)))
-		set_due(MW_DUMP_freed);
+		mw_due_dumps_add(MW_DUMP_freed);
 	if (is_new_peak(live))
-		set_due(MW_DUMP_peak);
+		mw_due_dumps_add(MW_DUMP_peak);
 	if (passes(&triggers.above_live, live > 0 ? (uint64_t)live : 0, VALUE(dump_live)))
-		set_due(MW_DUMP_live);
-	if (atomic_load_explicit(&triggers.due, memory_order_relaxed))
-		serve_soon();
+		mw_due_dumps_add(MW_DUMP_live);
+	if (mw_due_dumps_any())
+		mw_due_dumps_write_soon();
+}
+
+void mw_triggers_dumped(void) {
+	if (mw_triggers_are_armed())
+		mw_triggers_check();
+	if (mw_due_dumps_any())
+		mw_due_dumps_write();
 }
 
 static uint64_t cgroup_limit(uint64_t now_ns) {
@@ -331,8 +233,8 @@ void mw_triggers_grew(uint64_t in_use_bytes) {
 	if (!mw_store_exists())
 		return;
 	if (is_new_height(in_use_bytes)) {
-		set_due(MW_DUMP_peak);
-		serve_soon();
+		mw_due_dumps_add(MW_DUMP_peak);
+		mw_due_dumps_write_soon();
 	}
 	uint64_t next = atomic_load_explicit(&triggers.look_at_bytes, memory_order_relaxed);
 	if (in_use_bytes < next)
@@ -344,8 +246,8 @@ void mw_triggers_grew(uint64_t in_use_bytes) {
 			      in_use_bytes + (room > LOOK_MIN_BYTES ? room : LOOK_MIN_BYTES),
 			      memory_order_relaxed);
 	if (passes(&triggers.above_resident, resident, limit)) {
-		set_due(MW_DUMP_resident);
-		serve_soon();
+		mw_due_dumps_add(MW_DUMP_resident);
+		mw_due_dumps_write_soon();
 	}
 }
 
@@ -356,11 +258,11 @@ void mw_triggers_tick(void) {
 	atomic_store_explicit(&triggers.look_at_bytes, 0, memory_order_relaxed);
 	uint64_t now_ns = mw_os_monotonic_ns();
 	if (has_come(&triggers.next_time_ns, now_ns, VALUE(dump_seconds) * 1000000000u))
-		set_due(MW_DUMP_time);
+		mw_due_dumps_add(MW_DUMP_time);
 	uint64_t resident =
 		atomic_load_explicit(&mw_store_live()->resident_bytes, memory_order_relaxed);
 	if (passes(&triggers.above_resident, resident, resident_limit(now_ns)))
-		set_due(MW_DUMP_resident);
+		mw_due_dumps_add(MW_DUMP_resident);
 	mw_triggers_check();
 }
 
@@ -369,12 +271,11 @@ uint64_t mw_triggers_background(void) {
 		return UINT64_MAX;
 	/* Called here as well: the last tick may be recent, and a time may have come since. */
 	mw_triggers_tick();
-	serve();
+	mw_due_dumps_write();
 	uint64_t now_ns = mw_os_monotonic_ns(), next = UINT64_MAX;
 	if (VALUE(dump_seconds))
 		next = atomic_load_explicit(&triggers.next_time_ns, memory_order_relaxed);
-	if ((VALUE(dump_resident) || VALUE(dump_resident_percent) ||
-	     atomic_load_explicit(&triggers.due, memory_order_relaxed)) &&
+	if ((VALUE(dump_resident) || VALUE(dump_resident_percent) || mw_due_dumps_any()) &&
 	    next > now_ns + RESIDENT_CHECK_NS)
 		next = now_ns + RESIDENT_CHECK_NS;
 	return next;
@@ -389,9 +290,14 @@ void mw_triggers_request(uint64_t bytes, uint32_t stack) {
 		mw_crash_print_stack(stack);
 	}
 	if (VALUE(request_dump)) {
-		set_due(MW_DUMP_request);
-		serve_soon();
+		mw_due_dumps_add(MW_DUMP_request);
+		mw_due_dumps_write_soon();
 	}
+}
+
+static void fire(mw_dump_reason_t reason) {
+	mw_due_dumps_add(reason);
+	mw_due_dumps_write();
 }
 
 MW_RESIDENT void mw_triggers_exit(void) {
@@ -405,7 +311,7 @@ static void on_dump_signal(int signal_number, bool from_outside) {
 	(void)signal_number;
 	(void)from_outside;
 	/* A signal too soon after the last dump is dropped, because nothing would resume it. */
-	if (!is_early(MW_DUMP_signal, mw_os_monotonic_ns()))
+	if (!mw_due_dumps_is_early(MW_DUMP_signal, mw_os_monotonic_ns()))
 		fire(MW_DUMP_signal);
 }
 
@@ -507,6 +413,12 @@ MW_RESIDENT bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 	case MW_SETTING_crash_report:
 		mw_crash_set_report(value != 0);
 		break;
+	case MW_SETTING_dump_max:
+		mw_due_dumps_set_max(value);
+		break;
+	case MW_SETTING_dump_min_ms:
+		mw_due_dumps_set_interval(value * 1000000u);
+		break;
 	case MW_SETTING_dump_keep:
 		mw_dump_set_keep((unsigned)value);
 		break;
@@ -544,6 +456,8 @@ MW_RESIDENT void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT],
 				   const char *dump_name) {
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
 		atomic_store_explicit(&triggers.values[i], 0, memory_order_relaxed);
+	mw_due_dumps_set_max(0);
+	mw_due_dumps_set_interval(0);
 	mw_triggers_set_name(dump_name);
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
 		if (!mw_triggers_set((mw_setting_t)i, settings[i]) && i == MW_SETTING_dump_signal)
@@ -559,13 +473,8 @@ void mw_triggers_reset(void) {
 }
 
 void mw_triggers_forked(void) {
-	mw_dump_forked();
-	atomic_store_explicit(&triggers.due, 0, memory_order_relaxed);
+	mw_due_dumps_forked();
 	atomic_store_explicit(&triggers.reports, 0, memory_order_relaxed);
-	for (size_t i = 0; i < MW_DUMP_REASON_COUNT; i++) {
-		atomic_store_explicit(&triggers.reasons[i].count, 0, memory_order_relaxed);
-		atomic_store_explicit(&triggers.reasons[i].not_before_ns, 0, memory_order_relaxed);
-	}
 	arm_counters();
 	arm_time();
 }

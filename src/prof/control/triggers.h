@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * triggers.h -- writes automatic dumps: after a number of bytes allocated or freed, at a limit, on
  * a signal, at intervals, at exit.
- * Layer: prof/control. A word has a bit for each reason for which a dump is due. If the dump cannot
- * be written at once (its least interval has not passed, or another thread is dumping), the bit
- * stays, and the dump is written at the next sample or tick, or after the other dump. The signal
- * handler itself writes a dump on a signal: all functions that it calls are async-signal-safe.
- * Other dumps are written by the background thread if there is one. Settings:
- * state/settings.def. */
+ * Layer: prof/control. due_dumps.h keeps and writes the dumps that are due. The signal handler
+ * itself writes a dump on a signal: all functions that it calls are async-signal-safe. Other dumps
+ * are written by the background thread if there is one. Settings: state/settings.def. */
 #ifndef MW_PROF_CONTROL_TRIGGERS_H
 #define MW_PROF_CONTROL_TRIGGERS_H
 
@@ -53,12 +50,6 @@ void mw_triggers_tick(void);
 uint64_t mw_triggers_background(void);
 /* Records a request of request_limit bytes or more, made by this stack. */
 void mw_triggers_request(uint64_t bytes, uint32_t stack);
-/* Makes the dump with this number due, which a tool requested. live.dumps_done gets the number when
- * the dump is written or has failed. Called with the control lock. */
-void mw_triggers_order(uint32_t number);
-/* Writes a requested dump that is due. Called without the control lock, because writing may take
- * long. */
-void mw_triggers_serve_order(void);
 /* Called after a dump that the program requested: writes dumps that became due meanwhile. */
 void mw_triggers_dumped(void);
 void mw_triggers_exit(void);
