@@ -10,13 +10,7 @@
 #include <unistd.h>
 
 #include "test.h"
-
-static uint64_t word(const char *name) {
-	uint64_t value = 0;
-	size_t length = sizeof value;
-	CHECK_EQ(mallctl(name, &value, &length, NULL, 0), 0);
-	return value;
-}
+#include "word.h"
 
 static unsigned small_word(const char *name) {
 	unsigned value = 0;

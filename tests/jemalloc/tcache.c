@@ -6,15 +6,9 @@
 #include <stdbool.h>
 
 #include "test.h"
+#include "word.h"
 
 enum { BYTES = 8192 };
-
-static uint64_t word(const char *name) {
-	uint64_t value = 0;
-	size_t length = sizeof value;
-	CHECK_EQ(mallctl(name, &value, &length, NULL, 0), 0);
-	return value;
-}
 
 static void set(const char *name, const void *value, size_t bytes) {
 	CHECK_EQ(mallctl(name, NULL, NULL, (void *)value, bytes), 0);

@@ -36,4 +36,16 @@ static inline uint64_t quiet_background(void) {
 	return UINT64_MAX;
 }
 
+/* Of guarded samples (heap/misuse/guarded.h): no stack is taken, no place has a name. */
+static inline unsigned quiet_stack(uint64_t *pcs, unsigned max_depth, bool in_handler) {
+	(void)pcs, (void)max_depth, (void)in_handler;
+	return 0;
+}
+
+static inline void quiet_name(uint64_t pc, char *buffer, size_t capacity) {
+	(void)pc;
+	if (capacity > 0)
+		buffer[0] = '\0';
+}
+
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "os/time/clock.h"
+#include "quiet_hooks.h"
 #include "test.h"
 
 enum { PLACES = 511 };
@@ -19,21 +20,12 @@ static uint64_t test_clock(void) {
 	return now_ns;
 }
 
-static unsigned no_stack(uint64_t *pcs, unsigned max_depth, bool in_handler) {
-	(void)pcs, (void)max_depth, (void)in_handler;
-	return 0;
-}
-
-static void no_name(uint64_t pc, char *buffer, size_t capacity) {
-	(void)pc;
-	if (capacity > 0)
-		buffer[0] = '\0';
-}
-
 static void start(uint64_t every, uint64_t gap_ns) {
 	mw_os_clock_set_source(test_clock);
-	CHECK(mw_guarded_start(&(mw_guarded_config_t){
-		.every = every, .gap_ns = gap_ns, .take_stack = no_stack, .name_place = no_name}));
+	CHECK(mw_guarded_start(&(mw_guarded_config_t){.every = every,
+						      .gap_ns = gap_ns,
+						      .take_stack = quiet_stack,
+						      .name_place = quiet_name}));
 }
 
 static void give(void *block) {

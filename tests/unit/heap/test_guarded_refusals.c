@@ -43,17 +43,6 @@ static mw_record_id_t record_one(mw_hook_thread_t *thread, const mw_sample_reque
 	return 7;
 }
 
-static unsigned no_stack(uint64_t *pcs, unsigned max_depth, bool in_handler) {
-	(void)pcs, (void)max_depth, (void)in_handler;
-	return 0;
-}
-
-static void no_name(uint64_t pc, char *buffer, size_t capacity) {
-	(void)pc;
-	if (capacity > 0)
-		buffer[0] = '\0';
-}
-
 static size_t size_of(unsigned i) {
 	return 24 + i * 37 % 3000;
 }
@@ -129,8 +118,8 @@ static void test_guarded_blocks_under_refusals(void) {
 		.poll = quiet_thread,
 		.grew = quiet_grew,
 	};
-	CHECK(mw_guarded_start(
-		&(mw_guarded_config_t){.every = 1, .take_stack = no_stack, .name_place = no_name}));
+	CHECK(mw_guarded_start(&(mw_guarded_config_t){
+		.every = 1, .take_stack = quiet_stack, .name_place = quiet_name}));
 	mw_heap_set_hooks(&hooks);
 	for (step = 0; step <= 3; step++)
 		for (first = 1; first <= 48; first += first < 12 ? 1 : 9)

@@ -351,50 +351,47 @@ static MW_NOINLINE int follow_threads(control_page_t *page, double wait_seconds,
 	return 0;
 }
 
-static MW_NOINLINE int follow_threads_guarded(control_page_t *page, double wait_seconds,
-					      mw_follow_t *out, mw_error_t *error) {
+/* One use of the page. */
+typedef struct use {
+	const mw_request_t *request; /* NULL: waits until the threads follow */
+	double wait_seconds;
+	mw_reply_t *reply;
+	mw_follow_t *follow;
+} use_t;
+
+/* Turns SIGBUS into an error. */
+static MW_NOINLINE int use_guarded(control_page_t *page, const use_t *use, mw_error_t *error) {
 	if (sigsetjmp(bus_jump, 1) != 0)
-		return mw_error_set(error, "%s: the state file was cut while it was read",
-				    page->shown);
-	return follow_threads(page, wait_seconds, out, error);
+		return mw_error_set(error, "%s: the state file was cut while it was %s",
+				    page->shown, use->request ? "written" : "read");
+	return use->request ? exchange(page, use->request, use->wait_seconds, use->reply, error)
+			    : follow_threads(page, use->wait_seconds, use->follow, error);
 }
 
-/* Runs exchange() and turns SIGBUS into an error. */
-static MW_NOINLINE int exchange_guarded(control_page_t *page, const mw_request_t *request,
-					double wait_seconds, mw_reply_t *out, mw_error_t *error) {
-	if (sigsetjmp(bus_jump, 1) != 0)
-		return mw_error_set(error, "%s: the state file was cut while it was written",
-				    page->shown);
-	return exchange(page, request, wait_seconds, out, error);
+static int use_file(const char *path, const char *shown, const use_t *use, mw_error_t *error) {
+	control_page_t page;
+	errno = 0;
+	if (open_page(path, shown, &page, error) != 0)
+		return -1;
+	struct sigaction guard = {.sa_handler = on_bus_error}, before;
+	sigaction(SIGBUS, &guard, &before);
+	int result = use_guarded(&page, use, error);
+	sigaction(SIGBUS, &before, NULL);
+	close_page(&page);
+	return result;
 }
 
 int mw_control_request(const char *path, const char *shown, const mw_request_t *request,
 		       double wait_seconds, mw_reply_t *out, mw_error_t *error) {
-	control_page_t page;
 	*out = (mw_reply_t){0};
-	errno = 0;
-	if (open_page(path, shown, &page, error) != 0)
-		return -1;
-	struct sigaction guard = {.sa_handler = on_bus_error}, before;
-	sigaction(SIGBUS, &guard, &before);
-	int result = exchange_guarded(&page, request, wait_seconds, out, error);
-	sigaction(SIGBUS, &before, NULL);
-	close_page(&page);
-	return result;
+	use_t use = {.request = request, .wait_seconds = wait_seconds, .reply = out};
+	return use_file(path, shown, &use, error);
 }
 
 int mw_control_wait_threads(const char *path, const char *shown, double wait_seconds,
 			    mw_follow_t *out, mw_error_t *error) {
-	control_page_t page;
-	errno = 0;
-	if (open_page(path, shown, &page, error) != 0)
-		return -1;
-	struct sigaction guard = {.sa_handler = on_bus_error}, before;
-	sigaction(SIGBUS, &guard, &before);
-	int result = follow_threads_guarded(&page, wait_seconds, out, error);
-	sigaction(SIGBUS, &before, NULL);
-	close_page(&page);
-	return result;
+	use_t use = {.wait_seconds = wait_seconds, .follow = out};
+	return use_file(path, shown, &use, error);
 }
 
 int mw_control_send(const mw_target_t *target, const mw_request_t *request, double wait_seconds,

@@ -325,16 +325,22 @@ static int use(const row_t *row, mw_ctl_call_t *call) {
 	return result ? result : store(call->old, call->old_length, call->value, bytes);
 }
 
+static int use_row(const row_t *row, const size_t *mib, void *old, size_t *old_length, void *new,
+		   size_t new_length) {
+	mw_ctl_call_t call = {.mib = mib,
+			      .old = old,
+			      .new = new,
+			      .old_length = old_length,
+			      .new_length = new_length};
+	return use(row, &call);
+}
+
 int mw_mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length) {
 	size_t mib[MW_CTL_PARTS_MAX + 1], parts;
 	const row_t *row = find(name, mib, &parts);
 	if (!row || parts != shape_of(row).parts)
 		return ENOENT;
-	return use(row, &(mw_ctl_call_t){.mib = mib,
-					 .old = old,
-					 .new = new,
-					 .old_length = old_length,
-					 .new_length = new_length});
+	return use_row(row, mib, old, old_length, new, new_length);
 }
 
 int mw_mallctl_by_mib(const size_t *mib, size_t parts, void *old, size_t *old_length, void *new,
@@ -345,11 +351,7 @@ int mw_mallctl_by_mib(const size_t *mib, size_t parts, void *old, size_t *old_le
 	shape_t shape = shape_of(row);
 	if (parts != shape.parts || !index_exists(&shape, mib, parts))
 		return ENOENT;
-	return use(row, &(mw_ctl_call_t){.mib = mib,
-					 .old = old,
-					 .new = new,
-					 .old_length = old_length,
-					 .new_length = new_length});
+	return use_row(row, mib, old, old_length, new, new_length);
 }
 
 int mw_mallctl_name_to_mib(const char *name, size_t *mib, size_t *parts) {

@@ -18,7 +18,16 @@
 /* First column of names. */
 #define NAME_COLUMN 13
 
-static void print_frames(const mw_view_t *v, const mw_sample_t *s, const char *value) {
+typedef struct frame {
+	const char *text;
+	const mw_line_t *line; /* NULL: unknown */
+	bool is_inlined;
+} frame_t;
+typedef void see_frame_t(const mw_view_t *v, const frame_t *frame, void *context);
+
+/* Calls the function for each frame of the sample, leaf first.  As in pprof, all functions at an
+ * address except the outermost were inlined. */
+static void each_frame(const mw_view_t *v, const mw_sample_t *s, see_frame_t *see, void *context) {
 	const mw_profile_t *p = v->profile;
 	for (uint32_t i = 0; i < s->depth; i++) {
 		uint32_t location = p->frames[s->frame_first + i];
@@ -26,19 +35,26 @@ static void print_frames(const mw_view_t *v, const mw_sample_t *s, const char *v
 		for (uint32_t k = 0; k < mw_location_frames(l); k++) {
 			const mw_line_t *line = mw_location_line(p, l, k);
 			char *text = mw_frame_text(p, location, line, v->graph.granularity);
-			fprintf(v->out, "%10s   ", value);
-			/* As in pprof: all functions at an address except the outermost were
-			 * inlined. */
-			const char *label =
-				k + 1 < l->line_count && mw_room_of(v->columns) != MW_ROOM_ONE
-					? " (inline)"
-					: "";
-			mw_view_name(v, text, NAME_COLUMN + strlen(label));
-			fprintf(v->out, "%s\n", label);
+			frame_t frame = {text, line, k + 1 < l->line_count};
+			see(v, &frame, context);
 			free(text);
-			value = "";
 		}
 	}
+}
+
+/* `context`: the text in front of the first frame. */
+static void print_frame(const mw_view_t *v, const frame_t *frame, void *context) {
+	const char **value = context;
+	fprintf(v->out, "%10s   ", *value);
+	const char *label =
+		frame->is_inlined && mw_room_of(v->columns) != MW_ROOM_ONE ? " (inline)" : "";
+	mw_view_name(v, frame->text, NAME_COLUMN + strlen(label));
+	fprintf(v->out, "%s\n", label);
+	*value = "";
+}
+
+static void print_frames(const mw_view_t *v, const mw_sample_t *s, const char *value) {
+	each_frame(v, s, print_frame, &value);
 	if (s->depth == 0)
 		fprintf(v->out, "%10s   [stack unknown]\n", value);
 }
@@ -49,28 +65,24 @@ static int64_t value_of(const mw_view_t *v, size_t sample) {
 	return is_mean ? values[v->type] / values[0] : values[v->type];
 }
 
-static void add_json_frames(mw_json_t *j, const mw_view_t *v, const mw_sample_t *s) {
+static void add_json_frame(const mw_view_t *v, const frame_t *frame, void *context) {
 	const mw_profile_t *p = v->profile;
+	const mw_line_t *line = frame->line;
+	mw_json_t *j = context;
+	mw_json_open(j, NULL, '{');
+	mw_json_add_text(j, "name", frame->text);
+	if (line != NULL && p->functions[line->function].file != 0)
+		mw_json_add_text(j, "file",
+				 mw_profile_string(p, p->functions[line->function].file));
+	if (line != NULL && line->line > 0)
+		mw_json_add_number(j, "line", line->line);
+	mw_json_add_flag(j, "inline", frame->is_inlined);
+	mw_json_close(j);
+}
+
+static void add_json_frames(mw_json_t *j, const mw_view_t *v, const mw_sample_t *s) {
 	mw_json_open(j, "frames", '[');
-	for (uint32_t i = 0; i < s->depth; i++) {
-		uint32_t location = p->frames[s->frame_first + i];
-		const mw_location_t *l = &p->locations[location];
-		for (uint32_t k = 0; k < mw_location_frames(l); k++) {
-			const mw_line_t *line = mw_location_line(p, l, k);
-			char *text = mw_frame_text(p, location, line, v->graph.granularity);
-			mw_json_open(j, NULL, '{');
-			mw_json_add_text(j, "name", text);
-			if (line != NULL && p->functions[line->function].file != 0)
-				mw_json_add_text(
-					j, "file",
-					mw_profile_string(p, p->functions[line->function].file));
-			if (line != NULL && line->line > 0)
-				mw_json_add_number(j, "line", line->line);
-			mw_json_add_flag(j, "inline", k + 1 < l->line_count);
-			mw_json_close(j);
-			free(text);
-		}
-	}
+	each_frame(v, s, add_json_frame, j);
 	mw_json_close(j);
 }
 
