@@ -12,6 +12,7 @@
 #include "prof/control/control.h"
 #include "prof/dump/dump_view.h"
 #include "prof/prof.h"
+#include "prof/sample/activity.h"
 #include "prof/sample_hooks.h"
 #include "prof/unwind/unwind.h"
 #include "prof/unwind/walk.h"

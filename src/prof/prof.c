@@ -18,6 +18,7 @@
 #include "prof/dump/crash.h"
 #include "prof/dump/dump.h"
 #include "prof/dump/dump_view.h"
+#include "prof/sample/activity.h"
 #include "prof/sample/sampler.h"
 #include "prof/sample/threads.h"
 #include "prof/sample_hooks.h"

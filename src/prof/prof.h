@@ -17,9 +17,7 @@
 #include <stdint.h>
 
 #include "heap/stats/heap_walk.h"
-#include "prof/sample/activity.h"
 
-#include "base/compiler.h"
 #include "base/error.h"
 #include "state/settings.h"
 

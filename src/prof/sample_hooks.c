@@ -17,6 +17,7 @@
 #include "prof/modules/modules.h"
 #include "prof/probes.h"
 #include "prof/prof.h"
+#include "prof/sample/activity.h"
 #include "prof/sample/program_hooks.h"
 #include "prof/sample/sampler.h"
 #include "prof/sample/threads.h"

@@ -35,7 +35,6 @@
 #include <stdint.h>
 
 #include "state/settings.h"
-#include "state/stats.h"
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""includes.py SOURCE_DIR BUILD_DIR -- no source file includes a header of the project without using
-it.
+"""includes.py SOURCE_DIR BUILD_DIR -- no file includes a header of the project without using it.
 
-include-what-you-use finds such lines.  A source of the library is looked at as the plain, the
-hardened and the debug library have it: a line counts if it is superfluous in all of them.  A file
-that the tool would also add headers to is left out, because a header may come by way of another.
+include-what-you-use finds such lines, in a source and in the header of its name in one run; other
+headers have a run of their own.  A file of the library is looked at as the plain, the hardened and
+the debug library have it: a line counts if it is superfluous in all of them.  A file that the tool
+would also add headers to is left out, because a header may come by way of another.
 Exit status: 0 none, 1 some, 77 the tool is not installed."""
 import concurrent.futures
 import glob
@@ -24,28 +24,30 @@ PART = re.compile(r"^(\S+) should add these lines:\n(.*?)^\S+ should remove thes
 REMOVED = re.compile(r'^- #include "([^"]+)"', re.M)
 
 
-def superfluous(source, flags):
-    """(source, header) of each include line of the source that is not needed."""
-    said = subprocess.run([TOOL, *FLAGS, *flags, source], stderr=subprocess.PIPE, text=True,
+def superfluous(path, flags):
+    """(file, header) of each include line that is not needed, in the file and in its header."""
+    said = subprocess.run([TOOL, *FLAGS, *flags, path], stderr=subprocess.PIPE, text=True,
                           check=False).stderr
+    looked_at = {path, re.sub(r"\.c$", ".h", path)}
     found = set()
     for name, added, removed in PART.findall(said):
+        name = os.path.relpath(name)
         # A header that is not used itself may stand for one that is.
-        if os.path.relpath(name) == source and '#include "' not in added:
-            found |= {(source, header) for header in REMOVED.findall(removed)}
+        if name in looked_at and '#include "' not in added:
+            found |= {(name, header) for header in REMOVED.findall(removed)}
     return found
 
 
-def look_at(source, build):
-    if source.startswith("tools/"):
-        generated = {os.path.dirname(path)
-                     for path in glob.glob(f"{build}/tools/**/*.pb-c.h", recursive=True)}
-        return superfluous(source, ["-Itools/mallow", *(f"-I{path}" for path in generated),
-                                    "-DMALLOW_PAGES=\"\""])
-    found = superfluous(source, VARIATIONS[0])
+def look_at(path, build):
+    if path.startswith("tools/"):
+        generated = {os.path.dirname(header)
+                     for header in glob.glob(f"{build}/tools/**/*.pb-c.h", recursive=True)}
+        return superfluous(path, ["-Itools/mallow", *(f"-I{folder}" for folder in generated),
+                                  "-DMALLOW_PAGES=\"\""])
+    found = superfluous(path, VARIATIONS[0])
     for flags in VARIATIONS[1:]:
         if found:
-            found &= superfluous(source, flags)
+            found &= superfluous(path, flags)
     return found
 
 
@@ -55,14 +57,18 @@ def main():
     if not shutil.which(TOOL):
         print(f"skipped: {TOOL} is not installed")
         return 77
-    sources = sorted(path for root in ("src", "tools/mallow")
-                     for path in glob.glob(f"{root}/**/*.c", recursive=True))
+    files = {kind: {path for root in ("src", "tools/mallow")
+                    for path in glob.glob(f"{root}/**/*.{kind}", recursive=True)}
+             for kind in "ch"}
+    alone = {path for path in files["h"] if path[:-1] + "c" not in files["c"]}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        findings = set().union(*pool.map(lambda source: look_at(source, build), sources))
+        findings = set().union(*pool.map(lambda path: look_at(path, build),
+                                         sorted(files["c"] | alone)))
     for name, header in sorted(findings):
         print(f'{name}: "{header}" is not used')
-    print(f"{len(sources)} sources looked at, {len(findings)} findings")
-    return 1 if findings or not sources else 0
+    print(f"{len(files['c'])} sources and {len(files['h'])} headers looked at, "
+          f"{len(findings)} findings")
+    return 1 if findings or not files["c"] else 0
 
 
 sys.exit(main())

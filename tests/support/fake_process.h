@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "state/layout.h"
+#include "state/stats.h"
 #include "test.h"
 
 typedef struct fake_state {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fake_state.c -- lays a state file out in memory. */
 #include "fake_state.h"
+#include "state/stats.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,6 +16,7 @@
 #include "prof/prof.h"
 #include "prof/store/state_file.h"
 #include "prof/store/store.h"
+#include "state/stats.h"
 #include "state_entry.h"
 #include "test.h"
 

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/fmt.h"
 #include "compat/jemalloc/jemalloc.h"
+#include "compat/jemalloc/mallctl/mallctl.h"
 #include "compat/jemalloc/stats_print.h"
 
 static void to_stderr(void *context, const char *text) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "compat/jemalloc/mallctl/mallctl.h"
 #include "compat/jemalloc/stats_print.h"
 
 /* State of the output, and the index of each part of the name that is being read. */

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "compat/jemalloc/mallctl/mallctl.h"
 
 /* Sections of the output. Each is left out by one of jemalloc's letters. */
 typedef struct mw_printer {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "compat/jemalloc/mallctl/mallctl.h"
 #include "compat/jemalloc/stats_columns.h"
 #include "compat/jemalloc/stats_print.h"
 

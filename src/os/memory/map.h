@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/error.h"
 
 /* Page size that the library uses. Start-up refuses kernels with larger pages. */
 #define MW_OS_PAGE_BYTES 4096u

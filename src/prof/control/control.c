@@ -25,6 +25,7 @@
 #include "prof/table/depot.h"
 #include "prof/table/records.h"
 #include "prof/unwind/unwind.h"
+#include "state/stats.h"
 
 /* Delay before the state file is tried again after a refusal; it doubles each time. Descriptors or
  * memory may be short only for a time. */

@@ -19,7 +19,6 @@
 #include "os/lock/lock.h"
 #include "prof/store/event_log.h"
 #include "prof/store/published.h"
-#include "prof/store/store.h"
 #include "prof/store/table_lock.h"
 #include "state/layout.h"
 #include "state/settings.h"

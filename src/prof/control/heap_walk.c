@@ -12,6 +12,7 @@
 #include "os/time/clock.h"
 #include "prof/store/store.h"
 #include "prof/table/depot.h"
+#include "state/stats.h"
 
 /* A heap of 100 GiB takes 8 ms to walk and is walked every 1.6 s. */
 #define REST_FACTOR 200u

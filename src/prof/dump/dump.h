@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "os/lock/lock.h"
 #include "prof/dump/writer.h"
 #include "state/layout.h"

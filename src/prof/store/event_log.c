@@ -8,6 +8,7 @@
 #include "os/file/proc.h"
 #include "os/time/clock.h"
 #include "prof/store/store.h"
+#include "state/stats.h"
 
 /* Interval between ticks: short enough to show a burst; a tick takes three system calls. */
 #define TICK_NS ((uint64_t)100000000)

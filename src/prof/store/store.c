@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/check.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/memory/map.h"
 #include "os/platform/single.h"
 #include "prof/store/published.h"
+#include "state/stats.h"
 
 /* Capacities of the file.  Exact mode on real programs: a compiler or an interpreter has a million
  * live blocks (2^22 leaves room for a server), and some 10^4 stacks of 30 frames each, which

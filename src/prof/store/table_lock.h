@@ -21,7 +21,6 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "os/lock/lock.h"
 #include "os/platform/single.h"
 
 typedef struct mw_table_lock {

@@ -2,6 +2,7 @@
  * test_prof.c -- the profiler as a whole, driven by a heap of the test's: samples, frees, orders
  * of tools, the state file, fork and exit. */
 #include "prof/prof.h"
+#include "state/stats.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,11 +6,9 @@
 #define MW_TOOL_CLI_PRINT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include "model/error.h"
-#include "model/profile.h"
 
 enum { MW_SHOW_BYTES = 64 };
 

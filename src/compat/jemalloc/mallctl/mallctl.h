@@ -13,10 +13,9 @@
 #ifndef MW_COMPAT_JEMALLOC_MALLCTL_MALLCTL_H
 #define MW_COMPAT_JEMALLOC_MALLCTL_MALLCTL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "config/options.h"
 
 #define MW_CTL_PARTS_MAX 7u
 /* Indices with names in jemalloc's header. */

@@ -16,6 +16,7 @@
 #include "prof/control/prof_recent.h"
 #include "prof/dump/dump.h"
 #include "prof/prof.h"
+#include "prof/sample/activity.h"
 #include "prof/sample/program_hooks.h"
 #include "prof/unwind/unwind.h"
 #include "state/layout.h"

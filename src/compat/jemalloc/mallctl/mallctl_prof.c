@@ -12,6 +12,7 @@
 #include "prof/control/triggers.h"
 #include "prof/dump/dump.h"
 #include "prof/prof.h"
+#include "prof/sample/activity.h"
 #include "prof/sample/program_hooks.h"
 
 int mw_ctl_at_prof_active(mw_ctl_call_t *call) {

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "os/memory/map.h"
+#include "prof/unwind/rule/rule.h"
 
 _Static_assert(MW_CACHE_PC_SHIFT + MW_CACHE_PC_BITS == 64, "an entry is one word");
 _Static_assert(MW_CACHE_CODE_MASK == (1u << MW_RULE_CODE_BITS) - 1, "a code fits an entry");

@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "prof/unwind/rule/rule.h"
 
 /* Two ways of 2^14 sets: 256 KiB of address space for 32768 call sites. A server's profile contains
  * some thousands. */

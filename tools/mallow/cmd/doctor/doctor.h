@@ -12,7 +12,6 @@
 #include "base/compiler.h"
 #include "cli/options.h"
 #include "live/process/process.h"
-#include "live/target.h"
 #include "model/profile.h"
 
 typedef enum mw_health {

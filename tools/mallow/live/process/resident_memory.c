@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "model/memory.h"
+#include "state/stats.h"
 
 #define PAGE_BYTES 4096u
 /* Entries of pagemap that are read at once; they cover 2 MiB of address space. */
