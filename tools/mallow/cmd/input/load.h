@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * load.h -- loads a target into a profile in memory, with symbols.
  * Layer: cmd/input.  The folder's door. inputs.h loads several targets as one profile,
- * directory.h a folder of dumps, marks.h marks, moments.h what a process held at other times.
+ * directory.h a folder of dumps, made_times.h the times of a mark's objects.
  * selected_processes.h chooses live processes by --all, --name and --cgroup. */
 #ifndef MW_TOOL_CMD_INPUT_LOAD_H
 #define MW_TOOL_CMD_INPUT_LOAD_H

@@ -7,8 +7,8 @@
 
 #include "cli/complain.h"
 #include "cli/print.h"
-#include "cmd/input/marks.h"
 #include "cmd/input/selected_processes.h"
+#include "cmd/marks/marks.h"
 #include "cmd/process/process_commands.h"
 #include "report/text/units.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * live_top.c -- decides whether `mallow top PID` shows the live view. */
-#include "cmd/profile/live_top.h"
+#include "cmd/profile/profile_commands.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * profile_series.c -- loads the profiles of a series one after the other. */
-#include "cmd/profile/profile_series.h"
-
 #include <stdlib.h>
 
 #include "cmd/input/directory.h"

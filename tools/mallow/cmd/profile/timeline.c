@@ -10,7 +10,7 @@
 #include "cli/terminal.h"
 #include "cmd/input/directory.h"
 #include "cmd/input/load.h"
-#include "cmd/input/marks.h"
+#include "cmd/marks/marks.h"
 #include "cmd/profile/output_file.h"
 #include "cmd/profile/profile_commands.h"
 #include "cmd/profile/view_options.h"

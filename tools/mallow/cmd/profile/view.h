@@ -21,6 +21,9 @@ int mw_view_show(const mw_arguments_t *arguments, mw_profile_t *profile, size_t 
 int mw_view_load(const mw_arguments_t *arguments, mw_profile_t **profile, mw_view_t *view,
 		 mw_error_t *error);
 int mw_view_print(const mw_arguments_t *arguments, const mw_view_t *view, mw_error_t *error);
+/* `mallow diff` of more than two profiles: prints how each function grew over the operands.  One
+ * profile is in memory at a time. */
+int mw_profile_series_show(const mw_arguments_t *arguments, mw_error_t *error);
 /* An all-zero view is allowed. */
 void mw_view_release(mw_view_t *view);
 

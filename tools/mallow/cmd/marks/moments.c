@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * moments.c -- --since, --alive-at and --made-between: compare a process with its past. */
-#include "cmd/input/moments.h"
+#include "cmd/marks/moments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cli/complain.h"
 #include "cli/print.h"
 #include "cmd/input/load.h"
-#include "cmd/input/marks.h"
+#include "cmd/marks/marks.h"
 #include "model/memory.h"
 
 /* Paths of the marks that --since and --alive-at found, and the name of the first mark in

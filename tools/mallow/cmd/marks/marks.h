@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * marks.h -- saved profiles of a process to compare with: `mallow mark`, --since, --alive-at.
- * Layer: cmd/input.  A mark is a profile.proto without names in $XDG_CACHE_HOME/mallow/marks (or
+ * Layer: cmd/marks.  The folder's door. moments.h reads the options that name a time of the past.
+ * A mark is a profile.proto without names in $XDG_CACHE_HOME/mallow/marks (or
  * ~/.cache).  A process has at most 16 marks; a mark is kept for at most a week. */
-#ifndef MW_TOOL_CMD_INPUT_MARKS_H
-#define MW_TOOL_CMD_INPUT_MARKS_H
+#ifndef MW_TOOL_CMD_MARKS_MARKS_H
+#define MW_TOOL_CMD_MARKS_MARKS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * moments.h -- --since, --alive-at and --made-between: compare a process with its past.
- * Layer: cmd/input. */
-#ifndef MW_TOOL_CMD_INPUT_MOMENTS_H
-#define MW_TOOL_CMD_INPUT_MOMENTS_H
+ * Layer: cmd/marks. */
+#ifndef MW_TOOL_CMD_MARKS_MOMENTS_H
+#define MW_TOOL_CMD_MARKS_MOMENTS_H
 
 #include "cmd/input/inputs.h"
 

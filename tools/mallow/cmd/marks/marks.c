@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * marks.c -- the folder of marks: one file for each, named by process and time. */
-#include "cmd/input/marks.h"
+#include "cmd/marks/marks.h"
 
 #include <ctype.h>
 #include <dirent.h>
