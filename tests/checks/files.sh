@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# files.sh SOURCE_DIR -- each file of the tree lies where its kind belongs, and none is empty.  In a
-# git checkout the files that git tracks and those that it neither tracks nor ignores; elsewhere all
-# but the build folders.
+# files.sh SOURCE_DIR -- each file of the tree lies where its kind belongs, and none is empty; a
+# folder of sources holds 4 to 15 files; two files have one name only if they are one idea at two
+# layers.  In a git checkout the files that git tracks and those that it neither tracks nor ignores;
+# elsewhere all but the build folders.
 set -euo pipefail
 cd "$1"
 
@@ -13,11 +14,11 @@ sed '/^#/d; /^$/d; s/.*/^(&)$/' >"$patterns" <<'END'
 # The root.
 (README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|Makefile|CMakeLists\.txt|CMakePresets\.json
 \.(gitignore|editorconfig|clang-format|clang-tidy)|\.ci/run
-cmake/[a-z0-9_-]+\.(cmake|[a-z.]+\.in)|cmake/(compat/)?[A-Za-z0-9_.-]+\.in
+cmake/[a-z0-9_-]+\.(cmake|ld|[a-z.]+\.in)|cmake/(compat/)?[A-Za-z0-9_.-]+\.in
 contrib/([a-z0-9_/-]+\.(sh|py|md)|README\.md)
 # The library and the command.
 include/([a-z0-9_]+/)?[a-z0-9_-]+\.h
-src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map|ld|lds)|exports\.txt|CMakeLists\.txt|README\.md)
+src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map)|exports\.txt|CMakeLists\.txt|README\.md)
 tools/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|proto|html|css|js)|CMakeLists\.txt|README\.md)
 # Scripts; documents.
 scripts/(lib/)?[a-z0-9_]+\.(sh|py|txt)
@@ -54,5 +55,27 @@ while read -r file; do
         status=1
     fi
 done <<<"$files"
+
+# Files of src/ and tools/mallow/ that are there.
+sources=$(grep -E '^(src|tools/mallow)/' <<<"$files" | while read -r file; do
+    [ ! -e "$file" ] || echo "$file"
+done)
+while read -r count folder; do
+    if [ "$count" -lt 4 ] || [ "$count" -gt 15 ]; then
+        echo "$folder: $count files, not 4 to 15: move or merge modules"
+        status=1
+    fi
+done < <(grep '/[^/]*/' <<<"$sources" | sed 's|/[^/]*$||' | sort | uniq -c)
+# One idea at two layers.
+shared="alloc control dump error heap_walk history jemalloc mimalloc new options report settings
+    state_file stats timeline view"
+while read -r name; do
+    if ! grep -qwF "${name%.*}" <<<"$shared"; then
+        echo "$name: two files have this name, and are not one idea at two layers:"
+        grep "/$name\$" <<<"$sources"
+        status=1
+    fi
+done < <({ echo "$sources"; grep '^include/' <<<"$files"; } | sed -n 's|.*/\([^/]*\.[ch]\)$|\1|p' |
+    sort | uniq -d)
 echo "$(wc -l <<<"$files") files looked at"
 exit $status
