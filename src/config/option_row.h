@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct mw_options; /* options.h */
+
 typedef enum mw_option_kind {
 	MW_KIND_FLAG,
 	MW_KIND_SIZE,
@@ -74,6 +76,11 @@ typedef struct mw_conf_source {
 			     mallow's words */
 	unsigned complaints;
 } mw_conf_source_t;
+
+/* Checks the text and stores the value in the option's field. Returns false, after a message, if
+ * the value is not allowed. */
+bool mw_option_set(struct mw_options *options, mw_conf_source_t *source, const mw_option_t *option,
+		   mw_text_t value);
 
 /* Longest quotation in a message. A longer one would push the hint off the screen. */
 #define MW_QUOTE_BYTES 64
