@@ -8,13 +8,17 @@ build=${1:?usage: $0 BUILD_DIR}
 # `mallow ls` sees the script's processes only, scripts run side by side, and every process ends
 # with its script. Elsewhere ctest runs them one at a time (tests/CMakeLists.txt). Process 1 of the
 # namespace is a shell that only waits: it reaps processes whose parent has ended, and the script
-# keeps the default actions of signals, which process 1 does not have.
+# keeps the default actions of signals, which process 1 does not have.  PIDs are as large as on any
+# machine: pprof takes a thread's number below 100 for a size in filters such as -tagignore=16b:100b.
 if [ -z "${MALLOW_TEST_OWN_PIDS:-}" ] &&
     unshare --mount --pid --fork --mount-proc mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
     export MALLOW_TEST_OWN_PIDS=1
     # shellcheck disable=SC2016 # expanded by the shell within
     exec unshare --mount --pid --fork --kill-child --mount-proc bash -c \
-        'mount -t tmpfs tmpfs /dev/shm && bash "$@"; exit $?' bash "$0" "$@"
+        'mount -t tmpfs tmpfs /dev/shm || exit
+        echo 5000 2>/dev/null >/proc/sys/kernel/ns_last_pid
+        bash "$@"
+        exit $?' bash "$0" "$@"
 fi
 # shellcheck disable=SC2034 # for the scripts
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
