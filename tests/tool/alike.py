@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""alike.py VIEW FILE: what a view of pprof's, jeprof's or mallow's says, a line a fact, sorted: how
-each of them words it, in which order and with which numbers for nodes is left out."""
+"""alike.py VIEW FILE RESULT [FILE RESULT]...: writes to each RESULT what the view of pprof's,
+jeprof's or mallow's in FILE says, a line a fact, sorted: how each of them words it, in which order
+and with which numbers for nodes is left out."""
 import collections
 import re
 import sys
@@ -116,5 +117,7 @@ def raw(text):
         yield " ".join(line.split()).replace(" ./", " ").replace(" M=0 ", " ")
 
 
-print("\n".join(sorted({"traces": traces, "dot": dot, "callgrind": callgrind,
-                        "raw": raw}[sys.argv[1]](open(sys.argv[2]).read()))))
+facts = {"traces": traces, "dot": dot, "callgrind": callgrind, "raw": raw}[sys.argv[1]]
+for source, result in zip(sys.argv[2::2], sys.argv[3::2]):
+    with open(source) as text, open(result, "w") as lines:
+        lines.write("\n".join(sorted(facts(text.read()))) + "\n")

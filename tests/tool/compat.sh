@@ -114,7 +114,7 @@ if has_pprof; then
         "-top -files" "-top -symbolize=none -trim=false" "-top -unit=megabytes" "-top -unit=auto" \
         "-top -nodecount=0" "-tree -focus=nothing"; do
         # shellcheck disable=SC2086
-        go tool pprof -symbolize=none $options calls.pb.gz 2>err | table >theirs
+        go_pprof -symbolize=none $options calls.pb.gz 2>err | table >theirs
         # shellcheck disable=SC2086
         try 0 "$ours_pprof" $options calls.pb.gz
         table <out >ours
@@ -122,24 +122,24 @@ if has_pprof; then
         diff theirs ours >difference || fail "pprof $options differs: $(head -5 difference)"
     done
     "$ours_pprof" -proto calls.pb.gz >copy.pb.gz 2>err
-    go tool pprof -symbolize=none -top -unit=B copy.pb.gz 2>err | table >theirs
-    go tool pprof -symbolize=none -top -unit=B calls.pb.gz 2>err | table >ours
+    go_pprof -symbolize=none -top -unit=B copy.pb.gz 2>err | table >theirs
+    go_pprof -symbolize=none -top -unit=B calls.pb.gz 2>err | table >ours
     diff theirs ours >difference || fail "-proto differs: $(head -5 difference)"
     # Packed whatever the file is called, and nothing to say of labels is no error, as in pprof.
-    go tool pprof -symbolize=none -proto -output=theirs.proto calls.pb.gz 2>err
+    go_pprof -symbolize=none -proto -output=theirs.proto calls.pb.gz 2>err
     try 0 "$ours_pprof" -proto -output=ours.proto calls.pb.gz
     for file in theirs ours; do
         gzip -t <$file.proto || fail "-proto -output=$file.proto is not packed"
     done
     "$mallow" collapsed calls.pb.gz >plain.folded 2>err
     "$ours_pprof" -proto plain.folded >plain.pb.gz 2>err
-    go tool pprof -symbolize=none -tags plain.pb.gz >theirs 2>err || fail "pprof -tags fails"
+    go_pprof -symbolize=none -tags plain.pb.gz >theirs 2>err || fail "pprof -tags fails"
     try 0 "$ours_pprof" -tags plain.pb.gz
     diff theirs out >difference || fail "-tags of no labels differs: $(head -5 difference)"
     "$ours_pprof" -topproto calls.pb.gz >top.pb.gz 2>err
-    go tool pprof -symbolize=none -topproto -unit=B -output=their.pb.gz calls.pb.gz 2>err
+    go_pprof -symbolize=none -topproto -unit=B -output=their.pb.gz calls.pb.gz 2>err
     for file in top their; do
-        go tool pprof -symbolize=none -top -sample_index=flat "$file.pb.gz" 2>/dev/null | table |
+        go_pprof -symbolize=none -top -sample_index=flat "$file.pb.gz" 2>/dev/null | table |
             awk 'NR > 1 { print $2, $NF }' >$file
     done
     diff their top >difference || fail "-topproto differs: $(head -5 difference)"

@@ -106,7 +106,7 @@ if [ -n "$pprof" ]; then
         for program in calls inlined; do
             "$mallow" list "$pattern" -alloc_space -unit=minimum "$program.pb.gz" 2>/dev/null |
                 lines >ours
-            go tool pprof -list="$pattern" -alloc_space -unit=minimum -symbolize=none \
+            go_pprof -list="$pattern" -alloc_space -unit=minimum -symbolize=none \
                 "$program.pb.gz" 2>/dev/null | lines >theirs
             # The standard library's source is here, libc's is not: of that only pprof's headers
             # remain.

@@ -5,9 +5,16 @@
 export HOME=$work PPROF_BINARY_PATH=$work XDG_CACHE_HOME=$work
 compared=0
 
+# go_pprof ARGUMENT...: `go tool pprof`.  The program that `go` would start is started directly, and
+# does not collect garbage: it is asked hundreds of questions, each on a small profile.
+pprof_program=$(go tool -n pprof 2>/dev/null)
+go_pprof() {
+    GOGC=off "$pprof_program" "$@"
+}
+
 has_pprof() {
-    command -v go >/dev/null &&
-        { go tool pprof -h >/dev/null 2>err || grep -q usage err; } && return
+    [ -n "$pprof_program" ] &&
+        { go_pprof -h >/dev/null 2>err || grep -q usage err; } && return
     leave_out "go tool pprof is not installed: nothing was compared with it"
     return 1
 }
@@ -52,7 +59,7 @@ same() {
     shift 2
     local words=("$plain")
     [ "$plain" != "$view" ] && words+=("${view#*=}")
-    go tool pprof "-$view" -unit=minimum -symbolize=none "$@" "$profile.pb.gz" >text 2>pprof.err ||
+    go_pprof "-$view" -unit=minimum -symbolize=none "$@" "$profile.pb.gz" >text 2>pprof.err ||
         fail "pprof -$view $* of $profile: status $?: $(tail -n 20 pprof.err)"
     table <text | $arrange >theirs
     # pprof does not know wrappers.
@@ -71,11 +78,11 @@ same() {
 alike() {
     local profile=$1 view=$2
     shift 2
-    go tool pprof "-$view" -symbolize=none "$@" "$profile.pb.gz" >text 2>pprof.err ||
+    go_pprof "-$view" -symbolize=none "$@" "$profile.pb.gz" >text 2>pprof.err ||
         fail "pprof -$view $* of $profile: status $?: $(tail -n 20 pprof.err)"
-    python3 "$here/alike.py" "$view" text >theirs || fail "pprof -$view cannot be read"
     try 0 "$build/lib/mallow/compat/bin/pprof" "-$view" -symbolize=none "$@" "$profile.pb.gz"
-    python3 "$here/alike.py" "$view" out >ours || fail "$view cannot be read"
+    python3 "$here/alike.py" "$view" text theirs out ours ||
+        fail "-$view of pprof or of mallow cannot be read"
     [ "$(wc -l <theirs)" -gt 5 ] || fail "pprof -$view $* says nothing of $profile"
     diff theirs ours >difference ||
         fail "$view $* of $profile differs from pprof's: $(head -5 difference)"

@@ -142,7 +142,7 @@ if has_pprof; then
     }
     for options in "" -tagshow=thread -taghide=bytes "-focus=List -sample_index=inuse_objects"; do
         # shellcheck disable=SC2086
-        go tool pprof -tags -unit=minimum -symbolize=none $options labels.pb.gz 2>/dev/null |
+        go_pprof -tags -unit=minimum -symbolize=none $options labels.pb.gz 2>/dev/null |
             shares | grep -Ev '^(lifetime|0% )' >theirs
         # shellcheck disable=SC2086
         try 0 "$mallow" tags -unit=minimum $options labels.pb.gz

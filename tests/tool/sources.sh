@@ -100,7 +100,7 @@ alike() {
     rm -f page.html
     # Of symbols pprof knows none by an anchored expression.
     [ "$1" = list ] || wanted=${3//[\^\$()]/}
-    BROWSER=$work/browser go tool pprof -unit=B -inuse_space "-$1=$wanted" "$2" "$2.pb.gz" >text \
+    BROWSER=$work/browser go_pprof -unit=B -inuse_space "-$1=$wanted" "$2" "$2.pb.gz" >text \
         2>err
     if [ "$1" = weblist ]; then
         await 60 grep -qs '</html>' page.html
