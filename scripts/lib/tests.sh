@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# tests.sh -- run_tests, which check.sh and test.sh share.  Sourced after common.sh.
+# tests.sh -- run_tests, which check.sh and test.sh share, and run_inner_tests.  Sourced after
+# common.sh.
 
 # Prints how many test cases of the report have one of the given states.
 count_status() {
@@ -99,6 +100,30 @@ run_failed_again() {
     say "the entries that failed run again, one at a time"
     MALLOW_SECOND_RUN=1 timeout "$left" ctest --test-dir "$MALLOW_BUILD" --parallel 1 \
         --output-on-failure --output-junit "$second" -R "^($pattern)\$" || true
+}
+
+# run_inner_tests DIRECTORY CTEST_OPTION...: runs tests of another build folder, two at a time, for
+# an entry that consists of them; prints the output of those that fail.  Where the check of all runs
+# the entry again, only the tests that failed in it run again, one at a time.
+run_inner_tests() {
+    local directory=$1 again=() log
+    shift
+    log=$directory/tests.log
+    if [ -n "${MALLOW_SECOND_RUN:-}" ] && [ -e "$directory/tests_failed" ]; then
+        again=(--rerun-failed --parallel 1)
+    fi
+    rm -f "$directory/tests.xml" "$directory/tests_failed"
+    ctest --test-dir "$directory" --parallel 2 --output-on-failure --timeout 240 "$@" \
+        --output-junit "$directory/tests.xml" ${again[@]+"${again[@]}"} >"$log" 2>&1 || {
+        if [ -s "$directory/tests.xml" ]; then
+            touch "$directory/tests_failed"
+            print_failures "$directory/tests.xml"
+        else
+            tail -n 80 "$log"
+        fi
+        return 1
+    }
+    grep 'tests passed' "$log"
 }
 
 # run_tests REPORT CTEST_OPTION...: runs the tests of the release build and counts them from ctest's

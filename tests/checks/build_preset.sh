@@ -50,20 +50,4 @@ shift
 export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
 # The longest history: a race that is meant is known by the reader's stack, which must be there.
 export TSAN_OPTIONS=suppressions=$PWD/tests/tsan.supp:history_size=7
-# Where the check of everything runs an entry again, what failed in it runs again, one at a time.
-again=()
-if [ -n "${MALLOW_SECOND_RUN:-}" ] && [ -e "$directory/tests_failed" ]; then
-    again=(--rerun-failed --parallel 1)
-fi
-rm -f "$directory/tests.xml" "$directory/tests_failed"
-ctest --test-dir "$directory" --parallel 2 --output-on-failure --timeout 240 "$@" \
-    --output-junit "$directory/tests.xml" ${again[@]+"${again[@]}"} >"$log" 2>&1 || {
-    if [ -s "$directory/tests.xml" ]; then
-        touch "$directory/tests_failed"
-        print_failures "$directory/tests.xml"
-    else
-        tail -n 80 "$log"
-    fi
-    exit 1
-}
-grep 'tests passed' "$log"
+run_inner_tests "$directory" "$@"

@@ -4,7 +4,7 @@
  * usable sizes are honest.  Threads end and are made again all the time.
  *
  * Usage: torture_threads SECONDS [SEED [THREADS]]; the seed is printed, and fixes each thread's
- * choices. */
+ * choices.  MALLOW_TEST_SECONDS in the environment is the most seconds that it runs. */
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -222,6 +222,9 @@ static double seconds_now(void) {
 
 int main(int argc, char **argv) {
 	double limit = argc > 1 ? atof(argv[1]) : 5;
+	const char *most = getenv("MALLOW_TEST_SECONDS");
+	if (most && atof(most) < limit)
+		limit = atof(most);
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL);
 	int threads = argc > 3 ? atoi(argv[3]) : 6;
 	TORTURE_MUST(threads > 0 && threads <= THREADS_MAX);
