@@ -67,6 +67,14 @@ print_failures() {
     ' "$1"
 }
 
+# A version manager (pyenv) puts a script in the place of python3, which starts dozens of processes
+# at each call: what runs from here on finds the program itself.
+direct_python() {
+    local python
+    python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || return 0
+    [ "$(command -v python3)" -ef "$python" ] || export PATH=${python%/*}:$PATH
+}
+
 # Seconds until MALLOW_DEADLINE (seconds since the epoch), which .ci/run sets; without it an hour.
 seconds_left() {
     local now
@@ -138,6 +146,7 @@ run_tests() {
     local report=$1 second=${1%.xml}-second.xml passed skipped failed recovered=() name
     shift
     rm -f "$report" "$second" "${report%.xml}-failures.log"
+    direct_python
     # One more than there are cores: some tests wait more than they compute.
     ctest --test-dir "$MALLOW_BUILD" --parallel $(($(job_count) + 1)) --output-on-failure \
         --output-junit "$report" "$@" || true

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# run.sh TARGET BUILD_DIR [SECONDS | corpus] -- builds the fuzz targets with clang and runs one for
-# 20 seconds (heap_secure is heap on the hardened library, from the same corpus); "corpus": only the
-# inputs in the tree and a fixed number of others that a fixed seed makes of them, the same at every
-# run.  Exit status 77 (skipped) without clang's libFuzzer.
+# run.sh TARGET BUILD_DIR [SECONDS | corpus] -- builds a fuzz target by the preset asan and runs it
+# for 10 seconds (heap_secure is heap on the hardened library, from the same corpus); "corpus": only
+# the inputs in the tree and a fixed number of others that a fixed seed makes of them, the same at
+# every run.  Exit status 77 (skipped) without clang's libFuzzer.
 set -euo pipefail
-target=$1 build=$2 seconds=${3:-20}
+target=$1 build=$2 seconds=${3:-10}
 inputs=${target%_secure}
 [ "$target" != view ] || inputs=profile
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,9 +21,8 @@ if ! clang -fsanitize=fuzzer,address,undefined "$probe/p.c" -o "$probe/p" 2>"$pr
 fi
 
 mkdir -p "$build"
-if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
-    -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DMALLOW_FUZZ=ON \
-    -DMALLOW_SANITIZE=fuzzer-no-link,address,undefined &&
+# Configured once: a build looks itself whether that is out of date.
+if ! { { [ -e "$build/build.ninja" ] || cmake --preset asan -S "$root" -B "$build"; } &&
     cmake --build "$build" --parallel 2 --target "fuzz_$target" make_seeds; } \
     >"$probe/log" 2>&1; then
     cat "$probe/log"

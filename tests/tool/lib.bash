@@ -8,8 +8,8 @@ build=${1:?usage: $0 BUILD_DIR}
 # `mallow ls` sees the script's processes only, scripts run side by side, and every process ends
 # with its script. Elsewhere ctest runs them one at a time (tests/CMakeLists.txt). Process 1 of the
 # namespace is a shell that only waits: it reaps processes whose parent has ended, and the script
-# keeps the default actions of signals, which process 1 does not have.  PIDs are as large as on any
-# machine: pprof takes a thread's number below 100 for a size in filters such as -tagignore=16b:100b.
+# keeps the default actions of signals, which process 1 does not have.  PIDs begin at 5000: pprof
+# takes a thread's number below 100 for a size in filters such as -tagignore=16b:100b.
 if [ -z "${MALLOW_TEST_OWN_PIDS:-}" ] &&
     unshare --mount --pid --fork --mount-proc mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
     export MALLOW_TEST_OWN_PIDS=1
