@@ -74,5 +74,5 @@ one_line_error
 try 2 "$mallow" dump --bundle bundle.pb.gz -o x.heap
 one_line_error
 try 0 "$mallow" dump --bundle bare.pb.gz -o x.pb.gz
-says err 'x.pb.gz: [0-9]+ of [0-9]+ places in the code have no name'
+says err 'x.pb.gz: [0-9]+ of [0-9]+ code addresses have no function name'
 ok "complaints"

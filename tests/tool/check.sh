@@ -31,7 +31,7 @@ says out '^    main  .*leaks\.c:9$'
 try 1 "$mallow" check --max-live 0 --top 1 2.pb.gz
 says out '^  and 1 more stack$'
 try 0 "$mallow" check --max-live 0 --focus=leek_here 2.pb.gz
-says err 'note: the options leave no stack of the profile'
+says err 'note: the options select no stack of the profile'
 # It takes the options of the views that choose stacks: other ways to say the same.
 for options in "--focus leak_here" "--thread leaks --ignore nothing" "--tagfocus thread=leaks" \
     "--show-from main"; do
@@ -83,7 +83,7 @@ try 0 "$mallow" check --max-growth 0 --baseline 1.pb.gz --suppress known 2.pb.gz
 printf 'race:leak_here\n' >wrong
 try 2 "$mallow" check --max-live 0 --suppress wrong 2.pb.gz
 one_line_error
-says err 'wrong: line 1 is no suppression'
+says err 'wrong: line 1 is not a suppression'
 ok "suppressions"
 
 # Programs that leak nothing, but whose libraries keep something.

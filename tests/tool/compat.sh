@@ -198,7 +198,7 @@ says err "'focsu' is neither a command nor an option; did you mean 'focus'"
 says err "'tere' is neither a command nor an option; did you mean 'tree'"
 [ "$(grep -c '^Showing top' out)" -ge 1 ] || fail "top1 shows more than one"
 says out '^  focus=RE$'
-says out '^      print what functions hold'
+says out '^      print the memory that functions hold'
 says_not out 'show-from'
 says_not err 'show_from'
 says err "'nothing' is neither a command nor an option"
@@ -230,7 +230,7 @@ chmod +x browser/sensible-browser
 PATH=$work/browser:$PATH TMPDIR=$work try 0 "$build/lib/mallow/compat/bin/pprof" -http=:0 \
     calls.pb.gz
 await 60 grep -qs '</html>' opened.html
-says err 'note: -http serves nothing; a browser opens the flame graph from a file'
+says err 'note: -http starts no server; a browser opens the flame graph from a file'
 grep -q '"program":"calls"' opened.html || fail "-http shows no page"
 ok "-http"
 if command -v script >/dev/null; then

@@ -57,7 +57,7 @@ done
 rm -rf mallow
 try 0 env PPROF_BINARY_PATH="$work/served" "$mallow" check --max-live 1K --ignore='^keep_block$' \
     bare.pb.gz
-says err 'note: the options leave no stack'
+says err 'note: the options select no stack'
 rm -rf mallow
 try 0 "$mallow" report --symbolize none --binary-path "$work/served" bare.pb.gz
 says out ' prog\+0x[0-9a-f]+'

@@ -64,7 +64,7 @@ says out 'all sizes +100% 1.00 KiB$'
 try 0 "$mallow" sizes --alloc_space --unit B --focus make_brief "$pid"
 says out '^ *512000B \(  100%\): 1024B$'
 try 0 "$mallow" report --sample-type peak_space "$pid"
-says out 'bytes in use when most was'
+says out 'bytes in use at the peak'
 says out '^ +[0-9.]+ KiB .*make_peak'
 ok "the same as text"
 
@@ -95,5 +95,5 @@ try 0 "$mallow" report --interval "$pid"
 says out '95% of flat'
 try 2 "$mallow" report --interval all.heap
 one_line_error
-says err 'no interval is known'
+says err 'does not store the number of samples'
 ok "intervals"

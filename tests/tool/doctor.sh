@@ -23,10 +23,10 @@ ok "a machine as it is"
 MALLOC_CONF=narenas:3,lg_prof_sampel:3 MALLOW_CONF=dump_live:x try 1 "$mallow" doctor
 diagnosis finding options 'MALLOC_CONF: .*lg_prof_sampel:3 .did you mean "lg_prof_sample"'
 diagnosis finding options 'MALLOW_CONF: .*dump_live'
-diagnosis note options 'without effect here: narenas'
+diagnosis note options 'but they have no effect: narenas'
 [ "$(grep -c '  options  ' out)" = 3 ] || fail "something is said twice"
 MALLOW_CONF=prof_final:true,stats_print:true "$mallow" doctor >out
-diagnosis fine options 'all are known: prof_final:true,stats_print:true'
+diagnosis fine options 'all options are known: prof_final:true,stats_print:true'
 [ -z "$(ls ./*.pb* 2>/dev/null)" ] || fail "the probe left a dump"
 ok "options"
 
@@ -58,7 +58,7 @@ fi
 "$mallow" doctor sleep >out
 diagnosis fine program 'sleep: the library can be preloaded'
 try 1 "$mallow" doctor ./no-such-program
-diagnosis finding program 'no-such-program: it is not there'
+diagnosis finding program 'no-such-program: the program does not exist'
 ok "programs"
 
 has_become_sleep() {
@@ -73,7 +73,7 @@ LD_PRELOAD=/no/such/libmallow.so sleep 100 2>/dev/null &
 started+=("$!")
 await 60 has_become_sleep "$!"
 try 1 "$mallow" doctor "$!"
-diagnosis finding preload 'sleep does not run mallow though LD_PRELOAD is /no/such/libmallow.so'
+diagnosis finding preload 'sleep does not run mallow, although LD_PRELOAD is /no/such/libmallow.so'
 ok "processes without mallow"
 
 cat >hold.c <<'EOF'
@@ -101,10 +101,10 @@ for program in hold stripped; do
     started+=("$pid")
     await 60 reports_blocks
     "$mallow" doctor "$pid" >out 2>err
-    diagnosis fine sampling 'it is on'
-    diagnosis note options 'taken and without effect here: narenas'
+    diagnosis fine sampling 'sampling is on'
+    diagnosis note options 'but they have no effect: narenas'
     [ "$(grep -c narenas out)" = 1 ] || fail "options are said twice"
-    diagnosis '(fine|finding)' mappings 'of [0-9]+'
+    diagnosis '(fine|finding)' mappings 'of at most [0-9]+ mappings'
 done
 diagnosis finding symbols "$work/stripped: [0-9]+ of [0-9]+ frames have no name; build it with -g"
 "$mallow" stop --wait 0 "$pid" >/dev/null
@@ -114,7 +114,7 @@ off=$!
 started+=("$off")
 await 60 is_known "$off"
 "$mallow" doctor "$off" >out 2>err
-diagnosis finding sampling "it is off: .*'mallow start $off'"
+diagnosis finding sampling "sampling is off, .*'mallow start $off'"
 ok "processes with mallow"
 
 # The state file of a library of another version.
@@ -131,7 +131,7 @@ with open(sys.argv[1], "r+b") as file:
     file.write(b"9" + version[1:])
 EOF
 "$mallow" doctor "$pid" >out 2>err
-diagnosis finding library "the process runs version 9${version:1}, this is mallow $version"
+diagnosis finding library "runs libmallow.so 9${version:1}, this command is mallow $version"
 ok "a library of another version"
 
 library=$(sed -n 's|.* \(/.*\)/libmallow.so$|\1|p' "/proc/$pid/maps" | sed -n 1p)
@@ -145,7 +145,7 @@ for gperftools in '' "$library/mallow/compat/libtcmalloc.so.4"; do
     if [ -n "$gperftools" ]; then
         says_not out HEAPPROFILE
     else
-        diagnosis note environment "HEAPPROFILE acts with mallow's libtcmalloc.so.4 only"
+        diagnosis note environment "HEAPPROFILE has an effect only with mallow's libtcmalloc.so.4"
     fi
 done
 ok "variables of gperftools in a process"
@@ -163,7 +163,7 @@ ok "JSON"
 
 try 2 "$mallow" doctor 4194305
 one_line_error
-says err 'there is no such process'
+says err 'no such process runs'
 try 2 "$mallow" doctor 99999999999999999999
 one_line_error
 ok "complaints"

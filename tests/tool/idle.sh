@@ -72,5 +72,5 @@ ok "without the thread the request stands until somebody allocates"
 launch background_thread:false,prof_sample:64K
 try 0 "$mallow" status "$pid"
 says out "in_use_bytes +[23][.0-9]* MiB"
-says out 'blocks in use, as asked for'
+says out 'blocks in use, as requested'
 ok "a process that grew at once and then sleeps is shown as it is"

@@ -114,7 +114,7 @@ for view in "${views[@]}"; do
     diff) words+=("$target" "$target") ;;
     callgrind | collapsed | proto | topproto)
         try 2 "$mallow" "$view" --json "$target"
-        says err "$view: there is no JSON of it; 'mallow [a-z]+ --json"
+        says err "$view has no JSON form; 'mallow [a-z]+ --json"
         continue
         ;;
     *) words+=("$target") ;;

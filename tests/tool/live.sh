@@ -59,7 +59,7 @@ says out 'already pending'
 try 0 "$mallow" status "$pid"
 says out 'pending +off'
 try 0 "$mallow" set "$pid" dump_signal=12 --wait 0
-says err "pid $pid: until then signal 12 does what it did"
+says err "pid $pid: mallow does not handle signal 12 yet"
 try 0 "$mallow" status "$pid"
 says_not out 'dump_signal'
 try 0 "$mallow" start "$pid" --wait 0

@@ -47,7 +47,7 @@ grep -q '"base":"its state at [0-9:]*"' page.html ||
 ok "what changed since a mark"
 
 try 0 "$mallow" diff --since 1d "$pid"
-says err 'note: there is no mark of .*what was made since and is still live is shown'
+says err 'note: no mark was set at .*: the view holds objects allocated since then that'
 [ "$(rows)" = "later +8.00 early +2.00 " ] || fail "made in a day: $(rows)"
 says out '^ +change +flat% +per h +cum  function$'
 for way in "1d,$between early 2.00 " "$between,now later 8.00 "; do
@@ -87,7 +87,7 @@ try 0 "$mallow" diff --since before --alive-at middle "$pid"
 # Without a mark near that time: what is still live.
 XDG_CACHE_HOME=$work/none try 0 "$mallow" top --alive-at "$between" "$pid"
 [ "$(rows)" = "early 2.00 " ] || fail "without a mark: $(rows)"
-says err 'note: there is no mark of .*what was made before and is still live is shown'
+says err 'note: no mark was set at .*: the view holds objects allocated before then that'
 ok "what was live at a mark"
 
 # Every view, with a selection: 8 MiB of later(), nothing of early(), and no label of the times.

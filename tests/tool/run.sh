@@ -64,7 +64,7 @@ rm -f mallow.*
 try 7 "$mallow" run --exact sh -c './example; exit 7'
 says err 'ended after .* with status 7'
 says err 'other processes of this run'
-says err 'of its processes example \(pid [0-9]+\) held the most memory:'
+says err 'the process that held the most memory was example \(pid [0-9]+\):'
 says err 'profile written: mallow\.example\..*\.pb\.gz'
 says err '(sh|dash|bash) \(pid [0-9]+\), peak .*: mallow\.'
 rm -f mallow.*
@@ -132,7 +132,7 @@ ok "--output"
 try 0 "$mallow" run --exact bash -c 'for i in {1..20}; do ./example >/dev/null; done'
 [ "$(echo mallow.example.*.pb.gz | wc -w)" = 16 ] || fail "profiles: $(ls mallow.*)"
 says err \
-    "^mallow: [4-9] processes of this run left out, as small: 'mallow run -o DIR/' writes all"
+    "^mallow: [4-9] processes of this run left out as too small; 'mallow run -o DIR/' writes all"
 rm -f mallow.*
 try 0 "$mallow" run --exact -o many/ bash -c 'for i in {1..20}; do ./example >/dev/null; done'
 [ "$(echo many/mallow.example.*.pb.gz | wc -w)" = 20 ] || fail "profiles: $(ls many)"

@@ -167,16 +167,16 @@ two=$(total --alloc_space second.pb.gz)
     fail "two bases are not subtracted"
 # By thread, what is subtracted is that thread's.
 try 0 "$mallow" top --thread=nosuch labels.pb.gz
-says err "^mallow: note: there is nothing of a thread 'nosuch'; there are: .*python3"
+says err "^mallow: note: no sample belongs to a thread 'nosuch'; the threads are: .*python3"
 try 0 "$mallow" report --thread=nosuch labels.pb.gz
-says err "^mallow: note: there is nothing of a thread 'nosuch'; there are: .*python3"
+says err "^mallow: note: no sample belongs to a thread 'nosuch'; the threads are: .*python3"
 printf 'main;a 50\n' >no-threads.folded
 try 0 "$mallow" top --thread=nosuch no-threads.folded
-says err "^mallow: note: there is nothing of a thread 'nosuch': this profile tells no threads apart"
+says err "note: no sample belongs to a thread 'nosuch': this profile does not store threads"
 try 0 "$mallow" top --thread='*' labels.pb.gz
-says_not err 'nothing of a thread'
+says_not err 'no sample belongs to a thread'
 try 0 "$mallow" top --thread=python3 --json labels.pb.gz
-says_not err 'nothing of a thread'
+says_not err 'no sample belongs to a thread'
 grep -q '"flat": [1-9]' out || fail "nothing of thread python3"
 try 0 "$mallow" top --thread=python3 --base=labels.pb.gz --json labels.pb.gz
 ! grep -q '"flat": -*[1-9]' out || fail "a thread less itself is not 0"

@@ -14,7 +14,7 @@ for command in status start stop reset dump report "set rate=5"; do
     # shellcheck disable=SC2086
     try 2 "$mallow" $command $!
     one_line_error
-    says err "pid $! \(sleep\): it does not run mallow; start it with 'mallow run PROGRAM'"
+    says err "pid $! \(sleep\): the process does not run mallow; start it with 'mallow run PROGRAM'"
 done
 ok "a pid without mallow"
 
@@ -22,7 +22,7 @@ kill -9 $!
 wait $! 2>/dev/null
 try 2 "$mallow" report $!
 one_line_error
-says err "pid $!: there is no such process"
+says err "pid $!: no such process runs"
 try 2 "$mallow" start $!
 one_line_error
 ok "a pid that is gone"
@@ -50,7 +50,7 @@ if [ "$(id -u)" = 0 ] && runuser -u nobody -- "$work/mallow" --version >/dev/nul
     for command in status stop report; do
         try 2 runuser -u nobody -- "$work/mallow" $command $!
         one_line_error
-        says err "pid $! \(sleep\): it belongs to user root"
+        says err "pid $! \(sleep\): the process belongs to user root"
     done
     try 0 runuser -u nobody -- "$work/mallow" ls
     says_not out "\b$!\b"
@@ -82,7 +82,7 @@ try 0 "$mallow" ls --all
 try 0 "$mallow" ls
 [ "$(grep -c '^mallow: note: ' err)" = 2 ] ||
     fail "ls floods the screen: $(grep -c '^mallow: note: ' err) lines"
-says err '^mallow: note: and [0-9]+ more that cannot be read: mallow ls --all names them'
+says err '^mallow: note: [0-9]+ more state files cannot be read; .mallow ls --all. names them'
 rm -f "$folder/$gone".[1-4].*
 ok "damaged state files"
 

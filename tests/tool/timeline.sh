@@ -62,7 +62,7 @@ says out '"unit": "count"'
 touch -d '2020-01-01 UTC' dumps/old.heap
 echo "no profile" >dumps/notes.txt
 try 0 "$mallow" timeline --json dumps
-says err '^mallow: note: left out what is no profile: 1 file$'
+says err '^mallow: note: left out 1 file without a profile$'
 says out '"time_ns": 1577836800000000000, "value": 8'
 ok "of dumps, and of their stacks"
 
@@ -72,7 +72,7 @@ for way in "report --json" "top --json" "check --max-live 1M"; do
     "$mallow" $way dumps >out 2>err
     says err '^mallow: note: dumps/2\.pb\.gz: the newest of its process$'
     says_not err 'dumps/1\.pb\.gz'
-    says err '^mallow: note: left out what is no profile: 1 file$'
+    says err '^mallow: note: left out 1 file without a profile$'
 done
 mkdir named
 for name in jeprof.4711.{9.i9,10.i10}.heap jeprof.4712.0.f.heap server.{0001,0002}.heap; do

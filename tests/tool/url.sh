@@ -152,7 +152,7 @@ secure=https://127.0.0.1:$(cat tlsport)
 strict=https://127.0.0.1:$(cat strictport)
 try 2 "$mallow" top "$secure/pprof/heap"
 one_line_error
-says err 'its certificate is none that is trusted here; --tls-ca FILE'
+says err "the server's certificate is not trusted; name its signer with --tls-ca FILE"
 SSL_CERT_FILE=$work/certificate.pem try 0 "$mallow" top "$secure/pprof/heap"
 says out 'parse_request'
 try 0 "$mallow" top --tls-ca certificate.pem "$secure/pprof/heap"
@@ -167,7 +167,7 @@ says out 'parse_request'
 grep -qx 'POST /pprof/symbol' requests || fail "the server was not asked for names"
 try 2 "$mallow" top --tls-ca "$work/none" "$secure/pprof/heap"
 one_line_error
-says err 'certificates to trust of .*/none'
+says err 'cannot read the trusted certificates of .*/none'
 try 2 "$mallow" top --tls-ca certificate.pem "$strict/pprof/heap"
 one_line_error
 try 0 "$mallow" top --tls-ca certificate.pem --tls-cert server.pem "$strict/pprof/heap"
@@ -181,7 +181,7 @@ ok "https"
 
 try 2 "$mallow" report "$server/nothing"
 one_line_error
-says err "$server/nothing: the server says 404"
+says err "$server/nothing: the server answered with status 404"
 try 2 "$mallow" report "$server/nonsense"
 one_line_error
 says err "$server/nonsense: "

@@ -187,15 +187,15 @@ refuses() {
     says err "$why"
 }
 for view in callgrind collapsed proto topproto; do
-    refuses "$view: there is no JSON of it" "$view" --json
+    refuses "$view has no JSON form" "$view" --json
 done
 refuses "'xml'; allowed: html" top --format xml
 refuses "it is no graph" list keep -o x.svg
 refuses "unit does not take 'parsec'" top --unit parsec
-refuses "focus: '[(]' is no regular expression" top --focus '('
-refuses "focus: '[(]' is no regular expression" report --focus '('
-refuses "peek: '[(]' is no regular expression" peek '('
-refuses "base and a diff do not go together" top --base x --diff-base y
+refuses "focus: '[(]' is not a regular expression" top --focus '('
+refuses "focus: '[(]' is not a regular expression" report --focus '('
+refuses "peek: '[(]' is not a regular expression" peek '('
+refuses "base and a diff cannot be combined" top --base x --diff-base y
 ok "refused before the target is opened"
 
 # How a profile is read goes with every table: only the missing target is complained of.

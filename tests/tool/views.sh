@@ -362,7 +362,7 @@ ok "pages and pictures"
 
 try 2 "$mallow" top --focus='(' "$p"
 one_line_error
-says err 'focus: .\(. is no regular expression'
+says err 'focus: .\(. is not a regular expression'
 try 2 "$mallow" top --unit=furlong "$p"
 one_line_error
 try 2 "$mallow" top --divide-by 0 "$p"
@@ -373,7 +373,7 @@ one_line_error
 echo 'main;parse 5' >unlabelled.folded
 try 2 "$mallow" sizes unlabelled.folded
 one_line_error
-says err 'does not tell bytes of '
+says err 'this profile stores no bytes for '
 try 2 "$mallow" top --trim=perhaps "$p"
 one_line_error
 ok "complaints"

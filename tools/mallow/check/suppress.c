@@ -58,8 +58,8 @@ static int parse_line(mw_suppressions_t *s, const char *name, size_t number, con
 		return 0;
 	if (length <= strlen(kind) || memcmp(line, kind, strlen(kind)) != 0)
 		return mw_error_set(error,
-				    "%s: line %zu is no suppression; write 'leak:' and a part of a "
-				    "function's, source file's or module's name",
+				    "%s: line %zu is not a suppression; write 'leak:' and then a "
+				    "part of the name of a function, source file or module",
 				    name, number);
 	s->rows = mw_grow(s->rows, &s->capacity, s->count + 1, sizeof(*s->rows));
 	char *pattern = mw_xcalloc(length, 1);
@@ -82,16 +82,16 @@ int mw_suppressions_parse(mw_suppressions_t *s, const char *name, const char *te
 int mw_suppressions_read(mw_suppressions_t *s, const char *path, mw_error_t *error) {
 	FILE *file = fopen(path, "re");
 	if (file == NULL)
-		return mw_error_set(error, "%s: %s; give a file of suppressions", path,
+		return mw_error_set(error, "%s: cannot read: %s; give a file of suppressions", path,
 				    strerror(errno));
 	char *text = mw_xcalloc(FILE_BYTES_MAX + 1, 1);
 	size_t length = fread(text, 1, FILE_BYTES_MAX, file);
 	int result = 0;
 	if (ferror(file))
-		result = mw_error_set(error, "%s: %s; give a file of suppressions", path,
-				      strerror(errno));
+		result = mw_error_set(error, "%s: cannot read: %s; give a file of suppressions",
+				      path, strerror(errno));
 	else if (length == FILE_BYTES_MAX)
-		result = mw_error_set(error, "%s: it is larger than 4 MiB; split it", path);
+		result = mw_error_set(error, "%s: the file is larger than 4 MiB; split it", path);
 	else
 		result = mw_suppressions_parse(s, path, text, error);
 	free(text);

@@ -94,7 +94,7 @@ typedef struct mw_command_table {
 
 /* Sets the table, once, before any other function of this folder is called.  The table is
  * static.  The caller passes the table because its rows call the subcommands, which use this
- * folder. */
+ * directory. */
 void mw_commands_register(const mw_command_table_t *table);
 const mw_command_table_t *mw_commands(void);
 

@@ -10,14 +10,12 @@
 #define MW_COLOR_OPTION                                                                            \
 	{                                                                                          \
 		"color", 0, MW_OPTION_CHOICE, "WHEN", "auto|always|never",                         \
-			"colours: on terminals unless NO_COLOR is set (default), or not"           \
+			"colours: auto (default) means on terminals, unless NO_COLOR is set"       \
 	}
 #define MW_NO_PAGER_OPTION                                                                         \
 	{                                                                                          \
 		"no-pager", 0, MW_OPTION_FLAG, NULL, NULL,                                         \
-			"print what is longer than the terminal straight on, without "             \
-			"MALLOW_PAGER, "                                                           \
-			"PAGER or less"                                                            \
+			"do not start a pager (MALLOW_PAGER, PAGER or less) for long output"       \
 	}
 
 /* Decides whether output is coloured.  If standard output is a terminal, output is collected

@@ -354,7 +354,7 @@ static bool check_operand_count(const mw_arguments_t *arguments) {
 	bool has_instead =
 		subcommand->instead && mw_argument(arguments, subcommand->instead)->given;
 	if (has_instead && arguments->operand_count > 0) {
-		mw_complain("%s: --%s goes without '%s'; leave one out", subcommand->name,
+		mw_complain("%s: --%s and '%s' cannot be combined; leave one out", subcommand->name,
 			    subcommand->instead, arguments->operands[0]);
 		return false;
 	}

@@ -163,7 +163,7 @@ bool mw_json_print(FILE *out, json_t *value) {
 int mw_print_json(json_t *value) {
 	bool failed = !mw_json_print(stdout, value);
 	if (failed)
-		mw_complain("the JSON could not be written");
+		mw_complain("standard output: cannot write the JSON");
 	return failed ? MW_EXIT_TROUBLE : MW_EXIT_FINE;
 }
 

@@ -86,7 +86,7 @@ int mw_command_main(int argc, char **argv) {
 	mw_commands_register(&mw_command_table);
 	int status = dispatch(argc, argv);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == MW_EXIT_FINE) {
-		mw_complain("standard output: %s", strerror(errno));
+		mw_complain("standard output: cannot write: %s", strerror(errno));
 		status = MW_EXIT_TROUBLE;
 	}
 	return status;

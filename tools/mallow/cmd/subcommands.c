@@ -21,12 +21,13 @@
 #define WAIT_OPTION                                                                                \
 	{                                                                                          \
 		"wait", 0, MW_OPTION_SECONDS, "SECONDS", NULL,                                     \
-			"how long to wait for the process to notice (default 2)"                   \
+			"how long to wait until the process follows the request (default 2)"       \
 	}
 #define STRICT_OPTION                                                                              \
 	{                                                                                          \
 		"strict", 0, MW_OPTION_FLAG, NULL, NULL,                                           \
-			"wait until every thread follows, and say so (status 1 if not)"            \
+			"wait until every thread follows the request; status 1 if one does not "   \
+			"in time"                                                                  \
 	}
 #define TERMINAL_OPTIONS MW_COLOR_OPTION, MW_NO_PAGER_OPTION
 #define SELECT_OPTIONS MW_SELECT_ALL, MW_SELECT_NAME, MW_SELECT_CGROUP
@@ -35,8 +36,8 @@
 
 #define REQUEST_DETAILS_BUT(strict)                                                                \
 	"The process looks for requests while it allocates, so an idle or stopped process does "   \
-	"not see one. After the waiting time the command ends, with status 0" strict               \
-	"; the request stays and takes effect once the process allocates. With "                   \
+	"not see them. After the waiting time the command ends, with status 0" strict              \
+	"; the request stays and takes effect when the process allocates again. With "             \
 	"background_thread:true an idle process follows at once."
 #define REQUEST_DETAILS REQUEST_DETAILS_BUT("")
 #define STRICT_REQUEST_DETAILS                                                                     \
@@ -64,21 +65,21 @@ static const mw_subcommand_t subcommands[] = {
 		.operands = "[--] PROGRAM [ARGUMENT]...",
 		.summary = "run a program with mallow and profile its heap",
 		.details = "Runs PROGRAM with libmallow.so preloaded and sampling on from the "
-			   "first allocation. When it ends, also by a signal, a summary goes to "
-			   "standard error and a profile is written: "
-			   "mallow.<program>.<pid>.<time>.pb.gz in the current directory unless "
-			   "--output says otherwise. Processes it started get profiles of their "
-			   "own when they allocated at least a twentieth of what the largest did: "
-			   "at most 16, the largest first; all that have samples when --output "
-			   "names a directory. Those that are still running are named and left "
-			   "alone.\n\nThe library is looked for beside the command, in ../lib. An "
-			   "LD_PRELOAD and a MALLOW_CONF that are set already are kept; what "
-			   "mallow adds to the latter wins. SIGINT, SIGTERM, SIGHUP, SIGQUIT, "
-			   "SIGUSR1 and SIGUSR2 are sent on to the program.\n\nThe exit status is "
-			   "the program's; a "
-			   "program that died by a signal is passed on as that (128+N in the "
-			   "shell). 126: PROGRAM could not be executed; 127: it was not found; "
-			   "2: mallow itself could not start it.",
+			   "first allocation. When PROGRAM ends, by itself or by a signal, mallow "
+			   "prints a summary on standard error and writes a profile: "
+			   "mallow.<program>.<pid>.<time>.pb.gz in the current directory, unless "
+			   "--output names another place. A child process gets a profile of its "
+			   "own if it allocated at least a twentieth of what the largest process "
+			   "allocated; at most 16 child processes do, the largest first. With a "
+			   "directory as --output every process that has samples gets one. mallow "
+			   "names the processes that still run, and leaves them alone.\n\nThe "
+			   "library is in ../lib, relative to the directory of the command. mallow "
+			   "keeps an LD_PRELOAD and a MALLOW_CONF that are set already; options "
+			   "that it adds to MALLOW_CONF take precedence. It passes SIGINT, "
+			   "SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 on to PROGRAM.\n\nThe "
+			   "exit status is that of PROGRAM. If a signal ended PROGRAM, the same "
+			   "signal ends mallow (128+N in the shell). 126: PROGRAM could not be "
+			   "executed; 127: PROGRAM was not found; 2: mallow could not start it.",
 		.examples =
 			"mallow run ./server --port 80        # one sample in 512 KiB on average\n"
 			"mallow run --exact ./test            # every allocation\n"
@@ -96,14 +97,13 @@ static const mw_subcommand_t subcommands[] = {
 				 "sample every allocation; the same as --rate 1"},
 				{"as", 0, MW_OPTION_CHOICE, "ALLOCATOR",
 				 "jemalloc|gperftools|mimalloc",
-				 "for a program linked with that allocator: mallow's library of "
-				 "its "
-				 "name by LD_LIBRARY_PATH, nothing preloaded"},
+				 "for a program linked with ALLOCATOR: set LD_LIBRARY_PATH so that "
+				 "the program loads mallow's library of the same name; preload "
+				 "nothing"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
-				 "where to write the profile; .heap is jemalloc's format, .pb not "
-				 "compressed; a directory, made when its name ends in a slash, "
-				 "gets "
-				 "those of all processes"},
+				 "where to write the profile; .heap means jemalloc's format, .pb "
+				 "means not compressed; a directory gets the profiles of all "
+				 "processes, and is created if its name ends in a slash"},
 				END_OF_OPTIONS,
 			},
 	},
@@ -111,15 +111,15 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "ls",
 		.operands = "",
 		.summary = "list the processes that run mallow",
-		.details =
-			"Lists your processes that run mallow (root: everybody's), and those "
-			"whose state file is still there: their profiles can still be read. "
-			"RATE is off where sampling is.\n\n"
-			"States: running; stopped (by SIGSTOP or a debugger); elsewhere (in a pid "
-			"namespace that cannot be seen from here; PID is the number there); exited "
-			"(and asked to keep the file); _exit (called that function); killed (by a "
-			"signal, or ended by a system call of its own, as Go's programs do). "
-			"PROGRAM is the title of a process that sets one, as PostgreSQL's do.",
+		.details = "Lists your processes that run mallow (root sees those of all users), "
+			   "and ended processes whose state file still exists: their profiles can "
+			   "still be read. RATE is off where sampling is off.\n\nStates: running; "
+			   "stopped (by SIGSTOP or a debugger); elsewhere (in a pid namespace that "
+			   "this command cannot see; PID is the pid in that namespace); exited "
+			   "(the process asked to keep the file); _exit (the process called that "
+			   "function); killed (by a signal, or ended by a direct system call, as "
+			   "Go programs end). PROGRAM is the title of a process that sets one, as "
+			   "PostgreSQL does.",
 		.examples = "mallow ls\n"
 			    "mallow ls --json | jq '.[].pid'",
 		.operands_max = 0,
@@ -128,8 +128,8 @@ static const mw_subcommand_t subcommands[] = {
 			{
 				JSON_OPTION,
 				{"all", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "all that have ended, not only the latest 8; JSON holds them "
-				 "anyway"},
+				 "all ended processes, not only the latest 8; JSON always holds "
+				 "all"},
 				MW_SELECT_NAME,
 				MW_SELECT_CGROUP,
 				TERMINAL_OPTIONS,
@@ -139,17 +139,15 @@ static const mw_subcommand_t subcommands[] = {
 	{
 		.name = "status",
 		.operands = "TARGET...",
-		.summary = "show what is known of one process without its stacks",
-		.details =
-			"Shows whether sampling is on and since when, the rate, estimates of "
-			"live and allocated bytes (what is live is told with how far off it is in "
-			"95 of 100 cases), "
-			"what the resident memory of a live process is used for, the heap's "
-			"statistics, and whatever cut the profile short. "
-			"A live process is asked to walk its heap; one that has no background "
-			"thread and does not allocate does not answer, and the age of its last "
-			"walk "
-			"is shown. Stacks are those of threads that allocate.",
+		.summary = "show the sampling and the memory of a process, without stacks",
+		.details = "Shows whether sampling is on and since when, the rate, estimates of "
+			   "live and allocated bytes (for live bytes with the error that 95 of 100 "
+			   "estimates keep within), what the resident memory of a live process is "
+			   "used for, the heap's statistics, and what is missing in the profile. "
+			   "mallow asks a live process to walk its heap. A process that neither "
+			   "allocates nor has a background thread does not answer; then mallow "
+			   "shows the age of the last heap walk. Thread stacks are those of "
+			   "threads that allocate.",
 		.examples = "mallow status 4711\n"
 			    "mallow status --json 4711\n"
 			    "mallow status --name '^redis'",
@@ -161,12 +159,12 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "start",
 		.operands = "TARGET...",
 		.summary = "switch sampling on in a live process",
-		.details =
-			"Says what it found; a process that samples already is left "
-			"alone. " STRICT_REQUEST_DETAILS "\n\nWith --for it waits so long, writes "
-			"a profile of what was allocated meanwhile (alloc_space) and what of "
-			"that is still live (inuse_space), and leaves the process as it was "
-			"found. ^C ends the session early.",
+		.details = "Prints whether sampling was on; a process that already samples is left "
+			   "alone. " STRICT_REQUEST_DETAILS
+			   "\n\nWith --for TIME mallow waits that long. It then writes a profile "
+			   "of what was allocated during this time (alloc_space), and of how much "
+			   "of that is still live (inuse_space), and sets sampling back to its "
+			   "former state. ^C ends such a session early.",
 		.examples = "mallow start 4711\n"
 			    "mallow start --strict --name '^worker'\n"
 			    "mallow start --for 60s -o out.pb.gz 4711",
@@ -177,7 +175,8 @@ static const mw_subcommand_t subcommands[] = {
 				WAIT_OPTION,
 				STRICT_OPTION,
 				{"for", 0, MW_OPTION_SECONDS, "TIME", NULL,
-				 "a session: profile what is allocated in so long, such as 60s"},
+				 "a session: profile what is allocated during this time, such as "
+				 "60s"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "where to write the session's profile"},
 				SELECT_OPTIONS,
@@ -188,8 +187,8 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "stop",
 		.operands = "TARGET...",
 		.summary = "switch sampling off in a live process",
-		.details = "What was sampled so far stays in the profile, and frees of it are "
-			   "still followed. " STRICT_REQUEST_DETAILS,
+		.details = "Earlier samples stay in the profile, and mallow still records when "
+			   "they are freed. " STRICT_REQUEST_DETAILS,
 		.examples = "mallow stop 4711",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_stop,
@@ -199,16 +198,16 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "set",
 		.operands = "TARGET... SETTING=VALUE...",
 		.summary = "change the rate and the triggers of dumps in a live process",
-		.details = "rate is the mean number of bytes allocated between two samples; 1 "
-			   "samples every allocation; K, M and G are powers of 1024. Samples "
-			   "keep the weight of the rate they were taken at. The other settings say "
-			   "when the process "
-			   "writes a dump of its own, and how many it keeps; each is an option "
-			   "of the library, too:\n\n"
-			   "dump_name\tname of dumps: %p pid, %h host, %e program, %n number, %t "
-			   "time, %r reason, %u bytes in use, %P prof_prefix\n"
+		.details =
+			"rate is the mean number of bytes allocated between two samples; 1 samples "
+			"every allocation; K, M and G are powers of 1024. A sample keeps the "
+			"weight that belongs to the rate at which it was taken. The other settings "
+			"say when the process itself writes a dump, and how many dumps it keeps; "
+			"each is an option of the library, too:\n\ndump_name\tpattern for names of "
+			"dumps: %p pid, %h host, %e program, %n number, %t time, %r reason, %u "
+			"bytes in use, %P prof_prefix\n"
 #include "state/settings.def"
-			   "\n" REQUEST_DETAILS,
+			"\n" REQUEST_DETAILS,
 		.examples = "mallow set 4711 rate=64K\n"
 			    "mallow set 4711 rate=1      # exact\n"
 			    "mallow set --all dump_live=2G dump_name=/var/tmp/%e.%p.%t.pb",
@@ -232,12 +231,11 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "dump",
 		.operands = "TARGET...",
 		.summary = "write a profile for pprof or jeprof",
-		.details = "Writes a profile for other tools. The process is neither stopped nor "
-			   "disturbed. Without --format the "
-			   "name says what to write: .heap is jemalloc's format, everything "
-			   "else profile.proto, with gzip unless the name ends in .pb. Without "
-			   "--output the name is mallow.<program>.<pid>.<time>.pb.gz; '-' is "
-			   "standard output.",
+		.details = "Writes a profile for other tools. The process keeps running and does "
+			   "not notice. Without --format the file's name chooses the format: .heap "
+			   "means jemalloc's, any other name means profile.proto, compressed with "
+			   "gzip unless the name ends in .pb. Without --output the name is "
+			   "mallow.<program>.<pid>.<time>.pb.gz; '-' is standard output.",
 		.examples =
 			"mallow dump 4711 -o now.pb.gz && go tool pprof -top now.pb.gz\n"
 			"mallow dump 4711 -o now.heap      # for jeprof\n"
@@ -251,25 +249,28 @@ static const mw_subcommand_t subcommands[] = {
 				 "the file to write, or the directory"},
 				{"format", 0, MW_OPTION_CHOICE, "FORMAT",
 				 "proto|jemalloc|symbolized|gperftools",
-				 "proto (profile.proto), jemalloc (heap_v2), symbolized (the same "
-				 "with names, as of jeprof --raw) or gperftools (heap profile:)"},
+				 "proto (profile.proto), jemalloc (heap_v2), symbolized (heap_v2 "
+				 "with names, as jeprof --raw writes it) or gperftools (heap "
+				 "profile:)"},
 				{"no-symbols", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "addresses, mappings and build-ids only"},
+				 "store only addresses, mappings and build-ids, no names"},
 				MW_SYMBOL_OPTIONS,
 				MW_FETCH_OPTIONS,
 				{"bundle", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "for other machines: names, files, lines and --labels inside, so "
-				 "that "
-				 "nobody needs the binaries; says what has no name"},
+				 "for other machines: store names, files, lines and --labels, so "
+				 "that the profile can be read without the binaries; print how "
+				 "many addresses have no name"},
 				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "split what is in use by thread (labels thread, thread_id), "
-				 "size (bytes) and age, what was allocated by size, what was freed "
-				 "by lifetime; sums stay the same"},
+				 "split memory in use by thread (labels thread, thread_id), size "
+				 "(bytes) and age, allocated memory by size, and freed memory by "
+				 "lifetime; sums stay the same"},
 				{"every", 0, MW_OPTION_SECONDS, "TIME", NULL,
-				 "again and again, until the process has ended"},
-				{"count", 0, MW_OPTION_COUNT, "N", NULL, "with --every, N times"},
+				 "write a dump each TIME until the process has ended"},
+				{"count", 0, MW_OPTION_COUNT, "N", NULL,
+				 "with --every: stop after N dumps"},
 				{"in-process", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "the process writes it, where its dump_name says"},
+				 "the process writes the dump, to the path that its dump_name "
+				 "says"},
 				SELECT_OPTIONS,
 				END_OF_OPTIONS,
 			},
@@ -277,15 +278,13 @@ static const mw_subcommand_t subcommands[] = {
 	{
 		.name = "mark",
 		.operands = "TARGET...",
-		.summary = "remember a process as it is now, to compare with later",
-		.details =
-			"Keeps the profile of a process, which goes on undisturbed. Later, "
-			"'mallow diff --since NAME' shows what grew and what shrank since the "
-			"mark, "
-			"'mallow top --alive-at NAME' (and every other view) what was live then, "
-			"and "
-			"'mallow timeline' where the mark is. The latest 16 marks of a process are "
-			"kept, for a week, in $XDG_CACHE_HOME/mallow/marks.",
+		.summary = "store the profile of a process, to compare with later",
+		.details = "Stores the present profile of a process, which keeps running. Later, "
+			   "'mallow diff --since NAME' shows what grew and what shrank since the "
+			   "mark; 'mallow top --alive-at NAME' shows what was live at the mark, as "
+			   "every other view does with this option; 'mallow timeline' draws the "
+			   "mark. mallow keeps the latest 16 marks of a process, for a week, in "
+			   "$XDG_CACHE_HOME/mallow/marks.",
 		.examples = "mallow mark 4711\n"
 			    "mallow mark --label before-load 4711\n"
 			    "mallow diff --since before-load 4711",
@@ -294,7 +293,7 @@ static const mw_subcommand_t subcommands[] = {
 		.options =
 			{
 				{"label", 0, MW_OPTION_TEXT, "NAME", NULL,
-				 "a name to find the mark by, instead of its time"},
+				 "a name for the mark, to use in place of its time"},
 				SELECT_OPTIONS,
 				END_OF_OPTIONS,
 			},
@@ -303,9 +302,9 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "clean",
 		.operands = "",
 		.summary = "remove the state files of processes that have ended",
-		.details = "Files of killed processes stay for a day, the latest 64, and up to "
-			   "256 MiB, unless the options stale_* of the library say otherwise; "
-			   "this removes them at once.",
+		.details = "State files of killed processes stay for a day, at most 64 files and "
+			   "256 MiB, unless the library's options stale_* say otherwise. This "
+			   "command removes them at once.",
 		.examples = "mallow clean --dry-run\n"
 			    "mallow clean --older 2h --keep 8",
 		.operands_max = 0,
@@ -313,10 +312,11 @@ static const mw_subcommand_t subcommands[] = {
 		.options =
 			{
 				{"older", 0, MW_OPTION_SECONDS, "TIME", NULL,
-				 "only those last written so long ago, such as 2h"},
-				{"keep", 0, MW_OPTION_COUNT, "N", NULL, "not the latest N"},
+				 "only files that were last written at least this long ago, such "
+				 "as 2h"},
+				{"keep", 0, MW_OPTION_COUNT, "N", NULL, "keep the latest N files"},
 				{"dry-run", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "only say what would be removed"},
+				 "print what would be removed, and remove nothing"},
 				MW_SELECT_NAME,
 				END_OF_OPTIONS,
 			},
@@ -325,23 +325,19 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "report",
 		.operands = "TARGET...",
 		.summary = "print where the memory is, by function or line",
-		.details =
-			"Flat is what a function allocated itself, cum what it and its callees "
-			"did.\n\nSample types:\n"
-			"inuse_space\tbytes in use\n"
-			"inuse_objects\tobjects in use\n"
-			"inuse_requested\tbytes in use, as asked for\n"
-			"alloc_space\tbytes allocated, freed ones included\n"
-			"alloc_objects\tlikewise objects\n"
-			"alloc_requested\tlikewise bytes as asked for\n"
-			"peak_space\tbytes when most were in use\n"
-			"peak_objects\tobjects at that time\n"
-			"freed_objects\tobjects that were freed\n"
-			"freed_elsewhere\tthose freed by another thread\n"
-			"temporary_objects\tthose freed before their thread allocated again\n"
-			"lifetime\tof all freed objects together\n"
-			"pinned_space\tfree bytes in pages that blocks in use keep from going back "
-			"to the system",
+		.details = "Flat is what a function allocated itself, cum is what it and its "
+			   "callees allocated.\n\nSample types:\ninuse_space\tbytes in "
+			   "use\ninuse_objects\tobjects in use\ninuse_requested\tbytes in use, as "
+			   "the program requested them\nalloc_space\tbytes allocated, including "
+			   "freed ones\nalloc_objects\tobjects allocated, including freed "
+			   "ones\nalloc_requested\tbytes allocated, as the program requested "
+			   "them\npeak_space\tbytes in use when most bytes were in "
+			   "use\npeak_objects\tobjects in use at that time\nfreed_objects\tfreed "
+			   "objects\nfreed_elsewhere\tobjects freed by another thread than the one "
+			   "that allocated them\ntemporary_objects\tobjects freed before their "
+			   "thread allocated again\nlifetime\ttotal lifetime of all freed "
+			   "objects\npinned_space\tfree bytes in pages that cannot go back to the "
+			   "system because other blocks in them are in use",
 		.examples = "mallow report 4711\n"
 			    "mallow report --stacks --top 3 4711   # sizes, threads, lifetimes\n"
 			    "mallow report --lines --sample-type alloc_space "
@@ -354,10 +350,11 @@ static const mw_subcommand_t subcommands[] = {
 				TOP_OPTION,
 				{"all", 0, MW_OPTION_FLAG, NULL, NULL, "all rows"},
 				{"interval", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "between what values each estimate lies in 95 of 100 cases"},
+				 "print for each estimate the range that holds the true value in "
+				 "95 of 100 cases"},
 				{"stacks", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "instead of the table, all that is known of each stack: bytes in "
-				 "use and asked for, at the peak and allocated so far, sizes, "
+				 "instead of the table, print all values of each stack: bytes in "
+				 "use, requested, at the peak and allocated so far, sizes, "
 				 "threads, lifetimes; 10 stacks by default"},
 				END_OF_OPTIONS,
 			},
@@ -394,13 +391,13 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "timeline",
 		.operands = "TARGET...",
 		.summary = "draw the heap over time",
-		.details = "Of one process or state file, what it noted of itself, ten times a "
-			   "second, over long runs less often: live bytes, and resident memory as "
-			   "a line.\n\n"
-			   "Of dumps and directories of them, what each holds, at its own time or, "
-			   "where its format has none, its file's; --focus and other options then "
-			   "choose "
-			   "stacks. What is no profile in a directory is left out.",
+		.details =
+			"For one process or state file: the values that the process recorded "
+			"itself, ten times a second, less often in long runs: live bytes, and "
+			"resident memory as a line.\n\nFor dumps and directories of dumps: the "
+			"value of each dump, at the time in the dump, or at the time of the file "
+			"if the format stores no time. --focus and other options then select "
+			"stacks. Files in a directory that are not profiles are left out.",
 		.examples = "mallow timeline 4711\n"
 			    "mallow timeline 4711 -o heap.html\n"
 			    "mallow timeline --focus=parse dumps/",
@@ -410,9 +407,11 @@ static const mw_subcommand_t subcommands[] = {
 		.options =
 			{
 				{"sample-type", 0, MW_OPTION_TEXT, "TYPE", NULL,
-				 "inuse_space (default), alloc_space; of dumps any they have"},
+				 "inuse_space (default) or alloc_space; for dumps any type that "
+				 "they have"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
-				 "write a file, as its name asks: .html, .svg, .json; else text"},
+				 "write a file; its ending chooses the format: .html, .svg, .json, "
+				 "else text"},
 				{"json", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "print JSON, with exact values"},
 				MW_SYMBOL_OPTIONS,
@@ -426,20 +425,17 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "check",
 		.operands = "TARGET...",
 		.summary = "compare a profile with limits",
-		.details = "For builds and tests: the exit status is 0 when the profile keeps all "
-			   "limits, "
-			   "1 when it does not, 2 when it could not be looked at. The stacks that "
-			   "hold "
-			   "most are printed for each limit that is exceeded.\n\n"
-			   "BYTES are 0, 512K, 200M. "
-			   "A file of suppressions is one of LeakSanitizer's: lines such as "
-			   "leak:parse_* "
-			   "name functions, source files or modules whose stacks are left out, by "
-			   "a part of the name, with * for anything, ^ and $ for its ends.\n\n"
-			   "A limit fails when the value is above it in 95 of 100 cases, by the "
-			   "samples there are; profiles of 'mallow run --exact' leave no doubt. "
-			   "What glibc, libstdc++ and CPython keep until the process ends "
-			   "(buffers of stdio, locales, the interpreter) counts at the peak only.",
+		.details = "For builds and tests. The exit status is 0 when the profile is within "
+			   "all limits, 1 when it is not, and 2 when mallow could not read it. For "
+			   "each exceeded limit the stacks that hold most are printed.\n\nBYTES "
+			   "are 0, 512K, 200M. A file of suppressions has LeakSanitizer's format. "
+			   "A line such as leak:parse_* leaves out each stack that has a function, "
+			   "source file or module with a matching name; a part of the name "
+			   "suffices, * matches anything, ^ and $ match the ends of the name.\n\nA "
+			   "limit is exceeded when the samples show that the true value is above "
+			   "it in 95 of 100 cases; profiles of 'mallow run --exact' have no error. "
+			   "Memory that glibc, libstdc++ and CPython keep until the process ends "
+			   "(buffers of stdio, locales, the interpreter) counts only at the peak.",
 		.examples = "mallow check --max-peak 200M --max-live 0 test.pb.gz\n"
 			    "mallow check --max-growth 5% --baseline base.pb.gz --format junit "
 			    "now.pb.gz",
@@ -449,20 +445,20 @@ static const mw_subcommand_t subcommands[] = {
 		.options =
 			{
 				{"max-peak", 0, MW_OPTION_TEXT, "BYTES", NULL,
-				 "at most so many bytes at the peak"},
+				 "at most this many bytes at the peak"},
 				{"max-live", 0, MW_OPTION_TEXT, "BYTES", NULL,
-				 "at most so many bytes in use"},
+				 "at most this many bytes in use"},
 				{"max-growth", 0, MW_OPTION_TEXT, "BYTES", NULL,
-				 "at most so many bytes more in use than in the baseline, or a "
-				 "share of it such as 5%"},
+				 "at most this many bytes more in use than in the baseline, or a "
+				 "share of the baseline such as 5%"},
 				{"baseline", 0, MW_OPTION_LIST, "TARGET", NULL,
 				 "the profile to compare with; several are summed"},
 				{"suppress", 0, MW_OPTION_LIST, "FILE", NULL,
-				 "leave out the stacks that a suppression file of LeakSanitizer "
-				 "names"},
+				 "leave out the stacks that a file of suppressions in "
+				 "LeakSanitizer's format names"},
 				{"no-default-suppressions", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "count also what glibc, libstdc++ and CPython keep until the "
-				 "process ends"},
+				 "also count memory that glibc, libstdc++ and CPython keep until "
+				 "the process ends"},
 				{"top", 0, MW_OPTION_COUNT, "N", NULL,
 				 "at most N stacks for each limit (default 10)"},
 				{"format", 0, MW_OPTION_CHOICE, "FORMAT", "text|json|junit",
@@ -480,16 +476,15 @@ static const mw_subcommand_t subcommands[] = {
 	{
 		.name = "doctor",
 		.operands = "[PID | PROGRAM]",
-		.summary = "say what would go wrong with profiles, and what to do",
-		.details =
-			"Looks at the library, which it starts a process with, at what that says "
-			"of "
-			"the options in MALLOC_CONF and MALLOW_CONF, at the room for state files, "
-			"permissions and kernel settings. Of a live process also: does it run "
-			"mallow, and why not; its own options; limits; what cut its profile short; "
-			"which files' functions have no names, and which package has them. Of a "
-			"program: can the library be preloaded?\n\nThe exit status is 1 when there "
-			"is a finding.",
+		.summary = "find what prevents profiles, and say what to do about it",
+		.details = "Checks the library (a test program loads it), the options in "
+			   "MALLOC_CONF and MALLOW_CONF, the room for state files, permissions and "
+			   "kernel settings. For a live process it also checks whether the process "
+			   "runs mallow, and if not, why; the options and limits of the process; "
+			   "what is missing in the profile; which files have functions without "
+			   "names, and which packages hold the names. For a program it checks "
+			   "whether the library can be preloaded.\n\nThe exit status is 1 when "
+			   "there is a finding.",
 		.examples = "mallow doctor\n"
 			    "mallow doctor 4711\n"
 			    "mallow doctor /usr/bin/ping   # set-uid or static?",
@@ -500,12 +495,11 @@ static const mw_subcommand_t subcommands[] = {
 	{
 		.name = "shell",
 		.operands = "TARGET...",
-		.summary = "ask for views of a profile one after the other",
-		.details =
-			"The profile is read once. Commands are pprof's: top10, list RE, "
-			"focus=RE, alloc_space, and so on; help lists them. Without a terminal "
-			"they are read from standard input and nothing is asked; the exit status "
-			"is that of the worst.",
+		.summary = "read commands, and show one view of a profile for each",
+		.details = "The profile is read once. Commands are pprof's: top10, list RE, "
+			   "focus=RE, alloc_space, and so on; help lists them. Without a terminal "
+			   "the shell reads commands from standard input and prints no prompt; its "
+			   "exit status is the highest of all commands.",
 		.examples = "mallow shell 4711\n"
 			    "echo 'top5 -cum' | mallow shell now.pb.gz",
 		.operands_min = 1,
@@ -520,9 +514,9 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "help",
 		.operands = "[SUBCOMMAND]",
 		.summary = "show how to use mallow, or one of its subcommands",
-		.details = "Scripts of completions and man pages are written from the same table "
-			   "as what --help shows; make install puts them where shells and man(1) "
-			   "look. jeprof and pprof are known here, too.",
+		.details = "Completion scripts, man pages and the text of --help come from one "
+			   "table; 'make install' puts the scripts and pages where shells and "
+			   "man(1) look for them. SUBCOMMAND may also be jeprof or pprof.",
 		.examples = "mallow help run\n"
 			    "mallow help --completion bash > /etc/bash_completion.d/mallow\n"
 			    "mallow help --man run | man -l -",
@@ -531,11 +525,12 @@ static const mw_subcommand_t subcommands[] = {
 		.options =
 			{
 				{"completion", 0, MW_OPTION_CHOICE, "SHELL", "bash|zsh|fish",
-				 "a completion script for bash, zsh or fish"},
+				 "print a completion script for bash, zsh or fish"},
 				{"man", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "the subcommand's man page in mdoc(7), or the list of them all"},
+				 "print the subcommand's man page in mdoc(7), or without one the "
+				 "list of all pages"},
 				{"all", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "every option of the subcommand, not only the common ones"},
+				 "show every option of the subcommand, not only the common ones"},
 				TERMINAL_OPTIONS,
 				END_OF_OPTIONS,
 			},
@@ -543,7 +538,7 @@ static const mw_subcommand_t subcommands[] = {
 };
 
 static const mw_command_group_t groups[] = {
-	{"Profile a program, see where its memory is",
+	{"Profile a program, and see where its memory is",
 	 {"run", "ls", "report", "top", "status", "doctor"}},
 	{"Look closer",
 	 {"tree", "peek", "traces", "list", "disasm", "sizes", "threads", "lifetimes", "tags",
@@ -553,7 +548,7 @@ static const mw_command_group_t groups[] = {
 	{"Change a live process", {"start", "stop", "set", "reset"}},
 	{"Write files for other tools",
 	 {"dump", "proto", "topproto", "collapsed", "speedscope", "callgrind", "raw", "comments"}},
-	{"And", {"clean", "help"}},
+	{"Other", {"clean", "help"}},
 };
 
 #undef MW_SETTING

@@ -101,7 +101,7 @@ static char *load(int fd, const char *name, size_t *length, mw_error_t *error) {
 	if (result == 0)
 		result = read_up_to(fd, name, MW_READ_BYTES_MAX, &bytes, &capacity, length, error);
 	if (result == 0)
-		mw_error_set(error, "%s: is larger than 2 GiB, too much for a profile", name);
+		mw_error_set(error, "%s: is larger than 2 GiB, the limit for a profile", name);
 	if (result == 1)
 		return bytes;
 	free(bytes);
@@ -159,7 +159,7 @@ static int read_open(int fd, const char *path, unsigned what, mw_profile_t **pro
 	struct stat file;
 	int result;
 	if (fstat(fd, &file) == 0 && S_ISDIR(file.st_mode)) {
-		result = mw_error_set(error, "%s: is a directory; name a profile in it", path);
+		result = mw_error_set(error, "%s: is a directory; give a profile in it", path);
 	} else if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
 		   mw_state_file_is_magic(magic, sizeof(magic))) {
 		result = read_state_file(fd, path, what, profile, error);

@@ -49,9 +49,9 @@ static int find_heap_types(const mw_profile_t *profile, mw_heap_types_t *types, 
 	if (types->inuse_space < 0)
 		types->inuse_space = mw_profile_find_type(profile, "space");
 	if (types->inuse_objects < 0 || types->inuse_space < 0)
-		return mw_error_set(
-			error, "cannot write a heap profile: the profile has no inuse_objects and "
-			       "inuse_space; write it as profile.proto");
+		return mw_error_set(error,
+				    "cannot write a heap profile: the profile has no sample types "
+				    "inuse_objects and inuse_space; write it as profile.proto");
 	return 0;
 }
 

@@ -107,7 +107,7 @@ static int open_page(const char *path, const char *shown, control_page_t *page, 
 	if (page->control && page->live)
 		return 0;
 	close_page(page);
-	return mw_error_set(error, "%s: the control page cannot be mapped: %s", shown,
+	return mw_error_set(error, "%s: cannot map the control page: %s", shown,
 			    errno ? strerror(errno) : "the file is too short");
 }
 
@@ -321,10 +321,10 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 		return mw_error_set(
 			error, "%s: the process rejected the request: %s; nothing changed",
 			page->shown,
-			takes_signal(request) ? "it ignores or handles this dump_signal itself, or "
-						"nobody can handle it"
-					      : "out of range, or from a user who may do less "
-						"than the process");
+			takes_signal(request) ? "the program ignores or handles this dump_signal "
+						"itself, or no program can handle it"
+					      : "a value is out of range, or the process has more "
+						"privileges than the user who asked");
 	out->outcome = MW_OUTCOME_DONE;
 	if (request->kind == MW_REQUEST_DUMP)
 		take_last_dump(page, failed_before, out);
@@ -362,8 +362,8 @@ typedef struct use {
 /* Turns SIGBUS into an error. */
 static MW_NOINLINE int use_guarded(control_page_t *page, const use_t *use, mw_error_t *error) {
 	if (sigsetjmp(bus_jump, 1) != 0)
-		return mw_error_set(error, "%s: the state file was cut while it was %s",
-				    page->shown, use->request ? "written" : "read");
+		return mw_error_set(error, "%s: the state file became shorter while mallow %s",
+				    page->shown, use->request ? "wrote to it" : "read it");
 	return use->request ? exchange(page, use->request, use->wait_seconds, use->reply, error)
 			    : follow_threads(page, use->wait_seconds, use->follow, error);
 }
@@ -397,12 +397,12 @@ int mw_control_wait_threads(const char *path, const char *shown, double wait_sec
 int mw_control_send(const mw_target_t *target, const mw_request_t *request, double wait_seconds,
 		    mw_reply_t *reply, mw_error_t *error) {
 	if (!target->is_state)
-		return mw_error_set(error, "%s: it is a profile, not a process; give a pid",
+		return mw_error_set(error, "%s: this is a profile, not a process; give a pid",
 				    target->shown);
 	if (!target->alive)
-		return mw_error_set(error,
-				    "pid %d: the process has ended; its profile can still be read "
-				    "with 'mallow report %s'",
-				    target->pid, target->shown);
+		return mw_error_set(
+			error,
+			"pid %d: the process has ended; 'mallow report %s' still reads its profile",
+			target->pid, target->shown);
 	return mw_control_request(target->path, target->shown, request, wait_seconds, reply, error);
 }

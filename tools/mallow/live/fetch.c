@@ -93,8 +93,8 @@ static int load_curl(mw_error_t *error) {
 		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 	if (library == NULL)
 		return mw_error_set(error,
-				    "libcurl.so.4 is not installed (package libcurl4), which "
-				    "fetches URLs; or fetch it with curl -o FILE");
+				    "cannot fetch URLs: libcurl.so.4 is not installed; install "
+				    "package libcurl4, or fetch the profile with curl -o FILE");
 	/* The way that POSIX describes to convert an object pointer to a function pointer. */
 	*(void **)&curl.init = dlsym(library, "curl_easy_init");
 	*(void **)&curl.setopt = dlsym(library, "curl_easy_setopt");
@@ -105,7 +105,8 @@ static int load_curl(mw_error_t *error) {
 	if (curl.init && curl.setopt && curl.perform && curl.getinfo && curl.text_of &&
 	    curl.cleanup)
 		return 0;
-	return mw_error_set(error, "libcurl.so.4 is not the library it should be");
+	return mw_error_set(error, "cannot fetch URLs: libcurl.so.4 lacks a function that mallow "
+				   "needs; install package libcurl4 again");
 }
 
 typedef struct answer {
@@ -175,7 +176,7 @@ static long ask(const char *url, const char *post, answer_t *answer, mw_error_t 
 		return -1;
 	CURL *handle = curl.init();
 	if (handle == NULL)
-		return mw_error_set(error, "%s: libcurl cannot be started", url);
+		return mw_error_set(error, "%s: libcurl cannot start: out of memory", url);
 	set_options(handle, url, post, answer);
 	CURLcode code = curl.perform(handle);
 	long status = -1;
@@ -188,12 +189,13 @@ static long ask(const char *url, const char *post, answer_t *answer, mw_error_t 
 		mw_error_set(error, "%s: no answer in time (%.0f s); --timeout sets it", url,
 			     chosen.seconds + chosen.timeout_seconds);
 	else if (code == CURLE_PEER_FAILED_VERIFICATION)
-		mw_error_set(error,
-			     "%s: its certificate is none that is trusted here; --tls-ca FILE or "
-			     "SSL_CERT_FILE name who signed it, https+insecure:// does without",
-			     url);
+		mw_error_set(
+			error,
+			"%s: the server's certificate is not trusted; name its signer with "
+			"--tls-ca FILE or SSL_CERT_FILE, or skip the check with https+insecure://",
+			url);
 	else if (code == CURLE_SSL_CACERT_BADFILE)
-		mw_error_set(error, "%s: cannot read the certificates to trust of %s", url,
+		mw_error_set(error, "%s: cannot read the trusted certificates of %s", url,
 			     chosen.authority != NULL ? chosen.authority : "the system");
 	else if (code == CURLE_SSL_CERTPROBLEM)
 		mw_error_set(error, "%s: cannot use the certificate %s or its key", url,
@@ -221,8 +223,8 @@ static int fetch(const char *url, const char *post, size_t length_max, int *out_
 	close(answer.fd);
 	if (*status >= 0)
 		mw_error_set(error,
-			     "%s: the server says %ld; profiles are at /debug/pprof/heap or "
-			     "/pprof/heap",
+			     "%s: the server answered with status %ld; profiles are at "
+			     "/debug/pprof/heap or /pprof/heap",
 			     url, *status);
 	return -1;
 }

@@ -18,7 +18,7 @@
 #include "live/state_places.h"
 #include "model/memory.h"
 
-/* Places of the library relative to the command: in the build folder, and installed. */
+/* Places of the library relative to the command: in the build directory, and installed. */
 static const char *const library_places[] = {
 	"../lib/libmallow.so",
 	"../lib64/libmallow.so",
@@ -122,7 +122,8 @@ int mw_library_probe(const char *library, const char *malloc_conf, const char *m
 	*out = (mw_library_probe_t){.started = false};
 	int said_fd = memfd_create("mallow-probe", MFD_CLOEXEC);
 	if (said_fd < 0)
-		return mw_error_set(error, "a probe cannot be started: %s", strerror(errno));
+		return mw_error_set(error, "cannot start a program to test libmallow.so: %s",
+				    strerror(errno));
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	char session[64];
@@ -138,7 +139,8 @@ int mw_library_probe(const char *library, const char *malloc_conf, const char *m
 	close(said_fd);
 	if (pid < 0) {
 		free(out->said);
-		return mw_error_set(error, "a probe cannot be started: %s", strerror(why));
+		return mw_error_set(error, "cannot start a program to test libmallow.so: %s",
+				    strerror(why));
 	}
 	take_state(session, out);
 	return 0;

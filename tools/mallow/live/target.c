@@ -98,43 +98,41 @@ static const mw_place_t *find_newest(const mw_places_t *places, int pid, unsigne
 static int explain_live(const mw_process_t *process, mw_error_t *error) {
 	if (geteuid() != 0 && process->uid != geteuid()) {
 		const struct passwd *user = getpwuid(process->uid);
-		return mw_error_set(
-			error,
-			"pid %d (%s): it belongs to user %s (uid %u); only that user and "
-			"root can see its profile",
-			process->pid, process->name, user ? user->pw_name : "?", process->uid);
+		return mw_error_set(error,
+				    "pid %d (%s): the process belongs to user %s (uid %u); only "
+				    "that user and root can see its profile",
+				    process->pid, process->name, user ? user->pw_name : "?",
+				    process->uid);
 	}
 	if (process->zombie)
-		return mw_error_set(error, "pid %d (%s): it has ended and left no state file",
+		return mw_error_set(error,
+				    "pid %d (%s): the process has ended and left no state file",
 				    process->pid, process->name);
 	if (mw_process_is_closed(process->pid))
 		return mw_error_set(error,
-				    "pid %d (%s): it may do more than you, or forbade to look into "
-				    "its memory; only root can see its profile",
+				    "pid %d (%s): the process has more privileges than you, or is "
+				    "not dumpable (prctl(2)); only root can see its profile",
 				    process->pid, process->name);
 	if (mw_process_has_library(process->pid))
-		return mw_error_set(
-			error,
-			"pid %d (%s): it runs mallow, but has no state file: its heap has not "
-			"grown to prof_state_min (1 MiB unless set), or it could not make "
-			"one; try again when it has grown, or start it with "
-			"MALLOW_CONF=prof_state_min:0 to have one at once",
-			process->pid, process->name);
+		return mw_error_set(error,
+				    "pid %d (%s): the process runs mallow, but has no state file: "
+				    "its heap has not grown to prof_state_min (default: 1 MiB), or "
+				    "the file could not be created; try again when the heap has "
+				    "grown, or start the process with MALLOW_CONF=prof_state_min:0",
+				    process->pid, process->name);
 	return mw_error_set(error,
-			    "pid %d (%s): it does not run mallow; start it with 'mallow run "
-			    "PROGRAM', or with LD_PRELOAD set to libmallow.so",
+			    "pid %d (%s): the process does not run mallow; start it with 'mallow "
+			    "run PROGRAM', or with LD_PRELOAD set to libmallow.so",
 			    process->pid, process->name);
 }
 
 static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 	mw_places_t places = {0};
 	if (!mw_process_numbers_are_ours())
-		return mw_error_set(
-			error,
-			"pid %d: /proc is missing or of another pid namespace than this "
-			"command: mount one (mount -t proc proc /proc), or give the state "
-			"file",
-			pid);
+		return mw_error_set(error,
+				    "pid %d: /proc is missing or belongs to another pid namespace; "
+				    "mount it (mount -t proc proc /proc), or give the state file",
+				    pid);
 	mw_places_add_directories(&places);
 	mw_process_t process;
 	bool exists = mw_process_read(pid, &process);
@@ -148,9 +146,8 @@ static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 	if (!place && (place = find_newest(&places, pid, &count))) {
 		if (exists && !process.zombie)
 			snprintf(out->note, sizeof(out->note),
-				 "pid %d is another process now (%s), without mallow; this is the "
-				 "one "
-				 "that had the number before",
+				 "pid %d now belongs to another process (%s), which does not run "
+				 "mallow; this is the ended process that had the pid before",
 				 pid, process.name);
 		else if (count > 1)
 			snprintf(out->note, sizeof(out->note),
@@ -161,11 +158,10 @@ static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 	else if (exists)
 		result = explain_live(&process, error);
 	else
-		result =
-			mw_error_set(error,
-				     "pid %d: there is no such process, and none that ended left a "
-				     "state file; 'mallow ls' shows what there is",
-				     pid);
+		result = mw_error_set(error,
+				      "pid %d: no such process runs, and no ended process with "
+				      "this pid left a state file; 'mallow ls' lists the profiles",
+				      pid);
 	mw_places_release(&places);
 	return result;
 }
@@ -210,13 +206,14 @@ static void find_process(const struct stat *info, mw_target_t *out) {
 static int resolve_path(const char *path, mw_target_t *out, mw_error_t *error) {
 	struct stat info;
 	if (stat(path, &info) != 0)
-		return mw_error_set(error, "%s: %s; give a pid, a state file or a profile file",
-				    path, strerror(errno));
+		return mw_error_set(
+			error, "%s: cannot open: %s; give a pid, a state file or a profile file",
+			path, strerror(errno));
 	if (S_ISDIR(info.st_mode))
-		return mw_error_set(error,
-				    "%s: it is a directory; give a pid, a state file or a profile "
-				    "file",
-				    path);
+		return mw_error_set(
+			error,
+			"%s: this is a directory; give a pid, a state file or a profile file",
+			path);
 	out->path = mw_xstrdup(path);
 	out->shown = mw_xstrdup(path);
 	if (!is_state_file(path, &info))
@@ -259,7 +256,8 @@ int mw_target_resolve(const char *text, mw_target_t *out, mw_error_t *error) {
 	errno = 0;
 	unsigned long pid = strtoul(text, &end, 10);
 	if (errno != 0 || pid == 0 || pid > INT_MAX)
-		return mw_error_set(error, "%s: it is not a pid; for a file of that name say ./%s",
+		return mw_error_set(error,
+				    "%s: this is not a pid; for a file of this name write ./%s",
 				    text, text);
 	out->is_pid = true;
 	return resolve_pid((int)pid, out, error);

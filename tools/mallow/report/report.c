@@ -49,19 +49,19 @@ static const char *describe_type(const char *type) {
 	static const char *const known[][2] = {
 		{"inuse_space", "bytes in use"},
 		{"inuse_objects", "objects in use"},
-		{"alloc_space", "bytes allocated so far, freed ones included"},
-		{"alloc_objects", "objects allocated so far, freed ones included"},
-		{"peak_space", "bytes in use when most was"},
-		{"peak_objects", "objects in use when most bytes were"},
-		{"inuse_requested", "bytes in use, as asked for"},
-		{"alloc_requested", "bytes allocated so far, as asked for"},
-		{"inuse_samples", "samples behind what is in use"},
+		{"alloc_space", "bytes allocated so far, including freed ones"},
+		{"alloc_objects", "objects allocated so far, including freed ones"},
+		{"peak_space", "bytes in use at the peak"},
+		{"peak_objects", "objects in use at the peak"},
+		{"inuse_requested", "bytes in use, as requested"},
+		{"alloc_requested", "bytes allocated so far, as requested"},
+		{"inuse_samples", "samples of objects in use"},
 		{"alloc_samples", "samples taken"},
 		{"freed_objects", "objects freed"},
 		{"freed_elsewhere", "objects freed by another thread"},
 		{"temporary_objects", "objects freed before their thread allocated again"},
-		{"lifetime", "lifetimes of all freed objects together"},
-		{"pinned_space", "free bytes that blocks in use keep from going back"},
+		{"lifetime", "total lifetime of freed objects"},
+		{"pinned_space", "free bytes that blocks in use keep resident"},
 	};
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(type, known[i][0]) == 0)
@@ -240,9 +240,8 @@ static void print_peak(const printer_t *r, const mw_sums_t *sums) {
 					text, sizeof(text)));
 	if (gap != 0 && (p->origin.flags & MW_STATE_FILE_FULL) == 0)
 		fprintf(r->out,
-			"         the process went on while it was read: its peak holds %s %s than "
-			"its "
-			"stacks\n",
+			"         the process ran while mallow read it: its peak holds %s %s than "
+			"its stacks\n",
 			mw_format_bytes(gap < 0 ? -gap : gap, total, sizeof(total)),
 			gap < 0 ? "less" : "more");
 }
@@ -257,7 +256,7 @@ static void print_higher_peak(const printer_t *r, const mw_sums_t *sums) {
 		return;
 	int64_t peak = mw_profile_total(p, (size_t)peak_type);
 	if (peak / 2 > sums->total)
-		fprintf(r->out, "Peak:    %s; --peak-space shows what held it\n",
+		fprintf(r->out, "Peak:    %s; --peak-space shows the stacks that held it\n",
 			mw_format_bytes(peak, text, sizeof(text)));
 }
 
@@ -283,15 +282,13 @@ static void print_flags(const printer_t *r) {
 		uint32_t flag;
 		const char *text;
 	} known[] = {
-		{MW_STATE_FILE_FULL, "the file system had no room: the profile is cut short"},
+		{MW_STATE_FILE_FULL, "the file system was full: the profile is incomplete"},
 		{MW_STATE_STACKS_FULL,
-		 "more stacks than there is room for: new ones count as [stack unknown]"},
+		 "too many different stacks: newer ones count as [stack unknown]"},
 		{MW_STATE_FRAMES_FULL,
-		 "more frames than there is room for: new stacks are cut to their leaf"},
-		{MW_STATE_RECORDS_FULL,
-		 "more live samples than there is room for: in use is too low"},
-		{MW_STATE_MODULES_FULL,
-		 "more modules than there is room for: some addresses have no name"},
+		 "too many different frames: newer stacks are cut to their leaf"},
+		{MW_STATE_RECORDS_FULL, "too many live samples: values in use are too low"},
+		{MW_STATE_MODULES_FULL, "too many loaded libraries: some functions have no name"},
 		{MW_STATE_LIMITED,
 		 "busy threads were sampled at several times T, to bound the cost "
 		 "(prof_cost_limit)"},
@@ -446,9 +443,9 @@ int mw_report_print(FILE *out, const mw_profile_t *profile, const mw_report_opti
 	r.has_interval = r.options->intervals && mw_interval_types_find(profile, r.type, &types);
 	if (r.options->intervals && !r.has_interval)
 		return mw_error_set(error,
-				    "no interval is known: this profile does not count the samples "
-				    "behind this sample type; choose inuse_* or alloc_* of a live "
-				    "process, a state file or a dump of mallow's");
+				    "--interval: this profile does not store the number of samples "
+				    "of this sample type; choose inuse_* or alloc_* of a live "
+				    "process, a state file or a dump that mallow wrote");
 	mw_sums_t sums;
 	mw_sums_init(&sums, profile, r.type, r.options->by_line, r.options->sort_by_cum);
 	int result = 0;

@@ -63,7 +63,7 @@ static void print_sums(const printer_t *r, const mw_stack_t *stack) {
 		fprintf(r->out, "    in use     %s in %s", bytes(space, a),
 			objects(value_of(r, stack, "inuse_objects"), b));
 		if (asked >= 0 && space > 0)
-			fprintf(r->out, "; asked for %s, %.1f%% is rounding", bytes(asked, c),
+			fprintf(r->out, "; requested %s, %.1f%% is rounding", bytes(asked, c),
 				percent(space - asked, space));
 		fputc('\n', r->out);
 	}

@@ -124,7 +124,7 @@ static void files(void) {
 					    "leak:a\nb"};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		CHECK_EQ(mw_suppressions_parse(&s, "name", wrong[i], &error), -1);
-		CHECK(strstr(error.text, "name: line 2 is no suppression") != NULL);
+		CHECK(strstr(error.text, "name: line 2 is not a suppression") != NULL);
 	}
 	mw_suppressions_release(&s);
 }

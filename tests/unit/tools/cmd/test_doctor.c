@@ -60,7 +60,9 @@ static void bad_machine(void) {
 	write_file("/proc/sys/kernel/yama/ptrace_scope", "3\n");
 	write_file("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
 	mw_doctor_look_at_system(&doctor, root);
-	CHECK_EQ(health_of(&doctor, "vm.overcommit_memory is 2, and 47.4 MiB"), MW_HEALTH_FINDING);
+	CHECK_EQ(
+		health_of(&doctor, "vm.overcommit_memory is 2: malloc fails when another 47.4 MiB"),
+		MW_HEALTH_FINDING);
 	CHECK_EQ(health_of(&doctor, "vm.max_map_count is 1000"), MW_HEALTH_FINDING);
 	CHECK_EQ(health_of(&doctor, "transparent huge pages: always"), MW_HEALTH_NOTE);
 	CHECK_EQ(health_of(&doctor, "ptrace_scope is 3"), MW_HEALTH_FINE);
@@ -107,11 +109,13 @@ static void address_space(void) {
 static void mappings(void) {
 	make_machine();
 	mw_doctor_t doctor = examine("unlimited", "0::/\n");
-	CHECK_EQ(health_of(&doctor, "100 of 65530"), MW_HEALTH_FINE);
+	CHECK_EQ(health_of(&doctor, "100 of at most 65530 mappings"), MW_HEALTH_FINE);
 	mw_doctor_release(&doctor);
 	write_file("/proc/sys/vm/max_map_count", "110\n");
 	doctor = examine("unlimited", "0::/\n");
-	CHECK_EQ(health_of(&doctor, "100 of 110: beyond vm.max_map_count"), MW_HEALTH_FINDING);
+	CHECK_EQ(health_of(&doctor,
+			   "100 of at most 110 mappings: malloc fails above vm.max_map_count"),
+		 MW_HEALTH_FINDING);
 	mw_doctor_release(&doctor);
 }
 
@@ -125,7 +129,7 @@ static void control_groups(void) {
 	write_file("/sys/fs/cgroup/shop/web/memory.current", "1024\n");
 	mw_doctor_t doctor = examine("unlimited", "0::/shop/web\n");
 	CHECK_EQ(doctor.count, 3); /* mappings too */
-	CHECK_EQ(health_of(&doctor, "95.0 MiB of 100 MiB in use: the kernel kills"),
+	CHECK_EQ(health_of(&doctor, "95.0 MiB of 100 MiB in use: above the limit the kernel kills"),
 		 MW_HEALTH_FINDING);
 	CHECK_EQ(health_of(&doctor, "1.00 MiB of 1.00 GiB in use"), MW_HEALTH_FINE);
 	mw_doctor_release(&doctor);

@@ -179,19 +179,19 @@ static void check_refused(const char *text, const char *why) {
 
 static void bad_content_is_named(void) {
 	check_refused("--- contention:\ncycles/second = 0\n1 1 @ 0x1\n", "must be above 0");
-	check_refused("--- contention:\nsampling period = x\n", "bad:2: the value is no number");
-	check_refused("--- mutex:\n1 @ 0x1\n", "bad:2: this is no line of a contention profile");
-	check_refused("--- symbol\nbinary=x\nzz top\n", "bad:3: this is no address");
+	check_refused("--- contention:\nsampling period = x\n", "bad:2: the value is not a number");
+	check_refused("--- mutex:\n1 @ 0x1\n", "bad:2: this is not a line of a contention profile");
+	check_refused("--- symbol\nbinary=x\nzz top\n", "bad:3: this is not an address");
 	check_refused("--- symbol\nbinary=x\n---\n", "it was cut short");
 	check_refused("--- symbol\n---\n--- heap\n--- symbol\n",
 		      "a table of symbols follows another");
-	check_refused("main;run 12\nmain;run\n", "bad:2: this is no stack with a number behind it");
+	check_refused("main;run 12\nmain;run\n", "bad:2: this is not a stack followed by a number");
 	check_refused("{\"info\":{\"lg_sample_rate\":99}}", "lg_sample_rate is not between");
 	check_refused("{\"info\":{\"lg_sample_rate\":9},\"allocations\":[{}]}",
-		      "an allocation's stack is not there");
+		      "an allocation names a stack that does not exist");
 	check_refused("{\"recent_alloc_max\":1,\"recent_alloc\":[{\"alloc_trace\":[\"0xg\"]}]}",
-		      "an address of a stack is no number");
-	check_refused("{\"recent_alloc_max\":1,", "bad:1: is no JSON");
+		      "an address of a stack is not a number");
+	check_refused("{\"recent_alloc_max\":1,", "bad:1: is not JSON");
 }
 
 static int64_t sum_of(const mw_profile_t *p, const char *type) {

@@ -186,7 +186,7 @@ static void damaged_files_do_no_harm(void) {
 	}
 	free(good);
 	CHECK(mw_read_profile_bytes("text", "hello world\n", 12, &p, &error) != 0);
-	CHECK(strstr(error.text, "text: is no profile mallow can read") != NULL);
+	CHECK(strstr(error.text, "text: is not a profile that mallow can read") != NULL);
 }
 
 /* 100 MiB of zeros in 100 KiB. */
@@ -203,8 +203,8 @@ static void bombs_are_refused(void) {
 	deflateEnd(&stream);
 	mw_profile_t *p;
 	CHECK(mw_read_profile_bytes("bomb", packed, length, &p, &error) != 0);
-	CHECK_STR(error.text, "bomb: unpacks to more than 16 MiB, which no profile of its size "
-			      "does; it is refused");
+	CHECK_STR(error.text, "bomb: unpacks to more than 16 MiB, which no real profile of its "
+			      "size does; mallow does not read it");
 }
 
 /* The first line of a command's output that holds `text`; "" if there is none. */

@@ -145,7 +145,7 @@ static void bad_headers_are_refused(void) {
 	fake_state_t s;
 	fake_state_init(&s);
 	s.header->magic[0] = 'X';
-	check_refused(&s, "no state file");
+	check_refused(&s, "not a state file");
 	s.header->magic[0] = 'M';
 	s.header->layout_version = 77;
 	check_refused(&s, "layout version 77, this command reads version 6");

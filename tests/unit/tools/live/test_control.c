@@ -202,7 +202,7 @@ static void test_file_cut_meanwhile_is_an_error(void) {
 	mw_reply_t reply;
 	mw_error_t error = {""};
 	CHECK_EQ(mw_control_request(state.path, "fake", &what, WAIT_SECONDS, &reply, &error), -1);
-	CHECK(strstr(error.text, "cut"));
+	CHECK(strstr(error.text, "became shorter"));
 	waitpid(pid, NULL, 0);
 	fake_state_remove(&state);
 }

@@ -129,7 +129,7 @@ static void test_reused_pid_is_said(void) {
 	mw_target_t target;
 	mw_error_t error;
 	CHECK_EQ(mw_target_resolve(pid_text(pid), &target, &error), 0);
-	CHECK(!target.alive && strstr(target.note, "another process now"));
+	CHECK(!target.alive && strstr(target.note, "now belongs to another process"));
 	mw_target_release(&target);
 	fake_process_end(pid);
 	fake_state_remove(&state);

@@ -162,7 +162,7 @@ static void go_names_its_frames_in_comments(void) {
 		mw_profile_free(p);
 	}
 	CHECK(read_text("goroutine profile: total 3\n3 4\n") == NULL);
-	CHECK(strstr(error.text, "no stack with a count") != NULL);
+	CHECK(strstr(error.text, "not a count followed by a stack") != NULL);
 }
 
 static void gperftools_is_read(void) {
@@ -212,16 +212,16 @@ static void damaged_text_is_refused(void) {
 		{"heap_v2/0\n", "text:1: heap_v2/ is not followed"},
 		{"heap_v2/1\n", "it ends before the total"},
 		{"heap_v2/1\n@ 0x1\n", "text:2: a stack comes before the total"},
-		{"heap_v2/1\n t*: 1: 2\n", "text:2: these are no counts"},
+		{"heap_v2/1\n t*: 1: 2\n", "text:2: these are not counts"},
 		{"heap_v2/1\n t*: 1: 2 [0: 0]\n@ zzz\n",
-		 "text:3: an address of a stack is no number"},
-		{"heap_v2/1\n t*: 1: 2 [0: 0]\n@ -1\n", "no number"},
-		{"heap_v2/1\n t*: 1: 2 [0: 0]\n@ 0xffffffffffffffffff\n", "no number"},
-		{"heap_v2/1\nhello\n", "text:2: this is no line of a heap_v2 profile"},
+		 "text:3: an address of a stack is not a number"},
+		{"heap_v2/1\n t*: 1: 2 [0: 0]\n@ -1\n", "not a number"},
+		{"heap_v2/1\n t*: 1: 2 [0: 0]\n@ 0xffffffffffffffffff\n", "not a number"},
+		{"heap_v2/1\nhello\n", "text:2: this is not a line of a heap_v2 profile"},
 		{"heap profile: x\n", "not followed by the totals"},
-		{"heap profile: 1: 2 [3: 4] @ heap_v2/x\n", "are no number"},
+		{"heap profile: 1: 2 [3: 4] @ heap_v2/x\n", "are not a number"},
 		{"heap profile: 1: 2 [3: 4] @ heapprofile\n1: 2 [3: 4]\n",
-		 "text:2: this is no line of a heap profile"},
+		 "text:2: this is not a line of a heap profile"},
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		CHECK(read_text(bad[i][0]) == NULL);

@@ -147,7 +147,7 @@ static void unknown_type_is_an_error(void) {
 	mw_profile_t *p = tutorial();
 	mw_report_options_t options = {.sample_type = "bytes"};
 	CHECK(mw_report_print(stdout, p, &options, &error) == -1);
-	CHECK_STR(error.text, "no sample type 'bytes' in this profile; it has alloc_objects, "
+	CHECK_STR(error.text, "this profile has no sample type 'bytes'; it has alloc_objects, "
 			      "alloc_space, inuse_objects, inuse_space");
 	mw_profile_free(p);
 }

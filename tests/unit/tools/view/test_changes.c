@@ -75,7 +75,7 @@ static void one_moment(void) {
 		mw_profile_free(p);
 	}
 	CHECK_EQ(mw_slopes_fit(slopes, &view, &c, &error), -1);
-	CHECK(strstr(error.text, "of one moment") != NULL);
+	CHECK(strstr(error.text, "have the same time") != NULL);
 	mw_slopes_free(slopes);
 }
 

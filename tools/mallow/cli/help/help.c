@@ -23,15 +23,14 @@ void mw_help_print_all(FILE *out) {
 			fprintf(out, "  %-10s %s\n", *name, mw_subcommand_find(*name)->summary);
 	}
 	fputs("\n"
-	      "TARGET is a pid (of a live process, or of one that was killed), a state file, or,\n"
-	      "for dump, report and the views, a profile file of any supported format, its URL,\n"
-	      "or a directory of dumps: the newest of each process.\n\n"
-	      "  mallow SUBCOMMAND --help   common options and examples of a subcommand\n"
-	      "  mallow --version           version\n\n"
-	      "MALLOW_OPTIONS in the environment holds options for every subcommand that has "
-	      "them.\n"
-	      "Exit status: 0 fine, 1 finding, 2 trouble; `mallow run` ends as the program it "
-	      "ran.\n",
+	      "TARGET is a pid (of a live or a killed process) or a state file. dump, report\n"
+	      "and the views also take a profile file of any supported format, the URL of a\n"
+	      "profile, or a directory of dumps (the newest dump of each process counts).\n\n"
+	      "  mallow SUBCOMMAND --help   show common options and examples of a subcommand\n"
+	      "  mallow --version           show the version\n\n"
+	      "The environment variable MALLOW_OPTIONS holds options for every subcommand that\n"
+	      "has them. Exit status: 0 fine, 1 finding, 2 trouble; 'mallow run' ends as its\n"
+	      "program ended.\n",
 	      out);
 }
 

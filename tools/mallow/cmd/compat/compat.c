@@ -27,13 +27,13 @@ typedef struct idle_option {
 
 #define IDLE_OPTIONS                                                                               \
 	IDLE("tools", "PATHS", NULL)                                                               \
-	IDLE("add_lib", "FILE", "the profile names its libraries")                                 \
-	IDLE("lib_prefix", "DIRS", "the profile names its libraries")                              \
-	IDLE("buildid", "ID", "the profile's own build-ids count")                                 \
+	IDLE("add_lib", "FILE", "the profile stores the paths of its libraries")                   \
+	IDLE("lib_prefix", "DIRS", "the profile stores the paths of its libraries")                \
+	IDLE("buildid", "ID", "the profile stores the build-ids")                                  \
 	IDLE("scale", "N", "gv sizes its window itself")
 
 #define IDLE_SWITCHES                                                                              \
-	IDLE("heapcheck", NULL, "all nodes are shown alike")                                       \
+	IDLE("heapcheck", NULL, "all nodes look the same")                                         \
 	IDLE("debug-syms-by-id", NULL, NULL)                                                       \
 	IDLE("no_strip_temp", NULL, NULL)                                                          \
 	IDLE("all_frames", NULL, NULL)                                                             \
@@ -66,16 +66,17 @@ static const mw_option_t compat_options[] = {
 #define IDLE(name, value, why) {name, 0, MW_OPTION_SWITCH, value, NULL, "no effect"},
 		IDLE_SWITCHES
 #undef IDLE
-	{"show_bytes", 0, MW_OPTION_SWITCH, NULL, NULL, "values in bytes"},
-	{"add_comment", 0, MW_OPTION_TEXT, "TEXT", NULL, "add it to the profile's comments"},
+	{"show_bytes", 0, MW_OPTION_SWITCH, NULL, NULL, "show values in bytes"},
+	{"add_comment", 0, MW_OPTION_TEXT, "TEXT", NULL, "add TEXT to the profile's comments"},
 	{"http", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
-	 "a flame graph in a browser; nothing listens, the page needs no server"},
+	 "show a flame graph in a browser, from a file; no server is started"},
 	{"symbols", 0, MW_OPTION_SWITCH, NULL, NULL,
-	 "names for addresses: PROGRAM, and on standard input its maps and an address a line"},
-	{"version", 0, MW_OPTION_SWITCH, NULL, NULL, "say the version; alone"},
+	 "print names of addresses; standard input holds the maps of PROGRAM and one address a "
+	 "line"},
+	{"version", 0, MW_OPTION_SWITCH, NULL, NULL, "print the version; takes no other arguments"},
 	{"test", 0, MW_OPTION_SWITCH, NULL, NULL,
-	 "jeprof's tests of itself: there are none here; alone"},
-	{"interactive", 0, MW_OPTION_SWITCH, NULL, NULL, "ask for commands (default)"},
+	 "jeprof's self-test; mallow has none; takes no other arguments"},
+	{"interactive", 0, MW_OPTION_SWITCH, NULL, NULL, "read commands from a prompt (default)"},
 	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
 };
 
@@ -93,11 +94,11 @@ static int run_compat(const mw_arguments_t *arguments);
 
 const mw_subcommand_t mw_compat_programs[MW_COMPAT_PROGRAMS] = {
 	COMPAT("jeprof", false, "[PROGRAM] PROFILE...", "show profiles as jeprof does",
-	       "Options and output are jeprof's, the profiles those that mallow reads. Without an "
-	       "option that says what to show it asks for commands."),
+	       "Options and output are those of jeprof. Profiles may have any format that mallow "
+	       "reads. Without an option that chooses a view, a prompt reads commands."),
 	COMPAT("pprof", true, "[PROGRAM] PROFILE...", "show profiles as pprof does",
-	       "Options and output are pprof's, the profiles those that mallow reads. Without an "
-	       "option that says what to show it asks for commands."),
+	       "Options and output are those of pprof. Profiles may have any format that mallow "
+	       "reads. Without an option that chooses a view, a prompt reads commands."),
 };
 
 /* The page that pprof's -http shows first. */
@@ -160,7 +161,7 @@ static bool find_output(const mw_arguments_t *arguments, const mw_output_row_t *
 		*out = &mw_outputs[i];
 	}
 	if (*out == NULL && mw_argument(arguments, "http")->given) {
-		mw_complain("note: -http serves nothing; a browser opens the flame graph from a "
+		mw_complain("note: -http starts no server; a browser opens the flame graph from a "
 			    "file");
 		*out = &page;
 	}
@@ -210,7 +211,9 @@ static int run_compat(const mw_arguments_t *arguments) {
 	if (!find_output(arguments, &row))
 		return MW_EXIT_TROUBLE;
 	if (mw_argument(arguments, "version")->given || mw_argument(arguments, "test")->given) {
-		mw_complain("%s: --version and --test stand alone", arguments->subcommand->name);
+		mw_complain(
+			"%s: --version and --test take no other arguments; leave the others out",
+			arguments->subcommand->name);
 		return MW_EXIT_TROUBLE;
 	}
 	say_idle(arguments);

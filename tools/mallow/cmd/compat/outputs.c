@@ -48,21 +48,21 @@ static bool free_name(const char *format, char *name, size_t size) {
 		if (access(name, F_OK) != 0 && errno == ENOENT)
 			return true;
 	}
-	mw_complain("profile001.%s to profile999.%s are all there; give --output FILE", format,
+	mw_complain("all of profile001.%s to profile999.%s exist; give --output FILE", format,
 		    format);
 	return false;
 }
 
 /* Makes the name of a new file for another program. */
 static bool temporary_name(const char *format, char *name, size_t size) {
-	const char *folder = getenv("PPROF_TMPDIR");
-	if (folder == NULL)
-		folder = getenv("TMPDIR");
-	int length = snprintf(name, size, "%s/mallow.XXXXXX.%s", folder != NULL ? folder : "/tmp",
-			      format);
+	const char *directory = getenv("PPROF_TMPDIR");
+	if (directory == NULL)
+		directory = getenv("TMPDIR");
+	int length = snprintf(name, size, "%s/mallow.XXXXXX.%s",
+			      directory != NULL ? directory : "/tmp", format);
 	int fd = length > 0 && (size_t)length < size ? mkstemps(name, (int)strlen(format) + 1) : -1;
 	if (fd < 0) {
-		mw_complain("%s: %s; set TMPDIR to a folder that can be written", name,
+		mw_complain("%s: %s; set TMPDIR to a directory that you can write", name,
 			    strerror(errno));
 		return false;
 	}
@@ -83,8 +83,8 @@ static int show(const mw_output_row_t *row, const char *path) {
 		if (posix_spawnp(&pid, program, NULL, NULL, argv, environ) == 0)
 			return MW_EXIT_FINE;
 	}
-	mw_complain("%s: none of %s is installed; the picture is %s", row->name, row->programs,
-		    path);
+	mw_complain("%s: none of the programs %s is installed; the picture is in %s", row->name,
+		    row->programs, path);
 	return MW_EXIT_TROUBLE;
 }
 

@@ -108,7 +108,7 @@ static bool take_argument(command_t *c, char **words, size_t count, size_t *i) {
 	if (*word == '>') {
 		c->path = word[1] != '\0' ? word + 1 : *i + 1 < count ? words[++*i] : NULL;
 		if (c->path == NULL)
-			mw_complain("%s: '>' wants the name of a file behind it", c->row->name);
+			mw_complain("%s: '>' needs the name of a file after it", c->row->name);
 		return c->path != NULL;
 	}
 	if (strcmp(word, "-cum") == 0 || strcmp(word, "--cum") == 0)
@@ -208,14 +208,11 @@ static void print_help(void) {
 	for (size_t i = 0; i < mw_output_count; i++)
 		if (is_command(&mw_outputs[i]))
 			printf("  %-12s %s\n", mw_outputs[i].name, mw_outputs[i].help);
-	puts("  o, options   what is set\n"
-	     "  :            take all patterns back\n"
-	     "  help [WORD]  this, or what a command or an option does\n"
-	     "  quit\n\n"
-	     "  COMMAND [N] [RE]... [-RE]... [>FILE]   top10 -cum parse -test >out.txt\n"
-	     "  OPTION=VALUE                           focus=parse, unit=MB, lines, alloc_space;\n"
-	     "                                         'mallow top --help' lists them; OPTION= "
-	     "takes back");
+	puts("  o, options   list the options that are set\n  :            remove all patterns\n  "
+	     "help [WORD]  show this text, or what a command or option does\n  quit\n\n  COMMAND "
+	     "[N] [RE]... [-RE]... [>FILE]   top10 -cum parse -test >out.txt\n  OPTION=VALUE       "
+	     "                    focus=parse, unit=MB, lines, alloc_space;\n                      "
+	     "                   'mallow top --help' lists them; OPTION= resets one");
 }
 
 /* Turns "focus = main" into "focus=main": the first word is the name, the rest is the value. */

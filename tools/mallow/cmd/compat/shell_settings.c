@@ -198,5 +198,5 @@ void mw_settings_print(const mw_settings_t *s, FILE *out) {
 	for (size_t i = 0; i < s->count; i++)
 		fprintf(out, "  %s = %s\n", s->rows[i].name, s->rows[i].value);
 	if (s->count == 0)
-		fputs("  nothing is set\n", out);
+		fputs("  no option is set\n", out);
 }

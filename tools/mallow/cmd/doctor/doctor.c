@@ -20,25 +20,27 @@ static void look_at_snapshot(mw_doctor_t *doctor, const mw_target_t *target,
 			     const mw_snapshot_t *snapshot) {
 	const mw_state_header_t *header = &snapshot->header;
 	if (strcmp(header->library_version, MALLOW_VERSION) != 0)
-		mw_doctor_say(doctor, MW_HEALTH_FINDING, "library",
-			      "the process runs version %s, this is mallow " MALLOW_VERSION
-			      "; restart it with the library of this build",
-			      header->library_version);
+		mw_doctor_say(
+			doctor, MW_HEALTH_FINDING, "library",
+			"the process runs libmallow.so %s, this command is mallow " MALLOW_VERSION
+			"; restart it with the library of this build",
+			header->library_version);
 	mw_doctor_say_unused(doctor, header->unused_options);
 	if (!snapshot->live.active)
-		mw_doctor_say(
-			doctor, MW_HEALTH_FINDING, "sampling",
-			"it is off: the profile stands still; 'mallow start %d' switches it on",
-			target->pid);
+		mw_doctor_say(doctor, MW_HEALTH_FINDING, "sampling",
+			      "sampling is off, so the profile does not change; 'mallow start %d' "
+			      "switches it on",
+			      target->pid);
 	else
-		mw_doctor_say(doctor, MW_HEALTH_FINE, "sampling", "it is on");
+		mw_doctor_say(doctor, MW_HEALTH_FINE, "sampling", "sampling is on");
 	for (unsigned bit = 0; bit < 32; bit++)
 		if (snapshot->live.flags & (1u << bit) && mw_flag_text(bit) != NULL)
 			mw_doctor_say(doctor, MW_HEALTH_FINDING, "profile", "%s",
 				      mw_flag_text(bit));
 	if (snapshot->live.dumps_failed > 0)
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "dumps",
-			      "%llu could not be written: look at its dump_name (mallow status %d)",
+			      "%llu dumps could not be written; check the path in dump_name "
+			      "('mallow status %d')",
 			      (unsigned long long)snapshot->live.dumps_failed, target->pid);
 }
 
@@ -74,8 +76,8 @@ static int look_at_pid(mw_doctor_t *doctor, const char *text, mw_error_t *error)
 	unsigned long pid = strtoul(text, &end, 10);
 	if (errno != 0 || pid > INT_MAX || !mw_process_read((int)pid, &process) || process.zombie)
 		return mw_error_set(error,
-				    "doctor: pid %s: there is no such process; 'mallow ls' shows "
-				    "those that run mallow",
+				    "doctor: pid %s: no such process runs; 'mallow ls' lists the "
+				    "processes that run mallow",
 				    text);
 	char *malloc_conf = mw_doctor_variable(process.pid, "MALLOC_CONF");
 	char *mallow_conf = mw_doctor_variable(process.pid, "MALLOW_CONF");

@@ -112,9 +112,9 @@ void mw_doctor_look_at_environment(mw_doctor_t *doctor, int pid, bool has_gperft
 				      unused[i].instead ? unused[i].instead : "");
 	for (size_t i = 0; i < sizeof(needing_library) / sizeof(needing_library[0]); i++)
 		if (!has_gperftools && is_set(pid, needing_library[i]))
-			mw_doctor_say(
-				doctor, MW_HEALTH_NOTE, "environment",
-				"%s acts with mallow's libtcmalloc.so.4 only: preload that, or "
-				"start programs linked with it by 'mallow run --as gperftools'",
-				needing_library[i]);
+			mw_doctor_say(doctor, MW_HEALTH_NOTE, "environment",
+				      "%s has an effect only with mallow's libtcmalloc.so.4; "
+				      "preload that library, or start programs linked with it by "
+				      "'mallow run --as gperftools'",
+				      needing_library[i]);
 }

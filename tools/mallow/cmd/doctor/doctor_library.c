@@ -44,12 +44,12 @@ static void say_lines(mw_doctor_t *doctor, char *said) {
 static void say_version(mw_doctor_t *doctor, const char *path, const mw_library_probe_t *probe) {
 	if (!probe->started)
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "library",
-			      "%s: a process that was started with it left no state file; what it "
-			      "said follows, if anything",
+			      "%s: a test program that preloaded the library left no state file; "
+			      "its messages follow, if it wrote any",
 			      path);
 	else if (strcmp(probe->version, MALLOW_VERSION) != 0)
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "library",
-			      "%s: version %.31s, but this is mallow " MALLOW_VERSION
+			      "%s: its version is %.31s, but this command is mallow " MALLOW_VERSION
 			      "; install both from one build",
 			      path, probe->version);
 	else
@@ -59,8 +59,10 @@ static void say_version(mw_doctor_t *doctor, const char *path, const mw_library_
 
 void mw_doctor_say_unused(mw_doctor_t *doctor, const char *options) {
 	if (options[0] != '\0' && !mw_doctor_has_said(doctor, options))
-		mw_doctor_say(doctor, MW_HEALTH_NOTE, "options",
-			      "jemalloc's, taken and without effect here: %s", options);
+		mw_doctor_say(
+			doctor, MW_HEALTH_NOTE, "options",
+			"mallow accepts these options of jemalloc, but they have no effect: %s",
+			options);
 }
 
 void mw_doctor_look_at_library(mw_doctor_t *doctor, const char *malloc_conf,
@@ -78,10 +80,10 @@ void mw_doctor_look_at_library(mw_doctor_t *doctor, const char *malloc_conf,
 	say_lines(doctor, probe.said);
 	mw_doctor_say_unused(doctor, probe.unused);
 	if (quiet && (malloc_conf != NULL || mallow_conf != NULL))
-		mw_doctor_say(doctor, MW_HEALTH_FINE, "options", "all are known: %.200s%s%.200s",
-			      malloc_conf ? malloc_conf : "",
-			      malloc_conf && mallow_conf ? "; " : "",
-			      mallow_conf ? mallow_conf : "");
+		mw_doctor_say(
+			doctor, MW_HEALTH_FINE, "options", "all options are known: %.200s%s%.200s",
+			malloc_conf ? malloc_conf : "", malloc_conf && mallow_conf ? "; " : "",
+			mallow_conf ? mallow_conf : "");
 	free(probe.said);
 }
 
@@ -89,7 +91,7 @@ void mw_doctor_look_at_program(mw_doctor_t *doctor, const char *name) {
 	char path[PATH_MAX];
 	if (!mw_program_find(name, path, sizeof(path))) {
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "program",
-			      "%s: it is not there, or cannot be executed", name);
+			      "%s: the program does not exist, or cannot be executed", name);
 		return;
 	}
 	const char *why = mw_program_refuses_preload(path);

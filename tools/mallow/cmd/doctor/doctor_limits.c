@@ -29,8 +29,8 @@ static void look_at_mappings(mw_doctor_t *doctor, const char *root, size_t count
 	long long limit = strtoll(text, NULL, 10);
 	bool nearly = limit > 0 && (double)count >= NEARLY * (double)limit;
 	mw_doctor_say(doctor, nearly ? MW_HEALTH_FINDING : MW_HEALTH_FINE, "mappings",
-		      "%zu of %lld%s", count, limit,
-		      nearly ? ": beyond vm.max_map_count malloc fails; raise it with sysctl" : "");
+		      "the process has %zu of at most %lld mappings%s", count, limit,
+		      nearly ? ": malloc fails above vm.max_map_count; raise it with sysctl" : "");
 }
 
 static void look_at_address_limit(mw_doctor_t *doctor, const char *root, int pid) {
@@ -45,14 +45,14 @@ static void look_at_address_limit(mw_doctor_t *doctor, const char *root, int pid
 	mw_format_bytes((int64_t)(limit & INT64_MAX), bytes, sizeof(bytes));
 	mw_doctor_say(doctor, limit < ADDRESS_SPACE_WANTED ? MW_HEALTH_FINDING : MW_HEALTH_NOTE,
 		      "limits",
-		      "address space is limited to %s (ulimit -v), which counts reserved addresses "
-		      "too; limit memory by a control group, or with hard_limit",
+		      "the address space is limited to %s (ulimit -v), and reserved addresses "
+		      "count; limit memory with a control group or with hard_limit instead",
 		      bytes);
 }
 
-static bool read_bytes(const char *folder, const char *name, int64_t *bytes) {
+static bool read_bytes(const char *directory, const char *name, int64_t *bytes) {
 	char path[2 * PATH_MAX + 64], text[32], *end;
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	if (!mw_doctor_read(path, text, sizeof(text)))
 		return false;
 	*bytes = strtoll(text, &end, 10); /* "max" is no number */
@@ -60,34 +60,35 @@ static bool read_bytes(const char *folder, const char *name, int64_t *bytes) {
 	return end != text && *bytes < INT64_MAX / 2;
 }
 
-static void look_at_group(mw_doctor_t *doctor, const char *folder, const char *limit_name,
+static void look_at_group(mw_doctor_t *doctor, const char *directory, const char *limit_name,
 			  const char *usage_name) {
 	int64_t limit, usage;
 	char limit_text[32], usage_text[32];
-	if (!read_bytes(folder, limit_name, &limit) || !read_bytes(folder, usage_name, &usage))
+	if (!read_bytes(directory, limit_name, &limit) ||
+	    !read_bytes(directory, usage_name, &usage))
 		return;
 	bool nearly = (double)usage >= NEARLY * (double)limit;
 	mw_doctor_say(doctor, nearly ? MW_HEALTH_FINDING : MW_HEALTH_FINE, "control group",
 		      "%s of %s in use%s", mw_format_bytes(usage, usage_text, sizeof(usage_text)),
 		      mw_format_bytes(limit, limit_text, sizeof(limit_text)),
-		      nearly ? ": the kernel kills beyond it; 'mallow set PID "
+		      nearly ? ": above the limit the kernel kills the process; 'mallow set PID "
 			       "soft_limit_percent=80 dump_resident_percent=80' gives memory back "
-			       "and writes a profile before"
+			       "and writes a profile before that"
 			     : "");
 }
 
-/* Checks a group's folder and the folders above.  Each may have a limit.  In a container the
- * topmost folder is the container's own. */
+/* Checks a group's directory and the directories above.  Each may have a limit.  In a container the
+ * topmost directory is the container's own. */
 static void look_at_groups(mw_doctor_t *doctor, const char *top, const char *group,
 			   const char *limit_name, const char *usage_name) {
-	char folder[2 * PATH_MAX];
+	char directory[2 * PATH_MAX];
 	size_t shortest = strlen(top);
-	snprintf(folder, sizeof(folder), "%s%s", top, strcmp(group, "/") != 0 ? group : "");
+	snprintf(directory, sizeof(directory), "%s%s", top, strcmp(group, "/") != 0 ? group : "");
 	for (;;) {
-		look_at_group(doctor, folder, limit_name, usage_name);
-		if (strlen(folder) <= shortest)
+		look_at_group(doctor, directory, limit_name, usage_name);
+		if (strlen(directory) <= shortest)
 			return;
-		*strrchr(folder, '/') = '\0';
+		*strrchr(directory, '/') = '\0';
 	}
 }
 

@@ -88,13 +88,13 @@ static void look_at_other_allocator(mw_doctor_t *doctor, const mw_process_t *pro
 	char *preload = mw_doctor_variable(process->pid, "LD_PRELOAD");
 	if (why != NULL)
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "preload",
-			      "%s does not run mallow and cannot with LD_PRELOAD: %s; link it with "
-			      "libmallow.a (-lmallow) instead",
+			      "%s does not run mallow, and LD_PRELOAD cannot change that: %s; link "
+			      "it with libmallow.a (-lmallow) instead",
 			      process->name, why);
 	else if (preload != NULL && strstr(preload, "mallow") != NULL)
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "preload",
-			      "%s does not run mallow though LD_PRELOAD is %.200s: is that path "
-			      "there as the process sees it, and readable?",
+			      "%s does not run mallow, although LD_PRELOAD is %.200s; check that "
+			      "this path exists and is readable for the process",
 			      process->name, preload);
 	else
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "preload",
@@ -104,32 +104,32 @@ static void look_at_other_allocator(mw_doctor_t *doctor, const mw_process_t *pro
 	free(preload);
 	if (mapped->allocator[0] != '\0')
 		mw_doctor_say(
-			doctor, MW_HEALTH_NOTE, "preload", "its allocator is %.127s; %s",
-			mapped->allocator,
+			doctor, MW_HEALTH_NOTE, "preload",
+			"the allocator of the process is %.127s; %s", mapped->allocator,
 			strstr(mapped->allocator, "jemalloc") != NULL
 				? "'mallow run --as jemalloc PROGRAM' puts mallow in its place"
-				: "a preloaded libmallow.so comes before it");
+				: "a preloaded libmallow.so takes precedence over it");
 }
 
 static void look_at_loaded(mw_doctor_t *doctor, const mapped_t *mapped) {
 	if (mapped->mallow_deleted)
+		mw_doctor_say(doctor, MW_HEALTH_NOTE, "library",
+			      "the file of libmallow.so was replaced after the process started; "
+			      "restart the process to use the new file");
+	if (mapped->allocator[0] != '\0')
 		mw_doctor_say(
 			doctor, MW_HEALTH_NOTE, "library",
-			"the process runs a library whose file was replaced since; it has the "
-			"new one after a restart");
-	if (mapped->allocator[0] != '\0')
-		mw_doctor_say(doctor, MW_HEALTH_NOTE, "library",
-			      "%.127s is loaded as well: mallow serves the names that both have; "
-			      "what is allocated by names of its own is not in the profile",
-			      mapped->allocator);
+			"%.127s is loaded as well: mallow serves the functions that both define; "
+			"the profile lacks what other functions of that library allocate",
+			mapped->allocator);
 }
 
 void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process) {
 	mapped_t mapped = read_mapped(process->pid);
 	if (!mapped.readable) {
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "permissions",
-			      "pid %d (%s) belongs to uid %u: only that user and root can look at "
-			      "it; run this as root",
+			      "pid %d (%s) belongs to uid %u, and only that user and root can "
+			      "examine it; run mallow as root",
 			      process->pid, process->name, process->uid);
 		return;
 	}

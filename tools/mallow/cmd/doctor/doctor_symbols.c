@@ -48,7 +48,7 @@ void mw_doctor_look_at_symbols(mw_doctor_t *doctor, const mw_profile_t *profile)
 			say_file(doctor, path, &counts[i]);
 	}
 	if (named > FILES_NAMED)
-		mw_doctor_say(doctor, MW_HEALTH_NOTE, "symbols", "and %zu files more",
+		mw_doctor_say(doctor, MW_HEALTH_NOTE, "symbols", "and %zu more files",
 			      named - FILES_NAMED);
 	if (named == 0 && profile->location_count > 1)
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "symbols", "all frames have names and lines");

@@ -27,12 +27,12 @@ static void look_at_state_files(mw_doctor_t *doctor, const char *root) {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	if (access(path, W_OK | X_OK) != 0) {
 		bool has_other = runtime != NULL && access(runtime, W_OK | X_OK) == 0;
-		mw_doctor_say(
-			doctor, has_other ? MW_HEALTH_NOTE : MW_HEALTH_FINDING, "state files",
-			"/dev/shm cannot be written%s%s", has_other ? "; state files go to " : "",
-			has_other ? runtime
-				  : ": profiles are in the processes' own memory and end with "
-				    "them; make it writable, or set XDG_RUNTIME_DIR");
+		mw_doctor_say(doctor, has_other ? MW_HEALTH_NOTE : MW_HEALTH_FINDING, "state files",
+			      "/dev/shm cannot be written%s%s",
+			      has_other ? "; state files go to " : "",
+			      has_other ? runtime
+					: ", so a profile ends with its process; make /dev/shm "
+					  "writable, or set XDG_RUNTIME_DIR");
 		return;
 	}
 	if (statvfs(path, &info) != 0)
@@ -40,12 +40,11 @@ static void look_at_state_files(mw_doctor_t *doctor, const char *root) {
 	int64_t bytes = (int64_t)(info.f_bavail * info.f_frsize);
 	mw_format_bytes(bytes, room, sizeof(room));
 	if (bytes < ROOM_WANTED_BYTES)
-		mw_doctor_say(
-			doctor, MW_HEALTH_FINDING, "state files",
-			"%s free in /dev/shm: profiles are cut short when it is full; 'mallow "
-			"clean' removes those of ended processes, and 'mount -o "
-			"remount,size=256M /dev/shm' (docker run --shm-size=256m) makes room",
-			room);
+		mw_doctor_say(doctor, MW_HEALTH_FINDING, "state files",
+			      "only %s free in /dev/shm: when it is full, profiles are incomplete; "
+			      "'mallow clean' removes profiles of ended processes, and 'mount -o "
+			      "remount,size=256M /dev/shm' (docker run --shm-size=256m) makes room",
+			      room);
 	else
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "state files", "%s free in /dev/shm", room);
 }
@@ -58,18 +57,18 @@ static void look_at_proc(mw_doctor_t *doctor, const char *root) {
 			      "see theirs");
 	else if (geteuid() != 0)
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "permissions",
-			      "your own processes can be looked at; those of others as root only");
+			      "you can examine your own processes; examine other users' processes "
+			      "as root");
 	else
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "permissions",
-			      "root can look at all processes");
+			      "root can examine all processes");
 	/* ptrace_scope is not checked for reading other processes, because mallow never attaches
 	 * to a process. */
 	if (mw_doctor_read_setting(root, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)))
-		mw_doctor_say(
-			doctor, MW_HEALTH_FINE, "permissions",
-			"kernel.yama.ptrace_scope is %.8s, which is no matter: mallow attaches "
-			"to no process",
-			text);
+		mw_doctor_say(doctor, MW_HEALTH_FINE, "permissions",
+			      "kernel.yama.ptrace_scope is %.8s; it does not matter, because "
+			      "mallow attaches to no process",
+			      text);
 }
 
 /* Finds a row "Name: 123 kB" of /proc/meminfo, in bytes. */
@@ -97,9 +96,8 @@ static void look_at_overcommit(mw_doctor_t *doctor, const char *root) {
 	mw_format_bytes(limit > committed ? limit - committed : 0, room, sizeof(room));
 	mw_doctor_say(
 		doctor, is_scarce ? MW_HEALTH_FINDING : MW_HEALTH_NOTE, "kernel",
-		"vm.overcommit_memory is 2, and %s may still be committed: beyond that malloc "
-		"fails%s",
-		room, is_scarce ? "; raise vm.overcommit_ratio, or set 0" : "");
+		"vm.overcommit_memory is 2: malloc fails when another %s are committed%s", room,
+		is_scarce ? "; raise vm.overcommit_ratio, or set vm.overcommit_memory to 0" : "");
 }
 
 static void look_at_mappings(mw_doctor_t *doctor, const char *root) {
@@ -125,8 +123,8 @@ static void look_at_huge_pages(mw_doctor_t *doctor, const char *root) {
 	bool always = strcmp(chosen, "always") == 0;
 	mw_doctor_say(doctor, always ? MW_HEALTH_NOTE : MW_HEALTH_FINE, "kernel",
 		      "transparent huge pages: %s%s", chosen,
-		      always ? "; faster, but sparse heaps stay larger; option thp:never of the "
-			       "library leaves them out"
+		      always ? "; faster, but sparse heaps stay larger; the option thp:never "
+			       "avoids them for the heap"
 			     : "");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * directory.c -- finds the dumps in a folder, and the newest dump of each process. */
+ * directory.c -- finds the dumps in a directory, and the newest dump of each process. */
 #include "cmd/input/directory.h"
 
 #include <dirent.h>
@@ -26,7 +26,8 @@ int mw_directory_walk(const char *directory, mw_file_take_t *take, void *context
 	struct dirent **entries;
 	int count = scandir(directory, &entries, is_visible, alphasort);
 	size_t taken = 0;
-	mw_error_set(error, "%s: there is no profile in it; give a directory of dumps", directory);
+	mw_error_set(error, "%s: the directory holds no profile; give a directory of dumps",
+		     directory);
 	for (int i = 0; i < count; i++) {
 		char *file;
 		if (asprintf(&file, "%s/%s", directory, entries[i]->d_name) >= 0) {
@@ -145,7 +146,7 @@ int mw_directory_newest(const char *directory, mw_load_detail_t detail, mw_dump_
 	}
 	free(dumps.items);
 	if (result == 0 && skipped > 0)
-		mw_complain("note: left out what is no profile: %zu file%s", skipped,
+		mw_complain("note: left out %zu file%s without a profile", skipped,
 			    skipped == 1 ? "" : "s");
 	return result;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * directory.h -- a folder of dumps as a target.
+ * directory.h -- a directory of dumps as a target.
  * Layer: cmd/input. */
 #ifndef MW_TOOL_CMD_INPUT_DIRECTORY_H
 #define MW_TOOL_CMD_INPUT_DIRECTORY_H

@@ -14,8 +14,7 @@ static int meet(mw_profile_t *a, const char *a_name, mw_profile_t *b, const char
 	if (mw_profile_keep_types_of(a, b) > 0 && mw_profile_keep_types_of(b, a) > 0)
 		return 0;
 	return mw_error_set(error,
-			    "%s and %s: they have no sample type in common; give profiles of one "
-			    "kind",
+			    "%s and %s have no sample type in common; give profiles of one kind",
 			    a_name, b_name);
 }
 
@@ -53,7 +52,7 @@ static int add_target(sum_t *sum, const char *text, mw_error_t *error) {
 	return result;
 }
 
-/* A folder is replaced by its dumps. */
+/* A directory is replaced by its dumps. */
 static int load_sum(const char *const *names, size_t count, const mw_inputs_t *inputs,
 		    mw_profile_t **out, mw_error_t *error) {
 	sum_t sum = {.inputs = inputs};

@@ -7,7 +7,7 @@
 #include "cmd/input/load.h"
 
 typedef struct mw_inputs {
-	const char *const *targets; /* a folder means the newest dump of each process in it */
+	const char *const *targets; /* a directory means the newest dump of each process in it */
 	size_t target_count;        /* at least 1 */
 	const char *const *bases;
 	size_t base_count;

@@ -176,7 +176,7 @@ void mw_load_names(const mw_target_t *target, const char *program, mw_load_symbo
 	if (asks_server) {
 		mw_progress("names from %s", target->shown);
 		if (mw_fetch_symbols(target->shown, p, &error) != 0 && notes)
-			mw_complain("note: names: %s", error.text);
+			mw_complain("note: some functions have no names: %s", error.text);
 		mw_progress_end();
 	}
 	if (mw_drop_frames(p, &error) != 0 && notes)
@@ -193,7 +193,8 @@ static int read_fetched(const mw_target_t *target, mw_profile_t **out, mw_error_
 	void *bytes =
 		length > 0 ? mmap(NULL, length, PROT_READ, MAP_PRIVATE, target->fd, 0) : MAP_FAILED;
 	if (bytes == MAP_FAILED)
-		return mw_error_set(error, "%s: the answer is empty", target->shown);
+		return mw_error_set(error, "%s: the server's answer is empty; check the URL",
+				    target->shown);
 	int result = mw_read_profile_bytes(target->shown, bytes, length, out, error);
 	munmap(bytes, length);
 	return result;
@@ -209,8 +210,8 @@ void mw_load_set_window(int64_t from_ns, int64_t until_ns) {
 static int choose_made(const mw_target_t *target, mw_profile_t *profile, mw_error_t *error) {
 	if (!mw_made_times_known(profile))
 		return mw_error_set(error,
-				    "%s: only live processes, state files and marks know when "
-				    "objects were made; leave out --made-between and --since",
+				    "%s: only live processes, state files and marks store when "
+				    "objects were allocated; leave out --made-between and --since",
 				    target->shown);
 	mw_made_times_keep(profile, window_from_ns, window_until_ns);
 	return 0;

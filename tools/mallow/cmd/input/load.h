@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * load.h -- loads a target into a profile in memory, with symbols.
  * Layer: cmd/input.  The folder's door. inputs.h loads several targets as one profile,
- * directory.h a folder of dumps, made_times.h the times of a mark's objects.
+ * directory.h a directory of dumps, made_times.h the times of a mark's objects.
  * selected_processes.h chooses live processes by --all, --name and --cgroup. */
 #ifndef MW_TOOL_CMD_INPUT_LOAD_H
 #define MW_TOOL_CMD_INPUT_LOAD_H
@@ -21,33 +21,33 @@
 		"symbolize", 0, MW_OPTION_WORDS, "HOW",                                            \
 			"none|local|fastlocal|remote|debuginfod|force|demangle=none|"              \
 			"demangle=full|demangle=templates|demangle=default",                       \
-			"names from nothing; from files here, as the process sees them or by "     \
-			"their paths, and their debug files (local); from the server that a "      \
-			"profile came from (remote); unless given, both; debuginfod: also from "   \
-			"the servers in DEBUGINFOD_URLS. Files of another build are never used. "  \
-			"force: also what has names; demangle=none: names as the linker has "      \
-			"them; demangle=full: with parameters and return types; templates and "    \
-			"default: with template arguments, without these. Several with ':' "       \
-			"between"                                                                  \
+			"how addresses get names. none: they get none; local: from "               \
+			"files and their debug files, as the process sees the files, or "          \
+			"by their paths; fastlocal: the same; remote: from the server "            \
+			"that the profile came from; default: local and remote. "                  \
+			"debuginfod: also from the servers in DEBUGINFOD_URLS. force: "            \
+			"also replace the names in the profile. demangle=none: names as "          \
+			"the linker has them; demangle=full: with parameters and return "          \
+			"types; demangle=templates: with template arguments; "                     \
+			"demangle=default: without them. Join several words with ':'. "            \
+			"Files of another build are never used"                                    \
 	}
 #define MW_BINARY_PATH_OPTION                                                                      \
 	{                                                                                          \
 		"binary-path", 0, MW_OPTION_TEXT, "DIRS", NULL,                                    \
-			"where to look for binaries first: by name, path, or in a folder named "   \
-			"like the build-id; directories between colons (or PPROF_BINARY_PATH)"     \
+			"directories to search first for binaries: by name, by path, and in a "    \
+			"subdirectory named like the build-id; put colons between several (or "    \
+			"set PPROF_BINARY_PATH)"                                                   \
 	}
 #define MW_SYSROOT_OPTION                                                                          \
-	{                                                                                          \
-		"sysroot", 0, MW_OPTION_TEXT, "DIR", NULL,                                         \
-			"where the root directory of the profiled system is"                       \
-	}
+	{ "sysroot", 0, MW_OPTION_TEXT, "DIR", NULL, "root directory of the profiled system" }
 
 /* Row of the option table for the reader's memory limit, for every subcommand that reads
  * profiles. */
 #define MW_MEMORY_OPTION                                                                           \
 	{                                                                                          \
 		"memory", 0, MW_OPTION_BYTES, "SIZE", NULL,                                        \
-			"at most so much memory to read a profile (1G)"                            \
+			"use at most this much memory to read a profile (default 1G)"              \
 	}
 
 #define MW_SYMBOL_OPTIONS                                                                          \
@@ -67,19 +67,26 @@ typedef enum mw_load_detail {
 
 /* Rows of the option table for servers (MW_FETCH_OPTIONS), which mw_load_take_options() reads. */
 #define MW_SECONDS_OPTION                                                                          \
-	{ "seconds", 0, MW_OPTION_COUNT, "N", NULL, "of a URL: let the server collect for so long" }
+	{                                                                                          \
+		"seconds", 0, MW_OPTION_COUNT, "N", NULL,                                          \
+			"URLs: how long the server collects the profile"                           \
+	}
 /* Certificates of https:// servers, with pprof's option names. */
 #define MW_TLS_OPTIONS                                                                             \
-	{"tls-ca", 0, MW_OPTION_TEXT, "FILE", NULL, "certificates to trust, for https://"},        \
-		{"tls-cert", 0,    MW_OPTION_TEXT,                                                 \
-		 "FILE",     NULL, "the certificate to show to servers that ask for one"},         \
 	{                                                                                          \
-		"tls-key", 0, MW_OPTION_TEXT, "FILE", NULL, "its key (default: in the same file)"  \
+		"tls-ca", 0,    MW_OPTION_TEXT,                                                    \
+		"FILE",   NULL, "https:// URLs: file of trusted certificates"},                    \
+		{"tls-cert", 0,    MW_OPTION_TEXT,                                                 \
+		 "FILE",     NULL, "https:// URLs: your certificate, if servers ask for one"},     \
+	{                                                                                          \
+		"tls-key", 0, MW_OPTION_TEXT, "FILE", NULL,                                        \
+			"https:// URLs: the key of your certificate (default: in the same file)"   \
 	}
 #define MW_TIMEOUT_OPTION                                                                          \
 	{                                                                                          \
 		"timeout", 0, MW_OPTION_SECONDS, "TIME", NULL,                                     \
-			"of a URL: how long to wait for the answer, beyond --seconds (60s)"        \
+			"URLs: how long to wait for the answer, in addition to --seconds "         \
+			"(default 60s)"                                                            \
 	}
 
 #define MW_FETCH_OPTIONS MW_SECONDS_OPTION, MW_TIMEOUT_OPTION, MW_TLS_OPTIONS

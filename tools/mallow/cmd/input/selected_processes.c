@@ -143,7 +143,7 @@ static int work_on_matching(const mw_arguments_t *arguments, mw_target_work_t *w
 	mw_filter_free(filter);
 	if (*count > 0 || status != MW_EXIT_FINE)
 		return status;
-	mw_complain("%s: no live process matches; 'mallow ls' shows what there is",
+	mw_complain("%s: no live process matches; 'mallow ls' lists the processes",
 		    arguments->subcommand->name);
 	return MW_EXIT_TROUBLE;
 }

@@ -20,7 +20,7 @@
 #define MW_SELECT_NAME                                                                             \
 	{                                                                                          \
 		"name", 0, MW_OPTION_TEXT, "REGEX", NULL,                                          \
-			"live processes whose program's name matches (extended regex)"             \
+			"live processes whose program has a matching name (extended regex)"        \
 	}
 #define MW_SELECT_CGROUP                                                                           \
 	{                                                                                          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * marks.c -- the folder of marks: one file for each, named by process and time. */
+ * marks.c -- the directory of marks: one file for each, named by process and time. */
 #include "cmd/marks/marks.h"
 
 #include <ctype.h>
@@ -23,16 +23,17 @@
 #define MARK_SECONDS (7 * 86400)
 #define SUFFIX ".pb.gz"
 
-/* Returns the folder of marks, beside the symbol cache; NULL = there is no place for it. */
+/* Returns the directory of marks, beside the symbol cache; NULL = there is no place for it. */
 static char *marks_folder(void) {
-	char *symbols = mw_cache_directory(), *folder = NULL;
+	char *symbols = mw_cache_directory(), *directory = NULL;
 	char *slash = symbols != NULL ? strrchr(symbols, '/') : NULL;
-	if (slash != NULL && asprintf(&folder, "%.*s/marks", (int)(slash - symbols), symbols) < 0)
-		folder = NULL;
+	if (slash != NULL &&
+	    asprintf(&directory, "%.*s/marks", (int)(slash - symbols), symbols) < 0)
+		directory = NULL;
 	free(symbols);
-	if (folder != NULL)
-		mkdir(folder, 0700);
-	return folder;
+	if (directory != NULL)
+		mkdir(directory, 0700);
+	return directory;
 }
 
 /* Writes the identity of a process as the name of its state file has it.  A pid alone may be
@@ -82,23 +83,23 @@ static void remove_old(const char *path) {
 }
 
 mw_mark_file_t *mw_marks_of(const mw_snapshot_t *snapshot, size_t *count) {
-	char process[96], *folder = marks_folder();
+	char process[96], *directory = marks_folder();
 	mw_mark_file_t *marks = NULL;
 	size_t capacity = 0;
 	*count = 0;
 	name_process(snapshot, process, sizeof(process));
-	DIR *directory = folder != NULL ? opendir(folder) : NULL;
-	for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+	DIR *entries = directory != NULL ? opendir(directory) : NULL;
+	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
 		mw_mark_file_t mark;
 		if (!read_name(entry->d_name, process, &mark) ||
-		    asprintf(&mark.path, "%s/%s", folder, entry->d_name) < 0)
+		    asprintf(&mark.path, "%s/%s", directory, entry->d_name) < 0)
 			continue;
 		marks = mw_grow(marks, &capacity, *count + 1, sizeof(*marks));
 		marks[(*count)++] = mark;
 	}
-	if (directory != NULL)
-		closedir(directory);
-	free(folder);
+	if (entries != NULL)
+		closedir(entries);
+	free(directory);
 	if (*count > 1)
 		qsort(marks, *count, sizeof(*marks), compare_marks);
 	return marks;
@@ -111,17 +112,18 @@ void mw_marks_free(mw_mark_file_t *marks, size_t count) {
 }
 
 /* Removes marks of all processes that are too old, and the oldest marks of this process. */
-static void clean_up(const char *folder, const mw_snapshot_t *snapshot) {
-	DIR *directory = opendir(folder);
-	for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+static void clean_up(const char *directory, const mw_snapshot_t *snapshot) {
+	DIR *entries = opendir(directory);
+	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
 		char *path;
-		if (entry->d_name[0] == '.' || asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
+		if (entry->d_name[0] == '.' ||
+		    asprintf(&path, "%s/%s", directory, entry->d_name) < 0)
 			continue;
 		remove_old(path);
 		free(path);
 	}
-	if (directory != NULL)
-		closedir(directory);
+	if (entries != NULL)
+		closedir(entries);
 	size_t count;
 	mw_mark_file_t *marks = mw_marks_of(snapshot, &count);
 	for (size_t i = 0; i + MARKS_MAX <= count; i++)
@@ -131,20 +133,20 @@ static void clean_up(const char *folder, const mw_snapshot_t *snapshot) {
 
 int mw_mark_write(const mw_snapshot_t *snapshot, const char *name, const mw_profile_t *profile,
 		  mw_error_t *error) {
-	char process[96], *folder = marks_folder(), *path = NULL;
+	char process[96], *directory = marks_folder(), *path = NULL;
 	name_process(snapshot, process, sizeof(process));
-	if (folder == NULL)
-		return mw_error_set(error, "mark: there is no folder to keep it in; set "
-					   "XDG_CACHE_HOME or HOME");
-	clean_up(folder, snapshot);
+	if (directory == NULL)
+		return mw_error_set(
+			error, "mark: no directory for marks is known; set XDG_CACHE_HOME or HOME");
+	clean_up(directory, snapshot);
 	int result = -1;
-	if (asprintf(&path, "%s/%s%" PRId64 "@%s" SUFFIX, folder, process, snapshot->taken_ns,
+	if (asprintf(&path, "%s/%s%" PRId64 "@%s" SUFFIX, directory, process, snapshot->taken_ns,
 		     name) < 0)
 		path = NULL;
 	if (path != NULL)
 		result = mw_write_profile(profile, path, MW_FORMAT_PROTO, MW_GZIP_ON, error);
 	free(path);
-	free(folder);
+	free(directory);
 	return result;
 }
 

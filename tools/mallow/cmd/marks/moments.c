@@ -26,7 +26,9 @@ static int take_since(const char *when, mw_inputs_t *inputs, window_t *window, m
 	char time[MW_SHOW_BYTES];
 	int64_t time_ns;
 	if (inputs->base_count > 0 || inputs->target_count != 1)
-		return mw_error_set(error, "--since is of one process, and goes without --base");
+		return mw_error_set(
+			error,
+			"--since takes exactly one process, and cannot be combined with --base");
 	if (mw_mark_find(inputs->targets[0], "since", when, &since_path, &time_ns, error) != 0)
 		return -1;
 	mw_show_time((uint64_t)time_ns, time);
@@ -40,8 +42,9 @@ static int take_since(const char *when, mw_inputs_t *inputs, window_t *window, m
 	window->from_ns = time_ns;
 	window->is_needed = true;
 	inputs->is_diff = false;
-	mw_complain("note: there is no mark of %s: what was made since and is still live is shown, "
-		    "not what was freed; 'mallow mark' sets a mark for the next time",
+	mw_complain("note: no mark was set at %s: the view holds objects allocated since then that "
+		    "are still live, but not what was freed since; 'mallow mark' sets a mark for "
+		    "the next time",
 		    time);
 	return 0;
 }
@@ -54,7 +57,7 @@ static int take_alive(const char *when, mw_inputs_t *inputs, window_t *window, m
 	if (strcmp(when, "now") == 0)
 		return 0;
 	if (inputs->target_count != 1)
-		return mw_error_set(error, "--alive-at is of one process; give one");
+		return mw_error_set(error, "--alive-at takes exactly one process");
 	if (mw_mark_find(inputs->targets[0], "alive-at", when, &alive_path, &time_ns, error) != 0)
 		return -1;
 	if (alive_path != NULL) {
@@ -64,14 +67,15 @@ static int take_alive(const char *when, mw_inputs_t *inputs, window_t *window, m
 	mw_show_time((uint64_t)time_ns, time);
 	if (since_path != NULL)
 		return mw_error_set(error,
-				    "--alive-at: there is no mark of %s to compare with that of "
-				    "--since; see 'mallow mark'",
+				    "--alive-at: no mark was set at %s to compare with the mark of "
+				    "--since; 'mallow mark' lists the marks",
 				    time);
 	if (time_ns < window->until_ns)
 		window->until_ns = time_ns;
 	window->is_needed = true;
-	mw_complain("note: there is no mark of %s: what was made before and is still live is "
-		    "shown, not what was freed since; 'mallow mark' sets a mark for the next time",
+	mw_complain("note: no mark was set at %s: the view holds objects allocated before then "
+		    "that are still live, but not what was freed since; 'mallow mark' sets a mark "
+		    "for the next time",
 		    time);
 	return 0;
 }
@@ -114,7 +118,8 @@ int mw_moments_take(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_err
 	since_path = alive_path = NULL;
 	mw_load_set_window(0, 0);
 	if (since != NULL && between != NULL)
-		return mw_error_set(error, "--since and --made-between do not go together");
+		return mw_error_set(error,
+				    "--since and --made-between cannot be combined; leave one out");
 	if ((between != NULL && take_window(between, inputs, &window, error) != 0) ||
 	    (since != NULL && take_since(since, inputs, &window, error) != 0) ||
 	    (alive != NULL && take_alive(alive, inputs, &window, error) != 0))

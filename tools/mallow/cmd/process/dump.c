@@ -18,7 +18,7 @@
 
 typedef struct dump_job {
 	const mw_arguments_t *arguments;
-	/* Folder for names that the command makes up; NULL = the current folder. */
+	/* Directory for names that the command makes up; NULL = the current directory. */
 	const char *directory;
 	bool one_file; /* --output names the file itself */
 } dump_job_t;
@@ -41,9 +41,10 @@ static void say_nameless(const mw_profile_t *p, const char *path) {
 	for (size_t i = 1; i < p->location_count; i++)
 		nameless += p->locations[i].line_count == 0;
 	if (nameless > 0)
-		mw_complain("note: %s: %zu of %zu places in the code have no name, and will have "
-			    "none elsewhere; 'mallow doctor PID' says what to install",
-			    path, nameless, p->location_count - 1);
+		mw_complain(
+			"note: %s: %zu of %zu code addresses have no function name, and will have "
+			"none on another machine; 'mallow doctor PID' says what to install",
+			path, nameless, p->location_count - 1);
 }
 
 static int dump_target(const mw_target_t *target, const void *context, mw_error_t *error) {
@@ -59,9 +60,8 @@ static int dump_target(const mw_target_t *target, const void *context, mw_error_
 	symbols = symbols && (format == MW_FORMAT_PROTO || format == MW_FORMAT_SYMBOLIZED);
 	bool bundle = mw_argument(arguments, "bundle")->given;
 	if (bundle && !(symbols && format == MW_FORMAT_PROTO))
-		return mw_error_set(error,
-				    "dump: --bundle is a profile.proto with names; leave out "
-				    "--no-symbols and other formats");
+		return mw_error_set(error, "dump: --bundle writes a profile.proto with names; "
+					   "leave out --no-symbols and other formats");
 	bool labels = bundle || mw_argument(arguments, "labels")->given;
 	mw_profile_t *profile;
 	if (mw_load(target, symbols ? MW_LOAD_SYMBOLS_NOTES : MW_LOAD_NO_SYMBOLS,
@@ -100,9 +100,9 @@ static int request_dump(const mw_target_t *target, const void *context, mw_error
 			    mw_show_text(found, shown, sizeof(shown)));
 	} else
 		return mw_error_set(error,
-				    "pid %d: the process could not write it; 'mallow set "
-				    "dump_name=...' names another place",
-				    target->pid);
+				    "pid %d: the process could not write the dump; 'mallow set %d "
+				    "dump_name=PATTERN' chooses another place",
+				    target->pid, target->pid);
 	return MW_EXIT_FINE;
 }
 
@@ -127,7 +127,8 @@ static bool choose_place(const mw_arguments_t *arguments, bool repeated, dump_jo
 	job->one_file = true;
 	if (!repeated && !mw_selects_several(arguments))
 		return true;
-	mw_complain("dump: %s: it is not a directory; several dumps need one, or no --output",
+	mw_complain("dump: --output %s is not a directory; several dumps need a directory, or no "
+		    "--output",
 		    output);
 	return false;
 }
@@ -140,7 +141,8 @@ int mw_cmd_dump(const mw_arguments_t *arguments) {
 	mw_load_take_options(arguments);
 	mw_load_take_fetch_options(arguments);
 	if (every->given && every->seconds < 1) {
-		mw_complain("dump: --every %s: names tell seconds apart; give 1 or more",
+		mw_complain("dump: --every %s is too short: names of dumps differ by whole "
+			    "seconds; give 1 or more",
 			    every->text);
 		return MW_EXIT_TROUBLE;
 	}

@@ -143,8 +143,8 @@ static void say_unreadable(size_t number, const mw_place_t *place, const char *w
 
 static void say_how_many(size_t unreadable, bool all) {
 	if (unreadable > 1 && !all)
-		mw_complain("note: and %zu more that cannot be read: mallow ls --all names them, "
-			    "mallow clean removes those of ended processes",
+		mw_complain("note: %zu more state files cannot be read; 'mallow ls --all' names "
+			    "them, 'mallow clean' removes those of ended processes",
 			    unreadable - 1);
 }
 
@@ -158,7 +158,7 @@ static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, bo
 		row_t row = {.place = place};
 		if (mw_snapshot_read(place->path, 0, &row.snapshot, &error) != 0) {
 			/* A live process may be creating its file.  A process that ended since
-			 * the folder was read has removed its file. */
+			 * the directory was read has removed its file. */
 			if (!place->alive && access(place->path, F_OK) == 0)
 				say_unreadable(++unreadable, place, error.text, all);
 			continue;

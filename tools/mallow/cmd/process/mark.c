@@ -47,8 +47,10 @@ static int mark_target(const mw_target_t *target, const void *context, mw_error_
 	const char *name = *label != NULL ? *label : "";
 	mw_snapshot_t *snapshot;
 	if (!target->is_state)
-		return mw_error_set(error, "%s: only a live process or a state file can be marked",
-				    target->shown);
+		return mw_error_set(
+			error,
+			"%s: this is a profile; 'mallow mark' takes a live process or a state file",
+			target->shown);
 	if (mw_snapshot_read(target->path,
 			     MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS |
 				     (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
@@ -67,7 +69,7 @@ int mw_cmd_mark(const mw_arguments_t *arguments) {
 	const char *label = mw_argument(arguments, "label")->text;
 	if (label != NULL && !mw_mark_name_is_good(label)) {
 		mw_complain("mark: --label does not take '%s'; allowed: up to %d letters, digits, "
-			    "'-' and '_', and no time",
+			    "'-' and '_', but not a time",
 			    label, MW_MARK_NAME_BYTES - 1);
 		return MW_EXIT_TROUBLE;
 	}

@@ -62,7 +62,7 @@ static int begin(const mw_target_t *target, const void *context, mw_error_t *err
 			   .was_active = reply.was_active,
 			   .since_ns = monotonic_ns()};
 	if (member.fd < 0)
-		return mw_error_set(error, "%s: %s", target->shown, strerror(errno));
+		return mw_error_set(error, "%s: cannot open: %s", target->shown, strerror(errno));
 	if (mw_snapshot_read_fd(member.fd, target->shown, MW_SNAPSHOT_STACKS, &member.before,
 				error) != 0) {
 		close(member.fd);
@@ -89,7 +89,7 @@ static void wait_seconds(double seconds) {
 	sigaction(SIGTERM, &terminate, NULL);
 }
 
-/* Makes a name for the file in a folder, or without --output in the current folder. */
+/* Makes a name for the file in a directory, or without --output in the current directory. */
 static char *choose_path(const char *output, int pid, const mw_profile_t *profile) {
 	struct stat info;
 	bool directory = output && stat(output, &info) == 0 && S_ISDIR(info.st_mode);
@@ -196,8 +196,8 @@ int mw_session(const mw_arguments_t *arguments) {
 	struct stat info;
 	if (output && mw_selects_several(arguments) &&
 	    (stat(output, &info) != 0 || !S_ISDIR(info.st_mode))) {
-		mw_complain("start: %s: it is not a directory; several processes need one, or no "
-			    "--output",
+		mw_complain("start: --output %s is not a directory; several processes need a "
+			    "directory, or no --output",
 			    output);
 		return MW_EXIT_TROUBLE;
 	}

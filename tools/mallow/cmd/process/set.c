@@ -99,7 +99,8 @@ static bool take_settings(mw_arguments_t *arguments, wishes_t *wishes) {
 	arguments->operand_count = targets;
 	if (settings > 0)
 		return true;
-	mw_complain("set: what? usage: mallow set %s; 'mallow set --help' lists the settings",
+	mw_complain("set: no setting given; usage: mallow set %s; 'mallow set --help' lists the "
+		    "settings",
 		    arguments->subcommand->operands);
 	return false;
 }
@@ -128,8 +129,9 @@ static void say_settings(const mw_target_t *target, const mw_request_t *request,
 	if (reply->outcome == MW_OUTCOME_PENDING &&
 	    request->settings[MW_SETTING_dump_signal] != 0 &&
 	    request->settings_mask & (uint64_t)1 << MW_SETTING_dump_signal)
-		mw_complain("note: pid %d: until then signal %u does what it did, which ends most "
-			    "programs; 'mallow status %d' lists dump_signal once it is handled",
+		mw_complain("note: pid %d: mallow does not handle signal %u yet, and an unhandled "
+			    "signal ends most programs; send it after 'mallow status %d' lists "
+			    "dump_signal",
 			    target->pid, (unsigned)request->settings[MW_SETTING_dump_signal],
 			    target->pid);
 	char name[MW_STATE_DUMP_NAME_BYTES], was[MW_STATE_DUMP_NAME_BYTES];

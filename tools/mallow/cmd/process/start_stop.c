@@ -113,8 +113,8 @@ int mw_cmd_start(const mw_arguments_t *arguments) {
 	if (mw_argument(arguments, "for")->given)
 		return mw_session(arguments);
 	if (mw_argument(arguments, "output")->given) {
-		mw_complain("start: --output is for the profile of a session; say how long with "
-			    "--for");
+		mw_complain("start: --output needs --for DURATION: only a session of limited time "
+			    "writes a profile");
 		return MW_EXIT_TROUBLE;
 	}
 	return request_all(arguments, MW_REQUEST_START, mw_argument(arguments, "strict")->given);

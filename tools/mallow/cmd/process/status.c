@@ -405,8 +405,8 @@ static void set_intervals(status_view_t *view) {
 static int show_status(const mw_target_t *target, const void *context, mw_error_t *error) {
 	if (!target->is_state)
 		return mw_error_set(error,
-				    "%s: it is not a state file; status takes a pid or a state "
-				    "file, 'mallow report' any profile",
+				    "%s: this is not a state file; 'mallow status' takes a pid or "
+				    "a state file, 'mallow report' takes any profile",
 				    target->shown);
 	mw_snapshot_t *snapshot;
 	ask_for_a_walk(target);

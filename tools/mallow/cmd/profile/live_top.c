@@ -44,7 +44,7 @@ static int show(const mw_target_t *target, const void *context, mw_error_t *erro
 
 int mw_cmd_live_top_all(const mw_arguments_t *arguments) {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-		mw_complain("top: --all is a live view, which needs a terminal; 'mallow ls' lists "
+		mw_complain("top: --all shows a live view and needs a terminal; 'mallow ls' lists "
 			    "the processes once");
 		return MW_EXIT_TROUBLE;
 	}

@@ -125,14 +125,17 @@ static int run_dot(const char *option, int in, int out, mw_error_t *error) {
 	int failed = posix_spawnp(&pid, program, &actions, NULL, argv, environ), status = 0;
 	posix_spawn_file_actions_destroy(&actions);
 	if (failed != 0)
-		return mw_error_set(error,
-				    "dot: %s; install graphviz, or write a .dot or .html file",
-				    strerror(failed));
+		return mw_error_set(
+			error,
+			"cannot run dot: %s; install graphviz, or write a .dot or .html file",
+			strerror(failed));
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return mw_error_set(
-			error, "dot: it failed (status %d); write a .dot file to see why", status);
+		return mw_error_set(error,
+				    "dot failed with status %d; write a .dot file, and run dot on "
+				    "it to see why",
+				    status);
 	return 0;
 }
 

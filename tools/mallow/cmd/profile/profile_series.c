@@ -16,13 +16,13 @@ static int check_words(const mw_arguments_t *arguments, mw_error_t *error) {
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (mw_argument(arguments, others[i])->given)
 			return mw_error_set(error,
-					    "diff: --%s and more than two profiles do not go "
-					    "together; leave one out",
+					    "diff: --%s cannot be combined with more than two "
+					    "profiles; leave it out, or give two profiles",
 					    others[i]);
 	if (request.view->print != mw_view_diff)
 		return mw_error_set(error,
-				    "diff: of more than two profiles there is the table and its "
-				    "JSON; give two for a %s",
+				    "diff: more than two profiles are shown only as a table or its "
+				    "JSON; give two profiles for a %s",
 				    request.view->name);
 	return 0;
 }

@@ -32,7 +32,7 @@ typedef struct collection {
 	int64_t last_ns; /* time of the latest dump */
 	uint32_t pid;    /* pid of one dump; 0 = not known */
 	bool is_mixed;
-	size_t skipped; /* files of a folder that are no profiles */
+	size_t skipped; /* files of a directory that are no profiles */
 } collection_t;
 
 static const char *text(const collection_t *c, const char *option) {
@@ -115,12 +115,14 @@ static int add_history(collection_t *c, const mw_history_t *h, const char *progr
 	const char *type = text(c, "sample-type") != NULL ? text(c, "sample-type") : "inuse_space";
 	bool is_allocated = strcmp(type, "alloc_space") == 0;
 	if (mw_selection_options_given(c->arguments))
-		return mw_error_set(error, "--focus and the like need dumps: a process notes the "
-					   "sum of all stacks; see 'mallow dump --every'");
+		return mw_error_set(
+			error,
+			"--focus and similar options need dumps: the timeline of a process holds "
+			"only the sum of all stacks; 'mallow dump --every' writes dumps");
 	if (!is_allocated && strcmp(type, "inuse_space") != 0)
 		return mw_error_set(error,
-				    "a process does not note '%s' over time; allowed: inuse_space, "
-				    "alloc_space",
+				    "the timeline of a process does not hold '%s'; allowed: "
+				    "inuse_space, alloc_space",
 				    type);
 	name_series(c, program, type, "bytes");
 	for (size_t i = 0; i < h->tick_count; i++) {
@@ -236,13 +238,15 @@ static int collect(collection_t *c, mw_error_t *error) {
 		if (add_target(c, c->arguments->operands[i], error) != 0)
 			return -1;
 	if (c->series.count == 0)
-		return mw_error_set(error, "%s: nothing was noted yet; try again later",
+		return mw_error_set(error,
+				    "%s: the process has recorded no moment yet; try again later",
 				    c->arguments->operands[0]);
 	if (c->skipped > 0)
-		mw_complain("note: left out what is no profile: %zu file%s", c->skipped,
+		mw_complain("note: left out %zu file%s without a profile", c->skipped,
 			    c->skipped == 1 ? "" : "s");
 	if (c->is_mixed)
-		mw_complain("note: these dumps are of several processes; give those of one");
+		mw_complain("note: these dumps belong to several processes; give the dumps of one "
+			    "process");
 	c->series.program = c->program;
 	c->series.pid = c->is_mixed ? 0 : c->pid;
 	c->series.type = c->type;
@@ -270,8 +274,8 @@ static int check_ending(const char *path, mw_error_t *error) {
 	if (is_ours)
 		return 0;
 	return mw_error_set(error,
-			    "%s: timeline does not write such a file; allowed: .html, .svg, .json, "
-			    "else text",
+			    "%s: timeline does not write this kind of file; allowed: .html, .svg, "
+			    ".json, else text",
 			    path);
 }
 

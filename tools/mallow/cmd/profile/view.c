@@ -142,11 +142,11 @@ void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *p)
 		return;
 	mw_show_text(thread, wanted, sizeof(wanted));
 	if (*others == '\0')
-		mw_complain("note: there is nothing of a thread '%s': this profile tells no "
-			    "threads apart",
+		mw_complain("note: no sample belongs to a thread '%s': this profile does not store "
+			    "threads",
 			    wanted);
 	else
-		mw_complain("note: there is nothing of a thread '%s'; there are: %s", wanted,
+		mw_complain("note: no sample belongs to a thread '%s'; the threads are: %s", wanted,
 			    mw_show_text(others, shown, sizeof(shown)));
 }
 
@@ -277,9 +277,8 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 		inputs->base_count = 1;
 	}
 	if (mw_view_request_given(&r, "base") && inputs->is_diff)
-		return mw_error_set(error,
-				    "--base and a diff do not go together: percentages are of one "
-				    "thing; leave one out");
+		return mw_error_set(error, "--base and a diff cannot be combined: percentages have "
+					   "one base; leave one out");
 	return mw_view_request_check(&r, error) == 0 ? mw_moments_take(arguments, inputs, error)
 						     : -1;
 }
@@ -447,8 +446,9 @@ int mw_cmd_view(const mw_arguments_t *arguments) {
 	bool is_page = r.view->print == mw_view_flame || r.view->print == mw_view_weblist;
 	if (is_page && r.path == NULL && !mw_view_request_given(&r, "json") &&
 	    mw_stdout_is_terminal()) {
-		mw_complain("%s: a web page is nothing for a terminal; give --output FILE.html",
-			    r.view->name);
+		mw_complain(
+			"%s: a web page cannot be written to a terminal; give --output FILE.html",
+			r.view->name);
 		return MW_EXIT_TROUBLE;
 	}
 	if (r.path == NULL)

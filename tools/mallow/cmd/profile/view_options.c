@@ -39,18 +39,19 @@
 		TEXT("hide", "RE", "leave out frames that match"),                                 \
 		TEXT("show", "RE", "leave out frames that do not match"),                          \
 		TEXT("show-from", "RE", "begin each stack at the outermost frame that matches"),   \
-		TEXT("prune-from", "RE", "leave out what the functions that match call"),          \
+		TEXT("prune-from", "RE", "leave out all callees of functions that match"),         \
 		TEXT("tagfocus", "TAG",                                                            \
 		     "only samples with this label: 'thread=main', '64kb:1mb'"),                   \
-		TEXT("tagignore", "TAG", "only samples without it"),                               \
+		TEXT("tagignore", "TAG", "only samples without this label"),                       \
 		TEXT("tagshow", "RE", "leave out labels whose key does not match"),                \
 		TEXT("taghide", "RE", "leave out labels whose key matches"),                       \
 		TEXT("tagroot", "KEYS",                                                            \
-		     "the values of these labels as outermost frames: 'thread'"),                  \
-		TEXT("tagleaf", "KEYS", "likewise as innermost frames: 'bytes'"),                  \
+		     "add the values of these labels as outermost frames: 'thread'"),              \
+		TEXT("tagleaf", "KEYS",                                                            \
+		     "add the values of these labels as innermost frames: 'bytes'"),               \
 		TEXT("retain", "RE", "leave out functions that do not match"),                     \
 		TEXT("exclude", "RE", "leave out functions that match"),                           \
-		TEXT("thread", "ID", "only what this thread made: its id or name")
+		TEXT("thread", "ID", "only what this thread allocated; ID is its id or its name")
 
 const mw_option_t mw_selection_options[] = {
 	SELECTION_ROWS,
@@ -65,83 +66,84 @@ const char *const mw_view_common_options[] = {"sample-type", "focus", "ignore", 
 
 const mw_option_t mw_view_options[] = {
 	SELECTION_ROWS,
-	CHOICES("sample-index", "TYPE", SAMPLE_TYPES,
-		"the sample type by name or number, as inuse_space"),
+	CHOICES("sample-index", "TYPE", SAMPLE_TYPES, "the sample type, by its name or its number"),
 	CHOICES("sample-type", "TYPE", SAMPLE_TYPES,
 		"inuse_space (default), inuse_objects, inuse_requested, alloc_space, "
 		"alloc_objects, "
 		"alloc_requested, peak_space, peak_objects, freed_objects, freed_elsewhere, "
 		"temporary_objects, lifetime or pinned_space"),
 	SWITCH("inuse-space", "the same as --sample-type inuse_space"),
-	SWITCH("inuse-objects", "likewise"),
-	SWITCH("alloc-space", "likewise"),
-	SWITCH("alloc-objects", "likewise"),
-	SWITCH("peak-space", "likewise: what was in use when most was"),
-	SWITCH("peak-objects", "likewise, as objects"),
-	SWITCH("contentions", "of a contention profile: how often (--sample-type contentions)"),
-	SWITCH("total-delay", "likewise how long (--sample-type delay)"),
-	VIEW_SWITCH("mean-delay", "likewise how long each time (--sample-type delay --mean)"),
-	VIEW_SWITCH("mean", "divide by the first sample type, as bytes by objects"),
-	SWITCH("functions", "a row a function (default)"),
-	VIEW_SWITCH("filefunctions", "a row a function and file"),
-	VIEW_SWITCH("files", "a row a source file"),
-	SWITCH("lines", "a row a source line"),
-	VIEW_SWITCH("addresses", "a row an address"),
-	SWITCH("flat", "sort by what functions hold themselves (default)"),
-	SWITCH("cum", "sort by cum instead of flat"),
+	SWITCH("inuse-objects", "the same as --sample-type inuse_objects"),
+	SWITCH("alloc-space", "the same as --sample-type alloc_space"),
+	SWITCH("alloc-objects", "the same as --sample-type alloc_objects"),
+	SWITCH("peak-space", "the same as --sample-type peak_space"),
+	SWITCH("peak-objects", "the same as --sample-type peak_objects"),
+	SWITCH("contentions", "contention profiles: number of waits (--sample-type contentions)"),
+	SWITCH("total-delay", "contention profiles: total time of waiting (--sample-type delay)"),
+	VIEW_SWITCH("mean-delay",
+		    "contention profiles: mean time of a wait (--sample-type delay --mean)"),
+	VIEW_SWITCH("mean", "divide by the first sample type, for example bytes by objects"),
+	SWITCH("functions", "one row for each function (default)"),
+	VIEW_SWITCH("filefunctions", "one row for each function and file"),
+	VIEW_SWITCH("files", "one row for each source file"),
+	SWITCH("lines", "one row for each source line"),
+	VIEW_SWITCH("addresses", "one row for each address"),
+	SWITCH("flat", "sort by flat, what a function holds itself (default)"),
+	SWITCH("cum", "sort by cum, what a function and its callees hold"),
 	{"nodecount", 0, MW_OPTION_LIMIT | MW_OPTION_OF_VIEWS, "N", NULL,
-	 "the same as --top; 0: all"},
-	VIEW_NUMBER("nodefraction", "leave out what is below this share of the total (0.005)"),
-	VIEW_NUMBER("edgefraction", "leave out calls below this share of the total (0.001)"),
+	 "the same as --top; 0 means all"},
+	VIEW_NUMBER("nodefraction", "leave out rows below this share of the total (default 0.005)"),
+	VIEW_NUMBER("edgefraction",
+		    "leave out calls below this share of the total (default 0.001)"),
 	{"maxdegree", 0, MW_OPTION_LIMIT | MW_OPTION_OF_VIEWS, "N", NULL,
-	 "at most N calls into and out of a function (jeprof: 8); 0: all"},
-	VIEW_SWITCH("trim", "leave out what is small (default; --trim=false shows all)"),
-	VIEW_CHOICES(
-		"unit", "UNIT", "auto|minimum|B|kB|MB|GB|TB|PB|ns|us|ms|s|mins|hrs",
-		"B, kB, MB, GB, ns, ms, s, ...; minimum: as pprof chooses; auto: one that fits, "
-		"for "
-		"each value"),
-	VIEW_NUMBER("divide-by", "divide all values by this before they are shown"),
-	SWITCH("noinlines", "count inlined functions for what they were inlined into"),
+	 "at most N calls into and out of a function (jeprof: 8); 0 means all"},
+	VIEW_SWITCH("trim", "leave out small rows (default); --trim=false shows all"),
+	VIEW_CHOICES("unit", "UNIT", "auto|minimum|B|kB|MB|GB|TB|PB|ns|us|ms|s|mins|hrs",
+		     "B, kB, MB, GB, ns, ms, s, ...; minimum: the unit that pprof chooses; auto: a "
+		     "fitting unit for each value"),
+	VIEW_NUMBER("divide-by", "divide all values by this number before they are shown"),
+	SWITCH("noinlines", "count an inlined function as the function that it was inlined into"),
 	SWITCH("wrappers",
 	       "show allocation wrappers (xmalloc, operator new, zmalloc, ...) as functions of "
-	       "their own; unless given, what they allocate counts as their caller's"),
-	VIEW_SWITCH("relative-percentages", "percentages of what is selected, not of everything"),
-	VIEW_SWITCH("call-tree", "graph: a node for each way to a function"),
-	VIEW_SWITCH("drop-negative", "leave out what shrank"),
+	       "their own; by default their allocations count for their callers"),
+	VIEW_SWITCH("relative-percentages",
+		    "percentages of the selected stacks, not of the whole profile"),
+	VIEW_SWITCH("call-tree", "graph: one node for each path to a function"),
+	VIEW_SWITCH("drop-negative", "leave out rows that shrank"),
 	VIEW_LIST("base", "TARGET", "subtract this profile; may be given several times"),
-	VIEW_LIST("diff-base", "TARGET", "subtract this profile; percentages are of it"),
-	VIEW_CHOICES(
-		"since", "WHEN", NULL,
-		"what changed in a live process: since a mark (mallow mark) by its name or time; "
-		"without one, what was made since a time and is still live: 5m (ago), 14:30"),
+	VIEW_LIST("diff-base", "TARGET", "subtract this profile, and show percentages of it"),
+	VIEW_CHOICES("since", "WHEN", NULL,
+		     "what changed in a live process since a mark (mallow mark), given by its name "
+		     "or time; if no mark was set at the time, objects allocated since then that "
+		     "are still live: 5m (ago), 14:30"),
 	TEXT("alive-at", "WHEN",
-	     "of a live process or a state file: what was live at a mark (mallow mark) by its name "
-	     "or time; without one, what was made before a time and is still live: 5m (ago), "
-	     "14:30"),
+	     "what was live in a live process or a state file at a mark (mallow mark), given by "
+	     "its name or time; if no mark was set at the time, objects allocated before then that "
+	     "are still live: 5m (ago), 14:30"),
 	TEXT("made-between", "FROM,UNTIL",
-	     "of a live process or a state file: only objects made in this time that are still "
-	     "live, or were at --alive-at: 10m,5m (ago), 14:30,now, or names of marks"),
-	VIEW_SWITCH("normalize", "scale to the total of the subtracted profile first"),
-	TEXT("trim-path", "DIRS", "cut these directories off the names of source files"),
+	     "live processes and state files: only objects allocated in this time that are still "
+	     "live, or were live at --alive-at: 10m,5m (ago), 14:30,now, or names of marks"),
+	VIEW_SWITCH("normalize",
+		    "before subtracting, scale the profile to the total of the subtracted one"),
+	TEXT("trim-path", "DIRS", "remove these directories from the names of source files"),
 	TEXT("source-path", "DIRS",
-	     "list: where sources are; directories between colons. Files "
-	     "elsewhere are shown if they are yours, or root's and readable by all"),
+	     "list: directories that hold sources, with colons between them. Files elsewhere are "
+	     "shown if you own them, or if root does and all may read them"),
 	{"syntax", 0, MW_OPTION_CHOICE | MW_OPTION_OF_VIEWS, "SYNTAX", "att|intel",
-	 "disasm: the assembler's language; att (default), or intel; both the same on aarch64"},
+	 "disasm: the syntax of the assembler, att (default) or intel; aarch64 has only one"},
 	VIEW_SWITCH("intel-syntax", "the same as --syntax=intel"),
 	MW_SYMBOL_OPTIONS,
 	MW_FETCH_OPTIONS,
 	{"output", 'o', MW_OPTION_TEXT | MW_OPTION_OF_VIEWS, "FILE", NULL,
-	 "write a file, as its name asks: .html a flame graph; .svg, .png, .pdf, .dot a call "
-	 "graph; "
-	 ".folded, .speedscope.json, .callgrind, .json, .pb.gz; .txt or no ending the text"},
+	 "write a file; its ending chooses the format: .html flame graph; .svg, .png, .pdf, .dot "
+	 "call graph; .folded, .speedscope.json, .callgrind, .json, .pb.gz; .txt or no ending: "
+	 "text"},
 	VIEW_CHOICES("format", "ENDING",
 		     "html|svg|png|pdf|ps|gif|dot|folded|speedscope.json|callgrind|json|pb.gz",
-		     "what --output's name would ask for, to standard output: svg, json"),
-	SWITCH("json", "print JSON, with exact values: view, program, type, unit, total and the "
-		       "view's rows; "
-		       "doc/reference/json.md names every member"),
+		     "write to standard output in the format that --output chooses for this "
+		     "ending: svg, json"),
+	SWITCH("json", "print JSON with exact values: view, program, type, unit, total and the "
+		       "view's rows; doc/reference/json.md describes every member"),
 	MW_COLOR_OPTION,
 	MW_NO_PAGER_OPTION,
 	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},

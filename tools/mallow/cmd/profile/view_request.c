@@ -86,12 +86,12 @@ static int check_json(const request_t *r, mw_error_t *error) {
 		const char *view, *same;
 	} others[] = {{"callgrind", "graph --json --trim=false' has the same nodes and edges"},
 		      {"collapsed", "traces --json' has the same stacks"},
-		      {"proto", "raw --json' has the same"},
-		      {"topproto", "top --json' has the same"}};
+		      {"proto", "raw --json' has the same data"},
+		      {"topproto", "top --json' has the same data"}};
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (mw_view_request_is_json(r) && strcmp(r->view->name, others[i].view) == 0)
-			return mw_error_set(error, "%s: there is no JSON of it; 'mallow %s",
-					    r->view->name, others[i].same);
+			return mw_error_set(error, "%s has no JSON form; 'mallow %s", r->view->name,
+					    others[i].same);
 	return 0;
 }
 
@@ -119,8 +119,8 @@ static int check_patterns(const request_t *r, mw_error_t *error) {
 static int check_terminal(const request_t *r, mw_error_t *error) {
 	bool is_profile = r->view->print == NULL || mw_picture_is_profile(r->picture);
 	if (is_profile && r->path == NULL && mw_stdout_is_terminal())
-		return mw_error_set(error, "a profile is nothing for a terminal; give --output "
-					   "FILE.pb.gz");
+		return mw_error_set(error, "a binary profile cannot be written to a terminal; give "
+					   "--output FILE.pb.gz");
 	return 0;
 }
 

@@ -83,7 +83,7 @@ static int load_all(job_t *job, mw_error_t *error) {
 		return -1;
 	/* A mistyped pattern would leave no samples and pass every limit. */
 	if (job->peak->sample_count == 0 && mw_selection_options_given(job->arguments))
-		mw_complain("note: the options leave no stack of the profile");
+		mw_complain("note: the options select no stack of the profile");
 	mw_suppress(&job->suppressions, job->peak, true);
 	/* Memory that libraries keep on purpose is no leak, but it is a part of the peak. */
 	job->live = mw_profile_copy(job->peak);
@@ -172,12 +172,13 @@ static void release(job_t *job) {
 static bool options_make_sense(const job_t *job) {
 	bool growth = value(job, "max-growth")->given;
 	if (growth != value(job, "baseline")->given) {
-		mw_complain("check: --max-growth and --baseline go together; give both");
+		mw_complain("check: --max-growth needs --baseline, and --baseline needs "
+			    "--max-growth; give both");
 		return false;
 	}
 	if (growth || value(job, "max-peak")->given || value(job, "max-live")->given)
 		return true;
-	mw_complain("check: no limit; give --max-live, --max-peak or --max-growth");
+	mw_complain("check: no limit given; give --max-live, --max-peak or --max-growth");
 	return false;
 }
 

@@ -84,7 +84,7 @@ int mw_cmd_report(const mw_arguments_t *arguments) {
 	const char *option = option_of_views(arguments);
 	bool stacks = mw_argument(arguments, "stacks")->given;
 	if (option != NULL && (stacks || mw_argument(arguments, "interval")->given)) {
-		mw_complain("report: --%s and --%s do not go together; leave one out",
+		mw_complain("report: --%s and --%s cannot be combined; leave one out",
 			    stacks ? "stacks" : "interval", option);
 		return MW_EXIT_TROUBLE;
 	}

@@ -24,7 +24,7 @@
 #include "report/text/units.h"
 
 /* Most profiles of other processes that a run writes beside the program's, and that it names,
- * unless the user gave a folder. */
+ * unless the user gave a directory. */
 #define OTHER_PROFILES_MAX 16
 #define OTHER_LINES_MAX 16
 
@@ -263,10 +263,9 @@ static void collect_others(const mw_children_t *children, const members_t *membe
 	if (named > OTHER_LINES_MAX)
 		mw_complain("  and %zu more in %s", named - OTHER_LINES_MAX, children->directory);
 	if (left_out > 0)
-		mw_complain(
-			"%zu %s of this run left out, as small: 'mallow run -o DIR/' writes all "
-			"profiles",
-			left_out, left_out == 1 ? "process" : "processes");
+		mw_complain("%zu %s of this run left out as too small; 'mallow run -o DIR/' writes "
+			    "all profiles",
+			    left_out, left_out == 1 ? "process" : "processes");
 }
 
 /* Says why there is no state file of the program. */
@@ -278,8 +277,9 @@ static void explain_none(const mw_children_t *children) {
 	if (why)
 		mw_complain("no profile: %s: %s", path, why);
 	else if (access("/dev/shm", W_OK | X_OK) != 0)
-		mw_complain("no profile: /dev/shm cannot be written, and the profile was lost with "
-			    "the program; set XDG_RUNTIME_DIR to a directory of yours");
+		mw_complain(
+			"no profile: /dev/shm cannot be written, so the profile was lost when the "
+			"program ended; set XDG_RUNTIME_DIR to a directory that you can write");
 	else if (children->library_seen)
 		mw_complain("no profile: %s allocated too little for a sample (T = %s); --exact "
 			    "samples every allocation",

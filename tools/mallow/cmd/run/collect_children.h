@@ -11,9 +11,9 @@
 /* A run: the program and the processes that it started. */
 typedef struct mw_children {
 	const char *session;   /* option prof_session of all processes of the run */
-	const char *directory; /* folder for profiles: "." or a path */
+	const char *directory; /* directory for profiles: "." or a path */
 	const char *file;      /* file of the program's profile; NULL = a made-up name */
-	/* The user gave a folder, so the number of profiles is not limited. */
+	/* The user gave a directory, so the number of profiles is not limited. */
 	bool every_process;
 	const char *program; /* the program's name on the command line */
 	const char *

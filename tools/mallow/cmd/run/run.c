@@ -93,7 +93,7 @@ static uint64_t set_configuration(const mw_arguments_t *arguments, const char *s
 	return mean_bytes;
 }
 
-/* Splits --output into folder and file, and checks before the run that it can be written. */
+/* Splits --output into directory and file, and checks before the run that it can be written. */
 static int take_output(const char *output, mw_children_t *children, char **to_free,
 		       mw_error_t *error) {
 	children->directory = ".";
@@ -120,7 +120,7 @@ static int take_output(const char *output, mw_children_t *children, char **to_fr
 	}
 	children->directory = directory;
 	if (access(directory, W_OK | X_OK) != 0)
-		return mw_error_set(error, "run: %s: %s; give --output a place that can be written",
+		return mw_error_set(error, "run: %s: %s; set --output to a path that you can write",
 				    directory, strerror(errno));
 	return 0;
 }
@@ -162,7 +162,8 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 	const mw_option_value_t *as = mw_argument(arguments, "as");
 	const char *library = as->given ? library_of(as->text) : NULL;
 	if (mw_argument(arguments, "rate")->given && mw_argument(arguments, "exact")->given) {
-		mw_complain("run: --rate and --exact exclude each other; --exact is --rate 1");
+		mw_complain("run: --rate and --exact cannot be combined: --exact means --rate 1; "
+			    "leave one out");
 		return MW_EXIT_TROUBLE;
 	}
 	make_session(session, sizeof(session));

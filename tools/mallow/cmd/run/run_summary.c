@@ -48,7 +48,7 @@ void mw_run_summary_print_end(const mw_launch_t *launch, const char *program) {
 
 void mw_run_summary_print_heading(const mw_snapshot_t *snapshot, int pid) {
 	char program[64];
-	mw_complain("of its processes %s (pid %d) held the most memory:",
+	mw_complain("the process that held the most memory was %s (pid %d):",
 		    mw_show_text(snapshot->header.program, program, sizeof(program)), pid);
 }
 

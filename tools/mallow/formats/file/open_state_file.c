@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * open_state_file.c -- opens state files relative to a descriptor of their folder. */
+ * open_state_file.c -- opens state files relative to a descriptor of their directory. */
 #include "formats/file/open_state_file.h"
 
 #include <errno.h>
@@ -24,20 +24,20 @@ static const char *name_in_folder(const char *path) {
 	const char *slash = strrchr(path, '/');
 	if (slash == NULL || !is_made_of(slash + 1, strlen(slash + 1), "0123456789."))
 		return NULL;
-	const char *folder = memrchr(path, '/', (size_t)(slash - path));
-	folder = folder != NULL ? folder + 1 : path;
-	const char *number = folder + strlen(prefix);
-	bool is_ours = strncmp(folder, prefix, strlen(prefix)) == 0 && number < slash &&
+	const char *directory = memrchr(path, '/', (size_t)(slash - path));
+	directory = directory != NULL ? directory + 1 : path;
+	const char *number = directory + strlen(prefix);
+	bool is_ours = strncmp(directory, prefix, strlen(prefix)) == 0 && number < slash &&
 		       is_made_of(number, (size_t)(slash - number), "0123456789");
 	return is_ours ? slash + 1 : NULL;
 }
 
-/* Opens the folder that `path` has before `name`. */
+/* Opens the directory that `path` has before `name`. */
 static int open_folder(const char *path, const char *name) {
-	char *folder = mw_xstrdup(path);
-	folder[name - path - 1] = '\0';
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	free(folder);
+	char *directory = mw_xstrdup(path);
+	directory[name - path - 1] = '\0';
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	free(directory);
 	return fd;
 }
 
@@ -53,30 +53,30 @@ int mw_open_file(const char *path, int flags) {
 	const char *name = name_in_folder(path);
 	if (name == NULL)
 		return open(path, flags);
-	int folder = open_folder(path, name);
-	if (folder < 0)
+	int directory = open_folder(path, name);
+	if (directory < 0)
 		return -1;
 	/* O_NONBLOCK: opening a named pipe in place of the file must not block.  The flag has no
 	 * effect on files. */
-	int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK);
-	close_folder(folder);
+	int fd = openat(directory, name, flags | O_NOFOLLOW | O_NONBLOCK);
+	close_folder(directory);
 	return fd;
 }
 
 int mw_remove_file(const char *path, dev_t device, ino_t inode) {
 	const char *name = name_in_folder(path);
-	int folder = name != NULL ? open_folder(path, name) : -1;
+	int directory = name != NULL ? open_folder(path, name) : -1;
 	struct stat file;
-	if (folder < 0)
+	if (directory < 0)
 		return -1;
-	int result = fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW);
+	int result = fstatat(directory, name, &file, AT_SYMLINK_NOFOLLOW);
 	if (result == 0 && (file.st_dev != device || file.st_ino != inode)) {
 		errno = ESTALE;
 		result = -1;
 	}
 	if (result == 0)
-		result = unlinkat(folder, name, 0);
-	close_folder(folder);
+		result = unlinkat(directory, name, 0);
+	close_folder(directory);
 	return result;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * open_state_file.h -- opens and removes state files without following links, and tells whether
  * their process runs.
- * Layer: formats/file.  The library keeps state files in folders that belong to their users, for
- * example /dev/shm/mallow-1000/4711.99.  While root reads or removes a file, its user may
- * replace the file or the folder by a link. */
+ * Layer: formats/file.  The library keeps state files in directories that belong to their users,
+ * for example /dev/shm/mallow-1000/4711.99.  While root reads or removes a file, its user may
+ * replace the file or the directory by a link. */
 #ifndef MW_TOOL_FORMATS_FILE_OPEN_STATE_FILE_H
 #define MW_TOOL_FORMATS_FILE_OPEN_STATE_FILE_H
 
@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 /* Opens a file as open(2) does, with O_CLOEXEC and O_NOCTTY. If the path ends like a path of the
- * library ("mallow-<number>/<numbers>"), neither the folder nor the file may be a link (errno is
+ * library ("mallow-<number>/<numbers>"), neither the directory nor the file may be a link (errno is
  * then ELOOP or ENOTDIR), and a pipe does not block. */
 int mw_open_file(const char *path, int flags);
 

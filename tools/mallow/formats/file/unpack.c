@@ -102,8 +102,8 @@ static size_t limit_of(size_t length) {
 static void explain(mw_error_t *error, const char *name, progress_t progress, size_t limit) {
 	if (progress == MORE || progress == DONE)
 		mw_error_set(error,
-			     "%s: unpacks to more than %zu MiB, which no profile of its size does; "
-			     "it is refused",
+			     "%s: unpacks to more than %zu MiB, which no real profile of its size "
+			     "does; mallow does not read it",
 			     name, limit >> 20);
 	else
 		mw_error_set(error, "%s: %s", name,
@@ -120,7 +120,8 @@ char *mw_unpack(const char *name, const char *bytes, size_t length, size_t *unpa
 	stream_t stream;
 	if (!begin(&stream, bytes, length)) {
 		end(&stream);
-		mw_error_set(error, "%s: cannot unpack: no memory", name);
+		mw_error_set(error, "%s: cannot unpack: out of memory; try a smaller profile",
+			     name);
 		return NULL;
 	}
 	char *out = NULL;

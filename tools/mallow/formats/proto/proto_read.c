@@ -107,8 +107,9 @@ typedef struct proto_reader {
 typedef int (*field_fn)(proto_reader_t *r, const mw_wire_field_t *field);
 
 static int damaged(proto_reader_t *r, const char *why) {
-	return mw_error_set(r->error, "%s: is no profile mallow can read, or is damaged: %s",
-			    r->name, why);
+	return mw_error_set(r->error,
+			    "%s: is not a profile that mallow can read, or is damaged: %s", r->name,
+			    why);
 }
 
 /* Index in `extents` of a field; EXTENT_COUNT = the reader skips the field. */
@@ -150,7 +151,7 @@ static int each_field(proto_reader_t *r, unsigned number, unsigned wire_type, fi
 		if (wire_type == MW_WIRE_BYTES && field.length > ENTRY_BYTES_MAX)
 			return damaged(r, "an entry is larger than 1 MiB");
 		if (count++ >= MW_READ_ENTRIES_MAX)
-			return damaged(r, "it has more entries than any profile");
+			return damaged(r, "it has more entries than any profile has");
 		if (take(r, &field) != 0)
 			return -1;
 	}
@@ -198,7 +199,7 @@ static int take_type(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__ValueType *type =
 		mallow__pprof__value_type__unpack(NULL, field->length, field->bytes);
 	if (type == NULL)
-		return damaged(r, "a sample type");
+		return damaged(r, "a sample type is malformed");
 	mw_profile_t *p = r->profile;
 	mw_string_t name = string_at(r, type->type), unit = string_at(r, type->unit);
 	mallow__pprof__value_type__free_unpacked(type, NULL);
@@ -212,7 +213,7 @@ static int take_mapping(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__Mapping *from =
 		mallow__pprof__mapping__unpack(NULL, field->length, field->bytes);
 	if (from == NULL)
-		return damaged(r, "a mapping");
+		return damaged(r, "a mapping is malformed");
 	mw_mapping_t mapping = {
 		.start = from->memory_start,
 		.limit = from->memory_limit,
@@ -233,7 +234,7 @@ static int take_function(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__Function *from =
 		mallow__pprof__function__unpack(NULL, field->length, field->bytes);
 	if (from == NULL)
-		return damaged(r, "a function");
+		return damaged(r, "a function is malformed");
 	mw_function_t function = {
 		.name = string_at(r, from->name),
 		.system_name = string_at(r, from->system_name),
@@ -264,7 +265,7 @@ static int take_location(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__Location *from =
 		mallow__pprof__location__unpack(NULL, field->length, field->bytes);
 	if (from == NULL)
-		return damaged(r, "a location");
+		return damaged(r, "a location is malformed");
 	uint32_t mapping = from->mapping_id != 0 ? find_id(&r->mappings, from->mapping_id) : 0;
 	uint32_t location = mw_profile_append_location(r->profile, mapping, from->address, false);
 	r->profile->locations[location].is_folded = from->is_folded;
@@ -280,7 +281,7 @@ static int add_frame(proto_reader_t *r, uint64_t id) {
 		return damaged(r, "a stack is deeper than 32768 frames");
 	uint32_t location = find_id(&r->locations, id);
 	if (location == 0)
-		return damaged(r, "a sample names a location that is not there");
+		return damaged(r, "a sample names a location that does not exist");
 	r->frames = mw_grow(r->frames, &r->frame_capacity, r->frame_count + 1, sizeof(uint32_t));
 	r->frames[r->frame_count++] = location;
 	return 0;
@@ -288,7 +289,7 @@ static int add_frame(proto_reader_t *r, uint64_t id) {
 
 static int add_value(proto_reader_t *r, uint64_t value) {
 	if (r->value_count == r->profile->type_count)
-		return damaged(r, "a sample has not one value for each sample type");
+		return damaged(r, "a sample does not have one value for each sample type");
 	r->values[r->value_count++] = (int64_t)value;
 	return 0;
 }
@@ -299,12 +300,12 @@ static inline int add_numbers(proto_reader_t *r, const mw_wire_field_t *field,
 	if (field->type == MW_WIRE_VARINT)
 		return add(r, field->value);
 	if (field->type != MW_WIRE_BYTES)
-		return damaged(r, "a list of numbers");
+		return damaged(r, "a list of numbers is malformed");
 	const unsigned char *at = field->bytes, *end = field->bytes + field->length;
 	while (at < end) {
 		uint64_t number;
 		if (!mw_wire_varint(&at, end, &number))
-			return damaged(r, "a list of numbers");
+			return damaged(r, "a list of numbers is malformed");
 		if (add(r, number) != 0)
 			return -1;
 	}
@@ -314,12 +315,12 @@ static inline int add_numbers(proto_reader_t *r, const mw_wire_field_t *field,
 static int add_label(proto_reader_t *r, const mw_wire_field_t *field) {
 	mw_label_t label = {0};
 	if (field->type != MW_WIRE_BYTES)
-		return damaged(r, "a label");
+		return damaged(r, "a label is malformed");
 	const unsigned char *at = field->bytes, *end = field->bytes + field->length;
 	while (at < end) {
 		mw_wire_field_t part;
 		if (!mw_wire_next(&at, end, &part))
-			return damaged(r, "a label");
+			return damaged(r, "a label is malformed");
 		int64_t value = (int64_t)part.value;
 		if (part.type != MW_WIRE_VARINT)
 			continue;
@@ -361,7 +362,7 @@ static int take_sample(proto_reader_t *r, const mw_wire_field_t *field) {
 			return -1;
 	}
 	if (r->value_count != r->profile->type_count)
-		return damaged(r, "a sample has not one value for each sample type");
+		return damaged(r, "a sample does not have one value for each sample type");
 	mw_profile_add_sample(r->profile, r->frames, r->frame_count, r->values, r->labels,
 			      r->label_count);
 	return 0;
@@ -396,7 +397,7 @@ static int take_period_type(proto_reader_t *r, const mw_wire_field_t *field) {
 	Mallow__Pprof__ValueType *type =
 		mallow__pprof__value_type__unpack(NULL, field->length, field->bytes);
 	if (type == NULL)
-		return damaged(r, "the period's type");
+		return damaged(r, "the type of the period is malformed");
 	r->profile->period_type.type = string_at(r, type->type);
 	r->profile->period_type.unit = string_at(r, type->unit);
 	mallow__pprof__value_type__free_unpacked(type, NULL);

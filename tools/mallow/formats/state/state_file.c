@@ -234,20 +234,19 @@ static int read_header(const source_t *s) {
 	if (!S_ISREG(file.st_mode))
 		return mw_error_set(s->error, "%s: is not a regular file", s->name);
 	if (file.st_size < (off_t)MW_STATE_PAGE_BYTES)
-		return mw_error_set(
-			s->error,
-			"%s: is no state file of mallow: it has %lld bytes and would have 4096 or "
-			"more",
-			s->name, (long long)file.st_size);
+		return mw_error_set(s->error,
+				    "%s: is not a state file of mallow: it has %lld bytes, and a "
+				    "state file has at least 4096",
+				    s->name, (long long)file.st_size);
 	if (read_exactly(s, header, 0, sizeof(*header)) != 0)
 		return -1;
 	if (is_blank(header->magic, sizeof(header->magic)))
 		return mw_error_set(s->error,
-				    "%s: nothing was written to it: its process is just making it, "
-				    "or ended right after",
+				    "%s: is empty: its process has just created it, or ended right "
+				    "after it created it",
 				    s->name);
 	if (!mw_state_file_is_magic(header->magic, sizeof(header->magic)))
-		return mw_error_set(s->error, "%s: is no state file of mallow", s->name);
+		return mw_error_set(s->error, "%s: is not a state file of mallow", s->name);
 	if (header->layout_version != MW_STATE_VERSION)
 		return mw_error_set(
 			s->error,

@@ -46,7 +46,7 @@ static int take_trace(log_reader_t *r, const json_t *trace) {
 						: (uint64_t)json_integer_value(entry);
 		if (text != NULL ? end == text || *end != '\0' || errno != 0
 				 : !json_is_integer(entry))
-			return damaged(r, "an address of a stack is no number");
+			return damaged(r, "an address of a stack is not a number");
 		if (mw_lines_add_frame(&r->lines, address, false) != 0)
 			return -1;
 	}
@@ -85,7 +85,7 @@ static int read_log(log_reader_t *r) {
 		const json_t *number = json_object_get(entry, "alloc_trace");
 		const json_t *trace = json_array_get(traces, (size_t)json_integer_value(number));
 		if (!json_is_integer(number) || !json_is_array(trace))
-			return damaged(r, "an allocation's stack is not there");
+			return damaged(r, "an allocation names a stack that does not exist");
 		json_int_t size = json_integer_value(json_object_get(entry, "usize"));
 		if (take_trace(r, trace) != 0 || add_object(r, size, false) != 0)
 			return -1;
@@ -120,7 +120,7 @@ int mw_read_allocation_log(mw_profile_t *p, const char *name, const char *bytes,
 	json_error_t why;
 	r.root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &why);
 	if (r.root == NULL)
-		return mw_error_set(error, "%s:%d: is no JSON: %s", name, why.line, why.text);
+		return mw_error_set(error, "%s:%d: is not JSON: %s", name, why.line, why.text);
 	mw_profile_add_heap_types(p);
 	bool is_log = json_is_object(json_object_get(r.root, "info"));
 	int result = is_log ? read_log(&r) : read_recent(&r);

@@ -26,11 +26,11 @@ bool mw_is_contention(const char *bytes, size_t length) {
 static int take_setting(contention_t *c, const char *line) {
 	const char *equals = strchr(line, '=');
 	if (equals == NULL || equals >= c->lines.at)
-		return mw_lines_damaged(&c->lines, "this is no line of a contention profile");
+		return mw_lines_damaged(&c->lines, "this is not a line of a contention profile");
 	int64_t value;
 	const char *at = equals + 1;
 	if (!mw_take_number(&at, &value))
-		return mw_lines_damaged(&c->lines, "the value is no number");
+		return mw_lines_damaged(&c->lines, "the value is not a number");
 	if (mw_starts_with(line, "cycles/second"))
 		c->cycles_a_second = value;
 	else if (mw_starts_with(line, "sampling period"))
@@ -48,13 +48,13 @@ static int take_stack_line(contention_t *c, const char *line) {
 	int64_t delay, count;
 	if (!mw_take_number(&line, &delay) || !mw_take_number(&line, &count) ||
 	    !mw_take_char(&line, '@'))
-		return mw_lines_damaged(&c->lines, "this is no line of a contention profile");
+		return mw_lines_damaged(&c->lines, "this is not a line of a contention profile");
 	if (c->cycles_a_second <= 0 || c->period <= 0)
 		return mw_lines_damaged(
 			&c->lines, "\"cycles/second\" and \"sampling period\" must be above 0");
 	mw_profile_t *p = c->lines.profile;
 	if (p->sample_count == MW_READ_ENTRIES_MAX)
-		return mw_lines_damaged(&c->lines, "it has more stacks than any profile");
+		return mw_lines_damaged(&c->lines, "it has more stacks than any profile has");
 	if (mw_lines_take_stack(&c->lines, line) != 0)
 		return -1;
 	double seconds = (double)delay / (double)c->cycles_a_second;

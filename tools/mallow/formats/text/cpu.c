@@ -82,7 +82,7 @@ static int take_record(mw_lines_t *r, const words_t *w, size_t at) {
 	int64_t time_ns;
 	if (count > INT64_MAX ||
 	    __builtin_mul_overflow((int64_t)count, r->profile->period, &time_ns))
-		return damaged(r, "a stack has more samples than there can be");
+		return damaged(r, "a stack has an impossible number of samples");
 	r->frame_count = 0;
 	for (size_t i = 0; i < depth; i++)
 		if (!(i == 1 && repeats_leaf(w, at + 2, depth)) &&

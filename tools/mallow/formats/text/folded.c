@@ -62,9 +62,9 @@ static int take_line(folded_t *f, const char *line, const char *end) {
 	const char *stack_end;
 	int64_t value;
 	if (!split(line, end, &stack_end, &value))
-		return mw_lines_damaged(r, "this is no stack with a number behind it");
+		return mw_lines_damaged(r, "this is not a stack followed by a number");
 	if (r->profile->sample_count == MW_READ_ENTRIES_MAX)
-		return mw_lines_damaged(r, "it has more stacks than any profile");
+		return mw_lines_damaged(r, "it has more stacks than any profile has");
 	r->frame_count = 0;
 	/* Goes from the leaf, which is the last name on the line, to the outermost function. */
 	for (const char *at = stack_end; at > line;) {

@@ -24,9 +24,9 @@ bool mw_is_go_count(const char *bytes, size_t length) {
 static int take_stack_line(mw_lines_t *r, const char *line) {
 	int64_t count;
 	if (!mw_take_number(&line, &count) || !mw_take_char(&line, '@'))
-		return mw_lines_damaged(r, "this is no stack with a count");
+		return mw_lines_damaged(r, "this is not a count followed by a stack");
 	if (r->profile->sample_count == MW_READ_ENTRIES_MAX)
-		return mw_lines_damaged(r, "it has more stacks than any profile");
+		return mw_lines_damaged(r, "it has more stacks than any profile has");
 	if (mw_lines_take_stack(r, line) != 0)
 		return -1;
 	mw_profile_add_sample(r->profile, r->frames, r->frame_count, &count, NULL, 0);

@@ -166,7 +166,7 @@ static mw_label_t size_label(text_reader_t *r, const counts_t *c) {
 
 static int add_stack(text_reader_t *r, counts_t c) {
 	if (r->lines.profile->sample_count + r->share_count >= MW_READ_ENTRIES_MAX)
-		return mw_lines_damaged(&r->lines, "it has more stacks than any profile");
+		return mw_lines_damaged(&r->lines, "it has more stacks than any profile has");
 	if (r->lines.frame_count > 0)
 		drop_allocator_frames(r);
 	const counts_t whole = c;
@@ -205,7 +205,7 @@ static int take_thread(text_reader_t *r, const char *line, bool in_stack) {
 	line++;
 	if (!mw_take_number(&line, &share.id) || !mw_take_char(&line, ':') ||
 	    !take_counts(&line, &share.counts))
-		return mw_lines_damaged(&r->lines, "these are no counts");
+		return mw_lines_damaged(&r->lines, "these are not counts of objects and bytes");
 	if (in_stack) {
 		r->shares = mw_grow(r->shares, &r->share_capacity, r->share_count + 1,
 				    sizeof(*r->shares));
@@ -257,7 +257,8 @@ static int read_jemalloc(text_reader_t *r) {
 		} else if (mw_starts_with(line, "t*:")) {
 			line += 3;
 			if (!take_counts(&line, &counts))
-				return mw_lines_damaged(&r->lines, "these are no counts");
+				return mw_lines_damaged(
+					&r->lines, "these are not counts of objects and bytes");
 			if (!in_stack && !has_total)
 				add_types(r, &counts);
 			has_total = true;
@@ -266,7 +267,8 @@ static int read_jemalloc(text_reader_t *r) {
 			if (take_thread(r, line, in_stack) != 0)
 				return -1;
 		} else if (*line != '\n' && *line != '\0') {
-			return mw_lines_damaged(&r->lines, "this is no line of a heap_v2 profile");
+			return mw_lines_damaged(&r->lines,
+						"this is not a line of a heap_v2 profile");
 		}
 	}
 	if (!has_total)
@@ -283,7 +285,8 @@ static int take_kind(text_reader_t *r, const char *at) {
 	bool sampled = at[length] == '/';
 	int64_t mean_bytes = 0;
 	if (sampled && !mw_take_number(&number, &mean_bytes))
-		return mw_lines_damaged(&r->lines, "the mean bytes between samples are no number");
+		return mw_lines_damaged(&r->lines,
+					"the mean bytes between samples are not a number");
 	bool halve = sampled && length == 4 && mw_starts_with(at, "heap");
 	r->lines.profile->period = mean_bytes;
 	r->mean_bytes = halve ? (double)mean_bytes / 2 : (double)mean_bytes;
@@ -309,7 +312,7 @@ static int read_gperftools(text_reader_t *r) {
 		if (*line == '#' || *line == '\n' || *line == '\0')
 			continue;
 		if (!take_counts(&line, &counts) || !mw_take_char(&line, '@'))
-			return mw_lines_damaged(&r->lines, "this is no line of a heap profile");
+			return mw_lines_damaged(&r->lines, "this is not a line of a heap profile");
 		if (mw_lines_take_stack(&r->lines, line) != 0 || add_stack(r, counts) != 0)
 			return -1;
 	}

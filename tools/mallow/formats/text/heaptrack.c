@@ -68,9 +68,9 @@ static int take_string(heaptrack_t *h, const char *at) {
 	uint64_t length;
 	mw_lines_t *r = &h->lines;
 	if (!take_hex(&at, &length) || *at != ' ' || length > (uint64_t)(r->end - at - 1))
-		return mw_lines_damaged(r, "this is no string");
+		return mw_lines_damaged(r, "this is not a string");
 	if (h->string_count > MW_READ_ENTRIES_MAX)
-		return mw_lines_damaged(r, "it has more strings than any profile");
+		return mw_lines_damaged(r, "it has more strings than any profile has");
 	/* A newline inside the text does not end the line. */
 	r->at = at + 1 + length + (at + 1 + length < r->end);
 	if (h->is_second)
@@ -98,13 +98,13 @@ static int take_place(heaptrack_t *h, const char *at) {
 	mw_line_t lines[INLINED_MAX];
 	size_t count = 0;
 	if (!take_hex(&at, &address) || !take_index(&at, h->string_count, &module))
-		return mw_lines_damaged(r, "this is no place in the code");
+		return mw_lines_damaged(r, "this is not a code address");
 	while (*at == ' ' && count < INLINED_MAX) {
 		file = line = 0;
 		if (!take_index(&at, h->string_count, &function) ||
 		    (*at == ' ' &&
 		     (!take_index(&at, h->string_count, &file) || !take_hex(&at, &line))))
-			return mw_lines_damaged(r, "this is no place in the code");
+			return mw_lines_damaged(r, "this is not a code address");
 		mw_string_t name = string_at(h, function);
 		lines[count++] = (mw_line_t){
 			.function = add_function(
@@ -117,7 +117,7 @@ static int take_place(heaptrack_t *h, const char *at) {
 			(mw_line_t){.function = add_function(
 					    h, mw_lines_module_name(p, string_at(h, module)), 0)};
 	if (h->place_count == MW_READ_ENTRIES_MAX)
-		return mw_lines_damaged(r, "it has more places than any profile");
+		return mw_lines_damaged(r, "it has more code addresses than any profile has");
 	mw_mapping_t mapping = {.path = string_at(h, module), .has_functions = true};
 	uint32_t number = module != 0 ? mw_profile_add_mapping(p, &mapping) : 0;
 	uint32_t location = mw_profile_append_location(p, number, address, false);
@@ -132,7 +132,7 @@ static int take_trace(heaptrack_t *h, const char *at) {
 	uint64_t place, parent;
 	if (!take_index(&at, h->place_count, &place) || place == 0 ||
 	    !take_index(&at, h->trace_count, &parent) || h->trace_count == MW_READ_ENTRIES_MAX)
-		return mw_lines_damaged(&h->lines, "this is no stack");
+		return mw_lines_damaged(&h->lines, "this is not a stack");
 	h->traces = mw_grow(h->traces, &h->trace_capacity, h->trace_count + 1, sizeof(trace_t));
 	h->traces[h->trace_count++] =
 		(trace_t){.location = h->places[place - 1], .parent = (uint32_t)parent};
@@ -144,7 +144,7 @@ static int take_allocation(heaptrack_t *h, const char *at) {
 	uint64_t bytes, trace;
 	if (!take_hex(&at, &bytes) || !take_index(&at, h->trace_count, &trace) || trace == 0 ||
 	    bytes > INT64_MAX / 4 || h->allocation_count == MW_READ_ENTRIES_MAX)
-		return mw_lines_damaged(&h->lines, "this is no allocation");
+		return mw_lines_damaged(&h->lines, "this is not an allocation");
 	h->allocations = mw_grow(h->allocations, &h->allocation_capacity, h->allocation_count + 1,
 				 sizeof(allocation_t));
 	h->allocations[h->allocation_count++] = (allocation_t){(int64_t)bytes, (uint32_t)trace};
@@ -181,7 +181,7 @@ static int take_event(heaptrack_t *h, const char *line) {
 	uint64_t index;
 	const char *at = line + 1;
 	if (!take_hex(&at, &index) || index >= h->allocation_count)
-		return mw_lines_damaged(&h->lines, "this allocation was not described");
+		return mw_lines_damaged(&h->lines, "no earlier line describes this allocation");
 	h->event++;
 	if (!h->is_second || h->event <= h->peak_event)
 		count(h, &h->allocations[index], *line == '+' ? 1 : -1);
@@ -240,8 +240,8 @@ static int take_version(heaptrack_t *h) {
 	uint64_t version, format = 0;
 	if (!take_hex(&at, &version) || !take_hex(&at, &format) || format < 2)
 		return mw_error_set(h->lines.error,
-				    "%s: heaptrack's format %llu is not known; record anew with "
-				    "heaptrack 1.1 or later",
+				    "%s: mallow does not read heaptrack's format version %llu; "
+				    "record again with heaptrack 1.1 or later",
 				    h->lines.name, (unsigned long long)format);
 	return 0;
 }

@@ -75,7 +75,7 @@ int mw_lines_take_stack(mw_lines_t *r, const char *at) {
 		errno = 0;
 		uint64_t address = strtoull(at, &end, 16);
 		if (end == at || errno != 0 || *at == '-' || *at == '+')
-			return mw_lines_damaged(r, "an address of a stack is no number");
+			return mw_lines_damaged(r, "an address of a stack is not a number");
 		at = end;
 		if (mw_lines_add_frame(r, address, false) != 0)
 			return -1;

@@ -87,10 +87,10 @@ static int take_node(massif_t *m, const char *line, size_t depth, int64_t *calle
 	mw_lines_t *r = &m->lines;
 	const char *at = line + strspn(line, " ");
 	if ((size_t)(at - line) != depth || *at != 'n')
-		return mw_lines_damaged(r, "this is no part of a tree");
+		return mw_lines_damaged(r, "this is not a line of a tree");
 	at++;
 	if (!mw_take_number(&at, callers) || !mw_take_char(&at, ':') || !mw_take_number(&at, bytes))
-		return mw_lines_damaged(r, "this is no part of a tree");
+		return mw_lines_damaged(r, "this is not a line of a tree");
 	const char *end = r->at;
 	while (end > at && (end[-1] == '\n' || end[-1] == '\r'))
 		end--;
@@ -174,8 +174,8 @@ int mw_read_massif(mw_profile_t *p, const char *name, const char *bytes, size_t 
 	int result = 0;
 	if (m.trees[LIVE] == NULL)
 		result = mw_error_set(error,
-				      "%s: no snapshot of massif's in it has a tree; run it "
-				      "with --detailed-freq=1",
+				      "%s: none of massif's snapshots in this file has a tree of "
+				      "functions; run massif with --detailed-freq=1",
 				      name);
 	for (int which = 0; which < SUMS && result == 0; which++)
 		if (m.trees[which] != NULL)

@@ -45,9 +45,9 @@ static int take_symbol(mw_lines_t *r, symbols_t *s, const char *line) {
 	errno = 0;
 	symbol_t symbol = {.address = strtoull(line, &at, 16)};
 	if (at == line || errno != 0)
-		return mw_lines_damaged(r, "this is no address with a name behind it");
+		return mw_lines_damaged(r, "this is not an address followed by a name");
 	if (s->count == MW_READ_ENTRIES_MAX)
-		return mw_lines_damaged(r, "it has more symbols than any profile");
+		return mw_lines_damaged(r, "it has more symbols than any profile has");
 	symbol.name = mw_skip_blanks(at);
 	symbol.length = strcspn(symbol.name, "\r\n");
 	if (find_symbol(s, symbol.address) != NULL)

@@ -124,7 +124,7 @@ int mw_launch(char **argv, const mw_launch_tick_t *tick, mw_launch_t *out, mw_er
 	int report[2];
 	*out = (mw_launch_t){0};
 	if (pipe2(report, O_CLOEXEC) != 0)
-		return mw_error_set(error, "%s: cannot be started: %s", argv[0], strerror(errno));
+		return mw_error_set(error, "%s: cannot start: %s", argv[0], strerror(errno));
 	signal_state_t before;
 	install_signals(&before);
 	uint64_t started_ns = monotonic_ns();
@@ -149,8 +149,7 @@ int mw_launch(char **argv, const mw_launch_tick_t *tick, mw_launch_t *out, mw_er
 	close(report[0]);
 	restore_signals(&before);
 	if (pid < 0)
-		return mw_error_set(error, "%s: cannot be started: %s", argv[0],
-				    strerror(fork_errno));
+		return mw_error_set(error, "%s: cannot start: %s", argv[0], strerror(fork_errno));
 	return 0;
 }
 

@@ -170,10 +170,10 @@ void mw_process_file(int pid, const char *path, char *found, size_t capacity) {
 	} else if (elsewhere) {
 		snprintf(found, capacity, "/proc/%d/cwd/%s", pid, path);
 	} else {
-		char link[64], folder[PATH_MAX];
+		char link[64], directory[PATH_MAX];
 		snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
-		ssize_t length = path[0] == '/' ? -1 : readlink(link, folder, sizeof(folder));
-		snprintf(found, capacity, "%.*s%s%s", length > 0 ? (int)length : 0, folder,
+		ssize_t length = path[0] == '/' ? -1 : readlink(link, directory, sizeof(directory));
+		snprintf(found, capacity, "%.*s%s%s", length > 0 ? (int)length : 0, directory,
 			 length > 0 ? "/" : "", path);
 	}
 }

@@ -68,7 +68,8 @@ static const char *look_at_elf(int fd, const Elf64_Ehdr *header) {
 	if (!read_loader_name(fd, header, loader, sizeof(loader)))
 		return NULL;
 	if (loader[0] == '\0')
-		return "it is statically linked, so that nothing can be preloaded";
+		return "it is statically linked, and the loader preloads nothing into static "
+		       "programs";
 	if (strstr(loader, "ld-musl"))
 		return "it uses musl, and this libmallow.so was built for glibc";
 	return NULL;
@@ -101,9 +102,9 @@ static const char *look_at_file(int fd, const char *path, char *interpreter, siz
 	bool other_user = info.st_mode & S_ISUID && info.st_uid != geteuid();
 	bool other_group = info.st_mode & S_ISGID && info.st_gid != getegid();
 	if (other_user || other_group)
-		return "it is set-uid or set-gid, so that the loader ignores LD_PRELOAD";
+		return "it is set-uid or set-gid, so the loader ignores LD_PRELOAD";
 	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-		return "it has file capabilities, so that the loader ignores LD_PRELOAD";
+		return "it has file capabilities, so the loader ignores LD_PRELOAD";
 	if (memcmp(head.elf.e_ident, ELFMAG, SELFMAG) != 0)
 		return NULL;
 	return look_at_elf(fd, &head.elf);

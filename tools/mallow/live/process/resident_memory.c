@@ -49,7 +49,7 @@ const char *mw_memory_name(mw_memory_use_t use) {
 
 const char *mw_memory_text(mw_memory_use_t use) {
 	static const char *const texts[MW_MEMORY_USES] = {
-		"blocks in use, as asked for",
+		"blocks in use, as requested",
 		"rounding of their sizes",
 		"free blocks beside them in pages",
 		"free, kept for reuse",

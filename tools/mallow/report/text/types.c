@@ -23,7 +23,7 @@ int mw_report_find_type(const mw_profile_t *p, const char *name, size_t *type, m
 		length +=
 			(size_t)snprintf(have + length, sizeof(have) - length, "%s%s",
 					 i > 0 ? ", " : "", mw_profile_string(p, p->types[i].type));
-	return mw_error_set(error, "no sample type '%s' in this profile; it has %s", name, have);
+	return mw_error_set(error, "this profile has no sample type '%s'; it has %s", name, have);
 }
 
 bool mw_report_is_empty(const mw_profile_t *p, size_t type) {

@@ -51,7 +51,7 @@ static int start_decoder(mw_code_t *c, mw_syntax_t syntax, mw_error_t *error) {
 			cs_open(machines[i].arch, machines[i].mode, &c->decoder) == CS_ERR_OK;
 	if (!c->has_decoder)
 		return mw_error_set(error,
-				    "its code is for machine %u, which cannot be decoded; allowed: "
+				    "mallow cannot decode code for ELF machine %u; allowed: "
 				    "x86-64, i386, aarch64",
 				    c->machine);
 	cs_option(c->decoder, CS_OPT_DETAIL, CS_OPT_ON);
@@ -218,8 +218,8 @@ int mw_code_read(mw_code_t *c, const mw_code_range_t *range, mw_instruction_t **
 	*count = 0;
 	if (bytes == NULL)
 		return mw_error_set(error,
-				    "%.200s: the file has no code for it; give the file that "
-				    "was run with --binary-path",
+				    "%.200s: the file holds no code of this function; give the "
+				    "file that ran, with --binary-path=PATH",
 				    range->name);
 	if (length > range->end - range->start)
 		length = (size_t)(range->end - range->start);

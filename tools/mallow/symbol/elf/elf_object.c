@@ -23,7 +23,7 @@
 
 struct mw_object {
 	Dwfl_Callbacks callbacks;
-	/* Folders with debug files.  NULL: libdwfl's usual places: beside the file, in .debug/,
+	/* Directories with debug files.  NULL: libdwfl's usual places: beside the file, in .debug/,
 	 * and below /usr/lib/debug, also by build-id. */
 	char *debug_path;
 	char *sysroot; /* NULL = none */
@@ -72,7 +72,8 @@ static int open_candidate(const char *path, const char *build_id, mw_error_t *er
 				    strerror(errno));
 	if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
 		close(fd);
-		return mw_error_set(error, "%s: is not a regular file; it is not used", path);
+		return mw_error_set(error, "%s: is not a regular file; its symbols are not used",
+				    path);
 	}
 	char have[MW_BUILD_ID_BYTES];
 	read_build_id(fd, have, sizeof(have));
@@ -97,8 +98,8 @@ typedef struct search {
 	bool is_from_server;
 } search_t;
 
-/* Tries the folders that the user named: by build-id, by the file's name, and by its whole path
- * below each folder. */
+/* Tries the directories that the user named: by build-id, by the file's name, and by its whole path
+ * below each directory. */
 static int try_directories(search_t *s, const char *directories) {
 	const char *slash = strrchr(s->recorded, '/');
 	const char *name = slash != NULL ? slash + 1 : s->recorded;
@@ -140,7 +141,7 @@ static int try_debug_file(search_t *s, const char *root) {
 	return open_candidate(s->path, s->build_id, NULL);
 }
 
-/* Tries in this order: the user's folders, the file as the process sees it, the recorded path,
+/* Tries in this order: the user's directories, the file as the process sees it, the recorded path,
  * the debug file.  The error is that of the recorded path. */
 static int open_file(search_t *s, mw_error_t *error) {
 	const char *root = s->options->sysroot != NULL ? s->options->sysroot : "";

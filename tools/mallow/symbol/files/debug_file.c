@@ -10,14 +10,14 @@
 
 #include "symbol/files/debuginfod.h"
 
-/* True if a file exists: `root`, `length` bytes of `folder`, `below`, then the link's name, or
+/* True if a file exists: `root`, `length` bytes of `directory`, `below`, then the link's name, or
  * `name`.debug if there is no link. */
-static bool is_there(const char *root, const char *folder, size_t length, const char *below,
+static bool is_there(const char *root, const char *directory, size_t length, const char *below,
 		     const char *name, bool is_link) {
 	char path[8192];
 	for (int suffix = 0; suffix < 2; suffix++) {
-		int used = snprintf(path, sizeof(path), "%s%.*s%s%s%s", root, (int)length, folder,
-				    below, name, suffix == 1 ? ".debug" : "");
+		int used = snprintf(path, sizeof(path), "%s%.*s%s%s%s", root, (int)length,
+				    directory, below, name, suffix == 1 ? ".debug" : "");
 		bool is_itself = root[0] == '\0' && below[1] == '\0' && !is_link && suffix == 0;
 		if (!is_itself && used > 0 && (size_t)used < sizeof(path) &&
 		    access(path, F_OK) == 0)
@@ -27,7 +27,7 @@ static bool is_there(const char *root, const char *folder, size_t length, const 
 }
 
 /* True if libdwfl may find a debug file beside a file, or below usr/lib/debug of `root`, where
- * it removes leading parts of the file's folder one by one. libdwfl opens and checks a file
+ * it removes leading parts of the file's directory one by one. libdwfl opens and checks a file
  * itself. */
 static bool may_be_beside(const char *file, const char *link, const char *root) {
 	char debug[4096];

@@ -15,16 +15,16 @@ typedef struct mw_symbolize_options {
 	/* A live process.  Files that cannot be found by path here (containers, deleted files)
 	 * are read from its /proc/<pid>/root and map_files; 0 = none. */
 	uint32_t pid;
-	/* Folders with binaries, separated by ':'; NULL = none. */
+	/* Directories with binaries, separated by ':'; NULL = none. */
 	const char *binary_path;
-	/* Root folder of the profiled system; NULL = this system. */
+	/* Root directory of the profiled system; NULL = this system. */
 	const char *sysroot;
 	/* Asks the servers in $DEBUGINFOD_URLS for files that are not found. */
 	bool debuginfod;
 	/* The note on files without symbols names the packages to install, which takes a tenth
 	 * of a second. */
 	bool names_packages;
-	/* Folder that keeps symbols between runs (mw_cache_directory()); NULL = none. */
+	/* Directory that keeps symbols between runs (mw_cache_directory()); NULL = none. */
 	const char *cache_directory;
 	/* Called once for each module that cannot be used, with one line of text; may be NULL. */
 	void (*note)(void *context, const char *text);

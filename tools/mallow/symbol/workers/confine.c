@@ -76,7 +76,8 @@ int mw_confine(mw_confined_work_t *work, const void *context, const char *what, 
 	int ends[2], status = 0;
 	char text[sizeof(error->text)];
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return mw_error_set(error, "%s: %s; close something", what, strerror(errno));
+		return mw_error_set(error, "%s: cannot make a pipe: %s; raise ulimit -n", what,
+				    strerror(errno));
 	fflush(NULL); /* otherwise both processes would write the buffered output */
 	pid_t worker = fork();
 	if (worker == 0) {
@@ -86,7 +87,8 @@ int mw_confine(mw_confined_work_t *work, const void *context, const char *what, 
 	close(ends[1]);
 	if (worker < 0) {
 		close(ends[0]);
-		return mw_error_set(error, "%s: %s; end some processes", what, strerror(errno));
+		return mw_error_set(error, "%s: cannot start a process: %s; end some processes",
+				    what, strerror(errno));
 	}
 	pass_on(ends[0], out, text, sizeof(text));
 	close(ends[0]);
@@ -97,7 +99,7 @@ int mw_confine(mw_confined_work_t *work, const void *context, const char *what, 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
 		return mw_error_set(error, "%s", text);
 	return mw_error_set(error,
-			    "%s: a file of the program is damaged, or takes more than 4 GiB to "
-			    "read; choose functions of another",
+			    "%s: a file of the program is damaged, or needs more than 4 GiB to "
+			    "read; choose functions of another file",
 			    what);
 }

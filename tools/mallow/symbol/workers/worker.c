@@ -145,7 +145,8 @@ static int open_object(task_t *t) {
 	if (t->object != NULL && !t->mapping->bias_known &&
 	    !mw_object_bias(t->object, t->mapping, &t->bias)) {
 		mw_error_set(&error,
-			     "%.400s: has no segment where the profile has code of it; not used",
+			     "%.400s: has no segment at the addresses that the profile has of it; "
+			     "its symbols are not used",
 			     mw_profile_string(t->profile, t->mapping->path));
 		mw_object_close(t->object);
 		t->object = NULL;

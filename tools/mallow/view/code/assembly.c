@@ -185,8 +185,8 @@ static int find_and_read(search_t *s, mw_error_t *error) {
 	}
 	if (found->count == 0)
 		return mw_error_set(error,
-				    "no function in this profile matches '%s'; 'mallow top' shows "
-				    "what there is",
+				    "no function in this profile matches '%s'; 'mallow top' lists "
+				    "the functions",
 				    s->view->pattern);
 	for (size_t i = 0; i < found->count; i++) {
 		if (read_rows(&found->functions[i], error) != 0)
@@ -211,7 +211,8 @@ int mw_assemblies_make(const mw_view_t *v, mw_assembly_of_t of, mw_assemblies_t 
 	if (mw_pattern_make(v->name, v->pattern, &s.pattern, error) != 0)
 		return -1;
 	if (s.pattern == NULL)
-		return mw_error_set(error, "%s: the pattern is empty; '.' matches all", v->name);
+		return mw_error_set(error, "%s: the pattern is empty; '.' matches every function",
+				    v->name);
 	s.address = address_of(v->pattern);
 	s.is_failed = mw_xcalloc(p->mapping_count, sizeof(bool));
 	out->codes = mw_xcalloc(p->mapping_count, sizeof(mw_code_t *));

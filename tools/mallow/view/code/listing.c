@@ -134,8 +134,8 @@ int mw_listing_make(const mw_view_t *v, mw_listing_t *listing, mw_error_t *error
 		return 0;
 	mw_listing_release(listing);
 	return mw_error_set(error,
-			    "no function with known lines matches '%s'; 'mallow top --lines' shows "
-			    "those there are",
+			    "no function with known source lines matches '%s'; 'mallow top "
+			    "--lines' lists the known ones",
 			    v->pattern);
 }
 

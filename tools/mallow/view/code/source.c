@@ -27,7 +27,7 @@ static bool is_below(int fd, const char *roots) {
 		if (realpath(root, real) == NULL)
 			continue;
 		size_t real_length = strlen(real);
-		/* Only the root folder ends with a slash. */
+		/* Only the root directory ends with a slash. */
 		real_length -= real[real_length - 1] == '/';
 		if (strncmp(path, real, real_length) == 0 && path[real_length] == '/')
 			return true;
@@ -56,7 +56,8 @@ static FILE *open_allowed(const char *path, const char *roots, const char **why)
 	return NULL;
 }
 
-/* Tries the file's path below a folder: the whole path, then without its first parts one by one. */
+/* Tries the file's path below a directory: the whole path, then without its first parts one by
+ * one. */
 static FILE *open_below(const char *root, size_t root_length, const char *file, const char *roots,
 			const char **why) {
 	FILE *source = NULL;

@@ -15,7 +15,7 @@
 /* A function that contains an instruction.  Functions that the instruction was inlined into have
  * a place each. */
 typedef struct place {
-	const char *name, *file; /* demangled name; file name without folders */
+	const char *name, *file; /* demangled name; file name without directories */
 	int64_t line;
 	const mw_assembly_row_t *row;
 	size_t innermost; /* index of the instruction's first place */

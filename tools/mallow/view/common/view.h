@@ -40,7 +40,7 @@ typedef struct mw_view {
 	const char *thread;
 	const mw_symbolize_options_t *symbols; /* for disasm: where the program's files are */
 	mw_syntax_t syntax;                    /* for disasm: syntax of the instructions */
-	const char *source_path;               /* for list: folders separated by ':'; may be NULL */
+	const char *source_path;               /* for list: directories between colons, or NULL */
 	int columns; /* width of the terminal; 0 = names are not shortened */
 	bool json;
 	bool svg;       /* for flame: writes a picture instead of a page */

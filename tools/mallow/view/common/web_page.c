@@ -43,7 +43,7 @@ static const char *find_mark(mw_web_page_t page) {
 int mw_web_page_begin(mw_web_page_t page, FILE *out, mw_error_t *error) {
 	const char *at = find_mark(page);
 	if (at == NULL)
-		return mw_error_set(error, "%s: the page is damaged; build mallow again",
+		return mw_error_set(error, "%s: the built-in page is damaged; build mallow again",
 				    pages[page].name);
 	fwrite(pages[page].begin, 1, (size_t)(at - pages[page].begin), out);
 	return 0;

@@ -20,7 +20,7 @@ static int make_pattern(const mw_profile_t *p, const char *option, mw_string_t t
 	if (text == 0)
 		return 0;
 	if (asprintf(&whole, "^(%s)$", mw_profile_string(p, text)) < 0)
-		return mw_error_set(error, "%s: no memory", option);
+		return mw_error_set(error, "%s: out of memory; try a smaller profile", option);
 	int result = mw_pattern_make(option, whole, out, error);
 	free(whole);
 	return result;

@@ -31,7 +31,7 @@ int mw_pattern_make(const char *option, const char *text, mw_pattern_t **out, mw
 		char why[160] = "";
 		pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
 		return mw_error_set(error,
-				    "%s: '%s' is no regular expression: %s at character %zu; "
+				    "%s: '%s' is not a regular expression: %s at character %zu; "
 				    "write \\ before characters that stand for themselves",
 				    option, text, why, (size_t)offset + 1);
 	}

@@ -45,7 +45,7 @@ typedef struct mw_selection {
 	const char *unit;     /* unit of numbers in these frames; NULL = a unit that fits */
 	/* Prefixes to remove from names of source files, separated by ':'. */
 	const char *trim_path;
-	/* Folders; a name is cut after the first folder that contains it. */
+	/* Directories; a name is cut after the first directory that contains it. */
 	const char *source_path;
 	/* Adds inlined functions to the function that they were inlined into. */
 	bool no_inlines;

@@ -94,7 +94,8 @@ static int make_match(const char *option, const char *text, tag_match_t *match, 
 	int result = 0;
 	while (result == 0 && (piece = strsep(&rest, ",")) != NULL) {
 		if (match->pattern_count == PATTERNS_MAX)
-			result = mw_error_set(error, "%s: more than %d patterns; use | in one",
+			result = mw_error_set(error,
+					      "%s: more than %d patterns; join some of them with |",
 					      option, PATTERNS_MAX);
 		else if (*piece != '\0')
 			result = mw_pattern_make(option, piece,

@@ -176,8 +176,8 @@ static int print(const mw_view_t *v, const char *only, mw_error_t *error) {
 	if (has_some || v->json || v->is_pprof)
 		return 0;
 	return mw_error_set(error,
-			    "this profile does not tell %s of %s; state files do, and dumps "
-			    "written with 'mallow dump --labels'",
+			    "this profile stores no %s for %s; state files do, and dumps written "
+			    "with 'mallow dump --labels'",
 			    only != NULL ? only : "labels",
 			    mw_profile_string(v->profile, v->profile->types[v->type].type));
 }

@@ -166,8 +166,8 @@ int mw_slopes_fit(mw_slopes_t *s, mw_view_t *v, mw_changes_t *changes, mw_error_
 		s->order[k] = k;
 	qsort_r(s->order, s->count, sizeof(size_t), compare_times, s->time_ns);
 	if (s->time_ns[s->order[0]] >= s->time_ns[s->order[s->count - 1]])
-		return mw_error_set(error, "diff: all profiles are of one moment; give profiles of "
-					   "different times, or only two");
+		return mw_error_set(error, "diff: all profiles have the same time; give profiles "
+					   "of different times, or only two");
 	make_changes(s, v, changes);
 	v->total = s->whole[s->order[0]].flat;
 	v->changes = changes;

@@ -163,8 +163,8 @@ static int print(const mw_view_t *v, const mw_pattern_t *pattern, mw_error_t *er
 	mw_graph_free(g);
 	if (matched == 0 && pattern != NULL)
 		return mw_error_set(error,
-				    "no function in this profile matches '%s'; 'mallow top' shows "
-				    "what there is",
+				    "no function in this profile matches '%s'; 'mallow top' lists "
+				    "the functions",
 				    v->pattern);
 	return 0;
 }
