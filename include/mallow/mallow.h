@@ -7,8 +7,8 @@
  *
  * Errors: a function that returns int returns 0, or a number of <errno.h>; errno is not changed.
  * Threads: all functions may be called by any thread at any time.
- * Signal handlers: mallow_dump(), mallow_dump_to() and mallow_status() may be called there.  They
- * take no lock and allocate nothing.
+ * Signal handlers: they may call mallow_dump(), mallow_dump_to() and mallow_status() after the
+ * first sample.  These functions take no lock and allocate nothing.
  * Ownership: strings and structures stay the caller's; none is kept after the call. */
 #ifndef MALLOW_MALLOW_H
 #define MALLOW_MALLOW_H
@@ -34,8 +34,8 @@ MALLOW_API const char *mallow_version(void);
  * the kernel refused memory for the profile's tables. */
 MALLOW_API int mallow_start(void);
 MALLOW_API int mallow_stop(void);
-/* Sets all counters to zero.  Blocks that are live now are not counted any more, nor their frees.
- */
+/* Sets all counters to zero.  Blocks that are live now no longer count, and neither do their
+ * frees. */
 MALLOW_API int mallow_reset(void);
 /* Changes an option while the program runs: prof_active, prof_sample, dump_name, and the options
  * that `mallow set --help` lists.  `value` is written as in MALLOC_CONF ("true", "64K", "12").

@@ -105,8 +105,8 @@ MW_RESIDENT void mw_cxx_start(void) {
 	if (no_chunks)
 		delete_map = no_chunks;
 	else
-		mw_warn("no memory for the program's own operator delete: sized forms do not call "
-			"it");
+		mw_warn("no memory for a table: the sized forms of operator delete do not call the "
+			"program's own operator delete");
 }
 
 /* ---- new ---- */

@@ -188,10 +188,12 @@ void mw_option_say_malformed(mw_conf_source_t *source, mw_text_t text, bool last
 		mw_fmt(help, sizeof help,
 		       "\"%s\" has no value; write name:value, as in \"prof:true\"%s", quote, rest);
 	else if (text.length > 0 && near)
-		mw_fmt(help, sizeof help, "\"%s\" is no name:value; did you mean \"%s\"?%s", quote,
-		       near, rest);
+		mw_fmt(help, sizeof help,
+		       "\"%s\" is not of the form name:value; did you mean \"%s\"?%s", quote, near,
+		       rest);
 	else if (text.length > 0)
-		mw_fmt(help, sizeof help, "\"%s\" is no name:value: \"%s\" is no name%s", quote,
+		mw_fmt(help, sizeof help,
+		       "\"%s\" is not of the form name:value: \"%s\" is not a name%s", quote,
 		       mw_option_quote(meant, name, sizeof name), rest);
 	say(source, jemalloc_finds(text, last), help);
 }

@@ -69,8 +69,7 @@ static bool set_flag(mw_options_t *options, mw_conf_source_t *source, const mw_o
 		     mw_text_t value) {
 	bool flag = mw_text_is(value, "true");
 	if (!flag && !mw_text_is(value, "false")) {
-		mw_option_say_bad(source, option, value, "neither of its values",
-				  "Invalid conf value");
+		mw_option_say_bad(source, option, value, "not a known value", "Invalid conf value");
 		return false;
 	}
 	memcpy((char *)options + option->offset, &flag, sizeof flag);
@@ -97,7 +96,7 @@ static bool set_choice(mw_options_t *options, mw_conf_source_t *source, const mw
 			memcpy((char *)options + option->offset, &number, sizeof number);
 		return true;
 	}
-	mw_option_say_bad(source, option, value, "none of its values", "Invalid conf value");
+	mw_option_say_bad(source, option, value, "not a known value", "Invalid conf value");
 	return false;
 }
 
@@ -148,10 +147,10 @@ static bool set_form(mw_options_t *options, mw_conf_source_t *source, const mw_o
 		if (mw_option_is_ratio(value, option->kind == MW_KIND_SHARE) ||
 		    (*option->unit && mw_text_is(value, option->unit)))
 			return set_text(options, source, option, value);
-		mw_option_say_bad(source, option, value, "no such ratio", "Invalid conf value");
+		mw_option_say_bad(source, option, value, "not a ratio", "Invalid conf value");
 		return false;
 	}
-	mw_option_say_bad(source, option, value, "no list of from-to:number", what);
+	mw_option_say_bad(source, option, value, "not a list of from-to:number", what);
 	return false;
 }
 

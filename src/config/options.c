@@ -84,11 +84,11 @@ static MW_NOINLINE MW_COLD void say_odd(const mw_options_t *options, const mw_co
 					mw_text_t name) {
 	const char *at = mw_text_is(name, "dump_name") ? options->dump_name : "";
 	for (; (at = mw_dump_name_odd(at)); at += 1 + (at[1] != '\0'))
-		mw_warn("%s: dump_name:%s: '%%%.1s' stands for nothing; allowed: %s", source->name,
+		mw_warn("%s: dump_name:%s: '%%%.1s' has no meaning; allowed: %s", source->name,
 			options->dump_name, at + 1, MW_DUMP_NAME_ALLOWED);
 	if (mw_text_is(name, "request_limit") && options->request_limit > 0 &&
 	    options->request_limit < MW_REQUEST_LIMIT_MIN_BYTES)
-		mw_warn("%s: request_limit:%lu counts as %u bytes, the least there is",
+		mw_warn("%s: request_limit:%lu counts as %u bytes, the smallest limit",
 			source->name, (unsigned long)options->request_limit,
 			MW_REQUEST_LIMIT_MIN_BYTES);
 }
@@ -229,7 +229,8 @@ static MW_RESIDENT MW_NOINLINE void store_text(char *field, const char *standard
 static MW_NOINLINE MW_COLD void say_prefix(const mw_options_t *options) {
 	if (!strstr(options->dump_name, "%P"))
 		mw_warn("MALLOW_CONF: prof_prefix has no effect without jemalloc's options for "
-			"dumps in MALLOC_CONF; dump_name names them, %%P in it is the prefix");
+			"dumps in MALLOC_CONF; dump_name sets the names of dumps, and %%P in it is "
+			"the prefix");
 }
 
 MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t *sources) {

@@ -271,7 +271,7 @@ enum { MW_STACK_TRUNCATED = 1u << 0 };
 /* One distinct stack and its counters. Estimates: each sample adds its weight 1/p. *_objects_q16
  * are in units of 1/65536 object. Bytes are rounded to whole bytes per sample, so that a free
  * subtracts exactly what the allocation added. "bytes" are usable bytes, "requested" bytes are
- * those that the program asked for. */
+ * those that the program requested. */
 typedef struct mw_state_stack {
 	uint64_t hash;  /* hash of the frames; 0 for entry 0 */
 	uint32_t node;  /* node of the leaf frame */

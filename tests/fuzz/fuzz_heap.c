@@ -58,7 +58,7 @@ static unsigned take16(void) {
 typedef struct slot {
 	unsigned char *block; /* NULL: free */
 	size_t bytes, usable_bytes;
-	size_t align; /* as asked for */
+	size_t align; /* as requested */
 	bool cxx;     /* from operator new */
 	uint64_t seed;
 } slot_t;
@@ -267,7 +267,7 @@ static slot_t *choose(bool full) {
 
 static void store_block(slot_t *slot, void *block, size_t bytes, uint64_t seed) {
 	*slot = (slot_t){block, bytes, malloc_usable_size(block), 16, false, seed};
-	/* The hardened library says what was asked for, be it nothing. */
+	/* The hardened library says what was requested, be it nothing. */
 	TORTURE_MUST(slot->usable_bytes >= bytes && (slot->usable_bytes > 0 || MW_HARDEN_ON));
 	shadow_claim(block, slot->usable_bytes | (slot->usable_bytes == 0));
 	fill(slot);

@@ -31,7 +31,7 @@ if [ -n "$reference" ]; then
     names "$reference" theirs
     diff "$work/theirs" "$work/ours" || fail "jemalloc's on the left, mallow's on the right"
 fi
-[ "$(grep -c 'or the name is too long; set dump_name to another place$' "$work/ours.errors")" -ge \
+[ "$(grep -c 'or the name is too long; set dump_name to another path$' "$work/ours.errors")" -ge \
     4 ] ||
     fail "$(cut -c1-300 "$work/ours.errors")"
 ok "$(wc -l <"$work/ours") lines and names"

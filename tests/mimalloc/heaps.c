@@ -384,7 +384,8 @@ static void misuse(void) {
 			"it\n");
 	said[0] = '\0';
 	CHECK(mi_calloc(too_many, 3) == NULL);
-	CHECK_STR(said, "mallow: 9223372036854775807 times 3 bytes are more than any block has\n");
+	CHECK_STR(said,
+		  "mallow: 9223372036854775807 times 3 bytes are more than the largest block\n");
 	CHECK_EQ(error_seen, EOVERFLOW);
 	mi_heap_destroy(NULL);
 	mi_heap_destroy(mi_heap_get_backing());

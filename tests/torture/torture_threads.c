@@ -25,7 +25,7 @@ typedef struct slot {
 	unsigned char *block;
 	size_t bytes;
 	size_t usable_bytes; /* what the shadow map was told */
-	size_t align;        /* as asked for; 0: by malloc's rules */
+	size_t align;        /* as requested; 0: by malloc's rules */
 	uint64_t seed;
 } slot_t;
 

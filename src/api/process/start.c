@@ -215,9 +215,8 @@ static void start_guards(const mw_options_t *options) {
 		.name_place = mw_pc_name,
 	};
 	if (!mw_guarded_start(&config))
-		mw_warn("prof_guard: the kernel refused memory or the handler of SIGSEGV; no "
-			"sample "
-			"is guarded");
+		mw_warn("prof_guard: the kernel refused memory or the handler of SIGSEGV, so no "
+			"sample is guarded");
 }
 
 void mw_api_stats(uint64_t *stats) {

@@ -29,7 +29,7 @@ bool mw_mi_multiply(size_t count, size_t size, size_t *bytes) {
 	if (MW_LIKELY(!__builtin_mul_overflow(count, size, bytes)))
 		return true;
 	mw_api_no_memory();
-	mw_mi_error(EOVERFLOW, "%zu times %zu bytes are more than any block has", count, size);
+	mw_mi_error(EOVERFLOW, "%zu times %zu bytes are more than the largest block", count, size);
 	return false;
 }
 

@@ -153,7 +153,7 @@ bool mi_manage_memory(void *start, size_t size, bool is_committed, bool is_pinne
 	if (id == 0)
 		mw_mi_error(EINVAL,
 			    "mi_manage_os_memory: %zu bytes at %p cannot be used: they must "
-			    "hold a unit of 4 MiB, in at most %d regions",
+			    "contain an aligned unit of 4 MiB, and at most %d regions can exist",
 			    size, start, REGIONS_MAX);
 	return tell_id(id, arena_id);
 }

@@ -39,8 +39,8 @@ static unsigned free_number(void) {
 	return count < MW_ARENAS_MAX ? count : 0;
 }
 
-/* Under the lock: sets all fields but the arena's own lock: another thread may be looking whether
- * the arena is still there. */
+/* Under the lock: sets all fields but the arena's own lock: another thread may be checking whether
+ * the arena still exists. */
 static void start(mw_arena_t *arena, unsigned number, mw_extent_hooks_t *hooks) {
 	memset(&arena->number, 0, sizeof *arena - offsetof(mw_arena_t, number));
 	arena->number = number;
@@ -68,15 +68,15 @@ mw_arena_t *mw_arena_create(mw_extent_hooks_t *hooks) {
 			return NULL;
 		if (arena)
 			return arena;
-		/* Another thread may take the number meanwhile. */
+		/* Another thread may take the number while no lock is held. */
 		fresh = mw_meta_alloc(sizeof *fresh);
 		if (!fresh)
 			return NULL;
 	}
 }
 
-/* Waits for threads that purge the arena.  No other thread starts to: the arena cannot be found any
- * more. */
+/* Waits for threads that purge the arena.  No other thread starts to purge it, because the arena
+ * can no longer be found. */
 static void wait_for_purge(mw_arena_t *arena) {
 	mw_lock_acquire(&arena->lock, MW_RANK_ARENA);
 	for (unsigned turn = 0; arena->purging > 0; turn++) {
@@ -170,7 +170,7 @@ static void wait_for_fork(mw_arena_t *arena, uint64_t deadline_ns) {
 
 void mw_arena_fork_begin(void) {
 	atomic_fetch_add_explicit(&mw_arena_forks, 1, memory_order_relaxed);
-	/* A hook that forks is part of the purging that it would wait for. */
+	/* A hook that calls fork() is itself part of a purge, and would wait for itself. */
 	if (mw_extent_in_hook)
 		return;
 	uint64_t deadline_ns = mw_os_monotonic_ns() + FORK_WAIT_NS;

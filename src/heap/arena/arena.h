@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * arena.h -- arenas that programs make: memory apart from all other, from functions of the program
- * if it likes, that can be given up as a whole.
+ * arena.h -- arenas that programs make: memory that is separate from all other memory, may come
+ * from functions of the program, and can be given up as a whole.
  * Layer: heap.  Arenas are for placement, not for speed: threads keep no lists of their
  * blocks, unless a program asks for it (heap/core/arena_lists.h).  Small blocks lie in sampled-slot
  * pages (heap/sample/sampled.h), each with a place for a record, so that one countdown of bytes can
  * sample all of them.
  *
- * An arena has a number (>= 1; 0 is all other memory).  The program that made it sees to it that no
- * thread uses the arena, its blocks or its number while it is reset or destroyed.  Locks:
- * MW_RANK_ARENAS for the table, MW_RANK_ARENA for one arena's chunks; none is held while a function
- * of the program runs.
+ * An arena has a number (>= 1; 0 is all other memory).  The program that created the arena ensures
+ * that no thread uses the arena, its blocks or its number while the arena is reset or destroyed.
+ * Locks: MW_RANK_ARENAS for the table, MW_RANK_ARENA for one arena's chunks; none is held while a
+ * function of the program runs.
  *
  * Door of heap/arena: the table of arenas and their memory.  Reading order: arena, extent (the
  * program's functions that give and take memory), arena_memory.c (an arena's slices and
@@ -45,17 +45,17 @@ struct mw_arena {
 	unsigned number;
 	_Atomic(mw_extent_hooks_t *)
 		hooks; /* functions of the program; relaxed: the program orders changes */
-	_Atomic int64_t decay_ms;     /* how long free slices keep their memory; -1: for ever */
+	_Atomic int64_t decay_ms;     /* how long free slices keep their memory; -1: forever */
 	_Atomic uint32_t threads;     /* threads bound to the arena */
 	uint64_t made_ns;             /* monotonic */
-	struct mw_arena_lists *lists; /* that a thread keeps (heap/core/arena_lists.h); NULL */
+	struct mw_arena_lists *lists; /* of one thread; NULL: none */
 	mw_slabs_t slabs[MW_CLASS_COUNT];
 	/* Under the lock. */
 	mw_chunk_t *chunks;
 	mw_kept_extent_t *kept;
 	unsigned purging;              /* threads that are purging it */
 	_Atomic uint64_t purge_due_ns; /* UINT64_MAX: no slice is to be purged */
-	/* Relaxed: no counter says anything about other memory. */
+	/* Relaxed: the counters order no other memory accesses. */
 	_Atomic uint64_t slices_in_use, dirty_slices, chunk_count, huge_bytes, kept_bytes;
 	_Atomic uint64_t purged_slices, purges, purge_calls;
 	_Atomic uint64_t large_made, large_freed, large_bytes; /* counts of large and huge blocks */
@@ -76,7 +76,7 @@ static inline unsigned mw_arena_count(void) {
 mw_arena_t *mw_arena_create(mw_extent_hooks_t *hooks);
 /* Gives up the memory and the number of an arena that has no block and no thread. */
 void mw_arena_remove(mw_arena_t *arena);
-/* Purges free memory that is due, or all.  Returns the bytes that went. */
+/* Purges free memory that is due, or all free memory.  Returns the bytes given back. */
 size_t mw_arena_purge(mw_arena_t *arena, bool all);
 size_t mw_arena_purge_each_slow(bool all);
 static inline size_t mw_arena_purge_each(bool all) {
@@ -95,7 +95,7 @@ static inline void mw_arena_or_chunk_give(mw_page_t *page, mw_page_kind_t kind) 
 	else
 		mw_chunk_give(page, kind);
 }
-/* Counts a block above the small limit that was made there, or freed. */
+/* Counts a block above the small limit that was allocated in the arena, or freed. */
 static inline void mw_arena_count_large(mw_arena_t *arena, size_t bytes, bool made) {
 	if (made)
 		mw_counters_add(&arena->large_made, 1);
@@ -135,7 +135,7 @@ static inline size_t mw_arena_in_use_bytes(void) {
 
 /* Called before fork() takes the heap's first lock: waits until no arena is being purged, at most a
  * second.  Functions of the program that purge may need any lock of the heap.  Slices that are
- * being purged at the fork all the same are lost to the child. */
+ * still being purged at the fork are lost to the child. */
 void mw_arena_fork_begin(void);
 void mw_arena_fork_prepare(void);
 void mw_arena_fork_release(bool in_child);

@@ -53,7 +53,7 @@ static bool make_chunk(mw_arena_t *arena) {
 	chunk->node = MW_OS_NUMA_ANY;
 	chunk->arena = arena;
 	uint8_t *kind = &mw_address_map[(uintptr_t)chunk >> MW_CHUNK_SHIFT];
-	/* The program's function may have taken the extent from this heap. */
+	/* The program's function may have allocated the extent from this heap. */
 	chunk->kind_before = *kind;
 	__atomic_store_n(kind, MW_MAP_CHUNK, __ATOMIC_RELAXED);
 	lock_arena(arena);
@@ -116,7 +116,7 @@ static mw_page_t *take_slices(mw_arena_t *arena, unsigned count, unsigned align_
 }
 
 static void purge_if_due(mw_arena_t *arena) {
-	/* Relaxed: a late purge is as good. */
+	/* Relaxed: a purge may be late. */
 	uint64_t due_ns = atomic_load_explicit(&arena->purge_due_ns, memory_order_relaxed);
 	if (due_ns != UINT64_MAX && mw_os_monotonic_coarse_ns() >= due_ns)
 		mw_arena_purge(arena, false);
@@ -194,7 +194,7 @@ static purged_t purge_slices(mw_arena_t *arena, mw_chunk_t *chunk, uint64_t slic
 }
 
 /* Under the lock, which it releases meanwhile.  Slices that the hooks refuse are not tried again
- * until they were used. */
+ * before their next use. */
 static size_t purge_chunk(mw_arena_t *arena, mw_chunk_t *chunk) {
 	uint64_t dirty = chunk->dirty_mask;
 	if (!dirty)
@@ -221,7 +221,7 @@ size_t mw_arena_purge(mw_arena_t *arena, bool all) {
 	size_t total = 0;
 	lock_arena(arena);
 	uint64_t due_ns = atomic_load_explicit(&arena->purge_due_ns, memory_order_relaxed);
-	/* The arena may be gone: threads that are not bound to it purge it, too. */
+	/* The arena may no longer exist, because threads that are not bound to it purge it, too. */
 	bool there = mw_arena_of(arena->number) == arena;
 	/* Relaxed: both sides hold the arena's lock between their accesses to the two counts. */
 	bool forks = atomic_load_explicit(&mw_arena_forks, memory_order_relaxed) > 0;

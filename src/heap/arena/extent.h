@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * extent.h -- memory that functions of the program give to an arena, as jemalloc's extent hooks.
- * Layer: heap.  No lock is held while a function of the program runs.  What such a function
- * allocates itself never comes from an arena (mw_extent_in_hook).
+ * Layer: heap.  No lock is held while a function of the program runs.  Blocks that such a function
+ * allocates never come from an arena (mw_extent_in_hook).
  *
  * Extents come and go whole: chunks of 4 MiB aligned to their size, and one for each huge block.
  * Slices are cut and joined within a chunk, without a call of a hook: split and merge are never
@@ -39,8 +39,7 @@ struct mw_extent_hooks {
 		      size_t second_bytes, bool committed, unsigned arena);
 };
 
-/* Hooks that take memory from the kernel and give it back.  A program may call them from its own.
- */
+/* Hooks that take memory from the kernel and give it back.  A program's own hooks may call them. */
 extern mw_extent_hooks_t mw_extent_default_hooks;
 
 /* Not 0 while this thread runs a hook. */

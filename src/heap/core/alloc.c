@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * alloc.c -- everything of allocation that the fast paths leave over. */
+ * alloc.c -- the slow paths of allocation. */
 #include "heap/core/alloc.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@
  * larger blocks get their own mapping. */
 #define LARGE_MAX_BYTES ((size_t)2 << 20)
 
-/* Returns the first page of the queue if its free list is worth detaching, and in *count the
- * length; looks at no other page. */
+/* Returns the first page of the queue if its free list is worth detaching, and stores the list's
+ * length in *count.  Examines no other page. */
 MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
 	mw_page_t *page = heap->queues[size_class].first;
 	/* Classes of tiny blocks have no retained empty pages. */
@@ -90,7 +90,7 @@ static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 	return true;
 }
 
-/* Makes a sampled block; NULL: no memory for it, and the caller makes an ordinary one. */
+/* Allocates a sampled block.  NULL: no memory for it; the caller allocates an ordinary block. */
 static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsigned size_class) {
 	void *block = mw_sampling_take_small(heap, size_class, bytes);
 	if (!block)
@@ -99,7 +99,7 @@ static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsign
 }
 
 static void *alloc_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
-	/* A new handler that ran meanwhile may have freed into the list.  A loop, because the very
+	/* A new handler that ran in between may have freed into the list.  A loop, because the very
 	 * first object of a refill may be a sample. */
 	void *block;
 	while ((block = mw_fast_pop(size_class)) == NULL) {
@@ -165,7 +165,7 @@ static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
 MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) {
 	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		return NULL;
-	/* One test for both: neither the list nor the bin has blocks. */
+	/* One test covers both cases: neither the list nor the bin has blocks. */
 	uintptr_t blocks = (uintptr_t)mw_thread.heads[size_class] |
 			   (uintptr_t)mw_remote_bin(heap, size_class)->first;
 	if (MW_UNLIKELY(blocks != 0))
@@ -225,7 +225,8 @@ static MW_NOINLINE void *alloc_small_rest(size_t bytes, unsigned size_class) {
 					    : alloc_from_stack(heap, bytes, size_class);
 }
 
-/* The pop of the class gave nothing; above tiny it may have counted the object. */
+/* Called when the pop of the class returned no block; above tiny the pop may have counted the
+ * object. */
 void *mw_heap_alloc_class_slow(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (MW_LIKELY(heap != NULL))
@@ -302,7 +303,7 @@ static void *alloc_beyond_small(size_t bytes, bool *zeroed) {
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
-	/* A thread whose large blocks are all refused must notice that the limit was raised. */
+	/* A thread all of whose large requests are refused must still notice a raised limit. */
 	mw_sampling_poll(heap);
 	mw_arena_t *arena = mw_arena_in_force(heap);
 	if (bytes <= LARGE_MAX_BYTES)
@@ -387,7 +388,7 @@ void *mw_heap_alloc_in(mw_arena_t *arena, size_t align, size_t bytes, bool *zero
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return NULL;
-	/* A block that a hook allocates while it makes memory for an arena is of no arena. */
+	/* A block that a hook allocates while it gets memory for an arena belongs to no arena. */
 	if (mw_extent_in_hook)
 		arena = NULL;
 	unsigned size_class = aligned_class(align, bytes);

@@ -4,10 +4,9 @@
  * memory; errno is set by the callers in src/api.
  *
  * Door of heap/core: what malloc(), free() and realloc() do.  Reading order: fast.h (the fast
- * paths), alloc, free (what the fast paths leave over), refill (the page that a list is filled
- * from), resize, lookup (any pointer to its page), arena_lists (blocks of an arena that a thread
- * keeps), arena_end (all blocks of an arena go at once).  Uses all of heap but heap/harden and
- * heap/stats. */
+ * paths), alloc, free (slow paths of free), refill (the page that a list is filled from), resize,
+ * lookup (any pointer to its page), arena_lists (blocks of an arena that a thread keeps), arena_end
+ * (all blocks of an arena go at once).  Uses all of heap but heap/harden and heap/stats. */
 #ifndef MW_HEAP_ALLOC_H
 #define MW_HEAP_ALLOC_H
 
@@ -21,21 +20,22 @@
 void *mw_heap_alloc(size_t bytes);
 /* A block of any size that is filled with zeros. */
 void *mw_heap_alloc_zeroed(size_t bytes);
-/* After mw_fast_alloc() gave nothing: serves the most common refill, a tiny class whose next list
- * is at hand.  Takes no sample.  NULL: another kind of refill. */
+/* Called after mw_fast_alloc() returned NULL.  Serves the most common refill: a tiny class whose
+ * next list is ready.  Takes no sample.  NULL: another kind of refill is needed. */
 void *mw_heap_alloc_at_once(size_t bytes);
-/* mw_heap_alloc() after mw_fast_alloc() gave nothing, which may have counted the object. */
+/* mw_heap_alloc(), called after mw_fast_alloc() returned NULL.  mw_fast_alloc() may have counted
+ * the object. */
 void *mw_heap_alloc_slow(size_t bytes);
-/* mw_heap_alloc_slow() for a block of the class.  `bytes`: what the program asked for, at most what
- * blocks of the class hold. */
+/* mw_heap_alloc_slow() for a block of the class.  `bytes`: the bytes that the program requested, at
+ * most what blocks of the class hold. */
 MW_NOINLINE void *mw_heap_alloc_class_slow(size_t bytes, unsigned size_class);
-/* mw_heap_alloc_zeroed() after mw_fast_alloc() gave nothing. */
+/* mw_heap_alloc_zeroed(), called after mw_fast_alloc() returned NULL. */
 void *mw_heap_alloc_zeroed_slow(size_t bytes);
-/* A block at a multiple of `align`, a power of two.  Also after mw_fast_alloc_aligned() gave
- * nothing. */
+/* A block at a multiple of `align`, a power of two.  Also called after mw_fast_alloc_aligned()
+ * returned NULL. */
 void *mw_heap_alloc_aligned(size_t align, size_t bytes);
-/* An aligned block in an arena that the program made (heap/arena/arena.h); NULL: in none, even if
- * the thread is bound to one.  Sets *zeroed when the block is known to hold zeros. */
+/* An aligned block in an arena that the program made (heap/arena/arena.h); NULL: in no arena, even
+ * if the thread is bound to one.  Sets *zeroed when the block is known to hold zeros. */
 void *mw_heap_alloc_in(mw_arena_t *arena, size_t align, size_t bytes, bool *zeroed);
 /* The usable bytes of a block that these functions would return. */
 size_t mw_heap_bytes_for(size_t align, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * arena_end.c -- all blocks of an arena go at once. */
+ * arena_end.c -- frees all blocks of an arena at once. */
 #include "heap/core/arena_end.h"
 
 #include "heap/arena/arena.h"

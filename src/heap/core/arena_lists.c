@@ -63,7 +63,7 @@ static uint32_t take_list(mw_arena_t *arena, unsigned size_class, uint32_t most,
 	return count;
 }
 
-/* Takes over a changed rate: draws by another are void. */
+/* Applies a changed rate: draws by the old rate are dropped. */
 static void poll(mw_arena_lists_t *lists, mw_heap_t *heap) {
 	mw_sampling_poll(heap);
 	uint32_t number = mw_sampling_draw_number(heap);
@@ -143,11 +143,12 @@ void mw_arena_lists_flush(mw_arena_lists_t *lists) {
 	lists->owner = owner;
 }
 
-/* The class of a live block of the page without a record; MW_CLASS_COUNT: it is no such block. */
+/* Returns the class of a live block of the page that has no record.  MW_CLASS_COUNT: the block is
+ * another one. */
 static unsigned plain_class(const mw_page_t *page, const void *block) {
 	uint32_t offset = (uint32_t)((const char *)block - page->start);
 	uint32_t index = mw_class_index(page->size_class, offset);
-	/* Relaxed: who knows a block knows that it was carved. */
+	/* Relaxed: a thread that has a block's address knows that the block was carved. */
 	if (!mw_class_divides(page->size_class, offset) ||
 	    index >= __atomic_load_n(&page->carved, __ATOMIC_RELAXED))
 		return MW_CLASS_COUNT;
@@ -167,7 +168,7 @@ bool mw_arena_lists_give(mw_page_t *page, void *block) {
 	mw_list_t *list = &lists->lists[size_class];
 	if (list->first == block)
 		mw_misuse_free_again(page, block);
-	/* A loop that takes what it freed last notices requests of tools here. */
+	/* A loop that allocates the blocks that it freed last notices requests of tools here. */
 	poll(lists, heap);
 	if (list->left <= 0 || mw_heap_fill_freed >= 0 || may_pass(lists, heap, size_class) == 0)
 		return false;

@@ -17,7 +17,7 @@ typedef struct mw_arena_lists {
 	/* Objects until and including the next sample, counted from the end of the list; 0: not
 	 * drawn yet.  UINT64_MAX: never. */
 	uint64_t until_sample[MW_TINY_CLASSES];
-	uint32_t draw_number; /* of these draws */
+	uint32_t draw_number; /* number of these draws (mw_draw_number()) */
 	uintptr_t owner; /* thread pointer of the thread that may use the lists; else no thread's */
 	mw_arena_t *arena;
 } mw_arena_lists_t;
@@ -42,12 +42,12 @@ MW_ALWAYS_INLINE void *mw_arena_lists_pop(mw_arena_lists_t *lists, size_t bytes)
 
 /* The calling thread keeps blocks of the arena from now on. */
 void mw_arena_lists_start(mw_arena_lists_t *lists, mw_arena_t *arena);
-/* A block of a size whose list is empty, which is filled from what the arena has at hand; the owner
- * calls.  NULL: no memory, or the size has no list. */
+/* Returns a block of a size whose list is empty, after it filled the list from the arena's free
+ * blocks.  The owner calls.  NULL: no memory, or the size has no list. */
 void *mw_arena_lists_alloc(mw_arena_lists_t *lists, size_t bytes);
 /* Frees the blocks of all lists.  No other thread uses the lists meanwhile. */
 void mw_arena_lists_flush(mw_arena_lists_t *lists);
-/* Empties the lists without freeing their blocks, which go with the arena. */
+/* Empties the lists without freeing their blocks, which end with the arena. */
 void mw_arena_lists_drop(mw_arena_lists_t *lists);
 /* Puts a block that is freed into its list.  False: it has none, or the list is full; nothing was
  * done. */

@@ -37,7 +37,8 @@ MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
 	return block;
 }
 
-/* Pops a block of any class; NULL: as above. */
+/* Pops a block of any class.  NULL: the list is empty, or above tiny the object is to be sampled.
+ */
 MW_ALWAYS_INLINE void *mw_fast_alloc_class(unsigned size_class) {
 	return MW_LIKELY(size_class < MW_TINY_CLASSES) ? mw_fast_pop(size_class)
 						       : mw_fast_pop_stack(size_class);
@@ -53,7 +54,7 @@ MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
 }
 
 /* Allocates a block of the class that holds the size rounded up to `align`, a power of two.  NULL:
- * take the slow path; the class is not small, or its blocks are not aligned so. */
+ * take the slow path; the class is not small, or its blocks do not have this alignment. */
 MW_ALWAYS_INLINE void *mw_fast_alloc_aligned(size_t align, size_t bytes) {
 	if (MW_UNLIKELY(bytes > MW_SMALL_MAX_BYTES || align > MW_SMALL_MAX_BYTES))
 		return NULL;
@@ -73,7 +74,7 @@ MW_ALWAYS_INLINE bool mw_fast_keeps(size_t usable_bytes, size_t bytes) {
 	return bytes <= usable_bytes && bytes >= usable_bytes / 2;
 }
 
-/* Returns whether realloc() leaves an ordinary block where it is; false: look closer. */
+/* Returns whether realloc() leaves an ordinary block where it is; false: the slow path decides. */
 MW_ALWAYS_INLINE bool mw_fast_resize(const void *block, size_t bytes) {
 	uintptr_t address = (uintptr_t)block;
 	if (MW_UNLIKELY(mw_word_kind(address) != MW_MAP_CHUNK || address % MW_BLOCK_ALIGN != 0))
@@ -111,7 +112,7 @@ MW_ALWAYS_INLINE bool mw_fast_place(void *block, mw_place_in_chunk_t *place) {
 	return mw_fast_place_by(mw_address_map, block, place);
 }
 
-/* The place of a pointer that is known to lie in a chunk. */
+/* Returns the place of a pointer that is known to lie in a chunk. */
 MW_ALWAYS_INLINE mw_place_in_chunk_t mw_fast_place_of(const void *block) {
 	uintptr_t address = (uintptr_t)block;
 	return (mw_place_in_chunk_t){.chunk = address & ~(MW_CHUNK_BYTES - 1),
@@ -175,8 +176,8 @@ MW_ALWAYS_INLINE bool mw_fast_put(mw_list_t *list, void *block) {
 /* Frees a block of another thread's page into the remote-free cache; false: it has no room, and
  * nothing was done. */
 MW_ALWAYS_INLINE bool mw_fast_free_remote(mw_place_in_chunk_t place, void *block) {
-	/* Hidden, so that the compiler computes nothing for this case on the way to an own block.
-	 */
+	/* The empty statement hides the value, so that the compiler computes nothing for this case
+	 * on the path of an own block. */
 	__asm__("" : "+r"(place.chunk), "+r"(place.offset));
 	return mw_remote_add(mw_thread.remote, place.chunk, place.offset, block);
 }

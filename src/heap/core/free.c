@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * free.c -- everything of free() that the fast path leaves over. */
+ * free.c -- the slow paths of free(). */
 #include "heap/core/free.h"
 
 #include <string.h>
@@ -28,8 +28,8 @@
 #include "heap/thread/thread.h"
 
 /* A thread without a heap gets one after so many frees of other threads' blocks: then it sends them
- * in batches, with an atomic operation for a batch instead of one for a block.  A thread that frees
- * a few, as many do that only wait, needs no heap. */
+ * in batches, with one atomic operation for each batch instead of one for each block.  A thread
+ * that frees only a few blocks needs no heap. */
 #define HEAPLESS_FREES 64u
 
 /* Puts a block above tiny, of any thread's page, into the thread's bin.  False: the bin is full. */
@@ -70,8 +70,8 @@ static void free_in_page(mw_page_t *page, void *block) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (MW_UNLIKELY(!heap))
 		heap = heap_of_consumer();
-	/* Blocks of the hardened library come here from the quarantine, and were counted before it.
-	 */
+	/* Blocks of the hardened library come here from the quarantine, and were counted when they
+	 * entered the quarantine. */
 	if (!MW_HARDEN_ON && MW_UNLIKELY(!mw_thread.quick_heap) && heap)
 		mw_heap_counts_freed(heap, page->block_bytes);
 	if (heap && atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
@@ -191,9 +191,9 @@ void mw_heap_free_last(void *block, mw_list_t *list) {
 		return;
 	}
 	mw_page_t *page = (mw_page_t *)((char *)list - offsetof(mw_page_t, list));
-	if (MW_UNLIKELY(page->used != 0)) /* no block of the page was out */
+	if (MW_UNLIKELY(page->used != 0)) /* no block of the page was in use */
 		mw_misuse_free_again(page, block);
-	/* Mostly the page is the last of its class, which stays. */
+	/* In most cases the page is the last of its class, and stays. */
 	mw_heap_t *heap = atomic_load_explicit(&page->heap, memory_order_relaxed);
 	mw_page_queue_t *queue = &heap->queues[page->size_class];
 	if (queue->first != queue->last)
@@ -231,8 +231,8 @@ void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *f
 	if (!block)
 		return;
 	mw_thread.function = function;
-	/* Ordinary blocks are not checked: many come here only for their size, and a look at each
-	 * would cost too much. */
+	/* Ordinary blocks are not checked: many come here only because of their size, and a check
+	 * of each would cost too much. */
 	bool ordinary = mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK &&
 			mw_page_of_slice((uintptr_t)block)->kind == MW_PAGE_SMALL;
 	if (!ordinary && bytes != MW_NO_CLAIM)

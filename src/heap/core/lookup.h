@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * lookup.h -- from a pointer of the program to its block.
  * Layer: heap.  Slow paths only.  Functions with a parameter `function` end the program, naming it,
- * when the pointer is not the start of a block.  Do not see whether a small block is live. */
+ * when the pointer is not the start of a block.  The functions do not check whether a small block
+ * is live. */
 #ifndef MW_HEAP_LOOKUP_H
 #define MW_HEAP_LOOKUP_H
 

@@ -120,8 +120,8 @@ static bool find_abandoned(mw_heap_t *heap, mw_page_queue_t *queue, unsigned siz
 		mw_queue_prepend(queue, page);
 		if (first_is_ready(heap, queue))
 			return true;
-		/* The page stayed, behind the others, with few blocks; those that follow may have
-		 * few, too. */
+		/* The page stayed behind the others, because it has few blocks.  The following
+		 * pages may have few blocks, too. */
 		if (queue->last == page)
 			return false;
 	}
@@ -140,6 +140,6 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 	/* More memory is needed. */
 	release_at_peak(heap);
 	mw_page_t *page = make_run(heap, size_class);
-	/* If there is no memory, a page with few blocks does as well. */
+	/* If there is no memory, a page with few blocks must do. */
 	return page ? page : queue->first;
 }

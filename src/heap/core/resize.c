@@ -20,7 +20,8 @@
 #include "heap/sample/sampling.h"
 #include "heap/thread/thread.h"
 
-/* Returns the bytes of a small block that is not sampled, as most are; 0: look closer. */
+/* Returns the bytes of a small block that is not sampled, as most blocks are.  0: the block is
+ * another one, or none. */
 MW_ALWAYS_INLINE size_t bytes_at_once(const void *block) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK))
 		return 0;
@@ -30,7 +31,8 @@ MW_ALWAYS_INLINE size_t bytes_at_once(const void *block) {
 	return MW_LIKELY(ordinary) ? page->block_bytes : 0;
 }
 
-/* Some programs ask for each block that they make or free, as redis-server does. */
+/* Some programs call malloc_usable_size() for each block that they allocate or free; redis-server
+ * does. */
 size_t mw_heap_usable_bytes(const void *block) {
 	size_t bytes = bytes_at_once(block);
 	return MW_LIKELY(bytes != 0) ? bytes : mw_lookup_bytes("malloc_usable_size", block);
@@ -107,9 +109,9 @@ void *mw_heap_resize_in_place(void *block, size_t bytes, size_t *usable_bytes) {
 	return mw_fast_keeps(*usable_bytes, bytes) ? block : NULL;
 }
 
-/* Allocates the new place of a block that grows.  A program that grows a block by little does so
- * again: the block gets room for a quarter more, while that is small, and is copied less
- * often.  The sampler sees the size that was asked for. */
+/* Allocates the new place of a block that grows.  A program that grows a block by a little usually
+ * grows it again.  While the block is small, it gets room for a quarter more, so that it is copied
+ * less often.  The sampler sees the size that was requested. */
 static void *alloc_grown(size_t usable_bytes, size_t bytes) {
 	size_t room = usable_bytes + usable_bytes / 4;
 	if (bytes > usable_bytes && bytes < room && room <= MW_SMALL_MAX_BYTES) {

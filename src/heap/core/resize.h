@@ -7,14 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Ends the program when `block` is not a live block as far as that can be seen. */
+/* Returns the usable bytes of a block.  Ends the program if it finds that `block` is not a live
+ * block. */
 size_t mw_heap_usable_bytes(const void *block);
-/* Resizes without a copy: in place, or by mremap(2).  NULL: that cannot be.  *usable_bytes: bytes
- * of the block before. */
+/* Resizes without a copy: in place, or by mremap(2).  NULL: that is not possible.  *usable_bytes:
+ * bytes of the block before. */
 void *mw_heap_resize_in_place(void *block, size_t bytes, size_t *usable_bytes);
 /* Resizes in place if it can, else moves the contents.  block != NULL, bytes > 0. */
 void *mw_heap_resize(void *block, size_t bytes);
-/* Once for want of memory a block stayed larger than its new size lets expect. */
+/* True once a block stayed larger than its new size, because there was no memory for a smaller
+ * block. */
 extern bool mw_heap_blocks_stayed; /* relaxed: a hint */
 
 #endif

@@ -73,9 +73,9 @@ static MW_COLD _Noreturn void bad_seal(const char *function, const void *block, 
 	mw_misuse_past_end(function, block, capacity, bytes);
 }
 
-/* Returns the bytes that the program asked for.  Ends the program when the block is free, was never
- * handed out, or was written past its end.  The seal alone tells whether it is free: the block's
- * first cache line is not fetched for that. */
+/* Returns the bytes that the program requested.  Ends the program when the block is free, was never
+ * handed out, or was written past its end.  The seal alone tells whether the block is free, so the
+ * block's first cache line is not fetched. */
 static size_t check_seal(const char *function, const char *block, size_t capacity,
 			 uint64_t canary) {
 	if (has_slack(capacity)) {
@@ -100,7 +100,7 @@ static size_t check_seal(const char *function, const char *block, size_t capacit
 
 /* Returns the capacity of a block that the heap has just made. */
 MW_ALWAYS_INLINE size_t capacity_of(void *block) {
-	/* The memory before a huge block is no chunk's metadata: it may hold anything. */
+	/* The memory before a huge block belongs to no chunk and may hold anything. */
 	if (MW_LIKELY(mw_address_kind((uintptr_t)block) == MW_MAP_CHUNK)) {
 		const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
 		if (MW_LIKELY(page->kind == MW_PAGE_SMALL))
@@ -111,7 +111,7 @@ MW_ALWAYS_INLINE size_t capacity_of(void *block) {
 
 MW_ALWAYS_INLINE void *give_out(void *block, size_t capacity, size_t bytes) {
 	if (MW_LIKELY(capacity <= MW_SMALL_MAX_BYTES)) {
-		/* Its link was checked when it was taken from its list. */
+		/* The block's link was checked when the block was taken from its list. */
 		if (MW_UNLIKELY(!is_untouched(block, capacity)))
 			mw_harden_bad_link(block);
 		/* The program must not see link and tag. */
@@ -135,7 +135,7 @@ void *mw_harden_alloc_whole(size_t bytes) {
 		return NULL;
 	size_t room = mw_harden_room(bytes);
 	void *block = mw_fast_alloc(room);
-	/* Blocks of a list are of the class: their page need not be looked at. */
+	/* All blocks of a list have its class, so the page is not read. */
 	return MW_LIKELY(block != NULL) ? give_out(block, mw_class_bytes[mw_class_of(room)], bytes)
 					: NULL;
 }
@@ -150,7 +150,7 @@ MW_ALWAYS_INLINE mw_page_t *ordinary_page(const void *block) {
 	return MW_LIKELY(page->kind == MW_PAGE_SMALL && mw_page_holds(page, block)) ? page : NULL;
 }
 
-/* Returns the bytes that the program asked for.  Ends the program when the block is not live, or
+/* Returns the bytes that the program requested.  Ends the program when the block is not live, or
  * was written past its end. */
 static size_t check_any(const char *function, const void *block, size_t *capacity) {
 	*capacity = mw_lookup_bytes(function, block);
@@ -188,7 +188,7 @@ bool mw_harden_make_room(mw_heap_t *heap) {
 	return true;
 }
 
-/* Frees NULL, large, huge and sampled blocks, and handles pointers that are no block. */
+/* Frees NULL, large, huge and sampled blocks, and handles pointers that are not blocks. */
 static MW_NOINLINE void free_special(const char *function, void *block, size_t bytes,
 				     size_t align) {
 	if (!block)
@@ -238,12 +238,12 @@ static MW_NOINLINE void free_checked(const char *function, void *block, size_t b
 
 /* Size and alignment that the program claims for the block that it frees. */
 typedef struct claims {
-	size_t bytes, align; /* MW_NO_CLAIM: it claims nothing */
+	size_t bytes, align; /* MW_NO_CLAIM: the program states none */
 } claims_t;
 static const claims_t no_claims = {MW_NO_CLAIM, MW_NO_CLAIM};
 
-/* Frees a block above tiny of an ordinary page in the chunk; false: it is not as it must be, and
- * nothing was done.  Needs no stack frame. */
+/* Frees a block above tiny of an ordinary page in the chunk.  False: a word of the block is wrong,
+ * and nothing was done.  Needs no stack frame. */
 MW_ALWAYS_INLINE bool free_above_tiny(char *block, uintptr_t chunk, size_t capacity,
 				      claims_t claims) {
 	uint64_t mix = mw_harden_mix(block);
@@ -258,7 +258,8 @@ MW_ALWAYS_INLINE bool free_above_tiny(char *block, uintptr_t chunk, size_t capac
 	return true;
 }
 
-/* Frees a tiny block of a full page or of another thread's; false: it is not as it must be. */
+/* Frees a tiny block of a full page or of another thread's page.  False: a word of the block is
+ * wrong. */
 MW_ALWAYS_INLINE bool free_tiny(char *block, const mw_page_t *page, claims_t claims) {
 	mw_heap_t *heap = mw_thread.quick_heap;
 	size_t capacity = page->block_bytes;
@@ -274,8 +275,8 @@ MW_ALWAYS_INLINE bool free_tiny(char *block, const mw_page_t *page, claims_t cla
 	return true;
 }
 
-/* Frees a block of a full page or of another thread's; false: it is not as it must be, or of no
- * ordinary page. */
+/* Frees a block of a full page or of another thread's page.  False: a word of the block is wrong,
+ * or its page is not an ordinary one. */
 MW_ALWAYS_INLINE bool free_of_class(char *block, mw_place_in_chunk_t place, claims_t claims) {
 	const mw_page_t *page = mw_fast_page(place);
 	/* The chunk's own record is no page: its kind reads as none. */
@@ -310,7 +311,7 @@ void mw_harden_free_outside(char *block) {
 	free_checked("free", block, MW_NO_CLAIM, MW_NO_CLAIM);
 }
 
-/* Most of them are blocks of full pages, of other threads' pages, and above tiny. */
+/* Most blocks that come here are above tiny, or of full pages or other threads' pages. */
 void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align) {
 	mw_place_in_chunk_t place = mw_fast_place_of(block);
 	claims_t claims = {bytes, align};
@@ -355,7 +356,7 @@ static void *move(void *block, size_t capacity, size_t old_bytes, size_t bytes) 
 	return memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
 }
 
-/* Resizes an ordinary block, as most calls do. */
+/* Resizes an ordinary block, the most common case. */
 static void *resize_ordinary(mw_page_t *page, void *block, size_t bytes) {
 	size_t capacity = page->block_bytes;
 	uint64_t canary = mw_harden_canary(mw_harden_mix(block));

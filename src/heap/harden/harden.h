@@ -6,7 +6,7 @@
  * Life of a block of up to 64 KiB in the hardened library.  While it is free its first word is the
  * encoded link and its second word a tag that belongs to the link; both are made of the block's
  * address and secrets of the process.  The next 16 bytes are filled.  malloc() checks link, tag and
- * fill, and seals the block: it writes a canary right behind the bytes asked for and their number,
+ * fill, and seals the block: it writes a canary right behind the requested bytes and their number,
  * encoded, into the last word of the block, above tiny into a table.  free() checks both, unseals,
  * fills and links.  A tiny block goes to its page's list; a refill holds the younger part of the
  * list back (mw_harden_hold_back()).  A block of another thread or of a full page, and a block
@@ -27,17 +27,18 @@
 
 /* src/api calls these functions if MW_HARDEN_ON (heap/layout/link.h). */
 
-/* malloc() of small sizes if blocks are filled as a whole; NULL: they are not, or the list of free
- * blocks is empty. */
+/* malloc() of small sizes if blocks are filled as a whole; NULL: blocks are not filled as a whole,
+ * or the list of free blocks is empty. */
 void *mw_harden_alloc_whole(size_t bytes);
-/* Turns a block of mw_harden_room(bytes) that the heap made into the program's. */
+/* Seals a block of mw_harden_room(bytes) that the heap allocated, and returns the program's block.
+ */
 void *mw_harden_give_out(void *block, size_t bytes) __attribute__((returns_nonnull));
-/* Frees a block that mw_harden_free_claimed() leaves over, or NULL.  Ends the program when `block`
- * is not live, was written past its end, or differs from the program's claims. */
+/* Frees NULL, or a block that mw_harden_free_claimed() does not handle.  Ends the program when
+ * `block` is not live, was written past its end, or differs from the program's claims. */
 void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t align);
 /* mw_heap_resize(), with the same checks. */
 void *mw_harden_resize(void *block, size_t bytes);
-/* Returns the bytes that the program asked for, which are all it may use. */
+/* Returns the bytes that the program requested, which are all it may use. */
 size_t mw_harden_usable_bytes(const void *block);
 
 #endif

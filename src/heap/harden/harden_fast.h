@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * harden_fast.h -- the fast paths of malloc(), free() and realloc() in the hardened library.
- * Layer: heap.  Without MW_HARDENED none of them is called.  Ends no program: where a word is not
- * as it must be, the caller takes the slow path, which checks again in the order of the messages.
+ * Layer: heap.  Without MW_HARDENED none of them is called.  No function here ends the program: if
+ * a word is wrong, the caller takes the slow path, which checks again in the order of the messages.
  */
 #ifndef MW_HEAP_HARDEN_FAST_H
 #define MW_HEAP_HARDEN_FAST_H
@@ -29,8 +29,8 @@ MW_ALWAYS_INLINE uint32_t mw_harden_next_place(uint32_t *state, unsigned bits) {
 	return (next << bits | next >> (32 - bits)) & ((1u << 2 * bits) - 1);
 }
 
-/* Puts the block into a random place for its size, so that nobody can tell when it will be used
- * again; returns the block that lay there, or NULL. */
+/* Puts the block into a random place for its size, so that the time of its next use cannot be
+ * predicted.  Returns the block that lay in that place, or NULL. */
 MW_ALWAYS_INLINE void *mw_harden_swap(mw_harden_thread_t *thread, void *block, size_t capacity) {
 	void **place = thread->quarantine;
 	if (capacity <= MW_TINY_MAX_BYTES)
@@ -54,8 +54,8 @@ MW_ALWAYS_INLINE void mw_harden_push(mw_page_t *page, void *block, uint64_t mix)
 		mw_heap_page_emptied(page);
 }
 
-/* Pushes a block onto an allocation list above tiny.  Its seal told that it is not the list's first
- * block already. */
+/* Pushes a block onto an allocation list above tiny.  The seal has shown that the block is not the
+ * list's first block already. */
 MW_ALWAYS_INLINE void mw_harden_push_stack(mw_list_t *stack, void *block, uint64_t mix) {
 	mw_harden_link(block, stack->first, mix);
 	stack->first = block;
@@ -63,8 +63,8 @@ MW_ALWAYS_INLINE void mw_harden_push_stack(mw_list_t *stack, void *block, uint64
 		mw_heap_free_last(block, stack);
 }
 
-/* Frees a block that leaves the quarantine.  Its seal was checked when it went in.  Its link, to
- * nothing, and its tag are checked before they are overwritten. */
+/* Frees a block that leaves the quarantine.  Its seal was checked when it entered the quarantine.
+ * Its link, which leads to no block, and its tag are checked before they are overwritten. */
 MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 	if (MW_UNLIKELY(!block))
 		return;
@@ -83,7 +83,7 @@ MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 		mw_heap_free_slow(block);
 }
 
-/* Turns a free tiny block, whose link was checked, into the program's. */
+/* Seals a free tiny block whose link was checked, and returns the program's block. */
 MW_ALWAYS_INLINE void *mw_harden_give_tiny(char *block, size_t bytes) {
 	if (MW_UNLIKELY(!mw_harden_is_untouched(block)))
 		mw_harden_bad_link(block);
@@ -105,9 +105,9 @@ MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 		return NULL;
 	void *next = (void *)(word ^ mix);
 	*head = next;
-	/* Fetches the next block, as mw_fast_pop() does, but not the place of its seal: that costs
-	 * a queue of more blocks than the cache holds 0.1 of the plain library's time, and gains
-	 * nothing elsewhere. */
+	/* Fetches the next block into the cache, as mw_fast_pop() does, but not the line of its
+	 * seal.  Fetching that line costs 0.1 of the plain library's time in a queue of more blocks
+	 * than the cache holds, and gains nothing elsewhere. */
 	__builtin_prefetch(next);
 	/* The program must not see link and tag, and the tag must not be taken for one. */
 	mw_harden_store_fill(block);
@@ -133,9 +133,9 @@ MW_ALWAYS_INLINE void *mw_harden_pop_stack(unsigned size_class, size_t bytes) {
 	return block;
 }
 
-/* free() of a block in the chunk at this place that is no tiny block of the thread's own page. */
+/* free() of any block in the chunk at this place but tiny blocks of the thread's own pages. */
 void mw_harden_free_diverted(char *block, mw_place_in_chunk_t place);
-/* free() of a pointer that is no block of a chunk, or of a block that is not as it must be. */
+/* free() of a pointer outside of all chunks, or of a block with a wrong word. */
 void mw_harden_free_outside(char *block);
 
 /* malloc() of a tiny size; NULL: the list is empty, the size larger, or the block was written to.
@@ -177,9 +177,9 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {
 						       : mw_harden_pop_stack(size_class, bytes);
 }
 
-/* free() of a tiny block of the thread's own page; false: something is wrong, and nothing was done.
- * The block goes straight into its page's list: there it waits as long as in the quarantine, see
- * mw_harden_hold_back(). */
+/* free() of a tiny block of the thread's own page; false: a word of the block is wrong, and nothing
+ * was done. The block goes into its page's list at once, because mw_harden_hold_back() lets it wait
+ * there as long as in the quarantine. */
 MW_ALWAYS_INLINE bool mw_harden_free_own(mw_page_t *page, char *block, size_t bytes, size_t align) {
 	size_t capacity = page->tiny_bytes;
 	uint64_t mix = mw_harden_mix(block);
@@ -193,8 +193,8 @@ MW_ALWAYS_INLINE bool mw_harden_free_own(mw_page_t *page, char *block, size_t by
 	return true;
 }
 
-/* The functions that say what they free, and those that are not free() (MW_NO_CLAIM: the function
- * does not say). */
+/* Frees a block for functions that state its size or alignment, and for functions other than
+ * free(). MW_NO_CLAIM: the function states none. */
 MW_ALWAYS_INLINE void mw_harden_free_claimed(const char *function, char *block, size_t bytes,
 					     size_t align) {
 	mw_place_in_chunk_t place;
@@ -215,8 +215,8 @@ MW_ALWAYS_INLINE void mw_harden_free(char *block) {
 		mw_harden_free_outside(block);
 }
 
-/* realloc() of an ordinary block that stays in place; NULL: it cannot stay, is none, or something
- * is wrong. */
+/* realloc() of an ordinary block that stays in place; NULL: the block cannot stay, is not an
+ * ordinary block, or has a wrong word. */
 MW_ALWAYS_INLINE void *mw_harden_resize_in_place(char *block, size_t bytes) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) != MW_MAP_CHUNK))
 		return NULL;

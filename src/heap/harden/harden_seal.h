@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * harden_seal.h -- the seal and the canaries of a live block of the hardened library.
- * Layer: heap.  Ends no program: where a word is not as it must be, the caller takes the slow path,
- * which checks again in the order of the messages. */
+ * Layer: heap.  No function here ends the program: if a word is wrong, the caller takes the slow
+ * path, which checks again in the order of the messages. */
 #ifndef MW_HEAP_HARDEN_SEAL_H
 #define MW_HEAP_HARDEN_SEAL_H
 
@@ -30,7 +30,7 @@ MW_ALWAYS_INLINE bool mw_harden_is_fresh(const char *block, uint64_t word, uint6
 	return (fill ^ mw_harden_keys.fresh ^ word) + mix == mw_harden_load(block + sizeof word);
 }
 
-/* Returns the seal of a block of which the program asked for `bytes`.  Canaries are odd and the
+/* Returns the seal of a block of which the program requested `bytes`.  Canaries are odd and the
  * number takes the bits above the lowest three, so the first byte of a seal is never 0: the
  * commonest overrun, the end of a string, shows.  Of the 256 values that may overwrite that byte, 0
  * among them, 7 in 8 make the number an impossible one; the others make it a number behind which no
@@ -40,14 +40,14 @@ static inline uint64_t mw_harden_seal_for(size_t bytes, uint64_t canary) {
 	return canary ^ (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
 }
 
-/* Returns the bytes that the program asked for, according to the seal; a number beyond the block's
+/* Returns the bytes that the program requested, according to the seal; a number beyond the block's
  * size: it is no seal. */
 static inline uint64_t mw_harden_sealed_bytes(uint64_t seal, uint64_t canary) {
 	uint64_t bytes = seal ^ canary;
 	return bytes >> MW_HARDEN_SIZE_SHIFT | bytes << (64 - MW_HARDEN_SIZE_SHIFT);
 }
 
-/* Returns the word that stands behind the bytes asked for, `bits` of them, in a block whose last
+/* Returns the word that stands behind the requested bytes, `bits` of them, in a block whose last
  * word is the seal.  It is the seal rotated, so that both agree where they overlap: they are
  * `capacity - 8 - bytes` apart, of which only the lowest three bits count, as capacities are
  * multiples of 16. */
@@ -57,18 +57,18 @@ static inline uint64_t mw_harden_behind(uint64_t seal, uint64_t bits) {
 	return seal >> bits % 64 | seal << -bits % 64;
 }
 
-/* A block that has so many bytes behind those asked for holds three canaries in a row, so that an
- * overrun that skips the first one shows. */
+/* A block that has so many bytes behind the requested ones holds three canaries in a row, so that
+ * an overrun that skips the first one shows. */
 #define MW_HARDEN_MORE_SLACK 24u
 /* The smallest block has 32 bytes. */
 static inline bool mw_harden_has_more(size_t capacity, size_t bytes) {
 	return bytes <= capacity - MW_HARDEN_MORE_SLACK;
 }
 
-/* Writes canaries and size into a tiny or large block that becomes the program's. */
+/* Writes canaries and size into a tiny or large block that is about to be handed out. */
 MW_ALWAYS_INLINE void mw_harden_seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
 	uint64_t bits = (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT;
-	/* Keeps the compiler from computing it twice. */
+	/* The empty statement keeps the compiler from computing the value twice. */
 	__asm__("" : "+r"(bits));
 	uint64_t seal = canary ^ bits, behind = mw_harden_behind(seal, bits);
 	mw_harden_store(block + bytes, behind);
@@ -102,8 +102,8 @@ MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
 	mw_harden_store_fill(block + capacity - 16);
 }
 
-/* Above tiny, a block's last word is often far behind the bytes asked for: a cache miss more, and
- * memory touched for nothing.  There the seal stands right behind the bytes asked for.  The rest of
+/* Above tiny, a block's last word is often far behind the requested bytes: a cache miss more, and
+ * memory touched for nothing.  There the seal stands right behind the requested bytes.  The rest of
  * the block, its slack, is noted in a table in the chunk's metadata (MW_SLACK_TABLE_OFFSET). */
 static inline uint16_t *mw_slack_in(uintptr_t chunk, const void *block) {
 	uintptr_t offset = (uintptr_t)block & (MW_CHUNK_BYTES - 1);
@@ -147,7 +147,7 @@ MW_ALWAYS_INLINE void mw_harden_seal_slack(char *block, size_t capacity, size_t 
 		mw_harden_seal_more(block + bytes, block + capacity - sizeof seal, seal);
 }
 
-/* Returns the bytes that the program asked for of a live block of a tiny class; MW_NO_CLAIM: seal
+/* Returns the bytes that the program requested of a live block of a tiny class; MW_NO_CLAIM: seal
  * or canary are not right.
  *
  * Whether the address is the start of a block is not computed: at any other address the seal is

@@ -22,11 +22,12 @@
 #include "os/time/clock.h"
 #include "state/stats.h"
 
-/* Freed ranges are kept as long as they and the live blocks together are at most 5/4 of the bytes
- * that were live at once a moment ago, and these bytes.  Blocks of 5 to 25 MiB that replace each
- * other at random leave a third of the memory in ranges that fit none of the next blocks. */
+/* Freed ranges are kept as long as the bytes in them and in live blocks are at most 5/4 of the most
+ * bytes that were live at once a moment ago, plus CACHE_MIN_BYTES.  Blocks of 5 to 25 MiB that
+ * replace each other at random leave a third of the memory in ranges that fit none of the next
+ * blocks. */
 #define CACHE_MIN_BYTES ((size_t)16 << 20)
-/* Ranges are unmapped before their time only when they are more than so many times the live bytes.
+/* Ranges are unmapped before their time only when their bytes exceed the live bytes by this factor.
  */
 #define EARLY_FACTOR 2
 /* Ranges that mremap(2) is tried on before fresh memory is mapped.  It refuses ranges of several
@@ -133,8 +134,8 @@ static void purge_if_due(void) {
 		mw_huge_purge(false);
 }
 
-/* A program's function may return what is a huge block of this heap already; it is not entered
- * twice. */
+/* A program's function may return memory that is a huge block of this heap already.  Such a block
+ * is not entered twice. */
 static char *map_in_arena(mw_arena_t *arena, size_t bytes, size_t align, bool *zeroed) {
 	char *base = mw_arena_map(arena, bytes, align, zeroed);
 	if (!base)
@@ -158,7 +159,7 @@ static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 		if (align < huge_align)
 			align = huge_align;
 		base = mw_os_map_aligned(bytes, align);
-		/* Address space may be short: kept ranges and free chunks have some. */
+		/* Address space may be short: unmap kept ranges and free chunks. */
 		if (!base && mw_huge_purge(true) > 0)
 			base = mw_os_map_aligned(bytes, align);
 		if (!base && mw_chunk_unmap_free() > 0)
@@ -364,8 +365,8 @@ static void *resize(void *block, size_t new_bytes, mw_record_id_t *record) {
 	return moved;
 }
 
-/* Returns whether mremap(2) was refused for want of address space.  It also refuses blocks of
- * several mappings. */
+/* Returns whether mremap(2) was refused because there is no address space.  It also refuses blocks
+ * of several mappings. */
 static bool is_space_short(const void *block, size_t new_bytes) {
 	size_t old_bytes = mw_huge_bytes("realloc", block);
 	if (new_bytes <= old_bytes || mw_huge_arena(block))
@@ -397,7 +398,7 @@ void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_
 }
 
 size_t mw_huge_purge(bool all) {
-	/* Relaxed: a late purge is as good. */
+	/* Relaxed: a purge may be late. */
 	uint64_t due_ns = atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed);
 	if (due_ns == UINT64_MAX)
 		return 0;

@@ -30,8 +30,8 @@ char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align);
 bool mw_range_cache_take_largest(mw_range_cache_t *cache, size_t min_bytes, mw_range_t *range);
 /* Takes the range that is due first; false: the cache is empty. */
 bool mw_range_cache_take_oldest(mw_range_cache_t *cache, mw_range_t *range);
-/* Adds a range, joined with its neighbours, which then stay as long as it does.  False: no place,
- * or more than `max_total_bytes` in all; the caller keeps the range. */
+/* Adds a range, joined with its neighbours, whose time becomes that of the new range.  False: no
+ * place, or more than `max_total_bytes` in all; the caller keeps the range. */
 bool mw_range_cache_put(mw_range_cache_t *cache, const mw_range_t *range, size_t max_total_bytes);
 /* Moves the ranges due at `now_ns` (`all`: every range) to `gone`; returns their number.
  * *next_due_ns: earliest time of the others, UINT64_MAX if there are none. */

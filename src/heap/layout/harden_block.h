@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * harden_block.h -- what the hardened library writes into free blocks, and the room it asks for
- * beside what the program asks for.
+ * harden_block.h -- what the hardened library writes into free blocks, and how many bytes more than
+ * the program it requests.
  * Layer: heap.  heap/harden/harden.h describes the life of a block. */
 #ifndef MW_HEAP_HARDEN_BLOCK_H
 #define MW_HEAP_HARDEN_BLOCK_H
@@ -15,8 +15,8 @@
 
 #ifdef MW_HARDENED
 
-/* Bytes that the heap is asked for so that the program gets `bytes`; mw_harden_requested() is the
- * reverse. */
+/* Bytes that are requested from the heap so that the program gets `bytes`; mw_harden_requested() is
+ * the reverse. */
 static inline size_t mw_harden_room(size_t bytes) {
 	return bytes <= PTRDIFF_MAX ? bytes + sizeof(uint64_t) : bytes;
 }
@@ -87,7 +87,7 @@ static inline uint64_t mw_harden_fold(uint64_t first, uint64_t second) {
 	return first + second * MW_HARDEN_FILL_FACTOR;
 }
 
-/* Returns whether nobody wrote to the fill of a free block whose link is right. */
+/* Returns whether the fill of a free block, whose link is right, is unchanged. */
 MW_ALWAYS_INLINE bool mw_harden_is_untouched(const char *block) {
 	return mw_harden_load(block + 16) == MW_HARDEN_FILL &&
 	       mw_harden_load(block + 24) == MW_HARDEN_FILL;

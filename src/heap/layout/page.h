@@ -4,10 +4,10 @@
  *
  * A chunk is 4 MiB (two huge pages), aligned to its size, cut into 64 slices of 64 KiB.  Slice 0
  * holds the metadata: the chunk's own record, an mw_entry_t for each slice, and an mw_page_t for
- * each slice.  Slice 0's are never used, and read as no page's.  Where in slice 0 they begin, the
- * chunk's number says: those of all chunks at one offset would share few sets of the processor's
- * caches.  A page is the blocks of one size class that start in one slice, or one large block with
- * slices of its own.
+ * each slice.  Slice 0's are never used, and read as no page's.  The chunk's number determines
+ * where in slice 0 the entries and pages begin: at one offset for all chunks they would share few
+ * sets of the processor's caches.  A page is the blocks of one size class that start in one slice,
+ * or one large block with slices of its own.
  *
  * Run.  Where a slice does not hold a whole number of blocks without waste, a class's pages come in
  * runs of neighbours (mw_class_run_slices): a block may reach into the next slice, but belongs to
@@ -23,9 +23,9 @@
  * entries of many pages in the first-level cache.
  *
  * Ownership of fields: `free`, `used`, `carved`, `next`, `prev`, `state` belong to the owning
- * thread; to whoever clears the flag ABANDONED of a page without a thread; to the holder of
+ * thread; to the thread that clears the flag ABANDONED of a page without an owner; to the holder of
  * the class's sampled lock in a page of sampled blocks; to the holder of the chunk lock while the
- * slices are free.  `remote` is everybody's. */
+ * slices are free.  any thread may access `remote`. */
 #ifndef MW_HEAP_PAGE_H
 #define MW_HEAP_PAGE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * word.h -- the remote word of a page: its thread-delayed free list and who may take the page.
+ * remote_word.h -- the remote word of a page: its thread-delayed free list and who may take the
+ * page.
  * Layer: heap.  Lock-free, any thread.  heap/remote/remote.h is the manual.
  *
  * The word holds the first block's address (48 bits), a number of blocks (13 bits) and two flags.
@@ -68,10 +69,10 @@ static inline bool mw_remote_swap(mw_page_t *page, uint64_t *word, uint64_t want
 }
 
 typedef enum mw_remote_pushed {
-	MW_REMOTE_SENT, /* the page has the blocks; the caller knows nothing of the page's owner any
-			   more */
-	MW_REMOTE_TOOK, /* the page was full: the caller owns it, and still has the blocks */
-	MW_REMOTE_ENDED, /* the page was listed, all its blocks are back: the caller owns it */
+	MW_REMOTE_SENT,  /* the page has the blocks; the page has the blocks, and another thread may
+			    own it */
+	MW_REMOTE_TOOK,  /* the page was full: the caller owns it, and still has the blocks */
+	MW_REMOTE_ENDED, /* the page was listed, and all its blocks are back: the caller owns it */
 } mw_remote_pushed_t;
 
 /* Pushes a list of `count` blocks. */

@@ -17,7 +17,7 @@
 
 /* Blocks of one page that the thread freed and has not sent to the page yet. */
 typedef struct mw_remote_batch {
-	uintptr_t place;    /* of the page, as mw_remote_place() has it; 0: the batch is empty */
+	uintptr_t place;    /* mw_remote_place() of the page; 0: the batch is empty */
 	void *first, *last; /* linked; the block freed last comes first */
 	int32_t room;       /* blocks that still fit; -1: the last try found no room */
 	uint32_t limit;     /* blocks that fit into an empty batch */
@@ -42,8 +42,8 @@ typedef struct mw_remote_cache {
 /* The cache of a thread without a heap: no batch matches, and no bin has room.  Never written. */
 extern mw_remote_cache_t mw_remote_no_cache;
 
-/* Tells pages apart: the address of the page's entry less the offset of its chunk's entries, which
- * free() has in a register. */
+/* Returns a number that identifies a page: the address of the page's entry minus the offset of its
+ * chunk's entries, which free() has in a register. */
 static inline uintptr_t mw_remote_place(const mw_page_t *page) {
 	return (uintptr_t)mw_page_entry(page) - MW_CHUNK_ENTRIES_OFFSET;
 }

@@ -7,10 +7,10 @@
 #include "heap/layout/page.h"
 #include "heap/local/heap.h"
 
-/* Bytes that the calling thread allocated and freed since it got its heap.  Exact but for blocks
- * that another thread frees: such a block counts as freed by the thread that made it, once its page
- * has it back.  Walks the thread's pages.  No fast path counts: what was handed out follows from
- * what the lists still hold. */
+/* Bytes that the calling thread allocated and freed since it got its heap.  Exact except for blocks
+ * that another thread frees: such a block counts as freed by the thread that allocated it, once the
+ * block is back in its page.  Walks the thread's pages.  No fast path counts: the number of
+ * handed-out blocks follows from the blocks that are left in the lists. */
 void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes);
 /* Bytes that refills and large blocks gave to the calling thread, without a walk; 0: no heap. */
 MW_COLD uint64_t mw_heap_thread_given_bytes(void);
@@ -36,7 +36,7 @@ static inline void mw_heap_counts_show(mw_heap_t *heap) {
 	if (MW_UNLIKELY(heap->counter_wanted))
 		mw_heap_counts_show_slow(heap);
 }
-/* The thread, which asked for a counter, frees a small block. */
+/* Called when a thread that asked for a counter frees a small block. */
 static inline void mw_heap_counts_freed(mw_heap_t *heap, size_t bytes) {
 	heap->counts.freed_bytes += bytes;
 	heap->unshown_bytes += bytes;

@@ -88,7 +88,8 @@ typedef struct mw_harden_thread {
 } mw_harden_thread_t;
 
 static inline void *mw_harden_carve(mw_page_t *page, uint32_t index, uint32_t count, void *rest) {
-	/* Read once: as far as the compiler knows, writing a link might change it. */
+	/* The value is read once, because the compiler must assume that writing a link changes it.
+	 */
 	size_t block_bytes = page->block_bytes;
 	char *first = page->start + index * block_bytes, *block = first;
 	for (char *last = first + (count - 1) * block_bytes; block != last; block += block_bytes)

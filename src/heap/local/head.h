@@ -34,7 +34,7 @@ typedef struct mw_head_config {
 #define MW_HEAD_LIMIT 255u              /* head_limit[] has elements of one byte */
 extern mw_head_config_t mw_head_config; /* set before threads exist */
 
-/* Where the first block of the class's allocation list is named. */
+/* Address of the pointer to the first block of the class's allocation list. */
 void **mw_head_of(unsigned size_class);
 /* Blocks in the calling thread's allocation list; ends the program when the list has no end. */
 uint32_t mw_heap_head_count(unsigned size_class);
@@ -50,8 +50,7 @@ MW_ALWAYS_INLINE uint32_t mw_head_length(const mw_heap_t *heap, unsigned size_cl
 	return (uint32_t)(heap->head_limit[size_class] + 1 - mw_stack_of(size_class)->left);
 }
 
-/* Sets the first limits of all lists, which are empty; none while the thread is bound to an arena.
- */
+/* Sets the first limits of all lists, which are empty; 0 while the thread is bound to an arena. */
 void mw_head_start(mw_heap_t *heap);
 /* Gives the lists of a new thread their settings and first limits. */
 static inline void mw_head_configure(mw_heap_t *heap) {
@@ -59,8 +58,8 @@ static inline void mw_head_configure(mw_heap_t *heap) {
 	heap->head_max_bytes = mw_head_config.max_bytes;
 	mw_head_start(heap);
 }
-/* The program sets the limit of all classes of `least` to `most` bytes; it does not change any
- * more.  The lists are empty. */
+/* The program sets the limit of all classes from `least` to `most` bytes.  The limit no longer
+ * changes by itself.  The lists are empty. */
 MW_COLD void mw_head_set_limit(mw_heap_t *heap, size_t least_bytes, size_t most_bytes,
 			       size_t blocks);
 

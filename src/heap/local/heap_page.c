@@ -23,7 +23,7 @@
 #define POPULATE_PAGES 256u
 #define POPULATE_BYTES (16u << 10)
 #define POPULATE_ALL_PAGES 1024u
-/* Larger blocks leave kernel pages without a link, which the program may never use. */
+/* Larger blocks leave kernel pages without a link, which the program may never touch. */
 #define POPULATE_BLOCK_BYTES 4096u
 
 /* The heap is the calling thread's. */

@@ -144,8 +144,8 @@ static uint32_t make_in(mw_page_t *page) {
 	return purge(page, found);
 }
 
-/* Not for a page without a block, whose whole slice can go later, nor where a hole would split a
- * huge page. */
+/* Leaves out pages without a block, whose whole slice can be given back later, and holes that would
+ * split a huge page. */
 static bool is_worth_it(const mw_page_t *page) {
 	return page->used != 0 && !mw_chunk_of(page)->never_purged;
 }
@@ -177,7 +177,7 @@ uint32_t mw_holes_link(mw_page_t *page) {
 		count = range.end - range.first;
 		if (count == 0)
 			continue;
-		/* A single kernel page comes as fast by the page fault. */
+		/* For a single kernel page a page fault is as fast. */
 		if (span > 1 && page->block_bytes <= MW_OS_PAGE_BYTES)
 			mw_os_prefault(page->start + first * MW_OS_PAGE_BYTES,
 				       span * MW_OS_PAGE_BYTES);

@@ -2,10 +2,10 @@
  * holes.h -- gives the kernel the memory between the live blocks of a page.
  * Layer: heap.  Owner thread only.
  *
- * One live block keeps its page's slice.  A hole is a kernel page of the slice in which every byte
- * is free and that was given back.  Free blocks that begin there are in no list, as if they were
- * never carved (page->carved is less by them).  They are linked again before any part of the page
- * that was never used (doc/adr/0022-purged-holes.md). */
+ * One live block keeps its page's slice.  A hole is a kernel page of the slice that has no used
+ * byte and was given back.  Free blocks that begin there are in no list, as if they were never
+ * carved (page->carved is less by them).  They are linked again before any part of the page that
+ * was never used (doc/adr/0022-purged-holes.md). */
 #ifndef MW_HEAP_HOLES_H
 #define MW_HEAP_HOLES_H
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * background.h -- the state of the background thread, which purges what is due while no other
- * thread calls.
+ * background.h -- the state of the background thread, which purges memory that is due while no
+ * other thread calls the heap.
  * Layer: heap.  Off until enabled.  src/api starts the thread, because libc starts threads; its
  * body is mw_background_run() (heap/thread/maintain.h).  The thread holds no lock while it sleeps.
  * It sleeps without a time limit while nothing is due and the word that refills poll does not
- * change.
- */
+ * change. */
 #ifndef MW_HEAP_BACKGROUND_H
 #define MW_HEAP_BACKGROUND_H
 
@@ -20,7 +19,8 @@ typedef enum mw_background_state {
 	MW_BACKGROUND_RUNNING,
 } mw_background_state_t;
 
-/* Relaxed: who acts on it changes it by a compare-and-swap, or purges beside the thread. */
+/* Relaxed: a thread that acts on the value changes it by a compare-and-swap, or purges in addition
+ * to the background thread. */
 extern _Atomic uint32_t mw_background_state;
 
 static inline bool mw_background_is_running(void) {
@@ -34,16 +34,18 @@ static inline bool mw_background_is_wanted(void) {
 
 /* Called before threads exist. */
 void mw_background_enable(void);
-/* The heap got a second chunk or a huge block: large enough for a thread, if one is enabled. */
+/* Called when the heap gets its second chunk or a huge block: it is then large enough for a
+ * background thread, if one is enabled. */
 void mw_background_heap_grew(void);
 /* Returns true to one caller, which then starts a thread that calls mw_background_run(). */
 bool mw_background_claim(void);
-/* That caller could not start the thread: the other threads purge, as without one. */
+/* Called if that caller could not start the thread.  The other threads then purge, as without a
+ * background thread. */
 void mw_background_refused(void);
 void mw_background_wake(void);
 /* The word that the thread sleeps on. */
 extern _Atomic uint32_t mw_background_sleeping;
-/* Something is due at a known time, where nothing was before.  No lock is held. */
+/* Called when memory is due at a known time and nothing was due before.  No lock is held. */
 static inline void mw_background_notify(void) {
 	if (!mw_background_is_running())
 		return;
@@ -61,7 +63,7 @@ bool mw_background_wake_for_hooks(void);
  */
 bool mw_background_take_request(void);
 
-/* In the child of a fork, which has no background thread: its next slow path starts one. */
+/* Called in the child of a fork, which has no background thread: its next slow path starts one. */
 void mw_background_fork_child(void);
 
 #endif

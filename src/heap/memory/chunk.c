@@ -144,8 +144,7 @@ static mw_page_t *take_page(unsigned count, unsigned align_slices) {
 	unsigned first = 0;
 	mw_chunk_t *chunk = find_chunk(&run, &first);
 	if (!chunk && !map_chunk(run.node)) {
-		/* Freed huge blocks that are kept for reuse may hold the address space that is
-		 * missing. */
+		/* Freed huge blocks that are kept for reuse may hold the missing address space. */
 		mw_chunks_release();
 		mw_huge_purge(true);
 		mw_chunks_acquire();

@@ -40,9 +40,9 @@ size_t mw_chunk_purge(bool all);
 void mw_chunk_set_decay(uint64_t delay_ns, bool early);
 uint64_t mw_chunk_decay_ns(void); /* takes no lock */
 /* Sets how long slices are muzzy after that delay: the kernel may take their memory when it needs
- * some, and gets it for good at the end.  0, as at first: they are purged at once. */
+ * some, and gets it at the end of this time.  0, as at first: they are purged at once. */
 MW_COLD void mw_chunk_set_muzzy_decay(uint64_t delay_ns);
-/* Sets the bytes that are not purged before their time; 0: the standard. */
+/* Sets the bytes that are not purged before their time; 0: the default. */
 void mw_chunk_set_keep_min_bytes(size_t bytes);
 /* Unmaps slices 1 to 63 of each chunk that is wholly free.  Returns the bytes.  Slice 0, the
  * metadata, stays mapped for the life of the process, so that an old pointer into such a chunk

@@ -67,7 +67,7 @@ size_t mw_chunk_unmap_free(void) {
 		mw_chunks.purging++;
 		mw_chunks_release();
 		/* If the kernel refuses, the memory is purged and the chunk lost; the kernel would
-		 * refuse the next one too. */
+		 * refuse the next chunk, too. */
 		bool done = mw_os_unmap(slices_of(chunk), MW_CHUNK_BYTES - MW_SLICE_BYTES);
 		mw_chunks_acquire();
 		mw_chunks.purging--;

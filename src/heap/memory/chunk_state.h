@@ -46,7 +46,8 @@ static inline void mw_chunks_release(void) {
 	mw_lock_release(&mw_chunks.lock, MW_RANK_CHUNKS);
 }
 
-/* Under the lock, as all below: puts the chunk into the list for the number of its free slices. */
+/* Under the lock, as all functions below.  Puts the chunk into the list for the number of its free
+ * slices. */
 static inline void mw_chunks_list(mw_chunk_t *chunk) {
 	unsigned n = (unsigned)__builtin_popcountll(chunk->free_mask);
 	chunk->listed_under = (uint8_t)n;

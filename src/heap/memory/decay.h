@@ -3,11 +3,12 @@
  * Layer: heap.  No lock of its own: the holder of the lock of the kept memory calls.
  *
  * Freed memory is kept for a delay.  A program that frees much and then sleeps makes no later call
- * that could purge it, so memory beyond `keep_bytes` goes at once ("early").  When memory that went
- * early is missed within the delay, keep_bytes grows by twice as much: a program whose need goes up
- * and down pays with one round of page faults, and keeps its memory from then on.  keep_bytes also
- * grows to twice what was kept and taken again: swings that become wider cost no page
- * faults.  keep_bytes shrinks by memory that was kept for the whole delay and not needed. */
+ * that could purge it, so memory beyond `keep_bytes` is purged at once ("early").  When the program
+ * needs early purged memory again within the delay, keep_bytes grows by twice as much: a program
+ * whose need goes up and down pays with one round of page faults, and keeps its memory from then
+ * on. keep_bytes also grows to twice what was kept and taken again: swings that become wider cost
+ * no page faults.  keep_bytes shrinks by memory that was kept for the whole delay and not needed.
+ */
 #ifndef MW_HEAP_DECAY_H
 #define MW_HEAP_DECAY_H
 
@@ -50,8 +51,8 @@ size_t mw_decay_excess_bytes(mw_decay_t *decay, size_t kept_bytes, size_t share_
 void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns);
 /* `bytes` went because their time had come. */
 void mw_decay_went_late(mw_decay_t *decay, size_t bytes);
-/* Some kept memory was taken again, and `left_bytes` are left.  Does nothing where the program set
- * the minimum to keep. */
+/* Called when some kept memory was taken again; `left_bytes` are left.  Does nothing where the
+ * program set the minimum to keep. */
 static inline void mw_decay_reused(mw_decay_t *decay, size_t left_bytes) {
 	if (decay->high_bytes <= left_bytes || decay->keep_min_bytes != 0)
 		return;
@@ -59,7 +60,7 @@ static inline void mw_decay_reused(mw_decay_t *decay, size_t left_bytes) {
 	if (decay->keep_bytes < swing_bytes)
 		decay->keep_bytes = swing_bytes;
 }
-/* `bytes` of fresh memory had to be taken. */
+/* Called when `bytes` of fresh memory had to be taken. */
 void mw_decay_missed_slow(mw_decay_t *decay, size_t bytes);
 static inline void mw_decay_missed(mw_decay_t *decay, size_t bytes) {
 	if (decay->gone_bytes != 0)

@@ -33,12 +33,13 @@ bool mw_harden_unguard_tail(const void *block);
  * two or three system calls for that cost 25 times a pair of malloc() and free() of half a MiB, in
  * a program that does nothing else. */
 #define MW_HARDEN_CLOSED_BYTES ((size_t)1 << 20)
-/* The memory of a large or huge block becomes free: a stale pointer to it faults from now on.
- * False: the kernel refused, and it does not. */
+/* Removes access to the memory of a large or huge block that becomes free, so that a stale pointer
+ * faults.  False: the kernel refused. */
 bool mw_harden_close(void *start, size_t bytes);
-/* Opens memory that is about to be used again.  False: the kernel refused. */
+/* Restores access to memory that is about to be used again.  False: the kernel refused. */
 bool mw_harden_open(void *start, size_t bytes);
-/* A large block is about to be freed.  True: it must be opened before it is used again. */
+/* Called before a large block is freed.  True: access must be restored before the block is used
+ * again. */
 bool mw_harden_large_freed(mw_page_t *page);
 /* Freed large blocks that wait before they are used again, under the chunk
  * lock.  mw_harden_large_wait() adds the page of one; mw_harden_large_waited() takes one out that

@@ -14,15 +14,16 @@
 _Atomic size_t mw_limit_watch_bytes = SIZE_MAX;
 _Atomic unsigned mw_limit_untold; /* bit per mw_pressure_t */
 
-/* All relaxed: no number says anything about other memory, and a limit seen a moment late does as
- * well. */
+/* All relaxed: the numbers order no other memory accesses, and a limit may take effect a moment
+ * late. */
 static struct {
 	_Atomic size_t soft_bytes, hard_bytes;
 	_Atomic size_t begun_bytes; /* of requests between begin and end */
 	_Atomic size_t soft_passes, hard_refusals;
 	_Atomic size_t
-		told_bytes[MW_PRESSURE_COUNT]; /* of the event that the hook is not told of yet */
-	_Atomic bool soft_passed, hard_passed; /* told, and not a tenth below the limit since */
+		told_bytes[MW_PRESSURE_COUNT]; /* of the event that the hook has not received yet */
+	_Atomic bool soft_passed, hard_passed; /* the hook was called, and the heap was not a tenth
+						  below the limit since then */
 } limit = {.soft_bytes = SIZE_MAX, .hard_bytes = SIZE_MAX};
 
 static size_t load(_Atomic size_t *word) {
@@ -78,7 +79,8 @@ bool mw_limit_begin_slow(size_t bytes) {
 	size_t hard = load(&limit.hard_bytes);
 	if (bytes <= PTRDIFF_MAX)
 		look_at_soft(bytes);
-	/* Counted before the comparison: of two requests at once not both get the last bytes. */
+	/* Counted before the comparison: of two simultaneous requests only one gets the last bytes.
+	 */
 	atomic_fetch_add_explicit(&limit.begun_bytes, bytes, memory_order_relaxed);
 	size_t wanted = 0;
 	for (unsigned turn = 0; turn < WAIT_TURNS; turn++) {

@@ -43,7 +43,7 @@ static inline void mw_limit_end(size_t bytes, bool counted) {
 		mw_limit_end_slow(bytes);
 }
 
-/* In the child of a fork: requests that other threads had begun are void. */
+/* Called in the child of a fork: drops requests that other threads had begun. */
 void mw_limit_fork_child(void);
 
 typedef struct mw_limit_stats {
@@ -64,7 +64,7 @@ static inline void mw_limit_tell(mw_limit_told_t *told) {
 		mw_limit_tell_slow(told);
 }
 
-/* Hooks: heap/large defines them.  No lock but for the purge. */
+/* Hooks, which heap/large defines.  Only the purge takes a lock. */
 /* Bytes in use: pages and large blocks that threads have, huge blocks, arenas. */
 MW_HOOK size_t mw_heap_in_use_bytes(void);
 /* Bytes of live huge blocks, and of their freed mappings that are kept for reuse. */

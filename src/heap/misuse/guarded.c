@@ -171,8 +171,8 @@ MW_RESIDENT void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
 						   : NULL;
 }
 
-/* Under the lock: returns the slot of a live block.  Ends the program when `block` is none; the
- * lock is released then. */
+/* Under the lock: returns the slot of a live block.  If `block` is not a live block, releases the
+ * lock and ends the program. */
 static mw_guarded_slot_t *find_or_die(const char *function, const void *block, bool is_free) {
 	mw_guarded_slot_t *slot = slot_near((uintptr_t)block);
 	if (slot && slot->block == block &&
@@ -222,7 +222,7 @@ mw_record_id_t mw_guarded_give(void *block, size_t *class_bytes) {
 	/* No other thread gets the slot yet. */
 	check_surroundings(slot, page);
 	mw_os_purge(page, MW_OS_PAGE_BYTES);
-	/* If the kernel refuses (too many mappings), later uses of the block are not seen. */
+	/* If the kernel refuses (too many mappings), later uses of the block are not found. */
 	mw_os_protect_none(page, MW_OS_PAGE_BYTES);
 	lock_pool();
 	keep_freed(number);

@@ -13,18 +13,18 @@
 
 #include "heap/layout/record.h"
 
-/* Frames kept of each stack: enough to tell a place in the program. */
+/* Frames kept of each stack: enough to identify a place in the program. */
 #define MW_GUARDED_DEPTH 32u
 
 /* Settings of the pool, and two functions of the layer that knows stacks.  Both functions are
  * async-signal-safe and do not allocate. */
 typedef struct mw_guarded_config {
-	uint64_t every;  /* one sample of so many is guarded... */
+	uint64_t every;  /* one sample in this many is guarded... */
 	uint64_t gap_ns; /* ...but none within this time after another */
 	/* Writes the calling thread's stack, leaf first, without the library's frames; in a signal
 	 * handler, the stack that the signal interrupted.  Returns the depth. */
 	unsigned (*take_stack)(uint64_t *pcs, unsigned max_depth, bool in_handler);
-	/* Writes a name of the place of a PC of such a stack, for people. */
+	/* Writes a readable name for a PC of such a stack. */
 	void (*name_place)(uint64_t pc, char *buffer, size_t capacity);
 } mw_guarded_config_t;
 

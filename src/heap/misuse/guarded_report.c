@@ -79,7 +79,7 @@ void mw_guarded_report_freed(const mw_guarded_config_t *config, const mw_guarded
 		function, (void *)slot->block, slot->bytes);
 	print_own(config, is_free ? "freed again" : "used", false);
 	print_history(config, slot);
-	mw_fatal("stopped, as the block was freed before");
+	mw_fatal("stopped, because the block was freed before");
 }
 
 void mw_guarded_report_misaligned(const mw_guarded_config_t *config, const mw_guarded_slot_t *slot,
@@ -91,7 +91,7 @@ void mw_guarded_report_misaligned(const mw_guarded_config_t *config, const mw_gu
 	print_own(config, "passed", false);
 	if (slot)
 		print_history(config, slot);
-	mw_fatal("stopped, as that is not the start of a block");
+	mw_fatal("stopped, because the address is not the start of a block");
 }
 
 void mw_guarded_report_changed(const mw_guarded_config_t *config, const mw_guarded_slot_t *slot,
@@ -101,5 +101,5 @@ void mw_guarded_report_changed(const mw_guarded_config_t *config, const mw_guard
 	mw_warn("%s: written at %p, %s; found when the block was freed",
 		address < slot->block ? "underflow" : "overflow", (const void *)address, place);
 	print_history(config, slot);
-	mw_fatal("stopped, as other memory may be damaged too");
+	mw_fatal("stopped, because other memory may be damaged, too");
 }

@@ -34,11 +34,11 @@ static void name_live(char *name, const void *block, size_t capacity) {
 		name_block(name, mw_page_first(mw_page_of_slice((uintptr_t)block)), block);
 }
 
-/* ": 100 bytes were asked for", or nothing. */
+/* ": 100 bytes were requested", or nothing. */
 static void name_asked(char *text, size_t asked_bytes) {
 	text[0] = '\0';
 	if (asked_bytes != MW_NO_CLAIM)
-		mw_fmt(text, NAME_BYTES, ": %zu bytes were asked for", asked_bytes);
+		mw_fmt(text, NAME_BYTES, ": %zu bytes were requested", asked_bytes);
 }
 
 /* Prints where a sampled block was allocated, before the message that ends the program.  Not for

@@ -15,7 +15,7 @@
 #include "base/compiler.h"
 #include "heap/layout/page.h"
 
-/* The size or alignment of a free() that names none. */
+/* Stands for the size or alignment when the freeing function states none. */
 #define MW_NO_CLAIM SIZE_MAX
 
 /* Returns the name of the function that frees in this thread: "free" unless another function has
@@ -36,17 +36,17 @@ _Noreturn void mw_misuse_dead(const char *function, const void *block, const mw_
 _Noreturn void mw_misuse_misaligned(const char *function, const void *block, const mw_page_t *page);
 _Noreturn void mw_misuse_double_free(const char *function, const void *block,
 				     const mw_page_t *page);
-/* mw_misuse_double_free() for the function that frees in this thread.  One argument less, for
- * callers on hot paths. */
+/* mw_misuse_double_free() for the function that frees in this thread.  It has one argument less,
+ * for callers on hot paths. */
 MW_COLD _Noreturn void mw_misuse_free_again(const mw_page_t *page, const void *block);
 _Noreturn void mw_misuse_double_free_huge(const char *function, const void *block, size_t bytes);
 /* The size or alignment that free_sized() and its kin name is not that of the live block of
- * `capacity` bytes.  `asked_bytes`: what malloc() was asked for; MW_NO_CLAIM: not known. */
+ * `capacity` bytes.  `asked_bytes`: bytes that malloc() was called with; MW_NO_CLAIM: not known. */
 _Noreturn void mw_misuse_size(const char *function, const void *block, size_t claimed_bytes,
 			      size_t capacity, size_t asked_bytes);
 _Noreturn void mw_misuse_align(const char *function, const void *block, size_t align,
 			       size_t capacity);
-/* Hardened library: canary or last word of the live block were overwritten. */
+/* Hardened library: the canary or the last word of the live block was overwritten. */
 _Noreturn void mw_misuse_past_end(const char *function, const void *block, size_t capacity,
 				  size_t asked_bytes);
 /* Hardened library: link, tag or fill of a free block were overwritten. */

@@ -63,7 +63,7 @@ static void unlink_page(abandoned_t *abandoned, mw_page_t *page) {
 }
 
 bool mw_abandoned_full(mw_page_t *page) {
-	/* Looked at first: if a block came back, nothing has to be undone. */
+	/* Checked first: if a block came back, nothing has to be undone. */
 	if (mw_remote_word(page) != 0)
 		return false;
 	disown(page, MW_PAGE_FULL);
@@ -96,7 +96,7 @@ void mw_abandoned_end(mw_page_t *page) {
 	mw_lock_acquire(&abandoned->lock, MW_RANK_ABANDONED);
 	unlink_page(abandoned, page);
 	mw_lock_release(&abandoned->lock, MW_RANK_ABANDONED);
-	/* No thread looks at the blocks again. */
+	/* No thread reads the blocks again. */
 	atomic_store_explicit(&page->remote, 0, memory_order_relaxed);
 	page->used = 0;
 	mw_abandoned_give(page);
@@ -109,7 +109,7 @@ static void link_idle(abandoned_t *abandoned, mw_page_t *page) {
 	page->used = page->carved = 0;
 	page->is_retained = false;
 	link_page(abandoned, page);
-	/* No block is out that a thread could push. */
+	/* No block is in use, so no thread can push one. */
 	mw_remote_abandon_listed(page, 0);
 }
 

@@ -13,17 +13,19 @@
 /* Gives up a page without a free block that the calling thread owns and that is in no list.  False:
  * a block came back meanwhile; the thread still owns the page, which must be claimed again. */
 bool mw_abandoned_full(mw_page_t *page);
-/* Gives up any page that the calling thread owns and that is in no list: to the class's list, to
- * nobody if it is full, or to its chunk if all of its blocks are free. */
+/* Gives up any page that the calling thread owns and that is in no list: the page goes into the
+ * class's list; or into no list if it is full; or back to its chunk if all of its blocks are free.
+ */
 void mw_abandoned_add(mw_page_t *page);
 /* A page of the class with free blocks that the calling thread owns now, in no list; NULL: there is
  * none. */
 mw_page_t *mw_abandoned_take(unsigned size_class);
-/* The calling thread brought the last block of a listed page back: the page's slice goes back. */
+/* Called by the thread that brought the last block of a listed page back: returns the page's slice
+ * to its chunk. */
 void mw_abandoned_end(mw_page_t *page);
-/* Gives the slice of a page back to its chunk: the calling thread owns the page, it is in no list,
- * and none of its blocks is out.  The slices of a run wait here for each other, as abandoned pages.
- */
+/* Gives the slice of a page back to its chunk: the calling thread owns the page, the page is in no
+ * list, and none of its blocks is in use.  The slices of a run wait here for each other, as
+ * abandoned pages. */
 void mw_abandoned_give(mw_page_t *page);
 /* Pages in the lists of all classes. */
 size_t mw_abandoned_count(void);

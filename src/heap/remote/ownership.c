@@ -57,7 +57,7 @@ void mw_heap_page_reclaim(mw_heap_t *heap, mw_page_t *page, void *list, uint32_t
 }
 
 void mw_heap_page_release(mw_heap_t *heap, mw_page_t *page) {
-	/* No block is out that a thread could push. */
+	/* No block is in use, so no thread can push one. */
 	MW_ASSERT(page->used == 0 && mw_remote_word(page) == 0);
 	mw_queue_remove(&heap->queues[page->size_class], page);
 	heap->retained -= page->is_retained;

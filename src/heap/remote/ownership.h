@@ -6,8 +6,8 @@
 
 #include "heap/layout/page.h"
 
-/* The heap owns the page, which another thread had or nobody; the caller queues the page.  Blocks
- * of the page that other threads freed meanwhile count as freed by this thread. */
+/* Makes the heap the owner of a page that another thread or no thread owned.  The caller queues the
+ * page.  Blocks of the page that other threads freed meanwhile count as freed by this thread. */
 void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page);
 /* Takes a full page out of its queue and gives it up: the next thread that frees into it takes it.
  * False: a block came back meanwhile, and the page is at the front of its queue. */
@@ -17,9 +17,10 @@ bool mw_heap_page_let_go(mw_heap_t *heap, mw_page_t *page);
 void mw_heap_page_reclaim(mw_heap_t *heap, mw_page_t *page, void *list, uint32_t count);
 /* Puts a block of the heap's own page into the page's free list. */
 void mw_heap_page_put(mw_page_t *page, void *block);
-/* The page's last block came back to its owner: the heap keeps the page or releases it. */
+/* Called when the page's last block came back to its owner: the heap keeps the page or releases it.
+ */
 void mw_heap_page_emptied(mw_page_t *page);
-/* Returns a page of which no block is out to its chunk. */
+/* Returns a page to its chunk; no block of the page is in use. */
 void mw_heap_page_release(mw_heap_t *heap, mw_page_t *page);
 
 #endif

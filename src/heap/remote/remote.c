@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * remote.c -- the remote-free cache of a thread, and what the pages that got blocks back need. */
+ * remote.c -- the remote-free cache of a thread, and the handling of pages that got blocks back. */
 #include "heap/remote/remote.h"
 
 #include "heap/layout/link.h"

@@ -9,9 +9,9 @@
  * Bin.  A thread keeps a few blocks that it frees and whose pages it does not own, in a bin of the
  * size class; the thread's next refill of the class takes all of them.  Threads that exchange
  * blocks thus reuse blocks that are in the processor's cache.  A thread that frees more blocks than
- * it allocates fills its bin once, and further blocks pass by it.  The limit of a bin is that of
- * heap/local/head.h.  Blocks below a cache line have no bin: their neighbours in the line may be in
- * use by other threads.
+ * it allocates fills its bin once, and further blocks do not go through it.  The limit of a bin is
+ * that of heap/local/head.h.  Blocks below a cache line have no bin: their neighbours in the line
+ * may be in use by other threads.
  *
  * Remote free.  A block that no bin takes returns to the page it was carved from.  The freeing
  * thread collects blocks of one page in a batch, a linked list, of its remote-free cache: a small
@@ -29,8 +29,8 @@
  * are ordinary then.  Otherwise the page goes into the class's list of abandoned pages, where it
  * gets further blocks back until a thread needs a page of the class, or until its last block is
  * back and its slice is free again.  A thread that only frees thus leaves pages to those that
- * allocate, and a thread that sleeps for ever owns only the pages that had a free block when it
- * fell asleep.
+ * allocate, and a thread that sleeps forever owns only the pages that had a free block when it fell
+ * asleep.
  *
  * Thread exit.  A heap that holds little is cached whole for the next thread
  * (heap/thread/cached_heap.h).  The pages of any other heap go into the lists of abandoned pages.
@@ -56,7 +56,7 @@ static inline bool mw_remote_reclaims(const mw_heap_t *heap, const mw_page_t *pa
 void mw_remote_free(mw_heap_t *heap, mw_page_t *page, void *block);
 /* Empties the bin of a tiny class: returns its blocks, linked, and how many; NULL and 0: none. */
 void *mw_remote_take_bin(mw_heap_t *heap, unsigned size_class, uint32_t *count);
-/* Moves the blocks of the bin to the batches of their pages, and further. */
+/* Moves the blocks of the bin to the batches of their pages, and pushes full batches. */
 void mw_remote_flush_bin(mw_heap_t *heap, unsigned size_class);
 /* Empties the bins and sends all batches of the calling thread's heap. */
 void mw_remote_flush(mw_heap_t *heap);

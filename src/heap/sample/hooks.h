@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * hooks.h -- everything that the heap knows of the profiler.
- * Layer: heap.  The heap keeps the countdowns, because they are folded into its refill, and asks
- * these hooks to draw, to record and to forget.  Hooks are called on slow paths only, by the thread
- * that allocates or frees.  The heap holds no lock meanwhile, except where the order of
+ * hooks.h -- the only interface through which the heap knows the profiler.
+ * Layer: heap.  The heap keeps the countdowns, because they are folded into its refill, and calls
+ * these hooks to draw, to record, and to remove a record.  Hooks are called on slow paths only, by
+ * the thread that allocates or frees.  The heap holds no lock meanwhile, except where the order of
  * MW_RANK_SAMPLED allows MW_RANK_CONTROL before it.  A hook must not allocate from the heap, and
  * must keep errno.
  *
@@ -53,9 +53,10 @@ typedef struct mw_heap_hooks {
 	/* Draws the bytes until the next sample, for objects above the small limit; UINT64_MAX:
 	 * sampling is off. */
 	uint64_t (*draw_bytes)(mw_hook_thread_t *thread);
-	/* The countdown chose this block.  Returns the record to keep with it (0: none). */
+	/* Called when the countdown chose this block.  Returns the record to keep with it (0:
+	 * none). */
 	mw_record_id_t (*sampled)(mw_hook_thread_t *thread, const mw_sample_request_t *request);
-	/* A block with a record is being freed.  `thread` is NULL in a thread without a
+	/* Called when a block with a record is being freed.  `thread` is NULL in a thread without a
 	 * heap.  `temporary`: the thread that frees allocated the block and has not allocated
 	 * since. */
 	void (*sample_freed)(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary);
@@ -95,9 +96,9 @@ extern _Atomic uint64_t mw_heap_certain_bytes;
 /* Calls the hook `pressed` for each limit that was passed since the last call.  No lock is held. */
 void mw_heap_tell_limits(void);
 
-/* Asks for a background thread, if the option allows one: a later slow path starts it. */
+/* Requests a background thread, if the option allows one: a later slow path starts it. */
 void mw_heap_want_background(void);
-/* Gives the background thread a turn now.  False: there is none. */
+/* Wakes the background thread now.  False: there is none. */
 bool mw_heap_wake_background(void);
 
 /* Threads that have a heap, and those of them that have not yet noticed the present epoch.

@@ -6,8 +6,8 @@
  * page's metadata.  Otherwise the marks lie before the first slot, the first slot's mark last: only
  * the marks of carved slots are touched, so a page with few samples costs one kernel page.
  *
- * Free slots are linked through their marks: a slot that was free for long is in no cache, and its
- * first miss had better run beside everything else that a sample takes. */
+ * Free slots are linked through their marks: a slot that was free for long is in no processor
+ * cache, and its first cache miss then overlaps with the other work for a sample. */
 #include "heap/sample/sampled.h"
 
 #include "base/bits.h"
@@ -92,7 +92,8 @@ static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
 	mw_page_t *page = arena ? mw_arena_take(arena, slices, 1) : mw_chunk_take(slices, 1);
 	if (!page)
 		return NULL;
-	/* Most of the slice will lie idle: memory from its earlier use goes back to the kernel. */
+	/* Most of the slice will not be used, so memory from its earlier use goes back to the
+	 * kernel. */
 	page->block_bytes = mw_class_bytes[size_class];
 	page->size_class = (uint8_t)size_class;
 	if (!arena && !page->zeroed && !mw_mark_is_few(page->block_bytes))
@@ -150,7 +151,7 @@ static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
 	unsigned shared = mw_sampled_shared_class(size_class);
 	if (shared == size_class)
 		return shared;
-	/* Relaxed: a bound that other threads may pass meanwhile. */
+	/* Relaxed: other threads may exceed this bound in between. */
 	const mw_slabs_t *slabs = &slabs_of_class[shared];
 	uint64_t given = __atomic_load_n(&slabs->given, __ATOMIC_RELAXED);
 	uint64_t live = __atomic_load_n(&slabs->taken, __ATOMIC_RELAXED) - given;
@@ -216,7 +217,7 @@ static bool put_back_locked(mw_slabs_t *slabs, mw_page_t *page, void *block, uin
 		page->state = MW_PAGE_QUEUED;
 		mw_queue_append(&slabs->with_room, page);
 	}
-	/* The last page of a class stays, with its memory: samples come and go. */
+	/* The last page of a class stays, with its memory, because new samples usually follow. */
 	bool release = page->used == 0 && slabs->with_room.first != slabs->with_room.last;
 	if (release)
 		mw_queue_remove(&slabs->with_room, page);
@@ -252,8 +253,8 @@ void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t reco
 	}
 }
 
-/* Another thread may give the page back meanwhile, and use it again: the words read are memory of
- * its chunk, and a word that is no mark holds no class. */
+/* Another thread may give the page back at this moment, and use it again.  The words that are read
+ * then still belong to the chunk, and a word that is not a mark holds no class. */
 mw_sampled_live_t mw_sampled_count_live(const mw_page_t *page, uint32_t *by_class) {
 	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
 	uint32_t most = slab_blocks(page->size_class);

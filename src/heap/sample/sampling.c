@@ -96,7 +96,7 @@ static uint64_t draw(mw_heap_t *heap, unsigned size_class) {
 static void set_until_sample(mw_heap_t *heap, unsigned stack_class, uint64_t objects) {
 	heap->counts.objects[stack_class] += objects - mw_thread.until_sample[stack_class];
 	mw_thread.until_sample[stack_class] = objects;
-	heap->head_changes++; /* until_sample does not tell any more how many were made */
+	heap->head_changes++; /* until_sample no longer tells how many were allocated */
 	if (objects > 1)
 		heap->none_listed = false;
 }
@@ -142,8 +142,8 @@ void mw_sampling_poll_slow(mw_heap_t *heap) {
 	}
 	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
 	if (epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed)) {
-		/* Cut lists keep their end: see hooks.h.  Relaxed: whoever counts the threads that
-		 * are behind counts again when it matters. */
+		/* Cut lists keep their end: see hooks.h.  Relaxed: a thread that counts the threads
+		 * that are behind counts again when it matters. */
 		atomic_store_explicit(&heap->epoch, epoch, memory_order_relaxed);
 		memset(heap->left, 0, sizeof heap->left);
 		heap->every = false;

@@ -16,7 +16,7 @@
 MW_NOINLINE void mw_sampling_poll_slow(mw_heap_t *heap);
 /* Returns whether a tool has sent a request or the rate has changed since the last poll. */
 static inline bool mw_sampling_is_polled(const mw_heap_t *heap) {
-	/* Pair with mw_heap_set_hooks(), and with whoever raises the epoch. */
+	/* The loads pair with mw_heap_set_hooks(), and with the thread that raises the epoch. */
 	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
 	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
 	return atomic_load_explicit(word, memory_order_relaxed) != heap->poll_seen ||
@@ -33,7 +33,7 @@ MW_NOINLINE bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class);
 static inline bool mw_sampling_is_next(mw_heap_t *heap, unsigned size_class) {
 	return heap->left[size_class] <= 1 && mw_sampling_is_next_slow(heap, size_class);
 }
-/* mw_sampling_allow() where the countdown is not drawn yet, or ends within the list. */
+/* mw_sampling_allow() for a countdown that is not drawn yet, or ends within the list. */
 MW_NOINLINE uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count);
 /* Tiny classes: splits a refill.  Returns how many of `count` objects may be handed out before the
  * next sample, and sets the class's cut bit if the list must end there. */
@@ -52,17 +52,18 @@ static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
 	heap->cut &= ~bit;
 	return due;
 }
-/* Tiny classes: a list was dropped with `count` objects not made. */
+/* Tiny classes: called when a list was dropped with `count` objects not allocated. */
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
 /* Above tiny: counts an object that the fast path did not make; true: it is to be sampled. */
 bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class);
 /* Makes a sampled block of a small class; NULL: no memory for it. */
 void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
-/* Makes a sampled block where every object is sampled, without a look at the lists; NULL: not every
- * object is, or there is no memory. */
+/* Makes a sampled block where every object is sampled, without reading the lists.  NULL: not every
+ * object is sampled, or there is no memory. */
 void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
-/* There was no memory for a sampled block: the object is made without a record, and the next sample
- * is drawn after it.  Without this, exact mode would ask for ever while other memory is left. */
+/* Called when there was no memory for a sampled block: the object is allocated without a record,
+ * and the next sample is drawn after it.  Without this call, exact mode would try forever while
+ * other memory is left. */
 void mw_sampling_missed(mw_heap_t *heap, unsigned size_class);
 /* Counts an object above the small limit down by its bytes; returns the record of the block (0: not
  * sampled). */
@@ -71,14 +72,14 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 /* Lists of an arena's blocks (heap/core/arena_lists.h).  Objects of the class until and including
  * the next sample; UINT64_MAX: never. */
 uint64_t mw_sampling_draw_listed(mw_heap_t *heap, unsigned size_class);
-/* Says by which rate and epoch such a draw was made. */
+/* Returns the rate and epoch by which such a draw was made. */
 uint32_t mw_sampling_draw_number(const mw_heap_t *heap);
-/* The countdown ended at this block.  Returns its record. */
+/* Called when the countdown ended at this block.  Returns the block's record. */
 mw_record_id_t mw_sampling_take_listed(mw_heap_t *heap, void *block, size_t requested_bytes,
 				       size_t usable_bytes);
-/* The block with this record is being freed. */
+/* Called when the block with this record is being freed. */
 void mw_sampling_freed(mw_record_id_t record);
-/* More pages or large blocks are in use. */
+/* Called when more pages or large blocks are in use. */
 void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes);
 void mw_sampling_thread_start(mw_heap_t *heap);
 /* Prints on stderr what the profiler knows of the record, before the program ends; 0: prints

@@ -43,8 +43,8 @@ void mw_heap_walk(const mw_heap_walk_sink_t *sink);
 struct mw_arena;
 void mw_heap_walk_arena(const struct mw_arena *arena, const mw_heap_walk_sink_t *sink);
 
-/* Sums over pages, seen without stopping any thread: exact in a quiet process.  Blocks in the
- * allocation lists of threads count as live. */
+/* Sums over pages, read without stopping any thread.  Exact while no thread allocates or frees.
+ * Blocks in the allocation lists of threads count as live. */
 typedef struct mw_heap_totals {
 	size_t live_bytes;
 	size_t free_blocks[MW_CLASS_COUNT]; /* also of pages that hold live blocks */

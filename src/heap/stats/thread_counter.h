@@ -18,8 +18,8 @@
  * block. */
 MW_COLD const uint64_t *mw_heap_thread_counter(bool freed);
 /* Most bytes that the calling thread had in use at once since its first call or its last call with
- * `begins`.  Looked at where the counters move: up to an allocation list of each class may be
- * missing. */
+ * `begins`.  The value is computed when the counters move, so up to one allocation list of each
+ * class may be missing. */
 MW_COLD uint64_t mw_heap_thread_peak(bool begins);
 
 #endif

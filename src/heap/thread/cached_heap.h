@@ -40,11 +40,12 @@ static inline mw_heap_t *mw_cached_heap_take(void) {
 mw_heap_t *mw_cached_heap_take_oldest(bool due_only);
 /* The calling thread takes over the heap's lists; mw_head_configure() has set their limits. */
 void mw_cached_heap_resume(mw_heap_t *heap);
-/* Counts anew in the child of a fork, where a thread between begin and put is gone. */
+/* Counts the cached heaps again in the child of a fork, because threads between begin and put do
+ * not exist there. */
 void mw_cached_heap_fork_child(void);
 
 /* Time at which the heap that was cached first is due to be taken apart, by the coarse clock;
- * UINT64_MAX: there is none.  Relaxed, read without the lock: a late look does as well. */
+ * UINT64_MAX: there is none.  Relaxed, read without the lock: the value may be late. */
 extern _Atomic uint64_t mw_cached_heap_due_ns;
 static inline bool mw_cached_heap_is_due(void) {
 	uint64_t due_ns = atomic_load_explicit(&mw_cached_heap_due_ns, memory_order_relaxed);

@@ -9,12 +9,12 @@
 
 #include "base/compiler.h"
 
-/* Gives back what is free: the calling thread's lists and empty pages, free slices, kept mappings.
- * Returns the bytes that the kernel took. */
+/* Gives free memory back to the kernel: the calling thread's lists and empty pages, free slices,
+ * kept mappings. Returns the bytes that the kernel took. */
 MW_COLD size_t mw_heap_trim(void);
 
-/* The body of the background thread (heap/memory/background.h): frees what is due, then sleeps
- * until something else is due or a tool sends a request.  Needs no heap of its own. */
+/* The body of the background thread (heap/memory/background.h): purges memory that is due, then
+ * sleeps until more memory is due or a tool sends a request.  Needs no heap of its own. */
 _Noreturn void mw_background_run(void);
 /* Turns of the background thread, and how long it slept, since the start. */
 typedef struct mw_background_stats {

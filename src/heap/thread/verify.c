@@ -21,12 +21,12 @@ static uint32_t check_page_list(const mw_page_t *page, const void *list) {
 	uint32_t count = 0;
 	for (const void *block = list; block; block = mw_link_get(block)) {
 		if (!mw_page_holds(page, block))
-			mw_fatal("heap check: a list of size class %u leads to %p, which is no "
-				 "block of it",
+			mw_fatal("heap check: a list of size class %u leads to %p, which is not a "
+				 "block of this class",
 				 page->block_bytes, block);
 		if (mw_holes_hold(page, block))
 			mw_fatal("heap check: the list of page %p (size class %u) leads to %p, "
-				 "which was given back",
+				 "whose memory was given back to the kernel",
 				 (void *)page->start, page->block_bytes, block);
 		if (++count > page->capacity)
 			mw_fatal("heap check: the list of page %p (size class %u) has no end",
@@ -54,8 +54,7 @@ static void check_queue(const mw_heap_t *heap, unsigned size_class) {
 		if (page->prev != previous || page->kind != MW_PAGE_SMALL ||
 		    page->state != MW_PAGE_QUEUED || page->size_class != size_class ||
 		    atomic_load_explicit(&page->heap, memory_order_relaxed) != heap)
-			mw_fatal("heap check: page %p (size class %u) is in a queue it does not "
-				 "belong to",
+			mw_fatal("heap check: page %p (size class %u) is in a queue of other pages",
 				 (void *)page->start, page->block_bytes);
 		check_free_lists(page);
 		previous = page;
@@ -73,8 +72,8 @@ static uint32_t check_list(const void *list, unsigned size_class) {
 						: NULL;
 		if (!page || page->kind != MW_PAGE_SMALL || page->size_class != size_class ||
 		    !mw_page_holds(page, block))
-			mw_fatal("heap check: a list of size class %u leads to %p, which is no "
-				 "block of it",
+			mw_fatal("heap check: a list of size class %u leads to %p, which is not a "
+				 "block of this class",
 				 mw_class_bytes[size_class], block);
 		if (++count > MW_SLICE_BYTES)
 			mw_fatal("heap check: the list of size class %u has no end",
@@ -86,7 +85,8 @@ static uint32_t check_list(const void *list, unsigned size_class) {
 static void check_head(const mw_heap_t *heap, unsigned size_class) {
 	uint32_t count = check_list(*mw_head_of(size_class), size_class);
 	if (size_class >= MW_TINY_CLASSES && count != mw_head_length(heap, size_class))
-		mw_fatal("heap check: the list of size class %u has %u blocks, counted %d",
+		mw_fatal("heap check: the list of size class %u has %u blocks, but its counter "
+			 "says %d",
 			 mw_class_bytes[size_class], count, (int)mw_head_length(heap, size_class));
 }
 
@@ -97,8 +97,8 @@ static void check_batch(const mw_remote_batch_t *batch) {
 	uint32_t room = batch->room < 0 ? 0 : (uint32_t)batch->room;
 	uint32_t count = check_page_list(page, batch->first);
 	if (count != batch->limit - room)
-		mw_fatal("heap check: the batch of page %p (size class %u) has %u blocks, counted "
-			 "%u",
+		mw_fatal("heap check: the batch of page %p (size class %u) has %u blocks, but its "
+			 "counter says %u",
 			 (void *)page->start, page->block_bytes, count, batch->limit - room);
 }
 
@@ -108,7 +108,7 @@ static void check_bin(const mw_heap_t *heap, unsigned size_class) {
 	uint32_t counted = heap->head_limit[size_class] - (uint32_t)bin->left;
 	if (count != counted)
 		mw_fatal("heap check: the bin of other threads' blocks of size class %u has %u "
-			 "blocks, counted %u",
+			 "blocks, but its counter says %u",
 			 mw_class_bytes[size_class], count, counted);
 }
 

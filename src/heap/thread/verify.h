@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * verify.h -- walks of the whole heap, for debug builds and tests.
- * Layer: heap.  A walk ends the program when an invariant does not hold, and says which. */
+ * Layer: heap.  A walk ends the program when an invariant does not hold, with a message that names
+ * the invariant. */
 #ifndef MW_HEAP_VERIFY_H
 #define MW_HEAP_VERIFY_H
 
@@ -13,7 +14,7 @@ void mw_heap_check(const mw_heap_t *heap);
 void mw_verify_set_interval(uint32_t slow_paths);
 
 #ifdef MW_DEBUG
-/* Counts a slow path, and checks when it is time. */
+/* Counts a slow path, and checks the heap when the count reaches that number. */
 void mw_verify_tick(const mw_heap_t *heap);
 #else
 static inline void mw_verify_tick(const mw_heap_t *heap) {

@@ -18,8 +18,8 @@ MW_TLS uint32_t mw_lock_held_ranks;
 void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks) {
 	if (held_ranks >> rank)
 		mw_fatal("malloc or free was called from a signal handler that interrupted malloc "
-			 "or free in the same thread: it would wait for itself for ever; "
-			 "signal-safety(7) lists what handlers may call");
+			 "or free in the same thread: the thread would wait for itself forever; "
+			 "signal-safety(7) lists the functions that handlers may call");
 }
 
 static bool spin(mw_lock_t *lock) {

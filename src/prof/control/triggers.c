@@ -461,8 +461,8 @@ MW_RESIDENT void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT],
 	mw_triggers_set_name(dump_name);
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
 		if (!mw_triggers_set((mw_setting_t)i, settings[i]) && i == MW_SETTING_dump_signal)
-			mw_warn("dump_signal:%lu: it is ignored, handled already, or cannot be "
-				"handled; choose another",
+			mw_warn("dump_signal:%lu: the program ignores or handles this signal, or "
+				"no program can handle it; choose another",
 				(unsigned long)settings[i]);
 	atomic_store_explicit(&triggers.arms, FIRST_ARMS, memory_order_relaxed);
 }

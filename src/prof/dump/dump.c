@@ -245,12 +245,12 @@ static void show(const work_t *work) {
 static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t result,
 		     const char *advice) {
 	static const char *const why[] = {
-		[-MW_ERR_NO_MEMORY] = "no space is left there",
-		[-MW_ERR_IO] = "it cannot be written",
-		[-MW_ERR_FORBIDDEN] = "it may not be written",
-		[-MW_ERR_BAD_VALUE] = "all names like it are taken",
-		[-MW_ERR_UNSUPPORTED] = "the file system cannot",
-		[-MW_ERR_NOT_FOUND] = "there is no such directory, or the name is too long",
+		[-MW_ERR_NO_MEMORY] = "no space is left on the file system",
+		[-MW_ERR_IO] = "the file cannot be written",
+		[-MW_ERR_FORBIDDEN] = "writing the file is not permitted",
+		[-MW_ERR_BAD_VALUE] = "all names of this pattern exist already",
+		[-MW_ERR_UNSUPPORTED] = "the file system does not support the operation",
+		[-MW_ERR_NOT_FOUND] = "the directory does not exist, or the name is too long",
 	};
 	mw_both_add(mw_store_live_both(), MW_LIVE(dumps_failed), 1);
 	mw_event_log_add(MW_EVENT_DUMP_FAILED, reason, (uint64_t)-result);
@@ -280,7 +280,7 @@ static int dump_file(work_t *work, mw_dump_reason_t reason, const char *path) {
 	mw_result_t result = has_path ? write_file(work) : MW_ERR_NOT_FOUND;
 	if (result != MW_OK) {
 		/* No option changes a path that the program passed. */
-		complain(reason, work, result, path ? "" : "; set dump_name to another place");
+		complain(reason, work, result, path ? "" : "; set dump_name to another path");
 		return result;
 	}
 	show(work);

@@ -67,11 +67,11 @@ static void choices(void) {
 	CHECK_EQ(options.thp, 2);
 	CHECK(options.hugetlb);
 	CHECK_STR(configure(NULL, "thp:always,thp:nev"),
-		  "mallow: MALLOW_CONF: thp:nev is none of its values; allowed: default, always, "
+		  "mallow: MALLOW_CONF: thp:nev is not a known value; allowed: default, always, "
 		  "never\n");
 	CHECK_EQ(options.thp, 1);
 	CHECK_STR(configure(NULL, "thp:"),
-		  "mallow: MALLOW_CONF: thp: is none of its values; allowed: default, always, "
+		  "mallow: MALLOW_CONF: thp: is not a known value; allowed: default, always, "
 		  "never\n");
 	char help[16384];
 	CHECK(mw_ctl_help(help, sizeof help) < sizeof help);
@@ -111,7 +111,7 @@ static void bad_values_are_named_and_left_out(void) {
 	CHECK_STR(configure(NULL, "prof_bt_max:"),
 		  "mallow: MALLOW_CONF: prof_bt_max: is not a number; allowed: 1 .. 512 frames\n");
 	CHECK_STR(configure(NULL, "prof:yes"),
-		  "mallow: MALLOW_CONF: prof:yes is neither of its values; allowed: true, false\n");
+		  "mallow: MALLOW_CONF: prof:yes is not a known value; allowed: true, false\n");
 	CHECK_STR(configure(NULL, "lg_prof_sample:64"),
 		  "mallow: MALLOW_CONF: lg_prof_sample:64 is out of range; allowed: 0 .. 63\n");
 	CHECK_STR(configure(NULL, "lg_prof_sample:63"), "");
@@ -172,7 +172,7 @@ static void jemalloc_sources_complain_in_its_words(void) {
 		  "<jemalloc>: Invalid conf pair: colour:blue\n");
 	CHECK_EQ(options.prof_sample, 100);
 	CHECK_STR(configure("prof:maybe", NULL),
-		  "<jemalloc>: Invalid conf value: prof:maybe (mallow: neither of its values; "
+		  "<jemalloc>: Invalid conf value: prof:maybe (mallow: not a known value; "
 		  "allowed: true, false)\n");
 	CHECK_STR(configure("narenas:0", NULL),
 		  "<jemalloc>: Out-of-range conf value: narenas:0 (mallow: out of range; "
@@ -190,8 +190,8 @@ static void jemalloc_sources_complain_in_its_words(void) {
 		  "name:value, as in \"prof:true\"; the rest is not read)\n");
 	CHECK_EQ(options.prof_sample, 524288);
 	CHECK_STR(configure("opt.prof_dump:true", NULL),
-		  "<jemalloc>: Malformed conf string (mallow: \"opt.prof_dump:true\" is no "
-		  "name:value; did you mean \"prof_gdump\"?)\n");
+		  "<jemalloc>: Malformed conf string (mallow: \"opt.prof_dump:true\" is not of "
+		  "the form name:value; did you mean \"prof_gdump\"?)\n");
 	CHECK_STR(configure("prof_leak_error:true", NULL),
 		  "<jemalloc>: prof_leak_error is set w/o prof_final.\n");
 	CHECK(options.prof_leak && options.prof);
@@ -241,7 +241,8 @@ static void jemalloc_options_pass(void) {
 static void a_prefix_that_names_nothing_is_told(void) {
 	static const char warning[] =
 		"mallow: MALLOW_CONF: prof_prefix has no effect without jemalloc's options for "
-		"dumps in MALLOC_CONF; dump_name names them, %P in it is the prefix\n";
+		"dumps in MALLOC_CONF; dump_name sets the names of dumps, and %P in it is the "
+		"prefix\n";
 	CHECK_STR(configure(NULL, "prof_prefix:/tmp/x"), warning);
 	CHECK_STR(configure(NULL, "prof_prefix:/tmp/x,prof_final:true"), warning);
 	CHECK_STR(configure(NULL, "prof_prefix:/tmp/x,dump_name:%P.%p.pb"), "");
@@ -251,7 +252,7 @@ static void a_prefix_that_names_nothing_is_told(void) {
 }
 
 static void values_that_mean_something_else_are_told(void) {
-	static const char letter[] = "stands for nothing; allowed: %p, %i, %h, %e, %n, %t, %r, %u, "
+	static const char letter[] = "has no meaning; allowed: %p, %i, %h, %e, %n, %t, %r, %u, "
 				     "%P, %%\n";
 	char want[256];
 	snprintf(want, sizeof want, "mallow: MALLOW_CONF: dump_name:a%%q.%%p: '%%q' %s", letter);
@@ -260,8 +261,8 @@ static void values_that_mean_something_else_are_told(void) {
 	CHECK_STR(configure(NULL, "dump_name:a%"), want);
 	CHECK_STR(configure(NULL, "dump_name:%p%i%h%e%n%t%r%u%P%%q"), "");
 	CHECK_STR(configure(NULL, "request_limit:65536"),
-		  "mallow: MALLOW_CONF: request_limit:65536 counts as 65537 bytes, the least there "
-		  "is\n");
+		  "mallow: MALLOW_CONF: request_limit:65536 counts as 65537 bytes, the smallest "
+		  "limit\n");
 	CHECK_STR(configure(NULL, "request_limit:65537"), "");
 	CHECK_STR(configure(NULL, "request_limit:0"), "");
 }
