@@ -63,6 +63,11 @@ WORDS = [
     ("spare page", "spare[ _]pages?", "cached page", ()),
     ("notch", "notch(?:es)?", "a plain descriptive word", ()),
     ("journal", "journals?", "log", ()),
+    ("call stack", "(?:call stack|stack trace)s?", "stack", ()),
+    ("sampling interval", "sampling (?:interval|period)s?", "T, rate", ()),
+    ("asked for", "(?:as|bytes|sizes?|what was|that were) asked for", "requested",
+     ("src/", "tools/", "doc/")),
+    ("for ever", "for ever", "forever", ()),
     ("house", "house(?! ?style)", "project", ("src/", "tools/", "include/", "cmake/", "tests/")),
 ]
 
@@ -79,6 +84,8 @@ KEPT = [
      r"\b(program|process|thread|child|one|block|stack|container|nothing|it|who|what|last|that)"
      r" lives\b|^lives\.|\bLives in metadata", "the verb: to live"),
     ("tests/tool/namespaces.sh", r"hold stale|lives", "the verb; a name of a test"),
+    ("doc/reference/glossary.md", "stack trace|call stack|sampling interval", "others' words"),
+    (".*/contention.c|tests/unit/tools/", "sampling period", "a line of the contention format"),
     ("tests/real/sqlite.sh", "journal_mode", "a word of SQLite's"),
     ("tests/tool/run.sh", "go HOME=", "a variable of the environment"),
     ("tests/real/git.sh", "branches", "a word of git's"),

@@ -457,7 +457,7 @@ int main(void) {
 	RUN(programs_are_told_of_the_end);
 	RUN(rates_and_threads_are_bounded);
 	RUN(batches);
-	/* The hardened library's sizes are those that were asked for, and what it counts are
+	/* The hardened library's sizes are the requested sizes, and what it counts are
 	 * classes. */
 	if (!getenv("TEST_HARDENED")) {
 		RUN(detection);

@@ -73,8 +73,8 @@ static size_t real_size(size_t size, size_t align) {
 			    : mw_heap_bytes_for(align, size);
 }
 
-/* Returns the size that the heap is asked for. In the hardened library this includes all bytes that
- * the caller may use. */
+/* Returns the size that is requested from the heap. In the hardened library this includes all bytes
+ * that the caller may use. */
 static size_t to_ask(size_t size, size_t align) {
 	bool possible = size <= PTRDIFF_MAX / 2 && align <= PTRDIFF_MAX / 4;
 	return MW_HARDEN_ON && possible ? real_size(size, align) : size;

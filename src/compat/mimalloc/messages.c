@@ -28,7 +28,8 @@ static struct {
 	_Atomic unsigned long long beats;
 } deferred;
 
-/* true: one of the program's functions runs in this thread; what it allocates calls none. */
+/* true: one of the program's functions runs in this thread; allocations of that function call none.
+ */
 static MW_TLS bool is_calling;
 
 /* Without stdio: a message may be about missing memory. */
@@ -48,7 +49,7 @@ void mw_mi_print(const char *format, ...) {
 	is_calling = false;
 }
 
-/* Whether one more message is allowed. */
+/* Returns whether one more message is allowed. */
 static bool may_say(void) {
 	static _Atomic long said;
 	if (!mi_option_is_enabled(mi_option_show_errors) &&

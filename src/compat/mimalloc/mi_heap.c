@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * mi_heap.c -- mimalloc's functions that make heaps, end them, tell whose a block is, and visit
- * blocks. */
+ * mi_heap.c -- mimalloc's functions that make heaps, end them, tell which heap holds a block, and
+ * visit blocks. */
 #include "compat/mimalloc/mi_heap.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 mi_heap_t mw_mi_main_heap = {.lists = {.owner = MW_MI_OWNER_MAIN}, .state = MW_MI_HEAP_LIVE};
 
 static struct {
-	/* By number of the arena.  Release: a heap is ready when it can be found. */
+	/* Heaps by the number of their arena.  Release: a heap is ready when it can be found. */
 	_Atomic(mi_heap_t *) by_number[MW_ARENAS_MAX];
 } heaps MW_SPARSE;
 static _Atomic unsigned deleted_heaps;
@@ -33,7 +33,7 @@ static mi_heap_t *heap_of_number(unsigned number) {
 
 /* ---- make ---- */
 
-/* Nobody else has the number: its arena is the caller's. */
+/* No other thread has the number, because its arena belongs to the caller. */
 static mi_heap_t *structure_for(unsigned number) {
 	mi_heap_t *heap = heap_of_number(number);
 	if (heap)
@@ -83,8 +83,8 @@ void mw_mi_heap_set_decay(int64_t ms) {
 
 /* ---- end ---- */
 
-/* Unbinds the calling thread, and no thread has the heap's lists any more.  False: the program may
- * not end the heap. */
+/* Prepares the end of a heap: unbinds the calling thread and takes the lists away from the heap's
+ * thread. False: the program may not end this heap. */
 static bool leave(mi_heap_t *heap, const char *function) {
 	if (!heap || heap == &mw_mi_main_heap)
 		return false;
@@ -108,7 +108,8 @@ static void end_if_empty(mi_heap_t *heap) {
 		heap->state = MW_MI_HEAP_DELETED;
 		return;
 	}
-	/* First: another thread may get the number as soon as the arena is gone. */
+	/* This store comes first, because another thread may get the number as soon as the arena is
+	 * destroyed. */
 	heap->state = MW_MI_HEAP_NONE;
 	atomic_fetch_sub_explicit(&deleted_heaps, 1, memory_order_relaxed);
 	mw_arena_destroy(arena);
@@ -192,7 +193,7 @@ mi_heap_t *mi_heap_set_default(mi_heap_t *heap) {
 	return before;
 }
 
-/* ---- whose a block is ---- */
+/* ---- the heap of a block ---- */
 
 mi_heap_t *mw_mi_heap_of(const void *block) {
 	if (!mw_lookup_is_block(block))
@@ -299,7 +300,7 @@ bool mi_abandoned_visit_blocks(mi_subproc_id_t subproc_id, int heap_tag, bool vi
 	return visitor != NULL;
 }
 
-/* A block of a page that is used little may be moved by the program to free the page. */
+/* The program may move a block out of a page that is little used, so that the page becomes free. */
 bool mi_unsafe_heap_page_is_under_utilized(mi_heap_t *heap, void *p, size_t perc_threshold) {
 	if (!mi_heap_contains(heap, p) || mw_word_kind((uintptr_t)p) != MW_MAP_CHUNK)
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mi_heap.h -- mi_heap_t: an arena (heap/arena/arena.h), and lists of its blocks for the thread
- * that made the heap.  Heaps are found by the number of their arena. Layer: compat/mimalloc. */
+ * that created the heap.  Heaps are found by the number of their arena. Layer: compat/mimalloc. */
 #ifndef MW_COMPAT_MIMALLOC_MI_HEAP_H
 #define MW_COMPAT_MIMALLOC_MI_HEAP_H
 
@@ -18,8 +18,8 @@ typedef enum mw_mi_heap_state {
 
 /* Lives in metadata memory and is used again by the next heap whose arena has the same number. */
 struct mi_heap_s {
-	mw_arena_lists_t lists; /* of no thread in the main heap */
-	unsigned number;        /* of the arena; 0: the main heap */
+	mw_arena_lists_t lists; /* no thread owns those of the main heap */
+	unsigned number;        /* number of the arena; 0: the main heap */
 	int tag;
 	bool may_be_destroyed;
 	_Atomic int state; /* mw_mi_heap_state_t */
@@ -27,7 +27,7 @@ struct mi_heap_s {
 
 /* All blocks of malloc() and mi_malloc(), of all threads. */
 extern mi_heap_t mw_mi_main_heap;
-/* The owner of its lists: no thread's pointer. */
+/* Owner of the main heap's lists: no thread has this pointer. */
 #define MW_MI_OWNER_MAIN ((uintptr_t)1)
 
 /* Makes a heap whose memory comes from the hooks, which stay the caller's; NULL: from the kernel.
@@ -40,7 +40,7 @@ void *mw_mi_heap_alloc(mi_heap_t *heap, size_t bytes, size_t align, bool zero);
 mi_heap_t *mw_mi_heap_of(const void *block);
 /* Ends deleted heaps that have no block any more. */
 void mw_mi_heap_sweep(void);
-/* Sets how long the heaps' free memory is kept; -1: for ever.  Holds for heaps made later, too. */
+/* Sets how long the heaps' free memory is kept; -1: forever.  Holds for heaps made later, too. */
 void mw_mi_heap_set_decay(int64_t ms);
 
 #endif

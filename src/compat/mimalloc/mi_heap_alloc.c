@@ -10,7 +10,7 @@
 #include "compat/mimalloc/mi_heap.h"
 #include "heap/core/fast.h"
 
-/* ---- the fast path, and what it leaves over ---- */
+/* ---- the fast path and the slow path ---- */
 
 /* NULL: there is no list, or it is empty. */
 MW_ALWAYS_INLINE void *pop(mi_heap_t *heap, size_t bytes) {
@@ -203,7 +203,8 @@ char *mi_heap_realpath(mi_heap_t *heap, const char *fname, char *resolved_name) 
 	return realpath(fname, path) ? mi_heap_strdup(heap, path) : NULL;
 }
 
-/* ---- mimalloc 3: the heap of a thread.  Here a heap serves all threads, so both are one. ---- */
+/* ---- mimalloc 3: the heap of a thread.  In mallow a heap serves all threads, so both types are
+ * the same. ---- */
 
 static mi_heap_t *heap_of(mi_theap_t *theap) {
 	return (mi_heap_t *)theap;

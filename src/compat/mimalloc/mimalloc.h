@@ -29,7 +29,7 @@ void *mw_mi_alloc(size_t bytes, size_t align, bool zero);
 void *mw_mi_resize(void *block, size_t bytes, bool zero);
 /* Allocate and resize with any alignment; errno is EINVAL if it is not a power of two.  The address
  * `offset` bytes behind the start of the block is aligned; `offset` is a multiple of the alignment.
- * The block comes from the heap; NULL: from where the thread's other blocks come. */
+ * The block comes from the heap.  NULL: from the thread's default heap. */
 void *mw_mi_alloc_aligned(mi_heap_t *heap, size_t bytes, size_t align, size_t offset, bool zero);
 void *mw_mi_resize_aligned(mi_heap_t *heap, void *block, size_t bytes, size_t align, size_t offset,
 			   bool zero);
@@ -46,18 +46,18 @@ void mw_mi_beat(bool force);
 MW_COLD void mw_mi_print(const char *format, ...) MW_PRINTF(1, 2);
 MW_COLD void mw_mi_error(int error, const char *format, ...) MW_PRINTF(2, 3);
 
-/* A text that is put together and then printed or copied.  On the stack: statistics are printed
- * while there is no memory, too. */
+/* A text that is composed and then printed or copied.  It is on the stack, because statistics must
+ * be printed also when there is no memory. */
 #define MW_MI_TEXT_BYTES 16384
 
-/* `length` counts what did not fit as well. */
+/* `length` includes characters that did not fit. */
 typedef struct mw_mi_text {
 	size_t length;
 	char bytes[MW_MI_TEXT_BYTES];
 } mw_mi_text_t;
 
 void mw_mi_text_add(mw_mi_text_t *text, const char *format, ...) MW_PRINTF(2, 3);
-/* Passes the text line by line to the function; NULL: where messages go. */
+/* Passes the text line by line to the function; NULL: to the destination of messages. */
 void mw_mi_text_print(const mw_mi_text_t *text, mi_output_fun *out, void *arg);
 /* Adds two lines about times and memory of the process. */
 void mw_mi_text_process(mw_mi_text_t *text);

@@ -9,8 +9,8 @@
 
 #define CALLER __builtin_return_address(0)
 
-/* Whether a failed request is to be repeated: the new handler may have made room.  Without a
- * handler it throws, or returns false in a nothrow form. */
+/* Returns whether a failed request is to be repeated, because the new handler may have freed
+ * memory.  Without a handler it throws, or returns false in a nothrow form. */
 static MW_COLD bool retry(bool throws, void *caller) {
 	if (mw_cxx_call_new_handler(caller))
 		return true;

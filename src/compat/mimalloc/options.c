@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * options.c -- mi_option_t and the environment variables MIMALLOC_*: values, and what they do here.
- * Most options of mimalloc concern its own ways to take memory and are kept without effect. */
+ * options.c -- mi_option_t and the environment variables MIMALLOC_*: values and effects. Most
+ * options of mimalloc concern its own ways to take memory and are kept without effect. */
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@
 #include "os/memory/numa.h"
 
 #define PREFIX "MIMALLOC_"
-/* Longer is for ever: the limit of the option dirty_decay_ms. */
+/* Longer means forever: the limit of the option dirty_decay_ms. */
 #define DELAY_MAX_MS 315360000000
 #define PREFIX_LENGTH (sizeof PREFIX - 1)
 
@@ -34,7 +34,7 @@ typedef enum kind { FLAG, COUNT, KIB } kind_t;
 typedef struct option {
 	char name[NAME_BYTES];
 	uint8_t kind;   /* kind_t */
-	uint8_t option; /* mi_option_t; of an old name: the option it stands for */
+	uint8_t option; /* mi_option_t; for an old name: the option that it stands for */
 } option_t;
 
 static const option_t rows[] MW_COLD_TABLE = {
@@ -70,7 +70,7 @@ static void apply_purge(void) {
 	mw_chunk_set_decay(delay_ns, true);
 	mw_huge_set_decay(delay_ns, true);
 	mw_mi_heap_set_decay(ms);
-	/* Memory that is free already would wait for the earlier delay. */
+	/* Otherwise memory that is free already would wait for the earlier delay. */
 	mw_chunk_purge(true);
 	mw_huge_purge(true);
 }
@@ -257,7 +257,7 @@ static MW_COLD void take_variables(void) {
 		atexit(print_stats_at_exit);
 }
 
-/* Every process runs this: nothing but a look at the names of variables. */
+/* Every process runs this function, so it only compares the names of variables. */
 __attribute__((constructor)) static MW_RESIDENT void look_for_variables(void) {
 	for (char **entry = environ; entry && *entry; entry++) {
 		const char *name = *entry;

@@ -49,7 +49,7 @@ char *mi_realpath(const char *fname, char *resolved_name) {
 	return realpath(fname, path) ? mi_strdup(path) : NULL;
 }
 
-/* The value of a variable of the environment, and its length. */
+/* Stores the value of an environment variable, and its length. */
 int mi_dupenv_s(char **buf, size_t *size, const char *name) {
 	if (!buf || !name)
 		return EINVAL;

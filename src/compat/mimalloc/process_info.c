@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * process_info.c -- times and memory of the process, subprocesses, and functions of mimalloc that
- * have no effect here. */
+ * have no effect in mallow. */
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,7 +16,7 @@ static size_t milliseconds(const struct timeval *time) {
 	return (size_t)time->tv_sec * 1000 + (size_t)time->tv_usec / 1000;
 }
 
-/* Since the first call: a process asks at its start, or does not care. */
+/* The elapsed time counts from the first call.  A process that needs it calls at its start. */
 static size_t elapsed(void) {
 	static _Atomic uint64_t start_ns;
 	uint64_t now_ns = mw_os_monotonic_ns(), expected = 0;

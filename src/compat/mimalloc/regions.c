@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * regions.c -- memory that the program reserves or brings along (mimalloc calls it an arena), and
- * heaps whose blocks lie there.  A region is cut into units of 4 MiB, the chunks of heaps; blocks
- * of more than 2 MiB take units of their own.  Only heaps made for a region use it. */
+ * regions.c -- memory that the program reserves or provides (mimalloc calls it an arena), and heaps
+ * whose blocks lie there.  A region is cut into units of 4 MiB, the chunks of heaps; blocks of more
+ * than 2 MiB take units of their own.  Only heaps made for a region use it. */
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -17,7 +17,8 @@
 #define GIB_SHIFT 30
 
 typedef struct region {
-	mw_extent_hooks_t hooks; /* first: a hook finds the region by the table it belongs to */
+	mw_extent_hooks_t
+		hooks; /* must be the first field: a hook finds the region by the table's address */
 	char *base;
 	size_t units;
 	bool is_pinned;          /* its memory is never given back to the kernel */
@@ -26,7 +27,7 @@ typedef struct region {
 	_Atomic bool taken[]; /* by unit */
 } region_t;
 
-/* By arena id less one; no region ever ends. */
+/* Index: arena id minus one.  No region ever ends. */
 static struct {
 	_Atomic(region_t *) by_id[REGIONS_MAX];
 	_Atomic int count;
@@ -105,7 +106,7 @@ static bool give(mw_extent_hooks_t *hooks, void *base, size_t bytes, bool commit
 
 /* ---- make ---- */
 
-/* The id of a new region; 0: there is no room for one. */
+/* Returns the id of a new region; 0: the table is full. */
 static mi_arena_id_t add_region(void *start, size_t size, bool is_pinned, mi_commit_fun_t *function,
 				void *argument) {
 	size_t skipped = mw_round_up((uintptr_t)start, UNIT_BYTES) - (uintptr_t)start;
@@ -204,7 +205,7 @@ int mi_reserve_os_memory(size_t size, bool do_commit, bool allow_large) {
 	return mi_reserve_os_memory_ex(size, do_commit, allow_large, false, NULL);
 }
 
-/* `pages` of 1 GiB, made of the pages of 2 MiB that the administrator reserved. */
+/* Reserves `pages` times 1 GiB from the huge pages of 2 MiB that the administrator reserved. */
 int mi_reserve_huge_os_pages_at_ex(size_t pages, int numa_node, size_t timeout_msecs,
 				   bool exclusive, mi_arena_id_t *arena_id) {
 	(void)timeout_msecs;

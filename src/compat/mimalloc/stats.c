@@ -20,7 +20,8 @@ static mi_stat_count_t count(uint64_t total, uint64_t current) {
 				 .current = (int64_t)current};
 }
 
-/* Blocks of each class that were ever put into a thread's list, and those in use. */
+/* Number of blocks of each class that were ever put into a thread's list, and number of blocks in
+ * use. */
 static void fill_bins(mi_stats_t *stats, const mw_heap_counts_t *counts) {
 	uint64_t bytes = 0, blocks = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
@@ -92,7 +93,7 @@ static void fill_heap(mi_stats_t *stats, const mw_arena_t *arena) {
 	stats->segments = count(0, relaxed(&arena->chunk_count));
 }
 
-/* ---- peaks, and what mi_stats_reset() subtracts: of the process ---- */
+/* ---- peaks of the process, and the values that mi_stats_reset() subtracts ---- */
 
 static struct {
 #define MI_STAT_COUNT(name) _Atomic int64_t name##_peak, name##_base;

@@ -35,7 +35,7 @@ typedef struct mw_sampler {
 	uint64_t mean_bytes;      /* T of the next draws, doublings included */
 	uint32_t draw_number;     /* mw_draw_number() of the next draws */
 	uint32_t epoch;           /* mw_heap_epoch of that T */
-	uint32_t thread_id;       /* the kernel's id; 0: not asked for yet */
+	uint32_t thread_id;       /* the kernel's id; 0: not read yet */
 	uint32_t fork_generation; /* differs from the process's: a copy in the child of a fork */
 	uint32_t thread_number;   /* number of the thread's entry, from 1 on; 0: none yet */
 	uint64_t named_ns;        /* time when the name was last read; CLOCK_MONOTONIC */

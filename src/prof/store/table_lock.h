@@ -6,9 +6,9 @@
  * mw_tables_enter() and mw_tables_leave(). A reset, a fork and the publication of the state file
  * quiesce the tables: they wait until no thread is between these two calls, and hold the lock.
  *
- * A thread that saw the lock in one hand for a second takes it over: a signal handler that leaves
- * malloc by longjmp never releases the lock, and a debugger may stop the owner. A thread that
- * quiesces the tables may hold the lock for ten seconds: a fork of a large process takes long.
+ * A thread that saw one owner hold the lock for a second takes it over: a signal handler that
+ * leaves malloc by longjmp never releases the lock, and a debugger may stop the owner. A thread
+ * that quiesces the tables may hold the lock for ten seconds: a fork of a large process takes long.
  * Only the current owner can release the lock, so a former owner that continues later releases
  * nothing. Until then it may still write single words of counters and records, whose memory never
  * moves and is never unmapped (store.h). Counters that it sets back lose what was counted
@@ -27,8 +27,8 @@ typedef struct mw_table_lock {
 	/* Address of the owner's mw_table_lock_self; 0: the lock is free. On a cache line of its
 	 * own, apart from fields that seldom change. */
 	_Alignas(MW_CACHE_LINE_BYTES) _Atomic uintptr_t owner;
-	/* How often the lock was taken: a thread that waits sees by it that the lock changes hands.
-	 * Written by the owner. */
+	/* How often the lock was taken: a waiting thread learns from it that the lock had other
+	 * owners. Written by the owner. */
 	_Atomic uint32_t taken;
 	_Atomic int32_t inside;  /* threads between mw_tables_enter() and mw_tables_leave() */
 	_Atomic uint32_t closed; /* threads that quiesce the tables */

@@ -54,7 +54,7 @@ MW_ALWAYS_INLINE uint64_t mw_cache_find(uintptr_t pc) {
 	return MW_LIKELY(entry >> MW_CACHE_PC_SHIFT == pc) ? entry : 0;
 }
 
-/* Stores a rule's code for an address, for ever or as long as its guard is valid. */
+/* Stores a rule's code for an address, forever or as long as its guard is valid. */
 void mw_cache_put(uintptr_t pc, uint32_t code);
 void mw_cache_put_guarded(uintptr_t pc, uint32_t code, uint64_t guard);
 

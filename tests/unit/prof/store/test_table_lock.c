@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * test_table_lock.c -- nobody is inside when the tables are quiesced, and no wait is for ever. */
+ * test_table_lock.c -- nobody is inside when the tables are quiesced, and no wait lasts forever. */
 #include "prof/store/table_lock.h"
 
 #include <pthread.h>

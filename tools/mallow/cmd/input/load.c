@@ -115,7 +115,7 @@ void mw_load_symbols(mw_profile_t *profile, uint32_t pid, bool notes) {
 	options.pid = pid;
 	options.note = notes ? say_note : NULL;
 	options.progress = say_progress;
-	/* Package names are for people.  A script does not wait for them. */
+	/* Finding package names takes time, so they are printed only on a terminal. */
 	options.names_packages = isatty(STDERR_FILENO) != 0;
 	mw_symbolize(profile, &options);
 	mw_progress_end();
@@ -226,7 +226,8 @@ static int read_window(const mw_target_t *target, mw_profile_t **out, mw_error_t
 		return -1;
 	mw_snapshot_made_between(snapshot, window_from_ns, window_until_ns);
 	*out = mw_profile_from_snapshot(snapshot);
-	/* What was made since then and is still live is growth from that time on. */
+	/* Objects that were allocated since then and are still live are the growth from that time
+	 * on. */
 	if (window_until_ns == INT64_MAX)
 		(*out)->origin.base_time_ns = window_from_ns;
 	mw_snapshot_free(snapshot);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * view_request.c -- finds the view and the picture of a command line, and checks the words. */
+ * view_request.c -- finds the view and the picture that a command line requests, and checks its
+ * words. */
 #include "cmd/profile/view_request.h"
 
 #include <string.h>

@@ -49,7 +49,7 @@ void mw_clean_paths(mw_profile_t *p) {
 	}
 }
 
-/* Returns the next of the pieces between colons.  False: there is none. */
+/* Returns the next part between colons.  False: there is none. */
 static bool next_piece(const char **list, const char **piece, size_t *length) {
 	if (*list == NULL || **list == '\0')
 		return false;
