@@ -122,7 +122,7 @@ try 0 "$mallow" report "$pid"
 says out 'phase_a'
 # Of those that have ended it shows a few, and others end meanwhile.
 try 0 "$mallow" ls --all
-says out "^ +$pid killed .*phases, last seen [0-9.]+ s ago$"
+says out "^ +$pid killed .*phases, last seen [0-9.]+ m?s ago$"
 try 2 "$mallow" start "$pid"
 one_line_error
 says err 'the process has ended'

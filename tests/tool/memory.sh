@@ -34,7 +34,7 @@ END
 cat out >json
 try 0 "$mallow" status "$pid"
 says out 'resident +[0-9.]+ MiB now, of which \(the heap as of'
-says out '^ +[0-9.]+ MiB +[0-9.]+%  free blocks beside them in pages$'
+says out '^ +[0-9.]+ MiB +[0-9.]+%  free blocks in the same pages$'
 ok "resident memory by use"
 
 try 0 "$mallow" report --sample-type pinned_space "$pid"

@@ -124,7 +124,7 @@ static void draw_row(const screen_t *s, int y, const mw_live_row_t *row) {
 
 static void draw_help(void) {
 	static const char *const lines[] = {
-		"s      sort by live bytes, by growth, by what is allocated a second",
+		"s      sort by live bytes, by growth, or by bytes allocated a second",
 		"f      fold by stack, function, function and callees, module",
 		"w      allocation wrappers (malloc's callers such as xmalloc): hidden, or shown",
 		"/      show only stacks that match, as --focus does; Escape: all",

@@ -40,7 +40,7 @@ static void print_memory(const mw_memory_t *memory) {
 		       mw_memory_text((mw_memory_use_t)use));
 	}
 	if (memory->walked_ns <= 0)
-		printf("    the heap has not been looked through yet: it is among the other "
+		printf("    the process has not walked its heap yet: the heap counts as other "
 		       "mappings\n");
 	if (memory->ranges_missing > 0)
 		printf("    %llu huge blocks or chunks did not fit into the heap walk: they are "

@@ -51,9 +51,9 @@ const char *mw_memory_text(mw_memory_use_t use) {
 	static const char *const texts[MW_MEMORY_USES] = {
 		"blocks in use, as requested",
 		"rounding of their sizes",
-		"free blocks beside them in pages",
+		"free blocks in the same pages",
 		"free, kept for reuse",
-		"the allocator's own",
+		"the allocator's metadata",
 		"profile and state file",
 		"stacks of threads",
 		"files, program and libraries",
