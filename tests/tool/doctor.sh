@@ -43,7 +43,7 @@ says_not out MIMALLOC_PURGE_DELAY
 ok "variables of mimalloc"
 
 MALLOW_LIB=/no/such/file try 1 "$mallow" doctor
-diagnosis finding library '/no/such/file: No such file'
+diagnosis finding library '/no/such/file: cannot open: No such file'
 echo text >libmallow.so
 MALLOW_LIB=$work/libmallow.so try 1 "$mallow" doctor
 diagnosis finding library 'left no state file'

@@ -44,7 +44,7 @@ refused() {
     ! published || fail "$1 publishes to its user"
     try 2 as_user "$mallow" set dump_name="/root/%p" "$pid"
     try 2 as_user "$mallow" report "$pid"
-    says err 'only root can see its profile'
+    says err 'only root with CAP_SYS_PTRACE can see its profile'
     try 0 "$mallow" status "$pid"
     try 0 "$mallow" report "$pid"
 }

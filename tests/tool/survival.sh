@@ -107,7 +107,7 @@ says out '^Program: as-started '
 says out ' as-started\+0x[0-9a-f]+$'
 says_not out behind
 whole="in stacks with 100 % of the bytes, build-id [0-9a-f]+"
-says err "no symbols for ([0-9]+) of \\1 places in as-started \\($whole\\)"
+says err "no symbols for ([0-9]+) of \\1 code addresses in as-started \\($whole\\)"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 # Processes of one program are told apart by their titles.

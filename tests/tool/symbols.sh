@@ -155,13 +155,13 @@ gcc -no-pie -s -o bare units.o unit[0-9]*.o || exit 1
 sed 's,/units$,/bare,' units.heap >bare.heap
 PATH=$work/packages:$PATH script -qec "$build/bin/mallow top bare.heap bare.heap" /dev/null >out
 advice='install demo-server-dbgsym, or pass --symbolize=debuginfod'
-if ! grep -q "no symbols for .* places in bare.*: $advice" out ||
+if ! grep -q "no symbols for .* code addresses in bare.*: $advice" out ||
     [ "$(wc -l <asked)" != 1 ]; then
     echo "$name: the note is not as it should be, or asked for $(wc -l <asked) times: $(head -3 \
         out)"
     failures=$((failures + 1))
 fi
-if ! grep -q 'bare.*: install debug packages (Debian.s end in -dbgsym), or' \
+if ! grep -q 'bare.*: install debug packages (on Debian their names end in -dbgsym), or' \
     <<<"$("$build/bin/mallow" top bare.heap 2>&1 >/dev/null)"; then
     echo "$name: without a terminal the note is another"
     failures=$((failures + 1))

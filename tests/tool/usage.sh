@@ -190,7 +190,7 @@ for view in callgrind collapsed proto topproto; do
     refuses "$view has no JSON form" "$view" --json
 done
 refuses "'xml'; allowed: html" top --format xml
-refuses "it is no graph" list keep -o x.svg
+refuses "list cannot be written as a graph" list keep -o x.svg
 refuses "unit does not take 'parsec'" top --unit parsec
 refuses "focus: '[(]' is not a regular expression" top --focus '('
 refuses "focus: '[(]' is not a regular expression" report --focus '('

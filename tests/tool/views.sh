@@ -320,17 +320,17 @@ for picture in flame.svg grown.svg; do
 done
 try 2 "$mallow" flame "$p" -o flame.bmp
 one_line_error
-says err 'flame.bmp: flame writes .html, .svg, '
+says err 'flame.bmp: flame does not write this kind of file; allowed: .html, .svg, '
 try 2 "$mallow" graph "$p" -o graph.bmp
 one_line_error
 ok "a flame graph as a picture"
 try 2 "$mallow" list json "$p" -o list.nosuch
 one_line_error
-says err '^mallow: list.nosuch: list writes .json, .html of list and weblist; .txt is its text'
+says err '^mallow: list.nosuch: list does not write this kind of file; allowed: .json, .html'
 for view in top tree traces; do
     try 2 "$mallow" "$view" "$p" -o table.nosuch
     one_line_error
-    says err "^mallow: table.nosuch: $view writes .*\.txt"
+    says err "^mallow: table.nosuch: $view does not write this kind of file; allowed: .*\.txt"
     [ ! -e table.nosuch ] || fail "$view wrote it all the same"
     "$mallow" "$view" "$p" >told 2>err
     for name in table.txt table; do

@@ -364,9 +364,9 @@ static bool check_operand_count(const mw_arguments_t *arguments) {
 		return false;
 	}
 	if (arguments->operand_count > most) {
-		mw_complain("%s: does not take '%s'; usage: mallow %s [OPTION]... %s",
+		mw_complain("%s: does not take '%s'; usage: mallow %s [OPTION]...%s%s",
 			    subcommand->name, arguments->operands[most], subcommand->name,
-			    subcommand->operands);
+			    *subcommand->operands ? " " : "", subcommand->operands);
 		return false;
 	}
 	return true;

@@ -201,7 +201,7 @@ static long ask(const char *url, const char *post, answer_t *answer, mw_error_t 
 		mw_error_set(error, "%s: cannot use the certificate %s or its key", url,
 			     chosen.certificate != NULL ? chosen.certificate : "");
 	else
-		mw_error_set(error, "%s: %s", url, curl.text_of(code));
+		mw_error_set(error, "%s: cannot fetch: %s", url, curl.text_of(code));
 	curl.cleanup(handle);
 	return status;
 }
@@ -214,7 +214,7 @@ static int fetch(const char *url, const char *post, size_t length_max, int *out_
 			   .length_max = length_max};
 	*status = 0;
 	if (answer.fd < 0)
-		return mw_error_set(error, "%s: %s", url, strerror(errno));
+		return mw_error_set(error, "%s: cannot fetch: %s", url, strerror(errno));
 	*status = ask(url, post, &answer, error);
 	if (*status == HTTP_FINE) {
 		*out_fd = answer.fd;

@@ -31,14 +31,18 @@ int mw_library_find(char path[PATH_MAX], mw_error_t *error) {
 	if (odd && *odd) {
 		if (realpath(odd, path))
 			return 0;
-		return mw_error_set(error, "MALLOW_LIB=%s: %s", odd, strerror(errno));
+		return mw_error_set(
+			error, "MALLOW_LIB=%s: cannot open: %s; set it to the path of libmallow.so",
+			odd, strerror(errno));
 	}
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	self[length > 0 ? length : 0] = '\0';
 	char *slash = strrchr(self, '/');
 	if (!slash)
-		return mw_error_set(error, "/proc/self/exe: %s; set MALLOW_LIB to libmallow.so",
+		return mw_error_set(error,
+				    "/proc/self/exe: cannot read: %s; set MALLOW_LIB to the path "
+				    "of libmallow.so",
 				    strerror(errno));
 	*slash = '\0';
 	for (size_t i = 0; i < sizeof(library_places) / sizeof(library_places[0]); i++) {

@@ -109,10 +109,11 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 				    "pid %d (%s): the process has ended and left no state file",
 				    process->pid, process->name);
 	if (mw_process_is_closed(process->pid))
-		return mw_error_set(error,
-				    "pid %d (%s): the process has more privileges than you, or is "
-				    "not dumpable (prctl(2)); only root can see its profile",
-				    process->pid, process->name);
+		return mw_error_set(
+			error,
+			"pid %d (%s): the process has more privileges than you, or is not dumpable "
+			"(prctl(2)); only root with CAP_SYS_PTRACE can see its profile",
+			process->pid, process->name);
 	if (mw_process_has_library(process->pid))
 		return mw_error_set(error,
 				    "pid %d (%s): the process runs mallow, but has no state file: "

@@ -13,7 +13,7 @@
 /* Most files that the note names.  It counts the others. */
 #define FILES_NAMED 3
 
-static const char in_general[] = "debug packages (Debian's end in -dbgsym)";
+static const char in_general[] = "debug packages (on Debian their names end in -dbgsym)";
 
 /* Smallest share of the bytes that is worth a note. */
 #define SHARE_MIN 0.005
@@ -87,13 +87,14 @@ static nameless_t *collect(const mw_profile_t *p, const mw_symbol_job_t *jobs, s
 	return files;
 }
 
-/* Writes "9 of 31 places in redis-server (in stacks with 97 % of the bytes, build-id 1234)". */
+/* Writes "9 of 31 code addresses in redis-server (in stacks with 97 % of the bytes, build-id
+ * 1234)". */
 static size_t name_file(const mw_profile_t *p, const nameless_t *file, char *buffer, size_t size) {
 	const mw_mapping_t *mapping = file->mapping;
 	const char *path = mw_profile_string(p, mapping->path), *slash = strrchr(path, '/');
 	const char *build_id = mw_profile_string(p, mapping->build_id);
 	int length = snprintf(buffer, size,
-			      "%zu of %zu places in %.100s (in stacks with %.*f %% of the "
+			      "%zu of %zu code addresses in %.100s (in stacks with %.*f %% of the "
 			      "bytes%s%.16s)",
 			      file->nameless, file->places, slash != NULL ? slash + 1 : path,
 			      file->share < 0.1 ? 1 : 0, 100 * file->share,

@@ -134,7 +134,7 @@ static const mw_subcommand_t *find_any(const char *name) {
 	if (!subcommand)
 		subcommand = mw_compat_find(name);
 	if (!subcommand)
-		mw_complain("help: there is no subcommand '%s'; 'mallow help' lists them", name);
+		mw_complain("help: unknown subcommand '%s'; 'mallow help' lists all", name);
 	return subcommand;
 }
 

@@ -62,8 +62,8 @@ static bool temporary_name(const char *format, char *name, size_t size) {
 			      directory != NULL ? directory : "/tmp", format);
 	int fd = length > 0 && (size_t)length < size ? mkstemps(name, (int)strlen(format) + 1) : -1;
 	if (fd < 0) {
-		mw_complain("%s: %s; set TMPDIR to a directory that you can write", name,
-			    strerror(errno));
+		mw_complain("%s: cannot create: %s; set TMPDIR to a directory that you can write",
+			    name, strerror(errno));
 		return false;
 	}
 	close(fd);

@@ -113,7 +113,7 @@ int mw_cmd_start(const mw_arguments_t *arguments) {
 	if (mw_argument(arguments, "for")->given)
 		return mw_session(arguments);
 	if (mw_argument(arguments, "output")->given) {
-		mw_complain("start: --output needs --for DURATION: only a session of limited time "
+		mw_complain("start: --output needs --for TIME: only a session of limited time "
 			    "writes a profile");
 		return MW_EXIT_TROUBLE;
 	}

@@ -155,17 +155,19 @@ static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_
 	const char *format = mw_argument(arguments, "format")->text;
 	const char *name = arguments->subcommand->name;
 	if (loses_pattern(arguments, r))
-		return mw_error_set(error,
-				    "%s: it is no %s; allowed: .json, .html of list and weblist, "
-				    ".txt; or 'mallow %s --focus=RE' for a picture",
-				    name, r->view->name, r->view->name);
+		return mw_error_set(
+			error,
+			"%s cannot be written as a %s; allowed: .json, .html of list and "
+			"weblist, .txt; or 'mallow %s --focus=RE' for a picture",
+			name, r->view->name, r->view->name);
 	if (format == NULL && r->picture == NULL && r->path != NULL && !may_have_any_name(r))
-		return mw_error_set(error, "%s: %s writes %s%s", r->path, name,
+		return mw_error_set(error, "%s: %s does not write this kind of file; allowed: %s%s",
+				    r->path, name,
 				    takes_pattern(arguments)
 					    ? ".json, .html of list and weblist"
 					    : ".html, .svg, .png, .pdf, .ps, .gif, .dot, .folded, "
 					      ".speedscope.json, .callgrind, .json, .pb.gz",
-				    is_picture(r) ? "" : "; .txt is its text");
+				    is_picture(r) ? "" : ", .txt");
 	if (format == NULL || r->picture != NULL)
 		return 0;
 	return mw_error_set(error,

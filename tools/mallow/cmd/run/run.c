@@ -42,7 +42,8 @@ static int set_library_path(const char *name, mw_error_t *error) {
 	*strrchr(library, '/') = '\0';
 	snprintf(path, sizeof(path), "%s/mallow/compat/%s", library, name);
 	if (access(path, R_OK) != 0)
-		return mw_error_set(error, "run: %s: %s; install it, or leave out --as", path,
+		return mw_error_set(error,
+				    "run: %s: cannot open: %s; install it, or leave out --as", path,
 				    strerror(errno));
 	*strrchr(path, '/') = '\0';
 	const char *others = getenv("LD_LIBRARY_PATH");
@@ -106,7 +107,8 @@ static int take_output(const char *output, mw_children_t *children, char **to_fr
 	char *directory = *to_free = mw_xstrdup(output);
 	if (exists ? S_ISDIR(info.st_mode) : output[length - 1] == '/') {
 		if (!exists && mkdir(output, 0777) != 0)
-			return mw_error_set(error, "run: %s: %s", output, strerror(errno));
+			return mw_error_set(error, "run: %s: cannot create: %s", output,
+					    strerror(errno));
 		while (length > 1 && directory[length - 1] == '/')
 			directory[--length] = '\0';
 		children->every_process = true;
@@ -120,8 +122,10 @@ static int take_output(const char *output, mw_children_t *children, char **to_fr
 	}
 	children->directory = directory;
 	if (access(directory, W_OK | X_OK) != 0)
-		return mw_error_set(error, "run: %s: %s; set --output to a path that you can write",
-				    directory, strerror(errno));
+		return mw_error_set(
+			error,
+			"run: %s: cannot write: %s; set --output to a path that you can write",
+			directory, strerror(errno));
 	return 0;
 }
 
@@ -145,7 +149,8 @@ static int run_program(const mw_arguments_t *arguments, mw_children_t *children,
 	if (mw_launch(arguments->operands, &tick, &launch, error) != 0)
 		return -1;
 	if (launch.exec_errno != 0) {
-		mw_complain("run: %s: %s", arguments->operands[0], strerror(launch.exec_errno));
+		mw_complain("run: %s: cannot start: %s", arguments->operands[0],
+			    strerror(launch.exec_errno));
 		return launch.exec_errno == ENOENT ? MW_EXIT_NOT_FOUND : MW_EXIT_NOT_EXECUTABLE;
 	}
 	children->launch = &launch;
