@@ -4,8 +4,9 @@
  * environment: for a set-uid program the caller passes NULL. The parser allocates nothing. Messages
  * go to stderr, one line each.
  *
- * Reading order: options.def (one row per option), options (sources), option_set (checks and
- * stores a value), option_value (numbers and ratios), option_say (messages). */
+ * Reading order: options.def (one row per option), options (sources), option_row.h (types of rows),
+ * option_set (checks and stores a value), option_value (numbers and ratios), option_say
+ * (messages). */
 #ifndef MW_CONFIG_OPTIONS_H
 #define MW_CONFIG_OPTIONS_H
 

@@ -7,8 +7,8 @@
  * Folders, in reading order: sample (which blocks are sampled), sample_hooks.c (a sample and its
  * free), unwind (the stack), modules (the objects that its PCs belong to), table (stacks,
  * records, counters), store (private tables and their published copy), dump (files written by
- * the process), control (on, off, rate, ticks, triggers). A folder uses those that
- * scripts/layers.txt names. */
+ * the process), control (on, off, rate, ticks, triggers). probes.h has probe points for profilers
+ * outside of the process. A folder uses those that scripts/layers.txt names. */
 #ifndef MW_PROF_PROF_H
 #define MW_PROF_PROF_H
 

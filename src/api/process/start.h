@@ -4,9 +4,9 @@
  * Layer: api/process, the door of this folder. The folder connects the library with the life of the
  * process; it may use everything below src/api. src/api uses it for its slow paths.
  *
- * Reading order: start, fork (fork(2) and the handlers), leave and confine (_exit(2), prctl(2)),
- * dlopen, background (the library's thread), interval (statistics at intervals), compat.h (hooks
- * that src/compat defines). */
+ * Reading order: start, fork (fork(2) and the handlers), exit (_exit(2)), prctl, dlopen,
+ * background_thread (the library's thread), stats_interval (statistics at intervals),
+ * compat_hooks.h (hooks that src/compat defines). */
 #ifndef MW_API_START_H
 #define MW_API_START_H
 

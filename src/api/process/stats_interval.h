@@ -10,7 +10,7 @@
 
 #include "base/compiler.h"
 
-/* true: threads call mw_api_check_interval(); see `watched` in heap/core/heap.h */
+/* true: threads call mw_api_check_interval(); see `watched` in heap/local/heap.h */
 extern bool mw_api_has_interval;
 /* Sets the interval. `letters` are options of malloc_stats_print() and stay the caller's. Called
  * before threads exist. */

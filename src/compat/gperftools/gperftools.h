@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * gperftools.h -- what the sources of gperftools' interface share, and functions whose public
- * headers are for C++ alone.
+ * gperftools.h -- functions that the sources of gperftools' interface share, and functions whose
+ * public headers are for C++ alone.
  * Layer: compat/gperftools, the door of this folder. Names of gperftools on top of the table of
  * api/compat_calls.h; no other folder knows them. The folder is a library of its own,
  * libgperftools_mallow.so, which the filters libtcmalloc*.so.4 stand for. names.def lists the

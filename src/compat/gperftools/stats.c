@@ -20,7 +20,8 @@ void mw_gp_figures(mw_gp_figures_t *figures) {
 	uint64_t thread_cache = calls->thread_cache_bytes();
 	uint64_t live = totals.live_bytes + stats[MW_STAT_huge_bytes];
 	uint64_t used = stats[MW_STAT_in_use_bytes];
-	/* The two sums are taken one after the other, while other threads allocate. */
+	/* The two sums are read one after the other while other threads allocate, so `live` may
+	 * exceed `used`. */
 	if (live > used)
 		live = used;
 	if (thread_cache > live)

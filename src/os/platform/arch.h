@@ -3,7 +3,8 @@
  * pairs of counters.
  * Layer: os/platform, the door of this folder. The folder holds facts about the processor, libc and
  * the process on which the other folders of src/os depend; it may use src/base. Reading order:
- * arch, confined (the program forbids system calls), valgrind, fault (failures for tests).
+ * arch, kernel_calls (which calls to the kernel may be made, and which fail in tests), single
+ * (whether the process has one thread), valgrind.
  *
  * Header only. */
 #ifndef MW_OS_ARCH_H

@@ -2,7 +2,8 @@
  * stack.h -- finds which bytes of a stack may be read.
  * Layer: os/unwind, the door of this folder. The folder answers the unwinder's questions to the
  * system; it may use src/base, os/platform and os/memory. Reading order: stack (which memory may be
- * read), object (which loaded object contains an address).
+ * read), object (which loaded object contains an address), object_loaded.c (objects loaded after
+ * program start).
  *
  * Async-signal-safe: no locks, no allocation, no files; errno kept.
  *

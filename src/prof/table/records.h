@@ -4,8 +4,8 @@
  * (prof/store/table_lock.h). The thread that allocates takes a record; the thread that frees the
  * block returns it.
  *
- * Reading order: depot (each distinct stack once), records, then three further counters of each
- * stack: sizes, lifetimes, peak. */
+ * Reading order: depot (each distinct stack once), records, records_reset (counters to zero), then
+ * three further counters of each stack: sizes, lifetimes, peak. */
 #ifndef MW_PROF_TABLE_RECORDS_H
 #define MW_PROF_TABLE_RECORDS_H
 

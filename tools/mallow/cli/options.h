@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * options.h -- the table of subcommands and their options, and the parsed command line.
  * Layer: cli.  The folder's door.  The folder knows no subcommand. parse.c reads command lines,
+ * environment.h reads MALLOW_OPTIONS, suggest.h finds the word that a mistyped word means,
  * complain.h prints messages, terminal.h and pager.h handle the terminal, print.h prints values
- * that several subcommands show; cli/help writes help, man pages and completions.
- * Each subcommand and option is declared once, in cmd/subcommands.c.  The parser, --help, the
- * completions and the man pages come from that table. */
+ * that several subcommands show; cli/help writes help, man pages and completions. Each subcommand
+ * and option is declared once, in cmd/subcommands.c.  The parser, --help, the completions and the
+ * man pages come from that table. */
 #ifndef MW_TOOL_CLI_OPTIONS_H
 #define MW_TOOL_CLI_OPTIONS_H
 

@@ -43,7 +43,7 @@ static void configure(void) {
 		mw_gp_set_release_rate(0);
 }
 
-/* true: the user who started the program is not the one whose rights it has. */
+/* true: the program runs with the rights of another user than the one who started it. */
 static bool is_secure(void) {
 	return getauxval(AT_SECURE) != 0;
 }

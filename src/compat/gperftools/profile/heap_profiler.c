@@ -2,8 +2,9 @@
  * heap_profiler.c -- gperftools' heap profiler: HEAPPROFILE, its C functions, and files that are
  * written after so many bytes, at intervals, at a signal and at exit.
  *
- * A lock guards the files. Whoever finds it taken during an allocation goes on: the holder is
- * writing a file. Files for signals and intervals are written by a thread of its own. */
+ * A lock guards the files. A thread that finds it taken during an allocation continues without it:
+ * the holder is writing a file. Files for signals and intervals are written by a thread of its own.
+ */
 #include <gperftools/heap-profiler.h>
 
 #include <errno.h>
@@ -32,11 +33,11 @@
 #define HELPER_STACK_BYTES ((size_t)256 << 10)
 
 static struct {
-	pthread_mutex_t lock; /* of the files, and of what follows but for atomics */
+	pthread_mutex_t lock; /* protects the files and all following fields that are not atomic */
 	_Atomic bool running;
 	bool can_write; /* a prefix is known */
 	char prefix[PATH_MAX];
-	unsigned number; /* of the last file; goes on after a stop */
+	unsigned number; /* number of the last file; not reset by a stop */
 	int64_t alloc_interval, freed_interval, live_interval, seconds;
 	int64_t dumped_alloc, dumped_freed, most_live; /* at the last file */
 	time_t dumped_time;
@@ -101,7 +102,7 @@ static int64_t due(int64_t value, int64_t interval) {
 	return interval > 0 ? value + interval : INT64_MAX;
 }
 
-/* With the lock: the next files are due so much later. */
+/* With the lock: sets the values at which the next files are due. */
 static void count_from_here(void) {
 	profiler.dumped_alloc = totals.alloc_bytes;
 	profiler.dumped_freed = totals.freed_bytes;
@@ -112,7 +113,8 @@ static void count_from_here(void) {
 	totals.live_due = due(profiler.most_live, profiler.live_interval);
 }
 
-/* With the lock. Writes why a file is due because of the bytes; false: none is. */
+/* With the lock. Writes the reason why a file is due because of the bytes; false: no file is due.
+ */
 static bool is_due(char reason[REASON_BYTES]) {
 	long alloc = totals.alloc_bytes, freed = totals.freed_bytes, live = live_bytes();
 	if (alloc >= totals.alloc_due)

@@ -117,7 +117,7 @@ HOOK(Mremap, &other_hooks[MREMAP])
 HOOK(PreSbrk, &other_hooks[PRE_SBRK])
 HOOK(Sbrk, &other_hooks[SBRK])
 
-/* Nothing replaces mmap(2): a program that wants to is told so. */
+/* mmap(2) cannot be replaced.  The result 0 says that nothing was set. */
 int MallocHook_SetMmapReplacement(MallocHook_MmapReplacement hook) {
 	(void)hook;
 	return 0;

@@ -15,7 +15,7 @@
 #include "compat/gperftools/profile/heap_profiler.h"
 
 #define OUT_BYTES 4096
-/* Longest text of one call of put(), of a line of /proc/self/maps, too. */
+/* Longest text of one call of put(), including a line of /proc/self/maps. */
 #define PIECE_BYTES 512
 
 typedef struct out {
@@ -69,7 +69,7 @@ static void put_stack(out_t *out, const mw_compat_stack_t *stack, bool full) {
 	put_counts(out, stack, full);
 	for (unsigned i = 0; i < stack->depth; i++)
 		put(out, " 0x%08lx", (unsigned long)stack->pcs[i]);
-	/* Readers take a stack without addresses for an error. */
+	/* Readers treat a stack without addresses as an error. */
 	if (stack->depth == 0)
 		put(out, " 0x%08x", 0);
 	put(out, "\n");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * compat.h -- the command under the names jeprof and pprof.
  * Layer: cmd/compat.  The folder's door. outputs.def maps options and commands to views,
- * compat.c parses command lines, shell.c reads commands at a prompt. */
+ * compat.c parses command lines, shell.c reads commands at a prompt, shell_settings.h holds its
+ * options, name_addresses.h is `jeprof --symbols`. */
 #ifndef MW_TOOL_CMD_COMPAT_COMPAT_H
 #define MW_TOOL_CMD_COMPAT_COMPAT_H
 

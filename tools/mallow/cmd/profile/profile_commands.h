@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * profile_commands.h -- subcommands that read a profile.
  * Layer: cmd/profile.  The folder's door.  Read view.c first: it loads, selects and shows a
- * profile, and cmd/report uses it, too; profile_series.c does it for several profiles.  Each
- * function returns the exit status. */
+ * profile, and cmd/report uses it, too. views.def and view_options.h declare views and options;
+ * profile_series.c shows several profiles.  Each function returns the exit status. */
 #ifndef MW_TOOL_CMD_PROFILE_PROFILE_COMMANDS_H
 #define MW_TOOL_CMD_PROFILE_PROFILE_COMMANDS_H
 

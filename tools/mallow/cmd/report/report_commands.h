@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * report_commands.h -- the subcommands `mallow report` and `mallow check`.
- * Layer: cmd/report.  The folder's door. report_json.h writes the JSON of both.  Each function
- * returns the exit status. */
+ * Layer: cmd/report.  The folder's door. report_json.h writes the JSON of both, check_print.h
+ * prints the results of check.  Each function returns the exit status. */
 #ifndef MW_TOOL_CMD_REPORT_REPORT_COMMANDS_H
 #define MW_TOOL_CMD_REPORT_REPORT_COMMANDS_H
 

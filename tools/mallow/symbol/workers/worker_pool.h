@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * worker_pool.h -- starts worker processes, reads their messages, and handles their ends.
  * Layer: symbol/workers.  The folder's door.  Read worker.h next: it has the messages. answers.c
- * puts them into the profile; lookup.c is the worker's main work. */
+ * puts them into the profile. job_queue.h shares a file's addresses among workers, address_lookup.h
+ * and found.h do a worker's main work, and confine.h runs other work on hostile files in a process
+ * of its own. */
 #ifndef MW_TOOL_SYMBOL_WORKERS_WORKER_POOL_H
 #define MW_TOOL_SYMBOL_WORKERS_WORKER_POOL_H
 

@@ -2,7 +2,8 @@
  * view.h -- the input of every view: a profile that is selected and symbolized, and how to print
  * it.
  * Layer: view/common.  The folder's door.  The views themselves are declared in
- * view/table/tables.h, view/picture/pictures.h and view/code/listings.h. */
+ * view/table/tables.h, view/picture/pictures.h and view/code/listings.h. values.h, json.h and
+ * web_page.h write text, JSON and pages for all views. */
 #ifndef MW_TOOL_VIEW_COMMON_VIEW_H
 #define MW_TOOL_VIEW_COMMON_VIEW_H
 
