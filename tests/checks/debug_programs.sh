@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # debug_programs.sh SOURCE_DIR BUILD_DIR LEAST -- the release's programs, torture tests and real
 # programs once more, on the debug library in the place of the plain one and on the hardened library
-# with the debug library's checks in the place of the hardened one.  Entries that the release runs on
-# the debug library anyway, and programs linked with an archive, are left out.  At least LEAST tests
-# must run.
+# with the debug library's checks in the place of the hardened one.  Entries that the release runs
+# on the debug library anyway, and programs linked with an archive, are left out.  At least LEAST
+# tests must run.
 set -euo pipefail
 cd "$1"
 . scripts/lib/tests.sh
