@@ -57,12 +57,16 @@ static inline uint64_t mw_harden_behind(uint64_t seal, uint64_t bits) {
 	return seal >> bits % 64 | seal << -bits % 64;
 }
 
-/* A block that has so many bytes behind the requested ones holds three canaries in a row, so that
- * an overrun that skips the first one shows. */
-#define MW_HARDEN_MORE_SLACK 24u
-/* The smallest block has 32 bytes. */
-static inline bool mw_harden_has_more(size_t capacity, size_t bytes) {
-	return bytes <= capacity - MW_HARDEN_MORE_SLACK;
+/* Two more canaries follow the first one where the block has room, so that an overrun that skips
+ * the first one shows.  All are the same word, as they are multiples of 8 bytes apart.  Returns the
+ * place of the one `bytes` behind the first, or the first again if it would end behind `last`, the
+ * block's last word.  Computed without a branch, which would go either way as often as the sizes
+ * that the program asks for differ. */
+MW_ALWAYS_INLINE char *mw_harden_next_canary(const char *first, const char *last, size_t bytes) {
+	const char *next = first + bytes;
+	/* The empty statement keeps the compiler from making a branch of the choice. */
+	__asm__("" : "+r"(next));
+	return (char *)(uintptr_t)(next <= last ? next : first);
 }
 
 /* Writes canaries and size into a tiny or large block that is about to be handed out. */
@@ -71,13 +75,12 @@ MW_ALWAYS_INLINE void mw_harden_seal(char *block, size_t capacity, size_t bytes,
 	/* The empty statement keeps the compiler from computing the value twice. */
 	__asm__("" : "+r"(bits));
 	uint64_t seal = canary ^ bits, behind = mw_harden_behind(seal, bits);
-	mw_harden_store(block + bytes, behind);
+	char *first = block + bytes, *last = block + capacity - sizeof seal;
+	mw_harden_store(first, behind);
 	/* A canary that reaches into the seal agrees with it there. */
-	if (mw_harden_has_more(capacity, bytes)) {
-		mw_harden_store(block + bytes + 8, behind);
-		mw_harden_store(block + bytes + 16, behind);
-	}
-	mw_harden_store(block + capacity - sizeof(uint64_t), seal);
+	mw_harden_store(mw_harden_next_canary(first, last, 8), behind);
+	mw_harden_store(mw_harden_next_canary(first, last, 16), behind);
+	mw_harden_store(last, seal);
 }
 
 static inline uint64_t mw_harden_seal_of(const char *block, size_t capacity) {
@@ -87,13 +90,12 @@ static inline uint64_t mw_harden_seal_of(const char *block, size_t capacity) {
 /* Returns whether the canaries behind the block's `bytes` belong to its seal. */
 MW_ALWAYS_INLINE bool mw_harden_is_sealed(const char *block, size_t capacity, size_t bytes,
 					  uint64_t seal) {
-	const char *behind = block + bytes;
+	const char *first = block + bytes, *last = block + capacity - sizeof seal;
 	uint64_t canary = mw_harden_behind(seal, (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT);
-	if (MW_UNLIKELY(mw_harden_load(behind) != canary))
-		return false;
-	return !mw_harden_has_more(capacity, bytes) ||
-	       MW_LIKELY(((mw_harden_load(behind + 8) ^ canary) |
-			  (mw_harden_load(behind + 16) ^ canary)) == 0);
+	uint64_t second = mw_harden_load(mw_harden_next_canary(first, last, 8));
+	uint64_t third = mw_harden_load(mw_harden_next_canary(first, last, 16));
+	return MW_LIKELY(
+		((mw_harden_load(first) ^ canary) | (second ^ canary) | (third ^ canary)) == 0);
 }
 
 /* Overwrites the last 16 bytes of a sealed block that becomes free: a block freed twice has no
@@ -101,6 +103,9 @@ MW_ALWAYS_INLINE bool mw_harden_is_sealed(const char *block, size_t capacity, si
 MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
 	mw_harden_store_fill(block + capacity - 16);
 }
+
+/* Above tiny, a block with so many bytes behind the requested ones holds three canaries. */
+#define MW_HARDEN_MORE_SLACK 24u
 
 /* Above tiny, a block's last word is often far behind the requested bytes: a cache miss more, and
  * memory touched for nothing.  There the seal stands right behind the requested bytes.  The rest of
