@@ -59,14 +59,14 @@ static inline uint64_t mw_harden_behind(uint64_t seal, uint64_t bits) {
 
 /* Two more canaries follow the first one where the block has room, so that an overrun that skips
  * the first one shows.  All are the same word, as they are multiples of 8 bytes apart.  Returns the
- * place of the one `bytes` behind the first, or the first again if it would end behind `last`, the
+ * bytes from one to the next: 0, all three in one place, if the third would end behind `last`, the
  * block's last word.  Computed without a branch, which would go either way as often as the sizes
  * that the program asks for differ. */
-MW_ALWAYS_INLINE char *mw_harden_next_canary(const char *first, const char *last, size_t bytes) {
-	const char *next = first + bytes;
+MW_ALWAYS_INLINE size_t mw_harden_canary_step(const char *first, const char *last) {
+	size_t step = (size_t)(first + 2 * sizeof(uint64_t) <= last) * sizeof(uint64_t);
 	/* The empty statement keeps the compiler from making a branch of the choice. */
-	__asm__("" : "+r"(next));
-	return (char *)(uintptr_t)(next <= last ? next : first);
+	__asm__("" : "+r"(step));
+	return step;
 }
 
 /* Writes canaries and size into a tiny or large block that is about to be handed out. */
@@ -78,8 +78,9 @@ MW_ALWAYS_INLINE void mw_harden_seal(char *block, size_t capacity, size_t bytes,
 	char *first = block + bytes, *last = block + capacity - sizeof seal;
 	mw_harden_store(first, behind);
 	/* A canary that reaches into the seal agrees with it there. */
-	mw_harden_store(mw_harden_next_canary(first, last, 8), behind);
-	mw_harden_store(mw_harden_next_canary(first, last, 16), behind);
+	size_t step = mw_harden_canary_step(first, last);
+	mw_harden_store(first + step, behind);
+	mw_harden_store(first + 2 * step, behind);
 	mw_harden_store(last, seal);
 }
 
@@ -92,8 +93,8 @@ MW_ALWAYS_INLINE bool mw_harden_is_sealed(const char *block, size_t capacity, si
 					  uint64_t seal) {
 	const char *first = block + bytes, *last = block + capacity - sizeof seal;
 	uint64_t canary = mw_harden_behind(seal, (uint64_t)bytes << MW_HARDEN_SIZE_SHIFT);
-	uint64_t second = mw_harden_load(mw_harden_next_canary(first, last, 8));
-	uint64_t third = mw_harden_load(mw_harden_next_canary(first, last, 16));
+	size_t step = mw_harden_canary_step(first, last);
+	uint64_t second = mw_harden_load(first + step), third = mw_harden_load(first + 2 * step);
 	return MW_LIKELY(
 		((mw_harden_load(first) ^ canary) | (second ^ canary) | (third ^ canary)) == 0);
 }
