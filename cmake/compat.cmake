@@ -53,7 +53,7 @@ function(mallow_compat_library file filtee)
     file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/api/exports.map lines REGEX "^\t[A-Za-z_0-9]+;")
     list(TRANSFORM lines REPLACE "[\t;]" "")
     list(FILTER lines EXCLUDE REGEX
-        "^(dlopen|prctl|_exit|_Exit|fork|daemon|forkpty|__register_atfork|malloc_conf.*|malloc_message)$")
+        "^(dlopen|prctl|_exit|_Exit|fork|daemon|forkpty|__register_atfork|mmap|mmap64|munmap|mremap|sbrk|shmat|shmdt|malloc_conf.*|malloc_message)$")
     foreach(exports ${arg_UNPARSED_ARGUMENTS})
         mallow_read_exports(more ${exports})
         list(APPEND lines ${more})

@@ -4,8 +4,9 @@
  *
  * Functions that return int return 1 on success.  Hooks run in the thread that allocates or frees;
  * the allocations of a hook itself call no hook.  While a hook is added, every allocation is
- * recorded as with prof_sample:1.  Hooks of mmap(2), munmap(2), mremap(2) and sbrk(2) are not
- * called, as in gperftools since 2.11. */
+ * recorded as with prof_sample:1.  Hooks of mmap(2), munmap(2), mremap(2) and sbrk(2) run for each
+ * call of the program and its libraries, in signal handlers, too; mappings of a hook itself call no
+ * hook. */
 #ifndef _MALLOC_HOOK_C_H_
 #define _MALLOC_HOOK_C_H_
 

@@ -10,7 +10,9 @@
 #include "heap/thread/flush.h"
 #include "heap/thread/thread.h"
 #include "prof/control/control.h"
+#include "prof/control/triggers.h"
 #include "prof/dump/dump_view.h"
+#include "prof/mapping_hooks.h"
 #include "prof/prof.h"
 #include "prof/sample/activity.h"
 #include "prof/sample_hooks.h"
@@ -59,14 +61,22 @@ static uint64_t stack_count(void) {
 static bool stack_at(uint64_t number, mw_compat_stack_t *stack) {
 	mw_dump_stack_t seen;
 	int64_t details[MW_DUMP_TYPES];
-	if (!mw_dump_stack_at(number, &seen))
+	bool is_mapping = false;
+	if (mw_dump_stack_at(number, &seen)) {
+		mw_dump_details_at(number, details);
+	} else if (mw_dump_mapping_at(number, &seen)) {
+		is_mapping = true;
+		details[MW_DUMP_INUSE_REQUESTED] = seen.sized.inuse_bytes;
+		details[MW_DUMP_ALLOC_REQUESTED] = seen.sized.alloc_bytes;
+	} else {
 		return false;
-	mw_dump_details_at(number, details);
+	}
 	*stack = (mw_compat_stack_t){
 		.inuse_objects = seen.sized.inuse_objects + seen.zero.inuse_objects,
 		.inuse_bytes = details[MW_DUMP_INUSE_REQUESTED],
 		.alloc_objects = seen.sized.alloc_objects + seen.zero.alloc_objects,
 		.alloc_bytes = details[MW_DUMP_ALLOC_REQUESTED],
+		.is_mapping = is_mapping,
 	};
 	stack->depth = mw_dump_return_addresses(number, stack->pcs, MW_COMPAT_DEPTH_MAX);
 	return true;
@@ -96,6 +106,12 @@ static void watch(mw_on_watched_t *function) {
 	mw_program_hook_set(MW_PROGRAM_HOOK_WATCHED, (uintptr_t)function);
 }
 
+static bool record_mappings(bool on) {
+	bool was_on = mw_triggers_value(MW_SETTING_prof_mappings) != 0;
+	mw_prof_set(MW_SETTING_prof_mappings, on);
+	return was_on;
+}
+
 const mw_compat_calls_t *mallow_compat_calls(void) {
 	static const mw_compat_calls_t calls = {
 		.version = MALLOW_VERSION,
@@ -110,6 +126,8 @@ const mw_compat_calls_t *mallow_compat_calls(void) {
 		.stack_at = stack_at,
 		.record_all = record_all,
 		.watch = watch,
+		.record_mappings = record_mappings,
+		.watch_mappings = mw_mapping_watch,
 	};
 	if (MW_UNLIKELY(!mw_api_started))
 		mw_api_start();

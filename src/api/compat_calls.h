@@ -13,6 +13,7 @@
 
 #include "base/compiler.h"
 #include "heap/stats/heap_walk.h"
+#include "prof/mappings/mapping_call.h"
 #include "prof/sample/program_hooks.h"
 #include "state/stats.h"
 
@@ -22,6 +23,7 @@
 /* Counts of a stack; bytes are those that the program requested. */
 typedef struct mw_compat_stack {
 	int64_t inuse_objects, inuse_bytes, alloc_objects, alloc_bytes;
+	bool is_mapping; /* of calls that map memory: objects are mappings */
 	unsigned depth;
 	uint64_t pcs[MW_COMPAT_DEPTH_MAX]; /* return addresses, leaf first */
 } mw_compat_stack_t;
@@ -53,6 +55,12 @@ typedef struct mw_compat_calls {
 	void (*record_all)(bool on);
 	/* Sets the function that is called for each sample and each free of one; NULL: none. */
 	void (*watch)(mw_on_watched_t *function);
+	/* Records the program's mappings from now on, or not (option prof_mappings). Returns whether
+	 * they were recorded. */
+	bool (*record_mappings)(bool on);
+	/* Sets the function that is called before and after each call of the program that changes
+	 * its mappings, in signal handlers, too; NULL: none. */
+	void (*watch_mappings)(mw_on_mapping_call_t *function);
 } mw_compat_calls_t;
 
 MW_EXPORT const mw_compat_calls_t *mallow_compat_calls(void);

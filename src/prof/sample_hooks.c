@@ -34,6 +34,10 @@ MW_RESIDENT void mw_sample_start(unsigned depth) {
 	depth_max = depth;
 }
 
+unsigned mw_sample_depth_max(void) {
+	return depth_max;
+}
+
 void mw_sample_thread_renamed(void) {
 	thread_renamed = true;
 }

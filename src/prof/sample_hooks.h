@@ -12,6 +12,7 @@
 /* Called once, before threads exist. `depth_max`: longest stack in frames, 1 .. MW_PROF_DEPTH_MAX.
  */
 void mw_sample_start(unsigned depth_max);
+unsigned mw_sample_depth_max(void);
 /* Records a sample. Returns the number of its record; 0: none. */
 mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request_t *request);
 /* Records the free of a sampled block. `temporary`: the thread allocated nothing else in between.

@@ -38,7 +38,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */
-#define MW_STATE_VERSION 6u
+#define MW_STATE_VERSION 7u
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
@@ -266,7 +266,10 @@ typedef enum mw_dump_reason {
 	MW_DUMP_REASON_COUNT
 } mw_dump_reason_t;
 
-enum { MW_STACK_TRUNCATED = 1u << 0 };
+/* MAPPING: the stack of a call of the program that maps memory. Of its counters only live_* and
+ * alloc_* of objects and bytes are in use: numbers and bytes of mappings. They are exact and not in
+ * the sums of the live section. */
+enum { MW_STACK_TRUNCATED = 1u << 0, MW_STACK_MAPPING = 1u << 1 };
 
 /* One distinct stack and its counters. Estimates: each sample adds its weight 1/p. *_objects_q16
  * are in units of 1/65536 object. Bytes are rounded to whole bytes per sample, so that a free
@@ -415,8 +418,8 @@ typedef struct mw_state_class {
 
 typedef struct mw_state_range {
 	uint64_t start, limit;
-	uint64_t kind; /* MW_RANGE_* of state/stats.h */
-	uint64_t reserved;
+	uint64_t kind;  /* MW_RANGE_* of state/stats.h */
+	uint64_t stack; /* of MW_RANGE_MAPPING: number of the stack; else 0 */
 } mw_state_range_t;
 
 _Static_assert(sizeof(mw_state_section_t) == 32, "file format");

@@ -21,6 +21,9 @@ enum {
 	MW_RANGE_METADATA,    /* the allocator's metadata */
 	MW_RANGE_PROFILER,
 	MW_RANGE_THREAD, /* one byte: the address in a thread's pointer, at the top of its stack */
+	/* A mapping that the program made itself, see MW_STACK_MAPPING. Other ranges may lie in
+	 * it. */
+	MW_RANGE_MAPPING,
 	MW_RANGE_KINDS,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * hooks.cc -- MallocHook calls the program's functions for each allocation and each free, also in
- * other threads; GetStackTrace. */
+ * other threads, and for each mapping; GetStackTrace. */
 #include <gperftools/malloc_hook.h>
 #include <gperftools/stacktrace.h>
 
@@ -10,6 +10,7 @@
 #include <cstring>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "gperftools_test.h"
 
@@ -88,8 +89,76 @@ static void check_removal() {
 	CHECK(!MallocHook::AddNewHook(nullptr));
 }
 
-static void on_map(const void *, const void *, size_t, int, int, int, off_t) {
-	CHECK(!"hooks of mmap are not called");
+static int premaps, maps, unmaps, remaps, presbrks, sbrks;
+static const void *mapped;
+
+static void before_map(const void *, size_t size, int, int, int fd, off_t) {
+	CHECK(size == 12288 && fd == -1);
+	premaps++;
+}
+
+static void on_map(const void *result, const void *, size_t size, int protection, int flags, int fd,
+		   off_t offset) {
+	CHECK(size == 12288 && protection == PROT_READ && fd == -1 && offset == 0);
+	CHECK(flags == (MAP_PRIVATE | MAP_ANONYMOUS) && premaps == maps + 1);
+	mapped = result;
+	maps++;
+	/* Mappings of a hook call no hook. */
+	void *own = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(own != MAP_FAILED && munmap(own, 4096) == 0);
+}
+
+static void on_unmap(const void *start, size_t size) {
+	unsigned char there;
+	CHECK(start == mapped && size == 8192);
+	/* The hook runs before the call. */
+	CHECK(mincore((void *)start, 4096, &there) == 0);
+	unmaps++;
+}
+
+static void on_remap(const void *result, const void *old, size_t old_size, size_t new_size,
+		     int flags, const void *) {
+	CHECK(result == old && old == mapped && old_size == 12288 && new_size == 8192 &&
+	      flags == 0);
+	remaps++;
+}
+
+static void before_sbrk(ptrdiff_t increment) {
+	CHECK(increment == 4096);
+	presbrks++;
+}
+
+static void on_sbrk(const void *result, ptrdiff_t increment) {
+	CHECK(result == (char *)sbrk(0) - 4096 && increment == 4096);
+	sbrks++;
+}
+
+static void map_and_unmap() {
+	void *p = mmap(nullptr, 12288, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(p != MAP_FAILED && mremap(p, 12288, 8192, 0) == p && munmap(p, 8192) == 0);
+	CHECK(sbrk(4096) != (void *)-1);
+}
+
+static void check_mappings() {
+	CHECK(MallocHook::AddPreMmapHook(before_map) && MallocHook::AddMmapHook(on_map));
+	CHECK(MallocHook::SetMunmapHook(on_unmap) == nullptr &&
+	      MallocHook::AddMremapHook(on_remap));
+	CHECK(MallocHook::AddPreSbrkHook(before_sbrk) && MallocHook::AddSbrkHook(on_sbrk));
+	map_and_unmap();
+	CHECK(premaps == 1 && maps == 1 && unmaps == 1 && remaps == 1 && presbrks == 1 &&
+	      sbrks == 1);
+	CHECK(mmap(nullptr, 12288, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == mapped);
+	void *p = MallocHook::UnhookedMMap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+					   -1, 0);
+	CHECK(p != MAP_FAILED && MallocHook::UnhookedMUnmap(p, 4096) == 0);
+	CHECK(maps == 2 && unmaps == 1);
+	CHECK(MallocHook::RemovePreMmapHook(before_map) && MallocHook::RemoveMmapHook(on_map));
+	CHECK(MallocHook::SetMunmapHook(nullptr) == on_unmap);
+	CHECK(MallocHook::RemoveMremapHook(on_remap) && MallocHook::RemoveSbrkHook(on_sbrk));
+	CHECK(MallocHook::RemovePreSbrkHook(before_sbrk));
+	map_and_unmap();
+	CHECK(premaps == 2 && maps == 2 && unmaps == 1 && remaps == 1 && presbrks == 1 &&
+	      sbrks == 1);
 }
 
 static __attribute__((noinline)) int take_stack(void **result, int skip) {
@@ -99,11 +168,6 @@ static __attribute__((noinline)) int take_stack(void **result, int skip) {
 }
 
 static void check_others() {
-	CHECK(MallocHook::AddMmapHook(on_map));
-	void *p = MallocHook::UnhookedMMap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
-					   -1, 0);
-	CHECK(p != MAP_FAILED && MallocHook::UnhookedMUnmap(p, 4096) == 0);
-	CHECK(MallocHook::RemoveMmapHook(on_map));
 	void *pcs[10], *fewer[10];
 	int sizes[10];
 	int count = take_stack(pcs, 0), less = take_stack(fewer, 1);
@@ -121,6 +185,7 @@ static void check_others() {
 int main() {
 	check_counts();
 	check_removal();
+	check_mappings();
 	check_others();
 	return 0;
 }

@@ -136,12 +136,12 @@ ok "a library of another version"
 
 library=$(sed -n 's|.* \(/.*\)/libmallow.so$|\1|p' "/proc/$pid/maps" | sed -n 1p)
 for gperftools in '' "$library/mallow/compat/libtcmalloc.so.4"; do
-    HEAPPROFILE=$work/heap HEAP_PROFILE_MMAP=1 PERFTOOLS_VERBOSE=-1 \
+    HEAPPROFILE=$work/heap TCMALLOC_SKIP_MMAP=1 PERFTOOLS_VERBOSE=-1 \
         LD_PRELOAD=${gperftools:-$library/libmallow.so} sleep 100 &
     started+=("$!")
     await 60 has_become_sleep "$!"
     "$mallow" doctor "$!" >out 2>err
-    diagnosis note environment 'HEAP_PROFILE_MMAP has no effect with mallow$'
+    diagnosis note environment 'TCMALLOC_SKIP_MMAP has no effect with mallow$'
     if [ -n "$gperftools" ]; then
         says_not out HEAPPROFILE
     else

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/put.h"
 #include "os/memory/map.h"
+#include "os/memory/raw_map.h"
 #include "os/platform/kernel_calls.h"
 
 _Static_assert(MW_OS_NO_DIRECTORY == AT_FDCWD, "kernel interface");
@@ -313,7 +314,8 @@ void *mw_os_reserve(int file, uint64_t offset_bytes, size_t bytes) {
 		return NULL;
 	int saved_errno = errno;
 	int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-	void *base = mmap(NULL, bytes, PROT_NONE, flags, file < 0 ? -1 : file, (off_t)offset_bytes);
+	void *base = mw_os_raw_mmap(NULL, bytes, PROT_NONE, flags, file < 0 ? -1 : file,
+				    (off_t)offset_bytes);
 	if (base != MAP_FAILED) {
 		/* The tables are sparse: a huge page for each touched entry would multiply their
 		 * memory. */

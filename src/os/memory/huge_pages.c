@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "os/memory/map.h"
+#include "os/memory/raw_map.h"
 #include "os/platform/kernel_calls.h"
 
 /* Huge pages of 2 MiB (the size's binary logarithm in the bits of MAP_HUGE_SHIFT): the system's
@@ -57,10 +58,11 @@ bool mw_os_huge_pages_from_pool(void *base, size_t bytes, bool *lost) {
 	int saved_errno = errno;
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 	/* Without MAP_NORESERVE the pages are reserved by this call, or the call fails. */
-	bool done = mmap(base, bytes, PROT_READ | PROT_WRITE, flags | POOL_FLAGS, -1, 0) == base;
+	const int access = PROT_READ | PROT_WRITE;
+	bool done = mw_os_raw_mmap(base, bytes, access, flags | POOL_FLAGS, -1, 0) == base;
 	/* The kernel may have removed the old mapping before it found too few pages in the pool. */
 	if (!done)
-		*lost = mmap(base, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) != base;
+		*lost = mw_os_raw_mmap(base, bytes, access, flags, -1, 0) != base;
 	errno = saved_errno;
 	return done;
 }

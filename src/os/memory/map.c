@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/check.h"
+#include "os/memory/raw_map.h"
 #include "os/platform/kernel_calls.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -20,7 +21,8 @@ void *mw_os_map(size_t bytes) {
 		return NULL;
 	/* Without MAP_NORESERVE, the kernel refuses a request beyond the machine's memory here,
 	 * where the program can handle it, as with other allocators. */
-	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *base = mw_os_raw_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	errno = saved_errno;
 	return base == MAP_FAILED ? NULL : base;
 }
@@ -52,8 +54,8 @@ void *mw_os_map_at(void *base, size_t bytes) {
 	int saved_errno = errno;
 	if (mw_os_fault(MW_OS_MAP))
 		return NULL;
-	void *mapped = mmap(base, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	void *mapped = mw_os_raw_mmap(base, bytes, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	/* Kernels before 4.17 treat the address as a hint only. */
 	if (mapped != MAP_FAILED && mapped != base) {
 		mw_os_unmap(mapped, bytes);
@@ -67,7 +69,7 @@ bool mw_os_unmap(void *base, size_t bytes) {
 	int saved_errno = errno;
 	/* If the kernel refuses (the split would exceed the number of mappings), the address space
 	 * is lost, but the pages are returned. */
-	bool done = !mw_os_fault(MW_OS_UNMAP) && munmap(base, bytes) == 0;
+	bool done = !mw_os_fault(MW_OS_UNMAP) && mw_os_raw_munmap(base, bytes) == 0;
 	if (!done)
 		mw_os_purge(base, bytes);
 	errno = saved_errno;
@@ -103,7 +105,8 @@ void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move)
 	int saved_errno = errno;
 	if (mw_os_fault(MW_OS_REMAP))
 		return NULL;
-	void *moved = mremap(base, old_bytes, new_bytes, may_move ? MREMAP_MAYMOVE : 0);
+	void *moved =
+		mw_os_raw_mremap(base, old_bytes, new_bytes, may_move ? MREMAP_MAYMOVE : 0, NULL);
 	errno = saved_errno;
 	return moved == MAP_FAILED ? NULL : moved;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * map.h -- maps, purges and unmaps memory.
  * Layer: os/memory, the door of this folder. The folder maps memory and says where its pages lie;
- * it may use src/base and os/platform. Reading order: map, huge_pages, numa.
+ * it may use src/base and os/platform. Reading order: raw_map, map,
+ * huge_pages, numa.
  *
  * No locks, never allocates, errno kept.  Sizes are bytes, multiples of
  * MW_OS_PAGE_BYTES. */

@@ -16,6 +16,7 @@
 #include "prof/control/prof_recent.h"
 #include "prof/control/requests.h"
 #include "prof/control/triggers.h"
+#include "prof/mappings/mappings.h"
 #include "prof/modules/modules.h"
 #include "prof/sample/sampler.h"
 #include "prof/store/event_log.h"
@@ -43,8 +44,7 @@ static struct {
 	_Atomic bool tables_refused;
 	bool secure;
 	_Atomic uint64_t mean_bytes; /* sampling rate while sampling is on */
-	uint64_t state_min_bytes;
-	uint64_t started_ns; /* CLOCK_REALTIME */
+	uint64_t started_ns;         /* CLOCK_REALTIME */
 	uint32_t process_id;
 	void (*read_stats)(uint64_t *stats);
 	_Atomic uint64_t in_use_bytes; /* bytes of the heap in use, as last reported */
@@ -186,7 +186,7 @@ MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
 	mw_control_view.active = config->active && !config->secure;
 	control.secure = config->secure;
 	control.mean_bytes = config->mean_bytes;
-	control.state_min_bytes = config->state_min_bytes;
+	mw_control_view.state_min_bytes = config->state_min_bytes;
 	control.read_stats = config->read_stats;
 	control.started_ns = mw_os_realtime_at_start_ns();
 	control.process_id = mw_os_process_id();
@@ -353,12 +353,14 @@ static bool is_publication_due(uint64_t in_use_bytes) {
 	if (after == UINT64_MAX || control.secure)
 		return false;
 	/* The child of a fork publishes at its first sample, or when it grows. */
-	bool enough = control.forked
-			      ? in_use_bytes == 0 || in_use_bytes >= control.in_use_at_fork +
-									     control.state_min_bytes
-			      : in_use_bytes >= control.state_min_bytes ||
-					(mw_control_has_tables() &&
-					 mw_records_allocated_bytes() >= control.state_min_bytes);
+	bool enough =
+		control.forked
+			? in_use_bytes == 0 ||
+				  in_use_bytes >=
+					  control.in_use_at_fork + mw_control_view.state_min_bytes
+			: in_use_bytes >= mw_control_view.state_min_bytes ||
+				  (mw_control_has_tables() &&
+				   mw_records_allocated_bytes() >= mw_control_view.state_min_bytes);
 	return enough && (after == 0 || mw_os_monotonic_coarse_ns() >= after);
 }
 
@@ -457,6 +459,7 @@ static void become_child(void) {
 	mw_triggers_forked();
 	mw_prof_log_forked();
 	mw_prof_recent_forked();
+	mw_mappings_forked();
 	mw_unwind_forked();
 	/* Changed first: the page that the word points into is about to be unmapped. */
 	atomic_store_explicit(&mw_heap_poll_word, &control.private_word, memory_order_release);

@@ -49,6 +49,7 @@ typedef struct mw_control_view {
 	_Atomic bool tables_ready;
 	_Atomic uint64_t publish_after_ns; /* monotonic time before which nothing is published;
 					      UINT64_MAX: never publish */
+	uint64_t state_min_bytes;          /* allocated or mapped, at which a file is published */
 } mw_control_view_t;
 extern mw_control_view_t mw_control_view;
 

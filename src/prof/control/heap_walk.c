@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "heap/stats/heap_walk.h"
 #include "os/time/clock.h"
+#include "prof/control/mapped.h"
 #include "prof/store/store.h"
 #include "prof/table/depot.h"
 #include "state/stats.h"
@@ -37,12 +38,15 @@ void mw_heap_walk_forked(void) {
 	atomic_store_explicit(&heap_walk.next_ns, 0, memory_order_relaxed);
 }
 
-static void write_range(uintptr_t start, uintptr_t limit, unsigned kind) {
+void mw_heap_walk_write(const mw_state_range_t *range) {
 	uint64_t index = heap_walk.ranges++;
-	mw_state_range_t range = {.start = start, .limit = limit, .kind = kind};
 	if (index < mw_store_header()->sections[MW_SECTION_RANGES].capacity &&
 	    mw_store_reach(MW_SECTION_RANGES, index))
-		mw_both_copy(mw_store_both(MW_SECTION_RANGES, index), &range, sizeof range);
+		mw_both_copy(mw_store_both(MW_SECTION_RANGES, index), range, sizeof *range);
+}
+
+static void write_range(uintptr_t start, uintptr_t limit, unsigned kind) {
+	mw_heap_walk_write(&(mw_state_range_t){.start = start, .limit = limit, .kind = kind});
 }
 
 static void write_class(const mw_heap_walk_class_t *from) {
@@ -93,6 +97,7 @@ static void write_walk(void) {
 	/* Written first: there may be more threads than there is room for. */
 	write_own_ranges();
 	heap_walk.walk(&sink);
+	mw_mapped_write(heap_walk.ranges);
 	mw_both_set64(live, MW_LIVE(ranges_used), heap_walk.ranges);
 	mw_both_set64(live, MW_LIVE(classes_used), heap_walk.classes);
 	mw_both_set64(live, MW_LIVE(heap_walk_realtime_ns), mw_os_realtime_ns());

@@ -17,6 +17,7 @@
 #include "prof/control/due_dumps.h"
 #include "prof/dump/crash.h"
 #include "prof/dump/dump.h"
+#include "prof/mappings/mappings.h"
 #include "prof/sample/sampler.h"
 #include "prof/store/event_log.h"
 #include "prof/store/store.h"
@@ -418,6 +419,9 @@ MW_RESIDENT bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 		break;
 	case MW_SETTING_dump_min_ms:
 		mw_due_dumps_set_interval(value * 1000000u);
+		break;
+	case MW_SETTING_prof_mappings:
+		mw_mappings_set(value != 0);
 		break;
 	case MW_SETTING_dump_keep:
 		mw_dump_set_keep((unsigned)value);

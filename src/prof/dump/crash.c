@@ -78,7 +78,8 @@ static unsigned find_top(top_t *top) {
 	for (uint64_t i = 0; i < stacks; i++) {
 		const mw_state_stack_t *stack = mw_store_private(MW_SECTION_STACKS, i);
 		int64_t bytes = atomic_load_explicit(&stack->live_bytes, memory_order_relaxed);
-		if (bytes <= 0 || (count == STACKS_MAX && bytes <= top[count - 1].bytes))
+		if ((stack->flags & MW_STACK_MAPPING) || bytes <= 0 ||
+		    (count == STACKS_MAX && bytes <= top[count - 1].bytes))
 			continue;
 		unsigned k = count < STACKS_MAX ? count++ : count - 1;
 		for (; k > 0 && top[k - 1].bytes < bytes; k--)

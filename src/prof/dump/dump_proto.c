@@ -42,9 +42,10 @@ enum {
 	TEXT_TRUNCATED,
 	/* Names of the sample types; then comments, then path and build-id of each module. */
 	TEXT_TYPES,
-	TEXT_COMMENTS = TEXT_TYPES + MW_DUMP_TYPES,
+	TEXT_COMMENTS = TEXT_TYPES + MW_DUMP_TYPES + MW_DUMP_MAPPING_TYPES,
 };
 enum { COMMENTS = 7, TEXT_MODULES = TEXT_COMMENTS + COMMENTS };
+enum { ALL_TYPES = MW_DUMP_TYPES + MW_DUMP_MAPPING_TYPES };
 
 static const char *const type_texts[][2] = {
 #define MW_SAMPLE_TYPE(name, text, unit) {text, unit},
@@ -56,11 +57,12 @@ static const char *const type_texts[][2] = {
  * functions have the same numbers. A frame's location is numbered after them. */
 enum { ID_UNKNOWN = 1, ID_TRUNCATED, ID_FRAMES };
 #define VARINT_BYTES 10u
-#define MESSAGE_BYTES ((MW_PROF_DEPTH_MAX + MW_DUMP_TYPES + 16) * VARINT_BYTES)
+#define MESSAGE_BYTES ((MW_PROF_DEPTH_MAX + ALL_TYPES + 16) * VARINT_BYTES)
 
 typedef struct writer {
 	mw_writer_t *out;
 	uint64_t *written; /* one bit for each location number */
+	unsigned types;    /* MW_DUMP_TYPES; ALL_TYPES if there are mappings */
 	size_t length;
 	unsigned char message[MESSAGE_BYTES];
 	unsigned char
@@ -161,7 +163,7 @@ static uint64_t marker(writer_t *w, uint64_t id, unsigned text) {
  * bytes. */
 static void write_counts(writer_t *w, size_t ids_length, const mw_dump_counts_t *counts,
 			 int64_t values[MW_DUMP_TYPES], bool zero_request) {
-	unsigned char packed[MW_DUMP_TYPES * VARINT_BYTES], label[4 * VARINT_BYTES];
+	unsigned char packed[ALL_TYPES * VARINT_BYTES], label[4 * VARINT_BYTES];
 	size_t length = 0;
 	uint64_t any = 0;
 	values[MW_DUMP_ALLOC_OBJECTS] = counts->alloc_objects;
@@ -174,6 +176,8 @@ static void write_counts(writer_t *w, size_t ids_length, const mw_dump_counts_t 
 	}
 	if (!any)
 		return;
+	for (unsigned i = MW_DUMP_TYPES; i < w->types; i++)
+		length += encode(packed + length, 0);
 	put_nested(w, 1, w->ids, ids_length);
 	put_nested(w, 2, packed, length);
 	if (zero_request) {
@@ -187,8 +191,8 @@ static void write_counts(writer_t *w, size_t ids_length, const mw_dump_counts_t 
 	send(w, PROFILE_SAMPLE);
 }
 
-static void write_stack(writer_t *w, uint64_t number, const mw_dump_stack_t *stack) {
-	int64_t values[MW_DUMP_TYPES], none[MW_DUMP_TYPES] = {0};
+/* Writes the stack's locations and puts their numbers into w->ids. Returns the length. */
+static size_t write_locations(writer_t *w, const mw_dump_stack_t *stack) {
 	size_t length = 0;
 	for (uint32_t node = stack->node; node != 0;)
 		length += encode(w->ids + length, location(w, mw_depot_next_frame(&node)));
@@ -196,6 +200,27 @@ static void write_stack(writer_t *w, uint64_t number, const mw_dump_stack_t *sta
 		length = encode(w->ids, marker(w, ID_UNKNOWN, TEXT_UNKNOWN));
 	else if (stack->truncated)
 		length += encode(w->ids + length, marker(w, ID_TRUNCATED, TEXT_TRUNCATED));
+	return length;
+}
+
+static void write_mapping_stack(writer_t *w, const mw_dump_stack_t *stack) {
+	const int64_t values[MW_DUMP_MAPPING_TYPES] = {
+		stack->sized.alloc_objects, stack->sized.alloc_bytes, stack->sized.inuse_objects,
+		stack->sized.inuse_bytes};
+	unsigned char packed[ALL_TYPES * VARINT_BYTES];
+	size_t length = 0, ids_length = write_locations(w, stack);
+	for (unsigned i = 0; i < MW_DUMP_TYPES; i++)
+		length += encode(packed + length, 0);
+	for (unsigned i = MW_DUMP_TYPES; i < w->types; i++)
+		length += encode(packed + length, (uint64_t)values[i - MW_DUMP_TYPES]);
+	put_nested(w, 1, w->ids, ids_length);
+	put_nested(w, 2, packed, length);
+	send(w, PROFILE_SAMPLE);
+}
+
+static void write_stack(writer_t *w, uint64_t number, const mw_dump_stack_t *stack) {
+	int64_t values[MW_DUMP_TYPES], none[MW_DUMP_TYPES] = {0};
+	size_t length = write_locations(w, stack);
 	mw_dump_details_at(number, values);
 	write_counts(w, length, &stack->sized, values, false);
 	write_counts(w, length, &stack->zero, none, true);
@@ -207,6 +232,8 @@ static void write_stacks(writer_t *w) {
 		mw_dump_stack_t stack;
 		if (mw_dump_stack_at(i, &stack))
 			write_stack(w, i, &stack);
+		else if (w->types > MW_DUMP_TYPES && mw_dump_mapping_at(i, &stack))
+			write_mapping_stack(w, &stack);
 	}
 }
 
@@ -306,22 +333,28 @@ static unsigned unit_text(const char *const texts[], const char *unit) {
 	return text;
 }
 
+/* Returns name and unit of the dump's type `number`, which lack PINNED_SPACE. */
+static const char *const *type_text(unsigned number) {
+	return type_texts[number < MW_DUMP_PINNED_SPACE ? number : number + 1];
+}
+
 static void write_all(writer_t *w) {
+	w->types = mw_dump_has_mappings() ? ALL_TYPES : MW_DUMP_TYPES;
 	static const char *const texts[TEXT_TYPES] = {
 		"",      "count",   "bytes",           "nanoseconds",
 		"space", "request", "[stack unknown]", "[truncated]",
 	};
-	for (unsigned i = 0; i < MW_DUMP_TYPES; i++)
+	for (unsigned i = 0; i < w->types; i++)
 		write_type(w, PROFILE_SAMPLE_TYPE, TEXT_TYPES + i,
-			   unit_text(texts, type_texts[i][1]));
+			   unit_text(texts, type_text(i)[1]));
 	write_stacks(w);
 	/* Counted after the stacks were written, because modules are added before their stacks. */
 	uint64_t modules = mw_dump_module_count();
 	write_mappings(w, modules);
 	for (unsigned i = 0; i < TEXT_TYPES; i++)
 		send_text(w, texts[i], strlen(texts[i]));
-	for (unsigned i = 0; i < MW_DUMP_TYPES; i++)
-		send_text(w, type_texts[i][0], strlen(type_texts[i][0]));
+	for (unsigned i = 0; i < ALL_TYPES; i++)
+		send_text(w, type_text(i)[0], strlen(type_text(i)[0]));
 	write_comments(w);
 	write_module_texts(w, modules);
 	write_times(w);

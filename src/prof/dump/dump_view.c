@@ -54,15 +54,44 @@ uint64_t mw_dump_stack_count(void) {
 	return used_of(&mw_store_live()->stacks_used);
 }
 
-bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *result) {
-	const mw_state_stack_t *stack = mw_store_private(MW_SECTION_STACKS, number);
-	mw_dump_counts_t sized = {
+static bool read_counts(const mw_state_stack_t *stack, mw_dump_counts_t *counts) {
+	*counts = (mw_dump_counts_t){
 		.alloc_objects = objects(&stack->alloc_objects_q16),
 		.alloc_bytes = bytes(&stack->alloc_bytes),
 		.inuse_objects = objects(&stack->live_objects_q16),
 		.inuse_bytes = bytes(&stack->live_bytes),
 	};
-	if (mw_dump_is_zero(&sized))
+	return !mw_dump_is_zero(counts);
+}
+
+bool mw_dump_mapping_at(uint64_t number, mw_dump_stack_t *result) {
+	const mw_state_stack_t *stack = mw_store_private(MW_SECTION_STACKS, number);
+	mw_dump_counts_t counts;
+	if (!(stack->flags & MW_STACK_MAPPING) || !read_counts(stack, &counts))
+		return false;
+	/* As in mw_dump_stack_at(). */
+	atomic_thread_fence(memory_order_acquire);
+	*result = (mw_dump_stack_t){.sized = counts,
+				    .depth = stack->depth,
+				    .node = stack->node,
+				    .truncated = (stack->flags & MW_STACK_TRUNCATED) != 0};
+	return true;
+}
+
+bool mw_dump_has_mappings(void) {
+	uint64_t count = mw_dump_stack_count();
+	for (uint64_t i = 0; i < count; i++) {
+		const mw_state_stack_t *stack = mw_store_private(MW_SECTION_STACKS, i);
+		if (stack->flags & MW_STACK_MAPPING)
+			return true;
+	}
+	return false;
+}
+
+bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *result) {
+	const mw_state_stack_t *stack = mw_store_private(MW_SECTION_STACKS, number);
+	mw_dump_counts_t sized;
+	if ((stack->flags & MW_STACK_MAPPING) || !read_counts(stack, &sized))
 		return false;
 	mw_dump_counts_t zero = {
 		.alloc_objects = objects(&stack->alloc_zero_objects_q16),

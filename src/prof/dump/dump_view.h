@@ -23,19 +23,23 @@ typedef struct mw_dump_stack {
 	mw_dump_counts_t zero;  /* requests for 0 bytes */
 } mw_dump_stack_t;
 
-/* Sample types in a dump: all except PINNED_SPACE. */
+/* Sample types in a dump: all except PINNED_SPACE, and those of mappings only if there are any. */
 enum {
 #define MW_SAMPLE_TYPE(name, text, unit) MW_DUMP_##name,
 #include "state/sample_types.def"
 #undef MW_SAMPLE_TYPE
 	MW_DUMP_TYPES = MW_DUMP_PINNED_SPACE,
+	MW_DUMP_MAPPING_TYPES = MW_DUMP_INUSE_MAPPED - MW_DUMP_PINNED_SPACE,
 	MW_DUMP_COMMON_TYPES = MW_DUMP_INUSE_SPACE + 1, /* types in mw_dump_counts_t */
 };
 
 /* Returns the number of stacks, including entry 0 ("unknown"). */
 uint64_t mw_dump_stack_count(void);
-/* Reads a stack. Returns false if nothing was counted for it. */
+/* Reads a stack. Returns false if nothing was counted for it, or if its counts are of mappings. */
 bool mw_dump_stack_at(uint64_t number, mw_dump_stack_t *stack);
+/* Reads a stack whose counts are of mappings. Returns false for others. Counts are in `sized`. */
+bool mw_dump_mapping_at(uint64_t number, mw_dump_stack_t *stack);
+bool mw_dump_has_mappings(void);
 /* Reads the stack's other sample types, those behind the common ones. */
 void mw_dump_details_at(uint64_t number, int64_t values[MW_DUMP_TYPES]);
 bool mw_dump_is_zero(const mw_dump_counts_t *counts);

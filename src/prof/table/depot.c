@@ -106,7 +106,8 @@ typedef struct stack_key {
 } stack_key_t;
 
 static stack_key_t key_of(const mw_depot_path_t *path) {
-	unsigned flags = path->truncated ? MW_STACK_TRUNCATED : 0;
+	unsigned flags = (path->truncated ? MW_STACK_TRUNCATED : 0) |
+			 (path->is_mapping ? MW_STACK_MAPPING : 0);
 	uint64_t hash = fold(path->sum ^ path->depth ^ (uint64_t)flags << 32, 0x9e3779b97f4a7c15u);
 	/* 0 marks entry 0. */
 	return (stack_key_t){.path = path, .hash = hash ? hash : 1, .flags = flags};
@@ -276,7 +277,8 @@ uint32_t mw_depot_find_path(const mw_depot_path_t *path) {
 		number = find(&(mw_depot_path_t){.outermost = &leaf,
 						 .sum = mw_depot_sum(MW_DEPOT_SUM_START, leaf),
 						 .depth = 1,
-						 .truncated = true});
+						 .truncated = true,
+						 .is_mapping = path->is_mapping});
 	}
 	/* The flag covers the index, too: it is full, or the kernel refused memory for a part. */
 	if (MW_UNLIKELY(number == 0))

@@ -35,6 +35,7 @@ typedef struct mw_depot_path {
 	uint64_t sum;              /* mw_depot_sum() over all frames */
 	unsigned depth;            /* not 0 */
 	bool truncated;            /* the stack has more frames than these */
+	bool is_mapping;           /* of a call that maps memory, see MW_STACK_MAPPING */
 } mw_depot_path_t;
 
 /* Returns the number of the stack, which is added if it is new. Two stacks are taken for one with a

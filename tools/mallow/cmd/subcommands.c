@@ -337,7 +337,11 @@ static const mw_subcommand_t subcommands[] = {
 			   "that allocated them\ntemporary_objects\tobjects freed before their "
 			   "thread allocated again\nlifetime\ttotal lifetime of all freed "
 			   "objects\npinned_space\tfree bytes in pages that cannot go back to the "
-			   "system because other blocks in them are in use",
+			   "system because other blocks in them are in use"
+			   "\ninuse_mapped\tbytes that the program mapped itself "
+			   "(prof_mappings)\ninuse_mappings\tranges that it mapped itself"
+			   "\nalloc_mapped\tbytes mapped, including unmapped "
+			   "ones\nalloc_mappings\tranges mapped, including unmapped ones",
 		.examples = "mallow report 4711\n"
 			    "mallow report --stacks --top 3 4711   # sizes, threads, lifetimes\n"
 			    "mallow report --lines --sample-type alloc_space "

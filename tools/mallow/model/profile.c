@@ -146,8 +146,13 @@ static const char *const heap_types[][2] = {
 #include "state/sample_types.def"
 #undef MW_SAMPLE_TYPE
 };
-/* The first four types, which every format of heap profiles has. */
-enum { COMMON_TYPES = 4, ALL_TYPES = sizeof(heap_types) / sizeof(heap_types[0]) };
+/* The first four types, which every format of heap profiles has; the last four, of mappings. */
+enum {
+	COMMON_TYPES = 4,
+	MAPPING_TYPES = 4,
+	ALL_TYPES = sizeof(heap_types) / sizeof(heap_types[0]),
+	STATE_TYPES = ALL_TYPES - MAPPING_TYPES,
+};
 
 void mw_profile_add_heap_types(mw_profile_t *p) {
 	for (size_t i = 0; i < COMMON_TYPES; i++)
@@ -158,7 +163,12 @@ void mw_profile_add_heap_types(mw_profile_t *p) {
 }
 
 void mw_profile_add_state_types(mw_profile_t *p) {
-	for (size_t i = COMMON_TYPES; i < ALL_TYPES; i++)
+	for (size_t i = COMMON_TYPES; i < STATE_TYPES; i++)
+		mw_profile_add_type(p, heap_types[i][0], heap_types[i][1]);
+}
+
+void mw_profile_add_mapping_types(mw_profile_t *p) {
+	for (size_t i = STATE_TYPES; i < ALL_TYPES; i++)
 		mw_profile_add_type(p, heap_types[i][0], heap_types[i][1]);
 }
 

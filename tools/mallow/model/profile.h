@@ -194,6 +194,10 @@ void mw_profile_add_heap_types(mw_profile_t *profile);
  * pinned_space: free bytes in pages that cannot be returned to the system because they hold
  * memory in use (only in profiles split by page). */
 void mw_profile_add_state_types(mw_profile_t *profile);
+/* Adds the types of memory that the program mapped itself, after those of state files.
+ * alloc_mappings, alloc_mapped: number and bytes of mappings that the program made; inuse_mappings,
+ * inuse_mapped: those that are left. */
+void mw_profile_add_mapping_types(mw_profile_t *profile);
 /* Returns the index of the type with this name, or -1. */
 int mw_profile_find_type(const mw_profile_t *profile, const char *type);
 

@@ -36,6 +36,9 @@ static struct {
 	pthread_mutex_t lock; /* protects the files and all following fields that are not atomic */
 	_Atomic bool running;
 	bool can_write; /* a prefix is known */
+	mw_gp_profile_t kind;
+	bool logs_mappings;
+	bool mappings_before; /* were recorded before the profiler started */
 	char prefix[PATH_MAX];
 	unsigned number; /* number of the last file; not reset by a stop */
 	int64_t alloc_interval, freed_interval, live_interval, seconds;
@@ -86,7 +89,7 @@ static void write_file(const char *reason) {
 	if (fits)
 		file.number = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (file.number >= 0) {
-		mw_gp_profile_text(MW_GP_PROFILE_FULL, write_piece, &file);
+		mw_gp_profile_text(profiler.kind, write_piece, &file);
 		file.failed |= close(file.number) != 0;
 	}
 	if (file.number < 0 || file.failed)
@@ -159,6 +162,29 @@ void mw_gp_profiler_see(size_t bytes, bool freed) {
 		write_due();
 	if (MW_UNLIKELY(helper.wanted && !helper.is_there))
 		start_helper();
+}
+
+/* HEAP_PROFILE_MMAP_LOG: a line for each call, in gperftools' words. */
+void mw_gp_profiler_see_mapping(const mw_mapping_call_t *call) {
+	unsigned long address = (uintptr_t)call->address, result = (uintptr_t)call->result;
+	if (!profiler.logs_mappings)
+		return;
+	if (call->function == MW_CALL_MMAP && !call->is_before)
+		mw_gp_log(-1,
+			  "mmap(start=0x%lx, len=%zu, prot=0x%x, flags=0x%x, fd=%d, offset=0x%x) = "
+			  "0x%lx",
+			  address, call->length, (unsigned)call->protection, (unsigned)call->flags,
+			  call->file, (unsigned)call->offset, result);
+	else if (call->function == MW_CALL_MREMAP && !call->is_before)
+		mw_gp_log(-1,
+			  "mremap(old_addr=0x%lx, old_size=%zu, new_size=%zu, flags=0x%x, "
+			  "new_addr=0x%lx) = 0x%lx",
+			  address, call->length, call->new_length, (unsigned)call->flags,
+			  (unsigned long)(uintptr_t)call->new_address, result);
+	else if (call->function == MW_CALL_MUNMAP && call->is_before)
+		mw_gp_log(-1, "munmap(start=0x%lx, len=%zu)", address, call->length);
+	else if (call->function == MW_CALL_SBRK && !call->is_before && call->offset != 0)
+		mw_gp_log(-1, "sbrk(inc=%ld) = 0x%lx", (long)call->offset, result);
 }
 
 /* ---- signals and intervals ---- */
@@ -279,6 +305,25 @@ static void prepare(void) {
 	profiler.live_interval =
 		mw_gp_number_from("HEAP_PROFILE_INUSE_INTERVAL", 100 << 20, 0, INTERVAL_MAX);
 	profiler.seconds = mw_gp_number_from("HEAP_PROFILE_TIME_INTERVAL", 0, 0, SECONDS_MAX);
+	if (mw_gp_flag_from("HEAP_PROFILE_MMAP", false))
+		profiler.kind = MW_GP_PROFILE_ALL;
+	if (mw_gp_flag_from("HEAP_PROFILE_ONLY_MMAP", false))
+		profiler.kind = MW_GP_PROFILE_MAPPINGS;
+	profiler.logs_mappings = mw_gp_flag_from("HEAP_PROFILE_MMAP_LOG", false);
+}
+
+/* With the lock: begins or ends recording. */
+static void record(bool on) {
+	if (profiler.kind != MW_GP_PROFILE_MAPPINGS)
+		mw_gp_record(MW_GP_USER_PROFILER, on);
+	if (profiler.logs_mappings)
+		mw_gp_record(MW_GP_USER_MAPPING_LOG, on);
+	if (profiler.kind == MW_GP_PROFILE_FULL)
+		return;
+	if (on)
+		profiler.mappings_before = mw_gp_calls()->record_mappings(true);
+	else
+		mw_gp_calls()->record_mappings(profiler.mappings_before);
 }
 
 static void start(const char *prefix, bool removes) {
@@ -301,7 +346,7 @@ static void start(const char *prefix, bool removes) {
 	profiler.dumped_time = time(NULL);
 	count_from_here();
 	helper.wanted |= profiler.seconds > 0;
-	mw_gp_record(MW_GP_USER_PROFILER, true);
+	record(true);
 	profiler.running = true;
 	pthread_mutex_unlock(&profiler.lock);
 	mallow_ignore_end();
@@ -315,12 +360,16 @@ int IsHeapProfilerRunning(void) {
 	return profiler.running;
 }
 
+mw_gp_profile_t mw_gp_profiler_kind(void) {
+	return profiler.kind;
+}
+
 void HeapProfilerStop(void) {
 	pthread_mutex_lock(&profiler.lock);
 	if (profiler.running) {
 		profiler.running = false;
 		profiler.can_write = false;
-		mw_gp_record(MW_GP_USER_PROFILER, false);
+		record(false);
 	}
 	pthread_mutex_unlock(&profiler.lock);
 }

@@ -12,23 +12,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "prof/mappings/mapping_call.h"
+
 /* Receives a text, piece by piece. */
 typedef void (*mw_gp_write_t)(void *context, const char *text, size_t length);
 typedef enum mw_gp_profile {
-	MW_GP_PROFILE_FULL,   /* live and freed blocks, "heapprofile" */
-	MW_GP_PROFILE_LIVE,   /* live blocks, "heap_v2/1": estimates that readers do not scale */
-	MW_GP_PROFILE_GROWTH, /* no stacks: growth is not recorded */
+	MW_GP_PROFILE_FULL,     /* live and freed blocks, "heapprofile" */
+	MW_GP_PROFILE_ALL,      /* FULL, and mappings of the program, which come first */
+	MW_GP_PROFILE_MAPPINGS, /* the mappings alone */
+	MW_GP_PROFILE_LIVE,     /* live blocks, "heap_v2/1": estimates that readers do not scale */
+	MW_GP_PROFILE_GROWTH,   /* no stacks: growth is not recorded */
 } mw_gp_profile_t;
 void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context);
+/* Returns what the heap profiler's files hold. */
+mw_gp_profile_t mw_gp_profiler_kind(void);
 /* Returns live blocks by stack as words; see MallocExtension_ReadStackTraces(). */
 void **mw_gp_profile_words(void);
 void **mw_gp_no_words(void);
 
-/* Starts and ends the recording of every allocation. Heap profiler and hooks share it. */
-typedef enum mw_gp_user { MW_GP_USER_PROFILER = 1, MW_GP_USER_HOOKS = 2 } mw_gp_user_t;
+/* Starts and ends the recording of every allocation, which heap profiler and hooks share.
+ * MAPPING_LOG asks for the program's calls that map memory instead. */
+typedef enum mw_gp_user {
+	MW_GP_USER_PROFILER = 1,
+	MW_GP_USER_HOOKS = 2,
+	MW_GP_USER_MAPPING_LOG = 4,
+} mw_gp_user_t;
 void mw_gp_record(mw_gp_user_t user, bool on);
 /* Called for each allocation and free while recorded, by hooks.c. */
 void mw_gp_profiler_see(size_t bytes, bool freed);
+/* Called before and after each call that maps memory, while asked for, by hooks.c. */
+void mw_gp_profiler_see_mapping(const mw_mapping_call_t *call);
 
 /* Start of the process, from the constructor, and its end. */
 void mw_gp_profiler_start(void);

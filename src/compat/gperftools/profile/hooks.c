@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * hooks.c -- MallocHook: calls functions of the program for each allocation and free; stacks.
+ * hooks.c -- MallocHook: calls functions of the program for each allocation, free and mapping.
  *
- * A hook of malloc costs nothing while none is added: libmallow.so calls `see` for each sample, and
- * every allocation is a sample while hooks are there. Hooks of mmap(2), munmap(2), mremap(2) and
- * sbrk(2) can be added, and are never called, as in gperftools since 2.11. */
+ * A hook costs nothing while none is added: libmallow.so calls `see` for each sample, and every
+ * allocation is a sample while hooks are there. It calls `see_mapping` before and after each call
+ * of mmap(2), munmap(2), mremap(2) and sbrk(2) that the program or a library makes. */
 #include <gperftools/malloc_hook_c.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "compat/gperftools/gperftools.h"
 #include "compat/gperftools/profile/heap_profiler.h"
@@ -20,7 +21,9 @@ typedef struct hooks {
 } hooks_t;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned users;
+static unsigned users; /* mw_gp_user_t */
+#define RECORDING_USERS (MW_GP_USER_PROFILER | MW_GP_USER_HOOKS)
+static bool watches_mappings;
 static hooks_t new_hooks, delete_hooks, other_hooks[6];
 enum { PRE_MMAP, MMAP, MUNMAP, MREMAP, PRE_SBRK, SBRK };
 
@@ -38,14 +41,69 @@ static void see(const void *block, size_t bytes, bool freed) {
 	}
 }
 
+/* Calls each hook of the list with the arguments, as a function of this type. */
+#define CALL_ALL(list, type, ...)                                                                  \
+	do {                                                                                       \
+		for (unsigned i = 0; i <= HOOKS_MAX; i++) {                                        \
+			uintptr_t hook =                                                           \
+				atomic_load_explicit(&(list)->at[i], memory_order_acquire);        \
+			if (hook)                                                                  \
+				((type)hook)(__VA_ARGS__);                                         \
+		}                                                                                  \
+	} while (0)
+
+static void call_mapping_hooks(const mw_mapping_call_t *call) {
+	const hooks_t *hooks = other_hooks;
+	bool is_before = call->is_before;
+	if (call->function == MW_CALL_MMAP && is_before)
+		CALL_ALL(&hooks[PRE_MMAP], MallocHook_PreMmapHook, call->address, call->length,
+			 call->protection, call->flags, call->file, call->offset);
+	else if (call->function == MW_CALL_MMAP)
+		CALL_ALL(&hooks[MMAP], MallocHook_MmapHook, call->result, call->address,
+			 call->length, call->protection, call->flags, call->file, call->offset);
+	else if (call->function == MW_CALL_MUNMAP && is_before)
+		CALL_ALL(&hooks[MUNMAP], MallocHook_MunmapHook, call->address, call->length);
+	else if (call->function == MW_CALL_MREMAP && !is_before)
+		CALL_ALL(&hooks[MREMAP], MallocHook_MremapHook, call->result, call->address,
+			 call->length, call->new_length, call->flags, call->new_address);
+	else if (call->function == MW_CALL_SBRK && is_before)
+		CALL_ALL(&hooks[PRE_SBRK], MallocHook_PreSbrkHook, call->offset);
+	else if (call->function == MW_CALL_SBRK)
+		CALL_ALL(&hooks[SBRK], MallocHook_SbrkHook, call->result, call->offset);
+}
+
+/* Mappings that a hook makes call no hook. */
+static void see_mapping(const mw_mapping_call_t *call) {
+	static MW_TLS bool is_inside;
+	if (is_inside)
+		return;
+	is_inside = true;
+	mw_gp_profiler_see_mapping(call);
+	call_mapping_hooks(call);
+	is_inside = false;
+}
+
+static bool has_any(const hooks_t *hooks);
+
+/* With the lock. */
+static void watch_mappings(void) {
+	bool wanted = users & MW_GP_USER_MAPPING_LOG;
+	for (unsigned i = 0; i < sizeof other_hooks / sizeof *other_hooks; i++)
+		wanted |= has_any(&other_hooks[i]);
+	if (wanted != watches_mappings)
+		mw_gp_calls()->watch_mappings(wanted ? see_mapping : NULL);
+	watches_mappings = wanted;
+}
+
 /* With the lock. */
 static void set_user(mw_gp_user_t user, bool on) {
-	unsigned before = users;
+	unsigned before = users & RECORDING_USERS;
 	users = on ? users | user : users & ~(unsigned)user;
-	if (!before == !users)
+	unsigned now = users & RECORDING_USERS;
+	if (!before == !now)
 		return;
 	const mw_compat_calls_t *calls = mw_gp_calls();
-	if (users) {
+	if (now) {
 		calls->watch(see);
 		calls->record_all(true);
 	} else {
@@ -57,6 +115,7 @@ static void set_user(mw_gp_user_t user, bool on) {
 void mw_gp_record(mw_gp_user_t user, bool on) {
 	pthread_mutex_lock(&lock);
 	set_user(user, on);
+	watch_mappings();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -77,6 +136,7 @@ static int change(hooks_t *hooks, uintptr_t from, uintptr_t to) {
 			done = 1;
 		}
 	set_user(MW_GP_USER_HOOKS, has_any(&new_hooks) || has_any(&delete_hooks));
+	watch_mappings();
 	pthread_mutex_unlock(&lock);
 	return done;
 }
@@ -94,6 +154,7 @@ static uintptr_t set(hooks_t *hooks, uintptr_t hook) {
 	uintptr_t before =
 		atomic_exchange_explicit(&hooks->at[HOOKS_MAX], hook, memory_order_acq_rel);
 	set_user(MW_GP_USER_HOOKS, has_any(&new_hooks) || has_any(&delete_hooks));
+	watch_mappings();
 	pthread_mutex_unlock(&lock);
 	return before;
 }
@@ -145,9 +206,10 @@ MW_EXPORT int _ZN10MallocHook14UnhookedMUnmapEPvm(void *start, size_t length);
 
 void *_ZN10MallocHook12UnhookedMMapEPvmiiil(void *start, size_t length, int protection, int flags,
 					    int fd, off_t offset) {
-	return mmap(start, length, protection, flags, fd, offset);
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's answer is a number. */
+	return (void *)syscall(SYS_mmap, start, length, protection, flags, fd, offset);
 }
 
 int _ZN10MallocHook14UnhookedMUnmapEPvm(void *start, size_t length) {
-	return munmap(start, length);
+	return (int)syscall(SYS_munmap, start, length);
 }

@@ -45,8 +45,9 @@ static int by_live_bytes(const void *left, const void *right) {
 	return (a->inuse_bytes < b->inuse_bytes) - (a->inuse_bytes > b->inuse_bytes);
 }
 
-/* Returns all stacks with counts, those with most live bytes first; NULL: none, or no memory. */
-static mw_compat_stack_t *gather(size_t *count) {
+/* Returns the stacks with counts of blocks, or of mappings, those with most live bytes first; NULL:
+ * none, or no memory. */
+static mw_compat_stack_t *gather(size_t *count, bool mappings) {
 	const mw_compat_calls_t *calls = mw_gp_calls();
 	size_t stacks = calls->stack_count();
 	*count = 0;
@@ -54,7 +55,7 @@ static mw_compat_stack_t *gather(size_t *count) {
 	if (!all)
 		return NULL;
 	for (size_t i = 0; i < stacks; i++)
-		*count += calls->stack_at(i, &all[*count]);
+		*count += calls->stack_at(i, &all[*count]) && all[*count].is_mapping == mappings;
 	qsort(all, *count, sizeof *all, by_live_bytes);
 	return all;
 }
@@ -87,8 +88,21 @@ static void put_libraries(out_t *out) {
 	close(file);
 }
 
-static void put_stacks(out_t *out, const mw_compat_stack_t *all, size_t count, bool full) {
-	mw_compat_stack_t sum = {0};
+/* Writes the lines of the program's mappings, which are not in the sums of the first line. */
+static void put_mappings(out_t *out) {
+	size_t count;
+	mw_compat_stack_t *all = gather(&count, true);
+	for (size_t i = 0; i < count; i++)
+		put_stack(out, &all[i], true);
+	free(all);
+}
+
+static void put_stacks(out_t *out, mw_gp_profile_t kind) {
+	mw_compat_stack_t sum = {0}, *all = NULL;
+	size_t count = 0;
+	bool full = kind != MW_GP_PROFILE_LIVE;
+	if (kind != MW_GP_PROFILE_MAPPINGS)
+		all = gather(&count, false);
 	for (size_t i = 0; i < count; i++) {
 		sum.inuse_objects += all[i].inuse_objects;
 		sum.inuse_bytes += all[i].inuse_bytes;
@@ -98,9 +112,12 @@ static void put_stacks(out_t *out, const mw_compat_stack_t *all, size_t count, b
 	put(out, "heap profile: ");
 	put_counts(out, &sum, full);
 	put(out, full ? " heapprofile\n" : " heap_v2/1\n");
+	if (kind == MW_GP_PROFILE_ALL || kind == MW_GP_PROFILE_MAPPINGS)
+		put_mappings(out);
 	for (size_t i = 0; i < count; i++)
 		if (full || all[i].inuse_objects > 0)
 			put_stack(out, &all[i], full);
+	free(all);
 }
 
 void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context) {
@@ -109,10 +126,7 @@ void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context
 	if (kind == MW_GP_PROFILE_GROWTH) {
 		put(&out, "heap profile: %6d: %8d [%6d: %8d] @ growth\n", 0, 0, 0, 0);
 	} else {
-		size_t count;
-		mw_compat_stack_t *all = gather(&count);
-		put_stacks(&out, all, count, kind == MW_GP_PROFILE_FULL);
-		free(all);
+		put_stacks(&out, kind);
 	}
 	put_libraries(&out);
 	mallow_ignore_end();
@@ -126,7 +140,7 @@ void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context
 void **mw_gp_profile_words(void) {
 	mallow_ignore_begin();
 	size_t count, words = 1;
-	mw_compat_stack_t *all = gather(&count);
+	mw_compat_stack_t *all = gather(&count, false);
 	for (size_t i = 0; i < count; i++)
 		if (all[i].inuse_objects > 0)
 			words += STACK_WORDS + all[i].depth;
@@ -177,7 +191,7 @@ char *GetHeapProfile(void) {
 	mallow_ignore_begin();
 	string_t string = {.text = NULL};
 	if (IsHeapProfilerRunning())
-		mw_gp_profile_text(MW_GP_PROFILE_FULL, append, &string);
+		mw_gp_profile_text(mw_gp_profiler_kind(), append, &string);
 	else
 		string.text = calloc(1, 1);
 	mallow_ignore_end();

@@ -148,7 +148,7 @@ static void bad_headers_are_refused(void) {
 	check_refused(&s, "not a state file");
 	s.header->magic[0] = 'M';
 	s.header->layout_version = 77;
-	check_refused(&s, "layout version 77, this command reads version 6");
+	check_refused(&s, "layout version 77, this command reads version 7");
 	s.header->layout_version = MW_STATE_VERSION;
 	s.header->section_count++;
 	check_refused(&s, "sections");
@@ -230,6 +230,45 @@ static void first_entries_are_read(void) {
 		CHECK(snapshot->stacks[i].depth == 1 && snapshot->stacks[i].live_bytes == 500);
 	mw_snapshot_free(snapshot);
 	close(fd);
+	free(s.bytes);
+}
+
+/* Stacks of calls that map memory have sample types of their own and are in no other. */
+static void mappings_have_their_types(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint64_t frame = 0x1234;
+	fake_state_add_stack(&s, &frame, 1, 5.0, 500, 0.0);
+	mw_snapshot_t *snapshot = read_whole(&s);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	CHECK_EQ(mw_profile_find_type(p, "inuse_mapped"), -1);
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	uint32_t number = fake_state_add_stack(&s, &frame, 1, 2.0, 8192, 0.0);
+	s.stacks[number].flags = MW_STACK_MAPPING;
+	s.stacks[number].alloc_objects_q16 = 3 * 65536;
+	s.stacks[number].alloc_bytes = 12288;
+	snapshot = read_whole(&s);
+	p = mw_profile_from_snapshot(snapshot);
+	const struct {
+		const char *type;
+		int64_t total;
+	} wanted[] = {
+		{"inuse_mapped", 8192}, {"inuse_mappings", 2}, {"alloc_mapped", 12288},
+		{"alloc_mappings", 3},  {"inuse_space", 500},  {"inuse_objects", 5},
+	};
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		int type = mw_profile_find_type(p, wanted[i].type);
+		CHECK(type >= 0);
+		CHECK_EQ(mw_profile_total(p, (size_t)type), wanted[i].total);
+	}
+	mw_profile_free(p);
+	const mw_stack_bytes_t owner = {.stack = number, .bytes = 777};
+	p = mw_profile_of_stacks(snapshot, &owner, 1);
+	CHECK_EQ(p->sample_count, 1);
+	CHECK(p->samples[0].depth == 1 && mw_profile_values(p, 0)[0] == 777);
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
 	free(s.bytes);
 }
 
@@ -569,6 +608,7 @@ int main(void) {
 	RUN(bad_headers_are_refused);
 	RUN(bad_places_of_first_entries_are_refused);
 	RUN(first_entries_are_read);
+	RUN(mappings_have_their_types);
 	RUN(hostile_counts_are_clamped);
 	RUN(hostile_nodes_lead_nowhere);
 	RUN(allocated_is_split_by_size);

@@ -14,9 +14,6 @@ static const struct {
 } unused[] = {
 	{"CPUPROFILE", "perf record (there is no CPU profiler)"},
 	{"HEAPCHECK", "MALLOW_CONF=prof_final:true and mallow top (there is no leak checker)"},
-	{"HEAP_PROFILE_MMAP", NULL},
-	{"HEAP_PROFILE_MMAP_LOG", NULL},
-	{"HEAP_PROFILE_ONLY_MMAP", NULL},
 	{"MIMALLOC_ABANDONED_PAGE_PURGE", NULL},
 	{"MIMALLOC_ABANDONED_PAGE_RESET", NULL},
 	{"MIMALLOC_ABANDONED_RECLAIM_ON_FREE", NULL},

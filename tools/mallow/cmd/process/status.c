@@ -9,6 +9,7 @@
 #include "cli/pager.h"
 #include "cli/print.h"
 #include "cmd/input/selected_processes.h"
+#include "cmd/process/mapping_owners.h"
 #include "cmd/process/process_commands.h"
 #include "cmd/process/settings.h"
 #include "live/control.h"
@@ -260,8 +261,10 @@ static void print_text(const status_view_t *view) {
 	line("state file", "%s (mallow %s, layout %u)", view->target->shown,
 	     mw_show_text(header->library_version, version, sizeof(version)),
 	     header->layout_version);
-	if (view->has_memory)
+	if (view->has_memory) {
 		print_memory(&view->memory);
+		mw_mapping_owners_print(view->snapshot, &view->memory, view->target->pid);
+	}
 	print_heap(view);
 }
 
@@ -356,8 +359,12 @@ static int print_json(const status_view_t *view) {
 	json_object_set_new(value, "records", json_integer(used(live->records_used)));
 	json_object_set_new(value, "resident_bytes",
 			    json_integer((json_int_t)live->resident_bytes));
-	if (view->has_memory)
+	if (view->has_memory) {
 		json_object_set_new(value, "memory", memory_json(&view->memory));
+		json_object_set_new(
+			value, "mapped_by",
+			mw_mapping_owners_json(view->snapshot, &view->memory, view->target->pid));
+	}
 	json_object_set_new(value, "flags", flags_json(live->flags));
 	json_object_set_new(value, "dumps_written", json_integer((json_int_t)live->dumps_written));
 	json_object_set_new(value, "dumps_failed", json_integer((json_int_t)live->dumps_failed));

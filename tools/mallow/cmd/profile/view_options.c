@@ -20,7 +20,7 @@
 #define SAMPLE_TYPES                                                                               \
 	"inuse_space|inuse_objects|inuse_requested|alloc_space|alloc_objects|alloc_requested|"     \
 	"peak_space|peak_objects|freed_objects|freed_elsewhere|temporary_objects|lifetime|"        \
-	"pinned_space"
+	"pinned_space|inuse_mapped|inuse_mappings|alloc_mapped|alloc_mappings"
 
 /* Rows of options that change tables and pictures of views, but not the table of `report`. */
 #define VIEW_SWITCH(name, help)                                                                    \
@@ -71,7 +71,8 @@ const mw_option_t mw_view_options[] = {
 		"inuse_space (default), inuse_objects, inuse_requested, alloc_space, "
 		"alloc_objects, "
 		"alloc_requested, peak_space, peak_objects, freed_objects, freed_elsewhere, "
-		"temporary_objects, lifetime or pinned_space"),
+		"temporary_objects, lifetime, pinned_space, inuse_mapped, inuse_mappings, "
+		"alloc_mapped or alloc_mappings"),
 	SWITCH("inuse-space", "the same as --sample-type inuse_space"),
 	SWITCH("inuse-objects", "the same as --sample-type inuse_objects"),
 	SWITCH("alloc-space", "the same as --sample-type alloc_space"),

@@ -13,8 +13,9 @@
 /* Usable bytes of a block for a request of 0 bytes: the size of the smallest size class. */
 #define ZERO_REQUEST_USABLE_BYTES 16
 
-/* Indices of the sample types, in the order of mw_profile_add_heap_types() and
- * mw_profile_add_state_types(). */
+/* Indices of the sample types, in the order of mw_profile_add_heap_types(),
+ * mw_profile_add_state_types() and mw_profile_add_mapping_types(). The profile may lack the last.
+ */
 enum {
 #define MW_SAMPLE_TYPE(name, text, unit) name,
 #include "state/sample_types.def"
@@ -355,12 +356,8 @@ static void add_sizes(builder_t *b, const mw_state_stack_t *stack, const int64_t
 	add_sample(b, part, &label, 1);
 }
 
-static void add_stack(builder_t *b, uint32_t number) {
-	const mw_state_stack_t *stack = &b->snapshot->stacks[number];
-	int64_t values[TYPE_COUNT] = {0}, zero[TYPE_COUNT] = {0};
-	set_values(b, stack, values);
-	if (!any(values))
-		return;
+/* Sets the builder's current stack. */
+static void set_locations(builder_t *b, const mw_state_stack_t *stack) {
 	b->depth = 0;
 	for (uint32_t node = stack->node; node != 0;) {
 		uint64_t word = b->snapshot->nodes[node];
@@ -371,6 +368,32 @@ static void add_stack(builder_t *b, uint32_t number) {
 		b->locations[b->depth++] = marker_location(b, &b->unknown, "[stack unknown]");
 	else if (stack->flags & MW_STACK_TRUNCATED)
 		b->locations[b->depth++] = marker_location(b, &b->truncated, "[truncated]");
+}
+
+static void add_mapping_stack(builder_t *b, const mw_state_stack_t *stack) {
+	int64_t values[TYPE_COUNT] = {
+		[ALLOC_MAPPINGS] = from_q16(stack->alloc_objects_q16),
+		[ALLOC_MAPPED] = at_least_0(stack->alloc_bytes),
+		[INUSE_MAPPINGS] = from_q16(stack->live_objects_q16),
+		[INUSE_MAPPED] = at_least_0(stack->live_bytes),
+	};
+	if (!any(values))
+		return;
+	set_locations(b, stack);
+	add_sample(b, values, NULL, 0);
+}
+
+static void add_stack(builder_t *b, uint32_t number) {
+	const mw_state_stack_t *stack = &b->snapshot->stacks[number];
+	int64_t values[TYPE_COUNT] = {0}, zero[TYPE_COUNT] = {0};
+	if (stack->flags & MW_STACK_MAPPING) {
+		add_mapping_stack(b, stack);
+		return;
+	}
+	set_values(b, stack, values);
+	if (!any(values))
+		return;
+	set_locations(b, stack);
 	if (b->snapshot->records != NULL) {
 		add_groups(b, number, values);
 		if (stack->lifetimes != 0 && stack->lifetimes < b->snapshot->life_count)
@@ -396,7 +419,8 @@ static int64_t peak_gap(const mw_snapshot_t *snapshot) {
 	if (snapshot->live.peak_number == 0 || snapshot->stack_count == 0)
 		return 0;
 	for (size_t i = 0; i < snapshot->stack_count; i++)
-		if (__builtin_sub_overflow(gap, peak_of(snapshot, &snapshot->stacks[i]), &gap))
+		if (!(snapshot->stacks[i].flags & MW_STACK_MAPPING) &&
+		    __builtin_sub_overflow(gap, peak_of(snapshot, &snapshot->stacks[i]), &gap))
 			return 0; /* the file is damaged */
 	return gap;
 }
@@ -492,21 +516,41 @@ static void name_as_started(mw_profile_t *p, const mw_state_header_t *header) {
 			p->mappings[i].path = mw_profile_intern(p, path);
 }
 
-mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
-	mw_profile_t *p = mw_profile_new();
-	mw_profile_add_heap_types(p);
-	mw_profile_add_state_types(p);
-	set_origin(p, snapshot);
-	add_comments(p);
-	if (snapshot->tick_count > 0)
-		mw_history_from_snapshot(&p->history, snapshot);
-	builder_t b = {
-		.profile = p,
+static builder_t start_builder(mw_profile_t *profile, const mw_snapshot_t *snapshot) {
+	return (builder_t){
+		.profile = profile,
 		.snapshot = snapshot,
 		.mappings = mw_xcalloc(snapshot->module_count, sizeof(uint32_t)),
 		.by_frame = mw_xcalloc(snapshot->frame_count, sizeof(uint32_t)),
 		.locations = mw_xcalloc(MW_STATE_DEPTH_MAX + 1, sizeof(uint32_t)),
 	};
+}
+
+static void end_builder(builder_t *b) {
+	free(b->groups);
+	free(b->mappings);
+	free(b->by_frame);
+	free(b->locations);
+}
+
+static bool has_mappings(const mw_snapshot_t *snapshot) {
+	for (size_t i = 0; i < snapshot->stack_count; i++)
+		if (snapshot->stacks[i].flags & MW_STACK_MAPPING)
+			return true;
+	return false;
+}
+
+mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
+	mw_profile_t *p = mw_profile_new();
+	mw_profile_add_heap_types(p);
+	mw_profile_add_state_types(p);
+	if (has_mappings(snapshot))
+		mw_profile_add_mapping_types(p);
+	set_origin(p, snapshot);
+	add_comments(p);
+	if (snapshot->tick_count > 0)
+		mw_history_from_snapshot(&p->history, snapshot);
+	builder_t b = start_builder(p, snapshot);
 	if (snapshot->records != NULL)
 		b.groups = mw_group_records(snapshot, &b.group_count);
 	/* The program's mapping comes first, because pprof takes the first mapping for the
@@ -517,9 +561,21 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 	for (size_t i = 0; i < snapshot->stack_count; i++)
 		add_stack(&b, (uint32_t)i);
 	name_as_started(p, &snapshot->header);
-	free(b.groups);
-	free(b.mappings);
-	free(b.by_frame);
-	free(b.locations);
+	end_builder(&b);
+	return p;
+}
+
+mw_profile_t *mw_profile_of_stacks(const mw_snapshot_t *snapshot, const mw_stack_bytes_t *stacks,
+				   size_t count) {
+	mw_profile_t *p = mw_profile_new();
+	mw_profile_add_type(p, "space", "bytes");
+	builder_t b = start_builder(p, snapshot);
+	for (size_t i = 0; i < count; i++) {
+		int64_t value = clamped(stacks[i].bytes);
+		set_locations(&b, &snapshot->stacks[stacks[i].stack]);
+		mw_profile_add_sample(p, b.locations, b.depth, &value, NULL, 0);
+	}
+	name_as_started(p, &snapshot->header);
+	end_builder(&b);
 	return p;
 }

@@ -102,10 +102,21 @@ void mw_snapshot_made_between(mw_snapshot_t *snapshot, int64_t from_ns, int64_t 
 const char *mw_path_as_started(const mw_state_header_t *header, char *buffer, size_t size);
 
 /* Makes a profile of a snapshot that was read with MW_SNAPSHOT_STACKS. It has the types of
- * mw_profile_add_heap_types() and mw_profile_add_state_types(), weights applied, and no symbols.
+ * mw_profile_add_heap_types() and mw_profile_add_state_types(), and those of
+ * mw_profile_add_mapping_types() if there are mappings, weights applied, and no symbols.
  * With MW_SNAPSHOT_RECORDS, memory in use is split by thread, size and age, allocations by size,
  * and freed memory by lifetime: neighbouring samples of one stack with the labels MW_LABEL_*.
  * With MW_SNAPSHOT_HISTORY, the profile has the history.  The caller frees it. */
 mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot);
+
+typedef struct mw_stack_bytes {
+	uint32_t stack; /* number of a stack of the snapshot */
+	uint64_t bytes;
+} mw_stack_bytes_t;
+
+/* Makes a profile of these stacks, one sample each, in this order, with the bytes as its only type.
+ * The caller frees it. */
+mw_profile_t *mw_profile_of_stacks(const mw_snapshot_t *snapshot, const mw_stack_bytes_t *stacks,
+				   size_t count);
 
 #endif

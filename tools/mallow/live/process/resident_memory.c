@@ -31,7 +31,10 @@ typedef struct reader {
 	size_t range_count;
 	uint64_t *threads; /* tops of the threads' stacks, ordered by address */
 	size_t thread_count;
-	int pagemap; /* descriptor of pagemap; -1 = it cannot be read */
+	mw_state_range_t *owned; /* mappings of the program, ordered by address */
+	size_t owned_count;
+	uint64_t *by_stack; /* resident bytes by the number of the stack that mapped them */
+	int pagemap;        /* descriptor of pagemap; -1 = it cannot be read */
 	/* Resident bytes by kind of range; bytes in no range are sorted by their mapping. */
 	uint64_t by_kind[MW_RANGE_KINDS];
 	mapping_t before; /* mapping directly below the current one */
@@ -72,19 +75,32 @@ static int compare_addresses(const void *left, const void *right) {
 	return (*a > *b) - (*a < *b);
 }
 
+/* Keeps a mapping of the program if its stack exists. */
+static void take_owned(reader_t *r, const mw_state_range_t *range) {
+	const mw_snapshot_t *snapshot = r->snapshot;
+	if (range->start < range->limit && range->stack < snapshot->stack_count &&
+	    (snapshot->stacks[range->stack].flags & MW_STACK_MAPPING))
+		r->owned[r->owned_count++] = *range;
+}
+
 static void sort_ranges(reader_t *r) {
 	const mw_snapshot_t *snapshot = r->snapshot;
 	r->ranges = mw_xcalloc(snapshot->range_count, sizeof(*r->ranges));
 	r->threads = mw_xcalloc(snapshot->range_count, sizeof(*r->threads));
+	r->owned = mw_xcalloc(snapshot->range_count, sizeof(*r->owned));
+	r->by_stack = mw_xcalloc(snapshot->stack_count, sizeof(*r->by_stack));
 	for (size_t i = 0; i < snapshot->range_count; i++) {
 		const mw_state_range_t *range = &snapshot->ranges[i];
 		if (range->kind == MW_RANGE_THREAD)
 			r->threads[r->thread_count++] = range->start;
+		else if (range->kind == MW_RANGE_MAPPING)
+			take_owned(r, range);
 		else if (range->start < range->limit && range->kind < MW_RANGE_KINDS)
 			r->ranges[r->range_count++] = *range;
 	}
 	qsort(r->ranges, r->range_count, sizeof(*r->ranges), compare_ranges);
 	qsort(r->threads, r->thread_count, sizeof(*r->threads), compare_addresses);
+	qsort(r->owned, r->owned_count, sizeof(*r->owned), compare_ranges);
 }
 
 /* Returns the number of resident pages in [start, limit). */
@@ -186,6 +202,50 @@ static uint64_t take_stacks(reader_t *r, const mapping_t *m, uint64_t rest) {
 	return share;
 }
 
+/* Takes at most `wanted` bytes of `*left`. */
+static uint64_t take(uint64_t *left, uint64_t wanted) {
+	uint64_t taken = wanted < *left ? wanted : *left;
+	*left -= taken;
+	return taken;
+}
+
+/* Divides bytes of a mapping of the kernel among the calls of the program that made it. */
+static void share_out(reader_t *r, const mapping_t *m, uint64_t bytes) {
+	uint64_t left = bytes;
+	for (size_t i = 0; i < r->owned_count && r->owned[i].start < m->limit; i++) {
+		const mw_state_range_t *range = &r->owned[i];
+		uint64_t start = range->start > m->start ? range->start : m->start;
+		uint64_t limit = range->limit < m->limit ? range->limit : m->limit;
+		if (start >= limit)
+			continue;
+		uint64_t wanted = r->pagemap >= 0
+					  ? present_pages(r, start, limit) * PAGE_BYTES
+					  : (uint64_t)((double)bytes * (double)(limit - start) /
+						       (double)(m->limit - m->start));
+		uint64_t share = take(&left, wanted);
+		r->by_stack[range->stack] += share;
+		r->out->owned_bytes += share;
+	}
+}
+
+/* Finds the stacks that mapped most. */
+static void choose_owners(reader_t *r) {
+	mw_memory_t *out = r->out;
+	for (size_t i = 0; i < r->snapshot->stack_count; i++) {
+		uint64_t bytes = r->by_stack[i];
+		size_t k = out->owner_count;
+		if (bytes == 0 || (k == MW_MEMORY_OWNERS_MAX && bytes <= out->owners[k - 1].bytes))
+			continue;
+		if (k == MW_MEMORY_OWNERS_MAX)
+			k--;
+		else
+			out->owner_count++;
+		for (; k > 0 && out->owners[k - 1].bytes < bytes; k--)
+			out->owners[k] = out->owners[k - 1];
+		out->owners[k] = (mw_stack_bytes_t){.stack = (uint32_t)i, .bytes = bytes};
+	}
+}
+
 static void take_mapping(reader_t *r, const mapping_t *m) {
 	bool is_library = strstr(m->path, "libmallow") != NULL;
 	uint64_t rest = take_ranges(r, m);
@@ -193,6 +253,8 @@ static void take_mapping(reader_t *r, const mapping_t *m) {
 	uint64_t stacks = m->path[0] == '\0' ? take_stacks(r, m, rest) : 0;
 	mw_memory_use_t use = stacks > 0 ? MW_MEMORY_OTHER : use_of(r, m);
 	r->out->bytes[use] += rest - stacks;
+	if (use == MW_MEMORY_OTHER && r->owned_count > 0)
+		share_out(r, m, rest - stacks);
 	/* The zeroed data of the library is the anonymous mapping that follows its file. */
 	r->before_is_library = is_library || (r->before_is_library && m->path[0] == '\0' &&
 					      r->before.limit == m->start);
@@ -232,17 +294,12 @@ static void read_smaps(reader_t *r, FILE *smaps) {
 	free(line);
 }
 
-/* Takes at most `wanted` bytes of `*left`. */
-static uint64_t take(uint64_t *left, uint64_t wanted) {
-	uint64_t taken = wanted < *left ? wanted : *left;
-	*left -= taken;
-	return taken;
-}
-
 /* Returns the share of usable bytes that the program did not request. */
 static double rounding_share(const mw_snapshot_t *snapshot) {
 	double usable = 0, requested = 0;
 	for (size_t i = 0; i < snapshot->stack_count; i++) {
+		if (snapshot->stacks[i].flags & MW_STACK_MAPPING)
+			continue;
 		usable += (double)snapshot->stacks[i].live_bytes;
 		requested += (double)snapshot->stacks[i].live_requested_bytes;
 	}
@@ -290,6 +347,9 @@ int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_
 	sort_ranges(&r);
 	read_smaps(&r, smaps);
 	split_heap(&r);
+	choose_owners(&r);
+	free(r.owned);
+	free(r.by_stack);
 	free(r.ranges);
 	free(r.threads);
 	if (r.pagemap >= 0)

@@ -24,6 +24,9 @@ typedef enum mw_memory_use {
 	MW_MEMORY_USES,
 } mw_memory_use_t;
 
+/* Most calls of the program that are named as those which mapped memory. */
+#define MW_MEMORY_OWNERS_MAX 8u
+
 typedef struct mw_memory {
 	uint64_t bytes[MW_MEMORY_USES]; /* by use; their sum is `resident_bytes` */
 	uint64_t resident_bytes;        /* Rss of all mappings in smaps */
@@ -31,6 +34,11 @@ typedef struct mw_memory {
 	int64_t walked_ns;              /* CLOCK_REALTIME of the last heap walk; 0 = none yet */
 	/* Number of ranges that the state file has no room for; they count as other. */
 	uint64_t ranges_missing;
+	/* Parts of the other mappings by the stack of the call that mapped them, largest first,
+	 * with resident bytes: of a process that records its mappings (option prof_mappings). */
+	mw_stack_bytes_t owners[MW_MEMORY_OWNERS_MAX];
+	size_t owner_count;
+	uint64_t owned_bytes; /* by all such stacks */
 } mw_memory_t;
 
 /* Reads the use of memory.  `snapshot` was read with MW_SNAPSHOT_STACKS and MW_SNAPSHOT_HEAP_WALK.

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * raw_map.h -- system calls on mappings, past the functions of libc that libmallow.so replaces
+ * (api/process/mapping_calls.c).
+ * Layer: os/memory. As the functions of libc: MAP_FAILED or -1 with errno at a refusal.
+ * Async-signal-safe. */
+#ifndef MW_OS_RAW_MAP_H
+#define MW_OS_RAW_MAP_H
+
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static inline void *mw_os_raw_mmap(void *start, size_t bytes, int protection, int flags, int file,
+				   off_t offset) {
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's answer is a number. */
+	return (void *)syscall(SYS_mmap, start, bytes, protection, flags, file, offset);
+}
+
+static inline int mw_os_raw_munmap(void *start, size_t bytes) {
+	return (int)syscall(SYS_munmap, start, bytes);
+}
+
+static inline void *mw_os_raw_mremap(void *start, size_t bytes, size_t new_bytes, int flags,
+				     void *new_start) {
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's answer is a number. */
+	return (void *)syscall(SYS_mremap, start, bytes, new_bytes, flags, new_start);
+}
+
+#endif
