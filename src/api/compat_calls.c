@@ -9,6 +9,7 @@
 #include "heap/stats/stats.h"
 #include "heap/thread/flush.h"
 #include "heap/thread/thread.h"
+#include "os/lock/lock.h"
 #include "prof/control/control.h"
 #include "prof/control/triggers.h"
 #include "prof/dump/dump_view.h"
@@ -106,6 +107,10 @@ static void watch(mw_on_watched_t *function) {
 	mw_program_hook_set(MW_PROGRAM_HOOK_WATCHED, (uintptr_t)function);
 }
 
+static bool is_interrupted(void) {
+	return mw_lock_held_ranks != 0 || mw_unwind_is_interrupted();
+}
+
 static bool record_mappings(bool on) {
 	bool was_on = mw_triggers_value(MW_SETTING_prof_mappings) != 0;
 	mw_prof_set(MW_SETTING_prof_mappings, on);
@@ -115,6 +120,8 @@ static bool record_mappings(bool on) {
 const mw_compat_calls_t *mallow_compat_calls(void) {
 	static const mw_compat_calls_t calls = {
 		.version = MALLOW_VERSION,
+		.at_leave = mw_prof_on_leave,
+		.is_interrupted = is_interrupted,
 		.stats = mw_api_stats,
 		.totals = mw_heap_totals,
 		.walk = mw_heap_walk,

@@ -31,6 +31,11 @@ typedef struct mw_compat_stack {
 typedef struct mw_compat_calls {
 	const char *version; /* of libmallow.so */
 
+	/* Sets the function that is called at _exit(2), also in signal handlers; NULL: none. */
+	void (*at_leave)(void (*function)(void));
+	/* Returns whether the calling thread runs a signal handler that interrupted libmallow. */
+	bool (*is_interrupted)(void);
+
 	/* Statistics. */
 	void (*stats)(uint64_t stats[MW_STAT_COUNT]);
 	void (*totals)(mw_heap_totals_t *totals);
@@ -55,8 +60,8 @@ typedef struct mw_compat_calls {
 	void (*record_all)(bool on);
 	/* Sets the function that is called for each sample and each free of one; NULL: none. */
 	void (*watch)(mw_on_watched_t *function);
-	/* Records the program's mappings from now on, or not (option prof_mappings). Returns whether
-	 * they were recorded. */
+	/* Records the program's mappings from now on, or not (option prof_mappings). Returns
+	 * whether they were recorded. */
 	bool (*record_mappings)(bool on);
 	/* Sets the function that is called before and after each call of the program that changes
 	 * its mappings, in signal handlers, too; NULL: none. */

@@ -29,7 +29,10 @@
 /* Longest wait for another dump. */
 #define DUMP_WAIT_NS ((uint64_t)5000000000)
 
-static struct { bool keep_state; } prof;
+static struct {
+	bool keep_state;
+	_Atomic uintptr_t on_leave; /* function of mw_prof_on_leave() */
+} prof;
 
 void mw_prof_set_thread_name(const char *name) {
 	mw_threads_set_name(name);
@@ -146,8 +149,16 @@ void mw_prof_exit(void) {
 	errno = saved_errno;
 }
 
+MW_COLD void mw_prof_on_leave(void (*function)(void)) {
+	atomic_store_explicit(&prof.on_leave, (uintptr_t)function, memory_order_release);
+}
+
 void mw_prof_leave(void) {
 	int saved_errno = errno;
+	/* Pairs with the release above. */
+	uintptr_t function = atomic_load_explicit(&prof.on_leave, memory_order_acquire);
+	if (MW_UNLIKELY(function != 0))
+		((void (*)(void))function)();
 	mw_control_leave();
 	errno = saved_errno;
 }

@@ -57,6 +57,8 @@ void mw_prof_exit(void);
 /* Called at _exit(2): marks the state file, which is kept. Async-signal-safe. Has no effect in
  * vfork's child. */
 void mw_prof_leave(void);
+/* Sets a function that mw_prof_leave() calls first, in the child of vfork(2), too; NULL: none. */
+void mw_prof_on_leave(void (*function)(void));
 
 /* Called when the program is about to forbid system calls: publishes the state file while that is
  * possible. Sampling continues; functions that need other system calls than malloc's are skipped

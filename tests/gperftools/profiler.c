@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * profiler.c -- what profiler.sh runs: allocations of known sizes, and calls of the heap profiler.
- * Usage: profiler exit|api|bytes|freed|forks|execs PROGRAM|signal|waits */
+ * Usage: profiler exit|api|bytes|freed|forks|execs PROGRAM|signal|waits|leaves|leaves-children|
+ *                 leaves-vfork|leaves-in-handler|terminates|handles-term|terminates-child */
 #include <gperftools/heap-profiler.h>
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +77,95 @@ static void fork_twice(void) {
 	}
 }
 
+/* ---- HEAP_PROFILE_FINAL ---- */
+
+static void leave_by_children(void) {
+	pid_t child = fork();
+	if (child == 0) {
+		kept[10] = malloc(4444);
+		_exit(3);
+	}
+	int status;
+	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
+	_exit(0);
+}
+
+/* The child runs in this process's memory: it must write nothing. */
+static void leave_by_vfork(void) {
+	pid_t child = vfork(); // NOLINT
+	if (child == 0)
+		_exit(4);
+	int status;
+	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 4);
+}
+
+static void leave_now(int number) {
+	(void)number;
+	_exit(5);
+}
+
+/* The handler interrupts malloc at some time. */
+static void leave_in_handler(void) {
+	struct sigaction action = {.sa_handler = leave_now};
+	struct itimerspec soon = {.it_value = {.tv_nsec = 3000000}};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+	timer_t timer;
+	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+	CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+	CHECK(timer_settime(timer, 0, &soon, NULL) == 0);
+	for (;;)
+		free(malloc(1000));
+}
+
+static void exit_quietly(int number) {
+	(void)number;
+	exit(6);
+}
+
+static void terminate(bool handles) {
+	if (handles)
+		signal(SIGTERM, exit_quietly);
+	kill(getpid(), SIGTERM);
+	for (;;)
+		pause();
+}
+
+/* A child that has not allocated yet has no thread of the profiler: the signal ends it all the
+ * same. */
+static void terminate_child(void) {
+	for (int allocates = 0; allocates < 2; allocates++) {
+		pid_t child = fork();
+		if (child == 0) {
+			if (allocates)
+				kept[11] = malloc(5555);
+			for (;;)
+				pause();
+		}
+		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+		CHECK(kill(child, SIGTERM) == 0);
+		int status;
+		CHECK(waitpid(child, &status, 0) == child);
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	}
+}
+
+static void end(const char *what) {
+	if (strcmp(what, "leaves") == 0)
+		_exit(7);
+	if (strcmp(what, "leaves-children") == 0)
+		leave_by_children();
+	if (strcmp(what, "leaves-vfork") == 0)
+		leave_by_vfork();
+	if (strcmp(what, "leaves-in-handler") == 0)
+		leave_in_handler();
+	if (strcmp(what, "terminates") == 0)
+		terminate(false);
+	if (strcmp(what, "handles-term") == 0)
+		terminate(true);
+	if (strcmp(what, "terminates-child") == 0)
+		terminate_child();
+}
+
 int main(int count, char **arguments) {
 	const char *what = count > 1 ? arguments[1] : "exit";
 	const char *prefix = count > 2 ? arguments[2] : "";
@@ -100,5 +191,6 @@ int main(int count, char **arguments) {
 	}
 	if (strcmp(what, "waits") == 0)
 		wait_for_files(prefix, 1);
+	end(what);
 	return 0;
 }

@@ -100,6 +100,44 @@ grep -q '^Removing old heap profile p.0007.heap$' "$work/log" || fail "verbose: 
 HEAPPROFILE=p PERFTOOLS_VERBOSE=-1 run exit
 [ ! -s "$work/log" ] || fail "PERFTOOLS_VERBOSE=-1 prints $(cat "$work/log")"
 
+# The last file at _exit and SIGTERM, once, where HEAP_PROFILE_FINAL asks for it.
+# ends STATUS WHAT: as run, with this status of the program
+ends() {
+    local wanted=$1 status=0
+    shift
+    rm -rf "$work/run" && mkdir "$work/run"
+    (cd "$work/run" && HEAPPROFILE=p exec "$work/profiler" "$@" 2>../log) || status=$?
+    [ "$status" = "$wanted" ] || fail "profiler $*: status $status, not $wanted: $(cat "$work/log")"
+}
+HEAP_PROFILE_FINAL='' ends 7 leaves
+left 'p*' 0 "_exit without HEAP_PROFILE_FINAL"
+HEAP_PROFILE_FINAL=SIGTERM ends 7 leaves
+left 'p*' 0 "_exit with HEAP_PROFILE_FINAL=SIGTERM"
+HEAP_PROFILE_FINAL=_exit ends 7 leaves
+files p.0001.heap
+said "$start" "$dump.0001.heap (Exiting, 0 bytes in use)"
+HEAP_PROFILE_FINAL=_exit ends 0 leaves-children
+left 'p*.heap' 2 "_exit of a child"
+[ "$(grep -lE '^ +1: +4444 ' "$work"/run/p_*.heap | wc -l)" = 1 ] || fail "the child's profile"
+HEAP_PROFILE_FINAL=_exit ends 0 leaves-vfork
+files p.0001.heap
+for _ in 1 2 3 4 5 6 7 8; do
+    HEAP_PROFILE_FINAL=_exit ends 5 leaves-in-handler
+done
+HEAP_PROFILE_FINAL=_exit ends 143 terminates
+left 'p*' 0 "SIGTERM with HEAP_PROFILE_FINAL=_exit"
+HEAP_PROFILE_FINAL=_exit,SIGTERM ends 143 terminates
+files p.0001.heap
+said "$start" "$dump.0001.heap (Exiting, 0 bytes in use)"
+HEAP_PROFILE_FINAL=SIGTERM ends 6 handles-term
+files p.0001.heap
+HEAP_PROFILE_FINAL=SIGTERM ends 0 terminates-child
+left 'p*.heap' 2 "SIGTERM of children: one with a thread of the profiler, and the parent"
+HEAP_PROFILE_FINAL=SIGKILL,_exit,no ends 7 leaves
+files p.0001.heap
+[ "$(grep -c "^mallow: HEAP_PROFILE_FINAL: '\(SIGKILL\|no\)' is not _exit or SIGTERM" \
+    "$work/log")" = 2 ] || fail "bad words: $(cat "$work/log")"
+
 # A file that cannot be written; bad values.
 HEAPPROFILE=/nonexistent/p run exit
 said "$start" "Dumping heap profile to /nonexistent/p.0001.heap (Exiting, 3 MB in use)" \

@@ -56,7 +56,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 __attribute__((destructor)) static void finish(void) {
-	mw_gp_profiler_finish();
+	mw_gp_profiler_finish(true);
 	int64_t level = is_secure() ? 0 : mw_gp_number_from("MALLOCSTATS", 0, 0, 100);
 	if (level < 1)
 		return;

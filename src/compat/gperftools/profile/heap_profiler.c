@@ -24,6 +24,7 @@
 #include "base/fmt.h"
 #include "base/put.h"
 #include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/profile/final_file.h"
 #include "compat/gperftools/profile/heap_profiler.h"
 #include "compat/gperftools/profile/profile_name.h"
 
@@ -36,6 +37,7 @@ static struct {
 	pthread_mutex_t lock; /* protects the files and all following fields that are not atomic */
 	_Atomic bool running;
 	bool can_write; /* a prefix is known */
+	bool finished;  /* the last file was written */
 	mw_gp_profile_t kind;
 	bool logs_mappings;
 	bool mappings_before; /* were recorded before the profiler started */
@@ -55,7 +57,8 @@ static struct {
 
 static struct {
 	sem_t wake;
-	_Atomic bool wanted, is_there;
+	_Atomic bool wanted, is_there; /* is_there: it was started, or cannot be */
+	_Atomic bool runs;             /* it was started */
 	_Atomic bool signalled;
 } helper;
 
@@ -189,6 +192,10 @@ void mw_gp_profiler_see_mapping(const mw_mapping_call_t *call) {
 
 /* ---- signals and intervals ---- */
 
+bool mw_gp_profiler_wake_helper(void) {
+	return helper.runs && sem_post(&helper.wake) == 0;
+}
+
 static void on_signal(int number) {
 	(void)number;
 	int saved_errno = errno;
@@ -226,6 +233,7 @@ static void *help(void *unused) {
 	mallow_ignore_begin();
 	for (;;) {
 		wait_for_work();
+		mw_gp_final_serve();
 		pthread_mutex_lock(&profiler.lock);
 		if (atomic_exchange(&helper.signalled, false) && profiler.running)
 			write_file("signal");
@@ -254,6 +262,8 @@ static MW_COLD void start_helper(void) {
 	if (pthread_create(&thread, &attributes, help, NULL) != 0) {
 		helper.wanted = false;
 		mw_warn("the system refused a thread: no heap profile at intervals and signals");
+	} else {
+		helper.runs = true;
 	}
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -289,8 +299,10 @@ static void in_parent(void) {
 static void in_child(void) {
 	mw_gp_prefix_of_child(profiler.prefix);
 	profiler.number = 0;
-	helper.is_there = false;
+	profiler.finished = false;
+	helper.is_there = helper.runs = false;
 	helper.signalled = false;
+	mw_gp_final_forked();
 	sem_init(&helper.wake, 0, 0);
 	pthread_mutex_unlock(&profiler.lock);
 }
@@ -394,13 +406,19 @@ void mw_gp_profiler_start(void) {
 		return;
 	start(profiler.prefix, mw_gp_flag_from("HEAP_PROFILE_CLEANUP", true));
 	take_signal();
+	if (mw_gp_final_start())
+		helper.wanted = true;
 	if (helper.wanted)
 		start_helper();
 }
 
-void mw_gp_profiler_finish(void) {
+void mw_gp_profiler_finish(bool waits) {
 	if (!profiler.running)
 		return;
+	if (!waits && pthread_mutex_trylock(&profiler.lock) != 0)
+		return;
+	if (waits)
+		pthread_mutex_lock(&profiler.lock);
 	char reason[REASON_BYTES];
 	long live = live_bytes();
 	if (live >> 20 > 0)
@@ -409,5 +427,8 @@ void mw_gp_profiler_finish(void) {
 		mw_fmt(reason, sizeof reason, "Exiting, %ld kB in use", live >> 10);
 	else
 		mw_fmt(reason, sizeof reason, "Exiting, %ld bytes in use", live);
-	HeapProfilerDump(reason);
+	if (profiler.running && !profiler.finished)
+		write_file(reason);
+	profiler.finished = true;
+	pthread_mutex_unlock(&profiler.lock);
 }

@@ -4,7 +4,7 @@
  * handler.
  *
  * Reading order: profile_text.c (a profile as text), heap_profiler.c (when files are written),
- * profile_name.h, hooks.c, stacktrace.c. */
+ * profile_name.h, final_file.h, hooks.c, stacktrace.c. */
 #ifndef MW_COMPAT_GPERFTOOLS_PROFILE_HEAP_PROFILER_H
 #define MW_COMPAT_GPERFTOOLS_PROFILE_HEAP_PROFILER_H
 
@@ -45,6 +45,9 @@ void mw_gp_profiler_see_mapping(const mw_mapping_call_t *call);
 
 /* Start of the process, from the constructor, and its end. */
 void mw_gp_profiler_start(void);
-void mw_gp_profiler_finish(void);
+/* Writes the last file, once. `waits` == false: not if another thread is writing one. */
+void mw_gp_profiler_finish(bool waits);
+/* Wakes the profiler's thread. Returns false if there is none. Signal handlers may call it. */
+bool mw_gp_profiler_wake_helper(void);
 
 #endif
