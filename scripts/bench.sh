@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # bench.sh [workloads [OPTION...] | threads [OPTION...] | programs [TURNS [PROGRAM...]] | clients
-# | scaling | symbols] -- everything runs in turns, as whole processes, within one run; results go
-# to build/bench.  Without arguments: workloads, threads, programs, symbols.
+# | scaling | symbols | heap-profiler [OPTION...]] -- everything runs in turns, as whole processes,
+# within one run; results go to build/bench.  Without arguments: workloads, threads, programs,
+# symbols.
 #   workloads  workloads and some real programs with mallow, glibc's malloc and the installed peers:
 #              times, memory, instruction counts; tables, JSON, chart.  Options: --quick, --runs N,
 #              --only REGEX, --peer NAME=PATH (or PEER=NAME=PATH in the environment), --allocators
@@ -15,6 +16,8 @@
 #   clients    redis-server and clickhouse-server, linked with libjemalloc.so.2, on either library:
 #              doc/reference/jemalloc.md
 #   scaling    what many threads share and cost: doc/measurements/scaling.md
+#   heap-profiler  what HEAPPROFILE costs with mallow's and with gperftools' libtcmalloc.so.4, with
+#              1 and 8 threads.  Options: --turns N, --pairs N.
 #   symbols    how fast a large program's profile is read and named, beside pprof and jeprof
 . "$(dirname "$0")/lib/common.sh"
 
@@ -47,6 +50,11 @@ run_scaling() {
     python3 bench/scaling.py --build "$MALLOW_BUILD" "$@"
 }
 
+run_heap_profiler() {
+    scripts/build.sh release mallow mallow_compat_libtcmalloc.so.4 bench_heap_profiler
+    python3 bench/heap_profiler.py --build "$MALLOW_BUILD" "$@"
+}
+
 run_symbols() {
     scripts/build.sh release mallow mallow_command
     python3 bench/symbols.py --build "$MALLOW_BUILD" "$@"
@@ -61,11 +69,12 @@ programs) run_programs "${@:2}" ;;
 clients) run_clients "${@:2}" ;;
 scaling) run_scaling "${@:2}" ;;
 symbols) run_symbols "${@:2}" ;;
+heap-profiler) run_heap_profiler "${@:2}" ;;
 "")
     run_workloads
     run_threads
     run_programs
     run_symbols
     ;;
-*) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, symbols" ;;
+*) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, symbols, heap-profiler" ;;
 esac
