@@ -23,7 +23,7 @@ arguments = parser.parse_args()
 build = os.path.abspath(arguments.build)
 theirs = glob.glob("/usr/lib/*/libtcmalloc.so.4")
 if not theirs:
-    sys.exit("heap_profiler.py: no libtcmalloc.so.4 of Debian: apt-get install libgoogle-perftools4")
+    sys.exit("heap_profiler.py: no libtcmalloc.so.4 of Debian (libgoogle-perftools4)")
 LIBRARIES = {"mallow": build + "/lib/mallow/compat/libtcmalloc.so.4", "gperftools": theirs[0]}
 folder = tempfile.mkdtemp(prefix="mallow-heap-profiler.")
 

@@ -76,5 +76,6 @@ heap-profiler) run_heap_profiler "${@:2}" ;;
     run_programs
     run_symbols
     ;;
-*) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, symbols, heap-profiler" ;;
+*) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, symbols," \
+    heap-profiler ;;
 esac
