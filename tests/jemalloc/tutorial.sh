@@ -10,7 +10,8 @@ cc -g -O1 -fno-builtin -I"$source/include" "$source/tests/jemalloc/tutorial.c" \
     -o "$work/program"
 
 # both CONF ARGUMENT: runs the program with either library in a directory of its own, whose names
-# are what it wrote, pids taken out.
+# are what it wrote, pids taken out.  Without a limit of the cost of samples, which would make T
+# depend on how fast the machine is.
 both() {
     local side library
     for side in theirs ours; do
@@ -19,8 +20,8 @@ both() {
         rm -rf "${work:?}/$side"
         mkdir "$work/$side"
         status=0
-        (cd "$work/$side" && LD_LIBRARY_PATH=$library MALLOC_CONF=$1 "$work/program" "${2-}" \
-            2>stderr) ||
+        (cd "$work/$side" && LD_LIBRARY_PATH=$library MALLOC_CONF=$1 MALLOW_CONF=prof_cost_limit:0 \
+            "$work/program" "${2-}" 2>stderr) ||
             status=$?
         echo "$status" >"$work/$side/status"
         (cd "$work/$side" && find . -name '*.heap' |
