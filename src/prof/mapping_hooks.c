@@ -11,8 +11,10 @@
 #include "os/memory/map.h"
 #include "os/time/clock.h"
 #include "prof/control/control.h"
-#include "prof/control/mapped.h"
+#include "prof/control/heap_walk.h"
+#include "prof/mappings/mappings.h"
 #include "prof/prof.h"
+#include "prof/sample/activity.h"
 #include "prof/sample_hooks.h"
 #include "prof/unwind/unwind.h"
 #include "prof/unwind/walk.h"
@@ -112,7 +114,47 @@ static void describe(const mw_mapping_call_t *call, mw_mapping_change_t *change)
 	}
 }
 
-/* ---- who made it ---- */
+/* ---- what is due after a change ---- */
+
+/* A walk is due when the bytes mapped since the start have grown by this part, and by this much: as
+ * for the heap's own growth (heap_walk.c). */
+#define GROWTH_STEP 32u
+#define GROWTH_MIN_BYTES (UINT64_C(1) << 20)
+
+static bool is_publication_due(uint64_t mapped_bytes, uint64_t now_ns) {
+	uint64_t after_ns =
+		atomic_load_explicit(&mw_control_view.publish_after_ns, memory_order_relaxed);
+	return after_ns != UINT64_MAX && now_ns >= after_ns && !mw_control_is_secure() &&
+	       mapped_bytes >= mw_control_view.state_min_bytes;
+}
+
+static bool is_walk_due(uint64_t mapped_bytes) {
+	static _Atomic uint64_t next_bytes;
+	uint64_t next = atomic_load_explicit(&next_bytes, memory_order_relaxed);
+	/* The thread that raises next_bytes walks the heap. */
+	return mapped_bytes > next &&
+	       atomic_compare_exchange_strong_explicit(&next_bytes, &next,
+						       mapped_bytes + mapped_bytes / GROWTH_STEP +
+							       GROWTH_MIN_BYTES,
+						       memory_order_relaxed, memory_order_relaxed);
+}
+
+/* After a change: publishes the state file, walks the heap, writes a tick, each if it is due, and
+ * answers tools. Not between mw_tables_enter() and mw_tables_leave(). */
+static void maintain(uint64_t now_ns) {
+	uint64_t mapped_bytes = mw_mappings_bytes();
+	if (is_publication_due(mapped_bytes, now_ns))
+		mw_control_publish();
+	if (is_walk_due(mapped_bytes)) {
+		mw_tables_enter(&mw_control_table_lock);
+		mw_heap_walk_take(true);
+		mw_tables_leave(&mw_control_table_lock);
+	}
+	mw_control_tick(now_ns);
+	mw_control_poll();
+}
+
+/* ---- who made the call ---- */
 
 /* Returns whether the call comes from code that interrupted the library, or that the library
  * called: its tables may be half changed. */
@@ -140,7 +182,7 @@ static MW_NOINLINE void record(const mw_mapping_change_t *change) {
 	mw_tables_enter(&mw_control_table_lock);
 	mw_mappings_change(change, &stack, &mw_control_table_lock);
 	mw_tables_leave(&mw_control_table_lock);
-	mw_mapped_maintain(mw_os_monotonic_coarse_ns());
+	maintain(mw_os_monotonic_coarse_ns());
 }
 
 void *mw_mapping_call(mw_mapping_call_t *call, mw_make_mapping_call_t *make) {

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void add_section(fake_state_t *s, mw_state_section_id_t id, uint64_t *offset,
 			uint64_t capacity, uint32_t stride) {
@@ -130,6 +132,15 @@ uint32_t fake_state_add_stack(fake_state_t *s, const uint64_t *frames, size_t de
 		(int64_t)(zero_objects * 65536.0);
 	stack->live_samples = stack->alloc_samples = 1;
 	return index;
+}
+
+int fake_state_fd(const fake_state_t *s, size_t length) {
+	int fd = memfd_create("fake", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, s->bytes, length) != (ssize_t)length) {
+		perror("memfd");
+		exit(1);
+	}
+	return fd;
 }
 
 void fake_state_save(const fake_state_t *s, const char *path) {

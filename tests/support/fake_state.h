@@ -62,6 +62,8 @@ uint64_t fake_frame(uint32_t module, uint64_t elf_address);
 uint32_t fake_state_add_stack(fake_state_t *state, const uint64_t *frames, size_t depth,
 			      double objects, int64_t bytes, double zero_objects);
 
+/* Returns an open file in memory with the first `length` bytes; ends the test when that fails. */
+int fake_state_fd(const fake_state_t *state, size_t length);
 /* Writes the file; ends the test when that fails. */
 void fake_state_save(const fake_state_t *state, const char *path);
 

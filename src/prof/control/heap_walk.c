@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "heap/stats/heap_walk.h"
 #include "os/time/clock.h"
-#include "prof/control/mapped.h"
+#include "prof/mappings/mappings.h"
 #include "prof/store/store.h"
 #include "prof/table/depot.h"
 #include "state/stats.h"
@@ -38,7 +38,7 @@ void mw_heap_walk_forked(void) {
 	atomic_store_explicit(&heap_walk.next_ns, 0, memory_order_relaxed);
 }
 
-void mw_heap_walk_write(const mw_state_range_t *range) {
+static void write_any(const mw_state_range_t *range) {
 	uint64_t index = heap_walk.ranges++;
 	if (index < mw_store_header()->sections[MW_SECTION_RANGES].capacity &&
 	    mw_store_reach(MW_SECTION_RANGES, index))
@@ -46,7 +46,7 @@ void mw_heap_walk_write(const mw_state_range_t *range) {
 }
 
 static void write_range(uintptr_t start, uintptr_t limit, unsigned kind) {
-	mw_heap_walk_write(&(mw_state_range_t){.start = start, .limit = limit, .kind = kind});
+	write_any(&(mw_state_range_t){.start = start, .limit = limit, .kind = kind});
 }
 
 static void write_class(const mw_heap_walk_class_t *from) {
@@ -72,6 +72,19 @@ static void write_profiler_range(uintptr_t start, uintptr_t limit) {
 static void write_own_ranges(void) {
 	mw_store_visit(write_profiler_range);
 	mw_depot_visit(write_profiler_range);
+	mw_mappings_visit_memory(write_profiler_range);
+}
+
+static void write_mapping(uintptr_t start, uintptr_t limit, uint32_t stack) {
+	write_any(&(mw_state_range_t){
+		.start = start, .limit = limit, .kind = MW_RANGE_MAPPING, .stack = stack});
+}
+
+/* Mappings of the program, as far as there is room: written last. */
+static void write_mappings(void) {
+	uint64_t capacity = mw_store_header()->sections[MW_SECTION_RANGES].capacity;
+	if (heap_walk.ranges + 1 < capacity)
+		mw_mappings_visit(write_mapping, (unsigned)(capacity - heap_walk.ranges - 1));
 }
 
 /* Writes the number of the walk, which is odd while the result is written. Atomic exchanges order
@@ -97,7 +110,7 @@ static void write_walk(void) {
 	/* Written first: there may be more threads than there is room for. */
 	write_own_ranges();
 	heap_walk.walk(&sink);
-	mw_mapped_write(heap_walk.ranges);
+	write_mappings();
 	mw_both_set64(live, MW_LIVE(ranges_used), heap_walk.ranges);
 	mw_both_set64(live, MW_LIVE(classes_used), heap_walk.classes);
 	mw_both_set64(live, MW_LIVE(heap_walk_realtime_ns), mw_os_realtime_ns());

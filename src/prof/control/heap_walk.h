@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "heap/stats/heap_walk.h"
-#include "state/layout.h"
 
 /* Sets the function that walks the heap; NULL: no walks. Called once, before threads exist. */
 void mw_heap_walk_start(void (*walk)(const mw_heap_walk_sink_t *sink));
@@ -19,8 +18,6 @@ void mw_heap_walk_take(bool now);
 /* Returns whether the heap, at `in_use_bytes`, has grown so much since the last walk that a walk is
  * due. */
 bool mw_heap_walk_is_due(size_t in_use_bytes);
-/* During a walk: writes one more range. */
-void mw_heap_walk_write(const mw_state_range_t *range);
 /* Called in the child of a fork. */
 void mw_heap_walk_forked(void);
 

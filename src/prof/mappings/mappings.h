@@ -6,7 +6,7 @@
  * are ranges, bytes are address space. The folder may use src/base, src/os, src/state, prof/store,
  * prof/modules and prof/table. Reading order: mapping_call, interval_tree, mappings.
  *
- * A lock guards the ranges. Nobody waits for it for ever, and a signal handler that interrupts its
+ * A lock guards the ranges. Nobody waits for it forever, and a signal handler that interrupts its
  * holder does not wait at all: the handler leaves its change to the holder, in one of a few places.
  * Never allocates by malloc; errno is kept. */
 #ifndef MW_PROF_MAPPINGS_MAPPINGS_H
