@@ -19,6 +19,7 @@ typedef enum mw_lock_rank {
 	MW_RANK_ARENAS = 10,   /* heap: list of the arenas that programs created */
 	MW_RANK_ARENA = 11,    /* heap: chunks of one explicit arena */
 	MW_RANK_SUMS = 12,     /* ctl: sums of samples by size class */
+	MW_RANK_CPU = 13,      /* cpu: timers of threads */
 } mw_lock_rank_t;
 
 #endif

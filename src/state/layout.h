@@ -38,7 +38,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */
-#define MW_STATE_VERSION 7u
+#define MW_STATE_VERSION 8u
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
@@ -59,6 +59,7 @@ typedef enum mw_state_section_id {
 	MW_SECTION_RANGES,    /* mw_state_range_t[]: address ranges of the last heap walk */
 	MW_SECTION_NODES,     /* uint64_t[]: see MW_NODE_*; entry 0 is unused */
 	MW_SECTION_SIZES,     /* mw_state_size_t[]; entry 0 is unused */
+	MW_SECTION_CPU,       /* mw_state_cpu_t[]; entry 0 is unused */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
@@ -111,8 +112,8 @@ typedef struct mw_state_control {
 	_Atomic uint64_t want_mean_bytes; /* 1 .. MW_STATE_MEAN_BYTES_MAX */
 	_Atomic uint32_t want_resets;     /* differs from live.resets_done: set counters to zero */
 	_Atomic uint32_t writer_pid;
-	uint32_t reserved;
-	_Atomic uint32_t want_dumps; /* differs from live.dumps_done: write a dump */
+	_Atomic uint32_t want_cpu_hz; /* as live.cpu_hz; at most MW_CPU_HZ_MAX */
+	_Atomic uint32_t want_dumps;  /* differs from live.dumps_done: write a dump */
 	/* indexed and limited as in settings.def */
 	_Atomic uint64_t want_settings[MW_SETTING_CAPACITY];
 	/* Pattern of dump names, NUL-terminated. Written before `sequence`, as the other fields
@@ -121,6 +122,17 @@ typedef struct mw_state_control {
 } mw_state_control_t;
 
 #define MW_STATE_MEAN_BYTES_MAX ((uint64_t)1 << 40)
+
+/* Largest rate of CPU samples. */
+#define MW_CPU_HZ_MAX 10000u
+
+/* Values of live.cpu_error: why the last request to take CPU samples failed. */
+typedef enum mw_cpu_error {
+	MW_CPU_FINE,
+	MW_CPU_NO_MEMORY, /* no room for the samples */
+	MW_CPU_NO_SIGNAL, /* the program handles or ignores every real-time signal */
+	MW_CPU_NO_TIMER,  /* the kernel refused the first timer */
+} mw_cpu_error_t;
 
 /* Bits of live.flags: why a profile is incomplete. */
 enum {
@@ -211,6 +223,20 @@ typedef struct mw_state_live {
 	_Atomic uint64_t counted_since_ns; /* CLOCK_REALTIME */
 	_Atomic uint64_t off_ns;
 	_Atomic uint64_t stops;
+	/* CPU samples (MW_SECTION_CPU). cpu_hz: samples of each thread per second of its CPU time;
+	 * 0: off. cpu_changed_ns: CLOCK_REALTIME when cpu_hz last changed between 0 and another
+	 * value; 0: never. */
+	_Atomic uint32_t cpu_hz;
+	_Atomic uint32_t cpu_error;   /* mw_cpu_error_t */
+	_Atomic uint32_t cpu_signal;  /* number of the timers' signal while cpu_hz > 0 */
+	_Atomic uint32_t cpu_threads; /* threads that have a timer */
+	_Atomic uint64_t cpu_changed_ns;
+	_Atomic uint64_t cpu_used;      /* entries of MW_SECTION_CPU in use; 0: never switched on */
+	_Atomic uint64_t cpu_ns;        /* CPU time that all samples stand for */
+	_Atomic uint64_t cpu_samples;   /* samples that are counted in MW_SECTION_CPU */
+	_Atomic uint64_t cpu_truncated; /* samples among them without their outermost frames */
+	_Atomic uint64_t cpu_dropped;   /* samples that are not counted there */
+	_Atomic uint64_t cpu_refused;   /* timers of threads that the kernel refused */
 	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* pattern of dump names */
 	/* Path of the newest dump. A longer path is stored as MW_STATE_PATH_CUT and the path's
 	 * end. */
@@ -374,6 +400,15 @@ typedef struct mw_state_record {
 
 #define MW_RECORD_FREE UINT32_MAX
 
+/* CPU time of one stack in one thread. */
+typedef struct mw_state_cpu {
+	uint32_t stack; /* index in MW_SECTION_STACKS */
+	uint32_t thread_id;
+	_Atomic uint64_t samples;
+	_Atomic uint64_t cpu_ns; /* CPU time that the samples stand for */
+	uint64_t reserved;       /* padding: the size of an entry divides a page */
+} mw_state_cpu_t;
+
 typedef struct mw_state_tick {
 	uint64_t time_ns; /* CLOCK_REALTIME */
 	int64_t live_bytes;
@@ -437,6 +472,7 @@ _Static_assert(sizeof(mw_state_size_t) == 64, "file format");
 _Static_assert(sizeof(mw_state_thread_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_class_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_range_t) == 32, "file format");
+_Static_assert(sizeof(mw_state_cpu_t) == 32, "file format");
 
 /* Returns the size of an entry in this version of the layout. */
 static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
@@ -455,12 +491,14 @@ static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
 		[MW_SECTION_THREADS] = sizeof(mw_state_thread_t),
 		[MW_SECTION_CLASSES] = sizeof(mw_state_class_t),
 		[MW_SECTION_RANGES] = sizeof(mw_state_range_t),
+		[MW_SECTION_CPU] = sizeof(mw_state_cpu_t),
 	};
 	return strides[section];
 }
 
 /* Offsets of the first entries of each section, behind the header, as the library writes them;
- * readers use the section table. Four pages are reserved. The control section begins a page, so
+ * readers use the section table. A section that is not listed has all its entries in pages of its
+ * own. Four pages are reserved. The control section begins a page, so
  * that it can be mapped alone. The sizes fit a process with a few stacks and samples. */
 #define MW_STATE_FIRSTS_BYTES (4 * MW_STATE_PAGE_BYTES)
 

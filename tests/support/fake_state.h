@@ -20,6 +20,7 @@ enum {
 	FAKE_LIFETIMES = 32,
 	FAKE_SIZES = 32,
 	FAKE_THREADS = 8,
+	FAKE_CPU = 8,
 	FAKE_CLASSES = 8,
 	FAKE_RANGES = 8,
 };
@@ -41,6 +42,7 @@ typedef struct fake_state {
 	mw_state_lifetimes_t *lifetimes;
 	mw_state_size_t *sizes;
 	mw_state_thread_t *threads;
+	mw_state_cpu_t *cpu;
 	mw_state_class_t *classes;
 	mw_state_range_t *ranges;
 } fake_state_t;

@@ -17,6 +17,7 @@
 
 #include "api/process/start.h"
 #include "base/compiler.h"
+#include "cpu/cpu.h"
 #include "prof/prof.h"
 
 /* Returns false if the filter only makes calls fail: the library handles failures. */
@@ -37,11 +38,18 @@ static bool may_kill(const struct sock_fprog *program) {
 /* true: the program set a filter that may end it */
 static _Atomic bool is_lethal;
 
+/* Samples of CPU time end before a filter may forbid the calls of their signals. */
+static void confine(bool confined) {
+	if (confined && mw_cpu_wants_threads())
+		mw_cpu_start(0);
+	mw_prof_confine(confined);
+}
+
 /* Reads the call's arguments. PR_SET_NO_NEW_PRIVS: the library expects a filter that may end the
  * program. A filter that only makes calls fail ends this expectation. */
 static void look(int option, const unsigned long *arguments) {
 	if (option == PR_SET_NO_NEW_PRIVS) {
-		mw_prof_confine(true);
+		confine(true);
 		return;
 	}
 	bool kills = arguments[0] != SECCOMP_MODE_FILTER ||
@@ -49,7 +57,7 @@ static void look(int option, const unsigned long *arguments) {
 	/* Relaxed: a program sets filters one after the other. */
 	if (kills)
 		atomic_store_explicit(&is_lethal, true, memory_order_relaxed);
-	mw_prof_confine(atomic_load_explicit(&is_lethal, memory_order_relaxed));
+	confine(atomic_load_explicit(&is_lethal, memory_order_relaxed));
 }
 
 MW_EXPORT MW_COLD int prctl(int option, ...) {

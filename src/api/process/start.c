@@ -25,6 +25,7 @@
 
 #include "base/check.h"
 #include "config/options.h"
+#include "cpu/cpu.h"
 #include "heap/arena/arena.h"
 #include "heap/large/huge.h"
 #include "heap/local/head.h"
@@ -63,6 +64,8 @@ static struct {
 
 static void thread_end(void *heap) {
 	(void)heap;
+	if (mw_cpu_wants_threads())
+		mw_cpu_thread_end();
 	mw_heap_thread_end();
 	mw_unwind_thread_end();
 }
@@ -150,6 +153,8 @@ static void on_thread(mw_heap_t *heap) {
 	mw_thread.watched = mw_api_has_interval;
 	if (MW_UNLIKELY(mw_arena_watches))
 		mw_arena_bind(NULL);
+	if (mw_cpu_wants_threads())
+		mw_cpu_thread_start();
 }
 
 static uint64_t decay_ns(int64_t ms) {
@@ -278,6 +283,8 @@ static void configure(void) {
 		mw_compat_profiler_started();
 	if (options->prof_guard && !secure)
 		start_guards(options);
+	if (MW_UNLIKELY(options->prof_cpu) && !secure)
+		mw_cpu_start((uint32_t)options->prof_cpu);
 }
 
 MW_RESIDENT void mw_api_start(void) {

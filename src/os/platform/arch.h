@@ -101,6 +101,16 @@ static inline mw_os_access_t mw_os_access_of(const void *context) {
 	return fault->uc_mcontext.gregs[REG_ERR] & 2 ? MW_OS_ACCESS_WRITE : MW_OS_ACCESS_READ;
 }
 
+/* Returns the registers of the code that a signal interrupted, from the handler's third argument.
+ * *link: the link register; 0: there is none. */
+static inline mw_os_regs_t mw_os_interrupted_regs(const void *context, uintptr_t *link) {
+	const greg_t *regs = ((const ucontext_t *)context)->uc_mcontext.gregs;
+	*link = 0;
+	return (mw_os_regs_t){.pc = (uintptr_t)regs[REG_RIP],
+			      .sp = (uintptr_t)regs[REG_RSP],
+			      .fp = (uintptr_t)regs[REG_RBP]};
+}
+
 #elif defined(__aarch64__)
 
 /* DWARF for the Arm 64-bit Architecture, section 4.1. No expression uses a number for the PC. */
@@ -174,6 +184,12 @@ MW_ALWAYS_INLINE uintptr_t mw_os_thread_pointer(void) {
 static inline mw_os_access_t mw_os_access_of(const void *context) {
 	(void)context;
 	return MW_OS_ACCESS_UNKNOWN;
+}
+
+static inline mw_os_regs_t mw_os_interrupted_regs(const void *context, uintptr_t *link) {
+	const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+	*link = mw_os_code_address(machine->regs[30]);
+	return (mw_os_regs_t){.pc = machine->pc, .sp = machine->sp, .fp = machine->regs[29]};
 }
 
 #else

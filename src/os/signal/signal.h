@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * signal.h -- handlers for signals that the program does not handle.
  * Layer: os/signal, the door of this folder. The folder installs signal handlers beside those of
- * the program; it may use src/base and os/platform. Reading order: signal, segv (SIGSEGV).
+ * the program; it may use src/base and os/platform. Reading order: signal, segv (SIGSEGV), tick
+ * (the signal of timers).
  *
  * errno is kept. A handler that the program installs later replaces the library's.
  *
  * All handlers of libmallow.so, each of which an option asks for: on_dump_signal() of
- * prof/control/triggers.c (dump_signal), on_fatal() of prof/dump/crash.c (crash_report),
- * look_at_fault() of heap/misuse/guarded.c (prof_guard). */
+ * prof/control/triggers.c (dump_signal), on_tick() of cpu/cpu.c (prof_cpu), on_fatal() of
+ * prof/dump/crash.c (crash_report), look_at_fault() of heap/misuse/guarded.c (prof_guard). */
 #ifndef MW_OS_SIGNAL_H
 #define MW_OS_SIGNAL_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * clock.h -- clocks, in nanoseconds.
- * Layer: os/time, the door of this folder. The folder reads clocks; it may use src/base. Reading
- * order: clock, ticks (the processor's counter between two readings of the kernel's clock).
+ * Layer: os/time, the door of this folder. The folder reads clocks and sets timers; it may use
+ * src/base. Reading order: clock, ticks (the processor's counter between two readings of the
+ * kernel's clock), cpu_timer (signals at intervals of CPU time).
  *
  * Async-signal-safe (vdso). Tests set a clock of their own with mw_os_clock_set_source(). */
 #ifndef MW_OS_CLOCK_H

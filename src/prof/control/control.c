@@ -161,6 +161,7 @@ void mw_control_apply_reset(uint32_t resets_done) {
 		return;
 	freeze();
 	mw_records_reset();
+	mw_control_cpu_reset();
 	thaw();
 	mw_triggers_reset();
 	mw_both_t live = mw_store_live_both();
@@ -250,6 +251,14 @@ void mw_control_reset(void) {
 	make_tables();
 	if (mw_control_has_tables())
 		mw_control_apply_reset(mw_store_live()->resets_done);
+	unlock();
+}
+
+void mw_control_set_cpu(uint32_t hz) {
+	lock();
+	make_tables();
+	if (mw_control_has_tables())
+		mw_control_cpu_apply(hz);
 	unlock();
 }
 
@@ -441,18 +450,22 @@ mw_lock_t *mw_control_lock(void) {
 
 void mw_control_fork_prepare(void) {
 	mw_lock_fork_acquire(&control.lock);
+	/* Stored before the tables are closed. */
+	atomic_store_explicit(&mw_control_view.is_forking, true, memory_order_seq_cst);
 	/* Not by freeze(), because fork handlers that run in between may call it. */
 	control.fork_locked = mw_tables_quiesce(&mw_control_table_lock);
 }
 
 void mw_control_fork_parent(void) {
 	mw_tables_resume(&mw_control_table_lock, control.fork_locked);
+	atomic_store_explicit(&mw_control_view.is_forking, false, memory_order_relaxed);
 	mw_lock_fork_release(&control.lock, false);
 	mw_control_poll();
 }
 
 static void become_child(void) {
 	mw_tables_reset_lock(&mw_control_table_lock);
+	atomic_store_explicit(&mw_control_view.is_forking, false, memory_order_relaxed);
 	mw_modules_forked();
 	mw_sampler_forked();
 	mw_heap_walk_forked();
@@ -467,6 +480,7 @@ static void become_child(void) {
 	control.process_id = mw_os_process_id();
 	mw_state_file_forked(parent);
 	mw_published_drop();
+	mw_control_cpu_forked();
 	control.forked = true;
 	control.in_use_at_fork = control.in_use_bytes;
 	control.failures = 0;

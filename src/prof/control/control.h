@@ -50,6 +50,7 @@ typedef struct mw_control_view {
 	_Atomic uint64_t publish_after_ns; /* monotonic time before which nothing is published;
 					      UINT64_MAX: never publish */
 	uint64_t state_min_bytes;          /* allocated or mapped, at which a file is published */
+	_Atomic bool is_forking;           /* the tables are quiesced for a fork */
 } mw_control_view_t;
 extern mw_control_view_t mw_control_view;
 
@@ -77,6 +78,16 @@ void mw_control_apply_active(bool active);
 void mw_control_apply_mean(uint64_t mean_bytes);
 /* `resets_done`: number of the reset, which the tool reads. */
 void mw_control_apply_reset(uint32_t resets_done);
+/* Samples of CPU time (src/cpu, which defines the hooks). Takes `hz` samples per second of each
+ * thread's CPU time; 0: none. */
+MW_COLD void mw_control_set_cpu(uint32_t hz);
+/* Changes the rate and writes the outcome to the live section. Called with the control lock, when
+ * the tables exist. */
+MW_HOOK MW_COLD void mw_control_cpu_apply(uint32_t hz);
+/* Sets the counts to zero. Called while the tables are quiesced. */
+MW_HOOK MW_COLD void mw_control_cpu_reset(void);
+/* Called in the child of a fork. */
+MW_HOOK MW_COLD void mw_control_cpu_forked(void);
 
 /* Removes the state file's name if the process may do more than its user, so that only root can
  * open the file. */

@@ -50,10 +50,17 @@ void mw_requests_obey(mw_state_control_t *words, uint32_t sequence) {
 	uint64_t mean = atomic_load_explicit(&words->want_mean_bytes, memory_order_relaxed);
 	uint32_t active = atomic_load_explicit(&words->want_active, memory_order_relaxed);
 	uint32_t resets = atomic_load_explicit(&words->want_resets, memory_order_relaxed);
+	uint32_t cpu_hz = atomic_load_explicit(&words->want_cpu_hz, memory_order_relaxed);
 	if (mean < 1 || mean > MW_STATE_MEAN_BYTES_MAX)
 		mw_requests_reject(sequence, mean);
 	else
 		mw_control_apply_mean(mean);
+	if (cpu_hz > MW_CPU_HZ_MAX)
+		mw_requests_reject(sequence, cpu_hz);
+	else if (cpu_hz != mw_store_live()->cpu_hz)
+		mw_control_cpu_apply(cpu_hz);
+	/* A rate that was refused is not tried again with the next request. */
+	atomic_store_explicit(&words->want_cpu_hz, mw_store_live()->cpu_hz, memory_order_relaxed);
 	if (active > 1)
 		mw_requests_reject(sequence, active);
 	else
@@ -77,6 +84,7 @@ void mw_requests_offer(bool active, uint64_t mean_bytes) {
 	words->want_active = active;
 	words->want_mean_bytes = mean_bytes;
 	words->want_resets = live->resets_done;
+	words->want_cpu_hz = live->cpu_hz;
 	words->want_dumps = dumps_ordered = live->dumps_done;
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
 		words->want_settings[i] = mw_triggers_value((mw_setting_t)i);

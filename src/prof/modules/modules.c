@@ -252,25 +252,39 @@ static bool is_still_there(uint32_t index, const object_t *object) {
 	return false;
 }
 
-static uint32_t module_of(const object_t *object, uintptr_t pc) {
+/* Adds the object, or finds it again after it was unloaded. Called with the lock. */
+static uint32_t add_or_renew(const object_t *object, uint64_t identity, uintptr_t pc) {
+	uint32_t index = recognise(identity);
+	if (index == NO_MODULE || ((link_map_of(index) != object->link_map ||
+				    !is_loaded(mw_store_private(MW_SECTION_MODULES, index))) &&
+				   !is_still_there(index, object)))
+		index = add(object, identity, pc);
+	return index;
+}
+
+/* `waits`: false in a signal handler, which may have interrupted the lock's holder. */
+static uint32_t module_of(const object_t *object, uintptr_t pc, bool waits) {
 	uint64_t identity = identity_of(object);
 	uint32_t index = recognise(identity);
 	if (MW_LIKELY(index != NO_MODULE && link_map_of(index) == object->link_map &&
 		      is_loaded(mw_store_private(MW_SECTION_MODULES, index))))
 		return index;
+	if (!waits) {
+		if (!mw_lock_try(&modules.lock))
+			return NO_MODULE;
+		index = add_or_renew(object, identity, pc);
+		mw_lock_let_go(&modules.lock);
+		return index;
+	}
 	mw_lock_acquire(&modules.lock, MW_RANK_MODULES);
-	index = recognise(identity);
-	if (index == NO_MODULE || ((link_map_of(index) != object->link_map ||
-				    !is_loaded(mw_store_private(MW_SECTION_MODULES, index))) &&
-				   !is_still_there(index, object)))
-		index = add(object, identity, pc);
+	index = add_or_renew(object, identity, pc);
 	mw_lock_release(&modules.lock, MW_RANK_MODULES);
 	return index;
 }
 
 /* Without _dl_find_object: searches the known ranges, then /proc/self/maps. A different object at a
  * known address is noticed only if its range differs. */
-static uint32_t module_by_range(uintptr_t pc, object_t *object) {
+static uint32_t module_by_range(uintptr_t pc, object_t *object, bool waits) {
 	uint32_t count = modules_used();
 	for (uint32_t i = 0; i < count; i++) {
 		const mw_state_module_t *module = mw_store_private(MW_SECTION_MODULES, i);
@@ -281,7 +295,7 @@ static uint32_t module_by_range(uintptr_t pc, object_t *object) {
 		}
 	}
 	maps_search_t search = {.pc = pc, .object = object};
-	return find_in_maps(&search) ? module_of(object, pc) : NO_MODULE;
+	return find_in_maps(&search) ? module_of(object, pc, waits) : NO_MODULE;
 }
 
 /* ---- encoding ---- */
@@ -294,25 +308,25 @@ typedef struct span {
 	bool permanent;
 } span_t;
 
-static uint32_t find_module(uintptr_t pc, object_t *object) {
+static uint32_t find_module(uintptr_t pc, object_t *object, bool waits) {
 	if (!has_find_object())
-		return module_by_range(pc, object);
-	return find_object(pc, object) ? module_of(object, pc) : NO_MODULE;
+		return module_by_range(pc, object, waits);
+	return find_object(pc, object) ? module_of(object, pc, waits) : NO_MODULE;
 }
 
-static void find_span(uintptr_t pc, span_t *span) {
+static void find_span(uintptr_t pc, span_t *span, bool waits) {
 	/* The calling stack uses the object, so the object cannot be unloaded during this call. */
 	object_t object = {.start = pc, .limit = pc + 1};
 	uint32_t module = NO_MODULE, segment;
 	segment = mw_os_object_permanent(pc, &object.start, &object.limit);
 	if (segment == MW_OS_NOT_PERMANENT) {
-		module = find_module(pc, &object);
+		module = find_module(pc, &object, waits);
 	} else {
 		/* Pairs with the release below: the module's entry is complete. */
 		uint32_t known =
 			atomic_load_explicit(&modules.permanent[segment], memory_order_acquire);
 		object_t found = {.start = pc, .limit = pc + 1};
-		module = MW_LIKELY(known != 0) ? known - 1 : find_module(pc, &found);
+		module = MW_LIKELY(known != 0) ? known - 1 : find_module(pc, &found, waits);
 		if (known == 0 && module != NO_MODULE)
 			atomic_store_explicit(&modules.permanent[segment], module + 1,
 					      memory_order_release);
@@ -330,6 +344,7 @@ static void find_span(uintptr_t pc, span_t *span) {
 typedef struct spans {
 	span_t recent[RECENT];
 	unsigned count;
+	bool waits; /* as module_of() */
 } spans_t;
 
 static const span_t *span_of(spans_t *spans, uintptr_t pc) {
@@ -338,17 +353,18 @@ static const span_t *span_of(spans_t *spans, uintptr_t pc) {
 		if (pc - spans->recent[i].start < spans->recent[i].bytes)
 			return &spans->recent[i];
 	span_t *span = &spans->recent[spans->count++ % RECENT];
-	find_span(pc, span);
+	find_span(pc, span, spans->waits);
 	return span;
 }
 
 /* ---- interface ---- */
 
-bool mw_modules_encode(uint64_t *frames, unsigned depth) {
+static MW_NOINLINE bool encode(uint64_t *frames, unsigned depth, bool waits) {
 	static const span_t none;
 	const span_t *span = &none;
 	spans_t spans;
 	spans.count = 0;
+	spans.waits = waits;
 	bool permanent = true;
 	for (unsigned i = 0; i < depth; i++) {
 		uint64_t exact = frames[i] & MW_FRAME_EXACT, pc = frames[i] & ~MW_FRAME_EXACT;
@@ -362,6 +378,14 @@ bool mw_modules_encode(uint64_t *frames, unsigned depth) {
 		frames[i] = exact | span->module | ((pc - span->bias) & MW_FRAME_ADDRESS_MASK);
 	}
 	return permanent;
+}
+
+bool mw_modules_encode(uint64_t *frames, unsigned depth) {
+	return encode(frames, depth, true);
+}
+
+bool mw_modules_encode_at_once(uint64_t *frames, unsigned depth) {
+	return encode(frames, depth, false);
 }
 
 void mw_modules_check(void) {

@@ -14,6 +14,9 @@
  * true if none of the code can be unloaded: the same PCs then always give the same frames. Called
  * with the tables' lock (prof/store/table_lock.h). */
 bool mw_modules_encode(uint64_t *frames, unsigned depth);
+/* As mw_modules_encode(), for signal handlers: does not wait for the lock. A frame of an object
+ * that is found for the first time while the lock is held has no module, its PC stands there. */
+bool mw_modules_encode_at_once(uint64_t *frames, unsigned depth);
 /* Number that changes when an object is found for the first time, found again, or found unloaded.
  * While it is unchanged, a PC gives the same frame. */
 uint32_t mw_modules_generation(void);

@@ -44,26 +44,27 @@ static uint32_t take_entry(void) {
 	return (uint32_t)before + 1;
 }
 
-static void write_name(mw_sampler_t *sampler, uint64_t now_ns) {
+uint32_t mw_threads_put(uint32_t number, uint32_t thread_id, uint64_t now_ns) {
 	uint64_t capacity = mw_store_header()->sections[MW_SECTION_THREADS].capacity;
-	mw_state_thread_t thread = {.thread_id = sampler->thread_id, .first_ns = now_ns};
-	uint64_t index = (sampler->thread_number - 1) % capacity;
+	mw_state_thread_t thread = {.thread_id = thread_id, .first_ns = now_ns};
+	uint64_t index = (number - 1) % capacity;
 	const mw_state_thread_t *old = NULL;
-	if (sampler->thread_number != 0)
+	if (number != 0)
 		old = mw_store_private(MW_SECTION_THREADS, index);
-	if (!old || old->thread_id != sampler->thread_id) {
-		sampler->thread_number = take_entry();
-		index = (sampler->thread_number - 1) % capacity;
+	if (!old || old->thread_id != thread_id) {
+		number = take_entry();
+		index = (number - 1) % capacity;
 		if (!mw_store_reach(MW_SECTION_THREADS, index))
-			return;
+			return number;
 	} else {
 		thread.first_ns = old->first_ns;
 	}
 	mw_threads_name(thread.name);
 	mw_both_copy(mw_store_both(MW_SECTION_THREADS, index), &thread, sizeof thread);
+	return number;
 }
 
 void mw_threads_name_again(mw_sampler_t *sampler, uint64_t now_ns) {
 	sampler->named_ns = now_ns;
-	write_name(sampler, now_ns);
+	sampler->thread_number = mw_threads_put(sampler->thread_number, sampler->thread_id, now_ns);
 }

@@ -10,6 +10,10 @@
 #include "base/compiler.h"
 #include "prof/sample/sampler.h"
 
+/* Writes the calling thread's id and name into the entry with this number, or into the next one if
+ * `number` is 0 or the entry has become another thread's. Returns the entry's number.
+ * Async-signal-safe. */
+uint32_t mw_threads_put(uint32_t number, uint32_t thread_id, uint64_t now_ns);
 /* Writes the calling thread's name into the profile table. The sampler is the thread's, and its
  * thread_id is set. */
 MW_NOINLINE void mw_threads_name_again(mw_sampler_t *sampler, uint64_t now_ns);

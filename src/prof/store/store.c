@@ -29,6 +29,8 @@
 #define CLASSES 64u
 #define RANGES 1024u
 #define TICKS 4096u
+/* A stack has an entry for each thread that ran it. */
+#define CPU_LOG2 17
 #define EVENTS 512u
 /* Each step halves the tables. Modules, which are few, stop at 2^8. */
 #define SHIFT_MAX 10u
@@ -39,6 +41,7 @@
 
 _Atomic(char *) mw_store_segments[MW_SECTION_COUNT][MW_STORE_SEGMENTS];
 char *mw_store_firsts;
+bool mw_store_has_handlers;
 
 static struct {
 	_Atomic(char *) base; /* address of the header and the first entries */
@@ -49,10 +52,10 @@ static struct {
 
 /* The sections in the file's order: smallest first. */
 static const mw_state_section_id_t file_order[MW_SECTION_COUNT] = {
-	MW_SECTION_CONTROL, MW_SECTION_LIVE,    MW_SECTION_EVENTS, MW_SECTION_TIMELINE,
-	MW_SECTION_THREADS, MW_SECTION_CLASSES, MW_SECTION_RANGES, MW_SECTION_MODULES,
-	MW_SECTION_STACKS,  MW_SECTION_NODES,   MW_SECTION_FRAMES, MW_SECTION_LIFETIMES,
-	MW_SECTION_SIZES,   MW_SECTION_RECORDS,
+	MW_SECTION_CONTROL, MW_SECTION_LIVE,    MW_SECTION_EVENTS,  MW_SECTION_TIMELINE,
+	MW_SECTION_THREADS, MW_SECTION_CLASSES, MW_SECTION_RANGES,  MW_SECTION_MODULES,
+	MW_SECTION_STACKS,  MW_SECTION_NODES,   MW_SECTION_FRAMES,  MW_SECTION_LIFETIMES,
+	MW_SECTION_SIZES,   MW_SECTION_CPU,     MW_SECTION_RECORDS,
 };
 
 /* Offset in the live section of the number of entries of each section; 0: not counted there. */
@@ -64,6 +67,7 @@ static const uint16_t used_offset[MW_SECTION_COUNT] = {
 	[MW_SECTION_RECORDS] = MW_LIVE(records_used),
 	[MW_SECTION_LIFETIMES] = MW_LIVE(lifetimes_used),
 	[MW_SECTION_SIZES] = MW_LIVE(sizes_used),
+	[MW_SECTION_CPU] = MW_LIVE(cpu_used),
 };
 
 /* Returns the bytes of the pages that a section has for itself, with room for the first entries,
@@ -87,6 +91,7 @@ static void lay_out(unsigned shift) {
 		[MW_SECTION_RECORDS] = (uint64_t)1 << (RECORDS_LOG2 - shift),
 		[MW_SECTION_LIFETIMES] = (uint64_t)1 << (STACKS_LOG2 - shift),
 		[MW_SECTION_SIZES] = (uint64_t)1 << (SIZES_LOG2 - shift),
+		[MW_SECTION_CPU] = (uint64_t)1 << (CPU_LOG2 - shift),
 		[MW_SECTION_THREADS] = THREADS,
 		[MW_SECTION_CLASSES] = CLASSES,
 		[MW_SECTION_RANGES] = RANGES,
@@ -292,8 +297,9 @@ uint64_t mw_store_take(mw_state_section_id_t section, uint64_t count) {
 	_Atomic uint64_t *used = used_counter(section);
 	uint64_t first = atomic_load_explicit(used, memory_order_relaxed);
 	/* In a process with one thread the counter is raised without a locked instruction, which
-	 * would wait for all earlier stores. */
-	bool alone = mw_os_is_single_threaded();
+	 * would wait for all earlier stores. A signal handler in between would take the same
+	 * entries. */
+	bool alone = mw_os_is_single_threaded() && !mw_store_has_handlers;
 	do
 		if (!mw_store_reach(section, first + count - 1))
 			return MW_STORE_NO_ENTRY;

@@ -45,6 +45,8 @@ mw_state_header_t *mw_store_header(void);
 extern _Atomic(char *) mw_store_segments[MW_SECTION_COUNT][MW_STORE_SEGMENTS];
 /* Address of the header and the first entries of each section, laid out as in the file. */
 extern char *mw_store_firsts;
+/* true: signal handlers take entries, too (src/cpu). Never reset. */
+extern bool mw_store_has_handlers;
 
 /* Returns the bytes of a segment, of which the section may use a part. */
 uint64_t mw_store_segment_bytes(mw_state_section_id_t section, unsigned segment);
@@ -83,7 +85,7 @@ uint64_t mw_store_mapped_bytes(void);
 /* Makes the entry `index` usable. The published copy grows as well if the file system has room.
  * Returns false if the index exceeds the capacity or the kernel refused. */
 bool mw_store_reach(mw_state_section_id_t section, uint64_t index);
-/* Takes `count` neighbouring entries of modules, stacks, frames, records or lifetimes. Returns the
+/* Takes `count` neighbouring entries of a section that has a count in the live section. Returns the
  * index of the first, or MW_STORE_NO_ENTRY when the section is full. */
 uint64_t mw_store_take(mw_state_section_id_t section, uint64_t count);
 /* Returns an entry in both copies; the entry must be taken. `base`: result of mw_published_base(),

@@ -84,6 +84,17 @@ static inline void mw_tables_enter(mw_table_lock_t *lock) {
 		mw_tables_wait_open(lock);
 }
 
+/* For signal handlers, which must not wait. Returns false, and nothing is to be left, while a
+ * thread quiesces the tables. */
+static inline bool mw_tables_try_enter(mw_table_lock_t *lock) {
+	/* As in mw_tables_enter(). */
+	atomic_fetch_add_explicit(&lock->inside, 1, memory_order_seq_cst);
+	if (atomic_load_explicit(&lock->closed, memory_order_seq_cst) == 0)
+		return true;
+	atomic_fetch_sub_explicit(&lock->inside, 1, memory_order_seq_cst);
+	return false;
+}
+
 static inline void mw_tables_leave(mw_table_lock_t *lock) {
 	/* Pairs with the loads in mw_tables_quiesce(): the quiescing thread sees all that was
 	 * written inside. */

@@ -8,40 +8,6 @@
 #include "prof/unwind/walk_cache.h"
 #include "state/layout.h"
 
-/* Returns whether the frame cannot use rules that start from sp. */
-MW_ALWAYS_INLINE bool is_slow(const mw_walk_frame_t *frame) {
-	return MW_OS_HAS_LINK_REGISTER && frame->is_sp_unknown;
-}
-
-/* Steps out of any frame. The argument is copied, so that the original stays in registers. */
-MW_ALWAYS_INLINE mw_walk_outcome_t step(mw_walk_t *walk, mw_walk_frame_t *frame) {
-	uint64_t entry = mw_cache_find(mw_walk_lookup_pc(frame));
-	if (MW_LIKELY(!is_slow(frame) && mw_walk_step_fast(walk, &frame->regs, entry))) {
-		frame->is_exact = false;
-		return MW_LIKELY(frame->regs.pc != 0) ? MW_WALK_ON : MW_WALK_END;
-	}
-	mw_walk_frame_t copy = *frame;
-	mw_walk_outcome_t outcome = mw_walk_step_slowly(walk, &copy, entry);
-	*frame = copy;
-	return outcome;
-}
-
-/* Walks frames of return addresses with fast rules, writes their PCs and returns their number.
- * Stops before any other frame, after `max` frames, or with pc == 0 behind the outermost frame. */
-MW_ALWAYS_INLINE unsigned run_fast(const mw_walk_t *walk, mw_walk_frame_t *frame, uint64_t *pcs,
-				   unsigned max) {
-	unsigned count = 0;
-	mw_os_regs_t regs = frame->regs;
-	while (count < max && regs.pc != 0) {
-		uintptr_t pc = regs.pc;
-		if (!mw_walk_step_fast(walk, &regs, mw_cache_find(pc - 1)))
-			break;
-		pcs[count++] = pc;
-	}
-	frame->regs = regs;
-	return count;
-}
-
 #ifdef MW_TESTING
 uintptr_t mw_walk_test_own_start, mw_walk_test_own_limit;
 
@@ -65,9 +31,9 @@ static MW_NOINLINE mw_unwind_result_t walk_from(mw_walk_t *walk, mw_walk_frame_t
 	/* Stacks other than the thread's own may disappear, so cached words of them are not
 	 * used. */
 	mw_walk_cache_t *walk_cache = MW_LIKELY(walk->stack.is_own) ? mw_walk_cache_take() : NULL;
-	mw_walk_outcome_t outcome = frame.is_exact ? step(walk, &frame) : MW_WALK_ON;
+	mw_walk_outcome_t outcome = frame.is_exact ? mw_walk_step(walk, &frame) : MW_WALK_ON;
 	if (walk_cache) {
-		if (outcome == MW_WALK_ON && !is_slow(&frame)) {
+		if (outcome == MW_WALK_ON && !mw_walk_is_slow(&frame)) {
 			mw_os_regs_t regs = frame.regs;
 			outcome = mw_walk_cache_follow(walk_cache, walk, &regs, pcs, max_depth,
 						       &result);
@@ -78,19 +44,8 @@ static MW_NOINLINE mw_unwind_result_t walk_from(mw_walk_t *walk, mw_walk_frame_t
 	for (unsigned i = 0; i < MW_WALK_OWN_FRAMES_MAX && outcome == MW_WALK_ON &&
 			     result.depth == 0 && mw_walk_is_own(frame.regs.pc);
 	     i++)
-		outcome = step(walk, &frame);
-	while (outcome == MW_WALK_ON && result.depth < max_depth) {
-		if (MW_LIKELY(!frame.is_exact && !is_slow(&frame))) {
-			result.depth += run_fast(walk, &frame, pcs + result.depth,
-						 max_depth - result.depth);
-			if (frame.regs.pc == 0)
-				outcome = MW_WALK_END;
-			if (outcome == MW_WALK_END || result.depth == max_depth)
-				break;
-		}
-		pcs[result.depth++] = frame.regs.pc | (frame.is_exact ? MW_FRAME_EXACT : 0);
-		outcome = step(walk, &frame);
-	}
+		outcome = mw_walk_step(walk, &frame);
+	outcome = mw_walk_go_on(walk, &frame, outcome, pcs, max_depth, &result.depth);
 	result.truncated = outcome != MW_WALK_END;
 	result.stamps = walk->resolver.stamps;
 	result.is_stamped = !walk->resolver.is_incomplete;

@@ -5,9 +5,9 @@
  * doc/internals/unwinding.md.
  *
  * Reading order: unwind (the walk), rule/ (a rule leads from a frame to its caller), resolve (finds
- * the rule for an address), cfi/ (rules from .eh_frame), step (rare frames), walk_cache (the last
- * walk of a thread), stack_cache (its last stacks). The folder may use src/base, src/os, src/state,
- * rule/ and cfi/. */
+ * the rule for an address), cfi/ (rules from .eh_frame), step (rare frames), interrupted (the walk
+ * from a signal's registers), walk_cache (the last walk of a thread), stack_cache (its last
+ * stacks). The folder may use src/base, src/os, src/state, rule/ and cfi/. */
 #ifndef MW_PROF_UNWIND_UNWIND_H
 #define MW_PROF_UNWIND_UNWIND_H
 
@@ -57,6 +57,13 @@ uint64_t mw_unwind_recognise(void);
 /* Like mw_unwind_capture(). If `in_handler`, the caller is a signal handler, and the stack starts
  * at the interrupted frame. Returns the depth. */
 unsigned mw_unwind_capture_for(uint64_t *pcs, unsigned max_depth, bool in_handler);
+
+/* Writes the stack of the code that a signal interrupted, with the library's own frames. `context`:
+ * third argument of the handler, a ucontext_t. The leaf's PC is exact. Any instruction may have
+ * been interrupted. The caller's array is not on the interrupted stack if that may be small.
+ * Async-signal-safe. */
+mw_unwind_result_t mw_unwind_capture_interrupted(const void *context, uint64_t *pcs,
+						 unsigned max_depth);
 
 /* Returns whether this thread runs a signal handler that interrupted the library, so that the
  * library's operation is incomplete and its locks are held. Returns false if the walk cannot pass

@@ -14,6 +14,7 @@
 #include "prof/unwind/resolve.h"
 #include "prof/unwind/rule/rule.h"
 #include "prof/unwind/rule/rule_cache.h"
+#include "state/layout.h"
 
 /* Most frames of the library; from malloc to here there are about ten. A walk with more is not in
  * the library. */
@@ -99,6 +100,58 @@ MW_ALWAYS_INLINE bool mw_walk_step_fast(const mw_walk_t *walk, mw_os_regs_t *reg
 	regs->pc = mw_os_code_address(words[-1]);
 	regs->sp = cfa;
 	return true;
+}
+
+/* Returns whether the frame cannot use rules that start from sp. */
+MW_ALWAYS_INLINE bool mw_walk_is_slow(const mw_walk_frame_t *frame) {
+	return MW_OS_HAS_LINK_REGISTER && frame->is_sp_unknown;
+}
+
+/* Steps out of any frame. The argument is copied, so that the original stays in registers. */
+MW_ALWAYS_INLINE mw_walk_outcome_t mw_walk_step(mw_walk_t *walk, mw_walk_frame_t *frame) {
+	uint64_t entry = mw_cache_find(mw_walk_lookup_pc(frame));
+	if (MW_LIKELY(!mw_walk_is_slow(frame) && mw_walk_step_fast(walk, &frame->regs, entry))) {
+		frame->is_exact = false;
+		return MW_LIKELY(frame->regs.pc != 0) ? MW_WALK_ON : MW_WALK_END;
+	}
+	mw_walk_frame_t copy = *frame;
+	mw_walk_outcome_t outcome = mw_walk_step_slowly(walk, &copy, entry);
+	*frame = copy;
+	return outcome;
+}
+
+/* Walks frames of return addresses with fast rules, writes their PCs and returns their number.
+ * Stops before any other frame, after `max` frames, or with pc == 0 behind the outermost frame. */
+MW_ALWAYS_INLINE unsigned mw_walk_run_fast(const mw_walk_t *walk, mw_walk_frame_t *frame,
+					   uint64_t *pcs, unsigned max) {
+	unsigned count = 0;
+	mw_os_regs_t regs = frame->regs;
+	while (count < max && regs.pc != 0) {
+		uintptr_t pc = regs.pc;
+		if (!mw_walk_step_fast(walk, &regs, mw_cache_find(pc - 1)))
+			break;
+		pcs[count++] = pc;
+	}
+	frame->regs = regs;
+	return count;
+}
+
+/* Writes the PCs of the frames from *frame outwards, behind the *depth ones that are there. */
+MW_ALWAYS_INLINE mw_walk_outcome_t mw_walk_go_on(mw_walk_t *walk, mw_walk_frame_t *frame,
+						 mw_walk_outcome_t outcome, uint64_t *pcs,
+						 unsigned max_depth, unsigned *depth) {
+	while (outcome == MW_WALK_ON && *depth < max_depth) {
+		if (MW_LIKELY(!frame->is_exact && !mw_walk_is_slow(frame))) {
+			*depth += mw_walk_run_fast(walk, frame, pcs + *depth, max_depth - *depth);
+			if (frame->regs.pc == 0)
+				outcome = MW_WALK_END;
+			if (outcome == MW_WALK_END || *depth == max_depth)
+				break;
+		}
+		pcs[(*depth)++] = frame->regs.pc | (frame->is_exact ? MW_FRAME_EXACT : 0);
+		outcome = mw_walk_step(walk, frame);
+	}
+	return outcome;
 }
 
 #endif

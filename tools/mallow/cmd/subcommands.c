@@ -5,6 +5,7 @@
 #include "cli/help/help.h"
 #include "cli/options.h"
 #include "cli/pager.h"
+#include "cmd/command_groups.h"
 #include "cmd/compat/compat.h"
 #include "cmd/compat/shell.h"
 #include "cmd/doctor/doctor.h"
@@ -63,7 +64,7 @@ static const mw_subcommand_t subcommands[] = {
 	{
 		.name = "run",
 		.operands = "[--] PROGRAM [ARGUMENT]...",
-		.summary = "run a program with mallow and profile its heap",
+		.summary = "run a program with mallow and profile its heap or its CPU time",
 		.details = "Runs PROGRAM with libmallow.so preloaded and sampling on from the "
 			   "first allocation. When PROGRAM ends, by itself or by a signal, mallow "
 			   "prints a summary on standard error and writes a profile: "
@@ -72,7 +73,9 @@ static const mw_subcommand_t subcommands[] = {
 			   "own if it allocated at least a twentieth of what the largest process "
 			   "allocated; at most 16 child processes do, the largest first. With a "
 			   "directory as --output every process that has samples gets one. mallow "
-			   "names the processes that still run, and leaves them alone.\n\nThe "
+			   "names the processes that still run, and leaves them alone. With --cpu "
+			   "all this holds for CPU "
+			   "time.\n\nThe "
 			   "library is in ../lib, relative to the directory of the command. mallow "
 			   "keeps an LD_PRELOAD and a MALLOW_CONF that are set already; options "
 			   "that it adds to MALLOW_CONF take precedence. It passes SIGINT, "
@@ -100,6 +103,10 @@ static const mw_subcommand_t subcommands[] = {
 				 "for a program linked with ALLOCATOR: set LD_LIBRARY_PATH so that "
 				 "the program loads mallow's library of the same name; preload "
 				 "nothing"},
+				{"cpu", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "profile CPU time instead of memory"},
+				{"cpu-rate", 0, MW_OPTION_COUNT, "HZ", NULL,
+				 "the same, with so many samples per second of CPU time (100)"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "where to write the profile; .heap means jemalloc's format, .pb "
 				 "means not compressed; a directory gets the profiles of all "
@@ -159,12 +166,15 @@ static const mw_subcommand_t subcommands[] = {
 		.name = "start",
 		.operands = "TARGET...",
 		.summary = "switch sampling on in a live process",
-		.details = "Prints whether sampling was on; a process that already samples is left "
-			   "alone. " STRICT_REQUEST_DETAILS
-			   "\n\nWith --for TIME mallow waits that long. It then writes a profile "
-			   "of what was allocated during this time (alloc_space), and of how much "
-			   "of that is still live (inuse_space), and sets sampling back to its "
-			   "former state. ^C ends such a session early.",
+		.details =
+			"Prints whether sampling was on; a process that already samples is left "
+			"alone. " STRICT_REQUEST_DETAILS
+			"\n\nWith --for TIME mallow waits that long. It then writes a profile "
+			"of what was allocated during this time (alloc_space), and of how much "
+			"of that is still live (inuse_space), and sets sampling back to its "
+			"former state. ^C ends such a session early.\n\nWith --cpu mallow samples "
+			"the CPU time of threads. Counts stay, and add up over several starts. "
+			"'mallow cpu' samples for a given time.",
 		.examples = "mallow start 4711\n"
 			    "mallow start --strict --name '^worker'\n"
 			    "mallow start --for 60s -o out.pb.gz 4711",
@@ -179,6 +189,10 @@ static const mw_subcommand_t subcommands[] = {
 				 "60s"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "where to write the session's profile"},
+				{"cpu", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "sample CPU time instead of memory; --cpu of the views shows it"},
+				{"rate", 0, MW_OPTION_COUNT, "HZ", NULL,
+				 "with --cpu: samples per second of each thread's CPU time (100)"},
 				SELECT_OPTIONS,
 				END_OF_OPTIONS,
 			},
@@ -192,7 +206,41 @@ static const mw_subcommand_t subcommands[] = {
 		.examples = "mallow stop 4711",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_stop,
-		.options = {WAIT_OPTION, STRICT_OPTION, SELECT_OPTIONS, END_OF_OPTIONS},
+		.options = {WAIT_OPTION,
+			    STRICT_OPTION,
+			    {"cpu", 0, MW_OPTION_FLAG, NULL, NULL,
+			     "stop sampling CPU time; memory is left as it is"},
+			    SELECT_OPTIONS,
+			    END_OF_OPTIONS},
+	},
+	{
+		.name = "cpu",
+		.operands = "PID",
+		.summary = "show what a live process spends CPU time on",
+		.details =
+			"Samples the CPU time of all threads for 30 seconds, --for says how long, "
+			"and shows that time by function; ^C ends it early and shows what there "
+			"is. Flat is the time in a function itself, cum that in it and its "
+			"callees. With --output it writes a file: a flame graph, a call graph, a "
+			"profile. A process whose CPU time is sampled already goes on with that, "
+			"others stop.\n\n" REQUEST_DETAILS,
+		.examples = "mallow cpu 4711\n"
+			    "mallow cpu --for 10s --rate 1000 -o cpu.html 4711   # flame graph",
+		.operands_min = 1,
+		.operands_max = 1,
+		.run = mw_cmd_cpu,
+		.options =
+			{
+				WAIT_OPTION,
+				{"for", 0, MW_OPTION_SECONDS, "TIME", NULL,
+				 "how long, such as 10s (30s)"},
+				{"rate", 0, MW_OPTION_COUNT, "HZ", NULL,
+				 "samples per second of each thread's CPU time (100)"},
+				END_OF_OPTIONS,
+			},
+		.more = table_options,
+		.shared = mw_view_options,
+		.common = mw_view_common_options,
 	},
 	{
 		.name = "set",
@@ -541,27 +589,13 @@ static const mw_subcommand_t subcommands[] = {
 	},
 };
 
-static const mw_command_group_t groups[] = {
-	{"Profile a program, and see where its memory is",
-	 {"run", "ls", "report", "top", "status", "doctor"}},
-	{"Look closer",
-	 {"tree", "peek", "traces", "list", "disasm", "sizes", "threads", "lifetimes", "tags",
-	  "shell"}},
-	{"Draw", {"flame", "graph", "timeline", "weblist"}},
-	{"Compare", {"diff", "mark", "check"}},
-	{"Change a live process", {"start", "stop", "set", "reset"}},
-	{"Write files for other tools",
-	 {"dump", "proto", "topproto", "collapsed", "speedscope", "callgrind", "raw", "comments"}},
-	{"Other", {"clean", "help"}},
-};
-
 #undef MW_SETTING
 
 const mw_command_table_t mw_command_table = {
 	.subcommands = subcommands,
 	.subcommand_count = sizeof(subcommands) / sizeof(subcommands[0]),
-	.groups = groups,
-	.group_count = sizeof(groups) / sizeof(groups[0]),
+	.groups = mw_command_groups,
+	.group_count = MW_COMMAND_GROUPS,
 	.programs = mw_compat_programs,
 	.program_count = MW_COMPAT_PROGRAMS,
 };

@@ -154,10 +154,12 @@ static void find_out(const control_page_t *page, mw_reply_t *out, uint32_t *out_
 	if (out->was_pending) {
 		out->was_active = page->control->want_active != 0;
 		out->was_mean_bytes = page->control->want_mean_bytes;
+		out->was_cpu_hz = page->control->want_cpu_hz;
 		*out_resets = page->control->want_resets;
 	} else {
 		out->was_active = live->active != 0;
 		out->was_mean_bytes = live->mean_bytes;
+		out->was_cpu_hz = live->cpu_hz;
 		*out_resets = live->resets_done;
 	}
 	out->was_changed_ns =
@@ -166,6 +168,11 @@ static void find_out(const control_page_t *page, mw_reply_t *out, uint32_t *out_
 		out->was_mean_bytes = DEFAULT_MEAN_BYTES;
 	out->is_active = out->was_active;
 	out->mean_bytes = out->was_mean_bytes;
+	if (out->was_cpu_hz > MW_CPU_HZ_MAX)
+		out->was_cpu_hz = 0;
+	out->cpu_hz = out->was_cpu_hz;
+	out->was_cpu_changed_ns =
+		(live->cpu_hz != 0) == (out->was_cpu_hz != 0) ? live->cpu_changed_ns : 0;
 	const _Atomic uint64_t *settings =
 		out->was_pending ? page->control->want_settings : live->settings;
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
@@ -239,12 +246,16 @@ static uint32_t write_request(control_page_t *page, const mw_request_t *request,
 	case MW_REQUEST_RESET:
 		resets++;
 		break;
+	case MW_REQUEST_CPU:
+		out->cpu_hz = request->cpu_hz;
+		break;
 	case MW_REQUEST_SETTINGS:
 	case MW_REQUEST_DUMP:
 	case MW_REQUEST_WALK:
 		break;
 	}
-	bool changes = out->is_active != out->was_active || out->mean_bytes != out->was_mean_bytes;
+	bool changes = out->is_active != out->was_active ||
+		       out->mean_bytes != out->was_mean_bytes || out->cpu_hz != out->was_cpu_hz;
 	if (request->kind != MW_REQUEST_RESET && request->kind != MW_REQUEST_DUMP &&
 	    request->kind != MW_REQUEST_WALK && !changes && !wants_settings(request, out))
 		return 0;
@@ -257,6 +268,7 @@ static uint32_t write_request(control_page_t *page, const mw_request_t *request,
 	/* Relaxed: the release below publishes these words. */
 	atomic_store_explicit(&control->want_active, out->is_active, memory_order_relaxed);
 	atomic_store_explicit(&control->want_mean_bytes, out->mean_bytes, memory_order_relaxed);
+	atomic_store_explicit(&control->want_cpu_hz, out->cpu_hz, memory_order_relaxed);
 	atomic_store_explicit(&control->want_resets, resets, memory_order_relaxed);
 	atomic_store_explicit(&control->writer_pid, (uint32_t)getpid(), memory_order_relaxed);
 	return raise_sequence(control);
@@ -303,6 +315,19 @@ static bool takes_signal(const mw_request_t *request) {
 	       request->settings[MW_SETTING_dump_signal] != 0;
 }
 
+/* Says why the process does not take CPU samples at the requested rate. */
+static int cpu_refused(const control_page_t *page, mw_error_t *error) {
+	uint32_t why = page->live->cpu_error;
+	return mw_error_set(
+		error, "%s: the process could not begin to sample CPU time: %s; nothing changed",
+		page->shown,
+		why == MW_CPU_NO_MEMORY ? "no memory for the samples"
+		: why == MW_CPU_NO_SIGNAL
+			? "it handles or ignores every real-time signal"
+			: "the kernel refuses timers (ulimit -i), or the process forbids system "
+			  "calls");
+}
+
 /* Not inlined: its variables must not be in the frame that siglongjmp returns to. */
 static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *request,
 				double wait_seconds, mw_reply_t *out, mw_error_t *error) {
@@ -326,6 +351,8 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 					      : "a value is out of range, or the process has more "
 						"privileges than the user who asked");
 	out->outcome = MW_OUTCOME_DONE;
+	if (request->kind == MW_REQUEST_CPU && page->live->cpu_hz != request->cpu_hz)
+		return cpu_refused(page, error);
 	if (request->kind == MW_REQUEST_DUMP)
 		take_last_dump(page, failed_before, out);
 	return 0;

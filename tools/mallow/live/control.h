@@ -23,11 +23,13 @@ typedef enum mw_request_kind {
 	MW_REQUEST_DUMP, /* the process writes a dump */
 	/* The process updates its counters and walks its heap; no setting changes. */
 	MW_REQUEST_WALK,
+	MW_REQUEST_CPU, /* the rate of CPU samples; 0 stops them */
 } mw_request_kind_t;
 
 typedef struct mw_request {
 	mw_request_kind_t kind;
 	uint64_t mean_bytes; /* for MW_REQUEST_RATE: the new T */
+	uint32_t cpu_hz;     /* for MW_REQUEST_CPU */
 	/* For MW_REQUEST_SETTINGS: the settings whose bit is set in the mask are changed, and
 	 * the pattern of dump names unless it is NULL. */
 	uint64_t settings_mask;
@@ -50,6 +52,9 @@ typedef struct mw_reply {
 	uint64_t was_changed_ns; /* CLOCK_REALTIME when was_active began; 0 = never */
 	bool is_active;          /* state after the request, even if it is pending */
 	uint64_t mean_bytes;
+	uint32_t was_cpu_hz, cpu_hz;
+	uint64_t was_cpu_changed_ns; /* CLOCK_REALTIME since when was_cpu_hz is 0 or not; 0 = never
+				      */
 	uint64_t was_settings[MW_SETTING_COUNT];
 	char was_dump_name[MW_STATE_DUMP_NAME_BYTES];
 	/* For a finished MW_REQUEST_DUMP: path of the dump; "" = none. */

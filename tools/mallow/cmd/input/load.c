@@ -234,9 +234,42 @@ static int read_window(const mw_target_t *target, mw_profile_t **out, mw_error_t
 	return 0;
 }
 
+static bool wants_cpu;
+
+void mw_load_choose_cpu(void) {
+	wants_cpu = true;
+}
+
+/* Reads the CPU time of a live process or state file. */
+static int read_cpu(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
+	mw_snapshot_t *snapshot;
+	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU;
+	if (mw_snapshot_read(target->path, what | (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
+			     &snapshot, error) != 0)
+		return -1;
+	bool was_on = snapshot->live.cpu_used > 0;
+	if (was_on)
+		*out = mw_profile_of_cpu(snapshot);
+	mw_snapshot_free(snapshot);
+	if (was_on)
+		return 0;
+	return mw_error_set(error,
+			    "%s: its CPU time was never sampled; 'mallow start --cpu' begins that, "
+			    "'mallow run --cpu' does it from the start",
+			    target->shown);
+}
+
+static int check_cpu(const mw_target_t *target, mw_profile_t *profile, mw_error_t *error) {
+	if (mw_profile_find_type(profile, "cpu") >= 0)
+		return 0;
+	return mw_error_set(error, "%s: it holds no CPU time; leave out --cpu", target->shown);
+}
+
 static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_profile_t **out,
 		       mw_error_t *error) {
 	int result;
+	if (wants_cpu && target->is_state)
+		return read_cpu(target, out, error);
 	if (window_until_ns != 0 && target->is_state)
 		return read_window(target, out, error);
 	if (target->is_url)
@@ -249,6 +282,8 @@ static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_pr
 		return result;
 	if (window_until_ns != 0)
 		result = choose_made(target, *out, error);
+	else if (wants_cpu)
+		result = check_cpu(target, *out, error);
 	mw_made_times_forget(*out);
 	if (result != 0)
 		mw_profile_free(*out);

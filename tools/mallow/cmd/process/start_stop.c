@@ -6,6 +6,7 @@
 
 #include "cli/complain.h"
 #include "cli/print.h"
+#include "cmd/input/cpu_rate.h"
 #include "cmd/input/selected_processes.h"
 #include "cmd/process/process_commands.h"
 #include "cmd/process/session.h"
@@ -55,11 +56,38 @@ static void say_changed(const mw_request_t *request, const mw_reply_t *reply) {
 	case MW_REQUEST_SETTINGS:
 	case MW_REQUEST_DUMP:
 	case MW_REQUEST_WALK:
-		break; /* set.c and dump.c print these */
+	case MW_REQUEST_CPU:
+		break; /* set.c and dump.c, and say_cpu() print these */
 	}
 	if (reply->outcome == MW_OUTCOME_PENDING)
 		fputs(": pending; takes effect once the process allocates", stdout);
 	putchar('\n');
+}
+
+static void show_cpu(uint32_t hz, char text[MW_SHOW_BYTES]) {
+	if (hz == 0)
+		snprintf(text, MW_SHOW_BYTES, "off");
+	else
+		snprintf(text, MW_SHOW_BYTES, "on, %u Hz", hz);
+}
+
+/* Prints the outcome of a request about CPU samples. */
+static void say_cpu(const mw_reply_t *reply) {
+	char was[MW_SHOW_BYTES], is[MW_SHOW_BYTES], time[MW_SHOW_BYTES];
+	char since[2 * MW_SHOW_BYTES] = "";
+	show_cpu(reply->was_cpu_hz, was);
+	show_cpu(reply->cpu_hz, is);
+	if (reply->was_cpu_changed_ns != 0)
+		snprintf(since, sizeof(since), " since %s",
+			 mw_show_time(reply->was_cpu_changed_ns, time));
+	if (reply->outcome == MW_OUTCOME_NOTHING)
+		printf("CPU time: already %s%s; nothing changed\n",
+		       reply->was_pending ? "pending: " : was, reply->was_pending ? was : since);
+	else
+		printf("CPU time: %s (was %s%s)%s\n", is, was, since,
+		       reply->outcome == MW_OUTCOME_PENDING
+			       ? ": pending; takes effect once the process allocates"
+			       : "");
 }
 
 /* Prints whether all threads follow the new rate.  Returns 1 if some do not yet. */
@@ -91,6 +119,10 @@ static int request_target(const mw_target_t *target, const void *context, mw_err
 	if (mw_control_send(target, request, job->wait_seconds, &reply, error) != 0)
 		return -1;
 	printf("pid %d: ", target->pid);
+	if (request->kind == MW_REQUEST_CPU) {
+		say_cpu(&reply);
+		return MW_EXIT_FINE;
+	}
 	if (reply.outcome == MW_OUTCOME_NOTHING)
 		say_nothing_changed(request, &reply);
 	else
@@ -98,9 +130,8 @@ static int request_target(const mw_target_t *target, const void *context, mw_err
 	return job->strict ? say_following(target, job->wait_seconds, error) : MW_EXIT_FINE;
 }
 
-static int request_all(const mw_arguments_t *arguments, mw_request_kind_t kind, bool strict) {
+static int send_to_all(const mw_arguments_t *arguments, mw_request_t request, bool strict) {
 	const mw_option_value_t *wait = mw_argument(arguments, "wait");
-	mw_request_t request = {.kind = kind};
 	request_job_t job = {
 		.request = &request,
 		.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
@@ -109,7 +140,38 @@ static int request_all(const mw_arguments_t *arguments, mw_request_kind_t kind, 
 	return mw_on_selected(arguments, request_target, &job);
 }
 
+static int request_all(const mw_arguments_t *arguments, mw_request_kind_t kind, bool strict) {
+	return send_to_all(arguments, (mw_request_t){.kind = kind}, strict);
+}
+
+static int request_cpu(const mw_arguments_t *arguments, uint32_t hz) {
+	return send_to_all(arguments, (mw_request_t){.kind = MW_REQUEST_CPU, .cpu_hz = hz}, false);
+}
+
+/* Begins to sample CPU time. */
+static int start_cpu(const mw_arguments_t *arguments) {
+	static const char *const others[] = {"for", "output", "strict"};
+	uint32_t hz = MW_CPU_DEFAULT_HZ;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (mw_argument(arguments, others[i])->given) {
+			mw_complain("start: --%s and --cpu do not go together; 'mallow cpu' "
+				    "profiles for some time",
+				    others[i]);
+			return MW_EXIT_TROUBLE;
+		}
+	if (!mw_cpu_rate_take(arguments, "rate", &hz))
+		return MW_EXIT_TROUBLE;
+	return request_cpu(arguments, hz);
+}
+
 int mw_cmd_start(const mw_arguments_t *arguments) {
+	if (mw_argument(arguments, "cpu")->given)
+		return start_cpu(arguments);
+	if (mw_argument(arguments, "rate")->given) {
+		mw_complain("start: --rate is that of CPU samples, with --cpu; 'mallow set PID "
+			    "rate=BYTES' changes the heap's");
+		return MW_EXIT_TROUBLE;
+	}
 	if (mw_argument(arguments, "for")->given)
 		return mw_session(arguments);
 	if (mw_argument(arguments, "output")->given) {
@@ -121,6 +183,8 @@ int mw_cmd_start(const mw_arguments_t *arguments) {
 }
 
 int mw_cmd_stop(const mw_arguments_t *arguments) {
+	if (mw_argument(arguments, "cpu")->given)
+		return request_cpu(arguments, 0);
 	return request_all(arguments, MW_REQUEST_STOP, mw_argument(arguments, "strict")->given);
 }
 

@@ -236,6 +236,25 @@ static void print_settings(const status_view_t *view) {
 		line("last dump", "%s", mw_show_text(live->last_dump, path, sizeof(path)));
 }
 
+static void print_cpu(const status_view_t *view) {
+	const mw_state_live_t *live = &view->snapshot->live;
+	char since[MW_SHOW_BYTES], used[MW_SHOW_BYTES];
+	if (live->cpu_used == 0)
+		return;
+	mw_show_time(live->cpu_changed_ns, since);
+	if (live->cpu_hz > 0)
+		line("CPU time",
+		     "sampled since %s, %" PRIu32 " Hz, %" PRIu32 " threads, signal %" PRIu32,
+		     since, live->cpu_hz, live->cpu_threads, live->cpu_signal);
+	else
+		line("CPU time", "not sampled since %s", since);
+	line("  so far",
+	     "%s in %" PRIu64 " samples; %" PRIu64 " truncated, %" PRIu64 " dropped, %" PRIu64
+	     " threads without a timer",
+	     mw_show_duration(live->cpu_ns, used), live->cpu_samples, live->cpu_truncated,
+	     live->cpu_dropped, live->cpu_refused);
+}
+
 static void print_text(const status_view_t *view) {
 	const mw_state_header_t *header = &view->snapshot->header;
 	char time_text[MW_SHOW_BYTES], exe[512], started[576], version[32], title[256];
@@ -255,6 +274,7 @@ static void print_text(const status_view_t *view) {
 		line("last seen", "%s",
 		     mw_show_time(view->snapshot->live.updated_realtime_ns, time_text));
 	print_sampling(view);
+	print_cpu(view);
 	print_estimates(view);
 	print_settings(view);
 	mw_show_flags(stdout, "  incomplete ", view->snapshot->live.flags);
@@ -282,6 +302,27 @@ static json_t *heap_json(const status_view_t *view) {
 		json_object_set_new(heap, stat_rows[i].name,
 				    json_integer((json_int_t)view->snapshot->live.stats[i]));
 	return heap;
+}
+
+static json_t *cpu_json(const mw_state_live_t *live) {
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"hz", live->cpu_hz},
+		{"since_ns", live->cpu_changed_ns},
+		{"signal", live->cpu_signal},
+		{"threads", live->cpu_threads},
+		{"cpu_ns", live->cpu_ns},
+		{"samples", live->cpu_samples},
+		{"truncated", live->cpu_truncated},
+		{"dropped", live->cpu_dropped},
+		{"refused", live->cpu_refused},
+	};
+	json_t *cpu = json_object();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		json_object_set_new(cpu, rows[i].name, json_integer((json_int_t)rows[i].value));
+	return cpu;
 }
 
 static json_t *settings_json(const status_view_t *view) {
@@ -328,6 +369,7 @@ static int print_json(const status_view_t *view) {
 	json_object_set_new(value, "unused_options", json_list(header->unused_options));
 	json_object_set_new(value, "state", mw_json_text(mw_fate_name(view->fate)));
 	json_object_set_new(value, "active", json_boolean(live->active != 0));
+	json_object_set_new(value, "cpu", cpu_json(live));
 	json_object_set_new(value, "active_since_ns",
 			    json_integer((json_int_t)live->changed_realtime_ns));
 	json_object_set_new(value, "stops", json_integer((json_int_t)live->stops));

@@ -66,6 +66,9 @@ const char *const mw_view_common_options[] = {"sample-type", "focus", "ignore", 
 
 const mw_option_t mw_view_options[] = {
 	SELECTION_ROWS,
+	{"cpu", 0, MW_OPTION_FLAG, NULL, NULL,
+	 "of a live process or a state file: CPU time, which 'mallow start --cpu' and 'mallow run "
+	 "--cpu' sample, not memory; sample types cpu and samples"},
 	CHOICES("sample-index", "TYPE", SAMPLE_TYPES, "the sample type, by its name or its number"),
 	CHOICES("sample-type", "TYPE", SAMPLE_TYPES,
 		"inuse_space (default), inuse_objects, inuse_requested, alloc_space, "

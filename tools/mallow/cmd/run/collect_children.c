@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,17 @@ typedef struct member {
 	const mw_place_t *place;
 	mw_snapshot_t *snapshot; /* read without stacks */
 } member_t;
+
+/* Memory in use at the peak, or CPU time in nanoseconds: how much a process counts. */
+static int64_t size_of(const mw_children_t *children, const member_t *member) {
+	const mw_state_live_t *live = &member->snapshot->live;
+	return children->is_cpu ? (int64_t)live->cpu_ns : live->peak_bytes;
+}
+
+static bool is_empty(const mw_children_t *children, const member_t *member) {
+	const mw_state_live_t *live = &member->snapshot->live;
+	return (children->is_cpu ? live->cpu_samples : live->samples) == 0;
+}
 
 typedef struct members {
 	member_t *items;
@@ -81,18 +93,16 @@ void mw_children_poll(mw_children_t *children, int pid) {
 	mw_places_add_directories(&places);
 	members_t members = find_members(&places, children->session);
 	for (size_t i = 0; i < members.count; i++)
-		if (!members.items[i].place->alive && members.items[i].snapshot->live.samples == 0)
+		if (!members.items[i].place->alive && is_empty(children, &members.items[i]))
 			mw_place_remove(members.items[i].place);
 	members_release(&members);
 	mw_places_release(&places);
 }
 
-/* Orders processes by memory in use at the peak, largest first. */
-static int compare_members(const void *a, const void *b) {
-	const member_t *left = a, *right = b;
-	int64_t left_bytes = left->snapshot->live.peak_bytes;
-	int64_t right_bytes = right->snapshot->live.peak_bytes;
-	return (left_bytes < right_bytes) - (left_bytes > right_bytes);
+/* Orders processes by size_of(), largest first. */
+static int compare_members(const void *a, const void *b, void *children) {
+	int64_t left = size_of(children, a), right = size_of(children, b);
+	return (left < right) - (left > right);
 }
 
 static bool is_program(const mw_children_t *children, const member_t *member) {
@@ -143,11 +153,15 @@ static char *write_member(const mw_children_t *children, const member_t *member,
 }
 
 /* Says why the state file of the program holds no sample. */
-static void explain_empty(const member_t *member) {
+static void explain_empty(const mw_children_t *children, const member_t *member) {
 	const mw_state_live_t *live = &member->snapshot->live;
 	char rate[MW_SHOW_BYTES], program[64];
 	mw_show_text(member->snapshot->header.program, program, sizeof(program));
-	if (!live->active)
+	if (children->is_cpu)
+		mw_complain("no profile: %s used too little CPU time for a sample; --cpu-rate "
+			    "takes more samples",
+			    program);
+	else if (!live->active)
 		mw_complain("no profile: %s was not sampled: sampling was off", program);
 	else if (live->flags & (MW_STATE_ENDED | MW_STATE_LEFT))
 		mw_complain("no profile: %s allocated too little for a sample (T = %s); --exact "
@@ -173,27 +187,26 @@ static void collect_process(const mw_children_t *children, const member_t *membe
 	free(path);
 }
 
-static bool is_empty(const member_t *member) {
-	return member->snapshot->live.samples == 0;
-}
-
 /* Writes the program's own profile.  If it has no samples, a file is written only if the user
  * named one. */
 static void collect_program(const mw_children_t *children, const member_t *member) {
-	if (!is_empty(member) || children->file) {
+	if (!is_empty(children, member) || children->file) {
 		collect_process(children, member, children->file);
 		return;
 	}
-	explain_empty(member);
+	explain_empty(children, member);
 	mw_place_remove(member->place);
 }
 
-static void print_other(const member_t *member, const char *path) {
+static void print_other(const mw_children_t *children, const member_t *member, const char *path) {
 	char bytes[MW_SHOW_BYTES], program[64];
-	mw_complain("  %s (pid %d), peak %s: %s",
+	if (children->is_cpu)
+		mw_show_duration(member->snapshot->live.cpu_ns, bytes);
+	else
+		mw_format_bytes(member->snapshot->live.peak_bytes, bytes, sizeof(bytes));
+	mw_complain("  %s (pid %d), %s %s: %s",
 		    mw_show_text(member->snapshot->header.program, program, sizeof(program)),
-		    member->place->pid,
-		    mw_format_bytes(member->snapshot->live.peak_bytes, bytes, sizeof(bytes)), path);
+		    member->place->pid, children->is_cpu ? "CPU time" : "peak", bytes, path);
 }
 
 /* Names processes that still run.  Their state files are kept. */
@@ -228,9 +241,8 @@ static bool is_wanted(const mw_children_t *children, const members_t *members,
 		      const member_t *member, size_t written) {
 	if (children->every_process)
 		return true;
-	int64_t largest = members->items[0].snapshot->live.peak_bytes;
-	return written < OTHER_PROFILES_MAX &&
-	       member->snapshot->live.peak_bytes >= largest / SMALL_PART;
+	int64_t largest = size_of(children, &members->items[0]);
+	return written < OTHER_PROFILES_MAX && size_of(children, member) >= largest / SMALL_PART;
 }
 
 /* Writes the profiles of the run's ended processes except `first`, largest first. */
@@ -239,7 +251,7 @@ static void collect_others(const mw_children_t *children, const members_t *membe
 	size_t written = first && !is_program(children, first), named = 0, left_out = 0;
 	for (size_t i = 0; i < members->count; i++) {
 		const member_t *member = &members->items[i];
-		bool is_own = is_program(children, member), empty = is_empty(member);
+		bool is_own = is_program(children, member), empty = is_empty(children, member);
 		if (member == first || member->place->alive)
 			continue;
 		const char *file = is_own ? children->file : NULL;
@@ -256,7 +268,7 @@ static void collect_others(const mw_children_t *children, const members_t *membe
 		if (named == 0)
 			mw_complain("other processes of this run:");
 		if (named++ < OTHER_LINES_MAX)
-			print_other(member, path);
+			print_other(children, member, path);
 		written += !is_own;
 		free(path);
 	}
@@ -276,6 +288,10 @@ static void explain_none(const mw_children_t *children) {
 		why = mw_program_refuses_preload(path);
 	if (why)
 		mw_complain("no profile: %s: %s", path, why);
+	else if (children->is_cpu && children->library_seen)
+		mw_complain("no profile: %s ended without a state file, or used too little CPU "
+			    "time for a sample; --cpu-rate takes more samples",
+			    children->program);
 	else if (access("/dev/shm", W_OK | X_OK) != 0)
 		mw_complain(
 			"no profile: /dev/shm cannot be written, so the profile was lost when the "
@@ -299,15 +315,16 @@ static void explain_none(const mw_children_t *children) {
 }
 
 /* Returns the process that is shown first: the program, unless a process that it started held
- * more than twice as much memory.  The profile of a compiler's driver or of a shell does not
- * show their children's work.  NULL: there is no process. */
-static const member_t *choose_first(const members_t *members, const member_t *program) {
+ * more than twice as much memory, or used more than twice as much CPU time.  The profile of a
+ * compiler's driver or of a shell does not show their children's work.  NULL: there is no process.
+ */
+static const member_t *choose_first(const mw_children_t *children, const members_t *members,
+				    const member_t *program) {
 	const member_t *largest = NULL;
 	for (size_t i = 0; i < members->count && !largest; i++)
-		if (!members->items[i].place->alive && !is_empty(&members->items[i]))
+		if (!members->items[i].place->alive && !is_empty(children, &members->items[i]))
 			largest = &members->items[i];
-	if (program && largest &&
-	    program->snapshot->live.peak_bytes >= largest->snapshot->live.peak_bytes / 2)
+	if (program && largest && size_of(children, program) >= size_of(children, largest) / 2)
 		return program;
 	return largest ? largest : program;
 }
@@ -319,12 +336,13 @@ void mw_children_collect(const mw_children_t *children) {
 		mw_places_add_held(&places, children->held_fd, children->launch->pid,
 				   children->launch->start_ticks);
 	members_t members = find_members(&places, children->session);
-	qsort(members.items, members.count, sizeof(members.items[0]), compare_members);
+	qsort_r(members.items, members.count, sizeof(members.items[0]), compare_members,
+		(void *)(uintptr_t)children);
 	const member_t *program = NULL;
 	for (size_t i = 0; i < members.count && !program; i++)
 		if (is_program(children, &members.items[i]))
 			program = &members.items[i];
-	const member_t *first = choose_first(&members, program);
+	const member_t *first = choose_first(children, &members, program);
 	const char *name = program ? program->snapshot->header.program : children->program;
 	mw_run_summary_print_end(children->launch, name);
 	if (first && first == program) {

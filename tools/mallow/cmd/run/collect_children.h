@@ -23,6 +23,7 @@ typedef struct mw_children {
 	/* Descriptor of the program's state file, or -1; the file's name may disappear with the
 	 * program. */
 	int held_fd;
+	bool is_cpu;         /* profiles are of CPU time, not of memory */
 	uint64_t mean_bytes; /* T that the user asked for */
 } mw_children_t;
 

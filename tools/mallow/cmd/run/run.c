@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "cli/complain.h"
+#include "cmd/input/cpu_rate.h"
+#include "cmd/input/load.h"
 #include "cmd/run/collect_children.h"
 #include "cmd/run/run_command.h"
 #include "live/library.h"
@@ -74,16 +76,21 @@ static int set_preload(mw_error_t *error) {
 
 /* Sets the options of the run and returns T. A process publishes its state file at its first
  * sample, which represents at least T bytes.  The many small processes of a build therefore
- * leave no files. */
-static uint64_t set_configuration(const mw_arguments_t *arguments, const char *session) {
+ * leave no files.  `cpu_hz`: 0 unless CPU time is profiled. */
+static uint64_t set_configuration(const mw_arguments_t *arguments, const char *session,
+				  uint32_t cpu_hz) {
 	const mw_option_value_t *rate = mw_argument(arguments, "rate");
 	uint64_t mean_bytes = rate->given ? rate->number : DEFAULT_MEAN_BYTES;
 	if (mw_argument(arguments, "exact")->given)
 		mean_bytes = 1;
-	char ours[256];
+	char ours[256], cpu[32] = "";
+	/* Also a process that allocates little uses CPU time. */
+	if (cpu_hz > 0)
+		snprintf(cpu, sizeof(cpu), ",prof_cpu:%" PRIu32, cpu_hz);
 	int used = snprintf(ours, sizeof(ours),
-			    "prof:true,prof_keep:true,prof_session:%s,prof_state_min:%" PRIu64,
-			    session, mean_bytes < PUBLISH_AT_ONCE_BYTES ? 0 : mean_bytes);
+			    "prof:true,prof_keep:true,prof_session:%s,prof_state_min:%" PRIu64 "%s",
+			    session,
+			    mean_bytes < PUBLISH_AT_ONCE_BYTES || cpu_hz > 0 ? 0 : mean_bytes, cpu);
 	/* The caller's MALLOW_CONF may set a rate.  A rate on the command line takes precedence. */
 	if (rate->given || mean_bytes == 1)
 		snprintf(ours + used, sizeof(ours) - (size_t)used,
@@ -171,6 +178,12 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 			    "leave one out");
 		return MW_EXIT_TROUBLE;
 	}
+	uint32_t cpu_hz = mw_argument(arguments, "cpu")->given ? MW_CPU_DEFAULT_HZ : 0;
+	if (!mw_cpu_rate_take(arguments, "cpu-rate", &cpu_hz))
+		return MW_EXIT_TROUBLE;
+	children.is_cpu = cpu_hz > 0;
+	if (children.is_cpu)
+		mw_load_choose_cpu();
 	make_session(session, sizeof(session));
 	int status =
 		take_output(mw_argument(arguments, "output")->text, &children, &to_free, &error);
@@ -180,7 +193,7 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 		children.session = session;
 		children.program = arguments->operands[0];
 		children.as = library;
-		children.mean_bytes = set_configuration(arguments, session);
+		children.mean_bytes = set_configuration(arguments, session, cpu_hz);
 		status = run_program(arguments, &children, &error);
 	}
 	free(to_free);

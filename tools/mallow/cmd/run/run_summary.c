@@ -233,7 +233,28 @@ static void print_functions(mw_profile_t *p, const char *type, const char *title
 		mw_complain("%s", error.text);
 }
 
+static void print_cpu(const mw_run_summary_t *s) {
+	const mw_state_live_t *live = &s->snapshot->live;
+	char duration[MW_SHOW_BYTES];
+	fprintf(stderr, "CPU time %s, %" PRIu64 " samples",
+		mw_show_duration(live->cpu_ns, duration), live->cpu_samples);
+	if (live->cpu_truncated > 0)
+		fprintf(stderr, ", %" PRIu64 " of them truncated", live->cpu_truncated);
+	if (live->cpu_dropped > 0)
+		fprintf(stderr, ", %" PRIu64 " dropped", live->cpu_dropped);
+	fputc('\n', stderr);
+	mw_profile_forget_labels(s->profile);
+	mw_profile_combine(s->profile);
+	print_functions(s->profile, "cpu", "CPU time, by function");
+	mw_complain("profile written: %s", s->path);
+	mw_complain("next: mallow flame -o cpu.html %s", s->path);
+}
+
 void mw_run_summary_print(const mw_run_summary_t *s) {
+	if (mw_profile_find_type(s->profile, "cpu") >= 0) {
+		print_cpu(s);
+		return;
+	}
 	const mw_state_live_t *live = &s->snapshot->live;
 	/* jemalloc's and gperftools' formats have no peak. */
 	bool has_peak = mw_format_of_name(s->path) == MW_FORMAT_PROTO && live->peak_bytes > 0;

@@ -92,3 +92,21 @@ void mw_snapshot_made_between(mw_snapshot_t *s, int64_t from_ns, int64_t until_n
 	s->record_count = kept;
 	s->live.peak_number = 0;
 }
+
+void mw_snapshot_cpu_since(mw_snapshot_t *after, const mw_snapshot_t *before) {
+	bool same = before->live.resets_done == after->live.resets_done;
+	size_t common = before->cpu_count < after->cpu_count ? before->cpu_count : after->cpu_count;
+	for (size_t i = 0; same && i < common; i++) {
+		mw_state_cpu_t *now = &after->cpu[i];
+		const mw_state_cpu_t *then = &before->cpu[i];
+		bool is_more = now->samples >= then->samples && now->cpu_ns >= then->cpu_ns;
+		now->samples -= is_more ? then->samples : now->samples;
+		now->cpu_ns -= is_more ? then->cpu_ns : now->cpu_ns;
+	}
+	if (!same)
+		return;
+	after->live.cpu_ns -= before->live.cpu_ns;
+	after->live.cpu_samples -= before->live.cpu_samples;
+	after->live.cpu_truncated -= before->live.cpu_truncated;
+	after->live.cpu_dropped -= before->live.cpu_dropped;
+}

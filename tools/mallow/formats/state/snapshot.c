@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/state/builder.h"
 #include "formats/state/groups.h"
 #include "model/memory.h"
 
@@ -28,78 +29,6 @@ static const char *const decade_names[MW_LIFETIME_DECADES] = {
 	"1 ms to 10 ms", "10 ms to 0.1 s",  "0.1 s to 1 s",    "1 s to 10 s",
 	"10 s to 100 s", "100 s to 1000 s", "over 1000 s",
 };
-
-typedef struct builder {
-	mw_profile_t *profile;
-	const mw_snapshot_t *snapshot;
-	uint32_t *mappings;  /* mappings[i]: number of the mapping of module i; 0 = not added yet */
-	uint32_t *by_frame;  /* by_frame[i]: number of the location of frame i; 0 = not added yet */
-	uint32_t *locations; /* locations of the current stack */
-	/* Location that replaces a stack whose frames are not known; 0 = not added yet. */
-	uint32_t unknown;
-	uint32_t truncated; /* location that replaces missing callers; 0 = not added yet */
-	size_t depth;       /* frames of the current stack */
-	mw_group_t *groups; /* groups of the live samples, ordered by stack */
-	size_t group_count, group_next;
-	mw_string_t thread_name; /* name of thread_id; 0 = no name was looked up yet */
-	uint32_t thread_id;
-} builder_t;
-
-static uint32_t module_mapping(builder_t *b, size_t module_index) {
-	if (b->mappings[module_index] != 0)
-		return b->mappings[module_index];
-	const mw_state_module_t *module = &b->snapshot->modules[module_index];
-	char build_id[2 * sizeof(module->build_id) + 1] = "";
-	for (size_t i = 0; i < module->build_id_bytes; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
-	mw_mapping_t mapping = {
-		.start = module->start,
-		.limit = module->limit,
-		.offset = module->file_offset,
-		.bias = module->bias,
-		.bias_known = true,
-		.path = mw_profile_intern(b->profile, module->path),
-		.build_id = mw_profile_intern(b->profile, build_id),
-	};
-	b->mappings[module_index] = mw_profile_add_mapping(b->profile, &mapping);
-	return b->mappings[module_index];
-}
-
-static uint32_t make_location(builder_t *b, uint64_t frame) {
-	bool is_exact = (frame & MW_FRAME_EXACT) != 0;
-	size_t module = (frame >> MW_FRAME_MODULE_SHIFT) & MW_FRAME_MODULE_MAX;
-	uint64_t address = frame & MW_FRAME_ADDRESS_MASK;
-	if (module > b->snapshot->module_count)
-		module = 0;
-	if (module > 0)
-		address += b->snapshot->modules[module - 1].bias;
-	/* A return address lies after the call, perhaps in another line or function, so 1 is
-	 * subtracted. */
-	if (!is_exact && address > 0)
-		address--;
-	uint32_t mapping = module > 0 ? module_mapping(b, module - 1) : 0;
-	return mw_profile_add_location(b->profile, mapping, address, is_exact);
-}
-
-/* Returns the location of a frame.  A few thousand frames make up all stacks, so each frame is
- * looked up once. */
-static uint32_t frame_location(builder_t *b, uint64_t number) {
-	if (b->by_frame[number] == 0)
-		b->by_frame[number] = make_location(b, b->snapshot->frames[number]);
-	return b->by_frame[number];
-}
-
-/* Returns the location of a marker such as "[unknown]", which is added at its first use. */
-static uint32_t marker_location(builder_t *b, uint32_t *marker, const char *name) {
-	if (*marker == 0) {
-		mw_function_t function = {.name = mw_profile_intern(b->profile, name)};
-		function.system_name = function.name;
-		mw_line_t line = {.function = mw_profile_add_function(b->profile, &function)};
-		*marker = mw_profile_append_location(b->profile, 0, 0, true);
-		mw_profile_set_lines(b->profile, *marker, &line, 1);
-	}
-	return *marker;
-}
 
 static int64_t from_q16(int64_t value) {
 	return value > 0 ? value / 65536 + (value % 65536 >= 32768) : 0;
@@ -127,7 +56,7 @@ static bool any(const int64_t values[TYPE_COUNT]) {
 	return false;
 }
 
-static void add_sample(builder_t *b, const int64_t values[TYPE_COUNT], const mw_label_t *labels,
+static void add_sample(mw_builder_t *b, const int64_t values[TYPE_COUNT], const mw_label_t *labels,
 		       size_t label_count) {
 	if (any(values))
 		mw_profile_add_sample(b->profile, b->locations, b->depth, values, labels,
@@ -141,7 +70,7 @@ static int64_t peak_of(const mw_snapshot_t *snapshot, const mw_state_stack_t *st
 }
 
 /* Sets the values of the types peak_objects and peak_space. */
-static void set_peak(const builder_t *b, const mw_state_stack_t *stack,
+static void set_peak(const mw_builder_t *b, const mw_state_stack_t *stack,
 		     int64_t values[TYPE_COUNT]) {
 	uint32_t number = b->snapshot->live.peak_number;
 	bool changed_since = stack->peak_number == number;
@@ -165,20 +94,16 @@ static void set_life(const mw_state_lifetimes_t *life, int64_t values[TYPE_COUNT
 		values[LIFETIME] = INT64_MAX;
 }
 
-static int64_t clamped(uint64_t count) {
-	return count > INT64_MAX ? INT64_MAX : (int64_t)count;
-}
-
-static void set_values(const builder_t *b, const mw_state_stack_t *stack,
+static void set_values(const mw_builder_t *b, const mw_state_stack_t *stack,
 		       int64_t values[TYPE_COUNT]) {
 	values[ALLOC_OBJECTS] = from_q16(stack->alloc_objects_q16);
 	values[ALLOC_SPACE] = at_least_0(stack->alloc_bytes);
 	values[ALLOC_REQUESTED] = at_least_0(stack->alloc_requested_bytes);
-	values[ALLOC_SAMPLES] = clamped(stack->alloc_samples);
+	values[ALLOC_SAMPLES] = mw_clamped(stack->alloc_samples);
 	values[INUSE_OBJECTS] = from_q16(stack->live_objects_q16);
 	values[INUSE_SPACE] = at_least_0(stack->live_bytes);
 	values[INUSE_REQUESTED] = at_least_0(stack->live_requested_bytes);
-	values[INUSE_SAMPLES] = clamped(stack->live_samples);
+	values[INUSE_SAMPLES] = mw_clamped(stack->live_samples);
 	set_peak(b, stack, values);
 	if (stack->lifetimes != 0 && stack->lifetimes < b->snapshot->life_count)
 		set_life(&b->snapshot->lifetimes[stack->lifetimes], values);
@@ -210,15 +135,6 @@ static void split_zero(const mw_state_stack_t *stack, int64_t values[TYPE_COUNT]
 	}
 }
 
-static const char *find_thread(const builder_t *b, uint32_t thread_id, char *buffer, size_t size) {
-	for (size_t i = b->snapshot->thread_count; i-- > 0;)
-		if (b->snapshot->threads[i].thread_id == thread_id &&
-		    b->snapshot->threads[i].name[0] != '\0')
-			return b->snapshot->threads[i].name;
-	snprintf(buffer, size, "thread %u", thread_id);
-	return buffer;
-}
-
 /* Returns the group's part of its size class's free bytes.  Each block in use counts the same,
  * because the file does not tell which page holds a block that is not sampled. */
 static int64_t pinned_bytes(const mw_snapshot_t *snapshot, const mw_group_t *group) {
@@ -238,31 +154,20 @@ static int64_t pinned_bytes(const mw_snapshot_t *snapshot, const mw_group_t *gro
 	return 0;
 }
 
-/* Returns a thread's name.  Groups are ordered by thread, so most calls ask for the name of the
- * last call. */
-static mw_string_t thread_name(builder_t *b, uint32_t thread_id) {
-	char buffer[32];
-	if (b->thread_name == 0 || b->thread_id != thread_id)
-		b->thread_name = mw_profile_intern(
-			b->profile, find_thread(b, thread_id, buffer, sizeof(buffer)));
-	b->thread_id = thread_id;
-	return b->thread_name;
-}
-
-static mw_label_t size_label(builder_t *b, uint64_t usable_bytes) {
+static mw_label_t size_label(mw_builder_t *b, uint64_t usable_bytes) {
 	return (mw_label_t){.key = mw_profile_intern(b->profile, MW_LABEL_SIZE),
-			    .number = clamped(usable_bytes),
+			    .number = mw_clamped(usable_bytes),
 			    .unit = mw_profile_intern(b->profile, "bytes")};
 }
 
-static void add_group(builder_t *b, const mw_group_t *group, int64_t objects,
+static void add_group(mw_builder_t *b, const mw_group_t *group, int64_t objects,
 		      int64_t values[TYPE_COUNT]) {
 	mw_profile_t *p = b->profile;
 	const mw_string_t bytes = mw_profile_intern(p, "bytes");
 	mw_label_t labels[6] = {
 		size_label(b, group->usable_bytes),
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD),
-		 .text = thread_name(b, group->thread_id)},
+		 .text = mw_builder_thread_name(b, group->thread_id)},
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD_ID), .number = group->thread_id},
 		{.key = mw_profile_intern(p, MW_LABEL_AGE),
 		 .text = mw_profile_intern(p, decade_names[group->age])},
@@ -285,7 +190,7 @@ static void add_group(builder_t *b, const mw_group_t *group, int64_t objects,
 }
 
 /* Adds the live samples of stack `number`.  Its groups are the next in the array. */
-static void add_groups(builder_t *b, uint32_t number, int64_t values[TYPE_COUNT]) {
+static void add_groups(mw_builder_t *b, uint32_t number, int64_t values[TYPE_COUNT]) {
 	int64_t sum_q16 = 0, before = 0;
 	while (b->group_next < b->group_count && b->groups[b->group_next].stack < number)
 		b->group_next++;
@@ -301,7 +206,7 @@ static void add_groups(builder_t *b, uint32_t number, int64_t values[TYPE_COUNT]
 	}
 }
 
-static void add_lifetimes(builder_t *b, const mw_state_lifetimes_t *life,
+static void add_lifetimes(mw_builder_t *b, const mw_state_lifetimes_t *life,
 			  int64_t values[TYPE_COUNT]) {
 	int64_t sum_q16 = 0, before = 0;
 	for (int i = 0; i < MW_LIFETIME_DECADES; i++) {
@@ -319,7 +224,7 @@ static void add_lifetimes(builder_t *b, const mw_state_lifetimes_t *life,
 }
 
 /* Adds a sample for the `objects` allocated in one size, and subtracts its values from `values`. */
-static void add_size(builder_t *b, const mw_state_size_t *size, int64_t objects,
+static void add_size(mw_builder_t *b, const mw_state_size_t *size, int64_t objects,
 		     const int64_t zero[TYPE_COUNT], int64_t values[TYPE_COUNT]) {
 	/* Requests for 0 bytes have a sample of their own already. */
 	bool has_zero = size->usable_bytes == ZERO_REQUEST_USABLE_BYTES;
@@ -330,14 +235,14 @@ static void add_size(builder_t *b, const mw_state_size_t *size, int64_t objects,
 	move(&values[ALLOC_SPACE], &part[ALLOC_SPACE],
 	     at_least_0(bytes - (has_zero ? zero[ALLOC_SPACE] : 0)));
 	move(&values[ALLOC_REQUESTED], &part[ALLOC_REQUESTED], at_least_0(size->requested_bytes));
-	move(&values[ALLOC_SAMPLES], &part[ALLOC_SAMPLES], clamped(size->samples));
+	move(&values[ALLOC_SAMPLES], &part[ALLOC_SAMPLES], mw_clamped(size->samples));
 	mw_label_t label = size_label(b, size->usable_bytes);
 	add_sample(b, part, &label, 1);
 }
 
 /* Adds a sample for each size.  The first size gets everything that the other sizes leave. */
-static void add_sizes(builder_t *b, const mw_state_stack_t *stack, const int64_t zero[TYPE_COUNT],
-		      int64_t values[TYPE_COUNT]) {
+static void add_sizes(mw_builder_t *b, const mw_state_stack_t *stack,
+		      const int64_t zero[TYPE_COUNT], int64_t values[TYPE_COUNT]) {
 	int64_t sum_q16 = 0, before = 0;
 	for (uint32_t i = stack->sizes; i != 0; i = b->snapshot->sizes[i].next) {
 		const mw_state_size_t *size = &b->snapshot->sizes[i];
@@ -356,21 +261,8 @@ static void add_sizes(builder_t *b, const mw_state_stack_t *stack, const int64_t
 	add_sample(b, part, &label, 1);
 }
 
-/* Sets the builder's current stack. */
-static void set_locations(builder_t *b, const mw_state_stack_t *stack) {
-	b->depth = 0;
-	for (uint32_t node = stack->node; node != 0;) {
-		uint64_t word = b->snapshot->nodes[node];
-		b->locations[b->depth++] = frame_location(b, word >> MW_NODE_FRAME_SHIFT);
-		node = (uint32_t)word;
-	}
-	if (b->depth == 0)
-		b->locations[b->depth++] = marker_location(b, &b->unknown, "[stack unknown]");
-	else if (stack->flags & MW_STACK_TRUNCATED)
-		b->locations[b->depth++] = marker_location(b, &b->truncated, "[truncated]");
-}
-
-static void add_mapping_stack(builder_t *b, const mw_state_stack_t *stack) {
+static void add_mapping_stack(mw_builder_t *b, uint32_t number) {
+	const mw_state_stack_t *stack = &b->snapshot->stacks[number];
 	int64_t values[TYPE_COUNT] = {
 		[ALLOC_MAPPINGS] = from_q16(stack->alloc_objects_q16),
 		[ALLOC_MAPPED] = at_least_0(stack->alloc_bytes),
@@ -379,21 +271,21 @@ static void add_mapping_stack(builder_t *b, const mw_state_stack_t *stack) {
 	};
 	if (!any(values))
 		return;
-	set_locations(b, stack);
+	mw_builder_take_stack(b, number);
 	add_sample(b, values, NULL, 0);
 }
 
-static void add_stack(builder_t *b, uint32_t number) {
+static void add_stack(mw_builder_t *b, uint32_t number) {
 	const mw_state_stack_t *stack = &b->snapshot->stacks[number];
 	int64_t values[TYPE_COUNT] = {0}, zero[TYPE_COUNT] = {0};
 	if (stack->flags & MW_STACK_MAPPING) {
-		add_mapping_stack(b, stack);
+		add_mapping_stack(b, number);
 		return;
 	}
 	set_values(b, stack, values);
 	if (!any(values))
 		return;
-	set_locations(b, stack);
+	mw_builder_take_stack(b, number);
 	if (b->snapshot->records != NULL) {
 		add_groups(b, number, values);
 		if (stack->lifetimes != 0 && stack->lifetimes < b->snapshot->life_count)
@@ -432,7 +324,7 @@ static void set_pauses(mw_profile_t *p, const mw_snapshot_t *snapshot) {
 		return;
 	p->origin.stops = live->stops;
 	p->origin.counted_ns = (int64_t)(now_ns - live->counted_since_ns);
-	p->origin.off_ns = clamped(mw_state_off_ns(live, now_ns));
+	p->origin.off_ns = mw_clamped(mw_state_off_ns(live, now_ns));
 	/* The file is damaged, or somebody set the clock. */
 	if (p->origin.off_ns > p->origin.counted_ns)
 		p->origin.off_ns = p->origin.counted_ns;
@@ -441,22 +333,6 @@ static void set_pauses(mw_profile_t *p, const mw_snapshot_t *snapshot) {
 static void set_origin(mw_profile_t *p, const mw_snapshot_t *snapshot) {
 	const mw_state_header_t *header = &snapshot->header;
 	const mw_state_live_t *live = &snapshot->live;
-	char args[sizeof(header->args)];
-	memcpy(args, header->args, sizeof(args));
-	/* The arguments are padded with NULs, and an argument may be empty. */
-	size_t length = sizeof(args);
-	while (length > 0 && args[length - 1] == '\0')
-		length--;
-	for (size_t i = 0; i < length; i++)
-		if (args[i] == '\0')
-			args[i] = ' ';
-	p->origin.program = mw_profile_intern(p, header->program);
-	p->origin.args = mw_profile_intern(p, args);
-	p->origin.session = mw_profile_intern(p, header->session);
-	p->origin.version = mw_profile_intern(p, header->library_version);
-	p->origin.format = mw_profile_intern(p, "state file");
-	p->origin.pid = header->pid;
-	p->origin.flags = live->flags;
 	for (size_t i = 0; i < snapshot->stack_count; i++) {
 		p->origin.live_samples += snapshot->stacks[i].live_samples;
 		p->origin.alloc_samples += snapshot->stacks[i].alloc_samples;
@@ -466,7 +342,6 @@ static void set_origin(mw_profile_t *p, const mw_snapshot_t *snapshot) {
 	uint64_t since_ns = header->created_realtime_ns;
 	if (live->reset_realtime_ns > since_ns)
 		since_ns = live->reset_realtime_ns;
-	p->time_ns = snapshot->time_ns;
 	if (since_ns != 0 && since_ns < (uint64_t)p->time_ns)
 		p->duration_ns = p->time_ns - (int64_t)since_ns;
 	p->period = live->mean_bytes <= MW_STATE_MEAN_BYTES_MAX ? (int64_t)live->mean_bytes : 0;
@@ -475,15 +350,7 @@ static void set_origin(mw_profile_t *p, const mw_snapshot_t *snapshot) {
 /* Adds comments for values that profile.proto has no field for. formats/proto/proto_read.c reads
  * them. */
 static void add_comments(mw_profile_t *p) {
-	char text[2048];
-	snprintf(text, sizeof(text), "mallow %s", mw_profile_string(p, p->origin.version));
-	mw_profile_add_comment(p, text);
-	snprintf(text, sizeof(text), "program: %s", mw_profile_string(p, p->origin.program));
-	mw_profile_add_comment(p, text);
-	snprintf(text, sizeof(text), "pid: %u", p->origin.pid);
-	mw_profile_add_comment(p, text);
-	snprintf(text, sizeof(text), "command: %s", mw_profile_string(p, p->origin.args));
-	mw_profile_add_comment(p, text);
+	char text[256];
 	snprintf(text, sizeof(text), "samples: %" PRIu64 " in use, %" PRIu64 " taken",
 		 p->origin.live_samples, p->origin.alloc_samples);
 	mw_profile_add_comment(p, text);
@@ -493,44 +360,6 @@ static void add_comments(mw_profile_t *p) {
 		 "sampling off: %" PRIu64 " times, %" PRId64 " of %" PRId64 " ns", p->origin.stops,
 		 p->origin.off_ns, p->origin.counted_ns);
 	mw_profile_add_comment(p, text);
-}
-
-const char *mw_path_as_started(const mw_state_header_t *header, char *buffer, size_t size) {
-	const char *slash = strrchr(header->exe, '/');
-	if (slash == NULL || *header->program == '\0' || strcmp(slash + 1, header->program) == 0 ||
-	    (size_t)snprintf(buffer, size, "%.*s/%s", (int)(slash - header->exe), header->exe,
-			     header->program) >= size)
-		return header->exe;
-	char *behind = realpath(buffer, NULL);
-	bool is_same = behind != NULL && strcmp(behind, header->exe) == 0;
-	free(behind);
-	return is_same ? buffer : header->exe;
-}
-
-/* Functions without names are shown with the name that the program was started under. */
-static void name_as_started(mw_profile_t *p, const mw_state_header_t *header) {
-	char buffer[sizeof(header->exe) + sizeof(header->program)];
-	const char *path = mw_path_as_started(header, buffer, sizeof(buffer));
-	for (size_t i = 1; i < p->mapping_count && path != header->exe; i++)
-		if (strcmp(mw_profile_string(p, p->mappings[i].path), header->exe) == 0)
-			p->mappings[i].path = mw_profile_intern(p, path);
-}
-
-static builder_t start_builder(mw_profile_t *profile, const mw_snapshot_t *snapshot) {
-	return (builder_t){
-		.profile = profile,
-		.snapshot = snapshot,
-		.mappings = mw_xcalloc(snapshot->module_count, sizeof(uint32_t)),
-		.by_frame = mw_xcalloc(snapshot->frame_count, sizeof(uint32_t)),
-		.locations = mw_xcalloc(MW_STATE_DEPTH_MAX + 1, sizeof(uint32_t)),
-	};
-}
-
-static void end_builder(builder_t *b) {
-	free(b->groups);
-	free(b->mappings);
-	free(b->by_frame);
-	free(b->locations);
 }
 
 static bool has_mappings(const mw_snapshot_t *snapshot) {
@@ -546,22 +375,18 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 	mw_profile_add_state_types(p);
 	if (has_mappings(snapshot))
 		mw_profile_add_mapping_types(p);
+	mw_builder_t b;
+	mw_builder_begin(&b, p, snapshot);
 	set_origin(p, snapshot);
 	add_comments(p);
 	if (snapshot->tick_count > 0)
 		mw_history_from_snapshot(&p->history, snapshot);
-	builder_t b = start_builder(p, snapshot);
 	if (snapshot->records != NULL)
 		b.groups = mw_group_records(snapshot, &b.group_count);
-	/* The program's mapping comes first, because pprof takes the first mapping for the
-	 * program. */
-	for (size_t i = 0; i < snapshot->module_count; i++)
-		if (strcmp(snapshot->modules[i].path, snapshot->header.exe) == 0)
-			module_mapping(&b, i);
 	for (size_t i = 0; i < snapshot->stack_count; i++)
 		add_stack(&b, (uint32_t)i);
-	name_as_started(p, &snapshot->header);
-	end_builder(&b);
+	free(b.groups);
+	mw_builder_end(&b);
 	return p;
 }
 
@@ -569,13 +394,13 @@ mw_profile_t *mw_profile_of_stacks(const mw_snapshot_t *snapshot, const mw_stack
 				   size_t count) {
 	mw_profile_t *p = mw_profile_new();
 	mw_profile_add_type(p, "space", "bytes");
-	builder_t b = start_builder(p, snapshot);
+	mw_builder_t b;
+	mw_builder_begin(&b, p, snapshot);
 	for (size_t i = 0; i < count; i++) {
-		int64_t value = clamped(stacks[i].bytes);
-		set_locations(&b, &snapshot->stacks[stacks[i].stack]);
+		int64_t value = mw_clamped(stacks[i].bytes);
+		mw_builder_take_stack(&b, stacks[i].stack);
 		mw_profile_add_sample(p, b.locations, b.depth, &value, NULL, 0);
 	}
-	name_as_started(p, &snapshot->header);
-	end_builder(&b);
+	mw_builder_end(&b);
 	return p;
 }

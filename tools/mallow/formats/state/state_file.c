@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * state_file.c -- copies a state file and checks the copy. snapshot.c makes a profile of it. */
+ * state_file.c -- copies a state file. check_snapshot.c checks the copy, snapshot.c makes a profile
+ * of it. */
 #include "formats/state/state_file.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
+#include "formats/state/check_snapshot.h"
 #include "model/memory.h"
 
 /* Most entries of a section that are read, so that a hostile header cannot make the command
@@ -32,6 +34,7 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_THREADS] = (uint64_t)1 << 12,
 	[MW_SECTION_CLASSES] = (uint64_t)1 << 10,
 	[MW_SECTION_RANGES] = (uint64_t)1 << 14,
+	[MW_SECTION_CPU] = (uint64_t)1 << 20,
 };
 
 static const char *const section_names[MW_SECTION_COUNT] = {
@@ -42,6 +45,7 @@ static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_LIFETIMES] = "lifetimes", [MW_SECTION_THREADS] = "threads",
 	[MW_SECTION_CLASSES] = "classes",     [MW_SECTION_RANGES] = "ranges",
 	[MW_SECTION_NODES] = "nodes",         [MW_SECTION_SIZES] = "sizes",
+	[MW_SECTION_CPU] = "CPU samples",
 };
 
 /* A file that is being read, and the snapshot that it is read into. */
@@ -289,6 +293,7 @@ static int read_live(const source_t *s, mw_state_live_t *live) {
 		{&live->ticks_written, MW_SECTION_TIMELINE},
 		{&live->lifetimes_used, MW_SECTION_LIFETIMES},
 		{&live->sizes_used, MW_SECTION_SIZES},
+		{&live->cpu_used, MW_SECTION_CPU},
 	};
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (*counts[i].count > sections[counts[i].id].capacity)
@@ -296,56 +301,6 @@ static int read_live(const source_t *s, mw_state_live_t *live) {
 	if (live->stat_count > MW_STAT_CAPACITY)
 		live->stat_count = MW_STAT_CAPACITY;
 	return 0;
-}
-
-/* Returns for each node the number of frames from the node to the outermost one; 0 = the chain
- * is damaged.  A caller always has a smaller number than its callee, so no chain is circular. */
-static uint16_t *node_depths(const mw_snapshot_t *snapshot) {
-	uint16_t *depths = mw_xcalloc(snapshot->node_count, sizeof(*depths));
-	for (size_t i = 1; i < snapshot->node_count; i++) {
-		uint32_t caller = (uint32_t)snapshot->nodes[i];
-		uint64_t frame = snapshot->nodes[i] >> MW_NODE_FRAME_SHIFT;
-		bool is_good = frame > 0 && frame < snapshot->frame_count && caller < i &&
-			       (caller == 0 || depths[caller] > 0) &&
-			       depths[caller] < MW_STATE_DEPTH_MAX;
-		depths[i] = is_good ? (uint16_t)(depths[caller] + 1) : 0;
-	}
-	return depths;
-}
-
-/* Empties stacks whose chain of nodes has another length than the stack says.  Views show an
- * empty stack as unknown. */
-static void check_stacks(mw_snapshot_t *snapshot) {
-	uint16_t *depths = node_depths(snapshot);
-	for (size_t i = 0; i < snapshot->stack_count; i++) {
-		mw_state_stack_t *stack = &snapshot->stacks[i];
-		if (stack->node >= snapshot->node_count || depths[stack->node] == 0 ||
-		    depths[stack->node] != stack->depth)
-			stack->node = stack->depth = 0;
-	}
-	free(depths);
-}
-
-/* Drops lists of sizes that are damaged, or that refer to entries which a full file system could
- * not store.  Each entry refers to a smaller number, so no list is circular.  Each entry belongs
- * to one stack, so all lists together are at most as long as the section. */
-static void check_sizes(mw_snapshot_t *snapshot) {
-	bool *is_good = mw_xcalloc(snapshot->size_count, sizeof(*is_good));
-	for (size_t i = 1; i < snapshot->size_count; i++) {
-		const mw_state_size_t *size = &snapshot->sizes[i];
-		is_good[i] =
-			size->usable_bytes > 0 && size->next < i &&
-			(size->next == 0 ||
-			 (is_good[size->next] && snapshot->sizes[size->next].stack == size->stack));
-	}
-	for (size_t i = 0; i < snapshot->stack_count; i++) {
-		mw_state_stack_t *stack = &snapshot->stacks[i];
-		uint32_t newest = stack->sizes;
-		if (newest != 0 && (newest >= snapshot->size_count || !is_good[newest] ||
-				    snapshot->sizes[newest].stack != i))
-			stack->first_size_bytes = stack->sizes = 0;
-	}
-	free(is_good);
 }
 
 /* Reads the stacks' counters, then the live page: everything that these stacks refer to was
@@ -392,8 +347,7 @@ static int read_stacks(const source_t *s) {
 		if (module->build_id_bytes > sizeof(module->build_id))
 			module->build_id_bytes = 0;
 	}
-	check_stacks(snapshot);
-	check_sizes(snapshot);
+	mw_snapshot_check_stacks(snapshot);
 	return 0;
 }
 
@@ -434,6 +388,17 @@ static int read_threads(const source_t *s) {
 	for (size_t i = 0; i < snapshot->thread_count; i++)
 		snapshot->threads[i].name[sizeof(snapshot->threads[i].name) - 1] = '\0';
 	return 0;
+}
+
+/* Reads the CPU samples.  Called before the stacks are read: those hold every stack that a sample
+ * has by now. */
+static int read_cpu(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	snapshot->cpu_count = (size_t)snapshot->live.cpu_used;
+	snapshot->cpu = read_section(s, MW_SECTION_CPU, snapshot->cpu_count);
+	if (snapshot->cpu == NULL)
+		return -1;
+	return read_live(s, &snapshot->live);
 }
 
 static size_t capped(const mw_snapshot_t *snapshot, mw_state_section_id_t id, uint64_t count) {
@@ -538,9 +503,14 @@ static int read_all(const source_t *s, unsigned what) {
 	 * live page that is read with them. */
 	if ((what & MW_SNAPSHOT_HEAP_WALK) != 0 && read_heap_walk(s) != 0)
 		return -1;
+	if ((what & MW_SNAPSHOT_CPU) != 0 && read_cpu(s) != 0)
+		return -1;
 	if ((what & MW_SNAPSHOT_STACKS) != 0 && read_stacks(s) != 0)
 		return -1;
-	if ((what & MW_SNAPSHOT_RECORDS) != 0 && (read_records(s) != 0 || read_threads(s) != 0))
+	mw_snapshot_check_cpu(snapshot);
+	if ((what & MW_SNAPSHOT_RECORDS) != 0 && read_records(s) != 0)
+		return -1;
+	if ((what & (MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_CPU)) != 0 && read_threads(s) != 0)
 		return -1;
 	if ((what & MW_SNAPSHOT_HISTORY) != 0 && (read_ticks(s) != 0 || read_events(s) != 0))
 		return -1;
@@ -589,5 +559,6 @@ void mw_snapshot_free(mw_snapshot_t *snapshot) {
 	free(snapshot->threads);
 	free(snapshot->classes);
 	free(snapshot->ranges);
+	free(snapshot->cpu);
 	free(snapshot);
 }

@@ -28,6 +28,7 @@ enum {
 	MW_SNAPSHOT_ALL = 15u,
 	/* The process runs, so its last values are those of the present moment. */
 	MW_SNAPSHOT_OF_NOW = 1u << 4,
+	MW_SNAPSHOT_CPU = 1u << 5, /* CPU samples, and names of threads; with MW_SNAPSHOT_STACKS */
 };
 
 typedef struct mw_snapshot {
@@ -63,6 +64,8 @@ typedef struct mw_snapshot {
 	size_t class_count;
 	mw_state_range_t *ranges;
 	size_t range_count;
+	mw_state_cpu_t *cpu; /* checked: `stack` exists, or is 0, the unknown stack */
+	size_t cpu_count;
 } mw_snapshot_t;
 
 /* True if the file begins like a state file.  The rest may still be damaged. */
@@ -84,6 +87,10 @@ void mw_snapshot_free(mw_snapshot_t *snapshot); /* NULL is allowed */
  * (CLOCK_MONOTONIC).  Peaks and lifetimes cover the whole run and are dropped, and so are the
  * records. */
 void mw_snapshot_since(mw_snapshot_t *after, const mw_snapshot_t *before, uint64_t since_ns);
+
+/* Changes `after` so that it holds only the CPU samples since `before`; both were read with
+ * MW_SNAPSHOT_CPU. */
+void mw_snapshot_cpu_since(mw_snapshot_t *after, const mw_snapshot_t *before);
 
 /* Adds the ticks and pauses of a snapshot that was read with MW_SNAPSHOT_HISTORY. Adds the peak,
  * too, if it lies between two ticks. */
@@ -118,5 +125,10 @@ typedef struct mw_stack_bytes {
  * The caller frees it. */
 mw_profile_t *mw_profile_of_stacks(const mw_snapshot_t *snapshot, const mw_stack_bytes_t *stacks,
 				   size_t count);
+
+/* Makes a profile of the CPU samples of a snapshot that was read with MW_SNAPSHOT_STACKS and
+ * MW_SNAPSHOT_CPU.  It has the types samples/count and cpu/nanoseconds, and the labels
+ * MW_LABEL_THREAD and MW_LABEL_THREAD_ID.  The caller frees it. */
+mw_profile_t *mw_profile_of_cpu(const mw_snapshot_t *snapshot);
 
 #endif

@@ -231,6 +231,8 @@ static bool cut_sample(cutter_t *c, mw_sample_t *s) {
 }
 
 size_t mw_wrappers_cut(mw_profile_t *p) {
+	if (mw_profile_find_type(p, "cpu") >= 0)
+		return 0;
 	cutter_t c = {
 		.finder = mw_wrappers_new(p),
 		.cuts = mw_xcalloc(p->location_count, sizeof(cut_location_t)),

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ * cpu.c -- switches the samples of CPU time on and off. */
+#include "cpu/cpu.h"
+
+#include <string.h>
+
+#include "cpu/cpu_sample.h"
+#include "cpu/thread_timers.h"
+#include "os/file/file.h"
+#include "os/file/proc.h"
+#include "os/platform/kernel_calls.h"
+#include "os/signal/tick.h"
+#include "os/time/clock.h"
+#include "prof/control/control.h"
+#include "prof/store/store.h"
+#include "state/layout.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+_Atomic bool mw_cpu_is_on;
+
+/* Written with the control lock, or in the child of a fork. */
+static struct {
+	uint32_t hz; /* 0: off */
+	int signal_number;
+	_Atomic uint64_t period_ns;
+} cpu;
+
+static void on_tick(const mw_os_tick_t *tick) {
+	if (!atomic_load_explicit(&mw_cpu_is_on, memory_order_relaxed))
+		return;
+	if (tick->thread_id == 0)
+		mw_thread_timers_scan();
+	else
+		/* Relaxed: a signal that was sent before a change of the rate may count with the
+		 * new period. */
+		mw_cpu_sample_take(tick,
+				   atomic_load_explicit(&cpu.period_ns, memory_order_relaxed));
+}
+
+static void stop(void) {
+	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_relaxed);
+	mw_thread_timers_stop();
+	mw_os_tick_leave(cpu.signal_number);
+	cpu.hz = 0;
+	cpu.signal_number = 0;
+}
+
+/* Returns the signals that the first thread blocks, as mw_os_tick_take() has them. */
+static uint64_t blocked_signals(void) {
+	static const char key[] = "\nSigBlk:\t";
+	char text[4096];
+	uint64_t blocked = 0;
+	mw_os_read_text("/proc/self/status", text, sizeof text);
+	const char *digit = strstr(text, key);
+	for (digit = digit ? digit + sizeof key - 1 : ""; *digit > ' '; digit++)
+		blocked =
+			blocked << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
+	return blocked;
+}
+
+static mw_cpu_error_t begin(uint32_t hz) {
+	/* A filter of system calls could end the program at the first timer. */
+	if (mw_os_is_confined())
+		return MW_CPU_NO_TIMER;
+	if (!mw_cpu_sample_prepare())
+		return MW_CPU_NO_MEMORY;
+	cpu.signal_number = mw_os_tick_take(on_tick, blocked_signals());
+	if (cpu.signal_number == 0)
+		return MW_CPU_NO_SIGNAL;
+	cpu.hz = hz;
+	atomic_store_explicit(&cpu.period_ns, NS_PER_SECOND / hz, memory_order_relaxed);
+	atomic_store_explicit(&mw_cpu_is_on, true, memory_order_relaxed);
+	if (mw_thread_timers_start(cpu.signal_number, NS_PER_SECOND / hz))
+		return MW_CPU_FINE;
+	stop();
+	return MW_CPU_NO_TIMER;
+}
+
+static void show(mw_cpu_error_t error) {
+	mw_both_t live = mw_store_live_both();
+	bool was_on = mw_store_live()->cpu_hz != 0;
+	mw_both_set32(live, MW_LIVE(cpu_error), error);
+	mw_both_set32(live, MW_LIVE(cpu_signal), (uint32_t)cpu.signal_number);
+	mw_both_set32(live, MW_LIVE(cpu_hz), cpu.hz);
+	if (was_on != (cpu.hz != 0))
+		mw_both_set64(live, MW_LIVE(cpu_changed_ns), mw_os_realtime_ns());
+}
+
+void mw_control_cpu_apply(uint32_t hz) {
+	mw_cpu_error_t error = MW_CPU_FINE;
+	if (hz == cpu.hz)
+		return;
+	if (cpu.hz != 0)
+		stop();
+	if (hz != 0)
+		error = begin(hz);
+	show(error);
+}
+
+void mw_control_cpu_reset(void) {
+	mw_cpu_sample_reset();
+}
+
+/* The kernel gives a child no timers. Samples so far are the parent's. */
+void mw_control_cpu_forked(void) {
+	bool was_on = cpu.hz != 0;
+	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_relaxed);
+	mw_thread_timers_forked();
+	if (was_on)
+		mw_os_tick_leave(cpu.signal_number);
+	cpu.hz = 0;
+	cpu.signal_number = 0;
+	if (!mw_store_exists())
+		return;
+	mw_cpu_sample_forked();
+	if (was_on)
+		show(MW_CPU_FINE);
+}
+
+void mw_cpu_start(uint32_t hz) {
+	mw_control_set_cpu(hz);
+}
+
+void mw_cpu_thread_start(void) {
+	mw_thread_timers_add(mw_os_thread_id());
+}
+
+void mw_cpu_thread_end(void) {
+	mw_thread_timers_remove(mw_os_thread_id());
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ * cpu_sample.c -- the steps of a CPU sample: walk, encode, find the stack, count. */
+#include "cpu/cpu_sample.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "os/file/proc.h"
+#include "os/memory/map.h"
+#include "os/time/clock.h"
+#include "os/unwind/object.h"
+#include "prof/control/control.h"
+#include "prof/modules/modules.h"
+#include "prof/sample/threads.h"
+#include "prof/store/index.h"
+#include "prof/store/published.h"
+#include "prof/store/store.h"
+#include "prof/table/depot.h"
+#include "prof/unwind/unwind.h"
+#include "state/layout.h"
+
+/* Samples that can be taken at the same time. Each has an array of frames of 4 KiB, which does not
+ * lie on the interrupted stack: an alternate stack may have 8 KiB, of which the kernel takes up to
+ * 3.5 for the processor's registers. */
+#define BUFFERS 64u
+#define CPU(field) offsetof(mw_state_cpu_t, field)
+
+static struct {
+	uint64_t (*frames)[MW_STATE_DEPTH_MAX]; /* BUFFERS arrays; NULL: not mapped yet */
+	_Atomic uint64_t busy;                  /* bit i: frames[i] is in use */
+	mw_index_t index;                       /* entries of MW_SECTION_CPU by stack and thread */
+} samples MW_SPARSE;
+
+/* The thread's entry in MW_SECTION_THREADS. A forked child has its parent's value, with another
+ * thread id. */
+static MW_TLS struct { uint32_t thread_id, number; } named;
+
+/* ---- preparation ---- */
+
+/* Registers the objects of program start, so that handlers seldom have to. They are never
+ * unloaded. */
+static bool register_object(void *context, const mw_os_mapping_t *mapping) {
+	(void)context;
+	uintptr_t lo, hi;
+	uint64_t frame = mapping->start | MW_FRAME_EXACT;
+	if (mapping->executable &&
+	    mw_os_object_permanent(mapping->start, &lo, &hi) != MW_OS_NOT_PERMANENT)
+		mw_modules_encode(&frame, 1);
+	return true;
+}
+
+bool mw_cpu_sample_prepare(void) {
+	if (!samples.frames) {
+		samples.frames = mw_os_map(BUFFERS * sizeof *samples.frames);
+		if (!samples.frames)
+			return false;
+		mw_index_start(&samples.index,
+			       mw_store_header()->sections[MW_SECTION_CPU].capacity);
+		/* From now on, also while this call takes entries. */
+		mw_store_has_handlers = true;
+	}
+	/* Entry 0 is unused. */
+	if (mw_store_used_bytes(MW_SECTION_CPU) == 0 &&
+	    mw_store_take(MW_SECTION_CPU, 1) == MW_STORE_NO_ENTRY)
+		return false;
+	mw_tables_enter(&mw_control_table_lock);
+	mw_os_visit_mappings(register_object, NULL);
+	mw_tables_leave(&mw_control_table_lock);
+	return true;
+}
+
+/* ---- buffers ---- */
+
+/* Returns the number of a free buffer, or BUFFERS. */
+static unsigned take_buffer(void) {
+	uint64_t busy = atomic_load_explicit(&samples.busy, memory_order_relaxed);
+	while (busy != UINT64_MAX) {
+		unsigned number = (unsigned)__builtin_ctzll(~busy);
+		/* Pairs with the release below: the former user is done with the buffer. */
+		if (atomic_compare_exchange_weak_explicit(
+			    &samples.busy, &busy, busy | UINT64_C(1) << number,
+			    memory_order_acquire, memory_order_relaxed))
+			return number;
+	}
+	return BUFFERS;
+}
+
+static void return_buffer(unsigned number) {
+	atomic_fetch_and_explicit(&samples.busy, ~(UINT64_C(1) << number), memory_order_release);
+}
+
+/* ---- counters ---- */
+
+typedef struct key {
+	uint32_t stack, thread_id;
+} entry_key_t;
+
+static const mw_state_cpu_t *entry_at(uint32_t number) {
+	return mw_store_private(MW_SECTION_CPU, number);
+}
+
+static bool is_same(const void *thing, uint32_t number) {
+	const entry_key_t *key = thing;
+	const mw_state_cpu_t *entry = entry_at(number);
+	return entry->stack == key->stack && entry->thread_id == key->thread_id;
+}
+
+/* The thread has a new stack: a rare moment, in which its name may have changed, too. */
+static uint32_t append(const void *thing) {
+	const entry_key_t *key = thing;
+	uint64_t number = mw_store_take(MW_SECTION_CPU, 1);
+	if (number == MW_STORE_NO_ENTRY)
+		return 0;
+	const mw_state_cpu_t head = {.stack = key->stack, .thread_id = key->thread_id};
+	mw_both_copy(mw_store_both(MW_SECTION_CPU, number), &head, CPU(samples));
+	if (named.thread_id != key->thread_id)
+		named.number = 0;
+	named.thread_id = key->thread_id;
+	named.number = mw_threads_put(named.number, key->thread_id, mw_os_monotonic_coarse_ns());
+	return (uint32_t)number;
+}
+
+static uint32_t find_entry(uint32_t stack, uint32_t thread_id) {
+	const mw_index_kind_t kind = {is_same, append};
+	const entry_key_t key = {stack, thread_id};
+	uint64_t hash = mw_depot_sum(mw_depot_sum(MW_DEPOT_SUM_START, stack), thread_id);
+	return mw_index_find(&samples.index, hash, &key, kind);
+}
+
+static void count_live(size_t offset_bytes) {
+	mw_both_add(mw_store_live_both(), offset_bytes, 1);
+}
+
+static void count(const mw_os_tick_t *tick, uint64_t period_ns, uint64_t *frames) {
+	mw_unwind_result_t walk =
+		mw_unwind_capture_interrupted(tick->context, frames, MW_STATE_DEPTH_MAX);
+	mw_modules_encode_at_once(frames, walk.depth);
+	uint32_t stack = mw_depot_find(frames, walk.depth, walk.truncated);
+	uint32_t number = find_entry(stack, tick->thread_id);
+	if (number == 0) {
+		count_live(MW_LIVE(cpu_dropped));
+		return;
+	}
+	int64_t cpu_ns = (int64_t)(period_ns * (1 + (uint64_t)tick->missed));
+	mw_both_t entry = mw_store_both(MW_SECTION_CPU, number);
+	mw_both_add(entry, CPU(samples), 1);
+	mw_both_add(entry, CPU(cpu_ns), cpu_ns);
+	mw_both_add(mw_store_live_both(), MW_LIVE(cpu_ns), cpu_ns);
+	count_live(MW_LIVE(cpu_samples));
+	if (walk.truncated)
+		count_live(MW_LIVE(cpu_truncated));
+}
+
+void mw_cpu_sample_take(const mw_os_tick_t *tick, uint64_t period_ns) {
+	/* A child that was forked without the library's handlers. */
+	if (mw_published_was_wiped())
+		return;
+	/* A reset and the publication of the state file need to be alone. A fork does not: what is
+	 * half written stays unknown in the child, which has no samples of its parent. */
+	bool is_inside = mw_tables_try_enter(&mw_control_table_lock);
+	if (!is_inside &&
+	    !atomic_load_explicit(&mw_control_view.is_forking, memory_order_seq_cst)) {
+		count_live(MW_LIVE(cpu_dropped));
+		return;
+	}
+	unsigned buffer = take_buffer();
+	if (buffer < BUFFERS) {
+		count(tick, period_ns, samples.frames[buffer]);
+		return_buffer(buffer);
+	} else {
+		count_live(MW_LIVE(cpu_dropped));
+	}
+	if (is_inside)
+		mw_tables_leave(&mw_control_table_lock);
+}
+
+void mw_cpu_sample_reset(void) {
+	uint64_t entries = mw_store_used_bytes(MW_SECTION_CPU) / sizeof(mw_state_cpu_t);
+	mw_both_t live = mw_store_live_both();
+	for (uint64_t i = 1; i < entries; i++) {
+		mw_both_t entry = mw_store_both(MW_SECTION_CPU, i);
+		mw_both_set64(entry, CPU(samples), 0);
+		mw_both_set64(entry, CPU(cpu_ns), 0);
+	}
+	mw_both_set64(live, MW_LIVE(cpu_ns), 0);
+	mw_both_set64(live, MW_LIVE(cpu_samples), 0);
+	mw_both_set64(live, MW_LIVE(cpu_truncated), 0);
+	mw_both_set64(live, MW_LIVE(cpu_dropped), 0);
+}
+
+void mw_cpu_sample_forked(void) {
+	/* Handlers of threads that do not exist here had these. */
+	atomic_store_explicit(&samples.busy, 0, memory_order_relaxed);
+	if (mw_store_used_bytes(MW_SECTION_CPU) > 0)
+		mw_cpu_sample_reset();
+}

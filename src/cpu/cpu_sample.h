@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * cpu_sample.h -- a sample of CPU time: the stack of the interrupted code, counted for its thread.
+ * Layer: cpu. Counts are in MW_SECTION_CPU of both copies of the tables; stacks are those of the
+ * depot, which the heap's samples use as well. */
+#ifndef MW_CPU_CPU_SAMPLE_H
+#define MW_CPU_CPU_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "os/signal/tick.h"
+
+/* Makes what samples need. Returns false if the kernel refused memory. Called with the control
+ * lock, when the tables exist. */
+bool mw_cpu_sample_prepare(void);
+/* Counts a sample. Called in the signal's handler: no lock is waited for, nothing is allocated from
+ * the heap, and the walk has at most MW_STATE_DEPTH_MAX frames. */
+void mw_cpu_sample_take(const mw_os_tick_t *tick, uint64_t period_ns);
+/* Sets all counts to zero. Called while the tables are quiesced, or in the child of a fork. */
+void mw_cpu_sample_reset(void);
+void mw_cpu_sample_forked(void);
+
+#endif

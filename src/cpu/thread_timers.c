@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ * thread_timers.c -- a hash table from thread ids to timers, with linear probing. */
+#include "cpu/thread_timers.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "os/file/file.h"
+#include "os/file/proc.h"
+#include "os/lock/lock.h"
+#include "os/memory/map.h"
+#include "os/platform/kernel_calls.h"
+#include "os/time/clock.h"
+#include "os/time/cpu_timer.h"
+#include "prof/store/store.h"
+
+/* A power of two. At most half of the slots are in use, so that searches are short. A process of
+ * 16384 threads that use CPU time all together is far away; the kernel's pages are taken as
+ * they are touched. */
+#define SLOTS 32768u
+#define THREADS_MAX (SLOTS / 2)
+#define NAMES_BYTES 4096u
+/* The time between two scans is at least this many times that of a scan: a process of a thousand
+ * threads takes a millisecond. */
+#define SCAN_SHARE 200u
+
+typedef struct slot {
+	uint32_t thread_id; /* 0: empty */
+	int32_t timer;
+	uint32_t scan; /* number of the scan that saw the thread last */
+} slot_t;
+
+static struct {
+	mw_lock_t lock;
+	slot_t *slots;     /* SLOTS; NULL: not mapped yet */
+	int signal_number; /* 0: off */
+	int process_timer;
+	uint64_t period_ns;
+	uint32_t count;        /* slots in use */
+	uint32_t scan;         /* number of the last scan */
+	uint64_t next_scan_ns; /* CLOCK_MONOTONIC before which there is no scan */
+	mw_rng_t rng;
+	_Alignas(8) char names[NAMES_BYTES]; /* entries of /proc/self/task, during a scan */
+} timers MW_SPARSE;
+
+/* ---- the table; called with the lock ---- */
+
+static uint32_t home_of(uint32_t thread_id) {
+	return thread_id * 2654435769u % SLOTS; /* Knuth's multiplier */
+}
+
+/* Returns the thread's slot, or the empty one where it would be. */
+static slot_t *find(uint32_t thread_id) {
+	uint32_t i = home_of(thread_id);
+	while (timers.slots[i].thread_id != 0 && timers.slots[i].thread_id != thread_id)
+		i = (i + 1) % SLOTS;
+	return &timers.slots[i];
+}
+
+/* Empties a slot, and moves later entries that a search would not find behind the gap. */
+static void empty(slot_t *slot) {
+	uint32_t gap = (uint32_t)(slot - timers.slots);
+	for (uint32_t i = (gap + 1) % SLOTS; timers.slots[i].thread_id != 0; i = (i + 1) % SLOTS) {
+		uint32_t way = (i - home_of(timers.slots[i].thread_id)) % SLOTS;
+		if (way < (i - gap) % SLOTS)
+			continue;
+		timers.slots[gap] = timers.slots[i];
+		gap = i;
+	}
+	timers.slots[gap] = (slot_t){0};
+	timers.count--;
+}
+
+/* Returns false if the kernel refused the timer of a thread that exists. */
+static bool start_in(slot_t *slot, uint32_t thread_id, mw_os_timer_from_t from) {
+	if (timers.count >= THREADS_MAX)
+		return false;
+	/* The first interval is a random part of a period: a thread that ends within less than a
+	 * period is then sampled as often as its CPU time deserves. */
+	uint64_t first_ns = 1 + mw_rng_next(&timers.rng) % timers.period_ns;
+	int timer = mw_os_cpu_timer_start(thread_id, timers.signal_number, from, first_ns,
+					  timers.period_ns);
+	if (timer < 0)
+		return timer == MW_ERR_NOT_FOUND;
+	*slot = (slot_t){.thread_id = thread_id, .timer = timer, .scan = timers.scan};
+	timers.count++;
+	return true;
+}
+
+static void remove_slot(slot_t *slot) {
+	mw_os_timer_stop(slot->timer);
+	empty(slot);
+}
+
+/* Deletes the timers of threads that the last scan did not see. */
+static void sweep(void) {
+	for (uint32_t i = 0; i < SLOTS;)
+		/* Another entry may have moved into an emptied slot. */
+		if (timers.slots[i].thread_id != 0 && timers.slots[i].scan != timers.scan)
+			remove_slot(&timers.slots[i]);
+		else
+			i++;
+}
+
+static uint32_t number_of(const char *name) {
+	uint32_t number = 0;
+	for (; *name >= '0' && *name <= '9'; name++)
+		number = number * 10 + (uint32_t)(*name - '0');
+	return *name == '\0' ? number : 0;
+}
+
+static void show(uint32_t refused) {
+	mw_both_t live = mw_store_live_both();
+	mw_both_set32(live, MW_LIVE(cpu_threads), timers.count);
+	mw_both_set64(live, MW_LIVE(cpu_refused), refused);
+}
+
+/* Visits all threads of the process. */
+static void scan(mw_os_timer_from_t from) {
+	uint32_t seen = 0, refused = 0;
+	long bytes = 0;
+	int directory = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/task", MW_OS_DIRECTORY);
+	if (directory < 0)
+		return;
+	timers.scan++;
+	while ((bytes = mw_os_list(directory, timers.names, sizeof timers.names)) > 0) {
+		const char *name;
+		size_t position = 0;
+		while ((name = mw_os_next_name(timers.names, (size_t)bytes, &position)) != NULL) {
+			uint32_t thread_id = number_of(name);
+			slot_t *slot = thread_id ? find(thread_id) : NULL;
+			if (!slot)
+				continue;
+			if (slot->thread_id == 0 && !start_in(slot, thread_id, from))
+				refused++;
+			seen += slot->thread_id != 0;
+			slot->scan = slot->thread_id != 0 ? timers.scan : 0;
+		}
+	}
+	mw_os_close(directory);
+	if (bytes == 0 && seen < timers.count)
+		sweep();
+	show(refused);
+}
+
+/* ---- interface ---- */
+
+static void lock(void) {
+	mw_lock_acquire(&timers.lock, MW_RANK_CPU);
+}
+
+static void unlock(void) {
+	mw_lock_release(&timers.lock, MW_RANK_CPU);
+}
+
+/* A program that forbids system calls keeps the timers that it has. */
+static bool is_on(void) {
+	return timers.signal_number != 0 && !mw_os_is_confined();
+}
+
+static void stop_all(void) {
+	for (uint32_t i = 0; i < SLOTS && timers.count > 0; i++)
+		if (timers.slots[i].thread_id != 0) {
+			mw_os_timer_stop(timers.slots[i].timer);
+			timers.slots[i] = (slot_t){0};
+			timers.count--;
+		}
+	if (timers.process_timer >= 0)
+		mw_os_timer_stop(timers.process_timer);
+	timers.process_timer = -1;
+	timers.signal_number = 0;
+}
+
+bool mw_thread_timers_start(int signal_number, uint64_t period_ns) {
+	bool done = false;
+	lock();
+	if (!timers.slots)
+		timers.slots = mw_os_map(SLOTS * sizeof(slot_t));
+	if (timers.slots) {
+		uint64_t seed;
+		mw_os_random(&seed, sizeof seed);
+		mw_rng_init(&timers.rng, seed);
+		timers.signal_number = signal_number;
+		timers.period_ns = period_ns;
+		timers.process_timer = mw_os_process_timer_start(signal_number, MW_TIMERS_SCAN_NS);
+		/* Without /proc only this thread, and those whose heap is made later, have timers.
+		 */
+		uint32_t self = mw_os_thread_id();
+		done = timers.process_timer >= 0 && start_in(find(self), self, MW_OS_FROM_NOW);
+		if (done)
+			scan(MW_OS_FROM_NOW);
+		else
+			stop_all();
+	}
+	unlock();
+	return done;
+}
+
+void mw_thread_timers_stop(void) {
+	lock();
+	stop_all();
+	show(0);
+	unlock();
+}
+
+void mw_thread_timers_scan(void) {
+	/* Without a rank: the interrupted code may hold any lock, and nothing waits here. */
+	if (!mw_lock_try(&timers.lock))
+		return;
+	uint64_t now_ns = mw_os_monotonic_ns();
+	if (is_on() && now_ns >= timers.next_scan_ns) {
+		scan(MW_OS_FROM_THREAD_START);
+		/* Most time that a scan may take: half a percent of one processor. */
+		timers.next_scan_ns = now_ns + (mw_os_monotonic_ns() - now_ns) * SCAN_SHARE;
+	}
+	mw_lock_let_go(&timers.lock);
+}
+
+void mw_thread_timers_add(uint32_t thread_id) {
+	lock();
+	if (is_on()) {
+		slot_t *slot = find(thread_id);
+		/* A scan may have found the thread before. */
+		if (slot->thread_id == 0)
+			start_in(slot, thread_id, MW_OS_FROM_THREAD_START);
+		show((uint32_t)mw_store_live()->cpu_refused);
+	}
+	unlock();
+}
+
+void mw_thread_timers_remove(uint32_t thread_id) {
+	lock();
+	slot_t *slot = is_on() ? find(thread_id) : NULL;
+	if (slot && slot->thread_id != 0)
+		remove_slot(slot);
+	unlock();
+}
+
+void mw_thread_timers_forked(void) {
+	if (!timers.slots)
+		return;
+	atomic_store_explicit(&timers.lock.state, 0, memory_order_relaxed);
+	mw_os_purge(timers.slots, SLOTS * sizeof(slot_t));
+	timers.count = 0;
+	timers.process_timer = -1;
+	timers.signal_number = 0;
+}

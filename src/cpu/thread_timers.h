@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * thread_timers.h -- a timer for each thread of the process.
+ * Layer: cpu. The threads that run at the start are found in /proc/self/task. A new thread gets its
+ * timer when its heap is made; a thread that never allocates is found by a scan at
+ * /proc/self/task, which a timer over the process's CPU time causes every MW_TIMERS_SCAN_NS. What a
+ * new thread used before that counts with its first sample.
+ * The lock MW_RANK_CPU protects the table; a signal handler that finds it taken gives up. */
+#ifndef MW_CPU_THREAD_TIMERS_H
+#define MW_CPU_THREAD_TIMERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* CPU time of the process between two scans. */
+#define MW_TIMERS_SCAN_NS UINT64_C(20000000)
+
+/* Starts timers for all threads. Returns false, with no timer left, if the kernel refused memory,
+ * or the first timer. Called with the control lock. */
+bool mw_thread_timers_start(int signal_number, uint64_t period_ns);
+/* Deletes all timers. Called with the control lock. */
+void mw_thread_timers_stop(void);
+/* Starts timers for new threads, and deletes those of threads that have ended. Async-signal-safe.
+ */
+void mw_thread_timers_scan(void);
+/* Called by a thread for itself, at its start and end. */
+void mw_thread_timers_add(uint32_t thread_id);
+void mw_thread_timers_remove(uint32_t thread_id);
+/* Called in the child of a fork, which has no timers. */
+void mw_thread_timers_forked(void);
+
+#endif

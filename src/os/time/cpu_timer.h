@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * cpu_timer.h -- timers that send a signal each time a thread, or the process, has used a certain
+ * amount of CPU time.
+ * Layer: os/time. The signal's siginfo has si_code SI_TIMER, the thread's id in si_value, and in
+ * si_overrun the number of further intervals that ended meanwhile: most kernels look at these
+ * timers 250 or 1000 times a second. A forked child and a program after exec have no timers.
+ *
+ * Async-signal-safe. errno is kept. */
+#ifndef MW_OS_CPU_TIMER_H
+#define MW_OS_CPU_TIMER_H
+
+#include <stdint.h>
+
+/* When the first interval ends. */
+typedef enum mw_os_timer_from {
+	MW_OS_FROM_NOW,          /* after first_ns */
+	MW_OS_FROM_THREAD_START, /* when the thread's CPU time is first_ns; intervals that ended
+				    already are among the missed ones of the first signal */
+} mw_os_timer_from_t;
+
+/* Starts a timer over the CPU time of a thread of this process, which also gets the signal.
+ * Returns the timer's number; MW_ERR_NOT_FOUND: there is no such thread; MW_ERR_NO_MEMORY: too many
+ * timers and pending signals (RLIMIT_SIGPENDING). */
+int mw_os_cpu_timer_start(uint32_t thread_id, int signal_number, mw_os_timer_from_t from,
+			  uint64_t first_ns, uint64_t period_ns);
+/* The same over the CPU time of all threads. Any thread gets the signal; si_value is 0. */
+int mw_os_process_timer_start(int signal_number, uint64_t period_ns);
+/* Deletes a timer. Its signal may still be pending. */
+void mw_os_timer_stop(int timer);
+
+#endif

@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cpu.sh BUILD_DIR -- CPU time: shares and totals against the clocks, live and after the end, starts
+# and stops, sessions, a kill, python3 and redis-server, formats for pprof, forked children.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -pthread -o shares "$here/shares.c" || fail "cc"
+library=$build/lib/libmallow.so
+# Not a shell script that executes it.
+python3=$(python3 -c 'import sys; print(sys.executable)')
+
+# --- truth ---
+# Against the threads' own clocks: the total within 2 %; each share within 4.5 deviations of a
+# binomial distribution over the samples, seven of ten within the interval for 95 %: by chance one
+# of a thousand runs is outside.
+truth() {
+    "$mallow" collapsed --sample-type samples cpu.pb.gz >counts &&
+        "$mallow" collapsed --sample-type cpu cpu.pb.gz >times &&
+        python3 - truth counts times <<'END'
+import math, sys
+def leaves(name):
+    sums = {}
+    for line in open(name):
+        stack, value = line.rsplit(" ", 1)
+        leaf = stack.split(";")[-1]
+        sums[leaf] = sums.get(leaf, 0) + int(value)
+    return sums
+truth = dict(line.split() for line in open(sys.argv[1]))
+counts, times = leaves(sys.argv[2]), leaves(sys.argv[3])
+total, process = sum(times.values()), int(truth.pop("process"))
+print(f"total {total / 1e9:.3f} s, getrusage {process / 1e9:.3f} s")
+assert abs(total - process) <= 0.02 * process, "the total is off by more than 2 %"
+samples = sum(counts.values())
+work = {name: int(ns) for name, ns in truth.items()}
+inside = 0
+for name, ns in work.items():
+    share = ns / sum(work.values())
+    seen = times.get(name, 0) / sum(times.get(name, 0) for name in work)
+    deviation = math.sqrt(share * (1 - share) / samples)
+    print(f"{name}: {100 * seen:.2f} % of {100 * share:.2f} %, {abs(seen - share) / deviation:.1f}")
+    assert abs(seen - share) <= 4.5 * deviation, name
+    inside += abs(seen - share) <= 1.96 * deviation
+assert inside >= 7, f"{inside} of 10 shares within their interval"
+END
+}
+for threads in 1 2; do
+    "$mallow" run --cpu-rate 250 -o cpu.pb.gz -- ./shares $threads 8 >truth 2>err ||
+        fail "run --cpu with $threads threads"
+    says err 'CPU time [0-9.]+ s, [0-9]+ samples'
+    says err '^mallow: profile written: cpu.pb.gz'
+    truth >out 2>&1 || fail "the shares of $threads threads"
+    cat out
+done
+ok "shares and totals"
+
+# --- starts and stops ---
+# Every object by malloc: a process looks for requests when it allocates.
+PYTHONMALLOC=malloc MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$library "$python3" -c '
+def deep(n):
+    return [n] if n == 0 else deep(n - 1) + [n]
+while True:
+    deep(20)
+' &
+python=$!
+started+=("$python")
+await 60 is_known "$python"
+try 2 "$mallow" top --cpu "$python"
+one_line_error
+says err 'CPU time was never sampled'
+try 2 "$mallow" start --cpu --rate 10001 "$python"
+says err "does not take '10001'; allowed: 1 to 10000"
+try 2 "$mallow" start --rate 100 "$python"
+says err 'with --cpu'
+try 2 "$mallow" start --cpu --for 2s "$python"
+says err "'mallow cpu'"
+try 0 "$mallow" start --cpu --rate 1000 "$python"
+says out "^pid $python: CPU time: on, 1000 Hz \(was off\)$"
+try 0 "$mallow" start --cpu --rate 1000 "$python"
+says out "^pid $python: CPU time: already on, 1000 Hz since .*; nothing changed$"
+has_samples() {
+    [ "$("$mallow" status --json "$1" | python3 -c 'import json, sys
+print(json.load(sys.stdin)["cpu"]["samples"])')" -gt "$2" ]
+}
+await 60 has_samples "$python" 50
+try 0 "$mallow" status "$python"
+says out 'CPU time +sampled since .*, 1000 Hz, [12] threads, signal [3-6][0-9]'
+signal=$(sed -n 's/.*, signal \([0-9]*\)$/\1/p' out)
+caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$python/status")
+[ $((0x$caught >> (signal - 1) & 1)) = 1 ] || fail "signal $signal is not handled"
+[ "$(grep -c ^ID: "/proc/$python/timers")" = "$(($(ls "/proc/$python/task" | wc -l) + 1))" ] ||
+    fail "not a timer for each thread and one for the process"
+try 0 "$mallow" stop --cpu "$python"
+says out "^pid $python: CPU time: off \(was on, 1000 Hz since .*\)$"
+[ -z "$(cat "/proc/$python/timers")" ] || fail "timers are left"
+caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$python/status")
+[ $((0x$caught >> (signal - 1) & 1)) = 0 ] || fail "the handler is left"
+try 0 "$mallow" stop --cpu "$python"
+says out 'CPU time: already off since .*; nothing changed$'
+try 0 "$mallow" top --cpu "$python"
+says out '^Type: cpu$'
+says out '_PyEval_EvalFrame'
+try 0 "$mallow" report --cpu --sample-type samples "$python"
+try 0 "$mallow" tree --cpu "$python"
+try 0 "$mallow" threads --cpu "$python"
+says out python3
+try 0 "$mallow" flame --cpu "$python" -o flame.html
+grep -q '_PyEval_EvalFrame' flame.html || fail "the flame graph has no Python"
+ok "starts, stops, what they leave, views"
+
+# --- a session ---
+try 0 "$mallow" cpu --for 2s --rate 500 "$python"
+says out '^Type: cpu$'
+says out '_PyEval_EvalFrame'
+[ -z "$(cat "/proc/$python/timers")" ] || fail "the session did not end"
+try 0 "$mallow" start --cpu --rate 50 "$python"
+try 0 "$mallow" cpu --for 1s --rate 500 -o session.pb.gz "$python"
+try 0 "$mallow" status "$python"
+says out 'CPU time +sampled since .*, 50 Hz'
+try 0 "$mallow" diff --cpu session.pb.gz "$python"
+if command -v go >/dev/null; then
+    try 0 go tool pprof -top session.pb.gz
+    says out '^Type: cpu$'
+    says out '_PyEval_EvalFrame'
+fi
+"$mallow" cpu --for 600s "$python" >out 2>err &
+session=$!
+is_faster() {
+    "$mallow" status "$python" | grep -q ', 100 Hz'
+}
+await 60 is_faster
+sleep 1
+kill -INT "$session"
+wait "$session" || fail "^C"
+says out '^Type: cpu$'
+"$mallow" cpu --for 600s "$python" >out 2>err &
+session=$!
+await 60 is_faster
+sleep 1
+kill -9 "$python"
+wait "$session" || fail "the end of the process"
+says out '^Type: cpu$'
+ok "sessions"
+
+# --- after a kill ---
+try 0 "$mallow" top --cpu "$python"
+says out '_PyEval_EvalFrame'
+try 2 "$mallow" cpu "$python"
+says err 'no live process'
+try 2 "$mallow" top --cpu "$here/../fuzz/corpus/heap/nothing"
+ok "after a kill"
+
+# --- a process with children ---
+cat >tree.py <<'END'
+import os, subprocess, sys, time
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        spin(0.3)
+        os._exit(0)
+    spin(0.1)
+    os.waitpid(child, 0)
+subprocess.run([sys.executable, "-c", "for i in range(5000000): pass"])
+END
+try 0 "$mallow" run --cpu -o profiles/ "$python3" tree.py
+[ "$(ls profiles/mallow.python3.*.pb.gz | wc -l)" = 2 ] ||
+    fail "not a profile for each of the two programs"
+ok "forked children have no timers, programs after exec have"
+
+# --- redis-server ---
+if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
+    LD_PRELOAD=$library redis-server --port 0 --unixsocket "$work/r.sock" --save '' \
+        >redis.log 2>&1 &
+    redis=$!
+    started+=("$redis")
+    await 60 test -S r.sock
+    redis-benchmark -s r.sock -n 2000 -q -t set >/dev/null || fail "redis-benchmark"
+    (
+        redis-benchmark -s r.sock -n 400000 -P 8 -q -t set,lpush,hset >bench.out 2>&1
+        echo $? >bench.rc
+    ) &
+    try 0 "$mallow" cpu --for 3s --rate 1000 "$redis"
+    says out 'Type: cpu'
+    says out 'processCommand|call|aeProcessEvents|readQueryFromClient'
+    await 120 test -s bench.rc
+    [ "$(cat bench.rc)" = 0 ] || fail "redis-benchmark noticed"
+    kill "$redis"
+    ok "redis-server"
+fi

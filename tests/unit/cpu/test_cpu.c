@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ * test_cpu.c -- samples of CPU time: on, off, rates, threads, forks, resets, refusals, stacks. */
+#include "cpu/cpu.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "cpu/thread_timers.h"
+#include "prof/control/control.h"
+#include "prof/unwind/unwind.h"
+#include "prof_fixture.h"
+#include "test.h"
+
+#define NS_PER_MS 1000000u
+
+static uint64_t clock_ns(clockid_t clock) {
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Uses `ms` of the thread's CPU time. */
+static __attribute__((noinline)) void burn(unsigned ms) {
+	uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + (uint64_t)ms * NS_PER_MS;
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end) {
+	}
+	__asm__ volatile("");
+}
+
+static mw_state_live_t *live_of(char *base) {
+	return section_of(base, MW_SECTION_LIVE);
+}
+
+static void check_between(uint64_t value, uint64_t low, uint64_t high) {
+	if (value >= low && value <= high)
+		return;
+	fprintf(stderr, "%llu is not between %llu and %llu\n", (unsigned long long)value,
+		(unsigned long long)low, (unsigned long long)high);
+	exit(1);
+}
+
+/* The sums over the entries equal those of the live section, in both copies. */
+static void check_sums(char *base) {
+	uint64_t samples = 0, cpu_ns = 0;
+	for (uint64_t i = 1; i < live_of(base)->cpu_used; i++) {
+		const mw_state_cpu_t *entry = entry_of(base, MW_SECTION_CPU, i);
+		CHECK(entry->stack < live_of(base)->stacks_used);
+		samples += entry->samples;
+		cpu_ns += entry->cpu_ns;
+	}
+	CHECK_EQ(samples, live_of(base)->cpu_samples);
+	CHECK_EQ(cpu_ns, live_of(base)->cpu_ns);
+}
+
+static void time_is_counted(void) {
+	start(524288, 0, false);
+	char *file = map_state_of(getpid());
+	CHECK_EQ(live_of(file)->cpu_used, 0);
+	mw_cpu_start(1000);
+	CHECK_EQ(live_of(file)->cpu_hz, 1000);
+	CHECK_EQ(live_of(file)->cpu_error, MW_CPU_FINE);
+	CHECK(live_of(file)->cpu_signal >= (uint32_t)SIGRTMIN);
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	errno = 4711;
+	burn(400);
+	CHECK_EQ(errno, 4711);
+	mw_cpu_start(0);
+	uint64_t used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+	CHECK_EQ(live_of(file)->cpu_hz, 0);
+	CHECK_EQ(live_of(file)->cpu_signal, 0);
+	/* The kernel looks at the timers every 10 ms or more often. */
+	check_between(live_of(file)->cpu_ns, used - 15 * NS_PER_MS, used + 5 * NS_PER_MS);
+	check_sums(file);
+	check_sums(store_base());
+	uint64_t before = live_of(file)->cpu_ns;
+	burn(50);
+	CHECK_EQ(live_of(file)->cpu_ns, before);
+	/* Another rate adds to what is there. */
+	mw_cpu_start(100);
+	mw_cpu_start(500);
+	CHECK_EQ(live_of(file)->cpu_hz, 500);
+	burn(200);
+	check_between(live_of(file)->cpu_ns, before + 180 * NS_PER_MS, before + 210 * NS_PER_MS);
+	mw_control_reset();
+	check_between(live_of(file)->cpu_ns, 0, 20 * NS_PER_MS);
+	mw_cpu_start(0);
+	check_sums(file);
+}
+
+/* ---- threads ---- */
+
+static _Atomic bool has_burnt;
+static _Atomic bool may_end;
+
+static void *burn_in_thread(void *knows_heap) {
+	if (knows_heap)
+		mw_cpu_thread_start();
+	burn(200);
+	has_burnt = true;
+	while (!may_end)
+		usleep(1000);
+	if (knows_heap)
+		mw_cpu_thread_end();
+	return NULL;
+}
+
+static uint64_t time_of_thread(char *base, uint32_t thread_id) {
+	uint64_t cpu_ns = 0;
+	for (uint64_t i = 1; i < live_of(base)->cpu_used; i++) {
+		const mw_state_cpu_t *entry = entry_of(base, MW_SECTION_CPU, i);
+		cpu_ns += entry->thread_id == thread_id ? entry->cpu_ns : 0;
+	}
+	return cpu_ns;
+}
+
+/* A thread that begins after the start, with a heap or without, counts from its beginning. */
+static void threads_are_found(void) {
+	start(524288, 0, false);
+	char *file = map_state_of(getpid());
+	mw_cpu_start(1000);
+	for (int knows_heap = 0; knows_heap < 2; knows_heap++) {
+		pthread_t id;
+		may_end = has_burnt = false;
+		uint64_t before = live_of(file)->cpu_ns, self = (uint64_t)gettid();
+		uint64_t own = time_of_thread(file, (uint32_t)self);
+		CHECK_EQ(pthread_create(&id, NULL, burn_in_thread, knows_heap ? &id : NULL), 0);
+		while (live_of(file)->cpu_threads < 2)
+			burn(1);
+		while (!has_burnt)
+			usleep(1000);
+		uint64_t others = live_of(file)->cpu_ns - before -
+				  (time_of_thread(file, (uint32_t)self) - own);
+		check_between(others, 180 * NS_PER_MS, 225 * NS_PER_MS);
+		may_end = true;
+		pthread_join(id, NULL);
+		/* The next scan takes it out of the table. */
+		while (live_of(file)->cpu_threads > 1)
+			burn(10);
+	}
+	mw_cpu_start(0);
+	check_sums(file);
+}
+
+/* What a thread used before the start does not count. */
+static void former_time_does_not_count(void) {
+	pthread_t id;
+	start(524288, 0, false);
+	char *file = map_state_of(getpid());
+	CHECK_EQ(pthread_create(&id, NULL, burn_in_thread, NULL), 0);
+	while (!has_burnt)
+		usleep(1000);
+	mw_cpu_start(1000);
+	burn(50);
+	check_between(live_of(file)->cpu_ns, 30 * NS_PER_MS, 60 * NS_PER_MS);
+	mw_cpu_start(0);
+	may_end = true;
+	pthread_join(id, NULL);
+}
+
+/* ---- the program's signals ---- */
+
+static void programs_own(int number) {
+	(void)number;
+}
+
+static void used_signals_are_left_alone(void) {
+	start(524288, 0, false);
+	struct sigaction before, after;
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		if (number != SIGRTMIN + 3)
+			signal(number, number % 2 ? programs_own : SIG_IGN);
+	mw_cpu_start(1000);
+	CHECK_EQ(mw_store_live()->cpu_signal, (uint32_t)SIGRTMIN + 3);
+	mw_cpu_start(0);
+	CHECK_EQ(sigaction(SIGRTMIN + 3, NULL, &after), 0);
+	CHECK(after.sa_handler == SIG_DFL);
+	/* A free one that the first thread blocks, and another one. */
+	sigset_t blocked;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGRTMIN + 5);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	signal(SIGRTMIN + 5, SIG_DFL);
+	mw_cpu_start(1000);
+	CHECK_EQ(mw_store_live()->cpu_signal, (uint32_t)SIGRTMIN + 3);
+	mw_cpu_start(0);
+	/* The blocked one alone. */
+	signal(SIGRTMIN + 3, SIG_IGN);
+	mw_cpu_start(1000);
+	CHECK_EQ(mw_store_live()->cpu_signal, (uint32_t)SIGRTMIN + 5);
+	mw_cpu_start(0);
+	signal(SIGRTMIN + 5, SIG_IGN);
+	/* None is free. */
+	signal(SIGRTMIN + 3, programs_own);
+	CHECK_EQ(sigaction(SIGRTMIN + 3, NULL, &before), 0);
+	mw_cpu_start(1000);
+	CHECK_EQ(mw_store_live()->cpu_hz, 0);
+	CHECK_EQ(mw_store_live()->cpu_error, MW_CPU_NO_SIGNAL);
+	CHECK_EQ(sigaction(SIGRTMIN + 3, NULL, &after), 0);
+	CHECK(after.sa_handler == before.sa_handler);
+}
+
+static void refused_timers_are_said(void) {
+	start(524288, 0, false);
+	const struct rlimit none = {0, 0};
+	CHECK_EQ(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+	mw_cpu_start(100);
+	CHECK_EQ(mw_store_live()->cpu_hz, 0);
+	CHECK_EQ(mw_store_live()->cpu_error, MW_CPU_NO_TIMER);
+	burn(20);
+}
+
+/* A signal that no timer sent is no sample. */
+static void others_signals_are_ignored(void) {
+	start(524288, 0, false);
+	mw_cpu_start(1);
+	union sigval value = {.sival_int = (int)gettid()};
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(sigqueue(getpid(), (int)mw_store_live()->cpu_signal, value), 0);
+	check_between(mw_store_live()->cpu_samples, 0, 1);
+}
+
+/* ---- fork ---- */
+
+static void child_has_no_timers(void) {
+	start(524288, 0, false);
+	char *file = map_state_of(getpid());
+	mw_cpu_start(1000);
+	burn(100);
+	mw_prof_fork_prepare();
+	pid_t child = fork();
+	if (child == 0) {
+		mw_prof_fork_child();
+		CHECK_EQ(mw_store_live()->cpu_hz, 0);
+		CHECK_EQ(mw_store_live()->cpu_samples, 0);
+		burn(100);
+		CHECK_EQ(mw_store_live()->cpu_samples, 0);
+		/* A child may be sampled by itself. */
+		mw_cpu_start(1000);
+		burn(100);
+		check_between(mw_store_live()->cpu_ns, 80 * NS_PER_MS, 110 * NS_PER_MS);
+		check_sums(store_base());
+		_exit(0);
+	}
+	mw_prof_fork_parent();
+	int status;
+	mw_cpu_start(0);
+	uint64_t before = live_of(file)->cpu_ns;
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK_EQ(live_of(file)->cpu_ns, before);
+	check_sums(file);
+}
+
+/* ---- stacks ---- */
+
+#define DEPTH 64
+static uint64_t from_context[DEPTH], from_handler[DEPTH], few[4];
+static mw_unwind_result_t by_context, by_handler, by_few;
+
+static void on_signal(int number, siginfo_t *info, void *context) {
+	(void)number;
+	(void)info;
+	by_context = mw_unwind_capture_interrupted(context, from_context, DEPTH);
+	by_handler = mw_unwind_capture(from_handler, DEPTH);
+	by_few = mw_unwind_capture_interrupted(context, few, 4);
+}
+
+static __attribute__((noinline)) void raise_deep(unsigned depth) {
+	if (depth == 0)
+		raise(SIGUSR1);
+	else
+		raise_deep(depth - 1);
+	__asm__ volatile("");
+}
+
+/* Two ways to the same frames: from the registers, and through the handler's own frames. */
+static void stack_is_the_interrupted_one(void) {
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	sigaction(SIGUSR1, &action, NULL);
+	mw_unwind_start();
+	char alternate[65536];
+	for (int kind = 0; kind < 2; kind++) {
+		stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
+		if (kind == 1)
+			CHECK_EQ(sigaltstack(&stack, NULL), 0);
+		raise_deep(12);
+		CHECK(by_context.depth > 13);
+		CHECK(!by_context.truncated && !by_handler.truncated);
+		unsigned first = 0;
+		while (first < by_handler.depth && !(from_handler[first] & MW_FRAME_EXACT))
+			first++;
+		CHECK_EQ(by_handler.depth - first, by_context.depth);
+		CHECK(memcmp(from_handler + first, from_context,
+			     by_context.depth * sizeof(uint64_t)) == 0);
+		/* An array that is too small has the innermost frames. */
+		CHECK(by_few.depth == 4 && by_few.truncated);
+		CHECK(memcmp(few, from_context, sizeof few) == 0);
+	}
+}
+
+int main(void) {
+	RUN_IN_CHILD(time_is_counted);
+	RUN_IN_CHILD(threads_are_found);
+	RUN_IN_CHILD(former_time_does_not_count);
+	RUN_IN_CHILD(used_signals_are_left_alone);
+	RUN_IN_CHILD(refused_timers_are_said);
+	RUN_IN_CHILD(others_signals_are_ignored);
+	RUN_IN_CHILD(child_has_no_timers);
+	RUN_IN_CHILD(stack_is_the_interrupted_one);
+	return 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * test_cpu_profile.c -- the profile of a state file's CPU samples, and the difference of two. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fake_state.h"
+#include "formats/state/state_file.h"
+#include "test.h"
+
+static mw_snapshot_t *read_state(const fake_state_t *s) {
+	int fd = memfd_create("fake", MFD_CLOEXEC);
+	CHECK(fd >= 0 && write(fd, s->bytes, s->length) == (ssize_t)s->length);
+	mw_snapshot_t *snapshot = NULL;
+	mw_error_t error;
+	CHECK_EQ(mw_snapshot_read_fd(fd, "fake", MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU, &snapshot,
+				     &error),
+		 0);
+	close(fd);
+	return snapshot;
+}
+
+static void make(fake_state_t *s) {
+	fake_state_init(s);
+	uint32_t m = fake_state_add_module(s, "/opt/demo/bin/demo", 0x555000001000, 0x555000009000,
+					   0x1000, 0x555000000000,
+					   "00112233445566778899aabbccddeeff00112233");
+	uint64_t frames[] = {fake_frame(m, 0x1234) | MW_FRAME_EXACT, fake_frame(m, 0x2000)};
+	fake_state_add_stack(s, frames, 2, 0, 0, 0);
+	s->live->cpu_used = 5;
+	s->live->cpu_hz = 100;
+	s->cpu[1] = (mw_state_cpu_t){.stack = 1, .thread_id = 7, .samples = 3, .cpu_ns = 30};
+	s->cpu[2] = (mw_state_cpu_t){.stack = 77, .thread_id = 7, .samples = 1, .cpu_ns = 10};
+	s->cpu[3] = (mw_state_cpu_t){.stack = 1, .thread_id = 8, .samples = 2, .cpu_ns = 25};
+	s->live->cpu_samples = 6;
+	s->live->cpu_ns = 65;
+}
+
+static void samples_are_taken_over(void) {
+	fake_state_t s;
+	make(&s);
+	mw_snapshot_t *snapshot = read_state(&s);
+	mw_profile_t *p = mw_profile_of_cpu(snapshot);
+	CHECK_EQ(p->type_count, 2);
+	CHECK_STR(mw_profile_string(p, p->types[p->default_type].type), "cpu");
+	CHECK_EQ(p->period, 10000000);
+	CHECK_EQ(p->sample_count, 3);
+	CHECK_EQ(mw_profile_total(p, 0), 6);
+	CHECK_EQ(mw_profile_total(p, 1), 65);
+	/* A stack that does not exist is unknown; entry 4 has no sample. */
+	CHECK_EQ(p->samples[0].depth, 1);
+	CHECK_EQ(p->samples[1].depth, 2);
+	CHECK(mw_profile_same_stack(p, 1, 2));
+	CHECK_EQ(p->labels[p->samples[1].label_first + 1].number, 7);
+	CHECK_EQ(p->labels[p->samples[2].label_first + 1].number, 8);
+	const mw_location_t *leaf = &p->locations[p->frames[p->samples[1].frame_first]];
+	CHECK(leaf->is_exact && leaf->address == 0x555000001234);
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	free(s.bytes);
+}
+
+static void difference_of_two(void) {
+	fake_state_t s;
+	make(&s);
+	mw_snapshot_t *before = read_state(&s);
+	s.cpu[1].samples += 4;
+	s.cpu[1].cpu_ns += 44;
+	s.cpu[4] = (mw_state_cpu_t){.stack = 1, .thread_id = 9, .samples = 1, .cpu_ns = 5};
+	s.live->cpu_samples += 5;
+	mw_snapshot_t *after = read_state(&s);
+	mw_snapshot_cpu_since(after, before);
+	mw_profile_t *p = mw_profile_of_cpu(after);
+	CHECK_EQ(p->sample_count, 2);
+	CHECK_EQ(mw_profile_total(p, 0), 5);
+	CHECK_EQ(mw_profile_total(p, 1), 49);
+	CHECK_EQ(after->live.cpu_samples, 5);
+	mw_profile_free(p);
+	mw_snapshot_free(after);
+	/* After a reset the counts began at 0. */
+	s.live->resets_done++;
+	after = read_state(&s);
+	mw_snapshot_cpu_since(after, before);
+	p = mw_profile_of_cpu(after);
+	CHECK_EQ(mw_profile_total(p, 0), 11);
+	mw_profile_free(p);
+	mw_snapshot_free(after);
+	mw_snapshot_free(before);
+	free(s.bytes);
+}
+
+int main(void) {
+	RUN(samples_are_taken_over);
+	RUN(difference_of_two);
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * cpu_rate.h -- the rate of CPU samples on the command line.
+ * Layer: cmd/input. */
+#ifndef MW_TOOL_CMD_INPUT_CPU_RATE_H
+#define MW_TOOL_CMD_INPUT_CPU_RATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/options.h"
+
+/* Samples per second of each thread's CPU time, unless the user asks for others: as gperftools and
+ * Go take them. */
+#define MW_CPU_DEFAULT_HZ 100u
+
+/* Changes *hz if the option is given.  Returns false after a message if it is out of range. */
+bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint32_t *hz);
+
+#endif

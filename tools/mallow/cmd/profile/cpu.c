@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ * cpu.c -- `mallow cpu`: samples the CPU time of a live process for some time and shows it.
+ * SIGINT and SIGTERM end the time early. Afterwards the process samples as before. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/complain.h"
+#include "cli/pager.h"
+#include "cli/terminal.h"
+#include "cmd/input/cpu_rate.h"
+#include "cmd/input/load.h"
+#include "cmd/profile/profile_commands.h"
+#include "cmd/profile/view.h"
+#include "cmd/profile/view_request.h"
+#include "formats/state/state_file.h"
+#include "live/control.h"
+
+#define DEFAULT_SECONDS 30.0
+/* How often the progress line changes, and whether the process still runs is looked at. */
+#define STEP_NS 100000000
+
+typedef struct cpu_job {
+	const mw_arguments_t *arguments;
+	double seconds, wait_seconds;
+	uint32_t hz;
+} cpu_job_t;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) {
+	(void)signal_number;
+	interrupted = 1;
+}
+
+static double monotonic_seconds(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Waits, and shows how far it is. Returns the seconds that it took. */
+static double wait_for(const mw_target_t *target, double seconds) {
+	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
+	const struct timespec step = {.tv_nsec = STEP_NS};
+	double begin = monotonic_seconds(), past = 0;
+	sigaction(SIGINT, &action, &interrupt);
+	sigaction(SIGTERM, &action, &terminate);
+	while (!interrupted && past < seconds && mw_target_is_alive(target)) {
+		mw_progress("pid %d: CPU time, %.0f of %.3g s; ^C shows what there is", target->pid,
+			    past, seconds);
+		const struct timespec rest = {.tv_nsec = (long)((seconds - past) * 1e9)};
+		nanosleep(seconds - past < (double)STEP_NS / 1e9 ? &rest : &step, NULL);
+		past = monotonic_seconds() - begin;
+	}
+	mw_progress_end();
+	sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGTERM, &terminate, NULL);
+	return past;
+}
+
+static int read_cpu(int fd, const mw_target_t *target, mw_snapshot_t **snapshot,
+		    mw_error_t *error) {
+	return mw_snapshot_read_fd(fd, target->shown, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU,
+				   snapshot, error);
+}
+
+/* Sets the rate; a process that has ended meanwhile is no error. */
+static int set_rate(const mw_target_t *target, const cpu_job_t *job, uint32_t hz, mw_reply_t *reply,
+		    mw_error_t *error) {
+	mw_request_t request = {.kind = MW_REQUEST_CPU, .cpu_hz = hz};
+	return mw_control_send(target, &request, job->wait_seconds, reply, error);
+}
+
+/* Says what makes the result incomplete. */
+static void say_notes(const mw_target_t *target, const mw_snapshot_t *after, bool is_pending) {
+	const mw_state_live_t *live = &after->live;
+	if (is_pending)
+		mw_complain("note: pid %d: the process has not allocated, so it has not seen the "
+			    "request",
+			    target->pid);
+	if (live->cpu_truncated > 0)
+		mw_complain("note: %llu of %llu stacks are truncated",
+			    (unsigned long long)live->cpu_truncated,
+			    (unsigned long long)live->cpu_samples);
+	if (live->cpu_dropped > 0)
+		mw_complain("note: %llu samples were dropped: the tables were locked or full",
+			    (unsigned long long)live->cpu_dropped);
+	if (live->cpu_refused > 0)
+		mw_complain("note: the kernel refused timers to %llu threads, which are missing "
+			    "(ulimit -i)",
+			    (unsigned long long)live->cpu_refused);
+}
+
+static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapshot_t *after,
+		double seconds, mw_error_t *error) {
+	mw_profile_t *profile = mw_profile_of_cpu(after);
+	profile->duration_ns = (int64_t)(seconds * 1e9);
+	profile->period = 1000000000 / job->hz;
+	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
+	int result = 0;
+	if (profile->sample_count == 0)
+		mw_complain("pid %d: no CPU time was sampled in %.3g s", target->pid, seconds);
+	else
+		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
+	mw_profile_free(profile);
+	return result;
+}
+
+/* Takes samples between two copies of the state file, which is kept open, because the process may
+ * end meanwhile. */
+static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_error_t *error) {
+	mw_snapshot_t *before, *after;
+	mw_reply_t begun, ended;
+	mw_error_t ignored;
+	if (read_cpu(fd, target, &before, error) != 0)
+		return -1;
+	if (set_rate(target, job, job->hz, &begun, error) != 0) {
+		mw_snapshot_free(before);
+		return -1;
+	}
+	double seconds = wait_for(target, job->seconds);
+	bool is_pending = false;
+	if (mw_target_is_alive(target) &&
+	    set_rate(target, job, begun.was_cpu_hz, &ended, &ignored) == 0)
+		is_pending = begun.outcome == MW_OUTCOME_PENDING && ended.was_pending;
+	int result = read_cpu(fd, target, &after, error);
+	if (result == 0) {
+		mw_snapshot_cpu_since(after, before);
+		say_notes(target, after, is_pending);
+		result = show(target, job, after, seconds, error);
+		mw_snapshot_free(after);
+	}
+	mw_snapshot_free(before);
+	return result;
+}
+
+static int work(const mw_target_t *target, const void *context, mw_error_t *error) {
+	const cpu_job_t *job = context;
+	if (!target->is_state || !target->alive)
+		return mw_error_set(error,
+				    "%s: it is no live process; 'mallow top --cpu' shows the CPU "
+				    "time in a state file",
+				    target->shown);
+	int fd = open(target->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return mw_error_set(error, "%s: %s", target->shown, strerror(errno));
+	int result = sample(target, job, fd, error);
+	close(fd);
+	return result;
+}
+
+int mw_cmd_cpu(const mw_arguments_t *arguments) {
+	const mw_option_value_t *length = mw_argument(arguments, "for");
+	const mw_option_value_t *wait = mw_argument(arguments, "wait");
+	mw_view_request_t request;
+	mw_error_t error;
+	cpu_job_t job = {
+		.arguments = arguments,
+		.seconds = length->given ? length->seconds : DEFAULT_SECONDS,
+		.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
+		.hz = MW_CPU_DEFAULT_HZ,
+	};
+	if (!mw_cpu_rate_take(arguments, "rate", &job.hz))
+		return MW_EXIT_TROUBLE;
+	mw_load_take_options(arguments);
+	mw_view_request_make(arguments, &request);
+	if (mw_view_request_check(&request, &error) != 0) {
+		mw_complain("%s", error.text);
+		return MW_EXIT_TROUBLE;
+	}
+	if (request.path == NULL)
+		mw_pager_begin(arguments);
+	return mw_on_target(arguments->operands[0], work, &job);
+}
