@@ -313,7 +313,7 @@ static const char *shown_default(const mw_option_t *option, char word[MW_QUOTE_B
 	if (option->kind != MW_KIND_CHOICE)
 		return option->standard;
 	const char *cursor = option->unit;
-	for (int64_t number = 0; number < atol(option->standard); number++)
+	for (int64_t number = 0; number < strtol(option->standard, NULL, 10); number++)
 		mw_option_next_word(&cursor);
 	return mw_option_quote(mw_option_next_word(&cursor), word, MW_QUOTE_BYTES + 1);
 }

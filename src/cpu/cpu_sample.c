@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "os/file/proc.h"
+#include "os/file/proc_maps.h"
 #include "os/memory/map.h"
 #include "os/time/clock.h"
 #include "os/unwind/object.h"

@@ -104,13 +104,16 @@ static void *threads(void *unused) {
 	return NULL;
 }
 
+static void spin(unsigned turns) {
+	for (volatile unsigned i = 0; i < turns; i++) {
+	}
+}
+
 static __thread sigjmp_buf way_out;
 
 static void jump_out(int number) {
 	(void)number;
-	volatile uint64_t sum = 0;
-	for (unsigned i = 0; i < 2000; i++)
-		sum += i;
+	spin(2000);
 	siglongjmp(way_out, 1);
 }
 
@@ -136,9 +139,7 @@ static __thread ucontext_t outside, inside;
 
 static void coroutine(void) {
 	for (;;) {
-		volatile uint64_t sum = 0;
-		for (unsigned i = 0; i < 3000; i++)
-			sum += i;
+		spin(3000);
 		swapcontext(&inside, &outside);
 	}
 }
@@ -182,9 +183,7 @@ static void *restarts(void *unused) {
 		char bytes[4096];
 		memset(bytes, 1, sizeof bytes);
 		errno = 1234;
-		volatile uint64_t sum = 0;
-		for (unsigned i = 0; i < 20000; i++)
-			sum += i;
+		spin(20000);
 		if (errno != 1234)
 			fail("errno has changed");
 		if (write(ends_of_pipe[1], bytes, sizeof bytes) != (ssize_t)sizeof bytes ||

@@ -198,7 +198,8 @@ static bool parse_number(const char *text, bool is_kib, long *value) {
 		int shift = suffix ? 10 * (int)(suffix - suffixes) : -10;
 		if (suffix)
 			end++;
-		if (strcasecmp(end, "iB") == 0 || strcasecmp(end, "B") == 0)
+		if (strncasecmp(end, "iB", sizeof "iB") == 0 ||
+		    strncasecmp(end, "B", sizeof "B") == 0)
 			end += strlen(end);
 		if (*value < 0 || (shift > 0 && *value > LONG_MAX >> shift))
 			return false;

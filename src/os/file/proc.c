@@ -141,22 +141,7 @@ static uint64_t parse_decimal(const char **cursor) {
 	return value;
 }
 
-static uint64_t parse_hex(const char **cursor) {
-	uint64_t value = 0;
-	for (;; (*cursor)++) {
-		char c = **cursor;
-		unsigned digit;
-		if (c >= '0' && c <= '9')
-			digit = (unsigned)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			digit = (unsigned)(c - 'a') + 10;
-		else
-			return value;
-		value = value << 4 | digit;
-	}
-}
-
-static const char *skip_fields(const char *cursor, int count) {
+const char *mw_os_skip_fields(const char *cursor, int count) {
 	for (; count > 0 && *cursor; count--) {
 		while (*cursor && *cursor != ' ')
 			cursor++;
@@ -175,7 +160,7 @@ uint64_t mw_os_start_ticks(void) {
 	const char *cursor = strrchr(text, ')');
 	if (!cursor)
 		return 0;
-	cursor = skip_fields(cursor, 22 - 2);
+	cursor = mw_os_skip_fields(cursor, 22 - 2);
 	return parse_decimal(&cursor);
 }
 
@@ -183,7 +168,7 @@ uint64_t mw_os_resident_bytes(void) {
 	char text[128];
 	if (mw_os_read_text("/proc/self/statm", text, sizeof text) == 0)
 		return 0;
-	const char *cursor = skip_fields(text, 1);
+	const char *cursor = mw_os_skip_fields(text, 1);
 	return parse_decimal(&cursor) * MW_OS_PAGE_BYTES;
 }
 
@@ -271,60 +256,4 @@ void mw_os_back_off(unsigned attempt) {
 		/* libc's nanosleep() is a cancellation point. */
 		syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 50000}, NULL);
 	errno = saved_errno;
-}
-
-/* Parses a line "start-limit perms offset device inode path". */
-static void parse_mapping(const char *line, mw_os_mapping_t *mapping) {
-	const char *cursor = line;
-	mapping->start = parse_hex(&cursor);
-	cursor += *cursor == '-';
-	mapping->limit = parse_hex(&cursor);
-	cursor += *cursor == ' ';
-	mapping->executable = strnlen(cursor, 4) == 4 && cursor[2] == 'x';
-	cursor = skip_fields(cursor, 1);
-	mapping->file_offset = parse_hex(&cursor);
-	cursor = skip_fields(cursor, 3);
-	mw_fmt(mapping->path, sizeof mapping->path, "%s", cursor);
-}
-
-void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *mapping),
-			  void *context) {
-	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/maps", MW_OS_READ);
-	if (file < 0)
-		return;
-	char text[1024];
-	size_t held = 0;
-	bool skipping = false, going = true;
-	while (going) {
-		long got = mw_os_read(file, text + held, sizeof text - 1 - held);
-		if (got <= 0)
-			break;
-		held += (size_t)got;
-		text[held] = '\0';
-		char *line = text, *end;
-		while (going && (end = memchr(line, '\n', held - (size_t)(line - text)))) {
-			*end = '\0';
-			mw_os_mapping_t mapping;
-			if (!skipping) {
-				parse_mapping(line, &mapping);
-				going = visit(context, &mapping);
-			}
-			skipping = false;
-			line = end + 1;
-		}
-		held -= (size_t)(line - text);
-		memmove(text, line, held);
-		if (held < sizeof text - 1 || !going)
-			continue;
-		/* The path is longer than the buffer: the rest is dropped. */
-		text[held] = '\0';
-		mw_os_mapping_t mapping;
-		if (!skipping) {
-			parse_mapping(text, &mapping);
-			going = visit(context, &mapping);
-		}
-		skipping = true;
-		held = 0;
-	}
-	mw_os_close(file);
 }

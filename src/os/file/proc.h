@@ -53,16 +53,8 @@ void mw_os_random(void *buffer, size_t bytes);
  * 64th step on it sleeps for 50 microseconds. */
 void mw_os_back_off(unsigned attempt);
 
-typedef struct mw_os_mapping {
-	uintptr_t start, limit;
-	uint64_t file_offset;
-	bool executable;
-	char path[256]; /* empty: anonymous memory; longer paths are cut */
-} mw_os_mapping_t;
-
-/* Calls `visit` for the mappings of this process in rising order, until `visit` returns false.
- * Reads /proc/self/maps in pieces. */
-void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *mapping),
-			  void *context);
+/* Skips fields of a line of /proc, each with the blanks behind it. Returns the place behind them;
+ * the line's end if there are fewer. */
+const char *mw_os_skip_fields(const char *cursor, int count);
 
 #endif

@@ -21,6 +21,20 @@ mw_state_control_t *mw_requests_words(void) {
 								sizeof(mw_state_control_t));
 }
 
+void mw_requests_offer(bool active, uint64_t mean_bytes) {
+	mw_state_control_t *words = mw_store_private(MW_SECTION_CONTROL, 0);
+	mw_state_live_t *live = mw_store_live();
+	words->want_active = active;
+	words->want_mean_bytes = mean_bytes;
+	words->want_resets = live->resets_done;
+	words->want_cpu_hz = live->cpu_hz;
+	words->want_dumps = dumps_ordered = live->dumps_done;
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+		words->want_settings[i] = mw_triggers_value((mw_setting_t)i);
+	memcpy(words->want_dump_name, mw_triggers_name(), MW_STATE_DUMP_NAME_BYTES);
+	words->sequence = live->sequence_seen;
+}
+
 void mw_requests_reject(uint32_t sequence, uint64_t value) {
 	mw_both_set32(mw_store_live_both(), MW_LIVE(rejected_sequence), sequence);
 	mw_event_log_add(MW_EVENT_REJECTED, value, 0);
@@ -76,18 +90,4 @@ void mw_requests_obey_dumps(const mw_state_control_t *words) {
 		return;
 	dumps_ordered = dumps;
 	mw_due_dumps_order(dumps);
-}
-
-void mw_requests_offer(bool active, uint64_t mean_bytes) {
-	mw_state_control_t *words = mw_store_private(MW_SECTION_CONTROL, 0);
-	mw_state_live_t *live = mw_store_live();
-	words->want_active = active;
-	words->want_mean_bytes = mean_bytes;
-	words->want_resets = live->resets_done;
-	words->want_cpu_hz = live->cpu_hz;
-	words->want_dumps = dumps_ordered = live->dumps_done;
-	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
-		words->want_settings[i] = mw_triggers_value((mw_setting_t)i);
-	memcpy(words->want_dump_name, mw_triggers_name(), MW_STATE_DUMP_NAME_BYTES);
-	words->sequence = live->sequence_seen;
 }

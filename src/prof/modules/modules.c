@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "base/fmt.h"
 #include "os/file/proc.h"
+#include "os/file/proc_maps.h"
 #include "os/lock/lock.h"
 #include "os/time/clock.h"
 #include "os/unwind/object.h"

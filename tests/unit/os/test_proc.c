@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_proc.c -- what /proc says, also of processes with names made to confuse. */
 #include "os/file/proc.h"
+#include "os/file/proc_maps.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -4,45 +4,17 @@
 
 #include "cli/help/help.h"
 #include "cli/options.h"
-#include "cli/pager.h"
 #include "cmd/command_groups.h"
 #include "cmd/compat/compat.h"
 #include "cmd/compat/shell.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/input/load.h"
-#include "cmd/input/selected_processes.h"
 #include "cmd/process/process_commands.h"
 #include "cmd/profile/profile_commands.h"
 #include "cmd/profile/view_options.h"
 #include "cmd/report/report_commands.h"
 #include "cmd/run/run_command.h"
-
-#define JSON_OPTION                                                                                \
-	{ "json", 0, MW_OPTION_FLAG, NULL, NULL, "print JSON, with exact bytes" }
-#define WAIT_OPTION                                                                                \
-	{                                                                                          \
-		"wait", 0, MW_OPTION_SECONDS, "SECONDS", NULL,                                     \
-			"how long to wait until the process follows the request (default 2)"       \
-	}
-#define STRICT_OPTION                                                                              \
-	{                                                                                          \
-		"strict", 0, MW_OPTION_FLAG, NULL, NULL,                                           \
-			"wait until every thread follows the request; status 1 if one does not "   \
-			"in time"                                                                  \
-	}
-#define TERMINAL_OPTIONS MW_COLOR_OPTION, MW_NO_PAGER_OPTION
-#define SELECT_OPTIONS MW_SELECT_ALL, MW_SELECT_NAME, MW_SELECT_CGROUP
-#define END_OF_OPTIONS                                                                             \
-	{ NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL }
-
-#define REQUEST_DETAILS_BUT(strict)                                                                \
-	"The process looks for requests while it allocates, so an idle or stopped process does "   \
-	"not see them. After the waiting time the command ends, with status 0" strict              \
-	"; the request stays and takes effect when the process allocates again. With "             \
-	"background_thread:true an idle process follows at once."
-#define REQUEST_DETAILS REQUEST_DETAILS_BUT("")
-#define STRICT_REQUEST_DETAILS                                                                     \
-	REQUEST_DETAILS_BUT(", but with --strict: 1 when some threads have not allocated by then")
+#include "cmd/shared_options.h"
 
 /* One line for each setting in the details of `set`. */
 #define MW_SETTING(name, kind, standard, min, max, unit, help) #name "\t" help "\n"

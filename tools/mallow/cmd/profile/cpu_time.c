@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cpu.c -- `mallow cpu`: samples the CPU time of a live process for some time and shows it.
+ * cpu_time.c -- `mallow cpu`: samples the CPU time of a live process for some time and shows it.
  * SIGINT and SIGTERM end the time early. Afterwards the process samples as before. */
 #include <errno.h>
 #include <fcntl.h>

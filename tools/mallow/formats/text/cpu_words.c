@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cpu.c -- reads gperftools' CPU profiles: words of the machine's size and byte order.
+ * cpu_words.c -- reads gperftools' CPU profiles: words of the machine's size and byte order.
  * Header: 0, 3, 0, microseconds between samples, 0.
  * Records: number of samples, number of PCs, the PCs with the leaf first.
  * Trailer: 0, 1, 0, then the text of /proc/<pid>/maps.  A file of jeprof --raw has no trailer

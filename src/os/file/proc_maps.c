@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * proc_maps.c -- reads /proc/self/maps in pieces, because a process may have 65,530 mappings. */
+#include "os/file/proc_maps.h"
+
+#include <string.h>
+
+#include "base/fmt.h"
+#include "os/file/file.h"
+#include "os/file/proc.h"
+
+static uint64_t parse_hex(const char **cursor) {
+	uint64_t value = 0;
+	for (;; (*cursor)++) {
+		char c = **cursor;
+		unsigned digit;
+		if (c >= '0' && c <= '9')
+			digit = (unsigned)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			digit = (unsigned)(c - 'a') + 10;
+		else
+			return value;
+		value = value << 4 | digit;
+	}
+}
+
+/* Parses a line "start-limit perms offset device inode path". */
+static void parse_mapping(const char *line, mw_os_mapping_t *mapping) {
+	const char *cursor = line;
+	mapping->start = parse_hex(&cursor);
+	cursor += *cursor == '-';
+	mapping->limit = parse_hex(&cursor);
+	cursor += *cursor == ' ';
+	mapping->executable = strnlen(cursor, 4) == 4 && cursor[2] == 'x';
+	cursor = mw_os_skip_fields(cursor, 1);
+	mapping->file_offset = parse_hex(&cursor);
+	cursor = mw_os_skip_fields(cursor, 3);
+	mw_fmt(mapping->path, sizeof mapping->path, "%s", cursor);
+}
+
+void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *mapping),
+			  void *context) {
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/maps", MW_OS_READ);
+	if (file < 0)
+		return;
+	char text[1024];
+	size_t held = 0;
+	bool skipping = false, going = true;
+	while (going) {
+		long got = mw_os_read(file, text + held, sizeof text - 1 - held);
+		if (got <= 0)
+			break;
+		held += (size_t)got;
+		text[held] = '\0';
+		char *line = text, *end;
+		while (going && (end = memchr(line, '\n', held - (size_t)(line - text)))) {
+			*end = '\0';
+			mw_os_mapping_t mapping;
+			if (!skipping) {
+				parse_mapping(line, &mapping);
+				going = visit(context, &mapping);
+			}
+			skipping = false;
+			line = end + 1;
+		}
+		held -= (size_t)(line - text);
+		memmove(text, line, held);
+		if (held < sizeof text - 1 || !going)
+			continue;
+		/* The path is longer than the buffer: the rest is dropped. */
+		text[held] = '\0';
+		mw_os_mapping_t mapping;
+		if (!skipping) {
+			parse_mapping(text, &mapping);
+			going = visit(context, &mapping);
+		}
+		skipping = true;
+		held = 0;
+	}
+	mw_os_close(file);
+}

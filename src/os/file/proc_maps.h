@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * proc_maps.h -- the mappings of this process, as the kernel lists them.
+ * Layer: os/file. No locks, never allocates, errno kept. Without /proc there are none. */
+#ifndef MW_OS_PROC_MAPS_H
+#define MW_OS_PROC_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct mw_os_mapping {
+	uintptr_t start, limit;
+	uint64_t file_offset;
+	bool executable;
+	char path[256]; /* empty: anonymous memory; longer paths are cut */
+} mw_os_mapping_t;
+
+/* Calls `visit` for the mappings of this process in rising order, until `visit` returns false.
+ * Reads /proc/self/maps in pieces. */
+void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *mapping),
+			  void *context);
+
+#endif
