@@ -70,7 +70,7 @@ fi
 # gperftools counts a mapping of which a part is unmapped as freed, in its number but not in its
 # bytes: numbers of live mappings are left out.  So are its own mappings.
 stacks() {
-    sed 1d "$work/$1" | sed -E 's/^ *-?[0-9]+://; s/0x7f[0-9a-f]*/LIBRARY/g; s/ +/ /g' |
+    sed 1d "$work/$1" | sed -E 's/^ *-?[0-9]+://; s/0x7[0-9a-f]{11}/LIBRARY/g; s/ +/ /g' |
         grep ' @ 0x' | sort
 }
 run theirs "$debian" HEAP_PROFILE_MMAP maps
@@ -79,7 +79,7 @@ diff <(stacks theirs) <(stacks ours) || fail "stacks: theirs (<), ours (>)"
 [ "$(stacks ours | wc -l)" = 5 ] || fail "stacks: $(stacks ours)"
 # Addresses differ; Debian's says 0x0 or what the stack held for an address that is not passed.
 log() {
-    sed -E 's/0x7f[0-9a-f]{10}/ADDRESS/g; s/(= |start=)0x[0-9a-f]{6,}/\1ADDRESS/g;
+    sed -E 's/0x7[0-9a-f]{11}/ADDRESS/g; s/(= |start=)0x[0-9a-f]{6,}/\1ADDRESS/g;
         s/new_addr=0x[0-9a-f]*/new_addr=X/' "$work/$1.log" |
         grep -E '^(mmap|munmap|mremap|sbrk)\(' | sed -n '/len=1064960/,$p'
 }

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cpu_shares.sh BUILD_DIR -- CPU time by function against the threads' own clocks, and the total
+# against the process's.  Nothing else runs meanwhile (tests/CMakeLists.txt): the kernel looks at
+# timers of CPU time at its ticks, which a processor that it shares gets late.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -pthread -o shares "$here/shares.c" || fail "cc"
+
+# Against the threads' own clocks: the total within 2 %; each share within 4.5 deviations of a
+# binomial distribution over the samples, seven of ten within the interval for 95 %: by chance one
+# of a thousand runs is outside.
+truth() {
+    "$mallow" collapsed --sample-type samples cpu.pb.gz >counts &&
+        "$mallow" collapsed --sample-type cpu cpu.pb.gz >cpu_times &&
+        python3 - truth counts cpu_times <<'END'
+import math, sys
+def leaves(name):
+    sums = {}
+    for line in open(name):
+        stack, value = line.rsplit(" ", 1)
+        leaf = stack.split(";")[-1]
+        sums[leaf] = sums.get(leaf, 0) + int(value)
+    return sums
+truth = dict(line.split() for line in open(sys.argv[1]))
+counts, times = leaves(sys.argv[2]), leaves(sys.argv[3])
+total, process = sum(times.values()), int(truth.pop("process"))
+print(f"total {total / 1e9:.3f} s, getrusage {process / 1e9:.3f} s")
+assert abs(total - process) <= 0.02 * process, "the total is off by more than 2 %"
+samples = sum(counts.values())
+work = {name: int(ns) for name, ns in truth.items()}
+inside = 0
+for name, ns in work.items():
+    share = ns / sum(work.values())
+    seen = times.get(name, 0) / sum(times.get(name, 0) for name in work)
+    deviation = math.sqrt(share * (1 - share) / samples)
+    print(f"{name}: {100 * seen:.2f} % of {100 * share:.2f} %, {abs(seen - share) / deviation:.1f}")
+    assert abs(seen - share) <= 4.5 * deviation, name
+    inside += abs(seen - share) <= 1.96 * deviation
+assert inside >= 7, f"{inside} of 10 shares within their interval"
+END
+}
+for threads in 1 2; do
+    "$mallow" run --cpu-rate 250 -o cpu.pb.gz -- ./shares $threads 8 >truth 2>err ||
+        fail "run --cpu with $threads threads"
+    says err 'CPU time [0-9.]+ s, [0-9]+ samples'
+    says err '^mallow: profile written: cpu.pb.gz'
+    truth >out 2>&1 || fail "the shares of $threads threads"
+    cat out
+done
+ok "shares and totals"
+
