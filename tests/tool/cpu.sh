@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cpu.sh BUILD_DIR -- CPU time, live and after the end: starts and stops, sessions, a kill, python3 and redis-server, formats for pprof, forked children.
+# cpu.sh BUILD_DIR -- CPU time, live and after the end: starts and stops, sessions, a kill,
+# python3 and redis-server, formats for pprof, forked children.
 source "$(dirname "$0")/lib.bash"
 library=$build/lib/libmallow.so
 # Not a shell script that executes it.
@@ -40,7 +41,8 @@ says out 'CPU time +sampled since .*, 1000 Hz, [12] threads, signal [3-6][0-9]'
 signal=$(sed -n 's/.*, signal \([0-9]*\)$/\1/p' out)
 caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$python/status")
 [ $((0x$caught >> (signal - 1) & 1)) = 1 ] || fail "signal $signal is not handled"
-[ "$(grep -c ^ID: "/proc/$python/timers")" = "$(($(ls "/proc/$python/task" | wc -l) + 1))" ] ||
+tasks=$(find "/proc/$python/task" -mindepth 1 -maxdepth 1 | wc -l)
+[ "$(grep -c ^ID: "/proc/$python/timers")" = $((tasks + 1)) ] ||
     fail "not a timer for each thread and one for the process"
 try 0 "$mallow" stop --cpu "$python"
 says out "^pid $python: CPU time: off \(was on, 1000 Hz since .*\)$"
@@ -119,7 +121,7 @@ for _ in range(3):
 subprocess.run([sys.executable, "-c", "for i in range(5000000): pass"])
 END
 try 0 "$mallow" run --cpu -o profiles/ "$python3" tree.py
-[ "$(ls profiles/mallow.python3.*.pb.gz | wc -l)" = 2 ] ||
+[ "$(find profiles -name "mallow.python3.*.pb.gz" | wc -l)" = 2 ] ||
     fail "not a profile for each of the two programs"
 ok "forked children have no timers, programs after exec have"
 
