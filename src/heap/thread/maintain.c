@@ -87,8 +87,8 @@ _Noreturn void mw_background_run(void) {
 				sleep_while(1, polled, UINT64_MAX);
 			continue;
 		}
-		/* What becomes due from now on is due later than this: no other thread needs to
-		 * wake this one. */
+		/* Work that other threads add from now on is due later than `due`, so they need not
+		 * wake this thread. */
 		atomic_store_explicit(&mw_background_sleeping, 0, memory_order_relaxed);
 		if (due > now && !mw_background_take_request())
 			sleep_while(0, polled, due - now + CLOCK_STEP_NS);

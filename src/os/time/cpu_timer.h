@@ -23,7 +23,9 @@ typedef enum mw_os_timer_from {
  * timers and pending signals (RLIMIT_SIGPENDING). */
 int mw_os_cpu_timer_start(uint32_t thread_id, int signal_number, mw_os_timer_from_t from,
 			  uint64_t first_ns, uint64_t period_ns);
-/* The same over the CPU time of all threads. Any thread gets the signal; si_value is 0. */
+/* Starts a timer of the CPU time of all threads together. The signal goes to any thread, and its
+ * si_value is 0. Returns the results of
+ * mw_os_cpu_timer_start(). */
 int mw_os_process_timer_start(int signal_number, uint64_t period_ns);
 /* Deletes a timer. Its signal may still be pending. */
 void mw_os_timer_stop(int timer);

@@ -69,7 +69,7 @@ bool mw_dump_mapping_at(uint64_t number, mw_dump_stack_t *result) {
 	mw_dump_counts_t counts;
 	if (!(stack->flags & MW_STACK_MAPPING) || !read_counts(stack, &counts))
 		return false;
-	/* As in mw_dump_stack_at(). */
+	/* The stack's description was written before its first count (prof/table/depot.c). */
 	atomic_thread_fence(memory_order_acquire);
 	*result = (mw_dump_stack_t){.sized = counts,
 				    .depth = stack->depth,

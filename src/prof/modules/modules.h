@@ -14,8 +14,9 @@
  * true if none of the code can be unloaded: the same PCs then always give the same frames. Called
  * with the tables' lock (prof/store/table_lock.h). */
 bool mw_modules_encode(uint64_t *frames, unsigned depth);
-/* As mw_modules_encode(), for signal handlers: does not wait for the lock. A frame of an object
- * that is found for the first time while the lock is held has no module, its PC stands there. */
+/* Encodes frames like mw_modules_encode(), but never waits for the lock: for signal handlers. If
+ * the lock is held, a frame of an object that was not found before keeps its PC and has no module.
+ */
 bool mw_modules_encode_at_once(uint64_t *frames, unsigned depth);
 /* Number that changes when an object is found for the first time, found again, or found unloaded.
  * While it is unchanged, a PC gives the same frame. */

@@ -87,7 +87,7 @@ static inline void mw_tables_enter(mw_table_lock_t *lock) {
 /* For signal handlers, which must not wait. Returns false, and nothing is to be left, while a
  * thread quiesces the tables. */
 static inline bool mw_tables_try_enter(mw_table_lock_t *lock) {
-	/* As in mw_tables_enter(). */
+	/* Sequentially consistent for the reason that mw_tables_enter() gives. */
 	atomic_fetch_add_explicit(&lock->inside, 1, memory_order_seq_cst);
 	if (atomic_load_explicit(&lock->closed, memory_order_seq_cst) == 0)
 		return true;

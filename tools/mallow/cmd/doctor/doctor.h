@@ -44,7 +44,7 @@ void mw_doctor_release(mw_doctor_t *doctor);
 /* Reads the start of a file without the last newline, and adds a NUL. False: the file cannot be
  * read. */
 bool mw_doctor_read(const char *path, char *text, size_t size);
-/* As mw_doctor_read(), for a file of the system whose root directory is `root`.  "" = this
+/* Reads a file like mw_doctor_read(), in the system whose root directory is `root`.  "" = this
  * system. */
 bool mw_doctor_read_setting(const char *root, const char *name, char *text, size_t size);
 
