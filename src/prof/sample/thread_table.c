@@ -19,8 +19,9 @@ static const mw_state_thread_t *entry_at(const mw_thread_table_t *table, uint32_
 
 void mw_thread_table_fill(mw_thread_table_t *table) {
 	memset(table, 0, sizeof *table);
+	/* Pairs with the release in take_entry(): the entries have memory. */
 	uint64_t written =
-		atomic_load_explicit(&mw_store_live()->threads_written, memory_order_relaxed);
+		atomic_load_explicit(&mw_store_live()->threads_written, memory_order_acquire);
 	uint64_t capacity = mw_store_header()->sections[MW_SECTION_THREADS].capacity;
 	MW_ASSERT(capacity <= MW_THREAD_TABLE_SLOTS / 2);
 	table->first = written > capacity ? written - capacity : 0;

@@ -32,11 +32,18 @@ void mw_threads_name(char name[16]) {
 }
 
 /* Takes the next entry and returns its number. Numbers begin with 1, in the order of the threads'
- * first samples. */
-static uint32_t take_entry(void) {
+ * first samples. Returns 0 if the kernel refused memory. */
+static uint32_t take_entry(uint64_t capacity) {
 	mw_both_t live = mw_store_live_both();
-	uint64_t before = atomic_fetch_add_explicit(&mw_store_live()->threads_written, 1,
-						    memory_order_relaxed);
+	_Atomic uint64_t *written = &mw_store_live()->threads_written;
+	uint64_t before = atomic_load_explicit(written, memory_order_relaxed);
+	/* Readers of the tables look at each entry that is counted. Pairs with the acquire in
+	 * mw_thread_table_fill(). */
+	do
+		if (!mw_store_reach(MW_SECTION_THREADS, before % capacity))
+			return 0;
+	while (!atomic_compare_exchange_weak_explicit(written, &before, before + 1,
+						      memory_order_release, memory_order_relaxed));
 	if (live.published)
 		atomic_fetch_add_explicit(
 			(_Atomic uint64_t *)(void *)(live.published + MW_LIVE(threads_written)), 1,
@@ -52,10 +59,10 @@ uint32_t mw_threads_put(uint32_t number, uint32_t thread_id, uint64_t now_ns) {
 	if (number != 0)
 		old = mw_store_private(MW_SECTION_THREADS, index);
 	if (!old || old->thread_id != thread_id) {
-		number = take_entry();
+		number = take_entry(capacity);
+		if (number == 0)
+			return 0;
 		index = (number - 1) % capacity;
-		if (!mw_store_reach(MW_SECTION_THREADS, index))
-			return number;
 	} else {
 		thread.first_ns = old->first_ns;
 	}

@@ -11,8 +11,8 @@
 #include "prof/sample/sampler.h"
 
 /* Writes the calling thread's id and name into the entry with this number, or into the next one if
- * `number` is 0 or the entry has become another thread's. Returns the entry's number.
- * Async-signal-safe. */
+ * `number` is 0 or the entry has become another thread's. Returns the entry's number; 0:
+ * the kernel refused memory for it. Async-signal-safe. */
 uint32_t mw_threads_put(uint32_t number, uint32_t thread_id, uint64_t now_ns);
 /* Writes the calling thread's name into the profile table. The sampler is the thread's, and its
  * thread_id is set. */
