@@ -27,11 +27,15 @@ static struct {
 
 void mw_event_log_add(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
 	mw_both_t live = mw_store_live_both();
-	uint64_t number = atomic_fetch_add_explicit(&mw_store_live()->events_written, 1,
-						    memory_order_relaxed);
+	_Atomic uint64_t *written = &mw_store_live()->events_written;
+	uint64_t number = atomic_load_explicit(written, memory_order_relaxed);
 	uint64_t capacity = mw_store_header()->sections[MW_SECTION_EVENTS].capacity;
-	if (!mw_store_reach(MW_SECTION_EVENTS, number % capacity))
-		return;
+	/* Only events with memory are counted: mw_published_attach() copies all that are. */
+	do
+		if (!mw_store_reach(MW_SECTION_EVENTS, number % capacity))
+			return;
+	while (!atomic_compare_exchange_weak_explicit(written, &number, number + 1,
+						      memory_order_relaxed, memory_order_relaxed));
 	if (number + AHEAD < capacity)
 		mw_store_reach(MW_SECTION_EVENTS, number + AHEAD);
 	mw_both_t entry = mw_store_both(MW_SECTION_EVENTS, number % capacity);
