@@ -61,7 +61,8 @@ PERFTOOLS_DLL_DECL void MallocExtension_GetHeapSample(MallocExtension_Write writ
 PERFTOOLS_DLL_DECL void MallocExtension_GetHeapGrowthStacks(MallocExtension_Write write,
 							    void *context);
 /* Return words: number of objects, bytes, depth, return addresses; then the next stack; a number of
- * 0 ends them.  The caller frees them with delete[] or free().  NULL: no memory. */
+ * 0 ends them.  The caller frees them with free(); those of the C++ functions with
+ * delete[].  NULL: no memory. */
 PERFTOOLS_DLL_DECL void **MallocExtension_ReadStackTraces(int *sample_period);
 PERFTOOLS_DLL_DECL void **MallocExtension_ReadHeapGrowthStackTraces(void);
 

@@ -18,7 +18,7 @@ cmake/[a-z0-9_-]+\.(cmake|ld|[a-z.]+\.in)|cmake/(compat/)?[A-Za-z0-9_.-]+\.in
 contrib/([a-z0-9_/-]+\.(sh|py|md)|README\.md)
 # The library and the command.
 include/([a-z0-9_]+/)?[a-z0-9_-]+\.h
-src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map)|exports\.txt|CMakeLists\.txt|README\.md)
+src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map)|([a-z]+_)?exports\.txt|CMakeLists\.txt|README\.md)
 tools/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|proto|html|css|js)|CMakeLists\.txt|README\.md)
 # Scripts; documents.
 scripts/(lib/)?[a-z0-9_]+\.(sh|py|txt)

@@ -130,27 +130,36 @@ void MallocExtension_GetStats(char *buffer, int buffer_length) {
 
 /* ---- verification ---- */
 
+/* Of libtcmalloc_debug alone (debug/debug_names.c): checks one block that was allocated by malloc()
+ * (0), new (1) or new[] (2), or, with -1, all blocks. */
+extern void mallow_debug_verify(int kind, const void *block)
+	__attribute__((weak, visibility("default")));
+
 int MallocExtension_VerifyAllMemory(void) {
+	if (mallow_debug_verify)
+		mallow_debug_verify(-1, NULL);
 	return 1;
 }
 
 /* Misuse that the library can see ends the program with a message. */
-static int verify(const void *p) {
-	if (p && mw_gp_calls()->owns(p))
+static int verify(int kind, const void *p) {
+	if (mallow_debug_verify)
+		mallow_debug_verify(kind, p);
+	else if (p && mw_gp_calls()->owns(p))
 		malloc_usable_size((void *)(uintptr_t)p);
 	return 1;
 }
 
 int MallocExtension_VerifyNewMemory(const void *p) {
-	return verify(p);
+	return verify(1, p);
 }
 
 int MallocExtension_VerifyArrayNewMemory(const void *p) {
-	return verify(p);
+	return verify(2, p);
 }
 
 int MallocExtension_VerifyMallocMemory(const void *p) {
-	return verify(p);
+	return verify(0, p);
 }
 
 /* ---- memory ---- */
@@ -213,9 +222,9 @@ void MallocExtension_GetHeapGrowthStacks(MallocExtension_Write write, void *cont
 /* The counts are estimates of all blocks; a period of 1 says that readers need not scale them. */
 void **MallocExtension_ReadStackTraces(int *sample_period) {
 	*sample_period = 1;
-	return mw_gp_profile_words();
+	return mw_gp_profile_words(malloc);
 }
 
 void **MallocExtension_ReadHeapGrowthStackTraces(void) {
-	return mw_gp_no_words();
+	return mw_gp_no_words(malloc);
 }

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/profile/heap_profiler.h"
 
 /* Defines an exported function; the prototype is here only. */
 #define EXPORTED(type, name, arguments)                                                            \
@@ -24,6 +25,7 @@ WEAK void *_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE6appendEPKcm(voi
 									     const char *text,
 									     size_t length);
 extern void *_Znwm(size_t bytes);
+extern void *_Znam(size_t bytes);
 extern void _ZdlPv(void *block);
 
 typedef struct type_info {
@@ -214,12 +216,13 @@ EXPORTED(void, _ZN15MallocExtension16GetFreeListSizesEPSt6vectorINS_12FreeListIn
 
 EXPORTED(void **, _ZN15MallocExtension15ReadStackTracesEPi, (void *self, int *period)) {
 	(void)self;
-	return MallocExtension_ReadStackTraces(period);
+	*period = 1; /* as MallocExtension_ReadStackTraces() */
+	return mw_gp_profile_words(_Znam);
 }
 
 EXPORTED(void **, _ZN15MallocExtension25ReadHeapGrowthStackTracesEv, (void *self)) {
 	(void)self;
-	return MallocExtension_ReadHeapGrowthStackTraces();
+	return mw_gp_no_words(_Znam);
 }
 
 EXPORTED(size_t, _ZN15MallocExtension18GetThreadCacheSizeEv, (void *self)) {

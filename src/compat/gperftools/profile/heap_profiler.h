@@ -26,9 +26,12 @@ typedef enum mw_gp_profile {
 void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context);
 /* Returns what the heap profiler's files hold. */
 mw_gp_profile_t mw_gp_profiler_kind(void);
-/* Returns live blocks by stack as words; see MallocExtension_ReadStackTraces(). */
-void **mw_gp_profile_words(void);
-void **mw_gp_no_words(void);
+/* Returns live blocks by stack as words; see MallocExtension_ReadStackTraces().  `take` allocates
+ * them: malloc() for callers in C, who free them with free(), or operator new[] for those in C++.
+ */
+typedef void *mw_gp_take_t(size_t bytes);
+void **mw_gp_profile_words(mw_gp_take_t *take);
+void **mw_gp_no_words(mw_gp_take_t *take);
 
 /* Starts and ends the recording of every allocation, which heap profiler and hooks share.
  * MAPPING_LOG asks for the program's calls that map memory instead. */

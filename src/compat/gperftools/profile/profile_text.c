@@ -137,14 +137,14 @@ void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context
 /* Words of a stack besides its addresses: objects, bytes, depth. */
 #define STACK_WORDS 3
 
-void **mw_gp_profile_words(void) {
+void **mw_gp_profile_words(mw_gp_take_t *take) {
 	mallow_ignore_begin();
 	size_t count, words = 1;
 	mw_compat_stack_t *all = gather(&count, false);
 	for (size_t i = 0; i < count; i++)
 		if (all[i].inuse_objects > 0)
 			words += STACK_WORDS + all[i].depth;
-	void **result = malloc(words * sizeof *result), **next = result;
+	void **result = take(words * sizeof *result), **next = result;
 	for (size_t i = 0; i < count && result; i++) {
 		if (all[i].inuse_objects <= 0)
 			continue;
@@ -161,8 +161,11 @@ void **mw_gp_profile_words(void) {
 	return result;
 }
 
-void **mw_gp_no_words(void) {
-	return calloc(1, sizeof(void *));
+void **mw_gp_no_words(mw_gp_take_t *take) {
+	void **result = take(sizeof *result);
+	if (result)
+		*result = NULL;
+	return result;
 }
 
 /* ---- a string ---- */

@@ -62,9 +62,15 @@ void mw_doctor_look_at_program(mw_doctor_t *doctor, const char *name);
 /* Checks a live process, with mallow or without. */
 void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process);
 
+/* Which of mallow's libraries with gperftools' names are loaded. */
+typedef struct mw_doctor_gperftools {
+	bool has_gperftools; /* any of them */
+	bool has_debug;      /* libtcmalloc_debug.so.4 or libtcmalloc_minimal_debug.so.4 */
+} mw_doctor_gperftools_t;
+
 /* Checks for environment variables of other allocators that have no effect.  `pid` 0: those of this
- * process.  `has_gperftools`: mallow's libtcmalloc.so.4 is loaded. */
-void mw_doctor_look_at_environment(mw_doctor_t *doctor, int pid, bool has_gperftools);
+ * process. */
+void mw_doctor_look_at_environment(mw_doctor_t *doctor, int pid, mw_doctor_gperftools_t loaded);
 
 /* Checks the limits of a process that has this number of mappings.  `root` is "" except in
  * tests. */

@@ -12,7 +12,7 @@
 static const struct {
 	const char *name, *instead;
 } unused[] = {
-	{"CPUPROFILE", "perf record (there is no CPU profiler)"},
+	{"CPUPROFILE", "mallow cpu PID"},
 	{"HEAPCHECK", "MALLOW_CONF=prof_final:true and mallow top (there is no leak checker)"},
 	{"MIMALLOC_ABANDONED_PAGE_PURGE", NULL},
 	{"MIMALLOC_ABANDONED_PAGE_RESET", NULL},
@@ -58,7 +58,6 @@ static const struct {
 	{"TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD",
 	 "MALLOW_CONF=request_limit:N,request_report:true"},
 	{"TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES", NULL},
-	{"TCMALLOC_MAX_FREE_QUEUE_SIZE", NULL},
 	{"TCMALLOC_MEMFS_ABORT_ON_FAIL", NULL},
 	{"TCMALLOC_MEMFS_DISABLE_FALLBACK", NULL},
 	{"TCMALLOC_MEMFS_IGNORE_MMAP_FAIL", NULL},
@@ -66,29 +65,33 @@ static const struct {
 	{"TCMALLOC_MEMFS_MALLOC_PATH", "MALLOW_CONF=hugetlb:true"},
 	{"TCMALLOC_MEMFS_MAP_PRIVATE", NULL},
 	{"TCMALLOC_OVERRIDE_PAGESIZE", NULL},
-	{"TCMALLOC_PAGE_FENCE", "MALLOW_CONF=prof_guard:N"},
-	{"TCMALLOC_PAGE_FENCE_NEVER_RECLAIM", NULL},
-	{"TCMALLOC_PAGE_FENCE_READABLE", NULL},
-	{"TCMALLOC_RECLAIM_MEMORY", NULL},
 	{"TCMALLOC_SKIP_MMAP", NULL},
 	{"TCMALLOC_SKIP_SBRK", NULL},
 	{"TCMALLOC_STACKTRACE_METHOD", NULL},
 	{"TCMALLOC_STACKTRACE_METHOD_VERBOSE", NULL},
-	{"TCMALLOC_SYMBOLIZE_STACKTRACE", NULL},
-	{"TCMALLOC_TRACE", NULL},
-	{"TCMALLOC_TRACE_FILE", NULL},
 	{"TCMALLOC_TRANSFER_NUM_OBJ", NULL},
 };
 
-/* Variables that act only with mallow's libtcmalloc.so.4. */
-static const char *const needing_library[] = {
-	"HEAPPROFILE",
-	"MALLOCSTATS",
-	"TCMALLOC_AGGRESSIVE_DECOMMIT",
-	"TCMALLOC_DISABLE_MEMORY_RELEASE",
-	"TCMALLOC_HEAP_LIMIT_MB",
-	"TCMALLOC_RELEASE_RATE",
-	"TCMALLOC_SAMPLE_PARAMETER",
+/* Variables that act only with one of mallow's libraries. */
+static const struct {
+	const char *name;
+	bool of_debug; /* of libtcmalloc_debug.so.4, else of libtcmalloc.so.4 as well */
+} needing_library[] = {
+	{"HEAPPROFILE", false},
+	{"MALLOCSTATS", false},
+	{"TCMALLOC_AGGRESSIVE_DECOMMIT", false},
+	{"TCMALLOC_DISABLE_MEMORY_RELEASE", false},
+	{"TCMALLOC_HEAP_LIMIT_MB", false},
+	{"TCMALLOC_MAX_FREE_QUEUE_SIZE", true},
+	{"TCMALLOC_PAGE_FENCE", true},
+	{"TCMALLOC_PAGE_FENCE_NEVER_RECLAIM", true},
+	{"TCMALLOC_PAGE_FENCE_READABLE", true},
+	{"TCMALLOC_RECLAIM_MEMORY", true},
+	{"TCMALLOC_RELEASE_RATE", false},
+	{"TCMALLOC_SAMPLE_PARAMETER", false},
+	{"TCMALLOC_SYMBOLIZE_STACKTRACE", true},
+	{"TCMALLOC_TRACE", true},
+	{"TCMALLOC_TRACE_FILE", true},
 };
 
 static bool is_set(int pid, const char *name) {
@@ -100,18 +103,26 @@ static bool is_set(int pid, const char *name) {
 	return found;
 }
 
-void mw_doctor_look_at_environment(mw_doctor_t *doctor, int pid, bool has_gperftools) {
+static void look_at_unused(mw_doctor_t *doctor, int pid) {
 	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
 		if (is_set(pid, unused[i].name))
 			mw_doctor_say(doctor, MW_HEALTH_NOTE, "environment",
 				      "%s has no effect with mallow%s%s", unused[i].name,
 				      unused[i].instead ? "; use " : "",
 				      unused[i].instead ? unused[i].instead : "");
-	for (size_t i = 0; i < sizeof(needing_library) / sizeof(needing_library[0]); i++)
-		if (!has_gperftools && is_set(pid, needing_library[i]))
-			mw_doctor_say(doctor, MW_HEALTH_NOTE, "environment",
-				      "%s has an effect only with mallow's libtcmalloc.so.4; "
-				      "preload that library, or start programs linked with it by "
-				      "'mallow run --as gperftools'",
-				      needing_library[i]);
+}
+
+void mw_doctor_look_at_environment(mw_doctor_t *doctor, int pid, mw_doctor_gperftools_t loaded) {
+	look_at_unused(doctor, pid);
+	for (size_t i = 0; i < sizeof(needing_library) / sizeof(needing_library[0]); i++) {
+		bool of_debug = needing_library[i].of_debug;
+		if ((of_debug ? loaded.has_debug : loaded.has_gperftools) ||
+		    !is_set(pid, needing_library[i].name))
+			continue;
+		const char *library = of_debug ? "libtcmalloc_debug.so.4" : "libtcmalloc.so.4";
+		mw_doctor_say(doctor, MW_HEALTH_NOTE, "environment",
+			      "%s has an effect only with mallow's %s; preload that library, or "
+			      "start programs linked with it by 'mallow run --as gperftools'",
+			      needing_library[i].name, library);
+	}
 }

@@ -41,7 +41,7 @@ typedef struct mapped {
 	bool readable;
 	bool has_mallow;
 	bool mallow_deleted; /* the library's file was replaced */
-	bool has_gperftools; /* mallow's library with gperftools' names */
+	mw_doctor_gperftools_t gperftools;
 	char allocator[128]; /* file of another allocator */
 } mapped_t;
 
@@ -55,7 +55,8 @@ static void take_mapping(mapped_t *out, char *line) {
 	/* These are mallow's own files under jemalloc's name. */
 	if (strstr(path, "/libmallow") != NULL || strstr(path, "/mallow/compat/") != NULL) {
 		out->has_mallow = true;
-		out->has_gperftools |= strstr(path, "/libgperftools_mallow") != NULL;
+		out->gperftools.has_gperftools |= strstr(path, "/libgperftools_mallow") != NULL;
+		out->gperftools.has_debug |= strstr(path, "/libgperftools_debug_mallow") != NULL;
 		out->mallow_deleted |= strstr(path, " (deleted)") != NULL;
 		return;
 	}
@@ -135,7 +136,7 @@ void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process)
 	}
 	if (mapped.has_mallow) {
 		look_at_loaded(doctor, &mapped);
-		mw_doctor_look_at_environment(doctor, process->pid, mapped.has_gperftools);
+		mw_doctor_look_at_environment(doctor, process->pid, mapped.gperftools);
 	} else {
 		look_at_other_allocator(doctor, process, &mapped);
 	}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * debug_settings.c -- TCMALLOC_ variables of the debug library. */
+#include "compat/gperftools/debug/debug_settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "compat/gperftools/gperftools.h"
+
+#define QUEUE_BYTES ((int64_t)10 << 20)
+
+static mw_gpd_settings_t settings = {
+	.reclaim = true, .names = true, .queue_max_bytes = (size_t)QUEUE_BYTES, .trace_file = -1};
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* gperftools appends to the file, so that processes of one run share it. */
+static int open_trace(void) {
+	if (!mw_gp_flag_from("TCMALLOC_TRACE", false))
+		return -1;
+	const char *path = getenv("TCMALLOC_TRACE_FILE");
+	if (!path || !*path)
+		path = "/tmp/google.alloc";
+	int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (file < 0)
+		mw_warn("TCMALLOC_TRACE_FILE: cannot open '%.200s' (error %d); no trace is written",
+			path, errno);
+	return file;
+}
+
+static void read_settings(void) {
+	int saved_errno = errno;
+	if (getauxval(AT_SECURE) == 0) {
+		settings.page_fence = mw_gp_flag_from("TCMALLOC_PAGE_FENCE", false);
+		settings.page_fence_never_reclaim =
+			mw_gp_flag_from("TCMALLOC_PAGE_FENCE_NEVER_RECLAIM", false);
+		settings.page_fence_readable =
+			mw_gp_flag_from("TCMALLOC_PAGE_FENCE_READABLE", false);
+		settings.reclaim = mw_gp_flag_from("TCMALLOC_RECLAIM_MEMORY", true);
+		settings.names = mw_gp_flag_from("TCMALLOC_SYMBOLIZE_STACKTRACE", true);
+		settings.queue_max_bytes = (size_t)mw_gp_number_from("TCMALLOC_MAX_FREE_QUEUE_SIZE",
+								     QUEUE_BYTES, 0, INT64_MAX);
+		settings.trace_file = open_trace();
+	}
+	errno = saved_errno;
+}
+
+const mw_gpd_settings_t *mw_gpd_settings(void) {
+	if (environ)
+		pthread_once(&once, read_settings);
+	return &settings;
+}
