@@ -107,6 +107,10 @@ static void watch(mw_on_watched_t *function) {
 	mw_program_hook_set(MW_PROGRAM_HOOK_WATCHED, (uintptr_t)function);
 }
 
+static void watch_growth(mw_on_grew_t *function) {
+	mw_program_hook_set(MW_PROGRAM_HOOK_GREW, (uintptr_t)function);
+}
+
 static bool is_interrupted(void) {
 	return mw_lock_held_ranks != 0 || mw_unwind_is_interrupted();
 }
@@ -133,6 +137,7 @@ const mw_compat_calls_t *mallow_compat_calls(void) {
 		.stack_at = stack_at,
 		.record_all = record_all,
 		.watch = watch,
+		.watch_growth = watch_growth,
 		.record_mappings = record_mappings,
 		.watch_mappings = mw_mapping_watch,
 	};

@@ -60,6 +60,9 @@ typedef struct mw_compat_calls {
 	void (*record_all)(bool on);
 	/* Sets the function that is called for each sample and each free of one; NULL: none. */
 	void (*watch)(mw_on_watched_t *function);
+	/* Sets the function that is called when the heap has taken memory into use, at most once
+	 * per 64 KiB, inside of malloc(); NULL: none. */
+	void (*watch_growth)(mw_on_grew_t *function);
 	/* Records the program's mappings from now on, or not (option prof_mappings). Returns
 	 * whether they were recorded. */
 	bool (*record_mappings)(bool on);

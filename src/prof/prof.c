@@ -19,6 +19,7 @@
 #include "prof/dump/dump.h"
 #include "prof/dump/dump_view.h"
 #include "prof/sample/activity.h"
+#include "prof/sample/program_hooks.h"
 #include "prof/sample/sampler.h"
 #include "prof/sample/threads.h"
 #include "prof/sample_hooks.h"
@@ -70,6 +71,9 @@ static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	mw_control_maintain(in_use_bytes, mw_os_monotonic_coarse_ns());
 	if (MW_UNLIKELY(atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed)))
 		mw_triggers_grew(in_use_bytes);
+	uintptr_t function = mw_program_hook(MW_PROGRAM_HOOK_GREW);
+	if (MW_UNLIKELY(function))
+		((mw_on_grew_t *)function)(in_use_bytes);
 	errno = saved_errno;
 }
 

@@ -29,6 +29,9 @@ typedef void mw_on_counted_t(size_t requested_bytes, size_t usable_bytes, bool f
 /* For libraries of lib/mallow/compat/: each sample, and each free of one. */
 typedef void mw_on_watched_t(const void *block, size_t requested_bytes, bool freed);
 
+/* Called when the heap has taken memory into use, at most once per 64 KiB. */
+typedef void mw_on_grew_t(size_t in_use_bytes);
+
 typedef enum mw_program_hook {
 	MW_PROGRAM_HOOK_BACKTRACE,
 	MW_PROGRAM_HOOK_SAMPLED,
@@ -36,6 +39,7 @@ typedef enum mw_program_hook {
 	MW_PROGRAM_HOOK_DUMPED,
 	MW_PROGRAM_HOOK_COUNTED,
 	MW_PROGRAM_HOOK_WATCHED,
+	MW_PROGRAM_HOOK_GREW,
 	MW_PROGRAM_HOOKS
 } mw_program_hook_t;
 

@@ -10,6 +10,7 @@
 #include "base/put.h"
 #include "compat/gperftools/extension/extension.h"
 #include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/profile/growth.h"
 #include "compat/gperftools/profile/heap_profiler.h"
 
 #define STATS_BYTES 16384
@@ -52,6 +53,7 @@ __attribute__((constructor)) static void begin(void) {
 	mw_gp_calls();
 	if (!is_secure())
 		configure();
+	mw_gp_growth_start();
 	mw_gp_profiler_start();
 }
 

@@ -226,5 +226,5 @@ void **MallocExtension_ReadStackTraces(int *sample_period) {
 }
 
 void **MallocExtension_ReadHeapGrowthStackTraces(void) {
-	return mw_gp_no_words(malloc);
+	return mw_gp_growth_words(malloc);
 }

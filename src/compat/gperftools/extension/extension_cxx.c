@@ -222,7 +222,7 @@ EXPORTED(void **, _ZN15MallocExtension15ReadStackTracesEPi, (void *self, int *pe
 
 EXPORTED(void **, _ZN15MallocExtension25ReadHeapGrowthStackTracesEv, (void *self)) {
 	(void)self;
-	return mw_gp_no_words(_Znam);
+	return mw_gp_growth_words(_Znam);
 }
 
 EXPORTED(size_t, _ZN15MallocExtension18GetThreadCacheSizeEv, (void *self)) {

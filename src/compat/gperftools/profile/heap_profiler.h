@@ -4,7 +4,8 @@
  * handler.
  *
  * Reading order: profile_text.c (a profile as text), heap_profiler.c (when files are written),
- * profile_name.h, final_file.h, hooks.c, stacktrace.c. */
+ * profile_name.h, final_file.h, growth.h (which calls made the heap grow), hooks.c, stacktrace.c.
+ */
 #ifndef MW_COMPAT_GPERFTOOLS_PROFILE_HEAP_PROFILER_H
 #define MW_COMPAT_GPERFTOOLS_PROFILE_HEAP_PROFILER_H
 
@@ -21,7 +22,7 @@ typedef enum mw_gp_profile {
 	MW_GP_PROFILE_ALL,      /* FULL, and mappings of the program, which come first */
 	MW_GP_PROFILE_MAPPINGS, /* the mappings alone */
 	MW_GP_PROFILE_LIVE,     /* live blocks, "heap_v2/1": estimates that readers do not scale */
-	MW_GP_PROFILE_GROWTH,   /* no stacks: growth is not recorded */
+	MW_GP_PROFILE_GROWTH,   /* what made the heap grow: growth.h */
 } mw_gp_profile_t;
 void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context);
 /* Returns what the heap profiler's files hold. */
@@ -31,7 +32,8 @@ mw_gp_profile_t mw_gp_profiler_kind(void);
  */
 typedef void *mw_gp_take_t(size_t bytes);
 void **mw_gp_profile_words(mw_gp_take_t *take);
-void **mw_gp_no_words(mw_gp_take_t *take);
+/* Returns stacks that made the heap grow; see MallocExtension_ReadHeapGrowthStackTraces(). */
+void **mw_gp_growth_words(mw_gp_take_t *take);
 
 /* Starts and ends the recording of every allocation, which heap profiler and hooks share.
  * MAPPING_LOG asks for the program's calls that map memory instead. */

@@ -12,6 +12,7 @@
 
 #include "base/fmt.h"
 #include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/profile/growth.h"
 #include "compat/gperftools/profile/heap_profiler.h"
 
 #define OUT_BYTES 4096
@@ -60,6 +61,16 @@ static mw_compat_stack_t *gather(size_t *count, bool mappings) {
 	return all;
 }
 
+/* Returns the stacks that made the heap grow, the last one first; NULL: none, or no memory. */
+static mw_compat_stack_t *gather_growth(size_t *count) {
+	size_t room = mw_gp_growth_read(NULL, 0);
+	*count = 0;
+	mw_compat_stack_t *all = room ? malloc(room * sizeof *all) : NULL;
+	if (all)
+		*count = mw_gp_growth_read(all, room);
+	return all;
+}
+
 static void put_counts(out_t *out, const mw_compat_stack_t *stack, bool full) {
 	put(out, "%6ld: %8ld [%6ld: %8ld] @", (long)stack->inuse_objects, (long)stack->inuse_bytes,
 	    (long)(full ? stack->alloc_objects : stack->inuse_objects),
@@ -100,8 +111,10 @@ static void put_mappings(out_t *out) {
 static void put_stacks(out_t *out, mw_gp_profile_t kind) {
 	mw_compat_stack_t sum = {0}, *all = NULL;
 	size_t count = 0;
-	bool full = kind != MW_GP_PROFILE_LIVE;
-	if (kind != MW_GP_PROFILE_MAPPINGS)
+	bool growth = kind == MW_GP_PROFILE_GROWTH, full = !growth && kind != MW_GP_PROFILE_LIVE;
+	if (growth)
+		all = gather_growth(&count);
+	else if (kind != MW_GP_PROFILE_MAPPINGS)
 		all = gather(&count, false);
 	for (size_t i = 0; i < count; i++) {
 		sum.inuse_objects += all[i].inuse_objects;
@@ -111,7 +124,7 @@ static void put_stacks(out_t *out, mw_gp_profile_t kind) {
 	}
 	put(out, "heap profile: ");
 	put_counts(out, &sum, full);
-	put(out, full ? " heapprofile\n" : " heap_v2/1\n");
+	put(out, full ? " heapprofile\n" : growth ? " growth\n" : " heap_v2/1\n");
 	if (kind == MW_GP_PROFILE_ALL || kind == MW_GP_PROFILE_MAPPINGS)
 		put_mappings(out);
 	for (size_t i = 0; i < count; i++)
@@ -123,11 +136,7 @@ static void put_stacks(out_t *out, mw_gp_profile_t kind) {
 void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context) {
 	mallow_ignore_begin();
 	out_t out = {.write = write, .context = context};
-	if (kind == MW_GP_PROFILE_GROWTH) {
-		put(&out, "heap profile: %6d: %8d [%6d: %8d] @ growth\n", 0, 0, 0, 0);
-	} else {
-		put_stacks(&out, kind);
-	}
+	put_stacks(&out, kind);
 	put_libraries(&out);
 	mallow_ignore_end();
 }
@@ -137,10 +146,9 @@ void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context
 /* Words of a stack besides its addresses: objects, bytes, depth. */
 #define STACK_WORDS 3
 
-void **mw_gp_profile_words(mw_gp_take_t *take) {
-	mallow_ignore_begin();
-	size_t count, words = 1;
-	mw_compat_stack_t *all = gather(&count, false);
+/* Writes the counts of objects in use. */
+static void **words_of(const mw_compat_stack_t *all, size_t count, mw_gp_take_t *take) {
+	size_t words = 1;
 	for (size_t i = 0; i < count; i++)
 		if (all[i].inuse_objects > 0)
 			words += STACK_WORDS + all[i].depth;
@@ -156,16 +164,27 @@ void **mw_gp_profile_words(mw_gp_take_t *take) {
 	}
 	if (result)
 		*next = NULL;
-	free(all);
-	mallow_ignore_end();
 	return result;
 }
 
-void **mw_gp_no_words(mw_gp_take_t *take) {
-	void **result = take(sizeof *result);
-	if (result)
-		*result = NULL;
-	return result;
+void **mw_gp_profile_words(mw_gp_take_t *take) {
+	mallow_ignore_begin();
+	size_t count;
+	mw_compat_stack_t *all = gather(&count, false);
+	void **words = words_of(all, count, take);
+	free(all);
+	mallow_ignore_end();
+	return words;
+}
+
+void **mw_gp_growth_words(mw_gp_take_t *take) {
+	mallow_ignore_begin();
+	size_t count;
+	mw_compat_stack_t *all = gather_growth(&count);
+	void **words = words_of(all, count, take);
+	free(all);
+	mallow_ignore_end();
+	return words;
 }
 
 /* ---- a string ---- */
