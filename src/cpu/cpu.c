@@ -38,6 +38,12 @@ static void on_tick(const mw_os_tick_t *tick) {
 				   atomic_load_explicit(&cpu.period_ns, memory_order_relaxed));
 }
 
+static void show_threads(uint32_t threads, uint32_t refused) {
+	mw_both_t live = mw_store_live_both();
+	mw_both_set32(live, MW_LIVE(cpu_threads), threads);
+	mw_both_set64(live, MW_LIVE(cpu_refused), refused);
+}
+
 static void stop(void) {
 	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_relaxed);
 	mw_thread_timers_stop();
@@ -71,7 +77,11 @@ static mw_cpu_error_t begin(uint32_t hz) {
 	cpu.hz = hz;
 	atomic_store_explicit(&cpu.period_ns, NS_PER_SECOND / hz, memory_order_relaxed);
 	atomic_store_explicit(&mw_cpu_is_on, true, memory_order_relaxed);
-	if (mw_thread_timers_start(cpu.signal_number, NS_PER_SECOND / hz))
+	const mw_thread_timers_config_t config = {.signal_number = cpu.signal_number,
+						  .clock = MW_OS_CLOCK_CPU,
+						  .period_ns = NS_PER_SECOND / hz,
+						  .changed = show_threads};
+	if (mw_thread_timers_start(&config))
 		return MW_CPU_FINE;
 	stop();
 	return MW_CPU_NO_TIMER;

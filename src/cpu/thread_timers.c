@@ -16,7 +16,6 @@
 #include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
 #include "os/time/cpu_timer.h"
-#include "prof/store/store.h"
 
 /* A power of two. At most half of the slots are in use, so that searches are short. A process of
  * 16384 threads that use CPU time all together is far away; the kernel's pages are taken as
@@ -36,10 +35,10 @@ typedef struct slot {
 
 static struct {
 	mw_lock_t lock;
-	slot_t *slots;     /* SLOTS; NULL: not mapped yet */
-	int signal_number; /* 0: off */
+	slot_t *slots;                    /* SLOTS; NULL: not mapped yet */
+	mw_thread_timers_config_t config; /* signal_number 0: off */
 	int process_timer;
-	uint64_t period_ns;
+	uint32_t refused;      /* by the kernel, in the last scan */
 	uint32_t count;        /* slots in use */
 	uint32_t scan;         /* number of the last scan */
 	uint64_t next_scan_ns; /* CLOCK_MONOTONIC before which there is no scan */
@@ -81,9 +80,10 @@ static bool start_in(slot_t *slot, uint32_t thread_id, mw_os_timer_from_t from) 
 		return false;
 	/* The first interval is a random part of a period: a thread that ends within less than a
 	 * period is then sampled as often as its CPU time deserves. */
-	uint64_t first_ns = 1 + mw_rng_next(&timers.rng) % timers.period_ns;
-	int timer = mw_os_cpu_timer_start(thread_id, timers.signal_number, from, first_ns,
-					  timers.period_ns);
+	uint64_t first_ns = 1 + mw_rng_next(&timers.rng) % timers.config.period_ns;
+	int timer = mw_os_thread_timer_start(thread_id, timers.config.signal_number,
+					     timers.config.clock, from, first_ns,
+					     timers.config.period_ns);
 	if (timer < 0)
 		return timer == MW_ERR_NOT_FOUND;
 	*slot = (slot_t){.thread_id = thread_id, .timer = timer, .scan = timers.scan};
@@ -113,10 +113,8 @@ static uint32_t number_of(const char *name) {
 	return *name == '\0' ? number : 0;
 }
 
-static void show(uint32_t refused) {
-	mw_both_t live = mw_store_live_both();
-	mw_both_set32(live, MW_LIVE(cpu_threads), timers.count);
-	mw_both_set64(live, MW_LIVE(cpu_refused), refused);
+static void show(void) {
+	timers.config.changed(timers.count, timers.refused);
 }
 
 /* Visits all threads of the process. */
@@ -144,7 +142,8 @@ static void scan(mw_os_timer_from_t from) {
 	mw_os_close(directory);
 	if (bytes == 0 && seen < timers.count)
 		sweep();
-	show(refused);
+	timers.refused = refused;
+	show();
 }
 
 /* ---- interface ---- */
@@ -159,7 +158,7 @@ static void unlock(void) {
 
 /* A program that forbids system calls keeps the timers that it has. */
 static bool is_on(void) {
-	return timers.signal_number != 0 && !mw_os_is_confined();
+	return timers.config.signal_number != 0 && !mw_os_is_confined();
 }
 
 static void stop_all(void) {
@@ -172,10 +171,10 @@ static void stop_all(void) {
 	if (timers.process_timer >= 0)
 		mw_os_timer_stop(timers.process_timer);
 	timers.process_timer = -1;
-	timers.signal_number = 0;
+	timers.config.signal_number = 0;
 }
 
-bool mw_thread_timers_start(int signal_number, uint64_t period_ns) {
+bool mw_thread_timers_start(const mw_thread_timers_config_t *config) {
 	bool done = false;
 	lock();
 	if (!timers.slots)
@@ -184,9 +183,10 @@ bool mw_thread_timers_start(int signal_number, uint64_t period_ns) {
 		uint64_t seed;
 		mw_os_random(&seed, sizeof seed);
 		mw_rng_init(&timers.rng, seed);
-		timers.signal_number = signal_number;
-		timers.period_ns = period_ns;
-		timers.process_timer = mw_os_process_timer_start(signal_number, MW_TIMERS_SCAN_NS);
+		timers.config = *config;
+		timers.refused = 0;
+		timers.process_timer =
+			mw_os_process_timer_start(config->signal_number, MW_TIMERS_SCAN_NS);
 		/* Without /proc only this thread, and those whose heap is made later, have timers.
 		 */
 		uint32_t self = mw_os_thread_id();
@@ -202,8 +202,11 @@ bool mw_thread_timers_start(int signal_number, uint64_t period_ns) {
 
 void mw_thread_timers_stop(void) {
 	lock();
+	bool was_on = timers.config.signal_number != 0;
 	stop_all();
-	show(0);
+	timers.refused = 0;
+	if (was_on)
+		show();
 	unlock();
 }
 
@@ -227,7 +230,7 @@ void mw_thread_timers_add(uint32_t thread_id) {
 		/* A scan may have found the thread before. */
 		if (slot->thread_id == 0)
 			start_in(slot, thread_id, MW_OS_FROM_THREAD_START);
-		show((uint32_t)mw_store_live()->cpu_refused);
+		show();
 	}
 	unlock();
 }
@@ -247,5 +250,5 @@ void mw_thread_timers_forked(void) {
 	mw_os_purge(timers.slots, SLOTS * sizeof(slot_t));
 	timers.count = 0;
 	timers.process_timer = -1;
-	timers.signal_number = 0;
+	timers.config.signal_number = 0;
 }

@@ -11,13 +11,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "os/time/cpu_timer.h"
+
 /* CPU time of the process between two scans. */
 #define MW_TIMERS_SCAN_NS UINT64_C(20000000)
 
+/* Told after each change: threads that have a timer, and threads whose timer the kernel refused in
+ * the last scan. Called with the lock, also in signal handlers. */
+typedef void mw_thread_timers_changed_t(uint32_t threads, uint32_t refused);
+
+typedef struct mw_thread_timers_config {
+	int signal_number;
+	mw_os_thread_clock_t clock;
+	uint64_t period_ns;
+	mw_thread_timers_changed_t *changed;
+} mw_thread_timers_config_t;
+
 /* Starts timers for all threads. Returns false, with no timer left, if the kernel refused memory,
- * or the first timer. Called with the control lock. */
-bool mw_thread_timers_start(int signal_number, uint64_t period_ns);
-/* Deletes all timers. Called with the control lock. */
+ * or the first timer. Calls of start and stop are not concurrent. */
+bool mw_thread_timers_start(const mw_thread_timers_config_t *config);
+/* Deletes all timers. */
 void mw_thread_timers_stop(void);
 /* Starts timers for new threads, and deletes those of threads that have ended. Async-signal-safe.
  */

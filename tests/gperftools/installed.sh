@@ -17,6 +17,12 @@ for library in libtcmalloc libtcmalloc_minimal libtcmalloc_debug libtcmalloc_min
     grep -q '@ heapprofile$' "$work/$library.p.0001.heap" || fail "$library: no profile"
 done
 
+read -ra flags < <(pkg-config --cflags --libs libprofiler) || fail "pkg-config libprofiler"
+cc "$here/cpu_work.c" -o "$work/cpu_work" "${flags[@]}" -pthread || fail "libprofiler: no link"
+CPUPROFILE=$work/cpu.p LD_LIBRARY_PATH=$(pkg-config --variable=libdir libprofiler) \
+    "$work/cpu_work" work 0.1 >"$work/log" 2>&1 || fail "libprofiler: $(cat "$work/log")"
+[ -s "$work/cpu.p" ] || fail "libprofiler: no profile"
+
 # The same by `mallow run`, for a program that looks for the library where the system has it.
 LD_LIBRARY_PATH='' "$work/prefix/bin/mallow" run --as gperftools --output "$work/run.pb" \
     "$work/libtcmalloc" exit >"$work/log" 2>&1 || fail "mallow run: $(cat "$work/log")"

@@ -14,7 +14,8 @@ grep -v '^#' "$names" | grep -v = | awk 'NF { print $1 }' | sort >"$work/code"
 uniq -d "$work/names" | grep . && fail "listed twice"
 defined "$compat/libgperftools_mallow.so" >"$work/defined"
 diff "$work/code" "$work/defined" || fail "libgperftools_mallow.so (>) differs from names.def (<)"
-for library in libtcmalloc libtcmalloc_minimal libtcmalloc_debug libtcmalloc_minimal_debug; do
+for library in libtcmalloc libtcmalloc_minimal libtcmalloc_debug libtcmalloc_minimal_debug \
+    libtcmalloc_and_profiler; do
     defined "$compat/$library.so.4" >"$work/defined"
     comm -23 "$work/names" "$work/defined" | grep . && fail "$library.so.4 lacks these"
     [ "$(readlink "$compat/$library.so")" = $library.so.4 ] || fail "no $library.so"
@@ -41,7 +42,8 @@ for library in "$compat"/libtcmalloc*.so.4; do
 done
 
 # Each header, in C and in C++, with the library behind it.
-for pc in libtcmalloc libtcmalloc_minimal libtcmalloc_debug libtcmalloc_minimal_debug; do
+for pc in libtcmalloc libtcmalloc_minimal libtcmalloc_debug libtcmalloc_minimal_debug \
+    libprofiler; do
     [ -e "$build/compat/$pc.pc" ] || fail "no $pc.pc"
 done
 echo "ok $(wc -l <"$work/names") names"

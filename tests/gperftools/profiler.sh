@@ -153,7 +153,7 @@ for variable in HEAP_PROFILE_ALLOCATION_INTERVAL HEAP_PROFILE_DEALLOCATION_INTER
     done
 done
 HEAPPROFILE=$(printf 'x%.0s' $(seq 5000)) run exit
-said "HeapProfiler: HEAPPROFILE has more than 4095 characters; ignored"
+said "HEAPPROFILE has more than 4095 characters; ignored"
 (
     cd "$work/run"
     HEAPPROFILE=p HEAPPROFILESIGNAL=9 "$work/profiler" exit 2>../log && fail "signal 9 is taken"

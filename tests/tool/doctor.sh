@@ -37,7 +37,7 @@ diagnosis note environment 'TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD has no effect 
 says_not out TCMALLOC_RELEASE_RATE
 TCMALLOC_PAGE_FENCE=1 CPUPROFILE=p "$mallow" doctor >out
 diagnosis note environment 'TCMALLOC_PAGE_FENCE has an effect only with .*libtcmalloc_debug.so.4'
-diagnosis note environment 'CPUPROFILE has no effect with mallow; use mallow cpu PID'
+diagnosis note environment 'CPUPROFILE has an effect only with .*libprofiler.so.0'
 ok "variables of gperftools"
 MIMALLOC_EAGER_COMMIT=1 MIMALLOC_GUARDED_MIN=9 MIMALLOC_PURGE_DELAY=2 "$mallow" doctor >out
 diagnosis note environment 'MIMALLOC_EAGER_COMMIT has no effect with mallow$'

@@ -7,8 +7,10 @@
  * names. Allocations of these functions are not recorded in profiles.
  *
  * Here: what every part uses. profile/ holds the heap profiler, hooks and stacks, extension/ the
- * class MallocExtension and the start of the process. Reading order: new.c (operators, version),
- * gperftools.c, stats.c (figures and GetStats), heap_walk.h; profile/; extension/. */
+ * class MallocExtension and the start of the process. debug/ and cpu/ are libraries of their own:
+ * the checked heap of libtcmalloc_debug, and libprofiler. Reading order: variables.h, new.c
+ * (operators, version), gperftools.c, stats.c (figures and GetStats), heap_walk.h; profile/;
+ * extension/; debug/; cpu/. */
 #ifndef MW_COMPAT_GPERFTOOLS_GPERFTOOLS_H
 #define MW_COMPAT_GPERFTOOLS_GPERFTOOLS_H
 
@@ -29,14 +31,6 @@ MW_EXPORT void *tc_newarray_aligned_nothrow(size_t bytes, size_t align, const vo
 
 /* Returns libmallow's functions. Ends the program if libmallow is of another version. */
 const mw_compat_calls_t *mw_gp_calls(void);
-
-/* Prints a line on stderr if PERFTOOLS_VERBOSE lets messages of this level through: 0 for a
- * notice, -2 for an error. */
-MW_COLD void mw_gp_log(int level, const char *format, ...) MW_PRINTF(2, 3);
-/* Returns the value of an environment variable as a number or as yes or no, or `standard`. Prints a
- * line that names a malformed value. */
-int64_t mw_gp_number_from(const char *variable, int64_t standard, int64_t min, int64_t max);
-bool mw_gp_flag_from(const char *variable, bool standard);
 
 /* The heap in tcmalloc's terms, in bytes where not said otherwise. */
 typedef struct mw_gp_figures {

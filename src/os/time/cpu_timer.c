@@ -38,15 +38,17 @@ static int start(clockid_t clock, struct sigevent *event, int flags, uint64_t fi
 	return timer;
 }
 
-int mw_os_cpu_timer_start(uint32_t thread_id, int signal_number, mw_os_timer_from_t from,
-			  uint64_t first_ns, uint64_t period_ns) {
+int mw_os_thread_timer_start(uint32_t thread_id, int signal_number, mw_os_thread_clock_t clock,
+			     mw_os_timer_from_t from, uint64_t first_ns, uint64_t period_ns) {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
 				 .sigev_signo = signal_number,
 				 .sigev_value.sival_int = (int)thread_id};
 	event._sigev_un._tid = (int)thread_id;
-	clockid_t clock = (clockid_t)(~thread_id << 3 | THREAD_CLOCK_BITS);
-	return start(clock, &event, from == MW_OS_FROM_THREAD_START ? TIMER_ABSTIME : 0, first_ns,
-		     period_ns);
+	if (clock == MW_OS_CLOCK_WALL)
+		return start(CLOCK_MONOTONIC, &event, 0, first_ns, period_ns);
+	clockid_t cpu_clock = (clockid_t)(~thread_id << 3 | THREAD_CLOCK_BITS);
+	return start(cpu_clock, &event, from == MW_OS_FROM_THREAD_START ? TIMER_ABSTIME : 0,
+		     first_ns, period_ns);
 }
 
 int mw_os_process_timer_start(int signal_number, uint64_t period_ns) {

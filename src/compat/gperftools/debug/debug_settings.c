@@ -6,11 +6,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/check.h"
-#include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/variables.h"
 
 #define QUEUE_BYTES ((int64_t)10 << 20)
 
@@ -34,7 +33,7 @@ static int open_trace(void) {
 
 static void read_settings(void) {
 	int saved_errno = errno;
-	if (getauxval(AT_SECURE) == 0) {
+	if (!mw_gp_is_secure()) {
 		settings.page_fence = mw_gp_flag_from("TCMALLOC_PAGE_FENCE", false);
 		settings.page_fence_never_reclaim =
 			mw_gp_flag_from("TCMALLOC_PAGE_FENCE_NEVER_RECLAIM", false);

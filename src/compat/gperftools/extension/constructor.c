@@ -4,7 +4,6 @@
 #include <gperftools/malloc_extension_c.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/check.h"
 #include "base/put.h"
@@ -12,6 +11,7 @@
 #include "compat/gperftools/gperftools.h"
 #include "compat/gperftools/profile/growth.h"
 #include "compat/gperftools/profile/heap_profiler.h"
+#include "compat/gperftools/variables.h"
 
 #define STATS_BYTES 16384
 
@@ -44,14 +44,9 @@ static void configure(void) {
 		mw_gp_set_release_rate(0);
 }
 
-/* true: the program runs with the rights of another user than the one who started it. */
-static bool is_secure(void) {
-	return getauxval(AT_SECURE) != 0;
-}
-
 __attribute__((constructor)) static void begin(void) {
 	mw_gp_calls();
-	if (!is_secure())
+	if (!mw_gp_is_secure())
 		configure();
 	mw_gp_growth_start();
 	mw_gp_profiler_start();
@@ -59,7 +54,7 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void finish(void) {
 	mw_gp_profiler_finish(true);
-	int64_t level = is_secure() ? 0 : mw_gp_number_from("MALLOCSTATS", 0, 0, 100);
+	int64_t level = mw_gp_is_secure() ? 0 : mw_gp_number_from("MALLOCSTATS", 0, 0, 100);
 	if (level < 1)
 		return;
 	static char text[STATS_BYTES];

@@ -27,6 +27,7 @@
 #include "compat/gperftools/profile/final_file.h"
 #include "compat/gperftools/profile/heap_profiler.h"
 #include "compat/gperftools/profile/profile_name.h"
+#include "compat/gperftools/variables.h"
 
 #define REASON_BYTES 128
 #define INTERVAL_MAX ((int64_t)1 << 60)
@@ -297,7 +298,7 @@ static void in_parent(void) {
 
 /* The child's files have names of their own. */
 static void in_child(void) {
-	mw_gp_prefix_of_child(profiler.prefix);
+	mw_gp_path_of_child(profiler.prefix);
 	profiler.number = 0;
 	profiler.finished = false;
 	helper.is_there = helper.runs = false;
@@ -397,12 +398,12 @@ void mw_gp_profiler_start(void) {
 	const char *wanted = getenv("HEAPPROFILE");
 	if (!wanted || !*wanted)
 		return;
-	if (getauxval(AT_SECURE) || getuid() != geteuid()) {
+	if (mw_gp_is_secure()) {
 		mw_gp_log(-1, "HeapProfiler: ignoring HEAPPROFILE because program seems to be "
 			      "setuid");
 		return;
 	}
-	if (!mw_gp_prefix_from_environment(profiler.prefix))
+	if (!mw_gp_path_from("HEAPPROFILE", profiler.prefix))
 		return;
 	start(profiler.prefix, mw_gp_flag_from("HEAP_PROFILE_CLEANUP", true));
 	take_signal();

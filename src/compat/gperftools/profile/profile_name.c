@@ -3,53 +3,16 @@
 #include "compat/gperftools/profile/profile_name.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fmt.h"
-#include "compat/gperftools/gperftools.h"
+#include "compat/gperftools/variables.h"
 
 #define EXTENSION ".heap"
 
 static bool fits(size_t length) {
 	return length < PATH_MAX;
-}
-
-/* The rank of an MPI program's process, or of a job of SLURM. */
-static bool append_rank(char *prefix, const char *base) {
-	const char *rank = getenv("PMIX_RANK");
-	if (!rank)
-		rank = getenv("PMI_RANK");
-	const char *job = getenv("SLURM_JOB_ID"), *task = getenv("SLURM_PROCID");
-	if (rank && *rank)
-		return fits(mw_fmt(prefix, PATH_MAX, "%s.rank-%s", base, rank));
-	if (job && *job && task && *task)
-		return fits(mw_fmt(prefix, PATH_MAX, "%s.slurmid-%s", base, task));
-	return false;
-}
-
-bool mw_gp_prefix_from_environment(char prefix[PATH_MAX]) {
-	const char *base = getenv("HEAPPROFILE");
-	if (!base || !*base)
-		return false;
-	if (!fits(mw_fmt(prefix, PATH_MAX, "%s", base))) {
-		mw_gp_log(-2, "HeapProfiler: HEAPPROFILE has more than %d characters; ignored",
-			  PATH_MAX - 1);
-		return false;
-	}
-	if (append_rank(prefix, base))
-		return true;
-	if (mw_gp_flag_from("HEAPPROFILE_USE_PID", false) || getenv("OMPI_HOME"))
-		mw_gp_prefix_of_child(prefix);
-	/* A program that this process or its child executes must not write the same names. */
-	setenv("HEAPPROFILE_USE_PID", "1", 0);
-	return true;
-}
-
-void mw_gp_prefix_of_child(char prefix[PATH_MAX]) {
-	size_t length = strlen(prefix);
-	mw_fmt(prefix + length, PATH_MAX - length, "_%u", (unsigned)getpid());
 }
 
 bool mw_gp_profile_name(char path[PATH_MAX], const char *prefix, unsigned number) {

@@ -138,8 +138,8 @@ static int look(mw_doctor_t *doctor, const mw_arguments_t *arguments, mw_error_t
 			return -1;
 	} else {
 		mw_doctor_look_at_library(doctor, getenv("MALLOC_CONF"), getenv("MALLOW_CONF"));
-		mw_doctor_look_at_environment(doctor, 0,
-					      (mw_doctor_gperftools_t){.has_gperftools = true});
+		static const bool loaded[MW_DOCTOR_LIBRARIES] = {[MW_DOCTOR_HEAP] = true};
+		mw_doctor_look_at_environment(doctor, 0, loaded);
 		if (operand != NULL)
 			mw_doctor_look_at_program(doctor, operand);
 	}

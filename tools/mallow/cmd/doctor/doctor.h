@@ -62,15 +62,18 @@ void mw_doctor_look_at_program(mw_doctor_t *doctor, const char *name);
 /* Checks a live process, with mallow or without. */
 void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process);
 
-/* Which of mallow's libraries with gperftools' names are loaded. */
-typedef struct mw_doctor_gperftools {
-	bool has_gperftools; /* any of them */
-	bool has_debug;      /* libtcmalloc_debug.so.4 or libtcmalloc_minimal_debug.so.4 */
-} mw_doctor_gperftools_t;
+/* Mallow's libraries of gperftools' names. */
+typedef enum mw_doctor_library {
+	MW_DOCTOR_HEAP,     /* libtcmalloc.so.4 and the others with malloc */
+	MW_DOCTOR_DEBUG,    /* libtcmalloc_debug.so.4 */
+	MW_DOCTOR_PROFILER, /* libprofiler.so.0 */
+	MW_DOCTOR_LIBRARIES
+} mw_doctor_library_t;
 
 /* Checks for environment variables of other allocators that have no effect.  `pid` 0: those of this
- * process. */
-void mw_doctor_look_at_environment(mw_doctor_t *doctor, int pid, mw_doctor_gperftools_t loaded);
+ * process.  loaded[i]: mw_doctor_library_t i is loaded. */
+void mw_doctor_look_at_environment(mw_doctor_t *doctor, int pid,
+				   const bool loaded[MW_DOCTOR_LIBRARIES]);
 
 /* Checks the limits of a process that has this number of mappings.  `root` is "" except in
  * tests. */

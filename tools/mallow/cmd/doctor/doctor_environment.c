@@ -12,7 +12,6 @@
 static const struct {
 	const char *name, *instead;
 } unused[] = {
-	{"CPUPROFILE", "mallow cpu PID"},
 	{"HEAPCHECK", "MALLOW_CONF=prof_final:true and mallow top (there is no leak checker)"},
 	{"MIMALLOC_ABANDONED_PAGE_PURGE", NULL},
 	{"MIMALLOC_ABANDONED_PAGE_RESET", NULL},
@@ -72,26 +71,33 @@ static const struct {
 	{"TCMALLOC_TRANSFER_NUM_OBJ", NULL},
 };
 
-/* Variables that act only with one of mallow's libraries. */
+static const char *const library_names[MW_DOCTOR_LIBRARIES] = {
+	[MW_DOCTOR_HEAP] = "libtcmalloc.so.4",
+	[MW_DOCTOR_DEBUG] = "libtcmalloc_debug.so.4",
+	[MW_DOCTOR_PROFILER] = "libprofiler.so.0",
+};
+
+/* Variables that act only with one of these. */
 static const struct {
 	const char *name;
-	bool of_debug; /* of libtcmalloc_debug.so.4, else of libtcmalloc.so.4 as well */
+	mw_doctor_library_t library;
 } needing_library[] = {
-	{"HEAPPROFILE", false},
-	{"MALLOCSTATS", false},
-	{"TCMALLOC_AGGRESSIVE_DECOMMIT", false},
-	{"TCMALLOC_DISABLE_MEMORY_RELEASE", false},
-	{"TCMALLOC_HEAP_LIMIT_MB", false},
-	{"TCMALLOC_MAX_FREE_QUEUE_SIZE", true},
-	{"TCMALLOC_PAGE_FENCE", true},
-	{"TCMALLOC_PAGE_FENCE_NEVER_RECLAIM", true},
-	{"TCMALLOC_PAGE_FENCE_READABLE", true},
-	{"TCMALLOC_RECLAIM_MEMORY", true},
-	{"TCMALLOC_RELEASE_RATE", false},
-	{"TCMALLOC_SAMPLE_PARAMETER", false},
-	{"TCMALLOC_SYMBOLIZE_STACKTRACE", true},
-	{"TCMALLOC_TRACE", true},
-	{"TCMALLOC_TRACE_FILE", true},
+	{"CPUPROFILE", MW_DOCTOR_PROFILER},
+	{"HEAPPROFILE", MW_DOCTOR_HEAP},
+	{"MALLOCSTATS", MW_DOCTOR_HEAP},
+	{"TCMALLOC_AGGRESSIVE_DECOMMIT", MW_DOCTOR_HEAP},
+	{"TCMALLOC_DISABLE_MEMORY_RELEASE", MW_DOCTOR_HEAP},
+	{"TCMALLOC_HEAP_LIMIT_MB", MW_DOCTOR_HEAP},
+	{"TCMALLOC_MAX_FREE_QUEUE_SIZE", MW_DOCTOR_DEBUG},
+	{"TCMALLOC_PAGE_FENCE", MW_DOCTOR_DEBUG},
+	{"TCMALLOC_PAGE_FENCE_NEVER_RECLAIM", MW_DOCTOR_DEBUG},
+	{"TCMALLOC_PAGE_FENCE_READABLE", MW_DOCTOR_DEBUG},
+	{"TCMALLOC_RECLAIM_MEMORY", MW_DOCTOR_DEBUG},
+	{"TCMALLOC_RELEASE_RATE", MW_DOCTOR_HEAP},
+	{"TCMALLOC_SAMPLE_PARAMETER", MW_DOCTOR_HEAP},
+	{"TCMALLOC_SYMBOLIZE_STACKTRACE", MW_DOCTOR_DEBUG},
+	{"TCMALLOC_TRACE", MW_DOCTOR_DEBUG},
+	{"TCMALLOC_TRACE_FILE", MW_DOCTOR_DEBUG},
 };
 
 static bool is_set(int pid, const char *name) {
@@ -112,17 +118,16 @@ static void look_at_unused(mw_doctor_t *doctor, int pid) {
 				      unused[i].instead ? unused[i].instead : "");
 }
 
-void mw_doctor_look_at_environment(mw_doctor_t *doctor, int pid, mw_doctor_gperftools_t loaded) {
+void mw_doctor_look_at_environment(mw_doctor_t *doctor, int pid,
+				   const bool loaded[MW_DOCTOR_LIBRARIES]) {
 	look_at_unused(doctor, pid);
 	for (size_t i = 0; i < sizeof(needing_library) / sizeof(needing_library[0]); i++) {
-		bool of_debug = needing_library[i].of_debug;
-		if ((of_debug ? loaded.has_debug : loaded.has_gperftools) ||
-		    !is_set(pid, needing_library[i].name))
+		mw_doctor_library_t library = needing_library[i].library;
+		if (loaded[library] || !is_set(pid, needing_library[i].name))
 			continue;
-		const char *library = of_debug ? "libtcmalloc_debug.so.4" : "libtcmalloc.so.4";
 		mw_doctor_say(doctor, MW_HEALTH_NOTE, "environment",
 			      "%s has an effect only with mallow's %s; preload that library, or "
 			      "start programs linked with it by 'mallow run --as gperftools'",
-			      needing_library[i].name, library);
+			      needing_library[i].name, library_names[library]);
 	}
 }

@@ -41,12 +41,17 @@ typedef struct mapped {
 	bool readable;
 	bool has_mallow;
 	bool mallow_deleted; /* the library's file was replaced */
-	mw_doctor_gperftools_t gperftools;
+	bool gperftools[MW_DOCTOR_LIBRARIES];
 	char allocator[128]; /* file of another allocator */
 } mapped_t;
 
 static void take_mapping(mapped_t *out, char *line) {
 	static const char *const others[] = {"/libjemalloc", "/libtcmalloc", "/libmimalloc"};
+	static const char *const gperftools[MW_DOCTOR_LIBRARIES] = {
+		[MW_DOCTOR_HEAP] = "/libgperftools_mallow",
+		[MW_DOCTOR_DEBUG] = "/libgperftools_debug_mallow",
+		[MW_DOCTOR_PROFILER] = "/mallow/compat/libprofiler",
+	};
 	line[strcspn(line, "\n")] = '\0';
 	const char *path = strchr(line, '/');
 	out->count++;
@@ -55,8 +60,8 @@ static void take_mapping(mapped_t *out, char *line) {
 	/* These are mallow's own files under jemalloc's name. */
 	if (strstr(path, "/libmallow") != NULL || strstr(path, "/mallow/compat/") != NULL) {
 		out->has_mallow = true;
-		out->gperftools.has_gperftools |= strstr(path, "/libgperftools_mallow") != NULL;
-		out->gperftools.has_debug |= strstr(path, "/libgperftools_debug_mallow") != NULL;
+		for (size_t i = 0; i < MW_DOCTOR_LIBRARIES; i++)
+			out->gperftools[i] |= strstr(path, gperftools[i]) != NULL;
 		out->mallow_deleted |= strstr(path, " (deleted)") != NULL;
 		return;
 	}
