@@ -21,9 +21,9 @@ _Atomic bool mw_cpu_is_on;
 
 /* Written with the control lock, or in the child of a fork. */
 static struct {
-	uint32_t hz; /* 0: off */
+	uint32_t rate; /* as live.cpu_hz; 0: off */
 	int signal_number;
-	_Atomic uint64_t period_ns;
+	_Atomic mw_cpu_period_t period;
 } cpu;
 
 static void on_tick(const mw_os_tick_t *tick) {
@@ -34,8 +34,7 @@ static void on_tick(const mw_os_tick_t *tick) {
 	else
 		/* Relaxed: a signal that was sent before a change of the rate may count with the
 		 * new period. */
-		mw_cpu_sample_take(tick,
-				   atomic_load_explicit(&cpu.period_ns, memory_order_relaxed));
+		mw_cpu_sample_take(tick, atomic_load_explicit(&cpu.period, memory_order_relaxed));
 }
 
 static void show_threads(uint32_t threads, uint32_t refused) {
@@ -48,7 +47,7 @@ static void stop(void) {
 	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_relaxed);
 	mw_thread_timers_stop();
 	mw_os_tick_leave(cpu.signal_number);
-	cpu.hz = 0;
+	cpu.rate = 0;
 	cpu.signal_number = 0;
 }
 
@@ -65,7 +64,7 @@ static uint64_t blocked_signals(void) {
 	return blocked;
 }
 
-static mw_cpu_error_t begin(uint32_t hz) {
+static mw_cpu_error_t begin(uint32_t rate) {
 	/* A filter of system calls could end the program at the first timer. */
 	if (mw_os_is_confined())
 		return MW_CPU_NO_TIMER;
@@ -74,12 +73,15 @@ static mw_cpu_error_t begin(uint32_t hz) {
 	cpu.signal_number = mw_os_tick_take(on_tick, blocked_signals());
 	if (cpu.signal_number == 0)
 		return MW_CPU_NO_SIGNAL;
-	cpu.hz = hz;
-	atomic_store_explicit(&cpu.period_ns, NS_PER_SECOND / hz, memory_order_relaxed);
+	const mw_cpu_period_t period = {.ns = (uint32_t)(NS_PER_SECOND / (rate & ~MW_CPU_WALL)),
+					.is_wall = (rate & MW_CPU_WALL) != 0};
+	cpu.rate = rate;
+	atomic_store_explicit(&cpu.period, period, memory_order_relaxed);
 	atomic_store_explicit(&mw_cpu_is_on, true, memory_order_relaxed);
 	const mw_thread_timers_config_t config = {.signal_number = cpu.signal_number,
-						  .clock = MW_OS_CLOCK_CPU,
-						  .period_ns = NS_PER_SECOND / hz,
+						  .clock = period.is_wall ? MW_OS_CLOCK_WALL
+									  : MW_OS_CLOCK_CPU,
+						  .period_ns = period.ns,
 						  .changed = show_threads};
 	if (mw_thread_timers_start(&config))
 		return MW_CPU_FINE;
@@ -92,19 +94,19 @@ static void show(mw_cpu_error_t error) {
 	bool was_on = mw_store_live()->cpu_hz != 0;
 	mw_both_set32(live, MW_LIVE(cpu_error), error);
 	mw_both_set32(live, MW_LIVE(cpu_signal), (uint32_t)cpu.signal_number);
-	mw_both_set32(live, MW_LIVE(cpu_hz), cpu.hz);
-	if (was_on != (cpu.hz != 0))
+	mw_both_set32(live, MW_LIVE(cpu_hz), cpu.rate);
+	if (was_on != (cpu.rate != 0))
 		mw_both_set64(live, MW_LIVE(cpu_changed_ns), mw_os_realtime_ns());
 }
 
-void mw_control_cpu_apply(uint32_t hz) {
+void mw_control_cpu_apply(uint32_t rate) {
 	mw_cpu_error_t error = MW_CPU_FINE;
-	if (hz == cpu.hz)
+	if (rate == cpu.rate)
 		return;
-	if (cpu.hz != 0)
+	if (cpu.rate != 0)
 		stop();
-	if (hz != 0)
-		error = begin(hz);
+	if (rate != 0)
+		error = begin(rate);
 	show(error);
 }
 
@@ -114,12 +116,12 @@ void mw_control_cpu_reset(void) {
 
 /* The kernel gives a child no timers. Samples so far are the parent's. */
 void mw_control_cpu_forked(void) {
-	bool was_on = cpu.hz != 0;
+	bool was_on = cpu.rate != 0;
 	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_relaxed);
 	mw_thread_timers_forked();
 	if (was_on)
 		mw_os_tick_leave(cpu.signal_number);
-	cpu.hz = 0;
+	cpu.rate = 0;
 	cpu.signal_number = 0;
 	if (!mw_store_exists())
 		return;
@@ -128,8 +130,8 @@ void mw_control_cpu_forked(void) {
 		show(MW_CPU_FINE);
 }
 
-void mw_cpu_start(uint32_t hz) {
-	mw_control_set_cpu(hz);
+void mw_cpu_start(int32_t hz) {
+	mw_control_set_cpu(hz < 0 ? (uint32_t)-hz | MW_CPU_WALL : (uint32_t)hz);
 }
 
 void mw_cpu_thread_start(void) {

@@ -29,8 +29,8 @@ static inline bool mw_cpu_wants_threads(void) {
 MW_COLD void mw_cpu_thread_start(void);
 MW_COLD void mw_cpu_thread_end(void);
 
-/* Takes `hz` samples per second of each thread's CPU time, at most MW_CPU_HZ_MAX; 0: none. What
- * went wrong is in live.cpu_error. Called without locks. */
-MW_COLD void mw_cpu_start(uint32_t hz);
+/* Takes so many samples per second of each thread's CPU time or, below 0, of wall-clock time; 0:
+ * none. What went wrong is in live.cpu_error. Called without locks. */
+MW_COLD void mw_cpu_start(int32_t hz);
 
 #endif

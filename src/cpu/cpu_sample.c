@@ -9,6 +9,7 @@
 #include "os/file/proc.h"
 #include "os/file/proc_maps.h"
 #include "os/memory/map.h"
+#include "os/platform/arch.h"
 #include "os/time/clock.h"
 #include "os/unwind/object.h"
 #include "prof/control/control.h"
@@ -95,6 +96,7 @@ static void return_buffer(unsigned number) {
 
 typedef struct key {
 	uint32_t stack, thread_id;
+	uint16_t processor, state;
 } entry_key_t;
 
 static const mw_state_cpu_t *entry_at(uint32_t number) {
@@ -104,7 +106,8 @@ static const mw_state_cpu_t *entry_at(uint32_t number) {
 static bool is_same(const void *thing, uint32_t number) {
 	const entry_key_t *key = thing;
 	const mw_state_cpu_t *entry = entry_at(number);
-	return entry->stack == key->stack && entry->thread_id == key->thread_id;
+	return entry->stack == key->stack && entry->thread_id == key->thread_id &&
+	       entry->processor == key->processor && entry->state == key->state;
 }
 
 /* The thread has a new stack: a rare moment, in which its name may have changed, too. */
@@ -113,7 +116,10 @@ static uint32_t append(const void *thing) {
 	uint64_t number = mw_store_take(MW_SECTION_CPU, 1);
 	if (number == MW_STORE_NO_ENTRY)
 		return 0;
-	const mw_state_cpu_t head = {.stack = key->stack, .thread_id = key->thread_id};
+	const mw_state_cpu_t head = {.stack = key->stack,
+				     .thread_id = key->thread_id,
+				     .processor = key->processor,
+				     .state = key->state};
 	mw_both_copy(mw_store_both(MW_SECTION_CPU, number), &head, CPU(samples));
 	if (named.thread_id != key->thread_id)
 		named.number = 0;
@@ -122,38 +128,58 @@ static uint32_t append(const void *thing) {
 	return (uint32_t)number;
 }
 
-static uint32_t find_entry(uint32_t stack, uint32_t thread_id) {
+static uint32_t find_entry(const entry_key_t *key) {
 	const mw_index_kind_t kind = {is_same, append};
-	const entry_key_t key = {stack, thread_id};
-	uint64_t hash = mw_depot_sum(mw_depot_sum(MW_DEPOT_SUM_START, stack), thread_id);
-	return mw_index_find(&samples.index, hash, &key, kind);
+	uint64_t hash = mw_depot_sum(MW_DEPOT_SUM_START, key->stack | (uint64_t)key->state << 32);
+	hash = mw_depot_sum(hash, key->thread_id | (uint64_t)key->processor << 32);
+	return mw_index_find(&samples.index, hash, key, kind);
 }
 
 static void count_live(size_t offset_bytes) {
 	mw_both_add(mw_store_live_both(), offset_bytes, 1);
 }
 
-static void count(const mw_os_tick_t *tick, uint64_t period_ns, uint64_t *frames) {
+/* A thread that was interrupted in a system call waited there if it used less than half of the time
+ * since its last sample: the kernel also sends the signal of a thread that runs when that leaves a
+ * system call. */
+static mw_cpu_state_t state_of(const mw_os_tick_t *tick, mw_cpu_period_t period) {
+	static MW_TLS uint64_t last_ns; /* the thread's CPU time at its last sample */
+	if (!period.is_wall)
+		return MW_CPU_USED;
+	uint64_t now_ns = mw_os_thread_cpu_ns(), used_ns = now_ns - last_ns;
+	last_ns = now_ns;
+	uint64_t past_ns = period.ns * (1 + (uint64_t)tick->missed);
+	return mw_os_interrupted_call(tick->context) && used_ns < past_ns / 2 ? MW_CPU_WAITING
+									      : MW_CPU_RUNNING;
+}
+
+static void count(const mw_os_tick_t *tick, mw_cpu_period_t period, uint64_t *frames) {
 	mw_unwind_result_t walk =
 		mw_unwind_capture_interrupted(tick->context, frames, MW_STATE_DEPTH_MAX);
 	mw_modules_encode_at_once(frames, walk.depth);
-	uint32_t stack = mw_depot_find(frames, walk.depth, walk.truncated);
-	uint32_t number = find_entry(stack, tick->thread_id);
+	const entry_key_t key = {
+		.stack = mw_depot_find(frames, walk.depth, walk.truncated),
+		.thread_id = tick->thread_id,
+		.processor = (uint16_t)mw_os_processor(),
+		.state = (uint16_t)state_of(tick, period),
+	};
+	uint32_t number = find_entry(&key);
 	if (number == 0) {
 		count_live(MW_LIVE(cpu_dropped));
 		return;
 	}
-	int64_t cpu_ns = (int64_t)(period_ns * (1 + (uint64_t)tick->missed));
+	int64_t time_ns = (int64_t)(period.ns * (1 + (uint64_t)tick->missed));
 	mw_both_t entry = mw_store_both(MW_SECTION_CPU, number);
 	mw_both_add(entry, CPU(samples), 1);
-	mw_both_add(entry, CPU(cpu_ns), cpu_ns);
-	mw_both_add(mw_store_live_both(), MW_LIVE(cpu_ns), cpu_ns);
+	mw_both_add(entry, CPU(time_ns), time_ns);
+	mw_both_add(mw_store_live_both(), period.is_wall ? MW_LIVE(wall_ns) : MW_LIVE(cpu_ns),
+		    time_ns);
 	count_live(MW_LIVE(cpu_samples));
 	if (walk.truncated)
 		count_live(MW_LIVE(cpu_truncated));
 }
 
-void mw_cpu_sample_take(const mw_os_tick_t *tick, uint64_t period_ns) {
+void mw_cpu_sample_take(const mw_os_tick_t *tick, mw_cpu_period_t period) {
 	/* A child that was forked without the library's handlers. */
 	if (mw_published_was_wiped())
 		return;
@@ -167,7 +193,7 @@ void mw_cpu_sample_take(const mw_os_tick_t *tick, uint64_t period_ns) {
 	}
 	unsigned buffer = take_buffer();
 	if (buffer < BUFFERS) {
-		count(tick, period_ns, samples.frames[buffer]);
+		count(tick, period, samples.frames[buffer]);
 		return_buffer(buffer);
 	} else {
 		count_live(MW_LIVE(cpu_dropped));
@@ -182,9 +208,10 @@ void mw_cpu_sample_reset(void) {
 	for (uint64_t i = 1; i < entries; i++) {
 		mw_both_t entry = mw_store_both(MW_SECTION_CPU, i);
 		mw_both_set64(entry, CPU(samples), 0);
-		mw_both_set64(entry, CPU(cpu_ns), 0);
+		mw_both_set64(entry, CPU(time_ns), 0);
 	}
 	mw_both_set64(live, MW_LIVE(cpu_ns), 0);
+	mw_both_set64(live, MW_LIVE(wall_ns), 0);
 	mw_both_set64(live, MW_LIVE(cpu_samples), 0);
 	mw_both_set64(live, MW_LIVE(cpu_truncated), 0);
 	mw_both_set64(live, MW_LIVE(cpu_dropped), 0);

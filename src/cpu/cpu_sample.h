@@ -10,12 +10,18 @@
 
 #include "os/signal/tick.h"
 
+/* What a sample stands for, in one word: a handler reads it at once. */
+typedef struct mw_cpu_period {
+	uint32_t ns;
+	bool is_wall; /* wall-clock time; else CPU time of the thread */
+} mw_cpu_period_t;
+
 /* Makes what samples need. Returns false if the kernel refused memory. Called with the control
  * lock, when the tables exist. */
 bool mw_cpu_sample_prepare(void);
 /* Counts a sample. Called in the signal's handler: no lock is waited for, nothing is allocated from
  * the heap, and the walk has at most MW_STATE_DEPTH_MAX frames. */
-void mw_cpu_sample_take(const mw_os_tick_t *tick, uint64_t period_ns);
+void mw_cpu_sample_take(const mw_os_tick_t *tick, mw_cpu_period_t period);
 /* Sets all counts to zero. Called while the tables are quiesced, or in the child of a fork. */
 void mw_cpu_sample_reset(void);
 void mw_cpu_sample_forked(void);

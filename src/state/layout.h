@@ -38,7 +38,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */
-#define MW_STATE_VERSION 8u
+#define MW_STATE_VERSION 9u
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
@@ -112,7 +112,7 @@ typedef struct mw_state_control {
 	_Atomic uint64_t want_mean_bytes; /* 1 .. MW_STATE_MEAN_BYTES_MAX */
 	_Atomic uint32_t want_resets;     /* differs from live.resets_done: set counters to zero */
 	_Atomic uint32_t writer_pid;
-	_Atomic uint32_t want_cpu_hz; /* as live.cpu_hz; at most MW_CPU_HZ_MAX */
+	_Atomic uint32_t want_cpu_hz; /* as live.cpu_hz */
 	_Atomic uint32_t want_dumps;  /* differs from live.dumps_done: write a dump */
 	/* indexed and limited as in settings.def */
 	_Atomic uint64_t want_settings[MW_SETTING_CAPACITY];
@@ -125,6 +125,8 @@ typedef struct mw_state_control {
 
 /* Largest rate of CPU samples. */
 #define MW_CPU_HZ_MAX 10000u
+/* Added to the rate: the samples are of wall-clock time. */
+#define MW_CPU_WALL (UINT32_C(1) << 31)
 
 /* Values of live.cpu_error: why the last request to take CPU samples failed. */
 typedef enum mw_cpu_error {
@@ -223,8 +225,9 @@ typedef struct mw_state_live {
 	_Atomic uint64_t counted_since_ns; /* CLOCK_REALTIME */
 	_Atomic uint64_t off_ns;
 	_Atomic uint64_t stops;
-	/* CPU samples (MW_SECTION_CPU). cpu_hz: samples of each thread per second of its CPU time;
-	 * 0: off. cpu_changed_ns: CLOCK_REALTIME when cpu_hz last changed between 0 and another
+	/* CPU samples (MW_SECTION_CPU). cpu_hz: samples of each thread per second of its CPU time,
+	 * at most MW_CPU_HZ_MAX; with MW_CPU_WALL per second, whether the thread runs or waits; 0:
+	 * off. cpu_changed_ns: CLOCK_REALTIME when cpu_hz last changed between 0 and another
 	 * value; 0: never. */
 	_Atomic uint32_t cpu_hz;
 	_Atomic uint32_t cpu_error;   /* mw_cpu_error_t */
@@ -233,6 +236,7 @@ typedef struct mw_state_live {
 	_Atomic uint64_t cpu_changed_ns;
 	_Atomic uint64_t cpu_used;      /* entries of MW_SECTION_CPU in use; 0: never switched on */
 	_Atomic uint64_t cpu_ns;        /* CPU time that all samples stand for */
+	_Atomic uint64_t wall_ns;       /* wall-clock time that all samples stand for */
 	_Atomic uint64_t cpu_samples;   /* samples that are counted in MW_SECTION_CPU */
 	_Atomic uint64_t cpu_truncated; /* samples among them without their outermost frames */
 	_Atomic uint64_t cpu_dropped;   /* samples that are not counted there */
@@ -400,13 +404,23 @@ typedef struct mw_state_record {
 
 #define MW_RECORD_FREE UINT32_MAX
 
-/* CPU time of one stack in one thread. */
+/* What a sample of CPU time or of wall-clock time saw. */
+typedef enum mw_cpu_state {
+	MW_CPU_USED,    /* CPU time, of the thread that used it */
+	MW_CPU_RUNNING, /* wall-clock time: the thread ran, or waited for a processor */
+	MW_CPU_WAITING, /* wall-clock time: the thread waited in a system call */
+	MW_CPU_STATES
+} mw_cpu_state_t;
+
+/* Time of one stack in one thread, on one processor and in one state. */
 typedef struct mw_state_cpu {
 	uint32_t stack; /* index in MW_SECTION_STACKS */
 	uint32_t thread_id;
+	uint16_t processor; /* its number */
+	uint16_t state;     /* mw_cpu_state_t */
+	uint32_t reserved;  /* padding: the size of an entry divides a page */
 	_Atomic uint64_t samples;
-	_Atomic uint64_t cpu_ns; /* CPU time that the samples stand for */
-	uint64_t reserved;       /* padding: the size of an entry divides a page */
+	_Atomic uint64_t time_ns; /* time that the samples stand for */
 } mw_state_cpu_t;
 
 typedef struct mw_state_tick {

@@ -104,6 +104,31 @@ says err 'no live process'
 try 2 "$mallow" top --cpu "$here/../fuzz/corpus/heap/nothing"
 ok "after a kill"
 
+# --- wall-clock time ---
+cat >wait.py <<'END'
+import threading, time
+def wait():
+    time.sleep(1.2)
+waiter = threading.Thread(target=wait)
+waiter.start()
+end = time.process_time() + 0.3
+while time.process_time() < end:
+    pass
+waiter.join()
+END
+try 0 "$mallow" run --wall -o wall.pb.gz "$python3" wait.py
+says err 'wall-clock time of all threads'
+try 0 "$mallow" top --json wall.pb.gz
+says out '"type": "wall"'
+try 0 "$mallow" top --json --tagfocus state=waiting wall.pb.gz
+python3 - out <<'END' || fail "time of waiting: $(cat out)"
+import json, sys
+sys.exit(not json.load(open("out"))["selected"] > 1.5e9)
+END
+try 2 "$mallow" start --wall 1
+says err 'goes with --cpu'
+ok "wall-clock time"
+
 # --- a process with children ---
 cat >tree.py <<'END'
 import os, subprocess, sys, time

@@ -51,6 +51,21 @@ MW_RESIDENT uint32_t mw_os_process_id(void) {
 /* Above the kernel's thread ids, which end at 2^22. */
 #define MADE_THREAD_ID ((uint32_t)1 << 31)
 
+unsigned mw_os_processor(void) {
+	unsigned processor = 0;
+	/* A system call: each function of libc that the library uses costs room at every start. */
+	if (mw_os_is_confined() || syscall(SYS_getcpu, &processor, NULL, NULL) != 0)
+		return 0;
+	return processor;
+}
+
+uint64_t mw_os_thread_cpu_ns(void) {
+	struct timespec now = {0};
+	if (!mw_os_is_confined())
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 uint32_t mw_os_thread_id(void) {
 	if (MW_UNLIKELY(mw_os_is_confined()))
 		return (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 12) | MADE_THREAD_ID;

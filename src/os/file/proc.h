@@ -14,6 +14,12 @@
 void mw_os_confine(bool confined);
 uint32_t mw_os_process_id(void);
 uint32_t mw_os_thread_id(void);
+/* Returns the number of the processor that runs the calling thread; 0 if unknown.
+ * Async-signal-safe.
+ */
+unsigned mw_os_processor(void);
+/* CPU time of the calling thread; 0 if the program forbids system calls. Async-signal-safe. */
+uint64_t mw_os_thread_cpu_ns(void);
 /* Writes the calling thread's name (at most 15 bytes); "" if unknown. */
 void mw_os_thread_name(char name[16]);
 /* Returns the inode of /proc/self/ns/pid; 0: unknown. */

@@ -111,6 +111,17 @@ static inline mw_os_regs_t mw_os_interrupted_regs(const void *context, uintptr_t
 			      .fp = (uintptr_t)regs[REG_RBP]};
 }
 
+/* Returns whether the signal interrupted a system call: the address is that of the instruction
+ * `syscall`, which runs again, or of the one behind it. */
+static inline bool mw_os_interrupted_call(const void *context) {
+	const uint8_t *pc =
+		(const uint8_t *)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	/* The page before may not be mapped. */
+	bool is_first = ((uintptr_t)pc & 4095)<2, is_last = ((uintptr_t)pc & 4095)> 4094;
+	return (!is_last && pc[0] == 0x0f && pc[1] == 0x05) ||
+	       (!is_first && pc[-2] == 0x0f && pc[-1] == 0x05);
+}
+
 #elif defined(__aarch64__)
 
 /* DWARF for the Arm 64-bit Architecture, section 4.1. No expression uses a number for the PC. */
@@ -190,6 +201,16 @@ static inline mw_os_regs_t mw_os_interrupted_regs(const void *context, uintptr_t
 	const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
 	*link = mw_os_code_address(machine->regs[30]);
 	return (mw_os_regs_t){.pc = machine->pc, .sp = machine->sp, .fp = machine->regs[29]};
+}
+
+/* Returns whether the signal interrupted a system call: the address is that of the instruction
+ * `svc #0`, which runs again, or of the one behind it. */
+static inline bool mw_os_interrupted_call(const void *context) {
+	uintptr_t pc = (uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
+	const uint32_t svc = 0xd4000001;
+	/* The page before may not be mapped. */
+	return *(const uint32_t *)pc == svc ||
+	       ((pc & 4095) >= 4 && *(const uint32_t *)(pc - 4) == svc);
 }
 
 #else

@@ -70,10 +70,10 @@ static void check_sums(char *base) {
 		const mw_state_cpu_t *entry = entry_of(base, MW_SECTION_CPU, i);
 		CHECK(entry->stack < live_of(base)->stacks_used);
 		samples += entry->samples;
-		cpu_ns += entry->cpu_ns;
+		cpu_ns += entry->time_ns;
 	}
 	CHECK_EQ(samples, live_of(base)->cpu_samples);
-	CHECK_EQ(cpu_ns, live_of(base)->cpu_ns);
+	CHECK_EQ(cpu_ns, live_of(base)->cpu_ns + live_of(base)->wall_ns);
 }
 
 static void time_is_counted(void) {
@@ -110,6 +110,37 @@ static void time_is_counted(void) {
 	check_sums(file);
 }
 
+/* By wall-clock time a thread that waits is sampled, too; system calls go on. */
+static void time_of_waiting_is_counted(void) {
+	start(524288, 0, false);
+	char *file = map_state_of(getpid());
+	int ends[2];
+	CHECK_EQ(pipe(ends), 0);
+	mw_cpu_start(-1000);
+	CHECK_EQ(live_of(file)->cpu_hz, 1000 | MW_CPU_WALL);
+	pid_t child = fork();
+	if (child == 0) {
+		usleep(300000);
+		CHECK_EQ(write(ends[1], "x", 1), 1);
+		_exit(0);
+	}
+	char byte;
+	CHECK_EQ(read(ends[0], &byte, 1), 1); /* not EINTR */
+	burn(50);
+	mw_cpu_start(0);
+	uint64_t by_state[MW_CPU_STATES] = {0};
+	for (uint64_t i = 1; i < live_of(file)->cpu_used; i++) {
+		const mw_state_cpu_t *entry = entry_of(file, MW_SECTION_CPU, i);
+		CHECK(entry->state < MW_CPU_STATES);
+		by_state[entry->state] += entry->time_ns;
+	}
+	CHECK_EQ(by_state[MW_CPU_USED], 0);
+	CHECK(by_state[MW_CPU_WAITING] > 200 * NS_PER_MS);
+	CHECK(by_state[MW_CPU_RUNNING] > 30 * NS_PER_MS);
+	CHECK_EQ(live_of(file)->cpu_ns, 0);
+	check_sums(file);
+}
+
 /* ---- threads ---- */
 
 static _Atomic bool has_burnt;
@@ -135,7 +166,7 @@ static uint64_t time_of_thread(char *base, uint32_t thread_id) {
 	uint64_t cpu_ns = 0;
 	for (uint64_t i = 1; i < live_of(base)->cpu_used; i++) {
 		const mw_state_cpu_t *entry = entry_of(base, MW_SECTION_CPU, i);
-		cpu_ns += entry->thread_id == thread_id ? entry->cpu_ns : 0;
+		cpu_ns += entry->thread_id == thread_id ? entry->time_ns : 0;
 	}
 	return cpu_ns;
 }
@@ -338,6 +369,7 @@ static void stack_is_the_interrupted_one(void) {
 
 int main(void) {
 	RUN_IN_CHILD(time_is_counted);
+	RUN_IN_CHILD(time_of_waiting_is_counted);
 	RUN_IN_CHILD(threads_are_found);
 	RUN_IN_CHILD(former_time_does_not_count);
 	RUN_IN_CHILD(used_signals_are_left_alone);

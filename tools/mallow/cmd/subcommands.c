@@ -79,6 +79,8 @@ static const mw_subcommand_t subcommands[] = {
 				 "profile CPU time instead of memory"},
 				{"cpu-rate", 0, MW_OPTION_COUNT, "HZ", NULL,
 				 "the same, with so many samples per second of CPU time (100)"},
+				{"wall", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "the same by wall-clock time: threads that wait are sampled, too"},
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "where to write the profile; .heap means jemalloc's format, .pb "
 				 "means not compressed; a directory gets the profiles of all "
@@ -165,6 +167,9 @@ static const mw_subcommand_t subcommands[] = {
 				 "sample CPU time instead of memory; --cpu of the views shows it"},
 				{"rate", 0, MW_OPTION_COUNT, "HZ", NULL,
 				 "with --cpu: samples per second of each thread's CPU time (100)"},
+				{"wall", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "with --cpu: by wall-clock time; threads that wait are sampled, "
+				 "too"},
 				SELECT_OPTIONS,
 				END_OF_OPTIONS,
 			},
@@ -208,6 +213,8 @@ static const mw_subcommand_t subcommands[] = {
 				 "how long, such as 10s (30s)"},
 				{"rate", 0, MW_OPTION_COUNT, "HZ", NULL,
 				 "samples per second of each thread's CPU time (100)"},
+				{"wall", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "by wall-clock time: threads that wait are sampled, too"},
 				END_OF_OPTIONS,
 			},
 		.more = table_options,

@@ -168,7 +168,7 @@ static void find_out(const control_page_t *page, mw_reply_t *out, uint32_t *out_
 		out->was_mean_bytes = DEFAULT_MEAN_BYTES;
 	out->is_active = out->was_active;
 	out->mean_bytes = out->was_mean_bytes;
-	if (out->was_cpu_hz > MW_CPU_HZ_MAX)
+	if ((out->was_cpu_hz & ~MW_CPU_WALL) > MW_CPU_HZ_MAX)
 		out->was_cpu_hz = 0;
 	out->cpu_hz = out->was_cpu_hz;
 	out->was_cpu_changed_ns =

@@ -83,6 +83,9 @@ typedef struct mw_label {
 #define MW_LABEL_SIZE "bytes"
 #define MW_LABEL_THREAD "thread"
 #define MW_LABEL_THREAD_ID "thread_id"
+/* Of samples of time: number of the processor; "running" or "waiting", of wall-clock time alone. */
+#define MW_LABEL_PROCESSOR "cpu"
+#define MW_LABEL_STATE "state"
 #define MW_LABEL_LIFETIME "lifetime"
 #define MW_LABEL_AGE "age"
 /* Label of memory in use, in marks only: time of the allocation (CLOCK_REALTIME, nanoseconds). */

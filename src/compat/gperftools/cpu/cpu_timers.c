@@ -81,8 +81,10 @@ static void ignore_changes(uint32_t threads, uint32_t refused) {
 	(void)refused;
 }
 
-static int itimer(const mw_gpc_config_t *config) {
-	return config->wall_clock ? ITIMER_REAL : ITIMER_PROF;
+/* libc declares the first parameter of setitimer() as an enum or as an int. */
+static bool set_process_timer(const mw_gpc_config_t *config, const struct itimerval *times) {
+	return config->wall_clock ? setitimer(ITIMER_REAL, times, NULL) == 0
+				  : setitimer(ITIMER_PROF, times, NULL) == 0;
 }
 
 static bool start_process_timer(const mw_gpc_config_t *config) {
@@ -93,7 +95,7 @@ static bool start_process_timer(const mw_gpc_config_t *config) {
 	if (config->frequency_hz == 1)
 		period = (struct timeval){.tv_sec = 1};
 	const struct itimerval times = {period, period};
-	return setitimer(itimer(config), &times, NULL) == 0;
+	return set_process_timer(config, &times);
 }
 
 static bool start_timers(const mw_gpc_config_t *config) {
@@ -143,7 +145,7 @@ void mw_gpc_timers_stop(const mw_gpc_config_t *config) {
 		mw_thread_timers_stop();
 	} else {
 		const struct itimerval none = {{0}, {0}};
-		setitimer(itimer(config), &none, NULL);
+		set_process_timer(config, &none);
 	}
 	leave_signal(config);
 	for (unsigned i = 0; i < WAIT_TURNS && atomic_load(&timers.running) != 0; i++)

@@ -29,9 +29,9 @@ static void make(fake_state_t *s) {
 	fake_state_add_stack(s, frames, 2, 0, 0, 0);
 	s->live->cpu_used = 5;
 	s->live->cpu_hz = 100;
-	s->cpu[1] = (mw_state_cpu_t){.stack = 1, .thread_id = 7, .samples = 3, .cpu_ns = 30};
-	s->cpu[2] = (mw_state_cpu_t){.stack = 77, .thread_id = 7, .samples = 1, .cpu_ns = 10};
-	s->cpu[3] = (mw_state_cpu_t){.stack = 1, .thread_id = 8, .samples = 2, .cpu_ns = 25};
+	s->cpu[1] = (mw_state_cpu_t){.stack = 1, .thread_id = 7, .samples = 3, .time_ns = 30};
+	s->cpu[2] = (mw_state_cpu_t){.stack = 77, .thread_id = 7, .samples = 1, .time_ns = 10};
+	s->cpu[3] = (mw_state_cpu_t){.stack = 1, .thread_id = 8, .samples = 2, .time_ns = 25};
 	s->live->cpu_samples = 6;
 	s->live->cpu_ns = 65;
 }
@@ -60,13 +60,50 @@ static void samples_are_taken_over(void) {
 	free(s.bytes);
 }
 
+/* Wall-clock time is a type of its own, with a label that says whether the thread waited. */
+static void wall_clock_time(void) {
+	fake_state_t s;
+	make(&s);
+	s.cpu[3].state = MW_CPU_WAITING;
+	s.cpu[3].processor = 5;
+	s.cpu[4] = s.cpu[3];
+	s.cpu[4].state = 99; /* of no version */
+	s.live->cpu_ns = 40;
+	s.live->wall_ns = 50;
+	for (unsigned has_cpu = 2; has_cpu-- > 0;) {
+		if (!has_cpu) {
+			s.live->cpu_ns = 0;
+			s.cpu[1].samples = s.cpu[2].samples = 0;
+		}
+		mw_snapshot_t *snapshot = read_state(&s);
+		mw_profile_t *p = mw_profile_of_cpu(snapshot);
+		CHECK_EQ(p->type_count, 2 + has_cpu);
+		CHECK_STR(mw_profile_string(p, p->types[1 + has_cpu].type), "wall");
+		CHECK_STR(mw_profile_string(p, p->types[p->default_type].type),
+			  has_cpu ? "cpu" : "wall");
+		CHECK_EQ(mw_profile_total(p, 1 + has_cpu), 50);
+		size_t last = p->sample_count - 1;
+		const mw_label_t *labels = &p->labels[p->samples[last].label_first];
+		CHECK_STR(mw_profile_string(p, labels[2].key), "cpu");
+		CHECK_EQ(labels[2].number, 5);
+		CHECK_STR(mw_profile_string(p, labels[3].key), "state");
+		CHECK_STR(mw_profile_string(p, labels[3].text), "waiting");
+		CHECK_STR(
+			mw_profile_string(p, p->labels[p->samples[last - 1].label_first + 3].text),
+			"running");
+		mw_profile_free(p);
+		mw_snapshot_free(snapshot);
+	}
+	free(s.bytes);
+}
+
 static void difference_of_two(void) {
 	fake_state_t s;
 	make(&s);
 	mw_snapshot_t *before = read_state(&s);
 	s.cpu[1].samples += 4;
-	s.cpu[1].cpu_ns += 44;
-	s.cpu[4] = (mw_state_cpu_t){.stack = 1, .thread_id = 9, .samples = 1, .cpu_ns = 5};
+	s.cpu[1].time_ns += 44;
+	s.cpu[4] = (mw_state_cpu_t){.stack = 1, .thread_id = 9, .samples = 1, .time_ns = 5};
 	s.live->cpu_samples += 5;
 	mw_snapshot_t *after = read_state(&s);
 	mw_snapshot_cpu_since(after, before);
@@ -91,6 +128,7 @@ static void difference_of_two(void) {
 
 int main(void) {
 	RUN(samples_are_taken_over);
+	RUN(wall_clock_time);
 	RUN(difference_of_two);
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include "cli/complain.h"
 #include "formats/state/state_file.h"
 
-bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint32_t *hz) {
+static bool take(const mw_arguments_t *arguments, const char *option, uint32_t *hz) {
 	const mw_option_value_t *rate = mw_argument(arguments, option);
 	if (!rate->given)
 		return true;
@@ -15,5 +15,15 @@ bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint3
 		return false;
 	}
 	*hz = (uint32_t)rate->number;
+	return true;
+}
+
+bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint32_t *rate) {
+	uint32_t hz = *rate;
+	if (!take(arguments, option, &hz))
+		return false;
+	*rate = hz;
+	if (mw_argument(arguments, "wall")->given)
+		*rate = (hz ? hz : MW_CPU_DEFAULT_HZ) | MW_CPU_WALL;
 	return true;
 }

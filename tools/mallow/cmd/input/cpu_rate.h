@@ -13,7 +13,8 @@
  * Go take them. */
 #define MW_CPU_DEFAULT_HZ 100u
 
-/* Changes *hz if the option is given.  Returns false after a message if it is out of range. */
-bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint32_t *hz);
+/* Changes *rate, which is as live.cpu_hz, if the option or --wall is given.  Returns false after a
+ * message if the option is out of range. */
+bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint32_t *rate);
 
 #endif

@@ -68,7 +68,8 @@ static void show_cpu(uint32_t hz, char text[MW_SHOW_BYTES]) {
 	if (hz == 0)
 		snprintf(text, MW_SHOW_BYTES, "off");
 	else
-		snprintf(text, MW_SHOW_BYTES, "on, %u Hz", hz);
+		snprintf(text, MW_SHOW_BYTES, "on, %u Hz%s", hz & ~MW_CPU_WALL,
+			 hz & MW_CPU_WALL ? " of wall-clock time" : "");
 }
 
 /* Prints the outcome of a request about CPU samples. */
@@ -170,6 +171,10 @@ int mw_cmd_start(const mw_arguments_t *arguments) {
 	if (mw_argument(arguments, "rate")->given) {
 		mw_complain("start: --rate is that of CPU samples, with --cpu; 'mallow set PID "
 			    "rate=BYTES' changes the heap's");
+		return MW_EXIT_TROUBLE;
+	}
+	if (mw_argument(arguments, "wall")->given) {
+		mw_complain("start: --wall goes with --cpu");
 		return MW_EXIT_TROUBLE;
 	}
 	if (mw_argument(arguments, "for")->given)

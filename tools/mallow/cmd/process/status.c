@@ -238,21 +238,24 @@ static void print_settings(const status_view_t *view) {
 
 static void print_cpu(const status_view_t *view) {
 	const mw_state_live_t *live = &view->snapshot->live;
-	char since[MW_SHOW_BYTES], used[MW_SHOW_BYTES];
+	char since[MW_SHOW_BYTES], used[MW_SHOW_BYTES], wall[MW_SHOW_BYTES];
 	if (live->cpu_used == 0)
 		return;
 	mw_show_time(live->cpu_changed_ns, since);
 	if (live->cpu_hz > 0)
 		line("CPU time",
-		     "sampled since %s, %" PRIu32 " Hz, %" PRIu32 " threads, signal %" PRIu32,
-		     since, live->cpu_hz, live->cpu_threads, live->cpu_signal);
+		     "sampled since %s, %" PRIu32 " Hz%s, %" PRIu32 " threads, signal %" PRIu32,
+		     since, live->cpu_hz & ~MW_CPU_WALL,
+		     live->cpu_hz & MW_CPU_WALL ? " of wall-clock time" : "", live->cpu_threads,
+		     live->cpu_signal);
 	else
 		line("CPU time", "not sampled since %s", since);
 	line("  so far",
-	     "%s in %" PRIu64 " samples; %" PRIu64 " truncated, %" PRIu64 " dropped, %" PRIu64
+	     "%s%s%s in %" PRIu64 " samples; %" PRIu64 " truncated, %" PRIu64 " dropped, %" PRIu64
 	     " threads without a timer",
-	     mw_show_duration(live->cpu_ns, used), live->cpu_samples, live->cpu_truncated,
-	     live->cpu_dropped, live->cpu_refused);
+	     mw_show_duration(live->cpu_ns, used), live->wall_ns > 0 ? ", wall-clock " : "",
+	     live->wall_ns > 0 ? mw_show_duration(live->wall_ns, wall) : "", live->cpu_samples,
+	     live->cpu_truncated, live->cpu_dropped, live->cpu_refused);
 }
 
 static void print_text(const status_view_t *view) {
@@ -309,11 +312,12 @@ static json_t *cpu_json(const mw_state_live_t *live) {
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{"hz", live->cpu_hz},
+		{"hz", live->cpu_hz & ~MW_CPU_WALL},
 		{"since_ns", live->cpu_changed_ns},
 		{"signal", live->cpu_signal},
 		{"threads", live->cpu_threads},
 		{"cpu_ns", live->cpu_ns},
+		{"wall_ns", live->wall_ns},
 		{"samples", live->cpu_samples},
 		{"truncated", live->cpu_truncated},
 		{"dropped", live->cpu_dropped},
@@ -322,6 +326,7 @@ static json_t *cpu_json(const mw_state_live_t *live) {
 	json_t *cpu = json_object();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		json_object_set_new(cpu, rows[i].name, json_integer((json_int_t)rows[i].value));
+	json_object_set_new(cpu, "by_wall_clock", json_boolean(live->cpu_hz & MW_CPU_WALL));
 	return cpu;
 }
 

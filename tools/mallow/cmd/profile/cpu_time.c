@@ -26,7 +26,7 @@
 typedef struct cpu_job {
 	const mw_arguments_t *arguments;
 	double seconds, wait_seconds;
-	uint32_t hz;
+	uint32_t rate; /* as live.cpu_hz */
 } cpu_job_t;
 
 static volatile sig_atomic_t interrupted;
@@ -43,14 +43,14 @@ static double monotonic_seconds(void) {
 }
 
 /* Waits, and shows how far it is. Returns the seconds that it took. */
-static double wait_for(const mw_target_t *target, double seconds) {
+static double wait_for(const mw_target_t *target, const char *what, double seconds) {
 	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
 	const struct timespec step = {.tv_nsec = STEP_NS};
 	double begin = monotonic_seconds(), past = 0;
 	sigaction(SIGINT, &action, &interrupt);
 	sigaction(SIGTERM, &action, &terminate);
 	while (!interrupted && past < seconds && mw_target_is_alive(target)) {
-		mw_progress("pid %d: CPU time, %.0f of %.3g s; ^C shows what there is", target->pid,
+		mw_progress("pid %d: %s, %.0f of %.3g s; ^C shows what there is", target->pid, what,
 			    past, seconds);
 		const struct timespec rest = {.tv_nsec = (long)((seconds - past) * 1e9)};
 		nanosleep(seconds - past < (double)STEP_NS / 1e9 ? &rest : &step, NULL);
@@ -95,15 +95,20 @@ static void say_notes(const mw_target_t *target, const mw_snapshot_t *after, boo
 			    (unsigned long long)live->cpu_refused);
 }
 
+static const char *name_of(const cpu_job_t *job) {
+	return job->rate & MW_CPU_WALL ? "wall-clock time" : "CPU time";
+}
+
 static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapshot_t *after,
 		double seconds, mw_error_t *error) {
 	mw_profile_t *profile = mw_profile_of_cpu(after);
 	profile->duration_ns = (int64_t)(seconds * 1e9);
-	profile->period = 1000000000 / job->hz;
+	profile->period = 1000000000 / (job->rate & ~MW_CPU_WALL);
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
 	int result = 0;
 	if (profile->sample_count == 0)
-		mw_complain("pid %d: no CPU time was sampled in %.3g s", target->pid, seconds);
+		mw_complain("pid %d: no %s was sampled in %.3g s", target->pid, name_of(job),
+			    seconds);
 	else
 		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
 	mw_profile_free(profile);
@@ -118,11 +123,11 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 	mw_error_t ignored;
 	if (read_cpu(fd, target, &before, error) != 0)
 		return -1;
-	if (set_rate(target, job, job->hz, &begun, error) != 0) {
+	if (set_rate(target, job, job->rate, &begun, error) != 0) {
 		mw_snapshot_free(before);
 		return -1;
 	}
-	double seconds = wait_for(target, job->seconds);
+	double seconds = wait_for(target, name_of(job), job->seconds);
 	bool is_pending = false;
 	if (mw_target_is_alive(target) &&
 	    set_rate(target, job, begun.was_cpu_hz, &ended, &ignored) == 0)
@@ -162,9 +167,9 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 		.arguments = arguments,
 		.seconds = length->given ? length->seconds : DEFAULT_SECONDS,
 		.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
-		.hz = MW_CPU_DEFAULT_HZ,
+		.rate = MW_CPU_DEFAULT_HZ,
 	};
-	if (!mw_cpu_rate_take(arguments, "rate", &job.hz))
+	if (!mw_cpu_rate_take(arguments, "rate", &job.rate))
 		return MW_EXIT_TROUBLE;
 	mw_load_take_options(arguments);
 	mw_view_request_make(arguments, &request);

@@ -37,7 +37,7 @@ typedef struct member {
 /* Memory in use at the peak, or CPU time in nanoseconds: how much a process counts. */
 static int64_t size_of(const mw_children_t *children, const member_t *member) {
 	const mw_state_live_t *live = &member->snapshot->live;
-	return children->is_cpu ? (int64_t)live->cpu_ns : live->peak_bytes;
+	return children->is_cpu ? (int64_t)(live->cpu_ns + live->wall_ns) : live->peak_bytes;
 }
 
 static bool is_empty(const mw_children_t *children, const member_t *member) {
@@ -201,7 +201,8 @@ static void collect_program(const mw_children_t *children, const member_t *membe
 static void print_other(const mw_children_t *children, const member_t *member, const char *path) {
 	char bytes[MW_SHOW_BYTES], program[64];
 	if (children->is_cpu)
-		mw_show_duration(member->snapshot->live.cpu_ns, bytes);
+		mw_show_duration(member->snapshot->live.cpu_ns + member->snapshot->live.wall_ns,
+				 bytes);
 	else
 		mw_format_bytes(member->snapshot->live.peak_bytes, bytes, sizeof(bytes));
 	mw_complain("  %s (pid %d), %s %s: %s",

@@ -86,7 +86,8 @@ static uint64_t set_configuration(const mw_arguments_t *arguments, const char *s
 	char ours[256], cpu[32] = "";
 	/* Also a process that allocates little uses CPU time. */
 	if (cpu_hz > 0)
-		snprintf(cpu, sizeof(cpu), ",prof_cpu:%" PRIu32, cpu_hz);
+		snprintf(cpu, sizeof(cpu), ",prof_cpu:%s%" PRIu32, cpu_hz & MW_CPU_WALL ? "-" : "",
+			 cpu_hz & ~MW_CPU_WALL);
 	int used = snprintf(ours, sizeof(ours),
 			    "prof:true,prof_keep:true,prof_session:%s,prof_state_min:%" PRIu64 "%s",
 			    session,

@@ -236,8 +236,11 @@ static void print_functions(mw_profile_t *p, const char *type, const char *title
 static void print_cpu(const mw_run_summary_t *s) {
 	const mw_state_live_t *live = &s->snapshot->live;
 	char duration[MW_SHOW_BYTES];
-	fprintf(stderr, "CPU time %s, %" PRIu64 " samples",
-		mw_show_duration(live->cpu_ns, duration), live->cpu_samples);
+	bool is_wall = live->cpu_ns == 0 && live->wall_ns > 0;
+	fprintf(stderr, "%s %s, %" PRIu64 " samples",
+		is_wall ? "wall-clock time of all threads" : "CPU time",
+		mw_show_duration(is_wall ? live->wall_ns : live->cpu_ns, duration),
+		live->cpu_samples);
 	if (live->cpu_truncated > 0)
 		fprintf(stderr, ", %" PRIu64 " of them truncated", live->cpu_truncated);
 	if (live->cpu_dropped > 0)
@@ -245,13 +248,15 @@ static void print_cpu(const mw_run_summary_t *s) {
 	fputc('\n', stderr);
 	mw_profile_forget_labels(s->profile);
 	mw_profile_combine(s->profile);
-	print_functions(s->profile, "cpu", "CPU time, by function");
+	print_functions(s->profile, is_wall ? "wall" : "cpu",
+			is_wall ? "wall-clock time, by function" : "CPU time, by function");
 	mw_complain("profile written: %s", s->path);
 	mw_complain("next: mallow flame -o cpu.html %s", s->path);
 }
 
 void mw_run_summary_print(const mw_run_summary_t *s) {
-	if (mw_profile_find_type(s->profile, "cpu") >= 0) {
+	if (mw_profile_find_type(s->profile, "cpu") >= 0 ||
+	    mw_profile_find_type(s->profile, "wall") >= 0) {
 		print_cpu(s);
 		return;
 	}

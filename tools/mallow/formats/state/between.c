@@ -99,13 +99,14 @@ void mw_snapshot_cpu_since(mw_snapshot_t *after, const mw_snapshot_t *before) {
 	for (size_t i = 0; same && i < common; i++) {
 		mw_state_cpu_t *now = &after->cpu[i];
 		const mw_state_cpu_t *then = &before->cpu[i];
-		bool is_more = now->samples >= then->samples && now->cpu_ns >= then->cpu_ns;
+		bool is_more = now->samples >= then->samples && now->time_ns >= then->time_ns;
 		now->samples -= is_more ? then->samples : now->samples;
-		now->cpu_ns -= is_more ? then->cpu_ns : now->cpu_ns;
+		now->time_ns -= is_more ? then->time_ns : now->time_ns;
 	}
 	if (!same)
 		return;
 	after->live.cpu_ns -= before->live.cpu_ns;
+	after->live.wall_ns -= before->live.wall_ns;
 	after->live.cpu_samples -= before->live.cpu_samples;
 	after->live.cpu_truncated -= before->live.cpu_truncated;
 	after->live.cpu_dropped -= before->live.cpu_dropped;

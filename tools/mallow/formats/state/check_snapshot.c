@@ -68,4 +68,7 @@ void mw_snapshot_check_cpu(mw_snapshot_t *snapshot) {
 	for (size_t i = 0; i < snapshot->cpu_count; i++)
 		if (snapshot->cpu[i].stack >= snapshot->stack_count)
 			snapshot->cpu[i].stack = 0;
+	for (size_t i = 0; i < snapshot->cpu_count; i++)
+		if (snapshot->cpu[i].state >= MW_CPU_STATES)
+			snapshot->cpu[i].state = MW_CPU_RUNNING;
 }

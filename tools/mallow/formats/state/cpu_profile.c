@@ -9,36 +9,65 @@
 #include "formats/state/builder.h"
 #include "model/memory.h"
 
-/* Indices of the sample types. */
-enum { SAMPLES, CPU_NS, TYPE_COUNT };
+#define TYPES_MAX 3
+
+/* Indices of the sample types. A type without time is left out: readers of other makers know
+ * profiles of CPU time with two types. */
+typedef struct types {
+	int cpu, wall; /* -1: left out; the number of samples is type 0 */
+} types_t;
+
+static types_t add_types(mw_profile_t *p, const mw_state_live_t *live) {
+	types_t types = {-1, -1};
+	bool has_wall = live->wall_ns > 0;
+	mw_profile_add_type(p, "samples", "count");
+	if (live->cpu_ns > 0 || !has_wall)
+		types.cpu = (int)mw_profile_add_type(p, "cpu", "nanoseconds");
+	if (has_wall)
+		types.wall = (int)mw_profile_add_type(p, "wall", "nanoseconds");
+	p->default_type = (uint32_t)(types.cpu >= 0 ? types.cpu : types.wall);
+	p->period_type = p->types[p->default_type];
+	return types;
+}
 
 static int compare(const void *a, const void *b) {
 	const mw_state_cpu_t *x = *(const mw_state_cpu_t *const *)a;
 	const mw_state_cpu_t *y = *(const mw_state_cpu_t *const *)b;
 	if (x->stack != y->stack)
 		return x->stack < y->stack ? -1 : 1;
-	return x->thread_id < y->thread_id ? -1 : x->thread_id > y->thread_id;
+	if (x->thread_id != y->thread_id)
+		return x->thread_id < y->thread_id ? -1 : 1;
+	if (x->state != y->state)
+		return x->state < y->state ? -1 : 1;
+	return x->processor < y->processor ? -1 : x->processor > y->processor;
 }
 
-static void add_entry(mw_builder_t *b, const mw_state_cpu_t *entry) {
+static void add_entry(mw_builder_t *b, const mw_state_cpu_t *entry, types_t types) {
 	mw_profile_t *p = b->profile;
-	const int64_t values[TYPE_COUNT] = {
-		[SAMPLES] = mw_clamped(entry->samples),
-		[CPU_NS] = mw_clamped(entry->cpu_ns),
-	};
+	bool is_wall = entry->state != MW_CPU_USED;
+	int type = is_wall ? types.wall : types.cpu;
+	int64_t values[TYPES_MAX] = {mw_clamped(entry->samples)};
+	if (type < 0) /* the sums and the entries were read at different moments */
+		return;
+	values[type] = mw_clamped(entry->time_ns);
 	const mw_label_t labels[] = {
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD),
 		 .text = mw_builder_thread_name(b, entry->thread_id)},
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD_ID), .number = entry->thread_id},
+		{.key = mw_profile_intern(p, MW_LABEL_PROCESSOR), .number = entry->processor},
+		{.key = mw_profile_intern(p, MW_LABEL_STATE),
+		 .text = mw_profile_intern(p,
+					   entry->state == MW_CPU_WAITING ? "waiting" : "running")},
 	};
 	mw_builder_take_stack(b, entry->stack);
+	/* CPU time has no state. */
 	mw_profile_add_sample(p, b->locations, b->depth, values, labels,
-			      sizeof(labels) / sizeof(labels[0]));
+			      sizeof(labels) / sizeof(labels[0]) - !is_wall);
 }
 
 /* Adds the entries in the order of their stacks: readers place samples that differ only in labels
  * next to each other. */
-static void add_entries(mw_builder_t *b) {
+static void add_entries(mw_builder_t *b, types_t types) {
 	const mw_snapshot_t *snapshot = b->snapshot;
 	const mw_state_cpu_t **order = mw_xcalloc(snapshot->cpu_count + 1, sizeof(*order));
 	size_t count = 0;
@@ -47,7 +76,7 @@ static void add_entries(mw_builder_t *b) {
 			order[count++] = &snapshot->cpu[i];
 	qsort(order, count, sizeof(*order), compare);
 	for (size_t i = 0; i < count; i++)
-		add_entry(b, order[i]);
+		add_entry(b, order[i], types);
 	free(order);
 }
 
@@ -56,19 +85,17 @@ mw_profile_t *mw_profile_of_cpu(const mw_snapshot_t *snapshot) {
 	char text[128];
 	mw_profile_t *p = mw_profile_new();
 	mw_builder_t b;
-	mw_profile_add_type(p, "samples", "count");
-	p->default_type = (uint32_t)mw_profile_add_type(p, "cpu", "nanoseconds");
-	p->period_type =
-		(mw_value_type_t){mw_profile_intern(p, "cpu"), mw_profile_intern(p, "nanoseconds")};
-	if (live->cpu_hz > 0 && live->cpu_hz <= MW_CPU_HZ_MAX)
-		p->period = 1000000000 / live->cpu_hz;
+	types_t types = add_types(p, live);
+	uint32_t hz = live->cpu_hz & ~MW_CPU_WALL;
+	if (hz > 0 && hz <= MW_CPU_HZ_MAX)
+		p->period = 1000000000 / hz;
 	mw_builder_begin(&b, p, snapshot);
 	snprintf(text, sizeof(text),
 		 "cpu samples: %" PRIu64 " taken, %" PRIu64 " of them truncated, %" PRIu64
 		 " dropped",
 		 live->cpu_samples, live->cpu_truncated, live->cpu_dropped);
 	mw_profile_add_comment(p, text);
-	add_entries(&b);
+	add_entries(&b, types);
 	mw_builder_end(&b);
 	return p;
 }
