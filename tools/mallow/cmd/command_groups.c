@@ -13,6 +13,7 @@ const mw_command_group_t mw_command_groups[MW_COMMAND_GROUPS] = {
 	{"Compare", {"diff", "mark", "check"}},
 	{"Change a live process", {"start", "stop", "set", "reset"}},
 	{"Write files for other tools",
-	 {"dump", "proto", "topproto", "collapsed", "speedscope", "callgrind", "raw", "comments"}},
+	 {"dump", "serve", "proto", "topproto", "collapsed", "speedscope", "callgrind", "raw",
+	  "comments"}},
 	{"And", {"clean", "help"}},
 };

@@ -34,4 +34,11 @@
 #define STRICT_REQUEST_DETAILS                                                                     \
 	REQUEST_DETAILS_BUT(", but with --strict: 1 when some threads have not allocated by then")
 
+/* Samples by the wall clock; `prefix` begins the help. */
+#define WALL_OPTION(prefix)                                                                        \
+	{                                                                                          \
+		"wall", 0, MW_OPTION_FLAG, NULL, NULL,                                             \
+			prefix "by wall-clock time: threads that wait are sampled, too"            \
+	}
+
 #endif

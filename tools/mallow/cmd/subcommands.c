@@ -79,8 +79,7 @@ static const mw_subcommand_t subcommands[] = {
 				 "profile CPU time instead of memory"},
 				{"cpu-rate", 0, MW_OPTION_COUNT, "HZ", NULL,
 				 "the same, with so many samples per second of CPU time (100)"},
-				{"wall", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "the same by wall-clock time: threads that wait are sampled, too"},
+				WALL_OPTION("the same "),
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "where to write the profile; .heap means jemalloc's format, .pb "
 				 "means not compressed; a directory gets the profiles of all "
@@ -167,9 +166,7 @@ static const mw_subcommand_t subcommands[] = {
 				 "sample CPU time instead of memory; --cpu of the views shows it"},
 				{"rate", 0, MW_OPTION_COUNT, "HZ", NULL,
 				 "with --cpu: samples per second of each thread's CPU time (100)"},
-				{"wall", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "with --cpu: by wall-clock time; threads that wait are sampled, "
-				 "too"},
+				WALL_OPTION("with --cpu: "),
 				SELECT_OPTIONS,
 				END_OF_OPTIONS,
 			},
@@ -213,8 +210,7 @@ static const mw_subcommand_t subcommands[] = {
 				 "how long, such as 10s (30s)"},
 				{"rate", 0, MW_OPTION_COUNT, "HZ", NULL,
 				 "samples per second of each thread's CPU time (100)"},
-				{"wall", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "by wall-clock time: threads that wait are sampled, too"},
+				WALL_OPTION(""),
 				END_OF_OPTIONS,
 			},
 		.more = table_options,
@@ -275,10 +271,13 @@ static const mw_subcommand_t subcommands[] = {
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "the file to write, or the directory"},
 				{"format", 0, MW_OPTION_CHOICE, "FORMAT",
-				 "proto|jemalloc|symbolized|gperftools",
+				 "proto|jemalloc|symbolized|gperftools|growth",
 				 "proto (profile.proto), jemalloc (heap_v2), symbolized (heap_v2 "
-				 "with names, as jeprof --raw writes it) or gperftools (heap "
-				 "profile:)"},
+				 "with names, as jeprof --raw writes it), gperftools (heap "
+				 "profile:, or the binary format for time) or growth (the highest "
+				 "use of the heap, as gperftools' growth profile)"},
+				{"cpu", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "the samples of time instead of the heap"},
 				{"no-symbols", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "store only addresses, mappings and build-ids, no names"},
 				MW_SYMBOL_OPTIONS,
@@ -301,6 +300,26 @@ static const mw_subcommand_t subcommands[] = {
 				SELECT_OPTIONS,
 				END_OF_OPTIONS,
 			},
+	},
+	{
+		.name = "serve",
+		.operands = "TARGET",
+		.summary = "serve profiles by HTTP, under the URLs of gperftools and Go",
+		.details =
+			"Prints the address and answers until ^C: /pprof/heap, /growth, /symbol, "
+			"/cmdline and /profile?seconds=N in gperftools' formats, and the same and "
+			"others below /debug/pprof/ in Go's. A request for CPU time samples the "
+			"process for that long. The server has no password: on another address "
+			"than loopback, all who reach it can read profiles.",
+		.examples = "mallow serve 4711\n"
+			    "mallow serve --listen localhost:6060 4711 &\n"
+			    "go tool pprof http://localhost:6060/debug/pprof/profile?seconds=9",
+		.operands_min = 1,
+		.operands_max = 1,
+		.run = mw_cmd_serve,
+		.options = {{"listen", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
+			     "where to listen (127.0.0.1:0; port 0 means a free one)"},
+			    END_OF_OPTIONS},
 	},
 	{
 		.name = "mark",

@@ -15,7 +15,10 @@ typedef enum mw_format {
 	MW_FORMAT_PROTO,      /* profile.proto, for pprof */
 	MW_FORMAT_JEMALLOC,   /* heap_v2, for jeprof */
 	MW_FORMAT_SYMBOLIZED, /* heap_v2 after a table of names, as jeprof --raw writes it */
-	MW_FORMAT_GPERFTOOLS, /* "heap profile:", for gperftools' pprof */
+	/* For gperftools' pprof: "heap profile:", or the binary format for a profile of CPU time
+	 * or of wall-clock time. */
+	MW_FORMAT_GPERFTOOLS,
+	MW_FORMAT_GROWTH, /* the highest use of the heap, as gperftools' growth profile */
 } mw_format_t;
 
 typedef enum mw_gzip {
@@ -27,7 +30,7 @@ typedef enum mw_gzip {
 } mw_gzip_t;
 
 /* Reads the name of a format: "proto" (or "pprof"), "jemalloc" (or "heap_v2"), "symbolized",
- * "gperftools".  Returns 0 or -1. */
+ * "gperftools", "growth".  Returns 0 or -1. */
 int mw_format_parse(const char *name, mw_format_t *format);
 
 /* Writes a profile to `path`; NULL or "-" means stdout.  The text formats need the types

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "fake_state.h"
+#include "formats/read.h"
 #include "formats/state/state_file.h"
+#include "formats/write.h"
 #include "test.h"
 
 static mw_snapshot_t *read_state(const fake_state_t *s) {
@@ -97,6 +99,40 @@ static void wall_clock_time(void) {
 	free(s.bytes);
 }
 
+/* gperftools' binary format has whole periods; what is left of one goes to the next stack. */
+static void words_of_gperftools(void) {
+	fake_state_t s;
+	mw_error_t error;
+	make(&s);
+	const uint64_t period_ns = 10000000;
+	s.cpu[1].time_ns = 3 * period_ns + period_ns / 2;
+	s.cpu[2].time_ns = period_ns / 4;
+	s.cpu[3].time_ns = 2 * period_ns + period_ns / 4;
+	mw_snapshot_t *snapshot = read_state(&s);
+	mw_profile_t *p = mw_profile_of_cpu(snapshot), *again = NULL;
+	char path[] = "/tmp/mallow-test-cpu.XXXXXX";
+	int fd = mkstemp(path);
+	CHECK(fd >= 0);
+	CHECK_EQ(mw_write_profile(p, path, MW_FORMAT_GPERFTOOLS, MW_GZIP_BY_NAME, &error), 0);
+	CHECK_EQ(mw_read_profile(path, &again, &error), 0);
+	CHECK_EQ(again->type_count, 2);
+	CHECK_EQ(again->period, (int64_t)period_ns);
+	CHECK_EQ(mw_profile_total(again, 0), 6);
+	CHECK_EQ(mw_profile_total(again, 1), 6 * (int64_t)period_ns);
+	size_t last = again->sample_count - 1;
+	CHECK_EQ(again->samples[last].depth, 2);
+	const uint32_t *frames = &again->frames[again->samples[last].frame_first];
+	CHECK_EQ(again->locations[frames[0]].address, 0x555000001234);
+	CHECK(again->locations[frames[0]].is_exact);
+	CHECK_EQ(again->mapping_count, p->mapping_count);
+	mw_profile_free(again);
+	unlink(path);
+	close(fd);
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	free(s.bytes);
+}
+
 static void difference_of_two(void) {
 	fake_state_t s;
 	make(&s);
@@ -129,6 +165,7 @@ static void difference_of_two(void) {
 int main(void) {
 	RUN(samples_are_taken_over);
 	RUN(wall_clock_time);
+	RUN(words_of_gperftools);
 	RUN(difference_of_two);
 	return 0;
 }

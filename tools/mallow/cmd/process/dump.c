@@ -134,6 +134,8 @@ static bool choose_place(const mw_arguments_t *arguments, bool repeated, dump_jo
 }
 
 int mw_cmd_dump(const mw_arguments_t *arguments) {
+	if (mw_argument(arguments, "cpu")->given)
+		mw_load_choose_cpu();
 	const mw_option_value_t *every = mw_argument(arguments, "every");
 	const mw_option_value_t *count = mw_argument(arguments, "count");
 	if (mw_argument(arguments, "in-process")->given)

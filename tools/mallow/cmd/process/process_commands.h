@@ -15,6 +15,7 @@ int mw_cmd_set(const mw_arguments_t *arguments);
 int mw_cmd_reset(const mw_arguments_t *arguments);
 int mw_cmd_mark(const mw_arguments_t *arguments);
 int mw_cmd_dump(const mw_arguments_t *arguments);
+int mw_cmd_serve(const mw_arguments_t *arguments);
 int mw_cmd_clean(const mw_arguments_t *arguments);
 
 #endif

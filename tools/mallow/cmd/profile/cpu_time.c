@@ -27,6 +27,7 @@ typedef struct cpu_job {
 	const mw_arguments_t *arguments;
 	double seconds, wait_seconds;
 	uint32_t rate; /* as live.cpu_hz */
+	bool has_file; /* the result is not a text for a person */
 } cpu_job_t;
 
 static volatile sig_atomic_t interrupted;
@@ -109,7 +110,8 @@ static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapsh
 	if (profile->sample_count == 0)
 		mw_complain("pid %d: no %s was sampled in %.3g s", target->pid, name_of(job),
 			    seconds);
-	else
+	/* A file is written all the same: who asked for one reads it. */
+	if (profile->sample_count > 0 || job->has_file)
 		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
 	mw_profile_free(profile);
 	return result;
@@ -177,7 +179,8 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 		mw_complain("%s", error.text);
 		return MW_EXIT_TROUBLE;
 	}
-	if (request.path == NULL)
+	job.has_file = request.path != NULL || request.picture != NULL;
+	if (!job.has_file)
 		mw_pager_begin(arguments);
 	return mw_on_target(arguments->operands[0], work, &job);
 }

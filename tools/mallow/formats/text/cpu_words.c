@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * cpu_words.c -- reads gperftools' CPU profiles: words of the machine's size and byte order.
+ * cpu_words.c -- reads and writes gperftools' CPU profiles: words of the machine's size and byte
+ * order.
  * Header: 0, 3, 0, microseconds between samples, 0.
  * Records: number of samples, number of PCs, the PCs with the leaf first.
  * Trailer: 0, 1, 0, then the text of /proc/<pid>/maps.  A file of jeprof --raw has no trailer
@@ -122,4 +123,45 @@ int mw_read_cpu(mw_profile_t *p, const char *name, const char *bytes, size_t len
 		result = take_record(&r, &w, at);
 	free(r.frames);
 	return result;
+}
+
+/* ---- writing ---- */
+
+#define DEFAULT_PERIOD_NS 10000000
+
+static void put_word(mw_output_t *output, uint64_t word) {
+	mw_output_write(output, (const char *)&word, sizeof(word));
+}
+
+/* Writes a stack; readers subtract 1 from every address but the leaf's. */
+static void put_stack(const mw_profile_t *p, size_t sample, uint64_t count, mw_output_t *output) {
+	const mw_sample_t *s = &p->samples[sample];
+	put_word(output, count);
+	put_word(output, s->depth > 0 ? s->depth : 1);
+	for (uint32_t i = 0; i < s->depth; i++) {
+		const mw_location_t *l = &p->locations[p->frames[s->frame_first + i]];
+		put_word(output, i == 0 ? l->address : l->address + 1);
+	}
+	if (s->depth == 0) /* readers refuse a stack without addresses, and one of the address 0 */
+		put_word(output, 1);
+}
+
+void mw_write_cpu(const mw_profile_t *p, size_t type, mw_output_t *output) {
+	const int64_t period_ns = p->period >= 1000 ? p->period : DEFAULT_PERIOD_NS;
+	const uint64_t header[HEADER_WORDS] = {0, 3, 0, (uint64_t)period_ns / 1000, 0};
+	const uint64_t trailer[] = {0, 1, 0};
+	int64_t rest_ns = 0; /* what the counts so far leave out, so that the sum is right */
+	for (size_t i = 0; i < HEADER_WORDS; i++)
+		put_word(output, header[i]);
+	for (size_t i = 0; i < p->sample_count; i++) {
+		int64_t time_ns = mw_profile_values(p, i)[type], sum;
+		if (time_ns <= 0 || __builtin_add_overflow(rest_ns, time_ns, &sum))
+			continue;
+		rest_ns = sum % period_ns;
+		if (sum >= period_ns)
+			put_stack(p, i, (uint64_t)(sum / period_ns), output);
+	}
+	for (size_t i = 0; i < sizeof(trailer) / sizeof(trailer[0]); i++)
+		put_word(output, trailer[i]);
+	mw_write_maps(p, output);
 }

@@ -61,8 +61,7 @@ static void write_stack(const mw_profile_t *p, size_t sample, mw_output_t *outpu
 		mw_output_printf(output, " 0x0");
 }
 
-static void write_libraries(const mw_profile_t *p, mw_output_t *output) {
-	mw_output_printf(output, "\nMAPPED_LIBRARIES:\n");
+void mw_write_maps(const mw_profile_t *p, mw_output_t *output) {
 	for (size_t i = 1; i < p->mapping_count; i++) {
 		const mw_mapping_t *m = &p->mappings[i];
 		mw_output_printf(output, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ",
@@ -75,6 +74,11 @@ static void write_libraries(const mw_profile_t *p, mw_output_t *output) {
 				mw_output_write(output, c, 1);
 		mw_output_write(output, "\n", 1);
 	}
+}
+
+static void write_libraries(const mw_profile_t *p, mw_output_t *output) {
+	mw_output_printf(output, "\nMAPPED_LIBRARIES:\n");
+	mw_write_maps(p, output);
 }
 
 /* Undoes the readers' scaling.  This matters for objects of one byte, which other profilers that
@@ -127,13 +131,14 @@ static void write_gperftools_counts(const counts_t *c, mw_output_t *output) {
 			 c->inuse_objects, c->inuse_bytes, c->alloc_objects, c->alloc_bytes);
 }
 
-void mw_write_gperftools(const mw_profile_t *p, const mw_heap_types_t *types, mw_output_t *output) {
+static void write_bracketed(const mw_profile_t *p, const mw_heap_types_t *types, const char *kind,
+			    mw_output_t *output) {
 	counts_t total = {0}, counts;
 	for (size_t i = 0; i < p->sample_count; i++)
 		add_counts(p, i, types, &total);
 	mw_output_printf(output, "heap profile: ");
 	write_gperftools_counts(&total, output);
-	mw_output_printf(output, " heapprofile\n");
+	mw_output_printf(output, " %s\n", kind);
 	for (size_t i = 0, next; i < p->sample_count; i = next) {
 		next = next_stack(p, i, types, &counts);
 		if (is_empty(&counts))
@@ -143,4 +148,16 @@ void mw_write_gperftools(const mw_profile_t *p, const mw_heap_types_t *types, mw
 		mw_output_write(output, "\n", 1);
 	}
 	write_libraries(p, output);
+}
+
+void mw_write_gperftools(const mw_profile_t *p, const mw_heap_types_t *types, mw_output_t *output) {
+	write_bracketed(p, types, "heapprofile", output);
+}
+
+void mw_write_growth(const mw_profile_t *p, const mw_heap_types_t *types, mw_output_t *output) {
+	const mw_heap_types_t growth = {.inuse_objects = types->inuse_objects,
+					.inuse_space = types->inuse_space,
+					.alloc_objects = types->inuse_objects,
+					.alloc_space = types->inuse_space};
+	write_bracketed(p, &growth, "growth", output);
 }

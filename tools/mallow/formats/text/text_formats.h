@@ -83,5 +83,12 @@ void mw_write_symbolized(const mw_profile_t *profile, const mw_heap_types_t *typ
 			 mw_output_t *output);
 void mw_write_gperftools(const mw_profile_t *profile, const mw_heap_types_t *types,
 			 mw_output_t *output);
+/* Memory in use as what made the heap grow: gperftools' "growth". */
+void mw_write_growth(const mw_profile_t *profile, const mw_heap_types_t *types,
+		     mw_output_t *output);
+/* gperftools' CPU profile of a type in nanoseconds. */
+void mw_write_cpu(const mw_profile_t *profile, size_t type, mw_output_t *output);
+/* The profile's mappings as lines of /proc/<pid>/maps. */
+void mw_write_maps(const mw_profile_t *profile, mw_output_t *output);
 
 #endif

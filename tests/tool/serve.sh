@@ -1,0 +1,168 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# serve.sh BUILD_DIR -- `mallow serve`: each URL, read by mallow, gperftools' pprof and Go's; what
+# is refused; the end while requests run; a process that has ended.
+source "$(dirname "$0")/lib.bash"
+library=$build/lib/libmallow.so
+
+cat >busy.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static void *hold(size_t bytes) {
+	char *block = malloc(bytes);
+	memset(block, 1, bytes);
+	return block;
+}
+static volatile unsigned long sum;
+__attribute__((noinline)) static void burn(void) {
+	for (unsigned long i = 0; i < 300000; i++)
+		sum += i * i;
+}
+int main(void) {
+	static void *kept[200];
+	for (int i = 0;; i++) {
+		free(kept[i % 200]);
+		kept[i % 200] = hold(100000);
+		burn();
+	}
+}
+END
+cc -O1 -g busy.c -o busy
+MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$library ./busy &
+busy=$!
+started+=("$busy")
+await 60 is_known "$busy"
+
+# serve TARGET [OPTION...]: sets $url and $server
+serve() {
+    rm -f address
+    "$mallow" serve "$@" >address 2>serve.err &
+    server=$!
+    started+=("$server")
+    await 60 test -s address
+    url=$(sed 's|/debug/pprof/$||' address)
+}
+# get STATUS PATH [HEADER [METHOD [BODY]]]: the answer in `out`
+cat >get.py <<'END'
+import sys, urllib.request, urllib.error
+status, url, header, method, body = sys.argv[1:6]
+request = urllib.request.Request(url, method=method, data=body.encode() if body else None)
+if header:
+    request.add_header(*header.split(": "))
+try:
+    answer = urllib.request.urlopen(request, timeout=60)
+except urllib.error.HTTPError as error:
+    answer = error
+open("out", "wb").write(answer.read())
+sys.exit(0 if str(answer.status) == status else f"{url}: {answer.status}, not {status}")
+END
+get() {
+    python3 get.py "$1" "$url$2" "${3-}" "${4-GET}" "${5-}" 2>err || fail "$(cat err out)"
+}
+
+serve "$busy"
+[[ $url == http://127.0.0.1:* ]] || fail "the address: $url"
+get 200 /
+says out '/debug/pprof/profile'
+get 200 /pprof/heap
+says out '^heap profile: .* @ heapprofile$'
+says out '^MAPPED_LIBRARIES:$'
+get 200 /pprof/growth
+says out '^heap profile: .* @ growth$'
+get 200 /pprof/cmdline
+says out '^\./busy$'
+get 200 /pprof/symbol
+says out '^num_symbols: 1$'
+address=$(sed -n '/r-xp.*busy$/{s/-.*//p;q}' "/proc/$busy/maps")
+offset=$(nm busy | sed -n 's/ t burn$//p')
+place=$(printf '0x%x' $((0x$address - 0x1000 + 0x$offset + 4)))
+get 200 /pprof/symbol '' POST "$place+0x10"
+says out "^$place.burn$"
+get 200 /debug/pprof/heap
+for path in /debug/pprof/heap '/debug/pprof/heap?seconds=1' /pprof/heap /pprof/growth; do
+    try 0 "$mallow" top "$url$path"
+    says out ' hold$'
+done
+for path in /debug/pprof/profile /pprof/profile; do
+    try 0 "$mallow" top --seconds 1 "$url$path"
+    says out ' burn$'
+done
+if command -v google-pprof >/dev/null; then
+    try 0 google-pprof --text "$url/pprof/heap"
+    says out ' hold$'
+    try 0 google-pprof --text --seconds=1 "$url/pprof/profile"
+    says out ' burn$'
+    try 0 google-pprof --text "$url/pprof/growth"
+    says out ' hold$'
+fi
+if command -v go >/dev/null; then
+    try 0 go tool pprof -top "$url/debug/pprof/profile?seconds=1"
+    says out ' main.burn| burn$'
+    try 0 go tool pprof -top "$url/debug/pprof/heap"
+    says out ' hold$'
+fi
+ok "each URL, each reader"
+
+get 404 /debug/pprof/goroutine
+get 400 '/pprof/profile?seconds=0'
+get 400 '/debug/pprof/profile?seconds=1x'
+get 400 '/debug/pprof/heap?seconds=4000'
+get 403 / 'Host: example.com'
+get 405 / '' PUT
+python3 - "$url" <<'END' || fail "a long body"
+import sys, urllib.request, urllib.error
+try:
+    urllib.request.urlopen(sys.argv[1] + "/pprof/symbol", data=b"1" * 1100000)
+    sys.exit("no error")
+except (urllib.error.HTTPError, ConnectionError) as error:
+    sys.exit(0 if getattr(error, "code", 413) == 413 else str(error))
+END
+# Requests at the same time, and half requests.
+python3 - "$url" <<'END' || fail "many requests"
+import socket, sys, threading, urllib.request
+url = sys.argv[1]
+host, port = url[7:].split(":")
+halves = []
+for i in range(20):
+    half = socket.create_connection((host, int(port)))
+    half.sendall(b"GET /pprof/heap HTTP/1.1\r\nHo")
+    halves.append(half)
+bad = []
+def ask():
+    for i in range(3):
+        text = urllib.request.urlopen(url + "/pprof/heap", timeout=60).read()
+        if not text.startswith(b"heap profile:"):
+            bad.append(text)
+threads = [threading.Thread(target=ask) for i in range(8)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+sys.exit(1 if bad else 0)
+END
+ok "what is refused"
+
+# The end, while a request waits for samples.
+python3 get.py 200 "$url/debug/pprof/profile?seconds=600" '' GET '' 2>/dev/null &
+waiting=$!
+is_sampled() {
+    grep -q ', 100 Hz' <<<"$("$mallow" status "$busy")"
+}
+await 60 is_sampled
+kill -TERM "$server"
+wait "$server" || fail "the server's status"
+wait "$waiting" || true
+! is_sampled || fail "samples go on after the end of the server"
+ok "the end"
+
+kill -9 "$busy"
+serve "$busy"
+get 200 /pprof/heap
+says out '^heap profile:'
+get 500 '/debug/pprof/profile?seconds=1'
+says out 'no live process'
+kill -TERM "$server"
+try 2 timeout 60 "$mallow" serve --listen nowhere "$busy"
+one_line_error
+says err 'allowed: HOST:PORT'
+try 2 timeout 60 "$mallow" serve --listen 127.0.0.1:99999 "$busy"
+one_line_error
+ok "a process that has ended, addresses"

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ * server.c -- libmicrohttpd behind a small interface. */
+#include "http/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/memory.h"
+
+#define CONNECTIONS_MAX 64u
+/* A connection without a byte for so long is closed; a profile of CPU time may take an hour. */
+#define TIMEOUT_SECONDS 7200u
+#define ADDRESS_BYTES 128
+
+struct mw_http_server {
+	struct MHD_Daemon *daemon;
+	mw_http_handler_t *handler;
+	void *context;
+	bool is_local; /* listens on loopback */
+	char url[ADDRESS_BYTES + 16];
+};
+
+/* The body of a POST, as it comes. */
+typedef struct upload {
+	char *bytes;
+	size_t length;
+	bool is_too_long;
+} upload_t;
+
+const char *mw_http_query(const mw_http_request_t *request, const char *key) {
+	return MHD_lookup_connection_value(request->query, MHD_GET_ARGUMENT_KIND, key);
+}
+
+void mw_http_say(mw_http_answer_t *answer, unsigned status, const char *type, const char *text) {
+	*answer = (mw_http_answer_t){.status = status,
+				     .type = type,
+				     .fd = -1,
+				     .text = mw_xstrdup(text),
+				     .text_bytes = strlen(text)};
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *connection,
+				   const mw_http_answer_t *answer) {
+	struct MHD_Response *response = NULL;
+	struct stat info;
+	if (answer->fd >= 0 && fstat(answer->fd, &info) == 0)
+		response = MHD_create_response_from_fd((size_t)info.st_size, answer->fd);
+	else if (answer->text != NULL)
+		response = MHD_create_response_from_buffer(answer->text_bytes, answer->text,
+							   MHD_RESPMEM_MUST_FREE);
+	if (response == NULL)
+		return MHD_NO;
+	MHD_add_response_header(response, "Content-Type", answer->type);
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Cache-Control", "no-store");
+	enum MHD_Result result = MHD_queue_response(connection, answer->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static bool starts(const char *host, const char *name) {
+	size_t length = strlen(name);
+	return strncmp(host, name, length) == 0 && (host[length] == ':' || host[length] == '\0');
+}
+
+/* A page of another site that resolves its own name to this machine sends that name. */
+static bool is_host_known(const mw_http_server_t *server, struct MHD_Connection *connection) {
+	const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+	return !server->is_local || host == NULL || starts(host, "localhost") ||
+	       starts(host, "127.0.0.1") || starts(host, "[::1]");
+}
+
+static void take_upload(upload_t *upload, const char *bytes, size_t length) {
+	if (upload->length + length > MW_HTTP_BODY_BYTES) {
+		upload->is_too_long = true;
+		return;
+	}
+	char *larger = realloc(upload->bytes, upload->length + length + 1);
+	if (larger == NULL) {
+		upload->is_too_long = true;
+		return;
+	}
+	memcpy(larger + upload->length, bytes, length);
+	upload->bytes = larger;
+	upload->length += length;
+	larger[upload->length] = '\0';
+}
+
+static void answer_request(const mw_http_server_t *server, struct MHD_Connection *connection,
+			   const char *path, const char *method, const upload_t *upload,
+			   mw_http_answer_t *answer) {
+	const mw_http_request_t request = {
+		.method = method,
+		.path = path,
+		.body = upload->bytes != NULL ? upload->bytes : "",
+		.body_bytes = upload->length,
+		.query = connection,
+	};
+	if (!is_host_known(server, connection))
+		mw_http_say(answer, 403, "text/plain", "unknown host\n");
+	else if (upload->is_too_long)
+		mw_http_say(answer, 413, "text/plain", "the request has more than 1 MiB\n");
+	else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 &&
+		 strcmp(method, "POST") != 0)
+		mw_http_say(answer, 405, "text/plain", "allowed: GET, HEAD, POST\n");
+	else
+		server->handler(&request, server->context, answer);
+}
+
+/* libmicrohttpd calls this function once with the header, then with each piece of the body, then
+ * once more. */
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+				  const char *path, const char *method, const char *version,
+				  const char *bytes, size_t *length, void **state) {
+	(void)version;
+	upload_t *upload = *state;
+	mw_http_answer_t answer = {.fd = -1};
+	if (upload == NULL) {
+		*state = calloc(1, sizeof(*upload));
+		return *state != NULL ? MHD_YES : MHD_NO;
+	}
+	if (*length > 0) {
+		take_upload(upload, bytes, *length);
+		*length = 0;
+		return MHD_YES;
+	}
+	answer_request(context, connection, path, method, upload, &answer);
+	return send_answer(connection, &answer);
+}
+
+static void on_end(void *context, struct MHD_Connection *connection, void **state,
+		   enum MHD_RequestTerminationCode code) {
+	(void)context;
+	(void)connection;
+	(void)code;
+	upload_t *upload = *state;
+	if (upload != NULL)
+		free(upload->bytes);
+	free(upload);
+	*state = NULL;
+}
+
+/* ---- the address ---- */
+
+/* getaddrinfo() takes numbers that are too large. */
+static bool is_port(const char *text) {
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && *end == '\0' && number <= UINT16_MAX;
+}
+
+/* Splits "HOST:PORT"; a host of IPv6 is in brackets. */
+static int split(const char *address, char host[ADDRESS_BYTES], const char **port,
+		 mw_error_t *error) {
+	const char *colon = strrchr(address, ':');
+	size_t length = colon != NULL ? (size_t)(colon - address) : 0;
+	if (length >= 2 && address[0] == '[' && address[length - 1] == ']') {
+		address++;
+		length -= 2;
+	}
+	if (colon == NULL || !is_port(colon + 1) || length == 0 || length >= ADDRESS_BYTES)
+		return mw_error_set(error, "--listen does not take '%s'; allowed: HOST:PORT",
+				    address);
+	memcpy(host, address, length);
+	host[length] = '\0';
+	*port = colon + 1;
+	return 0;
+}
+
+static bool is_loopback(const struct sockaddr *address) {
+	if (address->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)(const void *)address)
+				     ->sin_addr.s_addr) >>
+			       24 ==
+		       127;
+	return address->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(
+		       &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+}
+
+/* Returns a listening socket. */
+static int open_socket(const struct addrinfo *info, const char *address, mw_error_t *error) {
+	int one = 1;
+	int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
+	    bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
+		return fd;
+	mw_error_set(error, "%s: cannot listen: %s", address, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void name_url(mw_http_server_t *server, int fd) {
+	struct sockaddr_storage bound = {0};
+	socklen_t length = sizeof(bound);
+	char host[ADDRESS_BYTES] = "", port[16] = "";
+	getsockname(fd, (struct sockaddr *)&bound, &length);
+	getnameinfo((struct sockaddr *)&bound, length, host, sizeof(host), port, sizeof(port),
+		    NI_NUMERICHOST | NI_NUMERICSERV);
+	snprintf(server->url, sizeof(server->url),
+		 bound.ss_family == AF_INET6 ? "http://[%s]:%s" : "http://%s:%s", host, port);
+}
+
+static int listen_on(mw_http_server_t *server, const char *address, mw_error_t *error) {
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICSERV | AI_PASSIVE,
+				       .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found = NULL;
+	char host[ADDRESS_BYTES];
+	const char *port = "";
+	if (split(address, host, &port, error) != 0)
+		return -1;
+	int failed = getaddrinfo(host, port, &hints, &found);
+	if (failed != 0)
+		return mw_error_set(error, "%s: %s", address, gai_strerror(failed));
+	int fd = open_socket(found, address, error);
+	server->is_local = is_loopback(found->ai_addr);
+	freeaddrinfo(found);
+	if (fd >= 0)
+		name_url(server, fd);
+	return fd;
+}
+
+mw_http_server_t *mw_http_start(const char *address, mw_http_handler_t *handler, void *context,
+				mw_error_t *error) {
+	mw_http_server_t *server = mw_xcalloc(1, sizeof(*server));
+	*server = (mw_http_server_t){.handler = handler, .context = context};
+	int fd = listen_on(server, address, error);
+	if (fd >= 0) {
+		server->daemon = MHD_start_daemon(
+			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL,
+			NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+			MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
+			CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_SECONDS,
+			MHD_OPTION_END);
+		if (server->daemon != NULL)
+			return server;
+		mw_error_set(error, "%s: the server does not start", address);
+		close(fd);
+	}
+	free(server);
+	return NULL;
+}
+
+const char *mw_http_url(const mw_http_server_t *server) {
+	return server->url;
+}
+
+void mw_http_stop(mw_http_server_t *server) {
+	MHD_stop_daemon(server->daemon);
+	free(server);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * server.h -- a small HTTP server: hands requests to a function and sends the answers.
+ * Layer: http.  The folder's door.  subprocess.h answers a request by the output of a subcommand of
+ * mallow in a process of its own, so that requests do not share state and may wait.  The server is
+ * libmicrohttpd with a thread for each connection. */
+#ifndef MW_TOOL_HTTP_SERVER_H
+#define MW_TOOL_HTTP_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/error.h"
+
+/* Most bytes of a request's body. */
+#define MW_HTTP_BODY_BYTES ((size_t)1 << 20)
+
+typedef struct mw_http_request {
+	const char *method; /* "GET", "HEAD" or "POST" */
+	const char *path;   /* decoded, without the query */
+	const char *body;   /* of a POST; ends in a 0 */
+	size_t body_bytes;
+	void *query; /* for mw_http_query() */
+} mw_http_request_t;
+
+/* Returns the value of a key of the query, decoded; NULL: it is not there. */
+const char *mw_http_query(const mw_http_request_t *request, const char *key);
+
+/* An answer.  fd >= 0: the content is that of the file, from its start, and the server closes it.
+ * Otherwise it is `text`, which the server frees. */
+typedef struct mw_http_answer {
+	unsigned status; /* such as 200 */
+	const char *type;
+	int fd;
+	char *text;
+	size_t text_bytes;
+} mw_http_answer_t;
+
+/* Answers with a text, which is copied. */
+void mw_http_say(mw_http_answer_t *answer, unsigned status, const char *type, const char *text);
+
+/* Called in a thread of its own for each request. */
+typedef void mw_http_handler_t(const mw_http_request_t *request, void *context,
+			       mw_http_answer_t *answer);
+
+typedef struct mw_http_server mw_http_server_t;
+
+/* Listens on "HOST:PORT", a numeric address or "localhost"; port 0: a free one.  Requests whose
+ * Host is not an address of this machine's loopback are refused, unless `address` is not on
+ * loopback: pages of other sites cannot reach the server through the user's browser.  Returns NULL
+ * with an error. */
+mw_http_server_t *mw_http_start(const char *address, mw_http_handler_t *handler, void *context,
+				mw_error_t *error);
+/* "http://127.0.0.1:6060" */
+const char *mw_http_url(const mw_http_server_t *server);
+/* Waits for running requests, and ends. */
+void mw_http_stop(mw_http_server_t *server);
+
+#endif
