@@ -104,6 +104,52 @@ says err 'no live process'
 try 2 "$mallow" top --cpu "$here/../fuzz/corpus/heap/nothing"
 ok "after a kill"
 
+# --- what memory costs ---
+cat >cost.c <<'END'
+#include <stdlib.h>
+static void *volatile kept;
+__attribute__((noinline)) static void *xmalloc(size_t bytes) {
+	return malloc(bytes);
+}
+__attribute__((noinline)) static void keep_shortly(void) {
+	for (int i = 0; i < 1000; i++) {
+		kept = xmalloc(100);
+		free(kept);
+	}
+}
+__attribute__((noinline)) static void compute(void) {
+	static volatile unsigned long sum;
+	for (unsigned long i = 0; i < 5000; i++)
+		sum += i * i;
+}
+int main(void) {
+	for (;;) {
+		keep_shortly();
+		compute();
+	}
+}
+END
+cc -O1 -g -fno-builtin cost.c -o cost
+MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$library ./cost &
+cost=$!
+started+=("$cost")
+await 60 is_known "$cost"
+try 0 "$mallow" cpu --memory-cost --for 2s --rate 1000 "$cost"
+says out '^malloc and free: .* CPU time, [0-9.]+%$'
+says out ' (keep_shortly|main)$'
+try 0 "$mallow" cpu --memory-cost --for 2s --rate 1000 --json "$cost"
+python3 - out <<'END' || fail "the cost of memory: $(cat out)"
+import json, sys
+cost = json.load(open("out"))
+row = cost["rows"][0]
+share = (cost["malloc_ns"] + cost["free_ns"]) / cost["cpu_ns"]
+sys.exit(not (0.2 < share < 1 and row["caller"] in ("keep_shortly", "main")
+              and row["malloc_ns"] > 0 and row["free_ns"] > 0
+              and row["alloc_bytes"] > 1e6 and row["lifetime_ns"] < 1e6))
+END
+kill -9 "$cost"
+ok "what memory costs"
+
 # --- wall-clock time ---
 cat >wait.py <<'END'
 import threading, time

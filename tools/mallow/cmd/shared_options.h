@@ -41,4 +41,11 @@
 			prefix "by wall-clock time: threads that wait are sampled, too"            \
 	}
 
+/* The option follows the shared ones, which keep one index in all views and in jeprof and pprof. */
+#define TOP_OPTION                                                                                 \
+	{                                                                                          \
+		"top", 0, MW_OPTION_COUNT, "N", NULL,                                              \
+			"at most N rows, functions or stacks (report: 40, tree and graph: 80)"     \
+	}
+
 #endif

@@ -19,12 +19,6 @@
 /* One line for each setting in the details of `set`. */
 #define MW_SETTING(name, kind, standard, min, max, unit, help) #name "\t" help "\n"
 
-/* The option follows the shared ones, which keep one index in all views and in jeprof and pprof. */
-#define TOP_OPTION                                                                                 \
-	{                                                                                          \
-		"top", 0, MW_OPTION_COUNT, "N", NULL,                                              \
-			"at most N rows, functions or stacks (report: 40, tree and graph: 80)"     \
-	}
 static const mw_option_t table_options[] = {TOP_OPTION, END_OF_OPTIONS};
 static const mw_option_t live_options[] = {
 	TOP_OPTION,
@@ -211,6 +205,9 @@ static const mw_subcommand_t subcommands[] = {
 				{"rate", 0, MW_OPTION_COUNT, "HZ", NULL,
 				 "samples per second of each thread's CPU time (100)"},
 				WALL_OPTION(""),
+				{"memory-cost", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "the time in malloc and free by caller, beside what the caller "
+				 "allocated and how long that lived"},
 				END_OF_OPTIONS,
 			},
 		.more = table_options,

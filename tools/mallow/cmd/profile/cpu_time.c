@@ -18,8 +18,10 @@
 #include "cmd/profile/view_request.h"
 #include "formats/state/state_file.h"
 #include "live/control.h"
+#include "view/table/memory_cost.h"
 
 #define DEFAULT_SECONDS 30.0
+#define COST_ROWS 40
 /* How often the progress line changes, and whether the process still runs is looked at. */
 #define STEP_NS 100000000
 
@@ -100,6 +102,32 @@ static const char *name_of(const cpu_job_t *job) {
 	return job->rate & MW_CPU_WALL ? "wall-clock time" : "CPU time";
 }
 
+/* Shows the time in malloc() and free(). `since_ns`: CLOCK_MONOTONIC when the samples began. */
+static int show_memory_cost(const mw_target_t *target, const cpu_job_t *job, int fd,
+			    const mw_snapshot_t *before, mw_snapshot_t *cpu, uint64_t since_ns,
+			    mw_error_t *error) {
+	mw_snapshot_t *heap;
+	if (mw_snapshot_read_fd(fd, target->shown, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, &heap,
+				error) != 0)
+		return -1;
+	mw_memory_cost_t cost = {.cpu = mw_profile_of_cpu(cpu),
+				 .whole_run = mw_profile_from_snapshot(heap),
+				 .seconds = monotonic_seconds() - (double)since_ns / 1e9,
+				 .row_limit = COST_ROWS,
+				 .is_json = mw_argument(job->arguments, "json")->given};
+	mw_snapshot_since(heap, before, since_ns);
+	cost.heap = mw_profile_from_snapshot(heap);
+	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, cost.cpu);
+	mw_load_names(target, NULL, MW_LOAD_SYMBOLS, cost.heap);
+	mw_load_names(target, NULL, MW_LOAD_SYMBOLS, cost.whole_run);
+	mw_memory_cost_print(stdout, &cost);
+	mw_profile_free(cost.cpu);
+	mw_profile_free(cost.heap);
+	mw_profile_free(cost.whole_run);
+	mw_snapshot_free(heap);
+	return 0;
+}
+
 static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapshot_t *after,
 		double seconds, mw_error_t *error) {
 	mw_profile_t *profile = mw_profile_of_cpu(after);
@@ -129,6 +157,7 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 		mw_snapshot_free(before);
 		return -1;
 	}
+	uint64_t since_ns = (uint64_t)(monotonic_seconds() * 1e9);
 	double seconds = wait_for(target, name_of(job), job->seconds);
 	bool is_pending = false;
 	if (mw_target_is_alive(target) &&
@@ -138,7 +167,9 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 	if (result == 0) {
 		mw_snapshot_cpu_since(after, before);
 		say_notes(target, after, is_pending);
-		result = show(target, job, after, seconds, error);
+		result = mw_argument(job->arguments, "memory-cost")->given
+				 ? show_memory_cost(target, job, fd, before, after, since_ns, error)
+				 : show(target, job, after, seconds, error);
 		mw_snapshot_free(after);
 	}
 	mw_snapshot_free(before);

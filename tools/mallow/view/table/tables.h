@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * tables.h -- the views that print rows of text.
  * Layer: view/table.  The folder's door.  Read top.c first: the other views have its structure.
- * changes.h and slopes.h are the tables of diff; labels.c has tags, sizes, lifetimes and threads.
+ * changes.h and slopes.h are the tables of diff, memory_cost.h joins two profiles; labels.c has
+ * tags, sizes, lifetimes and threads.
  */
 #ifndef MW_TOOL_VIEW_TABLE_TABLES_H
 #define MW_TOOL_VIEW_TABLE_TABLES_H
