@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # bench.sh [workloads [OPTION...] | threads [OPTION...] | programs [TURNS [PROGRAM...]] | clients
-# | scaling | symbols | heap-profiler [OPTION...]] -- everything runs in turns, as whole processes,
-# within one run; results go to build/bench.  Without arguments: workloads, threads, programs,
-# symbols.
+# | scaling | symbols | heap-profiler [OPTION...] | cpu-profiler [OPTION...]] -- everything runs in
+# turns, as whole processes, within one run; results go to build/bench.  Without arguments:
+# workloads, threads, programs, symbols.
 #   workloads  workloads and some real programs with mallow, glibc's malloc and the installed peers:
 #              times, memory, instruction counts; tables, JSON, chart.  Options: --quick, --runs N,
 #              --only REGEX, --peer NAME=PATH (or PEER=NAME=PATH in the environment), --allocators
@@ -18,6 +18,8 @@
 #   scaling    what many threads share and cost: doc/measurements/scaling.md
 #   heap-profiler  what HEAPPROFILE costs with mallow's and with gperftools' libtcmalloc.so.4, with
 #              1 and 8 threads.  Options: --turns N, --pairs N.
+#   cpu-profiler  what samples of CPU time cost at 100 and 1000 Hz, beside gperftools' libprofiler
+#              and perf, and one sample.  Options: --turns N, --seconds N.
 #   symbols    how fast a large program's profile is read and named, beside pprof and jeprof
 . "$(dirname "$0")/lib/common.sh"
 
@@ -55,6 +57,11 @@ run_heap_profiler() {
     python3 bench/heap_profiler.py --build "$MALLOW_BUILD" "$@"
 }
 
+run_cpu_profiler() {
+    scripts/build.sh release mallow mallow_gperftools_cpu bench_cpu_handler bench_cpu_work
+    python3 bench/cpu_profiler.py --build "$MALLOW_BUILD" "$@"
+}
+
 run_symbols() {
     scripts/build.sh release mallow mallow_command
     python3 bench/symbols.py --build "$MALLOW_BUILD" "$@"
@@ -69,6 +76,7 @@ programs) run_programs "${@:2}" ;;
 clients) run_clients "${@:2}" ;;
 scaling) run_scaling "${@:2}" ;;
 symbols) run_symbols "${@:2}" ;;
+cpu-profiler) run_cpu_profiler "${@:2}" ;;
 heap-profiler) run_heap_profiler "${@:2}" ;;
 "")
     run_workloads
@@ -77,5 +85,5 @@ heap-profiler) run_heap_profiler "${@:2}" ;;
     run_symbols
     ;;
 *) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, symbols," \
-    heap-profiler ;;
+    heap-profiler, cpu-profiler ;;
 esac
