@@ -189,6 +189,51 @@ try 0 "$mallow" top "$pid"
 says out 'Showing nodes accounting for'
 ok "a table where there is no terminal"
 
+# CPU time: sampled while the view is there.
+cat >burn.c <<'END_OF_C'
+#include <stdlib.h>
+static volatile unsigned long sum;
+__attribute__((noinline)) static void burn(void) {
+	for (unsigned long i = 0; i < 3000000; i++)
+		sum += i * i;
+}
+int main(void) {
+	for (;;) {
+		burn();
+		free(malloc(100000));
+	}
+}
+END_OF_C
+gcc -g -O1 -fno-builtin burn.c -o burn || fail "gcc failed"
+MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./burn &
+burning=$!
+started+=("$burning")
+await 60 is_known "$burning"
+is_sampled() {
+    grep -q 'CPU time  *sampled since' <<<"$("$mallow" status "$burning")"
+}
+is_not_sampled() { ! is_sampled; }
+LC_ALL=C.UTF-8 terminal new-session -d -x 100 -y 20 "$mallow top --cpu $burning"
+on_screen "burn \(pid $burning\)  sampling, CPU time, 100 Hz"
+on_screen 'TIME +TIME% +SINCE MARK +NOW\* +FUNCTION$'
+on_screen '^ *[0-9.]+ m?s +[0-9.]+% .* burn$'
+is_sampled || fail "the view does not sample"
+terminal send-keys +
+on_screen 'CPU time, 200 Hz'
+terminal send-keys Enter
+on_screen 'of a processor now$'
+on_screen ' burn +.*burn\.c:[0-9]+$'
+terminal send-keys q
+for size in 20 44 72; do
+    terminal resize-window -x "$size" -y 8
+    on_screen '[0-9] m?s'
+done
+terminal send-keys q
+await 60 has_no_session
+await 60 is_not_sampled
+kill "$burning"
+ok "CPU time"
+
 # All processes: two of ours, one of which is chosen by its place behind the other.
 pids=()
 for _ in 1 2; do

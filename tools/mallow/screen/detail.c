@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/memory.h"
+#include "report/text/units.h"
 #include "screen/draw.h"
 
 /* Lines above the frames: values, history, the row's text, an empty line. */
@@ -63,6 +64,7 @@ static void add_frame(mw_detail_t *d, const mw_profile_t *p, uint32_t location) 
 void mw_detail_open(mw_detail_t *d, const mw_watch_t *watch, const char *text) {
 	mw_detail_close(d);
 	d->text = mw_xstrdup(text);
+	d->is_cpu = watch->is_cpu;
 	const mw_profile_t *p = watch->now.profile;
 	size_t sample = mw_rows_largest_sample(watch->rows, text, p, watch->names);
 	if (sample == MW_ROWS_NO_SAMPLE)
@@ -82,6 +84,14 @@ void mw_detail_close(mw_detail_t *d) {
 	*d = (mw_detail_t){0};
 }
 
+static void draw_times(const mw_live_row_t *row, int y) {
+	char all[48], text[128];
+	snprintf(text, sizeof(text), "%s in all   %.1f%% of a processor now",
+		 mw_format_nanoseconds(row->live_bytes, all, sizeof(all)),
+		 row->alloc_bytes_per_s / 1e7);
+	mw_put(y, 2, COLS - 2, text);
+}
+
 static void draw_values(const mw_live_row_t *row, int y) {
 	char live[48], rate[48], all[48], text[192];
 	snprintf(text, sizeof(text), "live %s   allocating %s/s   allocated in all %s",
@@ -98,15 +108,16 @@ void mw_detail_draw(mw_detail_t *d, const mw_live_row_t *row, int top, int heigh
 	if (d->first < 0)
 		d->first = 0;
 	if (row != NULL && height > 0)
-		draw_values(row, top);
+		(d->is_cpu ? draw_times : draw_values)(row, top);
 	if (row != NULL && height > 1) {
 		mw_put(top + 1, 2, COLS - 2, "history");
 		mw_put_history(top + 1, 10, COLS - 11, row->points, row->point_count, has_utf8);
 	}
 	if (height > 2)
 		mw_put(top + 2, 2, COLS - 2,
-		       d->line_count > 0 ? "largest stack, the function that allocated first:"
-					 : "no stack of it is live");
+		       d->line_count == 0 ? "no stack of it is live"
+		       : d->is_cpu        ? "largest stack, the function that used the time first:"
+					  : "largest stack, the function that allocated first:");
 	for (int i = 0; i < room + 1 && d->first + i < (int)d->line_count; i++)
 		mw_put(top + 3 + i, 4, COLS - 4, d->lines[d->first + i]);
 }

@@ -12,6 +12,7 @@ typedef struct mw_detail {
 	char **lines; /* frames "function  file.c:12", the allocating function first */
 	size_t line_count, capacity;
 	int first; /* first frame that is shown */
+	bool is_cpu;
 } mw_detail_t;
 
 /* Opens the row with this text, with the data of the watch's last update. */

@@ -233,7 +233,7 @@ static void show_chosen(const list_t *l, const mw_symbolize_options_t *symbols) 
 	snprintf(text, sizeof(text), "%u", options.pid);
 	if (mw_target_resolve(text, &target, NULL) != 0)
 		return;
-	mw_screen_run(&target, &options, NULL);
+	mw_screen_run(&target, &options, false, NULL);
 	mw_target_release(&target);
 	refresh();
 }

@@ -122,9 +122,15 @@ static void add_to_all(mw_rows_t *r, const mw_profile_t *p, mw_names_t *names, c
 	}
 }
 
+/* Returns the number of the type; in a profile of CPU time that of the time. */
+static int type_of(const mw_profile_t *p, const char *name) {
+	int type = mw_profile_find_type(p, name);
+	return type >= 0 ? type : (int)p->default_type;
+}
+
 static void sum_up(mw_rows_t *r, const mw_profile_t *p, mw_names_t *names) {
-	int live = mw_profile_find_type(p, "inuse_space");
-	int alloc = mw_profile_find_type(p, "alloc_space");
+	int live = type_of(p, "inuse_space");
+	int alloc = type_of(p, "alloc_space");
 	for (size_t i = 0; i < p->sample_count && live >= 0 && alloc >= 0; i++) {
 		char buffer[STACK_FRAMES * 210];
 		const mw_sample_t *s = &p->samples[i];
@@ -192,7 +198,7 @@ static bool calls(const mw_profile_t *p, mw_names_t *names, const mw_sample_t *s
 
 size_t mw_rows_largest_sample(const mw_rows_t *r, const char *text, const mw_profile_t *p,
 			      mw_names_t *names) {
-	int live = p != NULL ? mw_profile_find_type(p, "inuse_space") : -1;
+	int live = p != NULL ? type_of(p, "inuse_space") : -1;
 	size_t best = MW_ROWS_NO_SAMPLE;
 	for (size_t i = 0; live >= 0 && i < p->sample_count; i++) {
 		char buffer[STACK_FRAMES * 210];

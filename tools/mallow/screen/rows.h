@@ -40,7 +40,7 @@ mw_rows_t *mw_rows_new(mw_fold_t fold);
 void mw_rows_free(mw_rows_t *rows);
 
 /* Takes the stacks in focus (live_names.h) of a profile with inuse_space and alloc_space, whose
- * names are known. */
+ * names are known; of another profile the default type stands for both. */
 void mw_rows_update(mw_rows_t *rows, const mw_profile_t *profile, mw_names_t *names, double now_s);
 /* Sets the mark: growth is the memory added after this call. */
 void mw_rows_mark(mw_rows_t *rows);

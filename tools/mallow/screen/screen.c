@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/text/units.h"
 #include "screen/detail.h"
 #include "screen/draw.h"
 #include "screen/watch.h"
@@ -44,17 +45,22 @@ typedef struct screen {
 
 static void draw_title(const screen_t *s) {
 	const mw_watch_t *w = &s->watch;
-	char text[256], rate[32], clock[16];
+	char text[256], rate[48], mean[32], clock[16];
 	time_t now = time(NULL);
 	struct tm local;
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &local));
-	snprintf(text, sizeof(text), " %s (pid %d)  %s, T = %s  %s%s", w->program, w->target->pid,
+	if (w->is_cpu)
+		snprintf(rate, sizeof(rate), "CPU time, %u Hz", (unsigned)w->mean_bytes);
+	else
+		snprintf(rate, sizeof(rate), "T = %s",
+			 w->mean_bytes == 1
+				 ? "1 (exact)"
+				 : mw_bytes_text((double)w->mean_bytes, mean, sizeof(mean)));
+	snprintf(text, sizeof(text), " %s (pid %d)  %s, %s  %s%s", w->program, w->target->pid,
 		 w->ended    ? "ended"
 		 : w->active ? "sampling"
 			     : "sampling is off",
-		 w->mean_bytes == 1 ? "1 (exact)"
-				    : mw_bytes_text((double)w->mean_bytes, rate, sizeof(rate)),
-		 clock, s->is_paused ? "  paused" : "");
+		 rate, clock, s->is_paused ? "  paused" : "");
 	attron(A_REVERSE);
 	mvhline(0, 0, ' ', COLS);
 	mw_put(0, 0, COLS, text);
@@ -67,7 +73,9 @@ static void draw_sums(const screen_t *s) {
 	mw_bytes_text((double)w->live_bytes, live, sizeof(live));
 	mw_bytes_text(w->alloc_bytes_per_s, rate, sizeof(rate));
 	mw_bytes_text((double)w->resident_bytes, resident, sizeof(resident));
-	if (COLS < NARROW)
+	if (w->is_cpu)
+		snprintf(text, sizeof(text), "%.0f%% of a processor", w->alloc_bytes_per_s / 1e7);
+	else if (COLS < NARROW)
 		snprintf(text, sizeof(text), "%s", live);
 	else if (COLS < WIDE)
 		snprintf(text, sizeof(text), "live %s   %s/s", live, rate);
@@ -87,27 +95,53 @@ static void draw_sums(const screen_t *s) {
 	mw_put(2, x, COLS - x, w->message);
 }
 
+/* A star marks the column by which rows are sorted. */
+static int put_heading(int x, int width, const char *name, bool is_order) {
+	char text[16];
+	snprintf(text, sizeof(text), "%s%s", name, is_order ? "*" : "");
+	return mw_put_cell(3, x, width, text);
+}
+
 static void draw_heading(const screen_t *s) {
 	static const char *const folds[MW_FOLD_COUNT] = {"STACK", "FUNCTION",
 							 "FUNCTION AND CALLEES", "MODULE"};
+	static const char *const names[2][4] = {{"LIVE", "LIVE%", "GROWTH", "ALLOC/s"},
+						{"TIME", "TIME%", "SINCE MARK", "NOW"}};
+	const char *const *columns = names[s->watch.is_cpu];
 	attron(A_BOLD);
-	int x = mw_put_cell(3, 0, 10, s->order == MW_ROWS_BY_LIVE ? "LIVE*" : "LIVE");
+	int x = put_heading(0, 10, columns[0], s->order == MW_ROWS_BY_LIVE);
 	if (COLS >= WIDE)
-		x = mw_put_cell(3, x, 7, "LIVE%");
+		x = put_heading(x, 7, columns[1], false);
 	if (COLS >= WIDE)
-		x = mw_put_cell(3, x, 12, s->order == MW_ROWS_BY_GROWTH ? "GROWTH*" : "GROWTH");
+		x = put_heading(x, 12, columns[2], s->order == MW_ROWS_BY_GROWTH);
 	if (COLS >= NARROW)
-		x = mw_put_cell(3, x, 12, s->order == MW_ROWS_BY_RATE ? "ALLOC/s*" : "ALLOC/s");
+		x = put_heading(x, 12, columns[3], s->order == MW_ROWS_BY_RATE);
 	mw_put(3, x + 2, COLS - x - 2, folds[s->watch.fold]);
 	attroff(A_BOLD);
 }
 
-static void draw_row(const screen_t *s, int y, const mw_live_row_t *row) {
+/* The columns of CPU time: in all, of all, since the mark, and of a processor in the last
+ * seconds. */
+static int put_times(int y, const mw_live_row_t *row, double share) {
+	char text[48];
+	int64_t since_ns = row->live_bytes - row->marked_bytes;
+	int x = mw_put_cell(y, 0, 10, mw_format_nanoseconds(row->live_bytes, text, sizeof(text)));
+	if (COLS >= WIDE) {
+		snprintf(text, sizeof(text), "%.1f%%", share);
+		x = mw_put_cell(y, x, 7, text);
+		x = mw_put_cell(y, x, 12,
+				since_ns > 0 ? mw_format_nanoseconds(since_ns, text, sizeof(text))
+					     : "");
+	}
+	snprintf(text, sizeof(text), "%.1f%%", row->alloc_bytes_per_s / 1e7);
+	if (COLS >= NARROW)
+		x = mw_put_cell(y, x, 12, row->alloc_bytes_per_s < 1e6 ? "" : text);
+	return x;
+}
+
+static int put_bytes(int y, const mw_live_row_t *row, double share) {
 	char text[48];
 	double growth = (double)row->live_bytes - (double)row->marked_bytes;
-	double share = s->watch.live_bytes > 0
-			       ? 100 * (double)row->live_bytes / (double)s->watch.live_bytes
-			       : 0;
 	int x = mw_put_cell(y, 0, 10, mw_bytes_text((double)row->live_bytes, text, sizeof(text)));
 	if (COLS >= WIDE) {
 		snprintf(text, sizeof(text), "%.1f%%", share);
@@ -119,12 +153,21 @@ static void draw_row(const screen_t *s, int y, const mw_live_row_t *row) {
 				row->alloc_bytes_per_s < 1 ? ""
 							   : mw_bytes_text(row->alloc_bytes_per_s,
 									   text, sizeof(text)));
+	return x;
+}
+
+static void draw_row(const screen_t *s, int y, const mw_live_row_t *row) {
+	double share = s->watch.live_bytes > 0
+			       ? 100 * (double)row->live_bytes / (double)s->watch.live_bytes
+			       : 0;
+	int x = s->watch.is_cpu ? put_times(y, row, share) : put_bytes(y, row, share);
 	mw_put_from(y, x + 2, COLS - x - 2, row->text, (size_t)s->skipped);
 }
 
 static void draw_help(void) {
 	static const char *const lines[] = {
-		"s      sort by live bytes, by growth, or by bytes allocated a second",
+		"s      sort by live bytes, by growth, or by bytes allocated a second; by time,",
+		"       by time since the mark, or by the time of the last seconds",
 		"f      fold by stack, function, function and callees, module",
 		"w      allocation wrappers (malloc's callers such as xmalloc): hidden, or shown",
 		"/      show only stacks that match, as --focus does; Escape: all",
@@ -209,7 +252,10 @@ static void type_filter(screen_t *s, int key) {
 
 static void change_rate(screen_t *s, bool finer) {
 	uint64_t mean = s->watch.mean_bytes;
-	mean = finer ? mean / 2 : mean * 2;
+	/* A rate of samples per second, or a distance between two. */
+	mean = finer != s->watch.is_cpu ? mean / 2 : mean * 2;
+	if (s->watch.is_cpu && mean > MW_CPU_HZ_MAX)
+		return;
 	if (mean >= 1 && mean <= MW_STATE_MEAN_BYTES_MAX)
 		mw_watch_set_mean(&s->watch, mean);
 }
@@ -316,12 +362,12 @@ static bool take_key(screen_t *s, int key) {
 	return true;
 }
 
-int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbols,
+int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbols, bool is_cpu,
 		  mw_error_t *error) {
-	screen_t s = {.order = MW_ROWS_BY_LIVE};
+	screen_t s = {.order = is_cpu ? MW_ROWS_BY_RATE : MW_ROWS_BY_LIVE};
 	setlocale(LC_CTYPE, "");
 	s.has_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	if (mw_watch_begin(&s.watch, target, symbols, error) != 0)
+	if (mw_watch_begin(&s.watch, target, symbols, is_cpu, error) != 0)
 		return -1;
 	mw_curses_start();
 	int64_t next_ms = mw_now_ms() + MW_REFRESH_MS;

@@ -7,13 +7,15 @@
 #ifndef MW_TOOL_SCREEN_SCREEN_H
 #define MW_TOOL_SCREEN_SCREEN_H
 
+#include <stdbool.h>
+
 #include "live/target.h"
 #include "model/error.h"
 #include "symbol/symbolize.h"
 
 /* Shows one process; returns when the user quits. -1: the terminal or the first read of the
- * process failed. */
-int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbols,
+ * process failed.  `is_cpu`: CPU time instead of memory. */
+int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbols, bool is_cpu,
 		  mw_error_t *error);
 
 /* Lists all live processes that use mallow.  Enter shows one of them. */

@@ -14,6 +14,8 @@
 
 /* Longest wait for the acknowledgement of a request, which comes at the process's next refill. */
 #define WAIT_S 0.2
+/* Samples of CPU time per second, as `mallow cpu` takes them. */
+#define CPU_HZ 100
 
 static double monotonic_s(void) {
 	struct timespec now;
@@ -31,16 +33,17 @@ static void add_point(mw_watch_t *w, int64_t live_bytes) {
 
 static void take_live(mw_watch_t *w, const mw_snapshot_t *snapshot, double now_s) {
 	const mw_state_live_t *live = &snapshot->live;
-	int64_t alloc_bytes = live->alloc_bytes;
+	int64_t cpu_ns = (int64_t)(live->cpu_ns > 0 ? live->cpu_ns : live->wall_ns);
+	int64_t alloc_bytes = w->is_cpu ? cpu_ns : live->alloc_bytes;
 	if (w->now.at_s > 0 && now_s > w->now.at_s && alloc_bytes >= w->alloc_bytes)
 		w->alloc_bytes_per_s =
 			(double)(alloc_bytes - w->alloc_bytes) / (now_s - w->now.at_s);
-	w->active = live->active != 0;
-	w->mean_bytes = live->mean_bytes;
-	w->live_bytes = live->live_bytes;
+	w->active = w->is_cpu ? live->cpu_hz != 0 : live->active != 0;
+	w->mean_bytes = w->is_cpu ? live->cpu_hz & ~MW_CPU_WALL : live->mean_bytes;
+	w->live_bytes = w->is_cpu ? cpu_ns : live->live_bytes;
 	w->alloc_bytes = alloc_bytes;
 	w->resident_bytes = live->resident_bytes;
-	add_point(w, w->live_bytes);
+	add_point(w, w->is_cpu ? (int64_t)w->alloc_bytes_per_s : w->live_bytes);
 }
 
 /* Frees a profile unless the last update, the one before, or the mark uses it. */
@@ -102,13 +105,15 @@ void mw_watch_mark(mw_watch_t *w) {
 
 static int look(mw_watch_t *w, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
-	if (mw_snapshot_read(w->target->path, MW_SNAPSHOT_STACKS, &snapshot, error) != 0)
+	unsigned what = MW_SNAPSHOT_STACKS | (w->is_cpu ? MW_SNAPSHOT_CPU : 0);
+	if (mw_snapshot_read(w->target->path, what, &snapshot, error) != 0)
 		return -1;
 	if (snapshot->header.created_realtime_ns != w->created_ns)
 		begin_program(w, &snapshot->header);
 	double now_s = monotonic_s();
 	take_live(w, snapshot, now_s);
-	mw_profile_t *profile = mw_profile_from_snapshot(snapshot);
+	mw_profile_t *profile =
+		w->is_cpu ? mw_profile_of_cpu(snapshot) : mw_profile_from_snapshot(snapshot);
 	mw_snapshot_free(snapshot);
 	mw_names_add(w->names, profile, &w->symbols);
 	mw_rows_update(w->rows, profile, w->names, now_s);
@@ -134,23 +139,42 @@ void mw_watch_refresh(mw_watch_t *w) {
 	}
 }
 
+static int set_cpu(mw_watch_t *w, uint32_t hz, mw_error_t *error) {
+	mw_request_t what = {.kind = MW_REQUEST_CPU, .cpu_hz = hz};
+	mw_reply_t reply;
+	if (mw_control_request(w->target->path, w->target->shown, &what, WAIT_S, &reply, error) !=
+	    0)
+		return -1;
+	w->has_started_cpu |= hz != 0 && reply.was_cpu_hz == 0;
+	return 0;
+}
+
 int mw_watch_begin(mw_watch_t *w, const mw_target_t *target, const mw_symbolize_options_t *symbols,
-		   mw_error_t *error) {
-	*w = (mw_watch_t){.target = target, .symbols = *symbols};
+		   bool is_cpu, mw_error_t *error) {
+	/* CPU time belongs to the function that used it: no wrapper is hidden. */
+	*w = (mw_watch_t){.target = target,
+			  .symbols = *symbols,
+			  .is_cpu = is_cpu,
+			  .fold = is_cpu ? MW_FOLD_FUNCTION : MW_FOLD_STACK,
+			  .shows_wrappers = is_cpu};
 	mw_snapshot_t *snapshot;
 	if (mw_snapshot_read(target->path, MW_SNAPSHOT_HISTORY, &snapshot, error) != 0)
 		return -1;
 	begin_program(w, &snapshot->header);
-	for (size_t i = 0; i < snapshot->tick_count; i++)
+	for (size_t i = 0; i < snapshot->tick_count && !is_cpu; i++)
 		add_point(w, snapshot->ticks[i].live_bytes);
+	bool is_off = snapshot->live.cpu_hz == 0;
 	mw_snapshot_free(snapshot);
-	if (look(w, error) == 0)
+	if ((!is_cpu || !is_off || set_cpu(w, CPU_HZ, error) == 0) && look(w, error) == 0)
 		return 0;
 	mw_watch_end(w);
 	return -1;
 }
 
 void mw_watch_end(mw_watch_t *w) {
+	mw_error_t error;
+	if (w->has_started_cpu && mw_target_is_alive(w->target))
+		set_cpu(w, 0, &error);
 	forget_profiles(w);
 	mw_rows_free(w->rows);
 	mw_names_free(w->names);
@@ -199,11 +223,18 @@ static void request(mw_watch_t *w, const mw_request_t *what, const char *done) {
 }
 
 void mw_watch_toggle(mw_watch_t *w) {
-	mw_request_t what = {.kind = w->active ? MW_REQUEST_STOP : MW_REQUEST_START};
+	mw_request_t what = {.kind = w->is_cpu   ? MW_REQUEST_CPU
+				     : w->active ? MW_REQUEST_STOP
+						 : MW_REQUEST_START,
+			     .cpu_hz = w->active ? 0 : CPU_HZ};
+	if (w->is_cpu) /* the user decides from now on */
+		w->has_started_cpu = false;
 	request(w, &what, w->active ? "sampling off" : "sampling on");
 }
 
 void mw_watch_set_mean(mw_watch_t *w, uint64_t mean_bytes) {
-	mw_request_t what = {.kind = MW_REQUEST_RATE, .mean_bytes = mean_bytes};
+	mw_request_t what = {.kind = w->is_cpu ? MW_REQUEST_CPU : MW_REQUEST_RATE,
+			     .mean_bytes = mean_bytes,
+			     .cpu_hz = (uint32_t)mean_bytes};
 	request(w, &what, "the rate is set");
 }

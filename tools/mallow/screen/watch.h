@@ -31,10 +31,12 @@ typedef struct mw_watch {
 	char program[64];
 	uint64_t created_ns; /* creation time of the state file; execve() creates a new file */
 	bool shows_wrappers;
-	bool ended; /* the process has ended; the view shows the last update */
+	bool is_cpu;          /* shows CPU time, in nanoseconds where bytes are written */
+	bool has_started_cpu; /* the view switched the samples of CPU time on */
+	bool ended;           /* the process has ended; the view shows the last update */
 	/* Values of the last update. */
 	bool active;
-	uint64_t mean_bytes;
+	uint64_t mean_bytes; /* samples per second, if is_cpu */
 	int64_t live_bytes, alloc_bytes;
 	uint64_t resident_bytes;
 	double alloc_bytes_per_s;
@@ -44,8 +46,9 @@ typedef struct mw_watch {
 	bool has_failed;
 } mw_watch_t;
 
+/* `is_cpu`: shows CPU time, and switches its samples on until mw_watch_end(). */
 int mw_watch_begin(mw_watch_t *watch, const mw_target_t *target,
-		   const mw_symbolize_options_t *symbols, mw_error_t *error);
+		   const mw_symbolize_options_t *symbols, bool is_cpu, mw_error_t *error);
 void mw_watch_end(mw_watch_t *watch);
 
 /* Reads the state file.  If the file cannot be read, `message` says why: the process may be

@@ -10,10 +10,10 @@
 #include "cmd/input/load.h"
 #include "screen/screen.h"
 
-/* Options for symbols do not ask for a table. */
-static bool is_for_symbols(const char *name) {
+/* Options for symbols, and --cpu, do not ask for a table. */
+static bool is_of_live_view(const char *name) {
 	return strcmp(name, "symbolize") == 0 || strcmp(name, "binary-path") == 0 ||
-	       strcmp(name, "sysroot") == 0;
+	       strcmp(name, "sysroot") == 0 || strcmp(name, "cpu") == 0;
 }
 
 bool mw_live_top_is_wanted(const mw_arguments_t *arguments) {
@@ -22,7 +22,7 @@ bool mw_live_top_is_wanted(const mw_arguments_t *arguments) {
 		return false;
 	const mw_option_t *option;
 	for (size_t i = 0; (option = mw_subcommand_option(arguments->subcommand, i)) != NULL; i++)
-		if (!is_for_symbols(option->name) && mw_argument(arguments, option->name)->given)
+		if (!is_of_live_view(option->name) && mw_argument(arguments, option->name)->given)
 			return false;
 	mw_target_t target;
 	if (mw_target_resolve(arguments->operands[0], &target, NULL) != 0)
@@ -33,11 +33,11 @@ bool mw_live_top_is_wanted(const mw_arguments_t *arguments) {
 }
 
 static int show(const mw_target_t *target, const void *context, mw_error_t *error) {
-	(void)context;
+	const mw_arguments_t *arguments = context;
 	char *cache;
 	mw_symbolize_options_t symbols = mw_load_symbol_options(&cache);
 	symbols.pid = (uint32_t)target->pid;
-	int result = mw_screen_run(target, &symbols, error);
+	int result = mw_screen_run(target, &symbols, mw_argument(arguments, "cpu")->given, error);
 	free(cache);
 	return result;
 }
@@ -58,5 +58,5 @@ int mw_cmd_live_top_all(const mw_arguments_t *arguments) {
 
 int mw_cmd_live_top(const mw_arguments_t *arguments) {
 	mw_load_take_options(arguments);
-	return mw_on_target(arguments->operands[0], show, NULL);
+	return mw_on_target(arguments->operands[0], show, arguments);
 }
