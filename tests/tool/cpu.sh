@@ -60,6 +60,10 @@ try 0 "$mallow" threads --cpu "$python"
 says out python3
 try 0 "$mallow" flame --cpu "$python" -o flame.html
 grep -q '_PyEval_EvalFrame' flame.html || fail "the flame graph has no Python"
+# Without --cpu the page has both halves.
+try 0 "$mallow" flame "$python" -o both.html
+grep -q '"types":\[{"name":"inuse_space",.*{"name":"cpu","unit":"nanoseconds"}' both.html ||
+    fail "the flame graph does not switch to CPU time"
 ok "starts, stops, what they leave, views"
 
 # --- a session ---

@@ -134,7 +134,7 @@ static void test_complaints_name_what_is_allowed(void) {
 			     "false\n");
 	CHECK(!parse(&a, "dump", WORDS("77", "--format", "xml")));
 	CHECK_STR(complaint, "mallow: dump: --format does not take 'xml'; allowed: "
-			     "proto|jemalloc|symbolized|gperftools\n");
+			     "proto|jemalloc|symbolized|gperftools|growth\n");
 	CHECK(!parse(&a, "dump", WORDS("77", "--format", "")));
 	CHECK(!parse(&a, "run", WORDS("--rate", "0", "ls")));
 	CHECK(strstr(complaint, "--rate does not take '0'"));

@@ -99,6 +99,30 @@ static void wall_clock_time(void) {
 	free(s.bytes);
 }
 
+/* With the heap the types of time come last, and samples of the heap have no time. */
+static void beside_the_heap(void) {
+	fake_state_t s;
+	make(&s);
+	mw_snapshot_t *snapshot = read_state(&s);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	size_t cpu = p->type_count - 1;
+	CHECK_STR(mw_profile_string(p, p->types[cpu].type), "cpu");
+	CHECK_STR(mw_profile_string(p, p->types[p->default_type].type), "inuse_space");
+	CHECK_EQ(mw_profile_find_type(p, "samples"), -1);
+	CHECK_EQ(mw_profile_total(p, cpu), 65);
+	/* The fake process has one object. */
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const int64_t *values = mw_profile_values(p, i);
+		bool has_heap = false;
+		for (size_t type = 0; type < cpu; type++)
+			has_heap |= values[type] != 0;
+		CHECK(has_heap != (values[cpu] != 0));
+	}
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	free(s.bytes);
+}
+
 /* gperftools' binary format has whole periods; what is left of one goes to the next stack. */
 static void words_of_gperftools(void) {
 	fake_state_t s;
@@ -165,6 +189,7 @@ static void difference_of_two(void) {
 int main(void) {
 	RUN(samples_are_taken_over);
 	RUN(wall_clock_time);
+	RUN(beside_the_heap);
 	RUN(words_of_gperftools);
 	RUN(difference_of_two);
 	return 0;

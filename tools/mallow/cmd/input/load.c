@@ -234,10 +234,26 @@ static int read_window(const mw_target_t *target, mw_profile_t **out, mw_error_t
 	return 0;
 }
 
-static bool wants_cpu;
+static bool wants_cpu, adds_cpu;
 
 void mw_load_choose_cpu(void) {
 	wants_cpu = true;
+}
+
+void mw_load_add_cpu(void) {
+	adds_cpu = true;
+}
+
+/* Reads the heap and the CPU time of a live process or state file. */
+static int read_both(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
+	mw_snapshot_t *snapshot;
+	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU;
+	if (mw_snapshot_read(target->path, what | (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
+			     &snapshot, error) != 0)
+		return -1;
+	*out = mw_profile_from_snapshot(snapshot);
+	mw_snapshot_free(snapshot);
+	return 0;
 }
 
 /* Reads the CPU time of a live process or state file. */
@@ -260,7 +276,7 @@ static int read_cpu(const mw_target_t *target, mw_profile_t **out, mw_error_t *e
 }
 
 static int check_cpu(const mw_target_t *target, mw_profile_t *profile, mw_error_t *error) {
-	if (mw_profile_find_type(profile, "cpu") >= 0)
+	if (mw_profile_find_type(profile, "cpu") >= 0 || mw_profile_find_type(profile, "wall") >= 0)
 		return 0;
 	return mw_error_set(error, "%s: it holds no CPU time; leave out --cpu", target->shown);
 }
@@ -272,6 +288,8 @@ static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_pr
 		return read_cpu(target, out, error);
 	if (window_until_ns != 0 && target->is_state)
 		return read_window(target, out, error);
+	if (adds_cpu && target->is_state && detail == MW_LOAD_STACKS)
+		return read_both(target, out, error);
 	if (target->is_url)
 		result = read_fetched(target, out, error);
 	else if (detail == MW_LOAD_SPLIT)

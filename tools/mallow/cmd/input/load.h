@@ -102,6 +102,9 @@ void mw_load_set_window(int64_t from_ns, int64_t until_ns);
 /* For the rest of this run, loads the CPU time of live processes and state files, not their heap.
  * Other profiles are loaded if they hold CPU time. */
 void mw_load_choose_cpu(void);
+/* For the rest of this run, loads the CPU time of live processes and state files beside their
+ * heap, where there is some. */
+void mw_load_add_cpu(void);
 
 /* Returns the options as symbolize.h takes them.  The caller frees *cache after the last use of
  * the result. */

@@ -259,6 +259,8 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 	mw_load_take_fetch_options(arguments);
 	if (mw_view_request_given(&r, "cpu"))
 		mw_load_choose_cpu();
+	else if (r.view->print == mw_view_flame && !mw_view_request_is_json(&r))
+		mw_load_add_cpu(); /* the page switches between both */
 	const mw_option_value_t *diff_bases = mw_argument(arguments, "diff-base");
 	const mw_option_value_t *bases =
 		diff_bases->given ? diff_bases : mw_argument(arguments, "base");

@@ -39,6 +39,19 @@ void mw_builder_take_stack(mw_builder_t *builder, uint32_t number);
 /* Returns a thread's name, or "thread N". */
 mw_string_t mw_builder_thread_name(mw_builder_t *builder, uint32_t thread_id);
 
+/* Numbers of the types of CPU samples; -1: the profile has no such type. */
+#define MW_BUILDER_CPU_TYPES 2
+typedef struct mw_builder_cpu_types {
+	int cpu, wall;
+} mw_builder_cpu_types_t;
+
+/* Adds the types for which the snapshot has time: none if it was read without
+ * MW_SNAPSHOT_CPU. */
+mw_builder_cpu_types_t mw_builder_add_cpu_types(mw_profile_t *profile,
+						const mw_snapshot_t *snapshot);
+/* Adds the CPU samples.  If the profile's first type is "samples", that gets their number. */
+void mw_builder_add_cpu(mw_builder_t *builder, mw_builder_cpu_types_t types);
+
 static inline int64_t mw_clamped(uint64_t count) {
 	return count > INT64_MAX ? INT64_MAX : (int64_t)count;
 }

@@ -5,28 +5,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/state/builder.h"
 #include "model/memory.h"
 
-#define TYPES_MAX 3
+/* More than a state file's profile has. */
+#define TYPES_MAX 32
 
-/* Indices of the sample types. A type without time is left out: readers of other makers know
- * profiles of CPU time with two types. */
-typedef struct types {
-	int cpu, wall; /* -1: left out; the number of samples is type 0 */
-} types_t;
-
-static types_t add_types(mw_profile_t *p, const mw_state_live_t *live) {
-	types_t types = {-1, -1};
-	bool has_wall = live->wall_ns > 0;
-	mw_profile_add_type(p, "samples", "count");
-	if (live->cpu_ns > 0 || !has_wall)
+/* A type without time is left out: readers of other makers know profiles of CPU time with two
+ * types. */
+mw_builder_cpu_types_t mw_builder_add_cpu_types(mw_profile_t *p, const mw_snapshot_t *snapshot) {
+	mw_builder_cpu_types_t types = {-1, -1};
+	if (snapshot->cpu_count == 0)
+		return types;
+	if (snapshot->live.cpu_ns > 0)
 		types.cpu = (int)mw_profile_add_type(p, "cpu", "nanoseconds");
-	if (has_wall)
+	if (snapshot->live.wall_ns > 0)
 		types.wall = (int)mw_profile_add_type(p, "wall", "nanoseconds");
-	p->default_type = (uint32_t)(types.cpu >= 0 ? types.cpu : types.wall);
-	p->period_type = p->types[p->default_type];
 	return types;
 }
 
@@ -42,13 +38,16 @@ static int compare(const void *a, const void *b) {
 	return x->processor < y->processor ? -1 : x->processor > y->processor;
 }
 
-static void add_entry(mw_builder_t *b, const mw_state_cpu_t *entry, types_t types) {
+static void add_entry(mw_builder_t *b, const mw_state_cpu_t *entry, mw_builder_cpu_types_t types) {
 	mw_profile_t *p = b->profile;
 	bool is_wall = entry->state != MW_CPU_USED;
 	int type = is_wall ? types.wall : types.cpu;
-	int64_t values[TYPES_MAX] = {mw_clamped(entry->samples)};
-	if (type < 0) /* the sums and the entries were read at different moments */
+	int64_t values[TYPES_MAX] = {0};
+	/* No type: the sums and the entries were read at different moments. */
+	if (type < 0 || p->type_count > TYPES_MAX)
 		return;
+	if (strcmp(mw_profile_string(p, p->types[0].type), "samples") == 0)
+		values[0] = mw_clamped(entry->samples);
 	values[type] = mw_clamped(entry->time_ns);
 	const mw_label_t labels[] = {
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD),
@@ -67,7 +66,7 @@ static void add_entry(mw_builder_t *b, const mw_state_cpu_t *entry, types_t type
 
 /* Adds the entries in the order of their stacks: readers place samples that differ only in labels
  * next to each other. */
-static void add_entries(mw_builder_t *b, types_t types) {
+void mw_builder_add_cpu(mw_builder_t *b, mw_builder_cpu_types_t types) {
 	const mw_snapshot_t *snapshot = b->snapshot;
 	const mw_state_cpu_t **order = mw_xcalloc(snapshot->cpu_count + 1, sizeof(*order));
 	size_t count = 0;
@@ -85,7 +84,12 @@ mw_profile_t *mw_profile_of_cpu(const mw_snapshot_t *snapshot) {
 	char text[128];
 	mw_profile_t *p = mw_profile_new();
 	mw_builder_t b;
-	types_t types = add_types(p, live);
+	mw_profile_add_type(p, "samples", "count");
+	mw_builder_cpu_types_t types = mw_builder_add_cpu_types(p, snapshot);
+	if (types.cpu < 0 && types.wall < 0)
+		types.cpu = (int)mw_profile_add_type(p, "cpu", "nanoseconds");
+	p->default_type = (uint32_t)(types.cpu >= 0 ? types.cpu : types.wall);
+	p->period_type = p->types[p->default_type];
 	uint32_t hz = live->cpu_hz & ~MW_CPU_WALL;
 	if (hz > 0 && hz <= MW_CPU_HZ_MAX)
 		p->period = 1000000000 / hz;
@@ -95,7 +99,7 @@ mw_profile_t *mw_profile_of_cpu(const mw_snapshot_t *snapshot) {
 		 " dropped",
 		 live->cpu_samples, live->cpu_truncated, live->cpu_dropped);
 	mw_profile_add_comment(p, text);
-	add_entries(&b, types);
+	mw_builder_add_cpu(&b, types);
 	mw_builder_end(&b);
 	return p;
 }

@@ -21,7 +21,9 @@ enum {
 #define MW_SAMPLE_TYPE(name, text, unit) name,
 #include "state/sample_types.def"
 #undef MW_SAMPLE_TYPE
-	TYPE_COUNT
+	HEAP_TYPE_COUNT,
+	/* With room for the types that cpu_profile.c adds, which samples of the heap have as 0. */
+	TYPE_COUNT = HEAP_TYPE_COUNT + MW_BUILDER_CPU_TYPES
 };
 
 static const char *const decade_names[MW_LIFETIME_DECADES] = {
@@ -376,6 +378,7 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 	if (has_mappings(snapshot))
 		mw_profile_add_mapping_types(p);
 	mw_builder_t b;
+	mw_builder_cpu_types_t cpu = mw_builder_add_cpu_types(p, snapshot);
 	mw_builder_begin(&b, p, snapshot);
 	set_origin(p, snapshot);
 	add_comments(p);
@@ -386,6 +389,7 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 	for (size_t i = 0; i < snapshot->stack_count; i++)
 		add_stack(&b, (uint32_t)i);
 	free(b.groups);
+	mw_builder_add_cpu(&b, cpu);
 	mw_builder_end(&b);
 	return p;
 }

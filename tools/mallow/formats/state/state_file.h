@@ -113,7 +113,8 @@ const char *mw_path_as_started(const mw_state_header_t *header, char *buffer, si
  * mw_profile_add_mapping_types() if there are mappings, weights applied, and no symbols.
  * With MW_SNAPSHOT_RECORDS, memory in use is split by thread, size and age, allocations by size,
  * and freed memory by lifetime: neighbouring samples of one stack with the labels MW_LABEL_*.
- * With MW_SNAPSHOT_HISTORY, the profile has the history.  The caller frees it. */
+ * With MW_SNAPSHOT_HISTORY, the profile has the history.  With MW_SNAPSHOT_CPU it has the CPU
+ * samples, too, with types of their own.  The caller frees it. */
 mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot);
 
 typedef struct mw_stack_bytes {

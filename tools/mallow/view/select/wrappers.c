@@ -230,8 +230,13 @@ static bool cut_sample(cutter_t *c, mw_sample_t *s) {
 	return true;
 }
 
+static bool has_value(const mw_profile_t *p, size_t sample, int type) {
+	return type >= 0 && mw_profile_values(p, sample)[type] != 0;
+}
+
 size_t mw_wrappers_cut(mw_profile_t *p) {
-	if (mw_profile_find_type(p, "cpu") >= 0)
+	int cpu = mw_profile_find_type(p, "cpu"), wall = mw_profile_find_type(p, "wall");
+	if ((cpu >= 0 || wall >= 0) && mw_profile_find_type(p, "alloc_space") < 0)
 		return 0;
 	cutter_t c = {
 		.finder = mw_wrappers_new(p),
@@ -242,7 +247,8 @@ size_t mw_wrappers_cut(mw_profile_t *p) {
 	for (size_t i = 0; i < p->sample_count; i++)
 		learn(c.finder, stack_of(p, &p->samples[i]));
 	for (size_t i = 0; i < p->sample_count; i++)
-		count += cut_sample(&c, &p->samples[i]);
+		if (!has_value(p, i, cpu) && !has_value(p, i, wall))
+			count += cut_sample(&c, &p->samples[i]);
 	mw_wrappers_free(c.finder);
 	free(c.cuts);
 	return count;

@@ -31,7 +31,7 @@ mw_frame_position_t mw_wrappers_skip(mw_wrappers_t *wrappers, const uint32_t *lo
 
 /* Removes the wrappers at the inner end of each stack, so that the flat value goes to the
  * function that wanted the memory.  A stack of wrappers only keeps its outermost frame.  Returns
- * how many samples were changed.  CPU time belongs to the function that used it: such a profile is
+ * how many samples were changed.  CPU time belongs to the function that used it: such samples are
  * not changed. */
 size_t mw_wrappers_cut(mw_profile_t *profile);
 
