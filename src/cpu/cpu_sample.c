@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "base/claim.h"
 #include "base/compiler.h"
 #include "os/file/proc.h"
 #include "os/file/proc_maps.h"
@@ -25,7 +26,7 @@
 /* Samples that can be taken at the same time. Each has an array of frames of 4 KiB, which does not
  * lie on the interrupted stack: an alternate stack may have 8 KiB, of which the kernel takes up to
  * 3.5 for the processor's registers. */
-#define BUFFERS 64u
+#define BUFFERS MW_CLAIMS
 #define CPU(field) offsetof(mw_state_cpu_t, field)
 
 static struct {
@@ -70,26 +71,6 @@ bool mw_cpu_sample_prepare(void) {
 	mw_os_visit_mappings(register_object, NULL);
 	mw_tables_leave(&mw_control_table_lock);
 	return true;
-}
-
-/* ---- buffers ---- */
-
-/* Returns the number of a free buffer, or BUFFERS. */
-static unsigned take_buffer(void) {
-	uint64_t busy = atomic_load_explicit(&samples.busy, memory_order_relaxed);
-	while (busy != UINT64_MAX) {
-		unsigned number = (unsigned)__builtin_ctzll(~busy);
-		/* Pairs with the release below: the former user is done with the buffer. */
-		if (atomic_compare_exchange_weak_explicit(
-			    &samples.busy, &busy, busy | UINT64_C(1) << number,
-			    memory_order_acquire, memory_order_relaxed))
-			return number;
-	}
-	return BUFFERS;
-}
-
-static void return_buffer(unsigned number) {
-	atomic_fetch_and_explicit(&samples.busy, ~(UINT64_C(1) << number), memory_order_release);
 }
 
 /* ---- counters ---- */
@@ -191,10 +172,10 @@ void mw_cpu_sample_take(const mw_os_tick_t *tick, mw_cpu_period_t period) {
 		count_live(MW_LIVE(cpu_dropped));
 		return;
 	}
-	unsigned buffer = take_buffer();
+	unsigned buffer = mw_claim(&samples.busy);
 	if (buffer < BUFFERS) {
 		count(tick, period, samples.frames[buffer]);
-		return_buffer(buffer);
+		mw_unclaim(&samples.busy, buffer);
 	} else {
 		count_live(MW_LIVE(cpu_dropped));
 	}

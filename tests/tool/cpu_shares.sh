@@ -39,7 +39,7 @@ for name, ns in work.items():
 assert inside >= 7, f"{inside} of 10 shares within their interval"
 END
 }
-for threads in 1 2; do
+for threads in 1 2 16; do
     "$mallow" run --cpu-rate 250 -o cpu.pb.gz -- ./shares $threads 8 >truth 2>err ||
         fail "run --cpu with $threads threads"
     says err 'CPU time [0-9.]+ s, [0-9]+ samples'

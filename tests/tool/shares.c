@@ -52,15 +52,15 @@ static void (*const work[FUNCTIONS])(uint64_t) = {work1, work2, work3, work4, wo
 static void *run(void *unused) {
 	(void)unused;
 	uint64_t own[FUNCTIONS] = {0};
-	unsigned turn = 0;
-	/* The turns have lengths of no common measure with the kernel's tick. */
+	/* Turns have random lengths, so that none falls into step with the kernel's tick. */
+	uint64_t seed = 0x9e3779b97f4a7c15u ^ (uintptr_t)&seed;
 	while ((double)process_ns() < limit_ns) {
 		for (unsigned i = 0; i < FUNCTIONS; i++) {
 			uint64_t begin = thread_ns();
-			work[i]((i + 1) * (9000 + turn * 7919 % 3001));
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			work[i]((i + 1) * (6000 + (seed >> 33) % 12000));
 			own[i] += thread_ns() - begin;
 		}
-		turn++;
 	}
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		used_ns[i] += own[i];

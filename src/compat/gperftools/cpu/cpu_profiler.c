@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/claim.h"
 #include "base/fmt.h"
 #include "compat/gperftools/cpu/cpu_file.h"
 #include "compat/gperftools/cpu/cpu_stacks.h"
@@ -25,7 +26,7 @@
 #define US_PER_SECOND 1000000u
 /* Samples that can be taken at the same time. The frames do not lie on the interrupted stack, as an
  * alternate stack may be small. */
-#define BUFFERS 64u
+#define BUFFERS MW_CLAIMS
 
 /* Signals that end a program by default. */
 static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL, SIGABRT, SIGSYS,
@@ -50,29 +51,11 @@ static struct {
 
 /* ---- samples ---- */
 
-/* Returns the number of a free buffer, or BUFFERS. */
-static unsigned take_buffer(void) {
-	uint64_t busy = atomic_load_explicit(&profiler.busy, memory_order_relaxed);
-	while (busy != UINT64_MAX) {
-		unsigned number = (unsigned)__builtin_ctzll(~busy);
-		/* Pairs with the release below: the former user is done with the buffer. */
-		if (atomic_compare_exchange_weak_explicit(
-			    &profiler.busy, &busy, busy | UINT64_C(1) << number,
-			    memory_order_acquire, memory_order_relaxed))
-			return number;
-	}
-	return BUFFERS;
-}
-
-static void return_buffer(unsigned number) {
-	atomic_fetch_and_explicit(&profiler.busy, ~(UINT64_C(1) << number), memory_order_release);
-}
-
 static void on_sample(const void *context, uint64_t samples) {
 	if (profiler.filter && !profiler.filter(profiler.filter_argument))
 		return;
 	atomic_fetch_add_explicit(&profiler.interrupts, samples, memory_order_relaxed);
-	unsigned number = take_buffer();
+	unsigned number = mw_claim(&profiler.busy);
 	bool counted = false;
 	if (number < BUFFERS) {
 		uint64_t *pcs = profiler.frames[number];
@@ -81,7 +64,7 @@ static void on_sample(const void *context, uint64_t samples) {
 		for (unsigned i = 0; i < depth; i++)
 			pcs[i] &= ~MW_FRAME_EXACT;
 		counted = mw_gpc_stacks_add(pcs, depth, samples);
-		return_buffer(number);
+		mw_unclaim(&profiler.busy, number);
 	}
 	if (!counted)
 		atomic_fetch_add_explicit(&profiler.lost, samples, memory_order_relaxed);

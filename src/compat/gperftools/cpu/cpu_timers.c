@@ -40,14 +40,14 @@ static uint64_t read_clock(clockid_t clock) {
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* Returns the periods since the last signal of the process's timer. Most kernels look at it 250 or
- * 1000 times a second, and do not say how many periods have ended. */
+/* Returns the periods that have ended since the last signal of the process's timer. Most kernels
+ * look at it 250 or 1000 times a second, and do not say how many. 0: the timer counts in ticks,
+ * which were more than the time that was used. */
 static uint64_t periods_since_last(void) {
 	uint64_t now_ns = read_clock(timers.clock), periods;
 	uint64_t counted_ns = atomic_load_explicit(&timers.counted_ns, memory_order_relaxed);
 	do {
 		periods = now_ns > counted_ns ? (now_ns - counted_ns) / timers.period_ns : 0;
-		periods = periods ? periods : 1;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&timers.counted_ns, &counted_ns, counted_ns + periods * timers.period_ns,
 		memory_order_relaxed, memory_order_relaxed));
@@ -60,8 +60,9 @@ static void handle(int signal_number, siginfo_t *info, void *context) {
 	/* Sequentially consistent: mw_gpc_timers_stop() clears on_sample, then reads `running`. */
 	atomic_fetch_add(&timers.running, 1);
 	mw_gpc_on_sample_t *on_sample = atomic_load(&timers.on_sample);
-	if (on_sample && info->si_code == SI_KERNEL) /* setitimer(2) */
-		on_sample(context, periods_since_last());
+	uint64_t periods = info->si_code == SI_KERNEL ? periods_since_last() : 0;
+	if (on_sample && periods > 0) /* setitimer(2) */
+		on_sample(context, periods);
 	else if (on_sample && info->si_code == SI_TIMER && info->si_value.sival_int == 0)
 		mw_thread_timers_scan();
 	else if (on_sample && info->si_code == SI_TIMER)

@@ -217,12 +217,17 @@ static int choose_made(const mw_target_t *target, mw_profile_t *profile, mw_erro
 	return 0;
 }
 
+/* Reads stacks, and `what` else, of a live process or state file. */
+static int read_state(const mw_target_t *target, unsigned what, mw_snapshot_t **snapshot,
+		      mw_error_t *error) {
+	what |= MW_SNAPSHOT_STACKS | (target->alive ? MW_SNAPSHOT_OF_NOW : 0);
+	return mw_snapshot_read(target->path, what, snapshot, error);
+}
+
 /* Reads a live process or state file, limited to objects of the time window. */
 static int read_window(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
-	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS;
-	if (mw_snapshot_read(target->path, what | (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
-			     &snapshot, error) != 0)
+	if (read_state(target, MW_SNAPSHOT_RECORDS, &snapshot, error) != 0)
 		return -1;
 	mw_snapshot_made_between(snapshot, window_from_ns, window_until_ns);
 	*out = mw_profile_from_snapshot(snapshot);
@@ -247,9 +252,7 @@ void mw_load_add_cpu(void) {
 /* Reads the heap and the CPU time of a live process or state file. */
 static int read_both(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
-	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU;
-	if (mw_snapshot_read(target->path, what | (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
-			     &snapshot, error) != 0)
+	if (read_state(target, MW_SNAPSHOT_CPU, &snapshot, error) != 0)
 		return -1;
 	*out = mw_profile_from_snapshot(snapshot);
 	mw_snapshot_free(snapshot);
@@ -259,9 +262,7 @@ static int read_both(const mw_target_t *target, mw_profile_t **out, mw_error_t *
 /* Reads the CPU time of a live process or state file. */
 static int read_cpu(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
-	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU;
-	if (mw_snapshot_read(target->path, what | (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
-			     &snapshot, error) != 0)
+	if (read_state(target, MW_SNAPSHOT_CPU, &snapshot, error) != 0)
 		return -1;
 	bool was_on = snapshot->live.cpu_used > 0;
 	if (was_on)
