@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* Whose samples are counted: those for which the filter returns a value other than 0. It runs in a
- * signal handler of the sampled thread. NULL: all. */
+/* The filter decides whether a sample is counted: it returns 0 to leave the sample out. It runs in
+ * a signal handler of the sampled thread. NULL: all samples are counted. */
 struct ProfilerOptions {
 	int (*filter_in_thread)(void *arg);
 	void *filter_in_thread_arg;

@@ -10,7 +10,7 @@
 
 #include "os/signal/tick.h"
 
-/* What a sample stands for, in one word: a handler reads it at once. */
+/* The time that a sample stands for, in one word, so that a handler reads it at once. */
 typedef struct mw_cpu_period {
 	uint32_t ns;
 	bool is_wall; /* wall-clock time; else CPU time of the thread */

@@ -404,7 +404,7 @@ typedef struct mw_state_record {
 
 #define MW_RECORD_FREE UINT32_MAX
 
-/* What a sample of CPU time or of wall-clock time saw. */
+/* State of the thread in a sample of CPU time or of wall-clock time. */
 typedef enum mw_cpu_state {
 	MW_CPU_USED,    /* CPU time, of the thread that used it */
 	MW_CPU_RUNNING, /* wall-clock time: the thread ran, or waited for a processor */

@@ -37,7 +37,7 @@ void *mw_gpd_allocate(const mw_gpd_call_t *call, size_t bytes, size_t align, boo
  * Ends the program with a message if the block was allocated with another kind of function, was
  * freed before, has another size, or has a damaged guard. */
 void mw_gpd_release(const mw_gpd_call_t *call, void *block, size_t claimed_bytes);
-/* As realloc(): always moves the block. */
+/* Does the work of realloc(). The block always moves. */
 void *mw_gpd_resize(const mw_gpd_call_t *call, void *block, size_t bytes);
 /* Returns the bytes that were requested; 0 for NULL. */
 size_t mw_gpd_usable_bytes(const mw_gpd_call_t *call, const void *block);

@@ -12,8 +12,8 @@
 MW_EXPORT void free_sized(void *block, size_t bytes);
 MW_EXPORT void free_aligned_sized(void *block, size_t align, size_t bytes);
 MW_EXPORT void cfree(void *block);
-/* What MallocExtension's Verify functions call, if the debug library is there. kind: of
- * mw_gpd_kind_t; -1: all blocks. */
+/* Checks one block of this mw_gpd_kind_t or, if `kind` is -1, all blocks. MallocExtension's Verify
+ * functions call it if the debug library is loaded. */
 MW_EXPORT void mallow_debug_verify(int kind, const void *block);
 
 #define PAGE_BYTES 4096u
