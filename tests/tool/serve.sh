@@ -143,6 +143,8 @@ ok "what is refused"
 # The end, while a request waits for samples.
 python3 get.py 200 "$url/debug/pprof/profile?seconds=600" '' GET '' 2>/dev/null &
 waiting=$!
+python3 get.py 200 "$url/debug/pprof/heap?seconds=600" '' GET '' 2>/dev/null &
+other=$!
 is_sampled() {
     grep -q ', 100 Hz' <<<"$("$mallow" status "$busy")"
 }
@@ -150,6 +152,7 @@ await 60 is_sampled
 kill -TERM "$server"
 wait "$server" || fail "the server's status"
 wait "$waiting" || true
+wait "$other" || true
 ! is_sampled || fail "samples go on after the end of the server"
 ok "the end"
 

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RUNNING_MAX 128
@@ -22,9 +23,10 @@ extern char **environ;
 
 static struct {
 	pthread_mutex_t lock;
+	pthread_cond_t ends;
 	bool is_ending;
 	pid_t pids[RUNNING_MAX]; /* 0: unused */
-} running = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} running = {.lock = PTHREAD_MUTEX_INITIALIZER, .ends = PTHREAD_COND_INITIALIZER};
 
 int mw_http_memory_file(const char *bytes, size_t length, mw_error_t *error) {
 	int fd = memfd_create("mallow", MFD_CLOEXEC);
@@ -130,9 +132,21 @@ int mw_http_run(const mw_http_command_t *command, mw_error_t *error) {
 	return -1;
 }
 
+void mw_http_wait(unsigned seconds) {
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)seconds;
+	pthread_mutex_lock(&running.lock);
+	while (!running.is_ending &&
+	       pthread_cond_timedwait(&running.ends, &running.lock, &until) == 0)
+		;
+	pthread_mutex_unlock(&running.lock);
+}
+
 void mw_http_end_commands(void) {
 	pthread_mutex_lock(&running.lock);
 	running.is_ending = true;
+	pthread_cond_broadcast(&running.ends);
 	for (int i = 0; i < RUNNING_MAX; i++)
 		if (running.pids[i] != 0)
 			kill(running.pids[i], SIGTERM);

@@ -19,9 +19,11 @@ typedef struct mw_http_command {
 } mw_http_command_t;
 
 /* Runs the command and waits for its end.  Returns its output as a file in memory, positioned at
- * its start.  -1: `error` has the command's last message.  Commands that run when
- * mw_http_end_commands() is called are sent SIGTERM. */
+ * its start.  -1: `error` has the command's last message. */
 int mw_http_run(const mw_http_command_t *command, mw_error_t *error);
+/* Waits so many seconds, or until mw_http_end_commands(). */
+void mw_http_wait(unsigned seconds);
+/* The server ends: sends SIGTERM to the commands that run, and starts no others. */
 void mw_http_end_commands(void);
 
 /* Returns a file in memory with these bytes, positioned at its start; -1 with an error. */

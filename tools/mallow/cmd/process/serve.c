@@ -96,7 +96,7 @@ static void answer_heap(const service_t *service, const mw_http_request_t *reque
 		say_error(answer, 500, &error);
 		return;
 	}
-	sleep(seconds);
+	mw_http_wait(seconds);
 	say_output(&(mw_http_command_t){.words = {"mallow", "proto", "--base", "/dev/stdin", "-o",
 						  "-", service->target},
 					.input = base},
