@@ -41,14 +41,20 @@ static void say_error(mw_http_answer_t *answer, unsigned status, const mw_error_
 	mw_http_say(answer, status, TEXT, line);
 }
 
-/* The answer is the command's output. */
-static void say_output(const mw_http_command_t *command, const char *type,
-		       mw_http_answer_t *answer) {
+/* Returns the command's output as a file; -1 after an answer that says what failed. */
+static int take_output(const mw_http_command_t *command, mw_http_answer_t *answer) {
 	mw_error_t error;
 	int fd = mw_http_run(command, &error);
 	if (fd < 0)
 		say_error(answer, 500, &error);
-	else
+	return fd;
+}
+
+/* The answer is the command's output. */
+static void say_output(const mw_http_command_t *command, const char *type,
+		       mw_http_answer_t *answer) {
+	int fd = take_output(command, answer);
+	if (fd >= 0)
 		*answer = (mw_http_answer_t){.status = 200, .type = type, .fd = fd};
 }
 
@@ -84,18 +90,15 @@ static void answer_heap(const service_t *service, const mw_http_request_t *reque
 	const mw_http_command_t dump = {.words = {"mallow", "dump", "-o", "-", service->target},
 					.input = -1};
 	unsigned seconds;
-	mw_error_t error;
 	if (!take_seconds(request, 0, &seconds, answer))
 		return;
 	if (seconds == 0) {
 		say_output(&dump, BINARY, answer);
 		return;
 	}
-	int base = mw_http_run(&dump, &error);
-	if (base < 0) {
-		say_error(answer, 500, &error);
+	int base = take_output(&dump, answer);
+	if (base < 0)
 		return;
-	}
 	mw_http_wait(seconds);
 	say_output(&(mw_http_command_t){.words = {"mallow", "proto", "--base", "/dev/stdin", "-o",
 						  "-", service->target},
@@ -109,7 +112,6 @@ static void answer_cpu(const service_t *service, const mw_http_request_t *reques
 		       mw_http_answer_t *answer) {
 	char time[SECONDS_BYTES];
 	unsigned seconds;
-	mw_error_t error;
 	if (!take_seconds(request, CPU_SECONDS, &seconds, answer))
 		return;
 	snprintf(time, sizeof(time), "%us", seconds);
@@ -120,11 +122,9 @@ static void answer_cpu(const service_t *service, const mw_http_request_t *reques
 		say_output(&cpu, BINARY, answer);
 		return;
 	}
-	int profile = mw_http_run(&cpu, &error);
-	if (profile < 0) {
-		say_error(answer, 500, &error);
+	int profile = take_output(&cpu, answer);
+	if (profile < 0)
 		return;
-	}
 	say_output(&(mw_http_command_t){.words = {"mallow", "dump", "--format", "gperftools", "-o",
 						  "-", "/dev/stdin"},
 					.input = profile},
