@@ -151,6 +151,11 @@ sys.exit(not (0.2 < share < 1 and row["caller"] in ("keep_shortly", "main")
               and row["malloc_ns"] > 0 and row["free_ns"] > 0
               and row["alloc_bytes"] > 1e6 and row["lifetime_ns"] < 1e6))
 END
+for other in --wall '--output=cost.html'; do
+    try 2 "$mallow" cpu --memory-cost "$other" "$cost"
+    one_line_error
+    says err 'do not go together'
+done
 kill -9 "$cost"
 ok "what memory costs"
 

@@ -191,6 +191,19 @@ static int work(const mw_target_t *target, const void *context, mw_error_t *erro
 	return result;
 }
 
+/* The table of --memory-cost is of CPU time, and has no other form. */
+static bool is_cost_alone(const mw_arguments_t *arguments) {
+	static const char *const others[] = {"wall", "output", "format"};
+	if (!mw_argument(arguments, "memory-cost")->given)
+		return true;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (mw_argument(arguments, others[i])->given) {
+			mw_complain("cpu: --%s and --memory-cost do not go together", others[i]);
+			return false;
+		}
+	return true;
+}
+
 int mw_cmd_cpu(const mw_arguments_t *arguments) {
 	const mw_option_value_t *length = mw_argument(arguments, "for");
 	const mw_option_value_t *wait = mw_argument(arguments, "wait");
@@ -203,6 +216,8 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 		.rate = MW_CPU_DEFAULT_HZ,
 	};
 	if (!mw_cpu_rate_take(arguments, "rate", &job.rate))
+		return MW_EXIT_TROUBLE;
+	if (!is_cost_alone(arguments))
 		return MW_EXIT_TROUBLE;
 	mw_load_take_options(arguments);
 	mw_view_request_make(arguments, &request);

@@ -12,6 +12,7 @@
 
 #include "model/memory.h"
 #include "model/table.h"
+#include "model/text.h"
 #include "report/text/names.h"
 #include "report/text/units.h"
 #include "view/common/json.h"
@@ -209,9 +210,11 @@ static void print_row(FILE *out, const mw_memory_cost_t *cost, const cost_t *c, 
 	mw_fit_name(row->name, NAME_COLUMNS, name, sizeof(name));
 	mw_format_bytes(per_second(row->bytes, cost->seconds), bytes, sizeof(bytes));
 	mw_format_count(per_second(row->objects, cost->seconds), objects, sizeof(objects));
-	fprintf(out, "%6.1f%% %9s %9s %10s/s %7s/s %9s  %s\n",
+	fprintf(out, "%6.1f%% %9s %9s %10s/s %7s/s %9s  ",
 		percent(row->alloc_ns + row->free_ns, c->cpu_ns), show_time(row->alloc_ns, alloc),
-		show_time(row->free_ns, freed), bytes, objects, life, name);
+		show_time(row->free_ns, freed), bytes, objects, life);
+	mw_text_print(out, name); /* a program's file may hold any bytes as names */
+	fputc('\n', out);
 }
 
 static void print_text(FILE *out, const mw_memory_cost_t *cost, const cost_t *c, size_t rows) {
