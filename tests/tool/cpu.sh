@@ -66,6 +66,29 @@ grep -q '"types":\[{"name":"inuse_space",.*{"name":"cpu","unit":"nanoseconds"}' 
     fail "the flame graph does not switch to CPU time"
 ok "starts, stops, what they leave, views"
 
+# --- functions without names ---
+cat >spin.c <<'END'
+#include <stdlib.h>
+volatile unsigned long turns;
+int main(void) {
+    for (void *block = malloc(100);; turns += block != NULL)
+        ;
+}
+END
+cc -O1 -o spin spin.c || fail "spin.c does not compile"
+strip spin
+MALLOW_CONF=prof_state_min:0,prof_cpu:1000 LD_PRELOAD=$library ./spin &
+spin=$!
+started+=("$spin")
+await 60 is_known "$spin"
+await 60 has_samples "$spin" 50
+try 0 "$mallow" report --cpu "$spin"
+says err 'no symbols for .* in spin \(in stacks with (100|9[0-9]) % of the time'
+says_not err 'of the bytes'
+kill "$spin"
+wait "$spin" 2>/dev/null
+ok "the note about functions without names weighs time"
+
 # --- a session ---
 try 0 "$mallow" cpu --for 2s --rate 500 "$python"
 says out '^Type: cpu$'

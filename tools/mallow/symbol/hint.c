@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * hint.c -- writes one line that names the files whose nameless functions hold most memory. */
+ * hint.c -- writes one line that names the files whose nameless functions weigh most. */
 #include "symbol/hint.h"
 
 #include <math.h>
@@ -87,6 +87,14 @@ static nameless_t *collect(const mw_profile_t *p, const mw_symbol_job_t *jobs, s
 	return files;
 }
 
+/* Returns the word for values of the type that weighs a stack. */
+static const char *weighed(const mw_profile_t *p) {
+	const char *unit = mw_profile_string(p, p->types[weight_type(p)].unit);
+	if (strcmp(unit, "nanoseconds") == 0)
+		return "time";
+	return strcmp(unit, "bytes") == 0 ? "bytes" : "samples";
+}
+
 /* Writes "9 of 31 code addresses in redis-server (in stacks with 97 % of the bytes, build-id
  * 1234)". */
 static size_t name_file(const mw_profile_t *p, const nameless_t *file, char *buffer, size_t size) {
@@ -95,9 +103,9 @@ static size_t name_file(const mw_profile_t *p, const nameless_t *file, char *buf
 	const char *build_id = mw_profile_string(p, mapping->build_id);
 	int length = snprintf(buffer, size,
 			      "%zu of %zu code addresses in %.100s (in stacks with %.*f %% of the "
-			      "bytes%s%.16s)",
+			      "%s%s%.16s)",
 			      file->nameless, file->places, slash != NULL ? slash + 1 : path,
-			      file->share < 0.1 ? 1 : 0, 100 * file->share,
+			      file->share < 0.1 ? 1 : 0, 100 * file->share, weighed(p),
 			      *build_id != '\0' ? ", build-id " : "", build_id);
 	return (size_t)length;
 }
