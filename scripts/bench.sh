@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # bench.sh [workloads [OPTION...] | threads [OPTION...] | programs [TURNS [PROGRAM...]] | clients
-# | scaling | symbols | heap-profiler [OPTION...] | cpu-profiler [OPTION...]] -- everything runs in
-# turns, as whole processes, within one run; results go to build/bench.  Without arguments:
-# workloads, threads, programs, symbols.
+# | scaling | symbols | heap-profiler [OPTION...] | cpu-profiler [OPTION...] | leak-check [GiB...]]
+# -- everything runs in turns, as whole processes, within one run; results go to build/bench.
+# Without arguments: workloads, threads, programs, symbols.
 #   workloads  workloads and some real programs with mallow, glibc's malloc and the installed peers:
 #              times, memory, instruction counts; tables, JSON, chart.  Options: --quick, --runs N,
 #              --only REGEX, --peer NAME=PATH (or PEER=NAME=PATH in the environment), --allocators
@@ -20,6 +20,7 @@
 #              1 and 8 threads.  Options: --turns N, --pairs N.
 #   cpu-profiler  what samples of CPU time cost at 100 and 1000 Hz, beside gperftools' libprofiler
 #              and perf, and one sample.  Options: --turns N, --seconds N.
+#   leak-check pause and search of mallow_leak_check() with so much resident memory: 1 and 2 GiB
 #   symbols    how fast a large program's profile is read and named, beside pprof and jeprof
 . "$(dirname "$0")/lib/common.sh"
 
@@ -62,6 +63,15 @@ run_cpu_profiler() {
     python3 bench/cpu_profiler.py --build "$MALLOW_BUILD" "$@"
 }
 
+run_leak_check() {
+    scripts/build.sh release mallow bench_leak_check
+    [ $# -gt 0 ] || set -- 1 2
+    local gib bytes
+    for gib in "$@"; do for bytes in 32 256 65536; do
+        LD_PRELOAD=$library "$MALLOW_BUILD/bench/leak_check" "$gib" "$bytes"
+    done; done
+}
+
 run_symbols() {
     scripts/build.sh release mallow mallow_command
     python3 bench/symbols.py --build "$MALLOW_BUILD" "$@"
@@ -78,6 +88,7 @@ scaling) run_scaling "${@:2}" ;;
 symbols) run_symbols "${@:2}" ;;
 cpu-profiler) run_cpu_profiler "${@:2}" ;;
 heap-profiler) run_heap_profiler "${@:2}" ;;
+leak-check) run_leak_check "${@:2}" ;;
 "")
     run_workloads
     run_threads
@@ -85,5 +96,5 @@ heap-profiler) run_heap_profiler "${@:2}" ;;
     run_symbols
     ;;
 *) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, symbols," \
-    heap-profiler, cpu-profiler ;;
+    heap-profiler, cpu-profiler, leak-check ;;
 esac

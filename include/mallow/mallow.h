@@ -87,6 +87,33 @@ MALLOW_API int mallow_thread_name(const char *name);
 MALLOW_API void mallow_ignore_begin(void);
 MALLOW_API void mallow_ignore_end(void);
 
+/* Result of mallow_leak_check(). Bytes are usable bytes. Later versions append fields. */
+typedef struct {
+	size_t size;          /* set by the caller to sizeof(mallow_leaks_t) before the call */
+	uint64_t live_blocks; /* all blocks that were allocated and not freed */
+	uint64_t live_bytes;
+	uint64_t direct_blocks; /* leaked: no pointer leads to them */
+	uint64_t direct_bytes;
+	uint64_t indirect_blocks; /* leaked: only pointers in leaked blocks lead to them */
+	uint64_t indirect_bytes;
+	uint64_t root_bytes;   /* read: registers, stacks, data, other private mappings */
+	uint64_t block_bytes;  /* read: blocks */
+	uint64_t unread_bytes; /* roots that could not be read; leaks may be wrong if not 0 */
+	uint64_t pause_ns;     /* for how long the other threads were stopped */
+	uint64_t scan_ns;      /* time of the search, in a copy of the process */
+	uint64_t threads;
+	uint64_t running_threads; /* that block every signal: their registers were not read */
+} mallow_leaks_t;
+/* Finds blocks that the program can no longer reach, and fills `leaks`. A block counts as reachable
+ * if a word in a register, a stack, thread-local storage, writable data or another private mapping,
+ * or in a reachable block, is an address inside the block. The other threads stop for a moment;
+ * calls such as poll(2) and nanosleep(2) may return EINTR in them. The search runs in a copy of the
+ * process (clone(2)), for which the caller waits. Not for signal handlers.
+ * EINVAL: `size` is smaller than any version of the structure. ENOMEM: no memory, or the copy was
+ * ended. ENOSYS: no /proc, or the program forbids system calls. EAGAIN: the program handles every
+ * real-time signal. EBUSY: another check runs, or the thread is inside malloc. */
+MALLOW_API int mallow_leak_check(mallow_leaks_t *leaks);
+
 #ifdef __cplusplus
 }
 #endif

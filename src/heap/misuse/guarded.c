@@ -237,6 +237,20 @@ size_t mw_guarded_usable_bytes(const char *function, const void *block) {
 	return bytes;
 }
 
+void mw_guarded_visit_live(void (*visit)(uintptr_t start, size_t bytes)) {
+	for (unsigned i = 0; pool.base && i < SLOTS; i++)
+		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) ==
+		    MW_GUARDED_LIVE)
+			visit((uintptr_t)pool.slots[i].block, pool.slots[i].class_bytes);
+}
+
+void mw_guarded_visit_memory(void (*visit)(uintptr_t start, uintptr_t limit)) {
+	if (!pool.slots)
+		return;
+	visit((uintptr_t)pool.slots, (uintptr_t)(pool.slots + SLOTS));
+	visit((uintptr_t)pool.base, (uintptr_t)pool.base + POOL_BYTES);
+}
+
 MW_RESIDENT mw_guarded_stats_t mw_guarded_stats(void) {
 	lock_pool();
 	mw_guarded_stats_t stats = {.live = pool.live, .taken = pool.taken};

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "heap/layout/record.h"
 
 /* Frames kept of each stack: enough to identify a place in the program. */
@@ -41,6 +42,11 @@ void mw_guarded_bind(void *block, mw_record_id_t record);
  * it. */
 mw_record_id_t mw_guarded_give(void *block, size_t *class_bytes);
 size_t mw_guarded_usable_bytes(const char *function, const void *block);
+
+/* Visits the live blocks of the pool, without its lock: no other thread runs. */
+MW_COLD void mw_guarded_visit_live(void (*visit)(uintptr_t start, size_t bytes));
+/* Visits the pool and the table of its slots, if they are there. */
+MW_COLD void mw_guarded_visit_memory(void (*visit)(uintptr_t start, uintptr_t limit));
 
 typedef struct mw_guarded_stats {
 	uint64_t live, taken;

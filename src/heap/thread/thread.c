@@ -169,6 +169,10 @@ mw_lock_t *mw_heap_threads_lock(void) {
 	return &heaps.lock;
 }
 
+const mw_heap_t *mw_heap_newest(void) {
+	return heaps.all;
+}
+
 mw_heap_numbers_t mw_heap_numbers(void) {
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	mw_heap_numbers_t numbers = {heaps.count, heaps.live};

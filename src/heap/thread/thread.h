@@ -40,6 +40,9 @@ typedef struct mw_heap_numbers {
 	size_t heaps, live_threads;
 } mw_heap_numbers_t;
 mw_heap_numbers_t mw_heap_numbers(void);
+/* Returns the newest heap; next_all leads to the older ones. No heap ever goes away. Without the
+ * lock: no other thread runs. */
+MW_COLD const mw_heap_t *mw_heap_newest(void);
 /* The lock of the list of heaps, for its statistics. */
 mw_lock_t *mw_heap_threads_lock(void);
 

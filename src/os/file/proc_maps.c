@@ -30,7 +30,11 @@ static void parse_mapping(const char *line, mw_os_mapping_t *mapping) {
 	cursor += *cursor == '-';
 	mapping->limit = parse_hex(&cursor);
 	cursor += *cursor == ' ';
-	mapping->executable = strnlen(cursor, 4) == 4 && cursor[2] == 'x';
+	bool has_letters = strnlen(cursor, 4) == 4;
+	mapping->readable = has_letters && cursor[0] == 'r';
+	mapping->writable = has_letters && cursor[1] == 'w';
+	mapping->executable = has_letters && cursor[2] == 'x';
+	mapping->shared = has_letters && cursor[3] == 's';
 	cursor = mw_os_skip_fields(cursor, 1);
 	mapping->file_offset = parse_hex(&cursor);
 	cursor = mw_os_skip_fields(cursor, 3);

@@ -10,7 +10,8 @@
 typedef struct mw_os_mapping {
 	uintptr_t start, limit;
 	uint64_t file_offset;
-	bool executable;
+	bool readable, writable, executable;
+	bool shared;    /* changes reach the file, or other processes */
 	char path[256]; /* empty: anonymous memory; longer paths are cut */
 } mw_os_mapping_t;
 

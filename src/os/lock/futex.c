@@ -3,6 +3,7 @@
 #include "os/lock/futex.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,10 +15,18 @@
 /* Interval at which a waiter looks again where the kernel cannot wait for two words. */
 #define LOOK_NS ((uint64_t)250000000)
 
-void mw_os_wake(_Atomic uint32_t *word) {
+static void wake(_Atomic uint32_t *word, int threads) {
 	int saved_errno = errno;
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, NULL, NULL, 0);
 	errno = saved_errno;
+}
+
+void mw_os_wake(_Atomic uint32_t *word) {
+	wake(word, 1);
+}
+
+MW_COLD void mw_os_wake_all(_Atomic uint32_t *word) {
+	wake(word, INT_MAX);
 }
 
 bool mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns) {

@@ -29,5 +29,7 @@ MW_COLD void mw_os_wait_while_both(_Atomic uint32_t *word, uint32_t value, _Atom
 				   uint32_t shared_value, uint64_t timeout_ns);
 /* Wakes one thread that sleeps on the word. */
 void mw_os_wake(_Atomic uint32_t *word);
+/* Wakes all threads that sleep on the word. */
+MW_COLD void mw_os_wake_all(_Atomic uint32_t *word);
 
 #endif

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static _Atomic(mw_os_handler_t) handlers[_NSIG];
 
@@ -33,7 +35,6 @@ bool mw_os_signal_take(int signal_number, mw_os_handler_t handler) {
 	if (done) {
 		/* Stored before sigaction(2): a signal may arrive at once. */
 		atomic_store_explicit(&handlers[signal_number], handler, memory_order_relaxed);
-		sigemptyset(&action.sa_mask);
 		done = sigaction(signal_number, &action, NULL) == 0;
 	}
 	errno = saved_errno;
@@ -49,8 +50,35 @@ void mw_os_signal_leave(int signal_number) {
 	errno = saved_errno;
 }
 
+static bool is_free(int signal_number) {
+	struct sigaction now;
+	return sigaction(signal_number, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+	       now.sa_handler == SIG_DFL;
+}
+
+/* From the top, because programs count from SIGRTMIN; valgrind uses SIGRTMAX. */
+int mw_os_signal_find_free(uint64_t blocked) {
+	int saved_errno = errno, found = 0;
+	for (int number = SIGRTMAX - 1; number >= SIGRTMIN && found == 0; number--)
+		if (!(blocked >> (number - 1) & 1) && is_free(number))
+			found = number;
+	errno = saved_errno;
+	return found;
+}
+
+void mw_os_signal_discard(int signal_number) {
+	int saved_errno = errno;
+	/* A pending signal would end the program with the default action. The kernel discards
+	 * pending signals of all threads when a signal becomes ignored. */
+	struct sigaction action = {.sa_handler = SIG_IGN};
+	sigaction(signal_number, &action, NULL);
+	action.sa_handler = SIG_DFL;
+	sigaction(signal_number, &action, NULL);
+	errno = saved_errno;
+}
+
 void mw_os_signal_raise(int signal_number) {
 	int saved_errno = errno;
-	raise(signal_number);
+	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal_number);
 	errno = saved_errno;
 }

@@ -6,13 +6,15 @@
  *
  * errno is kept. A handler that the program installs later replaces the library's.
  *
- * All handlers of libmallow.so, each of which an option asks for: on_dump_signal() of
+ * All handlers of libmallow.so, each of which an option or a call asks for: on_dump_signal() of
  * prof/control/triggers.c (dump_signal), on_tick() of cpu/cpu.c (prof_cpu), on_fatal() of
- * prof/dump/crash.c (crash_report), look_at_fault() of heap/misuse/guarded.c (prof_guard). */
+ * prof/dump/crash.c (crash_report), look_at_fault() of heap/misuse/guarded.c (prof_guard),
+ * on_stop() of os/process/stop.c (mallow_leak_check()). */
 #ifndef MW_OS_SIGNAL_H
 #define MW_OS_SIGNAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* `from_outside`: another process or thread sent the signal; false: the thread's own instruction
  * raised it. */
@@ -24,6 +26,11 @@ typedef void (*mw_os_handler_t)(int signal_number, bool from_outside);
 bool mw_os_signal_take(int signal_number, mw_os_handler_t handler);
 /* Restores the default action if the current action is the library's. Async-signal-safe. */
 void mw_os_signal_leave(int signal_number);
+/* Returns a real-time signal that has the default action and is not in `blocked` (bit n - 1: signal
+ * n); 0: there is none. */
+int mw_os_signal_find_free(uint64_t blocked);
+/* Discards pending signals of this number in all threads and restores the default action. */
+void mw_os_signal_discard(int signal_number);
 /* Sends the signal to the calling thread. Async-signal-safe. */
 void mw_os_signal_raise(int signal_number);
 

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "os/signal/signal.h"
+
 static mw_os_tick_handler_t *tick_handler;
 
 static void enter(int signal_number, siginfo_t *info, void *context) {
@@ -25,21 +27,6 @@ static bool is_ours(const struct sigaction *action) {
 	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == enter;
 }
 
-static bool is_free(int signal_number) {
-	struct sigaction now;
-	return sigaction(signal_number, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
-	       now.sa_handler == SIG_DFL;
-}
-
-/* Returns a free signal's number, from the top, because programs count from SIGRTMIN; valgrind uses
- * SIGRTMAX. 0: none. */
-static int find_free(uint64_t blocked) {
-	for (int number = SIGRTMAX - 1; number >= SIGRTMIN; number--)
-		if (!(blocked >> (number - 1) & 1) && is_free(number))
-			return number;
-	return 0;
-}
-
 int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked) {
 	int saved_errno = errno;
 	struct sigaction action = {.sa_sigaction = enter,
@@ -47,9 +34,9 @@ int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked) {
 	sigfillset(&action.sa_mask);
 	/* Stored before sigaction(2): a signal may arrive at once. */
 	tick_handler = handler;
-	int number = find_free(blocked);
+	int number = mw_os_signal_find_free(blocked);
 	if (number == 0)
-		number = find_free(0);
+		number = mw_os_signal_find_free(0);
 	if (number != 0 && sigaction(number, &action, NULL) != 0)
 		number = 0;
 	errno = saved_errno;
@@ -67,12 +54,5 @@ bool mw_os_tick_is_ours(int signal_number) {
 void mw_os_tick_leave(int signal_number) {
 	if (!mw_os_tick_is_ours(signal_number))
 		return;
-	int saved_errno = errno;
-	/* A pending signal would end the program with the default action. The kernel discards
-	 * pending signals of all threads when a signal becomes ignored. */
-	struct sigaction action = {.sa_handler = SIG_IGN};
-	sigaction(signal_number, &action, NULL);
-	action.sa_handler = SIG_DFL;
-	sigaction(signal_number, &action, NULL);
-	errno = saved_errno;
+	mw_os_signal_discard(signal_number);
 }

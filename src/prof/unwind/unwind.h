@@ -106,4 +106,7 @@ uint64_t mw_unwind_memory_bytes(void);
 void mw_unwind_set_own(uintptr_t start, uintptr_t limit);
 #endif
 
+/* Passes the address range of each walk cache to `see`. No other thread runs. */
+MW_COLD void mw_unwind_visit_memory(void (*see)(uintptr_t start, uintptr_t limit));
+
 #endif

@@ -101,6 +101,15 @@ uint64_t mw_walk_cache_memory_bytes(void) {
 	return atomic_load_explicit(&walk_cache_count, memory_order_relaxed) * WALK_CACHE_BYTES;
 }
 
+MW_COLD void mw_unwind_visit_memory(void (*see)(uintptr_t start, uintptr_t limit)) {
+	for (unsigned i = 0; i < WALK_CACHES_MAX; i++) {
+		uintptr_t start =
+			(uintptr_t)atomic_load_explicit(&walk_caches[i], memory_order_relaxed);
+		if (start)
+			see(start, start + WALK_CACHE_BYTES);
+	}
+}
+
 /* ---- one walk ---- */
 
 typedef struct follower {

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * block_index.h -- every block of the heap, found by any address in it, with some bits for each.
+ * Layer: leak. In a copy of the process, which has one thread: no locks. Memory is taken from the
+ * kernel and never given back, as the copy ends. */
+#ifndef MW_LEAK_BLOCK_INDEX_H
+#define MW_LEAK_BLOCK_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heap/layout/page.h"
+
+typedef struct mw_leak_block {
+	uintptr_t start;
+	size_t bytes; /* usable */
+	uint64_t bit; /* number of the block's bit in each of the maps */
+} mw_leak_block_t;
+
+/* What a bit says of a block. */
+typedef enum mw_leak_map {
+	MW_LEAK_LIVE,    /* handed out, not freed */
+	MW_LEAK_REACHED, /* reachable from a root */
+	MW_LEAK_OWNED,   /* not reachable from a root, but visited from another leaked block */
+	MW_LEAK_DIRECT,  /* leaked, and not reachable from another leaked block */
+	MW_LEAK_MAPS
+} mw_leak_map_t;
+
+/* Builds the index; all blocks that were ever handed out are live at first, save those that their
+ * page or slot says to be free. Returns false if the kernel refused memory. */
+bool mw_leak_index_build(void);
+/* Finds the block that holds the address; false: none does. Any value is allowed. */
+bool mw_leak_index_find(uintptr_t address, mw_leak_block_t *block);
+bool mw_leak_bit(mw_leak_map_t map, uint64_t bit);
+void mw_leak_bit_set(mw_leak_map_t map, uint64_t bit);
+void mw_leak_bit_clear(mw_leak_map_t map, uint64_t bit);
+/* Visits all live blocks, in no order. */
+void mw_leak_index_visit(void (*visit)(const mw_leak_block_t *block));
+/* Visits all pages of the heap that hold blocks. */
+void mw_leak_index_visit_pages(void (*visit)(const mw_page_t *page));
+/* Returns the end of the heap's memory (blocks, free memory, metadata) that holds the address; 0:
+ * the address is not the heap's. Sets *next to the start of the next such memory above it. */
+uintptr_t mw_leak_heap_memory(uintptr_t address, uintptr_t *next);
+
+#endif

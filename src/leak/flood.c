@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ * flood.c -- depth-first search with a list of bounded size. When the list is full, blocks are
+ * marked but not followed; a later pass over all marked blocks follows them. */
+#include "leak/flood.h"
+
+#include "leak/block_index.h"
+#include "os/file/page_presence.h"
+#include "os/memory/map.h"
+
+#define LIST_BLOCKS ((size_t)1 << 19)
+/* Blocks from this size on are read where they have memory only. */
+#define LARGE_BYTES ((size_t)1 << 20)
+
+static struct {
+	mw_leak_block_t *list; /* LIST_BLOCKS */
+	size_t count;
+	bool overflowed;
+	mw_leak_map_t map; /* REACHED or OWNED: which bit the search sets */
+	uint64_t root;     /* block where the search for direct leaks began */
+	bool is_repeated;  /* the words were read before, when the list was full */
+	uint64_t bytes;
+} flood;
+
+bool mw_leak_flood_start(void) {
+	flood.list = mw_os_map(LIST_BLOCKS * sizeof(mw_leak_block_t));
+	return flood.list != NULL;
+}
+
+uint64_t mw_leak_flood_bytes(void) {
+	return flood.bytes;
+}
+
+static void visit(uintptr_t word) {
+	mw_leak_block_t block;
+	if (!mw_leak_index_find(word, &block) || !mw_leak_bit(MW_LEAK_LIVE, block.bit))
+		return;
+	if (flood.map == MW_LEAK_OWNED && mw_leak_bit(MW_LEAK_REACHED, block.bit))
+		return;
+	bool is_known = mw_leak_bit(flood.map, block.bit);
+	/* Another leaked block leads to this one. */
+	if (flood.map == MW_LEAK_OWNED && block.bit != flood.root &&
+	    !(is_known && flood.is_repeated))
+		mw_leak_bit_clear(MW_LEAK_DIRECT, block.bit);
+	if (is_known)
+		return;
+	mw_leak_bit_set(flood.map, block.bit);
+	if (flood.count < LIST_BLOCKS)
+		flood.list[flood.count++] = block;
+	else
+		flood.overflowed = true;
+}
+
+static void read_words(const uintptr_t *words, size_t count) {
+	for (size_t i = 0; i < count; i++)
+		/* Most words are small numbers. */
+		if (words[i] >= MW_OS_PAGE_BYTES)
+			visit(words[i]);
+}
+
+static void read_range(uintptr_t start, uintptr_t limit) {
+	flood.bytes += limit - start;
+	read_words((const uintptr_t *)start, (limit - start) / sizeof(uintptr_t));
+}
+
+static void read_block(const mw_leak_block_t *block) {
+	uintptr_t start = (block->start + sizeof(uintptr_t) - 1) & ~(sizeof(uintptr_t) - 1);
+	uintptr_t limit = block->start + block->bytes;
+	if (block->bytes >= LARGE_BYTES)
+		mw_os_visit_present(start, limit, read_range);
+	else if (start < limit)
+		read_range(start, limit);
+}
+
+/* Follows all blocks of the list. */
+static void follow(void) {
+	while (flood.count > 0) {
+		mw_leak_block_t block = flood.list[--flood.count];
+		read_block(&block);
+	}
+}
+
+static void read_again(const mw_leak_block_t *block) {
+	if (!mw_leak_bit(flood.map, block->bit))
+		return;
+	read_block(block);
+	follow();
+}
+
+static void follow_all(void) {
+	follow();
+	flood.is_repeated = true;
+	while (flood.overflowed) {
+		flood.overflowed = false;
+		mw_leak_index_visit(read_again);
+	}
+	flood.is_repeated = false;
+}
+
+void mw_leak_flood(const uintptr_t *words, size_t count) {
+	flood.map = MW_LEAK_REACHED;
+	read_words(words, count);
+	follow_all();
+}
+
+/* ---- direct leaks ----
+ * Each leaked block that no earlier search visited starts a search. It counts as direct until the
+ * search from another block comes to it. A search from a block does not clear the block itself when
+ * it comes back by a cycle: then one block of the cycle stays direct. Blocks that lead to the cycle
+ * start searches of their own, which clear it. */
+
+static void visit_from_root(const mw_leak_block_t *block) {
+	if (mw_leak_bit(MW_LEAK_REACHED, block->bit) || mw_leak_bit(MW_LEAK_OWNED, block->bit))
+		return;
+	flood.root = block->bit;
+	mw_leak_bit_set(MW_LEAK_OWNED, block->bit);
+	mw_leak_bit_set(MW_LEAK_DIRECT, block->bit);
+	read_block(block);
+	follow_all();
+}
+
+void mw_leak_find_direct(void) {
+	flood.map = MW_LEAK_OWNED;
+	mw_leak_index_visit(visit_from_root);
+}

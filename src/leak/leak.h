@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * leak.h -- finds blocks that no pointer leads to.
+ * Layer: leak, the door of this folder, which uses the heap and the profiler's tables. Reading
+ * order: leak (the check), block_index (all blocks), free_blocks (which of them are free), roots
+ * (where the search begins), flood (the search).
+ *
+ * The other threads stop while their registers are noted and the process is copied (clone(2),
+ * copy-on-write). The search runs in the copy, and the other threads go on meanwhile. */
+#ifndef MW_LEAK_LEAK_H
+#define MW_LEAK_LEAK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "os/process/stop.h"
+
+typedef struct mw_leak_count {
+	uint64_t blocks, bytes; /* usable bytes */
+} mw_leak_count_t;
+
+typedef struct mw_leak_result {
+	mw_leak_count_t live;              /* all blocks, reachable or not */
+	mw_leak_count_t direct;            /* leaked, and no other leaked block leads there */
+	mw_leak_count_t indirect;          /* leaked, and another leaked block leads there */
+	uint64_t root_bytes, block_bytes;  /* read */
+	uint64_t unread_bytes;             /* of roots that could not be read */
+	uint64_t pause_ns, scan_ns;        /* how long threads were stopped; time of the search */
+	uint32_t threads, running_threads; /* all; those that could not be stopped */
+} mw_leak_result_t;
+
+/* Checks, with the registers of the calling thread in *self. MW_ERR_NO_MEMORY: no memory for the
+ * copy or in the copy, or the copy was ended; MW_ERR_UNSUPPORTED, MW_ERR_BAD_VALUE: threads cannot
+ * be stopped (os/process/stop.h); MW_ERR_IO: another thread checks. The caller holds no lock. */
+mw_result_t mw_leak_check(const mw_os_stopped_t *self, mw_leak_result_t *result);
+
+#endif

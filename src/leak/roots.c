@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ * roots.c -- visits the mappings of the process. */
+#include "leak/roots.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "heap/layout/page.h"
+#include "leak/block_index.h"
+#include "leak/flood.h"
+#include "os/file/page_presence.h"
+#include "os/file/proc_maps.h"
+#include "os/memory/map.h"
+#include "os/process/child.h"
+
+/* Memory below the stack pointer that the x86-64 ABI lets a function use. */
+#define RED_ZONE_BYTES 128u
+/* Most bytes of libc's control block of a thread, from the thread pointer on. */
+#define CONTROL_BLOCK_BYTES 8192u
+
+static struct {
+	const mw_leak_roots_t *roots;
+	uintptr_t guard_limit; /* end of the last mapping without access */
+	mw_leak_roots_read_t read;
+	uintptr_t words[32768]; /* copied memory */
+} state MW_SPARSE;
+
+/* Reads memory by a copy: the kernel reports addresses that cannot be read. */
+static void read_present(uintptr_t start, uintptr_t limit) {
+	while (start < limit) {
+		size_t bytes =
+			limit - start < sizeof state.words ? limit - start : sizeof state.words;
+		size_t copied = mw_os_copy_memory(state.words, start, bytes);
+		mw_leak_flood(state.words, copied / sizeof(uintptr_t));
+		state.read.bytes += copied;
+		if (copied == 0) {
+			copied = bytes < MW_OS_PAGE_BYTES ? bytes : MW_OS_PAGE_BYTES;
+			state.read.unread_bytes += copied;
+		}
+		start += copied;
+	}
+}
+
+/* Reads what is not the heap's. */
+static void read_root(uintptr_t start, uintptr_t limit) {
+	while (start < limit) {
+		uintptr_t next, heap_limit = mw_leak_heap_memory(start, &next);
+		if (heap_limit == 0)
+			mw_os_visit_present(start, next < limit ? next : limit, read_present);
+		start = heap_limit != 0 ? heap_limit : next;
+	}
+}
+
+static bool is_in(const mw_os_mapping_t *mapping, uintptr_t address) {
+	return address >= mapping->start && address < mapping->limit;
+}
+
+/* Returns the thread of this stack with the lowest stack pointer from `low` on; NULL: none. */
+static const mw_os_stopped_t *lowest(const mw_os_mapping_t *mapping, bool is_first_stack,
+				     uintptr_t low) {
+	const mw_leak_roots_t *roots = state.roots;
+	const mw_os_stopped_t *found = NULL;
+	for (uint32_t i = 0; i <= roots->others.count; i++) {
+		const mw_os_stopped_t *thread =
+			i < roots->others.count ? &roots->others.threads[i] : &roots->self;
+		bool is_here = thread->answered && thread->stack_pointer >= low &&
+			       is_in(mapping, thread->stack_pointer) &&
+			       (is_first_stack || is_in(mapping, thread->thread_pointer));
+		if (is_here && (!found || thread->stack_pointer < found->stack_pointer))
+			found = thread;
+	}
+	return found;
+}
+
+/* Returns whether the mapping is a stack that the C library keeps after its thread's end: a control
+ * block, which holds its own address twice, stands at the end, and is no thread's. Of the stack
+ * only the pointer to the table of thread-local storage, between the two, is in use. */
+static bool read_ended_stack(const mw_os_mapping_t *mapping) {
+#if defined(__x86_64__)
+	uintptr_t tail[CONTROL_BLOCK_BYTES / sizeof(uintptr_t)];
+	uintptr_t from = mapping->limit - sizeof tail;
+	if (state.roots->others.running > 0 || mapping->limit - mapping->start <= sizeof tail ||
+	    mw_os_copy_memory(tail, from, sizeof tail) != sizeof tail)
+		return false;
+	for (size_t i = 0; i + 2 < sizeof tail / sizeof *tail; i += 8) {
+		uintptr_t address = from + i * sizeof *tail;
+		if (tail[i] == address && tail[i + 2] == address) {
+			mw_leak_flood(&tail[i + 1], 1);
+			return true;
+		}
+	}
+#else
+	(void)mapping;
+#endif
+	return false;
+}
+
+/* Reads the used parts of the stacks in a mapping that begins with a stack. */
+static void read_stacks(const mw_os_mapping_t *mapping, bool is_first_stack) {
+	uintptr_t at = mapping->start;
+	const mw_os_stopped_t *thread = lowest(mapping, is_first_stack, at);
+	if (!thread && !is_first_stack && read_ended_stack(mapping))
+		return;
+	for (; thread; thread = lowest(mapping, is_first_stack, at)) {
+		uintptr_t used = thread->stack_pointer - RED_ZONE_BYTES;
+		uintptr_t end = is_first_stack ? mapping->limit
+					       : thread->thread_pointer + CONTROL_BLOCK_BYTES;
+		end = end < mapping->limit && end > used ? end : mapping->limit;
+		read_root(used > at ? used : at, end);
+		at = end;
+	}
+	read_root(at, mapping->limit);
+}
+
+static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
+	(void)context;
+	bool has_guard = state.guard_limit == mapping->start;
+	bool is_file = mapping->path[0] != '\0' && mapping->path[0] != '[';
+	if (!mapping->readable && !mapping->writable)
+		state.guard_limit = mapping->limit;
+	if (!mapping->readable || mapping->shared || (!mapping->writable && is_file) ||
+	    strcmp(mapping->path, "[vvar]") == 0 || strcmp(mapping->path, "[vdso]") == 0 ||
+	    strcmp(mapping->path, "[vsyscall]") == 0)
+		return true;
+	bool is_first_stack = strcmp(mapping->path, "[stack]") == 0;
+	if (is_first_stack || has_guard)
+		read_stacks(mapping, is_first_stack);
+	else if ((uintptr_t)&state < mapping->start || (uintptr_t)&state >= mapping->limit)
+		read_root(mapping->start, mapping->limit);
+	else {
+		/* Without the copied memory, which would keep its blocks reachable. */
+		read_root(mapping->start, (uintptr_t)&state);
+		read_root((uintptr_t)(&state + 1), mapping->limit);
+	}
+	return true;
+}
+
+static void read_registers(const mw_os_stopped_t *thread) {
+	if (thread->answered)
+		mw_leak_flood(thread->registers, MW_OS_STOP_REGISTERS);
+}
+
+mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots) {
+	state.roots = roots;
+	read_registers(&roots->self);
+	for (uint32_t i = 0; i < roots->others.count; i++)
+		read_registers(&roots->others.threads[i]);
+	mw_os_visit_mappings(visit_mapping, NULL);
+	return state.read;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * roots.h -- memory outside of the heap from which a program may reach blocks: registers, stacks,
+ * thread-local storage, writable data of the program and its libraries, other private mappings.
+ * Layer: leak. In a copy of the process: see block_index.h. */
+#ifndef MW_LEAK_ROOTS_H
+#define MW_LEAK_ROOTS_H
+
+#include <stdint.h>
+
+#include "os/process/stop.h"
+
+typedef struct mw_leak_roots {
+	mw_os_stop_t others;  /* threads of the process without the calling one */
+	mw_os_stopped_t self; /* the calling thread */
+} mw_leak_roots_t;
+
+typedef struct mw_leak_roots_read {
+	uint64_t bytes;        /* read */
+	uint64_t unread_bytes; /* that the kernel did not let read */
+} mw_leak_roots_read_t;
+
+/* Follows the pointers of all roots. Not read: mappings that other processes share, code and
+ * constants of files, the part of a stack below the thread's stack pointer, and stacks that the C
+ * library keeps of ended threads. */
+mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots);
+
+#endif

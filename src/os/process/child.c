@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ * child.c -- clone(2) without an exit signal. */
+#include "os/process/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "os/file/file.h"
+#include "os/file/proc.h"
+#include "os/memory/raw_map.h"
+
+/* Bytes of a signal set, as the kernel counts them. */
+#define KERNEL_SET_BYTES 8
+
+MW_COLD void *mw_os_map_shared(size_t bytes) {
+	int saved_errno = errno;
+	void *memory = mw_os_raw_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	errno = saved_errno;
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* What the copy sets up for itself. */
+static void begin_copy(uint32_t parent) {
+	const struct rlimit seconds = {MW_OS_CHILD_LIMIT_S, MW_OS_CHILD_LIMIT_S}, none = {0, 0};
+	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if ((uint32_t)syscall(SYS_getppid) != parent)
+		mw_os_child_end();
+	syscall(SYS_prlimit64, 0, RLIMIT_CPU, &seconds, NULL);
+	syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL);
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/oom_score_adj", MW_OS_REWRITE);
+	if (file < 0)
+		return;
+	syscall(SYS_write, file, "1000", 4);
+	mw_os_close(file);
+}
+
+MW_COLD int32_t mw_os_child_start(void) {
+	int saved_errno = errno;
+	const uint64_t all = UINT64_MAX;
+	uint64_t before;
+	uint32_t parent = mw_os_process_id();
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SET_BYTES);
+	long child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	if (child == 0)
+		begin_copy(parent);
+	else
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SET_BYTES);
+	errno = saved_errno;
+	return (int32_t)child;
+}
+
+MW_COLD _Noreturn void mw_os_child_end(void) {
+	for (;;)
+		syscall(SYS_exit_group, 0);
+}
+
+MW_COLD bool mw_os_child_wait(int32_t child) {
+	int saved_errno = errno, status = 0;
+	long result;
+	do
+		result = syscall(SYS_wait4, child, &status, __WCLONE, NULL);
+	while (result < 0 && errno == EINTR);
+	errno = saved_errno;
+	return result == child && WIFEXITED(status);
+}
+
+MW_COLD size_t mw_os_copy_memory(void *to, uintptr_t from, size_t bytes) {
+	int saved_errno = errno;
+	struct iovec into = {to, bytes};
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address of /proc/self/maps. */
+	struct iovec out_of = {(void *)from, bytes};
+	long copied = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &into, 1, &out_of, 1, 0);
+	errno = saved_errno;
+	return copied > 0 ? (size_t)copied : 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * child.h -- a copy of the process that works on the memory of this moment.
+ * Layer: os/process. No fork handler runs, and the program sees no SIGCHLD and no child in wait(2).
+ * errno is kept. */
+#ifndef MW_OS_CHILD_H
+#define MW_OS_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* CPU time after which the kernel ends a copy. */
+#define MW_OS_CHILD_LIMIT_S 60u
+
+/* Maps memory that the process and its copies share; NULL: refused. */
+void *mw_os_map_shared(size_t bytes);
+/* Copies the process, with the calling thread alone. Returns the copy's process id in the parent, 0
+ * in the copy, -1 if the kernel refused. The copy blocks all signals, ends with the thread that
+ * made it or at MW_OS_CHILD_LIMIT_S, and is the first to end when memory runs out. */
+int32_t mw_os_child_start(void);
+/* Ends the copy; called by the copy. */
+_Noreturn void mw_os_child_end(void);
+/* Waits until the copy has ended. Returns whether it ended by mw_os_child_end(). */
+bool mw_os_child_wait(int32_t child);
+/* Copies memory of the calling process, as much as is mapped. Returns the bytes; 0: none, or the
+ * kernel refuses. */
+size_t mw_os_copy_memory(void *to, uintptr_t from, size_t bytes);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * stop.h -- stops all other threads of the process for a moment, and notes their registers.
+ * Layer: os/process, the door of this folder. The folder stops threads and copies the process; it
+ * may use src/base and the other folders of src/os. Reading order: stop, child (a copy of the
+ * process).
+ *
+ * Each thread gets a real-time signal that the program does not use. Its handler notes the
+ * registers and waits. System calls that signals interrupt are restarted where the kernel can;
+ * others (poll(2), nanosleep(2), ...; signal(7) has the list) return EINTR. A thread that blocks
+ * the signal goes on running and is counted. */
+#ifndef MW_OS_STOP_H
+#define MW_OS_STOP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Registers of a machine, at least. */
+#define MW_OS_STOP_REGISTERS 33u
+/* Most time that the threads have to answer. */
+#define MW_OS_STOP_WAIT_NS UINT64_C(20000000)
+
+typedef struct mw_os_stopped {
+	uint32_t thread_id;
+	_Atomic uint32_t answered; /* 1: the fields below are set, and the thread waits */
+	uintptr_t stack_pointer, thread_pointer;
+	uintptr_t registers[MW_OS_STOP_REGISTERS]; /* those that may hold pointers; else 0 */
+} mw_os_stopped_t;
+
+typedef struct mw_os_stop {
+	const mw_os_stopped_t *threads; /* valid until mw_os_stop_end(), and in a copy of the
+					   process */
+	uint32_t count;                 /* entries of `threads`, also of those that run */
+	uint32_t running;               /* threads that did not answer */
+} mw_os_stop_t;
+
+/* Stops the other threads. MW_ERR_NO_MEMORY: no memory, or too many threads; MW_ERR_UNSUPPORTED: no
+ * /proc, or the program forbids system calls; MW_ERR_BAD_VALUE: no signal is free. No thread is
+ * stopped then. One caller at a time. */
+mw_result_t mw_os_stop_begin(mw_os_stop_t *stop);
+/* Lets the threads go on. */
+void mw_os_stop_end(void);
+
+#endif
