@@ -2,12 +2,11 @@
  * cpu.c -- switches the samples of CPU time on and off. */
 #include "cpu/cpu.h"
 
-#include <string.h>
 
 #include "cpu/cpu_sample.h"
 #include "cpu/thread_timers.h"
-#include "os/file/file.h"
 #include "os/file/proc.h"
+#include "os/file/proc_threads.h"
 #include "os/platform/kernel_calls.h"
 #include "os/signal/tick.h"
 #include "os/time/clock.h"
@@ -51,26 +50,13 @@ static void stop(void) {
 	cpu.signal_number = 0;
 }
 
-/* Returns the signals that the first thread blocks, as mw_os_tick_take() has them. */
-static uint64_t blocked_signals(void) {
-	static const char key[] = "\nSigBlk:\t";
-	char text[4096];
-	uint64_t blocked = 0;
-	mw_os_read_text("/proc/self/status", text, sizeof text);
-	const char *digit = strstr(text, key);
-	for (digit = digit ? digit + sizeof key - 1 : ""; *digit > ' '; digit++)
-		blocked =
-			blocked << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
-	return blocked;
-}
-
 static mw_cpu_error_t begin(uint32_t rate) {
 	/* A filter of system calls could end the program at the first timer. */
 	if (mw_os_is_confined())
 		return MW_CPU_NO_TIMER;
 	if (!mw_cpu_sample_prepare())
 		return MW_CPU_NO_MEMORY;
-	cpu.signal_number = mw_os_tick_take(on_tick, blocked_signals());
+	cpu.signal_number = mw_os_tick_take(on_tick, mw_os_blocked_signals(mw_os_process_id()));
 	if (cpu.signal_number == 0)
 		return MW_CPU_NO_SIGNAL;
 	const mw_cpu_period_t period = {.ns = (uint32_t)(NS_PER_SECOND / (rate & ~MW_CPU_WALL)),

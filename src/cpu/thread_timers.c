@@ -4,13 +4,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
+#include "os/file/proc_threads.h"
 #include "os/lock/lock.h"
 #include "os/memory/map.h"
 #include "os/platform/kernel_calls.h"
@@ -106,13 +106,6 @@ static void sweep(void) {
 			i++;
 }
 
-static uint32_t number_of(const char *name) {
-	uint32_t number = 0;
-	for (; *name >= '0' && *name <= '9'; name++)
-		number = number * 10 + (uint32_t)(*name - '0');
-	return *name == '\0' ? number : 0;
-}
-
 static void show(void) {
 	timers.config.changed(timers.count, timers.refused);
 }
@@ -129,7 +122,7 @@ static void scan(mw_os_timer_from_t from) {
 		const char *name;
 		size_t position = 0;
 		while ((name = mw_os_next_name(timers.names, (size_t)bytes, &position)) != NULL) {
-			uint32_t thread_id = number_of(name);
+			uint32_t thread_id = mw_os_thread_of_name(name);
 			slot_t *slot = thread_id ? find(thread_id) : NULL;
 			if (!slot)
 				continue;

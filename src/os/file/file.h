@@ -2,7 +2,8 @@
  * file.h -- files and shared mappings, by raw system calls.
  * Layer: os/file, the door of this folder. The folder holds files, and facts that files of the
  * system tell; it may use src/base, os/platform, os/memory and os/unwind. Reading order: file, proc
- * (this process), cgroup (memory limit), local_time (time zone).
+ * (this process), proc_maps, proc_threads and page_presence (its mappings, threads and pages),
+ * cgroup (memory limit), local_time (time zone).
  *
  * libc's open, read, write and close are cancellation points and may be interposed.
  * malloc must not be cancelled or observed, so these functions make the system calls directly. No

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "base/fmt.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
+#include "os/file/proc_threads.h"
 #include "os/lock/futex.h"
 #include "os/memory/map.h"
 #include "os/platform/kernel_calls.h"
@@ -84,22 +84,6 @@ static void leave_signal(void) {
 		mw_os_signal_discard(stops.signal_number);
 }
 
-/* Returns whether the thread blocks the signal; true also if the thread has ended. */
-static bool blocks(uint32_t thread_id) {
-	static const char key[] = "\nSigBlk:\t";
-	char path[64], text[2048];
-	mw_fmt(path, sizeof path, "/proc/self/task/%u/status", thread_id);
-	mw_os_read_text(path, text, sizeof text);
-	const char *digit = strstr(text, key);
-	if (!digit)
-		return true;
-	uint64_t blocked = 0;
-	for (digit += sizeof key - 1; *digit > ' '; digit++)
-		blocked =
-			blocked << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
-	return blocked >> (stops.signal_number - 1) & 1;
-}
-
 static bool is_known(uint32_t thread_id) {
 	for (uint32_t i = 0; i < stops.count; i++)
 		if (stops.threads[i].thread_id == thread_id)
@@ -116,8 +100,9 @@ static bool signal_thread(uint32_t index) {
 	info.si_code = SI_QUEUE;
 	info.si_pid = (pid_t)mw_os_process_id();
 	info.si_value.sival_ptr = (void *)((uintptr_t)stops.last_number << 32 | index);
-	return !blocks(thread_id) && syscall(SYS_rt_tgsigqueueinfo, info.si_pid, thread_id,
-					     stops.signal_number, &info) == 0;
+	bool blocks = mw_os_blocked_signals(thread_id) >> (stops.signal_number - 1) & 1;
+	return !blocks && syscall(SYS_rt_tgsigqueueinfo, info.si_pid, thread_id,
+				  stops.signal_number, &info) == 0;
 }
 
 /* Waits until `wanted` threads have answered. */
@@ -138,10 +123,8 @@ typedef struct round {
 } round_t;
 
 static void signal_new(const char *name, uint32_t self, round_t *round) {
-	uint32_t thread_id = 0;
-	for (; *name >= '0' && *name <= '9'; name++)
-		thread_id = thread_id * 10 + (uint32_t)(*name - '0');
-	if (*name != '\0' || thread_id == self || is_known(thread_id))
+	uint32_t thread_id = mw_os_thread_of_name(name);
+	if (thread_id == 0 || thread_id == self || is_known(thread_id))
 		return;
 	if (stops.count == THREADS_MAX) {
 		round->is_full = true;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * proc_threads.c -- reads names and files of /proc/self/task. */
+#include "os/file/proc_threads.h"
+
+#include <string.h>
+
+#include "base/fmt.h"
+#include "os/file/file.h"
+
+MW_COLD uint32_t mw_os_thread_of_name(const char *name) {
+	uint32_t number = 0;
+	for (; *name >= '0' && *name <= '9'; name++)
+		number = number * 10 + (uint32_t)(*name - '0');
+	return *name == '\0' ? number : 0;
+}
+
+MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id) {
+	static const char key[] = "\nSigBlk:\t";
+	char path[64], text[4096];
+	mw_fmt(path, sizeof path, "/proc/self/task/%u/status", thread_id);
+	const char *digit = mw_os_read_text(path, text, sizeof text) > 0 ? strstr(text, key) : NULL;
+	if (!digit)
+		return UINT64_MAX;
+	uint64_t blocked = 0;
+	for (digit += sizeof key - 1; *digit > ' '; digit++)
+		blocked =
+			blocked << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
+	return blocked;
+}

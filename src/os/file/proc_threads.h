@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * proc_threads.h -- the threads of this process, as /proc lists them.
+ * Layer: os/file. No locks, never allocates, errno kept. Async-signal-safe. */
+#ifndef MW_OS_PROC_THREADS_H
+#define MW_OS_PROC_THREADS_H
+
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+/* Returns the thread id that an entry of /proc/self/task names; 0: the name is no number. */
+MW_COLD uint32_t mw_os_thread_of_name(const char *name);
+/* Returns the signals that the thread blocks, bit n - 1 for signal n. UINT64_MAX: there is no such
+ * thread, or no /proc. */
+MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id);
+
+#endif
