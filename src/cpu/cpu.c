@@ -2,7 +2,6 @@
  * cpu.c -- switches the samples of CPU time on and off. */
 #include "cpu/cpu.h"
 
-
 #include "cpu/cpu_sample.h"
 #include "cpu/thread_timers.h"
 #include "os/file/proc.h"

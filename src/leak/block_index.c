@@ -225,15 +225,44 @@ static void visit_chunks(void (*visit)(const mw_chunk_t *chunk, void *context), 
 	mw_arena_visit_chunks(visit, context);
 }
 
+typedef void visit_page_t(const mw_page_t *page, uint64_t first, uint32_t blocks, void *context);
+
+static void visit_pages(visit_page_t *visit, void *context) {
+	for (size_t i = 0; i < leak_index.places; i++) {
+		const chunk_t *chunk = &leak_index.chunks[i];
+		for (unsigned slice = 1; chunk->chunk && slice < MW_CHUNK_SLICES; slice++)
+			if (chunk->page_blocks[slice] > 0)
+				visit(mw_chunk_page(chunk->chunk, slice),
+				      chunk->first_bit + chunk->page_bit[slice],
+				      chunk->page_blocks[slice], context);
+	}
+}
+
 /* ---- which blocks are live at first ---- */
+
+/* Returns the bits of a map's word that holds bit `first`, from this bit on and below `end`. */
+static uint64_t part_of_word(uint64_t first, uint64_t end) {
+	uint64_t part = ~(uint64_t)0 << first % 64;
+	return end - first < 64 - first % 64 ? part & (((uint64_t)1 << end % 64) - 1) : part;
+}
+
+static uint64_t next_word(uint64_t bit) {
+	return (bit | 63) + 1;
+}
 
 /* Sets the bits [first, first + count). */
 static void set_live(uint64_t first, uint64_t count) {
-	for (uint64_t bit = first; bit < first + count; bit++)
-		mw_leak_bit_set(MW_LEAK_LIVE, bit);
+	uint64_t *live = leak_index.maps[MW_LEAK_LIVE], end = first + count;
+	for (uint64_t bit = first; bit < end; bit = next_word(bit))
+		live[bit / 64] |= part_of_word(bit, end);
 }
 
-static void set_page_live(const mw_page_t *page, uint64_t first, uint32_t blocks) {
+static void set_page_live(const mw_page_t *page, uint64_t first, uint32_t blocks, void *unused) {
+	(void)unused;
+	if (page->kind == MW_PAGE_LARGE || (page->kind == MW_PAGE_SMALL && page->holes == 0)) {
+		set_live(first, blocks);
+		return;
+	}
 	for (uint32_t i = 0; i < blocks; i++) {
 		const char *block = page->start + (size_t)i * page->block_bytes;
 		bool is_free = page->kind == MW_PAGE_SAMPLED
@@ -245,13 +274,7 @@ static void set_page_live(const mw_page_t *page, uint64_t first, uint32_t blocks
 }
 
 static void set_all_live(void) {
-	for (size_t i = 0; i < leak_index.places; i++) {
-		const chunk_t *chunk = &leak_index.chunks[i];
-		for (unsigned slice = 1; chunk->chunk && slice < MW_CHUNK_SLICES; slice++)
-			set_page_live(mw_chunk_page(chunk->chunk, slice),
-				      chunk->first_bit + chunk->page_bit[slice],
-				      chunk->page_blocks[slice]);
-	}
+	visit_pages(set_page_live, NULL);
 	set_live(leak_index.block_bits, leak_index.blocks.count);
 }
 
@@ -314,6 +337,12 @@ static void describe(const mw_page_t *page, uint64_t first_bit, uint32_t number,
 	}
 }
 
+static mw_leak_block_t outside_block(size_t number) {
+	const range_t *range = &leak_index.blocks.list[number];
+	return (mw_leak_block_t){range->start, range->limit - range->start,
+				 leak_index.block_bits + number};
+}
+
 static bool find_in_chunk(uintptr_t address, mw_leak_block_t *block) {
 	const chunk_t *chunk = find_chunk(address);
 	if (!chunk)
@@ -347,43 +376,90 @@ bool mw_leak_index_find(uintptr_t address, mw_leak_block_t *block) {
 	size_t below = count_below(blocks, address);
 	if (below == 0 || address >= blocks->list[below - 1].limit)
 		return false;
-	const range_t *range = &blocks->list[below - 1];
-	*block = (mw_leak_block_t){range->start, range->limit - range->start,
-				   leak_index.block_bits + below - 1};
+	*block = outside_block(below - 1);
 	return true;
 }
 
-static void visit_page(const mw_page_t *page, uint64_t first, uint32_t blocks,
-		       void (*visit)(const mw_leak_block_t *block)) {
-	mw_leak_block_t block;
-	for (uint32_t i = 0; i < blocks; i++)
-		if (mw_leak_bit(MW_LEAK_LIVE, first + i)) {
-			describe(page, first, i, &block);
-			visit(&block);
-		}
+typedef struct visitor {
+	bool reached;
+	void (*visit)(const mw_leak_block_t *block);
+} visitor_t;
+
+/* Returns the bits of live blocks that the visitor wants, of the word that holds bit `first`. */
+static uint64_t wanted_bits(const visitor_t *visitor, uint64_t first, uint64_t end) {
+	uint64_t reached = leak_index.maps[MW_LEAK_REACHED][first / 64];
+	return leak_index.maps[MW_LEAK_LIVE][first / 64] & (visitor->reached ? reached : ~reached) &
+	       part_of_word(first, end);
 }
 
-void mw_leak_index_visit(void (*visit)(const mw_leak_block_t *block)) {
-	for (size_t i = 0; i < leak_index.places; i++) {
-		const chunk_t *chunk = &leak_index.chunks[i];
-		for (unsigned slice = 1; chunk->chunk && slice < MW_CHUNK_SLICES; slice++)
-			visit_page(mw_chunk_page(chunk->chunk, slice),
-				   chunk->first_bit + chunk->page_bit[slice],
-				   chunk->page_blocks[slice], visit);
+/* A block's bit may change while other blocks are visited: the word is read again for each. */
+static void visit_blocks(const mw_page_t *page, uint64_t first, uint32_t blocks, void *context) {
+	const visitor_t *visitor = context;
+	uint64_t end = first + blocks, bit = first;
+	while (bit < end) {
+		uint64_t word = wanted_bits(visitor, bit, end);
+		if (word == 0) {
+			bit = next_word(bit);
+			continue;
+		}
+		bit = (bit & ~(uint64_t)63) + (unsigned)__builtin_ctzll(word);
+		mw_leak_block_t block;
+		describe(page, first, (uint32_t)(bit - first), &block);
+		visitor->visit(&block);
+		bit++;
 	}
+}
+
+void mw_leak_index_visit(bool reached, void (*visit)(const mw_leak_block_t *block)) {
+	visitor_t visitor = {reached, visit};
+	visit_pages(visit_blocks, &visitor);
 	for (size_t i = 0; i < leak_index.blocks.count; i++) {
-		const range_t *range = &leak_index.blocks.list[i];
-		const mw_leak_block_t block = {range->start, range->limit - range->start,
-					       leak_index.block_bits + i};
-		visit(&block);
+		const mw_leak_block_t block = outside_block(i);
+		if (mw_leak_bit(MW_LEAK_REACHED, block.bit) == reached)
+			visit(&block);
 	}
+}
+
+typedef struct sums {
+	uint64_t blocks, bytes;
+} sums_t;
+
+static void sum_page(const mw_page_t *page, uint64_t first, uint32_t blocks, void *context) {
+	sums_t *sums = context;
+	const uint64_t *live = leak_index.maps[MW_LEAK_LIVE];
+	mw_leak_block_t block;
+	uint64_t end = first + blocks, count = 0;
+	for (uint64_t bit = first; bit < end; bit = next_word(bit))
+		count += (uint64_t)__builtin_popcountll(live[bit / 64] & part_of_word(bit, end));
+	sums->blocks += count;
+	if (page->kind != MW_PAGE_SAMPLED) {
+		describe(page, first, 0, &block);
+		sums->bytes += count * block.bytes;
+		return;
+	}
+	for (uint32_t i = 0; i < blocks; i++) {
+		describe(page, first, i, &block);
+		sums->bytes += mw_leak_bit(MW_LEAK_LIVE, first + i) ? block.bytes : 0;
+	}
+}
+
+void mw_leak_index_sum(uint64_t *blocks, uint64_t *bytes) {
+	sums_t sums = {0};
+	visit_pages(sum_page, &sums);
+	for (size_t i = 0; i < leak_index.blocks.count; i++) {
+		sums.blocks++;
+		sums.bytes += outside_block(i).bytes;
+	}
+	*blocks = sums.blocks;
+	*bytes = sums.bytes;
+}
+
+static void visit_only_page(const mw_page_t *page, uint64_t first, uint32_t blocks, void *context) {
+	(void)first, (void)blocks;
+	void (**visit)(const mw_page_t *page) = context;
+	(*visit)(page);
 }
 
 void mw_leak_index_visit_pages(void (*visit)(const mw_page_t *page)) {
-	for (size_t i = 0; i < leak_index.places; i++) {
-		const chunk_t *chunk = &leak_index.chunks[i];
-		for (unsigned slice = 1; chunk->chunk && slice < MW_CHUNK_SLICES; slice++)
-			if (chunk->page_blocks[slice] > 0)
-				visit(mw_chunk_page(chunk->chunk, slice));
-	}
+	visit_pages(visit_only_page, &visit);
 }

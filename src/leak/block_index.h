@@ -34,8 +34,10 @@ bool mw_leak_index_find(uintptr_t address, mw_leak_block_t *block);
 bool mw_leak_bit(mw_leak_map_t map, uint64_t bit);
 void mw_leak_bit_set(mw_leak_map_t map, uint64_t bit);
 void mw_leak_bit_clear(mw_leak_map_t map, uint64_t bit);
-/* Visits all live blocks, in no order. */
-void mw_leak_index_visit(void (*visit)(const mw_leak_block_t *block));
+/* Visits live blocks, in no order: those that are REACHED, or those that are not. */
+void mw_leak_index_visit(bool reached, void (*visit)(const mw_leak_block_t *block));
+/* Adds up all live blocks and their usable bytes. */
+void mw_leak_index_sum(uint64_t *blocks, uint64_t *bytes);
 /* Visits all pages of the heap that hold blocks. */
 void mw_leak_index_visit_pages(void (*visit)(const mw_page_t *page));
 /* Returns the end of the heap's memory (blocks, free memory, metadata) that holds the address; 0:

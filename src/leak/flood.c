@@ -91,7 +91,7 @@ static void follow_all(void) {
 	flood.is_repeated = true;
 	while (flood.overflowed) {
 		flood.overflowed = false;
-		mw_leak_index_visit(read_again);
+		mw_leak_index_visit(flood.map == MW_LEAK_REACHED, read_again);
 	}
 	flood.is_repeated = false;
 }
@@ -109,7 +109,7 @@ void mw_leak_flood(const uintptr_t *words, size_t count) {
  * start searches of their own, which clear it. */
 
 static void visit_from_root(const mw_leak_block_t *block) {
-	if (mw_leak_bit(MW_LEAK_REACHED, block->bit) || mw_leak_bit(MW_LEAK_OWNED, block->bit))
+	if (mw_leak_bit(MW_LEAK_OWNED, block->bit))
 		return;
 	flood.root = block->bit;
 	mw_leak_bit_set(MW_LEAK_OWNED, block->bit);
@@ -120,5 +120,5 @@ static void visit_from_root(const mw_leak_block_t *block) {
 
 void mw_leak_find_direct(void) {
 	flood.map = MW_LEAK_OWNED;
-	mw_leak_index_visit(visit_from_root);
+	mw_leak_index_visit(false, visit_from_root);
 }

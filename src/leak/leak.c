@@ -25,11 +25,7 @@ typedef struct answer {
 static atomic_flag is_checking = ATOMIC_FLAG_INIT;
 static mw_leak_result_t *sums; /* in the copy */
 
-static void count(const mw_leak_block_t *block) {
-	sums->live.blocks++;
-	sums->live.bytes += block->bytes;
-	if (mw_leak_bit(MW_LEAK_REACHED, block->bit))
-		return;
+static void count_leak(const mw_leak_block_t *block) {
 	mw_leak_count_t *leaked =
 		mw_leak_bit(MW_LEAK_DIRECT, block->bit) ? &sums->direct : &sums->indirect;
 	leaked->blocks++;
@@ -48,7 +44,8 @@ static void search(const mw_leak_roots_t *roots, answer_t *answer) {
 	mw_leak_free_blocks();
 	mw_leak_roots_read_t read = mw_leak_roots_flood(roots);
 	mw_leak_find_direct();
-	mw_leak_index_visit(count);
+	mw_leak_index_visit(false, count_leak);
+	mw_leak_index_sum(&sums->live.blocks, &sums->live.bytes);
 	sums->root_bytes = read.bytes;
 	sums->unread_bytes = read.unread_bytes;
 	sums->block_bytes = mw_leak_flood_bytes();
