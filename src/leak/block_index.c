@@ -76,7 +76,8 @@ static void *take(size_t bytes) {
 	return memory;
 }
 
-/* As take(). The memory is no root: its addresses of blocks are not the program's. */
+/* Takes memory from the kernel for a table of the index, and excludes the memory from the roots: a
+ * table holds addresses of blocks that are not the program's pointers. */
 static void *take_own(size_t bytes) {
 	char *memory = take(bytes);
 	if (memory)

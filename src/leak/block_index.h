@@ -17,7 +17,7 @@ typedef struct mw_leak_block {
 	uint64_t bit; /* number of the block's bit in each of the maps */
 } mw_leak_block_t;
 
-/* What a bit says of a block. */
+/* The maps of the index: each has one bit for each block. */
 typedef enum mw_leak_map {
 	MW_LEAK_LIVE,    /* handed out, not freed */
 	MW_LEAK_REACHED, /* reachable from a root */

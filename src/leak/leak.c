@@ -16,7 +16,7 @@
 #include "os/process/child.h"
 #include "os/time/clock.h"
 
-/* What the copy tells the process. */
+/* Memory that the process shares with its copy: the copy writes the result there. */
 typedef struct answer {
 	_Atomic bool is_complete;
 	mw_leak_result_t result;

@@ -28,7 +28,7 @@ MW_COLD void *mw_os_map_shared(size_t bytes) {
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* What the copy sets up for itself. */
+/* Sets the limits under which the copy runs. */
 static void begin_copy(uint32_t parent) {
 	const struct rlimit seconds = {MW_OS_CHILD_LIMIT_S, MW_OS_CHILD_LIMIT_S}, none = {0, 0};
 	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
