@@ -2,6 +2,8 @@
  * block_index.c -- a hash table of chunks, and a sorted list of blocks outside of chunks. */
 #include "leak/block_index.h"
 
+#include <string.h>
+
 #include "base/bits.h"
 #include "heap/arena/arena.h"
 #include "heap/large/huge.h"
@@ -421,38 +423,35 @@ void mw_leak_index_visit(bool reached, void (*visit)(const mw_leak_block_t *bloc
 	}
 }
 
-typedef struct sums {
-	uint64_t blocks, bytes;
-} sums_t;
+typedef void count_t(size_t block_bytes, uint64_t blocks);
 
-static void sum_page(const mw_page_t *page, uint64_t first, uint32_t blocks, void *context) {
-	sums_t *sums = context;
+static void count_page(const mw_page_t *page, uint64_t first, uint32_t blocks, void *context) {
+	count_t *const *counter = context;
 	const uint64_t *live = leak_index.maps[MW_LEAK_LIVE];
 	mw_leak_block_t block;
-	uint64_t end = first + blocks, count = 0;
+	uint64_t end = first + blocks, number = 0;
 	for (uint64_t bit = first; bit < end; bit = next_word(bit))
-		count += (uint64_t)__builtin_popcountll(live[bit / 64] & part_of_word(bit, end));
-	sums->blocks += count;
+		number += (uint64_t)__builtin_popcountll(live[bit / 64] & part_of_word(bit, end));
 	if (page->kind != MW_PAGE_SAMPLED) {
 		describe(page, first, 0, &block);
-		sums->bytes += count * block.bytes;
+		(*counter)(block.bytes, number);
 		return;
 	}
 	for (uint32_t i = 0; i < blocks; i++) {
 		describe(page, first, i, &block);
-		sums->bytes += mw_leak_bit(MW_LEAK_LIVE, first + i) ? block.bytes : 0;
+		if (mw_leak_bit(MW_LEAK_LIVE, first + i))
+			(*counter)(block.bytes, 1);
 	}
 }
 
-void mw_leak_index_sum(uint64_t *blocks, uint64_t *bytes) {
-	sums_t sums = {0};
-	visit_pages(sum_page, &sums);
-	for (size_t i = 0; i < leak_index.blocks.count; i++) {
-		sums.blocks++;
-		sums.bytes += outside_block(i).bytes;
-	}
-	*blocks = sums.blocks;
-	*bytes = sums.bytes;
+void mw_leak_index_count(count_t *count) {
+	visit_pages(count_page, &count);
+	for (size_t i = 0; i < leak_index.blocks.count; i++)
+		count(outside_block(i).bytes, 1);
+}
+
+void mw_leak_map_clear(mw_leak_map_t map) {
+	memset(leak_index.maps[map], 0, mw_round_up(leak_index.bits, 64) / 8);
 }
 
 static void visit_only_page(const mw_page_t *page, uint64_t first, uint32_t blocks, void *context) {

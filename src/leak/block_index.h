@@ -21,8 +21,8 @@ typedef struct mw_leak_block {
 typedef enum mw_leak_map {
 	MW_LEAK_LIVE,    /* handed out, not freed */
 	MW_LEAK_REACHED, /* reachable from a root */
-	MW_LEAK_OWNED,   /* not reachable from a root, but visited from another leaked block */
-	MW_LEAK_DIRECT,  /* leaked, and not reachable from another leaked block */
+	MW_LEAK_OWNED,  /* not reachable from a root, and visited by a search among leaked blocks */
+	MW_LEAK_DIRECT, /* leaked, and not reachable from another leaked block */
 	MW_LEAK_MAPS
 } mw_leak_map_t;
 
@@ -36,8 +36,10 @@ void mw_leak_bit_set(mw_leak_map_t map, uint64_t bit);
 void mw_leak_bit_clear(mw_leak_map_t map, uint64_t bit);
 /* Visits live blocks, in no order: those that are REACHED, or those that are not. */
 void mw_leak_index_visit(bool reached, void (*visit)(const mw_leak_block_t *block));
-/* Adds up all live blocks and their usable bytes. */
-void mw_leak_index_sum(uint64_t *blocks, uint64_t *bytes);
+/* Counts all live blocks: calls `count` with the number of some blocks of equal usable size. */
+void mw_leak_index_count(void (*count)(size_t block_bytes, uint64_t blocks));
+/* Clears the map's bits of all blocks. */
+void mw_leak_map_clear(mw_leak_map_t map);
 /* Visits all pages of the heap that hold blocks. */
 void mw_leak_index_visit_pages(void (*visit)(const mw_page_t *page));
 /* Returns the end of the heap's memory (blocks, free memory, metadata) that holds the address; 0:

@@ -10,6 +10,8 @@
 #define LIST_BLOCKS ((size_t)1 << 19)
 /* Blocks from this size on are read where they have memory only. */
 #define LARGE_BYTES ((size_t)1 << 20)
+/* Bytes of blocks between two calls of `step`. */
+#define STEP_BYTES ((uint64_t)4 << 20)
 
 static struct {
 	mw_leak_block_t *list; /* LIST_BLOCKS */
@@ -18,10 +20,14 @@ static struct {
 	mw_leak_map_t map; /* REACHED or OWNED: which bit the search sets */
 	uint64_t root;     /* block where the search for direct leaks began */
 	bool is_repeated;  /* the words were read before, when the list was full */
-	uint64_t bytes;
+	uint64_t bytes;    /* of blocks, read */
+	uint64_t step_at;  /* value of `bytes` at which `step` is due */
+	void (*step)(uint64_t block_bytes);
+	uint64_t found_blocks, found_bytes; /* blocks whose bit the search set */
 } flood;
 
-bool mw_leak_flood_start(void) {
+bool mw_leak_flood_start(void (*step)(uint64_t block_bytes)) {
+	flood.step = step;
 	flood.list = mw_os_map(LIST_BLOCKS * sizeof(mw_leak_block_t));
 	return flood.list != NULL;
 }
@@ -44,6 +50,8 @@ static void visit(uintptr_t word) {
 	if (is_known)
 		return;
 	mw_leak_bit_set(flood.map, block.bit);
+	flood.found_blocks++;
+	flood.found_bytes += block.bytes;
 	if (flood.count < LIST_BLOCKS)
 		flood.list[flood.count++] = block;
 	else
@@ -59,6 +67,10 @@ static void read_words(const uintptr_t *words, size_t count) {
 
 static void read_range(uintptr_t start, uintptr_t limit) {
 	flood.bytes += limit - start;
+	if (flood.bytes >= flood.step_at) {
+		flood.step_at = flood.bytes + STEP_BYTES;
+		flood.step(flood.bytes);
+	}
 	read_words((const uintptr_t *)start, (limit - start) / sizeof(uintptr_t));
 }
 
@@ -121,4 +133,18 @@ static void visit_from_root(const mw_leak_block_t *block) {
 void mw_leak_find_direct(void) {
 	flood.map = MW_LEAK_OWNED;
 	mw_leak_index_visit(false, visit_from_root);
+}
+
+void mw_leak_count_below(const mw_leak_block_t *block, uint64_t *blocks, uint64_t *bytes) {
+	flood.map = MW_LEAK_OWNED;
+	flood.found_blocks = flood.found_bytes = 0;
+	/* The block itself keeps its bit DIRECT, and is not counted. */
+	flood.root = block->bit;
+	if (!mw_leak_bit(MW_LEAK_OWNED, block->bit)) {
+		mw_leak_bit_set(MW_LEAK_OWNED, block->bit);
+		read_block(block);
+		follow_all();
+	}
+	*blocks = flood.found_blocks;
+	*bytes = flood.found_bytes;
 }

@@ -9,13 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Takes memory for the list of blocks to be followed. Returns false if the kernel refused. */
-bool mw_leak_flood_start(void);
+#include "leak/block_index.h"
+
+/* Takes memory for the list of blocks to be followed. Returns false if the kernel refused. `step`
+ * is called at times with the bytes of blocks that were read so far. */
+bool mw_leak_flood_start(void (*step)(uint64_t block_bytes));
 /* Marks as REACHED the blocks that the words lead to, directly and through other blocks. */
 void mw_leak_flood(const uintptr_t *words, size_t count);
 /* Marks leaked blocks as DIRECT, those that no other leaked block leads to; of each cycle that
  * nothing else leads to, one block. Called when all roots were followed. */
 void mw_leak_find_direct(void);
+/* Adds up the leaked blocks that a leaked block leads to, directly and through others, without
+ * itself and without those that an earlier call counted. Called after mw_leak_map_clear(
+ * MW_LEAK_OWNED). */
+void mw_leak_count_below(const mw_leak_block_t *block, uint64_t *blocks, uint64_t *bytes);
 /* Bytes of blocks that were read. */
 uint64_t mw_leak_flood_bytes(void);
 

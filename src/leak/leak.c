@@ -3,7 +3,6 @@
 #include "leak/leak.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "base/compiler.h"
 #include "heap/thread/thread.h"
@@ -11,9 +10,9 @@
 #include "leak/flood.h"
 #include "leak/free_blocks.h"
 #include "leak/roots.h"
+#include "os/file/proc.h"
 #include "os/lock/lock.h"
 #include "os/memory/map.h"
-#include "os/process/child.h"
 #include "os/time/clock.h"
 
 /* Memory that the process shares with its copy: the copy writes the result there. */
@@ -21,58 +20,75 @@ typedef struct answer {
 	_Atomic bool is_complete;
 	mw_leak_result_t result;
 } answer_t;
+_Static_assert(sizeof(answer_t) <= MW_OS_PAGE_BYTES, "one page");
 
-static atomic_flag is_checking = ATOMIC_FLAG_INIT;
-static mw_leak_result_t *sums; /* in the copy */
+/* Id of the process that a copy searches for; 0: there is no copy. In the child of a fork it may be
+ * the parent's id, which means none. */
+static _Atomic uint32_t copied_process;
+static mw_leak_roots_t roots;
+static mw_leak_sums_t *sums; /* in the copy: by size class */
+
+/* ---- in the copy ---- */
+
+static mw_leak_sums_t *sums_of(size_t bytes) {
+	return &sums[bytes <= MW_SMALL_MAX_BYTES ? mw_class_of(bytes) : MW_CLASS_COUNT];
+}
+
+static void count_live(size_t block_bytes, uint64_t blocks) {
+	mw_leak_count_t *live = &sums_of(block_bytes)->live;
+	live->blocks += blocks;
+	live->bytes += blocks * block_bytes;
+}
 
 static void count_leak(const mw_leak_block_t *block) {
+	mw_leak_sums_t *its = sums_of(block->bytes);
 	mw_leak_count_t *leaked =
-		mw_leak_bit(MW_LEAK_DIRECT, block->bit) ? &sums->direct : &sums->indirect;
+		mw_leak_bit(MW_LEAK_DIRECT, block->bit) ? &its->direct : &its->indirect;
 	leaked->blocks++;
 	leaked->bytes += block->bytes;
 }
 
-static void search(const mw_leak_roots_t *roots, answer_t *answer) {
+MW_COLD bool mw_leak_search(mw_leak_result_t *result, void (*step)(uint64_t block_bytes)) {
 	uint64_t start_ns = mw_os_monotonic_ns();
-	sums = &answer->result;
-	if (!mw_leak_index_build() || !mw_leak_flood_start())
-		return;
+	sums = result->classes;
+	if (!mw_leak_index_build() || !mw_leak_flood_start(step))
+		return false;
 	mw_leak_free_blocks_of_thread((uintptr_t)__builtin_thread_pointer());
-	for (uint32_t i = 0; i < roots->others.count; i++)
-		if (roots->others.threads[i].answered)
-			mw_leak_free_blocks_of_thread(roots->others.threads[i].thread_pointer);
+	for (uint32_t i = 0; i < roots.others.count; i++)
+		if (roots.others.threads[i].answered)
+			mw_leak_free_blocks_of_thread(roots.others.threads[i].thread_pointer);
 	mw_leak_free_blocks();
-	mw_leak_roots_read_t read = mw_leak_roots_flood(roots);
+	mw_leak_roots_read_t read = mw_leak_roots_flood(&roots);
 	mw_leak_find_direct();
 	mw_leak_index_visit(false, count_leak);
-	mw_leak_index_sum(&sums->live.blocks, &sums->live.bytes);
-	sums->root_bytes = read.bytes;
-	sums->unread_bytes = read.unread_bytes;
-	sums->block_bytes = mw_leak_flood_bytes();
-	sums->scan_ns = mw_os_monotonic_ns() - start_ns;
-	/* Pairs with the acquire of the process. */
-	atomic_store_explicit(&answer->is_complete, true, memory_order_release);
+	mw_leak_index_count(count_live);
+	result->root_bytes = read.bytes;
+	result->unread_bytes = read.unread_bytes;
+	result->block_bytes = mw_leak_flood_bytes();
+	result->scan_ns = mw_os_monotonic_ns() - start_ns;
+	return true;
 }
 
-/* Returns the copy's process id; negative: mw_result_t. */
-static int32_t copy_process(const mw_os_stopped_t *self, answer_t *answer) {
-	mw_leak_roots_t roots = {.self = *self};
+/* ---- in the process ---- */
+
+static int32_t copy_process(mw_os_child_kind_t kind, void (*work)(void *context), void *context,
+			    mw_leak_result_t *result) {
 	mw_heap_fork_prepare();
 	mw_lock_fork_begin();
 	uint64_t start_ns = mw_os_monotonic_ns();
 	int32_t child = mw_os_stop_begin(&roots.others);
 	if (child == MW_OK) {
-		child = mw_os_child_start();
+		child = mw_os_child_start(kind);
 		if (child == 0) {
 			mw_lock_fork_end();
 			mw_heap_fork_child();
-			search(&roots, answer);
+			work(context);
 			mw_os_child_end();
 		}
 		mw_os_stop_end();
-		answer->result.pause_ns = mw_os_monotonic_ns() - start_ns;
-		answer->result.threads = roots.others.count + 1;
-		answer->result.running_threads = roots.others.running;
+		result->pause_ns = mw_os_monotonic_ns() - start_ns;
+		result->threads = roots.others.count + 1;
+		result->running_threads = roots.others.running;
 		child = child < 0 ? MW_ERR_NO_MEMORY : child;
 	}
 	mw_lock_fork_end();
@@ -80,19 +96,71 @@ static int32_t copy_process(const mw_os_stopped_t *self, answer_t *answer) {
 	return child;
 }
 
-MW_COLD mw_result_t mw_leak_check(const mw_os_stopped_t *self, mw_leak_result_t *result) {
-	if (atomic_flag_test_and_set(&is_checking))
+MW_COLD int32_t mw_leak_copy_begin(const mw_os_stopped_t *self, mw_os_child_kind_t kind,
+				   void (*work)(void *context), void *context,
+				   mw_leak_result_t *result) {
+	uint32_t self_id = mw_os_process_id();
+	uint32_t before = atomic_load_explicit(&copied_process, memory_order_relaxed);
+	if (before == self_id ||
+	    !atomic_compare_exchange_strong_explicit(&copied_process, &before, self_id,
+						     memory_order_acquire, memory_order_relaxed))
 		return MW_ERR_IO;
+	roots.self = *self;
+	int32_t child = copy_process(kind, work, context, result);
+	if (child < 0)
+		mw_leak_copy_end();
+	return child;
+}
+
+MW_COLD void mw_leak_copy_end(void) {
+	roots = (mw_leak_roots_t){0};
+	/* Pairs with the acquire in mw_leak_copy_begin(). */
+	atomic_store_explicit(&copied_process, 0, memory_order_release);
+}
+
+static void ignore_step(uint64_t block_bytes) {
+	(void)block_bytes;
+}
+
+static void answer_check(void *context) {
+	answer_t *answer = context;
+	if (mw_leak_search(&answer->result, ignore_step))
+		/* Pairs with the acquire of the process. */
+		atomic_store_explicit(&answer->is_complete, true, memory_order_release);
+}
+
+MW_COLD mw_result_t mw_leak_check(const mw_os_stopped_t *self, mw_leak_result_t *result) {
 	answer_t *answer = mw_os_map_shared(sizeof *answer);
-	int32_t child = answer ? copy_process(self, answer) : MW_ERR_NO_MEMORY;
+	if (!answer)
+		return MW_ERR_NO_MEMORY;
+	int32_t child = mw_leak_copy_begin(self, MW_OS_CHILD_AWAITED, answer_check, answer, result);
 	mw_result_t done = child > 0 ? MW_ERR_NO_MEMORY : (mw_result_t)child;
-	if (child > 0 && mw_os_child_wait(child) &&
-	    atomic_load_explicit(&answer->is_complete, memory_order_acquire)) {
-		*result = answer->result;
-		done = MW_OK;
+	if (child > 0) {
+		const mw_leak_result_t begun = *result;
+		if (mw_os_child_wait(child) &&
+		    atomic_load_explicit(&answer->is_complete, memory_order_acquire)) {
+			*result = answer->result;
+			result->pause_ns = begun.pause_ns;
+			result->threads = begun.threads;
+			result->running_threads = begun.running_threads;
+			done = MW_OK;
+		}
+		mw_leak_copy_end();
 	}
-	if (answer)
-		mw_os_unmap(answer, MW_OS_PAGE_BYTES);
-	atomic_flag_clear(&is_checking);
+	mw_os_unmap(answer, MW_OS_PAGE_BYTES);
 	return done;
+}
+
+MW_COLD mw_leak_sums_t mw_leak_total(const mw_leak_result_t *result) {
+	mw_leak_sums_t all = {0};
+	for (unsigned i = 0; i <= MW_CLASS_COUNT; i++) {
+		const mw_leak_sums_t *its = &result->classes[i];
+		all.live.blocks += its->live.blocks;
+		all.live.bytes += its->live.bytes;
+		all.direct.blocks += its->direct.blocks;
+		all.direct.bytes += its->direct.bytes;
+		all.indirect.blocks += its->indirect.blocks;
+		all.indirect.bytes += its->indirect.bytes;
+	}
+	return all;
 }

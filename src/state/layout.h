@@ -25,8 +25,8 @@
  * allocates memory. An entry of zeros was never written, or never copied to the file
  * (MW_STATE_FILE_FULL). doc/reference/state-file.md describes the file for authors of readers.
  *
- * Reading order: layout.h, settings.h and settings.def, stats.h and stats.def, sample_types.def,
- * dump_reasons.def. */
+ * Reading order: layout.h, leak_check.h, settings.h and settings.def, stats.h and stats.def,
+ * sample_types.def, dump_reasons.def. */
 #ifndef MW_STATE_LAYOUT_H
 #define MW_STATE_LAYOUT_H
 
@@ -34,11 +34,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+#include "state/leak_check.h"
 #include "state/settings.h"
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */
-#define MW_STATE_VERSION 9u
+#define MW_STATE_VERSION 10u
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
@@ -53,13 +55,15 @@ typedef enum mw_state_section_id {
 	MW_SECTION_RECORDS,  /* mw_state_record_t[]; entry 0 is unused */
 	MW_SECTION_TIMELINE, /* mw_state_tick_t[], oldest first, thinned when full */
 	MW_SECTION_EVENTS,   /* mw_state_event_t[], a ring */
-	MW_SECTION_LIFETIMES, /* mw_state_lifetimes_t[]; entry 0 is unused */
-	MW_SECTION_THREADS,   /* mw_state_thread_t[], a ring */
-	MW_SECTION_CLASSES,   /* mw_state_class_t[]: size classes of the last heap walk */
-	MW_SECTION_RANGES,    /* mw_state_range_t[]: address ranges of the last heap walk */
-	MW_SECTION_NODES,     /* uint64_t[]: see MW_NODE_*; entry 0 is unused */
-	MW_SECTION_SIZES,     /* mw_state_size_t[]; entry 0 is unused */
-	MW_SECTION_CPU,       /* mw_state_cpu_t[]; entry 0 is unused */
+	MW_SECTION_LIFETIMES,  /* mw_state_lifetimes_t[]; entry 0 is unused */
+	MW_SECTION_THREADS,    /* mw_state_thread_t[], a ring */
+	MW_SECTION_CLASSES,    /* mw_state_class_t[]: size classes of the last heap walk */
+	MW_SECTION_RANGES,     /* mw_state_range_t[]: address ranges of the last heap walk */
+	MW_SECTION_NODES,      /* uint64_t[]: see MW_NODE_*; entry 0 is unused */
+	MW_SECTION_SIZES,      /* mw_state_size_t[]; entry 0 is unused */
+	MW_SECTION_CPU,        /* mw_state_cpu_t[]; entry 0 is unused */
+	MW_SECTION_LEAK_CHECK, /* one mw_state_leak_check_t: the last leak check */
+	MW_SECTION_LEAKS,      /* mw_state_leak_t[]: sampled blocks that it found leaked */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
@@ -112,8 +116,10 @@ typedef struct mw_state_control {
 	_Atomic uint64_t want_mean_bytes; /* 1 .. MW_STATE_MEAN_BYTES_MAX */
 	_Atomic uint32_t want_resets;     /* differs from live.resets_done: set counters to zero */
 	_Atomic uint32_t writer_pid;
-	_Atomic uint32_t want_cpu_hz; /* as live.cpu_hz */
-	_Atomic uint32_t want_dumps;  /* differs from live.dumps_done: write a dump */
+	_Atomic uint32_t want_cpu_hz;       /* as live.cpu_hz */
+	_Atomic uint32_t want_dumps;        /* differs from live.dumps_done: write a dump */
+	_Atomic uint32_t want_leak_checks;  /* differs from leak_check.number: check for leaks */
+	_Atomic uint32_t want_leak_options; /* MW_LEAK_PEEK or 0 */
 	/* indexed and limited as in settings.def */
 	_Atomic uint64_t want_settings[MW_SETTING_CAPACITY];
 	/* Pattern of dump names, NUL-terminated. Written before `sequence`, as the other fields
@@ -473,7 +479,7 @@ typedef struct mw_state_range {
 
 _Static_assert(sizeof(mw_state_section_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_header_t) <= MW_STATE_PAGE_BYTES, "file format");
-_Static_assert(sizeof(mw_state_control_t) == 544, "file format");
+_Static_assert(sizeof(mw_state_control_t) == 552, "file format");
 _Static_assert((int)MW_SETTING_COUNT <= (int)MW_SETTING_CAPACITY, "file format");
 _Static_assert(sizeof(mw_state_live_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_module_t) == 512, "file format");
@@ -487,9 +493,12 @@ _Static_assert(sizeof(mw_state_thread_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_class_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_range_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_cpu_t) == 32, "file format");
+_Static_assert(sizeof(mw_state_leak_check_t) <= MW_STATE_PAGE_BYTES, "file format");
+_Static_assert(sizeof(mw_state_leak_t) == 64, "file format");
 
-/* Returns the size of an entry in this version of the layout. */
-static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
+/* Returns the size of an entry in this version of the layout. Always inlined: a section that the
+ * compiler knows needs no table. */
+MW_ALWAYS_INLINE uint64_t mw_state_stride(mw_state_section_id_t section) {
 	static const uint16_t strides[MW_SECTION_COUNT] = {
 		[MW_SECTION_CONTROL] = sizeof(mw_state_control_t),
 		[MW_SECTION_LIVE] = sizeof(mw_state_live_t),
@@ -506,6 +515,8 @@ static inline uint64_t mw_state_stride(mw_state_section_id_t section) {
 		[MW_SECTION_CLASSES] = sizeof(mw_state_class_t),
 		[MW_SECTION_RANGES] = sizeof(mw_state_range_t),
 		[MW_SECTION_CPU] = sizeof(mw_state_cpu_t),
+		[MW_SECTION_LEAK_CHECK] = sizeof(mw_state_leak_check_t),
+		[MW_SECTION_LEAKS] = sizeof(mw_state_leak_t),
 	};
 	return strides[section];
 }
@@ -521,7 +532,7 @@ typedef struct mw_state_first {
 	uint16_t entries;
 } mw_state_first_t;
 
-static inline mw_state_first_t mw_state_first(mw_state_section_id_t section) {
+MW_ALWAYS_INLINE mw_state_first_t mw_state_first(mw_state_section_id_t section) {
 	static const mw_state_first_t firsts[MW_SECTION_COUNT] = {
 		[MW_SECTION_EVENTS] = {3072, 16},    [MW_SECTION_THREADS] = {3584, 16},
 		[MW_SECTION_CONTROL] = {4096, 1},    [MW_SECTION_LIVE] = {4672, 1},
@@ -535,7 +546,7 @@ static inline mw_state_first_t mw_state_first(mw_state_section_id_t section) {
 }
 
 /* Returns the number of the section's bytes that lie among the first entries. */
-static inline uint64_t mw_state_first_bytes(mw_state_section_id_t section) {
+MW_ALWAYS_INLINE uint64_t mw_state_first_bytes(mw_state_section_id_t section) {
 	return mw_state_first(section).entries * mw_state_stride(section);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fake_heap.h -- stands in for src/heap in the unit tests of the profiler: the symbols of
- * heap/sample/hooks.h, the limits, and countdowns as the heap keeps them.  Included by one file of
- * a test.
+ * heap/sample/hooks.h, the limits, and countdowns as the heap keeps them; and for src/leak, which
+ * needs the heap.  Included by one file of a test.
  */
 #ifndef MW_TEST_FAKE_HEAP_H
 #define MW_TEST_FAKE_HEAP_H
@@ -11,6 +11,7 @@
 
 #include "heap/memory/limit.h"
 #include "heap/sample/hooks.h"
+#include "prof/control/control.h"
 
 static _Atomic uint32_t fake_private_word;
 _Atomic uint32_t mw_heap_epoch;
@@ -30,6 +31,20 @@ void mw_heap_want_background(void) {
 
 bool mw_heap_wake_background(void) {
 	return false;
+}
+
+static uint32_t fake_leak_check; /* number of the last check that was ordered */
+
+void mw_control_leaks_order(uint32_t number, uint32_t options) {
+	(void)options;
+	fake_leak_check = number;
+}
+
+uint64_t mw_control_leaks_work(void) {
+	return UINT64_MAX;
+}
+
+void mw_control_leaks_forked(void) {
 }
 
 void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {

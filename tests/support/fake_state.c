@@ -31,6 +31,8 @@ static void lay_out(fake_state_t *s) {
 	add_section(s, MW_SECTION_LIFETIMES, &offset, FAKE_LIFETIMES, sizeof(mw_state_lifetimes_t));
 	add_section(s, MW_SECTION_SIZES, &offset, FAKE_SIZES, sizeof(mw_state_size_t));
 	add_section(s, MW_SECTION_CPU, &offset, FAKE_CPU, sizeof(mw_state_cpu_t));
+	add_section(s, MW_SECTION_LEAK_CHECK, &offset, 1, sizeof(mw_state_leak_check_t));
+	add_section(s, MW_SECTION_LEAKS, &offset, FAKE_LEAKS, sizeof(mw_state_leak_t));
 	add_section(s, MW_SECTION_THREADS, &offset, FAKE_THREADS, sizeof(mw_state_thread_t));
 	add_section(s, MW_SECTION_CLASSES, &offset, FAKE_CLASSES, sizeof(mw_state_class_t));
 	add_section(s, MW_SECTION_RANGES, &offset, FAKE_RANGES, sizeof(mw_state_range_t));
@@ -62,6 +64,8 @@ void fake_state_init(fake_state_t *s) {
 	s->sizes = section(s, MW_SECTION_SIZES);
 	s->threads = section(s, MW_SECTION_THREADS);
 	s->cpu = section(s, MW_SECTION_CPU);
+	s->leak_check = section(s, MW_SECTION_LEAK_CHECK);
+	s->leaks = section(s, MW_SECTION_LEAKS);
 	s->classes = section(s, MW_SECTION_CLASSES);
 	s->ranges = section(s, MW_SECTION_RANGES);
 

@@ -21,6 +21,7 @@ enum {
 	FAKE_SIZES = 32,
 	FAKE_THREADS = 8,
 	FAKE_CPU = 8,
+	FAKE_LEAKS = 8,
 	FAKE_CLASSES = 8,
 	FAKE_RANGES = 8,
 };
@@ -43,6 +44,8 @@ typedef struct fake_state {
 	mw_state_size_t *sizes;
 	mw_state_thread_t *threads;
 	mw_state_cpu_t *cpu;
+	mw_state_leak_check_t *leak_check;
+	mw_state_leak_t *leaks;
 	mw_state_class_t *classes;
 	mw_state_range_t *ranges;
 } fake_state_t;

@@ -137,6 +137,24 @@ skip() {
     exit 77
 }
 
+# valid NAME: the JSON in ./out has the members that the schema gives this view or subcommand.
+valid() {
+    python3 - "$here/../../doc/reference/mallow.schema.json" "$1" <<'END' >err 2>&1 \
+        || fail "$1: the JSON is not as its schema says"
+import json, sys
+path, name = sys.argv[1:]
+try:
+    from jsonschema import Draft202012Validator as Validator
+except ImportError:
+    sys.exit()
+schema = json.load(open(path))
+Validator.check_schema(schema)
+checker = Validator({"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]})
+for error in checker.iter_errors(json.load(open("out"))):
+    sys.exit(f"{error.json_path}: {error.message}"[:500])
+END
+}
+
 # leave_out WHY: a part of the script cannot run on this machine.  The other parts run; the script
 # counts as skipped if they pass and as failed if one does not.
 left_out=()

@@ -3,6 +3,7 @@
 #include "os/process/child.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -28,11 +29,23 @@ MW_COLD void *mw_os_map_shared(size_t bytes) {
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Sets the limits under which the copy runs. */
-static void begin_copy(uint32_t parent) {
+static uint32_t copied_process; /* in the copy: id of the process */
+
+bool mw_os_child_outlived(void) {
+	return (uint32_t)syscall(SYS_getppid) != copied_process;
+}
+
+/* Sets the limits under which the copy runs. The kernel's signal at the end of the parent comes at
+ * the end of the parent's thread, which may be long before. */
+static void begin_copy(uint32_t parent, mw_os_child_kind_t kind) {
 	const struct rlimit seconds = {MW_OS_CHILD_LIMIT_S, MW_OS_CHILD_LIMIT_S}, none = {0, 0};
-	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if ((uint32_t)syscall(SYS_getppid) != parent)
+	const struct sched_param no_priority = {0};
+	copied_process = parent;
+	if (kind == MW_OS_CHILD_AWAITED)
+		syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	else
+		syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &no_priority);
+	if (mw_os_child_outlived())
 		mw_os_child_end();
 	syscall(SYS_prlimit64, 0, RLIMIT_CPU, &seconds, NULL);
 	syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL);
@@ -43,7 +56,7 @@ static void begin_copy(uint32_t parent) {
 	mw_os_close(file);
 }
 
-MW_COLD int32_t mw_os_child_start(void) {
+MW_COLD int32_t mw_os_child_start(mw_os_child_kind_t kind) {
 	int saved_errno = errno;
 	const uint64_t all = UINT64_MAX;
 	uint64_t before;
@@ -51,7 +64,7 @@ MW_COLD int32_t mw_os_child_start(void) {
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SET_BYTES);
 	long child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 	if (child == 0)
-		begin_copy(parent);
+		begin_copy(parent, kind);
 	else
 		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SET_BYTES);
 	errno = saved_errno;
@@ -71,6 +84,15 @@ MW_COLD bool mw_os_child_wait(int32_t child) {
 	while (result < 0 && errno == EINTR);
 	errno = saved_errno;
 	return result == child && WIFEXITED(status);
+}
+
+MW_COLD bool mw_os_child_has_ended(int32_t child) {
+	int saved_errno = errno;
+	long result = syscall(SYS_wait4, child, NULL, WNOHANG | __WCLONE, NULL);
+	/* The program may have waited for all its children. */
+	bool has_ended = result == child || (result < 0 && errno == ECHILD);
+	errno = saved_errno;
+	return has_ended;
 }
 
 MW_COLD size_t mw_os_copy_memory(void *to, uintptr_t from, size_t bytes) {

@@ -9,19 +9,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CPU time after which the kernel ends a copy. */
+/* CPU time after which the kernel ends a copy, in seconds. */
 #define MW_OS_CHILD_LIMIT_S 60u
 
 /* Maps memory that the process and its copies share; NULL: refused. */
 void *mw_os_map_shared(size_t bytes);
+typedef enum mw_os_child_kind {
+	MW_OS_CHILD_AWAITED,    /* the calling thread waits: the copy ends with that thread */
+	MW_OS_CHILD_BACKGROUND, /* runs while no other thread of the machine wants the processor */
+} mw_os_child_kind_t;
+
 /* Copies the process, with the calling thread alone. Returns the copy's process id in the parent, 0
- * in the copy, -1 if the kernel refused. The copy blocks all signals, ends with the thread that
- * made it or at MW_OS_CHILD_LIMIT_S, and is the first to end when memory runs out. */
-int32_t mw_os_child_start(void);
+ * in the copy, -1 if the kernel refused. The copy blocks all signals, ends at MW_OS_CHILD_LIMIT_S,
+ * and is the first to end when memory runs out. */
+int32_t mw_os_child_start(mw_os_child_kind_t kind);
+/* Called by the copy: returns whether the process has ended. */
+bool mw_os_child_outlived(void);
 /* Ends the copy; called by the copy. */
 _Noreturn void mw_os_child_end(void);
 /* Waits until the copy has ended. Returns whether it ended by mw_os_child_end(). */
 bool mw_os_child_wait(int32_t child);
+/* Returns whether the copy has ended, without waiting. True once: the kernel forgets the copy. */
+bool mw_os_child_has_ended(int32_t child);
 /* Copies memory of the calling process, as much as is mapped. Returns the bytes; 0: none, or the
  * kernel refuses. */
 size_t mw_os_copy_memory(void *to, uintptr_t from, size_t bytes);

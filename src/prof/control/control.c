@@ -264,6 +264,13 @@ void mw_control_set_cpu(uint32_t hz) {
 
 /* ---- requests of tools ---- */
 
+/* The work itself is in a part of the library that other processes do not touch. */
+static uint64_t work_on_leaks(void) {
+	return atomic_load_explicit(&mw_control_view.has_leak_check, memory_order_relaxed)
+		       ? mw_control_leaks_work()
+		       : UINT64_MAX;
+}
+
 static void take_tick(bool walk_now) {
 	uint64_t stats[MW_STAT_COUNT] = {0};
 	if (control.read_stats)
@@ -312,15 +319,19 @@ void mw_control_poll(void) {
 			else
 				mw_requests_obey(words, sequence);
 			tick_now();
-			if (!is_refused)
+			if (!is_refused) {
 				mw_requests_obey_dumps(words);
+				mw_requests_obey_leaks(words, sequence);
+			}
 			/* Tells tools that the request is done except for the dump, which
-			 * live.dumps_done reports. */
+			 * live.dumps_done reports, and for the leak check. */
 			atomic_thread_fence(memory_order_release);
 			mw_both_set32(mw_store_live_both(), MW_LIVE(sequence_seen), sequence);
 		}
 		mw_lock_release(&control.lock, MW_RANK_CONTROL);
 		mw_due_dumps_write_ordered();
+		if (!mw_heap_wake_background())
+			work_on_leaks();
 	}
 }
 
@@ -390,6 +401,7 @@ void mw_control_tick(uint64_t now_ns) {
 	check_modules();
 	mw_tables_leave(&mw_control_table_lock);
 	mw_triggers_tick();
+	work_on_leaks();
 }
 
 MW_RESIDENT void mw_control_maintain(uint64_t in_use_bytes, uint64_t now_ns) {
@@ -422,7 +434,8 @@ uint64_t mw_control_background(void) {
 		return UINT64_MAX;
 	mw_control_poll();
 	mw_control_maintain(0, mw_os_monotonic_coarse_ns());
-	return mw_triggers_background();
+	uint64_t leaks_ns = work_on_leaks(), triggers_ns = mw_triggers_background();
+	return leaks_ns < triggers_ns ? leaks_ns : triggers_ns;
 }
 
 MW_RESIDENT void mw_control_end(void) {
@@ -481,6 +494,8 @@ static void become_child(void) {
 	mw_state_file_forked(parent);
 	mw_published_drop();
 	mw_control_cpu_forked();
+	if (atomic_load_explicit(&mw_control_view.has_leak_check, memory_order_relaxed))
+		mw_control_leaks_forked();
 	control.forked = true;
 	control.in_use_at_fork = control.in_use_bytes;
 	control.failures = 0;

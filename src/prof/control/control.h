@@ -51,6 +51,7 @@ typedef struct mw_control_view {
 					      UINT64_MAX: never publish */
 	uint64_t state_min_bytes;          /* allocated or mapped, at which a file is published */
 	_Atomic bool is_forking;           /* the tables are quiesced for a fork */
+	_Atomic bool has_leak_check;       /* one was ordered, or goes on; src/leak writes it */
 } mw_control_view_t;
 extern mw_control_view_t mw_control_view;
 
@@ -88,6 +89,17 @@ MW_HOOK MW_COLD void mw_control_cpu_apply(uint32_t hz);
 MW_HOOK MW_COLD void mw_control_cpu_reset(void);
 /* Called in the child of a fork. */
 MW_HOOK MW_COLD void mw_control_cpu_forked(void);
+
+/* Leak checks (src/leak, which defines the hooks). Orders a check: `number` as
+ * control.want_leak_checks, `options` as control.want_leak_options. Called with the control lock.
+ */
+MW_HOOK MW_COLD void mw_control_leaks_order(uint32_t number, uint32_t options);
+/* Begins a check that was ordered, or looks whether one has ended. Called without a lock, while
+ * has_leak_check is set. Returns the monotonic time of the next look; UINT64_MAX: there is nothing
+ * to look after. */
+MW_HOOK MW_COLD uint64_t mw_control_leaks_work(void);
+/* Called in the child of a fork, while has_leak_check is set. */
+MW_HOOK MW_COLD void mw_control_leaks_forked(void);
 
 /* Removes the state file's name if the process may do more than its user, so that only root can
  * open the file. */

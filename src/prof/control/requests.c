@@ -13,8 +13,8 @@
 #include "prof/store/store.h"
 #include "state/settings.h"
 
-/* want_dumps at the last check; under the control lock. */
-static uint32_t dumps_ordered;
+/* want_dumps and want_leak_checks at the last request; under the control lock. */
+static uint32_t dumps_ordered, leak_checks_ordered;
 
 mw_state_control_t *mw_requests_words(void) {
 	return (mw_state_control_t *)(void *)mw_published_range(MW_SECTION_CONTROL, 0,
@@ -29,6 +29,7 @@ void mw_requests_offer(bool active, uint64_t mean_bytes) {
 	words->want_resets = live->resets_done;
 	words->want_cpu_hz = live->cpu_hz;
 	words->want_dumps = dumps_ordered = live->dumps_done;
+	words->want_leak_checks = leak_checks_ordered = 0;
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
 		words->want_settings[i] = mw_triggers_value((mw_setting_t)i);
 	memcpy(words->want_dump_name, mw_triggers_name(), MW_STATE_DUMP_NAME_BYTES);
@@ -90,4 +91,16 @@ void mw_requests_obey_dumps(const mw_state_control_t *words) {
 		return;
 	dumps_ordered = dumps;
 	mw_due_dumps_order(dumps);
+}
+
+void mw_requests_obey_leaks(const mw_state_control_t *words, uint32_t sequence) {
+	uint32_t number = atomic_load_explicit(&words->want_leak_checks, memory_order_relaxed);
+	uint32_t options = atomic_load_explicit(&words->want_leak_options, memory_order_relaxed);
+	if (number == leak_checks_ordered)
+		return;
+	leak_checks_ordered = number;
+	if ((options & ~(uint32_t)MW_LEAK_PEEK) != 0)
+		mw_requests_reject(sequence, options);
+	else
+		mw_control_leaks_order(number, options);
 }

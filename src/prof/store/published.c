@@ -341,3 +341,7 @@ void mw_published_drop(void) {
 	published.path[0] = '\0';
 	mw_store_clear_flag(MW_STATE_FILE_FULL);
 }
+
+MW_COLD void mw_published_reopen(char *base) {
+	publish(base);
+}

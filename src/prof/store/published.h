@@ -32,6 +32,9 @@ mw_result_t mw_published_attach(const mw_published_file_t *target, void (*freeze
 				void (*thaw)(void));
 /* Called in the child of a fork: unmaps the parent's file. */
 void mw_published_drop(void);
+/* Called in a copy of the process that works for it: writes to the process's file, whose mapping
+ * `base` is (mw_published_base() before the copy was made). */
+void mw_published_reopen(char *base);
 
 /* Makes the first `bytes` of a section writable, if the file system has room. */
 void mw_published_reach(mw_state_section_id_t section, uint64_t bytes);
@@ -86,8 +89,8 @@ static inline bool mw_published_was_wiped(void) {
 
 /* Returns the address of an entry's `bytes` at `start` of a section; NULL: the copy does not hold
  * them. `base`: result of mw_published_base(), read once for several calls. */
-static inline char *mw_published_range_of(char *base, mw_state_section_id_t section, uint64_t start,
-					  uint64_t bytes) {
+MW_ALWAYS_INLINE char *mw_published_range_of(char *base, mw_state_section_id_t section,
+					     uint64_t start, uint64_t bytes) {
 	if (!base)
 		return NULL;
 	/* The first entries are always present. */

@@ -228,6 +228,22 @@ static uint32_t dumps_under_way(const control_page_t *page) {
 	return ahead <= DUMPS_UNDER_WAY_MAX ? ahead : 0;
 }
 
+/* True if the request is for something to be done, and not for a state. */
+static bool is_order(mw_request_kind_t kind) {
+	return kind == MW_REQUEST_RESET || kind == MW_REQUEST_DUMP || kind == MW_REQUEST_WALK ||
+	       kind == MW_REQUEST_LEAK_CHECK;
+}
+
+static void order_leak_check(mw_state_control_t *control, const mw_request_t *request,
+			     mw_reply_t *out) {
+	uint32_t number = atomic_load_explicit(&control->want_leak_checks, memory_order_relaxed);
+	out->leak_check = number + 1 != 0 ? number + 1 : 1;
+	/* Relaxed: the release of the sequence publishes these words. */
+	atomic_store_explicit(&control->want_leak_options, request->leak_options,
+			      memory_order_relaxed);
+	atomic_store_explicit(&control->want_leak_checks, out->leak_check, memory_order_relaxed);
+}
+
 /* Writes a request.  Returns its sequence number, or 0 if the process already is in the
  * requested state. */
 static uint32_t write_request(control_page_t *page, const mw_request_t *request, mw_reply_t *out) {
@@ -252,14 +268,16 @@ static uint32_t write_request(control_page_t *page, const mw_request_t *request,
 	case MW_REQUEST_SETTINGS:
 	case MW_REQUEST_DUMP:
 	case MW_REQUEST_WALK:
+	case MW_REQUEST_LEAK_CHECK:
 		break;
 	}
 	bool changes = out->is_active != out->was_active ||
 		       out->mean_bytes != out->was_mean_bytes || out->cpu_hz != out->was_cpu_hz;
-	if (request->kind != MW_REQUEST_RESET && request->kind != MW_REQUEST_DUMP &&
-	    request->kind != MW_REQUEST_WALK && !changes && !wants_settings(request, out))
+	if (!is_order(request->kind) && !changes && !wants_settings(request, out))
 		return 0;
 	mw_state_control_t *control = page->control;
+	if (request->kind == MW_REQUEST_LEAK_CHECK)
+		order_leak_check(control, request, out);
 	write_settings(control, request, out);
 	uint32_t dumps =
 		page->live->dumps_done + dumps_under_way(page) + (request->kind == MW_REQUEST_DUMP);

@@ -23,13 +23,15 @@ typedef enum mw_request_kind {
 	MW_REQUEST_DUMP, /* the process writes a dump */
 	/* The process updates its counters and walks its heap; no setting changes. */
 	MW_REQUEST_WALK,
-	MW_REQUEST_CPU, /* the rate of CPU samples; 0 stops them */
+	MW_REQUEST_CPU,        /* the rate of CPU samples; 0 stops them */
+	MW_REQUEST_LEAK_CHECK, /* begins a leak check, whose result is in the state file later */
 } mw_request_kind_t;
 
 typedef struct mw_request {
 	mw_request_kind_t kind;
-	uint64_t mean_bytes; /* for MW_REQUEST_RATE: the new T */
-	uint32_t cpu_hz;     /* for MW_REQUEST_CPU */
+	uint64_t mean_bytes;   /* for MW_REQUEST_RATE: the new T */
+	uint32_t cpu_hz;       /* for MW_REQUEST_CPU */
+	uint32_t leak_options; /* for MW_REQUEST_LEAK_CHECK: as control.want_leak_options */
 	/* For MW_REQUEST_SETTINGS: the settings whose bit is set in the mask are changed, and
 	 * the pattern of dump names unless it is NULL. */
 	uint64_t settings_mask;
@@ -53,6 +55,7 @@ typedef struct mw_reply {
 	bool is_active;          /* state after the request, even if it is pending */
 	uint64_t mean_bytes;
 	uint32_t was_cpu_hz, cpu_hz;
+	uint32_t leak_check;         /* for MW_REQUEST_LEAK_CHECK: its number */
 	uint64_t was_cpu_changed_ns; /* CLOCK_REALTIME since when was_cpu_hz is 0 or not; 0 = never
 				      */
 	uint64_t was_settings[MW_SETTING_COUNT];

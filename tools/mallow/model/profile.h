@@ -88,6 +88,12 @@ typedef struct mw_label {
 #define MW_LABEL_STATE "state"
 #define MW_LABEL_LIFETIME "lifetime"
 #define MW_LABEL_AGE "age"
+/* Labels of leaked objects: "direct" or "indirect"; the times of the first and of the last
+ * allocation (CLOCK_REALTIME, nanoseconds); the first bytes of one object, in hexadecimal. */
+#define MW_LABEL_LEAK "leak"
+#define MW_LABEL_OLDEST "oldest"
+#define MW_LABEL_NEWEST "newest"
+#define MW_LABEL_PEEK "peek"
 /* Label of memory in use, in marks only: time of the allocation (CLOCK_REALTIME, nanoseconds). */
 #define MW_LABEL_MADE "made"
 

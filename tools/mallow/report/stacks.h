@@ -55,6 +55,14 @@ void mw_stacks_release(mw_stacks_t *stacks);
 /* Returns the sum of the named type over the stack's samples; -1 = the profile has no such type. */
 int64_t mw_stack_value(const mw_profile_t *profile, const mw_stack_t *stack, const char *type);
 
+/* Prints one line for a kind of shares; nothing if there are none. */
+void mw_stack_print_shares(FILE *out, const mw_stack_t *stack, mw_share_kind_t kind,
+			   const char *title);
+/* Prints the frames of a sample, leaf first, each in a line; `by_line` and `columns` as in
+ * mw_report_options_t. */
+void mw_stack_print_frames(FILE *out, const mw_profile_t *profile, const mw_sample_t *sample,
+			   bool by_line, int columns);
+
 /* Prints the stacks as text after the header of mw_report_print(). */
 int mw_report_print_stacks(FILE *out, const mw_profile_t *profile,
 			   const mw_report_options_t *options, mw_error_t *error);

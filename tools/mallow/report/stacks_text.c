@@ -96,8 +96,8 @@ static void print_life(const printer_t *r, const mw_stack_t *stack) {
 	fputc('\n', r->out);
 }
 
-static void print_shares(const printer_t *r, const mw_stack_t *stack, mw_share_kind_t kind,
-			 const char *title) {
+void mw_stack_print_shares(FILE *out, const mw_stack_t *stack, mw_share_kind_t kind,
+			   const char *title) {
 	int64_t whole = 0, shown = 0;
 	size_t shares = stack->share_counts[kind], limit = shares;
 	bool by_objects = kind == MW_SHARE_LIFETIMES;
@@ -109,27 +109,25 @@ static void print_shares(const printer_t *r, const mw_stack_t *stack, mw_share_k
 	}
 	if (shares == 0)
 		return;
-	fprintf(r->out, "    %-10s ", title);
+	fprintf(out, "    %-10s ", title);
 	for (size_t i = 0; i < limit; i++) {
 		const mw_share_t *share = &stack->shares[kind][i];
 		int64_t value = by_objects ? share->objects : share->bytes;
 		char text[32];
 		shown += value;
-		fprintf(r->out, "%s%.0f%% ", i > 0 ? ", " : "", percent(value, whole));
-		mw_text_print(r->out,
-			      share->name != NULL ? share->name : bytes(share->number, text));
+		fprintf(out, "%s%.0f%% ", i > 0 ? ", " : "", percent(value, whole));
+		mw_text_print(out, share->name != NULL ? share->name : bytes(share->number, text));
 		/* Threads may share a name, so the id is shown, too. */
 		if (kind == MW_SHARE_THREADS)
-			fprintf(r->out, " (%" PRId64 ")", share->number);
+			fprintf(out, " (%" PRId64 ")", share->number);
 	}
 	if (limit < shares)
-		fprintf(r->out, ", %.0f%% in %zu more", percent(whole - shown, whole),
-			shares - limit);
-	fputc('\n', r->out);
+		fprintf(out, ", %.0f%% in %zu more", percent(whole - shown, whole), shares - limit);
+	fputc('\n', out);
 }
 
-static void print_frame(const printer_t *r, uint32_t location) {
-	const mw_profile_t *p = r->profile;
+static void print_frame(FILE *out, const mw_profile_t *p, uint32_t location, bool by_line,
+			int columns) {
 	const mw_location_t *l = &p->locations[location];
 	char name[4200], place[4200];
 	for (uint32_t k = 0; k < l->line_count; k++) {
@@ -138,25 +136,30 @@ static void print_frame(const printer_t *r, uint32_t location) {
 		if (f->name == 0)
 			continue;
 		mw_row_t row = {.file = f->file, .line = line->line};
-		mw_row_place(p, &row, r->options->by_line, r->options->columns > 0, place,
-			     sizeof(place));
-		size_t room = r->options->columns > 60 ? (size_t)r->options->columns - 40 : 0;
+		mw_row_place(p, &row, by_line, columns > 0, place, sizeof(place));
+		size_t room = columns > 60 ? (size_t)columns - 40 : 0;
 		snprintf(name, sizeof(name), "%s", mw_profile_string(p, f->name));
 		if (room != 0)
 			mw_fit_name(mw_profile_string(p, f->name), room, name, sizeof(name));
-		fputs("      ", r->out);
-		mw_text_print(r->out, name);
+		fputs("      ", out);
+		mw_text_print(out, name);
 		if (place[0])
-			fputs("  ", r->out);
-		mw_text_print(r->out, place);
-		fputc('\n', r->out);
+			fputs("  ", out);
+		mw_text_print(out, place);
+		fputc('\n', out);
 	}
 	if (l->line_count == 0) {
 		mw_location_name(p, location, name, sizeof(name));
-		fputs("      ", r->out);
-		mw_text_print(r->out, name);
-		fputc('\n', r->out);
+		fputs("      ", out);
+		mw_text_print(out, name);
+		fputc('\n', out);
 	}
+}
+
+void mw_stack_print_frames(FILE *out, const mw_profile_t *p, const mw_sample_t *sample,
+			   bool by_line, int columns) {
+	for (uint32_t i = 0; i < sample->depth; i++)
+		print_frame(out, p, p->frames[sample->frame_first + i], by_line, columns);
 }
 
 int mw_report_print_stacks(FILE *out, const mw_profile_t *profile,
@@ -171,14 +174,13 @@ int mw_report_print_stacks(FILE *out, const mw_profile_t *profile,
 		const mw_sample_t *sample = &profile->samples[stack->sample];
 		print_first_line(&r, shown, stack);
 		print_sums(&r, stack);
-		print_shares(&r, stack, MW_SHARE_SIZES, "sizes");
-		print_shares(&r, stack, MW_SHARE_MADE_SIZES, "all sizes");
-		print_shares(&r, stack, MW_SHARE_THREADS, "threads");
-		print_shares(&r, stack, MW_SHARE_AGES, "ages");
+		mw_stack_print_shares(out, stack, MW_SHARE_SIZES, "sizes");
+		mw_stack_print_shares(out, stack, MW_SHARE_MADE_SIZES, "all sizes");
+		mw_stack_print_shares(out, stack, MW_SHARE_THREADS, "threads");
+		mw_stack_print_shares(out, stack, MW_SHARE_AGES, "ages");
 		print_life(&r, stack);
-		print_shares(&r, stack, MW_SHARE_LIFETIMES, "lifetimes");
-		for (uint32_t i = 0; i < sample->depth; i++)
-			print_frame(&r, profile->frames[sample->frame_first + i]);
+		mw_stack_print_shares(out, stack, MW_SHARE_LIFETIMES, "lifetimes");
+		mw_stack_print_frames(out, profile, sample, options->by_line, options->columns);
 		fputc('\n', out);
 	}
 	if (shown < stacks.count)

@@ -56,6 +56,7 @@ static void say_changed(const mw_request_t *request, const mw_reply_t *reply) {
 	case MW_REQUEST_SETTINGS:
 	case MW_REQUEST_DUMP:
 	case MW_REQUEST_WALK:
+	case MW_REQUEST_LEAK_CHECK:
 	case MW_REQUEST_CPU:
 		break; /* set.c and dump.c, and say_cpu() print these */
 	}

@@ -4,11 +4,7 @@
 
 #include <stdlib.h>
 
-static int64_t weigh(uint64_t weight_q16, uint64_t bytes) {
-	unsigned __int128 product = (unsigned __int128)weight_q16 * bytes + 32768;
-	product >>= 16;
-	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
-}
+#include "formats/state/builder.h"
 
 static void take_back(mw_state_stack_t *now, const mw_state_stack_t *then) {
 	now->alloc_objects_q16 -= then->alloc_objects_q16;
@@ -34,8 +30,8 @@ static void forget_live(mw_state_stack_t *stack) {
 static void add_live(mw_state_stack_t *stack, const mw_state_record_t *record) {
 	int64_t objects_q16 = (int64_t)record->weight_q16;
 	stack->live_objects_q16 += objects_q16;
-	stack->live_bytes += weigh(record->weight_q16, record->usable_bytes);
-	stack->live_requested_bytes += weigh(record->weight_q16, record->requested_bytes);
+	stack->live_bytes += mw_record_weigh(record, record->usable_bytes);
+	stack->live_requested_bytes += mw_record_weigh(record, record->requested_bytes);
 	if (record->requested_bytes == 0)
 		stack->live_zero_objects_q16 += objects_q16;
 	stack->live_samples++;

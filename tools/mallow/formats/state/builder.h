@@ -56,4 +56,11 @@ static inline int64_t mw_clamped(uint64_t count) {
 	return count > INT64_MAX ? INT64_MAX : (int64_t)count;
 }
 
+/* Multiplies bytes by the weight of a record as the library does, with equal rounding. */
+static inline int64_t mw_record_weigh(const mw_state_record_t *record, uint64_t bytes) {
+	unsigned __int128 product = (unsigned __int128)record->weight_q16 * bytes + 32768;
+	product >>= 16;
+	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
+}
+
 #endif

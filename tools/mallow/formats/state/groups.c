@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "formats/state/builder.h"
 #include "model/memory.h"
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
@@ -20,13 +21,6 @@ static int compare(const void *left, const void *right) {
 	if (order == 0)
 		order = COMPARE(a->made_ns, b->made_ns);
 	return order ? order : COMPARE(a->zero_request, b->zero_request);
-}
-
-/* Multiplies a weight as the library does, with equal rounding. */
-static int64_t weigh(uint64_t weight_q16, uint64_t bytes) {
-	unsigned __int128 product = (unsigned __int128)weight_q16 * bytes + 32768;
-	product >>= 16;
-	return product > INT64_MAX ? INT64_MAX : (int64_t)product;
 }
 
 /* Returns the snapshot's time by CLOCK_MONOTONIC, the clock of the records. */
@@ -54,8 +48,8 @@ static mw_group_t group_of(const mw_state_record_t *record, uint64_t now_ns) {
 		.age = decade_of(now_ns > record->time_ns ? now_ns - record->time_ns : 0),
 		.objects_q16 =
 			record->weight_q16 > INT64_MAX ? INT64_MAX : (int64_t)record->weight_q16,
-		.bytes = weigh(record->weight_q16, record->usable_bytes),
-		.requested_bytes = weigh(record->weight_q16, record->requested_bytes),
+		.bytes = mw_record_weigh(record, record->usable_bytes),
+		.requested_bytes = mw_record_weigh(record, record->requested_bytes),
 		.samples = 1,
 	};
 }

@@ -35,6 +35,8 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_CLASSES] = (uint64_t)1 << 10,
 	[MW_SECTION_RANGES] = (uint64_t)1 << 14,
 	[MW_SECTION_CPU] = (uint64_t)1 << 20,
+	[MW_SECTION_LEAK_CHECK] = 1,
+	[MW_SECTION_LEAKS] = (uint64_t)1 << 22,
 };
 
 static const char *const section_names[MW_SECTION_COUNT] = {
@@ -45,7 +47,8 @@ static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_LIFETIMES] = "lifetimes", [MW_SECTION_THREADS] = "threads",
 	[MW_SECTION_CLASSES] = "classes",     [MW_SECTION_RANGES] = "ranges",
 	[MW_SECTION_NODES] = "nodes",         [MW_SECTION_SIZES] = "sizes",
-	[MW_SECTION_CPU] = "CPU samples",
+	[MW_SECTION_CPU] = "CPU samples",     [MW_SECTION_LEAK_CHECK] = "the leak check",
+	[MW_SECTION_LEAKS] = "leaks",
 };
 
 /* A file that is being read, and the snapshot that it is read into. */
@@ -447,12 +450,32 @@ static int read_records(const source_t *s) {
 		bool whole = first[i].sequence == second[i].sequence && first[i].sequence % 2 == 0;
 		if (!whole && !reread_record(s, i, &first[i]))
 			continue;
-		if (record_counts(snapshot, &first[i]))
-			first[kept++] = first[i];
+		if (!record_counts(snapshot, &first[i]))
+			continue;
+		/* MW_SECTION_LEAKS refers to records by number. */
+		first[i].reserved = i;
+		first[kept++] = first[i];
 	}
 	free(second);
 	snapshot->record_count = kept;
 	return 0;
+}
+
+/* Reads the last leak check.  The copy of the process, which writes it, writes `state` last. */
+static int read_leaks(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	mw_state_leak_check_t *check = read_section(s, MW_SECTION_LEAK_CHECK, 1);
+	if (check == NULL)
+		return -1;
+	snapshot->leak_check = *check;
+	free(check);
+	if (snapshot->leak_check.class_count > MW_LEAK_CLASS_CAPACITY)
+		snapshot->leak_check.class_count = MW_LEAK_CLASS_CAPACITY;
+	bool is_done = snapshot->leak_check.state == MW_LEAK_CHECK_DONE;
+	snapshot->leak_count =
+		is_done ? capped(snapshot, MW_SECTION_LEAKS, snapshot->leak_check.leaks_used) : 0;
+	snapshot->leaks = read_section(s, MW_SECTION_LEAKS, snapshot->leak_count);
+	return snapshot->leaks == NULL ? -1 : 0;
 }
 
 /* Reads the events.  They are in a ring, which is rotated so that the oldest event comes first. */
@@ -504,6 +527,9 @@ static int read_all(const source_t *s, unsigned what) {
 	if ((what & MW_SNAPSHOT_HEAP_WALK) != 0 && read_heap_walk(s) != 0)
 		return -1;
 	if ((what & MW_SNAPSHOT_CPU) != 0 && read_cpu(s) != 0)
+		return -1;
+	/* Before the records: each leak is a record that was there before. */
+	if ((what & MW_SNAPSHOT_LEAKS) != 0 && read_leaks(s) != 0)
 		return -1;
 	if ((what & MW_SNAPSHOT_STACKS) != 0 && read_stacks(s) != 0)
 		return -1;
@@ -560,5 +586,6 @@ void mw_snapshot_free(mw_snapshot_t *snapshot) {
 	free(snapshot->classes);
 	free(snapshot->ranges);
 	free(snapshot->cpu);
+	free(snapshot->leaks);
 	free(snapshot);
 }

@@ -29,6 +29,7 @@ enum {
 	/* The process runs, so its last values are those of the present moment. */
 	MW_SNAPSHOT_OF_NOW = 1u << 4,
 	MW_SNAPSHOT_CPU = 1u << 5, /* CPU samples, and names of threads; with MW_SNAPSHOT_STACKS */
+	MW_SNAPSHOT_LEAKS = 1u << 6, /* the last leak check; with stacks and records */
 };
 
 typedef struct mw_snapshot {
@@ -47,7 +48,8 @@ typedef struct mw_snapshot {
 	size_t node_count;
 	uint64_t *frames;
 	size_t frame_count;
-	mw_state_record_t *records; /* live samples only, each consistent */
+	/* live samples only, each consistent; `reserved` is the record's number in the file */
+	mw_state_record_t *records;
 	size_t record_count;
 	bool keeps_times;       /* set by the caller: its profile has the label MW_LABEL_MADE */
 	mw_state_tick_t *ticks; /* oldest first */
@@ -66,6 +68,9 @@ typedef struct mw_snapshot {
 	size_t range_count;
 	mw_state_cpu_t *cpu; /* checked: `stack` exists, or is 0, the unknown stack */
 	size_t cpu_count;
+	mw_state_leak_check_t leak_check; /* class_count is limited */
+	mw_state_leak_t *leaks;           /* empty unless the check is done */
+	size_t leak_count;
 } mw_snapshot_t;
 
 /* True if the file begins like a state file.  The rest may still be damaged. */
@@ -126,6 +131,15 @@ typedef struct mw_stack_bytes {
  * The caller frees it. */
 mw_profile_t *mw_profile_of_stacks(const mw_snapshot_t *snapshot, const mw_stack_bytes_t *stacks,
 				   size_t count);
+
+/* Makes a profile of the leaks in a snapshot that was read with MW_SNAPSHOT_STACKS,
+ * MW_SNAPSHOT_RECORDS and MW_SNAPSHOT_LEAKS: samples that the last leak check found leaked and that
+ * were not freed since; with `earlier`, those among them that an earlier check of the process
+ * found, too.  It has the types inuse_objects, inuse_space, inuse_requested, inuse_samples and
+ * below_space (bytes of leaked blocks that hang below the objects), weights applied, and the labels
+ * MW_LABEL_SIZE, MW_LABEL_THREAD, MW_LABEL_THREAD_ID, MW_LABEL_LEAK, MW_LABEL_OLDEST,
+ * MW_LABEL_NEWEST and MW_LABEL_PEEK.  The caller frees it. */
+mw_profile_t *mw_profile_of_leaks(const mw_snapshot_t *snapshot, const mw_snapshot_t *earlier);
 
 /* Makes a profile of the CPU samples of a snapshot that was read with MW_SNAPSHOT_STACKS and
  * MW_SNAPSHOT_CPU.  It has the types samples/count and cpu/nanoseconds, and the labels

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * requested.c -- begins requested checks, and writes their results in the copy of the process. */
+#include "leak/requested.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "heap/layout/size_class.h"
+#include "leak/block_index.h"
+#include "leak/flood.h"
+#include "leak/leak.h"
+#include "os/lock/lock.h"
+#include "os/process/child.h"
+#include "os/process/registers.h"
+#include "os/time/clock.h"
+#include "prof/control/control.h"
+#include "prof/store/published.h"
+#include "prof/store/store.h"
+#include "state/layout.h"
+
+/* How soon the background thread looks whether the copy has ended. */
+#define LOOK_NS UINT64_C(50000000)
+
+_Static_assert(MW_CLASS_COUNT < MW_LEAK_CLASS_CAPACITY, "one more for larger blocks");
+
+static struct {
+	_Atomic uint32_t ordered; /* number of the last check that a tool requested */
+	_Atomic uint32_t options;
+	_Atomic uint32_t begun; /* number of the last check that was begun */
+	_Atomic int32_t copy;   /* process id of the copy; 0: there is none */
+	atomic_flag is_busy;    /* a thread begins a check, or looks after the copy */
+} requested = {.is_busy = ATOMIC_FLAG_INIT};
+
+/* ---- in the copy ---- */
+
+typedef struct job {
+	char *published; /* the state file's mapping */
+	mw_state_leak_check_t *check;
+	uint64_t limit_ns;
+	bool wants_peek;
+	mw_leak_result_t result;
+} job_t;
+
+static job_t *job;
+
+static void fail(mw_state_leak_check_t *check, mw_leak_error_t error) {
+	atomic_store_explicit(&check->error, error, memory_order_relaxed);
+	/* Pairs with the readers' acquire. */
+	atomic_store_explicit(&check->state, MW_LEAK_CHECK_FAILED, memory_order_release);
+}
+
+static void on_step(uint64_t block_bytes) {
+	atomic_store_explicit(&job->check->read_block_bytes, block_bytes, memory_order_relaxed);
+	if (mw_os_monotonic_ns() > job->limit_ns)
+		fail(job->check, MW_LEAK_ENDED);
+	else if (!mw_os_child_outlived())
+		return;
+	mw_os_child_end();
+}
+
+/* Returns whether the record is of a live sample. */
+static bool is_record_live(const mw_state_record_t *record) {
+	return record->sequence % 2 == 0 && record->stack != MW_RECORD_FREE &&
+	       record->address != 0 && record->generation == mw_store_live()->generation;
+}
+
+static void add_leak(uint32_t number, const mw_state_record_t *record,
+		     const mw_leak_block_t *block) {
+	mw_state_leak_check_t *check = job->check;
+	uint64_t start = check->leaks_used * sizeof(mw_state_leak_t);
+	bool is_direct = mw_leak_bit(MW_LEAK_DIRECT, block->bit);
+	mw_state_leak_t leak = {
+		.record = number,
+		.sequence = record->sequence,
+		.kind = is_direct ? MW_LEAK_KIND_DIRECT : MW_LEAK_KIND_INDIRECT,
+	};
+	check->leaks_found++;
+	if (!mw_store_has_room(MW_SECTION_LEAKS, check->leaks_used))
+		return;
+	mw_published_reach(MW_SECTION_LEAKS, start + sizeof leak);
+	char *entry = mw_published_range(MW_SECTION_LEAKS, start, sizeof leak);
+	if (!entry)
+		return;
+	if (is_direct)
+		mw_leak_count_below(block, &leak.below_blocks, &leak.below_bytes);
+	if (job->wants_peek) {
+		size_t bytes = block->bytes < sizeof leak.peek ? block->bytes : sizeof leak.peek;
+		leak.peek_bytes =
+			(uint16_t)mw_os_copy_memory(leak.peek, (uintptr_t)record->address, bytes);
+	}
+	memcpy(entry, &leak, sizeof leak);
+	check->leaks_used++;
+}
+
+static void add_leaks(void) {
+	uint64_t records = mw_store_used_bytes(MW_SECTION_RECORDS) / sizeof(mw_state_record_t);
+	mw_leak_map_clear(MW_LEAK_OWNED);
+	for (uint32_t i = 1; i < records; i++) {
+		const mw_state_record_t *record = mw_store_private(MW_SECTION_RECORDS, i);
+		mw_leak_block_t block;
+		if (is_record_live(record) &&
+		    mw_leak_index_find((uintptr_t)record->address, &block) &&
+		    mw_leak_bit(MW_LEAK_LIVE, block.bit) &&
+		    !mw_leak_bit(MW_LEAK_REACHED, block.bit))
+			add_leak(i, record, &block);
+	}
+}
+
+static void write_sums(mw_state_leak_check_t *check, const mw_leak_result_t *result) {
+	mw_leak_sums_t all = mw_leak_total(result);
+	check->live_blocks = all.live.blocks;
+	check->live_bytes = all.live.bytes;
+	check->direct_blocks = all.direct.blocks;
+	check->direct_bytes = all.direct.bytes;
+	check->indirect_blocks = all.indirect.blocks;
+	check->indirect_bytes = all.indirect.bytes;
+	check->root_bytes = result->root_bytes;
+	check->unread_bytes = result->unread_bytes;
+	check->scan_ns = result->scan_ns;
+	check->class_count = MW_CLASS_COUNT + 1;
+	for (unsigned i = 0; i <= MW_CLASS_COUNT; i++) {
+		const mw_leak_sums_t *its = &result->classes[i];
+		check->classes[i] = (mw_state_leak_class_t){
+			.block_bytes = i < MW_CLASS_COUNT ? mw_class_bytes[i] : 0,
+			.live_blocks = its->live.blocks,
+			.live_bytes = its->live.bytes,
+			.direct_blocks = its->direct.blocks,
+			.direct_bytes = its->direct.bytes,
+			.indirect_blocks = its->indirect.blocks,
+			.indirect_bytes = its->indirect.bytes,
+		};
+	}
+	atomic_store_explicit(&check->read_block_bytes, result->block_bytes, memory_order_relaxed);
+}
+
+static void search(void *context) {
+	job = context;
+	/* The kernel wiped the mapping's address in the copy. */
+	mw_published_reopen(job->published);
+	if (!mw_leak_search(&job->result, on_step)) {
+		fail(job->check, MW_LEAK_NO_MEMORY);
+		return;
+	}
+	write_sums(job->check, &job->result);
+	add_leaks();
+	/* Pairs with the readers' acquire. */
+	atomic_store_explicit(&job->check->state, MW_LEAK_CHECK_DONE, memory_order_release);
+}
+
+/* ---- in the process ---- */
+
+/* Returns the entry in the file; NULL: there is no file, or no room in it. */
+static mw_state_leak_check_t *check_in_file(void) {
+	mw_published_reach(MW_SECTION_LEAK_CHECK, sizeof(mw_state_leak_check_t));
+	return (mw_state_leak_check_t *)(void *)mw_published_range(MW_SECTION_LEAK_CHECK, 0,
+								   sizeof(mw_state_leak_check_t));
+}
+
+static mw_leak_error_t error_of(int32_t result) {
+	switch (result) {
+	case MW_ERR_NO_MEMORY:
+		return MW_LEAK_NO_MEMORY;
+	case MW_ERR_IO:
+		return MW_LEAK_BUSY;
+	default:
+		return MW_LEAK_NO_STOP;
+	}
+}
+
+static void clear(mw_state_leak_check_t *check, uint32_t number) {
+	memset((char *)check + offsetof(mw_state_leak_check_t, error), 0,
+	       offsetof(mw_state_leak_check_t, classes) - offsetof(mw_state_leak_check_t, error));
+	atomic_store_explicit(&check->state, MW_LEAK_CHECK_RUNNING, memory_order_relaxed);
+	/* Pairs with the readers' acquire. */
+	atomic_store_explicit(&check->number, number, memory_order_release);
+}
+
+/* Not inlined: the registers are noted before this function changes them. */
+static void begin(const mw_os_stopped_t *self, uint32_t number) {
+	mw_state_leak_check_t *check = check_in_file();
+	if (!check)
+		return;
+	clear(check, number);
+	job_t new_job = {
+		.published = mw_published_base(),
+		.check = check,
+		.limit_ns = mw_os_monotonic_ns() + MW_LEAK_LIMIT_NS,
+		.wants_peek = atomic_load_explicit(&requested.options, memory_order_relaxed) &
+			      MW_LEAK_PEEK,
+	};
+	atomic_store_explicit(&check->realtime_ns, mw_os_realtime_ns(), memory_order_relaxed);
+	int32_t copy =
+		mw_leak_copy_begin(self, MW_OS_CHILD_BACKGROUND, search, &new_job, &new_job.result);
+	if (copy < 0) {
+		fail(check, error_of(copy));
+		return;
+	}
+	atomic_store_explicit(&requested.copy, copy, memory_order_relaxed);
+	atomic_store_explicit(&check->pause_ns, new_job.result.pause_ns, memory_order_relaxed);
+	atomic_store_explicit(&check->threads, new_job.result.threads, memory_order_relaxed);
+	atomic_store_explicit(&check->running_threads, new_job.result.running_threads,
+			      memory_order_relaxed);
+	/* A reader that sees the id sees the pause. Pairs with its acquire. */
+	atomic_store_explicit(&check->copy_pid, (uint32_t)copy, memory_order_release);
+}
+
+static void look_after_copy(void) {
+	int32_t copy = atomic_load_explicit(&requested.copy, memory_order_relaxed);
+	if (copy == 0 || !mw_os_child_has_ended(copy))
+		return;
+	mw_state_leak_check_t *check = check_in_file();
+	if (check && check->state == MW_LEAK_CHECK_RUNNING)
+		fail(check, MW_LEAK_ENDED);
+	atomic_store_explicit(&requested.copy, 0, memory_order_relaxed);
+	mw_leak_copy_end();
+}
+
+void mw_control_leaks_order(uint32_t number, uint32_t options) {
+	atomic_store_explicit(&requested.options, options, memory_order_relaxed);
+	atomic_store_explicit(&requested.ordered, number, memory_order_seq_cst);
+	atomic_store_explicit(&mw_control_view.has_leak_check, true, memory_order_seq_cst);
+}
+
+static bool is_ordered(void) {
+	return atomic_load_explicit(&requested.ordered, memory_order_relaxed) !=
+	       atomic_load_explicit(&requested.begun, memory_order_relaxed);
+}
+
+static bool is_copied(void) {
+	return atomic_load_explicit(&requested.copy, memory_order_relaxed) != 0;
+}
+
+uint64_t mw_control_leaks_work(void) {
+	mw_os_stopped_t self = {0};
+	mw_os_note_registers(&self);
+	if (mw_lock_held_ranks != 0 || mw_lock_is_forking() ||
+	    atomic_flag_test_and_set(&requested.is_busy))
+		return UINT64_MAX;
+	/* Stored before the orders are read: a later order sets it again. */
+	atomic_store_explicit(&mw_control_view.has_leak_check, false, memory_order_seq_cst);
+	look_after_copy();
+	if (is_ordered() && !is_copied()) {
+		uint32_t number = atomic_load_explicit(&requested.ordered, memory_order_seq_cst);
+		atomic_store_explicit(&requested.begun, number, memory_order_relaxed);
+		begin(&self, number);
+	}
+	bool has_work = is_copied();
+	if (has_work)
+		atomic_store_explicit(&mw_control_view.has_leak_check, true, memory_order_relaxed);
+	atomic_flag_clear(&requested.is_busy);
+	return has_work ? mw_os_monotonic_ns() + LOOK_NS : UINT64_MAX;
+}
+
+/* Orders and the copy are the parent's. */
+void mw_control_leaks_forked(void) {
+	atomic_store_explicit(&requested.begun, requested.ordered, memory_order_relaxed);
+	atomic_store_explicit(&requested.copy, 0, memory_order_relaxed);
+	atomic_store_explicit(&mw_control_view.has_leak_check, false, memory_order_relaxed);
+	atomic_flag_clear(&requested.is_busy);
+}

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# leaks.sh BUILD_DIR -- `mallow leaks`: counts, stacks, twice, outputs, the process afterwards and
+# its end, processes that cannot answer.
+source "$(dirname "$0")/lib.bash"
+library=$build/lib/libmallow.so
+cc -g -O1 -o leaky "$here/leaks.c" || fail "cc"
+
+# launch CONF [ARGUMENT]: its pid is in $pid; it ends when descriptor $input is closed.
+launch() {
+    rm -f ready pipe
+    mkfifo pipe
+    MALLOW_CONF=prof_state_min:0,$1 LD_PRELOAD=$library ./leaky "${@:2}" <pipe >ready &
+    pid=$!
+    started+=("$pid")
+    exec {input}>pipe
+    await 60 grep -q ready ready
+    await 60 is_known "$pid"
+}
+# json EXPRESSION: of the object in ./out.
+json() {
+    python3 -c "import json; r = json.load(open('out')); print(($1))"
+}
+# equals EXPRESSION VALUE
+equals() {
+    local got
+    got=$(json "$1") || fail "$1"
+    [ "$got" = "$2" ] || fail "$1 is $got, not $2"
+}
+
+# --- every block sampled: all numbers are exact ---
+launch prof_sample:1
+try 1 "$mallow" leaks --json "$pid"
+valid leaks
+equals 'r["check"]["direct"]["blocks"]' 1250
+equals 'r["check"]["indirect"]["blocks"]' 1900
+equals 'r["check"]["indirect"]["bytes"]' $((1900 * 48))
+equals 'r["check"]["unread_bytes"], r["check"]["threads"]' "(0, 1)"
+# By function: the cycles' nodes come from two calls.
+equals 'sorted((f, sum(s["direct"]["blocks"] for s in r["stacks"] if f in names(s)),
+    sum(s["indirect"]["blocks"] for s in r["stacks"] if f in names(s)),
+    sum(s["below_bytes"] for s in r["stacks"] if f in names(s)))
+    for names in [lambda s: [f["name"] for f in s["frames"]]]
+    for f in ["leak_singles", "leak_lists", "leak_cycles", "make_list"])' \
+    "[('leak_cycles', 50, 100, 4800), ('leak_lists', 200, 1800, 86400),\
+ ('leak_singles', 1000, 0, 0), ('make_list', 200, 1800, 86400)]"
+equals '[c["block_bytes"] for c in r["check"]["classes"] if c["direct"]["blocks"]]' "[48, 112]"
+ok "the numbers of all leaks, by stack, by kind, below them"
+
+try 1 "$mallow" leaks --peek "$pid"
+says out "^leaky \(pid $pid\): 3150 blocks leaked, "
+says out "^  direct +121 KiB in 1250 blocks that no pointer leads to$"
+says out "^  indirect +89.1 KiB in 1900 blocks that only leaked blocks lead to$"
+says out "^    direct +9.38 KiB in 200 blocks, and 84.4 KiB below$"
+says out 'a node of the'
+says out '^      leak_lists '
+says_not out 'estimates'
+ok "as text, with the first bytes"
+
+# --- other outputs, and afterwards ---
+try 1 "$mallow" leaks --last "$pid"
+says out "^leaky \(pid $pid\): 3150 blocks leaked, "
+try 1 "$mallow" leaks -o leaks.pb.gz "$pid"
+try 0 "$mallow" top --sample-type inuse_objects --unit B --tagfocus leak:indirect leaks.pb.gz
+says out '^ +1900 .* make_node$'
+try 1 "$mallow" leaks -o leaks.html "$pid"
+grep -q leak_lists leaks.html || fail "the flame graph has no leak_lists"
+try 1 "$mallow" leaks --focus leak_cycles --json "$pid"
+equals 'sum(s["direct"]["blocks"] + s["indirect"]["blocks"] for s in r["stacks"])' 150
+no_copy_is_left() {
+    ! grep -qs . "/proc/$pid/task/$pid/children" || [ -z "$(cat "/proc/$pid/task/$pid/children")" ]
+}
+await 60 no_copy_is_left
+ok "files, other views, a selection; no copy of the process is left"
+
+# --- the process is killed: the last check stays ---
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+try 1 "$mallow" leaks "$pid"
+says out "3150 blocks leaked"
+exec {input}>&-
+launch prof_sample:1
+exec {input}>&-
+wait "$pid" || fail "the program's exit status"
+ok "the last check of a killed process"
+
+# --- sampled: sums are exact, stacks are estimates ---
+launch prof_sample:4K hidden
+try 1 "$mallow" leaks --watch 0.5s --json "$pid"
+equals 'r["check"]["direct"]["blocks"], r["check"]["indirect"]["blocks"]' "(1251, 1900)"
+valid leaks
+equals 'r["earlier"]["direct"]["blocks"]' 1251
+equals '[s for s in r["stacks"] if any(f["name"] == "hide" for f in s["frames"])]' "[]"
+equals 'all(s["interval"][0] <= s["bytes"] <= s["interval"][1] for s in r["stacks"])' True
+equals '120000 < sum(s["bytes"] for s in r["stacks"]) < 420000' True
+try 1 "$mallow" leaks "$pid"
+says out 'one sample in 4.00 KiB: sizes and counts are estimates'
+ok "a pointer that the program hides is no leak of both checks"
+
+# --- misuse, and processes that do not answer ---
+try 2 "$mallow" leaks leaks.pb.gz
+one_line_error
+says err "leaks.pb.gz: is a profile; leaks needs a process or its state file"
+try 2 "$mallow" leaks --last --watch 1s "$pid"
+one_line_error
+says err '^mallow: leaks: --last shows a check that was made'
+kill -STOP "$pid"
+try 2 "$mallow" leaks --wait 0.2 "$pid"
+one_line_error
+says err "^mallow: pid $pid: the process has not allocated for 0.2 s"
+kill -CONT "$pid"
+last_is_there() { "$mallow" leaks --last "$pid" >out 2>err || [ $? = 1 ]; }
+await 60 last_is_there
+exec {input}>&-
+launch background_thread:true
+try 1 "$mallow" leaks "$pid"
+says out '3150 blocks leaked'
+says out '; 2 threads$'
+exec {input}>&-
+ok "misuse, stopped processes, a background thread"

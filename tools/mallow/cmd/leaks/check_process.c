@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * check_process.c -- requests a leak check, and follows it in the state file. */
+#include "cmd/leaks/check_process.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "cli/terminal.h"
+#include "live/control.h"
+#include "report/text/units.h"
+
+/* How often the state file is read, and how often the process is asked to look after its copy:
+ * one that was killed leaves no result. */
+#define READ_NS 20000000
+#define LOOK_SECONDS 1.0
+
+static double monotonic_seconds(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A process without a background thread forgets a copy that has ended when it sees a request. */
+static void have_it_look(const mw_target_t *target) {
+	const mw_request_t request = {.kind = MW_REQUEST_WALK};
+	mw_reply_t reply;
+	mw_error_t ignored;
+	mw_control_send(target, &request, 0, &reply, &ignored);
+}
+
+static int say_why(const mw_target_t *target, mw_leak_error_t why, mw_error_t *error) {
+	static const char *const reasons[] = {
+		[MW_LEAK_NO_MEMORY] = "the kernel refused memory for a copy of the process, or in "
+				      "the copy (limits of the process or of its cgroup)",
+		[MW_LEAK_ENDED] = "the copy of the process, which searches, was ended: it took too "
+				  "long, or memory ran out",
+		[MW_LEAK_NO_STOP] = "its threads cannot be stopped: the program filters system "
+				    "calls, uses every real-time signal, or has no /proc",
+		[MW_LEAK_BUSY] = "the program checks for leaks itself at this moment; try again",
+	};
+	bool is_known = why < sizeof(reasons) / sizeof(reasons[0]) && reasons[why] != NULL;
+	return mw_error_set(error, "pid %d: no leak check: %s", target->pid,
+			    is_known ? reasons[why] : "the reason is unknown to this command");
+}
+
+static void show_progress(const mw_target_t *target, const mw_state_leak_check_t *check) {
+	char bytes[32];
+	mw_progress("pid %d: searched %s of blocks so far", target->pid,
+		    mw_format_bytes((int64_t)(check->read_block_bytes & INT64_MAX), bytes,
+				    sizeof(bytes)));
+}
+
+/* Returns 1 if the check has ended, 0 if it goes on; -1: it failed. */
+static int look(const mw_target_t *target, uint32_t number, mw_error_t *error) {
+	mw_snapshot_t *snapshot;
+	if (mw_snapshot_read(target->path, MW_SNAPSHOT_LEAKS | MW_SNAPSHOT_OF_NOW, &snapshot,
+			     error) != 0)
+		return -1;
+	const mw_state_leak_check_t *check = &snapshot->leak_check;
+	int result = 0;
+	if ((int32_t)(check->number - number) < 0)
+		result = 0; /* another check goes on */
+	else if (check->state == MW_LEAK_CHECK_FAILED)
+		result = say_why(target, (mw_leak_error_t)check->error, error);
+	else if (check->state == MW_LEAK_CHECK_DONE && check->copy_pid != 0)
+		result = 1;
+	else
+		show_progress(target, check);
+	mw_snapshot_free(snapshot);
+	return result;
+}
+
+static int wait_for(const mw_target_t *target, uint32_t number, double seconds, mw_error_t *error) {
+	const struct timespec pause = {.tv_nsec = READ_NS};
+	double begin = monotonic_seconds(), looked = begin;
+	for (;;) {
+		int result = look(target, number, error);
+		if (result != 0)
+			return result;
+		double now = monotonic_seconds();
+		if (!mw_target_is_alive(target))
+			return mw_error_set(error, "pid %d: the process ended during the check",
+					    target->pid);
+		if (now - begin > seconds)
+			return mw_error_set(
+				error,
+				"pid %d: the search has not ended after %.3g s; it goes on, and "
+				"'mallow leaks --last %d' shows its result",
+				target->pid, seconds, target->pid);
+		if (now - looked > LOOK_SECONDS) {
+			have_it_look(target);
+			looked = now;
+		}
+		nanosleep(&pause, NULL);
+	}
+}
+
+int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_t *error) {
+	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_LEAKS |
+			(target->alive ? MW_SNAPSHOT_OF_NOW : 0);
+	if (!target->is_state)
+		return mw_error_set(error,
+				    "%s: is a profile; leaks needs a process or its state file. "
+				    "'mallow top %s' shows what the profile holds",
+				    target->shown, target->shown);
+	if (mw_snapshot_read(target->path, what, snapshot, error) != 0)
+		return -1;
+	if ((*snapshot)->leak_check.state == MW_LEAK_CHECK_DONE)
+		return 0;
+	bool is_running = (*snapshot)->leak_check.state == MW_LEAK_CHECK_RUNNING;
+	mw_snapshot_free(*snapshot);
+	return mw_error_set(error, "%s: %s", target->shown,
+			    is_running ? "its leak check has not ended"
+				       : "it was never checked for leaks, or the check failed");
+}
+
+int mw_check_process(const mw_target_t *target, const mw_check_options_t *options,
+		     mw_snapshot_t **snapshot, mw_error_t *error) {
+	const mw_request_t request = {.kind = MW_REQUEST_LEAK_CHECK,
+				      .leak_options = options->peek ? MW_LEAK_PEEK : 0};
+	mw_reply_t reply;
+	if (mw_control_send(target, &request, options->wait_seconds, &reply, error) != 0)
+		return -1;
+	if (reply.outcome == MW_OUTCOME_PENDING)
+		return mw_error_set(
+			error,
+			"pid %d: the process has not allocated for %.3g s, so it has not seen the "
+			"request; it will check when it allocates, and 'mallow leaks --last %d' "
+			"shows the result then. With background_thread:true it answers at once",
+			target->pid, options->wait_seconds, target->pid);
+	int result = wait_for(target, reply.leak_check, options->limit_seconds, error);
+	mw_progress_end();
+	have_it_look(target);
+	return result > 0 ? mw_check_read(target, snapshot, error) : -1;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * check_process.h -- has a live process check itself for leaks.
+ * Layer: cmd/leaks.  Private to this folder. */
+#ifndef MW_TOOL_CMD_LEAKS_CHECK_PROCESS_H
+#define MW_TOOL_CMD_LEAKS_CHECK_PROCESS_H
+
+#include <stdbool.h>
+
+#include "formats/state/state_file.h"
+#include "live/target.h"
+#include "model/error.h"
+
+typedef struct mw_check_options {
+	double wait_seconds;  /* until the process sees the request */
+	double limit_seconds; /* until the search ends */
+	bool peek;            /* the process stores the first bytes of leaked blocks */
+} mw_check_options_t;
+
+/* Requests a check and waits for its end.  Prints the progress on a terminal.  Returns 0: the
+ * caller frees *snapshot, which holds stacks, records and the leak check. */
+int mw_check_process(const mw_target_t *target, const mw_check_options_t *options,
+		     mw_snapshot_t **snapshot, mw_error_t *error);
+/* Reads the last check of a process or state file.  Fails if there was none. */
+int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_t *error);
+
+#endif

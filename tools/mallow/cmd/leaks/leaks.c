@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * leaks.c -- `mallow leaks`: has a live process check itself, once or twice, and shows the result.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "cli/complain.h"
+#include "cli/pager.h"
+#include "cli/terminal.h"
+#include "cmd/input/load.h"
+#include "cmd/leaks/check_process.h"
+#include "cmd/leaks/leaks_command.h"
+#include "cmd/leaks/leaks_text.h"
+#include "cmd/profile/view.h"
+#include "cmd/profile/view_options.h"
+#include "cmd/profile/view_request.h"
+#include "live/control.h"
+
+#define DEFAULT_STACKS 10
+#define DEFAULT_LIMIT_SECONDS 600.0
+
+typedef struct leaks_job {
+	const mw_arguments_t *arguments;
+	mw_check_options_t check;
+	double watch_seconds; /* 0 = one check */
+	bool is_last;         /* shows the last check, and requests none */
+	bool has_view;        /* another output than this command's text and JSON */
+} leaks_job_t;
+
+/* Waits between two checks. */
+static void watch(const mw_target_t *target, double seconds) {
+	const struct timespec step = {.tv_nsec = 100000000};
+	for (double past = 0; past < seconds && mw_target_is_alive(target); past += 0.1) {
+		mw_progress("pid %d: checks again in %.0f s", target->pid, seconds - past);
+		nanosleep(&step, NULL);
+	}
+	mw_progress_end();
+}
+
+static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t *last,
+		const mw_snapshot_t *earlier, mw_error_t *error) {
+	const mw_option_value_t *top = mw_argument(job->arguments, "top");
+	mw_profile_t *profile = mw_profile_of_leaks(last, earlier);
+	mw_selection_t selection;
+	const mw_state_leak_check_t *check = &last->leak_check;
+	bool is_found = earlier != NULL ? profile->sample_count > 0
+					: check->direct_blocks + check->indirect_blocks > 0;
+	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
+	mw_view_options_selection(job->arguments, &selection);
+	const mw_leak_report_t report = {
+		.check = check,
+		.earlier = earlier != NULL ? &earlier->leak_check : NULL,
+		.profile = profile,
+		.row_limit = top->given ? (size_t)top->number : DEFAULT_STACKS,
+		.columns = mw_terminal_columns(stdout),
+		.sampled = last->leak_count,
+	};
+	int result;
+	if (job->has_view)
+		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
+	else if (mw_selection_apply(profile, &selection, error) != 0)
+		result = -1;
+	else if (mw_argument(job->arguments, "json")->given)
+		result = mw_leaks_print_json(&report, error);
+	else
+		result = mw_leaks_print_text(stdout, &report, error);
+	mw_profile_free(profile);
+	return result == 0 && is_found ? MW_EXIT_FINDING : result;
+}
+
+static int check(const mw_target_t *target, const leaks_job_t *job, mw_snapshot_t **last,
+		 mw_snapshot_t **earlier, mw_error_t *error) {
+	if (job->is_last || !target->alive)
+		return mw_check_read(target, last, error);
+	if (job->watch_seconds > 0) {
+		if (mw_check_process(target, &job->check, earlier, error) != 0)
+			return -1;
+		watch(target, job->watch_seconds);
+	}
+	return mw_check_process(target, &job->check, last, error);
+}
+
+static int work(const mw_target_t *target, const void *context, mw_error_t *error) {
+	const leaks_job_t *job = context;
+	mw_snapshot_t *last = NULL, *earlier = NULL;
+	int result = check(target, job, &last, &earlier, error);
+	if (result == 0)
+		result = show(job, target, last, earlier, error);
+	mw_snapshot_free(last);
+	mw_snapshot_free(earlier);
+	return result;
+}
+
+int mw_cmd_leaks(const mw_arguments_t *arguments) {
+	const mw_option_value_t *wait = mw_argument(arguments, "wait");
+	const mw_option_value_t *limit = mw_argument(arguments, "limit");
+	mw_view_request_t request;
+	mw_error_t error;
+	mw_load_take_options(arguments);
+	mw_view_request_make(arguments, &request);
+	if (mw_view_request_check(&request, &error) != 0) {
+		mw_complain("%s", error.text);
+		return MW_EXIT_TROUBLE;
+	}
+	const leaks_job_t job = {
+		.arguments = arguments,
+		.check = {.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
+			  .limit_seconds = limit->given ? limit->seconds : DEFAULT_LIMIT_SECONDS,
+			  .peek = mw_argument(arguments, "peek")->given},
+		.watch_seconds = mw_argument(arguments, "watch")->seconds,
+		.is_last = mw_argument(arguments, "last")->given,
+		.has_view = request.path != NULL || request.picture != NULL,
+	};
+	if (job.is_last && (job.watch_seconds > 0 || job.check.peek)) {
+		mw_complain("leaks: --last shows a check that was made; --watch and --peek need a "
+			    "new one");
+		return MW_EXIT_TROUBLE;
+	}
+	if (!job.has_view)
+		mw_pager_begin(arguments);
+	return mw_on_target(arguments->operands[0], work, &job);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * leaks_text.h -- prints the result of a leak check.
+ * Layer: cmd/leaks.  Private to this folder. */
+#ifndef MW_TOOL_CMD_LEAKS_LEAKS_TEXT_H
+#define MW_TOOL_CMD_LEAKS_LEAKS_TEXT_H
+
+#include <stdio.h>
+
+#include "model/profile.h"
+#include "report/stacks.h"
+#include "state/layout.h"
+
+/* A check and the stacks of its leaks. */
+typedef struct mw_leak_report {
+	const mw_state_leak_check_t *check;
+	const mw_state_leak_check_t *earlier; /* with --watch; else NULL */
+	const mw_profile_t *profile;          /* mw_profile_of_leaks() */
+	size_t row_limit;                     /* most stacks; 0 = no limit */
+	int columns;                          /* width of the terminal; 0 = none */
+	/* the check's sampled leaks, of which the program may have freed some since */
+	size_t sampled;
+} mw_leak_report_t;
+
+/* What the samples of one stack of the report have in their labels. */
+typedef struct mw_leak_stack {
+	int64_t objects[MW_LEAK_KINDS], bytes[MW_LEAK_KINDS];
+	int64_t below_bytes; /* of leaked blocks that the objects lead to */
+	int64_t oldest_ns, newest_ns;
+	const char *peek; /* hexadecimal; "" = none */
+} mw_leak_stack_t;
+
+/* Adds up the samples of one stack. */
+mw_leak_stack_t mw_leak_stack_of(const mw_profile_t *profile, const mw_stack_t *stack);
+
+int mw_leaks_print_text(FILE *out, const mw_leak_report_t *report, mw_error_t *error);
+/* Prints JSON on stdout.  Returns the exit status, or -1. */
+int mw_leaks_print_json(const mw_leak_report_t *report, mw_error_t *error);
+
+#endif
