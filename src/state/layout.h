@@ -25,8 +25,8 @@
  * allocates memory. An entry of zeros was never written, or never copied to the file
  * (MW_STATE_FILE_FULL). doc/reference/state-file.md describes the file for authors of readers.
  *
- * Reading order: layout.h, leak_check.h, settings.h and settings.def, stats.h and stats.def,
- * sample_types.def, dump_reasons.def. */
+ * Reading order: layout.h, leak_check.h, tool_entry.h, settings.h and settings.def, stats.h and
+ * stats.def, sample_types.def, dump_reasons.def. */
 #ifndef MW_STATE_LAYOUT_H
 #define MW_STATE_LAYOUT_H
 
@@ -247,6 +247,9 @@ typedef struct mw_state_live {
 	_Atomic uint64_t cpu_truncated; /* samples among them without their outermost frames */
 	_Atomic uint64_t cpu_dropped;   /* samples that are not counted there */
 	_Atomic uint64_t cpu_refused;   /* timers of threads that the kernel refused */
+	/* Address in the process of the code that answers requests on a thread that a tool has
+	 * stopped (tool_entry.h); 0: there is none. */
+	_Atomic uint64_t entry_address;
 	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* pattern of dump names */
 	/* Path of the newest dump. A longer path is stored as MW_STATE_PATH_CUT and the path's
 	 * end. */

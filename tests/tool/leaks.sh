@@ -14,7 +14,7 @@ launch() {
     pid=$!
     started+=("$pid")
     exec {input}>pipe
-    await 60 grep -q ready ready
+    await 60 grep -qs ready ready
     await 60 is_known "$pid"
 }
 # json EXPRESSION: of the object in ./out.
@@ -67,8 +67,12 @@ try 1 "$mallow" leaks -o leaks.html "$pid"
 grep -q leak_lists leaks.html || fail "the flame graph has no leak_lists"
 try 1 "$mallow" leaks --focus leak_cycles --json "$pid"
 equals 'sum(s["direct"]["blocks"] + s["indirect"]["blocks"] for s in r["stacks"])' 150
+# Copies in the kernel's table of processes; sleepers has a child of its own.
 no_copy_is_left() {
-    ! grep -qs . "/proc/$pid/task/$pid/children" || [ -z "$(cat "/proc/$pid/task/$pid/children")" ]
+    local child
+    while read -r child; do
+        ! grep -q '^State:.Z' "/proc/$child/status" || return 1
+    done < <(cat "/proc/$pid/task/"*/children | tr ' ' '\n' | sed '/^$/d')
 }
 await 60 no_copy_is_left
 ok "files, other views, a selection; no copy of the process is left"
@@ -87,17 +91,50 @@ ok "the last check of a killed process"
 # --- sampled: sums are exact, stacks are estimates ---
 launch prof_sample:4K hidden
 try 1 "$mallow" leaks --watch 0.5s --json "$pid"
-equals 'r["check"]["direct"]["blocks"], r["check"]["indirect"]["blocks"]' "(1251, 1900)"
+# A register may hold the hidden pointer at the moment of a check.
+equals 'r["check"]["direct"]["blocks"] in (1250, 1251), r["check"]["indirect"]["blocks"]' \
+    "(True, 1900)"
 valid leaks
-equals 'r["earlier"]["direct"]["blocks"]' 1251
+equals 'r["earlier"]["direct"]["blocks"] in (1250, 1251)' True
 equals '[s for s in r["stacks"] if any(f["name"] == "hide" for f in s["frames"])]' "[]"
 equals 'all(s["interval"][0] <= s["bytes"] <= s["interval"][1] for s in r["stacks"])' True
-equals '120000 < sum(s["bytes"] for s in r["stacks"]) < 420000' True
+equals '100000 < sum(s["bytes"] for s in r["stacks"]) <= 124000 + 91200' True
 try 1 "$mallow" leaks "$pid"
 says out 'one sample in 4.00 KiB: sizes and counts are estimates'
+exec {input}>&-
 ok "a pointer that the program hides is no leak of both checks"
 
+# --- processes that sleep in a system call ---
+cc -g -O1 -pthread -o sleepers "$here/sleepers.c" || fail "cc"
+calls=(nanosleep read poll select epoll futex wait suspend registers)
+[ "$(uname -m)" = x86_64 ] || calls=()
+[ ${#calls[@]} -gt 0 ] || leave_out "a sleeping process is woken on x86-64 only"
+for call in ${calls[@]+"${calls[@]}"}; do
+    rm -f ready pipe
+    mkfifo pipe
+    MALLOW_CONF=prof_state_min:0,prof_sample:1 LD_PRELOAD=$library ./sleepers "$call" \
+        <pipe >ready &
+    pid=$!
+    started+=("$pid")
+    exec {input}>pipe
+    await 60 grep -q ready ready
+    await 60 is_known "$pid"
+    try 1 "$mallow" leaks --json "$pid"
+    # One may hang on what the program left in a register or on the stack.
+    equals '99 <= r["check"]["direct"]["blocks"] + r["check"]["indirect"]["blocks"] <= 101' True
+    try 1 "$mallow" leaks "$pid"
+    case $call in
+    nanosleep) ;; # it may have ended by now
+    suspend) await 60 no_copy_is_left && kill -USR1 "$pid" ;;
+    *) await 60 no_copy_is_left && echo x >&"$input" ;;
+    esac
+    wait "$pid" || fail "$call: status $? of the program"
+    exec {input}>&-
+done
+ok "processes that sleep in a system call answer, and sleep on: ${calls[*]}"
+
 # --- misuse, and processes that do not answer ---
+launch prof_sample:4K
 try 2 "$mallow" leaks leaks.pb.gz
 one_line_error
 says err "leaks.pb.gz: is a profile; leaks needs a process or its state file"
@@ -107,7 +144,7 @@ says err '^mallow: leaks: --last shows a check that was made'
 kill -STOP "$pid"
 try 2 "$mallow" leaks --wait 0.2 "$pid"
 one_line_error
-says err "^mallow: pid $pid: the process has not allocated for 0.2 s"
+says err "^mallow: pid $pid: the process does not allocate, .*woken: it is stopped, or no thread"
 kill -CONT "$pid"
 last_is_there() { "$mallow" leaks --last "$pid" >out 2>err || [ $? = 1 ]; }
 await 60 last_is_there

@@ -343,6 +343,7 @@ static void publish(void) {
 	if (control.secure || !mw_control_has_tables() || mw_published_exists())
 		return;
 	mw_requests_offer(mw_control_view.active, control.mean_bytes);
+	mw_both_set64(mw_store_live_both(), MW_LIVE(entry_address), MW_CONTROL_ENTRY_ADDRESS);
 	touch();
 	uint64_t after = UINT64_MAX;
 	if (mw_state_file_create(freeze, thaw) == MW_OK) {

@@ -355,6 +355,7 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 	uint32_t sequence = write_request(page, request, out);
 	unlock_page(page);
 	out->outcome = MW_OUTCOME_NOTHING;
+	out->sequence = sequence;
 	if (sequence == 0)
 		return 0;
 	out->outcome = MW_OUTCOME_PENDING;

@@ -48,7 +48,8 @@ typedef enum mw_outcome {
 
 typedef struct mw_reply {
 	mw_outcome_t outcome;
-	bool was_pending; /* an earlier request was pending, and `was_*` are its values */
+	uint32_t sequence; /* of the request, as control.sequence; 0 = nothing was written */
+	bool was_pending;  /* an earlier request was pending, and `was_*` are its values */
 	bool was_active;
 	uint64_t was_mean_bytes;
 	uint64_t was_changed_ns; /* CLOCK_REALTIME when was_active began; 0 = never */

@@ -85,7 +85,7 @@ static void leaks_become_samples_by_kind(void) {
 	CHECK_EQ(value(p, 0, "inuse_objects"), 4);
 	CHECK_EQ(value(p, 0, "inuse_space"), 448);
 	CHECK_EQ(value(p, 0, "inuse_requested"), 400);
-	CHECK_EQ(value(p, 0, "inuse_samples"), 2);
+	CHECK_EQ(value(p, 0, "samples"), 2);
 	CHECK_EQ(value(p, 0, "below_space"), 100);
 	CHECK_STR(mw_profile_string(p, label(p, 0, MW_LABEL_LEAK)->text), "direct");
 	CHECK_EQ(label(p, 0, MW_LABEL_OLDEST)->number,
@@ -113,7 +113,7 @@ static void freed_blocks_are_no_leaks(void) {
 	mw_snapshot_t *snapshot = read_state(&s);
 	mw_profile_t *p = mw_profile_of_leaks(snapshot, NULL);
 	CHECK_EQ(p->sample_count, 1);
-	CHECK_EQ(value(p, 0, "inuse_samples"), 2); /* records 1 and 4 */
+	CHECK_EQ(value(p, 0, "samples"), 2); /* records 1 and 4 */
 	mw_profile_free(p);
 	mw_snapshot_free(snapshot);
 	fake_state_release(&s);
@@ -133,13 +133,55 @@ static void of_two_checks_both_must_find_a_leak(void) {
 	mw_snapshot_t *last = read_state(&s);
 	mw_profile_t *p = mw_profile_of_leaks(last, earlier);
 	CHECK_EQ(p->sample_count, 1);
-	CHECK_EQ(value(p, 0, "inuse_samples"), 1);
+	CHECK_EQ(value(p, 0, "samples"), 1);
 	CHECK_STR(mw_profile_string(p, label(p, 0, MW_LABEL_LEAK)->text), "indirect");
 	CHECK_EQ(label(p, 0, MW_LABEL_OLDEST)->number,
 		 (int64_t)s.header->created_realtime_ns + 3000);
 	mw_profile_free(p);
 	mw_snapshot_free(earlier);
 	mw_snapshot_free(last);
+	fake_state_release(&s);
+}
+
+/* Ten blocks leaked, of which four are sampled: three of one stack, one of another. */
+static void samples_divide_the_exact_sums(void) {
+	fake_state_t s;
+	make(&s);
+	const uint64_t frames[] = {0x1000};
+	uint32_t other = fake_state_add_stack(&s, frames, 1, 10.0, 1120, 0.0);
+	s.records[4].stack = other;
+	for (uint32_t i = 1; i <= 4; i++)
+		add_leak(&s, i, 2 * i, MW_LEAK_KIND_DIRECT, 30);
+	s.leak_check->class_count = 2;
+	s.leak_check->classes[0].block_bytes = 96;
+	s.leak_check->classes[1] = (mw_state_leak_class_t){
+		.block_bytes = 112, .direct_blocks = 10, .direct_bytes = 1120};
+	mw_snapshot_t *snapshot = read_state(&s);
+	mw_profile_t *p = mw_profile_of_leaks(snapshot, NULL);
+	CHECK_EQ(p->sample_count, 2);
+	CHECK_EQ(value(p, 0, "inuse_objects"), 8);
+	CHECK_EQ(value(p, 0, "inuse_space"), 840);
+	CHECK_EQ(value(p, 0, "inuse_requested"), 750);
+	CHECK_EQ(value(p, 0, "below_space"), 225);
+	CHECK_EQ(value(p, 1, "inuse_space"), 280);
+	int64_t least = label(p, 0, MW_LABEL_LEAST)->number;
+	int64_t most = label(p, 0, MW_LABEL_MOST)->number;
+	CHECK(least > 336 && least < 840); /* three blocks are there for certain */
+	CHECK(most > 840 && most < 1120 - 56);
+	CHECK_EQ(label(p, 1, MW_LABEL_LEAST)->number, 1120 - most);
+	CHECK_EQ(label(p, 1, MW_LABEL_MOST)->number, 1120 - least);
+	mw_profile_free(p);
+	/* All leaked blocks are sampled: nothing is estimated. */
+	s.leak_check->classes[1].direct_blocks = 4;
+	s.leak_check->classes[1].direct_bytes = 448;
+	mw_snapshot_free(snapshot);
+	snapshot = read_state(&s);
+	p = mw_profile_of_leaks(snapshot, NULL);
+	CHECK_EQ(value(p, 0, "inuse_space"), 336);
+	CHECK_EQ(label(p, 0, MW_LABEL_LEAST)->number, 336);
+	CHECK_EQ(label(p, 0, MW_LABEL_MOST)->number, 336);
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
 	fake_state_release(&s);
 }
 
@@ -181,6 +223,7 @@ int main(void) {
 	RUN(leaks_become_samples_by_kind);
 	RUN(freed_blocks_are_no_leaks);
 	RUN(of_two_checks_both_must_find_a_leak);
+	RUN(samples_divide_the_exact_sums);
 	RUN(a_check_that_runs_has_no_leaks);
 	RUN(damaged_checks_are_read_safely);
 	return 0;

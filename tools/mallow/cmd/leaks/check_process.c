@@ -7,8 +7,11 @@
 
 #include "cli/terminal.h"
 #include "live/control.h"
+#include "live/process/enter.h"
 #include "report/text/units.h"
 
+/* How long a process has to see the request before it is woken. */
+#define WAKE_SECONDS 0.5
 /* How often the state file is read, and how often the process is asked to look after its copy:
  * one that was killed leaves no result. */
 #define READ_NS 20000000
@@ -20,12 +23,27 @@ static double monotonic_seconds(void) {
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A process without a background thread forgets a copy that has ended when it sees a request. */
-static void have_it_look(const mw_target_t *target) {
+/* Lets a thread of a process that does not allocate answer. */
+static int wake(const mw_target_t *target, mw_error_t *why) {
+	mw_snapshot_t *snapshot;
+	int process = mw_target_process(target);
+	if (process <= 0)
+		return mw_error_set(why, "it cannot be woken from another pid namespace");
+	if (mw_snapshot_read(target->path, MW_SNAPSHOT_OF_NOW, &snapshot, why) != 0)
+		return -1;
+	int result = mw_process_enter(process, snapshot->live.entry_address, why);
+	mw_snapshot_free(snapshot);
+	return result;
+}
+
+/* Has the process look after its copy: one that has ended leaves an entry in the kernel's table of
+ * processes, one that was killed no result. `sleeps`: the process has to be woken. */
+static void have_it_look(const mw_target_t *target, bool sleeps) {
 	const mw_request_t request = {.kind = MW_REQUEST_WALK};
 	mw_reply_t reply;
 	mw_error_t ignored;
-	mw_control_send(target, &request, 0, &reply, &ignored);
+	if (mw_control_send(target, &request, 0, &reply, &ignored) == 0 && sleeps)
+		wake(target, &ignored);
 }
 
 static int say_why(const mw_target_t *target, mw_leak_error_t why, mw_error_t *error) {
@@ -70,11 +88,12 @@ static int look(const mw_target_t *target, uint32_t number, mw_error_t *error) {
 	return result;
 }
 
-static int wait_for(const mw_target_t *target, uint32_t number, double seconds, mw_error_t *error) {
+static int wait_for(const mw_target_t *target, const mw_reply_t *reply, bool sleeps, double seconds,
+		    mw_error_t *error) {
 	const struct timespec pause = {.tv_nsec = READ_NS};
 	double begin = monotonic_seconds(), looked = begin;
 	for (;;) {
-		int result = look(target, number, error);
+		int result = look(target, reply->leak_check, error);
 		if (result != 0)
 			return result;
 		double now = monotonic_seconds();
@@ -88,7 +107,7 @@ static int wait_for(const mw_target_t *target, uint32_t number, double seconds, 
 				"'mallow leaks --last %d' shows its result",
 				target->pid, seconds, target->pid);
 		if (now - looked > LOOK_SECONDS) {
-			have_it_look(target);
+			have_it_look(target, sleeps);
 			looked = now;
 		}
 		nanosleep(&pause, NULL);
@@ -114,22 +133,54 @@ int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_
 				       : "it was never checked for leaks, or the check failed");
 }
 
+static bool has_seen(const mw_target_t *target, const mw_reply_t *reply) {
+	mw_snapshot_t *snapshot;
+	mw_error_t ignored;
+	if (mw_snapshot_read(target->path, MW_SNAPSHOT_OF_NOW, &snapshot, &ignored) != 0)
+		return false;
+	bool result = (int32_t)(snapshot->live.sequence_seen - reply->sequence) >= 0;
+	mw_snapshot_free(snapshot);
+	return result;
+}
+
+/* Wakes a process that has not seen a request, and waits until it has. */
+static int wake_and_wait(const mw_target_t *target, const mw_reply_t *reply, double wait_seconds,
+			 mw_error_t *error) {
+	const struct timespec pause = {.tv_nsec = READ_NS};
+	mw_error_t why = {.text = "it was woken, and has not answered"};
+	double begin = monotonic_seconds();
+	wake(target, &why);
+	do {
+		if (has_seen(target, reply))
+			return 0;
+		nanosleep(&pause, NULL);
+	} while (monotonic_seconds() - begin < wait_seconds && mw_target_is_alive(target));
+	return mw_error_set(
+		error,
+		"pid %d: the process does not allocate, so it has not seen the request, "
+		"and %s. It will check when it allocates; 'mallow leaks --last %d' then "
+		"shows the result",
+		target->pid, why.text, target->pid);
+}
+
 int mw_check_process(const mw_target_t *target, const mw_check_options_t *options,
 		     mw_snapshot_t **snapshot, mw_error_t *error) {
 	const mw_request_t request = {.kind = MW_REQUEST_LEAK_CHECK,
 				      .leak_options = options->peek ? MW_LEAK_PEEK : 0};
+	/* The copy ends a moment after it has written the result. */
+	const struct timespec end_of_copy = {.tv_nsec = READ_NS};
 	mw_reply_t reply;
-	if (mw_control_send(target, &request, options->wait_seconds, &reply, error) != 0)
+	double first_seconds =
+		options->wait_seconds < WAKE_SECONDS ? options->wait_seconds : WAKE_SECONDS;
+	if (mw_control_send(target, &request, first_seconds, &reply, error) != 0)
 		return -1;
-	if (reply.outcome == MW_OUTCOME_PENDING)
-		return mw_error_set(
-			error,
-			"pid %d: the process has not allocated for %.3g s, so it has not seen the "
-			"request; it will check when it allocates, and 'mallow leaks --last %d' "
-			"shows the result then. With background_thread:true it answers at once",
-			target->pid, options->wait_seconds, target->pid);
-	int result = wait_for(target, reply.leak_check, options->limit_seconds, error);
+	bool sleeps = reply.outcome == MW_OUTCOME_PENDING;
+	if (sleeps &&
+	    wake_and_wait(target, &reply, options->wait_seconds - first_seconds, error) != 0)
+		return -1;
+	int result = wait_for(target, &reply, sleeps, options->limit_seconds, error);
 	mw_progress_end();
-	have_it_look(target);
+	nanosleep(&end_of_copy, NULL);
+	have_it_look(target, sleeps);
 	return result > 0 ? mw_check_read(target, snapshot, error) : -1;
 }

@@ -5,7 +5,6 @@
 #include "cli/print.h"
 #include "cmd/leaks/leaks_text.h"
 #include "cmd/report/report_json.h"
-#include "report/interval.h"
 
 static json_t *count_json(uint64_t blocks, uint64_t bytes) {
 	return json_pack("{s:I,s:I}", "blocks", (json_int_t)blocks, "bytes", (json_int_t)bytes);
@@ -50,12 +49,11 @@ static json_t *check_json(const mw_state_leak_check_t *c) {
 static json_t *stack_json(const mw_profile_t *p, const mw_stacks_t *stacks,
 			  const mw_stack_t *stack) {
 	mw_leak_stack_t sums = mw_leak_stack_of(p, stack);
-	mw_interval_t range = mw_interval_of(stack->values[stacks->type], &stack->spread);
 	json_t *value = json_pack(
 		"{s:I,s:I,s:I,s:I,s:[I,I]}", "bytes", (json_int_t)stack->values[stacks->type],
 		"below_bytes", (json_int_t)sums.below_bytes, "oldest_ns",
 		(json_int_t)sums.oldest_ns, "newest_ns", (json_int_t)sums.newest_ns, "interval",
-		(json_int_t)range.low, (json_int_t)range.high);
+		(json_int_t)sums.least_bytes, (json_int_t)sums.most_bytes);
 	json_object_set_new(value, "direct",
 			    count_json((uint64_t)sums.objects[MW_LEAK_KIND_DIRECT],
 				       (uint64_t)sums.bytes[MW_LEAK_KIND_DIRECT]));

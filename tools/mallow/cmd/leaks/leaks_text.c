@@ -10,7 +10,6 @@
 
 #include "cli/print.h"
 #include "model/text.h"
-#include "report/interval.h"
 #include "report/text/style.h"
 #include "report/text/units.h"
 
@@ -55,6 +54,8 @@ mw_leak_stack_t mw_leak_stack_of(const mw_profile_t *p, const mw_stack_t *stack)
 		sums.objects[k] += value_of(p, i, "inuse_objects");
 		sums.bytes[k] += value_of(p, i, "inuse_space");
 		sums.below_bytes += value_of(p, i, "below_space");
+		sums.least_bytes += number_of(p, i, MW_LABEL_LEAST);
+		sums.most_bytes += number_of(p, i, MW_LABEL_MOST);
 		int64_t oldest_ns = number_of(p, i, MW_LABEL_OLDEST);
 		int64_t newest_ns = number_of(p, i, MW_LABEL_NEWEST);
 		sums.oldest_ns = oldest_ns < sums.oldest_ns ? oldest_ns : sums.oldest_ns;
@@ -73,13 +74,15 @@ static void print_title(FILE *out, const mw_leak_report_t *r) {
 	uint64_t blocks = c->direct_blocks + c->indirect_blocks;
 	mw_text_print(out, mw_profile_string(p, p->origin.program));
 	fprintf(out, " (pid %" PRIu32 "): ", p->origin.pid);
-	if (blocks == 0)
-		fprintf(out, "%sno leaks%s", mw_style(MW_STYLE_GOOD), mw_style(MW_STYLE_PLAIN));
-	else
-		fprintf(out, "%s%" PRIu64 " block%s leaked%s, %s", mw_style(MW_STYLE_BAD), blocks,
-			plural(blocks), mw_style(MW_STYLE_PLAIN),
-			bytes_of(c->direct_bytes + c->indirect_bytes, leaked));
-	fprintf(out, " of %s in %" PRIu64 " block%s\n", bytes_of(c->live_bytes, all),
+	if (blocks == 0) {
+		fprintf(out, "%sno leaks%s: pointers lead to all %" PRIu64 " block%s, %s\n",
+			mw_style(MW_STYLE_GOOD), mw_style(MW_STYLE_PLAIN), c->live_blocks,
+			plural(c->live_blocks), bytes_of(c->live_bytes, all));
+		return;
+	}
+	fprintf(out, "%s%" PRIu64 " block%s leaked%s, %s of %s in %" PRIu64 " block%s\n",
+		mw_style(MW_STYLE_BAD), blocks, plural(blocks), mw_style(MW_STYLE_PLAIN),
+		bytes_of(c->direct_bytes + c->indirect_bytes, leaked), bytes_of(c->live_bytes, all),
 		c->live_blocks, plural(c->live_blocks));
 }
 
@@ -114,8 +117,8 @@ static void print_check(FILE *out, const mw_leak_report_t *r) {
 			c->running_threads == 1 ? "blocks" : "block");
 	if (r->earlier != NULL)
 		fprintf(out,
-			"  before    %s: %" PRIu64 " block%s, %s; the stacks below are of blocks "
-			"that both checks found\n",
+			"  before    %s: %" PRIu64 " block%s leaked, %s; stacks are of blocks that "
+			"both checks found\n",
 			mw_show_time(r->earlier->realtime_ns, a),
 			r->earlier->direct_blocks + r->earlier->indirect_blocks,
 			plural(r->earlier->direct_blocks + r->earlier->indirect_blocks),
@@ -212,11 +215,10 @@ static void print_stack(FILE *out, const mw_leak_report_t *r, const mw_stacks_t 
 	fprintf(out, "#%zu  %s in %s", number + 1, mw_format_bytes(value, a, sizeof(a)),
 		mw_format_counted(sums.objects[0] + sums.objects[1], "block", objects,
 				  sizeof(objects)));
-	if (p->period > 1 && stack->spread.variance > 0) {
-		mw_interval_t range = mw_interval_of(value, &stack->spread);
-		fprintf(out, " (95 in 100: %s .. %s)", mw_format_bytes(range.low, a, sizeof(a)),
-			mw_format_bytes(range.high, b, sizeof(b)));
-	}
+	if (sums.least_bytes < sums.most_bytes)
+		fprintf(out, " (95 in 100: %s .. %s)",
+			mw_format_bytes(sums.least_bytes, a, sizeof(a)),
+			mw_format_bytes(sums.most_bytes, b, sizeof(b)));
 	fputc('\n', out);
 	for (int k = 0; k < MW_LEAK_KINDS; k++)
 		if (sums.objects[k] > 0) {

@@ -24,7 +24,8 @@ typedef struct mw_leak_report {
 /* What the samples of one stack of the report have in their labels. */
 typedef struct mw_leak_stack {
 	int64_t objects[MW_LEAK_KINDS], bytes[MW_LEAK_KINDS];
-	int64_t below_bytes; /* of leaked blocks that the objects lead to */
+	int64_t least_bytes, most_bytes; /* in 95 of 100 cases */
+	int64_t below_bytes;             /* of leaked blocks that the objects lead to */
 	int64_t oldest_ns, newest_ns;
 	const char *peek; /* hexadecimal; "" = none */
 } mw_leak_stack_t;

@@ -135,10 +135,10 @@ mw_profile_t *mw_profile_of_stacks(const mw_snapshot_t *snapshot, const mw_stack
 /* Makes a profile of the leaks in a snapshot that was read with MW_SNAPSHOT_STACKS,
  * MW_SNAPSHOT_RECORDS and MW_SNAPSHOT_LEAKS: samples that the last leak check found leaked and that
  * were not freed since; with `earlier`, those among them that an earlier check of the process
- * found, too.  It has the types inuse_objects, inuse_space, inuse_requested, inuse_samples and
- * below_space (bytes of leaked blocks that hang below the objects), weights applied, and the labels
- * MW_LABEL_SIZE, MW_LABEL_THREAD, MW_LABEL_THREAD_ID, MW_LABEL_LEAK, MW_LABEL_OLDEST,
- * MW_LABEL_NEWEST and MW_LABEL_PEEK.  The caller frees it. */
+ * found, too.  It has the types inuse_objects, inuse_space, inuse_requested, samples and
+ * below_space (bytes of leaked blocks that hang below the objects), and the labels MW_LABEL_SIZE,
+ * MW_LABEL_THREAD, MW_LABEL_THREAD_ID and those of leaked objects.  The values are the check's
+ * sums by size class, divided as the samples are.  The caller frees it. */
 mw_profile_t *mw_profile_of_leaks(const mw_snapshot_t *snapshot, const mw_snapshot_t *earlier);
 
 /* Makes a profile of the CPU samples of a snapshot that was read with MW_SNAPSHOT_STACKS and
