@@ -42,7 +42,8 @@ static void mark_heap(const mw_heap_t *heap) {
 			mark_list(heap->remote.batches[i].first);
 	for (unsigned c = 0; c <= MW_TINY_CLASSES; c++)
 		mark_list(heap->remote.bins[c].first);
-	for (unsigned c = 0; c < MW_CLASS_COUNT && heap->cached.waits; c++)
+	/* The lists of an ended thread, or of one that stopped while it moved its lists. */
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		mark_list(heap->cached.heads[c]);
 #ifdef MW_HARDENED
 	mw_leak_block_t block;

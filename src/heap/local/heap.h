@@ -41,7 +41,7 @@ typedef struct mw_cached_heap {
 	size_t bytes;  /* bytes that blocks of its pages ever lay in */
 	uint64_t since_ns;
 	uint64_t tiny_heads_bytes;
-	void *heads[MW_CLASS_COUNT];
+	void *heads[MW_CLASS_COUNT];      /* NULL unless the heap has these lists and no thread */
 	uint32_t lengths[MW_CLASS_COUNT]; /* mw_head_length(); 0 for tiny classes */
 } mw_cached_heap_t;
 

@@ -123,6 +123,7 @@ mw_heap_t *mw_cached_heap_take_oldest(bool due_only) {
 void mw_cached_heap_resume(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		*mw_head_of(c) = heap->cached.heads[c];
+		heap->cached.heads[c] = NULL;
 		mw_head_filled(heap, c, heap->cached.lengths[c]);
 	}
 	mw_heap_pages_claim(heap);
