@@ -7,12 +7,14 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "heap/layout/size_class.h"
 #include "leak/block_index.h"
 #include "leak/flood.h"
 #include "leak/leak.h"
 #include "os/lock/lock.h"
+#include "os/memory/map.h"
 #include "os/process/child.h"
 #include "os/process/registers.h"
 #include "os/time/clock.h"
@@ -40,6 +42,7 @@ typedef struct job {
 	char *published; /* the state file's mapping */
 	mw_state_leak_check_t *check;
 	uint64_t limit_ns;
+	uint64_t *seen_stacks; /* one bit for each stack; NULL: no memory */
 	bool wants_peek;
 	mw_leak_result_t result;
 } job_t;
@@ -62,9 +65,17 @@ static void on_step(uint64_t block_bytes) {
 }
 
 /* Returns whether the record is of a live sample. */
-static bool is_record_live(const mw_state_record_t *record) {
-	return record->sequence % 2 == 0 && record->stack != MW_RECORD_FREE &&
-	       record->address != 0 && record->generation == mw_store_live()->generation;
+static bool is_record_live(const mw_state_record_t *record, uint64_t stacks) {
+	return record->sequence % 2 == 0 && record->stack < stacks && record->address != 0 &&
+	       record->generation == mw_store_live()->generation;
+}
+
+static void count_stack(uint32_t stack) {
+	uint64_t *word = job->seen_stacks ? &job->seen_stacks[stack / 64] : NULL;
+	if (!word || *word >> stack % 64 & 1)
+		return;
+	*word |= (uint64_t)1 << stack % 64;
+	job->check->leak_stacks++;
 }
 
 static void add_leak(uint32_t number, const mw_state_record_t *record,
@@ -78,6 +89,7 @@ static void add_leak(uint32_t number, const mw_state_record_t *record,
 		.kind = is_direct ? MW_LEAK_KIND_DIRECT : MW_LEAK_KIND_INDIRECT,
 	};
 	check->leaks_found++;
+	count_stack(record->stack);
 	if (!mw_store_has_room(MW_SECTION_LEAKS, check->leaks_used))
 		return;
 	mw_published_reach(MW_SECTION_LEAKS, start + sizeof leak);
@@ -97,11 +109,13 @@ static void add_leak(uint32_t number, const mw_state_record_t *record,
 
 static void add_leaks(void) {
 	uint64_t records = mw_store_used_bytes(MW_SECTION_RECORDS) / sizeof(mw_state_record_t);
+	uint64_t stacks = mw_store_used_bytes(MW_SECTION_STACKS) / sizeof(mw_state_stack_t);
+	job->seen_stacks = mw_os_map(mw_round_up(stacks / 8 + 8, MW_OS_PAGE_BYTES));
 	mw_leak_map_clear(MW_LEAK_OWNED);
 	for (uint32_t i = 1; i < records; i++) {
 		const mw_state_record_t *record = mw_store_private(MW_SECTION_RECORDS, i);
 		mw_leak_block_t block;
-		if (is_record_live(record) &&
+		if (is_record_live(record, stacks) &&
 		    mw_leak_index_find((uintptr_t)record->address, &block) &&
 		    mw_leak_bit(MW_LEAK_LIVE, block.bit) &&
 		    !mw_leak_bit(MW_LEAK_REACHED, block.bit))
@@ -178,11 +192,9 @@ static void clear(mw_state_leak_check_t *check, uint32_t number) {
 	atomic_store_explicit(&check->number, number, memory_order_release);
 }
 
-/* Not inlined: the registers are noted before this function changes them. */
-static void begin(const mw_os_stopped_t *self, uint32_t number) {
-	mw_state_leak_check_t *check = check_in_file();
-	if (!check)
-		return;
+/* Returns the copy's process id, or a negative mw_result_t. */
+static int32_t begin(const mw_os_stopped_t *self, mw_state_leak_check_t *check, uint32_t number,
+		     mw_os_child_kind_t kind) {
 	clear(check, number);
 	job_t new_job = {
 		.published = mw_published_base(),
@@ -192,19 +204,18 @@ static void begin(const mw_os_stopped_t *self, uint32_t number) {
 			      MW_LEAK_PEEK,
 	};
 	atomic_store_explicit(&check->realtime_ns, mw_os_realtime_ns(), memory_order_relaxed);
-	int32_t copy =
-		mw_leak_copy_begin(self, MW_OS_CHILD_BACKGROUND, search, &new_job, &new_job.result);
+	int32_t copy = mw_leak_copy_begin(self, kind, search, &new_job, &new_job.result);
 	if (copy < 0) {
 		fail(check, error_of(copy));
-		return;
+		return copy;
 	}
-	atomic_store_explicit(&requested.copy, copy, memory_order_relaxed);
 	atomic_store_explicit(&check->pause_ns, new_job.result.pause_ns, memory_order_relaxed);
 	atomic_store_explicit(&check->threads, new_job.result.threads, memory_order_relaxed);
 	atomic_store_explicit(&check->running_threads, new_job.result.running_threads,
 			      memory_order_relaxed);
 	/* A reader that sees the id sees the pause. Pairs with its acquire. */
 	atomic_store_explicit(&check->copy_pid, (uint32_t)copy, memory_order_release);
+	return copy;
 }
 
 static void look_after_copy(void) {
@@ -245,7 +256,10 @@ uint64_t mw_control_leaks_work(void) {
 	if (is_ordered() && !is_copied()) {
 		uint32_t number = atomic_load_explicit(&requested.ordered, memory_order_seq_cst);
 		atomic_store_explicit(&requested.begun, number, memory_order_relaxed);
-		begin(&self, number);
+		mw_state_leak_check_t *check = check_in_file();
+		int32_t copy = check ? begin(&self, check, number, MW_OS_CHILD_BACKGROUND) : 0;
+		if (copy > 0)
+			atomic_store_explicit(&requested.copy, copy, memory_order_relaxed);
 	}
 	bool has_work = is_copied();
 	if (has_work)
@@ -260,4 +274,37 @@ void mw_control_leaks_forked(void) {
 	atomic_store_explicit(&requested.copy, 0, memory_order_relaxed);
 	atomic_store_explicit(&mw_control_view.has_leak_check, false, memory_order_relaxed);
 	atomic_flag_clear(&requested.is_busy);
+}
+
+static mw_leak_sums_t sums_in(const mw_state_leak_check_t *check) {
+	return (mw_leak_sums_t){
+		.live = {check->live_blocks, check->live_bytes},
+		.direct = {check->direct_blocks, check->direct_bytes},
+		.indirect = {check->indirect_blocks, check->indirect_bytes},
+	};
+}
+
+MW_COLD mw_leak_error_t mw_leak_check_and_store(const mw_os_stopped_t *self, mw_leak_sums_t *sums,
+						uint64_t *stacks) {
+	mw_state_leak_check_t *check = check_in_file();
+	*stacks = 0;
+	if (!check) {
+		mw_leak_result_t result = {0};
+		mw_result_t done = mw_leak_check(self, &result);
+		*sums = mw_leak_total(&result);
+		return done == MW_OK ? MW_LEAK_FINE : error_of(done);
+	}
+	uint32_t number = atomic_load_explicit(&requested.ordered, memory_order_relaxed);
+	int32_t copy = begin(self, check, number, MW_OS_CHILD_AWAITED);
+	if (copy < 0)
+		return error_of(copy);
+	mw_os_child_wait(copy);
+	mw_leak_copy_end();
+	/* Pairs with the release of the copy. */
+	uint32_t state = atomic_load_explicit(&check->state, memory_order_acquire);
+	if (state == MW_LEAK_CHECK_RUNNING)
+		fail(check, MW_LEAK_ENDED);
+	*sums = sums_in(check);
+	*stacks = check->leak_stacks;
+	return state == MW_LEAK_CHECK_DONE ? MW_LEAK_FINE : (mw_leak_error_t)check->error;
 }

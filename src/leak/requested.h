@@ -7,7 +7,16 @@
 
 #include <stdint.h>
 
+#include "leak/leak.h"
+#include "os/process/stop.h"
+#include "state/leak_check.h"
+
 /* Longest time of a search, waiting for the processor included. */
 #define MW_LEAK_LIMIT_NS UINT64_C(600000000000)
+
+/* Checks, waits, and stores the result in the state file if there is one. Fills in the sums, and
+ * how many stacks the sampled leaks have; 0: not known. The caller holds no lock. */
+mw_leak_error_t mw_leak_check_and_store(const mw_os_stopped_t *self, mw_leak_sums_t *sums,
+					uint64_t *stacks);
 
 #endif

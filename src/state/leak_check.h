@@ -59,6 +59,7 @@ typedef struct mw_state_leak_check {
 	uint64_t unread_bytes; /* of roots, that could not be read */
 	uint64_t scan_ns;
 	uint64_t leaks_found; /* sampled blocks that are leaked */
+	uint64_t leak_stacks; /* different stacks of these */
 	uint64_t leaks_used;  /* entries of MW_SECTION_LEAKS; fewer if the file is full */
 	uint64_t class_count;
 	mw_state_leak_class_t classes[MW_LEAK_CLASS_CAPACITY];

@@ -133,6 +133,50 @@ for call in ${calls[@]+"${calls[@]}"}; do
 done
 ok "processes that sleep in a system call answer, and sleep on: ${calls[*]}"
 
+# --- at exit ---
+try 1 "$mallow" run --leaks -o run.pb.gz ./leaky </dev/null
+says out '^ready$'
+says err '^leaky \(pid [0-9]+\): 3150 blocks leaked, '
+says err '^    direct +9.38 KiB in 200 blocks, and 84.4 KiB below$'
+says err '^mallow: profile of leaks written: run.pb.gz$'
+says_not err 'estimates'
+try 0 "$mallow" top --unit B --sample-type inuse_objects run.pb.gz
+says out '^ +2150 .* make_node$'
+# The program's own status, where nothing leaked.
+try 0 "$mallow" run --leaks -- true
+says err '^true \(pid [0-9]+\): no leaks'
+try 5 "$mallow" run --leaks -- sh -c 'exit 5'
+# Children, too.
+try 1 "$mallow" run --leaks -- sh -c './leaky; exit 0' </dev/null
+says err '^leaky \(pid [0-9]+\): 3150 blocks leaked, '
+printf 'leak:leak_lists\nleak:^leak_s*s$\n' >suppressed
+try 1 "$mallow" run --leaks --suppress suppressed ./leaky </dev/null
+says err '^suppressed +93.8 KiB in 2000 blocks by leak_lists$'
+says_not err '^      leak_singles'
+printf 'leak:leak_cycles\n' >>suppressed
+try 0 "$mallow" run --leaks --suppress suppressed ./leaky </dev/null
+says err '^no other stacks$'
+try 2 "$mallow" run --leaks --cpu ./leaky </dev/null
+one_line_error
+try 2 "$mallow" run --suppress suppressed ./leaky </dev/null
+one_line_error
+try 0 "$mallow" ls --all --json
+says_not out '"run-'
+ok "mallow run --leaks: status, stacks, children, suppressions"
+
+# prof_leak counts what no pointer leads to, where it is asked to.
+MALLOW_CONF=prof_leak:true,prof_final:true,prof_sample:1 LD_PRELOAD=$library \
+    try 0 ./leaky </dev/null
+says err ': ~239200 bytes, ~3650 objects, >= 6 contexts$'
+MALLOW_CONF=prof_leak:true,prof_leak_scan:true,prof_final:true,prof_sample:1,prof_state_min:0 \
+    LD_PRELOAD=$library try 0 ./leaky </dev/null
+says err 'Leak approximation summary: ~215200 bytes, ~3150 objects, >= 5 contexts$'
+MALLOW_CONF=prof_leak_error:true,prof_leak_scan:true,prof_final:true LD_PRELOAD=$library \
+    try 1 ./leaky </dev/null
+says err '~215200 bytes, ~3150 objects'
+MALLOW_CONF=prof_leak_error:true,prof_leak_scan:true,prof_final:true LD_PRELOAD=$library try 0 true
+ok "prof_leak_scan"
+
 # --- misuse, and processes that do not answer ---
 launch prof_sample:4K
 try 2 "$mallow" leaks leaks.pb.gz

@@ -36,12 +36,14 @@
 #include "heap/sample/slot_cache.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/verify.h"
+#include "leak/requested.h"
 #include "os/file/file.h"
 #include "os/file/local_time.h"
 #include "os/lock/lock.h"
 #include "os/memory/huge_pages.h"
 #include "os/memory/numa.h"
 #include "os/platform/single.h"
+#include "os/process/registers.h"
 #include "prof/dump/pc_name.h"
 #include "prof/prof.h"
 #include "prof/store/cleanup.h"
@@ -313,14 +315,52 @@ static const char *plural(uint64_t number) {
 	return number == 1 ? "" : "s";
 }
 
-/* Scripts search for these words of jemalloc's. */
-static void report_leaks(void) {
+/* Blocks that nobody will free. */
+typedef struct leaks {
+	uint64_t bytes, objects, stacks;
+} leaks_t;
+
+/* All blocks that are live at the end. */
+static leaks_t count_live(void) {
 	mw_prof_figures_t figures;
 	mw_prof_figures(&figures);
 	if (figures.live_bytes <= 0)
+		return (leaks_t){0};
+	return (leaks_t){.bytes = (uint64_t)figures.live_bytes,
+			 .objects = (uint64_t)figures.live_objects_q16 / 65536,
+			 .stacks = mw_prof_live_stacks()};
+}
+
+/* Those that no pointer leads to. */
+static MW_COLD leaks_t find_unreachable(void) {
+	static const char reasons[][28] MW_COLD_TABLE = {
+		[MW_LEAK_NO_MEMORY] = "no memory",
+		[MW_LEAK_ENDED] = "the search was ended",
+		[MW_LEAK_NO_STOP] = "threads cannot be stopped",
+		[MW_LEAK_BUSY] = "another check runs",
+	};
+	mw_os_stopped_t self = {0};
+	mw_leak_sums_t sums;
+	uint64_t stacks;
+	mw_os_note_registers(&self);
+	int saved_errno = errno;
+	mw_leak_error_t error = mw_leak_check_and_store(&self, &sums, &stacks);
+	errno = saved_errno;
+	if (error != MW_LEAK_FINE) {
+		mw_warn("no search for leaks at exit: %s", reasons[error]);
+		return (leaks_t){0};
+	}
+	uint64_t objects = sums.direct.blocks + sums.indirect.blocks;
+	return (leaks_t){.bytes = sums.direct.bytes + sums.indirect.bytes,
+			 .objects = objects,
+			 .stacks = stacks == 0 && objects > 0 ? 1 : stacks};
+}
+
+/* Scripts search for these words of jemalloc's. */
+static void report_leaks(const leaks_t *leaks) {
+	uint64_t bytes = leaks->bytes, objects = leaks->objects, stacks = leaks->stacks;
+	if (bytes == 0)
 		return;
-	uint64_t bytes = (uint64_t)figures.live_bytes, stacks = mw_prof_live_stacks();
-	uint64_t objects = (uint64_t)figures.live_objects_q16 / 65536;
 	mw_print_line("<jemalloc>: Leak approximation summary: ~%lu byte%s, ~%lu object%s, >= %lu "
 		      "context%s",
 		      (unsigned long)bytes, plural(bytes), (unsigned long)objects, plural(objects),
@@ -335,9 +375,15 @@ static void report_leaks(void) {
 }
 
 __attribute__((destructor)) static void finish(void) {
+	leaks_t leaks = {0};
+	if (MW_UNLIKELY(start.options.prof_leak_scan))
+		leaks = find_unreachable();
 	mw_prof_exit();
 	if (start.options.stats_print)
 		mw_compat_print_stats(start.options.stats_print_opts);
-	if (start.options.prof_leak && start.options.prof_final)
-		report_leaks();
+	if (!start.options.prof_leak || !start.options.prof_final)
+		return;
+	if (!start.options.prof_leak_scan)
+		leaks = count_live();
+	report_leaks(&leaks);
 }

@@ -20,6 +20,12 @@
 			"wait until every thread follows the request; status 1 if one does not "   \
 			"in time"                                                                  \
 	}
+#define SUPPRESS_OPTION                                                                            \
+	{                                                                                          \
+		"suppress", 0, MW_OPTION_LIST, "FILE", NULL,                                       \
+			"leave out the stacks that a file of suppressions in LeakSanitizer's "     \
+			"format names"                                                             \
+	}
 #define TERMINAL_OPTIONS MW_COLOR_OPTION, MW_NO_PAGER_OPTION
 #define SELECT_OPTIONS MW_SELECT_ALL, MW_SELECT_NAME, MW_SELECT_CGROUP
 #define END_OF_OPTIONS                                                                             \

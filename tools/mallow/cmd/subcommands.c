@@ -49,11 +49,13 @@ static const mw_subcommand_t subcommands[] = {
 			   "SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 on to PROGRAM.\n\nThe "
 			   "exit status is that of PROGRAM. If a signal ended PROGRAM, the same "
 			   "signal ends mallow (128+N in the shell). 126: PROGRAM could not be "
-			   "executed; 127: PROGRAM was not found; 2: mallow could not start it.",
+			   "executed; 127: PROGRAM was not found; 2: mallow could not start it. "
+			   "With --leaks it is 1 when something leaked.",
 		.examples =
 			"mallow run ./server --port 80        # one sample in 512 KiB on average\n"
 			"mallow run --exact ./test            # every allocation\n"
 			"mallow run --rate 64K -o out/ make   # finer; all profiles into out/\n"
+			"mallow run --leaks ./test            # stacks of leaks, and status 1\n"
 			"mallow run --as jemalloc redis-server",
 		.operands_min = 1,
 		.operands_max = UINT_MAX,
@@ -70,6 +72,11 @@ static const mw_subcommand_t subcommands[] = {
 				 "for a program linked with ALLOCATOR: set LD_LIBRARY_PATH so that "
 				 "the program loads mallow's library of the same name; preload "
 				 "nothing"},
+				{"leaks", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "find what leaked when a process of the run exits, instead of a "
+				 "profile; exact unless --rate is given; status 1 if something "
+				 "did"},
+				SUPPRESS_OPTION,
 				{"cpu", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "profile CPU time instead of memory"},
 				{"cpu-rate", 0, MW_OPTION_COUNT, "HZ", NULL,
@@ -336,9 +343,7 @@ static const mw_subcommand_t subcommands[] = {
 				 "share of the baseline such as 5%"},
 				{"baseline", 0, MW_OPTION_LIST, "TARGET", NULL,
 				 "the profile to compare with; several are summed"},
-				{"suppress", 0, MW_OPTION_LIST, "FILE", NULL,
-				 "leave out the stacks that a file of suppressions in "
-				 "LeakSanitizer's format names"},
+				SUPPRESS_OPTION,
 				{"no-default-suppressions", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "also count memory that glibc, libstdc++ and CPython keep until "
 				 "the process ends"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * check_process.h -- has a live process check itself for leaks.
- * Layer: cmd/leaks.  Private to this folder. */
+ * Layer: cmd/leaks.  For `mallow run`, too. */
 #ifndef MW_TOOL_CMD_LEAKS_CHECK_PROCESS_H
 #define MW_TOOL_CMD_LEAKS_CHECK_PROCESS_H
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "check/suppress.h"
 #include "cli/complain.h"
 #include "cli/pager.h"
 #include "cli/terminal.h"
@@ -25,6 +26,7 @@ typedef struct leaks_job {
 	double watch_seconds; /* 0 = one check */
 	bool is_last;         /* shows the last check, and requests none */
 	bool has_view;        /* another output than this command's text and JSON */
+	mw_suppressions_t *suppressions;
 } leaks_job_t;
 
 /* Waits between two checks. */
@@ -42,19 +44,19 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 	const mw_option_value_t *top = mw_argument(job->arguments, "top");
 	mw_profile_t *profile = mw_profile_of_leaks(last, earlier);
 	mw_selection_t selection;
-	const mw_state_leak_check_t *check = &last->leak_check;
-	bool is_found = earlier != NULL ? profile->sample_count > 0
-					: check->direct_blocks + check->indirect_blocks > 0;
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
+	mw_suppress(job->suppressions, profile, true);
 	mw_view_options_selection(job->arguments, &selection);
 	const mw_leak_report_t report = {
-		.check = check,
+		.check = &last->leak_check,
 		.earlier = earlier != NULL ? &earlier->leak_check : NULL,
 		.profile = profile,
 		.row_limit = top->given ? (size_t)top->number : DEFAULT_STACKS,
 		.columns = mw_terminal_columns(stdout),
 		.sampled = last->leak_count,
+		.suppressions = job->suppressions,
 	};
+	bool is_found = mw_leaks_are_found(&report);
 	int result;
 	if (job->has_view)
 		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
@@ -102,6 +104,14 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 		mw_complain("%s", error.text);
 		return MW_EXIT_TROUBLE;
 	}
+	mw_suppressions_t suppressions = {0};
+	const mw_option_value_t *files = mw_argument(arguments, "suppress");
+	for (size_t i = 0; i < files->text_count; i++)
+		if (mw_suppressions_read(&suppressions, files->texts[i], &error) != 0) {
+			mw_complain("%s", error.text);
+			mw_suppressions_release(&suppressions);
+			return MW_EXIT_TROUBLE;
+		}
 	const leaks_job_t job = {
 		.arguments = arguments,
 		.check = {.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
@@ -110,6 +120,7 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 		.watch_seconds = mw_argument(arguments, "watch")->seconds,
 		.is_last = mw_argument(arguments, "last")->given,
 		.has_view = request.path != NULL || request.picture != NULL,
+		.suppressions = &suppressions,
 	};
 	if (job.is_last && (job.watch_seconds > 0 || job.check.peek)) {
 		mw_complain("leaks: --last shows a check that was made; --watch and --peek need a "
@@ -118,5 +129,7 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 	}
 	if (!job.has_view)
 		mw_pager_begin(arguments);
-	return mw_on_target(arguments->operands[0], work, &job);
+	int status = mw_on_target(arguments->operands[0], work, &job);
+	mw_suppressions_release(&suppressions);
+	return status;
 }

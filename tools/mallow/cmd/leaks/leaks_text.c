@@ -74,6 +74,10 @@ static void print_title(FILE *out, const mw_leak_report_t *r) {
 	uint64_t blocks = c->direct_blocks + c->indirect_blocks;
 	mw_text_print(out, mw_profile_string(p, p->origin.program));
 	fprintf(out, " (pid %" PRIu32 "): ", p->origin.pid);
+	if (c->live_blocks == 0) {
+		fputs("no leaks: no block is in use\n", out);
+		return;
+	}
 	if (blocks == 0) {
 		fprintf(out, "%sno leaks%s: pointers lead to all %" PRIu64 " block%s, %s\n",
 			mw_style(MW_STYLE_GOOD), mw_style(MW_STYLE_PLAIN), c->live_blocks,
@@ -141,9 +145,34 @@ static void print_classes(FILE *out, const mw_state_leak_check_t *c) {
 	}
 }
 
+static bool is_any_suppressed(const mw_suppressions_t *suppressions) {
+	for (size_t i = 0; i < suppressions->count; i++)
+		if (suppressions->rows[i].objects > 0)
+			return true;
+	return false;
+}
+
+/* Says why there is no stack. */
+static void print_lack(FILE *out, const mw_leak_report_t *r) {
+	char rate[32];
+	if (r->sampled == 0)
+		fprintf(out,
+			"no stacks: no sampled block is among them (one sample in %s); 'mallow set "
+			"PID rate=...' makes samples finer, 'mallow run --exact' takes each "
+			"block\n",
+			mw_format_bytes(r->profile->period, rate, sizeof(rate)));
+	else if (is_any_suppressed(r->suppressions))
+		fputs("no other stacks\n", out);
+	else if (r->earlier != NULL)
+		fputs("no stacks: no sampled block was leaked in both checks\n", out);
+	else
+		fputs("no stacks: the sampled blocks among them were freed since, or options leave "
+		      "them out\n",
+		      out);
+}
+
 /* Says what the stacks below stand for. */
 static void print_meaning(FILE *out, const mw_leak_report_t *r, size_t stacks) {
-	const mw_profile_t *p = r->profile;
 	char rate[32];
 	fputc('\n', out);
 	if (r->check->leaks_used < r->check->leaks_found)
@@ -151,23 +180,13 @@ static void print_meaning(FILE *out, const mw_leak_report_t *r, size_t stacks) {
 			"the state file is full: it holds %" PRIu64 " of %" PRIu64
 			" sampled leaks\n",
 			r->check->leaks_used, r->check->leaks_found);
-	if (stacks == 0 && r->sampled > 0)
-		fprintf(out,
-			r->earlier != NULL
-				? "no stacks: no sampled block was leaked in both checks\n"
-				: "no stacks: the sampled blocks among them were freed since, or "
-				  "the options select none\n");
-	else if (stacks == 0)
-		fprintf(out,
-			"no stacks: no sampled block is among them (one sample in %s); 'mallow set "
-			"PID rate=...' makes samples finer, 'mallow run --exact' takes each "
-			"block\n",
-			mw_format_bytes(p->period, rate, sizeof(rate)));
-	else if (p->period > 1)
+	if (stacks == 0)
+		print_lack(out, r);
+	else if (r->profile->period > 1)
 		fprintf(out,
 			"stacks of the sampled blocks among them, one sample in %s: sizes and "
 			"counts are estimates\n\n",
-			mw_format_bytes(p->period, rate, sizeof(rate)));
+			mw_format_bytes(r->profile->period, rate, sizeof(rate)));
 }
 
 static void print_ages(FILE *out, const mw_profile_t *p, const mw_leak_stack_t *sums) {
@@ -239,6 +258,28 @@ static void print_stack(FILE *out, const mw_leak_report_t *r, const mw_stacks_t 
 	fputc('\n', out);
 }
 
+static void print_suppressed(FILE *out, const mw_suppressions_t *suppressions) {
+	char bytes[32], blocks[32];
+	for (size_t i = 0; i < suppressions->count; i++) {
+		const mw_suppression_t *s = &suppressions->rows[i];
+		if (s->objects == 0)
+			continue;
+		fprintf(out, "suppressed  %s in %s by ",
+			mw_format_bytes(s->bytes, bytes, sizeof(bytes)),
+			mw_format_counted(s->objects, "block", blocks, sizeof(blocks)));
+		mw_text_print(out, s->pattern);
+		fputc('\n', out);
+	}
+}
+
+bool mw_leaks_are_found(const mw_leak_report_t *r) {
+	bool is_any = r->check->direct_blocks + r->check->indirect_blocks > 0;
+	/* Nothing is known of leaks without samples but their sums. */
+	if (r->earlier != NULL || is_any_suppressed(r->suppressions))
+		return is_any && r->profile->sample_count > 0;
+	return is_any;
+}
+
 int mw_leaks_print_text(FILE *out, const mw_leak_report_t *r, mw_error_t *error) {
 	mw_stacks_t stacks;
 	if (mw_stacks_init(&stacks, r->profile, "inuse_space", error) != 0)
@@ -254,6 +295,7 @@ int mw_leaks_print_text(FILE *out, const mw_leak_report_t *r, mw_error_t *error)
 		print_stack(out, r, &stacks, shown);
 	if (shown < stacks.count)
 		fprintf(out, "... and %zu more stacks\n", stacks.count - shown);
+	print_suppressed(out, r->suppressions);
 	mw_stacks_release(&stacks);
 	return 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * leaks_text.h -- prints the result of a leak check.
- * Layer: cmd/leaks.  Private to this folder. */
+ * Layer: cmd/leaks.  For `mallow run`, too. */
 #ifndef MW_TOOL_CMD_LEAKS_LEAKS_TEXT_H
 #define MW_TOOL_CMD_LEAKS_LEAKS_TEXT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
+#include "check/suppress.h"
 #include "model/profile.h"
 #include "report/stacks.h"
 #include "state/layout.h"
@@ -19,7 +21,11 @@ typedef struct mw_leak_report {
 	int columns;                          /* width of the terminal; 0 = none */
 	/* the check's sampled leaks, of which the program may have freed some since */
 	size_t sampled;
+	const mw_suppressions_t *suppressions; /* with what they removed from the profile */
 } mw_leak_report_t;
+
+/* True if something leaked that is not suppressed. */
+bool mw_leaks_are_found(const mw_leak_report_t *report);
 
 /* What the samples of one stack of the report have in their labels. */
 typedef struct mw_leak_stack {

@@ -330,15 +330,41 @@ static const member_t *choose_first(const mw_children_t *children, const members
 	return largest ? largest : program;
 }
 
-void mw_children_collect(const mw_children_t *children) {
-	mw_places_t places = {0};
-	mw_places_add_directories(&places);
+/* Finds the run's processes, largest first. */
+static members_t find_children(const mw_children_t *children, mw_places_t *places) {
+	mw_places_add_directories(places);
 	if (children->held_fd >= 0)
-		mw_places_add_held(&places, children->held_fd, children->launch->pid,
+		mw_places_add_held(places, children->held_fd, children->launch->pid,
 				   children->launch->start_ticks);
-	members_t members = find_members(&places, children->session);
+	members_t members = find_members(places, children->session);
 	qsort_r(members.items, members.count, sizeof(members.items[0]), compare_members,
 		(void *)(uintptr_t)children);
+	return members;
+}
+
+void mw_children_visit(const mw_children_t *children, mw_child_see_t *see, void *context) {
+	mw_places_t places = {0};
+	members_t members = find_children(children, &places);
+	for (int others = 0; others <= 1; others++)
+		for (size_t i = 0; i < members.count; i++) {
+			const member_t *member = &members.items[i];
+			const mw_target_t target = {.path = member->place->path,
+						    .shown = member->place->shown,
+						    .is_state = true,
+						    .pid = member->place->pid};
+			if (member->place->alive || is_program(children, member) == others)
+				continue;
+			see(context, &target, !others);
+			mw_place_remove(member->place);
+		}
+	name_running(&members);
+	members_release(&members);
+	mw_places_release(&places);
+}
+
+void mw_children_collect(const mw_children_t *children) {
+	mw_places_t places = {0};
+	members_t members = find_children(children, &places);
 	const member_t *program = NULL;
 	for (size_t i = 0; i < members.count && !program; i++)
 		if (is_program(children, &members.items[i]))

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "live/process/launch.h"
+#include "live/target.h"
 
 /* A run: the program and the processes that it started. */
 typedef struct mw_children {
@@ -31,6 +32,12 @@ typedef struct mw_children {
  * their state files, and prints on standard error which files were written and a summary of the
  * program's profile. */
 void mw_children_collect(const mw_children_t *children);
+
+/* Type of a function that sees an ended process of the run. */
+typedef void mw_child_see_t(void *context, const mw_target_t *target, bool is_program);
+/* Instead of mw_children_collect(): shows `see` each ended process, the program first, and removes
+ * its state file. */
+void mw_children_visit(const mw_children_t *children, mw_child_see_t *see, void *context);
 
 /* Called from time to time while the program with this pid runs.  Opens the program's state
  * file, and removes files of processes that ended without a sample. */

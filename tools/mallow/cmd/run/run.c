@@ -15,6 +15,7 @@
 #include "cmd/input/load.h"
 #include "cmd/run/collect_children.h"
 #include "cmd/run/run_command.h"
+#include "cmd/run/run_leaks.h"
 #include "live/library.h"
 #include "model/error.h"
 #include "model/memory.h"
@@ -81,7 +82,8 @@ static uint64_t set_configuration(const mw_arguments_t *arguments, const char *s
 				  uint32_t cpu_hz) {
 	const mw_option_value_t *rate = mw_argument(arguments, "rate");
 	uint64_t mean_bytes = rate->given ? rate->number : DEFAULT_MEAN_BYTES;
-	if (mw_argument(arguments, "exact")->given)
+	bool finds_leaks = mw_argument(arguments, "leaks")->given;
+	if (mw_argument(arguments, "exact")->given || (finds_leaks && !rate->given))
 		mean_bytes = 1;
 	char ours[256], cpu[32] = "";
 	/* Also a process that allocates little uses CPU time. */
@@ -92,6 +94,8 @@ static uint64_t set_configuration(const mw_arguments_t *arguments, const char *s
 			    "prof:true,prof_keep:true,prof_session:%s,prof_state_min:%" PRIu64 "%s",
 			    session,
 			    mean_bytes < PUBLISH_AT_ONCE_BYTES || cpu_hz > 0 ? 0 : mean_bytes, cpu);
+	if (finds_leaks)
+		used += snprintf(ours + used, sizeof(ours) - (size_t)used, ",prof_leak_scan:true");
 	/* The caller's MALLOW_CONF may set a rate.  A rate on the command line takes precedence. */
 	if (rate->given || mean_bytes == 1)
 		snprintf(ours + used, sizeof(ours) - (size_t)used,
@@ -149,9 +153,9 @@ static void on_tick(void *context, int pid) {
 }
 
 /* Runs the program and returns its exit status.  If a signal ended the program, this process
- * ends by the same signal. */
+ * ends by the same signal.  `suppressions`: of leaks; NULL = no leaks are looked for. */
 static int run_program(const mw_arguments_t *arguments, mw_children_t *children,
-		       mw_error_t *error) {
+		       mw_suppressions_t *suppressions, mw_error_t *error) {
 	mw_launch_t launch;
 	mw_launch_tick_t tick = {.call = on_tick, .context = children};
 	if (mw_launch(arguments->operands, &tick, &launch, error) != 0)
@@ -162,9 +166,34 @@ static int run_program(const mw_arguments_t *arguments, mw_children_t *children,
 		return launch.exec_errno == ENOENT ? MW_EXIT_NOT_FOUND : MW_EXIT_NOT_EXECUTABLE;
 	}
 	children->launch = &launch;
-	mw_children_collect(children);
+	bool is_leaking = false;
+	if (suppressions)
+		is_leaking = mw_run_leaks_show(children, suppressions);
+	else
+		mw_children_collect(children);
 	fflush(stdout);
+	if (is_leaking)
+		return MW_EXIT_FINDING;
 	mw_launch_end_alike(launch.wait_status);
+}
+
+/* Reads the files of --suppress.  False: a message was printed. */
+static bool take_suppressions(const mw_arguments_t *arguments, bool is_cpu,
+			      mw_suppressions_t *suppressions) {
+	const mw_option_value_t *files = mw_argument(arguments, "suppress");
+	bool finds_leaks = mw_argument(arguments, "leaks")->given;
+	mw_error_t error = {.text = ""};
+	if (finds_leaks && is_cpu)
+		mw_error_set(&error, "run: --leaks and --cpu cannot be combined; leave one out");
+	else if (files->given && !finds_leaks)
+		mw_error_set(&error, "run: --suppress goes with --leaks");
+	for (size_t i = 0; i < files->text_count && error.text[0] == '\0'; i++)
+		mw_suppressions_read(suppressions, files->texts[i], &error);
+	if (error.text[0] == '\0')
+		return true;
+	mw_complain("%s", error.text);
+	mw_suppressions_release(suppressions);
+	return false;
 }
 
 int mw_cmd_run(const mw_arguments_t *arguments) {
@@ -185,6 +214,9 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 	children.is_cpu = cpu_hz > 0;
 	if (children.is_cpu)
 		mw_load_choose_cpu();
+	mw_suppressions_t suppressions = {0};
+	if (!take_suppressions(arguments, children.is_cpu, &suppressions))
+		return MW_EXIT_TROUBLE;
 	make_session(session, sizeof(session));
 	int status =
 		take_output(mw_argument(arguments, "output")->text, &children, &to_free, &error);
@@ -195,8 +227,11 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 		children.program = arguments->operands[0];
 		children.as = library;
 		children.mean_bytes = set_configuration(arguments, session, cpu_hz);
-		status = run_program(arguments, &children, &error);
+		status = run_program(arguments, &children,
+				     mw_argument(arguments, "leaks")->given ? &suppressions : NULL,
+				     &error);
 	}
+	mw_suppressions_release(&suppressions);
 	free(to_free);
 	if (status >= 0)
 		return status;
