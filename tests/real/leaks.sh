@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# leaks.sh BUILD_DIR -- `mallow run --leaks` and valgrind's leak checker on the same programs: what
+# mallow reports valgrind knows, too, and a program without leaks has none.  valgrind counts blocks
+# to which only pointers into their middle lead as possibly lost; mallow follows these pointers.
+. "$(dirname "$0")/lib.sh"
+need valgrind
+mallow=$1/bin/mallow
+cc -g -O1 -o "$work/leaky" "$(dirname "$0")/../tool/leaks.c" || fail "cc"
+cd "$work" || exit 1
+
+# of_mallow PROGRAM...: sets $direct and $indirect, in blocks.
+of_mallow() {
+    "$mallow" run --leaks -- "$@" </dev/null 2>said >/dev/null || true
+    if grep -q ': no leaks' said; then
+        direct=0 indirect=0
+        return
+    fi
+    direct=$(sed -n 's/^  direct .* in \([0-9]*\) block.*/\1/p' said | head -1)
+    indirect=$(sed -n 's/^  indirect .* in \([0-9]*\) block.*/\1/p' said | head -1)
+    [ -n "$direct" ] && [ -n "$indirect" ] || fail "$*: $(head -5 said)"
+}
+# of_valgrind PROGRAM...: sets $lost and $below, in blocks.
+of_valgrind() {
+    valgrind --leak-check=full "$@" </dev/null 2>said >/dev/null || true
+    lost=$(sed -n 's/.*definitely lost: .* bytes in \([0-9,]*\) blocks/\1/p' said | tr -d ,)
+    below=$(sed -n 's/.*indirectly lost: .* bytes in \([0-9,]*\) blocks/\1/p' said | tr -d ,)
+    if grep -q 'no leaks are possible' said; then lost=0 below=0; fi
+    [ -n "$lost" ] && [ -n "$below" ] || fail "valgrind $*: $(tail -5 said)"
+}
+# compare PROGRAM...
+compare() {
+    of_mallow "$@"
+    of_valgrind "$@"
+    echo "$1: $direct direct and $indirect indirect, valgrind: $lost and $below"
+    [ $((direct + indirect)) -le $((lost + below)) ] || fail "$1: mallow reports more than valgrind"
+    # A stale pointer keeps a block now and then.
+    [ $((lost + below)) -le $((direct + indirect + 2)) ] || fail "$1: mallow misses leaks"
+}
+
+compare ./leaky
+[ "$direct $indirect" = "1250 1900" ] || fail "not 1250 direct and 1900 indirect"
+for program in "perl -e 1" "gcc -v" "git --version" "sqlite3 :memory: select(1)" "redis-cli -v" \
+    "bash -c true" "php -r 1;" "ls -l /" "tar --version"; do
+    read -ra words <<<"$program"
+    type -p "${words[0]}" >/dev/null || continue
+    compare "${words[@]}"
+done
