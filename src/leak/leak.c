@@ -10,6 +10,7 @@
 #include "leak/flood.h"
 #include "leak/free_blocks.h"
 #include "leak/roots.h"
+#include "leak/uncopied.h"
 #include "os/file/proc.h"
 #include "os/lock/lock.h"
 #include "os/memory/map.h"
@@ -48,9 +49,11 @@ static void count_leak(const mw_leak_block_t *block) {
 	leaked->bytes += block->bytes;
 }
 
-MW_COLD bool mw_leak_search(mw_leak_result_t *result, void (*step)(uint64_t block_bytes)) {
+MW_COLD bool mw_leak_search(mw_leak_result_t *result, bool reads_shared,
+			    void (*step)(uint64_t block_bytes)) {
 	uint64_t start_ns = mw_os_monotonic_ns();
 	sums = result->classes;
+	mw_leak_uncopied_find();
 	if (!mw_leak_index_build() || !mw_leak_flood_start(step))
 		return false;
 	mw_leak_free_blocks_of_thread((uintptr_t)__builtin_thread_pointer());
@@ -58,12 +61,14 @@ MW_COLD bool mw_leak_search(mw_leak_result_t *result, void (*step)(uint64_t bloc
 		if (roots.others.threads[i].answered)
 			mw_leak_free_blocks_of_thread(roots.others.threads[i].thread_pointer);
 	mw_leak_free_blocks();
+	roots.reads_shared = reads_shared;
 	mw_leak_roots_read_t read = mw_leak_roots_flood(&roots);
+	mw_leak_roots_read_t uncopied = mw_leak_uncopied_flood();
 	mw_leak_find_direct();
 	mw_leak_index_visit(false, count_leak);
 	mw_leak_index_count(count_live);
-	result->root_bytes = read.bytes;
-	result->unread_bytes = read.unread_bytes;
+	result->root_bytes = read.bytes + uncopied.bytes;
+	result->unread_bytes = read.unread_bytes + uncopied.unread_bytes;
 	result->block_bytes = mw_leak_flood_bytes();
 	result->scan_ns = mw_os_monotonic_ns() - start_ns;
 	return true;
@@ -124,7 +129,7 @@ static void ignore_step(uint64_t block_bytes) {
 
 static void answer_check(void *context) {
 	answer_t *answer = context;
-	if (mw_leak_search(&answer->result, ignore_step))
+	if (mw_leak_search(&answer->result, false, ignore_step))
 		/* Pairs with the acquire of the process. */
 		atomic_store_explicit(&answer->is_complete, true, memory_order_release);
 }

@@ -2,7 +2,8 @@
  * leak.h -- finds blocks that no pointer leads to.
  * Layer: leak, the door of this folder, which uses the heap and the profiler's tables. Reading
  * order: leak (the check), block_index (all blocks), free_blocks (which of them are free), roots
- * (where the search begins), flood (the search), requested (checks that a tool requests).
+ * (where the search begins), uncopied (more of that), flood (the search), requested (checks that a
+ * tool requests).
  *
  * The other threads stop while their registers are noted and the process is copied (clone(2),
  * copy-on-write). The search runs in the copy, and the other threads go on meanwhile. */
@@ -51,8 +52,10 @@ mw_result_t mw_leak_check(const mw_os_stopped_t *self, mw_leak_result_t *result)
 int32_t mw_leak_copy_begin(const mw_os_stopped_t *self, mw_os_child_kind_t kind,
 			   void (*work)(void *context), void *context, mw_leak_result_t *result);
 void mw_leak_copy_end(void);
-/* Searches; called by the work in the copy. `step` as in flood.h. Fills in what copy_begin() does
- * not. Returns false if there is no memory. */
-bool mw_leak_search(mw_leak_result_t *result, void (*step)(uint64_t block_bytes));
+/* Searches; called by the work in the copy. `step` as in flood.h. `reads_shared`: from memory on
+ * that is shared with other processes, too. Fills in what copy_begin() does not. Returns false if
+ * there is no memory. */
+bool mw_leak_search(mw_leak_result_t *result, bool reads_shared,
+		    void (*step)(uint64_t block_bytes));
 
 #endif

@@ -43,7 +43,7 @@ typedef struct job {
 	mw_state_leak_check_t *check;
 	uint64_t limit_ns;
 	uint64_t *seen_stacks; /* one bit for each stack; NULL: no memory */
-	bool wants_peek;
+	uint32_t options;      /* as control.want_leak_options */
 	mw_leak_result_t result;
 } job_t;
 
@@ -98,7 +98,7 @@ static void add_leak(uint32_t number, const mw_state_record_t *record,
 		return;
 	if (is_direct)
 		mw_leak_count_below(block, &leak.below_blocks, &leak.below_bytes);
-	if (job->wants_peek) {
+	if (job->options & MW_LEAK_PEEK) {
 		size_t bytes = block->bytes < sizeof leak.peek ? block->bytes : sizeof leak.peek;
 		leak.peek_bytes =
 			(uint16_t)mw_os_copy_memory(leak.peek, (uintptr_t)record->address, bytes);
@@ -154,7 +154,7 @@ static void search(void *context) {
 	job = context;
 	/* The kernel wiped the mapping's address in the copy. */
 	mw_published_reopen(job->published);
-	if (!mw_leak_search(&job->result, on_step)) {
+	if (!mw_leak_search(&job->result, job->options & MW_LEAK_SHARED, on_step)) {
 		fail(job->check, MW_LEAK_NO_MEMORY);
 		return;
 	}
@@ -200,8 +200,7 @@ static int32_t begin(const mw_os_stopped_t *self, mw_state_leak_check_t *check, 
 		.published = mw_published_base(),
 		.check = check,
 		.limit_ns = mw_os_monotonic_ns() + MW_LEAK_LIMIT_NS,
-		.wants_peek = atomic_load_explicit(&requested.options, memory_order_relaxed) &
-			      MW_LEAK_PEEK,
+		.options = atomic_load_explicit(&requested.options, memory_order_relaxed),
 	};
 	atomic_store_explicit(&check->realtime_ns, mw_os_realtime_ns(), memory_order_relaxed);
 	int32_t copy = mw_leak_copy_begin(self, kind, search, &new_job, &new_job.result);

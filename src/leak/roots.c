@@ -113,16 +113,32 @@ static void read_stacks(const mw_os_mapping_t *mapping, bool is_first_stack) {
 	read_root(at, mapping->limit);
 }
 
+/* Shared memory, but no device and no state file, which names sampled blocks. */
+static bool is_wanted_shared(const mw_os_mapping_t *mapping) {
+	const char *path = mapping->path;
+	bool is_device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0 &&
+			 strncmp(path, "/dev/zero", 9) != 0;
+	return state.roots->reads_shared && mapping->writable && !is_device &&
+	       !strstr(path, "/mallow-") && !strstr(path, ":mallow-");
+}
+
 static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	(void)context;
 	bool has_guard = state.guard_limit == mapping->start;
 	bool is_file = mapping->path[0] != '\0' && mapping->path[0] != '[';
 	if (!mapping->readable && !mapping->writable)
 		state.guard_limit = mapping->limit;
-	if (!mapping->readable || mapping->shared || (!mapping->writable && is_file) ||
-	    strcmp(mapping->path, "[vvar]") == 0 || strcmp(mapping->path, "[vdso]") == 0 ||
-	    strcmp(mapping->path, "[vsyscall]") == 0)
+	if (!mapping->readable || (mapping->shared && !is_wanted_shared(mapping)) ||
+	    (!mapping->writable && is_file) || strcmp(mapping->path, "[vvar]") == 0 ||
+	    strcmp(mapping->path, "[vdso]") == 0 || strcmp(mapping->path, "[vsyscall]") == 0)
 		return true;
+	if (mapping->shared) {
+		/* The copy has no pages of it before it reads them, and reading a hole of a file in
+		 * memory takes memory: read are the pages that the process has. */
+		mw_os_visit_present_of(mw_os_child_process(), mapping->start, mapping->limit,
+				       read_present);
+		return true;
+	}
 	bool is_first_stack = strcmp(mapping->path, "[stack]") == 0;
 	if (is_first_stack || has_guard)
 		read_stacks(mapping, is_first_stack);

@@ -5,6 +5,7 @@
 #ifndef MW_LEAK_ROOTS_H
 #define MW_LEAK_ROOTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "os/process/stop.h"
@@ -12,6 +13,7 @@
 typedef struct mw_leak_roots {
 	mw_os_stop_t others;  /* threads of the process without the calling one */
 	mw_os_stopped_t self; /* the calling thread */
+	bool reads_shared;    /* memory that is shared with other processes, too */
 } mw_leak_roots_t;
 
 typedef struct mw_leak_roots_read {
@@ -19,9 +21,9 @@ typedef struct mw_leak_roots_read {
 	uint64_t unread_bytes; /* that the kernel did not let read */
 } mw_leak_roots_read_t;
 
-/* Follows the pointers of all roots. Not read: mappings that other processes share, code and
- * constants of files, the part of a stack below the thread's stack pointer, and stacks that the C
- * library keeps of ended threads. */
+/* Follows the pointers of all roots. Not read: mappings that other processes share unless they are
+ * to be read, devices, code and constants of files, the part of a stack below the thread's stack
+ * pointer, and stacks that the C library keeps of ended threads. */
 mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots);
 
 #endif

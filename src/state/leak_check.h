@@ -8,7 +8,10 @@
 #include <stdint.h>
 
 /* Bits of control.want_leak_options. */
-enum { MW_LEAK_PEEK = 1u << 0 }; /* store the first bytes of leaked blocks */
+enum {
+	MW_LEAK_PEEK = 1u << 0,   /* store the first bytes of leaked blocks */
+	MW_LEAK_SHARED = 1u << 1, /* pointers in memory that processes share count, too */
+};
 
 typedef enum mw_leak_check_state {
 	MW_LEAK_CHECK_NONE, /* no check was requested yet */

@@ -16,9 +16,9 @@ of_mallow() {
         direct=0 indirect=0
         return
     fi
-    direct=$(sed -n 's/^  direct .* in \([0-9]*\) block.*/\1/p' said | head -1)
-    indirect=$(sed -n 's/^  indirect .* in \([0-9]*\) block.*/\1/p' said | head -1)
-    [ -n "$direct" ] && [ -n "$indirect" ] || fail "$*: $(head -5 said)"
+    direct=$(sed -n 's/^  direct .* in \([0-9]*\) block.*/\1/p' said | sed -n 1p)
+    indirect=$(sed -n 's/^  indirect .* in \([0-9]*\) block.*/\1/p' said | sed -n 1p)
+    [ -n "$direct" ] && [ -n "$indirect" ] || fail "$*: $(sed -n 1,5p said)"
 }
 # of_valgrind PROGRAM...: sets $lost and $below, in blocks.
 of_valgrind() {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * page_presence.c -- reads /proc/self/pagemap: a word for each page, whose bits 62 and 63 say that
+ * page_presence.c -- reads /proc/<pid>/pagemap: a word for each page, whose bits 62 and 63 say that
  * the page is in swap or resident. */
 #include "os/file/page_presence.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/fmt.h"
 #include "os/file/file.h"
 #include "os/memory/map.h"
 
@@ -28,11 +29,11 @@ static void add(part_t *part, uintptr_t start, uintptr_t limit, bool is_present)
 	part->limit = is_present ? limit : start;
 }
 
-MW_COLD void mw_os_visit_present(uintptr_t start, uintptr_t limit,
-				 void (*visit)(uintptr_t start, uintptr_t limit)) {
+static MW_COLD void visit_by_file(const char *path, uintptr_t start, uintptr_t limit,
+				  void (*visit)(uintptr_t start, uintptr_t limit)) {
 	uint64_t pages[PAGES_AT_ONCE];
 	part_t part = {.visit = visit};
-	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/pagemap", MW_OS_READ);
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, path, MW_OS_READ);
 	uintptr_t at = start;
 	while (at < limit) {
 		uintptr_t first = at / MW_OS_PAGE_BYTES,
@@ -55,4 +56,16 @@ MW_COLD void mw_os_visit_present(uintptr_t start, uintptr_t limit,
 	add(&part, limit, limit, false);
 	if (file >= 0)
 		mw_os_close(file);
+}
+
+MW_COLD void mw_os_visit_present(uintptr_t start, uintptr_t limit,
+				 void (*visit)(uintptr_t start, uintptr_t limit)) {
+	visit_by_file("/proc/self/pagemap", start, limit, visit);
+}
+
+MW_COLD void mw_os_visit_present_of(uint32_t process_id, uintptr_t start, uintptr_t limit,
+				    void (*visit)(uintptr_t start, uintptr_t limit)) {
+	char path[48];
+	mw_fmt(path, sizeof path, "/proc/%u/pagemap", process_id);
+	visit_by_file(path, start, limit, visit);
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/fmt.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
@@ -41,9 +42,33 @@ static void parse_mapping(const char *line, mw_os_mapping_t *mapping) {
 	mw_fmt(mapping->path, sizeof mapping->path, "%s", cursor);
 }
 
-void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *mapping),
-			  void *context) {
-	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/maps", MW_OS_READ);
+typedef struct reader {
+	bool (*visit)(void *context, const mw_os_mapping_t *mapping);
+	void *context;
+	mw_os_mapping_t mapping; /* of smaps: that the lines are about */
+} reader_t;
+
+static bool read_maps_line(reader_t *reader, const char *line) {
+	parse_mapping(line, &reader->mapping);
+	return reader->visit(reader->context, &reader->mapping);
+}
+
+/* A mapping's line is followed by lines that begin with a capital; the last has its flags. */
+static bool read_smaps_line(reader_t *reader, const char *line) {
+	if (line[0] < 'A' || line[0] > 'Z') {
+		parse_mapping(line, &reader->mapping);
+		return true;
+	}
+	if (strncmp(line, "VmFlags:", 8) != 0)
+		return true;
+	reader->mapping.is_not_copied = strstr(line, " dc") != NULL;
+	reader->mapping.is_wiped = strstr(line, " wf") != NULL;
+	return reader->visit(reader->context, &reader->mapping);
+}
+
+static void read_lines(const char *path, bool (*read)(reader_t *reader, const char *line),
+		       reader_t *reader) {
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, path, MW_OS_READ);
 	if (file < 0)
 		return;
 	char text[1024];
@@ -58,11 +83,8 @@ void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *ma
 		char *line = text, *end;
 		while (going && (end = memchr(line, '\n', held - (size_t)(line - text)))) {
 			*end = '\0';
-			mw_os_mapping_t mapping;
-			if (!skipping) {
-				parse_mapping(line, &mapping);
-				going = visit(context, &mapping);
-			}
+			if (!skipping)
+				going = read(reader, line);
 			skipping = false;
 			line = end + 1;
 		}
@@ -72,13 +94,34 @@ void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *ma
 			continue;
 		/* The path is longer than the buffer: the rest is dropped. */
 		text[held] = '\0';
-		mw_os_mapping_t mapping;
-		if (!skipping) {
-			parse_mapping(text, &mapping);
-			going = visit(context, &mapping);
-		}
+		if (!skipping)
+			going = read(reader, text);
 		skipping = true;
 		held = 0;
 	}
 	mw_os_close(file);
+}
+
+void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *mapping),
+			  void *context) {
+	reader_t reader = {.visit = visit, .context = context};
+	read_lines("/proc/self/maps", read_maps_line, &reader);
+}
+
+MW_COLD void mw_os_visit_mappings_of(uint32_t process_id,
+				     bool (*visit)(void *context, const mw_os_mapping_t *mapping),
+				     void *context) {
+	char path[48];
+	reader_t reader = {.visit = visit, .context = context};
+	mw_fmt(path, sizeof path, "/proc/%u/maps", process_id);
+	read_lines(path, read_maps_line, &reader);
+}
+
+MW_COLD void mw_os_visit_mapping_flags(uint32_t process_id,
+				       bool (*visit)(void *context, const mw_os_mapping_t *mapping),
+				       void *context) {
+	char path[48];
+	reader_t reader = {.visit = visit, .context = context};
+	mw_fmt(path, sizeof path, "/proc/%u/smaps", process_id);
+	read_lines(path, read_smaps_line, &reader);
 }

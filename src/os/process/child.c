@@ -95,12 +95,20 @@ MW_COLD bool mw_os_child_has_ended(int32_t child) {
 	return has_ended;
 }
 
-MW_COLD size_t mw_os_copy_memory(void *to, uintptr_t from, size_t bytes) {
+MW_COLD uint32_t mw_os_child_process(void) {
+	return copied_process;
+}
+
+MW_COLD size_t mw_os_copy_memory_of(uint32_t process_id, void *to, uintptr_t from, size_t bytes) {
 	int saved_errno = errno;
 	struct iovec into = {to, bytes};
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address of /proc/self/maps. */
 	struct iovec out_of = {(void *)from, bytes};
-	long copied = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &into, 1, &out_of, 1, 0);
+	long copied = syscall(SYS_process_vm_readv, process_id, &into, 1, &out_of, 1, 0);
 	errno = saved_errno;
 	return copied > 0 ? (size_t)copied : 0;
+}
+
+MW_COLD size_t mw_os_copy_memory(void *to, uintptr_t from, size_t bytes) {
+	return mw_os_copy_memory_of(mw_os_process_id(), to, from, bytes);
 }

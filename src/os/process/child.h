@@ -31,6 +31,11 @@ _Noreturn void mw_os_child_end(void);
 bool mw_os_child_wait(int32_t child);
 /* Returns whether the copy has ended, without waiting. True once: the kernel forgets the copy. */
 bool mw_os_child_has_ended(int32_t child);
+/* Called by the copy: id of the process that it is a copy of. */
+uint32_t mw_os_child_process(void);
+/* Copies memory of another process, as it is at this moment. Returns the bytes; 0: none is mapped,
+ * or the kernel refuses. */
+size_t mw_os_copy_memory_of(uint32_t process_id, void *to, uintptr_t from, size_t bytes);
 /* Copies memory of the calling process, as much as is mapped. Returns the bytes; 0: none, or the
  * kernel refuses. */
 size_t mw_os_copy_memory(void *to, uintptr_t from, size_t bytes);

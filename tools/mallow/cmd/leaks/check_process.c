@@ -50,8 +50,9 @@ static int say_why(const mw_target_t *target, mw_leak_error_t why, mw_error_t *e
 	static const char *const reasons[] = {
 		[MW_LEAK_NO_MEMORY] = "the kernel refused memory for a copy of the process, or in "
 				      "the copy (limits of the process or of its cgroup)",
-		[MW_LEAK_ENDED] = "the copy of the process, which searches, was ended: it took too "
-				  "long, or memory ran out",
+		[MW_LEAK_ENDED] =
+			"the copy of the process, which searches, was ended: by its limit "
+			"of time, for lack of memory, or by a filter of system calls",
 		[MW_LEAK_NO_STOP] = "its threads cannot be stopped: the program filters system "
 				    "calls, uses every real-time signal, or has no /proc",
 		[MW_LEAK_BUSY] = "the program checks for leaks itself at this moment; try again",
@@ -166,7 +167,7 @@ static int wake_and_wait(const mw_target_t *target, const mw_reply_t *reply, dou
 int mw_check_process(const mw_target_t *target, const mw_check_options_t *options,
 		     mw_snapshot_t **snapshot, mw_error_t *error) {
 	const mw_request_t request = {.kind = MW_REQUEST_LEAK_CHECK,
-				      .leak_options = options->peek ? MW_LEAK_PEEK : 0};
+				      .leak_options = options->options};
 	/* The copy ends a moment after it has written the result. */
 	const struct timespec end_of_copy = {.tv_nsec = READ_NS};
 	mw_reply_t reply;

@@ -13,7 +13,7 @@
 typedef struct mw_check_options {
 	double wait_seconds;  /* until the process sees the request */
 	double limit_seconds; /* until the search ends */
-	bool peek;            /* the process stores the first bytes of leaked blocks */
+	uint32_t options;     /* as control.want_leak_options */
 } mw_check_options_t;
 
 /* Requests a check and waits for its end.  Prints the progress on a terminal.  Returns 0: the

@@ -104,6 +104,8 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 		mw_complain("%s", error.text);
 		return MW_EXIT_TROUBLE;
 	}
+	uint32_t options = (mw_argument(arguments, "peek")->given ? MW_LEAK_PEEK : 0u) |
+			   (mw_argument(arguments, "shared")->given ? MW_LEAK_SHARED : 0u);
 	mw_suppressions_t suppressions = {0};
 	const mw_option_value_t *files = mw_argument(arguments, "suppress");
 	for (size_t i = 0; i < files->text_count; i++)
@@ -116,15 +118,16 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 		.arguments = arguments,
 		.check = {.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
 			  .limit_seconds = limit->given ? limit->seconds : DEFAULT_LIMIT_SECONDS,
-			  .peek = mw_argument(arguments, "peek")->given},
+			  .options = options},
 		.watch_seconds = mw_argument(arguments, "watch")->seconds,
 		.is_last = mw_argument(arguments, "last")->given,
 		.has_view = request.path != NULL || request.picture != NULL,
 		.suppressions = &suppressions,
 	};
-	if (job.is_last && (job.watch_seconds > 0 || job.check.peek)) {
-		mw_complain("leaks: --last shows a check that was made; --watch and --peek need a "
-			    "new one");
+	if (job.is_last && (job.watch_seconds > 0 || options != 0)) {
+		mw_complain(
+			"leaks: --last shows a check that was made; --watch, --peek and --shared "
+			"need a new one");
 		return MW_EXIT_TROUBLE;
 	}
 	if (!job.has_view)

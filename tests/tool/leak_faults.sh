@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# leak_faults.sh BUILD_DIR -- `mallow leaks` where something is in its way: memory that is kept out
+# of copies, filters of system calls, no process for the copy, the copy killed, the process killed,
+# a debugger.  Each time one clear line, and the process goes on.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -o places "$here/leak_places.c" || fail "cc"
+
+# launch PLACE [PREFIX...]: its pid is in $pid; it ends when descriptor $input is closed.
+launch() {
+    rm -f ready pipe
+    mkfifo pipe
+    MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so "${@:2}" ./places "$1" \
+        <pipe >ready &
+    pid=$!
+    started+=("$pid")
+    exec {input}>pipe
+    await 60 grep -qs ready ready
+    await 60 is_known "$pid"
+}
+# The program has noticed nothing.
+ends_well() {
+    exec {input}>&-
+    wait "$pid" || fail "$1: status $? of the program"
+}
+
+for place in dontfork wipeonfork; do
+    launch "$place"
+    "$mallow" leaks "$pid" >out 2>err
+    # Without the right to read another process the copy says how much it could not read.
+    if ! grep -q ': no leaks' out; then
+        says out '100 blocks leaked'
+        says out '^  note .* could not be read: what only they lead to counts as leaked$'
+    fi
+    ends_well "$place"
+done
+ok "memory that is kept out of copies"
+
+launch shared
+try 1 "$mallow" leaks "$pid"
+says out ': 100 blocks leaked'
+try 0 "$mallow" leaks --shared "$pid"
+says out ': no leaks'
+ends_well shared
+ok "memory that is shared counts with --shared"
+
+launch filter
+try 2 "$mallow" leaks "$pid"
+one_line_error
+says err "^mallow: pid $pid: no leak check: its threads cannot be stopped: the program filters"
+ends_well filter
+# The filter ends the copy alone.
+launch filter-outside
+try 2 "$mallow" leaks "$pid"
+one_line_error
+says err "^mallow: pid $pid: no leak check: the copy .* was ended: .* filter of system calls"
+ends_well filter-outside
+ok "a program that filters system calls"
+
+# A search of 20 million blocks takes more than a second.
+launch large
+copy_of() { sed 's/ .*//' "/proc/$1/task/$1/children"; }
+"$mallow" leaks "$pid" >out 2>err &
+checking=$!
+await 60 grep -q . "/proc/$pid/task/$pid/children"
+kill -9 "$(copy_of "$pid")"
+wait "$checking"
+[ $? = 2 ] || fail "the copy was killed, and the status is not 2"
+one_line_error
+says err "^mallow: pid $pid: no leak check: the copy of the process, which searches, was ended"
+try 0 "$mallow" leaks "$pid"
+says out ': no leaks'
+ok "the copy is killed, and the next check is well"
+
+"$mallow" leaks "$pid" >out 2>err &
+checking=$!
+await 60 grep -q . "/proc/$pid/task/$pid/children"
+copy=$(copy_of "$pid")
+kill -9 "$pid"
+wait "$checking"
+[ $? = 2 ] || fail "the process was killed, and the status is not 2"
+one_line_error
+says err "^mallow: pid $pid: the process ended during the check$"
+copy_is_gone() { ! grep -qs '^State:.[^Z]' "/proc/$copy/status"; }
+await 10 copy_is_gone
+exec {input}>&-
+ok "the process is killed, and its copy ends"
+
+# Root has no limit of processes.
+if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
+    chmod 755 "$work"
+    launch shared prlimit --nproc=1 setpriv --reuid 65534 --regid 65534 --clear-groups --
+    try 2 "$mallow" leaks "$pid"
+    one_line_error
+    says err "^mallow: pid $pid: no leak check: the kernel refused memory for a copy"
+    ends_well "no process"
+    ok "the kernel refuses the copy"
+fi
