@@ -72,6 +72,9 @@ try 0 "$mallow" leaks "$pid"
 says out ': no leaks'
 ok "the copy is killed, and the next check is well"
 
+# The copy of the check before is gone.
+has_no_child() { ! grep -q . "/proc/$pid/task/$pid/children"; }
+await 60 has_no_child
 "$mallow" leaks "$pid" >out 2>err &
 checking=$!
 await 60 grep -q . "/proc/$pid/task/$pid/children"

@@ -162,6 +162,18 @@ try 2 "$mallow" run --suppress suppressed ./leaky </dev/null
 one_line_error
 try 0 "$mallow" ls --all --json
 says_not out '"run-'
+# JUnit, of the profile.
+try 1 "$mallow" check --leaks --format junit run.pb.gz
+says out '<failure message="leaks: 210 KiB leaked, 0 B allowed">'
+says out 'leak_singles'
+try 0 "$mallow" check --leaks --suppress suppressed run.pb.gz
+says out '^ok +leaks: 0 B leaked'
+try 0 "$mallow" run --exact -o whole.pb.gz ./leaky </dev/null
+try 2 "$mallow" check --leaks whole.pb.gz
+one_line_error
+says err 'whole.pb.gz: is no profile of leaks'
+try 2 "$mallow" check --leaks --max-live 0 run.pb.gz
+one_line_error
 ok "mallow run --leaks: status, stacks, children, suppressions"
 
 # prof_leak counts what no pointer leads to, where it is asked to.
@@ -193,7 +205,11 @@ kill -CONT "$pid"
 last_is_there() { "$mallow" leaks --last "$pid" >out 2>err || [ $? = 1 ]; }
 await 60 last_is_there
 exec {input}>&-
-launch background_thread:true
+launch background_thread:true,prof_sample:1G
+try 1 "$mallow" leaks "$pid"
+says out '^no stacks: no sampled block is among them \(one sample in 1.00 GiB\)'
+try 1 "$mallow" check --leaks "$pid"
+says out '^FAILED +leaks: 210 KiB leaked, 0 B allowed$'
 try 1 "$mallow" leaks "$pid"
 says out '3150 blocks leaked'
 says out '; 2 threads$'

@@ -8,7 +8,8 @@
 #include "report/interval.h"
 
 const char *mw_limit_name(mw_limit_kind_t kind) {
-	static const char *const names[MW_LIMIT_KINDS] = {"max-peak", "max-live", "max-growth"};
+	static const char *const names[MW_LIMIT_KINDS] = {"max-peak", "max-live", "max-growth",
+							  "leaks"};
 	return names[kind];
 }
 

@@ -12,10 +12,12 @@ typedef enum mw_limit_kind {
 	MW_LIMIT_PEAK,   /* bytes at the peak */
 	MW_LIMIT_LIVE,   /* bytes in use */
 	MW_LIMIT_GROWTH, /* bytes in use minus the baseline's bytes in use */
+	MW_LIMIT_LEAKS,  /* bytes that no pointer leads to: none are allowed */
 	MW_LIMIT_KINDS,
 } mw_limit_kind_t;
 
-/* Returns the name of the option: "max-peak", "max-live", "max-growth". */
+/* Returns the name of the option: "max-peak", "max-live", "max-growth",
+ * "leaks". */
 const char *mw_limit_name(mw_limit_kind_t kind);
 
 /* Reads a limit: "200M", "0", "1.5G".  If `percent` is not NULL, "5%" is allowed, too: it fills
@@ -38,7 +40,7 @@ typedef struct mw_finding {
 /* Profiles that limits are checked against. */
 typedef struct mw_limit_profiles {
 	const mw_profile_t *peak;   /* checked against max-peak */
-	const mw_profile_t *live;   /* checked against max-live and max-growth */
+	const mw_profile_t *live;   /* checked against max-live, max-growth and leaks */
 	const mw_profile_t *base;   /* the baseline; NULL = none */
 	const mw_profile_t *growth; /* `live` minus `base`; NULL = no baseline */
 } mw_limit_profiles_t;

@@ -341,6 +341,9 @@ static const mw_subcommand_t subcommands[] = {
 				{"max-growth", 0, MW_OPTION_TEXT, "BYTES", NULL,
 				 "at most this many bytes more in use than in the baseline, or a "
 				 "share of the baseline such as 5%"},
+				{"leaks", 0, MW_OPTION_FLAG, NULL, NULL,
+				 "no block that no pointer leads to, in a live process, or in a "
+				 "profile that 'run --leaks -o FILE' wrote"},
 				{"baseline", 0, MW_OPTION_LIST, "TARGET", NULL,
 				 "the profile to compare with; several are summed"},
 				SUPPRESS_OPTION,

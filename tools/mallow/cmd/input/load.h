@@ -2,7 +2,8 @@
  * load.h -- loads a target into a profile in memory, with symbols.
  * Layer: cmd/input.  The folder's door. inputs.h loads several targets as one profile,
  * directory.h a directory of dumps, made_times.h the times of a mark's objects.
- * selected_processes.h chooses live processes by --all, --name and --cgroup. */
+ * leak_check_request.h has a process check itself for leaks. selected_processes.h chooses live
+ * processes by --all, --name and --cgroup. */
 #ifndef MW_TOOL_CMD_INPUT_LOAD_H
 #define MW_TOOL_CMD_INPUT_LOAD_H
 

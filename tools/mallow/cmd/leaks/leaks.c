@@ -8,8 +8,8 @@
 #include "cli/complain.h"
 #include "cli/pager.h"
 #include "cli/terminal.h"
+#include "cmd/input/leak_check_request.h"
 #include "cmd/input/load.h"
-#include "cmd/leaks/check_process.h"
 #include "cmd/leaks/leaks_command.h"
 #include "cmd/leaks/leaks_text.h"
 #include "cmd/profile/view.h"
@@ -18,7 +18,6 @@
 #include "live/control.h"
 
 #define DEFAULT_STACKS 10
-#define DEFAULT_LIMIT_SECONDS 600.0
 
 typedef struct leaks_job {
 	const mw_arguments_t *arguments;
@@ -117,7 +116,7 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 	const leaks_job_t job = {
 		.arguments = arguments,
 		.check = {.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
-			  .limit_seconds = limit->given ? limit->seconds : DEFAULT_LIMIT_SECONDS,
+			  .limit_seconds = limit->given ? limit->seconds : MW_CHECK_LIMIT_SECONDS,
 			  .options = options},
 		.watch_seconds = mw_argument(arguments, "watch")->seconds,
 		.is_last = mw_argument(arguments, "last")->given,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * leaks_command.h -- `mallow leaks`: blocks that no pointer leads to.
- * Layer: cmd/leaks.  The folder's door.  leaks.c is the subcommand; check_process.h has a process
- * check itself, leaks_text.h and leaks_json.c print the result. */
+ * Layer: cmd/leaks.  The folder's door.  leaks.c is the subcommand, leaks_text.h and leaks_json.c
+ * print the result. */
 #ifndef MW_TOOL_CMD_LEAKS_LEAKS_COMMAND_H
 #define MW_TOOL_CMD_LEAKS_LEAKS_COMMAND_H
 

@@ -8,10 +8,12 @@
 #include "cli/pager.h"
 #include "cli/terminal.h"
 #include "cmd/input/inputs.h"
+#include "cmd/input/leak_check_request.h"
 #include "cmd/profile/output_file.h"
 #include "cmd/profile/view_options.h"
 #include "cmd/report/check_print.h"
 #include "cmd/report/report_commands.h"
+#include "live/control.h"
 #include "model/memory.h"
 #include "model/merge.h"
 #include "view/select/selection.h"
@@ -25,6 +27,8 @@ typedef struct job {
 	char *name;
 	mw_suppressions_t suppressions;
 	mw_check_t check;
+	int64_t leaked_bytes; /* of all leaked blocks of a process, sampled or not */
+	bool has_samples;
 } job_t;
 
 static const mw_option_value_t *value(const job_t *job, const char *name) {
@@ -49,6 +53,45 @@ static int load(const job_t *job, const char *const *names, size_t count, mw_pro
 	mw_profile_forget_labels(*out);
 	mw_profile_combine(*out);
 	return 0;
+}
+
+/* Loads what the last leak check found: of a live process by a new check, of a state file, or of
+ * profiles that 'mallow leaks' and 'mallow run --leaks' wrote. */
+static int load_leaks(job_t *job, mw_error_t *error) {
+	const mw_arguments_t *arguments = job->arguments;
+	const mw_check_options_t options = {.wait_seconds = MW_REQUEST_WAIT_SECONDS,
+					    .limit_seconds = MW_CHECK_LIMIT_SECONDS};
+	mw_snapshot_t *snapshot = NULL;
+	mw_target_t target;
+	if (mw_load_resolve(arguments->operands[0], &target, error) != 0)
+		return -1;
+	int result = 0;
+	if (!target.is_state)
+		result = load(job, (const char *const *)arguments->operands,
+			      arguments->operand_count, &job->peak, error);
+	else if (arguments->operand_count > 1)
+		result = mw_error_set(error, "check: --leaks takes one process at a time");
+	else if (target.alive)
+		result = mw_check_process(&target, &options, &snapshot, error);
+	else
+		result = mw_check_read(&target, &snapshot, error);
+	if (result == 0 && snapshot != NULL) {
+		const mw_state_leak_check_t *check = &snapshot->leak_check;
+		job->leaked_bytes = (int64_t)(check->direct_bytes + check->indirect_bytes);
+		job->peak = mw_profile_of_leaks(snapshot, NULL);
+		mw_load_names(&target, NULL, MW_LOAD_SYMBOLS, job->peak);
+		result = select_from(job, job->peak, error);
+		mw_profile_forget_labels(job->peak);
+		mw_profile_combine(job->peak);
+	} else if (result == 0 && mw_profile_find_type(job->peak, "below_space") < 0) {
+		result = mw_error_set(error,
+				      "%s: is no profile of leaks; give a process, or a file that "
+				      "'mallow run --leaks -o FILE' wrote",
+				      target.shown);
+	}
+	mw_snapshot_free(snapshot);
+	mw_target_release(&target);
+	return result;
 }
 
 static void leave_out_known(const job_t *job, mw_profile_t *p, mw_known_t *known, size_t *count) {
@@ -78,22 +121,30 @@ static int load_all(job_t *job, mw_error_t *error) {
 	for (size_t i = 0; i < files->text_count; i++)
 		if (mw_suppressions_read(&job->suppressions, files->texts[i], error) != 0)
 			return -1;
-	if (load(job, (const char *const *)job->arguments->operands, job->arguments->operand_count,
-		 &job->peak, error) != 0)
+	bool is_leaks = value(job, "leaks")->given;
+	if (is_leaks ? load_leaks(job, error) != 0
+		     : load(job, (const char *const *)job->arguments->operands,
+			    job->arguments->operand_count, &job->peak, error) != 0)
 		return -1;
+	job->has_samples = job->peak->sample_count > 0;
 	/* A mistyped pattern would leave no samples and pass every limit. */
 	if (job->peak->sample_count == 0 && mw_selection_options_given(job->arguments))
 		mw_complain("note: the options select no stack of the profile");
 	mw_suppress(&job->suppressions, job->peak, true);
 	/* Memory that libraries keep on purpose is no leak, but it is a part of the peak. */
 	job->live = mw_profile_copy(job->peak);
-	leave_out_known(job, job->live, job->check.known, &job->check.known_count);
+	if (!is_leaks)
+		leave_out_known(job, job->live, job->check.known, &job->check.known_count);
 	return value(job, "baseline")->given ? load_growth(job, error) : 0;
 }
 
 /* Reads the limit in bytes if it is set. */
 static int parse_limit(const job_t *job, mw_limit_kind_t kind, int64_t *bytes, mw_error_t *error) {
 	double percent = -1;
+	if (kind == MW_LIMIT_LEAKS) {
+		*bytes = 0;
+		return 0;
+	}
 	bool is_growth = kind == MW_LIMIT_GROWTH;
 	const char *name = mw_limit_name(kind), *text = value(job, name)->text;
 	if (!mw_limit_parse(text, bytes, is_growth ? &percent : NULL))
@@ -116,6 +167,12 @@ static int check_limits(job_t *job, mw_error_t *error) {
 		if (parse_limit(job, kind, &allowed, error) != 0 ||
 		    mw_limit_check(kind, &profiles, allowed, &c->findings[c->count], error) != 0)
 			return -1;
+		/* No leak is sampled, and their sum is known all the same. */
+		if (kind == MW_LIMIT_LEAKS && !job->has_samples && job->leaked_bytes > 0) {
+			mw_finding_t *f = &c->findings[c->count];
+			f->measured = f->low = f->high = job->leaked_bytes;
+			f->passed = false;
+		}
 		c->profiles[c->count++] = mw_limit_profile(kind, &profiles);
 	}
 	return 0;
@@ -176,9 +233,15 @@ static bool options_make_sense(const job_t *job) {
 			    "--max-growth; give both");
 		return false;
 	}
-	if (growth || value(job, "max-peak")->given || value(job, "max-live")->given)
+	bool others = growth || value(job, "max-peak")->given || value(job, "max-live")->given;
+	if (others && value(job, "leaks")->given) {
+		mw_complain("check: --leaks and other limits cannot be combined: they are of "
+			    "different profiles");
+		return false;
+	}
+	if (others || value(job, "leaks")->given)
 		return true;
-	mw_complain("check: no limit given; give --max-live, --max-peak or --max-growth");
+	mw_complain("check: no limit given; give --max-live, --max-peak, --max-growth or --leaks");
 	return false;
 }
 

@@ -31,8 +31,8 @@ static size_t shown_stacks(const mw_check_t *c, const mw_finding_t *f) {
 
 /* Prints "12.3 MiB in use, 0 B allowed". */
 static void print_sentence(FILE *out, const mw_finding_t *f) {
-	static const char *const what[MW_LIMIT_KINDS] = {"at the peak", "in use",
-							 "more in use than in the baseline"};
+	static const char *const what[MW_LIMIT_KINDS] = {
+		"at the peak", "in use", "more in use than in the baseline", "leaked"};
 	char a[MW_SHOW_BYTES], b[MW_SHOW_BYTES], c[MW_SHOW_BYTES];
 	fprintf(out, "%s: %s %s", mw_limit_name(f->kind),
 		mw_format_bytes(f->measured, a, sizeof(a)), what[f->kind]);

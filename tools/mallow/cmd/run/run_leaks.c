@@ -7,8 +7,8 @@
 #include "cli/complain.h"
 #include "cli/print.h"
 #include "cli/terminal.h"
+#include "cmd/input/leak_check_request.h"
 #include "cmd/input/load.h"
-#include "cmd/leaks/check_process.h"
 #include "cmd/leaks/leaks_text.h"
 #include "formats/write.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * check_process.c -- requests a leak check, and follows it in the state file. */
-#include "cmd/leaks/check_process.h"
+ * leak_check_request.c -- requests a leak check, and follows it in the state file. */
+#include "cmd/input/leak_check_request.h"
 
 #include <inttypes.h>
 #include <time.h>
@@ -62,6 +62,10 @@ static int say_why(const mw_target_t *target, mw_leak_error_t why, mw_error_t *e
 			    is_known ? reasons[why] : "the reason is unknown to this command");
 }
 
+static int say_ended(const mw_target_t *target, mw_error_t *error) {
+	return mw_error_set(error, "pid %d: the process ended during the check", target->pid);
+}
+
 static void show_progress(const mw_target_t *target, const mw_state_leak_check_t *check) {
 	char bytes[32];
 	mw_progress("pid %d: searched %s of blocks so far", target->pid,
@@ -99,8 +103,7 @@ static int wait_for(const mw_target_t *target, const mw_reply_t *reply, bool sle
 			return result;
 		double now = monotonic_seconds();
 		if (!mw_target_is_alive(target))
-			return mw_error_set(error, "pid %d: the process ended during the check",
-					    target->pid);
+			return say_ended(target, error);
 		if (now - begin > seconds)
 			return mw_error_set(
 				error,
@@ -156,6 +159,8 @@ static int wake_and_wait(const mw_target_t *target, const mw_reply_t *reply, dou
 			return 0;
 		nanosleep(&pause, NULL);
 	} while (monotonic_seconds() - begin < wait_seconds && mw_target_is_alive(target));
+	if (!mw_target_is_alive(target))
+		return say_ended(target, error);
 	return mw_error_set(
 		error,
 		"pid %d: the process does not allocate, so it has not seen the request, "

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * check_process.h -- has a live process check itself for leaks.
- * Layer: cmd/leaks.  For `mallow run`, too. */
-#ifndef MW_TOOL_CMD_LEAKS_CHECK_PROCESS_H
-#define MW_TOOL_CMD_LEAKS_CHECK_PROCESS_H
+ * leak_check_request.h -- has a live process check itself for leaks.
+ * Layer: cmd/input. */
+#ifndef MW_TOOL_CMD_INPUT_LEAK_CHECK_REQUEST_H
+#define MW_TOOL_CMD_INPUT_LEAK_CHECK_REQUEST_H
 
 #include <stdbool.h>
 
 #include "formats/state/state_file.h"
 #include "live/target.h"
 #include "model/error.h"
+
+#define MW_CHECK_LIMIT_SECONDS 600.0 /* for a search */
 
 typedef struct mw_check_options {
 	double wait_seconds;  /* until the process sees the request */
