@@ -94,17 +94,19 @@ clean_log() {
     fi
 }
 
-# readable_dumps PROGRAM LEAST: jemalloc's names, and jeprof sums up the last.
+# readable_dumps PROGRAM LEAST: jemalloc's names, and jeprof sums up the last but one, if there are
+# several: the program may have been killed while it wrote the last.
 readable_dumps() {
-    local name dumps
+    local name dumps dump
     for name in ours ${reference:+theirs}; do
         [ "$name" = ours ] || [ -z "$reference_conf" ] || continue
         mapfile -t dumps < <(find "$work/$name" -name 'jeprof.*.i*.heap' | sort -V)
         [ "${#dumps[@]}" -ge "$2" ] || fail "$name: ${#dumps[@]} dumps"
         [[ ${dumps[0]##*/} =~ ^jeprof\.[0-9]+\.0\.i0\.heap$ ]] ||
             fail "$name: the first dump is ${dumps[0]}"
-        jeprof --text "$1" "${dumps[-1]}" >"$work/jeprof" 2>/dev/null ||
-            fail "$name: jeprof cannot read ${dumps[-1]}"
+        dump=${dumps[${#dumps[@]} > 1 ? -2 : -1]}
+        jeprof --text "$1" "$dump" >"$work/jeprof" 2>/dev/null ||
+            fail "$name: jeprof cannot read $dump"
         grep -Eq '^Total: [0-9.]+ MB' "$work/jeprof" || fail "$name: $(head -n 3 "$work/jeprof")"
         [ "$(wc -l <"$work/jeprof")" -ge 3 ] || fail "$name: no functions in the profile"
     done

@@ -10,8 +10,8 @@ cc -g -O1 -o places "$here/leak_places.c" || fail "cc"
 launch() {
     rm -f ready pipe
     mkfifo pipe
-    MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so "${@:2}" ./places "$1" \
-        <pipe >ready &
+    "${@:2}" env MALLOW_CONF=prof_state_min:0 "LD_PRELOAD=$build/lib/libmallow.so" \
+        ./places "$1" <pipe >ready &
     pid=$!
     started+=("$pid")
     exec {input}>pipe
@@ -88,6 +88,17 @@ copy_is_gone() { ! grep -qs '^State:.[^Z]' "/proc/$copy/status"; }
 await 10 copy_is_gone
 exec {input}>&-
 ok "the process is killed, and its copy ends"
+
+# The result of a check is in the state file.
+if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
+    # shellcheck disable=SC2016 # for the inner shell
+    launch shared unshare --mount bash -c 'mount -t tmpfs -o size=16k none /dev/shm; exec "$@"' --
+    try 2 "$mallow" leaks "$pid"
+    one_line_error
+    says err "^mallow: pid $pid: no leak check: the file system of its state file .* has no room"
+    ends_well "no room"
+    ok "the state file's file system is full"
+fi
 
 # Root has no limit of processes.
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then

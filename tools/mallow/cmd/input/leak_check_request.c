@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/terminal.h"
 #include "live/control.h"
@@ -16,6 +17,8 @@
  * one that was killed leaves no result. */
 #define READ_NS 20000000
 #define LOOK_SECONDS 1.0
+/* How long the process has to let the kernel forget its copy. */
+#define FORGET_SECONDS 2.0
 
 static double monotonic_seconds(void) {
 	struct timespec now;
@@ -46,6 +49,24 @@ static void have_it_look(const mw_target_t *target, bool sleeps) {
 		wake(target, &ignored);
 }
 
+/* Returns whether the copy is in the kernel's table of processes, ended or not. */
+static bool is_copy_known(const mw_target_t *target, uint32_t copy) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/root/proc/%" PRIu32, target->pid, copy);
+	return access(path, F_OK) == 0;
+}
+
+/* Waits until the copy is gone: it would stay as a zombie until the process allocates. */
+static void have_it_forget(const mw_target_t *target, uint32_t copy, bool sleeps) {
+	const struct timespec pause = {.tv_nsec = READ_NS};
+	double begin = monotonic_seconds(), past = 0;
+	while (is_copy_known(target, copy) && past < FORGET_SECONDS) {
+		nanosleep(&pause, NULL);
+		past = monotonic_seconds() - begin;
+		have_it_look(target, sleeps || past > WAKE_SECONDS);
+	}
+}
+
 static int say_why(const mw_target_t *target, mw_leak_error_t why, mw_error_t *error) {
 	static const char *const reasons[] = {
 		[MW_LEAK_NO_MEMORY] = "the kernel refused memory for a copy of the process, or in "
@@ -66,6 +87,13 @@ static int say_ended(const mw_target_t *target, mw_error_t *error) {
 	return mw_error_set(error, "pid %d: the process ended during the check", target->pid);
 }
 
+/* The process has seen the request, and had no room to begin. */
+static bool has_no_room(const mw_snapshot_t *snapshot, const mw_reply_t *reply) {
+	return snapshot->leak_check.number == 0 &&
+	       (snapshot->live.flags & MW_STATE_FILE_FULL) != 0 &&
+	       (int32_t)(snapshot->live.sequence_seen - reply->sequence) >= 0;
+}
+
 static void show_progress(const mw_target_t *target, const mw_state_leak_check_t *check) {
 	char bytes[32];
 	mw_progress("pid %d: searched %s of blocks so far", target->pid,
@@ -74,14 +102,19 @@ static void show_progress(const mw_target_t *target, const mw_state_leak_check_t
 }
 
 /* Returns 1 if the check has ended, 0 if it goes on; -1: it failed. */
-static int look(const mw_target_t *target, uint32_t number, mw_error_t *error) {
+static int look(const mw_target_t *target, const mw_reply_t *reply, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
 	if (mw_snapshot_read(target->path, MW_SNAPSHOT_LEAKS | MW_SNAPSHOT_OF_NOW, &snapshot,
 			     error) != 0)
 		return -1;
 	const mw_state_leak_check_t *check = &snapshot->leak_check;
 	int result = 0;
-	if ((int32_t)(check->number - number) < 0)
+	if (has_no_room(snapshot, reply))
+		result = mw_error_set(error,
+				      "pid %d: no leak check: the file system of its state file %s "
+				      "has no room for the result",
+				      target->pid, target->path);
+	else if ((int32_t)(check->number - reply->leak_check) < 0)
 		result = 0; /* another check goes on */
 	else if (check->state == MW_LEAK_CHECK_FAILED)
 		result = say_why(target, (mw_leak_error_t)check->error, error);
@@ -98,7 +131,7 @@ static int wait_for(const mw_target_t *target, const mw_reply_t *reply, bool sle
 	const struct timespec pause = {.tv_nsec = READ_NS};
 	double begin = monotonic_seconds(), looked = begin;
 	for (;;) {
-		int result = look(target, reply->leak_check, error);
+		int result = look(target, reply, error);
 		if (result != 0)
 			return result;
 		double now = monotonic_seconds();
@@ -173,8 +206,6 @@ int mw_check_process(const mw_target_t *target, const mw_check_options_t *option
 		     mw_snapshot_t **snapshot, mw_error_t *error) {
 	const mw_request_t request = {.kind = MW_REQUEST_LEAK_CHECK,
 				      .leak_options = options->options};
-	/* The copy ends a moment after it has written the result. */
-	const struct timespec end_of_copy = {.tv_nsec = READ_NS};
 	mw_reply_t reply;
 	double first_seconds =
 		options->wait_seconds < WAKE_SECONDS ? options->wait_seconds : WAKE_SECONDS;
@@ -186,7 +217,8 @@ int mw_check_process(const mw_target_t *target, const mw_check_options_t *option
 		return -1;
 	int result = wait_for(target, &reply, sleeps, options->limit_seconds, error);
 	mw_progress_end();
-	nanosleep(&end_of_copy, NULL);
-	have_it_look(target, sleeps);
-	return result > 0 ? mw_check_read(target, snapshot, error) : -1;
+	if (result <= 0 || mw_check_read(target, snapshot, error) != 0)
+		return -1;
+	have_it_forget(target, (*snapshot)->leak_check.copy_pid, sleeps);
+	return 0;
 }
