@@ -114,6 +114,15 @@ typedef struct {
  * real-time signal. EBUSY: another check runs, or the thread is inside malloc. */
 MALLOW_API int mallow_leak_check(mallow_leaks_t *leaks);
 
+/* Exempts a block from leak checks, or with on == 0 not any more: it does not count as leaked, nor
+ * do the blocks that it leads to. Freeing the block ends the exemption. ENOENT: the address is not
+ * in a block, or the block is not recorded; with prof_sample:1 every block is. */
+MALLOW_API int mallow_leak_ignore(const void *block, int on);
+/* Exempts the recorded blocks that the calling thread allocates between begin and end. Pairs may be
+ * nested. */
+MALLOW_API void mallow_leak_ignore_begin(void);
+MALLOW_API void mallow_leak_ignore_end(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,9 @@
  * compat_calls.c -- the table of functions for other libraries. */
 #include "api/compat_calls.h"
 
+#include <mallow/mallow.h>
+#include <stdatomic.h>
+
 #include "api/process/start.h"
 #include "heap/local/counts.h"
 #include "heap/local/head.h"
@@ -17,6 +20,7 @@
 #include "prof/prof.h"
 #include "prof/sample/activity.h"
 #include "prof/sample_hooks.h"
+#include "prof/store/store.h"
 #include "prof/unwind/unwind.h"
 #include "prof/unwind/walk.h"
 
@@ -121,26 +125,52 @@ static bool record_mappings(bool on) {
 	return was_on;
 }
 
+static void ignore_leaks(bool begins) {
+	if (begins)
+		mallow_leak_ignore_begin();
+	else
+		mallow_leak_ignore_end();
+}
+
+static uint32_t record_sequences(uint32_t *sequences, uint32_t room) {
+	uint64_t bytes = mw_store_used_bytes(MW_SECTION_RECORDS);
+	uint32_t count = (uint32_t)(bytes / sizeof(mw_state_record_t));
+	for (uint32_t i = 0; i < count && i < room; i++) {
+		const mw_state_record_t *record = mw_store_private(MW_SECTION_RECORDS, i);
+		sequences[i] = atomic_load_explicit(&record->sequence, memory_order_relaxed);
+	}
+	return count;
+}
+
+/* Several threads store equal values. `volatile` has each address loaded by an instruction that the
+ * linker relaxes: addresses in pairs would come from a table that is relocated. */
+static MW_COLD void fill(volatile mw_compat_calls_t *calls) {
+	calls->version = MALLOW_VERSION;
+	calls->at_leave = mw_prof_on_leave;
+	calls->is_interrupted = is_interrupted;
+	calls->stats = mw_api_stats;
+	calls->totals = mw_heap_totals;
+	calls->walk = mw_heap_walk;
+	calls->thread_cache_bytes = thread_cache_bytes;
+	calls->owns = owns;
+	calls->flush_thread = mw_heap_flush_thread;
+	calls->capture = capture;
+	calls->stack_count = stack_count;
+	calls->stack_at = stack_at;
+	calls->record_all = record_all;
+	calls->watch = watch;
+	calls->watch_growth = watch_growth;
+	calls->ignore_leak = mallow_leak_ignore;
+	calls->ignore_leaks = ignore_leaks;
+	calls->check_leaks = mw_api_check_leaks;
+	calls->record_sequences = record_sequences;
+	calls->record_mappings = record_mappings;
+	calls->watch_mappings = mw_mapping_watch;
+}
+
 const mw_compat_calls_t *mallow_compat_calls(void) {
-	static const mw_compat_calls_t calls = {
-		.version = MALLOW_VERSION,
-		.at_leave = mw_prof_on_leave,
-		.is_interrupted = is_interrupted,
-		.stats = mw_api_stats,
-		.totals = mw_heap_totals,
-		.walk = mw_heap_walk,
-		.thread_cache_bytes = thread_cache_bytes,
-		.owns = owns,
-		.flush_thread = mw_heap_flush_thread,
-		.capture = capture,
-		.stack_count = stack_count,
-		.stack_at = stack_at,
-		.record_all = record_all,
-		.watch = watch,
-		.watch_growth = watch_growth,
-		.record_mappings = record_mappings,
-		.watch_mappings = mw_mapping_watch,
-	};
+	static mw_compat_calls_t calls;
+	fill(&calls);
 	if (MW_UNLIKELY(!mw_api_started))
 		mw_api_start();
 	return &calls;

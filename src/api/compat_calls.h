@@ -2,7 +2,8 @@
  * compat_calls.h -- functions of libmallow.so for libraries of lib/mallow/compat/ that have code of
  * their own.
  * Layer: api. These libraries are built with libmallow.so and refuse another version of it. They
- * call through one table, so that libmallow.so exports one name. Any thread may call, not a signal
+ * call through one table, so that libmallow.so exports one name. Code fills the table, so that no
+ * process relocates it at its start. Any thread may call, not a signal
  * handler, if not said otherwise. */
 #ifndef MW_API_COMPAT_CALLS_H
 #define MW_API_COMPAT_CALLS_H
@@ -13,6 +14,7 @@
 
 #include "base/compiler.h"
 #include "heap/stats/heap_walk.h"
+#include "leak/leak.h"
 #include "prof/mappings/mapping_call.h"
 #include "prof/sample/program_hooks.h"
 #include "state/stats.h"
@@ -27,6 +29,23 @@ typedef struct mw_compat_stack {
 	unsigned depth;
 	uint64_t pcs[MW_COMPAT_DEPTH_MAX]; /* return addresses, leaf first */
 } mw_compat_stack_t;
+
+/* A leaked block that is recorded. */
+typedef struct mw_compat_leak {
+	uint64_t stack; /* number for stack_at() */
+	uint64_t address, requested_bytes;
+	uint32_t record, sequence; /* both together are never used again */
+	bool is_direct;
+} mw_compat_leak_t;
+
+typedef struct mw_compat_leak_check {
+	mw_leak_scope_t scope;
+	/* Called for each recorded block that is leaked, in a copy of the process: what it stores
+	 * is lost, but for memory that is mapped as shared. */
+	void (*found)(void *context, const mw_compat_leak_t *leak);
+	void *context;
+	mw_leak_sums_t sums; /* of all blocks; set by the check */
+} mw_compat_leak_check_t;
 
 typedef struct mw_compat_calls {
 	const char *version; /* of libmallow.so */
@@ -63,6 +82,14 @@ typedef struct mw_compat_calls {
 	/* Sets the function that is called when the heap has taken memory into use, at most once
 	 * per 64 KiB, inside of malloc(); NULL: none. */
 	void (*watch_growth)(mw_on_grew_t *function);
+	/* As mallow_leak_ignore() and mallow_leak_ignore_begin() or _end(). */
+	int (*ignore_leak)(const void *block, int on);
+	void (*ignore_leaks)(bool begins);
+	/* Checks; returns 0 or an error number as mallow_leak_check(). */
+	int (*check_leaks)(mw_compat_leak_check_t *check);
+	/* Returns the number of records, and writes the sequence numbers of the first `room`. */
+	uint32_t (*record_sequences)(uint32_t *sequences, uint32_t room);
+
 	/* Records the program's mappings from now on, or not (option prof_mappings). Returns
 	 * whether they were recorded. */
 	bool (*record_mappings)(bool on);
@@ -71,6 +98,9 @@ typedef struct mw_compat_calls {
 	void (*watch_mappings)(mw_on_mapping_call_t *function);
 } mw_compat_calls_t;
 
+/* check_leaks of the table, in leak_check.c. */
+int mw_api_check_leaks(mw_compat_leak_check_t *wanted);
+/* The table lasts as long as the process. */
 MW_EXPORT const mw_compat_calls_t *mallow_compat_calls(void);
 
 #endif

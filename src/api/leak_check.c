@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * leak_check.c -- mallow_leak_check() of <mallow/mallow.h>. */
+ * leak_check.c -- mallow_leak_check() and mallow_leak_ignore() of <mallow/mallow.h>, and the check
+ * for other libraries. */
+#include "api/compat_calls.h"
+
 #include <errno.h>
 #include <mallow/mallow.h>
 #include <stdint.h>
@@ -8,6 +11,7 @@
 #include "leak/leak.h"
 #include "os/lock/lock.h"
 #include "os/process/registers.h"
+#include "prof/sample/activity.h"
 
 static int error_of(mw_result_t result) {
 	switch (result) {
@@ -44,20 +48,78 @@ static void fill(mallow_leaks_t *leaks, const mw_leak_result_t *result) {
 	};
 }
 
+static int check(const mw_os_stopped_t *self, const mw_leak_scope_t *scope,
+		 void (*then)(void *context), void *context, mw_leak_result_t *result) {
+	if (mw_lock_held_ranks != 0 || mw_lock_is_forking())
+		return EBUSY;
+	int saved_errno = errno;
+	int error = error_of(mw_leak_check(self, scope, then, context, result));
+	errno = saved_errno;
+	return error;
+}
+
+static void do_nothing(void *context) {
+	(void)context;
+}
+
 int mallow_leak_check(mallow_leaks_t *leaks) {
 	mw_os_stopped_t self = {0};
 	mw_leak_result_t result = {0};
+	const mw_leak_scope_t scope = {0};
 	mw_os_note_registers(&self);
 	if (!mw_api_started)
 		mw_api_start();
 	if (leaks->size < sizeof *leaks)
 		return EINVAL;
-	if (mw_lock_held_ranks != 0 || mw_lock_is_forking())
-		return EBUSY;
-	int saved_errno = errno;
-	int error = error_of(mw_leak_check(&self, &result));
-	errno = saved_errno;
+	int error = check(&self, &scope, do_nothing, NULL, &result);
 	if (error == 0)
 		fill(leaks, &result);
+	return error;
+}
+
+/* ---- exempt blocks ---- */
+
+int mallow_leak_ignore(const void *block, int on) {
+	return mw_leak_exempt(block, on != 0) ? 0 : ENOENT;
+}
+
+void mallow_leak_ignore_begin(void) {
+	mw_prof_exempting++;
+}
+
+void mallow_leak_ignore_end(void) {
+	if (mw_prof_exempting > 0)
+		mw_prof_exempting--;
+}
+
+/* ---- for other libraries ---- */
+
+static const mw_compat_leak_check_t *current; /* in the copy */
+
+static void pass_on(uint32_t number, const mw_state_record_t *record,
+		    const mw_leak_block_t *block) {
+	const mw_compat_leak_t leak = {
+		.stack = record->stack,
+		.address = record->address,
+		.requested_bytes = record->requested_bytes,
+		.record = number,
+		.sequence = record->sequence,
+		.is_direct = mw_leak_bit(MW_LEAK_DIRECT, block->bit),
+	};
+	current->found(current->context, &leak);
+}
+
+static void pass_all_on(void *context) {
+	current = context;
+	mw_leak_visit_recorded(pass_on);
+}
+
+MW_COLD int mw_api_check_leaks(mw_compat_leak_check_t *wanted) {
+	mw_os_stopped_t self = {0};
+	mw_leak_result_t result = {0};
+	mw_os_note_registers(&self);
+	int error = check(&self, &wanted->scope, pass_all_on, wanted, &result);
+	if (error == 0)
+		wanted->sums = mw_leak_total(&result);
 	return error;
 }

@@ -3,6 +3,9 @@
  * marked but not followed; a later pass over all marked blocks follows them. */
 #include "leak/flood.h"
 
+#include <string.h>
+
+#include "base/compiler.h"
 #include "leak/block_index.h"
 #include "os/file/page_presence.h"
 #include "os/memory/map.h"
@@ -23,11 +26,16 @@ static struct {
 	uint64_t bytes;    /* of blocks, read */
 	uint64_t step_at;  /* value of `bytes` at which `step` is due */
 	void (*step)(uint64_t block_bytes);
+	size_t max_offset_bytes;
+	size_t step_bytes;
 	uint64_t found_blocks, found_bytes; /* blocks whose bit the search set */
 } flood;
 
-bool mw_leak_flood_start(void (*step)(uint64_t block_bytes)) {
+bool mw_leak_flood_start(void (*step)(uint64_t block_bytes), size_t max_offset_bytes,
+			 size_t step_bytes) {
 	flood.step = step;
+	flood.max_offset_bytes = max_offset_bytes ? max_offset_bytes : SIZE_MAX;
+	flood.step_bytes = step_bytes ? step_bytes : sizeof(uintptr_t);
 	flood.list = mw_os_map(LIST_BLOCKS * sizeof(mw_leak_block_t));
 	return flood.list != NULL;
 }
@@ -38,7 +46,8 @@ uint64_t mw_leak_flood_bytes(void) {
 
 static void visit(uintptr_t word) {
 	mw_leak_block_t block;
-	if (!mw_leak_index_find(word, &block) || !mw_leak_bit(MW_LEAK_LIVE, block.bit))
+	if (!mw_leak_index_find(word, &block) || !mw_leak_bit(MW_LEAK_LIVE, block.bit) ||
+	    word - block.start > flood.max_offset_bytes)
 		return;
 	if (flood.map == MW_LEAK_OWNED && mw_leak_bit(MW_LEAK_REACHED, block.bit))
 		return;
@@ -58,7 +67,21 @@ static void visit(uintptr_t word) {
 		flood.overflowed = true;
 }
 
+/* Words at each multiple of step_bytes. */
+static MW_NOINLINE void read_unaligned(const char *memory, size_t bytes) {
+	for (size_t i = 0; i + sizeof(uintptr_t) <= bytes; i += flood.step_bytes) {
+		uintptr_t word;
+		memcpy(&word, memory + i, sizeof word);
+		if (word >= MW_OS_PAGE_BYTES)
+			visit(word);
+	}
+}
+
 static void read_words(const uintptr_t *words, size_t count) {
+	if (flood.step_bytes != sizeof(uintptr_t)) {
+		read_unaligned((const char *)words, count * sizeof *words);
+		return;
+	}
 	for (size_t i = 0; i < count; i++)
 		/* Most words are small numbers. */
 		if (words[i] >= MW_OS_PAGE_BYTES)

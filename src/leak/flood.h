@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * flood.h -- follows pointers from memory to blocks, and from block to block.
  * Layer: leak. In a copy of the process: see block_index.h. Each aligned word that holds an address
- * inside a block counts as a pointer to the block. */
+ * inside a block counts as a pointer to the block, unless mw_leak_flood_start() says otherwise. */
 #ifndef MW_LEAK_FLOOD_H
 #define MW_LEAK_FLOOD_H
 
@@ -12,8 +12,10 @@
 #include "leak/block_index.h"
 
 /* Takes memory for the list of blocks to be followed. Returns false if the kernel refused. `step`
- * is called at times with the bytes of blocks that were read so far. */
-bool mw_leak_flood_start(void (*step)(uint64_t block_bytes));
+ * is called at times with the bytes of blocks that were read so far. The last two as in
+ * mw_leak_scope_t. */
+bool mw_leak_flood_start(void (*step)(uint64_t block_bytes), size_t max_offset_bytes,
+			 size_t step_bytes);
 /* Marks as REACHED the blocks that the words lead to, directly and through other blocks. */
 void mw_leak_flood(const uintptr_t *words, size_t count);
 /* Marks leaked blocks as DIRECT, those that no other leaked block leads to; of each cycle that

@@ -5,6 +5,9 @@
 #include <stdatomic.h>
 
 #include "base/compiler.h"
+#include "heap/large/huge.h"
+#include "heap/misuse/guarded.h"
+#include "heap/sample/sampled.h"
 #include "heap/thread/thread.h"
 #include "leak/block_index.h"
 #include "leak/flood.h"
@@ -15,6 +18,9 @@
 #include "os/lock/lock.h"
 #include "os/memory/map.h"
 #include "os/time/clock.h"
+#include "prof/control/control.h"
+#include "prof/store/store.h"
+#include "prof/table/records.h"
 
 /* Memory that the process shares with its copy: the copy writes the result there. */
 typedef struct answer {
@@ -22,6 +28,13 @@ typedef struct answer {
 	mw_leak_result_t result;
 } answer_t;
 _Static_assert(sizeof(answer_t) <= MW_OS_PAGE_BYTES, "one page");
+
+typedef struct question {
+	const mw_leak_scope_t *scope;
+	void (*then)(void *context);
+	void *context;
+	answer_t *answer;
+} question_t;
 
 /* Id of the process that a copy searches for; 0: there is no copy. In the child of a fork it may be
  * the parent's id, which means none. */
@@ -49,21 +62,65 @@ static void count_leak(const mw_leak_block_t *block) {
 	leaked->bytes += block->bytes;
 }
 
-MW_COLD bool mw_leak_search(mw_leak_result_t *result, bool reads_shared,
+/* ---- recorded blocks ---- */
+
+/* Returns how many entries the section of the private tables has. */
+static uint64_t count_of(mw_state_section_id_t section, uint64_t entry_bytes) {
+	return mw_control_has_tables() ? mw_store_used_bytes(section) / entry_bytes : 0;
+}
+
+/* Returns whether the record is of a live sample. */
+static bool is_live(const mw_state_record_t *record) {
+	return record->sequence % 2 == 0 &&
+	       record->stack < count_of(MW_SECTION_STACKS, sizeof(mw_state_stack_t)) &&
+	       record->address != 0 && record->generation == mw_store_live()->generation;
+}
+
+/* Follows the pointers in the blocks that the program exempted, and marks these as reached. */
+static void flood_exempt(void) {
+	uint64_t records = count_of(MW_SECTION_RECORDS, sizeof(mw_state_record_t));
+	for (uint32_t i = 1; i < records; i++) {
+		const mw_state_record_t *record = mw_store_private(MW_SECTION_RECORDS, i);
+		uintptr_t address = (uintptr_t)record->address;
+		if (mw_record_is_exempt(record) && is_live(record))
+			mw_leak_flood(&address, 1);
+	}
+}
+
+MW_COLD void mw_leak_visit_recorded(void (*visit)(uint32_t number, const mw_state_record_t *record,
+						  const mw_leak_block_t *block)) {
+	uint64_t records = count_of(MW_SECTION_RECORDS, sizeof(mw_state_record_t));
+	for (uint32_t i = 1; i < records; i++) {
+		const mw_state_record_t *record = mw_store_private(MW_SECTION_RECORDS, i);
+		mw_leak_block_t block;
+		if (is_live(record) && mw_leak_index_find((uintptr_t)record->address, &block) &&
+		    mw_leak_bit(MW_LEAK_LIVE, block.bit) &&
+		    !mw_leak_bit(MW_LEAK_REACHED, block.bit))
+			visit(i, record, &block);
+	}
+}
+
+/* ---- the search ---- */
+
+MW_COLD bool mw_leak_search(mw_leak_result_t *result, const mw_leak_scope_t *scope,
 			    void (*step)(uint64_t block_bytes)) {
 	uint64_t start_ns = mw_os_monotonic_ns();
 	sums = result->classes;
 	mw_leak_uncopied_find();
-	if (!mw_leak_index_build() || !mw_leak_flood_start(step))
+	if (!mw_leak_index_build() ||
+	    !mw_leak_flood_start(step, scope->max_offset_bytes, scope->step_bytes))
 		return false;
 	mw_leak_free_blocks_of_thread((uintptr_t)__builtin_thread_pointer());
 	for (uint32_t i = 0; i < roots.others.count; i++)
 		if (roots.others.threads[i].answered)
 			mw_leak_free_blocks_of_thread(roots.others.threads[i].thread_pointer);
 	mw_leak_free_blocks();
-	roots.reads_shared = reads_shared;
+	roots.scope = *scope;
+	flood_exempt();
 	mw_leak_roots_read_t read = mw_leak_roots_flood(&roots);
-	mw_leak_roots_read_t uncopied = mw_leak_uncopied_flood();
+	mw_leak_roots_read_t uncopied = {0};
+	if (!scope->skips_data)
+		uncopied = mw_leak_uncopied_flood();
 	mw_leak_find_direct();
 	mw_leak_index_visit(false, count_leak);
 	mw_leak_index_count(count_live);
@@ -74,7 +131,43 @@ MW_COLD bool mw_leak_search(mw_leak_result_t *result, bool reads_shared,
 	return true;
 }
 
-/* ---- in the process ---- */
+/* ---- exempt blocks, in the process ---- */
+
+static mw_record_id_t record_in_chunk(const void *address) {
+	mw_page_t *slice = mw_page_of_slice((uintptr_t)address);
+	if (mw_page_slice_index(slice) == 0)
+		return 0;
+	const mw_page_t *page = mw_page_first(slice);
+	if (page->kind == MW_PAGE_SAMPLED)
+		return mw_sampled_record(page, address);
+	return page->kind == MW_PAGE_LARGE ? page->large_record : 0;
+}
+
+static mw_record_id_t record_of(const void *address) {
+	mw_huge_block_t huge;
+	switch (mw_word_kind((uintptr_t)address)) {
+	case MW_MAP_CHUNK:
+		return record_in_chunk(address);
+	case MW_MAP_HUGE:
+		return mw_huge_find(address, &huge) ? huge.record : 0;
+	case MW_MAP_GUARDED:
+		return mw_guarded_record(address);
+	default:
+		return 0;
+	}
+}
+
+MW_COLD bool mw_leak_exempt(const void *block, bool on) {
+	mw_record_id_t record = record_of(block);
+	if (record == 0)
+		return false;
+	bool locked = mw_tables_lock(&mw_control_table_lock);
+	mw_records_exempt(record, on);
+	mw_tables_unlock(&mw_control_table_lock, locked);
+	return true;
+}
+
+/* ---- the copy, in the process ---- */
 
 static int32_t copy_process(mw_os_child_kind_t kind, void (*work)(void *context), void *context,
 			    mw_leak_result_t *result) {
@@ -128,17 +221,24 @@ static void ignore_step(uint64_t block_bytes) {
 }
 
 static void answer_check(void *context) {
-	answer_t *answer = context;
-	if (mw_leak_search(&answer->result, false, ignore_step))
-		/* Pairs with the acquire of the process. */
-		atomic_store_explicit(&answer->is_complete, true, memory_order_release);
+	const question_t *question = context;
+	answer_t *answer = question->answer;
+	if (!mw_leak_search(&answer->result, question->scope, ignore_step))
+		return;
+	question->then(question->context);
+	/* Pairs with the acquire of the process. */
+	atomic_store_explicit(&answer->is_complete, true, memory_order_release);
 }
 
-MW_COLD mw_result_t mw_leak_check(const mw_os_stopped_t *self, mw_leak_result_t *result) {
+MW_COLD mw_result_t mw_leak_check(const mw_os_stopped_t *self, const mw_leak_scope_t *scope,
+				  void (*then)(void *context), void *context,
+				  mw_leak_result_t *result) {
 	answer_t *answer = mw_os_map_shared(sizeof *answer);
 	if (!answer)
 		return MW_ERR_NO_MEMORY;
-	int32_t child = mw_leak_copy_begin(self, MW_OS_CHILD_AWAITED, answer_check, answer, result);
+	question_t question = {scope, then, context, answer};
+	int32_t child =
+		mw_leak_copy_begin(self, MW_OS_CHILD_AWAITED, answer_check, &question, result);
 	mw_result_t done = child > 0 ? MW_ERR_NO_MEMORY : (mw_result_t)child;
 	if (child > 0) {
 		const mw_leak_result_t begun = *result;

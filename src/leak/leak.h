@@ -16,8 +16,11 @@
 
 #include "base/error.h"
 #include "heap/layout/size_class.h"
+#include "leak/block_index.h"
+#include "leak/roots.h"
 #include "os/process/child.h"
 #include "os/process/stop.h"
+#include "state/layout.h"
 
 typedef struct mw_leak_count {
 	uint64_t blocks, bytes; /* usable bytes */
@@ -41,10 +44,12 @@ typedef struct mw_leak_result {
 /* Adds up all size classes. */
 mw_leak_sums_t mw_leak_total(const mw_leak_result_t *result);
 
-/* Checks, with the registers of the calling thread in *self. MW_ERR_NO_MEMORY: no memory for the
+/* Checks, with the registers of the calling thread in *self, and calls then(context) in the copy
+ * when the search has ended. MW_ERR_NO_MEMORY: no memory for the
  * copy or in the copy, or the copy was ended; MW_ERR_UNSUPPORTED, MW_ERR_BAD_VALUE: threads cannot
  * be stopped (os/process/stop.h); MW_ERR_IO: another thread checks. The caller holds no lock. */
-mw_result_t mw_leak_check(const mw_os_stopped_t *self, mw_leak_result_t *result);
+mw_result_t mw_leak_check(const mw_os_stopped_t *self, const mw_leak_scope_t *scope,
+			  void (*then)(void *context), void *context, mw_leak_result_t *result);
 
 /* Copies the process, calls work(context) in the copy, which then ends, and fills in the pause and
  * the threads of *result. Returns the copy's process id without waiting, or a negative mw_result_t
@@ -52,10 +57,17 @@ mw_result_t mw_leak_check(const mw_os_stopped_t *self, mw_leak_result_t *result)
 int32_t mw_leak_copy_begin(const mw_os_stopped_t *self, mw_os_child_kind_t kind,
 			   void (*work)(void *context), void *context, mw_leak_result_t *result);
 void mw_leak_copy_end(void);
-/* Searches; called by the work in the copy. `step` as in flood.h. `reads_shared`: from memory on
- * that is shared with other processes, too. Fills in what copy_begin() does not. Returns false if
- * there is no memory. */
-bool mw_leak_search(mw_leak_result_t *result, bool reads_shared,
+/* Searches; called by the work in the copy. `step` as in flood.h. Fills in what copy_begin() does
+ * not. Returns false if there is no memory. */
+bool mw_leak_search(mw_leak_result_t *result, const mw_leak_scope_t *scope,
 		    void (*step)(uint64_t block_bytes));
+/* Exempts the block at the address from checks, with all that it leads to, or not any more. Returns
+ * false if it has no record. The caller holds no lock. */
+bool mw_leak_exempt(const void *block, bool on);
+/* Visits the leaked blocks that have a record, whose number is passed; in the copy, after the
+ * search.
+ */
+void mw_leak_visit_recorded(void (*visit)(uint32_t number, const mw_state_record_t *record,
+					  const mw_leak_block_t *block));
 
 #endif

@@ -64,12 +64,6 @@ static void on_step(uint64_t block_bytes) {
 	mw_os_child_end();
 }
 
-/* Returns whether the record is of a live sample. */
-static bool is_record_live(const mw_state_record_t *record, uint64_t stacks) {
-	return record->sequence % 2 == 0 && record->stack < stacks && record->address != 0 &&
-	       record->generation == mw_store_live()->generation;
-}
-
 static void count_stack(uint32_t stack) {
 	uint64_t *word = job->seen_stacks ? &job->seen_stacks[stack / 64] : NULL;
 	if (!word || *word >> stack % 64 & 1)
@@ -108,19 +102,10 @@ static void add_leak(uint32_t number, const mw_state_record_t *record,
 }
 
 static void add_leaks(void) {
-	uint64_t records = mw_store_used_bytes(MW_SECTION_RECORDS) / sizeof(mw_state_record_t);
 	uint64_t stacks = mw_store_used_bytes(MW_SECTION_STACKS) / sizeof(mw_state_stack_t);
 	job->seen_stacks = mw_os_map(mw_round_up(stacks / 8 + 8, MW_OS_PAGE_BYTES));
 	mw_leak_map_clear(MW_LEAK_OWNED);
-	for (uint32_t i = 1; i < records; i++) {
-		const mw_state_record_t *record = mw_store_private(MW_SECTION_RECORDS, i);
-		mw_leak_block_t block;
-		if (is_record_live(record, stacks) &&
-		    mw_leak_index_find((uintptr_t)record->address, &block) &&
-		    mw_leak_bit(MW_LEAK_LIVE, block.bit) &&
-		    !mw_leak_bit(MW_LEAK_REACHED, block.bit))
-			add_leak(i, record, &block);
-	}
+	mw_leak_visit_recorded(add_leak);
 }
 
 static void write_sums(mw_state_leak_check_t *check, const mw_leak_result_t *result) {
@@ -154,7 +139,8 @@ static void search(void *context) {
 	job = context;
 	/* The kernel wiped the mapping's address in the copy. */
 	mw_published_reopen(job->published);
-	if (!mw_leak_search(&job->result, job->options & MW_LEAK_SHARED, on_step)) {
+	const mw_leak_scope_t scope = {.reads_shared = job->options & MW_LEAK_SHARED};
+	if (!mw_leak_search(&job->result, &scope, on_step)) {
 		fail(job->check, MW_LEAK_NO_MEMORY);
 		return;
 	}
@@ -283,13 +269,18 @@ static mw_leak_sums_t sums_in(const mw_state_leak_check_t *check) {
 	};
 }
 
+static void do_nothing(void *context) {
+	(void)context;
+}
+
 MW_COLD mw_leak_error_t mw_leak_check_and_store(const mw_os_stopped_t *self, mw_leak_sums_t *sums,
 						uint64_t *stacks) {
 	mw_state_leak_check_t *check = check_in_file();
 	*stacks = 0;
 	if (!check) {
 		mw_leak_result_t result = {0};
-		mw_result_t done = mw_leak_check(self, &result);
+		const mw_leak_scope_t scope = {0};
+		mw_result_t done = mw_leak_check(self, &scope, do_nothing, NULL, &result);
 		*sums = mw_leak_total(&result);
 		return done == MW_OK ? MW_LEAK_FINE : error_of(done);
 	}

@@ -118,8 +118,27 @@ static bool is_wanted_shared(const mw_os_mapping_t *mapping) {
 	const char *path = mapping->path;
 	bool is_device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0 &&
 			 strncmp(path, "/dev/zero", 9) != 0;
-	return state.roots->reads_shared && mapping->writable && !is_device &&
+	return state.roots->scope.reads_shared && mapping->writable && !is_device &&
 	       !strstr(path, "/mallow-") && !strstr(path, ":mallow-");
+}
+
+static bool is_wanted_private(const mw_os_mapping_t *mapping, bool is_first_stack,
+			      bool may_be_stack) {
+	const mw_leak_scope_t *scope = &state.roots->scope;
+	bool is_stack = may_be_stack && lowest(mapping, is_first_stack, mapping->start) != NULL;
+	return is_stack ? !scope->skips_threads : !scope->skips_data;
+}
+
+static void read_private(const mw_os_mapping_t *mapping, bool is_first_stack, bool may_be_stack) {
+	if (may_be_stack) {
+		read_stacks(mapping, is_first_stack);
+	} else if ((uintptr_t)&state < mapping->start || (uintptr_t)&state >= mapping->limit) {
+		read_root(mapping->start, mapping->limit);
+	} else {
+		/* Without the copied memory, which would keep its blocks reachable. */
+		read_root(mapping->start, (uintptr_t)&state);
+		read_root((uintptr_t)(&state + 1), mapping->limit);
+	}
 }
 
 static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
@@ -140,15 +159,9 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 		return true;
 	}
 	bool is_first_stack = strcmp(mapping->path, "[stack]") == 0;
-	if (is_first_stack || has_guard)
-		read_stacks(mapping, is_first_stack);
-	else if ((uintptr_t)&state < mapping->start || (uintptr_t)&state >= mapping->limit)
-		read_root(mapping->start, mapping->limit);
-	else {
-		/* Without the copied memory, which would keep its blocks reachable. */
-		read_root(mapping->start, (uintptr_t)&state);
-		read_root((uintptr_t)(&state + 1), mapping->limit);
-	}
+	bool may_be_stack = is_first_stack || has_guard;
+	if (is_wanted_private(mapping, is_first_stack, may_be_stack))
+		read_private(mapping, is_first_stack, may_be_stack);
 	return true;
 }
 
@@ -158,10 +171,15 @@ static void read_registers(const mw_os_stopped_t *thread) {
 }
 
 mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots) {
+	const mw_leak_scope_t *scope = &roots->scope;
 	state.roots = roots;
-	read_registers(&roots->self);
-	for (uint32_t i = 0; i < roots->others.count; i++)
-		read_registers(&roots->others.threads[i]);
+	for (size_t i = 0; i < scope->region_count; i++)
+		read_present(scope->regions[i].start, scope->regions[i].limit);
+	if (!scope->skips_threads) {
+		read_registers(&roots->self);
+		for (uint32_t i = 0; i < roots->others.count; i++)
+			read_registers(&roots->others.threads[i]);
+	}
 	mw_os_visit_mappings(visit_mapping, NULL);
 	return state.read;
 }

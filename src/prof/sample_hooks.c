@@ -156,6 +156,8 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 	sample.stack = stack_of(&stack, frames);
 	/* mean_bytes == 0: sampling is off, and the request is logged only. */
 	mw_record_id_t record = mean_bytes ? mw_records_add(&sample) : 0;
+	if (MW_UNLIKELY(mw_prof_exempting))
+		mw_records_exempt(record, true);
 	if (mw_prof_recent_is_on())
 		mw_prof_recent_add(record, &sample);
 	mw_tables_unlock(&mw_control_table_lock, locked);
@@ -225,8 +227,9 @@ static MW_NOINLINE mw_record_id_t take_any(mw_sampler_t *sampler,
 static inline bool is_ordinary(const mw_sampler_t *sampler, const mw_sample_request_t *request) {
 	return mw_control_is_active() && mw_control_has_tables() && !mw_published_was_wiped() &&
 	       mw_program_hooks_are_off() && !mw_prof_recent_is_on() && !request->certain &&
-	       !mw_prof_ignoring && !thread_renamed && sampler->thread_id != 0 &&
-	       !mw_sampler_is_copy(sampler) && mw_prof_thread_is_active();
+	       !mw_prof_ignoring && !mw_prof_exempting && !thread_renamed &&
+	       sampler->thread_id != 0 && !mw_sampler_is_copy(sampler) &&
+	       mw_prof_thread_is_active();
 }
 
 /* Most samples have the stack of one of the thread's last samples. For them the function walks and

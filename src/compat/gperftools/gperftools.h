@@ -6,11 +6,11 @@
  * libgperftools_mallow.so, which the filters libtcmalloc*.so.4 stand for. names.def lists the
  * names. Allocations of these functions are not recorded in profiles.
  *
- * Here: what every part uses. profile/ holds the heap profiler, hooks and stacks, extension/ the
- * class MallocExtension and the start of the process. debug/ and cpu/ are libraries of their own:
- * the checked heap of libtcmalloc_debug, and libprofiler. Reading order: variables.h, new.c
- * (operators, version), gperftools.c, stats.c (figures and GetStats), heap_walk.h; profile/;
- * extension/; debug/; cpu/. */
+ * Here: what every part uses. profile/ holds the heap profiler, hooks and stacks, checker/ the leak
+ * checker, extension/ the class MallocExtension and the start of the process. debug/ and cpu/ are
+ * libraries of their own: the checked heap of libtcmalloc_debug, and libprofiler. Reading order:
+ * variables.h, new.c (operators, version), gperftools.c, stats.c (figures and GetStats),
+ * heap_walk.h; profile/; checker/; extension/; debug/; cpu/. */
 #ifndef MW_COMPAT_GPERFTOOLS_GPERFTOOLS_H
 #define MW_COMPAT_GPERFTOOLS_GPERFTOOLS_H
 

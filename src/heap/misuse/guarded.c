@@ -190,6 +190,16 @@ void mw_guarded_bind(void *block, mw_record_id_t record) {
 	unlock_pool();
 }
 
+MW_COLD mw_record_id_t mw_guarded_record(const void *address) {
+	lock_pool();
+	const mw_guarded_slot_t *slot = slot_near((uintptr_t)address);
+	bool is_live = slot && slot->block == address &&
+		       atomic_load_explicit(&slot->state, memory_order_relaxed) == MW_GUARDED_LIVE;
+	mw_record_id_t record = is_live ? slot->record : 0;
+	unlock_pool();
+	return record;
+}
+
 /* Returns the first byte of [start, end) that differs from the fill; NULL: none does. */
 static const char *find_changed(const char *start, const char *end) {
 	for (; start < end; start++)

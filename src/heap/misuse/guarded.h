@@ -41,6 +41,8 @@ void mw_guarded_bind(void *block, mw_record_id_t record);
  * Ends the program, with a report, when `block` is not a live block or something was written beside
  * it. */
 mw_record_id_t mw_guarded_give(void *block, size_t *class_bytes);
+/* Returns the record of the live block at the address, which may be any word; 0: there is none. */
+mw_record_id_t mw_guarded_record(const void *address);
 size_t mw_guarded_usable_bytes(const char *function, const void *block);
 
 /* Visits the live blocks of the pool, without its lock: no other thread runs. */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 MW_TLS unsigned mw_prof_ignoring;
+MW_TLS unsigned mw_prof_exempting;
 MW_TLS mw_prof_activity_t mw_prof_thread_activity;
 
 static _Atomic bool threads_start_inactive;

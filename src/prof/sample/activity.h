@@ -20,6 +20,8 @@ typedef enum mw_prof_activity {
 
 /* Nesting depth of the regions in which the calling thread's allocations are not recorded. */
 extern MW_TLS unsigned mw_prof_ignoring;
+/* Nesting depth of the regions in which they are exempt from leak checks. */
+extern MW_TLS unsigned mw_prof_exempting;
 extern MW_TLS mw_prof_activity_t mw_prof_thread_activity;
 
 /* Returns whether threads that start from now on are sampled. */

@@ -17,7 +17,7 @@
 #define RECORD(field) offsetof(mw_state_record_t, field)
 
 /* Index of the first free record. Each free record leads to the next by its reserved word, in the
- * private tables only. */
+ * private tables only. In a record of a sample the word says whether the block is exempt. */
 static _Atomic uint32_t first_free;
 
 static _Atomic uint64_t *link_of(uint32_t record) {

@@ -46,6 +46,14 @@ static inline void mw_records_prefetch(mw_record_id_t record) {
  * than the last reset changes no counter. Returns the block's address; 0: there is no such record.
  */
 uint64_t mw_records_remove(mw_record_id_t record, const mw_release_t *release);
+/* Exempts the sample's block from leak checks, with all that it leads to, or not any more. Called
+ * with the tables locked. */
+void mw_records_exempt(mw_record_id_t record, bool on);
+/* Value of mw_state_record_t.reserved. A smaller number links a free record to the next. */
+#define MW_RECORD_EXEMPT UINT64_MAX
+static inline bool mw_record_is_exempt(const mw_state_record_t *record) {
+	return record->reserved == MW_RECORD_EXEMPT;
+}
 /* Sets all counters to zero; existing records do not count any more. Called with the tables
  * quiesced. */
 void mw_records_reset(void);

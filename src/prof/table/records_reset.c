@@ -53,3 +53,10 @@ void mw_records_reset(void) {
 	clear_lifetimes();
 	mw_sizes_reset();
 }
+
+MW_COLD void mw_records_exempt(mw_record_id_t record, bool on) {
+	mw_state_record_t *entry = mw_store_private(MW_SECTION_RECORDS, record);
+	if (record != 0 && entry->stack != MW_RECORD_FREE)
+		atomic_store_explicit((_Atomic uint64_t *)&entry->reserved,
+				      on ? MW_RECORD_EXEMPT : 0, memory_order_relaxed);
+}

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * constructor.c -- start and end of the process: environment variables that act on the heap, the
- * heap profiler, the statistics of MALLOCSTATS. */
+ * heap profiler, the statistics of MALLOCSTATS, the leak checker. */
 #include <gperftools/malloc_extension_c.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/put.h"
+#include "compat/gperftools/checker/heap_checker.h"
 #include "compat/gperftools/extension/extension.h"
 #include "compat/gperftools/gperftools.h"
 #include "compat/gperftools/profile/growth.h"
@@ -50,14 +51,20 @@ __attribute__((constructor)) static void begin(void) {
 		configure();
 	mw_gp_growth_start();
 	mw_gp_profiler_start();
+	mw_gp_checker_start();
 }
 
-__attribute__((destructor)) static void finish(void) {
-	mw_gp_profiler_finish(true);
+static void print_stats(void) {
 	int64_t level = mw_gp_is_secure() ? 0 : mw_gp_number_from("MALLOCSTATS", 0, 0, 100);
 	if (level < 1)
 		return;
 	static char text[STATS_BYTES];
 	mw_gp_stats_text(text, sizeof text, level > 1);
 	mw_put(2, text, strlen(text));
+}
+
+__attribute__((destructor)) static void finish(void) {
+	mw_gp_profiler_finish(true);
+	print_stats();
+	mw_gp_checker_finish();
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/compat_calls.h"
 #include "prof/mappings/mapping_call.h"
 
 /* Receives a text, piece by piece. */
@@ -25,6 +26,9 @@ typedef enum mw_gp_profile {
 	MW_GP_PROFILE_GROWTH,   /* what made the heap grow: growth.h */
 } mw_gp_profile_t;
 void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context);
+/* Writes these stacks as a profile of kind FULL. */
+void mw_gp_profile_stacks(const mw_compat_stack_t *stacks, size_t count, mw_gp_write_t write,
+			  void *context);
 /* Returns what the heap profiler's files hold. */
 mw_gp_profile_t mw_gp_profiler_kind(void);
 /* Returns live blocks by stack as words; see MallocExtension_ReadStackTraces().  `take` allocates
@@ -35,11 +39,12 @@ void **mw_gp_profile_words(mw_gp_take_t *take);
 /* Returns stacks that made the heap grow; see MallocExtension_ReadHeapGrowthStackTraces(). */
 void **mw_gp_growth_words(mw_gp_take_t *take);
 
-/* Starts and ends the recording of every allocation, which heap profiler and hooks share.
- * MAPPING_LOG asks for the program's calls that map memory instead. */
+/* Starts and ends the recording of every allocation, which heap profiler, hooks and
+ * leak checker share. MAPPING_LOG asks for the program's calls that map memory instead. */
 typedef enum mw_gp_user {
 	MW_GP_USER_PROFILER = 1,
 	MW_GP_USER_HOOKS = 2,
+	MW_GP_USER_CHECKER = 8, /* needs no call for each allocation */
 	MW_GP_USER_MAPPING_LOG = 4,
 } mw_gp_user_t;
 void mw_gp_record(mw_gp_user_t user, bool on);

@@ -22,7 +22,8 @@ typedef struct hooks {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned users; /* mw_gp_user_t */
-#define RECORDING_USERS (MW_GP_USER_PROFILER | MW_GP_USER_HOOKS)
+#define WATCHING_USERS (MW_GP_USER_PROFILER | MW_GP_USER_HOOKS)
+#define RECORDING_USERS (WATCHING_USERS | MW_GP_USER_CHECKER)
 static bool watches_mappings;
 static hooks_t new_hooks, delete_hooks, other_hooks[6];
 enum { PRE_MMAP, MMAP, MUNMAP, MREMAP, PRE_SBRK, SBRK };
@@ -97,19 +98,16 @@ static void watch_mappings(void) {
 
 /* With the lock. */
 static void set_user(mw_gp_user_t user, bool on) {
-	unsigned before = users & RECORDING_USERS;
+	unsigned before = users;
 	users = on ? users | user : users & ~(unsigned)user;
-	unsigned now = users & RECORDING_USERS;
-	if (!before == !now)
-		return;
 	const mw_compat_calls_t *calls = mw_gp_calls();
-	if (now) {
+	bool watches = users & WATCHING_USERS, records = users & RECORDING_USERS;
+	if (watches && !(before & WATCHING_USERS))
 		calls->watch(see);
-		calls->record_all(true);
-	} else {
-		calls->record_all(false);
+	if (records != ((before & RECORDING_USERS) != 0))
+		calls->record_all(records);
+	if (!watches && before & WATCHING_USERS)
 		calls->watch(NULL);
-	}
 }
 
 void mw_gp_record(mw_gp_user_t user, bool on) {

@@ -108,22 +108,28 @@ static void put_mappings(out_t *out) {
 	free(all);
 }
 
+/* Writes the first line but for its last word. */
+static void put_header(out_t *out, const mw_compat_stack_t *stacks, size_t count, bool full) {
+	mw_compat_stack_t sum = {0};
+	for (size_t i = 0; i < count; i++) {
+		sum.inuse_objects += stacks[i].inuse_objects;
+		sum.inuse_bytes += stacks[i].inuse_bytes;
+		sum.alloc_objects += stacks[i].alloc_objects;
+		sum.alloc_bytes += stacks[i].alloc_bytes;
+	}
+	put(out, "heap profile: ");
+	put_counts(out, &sum, full);
+}
+
 static void put_stacks(out_t *out, mw_gp_profile_t kind) {
-	mw_compat_stack_t sum = {0}, *all = NULL;
+	mw_compat_stack_t *all = NULL;
 	size_t count = 0;
 	bool growth = kind == MW_GP_PROFILE_GROWTH, full = !growth && kind != MW_GP_PROFILE_LIVE;
 	if (growth)
 		all = gather_growth(&count);
 	else if (kind != MW_GP_PROFILE_MAPPINGS)
 		all = gather(&count, false);
-	for (size_t i = 0; i < count; i++) {
-		sum.inuse_objects += all[i].inuse_objects;
-		sum.inuse_bytes += all[i].inuse_bytes;
-		sum.alloc_objects += all[i].alloc_objects;
-		sum.alloc_bytes += all[i].alloc_bytes;
-	}
-	put(out, "heap profile: ");
-	put_counts(out, &sum, full);
+	put_header(out, all, count, full);
 	put(out, full ? " heapprofile\n" : growth ? " growth\n" : " heap_v2/1\n");
 	if (kind == MW_GP_PROFILE_ALL || kind == MW_GP_PROFILE_MAPPINGS)
 		put_mappings(out);
@@ -139,6 +145,16 @@ void mw_gp_profile_text(mw_gp_profile_t kind, mw_gp_write_t write, void *context
 	put_stacks(&out, kind);
 	put_libraries(&out);
 	mallow_ignore_end();
+}
+
+void mw_gp_profile_stacks(const mw_compat_stack_t *stacks, size_t count, mw_gp_write_t write,
+			  void *context) {
+	out_t out = {.write = write, .context = context};
+	put_header(&out, stacks, count, true);
+	put(&out, " heapprofile\n");
+	for (size_t i = 0; i < count; i++)
+		put_stack(&out, &stacks[i], true);
+	put_libraries(&out);
 }
 
 /* ---- words ---- */

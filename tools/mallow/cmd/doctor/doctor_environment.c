@@ -13,6 +13,9 @@ static const struct {
 	const char *name, *instead;
 } unused[] = {
 	{"HEAPCHECK", "MALLOW_CONF=prof_final:true and mallow top (there is no leak checker)"},
+	{"HEAP_CHECK_AFTER_DESTRUCTORS", NULL},
+	{"HEAP_CHECK_RUN_UNDER_GDB", NULL},
+	{"HEAP_CHECK_STRICT_CHECK", NULL},
 	{"MIMALLOC_ABANDONED_PAGE_PURGE", NULL},
 	{"MIMALLOC_ABANDONED_PAGE_RESET", NULL},
 	{"MIMALLOC_ABANDONED_RECLAIM_ON_FREE", NULL},
@@ -83,6 +86,7 @@ static const struct {
 	mw_doctor_library_t library;
 } needing_library[] = {
 	{"CPUPROFILE", MW_DOCTOR_PROFILER},
+	{"HEAPCHECK", MW_DOCTOR_HEAP},
 	{"HEAPPROFILE", MW_DOCTOR_HEAP},
 	{"MALLOCSTATS", MW_DOCTOR_HEAP},
 	{"TCMALLOC_AGGRESSIVE_DECOMMIT", MW_DOCTOR_HEAP},

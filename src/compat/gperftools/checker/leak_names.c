@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ * leak_names.c -- runs `pprof --symbols PROGRAM`, which reads the mappings and the addresses, and
+ * answers with a line for each address. Both lie in files without names, so that neither side waits
+ * for the other. */
+#include "compat/gperftools/checker/leak_names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "base/put.h"
+#include "compat/gperftools/variables.h"
+
+#define LINE_BYTES 64
+#define COPY_BYTES 4096
+
+static void put_mappings(int to) {
+	char bytes[COPY_BYTES];
+	ssize_t length;
+	int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	while (file >= 0 && (length = read(file, bytes, sizeof bytes)) > 0)
+		mw_put(to, bytes, (size_t)length);
+	if (file >= 0)
+		close(file);
+}
+
+/* A return address may belong to the next function: the byte before it is in the call. */
+static void put_addresses(int to, const mw_compat_stack_t *stacks, size_t count) {
+	char line[LINE_BYTES];
+	for (size_t i = 0; i < count; i++)
+		for (unsigned frame = 0; frame < stacks[i].depth; frame++) {
+			size_t length = mw_fmt(line, sizeof line, "0x%lx\n",
+					       (unsigned long)stacks[i].pcs[frame] - 1);
+			mw_put(to, line, length);
+		}
+}
+
+/* Returns the environment without checks and preloaded libraries; NULL: no memory. */
+static char **plain_environment(void) {
+	size_t count = 0, used = 0;
+	while (environ && environ[count])
+		count++;
+	char **plain = malloc((count + 1) * sizeof *plain);
+	for (size_t i = 0; i < count && plain; i++)
+		if (strncmp(environ[i], "HEAPCHECK=", 10) != 0 &&
+		    strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
+			plain[used++] = environ[i];
+	if (plain)
+		plain[used] = NULL;
+	return plain;
+}
+
+/* Returns whether the program ran and succeeded. */
+static bool run(const char *program, int from, int to) {
+	char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--symbols",
+			     program_invocation_name, NULL};
+	posix_spawn_file_actions_t actions;
+	pid_t child;
+	int status = -1;
+	char **plain = plain_environment();
+	if (!plain || posix_spawn_file_actions_init(&actions) != 0)
+		return false;
+	posix_spawn_file_actions_adddup2(&actions, from, 0);
+	posix_spawn_file_actions_adddup2(&actions, to, 1);
+	bool began = posix_spawnp(&child, program, &actions, NULL, arguments, plain) == 0;
+	while (began && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	free(plain);
+	return began && status == 0;
+}
+
+static mw_gp_names_t read_names(int from) {
+	mw_gp_names_t names = {.text = NULL};
+	off_t length = lseek(from, 0, SEEK_END);
+	if (length <= 0 || !(names.text = malloc((size_t)length)))
+		return names;
+	ssize_t got = pread(from, names.text, (size_t)length, 0);
+	names.end = names.text + (got > 0 ? got : 0);
+	names.next = names.text;
+	for (char *at = names.text; (at = memchr(at, '\n', (size_t)(names.end - at))) != NULL;)
+		*at = '\0';
+	/* A last line without an end is left out. */
+	while (names.end > names.text && names.end[-1] != '\0')
+		names.end--;
+	return names;
+}
+
+mw_gp_names_t mw_gp_names_get(const mw_compat_stack_t *stacks, size_t count) {
+	mw_gp_names_t names = {.text = NULL};
+	const char *program = getenv("PPROF_PATH");
+	if (!program || !*program)
+		program = "pprof";
+	int request = memfd_create("addresses", MFD_CLOEXEC);
+	int answer = memfd_create("names", MFD_CLOEXEC);
+	if (request >= 0 && answer >= 0) {
+		put_mappings(request);
+		put_addresses(request, stacks, count);
+		lseek(request, 0, SEEK_SET);
+		if (run(program, request, answer))
+			names = read_names(answer);
+	}
+	if (request >= 0)
+		close(request);
+	if (answer >= 0)
+		close(answer);
+	if (!names.text) {
+		mw_gp_log(-2, "*** WARNING: Cannot convert addresses to symbols in output below.");
+		mw_gp_log(-2, "*** Reason: Cannot find '%.400s' (is PPROF_PATH set correctly?)",
+			  program);
+		mw_gp_log(-2, "*** If you cannot fix this, try running pprof directly.");
+	}
+	return names;
+}
+
+const char *mw_gp_names_next(mw_gp_names_t *names) {
+	if (!names->text || names->next >= names->end)
+		return "";
+	const char *name = names->next;
+	names->next += strlen(name) + 1;
+	return name;
+}
+
+void mw_gp_names_free(mw_gp_names_t *names) {
+	free(names->text);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * leak_report.c -- messages as in gperftools 2.16, which scripts may search for. */
+#include "compat/gperftools/checker/leak_report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mallow/mallow.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "base/put.h"
+#include "compat/gperftools/checker/leak_names.h"
+#include "compat/gperftools/profile/heap_profiler.h"
+#include "compat/gperftools/variables.h"
+
+static void print_stacks(const mw_gp_leaks_t *leaks, size_t shown, bool names_frames) {
+	mw_gp_names_t names = {.text = NULL};
+	if (names_frames)
+		names = mw_gp_names_get(leaks->stacks, shown);
+	for (size_t i = 0; i < shown; i++) {
+		const mw_compat_stack_t *stack = &leaks->stacks[i];
+		mw_gp_log(-2, "Leak of %ld bytes in %ld objects allocated from:",
+			  (long)stack->inuse_bytes, (long)stack->inuse_objects);
+		for (unsigned frame = 0; frame < stack->depth; frame++)
+			mw_gp_log(-2, "\t@ %lx %.400s", (unsigned long)stack->pcs[frame],
+				  mw_gp_names_next(&names));
+	}
+	mw_gp_names_free(&names);
+}
+
+static void write_piece(void *context, const char *text, size_t length) {
+	int *file = context;
+	while (length > 0 && *file >= 0) {
+		long written = mw_put(*file, text, length);
+		if (written < 0 && errno != EINTR) {
+			close(*file);
+			*file = -1;
+		}
+		if (written > 0) {
+			text += written;
+			length -= (size_t)written;
+		}
+	}
+}
+
+static void write_file(const char *path, const mw_gp_leaks_t *leaks) {
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	mw_gp_profile_stacks(leaks->stacks, leaks->stack_count, write_piece, &file);
+	if (file >= 0 && close(file) == 0)
+		return;
+	mw_gp_log(-2, "Failed dumping filtered heap profile to %.400s", path);
+	mw_gp_log(-2, "Could not write pprof profile to %.400s", path);
+}
+
+static void print_advice(const mw_gp_checker_settings_t *settings, const char *path) {
+	const char *program = getenv("PPROF_PATH");
+	mw_gp_log(-2, "\n\nIf the preceding stack traces are not enough to find the leaks, "
+		      "try running THIS shell command:\n");
+	mw_gp_log(-2,
+		  "%s %.150s \"%.200s\" --inuse_objects --lines --heapcheck  "
+		  "--edgefraction=1e-10 --nodefraction=1e-10 --gv\n",
+		  program && *program ? program : "pprof", program_invocation_name, path);
+	if (!settings->tries_unaligned)
+		mw_gp_log(-2, "If you are still puzzled about why the leaks are there, try "
+			      "rerunning this program with HEAP_CHECK_TEST_POINTER_ALIGNMENT=1 "
+			      "and/or with HEAP_CHECK_MAX_POINTER_OFFSET=-1");
+}
+
+void mw_gp_leaks_report(const mw_gp_checker_settings_t *settings, const char *name,
+			const mw_gp_leaks_t *leaks, bool names_frames) {
+	char path[PATH_MAX];
+	size_t shown = leaks->stack_count;
+	if (settings->max_leaks > 0 && (uint64_t)settings->max_leaks < shown)
+		shown = (size_t)settings->max_leaks;
+	mallow_ignore_begin();
+	mw_gp_log(-2, "Leak check %.200s detected leaks of %zu bytes in %zu objects", name,
+		  (size_t)leaks->bytes, leaks->objects);
+	mw_gp_log(-2, "The %zu largest leaks:", shown);
+	print_stacks(leaks, shown, names_frames);
+	for (size_t i = 0; i < leaks->objects && settings->shows_addresses; i++)
+		mw_gp_log(-2, "leaked %zu byte object 0x%lx", (size_t)leaks->blocks[i].bytes,
+			  (unsigned long)leaks->blocks[i].address);
+	mw_fmt(path, sizeof path, "%s.%.200s-end.heap", settings->prefix, name);
+	write_file(path, leaks);
+	print_advice(settings, path);
+	mallow_ignore_end();
+}
