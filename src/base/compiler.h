@@ -2,7 +2,8 @@
  * compiler.h -- names for the GNU builtins and attributes that the code uses.
  * Layer: base, the door of this folder.  Every folder may use src/base, which uses none.  Reading
  * order: compiler, bits, error (result codes), check (assertions, the end of the program), fmt and
- * put (text without stdio), lock_rank (the order of locks), rng and math (draws of the sampler). */
+ * put (text without stdio), rng and math (draws of the sampler), wildcard (patterns of
+ * suppressions). */
 #ifndef MW_BASE_COMPILER_H
 #define MW_BASE_COMPILER_H
 

@@ -7,7 +7,7 @@
  *
  * Not for signal or unwind paths. Fork: each module takes its locks in its prepare
  * handler (mw_lock_fork_acquire) and releases them in parent and child. A debug build ends the
- * program if a thread takes locks out of rank order (base/lock_rank.h). Every build ends the
+ * program if a thread takes locks out of rank order (os/lock/lock_rank.h). Every build ends the
  * program if a thread would wait for itself, as when a signal handler allocates during an
  * allocation. */
 #ifndef MW_OS_LOCK_H
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/lock_rank.h"
+#include "os/lock/lock_rank.h"
 #include "os/platform/single.h"
 
 /* How often a thread tries to take a held lock before it sleeps; -1: it never sleeps. Set before

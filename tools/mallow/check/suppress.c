@@ -7,42 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wildcard.h"
 #include "model/memory.h"
 
 /* Largest suppression file.  Files that people write have some kilobytes. */
 #define FILE_BYTES_MAX ((size_t)4 << 20)
 
-/* Matches the pattern from `text` on.  `star` is the pattern after the last '*', which may match
- * at any later position; NULL = no '*' came yet, so the pattern matches at `text` only.  Only
- * the last star is retried, so the time is at most the product of the two lengths. */
-static bool matches_from(const char *pattern, const char *star, const char *text) {
-	const char *retry = text;
-	for (;;) {
-		if (*pattern == '*') {
-			star = ++pattern;
-			retry = text;
-		} else if (*pattern == '\0' || (*pattern == '$' && pattern[1] == '\0')) {
-			if (*pattern == '\0' || *text == '\0')
-				return true;
-			if (star == NULL)
-				return false;
-			pattern = star;
-			text = ++retry;
-		} else if (*pattern == *text) {
-			pattern++;
-			text++;
-		} else if (star != NULL && *text != '\0') {
-			pattern = star;
-			text = ++retry;
-		} else {
-			return false;
-		}
-	}
-}
-
 bool mw_suppression_matches(const char *pattern, const char *text) {
-	return *pattern == '^' ? matches_from(pattern + 1, NULL, text)
-			       : matches_from(pattern, pattern, text);
+	return mw_wildcard_matches(pattern, text);
 }
 
 static int parse_line(mw_suppressions_t *s, const char *name, size_t number, const char *line,

@@ -68,7 +68,7 @@ static const mw_subcommand_t subcommands[] = {
 				{"exact", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "sample every allocation; the same as --rate 1"},
 				{"as", 0, MW_OPTION_CHOICE, "ALLOCATOR",
-				 "jemalloc|gperftools|mimalloc",
+				 "jemalloc|gperftools|mimalloc|lsan",
 				 "for a program linked with ALLOCATOR: set LD_LIBRARY_PATH so that "
 				 "the program loads mallow's library of the same name; preload "
 				 "nothing"},

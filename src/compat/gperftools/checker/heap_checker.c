@@ -13,10 +13,10 @@
 #include "base/check.h"
 #include "compat/gperftools/checker/checker_settings.h"
 #include "compat/gperftools/checker/leak_report.h"
-#include "compat/gperftools/checker/leak_search.h"
 #include "compat/gperftools/gperftools.h"
 #include "compat/gperftools/profile/heap_profiler.h"
 #include "compat/gperftools/variables.h"
+#include "compat/leaks/leak_search.h"
 
 enum { SYMBOLIZE, DO_NOT_SYMBOLIZE };
 
@@ -45,17 +45,17 @@ static mw_leak_scope_t scope_of(const mw_gp_checker_settings_t *settings) {
 	};
 }
 
-static bool finds_none(mw_leak_scope_t scope, const mw_gp_snapshot_t *since) {
-	mw_gp_leaks_t leaks;
-	if (mw_gp_leaks_find(&scope, since, &leaks) != 0)
+static bool finds_none(mw_leak_scope_t scope, const mw_leaks_snapshot_t *since) {
+	mw_leaks_t leaks;
+	if (mw_leaks_find(&scope, since, &leaks) != 0)
 		return false;
-	bool none = leaks.objects == 0;
-	mw_gp_leaks_free(&leaks);
+	bool none = leaks.count == 0;
+	mw_leaks_free(&leaks);
 	return none;
 }
 
 /* HEAP_CHECK_TEST_POINTER_ALIGNMENT: whether pointers were overlooked. */
-static void look_again(const mw_leak_scope_t *scope, const mw_gp_snapshot_t *since) {
+static void look_again(const mw_leak_scope_t *scope, const mw_leaks_snapshot_t *since) {
 	mw_leak_scope_t other = *scope;
 	if (scope->step_bytes == 1) {
 		mw_gp_log(-2, "--heap_check_test_pointer_alignment has no effect: "
@@ -83,14 +83,14 @@ static void look_again(const mw_leak_scope_t *scope, const mw_gp_snapshot_t *sin
 			  "middle of heap-allocated objects?");
 }
 
-static void show(const mw_gp_checker_t *self, const mw_leak_scope_t *scope,
-		 const mw_gp_leaks_t *leaks, bool names_frames) {
+static void show(const mw_gp_checker_t *self, const mw_leak_scope_t *scope, const mw_leaks_t *leaks,
+		 bool names_frames) {
 	const mw_gp_checker_settings_t *settings = &checker.settings;
-	if (leaks->objects == 0) {
+	if (leaks->count == 0) {
 		mw_gp_log(0,
 			  "No leaks found for check \"%.200s\" (but no 100%% guarantee that there "
 			  "aren't any): found %ld reachable heap objects of %ld bytes",
-			  self->name, (long)leaks->live_objects, (long)leaks->live_bytes);
+			  self->name, (long)leaks->live_blocks, (long)leaks->live_bytes);
 		return;
 	}
 	if (settings->tries_unaligned)
@@ -100,11 +100,11 @@ static void show(const mw_gp_checker_t *self, const mw_leak_scope_t *scope,
 
 /* Returns whether nothing leaked, or no check could be made. */
 static bool check(mw_gp_checker_t *self, bool names_frames) {
-	mw_gp_leaks_t leaks;
+	mw_leaks_t leaks;
 	if (!checker.is_active || !self->name)
 		return true;
 	const mw_leak_scope_t scope = scope_of(&checker.settings);
-	int error = mw_gp_leaks_find(&scope, self->start, &leaks);
+	int error = mw_leaks_find(&scope, self->start, &leaks);
 	self->has_checked = true;
 	self->bytes = self->count = 0;
 	if (error != 0) {
@@ -112,9 +112,9 @@ static bool check(mw_gp_checker_t *self, bool names_frames) {
 		return true;
 	}
 	self->bytes = (ssize_t)leaks.bytes;
-	self->count = (ssize_t)leaks.objects;
+	self->count = (ssize_t)leaks.count;
 	show(self, &scope, &leaks, names_frames);
-	mw_gp_leaks_free(&leaks);
+	mw_leaks_free(&leaks);
 	return self->count == 0;
 }
 
@@ -133,7 +133,7 @@ static void construct(mw_gp_checker_t *self, const char *name, bool has_start) {
 	self->name = strdup(name);
 	mallow_ignore_end();
 	if (has_start)
-		self->start = mw_gp_snapshot_take();
+		self->start = mw_leaks_snapshot_take();
 	if (!self->name || (has_start && !self->start))
 		mw_fatal("no memory for the leak checker %.200s", name);
 }
@@ -143,7 +143,7 @@ static void destroy(mw_gp_checker_t *self) {
 		mw_fatal("Some *NoLeaks|SameHeap method must be called on any created "
 			 "HeapLeakChecker");
 	free(self->name);
-	mw_gp_snapshot_free(self->start);
+	mw_leaks_snapshot_free(self->start);
 	*self = (mw_gp_checker_t){.name = NULL};
 }
 

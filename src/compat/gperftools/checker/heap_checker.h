@@ -4,8 +4,8 @@
  * Layer: compat/gperftools/checker, the door of this folder. Every allocation is recorded while
  * HEAPCHECK chooses a mode; a check is a leak check of libmallow.so with other roots.
  *
- * Reading order: checker_settings.h, leak_search.h (one check), leak_report.h (its messages and
- * file), leak_names.h, heap_checker.c (the classes, and the check at the end). */
+ * Reading order: checker_settings.h, compat/leaks/leak_search.h (one check), leak_report.h (its
+ * messages and file), heap_checker.c (the classes, and the check at the end). */
 #ifndef MW_COMPAT_GPERFTOOLS_CHECKER_HEAP_CHECKER_H
 #define MW_COMPAT_GPERFTOOLS_CHECKER_HEAP_CHECKER_H
 
@@ -25,7 +25,7 @@ void mw_gp_checker_finish(void);
 typedef struct mw_gp_checker {
 	void *lock;           /* not used */
 	char *name;           /* NULL: made while the checker was not active */
-	void *start;          /* mw_gp_snapshot_t; NULL: everything counts */
+	void *start;          /* mw_leaks_snapshot_t; NULL: everything counts */
 	bool has_checked;     /* the next two are set */
 	ssize_t bytes, count; /* leaked */
 	bool keeps_profiles;  /* not used */

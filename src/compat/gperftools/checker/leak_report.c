@@ -10,23 +10,39 @@
 
 #include "base/fmt.h"
 #include "base/put.h"
-#include "compat/gperftools/checker/leak_names.h"
 #include "compat/gperftools/profile/heap_profiler.h"
 #include "compat/gperftools/variables.h"
+#include "compat/leaks/leak_names.h"
 
-static void print_stacks(const mw_gp_leaks_t *leaks, size_t shown, bool names_frames) {
-	mw_gp_names_t names = {.text = NULL};
+typedef struct groups {
+	mw_leaks_group_t *all;
+	size_t count;
+} groups_t;
+
+static mw_leaks_names_t name_frames(const groups_t *groups, size_t shown) {
+	char program[PATH_MAX];
+	mw_leaks_names_t names = mw_leaks_names_get(groups->all, shown, false, program);
+	if (names.text)
+		return names;
+	mw_gp_log(-2, "*** WARNING: Cannot convert addresses to symbols in output below.");
+	mw_gp_log(-2, "*** Reason: Cannot find '%.400s' (is PPROF_PATH set correctly?)", program);
+	mw_gp_log(-2, "*** If you cannot fix this, try running pprof directly.");
+	return names;
+}
+
+static void print_stacks(const groups_t *groups, size_t shown, bool names_frames) {
+	mw_leaks_names_t names = {.text = NULL};
 	if (names_frames)
-		names = mw_gp_names_get(leaks->stacks, shown);
+		names = name_frames(groups, shown);
 	for (size_t i = 0; i < shown; i++) {
-		const mw_compat_stack_t *stack = &leaks->stacks[i];
+		const mw_compat_stack_t *stack = &groups->all[i].stack;
 		mw_gp_log(-2, "Leak of %ld bytes in %ld objects allocated from:",
 			  (long)stack->inuse_bytes, (long)stack->inuse_objects);
 		for (unsigned frame = 0; frame < stack->depth; frame++)
 			mw_gp_log(-2, "\t@ %lx %.400s", (unsigned long)stack->pcs[frame],
-				  mw_gp_names_next(&names));
+				  mw_leaks_names_next(&names));
 	}
-	mw_gp_names_free(&names);
+	mw_leaks_names_free(&names);
 }
 
 static void write_piece(void *context, const char *text, size_t length) {
@@ -44,10 +60,15 @@ static void write_piece(void *context, const char *text, size_t length) {
 	}
 }
 
-static void write_file(const char *path, const mw_gp_leaks_t *leaks) {
+static void write_file(const char *path, const groups_t *groups) {
 	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	mw_gp_profile_stacks(leaks->stacks, leaks->stack_count, write_piece, &file);
-	if (file >= 0 && close(file) == 0)
+	mw_compat_stack_t *stacks = malloc((groups->count + 1) * sizeof *stacks);
+	for (size_t i = 0; i < groups->count && stacks; i++)
+		stacks[i] = groups->all[i].stack;
+	if (stacks)
+		mw_gp_profile_stacks(stacks, groups->count, write_piece, &file);
+	free(stacks);
+	if (file >= 0 && close(file) == 0 && stacks)
 		return;
 	mw_gp_log(-2, "Failed dumping filtered heap profile to %.400s", path);
 	mw_gp_log(-2, "Could not write pprof profile to %.400s", path);
@@ -68,21 +89,26 @@ static void print_advice(const mw_gp_checker_settings_t *settings, const char *p
 }
 
 void mw_gp_leaks_report(const mw_gp_checker_settings_t *settings, const char *name,
-			const mw_gp_leaks_t *leaks, bool names_frames) {
+			const mw_leaks_t *leaks, bool names_frames) {
 	char path[PATH_MAX];
-	size_t shown = leaks->stack_count;
+	mallow_ignore_begin();
+	groups_t groups;
+	groups.all = mw_leaks_group(leaks, false, &groups.count);
+	if (!groups.all)
+		groups.count = 0;
+	size_t shown = groups.count;
 	if (settings->max_leaks > 0 && (uint64_t)settings->max_leaks < shown)
 		shown = (size_t)settings->max_leaks;
-	mallow_ignore_begin();
 	mw_gp_log(-2, "Leak check %.200s detected leaks of %zu bytes in %zu objects", name,
-		  (size_t)leaks->bytes, leaks->objects);
+		  (size_t)leaks->bytes, leaks->count);
 	mw_gp_log(-2, "The %zu largest leaks:", shown);
-	print_stacks(leaks, shown, names_frames);
-	for (size_t i = 0; i < leaks->objects && settings->shows_addresses; i++)
+	print_stacks(&groups, shown, names_frames);
+	for (size_t i = 0; i < leaks->count && settings->shows_addresses; i++)
 		mw_gp_log(-2, "leaked %zu byte object 0x%lx", (size_t)leaks->blocks[i].bytes,
 			  (unsigned long)leaks->blocks[i].address);
 	mw_fmt(path, sizeof path, "%s.%.200s-end.heap", settings->prefix, name);
-	write_file(path, leaks);
+	write_file(path, &groups);
 	print_advice(settings, path);
+	free(groups.all);
 	mallow_ignore_end();
 }

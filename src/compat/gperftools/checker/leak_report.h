@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 #include "compat/gperftools/checker/checker_settings.h"
-#include "compat/gperftools/checker/leak_search.h"
+#include "compat/leaks/leak_search.h"
 
 /* `name` of the check. `names_frames`: with the names of functions. */
 void mw_gp_leaks_report(const mw_gp_checker_settings_t *settings, const char *name,
-			const mw_gp_leaks_t *leaks, bool names_frames);
+			const mw_leaks_t *leaks, bool names_frames);
 
 #endif

@@ -72,7 +72,7 @@ static const mw_option_t compat_options[] = {
 	 "show a flame graph in a browser, from a file; no server is started"},
 	{"symbols", 0, MW_OPTION_SWITCH, NULL, NULL,
 	 "print names of addresses; standard input holds the maps of PROGRAM and one address a "
-	 "line"},
+	 "line. With --lines also module and place of each, with tabs between"},
 	{"version", 0, MW_OPTION_SWITCH, NULL, NULL, "print the version; takes no other arguments"},
 	{"test", 0, MW_OPTION_SWITCH, NULL, NULL,
 	 "jeprof's self-test; mallow has none; takes no other arguments"},
@@ -219,7 +219,8 @@ static int run_compat(const mw_arguments_t *arguments) {
 	say_idle(arguments);
 	if (mw_argument(arguments, "symbols")->given) {
 		mw_load_take_options(arguments);
-		return mw_name_addresses(arguments->operands[0]);
+		return mw_name_addresses(arguments->operands[0],
+					 mw_argument(arguments, "lines")->given);
 	}
 	char **targets = arguments->operands;
 	mw_arguments_t view = *arguments;

@@ -75,22 +75,59 @@ static mw_profile_t *make_profile(const request_t *request, const char *program,
 	return profile;
 }
 
-static const char *name_of(const mw_profile_t *p, uint64_t address) {
-	for (size_t i = 1; i < p->location_count; i++) {
-		const mw_location_t *location = &p->locations[i];
-		if (location->address == address && location->line_count > 0)
-			return mw_profile_string(
-				p, p->functions[p->lines[location->line_first].function].name);
-	}
-	return "??";
+/* Returns NULL if no location has this address. */
+static const mw_location_t *find_location(const mw_profile_t *p, uint64_t address) {
+	for (size_t i = 1; i < p->location_count; i++)
+		if (p->locations[i].address == address)
+			return &p->locations[i];
+	return NULL;
 }
 
 static void print_name(const mw_profile_t *p, uint64_t address) {
-	mw_text_print(stdout, name_of(p, address));
+	const mw_location_t *location = find_location(p, address);
+	const mw_line_t *line = location ? mw_location_line(p, location, 0) : NULL;
+	mw_text_print(stdout,
+		      line ? mw_profile_string(p, p->functions[line->function].name) : "??");
 	putchar('\n');
 }
 
-int mw_name_addresses(const char *program) {
+/* Prints "file:line", or the module and the address in its file. */
+static void print_place(const mw_profile_t *p, const mw_location_t *location,
+			const mw_line_t *line) {
+	const mw_mapping_t *m = &p->mappings[location->mapping];
+	const char *file = line ? mw_profile_string(p, p->functions[line->function].file) : "";
+	if (*file != '\0') {
+		mw_text_print(stdout, file);
+		if (line->line > 0)
+			printf(":%" PRId64, line->line);
+	} else if (location->mapping != 0) {
+		putchar('(');
+		mw_text_print(stdout, mw_profile_string(p, m->path));
+		printf("+0x%" PRIx64 ")", location->address - m->start + m->offset);
+	}
+}
+
+/* Prints the module and, with tabs before, function and place of the address and of each function
+ * that it was inlined into. */
+static void print_places(const mw_profile_t *p, uint64_t address) {
+	const mw_location_t *location = find_location(p, address);
+	if (location != NULL) {
+		mw_text_print(stdout, mw_profile_string(p, p->mappings[location->mapping].path));
+		for (uint32_t i = 0; i < mw_location_frames(location); i++) {
+			const mw_line_t *line = mw_location_line(p, location, i);
+			putchar('\t');
+			if (line)
+				mw_text_print(
+					stdout,
+					mw_profile_string(p, p->functions[line->function].name));
+			putchar('\t');
+			print_place(p, location, line);
+		}
+	}
+	putchar('\n');
+}
+
+int mw_name_addresses(const char *program, bool has_places) {
 	request_t request = {0};
 	mw_error_t error = {.text = "standard input: no memory"};
 	char *path = realpath(program, NULL);
@@ -101,7 +138,7 @@ int mw_name_addresses(const char *program) {
 			p->mappings[i].bias_known = true; /* the bias is 0 */
 		mw_load_symbols(p, 0, true);
 		for (size_t i = 0; i < request.count; i++)
-			print_name(p, request.addresses[i]);
+			(has_places ? print_places : print_name)(p, request.addresses[i]);
 	} else
 		mw_complain("%s", error.text);
 	free(path);

@@ -27,6 +27,7 @@ static const struct {
 	{"jemalloc", "libjemalloc.so.2"},
 	{"gperftools", "libtcmalloc.so.4"},
 	{"mimalloc", "libmimalloc.so.2"},
+	{"lsan", "liblsan.so.0"},
 };
 
 static const char *library_of(const char *allocator) {

@@ -2,8 +2,9 @@
  * leak_names.c -- runs `pprof --symbols PROGRAM`, which reads the mappings and the addresses, and
  * answers with a line for each address. Both lie in files without names, so that neither side waits
  * for the other. */
-#include "compat/gperftools/checker/leak_names.h"
+#include "compat/leaks/leak_names.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -15,7 +16,6 @@
 
 #include "base/fmt.h"
 #include "base/put.h"
-#include "compat/gperftools/variables.h"
 
 #define LINE_BYTES 64
 #define COPY_BYTES 4096
@@ -31,12 +31,12 @@ static void put_mappings(int to) {
 }
 
 /* A return address may belong to the next function: the byte before it is in the call. */
-static void put_addresses(int to, const mw_compat_stack_t *stacks, size_t count) {
+static void put_addresses(int to, const mw_leaks_group_t *groups, size_t count) {
 	char line[LINE_BYTES];
 	for (size_t i = 0; i < count; i++)
-		for (unsigned frame = 0; frame < stacks[i].depth; frame++) {
+		for (unsigned frame = 0; frame < groups[i].stack.depth; frame++) {
 			size_t length = mw_fmt(line, sizeof line, "0x%lx\n",
-					       (unsigned long)stacks[i].pcs[frame] - 1);
+					       (unsigned long)groups[i].stack.pcs[frame] - 1);
 			mw_put(to, line, length);
 		}
 }
@@ -57,9 +57,10 @@ static char **plain_environment(void) {
 }
 
 /* Returns whether the program ran and succeeded. */
-static bool run(const char *program, int from, int to) {
+static bool run(const char *program, bool has_places, int from, int to) {
 	char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--symbols",
-			     program_invocation_name, NULL};
+			     program_invocation_name,
+			     has_places ? (char *)(uintptr_t) "--lines" : NULL, NULL};
 	posix_spawn_file_actions_t actions;
 	pid_t child;
 	int status = -1;
@@ -76,8 +77,8 @@ static bool run(const char *program, int from, int to) {
 	return began && status == 0;
 }
 
-static mw_gp_names_t read_names(int from) {
-	mw_gp_names_t names = {.text = NULL};
+static mw_leaks_names_t read_names(int from) {
+	mw_leaks_names_t names = {.text = NULL};
 	off_t length = lseek(from, 0, SEEK_END);
 	if (length <= 0 || !(names.text = malloc((size_t)length)))
 		return names;
@@ -92,34 +93,45 @@ static mw_gp_names_t read_names(int from) {
 	return names;
 }
 
-mw_gp_names_t mw_gp_names_get(const mw_compat_stack_t *stacks, size_t count) {
-	mw_gp_names_t names = {.text = NULL};
-	const char *program = getenv("PPROF_PATH");
-	if (!program || !*program)
-		program = "pprof";
+static void find_program(char program[PATH_MAX]) {
+	Dl_info own;
+	const char *wanted = getenv("PPROF_PATH");
+	const char *end = NULL;
+	if (!wanted || !*wanted)
+		wanted = "pprof";
+	else if (mw_fmt(program, PATH_MAX, "%s", wanted) < PATH_MAX)
+		return;
+	if (dladdr((const void *)(uintptr_t)find_program, &own) != 0)
+		end = strrchr(own.dli_fname, '/');
+	if (end &&
+	    mw_fmt(program, PATH_MAX, "%.*s/bin/pprof", (int)(end - own.dli_fname), own.dli_fname) <
+		    PATH_MAX &&
+	    access(program, X_OK) == 0)
+		return;
+	mw_fmt(program, PATH_MAX, "pprof");
+}
+
+mw_leaks_names_t mw_leaks_names_get(const mw_leaks_group_t *groups, size_t count, bool has_places,
+				    char program[PATH_MAX]) {
+	mw_leaks_names_t names = {.text = NULL};
+	find_program(program);
 	int request = memfd_create("addresses", MFD_CLOEXEC);
 	int answer = memfd_create("names", MFD_CLOEXEC);
 	if (request >= 0 && answer >= 0) {
 		put_mappings(request);
-		put_addresses(request, stacks, count);
+		put_addresses(request, groups, count);
 		lseek(request, 0, SEEK_SET);
-		if (run(program, request, answer))
+		if (run(program, has_places, request, answer))
 			names = read_names(answer);
 	}
 	if (request >= 0)
 		close(request);
 	if (answer >= 0)
 		close(answer);
-	if (!names.text) {
-		mw_gp_log(-2, "*** WARNING: Cannot convert addresses to symbols in output below.");
-		mw_gp_log(-2, "*** Reason: Cannot find '%.400s' (is PPROF_PATH set correctly?)",
-			  program);
-		mw_gp_log(-2, "*** If you cannot fix this, try running pprof directly.");
-	}
 	return names;
 }
 
-const char *mw_gp_names_next(mw_gp_names_t *names) {
+const char *mw_leaks_names_next(mw_leaks_names_t *names) {
 	if (!names->text || names->next >= names->end)
 		return "";
 	const char *name = names->next;
@@ -127,6 +139,6 @@ const char *mw_gp_names_next(mw_gp_names_t *names) {
 	return name;
 }
 
-void mw_gp_names_free(mw_gp_names_t *names) {
+void mw_leaks_names_free(mw_leaks_names_t *names) {
 	free(names->text);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * lock_rank.h -- the order in which locks nest: a thread takes them in rising rank only.
- * Layer: base.  Checked in debug builds by os/lock/lock.c. */
-#ifndef MW_BASE_LOCK_RANK_H
-#define MW_BASE_LOCK_RANK_H
+ * Layer: os/lock. Checked in debug builds by lock.c. */
+#ifndef MW_OS_LOCK_RANK_H
+#define MW_OS_LOCK_RANK_H
 
 typedef enum mw_lock_rank {
 	MW_RANK_CTL = 0, /* ctl: statistics that the control names read */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * lsan_report.h -- which leaks are suppressed, and LeakSanitizer's report of the others.
+ * Layer: compat/lsan. One thread at a time. */
+#ifndef MW_COMPAT_LSAN_LSAN_REPORT_H
+#define MW_COMPAT_LSAN_LSAN_REPORT_H
+
+#include <stdbool.h>
+
+#include "compat/leaks/leak_search.h"
+#include "compat/lsan/lsan_options.h"
+
+/* Exempts suppressed blocks from checks, with all that they lead to. Returns whether there were
+ * any: then the leaks are to be searched again. */
+bool mw_lsan_suppress(const mw_leaks_t *leaks);
+/* Prints the leaks, if there are any, and the suppressions that were used. */
+void mw_lsan_report(const mw_lsan_options_t *options, const mw_leaks_t *leaks);
+
+#endif
