@@ -5,6 +5,7 @@
 #include <mallow/mallow.h>
 #include <stdatomic.h>
 
+#include "api/leak_calls.h"
 #include "api/process/start.h"
 #include "heap/local/counts.h"
 #include "heap/local/head.h"

@@ -98,8 +98,6 @@ typedef struct mw_compat_calls {
 	void (*watch_mappings)(mw_on_mapping_call_t *function);
 } mw_compat_calls_t;
 
-/* check_leaks of the table, in leak_check.c. */
-int mw_api_check_leaks(mw_compat_leak_check_t *wanted);
 /* The table lasts as long as the process. */
 MW_EXPORT const mw_compat_calls_t *mallow_compat_calls(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * leak_check.c -- mallow_leak_check() and mallow_leak_ignore() of <mallow/mallow.h>, and the check
  * for other libraries. */
-#include "api/compat_calls.h"
+#include "api/leak_calls.h"
 
 #include <errno.h>
 #include <mallow/mallow.h>
@@ -9,6 +9,7 @@
 
 #include "api/process/start.h"
 #include "leak/leak.h"
+#include "leak/requested.h"
 #include "os/lock/lock.h"
 #include "os/process/registers.h"
 #include "prof/sample/activity.h"
@@ -48,9 +49,13 @@ static void fill(mallow_leaks_t *leaks, const mw_leak_result_t *result) {
 	};
 }
 
+static bool may_check(void) {
+	return mw_lock_held_ranks == 0 && !mw_lock_is_forking();
+}
+
 static int check(const mw_os_stopped_t *self, const mw_leak_scope_t *scope,
 		 void (*then)(void *context), void *context, mw_leak_result_t *result) {
-	if (mw_lock_held_ranks != 0 || mw_lock_is_forking())
+	if (!may_check())
 		return EBUSY;
 	int saved_errno = errno;
 	int error = error_of(mw_leak_check(self, scope, then, context, result));
@@ -121,5 +126,36 @@ MW_COLD int mw_api_check_leaks(mw_compat_leak_check_t *wanted) {
 	int error = check(&self, &wanted->scope, pass_all_on, wanted, &result);
 	if (error == 0)
 		wanted->sums = mw_leak_total(&result);
+	return error;
+}
+
+static int error_of_stored(mw_leak_error_t error) {
+	switch (error) {
+	case MW_LEAK_FINE:
+		return 0;
+	case MW_LEAK_NO_MEMORY:
+	case MW_LEAK_ENDED:
+		return ENOMEM;
+	case MW_LEAK_BUSY:
+		return EBUSY;
+	case MW_LEAK_NO_STOP:
+	case MW_LEAK_NO_ANSWERS:
+		break;
+	}
+	return EAGAIN;
+}
+
+MW_COLD int mw_api_leaked_bytes(uint64_t *bytes) {
+	mw_os_stopped_t self = {0};
+	mw_leak_sums_t sums;
+	uint64_t stacks;
+	mw_os_note_registers(&self);
+	if (!may_check())
+		return EBUSY;
+	int saved_errno = errno;
+	int error = error_of_stored(mw_leak_check_and_store(&self, &sums, &stacks));
+	errno = saved_errno;
+	if (error == 0)
+		*bytes = sums.direct.bytes + sums.indirect.bytes;
 	return error;
 }

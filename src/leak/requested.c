@@ -21,6 +21,7 @@
 #include "prof/control/control.h"
 #include "prof/store/published.h"
 #include "prof/store/store.h"
+#include "prof/unwind/unwind.h"
 #include "state/layout.h"
 
 /* How soon the background thread looks whether the copy has ended. */
@@ -31,9 +32,10 @@ _Static_assert(MW_CLASS_COUNT < MW_LEAK_CLASS_CAPACITY, "one more for larger blo
 static struct {
 	_Atomic uint32_t ordered; /* number of the last check that a tool requested */
 	_Atomic uint32_t options;
-	_Atomic uint32_t begun; /* number of the last check that was begun */
-	_Atomic int32_t copy;   /* process id of the copy; 0: there is none */
-	atomic_flag is_busy;    /* a thread begins a check, or looks after the copy */
+	_Atomic uint32_t begun;    /* number of the last check that was begun */
+	_Atomic int32_t copy;      /* process id of the copy; 0: there is none */
+	_Atomic bool is_signalled; /* a signal asks for a check */
+	atomic_flag is_busy;       /* a thread begins a check, or looks after the copy */
 } requested = {.is_busy = ATOMIC_FLAG_INIT};
 
 /* ---- in the copy ---- */
@@ -43,6 +45,7 @@ typedef struct job {
 	mw_state_leak_check_t *check;
 	uint64_t limit_ns;
 	uint64_t *seen_stacks; /* one bit for each stack; NULL: no memory */
+	bool is_told;          /* its end, on stderr */
 	uint32_t options;      /* as control.want_leak_options */
 	mw_leak_result_t result;
 } job_t;
@@ -135,6 +138,14 @@ static void write_sums(mw_state_leak_check_t *check, const mw_leak_result_t *res
 	atomic_store_explicit(&check->read_block_bytes, result->block_bytes, memory_order_relaxed);
 }
 
+static void tell(const mw_state_leak_check_t *check) {
+	unsigned process = mw_os_child_process();
+	mw_print_line("mallow: leak check of process %u: %lu blocks with %lu bytes leaked; 'mallow "
+		      "leaks --last %u' shows the stacks",
+		      process, (unsigned long)(check->direct_blocks + check->indirect_blocks),
+		      (unsigned long)(check->direct_bytes + check->indirect_bytes), process);
+}
+
 static void search(void *context) {
 	job = context;
 	/* The kernel wiped the mapping's address in the copy. */
@@ -148,6 +159,8 @@ static void search(void *context) {
 	add_leaks();
 	/* Pairs with the readers' acquire. */
 	atomic_store_explicit(&job->check->state, MW_LEAK_CHECK_DONE, memory_order_release);
+	if (job->is_told)
+		tell(job->check);
 }
 
 /* ---- in the process ---- */
@@ -180,12 +193,13 @@ static void clear(mw_state_leak_check_t *check, uint32_t number) {
 
 /* Returns the copy's process id, or a negative mw_result_t. */
 static int32_t begin(const mw_os_stopped_t *self, mw_state_leak_check_t *check, uint32_t number,
-		     mw_os_child_kind_t kind) {
+		     mw_os_child_kind_t kind, bool is_told) {
 	clear(check, number);
 	job_t new_job = {
 		.published = mw_published_base(),
 		.check = check,
 		.limit_ns = mw_os_monotonic_ns() + MW_LEAK_LIMIT_NS,
+		.is_told = is_told,
 		.options = atomic_load_explicit(&requested.options, memory_order_relaxed),
 	};
 	atomic_store_explicit(&check->realtime_ns, mw_os_realtime_ns(), memory_order_relaxed);
@@ -221,8 +235,9 @@ void mw_control_leaks_order(uint32_t number, uint32_t options) {
 }
 
 static bool is_ordered(void) {
-	return atomic_load_explicit(&requested.ordered, memory_order_relaxed) !=
-	       atomic_load_explicit(&requested.begun, memory_order_relaxed);
+	return atomic_load_explicit(&requested.is_signalled, memory_order_relaxed) ||
+	       atomic_load_explicit(&requested.ordered, memory_order_relaxed) !=
+		       atomic_load_explicit(&requested.begun, memory_order_relaxed);
 }
 
 static bool is_copied(void) {
@@ -241,8 +256,12 @@ uint64_t mw_control_leaks_work(void) {
 	if (is_ordered() && !is_copied()) {
 		uint32_t number = atomic_load_explicit(&requested.ordered, memory_order_seq_cst);
 		atomic_store_explicit(&requested.begun, number, memory_order_relaxed);
+		bool is_signalled = atomic_exchange_explicit(&requested.is_signalled, false,
+							     memory_order_relaxed);
 		mw_state_leak_check_t *check = check_in_file();
-		int32_t copy = check ? begin(&self, check, number, MW_OS_CHILD_BACKGROUND) : 0;
+		int32_t copy =
+			check ? begin(&self, check, number, MW_OS_CHILD_BACKGROUND, is_signalled)
+			      : 0;
 		if (copy > 0)
 			atomic_store_explicit(&requested.copy, copy, memory_order_relaxed);
 	}
@@ -253,10 +272,21 @@ uint64_t mw_control_leaks_work(void) {
 	return has_work ? mw_os_monotonic_ns() + LOOK_NS : UINT64_MAX;
 }
 
+/* A check that cannot begin here, in the middle of an allocation, begins at the next tick. */
+void mw_control_leaks_on_signal(int signal_number, bool from_outside) {
+	(void)signal_number;
+	(void)from_outside;
+	atomic_store_explicit(&requested.is_signalled, true, memory_order_seq_cst);
+	atomic_store_explicit(&mw_control_view.has_leak_check, true, memory_order_seq_cst);
+	if (!mw_unwind_is_interrupted())
+		mw_control_leaks_work();
+}
+
 /* Orders and the copy are the parent's. */
 void mw_control_leaks_forked(void) {
 	atomic_store_explicit(&requested.begun, requested.ordered, memory_order_relaxed);
 	atomic_store_explicit(&requested.copy, 0, memory_order_relaxed);
+	atomic_store_explicit(&requested.is_signalled, false, memory_order_relaxed);
 	atomic_store_explicit(&mw_control_view.has_leak_check, false, memory_order_relaxed);
 	atomic_flag_clear(&requested.is_busy);
 }
@@ -285,7 +315,7 @@ MW_COLD mw_leak_error_t mw_leak_check_and_store(const mw_os_stopped_t *self, mw_
 		return done == MW_OK ? MW_LEAK_FINE : error_of(done);
 	}
 	uint32_t number = atomic_load_explicit(&requested.ordered, memory_order_relaxed);
-	int32_t copy = begin(self, check, number, MW_OS_CHILD_AWAITED);
+	int32_t copy = begin(self, check, number, MW_OS_CHILD_AWAITED, false);
 	if (copy < 0)
 		return error_of(copy);
 	mw_os_child_wait(copy);

@@ -44,6 +44,11 @@ uint64_t mw_control_leaks_work(void) {
 	return UINT64_MAX;
 }
 
+void mw_control_leaks_on_signal(int signal_number, bool from_outside) {
+	(void)signal_number;
+	(void)from_outside;
+}
+
 void mw_control_leaks_forked(void) {
 }
 

@@ -7,9 +7,10 @@
  * errno is kept. A handler that the program installs later replaces the library's.
  *
  * All handlers of libmallow.so, each of which an option or a call asks for: on_dump_signal() of
- * prof/control/triggers.c (dump_signal), on_tick() of cpu/cpu.c (prof_cpu), on_fatal() of
- * prof/dump/crash.c (crash_report), look_at_fault() of heap/misuse/guarded.c (prof_guard),
- * on_stop() of os/process/stop.c (mallow_leak_check()). */
+ * prof/control/due_dumps.c (dump_signal), mw_control_leaks_on_signal() of leak/requested.c
+ * (leak_signal), on_tick() of cpu/cpu.c (prof_cpu), on_fatal() of prof/dump/crash.c (crash_report),
+ * look_at_fault() of heap/misuse/guarded.c (prof_guard), on_stop() of os/process/stop.c
+ * (mallow_leak_check()). */
 #ifndef MW_OS_SIGNAL_H
 #define MW_OS_SIGNAL_H
 

@@ -94,6 +94,8 @@ MW_HOOK MW_COLD void mw_control_cpu_forked(void);
  * control.want_leak_checks, `options` as control.want_leak_options. Called with the control lock.
  */
 MW_HOOK MW_COLD void mw_control_leaks_order(uint32_t number, uint32_t options);
+/* Handler of leak_signal (mw_os_handler_t): begins a check, whose end is told on stderr. */
+MW_HOOK MW_COLD void mw_control_leaks_on_signal(int signal_number, bool from_outside);
 /* Begins a check that was ordered, or looks whether one has ended. Called without a lock, while
  * has_leak_check is set. Returns the monotonic time of the next look; UINT64_MAX: there is nothing
  * to look after. */

@@ -7,7 +7,10 @@
 
 #include "base/compiler.h"
 #include "heap/sample/hooks.h"
+#include "os/signal/signal.h"
 #include "os/time/clock.h"
+#include "prof/control/control.h"
+#include "prof/control/triggers.h"
 #include "prof/dump/dump.h"
 #include "prof/store/store.h"
 
@@ -124,4 +127,26 @@ void mw_due_dumps_forked(void) {
 		atomic_store_explicit(&dumps.reasons[i].count, 0, memory_order_relaxed);
 		atomic_store_explicit(&dumps.reasons[i].not_before_ns, 0, memory_order_relaxed);
 	}
+}
+
+static void on_dump_signal(int signal_number, bool from_outside) {
+	(void)signal_number;
+	(void)from_outside;
+	/* A signal too soon after the last dump is dropped, because nothing would resume it. */
+	if (mw_due_dumps_is_early(MW_DUMP_signal, mw_os_monotonic_ns()))
+		return;
+	mw_due_dumps_add(MW_DUMP_signal);
+	mw_due_dumps_write();
+}
+
+MW_COLD bool mw_due_dumps_change_signal(mw_setting_t setting, uint64_t old, uint64_t fresh) {
+	bool is_of_dumps = setting == MW_SETTING_dump_signal;
+	uint64_t other =
+		mw_triggers_value(is_of_dumps ? MW_SETTING_leak_signal : MW_SETTING_dump_signal);
+	mw_os_handler_t handler = is_of_dumps ? on_dump_signal : mw_control_leaks_on_signal;
+	if (fresh != 0 && (fresh == other || !mw_os_signal_take((int)fresh, handler)))
+		return false;
+	if (old != 0 && old != fresh)
+		mw_os_signal_leave((int)old);
+	return true;
 }

@@ -39,5 +39,8 @@ void mw_due_dumps_write_ordered(void);
 
 /* Called in the child of a fork, which has written no dump yet. */
 void mw_due_dumps_forked(void);
+/* Changes the signal of dump_signal or leak_signal; 0: none. Returns false if the program or the
+ * other of these settings handles the signal, or none can. */
+bool mw_due_dumps_change_signal(mw_setting_t setting, uint64_t old, uint64_t fresh);
 
 #endif

@@ -12,7 +12,6 @@
 #include "heap/sample/hooks.h"
 #include "os/file/cgroup.h"
 #include "os/file/proc.h"
-#include "os/signal/signal.h"
 #include "os/time/clock.h"
 #include "prof/control/due_dumps.h"
 #include "prof/dump/crash.h"
@@ -308,20 +307,8 @@ MW_RESIDENT void mw_triggers_exit(void) {
 
 /* ---- settings ---- */
 
-static void on_dump_signal(int signal_number, bool from_outside) {
-	(void)signal_number;
-	(void)from_outside;
-	/* A signal too soon after the last dump is dropped, because nothing would resume it. */
-	if (!mw_due_dumps_is_early(MW_DUMP_signal, mw_os_monotonic_ns()))
-		fire(MW_DUMP_signal);
-}
-
-static bool change_signal(uint64_t old, uint64_t fresh) {
-	if (fresh != 0 && !mw_os_signal_take((int)fresh, on_dump_signal))
-		return false;
-	if (old != 0 && old != fresh)
-		mw_os_signal_leave((int)old);
-	return true;
+static bool is_signal(mw_setting_t setting) {
+	return setting == MW_SETTING_dump_signal || setting == MW_SETTING_leak_signal;
 }
 
 static void change_request_limit(uint64_t bytes) {
@@ -382,7 +369,7 @@ MW_RESIDENT bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 		return false;
 	if (value == old)
 		return true;
-	if (setting == MW_SETTING_dump_signal && !change_signal(old, value))
+	if (is_signal(setting) && !mw_due_dumps_change_signal(setting, old, value))
 		return false;
 	atomic_store_explicit(&triggers.values[setting], value, memory_order_relaxed);
 	switch (setting) {
@@ -464,9 +451,10 @@ MW_RESIDENT void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT],
 	mw_due_dumps_set_interval(0);
 	mw_triggers_set_name(dump_name);
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
-		if (!mw_triggers_set((mw_setting_t)i, settings[i]) && i == MW_SETTING_dump_signal)
-			mw_warn("dump_signal:%lu: the program ignores or handles this signal, or "
-				"no program can handle it; choose another",
+		if (!mw_triggers_set((mw_setting_t)i, settings[i]) && is_signal((mw_setting_t)i))
+			mw_warn("%s_signal:%lu: the program or another option handles this "
+				"signal, or no program can handle it; choose another",
+				i == MW_SETTING_dump_signal ? "dump" : "leak",
 				(unsigned long)settings[i]);
 	atomic_store_explicit(&triggers.arms, FIRST_ARMS, memory_order_relaxed);
 }

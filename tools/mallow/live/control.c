@@ -328,9 +328,11 @@ static void take_last_dump(const control_page_t *page, uint64_t failed_before, m
 }
 
 static bool takes_signal(const mw_request_t *request) {
-	return request->kind == MW_REQUEST_SETTINGS &&
-	       request->settings_mask & (uint64_t)1 << MW_SETTING_dump_signal &&
-	       request->settings[MW_SETTING_dump_signal] != 0;
+	for (int i = 0; i < MW_SETTING_COUNT && request->kind == MW_REQUEST_SETTINGS; i++)
+		if ((i == MW_SETTING_dump_signal || i == MW_SETTING_leak_signal) &&
+		    request->settings_mask & (uint64_t)1 << i && request->settings[i] != 0)
+			return true;
+	return false;
 }
 
 /* Says why the process does not take CPU samples at the requested rate. */
@@ -365,8 +367,8 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 		return mw_error_set(
 			error, "%s: the process rejected the request: %s; nothing changed",
 			page->shown,
-			takes_signal(request) ? "the program ignores or handles this dump_signal "
-						"itself, or no program can handle it"
+			takes_signal(request) ? "the program or another option handles this "
+						"signal, or no program can handle it"
 					      : "a value is out of range, or the process has more "
 						"privileges than the user who asked");
 	out->outcome = MW_OUTCOME_DONE;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/leak_calls.h"
 #include "base/bits.h"
 #include "compat/jemalloc/mallctl/mallctl.h"
 #include "compat/jemalloc/mallctl/mallctl_row.h"
@@ -122,4 +123,9 @@ int mw_ctl_at_prof_dump(mw_ctl_call_t *call) {
 	if (!strstr(mw_triggers_name(), ".heap") && name_by_prefix(mw_dump_prefix()) != 0)
 		return EFAULT;
 	return mw_prof_dump(NULL) == MW_OK ? 0 : EFAULT;
+}
+
+/* mallow's own: a leak check, whose value is the bytes that leaked. */
+int mw_ctl_at_prof_leak_check(mw_ctl_call_t *call) {
+	return mw_api_leaked_bytes(&call->value);
 }

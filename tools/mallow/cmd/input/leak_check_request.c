@@ -165,6 +165,7 @@ int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_
 		return 0;
 	bool is_running = (*snapshot)->leak_check.state == MW_LEAK_CHECK_RUNNING;
 	mw_snapshot_free(*snapshot);
+	*snapshot = NULL;
 	return mw_error_set(error, "%s: %s", target->shown,
 			    is_running ? "its leak check has not ended"
 				       : "it was never checked for leaks, or the check failed");

@@ -105,6 +105,18 @@ static bool take_settings(mw_arguments_t *arguments, wishes_t *wishes) {
 	return false;
 }
 
+/* The process has slept since the request and has no signal handler yet, so the signal would end it
+ * now. */
+static void warn_of_signal(const mw_target_t *target, const mw_request_t *request,
+			   const mw_reply_t *reply, mw_setting_t setting) {
+	uint64_t number = request->settings[setting];
+	if (reply->outcome == MW_OUTCOME_PENDING && number != 0 &&
+	    request->settings_mask & (uint64_t)1 << setting)
+		mw_complain("note: pid %d: mallow does not handle signal %u yet, and an unhandled "
+			    "signal ends most programs; send it after 'mallow status %d' lists %s",
+			    target->pid, (unsigned)number, target->pid, mw_setting_name(setting));
+}
+
 static void say_settings(const mw_target_t *target, const mw_request_t *request,
 			 const mw_reply_t *reply) {
 	const char *end = reply->outcome == MW_OUTCOME_PENDING
@@ -124,16 +136,8 @@ static void say_settings(const mw_target_t *target, const mw_request_t *request,
 			       mw_setting_name(setting), value,
 			       mw_show_setting(setting, reply->was_settings[i], was), end);
 	}
-	/* The process has slept since the request and has no signal handler yet, so the dump
-	 * signal would end it now. */
-	if (reply->outcome == MW_OUTCOME_PENDING &&
-	    request->settings[MW_SETTING_dump_signal] != 0 &&
-	    request->settings_mask & (uint64_t)1 << MW_SETTING_dump_signal)
-		mw_complain("note: pid %d: mallow does not handle signal %u yet, and an unhandled "
-			    "signal ends most programs; send it after 'mallow status %d' lists "
-			    "dump_signal",
-			    target->pid, (unsigned)request->settings[MW_SETTING_dump_signal],
-			    target->pid);
+	warn_of_signal(target, request, reply, MW_SETTING_dump_signal);
+	warn_of_signal(target, request, reply, MW_SETTING_leak_signal);
 	char name[MW_STATE_DUMP_NAME_BYTES], was[MW_STATE_DUMP_NAME_BYTES];
 	if (request->dump_name)
 		printf("pid %d: dump_name = %s (was %s)%s\n", target->pid,
