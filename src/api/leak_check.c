@@ -116,7 +116,7 @@ static void pass_on(uint32_t number, const mw_state_record_t *record,
 
 static void pass_all_on(void *context) {
 	current = context;
-	mw_leak_visit_recorded(pass_on);
+	mw_leak_visit_recorded(false, pass_on);
 }
 
 MW_COLD int mw_api_check_leaks(mw_compat_leak_check_t *wanted) {

@@ -14,6 +14,7 @@
 #include "heap/misuse/guarded.h"
 #include "heap/sample/sampled_mark.h"
 #include "os/memory/map.h"
+#include "os/process/stop.h"
 #include "prof/mappings/mappings.h"
 #include "prof/store/store.h"
 #include "prof/table/depot.h"
@@ -97,8 +98,8 @@ static void add_memory(uintptr_t start, uintptr_t limit) {
 	add_range(&leak_index.memory, start, limit);
 }
 
-/* The library's own memory: profile tables, guarded slots and walk caches hold addresses of blocks.
- */
+/* The library's own memory: profile tables, guarded slots, walk caches and registers of earlier
+ * checks hold addresses of blocks. */
 static void add_own_memory(void) {
 	uintptr_t start, limit;
 	for (unsigned i = 0; mw_meta_region(i, &start, &limit); i++)
@@ -108,6 +109,7 @@ static void add_own_memory(void) {
 	mw_mappings_visit_memory(add_memory);
 	mw_unwind_visit_memory(add_memory);
 	mw_guarded_visit_memory(add_memory);
+	mw_os_stop_visit_memory(add_memory);
 }
 
 static void add_guarded(uintptr_t start, size_t bytes) {

@@ -16,8 +16,14 @@
 /* Bytes of blocks between two calls of `step`. */
 #define STEP_BYTES ((uint64_t)4 << 20)
 
+/* A block that is to be followed. */
+typedef struct entry {
+	mw_leak_block_t block;
+	uint32_t holder; /* record of the block, or of the nearest one on the way to it; 0: none */
+} entry_t;
+
 static struct {
-	mw_leak_block_t *list; /* LIST_BLOCKS */
+	entry_t *list; /* LIST_BLOCKS */
 	size_t count;
 	bool overflowed;
 	mw_leak_map_t map; /* REACHED or OWNED: which bit the search sets */
@@ -36,13 +42,74 @@ bool mw_leak_flood_start(void (*step)(uint64_t block_bytes), size_t max_offset_b
 	flood.step = step;
 	flood.max_offset_bytes = max_offset_bytes ? max_offset_bytes : SIZE_MAX;
 	flood.step_bytes = step_bytes ? step_bytes : sizeof(uintptr_t);
-	flood.list = mw_os_map(LIST_BLOCKS * sizeof(mw_leak_block_t));
+	flood.list = mw_os_map(LIST_BLOCKS * sizeof(entry_t));
 	return flood.list != NULL;
 }
 
 uint64_t mw_leak_flood_bytes(void) {
 	return flood.bytes;
 }
+
+/* ---- who holds a block ---- */
+
+typedef struct slot {
+	uint64_t bit;
+	uint32_t record; /* 0: the slot is empty */
+} slot_t;
+
+static struct {
+	mw_state_holder_t *of_record; /* NULL: holders are not noted */
+	slot_t *slots;                /* records by their block's bit */
+	uint64_t slot_mask;
+	mw_state_holder_t next; /* of a block that is found now */
+	uintptr_t base;         /* address of the next words */
+} holders;
+
+bool mw_leak_flood_note_holders(uint64_t records) {
+	uint64_t slots = 64;
+	while (slots < 2 * records)
+		slots *= 2;
+	holders.slots = mw_os_map(slots * sizeof(slot_t));
+	holders.slot_mask = slots - 1;
+	holders.of_record = holders.slots ? mw_os_map(records * sizeof(mw_state_holder_t)) : NULL;
+	return holders.of_record != NULL;
+}
+
+/* Returns the slot of the bit, or the empty one in its place. */
+static slot_t *slot_of(uint64_t bit) {
+	/* Fibonacci hashing (Knuth, TAOCP 3, 6.4) */
+	uint64_t i = bit * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+	while (holders.slots[i & holders.slot_mask].record != 0 &&
+	       holders.slots[i & holders.slot_mask].bit != bit)
+		i++;
+	return &holders.slots[i & holders.slot_mask];
+}
+
+void mw_leak_flood_add_record(uint32_t record, uint64_t bit) {
+	*slot_of(bit) = (slot_t){.bit = bit, .record = record};
+}
+
+void mw_leak_flood_from(mw_leak_root_t root, uint32_t thread, uintptr_t address) {
+	holders.next = (mw_state_holder_t){.root = root, .thread = thread};
+	holders.base = address;
+}
+
+mw_state_holder_t mw_leak_holder(uint32_t record) {
+	return holders.of_record[record];
+}
+
+/* Notes who holds a block that was found. Returns who holds the blocks that it leads to. */
+static uint32_t note_holder(const mw_leak_block_t *block) {
+	if (!holders.of_record || flood.map != MW_LEAK_REACHED)
+		return 0;
+	uint32_t record = slot_of(block->bit)->record;
+	if (record == 0)
+		return holders.next.record;
+	holders.of_record[record] = holders.next;
+	return record;
+}
+
+/* ---- the search ---- */
 
 static void visit(uintptr_t word) {
 	mw_leak_block_t block;
@@ -61,8 +128,9 @@ static void visit(uintptr_t word) {
 	mw_leak_bit_set(flood.map, block.bit);
 	flood.found_blocks++;
 	flood.found_bytes += block.bytes;
+	uint32_t holder = note_holder(&block);
 	if (flood.count < LIST_BLOCKS)
-		flood.list[flood.count++] = block;
+		flood.list[flood.count++] = (entry_t){block, holder};
 	else
 		flood.overflowed = true;
 }
@@ -109,8 +177,9 @@ static void read_block(const mw_leak_block_t *block) {
 /* Follows all blocks of the list. */
 static void follow(void) {
 	while (flood.count > 0) {
-		mw_leak_block_t block = flood.list[--flood.count];
-		read_block(&block);
+		entry_t entry = flood.list[--flood.count];
+		holders.next.record = entry.holder;
+		read_block(&entry.block);
 	}
 }
 
@@ -133,8 +202,18 @@ static void follow_all(void) {
 
 void mw_leak_flood(const uintptr_t *words, size_t count) {
 	flood.map = MW_LEAK_REACHED;
-	read_words(words, count);
-	follow_all();
+	if (!holders.of_record) {
+		read_words(words, count);
+		follow_all();
+		return;
+	}
+	/* What each word leads to is followed before the next word is read. */
+	for (size_t i = 0; i < count; i++) {
+		holders.next.address = holders.base ? holders.base + i * sizeof *words : 0;
+		holders.next.record = 0;
+		read_words(&words[i], 1);
+		follow_all();
+	}
 }
 
 /* ---- direct leaks ----

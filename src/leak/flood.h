@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "leak/block_index.h"
+#include "state/leak_check.h"
 
 /* Takes memory for the list of blocks to be followed. Returns false if the kernel refused. `step`
  * is called at times with the bytes of blocks that were read so far. The last two as in
@@ -18,6 +19,14 @@ bool mw_leak_flood_start(void (*step)(uint64_t block_bytes), size_t max_offset_b
 			 size_t step_bytes);
 /* Marks as REACHED the blocks that the words lead to, directly and through other blocks. */
 void mw_leak_flood(const uintptr_t *words, size_t count);
+/* Notes from now on who holds the blocks of records. Takes memory for so many records; returns
+ * false if the kernel refused. The blocks are then added, before anything is followed. */
+bool mw_leak_flood_note_holders(uint64_t records);
+void mw_leak_flood_add_record(uint32_t record, uint64_t bit);
+/* Where the words of the next mw_leak_flood() are. */
+void mw_leak_flood_from(mw_leak_root_t root, uint32_t thread, uintptr_t address);
+/* Returns who holds the record's block, which is REACHED; its sequence number is not set. */
+mw_state_holder_t mw_leak_holder(uint32_t record);
 /* Marks leaked blocks as DIRECT, those that no other leaked block leads to; of each cycle that
  * nothing else leads to, one block. Called when all roots were followed. */
 void mw_leak_find_direct(void);

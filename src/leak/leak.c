@@ -87,7 +87,8 @@ static void flood_exempt(void) {
 	}
 }
 
-MW_COLD void mw_leak_visit_recorded(void (*visit)(uint32_t number, const mw_state_record_t *record,
+MW_COLD void mw_leak_visit_recorded(bool reached,
+				    void (*visit)(uint32_t number, const mw_state_record_t *record,
 						  const mw_leak_block_t *block)) {
 	uint64_t records = count_of(MW_SECTION_RECORDS, sizeof(mw_state_record_t));
 	for (uint32_t i = 1; i < records; i++) {
@@ -95,9 +96,24 @@ MW_COLD void mw_leak_visit_recorded(void (*visit)(uint32_t number, const mw_stat
 		mw_leak_block_t block;
 		if (is_live(record) && mw_leak_index_find((uintptr_t)record->address, &block) &&
 		    mw_leak_bit(MW_LEAK_LIVE, block.bit) &&
-		    !mw_leak_bit(MW_LEAK_REACHED, block.bit))
+		    mw_leak_bit(MW_LEAK_REACHED, block.bit) == reached)
 			visit(i, record, &block);
 	}
+}
+
+static void add_record(uint32_t number, const mw_state_record_t *record,
+		       const mw_leak_block_t *block) {
+	(void)record;
+	mw_leak_flood_add_record(number, block->bit);
+}
+
+/* Nothing is REACHED yet. Returns false if there is no memory. */
+static bool note_holders(void) {
+	uint64_t records = count_of(MW_SECTION_RECORDS, sizeof(mw_state_record_t));
+	if (!mw_leak_flood_note_holders(records + 1))
+		return false;
+	mw_leak_visit_recorded(false, add_record);
+	return true;
 }
 
 /* ---- the search ---- */
@@ -116,6 +132,8 @@ MW_COLD bool mw_leak_search(mw_leak_result_t *result, const mw_leak_scope_t *sco
 			mw_leak_free_blocks_of_thread(roots.others.threads[i].thread_pointer);
 	mw_leak_free_blocks();
 	roots.scope = *scope;
+	if (scope->notes_holders && !note_holders())
+		return false;
 	flood_exempt();
 	mw_leak_roots_read_t read = mw_leak_roots_flood(&roots);
 	mw_leak_roots_read_t uncopied = {0};
@@ -204,6 +222,7 @@ MW_COLD int32_t mw_leak_copy_begin(const mw_os_stopped_t *self, mw_os_child_kind
 						     memory_order_acquire, memory_order_relaxed))
 		return MW_ERR_IO;
 	roots.self = *self;
+	roots.self.thread_id = mw_os_thread_id();
 	int32_t child = copy_process(kind, work, context, result);
 	if (child < 0)
 		mw_leak_copy_end();

@@ -64,10 +64,10 @@ bool mw_leak_search(mw_leak_result_t *result, const mw_leak_scope_t *scope,
 /* Exempts the block at the address from checks, with all that it leads to, or not any more. Returns
  * false if it has no record. The caller holds no lock. */
 bool mw_leak_exempt(const void *block, bool on);
-/* Visits the leaked blocks that have a record, whose number is passed; in the copy, after the
- * search.
- */
-void mw_leak_visit_recorded(void (*visit)(uint32_t number, const mw_state_record_t *record,
+/* Visits the live blocks that have a record, whose number is passed: those that are REACHED, or the
+ * leaked ones; in the copy, after the search. */
+void mw_leak_visit_recorded(bool reached,
+			    void (*visit)(uint32_t number, const mw_state_record_t *record,
 					  const mw_leak_block_t *block));
 
 #endif

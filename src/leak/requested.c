@@ -43,7 +43,7 @@ static struct {
 typedef struct job {
 	char *published; /* the state file's mapping */
 	mw_state_leak_check_t *check;
-	uint64_t limit_ns;
+	uint64_t began_ns, limit_ns;
 	uint64_t *seen_stacks; /* one bit for each stack; NULL: no memory */
 	bool is_told;          /* its end, on stderr */
 	uint32_t options;      /* as control.want_leak_options */
@@ -75,24 +75,30 @@ static void count_stack(uint32_t stack) {
 	job->check->leak_stacks++;
 }
 
+/* Adds an entry if the file has room. */
+static void add_entry(const mw_state_leak_t *entry) {
+	mw_state_leak_check_t *check = job->check;
+	uint64_t start = check->leaks_used * sizeof *entry;
+	if (!mw_store_has_room(MW_SECTION_LEAKS, check->leaks_used))
+		return;
+	mw_published_reach(MW_SECTION_LEAKS, start + sizeof *entry);
+	char *place = mw_published_range(MW_SECTION_LEAKS, start, sizeof *entry);
+	if (!place)
+		return;
+	memcpy(place, entry, sizeof *entry);
+	check->leaks_used++;
+}
+
 static void add_leak(uint32_t number, const mw_state_record_t *record,
 		     const mw_leak_block_t *block) {
-	mw_state_leak_check_t *check = job->check;
-	uint64_t start = check->leaks_used * sizeof(mw_state_leak_t);
 	bool is_direct = mw_leak_bit(MW_LEAK_DIRECT, block->bit);
 	mw_state_leak_t leak = {
 		.record = number,
 		.sequence = record->sequence,
 		.kind = is_direct ? MW_LEAK_KIND_DIRECT : MW_LEAK_KIND_INDIRECT,
 	};
-	check->leaks_found++;
+	job->check->leaks_found++;
 	count_stack(record->stack);
-	if (!mw_store_has_room(MW_SECTION_LEAKS, check->leaks_used))
-		return;
-	mw_published_reach(MW_SECTION_LEAKS, start + sizeof leak);
-	char *entry = mw_published_range(MW_SECTION_LEAKS, start, sizeof leak);
-	if (!entry)
-		return;
 	if (is_direct)
 		mw_leak_count_below(block, &leak.below_blocks, &leak.below_bytes);
 	if (job->options & MW_LEAK_PEEK) {
@@ -100,15 +106,34 @@ static void add_leak(uint32_t number, const mw_state_record_t *record,
 		leak.peek_bytes =
 			(uint16_t)mw_os_copy_memory(leak.peek, (uintptr_t)record->address, bytes);
 	}
-	memcpy(entry, &leak, sizeof leak);
-	check->leaks_used++;
+	add_entry(&leak);
+}
+
+static void add_held(uint32_t number, const mw_state_record_t *record,
+		     const mw_leak_block_t *block) {
+	(void)block;
+	uint64_t seconds = job->options >> MW_LEAK_SECONDS_SHIFT;
+	if (seconds != 0 && record->time_ns + seconds * 1000000000 < job->began_ns)
+		return;
+	mw_state_leak_t held = {
+		.record = number,
+		.sequence = record->sequence,
+		.kind = MW_LEAK_KIND_HELD,
+		.holder = mw_leak_holder(number),
+	};
+	const mw_state_record_t *holder = mw_store_private(MW_SECTION_RECORDS, held.holder.record);
+	held.holder.sequence = holder->sequence;
+	job->check->held_found++;
+	add_entry(&held);
 }
 
 static void add_leaks(void) {
 	uint64_t stacks = mw_store_used_bytes(MW_SECTION_STACKS) / sizeof(mw_state_stack_t);
 	job->seen_stacks = mw_os_map(mw_round_up(stacks / 8 + 8, MW_OS_PAGE_BYTES));
 	mw_leak_map_clear(MW_LEAK_OWNED);
-	mw_leak_visit_recorded(add_leak);
+	mw_leak_visit_recorded(false, add_leak);
+	if (job->options & MW_LEAK_HOLDERS)
+		mw_leak_visit_recorded(true, add_held);
 }
 
 static void write_sums(mw_state_leak_check_t *check, const mw_leak_result_t *result) {
@@ -150,7 +175,10 @@ static void search(void *context) {
 	job = context;
 	/* The kernel wiped the mapping's address in the copy. */
 	mw_published_reopen(job->published);
-	const mw_leak_scope_t scope = {.reads_shared = job->options & MW_LEAK_SHARED};
+	const mw_leak_scope_t scope = {
+		.reads_shared = job->options & MW_LEAK_SHARED,
+		.notes_holders = job->options & MW_LEAK_HOLDERS,
+	};
 	if (!mw_leak_search(&job->result, &scope, on_step)) {
 		fail(job->check, MW_LEAK_NO_MEMORY);
 		return;
@@ -186,6 +214,7 @@ static mw_leak_error_t error_of(int32_t result) {
 static void clear(mw_state_leak_check_t *check, uint32_t number) {
 	memset((char *)check + offsetof(mw_state_leak_check_t, error), 0,
 	       offsetof(mw_state_leak_check_t, classes) - offsetof(mw_state_leak_check_t, error));
+	check->held_found = 0;
 	atomic_store_explicit(&check->state, MW_LEAK_CHECK_RUNNING, memory_order_relaxed);
 	/* Pairs with the readers' acquire. */
 	atomic_store_explicit(&check->number, number, memory_order_release);
@@ -195,10 +224,12 @@ static void clear(mw_state_leak_check_t *check, uint32_t number) {
 static int32_t begin(const mw_os_stopped_t *self, mw_state_leak_check_t *check, uint32_t number,
 		     mw_os_child_kind_t kind, bool is_told) {
 	clear(check, number);
+	uint64_t now_ns = mw_os_monotonic_ns();
 	job_t new_job = {
 		.published = mw_published_base(),
 		.check = check,
-		.limit_ns = mw_os_monotonic_ns() + MW_LEAK_LIMIT_NS,
+		.began_ns = now_ns,
+		.limit_ns = now_ns + MW_LEAK_LIMIT_NS,
 		.is_told = is_told,
 		.options = atomic_load_explicit(&requested.options, memory_order_relaxed),
 	};

@@ -21,6 +21,10 @@
 
 static struct {
 	const mw_leak_roots_t *roots;
+	bool reads_threads, reads_data;
+	/* of the memory that is read now */
+	mw_leak_root_t root;
+	uint32_t thread;
 	uintptr_t guard_limit; /* end of the last mapping without access */
 	mw_leak_roots_read_t read;
 	uintptr_t words[32768]; /* copied memory */
@@ -32,6 +36,7 @@ static void read_present(uintptr_t start, uintptr_t limit) {
 		size_t bytes =
 			limit - start < sizeof state.words ? limit - start : sizeof state.words;
 		size_t copied = mw_os_copy_memory(state.words, start, bytes);
+		mw_leak_flood_from(state.root, state.thread, start);
 		mw_leak_flood(state.words, copied / sizeof(uintptr_t));
 		state.read.bytes += copied;
 		if (copied == 0) {
@@ -103,6 +108,8 @@ static void read_stacks(const mw_os_mapping_t *mapping, bool is_first_stack) {
 	if (!thread && !is_first_stack && read_ended_stack(mapping))
 		return;
 	for (; thread; thread = lowest(mapping, is_first_stack, at)) {
+		state.root = MW_LEAK_ROOT_STACK;
+		state.thread = thread->thread_id;
 		uintptr_t used = thread->stack_pointer - RED_ZONE_BYTES;
 		uintptr_t end = is_first_stack ? mapping->limit
 					       : thread->thread_pointer + CONTROL_BLOCK_BYTES;
@@ -110,6 +117,8 @@ static void read_stacks(const mw_os_mapping_t *mapping, bool is_first_stack) {
 		read_root(used > at ? used : at, end);
 		at = end;
 	}
+	state.root = MW_LEAK_ROOT_DATA;
+	state.thread = 0;
 	read_root(at, mapping->limit);
 }
 
@@ -124,9 +133,8 @@ static bool is_wanted_shared(const mw_os_mapping_t *mapping) {
 
 static bool is_wanted_private(const mw_os_mapping_t *mapping, bool is_first_stack,
 			      bool may_be_stack) {
-	const mw_leak_scope_t *scope = &state.roots->scope;
 	bool is_stack = may_be_stack && lowest(mapping, is_first_stack, mapping->start) != NULL;
-	return is_stack ? !scope->skips_threads : !scope->skips_data;
+	return is_stack ? state.reads_threads : state.reads_data;
 }
 
 static void read_private(const mw_os_mapping_t *mapping, bool is_first_stack, bool may_be_stack) {
@@ -152,6 +160,8 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	    strcmp(mapping->path, "[vdso]") == 0 || strcmp(mapping->path, "[vsyscall]") == 0)
 		return true;
 	if (mapping->shared) {
+		if (!state.reads_data)
+			return true;
 		/* The copy has no pages of it before it reads them, and reading a hole of a file in
 		 * memory takes memory: read are the pages that the process has. */
 		mw_os_visit_present_of(mw_os_child_process(), mapping->start, mapping->limit,
@@ -166,8 +176,22 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 }
 
 static void read_registers(const mw_os_stopped_t *thread) {
-	if (thread->answered)
-		mw_leak_flood(thread->registers, MW_OS_STOP_REGISTERS);
+	if (!thread->answered)
+		return;
+	mw_leak_flood_from(MW_LEAK_ROOT_REGISTER, thread->thread_id, 0);
+	mw_leak_flood(thread->registers, MW_OS_STOP_REGISTERS);
+}
+
+static void read_mappings(bool reads_threads, bool reads_data) {
+	const mw_leak_roots_t *roots = state.roots;
+	state.reads_threads = reads_threads;
+	state.reads_data = reads_data;
+	if (reads_threads) {
+		read_registers(&roots->self);
+		for (uint32_t i = 0; i < roots->others.count; i++)
+			read_registers(&roots->others.threads[i]);
+	}
+	mw_os_visit_mappings(visit_mapping, NULL);
 }
 
 mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots) {
@@ -175,11 +199,11 @@ mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots) {
 	state.roots = roots;
 	for (size_t i = 0; i < scope->region_count; i++)
 		read_present(scope->regions[i].start, scope->regions[i].limit);
-	if (!scope->skips_threads) {
-		read_registers(&roots->self);
-		for (uint32_t i = 0; i < roots->others.count; i++)
-			read_registers(&roots->others.threads[i]);
+	if (scope->notes_holders) {
+		read_mappings(false, true);
+		read_mappings(true, false);
+	} else {
+		read_mappings(!scope->skips_threads, !scope->skips_data);
 	}
-	mw_os_visit_mappings(visit_mapping, NULL);
 	return state.read;
 }

@@ -20,6 +20,7 @@ typedef struct mw_leak_scope {
 	bool reads_shared;  /* memory that is shared with other processes, too */
 	bool skips_threads; /* not registers and stacks */
 	bool skips_data;    /* not data and other mappings */
+	bool notes_holders; /* who holds the blocks of records: data comes first, then threads */
 	/* Farthest from the start of a block that an address leads to the block; 0: anywhere. */
 	size_t max_offset_bytes;
 	/* Places of pointers, a power of two up to 8; 0: 8. */

@@ -40,7 +40,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */
-#define MW_STATE_VERSION 10u
+#define MW_STATE_VERSION 11u
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
@@ -119,7 +119,7 @@ typedef struct mw_state_control {
 	_Atomic uint32_t want_cpu_hz;       /* as live.cpu_hz */
 	_Atomic uint32_t want_dumps;        /* differs from live.dumps_done: write a dump */
 	_Atomic uint32_t want_leak_checks;  /* differs from leak_check.number: check for leaks */
-	_Atomic uint32_t want_leak_options; /* MW_LEAK_PEEK or 0 */
+	_Atomic uint32_t want_leak_options; /* MW_LEAK_PEEK and others */
 	/* indexed and limited as in settings.def */
 	_Atomic uint64_t want_settings[MW_SETTING_CAPACITY];
 	/* Pattern of dump names, NUL-terminated. Written before `sequence`, as the other fields

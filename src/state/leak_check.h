@@ -11,6 +11,10 @@
 enum {
 	MW_LEAK_PEEK = 1u << 0,   /* store the first bytes of leaked blocks */
 	MW_LEAK_SHARED = 1u << 1, /* pointers in memory that processes share count, too */
+	/* Also store who holds the sampled blocks that are not leaked, of those that were allocated
+	 * in the last seconds: their number is in the upper bits; 0: all. */
+	MW_LEAK_HOLDERS = 1u << 2,
+	MW_LEAK_SECONDS_SHIFT = 8,
 };
 
 typedef enum mw_leak_check_state {
@@ -66,18 +70,38 @@ typedef struct mw_state_leak_check {
 	uint64_t leaks_used;  /* entries of MW_SECTION_LEAKS; fewer if the file is full */
 	uint64_t class_count;
 	mw_state_leak_class_t classes[MW_LEAK_CLASS_CAPACITY];
+	uint64_t held_found; /* sampled blocks of MW_LEAK_KIND_HELD, stored or not */
 } mw_state_leak_check_t;
 
 typedef enum mw_leak_kind {
 	MW_LEAK_KIND_DIRECT,   /* no other leaked block leads to the block */
 	MW_LEAK_KIND_INDIRECT, /* another leaked block leads to the block */
-	MW_LEAK_KINDS
+	MW_LEAK_KINDS,
+	MW_LEAK_KIND_HELD = 16, /* not leaked: MW_LEAK_HOLDERS asks who holds the block */
 } mw_leak_kind_t;
 
 enum { MW_LEAK_PEEK_BYTES = 32 };
 
-/* A sampled block that is leaked. It counts while its record exists with this sequence number:
- * a program that hides a pointer from the check may free the block afterwards. */
+/* Where the search began that came to a block first. */
+typedef enum mw_leak_root {
+	MW_LEAK_ROOT_DATA, /* writable data of the program and its libraries, other mappings */
+	MW_LEAK_ROOT_STACK,
+	MW_LEAK_ROOT_REGISTER,
+	MW_LEAK_ROOTS
+} mw_leak_root_t;
+
+/* Who holds a block that is not leaked. Data is searched first, then stacks. */
+typedef struct mw_state_holder {
+	uint64_t address;  /* of the pointer in the root; 0 in registers */
+	uint32_t root;     /* mw_leak_root_t */
+	uint32_t thread;   /* id of the stack's or the registers' thread; 0: not known */
+	uint32_t record;   /* of the nearest sampled block on the way to the block; 0: none */
+	uint32_t sequence; /* of that record */
+	uint64_t reserved;
+} mw_state_holder_t;
+
+/* A sampled block that is leaked, or held. It counts while its record exists with this sequence
+ * number: a program that hides a pointer from the check may free the block afterwards. */
 typedef struct mw_state_leak {
 	uint32_t record;   /* index in MW_SECTION_RECORDS */
 	uint32_t sequence; /* of the record when the process was copied */
@@ -87,7 +111,10 @@ typedef struct mw_state_leak {
 	/* Leaked blocks that this block leads to, directly and through others, and that no entry
 	 * before this one counts. */
 	uint64_t below_blocks, below_bytes;
-	uint8_t peek[MW_LEAK_PEEK_BYTES]; /* the first bytes of the block */
+	union {
+		uint8_t peek[MW_LEAK_PEEK_BYTES]; /* the first bytes of the block */
+		mw_state_holder_t holder;         /* MW_LEAK_KIND_HELD */
+	};
 } mw_state_leak_t;
 
 #endif

@@ -178,7 +178,7 @@ MW_COLD mw_result_t mw_os_stop_begin(mw_os_stop_t *stop) {
 		stops.threads = mw_os_map(THREADS_MAX * sizeof(mw_os_stopped_t));
 	if (!stops.threads)
 		return MW_ERR_NO_MEMORY;
-	/* Old registers would keep blocks reachable. */
+	/* No thread has answered. */
 	mw_os_purge(stops.threads, THREADS_MAX * sizeof(mw_os_stopped_t));
 	if (!take_signal())
 		return MW_ERR_BAD_VALUE;
@@ -214,4 +214,9 @@ MW_COLD void mw_os_stop_end(void) {
 	atomic_store_explicit(&stops.number, 0, memory_order_release);
 	mw_os_wake_all(&stops.number);
 	leave_signal();
+}
+
+void mw_os_stop_visit_memory(void (*visit)(uintptr_t start, uintptr_t limit)) {
+	if (stops.threads)
+		visit((uintptr_t)stops.threads, (uintptr_t)(stops.threads + THREADS_MAX));
 }

@@ -42,5 +42,7 @@ typedef struct mw_os_stop {
 mw_result_t mw_os_stop_begin(mw_os_stop_t *stop);
 /* Lets the threads go on. */
 void mw_os_stop_end(void);
+/* Visits the memory that holds the threads' registers, also those of threads that have ended. */
+void mw_os_stop_visit_memory(void (*visit)(uintptr_t start, uintptr_t limit));
 
 #endif

@@ -99,7 +99,8 @@ void mw_requests_obey_leaks(const mw_state_control_t *words, uint32_t sequence) 
 	if (number == leak_checks_ordered)
 		return;
 	leak_checks_ordered = number;
-	if ((options & ~(uint32_t)(MW_LEAK_PEEK | MW_LEAK_SHARED)) != 0)
+	const uint32_t known = MW_LEAK_PEEK | MW_LEAK_SHARED | MW_LEAK_HOLDERS;
+	if ((options & ~known & ((1u << MW_LEAK_SECONDS_SHIFT) - 1)) != 0)
 		mw_requests_reject(sequence, options);
 	else
 		mw_control_leaks_order(number, options);

@@ -94,6 +94,10 @@ typedef struct mw_label {
 #define MW_LABEL_OLDEST "oldest"
 #define MW_LABEL_NEWEST "newest"
 #define MW_LABEL_PEEK "peek"
+/* Of blocks that are held: where the outermost frame is ("data", "stack", "registers"), and how
+ * many frames next to it are of the block that leads there. */
+#define MW_LABEL_HELD "held"
+#define MW_LABEL_THROUGH "through"
 /* Bounds of the objects' bytes in 95 of 100 cases. */
 #define MW_LABEL_LEAST "least"
 #define MW_LABEL_MOST "most"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * leaks.c -- `mallow leaks`: has a live process check itself, once or twice, and shows the result.
  */
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,6 +12,7 @@
 #include "cmd/input/leak_check_request.h"
 #include "cmd/input/load.h"
 #include "cmd/leaks/leaks_command.h"
+#include "cmd/leaks/leaks_growth.h"
 #include "cmd/leaks/leaks_text.h"
 #include "cmd/profile/view.h"
 #include "cmd/profile/view_options.h"
@@ -22,9 +24,10 @@
 typedef struct leaks_job {
 	const mw_arguments_t *arguments;
 	mw_check_options_t check;
-	double watch_seconds; /* 0 = one check */
-	bool is_last;         /* shows the last check, and requests none */
-	bool has_view;        /* another output than this command's text and JSON */
+	double watch_seconds;  /* 0 = one check */
+	double growth_seconds; /* 0 = leaks; else who holds blocks that are not older */
+	bool is_last;          /* shows the last check, and requests none */
+	bool has_view;         /* another output than this command's text and JSON */
 	mw_suppressions_t *suppressions;
 } leaks_job_t;
 
@@ -69,6 +72,36 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 	return result == 0 && is_found ? MW_EXIT_FINDING : result;
 }
 
+static int show_growth(const leaks_job_t *job, const mw_target_t *target, const mw_snapshot_t *last,
+		       mw_error_t *error) {
+	const mw_option_value_t *top = mw_argument(job->arguments, "top");
+	const mw_state_leak_check_t *its = &last->leak_check;
+	uint64_t stored =
+		its->leaks_used < its->leaks_found ? 0 : its->leaks_used - its->leaks_found;
+	mw_profile_t *profile = mw_profile_of_held(last);
+	mw_selection_t selection;
+	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
+	mw_view_options_selection(job->arguments, &selection);
+	const mw_growth_report_t report = {
+		.profile = profile,
+		.seconds = job->growth_seconds,
+		.row_limit = top->given ? (size_t)top->number : DEFAULT_STACKS,
+		.columns = mw_terminal_columns(stdout),
+		.missing = its->held_found > stored ? its->held_found - stored : 0,
+	};
+	int result;
+	if (job->has_view)
+		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
+	else if (mw_selection_apply(profile, &selection, error) != 0)
+		result = -1;
+	else if (mw_argument(job->arguments, "json")->given)
+		result = mw_growth_print_json(&report, error);
+	else
+		result = mw_growth_print_text(&report, error);
+	mw_profile_free(profile);
+	return result;
+}
+
 static int check(const mw_target_t *target, const leaks_job_t *job, mw_snapshot_t **last,
 		 mw_snapshot_t **earlier, mw_error_t *error) {
 	if (job->is_last || !target->alive)
@@ -85,11 +118,19 @@ static int work(const mw_target_t *target, const void *context, mw_error_t *erro
 	const leaks_job_t *job = context;
 	mw_snapshot_t *last = NULL, *earlier = NULL;
 	int result = check(target, job, &last, &earlier, error);
-	if (result == 0)
+	if (result == 0 && job->growth_seconds > 0)
+		result = show_growth(job, target, last, error);
+	else if (result == 0)
 		result = show(job, target, last, earlier, error);
 	mw_snapshot_free(last);
 	mw_snapshot_free(earlier);
 	return result;
+}
+
+/* Whole seconds, rounded up, as they stand in control.want_leak_options. */
+static uint32_t seconds_word(double seconds) {
+	const double most = UINT32_MAX >> MW_LEAK_SECONDS_SHIFT;
+	return (uint32_t)ceil(seconds < most ? seconds : most) << MW_LEAK_SECONDS_SHIFT;
 }
 
 int mw_cmd_leaks(const mw_arguments_t *arguments) {
@@ -105,6 +146,9 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 	}
 	uint32_t options = (mw_argument(arguments, "peek")->given ? MW_LEAK_PEEK : 0u) |
 			   (mw_argument(arguments, "shared")->given ? MW_LEAK_SHARED : 0u);
+	double growth_seconds = mw_argument(arguments, "growth")->seconds;
+	if (growth_seconds > 0)
+		options |= MW_LEAK_HOLDERS | seconds_word(growth_seconds);
 	mw_suppressions_t suppressions = {0};
 	const mw_option_value_t *files = mw_argument(arguments, "suppress");
 	for (size_t i = 0; i < files->text_count; i++)
@@ -119,14 +163,15 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 			  .limit_seconds = limit->given ? limit->seconds : MW_CHECK_LIMIT_SECONDS,
 			  .options = options},
 		.watch_seconds = mw_argument(arguments, "watch")->seconds,
+		.growth_seconds = growth_seconds,
 		.is_last = mw_argument(arguments, "last")->given,
 		.has_view = request.path != NULL || request.picture != NULL,
 		.suppressions = &suppressions,
 	};
 	if (job.is_last && (job.watch_seconds > 0 || options != 0)) {
 		mw_complain(
-			"leaks: --last shows a check that was made; --watch, --peek and --shared "
-			"need a new one");
+			"leaks: --last shows a check that was made; --watch, --peek, --shared and "
+			"--growth need a new one");
 		return MW_EXIT_TROUBLE;
 	}
 	if (!job.has_view)

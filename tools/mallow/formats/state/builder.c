@@ -8,6 +8,9 @@
 
 #include "model/memory.h"
 
+/* Farthest that data lies behind the start of a module's code. */
+#define DATA_DISTANCE_MAX ((uint64_t)1 << 30)
+
 static uint32_t module_mapping(mw_builder_t *b, size_t module_index) {
 	if (b->mappings[module_index] != 0)
 		return b->mappings[module_index];
@@ -52,15 +55,32 @@ static uint32_t frame_location(mw_builder_t *b, uint64_t number) {
 	return b->by_frame[number];
 }
 
+uint32_t mw_builder_named_location(mw_builder_t *b, const char *name) {
+	mw_function_t function = {.name = mw_profile_intern(b->profile, name)};
+	function.system_name = function.name;
+	mw_line_t line = {.function = mw_profile_add_function(b->profile, &function)};
+	uint32_t location = mw_profile_append_location(b->profile, 0, 0, true);
+	mw_profile_set_lines(b->profile, location, &line, 1);
+	return location;
+}
+
+/* Data follows a module's code, in the order of addresses, and the next module follows it. */
+uint32_t mw_builder_data_location(mw_builder_t *b, uint64_t address) {
+	const mw_state_module_t *modules = b->snapshot->modules;
+	size_t found = SIZE_MAX;
+	for (size_t i = 0; i < b->snapshot->module_count; i++)
+		if (modules[i].unloaded_ns == 0 && modules[i].start <= address &&
+		    address - modules[i].start < DATA_DISTANCE_MAX &&
+		    (found == SIZE_MAX || modules[i].start > modules[found].start))
+			found = i;
+	uint32_t mapping = found != SIZE_MAX ? module_mapping(b, found) : 0;
+	return mw_profile_add_location(b->profile, mapping, address, true);
+}
+
 /* Returns the location of a marker such as "[unknown]", which is added at its first use. */
 static uint32_t marker_location(mw_builder_t *b, uint32_t *marker, const char *name) {
-	if (*marker == 0) {
-		mw_function_t function = {.name = mw_profile_intern(b->profile, name)};
-		function.system_name = function.name;
-		mw_line_t line = {.function = mw_profile_add_function(b->profile, &function)};
-		*marker = mw_profile_append_location(b->profile, 0, 0, true);
-		mw_profile_set_lines(b->profile, *marker, &line, 1);
-	}
+	if (*marker == 0)
+		*marker = mw_builder_named_location(b, name);
 	return *marker;
 }
 

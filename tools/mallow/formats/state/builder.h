@@ -36,6 +36,11 @@ void mw_builder_begin(mw_builder_t *builder, mw_profile_t *profile, const mw_sna
 void mw_builder_end(mw_builder_t *builder);
 /* Sets `locations` and `depth` to those of stack `number` of the snapshot. */
 void mw_builder_take_stack(mw_builder_t *builder, uint32_t number);
+/* Returns the location of an address in a module's data; in no module that is known: one without a
+ * mapping. */
+uint32_t mw_builder_data_location(mw_builder_t *builder, uint64_t address);
+/* Returns a location that stands for a name alone. */
+uint32_t mw_builder_named_location(mw_builder_t *builder, const char *name);
 /* Returns a thread's name, or "thread N". */
 mw_string_t mw_builder_thread_name(mw_builder_t *builder, uint32_t thread_id);
 
