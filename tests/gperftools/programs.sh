@@ -72,6 +72,37 @@ if is_there scram; then
     same scram '/<(time|products|probability)>/d' scram --probability 1 "$tree"
 fi
 
+# Of libjxl's tools Debian links cjpeg_hdr with libtcmalloc_minimal.
+if is_there cjpeg_hdr; then
+    python3 - "$work/image.png" <<'END'
+import struct, sys, zlib
+side = 256
+rows = b"".join(b"\0" + bytes((x * y + c * 50) % 256 for x in range(side) for c in range(3))
+                for y in range(side))
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+open(sys.argv[1], "wb").write(
+    b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)) +
+    chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+END
+    cjpeg_hdr "$work/image.png" "$work/own.jpg" 2>"$work/log" ||
+        fail "cjpeg_hdr: $(cat "$work/log")"
+    as_gperftools cjpeg_hdr cjpeg_hdr "$work/image.png" "$work/mallow.jpg" 2>"$work/log" ||
+        fail "cjpeg_hdr: $(cat "$work/log")"
+    cmp "$work/own.jpg" "$work/mallow.jpg" || fail "cjpeg_hdr makes another picture"
+    has_profile cjpeg_hdr
+    echo "ok cjpeg_hdr"
+fi
+
+# Of Ceph's programs Debian links these with libtcmalloc; ceph-mon and rados use libc's malloc.
+export RGW_ACCESS_KEY_ID=key RGW_SECRET_ACCESS_KEY=secret
+if is_there radosgw-token; then
+    same radosgw-token '' radosgw-token --no-mon-config --encode --ttype=ldap
+fi
+if is_there rbd-mirror; then
+    same rbd-mirror '' rbd-mirror --version
+fi
+
 # A memcached: the same answers to the same requests.
 talk() {
     local reply
