@@ -43,9 +43,10 @@ compare() {
 
 compare ./leaky
 [ "$direct $indirect" = "1250 1900" ] || fail "not 1250 direct and 1900 indirect"
+postgresql=$(echo /usr/lib/postgresql/*/bin)
 for program in "perl -e 1" "gcc -v" "git --version" "sqlite3 :memory: select(1)" "redis-cli -v" \
-    "bash -c true" "php -r 1;" "ls -l /" "tar --version" "/usr/bin/python3 -c 1" "$(echo /usr/lib/postgresql/*/bin/psql) --version" \
-    "$(echo /usr/lib/postgresql/*/bin/postgres) --version"; do
+    "bash -c true" "php -r 1;" "ls -l /" "tar --version" "/usr/bin/python3 -c 1" \
+    "$postgresql/psql --version" "$postgresql/postgres --version"; do
     read -ra words <<<"$program"
     type -p "${words[0]}" >/dev/null || continue
     compare "${words[@]}"
