@@ -16,6 +16,7 @@
 #include "os/memory/map.h"
 #include "os/process/stop.h"
 #include "prof/mappings/mappings.h"
+#include "prof/store/published.h"
 #include "prof/store/store.h"
 #include "prof/table/depot.h"
 #include "prof/unwind/unwind.h"
@@ -105,6 +106,8 @@ static void add_own_memory(void) {
 	for (unsigned i = 0; mw_meta_region(i, &start, &limit); i++)
 		add_memory(start, limit);
 	mw_store_visit(add_memory);
+	add_memory((uintptr_t)mw_published_view.segments,
+		   (uintptr_t)mw_published_view.segments + sizeof mw_published_view.segments);
 	mw_depot_visit(add_memory);
 	mw_mappings_visit_memory(add_memory);
 	mw_unwind_visit_memory(add_memory);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "leak/block_index.h"
 #include "os/file/page_presence.h"
@@ -27,8 +28,6 @@ static struct {
 	size_t count;
 	bool overflowed;
 	mw_leak_map_t map; /* REACHED or OWNED: which bit the search sets */
-	uint64_t root;     /* block where the search for direct leaks began */
-	bool is_repeated;  /* the words were read before, when the list was full */
 	uint64_t bytes;    /* of blocks, read */
 	uint64_t step_at;  /* value of `bytes` at which `step` is due */
 	void (*step)(uint64_t block_bytes);
@@ -118,12 +117,7 @@ static void visit(uintptr_t word) {
 		return;
 	if (flood.map == MW_LEAK_OWNED && mw_leak_bit(MW_LEAK_REACHED, block.bit))
 		return;
-	bool is_known = mw_leak_bit(flood.map, block.bit);
-	/* Another leaked block leads to this one. */
-	if (flood.map == MW_LEAK_OWNED && block.bit != flood.root &&
-	    !(is_known && flood.is_repeated))
-		mw_leak_bit_clear(MW_LEAK_DIRECT, block.bit);
-	if (is_known)
+	if (mw_leak_bit(flood.map, block.bit))
 		return;
 	mw_leak_bit_set(flood.map, block.bit);
 	flood.found_blocks++;
@@ -192,12 +186,10 @@ static void read_again(const mw_leak_block_t *block) {
 
 static void follow_all(void) {
 	follow();
-	flood.is_repeated = true;
 	while (flood.overflowed) {
 		flood.overflowed = false;
 		mw_leak_index_visit(flood.map == MW_LEAK_REACHED, read_again);
 	}
-	flood.is_repeated = false;
 }
 
 void mw_leak_flood(const uintptr_t *words, size_t count) {
@@ -217,36 +209,67 @@ void mw_leak_flood(const uintptr_t *words, size_t count) {
 }
 
 /* ---- direct leaks ----
- * Each leaked block that no earlier search visited starts a search. It counts as direct until the
- * search from another block comes to it. A search from a block does not clear the block itself when
- * it comes back by a cycle: then one block of the cycle stays direct. Blocks that lead to the cycle
- * start searches of their own, which clear it. */
+ * Two passes of depth-first search, as in the algorithm for strongly connected components of
+ * Kosaraju and Sharir (Computers & Mathematics with Applications 7, 1981). In the first pass, each
+ * leaked block that no earlier search visited starts a search. A block that starts one, but that
+ * another leaked block leads to without a way back, is visited by a search that starts later: the
+ * second pass repeats the searches, the last one first, and who starts one now is direct. Of a
+ * cycle that nothing else leads to, that is one block. */
 
-static void visit_from_root(const mw_leak_block_t *block) {
-	if (mw_leak_bit(MW_LEAK_OWNED, block->bit))
-		return;
-	flood.root = block->bit;
+static struct {
+	uintptr_t *list; /* blocks that start a search, by their addresses */
+	uint64_t count;
+} starts;
+
+static void count_leaked(const mw_leak_block_t *block) {
+	(void)block;
+	starts.count++;
+}
+
+static void search_from(const mw_leak_block_t *block) {
 	mw_leak_bit_set(MW_LEAK_OWNED, block->bit);
-	mw_leak_bit_set(MW_LEAK_DIRECT, block->bit);
 	read_block(block);
 	follow_all();
 }
 
-void mw_leak_find_direct(void) {
+static void start_search(const mw_leak_block_t *block) {
+	if (mw_leak_bit(MW_LEAK_OWNED, block->bit))
+		return;
+	starts.list[starts.count++] = block->start;
+	search_from(block);
+}
+
+bool mw_leak_find_direct(void) {
 	flood.map = MW_LEAK_OWNED;
-	mw_leak_index_visit(false, visit_from_root);
+	starts.count = 0;
+	mw_leak_index_visit(false, count_leaked);
+	if (starts.count == 0)
+		return true;
+	size_t bytes = mw_round_up(starts.count * sizeof *starts.list, MW_OS_PAGE_BYTES);
+	starts.list = mw_os_map(bytes);
+	if (!starts.list)
+		return false;
+	starts.count = 0;
+	mw_leak_index_visit(false, start_search);
+	mw_leak_map_clear(MW_LEAK_OWNED);
+	while (starts.count > 0) {
+		mw_leak_block_t block;
+		if (!mw_leak_index_find(starts.list[--starts.count], &block) ||
+		    mw_leak_bit(MW_LEAK_OWNED, block.bit))
+			continue;
+		mw_leak_bit_set(MW_LEAK_DIRECT, block.bit);
+		search_from(&block);
+	}
+	mw_os_unmap(starts.list, bytes);
+	return true;
 }
 
 void mw_leak_count_below(const mw_leak_block_t *block, uint64_t *blocks, uint64_t *bytes) {
 	flood.map = MW_LEAK_OWNED;
 	flood.found_blocks = flood.found_bytes = 0;
-	/* The block itself keeps its bit DIRECT, and is not counted. */
-	flood.root = block->bit;
-	if (!mw_leak_bit(MW_LEAK_OWNED, block->bit)) {
-		mw_leak_bit_set(MW_LEAK_OWNED, block->bit);
-		read_block(block);
-		follow_all();
-	}
+	/* The block itself is not counted. */
+	if (!mw_leak_bit(MW_LEAK_OWNED, block->bit))
+		search_from(block);
 	*blocks = flood.found_blocks;
 	*bytes = flood.found_bytes;
 }

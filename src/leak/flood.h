@@ -28,8 +28,9 @@ void mw_leak_flood_from(mw_leak_root_t root, uint32_t thread, uintptr_t address)
 /* Returns who holds the record's block, which is REACHED; its sequence number is not set. */
 mw_state_holder_t mw_leak_holder(uint32_t record);
 /* Marks leaked blocks as DIRECT, those that no other leaked block leads to; of each cycle that
- * nothing else leads to, one block. Called when all roots were followed. */
-void mw_leak_find_direct(void);
+ * nothing else leads to, one block. Called when all roots were followed. Returns false if there is
+ * no memory. */
+bool mw_leak_find_direct(void);
 /* Adds up the leaked blocks that a leaked block leads to, directly and through others, without
  * itself and without those that an earlier call counted. Called after mw_leak_map_clear(
  * MW_LEAK_OWNED). */

@@ -139,7 +139,8 @@ MW_COLD bool mw_leak_search(mw_leak_result_t *result, const mw_leak_scope_t *sco
 	mw_leak_roots_read_t uncopied = {0};
 	if (!scope->skips_data)
 		uncopied = mw_leak_uncopied_flood();
-	mw_leak_find_direct();
+	if (!mw_leak_find_direct())
+		return false;
 	mw_leak_index_visit(false, count_leak);
 	mw_leak_index_count(count_live);
 	result->root_bytes = read.bytes + uncopied.bytes;

@@ -86,6 +86,7 @@ KEPT = [
     ("tests/tool/namespaces.sh", r"hold stale|lives", "the verb; a name of a test"),
     ("doc/reference/glossary.md", "stack trace|call stack|sampling interval", "others' words"),
     (".*/contention.c|tests/unit/tools/", "sampling period", "a line of the contention format"),
+    (".*", "rbd-mirror", "a program of Ceph's"),
     ("src/compat/gperftools/checker/leak_report.c", "stack traces", "gperftools' message"),
     ("tests/real/sqlite.sh", "journal_mode", "a word of SQLite's"),
     ("tests/tool/run.sh", "go HOME=", "a variable of the environment"),

@@ -226,6 +226,9 @@ uint64_t mw_store_mapped_bytes(void) {
 void mw_store_visit(void (*see)(uintptr_t start, uintptr_t limit)) {
 	uintptr_t start = (uintptr_t)mw_store_firsts;
 	see(start, start + MW_STATE_FIRSTS_BYTES);
+	/* Each word is less than a segment's start, by what the segments before it hold: it may be
+	 * any address. */
+	see((uintptr_t)mw_store_segments, (uintptr_t)mw_store_segments + sizeof mw_store_segments);
 	for (int i = 0; i < MW_SECTION_COUNT; i++)
 		for (unsigned k = 0; k < MW_STORE_SEGMENTS; k++) {
 			start = (uintptr_t)atomic_load_explicit(&mw_store_segments[i][k],

@@ -101,7 +101,8 @@ static void name_root(const mw_profile_t *p, const mw_sample_t *sample, char nam
 		snprintf(name, NAME_BYTES, "the variable %s in %s", name_of(p, number, buffer),
 			 file);
 	else if (root->mapping != 0)
-		snprintf(name, NAME_BYTES, "a variable without a name in %s", file);
+		snprintf(name, NAME_BYTES, "data at %s",
+			 mw_location_name(p, number, buffer, sizeof(buffer)));
 	else
 		snprintf(name, NAME_BYTES, "memory that the program mapped, at 0x%" PRIx64,
 			 root->address);
