@@ -100,6 +100,26 @@ if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
     ok "the state file's file system is full"
 fi
 
+# A control group at its limit: the copy is ended, not the process.
+group='' limit='' usage=''
+if mkdir "/sys/fs/cgroup/memory/mallow-$$" 2>/dev/null; then
+    group=/sys/fs/cgroup/memory/mallow-$$ limit=memory.limit_in_bytes usage=memory.usage_in_bytes
+elif mkdir "/sys/fs/cgroup/mallow-$$" 2>/dev/null; then
+    group=/sys/fs/cgroup/mallow-$$ limit=memory.max usage=memory.current
+fi
+[ -z "$group" ] || endings+=("rmdir $group")
+if [ -n "$group" ] && [ -w "$group/$limit" ]; then
+    # shellcheck disable=SC2016 # for the inner shell
+    launch large bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group"
+    [ ! -w "$group/memory.swap.max" ] || echo 0 >"$group/memory.swap.max"
+    echo $(($(cat "$group/$usage") + 4000000)) >"$group/$limit"
+    try 2 "$mallow" leaks "$pid"
+    one_line_error
+    says err "^mallow: pid $pid: no leak check: the (copy .* was ended|kernel refused memory)"
+    ends_well "a control group's limit"
+    ok "a control group at its limit"
+fi
+
 # Root has no limit of processes.
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
     chmod 755 "$work"
