@@ -367,7 +367,7 @@ static bool find_in_chunk(uintptr_t address, mw_leak_block_t *block) {
 		size_t offset = address - (uintptr_t)page->start;
 		if (offset > UINT32_MAX)
 			return false;
-		number = (uint32_t)offset / page->block_bytes;
+		number = mw_class_index(page->size_class, (uint32_t)offset);
 	} else if (address - (uintptr_t)page->start >= page->large_bytes) {
 		return false;
 	}
