@@ -377,6 +377,17 @@ static bool find_in_chunk(uintptr_t address, mw_leak_block_t *block) {
 	return true;
 }
 
+void mw_leak_index_span(uintptr_t *start, uintptr_t *bytes) {
+	const ranges_t *memory = &leak_index.memory, *blocks = &leak_index.blocks;
+	uintptr_t limit = memory->list[memory->count - 1].limit;
+	*start = memory->list[0].start;
+	if (blocks->count > 0 && blocks->list[0].start < *start)
+		*start = blocks->list[0].start;
+	if (blocks->count > 0 && blocks->list[blocks->count - 1].limit > limit)
+		limit = blocks->list[blocks->count - 1].limit;
+	*bytes = limit - *start;
+}
+
 bool mw_leak_index_find(uintptr_t address, mw_leak_block_t *block) {
 	if (mw_word_kind(address) == MW_MAP_CHUNK && find_in_chunk(address, block))
 		return true;

@@ -29,6 +29,8 @@ typedef enum mw_leak_map {
 /* Builds the index; all blocks that were ever handed out are live at first, save those that their
  * page or slot says to be free. Returns false if the kernel refused memory. */
 bool mw_leak_index_build(void);
+/* Returns the addresses among which all blocks lie: from *start on, fewer than *bytes behind it. */
+void mw_leak_index_span(uintptr_t *start, uintptr_t *bytes);
 /* Finds the block that holds the address; false: none does. Any value is allowed. */
 bool mw_leak_index_find(uintptr_t address, mw_leak_block_t *block);
 bool mw_leak_bit(mw_leak_map_t map, uint64_t bit);

@@ -33,6 +33,9 @@ static struct {
 	void (*step)(uint64_t block_bytes);
 	size_t max_offset_bytes;
 	size_t step_bytes;
+	/* Of all blocks, as mw_leak_index_span(). The start is negated: data of the library is a
+	 * root, and the address would hold the first block. */
+	uintptr_t minus_start, span;
 	uint64_t found_blocks, found_bytes; /* blocks whose bit the search set */
 } flood;
 
@@ -41,6 +44,9 @@ bool mw_leak_flood_start(void (*step)(uint64_t block_bytes), size_t max_offset_b
 	flood.step = step;
 	flood.max_offset_bytes = max_offset_bytes ? max_offset_bytes : SIZE_MAX;
 	flood.step_bytes = step_bytes ? step_bytes : sizeof(uintptr_t);
+	uintptr_t start;
+	mw_leak_index_span(&start, &flood.span);
+	flood.minus_start = -start;
 	flood.list = mw_os_map(LIST_BLOCKS * sizeof(entry_t));
 	return flood.list != NULL;
 }
@@ -134,7 +140,7 @@ static MW_NOINLINE void read_unaligned(const char *memory, size_t bytes) {
 	for (size_t i = 0; i + sizeof(uintptr_t) <= bytes; i += flood.step_bytes) {
 		uintptr_t word;
 		memcpy(&word, memory + i, sizeof word);
-		if (word >= MW_OS_PAGE_BYTES)
+		if (word + flood.minus_start < flood.span)
 			visit(word);
 	}
 }
@@ -145,8 +151,8 @@ static void read_words(const uintptr_t *words, size_t count) {
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		/* Most words are small numbers. */
-		if (words[i] >= MW_OS_PAGE_BYTES)
+		/* Most words are numbers. */
+		if (words[i] + flood.minus_start < flood.span)
 			visit(words[i]);
 }
 
