@@ -51,7 +51,7 @@ class PERFTOOLS_DLL_DECL HeapLeakChecker {
 	bool BriefSameHeap() {
 		return NoLeaks();
 	}
-	/* Of the last check. */
+	/* Leaked bytes and blocks of the last check. */
 	ssize_t BytesLeaked() const;
 	ssize_t ObjectsLeaked() const;
 

@@ -82,7 +82,7 @@ typedef struct mw_compat_calls {
 	/* Sets the function that is called when the heap has taken memory into use, at most once
 	 * per 64 KiB, inside of malloc(); NULL: none. */
 	void (*watch_growth)(mw_on_grew_t *function);
-	/* As mallow_leak_ignore() and mallow_leak_ignore_begin() or _end(). */
+	/* Exempt blocks: mallow_leak_ignore(), and mallow_leak_ignore_begin() or _end(). */
 	int (*ignore_leak)(const void *block, int on);
 	void (*ignore_leaks)(bool begins);
 	/* Checks; returns 0 or an error number as mallow_leak_check(). */

@@ -8,7 +8,7 @@
 
 #include "api/compat_calls.h"
 
-/* As mw_compat_calls_t.check_leaks. */
+/* Makes the check of mw_compat_calls_t.check_leaks. */
 int mw_api_check_leaks(mw_compat_leak_check_t *wanted);
 /* Checks, and stores the result in the state file, for `mallow leaks --last`. Sets the usable bytes
  * of leaked blocks. */

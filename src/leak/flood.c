@@ -33,8 +33,8 @@ static struct {
 	void (*step)(uint64_t block_bytes);
 	size_t max_offset_bytes;
 	size_t step_bytes;
-	/* Of all blocks, as mw_leak_index_span(). The start is negated: data of the library is a
-	 * root, and the address would hold the first block. */
+	/* Addresses of all blocks (mw_leak_index_span()). The start is negated: data of the library
+	 * is a root, and the address would hold the first block. */
 	uintptr_t minus_start, span;
 	uint64_t found_blocks, found_bytes; /* blocks whose bit the search set */
 } flood;

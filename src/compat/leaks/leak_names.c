@@ -69,7 +69,7 @@ static bool run(const char *program, bool has_places, int from, int to) {
 		return false;
 	posix_spawn_file_actions_adddup2(&actions, from, 0);
 	posix_spawn_file_actions_adddup2(&actions, to, 1);
-	/* What it says of missing symbols is no part of a report. */
+	/* Messages about missing symbols are no part of a report. */
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	bool began = posix_spawnp(&child, program, &actions, NULL, arguments, plain) == 0;
 	while (began && waitpid(child, &status, 0) < 0 && errno == EINTR) {

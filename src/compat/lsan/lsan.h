@@ -14,11 +14,11 @@
 
 /* Does nothing: the library starts by itself. */
 MW_EXPORT void __lsan_init(void);
-/* What the calling thread allocates between the two calls does not count as leaked, nor what it
- * leads to. Calls nest. */
+/* Blocks that the calling thread allocates between the two calls do not count as leaked, nor do
+ * those that they lead to. Calls nest. */
 MW_EXPORT void __lsan_disable(void);
 MW_EXPORT void __lsan_enable(void);
-/* The block does not count as leaked, nor what it leads to. */
+/* The block does not count as leaked, nor do those that it leads to. */
 MW_EXPORT void __lsan_ignore_object(const void *block);
 /* Memory that is a root, too. A pair of the address and the size is registered once or more. */
 MW_EXPORT void __lsan_register_root_region(const void *start, size_t bytes);
