@@ -63,10 +63,6 @@ static int check(const mw_os_stopped_t *self, const mw_leak_scope_t *scope,
 	return error;
 }
 
-static void do_nothing(void *context) {
-	(void)context;
-}
-
 int mallow_leak_check(mallow_leaks_t *leaks) {
 	mw_os_stopped_t self = {0};
 	mw_leak_result_t result = {0};
@@ -76,7 +72,7 @@ int mallow_leak_check(mallow_leaks_t *leaks) {
 		mw_api_start();
 	if (leaks->size < sizeof *leaks)
 		return EINVAL;
-	int error = check(&self, &scope, do_nothing, NULL, &result);
+	int error = check(&self, &scope, NULL, NULL, &result);
 	if (error == 0)
 		fill(leaks, &result);
 	return error;

@@ -205,7 +205,7 @@ void mw_leak_flood(const uintptr_t *words, size_t count) {
 		follow_all();
 		return;
 	}
-	/* What each word leads to is followed before the next word is read. */
+	/* Blocks that a word leads to are followed before the next word is read. */
 	for (size_t i = 0; i < count; i++) {
 		holders.next.address = holders.base ? holders.base + i * sizeof *words : 0;
 		holders.next.record = 0;

@@ -245,7 +245,8 @@ static void answer_check(void *context) {
 	answer_t *answer = question->answer;
 	if (!mw_leak_search(&answer->result, question->scope, ignore_step))
 		return;
-	question->then(question->context);
+	if (question->then)
+		question->then(question->context);
 	/* Pairs with the acquire of the process. */
 	atomic_store_explicit(&answer->is_complete, true, memory_order_release);
 }

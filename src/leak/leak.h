@@ -44,8 +44,8 @@ typedef struct mw_leak_result {
 /* Adds up all size classes. */
 mw_leak_sums_t mw_leak_total(const mw_leak_result_t *result);
 
-/* Checks, with the registers of the calling thread in *self, and calls then(context) in the copy
- * when the search has ended. MW_ERR_NO_MEMORY: no memory for the
+/* Checks, with the registers of the calling thread in *self, and calls then(context), unless it is
+ * NULL, in the copy when the search has ended. MW_ERR_NO_MEMORY: no memory for the
  * copy or in the copy, or the copy was ended; MW_ERR_UNSUPPORTED, MW_ERR_BAD_VALUE: threads cannot
  * be stopped (os/process/stop.h); MW_ERR_IO: another thread checks. The caller holds no lock. */
 mw_result_t mw_leak_check(const mw_os_stopped_t *self, const mw_leak_scope_t *scope,

@@ -330,10 +330,6 @@ static mw_leak_sums_t sums_in(const mw_state_leak_check_t *check) {
 	};
 }
 
-static void do_nothing(void *context) {
-	(void)context;
-}
-
 MW_COLD mw_leak_error_t mw_leak_check_and_store(const mw_os_stopped_t *self, mw_leak_sums_t *sums,
 						uint64_t *stacks) {
 	mw_state_leak_check_t *check = check_in_file();
@@ -341,7 +337,7 @@ MW_COLD mw_leak_error_t mw_leak_check_and_store(const mw_os_stopped_t *self, mw_
 	if (!check) {
 		mw_leak_result_t result = {0};
 		const mw_leak_scope_t scope = {0};
-		mw_result_t done = mw_leak_check(self, &scope, do_nothing, NULL, &result);
+		mw_result_t done = mw_leak_check(self, &scope, NULL, NULL, &result);
 		*sums = mw_leak_total(&result);
 		return done == MW_OK ? MW_LEAK_FINE : error_of(done);
 	}

@@ -27,7 +27,8 @@ typedef struct leaks_job {
 	double watch_seconds;  /* 0 = one check */
 	double growth_seconds; /* 0 = leaks; else who holds blocks that are not older */
 	bool is_last;          /* shows the last check, and requests none */
-	bool has_view;         /* another output than this command's text and JSON */
+	bool is_json;
+	bool has_view; /* another output than this command's text and JSON */
 	mw_suppressions_t *suppressions;
 } leaks_job_t;
 
@@ -41,14 +42,26 @@ static void watch(const mw_target_t *target, double seconds) {
 	mw_progress_end();
 }
 
+/* Selects stacks for this command's own output.  Returns false if another view was asked for, and
+ * shown, or if the selection failed; then *result is set. */
+static bool prints_itself(const leaks_job_t *job, mw_profile_t *profile, int *result,
+			  mw_error_t *error) {
+	mw_selection_t selection;
+	if (job->has_view) {
+		*result = mw_view_show(job->arguments, profile, profile->sample_count, error);
+		return false;
+	}
+	mw_view_options_selection(job->arguments, &selection);
+	*result = mw_selection_apply(profile, &selection, error);
+	return *result == 0;
+}
+
 static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t *last,
 		const mw_snapshot_t *earlier, mw_error_t *error) {
 	const mw_option_value_t *top = mw_argument(job->arguments, "top");
 	mw_profile_t *profile = mw_profile_of_leaks(last, earlier);
-	mw_selection_t selection;
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
 	mw_suppress(job->suppressions, profile, true);
-	mw_view_options_selection(job->arguments, &selection);
 	const mw_leak_report_t report = {
 		.check = &last->leak_check,
 		.earlier = earlier != NULL ? &earlier->leak_check : NULL,
@@ -60,14 +73,9 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 	};
 	bool is_found = mw_leaks_are_found(&report);
 	int result;
-	if (job->has_view)
-		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
-	else if (mw_selection_apply(profile, &selection, error) != 0)
-		result = -1;
-	else if (mw_argument(job->arguments, "json")->given)
-		result = mw_leaks_print_json(&report, error);
-	else
-		result = mw_leaks_print_text(stdout, &report, error);
+	if (prints_itself(job, profile, &result, error))
+		result = job->is_json ? mw_leaks_print_json(&report, error)
+				      : mw_leaks_print_text(stdout, &report, error);
 	mw_profile_free(profile);
 	return result == 0 && is_found ? MW_EXIT_FINDING : result;
 }
@@ -79,9 +87,7 @@ static int show_growth(const leaks_job_t *job, const mw_target_t *target, const 
 	uint64_t stored =
 		its->leaks_used < its->leaks_found ? 0 : its->leaks_used - its->leaks_found;
 	mw_profile_t *profile = mw_profile_of_held(last);
-	mw_selection_t selection;
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
-	mw_view_options_selection(job->arguments, &selection);
 	const mw_growth_report_t report = {
 		.profile = profile,
 		.seconds = job->growth_seconds,
@@ -90,14 +96,9 @@ static int show_growth(const leaks_job_t *job, const mw_target_t *target, const 
 		.missing = its->held_found > stored ? its->held_found - stored : 0,
 	};
 	int result;
-	if (job->has_view)
-		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
-	else if (mw_selection_apply(profile, &selection, error) != 0)
-		result = -1;
-	else if (mw_argument(job->arguments, "json")->given)
-		result = mw_growth_print_json(&report, error);
-	else
-		result = mw_growth_print_text(&report, error);
+	if (prints_itself(job, profile, &result, error))
+		result = job->is_json ? mw_growth_print_json(&report, error)
+				      : mw_growth_print_text(&report, error);
 	mw_profile_free(profile);
 	return result;
 }
@@ -165,6 +166,7 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 		.watch_seconds = mw_argument(arguments, "watch")->seconds,
 		.growth_seconds = growth_seconds,
 		.is_last = mw_argument(arguments, "last")->given,
+		.is_json = mw_argument(arguments, "json")->given,
 		.has_view = request.path != NULL || request.picture != NULL,
 		.suppressions = &suppressions,
 	};

@@ -120,7 +120,6 @@ static void name_stack(const mw_profile_t *p, const mw_sample_t *sample, char na
 typedef struct holder {
 	const part_t *root;
 	parts_t through, stacks;
-	int64_t through_bytes;
 } holder_t;
 
 static void gather(const mw_profile_t *p, holder_t *holder) {
@@ -131,11 +130,9 @@ static void gather(const mw_profile_t *p, holder_t *holder) {
 		name_root(p, sample, name);
 		if (strcmp(name, holder->root->name) != 0)
 			continue;
-		if (has_through(p, sample)) {
+		if (has_through(p, sample))
 			add_part(&holder->through, name_of(p, frame_of(p, sample, 1), buffer), i,
 				 values);
-			holder->through_bytes += values[1];
-		}
 		name_stack(p, sample, name);
 		add_part(&holder->stacks, name, i, values);
 	}
