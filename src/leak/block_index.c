@@ -186,11 +186,14 @@ static void count_chunk(const mw_chunk_t *chunk, void *context) {
 	*(size_t *)context += 1;
 }
 
-/* Blocks of the page that were ever handed out, and those in its holes. */
+/* Blocks of the page that were ever handed out, and those in its holes. A page without a used block
+ * has none: it may have lost its lists already, while its thread waits for a lock to return it. */
 static uint32_t blocks_of(const mw_page_t *page) {
 	uint32_t blocks = page->carved;
 	if (page->kind == MW_PAGE_LARGE)
 		return 1;
+	if (page->kind == MW_PAGE_SMALL && page->used == 0)
+		return 0;
 	if (page->size_class >= MW_CLASS_COUNT || page->block_bytes == 0)
 		return 0;
 	if (page->kind == MW_PAGE_SMALL)

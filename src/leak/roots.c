@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "heap/layout/page.h"
+#include "heap/layout/remote_word.h"
 #include "leak/block_index.h"
 #include "leak/flood.h"
 #include "os/file/page_presence.h"
@@ -180,6 +181,11 @@ static void read_registers(const mw_os_stopped_t *thread) {
 		return;
 	mw_leak_flood_from(MW_LEAK_ROOT_REGISTER, thread->thread_id, 0);
 	mw_leak_flood(thread->registers, MW_OS_STOP_REGISTERS);
+	/* The thread may have just taken the remote list of a page, and not decoded its word. */
+	for (unsigned i = 0; i < MW_OS_STOP_REGISTERS; i++) {
+		uintptr_t list = (uintptr_t)mw_remote_list(thread->registers[i]);
+		mw_leak_flood(&list, 1);
+	}
 }
 
 static void read_mappings(bool reads_threads, bool reads_data) {

@@ -96,9 +96,11 @@ void mw_abandoned_end(mw_page_t *page) {
 	mw_lock_acquire(&abandoned->lock, MW_RANK_ABANDONED);
 	unlink_page(abandoned, page);
 	mw_lock_release(&abandoned->lock, MW_RANK_ABANDONED);
-	/* No thread reads the blocks again. */
-	atomic_store_explicit(&page->remote, 0, memory_order_relaxed);
+	/* No thread reads the blocks again. In this order: a leak check, which may stop the thread
+	 * between the two, knows that they are free. */
 	page->used = 0;
+	atomic_signal_fence(memory_order_release);
+	atomic_store_explicit(&page->remote, 0, memory_order_relaxed);
 	mw_abandoned_give(page);
 }
 

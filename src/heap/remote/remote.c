@@ -43,8 +43,12 @@ static void send_batch(mw_heap_t *heap, mw_remote_batch_t *batch) {
 	/* Blocks of a batch count as used, so the page is the one it was when the batch began. */
 	mw_page_t *page = mw_remote_batch_page(batch);
 	uint32_t room = batch->room < 0 ? 0 : (uint32_t)batch->room;
+	void *first = batch->first, *last = batch->last;
+	/* A leak check, which may stop the thread here, finds the list in the batch or in a
+	 * register. */
+	atomic_signal_fence(memory_order_release);
 	batch->place = 0;
-	send(heap, page, batch->first, batch->last, batch->limit - room);
+	send(heap, page, first, last, batch->limit - room);
 }
 
 static uint32_t limit_of(const mw_page_t *page) {
