@@ -94,8 +94,8 @@ void mw_leak_flood_add_record(uint32_t record, uint64_t bit) {
 	*slot_of(bit) = (slot_t){.bit = bit, .record = record};
 }
 
-void mw_leak_flood_from(mw_leak_root_t root, uint32_t thread, uintptr_t address) {
-	holders.next = (mw_state_holder_t){.root = root, .thread = thread};
+void mw_leak_flood_from(const mw_state_holder_t *root, uintptr_t address) {
+	holders.next = *root;
 	holders.base = address;
 }
 

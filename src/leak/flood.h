@@ -23,8 +23,8 @@ void mw_leak_flood(const uintptr_t *words, size_t count);
  * false if the kernel refused. The blocks are then added, before anything is followed. */
 bool mw_leak_flood_note_holders(uint64_t records);
 void mw_leak_flood_add_record(uint32_t record, uint64_t bit);
-/* Where the words of the next mw_leak_flood() are. */
-void mw_leak_flood_from(mw_leak_root_t root, uint32_t thread, uintptr_t address);
+/* Where the words of the next mw_leak_flood() are; `address` is that of the first. */
+void mw_leak_flood_from(const mw_state_holder_t *root, uintptr_t address);
 /* Returns who holds the record's block, which is REACHED; its sequence number is not set. */
 mw_state_holder_t mw_leak_holder(uint32_t record);
 /* Marks leaked blocks as DIRECT, those that no other leaked block leads to; of each cycle that

@@ -14,6 +14,7 @@
 #include "os/file/proc_maps.h"
 #include "os/memory/map.h"
 #include "os/process/child.h"
+#include "os/process/mapped_object.h"
 
 /* Memory below the stack pointer that the x86-64 ABI lets a function use. */
 #define RED_ZONE_BYTES 128u
@@ -23,21 +24,22 @@
 static struct {
 	const mw_leak_roots_t *roots;
 	bool reads_threads, reads_data;
-	/* of the memory that is read now */
-	mw_leak_root_t root;
-	uint32_t thread;
-	uintptr_t guard_limit; /* end of the last mapping without access */
+	mw_state_holder_t root;              /* the memory that is read now */
+	const mw_os_stopped_t *first_thread; /* NULL: it has ended, or did not stop */
+	uintptr_t module_limit; /* end of the last program or library that was visited */
+	uintptr_t guard_limit;  /* end of the last mapping without access */
 	mw_leak_roots_read_t read;
 	uintptr_t words[32768]; /* copied memory */
 } state MW_SPARSE;
 
 /* Reads memory by a copy: the kernel reports addresses that cannot be read. */
 static void read_present(uintptr_t start, uintptr_t limit) {
+	static const mw_state_holder_t module_data = {.root = MW_LEAK_ROOT_DATA};
 	while (start < limit) {
 		size_t bytes =
 			limit - start < sizeof state.words ? limit - start : sizeof state.words;
 		size_t copied = mw_os_copy_memory(state.words, start, bytes);
-		mw_leak_flood_from(state.root, state.thread, start);
+		mw_leak_flood_from(start < state.module_limit ? &module_data : &state.root, start);
 		mw_leak_flood(state.words, copied / sizeof(uintptr_t));
 		state.read.bytes += copied;
 		if (copied == 0) {
@@ -50,6 +52,12 @@ static void read_present(uintptr_t start, uintptr_t limit) {
 
 /* Reads what is not the heap's. */
 static void read_root(uintptr_t start, uintptr_t limit) {
+	/* The kernel joins a mapping of the program with the zeroed data of a module before it. */
+	uintptr_t edge = state.module_limit;
+	if (start < edge && edge < limit) {
+		read_root(start, edge);
+		start = edge;
+	}
 	while (start < limit) {
 		uintptr_t next, heap_limit = mw_leak_heap_memory(start, &next);
 		if (heap_limit == 0)
@@ -104,13 +112,14 @@ static bool read_ended_stack(const mw_os_mapping_t *mapping) {
 
 /* Reads the used parts of the stacks in a mapping that begins with a stack. */
 static void read_stacks(const mw_os_mapping_t *mapping, bool is_first_stack) {
+	const mw_state_holder_t data = state.root;
 	uintptr_t at = mapping->start;
 	const mw_os_stopped_t *thread = lowest(mapping, is_first_stack, at);
 	if (!thread && !is_first_stack && read_ended_stack(mapping))
 		return;
 	for (; thread; thread = lowest(mapping, is_first_stack, at)) {
-		state.root = MW_LEAK_ROOT_STACK;
-		state.thread = thread->thread_id;
+		state.root = (mw_state_holder_t){.root = MW_LEAK_ROOT_STACK,
+						 .thread = thread->thread_id};
 		uintptr_t used = thread->stack_pointer - RED_ZONE_BYTES;
 		uintptr_t end = is_first_stack ? mapping->limit
 					       : thread->thread_pointer + CONTROL_BLOCK_BYTES;
@@ -118,8 +127,7 @@ static void read_stacks(const mw_os_mapping_t *mapping, bool is_first_stack) {
 		read_root(used > at ? used : at, end);
 		at = end;
 	}
-	state.root = MW_LEAK_ROOT_DATA;
-	state.thread = 0;
+	state.root = data;
 	read_root(at, mapping->limit);
 }
 
@@ -150,10 +158,25 @@ static void read_private(const mw_os_mapping_t *mapping, bool is_first_stack, bo
 	}
 }
 
+/* Who holds what the words of the mapping lead to, except of the data of a module, and of what is
+ * in use as a stack. */
+static mw_state_holder_t root_of(const mw_os_mapping_t *mapping) {
+	const mw_os_stopped_t *first = state.first_thread;
+	if (first && is_in(mapping, first->thread_pointer))
+		return (mw_state_holder_t){.root = MW_LEAK_ROOT_THREAD_LOCAL,
+					   .thread = first->thread_id};
+	uintptr_t start = state.module_limit;
+	start = is_in(mapping, start) ? start : mapping->start;
+	return (mw_state_holder_t){.root = MW_LEAK_ROOT_DATA, .mapping = start};
+}
+
 static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	(void)context;
-	bool has_guard = state.guard_limit == mapping->start;
 	bool is_file = mapping->path[0] != '\0' && mapping->path[0] != '[';
+	if (is_file && mapping->file_offset == 0 && mapping->start >= state.module_limit)
+		state.module_limit = mw_os_mapped_object_end(mapping->start);
+	state.root = root_of(mapping);
+	bool has_guard = state.guard_limit == mapping->start;
 	if (!mapping->readable && !mapping->writable)
 		state.guard_limit = mapping->limit;
 	if (!mapping->readable || (mapping->shared && !is_wanted_shared(mapping)) ||
@@ -179,7 +202,9 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 static void read_registers(const mw_os_stopped_t *thread) {
 	if (!thread->answered)
 		return;
-	mw_leak_flood_from(MW_LEAK_ROOT_REGISTER, thread->thread_id, 0);
+	mw_leak_flood_from(
+		&(mw_state_holder_t){.root = MW_LEAK_ROOT_REGISTER, .thread = thread->thread_id},
+		0);
 	mw_leak_flood(thread->registers, MW_OS_STOP_REGISTERS);
 	/* The thread may have just taken the remote list of a page, and not decoded its word. */
 	for (unsigned i = 0; i < MW_OS_STOP_REGISTERS; i++) {
@@ -188,10 +213,20 @@ static void read_registers(const mw_os_stopped_t *thread) {
 	}
 }
 
+static const mw_os_stopped_t *find_first_thread(const mw_leak_roots_t *roots) {
+	for (uint32_t i = 0; i < roots->others.count; i++) {
+		const mw_os_stopped_t *thread = &roots->others.threads[i];
+		if (thread->thread_id == mw_os_child_process())
+			return thread->answered ? thread : NULL;
+	}
+	return roots->self.thread_id == mw_os_child_process() ? &roots->self : NULL;
+}
+
 static void read_mappings(bool reads_threads, bool reads_data) {
 	const mw_leak_roots_t *roots = state.roots;
 	state.reads_threads = reads_threads;
 	state.reads_data = reads_data;
+	state.module_limit = 0;
 	if (reads_threads) {
 		read_registers(&roots->self);
 		for (uint32_t i = 0; i < roots->others.count; i++)
@@ -203,6 +238,7 @@ static void read_mappings(bool reads_threads, bool reads_data) {
 mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots) {
 	const mw_leak_scope_t *scope = &roots->scope;
 	state.roots = roots;
+	state.first_thread = find_first_thread(roots);
 	for (size_t i = 0; i < scope->region_count; i++)
 		read_present(scope->regions[i].start, scope->regions[i].limit);
 	if (scope->notes_holders) {

@@ -84,9 +84,11 @@ static bool is_own_page(uintptr_t start) {
 	return cell - start < MW_OS_PAGE_BYTES;
 }
 
-static void read_page(uintptr_t start) {
+static void read_page(uintptr_t start, uintptr_t mapping) {
+	const mw_state_holder_t root = {.root = MW_LEAK_ROOT_DATA, .mapping = mapping};
 	size_t copied =
 		mw_os_copy_memory_of(mw_os_child_process(), state.words, start, sizeof state.words);
+	mw_leak_flood_from(&root, start);
 	mw_leak_flood(state.words, copied / sizeof(uintptr_t));
 	state.read.bytes += copied;
 	state.read.unread_bytes += sizeof state.words - copied;
@@ -97,6 +99,6 @@ mw_leak_roots_read_t mw_leak_uncopied_flood(void) {
 		for (uintptr_t at = state.ranges[i].start; at < state.ranges[i].limit;
 		     at += sizeof state.words)
 			if (!is_own_page(at))
-				read_page(at);
+				read_page(at, state.ranges[i].start);
 	return state.read;
 }

@@ -87,6 +87,7 @@ typedef enum mw_leak_root {
 	MW_LEAK_ROOT_DATA, /* writable data of the program and its libraries, other mappings */
 	MW_LEAK_ROOT_STACK,
 	MW_LEAK_ROOT_REGISTER,
+	MW_LEAK_ROOT_THREAD_LOCAL, /* data of the first thread, which is not in its stack */
 	MW_LEAK_ROOTS
 } mw_leak_root_t;
 
@@ -94,10 +95,12 @@ typedef enum mw_leak_root {
 typedef struct mw_state_holder {
 	uint64_t address;  /* of the pointer in the root; 0 in registers */
 	uint32_t root;     /* mw_leak_root_t */
-	uint32_t thread;   /* id of the stack's or the registers' thread; 0: not known */
+	uint32_t thread;   /* id of the thread, except of data; 0: not known */
 	uint32_t record;   /* of the nearest sampled block on the way to the block; 0: none */
 	uint32_t sequence; /* of that record */
-	uint64_t reserved;
+	/* Start of the mapping that has the pointer; 0: the data of the program or of a library, a
+	 * stack, or registers. */
+	uint64_t mapping;
 } mw_state_holder_t;
 
 /* A sampled block that is leaked, or held. It counts while its record exists with this sequence

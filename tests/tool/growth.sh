@@ -41,13 +41,20 @@ equals '[(t["function"], t["blocks"]) for t in held("variable history")["through
     "[('make_entry', 2999)]"
 equals '[f["name"] for f in held("variable history")["stacks"][0]["frames"]][:2]' \
     "['make_entry', 'remember']"
+# All words of one mapping are one holder; it has two stacks, each of its own.
+equals 'held("mapping at 0x")["blocks"], held("mapping at 0x")["kind"]' "(1400, 'data')"
+equals 'sorted((s["blocks"], len(s["frames"]) > 100, s["frames"][102]["name"])
+    for s in held("mapping at 0x")["stacks"])' \
+    "[(700, True, 'make_one_way'), (700, True, 'make_other_way')]"
+equals 'held("thread-local data of holders")["blocks"]' 90
+equals 'held("thread-local data of holders")["kind"]' thread-local
 # A thread's variable: its stack, or a register that has a copy.
 equals 'sum(h["blocks"] for h in r["holders"] for s in h["stacks"]
     if h["kind"] != "data" and s["frames"][1]["name"] == "work") > 0' True
 equals 'sum(s["blocks"] for h in r["holders"] for s in h["stacks"]
     if s["frames"][1]["name"] == "work")' 500
 try 0 "$mallow" leaks --growth 1h "$pid"
-says out "^holders \\(pid $pid\\): [0-9.]+ MiB in 11[67][0-9][0-9] blocks allocated in the last"
+says out "^holders \\(pid $pid\\): [0-9.]+ MiB in 13[01][0-9][0-9] blocks allocated in the last"
 says out '^#1  [0-9.]+ MiB in 8193 blocks, held by the variable table in holders$'
 says out '^    through    [0-9.]+ MiB in 8192 blocks on blocks of grow_table$'
 ok "variables, threads, blocks between"

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * holders.c -- holds blocks by a table that grows, a list in a structure, and a thread's variable,
- * prints "ready", and goes on allocating until its input ends. */
+ * holders.c -- holds blocks by a table that grows, a list in a structure, memory that it mapped,
+ * and variables of threads, prints "ready", and goes on allocating until its input ends. */
+#define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
 
-enum { ENTRIES = 8192, REMEMBERED = 3000, OWN = 500 };
+enum { ENTRIES = 8192, REMEMBERED = 3000, OWN = 500, MAPPED = 700, LOCAL = 90, DEEP = 100 };
 
 typedef struct entry {
 	struct entry *next;
@@ -23,6 +26,7 @@ struct {
 	long count;
 	entry_t *first;
 } history;
+static __thread entry_t *own_entries;
 static pthread_barrier_t barrier;
 
 static NOINLINE void grow_table(void) {
@@ -54,6 +58,34 @@ static NOINLINE void remember(void) {
 	history.count++;
 }
 
+/* Blocks by two stacks that differ in the outermost of more than DEEP frames alone. */
+static NOINLINE entry_t *make_below(int depth) {
+	entry_t *volatile made = depth == 0 ? make_entry(NULL) : make_below(depth - 1);
+	return made;
+}
+
+static NOINLINE void make_one_way(entry_t **place) {
+	*place = make_below(DEEP);
+}
+
+static NOINLINE void make_other_way(entry_t **place) {
+	*place = make_below(DEEP);
+}
+
+/* The mapping is the next one behind the program's data, which must not be taken for its holder. */
+static NOINLINE void map_entries(void) {
+	extern char end[];
+	uintptr_t place = ((uintptr_t)end + 4095) & ~(uintptr_t)4095;
+	entry_t **mapped = mmap((void *)place, 2 * MAPPED * sizeof *mapped, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (mapped == MAP_FAILED)
+		abort();
+	for (int i = 0; i < MAPPED; i++) {
+		make_one_way(&mapped[2 * i]);
+		make_other_way(&mapped[2 * i + 1]);
+	}
+}
+
 static void *work(void *unused) {
 	entry_t *volatile own = NULL;
 	for (int i = 0; i < OWN; i++)
@@ -73,6 +105,9 @@ int main(void) {
 		insert();
 	for (int i = 0; i < REMEMBERED; i++)
 		remember();
+	map_entries();
+	for (int i = 0; i < LOCAL; i++)
+		own_entries = make_entry(own_entries);
 	char wiped[16384];
 	memset(wiped, 0, sizeof wiped);
 	if (write(1, "ready\n", 6) != 6)

@@ -9,6 +9,7 @@
 #include "formats/state/state_file.h"
 #include "model/memory.h"
 #include "model/merge.h"
+#include "model/table.h"
 
 enum { OBJECTS, SPACE, SAMPLES, TYPE_COUNT };
 
@@ -29,46 +30,68 @@ static const mw_state_record_t *find_record(const mw_snapshot_t *s, uint32_t num
 	return record != NULL && record->sequence == sequence ? record : NULL;
 }
 
-/* Names of threads that hold blocks by their stacks and registers, each a location. */
-typedef struct thread_root {
-	uint32_t thread, root, location;
-} thread_root_t;
+/* Holders that are no variables, each a location with a name. */
+typedef struct named_root {
+	mw_leak_root_t root;
+	uint32_t location;
+	uint64_t number; /* of a thread; MW_LEAK_ROOT_DATA: start of a mapping */
+} named_root_t;
 
 typedef struct held {
 	mw_builder_t builder;
-	thread_root_t *threads;
-	size_t thread_count, thread_capacity;
+	mw_table_t table; /* to index in `named` + 1 */
+	named_root_t *named;
+	size_t named_count, named_capacity;
 	uint32_t *frames; /* of the current sample */
 	size_t frame_capacity;
 } held_t;
 
-static uint32_t thread_location(held_t *held, const mw_state_holder_t *holder) {
-	for (size_t i = 0; i < held->thread_count; i++)
-		if (held->threads[i].thread == holder->thread &&
-		    held->threads[i].root == holder->root)
-			return held->threads[i].location;
+static const char *const root_kinds[MW_LEAK_ROOTS] = {"data", "stack", "registers", "thread-local"};
+static const char *const root_nouns[MW_LEAK_ROOTS] = {"data", "stack", "registers",
+						      "thread-local data"};
+
+static mw_leak_root_t kind_of(const mw_state_holder_t *holder) {
+	return holder->root < MW_LEAK_ROOTS ? (mw_leak_root_t)holder->root : MW_LEAK_ROOT_DATA;
+}
+
+static uint32_t add_named(held_t *held, mw_leak_root_t root, uint64_t number) {
 	mw_builder_t *b = &held->builder;
 	char name[96];
-	const char *thread =
-		mw_profile_string(b->profile, mw_builder_thread_name(b, holder->thread));
-	snprintf(name, sizeof(name), "[%s of %s (%" PRIu32 ")]",
-		 holder->root == MW_LEAK_ROOT_STACK ? "stack" : "registers", thread,
-		 holder->thread);
-	held->threads = mw_grow(held->threads, &held->thread_capacity, held->thread_count + 1,
-				sizeof(*held->threads));
-	thread_root_t *added = &held->threads[held->thread_count++];
-	*added = (thread_root_t){holder->thread, holder->root, mw_builder_named_location(b, name)};
-	return added->location;
+	if (root == MW_LEAK_ROOT_DATA)
+		snprintf(name, sizeof(name), "[mapping at 0x%" PRIx64 "]", number);
+	else
+		snprintf(name, sizeof(name), "[%s of %s (%" PRIu64 ")]", root_nouns[root],
+			 mw_profile_string(b->profile, mw_builder_thread_name(b, (uint32_t)number)),
+			 number);
+	held->named = mw_grow(held->named, &held->named_capacity, held->named_count + 1,
+			      sizeof(*held->named));
+	held->named[held->named_count++] =
+		(named_root_t){root, mw_builder_named_location(b, name), number};
+	return (uint32_t)held->named_count;
+}
+
+static bool named_equal(const void *context, uint32_t entry, const void *key) {
+	const named_root_t *named = &((const held_t *)context)->named[entry - 1];
+	const uint64_t *wanted = key;
+	return named->root == wanted[0] && named->number == wanted[1];
 }
 
 static uint32_t root_location(held_t *held, const mw_state_holder_t *holder) {
-	if (holder->root != MW_LEAK_ROOT_DATA)
-		return thread_location(held, holder);
-	return mw_builder_data_location(&held->builder, holder->address);
+	const mw_leak_root_t root = kind_of(holder);
+	bool is_data = root == MW_LEAK_ROOT_DATA;
+	if (is_data && holder->mapping == 0)
+		return mw_builder_data_location(&held->builder, holder->address);
+	const uint64_t key[2] = {root, is_data ? holder->mapping : holder->thread};
+	uint64_t hash = mw_table_hash(key, sizeof(key));
+	uint32_t entry = mw_table_find(&held->table, hash, named_equal, held, key);
+	if (entry == 0) {
+		entry = add_named(held, root, key[1]);
+		mw_table_add(&held->table, hash, entry);
+	}
+	return held->named[entry - 1].location;
 }
 
 static void add_held(held_t *held, const mw_state_leak_t *leak, const mw_state_record_t *record) {
-	static const char *const kinds[MW_LEAK_ROOTS] = {"data", "stack", "registers"};
 	mw_builder_t *b = &held->builder;
 	mw_profile_t *p = b->profile;
 	const mw_state_holder_t *holder = &leak->holder;
@@ -89,8 +112,7 @@ static void add_held(held_t *held, const mw_state_leak_t *leak, const mw_state_r
 	held->frames[depth++] = root_location(held, holder);
 	const mw_label_t labels[] = {
 		{.key = mw_profile_intern(p, MW_LABEL_HELD),
-		 .text = mw_profile_intern(p,
-					   kinds[holder->root < MW_LEAK_ROOTS ? holder->root : 0])},
+		 .text = mw_profile_intern(p, root_kinds[kind_of(holder)])},
 		{.key = mw_profile_intern(p, MW_LABEL_THROUGH), .number = leaf != 0},
 	};
 	const int64_t values[TYPE_COUNT] = {
@@ -104,7 +126,7 @@ static void add_held(held_t *held, const mw_state_leak_t *leak, const mw_state_r
 mw_profile_t *mw_profile_of_held(const mw_snapshot_t *snapshot) {
 	static const char *const names[TYPE_COUNT] = {"inuse_objects", "inuse_space", "samples"};
 	mw_profile_t *p = mw_profile_new();
-	held_t held = {.threads = NULL};
+	held_t held = {.named = NULL};
 	for (size_t i = 0; i < TYPE_COUNT; i++)
 		mw_profile_add_type(p, names[i], i == SPACE ? "bytes" : "count");
 	p->default_type = SPACE;
@@ -122,7 +144,8 @@ mw_profile_t *mw_profile_of_held(const mw_snapshot_t *snapshot) {
 	}
 	mw_builder_end(&held.builder);
 	mw_profile_combine(p);
-	free(held.threads);
+	mw_table_clear(&held.table);
+	free(held.named);
 	free(held.frames);
 	return p;
 }
