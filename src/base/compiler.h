@@ -45,6 +45,11 @@
  * malloc. */
 #define MW_TLS __thread __attribute__((tls_model("initial-exec")))
 
+/* Keeps a block's address in a register or on the stack up to here, and the stores before and after
+ * in this order: a leak check stops the thread at any instruction, and finds a live block by its
+ * address. */
+#define MW_HOLD(block) __asm__ volatile("" : : "r"(block) : "memory")
+
 #define MW_CACHE_LINE_BYTES 64u
 
 #endif

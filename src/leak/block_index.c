@@ -194,6 +194,8 @@ static uint32_t blocks_of(const mw_page_t *page) {
 		return 1;
 	if (page->kind == MW_PAGE_SMALL && page->used == 0)
 		return 0;
+	if (mw_leak_is_between(page))
+		return page->capacity;
 	if (page->size_class >= MW_CLASS_COUNT || page->block_bytes == 0)
 		return 0;
 	if (page->kind == MW_PAGE_SMALL)
@@ -270,7 +272,8 @@ static void set_live(uint64_t first, uint64_t count) {
 
 static void set_page_live(const mw_page_t *page, uint64_t first, uint32_t blocks, void *unused) {
 	(void)unused;
-	if (page->kind == MW_PAGE_LARGE || (page->kind == MW_PAGE_SMALL && page->holes == 0)) {
+	if (page->kind == MW_PAGE_LARGE || mw_leak_is_between(page) ||
+	    (page->kind == MW_PAGE_SMALL && page->holes == 0)) {
 		set_live(first, blocks);
 		return;
 	}

@@ -44,6 +44,11 @@ void mw_leak_index_count(void (*count)(size_t block_bytes, uint64_t blocks));
 void mw_leak_map_clear(mw_leak_map_t map);
 /* Visits all pages of the heap that hold blocks. */
 void mw_leak_index_visit_pages(void (*visit)(const mw_page_t *page));
+/* Returns whether the page's owner was stopped while it changed lists and holes: which blocks are
+ * live is not known. All of the page's blocks are LIVE then, and are to be REACHED. */
+static inline bool mw_leak_is_between(const mw_page_t *page) {
+	return page->kind == MW_PAGE_SMALL && page->is_between;
+}
 /* Returns the end of the heap's memory (blocks, free memory, metadata) that holds the address; 0:
  * the address is not the heap's. Sets *next to the start of the next such memory above it. */
 uintptr_t mw_leak_heap_memory(uintptr_t address, uintptr_t *next);

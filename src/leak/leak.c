@@ -87,6 +87,13 @@ static void flood_exempt(void) {
 	}
 }
 
+static void flood_between(const mw_page_t *page) {
+	for (uint32_t i = 0; mw_leak_is_between(page) && i < page->capacity; i++) {
+		uintptr_t address = (uintptr_t)page->start + (size_t)i * page->block_bytes;
+		mw_leak_flood(&address, 1);
+	}
+}
+
 MW_COLD void mw_leak_visit_recorded(bool reached,
 				    void (*visit)(uint32_t number, const mw_state_record_t *record,
 						  const mw_leak_block_t *block)) {
@@ -135,6 +142,7 @@ MW_COLD bool mw_leak_search(mw_leak_result_t *result, const mw_leak_scope_t *sco
 	if (scope->notes_holders && !note_holders())
 		return false;
 	flood_exempt();
+	mw_leak_index_visit_pages(flood_between);
 	mw_leak_roots_read_t read = mw_leak_roots_flood(&roots);
 	mw_leak_roots_read_t uncopied = {0};
 	if (!scope->skips_data)

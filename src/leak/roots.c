@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "heap/layout/page.h"
-#include "heap/layout/remote_word.h"
 #include "leak/block_index.h"
 #include "leak/flood.h"
 #include "os/file/page_presence.h"
@@ -206,11 +205,6 @@ static void read_registers(const mw_os_stopped_t *thread) {
 		&(mw_state_holder_t){.root = MW_LEAK_ROOT_REGISTER, .thread = thread->thread_id},
 		0);
 	mw_leak_flood(thread->registers, MW_OS_STOP_REGISTERS);
-	/* The thread may have just taken the remote list of a page, and not decoded its word. */
-	for (unsigned i = 0; i < MW_OS_STOP_REGISTERS; i++) {
-		uintptr_t list = (uintptr_t)mw_remote_list(thread->registers[i]);
-		mw_leak_flood(&list, 1);
-	}
 }
 
 static const mw_os_stopped_t *find_first_thread(const mw_leak_roots_t *roots) {

@@ -273,13 +273,15 @@ static void *alloc_large(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, unsig
 		page = mw_chunk_take(slices, align_slices);
 	if (!page)
 		return NULL;
-	page->kind = MW_PAGE_LARGE;
+	void *block = page->start;
 	page->large_bytes = mw_round_up(bytes, 4096);
+	MW_HOLD(block);
+	page->kind = MW_PAGE_LARGE;
 	*zeroed = page->zeroed;
 	count_large(heap, arena, page->large_bytes);
-	page->large_record = mw_sampling_count_bytes(heap, page->start, bytes, page->large_bytes);
+	page->large_record = mw_sampling_count_bytes(heap, block, bytes, page->large_bytes);
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
-	return page->start;
+	return block;
 }
 
 static void *alloc_huge(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, size_t align,

@@ -106,6 +106,7 @@ static void free_large(mw_page_t *page, void *block) {
 		mw_sampling_freed(page->large_record);
 	count_large(mw_chunk_of(page)->arena, page->large_bytes);
 	mw_arena_or_chunk_give(page, MW_PAGE_FREED);
+	MW_HOLD(block);
 }
 
 static void count_sampled(size_t bytes) {

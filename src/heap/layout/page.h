@@ -139,8 +139,9 @@ struct mw_page {
 			uint32_t aged_blocks;
 			uint32_t tiny_bytes; /* tiny, hardened library: block_bytes */
 			uint32_t left_used;  /* `used` when the page lost its thread */
-			uint16_t holes; /* bit i: kernel page i of the slice is a hole, see holes.h
-					 */
+			uint16_t holes;  /* bit i: kernel page i of the slice is a hole, see holes.h
+					  */
+			bool is_between; /* blocks are on their way between `free` and holes */
 		};
 	};
 };

@@ -99,12 +99,16 @@ static inline mw_remote_pushed_t mw_remote_push(mw_page_t *page, void *first, vo
 	return pushed;
 }
 
-/* The owner takes the whole list; returns the word as it was before. */
-static inline uint64_t mw_remote_take(mw_page_t *page) {
+/* The owner takes the whole list; returns it, and stores the number of its blocks. */
+static inline void *mw_remote_take(mw_page_t *page, uint32_t *count) {
 	uint64_t old = mw_remote_word(page);
-	while (mw_remote_count(old) > 0 && !mw_remote_swap(page, &old, 0))
-		;
-	return old;
+	void *list;
+	do {
+		list = mw_remote_list(old);
+		*count = mw_remote_count(old);
+		MW_HOLD(list);
+	} while (*count > 0 && !mw_remote_swap(page, &old, 0));
+	return list;
 }
 
 /* The owner of a page without a free block gives the page up.  False: a block came back. */

@@ -120,8 +120,9 @@ void mw_heap_page_put_back(mw_page_t *page, void *list, uint32_t count) {
 }
 
 void mw_heap_page_collect(mw_page_t *page) {
-	uint64_t word = mw_remote_take(page);
-	mw_heap_page_put_back(page, mw_remote_list(word), mw_remote_count(word));
+	uint32_t count;
+	void *list = mw_remote_take(page, &count);
+	mw_heap_page_put_back(page, list, count);
 }
 
 /* Gets memory from the kernel for blocks up to number `end`, which are about to be linked in a page

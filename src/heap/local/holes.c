@@ -135,12 +135,21 @@ static uint32_t purge(const mw_page_t *page, uint32_t mask) {
 	return went;
 }
 
+/* Tells a leak check that stops the thread that lists, counts and holes do not fit each other. */
+static void set_between(mw_page_t *page, bool is_between) {
+	atomic_signal_fence(memory_order_seq_cst);
+	page->is_between = is_between;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
 static uint32_t make_in(mw_page_t *page) {
 	uint32_t found = find_free(page);
 	if (!found)
 		return 0;
+	set_between(page, true);
 	drop_blocks(page, found);
 	page->holes |= (uint16_t)found;
+	set_between(page, false);
 	return purge(page, found);
 }
 
@@ -167,6 +176,7 @@ size_t mw_holes_make(mw_heap_t *heap) {
 
 uint32_t mw_holes_link(mw_page_t *page) {
 	uint32_t count = 0;
+	set_between(page, true);
 	while (count == 0 && page->holes) {
 		unsigned first = (unsigned)__builtin_ctz(page->holes);
 		unsigned span = (unsigned)__builtin_ctz(~((uint32_t)page->holes >> first));
@@ -184,5 +194,6 @@ uint32_t mw_holes_link(mw_page_t *page) {
 		page->free = mw_harden_carve(page, range.first, count, page->free);
 		page->carved += count;
 	}
+	set_between(page, false);
 	return count;
 }

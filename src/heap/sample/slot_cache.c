@@ -86,10 +86,12 @@ void *mw_slot_cache_take(mw_heap_t *heap, unsigned size_class, uint32_t **mark) 
 	if (MW_UNLIKELY(cache->count == 0))
 		return mw_sampled_take(NULL, size_class, mark);
 	const mw_slot_t *slot = &cache->slots[--cache->count];
+	void *block = slot->block;
+	MW_HOLD(block);
 	mw_mark_set(slot->mark, size_class << MW_SAMPLED_CLASS_SHIFT);
 	*mark = slot->mark;
-	__builtin_prefetch(slot->block, 1);
-	return slot->block;
+	__builtin_prefetch(block, 1);
+	return block;
 }
 
 void mw_slot_cache_unload(mw_heap_t *heap) {
