@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "heap/layout/link.h"
 #include "leak/block_index.h"
 #include "os/file/page_presence.h"
 #include "os/memory/map.h"
@@ -168,6 +169,11 @@ static void read_range(uintptr_t start, uintptr_t limit) {
 static void read_block(const mw_leak_block_t *block) {
 	uintptr_t start = (block->start + sizeof(uintptr_t) - 1) & ~(sizeof(uintptr_t) - 1);
 	uintptr_t limit = block->start + block->bytes;
+	/* A list of free blocks that a stopped thread has in hand; a plain link is a word as
+	 * others. */
+	uintptr_t next = MW_HARDEN_ON ? (uintptr_t)mw_link_peek((const void *)block->start) : 0;
+	if (next + flood.minus_start < flood.span)
+		visit(next);
 	if (block->bytes >= LARGE_BYTES)
 		mw_os_visit_present(start, limit, read_range);
 	else if (start < limit)

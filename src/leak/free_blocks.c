@@ -24,7 +24,7 @@ static bool mark_free(const void *address, mw_leak_block_t *block) {
 
 static void mark_list(const void *first) {
 	mw_leak_block_t block;
-	for (const void *at = first; at && mark_free(at, &block); at = mw_link_get(at))
+	for (const void *at = first; at && mark_free(at, &block); at = mw_link_peek(at))
 		;
 }
 

@@ -50,7 +50,8 @@ static unsigned stride = 3;
 static bool visited[CODE_BYTES]; /* by instruction of the library */
 
 static void fail(const char *what) {
-	fprintf(stderr, "leak_steps: %s: %s: %s\n", operation, what, strerror(errno));
+	fprintf(stderr, "leak_steps: %s: %s at %#zx in the library: %s\n", operation, what,
+		at - library_start, strerror(errno));
 	_Exit(1);
 }
 

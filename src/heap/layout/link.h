@@ -5,6 +5,7 @@
 #ifndef MW_HEAP_LINK_H
 #define MW_HEAP_LINK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
@@ -48,6 +49,13 @@ static inline void *mw_link_get(const void *block) {
 	return (void *)(words[0] ^ mix);
 }
 
+/* As mw_link_get(), but returns NULL when link and tag do not belong together. */
+static inline void *mw_link_peek(const void *block) {
+	const uint64_t *words = block;
+	uint64_t mix = mw_harden_mix(block);
+	return words[1] == mw_harden_tag(words[0], mix) ? (void *)(words[0] ^ mix) : NULL;
+}
+
 static inline void mw_harden_link(void *block, const void *next, uint64_t mix) {
 	uint64_t *words = block, word = (uintptr_t)next ^ mix;
 	words[0] = word;
@@ -68,6 +76,10 @@ static inline void *mw_link_get(const void *block) {
 
 static inline void mw_link_set(void *block, void *next) {
 	*(void **)block = next;
+}
+
+static inline void *mw_link_peek(const void *block) {
+	return mw_link_get(block);
 }
 
 #endif

@@ -243,6 +243,10 @@ static bool put_back_later(mw_page_t *page, bool closed) {
 void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
 	unsigned count = page->slice_count;
 	bool wait = MW_HARDEN_ON && kind == MW_PAGE_FREED;
+	/* A leak check must not read the block once its memory is closed. */
+	if (wait)
+		page->kind = (uint8_t)kind;
+	MW_HOLD(page);
 	bool closed = wait && mw_harden_large_freed(page);
 	mw_chunks_acquire();
 	mw_slices_end_page(page, kind);
