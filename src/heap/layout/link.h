@@ -49,7 +49,7 @@ static inline void *mw_link_get(const void *block) {
 	return (void *)(words[0] ^ mix);
 }
 
-/* As mw_link_get(), but returns NULL when link and tag do not belong together. */
+/* Returns the next block, like mw_link_get(); NULL: link and tag do not belong together. */
 static inline void *mw_link_peek(const void *block) {
 	const uint64_t *words = block;
 	uint64_t mix = mw_harden_mix(block);

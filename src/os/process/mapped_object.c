@@ -4,7 +4,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -29,17 +28,17 @@ static unsigned read_headers(uintptr_t start, header_t headers[HEADERS_MAX]) {
 uintptr_t mw_os_mapped_object_end(uintptr_t start) {
 	header_t headers[HEADERS_MAX];
 	unsigned count = read_headers(start, headers);
-	uintptr_t end = 0, page = MW_OS_PAGE_BYTES - 1;
-	bool has_first = false;
-	uintptr_t first = 0; /* address in the file of what is at `start` */
+	/* Addresses in the file: of what is at `start`, and behind the last segment. */
+	uintptr_t first = UINTPTR_MAX, end = 0;
 	for (unsigned i = 0; i < count; i++) {
 		if (headers[i].p_type != PT_LOAD)
 			continue;
-		if (!has_first)
-			first = headers[i].p_vaddr - headers[i].p_offset;
-		has_first = true;
 		uintptr_t limit = headers[i].p_vaddr + headers[i].p_memsz;
 		end = limit > end ? limit : end;
+		/* Segments are in the order of addresses. */
+		if (first == UINTPTR_MAX)
+			first = headers[i].p_vaddr - headers[i].p_offset;
 	}
+	uintptr_t page = MW_OS_PAGE_BYTES - 1;
 	return end > first ? (start + (end - first) + page) & ~page : 0;
 }

@@ -11,8 +11,8 @@
 #include "model/profile.h"
 
 typedef struct mw_held_group {
-	/* Of the holder, or of the caller of malloc that made the block between; NULL: a stack's.
-	 */
+	/* The holder's, or that of malloc's caller for the block between; NULL: the group is a
+	 * stack's. */
 	const char *name;
 	size_t sample;     /* the first one of the group */
 	size_t row, count; /* its blocks, for mw_holders_through() and mw_holders_stacks() */
@@ -33,7 +33,7 @@ void mw_holders_free(mw_holders_t *holders);
 
 /* Each returns groups whose `all` the caller frees, and whose names live as long as the holders. */
 mw_held_groups_t mw_holders_roots(mw_holders_t *holders);
-/* Of the blocks of one root, those that hang on another sampled block. */
+/* Groups the blocks of one root that hang on another sampled block, by malloc's caller for that. */
 mw_held_groups_t mw_holders_through(mw_holders_t *holders, const mw_held_group_t *root);
 mw_held_groups_t mw_holders_stacks(mw_holders_t *holders, const mw_held_group_t *root);
 
