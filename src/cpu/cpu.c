@@ -2,6 +2,7 @@
  * cpu.c -- switches the samples of CPU time on and off. */
 #include "cpu/cpu.h"
 
+#include "base/error.h"
 #include "cpu/cpu_sample.h"
 #include "cpu/thread_timers.h"
 #include "os/file/proc.h"
@@ -14,6 +15,12 @@
 #include "state/layout.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
+/* Frames of the kernel are told from others by bit 47, which on aarch64 others have as well. */
+#if defined(__x86_64__)
+#define HAS_KERNEL_FRAMES true
+#else
+#define HAS_KERNEL_FRAMES false
+#endif
 
 _Atomic bool mw_cpu_is_on;
 
@@ -22,17 +29,38 @@ static struct {
 	uint32_t rate; /* as live.cpu_hz; 0: off */
 	int signal_number;
 	_Atomic mw_cpu_period_t period;
+	mw_os_event_config_t event; /* if the period has one */
+	_Atomic uint32_t inside;    /* handlers that use an event */
 } cpu;
 
+/* Sequentially consistent, as in stop(): either the handler sees that events are off, or stop()
+ * sees the handler and waits for it. */
+static void on_event(const mw_os_tick_t *tick) {
+	atomic_fetch_add_explicit(&cpu.inside, 1, memory_order_seq_cst);
+	if (atomic_load_explicit(&mw_cpu_is_on, memory_order_seq_cst)) {
+		mw_cpu_period_t period = atomic_load_explicit(&cpu.period, memory_order_relaxed);
+		if (period.event != MW_CPU_BY_TIMER)
+			mw_cpu_sample_take(tick, period);
+	}
+	atomic_fetch_sub_explicit(&cpu.inside, 1, memory_order_release);
+}
+
 static void on_tick(const mw_os_tick_t *tick) {
+	if (tick->is_event) {
+		on_event(tick);
+		return;
+	}
 	if (!atomic_load_explicit(&mw_cpu_is_on, memory_order_relaxed))
 		return;
-	if (tick->thread_id == 0)
+	if (tick->thread_id == 0) {
 		mw_thread_timers_scan();
-	else
-		/* Relaxed: a signal that was sent before a change of the rate may count with the
-		 * new period. */
-		mw_cpu_sample_take(tick, atomic_load_explicit(&cpu.period, memory_order_relaxed));
+		return;
+	}
+	/* Relaxed: a signal that was sent before a change of the rate may count with the new
+	 * period. */
+	mw_cpu_period_t period = atomic_load_explicit(&cpu.period, memory_order_relaxed);
+	if (period.event == MW_CPU_BY_TIMER)
+		mw_cpu_sample_take(tick, period);
 }
 
 static void show_threads(uint32_t threads, uint32_t refused) {
@@ -42,11 +70,59 @@ static void show_threads(uint32_t threads, uint32_t refused) {
 }
 
 static void stop(void) {
-	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_relaxed);
+	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_seq_cst);
+	/* A handler waits for nothing, so this takes microseconds. */
+	for (unsigned i = 0; atomic_load_explicit(&cpu.inside, memory_order_seq_cst) != 0; i++)
+		mw_os_back_off(i);
 	mw_thread_timers_stop();
 	mw_os_tick_leave(cpu.signal_number);
 	cpu.rate = 0;
 	cpu.signal_number = 0;
+}
+
+static mw_cpu_period_t period_of(uint32_t rate) {
+	return (mw_cpu_period_t){.ns = (uint32_t)(NS_PER_SECOND / mw_cpu_hz(rate)),
+				 .is_wall = mw_cpu_is_wall(rate),
+				 .event = (uint8_t)mw_cpu_event(rate)};
+}
+
+static int start_timers(mw_cpu_period_t period) {
+	const mw_thread_timers_config_t config = {
+		.signal_number = cpu.signal_number,
+		.event = period.event != MW_CPU_BY_TIMER ? &cpu.event : NULL,
+		.clock = period.is_wall ? MW_OS_CLOCK_WALL : MW_OS_CLOCK_CPU,
+		.period_ns = period.ns,
+		.changed = show_threads};
+	return mw_thread_timers_start(&config);
+}
+
+static mw_cpu_error_t error_of(int result, mw_cpu_period_t period) {
+	if (result == MW_OK)
+		return MW_CPU_FINE;
+	if (period.event == MW_CPU_BY_TIMER || result == MW_ERR_NO_MEMORY)
+		return MW_CPU_NO_TIMER;
+	return result == MW_ERR_FORBIDDEN ? MW_CPU_FORBIDDEN : MW_CPU_NO_EVENT;
+}
+
+/* Events count in the kernel, too, if it permits that. Threads change in the kernel alone. */
+static mw_cpu_error_t start_sources(mw_cpu_period_t period, uint32_t hz) {
+	static const mw_os_event_kind_t kinds[MW_CPU_EVENTS] = {
+		[MW_CPU_CPU_CLOCK] = MW_OS_EVENT_CPU_CLOCK,
+		[MW_CPU_CYCLES] = MW_OS_EVENT_CYCLES,
+		[MW_CPU_CACHE_MISSES] = MW_OS_EVENT_CACHE_MISSES,
+		[MW_CPU_PAGE_FAULTS] = MW_OS_EVENT_PAGE_FAULTS,
+		[MW_CPU_CONTEXT_SWITCHES] = MW_OS_EVENT_CONTEXT_SWITCHES,
+	};
+	cpu.event = (mw_os_event_config_t){.kind = kinds[period.event],
+					   .hz = hz,
+					   .has_kernel = HAS_KERNEL_FRAMES,
+					   .signal_number = cpu.signal_number};
+	int result = start_timers(period);
+	if (result != MW_ERR_FORBIDDEN || period.event == MW_CPU_CONTEXT_SWITCHES)
+		return error_of(result, period);
+	cpu.event.has_kernel = false;
+	result = start_timers(period);
+	return result == MW_OK ? MW_CPU_USER_ONLY : error_of(result, period);
 }
 
 static mw_cpu_error_t begin(uint32_t rate) {
@@ -58,20 +134,14 @@ static mw_cpu_error_t begin(uint32_t rate) {
 	cpu.signal_number = mw_os_tick_take(on_tick, mw_os_blocked_signals(mw_os_process_id()));
 	if (cpu.signal_number == 0)
 		return MW_CPU_NO_SIGNAL;
-	const mw_cpu_period_t period = {.ns = (uint32_t)(NS_PER_SECOND / (rate & ~MW_CPU_WALL)),
-					.is_wall = (rate & MW_CPU_WALL) != 0};
+	const mw_cpu_period_t period = period_of(rate);
 	cpu.rate = rate;
 	atomic_store_explicit(&cpu.period, period, memory_order_relaxed);
 	atomic_store_explicit(&mw_cpu_is_on, true, memory_order_relaxed);
-	const mw_thread_timers_config_t config = {.signal_number = cpu.signal_number,
-						  .clock = period.is_wall ? MW_OS_CLOCK_WALL
-									  : MW_OS_CLOCK_CPU,
-						  .period_ns = period.ns,
-						  .changed = show_threads};
-	if (mw_thread_timers_start(&config))
-		return MW_CPU_FINE;
-	stop();
-	return MW_CPU_NO_TIMER;
+	mw_cpu_error_t error = start_sources(period, mw_cpu_hz(rate));
+	if (error != MW_CPU_FINE && error != MW_CPU_USER_ONLY)
+		stop();
+	return error;
 }
 
 static void show(mw_cpu_error_t error) {
@@ -103,6 +173,8 @@ void mw_control_cpu_reset(void) {
 void mw_control_cpu_forked(void) {
 	bool was_on = cpu.rate != 0;
 	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_relaxed);
+	/* Handlers of threads that do not exist here. */
+	atomic_store_explicit(&cpu.inside, 0, memory_order_relaxed);
 	mw_thread_timers_forked();
 	if (was_on)
 		mw_os_tick_leave(cpu.signal_number);

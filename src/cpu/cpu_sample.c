@@ -7,6 +7,7 @@
 
 #include "base/claim.h"
 #include "base/compiler.h"
+#include "cpu/thread_timers.h"
 #include "os/file/proc.h"
 #include "os/file/proc_maps.h"
 #include "os/memory/map.h"
@@ -28,11 +29,14 @@
  * 3.5 for the processor's registers. */
 #define BUFFERS MW_CLAIMS
 #define CPU(field) offsetof(mw_state_cpu_t, field)
+/* Frames of the kernel that a sample has at most. */
+#define KERNEL_DEPTH_MAX 64u
 
 static struct {
 	uint64_t (*frames)[MW_STATE_DEPTH_MAX]; /* BUFFERS arrays; NULL: not mapped yet */
 	_Atomic uint64_t busy;                  /* bit i: frames[i] is in use */
 	mw_index_t index;                       /* entries of MW_SECTION_CPU by stack and thread */
+	_Atomic uint32_t run; /* how often samples were switched on: events are of one run */
 } samples MW_SPARSE;
 
 /* The thread's entry in MW_SECTION_THREADS. A forked child has its parent's value, with another
@@ -54,6 +58,7 @@ static bool register_object(void *context, const mw_os_mapping_t *mapping) {
 }
 
 bool mw_cpu_sample_prepare(void) {
+	atomic_fetch_add_explicit(&samples.run, 1, memory_order_relaxed);
 	if (!samples.frames) {
 		samples.frames = mw_os_map(BUFFERS * sizeof *samples.frames);
 		if (!samples.frames)
@@ -134,27 +139,80 @@ static mw_cpu_state_t state_of(const mw_os_tick_t *tick, mw_cpu_period_t period)
 									      : MW_CPU_RUNNING;
 }
 
+/* ---- events ---- */
+
+/* What the kernel wrote of an event. */
+typedef struct counted {
+	uint32_t thread_id;
+	uint32_t kernel_depth;
+	int64_t events; /* since the thread's last sample; 0: an earlier sample has them */
+} counted_t;
+
+/* Reads the thread's event, and stores the kernel's frames. Returns false if another thread changes
+ * the table of events. */
+static bool read_event(counted_t *out, uint64_t *frames) {
+	static MW_TLS struct {
+		mw_os_thread_event_t *event;
+		uint64_t events; /* at the last sample */
+		uint32_t run;
+	} own;
+	uint32_t run = atomic_load_explicit(&samples.run, memory_order_relaxed);
+	out->thread_id = mw_os_thread_id();
+	if (own.run != run) {
+		own.event = mw_thread_timers_event(out->thread_id);
+		if (!own.event)
+			return false;
+		own.run = run;
+		own.events = 0;
+	}
+	mw_os_event_read_t now = mw_os_thread_event_read(own.event, frames, KERNEL_DEPTH_MAX);
+	out->events = now.count > own.events ? (int64_t)(now.count - own.events) : 0;
+	own.events += (uint64_t)out->events;
+	out->kernel_depth = now.depth;
+	for (uint32_t i = 0; i < now.depth; i++)
+		frames[i] &= MW_FRAME_ADDRESS_MASK;
+	if (now.depth > 0)
+		frames[0] |= MW_FRAME_EXACT;
+	return true;
+}
+
+/* ---- a sample ---- */
+
+static size_t sum_offset(mw_cpu_period_t period) {
+	return period.is_wall ? MW_LIVE(wall_ns) : MW_LIVE(cpu_ns);
+}
+
 static void count(const mw_os_tick_t *tick, mw_cpu_period_t period, uint64_t *frames) {
-	mw_unwind_result_t walk =
-		mw_unwind_capture_interrupted(tick->context, frames, MW_STATE_DEPTH_MAX);
-	mw_modules_encode_at_once(frames, walk.depth);
+	counted_t counted = {.thread_id = tick->thread_id,
+			     .events = (int64_t)(period.ns * (1 + (uint64_t)tick->missed))};
+	if (tick->is_event && !read_event(&counted, frames)) {
+		count_live(MW_LIVE(cpu_dropped));
+		return;
+	}
+	if (counted.events == 0)
+		return;
+	uint32_t inner = counted.kernel_depth;
+	mw_unwind_result_t walk = mw_unwind_capture_interrupted(tick->context, frames + inner,
+								MW_STATE_DEPTH_MAX - inner);
+	mw_modules_encode_at_once(frames + inner, walk.depth);
 	const entry_key_t key = {
-		.stack = mw_depot_find(frames, walk.depth, walk.truncated),
-		.thread_id = tick->thread_id,
+		.stack = mw_depot_find(frames, inner + walk.depth, walk.truncated),
+		.thread_id = counted.thread_id,
 		.processor = (uint16_t)mw_os_processor(),
-		.state = (uint16_t)state_of(tick, period),
+		.state = (uint16_t)(period.event != MW_CPU_BY_TIMER
+					    ? mw_cpu_state_of_event(period.event)
+					    : state_of(tick, period)),
 	};
 	uint32_t number = find_entry(&key);
 	if (number == 0) {
 		count_live(MW_LIVE(cpu_dropped));
 		return;
 	}
-	int64_t time_ns = (int64_t)(period.ns * (1 + (uint64_t)tick->missed));
 	mw_both_t entry = mw_store_both(MW_SECTION_CPU, number);
 	mw_both_add(entry, CPU(samples), 1);
-	mw_both_add(entry, CPU(time_ns), time_ns);
-	mw_both_add(mw_store_live_both(), period.is_wall ? MW_LIVE(wall_ns) : MW_LIVE(cpu_ns),
-		    time_ns);
+	mw_both_add(entry, CPU(time_ns), counted.events);
+	if (key.state < MW_CPU_FIRST_EVENT)
+		mw_both_add(mw_store_live_both(), sum_offset(period), counted.events);
 	count_live(MW_LIVE(cpu_samples));
 	if (walk.truncated)
 		count_live(MW_LIVE(cpu_truncated));

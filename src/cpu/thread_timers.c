@@ -29,8 +29,9 @@
 
 typedef struct slot {
 	uint32_t thread_id; /* 0: empty */
+	uint32_t scan;      /* number of the scan that saw the thread last */
 	int32_t timer;
-	uint32_t scan; /* number of the scan that saw the thread last */
+	mw_os_thread_event_t *event; /* instead of a timer */
 } slot_t;
 
 static struct {
@@ -74,25 +75,43 @@ static void empty(slot_t *slot) {
 	timers.count--;
 }
 
-/* Returns false if the kernel refused the timer of a thread that exists. */
-static bool start_in(slot_t *slot, uint32_t thread_id, mw_os_timer_from_t from) {
-	if (timers.count >= THREADS_MAX)
-		return false;
+/* Returns the number of a timer, 0 for an event, or an error. */
+static int start_timer(slot_t *slot, uint32_t thread_id, mw_os_timer_from_t from) {
+	int error;
+	if (timers.config.event) {
+		slot->event = mw_os_thread_event_start(thread_id, timers.config.event, &error);
+		return error;
+	}
 	/* The first interval is a random part of a period: a thread that ends within less than a
 	 * period is then sampled as often as its CPU time deserves. */
 	uint64_t first_ns = 1 + mw_rng_next(&timers.rng) % timers.config.period_ns;
-	int timer = mw_os_thread_timer_start(thread_id, timers.config.signal_number,
-					     timers.config.clock, from, first_ns,
-					     timers.config.period_ns);
-	if (timer < 0)
-		return timer == MW_ERR_NOT_FOUND;
-	*slot = (slot_t){.thread_id = thread_id, .timer = timer, .scan = timers.scan};
+	return mw_os_thread_timer_start(thread_id, timers.config.signal_number, timers.config.clock,
+					from, first_ns, timers.config.period_ns);
+}
+
+static void stop_timer(const slot_t *slot) {
+	if (slot->event)
+		mw_os_thread_event_stop(slot->event);
+	else
+		mw_os_timer_stop(slot->timer);
+}
+
+/* Returns MW_OK also for a thread that has ended, whose slot stays empty; else the kernel refused.
+ */
+static int start_in(slot_t *slot, uint32_t thread_id, mw_os_timer_from_t from) {
+	if (timers.count >= THREADS_MAX)
+		return MW_ERR_NO_MEMORY;
+	slot_t made = {.thread_id = thread_id, .scan = timers.scan};
+	made.timer = start_timer(&made, thread_id, from);
+	if (made.timer < 0)
+		return made.timer == MW_ERR_NOT_FOUND ? MW_OK : made.timer;
+	*slot = made;
 	timers.count++;
-	return true;
+	return MW_OK;
 }
 
 static void remove_slot(slot_t *slot) {
-	mw_os_timer_stop(slot->timer);
+	stop_timer(slot);
 	empty(slot);
 }
 
@@ -126,7 +145,7 @@ static void scan(mw_os_timer_from_t from) {
 			slot_t *slot = thread_id ? find(thread_id) : NULL;
 			if (!slot)
 				continue;
-			if (slot->thread_id == 0 && !start_in(slot, thread_id, from))
+			if (slot->thread_id == 0 && start_in(slot, thread_id, from) != MW_OK)
 				refused++;
 			seen += slot->thread_id != 0;
 			slot->scan = slot->thread_id != 0 ? timers.scan : 0;
@@ -157,7 +176,7 @@ static bool is_on(void) {
 static void stop_all(void) {
 	for (uint32_t i = 0; i < SLOTS && timers.count > 0; i++)
 		if (timers.slots[i].thread_id != 0) {
-			mw_os_timer_stop(timers.slots[i].timer);
+			stop_timer(&timers.slots[i]);
 			timers.slots[i] = (slot_t){0};
 			timers.count--;
 		}
@@ -167,8 +186,8 @@ static void stop_all(void) {
 	timers.config.signal_number = 0;
 }
 
-bool mw_thread_timers_start(const mw_thread_timers_config_t *config) {
-	bool done = false;
+int mw_thread_timers_start(const mw_thread_timers_config_t *config) {
+	int error = MW_ERR_NO_MEMORY;
 	lock();
 	if (!timers.slots)
 		timers.slots = mw_os_map(SLOTS * sizeof(slot_t));
@@ -183,14 +202,15 @@ bool mw_thread_timers_start(const mw_thread_timers_config_t *config) {
 		/* Without /proc only this thread, and those whose heap is made later, have timers.
 		 */
 		uint32_t self = mw_os_thread_id();
-		done = timers.process_timer >= 0 && start_in(find(self), self, MW_OS_FROM_NOW);
-		if (done)
+		if (timers.process_timer >= 0)
+			error = start_in(find(self), self, MW_OS_FROM_NOW);
+		if (error == MW_OK)
 			scan(MW_OS_FROM_NOW);
 		else
 			stop_all();
 	}
 	unlock();
-	return done;
+	return error;
 }
 
 void mw_thread_timers_stop(void) {
@@ -214,6 +234,16 @@ void mw_thread_timers_scan(void) {
 		timers.next_scan_ns = now_ns + (mw_os_monotonic_ns() - now_ns) * SCAN_SHARE;
 	}
 	mw_lock_let_go(&timers.lock);
+}
+
+mw_os_thread_event_t *mw_thread_timers_event(uint32_t thread_id) {
+	mw_os_thread_event_t *event = NULL;
+	if (!mw_lock_try(&timers.lock))
+		return NULL;
+	if (timers.config.event && timers.config.signal_number != 0)
+		event = find(thread_id)->event;
+	mw_lock_let_go(&timers.lock);
+	return event;
 }
 
 void mw_thread_timers_add(uint32_t thread_id) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * thread_timers.h -- a timer for each thread of the process.
- * Layer: cpu. The threads that run at the start are found in /proc/self/task. A new thread gets its
- * timer when its heap is made; a thread that never allocates is found by a scan at
- * /proc/self/task, which a timer over the process's CPU time causes every MW_TIMERS_SCAN_NS. What a
- * new thread used before that counts with its first sample.
- * The lock MW_RANK_CPU protects the table; a signal handler that finds it taken gives up. */
+ * thread_timers.h -- a timer, or an event that is counted, for each thread of the process.
+ * Layer: cpu. What is said of timers holds for events. The threads that run at the start are found
+ * in /proc/self/task. A new thread gets its timer when its heap is made; a thread that never
+ * allocates is found by a scan at /proc/self/task, which a timer over the process's CPU time causes
+ * every MW_TIMERS_SCAN_NS. What a new thread used before that counts with its first sample. The
+ * lock MW_RANK_CPU protects the table; a signal handler that finds it taken gives up. */
 #ifndef MW_CPU_THREAD_TIMERS_H
 #define MW_CPU_THREAD_TIMERS_H
 
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "os/time/cpu_timer.h"
+#include "os/time/thread_event.h"
 
 /* CPU time of the process between two scans. */
 #define MW_TIMERS_SCAN_NS UINT64_C(20000000)
@@ -22,16 +23,19 @@ typedef void mw_thread_timers_changed_t(uint32_t threads, uint32_t refused);
 
 typedef struct mw_thread_timers_config {
 	int signal_number;
-	mw_os_thread_clock_t clock;
+	const mw_os_event_config_t *event; /* NULL: timers; else outlives them */
+	mw_os_thread_clock_t clock;        /* of timers, and their period */
 	uint64_t period_ns;
 	mw_thread_timers_changed_t *changed;
 } mw_thread_timers_config_t;
 
-/* Starts timers for all threads. Returns false, with no timer left, if the kernel refused memory,
- * or the first timer. Calls of start and stop are not concurrent. */
-bool mw_thread_timers_start(const mw_thread_timers_config_t *config);
-/* Deletes all timers. */
+/* Starts timers for all threads. Returns an error, with no timer left, if the kernel refused
+ * memory, or the first timer. Calls of start and stop are not concurrent. */
+int mw_thread_timers_start(const mw_thread_timers_config_t *config);
+/* Deletes all timers. While events are deleted, no signal handler may use one. */
 void mw_thread_timers_stop(void);
+/* Returns the calling thread's event; NULL: it has none, or the lock is taken. For the handler. */
+mw_os_thread_event_t *mw_thread_timers_event(uint32_t thread_id);
 /* Starts timers for new threads, and deletes those of threads that have ended. Async-signal-safe.
  */
 void mw_thread_timers_scan(void);

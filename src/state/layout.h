@@ -35,12 +35,13 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "state/cpu_source.h"
 #include "state/leak_check.h"
 #include "state/settings.h"
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */
-#define MW_STATE_VERSION 11u
+#define MW_STATE_VERSION 12u
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
@@ -129,17 +130,15 @@ typedef struct mw_state_control {
 
 #define MW_STATE_MEAN_BYTES_MAX ((uint64_t)1 << 40)
 
-/* Largest rate of CPU samples. */
-#define MW_CPU_HZ_MAX 10000u
-/* Added to the rate: the samples are of wall-clock time. */
-#define MW_CPU_WALL (UINT32_C(1) << 31)
-
 /* Values of live.cpu_error: why the last request to take CPU samples failed. */
 typedef enum mw_cpu_error {
 	MW_CPU_FINE,
 	MW_CPU_NO_MEMORY, /* no room for the samples */
 	MW_CPU_NO_SIGNAL, /* the program handles or ignores every real-time signal */
 	MW_CPU_NO_TIMER,  /* the kernel refused the first timer */
+	MW_CPU_FORBIDDEN, /* the kernel does not permit the event (perf_event_paranoid) */
+	MW_CPU_NO_EVENT,  /* the machine does not count the event */
+	MW_CPU_USER_ONLY, /* no failure: the kernel permits no samples and frames of itself */
 } mw_cpu_error_t;
 
 /* Bits of live.flags: why a profile is incomplete. */
@@ -231,10 +230,8 @@ typedef struct mw_state_live {
 	_Atomic uint64_t counted_since_ns; /* CLOCK_REALTIME */
 	_Atomic uint64_t off_ns;
 	_Atomic uint64_t stops;
-	/* CPU samples (MW_SECTION_CPU). cpu_hz: samples of each thread per second of its CPU time,
-	 * at most MW_CPU_HZ_MAX; with MW_CPU_WALL per second, whether the thread runs or waits; 0:
-	 * off. cpu_changed_ns: CLOCK_REALTIME when cpu_hz last changed between 0 and another
-	 * value; 0: never. */
+	/* CPU samples (MW_SECTION_CPU). cpu_hz: see cpu_source.h; 0: off. cpu_changed_ns:
+	 * CLOCK_REALTIME when cpu_hz last changed between 0 and another value; 0: never. */
 	_Atomic uint32_t cpu_hz;
 	_Atomic uint32_t cpu_error;   /* mw_cpu_error_t */
 	_Atomic uint32_t cpu_signal;  /* number of the timers' signal while cpu_hz > 0 */
@@ -285,7 +282,8 @@ typedef struct mw_state_module {
 
 /* A frame. Bit 63: the address is an exact PC (the frame was interrupted by a signal); 0: a return
  * address. Bits 62..48: module index + 1; 0: no module. Bits 47..0: address in the ELF file (PC -
- * bias); without a module the PC. */
+ * bias); without a module the PC, which is an address in the kernel if bit 47 is set (x86-64 has no
+ * other with it). */
 #define MW_FRAME_EXACT ((uint64_t)1 << 63)
 #define MW_FRAME_MODULE_SHIFT 48
 #define MW_FRAME_MODULE_MAX 0x7fffu
@@ -413,14 +411,6 @@ typedef struct mw_state_record {
 
 #define MW_RECORD_FREE UINT32_MAX
 
-/* State of the thread in a sample of CPU time or of wall-clock time. */
-typedef enum mw_cpu_state {
-	MW_CPU_USED,    /* CPU time, of the thread that used it */
-	MW_CPU_RUNNING, /* wall-clock time: the thread ran, or waited for a processor */
-	MW_CPU_WAITING, /* wall-clock time: the thread waited in a system call */
-	MW_CPU_STATES
-} mw_cpu_state_t;
-
 /* Time of one stack in one thread, on one processor and in one state. */
 typedef struct mw_state_cpu {
 	uint32_t stack; /* index in MW_SECTION_STACKS */
@@ -429,7 +419,7 @@ typedef struct mw_state_cpu {
 	uint16_t state;     /* mw_cpu_state_t */
 	uint32_t reserved;  /* padding: the size of an entry divides a page */
 	_Atomic uint64_t samples;
-	_Atomic uint64_t time_ns; /* time that the samples stand for */
+	_Atomic uint64_t time_ns; /* time, or number of events, that the samples stand for */
 } mw_state_cpu_t;
 
 typedef struct mw_state_tick {
@@ -496,6 +486,7 @@ _Static_assert(sizeof(mw_state_thread_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_class_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_range_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_cpu_t) == 32, "file format");
+_Static_assert((int)MW_CPU_STATES <= (int)UINT16_MAX, "mw_state_cpu_t.state");
 _Static_assert(sizeof(mw_state_leak_check_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_leak_t) == 64, "file format");
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tick.c -- the handler of the timers' signal. */
+ * tick.c -- the handler of the signal of timers and events. */
 #include "os/signal/tick.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@ static mw_os_tick_handler_t *tick_handler;
 static void enter(int signal_number, siginfo_t *info, void *context) {
 	(void)signal_number;
 	int saved_errno = errno;
-	const mw_os_tick_t tick = {
-		.thread_id = (uint32_t)info->si_value.sival_int,
-		.missed = info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0,
-		.context = context,
-	};
-	if (info->si_code == SI_TIMER)
+	mw_os_tick_t tick = {.is_event = info->si_code == POLL_IN, .context = context};
+	if (info->si_code == SI_TIMER) {
+		tick.thread_id = (uint32_t)info->si_value.sival_int;
+		tick.missed = info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0;
+	}
+	if (tick.is_event || info->si_code == SI_TIMER)
 		tick_handler(&tick);
 	errno = saved_errno;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tick.h -- the signal of timers (os/time/cpu_timer.h): chooses a number that the program does not
- * use, and handles it.
+ * tick.h -- the signal of timers and events (os/time/cpu_timer.h, thread_event.h): chooses a number
+ * that the program does not use, and handles it.
  * Layer: os/signal. */
 #ifndef MW_OS_TICK_H
 #define MW_OS_TICK_H
@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 typedef struct mw_os_tick {
-	uint32_t thread_id;  /* the timer's; 0: the timer is the process's */
+	bool is_event;       /* an event of the thread that runs now; else a timer */
+	uint32_t thread_id;  /* the timer's; 0: the timer is the process's, or there is none */
 	uint32_t missed;     /* further intervals that ended since the signal was sent */
 	const void *context; /* registers of the interrupted code, a ucontext_t */
 } mw_os_tick_t;
@@ -19,8 +20,8 @@ typedef void mw_os_tick_handler_t(const mw_os_tick_t *tick);
 /* Installs the handler for a real-time signal that has the default action. Bit n - 1 of `blocked`:
  * a thread blocks signal n, perhaps to wait for it; another signal is preferred. Interrupted system
  * calls are restarted, the handler runs on the thread's alternate stack if there is one, with all
- * signals blocked and errno kept. Signals that no timer sent are ignored. Returns the signal's
- * number; 0: there is none. */
+ * signals blocked and errno kept. Signals that no timer and no event sent are ignored. Returns the
+ * signal's number; 0: there is none. */
 int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked);
 /* Called when no timer sends the signal any more: discards pending signals, and restores the
  * default action unless the program has installed a handler. */

@@ -70,7 +70,7 @@ void mw_requests_obey(mw_state_control_t *words, uint32_t sequence) {
 		mw_requests_reject(sequence, mean);
 	else
 		mw_control_apply_mean(mean);
-	if ((cpu_hz & ~MW_CPU_WALL) > MW_CPU_HZ_MAX || cpu_hz == MW_CPU_WALL)
+	if (!mw_cpu_rate_is_valid(cpu_hz))
 		mw_requests_reject(sequence, cpu_hz);
 	else if (cpu_hz != mw_store_live()->cpu_hz)
 		mw_control_cpu_apply(cpu_hz);

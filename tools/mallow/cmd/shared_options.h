@@ -6,6 +6,7 @@
 
 #include "cli/pager.h"
 #include "cmd/input/selected_processes.h"
+#include "state/cpu_source.h"
 
 #define JSON_OPTION                                                                                \
 	{ "json", 0, MW_OPTION_FLAG, NULL, NULL, "print JSON, with exact bytes" }
@@ -45,6 +46,15 @@
 	{                                                                                          \
 		"wall", 0, MW_OPTION_FLAG, NULL, NULL,                                             \
 			prefix "by wall-clock time: threads that wait are sampled, too"            \
+	}
+
+/* Samples by an event of perf_event_open(2). */
+#define EVENT_CHOICE(name, text, unit) "|" text
+#define EVENT_OPTION(prefix)                                                                       \
+	{                                                                                          \
+		"event", 0, MW_OPTION_CHOICE, "EVENT",                                             \
+			"cpu-clock" MW_CPU_COUNTED_LIST(EVENT_CHOICE),                             \
+			prefix "by such an event, with the kernel's frames where it permits that"  \
 	}
 
 /* The option follows the shared ones, which keep one index in all views and in jeprof and pprof. */

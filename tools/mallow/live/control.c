@@ -168,7 +168,7 @@ static void find_out(const control_page_t *page, mw_reply_t *out, uint32_t *out_
 		out->was_mean_bytes = DEFAULT_MEAN_BYTES;
 	out->is_active = out->was_active;
 	out->mean_bytes = out->was_mean_bytes;
-	if ((out->was_cpu_hz & ~MW_CPU_WALL) > MW_CPU_HZ_MAX)
+	if (mw_cpu_hz(out->was_cpu_hz) > MW_CPU_HZ_MAX)
 		out->was_cpu_hz = 0;
 	out->cpu_hz = out->was_cpu_hz;
 	out->was_cpu_changed_ns =
@@ -341,9 +341,13 @@ static int cpu_refused(const control_page_t *page, mw_error_t *error) {
 	return mw_error_set(
 		error, "%s: the process could not begin to sample CPU time: %s; nothing changed",
 		page->shown,
-		why == MW_CPU_NO_MEMORY ? "no memory for the samples"
-		: why == MW_CPU_NO_SIGNAL
-			? "it handles or ignores every real-time signal"
+		why == MW_CPU_NO_MEMORY   ? "no memory for the samples"
+		: why == MW_CPU_NO_SIGNAL ? "it handles or ignores every real-time signal"
+		: why == MW_CPU_FORBIDDEN
+			? "the kernel does not permit the event (kernel.perf_event_paranoid, or a "
+			  "container)"
+		: why == MW_CPU_NO_EVENT
+			? "this machine does not count the event"
 			: "the kernel refuses timers (ulimit -i), or the process forbids system "
 			  "calls");
 }
@@ -372,6 +376,7 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 					      : "a value is out of range, or the process has more "
 						"privileges than the user who asked");
 	out->outcome = MW_OUTCOME_DONE;
+	out->cpu_error = page->live->cpu_error;
 	if (request->kind == MW_REQUEST_CPU && page->live->cpu_hz != request->cpu_hz)
 		return cpu_refused(page, error);
 	if (request->kind == MW_REQUEST_DUMP)

@@ -56,6 +56,7 @@ typedef struct mw_reply {
 	bool is_active;          /* state after the request, even if it is pending */
 	uint64_t mean_bytes;
 	uint32_t was_cpu_hz, cpu_hz;
+	uint32_t cpu_error;          /* mw_cpu_error_t of a finished MW_REQUEST_CPU */
 	uint32_t leak_check;         /* for MW_REQUEST_LEAK_CHECK: its number */
 	uint64_t was_cpu_changed_ns; /* CLOCK_REALTIME since when was_cpu_hz is 0 or not; 0 = never
 				      */

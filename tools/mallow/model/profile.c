@@ -7,6 +7,7 @@
 
 #include "model/memory.h"
 #include "model/table.h"
+#include "state/cpu_source.h"
 
 /* Size of a block of strings.  Strings never move, because blocks never do; a longer string gets
  * a block of its own.  A usual profile needs a few blocks. */
@@ -175,6 +176,26 @@ void mw_profile_add_mapping_types(mw_profile_t *p) {
 int mw_profile_find_type(const mw_profile_t *p, const char *type) {
 	for (size_t i = 0; i < p->type_count; i++)
 		if (strcmp(mw_profile_string(p, p->types[i].type), type) == 0)
+			return (int)i;
+	return -1;
+}
+
+bool mw_profile_is_cpu_type(const mw_profile_t *p, size_t type) {
+	static const char *const names[] = {"cpu", "wall",
+#define EVENT(name, text, unit) text,
+					    MW_CPU_COUNTED_LIST(EVENT)
+#undef EVENT
+	};
+	const char *name = mw_profile_string(p, p->types[type].type);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+int mw_profile_cpu_type(const mw_profile_t *p) {
+	for (size_t i = 0; i < p->type_count; i++)
+		if (mw_profile_is_cpu_type(p, i))
 			return (int)i;
 	return -1;
 }

@@ -216,6 +216,10 @@ void mw_profile_add_state_types(mw_profile_t *profile);
 void mw_profile_add_mapping_types(mw_profile_t *profile);
 /* Returns the index of the type with this name, or -1. */
 int mw_profile_find_type(const mw_profile_t *profile, const char *type);
+/* Returns whether the type is of samples of CPU time, wall-clock time or events. */
+bool mw_profile_is_cpu_type(const mw_profile_t *profile, size_t type);
+/* Returns the first one of these, or -1. */
+int mw_profile_cpu_type(const mw_profile_t *profile);
 
 /* Each function returns the number of the entry: an existing number if an equal entry exists. */
 uint32_t mw_profile_add_mapping(mw_profile_t *profile, const mw_mapping_t *mapping);

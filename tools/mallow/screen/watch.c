@@ -39,7 +39,7 @@ static void take_live(mw_watch_t *w, const mw_snapshot_t *snapshot, double now_s
 		w->alloc_bytes_per_s =
 			(double)(alloc_bytes - w->alloc_bytes) / (now_s - w->now.at_s);
 	w->active = w->is_cpu ? live->cpu_hz != 0 : live->active != 0;
-	w->mean_bytes = w->is_cpu ? live->cpu_hz & ~MW_CPU_WALL : live->mean_bytes;
+	w->mean_bytes = w->is_cpu ? mw_cpu_hz(live->cpu_hz) : live->mean_bytes;
 	w->live_bytes = w->is_cpu ? cpu_ns : live->live_bytes;
 	w->alloc_bytes = alloc_bytes;
 	w->resident_bytes = live->resident_bytes;

@@ -10,6 +10,7 @@
 #include "model/memory.h"
 #include "symbol/hint.h"
 #include "symbol/jit.h"
+#include "symbol/kernel.h"
 #include "symbol/workers/worker_pool.h"
 
 static void note(const mw_session_t *s, const char *text) {
@@ -102,6 +103,8 @@ mw_symbolize_result_t mw_symbolize(mw_profile_t *profile, const mw_symbolize_opt
 	free(s.jobs);
 	free(s.job_of_mapping);
 	mw_jit_symbolize(profile, s.options->pid);
+	if (s.options->pid != 0)
+		mw_kernel_symbolize(profile);
 	return count_results(profile);
 }
 

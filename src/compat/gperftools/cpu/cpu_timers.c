@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "cpu/thread_timers.h"
 #include "os/file/proc.h"
 #include "os/time/cpu_timer.h"
@@ -108,7 +109,7 @@ static bool start_timers(const mw_gpc_config_t *config) {
 		.period_ns = NS_PER_SECOND / config->frequency_hz,
 		.changed = ignore_changes,
 	};
-	return mw_thread_timers_start(&threads);
+	return mw_thread_timers_start(&threads) == MW_OK;
 }
 
 mw_gpc_outcome_t mw_gpc_timers_start(const mw_gpc_config_t *config, mw_gpc_on_sample_t *on_sample) {

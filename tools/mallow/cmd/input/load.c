@@ -277,7 +277,7 @@ static int read_cpu(const mw_target_t *target, mw_profile_t **out, mw_error_t *e
 }
 
 static int check_cpu(const mw_target_t *target, mw_profile_t *profile, mw_error_t *error) {
-	if (mw_profile_find_type(profile, "cpu") >= 0 || mw_profile_find_type(profile, "wall") >= 0)
+	if (mw_profile_cpu_type(profile) >= 0)
 		return 0;
 	return mw_error_set(error, "%s: it holds no CPU time; leave out --cpu", target->shown);
 }

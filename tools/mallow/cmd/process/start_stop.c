@@ -69,8 +69,7 @@ static void show_cpu(uint32_t hz, char text[MW_SHOW_BYTES]) {
 	if (hz == 0)
 		snprintf(text, MW_SHOW_BYTES, "off");
 	else
-		snprintf(text, MW_SHOW_BYTES, "on, %u Hz%s", hz & ~MW_CPU_WALL,
-			 hz & MW_CPU_WALL ? " of wall-clock time" : "");
+		snprintf(text, MW_SHOW_BYTES, "on, %u Hz%s", mw_cpu_hz(hz), mw_cpu_of_source(hz));
 }
 
 /* Prints the outcome of a request about CPU samples. */
@@ -161,7 +160,7 @@ static int start_cpu(const mw_arguments_t *arguments) {
 				    others[i]);
 			return MW_EXIT_TROUBLE;
 		}
-	if (!mw_cpu_rate_take(arguments, "rate", &hz))
+	if (!mw_cpu_rate_take(arguments, "rate", "event", &hz))
 		return MW_EXIT_TROUBLE;
 	return request_cpu(arguments, hz);
 }
@@ -176,6 +175,10 @@ int mw_cmd_start(const mw_arguments_t *arguments) {
 	}
 	if (mw_argument(arguments, "wall")->given) {
 		mw_complain("start: --wall goes with --cpu");
+		return MW_EXIT_TROUBLE;
+	}
+	if (mw_argument(arguments, "event")->given) {
+		mw_complain("start: --event goes with --cpu");
 		return MW_EXIT_TROUBLE;
 	}
 	if (mw_argument(arguments, "for")->given)

@@ -8,6 +8,7 @@
 #include "cli/complain.h"
 #include "cli/pager.h"
 #include "cli/print.h"
+#include "cmd/input/cpu_rate.h"
 #include "cmd/input/selected_processes.h"
 #include "cmd/process/mapping_owners.h"
 #include "cmd/process/process_commands.h"
@@ -245,9 +246,8 @@ static void print_cpu(const status_view_t *view) {
 	if (live->cpu_hz > 0)
 		line("CPU time",
 		     "sampled since %s, %" PRIu32 " Hz%s, %" PRIu32 " threads, signal %" PRIu32,
-		     since, live->cpu_hz & ~MW_CPU_WALL,
-		     live->cpu_hz & MW_CPU_WALL ? " of wall-clock time" : "", live->cpu_threads,
-		     live->cpu_signal);
+		     since, mw_cpu_hz(live->cpu_hz), mw_cpu_of_source(live->cpu_hz),
+		     live->cpu_threads, live->cpu_signal);
 	else
 		line("CPU time", "not sampled since %s", since);
 	line("  so far",
@@ -312,21 +312,17 @@ static json_t *cpu_json(const mw_state_live_t *live) {
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{"hz", live->cpu_hz & ~MW_CPU_WALL},
-		{"since_ns", live->cpu_changed_ns},
-		{"signal", live->cpu_signal},
-		{"threads", live->cpu_threads},
-		{"cpu_ns", live->cpu_ns},
-		{"wall_ns", live->wall_ns},
-		{"samples", live->cpu_samples},
-		{"truncated", live->cpu_truncated},
-		{"dropped", live->cpu_dropped},
-		{"refused", live->cpu_refused},
+		{"hz", mw_cpu_hz(live->cpu_hz)}, {"since_ns", live->cpu_changed_ns},
+		{"signal", live->cpu_signal},    {"threads", live->cpu_threads},
+		{"cpu_ns", live->cpu_ns},        {"wall_ns", live->wall_ns},
+		{"samples", live->cpu_samples},  {"truncated", live->cpu_truncated},
+		{"dropped", live->cpu_dropped},  {"refused", live->cpu_refused},
 	};
 	json_t *cpu = json_object();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		json_object_set_new(cpu, rows[i].name, json_integer((json_int_t)rows[i].value));
-	json_object_set_new(cpu, "by_wall_clock", json_boolean(live->cpu_hz & MW_CPU_WALL));
+	json_object_set_new(cpu, "by_wall_clock", json_boolean(mw_cpu_is_wall(live->cpu_hz)));
+	json_object_set_new(cpu, "source", json_string(mw_cpu_source(live->cpu_hz)));
 	return cpu;
 }
 

@@ -98,10 +98,6 @@ static void say_notes(const mw_target_t *target, const mw_snapshot_t *after, boo
 			    (unsigned long long)live->cpu_refused);
 }
 
-static const char *name_of(const cpu_job_t *job) {
-	return job->rate & MW_CPU_WALL ? "wall-clock time" : "CPU time";
-}
-
 /* Shows the time in malloc() and free(). `since_ns`: CLOCK_MONOTONIC when the samples began. */
 static int show_memory_cost(const mw_target_t *target, const cpu_job_t *job, int fd,
 			    const mw_snapshot_t *before, mw_snapshot_t *cpu, uint64_t since_ns,
@@ -132,12 +128,15 @@ static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapsh
 		double seconds, mw_error_t *error) {
 	mw_profile_t *profile = mw_profile_of_cpu(after);
 	profile->duration_ns = (int64_t)(seconds * 1e9);
-	profile->period = 1000000000 / (job->rate & ~MW_CPU_WALL);
+	/* The kernel chooses how many events lie between two samples. */
+	if (mw_cpu_state_of_event(mw_cpu_event(job->rate)) < MW_CPU_FIRST_EVENT)
+		profile->period = 1000000000 / mw_cpu_hz(job->rate);
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
 	int result = 0;
 	if (profile->sample_count == 0)
-		mw_complain("pid %d: no %s was sampled in %.3g s", target->pid, name_of(job),
-			    seconds);
+		mw_complain("pid %d: no %s%s was sampled in %.3g s", target->pid,
+			    mw_cpu_source(job->rate),
+			    mw_cpu_event(job->rate) != MW_CPU_BY_TIMER ? " event" : "", seconds);
 	/* A file is written all the same: who asked for one reads it. */
 	if (profile->sample_count > 0 || job->has_file)
 		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
@@ -158,7 +157,10 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 		return -1;
 	}
 	uint64_t since_ns = (uint64_t)(monotonic_seconds() * 1e9);
-	double seconds = wait_for(target, name_of(job), job->seconds);
+	if (begun.cpu_error == MW_CPU_USER_ONLY)
+		mw_complain("note: the kernel permits no frames of its own, and no events in it "
+			    "(kernel.perf_event_paranoid)");
+	double seconds = wait_for(target, mw_cpu_source(job->rate), job->seconds);
 	bool is_pending = false;
 	if (mw_target_is_alive(target) &&
 	    set_rate(target, job, begun.was_cpu_hz, &ended, &ignored) == 0)
@@ -193,7 +195,7 @@ static int work(const mw_target_t *target, const void *context, mw_error_t *erro
 
 /* The table of --memory-cost is of CPU time, and has no other form. */
 static bool is_cost_alone(const mw_arguments_t *arguments) {
-	static const char *const others[] = {"wall", "output", "format"};
+	static const char *const others[] = {"wall", "event", "output", "format"};
 	if (!mw_argument(arguments, "memory-cost")->given)
 		return true;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -215,7 +217,7 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 		.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
 		.rate = MW_CPU_DEFAULT_HZ,
 	};
-	if (!mw_cpu_rate_take(arguments, "rate", &job.rate))
+	if (!mw_cpu_rate_take(arguments, "rate", "event", &job.rate))
 		return MW_EXIT_TROUBLE;
 	if (!is_cost_alone(arguments))
 		return MW_EXIT_TROUBLE;

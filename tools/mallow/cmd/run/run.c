@@ -90,7 +90,7 @@ static uint64_t set_configuration(const mw_arguments_t *arguments, const char *s
 	/* Also a process that allocates little uses CPU time. */
 	if (cpu_hz > 0)
 		snprintf(cpu, sizeof(cpu), ",prof_cpu:%s%" PRIu32, cpu_hz & MW_CPU_WALL ? "-" : "",
-			 cpu_hz & ~MW_CPU_WALL);
+			 mw_cpu_hz(cpu_hz));
 	int used = snprintf(ours, sizeof(ours),
 			    "prof:true,prof_keep:true,prof_session:%s,prof_state_min:%" PRIu64 "%s",
 			    session,
@@ -210,7 +210,7 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 		return MW_EXIT_TROUBLE;
 	}
 	uint32_t cpu_hz = mw_argument(arguments, "cpu")->given ? MW_CPU_DEFAULT_HZ : 0;
-	if (!mw_cpu_rate_take(arguments, "cpu-rate", &cpu_hz))
+	if (!mw_cpu_rate_take(arguments, "cpu-rate", NULL, &cpu_hz))
 		return MW_EXIT_TROUBLE;
 	children.is_cpu = cpu_hz > 0;
 	if (children.is_cpu)

@@ -31,6 +31,22 @@ static uint32_t module_mapping(mw_builder_t *b, size_t module_index) {
 	return b->mappings[module_index];
 }
 
+/* Set in addresses of the kernel; its code counts as a module of its own. */
+#define KERNEL_BIT (UINT64_C(1) << 47)
+
+static uint32_t kernel_mapping(mw_builder_t *b) {
+	if (b->kernel == 0) {
+		const mw_mapping_t mapping = {
+			.start = KERNEL_BIT | ~MW_FRAME_ADDRESS_MASK,
+			.limit = UINT64_MAX,
+			.path = mw_profile_intern(b->profile, "[kernel.kallsyms]"),
+			.build_id = mw_profile_intern(b->profile, ""),
+		};
+		b->kernel = mw_profile_add_mapping(b->profile, &mapping);
+	}
+	return b->kernel;
+}
+
 static uint32_t make_location(mw_builder_t *b, uint64_t frame) {
 	bool is_exact = (frame & MW_FRAME_EXACT) != 0;
 	size_t module = (frame >> MW_FRAME_MODULE_SHIFT) & MW_FRAME_MODULE_MAX;
@@ -44,6 +60,10 @@ static uint32_t make_location(mw_builder_t *b, uint64_t frame) {
 	if (!is_exact && address > 0)
 		address--;
 	uint32_t mapping = module > 0 ? module_mapping(b, module - 1) : 0;
+	if (module == 0 && (address & KERNEL_BIT) != 0) {
+		address |= ~MW_FRAME_ADDRESS_MASK;
+		mapping = kernel_mapping(b);
+	}
 	return mw_profile_add_location(b->profile, mapping, address, is_exact);
 }
 

@@ -21,6 +21,7 @@ typedef struct mw_builder {
 	/* Location that replaces a stack whose frames are not known; 0 = not added yet. */
 	uint32_t unknown;
 	uint32_t truncated; /* location that replaces missing callers; 0 = not added yet */
+	uint32_t kernel;    /* mapping of the kernel; 0 = not added yet */
 	size_t depth;       /* frames of the current stack */
 	/* snapshot.c: groups of the live samples, ordered by stack */
 	mw_group_t *groups;
@@ -44,13 +45,13 @@ uint32_t mw_builder_named_location(mw_builder_t *builder, const char *name);
 /* Returns a thread's name, or "thread N". */
 mw_string_t mw_builder_thread_name(mw_builder_t *builder, uint32_t thread_id);
 
-/* Numbers of the types of CPU samples; -1: the profile has no such type. */
-#define MW_BUILDER_CPU_TYPES 2
+/* Numbers of the types of CPU samples, by mw_cpu_state_t; -1: the profile has no such type. */
 typedef struct mw_builder_cpu_types {
-	int cpu, wall;
+	int of[MW_CPU_STATES];
+	int first; /* the first one that there is */
 } mw_builder_cpu_types_t;
 
-/* Adds the types for which the snapshot has time: none if it was read without
+/* Adds the types for which the snapshot has time or events: none if it was read without
  * MW_SNAPSHOT_CPU. */
 mw_builder_cpu_types_t mw_builder_add_cpu_types(mw_profile_t *profile,
 						const mw_snapshot_t *snapshot);

@@ -13,16 +13,32 @@
 /* More than a state file's profile has. */
 #define TYPES_MAX 32
 
+/* The state of an event's samples, as a constant. */
+#define STATE_OF(event) (MW_CPU_FIRST_EVENT + (event)-MW_CPU_CYCLES)
+
 /* A type without time is left out: readers of other makers know profiles of CPU time with two
  * types. */
 mw_builder_cpu_types_t mw_builder_add_cpu_types(mw_profile_t *p, const mw_snapshot_t *snapshot) {
-	mw_builder_cpu_types_t types = {-1, -1};
-	if (snapshot->cpu_count == 0)
-		return types;
-	if (snapshot->live.cpu_ns > 0)
-		types.cpu = (int)mw_profile_add_type(p, "cpu", "nanoseconds");
-	if (snapshot->live.wall_ns > 0)
-		types.wall = (int)mw_profile_add_type(p, "wall", "nanoseconds");
+	static const char *const names[MW_CPU_STATES][2] = {
+		[MW_CPU_USED] = {"cpu", "nanoseconds"},
+		[MW_CPU_RUNNING] = {"wall", "nanoseconds"},
+		[MW_CPU_WAITING] = {"wall", "nanoseconds"},
+#define EVENT(name, text, unit) [STATE_OF(MW_CPU_##name)] = {text, unit},
+		MW_CPU_COUNTED_LIST(EVENT)
+#undef EVENT
+	};
+	mw_builder_cpu_types_t types = {.first = -1};
+	bool has[MW_CPU_STATES] = {false};
+	for (size_t i = 0; i < snapshot->cpu_count; i++)
+		has[snapshot->cpu[i].state] |= snapshot->cpu[i].samples > 0;
+	has[MW_CPU_RUNNING] |= has[MW_CPU_WAITING];
+	for (int i = 0; i < MW_CPU_STATES; i++) {
+		types.of[i] = i == MW_CPU_WAITING ? types.of[MW_CPU_RUNNING] : -1;
+		if (has[i] && types.of[i] < 0)
+			types.of[i] = (int)mw_profile_add_type(p, names[i][0], names[i][1]);
+		if (types.first < 0)
+			types.first = types.of[i];
+	}
 	return types;
 }
 
@@ -40,8 +56,8 @@ static int compare(const void *a, const void *b) {
 
 static void add_entry(mw_builder_t *b, const mw_state_cpu_t *entry, mw_builder_cpu_types_t types) {
 	mw_profile_t *p = b->profile;
-	bool is_wall = entry->state != MW_CPU_USED;
-	int type = is_wall ? types.wall : types.cpu;
+	bool is_wall = entry->state == MW_CPU_RUNNING || entry->state == MW_CPU_WAITING;
+	int type = types.of[entry->state];
 	int64_t values[TYPES_MAX] = {0};
 	/* No type: the sums and the entries were read at different moments. */
 	if (type < 0 || p->type_count > TYPES_MAX)
@@ -59,7 +75,7 @@ static void add_entry(mw_builder_t *b, const mw_state_cpu_t *entry, mw_builder_c
 					   entry->state == MW_CPU_WAITING ? "waiting" : "running")},
 	};
 	mw_builder_take_stack(b, entry->stack);
-	/* CPU time has no state. */
+	/* Only wall-clock time has a state. */
 	mw_profile_add_sample(p, b->locations, b->depth, values, labels,
 			      sizeof(labels) / sizeof(labels[0]) - !is_wall);
 }
@@ -86,12 +102,13 @@ mw_profile_t *mw_profile_of_cpu(const mw_snapshot_t *snapshot) {
 	mw_builder_t b;
 	mw_profile_add_type(p, "samples", "count");
 	mw_builder_cpu_types_t types = mw_builder_add_cpu_types(p, snapshot);
-	if (types.cpu < 0 && types.wall < 0)
-		types.cpu = (int)mw_profile_add_type(p, "cpu", "nanoseconds");
-	p->default_type = (uint32_t)(types.cpu >= 0 ? types.cpu : types.wall);
+	if (types.first < 0)
+		types.first = (int)mw_profile_add_type(p, "cpu", "nanoseconds");
+	p->default_type = (uint32_t)types.first;
 	p->period_type = p->types[p->default_type];
-	uint32_t hz = live->cpu_hz & ~MW_CPU_WALL;
-	if (hz > 0 && hz <= MW_CPU_HZ_MAX)
+	uint32_t hz = mw_cpu_hz(live->cpu_hz);
+	bool is_time = mw_cpu_state_of_event(mw_cpu_event(live->cpu_hz)) < MW_CPU_FIRST_EVENT;
+	if (is_time && hz > 0 && hz <= MW_CPU_HZ_MAX)
 		p->period = 1000000000 / hz;
 	mw_builder_begin(&b, p, snapshot);
 	snprintf(text, sizeof(text),

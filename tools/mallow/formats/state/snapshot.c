@@ -23,7 +23,7 @@ enum {
 #undef MW_SAMPLE_TYPE
 	HEAP_TYPE_COUNT,
 	/* With room for the types that cpu_profile.c adds, which samples of the heap have as 0. */
-	TYPE_COUNT = HEAP_TYPE_COUNT + MW_BUILDER_CPU_TYPES
+	TYPE_COUNT = HEAP_TYPE_COUNT + MW_CPU_STATES
 };
 
 static const char *const decade_names[MW_LIFETIME_DECADES] = {

@@ -101,24 +101,20 @@ static void add_sample(builder_t *b, size_t sample) {
 	}
 }
 
-static bool is_time(const mw_profile_t *p, size_t type) {
-	const char *name = mw_profile_string(p, p->types[type].type);
-	return strcmp(name, "cpu") == 0 || strcmp(name, "wall") == 0;
-}
-
 /* Chooses the types that the user may switch between: in use, time, allocated, at the peak. */
 static void choose_types(mw_call_tree_t *t, const mw_view_t *v) {
 	const mw_profile_t *p = v->profile;
 	t->types = mw_xcalloc(TYPES_MAX, sizeof(size_t));
 	t->types[t->type_count++] = v->type;
 	for (size_t i = 0; i < p->type_count; i++)
-		if (i != v->type && is_time(p, i) && mw_profile_total(p, i) != 0)
+		if (i != v->type && mw_profile_is_cpu_type(p, i) && mw_profile_total(p, i) != 0)
 			t->types[t->type_count++] = i;
 	for (size_t i = 0; i < p->type_count && t->type_count < TYPES_MAX; i++) {
 		const char *type = mw_profile_string(p, p->types[i].type);
 		bool is_known = strstr(type, "_space") != NULL ||
 				strstr(type, "_objects") != NULL || p->type_count <= TYPES_MAX;
-		if (i != v->type && is_known && !is_time(p, i) && mw_profile_total(p, i) != 0)
+		if (i != v->type && is_known && !mw_profile_is_cpu_type(p, i) &&
+		    mw_profile_total(p, i) != 0)
 			t->types[t->type_count++] = i;
 	}
 }

@@ -230,13 +230,16 @@ static bool cut_sample(cutter_t *c, mw_sample_t *s) {
 	return true;
 }
 
-static bool has_value(const mw_profile_t *p, size_t sample, int type) {
-	return type >= 0 && mw_profile_values(p, sample)[type] != 0;
+static bool is_of_cpu(const mw_profile_t *p, size_t sample) {
+	const int64_t *values = mw_profile_values(p, sample);
+	for (size_t i = 0; i < p->type_count; i++)
+		if (values[i] != 0 && mw_profile_is_cpu_type(p, i))
+			return true;
+	return false;
 }
 
 size_t mw_wrappers_cut(mw_profile_t *p) {
-	int cpu = mw_profile_find_type(p, "cpu"), wall = mw_profile_find_type(p, "wall");
-	if ((cpu >= 0 || wall >= 0) && mw_profile_find_type(p, "alloc_space") < 0)
+	if (mw_profile_cpu_type(p) >= 0 && mw_profile_find_type(p, "alloc_space") < 0)
 		return 0;
 	cutter_t c = {
 		.finder = mw_wrappers_new(p),
@@ -247,7 +250,7 @@ size_t mw_wrappers_cut(mw_profile_t *p) {
 	for (size_t i = 0; i < p->sample_count; i++)
 		learn(c.finder, stack_of(p, &p->samples[i]));
 	for (size_t i = 0; i < p->sample_count; i++)
-		if (!has_value(p, i, cpu) && !has_value(p, i, wall))
+		if (!is_of_cpu(p, i))
 			count += cut_sample(&c, &p->samples[i]);
 	mw_wrappers_free(c.finder);
 	free(c.cuts);

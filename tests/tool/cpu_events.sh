@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cpu_events.sh BUILD_DIR -- `mallow cpu --event`: page faults beside the kernel's count, frames of
+# the kernel, events that the kernel or the machine refuses.
+source "$(dirname "$0")/lib.bash"
+cc -g -O1 -fno-builtin -pthread -o faults "$here/faults.c" || fail "cc"
+mkfifo pipe
+MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./faults <pipe >ready &
+pid=$!
+started+=("$pid")
+exec {input}>pipe
+await 60 grep -qs ready ready
+await 60 is_known "$pid"
+
+# count_event EVENT: the profile is in ./out; the test ends if the kernel permits no events.
+count_event() {
+    "$mallow" cpu --for 1s --rate 1000 --event "$1" --json "$pid" >out 2>err && return
+    grep -q 'the kernel does not permit the event' err || fail "--event $1: $(cat err)"
+    exec {input}>&-
+    skip "perf_event_open(2) is not permitted"
+}
+faults_of() { awk '{ print $10 }' "/proc/$1/stat"; }
+
+before=$(faults_of "$pid")
+count_event page-faults
+after=$(faults_of "$pid")
+python3 - "$((after - before))" <<'END' || fail "page faults"
+import json, sys
+report = json.load(open("out"))
+counted, kernel = report["total"], int(sys.argv[1])
+# The kernel's number is of a little more than the second.
+assert 0.5 * kernel < counted <= kernel, (counted, kernel)
+flat = {row["name"]: row["flat"] for row in report["rows"]}
+assert flat["touch_pages"] > 0.95 * counted, flat
+END
+ok "page faults: as many as the kernel counts, where they happen"
+
+# With the kernel's frames the stack goes on where the page is given.
+count_event cpu-clock
+python3 - <<'END' || fail "CPU clock"
+import json
+report = json.load(open("out"))
+rows = {row["name"]: row for row in report["rows"]}
+assert report["type"] == "cpu" and 0.5e9 < report["total"] < 4e9, report["total"]
+assert rows["touch_pages"]["cum"] > 0.2 * report["total"], rows["touch_pages"]
+END
+if grep -q 'the kernel permits no frames' err || ! grep -q '^ffffffff' /proc/kallsyms; then
+    leave_out "names of the kernel's functions"
+else
+    grep -q page_fault out || fail "no function of the kernel handles page faults"
+    count_event context-switches
+    grep -q '"hand_over"' out || fail "context switches: who waits"
+    grep -q '"name": ".*schedule' out || fail "context switches: where the thread waits"
+    ok "frames of the kernel"
+fi
+try 0 "$mallow" start --cpu --event page-faults --rate 50 "$pid"
+says out "^pid $pid: CPU time: on, 50 Hz of page-faults \\(was off"
+try 0 "$mallow" status "$pid"
+says out 'CPU time +sampled since .*, 50 Hz of page-faults, 3 threads'
+try 0 "$mallow" status --json "$pid"
+valid status
+try 0 "$mallow" stop --cpu "$pid"
+# The events end with their memory.
+! grep -q 'perf_event' "/proc/$pid/maps" || fail "events are left"
+exec {input}>&-
+wait "$pid" || fail "the program's exit status"
+ok "start, status, stop"
+
+try 2 "$mallow" cpu --event page-faults --wall "$$"
+one_line_error
+try 2 "$mallow" cpu --event branches "$$"
+one_line_error
+says err 'allowed: cpu-clock.cycles.cache-misses.page-faults.context-switches'
+try 2 "$mallow" start --event cycles "$$"
+says err 'goes with --cpu'
+ok "wrong options"

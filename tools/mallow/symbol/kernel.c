@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * kernel.c -- reads the table of symbols once, if the profile has a location of the kernel. */
+#include "symbol/kernel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/memory.h"
+#include "model/text.h"
+
+/* The kernel has the upper half of the addresses. */
+#define KERNEL_START (UINT64_C(1) << 63)
+
+typedef struct symbol {
+	uint64_t address;
+	mw_string_t name; /* in the profile */
+} symbol_t;
+
+typedef struct symbols {
+	symbol_t *all;
+	size_t count, capacity;
+} symbols_t;
+
+static bool is_unnamed(const mw_location_t *location) {
+	return location->address >= KERNEL_START && location->line_count == 0;
+}
+
+static bool has_unnamed(const mw_profile_t *p) {
+	for (size_t i = 1; i < p->location_count; i++)
+		if (is_unnamed(&p->locations[i]))
+			return true;
+	return false;
+}
+
+static int compare(const void *left, const void *right) {
+	uint64_t a = ((const symbol_t *)left)->address, b = ((const symbol_t *)right)->address;
+	return a < b ? -1 : a > b;
+}
+
+/* Reads "ffffffff81000000 T name", perhaps with "\t[module]" behind it. */
+static void add_line(mw_profile_t *p, symbols_t *symbols, char *line) {
+	char *end, *name;
+	uint64_t address = strtoull(line, &end, 16);
+	if (address < KERNEL_START || end[0] != ' ' || end[1] == '\0' || end[2] != ' ')
+		return;
+	name = end + 3;
+	name[strcspn(name, "\t\n")] = '\0';
+	mw_text_clean(name, "");
+	symbols->all = mw_grow(symbols->all, &symbols->capacity, symbols->count + 1,
+			       sizeof(*symbols->all));
+	symbols->all[symbols->count++] = (symbol_t){address, mw_profile_intern(p, name)};
+}
+
+/* Returns the last symbol at or below the address; NULL: there is none. */
+static const symbol_t *find(const symbols_t *symbols, uint64_t address) {
+	size_t low = 0, high = symbols->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (symbols->all[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? &symbols->all[low - 1] : NULL;
+}
+
+void mw_kernel_symbolize(mw_profile_t *p) {
+	FILE *file = has_unnamed(p) ? fopen("/proc/kallsyms", "re") : NULL;
+	symbols_t symbols = {.all = NULL};
+	char line[512];
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		add_line(p, &symbols, line);
+	if (file != NULL)
+		fclose(file);
+	if (symbols.count > 0)
+		qsort(symbols.all, symbols.count, sizeof(*symbols.all), compare);
+	for (uint32_t i = 1; i < p->location_count; i++) {
+		const symbol_t *symbol = is_unnamed(&p->locations[i])
+						 ? find(&symbols, p->locations[i].address)
+						 : NULL;
+		if (symbol == NULL)
+			continue;
+		mw_function_t function = {.name = symbol->name, .system_name = symbol->name};
+		mw_line_t named = {.function = mw_profile_add_function(p, &function)};
+		mw_profile_set_lines(p, i, &named, 1);
+	}
+	free(symbols.all);
+}
