@@ -106,7 +106,7 @@ static mw_cpu_error_t error_of(int result, mw_cpu_period_t period) {
 
 /* Events count in the kernel, too, if it permits that. Threads change in the kernel alone. */
 static mw_cpu_error_t start_sources(mw_cpu_period_t period, uint32_t hz) {
-	static const mw_os_event_kind_t kinds[MW_CPU_EVENTS] = {
+	static const mw_os_event_kind_t kinds[MW_CPU_EVENTS] MW_COLD_TABLE = {
 		[MW_CPU_CPU_CLOCK] = MW_OS_EVENT_CPU_CLOCK,
 		[MW_CPU_CYCLES] = MW_OS_EVENT_CYCLES,
 		[MW_CPU_CACHE_MISSES] = MW_OS_EVENT_CACHE_MISSES,
