@@ -104,16 +104,21 @@ static mw_cpu_error_t error_of(int result, mw_cpu_period_t period) {
 	return result == MW_ERR_FORBIDDEN ? MW_CPU_FORBIDDEN : MW_CPU_NO_EVENT;
 }
 
+/* The same list in the same order: a table would cost resident bytes. */
+static mw_os_event_kind_t kind_of(uint32_t event) {
+	_Static_assert(
+		MW_CPU_CYCLES - MW_CPU_CPU_CLOCK == (int)MW_OS_EVENT_CYCLES &&
+			MW_CPU_CACHE_MISSES - MW_CPU_CPU_CLOCK == (int)MW_OS_EVENT_CACHE_MISSES &&
+			MW_CPU_PAGE_FAULTS - MW_CPU_CPU_CLOCK == (int)MW_OS_EVENT_PAGE_FAULTS &&
+			MW_CPU_CONTEXT_SWITCHES - MW_CPU_CPU_CLOCK ==
+				(int)MW_OS_EVENT_CONTEXT_SWITCHES,
+		"mw_cpu_event_t and mw_os_event_kind_t list the same events");
+	return (mw_os_event_kind_t)(event - MW_CPU_CPU_CLOCK);
+}
+
 /* Events count in the kernel, too, if it permits that. Threads change in the kernel alone. */
 static mw_cpu_error_t start_sources(mw_cpu_period_t period, uint32_t hz) {
-	static const mw_os_event_kind_t kinds[MW_CPU_EVENTS] MW_COLD_TABLE = {
-		[MW_CPU_CPU_CLOCK] = MW_OS_EVENT_CPU_CLOCK,
-		[MW_CPU_CYCLES] = MW_OS_EVENT_CYCLES,
-		[MW_CPU_CACHE_MISSES] = MW_OS_EVENT_CACHE_MISSES,
-		[MW_CPU_PAGE_FAULTS] = MW_OS_EVENT_PAGE_FAULTS,
-		[MW_CPU_CONTEXT_SWITCHES] = MW_OS_EVENT_CONTEXT_SWITCHES,
-	};
-	cpu.event = (mw_os_event_config_t){.kind = kinds[period.event],
+	cpu.event = (mw_os_event_config_t){.kind = kind_of(period.event),
 					   .hz = hz,
 					   .has_kernel = HAS_KERNEL_FRAMES,
 					   .signal_number = cpu.signal_number};
@@ -154,15 +159,18 @@ static void show(mw_cpu_error_t error) {
 		mw_both_set64(live, MW_LIVE(cpu_changed_ns), mw_os_realtime_ns());
 }
 
-void mw_control_cpu_apply(uint32_t rate) {
+bool mw_control_cpu_apply(uint32_t rate) {
 	mw_cpu_error_t error = MW_CPU_FINE;
+	if (!mw_cpu_rate_is_valid(rate))
+		return false;
 	if (rate == cpu.rate)
-		return;
+		return true;
 	if (cpu.rate != 0)
 		stop();
 	if (rate != 0)
 		error = begin(rate);
 	show(error);
+	return true;
 }
 
 void mw_control_cpu_reset(void) {

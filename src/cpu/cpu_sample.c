@@ -39,9 +39,16 @@ static struct {
 	_Atomic uint32_t run; /* how often samples were switched on: events are of one run */
 } samples MW_SPARSE;
 
-/* The thread's entry in MW_SECTION_THREADS. A forked child has its parent's value, with another
- * thread id. */
-static MW_TLS struct { uint32_t thread_id, number; } named;
+/* Of the calling thread. One variable: each costs every process resident bytes. */
+static MW_TLS struct {
+	/* Its entry in MW_SECTION_THREADS. A forked child has its parent's, with another thread id.
+	 */
+	uint32_t named_thread_id, named_number;
+	uint64_t cpu_ns;             /* its CPU time at its last sample */
+	mw_os_thread_event_t *event; /* of `event_run` */
+	uint64_t events;             /* counted at its last sample */
+	uint32_t event_run;
+} own;
 
 /* ---- preparation ---- */
 
@@ -107,10 +114,11 @@ static uint32_t append(const void *thing) {
 				     .processor = key->processor,
 				     .state = key->state};
 	mw_both_copy(mw_store_both(MW_SECTION_CPU, number), &head, CPU(samples));
-	if (named.thread_id != key->thread_id)
-		named.number = 0;
-	named.thread_id = key->thread_id;
-	named.number = mw_threads_put(named.number, key->thread_id, mw_os_monotonic_coarse_ns());
+	if (own.named_thread_id != key->thread_id)
+		own.named_number = 0;
+	own.named_thread_id = key->thread_id;
+	own.named_number =
+		mw_threads_put(own.named_number, key->thread_id, mw_os_monotonic_coarse_ns());
 	return (uint32_t)number;
 }
 
@@ -129,11 +137,10 @@ static void count_live(size_t offset_bytes) {
  * since its last sample: the kernel also sends the signal of a thread that runs when that leaves a
  * system call. */
 static mw_cpu_state_t state_of(const mw_os_tick_t *tick, mw_cpu_period_t period) {
-	static MW_TLS uint64_t last_ns; /* the thread's CPU time at its last sample */
 	if (!period.is_wall)
 		return MW_CPU_USED;
-	uint64_t now_ns = mw_os_thread_cpu_ns(), used_ns = now_ns - last_ns;
-	last_ns = now_ns;
+	uint64_t now_ns = mw_os_thread_cpu_ns(), used_ns = now_ns - own.cpu_ns;
+	own.cpu_ns = now_ns;
 	uint64_t past_ns = period.ns * (1 + (uint64_t)tick->missed);
 	return mw_os_interrupted_call(tick->context) && used_ns < past_ns / 2 ? MW_CPU_WAITING
 									      : MW_CPU_RUNNING;
@@ -151,18 +158,13 @@ typedef struct counted {
 /* Reads the thread's event, and stores the kernel's frames. Returns false if another thread changes
  * the table of events. */
 static bool read_event(counted_t *out, uint64_t *frames) {
-	static MW_TLS struct {
-		mw_os_thread_event_t *event;
-		uint64_t events; /* at the last sample */
-		uint32_t run;
-	} own;
 	uint32_t run = atomic_load_explicit(&samples.run, memory_order_relaxed);
 	out->thread_id = mw_os_thread_id();
-	if (own.run != run) {
+	if (own.event_run != run) {
 		own.event = mw_thread_timers_event(out->thread_id);
 		if (!own.event)
 			return false;
-		own.run = run;
+		own.event_run = run;
 		own.events = 0;
 	}
 	mw_os_event_read_t now = mw_os_thread_event_read(own.event, frames, KERNEL_DEPTH_MAX);

@@ -258,7 +258,7 @@ void mw_control_set_cpu(uint32_t hz) {
 	lock();
 	make_tables();
 	if (mw_control_has_tables())
-		mw_control_cpu_apply(hz);
+		(void)mw_control_cpu_apply(hz);
 	unlock();
 }
 

@@ -70,10 +70,8 @@ void mw_requests_obey(mw_state_control_t *words, uint32_t sequence) {
 		mw_requests_reject(sequence, mean);
 	else
 		mw_control_apply_mean(mean);
-	if (!mw_cpu_rate_is_valid(cpu_hz))
+	if (cpu_hz != mw_store_live()->cpu_hz && !mw_control_cpu_apply(cpu_hz))
 		mw_requests_reject(sequence, cpu_hz);
-	else if (cpu_hz != mw_store_live()->cpu_hz)
-		mw_control_cpu_apply(cpu_hz);
 	/* A rate that was refused is not tried again with the next request. */
 	atomic_store_explicit(&words->want_cpu_hz, mw_store_live()->cpu_hz, memory_order_relaxed);
 	if (active > 1)
