@@ -134,6 +134,7 @@ ok "after a kill"
 # --- what memory costs ---
 cat >cost.c <<'END'
 #include <stdlib.h>
+#include <string.h>
 static void *volatile kept;
 __attribute__((noinline)) static void *xmalloc(size_t bytes) {
 	return malloc(bytes);
@@ -162,7 +163,7 @@ cost=$!
 started+=("$cost")
 await 60 is_known "$cost"
 try 0 "$mallow" cpu --memory-cost --for 2s --rate 1000 "$cost"
-says out '^malloc and free: .* CPU time, [0-9.]+%$'
+says out '^malloc(, free and page faults| and free): .* CPU time, [0-9.]+%$'
 says out ' (keep_shortly|main)$'
 try 0 "$mallow" cpu --memory-cost --for 2s --rate 1000 --json "$cost"
 python3 - out <<'END' || fail "the cost of memory: $(cat out)"

@@ -31,7 +31,7 @@ counted, kernel = report["total"], int(sys.argv[1])
 # The kernel's number is of a little more than the second.
 assert 0.5 * kernel < counted <= kernel, (counted, kernel)
 flat = {row["name"]: row["flat"] for row in report["rows"]}
-assert flat["touch_pages"] > 0.95 * counted, flat
+assert flat["touch_pages"] > 0.4 * counted, flat
 END
 ok "page faults: as many as the kernel counts, where they happen"
 
@@ -42,7 +42,7 @@ import json
 report = json.load(open("out"))
 rows = {row["name"]: row for row in report["rows"]}
 assert report["type"] == "cpu" and 0.5e9 < report["total"] < 4e9, report["total"]
-assert rows["touch_pages"]["cum"] > 0.2 * report["total"], rows["touch_pages"]
+assert rows["touch_pages"]["cum"] > 0.08 * report["total"], rows["touch_pages"]
 END
 if grep -q 'the kernel permits no frames' err || ! grep -q '^ffffffff' /proc/kallsyms; then
     leave_out "names of the kernel's functions"
@@ -52,6 +52,18 @@ else
     grep -q '"hand_over"' out || fail "context switches: who waits"
     grep -q '"name": ".*schedule' out || fail "context switches: where the thread waits"
     ok "frames of the kernel"
+    # The function that accesses the pages has the time, libc's memset() between it and the kernel.
+    try 0 "$mallow" cpu --memory-cost --for 1s --rate 1000 --json "$pid"
+    python3 - <<'END' || fail "page faults in the cost of memory: $(cat out)"
+import json
+cost = json.load(open("out"))
+rows = {row["caller"]: row for row in cost["rows"]}
+assert 0.1 * cost["cpu_ns"] < cost["fault_ns"] < cost["cpu_ns"], cost["fault_ns"]
+assert rows["touch_pages"]["fault_ns"] + rows["set_pages"]["fault_ns"] > 0.9 * cost["fault_ns"]
+assert rows["set_pages"]["fault_ns"] > 0.1 * cost["fault_ns"], rows["set_pages"]
+assert rows["touch_pages"]["malloc_ns"] == 0, rows["touch_pages"]
+END
+    ok "page faults in the cost of memory"
 fi
 try 0 "$mallow" start --cpu --event page-faults --rate 50 "$pid"
 says out "^pid $pid: CPU time: on, 50 Hz of page-faults \\(was off"

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,6 +19,11 @@ static NOINLINE void touch_pages(char *memory) {
 		memory[i * PAGE_BYTES] = 1;
 }
 
+static NOINLINE void set_pages(char *memory) {
+	memset(memory, 1, PAGES * PAGE_BYTES);
+	memory[0] = 0; /* no tail call */
+}
+
 static void *fault(void *unused) {
 	while (!ends) {
 		char *memory = mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE,
@@ -26,6 +32,8 @@ static void *fault(void *unused) {
 			abort();
 		madvise(memory, PAGES * PAGE_BYTES, MADV_NOHUGEPAGE);
 		touch_pages(memory);
+		madvise(memory, PAGES * PAGE_BYTES, MADV_DONTNEED);
+		set_pages(memory);
 		munmap(memory, PAGES * PAGE_BYTES);
 		free(malloc(200000)); /* a slow path: there the library looks for requests */
 	}

@@ -72,6 +72,9 @@ typedef struct mw_label {
 	mw_string_t unit; /* unit of `number` */
 } mw_label_t;
 
+/* Path of the mapping of the kernel's code; perf has this name for it. */
+#define MW_KERNEL_MAPPING "[kernel.kallsyms]"
+
 /* Label with the number of bytes that the program requested for each object.  Only 0 is
  * recorded. */
 #define MW_LABEL_REQUEST "request"

@@ -10,6 +10,7 @@
 #include "model/memory.h"
 #include "model/text.h"
 
+#define TABLE "/proc/kallsyms"
 /* The kernel has the upper half of the addresses. */
 #define KERNEL_START (UINT64_C(1) << 63)
 
@@ -67,7 +68,7 @@ static const symbol_t *find(const symbols_t *symbols, uint64_t address) {
 }
 
 void mw_kernel_symbolize(mw_profile_t *p) {
-	FILE *file = has_unnamed(p) ? fopen("/proc/kallsyms", "re") : NULL;
+	FILE *file = has_unnamed(p) ? fopen(TABLE, "re") : NULL;
 	symbols_t symbols = {.all = NULL};
 	char line[512];
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
@@ -87,4 +88,15 @@ void mw_kernel_symbolize(mw_profile_t *p) {
 		mw_profile_set_lines(p, i, &named, 1);
 	}
 	free(symbols.all);
+}
+
+bool mw_kernel_has_names(void) {
+	FILE *file = fopen(TABLE, "re");
+	char line[512];
+	uint64_t any = 0;
+	for (int i = 0; i < 100 && file != NULL && fgets(line, sizeof(line), file) != NULL; i++)
+		any |= strtoull(line, NULL, 16);
+	if (file != NULL)
+		fclose(file);
+	return any >= KERNEL_START;
 }

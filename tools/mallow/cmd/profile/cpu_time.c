@@ -18,6 +18,7 @@
 #include "cmd/profile/view_request.h"
 #include "formats/state/state_file.h"
 #include "live/control.h"
+#include "symbol/kernel.h"
 #include "view/table/memory_cost.h"
 
 #define DEFAULT_SECONDS 30.0
@@ -30,7 +31,15 @@ typedef struct cpu_job {
 	double seconds, wait_seconds;
 	uint32_t rate; /* as live.cpu_hz */
 	bool has_file; /* the result is not a text for a person */
+	bool is_cost;  /* --memory-cost */
 } cpu_job_t;
+
+/* Samples that were begun. */
+typedef struct samples {
+	mw_reply_t begun;
+	uint64_t since_ns; /* CLOCK_MONOTONIC */
+	bool has_faults;   /* of the kernel's frames, those that handle page faults are known */
+} samples_t;
 
 static volatile sig_atomic_t interrupted;
 
@@ -98,20 +107,21 @@ static void say_notes(const mw_target_t *target, const mw_snapshot_t *after, boo
 			    (unsigned long long)live->cpu_refused);
 }
 
-/* Shows the time in malloc() and free(). `since_ns`: CLOCK_MONOTONIC when the samples began. */
+/* Shows the time in malloc(), free() and page faults. */
 static int show_memory_cost(const mw_target_t *target, const cpu_job_t *job, int fd,
-			    const mw_snapshot_t *before, mw_snapshot_t *cpu, uint64_t since_ns,
-			    mw_error_t *error) {
+			    const mw_snapshot_t *before, mw_snapshot_t *cpu,
+			    const samples_t *samples, mw_error_t *error) {
 	mw_snapshot_t *heap;
 	if (mw_snapshot_read_fd(fd, target->shown, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, &heap,
 				error) != 0)
 		return -1;
 	mw_memory_cost_t cost = {.cpu = mw_profile_of_cpu(cpu),
 				 .whole_run = mw_profile_from_snapshot(heap),
-				 .seconds = monotonic_seconds() - (double)since_ns / 1e9,
+				 .seconds = monotonic_seconds() - (double)samples->since_ns / 1e9,
 				 .row_limit = COST_ROWS,
+				 .has_faults = samples->has_faults,
 				 .is_json = mw_argument(job->arguments, "json")->given};
-	mw_snapshot_since(heap, before, since_ns);
+	mw_snapshot_since(heap, before, samples->since_ns);
 	cost.heap = mw_profile_from_snapshot(heap);
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, cost.cpu);
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS, cost.heap);
@@ -144,33 +154,62 @@ static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapsh
 	return result;
 }
 
+/* Page faults are seen by the kernel's frames, which samples of the CPU clock have. Returns false,
+ * with nothing begun, if there are none. */
+static bool begin_with_faults(const mw_target_t *target, const cpu_job_t *job, samples_t *out) {
+	uint32_t rate = job->rate | MW_CPU_CPU_CLOCK << MW_CPU_EVENT_SHIFT;
+	mw_error_t ignored;
+	mw_reply_t ended;
+	if (!job->is_cost || !mw_kernel_has_names() ||
+	    set_rate(target, job, rate, &out->begun, &ignored) != 0)
+		return false;
+	out->has_faults = out->begun.cpu_error != MW_CPU_USER_ONLY;
+	if (!out->has_faults)
+		set_rate(target, job, out->begun.was_cpu_hz, &ended, &ignored);
+	return out->has_faults;
+}
+
+static int begin(const mw_target_t *target, const cpu_job_t *job, samples_t *out,
+		 mw_error_t *error) {
+	if (!begin_with_faults(target, job, out)) {
+		if (set_rate(target, job, job->rate, &out->begun, error) != 0)
+			return -1;
+		if (job->is_cost)
+			mw_complain("note: page faults are left out: the kernel does not permit "
+				    "frames of its own, or their names "
+				    "(kernel.perf_event_paranoid, kernel.kptr_restrict)");
+	}
+	out->since_ns = (uint64_t)(monotonic_seconds() * 1e9);
+	if (out->begun.cpu_error == MW_CPU_USER_ONLY)
+		mw_complain("note: the kernel permits no frames of its own, and no events in it "
+			    "(kernel.perf_event_paranoid)");
+	return 0;
+}
+
 /* Takes samples between two copies of the state file, which is kept open, because the process may
  * end meanwhile. */
 static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_error_t *error) {
 	mw_snapshot_t *before, *after;
-	mw_reply_t begun, ended;
+	samples_t samples = {0};
+	mw_reply_t ended;
 	mw_error_t ignored;
 	if (read_cpu(fd, target, &before, error) != 0)
 		return -1;
-	if (set_rate(target, job, job->rate, &begun, error) != 0) {
+	if (begin(target, job, &samples, error) != 0) {
 		mw_snapshot_free(before);
 		return -1;
 	}
-	uint64_t since_ns = (uint64_t)(monotonic_seconds() * 1e9);
-	if (begun.cpu_error == MW_CPU_USER_ONLY)
-		mw_complain("note: the kernel permits no frames of its own, and no events in it "
-			    "(kernel.perf_event_paranoid)");
 	double seconds = wait_for(target, mw_cpu_source(job->rate), job->seconds);
 	bool is_pending = false;
 	if (mw_target_is_alive(target) &&
-	    set_rate(target, job, begun.was_cpu_hz, &ended, &ignored) == 0)
-		is_pending = begun.outcome == MW_OUTCOME_PENDING && ended.was_pending;
+	    set_rate(target, job, samples.begun.was_cpu_hz, &ended, &ignored) == 0)
+		is_pending = samples.begun.outcome == MW_OUTCOME_PENDING && ended.was_pending;
 	int result = read_cpu(fd, target, &after, error);
 	if (result == 0) {
 		mw_snapshot_cpu_since(after, before);
 		say_notes(target, after, is_pending);
-		result = mw_argument(job->arguments, "memory-cost")->given
-				 ? show_memory_cost(target, job, fd, before, after, since_ns, error)
+		result = job->is_cost
+				 ? show_memory_cost(target, job, fd, before, after, &samples, error)
 				 : show(target, job, after, seconds, error);
 		mw_snapshot_free(after);
 	}
@@ -216,6 +255,7 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 		.seconds = length->given ? length->seconds : DEFAULT_SECONDS,
 		.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
 		.rate = MW_CPU_DEFAULT_HZ,
+		.is_cost = mw_argument(arguments, "memory-cost")->given,
 	};
 	if (!mw_cpu_rate_take(arguments, "rate", "event", &job.rate))
 		return MW_EXIT_TROUBLE;

@@ -39,7 +39,7 @@ static uint32_t kernel_mapping(mw_builder_t *b) {
 		const mw_mapping_t mapping = {
 			.start = KERNEL_BIT | ~MW_FRAME_ADDRESS_MASK,
 			.limit = UINT64_MAX,
-			.path = mw_profile_intern(b->profile, "[kernel.kallsyms]"),
+			.path = mw_profile_intern(b->profile, MW_KERNEL_MAPPING),
 			.build_id = mw_profile_intern(b->profile, ""),
 		};
 		b->kernel = mw_profile_add_mapping(b->profile, &mapping);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * memory_cost.h -- what memory costs in CPU time: the time in malloc() and free() by the function
- * that called them, beside what the function allocated and how long its objects lived.
- * Layer: view/table. */
+ * memory_cost.h -- what memory costs in CPU time: the time in malloc(), free() and page faults by
+ * the function that called them or accessed memory, beside what the function allocated and how long
+ * its objects lived. Layer: view/table. */
 #ifndef MW_TOOL_VIEW_TABLE_MEMORY_COST_H
 #define MW_TOOL_VIEW_TABLE_MEMORY_COST_H
 
@@ -16,6 +16,7 @@ typedef struct mw_memory_cost {
 	mw_profile_t *cpu, *heap, *whole_run;
 	double seconds;   /* the time */
 	size_t row_limit; /* most rows; 0: no limit */
+	bool has_faults;  /* the profile cpu has the kernel's frames */
 	bool is_json;
 } mw_memory_cost_t;
 
