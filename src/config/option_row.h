@@ -31,13 +31,16 @@ typedef struct mw_option {
 	const char *name;
 	const char *standard; /* default value, as a user would write it */
 	const char *unit;     /* unit of a number; words of a CHOICE or WORD, separated by '|' */
-	const char *help;     /* help text; empty: an option of jemalloc without effect in mallow */
+	const char *help;     /* NULL: an option of jemalloc without effect in mallow */
 	int64_t min, max;
 	uint16_t offset; /* offset in mw_options_t of the option's field; of a LOG2: of its target's
 			    field */
 	uint8_t kind;    /* mw_option_kind_t */
-	bool unused;     /* true: an option of jemalloc without effect in mallow */
 } mw_option_t;
+
+static inline bool mw_option_is_unused(const mw_option_t *option) {
+	return option->help == NULL;
+}
 
 /* Returns whether the option's value is kept as text. */
 static inline bool mw_option_is_text(const mw_option_t *option) {

@@ -109,7 +109,7 @@ void mw_option_say_unknown(mw_conf_source_t *source, mw_conf_pair_t pair) {
 	const char *between = "";
 	for (size_t i = 0; !near && !source->what && i < mw_option_count && length < sizeof help;
 	     i++)
-		if (!mw_option_table[i].unused) {
+		if (!mw_option_is_unused(&mw_option_table[i])) {
 			length += mw_fmt(help + length, sizeof help - length, "%s%s", between,
 					 mw_option_table[i].name);
 			between = ", ";

@@ -18,15 +18,15 @@ _Static_assert(sizeof(mw_options_t) <= UINT16_MAX, "rows find their fields by 16
 
 /* Macro that makes the texts of a row. An argument that another macro passes on is already expanded
  * here. */
-#define ROW(name, kind, unused, field, standard, min, max, unit, help)                             \
-	{name, standard, unit, help, min, max, offsetof(mw_options_t, field), kind, unused},
+#define ROW(name, kind, field, standard, min, max, unit, help)                                     \
+	{name, standard, unit, help, min, max, offsetof(mw_options_t, field), kind},
 const mw_option_t mw_option_table[] = {
 #define MW_OPTION(name, kind, standard, min, max, unit, help)                                      \
-	ROW(#name, MW_KIND_##kind, false, name, #standard, min, max, unit, help)
+	ROW(#name, MW_KIND_##kind, name, #standard, min, max, unit, help)
 #define MW_OPTION_LOG2(name, target, standard, min, max, help)                                     \
-	ROW(#name, MW_KIND_LOG2, false, target, #standard, min, max, "", help)
+	ROW(#name, MW_KIND_LOG2, target, #standard, min, max, "", help)
 #define MW_OPTION_JEMALLOC(name, kind, standard, min, max, unit)                                   \
-	ROW(#name, MW_KIND_##kind, true, name, #standard, min, max, unit, "")
+	ROW(#name, MW_KIND_##kind, name, #standard, min, max, unit, NULL)
 #include "config/options.def"
 #undef MW_OPTION
 #undef MW_OPTION_LOG2
@@ -100,7 +100,7 @@ static void take(mw_options_t *options, mw_conf_source_t *source, mw_conf_pair_t
 		mw_option_say_unknown(source, pair);
 		return;
 	}
-	if (option->unused && !source->what) {
+	if (mw_option_is_unused(option) && !source->what) {
 		mw_option_say_unused(source, option);
 		return;
 	}
@@ -109,7 +109,7 @@ static void take(mw_options_t *options, mw_conf_source_t *source, mw_conf_pair_t
 	note_dumps(options, source, pair.name);
 	if (mw_text_is(pair.name, "dump_name") || mw_text_is(pair.name, "request_limit"))
 		say_odd(options, source, pair.name);
-	if (option->unused)
+	if (mw_option_is_unused(option))
 		note_unused(options, option);
 	if (!options->confirm_conf)
 		return;
@@ -342,7 +342,7 @@ size_t mw_ctl_help(char *buffer, size_t capacity) {
 	if (capacity > 0)
 		buffer[0] = '\0';
 	for (size_t i = 0; i < mw_option_count; i++) {
-		if (mw_option_table[i].unused)
+		if (mw_option_is_unused(&mw_option_table[i]))
 			continue;
 		char range[96], word[MW_QUOTE_BYTES + 1];
 		size_t used = length < capacity ? length : capacity;

@@ -195,8 +195,11 @@ void mw_control_cpu_forked(void) {
 		show(MW_CPU_FINE);
 }
 
-void mw_cpu_start(int32_t hz) {
-	mw_control_set_cpu(hz < 0 ? (uint32_t)-hz | MW_CPU_WALL : (uint32_t)hz);
+void mw_cpu_start(int32_t hz, uint32_t event) {
+	if (hz < 0)
+		mw_control_set_cpu((uint32_t)-hz | MW_CPU_WALL);
+	else
+		mw_control_set_cpu((uint32_t)hz | event << MW_CPU_EVENT_SHIFT);
 }
 
 void mw_cpu_thread_start(void) {

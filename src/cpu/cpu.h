@@ -30,7 +30,8 @@ MW_COLD void mw_cpu_thread_start(void);
 MW_COLD void mw_cpu_thread_end(void);
 
 /* Takes so many samples per second of each thread's CPU time or, below 0, of wall-clock time; 0:
- * none. What went wrong is in live.cpu_error. Called without locks. */
-MW_COLD void mw_cpu_start(int32_t hz);
+ * none. `event`: mw_cpu_event_t, which wall-clock time has none of. What went wrong is in
+ * live.cpu_error. Called without locks. */
+MW_COLD void mw_cpu_start(int32_t hz, uint32_t event);
 
 #endif

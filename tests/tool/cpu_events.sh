@@ -78,6 +78,34 @@ exec {input}>&-
 wait "$pid" || fail "the program's exit status"
 ok "start, status, stop"
 
+# From the start on; the process has ended when its kernel frames get their names.
+cat >touch.c <<'END'
+#include <sys/mman.h>
+int main(void) {
+	enum { BYTES = 100 << 20 };
+	char *memory = mmap(0, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(memory, BYTES, MADV_NOHUGEPAGE);
+	for (int round = 0; round < 20; round++) {
+		for (long i = 0; i < BYTES; i += 4096)
+			memory[i] = 1;
+		madvise(memory, BYTES, MADV_DONTNEED);
+	}
+	return 0;
+}
+END
+cc -g -O1 touch.c -o touch
+try 0 "$mallow" run --cpu --cpu-rate 1000 --event page-faults -o touch.pb.gz -- ./touch
+says err '^page-faults [45][0-9]+k, [0-9]+ samples'
+says err ' main '
+try 0 "$mallow" top --json touch.pb.gz
+python3 -c 'import json
+report = json.load(open("out"))
+assert report["type"] == "page-faults" and 400000 < report["total"] < 530000' ||
+    fail "run --event: $(cat out)"
+ok "run --event"
+
+try 2 "$mallow" run --cpu --event page-faults --wall -- true
+one_line_error
 try 2 "$mallow" cpu --event page-faults --wall "$$"
 one_line_error
 try 2 "$mallow" cpu --event branches "$$"

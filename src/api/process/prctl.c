@@ -19,6 +19,7 @@
 #include "base/compiler.h"
 #include "cpu/cpu.h"
 #include "prof/prof.h"
+#include "state/cpu_source.h"
 
 /* Returns false if the filter only makes calls fail: the library handles failures. */
 static bool may_kill(const struct sock_fprog *program) {
@@ -41,7 +42,7 @@ static _Atomic bool is_lethal;
 /* Samples of CPU time end before a filter may forbid the calls of their signals. */
 static void confine(bool confined) {
 	if (confined && mw_cpu_wants_threads())
-		mw_cpu_start(0);
+		mw_cpu_start(0, MW_CPU_BY_TIMER);
 	mw_prof_confine(confined);
 }
 

@@ -286,7 +286,7 @@ static void configure(void) {
 	if (options->prof_guard && !secure)
 		start_guards(options);
 	if (MW_UNLIKELY(options->prof_cpu) && !secure)
-		mw_cpu_start((int32_t)options->prof_cpu);
+		mw_cpu_start((int32_t)options->prof_cpu, (uint32_t)options->prof_cpu_event);
 }
 
 MW_RESIDENT void mw_api_start(void) {

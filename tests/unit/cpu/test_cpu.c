@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 
+#include "config/option_row.h"
 #include "cpu/thread_timers.h"
 #include "prof/control/control.h"
 #include "prof/unwind/unwind.h"
@@ -80,7 +82,7 @@ static void time_is_counted(void) {
 	start(524288, 0, false);
 	char *file = map_state_of(getpid());
 	CHECK_EQ(live_of(file)->cpu_used, 0);
-	mw_cpu_start(1000);
+	mw_cpu_start(1000, MW_CPU_BY_TIMER);
 	CHECK_EQ(live_of(file)->cpu_hz, 1000);
 	CHECK_EQ(live_of(file)->cpu_error, MW_CPU_FINE);
 	CHECK(live_of(file)->cpu_signal >= (uint32_t)SIGRTMIN);
@@ -89,7 +91,7 @@ static void time_is_counted(void) {
 	burn(400);
 	CHECK_EQ(errno, 4711);
 	await_count(&live_of(file)->cpu_ns, 0, CLOCK_THREAD_CPUTIME_ID, begin);
-	mw_cpu_start(0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
 	CHECK_EQ(live_of(file)->cpu_hz, 0);
 	CHECK_EQ(live_of(file)->cpu_signal, 0);
 	check_sums(file);
@@ -98,15 +100,15 @@ static void time_is_counted(void) {
 	burn(50);
 	CHECK_EQ(live_of(file)->cpu_ns, before);
 	/* Another rate adds to what is there. */
-	mw_cpu_start(100);
-	mw_cpu_start(500);
+	mw_cpu_start(100, MW_CPU_BY_TIMER);
+	mw_cpu_start(500, MW_CPU_BY_TIMER);
 	CHECK_EQ(live_of(file)->cpu_hz, 500);
 	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	burn(200);
 	await_count(&live_of(file)->cpu_ns, before, CLOCK_THREAD_CPUTIME_ID, begin);
 	mw_control_reset();
 	check_between(live_of(file)->cpu_ns, 0, 20 * NS_PER_MS);
-	mw_cpu_start(0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
 	check_sums(file);
 }
 
@@ -116,7 +118,7 @@ static void time_of_waiting_is_counted(void) {
 	char *file = map_state_of(getpid());
 	int ends[2];
 	CHECK_EQ(pipe(ends), 0);
-	mw_cpu_start(-1000);
+	mw_cpu_start(-1000, MW_CPU_BY_TIMER);
 	CHECK_EQ(live_of(file)->cpu_hz, 1000 | MW_CPU_WALL);
 	pid_t child = fork();
 	if (child == 0) {
@@ -127,7 +129,7 @@ static void time_of_waiting_is_counted(void) {
 	char byte;
 	CHECK_EQ(read(ends[0], &byte, 1), 1); /* not EINTR */
 	burn(50);
-	mw_cpu_start(0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
 	uint64_t by_state[MW_CPU_STATES] = {0};
 	for (uint64_t i = 1; i < live_of(file)->cpu_used; i++) {
 		const mw_state_cpu_t *entry = entry_of(file, MW_SECTION_CPU, i);
@@ -175,7 +177,7 @@ static uint64_t time_of_thread(char *base, uint32_t thread_id) {
 static void threads_are_found(void) {
 	start(524288, 0, false);
 	char *file = map_state_of(getpid());
-	mw_cpu_start(1000);
+	mw_cpu_start(1000, MW_CPU_BY_TIMER);
 	goes_on = true;
 	for (int knows_heap = 0; knows_heap < 2; knows_heap++) {
 		pthread_t id;
@@ -205,7 +207,7 @@ static void threads_are_found(void) {
 		while (live_of(file)->cpu_threads > 1)
 			burn(10);
 	}
-	mw_cpu_start(0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
 	check_sums(file);
 }
 
@@ -217,11 +219,11 @@ static void former_time_does_not_count(void) {
 	CHECK_EQ(pthread_create(&id, NULL, burn_in_thread, NULL), 0);
 	while (!has_burnt)
 		usleep(1000);
-	mw_cpu_start(1000);
+	mw_cpu_start(1000, MW_CPU_BY_TIMER);
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	burn(50);
 	await_count(&live_of(file)->cpu_ns, 0, CLOCK_THREAD_CPUTIME_ID, begin);
-	mw_cpu_start(0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
 	may_end = true;
 	pthread_join(id, NULL);
 }
@@ -238,9 +240,9 @@ static void used_signals_are_left_alone(void) {
 	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
 		if (number != SIGRTMIN + 3)
 			signal(number, number % 2 ? programs_own : SIG_IGN);
-	mw_cpu_start(1000);
+	mw_cpu_start(1000, MW_CPU_BY_TIMER);
 	CHECK_EQ(mw_store_live()->cpu_signal, (uint32_t)SIGRTMIN + 3);
-	mw_cpu_start(0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
 	CHECK_EQ(sigaction(SIGRTMIN + 3, NULL, &after), 0);
 	CHECK(after.sa_handler == SIG_DFL);
 	/* A free one that the first thread blocks, and another one. */
@@ -249,19 +251,19 @@ static void used_signals_are_left_alone(void) {
 	sigaddset(&blocked, SIGRTMIN + 5);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	signal(SIGRTMIN + 5, SIG_DFL);
-	mw_cpu_start(1000);
+	mw_cpu_start(1000, MW_CPU_BY_TIMER);
 	CHECK_EQ(mw_store_live()->cpu_signal, (uint32_t)SIGRTMIN + 3);
-	mw_cpu_start(0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
 	/* The blocked one alone. */
 	signal(SIGRTMIN + 3, SIG_IGN);
-	mw_cpu_start(1000);
+	mw_cpu_start(1000, MW_CPU_BY_TIMER);
 	CHECK_EQ(mw_store_live()->cpu_signal, (uint32_t)SIGRTMIN + 5);
-	mw_cpu_start(0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
 	signal(SIGRTMIN + 5, SIG_IGN);
 	/* None is free. */
 	signal(SIGRTMIN + 3, programs_own);
 	CHECK_EQ(sigaction(SIGRTMIN + 3, NULL, &before), 0);
-	mw_cpu_start(1000);
+	mw_cpu_start(1000, MW_CPU_BY_TIMER);
 	CHECK_EQ(mw_store_live()->cpu_hz, 0);
 	CHECK_EQ(mw_store_live()->cpu_error, MW_CPU_NO_SIGNAL);
 	CHECK_EQ(sigaction(SIGRTMIN + 3, NULL, &after), 0);
@@ -272,7 +274,7 @@ static void refused_timers_are_said(void) {
 	start(524288, 0, false);
 	const struct rlimit none = {0, 0};
 	CHECK_EQ(setrlimit(RLIMIT_SIGPENDING, &none), 0);
-	mw_cpu_start(100);
+	mw_cpu_start(100, MW_CPU_BY_TIMER);
 	CHECK_EQ(mw_store_live()->cpu_hz, 0);
 	CHECK_EQ(mw_store_live()->cpu_error, MW_CPU_NO_TIMER);
 	burn(20);
@@ -281,11 +283,146 @@ static void refused_timers_are_said(void) {
 /* A signal that no timer sent is no sample. */
 static void others_signals_are_ignored(void) {
 	start(524288, 0, false);
-	mw_cpu_start(1);
+	mw_cpu_start(1, MW_CPU_BY_TIMER);
 	union sigval value = {.sival_int = (int)gettid()};
 	for (int i = 0; i < 100; i++)
 		CHECK_EQ(sigqueue(getpid(), (int)mw_store_live()->cpu_signal, value), 0);
 	check_between(mw_store_live()->cpu_samples, 0, 1);
+}
+
+/* ---- events ---- */
+
+/* Returns false where the kernel permits no events. */
+static bool events_begin(uint32_t event) {
+	mw_cpu_start(1000, event);
+	if (mw_store_live()->cpu_error == MW_CPU_FORBIDDEN ||
+	    mw_store_live()->cpu_error == MW_CPU_NO_EVENT) {
+		CHECK_EQ(mw_store_live()->cpu_hz, 0);
+		fprintf(stderr, "left out: perf_event_open(2) is not permitted\n");
+		return false;
+	}
+	CHECK_EQ(mw_store_live()->cpu_hz, 1000 | event << MW_CPU_EVENT_SHIFT);
+	return true;
+}
+
+static uint64_t sum_of_state(char *base, mw_cpu_state_t state) {
+	uint64_t sum = 0;
+	for (uint64_t i = 1; i < live_of(base)->cpu_used; i++) {
+		const mw_state_cpu_t *entry = entry_of(base, MW_SECTION_CPU, i);
+		sum += entry->state == state ? entry->time_ns : 0;
+	}
+	return sum;
+}
+
+static uint64_t faults_so_far(void) {
+	struct rusage usage;
+	CHECK_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+	return (uint64_t)usage.ru_minflt;
+}
+
+#define FAULTS 20000u
+
+static void *touch(void *unused) {
+	char *memory = mmap(NULL, FAULTS * 4096u, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(memory != MAP_FAILED);
+	madvise(memory, FAULTS * 4096u, MADV_NOHUGEPAGE);
+	for (unsigned i = 0; i < FAULTS; i++)
+		memory[i * 4096u] = 1;
+	CHECK_EQ(munmap(memory, FAULTS * 4096u), 0);
+	return unused;
+}
+
+/* Page faults of threads that exist at the start, as many as the kernel says. */
+static void events_are_counted(void) {
+	start(524288, 0, false);
+	char *file = map_state_of(getpid());
+	if (!events_begin(MW_CPU_PAGE_FAULTS))
+		return;
+	const mw_cpu_state_t state = mw_cpu_state_of_event(MW_CPU_PAGE_FAULTS);
+	uint64_t before = faults_so_far();
+	touch(NULL);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
+	uint64_t counted = sum_of_state(file, state);
+	check_between(counted, FAULTS * 9 / 10, faults_so_far() - before);
+	CHECK_EQ(sum_of_state(file, MW_CPU_USED), 0);
+	CHECK_EQ(live_of(file)->cpu_ns, 0);
+	touch(NULL);
+	CHECK_EQ(sum_of_state(file, state), counted);
+	/* Those of a second time begin at 0 again; a child has none. */
+	CHECK(events_begin(MW_CPU_PAGE_FAULTS));
+	mw_prof_fork_prepare();
+	pid_t child = fork();
+	if (child == 0) {
+		mw_prof_fork_child();
+		touch(NULL);
+		CHECK_EQ(mw_store_live()->cpu_samples, 0);
+		_exit(0);
+	}
+	mw_prof_fork_parent();
+	int status;
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	touch(NULL);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
+	check_between(sum_of_state(file, state) - counted, FAULTS * 9 / 10, FAULTS * 11 / 10);
+}
+
+/* The CPU clock as an event is CPU time, also of a thread that begins later. */
+static void event_of_time_is_counted(void) {
+	start(524288, 0, false);
+	char *file = map_state_of(getpid());
+	if (!events_begin(MW_CPU_CPU_CLOCK))
+		return;
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	burn(200);
+	await_count(&live_of(file)->cpu_ns, 0, CLOCK_THREAD_CPUTIME_ID, begin);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
+	check_sums(file);
+	/* Threads that sample while the events are switched off and on. */
+	pthread_t ids[2];
+	goes_on = true;
+	may_end = false;
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&ids[i], NULL, burn_in_thread, file), 0);
+	for (int i = 0; i < 300; i++) {
+		mw_cpu_start(10000, i % 3 == 0 ? MW_CPU_PAGE_FAULTS : MW_CPU_CPU_CLOCK);
+		CHECK_EQ(mw_store_live()->cpu_error & ~(uint32_t)MW_CPU_USER_ONLY, MW_CPU_FINE);
+		usleep(500);
+		mw_cpu_start(0, MW_CPU_BY_TIMER);
+	}
+	may_end = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(ids[i], NULL);
+	CHECK(live_of(file)->cpu_samples > 0);
+}
+
+static void refused_events_are_said(void) {
+	start(524288, 0, false);
+	if (!events_begin(MW_CPU_CPU_CLOCK))
+		return;
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
+	const struct rlimit none = {0, 0};
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	mw_cpu_start(1000, MW_CPU_CPU_CLOCK);
+	CHECK_EQ(mw_store_live()->cpu_hz, 0);
+	CHECK_EQ(mw_store_live()->cpu_error, MW_CPU_NO_TIMER);
+}
+
+/* The option's words are those of mw_cpu_event_t. */
+static void events_have_names(void) {
+	static const char *const names[MW_CPU_EVENTS] = {"timer",
+#define EVENT(name, text, unit) text,
+							 MW_CPU_EVENT_LIST(EVENT)
+#undef EVENT
+	};
+	const mw_option_t *option = mw_option_table;
+	while (strcmp(option->name, "prof_cpu_event") != 0)
+		option++;
+	const char *cursor = option->unit;
+	for (unsigned i = 0; i < MW_CPU_EVENTS; i++)
+		CHECK(mw_text_is(mw_option_next_word(&cursor), names[i]));
+	CHECK_EQ(mw_option_next_word(&cursor).length, 0);
+	CHECK_EQ(option->max, MW_CPU_EVENTS - 1);
 }
 
 /* ---- fork ---- */
@@ -293,7 +430,7 @@ static void others_signals_are_ignored(void) {
 static void child_has_no_timers(void) {
 	start(524288, 0, false);
 	char *file = map_state_of(getpid());
-	mw_cpu_start(1000);
+	mw_cpu_start(1000, MW_CPU_BY_TIMER);
 	burn(100);
 	mw_prof_fork_prepare();
 	pid_t child = fork();
@@ -304,7 +441,7 @@ static void child_has_no_timers(void) {
 		burn(100);
 		CHECK_EQ(mw_store_live()->cpu_samples, 0);
 		/* A child may be sampled by itself. */
-		mw_cpu_start(1000);
+		mw_cpu_start(1000, MW_CPU_BY_TIMER);
 		uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		burn(100);
 		await_count(&mw_store_live()->cpu_ns, 0, CLOCK_THREAD_CPUTIME_ID, begin);
@@ -313,7 +450,7 @@ static void child_has_no_timers(void) {
 	}
 	mw_prof_fork_parent();
 	int status;
-	mw_cpu_start(0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
 	uint64_t before = live_of(file)->cpu_ns;
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	CHECK_EQ(live_of(file)->cpu_ns, before);
@@ -375,6 +512,10 @@ int main(void) {
 	RUN_IN_CHILD(used_signals_are_left_alone);
 	RUN_IN_CHILD(refused_timers_are_said);
 	RUN_IN_CHILD(others_signals_are_ignored);
+	RUN_IN_CHILD(events_are_counted);
+	RUN_IN_CHILD(event_of_time_is_counted);
+	RUN_IN_CHILD(refused_events_are_said);
+	RUN_IN_CHILD(events_have_names);
 	RUN_IN_CHILD(child_has_no_timers);
 	RUN_IN_CHILD(stack_is_the_interrupted_one);
 	return 0;

@@ -82,6 +82,7 @@ static const mw_subcommand_t subcommands[] = {
 				{"cpu-rate", 0, MW_OPTION_COUNT, "HZ", NULL,
 				 "the same, with so many samples per second of CPU time (100)"},
 				WALL_OPTION("the same "),
+				EVENT_OPTION("the same "),
 				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
 				 "where to write the profile; .heap means jemalloc's format, .pb "
 				 "means not compressed; a directory gets the profiles of all "

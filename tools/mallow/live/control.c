@@ -335,21 +335,29 @@ static bool takes_signal(const mw_request_t *request) {
 	return false;
 }
 
+const char *mw_control_cpu_trouble(uint32_t why) {
+	switch (why) {
+	case MW_CPU_NO_MEMORY:
+		return "no memory for the samples";
+	case MW_CPU_NO_SIGNAL:
+		return "it handles or ignores every real-time signal";
+	case MW_CPU_NO_TIMER:
+		return "the kernel refuses timers (ulimit -i), or the process forbids system calls";
+	case MW_CPU_FORBIDDEN:
+		return "the kernel does not permit the event (kernel.perf_event_paranoid, or a "
+		       "container)";
+	case MW_CPU_NO_EVENT:
+		return "this machine does not count the event";
+	default:
+		return NULL;
+	}
+}
+
 /* Says why the process does not take CPU samples at the requested rate. */
 static int cpu_refused(const control_page_t *page, mw_error_t *error) {
-	uint32_t why = page->live->cpu_error;
 	return mw_error_set(
 		error, "%s: the process could not begin to sample CPU time: %s; nothing changed",
-		page->shown,
-		why == MW_CPU_NO_MEMORY   ? "no memory for the samples"
-		: why == MW_CPU_NO_SIGNAL ? "it handles or ignores every real-time signal"
-		: why == MW_CPU_FORBIDDEN
-			? "the kernel does not permit the event (kernel.perf_event_paranoid, or a "
-			  "container)"
-		: why == MW_CPU_NO_EVENT
-			? "this machine does not count the event"
-			: "the kernel refuses timers (ulimit -i), or the process forbids system "
-			  "calls");
+		page->shown, mw_control_cpu_trouble(page->live->cpu_error));
 }
 
 /* Not inlined: its variables must not be in the frame that siglongjmp returns to. */

@@ -90,4 +90,7 @@ typedef struct mw_follow {
 int mw_control_wait_threads(const char *path, const char *shown, double wait_seconds,
 			    mw_follow_t *out, mw_error_t *error);
 
+/* Returns why a process takes no samples of CPU time; NULL: it can. `why`: live.cpu_error. */
+const char *mw_control_cpu_trouble(uint32_t why);
+
 #endif

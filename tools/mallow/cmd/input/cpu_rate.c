@@ -43,19 +43,21 @@ const char *mw_cpu_of_source(uint32_t rate) {
 	return is_plain ? "" : of_source(rate);
 }
 
+const char *mw_cpu_event_word(uint32_t rate) {
+	return mw_cpu_event(rate) == MW_CPU_BY_TIMER ? "timer" : mw_cpu_source(rate);
+}
+
 /* Returns the number of the event that the user asked for. */
-static uint32_t take_event(const mw_arguments_t *arguments, const char *option) {
-	const mw_option_value_t *event = option != NULL ? mw_argument(arguments, option) : NULL;
+static uint32_t take_event(const mw_option_value_t *event) {
 	uint32_t number = MW_CPU_EVENTS;
-	while (event != NULL && event->given && --number > 0)
+	while (event->given && --number > 0)
 		if (strcmp(events[number] + strlen(OF), event->text) == 0)
 			return number;
 	return MW_CPU_BY_TIMER;
 }
 
-bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, const char *event_option,
-		      uint32_t *rate) {
-	uint32_t hz = *rate, event = take_event(arguments, event_option);
+bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint32_t *rate) {
+	uint32_t hz = *rate, event = take_event(mw_argument(arguments, "event"));
 	bool is_wall = mw_argument(arguments, "wall")->given;
 	if (!take(arguments, option, &hz))
 		return false;
@@ -64,7 +66,7 @@ bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, const
 			    arguments->subcommand->name);
 		return false;
 	}
-	*rate = hz == 0 && is_wall ? MW_CPU_DEFAULT_HZ : hz;
+	*rate = hz == 0 && (is_wall || event != MW_CPU_BY_TIMER) ? MW_CPU_DEFAULT_HZ : hz;
 	*rate |= (is_wall ? MW_CPU_WALL : 0) | event << MW_CPU_EVENT_SHIFT;
 	return true;
 }

@@ -13,14 +13,14 @@
  * Go take them. */
 #define MW_CPU_DEFAULT_HZ 100u
 
-/* Changes *rate, which is as live.cpu_hz, if the option, --wall or the option of
- * the event (NULL: there is none) is given.  Returns false
+/* Changes *rate, which is as live.cpu_hz, if the option, --wall or --event is given.  Returns false
  * after a message if the option is out of range, or if two of these do not go together. */
-bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, const char *event_option,
-		      uint32_t *rate);
+bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint32_t *rate);
 
 /* Returns what the samples are of: "CPU time", "wall-clock time" or an event's name. */
 const char *mw_cpu_source(uint32_t rate);
+/* Returns the word of the option prof_cpu_event. */
+const char *mw_cpu_event_word(uint32_t rate);
 /* Returns " of " and the source, behind a number of Hz; "": CPU time. */
 const char *mw_cpu_of_source(uint32_t rate);
 

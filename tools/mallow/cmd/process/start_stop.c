@@ -160,7 +160,7 @@ static int start_cpu(const mw_arguments_t *arguments) {
 				    others[i]);
 			return MW_EXIT_TROUBLE;
 		}
-	if (!mw_cpu_rate_take(arguments, "rate", "event", &hz))
+	if (!mw_cpu_rate_take(arguments, "rate", &hz))
 		return MW_EXIT_TROUBLE;
 	return request_cpu(arguments, hz);
 }

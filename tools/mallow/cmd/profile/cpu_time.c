@@ -257,7 +257,7 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 		.rate = MW_CPU_DEFAULT_HZ,
 		.is_cost = mw_argument(arguments, "memory-cost")->given,
 	};
-	if (!mw_cpu_rate_take(arguments, "rate", "event", &job.rate))
+	if (!mw_cpu_rate_take(arguments, "rate", &job.rate))
 		return MW_EXIT_TROUBLE;
 	if (!is_cost_alone(arguments))
 		return MW_EXIT_TROUBLE;

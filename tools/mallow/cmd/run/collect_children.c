@@ -17,12 +17,14 @@
 #include "cli/terminal.h"
 #include "cmd/input/load.h"
 #include "cmd/run/run_summary.h"
+#include "live/control.h"
 #include "live/process/process.h"
 #include "live/process/program.h"
 #include "live/state_places.h"
 #include "model/memory.h"
 #include "report/report.h"
 #include "report/text/units.h"
+#include "symbol/kernel.h"
 
 /* Most profiles of other processes that a run writes beside the program's, and that it names,
  * unless the user gave a directory. */
@@ -127,6 +129,7 @@ static char *write_member(const mw_children_t *children, const member_t *member,
 		mw_complain("pid %d: no profile: %s", target.pid, error.text);
 		return NULL;
 	}
+	mw_kernel_symbolize(profile);
 	char *path = NULL;
 	if (file) {
 		path = mw_xstrdup(file);
@@ -157,7 +160,10 @@ static void explain_empty(const mw_children_t *children, const member_t *member)
 	const mw_state_live_t *live = &member->snapshot->live;
 	char rate[MW_SHOW_BYTES], program[64];
 	mw_show_text(member->snapshot->header.program, program, sizeof(program));
-	if (children->is_cpu)
+	if (children->is_cpu && mw_control_cpu_trouble(live->cpu_error) != NULL)
+		mw_complain("no profile: %s could not sample CPU time: %s", program,
+			    mw_control_cpu_trouble(live->cpu_error));
+	else if (children->is_cpu)
 		mw_complain("no profile: %s used too little CPU time for a sample; --cpu-rate "
 			    "takes more samples",
 			    program);
@@ -190,7 +196,8 @@ static void collect_process(const mw_children_t *children, const member_t *membe
 /* Writes the program's own profile.  If it has no samples, a file is written only if the user
  * named one. */
 static void collect_program(const mw_children_t *children, const member_t *member) {
-	if (!is_empty(children, member) || children->file) {
+	bool is_refused = mw_control_cpu_trouble(member->snapshot->live.cpu_error) != NULL;
+	if (!is_empty(children, member) || (children->file && !is_refused)) {
 		collect_process(children, member, children->file);
 		return;
 	}

@@ -86,11 +86,12 @@ static uint64_t set_configuration(const mw_arguments_t *arguments, const char *s
 	bool finds_leaks = mw_argument(arguments, "leaks")->given;
 	if (mw_argument(arguments, "exact")->given || (finds_leaks && !rate->given))
 		mean_bytes = 1;
-	char ours[256], cpu[32] = "";
+	char ours[256], cpu[64] = "";
 	/* Also a process that allocates little uses CPU time. */
 	if (cpu_hz > 0)
-		snprintf(cpu, sizeof(cpu), ",prof_cpu:%s%" PRIu32, cpu_hz & MW_CPU_WALL ? "-" : "",
-			 mw_cpu_hz(cpu_hz));
+		snprintf(cpu, sizeof(cpu), ",prof_cpu:%s%" PRIu32 ",prof_cpu_event:%s",
+			 mw_cpu_is_wall(cpu_hz) ? "-" : "", mw_cpu_hz(cpu_hz),
+			 mw_cpu_event_word(cpu_hz));
 	int used = snprintf(ours, sizeof(ours),
 			    "prof:true,prof_keep:true,prof_session:%s,prof_state_min:%" PRIu64 "%s",
 			    session,
@@ -210,7 +211,7 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 		return MW_EXIT_TROUBLE;
 	}
 	uint32_t cpu_hz = mw_argument(arguments, "cpu")->given ? MW_CPU_DEFAULT_HZ : 0;
-	if (!mw_cpu_rate_take(arguments, "cpu-rate", NULL, &cpu_hz))
+	if (!mw_cpu_rate_take(arguments, "cpu-rate", &cpu_hz))
 		return MW_EXIT_TROUBLE;
 	children.is_cpu = cpu_hz > 0;
 	if (children.is_cpu)

@@ -235,12 +235,18 @@ static void print_functions(mw_profile_t *p, const char *type, const char *title
 
 static void print_cpu(const mw_run_summary_t *s) {
 	const mw_state_live_t *live = &s->snapshot->live;
-	char duration[MW_SHOW_BYTES];
-	bool is_wall = live->cpu_ns == 0 && live->wall_ns > 0;
-	fprintf(stderr, "%s %s, %" PRIu64 " samples",
-		is_wall ? "wall-clock time of all threads" : "CPU time",
-		mw_show_duration(is_wall ? live->wall_ns : live->cpu_ns, duration),
-		live->cpu_samples);
+	char duration[MW_SHOW_BYTES], title[64];
+	int type = mw_profile_cpu_type(s->profile);
+	const char *name = mw_profile_string(s->profile, s->profile->types[type].type);
+	int64_t total = mw_profile_total(s->profile, (size_t)type);
+	const char *of = strcmp(name, "cpu") == 0    ? "CPU time"
+			 : strcmp(name, "wall") == 0 ? "wall-clock time of all threads"
+						     : name;
+	if (of == name)
+		mw_format_count(total, duration, sizeof(duration));
+	else
+		mw_show_duration((uint64_t)total, duration);
+	fprintf(stderr, "%s %s, %" PRIu64 " samples", of, duration, live->cpu_samples);
 	if (live->cpu_truncated > 0)
 		fprintf(stderr, ", %" PRIu64 " of them truncated", live->cpu_truncated);
 	if (live->cpu_dropped > 0)
@@ -248,15 +254,14 @@ static void print_cpu(const mw_run_summary_t *s) {
 	fputc('\n', stderr);
 	mw_profile_forget_labels(s->profile);
 	mw_profile_combine(s->profile);
-	print_functions(s->profile, is_wall ? "wall" : "cpu",
-			is_wall ? "wall-clock time, by function" : "CPU time, by function");
+	snprintf(title, sizeof(title), "%s, by function", of);
+	print_functions(s->profile, name, title);
 	mw_complain("profile written: %s", s->path);
 	mw_complain("next: mallow flame -o cpu.html %s", s->path);
 }
 
 void mw_run_summary_print(const mw_run_summary_t *s) {
-	if (mw_profile_find_type(s->profile, "cpu") >= 0 ||
-	    mw_profile_find_type(s->profile, "wall") >= 0) {
+	if (mw_profile_cpu_type(s->profile) >= 0) {
 		print_cpu(s);
 		return;
 	}

@@ -89,6 +89,13 @@ static uint32_t allocator_frames(const mw_profile_t *p, const uint32_t *frames, 
 	return 0;
 }
 
+/* Functions of the kernel that handle page faults, the second and third also those that madvise(2)
+ * with MADV_POPULATE_WRITE asks it to handle ahead. */
+static bool handles_fault(const char *name) {
+	return strstr(name, "page_fault") != NULL || strstr(name, "handle_mm_fault") != NULL ||
+	       strstr(name, "faultin_page") != NULL;
+}
+
 /* Returns the number of the kernel's frames; *is_fault: they handle a page fault. */
 static uint32_t kernel_frames(const mw_profile_t *p, const uint32_t *frames, uint32_t depth,
 			      bool *is_fault) {
@@ -96,7 +103,7 @@ static uint32_t kernel_frames(const mw_profile_t *p, const uint32_t *frames, uin
 	*is_fault = false;
 	for (; i < depth && strcmp(file_of(p, frames[i]), MW_KERNEL_MAPPING) == 0; i++) {
 		const char *name = function_of(p, frames[i], 0);
-		*is_fault |= name != NULL && strstr(name, "page_fault") != NULL;
+		*is_fault |= name != NULL && handles_fault(name);
 	}
 	return i;
 }
