@@ -67,6 +67,7 @@ gdb_redis() {
         done
         timeout 50 redis-benchmark -s "$socket" -q -n 20000 -r 20000 -d 200 -t set,lpush,zadd,hset \
             -c 10
+        redis-cli -s "$socket" shutdown nosave
     } >"$base/load" 2>&1 &
     local load=$!
     gdb_stacks 70 /usr/bin/redis-server --port 0 --unixsocket "$socket" --dir "$base" --save ''
