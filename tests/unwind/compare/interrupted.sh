@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # interrupted.sh BUILD_DIR [SAMPLES [PROGRAM...]] -- stacks of samples of CPU time, by mallow and by
 # gdb at the same interrupted instruction, in real programs: SAMPLES of each (20).  At least 99.5 %
-# must be identical in all, or all but two.  Skipped (77) without gdb, or on another machine than x86-64; programs
-# that are not here are left out.
+# must be identical in all, or all but two.  Skipped (77) without gdb, or on another machine than
+# x86-64; programs that are not here are left out.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
@@ -11,10 +11,10 @@ wanted=${2:-20}
 shift $(($# < 2 ? $# : 2))
 export LC_ALL=C PATH=/usr/bin:/bin:/usr/sbin:/sbin
 unset LD_PRELOAD MALLOC_CONF MALLOW_CONF
-command -v gdb >/dev/null && [ "$(uname -m)" = x86_64 ] || {
+if ! command -v gdb >/dev/null || [ "$(uname -m)" != x86_64 ]; then
     echo "skipped: no gdb, or another machine than x86-64"
     exit 77
-}
+fi
 base=$(mktemp -d /tmp/mallow-interrupted.XXXXXX)
 trap 'rm -rf "$base"' EXIT
 chmod 755 "$base"
@@ -39,7 +39,7 @@ gdb_stacks() {
         gdb -batch -nx -ex "set exec-wrapper $wrapper" -x "$here/gdb_interrupted.py" --args "$@" \
         >"$base/gdb" 2>&1
     read -r more_same more_other frames < <(
-        sed -n 's/^gdb: \([0-9]*\) same, \([0-9]*\) other, .* of \(.*\) frames/\1 \2 \3/p' "$base/gdb"
+        awk '/^gdb: / { print $2, $4, $(NF - 1) }' "$base/gdb"
     ) || {
         tail -n 20 "$base/gdb"
         exit 1
