@@ -207,5 +207,5 @@ void mw_cpu_thread_start(void) {
 }
 
 void mw_cpu_thread_end(void) {
-	mw_thread_timers_remove(mw_os_thread_id());
+	mw_thread_timers_remove();
 }

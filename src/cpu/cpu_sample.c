@@ -36,7 +36,6 @@ static struct {
 	uint64_t (*frames)[MW_STATE_DEPTH_MAX]; /* BUFFERS arrays; NULL: not mapped yet */
 	_Atomic uint64_t busy;                  /* bit i: frames[i] is in use */
 	mw_index_t index;                       /* entries of MW_SECTION_CPU by stack and thread */
-	_Atomic uint32_t run; /* how often samples were switched on: events are of one run */
 } samples MW_SPARSE;
 
 /* Of the calling thread. One variable: each costs every process resident bytes. */
@@ -44,10 +43,7 @@ static MW_TLS struct {
 	/* Its entry in MW_SECTION_THREADS. A forked child has its parent's, with another thread id.
 	 */
 	uint32_t named_thread_id, named_number;
-	uint64_t cpu_ns;             /* its CPU time at its last sample */
-	mw_os_thread_event_t *event; /* of `event_run` */
-	uint64_t events;             /* counted at its last sample */
-	uint32_t event_run;
+	uint64_t cpu_ns; /* its CPU time at its last sample */
 } own;
 
 /* ---- preparation ---- */
@@ -65,7 +61,6 @@ static bool register_object(void *context, const mw_os_mapping_t *mapping) {
 }
 
 bool mw_cpu_sample_prepare(void) {
-	atomic_fetch_add_explicit(&samples.run, 1, memory_order_relaxed);
 	if (!samples.frames) {
 		samples.frames = mw_os_map(BUFFERS * sizeof *samples.frames);
 		if (!samples.frames)
@@ -158,18 +153,15 @@ typedef struct counted {
 /* Reads the thread's event, and stores the kernel's frames. Returns false if another thread changes
  * the table of events. */
 static bool read_event(counted_t *out, uint64_t *frames) {
-	uint32_t run = atomic_load_explicit(&samples.run, memory_order_relaxed);
+	mw_thread_event_t *own_event = mw_thread_timers_event();
+	if (!own_event)
+		return false;
+	mw_os_event_read_t now =
+		mw_os_thread_event_read(own_event->event, frames, KERNEL_DEPTH_MAX);
 	out->thread_id = mw_os_thread_id();
-	if (own.event_run != run) {
-		own.event = mw_thread_timers_event(out->thread_id);
-		if (!own.event)
-			return false;
-		own.event_run = run;
-		own.events = 0;
-	}
-	mw_os_event_read_t now = mw_os_thread_event_read(own.event, frames, KERNEL_DEPTH_MAX);
-	out->events = now.count > own.events ? (int64_t)(now.count - own.events) : 0;
-	own.events += (uint64_t)out->events;
+	out->events =
+		now.count > own_event->counted ? (int64_t)(now.count - own_event->counted) : 0;
+	own_event->counted += (uint64_t)out->events;
 	out->kernel_depth = now.depth;
 	for (uint32_t i = 0; i < now.depth; i++)
 		frames[i] &= MW_FRAME_ADDRESS_MASK;

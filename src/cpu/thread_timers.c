@@ -39,13 +39,16 @@ static struct {
 	slot_t *slots;                    /* SLOTS; NULL: not mapped yet */
 	mw_thread_timers_config_t config; /* signal_number 0: off */
 	int process_timer;
-	uint32_t refused;      /* by the kernel, in the last scan */
-	uint32_t count;        /* slots in use */
-	uint32_t scan;         /* number of the last scan */
-	uint64_t next_scan_ns; /* CLOCK_MONOTONIC before which there is no scan */
+	uint32_t refused;        /* by the kernel, in the last scan */
+	uint32_t count;          /* slots in use */
+	_Atomic uint32_t starts; /* how often timers were started */
+	uint32_t scan;           /* number of the last scan */
+	uint64_t next_scan_ns;   /* CLOCK_MONOTONIC before which there is no scan */
 	mw_rng_t rng;
 	_Alignas(8) char names[NAMES_BYTES]; /* entries of /proc/self/task, during a scan */
 } timers MW_SPARSE;
+
+static MW_TLS mw_thread_event_t own;
 
 /* ---- the table; called with the lock ---- */
 
@@ -110,16 +113,19 @@ static int start_in(slot_t *slot, uint32_t thread_id, mw_os_timer_from_t from) {
 	return MW_OK;
 }
 
+/* No handler may be in the thread's event: the thread has ended, or it is this one. */
 static void remove_slot(slot_t *slot) {
 	stop_timer(slot);
 	empty(slot);
 }
 
-/* Deletes the timers of threads that the last scan did not see. */
+/* Deletes the timers of threads that have ended. The last scan did not see them, but it may miss
+ * threads that live while others end. */
 static void sweep(void) {
 	for (uint32_t i = 0; i < SLOTS;)
 		/* Another entry may have moved into an emptied slot. */
-		if (timers.slots[i].thread_id != 0 && timers.slots[i].scan != timers.scan)
+		if (timers.slots[i].thread_id != 0 && timers.slots[i].scan != timers.scan &&
+		    !mw_os_thread_exists(timers.slots[i].thread_id))
 			remove_slot(&timers.slots[i]);
 		else
 			i++;
@@ -196,6 +202,7 @@ int mw_thread_timers_start(const mw_thread_timers_config_t *config) {
 		mw_os_random(&seed, sizeof seed);
 		mw_rng_init(&timers.rng, seed);
 		timers.config = *config;
+		atomic_fetch_add_explicit(&timers.starts, 1, memory_order_relaxed);
 		timers.refused = 0;
 		timers.process_timer =
 			mw_os_process_timer_start(config->signal_number, MW_TIMERS_SCAN_NS);
@@ -236,14 +243,20 @@ void mw_thread_timers_scan(void) {
 	mw_lock_let_go(&timers.lock);
 }
 
-mw_os_thread_event_t *mw_thread_timers_event(uint32_t thread_id) {
-	mw_os_thread_event_t *event = NULL;
+mw_thread_event_t *mw_thread_timers_event(void) {
+	uint32_t start = atomic_load_explicit(&timers.starts, memory_order_relaxed);
+	if (own.start == start)
+		return &own;
 	if (!mw_lock_try(&timers.lock))
 		return NULL;
+	mw_os_thread_event_t *event = NULL;
 	if (timers.config.event && timers.config.signal_number != 0)
-		event = find(thread_id)->event;
+		event = find(mw_os_thread_id())->event;
 	mw_lock_let_go(&timers.lock);
-	return event;
+	if (!event)
+		return NULL;
+	own = (mw_thread_event_t){.event = event, .start = start};
+	return &own;
 }
 
 void mw_thread_timers_add(uint32_t thread_id) {
@@ -258,9 +271,13 @@ void mw_thread_timers_add(uint32_t thread_id) {
 	unlock();
 }
 
-void mw_thread_timers_remove(uint32_t thread_id) {
+/* The thread's handler may come in between: it finds the lock taken, so it does not look up the
+ * event that is about to end. */
+void mw_thread_timers_remove(void) {
 	lock();
-	slot_t *slot = is_on() ? find(thread_id) : NULL;
+	slot_t *slot = is_on() ? find(mw_os_thread_id()) : NULL;
+	own.start = 0;
+	atomic_signal_fence(memory_order_seq_cst);
 	if (slot && slot->thread_id != 0)
 		remove_slot(slot);
 	unlock();

@@ -34,14 +34,21 @@ typedef struct mw_thread_timers_config {
 int mw_thread_timers_start(const mw_thread_timers_config_t *config);
 /* Deletes all timers. While events are deleted, no signal handler may use one. */
 void mw_thread_timers_stop(void);
-/* Returns the calling thread's event; NULL: it has none, or the lock is taken. For the handler. */
-mw_os_thread_event_t *mw_thread_timers_event(uint32_t thread_id);
+/* The event of a thread, for the thread's own handler. */
+typedef struct mw_thread_event {
+	mw_os_thread_event_t *event;
+	uint64_t counted; /* by the thread's samples so far */
+	uint32_t start;   /* number of the start that the event is of; 0: none */
+} mw_thread_event_t;
+
+/* Returns the calling thread's event; NULL: it has none, or the lock is taken. */
+mw_thread_event_t *mw_thread_timers_event(void);
 /* Starts timers for new threads, and deletes those of threads that have ended. Async-signal-safe.
  */
 void mw_thread_timers_scan(void);
 /* Called by a thread for itself, at its start and end. */
 void mw_thread_timers_add(uint32_t thread_id);
-void mw_thread_timers_remove(uint32_t thread_id);
+void mw_thread_timers_remove(void);
 /* Called in the child of a fork, which has no timers. */
 void mw_thread_timers_forked(void);
 

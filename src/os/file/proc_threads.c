@@ -2,10 +2,14 @@
  * proc_threads.c -- reads names and files of /proc/self/task. */
 #include "os/file/proc_threads.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/fmt.h"
 #include "os/file/file.h"
+#include "os/file/proc.h"
 
 MW_COLD uint32_t mw_os_thread_of_name(const char *name) {
 	uint32_t number = 0;
@@ -26,4 +30,11 @@ MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id) {
 		blocked =
 			blocked << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
 	return blocked;
+}
+
+bool mw_os_thread_exists(uint32_t thread_id) {
+	int saved_errno = errno;
+	bool exists = syscall(SYS_tgkill, mw_os_process_id(), thread_id, 0) == 0;
+	errno = saved_errno;
+	return exists;
 }

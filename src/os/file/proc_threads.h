@@ -4,12 +4,15 @@
 #ifndef MW_OS_PROC_THREADS_H
 #define MW_OS_PROC_THREADS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
 
 /* Returns the thread id that an entry of /proc/self/task names; 0: the name is no number. */
 MW_COLD uint32_t mw_os_thread_of_name(const char *name);
+/* Returns whether the thread runs, in this process. */
+MW_COLD bool mw_os_thread_exists(uint32_t thread_id);
 /* Returns the signals that the thread blocks, bit n - 1 for signal n. UINT64_MAX: there is no such
  * thread, or no /proc. */
 MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id);

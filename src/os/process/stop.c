@@ -163,7 +163,7 @@ static uint32_t forget_ended(void) {
 		if (atomic_load_explicit(&thread->answered, memory_order_acquire) ||
 		    thread->thread_id == 0)
 			continue;
-		if (syscall(SYS_tgkill, mw_os_process_id(), thread->thread_id, 0) == 0)
+		if (mw_os_thread_exists(thread->thread_id))
 			running++;
 		else
 			thread->thread_id = 0;
