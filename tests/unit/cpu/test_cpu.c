@@ -401,11 +401,14 @@ static void refused_events_are_said(void) {
 	if (!events_begin(MW_CPU_CPU_CLOCK))
 		return;
 	mw_cpu_start(0, MW_CPU_BY_TIMER);
-	const struct rlimit none = {0, 0};
+	struct rlimit usual;
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	const struct rlimit none = {0, usual.rlim_max};
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
 	mw_cpu_start(1000, MW_CPU_CPU_CLOCK);
 	CHECK_EQ(mw_store_live()->cpu_hz, 0);
 	CHECK_EQ(mw_store_live()->cpu_error, MW_CPU_NO_TIMER);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
 }
 
 /* The option's words are those of mw_cpu_event_t. */
