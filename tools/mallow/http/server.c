@@ -16,15 +16,12 @@
 
 #include "model/memory.h"
 
-#define CONNECTIONS_MAX 64u
-/* A connection without a byte for so long is closed; a profile of CPU time may take an hour. */
-#define TIMEOUT_SECONDS 7200u
+#define CONNECTIONS_MAX 256u
 #define ADDRESS_BYTES 128
 
 struct mw_http_server {
 	struct MHD_Daemon *daemon;
-	mw_http_handler_t *handler;
-	void *context;
+	mw_http_config_t config;
 	bool is_local; /* listens on loopback */
 	char url[ADDRESS_BYTES + 16];
 };
@@ -62,6 +59,14 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 	MHD_add_response_header(response, "Content-Type", answer->type);
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(response, "Cache-Control", "no-store");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	if (answer->policy != NULL)
+		MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
+	if (answer->file_name[0] != '\0') {
+		char value[sizeof(answer->file_name) + 32];
+		snprintf(value, sizeof(value), "attachment; filename=\"%s\"", answer->file_name);
+		MHD_add_response_header(response, "Content-Disposition", value);
+	}
 	enum MHD_Result result = MHD_queue_response(connection, answer->status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -77,6 +82,14 @@ static bool is_host_known(const mw_http_server_t *server, struct MHD_Connection 
 	const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
 	return !server->is_local || host == NULL || starts(host, "localhost") ||
 	       starts(host, "127.0.0.1") || starts(host, "[::1]");
+}
+
+bool mw_http_is_own_origin(const mw_http_request_t *request) {
+	const char *origin = MHD_lookup_connection_value(request->query, MHD_HEADER_KIND, "Origin");
+	const char *host = MHD_lookup_connection_value(request->query, MHD_HEADER_KIND, "Host");
+	static const char scheme[] = "http://";
+	return origin != NULL && host != NULL && strncmp(origin, scheme, strlen(scheme)) == 0 &&
+	       strcmp(origin + strlen(scheme), host) == 0;
 }
 
 static void take_upload(upload_t *upload, const char *bytes, size_t length) {
@@ -113,7 +126,7 @@ static void answer_request(const mw_http_server_t *server, struct MHD_Connection
 		 strcmp(method, "POST") != 0)
 		mw_http_say(answer, 405, "text/plain", "allowed: GET, HEAD, POST\n");
 	else
-		server->handler(&request, server->context, answer);
+		server->config.handler(&request, server->config.context, answer);
 }
 
 /* libmicrohttpd calls this function once with the header, then with each piece of the body, then
@@ -225,26 +238,30 @@ static int listen_on(mw_http_server_t *server, const char *address, mw_error_t *
 	int fd = open_socket(found, address, error);
 	server->is_local = is_loopback(found->ai_addr);
 	freeaddrinfo(found);
+	if (fd >= 0 && server->config.is_loopback_only && !server->is_local) {
+		close(fd);
+		return mw_error_set(error, "%s: allowed: an address of this machine's loopback",
+				    address);
+	}
 	if (fd >= 0)
 		name_url(server, fd);
 	return fd;
 }
 
-mw_http_server_t *mw_http_start(const char *address, mw_http_handler_t *handler, void *context,
-				mw_error_t *error) {
+mw_http_server_t *mw_http_start(const mw_http_config_t *config, mw_error_t *error) {
 	mw_http_server_t *server = mw_xcalloc(1, sizeof(*server));
-	*server = (mw_http_server_t){.handler = handler, .context = context};
-	int fd = listen_on(server, address, error);
+	*server = (mw_http_server_t){.config = *config};
+	int fd = listen_on(server, config->address, error);
 	if (fd >= 0) {
 		server->daemon = MHD_start_daemon(
 			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL,
 			NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
 			MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
-			CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_SECONDS,
+			CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, config->idle_seconds,
 			MHD_OPTION_END);
 		if (server->daemon != NULL)
 			return server;
-		mw_error_set(error, "%s: the server does not start", address);
+		mw_error_set(error, "%s: the server does not start", config->address);
 		close(fd);
 	}
 	free(server);

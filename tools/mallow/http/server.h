@@ -33,7 +33,13 @@ typedef struct mw_http_answer {
 	int fd;
 	char *text;
 	size_t text_bytes;
+	const char *policy; /* Content-Security-Policy; NULL: none */
+	char file_name[64]; /* under which a browser saves the answer; "": it shows it */
 } mw_http_answer_t;
+
+/* Returns whether a page of this server sent the request, as far as the browser says; requests
+ * without an origin are not from a page. */
+bool mw_http_is_own_origin(const mw_http_request_t *request);
 
 /* Answers with a text, which is copied. */
 void mw_http_say(mw_http_answer_t *answer, unsigned status, const char *type, const char *text);
@@ -44,12 +50,19 @@ typedef void mw_http_handler_t(const mw_http_request_t *request, void *context,
 
 typedef struct mw_http_server mw_http_server_t;
 
-/* Listens on "HOST:PORT", a numeric address or "localhost"; port 0: a free one.  Requests whose
- * Host is not an address of this machine's loopback are refused, unless `address` is not on
- * loopback: pages of other sites cannot reach the server through the user's browser.  Returns NULL
- * with an error. */
-mw_http_server_t *mw_http_start(const char *address, mw_http_handler_t *handler, void *context,
-				mw_error_t *error);
+typedef struct mw_http_config {
+	/* "HOST:PORT", a numeric address or "localhost"; port 0: a free one. */
+	const char *address;
+	mw_http_handler_t *handler;
+	void *context;         /* for the handler */
+	unsigned idle_seconds; /* a connection without a byte for so long is closed */
+	bool is_loopback_only; /* other addresses are errors */
+} mw_http_config_t;
+
+/* Listens.  Requests whose Host is not an address of this machine's loopback are refused, unless
+ * the address is not on loopback: pages of other sites cannot reach the server through the user's
+ * browser.  Returns NULL with an error. */
+mw_http_server_t *mw_http_start(const mw_http_config_t *config, mw_error_t *error);
 /* "http://127.0.0.1:6060" */
 const char *mw_http_url(const mw_http_server_t *server);
 /* Waits for running requests, and ends. */

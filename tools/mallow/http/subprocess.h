@@ -9,7 +9,7 @@
 #include "http/server.h"
 
 /* Most words of a command line, with the NULL that ends it. */
-#define MW_HTTP_WORDS_MAX 16
+#define MW_HTTP_WORDS_MAX 32
 
 typedef struct mw_http_command {
 	/* argv[0] chooses the command: "mallow", "jeprof" (cmd/compat). */

@@ -178,6 +178,12 @@ bool mw_moment_parse(const char *text, int64_t now_ns, int64_t *time_ns) {
 	*time_ns = now_ns;
 	if (strcmp(text, "now") == 0)
 		return true;
+	if (*text == '@') { /* seconds since 1970, as date(1) takes them */
+		char *end;
+		seconds = strtod(text + 1, &end);
+		*time_ns = (int64_t)(seconds * 1e9);
+		return end > text + 1 && *end == '\0' && seconds > 0 && seconds < 9e9;
+	}
 	if (mw_parse_seconds(text, &seconds)) {
 		*time_ns -= (int64_t)(seconds * 1e9);
 		return true;

@@ -80,6 +80,9 @@ static json_t *row_json(const row_t *row) {
 	json_object_set_new(value, "active", json_boolean(live->active != 0));
 	json_object_set_new(value, "mean_bytes", json_integer((json_int_t)live->mean_bytes));
 	json_object_set_new(value, "live_bytes", json_integer((json_int_t)live->live_bytes));
+	json_object_set_new(value, "alloc_bytes", json_integer((json_int_t)live->alloc_bytes));
+	json_object_set_new(value, "resident_bytes",
+			    json_integer((json_int_t)live->resident_bytes));
 	json_object_set_new(value, "samples", json_integer((json_int_t)live->samples));
 	json_object_set_new(value, "started_ns", json_integer((json_int_t)row->started_ns));
 	json_object_set_new(value, "updated_ns",

@@ -18,6 +18,8 @@
 #include "model/memory.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:0"
+/* A profile of CPU time may take an hour. */
+#define IDLE_SECONDS 7200u
 #define CPU_SECONDS 30u
 #define SECONDS_MAX 3600u
 #define SECONDS_BYTES 16
@@ -317,8 +319,11 @@ static int serve(const mw_target_t *target, const void *context, mw_error_t *err
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
-	mw_http_server_t *server = mw_http_start(listen->given ? listen->text : DEFAULT_LISTEN,
-						 answer, &service, error);
+	const mw_http_config_t config = {.address = listen->given ? listen->text : DEFAULT_LISTEN,
+					 .handler = answer,
+					 .context = &service,
+					 .idle_seconds = IDLE_SECONDS};
+	mw_http_server_t *server = mw_http_start(&config, error);
 	if (server == NULL)
 		return -1;
 	printf("%s/debug/pprof/\n", mw_http_url(server));

@@ -69,6 +69,8 @@ static void set_graph_options(const request_t *r, mw_view_t *v) {
 		.drop_negative = mw_view_request_given(r, "drop-negative"),
 		.is_mean = mw_view_options_is_mean(r->arguments),
 	};
+	if (mw_view_request_given(r, "top") || mw_view_request_given(r, "nodecount"))
+		v->frame_limit = wanted_rows(r);
 	bool is_graph = r->view->print == mw_view_dot;
 	v->graph.is_picture = is_graph;
 	v->graph.call_tree = is_graph && mw_view_request_given(r, "call-tree");

@@ -32,6 +32,7 @@ typedef struct mw_view {
 	/* For diff of several profiles: the rows.  NULL = the view computes them. */
 	const struct mw_changes *changes;
 	mw_graph_options_t graph;
+	size_t frame_limit; /* for flame: most frames; 0: all */
 	/* NULL = units for people; otherwise "kB", "MiB", "minimum", "auto", "s", ... */
 	const char *unit;
 	double ratio;        /* factor that every value is multiplied by before it is shown */

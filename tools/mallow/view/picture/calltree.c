@@ -2,6 +2,7 @@
  * calltree.c -- merges stacks from their outermost frame. */
 #include "view/picture/calltree.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +120,99 @@ static void choose_types(mw_call_tree_t *t, const mw_view_t *v) {
 	}
 }
 
+/* ---- the largest frames ---- */
+
+/* Returns the largest share that a node has of the total of a type. */
+static double share_of(const mw_call_tree_t *t, size_t node) {
+	double share = 0;
+	for (size_t k = 0; k < t->type_count; k++) {
+		double all = (double)t->values[k],
+		       value = (double)t->values[node * t->type_count + k];
+		double part = all != 0 ? fabs(value / all) : fabs(value);
+		share = part > share ? part : share;
+	}
+	return share;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x < y) - (x > y);
+}
+
+/* Marks the nodes that stay: the largest, and their callers, which a difference may have smaller.
+ */
+static bool *choose_nodes(const mw_call_tree_t *t, size_t limit) {
+	bool *stays = mw_xcalloc(t->node_count, sizeof(bool));
+	double *shares = mw_xcalloc(t->node_count, sizeof(double));
+	double *order = mw_xcalloc(t->node_count, sizeof(double));
+	for (size_t i = 0; i < t->node_count; i++)
+		order[i] = shares[i] = share_of(t, i);
+	qsort(order, t->node_count, sizeof(double), compare_doubles);
+	size_t left = limit;
+	for (size_t i = 0; i < t->node_count && left > 0; i++)
+		if (shares[i] > order[limit])
+			stays[i] = left-- > 0;
+	for (size_t i = 0; i < t->node_count && left > 0; i++)
+		if (!stays[i] && shares[i] == order[limit])
+			stays[i] = left-- > 0;
+	for (size_t i = t->node_count; i > 1; i--)
+		if (stays[i - 1])
+			stays[t->nodes[i - 1].parent] = true;
+	stays[0] = true;
+	free(order);
+	free(shares);
+	return stays;
+}
+
+static void add_sums(mw_call_tree_t *t, size_t to, size_t from) {
+	for (size_t k = 0; k < t->type_count; k++)
+		if (__builtin_add_overflow(t->values[to * t->type_count + k],
+					   t->values[from * t->type_count + k],
+					   &t->values[to * t->type_count + k]))
+			t->values[to * t->type_count + k] = INT64_MAX;
+}
+
+/* Moves the nodes that stay to the front. A node that goes becomes, as the first of its caller's,
+ * the one that stands for all of them; those below it are counted with it. */
+void mw_call_tree_limit(mw_call_tree_t *t, size_t limit) {
+	if (limit == 0 || t->node_count <= limit + 1)
+		return;
+	bool *stays = choose_nodes(t, limit);
+	uint32_t *moved = mw_xcalloc(t->node_count, sizeof(uint32_t));
+	uint32_t *rest_of = mw_xcalloc(t->node_count, sizeof(uint32_t)); /* by moved caller */
+	t->gathered = mw_xcalloc(t->node_count, sizeof(uint32_t));
+	uint32_t count = 1;
+	for (size_t i = 1; i < t->node_count; i++) {
+		uint32_t caller = moved[t->nodes[i].parent];
+		bool is_below = t->gathered[caller] > 0; /* its caller went, too */
+		uint32_t *rest = stays[i] || is_below ? NULL : &rest_of[caller];
+		if (is_below) {
+			moved[i] = caller;
+			t->gathered[caller]++;
+			continue;
+		}
+		if (rest != NULL && *rest != 0) {
+			moved[i] = *rest;
+			t->gathered[*rest]++;
+			add_sums(t, *rest, i);
+			continue;
+		}
+		moved[i] = count;
+		t->nodes[count] =
+			(mw_call_t){.name = stays[i] ? t->nodes[i].name : 0, .parent = caller};
+		memmove(&t->values[count * t->type_count], &t->values[i * t->type_count],
+			t->type_count * sizeof(int64_t));
+		t->gathered[count] = stays[i] ? 0 : 1;
+		if (rest != NULL)
+			*rest = count;
+		count++;
+	}
+	t->node_count = count;
+	free(rest_of);
+	free(moved);
+	free(stays);
+}
+
 void mw_call_tree_init(mw_call_tree_t *tree, const mw_view_t *v) {
 	const mw_profile_t *p = v->profile;
 	builder_t b = {.tree = tree, .view = v};
@@ -155,4 +249,5 @@ void mw_call_tree_release(mw_call_tree_t *tree) {
 	free(tree->nodes);
 	free(tree->values);
 	free(tree->types);
+	free(tree->gathered);
 }

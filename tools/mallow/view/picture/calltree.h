@@ -31,9 +31,13 @@ typedef struct mw_call_tree {
 	int64_t *values; /* node_count x type_count cumulative values */
 	size_t *types;   /* sample types with a value; view->type comes first */
 	size_t type_count;
+	uint32_t *gathered; /* how many frames a node stands for that were left out; 0: itself */
 } mw_call_tree_t;
 
 void mw_call_tree_init(mw_call_tree_t *tree, const mw_view_t *view);
+/* Keeps so many frames, the largest; below each of them a node without a name stands for those that
+ * were left out.  0: keeps all. */
+void mw_call_tree_limit(mw_call_tree_t *tree, size_t limit);
 /* Fills in name_modules and modules of an otherwise complete tree. */
 void mw_call_tree_find_modules(mw_call_tree_t *tree, const mw_profile_t *profile);
 /* Writes the tree's first sample type as a flame graph in SVG, outermost functions on top. */

@@ -66,6 +66,14 @@ static void print_data(const mw_view_t *v, const mw_call_tree_t *tree) {
 	fputs("],\n\"labels\":[", v->out);
 	for (size_t i = 0; i < tree->node_count; i++)
 		fprintf(v->out, "%s%" PRIu32, i > 0 ? "," : "", tree->nodes[i].name);
+	fputs("],\n\"gathered\":[", v->out);
+	/* Pairs of a node and how many frames it stands for. */
+	const char *before = "";
+	for (size_t i = 0; tree->gathered != NULL && i < tree->node_count; i++)
+		if (tree->gathered[i] > 0) {
+			fprintf(v->out, "%s%zu,%" PRIu32, before, i, tree->gathered[i]);
+			before = ",";
+		}
 	fputs("],\n\"values\":[", v->out);
 	for (size_t k = 0; k < tree->type_count; k++) {
 		fputs(k > 0 ? ",\n[" : "[", v->out);
@@ -88,6 +96,7 @@ int mw_view_flame(const mw_view_t *v, mw_error_t *error) {
 	if (!v->json && mw_web_page_begin(MW_WEB_PAGE_FLAME, v->out, error) != 0)
 		return -1;
 	mw_call_tree_init(&tree, v);
+	mw_call_tree_limit(&tree, v->frame_limit);
 	print_data(v, &tree);
 	mw_call_tree_release(&tree);
 	if (v->json)
