@@ -27,8 +27,11 @@ doc/([a-z0-9_-]+/)*([A-Za-z0-9_-]+\.(md|svg|png)|man/[a-z0-9_-]+\.[1-9](\.in)?)
 doc/man/[a-z0-9_-]+\.[1-9](\.in)?
 doc/reference/[a-z0-9_.-]+\.schema\.json
 # Tests; inputs and results that are kept lie in folders of these names.
-tests/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|sh|bash|py|js|rs|pml)|CMakeLists\.txt|README\.md)
+tests/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|sh|bash|py|js|mjs|rs|pml)|CMakeLists\.txt|README\.md)
 tests/([a-z0-9_]+/)*(expected[a-z0-9_]*\.txt|[a-z0-9_]+\.supp)
+web/(package|package-lock)\.json|web/(index\.html|build\.mjs)
+web/(src|test)/[a-z0-9_.]+\.(js|jsx|mjs|css)
+web/dist/(app\.js|app\.css|index\.html|LICENSES\.txt)
 tests/([a-z0-9_]+/)*(golden|corpus|found|data)/.+
 END
 list() {

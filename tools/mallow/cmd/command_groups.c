@@ -10,7 +10,7 @@ const mw_command_group_t mw_command_groups[MW_COMMAND_GROUPS] = {
 	{"Look closer",
 	 {"tree", "peek", "traces", "list", "disasm", "sizes", "threads", "lifetimes", "tags",
 	  "shell"}},
-	{"Draw", {"flame", "graph", "timeline", "weblist"}},
+	{"Draw", {"web", "flame", "graph", "timeline", "weblist"}},
 	{"Compare", {"diff", "mark", "check"}},
 	{"Change a live process", {"start", "stop", "set", "reset"}},
 	{"Write files for other tools",

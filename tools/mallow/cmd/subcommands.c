@@ -16,6 +16,7 @@
 #include "cmd/report/report_commands.h"
 #include "cmd/run/run_command.h"
 #include "cmd/shared_options.h"
+#include "cmd/web/web_command.h"
 
 /* One line for each setting in the details of `set`. */
 #define MW_SETTING(name, kind, standard, min, max, unit, help) #name "\t" help "\n"
@@ -160,6 +161,32 @@ static const mw_subcommand_t subcommands[] = {
 		.run = mw_cmd_serve,
 		.options = {{"listen", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
 			     "where to listen (127.0.0.1:0; port 0 means a free one)"},
+			    END_OF_OPTIONS},
+	},
+	{
+		.name = "web",
+		.operands = "[TARGET]...",
+		.summary = "show processes and profiles on a live page in a browser",
+		.details =
+			"Prints the address of the page, opens a browser if there is a desktop, "
+			"and answers until ^C. Targets are processes, profiles and directories of "
+			"profiles; without one the page shows all processes of the user. The page "
+			"has the heap over time, the flame graph, and the tables of the other "
+			"subcommands. The server listens on loopback alone, and the address has a "
+			"secret part: other users of the machine see nothing. The page only reads "
+			"unless --control is given.",
+		.examples = "mallow web\n"
+			    "mallow web 4711\n"
+			    "mallow web dumps/ evening.pb.gz --no-browser",
+		.operands_max = UINT_MAX,
+		.run = mw_cmd_web,
+		.options = {{"listen", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
+			     "where to listen (127.0.0.1:0; port 0 means a free one); loopback "
+			     "alone"},
+			    {"no-browser", 0, MW_OPTION_FLAG, NULL, NULL, "print the address only"},
+			    {"control", 0, MW_OPTION_FLAG, NULL, NULL,
+			     "let the page start, stop and reset sampling, set marks and find "
+			     "leaks"},
 			    END_OF_OPTIONS},
 	},
 	{

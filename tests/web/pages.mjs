@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+// pages.mjs: each page of `mallow web` in Chromium.  A message on the console, a failed request or
+// an exception fails the test.
+import assert from "node:assert/strict";
+import {execFileSync, spawn} from "node:child_process";
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
+import {after, before, test} from "node:test";
+import {chromium} from "playwright-core";
+
+const build = process.env.MALLOW_BUILD,
+  mallow = `${build}/bin/mallow`;
+const folder = mkdtempSync("/tmp/mallow-pages-data."),
+  started = [],
+  shots = process.env.SHOTS;
+let browser,
+  url,
+  live,
+  dead,
+  troubles = [];
+
+/* ---- data ---- */
+
+const heap = (stacks, bytes = () => 100) =>
+  "heap_v2/1\n" +
+  `  t*: ${stacks.length}: ${stacks.reduce((sum, _, i) => sum + bytes(i), 0)} [0: 0]\n` +
+  stacks.map((stack, i) => `@ ${stack.join(" ")}\n  t*: 1: ${bytes(i)} [0: 0]\n`).join("");
+const hex = number => "0x" + number.toString(16);
+const HOSTILE = [
+  "<img src=x onerror=alert(1)>",
+  "</script><script>alert(2)</script>",
+  "\"' onmouseover=alert(3) x='",
+];
+
+function writeProfiles() {
+  const names = HOSTILE.map((name, i) => `${hex(0x1000 + 16 * i)} ${name}\n`).join("");
+  writeFileSync(
+    `${folder}/hostile.heap`,
+    `--- symbol\nbinary=<b>x</b>\n${names}--- heap\n` +
+      heap([
+        [hex(0x1000), hex(0x1010)],
+        [hex(0x1020), hex(0x1010)],
+      ]),
+  );
+  writeFileSync(`${folder}/empty.heap`, heap([]));
+  /* Five frames a stack, which no two stacks share: 100,000 nodes, and their names. */
+  const at = (i, k) => hex(0x100000 + (i * 5 + k) * 16),
+    rows = [];
+  for (let i = 0; i < 20000; i++)
+    for (let k = 0; k < 5; k++) rows.push(`${at(i, k)} function_${i}_${k}\n`);
+  writeFileSync(
+    `${folder}/large.heap`,
+    `--- symbol\nbinary=large\n0x5000 main\n${rows.join("")}--- heap\n` +
+      heap(
+        Array.from({length: 20000}, (_, i) => [0, 1, 2, 3, 4].map(k => at(i, k)).concat("0x5000")),
+        i => 100 + (i % 100),
+      ),
+  );
+  execFileSync(mallow, ["dump", String(live), "-o", `${folder}/early.pb.gz`], {stdio: "ignore"});
+}
+
+function begin(command, words, options) {
+  const child = spawn(command, words, options);
+  started.push(child);
+  return child;
+}
+
+async function until(what, condition, ms = 30000) {
+  for (
+    const end = Date.now() + ms;
+    Date.now() < end;
+    await new Promise(done => setTimeout(done, 50))
+  )
+    if (await condition()) return;
+  assert.fail(`not in time: ${what}`);
+}
+
+const isKnown = pid =>
+  JSON.parse(execFileSync(mallow, ["ls", "--json"])).some(
+    one => one.pid === pid && one.samples > 3000,
+  );
+
+before(async () => {
+  const work = new URL("work", import.meta.url).pathname;
+  const environment = {
+    ...process.env,
+    LD_PRELOAD: `${build}/lib/libmallow.so`,
+    MALLOW_CONF: "prof_state_min:0,prof_sample:16384",
+  };
+  const children = [0, 1].map(() => begin(work, [], {env: environment, stdio: "ignore"}));
+  [live, dead] = children.map(child => child.pid);
+  for (const pid of [live, dead]) await until("the program's samples", () => isKnown(pid));
+  children[1].kill("SIGKILL");
+  writeProfiles();
+  url = await serve([]);
+  browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu"],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  for (const child of started) child.kill("SIGKILL");
+  rmSync(folder, {recursive: true});
+});
+
+async function serve(words) {
+  const server = begin(mallow, ["web", "--no-browser", ...words], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const [line] = await Promise.race([
+    new Promise(done => server.stdout.once("data", data => done(String(data).split("\n")))),
+    new Promise((_, fail) => setTimeout(() => fail(new Error("no address")), 20000)),
+  ]);
+  return line;
+}
+
+/** Opens a page, and watches what it complains about. */
+async function open(hash, {width = 1280, height = 800, at = url, dark = false} = {}) {
+  const page = await browser.newPage({
+    viewport: {width, height},
+    acceptDownloads: true,
+    colorScheme: dark ? "dark" : "light",
+  });
+  troubles = [];
+  page.on("console", message => {
+    if (message.type() === "error" || message.type() === "warning") troubles.push(message.text());
+  });
+  page.on("pageerror", error => troubles.push(error.message));
+  page.on("dialog", dialog => {
+    troubles.push("dialog " + dialog.message());
+    dialog.dismiss();
+  });
+  page.on("request", request => {
+    if (!request.url().startsWith(at) && !request.url().startsWith("data:"))
+      troubles.push("a request outside: " + request.url());
+  });
+  await page.goto(at + hash);
+  return page;
+}
+
+async function close(page, name) {
+  if (shots) await page.screenshot({path: `${shots}/${name}.png`});
+  await page.close();
+  assert.deepEqual(troubles, []);
+}
+
+/** No serious finding of axe. */
+async function isAccessible(page) {
+  const source = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+  /* By the debugger's protocol, which the page's policy does not hinder. */
+  await page.evaluate(source + "\n0");
+  const found = await page.evaluate(() => axe.run(document, {resultTypes: ["violations"]}));
+  const serious = found.violations.filter(one => ["serious", "critical"].includes(one.impact));
+  assert.deepEqual(
+    serious.map(one => `${one.id}: ${one.nodes.map(node => node.html)}`),
+    [],
+  );
+}
+
+/* ---- tests ---- */
+
+test("processes: sorted, filtered, opened", async () => {
+  const page = await open("#/");
+  await page.locator("tbody tr").first().waitFor();
+  const row = page.locator("tr", {hasText: String(live)});
+  assert.match(await row.innerText(), /work[\s\S]*MiB[\s\S]*running/);
+  assert.match(await page.locator("tr", {hasText: String(dead)}).innerText(), /killed/);
+  await isAccessible(page);
+  await page.getByLabel("filter processes").fill(String(live));
+  assert.equal(await page.locator("tbody tr").count(), 1);
+  await page.getByRole("button", {name: "pid"}).click();
+  assert.equal(await page.locator("th", {hasText: "pid"}).getAttribute("aria-sort"), "descending");
+  await page.locator("tbody tr svg polyline").first().waitFor({timeout: 10000}); // two readings
+  await page.getByRole("link", {name: "work"}).click();
+  await page.getByText("Heap over time").waitFor();
+  await close(page, "processes");
+});
+
+test("a process: live, two moments chosen, what was allocated between", async () => {
+  const page = await open(`#/${live}/overview`);
+  await page.locator(".chart canvas").waitFor();
+  await page.getByText("blocks in use").waitFor();
+  await isAccessible(page);
+  const read = () => page.locator("dd").nth(2).innerText();
+  const first = await read();
+  await until("a new reading", async () => (await read()) !== first, 10000);
+  const box = await page.locator(".u-over").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.3, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.9, box.y + 60, {steps: 5});
+  await page.mouse.up();
+  if (shots) await page.screenshot({path: `${shots}/selected.png`});
+  await page.getByRole("link", {name: "allocated between, still live"}).click();
+  await page.locator(".flame .frames").waitFor();
+  assert.match(page.url(), /between=%40[0-9.]+%2C%40[0-9.]+/);
+  await page.getByRole("button", {name: /between two moments/}).click();
+  assert.doesNotMatch(page.url(), /between/);
+  await close(page, "overview");
+});
+
+const flameState = page => page.evaluate(() => location.hash);
+
+test("the flame graph: search, zoom, views, keys, and its address", async () => {
+  const page = await open(`#/${live}/flame`);
+  await page.locator(".flame .frames").waitFor();
+  await isAccessible(page);
+  await page.keyboard.press("/");
+  await page.keyboard.type("store_text");
+  await page.keyboard.press("Enter");
+  assert.match(await page.locator(".found").innerText(), /2 frames, [0-9.]+ MiB \(100\.0 %\)/);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  assert.match(await page.locator(".flame .status").innerText(), /make_page|read_record/);
+  assert.match(decodeURIComponent(await flameState(page)), /find=store_text[^]*zoom=[^]*main/);
+  const address = page.url();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("2");
+  assert.match(await flameState(page), /order=up/);
+  await page.keyboard.press("3");
+  assert.match(await page.locator(".flame .status").innerText(), /^store_text — /);
+  await page.keyboard.press("1");
+  await page.keyboard.press("t");
+  assert.match(await flameState(page), /type=alloc_objects/);
+  await page.goto("about:blank");
+  await page.goto(address);
+  await page.locator(".flame .frames").waitFor();
+  assert.equal(await page.locator(".flame .search").inputValue(), "store_text");
+  assert.equal(page.url(), address);
+  await page.setViewportSize({width: 400, height: 700});
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
+  await close(page, "flame");
+});
+
+test("a tooltip has all sample types of a frame", async () => {
+  const page = await open(`#/${live}/flame`);
+  const box = await page.locator(".flame .frames").boundingBox();
+  await page.mouse.move(box.x + 20, box.y + 45);
+  await page.locator(".tip").waitFor();
+  const text = await page.locator(".tip").innerText();
+  for (const part of ["make_page", "inuse_objects:", "alloc_space:", "itself:"])
+    assert.ok(text.includes(part), `${part} in ${text}`);
+  await close(page, "tip");
+});
+
+test("filters are the command's", async () => {
+  const page = await open(`#/${dead}/top`);
+  await page.getByLabel("only stacks with").fill("make_page");
+  await page.keyboard.press("Enter");
+  await until("the filter", () => page.url().includes("focus=make_page"));
+  await page.locator("tbody tr").first().waitFor();
+  const report = JSON.parse(
+    execFileSync(mallow, ["top", "--json", "--focus=make_page", String(dead)], {
+      stdio: ["ignore", "pipe", "ignore"],
+    }),
+  );
+  await until(
+    "the rows",
+    async () => (await page.locator("tbody tr").count()) === report.rows.length,
+  );
+  const names = await page.locator("td.name a").allInnerTexts();
+  assert.deepEqual(names.sort(), report.rows.map(row => row.name).sort());
+  assert.equal(
+    await page.getByRole("button", {name: "copy command"}).getAttribute("title"),
+    `mallow top --focus=make_page ${dead}`,
+  );
+  await page.getByLabel("only stacks with").fill("(");
+  await page.keyboard.press("Enter");
+  await page.locator(".error").waitFor();
+  assert.match(await page.locator(".error").innerText(), /focus/);
+  troubles = troubles.filter(text => !text.includes("500"));
+  await close(page, "filters");
+});
+
+test("each other view of a process that was killed", async () => {
+  for (const [view, text] of [
+    ["top", "store_text"],
+    ["tree", "make_page"],
+    ["sizes", "5 KiB"],
+    ["lifetimes", / s to /],
+    ["threads", "work"],
+    ["traces", "store_text"],
+  ]) {
+    const page = await open(`#/${dead}/${view}`);
+    await page.locator("main").getByText(text).first().waitFor();
+    await isAccessible(page);
+    await close(page, view);
+  }
+  for (const [view, text] of [
+    ["graph", "store_text"],
+    ["weblist", "store_text"],
+  ]) {
+    const page = await open(`#/${dead}/${view}`);
+    await page.frameLocator("iframe").getByText(text).first().waitFor();
+    await close(page, view);
+  }
+});
+
+test("a difference of two moments, red and blue", async () => {
+  const at = await serve([String(live), `${folder}/early.pb.gz`]);
+  const base = encodeURIComponent(`${folder}/early.pb.gz`);
+  const page = await open(`#/${live}/flame?base=${base}&type=alloc_space`, {at});
+  await page.locator(".legend").getByText("grew").waitFor();
+  await page.goto(at + "#/");
+  await page.getByRole("link", {name: `${folder}/early.pb.gz`}).waitFor();
+  await close(page, "difference");
+});
+
+test("100,000 nodes are drawn, zoomed and searched", async () => {
+  const at = await serve([`${folder}/large.heap`]);
+  const page = await open(`#/${encodeURIComponent(`${folder}/large.heap`)}/flame`, {at});
+  await page.locator(".flame .frames").waitFor({timeout: 20000});
+  const times = await page.evaluate(async () => {
+    const frame = () => new Promise(done => requestAnimationFrame(done));
+    await frame();
+    const times = [];
+    for (let i = 0; i < 20; i++) {
+      const begin = performance.now();
+      dispatchEvent(new Event("theme"));
+      await frame();
+      await frame();
+      times.push(performance.now() - begin);
+    }
+    return times.sort((a, b) => a - b);
+  });
+  console.log(`large profile: two frames of the screen in ${times[10].toFixed(1)} ms (median)`);
+  await page.locator(".flame .search").fill("function_1[0-9]*_0");
+  assert.match(await page.locator(".found").innerText(), /frames/);
+  await page.locator(".flame .search").fill("");
+  /* Frames too narrow to be seen are one box, which opens; what the server left out is another. */
+  const box = await page.locator(".flame .frames").boundingBox();
+  if (shots) await page.screenshot({path: `${shots}/large-first.png`});
+  const tip = () => page.locator(".flame .tip").innerText();
+  const point = async (x, name) => {
+    await until(`a tooltip with ${name}`, async () => {
+      await page.mouse.move(box.x + x + Math.random(), box.y + 45);
+      return name.test(await tip());
+    }).catch(async error => {
+      throw new Error(`${error.message}: ${await tip()}`);
+    });
+  };
+  const click = x => page.mouse.click(box.x + x, box.y + 45);
+  await point(box.width - 50, /too narrow/);
+  await click(box.width - 50);
+  await point(box.width / 2, /^function_\d+_4/);
+  await point(box.width - 5, /too narrow/);
+  await page.keyboard.press("Escape");
+  await point(100, /^80000 more/);
+  await click(100);
+  await until("more frames in the address", () => /frames=80000/.test(page.url()));
+  await point(90, /^[12][0-9]+ more/);
+  await close(page, "large");
+});
+
+test("names are text, whatever they are", async () => {
+  const at = await serve([`${folder}/hostile.heap`, `${folder}/empty.heap`]);
+  const target = encodeURIComponent(`${folder}/hostile.heap`);
+  for (const view of ["flame", "top", "tree", "traces", "graph", "overview"]) {
+    const page = await open(`#/${target}/${view}`, {at});
+    if (view === "top") await page.getByText(HOSTILE[0]).first().waitFor();
+    await page.waitForTimeout(400);
+    assert.equal(await page.locator("main img, main script").count(), 0);
+    await close(page, "hostile-" + view);
+  }
+  const page = await open(`#/${encodeURIComponent(`${folder}/empty.heap`)}/flame`, {at});
+  await page.locator(".flame .empty").getByText("empty").waitFor();
+  await close(page, "empty");
+});
+
+test("dark mode is kept, and no width overflows", async () => {
+  const page = await open(`#/${live}/overview`, {dark: true});
+  await page.locator(".chart canvas").waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.classList.contains("dark")));
+  await isAccessible(page);
+  for (const width of [400, 800, 2560]) {
+    await page.setViewportSize({width, height: 900});
+    await page.waitForTimeout(200);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+    if (shots) await page.screenshot({path: `${shots}/dark-${width}.png`});
+  }
+  await page.keyboard.press("d");
+  assert.ok(!(await page.evaluate(() => document.documentElement.classList.contains("dark"))));
+  await page.keyboard.press("]");
+  await page.locator(".flame .frames").waitFor();
+  await close(page, "dark");
+});
+
+test("what is saved is the command's output", async () => {
+  const page = await open(`#/${dead}/flame`);
+  await page.getByText("Save").click();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", {name: ".folded"}).click(),
+  ]);
+  const saved = readFileSync(await download.path(), "utf8");
+  const printed = execFileSync(mallow, ["collapsed", String(dead)], {
+    stdio: ["ignore", "pipe", "ignore"],
+  }).toString();
+  assert.equal(saved, printed);
+  assert.equal(download.suggestedFilename(), "mallow.folded");
+  await close(page, "saved");
+});
+
+test("--control: a mark is set, sampling stops", async () => {
+  const at = await serve(["--control", String(live)]);
+  const page = await open(`#/${live}/overview`, {at});
+  await page.getByText("Control").click();
+  await page.getByRole("button", {name: "stop sampling"}).click();
+  await page.locator(".answer").getByText("off").waitFor();
+  await page.locator("dd", {hasText: "not sampled"}).waitFor();
+  await page.getByRole("button", {name: "start sampling"}).click();
+  await page.locator(".answer").getByText("on").waitFor();
+  await close(page, "control");
+});

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ * web_site.c -- routes requests to files of the page and to subcommands, whose JSON is the answer:
+ * the page and the terminal show the same numbers. */
+#include "cmd/web/web_site.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "cmd/web/web_assets.h"
+#include "cmd/web/web_query.h"
+#include "http/subprocess.h"
+
+#define JSON "application/json"
+#define TEXT "text/plain; charset=utf-8"
+#define NAME_BYTES 64
+#define FUNCTIONS_BYTES 4096
+
+/* The page takes scripts and data from this server alone. */
+static const char page_policy[] =
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+	"connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+	"frame-ancestors 'none'";
+/* Pages and pictures that a view makes have scripts of their own.  They run without an origin, so
+ * they reach neither the page nor the server. */
+static const char view_policy[] =
+	"sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+	"style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+	"frame-ancestors 'self'";
+
+/* Views whose JSON the page asks for. */
+static const char *const json_views[] = {"top",     "tree",      "flame", "timeline", "sizes",
+					 "threads", "lifetimes", "tags",  "traces",   "status"};
+
+/* What the page shows in a frame, or saves: the view and the ending of the file. */
+static const struct {
+	const char *ending, *view, *format, *type;
+	bool is_shown;
+} files[] = {
+	{"html", "flame", "html", "text/html; charset=utf-8", false},
+	{"weblist.html", "weblist", NULL, "text/html; charset=utf-8", true},
+	{"graph.svg", "graph", "svg", "image/svg+xml", true},
+	{"flame.svg", "flame", "svg", "image/svg+xml", false},
+	{"folded", "collapsed", NULL, TEXT, false},
+	{"speedscope.json", "speedscope", NULL, JSON, false},
+	{"pb.gz", "proto", "pb.gz", "application/octet-stream", false},
+	{"txt", "top", NULL, TEXT, false},
+};
+
+/* What a page with --control may do, each with its command line behind "mallow". */
+static const struct {
+	const char *name;
+	const char *words[4];
+} orders[] = {
+	{"start", {"start"}},
+	{"stop", {"stop"}},
+	{"reset", {"reset"}},
+	{"mark", {"mark"}},
+	{"start-cpu", {"start", "--cpu"}},
+	{"stop-cpu", {"stop", "--cpu"}},
+	{"leaks", {"leaks", "--json"}},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(array[0]))
+
+int mw_web_site_make_token(mw_web_site_t *site, mw_error_t *error) {
+	unsigned char bytes[(MW_WEB_TOKEN_BYTES - 1) / 2];
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return mw_error_set(error, "the kernel gives no random bytes for a token");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(site->token + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+/* ---- answers ---- */
+
+static void say_error(mw_http_answer_t *answer, unsigned status, const mw_error_t *error) {
+	mw_http_say(answer, status, TEXT, error->text);
+}
+
+static void say_none(mw_http_answer_t *answer) {
+	mw_http_say(answer, 404, TEXT, "there is nothing here\n");
+}
+
+/* Runs the words, to which the query's are appended. */
+static void say_output(const mw_web_site_t *site, const mw_http_request_t *request,
+		       mw_web_words_t *words, const char *type, mw_http_answer_t *answer) {
+	mw_error_t error;
+	if (mw_web_words_add_query(words, request, &site->targets, &error) != 0) {
+		say_error(answer, 400, &error);
+	} else {
+		int fd = mw_http_run(&words->command, &error);
+		if (fd >= 0)
+			*answer = (mw_http_answer_t){.status = 200, .type = type, .fd = fd};
+		else
+			say_error(answer, 500, &error);
+	}
+	mw_web_words_release(words);
+}
+
+static mw_web_words_t begin_words(const char *view) {
+	return (mw_web_words_t){.command = {.words = {"mallow", view}, .input = -1}, .count = 2};
+}
+
+static void say_json(const mw_web_site_t *site, const mw_http_request_t *request, const char *view,
+		     mw_http_answer_t *answer) {
+	for (size_t i = 0; i < COUNT(json_views); i++)
+		if (strcmp(view, json_views[i]) == 0) {
+			mw_web_words_t words = begin_words(json_views[i]);
+			mw_web_words_add(&words, "--json");
+			say_output(site, request, &words, JSON, answer);
+			return;
+		}
+	say_none(answer);
+}
+
+static void say_processes(mw_http_answer_t *answer) {
+	mw_error_t error;
+	int fd = mw_http_run(&(mw_http_command_t){.words = {"mallow", "ls", "--json"}, .input = -1},
+			     &error);
+	if (fd >= 0)
+		*answer = (mw_http_answer_t){.status = 200, .type = JSON, .fd = fd};
+	else
+		say_error(answer, 500, &error);
+}
+
+static void say_targets(const mw_web_site_t *site, mw_http_answer_t *answer) {
+	char *text = mw_web_targets_list(&site->targets, site->has_control);
+	if (text == NULL) {
+		mw_http_say(answer, 500, TEXT, "no memory\n");
+		return;
+	}
+	*answer = (mw_http_answer_t){
+		.status = 200, .type = JSON, .fd = -1, .text = text, .text_bytes = strlen(text)};
+}
+
+static void say_file(const mw_web_site_t *site, const mw_http_request_t *request,
+		     const char *ending, mw_http_answer_t *answer) {
+	size_t i = 0;
+	while (i < COUNT(files) && strcmp(ending, files[i].ending) != 0)
+		i++;
+	if (i == COUNT(files)) {
+		say_none(answer);
+		return;
+	}
+	mw_web_words_t words = begin_words(files[i].view);
+	mw_web_words_add(&words, "--output=-");
+	char format[NAME_BYTES];
+	snprintf(format, sizeof(format), "--format=%s", files[i].format ? files[i].format : "");
+	if (files[i].format != NULL)
+		mw_web_words_add(&words, format);
+	/* The sources of the functions that the user looks for, else of all. */
+	char functions[FUNCTIONS_BYTES];
+	const char *focus = mw_http_query(request, "focus");
+	snprintf(functions, sizeof(functions), "(?:%s)", focus != NULL ? focus : ".");
+	if (strcmp(files[i].view, "weblist") == 0)
+		mw_web_words_add(&words, functions);
+	say_output(site, request, &words, files[i].type, answer);
+	answer->policy = view_policy;
+	if (!files[i].is_shown)
+		snprintf(answer->file_name, sizeof(answer->file_name), "mallow.%s",
+			 files[i].ending);
+}
+
+static void obey(const mw_web_site_t *site, const mw_http_request_t *request, const char *name,
+		 mw_http_answer_t *answer) {
+	size_t i = 0;
+	while (i < COUNT(orders) && strcmp(name, orders[i].name) != 0)
+		i++;
+	if (i == COUNT(orders)) {
+		say_none(answer);
+	} else if (!site->has_control) {
+		mw_http_say(answer, 403, TEXT,
+			    "this page only reads; 'mallow web --control' changes processes\n");
+	} else if (strcmp(request->method, "POST") != 0 || !mw_http_is_own_origin(request)) {
+		mw_http_say(answer, 403, TEXT, "only the page itself may do that\n");
+	} else {
+		mw_web_words_t words = begin_words(orders[i].words[0]);
+		if (orders[i].words[1] != NULL)
+			mw_web_words_add(&words, orders[i].words[1]);
+		say_output(site, request, &words, TEXT, answer);
+	}
+}
+
+static void say_asset(const char *name, mw_http_answer_t *answer) {
+	const mw_web_asset_t *asset = mw_web_asset_find(name);
+	size_t bytes = asset != NULL ? (size_t)(asset->end - asset->begin) : 0;
+	char *copy = asset != NULL ? malloc(bytes) : NULL;
+	if (copy == NULL) {
+		say_none(answer);
+		return;
+	}
+	memcpy(copy, asset->begin, bytes);
+	*answer = (mw_http_answer_t){.status = 200,
+				     .type = asset->type,
+				     .fd = -1,
+				     .text = copy,
+				     .text_bytes = bytes,
+				     .policy = page_policy};
+}
+
+/* ---- routes ---- */
+
+/* Compares in a time that does not depend on where the two differ. */
+static bool is_token(const char *text, const char *token) {
+	unsigned char difference = 0;
+	if (strlen(text) < MW_WEB_TOKEN_BYTES - 1)
+		return false;
+	for (size_t i = 0; i < MW_WEB_TOKEN_BYTES - 1; i++)
+		difference |= (unsigned char)(text[i] ^ token[i]);
+	return difference == 0;
+}
+
+/* Returns what follows a prefix of the path; NULL: the path does not begin with it. */
+static const char *behind(const char *path, const char *prefix) {
+	size_t length = strlen(prefix);
+	return strncmp(path, prefix, length) == 0 ? path + length : NULL;
+}
+
+void mw_web_site_answer(const mw_http_request_t *request, void *context, mw_http_answer_t *answer) {
+	const mw_web_site_t *site = context;
+	const char *path = request->path + 1, *rest;
+	if (request->path[0] != '/' || !is_token(path, site->token) ||
+	    path[MW_WEB_TOKEN_BYTES - 1] != '/') {
+		say_none(answer);
+		return;
+	}
+	path += MW_WEB_TOKEN_BYTES;
+	if (strcmp(path, "api/targets") == 0)
+		say_targets(site, answer);
+	else if (strcmp(path, "api/processes") == 0)
+		say_processes(answer);
+	else if ((rest = behind(path, "api/view/")) != NULL)
+		say_json(site, request, rest, answer);
+	else if ((rest = behind(path, "api/file/")) != NULL)
+		say_file(site, request, rest, answer);
+	else if ((rest = behind(path, "api/order/")) != NULL)
+		obey(site, request, rest, answer);
+	else
+		say_asset(path, answer);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * web_targets.c -- checks and lists what the page may show. */
+#include "cmd/web/web_targets.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/input/directory.h"
+
+#define PATH_BYTES 4096
+
+static bool is_pid(const char *text) {
+	return *text != '\0' && strlen(text) < 10 && strspn(text, "0123456789") == strlen(text);
+}
+
+int mw_web_targets_check(const mw_web_targets_t *targets, mw_error_t *error) {
+	for (size_t i = 0; i < targets->count; i++) {
+		const char *operand = targets->operands[i];
+		if (is_pid(operand) || (*operand != '-' && access(operand, R_OK) == 0))
+			continue;
+		return mw_error_set(error,
+				    "%s: %s; allowed: the number of a process, a profile, or a "
+				    "directory of profiles",
+				    operand, *operand == '-' ? "not a file" : strerror(errno));
+	}
+	return 0;
+}
+
+static bool is_file_of(const char *directory, const char *target) {
+	size_t length = strlen(directory);
+	const char *name = target + length + 1;
+	return strncmp(target, directory, length) == 0 && target[length] == '/' && *name != '.' &&
+	       *name != '\0' && strchr(name, '/') == NULL && mw_is_directory(directory);
+}
+
+bool mw_web_targets_allow(const mw_web_targets_t *targets, const char *target) {
+	if (targets->count == 0)
+		return is_pid(target);
+	for (size_t i = 0; i < targets->count; i++)
+		if (strcmp(targets->operands[i], target) == 0 ||
+		    is_file_of(targets->operands[i], target))
+			return true;
+	return false;
+}
+
+/* Files that are no profiles are listed, too: a view of them says what they are. */
+static void add_files(json_t *list, const char *directory) {
+	struct dirent **names;
+	int count = scandir(directory, &names, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		char path[PATH_BYTES];
+		int length = snprintf(path, sizeof(path), "%s/%s", directory, names[i]->d_name);
+		if (names[i]->d_name[0] != '.' && names[i]->d_type != DT_DIR &&
+		    length < (int)sizeof(path))
+			json_array_append_new(list, json_string(path));
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
+char *mw_web_targets_list(const mw_web_targets_t *targets, bool has_control) {
+	json_t *list = json_array();
+	for (size_t i = 0; i < targets->count; i++) {
+		if (mw_is_directory(targets->operands[i]))
+			add_files(list, targets->operands[i]);
+		else
+			json_array_append_new(list, json_string(targets->operands[i]));
+	}
+	json_t *all = json_pack("{s:b, s:b, s:o}", "all", targets->count == 0, "control",
+				has_control, "targets", list);
+	char *text = all != NULL ? json_dumps(all, JSON_COMPACT) : NULL;
+	json_decref(all);
+	return text;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// api.js: asks the server.  Addresses are relative to the page's, which has the secret token.
+import {SHARED} from "./url.js";
+
+async function get(path, options) {
+  const response = await fetch(path, options);
+  if (!response.ok) throw new Error((await response.text()).trim() || response.statusText);
+  return response;
+}
+
+export const targets = async () => (await get("api/targets")).json();
+export const processes = async () => (await get("api/processes")).json();
+
+/** The options of the query that the server knows. */
+function options(target, query) {
+  const pairs = SHARED.concat("top")
+    .filter(key => query[key])
+    .map(key => [key, query[key]]);
+  return new URLSearchParams([["p", target], ...pairs]);
+}
+
+/** The JSON of a view, as `mallow VIEW --json` writes it. */
+export async function view(name, target, query = {}) {
+  return (await get(`api/view/${name}?${options(target, query)}`)).json();
+}
+
+/** The address of a file that a view makes. */
+export const fileAddress = (ending, target, query = {}) =>
+  `api/file/${ending}?${options(target, query)}`;
+
+/** Orders something of a process, on a page with --control. */
+export async function order(name, target) {
+  return (
+    await get(`api/order/${name}?${new URLSearchParams({p: target})}`, {method: "POST"})
+  ).text();
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// command.js: the command line that prints what a view shows.
+
+const OPTIONS = {
+  type: "sample-type",
+  focus: "focus",
+  ignore: "ignore",
+  hide: "hide",
+  thread: "thread",
+  at: "alive-at",
+  between: "made-between",
+  base: "base",
+};
+const SUBCOMMANDS = {overview: "timeline"};
+
+/** Quotes a word for a shell. */
+export function quote(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+export function commandLine({target, view, query}) {
+  const words = ["mallow", SUBCOMMANDS[view] ?? view];
+  if (query.cpu) words.push("--cpu");
+  for (const [key, option] of Object.entries(OPTIONS))
+    if (query[key]) words.push(`--${option}=${query[key]}`);
+  words.push(target);
+  return words.map(quote).join(" ");
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// processes.jsx: the first page: all processes, or the targets of the command line.
+import {useRef, useState} from "preact/hooks";
+import * as api from "./api.js";
+import {ago, format} from "./format.js";
+import {useLoad} from "./hooks.js";
+import {makeHash} from "./url.js";
+
+const PERIOD_MS = 2000,
+  HISTORY = 60;
+const COLUMNS = [
+  ["program", "program"],
+  ["pid", "pid"],
+  ["live_bytes", "live heap"],
+  ["resident_bytes", "resident"],
+  ["rate", "allocates"],
+  ["change", "change"],
+  ["samples", "samples"],
+  ["age", "since"],
+  ["state", "state"],
+];
+const TEXTS = ["program", "state"],
+  BEFORE_LINE = 6;
+
+/** The last values of each process, from which the page draws its line. */
+function remember(history, list) {
+  for (const one of list) {
+    const key = one.state_file,
+      values = history.get(key) ?? [];
+    values.push({at: one.updated_ns, value: one.live_bytes, allocated: one.alloc_bytes});
+    if (values.length > HISTORY) values.shift();
+    history.set(key, values);
+    const first = values[0],
+      last = values.at(-1),
+      seconds = (last.at - first.at) / 1e9;
+    one.change = seconds > 0 ? (last.value - first.value) / seconds : 0;
+    one.rate = seconds > 0 ? (last.allocated - first.allocated) / seconds : 0;
+    one.age = Date.now() / 1e3 - one.started_ns / 1e9;
+  }
+  return list;
+}
+
+function Line({values}) {
+  if (values.length < 2) return <svg class="line" aria-hidden="true" />;
+  const numbers = values.map(one => one.value),
+    most = Math.max(...numbers, 1);
+  const points = numbers.map(
+    (value, i) =>
+      `${((80 * i) / (numbers.length - 1)).toFixed(1)},${(18 - (16 * value) / most).toFixed(1)}`,
+  );
+  return (
+    <svg
+      class="line"
+      viewBox="0 0 80 20"
+      role="img"
+      aria-label={`live heap over ${values.length} readings`}
+    >
+      <polyline points={points.join(" ")} />
+    </svg>
+  );
+}
+
+function Row({one, values}) {
+  const isRunning = one.state === "running";
+  return (
+    <tr class={isRunning ? "" : "ended"}>
+      <td>
+        <a href={makeHash({target: String(one.pid)})}>{one.title || one.program}</a>
+      </td>
+      <td class="number">{one.pid}</td>
+      <td class="number">{format(one.live_bytes, "bytes")}</td>
+      <td class="number">{one.resident_bytes ? format(one.resident_bytes, "bytes") : ""}</td>
+      <td class="number">{one.rate ? format(one.rate, "bytes") + "/s" : ""}</td>
+      <td class="number">
+        {one.change ? `${one.change > 0 ? "+" : ""}${format(one.change, "bytes")}/s` : ""}
+      </td>
+      <td>
+        <Line values={values} />
+      </td>
+      <td class="number">{format(one.samples, "count")}</td>
+      <td class="number">{ago(one.age)}</td>
+      <td>{isRunning && !one.active ? "not sampled" : one.state}</td>
+    </tr>
+  );
+}
+
+function sorted(list, [column, isDown]) {
+  const order = (a, b) =>
+    typeof a[column] === "string" ? a[column].localeCompare(b[column]) : a[column] - b[column];
+  return [...list].sort((a, b) => (isDown ? order(b, a) : order(a, b)));
+}
+
+export function Processes() {
+  const history = useRef(new Map());
+  const [filter, setFilter] = useState("");
+  const [order, setOrder] = useState(["live_bytes", true]);
+  const {data, error} = useLoad(
+    async () => {
+      const known = await api.targets();
+      return {...known, processes: remember(history.current, await api.processes())};
+    },
+    "processes",
+    PERIOD_MS,
+  );
+  if (error)
+    return (
+      <p class="error" role="alert">
+        {error.message}
+      </p>
+    );
+  if (!data) return <p class="loading">Loading…</p>;
+  const isShown = one =>
+    (data.all || data.targets.includes(String(one.pid))) &&
+    `${one.title} ${one.program} ${one.pid}`.toLowerCase().includes(filter.toLowerCase());
+  const rows = sorted(data.processes.filter(isShown), order);
+  const files = data.targets.filter(one => !/^\d+$/.test(one));
+  const heading = ([key, text]) => (
+    <th
+      class={TEXTS.includes(key) ? "" : "number"}
+      aria-sort={order[0] !== key ? "none" : order[1] ? "descending" : "ascending"}
+    >
+      <button class="plain" onClick={() => setOrder(old => [key, old[0] === key ? !old[1] : true])}>
+        {text}
+      </button>
+    </th>
+  );
+  return (
+    <section>
+      <div class="bar">
+        <h1>Processes</h1>
+        <input
+          type="search"
+          placeholder="filter"
+          aria-label="filter processes"
+          value={filter}
+          onInput={event => setFilter(event.target.value)}
+        />
+        <span class="dim">
+          {rows.length} of {data.processes.length}
+        </span>
+      </div>
+      {rows.length === 0 && files.length === 0 && (
+        <p class="empty">
+          No process of yours runs mallow. Start one with <code>mallow run PROGRAM</code>, or
+          <code> LD_PRELOAD=libmallow.so PROGRAM</code>.
+        </p>
+      )}
+      {rows.length > 0 && (
+        <div class="scroll">
+          <table class="processes">
+            <thead>
+              <tr>
+                {COLUMNS.slice(0, BEFORE_LINE).map(heading)}
+                <th>live heap</th>
+                {COLUMNS.slice(BEFORE_LINE).map(heading)}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(one => (
+                <Row
+                  key={one.state_file}
+                  one={one}
+                  values={history.current.get(one.state_file) ?? []}
+                />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {files.length > 0 && (
+        <>
+          <h2>Profiles</h2>
+          <ul class="files">
+            {files.map(one => (
+              <li key={one}>
+                <a href={makeHash({target: one, view: "flame"})}>{one}</a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// trees.js: the trees that a flame graph draws, from the columns that `mallow flame --json` writes:
+// names, parents, labels, values.  Parents come before their children; node 0 is the root.
+
+/** A tree ready to be drawn: children beside each other, the largest first. */
+export function makeTree(title, parents, labels, values) {
+  const count = parents.length;
+  const tree = {title, parents, labels, values, count, deepest: 0, chain: 0, chainEnd: 0};
+  tree.depth = new Int32Array(count);
+  for (let i = 1; i < count; i++) {
+    tree.depth[i] = tree.depth[parents[i]] + 1;
+    tree.deepest = Math.max(tree.deepest, tree.depth[i]);
+  }
+  tree.size = Float64Array.from(values, Math.abs);
+  // In a difference a parent may be smaller than its children: it is drawn as wide as they are.
+  const {size} = tree,
+    sums = new Float64Array(count);
+  for (let i = count - 1; i > 0; i--) {
+    if (sums[i] > size[i]) size[i] = sums[i];
+    sums[parents[i]] += size[i];
+  }
+  if (sums[0] > size[0]) size[0] = sums[0];
+  layOut(tree);
+  return tree;
+}
+
+function layOut(tree) {
+  const {count, parents, size} = tree;
+  const first = (tree.first = new Int32Array(count).fill(-1));
+  const next = (tree.next = new Int32Array(count).fill(-1));
+  const order = Array.from({length: count - 1}, (_, i) => i + 1);
+  order.sort((a, b) => size[a] - size[b] || b - a);
+  for (const i of order) {
+    next[i] = first[parents[i]];
+    first[parents[i]] = i;
+  }
+  const start = (tree.start = new Float64Array(count)),
+    stack = [0];
+  while (stack.length) {
+    const node = stack.pop();
+    let at = start[node];
+    for (let k = first[node]; k >= 0; k = next[k]) {
+      start[k] = at;
+      at += size[k];
+      stack.push(k);
+    }
+  }
+  findChain(tree);
+}
+
+/** The frames below the root that all stacks share; the picture may fold them. */
+function findChain(tree) {
+  const {first, next, size} = tree;
+  const only = node =>
+    first[node] >= 0 &&
+    size[first[node]] > 0 &&
+    (next[first[node]] < 0 || size[next[first[node]]] === 0)
+      ? first[node]
+      : -1;
+  let node = only(0);
+  for (
+    ;
+    node >= 0 && only(node) >= 0 && tree.values[only(node)] === tree.values[node];
+    node = only(node)
+  )
+    tree.chain++;
+  tree.chainEnd = tree.chain ? tree.parents[node] : 0;
+}
+
+/** Collects stacks frame by frame into the columns of a tree. */
+function collector(nameCount) {
+  const parents = [0],
+    labels = [0],
+    values = [0],
+    known = new Map();
+  const child = (parent, label) => {
+    const key = parent * nameCount + label;
+    let node = known.get(key);
+    if (node === undefined) {
+      known.set(key, (node = parents.length));
+      parents.push(parent);
+      labels.push(label);
+      values.push(0);
+    }
+    return node;
+  };
+  return {parents, labels, values, child};
+}
+
+/** The value of each node without its callees. */
+export function ownValues(data, type) {
+  const values = data.values[type],
+    own = Float64Array.from(values);
+  for (let i = 1; i < values.length; i++) own[data.parents[i]] -= values[i];
+  return own;
+}
+
+export const rootName = data => data.program || "all";
+
+export function topDown(data, type) {
+  return makeTree(rootName(data), data.parents, data.labels, data.values[type]);
+}
+
+/** Allocating functions first, their callers below. */
+export function bottomUp(data, type) {
+  const own = ownValues(data, type),
+    c = collector(data.names.length);
+  for (let i = 0; i < own.length; i++) {
+    if (own[i] === 0) continue;
+    c.values[0] += own[i];
+    for (let node = i, at = 0; node !== 0; node = data.parents[node]) {
+      at = c.child(at, data.labels[node]);
+      c.values[at] += own[i];
+    }
+  }
+  return makeTree(rootName(data), c.parents, c.labels, c.values);
+}
+
+/** Callees and callers of one function.  Of a recursive function the outermost call counts. */
+export function sandwich(data, type, label) {
+  const {parents, labels} = data,
+    values = data.values[type];
+  const callers = collector(data.names.length),
+    callees = collector(data.names.length);
+  const merged = new Int32Array(parents.length).fill(-1);
+  for (let i = 1; i < parents.length; i++) {
+    const inside = merged[parents[i]];
+    if (inside < 0 && labels[i] !== label) continue;
+    merged[i] = inside < 0 ? 0 : callees.child(inside, labels[i]);
+    callees.values[merged[i]] += values[i];
+    if (inside >= 0) continue;
+    callers.values[0] += values[i];
+    for (let node = parents[i], at = 0; node !== 0; node = parents[node]) {
+      at = callers.child(at, labels[node]);
+      callers.values[at] += values[i];
+    }
+  }
+  callers.labels[0] = callees.labels[0] = label;
+  return [callees, callers].map(c => makeTree(data.names[label], c.parents, c.labels, c.values));
+}
+
+/** The function that holds most without its callees. */
+export function largestFunction(data, type) {
+  const own = ownValues(data, type),
+    sums = new Float64Array(data.names.length);
+  for (let i = 1; i < own.length; i++) sums[data.labels[i]] += own[i];
+  return sums.reduce(
+    (best, value, i) => (Math.abs(value) > Math.abs(sums[best]) ? i : best),
+    data.names.length > 1 ? 1 : 0,
+  );
+}
+
+/** The names from the root to a node, a place that other data of the process has, too. */
+export function pathOf(tree, names, node) {
+  const path = [];
+  for (; node !== 0; node = tree.parents[node]) path.unshift(names[tree.labels[node]]);
+  return path;
+}
+
+/** The node at a path; where it ends early, the last node that is there. */
+export function nodeAt(tree, names, path) {
+  let node = 0;
+  for (const name of path) {
+    let child = tree.first[node];
+    while (child >= 0 && names[tree.labels[child]] !== name) child = tree.next[child];
+    if (child < 0) break;
+    node = child;
+  }
+  return node;
+}
+
+/** "map<string, int>::find" as "map<…>::find": operator< and Rust's leading <T as Trait> stay, as
+ * in tables. */
+export function withoutArguments(text) {
+  let short = "";
+  for (let i = 0; i < text.length; i++) {
+    short += text[i];
+    if (text[i] !== "<" || i === 0 || /operator<?$|:: ?$/.test(text.slice(0, i))) continue;
+    let depth = 0,
+      end = i;
+    for (; end < text.length; end++) {
+      if (text[end] === "<") depth++;
+      else if (text[end] === ">" && text[end - 1] !== "-" && --depth === 0) break;
+    }
+    if (end === text.length) return short + text.slice(i + 1);
+    short += "\u2026>";
+    i = end;
+  }
+  return short;
+}
+
+/** Which nodes match, how many frames, and the sum below them, each stack counted once. */
+export function search(data, type, pattern) {
+  const names = Uint8Array.from(data.names, text => (pattern.test(text) ? 1 : 0));
+  const below = new Uint8Array(data.parents.length);
+  let sum = 0,
+    frames = 0;
+  for (let i = 1; i < below.length; i++) {
+    const above = below[data.parents[i]],
+      matches = names[data.labels[i]];
+    below[i] = above | matches;
+    frames += matches;
+    if (matches && !above) sum += data.values[type][i];
+  }
+  return {names, frames, sum};
+}

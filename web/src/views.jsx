@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// views.jsx: the views of a profile: flame graph, tables, pictures.
+import {useEffect, useRef, useState} from "preact/hooks";
+import * as api from "./api.js";
+import {mountFlame} from "./flame.js";
+import {format, percent} from "./format.js";
+import {useLoad} from "./hooks.js";
+import {makeHash, shared} from "./url.js";
+
+const PERIOD_MS = 2000;
+const period = query => (query.live ? PERIOD_MS : 0);
+const keyOf = (view, target, query) => JSON.stringify([view, target, shared(query)]);
+
+function Waiting({error, data, children}) {
+  if (error && !data)
+    return (
+      <p class="error" role="alert">
+        {error.message}
+      </p>
+    );
+  if (!data)
+    return (
+      <p class="loading" role="status">
+        Loading…
+      </p>
+    );
+  return children;
+}
+
+/* ---- flame graph ---- */
+
+/* Most frames that are asked for at first; the smaller ones are "n more", which asks for more. */
+const FRAMES = 20000,
+  MORE = 4;
+const exactly = name => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
+
+/* The picture keeps its own state; the address has a copy of it. */
+export function Flame({target, query, setQuery}) {
+  const host = useRef(null),
+    picture = useRef(null),
+    latest = useRef(query);
+  latest.current = query;
+  const {type, ...others} = shared(query),
+    frames = Number(query.frames) || FRAMES;
+  const {data, error} = useLoad(
+    () => api.view("flame", target, {...others, top: frames}),
+    keyOf(`flame ${frames}`, target, others),
+    period(query),
+  );
+  useEffect(() => {
+    if (!data || !host.current) return undefined;
+    const {type: shown, order, flip, fold, find, zoom} = latest.current;
+    picture.current = mountFlame(
+      host.current,
+      data,
+      {type: shown, view: order, flip, fold: fold !== "no", search: find, path: zoom?.split("\n")},
+      state =>
+        setQuery({
+          ...latest.current,
+          type: state.type === data.types[0].name ? "" : state.type,
+          order: state.view === "down" ? "" : state.view,
+          flip: state.flip,
+          fold: state.fold ? "" : "no",
+          find: state.search,
+          zoom: state.path.join("\n"),
+        }),
+      () => {
+        location.hash = makeHash({
+          target,
+          view: "flame",
+          query: {...latest.current, frames: frames * MORE},
+        });
+      },
+    );
+    const key = event => picture.current.keydown(event);
+    const redraw = () => picture.current.redraw();
+    window.addEventListener("keydown", key);
+    window.addEventListener("theme", redraw);
+    return () => {
+      window.removeEventListener("keydown", key);
+      window.removeEventListener("theme", redraw);
+      picture.current.destroy();
+    };
+  }, [data]);
+  return (
+    <Waiting error={error} data={data}>
+      <div class="picture" ref={host} />
+    </Waiting>
+  );
+}
+
+/* ---- tables ---- */
+
+function Name({row, target, query}) {
+  const focus = exactly(row.name);
+  const where = row.file ? `${row.file}${row.line ? ":" + row.line : ""}` : "";
+  return (
+    <td class="name">
+      <a
+        title="only stacks with this function"
+        href={makeHash({target, view: "flame", query: {...shared(query), focus}})}
+      >
+        {row.name}
+      </a>
+      {where && <span class="dim"> {where}</span>}
+    </td>
+  );
+}
+
+const COLUMNS = [
+  ["flat", "flat"],
+  ["cum", "cum"],
+  ["name", "function"],
+];
+
+export function Top({target, query, setQuery}) {
+  const {data, error} = useLoad(
+    () => api.view("top", target, shared(query)),
+    keyOf("top", target, query),
+    period(query),
+  );
+  const [column, isDown] = [query.sort ?? "flat", query.up !== "1"];
+  const order = (a, b) =>
+    typeof a[column] === "string" ? a[column].localeCompare(b[column]) : a[column] - b[column];
+  const rows = [...(data?.rows ?? [])]
+    .sort((a, b) => (isDown ? order(b, a) : order(a, b)))
+    .filter(row => row.name.toLowerCase().includes((query.find ?? "").toLowerCase()));
+  const sort = key =>
+    setQuery({...query, sort: key === "flat" ? "" : key, up: column === key && isDown ? "1" : ""});
+  const cells = (row, key) => (
+    <>
+      <td class="number">{format(row[key], data.unit)}</td>
+      <td class="number dim">{percent(row[key], data.total)}</td>
+    </>
+  );
+  return (
+    <Waiting error={error} data={data}>
+      <div class="bar">
+        <input
+          type="search"
+          placeholder="filter"
+          aria-label="filter functions"
+          value={query.find ?? ""}
+          onInput={event => setQuery({...query, find: event.target.value})}
+        />
+        <span class="dim">
+          {rows.length} functions, {data && format(data.total, data.unit)} in all
+        </span>
+      </div>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              {COLUMNS.map(([key, text]) => (
+                <th
+                  class={key === "name" ? "" : "number"}
+                  colSpan={key === "name" ? 1 : 2}
+                  aria-sort={column !== key ? "none" : isDown ? "descending" : "ascending"}
+                >
+                  <button class="plain" onClick={() => sort(key)}>
+                    {text}
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, i) => (
+              <tr key={i}>
+                {cells(row, "flat")}
+                {cells(row, "cum")}
+                <Name row={row} target={target} query={query} />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Waiting>
+  );
+}
+
+/* Each function with its callers above and its callees below, as `mallow tree` prints it. */
+export function Tree({target, query}) {
+  const {data, error} = useLoad(
+    () => api.view("tree", target, shared(query)),
+    keyOf("tree", target, query),
+    period(query),
+  );
+  const other = (one, kind) => (
+    <tr class={kind}>
+      <td />
+      <td />
+      <td class="number">{format(one.value, data.unit)}</td>
+      <td class="name">{one.name}</td>
+    </tr>
+  );
+  return (
+    <Waiting error={error} data={data}>
+      <div class="scroll">
+        <table class="tree">
+          <thead>
+            <tr>
+              <th class="number">flat</th>
+              <th class="number">cum</th>
+              <th class="number">calls</th>
+              <th>function</th>
+            </tr>
+          </thead>
+          {data?.nodes.map((node, i) => (
+            <tbody key={i}>
+              {(node.callers ?? []).map(one => other(one, "caller"))}
+              <tr class="self">
+                <td class="number">{format(node.flat, data.unit)}</td>
+                <td class="number">{format(node.cum, data.unit)}</td>
+                <td />
+                <Name row={node} target={target} query={query} />
+              </tr>
+              {(node.callees ?? []).map(one => other(one, "callee"))}
+            </tbody>
+          ))}
+        </table>
+      </div>
+    </Waiting>
+  );
+}
+
+/* Sizes, lifetimes and threads: a bar for each label. */
+export function Tags({view, target, query}) {
+  const {data, error} = useLoad(
+    () => api.view(view, target, shared(query)),
+    keyOf(view, target, query),
+    period(query),
+  );
+  const most = Math.max(1, ...(data?.tags ?? []).map(one => Math.abs(one.value)));
+  const text = one =>
+    one.name
+      ? `${one.name} (${one.tag})`
+      : typeof one.tag === "number"
+        ? format(one.tag, one.unit)
+        : one.tag;
+  return (
+    <Waiting error={error} data={data}>
+      {data?.tags.length === 0 && <p class="empty">Nothing was sampled.</p>}
+      <div class="scroll">
+        <table class="bars">
+          <tbody>
+            {data?.tags.map((one, i) => (
+              <tr key={i}>
+                <td class="number">{text(one)}</td>
+                <td class="number">{format(one.value, data.unit)}</td>
+                <td class="number dim">{percent(one.value, data.total)}</td>
+                <td class="wide">
+                  <i
+                    class="amount"
+                    style={{width: ((100 * Math.abs(one.value)) / most).toFixed(2) + "%"}}
+                  />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Waiting>
+  );
+}
+
+const STACKS_SHOWN = 200;
+
+export function Traces({target, query}) {
+  const {data, error} = useLoad(
+    () => api.view("traces", target, shared(query)),
+    keyOf("traces", target, query),
+    period(query),
+  );
+  const [count, setCount] = useState(STACKS_SHOWN);
+  const stacks = [...(data?.stacks ?? [])].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  return (
+    <Waiting error={error} data={data}>
+      {stacks.slice(0, count).map((stack, i) => (
+        <details key={i} class="stack" open={i < 5}>
+          <summary>
+            <b>{format(stack.value, data.unit)}</b> {percent(stack.value, data.total)}{" "}
+            {stack.frames[0]?.name}
+          </summary>
+          <ol>
+            {stack.frames.map((frame, k) => (
+              <li key={k}>
+                {frame.name}
+                {frame.file && (
+                  <span class="dim">
+                    {" "}
+                    {frame.file}:{frame.line}
+                  </span>
+                )}
+              </li>
+            ))}
+          </ol>
+        </details>
+      ))}
+      {stacks.length > count && (
+        <button onClick={() => setCount(count + STACKS_SHOWN)}>{stacks.length - count} more</button>
+      )}
+    </Waiting>
+  );
+}
+
+/* A picture or page that the command makes.  It has no origin: it cannot ask the server. */
+export function Framed({ending, title, target, query}) {
+  return (
+    <iframe
+      class="framed"
+      title={title}
+      sandbox="allow-scripts"
+      src={api.fileAddress(ending, target, shared(query))}
+    />
+  );
+}

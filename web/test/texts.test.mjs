@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {commandLine, quote} from "../src/command.js";
+import {ago, format, percent} from "../src/format.js";
+import {makeHash, parseHash, shared} from "../src/url.js";
+
+test("values have three digits and a unit", () => {
+  for (const [value, unit, text] of [
+    [0, "bytes", "0 B"],
+    [1023, "bytes", "1023 B"],
+    [1536, "bytes", "1.50 KiB"],
+    [1048575, "bytes", "1024 KiB"],
+    [-2048, "bytes", "-2.00 KiB"],
+    [999, "count", "999"],
+    [12345, "count", "12.3k"],
+    [1.5e9, "nanoseconds", "1.50 s"],
+  ])
+    assert.equal(format(value, unit), text);
+  assert.equal(percent(1, 3), "33.3 %");
+  assert.equal(percent(1, 0), "");
+  assert.equal(ago(3700), "1h");
+});
+
+test("an address keeps target, view and options", () => {
+  for (const place of [
+    {target: "4711", view: "flame", query: {focus: "a|b c&d=#?", live: "1"}},
+    {target: "dir/with space/é.pb.gz", view: "top", query: {}},
+    {target: "../<b>", view: "overview", query: {zoom: "a\nb"}},
+  ])
+    assert.deepEqual(parseHash(makeHash(place)), place);
+  assert.deepEqual(parseHash(""), {target: "", view: "overview", query: {}});
+  assert.equal(parseHash("#/1/constructor").view, "overview");
+  assert.deepEqual(shared({type: "x", zoom: "y"}), {type: "x"});
+});
+
+test("command lines can be pasted into a shell", () => {
+  assert.equal(quote("a b"), "'a b'");
+  assert.equal(quote("it's"), "'it'\\''s'");
+  assert.equal(
+    commandLine({target: "4711", view: "top", query: {cpu: "1", focus: "^f$", type: "cpu"}}),
+    "mallow top --cpu --sample-type=cpu '--focus=^f$' 4711",
+  );
+  assert.equal(
+    commandLine({target: "a.pb.gz", view: "overview", query: {}}),
+    "mallow timeline a.pb.gz",
+  );
+});

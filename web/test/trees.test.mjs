@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import * as trees from "../src/trees.js";
+
+/* main calls a (3 itself, b 5) and b (2). */
+const DATA = {
+  program: "p",
+  names: ["root", "main", "a", "b"],
+  parents: [0, 0, 1, 2, 1],
+  labels: [0, 1, 2, 3, 3],
+  values: [
+    [10, 10, 8, 5, 2],
+    [-4, -4, -6, -6, 2],
+  ],
+};
+
+test("the top-down tree has the largest child first", () => {
+  const tree = trees.topDown(DATA, 0);
+  assert.equal(tree.first[1], 2);
+  assert.equal(tree.next[2], 4);
+  assert.deepEqual([...tree.start], [0, 0, 0, 0, 8]);
+  assert.equal(tree.deepest, 3);
+});
+
+test("values of functions without their callees", () => {
+  assert.deepEqual([...trees.ownValues(DATA, 0)], [0, 0, 3, 5, 2]);
+  assert.equal(DATA.names[trees.largestFunction(DATA, 0)], "b");
+});
+
+test("the bottom-up tree adds the same function from all its callers", () => {
+  const tree = trees.bottomUp(DATA, 0);
+  const roots = [];
+  for (let k = tree.first[0]; k >= 0; k = tree.next[k])
+    roots.push([DATA.names[tree.labels[k]], tree.values[k]]);
+  assert.deepEqual(roots, [
+    ["b", 7],
+    ["a", 3],
+  ]);
+  assert.equal(tree.values[0], 10);
+});
+
+test("a sandwich has callees and callers of one function", () => {
+  const [callees, callers] = trees.sandwich(DATA, 0, 2);
+  assert.deepEqual(callees.values, [8, 5]);
+  assert.deepEqual(callers.values, [8, 8]);
+  assert.equal(callers.title, "a");
+});
+
+test("in a difference a frame is as wide as its children", () => {
+  const tree = trees.topDown(DATA, 1);
+  assert.equal(tree.size[1], 8); // -6 and 2 beside each other
+  assert.equal(tree.size[0], 8);
+});
+
+test("a place is found again by its names", () => {
+  const tree = trees.topDown(DATA, 0),
+    path = trees.pathOf(tree, DATA.names, 3);
+  assert.deepEqual(path, ["main", "a", "b"]);
+  assert.equal(trees.nodeAt(tree, DATA.names, path), 3);
+  assert.equal(trees.nodeAt(tree, DATA.names, ["main", "gone", "b"]), 1);
+});
+
+test("a search counts each stack once", () => {
+  const {frames, sum} = trees.search(DATA, 0, /^[ab]$/);
+  assert.equal(frames, 3);
+  assert.equal(sum, 10);
+});
+
+test("arguments of templates are left out, operators stay", () => {
+  for (const [whole, short] of [
+    ["std::map<a, b<c> >::find<d>", "std::map<…>::find<…>"],
+    ["std::operator<< <a>", "std::operator<< <…>"],
+    ["a::operator-><b>", "a::operator-><…>"],
+    ["<T as Trait>::run", "<T as Trait>::run"],
+    ["f<a", "f<a"],
+    ["f", "f"],
+  ])
+    assert.equal(trees.withoutArguments(whole), short);
+});
