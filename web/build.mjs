@@ -21,6 +21,24 @@ await build({
 });
 await copyFile("index.html", `${folder}/index.html`);
 
+/* The page of `mallow flame` is one file. */
+const parts = await build({
+  entryPoints: ["src/flame-page.js"],
+  bundle: true,
+  minify: true,
+  write: false,
+  format: "iife",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+});
+const script = parts.outputFiles[0].text.trim().replaceAll("</script", "<\\/script");
+const style = (await readFile(`${folder}/app.css`, "utf8")).trim();
+const page = (await readFile("flame.html", "utf8"))
+  .replace("/*STYLE*/", () => style)
+  .replace("/*SCRIPT*/", () => script);
+await writeFile(`${folder}/flame.html`, page);
+
 const licences = ["preact", "uplot"].map(async name => {
   const {version} = JSON.parse(await readFile(`node_modules/${name}/package.json`, "utf8"));
   const text = await readFile(`node_modules/${name}/LICENSE`, "utf8");

@@ -29,9 +29,9 @@ doc/reference/[a-z0-9_.-]+\.schema\.json
 # Tests; inputs and results that are kept lie in folders of these names.
 tests/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|sh|bash|py|js|mjs|rs|pml)|CMakeLists\.txt|README\.md)
 tests/([a-z0-9_]+/)*(expected[a-z0-9_]*\.txt|[a-z0-9_]+\.supp)
-web/(package|package-lock)\.json|web/(index\.html|build\.mjs)
-web/(src|test)/[a-z0-9_.]+\.(js|jsx|mjs|css)
-web/dist/(app\.js|app\.css|index\.html|LICENSES\.txt)
+web/(package|package-lock)\.json|web/((index|flame)\.html|build\.mjs)
+web/(src|test)/[a-z0-9_.-]+\.(js|jsx|mjs|css)
+web/dist/(app\.js|app\.css|(index|flame)\.html|LICENSES\.txt)
 tests/([a-z0-9_]+/)*(golden|corpus|found|data)/.+
 END
 list() {

@@ -233,10 +233,11 @@ try 0 "$mallow" flame shared.folded -o page.html
 cat >shared.js <<'EOF'
 "use strict";
 const log = [], say = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
-const drawn = () => { draw(); return shown.map(one => name(main, one[0])).sort().join(" "); };
+const now = () => window.flame.inspect();
+const drawn = () => now().shown.map(one => now().name(now().main, one.node)).sort().join(" ");
 say("shared frames are hidden", drawn() === "a all b run"
-	&& caption(main, 0).includes("_start, main"));
-unfold();
+	&& now().caption(now().main, 0).includes("_start, main"));
+document.querySelector(".fold").click();
 say("shared frames are shown", drawn() === "_start a all b main run");
 document.body.setAttribute("data-log", log.join("; "));
 EOF
@@ -247,7 +248,7 @@ says out '^nothing: all values are 0$'
 try 0 "$mallow" flame --focus='no such function' "$p" -o page.html
 cat >empty.js <<'EOF'
 "use strict";
-const said = $("empty").textContent, log = [];
+const said = document.querySelector(".empty").textContent, log = [];
 const say = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
 say("an empty profile says so",
 	said.startsWith("No stack has any inuse_space with these options: focus="));

@@ -16,7 +16,7 @@ for tool in node npm chromium; do
 done
 work=$(mktemp -d /tmp/mallow-pages.XXXXXX)
 trap 'rm -rf "$work"' EXIT
-cp -r "$source"/{package.json,package-lock.json,build.mjs,index.html,src,test} "$work"
+cp -r "$source"/{package.json,package-lock.json,build.mjs,index.html,flame.html,src,test} "$work"
 cd "$work"
 npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >npm.log 2>&1 || {
     tail -n 3 npm.log

@@ -108,6 +108,30 @@ check("no order without --control",
       status_of(port, base + "api/order/reset?p=a.pb.gz", method="POST") == 403)
 check("methods", status_of(port, base, method="DELETE") == 405)
 
+# ---- another user of the machine ----
+
+
+def sees_nothing():
+    """As another user: neither an answer nor the token in what the system tells of the server."""
+    os.setgid(65534)
+    os.setuid(65534)
+    told = b""
+    for name in ("cmdline", "environ", "status"):
+        try:
+            told += pathlib.Path(f"/proc/{server.pid}/{name}").read_bytes()
+        except OSError:
+            pass
+    return (token.encode() not in told and b"Name" in told and
+            status_of(port, "/api/targets") == 404 and
+            status_of(port, f"/{'f' * 32}/api/targets") == 404)
+
+
+if os.geteuid() == 0:
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if sees_nothing() else 1)
+    check("nothing for another user", os.waitpid(child, 0)[1] == 0)
+
 # ---- broken, slow, many ----
 
 

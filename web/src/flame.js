@@ -49,7 +49,7 @@ const KEYS =
 
 /** Draws `data` into `host`.  `state`: {type, view, path, search, flip, fold}, which `onState`
  * gets whenever it changes.  `onMore` is called for more of the frames that were left out.
- * Returns {keydown, redraw, destroy}. */
+ * Returns {keydown, redraw, destroy, inspect}. */
 export function mountFlame(host, data, state = {}, onState = () => {}, onMore = () => {}) {
   host.classList.add("flame");
   host.innerHTML = PARTS;
@@ -616,6 +616,11 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
       isGone = true;
       sizes.disconnect();
       host.replaceChildren();
+    },
+    /* For tests: draws at once, and returns what is shown. */
+    inspect() {
+      draw();
+      return {shown, main, panels, zoomed, chosen, type, view, upsideDown, name, caption, cut};
     },
   };
 }

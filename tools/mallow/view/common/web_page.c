@@ -13,16 +13,17 @@
 #define EMBED(folder, name, ending)                                                                \
 	__asm__(".pushsection .rodata\n"                                                           \
 		LABEL(name##_begin)                                                                \
-		".incbin \"" MALLOW_PAGES "/" #folder "/" #name "." ending "\"\n"                  \
+		".incbin \"" folder "/" #name "." ending "\"\n"                                    \
 		LABEL(name##_end)                                                                  \
 		".popsection\n");                                                                  \
 	extern const char name##_begin[], name##_end[]
 #define PAGE(folder, name) EMBED(folder, name, "html")
+#define VIEWS(folder) MALLOW_PAGES "/" folder
 /* clang-format on */
-PAGE(picture, flame);
-PAGE(picture, timeline);
-PAGE(code, weblist);
-EMBED(common, pan, "js");
+PAGE(MALLOW_WEB, flame);
+PAGE(VIEWS("picture"), timeline);
+PAGE(VIEWS("code"), weblist);
+EMBED(VIEWS("common"), pan, "js");
 
 static const struct {
 	const char *name, *begin, *end;
