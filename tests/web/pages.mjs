@@ -181,6 +181,7 @@ test("a process: live, two moments chosen, what was allocated between", async ()
   const page = await open(`#/${live}/overview`);
   await page.locator(".chart canvas").waitFor();
   await page.getByText("blocks in use").waitFor();
+  await page.getByLabel("what resident memory consists of, since the page was opened").waitFor();
   await isAccessible(page);
   const read = () => page.locator("dd").nth(2).innerText();
   const first = await read();
@@ -297,6 +298,12 @@ test("each other view of a process that was killed", async () => {
   }
 });
 
+test("a page that only reads says how leaks are found", async () => {
+  const page = await open(`#/${live}/leaks`);
+  await page.getByText("mallow web --control").waitFor();
+  await close(page, "leaks");
+});
+
 test("a difference of two moments, red and blue", async () => {
   const at = await serve([String(live), `${folder}/early.pb.gz`]);
   const base = encodeURIComponent(`${folder}/early.pb.gz`);
@@ -411,5 +418,9 @@ test("--control: a mark is set, sampling stops", async () => {
   await page.locator("dd", {hasText: "not sampled"}).waitFor();
   await page.getByRole("button", {name: "start sampling"}).click();
   await page.locator(".answer").getByText("on").waitFor();
+  await page.getByRole("link", {name: "Leaks"}).click();
+  await page.getByRole("button", {name: "find leaks"}).click();
+  await page.getByText(/^No pointer leads to .* The process was stopped for/).waitFor();
+  await isAccessible(page);
   await close(page, "control");
 });

@@ -8,7 +8,7 @@ import {useLoad, useTheme} from "./hooks.js";
 import {Overview} from "./overview.jsx";
 import {Processes} from "./processes.jsx";
 import {makeHash, parseHash, shared, VIEWS} from "./url.js";
-import {Flame, Framed, Tags, Top, Traces, Tree} from "./views.jsx";
+import {Flame, Framed, Leaks, Tags, Top, Traces, Tree} from "./views.jsx";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
@@ -16,6 +16,7 @@ const FILTERS = [
   ["focus", "only stacks with"],
   ["ignore", "without"],
   ["hide", "hide frames"],
+  ["show", "only frames"],
   ["base", "less the profile"],
 ];
 const TYPES = [
@@ -36,7 +37,6 @@ const ORDERS = [
   ["mark", "set a mark"],
   ["start-cpu", "sample CPU time"],
   ["stop-cpu", "stop CPU samples"],
-  ["leaks", "find leaks"],
 ];
 
 function useHash() {
@@ -186,7 +186,7 @@ function Copy({place}) {
 }
 
 /* A mistake of the page in one view does not take the others with it. */
-function View({place}) {
+function View({place, hasControl}) {
   const {target, view, query} = place,
     props = {target, query, view};
   const [mistake] = useErrorBoundary(error => console.error(error));
@@ -210,6 +210,8 @@ function View({place}) {
       return <Top {...props} setQuery={setQuery} />;
     case "tree":
       return <Tree {...props} />;
+    case "leaks":
+      return <Leaks key={target} target={target} hasControl={hasControl} />;
     case "traces":
       return <Traces {...props} />;
     case "graph":
@@ -298,9 +300,13 @@ function App() {
           {theme === "dark" ? "light" : "dark"}
         </button>
       </header>
-      {target && view !== "overview" && <Filters place={place} />}
+      {target && view !== "overview" && view !== "leaks" && <Filters place={place} />}
       <main tabIndex={0} aria-label={target ? VIEWS[view] : "Processes"}>
-        {target ? <View key={target + view} place={place} /> : <Processes />}
+        {target ? (
+          <View key={target + view} place={place} hasControl={known?.control} />
+        ) : (
+          <Processes />
+        )}
       </main>
     </>
   );

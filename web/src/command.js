@@ -6,6 +6,7 @@ const OPTIONS = {
   focus: "focus",
   ignore: "ignore",
   hide: "hide",
+  show: "show",
   thread: "thread",
   at: "alive-at",
   between: "made-between",

@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: MIT
 // overview.jsx: a process: the heap over time, and what its memory consists of.
-import {useEffect, useRef, useState} from "preact/hooks";
-import uPlot from "uplot";
+import {useRef, useState} from "preact/hooks";
 import * as api from "./api.js";
-import {clock, format, percent} from "./format.js";
+import {bytesAxis, Chart, FROM_ZERO, styleOf, timeAxis, TIME_SERIES} from "./chart.jsx";
+import {clock, format} from "./format.js";
 import {useLoad} from "./hooks.js";
+import {Memory} from "./memory.jsx";
 import {makeHash} from "./url.js";
 
 /* The heap over time is asked for seldom: between two answers the line goes on with what the status
  * says, which is asked for anyway. */
 const PERIOD_MS = 1000,
-  TIMELINE_MS = 30000,
-  HEIGHT = 260;
-/* Distances of lines that read well in KiB, MiB and GiB. */
-const STEPS = Array.from({length: 50}, (_, i) => 2 ** i);
-const SECONDS = [
-  1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400, 172800,
-  604800,
-];
-/* What resident memory consists of, as `mallow status` calls it, with the hue of each part. */
-const PARTS = [
-  ["live", "blocks in use", 205],
-  ["rounding", "rounding up", 175],
-  ["free_in_pages", "free in pages", 130],
-  ["kept", "kept for later", 55],
-  ["metadata", "metadata", 310],
-  ["profiler", "profiler", 345],
-  ["stacks", "thread stacks", 275],
-  ["files", "files", 28],
-  ["other", "other", 220],
-];
-
+  TIMELINE_MS = 30000;
 function columns(moments) {
   const times = [],
     live = [],
@@ -52,60 +33,34 @@ function columns(moments) {
   return [times, live, resident, rate];
 }
 
-function settings(width, onSelect) {
-  const style = getComputedStyle(document.documentElement);
-  const of = key => style.getPropertyValue(key).trim();
-  const axis = {
-    stroke: of("--dim"),
-    grid: {stroke: of("--line"), width: 1},
-    ticks: {stroke: of("--line"), width: 1},
-  };
-  const bytes = (_, values) => values.map(value => format(value, "bytes"));
-  const shown = suffix => (_, value) =>
+function settings(onSelect) {
+  const bytes = suffix => (_, value) =>
     value == null ? "\u2013" : format(value, "bytes") + suffix;
   return {
-    width,
-    height: HEIGHT,
     cursor: {drag: {x: true, y: false, setScale: false}},
-    scales: {
-      y: {range: (_, low, high) => [0, Math.max(high, 1)]},
-      rate: {range: (_, low, high) => [0, Math.max(high, 1)]},
-    },
+    scales: {y: {range: FROM_ZERO}, rate: {range: FROM_ZERO}},
     axes: [
-      {
-        ...axis,
-        values: (_, times) => times.map(time => clock(time * 1e9)),
-        space: 90,
-        incrs: SECONDS,
-      },
-      {...axis, values: bytes, size: 74, incrs: STEPS},
-      {
-        ...axis,
-        scale: "rate",
-        side: 1,
-        size: 84,
-        grid: {show: false},
-        incrs: STEPS,
-        values: (_, values) => values.map(value => format(value, "bytes") + "/s"),
-      },
+      timeAxis(),
+      bytesAxis(),
+      {...bytesAxis("/s"), scale: "rate", side: 1, size: 84, grid: {show: false}},
     ],
     series: [
-      {value: (_, time) => (time == null ? "\u2013" : clock(time * 1e9))},
+      TIME_SERIES,
       {
         label: "live heap",
-        stroke: of("--live"),
-        fill: of("--live-area"),
+        stroke: styleOf("--live"),
+        fill: styleOf("--live-area"),
         width: 2,
-        value: shown(""),
+        value: bytes(""),
       },
-      {label: "resident memory", stroke: of("--resident"), width: 1.5, value: shown("")},
+      {label: "resident memory", stroke: styleOf("--resident"), width: 1.5, value: bytes("")},
       {
         label: "allocated",
-        stroke: of("--rate"),
+        stroke: styleOf("--rate"),
         width: 1,
         scale: "rate",
         dash: [4, 3],
-        value: shown("/s"),
+        value: bytes("/s"),
       },
     ],
     hooks: {
@@ -117,80 +72,6 @@ function settings(width, onSelect) {
       ],
     },
   };
-}
-
-function Chart({data, onSelect}) {
-  const host = useRef(null),
-    plot = useRef(null);
-  const [theme, setTheme] = useState(0);
-  useEffect(() => {
-    const changed = () => setTheme(old => old + 1);
-    window.addEventListener("theme", changed);
-    return () => window.removeEventListener("theme", changed);
-  }, []);
-  useEffect(() => {
-    plot.current = new uPlot(settings(host.current.clientWidth, onSelect), data, host.current);
-    const sizes = new ResizeObserver(() =>
-      plot.current.setSize({width: host.current.clientWidth, height: HEIGHT}),
-    );
-    sizes.observe(host.current);
-    return () => {
-      sizes.disconnect();
-      plot.current.destroy();
-    };
-  }, [theme]);
-  useEffect(() => {
-    plot.current.setData(data);
-  }, [data]);
-  return (
-    <div
-      class="chart"
-      ref={host}
-      role="img"
-      aria-label="live heap, resident memory and allocation rate over time"
-    />
-  );
-}
-
-/* The parts of resident memory beside each other. */
-function Memory({memory}) {
-  const parts = PARTS.filter(([key]) => memory[key] > 0);
-  return (
-    <section class="memory">
-      <h2>Resident memory: {format(memory.resident, "bytes")}</h2>
-      <div
-        class="parts"
-        role="img"
-        aria-label={parts
-          .map(([key, text]) => `${text} ${format(memory[key], "bytes")}`)
-          .join(", ")}
-      >
-        {parts.map(([key, , hue]) => (
-          <i
-            key={key}
-            style={{
-              flexGrow: memory[key],
-              background: `hsl(${hue} var(--part))`,
-            }}
-          />
-        ))}
-      </div>
-      <table>
-        <tbody>
-          {parts.map(([key, text, hue]) => (
-            <tr key={key}>
-              <td>
-                <i class="mark" style={{background: `hsl(${hue} var(--part))`}} />
-                {text}
-              </td>
-              <td class="number">{format(memory[key], "bytes")}</td>
-              <td class="number">{percent(memory[key], memory.resident)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
 }
 
 function Facts({status}) {
@@ -270,7 +151,11 @@ export function Overview({target}) {
       <h2>
         Heap over time <span class="dim">{timeline.data.trend ?? ""}</span>
       </h2>
-      <Chart data={columns(moments)} onSelect={setChosen} />
+      <Chart
+        data={columns(moments)}
+        settings={() => settings(setChosen)}
+        label="live heap, resident memory and allocation rate over time"
+      />
       <p class="chosen" role="status">
         {chosen ? (
           <>
@@ -285,7 +170,7 @@ export function Overview({target}) {
       </p>
       {status.error && <p class="error">{status.error.message}</p>}
       {status.data && <Facts status={status.data} />}
-      {status.data?.memory && <Memory memory={status.data.memory} />}
+      {status.data?.memory && <Memory status={status.data} />}
     </section>
   );
 }

@@ -13,6 +13,7 @@ export const VIEWS = {
   lifetimes: "Lifetimes",
   threads: "Threads",
   traces: "Stacks",
+  leaks: "Leaks",
 };
 
 /** Options of the query that choose what is shown, in each view. */
@@ -23,6 +24,7 @@ export const SHARED = [
   "focus",
   "ignore",
   "hide",
+  "show",
   "thread",
   "at",
   "between",

@@ -266,6 +266,30 @@ export function Tags({view, target, query}) {
 
 const STACKS_SHOWN = 200;
 
+/* A stack that opens below a line. */
+function Stack({frames, open, children}) {
+  return (
+    <details class="stack" open={open}>
+      <summary>
+        {children} {frames[0]?.name}
+      </summary>
+      <ol>
+        {frames.map((frame, k) => (
+          <li key={k}>
+            {frame.name}
+            {frame.file && (
+              <span class="dim">
+                {" "}
+                {frame.file}:{frame.line}
+              </span>
+            )}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
 export function Traces({target, query}) {
   const {data, error} = useLoad(
     () => api.view("traces", target, shared(query)),
@@ -277,30 +301,66 @@ export function Traces({target, query}) {
   return (
     <Waiting error={error} data={data}>
       {stacks.slice(0, count).map((stack, i) => (
-        <details key={i} class="stack" open={i < 5}>
-          <summary>
-            <b>{format(stack.value, data.unit)}</b> {percent(stack.value, data.total)}{" "}
-            {stack.frames[0]?.name}
-          </summary>
-          <ol>
-            {stack.frames.map((frame, k) => (
-              <li key={k}>
-                {frame.name}
-                {frame.file && (
-                  <span class="dim">
-                    {" "}
-                    {frame.file}:{frame.line}
-                  </span>
-                )}
-              </li>
-            ))}
-          </ol>
-        </details>
+        <Stack key={i} frames={stack.frames} open={i < 5}>
+          <b>{format(stack.value, data.unit)}</b> {percent(stack.value, data.total)}
+        </Stack>
       ))}
       {stacks.length > count && (
         <button onClick={() => setCount(count + STACKS_SHOWN)}>{stacks.length - count} more</button>
       )}
     </Waiting>
+  );
+}
+
+/* Blocks that no pointer leads to.  The check stops the process for some milliseconds, so it is the
+ * user who asks for it. */
+export function Leaks({target, hasControl}) {
+  const [state, setState] = useState({});
+  const find = async () => {
+    setState({isRunning: true});
+    try {
+      setState({data: JSON.parse(await api.order("leaks", target))});
+    } catch (error) {
+      setState({error});
+    }
+  };
+  if (!hasControl)
+    return (
+      <p>
+        This page only reads. On that of <code>mallow web --control</code> a check for leaks can be
+        ordered, which stops the process for some milliseconds; <code>mallow leaks</code> does it in
+        a terminal.
+      </p>
+    );
+  const {data, error, isRunning} = state;
+  const blocks = one => `${format(one.bytes, "bytes")} in ${one.blocks} blocks`;
+  return (
+    <section>
+      <div class="bar">
+        <button onClick={find} disabled={isRunning}>
+          find leaks
+        </button>
+        <span class="dim">{isRunning ? "the process is looked at…" : ""}</span>
+      </div>
+      {error && (
+        <p class="error" role="alert">
+          {error.message}
+        </p>
+      )}
+      {data && (
+        <p role="status">
+          No pointer leads to {blocks(data.check.direct)}; from these pointers lead to{" "}
+          {blocks(data.check.indirect)}. The process was stopped for{" "}
+          {format(data.check.pause_ns, "nanoseconds")}.
+        </p>
+      )}
+      {data?.stacks.map((stack, i) => (
+        <Stack key={i} frames={stack.frames} open={i < 5}>
+          <b>{format(stack.bytes, "bytes")}</b> {stack.direct.blocks + stack.indirect.blocks}
+          {" blocks "}
+        </Stack>
+      ))}
+    </section>
   );
 }
 
