@@ -186,7 +186,7 @@ test("a process: live, two moments chosen, what was allocated between", async ()
   const read = () => page.locator("dd").nth(2).innerText();
   const first = await read();
   await until("a new reading", async () => (await read()) !== first, 10000);
-  const box = await page.locator(".u-over").boundingBox();
+  const box = await page.locator(".u-over").first().boundingBox();
   await page.mouse.move(box.x + box.width * 0.3, box.y + 50);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.9, box.y + 60, {steps: 5});
