@@ -378,16 +378,17 @@ test("names are text, whatever they are", async () => {
 test("dark mode is kept, and no width overflows", async () => {
   const page = await open(`#/${live}/overview`, {dark: true});
   await page.locator(".chart canvas").waitFor();
-  assert.ok(await page.evaluate(() => document.documentElement.classList.contains("dark")));
+  const isDark = () => page.evaluate(() => document.documentElement.classList.contains("dark"));
+  await until("the dark design", isDark, 5000);
   await isAccessible(page);
   for (const width of [400, 800, 2560]) {
     await page.setViewportSize({width, height: 900});
-    await page.waitForTimeout(200);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+    const wide = () => page.evaluate(() => document.documentElement.scrollWidth);
+    await until(`a page of ${width} pixels`, async () => (await wide()) <= width, 5000);
     if (shots) await page.screenshot({path: `${shots}/dark-${width}.png`});
   }
   await page.keyboard.press("d");
-  assert.ok(!(await page.evaluate(() => document.documentElement.classList.contains("dark"))));
+  await until("the light design", async () => !(await isDark()), 5000);
   await page.keyboard.press("]");
   await page.locator(".flame .frames").waitFor();
   await close(page, "dark");
