@@ -104,7 +104,8 @@ static mw_cpu_error_t error_of(int result, mw_cpu_period_t period) {
 	return result == MW_ERR_FORBIDDEN ? MW_CPU_FORBIDDEN : MW_CPU_NO_EVENT;
 }
 
-/* The same list in the same order: a table would cost resident bytes. */
+/* Both enumerations list the events in one order, so no table, which would cost every process
+ * resident bytes, has to translate them. */
 static mw_os_event_kind_t kind_of(uint32_t event) {
 	_Static_assert(
 		MW_CPU_CYCLES - MW_CPU_CPU_CLOCK == (int)MW_OS_EVENT_CYCLES &&

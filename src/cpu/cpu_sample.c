@@ -38,7 +38,8 @@ static struct {
 	mw_index_t index;                       /* entries of MW_SECTION_CPU by stack and thread */
 } samples MW_SPARSE;
 
-/* Of the calling thread. One variable: each costs every process resident bytes. */
+/* What samples know of the calling thread. It is one variable, because each thread-local variable
+ * costs every process resident bytes. */
 static MW_TLS struct {
 	/* Its entry in MW_SECTION_THREADS. A forked child has its parent's, with another thread id.
 	 */
@@ -143,7 +144,7 @@ static mw_cpu_state_t state_of(const mw_os_tick_t *tick, mw_cpu_period_t period)
 
 /* ---- events ---- */
 
-/* What the kernel wrote of an event. */
+/* What the kernel counted and recorded of a thread's event. */
 typedef struct counted {
 	uint32_t thread_id;
 	uint32_t kernel_depth;

@@ -10,15 +10,16 @@
 
 #include "os/signal/tick.h"
 
-/* What a sample stands for, in one word, so that a handler reads it at once. */
+/* The time or the event that a sample stands for. It is one word, so that a handler reads it at
+ * once. */
 typedef struct mw_cpu_period {
 	uint32_t ns;   /* of a timer's interval */
 	bool is_wall;  /* wall-clock time; else CPU time of the thread */
 	uint8_t event; /* mw_cpu_event_t */
 } mw_cpu_period_t;
 
-/* Makes what samples need, before each time that they are switched on. Returns false if the kernel
- * refused memory. Called with the control lock, when the tables exist. */
+/* Makes what samples need. Returns false if the kernel refused memory. Called with the control
+ * lock, when the tables exist. */
 bool mw_cpu_sample_prepare(void);
 /* Counts a sample. Called in the signal's handler: no lock is waited for, nothing is allocated from
  * the heap, and the walk has at most MW_STATE_DEPTH_MAX frames. */

@@ -18,7 +18,7 @@
  * samples have frames of the kernel, if it permits that. */
 #define MW_CPU_EVENT_LIST(EVENT)                                                                   \
 	EVENT(CPU_CLOCK, "cpu-clock", "nanoseconds") MW_CPU_COUNTED_LIST(EVENT)
-/* Those whose samples are no time. */
+/* The events whose samples count occurrences, not time. */
 #define MW_CPU_COUNTED_LIST(EVENT)                                                                 \
 	EVENT(CYCLES, "cycles", "count")                                                           \
 	EVENT(CACHE_MISSES, "cache-misses", "count")                                               \
@@ -33,7 +33,7 @@ typedef enum mw_cpu_event {
 		MW_CPU_EVENTS
 } mw_cpu_event_t;
 
-/* What the samples of an entry of MW_SECTION_CPU stand for. */
+/* State of an entry of MW_SECTION_CPU: the kind of time or event that its samples stand for. */
 typedef enum mw_cpu_state {
 	MW_CPU_USED,        /* CPU time, of the thread that used it */
 	MW_CPU_RUNNING,     /* wall-clock time: the thread ran, or waited for a processor */

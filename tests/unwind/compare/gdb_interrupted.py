@@ -3,41 +3,29 @@
 # compares the stack that the handler took with gdb's own, from the interrupted instruction on.
 # MW_SAMPLES in the environment: how many.  The last line counts.
 import os
+import sys
 
 import gdb
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gdb_frames import real_pcs, words_at
 
 SAMPLES = int(os.environ["MW_SAMPLES"])
 EXACT = 1 << 63
 
-for setting in (
-    "pagination off",
-    "confirm off",
-    "backtrace past-main on",
-    "backtrace past-entry on",
-    "breakpoint pending on",
-    "print thread-events off",
-):
-    gdb.execute("set " + setting)
-gdb.execute("handle all nostop noprint pass", to_string=True)
-
 
 def stack_of_gdb():
-    """The PCs of real frames behind the handler's: an inlined function has none of its own, and one
-    that ended in a jump to the next none any more."""
-    pcs, frame, is_behind = [], gdb.newest_frame(), False
-    while frame is not None:
-        if is_behind and frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            pcs.append(frame.pc())
-        is_behind = is_behind or frame.type() == gdb.SIGTRAMP_FRAME
+    """The stack behind the handler's frames."""
+    frame = gdb.newest_frame()
+    while frame is not None and frame.type() != gdb.SIGTRAMP_FRAME:
         frame = frame.older()
-    return pcs
+    return real_pcs(frame.older()) if frame is not None else []
 
 
 def stack_of_mallow():
     """At the call of mw_modules_encode_at_once(): the frames as the unwinder left them."""
     at, depth = int(gdb.parse_and_eval("(unsigned long)$rdi")), int(gdb.parse_and_eval("$esi"))
-    data = gdb.selected_inferior().read_memory(at, depth * 8).tobytes()
-    return [int.from_bytes(data[i : i + 8], "little") & ~EXACT for i in range(0, len(data), 8)]
+    return [word & ~EXACT for word in words_at(at, depth)]
 
 
 def is_code(pc):

@@ -1,38 +1,20 @@
 # SPDX-License-Identifier: MIT
 # gdb_stacks.py -- run by gdb: at each mw_compare_stop() of a program under libunwind_compare.so,
 # compares the stack that mallow took with gdb's own.  The last line counts.
+import os
+import sys
+
 import gdb
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gdb_frames import real_pcs, words_at
+
 STOPS = 20
-
-for setting in (
-    "pagination off",
-    "confirm off",
-    "backtrace past-main on",
-    "backtrace past-entry on",
-    "breakpoint pending on",
-    "print thread-events off",
-):
-    gdb.execute("set " + setting)
-gdb.execute("handle all nostop noprint pass", to_string=True)
-
-
-def stack_of_gdb():
-    """The PCs of real frames: an inlined function has none of its own, and one that ended in a
-    jump to the next none any more, though debug data can tell that it was there."""
-    pcs, frame = [], gdb.newest_frame()
-    while frame is not None:
-        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            pcs.append(frame.pc())
-        frame = frame.older()
-    return pcs
 
 
 def stack_of_mallow():
     depth = int(gdb.parse_and_eval("*(unsigned *)&mw_compare_depth"))
-    at = int(gdb.parse_and_eval("(unsigned long)&mw_compare_pcs"))
-    data = gdb.selected_inferior().read_memory(at, depth * 8).tobytes()
-    return [int.from_bytes(data[i : i + 8], "little") for i in range(0, len(data), 8)]
+    return words_at(int(gdb.parse_and_eval("(unsigned long)&mw_compare_pcs")), depth)
 
 
 same = other = 0
@@ -40,7 +22,7 @@ distinct = set()
 gdb.Breakpoint("mw_compare_stop")
 gdb.execute("run")
 while same + other < STOPS and gdb.selected_thread() is not None:
-    ours, theirs = stack_of_mallow(), stack_of_gdb()
+    ours, theirs = stack_of_mallow(), real_pcs(gdb.newest_frame())
     # gdb's begins inside the comparing library, mallow's at malloc's caller.
     if ours[0] in theirs:
         theirs = theirs[theirs.index(ours[0]) :]
