@@ -90,6 +90,7 @@ before(async () => {
   [live, dead] = children.map(child => child.pid);
   for (const pid of [live, dead]) await until("the program's samples", () => isKnown(pid));
   children[1].kill("SIGKILL");
+  execFileSync(mallow, ["mark", "--label=before", String(live)]);
   writeProfiles();
   url = await serve([]);
   browser = await chromium.launch({
@@ -171,7 +172,7 @@ test("processes: sorted, filtered, opened", async () => {
   assert.equal(await page.locator("tbody tr").count(), 1);
   await page.getByRole("button", {name: "pid"}).click();
   assert.equal(await page.locator("th", {hasText: "pid"}).getAttribute("aria-sort"), "descending");
-  await page.locator("tbody tr svg polyline").first().waitFor({timeout: 10000}); // two readings
+  await page.locator("tbody tr svg polyline").first().waitFor({timeout: 10000});
   await page.getByRole("link", {name: "work"}).click();
   await page.getByText("Heap over time").waitFor();
   await close(page, "processes");
@@ -198,6 +199,36 @@ test("a process: live, two moments chosen, what was allocated between", async ()
   await page.getByRole("button", {name: /between two moments/}).click();
   assert.doesNotMatch(page.url(), /between/);
   await close(page, "overview");
+});
+
+test("marks on the timeline: listed, and the difference to one", async () => {
+  const page = await open(`#/${live}/overview`);
+  const mark = page.locator(".marks li", {hasText: "before"});
+  await mark.waitFor();
+  await page.locator(".marks li", {hasText: /peak, [0-9.]+ MiB/}).waitFor();
+  const box = await page.locator(".u-over").first().boundingBox();
+  const inColour = () =>
+    page.evaluate(() => {
+      const canvas = document.querySelector(".chart canvas"),
+        pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      let found = 0;
+      for (let i = 0; i < pixels.length; i += 4)
+        found += pixels[i] === 0x7a && pixels[i + 1] === 0x3f && pixels[i + 2] === 0xf2;
+      return found;
+    });
+  await until("the mark is drawn in its colour", async () => (await inColour()) > 50, 5000);
+  await page.mouse.move(box.x + 2, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 2, box.y + 60, {steps: 5});
+  await page.mouse.up();
+  await page.getByRole("link", {name: "difference"}).click();
+  await page.locator(".legend").getByText("grew").waitFor();
+  assert.match(page.url(), /since=%40[0-9.]+/);
+  await page.getByRole("button", {name: /since a moment/}).waitFor();
+  await page.goBack();
+  await mark.getByRole("link", {name: "live then"}).click();
+  await page.locator(".flame .frames").waitFor();
+  await close(page, "marks");
 });
 
 const flameState = page => page.evaluate(() => location.hash);
@@ -272,6 +303,22 @@ test("filters are the command's", async () => {
   assert.match(await page.locator(".error").innerText(), /focus/);
   troubles = troubles.filter(text => !text.includes("500"));
   await close(page, "filters");
+});
+
+test("stacks begin at a frame, less another process", async () => {
+  const page = await open(`#/${dead}/tree`);
+  await page.getByLabel("begin at frames").fill("make_page");
+  await page.keyboard.press("Enter");
+  const line = `mallow tree --show-from=make_page ${dead}`;
+  await page.locator(`button.copy[title="${line}"]`).waitFor();
+  await until("no main", async () => (await page.locator(".tree").getByText("main").count()) === 0);
+  await page.locator(".tree").getByText("make_page").first().waitFor();
+  assert.ok(await page.locator(`#profiles option[value="${live}"]`).count());
+  await page.getByLabel("less the profile").fill(String(live));
+  await page.keyboard.press("Enter");
+  await page.locator(`button.copy[title*="--base=${live}"]`).waitFor();
+  await page.locator(".tree").getByText("make_page").first().waitFor();
+  await close(page, "from");
 });
 
 test("each other view of a process that was killed", async () => {
@@ -410,6 +457,44 @@ test("what is saved is the command's output", async () => {
   await close(page, "saved");
 });
 
+/** What a button or link of the menu saves. */
+async function saved(page, name) {
+  await page.getByText("Save").click();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator(".menu").getByText(name, {exact: true}).click(),
+  ]);
+  return readFileSync(await download.path());
+}
+
+test("pictures and rows are saved", async () => {
+  const png = "89504e470d0a1a0a";
+  for (const [view, name] of [
+    ["flame", ".png"],
+    ["overview", ".png"],
+    ["graph", ".graph.png"],
+  ]) {
+    const page = await open(`#/${dead}/${view}`);
+    await page.locator("main canvas, main iframe").first().waitFor();
+    const bytes = await saved(page, name);
+    assert.equal(bytes.subarray(0, 8).toString("hex"), png);
+    if (shots) writeFileSync(`${shots}/saved-${view}.png`, bytes);
+    await close(page, "saved-" + view);
+  }
+  const rows = JSON.parse(
+    execFileSync(mallow, ["top", "--json", String(dead)], {stdio: ["ignore", "pipe", "ignore"]}),
+  ).rows;
+  const page = await open(`#/${dead}/top`);
+  await page.locator("tbody tr").first().waitFor();
+  const lines = (await saved(page, ".csv")).toString().trimEnd().split("\r\n");
+  assert.equal(lines[0], "flat,cum,function,file,line");
+  assert.deepEqual(
+    lines.slice(1).map(line => line.split(",").slice(0, 3)),
+    rows.map(row => [String(row.flat), String(row.cum), row.name]),
+  );
+  await close(page, "csv");
+});
+
 test("--control: a mark is set, sampling stops", async () => {
   const at = await serve(["--control", String(live)]);
   const page = await open(`#/${live}/overview`, {at});
@@ -419,6 +504,13 @@ test("--control: a mark is set, sampling stops", async () => {
   await page.locator("dd", {hasText: "not sampled"}).waitFor();
   await page.getByRole("button", {name: "start sampling"}).click();
   await page.locator(".answer").getByText("on").waitFor();
+  await page.getByLabel("bytes between samples").fill("32K");
+  await page.getByRole("button", {name: "set the rate"}).click();
+  await page.locator("dd", {hasText: "T = 32.0 KiB"}).waitFor();
+  await page.getByLabel("bytes between samples").fill("-1 x");
+  await page.getByRole("button", {name: "set the rate"}).click();
+  await page.locator(".answer").getByText("rate").waitFor();
+  troubles = troubles.filter(text => !text.includes("500"));
   await page.getByRole("link", {name: "Leaks"}).click();
   await page.getByRole("button", {name: "find leaks"}).click();
   await page.getByText(/^No pointer leads to .* The process was stopped for/).waitFor();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // app.jsx: the frame of the page: where one is, what is chosen, which view is shown.
 import {render} from "preact";
-import {useEffect, useErrorBoundary, useRef, useState} from "preact/hooks";
+import {useEffect, useErrorBoundary, useState} from "preact/hooks";
 import * as api from "./api.js";
 import {commandLine} from "./command.js";
 import {useLoad, useTheme} from "./hooks.js";
+import {Orders} from "./orders.jsx";
 import {Overview} from "./overview.jsx";
 import {Processes} from "./processes.jsx";
+import {Save} from "./save.jsx";
 import {makeHash, parseHash, shared, VIEWS} from "./url.js";
 import {Flame, Framed, Leaks, Tags, Top, Traces, Tree} from "./views.jsx";
 import "uplot/dist/uPlot.min.css";
@@ -17,6 +19,7 @@ const FILTERS = [
   ["ignore", "without"],
   ["hide", "hide frames"],
   ["show", "only frames"],
+  ["from", "begin at frames"],
   ["base", "less the profile"],
 ];
 const TYPES = [
@@ -29,16 +32,6 @@ const TYPES = [
   "temporary_objects",
   "lifetime",
 ];
-const EXPORTS = ["pb.gz", "folded", "speedscope.json", "flame.svg", "html", "txt"];
-const ORDERS = [
-  ["start", "start sampling"],
-  ["stop", "stop sampling"],
-  ["reset", "reset counters"],
-  ["mark", "set a mark"],
-  ["start-cpu", "sample CPU time"],
-  ["stop-cpu", "stop CPU samples"],
-];
-
 function useHash() {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
@@ -49,10 +42,24 @@ function useHash() {
   return parseHash(hash);
 }
 
+function momentText({between, since, at}) {
+  if (between) return "between two moments";
+  if (since) return at ? "difference of two moments" : "since a moment";
+  return "at a moment";
+}
+
 /* Filters take effect when they are complete: each costs the server a look at the profile. */
-function Filters({place}) {
+function Filters({place, known}) {
   const {query} = place,
     isProcess = /^\d+$/.test(place.target);
+  const {data: processes} = useLoad(
+    () => (known?.all ? api.processes() : []),
+    `processes ${known?.all}`,
+  );
+  const bases = [
+    ...(known?.targets ?? []).map(one => [one, ""]),
+    ...(processes ?? []).map(one => [String(one.pid), one.program]),
+  ].filter(([one]) => one !== place.target);
   const set = (key, value) => {
     location.hash = makeHash({...place, query: {...query, [key]: value}});
   };
@@ -85,10 +92,18 @@ function Filters({place}) {
           key={key}
           placeholder={text}
           aria-label={text}
+          list={key === "base" ? "profiles" : undefined}
           value={query[key] ?? ""}
           onChange={event => set(key, event.target.value)}
         />
       ))}
+      <datalist id="profiles">
+        {bases.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </datalist>
       {isProcess && (
         <label class="check">
           <input
@@ -99,70 +114,17 @@ function Filters({place}) {
           live
         </label>
       )}
-      {(query.between || query.at) && (
+      {(query.between || query.since || query.at) && (
         <button
           onClick={() => {
-            const {between, at, ...rest} = query;
+            const {between, since, at, ...rest} = query;
             location.hash = makeHash({...place, query: rest});
           }}
         >
-          {query.between ? "between two moments" : "at a moment"} ✕
+          {momentText(query)} ✕
         </button>
       )}
     </form>
-  );
-}
-
-function Menu({title, children}) {
-  const box = useRef(null);
-  useEffect(() => {
-    const close = event => {
-      if (
-        box.current?.open &&
-        (event.key === "Escape" || (event.type === "click" && !box.current.contains(event.target)))
-      )
-        box.current.open = false;
-    };
-    window.addEventListener("click", close);
-    window.addEventListener("keydown", close);
-    return () => {
-      window.removeEventListener("click", close);
-      window.removeEventListener("keydown", close);
-    };
-  }, []);
-  return (
-    <details class="menu" ref={box}>
-      <summary>{title}</summary>
-      <div>{children}</div>
-    </details>
-  );
-}
-
-function Orders({target}) {
-  const [answer, setAnswer] = useState("");
-  const send = async name => {
-    setAnswer("…");
-    try {
-      setAnswer((await api.order(name, target)).trim() || "done");
-    } catch (error) {
-      setAnswer(error.message);
-    }
-  };
-  return (
-    <>
-      <Menu title="Control">
-        {ORDERS.map(([name, text]) => (
-          <button key={name} onClick={() => send(name)}>
-            {text}
-          </button>
-        ))}
-      </Menu>
-      {answer && (
-        <pre class="answer" role="status">
-          {answer}
-        </pre>
-      )}
-    </>
   );
 }
 
@@ -226,8 +188,8 @@ function View({place, hasControl}) {
 function App() {
   const place = useHash(),
     [theme, turnTheme] = useTheme();
-  const {data: known} = useLoad(api.targets, "targets");
   const {target, view, query} = place;
+  const {data: known} = useLoad(api.targets, "targets " + target);
   const {data: status} = useLoad(
     () => (/^\d+$/.test(target) ? api.view("status", target) : null),
     "name " + target,
@@ -285,22 +247,18 @@ function App() {
           </nav>
         )}
         <span class="space" />
-        {target && (
-          <Menu title="Save">
-            {EXPORTS.map(ending => (
-              <a key={ending} download href={api.fileAddress(ending, target, query)}>
-                .{ending}
-              </a>
-            ))}
-          </Menu>
-        )}
+        {target && <Save target={target} view={view} query={query} />}
         {target && <Copy place={place} />}
         {target && known?.control && <Orders target={target} />}
-        <button onClick={turnTheme} title="d">
-          {theme === "dark" ? "light" : "dark"}
+        <button
+          onClick={turnTheme}
+          title="d"
+          aria-label={theme === "dark" ? "light design" : "dark design"}
+        >
+          ◐
         </button>
       </header>
-      {target && view !== "overview" && view !== "leaks" && <Filters place={place} />}
+      {target && view !== "overview" && view !== "leaks" && <Filters place={place} known={known} />}
       <main tabIndex={0} aria-label={target ? VIEWS[view] : "Processes"}>
         {target ? (
           <View key={target + view} place={place} hasControl={known?.control} />

@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import {bytesAxis, Chart, FROM_ZERO, styleOf, timeAxis, TIME_SERIES} from "./chart.jsx";
 import {clock, format} from "./format.js";
 import {useLoad} from "./hooks.js";
+import {at, drawMarks, Marks, marksOf, storedNear} from "./marks.jsx";
 import {Memory} from "./memory.jsx";
 import {makeHash} from "./url.js";
 
@@ -33,7 +34,8 @@ function columns(moments) {
   return [times, live, resident, rate];
 }
 
-function settings(onSelect) {
+/* `marks`: a function, because marks come while the chart stays. */
+function settings(onSelect, marks) {
   const bytes = suffix => (_, value) =>
     value == null ? "\u2013" : format(value, "bytes") + suffix;
   return {
@@ -64,6 +66,7 @@ function settings(onSelect) {
       },
     ],
     hooks: {
+      draw: [plot => drawMarks(plot, marks())],
       setSelect: [
         plot => {
           const {left, width: wide} = plot.select;
@@ -118,11 +121,41 @@ function useMoments(timeline, status) {
   return moments.concat(told.current);
 }
 
-const at = seconds => `@${seconds.toFixed(3)}`;
+/* What the two chosen moments lead to.  A difference needs the profile of both: a mark for the
+ * first, and another one or the present for the second. */
+function Chosen({chosen, marks, end, link, onClear}) {
+  if (!chosen) return <span class="dim">Drag across the picture to choose two moments.</span>;
+  const [first, second] = chosen,
+    from = storedNear(marks, first),
+    isAtEnd = second >= end - Math.max(2, 0.05 * (end - first)),
+    until = storedNear(marks, second),
+    isNow = isAtEnd && (!until || until === from);
+  const isPossible = from && (isNow || (until && until !== from));
+  return (
+    <>
+      {clock(first * 1e9)} to {clock(second * 1e9)}:{" "}
+      {link("allocated between, still live", {between: chosen.map(at).join(",")})}{" "}
+      {link("live at the end", {at: at(second)})}{" "}
+      {isPossible ? (
+        link("difference", {
+          since: at(from.time_ns / 1e9),
+          at: isNow ? "" : at(until.time_ns / 1e9),
+        })
+      ) : (
+        <span class="dim">
+          a difference needs marks near {isNow ? "the first moment" : "both moments"} (
+          <code>mallow mark</code>){" "}
+        </span>
+      )}
+      <button onClick={onClear}>clear</button>
+    </>
+  );
+}
 
 export function Overview({target}) {
   const isProcess = /^\d+$/.test(target);
   const [chosen, setChosen] = useState(null);
+  const marks = useRef([]);
   const timeline = useLoad(
     () => api.view("timeline", target),
     "timeline " + target,
@@ -141,6 +174,7 @@ export function Overview({target}) {
       </p>
     );
   if (!timeline.data) return <p class="loading">Loading…</p>;
+  marks.current = marksOf(timeline.data);
   const link = (text, query) => (
     <a class="button" href={makeHash({target, view: "flame", query})}>
       {text}
@@ -153,21 +187,19 @@ export function Overview({target}) {
       </h2>
       <Chart
         data={columns(moments)}
-        settings={() => settings(setChosen)}
+        settings={() => settings(setChosen, () => marks.current)}
         label="live heap, resident memory and allocation rate over time"
       />
       <p class="chosen" role="status">
-        {chosen ? (
-          <>
-            {clock(chosen[0] * 1e9)} to {clock(chosen[1] * 1e9)}:{" "}
-            {link("allocated between, still live", {between: chosen.map(at).join(",")})}{" "}
-            {link("live at the end", {at: at(chosen[1])})}
-            <button onClick={() => setChosen(null)}>clear</button>
-          </>
-        ) : (
-          <span class="dim">Drag across the picture to choose two moments.</span>
-        )}
+        <Chosen
+          chosen={chosen}
+          marks={marks.current}
+          end={moments.at(-1).time_ns / 1e9}
+          link={link}
+          onClear={() => setChosen(null)}
+        />
       </p>
+      <Marks target={target} marks={marks.current} />
       {status.error && <p class="error">{status.error.message}</p>}
       {status.data && <Facts status={status.data} />}
       {status.data?.memory && <Memory status={status.data} />}

@@ -7,7 +7,10 @@ import {useLoad} from "./hooks.js";
 import {makeHash} from "./url.js";
 
 const PERIOD_MS = 2000,
-  HISTORY = 60;
+  HISTORY = 60,
+  LEAST_POINTS = 3,
+  LINES_RECALLED = 40,
+  READINGS = 15; // over so many the rates are taken
 const COLUMNS = [
   ["program", "program"],
   ["pid", "pid"],
@@ -22,16 +25,17 @@ const COLUMNS = [
 const TEXTS = ["program", "state"],
   BEFORE_LINE = 6;
 
-/** The last values of each process, from which the page draws its line. */
+/** Adds the present values to those of each process, from which the page draws its line. */
 function remember(history, list) {
   for (const one of list) {
     const key = one.state_file,
       values = history.get(key) ?? [];
     values.push({at: one.updated_ns, value: one.live_bytes, allocated: one.alloc_bytes});
-    if (values.length > HISTORY) values.shift();
+    if (values.length > 2 * HISTORY) values.splice(0, values.length - 2 * HISTORY);
     history.set(key, values);
-    const first = values[0],
-      last = values.at(-1),
+    const recent = values.filter(reading => !reading.isOld).slice(-READINGS);
+    const first = recent[0],
+      last = recent.at(-1),
       seconds = (last.at - first.at) / 1e9;
     one.change = seconds > 0 ? (last.value - first.value) / seconds : 0;
     one.rate = seconds > 0 ? (last.allocated - first.allocated) / seconds : 0;
@@ -40,20 +44,39 @@ function remember(history, list) {
   return list;
 }
 
+/** Puts what a process recorded before the page was opened in front of its values. */
+async function recall(history, list) {
+  for (const one of list) {
+    const values = history.get(one.state_file);
+    if (!values || values.isRecalled) continue;
+    values.isRecalled = true;
+    const timeline = await api.view("timeline", String(one.pid)).catch(() => null);
+    const moments = (timeline?.moments ?? []).filter(moment => moment.time_ns < values[0].at);
+    const step = Math.max(1, Math.ceil(moments.length / HISTORY));
+    values.unshift(
+      ...moments
+        .filter((_, i) => (moments.length - 1 - i) % step === 0)
+        .map(moment => ({at: moment.time_ns, value: moment.value, isOld: true})),
+    );
+  }
+}
+
 function Line({values}) {
-  if (values.length < 2) return <svg class="line" aria-hidden="true" />;
+  if (values.length < LEAST_POINTS) return <svg class="line" aria-hidden="true" />;
   const numbers = values.map(one => one.value),
-    most = Math.max(...numbers, 1);
-  const points = numbers.map(
-    (value, i) =>
-      `${((80 * i) / (numbers.length - 1)).toFixed(1)},${(18 - (16 * value) / most).toFixed(1)}`,
+    most = Math.max(...numbers, 1),
+    begin = values[0].at,
+    span = Math.max(values.at(-1).at - begin, 1);
+  const points = values.map(
+    ({at, value}) =>
+      `${((80 * (at - begin)) / span).toFixed(1)},${(18 - (16 * value) / most).toFixed(1)}`,
   );
   return (
     <svg
       class="line"
       viewBox="0 0 80 20"
       role="img"
-      aria-label={`live heap over ${values.length} readings`}
+      aria-label={"live heap since the start of the process"}
     >
       <polyline points={points.join(" ")} />
     </svg>
@@ -84,6 +107,8 @@ function Row({one, values}) {
   );
 }
 
+const isAllowed = (known, one) => known.all || known.targets.includes(String(one.pid));
+
 function sorted(list, [column, isDown]) {
   const order = (a, b) =>
     typeof a[column] === "string" ? a[column].localeCompare(b[column]) : a[column] - b[column];
@@ -97,7 +122,10 @@ export function Processes() {
   const {data, error} = useLoad(
     async () => {
       const known = await api.targets();
-      return {...known, processes: remember(history.current, await api.processes())};
+      const processes = remember(history.current, await api.processes());
+      const allowed = processes.filter(one => isAllowed(known, one));
+      recall(history.current, allowed.slice(0, LINES_RECALLED));
+      return {...known, processes};
     },
     "processes",
     PERIOD_MS,
@@ -110,7 +138,7 @@ export function Processes() {
     );
   if (!data) return <p class="loading">Loading…</p>;
   const isShown = one =>
-    (data.all || data.targets.includes(String(one.pid))) &&
+    isAllowed(data, one) &&
     `${one.title} ${one.program} ${one.pid}`.toLowerCase().includes(filter.toLowerCase());
   const rows = sorted(data.processes.filter(isShown), order);
   const files = data.targets.filter(one => !/^\d+$/.test(one));

@@ -51,13 +51,14 @@ static void name_series(collection_t *c, const char *program, const char *type, 
 	snprintf(c->unit, sizeof(c->unit), "%s", unit);
 }
 
-static void add_mark(collection_t *c, uint64_t time_ns, const char *text) {
+static void add_mark(collection_t *c, uint64_t time_ns, const char *text, bool is_stored) {
 	mw_series_t *s = &c->series;
 	if (time_ns > INT64_MAX || text == NULL)
 		return;
 	s->marks = mw_grow(s->marks, &c->mark_capacity, s->mark_count + 1, sizeof(*s->marks));
 	mw_mark_t *mark = &s->marks[s->mark_count++];
 	mark->time_ns = (int64_t)time_ns;
+	mark->is_stored = is_stored;
 	snprintf(mark->text, sizeof(mark->text), "%.*s", (int)sizeof(mark->text) - 1, text);
 }
 
@@ -98,12 +99,12 @@ static void add_marks(collection_t *c, const mw_snapshot_t *snapshot) {
 	char buffer[MARK_BYTES];
 	for (size_t i = 0; i < snapshot->event_count; i++)
 		add_mark(c, snapshot->events[i].time_ns,
-			 text_of(&snapshot->events[i], i == 0, buffer));
+			 text_of(&snapshot->events[i], i == 0, buffer), false);
 	size_t count;
 	mw_mark_file_t *marks = mw_marks_of(snapshot, &count);
 	for (size_t i = 0; i < count; i++)
 		add_mark(c, (uint64_t)marks[i].time_ns,
-			 marks[i].name[0] != '\0' ? marks[i].name : "mark");
+			 marks[i].name[0] != '\0' ? marks[i].name : "mark", true);
 	mw_marks_free(marks, count);
 	if (c->series.mark_count > 1)
 		qsort(c->series.marks, c->series.mark_count, sizeof(mw_mark_t), compare_mark_times);

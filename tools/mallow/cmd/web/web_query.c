@@ -13,10 +13,12 @@
 static const struct {
 	const char *key, *option;
 } options[] = {
-	{"type", "sample-type"},  {"focus", "focus"}, {"ignore", "ignore"},
-	{"hide", "hide"},         {"show", "show"},   {"thread", "thread"},
-	{"tagfocus", "tagfocus"}, {"at", "alive-at"}, {"between", "made-between"},
-	{"since", "since"},       {"top", "top"},
+	{"type", "sample-type"}, {"focus", "focus"},
+	{"ignore", "ignore"},    {"hide", "hide"},
+	{"show", "show"},        {"thread", "thread"},
+	{"from", "show-from"},   {"tagfocus", "tagfocus"},
+	{"at", "alive-at"},      {"between", "made-between"},
+	{"since", "since"},      {"top", "top"},
 };
 /* Keys whose value is not looked at. */
 static const char *const flags[] = {"cpu", "cum", "lines", "normalize"};

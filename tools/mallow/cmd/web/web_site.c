@@ -41,6 +41,7 @@ static const struct {
 	{"html", "flame", "html", "text/html; charset=utf-8", false},
 	{"weblist.html", "weblist", NULL, "text/html; charset=utf-8", true},
 	{"graph.svg", "graph", "svg", "image/svg+xml", true},
+	{"graph.png", "graph", "png", "image/png", false},
 	{"flame.svg", "flame", "svg", "image/svg+xml", false},
 	{"folded", "collapsed", NULL, TEXT, false},
 	{"speedscope.json", "speedscope", NULL, JSON, false},
@@ -48,7 +49,8 @@ static const struct {
 	{"txt", "top", NULL, TEXT, false},
 };
 
-/* What a page with --control may do, each with its command line behind "mallow". */
+/* What a page with --control may do, each with its command line behind "mallow".  A word that ends
+ * in '=' gets the value of the request. */
 static const struct {
 	const char *name;
 	const char *words[4];
@@ -57,6 +59,8 @@ static const struct {
 	{"stop", {"stop"}},
 	{"reset", {"reset"}},
 	{"mark", {"mark"}},
+	{"dump", {"dump"}},
+	{"rate", {"set", "rate="}},
 	{"start-cpu", {"start", "--cpu"}},
 	{"stop-cpu", {"stop", "--cpu"}},
 	{"leaks", {"leaks", "--json"}},
@@ -177,8 +181,14 @@ static void obey(const mw_web_site_t *site, const mw_http_request_t *request, co
 		mw_http_say(answer, 403, TEXT, "only the page itself may do that\n");
 	} else {
 		mw_web_words_t words = begin_words(orders[i].words[0]);
-		if (orders[i].words[1] != NULL)
-			mw_web_words_add(&words, orders[i].words[1]);
+		char word[NAME_BYTES];
+		const char *value = mw_http_query(request, "value");
+		if (orders[i].words[1] != NULL) {
+			bool is_setting = strchr(orders[i].words[1], '=') != NULL;
+			snprintf(word, sizeof(word), "%s%s", orders[i].words[1],
+				 is_setting && value != NULL ? value : "");
+			mw_web_words_add(&words, word);
+		}
 		say_output(site, request, &words, TEXT, answer);
 	}
 }

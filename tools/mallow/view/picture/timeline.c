@@ -118,6 +118,7 @@ void mw_timeline_json(const mw_series_t *s, FILE *out) {
 		mw_json_open(&j, NULL, '{');
 		mw_json_add_number(&j, "time_ns", s->marks[i].time_ns);
 		mw_json_add_text(&j, "text", s->marks[i].text);
+		mw_json_add_flag(&j, "stored", s->marks[i].is_stored);
 		mw_json_close(&j);
 	}
 	mw_json_end(&j);

@@ -22,6 +22,7 @@ typedef struct mw_moment {
 /* An event: sampling was switched, a limit was exceeded, or the user set a mark. */
 typedef struct mw_mark {
 	int64_t time_ns;
+	bool is_stored; /* a profile of this moment is stored: --since and --alive-at take it */
 	char text[48];
 } mw_mark_t;
 

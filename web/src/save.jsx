@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// save.jsx: the menu that saves what is shown: files that the command makes, the picture on the
+// screen, and the rows of a table.
+import * as api from "./api.js";
+import {csv, hasCsv} from "./csv.js";
+import {Menu} from "./menu.jsx";
+
+const ENDINGS = ["pb.gz", "folded", "speedscope.json", "flame.svg", "html", "txt"];
+const OF_VIEW = {graph: ["graph.svg", "graph.png"], weblist: ["weblist.html"]};
+
+function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/* A canvas is transparent where nothing is drawn: the picture gets the page's ground. */
+function savePicture(canvas) {
+  const copy = document.createElement("canvas"),
+    pen = copy.getContext("2d");
+  copy.width = canvas.width;
+  copy.height = canvas.height;
+  pen.fillStyle = getComputedStyle(document.body).backgroundColor;
+  pen.fillRect(0, 0, copy.width, copy.height);
+  pen.drawImage(canvas, 0, 0);
+  copy.toBlob(blob => download(blob, "mallow.png"));
+}
+
+export function Save({target, view, query}) {
+  const saveRows = async () => {
+    const data = await api.view(view === "overview" ? "timeline" : view, target, query);
+    download(new Blob([csv(view, data)], {type: "text/csv"}), "mallow.csv");
+  };
+  return (
+    <Menu title="Save">
+      {ENDINGS.concat(OF_VIEW[view] ?? []).map(ending => (
+        <a key={ending} download href={api.fileAddress(ending, target, query)}>
+          .{ending}
+        </a>
+      ))}
+      {(view === "flame" || view === "overview") && (
+        <button
+          onClick={() => savePicture(document.querySelector("main .frames, main .chart canvas"))}
+        >
+          .png
+        </button>
+      )}
+      {hasCsv(view) && <button onClick={saveRows}>.csv</button>}
+    </Menu>
+  );
+}
