@@ -41,7 +41,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */
-#define MW_STATE_VERSION 12u
+#define MW_STATE_VERSION 13u
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
@@ -65,6 +65,8 @@ typedef enum mw_state_section_id {
 	MW_SECTION_CPU,        /* mw_state_cpu_t[]; entry 0 is unused */
 	MW_SECTION_LEAK_CHECK, /* one mw_state_leak_check_t: the last leak check */
 	MW_SECTION_LEAKS,      /* mw_state_leak_t[]: sampled blocks that it found leaked */
+	MW_SECTION_CHUNKS,     /* mw_state_chunk_t[]: the map of the last heap walk; in the file
+				  only */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
@@ -211,6 +213,8 @@ typedef struct mw_state_live {
 	_Atomic uint64_t classes_used;
 	/* ranges found; if above the capacity, the rest was left out */
 	_Atomic uint64_t ranges_used;
+	/* chunks found by the last walk; if above the capacity, the rest was left out */
+	_Atomic uint64_t chunks_used;
 	uint64_t stat_count; /* entries of `stats` in use */
 	_Atomic uint64_t stats[MW_STAT_CAPACITY];
 	/* Threads that had not applied the last change of the sampling rate when sequence_seen was
@@ -470,6 +474,37 @@ typedef struct mw_state_range {
 	uint64_t stack; /* of MW_RANGE_MAPPING: number of the stack; else 0 */
 } mw_state_range_t;
 
+/* What a slice of 64 KiB holds. */
+typedef enum mw_slice_kind {
+	MW_SLICE_FREE,    /* free, and its memory was given back or never touched */
+	MW_SLICE_DIRTY,   /* free, and its memory is resident */
+	MW_SLICE_MUZZY,   /* free, and the kernel takes its memory when it needs some */
+	MW_SLICE_SMALL,   /* blocks of one size */
+	MW_SLICE_SAMPLED, /* sampled blocks */
+	MW_SLICE_LARGE,   /* the first slice of a large block */
+	MW_SLICE_MORE,    /* another slice of the block or run before it */
+	MW_SLICE_UNMAPPED,
+	MW_SLICE_KINDS,
+} mw_slice_kind_t;
+
+typedef struct mw_state_slice {
+	uint8_t kind;            /* mw_slice_kind_t */
+	uint8_t hole_pages;      /* kernel pages between its blocks that were given back */
+	uint16_t block_units;    /* SMALL: bytes of a block, in units of 16 */
+	uint16_t used_blocks;    /* SMALL, SAMPLED */
+	uint16_t touched_blocks; /* SMALL: used at least once, and not in a hole; LARGE: kernel
+				    pages of the block */
+} mw_state_slice_t;
+
+/* A chunk of 4 MiB.  Its first slice is metadata; slices[i] is slice i + 1. */
+#define MW_STATE_SLICES 63u
+#define MW_STATE_SLICE_BYTES 65536u
+#define MW_STATE_BLOCK_UNIT_BYTES 16u
+typedef struct mw_state_chunk {
+	uint64_t start;
+	mw_state_slice_t slices[MW_STATE_SLICES];
+} mw_state_chunk_t;
+
 _Static_assert(sizeof(mw_state_section_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_header_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_control_t) == 552, "file format");
@@ -489,6 +524,7 @@ _Static_assert(sizeof(mw_state_cpu_t) == 32, "file format");
 _Static_assert((int)MW_CPU_STATES <= (int)UINT16_MAX, "mw_state_cpu_t.state");
 _Static_assert(sizeof(mw_state_leak_check_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_leak_t) == 64, "file format");
+_Static_assert(sizeof(mw_state_chunk_t) == 512, "file format");
 
 /* Returns the size of an entry in this version of the layout. Always inlined: a section that the
  * compiler knows needs no table. */
@@ -511,6 +547,7 @@ MW_ALWAYS_INLINE uint64_t mw_state_stride(mw_state_section_id_t section) {
 		[MW_SECTION_CPU] = sizeof(mw_state_cpu_t),
 		[MW_SECTION_LEAK_CHECK] = sizeof(mw_state_leak_check_t),
 		[MW_SECTION_LEAKS] = sizeof(mw_state_leak_t),
+		[MW_SECTION_CHUNKS] = sizeof(mw_state_chunk_t),
 	};
 	return strides[section];
 }

@@ -33,6 +33,7 @@ static void lay_out(fake_state_t *s) {
 	add_section(s, MW_SECTION_CPU, &offset, FAKE_CPU, sizeof(mw_state_cpu_t));
 	add_section(s, MW_SECTION_LEAK_CHECK, &offset, 1, sizeof(mw_state_leak_check_t));
 	add_section(s, MW_SECTION_LEAKS, &offset, FAKE_LEAKS, sizeof(mw_state_leak_t));
+	add_section(s, MW_SECTION_CHUNKS, &offset, FAKE_CHUNKS, sizeof(mw_state_chunk_t));
 	add_section(s, MW_SECTION_THREADS, &offset, FAKE_THREADS, sizeof(mw_state_thread_t));
 	add_section(s, MW_SECTION_CLASSES, &offset, FAKE_CLASSES, sizeof(mw_state_class_t));
 	add_section(s, MW_SECTION_RANGES, &offset, FAKE_RANGES, sizeof(mw_state_range_t));

@@ -22,6 +22,7 @@ enum {
 	FAKE_THREADS = 8,
 	FAKE_CPU = 8,
 	FAKE_LEAKS = 8,
+	FAKE_CHUNKS = 4,
 	FAKE_CLASSES = 8,
 	FAKE_RANGES = 8,
 };

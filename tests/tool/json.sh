@@ -122,11 +122,13 @@ try 0 "$mallow" ls --all --json
 valid ls
 try 0 "$mallow" status --json "$target"
 valid status
+try 0 "$mallow" map --json "$target"
+valid map
 "$mallow" doctor --json >out 2>err
 valid doctor
 try 0 "$mallow" timeline --json "$target"
 valid timeline
-ok "the JSON of report, check, ls, status, doctor and timeline"
+ok "the JSON of report, check, ls, status, map, doctor and timeline"
 
 # The JSON of what was sampled tells how accurate its total is.
 MALLOW_CONF=prof_seed:5 "$mallow" run --rate 4K -o sampled.pb.gz -- ./made 2>err ||

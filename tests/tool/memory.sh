@@ -37,7 +37,43 @@ says out 'resident +[0-9.]+ MiB now, of which \(the heap as of'
 says out '^ +[0-9.]+ MiB +[0-9.]+%  free blocks in the same pages$'
 ok "resident memory by use"
 
+try 0 "$mallow" map --json "$pid"
+python3 - out <<'END' || fail "the map is wrong"
+import json, sys
+map = json.load(open(sys.argv[1]))
+size = {one["block_bytes"]: one for one in map["sizes"]}
+near = lambda value, right: abs(value - right) <= 0.05 * right
+assert near(size[112]["used_bytes"], 40000 * 112), size[112]
+assert near(size[112]["free_bytes"], 160000 * 112), size[112]
+assert size[112]["sparse"] >= 0.95 * size[112]["pages"], size[112]
+assert near(size[512]["used_bytes"], 10000 * 512) and size[512]["sparse"] < 20, size[512]
+assert map["sizes"][0]["block_bytes"] == 112
+assert near(map["large_bytes"], 40 * 200704), map["large_bytes"]
+kinds = "".join(chunk["kinds"] for chunk in map["chunks"])
+assert len(kinds) == 63 * map["chunks_in_all"]
+assert kinds.count("p") == sum(one["pages"] for one in map["sizes"]), kinds
+assert kinds.count("l") == 40 and kinds.count("r") >= 40 * 3, kinds
+END
+chunks=$(python3 -c 'import json; print(json.load(open("out"))["chunks_in_all"])')
+try 0 env LC_ALL=C "$mallow" map "$pid"
+says out "^pid $pid memory: $chunks chunks; the heap as of"
+[ "$(grep -cE '^ *[0-9a-f]{8,} {2}.{63}$' out)" = "$chunks" ] || fail "a line for each chunk"
+says out '^ +112 B +[0-9]+ +4\.[0-9]+ MiB +1[67]\.[0-9] MiB'
+says out 'Llll'
+try 0 "$mallow" map --top 1 "$pid"
+says out ', of which the 1 with most free memory;'
+ok "chunks, pages and sums of the map"
+
 try 0 "$mallow" report --sample-type pinned_space "$pid"
 says out 'Total: +1[5-9].*MiB'
 says out '^ +1[5-9][0-9.]* MiB +(9[5-9]|100)[.0-9]*% .*make_scattered'
 ok "the stack that keeps free memory from going back"
+
+try 0 "$mallow" dump -o memory.heap "$pid"
+try 2 "$mallow" map memory.heap
+says err "memory.heap: this is not a state file; 'mallow map' takes a pid or a state file"
+kill -9 "$pid"
+wait "$pid" || true
+try 0 "$mallow" map "$pid"
+says out "^pid $pid memory: $chunks chunks; the heap as of"
+ok "the last map of a process that was killed"

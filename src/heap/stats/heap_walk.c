@@ -12,6 +12,7 @@
 #include "heap/memory/chunk.h"
 #include "heap/memory/meta.h"
 #include "heap/sample/sampled.h"
+#include "heap/stats/chunk_map.h"
 #include "heap/thread/thread.h"
 #include "state/stats.h"
 
@@ -109,6 +110,8 @@ static void add_chunk(const mw_chunk_t *chunk, void *context) {
 	sums_t *sums = context;
 	const mw_heap_walk_sink_t *sink = sums->sink;
 	add_pages(sums, chunk);
+	if (sink->chunk)
+		mw_chunk_map(chunk, sink->chunk);
 	bool is_unmapped = __atomic_load_n(&chunk->is_unmapped, __ATOMIC_RELAXED);
 	uintptr_t start = (uintptr_t)chunk,
 		  limit = start + (is_unmapped ? MW_SLICE_BYTES : MW_CHUNK_BYTES);

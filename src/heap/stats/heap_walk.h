@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "heap/layout/size_class.h"
+#include "state/layout.h"
 
 /* Sums over the pages of one size class; see mw_state_class_t. */
 typedef struct mw_heap_walk_class {
@@ -32,6 +33,8 @@ typedef struct mw_heap_walk_sink {
 	/* kind: MW_RANGE_*.  Called under a lock of the heap: must not allocate. */
 	void (*range)(uintptr_t start, uintptr_t limit, unsigned kind);
 	void (*size_class)(const mw_heap_walk_class_t *size_class);
+	/* The map of each chunk.  May be NULL. */
+	void (*chunk)(const mw_state_chunk_t *map);
 	/* Free slices in a row.  May be NULL. */
 	void (*free_slices)(unsigned count, mw_free_slices_t kind);
 } mw_heap_walk_sink_t;

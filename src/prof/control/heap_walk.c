@@ -6,11 +6,13 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "heap/stats/heap_walk.h"
 #include "os/time/clock.h"
 #include "prof/mappings/mappings.h"
+#include "prof/store/published.h"
 #include "prof/store/store.h"
 #include "prof/table/depot.h"
 #include "state/stats.h"
@@ -24,9 +26,9 @@
 static struct {
 	void (*walk)(const mw_heap_walk_sink_t *sink);
 	_Atomic bool busy;
-	_Atomic uint64_t next_ns;  /* monotonic time of the next walk */
-	_Atomic size_t next_bytes; /* size of the heap in bytes at which a walk is due */
-	uint64_t ranges, classes;  /* entries that the current walk has written */
+	_Atomic uint64_t next_ns;         /* monotonic time of the next walk */
+	_Atomic size_t next_bytes;        /* size of the heap in bytes at which a walk is due */
+	uint64_t ranges, classes, chunks; /* entries that the current walk has written */
 } heap_walk;
 
 MW_RESIDENT void mw_heap_walk_start(void (*walk)(const mw_heap_walk_sink_t *sink)) {
@@ -65,6 +67,19 @@ static void write_class(const mw_heap_walk_class_t *from) {
 	heap_walk.classes++;
 }
 
+/* Into the file alone: the process itself has no use for it. */
+static void write_chunk(const mw_state_chunk_t *map) {
+	uint64_t index = heap_walk.chunks++, start = index * sizeof *map;
+	if (!mw_store_has_room(MW_SECTION_CHUNKS, index))
+		return;
+	mw_published_reach(MW_SECTION_CHUNKS, start + sizeof *map);
+	char *place = mw_published_range(MW_SECTION_CHUNKS, start, sizeof *map);
+	if (place)
+		memcpy(place, map, sizeof *map);
+	else
+		heap_walk.chunks--;
+}
+
 static void write_profiler_range(uintptr_t start, uintptr_t limit) {
 	write_range(start, limit, MW_RANGE_PROFILER);
 }
@@ -101,18 +116,20 @@ static void mark(mw_both_t live, uint64_t sequence) {
 }
 
 static void write_walk(void) {
-	static const mw_heap_walk_sink_t sink = {.range = write_range, .size_class = write_class};
+	static const mw_heap_walk_sink_t sink = {
+		.range = write_range, .size_class = write_class, .chunk = write_chunk};
 	mw_both_t live = mw_store_live_both();
 	uint64_t sequence =
 		atomic_load_explicit(&mw_store_live()->heap_walk_sequence, memory_order_relaxed);
 	mark(live, sequence | 1);
-	heap_walk.ranges = heap_walk.classes = 0;
+	heap_walk.ranges = heap_walk.classes = heap_walk.chunks = 0;
 	/* Written first: there may be more threads than there is room for. */
 	write_own_ranges();
 	heap_walk.walk(&sink);
 	write_mappings();
 	mw_both_set64(live, MW_LIVE(ranges_used), heap_walk.ranges);
 	mw_both_set64(live, MW_LIVE(classes_used), heap_walk.classes);
+	mw_both_set64(live, MW_LIVE(chunks_used), heap_walk.chunks);
 	mw_both_set64(live, MW_LIVE(heap_walk_realtime_ns), mw_os_realtime_ns());
 	mark(live, (sequence | 1) + 1);
 }

@@ -12,8 +12,8 @@
 /* Sets the function that walks the heap; NULL: no walks. Called once, before threads exist. */
 void mw_heap_walk_start(void (*walk)(const mw_heap_walk_sink_t *sink));
 /* Walks the heap and writes the result into the tables if the last walk is old enough, or always
- * with `now`. The tables exist. Takes the heap's locks. Called between mw_tables_enter() and
- * mw_tables_leave(). */
+ * with `now`. The tables exist. Takes the
+ * heap's locks. Called between mw_tables_enter() and mw_tables_leave(). */
 void mw_heap_walk_take(bool now);
 /* Returns whether the heap, at `in_use_bytes`, has grown so much since the last walk that a walk is
  * due. */

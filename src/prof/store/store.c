@@ -32,6 +32,8 @@
 /* A stack has an entry for each thread that ran it. */
 #define CPU_LOG2 17
 #define LEAKS_LOG2 20
+/* Chunks of a heap of 64 GiB. */
+#define CHUNKS_LOG2 14
 #define EVENTS 512u
 /* Each step halves the tables. Modules, which are few, stop at 2^8. */
 #define SHIFT_MAX 10u
@@ -57,7 +59,7 @@ static const mw_state_section_id_t file_order[MW_SECTION_COUNT] = {
 	MW_SECTION_THREADS, MW_SECTION_CLASSES, MW_SECTION_RANGES,     MW_SECTION_MODULES,
 	MW_SECTION_STACKS,  MW_SECTION_NODES,   MW_SECTION_FRAMES,     MW_SECTION_LIFETIMES,
 	MW_SECTION_SIZES,   MW_SECTION_CPU,     MW_SECTION_LEAK_CHECK, MW_SECTION_LEAKS,
-	MW_SECTION_RECORDS,
+	MW_SECTION_CHUNKS,  MW_SECTION_RECORDS,
 };
 
 /* Offset in the live section of the number of entries of each section; 0: not counted there. */
@@ -96,6 +98,7 @@ static void lay_out(unsigned shift) {
 		[MW_SECTION_CPU] = (uint64_t)1 << (CPU_LOG2 - shift),
 		[MW_SECTION_LEAK_CHECK] = 1,
 		[MW_SECTION_LEAKS] = (uint64_t)1 << (LEAKS_LOG2 - shift),
+		[MW_SECTION_CHUNKS] = (uint64_t)1 << (CHUNKS_LOG2 - shift),
 		[MW_SECTION_THREADS] = THREADS,
 		[MW_SECTION_CLASSES] = CLASSES,
 		[MW_SECTION_RANGES] = RANGES,
@@ -273,7 +276,8 @@ uint64_t mw_store_used_bytes(mw_state_section_id_t section) {
 		entries = capped_entries(section, &mw_store_live()->classes_used);
 	else if (section == MW_SECTION_RANGES)
 		entries = capped_entries(section, &mw_store_live()->ranges_used);
-	else if (section == MW_SECTION_LEAK_CHECK || section == MW_SECTION_LEAKS)
+	else if (section == MW_SECTION_LEAK_CHECK || section == MW_SECTION_LEAKS ||
+		 section == MW_SECTION_CHUNKS)
 		entries = 0; /* in the file only */
 	return entries * mw_state_stride(section);
 }

@@ -13,11 +13,13 @@
 #include "heap/local/holes.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/decay.h"
+#include "heap/stats/heap_walk.h"
 #include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
 #include "heap/thread/verify.h"
 #include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
+#include "state/stats.h"
 #include "test.h"
 
 enum { HEAP_BYTES = 24 << 20, LEAST_BYTES = 64, BLOCKS = HEAP_BYTES / LEAST_BYTES };
@@ -92,6 +94,48 @@ static size_t resident_bytes(size_t bytes) {
 	return kernel_pages * MW_OS_PAGE_BYTES;
 }
 
+/* What the map of all chunks says of pages of one size. */
+static struct { size_t block_bytes, pages, used_blocks, hole_bytes; } mapped;
+
+static void add_chunk(const mw_state_chunk_t *map) {
+	CHECK_EQ(map->start % MW_CHUNK_BYTES, 0);
+	for (unsigned i = 0; i < MW_STATE_SLICES; i++) {
+		const mw_state_slice_t *slice = &map->slices[i];
+		CHECK(slice->kind < MW_SLICE_KINDS);
+		if (slice->kind != MW_SLICE_SMALL ||
+		    slice->block_units * MW_STATE_BLOCK_UNIT_BYTES != mapped.block_bytes)
+			continue;
+		mapped.pages++;
+		mapped.used_blocks += slice->used_blocks;
+		mapped.hole_bytes += slice->hole_pages * MW_OS_PAGE_BYTES;
+	}
+}
+
+static void ignore_range(uintptr_t start, uintptr_t limit, unsigned kind) {
+	CHECK(start < limit && kind < MW_RANGE_KINDS);
+}
+
+static void ignore_class(const mw_heap_walk_class_t *class) {
+	CHECK(class->used_bytes <= class->memory_bytes + MW_CHUNK_BYTES);
+}
+
+static void read_map(size_t bytes) {
+	static const mw_heap_walk_sink_t sink = {
+		.range = ignore_range, .size_class = ignore_class, .chunk = add_chunk};
+	memset(&mapped, 0, sizeof mapped);
+	mapped.block_bytes = mw_class_bytes[mw_class_of(bytes)];
+	mw_heap_walk(&sink);
+}
+
+/* The map shows a page for each survivor, and the holes. */
+static void check_map(size_t bytes, size_t hole_bytes) {
+	read_map(bytes);
+	size_t survivors = count_of(bytes) / survivor_step(bytes);
+	CHECK(mapped.pages >= survivors && mapped.pages < survivors + MW_CHUNK_SLICES);
+	CHECK(mapped.used_blocks >= survivors && mapped.used_blocks < 3 * survivors);
+	CHECK_EQ(mapped.hole_bytes, hole_bytes);
+}
+
 static const size_t sizes[] = {64, 80, 512, 1024, 1536, 4096, 5120, 8192};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
@@ -105,6 +149,7 @@ static void trim_makes_holes(void) {
 		/* An emulator may tell nothing of what is resident. */
 		if (!MW_HARDEN_ON && TEST_SLOWNESS == 1)
 			CHECK(resident_bytes(bytes) < HEAP_BYTES / 2);
+		check_map(bytes, went);
 		check_survivors(bytes);
 		/* Again, with holes there. */
 		mw_heap_trim();

@@ -149,8 +149,8 @@ static void print_escaped(FILE *out, const char *text) {
 	}
 }
 
-bool mw_json_print(FILE *out, json_t *value) {
-	char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+static bool print_as(FILE *out, json_t *value, size_t layout) {
+	char *text = json_dumps(value, layout | JSON_REAL_PRECISION(15));
 	json_decref(value);
 	if (text == NULL)
 		return false;
@@ -160,11 +160,22 @@ bool mw_json_print(FILE *out, json_t *value) {
 	return true;
 }
 
-int mw_print_json(json_t *value) {
-	bool failed = !mw_json_print(stdout, value);
-	if (failed)
+bool mw_json_print(FILE *out, json_t *value) {
+	return print_as(out, value, JSON_INDENT(2));
+}
+
+static int say_whether(bool is_printed) {
+	if (!is_printed)
 		mw_complain("standard output: cannot write the JSON");
-	return failed ? MW_EXIT_TROUBLE : MW_EXIT_FINE;
+	return is_printed ? MW_EXIT_FINE : MW_EXIT_TROUBLE;
+}
+
+int mw_print_json(json_t *value) {
+	return say_whether(mw_json_print(stdout, value));
+}
+
+int mw_print_json_compact(json_t *value) {
+	return say_whether(print_as(stdout, value, JSON_COMPACT));
 }
 
 void mw_print_wrapped(FILE *out, const char *text, int first, int indent, int columns) {

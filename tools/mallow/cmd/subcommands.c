@@ -10,6 +10,7 @@
 #include "cmd/doctor/doctor.h"
 #include "cmd/input/load.h"
 #include "cmd/leaks/leaks_command.h"
+#include "cmd/memory/memory_commands.h"
 #include "cmd/process/process_commands.h"
 #include "cmd/profile/profile_commands.h"
 #include "cmd/profile/view_options.h"

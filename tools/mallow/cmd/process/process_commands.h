@@ -8,7 +8,6 @@
 #include "cli/options.h"
 
 int mw_cmd_ls(const mw_arguments_t *arguments);
-int mw_cmd_status(const mw_arguments_t *arguments);
 int mw_cmd_start(const mw_arguments_t *arguments);
 int mw_cmd_stop(const mw_arguments_t *arguments);
 int mw_cmd_set(const mw_arguments_t *arguments);

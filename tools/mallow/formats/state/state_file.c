@@ -37,6 +37,7 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_CPU] = (uint64_t)1 << 20,
 	[MW_SECTION_LEAK_CHECK] = 1,
 	[MW_SECTION_LEAKS] = (uint64_t)1 << 22,
+	[MW_SECTION_CHUNKS] = (uint64_t)1 << 16,
 };
 
 static const char *const section_names[MW_SECTION_COUNT] = {
@@ -48,7 +49,7 @@ static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_CLASSES] = "classes",     [MW_SECTION_RANGES] = "ranges",
 	[MW_SECTION_NODES] = "nodes",         [MW_SECTION_SIZES] = "sizes",
 	[MW_SECTION_CPU] = "CPU samples",     [MW_SECTION_LEAK_CHECK] = "the leak check",
-	[MW_SECTION_LEAKS] = "leaks",
+	[MW_SECTION_LEAKS] = "leaks",         [MW_SECTION_CHUNKS] = "chunks",
 };
 
 /* A file that is being read, and the snapshot that it is read into. */
@@ -419,19 +420,25 @@ static int read_heap_walk(const source_t *s) {
 		uint64_t sequence = live->heap_walk_sequence;
 		free(snapshot->classes);
 		free(snapshot->ranges);
+		free(snapshot->chunks);
+		snapshot->chunks = NULL;
 		snapshot->class_count = capped(snapshot, MW_SECTION_CLASSES, live->classes_used);
 		snapshot->range_count = capped(snapshot, MW_SECTION_RANGES, live->ranges_used);
 		snapshot->classes = read_section(s, MW_SECTION_CLASSES, snapshot->class_count);
 		snapshot->ranges = snapshot->classes == NULL ? NULL
 							     : read_section(s, MW_SECTION_RANGES,
 									    snapshot->range_count);
-		if (snapshot->ranges == NULL || read_live(s, live) != 0)
+		snapshot->chunk_count = capped(snapshot, MW_SECTION_CHUNKS, live->chunks_used);
+		if (snapshot->ranges != NULL)
+			snapshot->chunks =
+				read_section(s, MW_SECTION_CHUNKS, snapshot->chunk_count);
+		if (snapshot->chunks == NULL || read_live(s, live) != 0)
 			return -1;
 		if (live->heap_walk_sequence == sequence && sequence % 2 == 0)
 			return 0;
 		usleep(2000);
 	}
-	snapshot->class_count = snapshot->range_count = 0;
+	snapshot->class_count = snapshot->range_count = snapshot->chunk_count = 0;
 	return 0;
 }
 
@@ -585,6 +592,7 @@ void mw_snapshot_free(mw_snapshot_t *snapshot) {
 	free(snapshot->threads);
 	free(snapshot->classes);
 	free(snapshot->ranges);
+	free(snapshot->chunks);
 	free(snapshot->cpu);
 	free(snapshot->leaks);
 	free(snapshot);

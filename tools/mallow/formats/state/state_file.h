@@ -66,6 +66,8 @@ typedef struct mw_snapshot {
 	size_t class_count;
 	mw_state_range_t *ranges;
 	size_t range_count;
+	mw_state_chunk_t *chunks; /* not checked */
+	size_t chunk_count;
 	mw_state_cpu_t *cpu; /* checked: `stack` exists, or is 0, the unknown stack */
 	size_t cpu_count;
 	mw_state_leak_check_t leak_check; /* class_count is limited */

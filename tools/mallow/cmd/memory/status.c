@@ -10,8 +10,9 @@
 #include "cli/print.h"
 #include "cmd/input/cpu_rate.h"
 #include "cmd/input/selected_processes.h"
-#include "cmd/process/mapping_owners.h"
-#include "cmd/process/process_commands.h"
+#include "cmd/memory/heap_walk_request.h"
+#include "cmd/memory/mapping_owners.h"
+#include "cmd/memory/memory_commands.h"
 #include "cmd/process/settings.h"
 #include "live/control.h"
 #include "live/process/process.h"
@@ -19,9 +20,6 @@
 #include "model/text.h"
 #include "report/interval.h"
 #include "report/text/units.h"
-
-/* Longest wait for a heap walk.  A thread that allocates reads a request at its next refill. */
-#define WALK_WAIT_SECONDS 0.2
 
 typedef enum stat_unit { unit_bytes, unit_count, unit_ns } stat_unit_t;
 
@@ -419,20 +417,6 @@ static int print_json(const status_view_t *view) {
 	return mw_print_json(value);
 }
 
-/* Asks for a heap walk, because an idle process may have walked its heap long ago.  A process
- * that a debugger holds, or whose threads all sleep, does not answer; the age of its last walk
- * is shown. */
-static void ask_for_a_walk(const mw_target_t *target) {
-	mw_request_t request = {.kind = MW_REQUEST_WALK};
-	mw_reply_t reply;
-	mw_error_t error;
-	mw_process_t process;
-	int pid = mw_target_process(target);
-	if (pid > 0 && mw_process_read(pid, &process) && !process.paused)
-		mw_control_request(target->path, target->shown, &request, WALK_WAIT_SECONDS, &reply,
-				   &error);
-}
-
 /* Computes the interval of memory in use from its samples. */
 static void set_intervals(status_view_t *view) {
 	const mw_snapshot_t *snapshot = view->snapshot;
@@ -459,7 +443,7 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 				    "a state file, 'mallow report' takes any profile",
 				    target->shown);
 	mw_snapshot_t *snapshot;
-	ask_for_a_walk(target);
+	mw_heap_walk_request(target);
 	if (mw_snapshot_read(target->path, 0, &snapshot, error) != 0)
 		return -1;
 	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_HEAP_WALK;

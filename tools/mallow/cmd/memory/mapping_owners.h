@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * mapping_owners.h -- names the calls of the program that mapped the memory which `mallow status`
  * counts as other mappings.
- * Layer: cmd/process. */
-#ifndef MW_TOOL_CMD_PROCESS_MAPPING_OWNERS_H
-#define MW_TOOL_CMD_PROCESS_MAPPING_OWNERS_H
+ * Layer: cmd/memory. */
+#ifndef MW_TOOL_CMD_MEMORY_MAPPING_OWNERS_H
+#define MW_TOOL_CMD_MEMORY_MAPPING_OWNERS_H
 
 #include <jansson.h>
 

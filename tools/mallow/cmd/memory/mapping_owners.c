@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mapping_owners.c -- makes a profile of the owners' stacks, looks names up, prints them. */
-#include "cmd/process/mapping_owners.h"
+#include "cmd/memory/mapping_owners.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * chunk_map.h -- what each slice of a chunk holds, for `mallow map`.
+ * Layer: heap. */
+#ifndef MW_HEAP_CHUNK_MAP_H
+#define MW_HEAP_CHUNK_MAP_H
+
+#include "base/compiler.h"
+#include "heap/layout/page.h"
+#include "state/layout.h"
+
+/* Calls `tell` with the chunk's map.  Stops no thread: each number was true at some time meanwhile.
+ */
+MW_COLD void mw_chunk_map(const mw_chunk_t *chunk, void (*tell)(const mw_state_chunk_t *map));
+
+#endif
