@@ -345,6 +345,32 @@ test("each other view of a process that was killed", async () => {
   }
 });
 
+test("the map of the heap: cells, sizes, who keeps free memory", async () => {
+  const page = await open(`#/${live}/map`);
+  await page.getByText(/chunks of 4 MiB/).waitFor();
+  await isAccessible(page);
+  const box = await page.locator(".heap-map canvas").boundingBox();
+  await page.mouse.move(box.x + 14, box.y + box.height - 4);
+  await page.locator(".tip").waitFor();
+  assert.match(await page.locator(".tip").innerText(), /0x[0-9a-f]{8,}0000/);
+  await page.getByRole("button", {name: "5.00 KiB"}).click();
+  await page.locator(".owners td.name", {hasText: "store_text"}).waitFor();
+  assert.match(page.url(), /size=5120/);
+  const map = JSON.parse(execFileSync(mallow, ["map", "--json", String(live)]));
+  const button = page.getByRole("button", {name: "5.00 KiB"});
+  const row = await page.locator(".sizes tr", {has: button}).innerText();
+  const pages = map.sizes.find(one => one.block_bytes === 5120).pages;
+  assert.ok(Math.abs(Number(row.split(/\s+/)[2]) - pages) < 20, `${row}: ${pages} pages`);
+  await page.setViewportSize({width: 400, height: 700});
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
+  await page.setViewportSize({width: 1280, height: 800});
+  await page.locator(".owners").getByRole("link", {name: "flame graph"}).click();
+  await page.locator(".flame .frames").waitFor();
+  await page.getByRole("button", {name: /only bytes=5120b/}).click();
+  assert.doesNotMatch(page.url(), /tagfocus/);
+  await close(page, "map");
+});
+
 test("a page that only reads says how leaks are found", async () => {
   const page = await open(`#/${live}/leaks`);
   await page.getByText("mallow web --control").waitFor();

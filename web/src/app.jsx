@@ -4,6 +4,7 @@ import {render} from "preact";
 import {useEffect, useErrorBoundary, useState} from "preact/hooks";
 import * as api from "./api.js";
 import {commandLine} from "./command.js";
+import {HeapMap} from "./heap-map.jsx";
 import {useLoad, useTheme} from "./hooks.js";
 import {Orders} from "./orders.jsx";
 import {Overview} from "./overview.jsx";
@@ -32,6 +33,8 @@ const TYPES = [
   "temporary_objects",
   "lifetime",
 ];
+const WITHOUT_FILTERS = ["overview", "leaks", "map"];
+
 function useHash() {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
@@ -114,6 +117,9 @@ function Filters({place, known}) {
           live
         </label>
       )}
+      {query.tagfocus && (
+        <button onClick={() => set("tagfocus", "")}>only {query.tagfocus} ✕</button>
+      )}
       {(query.between || query.since || query.at) && (
         <button
           onClick={() => {
@@ -174,6 +180,8 @@ function View({place, hasControl}) {
       return <Tree {...props} />;
     case "leaks":
       return <Leaks key={target} target={target} hasControl={hasControl} />;
+    case "map":
+      return <HeapMap key={target} {...props} setQuery={setQuery} />;
     case "traces":
       return <Traces {...props} />;
     case "graph":
@@ -258,7 +266,7 @@ function App() {
           ◐
         </button>
       </header>
-      {target && view !== "overview" && view !== "leaks" && <Filters place={place} known={known} />}
+      {target && !WITHOUT_FILTERS.includes(view) && <Filters place={place} known={known} />}
       <main tabIndex={0} aria-label={target ? VIEWS[view] : "Processes"}>
         {target ? (
           <View key={target + view} place={place} hasControl={known?.control} />

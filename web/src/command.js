@@ -9,12 +9,15 @@ const OPTIONS = {
   show: "show",
   from: "show-from",
   thread: "thread",
+  tagfocus: "tagfocus",
   since: "since",
   at: "alive-at",
   between: "made-between",
   base: "base",
 };
 const SUBCOMMANDS = {overview: "timeline"};
+/* These show a process, whatever is chosen. */
+const PLAIN = ["overview", "map", "leaks"];
 
 /** Quotes a word for a shell. */
 export function quote(word) {
@@ -23,6 +26,7 @@ export function quote(word) {
 
 export function commandLine({target, view, query}) {
   const words = ["mallow", SUBCOMMANDS[view] ?? view];
+  if (PLAIN.includes(view)) return words.concat(quote(target)).join(" ");
   if (query.cpu) words.push("--cpu");
   for (const [key, option] of Object.entries(OPTIONS))
     if (query[key]) words.push(`--${option}=${query[key]}`);

@@ -28,6 +28,17 @@ const VIEWS = {
     ["value", "stack"],
     ...data.stacks.map(one => [one.value, one.frames.map(frame => frame.name).join(";")]),
   ],
+  map: data => [
+    ["block_bytes", "pages", "sparse_pages", "used_bytes", "free_bytes", "hole_bytes"],
+    ...data.sizes.map(one => [
+      one.block_bytes,
+      one.pages,
+      one.sparse,
+      one.used_bytes,
+      one.free_bytes,
+      one.hole_bytes,
+    ]),
+  ],
 };
 const tags = data => [
   ["key", "tag", "name", "unit", "value"],

@@ -8,6 +8,10 @@ import {Menu} from "./menu.jsx";
 const ENDINGS = ["pb.gz", "folded", "speedscope.json", "flame.svg", "html", "txt"];
 const OF_VIEW = {graph: ["graph.svg", "graph.png"], weblist: ["weblist.html"]};
 
+/* Views of a process, whatever is chosen, and what they ask for. */
+const OF_PROCESS = {overview: "timeline", map: "map"};
+const CANVASES = {flame: ".frames", overview: ".chart canvas", map: ".heap-map canvas"};
+
 function download(blob, name) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -30,7 +34,9 @@ function savePicture(canvas) {
 
 export function Save({target, view, query}) {
   const saveRows = async () => {
-    const data = await api.view(view === "overview" ? "timeline" : view, target, query);
+    const data = await (OF_PROCESS[view]
+      ? api.view(OF_PROCESS[view], target)
+      : api.view(view, target, query));
     download(new Blob([csv(view, data)], {type: "text/csv"}), "mallow.csv");
   };
   return (
@@ -40,10 +46,8 @@ export function Save({target, view, query}) {
           .{ending}
         </a>
       ))}
-      {(view === "flame" || view === "overview") && (
-        <button
-          onClick={() => savePicture(document.querySelector("main .frames, main .chart canvas"))}
-        >
+      {CANVASES[view] && (
+        <button onClick={() => savePicture(document.querySelector("main " + CANVASES[view]))}>
           .png
         </button>
       )}

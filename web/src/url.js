@@ -13,6 +13,7 @@ export const VIEWS = {
   lifetimes: "Lifetimes",
   threads: "Threads",
   traces: "Stacks",
+  map: "Heap map",
   leaks: "Leaks",
 };
 
@@ -27,6 +28,7 @@ export const SHARED = [
   "show",
   "from",
   "thread",
+  "tagfocus",
   "since",
   "at",
   "between",

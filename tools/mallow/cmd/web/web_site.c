@@ -30,8 +30,9 @@ static const char view_policy[] =
 	"frame-ancestors 'self'";
 
 /* Views whose JSON the page asks for. */
-static const char *const json_views[] = {"top",     "tree",      "flame", "timeline", "sizes",
-					 "threads", "lifetimes", "tags",  "traces",   "status"};
+static const char *const json_views[] = {"top",    "tree",    "flame",     "timeline",
+					 "sizes",  "threads", "lifetimes", "tags",
+					 "traces", "status",  "map"};
 
 /* What the page shows in a frame, or saves: the view and the ending of the file. */
 static const struct {
