@@ -112,6 +112,20 @@ for view in "${views[@]}"; do
 done
 ok "the JSON of every view"
 
+# The ages are sums over bytes in use, of decades.
+try 0 "$mallow" flame --ages --json "$target"
+valid flame
+python3 - out <<'END' || fail "ages"
+import json, sys
+data = json.load(open(sys.argv[1]))
+live = data["values"][[one["name"] for one in data["types"]].index("inuse_space")]
+assert len(data["ages"]) == len(live) and live[0] > 0
+for age, bytes in zip(data["ages"], live):
+    assert 0 <= age <= 10 * bytes, (age, bytes)
+assert data["ages"][0] > 0
+END
+ok "the ages of frames"
+
 # Other subcommands.
 page=$here/../../doc/reference
 try 0 "$mallow" report --json "$target"

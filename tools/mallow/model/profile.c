@@ -155,6 +155,19 @@ enum {
 	STATE_TYPES = ALL_TYPES - MAPPING_TYPES,
 };
 
+const char *const mw_decade_names[MW_DECADES] = {
+	"under 1 us",    "1 us to 10 us",   "10 us to 100 us", "100 us to 1 ms",
+	"1 ms to 10 ms", "10 ms to 0.1 s",  "0.1 s to 1 s",    "1 s to 10 s",
+	"10 s to 100 s", "100 s to 1000 s", "over 1000 s",
+};
+
+int mw_decade_of(const char *text) {
+	for (int i = 0; i < MW_DECADES; i++)
+		if (strcmp(text, mw_decade_names[i]) == 0)
+			return i;
+	return -1;
+}
+
 void mw_profile_add_heap_types(mw_profile_t *p) {
 	for (size_t i = 0; i < COMMON_TYPES; i++)
 		mw_profile_add_type(p, heap_types[i][0], heap_types[i][1]);

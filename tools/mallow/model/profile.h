@@ -91,6 +91,11 @@ typedef struct mw_label {
 #define MW_LABEL_STATE "state"
 #define MW_LABEL_LIFETIME "lifetime"
 #define MW_LABEL_AGE "age"
+/* These texts: [0] is less than 1 us, [i] begins at 10^(i-1) us. */
+enum { MW_DECADES = 11 };
+extern const char *const mw_decade_names[MW_DECADES];
+/* Returns the number of such a text; -1: it is none. */
+int mw_decade_of(const char *text);
 /* Labels of leaked objects: "direct" or "indirect"; the times of the first and of the last
  * allocation (CLOCK_REALTIME, nanoseconds); the first bytes of one object, in hexadecimal. */
 #define MW_LABEL_LEAK "leak"

@@ -41,7 +41,8 @@ static bool is_report(const request_t *r) {
 }
 
 static bool wants_labels(const request_t *r) {
-	return r->view->needs_labels || mw_view_options_need_labels(r->arguments);
+	return r->view->needs_labels || mw_view_request_given(r, "ages") ||
+	       mw_view_options_need_labels(r->arguments);
 }
 
 /* `report` has its own names for both options. */
@@ -71,6 +72,7 @@ static void set_graph_options(const request_t *r, mw_view_t *v) {
 	};
 	if (mw_view_request_given(r, "top") || mw_view_request_given(r, "nodecount"))
 		v->frame_limit = wanted_rows(r);
+	v->has_ages = mw_view_request_given(r, "ages");
 	bool is_graph = r->view->print == mw_view_dot;
 	v->graph.is_picture = is_graph;
 	v->graph.call_tree = is_graph && mw_view_request_given(r, "call-tree");

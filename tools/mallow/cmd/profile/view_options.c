@@ -113,6 +113,7 @@ const mw_option_t mw_view_options[] = {
 	VIEW_SWITCH("relative-percentages",
 		    "percentages of the selected stacks, not of the whole profile"),
 	VIEW_SWITCH("call-tree", "graph: one node for each path to a function"),
+	VIEW_SWITCH("ages", "flame: with the age of the memory in use, for colours by age"),
 	VIEW_SWITCH("drop-negative", "leave out rows that shrank"),
 	VIEW_LIST("base", "TARGET", "subtract this profile; may be given several times"),
 	VIEW_LIST("diff-base", "TARGET", "subtract this profile, and show percentages of it"),

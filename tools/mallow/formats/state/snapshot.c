@@ -26,11 +26,7 @@ enum {
 	TYPE_COUNT = HEAP_TYPE_COUNT + MW_CPU_STATES
 };
 
-static const char *const decade_names[MW_LIFETIME_DECADES] = {
-	"under 1 us",    "1 us to 10 us",   "10 us to 100 us", "100 us to 1 ms",
-	"1 ms to 10 ms", "10 ms to 0.1 s",  "0.1 s to 1 s",    "1 s to 10 s",
-	"10 s to 100 s", "100 s to 1000 s", "over 1000 s",
-};
+_Static_assert((int)MW_DECADES == (int)MW_LIFETIME_DECADES, "a name for each");
 
 static int64_t from_q16(int64_t value) {
 	return value > 0 ? value / 65536 + (value % 65536 >= 32768) : 0;
@@ -172,7 +168,7 @@ static void add_group(mw_builder_t *b, const mw_group_t *group, int64_t objects,
 		 .text = mw_builder_thread_name(b, group->thread_id)},
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD_ID), .number = group->thread_id},
 		{.key = mw_profile_intern(p, MW_LABEL_AGE),
-		 .text = mw_profile_intern(p, decade_names[group->age])},
+		 .text = mw_profile_intern(p, mw_decade_names[group->age])},
 	};
 	size_t label_count = 4;
 	if (group->zero_request)
@@ -219,7 +215,7 @@ static void add_lifetimes(mw_builder_t *b, const mw_state_lifetimes_t *life,
 		before = from_q16(sum_q16);
 		mw_label_t label = {
 			.key = mw_profile_intern(b->profile, MW_LABEL_LIFETIME),
-			.text = mw_profile_intern(b->profile, decade_names[i]),
+			.text = mw_profile_intern(b->profile, mw_decade_names[i]),
 		};
 		add_sample(b, part, &label, 1);
 	}

@@ -19,6 +19,8 @@ typedef struct builder {
 	size_t name_capacity, mapping_capacity, node_capacity, value_capacity;
 	uint32_t *name_of_line; /* name_of_line[i]: 1 + name of line i; 0 = not looked up yet */
 	uint32_t *name_of_location;
+	size_t live_type; /* inuse_space, if the tree has ages */
+	int64_t age;      /* of the sample that is added */
 } builder_t;
 
 static bool name_equal(const void *context, uint32_t entry, const void *key) {
@@ -68,28 +70,50 @@ static uint32_t find_node(builder_t *b, uint32_t parent, uint32_t name) {
 	if (found != 0)
 		return found - 1;
 	t->nodes = mw_grow(t->nodes, &b->node_capacity, t->node_count + 1, sizeof(mw_call_t));
-	t->values = mw_grow(t->values, &b->value_capacity, (t->node_count + 1) * t->type_count,
+	t->values = mw_grow(t->values, &b->value_capacity, (t->node_count + 1) * t->column_count,
 			    sizeof(int64_t));
 	t->nodes[t->node_count++] = key;
 	mw_table_add(&b->node_table, hash, (uint32_t)t->node_count);
 	return (uint32_t)t->node_count - 1;
 }
 
+static void add_value(int64_t *sum, int64_t value) {
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* Returns the bytes in use of a sample, each times the number of its age's decade. */
+static int64_t age_of(const builder_t *b, size_t sample) {
+	const mw_profile_t *p = b->view->profile;
+	const mw_sample_t *s = &p->samples[sample];
+	int64_t product;
+	for (uint32_t i = 0; i < s->label_count; i++) {
+		const mw_label_t *label = &p->labels[s->label_first + i];
+		if (strcmp(mw_profile_string(p, label->key), MW_LABEL_AGE) != 0)
+			continue;
+		int decade = mw_decade_of(mw_profile_string(p, label->text));
+		int64_t bytes = mw_profile_values(p, sample)[b->live_type];
+		if (decade > 0 && !__builtin_mul_overflow(bytes, decade, &product))
+			return product;
+	}
+	return 0;
+}
+
 static void add_values(builder_t *b, uint32_t node, size_t sample) {
 	mw_call_tree_t *t = b->tree;
 	const int64_t *values = mw_profile_values(b->view->profile, sample);
-	for (size_t i = 0; i < t->type_count; i++) {
-		int64_t *sum = &t->values[node * t->type_count + i];
-		int64_t value = values[t->types[i]];
-		if (__builtin_add_overflow(*sum, value, sum))
-			*sum = value > 0 ? INT64_MAX : INT64_MIN;
-	}
+	int64_t *sums = &t->values[node * t->column_count];
+	for (size_t i = 0; i < t->type_count; i++)
+		add_value(&sums[i], values[t->types[i]]);
+	if (t->has_ages)
+		add_value(&sums[t->type_count], b->age);
 }
 
 static void add_sample(builder_t *b, size_t sample) {
 	const mw_profile_t *p = b->view->profile;
 	const mw_sample_t *s = &p->samples[sample];
 	uint32_t node = 0;
+	b->age = b->tree->has_ages ? age_of(b, sample) : 0;
 	add_values(b, node, sample);
 	for (uint32_t i = s->depth; i > 0; i--) {
 		uint32_t location = p->frames[s->frame_first + i - 1];
@@ -127,7 +151,7 @@ static double share_of(const mw_call_tree_t *t, size_t node) {
 	double share = 0;
 	for (size_t k = 0; k < t->type_count; k++) {
 		double all = (double)t->values[k],
-		       value = (double)t->values[node * t->type_count + k];
+		       value = (double)t->values[node * t->column_count + k];
 		double part = all != 0 ? fabs(value / all) : fabs(value);
 		share = part > share ? part : share;
 	}
@@ -165,11 +189,9 @@ static bool *choose_nodes(const mw_call_tree_t *t, size_t limit) {
 }
 
 static void add_sums(mw_call_tree_t *t, size_t to, size_t from) {
-	for (size_t k = 0; k < t->type_count; k++)
-		if (__builtin_add_overflow(t->values[to * t->type_count + k],
-					   t->values[from * t->type_count + k],
-					   &t->values[to * t->type_count + k]))
-			t->values[to * t->type_count + k] = INT64_MAX;
+	for (size_t k = 0; k < t->column_count; k++)
+		add_value(&t->values[to * t->column_count + k],
+			  t->values[from * t->column_count + k]);
 }
 
 /* Moves the nodes that stay to the front. A node that goes becomes, as the first of its caller's,
@@ -200,8 +222,8 @@ void mw_call_tree_limit(mw_call_tree_t *t, size_t limit) {
 		moved[i] = count;
 		t->nodes[count] =
 			(mw_call_t){.name = stays[i] ? t->nodes[i].name : 0, .parent = caller};
-		memmove(&t->values[count * t->type_count], &t->values[i * t->type_count],
-			t->type_count * sizeof(int64_t));
+		memmove(&t->values[count * t->column_count], &t->values[i * t->column_count],
+			t->column_count * sizeof(int64_t));
 		t->gathered[count] = stays[i] ? 0 : 1;
 		if (rest != NULL)
 			*rest = count;
@@ -218,6 +240,10 @@ void mw_call_tree_init(mw_call_tree_t *tree, const mw_view_t *v) {
 	builder_t b = {.tree = tree, .view = v};
 	*tree = (mw_call_tree_t){0};
 	choose_types(tree, v);
+	int live_type = mw_profile_find_type(p, "inuse_space");
+	tree->has_ages = v->has_ages && live_type >= 0;
+	tree->column_count = tree->type_count + tree->has_ages;
+	b.live_type = tree->has_ages ? (size_t)live_type : 0;
 	b.name_of_line = mw_xcalloc(p->line_count, sizeof(uint32_t));
 	b.name_of_location = mw_xcalloc(p->location_count, sizeof(uint32_t));
 	/* The root has the empty name, which no frame has. */

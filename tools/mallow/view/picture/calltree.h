@@ -28,9 +28,12 @@ typedef struct mw_call_tree {
 	size_t module_count;
 	mw_call_t *nodes;
 	size_t node_count;
-	int64_t *values; /* node_count x type_count cumulative values */
-	size_t *types;   /* sample types with a value; view->type comes first */
-	size_t type_count;
+	/* node_count x column_count cumulative values: the sample types, and perhaps the ages. */
+	int64_t *values;
+	size_t *types; /* sample types with a value; view->type comes first */
+	size_t type_count, column_count;
+	bool has_ages; /* the last column: bytes in use, each times the number of its age's decade
+			*/
 	uint32_t *gathered; /* how many frames a node stands for that were left out; 0: itself */
 } mw_call_tree_t;
 

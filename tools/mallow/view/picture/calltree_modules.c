@@ -66,7 +66,7 @@ static share_t *rank_mappings(const mw_call_tree_t *t, const mw_profile_t *p) {
 	for (size_t i = 0; i < p->mapping_count; i++)
 		shares[i].mapping = (uint32_t)i;
 	for (size_t i = t->node_count; i-- > 1;) {
-		double value = (double)t->values[i * t->type_count];
+		double value = (double)t->values[i * t->column_count];
 		own[i] += value;
 		own[t->nodes[i].parent] -= value;
 		share_t *share = &shares[t->name_mappings[t->nodes[i].name]];

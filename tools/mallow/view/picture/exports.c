@@ -15,7 +15,8 @@
 
 static int64_t own_value(const mw_call_tree_t *t, size_t node, const int64_t *below) {
 	int64_t own;
-	return __builtin_sub_overflow(t->values[node * t->type_count], below[node], &own) ? 0 : own;
+	return __builtin_sub_overflow(t->values[node * t->column_count], below[node], &own) ? 0
+											    : own;
 }
 
 static void print_stack(FILE *out, const mw_call_tree_t *t, size_t node, const char *before) {
@@ -39,7 +40,7 @@ int mw_view_speedscope(const mw_view_t *v, mw_error_t *error) {
 	int64_t *below = mw_xcalloc(t.node_count, sizeof(*below)), total = 0;
 	for (size_t i = t.node_count; i > 1; i--)
 		if (__builtin_add_overflow(below[t.nodes[i - 1].parent],
-					   t.values[(i - 1) * t.type_count],
+					   t.values[(i - 1) * t.column_count],
 					   &below[t.nodes[i - 1].parent]))
 			below[t.nodes[i - 1].parent] = INT64_MAX;
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"

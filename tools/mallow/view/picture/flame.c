@@ -51,6 +51,13 @@ static void print_texts(const mw_view_t *v, const char *key, char **texts, size_
 	fputc(']', v->out);
 }
 
+static void print_column(const mw_view_t *v, const mw_call_tree_t *tree, size_t column) {
+	for (size_t i = 0; i < tree->node_count; i++)
+		fprintf(v->out, "%c%" PRId64, i > 0 ? ',' : '[',
+			tree->values[i * tree->column_count + column]);
+	fputc(']', v->out);
+}
+
 static void print_data(const mw_view_t *v, const mw_call_tree_t *tree) {
 	print_origin(v);
 	print_types(v, tree);
@@ -76,13 +83,15 @@ static void print_data(const mw_view_t *v, const mw_call_tree_t *tree) {
 		}
 	fputs("],\n\"values\":[", v->out);
 	for (size_t k = 0; k < tree->type_count; k++) {
-		fputs(k > 0 ? ",\n[" : "[", v->out);
-		for (size_t i = 0; i < tree->node_count; i++)
-			fprintf(v->out, "%s%" PRId64, i > 0 ? "," : "",
-				tree->values[i * tree->type_count + k]);
-		fputc(']', v->out);
+		fputs(k > 0 ? ",\n" : "", v->out);
+		print_column(v, tree, k);
 	}
-	fputs("]}", v->out);
+	fputc(']', v->out);
+	if (tree->has_ages) {
+		fputs(",\n\"ages\":", v->out);
+		print_column(v, tree, tree->type_count);
+	}
+	fputc('}', v->out);
 }
 
 int mw_view_flame(const mw_view_t *v, mw_error_t *error) {

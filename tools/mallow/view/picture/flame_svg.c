@@ -28,7 +28,7 @@ typedef struct box {
 } box_t;
 
 static int64_t value_of(const mw_call_tree_t *tree, size_t node) {
-	return tree->values[node * tree->type_count];
+	return tree->values[node * tree->column_count];
 }
 
 static void measure(const mw_call_tree_t *tree, box_t *boxes) {
