@@ -276,6 +276,32 @@ test("a tooltip has all sample types of a frame", async () => {
   await close(page, "tip");
 });
 
+test("colours by age, and by growth since a mark", async () => {
+  const page = await open(`#/${live}/flame`);
+  await page.getByLabel("colours").selectOption("age");
+  await page.locator(".legend").getByText("over 1000 s").waitFor();
+  assert.match(page.url(), /colours=age/);
+  const box = await page.locator(".flame .frames").boundingBox();
+  const tip = async name => {
+    await until(name, async () => {
+      await page.mouse.move(box.x + 20 + Math.random(), box.y + 45);
+      return (await page.locator(".tip").innerText()).includes(name);
+    });
+  };
+  await tip("mean age about ");
+  await page.keyboard.press("2");
+  await tip("inuse_objects: ");
+  await tip("mean age about ");
+  assert.equal(await page.getByLabel("colours").locator("option").count(), 2);
+  await page.goto(`${url}#/${live}/flame?since=before&colours=growth`);
+  await page.locator(".legend").getByText("unchanged").waitFor();
+  await tip("since then: ");
+  await isAccessible(page);
+  await page.keyboard.press("c");
+  await page.locator(".legend").getByText("grew", {exact: true}).waitFor();
+  await close(page, "colours");
+});
+
 test("filters are the command's", async () => {
   const page = await open(`#/${dead}/top`);
   await page.getByLabel("only stacks with").fill("make_page");

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
 // colours.js: a frame has the hue of its module, libc and language libraries are grey; neighbours
 // differ a little.  Of a difference red is for what grew and blue for what shrank, the stronger the
-// larger a share.
+// larger a share.  By age, frames are yellow when young, then green, and blue when old; by growth
+// they are red and blue by how much of what they hold is new.
 
 const NO_MODULE = 0;
 const SYSTEM = 1;
 /* Hues of modules, the one with most bytes first. */
 const HUES = [28, 205, 130, 275, 345, 175, 55, 310];
+
+const AGES = ["under 1 us", "1 us", "1 ms", "1 s", "over 1000 s"],
+  AGE_DECADES = [0, 1, 4, 7, 10],
+  YOUNG_HUE = 50,
+  OLD_HUE = 250;
+const ageHue = decade => Math.round(YOUNG_HUE + ((OLD_HUE - YOUNG_HUE) * decade) / 10);
 
 function hashOf(text) {
   let hash = 7;
@@ -14,11 +21,38 @@ function hashOf(text) {
   return hash;
 }
 
-/** The colour of a node that is shown as `text`.  `plain`: it is no function. */
-export function colour(data, isDiff, tree, node, text, {dark, faint, plain}) {
+/** How a frame is shaded: by its age, the number of a decade from 0 to 10; by growth, from -1 to 1.
+ * null: it holds nothing.  `by`: what `coloursOf` returned. */
+export function shadeOf(data, by, tree, node) {
+  const live = tree.column(data.values[liveType(data)])[node];
+  if (by === "age")
+    return live > 0 ? Math.max(0, Math.min(10, tree.column(data.ages)[node] / live)) : null;
+  const grown = tree.column(data.growth)[node],
+    most = Math.max(Math.abs(live), Math.abs(live - grown));
+  return most > 0 ? Math.max(-1, Math.min(1, grown / most)) : null;
+}
+
+const liveType = data => data.types.findIndex(one => one.name === "inuse_space");
+
+/** What frames can be coloured by: "module", "age", "growth". */
+export const coloursOf = data =>
+  ["module"]
+    .concat(data.ages && liveType(data) >= 0 ? "age" : [])
+    .concat(data.growth && liveType(data) >= 0 ? "growth" : []);
+
+function shaded(by, value, lightness, faint) {
+  if (value === null) return `hsl(220 4% ${lightness}%)`;
+  if (by === "age") return `hsl(${ageHue(value)} ${faint ? 10 : 48}% ${lightness}%)`;
+  const saturation = faint ? 10 : Math.round(5 + 70 * Math.sqrt(Math.abs(value)));
+  return `hsl(${value < 0 ? 215 : 8} ${saturation}% ${lightness}%)`;
+}
+
+/** The colour of a node that is shown as `text`.  `plain`: it is no function.  `by`: what it tells. */
+export function colour(data, isDiff, tree, node, text, {dark, faint, plain, by = "module"}) {
   const label = tree.labels[node];
   const hash = hashOf(text);
   const shade = (dark ? 23 : 76) + ((hash >>> 4) % 6);
+  if (by !== "module") return shaded(by, shadeOf(data, by, tree, node), shade, faint);
   if (isDiff) {
     const part = Math.sqrt(tree.size[node] / tree.size[0]);
     const saturation = faint ? 10 : Math.round(20 + 60 * part);
@@ -32,7 +66,20 @@ export function colour(data, isDiff, tree, node, text, {dark, faint, plain}) {
 }
 
 /** What the colours mean: pairs of a text and a colour. */
-export function legend(data, isDiff, dark) {
+export function legend(data, isDiff, dark, by = "module") {
+  const bright = dark ? 38 : 70;
+  if (by === "age")
+    return AGES.map((text, i) => [
+      (i === 0 ? "age of memory in use: " : "") + text,
+      shaded(by, AGE_DECADES[i], bright, false),
+    ]);
+  if (by === "growth")
+    return [
+      ["new", 1],
+      ["grew by half", 1 / 3],
+      ["unchanged", 0],
+      ["halved", -0.5],
+    ].map(([text, value]) => [text, shaded(by, value, bright, false)]);
   if (isDiff)
     return [
       ["grew", `hsl(8 70% ${dark ? 40 : 70}%)`],

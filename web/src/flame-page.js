@@ -43,7 +43,7 @@ describe();
 const host = document.createElement("div");
 host.className = "picture";
 document.querySelector("main").append(host);
-window.flame = mountFlame(host, DATA, {}, state => describe(state.type));
+window.flame = mountFlame(host, DATA, {onState: state => describe(state.type)});
 window.addEventListener("keydown", event => {
   const isTyping = event.target.matches?.("input, select, textarea");
   if (window.flame.keydown(event) || isTyping || event.ctrlKey || event.metaKey) return;

@@ -1,56 +1,28 @@
 // SPDX-License-Identifier: MIT
 // flame.js: the flame graph, on a canvas: 100,000 frames stay smooth, because frames narrower than
 // half a pixel are gathered into one box.  Used by the page and by `mallow flame`.
-import {colour, legend} from "./colours.js";
-import {format, percent} from "./format.js";
+import {colour, coloursOf, legend} from "./colours.js";
 import {
-  bottomUp,
-  largestFunction,
-  nodeAt,
-  ownValues,
-  pathOf,
-  sandwich,
-  search,
-  topDown,
-  withoutArguments,
-} from "./trees.js";
+  drawTree,
+  hiddenRows,
+  isHidden,
+  KEYS,
+  level,
+  PARTS,
+  range,
+  ROW,
+  rowCount,
+} from "./flame-parts.js";
+import {caption, cut, fit, others, shadeText, told, whyEmpty} from "./flame-texts.js";
+import {format, percent} from "./format.js";
+import {bottomUp, largestFunction, nodeAt, pathOf, sandwich, search, topDown} from "./trees.js";
 
-const ROW = 18;
-const MIN_WIDTH = 0.5;
-/* A box of narrow frames opens to so many of them, and a box this wide for the others. */
-const OPENED = 200,
-  OTHERS_WIDTH = 24;
-const PARTS = `
-<div class="flame-bar">
-<select class="type" title="what is shown (t)" aria-label="sample type"></select>
-<span class="group" role="group" aria-label="view">
-<button data-view="down" title="callers above, callees below (1)">top-down</button>
-<button data-view="up" title="allocating functions first (2)">bottom-up</button>
-<button data-view="both" title="callers and callees of one function (3)">sandwich</button>
-</span>
-<input class="search" type="search" placeholder="search (regular expression)" title="/"
-	aria-label="search">
-<span class="found" role="status"></span>
-<span class="space"></span>
-<button class="out" title="Escape">zoom out</button>
-<button class="fold" title="frames that all stacks share (s)">shared frames</button>
-<button class="turn" title="i">upside down</button>
-</div>
-<canvas class="minimap" height="5" aria-hidden="true"></canvas>
-<div class="place"><div class="room"><canvas class="frames" tabindex="0" role="application"
-	aria-label="flame graph; arrow keys move, Enter zooms, Escape zooms out"></canvas></div>
-	<div class="empty" role="status"></div></div>
-<div class="legend"></div>
-<div class="status" role="status"></div>
-<div class="tip"></div>`;
-const KEYS =
-  "/ search \u00a0 click or Enter: zoom in \u00a0 Escape: out \u00a0 arrows: move \u00a0 " +
-  "t: type \u00a0 1 2 3: view \u00a0 i: upside down \u00a0 s: shared frames";
-
-/** Draws `data` into `host`.  `state`: {type, view, path, search, flip, fold}, which `onState`
- * gets whenever it changes.  `onMore` is called for more of the frames that were left out.
+/** Draws `data` into `host`.  `state`: {type, view, path, search, flip, fold, colours}, which
+ * `onState` gets whenever it changes.  `onMore` is called for more of the frames that were left
+ * out.  `colours`: what frames may be coloured by, also what the data does not have yet.
  * Returns {keydown, redraw, destroy, inspect}. */
-export function mountFlame(host, data, state = {}, onState = () => {}, onMore = () => {}) {
+export function mountFlame(host, data, settings = {}) {
+  const {state = {}, onState = () => {}, onMore = () => {}, colours = coloursOf(data)} = settings;
   host.classList.add("flame");
   host.innerHTML = PARTS;
   const $ = selector => host.querySelector(selector);
@@ -72,14 +44,15 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
     chosen = null,
     hovered = null,
     focus = -1;
+  let by = colours.includes(state.colours) ? state.colours : "module"; // what colours tell
   let mouse = null; // the last event of the mouse over the picture
   let rest = null; // of the zoomed frame only the children from this one on are shown
   let shown = [],
     queued = false,
     isGone = false;
 
-  const unit = () => data.types[type].unit;
-  const show = value => format(value, unit());
+  const scene = () => ({panels, view, isFolded, zoomed, rest});
+  const show = value => format(value, data.types[type].unit);
   const share = value => percent(Math.abs(value), data.values[type][0] || main.size[0]);
   /* Nodes of the top-down tree that stand for frames that the server left out. */
   const gathered = new Map();
@@ -101,17 +74,20 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
       flip: upsideDown,
       fold: isFolded,
       search: $(".search").value,
+      colours: by,
       path: view === "both" ? [data.names[focus]] : pathOf(main, data.names, zoomed),
     });
   }
 
   /* ---- colours ---- */
 
+  /* Until the data has what the colours tell they are those of modules. */
+  const shownBy = () => (coloursOf(data).includes(by) ? by : "module");
   const isDark = () => document.documentElement.classList.contains("dark");
 
   function showLegend() {
     $(".legend").replaceChildren(
-      ...legend(data, isDiff, isDark()).map(([text, back]) => {
+      ...legend(data, isDiff, isDark(), shownBy()).map(([text, back]) => {
         const item = document.createElement("span");
         const mark = document.createElement("i");
         mark.style.background = back;
@@ -122,83 +98,6 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
   }
 
   /* ---- drawing ---- */
-
-  /* How many rows below the root are hidden: frames that all stacks share. */
-  const hiddenRows = tree => (isFolded && tree === main && view === "down" ? tree.chain : 0);
-  const isHidden = (tree, node) => node !== 0 && tree.depth[node] <= hiddenRows(tree);
-  const level = (tree, node) => (node === 0 ? 0 : tree.depth[node] - hiddenRows(tree));
-  const rowCount = () => panels.reduce((rows, tree) => rows + tree.deepest - hiddenRows(tree), 1);
-
-  /* Where a tree's picture begins, and how much of it is shown, in the tree's unit. */
-  function range(tree, from) {
-    if (rest === null || tree !== main) return [tree.start[from], tree.size[from], -1];
-    let size = 0,
-      count = 0,
-      k = rest;
-    for (; k >= 0 && count < OPENED; k = tree.next[k], count++) size += tree.size[k];
-    return [tree.start[rest], size, k]; // k: the first of the others
-  }
-
-  /* The frames of one tree, from `top` on: rows go down, or up with `step` -1.  `paint` also
-   * gets the boxes that stand for children too narrow to be seen. */
-  function drawTree(tree, from, top, step, paint) {
-    const [begin, size, others] = range(tree, from);
-    if (!(size > 0)) return;
-    const room = place.clientWidth - (others >= 0 ? OTHERS_WIDTH : 0),
-      scale = room / size;
-    const row = node => top + step * level(tree, node) * ROW;
-    for (let node = from; ; node = tree.parents[node]) {
-      if (node !== from || rest !== null)
-        if (!isHidden(tree, node)) paint(tree, node, 0, place.clientWidth, row(node));
-      if (node === 0) break;
-    }
-    const stack = [];
-    const push = first => {
-      for (let k = first; k >= 0 && k !== others; k = tree.next[k]) {
-        const wide = tree.size[k] * scale;
-        if (wide >= MIN_WIDTH) {
-          stack.push(k);
-          continue;
-        }
-        let gathered = 0;
-        for (let m = k; m >= 0 && m !== others; m = tree.next[m]) gathered += tree.size[m];
-        if (gathered * scale >= 1 && !isHidden(tree, k))
-          paint(tree, k, (tree.start[k] - begin) * scale, gathered * scale, row(k), true);
-        break; // the others are no larger
-      }
-    };
-    if (rest !== null && tree === main) push(rest);
-    else stack.push(from);
-    if (others >= 0) paint(tree, others, room, OTHERS_WIDTH, row(others), true);
-    while (stack.length) {
-      const node = stack.pop();
-      if (!isHidden(tree, node))
-        paint(tree, node, (tree.start[node] - begin) * scale, tree.size[node] * scale, row(node));
-      push(tree.first[node]);
-    }
-  }
-
-  /* "map<\u2026" has its dots already. */
-  const cut = (text, length) => text.slice(0, length).replace(/<?\u2026?>?$/, "") + "\u2026";
-
-  function fit(label, wide) {
-    const room = Math.floor((wide - 8) / 6.4);
-    if (label.length > room) label = withoutArguments(label);
-    if (label.length > room) label = room > 3 ? cut(label, room - 1) : "";
-    while (label.length > 2 && pen.measureText(label).width > wide - 6)
-      label = cut(label, label.length - 2);
-    return label;
-  }
-
-  function caption(tree, node) {
-    if (node !== 0 || hiddenRows(tree) === 0) return name(tree, node);
-    const frames = [];
-    for (let k = tree.chainEnd; k !== 0; k = tree.parents[k]) frames.unshift(name(tree, k));
-    return (
-      `${tree.title}   (${frames.length} frames that all stacks share are hidden: ` +
-      `${frames.join(", ")}; s shows them)`
-    );
-  }
 
   function makeRoom(height) {
     const ratio = window.devicePixelRatio || 1,
@@ -223,7 +122,7 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
     const map = $(".minimap"),
       width = place.clientWidth,
       ink = map.getContext("2d");
-    const [begin, size] = range(main, zoomed),
+    const [begin, size] = range(scene(), main, zoomed),
       all = main.size[0] || 1;
     map.width = width;
     ink.fillStyle = style.getPropertyValue("--line");
@@ -236,7 +135,9 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
   function draw() {
     queued = false;
     if (isGone) return;
-    const height = Math.max(place.clientHeight, rowCount() * ROW + 4);
+    const now = scene(),
+      width = place.clientWidth,
+      height = Math.max(place.clientHeight, rowCount(now) * ROW + 4);
     makeRoom(height);
     const style = getComputedStyle(document.documentElement),
       dark = isDark();
@@ -255,12 +156,13 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
           : colour(data, isDiff, tree, node, name(tree, node), {
               dark,
               faint: found !== null,
+              by: shownBy(),
               plain: (node === 0 && view !== "both") || tree.labels[node] === 0,
             });
       pen.fillRect(
         left,
         at + (isGathered ? 5 : 0),
-        Math.max(wide - (wide > 3 ? 1 : 0), MIN_WIDTH),
+        wide - (wide > 3 ? 1 : 0),
         isGathered ? ROW - 11 : ROW - 1,
       );
       shown.push({node, left, wide, at, tree, isGathered});
@@ -271,13 +173,19 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
       }
       if (wide <= 26 || isGathered) return;
       pen.fillStyle = of(matches ? "--found-text" : "--text");
-      pen.fillText(fit(caption(tree, node), wide), left + 4, at + ROW / 2);
+      pen.fillText(fit(pen, caption(now, name, tree, node), wide), left + 4, at + ROW / 2);
     };
     const turned = upsideDown ? -1 : 1;
     const under = panels.length > 1 ? (upsideDown ? panels[0] : panels[1]).deepest : 0;
     const top = (upsideDown && panels.length === 1 ? height - ROW : under * ROW) - place.scrollTop;
     panels.forEach((tree, i) =>
-      drawTree(tree, i === 0 ? zoomed : 0, top, i === 0 ? turned : -turned, paint),
+      drawTree(
+        now,
+        tree,
+        i === 0 ? zoomed : 0,
+        {width, top, step: i === 0 ? turned : -turned},
+        paint,
+      ),
     );
     drawMinimap(style);
     if (mouse) point();
@@ -290,32 +198,11 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
 
   /* ---- texts ---- */
 
-  function own(tree, node) {
-    let value = tree.values[node];
-    for (let k = tree.first[node]; k >= 0; k = tree.next[k]) value -= tree.values[k];
-    return value;
-  }
-
-  /* Of a tree of callers the rest below a frame is of stacks that begin there. */
-  function told(tree, node) {
-    const value = tree.values[node],
-      isCallers = view === "up" || tree === panels[1];
-    return [`${show(value)}, ${share(value)}`, isCallers ? "" : `itself: ${show(own(tree, node))}`];
-  }
-
   function tell(one) {
     $(".status").textContent = one
-      ? `${name(one.tree, one.node)} \u2014 ` + told(one.tree, one.node).filter(Boolean).join("; ")
+      ? `${name(one.tree, one.node)} \u2014 ` +
+        told(data, scene(), type, one.tree, one.node).join("; ")
       : KEYS;
-  }
-
-  /* The other sample types of a frame of the top-down tree, whose columns the data has. */
-  function others(one) {
-    if (one.tree !== main || view !== "down") return [];
-    return data.types
-      .map((kind, i) => [kind, data.values[i][one.node]])
-      .filter(([kind, value], i) => i !== type && value !== 0)
-      .map(([kind, value]) => `${kind.name}: ${format(value, kind.unit)}`);
   }
 
   function showTip(event, one) {
@@ -330,7 +217,11 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
     } else {
       const module = data.modules[data.name_modules[one.tree.labels[one.node]]];
       bold.textContent = name(one.tree, one.node);
-      lines.push(...told(one.tree, one.node).filter(Boolean), ...others(one));
+      lines.push(
+        ...told(data, scene(), type, one.tree, one.node),
+        ...others(data, type, one),
+        ...shadeText(data, shownBy(), one),
+      );
       if (module && one.node !== 0) lines.push(module);
     }
     tip.replaceChildren(
@@ -349,24 +240,11 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
         : event.clientY + 18) + "px";
   }
 
-  /* An empty profile says why, and which sample types have something. */
   function explainEmpty() {
-    const isEmpty = data.values[type].every(value => value === 0);
-    const kind = data.types[type].name,
+    const isEmpty = data.values[type].every(value => value === 0),
       box = $(".empty");
     box.style.display = isEmpty ? "block" : "none";
-    if (!isEmpty) return;
-    const filled = data.types
-      .filter((_, i) => data.values[i].some(value => value !== 0))
-      .map(one => one.name);
-    const why = data.filters
-      ? `No stack has any ${kind} with these options: ` +
-        `${data.filters.trim().split(/\s+/).join(", ")}.`
-      : isDiff || data.base
-        ? `No difference: ${kind} is the same in both profiles.`
-        : `This profile is empty: ${kind} is 0.`;
-    box.textContent =
-      why + (filled.length ? ` There is something in ${filled.join(", ")}: choose it above.` : "");
+    if (isEmpty) box.textContent = whyEmpty(data, type, isDiff);
   }
 
   /* ---- what the user does ---- */
@@ -445,7 +323,8 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
 
   /* The root's row is where reading begins: at an edge, in a sandwich in the middle. */
   function showRoot() {
-    const rows = view === "both" ? panels[upsideDown ? 0 : 1].deepest : upsideDown ? rowCount() : 0;
+    const rows =
+      view === "both" ? panels[upsideDown ? 0 : 1].deepest : upsideDown ? rowCount(scene()) : 0;
     place.scrollTop =
       view === "both" ? Math.max(0, (rows + 1.5) * ROW - place.clientHeight * 0.7) : rows * ROW;
     redraw();
@@ -461,6 +340,14 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
     type = to;
     $(".type").value = String(to);
     build();
+    tellState();
+  }
+  /* Whoever mounted the picture gets data with these colours, if it has none. */
+  function setColours(to) {
+    by = to;
+    $(".by").value = by;
+    showLegend();
+    redraw();
     tellState();
   }
   function unfold() {
@@ -500,6 +387,7 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
   /* Up is towards main, down towards the leaves; sideways among siblings. */
   function move(key) {
     const {tree, node: from} = chosen || {tree: main, node: zoomed};
+    const now = scene();
     const flipped = upsideDown !== (tree !== main),
       down = flipped ? "ArrowUp" : "ArrowDown",
       up = flipped ? "ArrowDown" : "ArrowUp";
@@ -507,16 +395,17 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
     let node = from;
     if (key === down && first[node] >= 0)
       do node = first[node];
-      while (isHidden(tree, node));
+      while (isHidden(now, tree, node));
     else if (key === up)
       do node = parents[node];
-      while (isHidden(tree, node));
+      while (isHidden(now, tree, node));
     else if (key === "ArrowRight" && node !== 0 && next[node] >= 0) node = next[node];
     else if (key === "ArrowLeft" && node !== 0)
       for (let k = first[parents[node]]; k >= 0 && k !== from; k = next[k]) node = k;
     chosen = {tree, node};
     draw();
-    const row = (upsideDown ? rowCount() - 1 - level(tree, node) : level(tree, node)) * ROW;
+    const depth = level(now, tree, node),
+      row = (upsideDown ? rowCount(now) - 1 - depth : depth) * ROW;
     if (!shown.some(one => one.tree === tree && one.node === node)) {
       if (row < place.scrollTop) place.scrollTop = row;
       if (row + ROW > place.scrollTop + place.clientHeight)
@@ -533,6 +422,7 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
     2: () => setView("up"),
     3: () => setView("both"),
     t: () => setType((type + 1) % data.types.length),
+    c: () => setColours(colours[(colours.indexOf(by) + 1) % colours.length]),
     i: turn,
     s: unfold,
   };
@@ -587,6 +477,7 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
   $(".search").addEventListener("input", event => find(event.target.value));
   $(".search").addEventListener("change", tellState);
   $(".type").addEventListener("change", event => setType(Number(event.target.value)));
+  $(".by").addEventListener("change", event => setColours(event.target.value));
   $(".out").addEventListener("click", () =>
     view === "both" ? setView("down") : zoom({tree: main, node: 0}),
   );
@@ -596,6 +487,9 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
     button.addEventListener("click", () => setView(button.dataset.view));
 
   data.types.forEach((one, i) => $(".type").add(new Option(one.name, String(i))));
+  for (const one of colours) $(".by").add(new Option("by " + one, one));
+  $(".by").value = by;
+  $(".by").style.display = colours.length > 1 ? "" : "none";
   $(".type").value = String(type);
   $(".turn").setAttribute("aria-pressed", String(upsideDown));
   $(".search").value = state.search ?? "";
@@ -620,7 +514,19 @@ export function mountFlame(host, data, state = {}, onState = () => {}, onMore = 
     /* For tests: draws at once, and returns what is shown. */
     inspect() {
       draw();
-      return {shown, main, panels, zoomed, chosen, type, view, upsideDown, name, caption, cut};
+      return {
+        shown,
+        main,
+        panels,
+        zoomed,
+        chosen,
+        type,
+        view,
+        upsideDown,
+        name,
+        cut,
+        caption: (tree, node) => caption(scene(), name, tree, node),
+      };
     },
   };
 }

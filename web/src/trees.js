@@ -2,10 +2,16 @@
 // trees.js: the trees that a flame graph draws, from the columns that `mallow flame --json` writes:
 // names, parents, labels, values.  Parents come before their children; node 0 is the root.
 
-/** A tree ready to be drawn: children beside each other, the largest first. */
-export function makeTree(title, parents, labels, values) {
-  const count = parents.length;
+/** A tree ready to be drawn: children beside each other, the largest first.  `collect` returns for
+ * a column of the data, which has a number for each of its nodes, those of the tree's nodes. */
+export function makeTree(title, parents, labels, values, collect = column => column) {
+  const count = parents.length,
+    known = new Map();
   const tree = {title, parents, labels, values, count, deepest: 0, chain: 0, chainEnd: 0};
+  tree.column = column => {
+    if (!known.has(column)) known.set(column, collect(column));
+    return known.get(column);
+  };
   tree.depth = new Int32Array(count);
   for (let i = 1; i < count; i++) {
     tree.depth[i] = tree.depth[parents[i]] + 1;
@@ -87,13 +93,14 @@ function collector(nameCount) {
   return {parents, labels, values, child};
 }
 
-/** The value of each node without its callees. */
-export function ownValues(data, type) {
-  const values = data.values[type],
-    own = Float64Array.from(values);
-  for (let i = 1; i < values.length; i++) own[data.parents[i]] -= values[i];
+function ownOf(data, column) {
+  const own = Float64Array.from(column);
+  for (let i = 1; i < column.length; i++) own[data.parents[i]] -= column[i];
   return own;
 }
+
+/** The value of each node without its callees. */
+export const ownValues = (data, type) => ownOf(data, data.values[type]);
 
 export const rootName = data => data.program || "all";
 
@@ -103,23 +110,27 @@ export function topDown(data, type) {
 
 /** Allocating functions first, their callers below. */
 export function bottomUp(data, type) {
-  const own = ownValues(data, type),
-    c = collector(data.names.length);
-  for (let i = 0; i < own.length; i++) {
-    if (own[i] === 0) continue;
-    c.values[0] += own[i];
-    for (let node = i, at = 0; node !== 0; node = data.parents[node]) {
-      at = c.child(at, data.labels[node]);
-      c.values[at] += own[i];
+  const isShown = ownValues(data, type);
+  const collect = column => {
+    const own = ownOf(data, column),
+      c = collector(data.names.length);
+    for (let i = 0; i < own.length; i++) {
+      if (isShown[i] === 0) continue;
+      c.values[0] += own[i];
+      for (let node = i, at = 0; node !== 0; node = data.parents[node]) {
+        at = c.child(at, data.labels[node]);
+        c.values[at] += own[i];
+      }
     }
-  }
-  return makeTree(rootName(data), c.parents, c.labels, c.values);
+    return c;
+  };
+  const {parents, labels, values} = collect(data.values[type]);
+  return makeTree(rootName(data), parents, labels, values, column => collect(column).values);
 }
 
-/** Callees and callers of one function.  Of a recursive function the outermost call counts. */
-export function sandwich(data, type, label) {
-  const {parents, labels} = data,
-    values = data.values[type];
+/* Callees and callers of a function, with the sums of a column. */
+function collectBoth(data, label, values) {
+  const {parents, labels} = data;
   const callers = collector(data.names.length),
     callees = collector(data.names.length);
   const merged = new Int32Array(parents.length).fill(-1);
@@ -136,7 +147,20 @@ export function sandwich(data, type, label) {
     }
   }
   callers.labels[0] = callees.labels[0] = label;
-  return [callees, callers].map(c => makeTree(data.names[label], c.parents, c.labels, c.values));
+  return [callees, callers];
+}
+
+/** Callees and callers of one function.  Of a recursive function the outermost call counts. */
+export function sandwich(data, type, label) {
+  return collectBoth(data, label, data.values[type]).map((c, i) =>
+    makeTree(
+      data.names[label],
+      c.parents,
+      c.labels,
+      c.values,
+      column => collectBoth(data, label, column)[i].values,
+    ),
+  );
 }
 
 /** The function that holds most without its callees. */
@@ -203,4 +227,19 @@ export function search(data, type, pattern) {
     if (matches && !above) sum += data.values[type][i];
   }
   return {names, frames, sum};
+}
+
+/** A column for `data` from that of another profile of the same program: the value of the node with
+ * the same path; 0 where it has none. */
+export function columnByPath(data, other, column) {
+  const children = new Map(),
+    key = (parent, name) => parent + " " + name;
+  for (let i = 1; i < other.parents.length; i++)
+    children.set(key(other.parents[i], other.names[other.labels[i]]), i);
+  const same = new Int32Array(data.parents.length).fill(-1);
+  same[0] = 0;
+  for (let i = 1; i < same.length; i++)
+    if (same[data.parents[i]] >= 0)
+      same[i] = children.get(key(same[data.parents[i]], data.names[data.labels[i]])) ?? -1;
+  return Array.from(same, node => (node < 0 ? 0 : column[node]));
 }

@@ -4,16 +4,16 @@
 
 export const VIEWS = {
   overview: "Overview",
-  flame: "Flame graph",
+  flame: "Flame",
   top: "Table",
   tree: "Callers",
-  graph: "Call graph",
+  graph: "Graph",
   weblist: "Source",
   sizes: "Sizes",
   lifetimes: "Lifetimes",
   threads: "Threads",
   traces: "Stacks",
-  map: "Heap map",
+  map: "Map",
   leaks: "Leaks",
 };
 

@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import {mountFlame} from "./flame.js";
 import {format, percent} from "./format.js";
 import {useLoad} from "./hooks.js";
+import {columnByPath} from "./trees.js";
 import {makeHash, shared} from "./url.js";
 
 const PERIOD_MS = 2000;
@@ -34,6 +35,18 @@ const FRAMES = 20000,
   MORE = 4;
 const exactly = name => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
 
+/* With colours by growth the frames are those of the present, and the difference is asked for, too. */
+async function loadFlame(target, query, colours, frames) {
+  const {base, since, ...present} = query;
+  if (colours !== "growth" || !(base || since))
+    return api.view("flame", target, {...query, top: frames, ...(colours === "age" && {ages: 1})});
+  const [data, difference] = await Promise.all([
+    api.view("flame", target, {...present, top: frames}),
+    api.view("flame", target, {...query, type: "inuse_space", top: frames}),
+  ]);
+  return {...data, growth: columnByPath(data, difference, difference.values[0])};
+}
+
 /* The picture keeps its own state; the address has a copy of it. */
 export function Flame({target, query, setQuery}) {
   const host = useRef(null),
@@ -41,37 +54,55 @@ export function Flame({target, query, setQuery}) {
     latest = useRef(query);
   latest.current = query;
   const {type, ...others} = shared(query),
-    frames = Number(query.frames) || FRAMES;
+    frames = Number(query.frames) || FRAMES,
+    colours = query.colours ?? "";
   const {data, error} = useLoad(
-    () => api.view("flame", target, {...others, top: frames}),
-    keyOf(`flame ${frames}`, target, others),
+    () => loadFlame(target, others, colours, frames),
+    keyOf(`flame ${frames} ${colours}`, target, others),
     period(query),
   );
   useEffect(() => {
     if (!data || !host.current) return undefined;
     const {type: shown, order, flip, fold, find, zoom} = latest.current;
-    picture.current = mountFlame(
-      host.current,
-      data,
-      {type: shown, view: order, flip, fold: fold !== "no", search: find, path: zoom?.split("\n")},
-      state =>
-        setQuery({
-          ...latest.current,
-          type: state.type === data.types[0].name ? "" : state.type,
-          order: state.view === "down" ? "" : state.view,
-          flip: state.flip,
-          fold: state.fold ? "" : "no",
-          find: state.search,
-          zoom: state.path.join("\n"),
-        }),
-      () => {
-        location.hash = makeHash({
-          target,
-          view: "flame",
-          query: {...latest.current, frames: frames * MORE},
-        });
+    const onState = state => {
+      const chosen = state.colours === "module" ? "" : state.colours;
+      const isOther = chosen !== (latest.current.colours ?? "");
+      setQuery({
+        ...latest.current,
+        type: state.type === data.types[0].name ? "" : state.type,
+        order: state.view === "down" ? "" : state.view,
+        flip: state.flip,
+        fold: state.fold ? "" : "no",
+        find: state.search,
+        zoom: state.path.join("\n"),
+        colours: chosen,
+      });
+      if (isOther) window.dispatchEvent(new Event("hashchange")); // other data
+    };
+    const onMore = () => {
+      location.hash = makeHash({
+        target,
+        view: "flame",
+        query: {...latest.current, frames: frames * MORE},
+      });
+    };
+    const isCompared = latest.current.base || latest.current.since;
+    picture.current = mountFlame(host.current, data, {
+      state: {
+        type: shown,
+        view: order,
+        flip,
+        fold: fold !== "no",
+        search: find,
+        path: zoom?.split("\n"),
+        colours,
       },
-    );
+      onState,
+      onMore,
+      colours: ["module"]
+        .concat(latest.current.cpu ? [] : "age")
+        .concat(isCompared && !latest.current.cpu ? "growth" : []),
+    });
     const key = event => picture.current.keydown(event);
     const redraw = () => picture.current.redraw();
     window.addEventListener("keydown", key);

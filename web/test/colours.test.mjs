@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import {readFileSync} from "node:fs";
 import {test} from "node:test";
-import {colour, legend} from "../src/colours.js";
+import {colour, coloursOf, legend, shadeOf} from "../src/colours.js";
 
 const DATA = {modules: ["", "libc", "app", "lib"], name_modules: [0, 1, 2, 3]};
 const tree = {labels: [0, 1, 2, 3], values: [4, 1, 1, -2], size: [4, 1, 1, 2]};
@@ -47,6 +47,28 @@ test("libc is grey, modules are not, a difference is red and blue", () => {
   );
 });
 
+const SHADED = {
+  ...DATA,
+  types: [{name: "inuse_space", unit: "bytes"}],
+  values: [[8, 2, 4, 0]],
+  ages: [56, 0, 40, 0],
+  growth: [4, 2, -4, -1],
+};
+const shadedTree = {...tree, values: SHADED.values[0], column: column => column};
+
+test("ages are means of decades, growth is a share", () => {
+  assert.deepEqual(coloursOf(SHADED), ["module", "age", "growth"]);
+  assert.deepEqual(coloursOf({types: []}), ["module"]);
+  const shades = by => [0, 1, 2, 3].map(node => shadeOf(SHADED, by, shadedTree, node));
+  assert.deepEqual(shades("age"), [7, 0, 10, null]);
+  assert.deepEqual(shades("growth"), [0.5, 1, -0.5, -1]);
+  const hue = (by, node) =>
+    Number(colour(SHADED, false, shadedTree, node, "f", {by}).match(/^hsl\((\d+) /)[1]);
+  assert.ok(hue("age", 1) < hue("age", 0) && hue("age", 0) < hue("age", 2));
+  assert.deepEqual([hue("growth", 1), hue("growth", 2)], [8, 215]);
+  assert.equal(legend(SHADED, false, false, "age").length, 5);
+});
+
 test("text is readable on every frame and bar", () => {
   for (const dark of [false, true]) {
     const text = of("text", dark);
@@ -60,6 +82,12 @@ test("text is readable on every frame and bar", () => {
               assert.ok(contrast(text, isDiff ? back : turned) >= 4.5, `${text} on ${turned}`);
             }
           }
+    for (const by of ["age", "growth"])
+      for (let node = 0; node < 4; node++)
+        for (let i = 0; i < 50; i++) {
+          const back = colour(SHADED, false, shadedTree, node, "name" + i, {dark, by});
+          assert.ok(contrast(text, back) >= 4.5, `${text} on ${back}`);
+        }
     for (const [front, back] of [
       ["text", "back"],
       ["text", "bar"],

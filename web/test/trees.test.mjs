@@ -47,6 +47,25 @@ test("a sandwich has callees and callers of one function", () => {
   assert.equal(callers.title, "a");
 });
 
+test("other columns of the data are summed for the same nodes", () => {
+  const tree = trees.bottomUp(DATA, 0),
+    other = [20, 20, 16, 10, 4];
+  assert.deepEqual(
+    [...tree.column(other)],
+    [...tree.values].map(value => 2 * value),
+  );
+  assert.equal(tree.column(other), tree.column(other), "summed once");
+  const [callees, callers] = trees.sandwich(DATA, 0, 2);
+  assert.deepEqual(callees.column(other), [16, 10]);
+  assert.deepEqual(callers.column(other), [16, 16]);
+  assert.deepEqual(trees.topDown(DATA, 0).column(other), other);
+});
+
+test("a column of another profile comes to the nodes with the same path", () => {
+  const other = {names: ["", "b", "main", "a"], parents: [0, 0, 1, 1], labels: [0, 2, 1, 3]};
+  assert.deepEqual(trees.columnByPath(DATA, other, [9, 8, 7, 6]), [9, 8, 6, 0, 7]);
+});
+
 test("in a difference a frame is as wide as its children", () => {
   const tree = trees.topDown(DATA, 1);
   assert.equal(tree.size[1], 8); // -6 and 2 beside each other
