@@ -339,7 +339,7 @@ test("stacks begin at a frame, less another process", async () => {
   await page.locator(`button.copy[title="${line}"]`).waitFor();
   await until("no main", async () => (await page.locator(".tree").getByText("main").count()) === 0);
   await page.locator(".tree").getByText("make_page").first().waitFor();
-  assert.ok(await page.locator(`#profiles option[value="${live}"]`).count());
+  await page.locator(`#profiles option[value="${live}"]`).waitFor({state: "attached"});
   await page.getByLabel("less the profile").fill(String(live));
   await page.keyboard.press("Enter");
   await page.locator(`button.copy[title*="--base=${live}"]`).waitFor();

@@ -35,7 +35,7 @@ const FRAMES = 20000,
   MORE = 4;
 const exactly = name => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
 
-/* With colours by growth the frames are those of the present, and the difference is asked for, too. */
+/* With colours by growth the frames are the present ones, and the difference is asked for, too. */
 async function loadFlame(target, query, colours, frames) {
   const {base, since, ...present} = query;
   if (colours !== "growth" || !(base || since))
