@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """requests.py BUILD_DIR -- `mallow web` by requests that a page never sends: without the token, for
 files that are not shown, with options in values, from other sites, broken, slow, and many."""
+import base64
 import http.client
 import json
 import os
@@ -11,10 +12,12 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 
 build = pathlib.Path(sys.argv[1]).resolve()
 mallow = build / "bin/mallow"
@@ -201,8 +204,121 @@ check("an order reaches the command", answer[0] == 500 and b"a.pb.gz" in answer[
 check("no other order", status_of(port, base + "run?p=a.pb.gz", method="POST", headers=own) == 404)
 check("its end", stop(server) == 0)
 
+# ---- a password and TLS, a proxy ----
+
+password, certificate = folder / "password", folder / "web.pem"
+password.write_text("correct horse\nmore\n")
+password.chmod(0o600)
+subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", folder / "key.pem", "-out",
+                folder / "cert.pem"], check=True, stderr=subprocess.DEVNULL)
+certificate.write_bytes((folder / "cert.pem").read_bytes() + (folder / "key.pem").read_bytes())
+certificate.chmod(0o600)
+(folder / "key.pem").chmod(0o600)
+
+
+def serve_at(*words):
+    server = subprocess.Popen([mallow, "web", "--no-browser", *words, "a.pb.gz"], cwd=folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return server, server.stdout.readline().strip()
+
+
+def ask_tls(port, path, headers, method="GET"):
+    trusted = ssl.create_default_context(cafile=folder / "cert.pem")
+    connection = http.client.HTTPSConnection("localhost", port, timeout=60, context=trusted)
+    connection.request(method, path, headers=headers)
+    answer = connection.getresponse()
+    return answer.status, answer.read(), answer.headers
+
+
+def basic(text):
+    return {"Authorization": "Basic " + base64.b64encode(text.encode()).decode()}
+
+
+for key in ([], ["--tls-key", "key.pem"]):
+    server, url = serve_at("--listen", "0.0.0.0:0", "--password-file", "password", "--tls-cert",
+                           "cert.pem" if key else "web.pem", "--control", *key)
+    found = re.fullmatch(r"https://[^/:]+:(\d+)/([0-9a-f]{32})/", url)
+    check("its address", found, url)
+    port, base = int(found[1]), f"/{found[2]}/"
+    missing = ask_tls(port, base, {})
+    check("no page without the password", missing[0] == 401 and
+          missing[2]["WWW-Authenticate"] == 'Basic realm="mallow"', missing)
+    for wrong in ("me:", "me:correct hors", "me:correct horse!", "me:correct horse\nmore",
+                  "correct horse:", "me:" + "x" * 3000):
+        check(f"wrong: {wrong[:24]!r}", ask_tls(port, base, basic(wrong))[0] in (401, 413, 431))
+    bearer = {"Authorization": "Bearer correct horse"}
+    check("another scheme", ask_tls(port, base, bearer)[0] == 401)
+    right = basic("me:correct horse")
+    check("the page with the password", ask_tls(port, base, right)[0] == 200)
+    check("no page without the token", ask_tls(port, "/", right)[0] == 404)
+    order = base + "api/order/reset?p=a.pb.gz"
+    check("an order of the page", ask_tls(
+        port, order, {**right, "Origin": f"https://localhost:{port}"}, "POST")[0] == 500)
+    check("no order of another", ask_tls(
+        port, order, {**right, "Origin": f"http://localhost:{port}"}, "POST")[0] == 403)
+    try:
+        plain = status_of(port, base)
+    except (OSError, http.client.HTTPException):
+        plain = None
+    check("nothing without TLS", plain is None, plain)
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+    warnings.simplefilter("ignore", DeprecationWarning)
+    try:
+        old.minimum_version = ssl.TLSVersion.TLSv1
+        old.maximum_version = ssl.TLSVersion.TLSv1_1
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            old.wrap_socket(connection)
+        is_refused = False
+    except (OSError, ValueError):
+        is_refused = True
+    check("no old version of TLS", is_refused)
+    check("its end", stop(server) == 0)
+
+server, url = serve_at("--listen", "127.0.0.1:0", "--base-url", "https://proxy.example/heap/",
+                       "--control")
+found = re.fullmatch(r"https://proxy\.example/heap/([0-9a-f]{32})/", url)
+check("the proxy's address", found, url)
+listing = next(line for line in open("/proc/net/tcp").readlines()[1:]
+               if any(f"socket:[{line.split()[9]}]" == os.readlink(f"/proc/{server.pid}/fd/{fd}")
+                      for fd in os.listdir(f"/proc/{server.pid}/fd")))
+port, base = int(listing.split()[1].split(":")[1], 16), f"/{found[1]}/"
+by_proxy = {"Host": "proxy.example"}
+check("the page by the proxy", status_of(port, base, headers=by_proxy) == 200)
+check("the page by loopback", status_of(port, base) == 200)
+check("no other name", status_of(port, base, headers={"Host": "proxy.example.evil"}) == 403)
+order = base + "api/order/reset?p=a.pb.gz"
+for host in (by_proxy, {}):
+    check("an order of the proxy's page", status_of(
+        port, order, method="POST", headers={**host, "Origin": "https://proxy.example"}) == 500)
+check("no order of another", status_of(
+    port, order, method="POST", headers={**by_proxy, "Origin": "https://proxy.evil"}) == 403)
+check("its end", stop(server) == 0)
+
 # ---- the command line ----
 
+(folder / "short").write_text("short\n")
+(folder / "short").chmod(0o600)
+(folder / "open").write_text("correct horse\n")
+(folder / "open").chmod(0o644)
+anywhere = ["--listen", "0.0.0.0:0"]
+for words in (anywhere + ["--password-file", "password"], anywhere + ["--tls-cert", "web.pem"],
+              ["--password-file", "short"], ["--password-file", "open"],
+              ["--password-file", "dumps"], ["--base-url", "proxy.example"],
+              ["--base-url", "https://"], ["--base-url", "https://a@b/"]):
+    result = subprocess.run([mallow, "web", "--no-browser", *words], cwd=folder, timeout=60,
+                            capture_output=True, text=True)
+    check(f"refused: {' '.join(words)}", result.returncode == 2 and
+          "allowed" in result.stderr and result.stderr.count("\n") == 1, result.stderr)
+for words, told in ((["--password-file", "none"], "none: No such file"),
+                    (["--tls-key", "key.pem"], "--tls-key needs --tls-cert"),
+                    (["--tls-cert", "password"], "PEM")):
+    result = subprocess.run([mallow, "web", "--no-browser", *words], cwd=folder, timeout=60,
+                            capture_output=True, text=True)
+    check(f"told: {told}", result.returncode == 2 and told in result.stderr and
+          result.stderr.count("\n") == 1, result.stderr)
 for words in (["nothing.pb.gz"], ["--listen", "0.0.0.0:0"], ["--listen", "here"]):
     result = subprocess.run([mallow, "web", "--no-browser", *words], cwd=folder, timeout=60,
                             capture_output=True, text=True)

@@ -47,8 +47,8 @@ function shaded(by, value, lightness, faint) {
   return `hsl(${value < 0 ? 215 : 8} ${saturation}% ${lightness}%)`;
 }
 
-/** The colour of a node that is shown as `text`.  `plain`: it is no function.  `by`: what the colour
- * tells. */
+/** The colour of a node that is shown as `text`.  `plain`: it is no function.  `by`: what the
+ * colour tells. */
 export function colour(data, isDiff, tree, node, text, {dark, faint, plain, by = "module"}) {
   const label = tree.labels[node];
   const hash = hashOf(text);

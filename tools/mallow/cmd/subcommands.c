@@ -173,22 +173,36 @@ static const mw_subcommand_t subcommands[] = {
 			"and answers until ^C. Targets are processes, profiles and directories of "
 			"profiles; without one the page shows all processes of the user. The page "
 			"has the heap over time, the flame graph, and the tables of the other "
-			"subcommands. The server listens on loopback alone, and the address has a "
-			"secret part: other users of the machine see nothing. The page only reads "
+			"subcommands. The address has a secret part: other users of the machine "
+			"see nothing. The server listens on loopback; on other addresses only with "
+			"a password and TLS, or behind a proxy that has both. The page only reads "
 			"unless --control is given.",
-		.examples = "mallow web\n"
-			    "mallow web 4711\n"
-			    "mallow web dumps/ evening.pb.gz --no-browser",
+		.examples =
+			"mallow web\n"
+			"mallow web 4711\n"
+			"mallow web dumps/ evening.pb.gz --no-browser\n"
+			"mallow web --listen 0.0.0.0:8443 --tls-cert web.pem --password-file pw\n"
+			"mallow web --listen 127.0.0.1:8080 --base-url https://host/mallow",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_web,
-		.options = {{"listen", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
-			     "where to listen (127.0.0.1:0; port 0 means a free one); loopback "
-			     "alone"},
-			    {"no-browser", 0, MW_OPTION_FLAG, NULL, NULL, "print the address only"},
-			    {"control", 0, MW_OPTION_FLAG, NULL, NULL,
-			     "let the page start, stop and reset sampling, set marks and find "
-			     "leaks"},
-			    END_OF_OPTIONS},
+		.options =
+			{{"listen", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
+			  "where to listen (127.0.0.1:0; port 0 means a free one)"},
+			 {"password-file", 0, MW_OPTION_TEXT, "FILE", NULL,
+			  "ask for the password in the file's first line, by HTTP's basic "
+			  "authentication, with any user name; only you may open the file"},
+			 {"tls-cert", 0, MW_OPTION_TEXT, "FILE", NULL,
+			  "serve https:// with this certificate and those that it needs (PEM)"},
+			 {"tls-key", 0, MW_OPTION_TEXT, "FILE", NULL,
+			  "its key, in a file that only you may open (default: in the same file)"},
+			 {"base-url", 0, MW_OPTION_TEXT, "URL", NULL,
+			  "address of a proxy before the server; it hands on what follows its "
+			  "path, asks for a password and has TLS"},
+			 {"no-browser", 0, MW_OPTION_FLAG, NULL, NULL, "print the address only"},
+			 {"control", 0, MW_OPTION_FLAG, NULL, NULL,
+			  "let the page start, stop and reset sampling, set its rate and marks, "
+			  "write dumps and find leaks"},
+			 END_OF_OPTIONS},
 	},
 	{
 		.name = "mark",

@@ -18,12 +18,14 @@
 
 #define CONNECTIONS_MAX 256u
 #define ADDRESS_BYTES 128
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct mw_http_server {
 	struct MHD_Daemon *daemon;
 	mw_http_config_t config;
-	bool is_local; /* listens on loopback */
-	char url[ADDRESS_BYTES + 16];
+	bool is_local;      /* listens on loopback */
+	bool is_restricted; /* may not listen elsewhere unguarded */
+	char url[MW_HTTP_ORIGIN_BYTES];
 };
 
 /* The body of a POST, as it comes. */
@@ -60,6 +62,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(response, "Cache-Control", "no-store");
 	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	if (answer->status == 401)
+		MHD_add_response_header(response, "WWW-Authenticate", "Basic realm=\"mallow\"");
 	if (answer->policy != NULL)
 		MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
 	if (answer->file_name[0] != '\0') {
@@ -81,15 +85,31 @@ static bool starts(const char *host, const char *name) {
 static bool is_host_known(const mw_http_server_t *server, struct MHD_Connection *connection) {
 	const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
 	return !server->is_local || host == NULL || starts(host, "localhost") ||
-	       starts(host, "127.0.0.1") || starts(host, "[::1]");
+	       starts(host, "127.0.0.1") || starts(host, "[::1]") ||
+	       mw_http_access_is_host(server->config.access, host);
 }
 
 bool mw_http_is_own_origin(const mw_http_request_t *request) {
 	const char *origin = MHD_lookup_connection_value(request->query, MHD_HEADER_KIND, "Origin");
 	const char *host = MHD_lookup_connection_value(request->query, MHD_HEADER_KIND, "Host");
-	static const char scheme[] = "http://";
+	const mw_http_access_t *access = request->server->config.access;
+	const char *scheme = access->certificate != NULL ? "https://" : "http://";
+	if (origin != NULL && access->origin[0] != '\0' && strcmp(origin, access->origin) == 0)
+		return true;
 	return origin != NULL && host != NULL && strncmp(origin, scheme, strlen(scheme)) == 0 &&
 	       strcmp(origin + strlen(scheme), host) == 0;
+}
+
+/* Whether the request has the password, if there is one. */
+static bool is_admitted(const mw_http_server_t *server, struct MHD_Connection *connection) {
+	char *sent = NULL;
+	if (server->config.access->password[0] == '\0')
+		return true;
+	char *user = MHD_basic_auth_get_username_password(connection, &sent);
+	bool is_good = mw_http_access_is_password(server->config.access, sent);
+	MHD_free(user);
+	MHD_free(sent);
+	return is_good;
 }
 
 static void take_upload(upload_t *upload, const char *bytes, size_t length) {
@@ -117,9 +137,12 @@ static void answer_request(const mw_http_server_t *server, struct MHD_Connection
 		.body = upload->bytes != NULL ? upload->bytes : "",
 		.body_bytes = upload->length,
 		.query = connection,
+		.server = server,
 	};
 	if (!is_host_known(server, connection))
 		mw_http_say(answer, 403, "text/plain", "unknown host\n");
+	else if (!is_admitted(server, connection))
+		mw_http_say(answer, 401, "text/plain", "the password is missing or wrong\n");
 	else if (upload->is_too_long)
 		mw_http_say(answer, 413, "text/plain", "the request has more than 1 MiB\n");
 	else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 &&
@@ -220,8 +243,14 @@ static void name_url(mw_http_server_t *server, int fd) {
 	getsockname(fd, (struct sockaddr *)&bound, &length);
 	getnameinfo((struct sockaddr *)&bound, length, host, sizeof(host), port, sizeof(port),
 		    NI_NUMERICHOST | NI_NUMERICSERV);
+	bool is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+	if (is_any && gethostname(host, sizeof(host) - 1) != 0)
+		snprintf(host, sizeof(host), "localhost");
 	snprintf(server->url, sizeof(server->url),
-		 bound.ss_family == AF_INET6 ? "http://[%s]:%s" : "http://%s:%s", host, port);
+		 bound.ss_family == AF_INET6 && !is_any ? "%s://[%s]:%s" : "%s://%s:%s",
+		 server->config.access->certificate != NULL ? "https" : "http", host, port);
+	if (server->config.access->base_url[0] != '\0')
+		snprintf(server->url, sizeof(server->url), "%s", server->config.access->base_url);
 }
 
 static int listen_on(mw_http_server_t *server, const char *address, mw_error_t *error) {
@@ -238,9 +267,12 @@ static int listen_on(mw_http_server_t *server, const char *address, mw_error_t *
 	int fd = open_socket(found, address, error);
 	server->is_local = is_loopback(found->ai_addr);
 	freeaddrinfo(found);
-	if (fd >= 0 && server->config.is_loopback_only && !server->is_local) {
+	if (fd >= 0 && server->is_restricted && !server->is_local &&
+	    !mw_http_access_is_guarded(server->config.access)) {
 		close(fd);
-		return mw_error_set(error, "%s: allowed: an address of this machine's loopback",
+		return mw_error_set(error,
+				    "%s: beyond loopback allowed: --tls-cert and --password-file, "
+				    "or --base-url of a proxy that has both",
 				    address);
 	}
 	if (fd >= 0)
@@ -248,20 +280,41 @@ static int listen_on(mw_http_server_t *server, const char *address, mw_error_t *
 	return fd;
 }
 
+static void start_daemon(mw_http_server_t *server, int fd) {
+	const mw_http_access_t *access = server->config.access;
+	const struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_HTTPS_MEM_CERT, 0, access->certificate},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, access->key},
+		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES},
+		{MHD_OPTION_END, 0, NULL}};
+	const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+	bool has_tls = access->certificate != NULL;
+	server->daemon = MHD_start_daemon(
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+			(has_tls ? MHD_USE_TLS : 0u),
+		0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
+		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, server->config.idle_seconds,
+		MHD_OPTION_ARRAY, has_tls ? tls : none, MHD_OPTION_END);
+}
+
 mw_http_server_t *mw_http_start(const mw_http_config_t *config, mw_error_t *error) {
 	mw_http_server_t *server = mw_xcalloc(1, sizeof(*server));
-	*server = (mw_http_server_t){.config = *config};
+	static const mw_http_access_t open_access = {0};
+	*server = (mw_http_server_t){.config = *config, .is_restricted = config->access != NULL};
+	if (config->access == NULL)
+		server->config.access = &open_access;
 	int fd = listen_on(server, config->address, error);
 	if (fd >= 0) {
-		server->daemon = MHD_start_daemon(
-			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, NULL,
-			NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
-			MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
-			CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, config->idle_seconds,
-			MHD_OPTION_END);
+		start_daemon(server, fd);
 		if (server->daemon != NULL)
 			return server;
-		mw_error_set(error, "%s: the server does not start", config->address);
+		mw_error_set(error,
+			     config->access != NULL && config->access->certificate != NULL
+				     ? "%s: the server does not start; is the certificate of "
+				       "--tls-cert and its key in PEM format?"
+				     : "%s: the server does not start",
+			     config->address);
 		close(fd);
 	}
 	free(server);

@@ -9,10 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "http/access.h"
 #include "model/error.h"
 
 /* Most bytes of a request's body. */
 #define MW_HTTP_BODY_BYTES ((size_t)1 << 20)
+
+typedef struct mw_http_server mw_http_server_t;
 
 typedef struct mw_http_request {
 	const char *method; /* "GET", "HEAD" or "POST" */
@@ -20,6 +23,7 @@ typedef struct mw_http_request {
 	const char *body;   /* of a POST; ends in a 0 */
 	size_t body_bytes;
 	void *query; /* for mw_http_query() */
+	const mw_http_server_t *server;
 } mw_http_request_t;
 
 /* Returns the value of a key of the query, decoded; NULL: it is not there. */
@@ -48,22 +52,21 @@ void mw_http_say(mw_http_answer_t *answer, unsigned status, const char *type, co
 typedef void mw_http_handler_t(const mw_http_request_t *request, void *context,
 			       mw_http_answer_t *answer);
 
-typedef struct mw_http_server mw_http_server_t;
-
 typedef struct mw_http_config {
 	/* "HOST:PORT", a numeric address or "localhost"; port 0: a free one. */
 	const char *address;
 	mw_http_handler_t *handler;
 	void *context;         /* for the handler */
 	unsigned idle_seconds; /* a connection without a byte for so long is closed */
-	bool is_loopback_only; /* other addresses are errors */
+	/* Who may come from where; NULL: everybody, without TLS. */
+	const mw_http_access_t *access;
 } mw_http_config_t;
 
-/* Listens.  Requests whose Host is not an address of this machine's loopback are refused, unless
- * the address is not on loopback: pages of other sites cannot reach the server through the user's
- * browser.  Returns NULL with an error. */
+/* Listens.  With `access` an address beyond loopback is an error unless it is guarded.  On loopback
+ * requests whose Host is neither an address of loopback nor that of the proxy are refused: pages of
+ * other sites cannot reach the server through the user's browser.  Returns NULL with an error. */
 mw_http_server_t *mw_http_start(const mw_http_config_t *config, mw_error_t *error);
-/* "http://127.0.0.1:6060" */
+/* "http://127.0.0.1:6060", or the address behind the proxy */
 const char *mw_http_url(const mw_http_server_t *server);
 /* Waits for running requests, and ends. */
 void mw_http_stop(mw_http_server_t *server);

@@ -18,7 +18,7 @@
 #include "http/subprocess.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:0"
-#define URL_BYTES 256
+#define URL_BYTES (MW_HTTP_ORIGIN_BYTES + MW_WEB_TOKEN_BYTES + 2)
 /* A connection without a byte for so long is closed. */
 #define IDLE_SECONDS 60u
 
@@ -42,7 +42,8 @@ static void open_browser(const char *url) {
 }
 
 /* Serves until a signal ends it. */
-static int serve(mw_web_site_t *site, const char *listen, bool opens_browser, mw_error_t *error) {
+static int serve(mw_web_site_t *site, const char *listen, const mw_http_access_t *access,
+		 bool opens_browser, mw_error_t *error) {
 	char url[URL_BYTES];
 	sigset_t ends;
 	int number;
@@ -55,14 +56,15 @@ static int serve(mw_web_site_t *site, const char *listen, bool opens_browser, mw
 					 .handler = mw_web_site_answer,
 					 .context = site,
 					 .idle_seconds = IDLE_SECONDS,
-					 .is_loopback_only = true};
+					 .access = access};
 	mw_http_server_t *server = mw_http_start(&config, error);
 	if (server == NULL)
 		return -1;
 	snprintf(url, sizeof(url), "%s/%s/", mw_http_url(server), site->token);
 	printf("%s\n", url);
 	fflush(stdout);
-	mw_complain("the page is at this address, for those who know it%s; ^C ends",
+	mw_complain("the page is at this address, for those who know it%s%s; ^C ends",
+		    access->password[0] != '\0' ? " and the password" : "",
 		    site->has_control ? ", and may change processes" : "");
 	if (opens_browser)
 		open_browser(url);
@@ -77,13 +79,20 @@ int mw_cmd_web(const mw_arguments_t *arguments) {
 	mw_web_site_t site = {.targets = {.operands = (const char *const *)arguments->operands,
 					  .count = arguments->operand_count},
 			      .has_control = mw_argument(arguments, "control")->given};
+	const mw_http_access_files_t files = {
+		.password = mw_argument(arguments, "password-file")->text,
+		.certificate = mw_argument(arguments, "tls-cert")->text,
+		.key = mw_argument(arguments, "tls-key")->text,
+		.base_url = mw_argument(arguments, "base-url")->text};
+	mw_http_access_t access;
 	mw_error_t error;
-	if (mw_web_targets_check(&site.targets, &error) != 0 ||
-	    mw_web_site_make_token(&site, &error) != 0 ||
-	    serve(&site, listen->given ? listen->text : DEFAULT_LISTEN,
-		  !mw_argument(arguments, "no-browser")->given, &error) != 0) {
+	bool is_served = mw_http_access_read(&files, &access, &error) == 0 &&
+			 mw_web_targets_check(&site.targets, &error) == 0 &&
+			 mw_web_site_make_token(&site, &error) == 0 &&
+			 serve(&site, listen->given ? listen->text : DEFAULT_LISTEN, &access,
+			       !mw_argument(arguments, "no-browser")->given, &error) == 0;
+	mw_http_access_release(&access);
+	if (!is_served)
 		mw_complain("web: %s", error.text);
-		return MW_EXIT_TROUBLE;
-	}
-	return MW_EXIT_FINE;
+	return is_served ? MW_EXIT_FINE : MW_EXIT_TROUBLE;
 }
