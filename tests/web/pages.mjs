@@ -361,14 +361,19 @@ test("each other view of a process that was killed", async () => {
     await isAccessible(page);
     await close(page, view);
   }
-  for (const [view, text] of [
-    ["graph", "store_text"],
-    ["weblist", "store_text"],
-  ]) {
-    const page = await open(`#/${dead}/${view}`);
-    await page.frameLocator("iframe").getByText(text).first().waitFor();
-    await close(page, view);
-  }
+  const page = await open(`#/${dead}/graph`);
+  const frame = page.frameLocator("iframe");
+  await frame.getByText("store_text").first().waitFor();
+  const back = () => frame.locator("svg").evaluate(svg => getComputedStyle(svg).backgroundColor);
+  const first = await back();
+  await page.keyboard.press("d");
+  await until("another background", async () => (await back()) !== first, 5000);
+  const width = () => frame.locator("svg").evaluate(svg => svg.viewBox.baseVal.width);
+  const whole = await width();
+  await page.mouse.move(640, 400);
+  await page.mouse.wheel(0, -300);
+  await until("zoomed", async () => (await width()) < whole, 5000);
+  await close(page, "graph");
 });
 
 test("the map of the heap: cells, sizes, who keeps free memory", async () => {
@@ -395,6 +400,26 @@ test("the map of the heap: cells, sizes, who keeps free memory", async () => {
   await page.getByRole("button", {name: /only bytes=5120b/}).click();
   assert.doesNotMatch(page.url(), /tagfocus/);
   await close(page, "map");
+});
+
+test("the source of a function, and the instructions of a line", async () => {
+  const page = await open(`#/${dead}/weblist`);
+  await page.locator(".functions").getByText("make_page").click();
+  await page.locator(".lines h2", {hasText: "make_page"}).waitFor();
+  const line = page.locator("tr.hot", {hasText: "return store_text(5000);"});
+  await line.waitFor();
+  assert.match(await line.innerText(), /MiB/);
+  await isAccessible(page);
+  await line.getByRole("button").click();
+  await page.locator("tr.instruction.hot", {hasText: "call"}).waitFor();
+  assert.match(page.url(), /fn=make_page/);
+  assert.equal(
+    await page.getByRole("button", {name: "copy command"}).getAttribute("title"),
+    `mallow weblist '^make_page$' ${dead}`,
+  );
+  await page.setViewportSize({width: 400, height: 700});
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 400);
+  await close(page, "source");
 });
 
 test("a page that only reads says how leaks are found", async () => {

@@ -31,4 +31,4 @@ diff -r dist "$source/dist" >/dev/null || {
 node --test test/
 cp "$here/pages.mjs" .
 cc -g -O1 -fno-builtin -o work "$here/work.c"
-MALLOW_BUILD=$build node --test ${ONLY:+--test-name-pattern=$ONLY} --test-concurrency=1 pages.mjs
+MALLOW_BUILD=$build node --test ${ONLY:+"--test-name-pattern=$ONLY"} --test-concurrency=1 pages.mjs

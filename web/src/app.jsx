@@ -10,6 +10,7 @@ import {Orders} from "./orders.jsx";
 import {Overview} from "./overview.jsx";
 import {Processes} from "./processes.jsx";
 import {Save} from "./save.jsx";
+import {Source} from "./source.jsx";
 import {makeHash, parseHash, shared, VIEWS} from "./url.js";
 import {Flame, Framed, Leaks, Tags, Top, Traces, Tree} from "./views.jsx";
 import "uplot/dist/uPlot.min.css";
@@ -187,7 +188,7 @@ function View({place, hasControl}) {
     case "graph":
       return <Framed ending="graph.svg" title="call graph" {...props} />;
     case "weblist":
-      return <Framed ending="weblist.html" title="source" {...props} />;
+      return <Source key={target} {...props} setQuery={setQuery} />;
     default:
       return <Tags key={view} {...props} />;
   }

@@ -19,6 +19,9 @@ const SUBCOMMANDS = {overview: "timeline"};
 /* These show a process, whatever is chosen. */
 const PLAIN = ["overview", "map", "leaks"];
 
+/** A regular expression for this name alone. */
+export const exactly = name => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
+
 /** Quotes a word for a shell. */
 export function quote(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
@@ -30,6 +33,7 @@ export function commandLine({target, view, query}) {
   if (query.cpu) words.push("--cpu");
   for (const [key, option] of Object.entries(OPTIONS))
     if (query[key]) words.push(`--${option}=${query[key]}`);
+  if (view === "weblist") words.push(query.fn ? exactly(query.fn) : (query.focus ?? "."));
   words.push(target);
   return words.map(quote).join(" ");
 }

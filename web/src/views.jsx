@@ -2,6 +2,7 @@
 // views.jsx: the views of a profile: flame graph, tables, pictures.
 import {useEffect, useRef, useState} from "preact/hooks";
 import * as api from "./api.js";
+import {exactly} from "./command.js";
 import {mountFlame} from "./flame.js";
 import {format, percent} from "./format.js";
 import {useLoad} from "./hooks.js";
@@ -9,10 +10,10 @@ import {columnByPath} from "./trees.js";
 import {makeHash, shared} from "./url.js";
 
 const PERIOD_MS = 2000;
-const period = query => (query.live ? PERIOD_MS : 0);
-const keyOf = (view, target, query) => JSON.stringify([view, target, shared(query)]);
+export const period = query => (query.live ? PERIOD_MS : 0);
+export const keyOf = (view, target, query) => JSON.stringify([view, target, shared(query)]);
 
-function Waiting({error, data, children}) {
+export function Waiting({error, data, children}) {
   if (error && !data)
     return (
       <p class="error" role="alert">
@@ -33,7 +34,6 @@ function Waiting({error, data, children}) {
 /* Most frames that are asked for at first; the smaller ones are "n more", which asks for more. */
 const FRAMES = 20000,
   MORE = 4;
-const exactly = name => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
 
 /* With colours by growth the frames are the present ones, and the difference is asked for, too. */
 async function loadFlame(target, query, colours, frames) {
@@ -395,14 +395,21 @@ export function Leaks({target, hasControl}) {
   );
 }
 
-/* A picture or page that the command makes.  It has no origin: it cannot ask the server. */
+/* A picture that the command makes.  It has no origin: it cannot ask the server. */
 export function Framed({ending, title, target, query}) {
+  const theme = () => (document.documentElement.classList.contains("dark") ? "dark" : "light");
+  const [shown, setShown] = useState(theme());
+  useEffect(() => {
+    const changed = () => setShown(theme());
+    window.addEventListener("theme", changed);
+    return () => window.removeEventListener("theme", changed);
+  }, []);
   return (
     <iframe
       class="framed"
       title={title}
       sandbox="allow-scripts"
-      src={api.fileAddress(ending, target, shared(query))}
+      src={`${api.fileAddress(ending, target, shared(query))}#${shown}`}
     />
   );
 }

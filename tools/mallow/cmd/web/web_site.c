@@ -32,7 +32,7 @@ static const char view_policy[] =
 /* Views whose JSON the page asks for. */
 static const char *const json_views[] = {"top",    "tree",    "flame",     "timeline",
 					 "sizes",  "threads", "lifetimes", "tags",
-					 "traces", "status",  "map"};
+					 "traces", "status",  "map",       "weblist"};
 
 /* What the page shows in a frame, or saves: the view and the ending of the file. */
 static const struct {
@@ -108,12 +108,27 @@ static mw_web_words_t begin_words(const char *view) {
 	return (mw_web_words_t){.command = {.words = {"mallow", view}, .input = -1}, .count = 2};
 }
 
+/* weblist takes the pattern of functions: the one asked for, else what stacks are selected by, else
+ * all. */
+static void add_functions(const mw_http_request_t *request, mw_web_words_t *words, const char *view,
+			  char pattern[FUNCTIONS_BYTES]) {
+	const char *asked = mw_http_query(request, "functions");
+	if (strcmp(view, "weblist") != 0)
+		return;
+	if (asked == NULL)
+		asked = mw_http_query(request, "focus");
+	snprintf(pattern, FUNCTIONS_BYTES, "(?:%s)", asked != NULL ? asked : ".");
+	mw_web_words_add(words, pattern);
+}
+
 static void say_json(const mw_web_site_t *site, const mw_http_request_t *request, const char *view,
 		     mw_http_answer_t *answer) {
 	for (size_t i = 0; i < COUNT(json_views); i++)
 		if (strcmp(view, json_views[i]) == 0) {
 			mw_web_words_t words = begin_words(json_views[i]);
 			mw_web_words_add(&words, "--json");
+			char functions[FUNCTIONS_BYTES];
+			add_functions(request, &words, view, functions);
 			say_output(site, request, &words, JSON, answer);
 			return;
 		}
@@ -155,12 +170,8 @@ static void say_file(const mw_web_site_t *site, const mw_http_request_t *request
 	snprintf(format, sizeof(format), "--format=%s", files[i].format ? files[i].format : "");
 	if (files[i].format != NULL)
 		mw_web_words_add(&words, format);
-	/* The sources of the functions that the user looks for, else of all. */
 	char functions[FUNCTIONS_BYTES];
-	const char *focus = mw_http_query(request, "focus");
-	snprintf(functions, sizeof(functions), "(?:%s)", focus != NULL ? focus : ".");
-	if (strcmp(files[i].view, "weblist") == 0)
-		mw_web_words_add(&words, functions);
+	add_functions(request, &words, files[i].view, functions);
 	say_output(site, request, &words, files[i].type, answer);
 	answer->policy = view_policy;
 	if (!files[i].is_shown)

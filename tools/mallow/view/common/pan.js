@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * pan.js -- put into the call graph's picture: the wheel zooms, a drag moves, 0 or a double click
- * shows all. */
+ * shows all.  In a dark page the colours are turned. */
 "use strict";
 (function () {
 	const svg = document.documentElement;
@@ -69,5 +69,15 @@
 		else if (moves[event.key])
 			{ view[0] += moves[event.key][0]; view[1] += moves[event.key][1]; show(); }
 	});
+	/* "#dark" and "#light" in the address go before what the system prefers. */
+	function shade() {
+		const theme = location.hash.slice(1);
+		for (const sheet of theme ? document.styleSheets : [])
+			for (const rule of sheet.cssRules)
+				if (rule.media)
+					rule.media.mediaText = theme === "dark" ? "all" : "not all";
+	}
+	window.addEventListener("hashchange", shade);
+	shade();
 	begin();
 })();
