@@ -22,7 +22,7 @@ src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map)|([a-z]+_)?exports\.txt|CMakeLists\.
 tools/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|proto|html|css|js)|CMakeLists\.txt|README\.md)
 # Scripts; documents.
 scripts/(lib/)?[a-z0-9_]+\.(sh|py|txt)
-bench/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|py|sh)|CMakeLists\.txt|README\.md)
+bench/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|py|sh|mjs)|CMakeLists\.txt|README\.md)
 doc/([a-z0-9_-]+/)*([A-Za-z0-9_-]+\.(md|svg|png)|man/[a-z0-9_-]+\.[1-9](\.in)?)
 doc/man/[a-z0-9_-]+\.[1-9](\.in)?
 doc/reference/[a-z0-9_.-]+\.schema\.json

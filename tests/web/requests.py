@@ -89,6 +89,24 @@ for target in ("secret.pb.gz", str(profile), "dumps/../secret.pb.gz", "dumps/../
 check("no target", status_of(port, base + "api/view/top") == 400)
 check("no base that is not shown",
       status_of(port, base + "api/view/top?p=a.pb.gz&base=secret.pb.gz") == 400)
+# An answer about a file is kept, for the file as it was.
+dump = folder / "dumps" / "b.pb.gz"
+first = ask(port, base + "api/view/top?p=dumps/b.pb.gz")[1]
+check("an answer again", ask(port, base + "api/view/top?p=dumps/b.pb.gz")[1] == first)
+check("another question is another answer",
+      ask(port, base + "api/view/top?p=dumps/b.pb.gz&type=alloc_objects")[1] != first)
+subprocess.run([mallow, "run", "--exact", "-o", folder / "larger.pb.gz", "--", "/bin/ls",
+                "-lR", "/etc/default"], stdout=subprocess.DEVNULL,
+               stderr=subprocess.DEVNULL)
+dump.write_bytes((folder / "larger.pb.gz").read_bytes())
+terminal = subprocess.run([mallow, "top", "--json", dump], cwd=folder, capture_output=True)
+again = ask(port, base + "api/view/top?p=dumps/b.pb.gz")[1]
+check("the file was written anew", again != first and again == terminal.stdout, again)
+for i in range(60):
+    ask(port, base + f"api/view/top?p=a.pb.gz&top={i + 1}")
+check("no more than 32 answers are kept",
+      len(os.listdir(f"/proc/{server.pid}/fd")) < 60, os.listdir(f"/proc/{server.pid}/fd"))
+
 stolen = folder / "stolen"
 for value in (f"x%20--output={stolen}", f"%0A--output={stolen}", f"--output={stolen}"):
     ask(port, base + f"api/view/top?p=a.pb.gz&focus={value}")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // hooks.js: what pages share: loading, repeating, the theme.
-import {useCallback, useEffect, useRef, useState} from "preact/hooks";
+import {useCallback, useEffect, useLayoutEffect, useRef, useState} from "preact/hooks";
 
 /** Loads by `load` when `key` changes, and again each `periodMs`.  Answers that come late, after
  * the key has changed, are dropped.  A hidden page asks for nothing. */
@@ -17,7 +17,8 @@ export function useLoad(load, key, periodMs = 0) {
         setState(old => ({key, data: old.key === key ? old.data : null, error, isLoading: false}));
     }
   }, [key]);
-  useEffect(() => {
+  /* Before the page is painted: the server works meanwhile. */
+  useLayoutEffect(() => {
     setState(old => (old.key === key ? old : {...old, isLoading: true}));
     run();
     if (!periodMs)

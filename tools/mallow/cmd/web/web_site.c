@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "cmd/web/web_assets.h"
+#include "cmd/web/web_cache.h"
 #include "cmd/web/web_query.h"
 #include "http/subprocess.h"
 
@@ -95,11 +96,16 @@ static void say_output(const mw_web_site_t *site, const mw_http_request_t *reque
 	if (mw_web_words_add_query(words, request, &site->targets, &error) != 0) {
 		say_error(answer, 400, &error);
 	} else {
-		int fd = mw_http_run(&words->command, &error);
+		char key[MW_WEB_KEY_BYTES];
+		mw_web_cache_key(words, request, key);
+		int kept = mw_web_cache_find(key);
+		int fd = kept >= 0 ? kept : mw_http_run(&words->command, &error);
 		if (fd >= 0)
 			*answer = (mw_http_answer_t){.status = 200, .type = type, .fd = fd};
 		else
 			say_error(answer, 500, &error);
+		if (fd >= 0 && kept < 0)
+			mw_web_cache_add(key, fd);
 	}
 	mw_web_words_release(words);
 }

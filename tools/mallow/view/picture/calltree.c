@@ -158,9 +158,31 @@ static double share_of(const mw_call_tree_t *t, size_t node) {
 	return share;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x < y) - (x > y);
+/* Returns the value that would stand at `rank` if the values were ordered, the largest first.
+ * Hoare's selection; orders the values in part. */
+static double select_largest(double *values, size_t count, size_t rank) {
+	size_t low = 0, high = count - 1;
+	while (low < high) {
+		double pivot = values[low + (high - low) / 2];
+		size_t i = low, k = high;
+		for (;;) {
+			while (values[i] > pivot)
+				i++;
+			while (values[k] < pivot)
+				k--;
+			if (i >= k)
+				break;
+			double value = values[i];
+			values[i++] = values[k];
+			values[k--] = value;
+		}
+		/* No value behind k is larger than the pivot, none up to k smaller. */
+		if (rank <= k)
+			high = k;
+		else
+			low = k + 1;
+	}
+	return values[rank];
 }
 
 /* Marks the nodes that stay: the largest, and their callers, which a difference may have smaller.
@@ -171,13 +193,13 @@ static bool *choose_nodes(const mw_call_tree_t *t, size_t limit) {
 	double *order = mw_xcalloc(t->node_count, sizeof(double));
 	for (size_t i = 0; i < t->node_count; i++)
 		order[i] = shares[i] = share_of(t, i);
-	qsort(order, t->node_count, sizeof(double), compare_doubles);
+	double least = select_largest(order, t->node_count, limit);
 	size_t left = limit;
 	for (size_t i = 0; i < t->node_count && left > 0; i++)
-		if (shares[i] > order[limit])
+		if (shares[i] > least)
 			stays[i] = left-- > 0;
 	for (size_t i = 0; i < t->node_count && left > 0; i++)
-		if (!stays[i] && shares[i] == order[limit])
+		if (!stays[i] && shares[i] == least)
 			stays[i] = left-- > 0;
 	for (size_t i = t->node_count; i > 1; i--)
 		if (stays[i - 1])
