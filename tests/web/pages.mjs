@@ -343,8 +343,26 @@ test("stacks begin at a frame, less another process", async () => {
   await page.getByLabel("less the profile").fill(String(live));
   await page.keyboard.press("Enter");
   await page.locator(`button.copy[title*="--base=${live}"]`).waitFor();
+  await page.getByRole("button", {name: "clear"}).click();
+  await page.locator(`button.copy[title="mallow tree ${dead}"]`).waitFor();
   await page.locator(".tree").getByText("make_page").first().waitFor();
   await close(page, "from");
+});
+
+test("callers and callees of functions that match; rows sum up", async () => {
+  const page = await open(`#/${dead}/tree`);
+  await page.getByLabel("find functions").fill("read_|make_");
+  await until("two", async () => (await page.locator(".tree tr.self").count()) === 2);
+  await page.locator("tr.callee", {hasText: "store_text"}).first().getByRole("button").click();
+  await until("one", async () => (await page.locator(".tree tr.self").count()) === 1);
+  assert.match(await page.locator("tr.self").innerText(), /store_text/);
+  assert.equal(await page.locator("tr.caller").count(), 2);
+  await isAccessible(page);
+  await page.goto(`${url}#/${dead}/top`);
+  await page.locator("tbody tr").first().waitFor();
+  const sums = await page.locator("tbody tr td:nth-child(3)").allInnerTexts();
+  assert.equal(sums.at(-1), "100.0 %");
+  await close(page, "callers");
 });
 
 test("each other view of a process that was killed", async () => {
@@ -368,6 +386,10 @@ test("each other view of a process that was killed", async () => {
   const first = await back();
   await page.keyboard.press("d");
   await until("another background", async () => (await back()) !== first, 5000);
+  await frame.locator("a", {hasText: "make_page"}).click();
+  await until("the function is selected", () => page.url().includes("focus=%5Emake_page%24"));
+  await page.goBack();
+  await frame.getByText("read_record").first().waitFor();
   const width = () => frame.locator("svg").evaluate(svg => svg.viewBox.baseVal.width);
   const whole = await width();
   await page.mouse.move(640, 400);

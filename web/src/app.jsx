@@ -101,6 +101,17 @@ function Filters({place, known}) {
           onChange={event => set(key, event.target.value)}
         />
       ))}
+      {FILTERS.some(([key]) => query[key]) && (
+        <button
+          onClick={() => {
+            const rest = {...query};
+            for (const [key] of FILTERS) delete rest[key];
+            location.hash = makeHash({...place, query: rest});
+          }}
+        >
+          clear
+        </button>
+      )}
       <datalist id="profiles">
         {bases.map(([value, text]) => (
           <option key={value} value={value}>
@@ -148,8 +159,9 @@ function Copy({place}) {
     }
   };
   return (
-    <button class="copy" title={text} onClick={copy}>
-      {isCopied ? "copied" : "copy command"}
+    <button class="copy" title={text} aria-label="copy command" onClick={copy}>
+      {isCopied ? "copied" : "copy"}
+      <span class="long">{isCopied ? "" : " command"}</span>
     </button>
   );
 }
@@ -178,7 +190,7 @@ function View({place, hasControl}) {
     case "top":
       return <Top {...props} setQuery={setQuery} />;
     case "tree":
-      return <Tree {...props} />;
+      return <Tree {...props} setQuery={setQuery} />;
     case "leaks":
       return <Leaks key={target} target={target} hasControl={hasControl} />;
     case "map":

@@ -122,6 +122,15 @@ export function Flame({target, query, setQuery}) {
 
 /* ---- tables ---- */
 
+/* A pattern that is not complete yet matches nothing but itself. */
+function patternOf(text = "") {
+  try {
+    return new RegExp(text, "i");
+  } catch {
+    return new RegExp(exactly(text), "i");
+  }
+}
+
 function Name({row, target, query}) {
   const focus = exactly(row.name);
   const where = row.file ? `${row.file}${row.line ? ":" + row.line : ""}` : "";
@@ -134,6 +143,7 @@ function Name({row, target, query}) {
         {row.name}
       </a>
       {where && <span class="dim"> {where}</span>}
+      {row.inline && <span class="dim"> ({row.inline})</span>}
     </td>
   );
 }
@@ -158,6 +168,8 @@ export function Top({target, query, setQuery}) {
     .filter(row => row.name.toLowerCase().includes((query.find ?? "").toLowerCase()));
   const sort = key =>
     setQuery({...query, sort: key === "flat" ? "" : key, up: column === key && isDown ? "1" : ""});
+  const isBySum = column === "flat" && isDown && !query.find;
+  let sum = 0;
   const cells = (row, key) => (
     <>
       <td class="number">{format(row[key], data.unit)}</td>
@@ -176,6 +188,7 @@ export function Top({target, query, setQuery}) {
         />
         <span class="dim">
           {rows.length} functions, {data && format(data.total, data.unit)} in all
+          {data?.dropped > 0 && `; ${data.dropped} more hold less than 0.5 %`}
         </span>
       </div>
       <div class="scroll">
@@ -185,7 +198,8 @@ export function Top({target, query, setQuery}) {
               {COLUMNS.map(([key, text]) => (
                 <th
                   class={key === "name" ? "" : "number"}
-                  colSpan={key === "name" ? 1 : 2}
+                  key={key}
+                  colSpan={{flat: 3, cum: 2}[key] ?? 1}
                   aria-sort={column !== key ? "none" : isDown ? "descending" : "ascending"}
                 >
                   <button class="plain" onClick={() => sort(key)}>
@@ -199,6 +213,9 @@ export function Top({target, query, setQuery}) {
             {rows.map((row, i) => (
               <tr key={i}>
                 {cells(row, "flat")}
+                <td class="number dim" title="sum of this row and those above it">
+                  {isBySum && percent((sum += row.flat), data.total)}
+                </td>
                 {cells(row, "cum")}
                 <Name row={row} target={target} query={query} />
               </tr>
@@ -210,23 +227,43 @@ export function Top({target, query, setQuery}) {
   );
 }
 
-/* Each function with its callers above and its callees below, as `mallow tree` prints it. */
-export function Tree({target, query}) {
+/* Each function with its callers above and its callees below, as `mallow tree` prints it; with a
+ * pattern those that match, as `mallow peek` does. */
+export function Tree({target, query, setQuery}) {
   const {data, error} = useLoad(
     () => api.view("tree", target, shared(query)),
     keyOf("tree", target, query),
     period(query),
   );
+  const pattern = patternOf(query.find),
+    nodes = (data?.nodes ?? []).filter(node => pattern.test(node.name));
+  const find = text => setQuery({...query, find: text});
   const other = (one, kind) => (
-    <tr class={kind}>
+    <tr class={kind} key={kind + one.name}>
       <td />
       <td />
       <td class="number">{format(one.value, data.unit)}</td>
-      <td class="name">{one.name}</td>
+      <td class="name">
+        <button class="link" title="this function" onClick={() => find(exactly(one.name))}>
+          {one.name}
+        </button>
+      </td>
     </tr>
   );
   return (
     <Waiting error={error} data={data}>
+      <div class="bar">
+        <input
+          type="search"
+          placeholder="functions (regular expression)"
+          aria-label="find functions"
+          value={query.find ?? ""}
+          onInput={event => find(event.target.value)}
+        />
+        <span class="dim">
+          {nodes.length} of {data?.nodes.length} functions
+        </span>
+      </div>
       <div class="scroll">
         <table class="tree">
           <thead>
@@ -237,7 +274,7 @@ export function Tree({target, query}) {
               <th>function</th>
             </tr>
           </thead>
-          {data?.nodes.map((node, i) => (
+          {nodes.map((node, i) => (
             <tbody key={i}>
               {(node.callers ?? []).map(one => other(one, "caller"))}
               <tr class="self">
@@ -398,14 +435,29 @@ export function Leaks({target, hasControl}) {
 /* A picture that the command makes.  It has no origin: it cannot ask the server. */
 export function Framed({ending, title, target, query}) {
   const theme = () => (document.documentElement.classList.contains("dark") ? "dark" : "light");
-  const [shown, setShown] = useState(theme());
+  const [shown, setShown] = useState(theme()),
+    frame = useRef(null);
   useEffect(() => {
     const changed = () => setShown(theme());
+    /* The picture names the function that was clicked. */
+    const clicked = event => {
+      if (event.source === frame.current?.contentWindow && typeof event.data?.mallow === "string")
+        location.hash = makeHash({
+          target,
+          view: "graph",
+          query: {...query, focus: exactly(event.data.mallow)},
+        });
+    };
     window.addEventListener("theme", changed);
-    return () => window.removeEventListener("theme", changed);
-  }, []);
+    window.addEventListener("message", clicked);
+    return () => {
+      window.removeEventListener("theme", changed);
+      window.removeEventListener("message", clicked);
+    };
+  }, [target, JSON.stringify(query)]);
   return (
     <iframe
+      ref={frame}
       class="framed"
       title={title}
       sandbox="allow-scripts"

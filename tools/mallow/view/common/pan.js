@@ -5,7 +5,8 @@
 (function () {
 	const svg = document.documentElement;
 	const whole = svg.viewBox.baseVal, all = [whole.x, whole.y, whole.width, whole.height];
-	let view = all.slice(), last = null;
+	let view = all.slice(), last = null, pressed = null,
+		hasBegun = false;
 	svg.setAttribute("width", "100%");
 	svg.setAttribute("height", "100%");
 	svg.setAttribute("preserveAspectRatio", "xMidYMin meet");
@@ -28,16 +29,20 @@
 	function begin() {
 		const most = 1.5, screen = svg.getBoundingClientRect(),
 			legend = document.getElementById("clust1");
+		hasBegun = screen.width > 0 && screen.height > 0;
 		view = all.slice();
-		if (screen.width > 0 && all[2] > screen.width * most) {
+		/* How much of the picture's measure a pixel would show. */
+		const scale = Math.max(all[2] / screen.width, all[3] / screen.height);
+		if (screen.width > 0 && scale > most) {
 			const box = legend ? legend.getBBox() : null, wide = screen.width * most;
 			/* Graphviz moves its drawing by a margin of 4. */
 			const right = box ? box.x + box.width + 4 : all[2] / 2;
 			const middle = box && box.width > wide * 0.7
 				? right - box.width / 2 : right;
 			view[2] = wide;
-			view[0] = Math.max(all[0],
-				Math.min(all[0] + all[2] - wide, middle - wide / 2));
+			view[0] = all[2] < wide ? all[0] - (wide - all[2]) / 2
+				: Math.max(all[0],
+					Math.min(all[0] + all[2] - wide, middle - wide / 2));
 			view[3] = wide * screen.height / screen.width;
 		}
 		show();
@@ -47,13 +52,24 @@
 		zoom(event.deltaY < 0 ? 0.8 : 1.25, at(event));
 	}, {passive: false});
 	svg.addEventListener("pointerdown",
-		event => { last = at(event); svg.setPointerCapture(event.pointerId); });
+		event => {
+			last = at(event);
+			pressed = event.target.closest ? event.target.closest("a") : null;
+			svg.setPointerCapture(event.pointerId);
+		});
 	svg.addEventListener("pointermove", event => {
 		if (!last) return;
 		const now = at(event);
+		if (now.x !== last.x || now.y !== last.y) pressed = null;
 		view[0] += last.x - now.x;
 		view[1] += last.y - now.y;
 		show();
+	});
+	/* A click on a function, not a drag, tells the page around the picture its name. */
+	svg.addEventListener("pointerup", () => {
+		const name = pressed && pressed.getAttributeNS("http://www.w3.org/1999/xlink", "title");
+		if (name && window.parent !== window)
+			window.parent.postMessage({mallow: name.replace(/ \([^()]*\)$/, "")}, "*");
 	});
 	for (const end of ["pointerup", "pointercancel"])
 		svg.addEventListener(end, () => { last = null; });
@@ -79,5 +95,7 @@
 	}
 	window.addEventListener("hashchange", shade);
 	shade();
+	/* In a frame there may be no room yet. */
+	window.addEventListener("resize", () => { if (!hasBegun) begin(); });
 	begin();
 })();

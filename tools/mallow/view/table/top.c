@@ -12,7 +12,9 @@
 
 /* Fewest columns of a terminal with room for "(partial-inline)". */
 #define LABEL_COLUMNS 80
+#define INLINE_BYTES sizeof(" (partial-inline)")
 
+/* Whether all calls of the function were inlined, or some; "": none. */
 static const char *inline_label(const mw_graph_t *g, const mw_node_t *n) {
 	bool is_inline = false, is_called = false;
 	for (size_t i = 0; i < n->in_count; i++) {
@@ -20,7 +22,7 @@ static const char *inline_label(const mw_graph_t *g, const mw_node_t *n) {
 		is_inline |= edge;
 		is_called |= !edge;
 	}
-	return !is_inline ? "" : is_called ? " (partial-inline)" : " (inline)";
+	return !is_inline ? "" : is_called ? "partial-inline" : "inline";
 }
 
 /* Prints the columns before the name that fit.  Returns their width. */
@@ -59,7 +61,9 @@ static void print_heads(const mw_view_t *v) {
 static void print_row(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *n, int64_t sum,
 		      const char *unit) {
 	bool has_room = v->columns == 0 || v->columns >= LABEL_COLUMNS;
-	const char *label = has_room ? inline_label(g, n) : "";
+	char label[INLINE_BYTES] = "";
+	if (has_room && *inline_label(g, n) != '\0')
+		snprintf(label, sizeof(label), " (%s)", inline_label(g, n));
 	fputs(mw_style(mw_style_of_share(n->flat, v->total)), v->out);
 	size_t width = print_numbers(v, n, sum, unit);
 	mw_view_name(v, n->text, width + strlen(label));
@@ -77,6 +81,8 @@ static void print_json(const mw_view_t *v, const mw_graph_t *g) {
 		mw_json_add_number(&j, "flat", n->flat);
 		mw_json_add_number(&j, "cum", n->cum);
 		mw_json_add_text(&j, "name", n->text);
+		if (*inline_label(g, n) != '\0')
+			mw_json_add_text(&j, "inline", inline_label(g, n));
 		mw_json_close(&j);
 	}
 	mw_json_end(&j);
