@@ -225,6 +225,10 @@ test("marks on the timeline: listed, and the difference to one", async () => {
   await page.locator(".legend").getByText("grew").waitFor();
   assert.match(page.url(), /since=%40[0-9.]+/);
   await page.getByRole("button", {name: /since a moment/}).waitFor();
+  await page.getByLabel("only stacks with").fill("make_page");
+  await page.keyboard.press("Enter"); // which is no click on the button
+  await until("both", () => /since=.*focus=|focus=.*since=/.test(page.url()));
+  await page.goBack();
   await page.goBack();
   await mark.getByRole("link", {name: "live then"}).click();
   await page.locator(".flame .frames").waitFor();

@@ -103,6 +103,7 @@ function Filters({place, known}) {
       ))}
       {FILTERS.some(([key]) => query[key]) && (
         <button
+          type="button"
           onClick={() => {
             const rest = {...query};
             for (const [key] of FILTERS) delete rest[key];
@@ -130,10 +131,13 @@ function Filters({place, known}) {
         </label>
       )}
       {query.tagfocus && (
-        <button onClick={() => set("tagfocus", "")}>only {query.tagfocus} ✕</button>
+        <button type="button" onClick={() => set("tagfocus", "")}>
+          only {query.tagfocus} ✕
+        </button>
       )}
       {(query.between || query.since || query.at) && (
         <button
+          type="button"
           onClick={() => {
             const {between, since, at, ...rest} = query;
             location.hash = makeHash({...place, query: rest});

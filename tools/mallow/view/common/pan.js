@@ -67,7 +67,8 @@
 	});
 	/* A click on a function, not a drag, tells the page around the picture its name. */
 	svg.addEventListener("pointerup", () => {
-		const name = pressed && pressed.getAttributeNS("http://www.w3.org/1999/xlink", "title");
+		const xlink = "http://www.w3.org/1999/xlink";
+		const name = pressed && pressed.getAttributeNS(xlink, "title");
 		if (name && window.parent !== window)
 			window.parent.postMessage({mallow: name.replace(/ \([^()]*\)$/, "")}, "*");
 	});
