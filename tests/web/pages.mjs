@@ -74,6 +74,15 @@ async function until(what, condition, ms = 30000) {
   assert.fail(`not in time: ${what}`);
 }
 
+function hasRedis() {
+  try {
+    execFileSync("redis-server", ["--version"], {stdio: "ignore"});
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const isKnown = pid =>
   JSON.parse(execFileSync(mallow, ["ls", "--json"])).some(
     one => one.pid === pid && one.samples > 3000,
@@ -199,6 +208,52 @@ test("a process: live, two moments chosen, what was allocated between", async ()
   await page.getByRole("button", {name: /between two moments/}).click();
   assert.doesNotMatch(page.url(), /between/);
   await close(page, "overview");
+});
+
+test("redis-server under load, its CPU time", {skip: !hasRedis()}, async () => {
+  const socket = `${folder}/redis`;
+  const redis = begin("redis-server", ["--port", "0", "--unixsocket", socket, "--save", ""], {
+    env: {
+      ...process.env,
+      LD_PRELOAD: `${build}/lib/libmallow.so`,
+      MALLOW_CONF: "prof_state_min:0,prof_sample:65536",
+    },
+    stdio: "ignore",
+  });
+  await until("redis-server", () =>
+    JSON.parse(execFileSync(mallow, ["ls", "--json"])).some(one => one.pid === redis.pid),
+  );
+  const load = begin(
+    "redis-benchmark",
+    ["-s", socket, "-l", "-q", "-r", "100000", "-t", "set,lpush,hset", "-d", "300"],
+    {stdio: "ignore"},
+  );
+  const at = await serve(["--control", String(redis.pid)]);
+  const page = await open(`#/${redis.pid}/overview`, {at});
+  await page.getByText("Control").click();
+  await page.getByRole("button", {name: "sample CPU time"}).click();
+  await page.locator(".answer").getByText(/CPU/).waitFor();
+  const live = () => page.locator("dd").first().innerText();
+  const first = await live();
+  await until("a live heap that changes", async () => (await live()) !== first);
+  await page.getByRole("link", {name: "Flame"}).click();
+  await page.locator(".flame .frames").waitFor();
+  await page.getByLabel("live").check();
+  await page.getByLabel("what is shown").selectOption("1");
+  await until("CPU time", async () => {
+    const types = await page.getByLabel("sample type").locator("option").allInnerTexts();
+    return types.includes("cpu");
+  });
+  await page.goto(`${at}#/${redis.pid}/top?cpu=1`);
+  await until("a function of the server", async () => {
+    const names = await page.locator("td.name").allInnerTexts();
+    return names.some(name => /redis-server|Command|dict|epoll|read|write/.test(name));
+  });
+  await page.goto(`${at}#/${redis.pid}/map`);
+  await page.getByText(/chunks of 4 MiB/).waitFor();
+  load.kill("SIGKILL");
+  redis.kill("SIGKILL");
+  await close(page, "redis");
 });
 
 test("marks on the timeline: listed, and the difference to one", async () => {

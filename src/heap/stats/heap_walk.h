@@ -39,8 +39,8 @@ typedef struct mw_heap_walk_sink {
 	void (*free_slices)(unsigned count, mw_free_slices_t kind);
 } mw_heap_walk_sink_t;
 
-/* Walks all pages without stopping any thread, some 0.3 microseconds a chunk: each number was true
- * at some time during the walk. */
+/* Walks all pages without stopping any thread, some 0.2 microseconds a chunk, 0.5 with maps: each
+ * number was true at some time during the walk. */
 void mw_heap_walk(const mw_heap_walk_sink_t *sink);
 /* Walks the pages of one arena's chunks (heap/arena/arena.h), without ranges. */
 struct mw_arena;
