@@ -50,18 +50,18 @@ assert near(size[512]["used_bytes"], 10000 * 512) and size[512]["sparse"] < 20, 
 assert map["sizes"][0]["block_bytes"] == 112
 assert near(map["large_bytes"], 40 * 200704), map["large_bytes"]
 kinds = "".join(chunk["kinds"] for chunk in map["chunks"])
-assert len(kinds) == 63 * map["chunks_in_all"]
+assert len(kinds) == 63 * (map["chunks_in_all"] - map["free_chunks"])
 assert kinds.count("p") == sum(one["pages"] for one in map["sizes"]), kinds
 assert kinds.count("l") == 40 and kinds.count("r") >= 40 * 3, kinds
 END
-chunks=$(python3 -c 'import json; print(json.load(open("out"))["chunks_in_all"])')
+chunks=$(python3 -c 'import json; map = json.load(open("out")); print(len(map["chunks"]))')
 try 0 env LC_ALL=C "$mallow" map "$pid"
-says out "^pid $pid memory: $chunks chunks; the heap as of"
+says out "^pid $pid memory: [0-9]+ chunks.*; the heap as of"
 [ "$(grep -cE '^ *[0-9a-f]{8,} {2}.{63}$' out)" = "$chunks" ] || fail "a line for each chunk"
 says out '^ +112 B +[0-9]+ +4\.[0-9]+ MiB +1[67]\.[0-9] MiB'
 says out 'Llll'
 try 0 "$mallow" map --top 1 "$pid"
-says out ', of which the 1 with most free memory;'
+says out ', the 1 with most free memory are shown;'
 ok "chunks, pages and sums of the map"
 
 try 0 "$mallow" report --sample-type pinned_space "$pid"
@@ -75,5 +75,5 @@ says err "memory.heap: this is not a state file; 'mallow map' takes a pid or a s
 kill -9 "$pid"
 wait "$pid" || true
 try 0 "$mallow" map "$pid"
-says out "^pid $pid memory: $chunks chunks; the heap as of"
+says out "^pid $pid memory: [0-9]+ chunks.*; the heap as of"
 ok "the last map of a process that was killed"

@@ -216,7 +216,7 @@ export function HeapMap({target, query, setQuery}) {
     );
   if (!map) return <p class="loading">Loading…</p>;
   const choose = bytes => setQuery({...query, size: bytes ?? ""});
-  const left = map.chunks_in_all - map.chunks.length;
+  const left = map.chunks_in_all - map.free_chunks - map.chunks.length;
   return (
     <section class="fragmentation">
       <h2>
@@ -226,9 +226,16 @@ export function HeapMap({target, query, setQuery}) {
           beside them, {format(map.hole_bytes, "bytes")} in holes of {KERNEL_PAGE} given back,{" "}
           {format(map.large_bytes, "bytes")} in large blocks, {format(map.kept_bytes, "bytes")} in
           free slices that are resident
+          {map.free_chunks > 0 && `; ${map.free_chunks} chunks, not drawn, wholly given back`}
         </span>
       </h2>
-      <Picture map={map} chosen={chosen} onChoose={choose} />
+      <div class="columns">
+        <Picture map={map} chosen={chosen} onChoose={choose} />
+        <div class="beside">
+          {chosen && <Owners target={target} bytes={chosen} />}
+          <Sizes map={map} chosen={chosen} onChoose={choose} />
+        </div>
+      </div>
       <div class="legend">
         {LEGEND.map(([key, text]) => (
           <span key={key}>
@@ -248,8 +255,6 @@ export function HeapMap({target, query, setQuery}) {
           <button onClick={() => setQuery({...query, chunks: chunks * 4})}>{left} more</button>
         </p>
       )}
-      {chosen && <Owners target={target} bytes={chosen} />}
-      <Sizes map={map} chosen={chosen} onChoose={choose} />
     </section>
   );
 }

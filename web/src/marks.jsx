@@ -13,12 +13,9 @@ const NEAR_SECONDS = 2,
 
 export const at = seconds => `@${seconds.toFixed(3)}`;
 
-/** The marks of a timeline, and the moment with most bytes in use. */
-export function marksOf(timeline) {
-  const peak = timeline.moments.reduce(
-    (best, one) => (one.value > (best?.value ?? 0) ? one : best),
-    null,
-  );
+/** The marks of a timeline, and of its moments that with most bytes in use. */
+export function marksOf(timeline, moments) {
+  const peak = moments.reduce((best, one) => (one.value > (best?.value ?? 0) ? one : best), null);
   const marks = timeline.marks.map(mark => ({...mark, isPeak: false}));
   if (peak)
     marks.push({

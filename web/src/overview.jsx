@@ -174,7 +174,7 @@ export function Overview({target}) {
       </p>
     );
   if (!timeline.data) return <p class="loading">Loading…</p>;
-  marks.current = marksOf(timeline.data);
+  marks.current = marksOf(timeline.data, moments);
   const link = (text, query) => (
     <a class="button" href={makeHash({target, view: "flame", query})}>
       {text}

@@ -65,14 +65,24 @@ static int compare_sizes(const void *left, const void *right) {
 	return (a->block_bytes > b->block_bytes) - (a->block_bytes < b->block_bytes);
 }
 
+static bool is_given_back(const mw_state_chunk_t *chunk) {
+	for (size_t i = 0; i < MW_STATE_SLICES; i++)
+		if (chunk->slices[i].kind != MW_SLICE_FREE &&
+		    chunk->slices[i].kind != MW_SLICE_UNMAPPED)
+			return false;
+	return true;
+}
+
 void mw_heap_map_make(mw_heap_map_t *map, const mw_snapshot_t *snapshot, size_t most) {
 	mw_map_size_t *by_units = mw_xcalloc(SIZES_MAX, sizeof(*by_units));
-	*map = (mw_heap_map_t){.chunk_count = snapshot->chunk_count,
-			       .chunks_in_all = snapshot->live.chunks_used,
-			       .sizes = by_units};
-	map->chunks = mw_xcalloc(map->chunk_count, sizeof(*map->chunks));
-	for (size_t i = 0; i < map->chunk_count; i++) {
-		mw_map_chunk_t *chunk = &map->chunks[i];
+	*map = (mw_heap_map_t){.chunks_in_all = snapshot->live.chunks_used, .sizes = by_units};
+	map->chunks = mw_xcalloc(snapshot->chunk_count, sizeof(*map->chunks));
+	for (size_t i = 0; i < snapshot->chunk_count; i++) {
+		if (is_given_back(&snapshot->chunks[i])) {
+			map->free_chunks++;
+			continue;
+		}
+		mw_map_chunk_t *chunk = &map->chunks[map->chunk_count++];
 		chunk->slices = &snapshot->chunks[i];
 		for (size_t k = 0; k < MW_STATE_SLICES; k++) {
 			add_slice(map, by_units, &chunk->slices->slices[k]);

@@ -24,10 +24,10 @@ typedef struct mw_map_chunk {
 } mw_map_chunk_t;
 
 typedef struct mw_heap_map {
-	mw_map_chunk_t *chunks; /* ordered by address */
+	mw_map_chunk_t *chunks; /* those that hold something, ordered by address */
 	size_t chunk_count;
-	uint64_t chunks_in_all;
-	mw_map_size_t *sizes; /* ordered by free bytes, the most first */
+	uint64_t chunks_in_all, free_chunks; /* free: wholly given back to the kernel */
+	mw_map_size_t *sizes;                /* ordered by free bytes, the most first */
 	size_t size_count;
 	uint64_t kind_bytes[MW_SLICE_KINDS];         /* bytes of the slices of each kind */
 	uint64_t used_bytes, free_bytes, hole_bytes; /* of all sizes */

@@ -65,6 +65,7 @@ static int print_json(const mw_snapshot_t *snapshot, const mw_heap_map_t *map) {
 			    json_integer((json_int_t)(map->kind_bytes[MW_SLICE_DIRTY] +
 						      map->kind_bytes[MW_SLICE_MUZZY])));
 	json_object_set_new(value, "chunks_in_all", json_integer((json_int_t)map->chunks_in_all));
+	json_object_set_new(value, "free_chunks", json_integer((json_int_t)map->free_chunks));
 	json_object_set_new(value, "sizes", sizes);
 	json_object_set_new(value, "chunks", chunks);
 	return mw_print_json_compact(value);
@@ -76,8 +77,10 @@ static void print_text(const mw_snapshot_t *snapshot, const mw_heap_map_t *map) 
 	printf("pid %u %s: %llu chunks", snapshot->header.pid,
 	       mw_show_text(snapshot->header.program, program, sizeof(program)),
 	       (unsigned long long)map->chunks_in_all);
-	if (map->chunk_count < map->chunks_in_all)
-		printf(", of which the %zu with most free memory", map->chunk_count);
+	if (map->free_chunks > 0)
+		printf(", %llu of them wholly given back", (unsigned long long)map->free_chunks);
+	if (map->chunk_count + map->free_chunks < map->chunks_in_all)
+		printf(", the %zu with most free memory are shown", map->chunk_count);
 	printf("; the heap as of %s\n\n", mw_show_time(snapshot->live.heap_walk_realtime_ns, time));
 	mw_heap_map_print(map, strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
 	printf("  'mallow report --sample-type pinned_space %u' names whose blocks keep the free "
