@@ -474,7 +474,7 @@ typedef struct mw_state_range {
 	uint64_t stack; /* of MW_RANGE_MAPPING: number of the stack; else 0 */
 } mw_state_range_t;
 
-/* What a slice of 64 KiB holds. */
+/* Contents of a slice of 64 KiB. */
 typedef enum mw_slice_kind {
 	MW_SLICE_FREE,    /* free, and its memory was given back or never touched */
 	MW_SLICE_DIRTY,   /* free, and its memory is resident */

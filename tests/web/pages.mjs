@@ -306,6 +306,16 @@ test("the flame graph: search, zoom, views, keys, and its address", async () => 
   assert.match(await page.locator(".flame .status").innerText(), /make_page|read_record/);
   assert.match(decodeURIComponent(await flameState(page)), /find=store_text[^]*zoom=[^]*main/);
   const address = page.url();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await until("a deeper zoom", () => /zoom=[^]*store_text/.test(decodeURIComponent(page.url())));
+  await page.goBack();
+  await until("the zoom before", async () => page.url() === address);
+  assert.match(await page.locator(".flame .status").innerText(), /store_text/);
+  await page.goForward();
+  await until("the deeper zoom", () => /zoom=[^]*store_text/.test(decodeURIComponent(page.url())));
+  await page.goBack();
+  await until("the zoom before", async () => page.url() === address);
   await page.keyboard.press("Escape");
   await page.keyboard.press("2");
   assert.match(await flameState(page), /order=up/);
@@ -509,7 +519,7 @@ test("a page that only reads says how leaks are found", async () => {
   await close(page, "leaks");
 });
 
-test("a difference of two moments, red and blue", async () => {
+test("a difference of two moments, red and green", async () => {
   const at = await serve([String(live), `${folder}/early.pb.gz`]);
   const base = encodeURIComponent(`${folder}/early.pb.gz`);
   const page = await open(`#/${live}/flame?base=${base}&type=alloc_space`, {at});

@@ -270,7 +270,8 @@ for key in ([], ["--tls-key", "key.pem"]):
     check("another scheme", ask_tls(port, base, bearer)[0] == 401)
     right = basic("me:correct horse")
     check("the page with the password", ask_tls(port, base, right)[0] == 200)
-    check("no page without the token", ask_tls(port, "/", right)[0] == 404)
+    for headers in (right, basic("me:wrong"), {}):
+        check("no page without the token", ask_tls(port, "/", headers)[0] == 404)
     order = base + "api/order/reset?p=a.pb.gz"
     check("an order of the page", ask_tls(
         port, order, {**right, "Origin": f"https://localhost:{port}"}, "POST")[0] == 500)

@@ -181,9 +181,11 @@ function View({place, hasControl}) {
         This view failed: {mistake.message}
       </p>
     );
-  const setQuery = next => {
+  /* `isStep`: "back" returns to the state before. */
+  const setQuery = (next, isStep = false) => {
     const hash = makeHash({target, view, query: next});
-    if (hash !== location.hash) history.replaceState(null, "", hash);
+    if (isStep) location.hash = hash;
+    else if (hash !== location.hash) history.replaceState(null, "", hash);
     if (view !== "flame") window.dispatchEvent(new Event("hashchange"));
   };
   switch (view) {

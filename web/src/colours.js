@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // colours.js: a frame has the hue of its module, libc and language libraries are grey; neighbours
-// differ a little.  Of a difference red is for what grew and blue for what shrank, the stronger the
-// larger a share.  By age, frames are yellow when young, then green, and blue when old; by growth
-// they are red and blue by how much of what they hold is new.
+// differ a little.  Of a difference red is for what grew and green for what shrank, stronger for a
+// larger share.  By age, frames are yellow when young, then green, and blue when old; by growth
+// they are red and green by how much of what they hold is new.
 
 const NO_MODULE = 0;
 const SYSTEM = 1;
@@ -11,6 +11,8 @@ const HUES = [28, 205, 130, 275, 345, 175, 55, 310];
 
 const AGES = ["under 1 us", "1 us", "1 ms", "1 s", "over 1000 s"],
   AGE_DECADES = [0, 1, 4, 7, 10],
+  GREW_HUE = 8,
+  SHRANK_HUE = 160, // bluish, so that most who confuse red and green tell it from red
   YOUNG_HUE = 50,
   OLD_HUE = 250;
 const ageHue = decade => Math.round(YOUNG_HUE + ((OLD_HUE - YOUNG_HUE) * decade) / 10);
@@ -44,7 +46,7 @@ function shaded(by, value, lightness, faint) {
   if (value === null) return `hsl(220 4% ${lightness}%)`;
   if (by === "age") return `hsl(${ageHue(value)} ${faint ? 10 : 48}% ${lightness}%)`;
   const saturation = faint ? 10 : Math.round(5 + 70 * Math.sqrt(Math.abs(value)));
-  return `hsl(${value < 0 ? 215 : 8} ${saturation}% ${lightness}%)`;
+  return `hsl(${value < 0 ? SHRANK_HUE : GREW_HUE} ${saturation}% ${lightness}%)`;
 }
 
 /** The colour of a node that is shown as `text`.  `plain`: it is no function.  `by`: what the
@@ -57,7 +59,7 @@ export function colour(data, isDiff, tree, node, text, {dark, faint, plain, by =
   if (isDiff) {
     const part = Math.sqrt(tree.size[node] / tree.size[0]);
     const saturation = faint ? 10 : Math.round(20 + 60 * part);
-    return `hsl(${tree.values[node] < 0 ? 215 : 8} ${saturation}% ${shade}%)`;
+    return `hsl(${tree.values[node] < 0 ? SHRANK_HUE : GREW_HUE} ${saturation}% ${shade}%)`;
   }
   const module = data.name_modules[label];
   const vary = (((hash >>> 8) % 17) - 8) * (data.modules.length > 3 ? 1 : 2);
@@ -83,8 +85,8 @@ export function legend(data, isDiff, dark, by = "module") {
     ].map(([text, value]) => [text, shaded(by, value, bright, false)]);
   if (isDiff)
     return [
-      ["grew", `hsl(8 70% ${dark ? 40 : 70}%)`],
-      ["shrank", `hsl(215 70% ${dark ? 40 : 70}%)`],
+      ["grew", `hsl(${GREW_HUE} 70% ${dark ? 40 : 70}%)`],
+      ["shrank", `hsl(${SHRANK_HUE} 70% ${dark ? 40 : 70}%)`],
     ];
   const pairs = data.modules
     .slice(2, 2 + HUES.length)

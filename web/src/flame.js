@@ -18,9 +18,10 @@ import {format, percent} from "./format.js";
 import {bottomUp, largestFunction, nodeAt, pathOf, sandwich, search, topDown} from "./trees.js";
 
 /** Draws `data` into `host`.  `state`: {type, view, path, search, flip, fold, colours}, which
- * `onState` gets whenever it changes.  `onMore` is called for more of the frames that were left
- * out.  `colours`: what frames may be coloured by, also what the data does not have yet.
- * Returns {keydown, redraw, destroy, inspect}. */
+ * `onState` gets whenever it changes, and whether the change was a zoom.  `onMore` is called for
+ * more of the frames that were left out.  `colours`: what frames may be coloured by, also what the
+ * data does not have yet.
+ * Returns {keydown, goTo, redraw, destroy, inspect}. */
 export function mountFlame(host, data, settings = {}) {
   const {state = {}, onState = () => {}, onMore = () => {}, colours = coloursOf(data)} = settings;
   host.classList.add("flame");
@@ -67,16 +68,20 @@ export function mountFlame(host, data, settings = {}) {
         ? `${leftOut(tree, node)} more`
         : data.names[tree.labels[node]] || "(smaller frames)";
 
-  function tellState() {
-    onState({
+  const path = () => (view === "both" ? [data.names[focus]] : pathOf(main, data.names, zoomed));
+
+  /* `isStep`: a zoom, to which "back" should return. */
+  function tellState(isStep = false) {
+    const state = {
       type: data.types[type].name,
       view,
       flip: upsideDown,
       fold: isFolded,
       search: $(".search").value,
       colours: by,
-      path: view === "both" ? [data.names[focus]] : pathOf(main, data.names, zoomed),
-    });
+      path: path(),
+    };
+    onState(state, isStep);
   }
 
   /* ---- colours ---- */
@@ -297,7 +302,7 @@ export function mountFlame(host, data, settings = {}) {
       tell(chosen);
     }
     redraw();
-    tellState();
+    tellState(true);
   }
 
   /* Makes the trees of the view. */
@@ -475,7 +480,7 @@ export function mountFlame(host, data, settings = {}) {
   const sizes = new ResizeObserver(redraw);
   sizes.observe(place);
   $(".search").addEventListener("input", event => find(event.target.value));
-  $(".search").addEventListener("change", tellState);
+  $(".search").addEventListener("change", () => tellState());
   $(".type").addEventListener("change", event => setType(Number(event.target.value)));
   $(".by").addEventListener("change", event => setColours(event.target.value));
   $(".out").addEventListener("click", () =>
@@ -502,6 +507,19 @@ export function mountFlame(host, data, settings = {}) {
   }
   return {
     keydown,
+    /* Zooms to a path, and tells nobody. */
+    goTo(to) {
+      if (to.join("\n") === path().join("\n")) return;
+      const label = data.names.indexOf(to[0] ?? "");
+      if (view === "both" && label > 0) {
+        focus = label;
+        build();
+      } else if (view !== "both") {
+        zoomed = nodeAt(main, data.names, to);
+        rest = null;
+        redraw();
+      }
+    },
     redraw() {
       showLegend();
       redraw();

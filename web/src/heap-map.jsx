@@ -7,6 +7,7 @@ import {format, percent} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {cellAt, describe, fillOf, KERNEL_PAGE, layOut, SLICES} from "./slices.js";
 import {makeHash} from "./url.js";
+import {notYet} from "./waiting.jsx";
 
 const PERIOD_MS = 5000,
   CHUNKS = 512,
@@ -116,13 +117,8 @@ function Owners({target, bytes}) {
     () => api.view("top", target, {...query, top: OWNERS}),
     `owners ${target} ${bytes}`,
   );
-  if (error && !data)
-    return (
-      <p class="error" role="alert">
-        {error.message}
-      </p>
-    );
-  if (!data) return <p class="loading">Loading…</p>;
+  const waiting = notYet({error, data});
+  if (waiting) return waiting;
   const rows = data.rows.filter(row => row.flat > 0);
   return (
     <div class="owners" role="status">
@@ -208,13 +204,8 @@ export function HeapMap({target, query, setQuery}) {
     `map ${target} ${chunks}`,
     /^\d+$/.test(target) ? PERIOD_MS : 0,
   );
-  if (error && !map)
-    return (
-      <p class="error" role="alert">
-        {error.message}
-      </p>
-    );
-  if (!map) return <p class="loading">Loading…</p>;
+  const waiting = notYet({error, data: map});
+  if (waiting) return waiting;
   const choose = bytes => setQuery({...query, size: bytes ?? ""});
   const left = map.chunks_in_all - map.free_chunks - map.chunks.length;
   return (

@@ -8,6 +8,7 @@ import {useLoad} from "./hooks.js";
 import {at, drawMarks, Marks, marksOf, storedNear} from "./marks.jsx";
 import {Memory} from "./memory.jsx";
 import {makeHash} from "./url.js";
+import {notYet} from "./waiting.jsx";
 
 /* The heap over time is asked for seldom: between two answers the line goes on with what the status
  * says, which is asked for anyway. */
@@ -167,13 +168,8 @@ export function Overview({target}) {
     isProcess ? PERIOD_MS : 0,
   );
   const moments = useMoments(timeline.data, status.data);
-  if (timeline.error && !timeline.data)
-    return (
-      <p class="error" role="alert">
-        {timeline.error.message}
-      </p>
-    );
-  if (!timeline.data) return <p class="loading">Loading…</p>;
+  const waiting = notYet(timeline);
+  if (waiting) return waiting;
   marks.current = marksOf(timeline.data, moments);
   const link = (text, query) => (
     <a class="button" href={makeHash({target, view: "flame", query})}>

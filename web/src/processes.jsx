@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import {ago, format} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {makeHash} from "./url.js";
+import {notYet} from "./waiting.jsx";
 
 const PERIOD_MS = 2000,
   HISTORY = 60,
@@ -130,13 +131,8 @@ export function Processes() {
     "processes",
     PERIOD_MS,
   );
-  if (error)
-    return (
-      <p class="error" role="alert">
-        {error.message}
-      </p>
-    );
-  if (!data) return <p class="loading">Loading…</p>;
+  const waiting = notYet({error, data: error ? null : data});
+  if (waiting) return waiting;
   const isShown = one =>
     isAllowed(data, one) &&
     `${one.title} ${one.program} ${one.pid}`.toLowerCase().includes(filter.toLowerCase());

@@ -6,7 +6,8 @@ import {exactly} from "./command.js";
 import {format} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {shared} from "./url.js";
-import {keyOf, period, Waiting} from "./views.jsx";
+import {keyOf, period} from "./views.jsx";
+import {Waiting} from "./waiting.jsx";
 
 const FUNCTIONS = 200;
 

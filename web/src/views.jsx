@@ -8,26 +8,11 @@ import {format, percent} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {columnByPath} from "./trees.js";
 import {makeHash, shared} from "./url.js";
+import {Waiting} from "./waiting.jsx";
 
 const PERIOD_MS = 2000;
 export const period = query => (query.live ? PERIOD_MS : 0);
 export const keyOf = (view, target, query) => JSON.stringify([view, target, shared(query)]);
-
-export function Waiting({error, data, children}) {
-  if (error && !data)
-    return (
-      <p class="error" role="alert">
-        {error.message}
-      </p>
-    );
-  if (!data)
-    return (
-      <p class="loading" role="status">
-        Loading…
-      </p>
-    );
-  return children;
-}
 
 /* ---- flame graph ---- */
 
@@ -64,19 +49,22 @@ export function Flame({target, query, setQuery}) {
   useEffect(() => {
     if (!data || !host.current) return undefined;
     const {type: shown, order, flip, fold, find, zoom} = latest.current;
-    const onState = state => {
+    const onState = (state, isStep) => {
       const chosen = state.colours === "module" ? "" : state.colours;
       const isOther = chosen !== (latest.current.colours ?? "");
-      setQuery({
-        ...latest.current,
-        type: state.type === data.types[0].name ? "" : state.type,
-        order: state.view === "down" ? "" : state.view,
-        flip: state.flip,
-        fold: state.fold ? "" : "no",
-        find: state.search,
-        zoom: state.path.join("\n"),
-        colours: chosen,
-      });
+      setQuery(
+        {
+          ...latest.current,
+          type: state.type === data.types[0].name ? "" : state.type,
+          order: state.view === "down" ? "" : state.view,
+          flip: state.flip,
+          fold: state.fold ? "" : "no",
+          find: state.search,
+          zoom: state.path.join("\n"),
+          colours: chosen,
+        },
+        isStep,
+      );
       if (isOther) window.dispatchEvent(new Event("hashchange")); // other data
     };
     const onMore = () => {
@@ -113,6 +101,8 @@ export function Flame({target, query, setQuery}) {
       picture.current.destroy();
     };
   }, [data]);
+  /* "back" returns to the zoom before. */
+  useEffect(() => picture.current?.goTo(query.zoom ? query.zoom.split("\n") : []), [query.zoom]);
   return (
     <Waiting error={error} data={data}>
       <div class="picture" ref={host} />

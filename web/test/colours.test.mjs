@@ -35,12 +35,12 @@ const style = readFileSync(new URL("../src/style.css", import.meta.url), "utf8")
 const of = (key, dark) =>
   [...style.matchAll(new RegExp(`--${key}:\\s*(#[0-9a-f]{6});`, "g"))][dark ? 1 : 0][1];
 
-test("libc is grey, modules are not, a difference is red and blue", () => {
+test("libc is grey, modules are not, a difference is red and green", () => {
   const shade = (node, isDiff) => colour(DATA, isDiff, tree, node, "f", {});
   assert.match(shade(1, false), / 4% /);
   assert.match(shade(2, false), / 66% /);
   assert.match(shade(2, true), /^hsl\(8 /);
-  assert.match(shade(3, true), /^hsl\(215 /);
+  assert.match(shade(3, true), /^hsl\(160 /);
   assert.deepEqual(
     legend(DATA, false, false).map(([text]) => text),
     ["app", "lib", "libc and language libraries"],
@@ -65,7 +65,7 @@ test("ages are means of decades, growth is a share", () => {
   const hue = (by, node) =>
     Number(colour(SHADED, false, shadedTree, node, "f", {by}).match(/^hsl\((\d+) /)[1]);
   assert.ok(hue("age", 1) < hue("age", 0) && hue("age", 0) < hue("age", 2));
-  assert.deepEqual([hue("growth", 1), hue("growth", 2)], [8, 215]);
+  assert.deepEqual([hue("growth", 1), hue("growth", 2)], [8, 160]);
   assert.equal(legend(SHADED, false, false, "age").length, 5);
 });
 

@@ -52,6 +52,15 @@ static inline uint32_t mw_remote_length(uint64_t word, uint32_t used) {
 	return mw_remote_count(word) - free;
 }
 
+/* Returns the blocks of a page of another thread that the program or an allocation list has: less
+ * those that other threads freed and the owner has not collected; a thread that ended never does.
+ */
+static inline uint32_t mw_remote_used(const mw_page_t *page) {
+	uint32_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
+	uint32_t remote = mw_remote_length(mw_remote_word(page), used);
+	return used - (remote < used ? remote : used);
+}
+
 static inline void *mw_remote_list(uint64_t word) {
 	return (void *)(uintptr_t)(word >> MW_REMOTE_BLOCK_SHIFT);
 }

@@ -15,13 +15,9 @@ static uint16_t capped16(uint64_t value) {
 }
 
 static void map_small(const mw_page_t *page, mw_state_slice_t *slice) {
-	uint64_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
-	/* Blocks that other threads freed and the owner has not collected. */
-	uint64_t remote = mw_remote_length(mw_remote_word(page), (uint32_t)used);
-	used -= remote < used ? remote : used;
 	slice->kind = MW_SLICE_SMALL;
 	slice->block_units = capped16(page->block_bytes / MW_STATE_BLOCK_UNIT_BYTES);
-	slice->used_blocks = capped16(used);
+	slice->used_blocks = capped16(mw_remote_used(page));
 	slice->touched_blocks = capped16(__atomic_load_n(&page->carved, __ATOMIC_RELAXED));
 	slice->hole_pages = (uint8_t)__builtin_popcount(page->holes);
 }

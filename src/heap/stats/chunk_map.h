@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * chunk_map.h -- what each slice of a chunk holds, for `mallow map`.
+ * chunk_map.h -- lists the contents of a chunk by slice, for `mallow map`.
  * Layer: heap. */
 #ifndef MW_HEAP_CHUNK_MAP_H
 #define MW_HEAP_CHUNK_MAP_H

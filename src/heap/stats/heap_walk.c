@@ -63,11 +63,7 @@ static void add_page(sums_t *sums, const mw_page_t *page) {
 		add_slab(sums, page, class);
 		return;
 	}
-	uint64_t used = __atomic_load_n(&page->used, __ATOMIC_RELAXED);
-	/* Blocks that other threads freed and the owner has not collected; a thread that ended
-	 * never does. */
-	uint64_t remote = mw_remote_length(mw_remote_word(page), (uint32_t)used);
-	used -= remote < used ? remote : used;
+	uint64_t used = mw_remote_used(page);
 	uint64_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
 	class->memory_bytes += MW_SLICE_BYTES;
 	class->touched_bytes += (carved > used ? carved : used) * page->block_bytes;

@@ -44,7 +44,8 @@ json_t *mw_json_text(const char *text);
 bool mw_json_print(FILE *out, json_t *value);
 /* Prints `value` on standard output and frees it.  Returns the exit status. */
 int mw_print_json(json_t *value);
-/* The same in one line, for many numbers. */
+/* Prints `value` in one line, for output of many numbers, and frees it.  Returns the exit status.
+ */
 int mw_print_json_compact(json_t *value);
 
 /* Prints `text` in lines of at most `columns` columns.  The first line begins at column `first`,

@@ -100,13 +100,13 @@ bool mw_http_is_own_origin(const mw_http_request_t *request) {
 	       strcmp(origin + strlen(scheme), host) == 0;
 }
 
-/* Whether the request has the password, if there is one. */
-static bool is_admitted(const mw_http_server_t *server, struct MHD_Connection *connection) {
+bool mw_http_is_admitted(const mw_http_request_t *request) {
+	const mw_http_access_t *access = request->server->config.access;
 	char *sent = NULL;
-	if (server->config.access->password[0] == '\0')
+	if (access->password[0] == '\0')
 		return true;
-	char *user = MHD_basic_auth_get_username_password(connection, &sent);
-	bool is_good = mw_http_access_is_password(server->config.access, sent);
+	char *user = MHD_basic_auth_get_username_password(request->query, &sent);
+	bool is_good = mw_http_access_is_password(access, sent);
 	MHD_free(user);
 	MHD_free(sent);
 	return is_good;
@@ -141,8 +141,6 @@ static void answer_request(const mw_http_server_t *server, struct MHD_Connection
 	};
 	if (!is_host_known(server, connection))
 		mw_http_say(answer, 403, "text/plain", "unknown host\n");
-	else if (!is_admitted(server, connection))
-		mw_http_say(answer, 401, "text/plain", "the password is missing or wrong\n");
 	else if (upload->is_too_long)
 		mw_http_say(answer, 413, "text/plain", "the request has more than 1 MiB\n");
 	else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 &&

@@ -44,6 +44,9 @@ typedef struct mw_http_answer {
 /* Returns whether a page of this server sent the request, as far as the browser says; requests
  * without an origin are not from a page. */
 bool mw_http_is_own_origin(const mw_http_request_t *request);
+/* Returns whether the request has the server's password, if there is one.  The handler asks, and
+ * answers 401, upon which a browser asks its user. */
+bool mw_http_is_admitted(const mw_http_request_t *request);
 
 /* Answers with a text, which is copied. */
 void mw_http_say(mw_http_answer_t *answer, unsigned status, const char *type, const char *text);

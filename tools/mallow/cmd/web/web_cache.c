@@ -38,7 +38,7 @@ static time_t now_seconds(void) {
 
 /* Appends to the key; false: there is no room. */
 static bool append(char key[MW_WEB_KEY_BYTES], size_t *length, const char *text) {
-	size_t bytes = strlen(text) + 1; /* with the 0, so that words stay apart as a line's end */
+	size_t bytes = strlen(text) + 1; /* a line's end keeps words apart */
 	if (*length + bytes >= MW_WEB_KEY_BYTES)
 		return false;
 	memcpy(key + *length, text, bytes - 1);

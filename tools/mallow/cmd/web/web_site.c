@@ -35,7 +35,7 @@ static const char *const json_views[] = {"top",    "tree",    "flame",     "time
 					 "sizes",  "threads", "lifetimes", "tags",
 					 "traces", "status",  "map",       "weblist"};
 
-/* What the page shows in a frame, or saves: the view and the ending of the file. */
+/* Files that the page shows in a frame, or saves: the view that makes each, and its ending. */
 static const struct {
 	const char *ending, *view, *format, *type;
 	bool is_shown;
@@ -51,8 +51,8 @@ static const struct {
 	{"txt", "top", NULL, TEXT, false},
 };
 
-/* What a page with --control may do, each with its command line behind "mallow".  A word that ends
- * in '=' gets the value of the request. */
+/* Orders that a page with --control may send, each with its command line behind "mallow".  A word
+ * that ends in '=' gets the value of the request. */
 static const struct {
 	const char *name;
 	const char *words[4];
@@ -252,6 +252,11 @@ void mw_web_site_answer(const mw_http_request_t *request, void *context, mw_http
 	if (request->path[0] != '/' || !is_token(path, site->token) ||
 	    path[MW_WEB_TOKEN_BYTES - 1] != '/') {
 		say_none(answer);
+		return;
+	}
+	/* Who does not know the token cannot try passwords either. */
+	if (!mw_http_is_admitted(request)) {
+		mw_http_say(answer, 401, TEXT, "the password is missing or wrong\n");
 		return;
 	}
 	path += MW_WEB_TOKEN_BYTES;

@@ -82,7 +82,7 @@ static bool is_difference(const mw_call_tree_t *tree) {
 
 /* Hues of modules; the module with most bytes has the first.  The page uses equal hues. */
 static const unsigned hues[] = {28, 205, 130, 275, 345, 175, 55, 310};
-enum { HUE_COUNT = sizeof(hues) / sizeof(hues[0]), GREW = 8, SHRANK = 215, NO_MODULE_HUE = 32 };
+enum { HUE_COUNT = sizeof(hues) / sizeof(hues[0]), GREW = 8, SHRANK = 160, NO_MODULE_HUE = 32 };
 /* Steps of the strength of a change's colour. */
 enum { STRENGTHS = 8 };
 
@@ -125,7 +125,7 @@ static void print_class(FILE *out, const mw_call_tree_t *tree, size_t node, doub
 		fprintf(out, "m%u", (module - MW_MODULE_FIRST) % HUE_COUNT);
 }
 
-/* Writes a colour.  In a difference, red is growth and blue is shrinking, stronger for larger
+/* Writes a colour.  In a difference, red is growth and green is shrinking, stronger for larger
  * shares.  Otherwise a box has the hue of its module; libc and the libraries of languages are
  * grey. */
 static void print_colour(FILE *out, const mw_call_tree_t *tree, size_t node, double share) {
