@@ -285,6 +285,12 @@ grep -q 'b?d' names.svg || fail "names.svg is no UTF-8"
 printf 'main;a 50\nmain;b 10\nmain;c 1\n' >before.folded
 printf 'main;a 10\nmain;b 60\nmain;c 2\n' >after.folded
 try 0 "$mallow" flame --diff-base before.folded after.folded -o grown.svg
+try 0 "$mallow" traces --top 1 after.folded
+says out '^ +60 +b$'
+says out '^2 smaller stacks are left out$'
+! grep -qE ' (a|c)$' out || fail "traces --top 1 shows more than the largest stack"
+try 0 "$mallow" traces after.folded
+[ "$(grep -cE ' (a|b|c)$' out)" = 3 ] || fail "traces leaves stacks out"
 strength() { sed -nE "s/.*<title>$1: .*fill=\"hsl\($2,([0-9]+)%.*/\1/p" grown.svg; }
 [ "$(strength b 8)" -gt "$(strength c 8)" ] || fail "what grew more is no redder"
 [ "$(strength a 160)" -gt 20 ] || fail "what shrank is not green"

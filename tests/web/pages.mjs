@@ -572,6 +572,11 @@ test("100,000 nodes are drawn, zoomed and searched", async () => {
   await click(100);
   await until("more frames in the address", () => /frames=80000/.test(page.url()));
   await point(90, /^[12][0-9]+ more/);
+  /* Of the stacks the largest come first. */
+  await page.goto(`${at}#/${encodeURIComponent(`${folder}/large.heap`)}/traces`);
+  await page.getByRole("button", {name: "19800 more"}).click();
+  await page.getByRole("button", {name: "19200 more"}).waitFor();
+  assert.equal(await page.locator(".stack").count(), 800);
   await close(page, "large");
 });
 

@@ -349,22 +349,23 @@ function Stack({frames, open, children}) {
 }
 
 export function Traces({target, query}) {
+  const [count, setCount] = useState(STACKS_SHOWN);
   const {data, error} = useLoad(
-    () => api.view("traces", target, shared(query)),
-    keyOf("traces", target, query),
+    () => api.view("traces", target, {...shared(query), top: count}),
+    keyOf(`traces ${count}`, target, query),
     period(query),
   );
-  const [count, setCount] = useState(STACKS_SHOWN);
-  const stacks = [...(data?.stacks ?? [])].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   return (
     <Waiting error={error} data={data}>
-      {stacks.slice(0, count).map((stack, i) => (
+      {data?.stacks.map((stack, i) => (
         <Stack key={i} frames={stack.frames} open={i < 5}>
           <b>{format(stack.value, data.unit)}</b> {percent(stack.value, data.total)}
         </Stack>
       ))}
-      {stacks.length > count && (
-        <button onClick={() => setCount(count + STACKS_SHOWN)}>{stacks.length - count} more</button>
+      {data?.dropped > 0 && (
+        <p>
+          <button onClick={() => setCount(count * MORE)}>{data.dropped} more</button>
+        </p>
       )}
     </Waiting>
   );

@@ -72,6 +72,8 @@ static void set_graph_options(const request_t *r, mw_view_t *v) {
 	};
 	if (mw_view_request_given(r, "top") || mw_view_request_given(r, "nodecount"))
 		v->frame_limit = wanted_rows(r);
+	if (mw_view_request_given(r, "top"))
+		v->stack_limit = (size_t)mw_argument(r->arguments, "top")->number;
 	v->has_ages = mw_view_request_given(r, "ages");
 	bool is_graph = r->view->print == mw_view_dot;
 	v->graph.is_picture = is_graph;

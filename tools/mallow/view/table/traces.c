@@ -86,14 +86,49 @@ static void add_json_frames(mw_json_t *j, const mw_view_t *v, const mw_sample_t 
 	mw_json_close(j);
 }
 
-static void print_json(const mw_view_t *v) {
+/* Stacks that are shown. */
+typedef struct listed {
+	struct entry {
+		size_t sample;
+		uint64_t size; /* the value without its sign */
+	} * entries;
+	size_t count, dropped;
+} listed_t;
+
+static int compare_sizes(const void *left, const void *right) {
+	const struct entry *a = left, *b = right;
+	if (a->size != b->size)
+		return a->size < b->size ? 1 : -1;
+	return (a->sample > b->sample) - (a->sample < b->sample);
+}
+
+/* Lists all stacks with a value, or with --top the largest, in that order. */
+static listed_t list_stacks(const mw_view_t *v) {
+	listed_t list = {.entries = mw_xcalloc(v->profile->sample_count, sizeof(*list.entries))};
+	for (size_t i = 0; i < v->profile->sample_count; i++) {
+		int64_t value = mw_profile_values(v->profile, i)[v->type];
+		if (value != 0)
+			list.entries[list.count++] =
+				(struct entry){i, value < 0 ? -(uint64_t)value : (uint64_t)value};
+	}
+	if (v->stack_limit == 0)
+		return list;
+	qsort(list.entries, list.count, sizeof(*list.entries), compare_sizes);
+	if (list.count > v->stack_limit) {
+		list.dropped = list.count - v->stack_limit;
+		list.count = v->stack_limit;
+	}
+	return list;
+}
+
+static void print_json(const mw_view_t *v, const listed_t *list) {
 	mw_json_t j;
 	mw_json_begin(&j, v);
+	mw_json_add_number(&j, "dropped", (int64_t)list->dropped);
 	mw_json_open(&j, "stacks", '[');
-	for (size_t i = 0; i < v->profile->sample_count; i++) {
+	for (size_t k = 0; k < list->count; k++) {
+		size_t i = list->entries[k].sample;
 		const mw_sample_t *s = &v->profile->samples[i];
-		if (mw_profile_values(v->profile, i)[v->type] == 0)
-			continue;
 		mw_json_open(&j, NULL, '{');
 		mw_json_add_number(&j, "value", value_of(v, i));
 		mw_json_add_labels(&j, v->profile, s);
@@ -114,19 +149,23 @@ int mw_view_traces(const mw_view_t *v, mw_error_t *error) {
 	const mw_profile_t *p = v->profile;
 	const char *unit = mw_view_unit(v, NULL);
 	char value[MW_VALUE_BYTES];
+	listed_t list = list_stacks(v);
 	if (v->json) {
-		print_json(v);
+		print_json(v, &list);
+		free(list.entries);
 		return 0;
 	}
 	mw_view_header(v, NULL, unit);
-	for (size_t i = 0; i < p->sample_count; i++) {
-		if (mw_profile_values(p, i)[v->type] == 0)
-			continue;
+	for (size_t k = 0; k < list.count; k++) {
+		size_t i = list.entries[k].sample;
 		print_separator(v);
 		mw_view_labels(v, &p->samples[i]);
 		print_frames(v, &p->samples[i], mw_view_value(v, unit, value_of(v, i), value));
 	}
 	print_separator(v);
+	if (list.dropped > 0)
+		fprintf(v->out, "%zu smaller stacks are left out\n", list.dropped);
+	free(list.entries);
 	return 0;
 }
 
