@@ -141,6 +141,7 @@ export function mountFlame(host, data, settings = {}) {
     queued = false;
     if (isGone) return;
     const now = scene(),
+      colouredBy = shownBy(),
       width = place.clientWidth,
       height = Math.max(place.clientHeight, rowCount(now) * ROW + 4);
     makeRoom(height);
@@ -161,7 +162,7 @@ export function mountFlame(host, data, settings = {}) {
           : colour(data, isDiff, tree, node, name(tree, node), {
               dark,
               faint: found !== null,
-              by: shownBy(),
+              by: colouredBy,
               plain: (node === 0 && view !== "both") || tree.labels[node] === 0,
             });
       pen.fillRect(
