@@ -122,7 +122,7 @@ fi
 
 # Root has no limit of processes.
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
-    chmod 755 "$work"
+    share_build
     launch shared prlimit --nproc=1 setpriv --reuid 65534 --regid 65534 --clear-groups --
     try 2 "$mallow" leaks "$pid"
     one_line_error

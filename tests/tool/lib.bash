@@ -125,6 +125,17 @@ has_ended() {
     ! kill -0 "$1" 2>/dev/null || grep -qs "^State:.*zombie" "/proc/$1/status"
 }
 
+# share_build: $build and $mallow become a copy that every user of the machine can reach, and $work
+# becomes readable to all.  The build may lie below a folder that only its owner may enter.
+share_build() {
+    chmod 755 "$work"
+    mkdir "$work/build"
+    cp -R "$build/bin" "$build/lib" "$work/build/" || fail "the build cannot be copied"
+    chmod -R a+rX "$work/build"
+    build=$work/build
+    mallow=$build/bin/mallow
+}
+
 # A machine without a program: the script ends and counts as skipped.
 needs() {
     local program

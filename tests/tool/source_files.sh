@@ -68,6 +68,7 @@ if [ "$(id -u)" = 0 ]; then
     mkdir asker
     chown 65534 asker
     needs setpriv
+    share_build
     for name in public other; do
         XDG_CACHE_HOME=$work/asker setpriv --reuid=65534 --clear-groups \
             "$mallow" list --alloc_space '^main$' "$name.pb.gz" >out 2>err ||
