@@ -113,7 +113,9 @@ void *rallocx(void *block, size_t size, int flags) {
 					: mw_api_aligned(align, size);
 	if (!moved)
 		return NULL;
-	memcpy(moved, block, before < size ? before : size);
+	/* The bytes that were usable before stay as they are, the ones beyond the request too. */
+	size_t after = usable(moved);
+	memcpy(moved, block, before < after ? before : after);
 	zero_growth(moved, before, flags);
 	mw_api_free(block);
 	return moved;

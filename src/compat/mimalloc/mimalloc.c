@@ -82,12 +82,11 @@ static void *resize(void *block, size_t bytes) {
 void *mw_mi_resize(void *block, size_t bytes, bool zero) {
 	if (!block)
 		return mw_mi_alloc(bytes, MW_BLOCK_ALIGN, zero);
-	if (bytes == 0)
-		bytes = 1;
+	size_t least_bytes = bytes ? bytes : 1;
 	if (!zero)
-		return resize(block, bytes);
+		return resize(block, least_bytes);
 	size_t before = mw_mi_usable(block);
-	void *resized = resize(block, bytes);
+	void *resized = resize(block, least_bytes);
 	if (resized)
 		mw_api_zero_rest(resized, bytes < before ? bytes : before);
 	return resized;

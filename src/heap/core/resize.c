@@ -143,7 +143,10 @@ void *mw_heap_resize(void *block, size_t bytes) {
 		__atomic_store_n(&mw_heap_blocks_stayed, true, __ATOMIC_RELAXED);
 		return block;
 	}
-	memcpy(moved, block, usable_bytes < bytes ? usable_bytes : bytes);
+	/* Programs may use all bytes that malloc_usable_size() names, so a block that becomes
+	 * smaller keeps all of them that fit, not only those requested. */
+	size_t fit_bytes = bytes < usable_bytes ? mw_heap_usable_bytes(moved) : usable_bytes;
+	memcpy(moved, block, usable_bytes < fit_bytes ? usable_bytes : fit_bytes);
 	mw_fast_free(block);
 	return moved;
 }

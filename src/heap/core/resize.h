@@ -13,7 +13,8 @@ size_t mw_heap_usable_bytes(const void *block);
 /* Resizes without a copy: in place, or by mremap(2).  NULL: that is not possible.  *usable_bytes:
  * bytes of the block before. */
 void *mw_heap_resize_in_place(void *block, size_t bytes, size_t *usable_bytes);
-/* Resizes in place if it can, else moves the contents.  block != NULL, bytes > 0. */
+/* Resizes in place if it can, else moves the contents: as many usable bytes as both sizes have.
+ * block != NULL, bytes > 0. */
 void *mw_heap_resize(void *block, size_t bytes);
 /* True once a block stayed larger than its new size, because there was no memory for a smaller
  * block. */
