@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * dump_text.c -- writes jemalloc's heap_v2 text from the profile's tables, for jeprof. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/math.h"
@@ -113,14 +114,42 @@ static void write_address(mw_writer_t *out, uint64_t address) {
 	mw_writer_put(out, text + at, sizeof text - at);
 }
 
+/* Modules that were unloaded when the dump began, one bit each. Another module may have the same
+ * addresses, and a line of the text does not say whose an address is. So their addresses are
+ * displaced to where no process has any. */
+#define DISPLACEMENT_SHIFT 47
+typedef struct unloaded {
+	uint64_t bits[MW_DUMP_MODULES_MAX / 64];
+} unloaded_t;
+
+static void find_unloaded(unloaded_t *unloaded) {
+	uint64_t count = mw_dump_module_count();
+	*unloaded = (unloaded_t){{0}};
+	for (uint64_t i = 0; i < count && i < MW_DUMP_MODULES_MAX; i++)
+		if (atomic_load_explicit(&mw_dump_module(i)->unloaded_ns, memory_order_relaxed))
+			unloaded->bits[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+static uint64_t displacement_of(const unloaded_t *unloaded, uint64_t module) {
+	bool is_unloaded = module < MW_DUMP_MODULES_MAX &&
+			   unloaded->bits[module / 64] & (uint64_t)1 << (module % 64);
+	return is_unloaded ? (module + 1) << DISPLACEMENT_SHIFT : 0;
+}
+
+static uint64_t text_address(const unloaded_t *unloaded, uint64_t frame) {
+	uint64_t module = mw_dump_frame_module(frame);
+	return mw_dump_frame_address(frame) + (module ? displacement_of(unloaded, module - 1) : 0);
+}
+
 /* Readers subtract 1 from every address, except that some leave the leaf's unchanged. So the leaf
  * is written as the address to look up. */
-static void write_stack(mw_writer_t *out, const mw_dump_stack_t *stack) {
+static void write_stack(mw_writer_t *out, const mw_dump_stack_t *stack,
+			const unloaded_t *unloaded) {
 	mw_writer_put(out, "@", 1);
 	for (uint32_t node = stack->node, leaf = node; node != 0;) {
 		bool is_leaf = node == leaf;
 		uint64_t frame = mw_depot_frame(mw_depot_next_frame(&node));
-		write_address(out, mw_dump_frame_address(frame) + !is_leaf);
+		write_address(out, text_address(unloaded, frame) + !is_leaf);
 	}
 	/* jeprof treats an empty stack as a repetition of the previous one. */
 	if (stack->depth == 0)
@@ -139,13 +168,15 @@ static void write_path(mw_writer_t *out, const char *path, size_t capacity) {
 	mw_writer_put(out, "\n", 1);
 }
 
-static void write_libraries(mw_writer_t *out) {
+static void write_libraries(mw_writer_t *out, const unloaded_t *unloaded) {
 	mw_writer_print(out, "\nMAPPED_LIBRARIES:\n");
 	uint64_t count = mw_dump_module_count();
 	for (uint64_t i = 0; i < count; i++) {
 		const mw_state_module_t *module = mw_dump_module(i);
+		uint64_t displacement = displacement_of(unloaded, i);
 		mw_writer_print(out, "%08lx-%08lx r-xp %08lx 00:00 0 ",
-				(unsigned long)module->start, (unsigned long)module->limit,
+				(unsigned long)(module->start + displacement),
+				(unsigned long)(module->limit + displacement),
 				(unsigned long)module->file_offset);
 		write_path(out, module->path, sizeof module->path);
 	}
@@ -155,6 +186,8 @@ bool mw_dump_write_heap_v2(mw_writer_t *out) {
 	mw_dump_counts_t total = {0}, counts;
 	mw_dump_threads_t *threads = mw_dump_threads_gather();
 	mw_dump_stack_t stack;
+	unloaded_t unloaded;
+	find_unloaded(&unloaded);
 	uint64_t count = mw_dump_stack_count();
 	for (uint64_t i = 0; i < count; i++)
 		if (sum_at(i, &stack, &counts))
@@ -165,12 +198,12 @@ bool mw_dump_write_heap_v2(mw_writer_t *out) {
 	for (uint64_t i = 0; i < count && out->result == MW_OK; i++) {
 		if (!sum_at(i, &stack, &counts))
 			continue;
-		write_stack(out, &stack);
+		write_stack(out, &stack, &unloaded);
 		write_counts(out, counts);
 		write_shares(out, threads, i);
 	}
 	if (threads)
 		mw_dump_threads_drop(threads);
-	write_libraries(out);
+	write_libraries(out, &unloaded);
 	return true;
 }

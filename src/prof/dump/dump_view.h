@@ -43,6 +43,8 @@ bool mw_dump_has_mappings(void);
 /* Reads the stack's other sample types, those behind the common ones. */
 void mw_dump_details_at(uint64_t number, int64_t values[MW_DUMP_TYPES]);
 bool mw_dump_is_zero(const mw_dump_counts_t *counts);
+/* Largest number of modules (store.c). */
+#define MW_DUMP_MODULES_MAX 4096u
 uint64_t mw_dump_module_count(void);
 const mw_state_module_t *mw_dump_module(uint64_t number);
 /* Returns the frame's module + 1; 0: none. */

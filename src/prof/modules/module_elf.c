@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "os/unwind/object.h"
 
 /* Objects have about ten segments. A header with more than this is not one. */
@@ -18,7 +19,7 @@ typedef struct object {
 	unsigned segment_count;
 } object_t;
 
-static bool find_segments(object_t *object) {
+static MW_NOINLINE bool find_segments(object_t *object) {
 	/* The loader has checked the header of an object. This check is for memory that is no
 	 * object. */
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->map_start;
@@ -45,6 +46,9 @@ static bool find_segments(object_t *object) {
 
 /* Returns whether [address, address + bytes) is mapped and readable. */
 static bool is_readable(const object_t *object, uintptr_t address, uint64_t bytes) {
+	if (address < object->map_start || address >= object->map_limit ||
+	    bytes > object->map_limit - address)
+		return false;
 	for (unsigned i = 0; i < object->segment_count; i++) {
 		const ElfW(Phdr) *segment = &object->segments[i];
 		uintptr_t start = segment->p_vaddr + object->bias;
@@ -55,9 +59,21 @@ static bool is_readable(const object_t *object, uintptr_t address, uint64_t byte
 	return false;
 }
 
-static void read_note(const char *notes, uint64_t bytes, mw_state_module_t *module) {
+/* Returns the object's build-id; NULL: it has none. */
+static const char *find_build_id(const object_t *object, uint32_t *id_bytes) {
+	const char *id = NULL;
+	for (unsigned i = 0; i < object->segment_count && !id; i++) {
+		const ElfW(Phdr) *segment = &object->segments[i];
+		uintptr_t start = segment->p_vaddr + object->bias;
+		if (segment->p_type == PT_NOTE && is_readable(object, start, segment->p_memsz))
+			id = mw_os_object_build_id((const char *)start, segment->p_memsz, id_bytes);
+	}
+	return id;
+}
+
+static void read_build_id(const object_t *object, mw_state_module_t *module) {
 	uint32_t id_bytes;
-	const char *id = mw_os_object_build_id(notes, bytes, &id_bytes);
+	const char *id = find_build_id(object, &id_bytes);
 	if (!id || id_bytes > sizeof module->build_id)
 		return;
 	module->build_id_bytes = (uint8_t)id_bytes;
@@ -69,12 +85,10 @@ bool mw_module_read_elf(uintptr_t map_start, uintptr_t map_limit, mw_state_modul
 	if (!find_segments(&object))
 		return false;
 	module->bias = object.bias;
+	read_build_id(&object, module);
 	for (unsigned i = 0; i < object.segment_count; i++) {
 		const ElfW(Phdr) *segment = &object.segments[i];
 		uintptr_t start = segment->p_vaddr + object.bias;
-		if (segment->p_type == PT_NOTE && module->build_id_bytes == 0 &&
-		    is_readable(&object, start, segment->p_memsz))
-			read_note((const char *)start, segment->p_memsz, module);
 		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
 			continue;
 		/* The kernel maps whole pages. */
@@ -88,4 +102,82 @@ bool mw_module_read_elf(uintptr_t map_start, uintptr_t map_limit, mw_state_modul
 				~(uintptr_t)(MW_STATE_PAGE_BYTES - 1);
 	}
 	return module->start != 0;
+}
+
+/* ---- stamps ---- */
+
+/* Of a longer range the first bytes and WINDOWS evenly spread windows are read. The loader and the
+ * unwinder read the same tables, so that no page is read that nobody needs. */
+#define WHOLE_BYTES 8192u
+#define WINDOWS 64u
+#define WINDOW_BYTES 64u
+
+static uint64_t mix_bytes(uint64_t hash, const char *bytes, uint64_t count) {
+	uint64_t word;
+	for (; count >= sizeof word; count -= sizeof word, bytes += sizeof word) {
+		memcpy(&word, bytes, sizeof word);
+		hash = mw_module_mix(hash, word);
+	}
+	word = count;
+	memcpy(&word, bytes, count);
+	return mw_module_mix(hash, word ^ count << 56);
+}
+
+static uint64_t mix_range(uint64_t hash, const object_t *object, uintptr_t start, uint64_t bytes) {
+	if (!is_readable(object, start, bytes))
+		return mw_module_mix(hash, bytes);
+	const char *range = (const char *)start;
+	if (bytes <= WHOLE_BYTES)
+		return mix_bytes(hash, range, bytes);
+	hash = mix_bytes(hash, range, WHOLE_BYTES / 2);
+	uint64_t step = (bytes - WINDOW_BYTES) / WINDOWS;
+	for (uint64_t i = 1; i <= WINDOWS; i++)
+		hash = mix_bytes(hash, range + i * step, WINDOW_BYTES);
+	return mw_module_mix(hash, bytes);
+}
+
+/* Mixes the dynamic symbols and their names in. Linkers write the names behind the symbols. */
+static uint64_t mix_symbols(uint64_t hash, const object_t *object, const ElfW(Dyn) * dynamic) {
+	uintptr_t symbols = 0, names = 0, name_bytes = 0;
+	for (; dynamic->d_tag != DT_NULL; dynamic++) {
+		if (dynamic->d_tag == DT_SYMTAB)
+			symbols = dynamic->d_un.d_ptr;
+		else if (dynamic->d_tag == DT_STRTAB)
+			names = dynamic->d_un.d_ptr;
+		else if (dynamic->d_tag == DT_STRSZ)
+			name_bytes = dynamic->d_un.d_val;
+	}
+	/* The loader adds the bias on most machines. */
+	if (symbols < object->map_start)
+		symbols += object->bias;
+	if (names < object->map_start)
+		names += object->bias;
+	if (names > symbols)
+		hash = mix_range(hash, object, symbols, names - symbols);
+	return mix_range(hash, object, names, name_bytes);
+}
+
+static uint64_t mix_functions(uint64_t hash, const object_t *object) {
+	for (unsigned i = 0; i < object->segment_count; i++)
+		if (object->segments[i].p_type == PT_GNU_EH_FRAME)
+			hash = mix_range(hash, object, object->segments[i].p_vaddr + object->bias,
+					 object->segments[i].p_memsz);
+	return hash;
+}
+
+uint64_t mw_module_stamp(uintptr_t map_start, uintptr_t map_limit,
+			 const struct link_map *link_map) {
+	object_t object = {.map_start = map_start, .map_limit = map_limit};
+	if (!find_segments(&object))
+		return 0;
+	uint32_t id_bytes;
+	const char *id = find_build_id(&object, &id_bytes);
+	if (id)
+		return mix_bytes(1, id, id_bytes);
+	uint64_t hash = mix_functions(2, &object);
+	if (link_map) {
+		hash = mix_bytes(hash, link_map->l_name, strlen(link_map->l_name));
+		hash = mix_symbols(hash, &object, link_map->l_ld);
+	}
+	return hash;
 }

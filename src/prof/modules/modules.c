@@ -51,9 +51,9 @@ static struct {
 		/* The loader's entry. It differs if the object was loaded again. Written under the
 		 * lock; a reader with an outdated value only takes the lock. */
 		_Atomic(const struct link_map *) link_map;
-		/* Read under the lock by mw_modules_check(), which tells whether the object is
-		 * still loaded. */
-		uintptr_t start, eh_frame;
+		/* Range in which the object was found, and its unwind tables. Written before
+		 * `identity`. */
+		uintptr_t start, limit, eh_frame;
 	} objects[MODULES_MAX];
 	/* Relaxed: a writer holds the lock that the reader holds, or the reader sees the change
 	 * later. */
@@ -85,24 +85,19 @@ uint32_t mw_modules_generation(void) {
 	return atomic_load_explicit(&modules.generation, memory_order_relaxed);
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-	unsigned __int128 product = (unsigned __int128)(hash ^ value) * 0x9e3779b97f4a7c15u;
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Hashes the address and the ELF header. The address alone is not enough, because another object
- * may be loaded there. The header holds offsets of the object's tables and so differs between most
- * objects; is_still_there() checks the rest. */
+/* Hashes the addresses, the ELF header and the stamp. The addresses alone are not enough, because
+ * another object may be loaded there: one that was built from a changed source has the same size,
+ * and the loader's entry for it lies where the former one's lay. */
 static uint64_t identity_of(const object_t *object) {
-	uint64_t hash = mix(object->start, object->limit);
-	hash = mix(hash, object->eh_frame);
+	uint64_t hash = mw_module_mix(object->start, object->limit);
+	hash = mw_module_mix(hash, object->eh_frame);
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)object->start;
 	if (mw_same_bytes(header->e_ident, ELFMAG, SELFMAG)) {
-		hash = mix(hash, header->e_shoff);
-		hash = mix(hash, header->e_entry ^ (uint64_t)header->e_shnum << 48);
+		hash = mw_module_mix(hash, header->e_shoff);
+		hash = mw_module_mix(hash, header->e_entry ^ (uint64_t)header->e_shnum << 48);
+		uint64_t stamp = mw_module_stamp(object->start, object->limit, object->link_map);
+		hash = mw_module_mix(hash, stamp);
 	}
-	if (object->link_map)
-		hash = mix(hash, (uintptr_t)object->link_map->l_ld);
 	return hash ? hash : 1;
 }
 
@@ -222,6 +217,7 @@ static uint32_t add(const object_t *object, uint64_t identity, uintptr_t pc) {
 	atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
 			      memory_order_relaxed);
 	modules.objects[index].start = object->start;
+	modules.objects[index].limit = object->limit;
 	modules.objects[index].eh_frame = object->eh_frame;
 	/* Pairs with the acquire in recognise(). */
 	atomic_store_explicit(&modules.objects[index].identity, identity, memory_order_release);
@@ -234,32 +230,24 @@ static const struct link_map *link_map_of(uint32_t index) {
 	return atomic_load_explicit(&modules.objects[index].link_map, memory_order_relaxed);
 }
 
-/* A known object was unloaded, and a similar one was loaded at its address. With equal build-ids
- * the entry is used again. Otherwise the old entry is not recognised any more. Called with the
- * lock. */
-static bool is_still_there(uint32_t index, const object_t *object) {
-	mw_state_module_t now = {0};
-	const mw_state_module_t *then = mw_store_private(MW_SECTION_MODULES, index);
-	if (mw_module_read_elf(object->start, object->limit, &now) &&
-	    now.build_id_bytes == then->build_id_bytes &&
-	    mw_same_bytes(now.build_id, then->build_id, sizeof now.build_id)) {
-		atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
-				      memory_order_relaxed);
-		mw_both_set64(mw_store_both(MW_SECTION_MODULES, index), MODULE(unloaded_ns), 0);
-		note_change();
-		return true;
-	}
-	atomic_store_explicit(&modules.objects[index].identity, 0, memory_order_relaxed);
-	return false;
+/* The object was unloaded and loaded again, or seemed to be. Called with the lock. */
+static void renew(uint32_t index, const object_t *object) {
+	const mw_state_module_t *module = mw_store_private(MW_SECTION_MODULES, index);
+	atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
+			      memory_order_relaxed);
+	if (is_loaded(module))
+		return;
+	unload_overlapping(module->start, module->limit);
+	mw_both_set64(mw_store_both(MW_SECTION_MODULES, index), MODULE(unloaded_ns), 0);
+	note_change();
 }
 
 /* Adds the object, or finds it again after it was unloaded. Called with the lock. */
 static uint32_t add_or_renew(const object_t *object, uint64_t identity, uintptr_t pc) {
 	uint32_t index = recognise(identity);
-	if (index == NO_MODULE || ((link_map_of(index) != object->link_map ||
-				    !is_loaded(mw_store_private(MW_SECTION_MODULES, index))) &&
-				   !is_still_there(index, object)))
-		index = add(object, identity, pc);
+	if (index == NO_MODULE)
+		return add(object, identity, pc);
+	renew(index, object);
 	return index;
 }
 
@@ -283,13 +271,22 @@ static uint32_t module_of(const object_t *object, uintptr_t pc, bool waits) {
 	return index;
 }
 
-/* Without _dl_find_object: searches the known ranges, then /proc/self/maps. A different object at a
- * known address is noticed only if its range differs. */
+/* Returns whether the object that was found in /proc/self/maps is still there. The calling stack
+ * uses code in its range. */
+static bool is_same(uint32_t index) {
+	object_t object = {.start = modules.objects[index].start,
+			   .limit = modules.objects[index].limit};
+	/* Pairs with the release in add(). */
+	return atomic_load_explicit(&modules.objects[index].identity, memory_order_acquire) ==
+	       identity_of(&object);
+}
+
+/* Without _dl_find_object: searches the known ranges, then /proc/self/maps. */
 static uint32_t module_by_range(uintptr_t pc, object_t *object, bool waits) {
 	uint32_t count = modules_used();
 	for (uint32_t i = 0; i < count; i++) {
 		const mw_state_module_t *module = mw_store_private(MW_SECTION_MODULES, i);
-		if (is_loaded(module) && pc >= module->start && pc < module->limit) {
+		if (is_loaded(module) && pc >= module->start && pc < module->limit && is_same(i)) {
 			object->start = module->start;
 			object->limit = module->limit;
 			return i;

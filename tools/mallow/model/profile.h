@@ -32,6 +32,9 @@ typedef struct mw_mapping {
 	uint64_t offset; /* offset in the file of the byte at `start` */
 	/* Address in the program minus address in the ELF file; valid if bias_known. */
 	uint64_t bias;
+	/* Added to its addresses in formats that name no mapping for an address: not 0 if another
+	 * mapping has the same addresses, because one was unloaded before. */
+	uint64_t displacement;
 	mw_string_t path;
 	mw_string_t build_id; /* lower-case hexadecimal; 0 = not known */
 	bool bias_known;      /* false: `bias` has to be computed from the ELF file's segments */

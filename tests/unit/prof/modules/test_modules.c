@@ -117,13 +117,16 @@ static void code_without_an_object(void) {
 }
 
 /* Two small libraries, made by the compiler of this program. */
-static bool build_library(const char *name, const char *code) {
+static bool build_library_with(const char *option, const char *name, const char *code) {
 	char command[512];
 	snprintf(command, sizeof command,
-		 "echo '%s' | '" MALLOW_TEST_COMPILER
-		 "' -shared -fPIC -Wl,--build-id -x c -o %s/%s.so -",
-		 code, root, name);
+		 "echo '%s' | '" MALLOW_TEST_COMPILER "' -shared -fPIC %s -x c -o %s/%s.so -", code,
+		 option, root, name);
 	return system(command) == 0;
+}
+
+static bool build_library(const char *name, const char *code) {
+	return build_library_with("-Wl,--build-id", name, code);
 }
 
 static void *open_library(const char *name) {
@@ -174,6 +177,68 @@ static void libraries_go_and_come(void) {
 		CHECK(module_of(again)->unloaded_ns > 0);
 	else
 		printf("# the second library came to lie elsewhere\n");
+}
+
+/* Loads two libraries in turn that differ in nothing but their functions' order, or in the code of
+ * one function: same sizes, same addresses, same entry of the loader. */
+static void each_has_its_own_module(const char *option, const char *const code[2]) {
+	if (!build_library_with(option, "one", code[0]) ||
+	    !build_library_with(option, "two", code[1])) {
+		printf("# skipped: no compiler\n");
+		return;
+	}
+	CHECK(mw_store_start());
+	static const char *const names[] = {"one", "two"};
+	enum { LOADS = 100 };
+	int repeats = 0;
+	uintptr_t last = 0;
+	for (int i = 0; i < LOADS; i++) {
+		char path[16];
+		void *library = open_library(names[i % 2]);
+		uintptr_t pc = (uintptr_t)dlsym(library, "f");
+		repeats += pc - last < 4096 || last - pc < 4096;
+		last = pc;
+		uint64_t frame = frame_of(pc);
+		snprintf(path, sizeof path, "/%s.so", names[i % 2]);
+		CHECK(strstr(module_of(frame)->path, path));
+		CHECK_EQ(module_of(frame)->unloaded_ns, 0);
+		CHECK(dlclose(library) == 0);
+	}
+	/* Entries with the same addresses: all but the newest are marked as unloaded. */
+	const mw_state_module_t *newest =
+		module_of(frame_of((uintptr_t)dlsym(open_library("two"), "f")));
+	for (uint64_t i = 0; i < mw_store_live()->modules_used; i++) {
+		const mw_state_module_t *module = mw_store_private(MW_SECTION_MODULES, i);
+		CHECK(module == newest || module->unloaded_ns != 0 ||
+		      module->start >= newest->limit || newest->start >= module->limit);
+	}
+	printf("# %d of %d loads at the place of the one before, %d entries\n", repeats, LOADS,
+	       (int)mw_store_live()->modules_used);
+	CHECK(mw_store_live()->modules_used < LOADS / 2 || repeats < LOADS / 2);
+}
+
+static const char *const in_two_orders[2] = {
+	"int g(int x) { return x * 3; } int f(int x) { return x * 5; }",
+	"int f(int x) { return x * 5; } int g(int x) { return x * 3; }",
+};
+static const char *const two_bodies[2] = {"int f(int x) { return x + 3; }",
+					  "int f(int x) { return x + 5; }"};
+
+static void reordered_at_the_same_place(void) {
+	each_has_its_own_module("-Wl,--build-id", in_two_orders);
+}
+
+static void reordered_without_build_ids(void) {
+	each_has_its_own_module("-Wl,--build-id=none", in_two_orders);
+}
+
+static void other_code_without_build_ids(void) {
+	each_has_its_own_module("-Wl,--build-id=none", two_bodies);
+}
+
+static void reordered_without_find_object(void) {
+	mw_modules_use_maps(true);
+	each_has_its_own_module("-Wl,--build-id", in_two_orders);
 }
 
 /* A server that loads and unloads a plug-in all day does not fill the table. */
@@ -326,6 +391,10 @@ int main(void) {
 	RUN_IN_CHILD(exact_pcs_keep_their_mark);
 	RUN_IN_CHILD(code_without_an_object);
 	RUN_IN_CHILD(libraries_go_and_come);
+	RUN_IN_CHILD(reordered_at_the_same_place);
+	RUN_IN_CHILD(reordered_without_build_ids);
+	RUN_IN_CHILD(other_code_without_build_ids);
+	RUN_IN_CHILD(reordered_without_find_object);
 	RUN_IN_CHILD(reloading_takes_no_entries);
 	RUN_IN_CHILD(without_find_object);
 	RUN_IN_CHILD(nothing_without_find_object);

@@ -11,6 +11,19 @@
 /* Farthest that data lies behind the start of a module's code. */
 #define DATA_DISTANCE_MAX ((uint64_t)1 << 30)
 
+/* No process has addresses from here to the kernel's. */
+#define DISPLACEMENT_SHIFT 47
+
+/* Returns what is added to the addresses of an unloaded module, if another one had or has them. */
+static uint64_t displacement_of(const mw_snapshot_t *snapshot, size_t module_index) {
+	const mw_state_module_t *module = &snapshot->modules[module_index];
+	for (size_t i = 0; i < snapshot->module_count && module->unloaded_ns != 0; i++)
+		if (i != module_index && snapshot->modules[i].start < module->limit &&
+		    module->start < snapshot->modules[i].limit)
+			return (uint64_t)(module_index + 1) << DISPLACEMENT_SHIFT;
+	return 0;
+}
+
 static uint32_t module_mapping(mw_builder_t *b, size_t module_index) {
 	if (b->mappings[module_index] != 0)
 		return b->mappings[module_index];
@@ -24,6 +37,7 @@ static uint32_t module_mapping(mw_builder_t *b, size_t module_index) {
 		.offset = module->file_offset,
 		.bias = module->bias,
 		.bias_known = true,
+		.displacement = displacement_of(b->snapshot, module_index),
 		.path = mw_profile_intern(b->profile, module->path),
 		.build_id = mw_profile_intern(b->profile, build_id),
 	};

@@ -139,8 +139,8 @@ static void put_stack(const mw_profile_t *p, size_t sample, uint64_t count, mw_o
 	put_word(output, count);
 	put_word(output, s->depth > 0 ? s->depth : 1);
 	for (uint32_t i = 0; i < s->depth; i++) {
-		const mw_location_t *l = &p->locations[p->frames[s->frame_first + i]];
-		put_word(output, i == 0 ? l->address : l->address + 1);
+		uint64_t address = mw_text_address(p, p->frames[s->frame_first + i]);
+		put_word(output, i == 0 ? address : address + 1);
 	}
 	if (s->depth == 0) /* readers refuse a stack without addresses, and one of the address 0 */
 		put_word(output, 1);

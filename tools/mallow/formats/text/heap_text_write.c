@@ -53,7 +53,7 @@ static bool is_empty(const counts_t *counts) {
 static void write_stack(const mw_profile_t *p, size_t sample, mw_output_t *output) {
 	const mw_sample_t *s = &p->samples[sample];
 	for (uint32_t i = 0; i < s->depth; i++) {
-		uint64_t address = p->locations[p->frames[s->frame_first + i]].address;
+		uint64_t address = mw_text_address(p, p->frames[s->frame_first + i]);
 		mw_output_printf(output, " 0x%" PRIx64, i == 0 ? address : address + 1);
 	}
 	/* jeprof takes an empty stack for a repetition of the stack before. */
@@ -65,7 +65,7 @@ void mw_write_maps(const mw_profile_t *p, mw_output_t *output) {
 	for (size_t i = 1; i < p->mapping_count; i++) {
 		const mw_mapping_t *m = &p->mappings[i];
 		mw_output_printf(output, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ",
-				 m->start, m->limit, m->offset);
+				 m->start + m->displacement, m->limit + m->displacement, m->offset);
 		/* Escapes newlines as the kernel does, so that a path stays on one line. */
 		for (const char *c = mw_profile_string(p, m->path); *c != '\0'; c++)
 			if (*c == '\n')

@@ -76,6 +76,12 @@ typedef struct mw_heap_types {
 	int alloc_space;
 } mw_heap_types_t;
 
+/* Returns a location's address in a format that names no mapping for an address. */
+static inline uint64_t mw_text_address(const mw_profile_t *profile, uint32_t location) {
+	const mw_location_t *l = &profile->locations[location];
+	return l->address + profile->mappings[l->mapping].displacement;
+}
+
 /* Each function writes a profile.  Write errors are kept in `output`. */
 void mw_write_heap_v2(const mw_profile_t *profile, const mw_heap_types_t *types,
 		      mw_output_t *output);
@@ -88,7 +94,8 @@ void mw_write_growth(const mw_profile_t *profile, const mw_heap_types_t *types,
 		     mw_output_t *output);
 /* gperftools' CPU profile of a type in nanoseconds. */
 void mw_write_cpu(const mw_profile_t *profile, size_t type, mw_output_t *output);
-/* The profile's mappings as lines of /proc/<pid>/maps. */
+/* The profile's mappings as lines of /proc/<pid>/maps, with the addresses that
+ * mw_text_address() returns. */
 void mw_write_maps(const mw_profile_t *profile, mw_output_t *output);
 
 #endif
