@@ -70,6 +70,16 @@ async function serve(words) {
   return [String(line).split("\n")[0], server.pid];
 }
 
+/* Gives the page the server's cookie; returns the address without the secret. */
+async function enter(page, url) {
+  const [address, hash] = url.split("#"),
+    [place] = address.split("?");
+  await page.goto(address);
+  await page.waitForURL(new RegExp(`^${place}(#|$)`));
+  await page.goto("about:blank");
+  return `${place}#${hash}`;
+}
+
 /* From the navigation to the first frames on the canvas. */
 async function firstPaint(browser, url) {
   const page = await browser.newPage({viewport: {width: 1280, height: 800}});
@@ -81,7 +91,7 @@ async function firstPaint(browser, url) {
     };
     watch();
   });
-  await page.goto(url);
+  await page.goto(await enter(page, url));
   let ms;
   while (!(ms = await page.evaluate(() => window.painted))) await sleep(20);
   await page.close();

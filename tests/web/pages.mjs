@@ -3,7 +3,7 @@
 // an exception fails the test.
 import assert from "node:assert/strict";
 import {execFileSync, spawn} from "node:child_process";
-import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs";
 import {after, before, test} from "node:test";
 import {chromium} from "playwright-core";
 
@@ -101,7 +101,7 @@ before(async () => {
   children[1].kill("SIGKILL");
   execFileSync(mallow, ["mark", "--label=before", String(live)]);
   writeProfiles();
-  url = await serve([]);
+  url = await serve(["--no-browser"]);
   browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-gpu"],
@@ -114,9 +114,10 @@ after(async () => {
   rmSync(folder, {recursive: true});
 });
 
-async function serve(words) {
-  const server = begin(mallow, ["web", "--no-browser", ...words], {
+async function serve(words, environment = process.env) {
+  const server = begin(mallow, ["web", ...words], {
     stdio: ["ignore", "pipe", "ignore"],
+    env: environment,
   });
   const [line] = await Promise.race([
     new Promise(done => server.stdout.once("data", data => done(String(data).split("\n")))),
@@ -142,7 +143,7 @@ async function open(hash, {width = 1280, height = 800, at = url, dark = false} =
     dialog.dismiss();
   });
   page.on("request", request => {
-    if (!request.url().startsWith(at) && !request.url().startsWith("data:"))
+    if (!request.url().startsWith(at.split("?")[0]) && !request.url().startsWith("data:"))
       troubles.push("a request outside: " + request.url());
   });
   await page.goto(at + hash);
@@ -228,7 +229,7 @@ test("redis-server under load, its CPU time", {skip: !hasRedis()}, async () => {
     ["-s", socket, "-l", "-q", "-r", "100000", "-t", "set,lpush,hset", "-d", "300"],
     {stdio: "ignore"},
   );
-  const at = await serve(["--control", String(redis.pid)]);
+  const at = await serve(["--no-browser", "--control", String(redis.pid)]);
   const page = await open(`#/${redis.pid}/overview`, {at});
   await page.getByText("Control").click();
   await page.getByRole("button", {name: "sample CPU time"}).click();
@@ -520,7 +521,7 @@ test("a page that only reads says how leaks are found", async () => {
 });
 
 test("a difference of two moments, red and green", async () => {
-  const at = await serve([String(live), `${folder}/early.pb.gz`]);
+  const at = await serve(["--no-browser", String(live), `${folder}/early.pb.gz`]);
   const base = encodeURIComponent(`${folder}/early.pb.gz`);
   const page = await open(`#/${live}/flame?base=${base}&type=alloc_space`, {at});
   await page.locator(".legend").getByText("grew").waitFor();
@@ -530,7 +531,7 @@ test("a difference of two moments, red and green", async () => {
 });
 
 test("100,000 nodes are drawn, zoomed and searched", async () => {
-  const at = await serve([`${folder}/large.heap`]);
+  const at = await serve(["--no-browser", `${folder}/large.heap`]);
   const page = await open(`#/${encodeURIComponent(`${folder}/large.heap`)}/flame`, {at});
   await page.locator(".flame .frames").waitFor({timeout: 20000});
   const times = await page.evaluate(async () => {
@@ -581,7 +582,7 @@ test("100,000 nodes are drawn, zoomed and searched", async () => {
 });
 
 test("names are text, whatever they are", async () => {
-  const at = await serve([`${folder}/hostile.heap`, `${folder}/empty.heap`]);
+  const at = await serve(["--no-browser", `${folder}/hostile.heap`, `${folder}/empty.heap`]);
   const target = encodeURIComponent(`${folder}/hostile.heap`);
   for (const view of ["flame", "top", "tree", "traces", "graph", "overview"]) {
     const page = await open(`#/${target}/${view}`, {at});
@@ -668,8 +669,90 @@ test("pictures and rows are saved", async () => {
   await close(page, "csv");
 });
 
+/* ---- the secret of the address ---- */
+
+/** Lets `mallow web` open a browser, which is a script that keeps the name of its file. */
+async function serveAndOpen(...words) {
+  const opened = `${folder}/opened`;
+  rmSync(opened, {force: true});
+  const script = `#!/bin/sh\nprintf %s "$1" >${opened}.new; mv ${opened}.new ${opened}\n`;
+  writeFileSync(`${folder}/xdg-open`, script, {mode: 0o755});
+  const address = await serve(words, {
+    ...process.env,
+    DISPLAY: ":0",
+    PATH: `${folder}:${process.env.PATH}`,
+  });
+  await until("a browser is opened", () => existsSync(opened));
+  return [address, readFileSync(opened, "utf8")];
+}
+
+test("the secret: from the file into a cookie, out of the address", async () => {
+  const [address, file] = await serveAndOpen(String(live));
+  const [place, secret] = address.split("?token=");
+  assert.doesNotMatch(file, new RegExp(secret));
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`file://${file}`);
+  await page.getByText("mallow").first().waitFor();
+  await until("the page", () => page.url().startsWith(place));
+  await until("an address without it", () => page.url() === place);
+  assert.doesNotMatch(await page.evaluate("document.cookie + location.href"), new RegExp(secret));
+  await until("the file is removed", () => !existsSync(file));
+  const [cookie] = await context.cookies();
+  assert.equal(cookie.name, `mallow-${new URL(place).port}`);
+  assert.equal(cookie.value, secret);
+  assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.expires], [true, "Strict", -1]);
+  assert.equal(cookie.path, new URL(place).pathname.slice(0, -1));
+  /* Loaded again, opened in another tab, and gone back to. */
+  const isShown = async one => {
+    await one.goto(`${place}#/${live}/top`);
+    await one.locator("tbody tr").first().waitFor();
+  };
+  await page.reload();
+  await page.locator("main *").first().waitFor();
+  await isShown(page);
+  await page.reload();
+  await page.locator("tbody tr").first().waitFor();
+  await isShown(await context.newPage());
+  /* Who has the address of the bar, and not the cookie, sees nothing. */
+  const stranger = await browser.newPage();
+  assert.equal((await stranger.goto(`${place}#/${live}/top`)).status(), 403);
+  assert.match(await stranger.innerText("body"), /open the address that 'mallow web' printed/);
+  await context.close();
+  await stranger.close();
+});
+
+test("two pages on two ports in one browser", async () => {
+  const addresses = [await serve(["--no-browser", String(live)]), url];
+  const context = await browser.newContext();
+  const pages = [];
+  for (const address of addresses) {
+    const page = await context.newPage();
+    await page.goto(`${address}#/${live}/top`);
+    await page.locator("tbody tr").first().waitFor();
+    pages.push(page);
+  }
+  for (const page of pages) {
+    await page.reload();
+    await page.locator("tbody tr").first().waitFor();
+  }
+  const cookies = await context.cookies(addresses.map(one => one.split("?")[0]));
+  assert.equal(new Set(cookies.map(one => one.name)).size, 2);
+  /* Neither page, nor any other of this host, reads what the other shows. */
+  const asked = await pages[0].evaluate(async place => {
+    const image = new Image();
+    return new Promise(done => {
+      image.onload = () => done("shown");
+      image.onerror = () => done("refused");
+      image.src = `${place}api/file/graph.png?p=1`;
+    });
+  }, addresses[1].split("?")[0]);
+  assert.equal(asked, "refused");
+  await context.close();
+});
+
 test("--control: a mark is set, sampling stops", async () => {
-  const at = await serve(["--control", String(live)]);
+  const at = await serve(["--no-browser", "--control", String(live)]);
   const page = await open(`#/${live}/overview`, {at});
   await page.getByText("Control").click();
   await page.getByRole("button", {name: "stop sampling"}).click();

@@ -3,6 +3,7 @@
 """requests.py BUILD_DIR -- `mallow web` by requests that a page never sends: without the token, for
 files that are not shown, with options in values, from other sites, broken, slow, and many."""
 import base64
+import html
 import http.client
 import json
 import os
@@ -13,10 +14,12 @@ import shutil
 import signal
 import socket
 import ssl
+import stat
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 
 build = pathlib.Path(sys.argv[1]).resolve()
@@ -37,19 +40,40 @@ def check(what, good, shown=""):
         failed.append(what)
 
 
-def start(*words):
-    server = subprocess.Popen([mallow, "web", "--no-browser", *words], cwd=folder,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+def await_that(what, condition):
+    """Waits for the condition; a minute is generous on a busy machine."""
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    check(what, condition())
+
+
+# Each server's secret, by its port: `ask` sends it as the cookie that a browser has.
+secrets = {}
+
+
+def start(*words, browser="--no-browser", environment=None):
+    """Returns the server, its port, and the path of its page."""
+    server = subprocess.Popen([mallow, "web", *([browser] if browser else []), *words], cwd=folder,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              env={**os.environ, **(environment or {})})
     url = server.stdout.readline().strip()
-    found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([0-9a-f]{32})/", url)
+    found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{16}/)\?token=([0-9a-f]{32})", url)
     if not found:
         sys.exit(f"FAILED: no address: {url!r}")
-    return server, int(found[1]), found[2]
+    port = int(found[1])
+    secrets[port] = found[3]
+    return server, port, found[2]
+
+
+def cookie(port, secret=None):
+    return {"Cookie": f"mallow-{port}={secret or secrets[port]}"}
 
 
 def ask(port, path, method="GET", headers=None):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request(method, path, headers=headers or {})
+    known = cookie(port) if port in secrets else {}
+    connection.request(method, path, headers={**known, **(headers or {})})
     answer = connection.getresponse()
     return answer.status, answer.read(), answer.headers
 
@@ -65,16 +89,18 @@ def stop(server):
 
 # ---- what is shown, and to whom ----
 
-server, port, token = start("a.pb.gz", "dumps")
-base = f"/{token}/"
+server, port, base = start("a.pb.gz", "dumps")
+token, place = secrets[port], base.strip("/")
 page = ask(port, base)
 check("the page", page[0] == 200 and b"app.js" in page[1], page)
 policy = page[2]["Content-Security-Policy"]
 check("its policy", "default-src 'none'" in policy and "unsafe" not in policy, policy)
-for path in ("/", "/app.js", "/api/targets", f"/{token}", f"/{token[:-1]}/", f"/{'0' * 32}/",
-             f"/{token}x/", "/" + token.upper() + "/api/targets", base + "../etc/passwd",
-             base + "api/view/", base + "api/view/run", base + "api/file/so", base + "nothing"):
-    check(f"nothing at {path.replace(token, 'TOKEN')}", status_of(port, path) == 404)
+for path in ("/", "/app.js", "/api/targets", f"/{place}", f"/{place[:-1]}/", f"/{'0' * 16}/",
+             f"/{place}x/", "/" + place.upper() + "/api/targets", f"/{token}/", f"/?token={token}",
+             base + "../etc/passwd", base + "api/view/", base + "api/view/run",
+             base + "api/file/so", base + "nothing"):
+    check(f"nothing at {path.replace(place, 'PLACE').replace(token, 'TOKEN')}",
+          status_of(port, path) == 404)
 shown = json.loads(ask(port, base + "api/targets")[1])
 check("the list", shown == {"all": False, "control": False,
                             "targets": ["a.pb.gz", "dumps/b.pb.gz"]}, shown)
@@ -122,6 +148,129 @@ for ending in ("html", "folded", "speedscope.json", "pb.gz", "txt", "flame.svg")
           answer[2]["Content-Disposition"] == f'attachment; filename="mallow.{ending}"', answer)
     check(f"which has no origin: {ending}", "sandbox" in answer[2]["Content-Security-Policy"])
 
+# ---- the secret: in the address once, then in a cookie ----
+
+shown = base + "api/targets"
+given = ask(port, f"{base}?token={token}", headers={"Cookie": ""})
+check("the secret of the address becomes a cookie", given[0] == 200 and given[2]["Set-Cookie"] ==
+      f"mallow-{port}={token}; HttpOnly; SameSite=Strict", given)
+check("no other answer has it", all("Set-Cookie" not in ask(port, path)[2]
+                                    for path in (base, base + "app.js", shown, "/")))
+for sent in ("", f"mallow-{port}=", f"mallow-{port}={token[:-1]}", f"mallow-{port}={token}0",
+             f"mallow-{port}={'0' * 32}", f"mallow-{port + 1}={token}", f"mallow={token}", token,
+             f"xmallow-{port}={token}", f"a=mallow-{port}={token}", ";" * 2000, "=" * 2000):
+    answer = ask(port, shown, headers={"Cookie": sent})
+    check(f"no page with the cookie {sent.replace(token, 'TOKEN')[:40]!r}", answer[0] == 431 or
+          (answer[0] == 403 and b"mallow web" in answer[1]), answer)
+# Other servers of this host may set cookies, with this name too.
+for sent in (f"a=b; mallow-{port}={token}", f"mallow-{port}={'0' * 32};mallow-{port}={token}; c=d",
+             f'j={{"x": [1, 2]}}; mallow-{port}={token}', f"=; ;; mallow-{port}={token}"):
+    check(f"the page with the cookie {sent.replace(token, 'TOKEN')[:40]!r}",
+          status_of(port, shown, headers={"Cookie": sent}) == 200)
+for value in ("", "0" * 32, token[:-1], token + "0", token.upper()):
+    check(f"no page with the wrong secret {value.replace(token, 'TOKEN')!r}", status_of(
+        port, f"{base}?token={value}", headers={"Cookie": ""}) == (200 if value == token else 403))
+for site, status in (("same-origin", 200), ("none", 200), ("same-site", 403), ("cross-site", 403)):
+    check(f"a request that the browser calls {site}", status_of(
+        port, shown, headers={"Sec-Fetch-Site": site}) == status)
+other, other_port, other_base = start("a.pb.gz")
+for sent in (cookie(port), cookie(other_port, token), cookie(port, secrets[other_port]),
+             {"Cookie": f"{cookie(port)['Cookie']}; mallow-{other_port}={token}"}):
+    check("no page with another page's cookie",
+          status_of(other_port, other_base + "api/targets", headers=sent) == 403)
+both = {"Cookie": f"{cookie(port)['Cookie']}; {cookie(other_port)['Cookie']}"}
+check("two pages in one browser", status_of(port, shown, headers=both) == 200 and
+      status_of(other_port, other_base + "api/targets", headers=both) == 200)
+check("its end", stop(other) == 0)
+
+
+def told_by_the_system():
+    """Command lines and environments of all processes, which other users can read in part."""
+    told = b""
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        for name in ("cmdline", "environ"):
+            try:
+                told += (process / name).read_bytes()
+            except OSError:
+                pass
+    return told
+
+
+def states_of_children(pid):
+    states = []
+    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, fields = status.read_text().rsplit(")", 1)
+            if int(fields.split()[1]) == pid:
+                states.append((name.split("(", 1)[1], fields.split()[0]))
+        except OSError:
+            pass
+    return states
+
+
+# A browser's command that keeps its words and waits until it is told to end.
+tools = folder / "tools"
+tools.mkdir()
+(tools / "xdg-open").write_text("""#!/bin/sh
+printf '%s\\n' "$@" >opened.new
+mv opened.new opened
+until [ -e closed ]; do sleep 0.02; done
+""")
+(tools / "xdg-open").chmod(0o755)
+desktop = {"DISPLAY": ":0", "PATH": f"{tools}:{os.environ['PATH']}"}
+
+
+def opened_by(*words, **more):
+    """Starts a server that opens a browser; returns it and the file that the browser was given."""
+    for name in ("opened", "closed"):
+        (folder / name).unlink(missing_ok=True)
+    started = start(*words, browser=None, environment={**desktop, **more})
+    await_that("a browser is opened", (folder / "opened").exists)
+    return started, pathlib.Path((folder / "opened").read_text().strip())
+
+
+runtime = folder / "runtime"
+runtime.mkdir(mode=0o700)
+(folder / "open-to-all").mkdir()
+(folder / "open-to-all").chmod(0o777)
+for place, more in ((runtime, {"XDG_RUNTIME_DIR": str(runtime)}),
+                    (folder, {"XDG_RUNTIME_DIR": str(folder / "open-to-all"),
+                              "TMPDIR": str(folder)}),
+                    (folder, {"XDG_RUNTIME_DIR": "relative", "TMPDIR": str(folder), "HOME": ""})):
+    (opener, opener_port, opener_base), file = opened_by("a.pb.gz", **more)
+    secret = secrets[opener_port]
+    check("no command line and no environment has the secret",
+          secret.encode() not in told_by_the_system())
+    check("the file is for its user alone", file.parent.parent == place and
+          stat.S_IMODE(file.stat().st_mode) == 0o600 and
+          stat.S_IMODE(file.parent.stat().st_mode) == 0o700, (file, file.stat()))
+    text = file.read_text()
+    address = html.unescape(re.search(r'url=([^"]*)"', text)[1])
+    check("it leads to the page", address ==
+          f"http://127.0.0.1:{opener_port}{opener_base}?token={secret}&from=file", text)
+    check("nobody else removes it", status_of(
+        opener_port, f"{opener_base}?from=file", headers={"Cookie": ""}) == 403 and file.exists())
+    (folder / "closed").touch()
+    await_that("the browser's command is no zombie",
+               lambda pid=opener.pid: not states_of_children(pid))
+    if place == runtime:
+        check("the browser asks", status_of(opener_port, address[address.index("/", 8):]) == 200)
+        check("the file has gone", not file.parent.exists())
+    check("its end", stop(opener) == 0 and not file.parent.exists())
+
+# No browser, or no room for the file: the address is printed all the same.
+(folder / "nowhere").mkdir()
+for more, told in (({"PATH": str(folder / "nowhere"), "TMPDIR": str(runtime)}, "xdg-open"),
+                   ({"TMPDIR": str(folder / "missing")}, "missing"),
+                   ({"TMPDIR": "/" + "x" * 4090}, "name too long")):
+    result = subprocess.Popen([mallow, "web", "a.pb.gz"], cwd=folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "XDG_RUNTIME_DIR": "", **desktop, **more})
+    check("the address without a browser", "?token=" in result.stdout.readline())
+    lines = [result.stderr.readline() for _ in range(2)]
+    check(f"why no browser was opened: {told}", told in lines[1].lower(), lines)
+    check("its end", stop(result) == 0 and not list(runtime.iterdir()), list(runtime.iterdir()))
+
 # ---- other sites, orders ----
 
 check("another site's name", status_of(port, base, headers={"Host": "evil.example"}) == 403)
@@ -144,7 +293,8 @@ def sees_nothing():
             pass
     return (token.encode() not in told and b"Name" in told and
             status_of(port, "/api/targets") == 404 and
-            status_of(port, f"/{'f' * 32}/api/targets") == 404)
+            status_of(port, f"/{'f' * 16}/api/targets") == 404 and
+            status_of(port, base + "api/targets", headers={"Cookie": ""}) == 403)
 
 
 if os.geteuid() == 0:
@@ -177,7 +327,8 @@ def send_raw(text):
 
 
 random.seed(4711)
-GOOD = f"GET {base}api/targets HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+GOOD = (f"GET {base}api/targets HTTP/1.1\r\nHost: localhost\r\nCookie: mallow-{port}={token}\r\n"
+        "Connection: close\r\n\r\n").encode()
 
 
 def broken(count):
@@ -209,8 +360,8 @@ check("its end", stop(server) == 0)
 
 # ---- a page that may change processes ----
 
-server, port, token = start("--control", "a.pb.gz")
-base = f"/{token}/api/order/"
+server, port, base = start("--control", "a.pb.gz")
+base += "api/order/"
 for headers in ({}, {"Origin": "http://evil.example"}, {"Origin": "null"},
                 {"Origin": f"http://127.0.0.1:{port + 1}"}):
     check(f"refused from {headers}", status_of(port, base + "reset?p=a.pb.gz", method="POST",
@@ -219,6 +370,8 @@ own = {"Origin": f"http://127.0.0.1:{port}"}
 check("no order by GET", status_of(port, base + "reset?p=a.pb.gz", headers=own) == 403)
 answer = ask(port, base + "reset?p=a.pb.gz", method="POST", headers=own)
 check("an order reaches the command", answer[0] == 500 and b"a.pb.gz" in answer[1], answer)
+check("no order without the secret", status_of(port, base + "reset?p=a.pb.gz", method="POST",
+                                               headers={**own, "Cookie": ""}) == 403)
 check("no other order", status_of(port, base + "run?p=a.pb.gz", method="POST", headers=own) == 404)
 check("its end", stop(server) == 0)
 
@@ -245,7 +398,7 @@ def serve_at(*words):
 def ask_tls(port, path, headers, method="GET"):
     trusted = ssl.create_default_context(cafile=folder / "cert.pem")
     connection = http.client.HTTPSConnection("localhost", port, timeout=60, context=trusted)
-    connection.request(method, path, headers=headers)
+    connection.request(method, path, headers={**cookie(port), **headers})
     answer = connection.getresponse()
     return answer.status, answer.read(), answer.headers
 
@@ -257,9 +410,10 @@ def basic(text):
 for key in ([], ["--tls-key", "key.pem"]):
     server, url = serve_at("--listen", "0.0.0.0:0", "--password-file", "password", "--tls-cert",
                            "cert.pem" if key else "web.pem", "--control", *key)
-    found = re.fullmatch(r"https://[^/:]+:(\d+)/([0-9a-f]{32})/", url)
+    found = re.fullmatch(r"https://[^/:]+:(\d+)(/[0-9a-f]{16}/)\?token=([0-9a-f]{32})", url)
     check("its address", found, url)
-    port, base = int(found[1]), f"/{found[2]}/"
+    port, base = int(found[1]), found[2]
+    secrets[port] = found[3]
     missing = ask_tls(port, base, {})
     check("no page without the password", missing[0] == 401 and
           missing[2]["WWW-Authenticate"] == 'Basic realm="mallow"', missing)
@@ -270,8 +424,11 @@ for key in ([], ["--tls-key", "key.pem"]):
     check("another scheme", ask_tls(port, base, bearer)[0] == 401)
     right = basic("me:correct horse")
     check("the page with the password", ask_tls(port, base, right)[0] == 200)
+    check("the cookie is for TLS alone", ask_tls(port, f"{base}?token={found[3]}", right)[2]
+          ["Set-Cookie"].endswith("; HttpOnly; SameSite=Strict; Secure"))
     for headers in (right, basic("me:wrong"), {}):
-        check("no page without the token", ask_tls(port, "/", headers)[0] == 404)
+        check("no page without the token", ask_tls(port, "/", headers)[0] == 404 and
+              ask_tls(port, base, {**headers, "Cookie": ""})[0] == 403)
     order = base + "api/order/reset?p=a.pb.gz"
     check("an order of the page", ask_tls(
         port, order, {**right, "Origin": f"https://localhost:{port}"}, "POST")[0] == 500)
@@ -298,12 +455,13 @@ for key in ([], ["--tls-key", "key.pem"]):
 
 server, url = serve_at("--listen", "127.0.0.1:0", "--base-url", "https://proxy.example/heap/",
                        "--control")
-found = re.fullmatch(r"https://proxy\.example/heap/([0-9a-f]{32})/", url)
+found = re.fullmatch(r"https://proxy\.example/heap(/[0-9a-f]{16}/)\?token=([0-9a-f]{32})", url)
 check("the proxy's address", found, url)
 listing = next(line for line in open("/proc/net/tcp").readlines()[1:]
                if any(f"socket:[{line.split()[9]}]" == os.readlink(f"/proc/{server.pid}/fd/{fd}")
                       for fd in os.listdir(f"/proc/{server.pid}/fd")))
-port, base = int(listing.split()[1].split(":")[1], 16), f"/{found[1]}/"
+port, base = int(listing.split()[1].split(":")[1], 16), found[1]
+secrets[port] = found[2]
 by_proxy = {"Host": "proxy.example"}
 check("the page by the proxy", status_of(port, base, headers=by_proxy) == 200)
 check("the page by loopback", status_of(port, base) == 200)

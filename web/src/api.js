@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// api.js: asks the server.  Addresses are relative to the page's, which has the secret token.
+// api.js: asks the server.  Addresses are relative to the page's.  A cookie has the secret.
 import {SHARED} from "./url.js";
 
 async function get(path, options) {

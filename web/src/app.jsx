@@ -297,4 +297,8 @@ function App() {
   );
 }
 
-render(<App />, document.getElementById("app"));
+/* The secret is in a cookie now, and leaves the address and the history.  The page is loaded again:
+ * by its own wish, because browsers send the cookie neither for a page that a file has led to, nor
+ * when such a page is reloaded. */
+if (location.search) location.replace(location.pathname + location.hash);
+else render(<App />, document.getElementById("app"));

@@ -173,8 +173,10 @@ static const mw_subcommand_t subcommands[] = {
 			"and answers until ^C. Targets are processes, profiles and directories of "
 			"profiles; without one the page shows all processes of the user. The page "
 			"has the heap over time, the flame graph, and the tables of the other "
-			"subcommands. The address has a secret part: other users of the machine "
-			"see nothing. The server listens on loopback; on other addresses only with "
+			"subcommands. The address has a secret, which the browser keeps in a "
+			"cookie: "
+			"other users of the machine see nothing. The server listens on loopback; "
+			"on other addresses only with "
 			"a password and TLS, or behind a proxy that has both. The page only reads "
 			"unless --control is given.",
 		.examples =

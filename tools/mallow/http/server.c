@@ -25,6 +25,7 @@ struct mw_http_server {
 	mw_http_config_t config;
 	bool is_local;      /* listens on loopback */
 	bool is_restricted; /* may not listen elsewhere unguarded */
+	unsigned port;
 	char url[MW_HTTP_ORIGIN_BYTES];
 };
 
@@ -37,6 +38,29 @@ typedef struct upload {
 
 const char *mw_http_query(const mw_http_request_t *request, const char *key) {
 	return MHD_lookup_connection_value(request->query, MHD_GET_ARGUMENT_KIND, key);
+}
+
+typedef struct header_search {
+	const char *name;
+	mw_http_value_check_t *is_wanted;
+	void *context;
+	bool is_found;
+} header_search_t;
+
+static enum MHD_Result look_at_header(void *context, enum MHD_ValueKind kind, const char *name,
+				      const char *value) {
+	header_search_t *search = context;
+	(void)kind;
+	search->is_found = value != NULL && strcasecmp(name, search->name) == 0 &&
+			   search->is_wanted(search->context, value);
+	return search->is_found ? MHD_NO : MHD_YES;
+}
+
+bool mw_http_any_header(const mw_http_request_t *request, const char *name,
+			mw_http_value_check_t *is_wanted, void *context) {
+	header_search_t search = {.name = name, .is_wanted = is_wanted, .context = context};
+	MHD_get_connection_values(request->query, MHD_HEADER_KIND, look_at_header, &search);
+	return search.is_found;
 }
 
 void mw_http_say(mw_http_answer_t *answer, unsigned status, const char *type, const char *text) {
@@ -66,6 +90,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 		MHD_add_response_header(response, "WWW-Authenticate", "Basic realm=\"mallow\"");
 	if (answer->policy != NULL)
 		MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
+	if (answer->cookie[0] != '\0')
+		MHD_add_response_header(response, "Set-Cookie", answer->cookie);
 	if (answer->file_name[0] != '\0') {
 		char value[sizeof(answer->file_name) + 32];
 		snprintf(value, sizeof(value), "attachment; filename=\"%s\"", answer->file_name);
@@ -241,6 +267,7 @@ static void name_url(mw_http_server_t *server, int fd) {
 	getsockname(fd, (struct sockaddr *)&bound, &length);
 	getnameinfo((struct sockaddr *)&bound, length, host, sizeof(host), port, sizeof(port),
 		    NI_NUMERICHOST | NI_NUMERICSERV);
+	server->port = (unsigned)strtoul(port, NULL, 10);
 	bool is_any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 	if (is_any && gethostname(host, sizeof(host) - 1) != 0)
 		snprintf(host, sizeof(host), "localhost");
@@ -321,6 +348,10 @@ mw_http_server_t *mw_http_start(const mw_http_config_t *config, mw_error_t *erro
 
 const char *mw_http_url(const mw_http_server_t *server) {
 	return server->url;
+}
+
+unsigned mw_http_port(const mw_http_server_t *server) {
+	return server->port;
 }
 
 void mw_http_stop(mw_http_server_t *server) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * server.h -- a small HTTP server: hands requests to a function and sends the answers.
  * Layer: http.  The folder's door.  subprocess.h answers a request by the output of a subcommand of
- * mallow in a process of its own, so that requests do not share state and may wait.  The server is
- * libmicrohttpd with a thread for each connection. */
+ * mallow in a process of its own, so that requests do not share state and may wait.  page_key.h and
+ * browser.h keep a page's secret.  The server is libmicrohttpd with a thread for each connection.
+ */
 #ifndef MW_TOOL_HTTP_SERVER_H
 #define MW_TOOL_HTTP_SERVER_H
 
@@ -28,6 +29,11 @@ typedef struct mw_http_request {
 
 /* Returns the value of a key of the query, decoded; NULL: it is not there. */
 const char *mw_http_query(const mw_http_request_t *request, const char *key);
+/* Returns whether the function returns true for the value of a header of this name, of which a
+ * request may have several. */
+typedef bool mw_http_value_check_t(void *context, const char *value);
+bool mw_http_any_header(const mw_http_request_t *request, const char *name,
+			mw_http_value_check_t *is_wanted, void *context);
 
 /* An answer.  fd >= 0: the content is that of the file, from its start, and the server closes it.
  * Otherwise it is `text`, which the server frees. */
@@ -39,6 +45,7 @@ typedef struct mw_http_answer {
 	size_t text_bytes;
 	const char *policy; /* Content-Security-Policy; NULL: none */
 	char file_name[64]; /* under which a browser saves the answer; "": it shows it */
+	char cookie[128];   /* Set-Cookie; "": none */
 } mw_http_answer_t;
 
 /* Returns whether a page of this server sent the request, as far as the browser says; requests
@@ -71,6 +78,8 @@ typedef struct mw_http_config {
 mw_http_server_t *mw_http_start(const mw_http_config_t *config, mw_error_t *error);
 /* "http://127.0.0.1:6060", or the address behind the proxy */
 const char *mw_http_url(const mw_http_server_t *server);
+/* The port that the server listens on. */
+unsigned mw_http_port(const mw_http_server_t *server);
 /* Waits for running requests, and ends. */
 void mw_http_stop(mw_http_server_t *server);
 

@@ -1,57 +1,55 @@
 /* SPDX-License-Identifier: MIT
  * web.c -- `mallow web`: starts the server, prints the address, opens a browser. */
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cli/complain.h"
 #include "cmd/web/web_command.h"
 #include "cmd/web/web_site.h"
+#include "http/browser.h"
 #include "http/server.h"
 #include "http/subprocess.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:0"
-#define URL_BYTES (MW_HTTP_ORIGIN_BYTES + MW_WEB_TOKEN_BYTES + 2)
 /* A connection without a byte for so long is closed. */
 #define IDLE_SECONDS 60u
 
-extern char **environ;
+/* A browser that does not open is no reason to end: the address is printed. */
+static void open_browser(const char *address) {
+	char from_file[MW_HTTP_ADDRESS_BYTES + sizeof(MW_WEB_FROM_FILE)];
+	mw_error_t error;
+	snprintf(from_file, sizeof(from_file), "%s%s", address, MW_WEB_FROM_FILE);
+	if (mw_browser_open(from_file, &error) != 0)
+		mw_complain("web: no browser was opened: %s; open the address in one", error.text);
+}
 
-/* Opens the user's browser, if there is a desktop.  What the opener prints is not shown. */
-static void open_browser(const char *url) {
-	if (getenv("DISPLAY") == NULL && getenv("WAYLAND_DISPLAY") == NULL)
-		return;
-	const char *const words[] = {"xdg-open", url, NULL};
-	posix_spawn_file_actions_t actions;
-	pid_t pid;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-	/* posix_spawnp() does not change the words. */
-	if (posix_spawnp(&pid, words[0], &actions, NULL, (char *const *)(uintptr_t)words,
-			 environ) == 0)
-		waitpid(pid, NULL, WNOHANG);
-	posix_spawn_file_actions_destroy(&actions);
+/* Blocks the signals that end the server, in all its threads, and SIGCHLD, which tells that the
+ * browser's command has ended. */
+static void hold_signals(sigset_t *held) {
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(held);
+	sigaddset(held, SIGINT);
+	sigaddset(held, SIGTERM);
+	sigaddset(held, SIGHUP);
+	sigaddset(held, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, held, NULL);
+}
+
+static void await_end(const sigset_t *held) {
+	int number = SIGCHLD;
+	while (number == SIGCHLD) {
+		sigwait(held, &number);
+		mw_browser_collect();
+	}
 }
 
 /* Serves until a signal ends it. */
 static int serve(mw_web_site_t *site, const char *listen, const mw_http_access_t *access,
 		 bool opens_browser, mw_error_t *error) {
-	char url[URL_BYTES];
-	sigset_t ends;
-	int number;
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &ends, NULL);
+	char address[MW_HTTP_ADDRESS_BYTES];
+	sigset_t held;
+	hold_signals(&held);
 	const mw_http_config_t config = {.address = listen,
 					 .handler = mw_web_site_answer,
 					 .context = site,
@@ -60,15 +58,16 @@ static int serve(mw_web_site_t *site, const char *listen, const mw_http_access_t
 	mw_http_server_t *server = mw_http_start(&config, error);
 	if (server == NULL)
 		return -1;
-	snprintf(url, sizeof(url), "%s/%s/", mw_http_url(server), site->token);
-	printf("%s\n", url);
+	mw_page_key_address(&site->key, server, address);
+	printf("%s\n", address);
 	fflush(stdout);
 	mw_complain("the page is at this address, for those who know it%s%s; ^C ends",
 		    access->password[0] != '\0' ? " and the password" : "",
 		    site->has_control ? ", and may change processes" : "");
-	if (opens_browser)
-		open_browser(url);
-	sigwait(&ends, &number);
+	if (opens_browser && mw_browser_is_there())
+		open_browser(address);
+	await_end(&held);
+	mw_browser_remove_file();
 	mw_http_end_commands();
 	mw_http_stop(server);
 	return 0;
@@ -88,7 +87,7 @@ int mw_cmd_web(const mw_arguments_t *arguments) {
 	mw_error_t error;
 	bool is_served = mw_http_access_read(&files, &access, &error) == 0 &&
 			 mw_web_targets_check(&site.targets, &error) == 0 &&
-			 mw_web_site_make_token(&site, &error) == 0 &&
+			 mw_page_key_draw(&site.key, &error) == 0 &&
 			 serve(&site, listen->given ? listen->text : DEFAULT_LISTEN, &access,
 			       !mw_argument(arguments, "no-browser")->given, &error) == 0;
 	mw_http_access_release(&access);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 typedef struct mw_web_asset {
-	const char *name; /* in the URL, behind the token's '/' */
+	const char *name; /* in the URL, behind the page's place */
 	const char *type;
 	const char *begin, *end;
 } mw_web_asset_t;

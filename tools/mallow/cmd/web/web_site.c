@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "cmd/web/web_assets.h"
 #include "cmd/web/web_cache.h"
 #include "cmd/web/web_query.h"
+#include "http/browser.h"
 #include "http/subprocess.h"
 
 #define JSON "application/json"
@@ -69,15 +69,6 @@ static const struct {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array[0]))
-
-int mw_web_site_make_token(mw_web_site_t *site, mw_error_t *error) {
-	unsigned char bytes[(MW_WEB_TOKEN_BYTES - 1) / 2];
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return mw_error_set(error, "the kernel gives no random bytes for a token");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(site->token + 2 * i, 3, "%02x", bytes[i]);
-	return 0;
-}
 
 /* ---- answers ---- */
 
@@ -230,37 +221,46 @@ static void say_asset(const char *name, mw_http_answer_t *answer) {
 
 /* ---- routes ---- */
 
-/* Compares in a time that does not depend on where the two differ. */
-static bool is_token(const char *text, const char *token) {
-	unsigned char difference = 0;
-	if (strlen(text) < MW_WEB_TOKEN_BYTES - 1)
-		return false;
-	for (size_t i = 0; i < MW_WEB_TOKEN_BYTES - 1; i++)
-		difference |= (unsigned char)(text[i] ^ token[i]);
-	return difference == 0;
-}
-
 /* Returns what follows a prefix of the path; NULL: the path does not begin with it. */
 static const char *behind(const char *path, const char *prefix) {
 	size_t length = strlen(prefix);
 	return strncmp(path, prefix, length) == 0 ? path + length : NULL;
 }
 
-void mw_web_site_answer(const mw_http_request_t *request, void *context, mw_http_answer_t *answer) {
-	const mw_web_site_t *site = context;
-	const char *path = request->path + 1, *rest;
-	if (request->path[0] != '/' || !is_token(path, site->token) ||
-	    path[MW_WEB_TOKEN_BYTES - 1] != '/') {
-		say_none(answer);
-		return;
+static void say_page(const mw_web_site_t *site, const mw_http_request_t *request,
+		     mw_http_answer_t *answer) {
+	say_asset("", answer);
+	mw_page_key_remember(&site->key, request, answer);
+	if (mw_http_query(request, "from") != NULL)
+		mw_browser_remove_file();
+}
+
+/* Who does not know the secret cannot try passwords either. */
+static bool is_admitted(const mw_web_site_t *site, const mw_http_request_t *request,
+			mw_http_answer_t *answer) {
+	if (!mw_page_key_is_known(&site->key, request)) {
+		mw_http_say(answer, 403, TEXT,
+			    "this browser has no cookie of the page; open the address that "
+			    "'mallow web' printed\n");
+		return false;
 	}
-	/* Who does not know the token cannot try passwords either. */
 	if (!mw_http_is_admitted(request)) {
 		mw_http_say(answer, 401, TEXT, "the password is missing or wrong\n");
-		return;
+		return false;
 	}
-	path += MW_WEB_TOKEN_BYTES;
-	if (strcmp(path, "api/targets") == 0)
+	return true;
+}
+
+void mw_web_site_answer(const mw_http_request_t *request, void *context, mw_http_answer_t *answer) {
+	const mw_web_site_t *site = context;
+	const char *path = mw_page_key_path(&site->key, request), *rest;
+	if (path == NULL)
+		say_none(answer);
+	else if (!is_admitted(site, request, answer))
+		return;
+	else if (*path == '\0')
+		say_page(site, request, answer);
+	else if (strcmp(path, "api/targets") == 0)
 		say_targets(site, answer);
 	else if (strcmp(path, "api/processes") == 0)
 		say_processes(answer);
