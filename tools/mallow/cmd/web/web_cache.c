@@ -11,11 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "state/layout.h"
+
 #define ENTRIES 32u
 /* All answers together. */
 #define BYTES_MAX ((uint64_t)256 << 20)
 /* Names may come from debug information that is installed meanwhile. */
 #define KEPT_SECONDS 300
+/* Two changes within a tick of the clock that stamps files have one time: ticks are up to 10 ms
+ * long, 2 s on some file systems.  An answer about a file that changed since is not kept. */
+#define SETTLED_SECONDS 3
 
 typedef struct entry {
 	char key[MW_WEB_KEY_BYTES];
@@ -48,15 +53,38 @@ static bool append(char key[MW_WEB_KEY_BYTES], size_t *length, const char *text)
 	return true;
 }
 
-/* Appends which file it is and when it was written; false: it is no file. */
+/* Programs write their state files through mappings, which leaves size and times as they are. */
+static bool is_state_file(const char *path) {
+	char magic[sizeof(MW_STATE_MAGIC) - 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool is_state = fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+			memcmp(magic, MW_STATE_MAGIC, sizeof(magic)) == 0;
+	if (fd >= 0)
+		close(fd);
+	return is_state;
+}
+
+static bool is_settled(const struct stat *info) {
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return info->st_mtim.tv_sec + SETTLED_SECONDS < now.tv_sec &&
+	       info->st_ctim.tv_sec + SETTLED_SECONDS < now.tv_sec;
+}
+
+/* Appends which file it is and when it was written; false: it is no file, or a change of it might
+ * go unnoticed.  Programs set the time of a change (mtime) as they like, that of the inode's change
+ * (ctime) they do not. */
 static bool append_file(char key[MW_WEB_KEY_BYTES], size_t *length, const char *path) {
 	struct stat info;
-	char text[128];
-	if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+	char text[160];
+	if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || !is_settled(&info) ||
+	    is_state_file(path))
 		return false;
-	snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 ".%09ld",
+	snprintf(text, sizeof(text),
+		 "%" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 ".%09ld %" PRId64 ".%09ld",
 		 (uint64_t)info.st_dev, (uint64_t)info.st_ino, (int64_t)info.st_size,
-		 (int64_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+		 (int64_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec, (int64_t)info.st_ctim.tv_sec,
+		 info.st_ctim.tv_nsec);
 	return append(key, length, text);
 }
 

@@ -80,7 +80,26 @@ static void say_none(mw_http_answer_t *answer) {
 	mw_http_say(answer, 404, TEXT, "there is nothing here\n");
 }
 
-/* Runs the words, to which the query's are appended. */
+static void say_fd(int fd, const char *type, const mw_error_t *error, mw_http_answer_t *answer) {
+	if (fd >= 0)
+		*answer = (mw_http_answer_t){.status = 200, .type = type, .fd = fd};
+	else
+		say_error(answer, 500, error);
+}
+
+/* Runs an order, to whose words those of the query are appended. */
+static void say_done(const mw_web_site_t *site, const mw_http_request_t *request,
+		     mw_web_words_t *words, mw_http_answer_t *answer) {
+	mw_error_t error;
+	if (mw_web_words_add_query(words, request, &site->targets, &error) != 0)
+		say_error(answer, 400, &error);
+	else
+		say_fd(mw_http_run(&words->command, &error), TEXT, &error, answer);
+	mw_web_words_release(words);
+}
+
+/* Answers with a view, to whose words those of the query are appended: a kept answer, or a new
+ * one. */
 static void say_output(const mw_web_site_t *site, const mw_http_request_t *request,
 		       mw_web_words_t *words, const char *type, mw_http_answer_t *answer) {
 	mw_error_t error;
@@ -89,14 +108,13 @@ static void say_output(const mw_web_site_t *site, const mw_http_request_t *reque
 	} else {
 		char key[MW_WEB_KEY_BYTES];
 		mw_web_cache_key(words, request, key);
-		int kept = mw_web_cache_find(key);
-		int fd = kept >= 0 ? kept : mw_http_run(&words->command, &error);
-		if (fd >= 0)
-			*answer = (mw_http_answer_t){.status = 200, .type = type, .fd = fd};
-		else
-			say_error(answer, 500, &error);
-		if (fd >= 0 && kept < 0)
-			mw_web_cache_add(key, fd);
+		int fd = mw_web_cache_find(key);
+		if (fd < 0) {
+			fd = mw_http_run(&words->command, &error);
+			if (fd >= 0)
+				mw_web_cache_add(key, fd);
+		}
+		say_fd(fd, type, &error, answer);
 	}
 	mw_web_words_release(words);
 }
@@ -134,12 +152,8 @@ static void say_json(const mw_web_site_t *site, const mw_http_request_t *request
 
 static void say_processes(mw_http_answer_t *answer) {
 	mw_error_t error;
-	int fd = mw_http_run(&(mw_http_command_t){.words = {"mallow", "ls", "--json"}, .input = -1},
-			     &error);
-	if (fd >= 0)
-		*answer = (mw_http_answer_t){.status = 200, .type = JSON, .fd = fd};
-	else
-		say_error(answer, 500, &error);
+	const mw_http_command_t list = {.words = {"mallow", "ls", "--json"}, .input = -1};
+	say_fd(mw_http_run(&list, &error), JSON, &error, answer);
 }
 
 static void say_targets(const mw_web_site_t *site, mw_http_answer_t *answer) {
@@ -198,7 +212,7 @@ static void obey(const mw_web_site_t *site, const mw_http_request_t *request, co
 				 is_setting && value != NULL ? value : "");
 			mw_web_words_add(&words, word);
 		}
-		say_output(site, request, &words, TEXT, answer);
+		say_done(site, request, &words, answer);
 	}
 }
 
