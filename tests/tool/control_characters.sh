@@ -4,14 +4,19 @@
 # a control character in it: every view in every form, every field of a profile, the messages, and
 # JSON.
 source "$(dirname "$0")/lib.bash"
-evil=$'\033]0;title\007\177\302\23331m\233\r'
+evil=$'\033]0;title\007\177\302\23331m\342\200\256\342\201\246\330\234\342\200\217\342\200\250\233\r'
 
-# clean FILE NAME...: FILE holds none of C0 but tab and new line, no DEL, no C1, only UTF-8, and no
-# line that a text began; each NAME stands in it, so that the field was there at all.
+# What reorders a line, as UTF-8 or as JSON's escape.
+order='\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xaf]'
+order+='|\\u(061[cC]|200[eEfF]|202[89a-eA-E]|206[6-9a-fA-F])'
+
+# clean FILE NAME...: FILE holds none of C0 but tab and new line, no DEL, no C1, nothing that
+# reorders a line, only UTF-8, and no line that a text began; each NAME stands in it, so that the
+# field was there at all.
 clean() {
     local file=$1 name
     shift
-    ! LC_ALL=C grep -naP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$file" >bad ||
+    ! LC_ALL=C grep -naP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|'"$order" "$file" >bad ||
         fail "$what: $(head -3 bad | cat -v)"
     iconv -f UTF-8 -t UTF-8 "$file" >/dev/null 2>&1 || fail "$what: not UTF-8"
     ! grep -n '^INJECTED' "$file" || fail "$what: a text began a line"
@@ -148,6 +153,12 @@ what=timeline.svg clean timeline.svg
 shows '' timeline -o timeline.html "$pid"
 what=timeline.html clean timeline.html
 shows '' doctor "$pid"
+if command -v tmux >/dev/null; then
+    LC_ALL=C.UTF-8 terminal new-session -d -x 200 -y 40 "LC_ALL=C.UTF-8 $mallow top $pid"
+    on_screen SYMBOL
+    what="the live view" clean out SYMBOL
+    terminal kill-server
+fi
 shows '' doctor --json "$pid"
 shows '' dump "$pid"
 shows '' set "dump_name=/tmp/DUMP$evil" "$pid"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # hostile_profile.py OUTPUT PROGRAM ADDRESS SOURCE -- writes a profile.proto in which every text
 # holds terminal controls. A text begins with the field's name in capitals, then has ESC, BEL, DEL,
-# a C1 control in UTF-8 and as one byte, a carriage return and a new line.  One location is 8 bytes
+# a C1 control in UTF-8 and as one byte, five characters that reorder a line, a carriage return and
+# a new line.  One location is 8 bytes
 # behind ADDRESS (hexadecimal) in PROGRAM, whose functions have such names too, and one function is
 # in the source file SOURCE (both are paths in bytes, as the file system has them).
 import os
@@ -10,7 +11,7 @@ import sys
 output, program, address, source = sys.argv[1], os.fsencode(sys.argv[2]), int(sys.argv[3],
                                                                               16), os.fsencode(
                                                                                   sys.argv[4])
-EVIL = b"\x1b]0;title\x07\x7f\xc2\x9b31m\x9b\r\nINJECTED"
+EVIL = b"\x1b]0;title\x07\x7f\xc2\x9b31m\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\x8f\xe2\x80\xa8\x9b\r\nINJECTED"
 
 
 def number(value):

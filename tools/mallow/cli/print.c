@@ -137,11 +137,14 @@ json_t *mw_json_text(const char *text) {
 	return value;
 }
 
-/* jansson escapes C0 characters only; this escapes the other control characters. */
+/* jansson escapes C0 characters only; this escapes the other control characters, and replaces
+ * those that change the order of a line. */
 static void print_escaped(FILE *out, const char *text) {
 	while (*text != '\0') {
 		mw_character_t c = mw_text_character(text);
-		if (c.is_control && c.code != '\n')
+		if (c.is_order)
+			fputc('?', out);
+		else if (c.is_control && c.code != '\n')
 			fprintf(out, "\\u%04" PRIx32, c.code);
 		else
 			fwrite(text, 1, c.bytes, out);

@@ -21,6 +21,12 @@ static bool is_allowed(uint32_t code, size_t length) {
 	return code >= least[length] && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
 }
 
+/* U+206A to U+206F are deprecated, but some terminals still obey them. */
+bool mw_text_is_order(uint32_t code) {
+	return code == 0x61c || code == 0x200e || code == 0x200f ||
+	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x206f);
+}
+
 mw_character_t mw_text_character(const char *text) {
 	const unsigned char *at = (const unsigned char *)text;
 	size_t length = length_of(at[0]);
@@ -34,7 +40,9 @@ mw_character_t mw_text_character(const char *text) {
 	return (mw_character_t){.bytes = length,
 				.code = code,
 				.is_utf8 = true,
-				.is_control = code < ' ' || (code >= 0x7f && code < 0xa0)};
+				.is_control = code < ' ' || (code >= 0x7f && code < 0xa0) ||
+					      mw_text_is_order(code),
+				.is_order = mw_text_is_order(code)};
 }
 
 char *mw_text_clean(char *text, const char *kept) {

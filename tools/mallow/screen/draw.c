@@ -8,6 +8,7 @@
 #include <time.h>
 #include <wchar.h>
 
+#include "model/text.h"
 #include "report/text/units.h"
 
 /* Draws at most `columns` columns of a text from `x`, after skipping characters.  Unsafe
@@ -25,7 +26,7 @@ void mw_put_from(int y, int x, int columns, const char *text, size_t skipped) {
 	size_t first = skipped < length ? skipped : length, i = first;
 	for (; i < length; i++) {
 		int width = wcwidth(wide[i]);
-		if (width < 0) {
+		if (width < 0 || mw_text_is_order((uint32_t)wide[i])) {
 			wide[i] = L'?';
 			width = 1;
 		}

@@ -29,6 +29,19 @@ static void controls_become_question_marks(void) {
 	cleans("tab\tnew\nline\033", "\t\n", "tab\tnew\nline?");
 }
 
+/* Each of these reorders what a terminal or browser shows behind it. */
+static void characters_that_turn_a_line_become_question_marks(void) {
+	cleans("arabic \xd8\x9c, marks \xe2\x80\x8e\xe2\x80\x8f", "", "arabic ?, marks ??");
+	cleans("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xab\xe2\x80\xac\xe2\x80\xad\xe2\x80\xae",
+	       "", "???????");
+	cleans("\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9\xe2\x81\xaa\xe2\x81\xaf", "",
+	       "??????");
+	/* Their neighbours stay: zero-width joiner, hyphen, narrow space, word joiner, digit. */
+	static const char neighbours[] = "\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf"
+					 "\xe2\x81\xa0\xe2\x81\xa5\xe2\x81\xb0";
+	cleans(neighbours, "", neighbours);
+}
+
 static void other_characters_stay(void) {
 	cleans(" ~\xc2\xa0\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf", "",
 	       " ~\xc2\xa0\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf");
@@ -50,6 +63,7 @@ static void bytes_that_are_not_utf8_become_question_marks(void) {
 
 int main(void) {
 	RUN(controls_become_question_marks);
+	RUN(characters_that_turn_a_line_become_question_marks);
 	RUN(other_characters_stay);
 	RUN(bytes_that_are_not_utf8_become_question_marks);
 	return 0;

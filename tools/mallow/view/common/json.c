@@ -13,7 +13,7 @@ void mw_view_json_text(FILE *out, const char *text) {
 	fputc('"', out);
 	while (*text != '\0') {
 		mw_character_t c = mw_text_character(text);
-		if (!c.is_utf8)
+		if (!c.is_utf8 || c.is_order)
 			fputc('?', out);
 		else if (c.is_control || c.code == '<')
 			fprintf(out, "\\u%04" PRIx32, c.code);

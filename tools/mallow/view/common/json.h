@@ -20,8 +20,9 @@ typedef struct mw_json {
 	bool has_member[MW_JSON_DEPTH_MAX];
 } mw_json_t;
 
-/* Writes a string with quotes.  Bytes that are not UTF-8 become '?'.  Control characters and '<'
- * are escaped, because the text may stand in an HTML script. */
+/* Writes a string with quotes.  Bytes that are not UTF-8 and characters that change the order of a
+ * line become '?'.  Control characters and '<' are escaped, because the text may stand in an HTML
+ * script. */
 void mw_view_json_text(FILE *out, const char *text);
 
 /* Opens an object or list.  `key` is NULL inside lists; `opener` is '{' or '['. */
