@@ -59,7 +59,8 @@ int main(int argc, char **argv) {
 }
 END
 cc -g -O0 -fno-pie -no-pie -o plain named.c || fail "named.c does not compile"
-objcopy --strip-debug --redefine-sym "PLAIN=SYMBOL$evil" --redefine-sym "main=MAIN$evil" plain \
+# SYMBOL is UTF-8 throughout: readers of whole texts do not see the rest of one that is not.
+objcopy --strip-debug --redefine-sym "PLAIN=SYMBOL${evil%$'\233\r'}" --redefine-sym "main=MAIN${evil%$'\233\r'}" plain \
     "PROGRAM$evil" ||
     fail "the symbols were not renamed"
 address=$(nm plain | awk '$3 == "main" { print "0x" $1 }')
@@ -154,9 +155,14 @@ shows '' timeline -o timeline.html "$pid"
 what=timeline.html clean timeline.html
 shows '' doctor "$pid"
 if command -v tmux >/dev/null; then
-    LC_ALL=C.UTF-8 terminal new-session -d -x 200 -y 40 "LC_ALL=C.UTF-8 $mallow top $pid"
-    on_screen SYMBOL
-    what="the live view" clean out SYMBOL
+    # What reaches the terminal: the screen that tmux keeps has lost such characters.
+    mkfifo begin
+    LC_ALL=C.UTF-8 terminal new-session -d -x 200 -y 40 \
+        "read -r _ <begin; LC_ALL=C.UTF-8 $mallow top $pid"
+    terminal pipe-pane 'cat >screen'
+    echo >begin
+    await 60 grep -aqs SYMBOL screen
+    ! LC_ALL=C grep -naP "$order" screen || fail "the live view shows what reorders a line"
     terminal kill-server
 fi
 shows '' doctor --json "$pid"
