@@ -139,6 +139,8 @@ typedef struct mw_origin {
 	 * ... */
 	mw_string_t format;
 	uint32_t pid;
+	uint32_t uid; /* effective user of the process, if uid_known */
+	bool uid_known;
 	uint32_t flags;        /* MW_STATE_* flags of state/layout.h */
 	bool killed;           /* true: the process ended without calling exit(3) or _exit(2) */
 	uint64_t live_samples; /* number of samples behind the in-use values; 0 = not known */

@@ -171,6 +171,8 @@ static void set_process(mw_profile_t *p, const mw_snapshot_t *snapshot) {
 	p->origin.version = mw_profile_intern(p, header->library_version);
 	p->origin.format = mw_profile_intern(p, "state file");
 	p->origin.pid = header->pid;
+	p->origin.uid = header->uid;
+	p->origin.uid_known = true;
 	p->origin.flags = live->flags;
 	p->time_ns = snapshot->time_ns;
 }
