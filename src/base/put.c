@@ -3,6 +3,7 @@
 #include "base/put.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -38,4 +39,41 @@ long mw_put(int file, const void *bytes, size_t length) {
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 	errno = write_errno;
 	return written;
+}
+
+bool mw_put_is_allowed(const struct stat *file) {
+	bool is_own = file->st_uid == geteuid();
+	return S_ISCHR(file->st_mode) || (S_ISFIFO(file->st_mode) && is_own) ||
+	       (S_ISREG(file->st_mode) && is_own && file->st_nlink == 1);
+}
+
+/* Empties an existing file, or leaves it for appending. False: errno says why not. */
+static bool take_file(int file, bool appends) {
+	struct stat info;
+	if (fstat(file, &info) != 0)
+		return false;
+	if (!mw_put_is_allowed(&info)) {
+		errno = EPERM;
+		return false;
+	}
+	int flags = fcntl(file, F_GETFL);
+	if (flags < 0 || fcntl(file, F_SETFL, flags & ~O_NONBLOCK) != 0)
+		return false;
+	return appends || !S_ISREG(info.st_mode) || ftruncate(file, 0) == 0;
+}
+
+int mw_put_open(const char *path, bool appends, mode_t mode) {
+	const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | (appends ? O_APPEND : 0);
+	/* A file that this call makes is not examined: some file systems give it another owner. */
+	int file = open(path, flags | O_CREAT | O_EXCL, mode);
+	if (file >= 0 || errno != EEXIST)
+		return file;
+	file = open(path, flags | O_NONBLOCK);
+	if (file >= 0 && !take_file(file, appends)) {
+		int reason = errno;
+		close(file);
+		errno = reason;
+		file = -1;
+	}
+	return file;
 }

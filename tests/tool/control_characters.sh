@@ -60,7 +60,8 @@ int main(int argc, char **argv) {
 END
 cc -g -O0 -fno-pie -no-pie -o plain named.c || fail "named.c does not compile"
 # SYMBOL is UTF-8 throughout: readers of whole texts do not see the rest of one that is not.
-objcopy --strip-debug --redefine-sym "PLAIN=SYMBOL${evil%$'\233\r'}" --redefine-sym "main=MAIN${evil%$'\233\r'}" plain \
+objcopy --strip-debug --redefine-sym "PLAIN=SYMBOL${evil%$'\233\r'}" \
+    --redefine-sym "main=MAIN${evil%$'\233\r'}" plain \
     "PROGRAM$evil" ||
     fail "the symbols were not renamed"
 address=$(nm plain | awk '$3 == "main" { print "0x" $1 }')

@@ -11,7 +11,8 @@ import sys
 output, program, address, source = sys.argv[1], os.fsencode(sys.argv[2]), int(sys.argv[3],
                                                                               16), os.fsencode(
                                                                                   sys.argv[4])
-EVIL = b"\x1b]0;title\x07\x7f\xc2\x9b31m\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\x8f\xe2\x80\xa8\x9b\r\nINJECTED"
+ORDER = b"\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\x8f\xe2\x80\xa8"
+EVIL = b"\x1b]0;title\x07\x7f\xc2\x9b31m" + ORDER + b"\x9b\r\nINJECTED"
 
 
 def number(value):

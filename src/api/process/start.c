@@ -20,7 +20,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -42,6 +41,7 @@
 #include "os/lock/lock.h"
 #include "os/memory/huge_pages.h"
 #include "os/memory/numa.h"
+#include "os/platform/secure_environment.h"
 #include "os/platform/single.h"
 #include "os/process/registers.h"
 #include "prof/dump/pc_name.h"
@@ -234,21 +234,21 @@ void mw_api_stats(uint64_t *stats) {
 static void configure(void) {
 	start.configured = true;
 	/* The user who starts a set-uid program must not control it. */
-	bool secure = getauxval(AT_SECURE) != 0;
+	bool secure = mw_environment_is_secure();
 	mw_options_t *options = &start.options;
 	bool linked = mw_os_read_link("/etc/malloc.conf", start.symlink, sizeof start.symlink) > 0;
 	start.sources = (mw_conf_sources_t){
 		.built_in = sizeof MALLOW_BUILT_IN_CONF > 1 ? MALLOW_BUILT_IN_CONF : NULL,
 		.symlink = linked ? start.symlink : NULL,
-		.environment = secure ? NULL : getenv("MALLOC_CONF"),
-		.mallow = secure ? NULL : getenv("MALLOW_CONF"),
+		.environment = mw_environment("MALLOC_CONF"),
+		.mallow = mw_environment("MALLOW_CONF"),
 	};
 	mw_compat_add_sources(&start.sources);
 	mw_ctl_configure(options, &start.sources);
 	mw_compat_start(options, &start.sources);
 	configure_memory(options);
 	configure_api(options);
-	mw_os_set_zone(secure ? NULL : getenv("TZ"));
+	mw_os_set_zone(mw_environment("TZ"));
 	const uint64_t settings[MW_SETTING_COUNT] = {
 #define MW_SETTING(name, kind, standard, min, max, unit, help)                                     \
 	[MW_SETTING_##name] = (uint64_t)options->name,
@@ -300,7 +300,7 @@ MW_RESIDENT void mw_api_start(void) {
 		mw_api_need_fork_handlers();
 	if (pthread_key_create(&start.thread_end_key, thread_end) == 0)
 		mw_heap_on_thread = on_thread;
-	if (environ)
+	if (mw_environment_has_begun())
 		configure();
 }
 

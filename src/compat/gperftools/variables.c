@@ -6,12 +6,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/fmt.h"
 #include "base/put.h"
+#include "os/platform/secure_environment.h"
 
 #define LINE_BYTES 512
 #define NAME_BYTES 64
@@ -36,7 +36,7 @@ void mw_gp_log(int level, const char *format, ...) {
 }
 
 int64_t mw_gp_number_from(const char *variable, int64_t standard, int64_t min, int64_t max) {
-	const char *text = getenv(variable);
+	const char *text = mw_environment(variable);
 	if (!text || !*text)
 		return standard;
 	char *end;
@@ -50,12 +50,12 @@ int64_t mw_gp_number_from(const char *variable, int64_t standard, int64_t min, i
 }
 
 bool mw_gp_flag_from(const char *variable, bool standard) {
-	const char *text = getenv(variable);
+	const char *text = mw_environment(variable);
 	return text ? strchr("tTyY1", *text) != NULL : standard;
 }
 
 bool mw_gp_is_secure(void) {
-	return getauxval(AT_SECURE) != 0 || getuid() != geteuid();
+	return mw_environment_is_secure() || getuid() != geteuid();
 }
 
 static bool fits(size_t length) {
@@ -64,10 +64,10 @@ static bool fits(size_t length) {
 
 /* The rank of an MPI program's process, or of a job of SLURM. */
 static bool append_rank(char *path, const char *base) {
-	const char *rank = getenv("PMIX_RANK");
+	const char *rank = mw_environment("PMIX_RANK");
 	if (!rank)
-		rank = getenv("PMI_RANK");
-	const char *job = getenv("SLURM_JOB_ID"), *task = getenv("SLURM_PROCID");
+		rank = mw_environment("PMI_RANK");
+	const char *job = mw_environment("SLURM_JOB_ID"), *task = mw_environment("SLURM_PROCID");
 	if (rank && *rank)
 		return fits(mw_fmt(path, PATH_MAX, "%s.rank-%s", base, rank));
 	if (job && *job && task && *task)
@@ -77,7 +77,7 @@ static bool append_rank(char *path, const char *base) {
 
 bool mw_gp_path_from(const char *variable, char path[PATH_MAX]) {
 	char use_pid[NAME_BYTES];
-	const char *base = getenv(variable);
+	const char *base = mw_environment(variable);
 	if (!base || !*base)
 		return false;
 	if (!fits(mw_fmt(path, PATH_MAX, "%s", base))) {
@@ -87,7 +87,7 @@ bool mw_gp_path_from(const char *variable, char path[PATH_MAX]) {
 	if (append_rank(path, base))
 		return true;
 	mw_fmt(use_pid, sizeof use_pid, "%s_USE_PID", variable);
-	if (mw_gp_flag_from(use_pid, false) || getenv("OMPI_HOME"))
+	if (mw_gp_flag_from(use_pid, false) || mw_environment("OMPI_HOME"))
 		mw_gp_path_of_child(path);
 	/* A program that this process or its child executes must not write the same names. */
 	setenv(use_pid, "1", 0);

@@ -16,6 +16,7 @@
 
 #include "base/fmt.h"
 #include "base/put.h"
+#include "os/platform/secure_environment.h"
 
 #define LINE_BYTES 64
 #define COPY_BYTES 4096
@@ -44,13 +45,14 @@ static void put_addresses(int to, const mw_leaks_group_t *groups, size_t count) 
 /* Returns the environment without checks and preloaded libraries; NULL: no memory. */
 static char **plain_environment(void) {
 	size_t count = 0, used = 0;
-	while (environ && environ[count])
+	char **all = mw_environment_all();
+	while (all[count])
 		count++;
 	char **plain = malloc((count + 1) * sizeof *plain);
 	for (size_t i = 0; i < count && plain; i++)
-		if (strncmp(environ[i], "HEAPCHECK=", 10) != 0 &&
-		    strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
-			plain[used++] = environ[i];
+		if (strncmp(all[i], "HEAPCHECK=", 10) != 0 &&
+		    strncmp(all[i], "LD_PRELOAD=", 11) != 0)
+			plain[used++] = all[i];
 	if (plain)
 		plain[used] = NULL;
 	return plain;
@@ -97,7 +99,7 @@ static mw_leaks_names_t read_names(int from) {
 
 static void find_program(char program[PATH_MAX]) {
 	Dl_info own;
-	const char *wanted = getenv("PPROF_PATH");
+	const char *wanted = mw_environment("PPROF_PATH");
 	const char *end = NULL;
 	if (!wanted || !*wanted)
 		wanted = "pprof";
@@ -117,6 +119,9 @@ mw_leaks_names_t mw_leaks_names_get(const mw_leaks_group_t *groups, size_t count
 				    char program[PATH_MAX]) {
 	mw_leaks_names_t names = {.text = NULL};
 	find_program(program);
+	/* PATH is the user's, who would have a program of his run with rights that he lacks. */
+	if (mw_environment_is_secure() || getuid() != geteuid())
+		return names;
 	int request = memfd_create("addresses", MFD_CLOEXEC);
 	int answer = memfd_create("names", MFD_CLOEXEC);
 	if (request >= 0 && answer >= 0) {

@@ -16,6 +16,7 @@
 #include "compat/lsan/lsan_options.h"
 #include "compat/lsan/lsan_report.h"
 #include "compat/lsan/lsan_suppress.h"
+#include "os/platform/secure_environment.h"
 
 static struct {
 	pthread_mutex_t lock; /* protects checks and regions */
@@ -163,7 +164,7 @@ static void read_options(void) {
 	mw_lsan_options_default(&lsan.options);
 	if (__lsan_default_options)
 		mw_lsan_options_read(&lsan.options, __lsan_default_options());
-	mw_lsan_options_read(&lsan.options, getenv("LSAN_OPTIONS"));
+	mw_lsan_options_read(&lsan.options, mw_environment("LSAN_OPTIONS"));
 	if (__lsan_default_suppressions)
 		mw_lsan_suppressions_add(__lsan_default_suppressions());
 	if (*lsan.options.suppressions)

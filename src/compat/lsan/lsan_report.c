@@ -2,7 +2,6 @@
  * lsan_report.c -- the report has LeakSanitizer's form, which editors and scripts read. */
 #include "compat/lsan/lsan_report.h"
 
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -175,7 +174,7 @@ static void open_report(const mw_lsan_options_t *options) {
 		return;
 	}
 	mw_fmt(path, sizeof path, "%s.%d", wanted, (int)getpid());
-	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0660);
+	int file = mw_put_open(path, false, 0660);
 	if (file < 0)
 		print("ERROR: Can't open file: %.400s\n", path);
 	else

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "api/process/start.h"
@@ -20,6 +19,7 @@
 #include "heap/memory/limit.h"
 #include "os/memory/huge_pages.h"
 #include "os/memory/numa.h"
+#include "os/platform/secure_environment.h"
 
 #define PREFIX "MIMALLOC_"
 /* Longer means forever: the limit of the option dirty_decay_ms. */
@@ -246,7 +246,7 @@ static void print_stats_at_exit(void) {
 
 static MW_COLD void take_variables(void) {
 	mi_process_init();
-	for (char **entry = environ; *entry; entry++)
+	for (char **entry = mw_environment_all(); *entry; entry++)
 		if (strncmp(*entry, PREFIX, PREFIX_LENGTH) == 0)
 			take_variable(*entry + PREFIX_LENGTH);
 	if (values[mi_option_verbose]) {
@@ -260,11 +260,10 @@ static MW_COLD void take_variables(void) {
 
 /* Every process runs this function, so it only compares the names of variables. */
 __attribute__((constructor)) static MW_RESIDENT void look_for_variables(void) {
-	for (char **entry = environ; entry && *entry; entry++) {
+	for (char **entry = mw_environment_all(); *entry; entry++) {
 		const char *name = *entry;
 		if (name[0] == 'M' && name[1] == 'I' && strncmp(name, PREFIX, PREFIX_LENGTH) == 0) {
-			if (getauxval(AT_SECURE) == 0)
-				take_variables();
+			take_variables();
 			return;
 		}
 	}

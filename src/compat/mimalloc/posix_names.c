@@ -9,6 +9,7 @@
 #include "api/alloc.h"
 #include "base/bits.h"
 #include "compat/mimalloc/mimalloc.h"
+#include "os/platform/secure_environment.h"
 
 /* ---- strings ---- */
 
@@ -53,7 +54,7 @@ char *mi_realpath(const char *fname, char *resolved_name) {
 int mi_dupenv_s(char **buf, size_t *size, const char *name) {
 	if (!buf || !name)
 		return EINVAL;
-	const char *value = getenv(name);
+	const char *value = mw_environment_for_program(name);
 	*buf = mi_strdup(value);
 	if (size)
 		*size = *buf ? strlen(value) : 0;

@@ -48,19 +48,17 @@ static mw_result_t result_of(int error) {
 	}
 }
 
-/* Empties a file unless it has several names: another user who guesses a name can link it to a file
- * of the process's user. */
+/* Empties a file that may be written. */
 static bool empty_file(int file) {
 	struct stat info;
 	if (fstat(file, &info) != 0)
 		return false;
-	if (!S_ISREG(info.st_mode))
-		return true;
-	if (info.st_nlink > 1) {
-		errno = ELOOP;
+	if (!mw_put_is_allowed(&info)) {
+		errno = EPERM;
 		return false;
 	}
-	return syscall(SYS_ftruncate, file, 0) == 0;
+	syscall(SYS_fcntl, file, F_SETFL, 0); /* writes wait for the reader of a FIFO */
+	return !S_ISREG(info.st_mode) || syscall(SYS_ftruncate, file, 0) == 0;
 }
 
 int mw_os_open(int directory, const char *path, mw_os_open_mode_t mode) {
@@ -71,7 +69,7 @@ int mw_os_open(int directory, const char *path, mw_os_open_mode_t mode) {
 		[MW_OS_REWRITE] = O_RDWR | O_NOFOLLOW,
 		[MW_OS_REOPEN] = O_RDWR,
 		[MW_OS_CREATE_SHARED] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
-		[MW_OS_REPLACE] = O_WRONLY | O_CREAT | O_NOFOLLOW,
+		[MW_OS_REPLACE] = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
 	};
 	if (mw_os_fault(MW_OS_OPEN))
 		return MW_ERR_IO;
@@ -79,12 +77,18 @@ int mw_os_open(int directory, const char *path, mw_os_open_mode_t mode) {
 		return MW_ERR_FORBIDDEN;
 	int saved_errno = errno;
 	long file;
+	bool is_shared = mode == MW_OS_CREATE_SHARED || mode == MW_OS_REPLACE;
 	do
 		file = syscall(SYS_openat, directory, path, flags[mode] | O_CLOEXEC,
-			       mode == MW_OS_CREATE_SHARED || mode == MW_OS_REPLACE ? 0666 : 0600);
+			       is_shared ? 0666 : 0600);
 	while (file < 0 && errno == EINTR);
+	/* A file that this call makes is not examined: some file systems give it another owner. */
+	bool is_old = file < 0 && errno == EEXIST && mode == MW_OS_REPLACE;
+	if (is_old)
+		file = syscall(SYS_openat, directory, path,
+			       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	int result = file < 0 ? (int)result_of(errno) : (int)file;
-	if (file >= 0 && mode == MW_OS_REPLACE && !empty_file((int)file)) {
+	if (file >= 0 && is_old && !empty_file((int)file)) {
 		result = (int)result_of(errno);
 		mw_os_close((int)file);
 	}

@@ -28,8 +28,8 @@ typedef enum mw_os_open_mode {
 	MW_OS_REWRITE, /* an existing file for reading and writing; symbolic links are refused */
 	MW_OS_REOPEN,  /* as MW_OS_REWRITE, but follows symbolic links such as /proc/self/fd/<n> */
 	MW_OS_CREATE_SHARED, /* as MW_OS_CREATE, with mode 0666 reduced by the umask */
-	MW_OS_REPLACE, /* a new or emptied file, mode 0666 reduced by the umask; links of both kinds
-			  are refused */
+	MW_OS_REPLACE, /* a new or emptied file, mode 0666 reduced by the umask; refused are links
+			  and what mw_put_is_allowed() refuses */
 } mw_os_open_mode_t;
 
 /* Returns a descriptor, or MW_ERR_NOT_FOUND, MW_ERR_FORBIDDEN or MW_ERR_IO. */

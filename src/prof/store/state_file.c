@@ -10,6 +10,7 @@
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/memory/map.h"
+#include "os/platform/secure_environment.h"
 #include "os/time/clock.h"
 #include "prof/store/cleanup.h"
 #include "prof/store/published.h"
@@ -48,7 +49,7 @@ static const char *shared_memory_root(void) {
 
 void mw_state_file_configure(const char *session, const char *unused_options) {
 	/* Read at start-up: later other threads may change the environment. */
-	const char *root = getenv("XDG_RUNTIME_DIR");
+	const char *root = mw_environment("XDG_RUNTIME_DIR");
 	if (root && root[0] == '/' && strlen(root) < ROOT_BYTES)
 		mw_fmt_copy(state.runtime_root, sizeof state.runtime_root, root);
 	mw_fmt_copy(state.session, sizeof state.session, session ? session : "");

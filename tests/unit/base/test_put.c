@@ -90,11 +90,69 @@ static void a_signal_that_waits_stays(void) {
 	CHECK_EQ(in_child(write_with_pending), 0);
 }
 
+static int written(const char *name, bool appends) {
+	int file = mw_put_open(name, appends, 0644);
+	if (file < 0)
+		return -errno;
+	CHECK_EQ(mw_put(file, "new", 3), 3);
+	CHECK_EQ(close(file), 0);
+	return 0;
+}
+
+static long size_of(const char *name) {
+	struct stat info;
+	CHECK(stat(name, &info) == 0);
+	return (long)info.st_size;
+}
+
+static void a_file_is_made_emptied_or_continued(void) {
+	unlink(path);
+	CHECK_EQ(written(path, false), 0);
+	CHECK_EQ(written(path, false), 0);
+	CHECK_EQ(size_of(path), 3);
+	CHECK_EQ(written(path, true), 0);
+	CHECK_EQ(size_of(path), 6);
+	CHECK_EQ(written("/dev/null", false), 0);
+	CHECK_EQ(written("/nonexistent/file", false), -ENOENT);
+	int file = mw_put_open(path, false, 0644);
+	CHECK(fcntl(file, F_GETFD) & FD_CLOEXEC);
+	CHECK(!(fcntl(file, F_GETFL) & O_NONBLOCK));
+	close(file);
+}
+
+/* In a shared folder somebody else may have made what has the name. */
+static void what_others_may_have_planted_is_refused(void) {
+	char planted[80];
+	snprintf(planted, sizeof planted, "%s.planted", path);
+	CHECK_EQ(written(path, false), 0);
+	CHECK(symlink(path, planted) == 0);
+	CHECK_EQ(written(planted, false), -ELOOP);
+	CHECK_EQ(written(planted, true), -ELOOP);
+	CHECK(unlink(planted) == 0 && symlink("/nonexistent/new", planted) == 0);
+	CHECK_EQ(written(planted, false), -ELOOP);
+	CHECK(unlink(planted) == 0 && link(path, planted) == 0);
+	CHECK_EQ(written(planted, true), -EPERM);
+	CHECK_EQ(size_of(path), 3);
+	/* Nobody reads it: open(2) would wait without end. */
+	CHECK(unlink(planted) == 0 && mkfifo(planted, 0600) == 0);
+	CHECK_EQ(written(planted, false), -ENXIO);
+	CHECK(unlink(planted) == 0);
+	CHECK_EQ(written(planted, false), 0);
+	if (getuid() == 0) {
+		CHECK(chown(planted, 65534, 65534) == 0);
+		CHECK_EQ(written(planted, false), -EPERM);
+		CHECK_EQ(size_of(planted), 3);
+	}
+	CHECK(unlink(planted) == 0);
+}
+
 int main(void) {
 	snprintf(path, sizeof path, "/tmp/mallow-test-put.%d", getpid());
 	RUN(warnings_do_not_end_the_program);
 	RUN(the_signal_is_taken_back);
 	RUN(a_signal_that_waits_stays);
+	RUN(a_file_is_made_emptied_or_continued);
+	RUN(what_others_may_have_planted_is_refused);
 	CHECK(unlink(path) == 0);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/fmt.h"
 #include "compat/gperftools/variables.h"
+#include "os/platform/secure_environment.h"
 
 static void set_mode(mw_gp_checker_settings_t *settings, const char *mode) {
 	bool is_local = strcmp(mode, "local") == 0;
@@ -38,7 +39,7 @@ static size_t step_from_environment(void) {
 }
 
 static void set_prefix(mw_gp_checker_settings_t *settings) {
-	const char *directory = getenv("HEAP_CHECK_DUMP_DIRECTORY");
+	const char *directory = mw_environment("HEAP_CHECK_DUMP_DIRECTORY");
 	if (!directory || !*directory)
 		directory = "/tmp";
 	mw_fmt(settings->prefix, sizeof settings->prefix, "%.2000s/%.200s.%u", directory,
@@ -46,13 +47,13 @@ static void set_prefix(mw_gp_checker_settings_t *settings) {
 }
 
 bool mw_gp_checker_read_settings(mw_gp_checker_settings_t *settings) {
-	const char *mode = getenv("HEAPCHECK");
-	if (!mode || !*mode)
-		return false;
-	if (mw_gp_is_secure()) {
+	const char *mode = mw_environment("HEAPCHECK");
+	if (mw_gp_is_secure() && mw_environment_is_set("HEAPCHECK")) {
 		mw_gp_log(-2, "HeapChecker: ignoring HEAPCHECK because program seems to be setuid");
 		return false;
 	}
+	if (!mode || !*mode)
+		return false;
 	set_mode(settings, mode);
 	settings->shows_addresses = mw_gp_flag_from("HEAP_CHECK_IDENTIFY_LEAKS", false);
 	settings->tries_unaligned = mw_gp_flag_from("HEAP_CHECK_TEST_POINTER_ALIGNMENT", false);

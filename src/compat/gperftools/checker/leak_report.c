@@ -3,7 +3,6 @@
 #include "compat/gperftools/checker/leak_report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <mallow/mallow.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "compat/gperftools/profile/heap_profiler.h"
 #include "compat/gperftools/variables.h"
 #include "compat/leaks/leak_names.h"
+#include "os/platform/secure_environment.h"
 
 typedef struct groups {
 	mw_leaks_group_t *all;
@@ -61,7 +61,7 @@ static void write_piece(void *context, const char *text, size_t length) {
 }
 
 static void write_file(const char *path, const groups_t *groups) {
-	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int file = mw_put_open(path, false, 0644);
 	mw_compat_stack_t *stacks = malloc((groups->count + 1) * sizeof *stacks);
 	for (size_t i = 0; i < groups->count && stacks; i++)
 		stacks[i] = groups->all[i].stack;
@@ -75,7 +75,7 @@ static void write_file(const char *path, const groups_t *groups) {
 }
 
 static void print_advice(const mw_gp_checker_settings_t *settings, const char *path) {
-	const char *program = getenv("PPROF_PATH");
+	const char *program = mw_environment("PPROF_PATH");
 	mw_gp_log(-2, "\n\nIf the preceding stack traces are not enough to find the leaks, "
 		      "try running THIS shell command:\n");
 	mw_gp_log(-2,

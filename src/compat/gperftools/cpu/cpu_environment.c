@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "compat/gperftools/cpu/cpu_profiler.h"
 #include "compat/gperftools/variables.h"
+#include "os/platform/secure_environment.h"
 #include "prof/unwind/unwind.h"
 
 #define FREQUENCY_HZ 100
@@ -22,8 +23,9 @@ static void configure(void) {
 	mw_gpc_configure(&(mw_gpc_config_t){
 		.frequency_hz = (unsigned)mw_gp_number_from("CPUPROFILE_FREQUENCY", FREQUENCY_HZ, 1,
 							    FREQUENCY_MAX_HZ),
-		.wall_clock = getenv("CPUPROFILE_REALTIME") != NULL,
-		.per_thread = timer_signal != 0 || getenv("CPUPROFILE_PER_THREAD_TIMERS") != NULL,
+		.wall_clock = mw_environment("CPUPROFILE_REALTIME") != NULL,
+		.per_thread =
+			timer_signal != 0 || mw_environment("CPUPROFILE_PER_THREAD_TIMERS") != NULL,
 		.timer_signal = (int)timer_signal,
 	});
 }
@@ -64,7 +66,7 @@ __attribute__((constructor)) static void begin(void) {
 	configure();
 	int number = (int)mw_gp_number_from("CPUPROFILESIGNAL", 0, 1, (int64_t)SIGRTMAX);
 	if (mw_gp_is_secure()) {
-		if (getenv("CPUPROFILE"))
+		if (mw_environment_is_set("CPUPROFILE"))
 			mw_gp_log(-1, "Cannot perform CPU profiling when running with setuid");
 		return;
 	}

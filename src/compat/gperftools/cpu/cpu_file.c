@@ -68,7 +68,7 @@ static void put_mappings(out_t *out) {
 
 size_t mw_gpc_file_write(const char *path, uint64_t period_us) {
 	int saved_errno = errno;
-	out_t out = {.file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+	out_t out = {.file = mw_put_open(path, false, 0666)};
 	if (out.file < 0)
 		return 0;
 	const uint64_t header[] = {0, VERSION, 0, period_us, 0}, trailer[] = {0, 1, 0};

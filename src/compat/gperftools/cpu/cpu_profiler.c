@@ -4,7 +4,6 @@
 #include "compat/gperftools/cpu/cpu_profiler.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,6 +15,7 @@
 
 #include "base/claim.h"
 #include "base/fmt.h"
+#include "base/put.h"
 #include "compat/gperftools/cpu/cpu_file.h"
 #include "compat/gperftools/cpu/cpu_stacks.h"
 #include "compat/gperftools/cpu/cpu_timers.h"
@@ -73,7 +73,7 @@ static void on_sample(const void *context, uint64_t samples) {
 /* ---- the file ---- */
 
 static bool create_file(const char *path) {
-	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int file = mw_put_open(path, false, 0666);
 	if (file >= 0)
 		close(file);
 	return file >= 0;

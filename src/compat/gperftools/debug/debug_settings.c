@@ -3,13 +3,13 @@
 #include "compat/gperftools/debug/debug_settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/check.h"
+#include "base/put.h"
 #include "compat/gperftools/variables.h"
+#include "os/platform/secure_environment.h"
 
 #define QUEUE_BYTES ((int64_t)10 << 20)
 
@@ -21,10 +21,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int open_trace(void) {
 	if (!mw_gp_flag_from("TCMALLOC_TRACE", false))
 		return -1;
-	const char *path = getenv("TCMALLOC_TRACE_FILE");
+	const char *path = mw_environment("TCMALLOC_TRACE_FILE");
 	if (!path || !*path)
 		path = "/tmp/google.alloc";
-	int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	int file = mw_put_open(path, true, 0644);
 	if (file < 0)
 		mw_warn("TCMALLOC_TRACE_FILE: cannot open '%.200s' (error %d); no trace is written",
 			path, errno);
@@ -49,7 +49,7 @@ static void read_settings(void) {
 }
 
 const mw_gpd_settings_t *mw_gpd_settings(void) {
-	if (environ)
+	if (mw_environment_has_begun())
 		pthread_once(&once, read_settings);
 	return &settings;
 }

@@ -13,6 +13,7 @@
 #include "compat/gperftools/profile/growth.h"
 #include "compat/gperftools/profile/heap_profiler.h"
 #include "compat/gperftools/variables.h"
+#include "os/platform/secure_environment.h"
 
 #define STATS_BYTES 16384
 
@@ -38,7 +39,7 @@ static void configure(void) {
 	set_from("TCMALLOC_SAMPLE_PARAMETER", "tcmalloc.sample_parameter", (int64_t)1 << 40);
 	if (mw_gp_flag_from("TCMALLOC_AGGRESSIVE_DECOMMIT", false))
 		MallocExtension_SetNumericProperty("tcmalloc.aggressive_memory_decommit", 1);
-	const char *rate = getenv("TCMALLOC_RELEASE_RATE");
+	const char *rate = mw_environment("TCMALLOC_RELEASE_RATE");
 	if (rate && *rate)
 		mw_gp_set_release_rate(rate_from(rate));
 	if (mw_gp_flag_from("TCMALLOC_DISABLE_MEMORY_RELEASE", false))

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "compat/gperftools/gperftools.h"
 #include "compat/gperftools/profile/heap_profiler.h"
+#include "os/platform/secure_environment.h"
 
 static struct {
 	/* The child of vfork(2) runs in its parent's memory and ends by _exit(2). */
@@ -63,7 +64,7 @@ static bool take_term(void) {
 }
 
 bool mw_gp_final_start(void) {
-	const char *text = getenv("HEAP_PROFILE_FINAL");
+	const char *text = mw_environment("HEAP_PROFILE_FINAL");
 	bool needs_helper = false;
 	final.process = getpid();
 	while (text && *text) {

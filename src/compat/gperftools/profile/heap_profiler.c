@@ -8,7 +8,6 @@
 #include <gperftools/heap-profiler.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <mallow/mallow.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -16,7 +15,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +26,7 @@
 #include "compat/gperftools/profile/heap_profiler.h"
 #include "compat/gperftools/profile/profile_name.h"
 #include "compat/gperftools/variables.h"
+#include "os/platform/secure_environment.h"
 
 #define REASON_BYTES 128
 #define INTERVAL_MAX ((int64_t)1 << 60)
@@ -91,7 +90,7 @@ static void write_file(const char *reason) {
 	mw_gp_log(0, "Dumping heap profile to %.400s (%s)", path, reason);
 	file_t file = {.number = -1};
 	if (fits)
-		file.number = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		file.number = mw_put_open(path, false, 0644);
 	if (file.number >= 0) {
 		mw_gp_profile_text(profiler.kind, write_piece, &file);
 		file.failed |= close(file.number) != 0;
@@ -395,14 +394,14 @@ void HeapProfilerDump(const char *reason) {
 }
 
 void mw_gp_profiler_start(void) {
-	const char *wanted = getenv("HEAPPROFILE");
-	if (!wanted || !*wanted)
-		return;
-	if (mw_gp_is_secure()) {
+	const char *wanted = mw_environment("HEAPPROFILE");
+	if (mw_gp_is_secure() && mw_environment_is_set("HEAPPROFILE")) {
 		mw_gp_log(-1, "HeapProfiler: ignoring HEAPPROFILE because program seems to be "
 			      "setuid");
 		return;
 	}
+	if (!wanted || !*wanted)
+		return;
 	if (!mw_gp_path_from("HEAPPROFILE", profiler.prefix))
 		return;
 	start(profiler.prefix, mw_gp_flag_from("HEAP_PROFILE_CLEANUP", true));
