@@ -22,7 +22,6 @@ typedef int forkpty_t(int *terminal, char *name, const struct termios *modes,
 /* libc's function behind pthread_atfork(3); pthread_atfork is linked into each object that uses
  * it. */
 MW_EXPORT register_atfork_t __register_atfork; // NOLINT(bugprone-reserved-identifier)
-extern void *__dso_handle __attribute__((visibility("hidden"))); // NOLINT
 
 static _Atomic(void *) next_fork, next_daemon, next_forkpty;
 
@@ -46,9 +45,12 @@ static register_atfork_t *next_register(void) {
 	return function;
 }
 
+/* The handlers belong to no library.  Else libc would remove them during exit(3), and a fork of
+ * another thread that had called the first of them would never call the second, which releases the
+ * locks.  libmallow.so is never unloaded (-z nodelete). */
 MW_COLD bool mw_api_register_atfork(handler_t *prepare, handler_t *parent, handler_t *child) {
 	register_atfork_t *function = next_register();
-	return function && function(prepare, parent, child, &__dso_handle) == 0;
+	return function && function(prepare, parent, child, NULL) == 0;
 }
 
 /* Registers mallow's handlers before those of libraries. libc calls prepare handlers in reverse

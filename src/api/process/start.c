@@ -39,6 +39,7 @@
 #include "os/file/file.h"
 #include "os/file/local_time.h"
 #include "os/lock/lock.h"
+#include "os/lock/stdio_lock.h"
 #include "os/memory/huge_pages.h"
 #include "os/memory/numa.h"
 #include "os/platform/secure_environment.h"
@@ -82,13 +83,15 @@ static bool must_be_bare(void) {
 	return mw_lock_held_ranks != 0 || mw_lock_is_forking() || mw_unwind_is_interrupted();
 }
 
-/* The profiler is stopped first: it waits for samples in flight, and these take the heap's
- * locks. */
+/* The profiler is stopped before the heap: it waits for samples in flight, and these take the
+ * heap's locks.  A fork that takes no lock leaves stdio's to libc, too: the interrupted code may
+ * hold what a thread with that lock waits for. */
 static void fork_prepare(void) {
 	int saved_errno = errno;
 	if (must_be_bare()) {
 		bare_forks++;
 	} else {
+		mw_os_stdio_fork_prepare();
 		mw_compat_fork_prepare();
 		mw_prof_fork_prepare();
 		mw_heap_fork_prepare();
@@ -106,6 +109,7 @@ static void fork_parent(void) {
 	mw_heap_fork_parent();
 	mw_prof_fork_parent();
 	mw_compat_fork_release(false);
+	mw_os_stdio_fork_parent();
 }
 
 /* The child of a fork that took no lock finds at its next sample that it is a child. */
@@ -118,10 +122,24 @@ static void fork_child(void) {
 	mw_heap_fork_child();
 	mw_prof_fork_child();
 	mw_compat_fork_release(true);
+	mw_os_stdio_fork_child();
 }
 
 /* Thread pointer of the thread that registers the handlers; 0: none does. */
 static _Atomic uintptr_t registering_thread;
+
+/* libc's function behind pthread_atfork(3). Weak: other libraries lack it. */
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+			     void *object) __attribute__((weak));
+
+/* As mw_api_register_atfork(), in a program that lacks it: for no object, so that exit(3) does not
+ * remove the handlers while another thread forks. */
+static bool register_by_libc(void) {
+	if (__register_atfork)
+		return __register_atfork(fork_prepare, fork_parent, fork_child, NULL) == 0;
+	return pthread_atfork(fork_prepare, fork_parent, fork_child) == 0;
+}
 
 static void register_fork_handlers(void) {
 	/* Relaxed: a thread compares the value only with its own thread pointer. */
@@ -129,7 +147,7 @@ static void register_fork_handlers(void) {
 			      memory_order_relaxed);
 	bool done = mw_api_register_atfork
 			    ? mw_api_register_atfork(fork_prepare, fork_parent, fork_child)
-			    : pthread_atfork(fork_prepare, fork_parent, fork_child) == 0;
+			    : register_by_libc();
 	atomic_store_explicit(&registering_thread, 0, memory_order_relaxed);
 	if (!done)
 		mw_warn("no memory for fork handlers: a forked child may hang");

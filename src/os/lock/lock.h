@@ -3,7 +3,7 @@
  * lock.
  * Layer: os/lock, the door of this folder. The folder holds the lock of all modules and waiting on
  * words of memory; it may use src/base, os/platform and os/time. Reading order: futex (sleeps and
- * wakes), lock.
+ * wakes), lock, stdio_lock (a lock of libc that fork takes).
  *
  * Not for signal or unwind paths. Fork: each module takes its locks in its prepare
  * handler (mw_lock_fork_acquire) and releases them in parent and child. A debug build ends the
