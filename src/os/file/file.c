@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -157,6 +158,14 @@ mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info) {
 	return MW_OK;
 }
 
+uint64_t mw_os_file_system_bytes(int file) {
+	struct statfs system;
+	int saved_errno = errno;
+	long status = syscall(SYS_fstatfs, file, &system);
+	errno = saved_errno;
+	return status == 0 ? (uint64_t)system.f_blocks * (uint64_t)system.f_bsize : 0;
+}
+
 mw_result_t mw_os_set_size(int file, uint64_t bytes) {
 	if (mw_os_fault(MW_OS_TRUNCATE) || mw_os_is_confined())
 		return MW_ERR_NO_MEMORY;
@@ -302,6 +311,12 @@ MW_RESIDENT size_t mw_os_read_link(const char *path, char *buffer, size_t capaci
 long mw_os_list(int directory, void *buffer, size_t bytes) {
 	int saved_errno = errno;
 	return read_result(syscall(SYS_getdents64, directory, buffer, bytes), saved_errno);
+}
+
+void mw_os_list_again(int directory) {
+	int saved_errno = errno;
+	syscall(SYS_lseek, directory, 0L, SEEK_SET);
+	errno = saved_errno;
 }
 
 const char *mw_os_next_name(const void *buffer, size_t bytes, size_t *position) {

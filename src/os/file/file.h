@@ -52,6 +52,8 @@ typedef struct mw_os_file_info {
 } mw_os_file_info_t;
 
 mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info);
+/* Returns the size of the file's file system in bytes; 0: it has no limit, or is not known. */
+uint64_t mw_os_file_system_bytes(int file);
 /* Sets the file's size. A size beyond RLIMIT_FSIZE gives MW_ERR_NO_MEMORY, without SIGXFSZ. */
 mw_result_t mw_os_set_size(int file, uint64_t bytes);
 /* Reserves blocks for a part of the file. MW_ERR_NO_MEMORY: the file system is full. */
@@ -81,6 +83,8 @@ size_t mw_os_read_link(const char *path, char *buffer, size_t capacity);
 /* Reads the next entries of a directory into `buffer` (aligned to 8 bytes). Returns the number of
  * bytes, 0 at the end, or MW_ERR_IO. opendir(3) would allocate. */
 long mw_os_list(int directory, void *buffer, size_t bytes);
+/* Makes mw_os_list() begin again. */
+void mw_os_list_again(int directory);
 /* Returns the name in the entry at *position of a buffer that mw_os_list() filled, and advances
  * *position. NULL: no more entries. */
 const char *mw_os_next_name(const void *buffer, size_t bytes, size_t *position);

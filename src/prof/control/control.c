@@ -28,10 +28,11 @@
 #include "prof/unwind/unwind.h"
 #include "state/stats.h"
 
-/* Delay before the state file is tried again after a refusal; it doubles each time. Descriptors or
- * memory may be short only for a time. */
+/* Delay before the state file is tried again after a refusal; it doubles each time up to
+ * RETRY_NS << RETRY_DOUBLINGS. Descriptors, memory or room in the file system may be short only for
+ * a time. */
 #define RETRY_NS ((uint64_t)1000000000)
-#define RETRIES_MAX 6u
+#define RETRY_DOUBLINGS 6u
 #define MODULES_CHECK_NS ((uint64_t)1000000000)
 
 mw_table_lock_t mw_control_table_lock;
@@ -50,10 +51,12 @@ static struct {
 	_Atomic uint64_t in_use_bytes; /* bytes of the heap in use, as last reported */
 	uint64_t in_use_at_fork; /* bytes in use at the fork: they do not count towards the child's
 				    file */
-	unsigned failures;
-	_Atomic uint64_t modules_check_ns; /* monotonic time of the next check of modules */
-	bool forked;                       /* true: publish at the first sample */
-	_Atomic uint32_t private_word;     /* the heap polls this word while there is no file */
+	unsigned failures;       /* to create a file, one after the other */
+	unsigned refusals; /* of the file system to hold the whole copy, one after the other */
+	_Atomic uint64_t complete_after_ns; /* monotonic time before which that is not tried */
+	_Atomic uint64_t modules_check_ns;  /* monotonic time of the next check of modules */
+	bool forked;                        /* true: publish at the first sample */
+	_Atomic uint32_t private_word;      /* the heap polls this word while there is no file */
 } control;
 
 static void lock(void) {
@@ -346,6 +349,7 @@ static void publish(void) {
 	mw_both_set64(mw_store_live_both(), MW_LIVE(entry_address), MW_CONTROL_ENTRY_ADDRESS);
 	touch();
 	uint64_t after = UINT64_MAX;
+	control.refusals = 0;
 	if (mw_state_file_create(freeze, thaw) == MW_OK) {
 		/* Pairs with the acquire in the heap's poll. */
 		mw_state_control_t *words = mw_requests_words();
@@ -357,8 +361,10 @@ static void publish(void) {
 		 * waits on the old word and is woken. */
 		mw_heap_want_background();
 		mw_heap_wake_background();
-	} else if (++control.failures < RETRIES_MAX)
+	} else {
+		control.failures += control.failures < RETRY_DOUBLINGS;
 		after = mw_os_monotonic_ns() + (RETRY_NS << control.failures);
+	}
 	atomic_store_explicit(&mw_control_view.publish_after_ns, after, memory_order_relaxed);
 }
 
@@ -385,6 +391,23 @@ static bool is_publication_due(uint64_t in_use_bytes) {
 	return enough && (after == 0 || mw_os_monotonic_coarse_ns() >= after);
 }
 
+/* The file system was full. Perhaps it has room again, or files of dead processes make some. */
+static MW_COLD void complete_copy(void) {
+	uint64_t now_ns = mw_os_monotonic_coarse_ns();
+	if (now_ns < atomic_load_explicit(&control.complete_after_ns, memory_order_relaxed) ||
+	    !try_lock())
+		return;
+	bool whole = mw_published_complete(freeze, thaw);
+	if (!whole) {
+		mw_state_file_make_room();
+		whole = mw_published_complete(freeze, thaw);
+	}
+	control.refusals = whole ? 0 : control.refusals + (control.refusals < RETRY_DOUBLINGS);
+	atomic_store_explicit(&control.complete_after_ns, now_ns + (RETRY_NS << control.refusals),
+			      memory_order_relaxed);
+	unlock();
+}
+
 static void check_modules(void) {
 	uint64_t now = mw_os_monotonic_coarse_ns();
 	uint64_t next = atomic_load_explicit(&control.modules_check_ns, memory_order_relaxed);
@@ -398,6 +421,8 @@ void mw_control_tick(uint64_t now_ns) {
 	if (!mw_control_has_tables() || !mw_event_log_tick_is_due(now_ns))
 		return;
 	take_tick(false);
+	if (MW_UNLIKELY(mw_published_is_full()))
+		complete_copy();
 	mw_tables_enter(&mw_control_table_lock);
 	check_modules();
 	mw_tables_leave(&mw_control_table_lock);

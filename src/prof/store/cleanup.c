@@ -21,6 +21,8 @@
  * to open a file, test its lock and close it takes two microseconds. */
 #define NAMES_MAX 4096u
 #define DEAD_MAX 256u
+/* The program needs the file system, too. */
+#define FILE_SYSTEM_SHARE 4u
 /* A file that has had no magic for this long is not being created any more. */
 #define MAKING_NS (60 * SECOND_NS)
 #define NAME_BYTES 72u
@@ -123,6 +125,7 @@ static void consider(int directory, const char *name) {
 static void collect(int directory, const char *own_name) {
 	_Alignas(8) char names[NAMES_BYTES];
 	dead_count = 0;
+	mw_os_list_again(directory);
 	for (unsigned seen = 0; seen < NAMES_MAX && dead_count < DEAD_MAX;) {
 		long bytes = mw_os_list(directory, names, sizeof names);
 		if (bytes <= 0)
@@ -155,16 +158,21 @@ MW_RESIDENT void mw_cleanup_configure(uint64_t age_seconds, unsigned files, uint
 	limits.keep_bytes = total_bytes;
 }
 
+static uint64_t most_bytes(int directory) {
+	uint64_t share = mw_os_file_system_bytes(directory) / FILE_SYSTEM_SHARE;
+	return share > 0 && share < limits.keep_bytes ? share : limits.keep_bytes;
+}
+
 void mw_cleanup_run(int directory, const char *own_name) {
 	collect(directory, own_name);
 	sort_files();
-	uint64_t now = mw_os_realtime_ns(), bytes = 0;
+	uint64_t now = mw_os_realtime_ns(), bytes = 0, keep_bytes = most_bytes(directory);
 	unsigned kept = 0, kept_left = 0;
 	for (unsigned i = 0; i < dead_count; i++) {
 		const dead_file_t *file = &dead_files[i];
 		bytes += file->allocated_bytes;
 		bool old = file->updated_ns < now && now - file->updated_ns > limits.keep_ns;
-		if (old || kept >= limits.keep_files || bytes > limits.keep_bytes ||
+		if (old || kept >= limits.keep_files || bytes > keep_bytes ||
 		    (file->left && kept_left >= limits.keep_files / LEFT_SHARE)) {
 			mw_os_remove(directory, file->name);
 			continue;
@@ -172,4 +180,18 @@ void mw_cleanup_run(int directory, const char *own_name) {
 		kept++;
 		kept_left += file->left;
 	}
+}
+
+unsigned mw_cleanup_make_room(int directory, const char *own_name, uint64_t bytes) {
+	unsigned removed = 0;
+	uint64_t removed_bytes = 0;
+	collect(directory, own_name);
+	sort_files();
+	for (unsigned i = dead_count; i-- > 0 && removed_bytes < bytes;) {
+		if (mw_os_remove(directory, dead_files[i].name) != MW_OK)
+			continue;
+		removed_bytes += dead_files[i].allocated_bytes;
+		removed++;
+	}
+	return removed;
 }

@@ -164,7 +164,7 @@ void mw_published_reach(mw_state_section_id_t section, uint64_t bytes) {
  * of all sections, and the event log, which is allocated ahead (event_log.c). */
 static mw_result_t fill_basics(char *base) {
 	if (!mw_os_open_range(base, MW_STATE_FIRSTS_BYTES))
-		return MW_ERR_NO_MEMORY;
+		return MW_ERR_IO;
 	published.by_reopening = false;
 	mw_result_t result = mw_os_populate(base, MW_STATE_FIRSTS_BYTES);
 	if (result == MW_ERR_UNSUPPORTED && published.path[0]) {
@@ -205,12 +205,18 @@ static void copy_range(mw_state_section_id_t section, uint64_t from, uint64_t li
 	}
 }
 
-/* Copies every section of the private tables, as far as the file system has room. */
+/* Copies bytes `from` to `limit` of the first entries. */
+static void copy_firsts(char *base, size_t from, size_t limit) {
+	memcpy(base + from, mw_store_firsts + from, limit - from);
+}
+
+/* Copies every section of the private tables but the header and the control words, as far as the
+ * file system has room. */
 static bool copy_sections(char *base) {
 	bool whole = true;
-	const size_t header_bytes = sizeof(mw_state_header_t);
-	memcpy(base + header_bytes, mw_store_firsts + header_bytes,
-	       MW_STATE_FIRSTS_BYTES - header_bytes);
+	const size_t control = mw_state_first(MW_SECTION_CONTROL).offset_bytes;
+	copy_firsts(base, sizeof(mw_state_header_t), control);
+	copy_firsts(base, control + sizeof(mw_state_control_t), MW_STATE_FIRSTS_BYTES);
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = (mw_state_section_id_t)i;
 		uint64_t bytes = mw_store_used_bytes(id), first = mw_state_first_bytes(id);
@@ -300,16 +306,15 @@ static char *map_file(int file) {
 mw_result_t mw_published_attach(const mw_published_file_t *target, void (*freeze)(void),
 				void (*thaw)(void)) {
 	mw_state_header_t *header = mw_store_header();
-	mw_result_t result = mw_os_set_size(target->file, header->file_bytes);
-	if (result != MW_OK)
-		return result;
-	char *base = map_file(target->file);
+	char *base = NULL;
+	if (mw_os_set_size(target->file, header->file_bytes) == MW_OK)
+		base = map_file(target->file);
 	if (!base)
-		return MW_ERR_NO_MEMORY;
+		return MW_ERR_IO;
 	mw_fmt(published.path, sizeof published.path, "%s", target->path ? target->path : "");
 	published.device = target->device;
 	published.inode = target->inode;
-	result = fill_basics(base);
+	mw_result_t result = fill_basics(base);
 	if (result != MW_OK) {
 		unmap_all(base);
 		return result;
@@ -317,7 +322,9 @@ mw_result_t mw_published_attach(const mw_published_file_t *target, void (*freeze
 	freeze();
 	bool whole = copy_sections(base);
 	atomic_store_explicit(&published.full, !whole, memory_order_relaxed);
-	memcpy(base, header, sizeof *header);
+	const size_t control = mw_state_first(MW_SECTION_CONTROL).offset_bytes;
+	copy_firsts(base, control, control + sizeof(mw_state_control_t));
+	copy_firsts(base, 0, sizeof *header);
 	/* The magic is written last: a reader that sees it sees all else. Pairs with the readers'
 	 * acquire. */
 	atomic_thread_fence(memory_order_release);
@@ -329,6 +336,29 @@ mw_result_t mw_published_attach(const mw_published_file_t *target, void (*freeze
 		mw_store_set_flag(MW_STATE_FILE_FULL);
 	thaw();
 	return MW_OK;
+}
+
+bool mw_published_is_full(void) {
+	return atomic_load_explicit(&published.full, memory_order_relaxed);
+}
+
+bool mw_published_complete(void (*freeze)(void), void (*thaw)(void)) {
+	char *base = mw_published_base();
+	if (!base)
+		return true;
+	/* Pages are allocated while other threads write, because that takes longest. Those that are
+	 * allocated are filled even if there are too few. */
+	bool grows = true;
+	for (int i = 0; i < MW_SECTION_COUNT && grows; i++)
+		grows = grow((mw_state_section_id_t)i,
+			     mw_store_used_bytes((mw_state_section_id_t)i));
+	freeze();
+	bool whole = copy_sections(base);
+	atomic_store_explicit(&published.full, !whole, memory_order_relaxed);
+	if (whole)
+		mw_store_clear_flag(MW_STATE_FILE_FULL);
+	thaw();
+	return whole;
 }
 
 void mw_published_drop(void) {

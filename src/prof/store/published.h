@@ -3,9 +3,10 @@
  * read back.
  * Layer: prof/store. Blocks of the file are reserved before they are touched. When the file
  * system has no more, the copy stops growing (MW_STATE_FILE_FULL) and the profile goes on in the
- * private tables alone. The mapping's address lies in a page that the kernel wipes in the child
- * of any fork, also of one without the library's handlers: a child cannot write into its
- * parent's file. Segments are those of store.h; a mapped segment never moves. */
+ * private tables alone, until mw_published_complete() succeeds. The mapping's address lies in a
+ * page that the kernel wipes in the child of any fork, also of one without the library's handlers:
+ * a child cannot write into its parent's file. Segments are those of store.h; a mapped segment
+ * never moves. */
 #ifndef MW_PROF_STORE_PUBLISHED_H
 #define MW_PROF_STORE_PUBLISHED_H
 
@@ -30,6 +31,12 @@ typedef struct mw_published_file {
  * called before and after copying; no thread may write to the tables in between. */
 mw_result_t mw_published_attach(const mw_published_file_t *target, void (*freeze)(void),
 				void (*thaw)(void));
+/* Returns whether the file system refused blocks, so that the copy does not grow. */
+bool mw_published_is_full(void);
+/* Copies what a full file system did not take, if it has room now. From then on the copy grows
+ * again, and MW_STATE_FILE_FULL is cleared. Returns false if there is still too little room. As for
+ * mw_published_attach(). */
+bool mw_published_complete(void (*freeze)(void), void (*thaw)(void));
 /* Called in the child of a fork: unmaps the parent's file. */
 void mw_published_drop(void);
 /* Called in a copy of the process that works for it: writes to the process's file, whose mapping

@@ -19,6 +19,9 @@
 /* Capacity for a root directory. Longer ones are cut, so that the appended text always fits. */
 #define ROOT_BYTES 160
 #define PATH_BYTES 256
+/* Bytes of other processes' files that are removed when the file system is full: the file's largest
+ * growth step. */
+#define ROOM_BYTES ((uint64_t)1 << 20)
 
 static struct {
 	char runtime_root[ROOT_BYTES]; /* $XDG_RUNTIME_DIR at start-up; empty: not set */
@@ -135,33 +138,49 @@ static void hold_file(int directory, const char *path, mw_os_open_mode_t mode) {
 	mw_os_close(file);
 }
 
-static mw_result_t create_in(const char *root, void (*freeze)(void), void (*thaw)(void)) {
-	const mw_state_header_t *header = mw_store_header();
-	char directory_path[PATH_BYTES], name[80];
-	mw_fmt(directory_path, sizeof directory_path, "%s/mallow-%u", root, header->uid);
-	mw_fmt(name, sizeof name, "%u.%lu.%lu", header->pid, (unsigned long)header->start_ticks,
-	       (unsigned long)header->pid_namespace);
-	int directory = open_directory(directory_path);
-	if (directory < 0)
-		return (mw_result_t)directory;
+/* Returns a descriptor of a new file, or a negative code. */
+static int create_file(int directory, const char *name) {
 	/* A file of the same name without a lock is this process's own, made before exec(3). If it
 	 * has a lock (pids may be equal without /proc), the creation fails. */
 	if (!mw_cleanup_is_held(directory, name))
 		mw_os_remove(directory, name);
-	int file = mw_os_open(directory, name, MW_OS_CREATE);
+	int file;
+	do
+		file = mw_os_open(directory, name, MW_OS_CREATE);
+	while (file == MW_ERR_NO_MEMORY && mw_cleanup_make_room(directory, name, 1) > 0);
+	return file;
+}
+
+/* Makes the file the published copy, at the cost of files of dead processes. */
+static mw_result_t attach_file(int directory, const char *name, const mw_published_file_t *target,
+			       void (*freeze)(void), void (*thaw)(void)) {
+	mw_result_t result;
+	do
+		result = mw_published_attach(target, freeze, thaw);
+	while (result == MW_ERR_NO_MEMORY && mw_cleanup_make_room(directory, name, ROOM_BYTES) > 0);
+	return result;
+}
+
+static mw_result_t create_in(const char *root, void (*freeze)(void), void (*thaw)(void)) {
+	const mw_state_header_t *header = mw_store_header();
+	char directory_path[PATH_BYTES], name[80], path[PATH_BYTES];
+	mw_fmt(directory_path, sizeof directory_path, "%s/mallow-%u", root, header->uid);
+	mw_fmt(name, sizeof name, "%u.%lu.%lu", header->pid, (unsigned long)header->start_ticks,
+	       (unsigned long)header->pid_namespace);
+	mw_fmt(path, sizeof path, "%s/%s", directory_path, name);
+	int directory = open_directory(directory_path);
+	if (directory < 0)
+		return (mw_result_t)directory;
+	int file = create_file(directory, name);
 	mw_result_t result = file < 0 ? (mw_result_t)file : MW_OK;
 	mw_os_file_info_t info;
 	if (result == MW_OK)
 		result = mw_os_file_info(file, &info);
 	if (result == MW_OK) {
-		char path[PATH_BYTES];
-		mw_fmt(path, sizeof path, "%s/%s", directory_path, name);
 		hold_file(directory, name, MW_OS_REWRITE);
 		mw_published_file_t target = {
 			.file = file, .path = path, .device = info.device, .inode = info.inode};
-		result = mw_published_attach(&target, freeze, thaw);
-		if (result == MW_OK)
-			memcpy(state.path, path, sizeof path);
+		result = attach_file(directory, name, &target, freeze, thaw);
 	}
 	if (file >= 0)
 		mw_os_close(file);
@@ -169,8 +188,10 @@ static mw_result_t create_in(const char *root, void (*freeze)(void), void (*thaw
 		release_file();
 		mw_os_remove(directory, name);
 	}
-	if (result == MW_OK)
+	if (result == MW_OK) {
+		memcpy(state.path, path, sizeof path);
 		mw_cleanup_run(directory, name);
+	}
 	mw_os_close(directory);
 	return result;
 }
@@ -204,6 +225,20 @@ mw_result_t mw_state_file_create(void (*freeze)(void), void (*thaw)(void)) {
 	if (result != MW_OK)
 		result = create_unnamed(freeze, thaw);
 	return result;
+}
+
+void mw_state_file_make_room(void) {
+	char directory_path[PATH_BYTES];
+	mw_fmt_copy(directory_path, sizeof directory_path, state.path);
+	char *slash = strrchr(directory_path, '/');
+	if (!slash)
+		return;
+	*slash = '\0';
+	int directory = open_directory(directory_path);
+	if (directory < 0)
+		return;
+	mw_cleanup_make_room(directory, slash + 1, ROOM_BYTES);
+	mw_os_close(directory);
 }
 
 void mw_state_file_remove(void) {

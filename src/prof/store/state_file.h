@@ -17,6 +17,8 @@ void mw_state_file_configure(const char *session, const char *unused_options);
 void mw_state_file_describe(void);
 /* Creates and attaches a file.  `freeze` and `thaw`: see mw_published_attach(). */
 mw_result_t mw_state_file_create(void (*freeze)(void), void (*thaw)(void));
+/* Removes files of dead processes, the oldest first, so that this process's file can grow. */
+void mw_state_file_make_room(void);
 /* Removes the file's name, if this process made it. */
 void mw_state_file_remove(void);
 /* In the child of a fork: the name so far is the parent's. */

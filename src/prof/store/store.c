@@ -342,7 +342,13 @@ void mw_store_set_flag(uint32_t bit) {
 }
 
 void mw_store_clear_flag(uint32_t bit) {
-	atomic_fetch_and_explicit(&mw_store_live()->flags, ~bit, memory_order_relaxed);
+	mw_both_t live = mw_store_live_both();
+	atomic_fetch_and_explicit((_Atomic uint32_t *)(void *)(live.table + MW_LIVE(flags)), ~bit,
+				  memory_order_relaxed);
+	if (live.published)
+		atomic_fetch_and_explicit(
+			(_Atomic uint32_t *)(void *)(live.published + MW_LIVE(flags)), ~bit,
+			memory_order_relaxed);
 }
 
 void mw_both_copy(mw_both_t both, const void *bytes, size_t length) {

@@ -108,7 +108,6 @@ static inline mw_both_t mw_store_live_both(void) {
 
 /* Sets a MW_STATE_*_FULL, MW_STATE_ENDED or MW_STATE_LEFT bit. */
 void mw_store_set_flag(uint32_t bit);
-/* Called in the child of a fork, before the child has a published copy. */
 void mw_store_clear_flag(uint32_t bit);
 
 /* The following functions write to both copies. Relaxed: readers of the file accept sums that are

@@ -7,9 +7,12 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "heap/layout/record.h"
 #include "os/platform/kernel_calls.h"
+#include "os/time/clock.h"
+#include "prof/control/control.h"
 #include "prof/store/published.h"
 #include "prof_fixture.h"
 
@@ -291,6 +294,133 @@ static void a_full_file_system_truncates_the_published_copy(void) {
 	CHECK(umount2(root, MNT_DETACH) == 0);
 }
 
+static void fill_up(const char *name, size_t bytes) {
+	char path[128];
+	snprintf(path, sizeof path, "%s/%s", root, name);
+	int file = open(path, O_RDWR | O_CREAT, 0600);
+	CHECK(file >= 0 && posix_fallocate(file, 0, (off_t)bytes) == 0);
+	close(file);
+}
+
+/* A file of a process that ended, without the lock. */
+static void leave_dead(int number, size_t bytes, int hours_old) {
+	char name[128], path[256];
+	snprintf(name, sizeof name, "%s/%d.5.9", strrchr(state_directory(), '/'),
+		 100000000 + number);
+	fill_up(name, bytes);
+	snprintf(path, sizeof path, "%s%s", root, name);
+	int file = open(path, O_RDWR);
+	CHECK(file >= 0 && pwrite(file, MW_STATE_MAGIC, 8, 0) == 8);
+	struct timespec then = {.tv_sec = time(NULL) - hours_old * 3600};
+	CHECK(futimens(file, (struct timespec[]){then, then}) == 0);
+	close(file);
+}
+
+static bool is_left(int number) {
+	char path[256];
+	snprintf(path, sizeof path, "%s/%d.5.9", state_directory(), 100000000 + number);
+	return access(path, F_OK) == 0;
+}
+
+/* The totals, the stacks and the records of the file are those of the tables. */
+static void check_copy_is_whole(char *file) {
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	CHECK(!(live->flags & MW_STATE_FILE_FULL));
+	CHECK_EQ(live->records_used, mw_store_live()->records_used);
+	CHECK_EQ(live->live_bytes, mw_store_live()->live_bytes);
+	for (uint64_t i = 0; i < live->records_used; i++)
+		CHECK(memcmp(record_entry(file, i), mw_store_private(MW_SECTION_RECORDS, i),
+			     sizeof(mw_state_record_t)) == 0);
+	for (uint64_t i = 0; i < live->stacks_used; i++)
+		CHECK(memcmp(stack_entry(file, i), mw_store_private(MW_SECTION_STACKS, i),
+			     sizeof(mw_state_stack_t)) == 0);
+}
+
+static bool is_whole(void) {
+	return !(mw_store_live()->flags & MW_STATE_FILE_FULL);
+}
+
+/* Ticks, as a program has that goes on allocating. */
+static void work_until(bool (*is_done)(void)) {
+	for (int i = 0; i < 3000 && !is_done(); i++) {
+		usleep(20000);
+		work(1);
+		mw_control_maintain(0, mw_os_monotonic_ns());
+	}
+	CHECK(is_done());
+}
+
+static void a_moment_without_room_is_made_up_for(void) {
+	if (!mount_small("size=4m"))
+		return;
+	start(1, 0, false);
+	char *file = map_state_of(getpid());
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	fill_up("/other", (4u << 20) - (200u << 10));
+	work(20000);
+	CHECK(live->flags & MW_STATE_FILE_FULL);
+	char other[128];
+	snprintf(other, sizeof other, "%s/other", root);
+	CHECK(unlink(other) == 0);
+	work_until(is_whole);
+	check_copy_is_whole(file);
+	work(5000); /* and grows again */
+	check_copy_is_whole(file);
+	CHECK(umount2(root, MNT_DETACH) == 0);
+}
+
+static void the_oldest_dead_make_room_for_a_new_file(void) {
+	if (!mount_small("size=4m"))
+		return;
+	CHECK(mkdir(state_directory(), 0700) == 0);
+	for (int i = 1; i <= 4; i++)
+		leave_dead(i, 1000u << 10, i);
+	fill_up("/other", (4u << 20) - (4001u << 10) - 8192);
+	start(1, 0, false);
+	CHECK(map_state_of(getpid()));
+	CHECK(!is_left(4) && is_left(1)); /* the oldest went */
+	CHECK(umount2(root, MNT_DETACH) == 0);
+}
+
+static void the_oldest_dead_make_room_for_growth(void) {
+	if (!mount_small("size=4m"))
+		return;
+	start(1, 0, false);
+	char *file = map_state_of(getpid());
+	for (int i = 1; i <= 3; i++)
+		leave_dead(i, 1000u << 10, i);
+	work(20000);
+	CHECK(((mw_state_live_t *)section_of(file, MW_SECTION_LIVE))->flags & MW_STATE_FILE_FULL);
+	work_until(is_whole);
+	check_copy_is_whole(file);
+	CHECK(!is_left(3) && is_left(1));
+	CHECK(umount2(root, MNT_DETACH) == 0);
+}
+
+static void dead_files_make_room_for_a_name(void) {
+	if (!mount_small("size=4m,nr_inodes=6"))
+		return;
+	CHECK(mkdir(state_directory(), 0700) == 0);
+	for (int i = 1; i <= 4; i++)
+		leave_dead(i, 4096, i);
+	start(1, 0, false);
+	CHECK(map_state_of(getpid()));
+	CHECK(!is_left(4) && is_left(1));
+	CHECK(umount2(root, MNT_DETACH) == 0);
+}
+
+static void the_dead_have_a_quarter_at_most(void) {
+	if (!mount_small("size=4m"))
+		return;
+	CHECK(mkdir(state_directory(), 0700) == 0);
+	for (int i = 1; i <= 6; i++)
+		leave_dead(i, 300u << 10, i);
+	start(1, 0, false);
+	for (int i = 1; i <= 6; i++)
+		CHECK_EQ(is_left(i), i <= 3);
+	CHECK(umount2(root, MNT_DETACH) == 0);
+}
+
 /* Every size of file system up to one that holds all: the stacks always add up to the totals. */
 static void any_amount_of_room(void) {
 	if (geteuid() != 0)
@@ -344,6 +474,11 @@ int main(void) {
 	RUN_IN_CHILD(a_file_size_limit_raises_no_signal);
 	RUN_IN_CHILD(no_descriptors_left);
 	RUN_IN_CHILD(a_full_file_system_truncates_the_published_copy);
+	RUN_IN_CHILD(a_moment_without_room_is_made_up_for);
+	RUN_IN_CHILD(the_oldest_dead_make_room_for_a_new_file);
+	RUN_IN_CHILD(the_oldest_dead_make_room_for_growth);
+	RUN_IN_CHILD(dead_files_make_room_for_a_name);
+	RUN_IN_CHILD(the_dead_have_a_quarter_at_most);
 	RUN_IN_CHILD(any_amount_of_room);
 	RUN_IN_CHILD(a_read_only_file_system);
 	return 0;
