@@ -18,6 +18,7 @@
 #include "prof/mappings/mappings.h"
 #include "prof/store/published.h"
 #include "prof/store/store.h"
+#include "prof/table/collect.h"
 #include "prof/table/depot.h"
 #include "prof/unwind/unwind.h"
 #include "state/stats.h"
@@ -109,6 +110,7 @@ static void add_own_memory(void) {
 	add_memory((uintptr_t)mw_published_view.segments,
 		   (uintptr_t)mw_published_view.segments + sizeof mw_published_view.segments);
 	mw_depot_visit(add_memory);
+	mw_collect_visit(add_memory);
 	mw_mappings_visit_memory(add_memory);
 	mw_unwind_visit_memory(add_memory);
 	mw_guarded_visit_memory(add_memory);

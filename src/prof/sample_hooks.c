@@ -51,18 +51,54 @@ static uint32_t thread_id(mw_sampler_t *sampler) {
 /* The result of a walk. */
 typedef struct capture {
 	mw_unwind_result_t walk;
-	uint32_t known; /* number of the stack; 0: its frames have to be looked up */
+	uint64_t known; /* ticket of the stack; 0: its frames have to be looked up */
 	/* Generation of the module table, in which the PCs stand for certain frames; 0: the stack
 	 * has no code that may be unloaded. */
 	uint32_t generation;
 } capture_t;
+
+/* A stack's number as a walk cache remembers it. Bit 63 and bits 62..41: the generation of the
+ * module table; 0: the stack has no code that may be unloaded. Bits 40..17: the generation of the
+ * depot. Bits 16..0: the number. A thread would have to sleep through a multiple of 2^24
+ * collections, which are seconds apart, to take an old number for a new one. */
+#define TICKET_NUMBER_BITS 17u
+#define TICKET_MODULES_SHIFT 41u
+#define TICKET_DEPOT_MASK ((UINT64_C(1) << (TICKET_MODULES_SHIFT - TICKET_NUMBER_BITS)) - 1)
+#define TICKET_MODULES_MASK ((UINT32_C(1) << (63 - TICKET_MODULES_SHIFT)) - 1)
+
+static uint64_t modules_part(uint32_t generation) {
+	uint64_t low = generation & TICKET_MODULES_MASK;
+	return generation ? UINT64_C(1) << 63 | low << TICKET_MODULES_SHIFT : 0;
+}
+
+static bool is_of_this_depot(uint64_t ticket) {
+	return (ticket >> TICKET_NUMBER_BITS & TICKET_DEPOT_MASK) ==
+	       (mw_depot_generation() & TICKET_DEPOT_MASK);
+}
+
+static bool is_of_these_modules(uint64_t ticket) {
+	uint64_t part = ticket >> TICKET_MODULES_SHIFT << TICKET_MODULES_SHIFT;
+	return MW_LIKELY(part == 0) || part == modules_part(mw_modules_generation());
+}
+
+static uint32_t number_of(uint64_t ticket) {
+	return ticket & ((UINT32_C(1) << TICKET_NUMBER_BITS) - 1);
+}
+
+/* Called with the tables' lock: the number is of the current generation. */
+static uint64_t ticket_of(uint32_t modules_generation, uint32_t number) {
+	return modules_part(modules_generation) |
+	       (mw_depot_generation() & TICKET_DEPOT_MASK) << TICKET_NUMBER_BITS | number;
+}
 
 static void capture(capture_t *c, uint64_t *frames) {
 	c->walk = MW_LIKELY(mw_program_hooks_are_off())
 			  ? mw_unwind_capture_caller(frames, depth_max)
 			  : mw_program_hook_capture(frames, depth_max);
 	c->generation = c->walk.stamps ? mw_modules_generation() : 0;
-	c->known = c->walk.cached_value >> 32 == c->generation ? (uint32_t)c->walk.cached_value : 0;
+	c->known = c->walk.cached_value;
+	if (c->known >> TICKET_MODULES_SHIFT << TICKET_MODULES_SHIFT != modules_part(c->generation))
+		c->known = 0;
 }
 
 /* Looks for a stack whose walk is cached: encodes and sums up the frames that the thread's last
@@ -102,14 +138,16 @@ static MW_NOINLINE uint32_t find_stack(capture_t *c, uint64_t *frames) {
 	}
 	/* A stack that was cut because the tables are full is not remembered: the tables may grow
 	 * later, after a limit of the address space was raised. */
-	if (is_lasting && mw_depot_depth(number) == c->walk.depth)
-		mw_unwind_remember(c->walk.serial, (uint64_t)c->generation << 32 | number);
+	if (is_lasting && mw_depot_depth(number) == c->walk.depth &&
+	    number >> TICKET_NUMBER_BITS == 0)
+		mw_unwind_remember(c->walk.serial, ticket_of(c->generation, number));
 	return number;
 }
 
 /* Returns the number of the stack of these PCs. Called with the tables' lock. */
 static uint32_t stack_of(capture_t *c, uint64_t *frames) {
-	return MW_LIKELY(c->known != 0) ? c->known : find_stack(c, frames);
+	bool is_known = MW_LIKELY(c->known != 0) && MW_LIKELY(is_of_this_depot(c->known));
+	return is_known ? number_of(c->known) : find_stack(c, frames);
 }
 
 static mw_sample_t describe(mw_sampler_t *sampler, const mw_sample_request_t *request,
@@ -241,13 +279,17 @@ mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request
 	if (mean_bytes != 0 && is_ordinary(sampler, request))
 		cached_value = mw_unwind_recognise();
 	/* With another generation of the module table, the number may mean another stack. */
-	if (MW_UNLIKELY(cached_value == 0) ||
-	    (MW_UNLIKELY(cached_value >> 32 != 0) && cached_value >> 32 != mw_modules_generation()))
+	if (MW_UNLIKELY(cached_value == 0) || MW_UNLIKELY(!is_of_these_modules(cached_value)))
 		return take_any(sampler, request);
 	uint64_t now_ns = mw_os_quick_ns();
 	mw_sample_t sample = describe(sampler, request, mean_bytes, now_ns);
-	sample.stack = (uint32_t)cached_value;
+	sample.stack = number_of(cached_value);
 	bool locked = mw_tables_lock(&mw_control_table_lock);
+	/* Likewise in another generation of the depot, which changes while the lock is free. */
+	if (MW_UNLIKELY(!is_of_this_depot(cached_value))) {
+		mw_tables_unlock(&mw_control_table_lock, locked);
+		return take_any(sampler, request);
+	}
 	mw_threads_note(sampler, now_ns);
 	mw_record_id_t record = mw_records_add(&sample);
 	mw_tables_unlock(&mw_control_table_lock, locked);

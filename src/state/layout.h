@@ -41,7 +41,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */
-#define MW_STATE_VERSION 13u
+#define MW_STATE_VERSION 14u
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
@@ -159,6 +159,8 @@ enum {
 	MW_STATE_LEFT = 1u << 6, /* the process called _exit(2) */
 	/* At least one thread reached the limit on the cost of samples: see live.doublings. */
 	MW_STATE_LIMITED = 1u << 7,
+	/* Stacks were taken out: see live.stacks_forgotten. */
+	MW_STATE_FORGOT = 1u << 8,
 };
 
 /* Capacities in the file. They exceed the current numbers, to leave room for later statistics. */
@@ -251,6 +253,13 @@ typedef struct mw_state_live {
 	/* Address in the process of the code that answers requests on a thread that a tool has
 	 * stopped (tool_entry.h); 0: there is none. */
 	_Atomic uint64_t entry_address;
+	/* Stacks that were taken out because nothing referred to them any more: what they allocated
+	 * counts as entry 0's. */
+	_Atomic uint64_t stacks_forgotten;
+	/* Raised at the begin and at the end of each collection that takes stacks out: odd while
+	 * one runs. A reader that sees it change while it reads the sections reads them again. */
+	_Atomic uint32_t collections;
+	uint32_t reserved;
 	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* pattern of dump names */
 	/* Path of the newest dump. A longer path is stored as MW_STATE_PATH_CUT and the path's
 	 * end. */
@@ -294,8 +303,8 @@ typedef struct mw_state_module {
 #define MW_FRAME_ADDRESS_MASK (((uint64_t)1 << 48) - 1)
 
 /* A node of the tree of stacks. Bits 63..32: index of the node's frame. Bits 31..0: index of the
- * caller's node, which is smaller than the node's own; 0: the frame is the outermost. A stack is
- * the path from a leaf node to an outermost node. */
+ * caller's node; 0: the frame is the outermost. A stack is the path from a leaf node to an
+ * outermost node. A word of 0: the node is free. */
 #define MW_NODE_FRAME_SHIFT 32
 #define MW_STATE_DEPTH_MAX 512u
 
@@ -317,7 +326,7 @@ enum { MW_STACK_TRUNCATED = 1u << 0, MW_STACK_MAPPING = 1u << 1 };
  * subtracts exactly what the allocation added. "bytes" are usable bytes, "requested" bytes are
  * those that the program requested. */
 typedef struct mw_state_stack {
-	uint64_t hash;  /* hash of the frames; 0 for entry 0 */
+	uint64_t hash;  /* hash of the frames; 0 for entry 0, and in free entries */
 	uint32_t node;  /* node of the leaf frame */
 	uint16_t depth; /* number of frames, at most MW_STATE_DEPTH_MAX */
 	uint16_t flags;
@@ -358,7 +367,7 @@ typedef struct mw_state_size {
 	_Atomic int64_t requested_bytes;
 	_Atomic uint64_t samples;
 	uint64_t usable_bytes; /* usable bytes of one object, see mw_state_size_of() */
-	uint32_t next;         /* the stack's entry before this one, a smaller index; 0: none */
+	uint32_t next;         /* the stack's entry before this one; 0: none */
 	uint32_t stack;        /* index of the stack */
 	uint64_t reserved[2];  /* padding: the size of an entry divides a page */
 } mw_state_size_t;

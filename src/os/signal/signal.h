@@ -35,4 +35,13 @@ void mw_os_signal_discard(int signal_number);
 /* Sends the signal to the calling thread. Async-signal-safe. */
 void mw_os_signal_raise(int signal_number);
 
+/* Signals that a thread blocks: bit n - 1 for signal n. */
+typedef struct mw_os_signal_mask {
+	uint64_t bits;
+} mw_os_signal_mask_t;
+
+/* Blocks all signals of the calling thread; *before: those that it blocked before. */
+void mw_os_signal_block_all(mw_os_signal_mask_t *before);
+void mw_os_signal_restore(const mw_os_signal_mask_t *before);
+
 #endif

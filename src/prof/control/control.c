@@ -23,6 +23,7 @@
 #include "prof/store/published.h"
 #include "prof/store/state_file.h"
 #include "prof/store/store.h"
+#include "prof/table/collect.h"
 #include "prof/table/depot.h"
 #include "prof/table/records.h"
 #include "prof/unwind/unwind.h"
@@ -417,6 +418,35 @@ static void check_modules(void) {
 		mw_modules_check();
 }
 
+/* Requests for large blocks and CPU samples name stacks. */
+static void keep_named_stacks(void) {
+	uint64_t events = mw_store_used_bytes(MW_SECTION_EVENTS) / sizeof(mw_state_event_t);
+	for (uint64_t i = 0; i < events; i++) {
+		const mw_state_event_t *event = mw_store_private(MW_SECTION_EVENTS, i);
+		if (event->kind == MW_EVENT_REQUEST)
+			mw_collect_keep(event->b);
+	}
+	uint64_t samples = mw_store_used_bytes(MW_SECTION_CPU) / sizeof(mw_state_cpu_t);
+	for (uint64_t i = 1; i < samples; i++) {
+		const mw_state_cpu_t *sample = mw_store_private(MW_SECTION_CPU, i);
+		mw_collect_keep(sample->stack);
+	}
+}
+
+/* Takes stacks out that nothing refers to. The log and the list of recent samples, which jemalloc's
+ * interface has, name stacks of samples that were freed long ago: none is taken out meanwhile. */
+static MW_COLD void collect_stacks(uint64_t now_ns) {
+	if (mw_prof_log_is_on() || mw_prof_recent_is_on() || !try_lock())
+		return;
+	freeze();
+	if (mw_collect_start(now_ns)) {
+		keep_named_stacks();
+		mw_collect_finish();
+	}
+	thaw();
+	unlock();
+}
+
 void mw_control_tick(uint64_t now_ns) {
 	if (!mw_control_has_tables() || !mw_event_log_tick_is_due(now_ns))
 		return;
@@ -428,6 +458,8 @@ void mw_control_tick(uint64_t now_ns) {
 	mw_tables_leave(&mw_control_table_lock);
 	mw_triggers_tick();
 	work_on_leaks();
+	if (MW_UNLIKELY(mw_collect_is_due(now_ns)))
+		collect_stacks(now_ns);
 }
 
 MW_RESIDENT void mw_control_maintain(uint64_t in_use_bytes, uint64_t now_ns) {

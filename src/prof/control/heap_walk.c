@@ -14,6 +14,7 @@
 #include "prof/mappings/mappings.h"
 #include "prof/store/published.h"
 #include "prof/store/store.h"
+#include "prof/table/collect.h"
 #include "prof/table/depot.h"
 #include "state/stats.h"
 
@@ -87,6 +88,7 @@ static void write_profiler_range(uintptr_t start, uintptr_t limit) {
 static void write_own_ranges(void) {
 	mw_store_visit(write_profiler_range);
 	mw_depot_visit(write_profiler_range);
+	mw_collect_visit(write_profiler_range);
 	mw_mappings_visit_memory(write_profiler_range);
 }
 

@@ -54,17 +54,60 @@ static bool put_in(_Atomic uint32_t *slots, uint32_t mask, unsigned probes, uint
 	return false;
 }
 
-void mw_index_add(mw_index_t *index, uint64_t hash, uint32_t number) {
-	uint32_t word = mw_index_tag(hash) | number;
+static unsigned parts_made(mw_index_t *index) {
 	/* Pairs with the release in mw_index_make_part(). */
-	unsigned made = atomic_load_explicit(&index->made, memory_order_acquire);
-	for (unsigned i = made > 2 ? made - 2 : 0;; i++) {
+	return atomic_load_explicit(&index->made, memory_order_acquire);
+}
+
+/* Puts the entry into part `i`, or the next one that has room. */
+static void put_from(mw_index_t *index, unsigned i, uint64_t hash, uint32_t number) {
+	uint32_t word = mw_index_tag(hash) | number;
+	unsigned made = parts_made(index);
+	for (;; i++) {
 		if (i >= made && (i > index->last || !mw_index_make_part(index, i)))
 			return;
 		if (put_in(atomic_load_explicit(&index->parts[i], memory_order_relaxed),
 			   index->masks[i],
 			   i == index->last ? MW_INDEX_PROBES_MAX : MW_INDEX_PROBES, hash, word))
 			return;
+	}
+}
+
+void mw_index_add(mw_index_t *index, uint64_t hash, uint32_t number) {
+	unsigned made = parts_made(index);
+	put_from(index, made > 2 ? made - 2 : 0, hash, number);
+}
+
+static void clear(mw_index_t *index) {
+	for (unsigned i = 0; i < parts_made(index); i++) {
+		_Atomic uint32_t *slots =
+			atomic_load_explicit(&index->parts[i], memory_order_relaxed);
+		/* The kernel may refuse to take pages back, as it does locked ones. */
+		if (i > 0 && mw_os_purge((void *)(uintptr_t)slots, bytes_of(index, i)))
+			continue;
+		for (uint64_t k = 0; k <= index->masks[i]; k++)
+			atomic_store_explicit(&slots[k], 0, memory_order_relaxed);
+	}
+}
+
+/* Entries whose slots are prefetched before they are needed: each lies on a page of its own. */
+#define AHEAD 16u
+
+void mw_index_rebuild(mw_index_t *index, mw_index_kept_t kept, uint64_t (*hash)(uint32_t number)) {
+	/* The smallest part that holds all entries, so that few pages are touched. */
+	unsigned part = 0, made = parts_made(index);
+	while (part + 1 < made && index->masks[part] < kept.count * SLOTS_PER_ENTRY)
+		part++;
+	clear(index);
+	if (made == 0)
+		return;
+	const _Atomic uint32_t *slots =
+		atomic_load_explicit(&index->parts[part], memory_order_relaxed);
+	for (uint64_t i = 1; i < kept.used + AHEAD; i++) {
+		if (i < kept.used && mw_index_is_kept(&kept, i))
+			__builtin_prefetch(&slots[hash((uint32_t)i) & index->masks[part]], 1);
+		if (i > AHEAD && mw_index_is_kept(&kept, i - AHEAD))
+			put_from(index, part, hash((uint32_t)(i - AHEAD)), (uint32_t)(i - AHEAD));
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * index.h -- maps a hash to the number of an entry in a table that only grows.
- * Layer: prof/store. Open addressing, lock-free, entries are never removed. The memory is private;
- * a forked child has a copy.
+ * index.h -- maps a hash to the number of an entry in a table.
+ * Layer: prof/store. Open addressing, lock-free, single entries are never removed. The memory is
+ * private; a forked child has a copy.
  *
  * The index has parts, each four times the size of the one before, so that few entries touch few
  * pages. A hash has a run of slots in each part. When the run is full, the entry goes into the next
@@ -88,6 +88,22 @@ MW_ALWAYS_INLINE uint32_t mw_index_look_in(_Atomic uint32_t *slots, uint32_t mas
  * search of the others. An entry for which there is no room is left out: its key is not found
  * again. */
 void mw_index_add(mw_index_t *index, uint64_t hash, uint32_t number);
+
+/* Entries of a table that stay: the entries i in 1 .. used - 1 whose bit i % 64 of bits[i / 64] is
+ * 1. */
+typedef struct mw_index_kept {
+	const uint64_t *bits;
+	uint64_t used;
+	uint64_t count; /* bits that are 1 */
+} mw_index_kept_t;
+
+static inline bool mw_index_is_kept(const mw_index_kept_t *kept, uint64_t number) {
+	return kept->bits[number / 64] >> number % 64 & 1;
+}
+
+/* Removes all entries but these, whose hashes the function returns. Called while no other thread
+ * uses the index; a thread that does all the same may miss entries. */
+void mw_index_rebuild(mw_index_t *index, mw_index_kept_t kept, uint64_t (*hash)(uint32_t number));
 
 /* Prefetches the hash's slots in the two largest parts, where most entries are. */
 static inline void mw_index_prefetch(const mw_index_t *index, uint64_t hash) {

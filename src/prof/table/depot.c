@@ -6,8 +6,11 @@
 
 #include "prof/store/index.h"
 #include "prof/store/store.h"
+#include "prof/table/reuse.h"
 
 static struct { mw_index_t stacks, nodes, frames; } depot;
+
+_Atomic uint32_t mw_depot_generation_now;
 
 /* Folds a 128-bit product: each bit of the inputs reaches all of the result. */
 static uint64_t fold(uint64_t a, uint64_t b) {
@@ -18,7 +21,7 @@ static uint64_t fold(uint64_t a, uint64_t b) {
 /* ---- frames and nodes: a word each ---- */
 
 static uint32_t append_word(mw_state_section_id_t section, uint64_t word) {
-	uint64_t number = mw_store_take(section, 1);
+	uint64_t number = mw_reuse_take(section);
 	if (number == MW_STORE_NO_ENTRY)
 		return 0;
 	mw_both_set64(mw_store_both(section, number), 0, word);
@@ -37,12 +40,25 @@ static uint32_t append_frame(const void *word) {
 	return append_word(MW_SECTION_FRAMES, *(const uint64_t *)word);
 }
 
-static bool is_node(const void *word, uint32_t number) {
-	return word_at(MW_SECTION_NODES, number) == *(const uint64_t *)word;
+/* A node that is looked for. */
+typedef struct node_key {
+	uint64_t word;
+	bool is_new; /* the search made the node */
+} node_key_t;
+
+static bool is_node(const void *key, uint32_t number) {
+	return word_at(MW_SECTION_NODES, number) == ((const node_key_t *)key)->word;
 }
 
-static uint32_t append_node(const void *word) {
-	return append_word(MW_SECTION_NODES, *(const uint64_t *)word);
+static uint32_t append_node(uint64_t word) {
+	return append_word(MW_SECTION_NODES, word);
+}
+
+/* The key is this module's own, so it may be changed. */
+static uint32_t append_key(const void *key) {
+	node_key_t *node = (node_key_t *)(uintptr_t)key;
+	node->is_new = true;
+	return append_node(node->word);
 }
 
 static uint64_t hash_of_frame(uint64_t frame) {
@@ -64,11 +80,10 @@ static uint64_t hash_of_node(uint64_t word) {
 
 /* Returns the node with this caller and frame; 0: no room. *is_new: the call made the node. */
 static uint32_t find_node(uint32_t caller, uint32_t frame, bool *is_new) {
-	const mw_index_kind_t kind = {is_node, append_node};
-	uint64_t word = node_word(caller, frame);
-	uint64_t used = atomic_load_explicit(&mw_store_live()->nodes_used, memory_order_relaxed);
-	uint32_t node = mw_index_find(&depot.nodes, hash_of_node(word), &word, kind);
-	*is_new = node >= used;
+	const mw_index_kind_t kind = {is_node, append_key};
+	node_key_t key = {.word = node_word(caller, frame)};
+	uint32_t node = mw_index_find(&depot.nodes, hash_of_node(key.word), &key, kind);
+	*is_new = key.is_new;
 	return node;
 }
 
@@ -126,7 +141,8 @@ static bool is_stack(const void *thing, uint32_t number) {
  * leaves of stacks that are cut. */
 static bool has_room(mw_state_section_id_t section, unsigned words) {
 	uint64_t capacity = mw_store_header()->sections[section].capacity;
-	return mw_store_used_bytes(section) / sizeof(uint64_t) + words <= capacity - capacity / 16;
+	uint64_t used = mw_store_used_bytes(section) / sizeof(uint64_t) - mw_reuse_left(section);
+	return used + words <= capacity - capacity / 16;
 }
 
 /* Path of the last new stack, from the outermost frame on. The next new stack usually begins with
@@ -179,7 +195,7 @@ static uint32_t append_rest(const mw_depot_path_t *path, unsigned first, uint32_
 		uint64_t its_frame = frame_at(path, i);
 		uint32_t frame = find_frame(its_frame);
 		uint64_t word = node_word(node, frame);
-		node = frame ? append_node(&word) : 0;
+		node = frame ? append_node(word) : 0;
 		if (node == 0)
 			break;
 		if (keep)
@@ -241,7 +257,7 @@ static uint32_t append_stack(const void *thing) {
 		mw_store_set_flag(MW_STATE_FRAMES_FULL);
 		return 0;
 	}
-	uint64_t number = mw_store_take(MW_SECTION_STACKS, 1);
+	uint64_t number = mw_reuse_take(MW_SECTION_STACKS);
 	if (number == MW_STORE_NO_ENTRY) {
 		mw_store_set_flag(MW_STATE_STACKS_FULL);
 		return 0;
@@ -302,6 +318,30 @@ uint32_t mw_depot_find(const uint64_t *frames, unsigned depth, bool truncated) {
 unsigned mw_depot_depth(uint32_t number) {
 	const mw_state_stack_t *stack = mw_store_private(MW_SECTION_STACKS, number);
 	return stack->depth;
+}
+
+static uint64_t hash_of_frame_at(uint32_t number) {
+	return hash_of_frame(word_at(MW_SECTION_FRAMES, number));
+}
+
+static uint64_t hash_of_node_at(uint32_t number) {
+	return hash_of_node(word_at(MW_SECTION_NODES, number));
+}
+
+static uint64_t hash_of_stack_at(uint32_t number) {
+	const mw_state_stack_t *stack = mw_store_private(MW_SECTION_STACKS, number);
+	return stack->hash;
+}
+
+void mw_depot_keep_only(mw_index_kept_t stacks, mw_index_kept_t nodes, mw_index_kept_t frames) {
+	last_path.count = 0;
+	mw_index_rebuild(&depot.frames, frames, hash_of_frame_at);
+	mw_index_rebuild(&depot.nodes, nodes, hash_of_node_at);
+	mw_index_rebuild(&depot.stacks, stacks, hash_of_stack_at);
+	uint32_t generation =
+		atomic_load_explicit(&mw_depot_generation_now, memory_order_relaxed) + 1;
+	/* The tables are quiesced: who holds their lock next sees it. */
+	atomic_store_explicit(&mw_depot_generation_now, generation, memory_order_relaxed);
 }
 
 /* The first part of each index lies in this module's data and is not passed. */

@@ -6,15 +6,26 @@
  * nodes. Indexes in private memory find stacks, nodes and frames (prof/store/index.h).
  *
  * Called with the tables' lock (prof/store/table_lock.h). All functions are lock-free as well,
- * because another thread may have taken the lock over. Entries are never removed. When nodes or
- * frames are used up, a stack is cut to its leaf. When stacks are used up, a sample gets stack 0,
- * "unknown". Counts are never lost. */
+ * because another thread may have taken the lock over. A collection (collect.h) takes stacks out to
+ * which nothing refers, and raises the generation; a stack's number means nothing in another
+ * generation. When nodes or frames are used up, a stack is cut to its leaf. When stacks are used
+ * up, a sample gets stack 0, "unknown". Counts are never lost. */
 #ifndef MW_PROF_TABLE_DEPOT_H
 #define MW_PROF_TABLE_DEPOT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "prof/store/index.h"
+
+/* Number of collections so far. Only depot.c writes it, with the tables quiesced: a number that was
+ * found in this generation is valid while the reader holds the tables' lock. */
+extern _Atomic uint32_t mw_depot_generation_now;
+static inline uint32_t mw_depot_generation(void) {
+	return atomic_load_explicit(&mw_depot_generation_now, memory_order_relaxed);
+}
 
 /* Called once by the thread that made the profile table, after that. */
 void mw_depot_start(void);
@@ -50,6 +61,11 @@ unsigned mw_depot_depth(uint32_t number);
  * frame is the outermost. */
 uint32_t mw_depot_next_frame(uint32_t *node);
 uint64_t mw_depot_frame(uint32_t number);
+
+/* Forgets all entries but these, whose numbers stay, and begins a generation. Called with the
+ * tables quiesced and signals blocked. The node of each kept stack is kept, with its callers' nodes
+ * and their frames. */
+void mw_depot_keep_only(mw_index_kept_t stacks, mw_index_kept_t nodes, mw_index_kept_t frames);
 /* Passes the address range of each mapped part of the indexes to `see`. */
 void mw_depot_visit(void (*see)(uintptr_t start, uintptr_t limit));
 

@@ -11,12 +11,13 @@
 #include "prof/sample/sampler.h"
 #include "prof/store/count.h"
 #include "prof/store/store.h"
+#include "prof/table/reuse.h"
 
 #define LIFE(field) offsetof(mw_state_lifetimes_t, field)
 
 /* Makes an entry for the stack and returns its number; 0: no room. */
 static MW_NOINLINE uint32_t make(mw_both_t stack) {
-	uint64_t taken = mw_store_take(MW_SECTION_LIFETIMES, 1);
+	uint64_t taken = mw_reuse_take(MW_SECTION_LIFETIMES);
 	if (taken == MW_STORE_NO_ENTRY)
 		return 0;
 	/* A thread that reads the number then finds the entry's segment mapped. */

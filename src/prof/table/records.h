@@ -5,7 +5,8 @@
  * block returns it.
  *
  * Reading order: depot (each distinct stack once), records, records_reset (counters to zero), then
- * three further counters of each stack: sizes, lifetimes, peak. */
+ * three further counters of each stack: sizes, lifetimes, peak; collect (takes unused stacks out),
+ * reuse (the entries that are free then). */
 #ifndef MW_PROF_TABLE_RECORDS_H
 #define MW_PROF_TABLE_RECORDS_H
 

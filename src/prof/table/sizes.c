@@ -6,6 +6,7 @@
 
 #include "prof/sample/sampler.h"
 #include "prof/store/count.h"
+#include "prof/table/reuse.h"
 
 #define SIZE(field) offsetof(mw_state_size_t, field)
 
@@ -33,7 +34,7 @@ static uint32_t find(uint32_t newest, uint64_t usable_bytes) {
 
 /* Makes an entry and returns its number; 0: no room. `number`: number of the stack. */
 static MW_NOINLINE uint32_t make(mw_both_t stack, uint32_t number, uint64_t usable_bytes) {
-	uint64_t taken = mw_store_take(MW_SECTION_SIZES, 1);
+	uint64_t taken = mw_reuse_take(MW_SECTION_SIZES);
 	if (taken == MW_STORE_NO_ENTRY)
 		return 0;
 	mw_both_t both = mw_store_both(MW_SECTION_SIZES, taken);

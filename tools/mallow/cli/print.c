@@ -95,6 +95,7 @@ static const struct {
 	{MW_STATE_ENDED, "ended", NULL},
 	{MW_STATE_LEFT, "left", NULL},
 	{MW_STATE_LIMITED, "limited", NULL},
+	{MW_STATE_FORGOT, "forgot", NULL},
 	{MW_STATE_FILE_FULL, "file_full",
 	 "the profile is truncated: the file system of the state file was full"},
 	{MW_STATE_STACKS_FULL, "stacks_full",

@@ -292,9 +292,15 @@ static void print_flags(const printer_t *r) {
 		{MW_STATE_LIMITED,
 		 "busy threads were sampled at several times T, to bound the cost "
 		 "(prof_cost_limit)"},
+		{MW_STATE_FORGOT,
+		 "stacks that were not used any more count as [stack unknown] here"},
 	};
+	/* A stack that is taken out has no memory in use. */
+	uint32_t flags = r->profile->origin.flags;
+	if (strncmp(mw_profile_string(r->profile, r->profile->types[r->type].type), "alloc_", 6))
+		flags &= ~(uint32_t)MW_STATE_FORGOT;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if ((r->profile->origin.flags & known[i].flag) != 0)
+		if ((flags & known[i].flag) != 0)
 			fprintf(r->out, "Note:    %s\n", known[i].text);
 	char pauses[160];
 	if (mw_format_pauses(r->profile, pauses, sizeof(pauses))[0] != '\0')

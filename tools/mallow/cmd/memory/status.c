@@ -188,6 +188,10 @@ static void print_estimates(const status_view_t *view) {
 	     mw_format_count((int64_t)live->samples, bytes, sizeof(bytes)),
 	     mw_format_counted(used(live->stacks_used), "stack", objects, sizeof(objects)),
 	     mw_format_counted(used(live->records_used), "record", count, sizeof(count)));
+	if (live->stacks_forgotten)
+		line("forgotten", "%s to which nothing refers: they count as [stack unknown]",
+		     mw_format_counted((int64_t)live->stacks_forgotten, "stack", objects,
+				       sizeof(objects)));
 	if (live->doublings)
 		line("cost limit", "reached: a thread was sampled at %u times T",
 		     1u << (live->doublings & 31));
@@ -397,6 +401,8 @@ static int print_json(const status_view_t *view) {
 	json_object_set_new(value, "most_times_mean",
 			    json_integer((json_int_t)1 << (live->doublings & 31)));
 	json_object_set_new(value, "stacks", json_integer(used(live->stacks_used)));
+	json_object_set_new(value, "stacks_forgotten",
+			    json_integer((json_int_t)live->stacks_forgotten));
 	json_object_set_new(value, "records", json_integer(used(live->records_used)));
 	json_object_set_new(value, "resident_bytes",
 			    json_integer((json_int_t)live->resident_bytes));

@@ -42,8 +42,11 @@ void mw_snapshot_since(mw_snapshot_t *after, const mw_snapshot_t *before, uint64
 	bool same = before->live.generation == after->live.generation;
 	for (size_t i = 0; i < after->stack_count; i++) {
 		mw_state_stack_t *stack = &after->stacks[i];
-		if (same && i < before->stack_count && before->stacks[i].hash == stack->hash)
-			take_back(stack, &before->stacks[i]);
+		/* With another hash the entry is another stack's; the one before was taken out, and
+		 * its counters were added to entry 0. */
+		bool is_there = i < before->stack_count && before->stacks[i].hash == stack->hash;
+		if (same && i < before->stack_count)
+			take_back(is_there ? stack : &after->stacks[0], &before->stacks[i]);
 		forget_live(stack);
 	}
 	for (size_t i = 0; i < after->record_count; i++) {

@@ -40,17 +40,8 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_CHUNKS] = (uint64_t)1 << 16,
 };
 
-static const char *const section_names[MW_SECTION_COUNT] = {
-	[MW_SECTION_CONTROL] = "control",     [MW_SECTION_LIVE] = "live",
-	[MW_SECTION_MODULES] = "modules",     [MW_SECTION_STACKS] = "stacks",
-	[MW_SECTION_FRAMES] = "frames",       [MW_SECTION_RECORDS] = "records",
-	[MW_SECTION_TIMELINE] = "timeline",   [MW_SECTION_EVENTS] = "events",
-	[MW_SECTION_LIFETIMES] = "lifetimes", [MW_SECTION_THREADS] = "threads",
-	[MW_SECTION_CLASSES] = "classes",     [MW_SECTION_RANGES] = "ranges",
-	[MW_SECTION_NODES] = "nodes",         [MW_SECTION_SIZES] = "sizes",
-	[MW_SECTION_CPU] = "CPU samples",     [MW_SECTION_LEAK_CHECK] = "the leak check",
-	[MW_SECTION_LEAKS] = "leaks",         [MW_SECTION_CHUNKS] = "chunks",
-};
+/* Most times that a file is read because the process takes stacks out meanwhile. */
+#define READ_ATTEMPTS 5u
 
 /* A file that is being read, and the snapshot that it is read into. */
 typedef struct source {
@@ -58,6 +49,8 @@ typedef struct source {
 	const char *name;
 	mw_error_t *error;
 	mw_snapshot_t *snapshot;
+	unsigned attempts;    /* to read the whole file */
+	uint32_t collections; /* live.collections before this attempt */
 } source_t;
 
 bool mw_state_file_is_magic(const void *bytes, size_t length) {
@@ -129,7 +122,7 @@ static void *read_section(const source_t *s, mw_state_section_id_t id, size_t co
 		mw_error_set(s->error,
 			     "%s: says it uses %zu entries of %s, more than the %" PRIu64
 			     " this version reads; the file is damaged",
-			     s->name, count, section_names[id], section_limits[id]);
+			     s->name, count, mw_snapshot_section_name(id), section_limits[id]);
 		return NULL;
 	}
 	char *entries = mw_xcalloc(count, stride);
@@ -142,69 +135,6 @@ static void *read_section(const source_t *s, mw_state_section_id_t id, size_t co
 		}
 	}
 	return entries;
-}
-
-static int check_section(const source_t *s, mw_state_section_id_t id) {
-	const mw_state_header_t *header = &s->snapshot->header;
-	const mw_state_section_t *section = &header->sections[id];
-	uint64_t bytes, end, first_bytes, first_end;
-	bool good = section->stride_bytes == mw_state_stride(id) && section->capacity > 0 &&
-		    section->offset_bytes >= sizeof(*header) && section->offset_bytes % 8 == 0 &&
-		    !__builtin_mul_overflow(section->capacity, section->stride_bytes, &bytes) &&
-		    !__builtin_add_overflow(section->offset_bytes, bytes, &end) &&
-		    end <= header->file_bytes;
-	if (good && section->first_entries > 0) {
-		first_bytes = (uint64_t)section->first_entries * section->stride_bytes;
-		good = section->first_entries <= section->capacity && section->capacity > 1 &&
-		       section->first_offset_bytes >= sizeof(*header) &&
-		       section->first_offset_bytes % 8 == 0 &&
-		       !__builtin_add_overflow(section->first_offset_bytes, first_bytes,
-					       &first_end) &&
-		       first_end <= header->file_bytes;
-	}
-	if (!good)
-		return mw_error_set(s->error,
-				    "%s: its section of %s does not fit (offset %" PRIu64
-				    ", %" PRIu64 " entries of %" PRIu32
-				    " bytes); the file is damaged",
-				    s->name, section_names[id], section->offset_bytes,
-				    section->capacity, section->stride_bytes);
-	return 0;
-}
-
-/* Range of the file that holds entries. */
-typedef struct extent {
-	uint64_t begin, end;
-} extent_t;
-
-static int compare_extents(const void *a, const void *b) {
-	const extent_t *x = a, *y = b;
-	return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
-/* Refuses files whose sections overlap.  Each section is copied, so overlapping sections of a
- * small file could take much memory. */
-static int check_overlap(const source_t *s) {
-	extent_t extents[2 * MW_SECTION_COUNT];
-	for (int id = 0; id < MW_SECTION_COUNT; id++) {
-		const mw_state_section_t *section = &s->snapshot->header.sections[id];
-		uint64_t begin = section->offset_bytes, first = section->first_offset_bytes;
-		uint64_t first_bytes = (uint64_t)section->first_entries * section->stride_bytes;
-		uint64_t end = begin + section->capacity * section->stride_bytes;
-		extents[2 * id] = (extent_t){begin + first_bytes, end};
-		extents[2 * id + 1] = (extent_t){first, first + first_bytes};
-	}
-	qsort(extents, 2 * MW_SECTION_COUNT, sizeof(extent_t), compare_extents);
-	for (size_t i = 0, end = 0; i < 2 * MW_SECTION_COUNT; i++) {
-		bool is_empty = extents[i].begin == extents[i].end;
-		if (!is_empty && extents[i].begin < end)
-			return mw_error_set(s->error,
-					    "%s: sections overlap at byte %" PRIu64
-					    "; the file is damaged",
-					    s->name, extents[i].begin);
-		end = is_empty ? end : extents[i].end;
-	}
-	return 0;
 }
 
 static void end_texts(mw_state_header_t *header) {
@@ -273,11 +203,8 @@ static int read_header(const source_t *s) {
 				    "%s: has %lld bytes, its header says %" PRIu64
 				    "; it was cut short",
 				    s->name, (long long)file.st_size, header->file_bytes);
-	for (int id = 0; id < MW_SECTION_COUNT; id++)
-		if (check_section(s, (mw_state_section_id_t)id) != 0)
-			return -1;
 	end_texts(header);
-	return check_overlap(s);
+	return mw_snapshot_check_sections(header, s->name, s->error);
 }
 
 /* Reads the live page and limits its counts to the sections' capacities. */
@@ -519,13 +446,14 @@ static int read_ticks(const source_t *s) {
 	return 0;
 }
 
-static int read_all(const source_t *s, unsigned what) {
+static int read_all(source_t *s, unsigned what) {
 	mw_snapshot_t *snapshot = s->snapshot;
 	if (read_header(s) != 0 || read_live(s, &snapshot->live) != 0 ||
 	    read_exactly(s, &snapshot->control,
 			 snapshot->header.sections[MW_SECTION_CONTROL].offset_bytes,
 			 sizeof(snapshot->control)) != 0)
 		return -1;
+	s->collections = snapshot->live.collections;
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	snapshot->taken_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -554,11 +482,29 @@ static int read_all(const source_t *s, unsigned what) {
 	return 0;
 }
 
+/* Returns whether the process took stacks out while their sections were read, so that a number may
+ * stand for two stacks, and the sections are to be read again.  A collection takes milliseconds. A
+ * process that was killed in one leaves the number odd, and every entry whole. */
+static bool stacks_have_changed(source_t *s) {
+	mw_state_live_t live;
+	bool same = read_live(s, &live) == 0 && live.collections == s->collections;
+	if ((same && live.collections % 2 == 0) || ++s->attempts >= READ_ATTEMPTS)
+		return false;
+	if (live.collections % 2 != 0)
+		usleep(10000);
+	return true;
+}
+
 int mw_snapshot_read_fd(int fd, const char *name, unsigned what, mw_snapshot_t **snapshot,
 			mw_error_t *error) {
-	source_t source = {fd, name, error, mw_xcalloc(1, sizeof(mw_snapshot_t))};
+	source_t source = {.fd = fd, .name = name, .error = error};
 	mw_memory_limit_begin(name);
-	int result = read_all(&source, what);
+	int result;
+	do {
+		mw_snapshot_free(source.snapshot);
+		source.snapshot = mw_xcalloc(1, sizeof(mw_snapshot_t));
+		result = read_all(&source, what);
+	} while (result == 0 && stacks_have_changed(&source));
 	mw_memory_limit_end();
 	if (result != 0) {
 		mw_snapshot_free(source.snapshot);
