@@ -17,7 +17,19 @@
 #include "heap/memory/background.h"
 #include "heap/sample/hooks.h"
 #include "heap/thread/thread.h"
+#include "os/memory/map.h"
 #include "prof/unwind/unwind.h"
+
+const uint8_t *mw_api_sized_map = mw_address_map;
+
+bool mw_api_divert_sized(void) {
+	if (mw_api_sized_map != mw_address_map)
+		return true;
+	const uint8_t *no_chunks = mw_os_map(sizeof mw_address_map);
+	if (no_chunks)
+		mw_api_sized_map = no_chunks;
+	return no_chunks != NULL;
+}
 
 void *mw_api_no_memory(void) {
 	mw_heap_tell_limits();

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "heap/core/fast.h"
 #include "heap/harden/harden_fast.h"
@@ -54,15 +55,20 @@ MW_ALWAYS_INLINE void *mw_api_aligned(size_t align, size_t bytes) {
 	return MW_LIKELY(block != NULL) ? block : mw_api_alloc_aligned(align, bytes);
 }
 
-/* Frees a block for functions that pass its size or alignment (MW_NO_CLAIM: they do not). The slow
- * path checks these; the hardened library checks them always. */
+/* Map by which the functions that state a size find a block's chunk: mw_address_map, or a map
+ * without chunks, which sends each block to the slow path (mw_api_divert_sized()). */
+extern __attribute__((visibility("hidden"))) const uint8_t *mw_api_sized_map;
+
+/* Frees a block for functions that pass its size or alignment (MW_NO_CLAIM: they do not). The
+ * hardened library always checks both. The other libraries check them if option on_misuse asks for
+ * it: then, by mw_api_sized_map, in the slow path. */
 MW_ALWAYS_INLINE void mw_api_free_claimed(void *block, size_t bytes, size_t align,
 					  const char *function) {
-	if (MW_HARDEN_ON) {
+	bool is_sized = !(__builtin_constant_p(bytes) && bytes == MW_NO_CLAIM);
+	if (MW_HARDEN_ON)
 		mw_harden_free_claimed(function, block, bytes, align);
-	} else if (MW_UNLIKELY(!mw_fast_free_by(mw_address_map, block))) {
+	else if (MW_UNLIKELY(!mw_fast_free_by(is_sized ? mw_api_sized_map : mw_address_map, block)))
 		mw_heap_free_claimed(block, bytes, align, function);
-	}
 }
 
 MW_ALWAYS_INLINE void mw_api_free(void *block) {

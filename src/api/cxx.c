@@ -11,7 +11,6 @@
 #include "api/alloc.h"
 #include "api/process/start.h"
 #include "base/check.h"
-#include "os/memory/map.h"
 
 /* Finds a function of libstdc++ if dlopen(3) loaded libstdc++ after the program started. The symbol
  * may have local scope, so the search starts at the object that contains `caller`. */
@@ -78,10 +77,10 @@ extern void own_delete_array_aligned(void *, size_t) OWN(_ZdaPvSt11align_val_t);
  * by its public name. */
 static bool is_replaced;
 
-/* The fast paths of new[] and delete use these two variables. If the program replaces operators,
- * array_limit is 0 and delete_map has no chunk, so that the fast paths need no further test. */
+/* The fast path of new[] uses this variable, those of delete use mw_api_sized_map. If the program
+ * replaces operators, array_limit is 0 and the map has no chunk, so that the fast paths need no
+ * further test. */
 static size_t array_limit = MW_TINY_MAX_BYTES + 1; /* limit in bytes for new[] */
-static const uint8_t *delete_map = mw_address_map;
 
 static bool differ(const void *visible, const void *own) {
 	/* Hides the address from the compiler, which would otherwise assume that an alias is the
@@ -101,10 +100,7 @@ MW_RESIDENT void mw_cxx_start(void) {
 	if (MW_LIKELY(!is_replaced))
 		return;
 	array_limit = 0;
-	const uint8_t *no_chunks = mw_os_map(sizeof mw_address_map);
-	if (no_chunks)
-		delete_map = no_chunks;
-	else
+	if (!mw_api_divert_sized())
 		mw_warn("no memory for a table: the sized forms of operator delete do not call the "
 			"program's own operator delete");
 }
@@ -175,7 +171,7 @@ MW_ALWAYS_INLINE void delete_rest(void *block, size_t bytes, size_t align, const
 /* Frees the block in a form that must call another operator's form. Returns false if the program
  * replaced operators; the caller then calls the replaced one. */
 MW_ALWAYS_INLINE bool delete_at_once(void *block) {
-	return !MW_HARDEN_ON && MW_LIKELY(mw_fast_free_by(delete_map, block));
+	return !MW_HARDEN_ON && MW_LIKELY(mw_fast_free_by(mw_api_sized_map, block));
 }
 
 void _ZdlPv(void *block) {

@@ -32,6 +32,7 @@
 #include "heap/memory/chunk.h"
 #include "heap/memory/decay.h"
 #include "heap/misuse/guarded.h"
+#include "heap/misuse/misuse.h"
 #include "heap/sample/slot_cache.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/verify.h"
@@ -232,6 +233,28 @@ static void configure_api(const mw_options_t *options) {
 	};
 }
 
+/* Words of option on_misuse. */
+enum { ON_MISUSE_DEFAULT, ON_MISUSE_ABORT, ON_MISUSE_WARN, ON_MISUSE_IGNORE };
+
+static void configure_misuse(const mw_options_t *options) {
+	static const mw_misuse_action_t actions[] = {
+		[ON_MISUSE_DEFAULT] = MW_HARDEN_ON ? MW_MISUSE_ABORT : MW_MISUSE_IGNORE,
+		[ON_MISUSE_ABORT] = MW_MISUSE_ABORT,
+		[ON_MISUSE_WARN] = MW_MISUSE_WARN,
+		[ON_MISUSE_IGNORE] = MW_MISUSE_IGNORE,
+	};
+	mw_misuse_config_t config = {
+		.action = actions[options->on_misuse],
+		.take_stack = mw_unwind_capture_for,
+		.name_place = mw_pc_name,
+	};
+	if (!MW_HARDEN_ON && MW_UNLIKELY(config.action != MW_MISUSE_IGNORE) &&
+	    !mw_api_divert_sized())
+		mw_warn("on_misuse: no memory for a table: only large and sampled blocks are "
+			"checked");
+	mw_misuse_start(&config);
+}
+
 static void start_guards(const mw_options_t *options) {
 	mw_guarded_config_t config = {
 		.every = (uint64_t)options->prof_guard,
@@ -275,6 +298,7 @@ static void configure(void) {
 	};
 	mw_verify_set_interval((uint32_t)options->heap_check_interval);
 	mw_harden_fill_whole(options->fill_freed);
+	configure_misuse(options);
 	mw_prof_config_t config = {
 		.active = options->prof && options->prof_active,
 		.mean_bytes = options->prof_sample,

@@ -49,6 +49,9 @@ extern mw_api_policy_t mw_api_policy; /* Set before threads exist. */
 /* Finds the operators that the program replaces. Called once, before the first block is allocated.
  * Absent in a C program that is linked with libmallow.a. */
 MW_HOOK void mw_cxx_start(void) __attribute__((weak));
+/* Sends the blocks that functions with a stated size free to the slow path (mw_api_sized_map).
+ * False: no memory for the map. */
+MW_HOOK MW_COLD bool mw_api_divert_sized(void);
 
 /* Writes all statistics of heap and profiler: MW_STAT_COUNT values. */
 void mw_api_stats(uint64_t *stats);

@@ -8,6 +8,7 @@
 #include "heap/arena/arena.h"
 #include "heap/core/alloc.h"
 #include "heap/core/arena_lists.h"
+#include "heap/core/fast.h"
 #include "heap/core/lookup.h"
 #include "heap/core/resize.h"
 #include "heap/large/huge.h"
@@ -218,8 +219,13 @@ static bool is_wrong_size(size_t capacity, size_t align, size_t bytes) {
 	       !__atomic_load_n(&mw_heap_blocks_stayed, __ATOMIC_RELAXED);
 }
 
-static void check_claim(const char *function, const void *block, size_t bytes, size_t align) {
-	size_t capacity = mw_lookup_bytes(function, block);
+/* The claim is compared with the block's size class wherever the block lies, so that samples are no
+ * exception. */
+static MW_COLD void check_claim(const char *function, const void *block, size_t bytes,
+				size_t align) {
+	size_t capacity = mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED
+				  ? mw_guarded_class_bytes(function, block)
+				  : mw_lookup_bytes(function, block);
 	if (align == MW_NO_CLAIM)
 		align = MW_BLOCK_ALIGN;
 	else if ((uintptr_t)block & (align - 1))
@@ -232,12 +238,13 @@ void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *f
 	if (!block)
 		return;
 	mw_thread.function = function;
-	/* Ordinary blocks are not checked: many come here only because of their size, and a check
-	 * of each would cost too much. */
-	bool ordinary = mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK &&
-			mw_page_of_slice((uintptr_t)block)->kind == MW_PAGE_SMALL;
-	if (!ordinary && bytes != MW_NO_CLAIM)
-		check_claim(function, block, bytes, align);
-	mw_heap_free_slow(block);
+	if (MW_LIKELY(mw_misuse_on_claim == MW_MISUSE_IGNORE)) {
+		mw_heap_free_slow(block);
+	} else {
+		/* All blocks come here (src/api/alloc.h). */
+		if (bytes != MW_NO_CLAIM)
+			check_claim(function, block, bytes, align);
+		mw_fast_free(block);
+	}
 	mw_thread.function = NULL;
 }

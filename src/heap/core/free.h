@@ -14,7 +14,8 @@
 void mw_heap_free_slow(void *block);
 /* Frees any block, for functions that state more than free() does.  `function`: its name, for
  * messages. `bytes` and `align`: size and alignment that the program claims for the block;
- * MW_NO_CLAIM: the function does not say. */
+ * MW_NO_CLAIM: the function does not say.  The block is freed as what it is; the claim is checked
+ * only if mw_misuse_on_claim asks for it. */
 void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function);
 /* Called after the fast path pushed the block onto a list of the thread that now has no pushes
  * left: no block of the page is in use, or the allocation list of its class is full. */

@@ -194,6 +194,10 @@ static MW_NOINLINE void free_special(const char *function, void *block, size_t b
 	if (!block)
 		return;
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED)) {
+		if (bytes != MW_NO_CLAIM || align != MW_NO_CLAIM) {
+			size_t held_bytes = mw_guarded_usable_bytes(function, block);
+			check_claims(function, block, held_bytes, held_bytes, bytes, align);
+		}
 		mw_heap_free_slow(block);
 		return;
 	}

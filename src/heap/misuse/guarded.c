@@ -247,6 +247,13 @@ size_t mw_guarded_usable_bytes(const char *function, const void *block) {
 	return bytes;
 }
 
+MW_COLD size_t mw_guarded_class_bytes(const char *function, const void *block) {
+	lock_pool();
+	size_t bytes = find_or_die(function, block, false)->class_bytes;
+	unlock_pool();
+	return bytes;
+}
+
 void mw_guarded_visit_live(void (*visit)(uintptr_t start, size_t bytes)) {
 	for (unsigned i = 0; pool.base && i < SLOTS; i++)
 		if (atomic_load_explicit(&pool.slots[i].state, memory_order_relaxed) ==

@@ -44,6 +44,8 @@ mw_record_id_t mw_guarded_give(void *block, size_t *class_bytes);
 /* Returns the record of the live block at the address, which may be any word; 0: there is none. */
 mw_record_id_t mw_guarded_record(const void *address);
 size_t mw_guarded_usable_bytes(const char *function, const void *block);
+/* Returns the bytes of the size class that the block would have lain in. */
+size_t mw_guarded_class_bytes(const char *function, const void *block);
 
 /* Visits the live blocks of the pool, without its lock: no other thread runs. */
 MW_COLD void mw_guarded_visit_live(void (*visit)(uintptr_t start, size_t bytes));

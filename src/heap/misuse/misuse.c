@@ -2,6 +2,8 @@
  * misuse.c -- messages: function, address, what is known of it, size class. */
 #include "heap/misuse/misuse.h"
 
+#include <stdatomic.h>
+
 #include "base/check.h"
 #include "base/fmt.h"
 #include "heap/layout/link.h"
@@ -9,6 +11,16 @@
 
 /* "a sampled block of size class 1024 bytes" */
 #define NAME_BYTES 96
+#define LINE_BYTES (3 * NAME_BYTES)
+
+mw_misuse_action_t mw_misuse_on_claim = MW_HARDEN_ON ? MW_MISUSE_ABORT : MW_MISUSE_IGNORE;
+
+static mw_misuse_config_t config;
+
+void mw_misuse_start(const mw_misuse_config_t *wanted) {
+	config = *wanted;
+	mw_misuse_on_claim = wanted->action;
+}
 
 static size_t bytes_of(const mw_page_t *page, const void *block) {
 	return page->kind == MW_PAGE_LARGE || page->kind == MW_PAGE_FREED ? page->large_bytes
@@ -82,20 +94,72 @@ void mw_misuse_double_free_huge(const char *function, const void *block, size_t 
 	mw_fatal("%s(%p): double free of a huge block of %zu bytes", function, block, bytes);
 }
 
+/* Frames of the warning about a place of the program. */
+#define WARNED_DEPTH 8u
+/* Places of the program that were warned about.  A place is never taken out, so a search that finds
+ * an empty element has seen all places. */
+#define WARNED_PLACES 64u
+static _Atomic uint64_t warned[WARNED_PLACES]; /* relaxed: no other data depends on a place */
+
+/* Returns whether the place is new, and enters it.  A full table says so, once. */
+static bool is_new_place(uint64_t place) {
+	for (unsigned i = 0; i < WARNED_PLACES; i++) {
+		uint64_t found = 0;
+		if (atomic_compare_exchange_strong_explicit(&warned[i], &found, place,
+							    memory_order_relaxed,
+							    memory_order_relaxed)) {
+			if (i == WARNED_PLACES - 1)
+				mw_warn("on_misuse:warn: %u places were named; no more are",
+					WARNED_PLACES);
+			return i < WARNED_PLACES - 1;
+		}
+		if (found == place)
+			return false;
+	}
+	return false;
+}
+
+/* A place is the frame that called the library; where no stack can be taken, the function. */
+static void warn_once(const char *function, const char *line) {
+	uint64_t pcs[WARNED_DEPTH];
+	unsigned depth = config.take_stack ? config.take_stack(pcs, WARNED_DEPTH, false) : 0;
+	if (!is_new_place(depth > 0 ? pcs[0] : (uintptr_t)function))
+		return;
+	mw_warn("%s", line);
+	char name[512];
+	for (unsigned i = 0; i < depth; i++) {
+		config.name_place(pcs[i], name, sizeof name);
+		mw_warn("  #%u %s", i, name);
+	}
+}
+
+static void report_claim(const char *function, const void *block, const char *line) {
+	if (mw_misuse_on_claim == MW_MISUSE_IGNORE)
+		return;
+	if (mw_misuse_on_claim == MW_MISUSE_WARN) {
+		warn_once(function, line);
+		return;
+	}
+	show_origin(block);
+	mw_fatal("%s", line);
+}
+
 void mw_misuse_size(const char *function, const void *block, size_t claimed_bytes, size_t capacity,
 		    size_t asked_bytes) {
-	char name[NAME_BYTES], asked[NAME_BYTES];
+	char name[NAME_BYTES], asked[NAME_BYTES], line[LINE_BYTES];
 	name_live(name, block, capacity);
 	name_asked(asked, asked_bytes);
-	show_origin(block);
-	mw_fatal("%s(%p): wrong size %zu for %s%s", function, block, claimed_bytes, name, asked);
+	mw_fmt(line, sizeof line, "%s(%p): wrong size %zu for %s%s", function, block, claimed_bytes,
+	       name, asked);
+	report_claim(function, block, line);
 }
 
 void mw_misuse_align(const char *function, const void *block, size_t align, size_t capacity) {
-	char name[NAME_BYTES];
+	char name[NAME_BYTES], line[LINE_BYTES];
 	name_live(name, block, capacity);
-	show_origin(block);
-	mw_fatal("%s(%p): wrong alignment %zu for %s", function, block, align, name);
+	mw_fmt(line, sizeof line, "%s(%p): wrong alignment %zu for %s", function, block, align,
+	       name);
+	report_claim(function, block, line);
 }
 
 void mw_misuse_past_end(const char *function, const void *block, size_t capacity,

@@ -3,12 +3,13 @@
  * Door of heap/misuse.  Reading order: misuse (the messages), guarded (sampled blocks between guard
  * pages), guarded_slot.h and guarded_report (the reports about guarded blocks).  Uses heap/layout;
  * hooks ask the layers above.
- * Layer: heap.  Each function ends the program.  tests/misuse holds one program for each message;
- * doc/user/safety.md says which build finds what.  `function`: name of the function that the
- * program called. */
+ * Layer: heap.  Each function ends the program, but those for wrong claims, which do as option
+ * on_misuse says.  tests/misuse holds one program for each message; doc/user/safety.md says which
+ * build finds what.  `function`: name of the function that the program called. */
 #ifndef MW_HEAP_MISUSE_H
 #define MW_HEAP_MISUSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,27 @@
 
 /* Stands for the size or alignment when the freeing function states none. */
 #define MW_NO_CLAIM SIZE_MAX
+
+/* What happens when the size or alignment that a program states is not that of the block. */
+typedef enum mw_misuse_action {
+	MW_MISUSE_ABORT,  /* a message, and the program ends */
+	MW_MISUSE_WARN,   /* a message, once for each place of the program; the block is freed */
+	MW_MISUSE_IGNORE, /* the block is freed */
+} mw_misuse_action_t;
+
+/* Settings, and two functions of the layer that knows stacks, which are async-signal-safe and do
+ * not allocate.  mw_guarded_config_t has the same two. */
+typedef struct mw_misuse_config {
+	mw_misuse_action_t action;
+	unsigned (*take_stack)(uint64_t *pcs, unsigned max_depth, bool in_handler);
+	void (*name_place)(uint64_t pc, char *buffer, size_t capacity);
+} mw_misuse_config_t;
+
+/* Written by mw_misuse_start() only.  Before that the hardened library aborts, and the others
+ * ignore. */
+extern mw_misuse_action_t mw_misuse_on_claim;
+/* Called once, before threads exist. */
+void mw_misuse_start(const mw_misuse_config_t *config);
 
 /* Returns the name of the function that frees in this thread: "free" unless another function has
  * set its name. */
@@ -41,11 +63,13 @@ _Noreturn void mw_misuse_double_free(const char *function, const void *block,
 MW_COLD _Noreturn void mw_misuse_free_again(const mw_page_t *page, const void *block);
 _Noreturn void mw_misuse_double_free_huge(const char *function, const void *block, size_t bytes);
 /* The size or alignment that free_sized() and its kin name is not that of the live block of
- * `capacity` bytes.  `asked_bytes`: bytes that malloc() was called with; MW_NO_CLAIM: not known. */
-_Noreturn void mw_misuse_size(const char *function, const void *block, size_t claimed_bytes,
-			      size_t capacity, size_t asked_bytes);
-_Noreturn void mw_misuse_align(const char *function, const void *block, size_t align,
-			       size_t capacity);
+ * `capacity` bytes.  `asked_bytes`: bytes that malloc() was called with; MW_NO_CLAIM: not known.
+ * Returns unless mw_misuse_on_claim is MW_MISUSE_ABORT: the caller then frees the block as what it
+ * is. */
+MW_COLD void mw_misuse_size(const char *function, const void *block, size_t claimed_bytes,
+			    size_t capacity, size_t asked_bytes);
+MW_COLD void mw_misuse_align(const char *function, const void *block, size_t align,
+			     size_t capacity);
 /* Hardened library: the canary or the last word of the live block was overwritten. */
 _Noreturn void mw_misuse_past_end(const char *function, const void *block, size_t capacity,
 				  size_t asked_bytes);
