@@ -41,6 +41,10 @@ enum { MW_OS_DWARF_FP = 6, MW_OS_DWARF_SP = 7, MW_OS_DWARF_PC = 16 };
 /* 0: a call pushes the return address, so it always lies in memory at a known address. The saved
  * frame pointer and the return address lie at the top of the frame. */
 #define MW_OS_HAS_LINK_REGISTER 0
+/* Registers of a function's first three arguments. */
+#define MW_OS_ARGUMENT_1 "rdi"
+#define MW_OS_ARGUMENT_2 "rsi"
+#define MW_OS_ARGUMENT_3 "rdx"
 
 /* Returns the registers of the function that contains the call; `pc` is exact. */
 MW_ALWAYS_INLINE mw_os_regs_t mw_os_regs_here(void) {
@@ -129,6 +133,10 @@ enum { MW_OS_DWARF_FP = 29, MW_OS_DWARF_SP = 31, MW_OS_DWARF_PC = 255 };
 /* 1: a call puts the return address into x30, and a function that calls saves it anywhere in its
  * frame. So does the pair that a frame pointer points to. */
 #define MW_OS_HAS_LINK_REGISTER 1
+/* Registers of a function's first three arguments: Procedure Call Standard, section 6.4.2. */
+#define MW_OS_ARGUMENT_1 "x0"
+#define MW_OS_ARGUMENT_2 "x1"
+#define MW_OS_ARGUMENT_3 "x2"
 
 /* The frame alone does not tell where the caller's stack frame ends: see
  * MW_OS_HAS_LINK_REGISTER. */
