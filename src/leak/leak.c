@@ -200,7 +200,6 @@ static int32_t copy_process(mw_os_child_kind_t kind, void (*work)(void *context)
 			    mw_leak_result_t *result) {
 	mw_heap_fork_prepare();
 	mw_lock_fork_begin();
-	uint64_t start_ns = mw_os_monotonic_ns();
 	int32_t child = mw_os_stop_begin(&roots.others);
 	if (child == MW_OK) {
 		child = mw_os_child_start(kind);
@@ -211,7 +210,7 @@ static int32_t copy_process(mw_os_child_kind_t kind, void (*work)(void *context)
 			mw_os_child_end();
 		}
 		mw_os_stop_end();
-		result->pause_ns = mw_os_monotonic_ns() - start_ns;
+		result->pause_ns = mw_os_monotonic_ns() - roots.others.began_ns;
 		result->threads = roots.others.count + 1;
 		result->running_threads = roots.others.running;
 		child = child < 0 ? MW_ERR_NO_MEMORY : child;

@@ -28,6 +28,10 @@ static struct {
 	uintptr_t module_limit; /* end of the last program or library that was visited */
 	uintptr_t guard_limit;  /* end of the last mapping without access */
 	mw_leak_roots_read_t read;
+	/* Threads whose registers are known, by their stack pointers: indices of others.threads;
+	 * others.count is the calling thread. */
+	uint16_t by_stack[MW_OS_STOP_THREADS_MAX + 1];
+	size_t stack_count;
 	uintptr_t words[32768]; /* copied memory */
 } state MW_SPARSE;
 
@@ -69,21 +73,67 @@ static bool is_in(const mw_os_mapping_t *mapping, uintptr_t address) {
 	return address >= mapping->start && address < mapping->limit;
 }
 
+static const mw_os_stopped_t *thread_at(uint32_t index) {
+	const mw_os_stop_t *others = &state.roots->others;
+	return index < others->count ? &others->threads[index] : &state.roots->self;
+}
+
+static uintptr_t stack_pointer_at(size_t position) {
+	return thread_at(state.by_stack[position])->stack_pointer;
+}
+
+static void sift(size_t root, size_t count) {
+	for (size_t child; (child = 2 * root + 1) < count; root = child) {
+		child += child + 1 < count && stack_pointer_at(child) < stack_pointer_at(child + 1);
+		if (stack_pointer_at(root) >= stack_pointer_at(child))
+			return;
+		uint16_t moved = state.by_stack[root];
+		state.by_stack[root] = state.by_stack[child];
+		state.by_stack[child] = moved;
+	}
+}
+
+/* Heap sort (Williams, CACM 7, 1964): qsort(3) may allocate. */
+static void sort_threads(void) {
+	state.stack_count = 0;
+	for (uint32_t i = 0; i <= state.roots->others.count; i++)
+		if (thread_at(i)->answered)
+			state.by_stack[state.stack_count++] = (uint16_t)i;
+	for (size_t i = state.stack_count / 2; i > 0; i--)
+		sift(i - 1, state.stack_count);
+	for (size_t last = state.stack_count; last > 1; last--) {
+		uint16_t first = state.by_stack[0];
+		state.by_stack[0] = state.by_stack[last - 1];
+		state.by_stack[last - 1] = first;
+		sift(0, last - 1);
+	}
+}
+
+/* Returns the first position in by_stack whose stack pointer is not below `low`. */
+static size_t first_from(uintptr_t low) {
+	size_t from = 0, to = state.stack_count;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (stack_pointer_at(middle) < low)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 /* Returns the thread of this stack with the lowest stack pointer from `low` on; NULL: none. */
 static const mw_os_stopped_t *lowest(const mw_os_mapping_t *mapping, bool is_first_stack,
 				     uintptr_t low) {
-	const mw_leak_roots_t *roots = state.roots;
-	const mw_os_stopped_t *found = NULL;
-	for (uint32_t i = 0; i <= roots->others.count; i++) {
-		const mw_os_stopped_t *thread =
-			i < roots->others.count ? &roots->others.threads[i] : &roots->self;
-		bool is_here = thread->answered && thread->stack_pointer >= low &&
-			       is_in(mapping, thread->stack_pointer) &&
-			       (is_first_stack || is_in(mapping, thread->thread_pointer));
-		if (is_here && (!found || thread->stack_pointer < found->stack_pointer))
-			found = thread;
+	low = low > mapping->start ? low : mapping->start;
+	for (size_t i = first_from(low); i < state.stack_count; i++) {
+		const mw_os_stopped_t *thread = thread_at(state.by_stack[i]);
+		if (thread->stack_pointer >= mapping->limit)
+			return NULL;
+		if (is_first_stack || is_in(mapping, thread->thread_pointer))
+			return thread;
 	}
-	return found;
+	return NULL;
 }
 
 /* Returns whether the mapping is a stack that the C library keeps after its thread's end: a control
@@ -233,6 +283,7 @@ mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots) {
 	const mw_leak_scope_t *scope = &roots->scope;
 	state.roots = roots;
 	state.first_thread = find_first_thread(roots);
+	sort_threads();
 	for (size_t i = 0; i < scope->region_count; i++)
 		read_present(scope->regions[i].start, scope->regions[i].limit);
 	if (scope->notes_holders) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * prctl.c -- replaces prctl(2) to learn that the program is about to forbid itself system
- * calls, or that its memory must not be dumped any more.
+ * calls, that its memory must not be dumped any more, or which process may trace it.
  *
  * A seccomp(2) filter may end the program at a system call that is not in its list. The library
  * cannot ask the kernel whether such a filter exists, because the question is itself such a call.
@@ -18,6 +18,7 @@
 #include "api/process/start.h"
 #include "base/compiler.h"
 #include "cpu/cpu.h"
+#include "os/process/tracer.h"
 #include "prof/prof.h"
 #include "state/cpu_source.h"
 
@@ -75,6 +76,8 @@ MW_EXPORT MW_COLD int prctl(int option, ...) {
 	}
 	int result = (int)syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2],
 				  arguments[3]);
+	if (option == PR_SET_PTRACER && result == 0)
+		mw_os_tracer_note_permitted(arguments[0]);
 	if (option == PR_SET_DUMPABLE && result == 0 && arguments[0] != 1)
 		mw_prof_hide();
 	return result;

@@ -32,6 +32,33 @@ MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id) {
 	return blocked;
 }
 
+static bool read_of_thread(int directory, uint32_t thread_id, const char *name, char *text,
+			   size_t capacity) {
+	char path[64];
+	mw_fmt(path, sizeof path, "%u/%s", thread_id, name);
+	int file = mw_os_open(directory, path, MW_OS_READ);
+	long bytes = file >= 0 ? mw_os_read(file, text, capacity - 1) : -1;
+	if (file >= 0)
+		mw_os_close(file);
+	text[bytes > 0 ? bytes : 0] = '\0';
+	return bytes > 0;
+}
+
+MW_COLD bool mw_os_thread_filters_calls(int directory, uint32_t thread_id) {
+	char text[4096];
+	return !read_of_thread(directory, thread_id, "status", text, sizeof text) ||
+	       strstr(text, "\nSeccomp:\t0\n") == NULL;
+}
+
+MW_COLD char mw_os_thread_state(int directory, uint32_t thread_id) {
+	char text[1024];
+	if (!read_of_thread(directory, thread_id, "stat", text, sizeof text))
+		return 0;
+	/* The program may choose the name, which is in parentheses. */
+	const char *end = strrchr(text, ')');
+	return end && end[1] == ' ' ? end[2] : 0;
+}
+
 bool mw_os_thread_exists(uint32_t thread_id) {
 	int saved_errno = errno;
 	bool exists = syscall(SYS_tgkill, mw_os_process_id(), thread_id, 0) == 0;

@@ -16,5 +16,10 @@ MW_COLD bool mw_os_thread_exists(uint32_t thread_id);
 /* Returns the signals that the thread blocks, bit n - 1 for signal n. UINT64_MAX: there is no such
  * thread, or no /proc. */
 MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id);
+/* Returns whether the thread filters its system calls (seccomp(2)); true if the kernel does not
+ * tell. `directory`: an open /proc/PID/task. */
+MW_COLD bool mw_os_thread_filters_calls(int directory, uint32_t thread_id);
+/* Returns the letter of the thread's state (proc(5)); 0: unknown. `directory`: as above. */
+MW_COLD char mw_os_thread_state(int directory, uint32_t thread_id);
 
 #endif

@@ -37,6 +37,7 @@ typedef enum mw_os_call {
 	MW_OS_MKDIR,
 	MW_OS_WRITE,
 	MW_OS_PROTECT, /* removing or restoring access to pages */
+	MW_OS_TRACE,   /* beginning to trace a thread */
 	MW_OS_PROBE,   /* test whether an address is readable; failure: it is not */
 } mw_os_call_t;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * valgrind.h -- tells whether the program runs under valgrind.
- * Layer: os/platform. Header only, async-signal-safe; used at start-up only. */
+ * Layer: os/platform. Header only, async-signal-safe; not for fast paths. */
 #ifndef MW_OS_VALGRIND_H
 #define MW_OS_VALGRIND_H
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * stop.c -- a signal to each thread of /proc/self/task, until no new thread is found. */
+ * stop.c -- the tracer; then a signal to each thread that it may not stop, until no new thread is
+ * found in /proc/self/task. */
 #include "os/process/stop.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -15,26 +17,23 @@
 #include "os/file/proc.h"
 #include "os/file/proc_threads.h"
 #include "os/lock/futex.h"
-#include "os/memory/map.h"
 #include "os/platform/kernel_calls.h"
+#include "os/process/thread_list.h"
+#include "os/process/tracer.h"
 #include "os/signal/signal.h"
 #include "os/time/clock.h"
 
 /* A round of signals to new threads may find threads that these started before. */
 #define ROUNDS_MAX 16u
-#define THREADS_MAX 32768u
 /* Most steps of the wait for threads that are about to end: 1 ms. */
 #define ENDING_ROUNDS 80u
 
 static struct {
-	mw_os_stopped_t *threads; /* THREADS_MAX; NULL: not mapped yet; never unmapped, as a late
-				     handler writes there */
-	uint32_t count;
-	int signal_number;
+	mw_os_thread_list_t list;
+	int signal_number;         /* 0: none was needed */
 	_Atomic uint32_t number;   /* of this stop while threads wait; else 0 */
-	_Atomic uint32_t answered; /* threads that answered in this stop */
+	_Atomic uint32_t answered; /* threads that answered the signal in this stop */
 	uint32_t last_number;
-	_Alignas(8) char names[4096]; /* entries of /proc/self/task */
 } stops MW_SPARSE;
 
 static void note_registers(mw_os_stopped_t *thread, const ucontext_t *context) {
@@ -57,7 +56,7 @@ static void on_stop(int signal_number, siginfo_t *info, void *context) {
 	uint32_t number = atomic_load_explicit(&stops.number, memory_order_acquire);
 	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
 	if (info->si_code == SI_QUEUE && number != 0 && value >> 32 == number) {
-		mw_os_stopped_t *thread = &stops.threads[(uint32_t)value];
+		mw_os_stopped_t *thread = &stops.list.threads[(uint32_t)value];
 		note_registers(thread, context);
 		/* Pair with the acquires of the thread that stops the others. */
 		atomic_store_explicit(&thread->answered, 1, memory_order_release);
@@ -84,16 +83,10 @@ static void leave_signal(void) {
 		mw_os_signal_discard(stops.signal_number);
 }
 
-static bool is_known(uint32_t thread_id) {
-	for (uint32_t i = 0; i < stops.count; i++)
-		if (stops.threads[i].thread_id == thread_id)
-			return true;
-	return false;
-}
-
 /* Returns whether the thread is to answer. */
-static bool signal_thread(uint32_t index) {
-	uint32_t thread_id = stops.threads[index].thread_id;
+static bool signal_thread(const mw_os_stopped_t *thread) {
+	uint32_t thread_id = thread->thread_id;
+	uint32_t index = (uint32_t)(thread - stops.list.threads);
 	siginfo_t info;
 	memset(&info, 0, sizeof info);
 	info.si_signo = stops.signal_number;
@@ -117,49 +110,58 @@ static void await(uint32_t wanted, uint64_t limit_ns) {
 }
 
 typedef struct round {
-	uint32_t found;  /* threads that were not known before */
+	uint32_t self;   /* the calling thread */
 	uint32_t wanted; /* threads that are to answer, of all rounds */
-	bool is_full;
 } round_t;
 
-static void signal_new(const char *name, uint32_t self, round_t *round) {
-	uint32_t thread_id = mw_os_thread_of_name(name);
-	if (thread_id == 0 || thread_id == self || is_known(thread_id))
+static void signal_new(void *context, uint32_t thread_id) {
+	round_t *round = context;
+	if (thread_id == round->self)
 		return;
-	if (stops.count == THREADS_MAX) {
-		round->is_full = true;
-		return;
-	}
-	uint32_t index = stops.count++;
-	memset(&stops.threads[index], 0, sizeof stops.threads[index]);
-	stops.threads[index].thread_id = thread_id;
-	round->found++;
-	if (signal_thread(index))
+	const mw_os_stopped_t *thread = mw_os_thread_list_add(&stops.list, thread_id);
+	if (thread && signal_thread(thread))
 		round->wanted++;
 }
 
+/* A traced thread gets no signal: it would be delivered when the handler is gone. */
+static void signal_untraced(round_t *round) {
+	for (uint32_t i = 0; i < stops.list.count; i++)
+		if (!stops.list.threads[i].is_traced && signal_thread(&stops.list.threads[i]))
+			round->wanted++;
+}
+
+static bool all_are_traced(void) {
+	for (uint32_t i = 0; i < stops.list.count; i++)
+		if (!stops.list.threads[i].is_traced)
+			return false;
+	return true;
+}
+
 /* Returns false if /proc is not there. */
-static bool signal_all_new(round_t *round) {
+static bool signal_all(void) {
 	int directory = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/task", MW_OS_DIRECTORY);
 	if (directory < 0)
 		return false;
-	uint32_t self = mw_os_thread_id();
-	long bytes;
-	while ((bytes = mw_os_list(directory, stops.names, sizeof stops.names)) > 0) {
-		const char *name;
-		size_t position = 0;
-		while ((name = mw_os_next_name(stops.names, (size_t)bytes, &position)) != NULL)
-			signal_new(name, self, round);
+	uint64_t limit_ns = mw_os_monotonic_ns() + MW_OS_STOP_WAIT_NS;
+	round_t round = {.self = mw_os_thread_id()};
+	bool done = true;
+	signal_untraced(&round);
+	for (unsigned i = 0; i < ROUNDS_MAX && done && !stops.list.is_full; i++) {
+		uint32_t before = stops.list.count;
+		done = mw_os_thread_list_read(directory, signal_new, &round);
+		await(round.wanted, limit_ns);
+		if (stops.list.count == before)
+			break;
 	}
 	mw_os_close(directory);
-	return bytes == 0;
+	return done;
 }
 
 /* Forgets threads that ended before they could answer. Returns how many others did not answer. */
 static uint32_t forget_ended(void) {
 	uint32_t running = 0;
-	for (uint32_t i = 0; i < stops.count; i++) {
-		mw_os_stopped_t *thread = &stops.threads[i];
+	for (uint32_t i = 0; i < stops.list.count; i++) {
+		mw_os_stopped_t *thread = &stops.list.threads[i];
 		if (atomic_load_explicit(&thread->answered, memory_order_acquire) ||
 		    thread->thread_id == 0)
 			continue;
@@ -171,52 +173,51 @@ static uint32_t forget_ended(void) {
 	return running;
 }
 
-MW_COLD mw_result_t mw_os_stop_begin(mw_os_stop_t *stop) {
-	if (mw_os_is_confined())
-		return MW_ERR_UNSUPPORTED;
-	if (!stops.threads)
-		stops.threads = mw_os_map(THREADS_MAX * sizeof(mw_os_stopped_t));
-	if (!stops.threads)
-		return MW_ERR_NO_MEMORY;
-	/* No thread has answered. */
-	mw_os_purge(stops.threads, THREADS_MAX * sizeof(mw_os_stopped_t));
-	if (!take_signal())
+/* Stops threads that the tracer may not stop. */
+static mw_result_t stop_by_signal(void) {
+	if (!take_signal()) {
+		stops.signal_number = 0;
 		return MW_ERR_BAD_VALUE;
-	stops.count = 0;
+	}
 	stops.last_number = stops.last_number == UINT32_MAX ? 1 : stops.last_number + 1;
 	atomic_store_explicit(&stops.answered, 0, memory_order_relaxed);
 	atomic_store_explicit(&stops.number, stops.last_number, memory_order_release);
-	uint64_t limit_ns = mw_os_monotonic_ns() + MW_OS_STOP_WAIT_NS;
-	round_t round = {0};
-	bool done = true;
-	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
-		round.found = 0;
-		done = signal_all_new(&round);
-		if (!done || round.is_full || round.found == 0)
-			break;
-		await(round.wanted, limit_ns);
-	}
-	stop->threads = stops.threads;
-	stop->count = stops.count;
+	return signal_all() ? MW_OK : MW_ERR_UNSUPPORTED;
+}
+
+MW_COLD mw_result_t mw_os_stop_begin(mw_os_stop_t *stop) {
+	if (mw_os_is_confined())
+		return MW_ERR_UNSUPPORTED;
+	if (!mw_os_thread_list_clear(&stops.list))
+		return MW_ERR_NO_MEMORY;
+	stops.signal_number = 0;
+	bool are_traced = mw_os_tracer_begin(&stops.list, &stop->began_ns) && all_are_traced();
+	mw_result_t result = are_traced ? MW_OK : stop_by_signal();
+	stop->threads = stops.list.threads;
+	stop->count = stops.list.count;
 	stop->running = forget_ended();
 	/* A thread blocks all signals at its very end. */
 	for (unsigned i = 0; i < ENDING_ROUNDS && stop->running > 0; i++) {
 		mw_os_back_off(i);
 		stop->running = forget_ended();
 	}
-	if (done && !round.is_full)
-		return MW_OK;
-	mw_os_stop_end();
-	return done ? MW_ERR_NO_MEMORY : MW_ERR_UNSUPPORTED;
+	if (stops.list.is_full)
+		result = MW_ERR_NO_MEMORY;
+	if (result != MW_OK)
+		mw_os_stop_end();
+	return result;
 }
 
 MW_COLD void mw_os_stop_end(void) {
-	atomic_store_explicit(&stops.number, 0, memory_order_release);
-	mw_os_wake_all(&stops.number);
-	leave_signal();
+	if (stops.signal_number != 0) {
+		atomic_store_explicit(&stops.number, 0, memory_order_release);
+		mw_os_wake_all(&stops.number);
+		leave_signal();
+	}
+	mw_os_tracer_end();
 }
 
 void mw_os_stop_visit_memory(void (*visit)(uintptr_t start, uintptr_t limit)) {
-	if (stops.threads)
-		visit((uintptr_t)stops.threads, (uintptr_t)(stops.threads + THREADS_MAX));
+	mw_os_thread_list_visit(&stops.list, visit);
+	mw_os_tracer_visit_memory(visit);
 }

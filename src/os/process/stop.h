@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * stop.h -- stops all other threads of the process for a moment, and notes their registers.
  * Layer: os/process, the door of this folder. The folder stops threads and copies the process; it
- * may use src/base and the other folders of src/os. Reading order: stop, child (a copy of the
- * process).
+ * may use src/base and the other folders of src/os. Reading order: stop, thread_list, tracer (stops
+ * threads as a debugger does), asleep (remaining time of a call), child (a copy of the process).
  *
- * Each thread gets a real-time signal that the program does not use. Its handler notes the
- * registers and waits. System calls that signals interrupt are restarted where the kernel can;
- * others (poll(2), nanosleep(2), ...; signal(7) has the list) return EINTR. A thread that blocks
- * the signal goes on running and is counted. */
+ * The threads are traced (ptrace(2)) for the moment where the kernel permits it, and do not notice:
+ * interrupted system calls are repeated. Else each thread gets a real-time signal that the program
+ * does not use. Its handler notes the registers and waits. System calls that signals interrupt are
+ * restarted then where the kernel can; others (poll(2), nanosleep(2), ...; signal(7) has the list)
+ * return EINTR. A thread that blocks the signal goes on running and is counted. */
 #ifndef MW_OS_STOP_H
 #define MW_OS_STOP_H
 
@@ -16,7 +17,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "os/process/asleep.h"
 
+/* Most threads besides the calling one. */
+#define MW_OS_STOP_THREADS_MAX 32768u
 /* Registers of a machine, at least. */
 #define MW_OS_STOP_REGISTERS 33u
 /* Most time that the threads have to answer. */
@@ -24,7 +28,11 @@
 
 typedef struct mw_os_stopped {
 	uint32_t thread_id;
-	_Atomic uint32_t answered; /* 1: the fields below are set, and the thread waits */
+	_Atomic uint32_t answered; /* 1: the registers are set, and the thread waits */
+	bool is_traced;            /* by the task of tracer.h */
+	bool is_late;              /* had not stopped when the others went on */
+	uint8_t signal_number;     /* that the tracer holds back; 0: none */
+	mw_os_asleep_t asleep;     /* of a traced thread, before the stop */
 	uintptr_t stack_pointer, thread_pointer;
 	uintptr_t registers[MW_OS_STOP_REGISTERS]; /* those that may hold pointers; else 0 */
 } mw_os_stopped_t;
@@ -34,6 +42,7 @@ typedef struct mw_os_stop {
 					   process */
 	uint32_t count;                 /* entries of `threads`, also of those that run */
 	uint32_t running;               /* threads that did not answer */
+	uint64_t began_ns;              /* CLOCK_MONOTONIC from which on threads stop */
 } mw_os_stop_t;
 
 /* Stops the other threads. MW_ERR_NO_MEMORY: no memory, or too many threads; MW_ERR_UNSUPPORTED: no

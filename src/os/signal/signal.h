@@ -10,7 +10,7 @@
  * prof/control/due_dumps.c (dump_signal), mw_control_leaks_on_signal() of leak/requested.c
  * (leak_signal), on_tick() of cpu/cpu.c (prof_cpu), on_fatal() of prof/dump/crash.c (crash_report),
  * look_at_fault() of heap/misuse/guarded.c (prof_guard), on_stop() of os/process/stop.c
- * (mallow_leak_check()). */
+ * (leak checks of threads that may not be traced). */
 #ifndef MW_OS_SIGNAL_H
 #define MW_OS_SIGNAL_H
 
