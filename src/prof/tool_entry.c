@@ -3,9 +3,11 @@
 #include <errno.h>
 
 #include "base/compiler.h"
+#include "heap/sample/hooks.h"
 #include "os/lock/lock.h"
 #include "prof/control/control.h"
 #include "prof/unwind/unwind.h"
+#include "state/tool_entry.h"
 
 #if defined(__x86_64__)
 
@@ -18,30 +20,31 @@ static MW_COLD __attribute__((used)) void answer_tool(void) {
 	errno = saved_errno;
 }
 
-/* rsp points to a mw_tool_entry_frame_t. fxsave64 keeps the registers of floating point; the rest
- * of wider ones belongs to no code that a system call has interrupted. iretq restores flags, stack
- * pointer and program counter at once, and no word below the thread's stack pointer is read after
- * it: a signal may overwrite them. The unwind rule says that the caller is not known. */
+/* The unwind rule says that the caller is not known. */
 __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
 	".globl mw_control_entry\n"
 	".hidden mw_control_entry\n"
 	".type mw_control_entry, @function\n"
 	"mw_control_entry:\n"
 	".cfi_startproc\n"
-	".cfi_undefined rip\n"
-	"cld\n"
-	"movq %rsp, %rbx\n"
-	"subq $512, %rsp\n"
-	"fxsave64 (%rsp)\n"
-	"call answer_tool\n"
-	"fxrstor64 (%rsp)\n"
-	"movq %rbx, %rsp\n"
-	"popq %rax\n popq %rbx\n popq %rcx\n popq %rdx\n popq %rsi\n popq %rdi\n popq %rbp\n"
-	"popq %r8\n popq %r9\n popq %r10\n popq %r11\n"
-	"popq %r12\n popq %r13\n popq %r14\n popq %r15\n"
-	"iretq\n"
-	".cfi_endproc\n"
-	".size mw_control_entry, . - mw_control_entry\n"
-	".popsection\n");
+	".cfi_undefined rip\n" MW_TOOL_ENTRY_CODE(
+		"call answer_tool") ".cfi_endproc\n"
+				    ".size mw_control_entry, . - mw_control_entry\n"
+				    ".popsection\n");
+
+/* mw_tool_note_t, by which tools find the code and mw_heap_poll_word in the process's memory. */
+_Static_assert(sizeof(mw_heap_poll_word) == sizeof(void *), "mw_tool_note_t.words_offset");
+#define TEXT_OF_NUMBER(number) #number
+#define TEXT_OF(number) TEXT_OF_NUMBER(number)
+__asm__(".pushsection .note.mallow,\"a\",@note\n"
+	".balign 4\n"
+	".long 2f - 1f, 4f - 3f, " TEXT_OF(MW_TOOL_NOTE_TYPE) "\n"
+							      "1: .asciz \"" MW_TOOL_NOTE_OWNER
+							      "\"\n"
+							      "2: .balign 4\n"
+							      "3: .long mw_control_entry - .\n"
+							      ".long mw_heap_poll_word - .\n"
+							      "4:\n"
+							      ".popsection\n");
 
 #endif

@@ -167,6 +167,12 @@ enum {
 enum { MW_STAT_CAPACITY = 64, MW_STATE_DUMP_PATH_BYTES = 512 };
 #define MW_STATE_PATH_CUT "..."
 
+/* Values of live.rejected_reason: why the process rejected a request. */
+typedef enum mw_reject_reason {
+	MW_REJECT_VALUE,      /* a value is out of range, or not possible at this moment */
+	MW_REJECT_PRIVILEGES, /* the process may do more than the user who can write to the file */
+} mw_reject_reason_t;
+
 typedef struct mw_state_live {
 	_Atomic uint32_t sequence_seen; /* last control.sequence that the process applied */
 	_Atomic uint32_t flags;
@@ -176,7 +182,8 @@ typedef struct mw_state_live {
 	_Atomic uint64_t changed_realtime_ns; /* time when `active` last changed */
 	_Atomic uint64_t rate_changed_realtime_ns;
 	_Atomic uint64_t reset_realtime_ns; /* time of the last reset; 0: never */
-	_Atomic uint32_t rejected_sequence; /* last sequence with a value out of range; 0: none */
+	_Atomic uint32_t rejected_sequence; /* last sequence that was not applied, in part or whole;
+					       0: none */
 	/* number of resets; records of an earlier generation do not count */
 	_Atomic uint32_t generation;
 	_Atomic uint64_t modules_used;
@@ -250,16 +257,13 @@ typedef struct mw_state_live {
 	_Atomic uint64_t cpu_truncated; /* samples among them without their outermost frames */
 	_Atomic uint64_t cpu_dropped;   /* samples that are not counted there */
 	_Atomic uint64_t cpu_refused;   /* timers of threads that the kernel refused */
-	/* Address in the process of the code that answers requests on a thread that a tool has
-	 * stopped (tool_entry.h); 0: there is none. */
-	_Atomic uint64_t entry_address;
 	/* Stacks that were taken out because nothing referred to them any more: what they allocated
 	 * counts as entry 0's. */
 	_Atomic uint64_t stacks_forgotten;
 	/* Raised at the begin and at the end of each collection that takes stacks out: odd while
 	 * one runs. A reader that sees it change while it reads the sections reads them again. */
 	_Atomic uint32_t collections;
-	uint32_t reserved;
+	_Atomic uint32_t rejected_reason;         /* mw_reject_reason_t of rejected_sequence */
 	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* pattern of dump names */
 	/* Path of the newest dump. A longer path is stored as MW_STATE_PATH_CUT and the path's
 	 * end. */

@@ -319,7 +319,7 @@ void mw_control_poll(void) {
 			/* The rights may have changed since the file was made. */
 			bool is_refused = mw_os_exceeds_user();
 			if (is_refused)
-				mw_requests_reject(sequence, 0);
+				mw_requests_reject(sequence, MW_REJECT_PRIVILEGES, 0);
 			else
 				mw_requests_obey(words, sequence);
 			tick_now();
@@ -347,7 +347,7 @@ static void publish(void) {
 	if (control.secure || !mw_control_has_tables() || mw_published_exists())
 		return;
 	mw_requests_offer(mw_control_view.active, control.mean_bytes);
-	mw_both_set64(mw_store_live_both(), MW_LIVE(entry_address), MW_CONTROL_ENTRY_ADDRESS);
+	MW_CONTROL_LINK_ENTRY();
 	touch();
 	uint64_t after = UINT64_MAX;
 	control.refusals = 0;

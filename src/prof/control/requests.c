@@ -36,7 +36,8 @@ void mw_requests_offer(bool active, uint64_t mean_bytes) {
 	words->sequence = live->sequence_seen;
 }
 
-void mw_requests_reject(uint32_t sequence, uint64_t value) {
+void mw_requests_reject(uint32_t sequence, mw_reject_reason_t reason, uint64_t value) {
+	mw_both_set32(mw_store_live_both(), MW_LIVE(rejected_reason), reason);
 	mw_both_set32(mw_store_live_both(), MW_LIVE(rejected_sequence), sequence);
 	mw_event_log_add(MW_EVENT_REJECTED, value, 0);
 }
@@ -45,7 +46,7 @@ static void obey_settings(mw_state_control_t *words, uint32_t sequence) {
 	char name[MW_STATE_DUMP_NAME_BYTES];
 	memcpy(name, words->want_dump_name, sizeof name);
 	if (!memchr(name, '\0', sizeof name))
-		mw_requests_reject(sequence, sizeof name);
+		mw_requests_reject(sequence, MW_REJECT_VALUE, sizeof name);
 	else if (strcmp(name, mw_triggers_name()) != 0)
 		mw_triggers_set_name(name);
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
@@ -53,7 +54,7 @@ static void obey_settings(mw_state_control_t *words, uint32_t sequence) {
 			atomic_load_explicit(&words->want_settings[i], memory_order_relaxed);
 		if (mw_triggers_set((mw_setting_t)i, value))
 			continue;
-		mw_requests_reject(sequence, value);
+		mw_requests_reject(sequence, MW_REJECT_VALUE, value);
 		/* Restores the value, which would otherwise be rejected with each later request. */
 		atomic_store_explicit(&words->want_settings[i], mw_triggers_value((mw_setting_t)i),
 				      memory_order_relaxed);
@@ -67,15 +68,15 @@ void mw_requests_obey(mw_state_control_t *words, uint32_t sequence) {
 	uint32_t resets = atomic_load_explicit(&words->want_resets, memory_order_relaxed);
 	uint32_t cpu_hz = atomic_load_explicit(&words->want_cpu_hz, memory_order_relaxed);
 	if (mean < 1 || mean > MW_STATE_MEAN_BYTES_MAX)
-		mw_requests_reject(sequence, mean);
+		mw_requests_reject(sequence, MW_REJECT_VALUE, mean);
 	else
 		mw_control_apply_mean(mean);
 	if (cpu_hz != mw_store_live()->cpu_hz && !mw_control_cpu_apply(cpu_hz))
-		mw_requests_reject(sequence, cpu_hz);
+		mw_requests_reject(sequence, MW_REJECT_VALUE, cpu_hz);
 	/* A rate that was refused is not tried again with the next request. */
 	atomic_store_explicit(&words->want_cpu_hz, mw_store_live()->cpu_hz, memory_order_relaxed);
 	if (active > 1)
-		mw_requests_reject(sequence, active);
+		mw_requests_reject(sequence, MW_REJECT_VALUE, active);
 	else
 		mw_control_apply_active(active);
 	if (resets != mw_store_live()->resets_done)
@@ -99,7 +100,7 @@ void mw_requests_obey_leaks(const mw_state_control_t *words, uint32_t sequence) 
 	leak_checks_ordered = number;
 	const uint32_t known = MW_LEAK_PEEK | MW_LEAK_SHARED | MW_LEAK_HOLDERS;
 	if ((options & ~known & ((1u << MW_LEAK_SECONDS_SHIFT) - 1)) != 0)
-		mw_requests_reject(sequence, options);
+		mw_requests_reject(sequence, MW_REJECT_VALUE, options);
 	else
 		mw_control_leaks_order(number, options);
 }

@@ -22,6 +22,6 @@ void mw_requests_obey_dumps(const mw_state_control_t *words);
 /* Orders the leak check that a tool requests. */
 void mw_requests_obey_leaks(const mw_state_control_t *words, uint32_t sequence);
 /* Tells the tool, and the event log, that a value of this request was not applied. */
-void mw_requests_reject(uint32_t sequence, uint64_t value);
+void mw_requests_reject(uint32_t sequence, mw_reject_reason_t reason, uint64_t value);
 
 #endif

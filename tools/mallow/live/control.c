@@ -19,6 +19,7 @@
 
 #include "formats/file/open_state_file.h"
 #include "formats/state/state_file.h"
+#include "live/process/reach.h"
 #include "state/layout.h"
 
 /* Rate that `start` requests if the process never had one: the library's default. */
@@ -80,8 +81,9 @@ static void close_page(control_page_t *page) {
 	close(page->fd);
 }
 
-static int open_page(const char *path, const char *shown, control_page_t *page, mw_error_t *error) {
-	int fd = mw_open_file(path, O_RDWR | O_NONBLOCK);
+static int open_page(const mw_target_t *target, control_page_t *page, mw_error_t *error) {
+	const char *shown = target->shown;
+	int fd = mw_target_open(target, O_RDWR);
 	if (fd < 0)
 		return mw_error_set(error, "%s: %s", shown, strerror(errno));
 	mw_snapshot_t *snapshot = NULL;
@@ -360,6 +362,18 @@ static int cpu_refused(const control_page_t *page, mw_error_t *error) {
 		page->shown, mw_control_cpu_trouble(page->live->cpu_error));
 }
 
+static int say_rejected(const control_page_t *page, const mw_request_t *request,
+			mw_error_t *error) {
+	const char *why = "a value is out of range";
+	if (page->live->rejected_reason == MW_REJECT_PRIVILEGES)
+		why = "it may do more than the user who can write to its state file";
+	else if (takes_signal(request))
+		why = "the program or another option handles this signal, or no program can handle "
+		      "it";
+	return mw_error_set(error, "%s: the process rejected the request: %s; nothing changed",
+			    page->shown, why);
+}
+
 /* Not inlined: its variables must not be in the frame that siglongjmp returns to. */
 static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *request,
 				double wait_seconds, mw_reply_t *out, mw_error_t *error) {
@@ -376,13 +390,7 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 	if (!wait_seen(page, sequence, wait_seconds))
 		return 0;
 	if (page->live->rejected_sequence == sequence)
-		return mw_error_set(
-			error, "%s: the process rejected the request: %s; nothing changed",
-			page->shown,
-			takes_signal(request) ? "the program or another option handles this "
-						"signal, or no program can handle it"
-					      : "a value is out of range, or the process has more "
-						"privileges than the user who asked");
+		return say_rejected(page, request, error);
 	out->outcome = MW_OUTCOME_DONE;
 	out->cpu_error = page->live->cpu_error;
 	if (request->kind == MW_REQUEST_CPU && page->live->cpu_hz != request->cpu_hz)
@@ -429,10 +437,10 @@ static MW_NOINLINE int use_guarded(control_page_t *page, const use_t *use, mw_er
 			    : follow_threads(page, use->wait_seconds, use->follow, error);
 }
 
-static int use_file(const char *path, const char *shown, const use_t *use, mw_error_t *error) {
+static int use_file(const mw_target_t *target, const use_t *use, mw_error_t *error) {
 	control_page_t page;
 	errno = 0;
-	if (open_page(path, shown, &page, error) != 0)
+	if (open_page(target, &page, error) != 0)
 		return -1;
 	struct sigaction guard = {.sa_handler = on_bus_error}, before;
 	sigaction(SIGBUS, &guard, &before);
@@ -442,21 +450,10 @@ static int use_file(const char *path, const char *shown, const use_t *use, mw_er
 	return result;
 }
 
-int mw_control_request(const char *path, const char *shown, const mw_request_t *request,
-		       double wait_seconds, mw_reply_t *out, mw_error_t *error) {
-	*out = (mw_reply_t){0};
-	use_t use = {.request = request, .wait_seconds = wait_seconds, .reply = out};
-	return use_file(path, shown, &use, error);
-}
-
-int mw_control_wait_threads(const char *path, const char *shown, double wait_seconds,
-			    mw_follow_t *out, mw_error_t *error) {
-	use_t use = {.wait_seconds = wait_seconds, .follow = out};
-	return use_file(path, shown, &use, error);
-}
-
-int mw_control_send(const mw_target_t *target, const mw_request_t *request, double wait_seconds,
-		    mw_reply_t *reply, mw_error_t *error) {
+/* Makes sure that the file is the one that the process of the target maps at this moment. */
+static int use_process(const mw_target_t *target, const use_t *use, mw_error_t *error) {
+	const mw_process_key_t key = mw_target_key(target);
+	mw_reach_t reach;
 	if (!target->is_state)
 		return mw_error_set(error, "%s: this is a profile, not a process; give a pid",
 				    target->shown);
@@ -465,5 +462,24 @@ int mw_control_send(const mw_target_t *target, const mw_request_t *request, doub
 			error,
 			"pid %d: the process has ended; 'mallow report %s' still reads its profile",
 			target->pid, target->shown);
-	return mw_control_request(target->path, target->shown, request, wait_seconds, reply, error);
+	if (mw_target_process(target) == MW_PID_ELSEWHERE)
+		return use_file(target, use, error);
+	if (mw_reach_open(&key, &reach, error) != 0)
+		return -1;
+	int result = use_file(target, use, error);
+	mw_reach_close(&reach);
+	return result;
+}
+
+int mw_control_send(const mw_target_t *target, const mw_request_t *request, double wait_seconds,
+		    mw_reply_t *out, mw_error_t *error) {
+	*out = (mw_reply_t){0};
+	use_t use = {.request = request, .wait_seconds = wait_seconds, .reply = out};
+	return use_process(target, &use, error);
+}
+
+int mw_control_wait_threads(const mw_target_t *target, double wait_seconds, mw_follow_t *out,
+			    mw_error_t *error) {
+	use_t use = {.wait_seconds = wait_seconds, .follow = out};
+	return use_process(target, &use, error);
 }

@@ -66,14 +66,12 @@ typedef struct mw_reply {
 	char last_dump[MW_STATE_DUMP_PATH_BYTES];
 } mw_reply_t;
 
-/* Sends a request.  `path` is the state file, `shown` its name in messages.  Waits up to
- * `wait_seconds` for the process to read the request.  Returns 0, also if the request is
- * pending. -1: the request was not written, or the process rejected it. */
-int mw_control_request(const char *path, const char *shown, const mw_request_t *request,
-		       double wait_seconds, mw_reply_t *out, mw_error_t *error);
 /* Longest wait for a process.  A busy process refills thousands of times a second. */
 #define MW_REQUEST_WAIT_SECONDS 2.0
-/* The same for a target. -1 also if the target is no live process. */
+/* Sends a request to the process of the target, after it made sure that the process still is the
+ * one that was found (live/process/reach.h).  Waits up to `wait_seconds` for the process to read
+ * the request.  Returns 0, also if the request is pending. -1: the request was not written, the
+ * process rejected it, or the target is no live process. */
 int mw_control_send(const mw_target_t *target, const mw_request_t *request, double wait_seconds,
 		    mw_reply_t *reply, mw_error_t *error);
 
@@ -87,8 +85,8 @@ typedef struct mw_follow {
 /* Waits up to `wait_seconds` until every thread of the process uses the rate of the last change.
  * The command sends one request after another, because the process counts its threads at each
  * request. */
-int mw_control_wait_threads(const char *path, const char *shown, double wait_seconds,
-			    mw_follow_t *out, mw_error_t *error);
+int mw_control_wait_threads(const mw_target_t *target, double wait_seconds, mw_follow_t *out,
+			    mw_error_t *error);
 
 /* Returns why a process takes no samples of CPU time; NULL: it can. `why`: live.cpu_error. */
 const char *mw_control_cpu_trouble(uint32_t why);

@@ -4,15 +4,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
+#include "live/process/maps.h"
 #include "live/process/process.h"
 #include "model/memory.h"
 
@@ -67,12 +68,6 @@ static bool parse_directory_name(const char *name, uid_t *out_uid) {
 	return *end == '\0' && uid <= UINT_MAX;
 }
 
-/* True if a file of this owner may belong to that process.  A process that changed its user
- * keeps the file that it made before.  No other user may create a file in its name. */
-static bool may_speak_for(uid_t owner, const mw_process_t *process) {
-	return owner == process->uid || owner == process->euid || owner == 0;
-}
-
 static bool is_known(const mw_places_t *places, const struct stat *info) {
 	for (size_t i = 0; i < places->count; i++)
 		if (places->items[i].device == info->st_dev &&
@@ -95,7 +90,9 @@ static mw_place_t place_of(const char *path, const file_name_t *name, const stru
 }
 
 /* Finds the process that holds the file: the process of the file's name, if that is in this pid
- * namespace; otherwise only a search of mappings finds it. */
+ * namespace and maps the file; otherwise only a search of mappings finds it. Neither the name nor
+ * the owner nor the lock says whose file it is: a user may give a file any name, and has the same
+ * real user id as each set-uid program that he starts. */
 static void find_holder(mw_place_t *place) {
 	mw_process_t process;
 	bool is_ours = place->pid_namespace != 0 &&
@@ -106,7 +103,7 @@ static void find_holder(mw_place_t *place) {
 	if (is_ours && !exists)
 		place->alive = false;
 	place->is_elsewhere = !exists || process.start_ticks != place->start_ticks ||
-			      !may_speak_for(place->owner, &process);
+			      !mw_process_maps_file(place->pid, place->device, place->inode);
 }
 
 static void add_file(mw_places_t *places, int directory, const char *directory_path,
@@ -196,41 +193,19 @@ void mw_places_add_directories(mw_places_t *places) {
 	closedir(users);
 }
 
-/* A line of /proc/<pid>/maps that may belong to a state file. */
-typedef struct map_line {
-	unsigned long start;
-	unsigned long limit;
-	dev_t device;
-	ino_t inode;
-	char path[PATH_MAX];
-} map_line_t;
-
-/* Parses a line.  False unless the mapping is shared, starts at offset 0, and its name is that
- * of this process: a forked child may still map its parent's file. */
-static bool parse_map_line(const char *line, const mw_process_t *process, map_line_t *out) {
-	char permissions[8];
-	unsigned long offset;
-	unsigned major_number, minor_number;
-	unsigned long inode;
-	int path_at = 0;
-	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &out->start, &out->limit, permissions,
-		   &offset, &major_number, &minor_number, &inode, &path_at) < 7 ||
-	    path_at == 0)
+/* Returns whether this may be the first mapping of the state file of this process, and takes
+ * " (deleted)" off its name. A forked child may still map its parent's file: the name tells. */
+static bool is_state_map(mw_map_t *map, const mw_process_t *process) {
+	if (!map->is_shared || !map->is_writable || map->offset != 0)
 		return false;
-	if (permissions[3] != 's' || offset != 0)
-		return false;
-	snprintf(out->path, sizeof(out->path), "%s", line + path_at);
-	out->path[strcspn(out->path, "\n")] = '\0';
-	out->device = makedev(major_number, minor_number);
-	out->inode = inode;
-	if (strncmp(out->path, memfd_path, sizeof(memfd_path) - 1) == 0)
+	if (strncmp(map->name, memfd_path, sizeof(memfd_path) - 1) == 0)
 		return true;
-	char *deleted = strstr(out->path, " (deleted)");
+	char *deleted = strstr(map->name, " (deleted)");
 	if (deleted)
 		*deleted = '\0';
-	const char *name = strrchr(out->path, '/');
+	const char *name = strrchr(map->name, '/');
 	file_name_t parsed;
-	if (!name || !parse_file_name(name + 1, &parsed) || !strstr(out->path, "/mallow-"))
+	if (!name || !parse_file_name(name + 1, &parsed) || !strstr(map->name, "/mallow-"))
 		return false;
 	/* The namespace of another user's process is not known. */
 	uint64_t pid_namespace = mw_process_namespace(process->pid);
@@ -238,40 +213,39 @@ static bool parse_map_line(const char *line, const mw_process_t *process, map_li
 	       (pid_namespace == 0 || pid_namespace == parsed.pid_namespace);
 }
 
-static bool leads_to(const char *path, const map_line_t *line) {
-	struct stat info;
-	return stat(path, &info) == 0 && info.st_ino == line->inode;
+static bool leads_to(const char *path, const mw_map_t *map, struct stat *info) {
+	return stat(path, info) == 0 && info->st_ino == map->inode;
 }
 
 /* Writes the file's name as this command sees it.  For a process with another root, the kernel
  * shows the path with that root in front, which may be mounted for that process only. */
-static void find_name(int pid, const map_line_t *line, char *name, size_t capacity) {
+static void find_name(int pid, const mw_map_t *map, char *name, size_t capacity) {
 	char link[64], root[PATH_MAX];
+	struct stat info;
 	snprintf(link, sizeof(link), "/proc/%d/root", pid);
 	ssize_t length = readlink(link, root, sizeof(root));
-	bool below = length > 1 && strncmp(line->path, root, (size_t)length) == 0 &&
-		     line->path[length] == '/';
-	mw_process_file(pid, line->path + (below ? length : 0), name, capacity);
-	if (!leads_to(name, line))
-		snprintf(name, capacity, "%s", line->path);
+	bool below = length > 1 && strncmp(map->name, root, (size_t)length) == 0 &&
+		     map->name[length] == '/';
+	mw_process_file(pid, map->name + (below ? length : 0), name, capacity);
+	if (!leads_to(name, map, &info))
+		snprintf(name, capacity, "%s", map->name);
 }
 
-/* Writes the path that opens the mapping's file. map_files leads to the file itself, whatever
- * its name, but only root may use it. */
-static bool openable_path(int pid, const map_line_t *line, const char *name, char *path,
-			  size_t capacity) {
-	snprintf(path, capacity, "/proc/%d/map_files/%lx-%lx", pid, line->start, line->limit);
-	struct stat info;
-	if (stat(path, &info) == 0)
+/* Writes the path that opens the mapping's file, and describes the file. map_files leads to the
+ * file itself, whatever its name, but only root may use it. */
+static bool openable_path(int pid, const mw_map_t *map, const char *name, char *path,
+			  size_t capacity, struct stat *info) {
+	snprintf(path, capacity, "/proc/%d/map_files/%lx-%lx", pid, map->start, map->limit);
+	if (stat(path, info) == 0)
 		return true;
 	snprintf(path, capacity, "%s", name);
-	return leads_to(path, line);
+	return leads_to(path, map, info);
 }
 
-static void add_mapping(mw_places_t *places, const mw_process_t *process, const map_line_t *line) {
+static void add_mapping(mw_places_t *places, const mw_process_t *process, const mw_map_t *map) {
 	for (size_t i = 0; i < places->count; i++) {
 		mw_place_t *known = &places->items[i];
-		if (known->device == line->device && known->inode == line->inode) {
+		if (known->device == map->device && known->inode == map->inode) {
 			/* The directory is shared with another pid namespace, whose pid the name
 			 * contains. */
 			known->pid = process->pid;
@@ -282,17 +256,18 @@ static void add_mapping(mw_places_t *places, const mw_process_t *process, const 
 		}
 	}
 	char path[PATH_MAX + 32], name[PATH_MAX + 32];
-	find_name(process->pid, line, name, sizeof(name));
-	bool openable = openable_path(process->pid, line, name, path, sizeof(path));
+	struct stat info;
+	find_name(process->pid, map, name, sizeof(name));
+	bool openable = openable_path(process->pid, map, name, path, sizeof(path), &info);
 	mw_place_t *place = place_add(places);
 	*place = (mw_place_t){
-		.path = mw_xstrdup(openable ? path : line->path),
+		.path = mw_xstrdup(openable ? path : map->name),
 		.shown = mw_xstrdup(name),
 		.pid = process->pid,
 		.start_ticks = process->start_ticks,
 		.owner = process->uid,
-		.device = line->device,
-		.inode = line->inode,
+		.device = openable ? info.st_dev : map->device,
+		.inode = map->inode,
 		.alive = true,
 		.by_map = true,
 	};
@@ -302,23 +277,16 @@ void mw_places_add_process(mw_places_t *places, int pid) {
 	mw_process_t process;
 	if (!mw_process_read(pid, &process) || process.zombie)
 		return;
-	char name[64];
-	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-	FILE *maps = fopen(name, "re");
-	if (!maps)
+	mw_maps_t maps;
+	mw_map_t map;
+	if (!mw_maps_open(&maps, pid))
 		return;
-	char *line = NULL;
-	size_t capacity = 0;
-	map_line_t found;
-	while (getline(&line, &capacity, maps) > 0) {
-		/* Most lines end here; this test is cheaper than parsing. */
-		if (strstr(line, "mallow-") && parse_map_line(line, &process, &found)) {
-			add_mapping(places, &process, &found);
+	while (mw_maps_next(&maps, "mallow-", &map))
+		if (is_state_map(&map, &process)) {
+			add_mapping(places, &process, &map);
 			break;
 		}
-	}
-	free(line);
-	fclose(maps);
+	mw_maps_close(&maps);
 }
 
 static bool has_process(const mw_places_t *places, int pid) {

@@ -51,8 +51,34 @@ int mw_target_process(const mw_target_t *target) {
 	return process_of(target->alive, target->is_elsewhere, target->pid);
 }
 
+mw_process_key_t mw_target_key(const mw_target_t *target) {
+	return (mw_process_key_t){.pid = target->pid,
+				  .start_ticks = target->start_ticks,
+				  .device = target->device,
+				  .inode = target->inode};
+}
+
+int mw_target_open(const mw_target_t *target, int flags) {
+	struct stat info;
+	int fd = mw_open_file(target->path, flags | O_NONBLOCK);
+	if (fd < 0 || target->inode == 0)
+		return fd;
+	if (fstat(fd, &info) == 0 && info.st_dev == target->device && info.st_ino == target->inode)
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
 bool mw_target_is_alive(const mw_target_t *target) {
-	return mw_state_file_is_held_at(target->path);
+	int fd = mw_target_open(target, O_RDONLY);
+	bool is_alive = fd >= 0 && mw_state_file_is_held(fd);
+	if (fd >= 0)
+		close(fd);
+	/* A reader of the file's memory keeps the lock for a moment after the process ended. */
+	if (is_alive && mw_target_process(target) > 0 && target->start_ticks != 0)
+		is_alive = mw_process_is_alive(target->pid, target->start_ticks);
+	return is_alive;
 }
 
 bool mw_target_title(const mw_target_t *target, char *title, size_t size) {
@@ -67,6 +93,15 @@ static void take_place(mw_target_t *out, const mw_place_t *place) {
 	out->alive = place->alive;
 	out->is_elsewhere = place->is_elsewhere;
 	out->pid = place->pid;
+	out->start_ticks = place->start_ticks;
+	out->device = place->device;
+	out->inode = place->inode;
+}
+
+mw_target_t mw_target_of_place(const mw_place_t *place) {
+	mw_target_t target = {.is_pid = true};
+	take_place(&target, place);
+	return target;
 }
 
 static const mw_place_t *find_alive(const mw_places_t *places, int pid) {
@@ -179,28 +214,30 @@ static bool is_state_file(const char *path, const struct stat *info) {
 	return got > 0 && mw_state_file_is_magic(magic, (size_t)got);
 }
 
-static int pid_of_file(const mw_places_t *places, const struct stat *info) {
+static const mw_place_t *place_of_file(const mw_places_t *places, const struct stat *info) {
 	for (size_t i = 0; i < places->count; i++) {
 		const mw_place_t *place = &places->items[i];
 		if (place->device == info->st_dev && place->inode == info->st_ino &&
 		    mw_place_process(place) > 0)
-			return place->pid;
+			return place;
 	}
-	return 0;
+	return NULL;
 }
 
 /* Finds the process visible from here that holds the file. */
 static void find_process(const struct stat *info, mw_target_t *out) {
 	mw_places_t places = {0};
-	int pid = 0;
 	mw_places_add_directories(&places);
-	if ((pid = pid_of_file(&places, info)) == 0) {
+	const mw_place_t *place = place_of_file(&places, info);
+	if (place == NULL) {
 		mw_places_add_mapped(&places);
-		pid = pid_of_file(&places, info);
+		place = place_of_file(&places, info);
 	}
-	out->is_elsewhere = pid == 0;
-	if (pid != 0)
-		out->pid = pid;
+	out->is_elsewhere = place == NULL;
+	if (place != NULL) {
+		out->pid = place->pid;
+		out->start_ticks = place->start_ticks;
+	}
 	mw_places_release(&places);
 }
 
@@ -226,6 +263,8 @@ static int resolve_path(const char *path, mw_target_t *out, mw_error_t *error) {
 		return -1;
 	}
 	out->pid = (int)snapshot->header.pid;
+	out->device = info.st_dev;
+	out->inode = info.st_ino;
 	mw_snapshot_free(snapshot);
 	out->alive = mw_state_file_is_held_at(path);
 	if (out->alive)

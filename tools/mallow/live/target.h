@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "formats/state/state_file.h"
+#include "live/process/reach.h"
 #include "live/state_places.h"
 #include "model/error.h"
 
@@ -40,8 +41,11 @@ typedef struct mw_target {
 	/* The profile was downloaded into the file `fd`, and `path` is the URL. */
 	bool is_url;
 	int fd;
-	int pid;        /* process of a state file, as seen from here unless is_elsewhere */
-	char note[256]; /* a note for the user, or "" */
+	int pid;              /* process of a state file, as seen from here unless is_elsewhere */
+	uint64_t start_ticks; /* of that process; 0: not known */
+	dev_t device;         /* of the state file */
+	ino_t inode;          /* 0: not known */
+	char note[256];       /* a note for the user, or "" */
 } mw_target_t;
 
 /* Resolves `text`.  Returns 0: the caller calls mw_target_release(). -1: `error` says what the
@@ -54,6 +58,16 @@ void mw_target_release(mw_target_t *target);
 #define MW_PID_ELSEWHERE (-1)
 int mw_place_process(const mw_place_t *place);
 int mw_target_process(const mw_target_t *target);
+
+/* Names the live process and its state file, for those who change something in it
+ * (live/process/reach.h). */
+mw_process_key_t mw_target_key(const mw_target_t *target);
+/* Opens the state file with the flags of open(2). Returns the descriptor, or -1 with errno;
+ * ESTALE: another file is at its path by now. */
+int mw_target_open(const mw_target_t *target, int flags);
+
+/* Makes a target of a live process's place.  The caller calls mw_target_release(). */
+mw_target_t mw_target_of_place(const mw_place_t *place);
 
 /* True if the process of the state file still runs. */
 bool mw_target_is_alive(const mw_target_t *target);

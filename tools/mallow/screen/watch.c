@@ -142,8 +142,7 @@ void mw_watch_refresh(mw_watch_t *w) {
 static int set_cpu(mw_watch_t *w, uint32_t hz, mw_error_t *error) {
 	mw_request_t what = {.kind = MW_REQUEST_CPU, .cpu_hz = hz};
 	mw_reply_t reply;
-	if (mw_control_request(w->target->path, w->target->shown, &what, WAIT_S, &reply, error) !=
-	    0)
+	if (mw_control_send(w->target, &what, WAIT_S, &reply, error) != 0)
 		return -1;
 	w->has_started_cpu |= hz != 0 && reply.was_cpu_hz == 0;
 	return 0;
@@ -214,8 +213,7 @@ void mw_watch_toggle_wrappers(mw_watch_t *w) {
 static void request(mw_watch_t *w, const mw_request_t *what, const char *done) {
 	mw_reply_t reply;
 	mw_error_t error;
-	if (mw_control_request(w->target->path, w->target->shown, what, WAIT_S, &reply, &error) !=
-	    0)
+	if (mw_control_send(w->target, what, WAIT_S, &reply, &error) != 0)
 		snprintf(w->message, sizeof(w->message), "%.159s", error.text);
 	else
 		snprintf(w->message, sizeof(w->message), "%s%s", done,

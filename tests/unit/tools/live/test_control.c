@@ -8,19 +8,27 @@
 #define WAIT_SECONDS 10.0
 
 static fake_state_t state;
+static mw_target_t target;
+
+/* The file's process is not looked for: it is this one, or a child. */
+static mw_target_t target_of(char *path) {
+	return (mw_target_t){
+		.path = path, .shown = path, .is_state = true, .alive = true, .is_elsewhere = true};
+}
 
 static void setup(void) {
 	char path[64];
 	snprintf(path, sizeof(path), "/tmp/mallow-test-control.%d", getpid());
 	state = fake_state_create(path, (uint32_t)getpid(), 1);
 	fake_state_hold(&state);
+	target = target_of(state.path);
 }
 
 static mw_reply_t request(mw_request_kind_t kind, uint64_t mean_bytes, double wait_seconds) {
 	mw_reply_t reply;
 	mw_error_t error = {""};
 	mw_request_t what = {.kind = kind, .mean_bytes = mean_bytes};
-	int result = mw_control_request(state.path, "fake", &what, wait_seconds, &reply, &error);
+	int result = mw_control_send(&target, &what, wait_seconds, &reply, &error);
 	CHECK_STR(error.text, "");
 	CHECK_EQ(result, 0);
 	return reply;
@@ -109,7 +117,7 @@ static void test_rejected_request_is_an_error(void) {
 	mw_reply_t reply;
 	mw_error_t error = {""};
 	pid_t pid = fake_process_start(&state);
-	CHECK_EQ(mw_control_request(state.path, "fake", &what, WAIT_SECONDS, &reply, &error), -1);
+	CHECK_EQ(mw_control_send(&target, &what, WAIT_SECONDS, &reply, &error), -1);
 	CHECK(strstr(error.text, "rejected"));
 	CHECK_EQ(state.live->mean_bytes, 524288);
 	/* The next good one is taken. */
@@ -146,7 +154,7 @@ static void test_lock_of_a_live_tool_is_respected(void) {
 	mw_request_t what = {.kind = MW_REQUEST_START};
 	mw_reply_t reply;
 	mw_error_t error = {""};
-	CHECK_EQ(mw_control_request(state.path, "fake", &what, 0, &reply, &error), -1);
+	CHECK_EQ(mw_control_send(&target, &what, 0, &reply, &error), -1);
 	CHECK(strstr(error.text, "another mallow"));
 	CHECK_EQ(state.control->sequence, 0);
 	close(tool);
@@ -161,7 +169,7 @@ static void test_no_request_to_an_ended_process(void) {
 	mw_request_t what = {.kind = MW_REQUEST_START};
 	mw_reply_t reply;
 	mw_error_t error = {""};
-	CHECK_EQ(mw_control_request(state.path, "fake", &what, 0, &reply, &error), -1);
+	CHECK_EQ(mw_control_send(&target, &what, 0, &reply, &error), -1);
 	CHECK(strstr(error.text, "has ended"));
 	CHECK_EQ(state.control->sequence, 0);
 	fake_state_remove(&state);
@@ -201,7 +209,7 @@ static void test_file_cut_meanwhile_is_an_error(void) {
 	mw_request_t what = {.kind = MW_REQUEST_START};
 	mw_reply_t reply;
 	mw_error_t error = {""};
-	CHECK_EQ(mw_control_request(state.path, "fake", &what, WAIT_SECONDS, &reply, &error), -1);
+	CHECK_EQ(mw_control_send(&target, &what, WAIT_SECONDS, &reply, &error), -1);
 	CHECK(strstr(error.text, "became shorter"));
 	waitpid(pid, NULL, 0);
 	fake_state_remove(&state);
@@ -213,10 +221,10 @@ static void test_short_file_is_an_error(void) {
 	mw_request_t what = {.kind = MW_REQUEST_START};
 	mw_reply_t reply;
 	mw_error_t error = {""};
-	CHECK_EQ(mw_control_request(state.path, "fake", &what, 0, &reply, &error), -1);
+	CHECK_EQ(mw_control_send(&target, &what, 0, &reply, &error), -1);
 	CHECK(error.text[0] != '\0');
 	fake_state_remove(&state);
-	CHECK_EQ(mw_control_request("/nonexistent", "fake", &what, 0, &reply, &error), -1);
+	CHECK_EQ(mw_control_send(&target, &what, 0, &reply, &error), -1);
 }
 
 int main(void) {

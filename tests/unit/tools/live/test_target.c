@@ -36,11 +36,30 @@ static uint64_t start_ticks_of(int pid) {
 	return process.start_ticks;
 }
 
+/* The path of the file that the sleeper maps, "" = none yet. */
+static char *path_of_sleeper;
+
 static pid_t start_sleeper(void) {
+	path_of_sleeper = mmap(NULL, MW_STATE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = fork();
-	while (pid == 0)
-		pause();
+	while (pid == 0) {
+		int fd = path_of_sleeper[0] ? open(path_of_sleeper, O_RDWR) : -1;
+		if (fd >= 0 && mmap(NULL, MW_STATE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+				    fd, 0) != MAP_FAILED)
+			path_of_sleeper[0] = '\0';
+		usleep(1000);
+	}
 	return pid;
+}
+
+/* The file becomes that of the sleeper, as it would if the library were in it. */
+static void have_mapped(fake_state_t *state) {
+	fake_state_hold(state);
+	strcpy(path_of_sleeper + 1, state->path + 1);
+	path_of_sleeper[0] = '/';
+	while (*(volatile char *)path_of_sleeper)
+		usleep(1000);
 }
 
 static const char *fail_to_resolve(const char *text) {
@@ -83,7 +102,7 @@ static void test_live_pid(void) {
 	fake_state_t state = make_state(pid, start_ticks_of(pid));
 	/* Of a process that had the number before. */
 	fake_state_t old = make_state(pid, 3);
-	fake_state_hold(&state);
+	have_mapped(&state);
 	mw_target_t target;
 	mw_error_t error;
 	CHECK_EQ(mw_target_resolve(pid_text(pid), &target, &error), 0);
@@ -195,8 +214,8 @@ static void test_paths(void) {
 	cleanup();
 }
 
-/* A state file is of a process elsewhere if its pid namespace is another one, or if another process
- * has its pid: the pid names no process here. */
+/* A state file is of a process elsewhere if its pid namespace is another one, if another process
+ * has its pid, or if the process with its pid does not map it: the pid names no process here. */
 static void test_elsewhere(void) {
 	setup();
 	pid_t pid = start_sleeper();
@@ -207,9 +226,11 @@ static void test_elsewhere(void) {
 	fake_state_t earlier = make_state(pid, 7);
 	fake_state_hold(&other);
 	fake_state_hold(&earlier);
+	fake_state_t planted = make_state(pid, start_ticks_of(pid));
+	fake_state_hold(&planted);
 	CHECK(strstr(fail_to_resolve(pid_text(pid)), "does not run mallow"));
-	const fake_state_t *states[] = {&other, &earlier};
-	for (int i = 0; i < 2; i++) {
+	const fake_state_t *states[] = {&other, &earlier, &planted};
+	for (int i = 0; i < 3; i++) {
 		mw_target_t target;
 		mw_error_t error;
 		CHECK_EQ(mw_target_resolve(states[i]->path, &target, &error), 0);
@@ -220,6 +241,7 @@ static void test_elsewhere(void) {
 	fake_process_end(pid);
 	fake_state_remove(&other);
 	fake_state_remove(&earlier);
+	fake_state_remove(&planted);
 	cleanup();
 }
 

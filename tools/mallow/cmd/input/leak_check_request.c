@@ -8,7 +8,7 @@
 
 #include "cli/terminal.h"
 #include "live/control.h"
-#include "live/process/enter.h"
+#include "live/enter/enter.h"
 #include "report/text/units.h"
 
 /* How long a process has to see the request before it is woken. */
@@ -28,15 +28,10 @@ static double monotonic_seconds(void) {
 
 /* Lets a thread of a process that does not allocate answer. */
 static int wake(const mw_target_t *target, mw_error_t *why) {
-	mw_snapshot_t *snapshot;
-	int process = mw_target_process(target);
-	if (process <= 0)
+	const mw_process_key_t key = mw_target_key(target);
+	if (mw_target_process(target) <= 0)
 		return mw_error_set(why, "it cannot be woken from another pid namespace");
-	if (mw_snapshot_read(target->path, MW_SNAPSHOT_OF_NOW, &snapshot, why) != 0)
-		return -1;
-	int result = mw_process_enter(process, snapshot->live.entry_address, why);
-	mw_snapshot_free(snapshot);
-	return result;
+	return mw_process_enter(&key, why);
 }
 
 /* Has the process look after its copy: one that has ended leaves an entry in the kernel's table of

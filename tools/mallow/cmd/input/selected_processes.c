@@ -114,12 +114,7 @@ static int work_on_place(const mw_place_t *place, const mw_filter_t *filter, mw_
 	if (!matches)
 		return MW_EXIT_FINE;
 	++*count;
-	mw_target_t target = {.path = mw_xstrdup(place->path),
-			      .shown = mw_xstrdup(place->shown),
-			      .is_state = true,
-			      .alive = true,
-			      .is_pid = true,
-			      .pid = place->pid};
+	mw_target_t target = mw_target_of_place(place);
 	int status = work(&target, context, &error);
 	mw_target_release(&target);
 	if (status >= 0)

@@ -15,6 +15,5 @@ void mw_heap_walk_request(const mw_target_t *target) {
 	mw_process_t process;
 	int pid = mw_target_process(target);
 	if (pid > 0 && mw_process_read(pid, &process) && !process.paused)
-		mw_control_request(target->path, target->shown, &request, WAIT_SECONDS, &reply,
-				   &error);
+		mw_control_send(target, &request, WAIT_SECONDS, &reply, &error);
 }

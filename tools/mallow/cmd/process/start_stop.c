@@ -94,7 +94,7 @@ static void say_cpu(const mw_reply_t *reply) {
 /* Prints whether all threads follow the new rate.  Returns 1 if some do not yet. */
 static int say_following(const mw_target_t *target, double wait_seconds, mw_error_t *error) {
 	mw_follow_t follow = {0};
-	if (mw_control_wait_threads(target->path, target->shown, wait_seconds, &follow, error) != 0)
+	if (mw_control_wait_threads(target, wait_seconds, &follow, error) != 0)
 		return -1;
 	if (!follow.seen)
 		printf("pid %d: no thread has allocated for %.3g s: all follow once they "

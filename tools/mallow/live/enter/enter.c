@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * enter.c -- stops a thread by ptrace(2), and points it to the library's entry code
- * (state/tool_entry.h). */
-#include "live/process/enter.h"
+ * enter.c -- stops a thread by ptrace(2), checks whose it is, and points it to the library's entry
+ * code (state/tool_entry.h). */
+#include "live/enter/enter.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "live/enter/library_entry.h"
 #include "state/tool_entry.h"
 
 #if defined(__x86_64__)
@@ -56,28 +56,8 @@ static int say_refused(int pid, mw_error_t *error) {
 				   "(ptrace(2), kernel.yama.ptrace_scope); root may");
 }
 
-typedef struct range {
-	uint64_t start, limit;
-	bool is_code, grows;
-} range_t;
-
-/* Finds the mapping that holds the address. */
-static bool find_mapping(int pid, uint64_t address, range_t *found) {
-	char path[64], line[4096], access[8];
-	bool is_found = false;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	FILE *file = fopen(path, "re");
-	while (file != NULL && !is_found && fgets(line, sizeof(line), file) != NULL) {
-		is_found = sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &found->start, &found->limit,
-				  access) == 3 &&
-			   address >= found->start && address < found->limit;
-		found->is_code = is_found && access[2] == 'x';
-		found->grows = is_found && strstr(line, "[stack]") != NULL;
-	}
-	if (file != NULL)
-		fclose(file);
-	return is_found;
-}
+/* UNFIT: this thread, at this moment. The others: no thread of the process. */
+typedef enum outcome { ENTERED, UNFIT, REFUSED, OTHER, EXCEEDS, NO_ENTRY } outcome_t;
 
 /* Waits until the thread has stopped.  False: it has not, or has ended. */
 static bool wait_stop(int thread, int *status) {
@@ -95,7 +75,7 @@ static bool wait_stop(int thread, int *status) {
 
 /* Sets the registers with which the thread goes on afterwards: it repeats the system call where the
  * kernel would.  False: the thread does not sleep in one. */
-static bool resume_registers(int pid, struct user_regs_struct *r) {
+static bool resume_registers(const mw_address_space_t *space, struct user_regs_struct *r) {
 	long result = -(long)r->rax;
 	bool restarts = result == RESTART || result == RESTART_NO_INTERRUPT ||
 			result == RESTART_NO_HANDLER || result == RESTART_BLOCK;
@@ -105,10 +85,7 @@ static bool resume_registers(int pid, struct user_regs_struct *r) {
 		return true;
 	uint8_t code[SYSCALL_CODE_BYTES];
 	uint64_t address = r->rip - SYSCALL_CODE_BYTES;
-	struct iovec into = {code, sizeof(code)};
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address in the other process. */
-	struct iovec from = {(void *)address, sizeof(code)};
-	if (process_vm_readv(pid, &into, 1, &from, 1, 0) != (ssize_t)sizeof(code) ||
+	if (pread(space->memory, code, sizeof(code), (off_t)address) != (ssize_t)sizeof(code) ||
 	    code[0] != 0x0f || code[1] != 0x05)
 		return false;
 	r->rip = address;
@@ -141,86 +118,121 @@ static mw_tool_entry_frame_t frame_of(const struct user_regs_struct *r) {
 	};
 }
 
-/* Points a stopped thread to the entry code.  False: it does not sleep in a system call, its stack
- * has too little room, or the kernel refuses. */
-static bool point(int pid, int thread, uint64_t entry_address) {
+/* Returns whether there is room for the answer below the stack pointer. */
+static bool has_room(const mw_address_space_t *space, uint64_t stack_pointer) {
+	const mw_map_t *stack = mw_address_space_at(space, stack_pointer);
+	return stack != NULL && stack->is_writable &&
+	       (stack->is_stack || stack_pointer - stack->start >= MW_TOOL_ENTRY_STACK_BYTES);
+}
+
+/* Points a stopped thread to the entry code. The frame is written to the address space in
+ * which the code was found: after an exec(2) of another thread nothing is written, and this thread
+ * exists no more. */
+static outcome_t point(const mw_reach_t *reach, const mw_address_space_t *space, int thread) {
 	struct user_regs_struct r;
-	range_t stack;
-	if (ptrace(PTRACE_GETREGS, thread, NULL, &r) != 0 || !find_mapping(pid, r.rsp, &stack) ||
-	    (!stack.grows && r.rsp - stack.start < MW_TOOL_ENTRY_STACK_BYTES) ||
-	    !resume_registers(pid, &r))
-		return false;
+	uint64_t entry_address = mw_library_entry_find(space, reach);
+	if (entry_address == 0)
+		return NO_ENTRY;
+	if (ptrace(PTRACE_GETREGS, thread, NULL, &r) != 0 || !has_room(space, r.rsp) ||
+	    !resume_registers(space, &r))
+		return UNFIT;
 	mw_tool_entry_frame_t frame = frame_of(&r);
 	r.rsp = (r.rsp - MW_TOOL_ENTRY_RED_ZONE_BYTES - sizeof(frame)) &
 		~(uint64_t)(MW_TOOL_ENTRY_ALIGN - 1);
-	struct iovec from = {&frame, sizeof(frame)};
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address in the other process. */
-	struct iovec into = {(void *)r.rsp, sizeof(frame)};
-	if (process_vm_writev(pid, &from, 1, &into, 1, 0) != (ssize_t)sizeof(frame))
-		return false;
+	if (pwrite(space->memory, &frame, sizeof(frame), (off_t)r.rsp) != (ssize_t)sizeof(frame))
+		return UNFIT;
 	r.rip = entry_address;
 	r.rax = 0;
 	/* The kernel must not repeat a system call by itself. */
 	r.orig_rax = UINT64_MAX;
 	r.eflags &= ~DIRECTION_AND_TRAP_FLAGS;
-	return ptrace(PTRACE_SETREGS, thread, NULL, &r) == 0;
+	return ptrace(PTRACE_SETREGS, thread, NULL, &r) == 0 ? ENTERED : UNFIT;
 }
 
-typedef enum outcome { ENTERED, UNFIT, REFUSED } outcome_t;
+/* With the thread stopped: the process is still the one that was found, and may be entered. The
+ * address space is opened before: it is the one that is checked here, because the stopped thread
+ * would not outlive an exec(2). */
+static outcome_t check_and_point(const mw_reach_t *reach, int thread) {
+	mw_address_space_t space;
+	outcome_t outcome = UNFIT;
+	bool is_open = mw_address_space_open(reach, &space) == 0;
+	if (!mw_reach_has_thread(reach, thread) || !mw_reach_holds(reach))
+		outcome = OTHER;
+	else if (mw_thread_exceeds_command(thread))
+		outcome = EXCEEDS;
+	else if (is_open)
+		outcome = point(reach, &space, thread);
+	mw_address_space_close(&space);
+	return outcome;
+}
 
-static outcome_t try_thread(int pid, int thread, uint64_t entry_address) {
+static outcome_t try_thread(const mw_reach_t *reach, int thread) {
 	int status = 0;
 	if (ptrace(PTRACE_SEIZE, thread, NULL, NULL) != 0)
-		return REFUSED;
+		return errno == ESRCH ? UNFIT : REFUSED;
 	if (ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) != 0 || !wait_stop(thread, &status))
 		return UNFIT; /* the kernel lets the thread go when this command ends */
 	/* Else a signal arrives at this moment, or the whole process is stopped. */
 	bool is_ours = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
-	bool is_done = is_ours && point(pid, thread, entry_address);
+	outcome_t outcome = is_ours ? check_and_point(reach, thread) : UNFIT;
 	int signal_number = status >> 16 == 0 ? WSTOPSIG(status) : 0;
 	ptrace(PTRACE_DETACH, thread, NULL, (void *)(intptr_t)signal_number);
-	return is_done ? ENTERED : UNFIT;
+	return outcome;
 }
 
 /* Tries the first thread, then the others. */
-static outcome_t try_threads(int pid, uint64_t entry_address) {
+static outcome_t try_threads(const mw_reach_t *reach) {
 	char path[64];
-	outcome_t outcome = try_thread(pid, pid, entry_address);
+	int pid = reach->key.pid;
+	outcome_t outcome = try_thread(reach, pid);
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *threads = outcome == UNFIT ? opendir(path) : NULL;
 	for (struct dirent *entry;
 	     threads != NULL && outcome == UNFIT && (entry = readdir(threads)) != NULL;) {
 		int thread = (int)strtol(entry->d_name, NULL, 10);
-		if (thread > 0 && thread != pid)
-			outcome = try_thread(pid, thread, entry_address);
+		if (thread > 0 && thread != pid && mw_reach_has_thread(reach, thread))
+			outcome = try_thread(reach, thread);
 	}
 	if (threads != NULL)
 		closedir(threads);
 	return outcome;
 }
 
-int mw_process_enter(int pid, uint64_t entry_address, mw_error_t *error) {
-	range_t code;
-	if (status_number(pid, "Seccomp") > 0)
+static int enter(const mw_reach_t *reach, mw_error_t *error) {
+	if (status_number(reach->key.pid, "Seccomp") > 0)
 		return mw_error_set(error, "it is not woken, because it filters its system calls");
-	if (entry_address == 0 || !find_mapping(pid, entry_address, &code) || !code.is_code)
-		return mw_error_set(error, "it cannot be woken: its library has no code for that");
-	switch (try_threads(pid, entry_address)) {
+	switch (try_threads(reach)) {
 	case ENTERED:
 		return 0;
 	case REFUSED:
-		return say_refused(pid, error);
+		return say_refused(reach->key.pid, error);
+	case OTHER:
+		return mw_error_set(error, "it has ended, or has executed another program");
+	case EXCEEDS:
+		return mw_error_set(error, "it is not woken, because it has users, groups or "
+					   "capabilities that this command lacks");
+	case NO_ENTRY:
+		return mw_error_set(error, "it cannot be woken: no library in it has the code for "
+					   "that which this command knows");
 	default:
 		return mw_error_set(error, "it cannot be woken: it is stopped, or no thread of it "
 					   "sleeps in a system call with room on its stack");
 	}
 }
 
+int mw_process_enter(const mw_process_key_t *key, mw_error_t *error) {
+	mw_reach_t reach;
+	if (mw_reach_open(key, &reach, NULL) != 0)
+		return mw_error_set(error, "it has ended, or has executed another program");
+	int result = enter(&reach, error);
+	mw_reach_close(&reach);
+	return result;
+}
+
 #else
 
-int mw_process_enter(int pid, uint64_t entry_address, mw_error_t *error) {
-	(void)pid;
-	(void)entry_address;
+int mw_process_enter(const mw_process_key_t *key, mw_error_t *error) {
+	(void)key;
 	return mw_error_set(error, "it cannot be woken on this processor");
 }
 

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ * library_entry.c -- reads program headers and notes of each loaded file, and compares code. */
+#include "live/enter/library_entry.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/memory.h"
+#include "state/tool_entry.h"
+
+/* More than loaded files have.  The rest is left out. */
+enum { HEADERS_MAX = 64, NOTES_MAX_BYTES = 16384 };
+
+int mw_address_space_open(const mw_reach_t *reach, mw_address_space_t *out) {
+	char path[64];
+	mw_maps_t maps;
+	mw_map_t map;
+	snprintf(path, sizeof(path), "/proc/%d/mem", reach->key.pid);
+	*out = (mw_address_space_t){.memory = open(path, O_RDWR | O_CLOEXEC)};
+	if (out->memory < 0 || !mw_maps_open(&maps, reach->key.pid))
+		return -1;
+	while (mw_maps_next(&maps, "", &map)) {
+		out->maps = mw_grow(out->maps, &out->capacity, out->count + 1, sizeof(*out->maps));
+		map.name = NULL;
+		out->maps[out->count++] = map;
+	}
+	mw_maps_close(&maps);
+	errno = ESRCH;
+	return out->count > 0 ? 0 : -1;
+}
+
+void mw_address_space_close(mw_address_space_t *space) {
+	if (space->memory >= 0)
+		close(space->memory);
+	free(space->maps);
+	*space = (mw_address_space_t){.memory = -1};
+}
+
+const mw_map_t *mw_address_space_at(const mw_address_space_t *space, uint64_t address) {
+	size_t low = 0, high = space->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (address >= space->maps[middle].limit)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < space->count && address >= space->maps[low].start ? &space->maps[low] : NULL;
+}
+
+static bool read_memory(const mw_address_space_t *space, uint64_t address, void *out,
+			size_t bytes) {
+	return address <= INT64_MAX &&
+	       pread(space->memory, out, bytes, (off_t)address) == (ssize_t)bytes;
+}
+
+/* Returns whether all bytes lie in one mapping of the file that `map` belongs to. */
+static const mw_map_t *in_file(const mw_address_space_t *space, const mw_map_t *map,
+			       uint64_t address, uint64_t bytes) {
+	const mw_map_t *found = mw_address_space_at(space, address);
+	return found != NULL && found->inode == map->inode && found->device == map->device &&
+			       found->limit - address >= bytes
+		       ? found
+		       : NULL;
+}
+
+#if defined(__x86_64__)
+
+/* The code that the command compares with, where nothing runs it. */
+extern const uint8_t mw_entry_model[], mw_entry_model_call[], mw_entry_model_end[];
+__asm__(".pushsection .rodata\n"
+	".globl mw_entry_model, mw_entry_model_call, mw_entry_model_end\n"
+	".hidden mw_entry_model, mw_entry_model_call, mw_entry_model_end\n"
+	"mw_entry_model:\n" MW_TOOL_ENTRY_CODE(
+		"mw_entry_model_call: .byte 0xe8, 0, 0, 0, 0") "mw_entry_model_end:\n"
+							       ".popsection\n");
+
+enum { CODE_MAX_BYTES = 256, CALL_OPCODE_BYTES = 1, CALL_BYTES = 5 };
+
+/* Returns whether the code at this address is the entry code, and calls a function of the file. */
+static bool is_entry(const mw_address_space_t *space, const mw_map_t *file, uint64_t address) {
+	uint8_t code[CODE_MAX_BYTES];
+	size_t bytes = (size_t)(mw_entry_model_end - mw_entry_model);
+	size_t call = (size_t)(mw_entry_model_call - mw_entry_model);
+	size_t after = call + CALL_BYTES;
+	const mw_map_t *map = in_file(space, file, address, bytes);
+	if (bytes > sizeof(code) || map == NULL || !map->is_code || map->is_writable ||
+	    !read_memory(space, address, code, bytes) ||
+	    memcmp(code, mw_entry_model, call + CALL_OPCODE_BYTES) != 0 ||
+	    memcmp(code + after, mw_entry_model + after, bytes - after) != 0)
+		return false;
+	int32_t distance;
+	memcpy(&distance, code + call + CALL_OPCODE_BYTES, sizeof(distance));
+	const mw_map_t *called =
+		in_file(space, file, address + after + (uint64_t)(int64_t)distance, 1);
+	return called != NULL && called->is_code && !called->is_writable;
+}
+
+#else
+
+static bool is_entry(const mw_address_space_t *space, const mw_map_t *file, uint64_t address) {
+	(void)space;
+	(void)file;
+	(void)address;
+	return false;
+}
+
+#endif
+
+/* Returns whether the pointer at this address leads into the state file. */
+static bool keeps_file(const mw_address_space_t *space, const mw_reach_t *reach, uint64_t address) {
+	uint64_t words;
+	if (reach->key.inode == 0)
+		return true;
+	if (!read_memory(space, address, &words, sizeof(words)))
+		return false;
+	const mw_map_t *map = mw_address_space_at(space, words);
+	return map != NULL && map->is_shared && map->is_writable && map->inode == reach->key.inode;
+}
+
+/* Returns the address of the entry code that a note of mallow tells; 0: the note is another's, or
+ * what it tells is not there. */
+static uint64_t follow_note(const mw_address_space_t *space, const mw_reach_t *reach,
+			    const mw_map_t *file, uint64_t address, const mw_tool_note_t *note) {
+	uint64_t entry = address + offsetof(mw_tool_note_t, entry_offset) +
+			 (uint64_t)(int64_t)note->entry_offset;
+	uint64_t words = address + offsetof(mw_tool_note_t, words_offset) +
+			 (uint64_t)(int64_t)note->words_offset;
+	return is_entry(space, file, entry) && keeps_file(space, reach, words) ? entry : 0;
+}
+
+/* Rounds a size up to the alignment of notes, 4 or 8. */
+static uint64_t padded(uint64_t bytes, uint64_t align) {
+	return (bytes + align - 1) & ~(align - 1);
+}
+
+/* Looks for mallow's note in a segment of notes. */
+static uint64_t find_in_notes(const mw_address_space_t *space, const mw_reach_t *reach,
+			      const mw_map_t *file, uint64_t start, const Elf64_Phdr *segment) {
+	_Alignas(Elf64_Nhdr) uint8_t notes[NOTES_MAX_BYTES];
+	uint64_t bytes = segment->p_memsz < sizeof(notes) ? segment->p_memsz : sizeof(notes);
+	uint64_t align = segment->p_align == 8 ? 8 : 4, entry = 0;
+	if (in_file(space, file, start, bytes) == NULL || !read_memory(space, start, notes, bytes))
+		return 0;
+	for (uint64_t at = 0; entry == 0 && at + sizeof(Elf64_Nhdr) <= bytes;) {
+		Elf64_Nhdr header;
+		memcpy(&header, notes + at, sizeof(header));
+		uint64_t name = at + sizeof(header);
+		uint64_t content = padded(name + header.n_namesz, align);
+		uint64_t next = padded(content + header.n_descsz, align);
+		if (content + header.n_descsz > bytes)
+			break;
+		if (header.n_type == MW_TOOL_NOTE_TYPE &&
+		    header.n_namesz == sizeof(MW_TOOL_NOTE_OWNER) &&
+		    header.n_descsz == sizeof(mw_tool_note_t) &&
+		    memcmp(notes + name, MW_TOOL_NOTE_OWNER, header.n_namesz) == 0) {
+			mw_tool_note_t note;
+			memcpy(&note, notes + content, sizeof(note));
+			entry = follow_note(space, reach, file, start + content, &note);
+		}
+		at = next;
+	}
+	return entry;
+}
+
+/* Looks for mallow's note in a file whose first bytes are mapped here. */
+static uint64_t find_in_file(const mw_address_space_t *space, const mw_reach_t *reach,
+			     const mw_map_t *file) {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[HEADERS_MAX];
+	uint64_t entry = 0, bias = 0;
+	if (!read_memory(space, file->start, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(segments[0]) ||
+	    header.e_phnum > HEADERS_MAX || header.e_phoff > file->limit - file->start ||
+	    !read_memory(space, file->start + header.e_phoff, segments,
+			 header.e_phnum * sizeof(segments[0])))
+		return 0;
+	bool is_loaded = false;
+	for (size_t i = 0; i < header.e_phnum && !is_loaded; i++) {
+		is_loaded = segments[i].p_type == PT_LOAD && segments[i].p_offset == 0;
+		bias = is_loaded ? file->start - segments[i].p_vaddr : 0;
+	}
+	for (size_t i = 0; i < header.e_phnum && is_loaded && entry == 0; i++)
+		if (segments[i].p_type == PT_NOTE)
+			entry = find_in_notes(space, reach, file, bias + segments[i].p_vaddr,
+					      &segments[i]);
+	return entry;
+}
+
+uint64_t mw_library_entry_find(const mw_address_space_t *space, const mw_reach_t *reach) {
+	uint64_t entry = 0;
+	for (size_t i = 0; i < space->count && entry == 0; i++) {
+		const mw_map_t *map = &space->maps[i];
+		if (map->inode != 0 && map->offset == 0 && map->is_readable && !map->is_shared)
+			entry = find_in_file(space, reach, map);
+	}
+	return entry;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * maps.c -- parses /proc/<pid>/maps. */
+#include "live/process/maps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "live/process/process.h"
+
+bool mw_maps_open(mw_maps_t *maps, int pid) {
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	*maps = (mw_maps_t){.file = fopen(path, "re")};
+	return maps->file != NULL;
+}
+
+static bool parse(char *line, mw_map_t *out) {
+	char access[8];
+	unsigned major_number, minor_number;
+	uint64_t inode;
+	int name_at = 0;
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &out->start, &out->limit, access, &out->offset, &major_number, &minor_number,
+		   &inode, &name_at) < 7 ||
+	    name_at == 0 || strlen(access) < 4 || out->start >= out->limit)
+		return false;
+	out->device = makedev(major_number, minor_number);
+	out->inode = (ino_t)inode;
+	out->is_readable = access[0] == 'r';
+	out->is_writable = access[1] == 'w';
+	out->is_code = access[2] == 'x';
+	out->is_shared = access[3] == 's';
+	out->name = line + name_at;
+	out->name[strcspn(out->name, "\n")] = '\0';
+	out->is_stack = strcmp(out->name, "[stack]") == 0;
+	return true;
+}
+
+bool mw_maps_next(mw_maps_t *maps, const char *text, mw_map_t *out) {
+	while (getline(&maps->line, &maps->capacity, maps->file) > 0)
+		/* To search is cheaper than to parse. */
+		if (strstr(maps->line, text) != NULL && parse(maps->line, out))
+			return true;
+	return false;
+}
+
+void mw_maps_close(mw_maps_t *maps) {
+	free(maps->line);
+	if (maps->file != NULL)
+		fclose(maps->file);
+	*maps = (mw_maps_t){0};
+}
+
+static bool is_file(const char *path, dev_t device, ino_t inode) {
+	struct stat info;
+	return stat(path, &info) == 0 && info.st_dev == device && info.st_ino == inode;
+}
+
+/* File systems with several devices, as overlays are, show another device number here than stat(2)
+ * does.  map_files leads to the file itself, but only root may use it. */
+static bool leads_to(int pid, const mw_map_t *map, dev_t device, ino_t inode) {
+	char path[PATH_MAX + 64];
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
+		 map->limit);
+	if (is_file(path, device, inode))
+		return true;
+	mw_process_file(pid, map->name, path, sizeof(path));
+	return is_file(path, device, inode);
+}
+
+bool mw_process_maps_file(int pid, dev_t device, ino_t inode) {
+	mw_maps_t maps;
+	mw_map_t map;
+	bool is_mapped = false;
+	char number[32];
+	snprintf(number, sizeof(number), " %ju ", (uintmax_t)inode);
+	if (!mw_maps_open(&maps, pid))
+		return false;
+	while (!is_mapped && mw_maps_next(&maps, number, &map))
+		is_mapped = map.is_shared && map.is_writable && map.inode == inode &&
+			    (map.device == device || leads_to(pid, &map, device, inode));
+	mw_maps_close(&maps);
+	errno = 0;
+	return is_mapped;
+}
