@@ -7,6 +7,7 @@
 
 #include "api/leak_calls.h"
 #include "api/process/start.h"
+#include "heap/core/free.h"
 #include "heap/local/counts.h"
 #include "heap/local/head.h"
 #include "heap/stats/heap_walk.h"
@@ -154,6 +155,8 @@ static MW_COLD void fill(volatile mw_compat_calls_t *calls) {
 	calls->walk = mw_heap_walk;
 	calls->thread_cache_bytes = thread_cache_bytes;
 	calls->owns = owns;
+	calls->set_waiting = mw_heap_set_waiting;
+	calls->waiting_bytes = mw_heap_waiting_bytes;
 	calls->flush_thread = mw_heap_flush_thread;
 	calls->capture = capture;
 	calls->stack_count = stack_count;

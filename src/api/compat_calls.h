@@ -63,6 +63,11 @@ typedef struct mw_compat_calls {
 	uint64_t (*thread_cache_bytes)(void);
 	/* Returns whether the address lies in memory of the heap. */
 	bool (*owns)(const void *address);
+	/* true: the program freed the block, which its library holds back; it counts as freed.
+	 * false: before the library frees it. */
+	void (*set_waiting)(void *block, bool waits);
+	/* Usable bytes of such blocks, as far as `totals` and `stats` count them as live. */
+	size_t (*waiting_bytes)(void);
 	/* Puts the calling thread's lists of free blocks back into their pages. */
 	void (*flush_thread)(void);
 

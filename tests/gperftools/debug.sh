@@ -118,4 +118,27 @@ done
 said=$(PYTHONMALLOC=malloc LD_PRELOAD=$compat/libtcmalloc_debug.so.4 python3 -c \
     'import json; print(len(json.dumps([{"a": i, "b": str(i)} for i in range(9999)])))' 2>&1)
 [ "$said" = "257754" ] || fail "python3: $said"
+
+# Freed is freed: blocks that wait count as in use nowhere.
+compile waiting -L"$compat" -ltcmalloc_debug -Wno-error
+LD_LIBRARY_PATH=$compat "$work/waiting" >"$work/said" 2>"$work/errors" ||
+    fail "waiting: $(cat "$work/said" "$work/errors")"
+for bytes in 100 10000 200000 3000000; do
+    grep -qx "$bytes taken 1 left 0 deleted 1" "$work/said" || fail "waiting: $(cat "$work/said")"
+done
+grep -qx 'profile 1' "$work/said" || fail "waiting: $(cat "$work/said")"
+cat >"$work/all_freed.c" <<'END'
+#include <stdlib.h>
+int main(void) {
+	static void *volatile blocks[500];
+	for (int i = 0; i < 500; i++)
+		blocks[i] = malloc(10000);
+	for (int i = 0; i < 500; i++)
+		free(blocks[i]);
+	return 0;
+}
+END
+cc -O1 -o "$work/all_freed" "$work/all_freed.c" || fail "all_freed.c does not compile"
+HEAPCHECK=draconian LD_PRELOAD=$compat/libtcmalloc_debug.so.4 "$work/all_freed" \
+    >"$work/said" 2>&1 || fail "draconian: status $?: $(cat "$work/said")"
 echo "ok"

@@ -18,7 +18,10 @@ void mw_gp_figures(mw_gp_figures_t *figures) {
 	calls->stats(stats);
 	calls->totals(&totals);
 	uint64_t thread_cache = calls->thread_cache_bytes();
-	uint64_t live = totals.live_bytes + stats[MW_STAT_huge_bytes];
+	uint64_t live = totals.live_bytes + stats[MW_STAT_huge_bytes], waiting;
+	/* A block that is freed meanwhile may be in one of the two only. */
+	waiting = calls->waiting_bytes();
+	live -= waiting < live ? waiting : live;
 	uint64_t used = stats[MW_STAT_in_use_bytes];
 	/* The two sums are read one after the other while other threads allocate, so `live` may
 	 * exceed `used`. */

@@ -2,6 +2,7 @@
  * free.c -- the slow paths of free(). */
 #include "heap/core/free.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -24,6 +25,7 @@
 #include "heap/misuse/misuse.h"
 #include "heap/remote/ownership.h"
 #include "heap/remote/remote.h"
+#include "heap/sample/sampled.h"
 #include "heap/sample/sampling.h"
 #include "heap/sample/slot_cache.h"
 #include "heap/thread/thread.h"
@@ -206,6 +208,50 @@ void mw_heap_free_over(void *block, mw_list_t *stack) {
 	stack->first = mw_link_get(block);
 	stack->left++;
 	mw_heap_free_slow(block);
+}
+
+/* ---- blocks that wait ---- */
+
+static _Atomic size_t waiting_bytes;
+
+static MW_COLD mw_record_id_t take_large_record(void *block) {
+	mw_record_id_t record = 0;
+	mw_huge_block_t huge;
+	if (mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK) {
+		mw_page_t *page = mw_lookup_page(mw_misuse_function(), block);
+		if (page->kind == MW_PAGE_LARGE) {
+			record = page->large_record;
+			page->large_record = 0;
+		}
+	} else if (mw_huge_find(block, &huge) && huge.record) {
+		record = huge.record;
+		mw_huge_set_record(block, 0);
+	}
+	return record;
+}
+
+MW_COLD void mw_heap_set_waiting(void *block, bool waits) {
+	unsigned where = mw_word_kind((uintptr_t)block);
+	mw_record_id_t record = 0;
+	if (where != MW_MAP_CHUNK && where != MW_MAP_HUGE)
+		return;
+	mw_page_t *page =
+		where == MW_MAP_CHUNK ? mw_lookup_page(mw_misuse_function(), block) : NULL;
+	if (page && page->kind == MW_PAGE_SAMPLED) {
+		record = mw_sampled_set_waiting(page, block, waits);
+	} else {
+		size_t bytes = mw_lookup_bytes(mw_misuse_function(), block);
+		record = waits ? take_large_record(block) : 0;
+		/* Relaxed: a statistic. */
+		atomic_fetch_add_explicit(&waiting_bytes, waits ? bytes : 0 - bytes,
+					  memory_order_relaxed);
+	}
+	if (record)
+		mw_sampling_freed(record);
+}
+
+MW_COLD size_t mw_heap_waiting_bytes(void) {
+	return atomic_load_explicit(&waiting_bytes, memory_order_relaxed);
 }
 
 /* A block keeps its place while it shrinks to half (resize.c).  So a small claimed size is wrong

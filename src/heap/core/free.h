@@ -5,6 +5,7 @@
 #ifndef MW_HEAP_FREE_H
 #define MW_HEAP_FREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "heap/layout/page.h"
@@ -17,6 +18,12 @@ void mw_heap_free_slow(void *block);
  * MW_NO_CLAIM: the function does not say.  The block is freed as what it is; the claim is checked
  * only if mw_misuse_on_claim asks for it. */
 void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function);
+/* For a heap of checks in front of this one, which holds blocks back that the program freed.  true:
+ * the block is held back; it counts as freed from now on, in profiles, hooks and statistics.  false:
+ * before it is really freed.  Guarded samples count as in use all the same. */
+void mw_heap_set_waiting(void *block, bool waits);
+/* Usable bytes of the blocks that are held back, without sampled ones. */
+size_t mw_heap_waiting_bytes(void);
 /* Called after the fast path pushed the block onto a list of the thread that now has no pushes
  * left: no block of the page is in use, or the allocation list of its class is full. */
 void mw_heap_free_last(void *block, mw_list_t *list);

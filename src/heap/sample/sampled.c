@@ -198,6 +198,15 @@ mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address) {
 	return mark & MW_MARK_FREE ? 0 : mark & MW_SAMPLED_NUMBER_MASK;
 }
 
+MW_COLD mw_record_id_t mw_sampled_set_waiting(const mw_page_t *page, const void *block,
+					      bool waits) {
+	uint32_t *mark = mw_mark_at(page, index_of(page, block));
+	mw_record_id_t record = *mark & MW_MARK_FREE ? 0 : *mark & MW_SAMPLED_NUMBER_MASK;
+	uint32_t its_class = *mark & ~MW_MARK_FREE & ~MW_SAMPLED_NUMBER_MASK;
+	mw_mark_set(mark, its_class | (waits ? MW_MARK_FREE | MW_MARK_LAST : 0));
+	return record;
+}
+
 MW_COLD size_t mw_misuse_sampled_bytes(const mw_page_t *page, const void *block) {
 	return mw_sampled_bytes(page, block);
 }

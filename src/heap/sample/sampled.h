@@ -55,6 +55,9 @@ static inline void mw_sampled_bind(uint32_t *mark, mw_record_id_t record) {
 uint32_t mw_sampled_bytes(const mw_page_t *page, const void *block);
 /* Returns the record of the live block that holds the address; 0: none. */
 mw_record_id_t mw_sampled_record(const mw_page_t *page, const void *address);
+/* The block, which the caller holds, counts as a free slot (true) or as a live block without a
+ * record (false).  Returns the record that it had; 0: none. */
+mw_record_id_t mw_sampled_set_waiting(const mw_page_t *page, const void *block, bool waits);
 /* Visits the records of the page's live blocks; no other thread uses the page. */
 void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t record));
 typedef struct mw_sampled_live {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "compat/gperftools/debug/debug_settings.h"
+#include "compat/gperftools/gperftools.h"
 
 #define GUARD_BYTES ((size_t)16)
 #define FRESH_BYTE 0xab
@@ -106,6 +107,8 @@ void mw_gpd_memory_close(mw_gpd_block_t *block) {
 		block->mapped_bytes && mprotect(block->memory, block->mapped_bytes, PROT_NONE) == 0;
 	if (!block->is_closed)
 		memset(block->start, FREED_BYTE, block->bytes);
+	if (!block->mapped_bytes)
+		mw_gp_calls()->set_waiting(block->memory, true);
 }
 
 const char *mw_gpd_memory_written(const mw_gpd_block_t *block) {
@@ -118,8 +121,10 @@ const char *mw_gpd_memory_written(const mw_gpd_block_t *block) {
 }
 
 void mw_gpd_memory_give(const mw_gpd_block_t *block) {
-	if (!block->mapped_bytes)
+	if (!block->mapped_bytes) {
+		if (block->state == MW_GPD_FREED)
+			mw_gp_calls()->set_waiting(block->memory, false);
 		mi_free(block->memory);
-	else if (!mw_gpd_settings()->page_fence_never_reclaim)
+	} else if (!mw_gpd_settings()->page_fence_never_reclaim)
 		munmap(block->memory, block->mapped_bytes);
 }
