@@ -67,7 +67,8 @@ void *mw_gpd_allocate(const mw_gpd_call_t *call, size_t bytes, size_t align, boo
 static void check_live(const mw_gpd_call_t *call, const mw_gpd_block_t *block) {
 	if (block->state != MW_GPD_LIVE)
 		mw_gpd_report_freed(call, block);
-	if (block->kind != call->kind)
+	bool is_taken = block->kind == MW_GPD_MALLOC && call->takes_malloc && call->takes_malloc();
+	if (block->kind != call->kind && !is_taken)
 		mw_gpd_report_kind(call, block);
 	const char *changed = mw_gpd_memory_damage(block);
 	if (changed)

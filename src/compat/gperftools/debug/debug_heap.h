@@ -26,6 +26,8 @@ typedef struct mw_gpd_call {
 	const char *function;
 	void *caller;
 	mw_gpd_kind_t kind;
+	/* Returns whether the call may free a block of malloc(); NULL: it may not. */
+	bool (*takes_malloc)(void);
 } mw_gpd_call_t;
 
 #define MW_GPD_NO_SIZE ((size_t)-1)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * debug_names.c -- libc's functions and the C++ operators of libtcmalloc_debug. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -114,37 +116,132 @@ void mallow_debug_verify(int kind, const void *block) {
 
 /* ---- operators: the forms with std::nothrow are libstdc++'s, which call these ---- */
 
-#define NEW(symbol, name, its_kind)                                                                \
-	MW_EXPORT void *symbol(size_t bytes);                                                      \
-	void *symbol(size_t bytes) {                                                               \
-		return mw_gpd_allocate(CALL(name, its_kind), bytes, 0, false);                     \
-	}                                                                                          \
-	MW_EXPORT void *symbol##St11align_val_t(size_t bytes, size_t align);                       \
-	void *symbol##St11align_val_t(size_t bytes, size_t align) {                                \
-		return mw_gpd_allocate(CALL(name, its_kind), bytes, align, false);                 \
-	}
+/* A program may replace some of the operators. The other forms then lead to its own ones, as those
+ * of libstdc++ do ([new.delete] in the C++ standard): arrays to single objects, sizes to none. */
+#define OWN(name) OWN_TEXT(name)
+#define OWN_TEXT(name) __attribute__((alias(#name), visibility("hidden")))
+MW_EXPORT void *_Znwm(size_t bytes);
+MW_EXPORT void *_Znam(size_t bytes);
+MW_EXPORT void *_ZnwmSt11align_val_t(size_t bytes, size_t align);
+MW_EXPORT void *_ZnamSt11align_val_t(size_t bytes, size_t align);
+MW_EXPORT void _ZdlPv(void *block);
+MW_EXPORT void _ZdaPv(void *block);
+MW_EXPORT void _ZdlPvm(void *block, size_t bytes);
+MW_EXPORT void _ZdaPvm(void *block, size_t bytes);
+MW_EXPORT void _ZdlPvSt11align_val_t(void *block, size_t align);
+MW_EXPORT void _ZdaPvSt11align_val_t(void *block, size_t align);
+MW_EXPORT void _ZdlPvmSt11align_val_t(void *block, size_t bytes, size_t align);
+MW_EXPORT void _ZdaPvmSt11align_val_t(void *block, size_t bytes, size_t align);
+extern void *own_new(size_t) OWN(_Znwm);
+extern void *own_new_aligned(size_t, size_t) OWN(_ZnwmSt11align_val_t);
+extern void own_delete(void *) OWN(_ZdlPv);
+extern void own_delete_array(void *) OWN(_ZdaPv);
+extern void own_delete_aligned(void *, size_t) OWN(_ZdlPvSt11align_val_t);
+extern void own_delete_array_aligned(void *, size_t) OWN(_ZdaPvSt11align_val_t);
 
-#define DELETE(symbol, name, its_kind)                                                             \
-	MW_EXPORT void symbol(void *block);                                                        \
-	void symbol(void *block) {                                                                 \
-		mw_gpd_release(CALL(name, its_kind), block, MW_GPD_NO_SIZE);                       \
-	}                                                                                          \
-	MW_EXPORT void symbol##m(void *block, size_t bytes);                                       \
-	void symbol##m(void *block, size_t bytes) {                                                \
-		mw_gpd_release(CALL(name, its_kind), block, bytes);                                \
-	}                                                                                          \
-	MW_EXPORT void symbol##St11align_val_t(void *block, size_t align);                         \
-	void symbol##St11align_val_t(void *block, size_t align) {                                  \
-		(void)align;                                                                       \
-		mw_gpd_release(CALL(name, its_kind), block, MW_GPD_NO_SIZE);                       \
-	}                                                                                          \
-	MW_EXPORT void symbol##mSt11align_val_t(void *block, size_t bytes, size_t align);          \
-	void symbol##mSt11align_val_t(void *block, size_t bytes, size_t align) {                   \
-		(void)align;                                                                       \
-		mw_gpd_release(CALL(name, its_kind), block, bytes);                                \
-	}
+static bool differ(const void *visible, const void *own) {
+	/* Hides the address from the compiler, which would otherwise assume that an alias is the
+	 * same function. */
+	__asm__("" : "+r"(visible));
+	return visible != own;
+}
 
-NEW(_Znwm, "operator new", MW_GPD_NEW)
-NEW(_Znam, "operator new[]", MW_GPD_NEW_ARRAY)
-DELETE(_ZdlPv, "operator delete", MW_GPD_NEW)
-DELETE(_ZdaPv, "operator delete[]", MW_GPD_NEW_ARRAY)
+#define IS_REPLACED(name, own)                                                                     \
+	differ((const void *)(uintptr_t)(name), (const void *)(uintptr_t)(own))
+
+/* The nothrow form of new, and a function that libstdc++ alone defines. */
+extern void *_ZnwmRKSt9nothrow_t(size_t bytes, const void *nothrow) __attribute__((weak));
+extern void *_ZSt15get_new_handlerv(void) __attribute__((weak));
+
+/* Returns whether another object than libstdc++ defines the nothrow form of new: its blocks may
+ * come from malloc(), and any form of delete frees them. */
+static bool is_nothrow_replaced(void) {
+	Dl_info form, library;
+	return _ZnwmRKSt9nothrow_t && _ZSt15get_new_handlerv &&
+	       dladdr((const void *)(uintptr_t)_ZnwmRKSt9nothrow_t, &form) &&
+	       dladdr((const void *)(uintptr_t)_ZSt15get_new_handlerv, &library) &&
+	       form.dli_fbase != library.dli_fbase;
+}
+
+#define DELETE_CALL(its_name, its_kind)                                                            \
+	(&(mw_gpd_call_t){.function = (its_name),                                                  \
+			  .kind = (its_kind),                                                      \
+			  .takes_malloc = is_nothrow_replaced,                                     \
+			  .caller = __builtin_return_address(0)})
+
+void *_Znwm(size_t bytes) {
+	return mw_gpd_allocate(CALL("operator new", MW_GPD_NEW), bytes, 0, false);
+}
+
+void *_Znam(size_t bytes) {
+	if (IS_REPLACED(_Znwm, own_new))
+		return _Znwm(bytes);
+	return mw_gpd_allocate(CALL("operator new[]", MW_GPD_NEW_ARRAY), bytes, 0, false);
+}
+
+void *_ZnwmSt11align_val_t(size_t bytes, size_t align) {
+	return mw_gpd_allocate(CALL("operator new", MW_GPD_NEW), bytes, align, false);
+}
+
+void *_ZnamSt11align_val_t(size_t bytes, size_t align) {
+	if (IS_REPLACED(_ZnwmSt11align_val_t, own_new_aligned))
+		return _ZnwmSt11align_val_t(bytes, align);
+	return mw_gpd_allocate(CALL("operator new[]", MW_GPD_NEW_ARRAY), bytes, align, false);
+}
+
+void _ZdlPv(void *block) {
+	mw_gpd_release(DELETE_CALL("operator delete", MW_GPD_NEW), block, MW_GPD_NO_SIZE);
+}
+
+void _ZdlPvm(void *block, size_t bytes) {
+	if (IS_REPLACED(_ZdlPv, own_delete))
+		_ZdlPv(block);
+	else
+		mw_gpd_release(DELETE_CALL("operator delete", MW_GPD_NEW), block, bytes);
+}
+
+void _ZdlPvSt11align_val_t(void *block, size_t align) {
+	(void)align;
+	mw_gpd_release(DELETE_CALL("operator delete", MW_GPD_NEW), block, MW_GPD_NO_SIZE);
+}
+
+void _ZdlPvmSt11align_val_t(void *block, size_t bytes, size_t align) {
+	if (IS_REPLACED(_ZdlPvSt11align_val_t, own_delete_aligned))
+		_ZdlPvSt11align_val_t(block, align);
+	else
+		mw_gpd_release(DELETE_CALL("operator delete", MW_GPD_NEW), block, bytes);
+}
+
+void _ZdaPv(void *block) {
+	if (IS_REPLACED(_ZdlPv, own_delete))
+		_ZdlPv(block);
+	else
+		mw_gpd_release(DELETE_CALL("operator delete[]", MW_GPD_NEW_ARRAY), block,
+			       MW_GPD_NO_SIZE);
+}
+
+void _ZdaPvm(void *block, size_t bytes) {
+	if (IS_REPLACED(_ZdaPv, own_delete_array))
+		_ZdaPv(block);
+	else if (IS_REPLACED(_ZdlPv, own_delete))
+		_ZdlPv(block);
+	else
+		mw_gpd_release(DELETE_CALL("operator delete[]", MW_GPD_NEW_ARRAY), block, bytes);
+}
+
+void _ZdaPvSt11align_val_t(void *block, size_t align) {
+	if (IS_REPLACED(_ZdlPvSt11align_val_t, own_delete_aligned))
+		_ZdlPvSt11align_val_t(block, align);
+	else
+		mw_gpd_release(DELETE_CALL("operator delete[]", MW_GPD_NEW_ARRAY), block,
+			       MW_GPD_NO_SIZE);
+}
+
+void _ZdaPvmSt11align_val_t(void *block, size_t bytes, size_t align) {
+	if (IS_REPLACED(_ZdaPvSt11align_val_t, own_delete_array_aligned))
+		_ZdaPvSt11align_val_t(block, align);
+	else if (IS_REPLACED(_ZdlPvSt11align_val_t, own_delete_aligned))
+		_ZdlPvSt11align_val_t(block, align);
+	else
+		mw_gpd_release(DELETE_CALL("operator delete[]", MW_GPD_NEW_ARRAY), block, bytes);
+}
