@@ -7,10 +7,12 @@
 #include "cpu/thread_timers.h"
 #include "os/file/proc.h"
 #include "os/file/proc_threads.h"
+#include "os/lock/lock.h"
 #include "os/platform/kernel_calls.h"
 #include "os/signal/tick.h"
 #include "os/time/clock.h"
 #include "prof/control/control.h"
+#include "prof/control/requests.h"
 #include "prof/store/store.h"
 #include "state/layout.h"
 
@@ -24,10 +26,14 @@
 
 _Atomic bool mw_cpu_is_on;
 
-/* Written with the control lock, or in the child of a fork. */
+/* Changed by the holder of the lock, or in the child of a fork. */
 static struct {
-	uint32_t rate; /* as live.cpu_hz; 0: off */
+	/* A signal handler that finds it taken gives up. Others wait for it, with the control lock:
+	 * for a handler in another thread, which waits for nothing. */
+	mw_lock_t lock;
+	_Atomic uint32_t rate; /* as live.cpu_hz; 0: off */
 	int signal_number;
+	uint64_t blocked; /* signals that the first thread blocked at the last call */
 	_Atomic mw_cpu_period_t period;
 	mw_os_event_config_t event; /* if the period has one */
 	_Atomic uint32_t inside;    /* handlers that use an event */
@@ -45,7 +51,14 @@ static void on_event(const mw_os_tick_t *tick) {
 	atomic_fetch_sub_explicit(&cpu.inside, 1, memory_order_release);
 }
 
+static void follow_at_once(void);
+
 static void on_tick(const mw_os_tick_t *tick) {
+	/* The last tool that asked for samples was killed perhaps, and the program never calls the
+	 * library. */
+	if (MW_UNLIKELY(mw_requests_cpu_rate() !=
+			atomic_load_explicit(&cpu.rate, memory_order_relaxed)))
+		follow_at_once();
 	if (tick->is_event) {
 		on_event(tick);
 		return;
@@ -69,15 +82,28 @@ static void show_threads(uint32_t threads, uint32_t refused) {
 	mw_both_set64(live, MW_LIVE(cpu_refused), refused);
 }
 
-static void stop(void) {
-	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_seq_cst);
-	/* A handler waits for nothing, so this takes microseconds. */
-	for (unsigned i = 0; atomic_load_explicit(&cpu.inside, memory_order_seq_cst) != 0; i++)
+/* Waits until no handler uses an event. A handler waits for nothing, so this takes microseconds. A
+ * handler that calls this does not wait. */
+static bool are_handlers_out(mw_cpu_caller_t caller) {
+	for (unsigned i = 0; atomic_load_explicit(&cpu.inside, memory_order_seq_cst) != 0; i++) {
+		if (caller == MW_CPU_IN_HANDLER)
+			return false;
 		mw_os_back_off(i);
-	mw_thread_timers_stop();
+	}
+	return true;
+}
+
+/* Returns false, with nothing changed, if a handler would have to wait. */
+static bool stop(mw_cpu_caller_t caller) {
+	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_seq_cst);
+	if (!are_handlers_out(caller) || !mw_thread_timers_stop(caller)) {
+		atomic_store_explicit(&mw_cpu_is_on, true, memory_order_seq_cst);
+		return false;
+	}
 	mw_os_tick_leave(cpu.signal_number);
-	cpu.rate = 0;
+	atomic_store_explicit(&cpu.rate, 0, memory_order_relaxed);
 	cpu.signal_number = 0;
+	return true;
 }
 
 static mw_cpu_period_t period_of(uint32_t rate) {
@@ -86,14 +112,14 @@ static mw_cpu_period_t period_of(uint32_t rate) {
 				 .event = (uint8_t)mw_cpu_event(rate)};
 }
 
-static int start_timers(mw_cpu_period_t period) {
+static int start_timers(mw_cpu_period_t period, mw_cpu_caller_t caller) {
 	const mw_thread_timers_config_t config = {
 		.signal_number = cpu.signal_number,
 		.event = period.event != MW_CPU_BY_TIMER ? &cpu.event : NULL,
 		.clock = period.is_wall ? MW_OS_CLOCK_WALL : MW_OS_CLOCK_CPU,
 		.period_ns = period.ns,
 		.changed = show_threads};
-	return mw_thread_timers_start(&config);
+	return mw_thread_timers_start(&config, caller);
 }
 
 static mw_cpu_error_t error_of(int result, mw_cpu_period_t period) {
@@ -118,60 +144,88 @@ static mw_os_event_kind_t kind_of(uint32_t event) {
 }
 
 /* Events count in the kernel, too, if it permits that. Threads change in the kernel alone. */
-static mw_cpu_error_t start_sources(mw_cpu_period_t period, uint32_t hz) {
+static mw_cpu_error_t start_sources(mw_cpu_period_t period, uint32_t hz, mw_cpu_caller_t caller) {
 	cpu.event = (mw_os_event_config_t){.kind = kind_of(period.event),
 					   .hz = hz,
 					   .has_kernel = HAS_KERNEL_FRAMES,
 					   .signal_number = cpu.signal_number};
-	int result = start_timers(period);
+	int result = start_timers(period, caller);
 	if (result != MW_ERR_FORBIDDEN || period.event == MW_CPU_CONTEXT_SWITCHES)
 		return error_of(result, period);
 	cpu.event.has_kernel = false;
-	result = start_timers(period);
+	result = start_timers(period, caller);
 	return result == MW_OK ? MW_CPU_USER_ONLY : error_of(result, period);
 }
 
-static mw_cpu_error_t begin(uint32_t rate) {
+static mw_cpu_error_t begin(uint32_t rate, mw_cpu_caller_t caller) {
 	/* A filter of system calls could end the program at the first timer. */
 	if (mw_os_is_confined())
 		return MW_CPU_NO_TIMER;
-	if (!mw_cpu_sample_prepare())
-		return MW_CPU_NO_MEMORY;
-	cpu.signal_number = mw_os_tick_take(on_tick, mw_os_blocked_signals(mw_os_process_id()));
+	/* For a handler all is prepared: it runs because samples are taken. */
+	if (caller == MW_CPU_IN_CALL) {
+		if (!mw_cpu_sample_prepare())
+			return MW_CPU_NO_MEMORY;
+		cpu.blocked = mw_os_blocked_signals(mw_os_process_id());
+	}
+	cpu.signal_number = mw_os_tick_take(on_tick, cpu.blocked);
 	if (cpu.signal_number == 0)
 		return MW_CPU_NO_SIGNAL;
 	const mw_cpu_period_t period = period_of(rate);
-	cpu.rate = rate;
+	atomic_store_explicit(&cpu.rate, rate, memory_order_relaxed);
 	atomic_store_explicit(&cpu.period, period, memory_order_relaxed);
 	atomic_store_explicit(&mw_cpu_is_on, true, memory_order_relaxed);
-	mw_cpu_error_t error = start_sources(period, mw_cpu_hz(rate));
+	mw_cpu_error_t error = start_sources(period, mw_cpu_hz(rate), caller);
 	if (error != MW_CPU_FINE && error != MW_CPU_USER_ONLY)
-		stop();
+		stop(caller);
 	return error;
 }
 
 static void show(mw_cpu_error_t error) {
 	mw_both_t live = mw_store_live_both();
+	uint32_t rate = atomic_load_explicit(&cpu.rate, memory_order_relaxed);
 	bool was_on = mw_store_live()->cpu_hz != 0;
 	mw_both_set32(live, MW_LIVE(cpu_error), error);
 	mw_both_set32(live, MW_LIVE(cpu_signal), (uint32_t)cpu.signal_number);
-	mw_both_set32(live, MW_LIVE(cpu_hz), cpu.rate);
-	if (was_on != (cpu.rate != 0))
+	mw_both_set32(live, MW_LIVE(cpu_hz), rate);
+	if (was_on != (rate != 0))
 		mw_both_set64(live, MW_LIVE(cpu_changed_ns), mw_os_realtime_ns());
 }
 
-bool mw_control_cpu_apply(uint32_t rate) {
+/* Called with the lock. A rate that is refused is followed by the standing one, or by 0: live shows
+ * why the first was refused. */
+static void follow(mw_cpu_caller_t caller) {
 	mw_cpu_error_t error = MW_CPU_FINE;
-	if (!mw_cpu_rate_is_valid(rate))
-		return false;
-	if (rate == cpu.rate)
-		return true;
-	if (cpu.rate != 0)
-		stop();
-	if (rate != 0)
-		error = begin(rate);
-	show(error);
-	return true;
+	uint32_t rate;
+	bool is_changed = false;
+	while ((rate = mw_requests_cpu_rate()) !=
+	       atomic_load_explicit(&cpu.rate, memory_order_relaxed)) {
+		if (atomic_load_explicit(&cpu.rate, memory_order_relaxed) != 0 && !stop(caller))
+			break;
+		is_changed = true;
+		mw_cpu_error_t result = rate != 0 ? begin(rate, caller) : MW_CPU_FINE;
+		if (atomic_load_explicit(&cpu.rate, memory_order_relaxed) != rate)
+			mw_requests_refuse_cpu();
+		error = error == MW_CPU_FINE ? result : error;
+	}
+	if (is_changed) {
+		show(error);
+		mw_requests_show_leases();
+	}
+}
+
+void mw_control_cpu_follow(void) {
+	for (unsigned i = 0; !mw_lock_enter(&cpu.lock); i++)
+		mw_os_back_off(i);
+	follow(MW_CPU_IN_CALL);
+	mw_lock_leave(&cpu.lock);
+}
+
+/* For a handler: the next one tries again what this one cannot do at once. */
+static void follow_at_once(void) {
+	if (!mw_lock_enter(&cpu.lock))
+		return;
+	follow(MW_CPU_IN_HANDLER);
+	mw_lock_leave(&cpu.lock);
 }
 
 void mw_control_cpu_reset(void) {
@@ -180,14 +234,15 @@ void mw_control_cpu_reset(void) {
 
 /* The kernel gives a child no timers. Samples so far are the parent's. */
 void mw_control_cpu_forked(void) {
-	bool was_on = cpu.rate != 0;
+	bool was_on = cpu.signal_number != 0;
 	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_relaxed);
+	atomic_store_explicit(&cpu.lock.state, 0, memory_order_relaxed);
 	/* Handlers of threads that do not exist here. */
 	atomic_store_explicit(&cpu.inside, 0, memory_order_relaxed);
 	mw_thread_timers_forked();
 	if (was_on)
 		mw_os_tick_leave(cpu.signal_number);
-	cpu.rate = 0;
+	atomic_store_explicit(&cpu.rate, 0, memory_order_relaxed);
 	cpu.signal_number = 0;
 	if (!mw_store_exists())
 		return;

@@ -11,6 +11,7 @@
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/file/proc_threads.h"
+#include "os/lock/futex.h"
 #include "os/lock/lock.h"
 #include "os/memory/map.h"
 #include "os/platform/kernel_calls.h"
@@ -174,6 +175,31 @@ static void unlock(void) {
 	mw_lock_release(&timers.lock, MW_RANK_CPU);
 }
 
+/* How often a handler looks at a lock that is taken. Others hold it for a system call or a few,
+ * unless they scan or do not run. */
+#define TRIES 1000u
+
+/* Without a rank in a handler: the interrupted code may hold any lock. */
+static bool enter(mw_cpu_caller_t caller) {
+	if (caller == MW_CPU_IN_CALL) {
+		lock();
+		return true;
+	}
+	for (unsigned i = 0; i < TRIES; i++) {
+		if (mw_lock_try(&timers.lock))
+			return true;
+		mw_os_relax();
+	}
+	return false;
+}
+
+static void leave(mw_cpu_caller_t caller) {
+	if (caller == MW_CPU_IN_CALL)
+		unlock();
+	else
+		mw_lock_let_go(&timers.lock);
+}
+
 /* A program that forbids system calls keeps the timers that it has. */
 static bool is_on(void) {
 	return timers.config.signal_number != 0 && !mw_os_is_confined();
@@ -192,9 +218,10 @@ static void stop_all(void) {
 	timers.config.signal_number = 0;
 }
 
-int mw_thread_timers_start(const mw_thread_timers_config_t *config) {
+int mw_thread_timers_start(const mw_thread_timers_config_t *config, mw_cpu_caller_t caller) {
 	int error = MW_ERR_NO_MEMORY;
-	lock();
+	if (!enter(caller))
+		return error;
 	if (!timers.slots)
 		timers.slots = mw_os_map(SLOTS * sizeof(slot_t));
 	if (timers.slots) {
@@ -216,18 +243,20 @@ int mw_thread_timers_start(const mw_thread_timers_config_t *config) {
 		else
 			stop_all();
 	}
-	unlock();
+	leave(caller);
 	return error;
 }
 
-void mw_thread_timers_stop(void) {
-	lock();
+bool mw_thread_timers_stop(mw_cpu_caller_t caller) {
+	if (!enter(caller))
+		return false;
 	bool was_on = timers.config.signal_number != 0;
 	stop_all();
 	timers.refused = 0;
 	if (was_on)
 		show();
-	unlock();
+	leave(caller);
+	return true;
 }
 
 void mw_thread_timers_scan(void) {

@@ -29,11 +29,16 @@ typedef struct mw_thread_timers_config {
 	mw_thread_timers_changed_t *changed;
 } mw_thread_timers_config_t;
 
+/* Who starts and stops. A signal handler waits for nothing: it gives up. */
+typedef enum mw_cpu_caller { MW_CPU_IN_CALL, MW_CPU_IN_HANDLER } mw_cpu_caller_t;
+
 /* Starts timers for all threads. Returns an error, with no timer left, if the kernel refused
- * memory, or the first timer. Calls of start and stop are not concurrent. */
-int mw_thread_timers_start(const mw_thread_timers_config_t *config);
-/* Deletes all timers. While events are deleted, no signal handler may use one. */
-void mw_thread_timers_stop(void);
+ * memory, or the first timer, or if a handler finds the lock taken. Calls of start and stop are not
+ * concurrent. */
+int mw_thread_timers_start(const mw_thread_timers_config_t *config, mw_cpu_caller_t caller);
+/* Deletes all timers. While events are deleted, no signal handler may use one. Returns false, with
+ * nothing done, if a handler finds the lock taken. */
+bool mw_thread_timers_stop(mw_cpu_caller_t caller);
 /* The event of a thread, for the thread's own handler. */
 typedef struct mw_thread_event {
 	mw_os_thread_event_t *event;

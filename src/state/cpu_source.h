@@ -42,6 +42,17 @@ typedef enum mw_cpu_state {
 	MW_CPU_STATES = MW_CPU_FIRST_EVENT + MW_CPU_EVENTS - MW_CPU_CYCLES
 } mw_cpu_state_t;
 
+/* Values of live.cpu_error: why the last request to take CPU samples failed. */
+typedef enum mw_cpu_error {
+	MW_CPU_FINE,
+	MW_CPU_NO_MEMORY, /* no room for the samples */
+	MW_CPU_NO_SIGNAL, /* the program handles or ignores every real-time signal */
+	MW_CPU_NO_TIMER,  /* the kernel refused the first timer */
+	MW_CPU_FORBIDDEN, /* the kernel does not permit the event (perf_event_paranoid) */
+	MW_CPU_NO_EVENT,  /* the machine does not count the event */
+	MW_CPU_USER_ONLY, /* no failure: the kernel permits no samples and frames of itself */
+} mw_cpu_error_t;
+
 static inline uint32_t mw_cpu_hz(uint32_t rate) {
 	return rate & ((UINT32_C(1) << MW_CPU_EVENT_SHIFT) - 1);
 }

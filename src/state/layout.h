@@ -25,8 +25,8 @@
  * allocates memory. An entry of zeros was never written, or never copied to the file
  * (MW_STATE_FILE_FULL). doc/reference/state-file.md describes the file for authors of readers.
  *
- * Reading order: layout.h, leak_check.h, tool_entry.h, settings.h and settings.def, stats.h and
- * stats.def, sample_types.def, dump_reasons.def. */
+ * Reading order: layout.h, lease.h, leak_check.h, tool_entry.h, settings.h and settings.def,
+ * stats.h and stats.def, sample_types.def, dump_reasons.def. */
 #ifndef MW_STATE_LAYOUT_H
 #define MW_STATE_LAYOUT_H
 
@@ -128,20 +128,14 @@ typedef struct mw_state_control {
 	/* Pattern of dump names, NUL-terminated. Written before `sequence`, as the other fields
 	 * are. */
 	char want_dump_name[MW_STATE_DUMP_NAME_BYTES];
+	/* See lease.h. A change of the beats prolongs a lease, without a new `sequence`. */
+	_Atomic uint32_t lease_cpu_hz; /* as live.cpu_hz, in the place of want_cpu_hz; 0: none */
+	_Atomic uint32_t cpu_beats;
+	_Atomic uint32_t lease_active; /* 1: the heap is sampled whatever want_active is; 0: none */
+	_Atomic uint32_t heap_beats;
 } mw_state_control_t;
 
 #define MW_STATE_MEAN_BYTES_MAX ((uint64_t)1 << 40)
-
-/* Values of live.cpu_error: why the last request to take CPU samples failed. */
-typedef enum mw_cpu_error {
-	MW_CPU_FINE,
-	MW_CPU_NO_MEMORY, /* no room for the samples */
-	MW_CPU_NO_SIGNAL, /* the program handles or ignores every real-time signal */
-	MW_CPU_NO_TIMER,  /* the kernel refused the first timer */
-	MW_CPU_FORBIDDEN, /* the kernel does not permit the event (perf_event_paranoid) */
-	MW_CPU_NO_EVENT,  /* the machine does not count the event */
-	MW_CPU_USER_ONLY, /* no failure: the kernel permits no samples and frames of itself */
-} mw_cpu_error_t;
 
 /* Bits of live.flags: why a profile is incomplete. */
 enum {
@@ -263,7 +257,11 @@ typedef struct mw_state_live {
 	/* Raised at the begin and at the end of each collection that takes stacks out: odd while
 	 * one runs. A reader that sees it change while it reads the sections reads them again. */
 	_Atomic uint32_t collections;
-	_Atomic uint32_t rejected_reason;         /* mw_reject_reason_t of rejected_sequence */
+	_Atomic uint32_t rejected_reason; /* mw_reject_reason_t of rejected_sequence */
+	/* Leases that hold: the rate of control.lease_cpu_hz, and 1 for control.lease_active. */
+	_Atomic uint32_t cpu_lease_hz, heap_lease;
+	/* What cpu_hz and active are when no lease holds. */
+	_Atomic uint32_t standing_cpu_hz, standing_active;
 	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* pattern of dump names */
 	/* Path of the newest dump. A longer path is stored as MW_STATE_PATH_CUT and the path's
 	 * end. */
@@ -520,7 +518,7 @@ typedef struct mw_state_chunk {
 
 _Static_assert(sizeof(mw_state_section_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_header_t) <= MW_STATE_PAGE_BYTES, "file format");
-_Static_assert(sizeof(mw_state_control_t) == 552, "file format");
+_Static_assert(sizeof(mw_state_control_t) == 568, "file format");
 _Static_assert((int)MW_SETTING_COUNT <= (int)MW_SETTING_CAPACITY, "file format");
 _Static_assert(sizeof(mw_state_live_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_module_t) == 512, "file format");

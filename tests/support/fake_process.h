@@ -96,9 +96,15 @@ static inline void fake_state_poll(fake_state_t *state) {
 	    control->want_mean_bytes > MW_STATE_MEAN_BYTES_MAX) {
 		live->rejected_sequence = sequence;
 	} else {
-		if (live->active != control->want_active)
+		uint32_t active = control->want_active | control->lease_active;
+		if (live->active != active)
 			live->changed_realtime_ns = 1700000000000000000u + sequence;
-		live->active = control->want_active;
+		live->active = active;
+		live->standing_active = control->want_active;
+		live->heap_lease = control->lease_active;
+		live->standing_cpu_hz = control->want_cpu_hz;
+		live->cpu_lease_hz = control->lease_cpu_hz;
+		live->cpu_hz = control->lease_cpu_hz ? control->lease_cpu_hz : control->want_cpu_hz;
 		live->mean_bytes = control->want_mean_bytes;
 		live->resets_done = control->want_resets;
 		live->dumps_done = control->want_dumps;

@@ -19,7 +19,7 @@ void mw_heap_free_slow(void *block);
  * only if mw_misuse_on_claim asks for it. */
 void mw_heap_free_claimed(void *block, size_t bytes, size_t align, const char *function);
 /* For a heap of checks in front of this one, which holds blocks back that the program freed.  true:
- * the block is held back; it counts as freed from now on, in profiles, hooks and statistics.  false:
+ * the block is held back; it counts as freed from now on, in profiles, hooks and statistics. false:
  * before it is really freed.  Guarded samples count as in use all the same. */
 void mw_heap_set_waiting(void *block, bool waits);
 /* Usable bytes of the blocks that are held back, without sampled ones. */

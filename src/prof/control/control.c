@@ -93,6 +93,7 @@ static void show_rate(void) {
 	mw_both_t live = mw_store_live_both();
 	mw_both_set32(live, MW_LIVE(active), mw_control_view.active);
 	mw_both_set64(live, MW_LIVE(mean_bytes), control.mean_bytes);
+	mw_requests_show_leases();
 }
 
 static void touch(void) {
@@ -189,6 +190,7 @@ static void start_triggers(const mw_control_config_t *config) {
 
 MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
 	mw_control_view.active = config->active && !config->secure;
+	mw_requests_stand_active(mw_control_view.active);
 	control.secure = config->secure;
 	control.mean_bytes = config->mean_bytes;
 	mw_control_view.state_min_bytes = config->state_min_bytes;
@@ -212,7 +214,10 @@ bool mw_control_make_tables(void) {
 
 void mw_control_set_active(bool active) {
 	lock();
+	mw_requests_stand_active(active && !control.secure);
 	mw_control_apply_active(active && !control.secure);
+	if (mw_control_has_tables())
+		mw_requests_show_leases();
 	unlock();
 }
 
@@ -259,10 +264,15 @@ void mw_control_reset(void) {
 }
 
 void mw_control_set_cpu(uint32_t hz) {
+	if (!mw_cpu_rate_is_valid(hz))
+		return;
 	lock();
 	make_tables();
-	if (mw_control_has_tables())
-		(void)mw_control_cpu_apply(hz);
+	if (mw_control_has_tables()) {
+		mw_requests_stand_cpu(hz);
+		mw_control_cpu_follow();
+		mw_requests_show_leases();
+	}
 	unlock();
 }
 
@@ -322,6 +332,7 @@ void mw_control_poll(void) {
 				mw_requests_reject(sequence, MW_REJECT_PRIVILEGES, 0);
 			else
 				mw_requests_obey(words, sequence);
+			mw_requests_plan_check(mw_os_monotonic_coarse_ns());
 			tick_now();
 			if (!is_refused) {
 				mw_requests_obey_dumps(words);
@@ -346,7 +357,7 @@ static void publish(void) {
 	make_tables();
 	if (control.secure || !mw_control_has_tables() || mw_published_exists())
 		return;
-	mw_requests_offer(mw_control_view.active, control.mean_bytes);
+	mw_requests_offer(control.mean_bytes);
 	MW_CONTROL_LINK_ENTRY();
 	touch();
 	uint64_t after = UINT64_MAX;
@@ -448,7 +459,11 @@ static MW_COLD void collect_stacks(uint64_t now_ns) {
 }
 
 void mw_control_tick(uint64_t now_ns) {
-	if (!mw_control_has_tables() || !mw_event_log_tick_is_due(now_ns))
+	if (!mw_control_has_tables() || !mw_event_log_tick_is_near(now_ns))
+		return;
+	bool is_due = mw_event_log_tick_is_due(now_ns);
+	mw_requests_check_leases(now_ns);
+	if (!is_due)
 		return;
 	take_tick(false);
 	if (MW_UNLIKELY(mw_published_is_full()))
@@ -491,9 +506,12 @@ uint64_t mw_control_background(void) {
 	if (!mw_control_has_tables())
 		return UINT64_MAX;
 	mw_control_poll();
-	mw_control_maintain(0, mw_os_monotonic_coarse_ns());
+	uint64_t now_ns = mw_os_monotonic_coarse_ns();
+	mw_control_maintain(0, now_ns);
+	uint64_t next_ns = mw_requests_check_leases(now_ns);
 	uint64_t leaks_ns = work_on_leaks(), triggers_ns = mw_triggers_background();
-	return leaks_ns < triggers_ns ? leaks_ns : triggers_ns;
+	next_ns = leaks_ns < next_ns ? leaks_ns : next_ns;
+	return triggers_ns < next_ns ? triggers_ns : next_ns;
 }
 
 MW_RESIDENT void mw_control_end(void) {
@@ -551,6 +569,7 @@ static void become_child(void) {
 	control.process_id = mw_os_process_id();
 	mw_state_file_forked(parent);
 	mw_published_drop();
+	mw_requests_forked();
 	mw_control_cpu_forked();
 	if (atomic_load_explicit(&mw_control_view.has_leak_check, memory_order_relaxed))
 		mw_control_leaks_forked();
@@ -561,6 +580,9 @@ static void become_child(void) {
 	if (mw_control_has_tables()) {
 		mw_event_log_forked();
 		mw_event_log_add(MW_EVENT_FORK, parent, 0);
+		/* The heap was sampled by a lease of the parent's perhaps. */
+		mw_control_apply_active(mw_requests_is_active());
+		mw_requests_show_leases();
 	}
 }
 

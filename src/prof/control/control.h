@@ -80,12 +80,12 @@ void mw_control_apply_mean(uint64_t mean_bytes);
 /* `resets_done`: number of the reset, which the tool reads. */
 void mw_control_apply_reset(uint32_t resets_done);
 /* Samples of CPU time (src/cpu, which defines the hooks). Takes `hz` samples per second of each
- * thread's CPU time; 0: none. */
+ * thread's CPU time; 0: none. A standing order of the program. */
 MW_COLD void mw_control_set_cpu(uint32_t hz);
-/* Changes the rate, a word as in state/cpu_source.h, and writes the outcome to the live section.
- * Returns false for an invalid word, which changes nothing. Called with the control lock, when the
- * tables exist. */
-MW_HOOK MW_COLD bool mw_control_cpu_apply(uint32_t rate);
+/* Changes the rate to mw_requests_cpu_rate(), a word as in state/cpu_source.h, if it is another,
+ * and writes the outcome to the live section. Called with the control lock, when the tables exist.
+ */
+MW_HOOK MW_COLD void mw_control_cpu_follow(void);
 /* Sets the counts to zero. Called while the tables are quiesced. */
 MW_HOOK MW_COLD void mw_control_cpu_reset(void);
 /* Called in the child of a fork. */

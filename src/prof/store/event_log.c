@@ -13,9 +13,10 @@
 /* Interval between ticks: short enough to show a burst; a tick takes three system calls. */
 #define TICK_NS ((uint64_t)100000000)
 
-_Atomic uint64_t mw_event_log_next_tick_ns;
+_Atomic uint64_t mw_event_log_near_ns;
 
 static struct {
+	_Atomic uint64_t tick_ns;     /* monotonic time of the next tick */
 	_Atomic uint64_t interval_ns; /* 0: TICK_NS */
 	_Atomic bool ticking;         /* true: a thread is writing a tick */
 	_Atomic uint32_t flags_logged;
@@ -65,13 +66,22 @@ void mw_event_log_flags(void) {
 }
 
 bool mw_event_log_tick_is_due(uint64_t now_ns) {
-	uint64_t next = atomic_load_explicit(&mw_event_log_next_tick_ns, memory_order_relaxed);
+	uint64_t next = atomic_load_explicit(&event_log.tick_ns, memory_order_relaxed);
 	if (now_ns < next)
 		return false;
 	uint64_t interval = atomic_load_explicit(&event_log.interval_ns, memory_order_relaxed);
-	return atomic_compare_exchange_strong_explicit(&mw_event_log_next_tick_ns, &next,
-						       now_ns + (interval ? interval : TICK_NS),
-						       memory_order_relaxed, memory_order_relaxed);
+	uint64_t after = now_ns + (interval ? interval : TICK_NS);
+	if (!atomic_compare_exchange_strong_explicit(&event_log.tick_ns, &next, after,
+						     memory_order_relaxed, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&mw_event_log_near_ns, after, memory_order_relaxed);
+	return true;
+}
+
+void mw_event_log_look_by(uint64_t look_ns) {
+	uint64_t tick_ns = atomic_load_explicit(&event_log.tick_ns, memory_order_relaxed);
+	atomic_store_explicit(&mw_event_log_near_ns, look_ns < tick_ns ? look_ns : tick_ns,
+			      memory_order_relaxed);
 }
 
 /* Drops every second tick, so that the section covers the whole run at twice the interval. */
@@ -118,7 +128,8 @@ void mw_event_log_tick(const uint64_t *stats) {
 }
 
 void mw_event_log_forked(void) {
-	atomic_store_explicit(&mw_event_log_next_tick_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&event_log.tick_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&mw_event_log_near_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&event_log.interval_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&event_log.ticking, false, memory_order_relaxed);
 	/* The child has a file of its own, even if the parent's was full. */

@@ -19,10 +19,14 @@ void mw_event_log_flags(void);
 /* Returns true to one caller when a tick is due by the monotonic clock. That caller calls
  * mw_event_log_tick(). */
 bool mw_event_log_tick_is_due(uint64_t now_ns);
-extern _Atomic uint64_t mw_event_log_next_tick_ns; /* monotonic time of the next tick */
-/* Returns whether a tick may be due. */
+/* Monotonic time of the next tick, or of a look that comes before it. */
+extern _Atomic uint64_t mw_event_log_near_ns;
+/* Has mw_event_log_tick_is_near() return true from this time on, too, until the next tick or call.
+ * UINT64_MAX: from the next tick on. */
+void mw_event_log_look_by(uint64_t look_ns);
+/* Returns whether a tick may be due, or a look. */
 static inline bool mw_event_log_tick_is_near(uint64_t now_ns) {
-	return now_ns >= atomic_load_explicit(&mw_event_log_next_tick_ns, memory_order_relaxed);
+	return now_ns >= atomic_load_explicit(&mw_event_log_near_ns, memory_order_relaxed);
 }
 /* Appends a tick and updates the live section. `stats`: MW_STAT_COUNT values; NULL: unchanged. */
 void mw_event_log_tick(const uint64_t *stats);

@@ -19,6 +19,7 @@
 
 #include "formats/file/open_state_file.h"
 #include "formats/state/state_file.h"
+#include "live/control_page.h"
 #include "live/process/reach.h"
 #include "state/layout.h"
 
@@ -33,12 +34,7 @@
 #define DUMP_WAIT_NS 5000000000ull
 #define FOLLOW_ROUND_SECONDS 0.1
 
-typedef struct control_page {
-	mw_state_control_t *control;
-	const mw_state_live_t *live;
-	const char *shown;
-	int fd;
-} control_page_t;
+typedef mw_control_page_t control_page_t;
 
 static sigjmp_buf bus_jump;
 
@@ -100,7 +96,10 @@ static int open_page(const mw_target_t *target, control_page_t *page, mw_error_t
 	struct stat info;
 	uint64_t file_bytes = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
 	const mw_state_section_t *sections = snapshot->header.sections;
-	*page = (control_page_t){.shown = shown, .fd = fd};
+	*page = (control_page_t){.shown = shown,
+				 .fd = fd,
+				 .control_at = sections[MW_SECTION_CONTROL].offset_bytes,
+				 .live_at = sections[MW_SECTION_LIVE].offset_bytes};
 	page->control = map_section(fd, &sections[MW_SECTION_CONTROL], file_bytes,
 				    sizeof(*page->control), PROT_READ | PROT_WRITE);
 	page->live = map_section(fd, &sections[MW_SECTION_LIVE], file_bytes, sizeof(*page->live),
@@ -159,9 +158,9 @@ static void find_out(const control_page_t *page, mw_reply_t *out, uint32_t *out_
 		out->was_cpu_hz = page->control->want_cpu_hz;
 		*out_resets = page->control->want_resets;
 	} else {
-		out->was_active = live->active != 0;
+		out->was_active = live->standing_active != 0;
 		out->was_mean_bytes = live->mean_bytes;
-		out->was_cpu_hz = live->cpu_hz;
+		out->was_cpu_hz = live->standing_cpu_hz;
 		*out_resets = live->resets_done;
 	}
 	out->was_changed_ns =
@@ -175,6 +174,8 @@ static void find_out(const control_page_t *page, mw_reply_t *out, uint32_t *out_
 	out->cpu_hz = out->was_cpu_hz;
 	out->was_cpu_changed_ns =
 		(live->cpu_hz != 0) == (out->was_cpu_hz != 0) ? live->cpu_changed_ns : 0;
+	out->cpu_lease_hz = live->cpu_lease_hz;
+	out->has_heap_lease = live->heap_lease != 0;
 	const _Atomic uint64_t *settings =
 		out->was_pending ? page->control->want_settings : live->settings;
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
@@ -233,7 +234,8 @@ static uint32_t dumps_under_way(const control_page_t *page) {
 /* True if the request is for something to be done, and not for a state. */
 static bool is_order(mw_request_kind_t kind) {
 	return kind == MW_REQUEST_RESET || kind == MW_REQUEST_DUMP || kind == MW_REQUEST_WALK ||
-	       kind == MW_REQUEST_LEAK_CHECK;
+	       kind == MW_REQUEST_LEAK_CHECK || kind == MW_REQUEST_LEASE ||
+	       kind == MW_REQUEST_LEASE_END;
 }
 
 static void order_leak_check(mw_state_control_t *control, const mw_request_t *request,
@@ -271,6 +273,8 @@ static uint32_t write_request(control_page_t *page, const mw_request_t *request,
 	case MW_REQUEST_DUMP:
 	case MW_REQUEST_WALK:
 	case MW_REQUEST_LEAK_CHECK:
+	case MW_REQUEST_LEASE:
+	case MW_REQUEST_LEASE_END:
 		break;
 	}
 	bool changes = out->is_active != out->was_active ||
@@ -357,9 +361,10 @@ const char *mw_control_cpu_trouble(uint32_t why) {
 
 /* Says why the process does not take CPU samples at the requested rate. */
 static int cpu_refused(const control_page_t *page, mw_error_t *error) {
+	const char *trouble = mw_control_cpu_trouble(page->live->cpu_error);
 	return mw_error_set(
 		error, "%s: the process could not begin to sample CPU time: %s; nothing changed",
-		page->shown, mw_control_cpu_trouble(page->live->cpu_error));
+		page->shown, trouble ? trouble : "another request came between");
 }
 
 static int say_rejected(const control_page_t *page, const mw_request_t *request,
@@ -380,8 +385,11 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 	if (lock_page(page, error) != 0)
 		return -1;
 	uint64_t failed_before = page->live->dumps_failed;
-	uint32_t sequence = write_request(page, request, out);
+	int change = mw_lease_change(page, request, error);
+	uint32_t sequence = change == 0 ? write_request(page, request, out) : 0;
 	unlock_page(page);
+	if (change < 0)
+		return -1;
 	out->outcome = MW_OUTCOME_NOTHING;
 	out->sequence = sequence;
 	if (sequence == 0)
@@ -393,7 +401,9 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 		return say_rejected(page, request, error);
 	out->outcome = MW_OUTCOME_DONE;
 	out->cpu_error = page->live->cpu_error;
-	if (request->kind == MW_REQUEST_CPU && page->live->cpu_hz != request->cpu_hz)
+	if (request->kind == MW_REQUEST_CPU && page->live->standing_cpu_hz != request->cpu_hz)
+		return cpu_refused(page, error);
+	if (request->kind == MW_REQUEST_LEASE && !mw_lease_is_followed(page, request->lease))
 		return cpu_refused(page, error);
 	if (request->kind == MW_REQUEST_DUMP)
 		take_last_dump(page, failed_before, out);

@@ -25,6 +25,8 @@ typedef enum mw_request_kind {
 	MW_REQUEST_WALK,
 	MW_REQUEST_CPU,        /* the rate of CPU samples; 0 stops them */
 	MW_REQUEST_LEAK_CHECK, /* begins a leak check, whose result is in the state file later */
+	MW_REQUEST_LEASE,      /* for live/sampling_lease.c: begins, or begins again, and ends */
+	MW_REQUEST_LEASE_END,
 } mw_request_kind_t;
 
 typedef struct mw_request {
@@ -37,6 +39,7 @@ typedef struct mw_request {
 	uint64_t settings_mask;
 	uint64_t settings[MW_SETTING_COUNT];
 	const char *dump_name;
+	struct mw_lease *lease; /* for MW_REQUEST_LEASE and MW_REQUEST_LEASE_END */
 } mw_request_t;
 
 typedef enum mw_outcome {
@@ -50,12 +53,16 @@ typedef struct mw_reply {
 	mw_outcome_t outcome;
 	uint32_t sequence; /* of the request, as control.sequence; 0 = nothing was written */
 	bool was_pending;  /* an earlier request was pending, and `was_*` are its values */
-	bool was_active;
+	bool was_active;   /* by the standing order; see has_heap_lease, too */
 	uint64_t was_mean_bytes;
 	uint64_t was_changed_ns; /* CLOCK_REALTIME when was_active began; 0 = never */
 	bool is_active;          /* state after the request, even if it is pending */
 	uint64_t mean_bytes;
-	uint32_t was_cpu_hz, cpu_hz;
+	uint32_t was_cpu_hz, cpu_hz; /* of the standing order */
+	/* Before the request: the rate of a lease of CPU samples (live/sampling_lease.h), or 0, and
+	 * whether there is a lease of the heap's. Tools that watch for some time have them. */
+	uint32_t cpu_lease_hz;
+	bool has_heap_lease;
 	uint32_t cpu_error;          /* mw_cpu_error_t of a finished MW_REQUEST_CPU */
 	uint32_t leak_check;         /* for MW_REQUEST_LEAK_CHECK: its number */
 	uint64_t was_cpu_changed_ns; /* CLOCK_REALTIME since when was_cpu_hz is 0 or not; 0 = never

@@ -81,6 +81,18 @@ bool mw_target_is_alive(const mw_target_t *target) {
 	return is_alive;
 }
 
+/* A process that ends has no executable any more before it is a zombie. */
+const char *mw_target_end(const mw_target_t *target, int fd) {
+	mw_state_header_t header;
+	char link[64], executable[8];
+	snprintf(link, sizeof(link), "/proc/%d/exe", target->pid);
+	bool goes_on = !target->is_elsewhere &&
+		       pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+		       (readlink(link, executable, sizeof(executable)) >= 0 || errno != ENOENT) &&
+		       mw_process_is_alive(target->pid, header.start_ticks);
+	return goes_on ? "started another program (exec)" : "ended";
+}
+
 bool mw_target_title(const mw_target_t *target, char *title, size_t size) {
 	int pid = mw_target_process(target);
 	return pid > 0 && mw_process_title(pid, title, size);

@@ -71,6 +71,9 @@ mw_target_t mw_target_of_place(const mw_place_t *place);
 
 /* True if the process of the state file still runs. */
 bool mw_target_is_alive(const mw_target_t *target);
+/* Returns what a process has done that no longer holds its state file, which is open as `fd`:
+ * "ended" or "started another program (exec)", for messages. */
+const char *mw_target_end(const mw_target_t *target, int fd);
 /* Reads the title that a live process has set (live/process/process.h); false: none. */
 bool mw_target_title(const mw_target_t *target, char *title, size_t size);
 

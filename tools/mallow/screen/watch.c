@@ -128,6 +128,8 @@ static int look(mw_watch_t *w, mw_error_t *error) {
 
 void mw_watch_refresh(mw_watch_t *w) {
 	mw_error_t error;
+	if (w->lease.fd >= 0)
+		mw_lease_keep(&w->lease);
 	if (!mw_target_is_alive(w->target)) {
 		w->ended = true;
 	} else if (look(w, &error) != 0) {
@@ -139,21 +141,13 @@ void mw_watch_refresh(mw_watch_t *w) {
 	}
 }
 
-static int set_cpu(mw_watch_t *w, uint32_t hz, mw_error_t *error) {
-	mw_request_t what = {.kind = MW_REQUEST_CPU, .cpu_hz = hz};
-	mw_reply_t reply;
-	if (mw_control_send(w->target, &what, WAIT_S, &reply, error) != 0)
-		return -1;
-	w->has_started_cpu |= hz != 0 && reply.was_cpu_hz == 0;
-	return 0;
-}
-
 int mw_watch_begin(mw_watch_t *w, const mw_target_t *target, const mw_symbolize_options_t *symbols,
 		   bool is_cpu, mw_error_t *error) {
 	/* CPU time belongs to the function that used it: no wrapper is hidden. */
 	*w = (mw_watch_t){.target = target,
 			  .symbols = *symbols,
 			  .is_cpu = is_cpu,
+			  .lease.fd = -1,
 			  .fold = is_cpu ? MW_FOLD_FUNCTION : MW_FOLD_STACK,
 			  .shows_wrappers = is_cpu};
 	mw_snapshot_t *snapshot;
@@ -162,18 +156,19 @@ int mw_watch_begin(mw_watch_t *w, const mw_target_t *target, const mw_symbolize_
 	begin_program(w, &snapshot->header);
 	for (size_t i = 0; i < snapshot->tick_count && !is_cpu; i++)
 		add_point(w, snapshot->ticks[i].live_bytes);
-	bool is_off = snapshot->live.cpu_hz == 0;
+	/* Another command may sample already, what it likes: its samples are shown. */
+	uint32_t rate = snapshot->live.cpu_hz != 0 ? snapshot->live.cpu_hz : CPU_HZ;
+	mw_reply_t reply;
 	mw_snapshot_free(snapshot);
-	if ((!is_cpu || !is_off || set_cpu(w, CPU_HZ, error) == 0) && look(w, error) == 0)
+	if ((!is_cpu || mw_lease_begin(&w->lease, target, rate, WAIT_S, &reply, error) == 0) &&
+	    look(w, error) == 0)
 		return 0;
 	mw_watch_end(w);
 	return -1;
 }
 
 void mw_watch_end(mw_watch_t *w) {
-	mw_error_t error;
-	if (w->has_started_cpu && mw_target_is_alive(w->target))
-		set_cpu(w, 0, &error);
+	mw_lease_end(&w->lease, NULL);
 	forget_profiles(w);
 	mw_rows_free(w->rows);
 	mw_names_free(w->names);
@@ -226,11 +221,27 @@ void mw_watch_toggle(mw_watch_t *w) {
 						 : MW_REQUEST_START,
 			     .cpu_hz = w->active ? 0 : CPU_HZ};
 	if (w->is_cpu) /* the user decides from now on */
-		w->has_started_cpu = false;
+		mw_lease_end(&w->lease, NULL);
 	request(w, &what, w->active ? "sampling off" : "sampling on");
 }
 
+/* Begins the lease again with another rate. */
+static void change_lease(mw_watch_t *w, uint32_t rate) {
+	mw_reply_t reply;
+	mw_error_t error;
+	mw_lease_end(&w->lease, NULL);
+	if (mw_lease_begin(&w->lease, w->target, rate, WAIT_S, &reply, &error) != 0)
+		snprintf(w->message, sizeof(w->message), "%.159s", error.text);
+	else
+		snprintf(w->message, sizeof(w->message), "the rate is %s",
+			 w->lease.rate == rate ? "set" : "that of another mallow, which samples");
+}
+
 void mw_watch_set_mean(mw_watch_t *w, uint64_t mean_bytes) {
+	if (w->is_cpu && w->lease.fd >= 0) {
+		change_lease(w, (uint32_t)mean_bytes);
+		return;
+	}
 	mw_request_t what = {.kind = w->is_cpu ? MW_REQUEST_CPU : MW_REQUEST_RATE,
 			     .mean_bytes = mean_bytes,
 			     .cpu_hz = (uint32_t)mean_bytes};

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "live/sampling_lease.h"
 #include "live/target.h"
 #include "model/error.h"
 #include "screen/rows.h"
@@ -31,9 +32,9 @@ typedef struct mw_watch {
 	char program[64];
 	uint64_t created_ns; /* creation time of the state file; execve() creates a new file */
 	bool shows_wrappers;
-	bool is_cpu;          /* shows CPU time, in nanoseconds where bytes are written */
-	bool has_started_cpu; /* the view switched the samples of CPU time on */
-	bool ended;           /* the process has ended; the view shows the last update */
+	bool is_cpu;      /* shows CPU time, in nanoseconds where bytes are written */
+	mw_lease_t lease; /* of the samples of CPU time, until the user decides otherwise */
+	bool ended;       /* the process has ended; the view shows the last update */
 	/* Values of the last update. */
 	bool active;
 	uint64_t mean_bytes; /* samples per second, if is_cpu */

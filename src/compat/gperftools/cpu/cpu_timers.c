@@ -109,7 +109,7 @@ static bool start_timers(const mw_gpc_config_t *config) {
 		.period_ns = NS_PER_SECOND / config->frequency_hz,
 		.changed = ignore_changes,
 	};
-	return mw_thread_timers_start(&threads) == MW_OK;
+	return mw_thread_timers_start(&threads, MW_CPU_IN_CALL) == MW_OK;
 }
 
 mw_gpc_outcome_t mw_gpc_timers_start(const mw_gpc_config_t *config, mw_gpc_on_sample_t *on_sample) {
@@ -144,7 +144,7 @@ static void leave_signal(const mw_gpc_config_t *config) {
 void mw_gpc_timers_stop(const mw_gpc_config_t *config) {
 	atomic_store(&timers.on_sample, NULL);
 	if (config->per_thread) {
-		mw_thread_timers_stop();
+		mw_thread_timers_stop(MW_CPU_IN_CALL);
 	} else {
 		const struct itimerval none = {{0}, {0}};
 		set_process_timer(config, &none);

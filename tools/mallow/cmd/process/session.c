@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * session.c -- switches sampling on, waits, and writes the allocations of that time, and which
- * of them are still live.  Afterwards the processes have their former settings.  SIGINT and
- * SIGTERM end the wait early. */
+ * of them are still live.  Afterwards the processes have their former settings.  SIGINT, SIGTERM
+ * and SIGHUP end the wait early. */
 #include "cmd/process/session.h"
 
 #include <errno.h>
@@ -19,21 +19,26 @@
 #include "cmd/input/selected_processes.h"
 #include "live/control.h"
 #include "live/process/process.h"
+#include "live/sampling_lease.h"
 #include "model/memory.h"
 #include "report/text/units.h"
+
+/* How often the processes are looked at. */
+#define STEP_NS 100000000u
 
 /* A process of the session.  Its state file is kept open, because the process may end during the
  * wait. */
 typedef struct member {
 	mw_target_t target;
 	int fd;
-	bool was_active;
+	mw_lease_t lease;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
+	uint64_t ended_ns; /* time when the process was seen to have ended; 0: it runs */
 	mw_snapshot_t *before;
 } member_t;
 
 typedef struct session {
-	member_t *members;
+	member_t **members;
 	size_t count, capacity;
 	double wait_seconds;
 } session_t;
@@ -52,41 +57,80 @@ static uint64_t monotonic_ns(void) {
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static void free_member(member_t *member) {
+	mw_lease_end(&member->lease, NULL);
+	if (member->before)
+		mw_snapshot_free(member->before);
+	mw_target_release(&member->target);
+	if (member->fd >= 0)
+		close(member->fd);
+	free(member);
+}
+
 static int begin(const mw_target_t *target, const void *context, mw_error_t *error) {
 	session_t *session = *(session_t *const *)context;
-	mw_request_t request = {.kind = MW_REQUEST_START};
 	mw_reply_t reply;
-	if (mw_control_send(target, &request, session->wait_seconds, &reply, error) != 0)
-		return -1;
-	member_t member = {.fd = open(target->path, O_RDONLY | O_CLOEXEC),
-			   .was_active = reply.was_active,
-			   .since_ns = monotonic_ns()};
-	if (member.fd < 0)
-		return mw_error_set(error, "%s: cannot open: %s", target->shown, strerror(errno));
-	if (mw_snapshot_read_fd(member.fd, target->shown, MW_SNAPSHOT_STACKS, &member.before,
-				error) != 0) {
-		close(member.fd);
+	member_t *member = mw_xcalloc(1, sizeof(*member));
+	member->target = *target;
+	member->target.path = mw_xstrdup(target->path);
+	member->target.shown = mw_xstrdup(target->shown);
+	member->lease.fd = -1;
+	member->fd = open(target->path, O_RDONLY | O_CLOEXEC);
+	int result = 0;
+	if (member->fd < 0)
+		result = mw_error_set(error, "%s: cannot open: %s", target->shown, strerror(errno));
+	if (result == 0)
+		result = mw_lease_begin(&member->lease, &member->target, 0, session->wait_seconds,
+					&reply, error);
+	member->since_ns = monotonic_ns();
+	if (result == 0)
+		result = mw_snapshot_read_fd(member->fd, target->shown, MW_SNAPSHOT_STACKS,
+					     &member->before, error);
+	if (result != 0) {
+		free_member(member);
 		return -1;
 	}
-	member.target = *target;
-	member.target.path = mw_xstrdup(target->path);
-	member.target.shown = mw_xstrdup(target->shown);
 	session->members = mw_grow(session->members, &session->capacity, session->count + 1,
 				   sizeof(*session->members));
 	session->members[session->count++] = member;
 	return MW_EXIT_FINE;
 }
 
-static void wait_seconds(double seconds) {
-	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
+/* Returns whether a process still runs. */
+static bool keep(session_t *session) {
+	bool goes_on = false;
+	for (size_t i = 0; i < session->count; i++) {
+		member_t *member = session->members[i];
+		if (member->ended_ns != 0)
+			continue;
+		if (!mw_lease_has_process(&member->lease)) {
+			member->ended_ns = monotonic_ns();
+			continue;
+		}
+		mw_lease_keep(&member->lease);
+		goes_on = true;
+	}
+	return goes_on;
+}
+
+/* Waits until the time is over, or all processes have ended. */
+static void wait_seconds(session_t *session, double seconds) {
+	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate, hangup;
+	const struct timespec step = {.tv_nsec = STEP_NS};
+	uint64_t end_ns = monotonic_ns() + (uint64_t)(seconds * 1e9);
 	sigaction(SIGINT, &action, &interrupt);
 	sigaction(SIGTERM, &action, &terminate);
-	struct timespec pause = {.tv_sec = (time_t)seconds,
-				 .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
-	while (!interrupted && nanosleep(&pause, &pause) != 0 && errno == EINTR)
-		;
+	sigaction(SIGHUP, &action, &hangup);
+	while (!interrupted && keep(session)) {
+		uint64_t now_ns = monotonic_ns();
+		if (now_ns >= end_ns)
+			break;
+		const struct timespec rest = {.tv_nsec = (long)(end_ns - now_ns)};
+		nanosleep(end_ns - now_ns < STEP_NS ? &rest : &step, NULL);
+	}
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGTERM, &terminate, NULL);
+	sigaction(SIGHUP, &hangup, NULL);
 }
 
 /* Makes a name for the file in a directory, or without --output in the current directory. */
@@ -121,7 +165,7 @@ static int write_member(const member_t *member, const char *output, mw_error_t *
 				MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, &after, error) != 0)
 		return -1;
 	int64_t taken_ns = after->taken_ns;
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = member->ended_ns != 0 ? member->ended_ns : monotonic_ns();
 	mw_snapshot_since(after, member->before, member->since_ns);
 	mw_profile_t *profile = mw_profile_from_snapshot(after);
 	mw_snapshot_free(after);
@@ -139,29 +183,30 @@ static int write_member(const member_t *member, const char *output, mw_error_t *
 	return result;
 }
 
-/* Restores the former setting.  Failures are ignored, because the process may have ended. */
-static void restore(const member_t *member, double wait) {
-	mw_request_t request = {.kind = MW_REQUEST_STOP};
-	mw_reply_t reply;
-	mw_error_t error;
-	if (!member->was_active && mw_target_is_alive(&member->target) &&
-	    mw_control_send(&member->target, &request, wait, &reply, &error) != 0)
-		mw_complain("%s", error.text);
+/* Says what makes the profile incomplete. */
+static void say_notes(const member_t *member) {
+	double seconds = (double)(member->ended_ns - member->since_ns) / 1e9;
+	if (member->ended_ns != 0)
+		mw_complain("note: pid %d: the process %s after %.3g s", member->target.pid,
+			    mw_target_end(&member->target, member->fd), seconds);
+	if (member->lease.lost_seconds > 0)
+		mw_complain(
+			"note: pid %d: nothing was sampled for about %.3g s, in which this command "
+			"was stopped or suspended",
+			member->target.pid, member->lease.lost_seconds);
 }
 
 static int end(session_t *session, const char *output) {
 	int status = MW_EXIT_FINE;
 	mw_error_t error;
 	for (size_t i = 0; i < session->count; i++) {
-		member_t *member = &session->members[i];
+		member_t *member = session->members[i];
+		say_notes(member);
 		if (write_member(member, output, &error) != 0) {
 			mw_complain("%s", error.text);
 			status = MW_EXIT_TROUBLE;
 		}
-		restore(member, session->wait_seconds);
-		mw_snapshot_free(member->before);
-		mw_target_release(&member->target);
-		close(member->fd);
+		free_member(member);
 	}
 	free(session->members);
 	return status;
@@ -205,7 +250,7 @@ int mw_session(const mw_arguments_t *arguments) {
 		return MW_EXIT_TROUBLE;
 	int status = mw_on_selected(arguments, begin, &context);
 	if (session.count > 0)
-		wait_seconds(mw_argument(arguments, "for")->seconds);
+		wait_seconds(&session, mw_argument(arguments, "for")->seconds);
 	int end_status = end(&session, output);
 	return end_status > status ? end_status : status;
 }

@@ -57,6 +57,8 @@ static void say_changed(const mw_request_t *request, const mw_reply_t *reply) {
 	case MW_REQUEST_DUMP:
 	case MW_REQUEST_WALK:
 	case MW_REQUEST_LEAK_CHECK:
+	case MW_REQUEST_LEASE:
+	case MW_REQUEST_LEASE_END:
 	case MW_REQUEST_CPU:
 		break; /* set.c and dump.c, and say_cpu() print these */
 	}
@@ -113,6 +115,21 @@ static int say_following(const mw_target_t *target, double wait_seconds, mw_erro
 	return follow.seen && follow.behind == 0 ? MW_EXIT_FINE : MW_EXIT_FINDING;
 }
 
+/* Samples that another command asked for until it ends: no order to start or stop changes them. */
+static void say_lease(const mw_target_t *target, const mw_request_t *request,
+		      const mw_reply_t *reply) {
+	char text[MW_SHOW_BYTES];
+	if (request->kind == MW_REQUEST_CPU && reply->cpu_lease_hz != 0) {
+		show_cpu(reply->cpu_lease_hz, text);
+		mw_complain("note: pid %d: until another mallow ends, CPU time is %s", target->pid,
+			    text);
+	}
+	if ((request->kind == MW_REQUEST_START || request->kind == MW_REQUEST_STOP) &&
+	    reply->has_heap_lease)
+		mw_complain("note: pid %d: until another 'mallow start --for' ends, sampling is on",
+			    target->pid);
+}
+
 static int request_target(const mw_target_t *target, const void *context, mw_error_t *error) {
 	const request_job_t *job = context;
 	const mw_request_t *request = job->request;
@@ -122,8 +139,10 @@ static int request_target(const mw_target_t *target, const void *context, mw_err
 	printf("pid %d: ", target->pid);
 	if (request->kind == MW_REQUEST_CPU) {
 		say_cpu(&reply);
+		say_lease(target, request, &reply);
 		return MW_EXIT_FINE;
 	}
+	say_lease(target, request, &reply);
 	if (reply.outcome == MW_OUTCOME_NOTHING)
 		say_nothing_changed(request, &reply);
 	else

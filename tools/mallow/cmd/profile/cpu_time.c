@@ -18,6 +18,7 @@
 #include "cmd/profile/view_request.h"
 #include "formats/state/state_file.h"
 #include "live/control.h"
+#include "live/sampling_lease.h"
 #include "symbol/kernel.h"
 #include "view/table/memory_cost.h"
 
@@ -36,6 +37,7 @@ typedef struct cpu_job {
 
 /* Samples that were begun. */
 typedef struct samples {
+	mw_lease_t lease;
 	mw_reply_t begun;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
 	bool has_faults;   /* of the kernel's frames, those that handle page faults are known */
@@ -55,22 +57,25 @@ static double monotonic_seconds(void) {
 }
 
 /* Waits, and shows how far it is. Returns the seconds that it took. */
-static double wait_for(const mw_target_t *target, const char *what, double seconds) {
-	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate;
+static double wait_for(const mw_target_t *target, const cpu_job_t *job, mw_lease_t *lease) {
+	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate, hangup;
 	const struct timespec step = {.tv_nsec = STEP_NS};
-	double begin = monotonic_seconds(), past = 0;
+	double begin = monotonic_seconds(), past = 0, seconds = job->seconds;
 	sigaction(SIGINT, &action, &interrupt);
 	sigaction(SIGTERM, &action, &terminate);
-	while (!interrupted && past < seconds && mw_target_is_alive(target)) {
-		mw_progress("pid %d: %s, %.0f of %.3g s; ^C shows what there is", target->pid, what,
-			    past, seconds);
+	sigaction(SIGHUP, &action, &hangup);
+	while (!interrupted && past < seconds && mw_lease_has_process(lease)) {
+		mw_progress("pid %d: %s, %.0f of %.3g s; ^C shows what there is", target->pid,
+			    mw_cpu_source(job->rate), past, seconds);
 		const struct timespec rest = {.tv_nsec = (long)((seconds - past) * 1e9)};
 		nanosleep(seconds - past < (double)STEP_NS / 1e9 ? &rest : &step, NULL);
+		mw_lease_keep(lease);
 		past = monotonic_seconds() - begin;
 	}
 	mw_progress_end();
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGTERM, &terminate, NULL);
+	sigaction(SIGHUP, &hangup, NULL);
 	return past;
 }
 
@@ -78,13 +83,6 @@ static int read_cpu(int fd, const mw_target_t *target, mw_snapshot_t **snapshot,
 		    mw_error_t *error) {
 	return mw_snapshot_read_fd(fd, target->shown, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU,
 				   snapshot, error);
-}
-
-/* Sets the rate; a process that has ended meanwhile is no error. */
-static int set_rate(const mw_target_t *target, const cpu_job_t *job, uint32_t hz, mw_reply_t *reply,
-		    mw_error_t *error) {
-	mw_request_t request = {.kind = MW_REQUEST_CPU, .cpu_hz = hz};
-	return mw_control_send(target, &request, job->wait_seconds, reply, error);
 }
 
 /* Says what makes the result incomplete. */
@@ -159,20 +157,21 @@ static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapsh
 static bool begin_with_faults(const mw_target_t *target, const cpu_job_t *job, samples_t *out) {
 	uint32_t rate = job->rate | MW_CPU_CPU_CLOCK << MW_CPU_EVENT_SHIFT;
 	mw_error_t ignored;
-	mw_reply_t ended;
 	if (!job->is_cost || !mw_kernel_has_names() ||
-	    set_rate(target, job, rate, &out->begun, &ignored) != 0)
+	    mw_lease_begin(&out->lease, target, rate, job->wait_seconds, &out->begun, &ignored) !=
+		    0)
 		return false;
 	out->has_faults = out->begun.cpu_error != MW_CPU_USER_ONLY;
 	if (!out->has_faults)
-		set_rate(target, job, out->begun.was_cpu_hz, &ended, &ignored);
+		mw_lease_end(&out->lease, NULL);
 	return out->has_faults;
 }
 
 static int begin(const mw_target_t *target, const cpu_job_t *job, samples_t *out,
 		 mw_error_t *error) {
 	if (!begin_with_faults(target, job, out)) {
-		if (set_rate(target, job, job->rate, &out->begun, error) != 0)
+		if (mw_lease_begin(&out->lease, target, job->rate, job->wait_seconds, &out->begun,
+				   error) != 0)
 			return -1;
 		if (job->is_cost)
 			mw_complain("note: page faults are left out: the kernel does not permit "
@@ -180,6 +179,10 @@ static int begin(const mw_target_t *target, const cpu_job_t *job, samples_t *out
 				    "(kernel.perf_event_paranoid, kernel.kptr_restrict)");
 	}
 	out->since_ns = (uint64_t)(monotonic_seconds() * 1e9);
+	if (!out->has_faults && out->lease.rate != job->rate)
+		mw_complain("note: pid %d: %u samples per second and not %u, because another "
+			    "mallow began before",
+			    target->pid, mw_cpu_hz(out->lease.rate), mw_cpu_hz(job->rate));
 	if (out->begun.cpu_error == MW_CPU_USER_ONLY)
 		mw_complain("note: the kernel permits no frames of its own, and no events in it "
 			    "(kernel.perf_event_paranoid)");
@@ -191,19 +194,24 @@ static int begin(const mw_target_t *target, const cpu_job_t *job, samples_t *out
 static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_error_t *error) {
 	mw_snapshot_t *before, *after;
 	samples_t samples = {0};
-	mw_reply_t ended;
-	mw_error_t ignored;
+	mw_reply_t ended = {0};
 	if (read_cpu(fd, target, &before, error) != 0)
 		return -1;
 	if (begin(target, job, &samples, error) != 0) {
 		mw_snapshot_free(before);
 		return -1;
 	}
-	double seconds = wait_for(target, mw_cpu_source(job->rate), job->seconds);
-	bool is_pending = false;
-	if (mw_target_is_alive(target) &&
-	    set_rate(target, job, samples.begun.was_cpu_hz, &ended, &ignored) == 0)
-		is_pending = samples.begun.outcome == MW_OUTCOME_PENDING && ended.was_pending;
+	double seconds = wait_for(target, job, &samples.lease);
+	if (!mw_lease_has_process(&samples.lease))
+		mw_complain("note: pid %d: the process %s after %.3g s", target->pid,
+			    mw_target_end(target, fd), seconds);
+	mw_lease_end(&samples.lease, &ended);
+	bool is_pending = samples.begun.outcome == MW_OUTCOME_PENDING && ended.was_pending;
+	if (samples.lease.lost_seconds > 0)
+		mw_complain(
+			"note: pid %d: nothing was sampled for about %.3g s, in which this command "
+			"was stopped or suspended",
+			target->pid, samples.lease.lost_seconds);
 	int result = read_cpu(fd, target, &after, error);
 	if (result == 0) {
 		mw_snapshot_cpu_since(after, before);

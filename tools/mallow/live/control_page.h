@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * control_page.h -- the control page of a live process, open: for control.c and sampling_lease.c.
+ * Layer: live. */
+#ifndef MW_TOOL_LIVE_CONTROL_PAGE_H
+#define MW_TOOL_LIVE_CONTROL_PAGE_H
+
+#include <stdint.h>
+
+#include "live/control.h"
+#include "live/sampling_lease.h"
+#include "model/error.h"
+#include "state/layout.h"
+
+typedef struct mw_control_page {
+	mw_state_control_t *control;
+	const mw_state_live_t *live;
+	const char *shown;
+	int fd;
+	uint64_t control_at, live_at; /* offsets in the file */
+} mw_control_page_t;
+
+/* Writes the words of the lease of MW_REQUEST_LEASE or MW_REQUEST_LEASE_END; other requests change
+ * none. Called with the page's lock. Returns 1 if the process need not be told, -1 with an error.
+ */
+int mw_lease_change(const mw_control_page_t *page, const mw_request_t *request, mw_error_t *error);
+/* Returns whether the process follows a lease that it has been told of. */
+bool mw_lease_is_followed(const mw_control_page_t *page, const mw_lease_t *lease);
+
+#endif
