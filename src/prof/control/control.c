@@ -326,8 +326,9 @@ void mw_control_poll(void) {
 		if (!try_lock())
 			return;
 		if (sequence != mw_store_live()->sequence_seen) {
-			/* The rights may have changed since the file was made. */
-			bool is_refused = mw_os_exceeds_user();
+			/* The rights may have changed since the file was made. Who could write to
+			 * it then may not give orders now, unless that was root alone. */
+			bool is_refused = !mw_state_file_is_roots() && mw_os_exceeds_user();
 			if (is_refused)
 				mw_requests_reject(sequence, MW_REJECT_PRIVILEGES, 0);
 			else

@@ -30,6 +30,7 @@ static struct {
 	char path[PATH_BYTES]; /* file made by process `owner`; empty: none */
 	void *lifetimes;       /* mapping that holds the file's lock; NULL: none */
 	uint32_t owner;
+	bool is_roots;        /* nobody but root has ever been able to open the file */
 	uint32_t forked_from; /* pid of the parent, if the process was forked without exec */
 #ifdef MW_TESTING
 	const char *test_root;
@@ -218,6 +219,7 @@ mw_result_t mw_state_file_create(void (*freeze)(void), void (*thaw)(void)) {
 	/* If the process has more rights than its user, other processes of the user could use the
 	 * file to do and read more than they may. Root can open a file without a name, too. */
 	bool is_hidden = mw_os_exceeds_user();
+	state.is_roots = is_hidden || mw_store_header()->uid == 0;
 	mw_result_t result =
 		is_hidden ? MW_ERR_FORBIDDEN : create_in(shared_memory_root(), freeze, thaw);
 	if (result != MW_OK && !is_hidden && state.runtime_root[0])
@@ -225,6 +227,10 @@ mw_result_t mw_state_file_create(void (*freeze)(void), void (*thaw)(void)) {
 	if (result != MW_OK)
 		result = create_unnamed(freeze, thaw);
 	return result;
+}
+
+bool mw_state_file_is_roots(void) {
+	return state.is_roots;
 }
 
 void mw_state_file_make_room(void) {

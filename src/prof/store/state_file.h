@@ -6,6 +6,7 @@
 #ifndef MW_PROF_STORE_STATE_FILE_H
 #define MW_PROF_STORE_STATE_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -17,6 +18,9 @@ void mw_state_file_configure(const char *session, const char *unused_options);
 void mw_state_file_describe(void);
 /* Creates and attaches a file.  `freeze` and `thaw`: see mw_published_attach(). */
 mw_result_t mw_state_file_create(void (*freeze)(void), void (*thaw)(void));
+/* Returns whether nobody but root has ever been able to open this process's file: root's process
+ * made it, or one that may do more than its user, whose file has no name. */
+bool mw_state_file_is_roots(void);
 /* Removes files of dead processes, the oldest first, so that this process's file can grow. */
 void mw_state_file_make_room(void);
 /* Removes the file's name, if this process made it. */

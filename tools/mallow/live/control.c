@@ -367,12 +367,22 @@ static int cpu_refused(const control_page_t *page, mw_error_t *error) {
 		page->shown, trouble ? trouble : "another request came between");
 }
 
-static int say_rejected(const control_page_t *page, const mw_request_t *request,
+const char *mw_control_rejected(const mw_state_live_t *live, uint32_t sequence) {
+	uint32_t rejected = live->rejected_sequence;
+	if (rejected == sequence && live->rejected_reason == MW_REJECT_VALUE)
+		return "a value is out of range";
+	/* It reads the last request only, and answers for those before. */
+	if (rejected != 0 && (int32_t)(rejected - sequence) >= 0 &&
+	    live->rejected_reason == MW_REJECT_PRIVILEGES)
+		return "it may do more than the user who could open its state file when it was "
+		       "made (it has forbidden to be dumped since, prctl(2), or has got "
+		       "privileges)";
+	return NULL;
+}
+
+static int say_rejected(const control_page_t *page, const mw_request_t *request, const char *why,
 			mw_error_t *error) {
-	const char *why = "a value is out of range";
-	if (page->live->rejected_reason == MW_REJECT_PRIVILEGES)
-		why = "it may do more than the user who can write to its state file";
-	else if (takes_signal(request))
+	if (page->live->rejected_reason == MW_REJECT_VALUE && takes_signal(request))
 		why = "the program or another option handles this signal, or no program can handle "
 		      "it";
 	return mw_error_set(error, "%s: the process rejected the request: %s; nothing changed",
@@ -397,8 +407,9 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 	out->outcome = MW_OUTCOME_PENDING;
 	if (!wait_seen(page, sequence, wait_seconds))
 		return 0;
-	if (page->live->rejected_sequence == sequence)
-		return say_rejected(page, request, error);
+	const char *rejected = mw_control_rejected(page->live, sequence);
+	if (rejected != NULL)
+		return say_rejected(page, request, rejected, error);
 	out->outcome = MW_OUTCOME_DONE;
 	out->cpu_error = page->live->cpu_error;
 	if (request->kind == MW_REQUEST_CPU && page->live->standing_cpu_hz != request->cpu_hz)
@@ -421,6 +432,9 @@ static MW_NOINLINE int follow_threads(control_page_t *page, double wait_seconds,
 		uint32_t sequence = raise_sequence(page->control);
 		unlock_page(page);
 		bool seen = wait_seen(page, sequence, FOLLOW_ROUND_SECONDS);
+		const char *rejected = seen ? mw_control_rejected(page->live, sequence) : NULL;
+		if (rejected != NULL)
+			return say_rejected(page, &(mw_request_t){0}, rejected, error);
 		*out = (mw_follow_t){page->live->threads, page->live->threads_behind,
 				     out->seen || seen};
 		if (seen && out->behind == 0)

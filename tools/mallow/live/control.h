@@ -82,6 +82,10 @@ typedef struct mw_reply {
 int mw_control_send(const mw_target_t *target, const mw_request_t *request, double wait_seconds,
 		    mw_reply_t *reply, mw_error_t *error);
 
+/* Returns why the process has rejected a request with this sequence, as a part of a sentence; NULL:
+ * it has not. */
+const char *mw_control_rejected(const mw_state_live_t *live, uint32_t sequence);
+
 /* How many threads use the rate of the last change. */
 typedef struct mw_follow {
 	uint32_t threads; /* threads that have allocated */

@@ -103,8 +103,12 @@ static int look(const mw_target_t *target, const mw_reply_t *reply, mw_error_t *
 			     error) != 0)
 		return -1;
 	const mw_state_leak_check_t *check = &snapshot->leak_check;
+	const char *rejected = mw_control_rejected(&snapshot->live, reply->sequence);
 	int result = 0;
-	if (has_no_room(snapshot, reply))
+	if (rejected != NULL && (int32_t)(check->number - reply->leak_check) < 0)
+		result = mw_error_set(error, "pid %d: no leak check: the process rejected it: %s",
+				      target->pid, rejected);
+	else if (has_no_room(snapshot, reply))
 		result = mw_error_set(error,
 				      "pid %d: no leak check: the file system of its state file %s "
 				      "has no room for the result",
