@@ -60,6 +60,10 @@ get() {
     python3 get.py "$1" "$url$2" "${3-}" "${4-GET}" "${5-}" 2>err || fail "$(cat err out)"
 }
 
+get_quietly() {
+    python3 get.py 200 "$url$1" '' GET '' 2>/dev/null
+}
+
 serve "$busy"
 [[ $url == http://127.0.0.1:* ]] || fail "the address: $url"
 get 200 /
@@ -140,14 +144,83 @@ sys.exit(1 if bad else 0)
 END
 ok "what is refused"
 
+# ---- clients that hold the server ----
+
+is_sampled() {
+    grep -q ', 100 Hz' <<<"$("$mallow" status "$busy")"
+}
+is_not_sampled() { ! is_sampled; }
+has_children() { [ "$(pgrep -c -P "$server")" = "$1" ]; }
+# hold COUNT PATH: sends as many requests, and keeps their connections until its end.  ./held has
+# the answers, a line each.
+cat >hold.py <<'END'
+import selectors, socket, sys
+host, port = sys.argv[1][7:].split(":")
+request = f"GET {sys.argv[3]} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+clients = selectors.DefaultSelector()
+for i in range(int(sys.argv[2])):
+    one = socket.create_connection((host, int(port)))
+    one.sendall(request)
+    clients.register(one, selectors.EVENT_READ)
+while True:
+    for key, _ in clients.select():
+        answer = key.fileobj.recv(4096)
+        clients.unregister(key.fileobj)
+        with open("held", "a") as held:
+            held.write(answer.decode().replace("\r\n", " ").replace("\n", " ") + "\n")
+END
+hold() {
+    : >held
+    python3 hold.py "$url" "$@" &
+    holder=$!
+    started+=("$holder")
+}
+let_go() {
+    kill -9 "$holder"
+    wait "$holder" 2>/dev/null
+}
+
+# A client that goes away while its profile is made: with it goes the work.
+hold 1 '/debug/pprof/profile?seconds=600'
+await 60 is_sampled
+let_go
+await 60 is_not_sampled
+await 60 has_children 0
+ok "work ends with its client"
+
+# Many that ask for hours: some are served, the others are told, and there is room for the quick.
+has_lines() { [ "$(grep -c . held)" = "$1" ]; }
+hold 40 '/debug/pprof/heap?seconds=3600'
+await 60 has_lines 24
+[ "$(grep -c '^HTTP/1.1 503 .*Retry-After: 5 .*busy: 16 .*try again' held)" = 24 ] ||
+    fail "no clear answer: $(head -3 held)"
+get 200 /pprof/heap
+let_go
+# Their places are free again.
+await 60 get_quietly '/debug/pprof/heap?seconds=1'
+hold 300 '/debug/pprof/heap?seconds=3600'
+get 200 /pprof/heap
+get 200 /debug/pprof/heap
+let_go
+# Requests that are not complete, more than there are connections.
+python3 - "$url" <<'END' || fail "many half requests"
+import socket, sys, urllib.request
+host, port = sys.argv[1][7:].split(":")
+halves = []
+for i in range(600):
+    half = socket.create_connection((host, int(port)))
+    half.sendall(b"GET /pprof/heap HTTP/1.1\r\nHo")
+    halves.append(half)
+text = urllib.request.urlopen(sys.argv[1] + "/pprof/heap", timeout=60).read()
+sys.exit(0 if text.startswith(b"heap profile:") else str(text[:100]))
+END
+ok "many requests that last"
+
 # The end, while a request waits for samples.
 python3 get.py 200 "$url/debug/pprof/profile?seconds=600" '' GET '' 2>/dev/null &
 waiting=$!
 python3 get.py 200 "$url/debug/pprof/heap?seconds=600" '' GET '' 2>/dev/null &
 other=$!
-is_sampled() {
-    grep -q ', 100 Hz' <<<"$("$mallow" status "$busy")"
-}
 await 60 is_sampled
 kill -TERM "$server"
 wait "$server" || fail "the server's status"

@@ -30,6 +30,9 @@ subprocess.run([mallow, "run", "--exact", "-o", profile, "--", "/bin/ls", "/"], 
                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 (folder / "dumps").mkdir()
 shutil.copy(profile, folder / "dumps" / "b.pb.gz")
+os.mkfifo(folder / "dumps" / "pipe.pb.gz")
+(folder / "dumps" / "link.pb.gz").symlink_to("pipe.pb.gz")
+(folder / "dumps" / "device.pb.gz").symlink_to("/dev/ptmx")
 (folder / "secret.pb.gz").write_bytes(profile.read_bytes())
 failed = []
 
@@ -109,7 +112,8 @@ terminal = subprocess.run([mallow, "top", "--json", "a.pb.gz"], cwd=folder, capt
 check("the numbers of the terminal", top[0] == 200 and top[1] == terminal.stdout, top[1])
 check("a file of the directory", status_of(port, base + "api/view/top?p=dumps/b.pb.gz") == 200)
 for target in ("secret.pb.gz", str(profile), "dumps/../secret.pb.gz", "dumps/../a.pb.gz", "1",
-               "--help", "-o", "", "dumps/", "dumps/.hidden", "http://127.0.0.1/"):
+               "--help", "-o", "", "dumps/", "dumps/.hidden", "dumps/pipe.pb.gz",
+               "dumps/link.pb.gz", "dumps/device.pb.gz", "http://127.0.0.1/"):
     check(f"not shown: {target.replace(str(folder), '')}",
           status_of(port, base + "api/view/top?p=" + target.replace("/", "%2F")) == 400)
 check("no target", status_of(port, base + "api/view/top") == 400)
@@ -364,6 +368,35 @@ if os.geteuid() == 0:
         os._exit(0 if sees_nothing() else 1)
     check("nothing for another user", os.waitpid(child, 0)[1] == 0)
 
+# ---- a file that becomes a pipe while it is asked for ----
+
+swapped = folder / "dumps" / "swapped.pb.gz"
+is_over = threading.Event()
+
+
+def swap():
+    """As a hostile owner of the directory: a file, a pipe, a file ..."""
+    turn = 0
+    while not is_over.is_set():
+        beside = folder / f"beside.{turn}"
+        turn += 1
+        if turn % 2:
+            beside.write_bytes(profile.read_bytes())
+        else:
+            os.mkfifo(beside)
+        beside.rename(swapped)
+
+
+swapper = threading.Thread(target=swap)
+swapper.start()
+statuses = [status_of(port, base + f"api/view/top?p=dumps/swapped.pb.gz&top={i}")
+            for i in range(60)]
+is_over.set()
+swapper.join()
+swapped.unlink()
+check("no question waits for a pipe", set(statuses) <= {200, 400, 500} and
+      states_of_children(server.pid) == [], statuses)
+
 # ---- broken, slow, many ----
 
 
@@ -401,6 +434,53 @@ def broken(count):
         send_raw(bytes(text[:random.randrange(1, len(text) + 1)]))
 
 
+# Clients that hold their connections: they begin here, and are cut off while the rest is tested.
+HEADER = (f"POST {base}api/order/mark HTTP/1.1\r\nHost: localhost\r\n"
+          f"Cookie: mallow-{port}={token}\r\nContent-Length: 1000\r\n\r\nhalf").encode()
+holding, holding_port, holding_base = start("a.pb.gz")
+held = [socket.create_connection(("127.0.0.1", holding_port)) for _ in range(3)]
+for connection, text in zip(held, (b"", GOOD[:40], HEADER)):
+    connection.sendall(text)
+
+
+def is_cut_off(connection):
+    """Whether the server has ended the connection, within a minute."""
+    connection.settimeout(90)
+    try:
+        while connection.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def crowd(port, count, text=b""):
+    """As many connections that send this and no more."""
+    connections = []
+    for _ in range(count):
+        connections.append(socket.create_connection(("127.0.0.1", port), timeout=60))
+        connections[-1].sendall(text)
+    return connections
+
+
+# A connection of the page's owner outlives the crowd.
+owner = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+for turn, text in enumerate((b"", GOOD[:20], GOOD.replace(token.encode(), b"0" * 32)
+                             .replace(b"Connection: close\r\n", b""))):
+    owner.request("GET", base + "api/targets", headers=cookie(port))
+    check("the owner's connection", owner.getresponse().read().startswith(b"{"))
+    others = crowd(port, 400, text)
+    check(f"the page besides 400 connections without the secret, {turn}",
+          status_of(port, base + "api/view/top?p=a.pb.gz") == 200)
+    owner.request("GET", base + "api/targets", headers=cookie(port))
+    check("the owner's connection besides", owner.getresponse().read().startswith(b"{"))
+    check("the first of them is cut off", is_cut_off(others[0]))
+    for connection in others:
+        connection.close()
+owner.close()
+
 broken(500)
 before = resident_kib(), descriptors()
 threads = [threading.Thread(target=broken, args=(1250,)) for _ in range(8)]
@@ -416,6 +496,9 @@ for connection in slow:
     connection.close()
 check("an answer after 10,000 broken requests", status_of(port, base + "api/targets") == 200)
 after = resident_kib(), descriptors()
+for what, connection in zip(("nothing", "half a header", "half a body"), held):
+    check(f"cut off: a client that sends {what}", is_cut_off(connection))
+check("its end", stop(holding) == 0)
 check("no growth", after[0] < before[0] + 8192 and after[1] <= before[1] + 110, (before, after))
 check("its end", stop(server) == 0)
 
@@ -500,6 +583,12 @@ for key in ([], ["--tls-key", "key.pem"]):
     except (OSError, http.client.HTTPException):
         plain = None
     check("nothing without TLS", plain is None, plain)
+    # Half a handshake, more often than there are connections.
+    others = crowd(port, 300, b"\x16\x03\x01")
+    check("the page besides 300 half handshakes", ask_tls(port, base, right)[0] == 200)
+    check("the first of them is cut off", is_cut_off(others[0]) and is_cut_off(others[-1]))
+    for connection in others:
+        connection.close()
     old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -557,7 +646,8 @@ for words, told in ((["--password-file", "none"], "none: No such file"),
                             capture_output=True, text=True)
     check(f"told: {told}", result.returncode == 2 and told in result.stderr and
           result.stderr.count("\n") == 1, result.stderr)
-for words in (["nothing.pb.gz"], ["--listen", "0.0.0.0:0"], ["--listen", "here"]):
+for words in (["nothing.pb.gz"], ["dumps/pipe.pb.gz"], ["/dev/ptmx"],
+              ["--listen", "0.0.0.0:0"], ["--listen", "here"]):
     result = subprocess.run([mallow, "web", "--no-browser", *words], cwd=folder, timeout=60,
                             capture_output=True, text=True)
     check(f"refused: {' '.join(words)}", result.returncode == 2 and

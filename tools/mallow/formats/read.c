@@ -174,6 +174,8 @@ static int read_open(int fd, const char *path, unsigned what, mw_profile_t **pro
 
 static int read_any(const char *path, unsigned what, mw_profile_t **profile, mw_error_t *error) {
 	int fd = mw_open_file(path, O_RDONLY);
+	if (fd < 0 && errno == ENXIO)
+		return mw_error_set(error, "%s: is a pipe or a device; give a file", path);
 	if (fd < 0)
 		return mw_error_set(error, "%s: cannot open: %s", path, strerror(errno));
 	mw_memory_limit_begin(path);

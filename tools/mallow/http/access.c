@@ -17,7 +17,7 @@
 /* Reads a whole file, which ends in a 0.  `is_secret`: other users must not be able to read it. */
 static char *read_text(const char *path, bool is_secret, mw_error_t *error) {
 	struct stat info;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &info) != 0) {
 		mw_error_set(error, "%s: %s", path, strerror(errno));
 		if (fd >= 0)

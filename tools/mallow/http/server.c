@@ -14,14 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "http/connections.h"
 #include "model/memory.h"
 
-#define CONNECTIONS_MAX 256u
 #define ADDRESS_BYTES 128
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct mw_http_server {
 	struct MHD_Daemon *daemon;
+	mw_connections_t *connections;
 	mw_http_config_t config;
 	bool is_local;      /* listens on loopback */
 	bool is_restricted; /* may not listen elsewhere unguarded */
@@ -86,6 +87,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(response, "Cache-Control", "no-store");
 	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	if (answer->status == 503)
+		MHD_add_response_header(response, "Retry-After", "5");
 	if (answer->status == 401)
 		MHD_add_response_header(response, "WWW-Authenticate", "Basic realm=\"mallow\"");
 	if (answer->policy != NULL)
@@ -138,6 +141,51 @@ bool mw_http_is_admitted(const mw_http_request_t *request) {
 	return is_good;
 }
 
+/* ---- connections ---- */
+
+static mw_connection_t *connection_of(struct MHD_Connection *connection) {
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return info != NULL ? info->socket_context : NULL;
+}
+
+static int socket_of(struct MHD_Connection *connection) {
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	return info != NULL ? info->connect_fd : -1;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+			  enum MHD_ConnectionNotificationCode code) {
+	const mw_http_server_t *server = context;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		const union MHD_ConnectionInfo *peer =
+			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+		int fd = socket_of(connection);
+		*state = mw_connections_add(server->connections, fd,
+					    peer != NULL ? peer->client_addr : NULL);
+		if (*state == NULL)
+			shutdown(fd, SHUT_RDWR);
+	} else if (*state != NULL) {
+		mw_connections_remove(server->connections, *state);
+	}
+}
+
+static void enter(const mw_http_server_t *server, struct MHD_Connection *connection,
+		  mw_connection_phase_t phase, uint64_t bytes) {
+	mw_connection_t *entry = connection_of(connection);
+	if (entry != NULL)
+		mw_connections_enter(server->connections, entry, phase, bytes);
+}
+
+void mw_http_trust(const mw_http_request_t *request) {
+	mw_connection_t *entry = connection_of(request->query);
+	if (entry != NULL)
+		mw_connections_trust(request->server->connections, entry);
+}
+
+/* ---- requests ---- */
+
 static void take_upload(upload_t *upload, const char *bytes, size_t length) {
 	if (upload->length + length > MW_HTTP_BODY_BYTES) {
 		upload->is_too_long = true;
@@ -163,6 +211,7 @@ static void answer_request(const mw_http_server_t *server, struct MHD_Connection
 		.body = upload->bytes != NULL ? upload->bytes : "",
 		.body_bytes = upload->length,
 		.query = connection,
+		.client = socket_of(connection),
 		.server = server,
 	};
 	if (!is_host_known(server, connection))
@@ -176,6 +225,13 @@ static void answer_request(const mw_http_server_t *server, struct MHD_Connection
 		server->config.handler(&request, server->config.context, answer);
 }
 
+static uint64_t bytes_of(const mw_http_answer_t *answer) {
+	struct stat info;
+	if (answer->fd < 0)
+		return answer->text_bytes;
+	return fstat(answer->fd, &info) == 0 ? (uint64_t)info.st_size : 0;
+}
+
 /* libmicrohttpd calls this function once with the header, then with each piece of the body, then
  * once more. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
@@ -185,6 +241,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	upload_t *upload = *state;
 	mw_http_answer_t answer = {.fd = -1};
 	if (upload == NULL) {
+		enter(context, connection, MW_CONNECTION_UPLOADS, 0);
 		*state = calloc(1, sizeof(*upload));
 		return *state != NULL ? MHD_YES : MHD_NO;
 	}
@@ -193,16 +250,17 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 		*length = 0;
 		return MHD_YES;
 	}
+	enter(context, connection, MW_CONNECTION_WORKS, 0);
 	answer_request(context, connection, path, method, upload, &answer);
+	enter(context, connection, MW_CONNECTION_DOWNLOADS, bytes_of(&answer));
 	return send_answer(connection, &answer);
 }
 
 static void on_end(void *context, struct MHD_Connection *connection, void **state,
 		   enum MHD_RequestTerminationCode code) {
-	(void)context;
-	(void)connection;
 	(void)code;
 	upload_t *upload = *state;
+	enter(context, connection, MW_CONNECTION_WAITS, 0);
 	if (upload != NULL)
 		free(upload->bytes);
 	free(upload);
@@ -315,12 +373,13 @@ static void start_daemon(mw_http_server_t *server, int fd) {
 	const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
 	bool has_tls = access->certificate != NULL;
 	server->daemon = MHD_start_daemon(
-		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
 			(has_tls ? MHD_USE_TLS : 0u),
 		0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
-		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, server->config.idle_seconds,
-		MHD_OPTION_ARRAY, has_tls ? tls : none, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, on_end, server, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, server, MHD_OPTION_CONNECTION_LIMIT,
+		mw_connections_max(server->connections), MHD_OPTION_ARRAY, has_tls ? tls : none,
+		MHD_OPTION_END);
 }
 
 mw_http_server_t *mw_http_start(const mw_http_config_t *config, mw_error_t *error) {
@@ -331,9 +390,13 @@ mw_http_server_t *mw_http_start(const mw_http_config_t *config, mw_error_t *erro
 		server->config.access = &open_access;
 	int fd = listen_on(server, config->address, error);
 	if (fd >= 0) {
-		start_daemon(server, fd);
+		server->connections = mw_connections_start();
+		if (server->connections != NULL)
+			start_daemon(server, fd);
 		if (server->daemon != NULL)
 			return server;
+		if (server->connections != NULL)
+			mw_connections_stop(server->connections);
 		mw_error_set(error,
 			     config->access != NULL && config->access->certificate != NULL
 				     ? "%s: the server does not start; is the certificate of "
@@ -356,5 +419,6 @@ unsigned mw_http_port(const mw_http_server_t *server) {
 
 void mw_http_stop(mw_http_server_t *server) {
 	MHD_stop_daemon(server->daemon);
+	mw_connections_stop(server->connections);
 	free(server);
 }

@@ -24,6 +24,7 @@ typedef struct mw_http_request {
 	const char *body;   /* of a POST; ends in a 0 */
 	size_t body_bytes;
 	void *query; /* for mw_http_query() */
+	int client;  /* its socket, which tells when the client has gone */
 	const mw_http_server_t *server;
 } mw_http_request_t;
 
@@ -55,6 +56,10 @@ bool mw_http_is_own_origin(const mw_http_request_t *request);
  * answers 401, upon which a browser asks its user. */
 bool mw_http_is_admitted(const mw_http_request_t *request);
 
+/* Tells that the client knows the page's secret: its connection is not evicted for those of clients
+ * who do not (connections.h). */
+void mw_http_trust(const mw_http_request_t *request);
+
 /* Answers with a text, which is copied. */
 void mw_http_say(mw_http_answer_t *answer, unsigned status, const char *type, const char *text);
 
@@ -66,8 +71,7 @@ typedef struct mw_http_config {
 	/* "HOST:PORT", a numeric address or "localhost"; port 0: a free one. */
 	const char *address;
 	mw_http_handler_t *handler;
-	void *context;         /* for the handler */
-	unsigned idle_seconds; /* a connection without a byte for so long is closed */
+	void *context; /* for the handler */
 	/* Who may come from where; NULL: everybody, without TLS. */
 	const mw_http_access_t *access;
 } mw_http_config_t;

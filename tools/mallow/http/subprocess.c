@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -11,22 +12,34 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define RUNNING_MAX 128
+/* Enough for the pages of a few people on a few processors. */
+#define QUICK_MAX 16u
+#define LONG_MAX 16u
+#define RUNNING_MAX (QUICK_MAX + LONG_MAX)
+/* Requests that wait for a place, and how long. */
+#define WAITING_MAX 64u
+#define PLACE_SECONDS 10u
+/* A wait looks this often whether its reason has gone. */
+#define LOOK_MS 100
+/* A command that is told to end stops the sampling that it began. */
+#define END_MS 5000
 #define MESSAGE_BYTES 1024
 
 extern char **environ;
 
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t ends;
+	pthread_cond_t changes; /* a place is free, or the server ends */
 	bool is_ending;
-	pid_t pids[RUNNING_MAX]; /* 0: unused */
-} running = {.lock = PTHREAD_MUTEX_INITIALIZER, .ends = PTHREAD_COND_INITIALIZER};
+	unsigned quick_count, long_count, waiting_count;
+	pid_t pids[RUNNING_MAX]; /* leaders of process groups; 0: unused */
+} running = {.lock = PTHREAD_MUTEX_INITIALIZER, .changes = PTHREAD_COND_INITIALIZER};
 
 int mw_http_memory_file(const char *bytes, size_t length, mw_error_t *error) {
 	int fd = memfd_create("mallow", MFD_CLOEXEC);
@@ -57,7 +70,9 @@ static int spawn(const mw_http_command_t *command, int output, int messages, pid
 	sigemptyset(&none);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	/* Programs that the command starts end with it. */
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	/* posix_spawn() does not change the words. */
 	int failed = posix_spawn(pid, "/proc/self/exe", &actions, &attributes,
 				 (char *const *)(uintptr_t)command->words, environ);
@@ -68,33 +83,132 @@ static int spawn(const mw_http_command_t *command, int output, int messages, pid
 	return failed;
 }
 
-/* Starts the command and notes its pid.  Returns its place, or -1. */
-static int begin(const mw_http_command_t *command, int output, int messages, mw_error_t *error) {
-	int place = 0, failed = EAGAIN;
+/* ---- places ---- */
+
+static uint64_t now_ms(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
+
+/* Whether the client has closed its connection, or its half of it.  What it has sent and nobody
+ * reads, does not hide this. */
+static bool has_gone(int client) {
+	struct pollfd end = {.fd = client, .events = POLLRDHUP};
+	return poll(&end, 1, 0) > 0;
+}
+
+/* With the lock. */
+static void wait_for_change(void) {
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOOK_MS * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000L;
+	}
+	pthread_cond_timedwait(&running.changes, &running.lock, &until);
+}
+
+static bool is_free(bool is_long) {
+	return is_long ? running.long_count < LONG_MAX : running.quick_count < QUICK_MAX;
+}
+
+/* With the lock.  Returns whether there is a place now. */
+static bool await_place(bool is_long, int client) {
+	uint64_t end_ms = now_ms() + PLACE_SECONDS * 1000u;
+	if (is_long || running.waiting_count >= WAITING_MAX)
+		return is_free(is_long);
+	running.waiting_count++;
+	while (!is_free(is_long) && !running.is_ending && now_ms() < end_ms && !has_gone(client))
+		wait_for_change();
+	running.waiting_count--;
+	return is_free(is_long);
+}
+
+static int take_place(bool is_long, int client, mw_error_t *error) {
+	int result = 0;
 	pthread_mutex_lock(&running.lock);
-	while (place < RUNNING_MAX && running.pids[place] != 0)
-		place++;
-	if (place < RUNNING_MAX && !running.is_ending)
-		failed = spawn(command, output, messages, &running.pids[place]);
-	if (failed != 0 && place < RUNNING_MAX)
-		running.pids[place] = 0;
+	if (!await_place(is_long, client)) {
+		mw_error_set(
+			error,
+			"busy: %u %s run at once, which is the most; try again in some seconds",
+			is_long ? LONG_MAX : QUICK_MAX,
+			is_long ? "requests that take a given time" : "requests");
+		result = MW_HTTP_BUSY;
+	} else if (is_long) {
+		running.long_count++;
+	} else {
+		running.quick_count++;
+	}
+	pthread_mutex_unlock(&running.lock);
+	return result;
+}
+
+static void leave_place(bool is_long) {
+	pthread_mutex_lock(&running.lock);
+	if (is_long)
+		running.long_count--;
+	else
+		running.quick_count--;
+	pthread_cond_broadcast(&running.changes);
+	pthread_mutex_unlock(&running.lock);
+}
+
+/* ---- one command ---- */
+
+/* Starts the command and notes its pid.  Returns its index, or -1. */
+static int begin(const mw_http_command_t *command, int output, int messages, mw_error_t *error) {
+	int index = 0, failed = ECANCELED;
+	pthread_mutex_lock(&running.lock);
+	while (running.pids[index] != 0) /* who has a place finds one */
+		index++;
+	if (!running.is_ending)
+		failed = spawn(command, output, messages, &running.pids[index]);
+	if (failed != 0)
+		running.pids[index] = 0;
 	pthread_mutex_unlock(&running.lock);
 	if (failed == 0)
-		return place;
+		return index;
 	mw_error_set(error, "cannot run mallow: %s", strerror(failed));
 	return -1;
 }
 
-/* Waits.  Until the pid is forgotten the process is a zombie, so that the pid is not another's. */
-static int await(int place) {
-	siginfo_t info;
+static bool has_ended(pid_t pid) {
+	siginfo_t info = {.si_pid = 0};
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ? errno != EINTR
+										 : info.si_pid != 0;
+}
+
+/* Waits until the process ends, and ends it when the client has gone.  Until the pid is forgotten
+ * the process is a zombie, so that neither pid nor group is another's. */
+static void watch(pid_t pid, int client) {
+	/* Kernels before 5.3 have no such descriptors: the process is looked at now and then. */
+	int process = pidfd_open(pid, 0);
+	uint64_t kill_ms = 0;
+	while (!has_ended(pid)) {
+		struct pollfd ends[] = {{.fd = process, .events = POLLIN},
+					{.fd = kill_ms == 0 ? client : -1, .events = POLLRDHUP}};
+		poll(ends, 2, process >= 0 && kill_ms == 0 ? -1 : LOOK_MS);
+		if (ends[1].revents != 0) {
+			kill(-pid, SIGTERM);
+			kill_ms = now_ms() + END_MS;
+		} else if (kill_ms != 0 && now_ms() > kill_ms) {
+			kill(-pid, SIGKILL);
+		}
+	}
+	if (kill_ms != 0)
+		kill(-pid, SIGKILL); /* what it started */
+	if (process >= 0)
+		close(process);
+}
+
+static int await(int index, int client) {
 	int status = 0;
-	while (waitid(P_PID, (id_t)running.pids[place], &info, WEXITED | WNOWAIT) != 0 &&
-	       errno == EINTR)
-		;
+	watch(running.pids[index], client);
 	pthread_mutex_lock(&running.lock);
-	waitpid(running.pids[place], &status, 0);
-	running.pids[place] = 0;
+	waitpid(running.pids[index], &status, 0);
+	running.pids[index] = 0;
 	pthread_mutex_unlock(&running.lock);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -116,11 +230,11 @@ static void take_message(int messages, int status, mw_error_t *error) {
 	mw_error_set(error, "%s", line != NULL ? line + 1 : text);
 }
 
-int mw_http_run(const mw_http_command_t *command, mw_error_t *error) {
+static int run(int client, const mw_http_command_t *command, mw_error_t *error) {
 	int output = mw_http_memory_file("", 0, error);
 	int messages = output >= 0 ? mw_http_memory_file("", 0, error) : -1;
-	int place = messages >= 0 ? begin(command, output, messages, error) : -1;
-	int status = place >= 0 ? await(place) : -1;
+	int index = messages >= 0 ? begin(command, output, messages, error) : -1;
+	int status = index >= 0 ? await(index, client) : -1;
 	if (status > 1) /* 1 is a finding */
 		take_message(messages, status, error);
 	if (messages >= 0)
@@ -132,23 +246,38 @@ int mw_http_run(const mw_http_command_t *command, mw_error_t *error) {
 	return -1;
 }
 
-void mw_http_wait(unsigned seconds) {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)seconds;
+int mw_http_run(const mw_http_request_t *request, const mw_http_command_t *command,
+		mw_error_t *error) {
+	int result = take_place(command->is_long, request->client, error);
+	if (result != 0)
+		return result;
+	result = run(request->client, command, error);
+	leave_place(command->is_long);
+	return result;
+}
+
+int mw_http_wait(const mw_http_request_t *request, unsigned seconds, mw_error_t *error) {
+	int result = take_place(true, request->client, error);
+	if (result != 0)
+		return result;
+	uint64_t end_ms = now_ms() + seconds * UINT64_C(1000);
 	pthread_mutex_lock(&running.lock);
-	while (!running.is_ending &&
-	       pthread_cond_timedwait(&running.ends, &running.lock, &until) == 0)
-		;
+	while (result == 0 && now_ms() < end_ms) {
+		wait_for_change();
+		if (running.is_ending || has_gone(request->client))
+			result = mw_error_set(error, "the request has ended");
+	}
 	pthread_mutex_unlock(&running.lock);
+	leave_place(true);
+	return result;
 }
 
 void mw_http_end_commands(void) {
 	pthread_mutex_lock(&running.lock);
 	running.is_ending = true;
-	pthread_cond_broadcast(&running.ends);
-	for (int i = 0; i < RUNNING_MAX; i++)
+	pthread_cond_broadcast(&running.changes);
+	for (unsigned i = 0; i < RUNNING_MAX; i++)
 		if (running.pids[i] != 0)
-			kill(running.pids[i], SIGTERM);
+			kill(-running.pids[i], SIGTERM);
 	pthread_mutex_unlock(&running.lock);
 }

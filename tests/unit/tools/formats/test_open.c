@@ -71,6 +71,42 @@ static void pipes_do_not_hang(void) {
 	CHECK(unlink(below(folder, "12.34")) == 0);
 }
 
+/* A writer notices that a pipe was opened: its own opening ends. */
+static bool has_reader(const char *pipe) {
+	int fd = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void only_files_are_opened_where_names_are_found(void) {
+	CHECK(mkdir(below(root, "dumps"), 0700) == 0 && mkdir(below(root, "dumps2"), 0700) == 0);
+	const char *const names[] = {"dumps/pipe", "dumps/tty", "dumps/link"};
+	CHECK(mkfifo(below(root, names[0]), 0600) == 0);
+	CHECK(symlink("/dev/ptmx", below(root, names[1])) == 0);
+	CHECK(symlink("pipe", below(root, names[2])) == 0);
+	make(below(root, "dumps/file"));
+	CHECK(symlink("file", below(root, "dumps/good")) == 0);
+	make(below(root, "dumps2/file"));
+	mw_open_only_files_below(below(root, "dumps"));
+	for (size_t i = 0; i < 3; i++) {
+		errno = 0;
+		CHECK(!opens(below(root, names[i])) && errno == ENXIO);
+	}
+	CHECK(!has_reader(below(root, "dumps/pipe")));
+	CHECK(opens(below(root, "dumps/file")) && opens(below(root, "dumps/good")));
+	CHECK(!opens(below(root, "dumps/none")) && errno == ENOENT);
+	CHECK(opens(below(root, "dumps2/file")) && opens("/dev/null"));
+	setenv(MW_OPEN_ONLY_FILES, "1", 1);
+	CHECK(opens(below(root, "dumps2/file")) && !opens("/dev/null") && errno == ENXIO);
+	unsetenv(MW_OPEN_ONLY_FILES);
+	CHECK(unlink(below(root, "dumps/file")) == 0 && unlink(below(root, "dumps/good")) == 0);
+	CHECK(unlink(below(root, "dumps2/file")) == 0 && rmdir(below(root, "dumps2")) == 0);
+	for (size_t i = 0; i < 3; i++)
+		CHECK(unlink(below(root, names[i])) == 0);
+	CHECK(rmdir(below(root, "dumps")) == 0);
+}
+
 /* A place whose process has ended, as `mallow clean` finds it. */
 static mw_place_t place_of(const char *path) {
 	struct stat info;
@@ -117,6 +153,7 @@ int main(void) {
 	CHECK(mkdir(root, 0700) == 0 && mkdir(folder, 0700) == 0);
 	RUN(links_in_folders_of_the_library_are_not_followed);
 	RUN(pipes_do_not_hang);
+	RUN(only_files_are_opened_where_names_are_found);
 	RUN(only_the_file_that_was_found_is_removed);
 	CHECK(rmdir(folder) == 0 && rmdir(root) == 0);
 	return 0;

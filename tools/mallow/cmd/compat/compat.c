@@ -138,10 +138,11 @@ static void say_idle(const mw_arguments_t *arguments) {
 /* True if the operand is an executable, which stands before the profiles. */
 static bool is_program(const char *path) {
 	unsigned char magic[4];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A pipe is not waited for, and nothing is taken out of it: pread() fails. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
-	bool is_elf = read(fd, magic, 4) == 4 && memcmp(magic, "\177ELF", 4) == 0;
+	bool is_elf = pread(fd, magic, 4, 0) == 4 && memcmp(magic, "\177ELF", 4) == 0;
 	close(fd);
 	return is_elf;
 }

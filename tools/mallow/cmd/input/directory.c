@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/complain.h"
+#include "formats/file/open_state_file.h"
 #include "model/memory.h"
 
 bool mw_is_directory(const char *path) {
@@ -24,6 +25,7 @@ static int is_visible(const struct dirent *entry) {
 int mw_directory_walk(const char *directory, mw_file_take_t *take, void *context, size_t *skipped,
 		      mw_error_t *error) {
 	struct dirent **entries;
+	mw_open_only_files_below(directory);
 	int count = scandir(directory, &entries, is_visible, alphasort);
 	size_t taken = 0;
 	mw_error_set(error, "%s: the directory holds no profile; give a directory of dumps",

@@ -14,6 +14,7 @@
 
 #include "cli/print.h"
 #include "cmd/input/load.h"
+#include "formats/file/open_state_file.h"
 #include "formats/write.h"
 #include "model/memory.h"
 #include "symbol/cache/cache_folder.h"
@@ -88,6 +89,8 @@ mw_mark_file_t *mw_marks_of(const mw_snapshot_t *snapshot, size_t *count) {
 	size_t capacity = 0;
 	*count = 0;
 	name_process(snapshot, process, sizeof(process));
+	if (directory != NULL)
+		mw_open_only_files_below(directory);
 	DIR *entries = directory != NULL ? opendir(directory) : NULL;
 	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
 		mw_mark_file_t mark;

@@ -18,8 +18,6 @@
 #include "model/memory.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:0"
-/* A profile of CPU time may take an hour. */
-#define IDLE_SECONDS 7200u
 #define CPU_SECONDS 30u
 #define SECONDS_MAX 3600u
 #define SECONDS_BYTES 16
@@ -44,18 +42,19 @@ static void say_error(mw_http_answer_t *answer, unsigned status, const mw_error_
 }
 
 /* Returns the command's output as a file; -1 after an answer that says what failed. */
-static int take_output(const mw_http_command_t *command, mw_http_answer_t *answer) {
+static int take_output(const mw_http_request_t *request, const mw_http_command_t *command,
+		       mw_http_answer_t *answer) {
 	mw_error_t error;
-	int fd = mw_http_run(command, &error);
+	int fd = mw_http_run(request, command, &error);
 	if (fd < 0)
-		say_error(answer, 500, &error);
+		say_error(answer, fd == MW_HTTP_BUSY ? 503 : 500, &error);
 	return fd;
 }
 
 /* The answer is the command's output. */
-static void say_output(const mw_http_command_t *command, const char *type,
-		       mw_http_answer_t *answer) {
-	int fd = take_output(command, answer);
+static void say_output(const mw_http_request_t *request, const mw_http_command_t *command,
+		       const char *type, mw_http_answer_t *answer) {
+	int fd = take_output(request, command, answer);
 	if (fd >= 0)
 		*answer = (mw_http_answer_t){.status = 200, .type = type, .fd = fd};
 }
@@ -80,7 +79,8 @@ static bool take_seconds(const mw_http_request_t *request, unsigned standard, un
 static void answer_text_heap(const service_t *service, const mw_http_request_t *request,
 			     mw_http_answer_t *answer) {
 	const char *format = strstr(request->path, "growth") != NULL ? "growth" : "gperftools";
-	say_output(&(mw_http_command_t){.words = {"mallow", "dump", "--format", format, "-o", "-",
+	say_output(request,
+		   &(mw_http_command_t){.words = {"mallow", "dump", "--format", format, "-o", "-",
 						  service->target},
 					.input = -1},
 		   TEXT, answer);
@@ -89,23 +89,29 @@ static void answer_text_heap(const service_t *service, const mw_http_request_t *
 /* Go's servers give the difference of two profiles, if the time between them is asked for. */
 static void answer_heap(const service_t *service, const mw_http_request_t *request,
 			mw_http_answer_t *answer) {
-	const mw_http_command_t dump = {.words = {"mallow", "dump", "-o", "-", service->target},
-					.input = -1};
 	unsigned seconds;
 	if (!take_seconds(request, 0, &seconds, answer))
 		return;
+	const mw_http_command_t dump = {.words = {"mallow", "dump", "-o", "-", service->target},
+					.input = -1,
+					.is_long = seconds > 0};
 	if (seconds == 0) {
-		say_output(&dump, BINARY, answer);
+		say_output(request, &dump, BINARY, answer);
 		return;
 	}
-	int base = take_output(&dump, answer);
+	int base = take_output(request, &dump, answer);
 	if (base < 0)
 		return;
-	mw_http_wait(seconds);
-	say_output(&(mw_http_command_t){.words = {"mallow", "proto", "--base", "/dev/stdin", "-o",
-						  "-", service->target},
-					.input = base},
-		   BINARY, answer);
+	mw_error_t error;
+	int waited = mw_http_wait(request, seconds, &error);
+	if (waited == 0)
+		say_output(request,
+			   &(mw_http_command_t){.words = {"mallow", "proto", "--base", "/dev/stdin",
+							  "-o", "-", service->target},
+						.input = base},
+			   BINARY, answer);
+	else
+		say_error(answer, waited == MW_HTTP_BUSY ? 503 : 500, &error);
 	close(base);
 }
 
@@ -119,15 +125,17 @@ static void answer_cpu(const service_t *service, const mw_http_request_t *reques
 	snprintf(time, sizeof(time), "%us", seconds);
 	const mw_http_command_t cpu = {
 		.words = {"mallow", "cpu", "--for", time, "--format", "pb.gz", service->target},
-		.input = -1};
+		.input = -1,
+		.is_long = true};
 	if (strncmp(request->path, "/debug", 6) == 0) {
-		say_output(&cpu, BINARY, answer);
+		say_output(request, &cpu, BINARY, answer);
 		return;
 	}
-	int profile = take_output(&cpu, answer);
+	int profile = take_output(request, &cpu, answer);
 	if (profile < 0)
 		return;
-	say_output(&(mw_http_command_t){.words = {"mallow", "dump", "--format", "gperftools", "-o",
+	say_output(request,
+		   &(mw_http_command_t){.words = {"mallow", "dump", "--format", "gperftools", "-o",
 						  "-", "/dev/stdin"},
 					.input = profile},
 		   BINARY, answer);
@@ -207,7 +215,8 @@ static void say_names(char *addresses, int names, mw_http_answer_t *answer) {
 		mw_http_say(answer, 500, TEXT, "no memory\n");
 }
 
-static void name_addresses(const service_t *service, char *addresses, mw_http_answer_t *answer) {
+static void name_addresses(const service_t *service, const mw_http_request_t *request,
+			   char *addresses, mw_http_answer_t *answer) {
 	char program[PATH_BYTES], *input = NULL;
 	size_t length = 0;
 	mw_error_t error;
@@ -218,7 +227,8 @@ static void name_addresses(const service_t *service, char *addresses, mw_http_an
 	int file = input != NULL ? mw_http_memory_file(input, strlen(input), &error) : -1;
 	int names = -1;
 	if (file >= 0)
-		names = mw_http_run(&(mw_http_command_t){.words = {"jeprof", "--symbols", program},
+		names = mw_http_run(request,
+				    &(mw_http_command_t){.words = {"jeprof", "--symbols", program},
 							 .input = file},
 				    &error);
 	else
@@ -226,7 +236,7 @@ static void name_addresses(const service_t *service, char *addresses, mw_http_an
 	if (names >= 0)
 		say_names(addresses, names, answer);
 	else
-		say_error(answer, 500, &error);
+		say_error(answer, names == MW_HTTP_BUSY ? 503 : 500, &error);
 	if (file >= 0)
 		close(file);
 	free(input);
@@ -241,7 +251,7 @@ static void answer_symbol(const service_t *service, const mw_http_request_t *req
 	}
 	char *addresses = list_addresses(request->body);
 	if (addresses != NULL)
-		name_addresses(service, addresses, answer);
+		name_addresses(service, request, addresses, answer);
 	else
 		mw_http_say(answer, 500, TEXT, "no memory\n");
 	free(addresses);
@@ -314,6 +324,7 @@ static int serve(const mw_target_t *target, const void *context, mw_error_t *err
 			     .pid = target->is_state && target->alive ? target->pid : 0};
 	sigset_t ends;
 	int number;
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
@@ -321,8 +332,7 @@ static int serve(const mw_target_t *target, const void *context, mw_error_t *err
 	pthread_sigmask(SIG_BLOCK, &ends, NULL);
 	const mw_http_config_t config = {.address = listen->given ? listen->text : DEFAULT_LISTEN,
 					 .handler = answer,
-					 .context = &service,
-					 .idle_seconds = IDLE_SECONDS};
+					 .context = &service};
 	mw_http_server_t *server = mw_http_start(&config, error);
 	if (server == NULL)
 		return -1;

@@ -17,6 +17,7 @@
 #include "cli/complain.h"
 #include "cli/print.h"
 #include "cmd/input/selected_processes.h"
+#include "formats/file/open_state_file.h"
 #include "live/control.h"
 #include "live/process/process.h"
 #include "live/sampling_lease.h"
@@ -75,7 +76,7 @@ static int begin(const mw_target_t *target, const void *context, mw_error_t *err
 	member->target.path = mw_xstrdup(target->path);
 	member->target.shown = mw_xstrdup(target->shown);
 	member->lease.fd = -1;
-	member->fd = open(target->path, O_RDONLY | O_CLOEXEC);
+	member->fd = mw_open_file(target->path, O_RDONLY | O_NONBLOCK);
 	int result = 0;
 	if (member->fd < 0)
 		result = mw_error_set(error, "%s: cannot open: %s", target->shown, strerror(errno));

@@ -16,6 +16,7 @@
 #include "cmd/profile/profile_commands.h"
 #include "cmd/profile/view.h"
 #include "cmd/profile/view_request.h"
+#include "formats/file/open_state_file.h"
 #include "formats/state/state_file.h"
 #include "live/control.h"
 #include "live/sampling_lease.h"
@@ -232,7 +233,7 @@ static int work(const mw_target_t *target, const void *context, mw_error_t *erro
 				    "%s: it is no live process; 'mallow top --cpu' shows the CPU "
 				    "time in a state file",
 				    target->shown);
-	int fd = open(target->path, O_RDONLY | O_CLOEXEC);
+	int fd = mw_open_file(target->path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return mw_error_set(error, "%s: %s", target->shown, strerror(errno));
 	int result = sample(target, job, fd, error);

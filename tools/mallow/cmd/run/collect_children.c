@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 #include "cmd/input/load.h"
 #include "cmd/run/run_summary.h"
+#include "formats/file/open_state_file.h"
 #include "live/control.h"
 #include "live/process/process.h"
 #include "live/process/program.h"
@@ -82,7 +83,7 @@ static void hold_state_file(mw_children_t *children, int pid) {
 	mw_places_t places = {0};
 	mw_places_add_process(&places, pid);
 	if (places.count > 0)
-		children->held_fd = open(places.items[0].path, O_RDONLY | O_CLOEXEC);
+		children->held_fd = mw_open_file(places.items[0].path, O_RDONLY | O_NONBLOCK);
 	mw_places_release(&places);
 }
 

@@ -3,17 +3,17 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/complain.h"
 #include "cmd/web/web_command.h"
 #include "cmd/web/web_site.h"
+#include "formats/file/open_state_file.h"
 #include "http/browser.h"
 #include "http/server.h"
 #include "http/subprocess.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:0"
-/* A connection without a byte for so long is closed. */
-#define IDLE_SECONDS 60u
 
 /* A browser that does not open is no reason to end: the address is printed. */
 static void open_browser(const char *address) {
@@ -50,10 +50,11 @@ static int serve(mw_web_site_t *site, const char *listen, const mw_http_access_t
 	char address[MW_HTTP_ADDRESS_BYTES];
 	sigset_t held;
 	hold_signals(&held);
+	/* Whoever writes into a directory of profiles chooses what a question opens. */
+	setenv(MW_OPEN_ONLY_FILES, "1", 1);
 	const mw_http_config_t config = {.address = listen,
 					 .handler = mw_web_site_answer,
 					 .context = site,
-					 .idle_seconds = IDLE_SECONDS,
 					 .access = access};
 	mw_http_server_t *server = mw_http_start(&config, error);
 	if (server == NULL)

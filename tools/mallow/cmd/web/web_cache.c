@@ -20,7 +20,7 @@
 #define KEPT_SECONDS 300
 /* Two changes within a tick of the clock that stamps files have one time: ticks are up to 10 ms
  * long, 2 s on some file systems.  An answer about a file that changed since is not kept. */
-#define SETTLED_SECONDS 3
+#define UNCHANGED_SECONDS 3
 
 typedef struct entry {
 	char key[MW_WEB_KEY_BYTES];
@@ -64,11 +64,11 @@ static bool is_state_file(const char *path) {
 	return is_state;
 }
 
-static bool is_settled(const struct stat *info) {
+static bool is_unchanged(const struct stat *info) {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
-	return info->st_mtim.tv_sec + SETTLED_SECONDS < now.tv_sec &&
-	       info->st_ctim.tv_sec + SETTLED_SECONDS < now.tv_sec;
+	return info->st_mtim.tv_sec + UNCHANGED_SECONDS < now.tv_sec &&
+	       info->st_ctim.tv_sec + UNCHANGED_SECONDS < now.tv_sec;
 }
 
 /* Appends which file it is and when it was written; false: it is no file, or a change of it might
@@ -77,7 +77,7 @@ static bool is_settled(const struct stat *info) {
 static bool append_file(char key[MW_WEB_KEY_BYTES], size_t *length, const char *path) {
 	struct stat info;
 	char text[160];
-	if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || !is_settled(&info) ||
+	if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || !is_unchanged(&info) ||
 	    is_state_file(path))
 		return false;
 	snprintf(text, sizeof(text),

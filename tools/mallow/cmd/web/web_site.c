@@ -84,7 +84,7 @@ static void say_fd(int fd, const char *type, const mw_error_t *error, mw_http_an
 	if (fd >= 0)
 		*answer = (mw_http_answer_t){.status = 200, .type = type, .fd = fd};
 	else
-		say_error(answer, 500, error);
+		say_error(answer, fd == MW_HTTP_BUSY ? 503 : 500, error);
 }
 
 /* Runs an order, to whose words those of the query are appended. */
@@ -94,7 +94,7 @@ static void say_done(const mw_web_site_t *site, const mw_http_request_t *request
 	if (mw_web_words_add_query(words, request, &site->targets, &error) != 0)
 		say_error(answer, 400, &error);
 	else
-		say_fd(mw_http_run(&words->command, &error), TEXT, &error, answer);
+		say_fd(mw_http_run(request, &words->command, &error), TEXT, &error, answer);
 	mw_web_words_release(words);
 }
 
@@ -110,7 +110,7 @@ static void say_output(const mw_web_site_t *site, const mw_http_request_t *reque
 		mw_web_cache_key(words, request, key);
 		int fd = mw_web_cache_find(key);
 		if (fd < 0) {
-			fd = mw_http_run(&words->command, &error);
+			fd = mw_http_run(request, &words->command, &error);
 			if (fd >= 0)
 				mw_web_cache_add(key, fd);
 		}
@@ -150,10 +150,10 @@ static void say_json(const mw_web_site_t *site, const mw_http_request_t *request
 	say_none(answer);
 }
 
-static void say_processes(mw_http_answer_t *answer) {
+static void say_processes(const mw_http_request_t *request, mw_http_answer_t *answer) {
 	mw_error_t error;
 	const mw_http_command_t list = {.words = {"mallow", "ls", "--json"}, .input = -1};
-	say_fd(mw_http_run(&list, &error), JSON, &error, answer);
+	say_fd(mw_http_run(request, &list, &error), JSON, &error, answer);
 }
 
 static void say_targets(const mw_web_site_t *site, mw_http_answer_t *answer) {
@@ -262,6 +262,7 @@ static bool is_admitted(const mw_web_site_t *site, const mw_http_request_t *requ
 		mw_http_say(answer, 401, TEXT, "the password is missing or wrong\n");
 		return false;
 	}
+	mw_http_trust(request);
 	return true;
 }
 
@@ -277,7 +278,7 @@ void mw_web_site_answer(const mw_http_request_t *request, void *context, mw_http
 	else if (strcmp(path, "api/targets") == 0)
 		say_targets(site, answer);
 	else if (strcmp(path, "api/processes") == 0)
-		say_processes(answer);
+		say_processes(request, answer);
 	else if ((rest = behind(path, "api/view/")) != NULL)
 		say_json(site, request, rest, answer);
 	else if ((rest = behind(path, "api/file/")) != NULL)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/input/directory.h"
@@ -18,15 +19,28 @@ static bool is_pid(const char *text) {
 	return *text != '\0' && strlen(text) < 10 && strspn(text, "0123456789") == strlen(text);
 }
 
+/* Each question reads its file anew, which a pipe does not allow. */
+static bool is_file_or_directory(const char *path) {
+	struct stat info;
+	return stat(path, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode));
+}
+
+static bool is_file(const char *path) {
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 int mw_web_targets_check(const mw_web_targets_t *targets, mw_error_t *error) {
 	for (size_t i = 0; i < targets->count; i++) {
 		const char *operand = targets->operands[i];
-		if (is_pid(operand) || (*operand != '-' && access(operand, R_OK) == 0))
+		bool is_there = *operand != '-' && access(operand, R_OK) == 0;
+		if (is_pid(operand) || (is_there && is_file_or_directory(operand)))
 			continue;
 		return mw_error_set(error,
 				    "%s: %s; allowed: the number of a process, a profile, or a "
 				    "directory of profiles",
-				    operand, *operand == '-' ? "not a file" : strerror(errno));
+				    operand,
+				    is_there || *operand == '-' ? "not a file" : strerror(errno));
 	}
 	return 0;
 }
@@ -35,7 +49,8 @@ static bool is_file_of(const char *directory, const char *target) {
 	size_t length = strlen(directory);
 	const char *name = target + length + 1;
 	return strncmp(target, directory, length) == 0 && target[length] == '/' && *name != '.' &&
-	       *name != '\0' && strchr(name, '/') == NULL && mw_is_directory(directory);
+	       *name != '\0' && strchr(name, '/') == NULL && mw_is_directory(directory) &&
+	       is_file(target);
 }
 
 bool mw_web_targets_allow(const mw_web_targets_t *targets, const char *target) {
@@ -55,8 +70,7 @@ static void add_files(json_t *list, const char *directory) {
 	for (int i = 0; i < count; i++) {
 		char path[PATH_BYTES];
 		int length = snprintf(path, sizeof(path), "%s/%s", directory, names[i]->d_name);
-		if (names[i]->d_name[0] != '.' && names[i]->d_type != DT_DIR &&
-		    length < (int)sizeof(path))
+		if (names[i]->d_name[0] != '.' && length < (int)sizeof(path) && is_file(path))
 			json_array_append_new(list, json_string(path));
 		free(names[i]);
 	}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,11 +49,61 @@ static void close_folder(int fd) {
 	errno = saved_errno;
 }
 
+/* ---- regular files only ---- */
+
+static struct {
+	char **items;
+	size_t count, capacity;
+} found; /* directories in which the command finds names */
+
+void mw_open_only_files_below(const char *directory) {
+	for (size_t i = 0; i < found.count; i++)
+		if (strcmp(found.items[i], directory) == 0)
+			return;
+	found.items = mw_grow(found.items, &found.capacity, found.count + 1, sizeof(char *));
+	found.items[found.count++] = mw_xstrdup(directory);
+}
+
+static bool is_found(const char *path) {
+	for (size_t i = 0; i < found.count; i++) {
+		size_t length = strlen(found.items[i]);
+		if (strncmp(path, found.items[i], length) == 0 && path[length] == '/')
+			return true;
+	}
+	return getenv(MW_OPEN_ONLY_FILES) != NULL;
+}
+
+/* Looks at what the path leads to without opening it, then opens just that.  Without /proc what it
+ * led to may be opened, but is not waited for. */
+static int open_regular(const char *path, int flags) {
+	char link[64];
+	struct stat info;
+	int place = open(path, O_PATH | O_CLOEXEC);
+	if (place < 0 || fstat(place, &info) != 0)
+		return -1;
+	if (!S_ISREG(info.st_mode)) {
+		close(place);
+		errno = S_ISDIR(info.st_mode) ? EISDIR : ENXIO;
+		return -1;
+	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	int fd = open(link, flags);
+	if (fd < 0 && errno == ENOENT)
+		fd = open(path, flags | O_NONBLOCK);
+	close_folder(place);
+	if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
+		close(fd);
+		fd = -1;
+		errno = ENXIO;
+	}
+	return fd;
+}
+
 int mw_open_file(const char *path, int flags) {
 	flags |= O_CLOEXEC | O_NOCTTY;
 	const char *name = name_in_folder(path);
 	if (name == NULL)
-		return open(path, flags);
+		return is_found(path) ? open_regular(path, flags) : open(path, flags);
 	int directory = open_folder(path, name);
 	if (directory < 0)
 		return -1;
