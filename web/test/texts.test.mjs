@@ -15,6 +15,14 @@ test("values have three digits and a unit", () => {
     [999, "count", "999"],
     [12345, "count", "12.3k"],
     [1.5e9, "nanoseconds", "1.50 s"],
+    [2048, "kilobytes", "2.00 MiB"],
+    [3, "MB", "3.00 MiB"],
+    [1500, "us", "1.50 ms"],
+    [1500, "\u00b5s", "1.50 ms"],
+    [90, "minutes", "5400 s"],
+    [5, "requests", "5"],
+    [5, "constructor", "5"],
+    [5, undefined, "5"],
   ])
     assert.equal(format(value, unit), text);
   assert.equal(percent(1, 3), "33.3 %");

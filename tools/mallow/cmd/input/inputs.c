@@ -7,6 +7,7 @@
 #include "cmd/input/directory.h"
 #include "model/memory.h"
 #include "model/merge.h"
+#include "report/text/pprof_units.h"
 
 /* Keeps the sample types that both profiles have. */
 static int meet(mw_profile_t *a, const char *a_name, mw_profile_t *b, const char *b_name,
@@ -34,8 +35,10 @@ static int add(void *context, const mw_target_t *target, mw_profile_t *part, mw_
 		return 0;
 	}
 	int result = meet(sum->profile, sum->first, part, target->shown, error);
-	if (result == 0)
+	if (result == 0) {
+		mw_units_agree(sum->profile, part);
 		mw_profile_add(sum->profile, part);
+	}
 	mw_profile_free(part);
 	return result;
 }
@@ -79,6 +82,8 @@ static int subtract(const mw_inputs_t *inputs, mw_profile_t *profile, mw_error_t
 	if (result != 0)
 		return result;
 	result = meet(profile, inputs->targets[0], base, inputs->bases[0], error);
+	if (result == 0)
+		mw_units_agree(profile, base);
 	if (result == 0 && inputs->normalize)
 		mw_profile_normalize(profile, base);
 	if (result == 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/text/pprof_units.h"
 #include "report/text/units.h"
 
 int mw_report_find_type(const mw_profile_t *p, const char *name, size_t *type, mw_error_t *error) {
@@ -52,9 +53,6 @@ const char *mw_report_value(const mw_profile_t *p, size_t type, int64_t value, c
 	const char *unit = mw_profile_string(p, p->types[type].unit);
 	if (value == 0)
 		return "0";
-	if (strcmp(unit, "bytes") == 0)
-		return mw_format_bytes(value, buffer, size);
-	if (strcmp(unit, "nanoseconds") == 0)
-		return mw_format_nanoseconds(value, buffer, size);
-	return mw_format_count(value, buffer, size);
+	const char *measured = mw_unit_for_people(value, unit, buffer, size);
+	return measured != NULL ? measured : mw_format_count(value, buffer, size);
 }

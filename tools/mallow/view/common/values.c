@@ -14,8 +14,8 @@
 #include "report/text/types.h"
 #include "view/select/tags.h"
 
-static const mw_unit_t *units_of(const mw_view_t *v) {
-	return mw_units_of(mw_profile_string(v->profile, v->profile->types[v->type].unit));
+static const char *own_unit(const mw_view_t *v) {
+	return mw_profile_string(v->profile, v->profile->types[v->type].unit);
 }
 
 bool mw_view_knows_unit(const char *unit) {
@@ -25,13 +25,16 @@ bool mw_view_knows_unit(const char *unit) {
 const char *mw_view_unit(const mw_view_t *v, const mw_graph_t *graph) {
 	if (v->unit == NULL || strcmp(v->unit, "auto") == 0)
 		return v->unit;
-	const mw_unit_t *units = units_of(v);
+	const mw_unit_t *units = mw_units_of(own_unit(v));
+	const double ratio = v->ratio * mw_unit_size(own_unit(v));
 	if (strcmp(v->unit, "minimum") != 0)
-		return mw_unit_named(units, v->unit)->name;
-	double smallest = 0, largest = fabs((double)v->total) * v->ratio;
+		return v->unit;
+	if (units == mw_units_of("count"))
+		return own_unit(v);
+	double smallest = 0, largest = fabs((double)v->total) * ratio;
 	for (size_t i = 0; graph != NULL && i < mw_graph_count(graph); i++) {
 		const mw_node_t *n = mw_graph_node(graph, i);
-		double value = fabs((double)(n->flat != 0 ? n->flat : n->cum)) * v->ratio;
+		double value = fabs((double)(n->flat != 0 ? n->flat : n->cum)) * ratio;
 		if (value > 0 && (smallest <= 0 || value < smallest))
 			smallest = value;
 	}
@@ -58,9 +61,15 @@ const char *mw_view_value(const mw_view_t *v, const char *unit, int64_t value,
 		return mw_report_value(v->profile, v->type, same ? value : (int64_t)scaled, buffer,
 				       MW_VALUE_BYTES);
 	}
-	const mw_unit_t *units = units_of(v);
+	const mw_unit_t *units = mw_units_of(own_unit(v));
+	scaled *= mw_unit_size(own_unit(v));
 	const mw_unit_t *u = strcmp(unit, "auto") == 0 ? mw_unit_fitting(units, fabs(scaled))
 						       : mw_unit_named(units, unit);
+	const mw_unit_t counted = {.name = unit, .size = 1};
+	/* As in pprof, counts have the word that is their unit, unless it says nothing. */
+	if (units == mw_units_of("count") && strcmp(unit, own_unit(v)) == 0 &&
+	    strcmp(unit, "count") != 0 && strcmp(unit, "sample") != 0 && strcmp(unit, "unit") != 0)
+		u = &counted;
 	return mw_unit_text(u, scaled, buffer, MW_VALUE_BYTES);
 }
 

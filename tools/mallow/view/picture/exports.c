@@ -34,7 +34,10 @@ int mw_view_speedscope(const mw_view_t *v, mw_error_t *error) {
 	(void)error;
 	const mw_profile_t *p = v->profile;
 	const char *unit = mw_profile_string(p, p->types[v->type].unit);
-	bool is_known = strcmp(unit, "bytes") == 0 || strcmp(unit, "nanoseconds") == 0;
+	/* The units that speedscope knows. */
+	bool is_known = strcmp(unit, "bytes") == 0 || strcmp(unit, "nanoseconds") == 0 ||
+			strcmp(unit, "microseconds") == 0 || strcmp(unit, "milliseconds") == 0 ||
+			strcmp(unit, "seconds") == 0;
 	mw_call_tree_t t;
 	mw_call_tree_init(&t, v);
 	int64_t *below = mw_xcalloc(t.node_count, sizeof(*below)), total = 0;

@@ -2,6 +2,7 @@
  * tags.c -- the options tagfocus, tagignore and thread. */
 #include "view/select/tags.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,18 +13,19 @@
 
 #include "model/memory.h"
 #include "report/text/pprof_units.h"
-#include "report/text/units.h"
 #include "view/select/pattern.h"
 
 /* Most patterns of an option. */
 #define PATTERNS_MAX 16
+/* Longest unit in a range. */
+#define UNIT_BYTES 32
 
 typedef struct tag_match {
 	bool given;
 	bool is_range;
-	int64_t low, high;
-	const char *measure; /* unit of the range: "bytes", "nanoseconds"; NULL = any */
-	char *key;           /* NULL = any key */
+	long double low, high; /* exact for any number of 64 bits */
+	char unit[UNIT_BYTES]; /* unit of the range's numbers; "" = numbers of any unit match */
+	char *key;             /* NULL = any key */
 	mw_pattern_t *patterns[PATTERNS_MAX];
 	size_t pattern_count;
 } tag_match_t;
@@ -33,38 +35,36 @@ struct mw_tag_filter {
 	char *thread; /* NULL = any thread */
 };
 
-/* Parses "64kb": *out is the number in bytes or nanoseconds (or unchanged), *measure the unit.
- * NULL: the text is no quantity. */
-static const char *parse_quantity(const char *text, int64_t *out, const char **measure) {
-	static const char *const measures[] = {"bytes", "nanoseconds"};
-	char *end, name[32];
+/* Parses "64kb": *out is the number in bytes, nanoseconds or GCU, or unchanged where the unit is
+ * another word or left out; *unit is what stands behind the number. NULL: the text is no quantity.
+ */
+static const char *parse_quantity(const char *text, long double *out, char unit[UNIT_BYTES]) {
+	char *end;
 	errno = 0;
 	long long number = strtoll(text, &end, 10);
-	if (end == text || errno != 0)
-		return NULL;
 	size_t length = strcspn(end, ":");
-	double factor = length == 0 ? 1 : 0;
-	snprintf(name, sizeof(name), "%.*s", (int)length, end);
-	for (size_t i = 0; i < sizeof(measures) / sizeof(measures[0]) && factor <= 0; i++) {
-		const mw_unit_t *unit = mw_unit_find(mw_units_of(measures[i]), name);
-		if (unit != NULL) {
-			factor = unit->size;
-			*measure = measures[i];
-		}
-	}
-	double value = (double)number * factor;
-	/* Larger numbers than 2^62 exceed every size and time. */
-	if (factor <= 0 || value > 0x1p62 || value < -0x1p62)
+	if (end == text || errno != 0 || length >= UNIT_BYTES)
 		return NULL;
-	*out = (int64_t)value;
+	for (size_t i = 0; i < length; i++)
+		if (!isalpha((unsigned char)end[i]) && (unsigned char)end[i] < 0x80)
+			return NULL;
+	snprintf(unit, UNIT_BYTES, "%.*s", (int)length, end);
+	*out = (long double)number * mw_unit_size(unit);
 	return end + length;
 }
 
+/* Whether values in the two units can be compared. */
+static bool are_comparable(const char *a, const char *b) {
+	return mw_units_of(a) == mw_units_of(b) &&
+	       (mw_units_of(a) != mw_units_of("count") || strcmp(a, b) == 0);
+}
+
 static bool parse_range(const char *text, tag_match_t *match) {
-	match->low = INT64_MIN;
-	match->high = INT64_MAX;
+	char unit[UNIT_BYTES];
+	match->low = -INFINITY;
+	match->high = INFINITY;
 	const char *at = text;
-	if (*at != ':' && (at = parse_quantity(text, &match->low, &match->measure)) == NULL)
+	if (*at != ':' && (at = parse_quantity(text, &match->low, match->unit)) == NULL)
 		return false;
 	if (*at == '\0') {
 		match->high = match->low;
@@ -72,8 +72,11 @@ static bool parse_range(const char *text, tag_match_t *match) {
 	}
 	if (*++at == '\0')
 		return at - text > 1;
-	at = parse_quantity(at, &match->high, &match->measure);
-	return at != NULL && *at == '\0';
+	at = parse_quantity(at, &match->high, unit);
+	if (at == NULL || *at != '\0' || (*text != ':' && !are_comparable(match->unit, unit)))
+		return false;
+	snprintf(match->unit, sizeof(match->unit), "%s", unit);
+	return true;
 }
 
 static int make_match(const char *option, const char *text, tag_match_t *match, mw_error_t *error) {
@@ -146,21 +149,29 @@ static bool pattern_matches_some(const mw_pattern_t *pattern, const tag_match_t 
 	return false;
 }
 
-/* Returns the unit of a label's number. */
-static const char *measure_of(const mw_profile_t *p, const mw_label_t *label) {
-	const char *unit = mw_profile_string(p, label->unit);
-	bool is_size = strcmp(mw_profile_string(p, label->key), MW_LABEL_SIZE) == 0;
-	return *unit == '\0' && is_size ? "bytes" : unit;
+/* Returns the unit of a label's number. As in pprof, the key of a label
+ * without a unit may name it. */
+static const char *unit_of(const mw_profile_t *p, const mw_label_t *label) {
+	const char *key = mw_profile_string(p, label->key);
+	if (label->unit != 0)
+		return mw_profile_string(p, label->unit);
+	if (strcmp(key, MW_LABEL_REQUEST) == 0 || strcmp(key, "alignment") == 0)
+		return "bytes";
+	return mw_unit_is_known(key) ? key : "";
 }
 
 static bool range_matches(const tag_match_t *match, const mw_profile_t *p, const mw_sample_t *s) {
 	for (uint32_t i = 0; i < s->label_count; i++) {
 		const mw_label_t *label = &p->labels[s->label_first + i];
-		const char *key = mw_profile_string(p, label->key);
-		if (label->text == 0 && label->number >= match->low &&
-		    label->number <= match->high &&
-		    (match->measure == NULL || strcmp(match->measure, measure_of(p, label)) == 0) &&
-		    (match->key == NULL || strcmp(key, match->key) == 0))
+		if (label->text != 0 || (match->key != NULL &&
+					 strcmp(mw_profile_string(p, label->key), match->key) != 0))
+			continue;
+		const char *unit = unit_of(p, label);
+		bool has_unit = *match->unit != '\0';
+		long double number =
+			(long double)label->number * (has_unit ? mw_unit_size(unit) : 1);
+		if (number >= match->low && number <= match->high &&
+		    (!has_unit || are_comparable(match->unit, unit)))
 			return true;
 	}
 	return false;
@@ -240,19 +251,17 @@ const char *mw_tag_value(const mw_profile_t *p, const mw_label_t *label, const c
 			 char *buffer, size_t size) {
 	if (label->text != 0)
 		return mw_profile_string(p, label->text);
-	const char *own = measure_of(p, label);
+	const char *own = unit_of(p, label);
 	if (unit != NULL) {
 		const mw_unit_t *units = mw_units_of(own);
-		double value = (double)label->number;
+		double value = (double)label->number * mw_unit_size(own);
 		bool fits = strcmp(unit, "minimum") == 0 || strcmp(unit, "auto") == 0;
 		return mw_unit_text(fits ? mw_unit_fitting(units, fabs(value))
 					 : mw_unit_named(units, unit),
 				    value, buffer, size);
 	}
-	if (strcmp(own, "bytes") == 0)
-		return mw_format_bytes(label->number, buffer, size);
-	if (strcmp(own, "nanoseconds") == 0)
-		return mw_format_nanoseconds(label->number, buffer, size);
+	if (mw_unit_for_people(label->number, own, buffer, size) != NULL)
+		return buffer;
 	snprintf(buffer, size, "%" PRId64, label->number);
 	return buffer;
 }

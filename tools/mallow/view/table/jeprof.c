@@ -8,6 +8,7 @@
 #include "model/merge.h"
 #include "model/text.h"
 #include "report/text/names.h"
+#include "report/text/pprof_units.h"
 #include "view/common/view.h"
 #include "view/select/selection.h"
 #include "view/table/tables.h"
@@ -22,11 +23,13 @@ typedef struct scale {
 static scale_t scale_of(const mw_view_t *v) {
 	const char *unit = mw_profile_string(v->profile, v->profile->types[v->type].unit);
 	const char *type = mw_profile_string(v->profile, v->profile->types[v->type].type);
-	if (strcmp(unit, "bytes") == 0)
-		return v->unit != NULL && strcmp(v->unit, "B") == 0 ? (scale_t){"B", 1, 0}
-								    : (scale_t){"MB", 0x1p20, 1};
-	if (strcmp(unit, "nanoseconds") == 0)
-		return (scale_t){"seconds", 1e9, 3};
+	const double size = mw_unit_size(unit);
+	if (mw_units_of(unit) == mw_units_of("bytes"))
+		return v->unit != NULL && strcmp(v->unit, "B") == 0
+			       ? (scale_t){"B", 1 / size, 0}
+			       : (scale_t){"MB", 0x1p20 / size, 1};
+	if (mw_units_of(unit) == mw_units_of("nanoseconds"))
+		return (scale_t){"seconds", 1e9 / size, 3};
 	return (scale_t){strstr(type, "objects") != NULL ? "objects" : "samples", 1, 0};
 }
 
