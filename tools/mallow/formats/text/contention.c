@@ -80,7 +80,7 @@ int mw_read_contention(mw_profile_t *p, const char *name, const char *bytes, siz
 	mw_lines_next(&c.lines);
 	int result = 0;
 	for (const char *line; result == 0 && (line = mw_lines_next(&c.lines)) != NULL;) {
-		line = mw_skip_blanks(line);
+		line = mw_skip_blanks(mw_skip_log_prefix(line));
 		if (*line == '#')
 			mw_lines_take_comment(&c.lines, line);
 		else if (*line >= '0' && *line <= '9')

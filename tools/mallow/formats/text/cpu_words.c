@@ -39,8 +39,7 @@ static bool find_kind(const char *bytes, size_t length, words_t *w) {
 			       .is_big_endian = kind % 2 == 1};
 		w->count = length / w->size;
 		if (w->count >= HEADER_WORDS && word_at(w, 0) == 0 && word_at(w, 1) == 3 &&
-		    word_at(w, 2) == 0 && word_at(w, 3) > 0 && word_at(w, 3) < INT32_MAX &&
-		    word_at(w, 4) == 0)
+		    word_at(w, 2) == 0 && word_at(w, 3) < INT32_MAX && word_at(w, 4) == 0)
 			return true;
 	}
 	return false;
@@ -72,24 +71,104 @@ static int find_trailer(mw_lines_t *r, const words_t *w, size_t *trailer) {
 	return at == w->count ? 0 : damaged(r, "it ends before its trailer; it was cut short");
 }
 
-/* True if the stack has the leaf twice: exact, from the signal's context, and as a return
- * address, from unwinding. */
-static bool repeats_leaf(const words_t *w, size_t pcs, uint64_t depth) {
-	return depth > 1 && word_at(w, pcs) == word_at(w, pcs + 1);
+/* The signal's handler leaves up to two frames between the leaf and its caller. */
+enum { TRAMPOLINES_MAX = 2 };
+
+/* Addresses that stand behind the leaf in stacks, to be left out; in this order. */
+typedef struct trampolines {
+	uint64_t addresses[TRAMPOLINES_MAX];
+	size_t count;
+} trampolines_t;
+
+/* Returns how many trampolines stand behind the leaf of the record at `at`. */
+static uint64_t trampoline_words(const words_t *w, size_t at, const trampolines_t *t) {
+	uint64_t depth = word_at(w, at + 1), found = 0;
+	for (size_t i = 0; i < t->count; i++)
+		found += depth > found + 1 && word_at(w, at + 3 + (size_t)found) == t->addresses[i];
+	return found;
 }
 
-static int take_record(mw_lines_t *r, const words_t *w, size_t at) {
+/* Returns how many words behind the leaf are no callers: trampolines, then the leaf once more, as
+ * a return address from unwinding. */
+static uint64_t extra_words(const words_t *w, size_t at, const trampolines_t *t) {
+	uint64_t depth = word_at(w, at + 1), extra = trampoline_words(w, at, t);
+	bool has_leaf_twice =
+		depth > extra + 1 && word_at(w, at + 2) == word_at(w, at + 3 + (size_t)extra);
+	return extra + has_leaf_twice;
+}
+
+/* What the records say about the word behind the leaf and the trampolines that are known. */
+typedef struct second_words {
+	uint64_t candidate; /* the only word that most records can have */
+	uint64_t votes, records, with_candidate, before_leaf;
+} second_words_t;
+
+/* Finds the word that most records have, if one does (Boyer and Moore's vote); with `counts`,
+ * counts how many have it. */
+static void look_at_seconds(const words_t *w, size_t trailer, const trampolines_t *t, bool counts,
+			    second_words_t *s) {
+	for (size_t at = HEADER_WORDS; at < trailer; at += 2 + (size_t)word_at(w, at + 1)) {
+		uint64_t depth = word_at(w, at + 1), extra = trampoline_words(w, at, t);
+		s->records += counts;
+		if (depth <= extra + 1)
+			continue;
+		size_t second = at + 3 + (size_t)extra;
+		bool is_candidate = word_at(w, second) == s->candidate;
+		if (counts) {
+			s->with_candidate += is_candidate;
+			s->before_leaf += is_candidate && depth > extra + 2 &&
+					  word_at(w, second + 1) == word_at(w, at + 2);
+		} else if (s->votes == 0) {
+			s->candidate = word_at(w, second);
+			s->votes = 1;
+		} else {
+			s->votes += is_candidate ? 1 : (uint64_t)-1;
+		}
+	}
+}
+
+/* Whether the kernel's or libc's code is at the address, or no file. */
+static bool is_in_system(mw_profile_t *p, uint64_t address) {
+	const char *path =
+		mw_profile_string(p, p->mappings[mw_profile_find_mapping(p, address)].path);
+	const char *slash = strrchr(path, '/');
+	const char *base = slash != NULL ? slash + 1 : path;
+	return *path == '\0' || *path == '[' || mw_starts_with(base, "libc.") ||
+	       mw_starts_with(base, "libc-") || mw_starts_with(base, "libpthread") ||
+	       mw_starts_with(base, "ld-musl");
+}
+
+/* pprof takes a word that is behind the leaf in nearly all records (one of 32 may differ) for the
+ * trampoline by which the kernel enters the signal's handler. Here it must also be where
+ * trampolines are, or the leaf must follow it: the only caller of a hot function is no trampoline.
+ */
+static void find_trampolines(mw_profile_t *p, const words_t *w, size_t trailer, trampolines_t *t) {
+	while (t->count < TRAMPOLINES_MAX) {
+		second_words_t s = {0};
+		look_at_seconds(w, trailer, t, false, &s);
+		look_at_seconds(w, trailer, t, true, &s);
+		bool is_in_most =
+			s.with_candidate > 0 && s.with_candidate >= s.records - s.records / 32;
+		if (!is_in_most || !(s.before_leaf * 2 > s.with_candidate ||
+				     (p->mapping_count > 1 && is_in_system(p, s.candidate))))
+			return;
+		t->addresses[t->count++] = s.candidate;
+	}
+}
+
+static int take_record(mw_lines_t *r, const words_t *w, size_t at, const trampolines_t *t) {
 	uint64_t count = word_at(w, at), depth = word_at(w, at + 1);
 	int64_t time_ns;
 	if (count > INT64_MAX ||
 	    __builtin_mul_overflow((int64_t)count, r->profile->period, &time_ns))
 		return damaged(r, "a stack has an impossible number of samples");
 	r->frame_count = 0;
+	uint64_t extra = extra_words(w, at, t);
 	for (size_t i = 0; i < depth; i++)
-		if (!(i == 1 && repeats_leaf(w, at + 2, depth)) &&
+		if ((i == 0 || i > extra) &&
 		    mw_lines_add_frame(r, word_at(w, at + 2 + i), i == 0) != 0)
 			return -1;
-	int64_t values[2] = {(int64_t)count, time_ns};
+	int64_t values[2] = {(int64_t)count, time_ns}; /* the second has no type without a period */
 	mw_profile_add_sample(r->profile, r->frames, r->frame_count, values, NULL, 0);
 	return 0;
 }
@@ -106,10 +185,13 @@ int mw_read_cpu(mw_profile_t *p, const char *name, const char *bytes, size_t len
 	p->origin.format = mw_profile_intern(p, "gperftools CPU profile");
 	p->drop_frames = mw_profile_intern(p, MW_DROP_CPU);
 	p->period = (int64_t)word_at(&w, 3) * 1000;
-	p->period_type =
-		(mw_value_type_t){mw_profile_intern(p, "cpu"), mw_profile_intern(p, "nanoseconds")};
-	mw_profile_add_type(p, "samples", "count");
-	size_t cpu = mw_profile_add_type(p, "cpu", "nanoseconds");
+	size_t cpu = mw_profile_add_type(p, "samples", "count");
+	/* Profilers of other things than time write a period of 0 (PHP's memprof: bytes). */
+	if (p->period > 0) {
+		cpu = mw_profile_add_type(p, "cpu", "nanoseconds");
+		p->period_type = (mw_value_type_t){mw_profile_intern(p, "cpu"),
+						   mw_profile_intern(p, "nanoseconds")};
+	}
 	/* Without a trailer the values may not be processor time, because --raw writes any
 	 * profile in this form. */
 	if (trailer < w.count) {
@@ -118,9 +200,11 @@ int mw_read_cpu(mw_profile_t *p, const char *name, const char *bytes, size_t len
 		mw_lines_take_maps(&r);
 	}
 	int result = 0;
+	trampolines_t trampolines = {.count = 0};
+	find_trampolines(p, &w, trailer, &trampolines);
 	for (size_t at = HEADER_WORDS; at < trailer && result == 0;
 	     at += 2 + (size_t)word_at(&w, at + 1))
-		result = take_record(&r, &w, at);
+		result = take_record(&r, &w, at, &trampolines);
 	free(r.frames);
 	return result;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * folded.c -- reads folded stacks, the input of flame graph scripts and the output of `mallow
  * collapsed`.  A line holds one stack: functions from the outermost to the leaf, separated by
- * ';', and a number. */
+ * ';', then blanks or tabs, and a number, which may have decimals.  A file in which each line has
+ * two numbers compares two profiles (difffolded.pl): the types "before" and "after".  Empty lines
+ * and lines that begin with '#' are skipped. */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,18 +16,44 @@
 /* Bytes that are searched for characters of a binary format. */
 #define LOOK_BYTES 4096
 
-/* Finds the number at the end of a line and the end of the stack before it.  False: the line has
- * another form. */
-static bool split(const char *line, const char *end, const char **stack_end, int64_t *value) {
+/* A line: the stack ends before the number. */
+typedef struct parts {
+	const char *stack_end, *number;             /* of a stack with one number */
+	const char *first_stack_end, *first_number; /* of one with two; NULL = there is one */
+} parts_t;
+
+/* Reads the number that ends at `end` and is preceded by blanks. Returns the end of what precedes
+ * the blanks, or NULL. */
+static const char *take_last(const char *line, const char *end, const char **number) {
+	const char *at = end, *point = NULL;
+	while (at > line && (isdigit((unsigned char)at[-1]) || (at[-1] == '.' && point == NULL)))
+		if (*--at == '.')
+			point = at;
+	const char *stack_end = at;
+	while (stack_end > line && (stack_end[-1] == ' ' || stack_end[-1] == '\t'))
+		stack_end--;
+	if (at == end || stack_end == at || stack_end == line || !isdigit((unsigned char)*at) ||
+	    point == end - 1)
+		return NULL;
+	*number = at;
+	return stack_end;
+}
+
+/* False: the line has another form. */
+static bool split(const char *line, const char *end, parts_t *parts) {
 	while (end > line && isspace((unsigned char)end[-1]))
 		end--;
-	const char *digits = end;
-	while (digits > line && isdigit((unsigned char)digits[-1]))
-		digits--;
-	if (digits == end || digits - 1 <= line || digits[-1] != ' ')
+	parts->stack_end = take_last(line, end, &parts->number);
+	if (parts->stack_end == NULL)
 		return false;
-	*stack_end = digits - 1;
-	return mw_take_number(&digits, value);
+	parts->first_stack_end = take_last(line, parts->stack_end, &parts->first_number);
+	return true;
+}
+
+/* Whether the line holds a stack. */
+static bool is_content(const char *line) {
+	const char *at = mw_skip_blanks(line);
+	return *at != '\n' && *at != '\0' && *line != '#';
 }
 
 bool mw_is_folded(const char *bytes, size_t length) {
@@ -32,9 +61,12 @@ bool mw_is_folded(const char *bytes, size_t length) {
 	for (size_t i = 0; i < look; i++)
 		if ((unsigned char)bytes[i] < ' ' && !isspace((unsigned char)bytes[i]))
 			return false;
-	const char *newline = memchr(bytes, '\n', length), *stack_end;
-	int64_t value;
-	return split(bytes, newline != NULL ? newline : bytes + length, &stack_end, &value);
+	mw_lines_t lines = mw_lines_of(NULL, "", bytes, length, NULL);
+	parts_t parts;
+	const char *line = mw_lines_next(&lines);
+	while (line != NULL && !is_content(line))
+		line = mw_lines_next(&lines);
+	return line != NULL && split(line, lines.at, &parts);
 }
 
 /* Folded stacks have no addresses, so each function is one location. */
@@ -42,6 +74,9 @@ typedef struct folded {
 	mw_lines_t lines;
 	uint32_t *locations; /* locations[i]: location of function i */
 	size_t capacity;
+	bool has_two;            /* each line has two numbers */
+	double sum, rounded_sum; /* of all numbers, as they are and as whole numbers */
+	bool has_decimals;
 } folded_t;
 
 static uint32_t location_of(folded_t *f, const char *name, size_t length) {
@@ -57,17 +92,30 @@ static uint32_t location_of(folded_t *f, const char *name, size_t length) {
 	return f->locations[number];
 }
 
+/* Reads the number as a whole one, at most 2^62. */
+static int64_t whole(folded_t *f, const char *number) {
+	int64_t value;
+	mw_take_number(&number, &value);
+	double decimals = 0, place = 0.1;
+	f->has_decimals |= *number == '.';
+	for (number += *number == '.'; isdigit((unsigned char)*number); number++, place /= 10)
+		decimals += place * (*number - '0');
+	value = value > (int64_t)1 << 62 ? (int64_t)1 << 62 : value + (decimals >= 0.5);
+	f->rounded_sum += (double)value;
+	f->sum += (double)value + decimals - (decimals >= 0.5);
+	return value;
+}
+
 static int take_line(folded_t *f, const char *line, const char *end) {
 	mw_lines_t *r = &f->lines;
-	const char *stack_end;
-	int64_t value;
-	if (!split(line, end, &stack_end, &value))
+	parts_t parts;
+	if (!split(line, end, &parts))
 		return mw_lines_damaged(r, "this is not a stack followed by a number");
 	if (r->profile->sample_count == MW_READ_ENTRIES_MAX)
 		return mw_lines_damaged(r, "it has more stacks than any profile has");
 	r->frame_count = 0;
 	/* Goes from the leaf, which is the last name on the line, to the outermost function. */
-	for (const char *at = stack_end; at > line;) {
+	for (const char *at = f->has_two ? parts.first_stack_end : parts.stack_end; at > line;) {
 		const char *name = memrchr(line, ';', (size_t)(at - line));
 		name = name != NULL ? name + 1 : line;
 		if (r->frame_count == MW_READ_DEPTH_MAX)
@@ -77,19 +125,50 @@ static int take_line(folded_t *f, const char *line, const char *end) {
 		r->frames[r->frame_count++] = location_of(f, name, (size_t)(at - name));
 		at = name > line ? name - 1 : line;
 	}
-	mw_profile_add_sample(r->profile, r->frames, r->frame_count, &value, NULL, 0);
+	int64_t values[2] = {whole(f, parts.number)};
+	if (f->has_two) {
+		values[1] = values[0];
+		values[0] = whole(f, parts.first_number);
+	}
+	mw_profile_add_sample(r->profile, r->frames, r->frame_count, values, NULL, 0);
 	return 0;
 }
+
+/* Whether each line has two numbers. A name may end with a blank and digits, but not each. */
+static bool has_two_numbers(mw_lines_t lines) {
+	parts_t parts;
+	bool has_line = false;
+	for (const char *line; (line = mw_lines_next(&lines)) != NULL;) {
+		if (!is_content(line))
+			continue;
+		has_line = true;
+		if (!split(line, lines.at, &parts) || parts.first_stack_end == NULL)
+			return false;
+	}
+	return has_line;
+}
+
+/* Most that rounding may change the sum by, as a part of it. */
+#define ROUNDING_MAX 0.01
 
 int mw_read_folded(mw_profile_t *p, const char *name, const char *bytes, size_t length,
 		   mw_error_t *error) {
 	folded_t f = {.lines = mw_lines_of(p, name, bytes, length, error)};
 	p->origin.format = mw_profile_intern(p, "folded stacks");
-	mw_profile_add_type(p, "samples", "count");
+	f.has_two = has_two_numbers(f.lines);
+	if (f.has_two)
+		mw_profile_add_type(p, "before", "count");
+	p->default_type =
+		(uint32_t)mw_profile_add_type(p, f.has_two ? "after" : "samples", "count");
 	int result = 0;
 	for (const char *line; result == 0 && (line = mw_lines_next(&f.lines)) != NULL;)
-		if (*line != '\n' && *line != '\r')
+		if (is_content(line))
 			result = take_line(&f, line, f.lines.at);
+	if (result == 0 && f.has_decimals && fabs(f.sum - f.rounded_sum) > ROUNDING_MAX * f.sum)
+		result = mw_error_set(error,
+				      "%s: its numbers have decimals that count, and a profile has "
+				      "whole numbers; multiply all of them by 1000",
+				      name);
 	free(f.locations);
 	free(f.lines.frames);
 	return result;

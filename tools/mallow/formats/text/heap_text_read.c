@@ -43,23 +43,26 @@ typedef struct text_reader {
 
 bool mw_is_heap_text(const char *bytes, size_t length) {
 	(void)length; /* The NUL at the end stops the comparison. */
-	return mw_starts_with(bytes, "heap_v2/") || mw_starts_with(bytes, "heap profile:");
+	return mw_starts_with(bytes, "heap_v2/") ||
+	       mw_starts_with(mw_skip_log_prefix(bytes), "heap profile:");
 }
 
-/* Reads "objects: bytes [objects: bytes]". */
+/* Reads "objects: bytes [objects: bytes]". What is in use is negative where memory was freed that
+ * was allocated before the profile began. */
 static bool take_counts(const char **at, counts_t *c) {
-	return mw_take_number(at, &c->inuse_objects) && mw_take_char(at, ':') &&
-	       mw_take_number(at, &c->inuse_bytes) && mw_take_char(at, '[') &&
+	return mw_take_signed(at, &c->inuse_objects) && mw_take_char(at, ':') &&
+	       mw_take_signed(at, &c->inuse_bytes) && mw_take_char(at, '[') &&
 	       mw_take_number(at, &c->alloc_objects) && mw_take_char(at, ':') &&
 	       mw_take_number(at, &c->alloc_bytes) && mw_take_char(at, ']');
 }
 
 static int64_t to_count(double value) {
-	return value < 0x1p62 ? (int64_t)llround(value) : (int64_t)1 << 62;
+	int64_t limit = (int64_t)1 << 62;
+	return value > 0x1p62 ? limit : value < -0x1p62 ? -limit : (int64_t)llround(value);
 }
 
 void mw_unsample(double mean_bytes, int64_t *objects, int64_t *bytes) {
-	if (mean_bytes <= 0 || *objects <= 0 || *bytes <= 0)
+	if (mean_bytes <= 0 || *objects == 0 || *bytes == 0 || (*objects < 0) != (*bytes < 0))
 		return;
 	double mean = (double)*bytes / (double)*objects;
 	double weight = 1.0 / -expm1(-mean / mean_bytes);
@@ -158,7 +161,7 @@ static void add_threads(text_reader_t *r, const int64_t *values, const counts_t 
  * objects if none is in use. */
 static mw_label_t size_label(text_reader_t *r, const counts_t *c) {
 	const mw_string_t bytes = mw_profile_intern(r->lines.profile, MW_LABEL_SIZE);
-	int64_t size = c->inuse_objects > 0   ? c->inuse_bytes / c->inuse_objects
+	int64_t size = c->inuse_objects != 0  ? c->inuse_bytes / c->inuse_objects
 		       : c->alloc_objects > 0 ? c->alloc_bytes / c->alloc_objects
 					      : 0;
 	return (mw_label_t){.key = bytes, .number = size, .unit = bytes};
@@ -297,7 +300,8 @@ static int take_kind(text_reader_t *r, const char *at) {
 
 static int read_gperftools(text_reader_t *r) {
 	r->has_sizes = true;
-	const char *line = mw_lines_next(&r->lines) + strlen("heap profile:");
+	const char *line = mw_skip_log_prefix(mw_lines_next(&r->lines));
+	line += strlen("heap profile:");
 	counts_t counts;
 	if (!take_counts(&line, &counts))
 		return mw_lines_damaged(&r->lines,
@@ -306,7 +310,7 @@ static int read_gperftools(text_reader_t *r) {
 		return -1;
 	add_types(r, &counts);
 	while ((line = mw_lines_next(&r->lines)) != NULL) {
-		line = mw_skip_blanks(line);
+		line = mw_skip_blanks(mw_skip_log_prefix(line));
 		if (*line == '#')
 			mw_lines_take_comment(&r->lines, line);
 		if (*line == '#' || *line == '\n' || *line == '\0')

@@ -55,6 +55,31 @@ bool mw_take_number(const char **at, int64_t *value) {
 	return true;
 }
 
+bool mw_take_signed(const char **at, int64_t *value) {
+	*at = mw_skip_blanks(*at);
+	bool is_negative = **at == '-';
+	*at += is_negative;
+	if (!isdigit((unsigned char)**at) || !mw_take_number(at, value))
+		return false;
+	if (is_negative)
+		*value = -*value;
+	return true;
+}
+
+/* Longest begin of a line that a log library writes. */
+#define LOG_PREFIX_BYTES 256
+
+const char *mw_skip_log_prefix(const char *line) {
+	size_t length = strcspn(line, "[]\n");
+	size_t digits = length;
+	while (digits > 0 && isdigit((unsigned char)line[digits - 1]))
+		digits--;
+	bool is_prefix = length < LOG_PREFIX_BYTES && line[length] == ']' && digits < length &&
+			 digits > 1 && line[digits - 1] == ':' &&
+			 (line[length + 1] == ' ' || line[length + 1] == '\t');
+	return is_prefix ? line + length + 2 : line;
+}
+
 int mw_lines_add_frame(mw_lines_t *r, uint64_t address, bool is_exact) {
 	if (r->frame_count == MW_READ_DEPTH_MAX)
 		return mw_lines_damaged(r, "a stack is deeper than 32768 frames");
@@ -124,35 +149,145 @@ void mw_lines_take_comment(mw_lines_t *r, const char *line) {
 	sample->depth = r->named_count;
 }
 
-/* Adds the mapping of a line of /proc/<pid>/maps.  Other lines are skipped. */
-static void take_mapping(mw_lines_t *r, const char *line, const char *end) {
-	char *at;
-	mw_mapping_t mapping = {.start = strtoull(line, &at, 16)};
-	if (at == line || *at != '-')
-		return;
-	mapping.limit = strtoull(at + 1, &at, 16);
-	const char *access = mw_skip_blanks(at);
-	if (end - access < 5 || access[2] != 'x')
-		return;
-	mapping.offset = strtoull(access + 4, &at, 16);
-	const char *path = at;
-	/* Skips device and inode. */
-	for (int field = 0; field < 2; field++) {
-		path = mw_skip_blanks(path);
-		while (path < end && *path != ' ' && *path != '\t')
-			path++;
+/* Values of "$NAME" in the lines of mappings. */
+#define NAMES_MAX 16
+#define MAP_LINE_BYTES 4096
+
+typedef struct name_value {
+	const char *name, *value; /* in the text; the name begins with '$' in the lines */
+	size_t name_length, value_length;
+} name_value_t;
+
+typedef struct map_reader {
+	name_value_t names[NAMES_MAX];
+	size_t name_count;
+	char line[MAP_LINE_BYTES]; /* the line with values in the place of names */
+} map_reader_t;
+
+/* Returns the value of the name behind a '$'. */
+static const name_value_t *find_name(const map_reader_t *m, const char *at) {
+	for (size_t i = m->name_count; i > 0; i--)
+		if (strncmp(at, m->names[i - 1].name, m->names[i - 1].name_length) == 0)
+			return &m->names[i - 1];
+	return NULL;
+}
+
+/* Copies the line up to `end`, with values in the place of names.  False: it is too long. */
+static bool expand(map_reader_t *m, const char *line, const char *end) {
+	size_t used = 0;
+	while (line < end && used < sizeof(m->line)) {
+		const name_value_t *found = *line == '$' ? find_name(m, line + 1) : NULL;
+		const char *from = found != NULL ? found->value : line;
+		size_t length = found != NULL ? found->value_length : 1;
+		if (length >= sizeof(m->line) - used)
+			return false;
+		memcpy(m->line + used, from, length);
+		used += length;
+		line += found != NULL ? found->name_length + 1 : 1;
 	}
-	path = mw_skip_blanks(path);
+	m->line[used < sizeof(m->line) ? used : sizeof(m->line) - 1] = '\0';
+	return used < sizeof(m->line);
+}
+
+/* Keeps "NAME=VALUE". */
+static void take_name_value(map_reader_t *m, const char *line, const char *end) {
+	line = mw_skip_blanks(line);
+	const char *equals = memchr(line, '=', (size_t)(end - line));
+	if (equals == NULL || equals == line || m->name_count == NAMES_MAX)
+		return;
+	const char *value = mw_skip_blanks(equals + 1), *name_end = equals;
+	while (name_end > line && isspace((unsigned char)name_end[-1]))
+		name_end--;
+	while (end > value && isspace((unsigned char)end[-1]))
+		end--;
+	if (end >= value)
+		m->names[m->name_count++] = (name_value_t){line, value, (size_t)(name_end - line),
+							   (size_t)(end - value)};
+}
+
+/* Reads "START-END" with or without "0x".  False: the line has another form. */
+static bool take_range(const char **at, mw_mapping_t *mapping) {
+	char *end;
+	const char *begin = mw_skip_blanks(*at);
+	mapping->start = strtoull(begin, &end, 16);
+	if (end == begin || *begin == '-' || *end != '-')
+		return false;
+	begin = end + 1;
+	mapping->limit = strtoull(begin, &end, 16);
+	*at = end;
+	return end != begin && mapping->limit > mapping->start;
+}
+
+/* Skips "r-xp ".  Returns 1 for rights to execute, 0 for others, -1 if there are none. */
+static int take_rights(const char **at) {
+	const char *word = mw_skip_blanks(*at);
+	size_t length = strspn(word, "-rwxps");
+	if (length < 3 || (word[length] != ' ' && word[length] != '\t'))
+		return -1;
+	*at = word + length;
+	return memchr(word, 'x', length) != NULL;
+}
+
+/* Cuts the path's end off and keeps it. */
+static void take_path(mw_profile_t *p, mw_mapping_t *mapping, const char *path, const char *end) {
 	static const char deleted[] = " (deleted)";
 	while (end > path && isspace((unsigned char)end[-1]))
 		end--;
 	if (end - path > (ptrdiff_t)strlen(deleted) &&
 	    memcmp(end - strlen(deleted), deleted, strlen(deleted)) == 0)
 		end -= strlen(deleted);
-	if (path < end && mapping.limit > mapping.start) {
-		mapping.path = mw_profile_intern_bytes(r->profile, path, (size_t)(end - path));
-		mw_profile_add_mapping(r->profile, &mapping);
+	if (path >= end)
+		return;
+	mapping->path = mw_profile_intern_bytes(p, path, (size_t)(end - path));
+	mw_profile_add_mapping(p, mapping);
+}
+
+/* Reads "PATH", "PATH @OFFSET" or "PATH @OFFSET BUILDID". */
+static void take_short_form(mw_profile_t *p, mw_mapping_t *mapping, const char *path) {
+	path = mw_skip_blanks(path);
+	const char *end = path + strlen(path), *at = strstr(path, " @");
+	if (at != NULL && isxdigit((unsigned char)at[2])) {
+		char *number_end;
+		mapping->offset = strtoull(at + 2, &number_end, 16);
+		const char *id = mw_skip_blanks(number_end);
+		mapping->build_id = mw_profile_intern_bytes(p, id, strspn(id, "0123456789abcdef"));
+		end = at;
 	}
+	take_path(p, mapping, path, end);
+}
+
+/* Reads "OFFSET DEVICE:NUMBER INODE PATH".  False: the line has another form. */
+static bool take_long_form(mw_profile_t *p, mw_mapping_t *mapping, const char *at) {
+	char *end;
+	const char *number = mw_skip_blanks(at);
+	mapping->offset = strtoull(number, &end, 16);
+	const char *path = mw_skip_blanks(end);
+	if (end == number || path == end || strspn(path, "0123456789abcdefABCDEF:") == 0)
+		return false;
+	/* Skips device and inode. */
+	for (int field = 0; field < 2; field++) {
+		path = mw_skip_blanks(path);
+		while (*path != '\0' && *path != ' ' && *path != '\t')
+			path++;
+	}
+	path = mw_skip_blanks(path);
+	take_path(p, mapping, path, path + strlen(path));
+	return true;
+}
+
+/* Adds the mapping of a line, unless it has rights and none to execute.  False: the line has
+ * another form. */
+static bool take_mapping(mw_profile_t *p, const char *line) {
+	mw_mapping_t mapping = {0};
+	if (!take_range(&line, &mapping))
+		return false;
+	bool has_colon = *line == ':';
+	line += has_colon;
+	int rights = take_rights(&line);
+	if (rights == 0 || (!has_colon && rights == 1 && take_long_form(p, &mapping, line)))
+		return true;
+	take_short_form(p, &mapping, line);
+	return true;
 }
 
 mw_string_t mw_lines_module_name(mw_profile_t *p, mw_string_t module) {
@@ -167,18 +302,46 @@ mw_string_t mw_lines_module_name(mw_profile_t *p, mw_string_t module) {
 }
 
 void mw_lines_take_maps(mw_lines_t *r) {
-	for (const char *line; (line = mw_lines_next(r)) != NULL;)
-		take_mapping(r, line, r->at);
+	map_reader_t *m = mw_xcalloc(1, sizeof(*m));
+	for (const char *line; (line = mw_lines_next(r)) != NULL;) {
+		const char *end = r->at > line && r->at[-1] == '\n' ? r->at - 1 : r->at;
+		const char *text = mw_skip_log_prefix(line);
+		if (expand(m, text < end ? text : line, end) && !take_mapping(r->profile, m->line))
+			take_name_value(m, text, end);
+	}
+	free(m);
+}
+
+/* Returns the first line that is a title of the mappings, or NULL. */
+static const char *find_title(const mw_lines_t *r) {
+	static const char *const titles[] = {"MAPPED_LIBRARIES:", "--- Memory map: ---"};
+	const char *first = NULL;
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
+		const char *end = first != NULL ? first : r->end;
+		for (const char *at = r->at; at < end; at++) {
+			at = memmem(at, (size_t)(end - at), titles[i], strlen(titles[i]));
+			if (at == NULL)
+				break;
+			/* Only blanks and what a log library writes may precede a title. */
+			size_t before = (size_t)(at - r->at);
+			size_t look = before < LOG_PREFIX_BYTES ? before : LOG_PREFIX_BYTES;
+			const char *line = memrchr(at - look, '\n', look);
+			if (line != NULL && mw_skip_blanks(mw_skip_log_prefix(line + 1)) == at) {
+				first = line + 1;
+				break;
+			}
+		}
+	}
+	return first;
 }
 
 void mw_lines_cut_mappings(mw_lines_t *r) {
-	static const char title[] = "\nMAPPED_LIBRARIES:";
-	const char *found = memmem(r->at, (size_t)(r->end - r->at), title, strlen(title));
+	const char *found = find_title(r);
 	if (found == NULL)
 		return;
 	mw_lines_t maps = *r;
-	maps.at = found + 1;
+	maps.at = found;
 	mw_lines_next(&maps);
 	mw_lines_take_maps(&maps);
-	r->end = found + 1;
+	r->end = found;
 }

@@ -48,6 +48,12 @@ const char *mw_skip_blanks(const char *at);
 bool mw_take_char(const char **at, char wanted);
 /* A decimal number without sign, limited to INT64_MAX. */
 bool mw_take_number(const char **at, int64_t *value);
+/* As mw_take_number(), and a '-' may precede the number. */
+bool mw_take_signed(const char **at, int64_t *value);
+
+/* Returns what follows "I0521 12:03:04.5 77 file.cc:9] ", by which log libraries begin a line;
+ * otherwise the line itself. */
+const char *mw_skip_log_prefix(const char *line);
 
 /* Reads hexadecimal return addresses up to the end of the line into `frames`. */
 int mw_lines_take_stack(mw_lines_t *lines, const char *at);
@@ -63,10 +69,12 @@ void mw_lines_take_comment(mw_lines_t *lines, const char *line);
 /* Returns a name for a place of which only the file is known: "[libc.so.6]". */
 mw_string_t mw_lines_module_name(mw_profile_t *profile, mw_string_t module);
 
-/* Reads the remaining lines as /proc/<pid>/maps.  Other lines are skipped. */
+/* Reads the remaining lines as /proc/<pid>/maps, or in pprof's short form: "START-END: PATH" with
+ * "@OFFSET BUILDID" behind it or not.  "NAME=VALUE" gives "$NAME" in later lines a value.  Other
+ * lines are skipped. */
 void mw_lines_take_maps(mw_lines_t *lines);
-/* Reads the mappings first, although they come last in the file.  Cuts "MAPPED_LIBRARIES:" and
- * everything after it off the text. */
+/* Reads the mappings first, although they come last in the file.  Cuts "MAPPED_LIBRARIES:" or
+ * "--- Memory map: ---" and everything after it off the text. */
 void mw_lines_cut_mappings(mw_lines_t *lines);
 
 #endif
