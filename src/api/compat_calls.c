@@ -155,6 +155,7 @@ static MW_COLD void fill(volatile mw_compat_calls_t *calls) {
 	calls->walk = mw_heap_walk;
 	calls->thread_cache_bytes = thread_cache_bytes;
 	calls->owns = owns;
+	calls->find_recorded = mw_leak_find_recorded;
 	calls->set_waiting = mw_heap_set_waiting;
 	calls->waiting_bytes = mw_heap_waiting_bytes;
 	calls->flush_thread = mw_heap_flush_thread;

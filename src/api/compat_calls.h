@@ -63,6 +63,9 @@ typedef struct mw_compat_calls {
 	uint64_t (*thread_cache_bytes)(void);
 	/* Returns whether the address lies in memory of the heap. */
 	bool (*owns)(const void *address);
+	/* Returns whether a recorded block starts at the address, which may be any word, and the
+	 * bytes that were requested for it. */
+	bool (*find_recorded)(const void *address, size_t *requested_bytes);
 	/* true: the program freed the block, which its library holds back; it counts as freed.
 	 * false: before the library frees it. */
 	void (*set_waiting)(void *block, bool waits);

@@ -194,6 +194,18 @@ MW_COLD bool mw_leak_exempt(const void *block, bool on) {
 	return true;
 }
 
+MW_COLD bool mw_leak_find_recorded(const void *address, size_t *requested_bytes) {
+	mw_record_id_t record = record_of(address);
+	mw_sample_t sample;
+	if (record == 0)
+		return false;
+	bool locked = mw_tables_lock(&mw_control_table_lock);
+	bool is_there = mw_records_read(record, &sample) && sample.address == (uintptr_t)address;
+	mw_tables_unlock(&mw_control_table_lock, locked);
+	*requested_bytes = is_there ? sample.requested_bytes : 0;
+	return is_there;
+}
+
 /* ---- the copy, in the process ---- */
 
 static int32_t copy_process(mw_os_child_kind_t kind, void (*work)(void *context), void *context,

@@ -64,6 +64,9 @@ bool mw_leak_search(mw_leak_result_t *result, const mw_leak_scope_t *scope,
 /* Exempts the block at the address from checks, with all that it leads to, or not any more. Returns
  * false if it has no record. The caller holds no lock. */
 bool mw_leak_exempt(const void *block, bool on);
+/* Returns whether a recorded block starts at the address, which may be any word, and the bytes that
+ * the program requested. Any thread. */
+bool mw_leak_find_recorded(const void *address, size_t *requested_bytes);
 /* Visits the live blocks that have a record, whose number is passed: those that are REACHED, or the
  * leaked ones; in the copy, after the search. */
 void mw_leak_visit_recorded(bool reached,

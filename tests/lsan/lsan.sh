@@ -106,3 +106,39 @@ for wrong in exitcode=many suppressions=absent.supp; do
     [ "$(wc -l <err)" = 1 ] || fail "$wrong: $(cat err)"
 done
 echo "ok malformed options"
+
+# Every function that gcc's library has: a program that calls another one does not start.
+their=$(gcc -print-file-name=liblsan.so)
+exported() {
+    nm -D --defined-only "$1" | sed -nE 's/^[0-9a-f]+ [TWi] (__(lsan|sanitizer)_.*)/\1/p' | sort -u
+}
+missing=$(comm -23 <(exported "$their") <(exported "$compat/liblsan_mallow.so") |
+    grep -vxE '__lsan_default_options|__sanitizer_on_print' || true) # the program's own, if any
+[ -z "$missing" ] || fail "functions are missing: $missing"
+echo "ok every function"
+
+gcc -O1 -g -fno-builtin -fno-optimize-sibling-calls -fno-omit-frame-pointer -Wall -Wextra -Werror \
+    -rdynamic -fsanitize=leak "$source/tests/lsan/interface.c" -o interface || fail "interface.c"
+for arguments in "" lose; do
+    for whose in theirs ours; do
+        path=''
+        [ "$whose" = theirs ] || path=$compat
+        mkdir -p "$whose"
+        rm -f "$whose"/*
+        status=0
+        # shellcheck disable=SC2086 # one word or none
+        (cd "$whose" && LD_LIBRARY_PATH=$path ../interface $arguments) >$whose.out 2>$whose.err ||
+            status=$?
+        echo "status $status" >>$whose.out
+        sed -nE 's/^ *#[0-9]+ 0x[0-9a-f]+ (in [a-z_]+ .*interface\.c:[0-9]+).*/\1/p
+            /SUMMARY|^a summary/p' $whose.err "$whose"/report.* >$whose.essence 2>/dev/null
+    done
+    diff theirs.out ours.out || fail "interface $arguments: theirs (<), ours (>): $(cat ours.err)"
+    diff theirs.essence ours.essence || fail "reports of interface $arguments: theirs (<), ours (>)"
+done
+MORE=1 LD_LIBRARY_PATH=$compat ./interface >out 2>err || fail "more: $(cat err)"
+says out '^others 0 0 0 0 0$'
+says out '^freed 0$'
+says out '^allocated 1 1$'
+grep -q 'in names ' ours.essence || fail "no stack: $(cat ours.err)"
+echo "ok the functions of all sanitizers"

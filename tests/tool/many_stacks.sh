@@ -71,7 +71,7 @@ check_use() {
 await 60 grep -q kept said
 await 60 is_known "$pid"
 readings=0
-until grep -q done said; do
+until grep -q "done" said; do
     check_use
     readings=$((readings + 1))
     [ "$readings" -lt 3000 ] || fail "the program does not come to its end"

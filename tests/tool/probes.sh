@@ -23,10 +23,9 @@ for file in "$library" "$build/lib/libmallow_secure.so" "$build/lib/libmallow_de
     for probe in alloc free; do
         [ "$(grep -c "Name: $probe\$" out)" = 1 ] || fail "$file: not one note of $probe"
     done
-    grep -A2 'Name: alloc$' out |
-        grep -qxE " *Arguments: 8@${registers[0]} 8@${registers[1]} 8@${registers[2]}" ||
-            fail "$file: arguments of alloc"
-    grep -A2 'Name: free$' out | grep -qxE " *Arguments: 8@${registers[0]}" ||
+    grep -qxE " *Arguments: 8@${registers[0]} 8@${registers[1]} 8@${registers[2]}" \
+        <<<"$(grep -A2 'Name: alloc$' out)" || fail "$file: arguments of alloc"
+    grep -qxE " *Arguments: 8@${registers[0]}" <<<"$(grep -A2 'Name: free$' out)" ||
         fail "$file: arguments of free"
 done
 ok "the arguments are where the calling convention has them"

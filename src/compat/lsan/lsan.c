@@ -16,6 +16,7 @@
 #include "compat/lsan/lsan_options.h"
 #include "compat/lsan/lsan_report.h"
 #include "compat/lsan/lsan_suppress.h"
+#include "compat/lsan/sanitizer.h"
 #include "os/platform/secure_environment.h"
 
 static struct {
@@ -75,6 +76,7 @@ static void check_and_end(void) {
 	if (!has_leaked || lsan.options.exitcode == 0)
 		return;
 	fflush(NULL);
+	mw_sanitizer_die();
 	_exit(lsan.options.exitcode);
 }
 
@@ -169,6 +171,8 @@ static void read_options(void) {
 		mw_lsan_suppressions_add(__lsan_default_suppressions());
 	if (*lsan.options.suppressions)
 		mw_lsan_suppressions_read(lsan.options.suppressions);
+	if (*lsan.options.log_path)
+		mw_lsan_report_set_path(lsan.options.log_path);
 }
 
 __attribute__((constructor)) static void start(void) {
@@ -185,6 +189,7 @@ __attribute__((constructor)) static void start(void) {
 		if (lsan.options.leak_check_at_exit)
 			atexit(check_and_end);
 	}
+	mw_sanitizer_start();
 	mallow_ignore_end();
 }
 

@@ -4,7 +4,8 @@
  * the filter liblsan.so.0 stands for it, so that programs that gcc links with -fsanitize=leak run
  * on mallow. Every allocation is recorded; a check is a leak check of libmallow.so.
  *
- * Reading order: lsan_options, lsan_suppress, lsan_report, lsan.c (start, end, the functions). */
+ * Reading order: lsan_options, lsan_suppress, lsan_report, lsan.c (start, end, the functions),
+ * sanitizer.h (functions that all sanitizers have; sanitizer_names.c, coverage.c). */
 #ifndef MW_COMPAT_LSAN_LSAN_H
 #define MW_COMPAT_LSAN_LSAN_H
 

@@ -14,19 +14,26 @@
 #include "base/wildcard.h"
 #include "compat/leaks/leak_names.h"
 #include "compat/lsan/lsan_suppress.h"
+#include "compat/lsan/sanitizer.h"
 
 #define LINE_BYTES 2048
 #define RULE "-----------------------------------------------------"
 
+/* The file that reports go to, and its name without ".PID"; "": it has none. */
 static int report_file = 2;
+static char report_path[PATH_MAX];
 
-static MW_PRINTF(1, 2) void print(const char *format, ...) {
+#define print mw_lsan_print
+
+void mw_lsan_print(const char *format, ...) {
 	char line[LINE_BYTES];
 	va_list args;
 	va_start(args, format);
 	size_t length = mw_vfmt(line, sizeof line, format, args);
 	va_end(args);
 	mw_put(report_file, line, length < sizeof line ? length : sizeof line - 1);
+	if (__sanitizer_on_print)
+		__sanitizer_on_print(line);
 }
 
 /* ---- suppressions ---- */
@@ -96,10 +103,10 @@ static void print_suppressions(void) {
 
 /* ---- leaks ---- */
 
-/* Prints a line for the function at the address, and one for each that it was inlined into. */
-static void print_frame(const mw_lsan_options_t *options, unsigned *number, uint64_t pc,
-			const char *name) {
-	size_t strip = strlen(options->strip_path_prefix), module = strcspn(name, "\t");
+/* Prints a line for the function at the address, and one for each that it was inlined into.
+ * `prefix`: left out where a path begins with it. */
+static void print_frame(const char *prefix, unsigned *number, uint64_t pc, const char *name) {
+	size_t strip = strlen(prefix), module = strcspn(name, "\t");
 	name += module + (name[module] == '\t');
 	do {
 		size_t function = strcspn(name, "\t");
@@ -107,7 +114,7 @@ static void print_frame(const mw_lsan_options_t *options, unsigned *number, uint
 		size_t length = strcspn(place, "\t");
 		const char *rest = place + length + (place[length] == '\t');
 		const char *shown = place;
-		if (strip > 0 && strncmp(place, options->strip_path_prefix, strip) == 0)
+		if (strip > 0 && strncmp(place, prefix, strip) == 0)
 			shown += strip;
 		print("    #%u 0x%lx in %.*s %.*s\n", (*number)++, (unsigned long)pc,
 		      function ? (int)function : 9, function ? name : "<unknown>",
@@ -137,7 +144,7 @@ static void print_groups(const mw_lsan_options_t *options, const mw_leaks_t *lea
 		      groups[i].is_direct ? "Direct" : "Indirect",
 		      (unsigned long)stack->inuse_bytes, (unsigned long)stack->inuse_objects);
 		for (unsigned frame = 0; frame < stack->depth; frame++)
-			print_frame(options, &number, stack->pcs[frame] - 1,
+			print_frame(options->strip_path_prefix, &number, stack->pcs[frame] - 1,
 				    mw_leaks_names_next(&names));
 		print("\n");
 		if (options->report_objects)
@@ -164,25 +171,50 @@ static void print_leaks(const mw_lsan_options_t *options, const mw_leaks_t *leak
 	free(groups);
 }
 
-static void open_report(const mw_lsan_options_t *options) {
-	char path[PATH_MAX + 16];
-	const char *wanted = options->log_path;
-	if (report_file != 2 || !*wanted || strcmp(wanted, "stderr") == 0)
+void mw_lsan_print_stack(const uint64_t *pcs, unsigned depth) {
+	char program[PATH_MAX];
+	unsigned number = 0;
+	mw_leaks_group_t group = {.stack = {.depth = depth}};
+	memcpy(group.stack.pcs, pcs, depth * sizeof *pcs);
+	mw_leaks_names_t names = mw_leaks_names_get(&group, 1, true, program);
+	for (unsigned frame = 0; frame < depth; frame++)
+		print_frame("", &number, pcs[frame] - 1, mw_leaks_names_next(&names));
+	print("\n");
+	mw_leaks_names_free(&names);
+}
+
+/* ---- where reports go ---- */
+
+void mw_lsan_report_set_file(int file) {
+	report_file = file;
+	report_path[0] = '\0';
+}
+
+void mw_lsan_report_set_path(const char *path) {
+	mw_lsan_report_set_file(path && strcmp(path, "stdout") == 0 ? 1 : 2);
+	if (path && strcmp(path, "stdout") != 0 && strcmp(path, "stderr") != 0)
+		mw_fmt(report_path, sizeof report_path, "%s", path);
+}
+
+const char *mw_lsan_report_path(void) {
+	static char path[PATH_MAX + 16];
+	mw_fmt(path, sizeof path, report_path[0] ? "%s.%d" : "%s", report_path, (int)getpid());
+	return path;
+}
+
+/* Opens the file of the path, once. */
+static void open_report(void) {
+	if (report_file != 2 || !report_path[0])
 		return;
-	if (strcmp(wanted, "stdout") == 0) {
-		report_file = 1;
-		return;
-	}
-	mw_fmt(path, sizeof path, "%s.%d", wanted, (int)getpid());
-	int file = mw_put_open(path, false, 0660);
+	int file = mw_put_open(mw_lsan_report_path(), false, 0660);
 	if (file < 0)
-		print("ERROR: Can't open file: %.400s\n", path);
+		print("ERROR: Can't open file: %.400s\n", mw_lsan_report_path());
 	else
 		report_file = file;
 }
 
 void mw_lsan_report(const mw_lsan_options_t *options, const mw_leaks_t *leaks) {
-	open_report(options);
+	open_report();
 	if (leaks->count > 0)
 		print_leaks(options, leaks);
 	if (options->print_suppressions)

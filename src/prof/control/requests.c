@@ -82,7 +82,7 @@ static void drop(lease_t *lease, uint64_t held) {
 						memory_order_relaxed, memory_order_relaxed);
 }
 
-static void give_up(lease_t *lease) {
+static MW_RESIDENT void give_up(lease_t *lease) {
 	drop(lease, atomic_load_explicit(&lease->held, memory_order_relaxed));
 }
 
@@ -150,7 +150,7 @@ void mw_requests_refuse_cpu(void) {
 		atomic_store_explicit(&orders.cpu_rate, 0, memory_order_relaxed);
 }
 
-void mw_requests_stand_active(bool active) {
+MW_RESIDENT void mw_requests_stand_active(bool active) {
 	give_up(&orders.heap);
 	orders.active = active;
 }
