@@ -50,6 +50,14 @@ void *mw_os_map_aligned(size_t bytes, size_t align) {
 	return aligned;
 }
 
+bool mw_os_map_over(void *base, size_t bytes) {
+	int saved_errno = errno;
+	void *mapped = mw_os_raw_mmap(base, bytes, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	errno = saved_errno;
+	return mapped == base;
+}
+
 void *mw_os_map_at(void *base, size_t bytes) {
 	int saved_errno = errno;
 	if (mw_os_fault(MW_OS_MAP))

@@ -24,6 +24,9 @@ void *mw_os_map_aligned(size_t bytes, size_t align);
 void *mw_os_map(size_t bytes);
 /* Maps memory at this address. Returns NULL if a mapping exists there, or if refused. */
 void *mw_os_map_at(void *base, size_t bytes);
+/* Puts private memory, zeroed, readable and writable, in the place of what is mapped there.
+ * Async-signal-safe. Returns false if refused. */
+MW_COLD bool mw_os_map_over(void *base, size_t bytes);
 /* Unmaps. Returns false if the kernel refused; the pages are then returned, but not the
  * addresses. */
 bool mw_os_unmap(void *base, size_t bytes);

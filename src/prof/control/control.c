@@ -34,6 +34,8 @@
  * a time. */
 #define RETRY_NS ((uint64_t)1000000000)
 #define RETRY_DOUBLINGS 6u
+/* Most state files that are made after the first one was cut. */
+#define LOSSES_MAX 8u
 #define MODULES_CHECK_NS ((uint64_t)1000000000)
 
 mw_table_lock_t mw_control_table_lock;
@@ -52,6 +54,7 @@ static struct {
 	_Atomic uint64_t in_use_bytes; /* bytes of the heap in use, as last reported */
 	uint64_t in_use_at_fork; /* bytes in use at the fork: they do not count towards the child's
 				    file */
+	unsigned losses;         /* of state files that were cut */
 	unsigned failures;       /* to create a file, one after the other */
 	unsigned refusals; /* of the file system to hold the whole copy, one after the other */
 	_Atomic uint64_t complete_after_ns; /* monotonic time before which that is not tried */
@@ -320,7 +323,7 @@ void mw_control_poll(void) {
 			return;
 		/* Pairs with the tools' release: they write their values before the sequence. */
 		uint32_t sequence = atomic_load_explicit(&words->sequence, memory_order_acquire);
-		if (sequence == mw_store_live()->sequence_seen)
+		if (sequence == mw_store_live()->sequence_seen || mw_published_is_lost())
 			return;
 		/* The holder looks for requests after it unlocks. */
 		if (!try_lock())
@@ -404,6 +407,23 @@ static bool is_publication_due(uint64_t in_use_bytes) {
 	return enough && (after == 0 || mw_os_monotonic_coarse_ns() >= after);
 }
 
+/* Somebody cut the state file to a smaller size. Called without the lock. */
+static MW_COLD void replace_file(void) {
+	if (!try_lock())
+		return;
+	if (mw_published_is_lost()) {
+		atomic_store_explicit(&mw_heap_poll_word, &control.private_word,
+				      memory_order_release);
+		mw_published_abandon(freeze, thaw);
+		mw_warn("another program cut the state file of this process: %s",
+			control.losses < LOSSES_MAX ? "a new one is made"
+						    : "there is no file any more");
+		if (control.losses++ < LOSSES_MAX)
+			publish();
+	}
+	unlock();
+}
+
 /* The file system was full. Perhaps it has room again, or files of dead processes make some. */
 static MW_COLD void complete_copy(void) {
 	uint64_t now_ns = mw_os_monotonic_coarse_ns();
@@ -467,6 +487,8 @@ void mw_control_tick(uint64_t now_ns) {
 	if (!is_due)
 		return;
 	take_tick(false);
+	if (MW_UNLIKELY(mw_published_is_lost()))
+		replace_file();
 	if (MW_UNLIKELY(mw_published_is_full()))
 		complete_copy();
 	mw_tables_enter(&mw_control_table_lock);
@@ -593,6 +615,9 @@ void mw_control_fork_child(void) {
 }
 
 void mw_control_become_child(void) {
+	/* Asked again: another thread may have lost the copy between the two loads before. */
+	if (!mw_published_was_wiped())
+		return;
 	/* The child has one thread, and it holds no lock of the library: else it would be in a
 	 * signal handler. */
 	become_child();
