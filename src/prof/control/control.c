@@ -34,8 +34,7 @@
  * a time. */
 #define RETRY_NS ((uint64_t)1000000000)
 #define RETRY_DOUBLINGS 6u
-/* Most state files that are made after the first one was cut. */
-#define LOSSES_MAX 8u
+#define LOSSES_MAX 8u /* most state files that are made after the first one was cut */
 
 mw_table_lock_t mw_control_table_lock;
 mw_control_view_t mw_control_view;
