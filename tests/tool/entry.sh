@@ -75,6 +75,18 @@ exec {input}>&-
 wait "$pid" || fail "the program with another library ended with status $?"
 ok "code that this command does not know"
 
+cc -g -O1 -o headless "$here/headless.c" -pthread || fail "cc"
+asleep env LD_PRELOAD="$build/lib/libmallow.so" ./headless
+has_no_head() { grep -q '^State:.Z' "/proc/$pid/status"; }
+await 60 has_no_head
+await 60 is_known "$pid"
+for command in 'set rate=64k' 'dump -o /dev/null' threads doctor; do
+    # shellcheck disable=SC2086 # words
+    "$mallow" $command "$pid" >out 2>err
+    [ $? != 2 ] || fail "$command"
+done
+answers "its first thread has ended"
+
 if [ -z "${MALLOW_TEST_OWN_PIDS:-}" ]; then
     leave_out "containers take root"
     exit

@@ -256,9 +256,10 @@ static void add_mapping(mw_places_t *places, const mw_process_t *process, const 
 		}
 	}
 	char path[PATH_MAX + 32], name[PATH_MAX + 32];
+	int thread = mw_process_thread(process->pid);
 	struct stat info;
-	find_name(process->pid, map, name, sizeof(name));
-	bool openable = openable_path(process->pid, map, name, path, sizeof(path), &info);
+	find_name(thread, map, name, sizeof(name));
+	bool openable = openable_path(thread, map, name, path, sizeof(path), &info);
 	mw_place_t *place = place_add(places);
 	*place = (mw_place_t){
 		.path = mw_xstrdup(openable ? path : map->name),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/doctor/doctor.h"
+#include "live/process/process.h"
 #include "live/process/program.h"
 #include "model/memory.h"
 
@@ -74,7 +75,7 @@ static mapped_t read_mapped(int pid) {
 	mapped_t mapped = {.count = 0};
 	char path[64], *line = NULL;
 	size_t capacity = 0;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", mw_process_thread(pid));
 	FILE *maps = fopen(path, "re");
 	mapped.readable = maps != NULL;
 	while (maps != NULL && getline(&line, &capacity, maps) > 0)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "live/enter/library_entry.h"
+#include "live/process/process.h"
 #include "state/tool_entry.h"
 
 #if defined(__x86_64__)
@@ -155,7 +156,7 @@ static outcome_t point(const mw_reach_t *reach, const mw_address_space_t *space,
 static outcome_t check_and_point(const mw_reach_t *reach, int thread) {
 	mw_address_space_t space;
 	outcome_t outcome = UNFIT;
-	bool is_open = mw_address_space_open(reach, &space) == 0;
+	bool is_open = mw_address_space_open(thread, &space) == 0;
 	if (!mw_reach_has_thread(reach, thread) || !mw_reach_holds(reach))
 		outcome = OTHER;
 	else if (mw_thread_exceeds_command(thread))
@@ -184,13 +185,14 @@ static outcome_t try_thread(const mw_reach_t *reach, int thread) {
 static outcome_t try_threads(const mw_reach_t *reach) {
 	char path[64];
 	int pid = reach->key.pid;
-	outcome_t outcome = try_thread(reach, pid);
+	int first = mw_process_thread(pid);
+	outcome_t outcome = try_thread(reach, first);
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *threads = outcome == UNFIT ? opendir(path) : NULL;
 	for (struct dirent *entry;
 	     threads != NULL && outcome == UNFIT && (entry = readdir(threads)) != NULL;) {
 		int thread = (int)strtol(entry->d_name, NULL, 10);
-		if (thread > 0 && thread != pid && mw_reach_has_thread(reach, thread))
+		if (thread > 0 && thread != first && mw_reach_has_thread(reach, thread))
 			outcome = try_thread(reach, thread);
 	}
 	if (threads != NULL)

@@ -17,13 +17,13 @@
 /* More than loaded files have.  The rest is left out. */
 enum { HEADERS_MAX = 64, NOTES_MAX_BYTES = 16384 };
 
-int mw_address_space_open(const mw_reach_t *reach, mw_address_space_t *out) {
+int mw_address_space_open(int thread, mw_address_space_t *out) {
 	char path[64];
 	mw_maps_t maps;
 	mw_map_t map;
-	snprintf(path, sizeof(path), "/proc/%d/mem", reach->key.pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", thread);
 	*out = (mw_address_space_t){.memory = open(path, O_RDWR | O_CLOEXEC)};
-	if (out->memory < 0 || !mw_maps_open(&maps, reach->key.pid))
+	if (out->memory < 0 || !mw_maps_open(&maps, thread))
 		return -1;
 	while (mw_maps_next(&maps, "", &map)) {
 		out->maps = mw_grow(out->maps, &out->capacity, out->count + 1, sizeof(*out->maps));

@@ -19,9 +19,9 @@ typedef struct mw_address_space {
 	size_t count, capacity;
 } mw_address_space_t;
 
-/* Returns 0, or -1: the caller may not trace the process, or it has ended (errno). The caller
- * calls mw_address_space_close() in both cases. */
-int mw_address_space_open(const mw_reach_t *reach, mw_address_space_t *out);
+/* Opens that of a thread's process. Returns 0, or -1: the caller may not trace the process, or it
+ * has ended (errno). The caller calls mw_address_space_close() in both cases. */
+int mw_address_space_open(int thread, mw_address_space_t *out);
 void mw_address_space_close(mw_address_space_t *space);
 
 /* Returns the mapping that holds the address, or NULL. */

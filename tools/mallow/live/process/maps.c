@@ -14,7 +14,7 @@
 
 bool mw_maps_open(mw_maps_t *maps, int pid) {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", mw_process_thread(pid));
 	*maps = (mw_maps_t){.file = fopen(path, "re")};
 	return maps->file != NULL;
 }
@@ -78,6 +78,7 @@ bool mw_process_maps_file(int pid, dev_t device, ino_t inode) {
 	mw_map_t map;
 	bool is_mapped = false;
 	char number[32];
+	pid = mw_process_thread(pid);
 	snprintf(number, sizeof(number), " %ju ", (uintmax_t)inode);
 	if (!mw_maps_open(&maps, pid))
 		return false;

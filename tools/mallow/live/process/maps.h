@@ -29,7 +29,7 @@ typedef struct mw_maps {
 	size_t capacity;
 } mw_maps_t;
 
-/* False, with errno: the mappings cannot be read. */
+/* False, with errno: the mappings cannot be read.  `pid` may be a thread's id. */
 bool mw_maps_open(mw_maps_t *maps, int pid);
 /* Reads the next line that contains the text; "": the next line.  False: there is none. */
 bool mw_maps_next(mw_maps_t *maps, const char *text, mw_map_t *out);

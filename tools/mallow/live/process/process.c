@@ -2,6 +2,7 @@
  * process.c -- reads /proc/<pid>/stat and status. */
 #include "live/process/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -48,7 +49,8 @@ bool mw_process_title(int pid, char *title, size_t capacity) {
 	return first > 1 && title[first - 1] == ':' && title[first] == ' ';
 }
 
-/* Parses fields of stat after the name: state is the 3rd, start time the 22nd. */
+/* Parses fields of stat after the name: state is the 3rd, the number of threads the 20th, start
+ * time the 22nd. */
 static bool parse_stat(char *text, mw_process_t *out) {
 	char *open_paren = strchr(text, '(');
 	/* The name may contain parentheses; later fields do not. */
@@ -58,14 +60,18 @@ static bool parse_stat(char *text, mw_process_t *out) {
 	snprintf(out->name, sizeof(out->name), "%.*s", (int)(close_paren - open_paren - 1),
 		 open_paren + 1);
 	char *field = close_paren + 2;
-	out->zombie = *field == 'Z' || *field == 'X';
+	bool has_ended = *field == 'Z' || *field == 'X';
 	out->paused = *field == 'T' || *field == 't';
 	for (int number = 3; number < 22; number++) {
 		field = strchr(field, ' ');
 		if (!field)
 			return false;
 		field++;
+		if (number + 1 == 20)
+			out->threads = (int)strtol(field, NULL, 10);
 	}
+	/* A first thread that has ended before the others is like a zombie to /proc. */
+	out->zombie = has_ended && out->threads <= 1;
 	out->start_ticks = strtoull(field, NULL, 10);
 	return true;
 }
@@ -105,13 +111,36 @@ bool mw_process_read(int pid, mw_process_t *out) {
 	return true;
 }
 
+static bool is_thread_alive(int thread) {
+	char text[512];
+	const char *state =
+		read_proc(thread, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	return state != NULL && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+}
+
+int mw_process_thread(int pid) {
+	char path[64];
+	int found = pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *threads = is_thread_alive(pid) ? NULL : opendir(path);
+	for (struct dirent *entry;
+	     threads != NULL && found == pid && (entry = readdir(threads)) != NULL;) {
+		int thread = (int)strtol(entry->d_name, NULL, 10);
+		if (thread > 0 && is_thread_alive(thread))
+			found = thread;
+	}
+	if (threads != NULL)
+		closedir(threads);
+	return found;
+}
+
 uint64_t mw_process_namespace(int pid) {
 	char path[64];
 	struct stat info;
 	if (pid == 0)
 		snprintf(path, sizeof(path), "/proc/self/ns/pid");
 	else
-		snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+		snprintf(path, sizeof(path), "/proc/%d/ns/pid", mw_process_thread(pid));
 	return stat(path, &info) == 0 ? info.st_ino : 0;
 }
 
@@ -132,7 +161,7 @@ bool mw_process_is_alive(int pid, uint64_t start_ticks) {
 
 bool mw_process_has_library(int pid) {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", mw_process_thread(pid));
 	FILE *maps = fopen(path, "re");
 	if (!maps)
 		return false;
@@ -148,7 +177,7 @@ bool mw_process_has_library(int pid) {
 
 bool mw_process_is_closed(int pid) {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", mw_process_thread(pid));
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
@@ -164,6 +193,7 @@ static bool differs(int pid, const char *name, const char *own) {
 }
 
 void mw_process_file(int pid, const char *path, char *found, size_t capacity) {
+	pid = mw_process_thread(pid);
 	bool elsewhere = differs(pid, "root", "/") || differs(pid, "ns/mnt", "/proc/self/ns/mnt");
 	if (elsewhere && path[0] == '/') {
 		snprintf(found, capacity, "/proc/%d/root%s", pid, path);

@@ -19,6 +19,7 @@ typedef struct mw_process {
 	uid_t uid;     /* real uid */
 	uid_t euid;
 	bool zombie;          /* the process has ended, and its parent has not waited for it */
+	int threads;          /* how many, the first one included, also if that has ended */
 	bool paused;          /* stopped by a signal or a debugger */
 	uint64_t start_ticks; /* field 22 of /proc/<pid>/stat */
 	char name[64];        /* name in the kernel (comm) */
@@ -26,6 +27,11 @@ typedef struct mw_process {
 
 /* Reads a process.  False: it does not exist. */
 bool mw_process_read(int pid, mw_process_t *out);
+
+/* Returns a thread of the process that has not ended: `pid`, or another one if the first thread has
+ * ended before the process. Of that, /proc/<pid> tells no mappings, memory, root or namespaces, and
+ * /proc/<thread> does. */
+int mw_process_thread(int pid);
 
 /* Returns the number of a process's pid namespace; pid 0 means this command.  0 = not known. */
 uint64_t mw_process_namespace(int pid);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "live/process/process.h"
 #include "model/memory.h"
 #include "state/stats.h"
 
@@ -334,7 +335,7 @@ static void split_heap(reader_t *r) {
 
 int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_error_t *error) {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/smaps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/smaps", mw_process_thread(pid));
 	FILE *smaps = fopen(path, "re");
 	if (smaps == NULL)
 		return mw_error_set(error, "%s: cannot open: %s", path, strerror(errno));

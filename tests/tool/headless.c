@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * headless.c -- allocates 2000 blocks of 1000 bytes and prints "ready"; then its first thread ends,
+ * and another one sleeps in a system call until its input ends. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *wait_for_input(void *unused) {
+	struct pollfd input = {.fd = 0, .events = POLLIN};
+	(void)unused;
+	while (poll(&input, 1, -1) < 0)
+		continue;
+	exit(0);
+}
+
+static __attribute__((noinline)) int allocate(void) {
+	for (int i = 0; i < 2000; i++) {
+		char *volatile block = malloc(1000);
+		if (!block)
+			return 1;
+		memset(block, 'x', 1000);
+	}
+	return 0;
+}
+
+int main(void) {
+	pthread_t other;
+	if (allocate() != 0 || pthread_create(&other, NULL, wait_for_input, NULL) != 0 ||
+	    write(1, "ready\n", 6) != 6)
+		return 1;
+	pthread_exit(NULL);
+}
