@@ -11,6 +11,7 @@
 #include "heap/misuse/guarded_slot.h"
 #include "heap/misuse/misuse.h"
 #include "os/file/file.h"
+#include "os/file/proc_maps.h"
 #include "os/lock/lock.h"
 #include "os/memory/map.h"
 #include "os/time/clock.h"
@@ -22,6 +23,9 @@
 /* One block in four begins at its page's start, where an underflow is seen at once; the others end
  * at the page's end, where an overflow is. */
 #define AT_START_EVERY 4u
+/* Without marks for guard pages, the pool takes one in so many of the mappings that a process may
+ * have: 255 slots with the kernel's default of 65,530. */
+#define MAPPINGS_SHARE 128u
 /* Fill of the bytes around a block in its page. */
 #define FILL 0xfd
 
@@ -30,6 +34,9 @@ static struct {
 	mw_guarded_config_t config; /* every == 0: there is no pool */
 	char *base;
 	mw_guarded_slot_t *slots;
+	/* true: guard pages need no mappings of their own. */
+	bool has_marks;
+	unsigned slot_count; /* that are used, of SLOTS */
 	_Atomic uint64_t samples, due_ns;
 	/* Under the lock. */
 	unsigned fresh; /* slots from here on were never used */
@@ -80,13 +87,40 @@ static void look_at_fault(uintptr_t address, mw_os_access_t access) {
 		mw_guarded_report_access(&pool.config, slot, address, access);
 }
 
+/* A slot that is open takes two mappings where guard pages are parts of mappings; a program with
+ * many mappings comes to the kernel's limit. */
+static unsigned slots_of(bool has_marks) {
+	unsigned slots = has_marks ? SLOTS : mw_os_mappings_max() / MAPPINGS_SHARE / 2;
+	return slots < SLOTS ? slots : SLOTS;
+}
+
+static bool guard_pool(char *base) {
+	pool.has_marks = mw_os_guard(base, POOL_BYTES);
+	pool.slot_count = slots_of(pool.has_marks);
+	return pool.has_marks || mw_os_protect_none(base, POOL_BYTES);
+}
+
+static bool open_page(char *page) {
+	return pool.has_marks ? mw_os_unguard(page, MW_OS_PAGE_BYTES)
+			      : mw_os_open_range(page, MW_OS_PAGE_BYTES);
+}
+
+/* If the kernel refuses, later uses of the block are not found. */
+static void close_page(char *page) {
+	if (pool.has_marks && mw_os_guard(page, MW_OS_PAGE_BYTES))
+		return;
+	mw_os_purge(page, MW_OS_PAGE_BYTES);
+	if (!pool.has_marks)
+		mw_os_protect_none(page, MW_OS_PAGE_BYTES);
+}
+
 bool mw_guarded_start(const mw_guarded_config_t *config) {
 	char *base = mw_os_map_aligned(POOL_BYTES, MW_CHUNK_BYTES);
 	size_t slots_bytes = mw_round_up(SLOTS * sizeof(mw_guarded_slot_t), MW_OS_PAGE_BYTES);
 	mw_guarded_slot_t *slots = mw_os_map(slots_bytes);
 	pool.base = base;
-	if (!base || !slots || (uintptr_t)base >> MW_ADDRESS_BITS ||
-	    !mw_os_protect_none(base, POOL_BYTES) || !mw_os_segv_start(look_at_fault)) {
+	if (!base || !slots || (uintptr_t)base >> MW_ADDRESS_BITS || !guard_pool(base) ||
+	    !mw_os_segv_start(look_at_fault)) {
 		if (base)
 			mw_os_unmap(base, POOL_BYTES);
 		if (slots)
@@ -103,7 +137,7 @@ bool mw_guarded_start(const mw_guarded_config_t *config) {
 
 /* Under the lock: returns a slot that holds no block; SLOTS: all hold one. */
 static unsigned take_slot(void) {
-	if (pool.fresh < SLOTS)
+	if (pool.fresh < pool.slot_count)
 		return pool.fresh++;
 	if (pool.freed_count == 0)
 		return SLOTS;
@@ -140,7 +174,7 @@ static MW_NOINLINE void *take_guarded(size_t class_bytes, size_t requested_bytes
 	lock_pool();
 	unsigned number = take_slot();
 	char *page = number < SLOTS ? page_of_slot(number) : NULL;
-	if (page && !mw_os_open_range(page, MW_OS_PAGE_BYTES)) {
+	if (page && !open_page(page)) {
 		keep_freed(number);
 		page = NULL;
 	}
@@ -231,9 +265,7 @@ mw_record_id_t mw_guarded_give(void *block, size_t *class_bytes) {
 	unlock_pool();
 	/* No other thread gets the slot yet. */
 	check_surroundings(slot, page);
-	mw_os_purge(page, MW_OS_PAGE_BYTES);
-	/* If the kernel refuses (too many mappings), later uses of the block are not found. */
-	mw_os_protect_none(page, MW_OS_PAGE_BYTES);
+	close_page(page);
 	lock_pool();
 	keep_freed(number);
 	unlock_pool();

@@ -155,6 +155,7 @@ mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info) {
 	info->owner = status.st_uid;
 	info->permissions = status.st_mode & 0777u;
 	info->is_directory = S_ISDIR(status.st_mode);
+	info->is_regular = S_ISREG(status.st_mode);
 	return MW_OK;
 }
 

@@ -48,7 +48,7 @@ typedef struct mw_os_file_info {
 	uint64_t modified_ns; /* CLOCK_REALTIME */
 	uint32_t owner;
 	uint32_t permissions; /* the lower nine bits of st_mode */
-	bool is_directory;
+	bool is_directory, is_regular;
 } mw_os_file_info_t;
 
 mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info);

@@ -9,6 +9,9 @@
 #include "os/file/file.h"
 #include "os/file/proc.h"
 
+/* The kernel's default of vm.max_map_count. */
+#define DEFAULT_MAPPINGS_MAX 65530u
+
 static uint64_t parse_hex(const char **cursor) {
 	uint64_t value = 0;
 	for (;; (*cursor)++) {
@@ -124,4 +127,14 @@ MW_COLD void mw_os_visit_mapping_flags(uint32_t process_id,
 	reader_t reader = {.visit = visit, .context = context};
 	mw_fmt(path, sizeof path, "/proc/%u/smaps", process_id);
 	read_lines(path, read_smaps_line, &reader);
+}
+
+unsigned mw_os_mappings_max(void) {
+	char text[24] = "";
+	unsigned number = 0;
+	mw_os_read_text("/proc/sys/vm/max_map_count", text, sizeof text);
+	for (const char *digit = text; *digit >= '0' && *digit <= '9' && number < 100000000u;
+	     digit++)
+		number = number * 10 + (unsigned)(*digit - '0');
+	return number > 0 ? number : DEFAULT_MAPPINGS_MAX;
 }

@@ -18,6 +18,8 @@ typedef struct mw_os_mapping {
 	char path[256]; /* empty: anonymous memory; longer paths are cut */
 } mw_os_mapping_t;
 
+/* Returns how many mappings the kernel allows to a process; its default if /proc does not tell. */
+unsigned mw_os_mappings_max(void);
 /* Calls `visit` for the mappings of this process in rising order, until `visit` returns false.
  * Reads /proc/self/maps in pieces. */
 void mw_os_visit_mappings(bool (*visit)(void *context, const mw_os_mapping_t *mapping),

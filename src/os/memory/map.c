@@ -15,6 +15,11 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102 /* Linux 6.13 */
+#define MADV_GUARD_REMOVE 103
+#endif
+
 void *mw_os_map(size_t bytes) {
 	int saved_errno = errno;
 	if (mw_os_fault(MW_OS_MAP))
@@ -48,6 +53,14 @@ void *mw_os_map_aligned(size_t bytes, size_t align) {
 	if (after)
 		mw_os_unmap(aligned + bytes, after);
 	return aligned;
+}
+
+bool mw_os_map_over(void *base, size_t bytes) {
+	int saved_errno = errno;
+	void *mapped = mw_os_raw_mmap(base, bytes, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	errno = saved_errno;
+	return mapped == base;
 }
 
 void *mw_os_map_at(void *base, size_t bytes) {
@@ -109,6 +122,25 @@ void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move)
 		mw_os_raw_mremap(base, old_bytes, new_bytes, may_move ? MREMAP_MAYMOVE : 0, NULL);
 	errno = saved_errno;
 	return moved == MAP_FAILED ? NULL : moved;
+}
+
+static bool advise_guard(void *base, size_t bytes, int advice) {
+	int saved_errno = errno, status;
+	if (mw_os_fault(MW_OS_PROTECT))
+		return false;
+	do
+		status = madvise(base, bytes, advice);
+	while (status != 0 && errno == EINTR);
+	errno = saved_errno;
+	return status == 0;
+}
+
+bool mw_os_guard(void *base, size_t bytes) {
+	return advise_guard(base, bytes, MADV_GUARD_INSTALL);
+}
+
+bool mw_os_unguard(void *base, size_t bytes) {
+	return advise_guard(base, bytes, MADV_GUARD_REMOVE);
 }
 
 bool mw_os_protect_none(void *base, size_t bytes) {

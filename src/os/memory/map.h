@@ -24,6 +24,9 @@ void *mw_os_map_aligned(size_t bytes, size_t align);
 void *mw_os_map(size_t bytes);
 /* Maps memory at this address. Returns NULL if a mapping exists there, or if refused. */
 void *mw_os_map_at(void *base, size_t bytes);
+/* Puts private memory, zeroed, readable and writable, in the place of what is mapped there.
+ * Async-signal-safe. Returns false if refused. */
+MW_COLD bool mw_os_map_over(void *base, size_t bytes);
 /* Unmaps. Returns false if the kernel refused; the pages are then returned, but not the
  * addresses. */
 bool mw_os_unmap(void *base, size_t bytes);
@@ -41,6 +44,12 @@ MW_COLD bool mw_os_purge_lazily(void *base, size_t bytes);
 void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move);
 /* Removes all permissions, for guard pages. */
 bool mw_os_protect_none(void *base, size_t bytes);
+/* Makes pages of private memory guard pages without a mapping of their own, and returns their
+ * memory (MADV_GUARD_INSTALL, Linux 6.13). Returns false if refused; the pages are then unchanged.
+ */
+bool mw_os_guard(void *base, size_t bytes);
+/* Makes such pages ordinary ones, which read as zero. */
+bool mw_os_unguard(void *base, size_t bytes);
 /* Restores reading and writing. */
 bool mw_os_unprotect(void *base, size_t bytes);
 /* Excludes the memory from core dumps. */

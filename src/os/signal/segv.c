@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * segv.c -- handler of SIGSEGV, and the program's handler that runs after it. */
+ * segv.c -- handler of SIGSEGV and SIGBUS, and the program's handler that runs after it. */
 #include "os/signal/segv.h"
 
 #include <errno.h>
@@ -16,14 +16,22 @@
  * it without end. */
 #define SEEN 0x6d77
 
-static struct {
-	mw_os_segv_handler_t *handler;
+/* What is known of one signal. */
+typedef struct fault {
 	struct sigaction original; /* action before the first installation */
 	/* The program's latest handler and the one before. `current` is changed after the other
 	 * entry is written, so that a fault meanwhile finds a complete entry. */
 	struct sigaction next[2];
 	_Atomic unsigned current;
-} segv;
+} fault_t;
+
+static fault_t segv, bus;
+static mw_os_segv_handler_t *segv_handler;
+static _Atomic(mw_os_bus_handler_t *) bus_handler;
+
+static fault_t *fault_of(int number) {
+	return number == SIGBUS ? &bus : &segv;
+}
 
 static void to_default(int number, const siginfo_t *info) {
 	struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -53,49 +61,100 @@ static void pass_on(const struct sigaction *next, int number, siginfo_t *info, v
 		next->sa_handler(number);
 }
 
+/* Returns true if the access is to be repeated. */
+static bool look_at(int number, const siginfo_t *info, const void *context) {
+	if (info->si_code <= 0)
+		return false;
+	if (number == SIGBUS)
+		return atomic_load_explicit(&bus_handler,
+					    memory_order_relaxed)((uintptr_t)info->si_addr);
+	segv_handler((uintptr_t)info->si_addr, mw_os_access_of(context));
+	return false;
+}
+
 static void on_fault(int number, siginfo_t *info, void *context) {
 	int saved_errno = errno;
+	fault_t *fault = fault_of(number);
 	if (info->si_errno == SEEN) {
-		pass_on(&segv.original, number, info, context);
+		pass_on(&fault->original, number, info, context);
 		return;
 	}
 	info->si_errno = SEEN;
-	if (info->si_code > 0)
-		segv.handler((uintptr_t)info->si_addr, mw_os_access_of(context));
+	bool is_done = look_at(number, info, context);
 	errno = saved_errno;
+	if (is_done)
+		return;
 	/* Acquire: pairs with the release in install_before(). */
-	unsigned current = atomic_load_explicit(&segv.current, memory_order_acquire);
-	struct sigaction next = segv.next[current];
+	unsigned current = atomic_load_explicit(&fault->current, memory_order_acquire);
+	struct sigaction next = fault->next[current];
 	pass_on(&next, number, info, context);
 }
 
-/* Installs the library's handler with the mask and flags of the program's. */
-static bool install_before(const struct sigaction *next) {
-	unsigned other = !atomic_load_explicit(&segv.current, memory_order_relaxed);
-	segv.next[other] = *next;
+static void set_next(fault_t *fault, const struct sigaction *next) {
+	unsigned other = !atomic_load_explicit(&fault->current, memory_order_relaxed);
+	fault->next[other] = *next;
 	/* Release: pairs with the acquire in on_fault(). */
-	atomic_store_explicit(&segv.current, other, memory_order_release);
+	atomic_store_explicit(&fault->current, other, memory_order_release);
+}
+
+/* Installs the library's handler with the mask and flags of the program's. */
+static bool install_before(int number, const struct sigaction *next) {
+	set_next(fault_of(number), next);
 	struct sigaction action = *next;
 	action.sa_sigaction = on_fault;
 	action.sa_flags = (int)(((unsigned)next->sa_flags & ~(unsigned)SA_RESETHAND) | SA_SIGINFO |
 				SA_ONSTACK);
-	return sigaction(SIGSEGV, &action, NULL) == 0;
+	return sigaction(number, &action, NULL) == 0;
+}
+
+static bool start(int number) {
+	int saved_errno = errno;
+	fault_t *fault = fault_of(number);
+	bool done = sigaction(number, NULL, &fault->original) == 0 &&
+		    install_before(number, &fault->original);
+	errno = saved_errno;
+	return done;
 }
 
 bool mw_os_segv_start(mw_os_segv_handler_t *handler) {
-	int saved_errno = errno;
-	segv.handler = handler;
-	bool done = sigaction(SIGSEGV, NULL, &segv.original) == 0 && install_before(&segv.original);
-	errno = saved_errno;
-	return done;
+	segv_handler = handler;
+	return start(SIGSEGV);
+}
+
+bool mw_os_bus_start(mw_os_bus_handler_t *handler) {
+	mw_os_bus_handler_t *none = NULL;
+	return !atomic_compare_exchange_strong_explicit(
+		       &bus_handler, &none, handler, memory_order_relaxed, memory_order_relaxed) ||
+	       start(SIGBUS);
+}
+
+/* Returns whether the signal's action is on_fault(); *now: the action. */
+static bool is_ours(int number, struct sigaction *now) {
+	return sigaction(number, NULL, now) == 0 && ((unsigned)now->sa_flags & SA_SIGINFO) &&
+	       now->sa_sigaction == on_fault;
 }
 
 void mw_os_segv_renew(void) {
 	int saved_errno = errno;
 	struct sigaction now;
-	bool is_ours = sigaction(SIGSEGV, NULL, &now) != 0 ||
-		       (((unsigned)now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault);
-	if (!is_ours)
-		install_before(&now);
+	if (sigaction(SIGSEGV, NULL, &now) == 0 && !is_ours(SIGSEGV, &now))
+		install_before(SIGSEGV, &now);
 	errno = saved_errno;
+}
+
+bool mw_os_segv_next(int signal_number, struct sigaction *next) {
+	struct sigaction now;
+	if ((signal_number != SIGSEGV && signal_number != SIGBUS) || !is_ours(signal_number, &now))
+		return false;
+	const fault_t *fault = fault_of(signal_number);
+	*next = fault->next[atomic_load_explicit(&fault->current, memory_order_acquire)];
+	return true;
+}
+
+bool mw_os_segv_set_next(int signal_number, const struct sigaction *next) {
+	struct sigaction now;
+	if ((signal_number != SIGSEGV && signal_number != SIGBUS) || !is_ours(signal_number, &now))
+		return false;
+	set_next(fault_of(signal_number), next);
+	return true;
 }

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/signal/segv.h"
+
 static _Atomic(mw_os_handler_t) handlers[_NSIG];
 
 static void enter(int signal_number, siginfo_t *info, void *context) {
@@ -24,18 +26,29 @@ static bool is_ours(const struct sigaction *action) {
 	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == enter;
 }
 
+/* The action that the program and this file see: for signals that segv.c handles, the action behind
+ * that handler. */
+static bool read_action(int signal_number, struct sigaction *now) {
+	return mw_os_segv_next(signal_number, now) || sigaction(signal_number, NULL, now) == 0;
+}
+
+static bool write_action(int signal_number, const struct sigaction *action) {
+	return mw_os_segv_set_next(signal_number, action) ||
+	       sigaction(signal_number, action, NULL) == 0;
+}
+
 bool mw_os_signal_take(int signal_number, mw_os_handler_t handler) {
 	struct sigaction now,
 		action = {.sa_sigaction = enter, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 	if (signal_number < 1 || signal_number >= _NSIG)
 		return false;
 	int saved_errno = errno;
-	bool done = sigaction(signal_number, NULL, &now) == 0 &&
+	bool done = read_action(signal_number, &now) &&
 		    (is_ours(&now) || (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL));
 	if (done) {
 		/* Stored before sigaction(2): a signal may arrive at once. */
 		atomic_store_explicit(&handlers[signal_number], handler, memory_order_relaxed);
-		done = sigaction(signal_number, &action, NULL) == 0;
+		done = write_action(signal_number, &action);
 	}
 	errno = saved_errno;
 	return done;
@@ -44,9 +57,9 @@ bool mw_os_signal_take(int signal_number, mw_os_handler_t handler) {
 void mw_os_signal_leave(int signal_number) {
 	struct sigaction now, action = {.sa_handler = SIG_DFL};
 	int saved_errno = errno;
-	if (signal_number >= 1 && signal_number < _NSIG &&
-	    sigaction(signal_number, NULL, &now) == 0 && is_ours(&now))
-		sigaction(signal_number, &action, NULL);
+	if (signal_number >= 1 && signal_number < _NSIG && read_action(signal_number, &now) &&
+	    is_ours(&now))
+		write_action(signal_number, &action);
 	errno = saved_errno;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * signal.h -- handlers for signals that the program does not handle.
  * Layer: os/signal, the door of this folder. The folder installs signal handlers beside those of
- * the program; it may use src/base and os/platform. Reading order: signal, segv (SIGSEGV), tick
- * (the signal of timers).
+ * the program; it may use src/base and os/platform. Reading order: signal, segv (SIGSEGV and
+ * SIGBUS), tick (the signal of timers).
  *
  * errno is kept. A handler that the program installs later replaces the library's.
  *
- * All handlers of libmallow.so, each of which an option or a call asks for: on_dump_signal() of
+ * All handlers of libmallow.so. look_at_bus_error() of prof/store/published.c runs while there is
+ * a state file (doc/adr/0031). An option or a call asks for each other: on_dump_signal() of
  * prof/control/due_dumps.c (dump_signal), mw_control_leaks_on_signal() of leak/requested.c
  * (leak_signal), on_tick() of cpu/cpu.c (prof_cpu), on_fatal() of prof/dump/crash.c (crash_report),
  * look_at_fault() of heap/misuse/guarded.c (prof_guard), on_stop() of os/process/stop.c

@@ -34,7 +34,7 @@
  * a time. */
 #define RETRY_NS ((uint64_t)1000000000)
 #define RETRY_DOUBLINGS 6u
-#define MODULES_CHECK_NS ((uint64_t)1000000000)
+#define LOSSES_MAX 8u /* most state files that are made after the first one was cut */
 
 mw_table_lock_t mw_control_table_lock;
 mw_control_view_t mw_control_view;
@@ -52,12 +52,10 @@ static struct {
 	_Atomic uint64_t in_use_bytes; /* bytes of the heap in use, as last reported */
 	uint64_t in_use_at_fork; /* bytes in use at the fork: they do not count towards the child's
 				    file */
+	unsigned losses;         /* of state files that were cut */
 	unsigned failures;       /* to create a file, one after the other */
-	unsigned refusals; /* of the file system to hold the whole copy, one after the other */
-	_Atomic uint64_t complete_after_ns; /* monotonic time before which that is not tried */
-	_Atomic uint64_t modules_check_ns;  /* monotonic time of the next check of modules */
-	bool forked;                        /* true: publish at the first sample */
-	_Atomic uint32_t private_word;      /* the heap polls this word while there is no file */
+	bool forked;             /* true: publish at the first sample */
+	_Atomic uint32_t private_word; /* the heap polls this word while there is no file */
 } control;
 
 static void lock(void) {
@@ -320,7 +318,7 @@ void mw_control_poll(void) {
 			return;
 		/* Pairs with the tools' release: they write their values before the sequence. */
 		uint32_t sequence = atomic_load_explicit(&words->sequence, memory_order_acquire);
-		if (sequence == mw_store_live()->sequence_seen)
+		if (sequence == mw_store_live()->sequence_seen || mw_published_is_lost())
 			return;
 		/* The holder looks for requests after it unlocks. */
 		if (!try_lock())
@@ -362,7 +360,6 @@ static void publish(void) {
 	MW_CONTROL_LINK_ENTRY();
 	touch();
 	uint64_t after = UINT64_MAX;
-	control.refusals = 0;
 	if (mw_state_file_create(freeze, thaw) == MW_OK) {
 		/* Pairs with the acquire in the heap's poll. */
 		mw_state_control_t *words = mw_requests_words();
@@ -404,30 +401,28 @@ static bool is_publication_due(uint64_t in_use_bytes) {
 	return enough && (after == 0 || mw_os_monotonic_coarse_ns() >= after);
 }
 
-/* The file system was full. Perhaps it has room again, or files of dead processes make some. */
-static MW_COLD void complete_copy(void) {
-	uint64_t now_ns = mw_os_monotonic_coarse_ns();
-	if (now_ns < atomic_load_explicit(&control.complete_after_ns, memory_order_relaxed) ||
-	    !try_lock())
+/* Somebody cut the state file to a smaller size. Called without the lock. */
+static MW_COLD void replace_file(void) {
+	if (!try_lock())
 		return;
-	bool whole = mw_published_complete(freeze, thaw);
-	if (!whole) {
-		mw_state_file_make_room();
-		whole = mw_published_complete(freeze, thaw);
+	if (mw_published_is_lost()) {
+		atomic_store_explicit(&mw_heap_poll_word, &control.private_word,
+				      memory_order_release);
+		mw_published_abandon(freeze, thaw);
+		mw_warn("another program cut the state file of this process: %s",
+			control.losses < LOSSES_MAX ? "a new one is made" : "it has none now");
+		if (control.losses++ < LOSSES_MAX)
+			publish();
 	}
-	control.refusals = whole ? 0 : control.refusals + (control.refusals < RETRY_DOUBLINGS);
-	atomic_store_explicit(&control.complete_after_ns, now_ns + (RETRY_NS << control.refusals),
-			      memory_order_relaxed);
 	unlock();
 }
 
-static void check_modules(void) {
-	uint64_t now = mw_os_monotonic_coarse_ns();
-	uint64_t next = atomic_load_explicit(&control.modules_check_ns, memory_order_relaxed);
-	if (now >= next && atomic_compare_exchange_strong_explicit(
-				   &control.modules_check_ns, &next, now + MODULES_CHECK_NS,
-				   memory_order_relaxed, memory_order_relaxed))
-		mw_modules_check();
+/* The file system was full. */
+static MW_COLD void complete_file(void) {
+	if (mw_state_file_completion_is_due() && try_lock()) {
+		mw_state_file_complete(freeze, thaw);
+		unlock();
+	}
 }
 
 /* Requests for large blocks and CPU samples name stacks. */
@@ -467,10 +462,12 @@ void mw_control_tick(uint64_t now_ns) {
 	if (!is_due)
 		return;
 	take_tick(false);
+	if (MW_UNLIKELY(mw_published_is_lost()))
+		replace_file();
 	if (MW_UNLIKELY(mw_published_is_full()))
-		complete_copy();
+		complete_file();
 	mw_tables_enter(&mw_control_table_lock);
-	check_modules();
+	mw_modules_check_if_due(mw_os_monotonic_coarse_ns());
 	mw_tables_leave(&mw_control_table_lock);
 	mw_triggers_tick();
 	work_on_leaks();
@@ -593,6 +590,9 @@ void mw_control_fork_child(void) {
 }
 
 void mw_control_become_child(void) {
+	/* Asked again: another thread may have lost the copy between the two loads before. */
+	if (!mw_published_was_wiped())
+		return;
 	/* The child has one thread, and it holds no lock of the library: else it would be in a
 	 * signal handler. */
 	become_child();

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/check.h"
 #include "base/fmt.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/memory/map.h"
 #include "os/time/clock.h"
 #include "prof/control/control.h"
+#include "prof/dump/dump.h"
 #include "prof/dump/dump_view.h"
 #include "prof/dump/writer.h"
 #include "prof/sample/thread_table.h"
@@ -171,7 +173,12 @@ static mw_result_t write_file(writer_t *w) {
 	w->out.file = file;
 	write_all(w);
 	mw_result_t result = mw_writer_finish(&w->out);
+	mw_os_file_info_t info;
+	bool is_plain = mw_os_file_info(file, &info) == MW_OK && info.is_regular;
 	mw_os_close(file);
+	/* Without its end it cannot be read. */
+	if (result != MW_OK && is_plain)
+		mw_os_remove(MW_OS_NO_DIRECTORY, log_path);
 	return result;
 }
 
@@ -200,6 +207,8 @@ mw_result_t mw_prof_log_stop(void) {
 	/* A thread that was adding an entry has finished afterwards. */
 	mw_tables_resume(&mw_control_table_lock, mw_tables_quiesce(&mw_control_table_lock));
 	mw_result_t result = mw_control_need_tables() ? write_log() : MW_ERR_NO_MEMORY;
+	if (result != MW_OK)
+		mw_warn("prof_log %.400s: %s; there is no log", log_path, mw_dump_failure(result));
 	/* Not unmapped: a thread that lost the tables' lock may still write an entry. */
 	mw_os_purge(log_.entries, ENTRIES_BYTES);
 	atomic_store_explicit(&mw_prof_log_state, MW_LOG_OFF, memory_order_release);

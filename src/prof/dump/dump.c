@@ -241,9 +241,7 @@ static void show(const work_t *work) {
 				  work->final);
 }
 
-/* Prints a message about a failed dump. `advice`: text that says what the user can do. */
-static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t result,
-		     const char *advice) {
+const char *mw_dump_failure(mw_result_t result) {
 	static const char *const why[] = {
 		[-MW_ERR_NO_MEMORY] = "no space is left on the file system",
 		[-MW_ERR_IO] = "the file cannot be written",
@@ -252,6 +250,12 @@ static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t re
 		[-MW_ERR_UNSUPPORTED] = "the file system does not support the operation",
 		[-MW_ERR_NOT_FOUND] = "the directory does not exist, or the name is too long",
 	};
+	return why[-result];
+}
+
+/* Prints a message about a failed dump. `advice`: text that says what the user can do. */
+static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t result,
+		     const char *advice) {
 	mw_both_add(mw_store_live_both(), MW_LIVE(dumps_failed), 1);
 	mw_event_log_add(MW_EVENT_DUMP_FAILED, reason, (uint64_t)-result);
 	if (dump.said & 1u << -result)
@@ -259,7 +263,7 @@ static void complain(mw_dump_reason_t reason, const work_t *work, mw_result_t re
 	dump.said |= 1u << -result;
 	char shown[200];
 	show_path(shown, sizeof shown, work->path);
-	mw_warn("dump %s: %s%s", shown, why[-result], advice);
+	mw_warn("dump %s: %s%s", shown, mw_dump_failure(result), advice);
 }
 
 static int dump_file(work_t *work, mw_dump_reason_t reason, const char *path) {

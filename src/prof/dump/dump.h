@@ -44,6 +44,8 @@ void mw_dump_set_keep(unsigned newest);
 /* true: heap_v2 dumps contain live blocks only. */
 void mw_dump_leave_out_allocated(bool leave_out);
 
+/* Returns why a file could not be written, as part of a message. */
+const char *mw_dump_failure(mw_result_t result);
 /* Writes a file, named `path` or, if that is NULL, by the pattern. Returns 0, MW_DUMP_BUSY, or a
  * negative code. Failures are logged, and the first of each kind is printed on stderr. */
 int mw_dump_to_file(mw_dump_reason_t reason, const char *path);

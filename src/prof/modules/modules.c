@@ -26,6 +26,7 @@
 /* Largest capacity of the modules section (store.c). */
 #define MODULES_MAX 4096u
 #define NO_MODULE UINT32_MAX
+#define CHECK_NS ((uint64_t)1000000000)
 #define MODULE(field) offsetof(mw_state_module_t, field)
 
 /* Weak: only glibc 2.35 and later has it. */
@@ -58,6 +59,7 @@ static struct {
 	/* Relaxed: a writer holds the lock that the reader holds, or the reader sees the change
 	 * later. */
 	_Atomic uint32_t generation;
+	_Atomic uint64_t check_ns; /* monotonic time of the next check */
 #ifdef MW_TESTING
 	bool use_maps;
 #endif
@@ -403,6 +405,14 @@ void mw_modules_check(void) {
 			mark_unloaded(i);
 	}
 	mw_lock_release(&modules.lock, MW_RANK_MODULES);
+}
+
+void mw_modules_check_if_due(uint64_t now_ns) {
+	uint64_t due = atomic_load_explicit(&modules.check_ns, memory_order_relaxed);
+	if (now_ns >= due &&
+	    atomic_compare_exchange_strong_explicit(&modules.check_ns, &due, now_ns + CHECK_NS,
+						    memory_order_relaxed, memory_order_relaxed))
+		mw_modules_check();
 }
 
 void mw_modules_forked(void) {

@@ -21,9 +21,10 @@ bool mw_modules_encode_at_once(uint64_t *frames, unsigned depth);
 /* Number that changes when an object is found for the first time, found again, or found unloaded.
  * While it is unchanged, a PC gives the same frame. */
 uint32_t mw_modules_generation(void);
-/* Marks objects that were unloaded. Called between mw_tables_enter() and mw_tables_leave(). Does
- * work about once a second. */
+/* Marks objects that were unloaded. Called between mw_tables_enter() and mw_tables_leave(). */
 void mw_modules_check(void);
+/* Does that once a second. */
+void mw_modules_check_if_due(uint64_t now_ns);
 /* Called in the child of a fork. */
 void mw_modules_forked(void);
 

@@ -11,6 +11,7 @@
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/memory/map.h"
+#include "os/signal/segv.h"
 #include "prof/store/store.h"
 
 /* Growth steps: a quarter of the present size within these limits. They are small, because reserved
@@ -31,6 +32,8 @@ static struct {
 	 * mapped from it, because no descriptor is kept open. NULL: a thread is using it. */
 	_Atomic(char *) seeds[MW_SECTION_COUNT];
 	_Atomic bool full;
+	/* Start of a mapping whose file was cut, until mw_published_abandon(); NULL: none. */
+	_Atomic(char *) lost;
 	bool by_reopening; /* true: the kernel lacks MADV_POPULATE_WRITE */
 	uint64_t device, inode;
 	char path[256];
@@ -235,6 +238,85 @@ static bool copy_sections(char *base) {
 	return whole;
 }
 
+/* ---- a file that somebody cuts ---- */
+
+static bool is_in(uintptr_t address, const char *start, uint64_t bytes) {
+	return address - (uintptr_t)start < bytes;
+}
+
+/* Calls `visit` for each part of the mapping that is written: the first entries, and of each
+ * segment the pages that are there. Returns whether a call returned true. */
+static bool visit_parts(char *base, bool (*visit)(uintptr_t address, char *start, uint64_t bytes),
+			uintptr_t address) {
+	bool found = visit(address, base, MW_STATE_FIRSTS_BYTES);
+	for (int i = 0; i < MW_SECTION_COUNT; i++)
+		for (unsigned k = 0; k < MW_STORE_SEGMENTS; k++) {
+			char *its_bytes = atomic_load_explicit(&mw_published_view.segments[i][k],
+							       memory_order_acquire);
+			uint64_t start = mw_store_segment_start(k);
+			uint64_t end = start + mw_store_segment_bytes((mw_state_section_id_t)i, k);
+			uint64_t held = atomic_load_explicit(&mw_published_view.present_bytes[i],
+							     memory_order_acquire);
+			end = end < held ? end : held;
+			if (its_bytes && end > start)
+				found |= visit(address, its_bytes + start, end - start);
+		}
+	return found;
+}
+
+static bool is_part(uintptr_t address, char *start, uint64_t bytes) {
+	return is_in(address, start, bytes);
+}
+
+static bool map_over(uintptr_t address, char *start, uint64_t bytes) {
+	return mw_os_map_over(start, bytes) && is_in(address, start, bytes);
+}
+
+/* In the handler of SIGBUS: the copy's pages have no file any more, or its file system has no block
+ * for a page that was punched out. The profile goes on in the private tables. Threads that are
+ * about to write to the copy write to ordinary memory, which nobody reads. */
+static bool look_at_bus_error(uintptr_t address) {
+	char *base = atomic_load_explicit(&mw_published_view.mapping, memory_order_acquire);
+	/* Another thread may have been here since this thread's access. */
+	if (!base)
+		base = atomic_load_explicit(&published.lost, memory_order_acquire);
+	if (!base || !visit_parts(base, is_part, address))
+		return false;
+	mw_published_cell_t *cell =
+		atomic_load_explicit(&mw_published_view.cell, memory_order_relaxed);
+	atomic_store_explicit(&published.lost, base, memory_order_seq_cst);
+	/* Before the base, as in mw_published_was_wiped(): the process is no child. */
+	atomic_store_explicit(&mw_published_view.mapping, NULL, memory_order_seq_cst);
+	atomic_store_explicit(&cell->base, NULL, memory_order_seq_cst);
+	return visit_parts(base, map_over, address);
+}
+
+bool mw_published_is_lost(void) {
+	return atomic_load_explicit(&published.lost, memory_order_acquire) != NULL;
+}
+
+static void do_nothing(void) {
+}
+
+void mw_published_abandon(void (*freeze)(void), void (*thaw)(void)) {
+	freeze();
+	for (int i = 0; i < MW_SECTION_COUNT; i++) {
+		char *seed =
+			atomic_exchange_explicit(&published.seeds[i], NULL, memory_order_relaxed);
+		if (seed)
+			mw_os_unmap(seed, MW_STATE_PAGE_BYTES);
+		for (unsigned k = 0; k < MW_STORE_SEGMENTS; k++)
+			atomic_store_explicit(&mw_published_view.segments[i][k], NULL,
+					      memory_order_relaxed);
+		atomic_store_explicit(&mw_published_view.present_bytes[i], 0, memory_order_relaxed);
+	}
+	published.path[0] = '\0';
+	atomic_store_explicit(&published.full, false, memory_order_relaxed);
+	mw_store_clear_flag(MW_STATE_FILE_FULL);
+	atomic_store_explicit(&published.lost, NULL, memory_order_release);
+	thaw();
+}
+
 static void publish(char *base) {
 	mw_published_cell_t *cell =
 		atomic_load_explicit(&mw_published_view.cell, memory_order_relaxed);
@@ -314,6 +396,10 @@ mw_result_t mw_published_attach(const mw_published_file_t *target, void (*freeze
 	mw_fmt(published.path, sizeof published.path, "%s", target->path ? target->path : "");
 	published.device = target->device;
 	published.inode = target->inode;
+	/* A file without a name cannot be cut by mistake. Without the handler the copy is as good.
+	 */
+	if (published.path[0])
+		mw_os_bus_start(look_at_bus_error);
 	mw_result_t result = fill_basics(base);
 	if (result != MW_OK) {
 		unmap_all(base);
@@ -362,6 +448,8 @@ bool mw_published_complete(void (*freeze)(void), void (*thaw)(void)) {
 }
 
 void mw_published_drop(void) {
+	if (mw_published_is_lost())
+		mw_published_abandon(do_nothing, do_nothing);
 	char *mapping = atomic_load_explicit(&mw_published_view.mapping, memory_order_relaxed);
 	if (!mapping)
 		return;

@@ -37,6 +37,12 @@ bool mw_published_is_full(void);
  * again, and MW_STATE_FILE_FULL is cleared. Returns false if there is still too little room. As for
  * mw_published_attach(). */
 bool mw_published_complete(void (*freeze)(void), void (*thaw)(void));
+/* Returns whether the file was cut or its pages were taken: a write into the copy raised SIGBUS,
+ * and there is no copy since. */
+bool mw_published_is_lost(void);
+/* Forgets a lost copy, so that another file can be attached. Its addresses stay mapped, because a
+ * thread may still hold one. As for mw_published_attach(). */
+void mw_published_abandon(void (*freeze)(void), void (*thaw)(void));
 /* Called in the child of a fork: unmaps the parent's file. */
 void mw_published_drop(void);
 /* Called in a copy of the process that works for it: writes to the process's file, whose mapping

@@ -3,6 +3,7 @@
  * header. */
 #include "prof/store/state_file.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,12 +24,18 @@
  * growth step. */
 #define ROOM_BYTES ((uint64_t)1 << 20)
 
+/* Delay before a copy that was cut is tried to be completed; it doubles with each refusal. */
+#define RETRY_NS ((uint64_t)1000000000)
+#define RETRY_DOUBLINGS 6u
+
 static struct {
 	char runtime_root[ROOT_BYTES]; /* $XDG_RUNTIME_DIR at start-up; empty: not set */
 	char session[sizeof((mw_state_header_t *)0)->session];
 	char unused_options[sizeof((mw_state_header_t *)0)->unused_options];
 	char path[PATH_BYTES]; /* file made by process `owner`; empty: none */
 	void *lifetimes;       /* mapping that holds the file's lock; NULL: none */
+	unsigned refusals;     /* of the file system to hold the whole copy, one after the other */
+	_Atomic uint64_t complete_after_ns; /* monotonic time before which that is not tried */
 	uint32_t owner;
 	bool is_roots;        /* nobody but root has ever been able to open the file */
 	uint32_t forked_from; /* pid of the parent, if the process was forked without exec */
@@ -233,7 +240,8 @@ bool mw_state_file_is_roots(void) {
 	return state.is_roots;
 }
 
-void mw_state_file_make_room(void) {
+/* Removes files of dead processes, the oldest first. */
+static void make_room(void) {
 	char directory_path[PATH_BYTES];
 	mw_fmt_copy(directory_path, sizeof directory_path, state.path);
 	char *slash = strrchr(directory_path, '/');
@@ -245,6 +253,23 @@ void mw_state_file_make_room(void) {
 		return;
 	mw_cleanup_make_room(directory, slash + 1, ROOM_BYTES);
 	mw_os_close(directory);
+}
+
+bool mw_state_file_completion_is_due(void) {
+	return mw_os_monotonic_coarse_ns() >=
+	       atomic_load_explicit(&state.complete_after_ns, memory_order_relaxed);
+}
+
+void mw_state_file_complete(void (*freeze)(void), void (*thaw)(void)) {
+	bool whole = mw_published_complete(freeze, thaw);
+	if (!whole) {
+		make_room();
+		whole = mw_published_complete(freeze, thaw);
+	}
+	state.refusals = whole ? 0 : state.refusals + (state.refusals < RETRY_DOUBLINGS);
+	atomic_store_explicit(&state.complete_after_ns,
+			      mw_os_monotonic_coarse_ns() + (RETRY_NS << state.refusals),
+			      memory_order_relaxed);
 }
 
 void mw_state_file_remove(void) {

@@ -21,8 +21,12 @@ mw_result_t mw_state_file_create(void (*freeze)(void), void (*thaw)(void));
 /* Returns whether nobody but root has ever been able to open this process's file: root's process
  * made it, or one that may do more than its user, whose file has no name. */
 bool mw_state_file_is_roots(void);
-/* Removes files of dead processes, the oldest first, so that this process's file can grow. */
-void mw_state_file_make_room(void);
+/* Called while mw_published_is_full(): completes the copy, at the cost of files of dead processes,
+ * the oldest first. If there is still too little room, the next call is due after 1, 2, 4, ...
+ * 64 s. `freeze` and `thaw`: see mw_published_attach(). */
+void mw_state_file_complete(void (*freeze)(void), void (*thaw)(void));
+/* Without the lock. */
+bool mw_state_file_completion_is_due(void);
 /* Removes the file's name, if this process made it. */
 void mw_state_file_remove(void);
 /* In the child of a fork: the name so far is the parent's. */

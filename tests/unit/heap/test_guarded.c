@@ -8,6 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/file/proc_maps.h"
+#include "os/memory/map.h"
+#include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
 #include "quiet_hooks.h"
 #include "test.h"
@@ -74,17 +77,24 @@ static void none_within_the_gap(void) {
 	CHECK(mw_guarded_stats().taken >= gaps - 1);
 }
 
+/* All of the pool's, or fewer where each takes mappings (before Linux 6.13). */
+static int count_places(void) {
+	int share = (int)mw_os_mappings_max() / 256;
+	return mw_os_guard(mw_os_map(4096), 4096) || share > PLACES ? PLACES : share;
+}
+
 /* All live: samples are ordinary ones.  A freed block's place is the last to be used again. */
 static void places_are_used_in_turns(void) {
 	start(1, 0);
 	void *blocks[PLACES];
-	for (int i = 0; i < PLACES; i++)
+	int places = count_places();
+	for (int i = 0; i < places; i++)
 		CHECK((blocks[i] = take()) != NULL);
 	CHECK(take() == NULL);
-	CHECK_EQ(mw_guarded_stats().live, PLACES);
-	for (int i = 0; i < PLACES; i++)
+	CHECK_EQ(mw_guarded_stats().live, places);
+	for (int i = 0; i < places; i++)
 		give(blocks[i]);
-	for (int i = 0; i < PLACES; i++) {
+	for (int i = 0; i < places; i++) {
 		char *again = take();
 		CHECK(again != NULL);
 		/* One in four lies at the start of its page, so only the page is the same. */
@@ -108,9 +118,62 @@ static void in_child(void (*test)(void), const char *name) {
 	CHECK_EQ(status, 0);
 }
 
+static unsigned count_mappings(void) {
+	char line[512];
+	unsigned count = 0;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	CHECK(maps);
+	while (fgets(line, sizeof line, maps))
+		count += strchr(line, '\n') != NULL;
+	fclose(maps);
+	return count;
+}
+
+static bool refuse_marks;
+static bool refuse_first(mw_os_call_t call) {
+	bool refuses = refuse_marks && call == MW_OS_PROTECT;
+	refuse_marks = refuse_marks && !refuses;
+	return refuses;
+}
+
+/* A program that comes to the kernel's limit needs them itself. */
+static void few_mappings_are_taken(unsigned most_mappings, unsigned least_blocks) {
+	start(1, 0);
+	unsigned before = count_mappings(), live = 0;
+	void *blocks[PLACES];
+	while (live < PLACES && (blocks[live] = take()) != NULL)
+		live++;
+	unsigned taken = count_mappings() - before;
+	printf("# %u blocks take %u mappings\n", live, taken);
+	CHECK(live >= least_blocks);
+	CHECK(taken <= most_mappings);
+	for (unsigned i = 0; i < live; i++)
+		give(blocks[i]);
+	CHECK_EQ(mw_guarded_stats().live, 0);
+}
+
+static void marks_take_no_mappings(void) {
+	char *page = mw_os_map(4096);
+	if (!mw_os_guard(page, 4096)) {
+		printf("# skipped: the kernel has no MADV_GUARD_INSTALL\n");
+		return;
+	}
+	few_mappings_are_taken(2, PLACES);
+}
+
+/* As before Linux 6.13. */
+static void without_marks_a_share_is_taken(void) {
+	refuse_marks = true;
+	mw_os_fault_hook = refuse_first;
+	unsigned most = mw_os_mappings_max() / 128;
+	few_mappings_are_taken(most + 2, most / 2 < PLACES ? most / 2 : PLACES);
+}
+
 int main(void) {
 	in_child(each_third, "each_third");
 	in_child(none_within_the_gap, "none_within_the_gap");
 	in_child(places_are_used_in_turns, "places_are_used_in_turns");
+	in_child(marks_take_no_mappings, "marks_take_no_mappings");
+	in_child(without_marks_a_share_is_taken, "without_marks_a_share_is_taken");
 	return 0;
 }

@@ -6,8 +6,11 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/put.h"
 #include "compat/gperftools/cpu/cpu_stacks.h"
 
@@ -17,19 +20,22 @@
 
 typedef struct out {
 	int file;
-	bool failed;
+	int error; /* errno of the first failure; 0: none */
 	size_t length, written;
+	uint64_t limit; /* RLIMIT_FSIZE, whose signal ends a program */
 	_Alignas(8) char bytes[BUFFER_BYTES];
 } out_t;
 
 static void flush(out_t *out) {
 	size_t done = 0;
-	while (done < out->length && !out->failed) {
+	if (out->error == 0 && out->written + out->length > out->limit)
+		out->error = EFBIG;
+	while (done < out->length && out->error == 0) {
 		long count = mw_put(out->file, out->bytes + done, out->length - done);
 		if (count > 0)
 			done += (size_t)count;
 		else if (errno != EINTR)
-			out->failed = true;
+			out->error = errno;
 	}
 	out->written += done;
 	out->length = 0;
@@ -68,9 +74,14 @@ static void put_mappings(out_t *out) {
 
 size_t mw_gpc_file_write(const char *path, uint64_t period_us) {
 	int saved_errno = errno;
-	out_t out = {.file = mw_put_open(path, false, 0666)};
-	if (out.file < 0)
+	struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+	getrlimit(RLIMIT_FSIZE, &limit);
+	out_t out = {.file = mw_put_open(path, false, 0666), .limit = limit.rlim_cur};
+	if (out.file < 0) {
+		mw_warn("CPU profile %.400s: it cannot be written (errno %d)", path, errno);
+		errno = saved_errno;
 		return 0;
+	}
 	const uint64_t header[] = {0, VERSION, 0, period_us, 0}, trailer[] = {0, 1, 0};
 	for (size_t i = 0; i < sizeof header / sizeof header[0]; i++)
 		put_word(&out, header[i]);
@@ -80,7 +91,16 @@ size_t mw_gpc_file_write(const char *path, uint64_t period_us) {
 	flush(&out);
 	size_t bytes = out.written;
 	put_mappings(&out);
-	bool is_fine = close(out.file) == 0 && !out.failed;
+	struct stat status;
+	bool is_regular = fstat(out.file, &status) == 0 && S_ISREG(status.st_mode);
+	int error = out.error;
+	if (close(out.file) != 0 && error == 0)
+		error = errno;
+	if (error != 0) {
+		mw_warn("CPU profile %.400s: it cannot be written (errno %d)", path, error);
+		if (is_regular)
+			unlink(path);
+	}
 	errno = saved_errno;
-	return is_fine ? bytes : 0;
+	return error == 0 ? bytes : 0;
 }

@@ -15,6 +15,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,10 +69,16 @@ static struct {
 typedef struct file {
 	int number;
 	bool failed;
+	uint64_t bytes, limit; /* written so far, and RLIMIT_FSIZE, whose signal ends a program */
 } file_t;
 
 static void write_piece(void *context, const char *text, size_t length) {
 	file_t *file = context;
+	file->bytes += length;
+	if (file->bytes > file->limit) {
+		file->failed = true;
+		errno = EFBIG;
+	}
 	while (length > 0 && !file->failed) {
 		long written = mw_put(file->number, text, length);
 		file->failed = written < 0 && errno != EINTR;
@@ -81,6 +89,21 @@ static void write_piece(void *context, const char *text, size_t length) {
 	}
 }
 
+/* Closes the file. Returns false if a part of it is missing; the rest is then removed. */
+static bool is_kept(const file_t *file, const char *path) {
+	struct stat status;
+	int saved_errno = errno;
+	bool is_regular = fstat(file->number, &status) == 0 && S_ISREG(status.st_mode);
+	bool is_closed = close(file->number) == 0;
+	if (is_closed && !file->failed)
+		return true;
+	saved_errno = is_closed ? saved_errno : errno;
+	if (is_regular)
+		unlink(path);
+	errno = saved_errno;
+	return false;
+}
+
 /* With the lock. */
 static void write_file(const char *reason) {
 	if (!profiler.can_write)
@@ -88,12 +111,14 @@ static void write_file(const char *reason) {
 	char path[PATH_MAX];
 	bool fits = mw_gp_profile_name(path, profiler.prefix, ++profiler.number);
 	mw_gp_log(0, "Dumping heap profile to %.400s (%s)", path, reason);
-	file_t file = {.number = -1};
+	struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+	getrlimit(RLIMIT_FSIZE, &limit);
+	file_t file = {.number = -1, .limit = limit.rlim_cur};
 	if (fits)
 		file.number = mw_put_open(path, false, 0644);
 	if (file.number >= 0) {
 		mw_gp_profile_text(profiler.kind, write_piece, &file);
-		file.failed |= close(file.number) != 0;
+		file.failed |= !is_kept(&file, path);
 	}
 	if (file.number < 0 || file.failed)
 		mw_gp_log(-2, "Failed dumping heap profile to %.400s. Numeric errno is %d", path,
