@@ -147,6 +147,8 @@ async function open(hash, {width = 1280, height = 800, at = url, dark = false} =
       troubles.push("a request outside: " + request.url());
   });
   await page.goto(at + hash);
+  /* The page has loaded itself again, without the secret. */
+  await page.waitForURL(address => !address.search);
   return page;
 }
 

@@ -323,6 +323,20 @@ for place, more in ((runtime, {"XDG_RUNTIME_DIR": str(runtime)}),
         check("the file has gone", not file.parent.exists())
     check("its end", stop(opener) == 0 and not file.parent.exists())
 
+# Where the session's folder is full, the file is in another.
+if os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"]).returncode == 0:
+    full = subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=4k,mode=700 full "$0" || exit; '
+         'head -c 8192 /dev/zero >"$0/file"; exec "$@"', runtime, mallow, "web", "a.pb.gz"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**os.environ, **desktop, "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(folder)})
+    (folder / "opened").unlink()
+    full.stdout.readline()
+    await_that("a browser is opened from another folder",
+               lambda: (folder / "opened").exists() and
+               pathlib.Path((folder / "opened").read_text().strip()).parent.parent == folder)
+    check("its end", stop(full) == 0 and not list(folder.glob("mallow-web.*")))
+
 # No browser, or no room for the file: the address is printed all the same.
 (folder / "nowhere").mkdir()
 for more, told in (({"PATH": str(folder / "nowhere"), "TMPDIR": str(runtime)}, "xdg-open"),
@@ -517,6 +531,24 @@ check("an order reaches the command", answer[0] == 500 and b"a.pb.gz" in answer[
 check("no order without the secret", status_of(port, base + "reset?p=a.pb.gz", method="POST",
                                                headers={**own, "Cookie": ""}) == 403)
 check("no other order", status_of(port, base + "run?p=a.pb.gz", method="POST", headers=own) == 404)
+# Requests that a proxy may understand in another way: the answer is one, and it is the last.
+HOST, SECRET = f"Host: 127.0.0.1:{port}\r\n", f"Cookie: mallow-{port}={secrets[port]}\r\n"
+second = f"GET {base[:-6]}targets HTTP/1.1\r\n{HOST}{SECRET}\r\n"
+for what, headers, body in (
+        ("a length and a coding", f"{HOST}Content-Length: {len(second) + 5}\r\n"
+         "Transfer-Encoding: chunked\r\n", "0\r\n\r\n" + second),
+        ("two lengths", f"{HOST}Content-Length: 0\r\nContent-Length: {len(second)}\r\n", second),
+        ("two hosts", HOST + "Host: evil.example\r\nContent-Length: 0\r\n", second),
+        ("two origins", f"{HOST}Origin: http://127.0.0.1:{port}\r\nOrigin: http://evil.example\r\n"
+         "Content-Length: 0\r\n", second)):
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        connection.sendall(f"POST {base}reset?p=a.pb.gz HTTP/1.1\r\n{headers}{SECRET}\r\n{body}"
+                           .encode())
+        answers = b""
+        while piece := connection.recv(65536):
+            answers += piece
+    check(f"refused: {what}", answers.count(b"HTTP/1.1") == 1 and
+          answers.startswith(b"HTTP/1.1 400"), answers)
 check("its end", stop(server) == 0)
 
 # ---- a password and TLS, a proxy ----

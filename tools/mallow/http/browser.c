@@ -60,18 +60,16 @@ static int make_folder_in(const char *parent) {
 	return -1;
 }
 
-/* The session's folder is in memory, and the system removes it when the user logs out.  Under sudo
- * it may be another user's. */
-static int make_folder(void) {
+/* Lists where the folder may be: the session's folder is in memory, and the system removes it when
+ * the user logs out.  Under sudo it may be another user's. */
+static unsigned list_parents(const char *parents[2]) {
 	const char *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
 	struct stat info;
-	int folder = -1;
+	unsigned count = 0;
 	if (runtime != NULL && *runtime == '/' && stat(runtime, &info) == 0 && is_private(&info))
-		folder = make_folder_in(runtime);
-	if (folder < 0)
-		folder =
-			make_folder_in(temporary != NULL && *temporary == '/' ? temporary : "/tmp");
-	return folder;
+		parents[count++] = runtime;
+	parents[count++] = temporary != NULL && *temporary == '/' ? temporary : "/tmp";
+	return count;
 }
 
 static void add_escaped(FILE *out, const char *text) {
@@ -101,35 +99,53 @@ static bool write_page(int file, const char *address) {
 	return is_whole && write(file, page, (size_t)length) == (ssize_t)length;
 }
 
-void mw_browser_remove_file(void) {
-	pthread_mutex_lock(&browser.lock);
+/* With the lock. */
+static void remove_file(void) {
 	if (browser.folder >= 0) {
 		unlinkat(browser.folder, FILE_NAME, 0);
 		close(browser.folder);
 		rmdir(browser.name);
 	}
 	browser.folder = -1;
+}
+
+void mw_browser_remove_file(void) {
+	pthread_mutex_lock(&browser.lock);
+	remove_file();
 	pthread_mutex_unlock(&browser.lock);
 }
 
-static int write_file(const char *address, mw_error_t *error) {
-	pthread_mutex_lock(&browser.lock);
-	browser.folder = make_folder();
-	bool has_folder = browser.folder >= 0;
-	int file = has_folder ? openat(browser.folder, FILE_NAME,
-				       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-				       S_IRUSR | S_IWUSR)
-			      : -1;
+/* With the lock.  False with errno: there is no file. */
+static bool write_file_in(const char *parent, const char *address) {
+	browser.folder = make_folder_in(parent);
+	if (browser.folder < 0)
+		return false;
+	int file = openat(browser.folder, FILE_NAME,
+			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
 	bool is_written = file >= 0 && fchmod(file, S_IRUSR | S_IWUSR) == 0;
-	errno = is_written ? ENOSPC : errno; /* of a write that is too short */
-	is_written = is_written && write_page(file, address);
-	if (!is_written)
-		mw_error_set(error, "%.200s: %s", browser.name, strerror(errno));
+	if (is_written) {
+		errno = ENOSPC; /* of a write that is too short */
+		is_written = write_page(file, address);
+	}
+	int failed = errno;
 	if (file >= 0)
 		close(file);
-	pthread_mutex_unlock(&browser.lock);
 	if (!is_written)
-		mw_browser_remove_file();
+		remove_file();
+	errno = failed;
+	return is_written;
+}
+
+static int write_file(const char *address, mw_error_t *error) {
+	const char *parents[2];
+	unsigned count = list_parents(parents);
+	bool is_written = false;
+	pthread_mutex_lock(&browser.lock);
+	for (unsigned i = 0; i < count && !is_written; i++)
+		is_written = write_file_in(parents[i], address);
+	if (!is_written)
+		mw_error_set(error, "%.200s: %s", browser.name, strerror(errno));
+	pthread_mutex_unlock(&browser.lock);
 	return is_written ? 0 : -1;
 }
 

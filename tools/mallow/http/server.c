@@ -87,6 +87,9 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(response, "Cache-Control", "no-store");
 	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	/* What follows a request that is not understood is not looked at. */
+	if (answer->status == 400)
+		MHD_add_response_header(response, "Connection", "close");
 	if (answer->status == 503)
 		MHD_add_response_header(response, "Retry-After", "5");
 	if (answer->status == 401)
@@ -202,6 +205,27 @@ static void take_upload(upload_t *upload, const char *bytes, size_t length) {
 	larger[upload->length] = '\0';
 }
 
+static bool count(void *context, const char *value) {
+	(void)value;
+	++*(unsigned *)context;
+	return false;
+}
+
+static unsigned count_headers(const mw_http_request_t *request, const char *name) {
+	unsigned headers = 0;
+	mw_http_any_header(request, name, count, &headers);
+	return headers;
+}
+
+/* Whether a proxy and this server may disagree about where the request ends, or about who sent it:
+ * behind the proxy, the rest of one client's request would begin another's. */
+static bool is_ambiguous(const mw_http_request_t *request) {
+	unsigned lengths = count_headers(request, "Content-Length"),
+		 codings = count_headers(request, "Transfer-Encoding");
+	return lengths + codings > 1 || count_headers(request, "Host") > 1 ||
+	       count_headers(request, "Origin") > 1;
+}
+
 static void answer_request(const mw_http_server_t *server, struct MHD_Connection *connection,
 			   const char *path, const char *method, const upload_t *upload,
 			   mw_http_answer_t *answer) {
@@ -214,7 +238,9 @@ static void answer_request(const mw_http_server_t *server, struct MHD_Connection
 		.client = socket_of(connection),
 		.server = server,
 	};
-	if (!is_host_known(server, connection))
+	if (is_ambiguous(&request))
+		mw_http_say(answer, 400, "text/plain", "a header is there twice\n");
+	else if (!is_host_known(server, connection))
 		mw_http_say(answer, 403, "text/plain", "unknown host\n");
 	else if (upload->is_too_long)
 		mw_http_say(answer, 413, "text/plain", "the request has more than 1 MiB\n");
