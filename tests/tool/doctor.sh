@@ -170,3 +170,66 @@ says err 'no such process runs'
 try 2 "$mallow" doctor 99999999999999999999
 one_line_error
 ok "complaints"
+
+# An allocator in the executable, under its own names or as malloc: mallow sees none of its blocks.
+cat >arena.c <<'END'
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline)) void *ALLOCATE(size_t bytes) {
+	void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return block;
+}
+int main(int argc, char **argv) {
+	(void)argv;
+	volatile char *block = ALLOCATE(1 << 20);
+	block[0] = 1;
+	if (argc > 1)
+		pause();
+	return 0;
+}
+END
+for row in je_malloc:jemalloc mallocx:jemalloc _rjem_malloc:jemalloc mi_malloc:mimalloc \
+    tc_malloc:tcmalloc; do
+    gcc -fno-builtin "-DALLOCATE=${row%:*}" arena.c -o arena || fail "gcc refuses ${row%:*}"
+    try 1 "$mallow" doctor ./arena
+    diagnosis finding allocator "brings ${row#*:} .${row%:*}.: .*in no profile"
+done
+"$mallow" run -o p.pb.gz -- ./arena >out 2>err
+says err 'run: note: ./arena brings tcmalloc .tc_malloc.'
+LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_state_min:0 ./arena wait &
+started+=("$!")
+has_become_arena() {
+    grep -qx arena "/proc/$1/comm"
+}
+await 60 has_become_arena "$!"
+try 1 "$mallow" doctor "$!"
+diagnosis finding allocator 'arena brings tcmalloc .tc_malloc.'
+gcc -fno-builtin -DALLOCATE=malloc arena.c -o arena
+"$mallow" doctor ./arena >out
+diagnosis note allocator 'brings a malloc of its own'
+"$mallow" doctor sleep >out
+says_not out '  allocator  '
+head -c 3000 arena >cut && chmod +x cut
+"$mallow" doctor ./cut >out 2>err
+[ $? -le 1 ] || fail "a cut executable is trouble"
+ok "allocators in the executable"
+
+# mallow itself under another name, and in the executable.
+cp "$build/lib/libmallow.so" other_name.so
+LD_PRELOAD=$work/other_name.so MALLOW_CONF=prof_state_min:0 sleep 100 &
+started+=("$!")
+await 60 has_become_sleep "$!"
+"$mallow" doctor "$!" >out
+diagnosis fine sampling 'sampling is on'
+says_not out 'does not run mallow|brings'
+ok "mallow under another name"
+
+# A finding that cannot be printed is trouble: a full disk does not look like a leak.
+sleep 100 &
+started+=("$!")
+await 60 has_become_sleep "$!"
+"$mallow" doctor "$!" >/dev/full 2>err
+[ $? = 2 ] || fail "a finding that cannot be written: not 2"
+says err 'standard output: cannot write: No space left'
+ok "a full disk"

@@ -85,7 +85,8 @@ static int dispatch(int argc, char **argv) {
 int mw_command_main(int argc, char **argv) {
 	mw_commands_register(&mw_command_table);
 	int status = dispatch(argc, argv);
-	if ((fflush(stdout) != 0 || ferror(stdout)) && status == MW_EXIT_FINE) {
+	bool is_answer = status == MW_EXIT_FINE || status == MW_EXIT_FINDING;
+	if ((fflush(stdout) != 0 || ferror(stdout)) && is_answer) {
 		mw_complain("standard output: cannot write: %s", strerror(errno));
 		status = MW_EXIT_TROUBLE;
 	}

@@ -59,6 +59,10 @@ void mw_doctor_look_at_library(mw_doctor_t *doctor, const char *malloc_conf,
 /* Checks whether the library can be preloaded into a program. */
 void mw_doctor_look_at_program(mw_doctor_t *doctor, const char *name);
 
+/* Checks whether an executable brings an allocator, whose blocks mallow does not see. `name` is for
+ * the text. */
+void mw_doctor_look_at_executable(mw_doctor_t *doctor, const char *path, const char *name);
+
 /* Checks a live process, with mallow or without. */
 void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process);
 

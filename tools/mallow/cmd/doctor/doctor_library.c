@@ -101,4 +101,5 @@ void mw_doctor_look_at_program(mw_doctor_t *doctor, const char *name) {
 	else
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "program", "%s: the library can be preloaded",
 			      path);
+	mw_doctor_look_at_executable(doctor, path, path);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/doctor/doctor.h"
+#include "live/process/own_allocator.h"
 #include "live/process/process.h"
 #include "live/process/program.h"
 #include "model/memory.h"
@@ -40,7 +41,8 @@ char *mw_doctor_variable(int pid, const char *name) {
 typedef struct mapped {
 	size_t count;
 	bool readable;
-	bool has_mallow;
+	bool has_mallow;     /* its state file is mapped, or a library of its names */
+	bool has_library;    /* a library of mallow's names */
 	bool mallow_deleted; /* the library's file was replaced */
 	bool gperftools[MW_DOCTOR_LIBRARIES];
 	char allocator[128]; /* file of another allocator */
@@ -58,9 +60,12 @@ static void take_mapping(mapped_t *out, char *line) {
 	out->count++;
 	if (path == NULL)
 		return;
+	/* Whatever name the library has, or if the program is linked with the archive. */
+	if (strstr(path, "/mallow-state") != NULL || strncmp(path, "/dev/shm/mallow-", 16) == 0)
+		out->has_mallow = true;
 	/* These are mallow's own files under jemalloc's name. */
 	if (strstr(path, "/libmallow") != NULL || strstr(path, "/mallow/compat/") != NULL) {
-		out->has_mallow = true;
+		out->has_mallow = out->has_library = true;
 		for (size_t i = 0; i < MW_DOCTOR_LIBRARIES; i++)
 			out->gperftools[i] |= strstr(path, gperftools[i]) != NULL;
 		out->mallow_deleted |= strstr(path, " (deleted)") != NULL;
@@ -131,6 +136,19 @@ static void look_at_loaded(mw_doctor_t *doctor, const mapped_t *mapped) {
 			mapped->allocator);
 }
 
+void mw_doctor_look_at_executable(mw_doctor_t *doctor, const char *path, const char *name) {
+	mw_own_allocator_t own;
+	/* A stripped program that is linked with libmallow.a defines malloc, too. */
+	if (mw_own_allocator_find(path, &own))
+		mw_doctor_say(doctor,
+			      strcmp(own.symbol, "malloc") == 0 ? MW_HEALTH_NOTE
+								: MW_HEALTH_FINDING,
+			      "allocator",
+			      "%s brings %s (%s): what that allocates is in no profile of mallow; "
+			      "build it to use libc's malloc, or link it with libmallow.a",
+			      name, own.name, own.symbol);
+}
+
 void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process) {
 	mapped_t mapped = read_mapped(process->pid);
 	if (!mapped.readable) {
@@ -146,5 +164,10 @@ void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process)
 	} else {
 		look_at_other_allocator(doctor, process, &mapped);
 	}
+	char exe[64];
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", process->pid);
+	/* With a state file and without a library, the executable's malloc is mallow's. */
+	if (!mapped.has_mallow || mapped.has_library)
+		mw_doctor_look_at_executable(doctor, exe, process->name);
 	mw_doctor_look_at_limits(doctor, process->pid, mapped.count, "");
 }

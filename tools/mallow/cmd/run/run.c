@@ -17,6 +17,8 @@
 #include "cmd/run/run_command.h"
 #include "cmd/run/run_leaks.h"
 #include "live/library.h"
+#include "live/process/own_allocator.h"
+#include "live/process/program.h"
 #include "model/error.h"
 #include "model/memory.h"
 
@@ -154,11 +156,23 @@ static void on_tick(void *context, int pid) {
 	mw_children_poll(context, pid);
 }
 
+/* Says why the profile will lack most of what the program allocates, if that can be seen before. */
+static void look_at_program(const char *name) {
+	char path[PATH_MAX];
+	mw_own_allocator_t own;
+	if (mw_program_find(name, path, sizeof(path)) && mw_own_allocator_find(path, &own))
+		mw_complain("run: note: %s brings %s (%s): what that allocates is in no profile; "
+			    "build it to use libc's malloc",
+			    name, own.name, own.symbol);
+}
+
 /* Runs the program and returns its exit status.  If a signal ended the program, this process
  * ends by the same signal.  `suppressions`: of leaks; NULL = no leaks are looked for. */
 static int run_program(const mw_arguments_t *arguments, mw_children_t *children,
 		       mw_suppressions_t *suppressions, mw_error_t *error) {
 	mw_launch_t launch;
+	if (!children->is_cpu && !children->as)
+		look_at_program(arguments->operands[0]);
 	mw_launch_tick_t tick = {.call = on_tick, .context = children};
 	if (mw_launch(arguments->operands, &tick, &launch, error) != 0)
 		return -1;

@@ -169,7 +169,10 @@ bool mw_process_has_library(int pid) {
 	size_t capacity = 0;
 	bool found = false;
 	while (!found && getline(&line, &capacity, maps) > 0)
-		found = strstr(line, "/libmallow") != NULL;
+		found = strstr(line, "/libmallow") != NULL ||
+			strstr(line, "/mallow/compat/") != NULL ||
+			strstr(line, " /dev/shm/mallow-") != NULL ||
+			strstr(line, "/memfd:mallow-state") != NULL;
 	free(line);
 	fclose(maps);
 	return found;

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ * own_allocator.c -- looks for functions of allocators among an executable's symbols. */
+#include "live/process/own_allocator.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/memory.h"
+
+/* Bounds of what is read. Browsers have symbol tables of 100 MB. */
+#define SECTIONS_MAX 4096u
+#define NAMES_MAX_BYTES ((uint64_t)512 << 20)
+#define SYMBOLS_MAX ((uint64_t)16 << 20)
+#define CHUNK 1024u
+
+/* In the order of what they tell: an allocator that has its own names also defines malloc. The
+ * archive of mallow comes first. */
+static const mw_own_allocator_t known[] = {
+	{NULL, "mallow_dump"},
+	{"jemalloc", "_rjem_malloc"},
+	{"jemalloc", "je_malloc"},
+	{"jemalloc", "mallocx"},
+	{"mimalloc", "mi_malloc"},
+	{"tcmalloc", "tc_malloc"},
+	{"tcmalloc", "TCMallocInternalMalloc"},
+	{"Go's runtime", "runtime.mallocgc"},
+	{"a malloc of its own", "malloc"},
+};
+enum { KNOWN = sizeof(known) / sizeof(known[0]) };
+static const mw_own_allocator_t go = {"Go's runtime", ".gopclntab"};
+
+typedef struct elf_file {
+	int fd;
+	Elf64_Shdr *sections;
+	unsigned count;
+	unsigned names; /* number of the section with the sections' names */
+} elf_file_t;
+
+static bool read_at(int fd, void *bytes, size_t length, uint64_t offset) {
+	return offset <= INT64_MAX && pread(fd, bytes, length, (off_t)offset) == (ssize_t)length;
+}
+
+static bool open_elf(const char *path, elf_file_t *elf) {
+	Elf64_Ehdr header;
+	*elf = (elf_file_t){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	if (elf->fd < 0 || !read_at(elf->fd, &header, sizeof(header), 0) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr) ||
+	    header.e_shnum > SECTIONS_MAX)
+		return false;
+	elf->count = header.e_shnum;
+	elf->names = header.e_shstrndx;
+	elf->sections = mw_xcalloc(elf->count + 1u, sizeof(Elf64_Shdr));
+	return read_at(elf->fd, elf->sections, elf->count * sizeof(Elf64_Shdr), header.e_shoff);
+}
+
+static void close_elf(elf_file_t *elf) {
+	free(elf->sections);
+	if (elf->fd >= 0)
+		close(elf->fd);
+}
+
+/* Reads the strings of a section, with a NUL behind them. NULL: there are none. */
+static char *read_strings(const elf_file_t *elf, unsigned section, uint64_t *length) {
+	const Elf64_Shdr *s = section < elf->count ? &elf->sections[section] : NULL;
+	if (s == NULL || s->sh_type != SHT_STRTAB || s->sh_size > NAMES_MAX_BYTES)
+		return NULL;
+	char *strings = malloc(s->sh_size + 1);
+	if (strings == NULL || !read_at(elf->fd, strings, s->sh_size, s->sh_offset)) {
+		free(strings);
+		return NULL;
+	}
+	strings[s->sh_size] = '\0';
+	*length = s->sh_size;
+	return strings;
+}
+
+/* Marks the known functions that a symbol table defines. */
+static void look_at_symbols(const elf_file_t *elf, const Elf64_Shdr *table, bool is_there[KNOWN]) {
+	uint64_t length = 0, count = table->sh_size / sizeof(Elf64_Sym);
+	char *names = read_strings(elf, table->sh_link, &length);
+	Elf64_Sym symbols[CHUNK];
+	for (uint64_t at = 0; names != NULL && at < count && at < SYMBOLS_MAX; at += CHUNK) {
+		uint64_t now = count - at < CHUNK ? count - at : CHUNK;
+		if (!read_at(elf->fd, symbols, now * sizeof(symbols[0]),
+			     table->sh_offset + at * sizeof(symbols[0])))
+			break;
+		for (uint64_t i = 0; i < now; i++)
+			for (size_t k = 0; k < KNOWN; k++)
+				if (symbols[i].st_shndx != SHN_UNDEF &&
+				    ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
+				    symbols[i].st_name < length &&
+				    strcmp(names + symbols[i].st_name, known[k].symbol) == 0)
+					is_there[k] = true;
+	}
+	free(names);
+}
+
+/* A Go program without symbols has the table of its functions. */
+static bool is_go(const elf_file_t *elf) {
+	uint64_t length = 0;
+	bool found = false;
+	char *names = read_strings(elf, elf->names, &length);
+	for (unsigned i = 0; names != NULL && i < elf->count && !found; i++)
+		found = elf->sections[i].sh_name < length &&
+			strcmp(names + elf->sections[i].sh_name, go.symbol) == 0;
+	free(names);
+	return found;
+}
+
+bool mw_own_allocator_find(const char *path, mw_own_allocator_t *found) {
+	elf_file_t elf;
+	bool is_there[KNOWN] = {false};
+	*found = (mw_own_allocator_t){.name = NULL};
+	if (open_elf(path, &elf)) {
+		for (unsigned i = 0; i < elf.count; i++)
+			if (elf.sections[i].sh_type == SHT_SYMTAB ||
+			    elf.sections[i].sh_type == SHT_DYNSYM)
+				look_at_symbols(&elf, &elf.sections[i], is_there);
+		for (size_t k = KNOWN; k-- > 0;)
+			if (is_there[k])
+				*found = known[k];
+		if (found->symbol == NULL && is_go(&elf))
+			*found = go;
+	}
+	close_elf(&elf);
+	return found->name != NULL;
+}

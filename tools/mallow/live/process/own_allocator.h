@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * own_allocator.h -- tells which allocator an executable brings, beside the malloc that it calls.
+ * Layer: live/process. What such an allocator allocates is in no profile of a preloaded library.
+ * The file is read with bounds; nothing in it is trusted. */
+#ifndef MW_TOOL_LIVE_PROCESS_OWN_ALLOCATOR_H
+#define MW_TOOL_LIVE_PROCESS_OWN_ALLOCATOR_H
+
+#include <stdbool.h>
+
+typedef struct mw_own_allocator {
+	const char *name;   /* such as "jemalloc" */
+	const char *symbol; /* the function or section by which it is recognised */
+} mw_own_allocator_t;
+
+/* Looks for the allocator in an executable's symbols. Returns false if none is found, if it is
+ * mallow's archive, or if the file has no symbols or cannot be read. */
+bool mw_own_allocator_find(const char *path, mw_own_allocator_t *found);
+
+#endif
