@@ -33,6 +33,9 @@ static struct {
 	mw_lock_t lock;
 	_Atomic uint32_t rate; /* as live.cpu_hz; 0: off */
 	int signal_number;
+	/* Signal of the scans for threads: of another kind than the samples' where both are free.
+	 * The handler of each sees that the program has taken the other one over. */
+	int scan_signal;
 	uint64_t blocked; /* signals that the first thread blocked at the last call */
 	_Atomic mw_cpu_period_t period;
 	mw_os_event_config_t event; /* if the period has one */
@@ -51,21 +54,29 @@ static void on_event(const mw_os_tick_t *tick) {
 	atomic_fetch_sub_explicit(&cpu.inside, 1, memory_order_release);
 }
 
-static void follow_at_once(void);
+static void follow_at_once(bool anew);
+
+/* Returns whether the program has installed a handler of its own for a signal. */
+static bool is_taken_over(int signal_number) {
+	return signal_number != 0 && !mw_os_tick_is_ours(signal_number);
+}
 
 static void on_tick(const mw_os_tick_t *tick) {
+	bool is_scan = !tick->is_event && tick->thread_id == 0;
 	/* The last tool that asked for samples was killed perhaps, and the program never calls the
 	 * library. */
-	if (MW_UNLIKELY(mw_requests_cpu_rate() !=
-			atomic_load_explicit(&cpu.rate, memory_order_relaxed)))
-		follow_at_once();
+	bool has_other_rate =
+		mw_requests_cpu_rate() != atomic_load_explicit(&cpu.rate, memory_order_relaxed);
+	bool is_taken = is_taken_over(is_scan ? cpu.signal_number : cpu.scan_signal);
+	if (MW_UNLIKELY(has_other_rate || is_taken))
+		follow_at_once(is_taken);
 	if (tick->is_event) {
 		on_event(tick);
 		return;
 	}
 	if (!atomic_load_explicit(&mw_cpu_is_on, memory_order_relaxed))
 		return;
-	if (tick->thread_id == 0) {
+	if (is_scan) {
 		mw_thread_timers_scan();
 		return;
 	}
@@ -93,6 +104,23 @@ static bool are_handlers_out(mw_cpu_caller_t caller) {
 	return true;
 }
 
+static void leave_signals(void) {
+	mw_os_tick_leave(cpu.signal_number);
+	if (cpu.scan_signal != cpu.signal_number)
+		mw_os_tick_leave(cpu.scan_signal);
+	cpu.signal_number = cpu.scan_signal = 0;
+}
+
+static bool take_signals(bool is_of_events) {
+	cpu.signal_number = mw_os_tick_take(on_tick, cpu.blocked, is_of_events);
+	if (cpu.signal_number == 0)
+		return false;
+	cpu.scan_signal = mw_os_tick_take(on_tick, cpu.blocked, !is_of_events);
+	if (cpu.scan_signal == 0)
+		cpu.scan_signal = cpu.signal_number;
+	return true;
+}
+
 /* Returns false, with nothing changed, if a handler would have to wait. */
 static bool stop(mw_cpu_caller_t caller) {
 	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_seq_cst);
@@ -100,9 +128,8 @@ static bool stop(mw_cpu_caller_t caller) {
 		atomic_store_explicit(&mw_cpu_is_on, true, memory_order_seq_cst);
 		return false;
 	}
-	mw_os_tick_leave(cpu.signal_number);
+	leave_signals();
 	atomic_store_explicit(&cpu.rate, 0, memory_order_relaxed);
-	cpu.signal_number = 0;
 	return true;
 }
 
@@ -115,6 +142,7 @@ static mw_cpu_period_t period_of(uint32_t rate) {
 static int start_timers(mw_cpu_period_t period, mw_cpu_caller_t caller) {
 	const mw_thread_timers_config_t config = {
 		.signal_number = cpu.signal_number,
+		.scan_signal = cpu.scan_signal,
 		.event = period.event != MW_CPU_BY_TIMER ? &cpu.event : NULL,
 		.clock = period.is_wall ? MW_OS_CLOCK_WALL : MW_OS_CLOCK_CPU,
 		.period_ns = period.ns,
@@ -167,8 +195,7 @@ static mw_cpu_error_t begin(uint32_t rate, mw_cpu_caller_t caller) {
 			return MW_CPU_NO_MEMORY;
 		cpu.blocked = mw_os_blocked_signals(mw_os_process_id());
 	}
-	cpu.signal_number = mw_os_tick_take(on_tick, cpu.blocked);
-	if (cpu.signal_number == 0)
+	if (!take_signals(mw_cpu_event(rate) != MW_CPU_BY_TIMER))
 		return MW_CPU_NO_SIGNAL;
 	const mw_cpu_period_t period = period_of(rate);
 	atomic_store_explicit(&cpu.rate, rate, memory_order_relaxed);
@@ -191,17 +218,19 @@ static void show(mw_cpu_error_t error) {
 		mw_both_set64(live, MW_LIVE(cpu_changed_ns), mw_os_realtime_ns());
 }
 
-/* Called with the lock. A rate that is refused is followed by the standing one, or by 0: live shows
- * why the first was refused. */
-static void follow(mw_cpu_caller_t caller) {
+/* Called with the lock. `anew`: begins again if the rate is the same, too. A rate that is refused
+ * is followed by the standing one, or by 0: live shows why the first was refused. */
+static void follow(mw_cpu_caller_t caller, bool anew) {
 	mw_cpu_error_t error = MW_CPU_FINE;
 	uint32_t rate;
 	bool is_changed = false;
 	while ((rate = mw_requests_cpu_rate()) !=
-	       atomic_load_explicit(&cpu.rate, memory_order_relaxed)) {
+		       atomic_load_explicit(&cpu.rate, memory_order_relaxed) ||
+	       anew) {
 		if (atomic_load_explicit(&cpu.rate, memory_order_relaxed) != 0 && !stop(caller))
 			break;
 		is_changed = true;
+		anew = false;
 		mw_cpu_error_t result = rate != 0 ? begin(rate, caller) : MW_CPU_FINE;
 		if (atomic_load_explicit(&cpu.rate, memory_order_relaxed) != rate)
 			mw_requests_refuse_cpu();
@@ -216,15 +245,16 @@ static void follow(mw_cpu_caller_t caller) {
 void mw_control_cpu_follow(void) {
 	for (unsigned i = 0; !mw_lock_enter(&cpu.lock); i++)
 		mw_os_back_off(i);
-	follow(MW_CPU_IN_CALL);
+	follow(MW_CPU_IN_CALL, is_taken_over(cpu.signal_number) || is_taken_over(cpu.scan_signal));
 	mw_lock_leave(&cpu.lock);
 }
 
 /* For a handler: the next one tries again what this one cannot do at once. */
-static void follow_at_once(void) {
+static void follow_at_once(bool anew) {
 	if (!mw_lock_enter(&cpu.lock))
 		return;
-	follow(MW_CPU_IN_HANDLER);
+	follow(MW_CPU_IN_HANDLER,
+	       anew && (is_taken_over(cpu.signal_number) || is_taken_over(cpu.scan_signal)));
 	mw_lock_leave(&cpu.lock);
 }
 
@@ -241,9 +271,8 @@ void mw_control_cpu_forked(void) {
 	atomic_store_explicit(&cpu.inside, 0, memory_order_relaxed);
 	mw_thread_timers_forked();
 	if (was_on)
-		mw_os_tick_leave(cpu.signal_number);
+		leave_signals();
 	atomic_store_explicit(&cpu.rate, 0, memory_order_relaxed);
-	cpu.signal_number = 0;
 	if (!mw_store_exists())
 		return;
 	mw_cpu_sample_forked();

@@ -232,7 +232,7 @@ int mw_thread_timers_start(const mw_thread_timers_config_t *config, mw_cpu_calle
 		atomic_fetch_add_explicit(&timers.starts, 1, memory_order_relaxed);
 		timers.refused = 0;
 		timers.process_timer =
-			mw_os_process_timer_start(config->signal_number, MW_TIMERS_SCAN_NS);
+			mw_os_process_timer_start(config->scan_signal, MW_TIMERS_SCAN_NS);
 		/* Without /proc only this thread, and those whose heap is made later, have timers.
 		 */
 		uint32_t self = mw_os_thread_id();

@@ -23,6 +23,7 @@ typedef void mw_thread_timers_changed_t(uint32_t threads, uint32_t refused);
 
 typedef struct mw_thread_timers_config {
 	int signal_number;
+	int scan_signal;                   /* of the timer that causes scans; may be the same */
 	const mw_os_event_config_t *event; /* NULL: timers; else outlives them */
 	mw_os_thread_clock_t clock;        /* of timers, and their period */
 	uint64_t period_ns;

@@ -46,7 +46,7 @@ typedef enum mw_cpu_state {
 typedef enum mw_cpu_error {
 	MW_CPU_FINE,
 	MW_CPU_NO_MEMORY, /* no room for the samples */
-	MW_CPU_NO_SIGNAL, /* the program handles or ignores every real-time signal */
+	MW_CPU_NO_SIGNAL, /* the program handles or ignores all signals that would do */
 	MW_CPU_NO_TIMER,  /* the kernel refused the first timer */
 	MW_CPU_FORBIDDEN, /* the kernel does not permit the event (perf_event_paranoid) */
 	MW_CPU_NO_EVENT,  /* the machine does not count the event */

@@ -79,6 +79,16 @@ int mw_os_signal_find_free(uint64_t blocked) {
 	return found;
 }
 
+int mw_os_signal_find_harmless(uint64_t blocked) {
+	int saved_errno = errno, found = 0;
+	if (!(blocked >> (SIGURG - 1) & 1) && is_free(SIGURG))
+		found = SIGURG;
+	else if (!(blocked >> (SIGWINCH - 1) & 1) && is_free(SIGWINCH))
+		found = SIGWINCH;
+	errno = saved_errno;
+	return found;
+}
+
 void mw_os_signal_discard(int signal_number) {
 	int saved_errno = errno;
 	/* A pending signal would end the program with the default action. The kernel discards

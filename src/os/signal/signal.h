@@ -31,6 +31,9 @@ void mw_os_signal_leave(int signal_number);
 /* Returns a real-time signal that has the default action and is not in `blocked` (bit n - 1: signal
  * n); 0: there is none. */
 int mw_os_signal_find_free(uint64_t blocked);
+/* As mw_os_signal_find_free(), a signal that the kernel ignores where nobody handles it: SIGURG or
+ * SIGWINCH. It does no harm to a program that exec(3) begins while the signal is pending. */
+int mw_os_signal_find_harmless(uint64_t blocked);
 /* Discards pending signals of this number in all threads and restores the default action. */
 void mw_os_signal_discard(int signal_number);
 /* Sends the signal to the calling thread. Async-signal-safe. */

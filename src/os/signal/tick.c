@@ -27,16 +27,21 @@ static bool is_ours(const struct sigaction *action) {
 	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == enter;
 }
 
-int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked) {
+static int find(uint64_t blocked, bool is_of_events) {
+	int number = is_of_events ? 0 : mw_os_signal_find_free(blocked);
+	return number != 0 ? number : mw_os_signal_find_harmless(blocked);
+}
+
+int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked, bool is_of_events) {
 	int saved_errno = errno;
 	struct sigaction action = {.sa_sigaction = enter,
 				   .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 	sigfillset(&action.sa_mask);
 	/* Stored before sigaction(2): a signal may arrive at once. */
 	tick_handler = handler;
-	int number = mw_os_signal_find_free(blocked);
+	int number = find(blocked, is_of_events);
 	if (number == 0)
-		number = mw_os_signal_find_free(0);
+		number = find(0, is_of_events);
 	if (number != 0 && sigaction(number, &action, NULL) != 0)
 		number = 0;
 	errno = saved_errno;

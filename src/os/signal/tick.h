@@ -17,12 +17,14 @@ typedef struct mw_os_tick {
 
 typedef void mw_os_tick_handler_t(const mw_os_tick_t *tick);
 
-/* Installs the handler for a real-time signal that has the default action. Bit n - 1 of `blocked`:
- * a thread blocks signal n, perhaps to wait for it; another signal is preferred. Interrupted system
- * calls are restarted, the handler runs on the thread's alternate stack if there is one, with all
- * signals blocked and errno kept. Signals that no timer and no event sent are ignored. Returns the
- * signal's number; 0: there is none. */
-int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked);
+/* Installs the handler for a signal that has the default action. Bit n - 1 of `blocked`: a thread
+ * blocks signal n, perhaps to wait for it; another signal is preferred. For timers: a real-time
+ * signal, else a harmless one (signal.h). The kernel discards pending signals of timers in exec(3).
+ * It keeps those of events: they get a harmless one only. Interrupted system calls are restarted,
+ * the handler runs on the thread's alternate stack if there is one, with all signals blocked and
+ * errno kept. Signals that no timer and no event sent are ignored. Returns the signal's number; 0:
+ * there is none. */
+int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked, bool is_of_events);
 /* Called when no timer sends the signal any more: discards pending signals, and restores the
  * default action unless the program has installed a handler. */
 void mw_os_tick_leave(int signal_number);

@@ -3,7 +3,10 @@
  * (perf_event_open(2)).
  * Layer: os/time. The signal's siginfo has si_code POLL_IN. An event has memory that it shares with
  * the kernel and no file descriptor, so a program that closes all descriptors does not stop it. A
- * forked child and a program after exec have no events.
+ * forked child and a program after exec have no events. But events count on inside exec(3), and a
+ * signal that is pending then reaches the new program: the caller takes one that is ignored there.
+ * A real-time signal would not do for another reason, too: when too many are pending
+ * (RLIMIT_SIGPENDING), the kernel sends SIGIO in their place, which ends programs.
  *
  * Async-signal-safe. errno is kept. */
 #ifndef MW_OS_THREAD_EVENT_H

@@ -82,9 +82,9 @@ void mw_control_apply_reset(uint32_t resets_done);
 /* Samples of CPU time (src/cpu, which defines the hooks). Takes `hz` samples per second of each
  * thread's CPU time; 0: none. A standing order of the program. */
 MW_COLD void mw_control_set_cpu(uint32_t hz);
-/* Changes the rate to mw_requests_cpu_rate(), a word as in state/cpu_source.h, if it is another,
- * and writes the outcome to the live section. Called with the control lock, when the tables exist.
- */
+/* Changes the rate to mw_requests_cpu_rate(), a word as in state/cpu_source.h, if it is another.
+ * Begins again with other signals if the program has taken one over. Writes the outcome to the live
+ * section. Called with the control lock, when the tables exist. */
 MW_HOOK MW_COLD void mw_control_cpu_follow(void);
 /* Sets the counts to zero. Called while the tables are quiesced. */
 MW_HOOK MW_COLD void mw_control_cpu_reset(void);

@@ -185,7 +185,7 @@ uint64_t mw_requests_check_leases(uint64_t now_ns) {
 	mw_lock_t *lock = mw_control_lock();
 	/* A signal handler may have ended the last lease: the check that was planned is then
 	 * without cause. */
-	if (!mw_requests_has_lease())
+	if (!mw_requests_has_lease() && mw_store_live()->cpu_hz == 0)
 		return mw_requests_plan_check(now_ns);
 	if (!mw_lock_try(lock))
 		return now_ns + LEASE_CHECK_NS;

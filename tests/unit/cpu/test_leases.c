@@ -29,10 +29,10 @@ static mw_state_live_t *live_of(char *base) {
 	return section_of(base, MW_SECTION_LIVE);
 }
 
-static _Atomic uint64_t later_ns; /* by which the library's clock is ahead */
+static _Atomic uint64_t later_ns = 1000000000000; /* the library's clock; the test moves it on */
 
 static uint64_t clock_ahead(void) {
-	return clock_ns(CLOCK_MONOTONIC) + later_ns;
+	return later_ns;
 }
 
 /* What a tool asks for. */

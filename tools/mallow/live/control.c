@@ -346,7 +346,8 @@ const char *mw_control_cpu_trouble(uint32_t why) {
 	case MW_CPU_NO_MEMORY:
 		return "no memory for the samples";
 	case MW_CPU_NO_SIGNAL:
-		return "it handles or ignores every real-time signal";
+		return "it handles or ignores every real-time signal, SIGURG and SIGWINCH (events "
+		       "need one of these two)";
 	case MW_CPU_NO_TIMER:
 		return "the kernel refuses timers (ulimit -i), or the process forbids system calls";
 	case MW_CPU_FORBIDDEN:

@@ -105,6 +105,7 @@ static bool start_timers(const mw_gpc_config_t *config) {
 		return start_process_timer(config);
 	const mw_thread_timers_config_t threads = {
 		.signal_number = mw_gpc_timers_signal(config),
+		.scan_signal = mw_gpc_timers_signal(config),
 		.clock = config->wall_clock ? MW_OS_CLOCK_WALL : MW_OS_CLOCK_CPU,
 		.period_ns = NS_PER_SECOND / config->frequency_hz,
 		.changed = ignore_changes,

@@ -93,6 +93,11 @@ static void say_notes(const mw_target_t *target, const mw_snapshot_t *after, boo
 		mw_complain("note: pid %d: the process has not allocated, so it has not seen the "
 			    "request",
 			    target->pid);
+	if (live->cpu_error == MW_CPU_NO_SIGNAL)
+		mw_complain(
+			"note: pid %d: the samples ended early: the program has handlers of its "
+			"own for all signals that would do",
+			target->pid);
 	if (live->cpu_truncated > 0)
 		mw_complain("note: %llu of %llu stacks are truncated",
 			    (unsigned long long)live->cpu_truncated,
