@@ -74,6 +74,9 @@ typedef struct mw_subcommand {
 	/* Options that --help shows, NULL-terminated; --all shows the rest.  NULL = --help shows
 	 * all. */
 	const char *const *common;
+	/* Names of options of which a begin that fits one of them only stands for the option, and
+	 * which take "no" before them if they are switches; NULL = none. */
+	const char *const *abbreviated;
 	bool empty_is_default; /* an empty text (--option=) means that the option is not given */
 } mw_subcommand_t;
 
@@ -109,6 +112,8 @@ bool mw_subcommand_has_option(const mw_subcommand_t *subcommand, const char *nam
 
 /* Returns the subcommand of this name, or NULL. */
 const mw_subcommand_t *mw_subcommand_find(const char *name);
+/* Returns how the user calls the subcommand: "mallow top", or the name of a compatible program. */
+const char *mw_subcommand_call(const mw_subcommand_t *subcommand, char *buffer, size_t size);
 /* Returns the compatible program that `path` names (jeprof or pprof), or NULL. */
 const mw_subcommand_t *mw_compat_find(const char *path);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * parse.c -- parses command lines by the option table.
  * Unlike getopt_long(3), the parser names the allowed values in its messages.  It does not
- * accept abbreviated names, because an option added later would change their meaning in scripts. */
+ * accept abbreviated names, because an option added later would change their meaning in scripts;
+ * under the names of jeprof and pprof it accepts what they accept. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +189,9 @@ static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *opti
 
 static const mw_command_table_t *commands;
 
+/* Bytes of mw_subcommand_call(). */
+#define CALL_BYTES 48
+
 void mw_commands_register(const mw_command_table_t *table) {
 	commands = table;
 }
@@ -209,6 +213,13 @@ const mw_subcommand_t *mw_compat_find(const char *path) {
 		if (strcmp(commands->programs[i].name, slash != NULL ? slash + 1 : path) == 0)
 			return &commands->programs[i];
 	return NULL;
+}
+
+const char *mw_subcommand_call(const mw_subcommand_t *subcommand, char *buffer, size_t size) {
+	bool is_program = subcommand >= commands->programs &&
+			  subcommand < commands->programs + commands->program_count;
+	snprintf(buffer, size, "%s%s", is_program ? "" : "mallow ", subcommand->name);
+	return buffer;
 }
 
 const mw_option_t *mw_subcommand_option(const mw_subcommand_t *subcommand, size_t i) {
@@ -238,11 +249,13 @@ static const char *meant_option(const mw_subcommand_t *subcommand, const char *w
 /* The message lists only the subcommand's own options, because the shared options do not fit on
  * a line. */
 static void complain_unknown(const mw_subcommand_t *subcommand, const char *word) {
+	char call[CALL_BYTES];
+	mw_subcommand_call(subcommand, call, sizeof(call));
 	const char *meant = meant_option(subcommand, word);
 	if (meant != NULL) {
-		mw_complain("%s: unknown option '%s'; did you mean '--%s'? 'mallow %s --help' "
+		mw_complain("%s: unknown option '%s'; did you mean '--%s'? '%s --help' "
 			    "lists all",
-			    subcommand->name, word, meant, subcommand->name);
+			    subcommand->name, word, meant, call);
 		return;
 	}
 	char allowed[512] = "";
@@ -254,9 +267,8 @@ static void complain_unknown(const mw_subcommand_t *subcommand, const char *word
 		used += (size_t)wrote;
 	}
 	if (subcommand->shared != NULL)
-		mw_complain("%s: unknown option '%s'; allowed: %s%swhat 'mallow %s --help' lists",
-			    subcommand->name, word, allowed, used > 0 ? "and " : "",
-			    subcommand->name);
+		mw_complain("%s: unknown option '%s'; allowed: %s%swhat '%s --help' lists",
+			    subcommand->name, word, allowed, used > 0 ? "and " : "", call);
 	else
 		mw_complain("%s: unknown option '%s'; allowed: %s--help", subcommand->name, word,
 			    allowed);
@@ -281,6 +293,44 @@ static option_number_t find_long(const mw_subcommand_t *subcommand, const char *
 		if (strlen(option->name) == length && same_name(option->name, name, length))
 			return i;
 	return -1;
+}
+
+/* Finds the option of which `name` is the begin, among those that may be abbreviated. */
+static option_number_t find_begin(const mw_subcommand_t *subcommand, const char *name,
+				  size_t length) {
+	const char *found = NULL;
+	for (const char *const *one = subcommand->abbreviated; one != NULL && *one; one++) {
+		size_t i = 0;
+		while (i < length && ((*one)[i] == name[i] || ((*one)[i] == '_' && name[i] == '-')))
+			i++;
+		if (i < length)
+			continue;
+		if (found != NULL)
+			return -1;
+		found = *one;
+	}
+	return found != NULL ? find_long(subcommand, found, strlen(found)) : -1;
+}
+
+static bool is_switch(const mw_subcommand_t *subcommand, option_number_t number) {
+	return number >= 0 &&
+	       mw_option_kind(mw_subcommand_option(subcommand, (size_t)number)) == MW_OPTION_SWITCH;
+}
+
+/* Finds an abbreviated option, or "no" before a switch, which sets *value. */
+static option_number_t find_abbreviated(const mw_subcommand_t *subcommand, const char *name,
+					size_t length, const char **value) {
+	option_number_t number = find_begin(subcommand, name, length);
+	if (number >= 0 || length <= 2 || strncmp(name, "no", 2) != 0 || name[length] == '=')
+		return number;
+	size_t skipped = name[2] == '-' || name[2] == '_' ? 3 : 2;
+	number = find_long(subcommand, name + skipped, length - skipped);
+	if (number < 0)
+		number = find_begin(subcommand, name + skipped, length - skipped);
+	if (!is_switch(subcommand, number))
+		return -1;
+	*value = "false";
+	return number;
 }
 
 bool mw_subcommand_has_option(const mw_subcommand_t *subcommand, const char *name, size_t length) {
@@ -312,6 +362,8 @@ static bool take_option(mw_arguments_t *out, int argc, char **argv, int *index) 
 	bool is_long = word[1] == '-' || (subcommand->shared != NULL && length > 1);
 	if (is_long)
 		number = find_long(subcommand, name, length);
+	if (is_long && number < 0 && subcommand->abbreviated != NULL)
+		number = find_abbreviated(subcommand, name, length, &value);
 	if (number >= 0 && name[length] == '=')
 		value = name + length + 1;
 	if (number < 0 && word[1] != '-') {
@@ -345,6 +397,8 @@ static bool take_option(mw_arguments_t *out, int argc, char **argv, int *index) 
 
 static bool check_operand_count(const mw_arguments_t *arguments) {
 	const mw_subcommand_t *subcommand = arguments->subcommand;
+	char call[CALL_BYTES];
+	mw_subcommand_call(subcommand, call, sizeof(call));
 	if (arguments->help)
 		return true;
 	bool stands_for_one = subcommand->stands_for_operand != NULL &&
@@ -359,14 +413,14 @@ static bool check_operand_count(const mw_arguments_t *arguments) {
 		return false;
 	}
 	if (arguments->operand_count < least && !has_instead) {
-		mw_complain("%s: too few arguments; usage: mallow %s %s", subcommand->name,
-			    subcommand->name, subcommand->operands);
+		mw_complain("%s: too few arguments; usage: %s %s", subcommand->name, call,
+			    subcommand->operands);
 		return false;
 	}
 	if (arguments->operand_count > most) {
-		mw_complain("%s: does not take '%s'; usage: mallow %s [OPTION]...%s%s",
-			    subcommand->name, arguments->operands[most], subcommand->name,
-			    *subcommand->operands ? " " : "", subcommand->operands);
+		mw_complain("%s: does not take '%s'; usage: %s [OPTION]...%s%s", subcommand->name,
+			    arguments->operands[most], call, *subcommand->operands ? " " : "",
+			    subcommand->operands);
 		return false;
 	}
 	return true;

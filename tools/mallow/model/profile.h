@@ -141,7 +141,10 @@ typedef struct mw_origin {
 	uint32_t pid;
 	uint32_t uid; /* effective user of the process, if uid_known */
 	bool uid_known;
-	uint32_t flags;        /* MW_STATE_* flags of state/layout.h */
+	uint32_t flags; /* MW_STATE_* flags of state/layout.h */
+	/* true: the file says that nothing was freed; it stores what is in use only, and the same
+	 * was allocated. */
+	bool alloc_is_inuse;
 	bool killed;           /* true: the process ended without calling exit(3) or _exit(2) */
 	uint64_t live_samples; /* number of samples behind the in-use values; 0 = not known */
 	uint64_t alloc_samples;

@@ -119,7 +119,9 @@ static void print_indented(FILE *out, const char *text) {
 }
 
 void mw_help_print(FILE *out, const mw_subcommand_t *subcommand, bool is_all) {
-	fprintf(out, "Usage: mallow %s [OPTION]...%s%s\n%c%s.\n\n", subcommand->name,
+	char call[48];
+	fprintf(out, "Usage: %s [OPTION]...%s%s\n%c%s.\n\n",
+		mw_subcommand_call(subcommand, call, sizeof(call)),
 		*subcommand->operands ? " " : "", subcommand->operands,
 		subcommand->summary[0] & ~0x20, subcommand->summary + 1);
 	print_details(out, subcommand->details);

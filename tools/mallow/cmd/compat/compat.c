@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/complain.h"
+#include "cli/terminal.h"
 #include "cmd/compat/name_addresses.h"
 #include "cmd/compat/outputs.h"
 #include "cmd/compat/shell.h"
@@ -30,10 +31,12 @@ typedef struct idle_option {
 	IDLE("add_lib", "FILE", "the profile stores the paths of its libraries")                   \
 	IDLE("lib_prefix", "DIRS", "the profile stores the paths of its libraries")                \
 	IDLE("buildid", "ID", "the profile stores the build-ids")                                  \
+	IDLE("test_stride", "N", NULL)                                                             \
 	IDLE("scale", "N", "gv sizes its window itself")
 
 #define IDLE_SWITCHES                                                                              \
 	IDLE("heapcheck", NULL, "all nodes look the same")                                         \
+	IDLE("debug", NULL, NULL)                                                                  \
 	IDLE("debug-syms-by-id", NULL, NULL)                                                       \
 	IDLE("no_strip_temp", NULL, NULL)                                                          \
 	IDLE("all_frames", NULL, NULL)                                                             \
@@ -80,6 +83,23 @@ static const mw_option_t compat_options[] = {
 	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
 };
 
+/* Options of jeprof and of gperftools' pprof: these programs take the begin of a name for the
+ * option, if it is the begin of one name only, and "no" before the name of a switch. */
+static const char *const abbreviated[] = {
+	"help",         "version",       "cum",         "base",
+	"seconds",      "add_lib",       "lib_prefix",  "functions",
+	"lines",        "addresses",     "files",       "text",
+	"callgrind",    "list",          "disasm",      "symbols",
+	"gv",           "evince",        "web",         "dot",
+	"ps",           "pdf",           "svg",         "gif",
+	"raw",          "collapsed",     "interactive", "nodecount",
+	"nodefraction", "edgefraction",  "maxdegree",   "focus",
+	"thread",       "ignore",        "scale",       "heapcheck",
+	"retain",       "exclude",       "inuse_space", "inuse_objects",
+	"alloc_space",  "alloc_objects", "show_bytes",  "drop_negative",
+	"total_delay",  "contentions",   "mean_delay",  "tools",
+	"test",         "debug",         "test_stride", NULL};
+
 static int run_compat(const mw_arguments_t *arguments);
 
 #define COMPAT(name_, empty_is_default_, operands_, summary_, details_)                            \
@@ -89,7 +109,7 @@ static int run_compat(const mw_arguments_t *arguments);
 				  " --list=parse ./server server.heap",                            \
 		.operands_min = 1, .operands_max = UINT_MAX, .run = run_compat,                    \
 		.shared = mw_view_options, .more = compat_options,                                 \
-		.empty_is_default = empty_is_default_,                                             \
+		.empty_is_default = empty_is_default_, .abbreviated = abbreviated,                 \
 	}
 
 const mw_subcommand_t mw_compat_programs[MW_COMPAT_PROGRAMS] = {
@@ -190,6 +210,9 @@ static int load_and_make(mw_arguments_t *view, const mw_output_row_t *row) {
 	mw_error_t error;
 	mw_profile_t *profile;
 	size_t base_first;
+	/* The format is clear before the name of the output is looked at. */
+	if (row->format != NULL && !mw_arguments_set(view, "format", row->format))
+		return MW_EXIT_TROUBLE;
 	if (mw_view_inputs(view, &inputs, &error) != 0 ||
 	    mw_inputs_load(&inputs, &profile, &base_first, &error) != 0) {
 		mw_complain("%s", error.text);
@@ -205,6 +228,17 @@ static size_t shared_count(void) {
 	while (mw_view_options[count].name != NULL)
 		count++;
 	return count;
+}
+
+/* Without an output gperftools' pprof and jeprof print text where no terminal shows it, and Go's
+ * pprof reads commands: a script on standard input is read, and without one text is printed. */
+static bool prints_text(const mw_arguments_t *arguments) {
+	if (mw_argument(arguments, "interactive")->given || mw_stdout_is_terminal())
+		return false;
+	int c = isatty(STDIN_FILENO) ? EOF : getc(stdin);
+	if (c != EOF)
+		ungetc(c, stdin);
+	return c == EOF;
 }
 
 static int run_compat(const mw_arguments_t *arguments) {
@@ -223,6 +257,8 @@ static int run_compat(const mw_arguments_t *arguments) {
 		return mw_name_addresses(arguments->operands[0],
 					 mw_argument(arguments, "lines")->given);
 	}
+	if (row == NULL && prints_text(arguments))
+		row = mw_output_row_find("text");
 	char **targets = arguments->operands;
 	mw_arguments_t view = *arguments;
 	view.program = NULL;

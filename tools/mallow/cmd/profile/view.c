@@ -97,9 +97,9 @@ static int find_type(const request_t *r, const mw_profile_t *p, size_t *type, mw
 		*type = index;
 		return 0;
 	}
-	/* In jeprof, profiles of allocations without frees have types of memory in use. */
+	/* A profile of allocations without frees has types of memory in use only. */
 	char live[64];
-	if (r->arguments->is_jeprof && name != NULL && strncmp(name, "alloc_", 6) == 0 &&
+	if (p->origin.alloc_is_inuse && name != NULL && strncmp(name, "alloc_", 6) == 0 &&
 	    mw_profile_find_type(p, name) < 0) {
 		snprintf(live, sizeof(live), "inuse_%s", name + 6);
 		name = live;

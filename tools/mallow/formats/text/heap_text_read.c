@@ -195,6 +195,7 @@ static void add_types(text_reader_t *r, const counts_t *total) {
 	if (r->has_alloc) {
 		mw_profile_add_heap_types(p);
 	} else {
+		p->origin.alloc_is_inuse = total->alloc_objects != 0 || total->alloc_bytes != 0;
 		mw_profile_add_type(p, "inuse_objects", "count");
 		p->default_type = (uint32_t)mw_profile_add_type(p, "inuse_space", "bytes");
 		p->period_type.type = mw_profile_intern(p, "space");
