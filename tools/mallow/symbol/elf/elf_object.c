@@ -312,6 +312,10 @@ bool mw_object_has_debug(mw_object_t *object) {
 	return object->debug != NULL;
 }
 
+const char *mw_object_missing(const mw_object_t *object) {
+	return object->functions.missing;
+}
+
 void mw_object_drop_pages(mw_object_t *object) {
 	if (object->debug != NULL)
 		mw_pages_drop(&object->pages, dwarf_getelf(object->debug));

@@ -64,6 +64,11 @@ bool mw_object_bias(const mw_object_t *object, const mw_mapping_t *mapping, uint
  * is compressed. */
 bool mw_object_has_debug(mw_object_t *object);
 
+enum { MW_MISSING_BYTES = 200 };
+/* Returns the name of a file of split debug information (.dwo) that a lookup wanted and did not
+ * find; "" = none. */
+const char *mw_object_missing(const mw_object_t *object);
+
 /* Returns the pages of the file that were read so far to the system.  Called after each unit. */
 void mw_object_drop_pages(mw_object_t *object);
 

@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,12 +122,24 @@ static void list_functions(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
+static void keep_missing(mw_functions_t *all, Dwarf_Die *die) {
+	Dwarf_Attribute attribute;
+	const char *name = dwarf_formstring(dwarf_attr(die, DW_AT_dwo_name, &attribute));
+	if (name == NULL)
+		name = dwarf_formstring(dwarf_attr(die, DW_AT_GNU_dwo_name, &attribute));
+	snprintf(all->missing, sizeof(all->missing), "%s", name != NULL ? name : "a .dwo file");
+}
+
 static void list_unit(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die *die) {
 	/* With -gsplit-dwarf the functions are in a separate file. */
 	Dwarf_Die split;
-	if (dwarf_cu_info(die->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
-	    dwarf_tag(&split) != DW_TAG_invalid)
-		die = &split;
+	uint8_t kind = 0;
+	if (dwarf_cu_info(die->cu, NULL, &kind, NULL, &split, NULL, NULL, NULL) == 0) {
+		if (dwarf_tag(&split) != DW_TAG_invalid)
+			die = &split;
+		else if (kind == DW_UT_skeleton && all->missing[0] == '\0')
+			keep_missing(all, die);
+	}
 	unit->count = 0;
 	unit->asked_by = all->wanted != NULL ? all->question : 0;
 	/* Abbreviation numbers are valid for one unit only. */

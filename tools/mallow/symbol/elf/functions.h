@@ -42,6 +42,9 @@ typedef struct mw_functions {
 	/* For the unit that is being listed, by abbreviation: whether its entries may have code. */
 	uint8_t has_code[MW_FUNCTIONS_ABBREVIATIONS];
 	mw_known_name_t names[MW_FUNCTIONS_NAMES]; /* kinds of names, by address of the name */
+	/* With -gsplit-dwarf: name of the file that describes the functions of the first unit whose
+	 * file is not there; "" = none is missing. */
+	char missing[MW_MISSING_BYTES];
 } mw_functions_t;
 
 /* Says that until the next call only these addresses, rising, will be looked up, so that only

@@ -209,6 +209,19 @@ static mw_lookup_t lookup_of(task_t *t, mw_queue_t *queue) {
 	};
 }
 
+/* Says that split debug information is not there: names and lines of functions remain. */
+static void send_missing(task_t *t) {
+	const char *missing = t->object != NULL ? mw_object_missing(t->object) : "";
+	mw_error_t error;
+	if (*missing == '\0')
+		return;
+	mw_error_set(&error,
+		     "%.300s: its debug information is in %s and others, which are not there, so "
+		     "inlined functions have no names; mallow reads .dwo files, not a .dwp file",
+		     mw_profile_string(t->profile, t->mapping->path), missing);
+	send_note(t, error.text);
+}
+
 static void look_up(task_t *t, const uint32_t *locations, size_t count) {
 	mw_queue_t *own = t->job->queue == NULL ? mw_queue_new(count) : NULL;
 	const mw_lookup_t lookup = lookup_of(t, own != NULL ? own : t->job->queue);
@@ -222,6 +235,7 @@ static void look_up(task_t *t, const uint32_t *locations, size_t count) {
 		mw_lookup_all(&lookup, &t->object);
 	}
 	mw_queue_free(own);
+	send_missing(t);
 }
 
 /* Does all of a file.  Profiles without build-ids (jemalloc's text) use the cache of the file
