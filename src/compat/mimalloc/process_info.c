@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "compat/mimalloc/mimalloc.h"
 #include "heap/memory/chunk.h"
@@ -16,11 +18,25 @@ static size_t milliseconds(const struct timeval *time) {
 	return (size_t)time->tv_sec * 1000 + (size_t)time->tv_usec / 1000;
 }
 
-/* The elapsed time counts from the first call.  A process that needs it calls at its start. */
+/* Returns the nanoseconds since the process began, known to a tick of 10 ms; 0: /proc is not
+ * there. */
+static uint64_t age_ns(void) {
+	struct timespec now;
+	uint64_t ticks = mw_os_start_ticks(), a_second = (uint64_t)sysconf(_SC_CLK_TCK);
+	if (ticks == 0 || a_second == 0 || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+		return 0;
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	uint64_t start_ns = ticks * (1000000000u / a_second);
+	return now_ns > start_ns ? now_ns - start_ns : 0;
+}
+
+/* The elapsed time counts from the process's start, as the first call may be its last: the
+ * statistics at exit. */
 static size_t elapsed(void) {
 	static _Atomic uint64_t start_ns;
 	uint64_t now_ns = mw_os_monotonic_ns(), expected = 0;
-	atomic_compare_exchange_strong(&start_ns, &expected, now_ns);
+	if (start_ns == 0)
+		atomic_compare_exchange_strong(&start_ns, &expected, now_ns - age_ns());
 	return (size_t)((now_ns - start_ns) / 1000000);
 }
 

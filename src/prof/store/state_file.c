@@ -75,10 +75,12 @@ static bool is_plain(char c) {
 }
 
 /* Names the program by argv[0] if that is a plain name: redis-server is a link to redis-check-rdb.
- * A server that writes its state over its arguments, or a login shell, gets the executable's
- * name. */
+ * A server that writes its state over its arguments ("nginx: master process /usr/sbin/nginx -c
+ * /etc/nginx.conf"), or a login shell, gets the executable's name. */
 static void name_program(mw_state_header_t *header) {
 	const char *slash = strrchr(header->args, '/');
+	if (slash && strcspn(header->args, " :") < (size_t)(slash - header->args))
+		return;
 	const char *name = slash ? slash + 1 : header->args;
 	const char *end = name;
 	while (is_plain(*end))

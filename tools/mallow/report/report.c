@@ -433,8 +433,7 @@ static void print_table(const printer_t *r, const mw_sums_t *sums) {
 	}
 	if (sums->row_count == 0)
 		fprintf(r->out, "%*s%s\n", (int)numbers_width(r), "",
-			r->profile->sample_count == 0 ? "nothing was sampled"
-						      : "nothing: all values are 0");
+			mw_report_nothing(r->profile, r->type, sums->total));
 }
 
 int mw_report_print(FILE *out, const mw_profile_t *profile, const mw_report_options_t *options,

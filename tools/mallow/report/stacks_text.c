@@ -186,8 +186,7 @@ int mw_report_print_stacks(FILE *out, const mw_profile_t *profile,
 	if (shown < stacks.count)
 		fprintf(out, "... and %zu more stacks\n", stacks.count - shown);
 	if (stacks.count == 0)
-		fprintf(out, profile->sample_count == 0 ? "nothing was sampled\n"
-							: "nothing: all values are 0\n");
+		fprintf(out, "%s\n", mw_report_nothing(profile, stacks.type, stacks.total));
 	mw_stacks_release(&stacks);
 	return 0;
 }

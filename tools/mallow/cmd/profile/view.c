@@ -140,9 +140,27 @@ void mw_view_choose_type(const mw_arguments_t *arguments, const mw_profile_t *p,
 	*type = other;
 }
 
-void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *p) {
+/* Whether the type has values of samples with threads, or none has. */
+static bool knows_threads(const mw_profile_t *p, size_t type, char *types, size_t size) {
+	char one[64];
+	mw_tag_types(p, MW_LABEL_THREAD, types, size);
+	snprintf(one, sizeof(one), "%.60s", mw_profile_string(p, p->types[type].type));
+	const char *found = strstr(types, one);
+	bool is_word = found != NULL && (found == types || found[-1] == ' ') &&
+		       (found[strlen(one)] == '\0' || found[strlen(one)] == ',');
+	return *types == '\0' || is_word;
+}
+
+void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *p, size_t type) {
 	char others[512], shown[sizeof(others)], wanted[64];
 	const char *thread = mw_argument(arguments, "thread")->text;
+	if (thread != NULL && !arguments->is_jeprof &&
+	    !knows_threads(p, type, others, sizeof(others))) {
+		mw_complain("note: %s is not stored by thread; these are: %s",
+			    mw_profile_string(p, p->types[type].type),
+			    mw_show_text(others, shown, sizeof(shown)));
+		return;
+	}
 	if (thread == NULL || arguments->is_jeprof || p->sample_count == 0 ||
 	    mw_selection_knows_thread(p, thread, others, sizeof(others)))
 		return;
@@ -204,7 +222,7 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 		return -1;
 	if (r->view->type == NULL)
 		mw_view_choose_type(r->arguments, p, r->view->needs_labels, &v->type);
-	mw_view_note_thread(r->arguments, p);
+	mw_view_note_thread(r->arguments, p, v->type);
 	/* In jeprof a thread's profile is a profile of its own. */
 	if (r->arguments->is_jeprof && selection.thread != NULL) {
 		const mw_selection_t thread = {.thread = selection.thread};

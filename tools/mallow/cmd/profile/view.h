@@ -33,6 +33,6 @@ void mw_view_release(mw_view_t *view);
 void mw_view_choose_type(const mw_arguments_t *arguments, const mw_profile_t *profile,
 			 bool by_label, size_t *type);
 /* Prints a note on stderr if the profile has no samples of the thread that --thread names. */
-void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *profile);
+void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *profile, size_t type);
 
 #endif

@@ -32,7 +32,7 @@ static int print_profile(const mw_arguments_t *arguments, const mw_report_option
 		return -1;
 	mw_view_choose_type(arguments, profile, false, &type);
 	options.sample_type = mw_profile_string(profile, profile->types[type].type);
-	mw_view_note_thread(arguments, profile);
+	mw_view_note_thread(arguments, profile, type);
 	if (mw_selection_apply(profile, &selection, error) != 0)
 		return -1;
 	if (mw_argument(arguments, "json")->given)

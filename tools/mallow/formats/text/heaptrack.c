@@ -188,6 +188,18 @@ static int take_event(heaptrack_t *h, const char *line) {
 	return 0;
 }
 
+/* Reads "X /path/program argument...". The first file that is mapped is no name for the program: it
+ * is the loader. */
+static void take_command(heaptrack_t *h, const char *at) {
+	mw_profile_t *p = h->lines.profile;
+	at = mw_skip_blanks(at);
+	size_t length = strcspn(at, "\r\n"), path = strcspn(at, " \t\r\n");
+	const char *slash = memrchr(at, '/', path);
+	const char *base = slash != NULL ? slash + 1 : at;
+	p->origin.args = mw_profile_intern_bytes(p, at, length);
+	p->origin.program = mw_profile_intern_bytes(p, base, (size_t)(at + path - base));
+}
+
 static int take_line(heaptrack_t *h, const char *line) {
 	if (*line == '+' || *line == '-')
 		return take_event(h, line);
@@ -196,6 +208,9 @@ static int take_line(heaptrack_t *h, const char *line) {
 	if (h->is_second)
 		return 0;
 	switch (*line) {
+	case 'X':
+		take_command(h, line + 1);
+		return 0;
 	case 'i':
 		return take_place(h, line + 1);
 	case 't':

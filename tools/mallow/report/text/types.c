@@ -34,6 +34,14 @@ bool mw_report_is_empty(const mw_profile_t *p, size_t type) {
 	return true;
 }
 
+const char *mw_report_nothing(const mw_profile_t *p, size_t type, int64_t total) {
+	if (p->sample_count == 0 && total == 0)
+		return "nothing was sampled";
+	if (!mw_report_is_empty(p, type))
+		return "nothing: the samples have no stacks";
+	return total != 0 ? "nothing: what is selected is 0" : "nothing: all values are 0";
+}
+
 size_t mw_report_largest_type(const mw_profile_t *p, size_t type, int64_t *sum) {
 	size_t largest = 0;
 	*sum = 0;

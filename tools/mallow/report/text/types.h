@@ -18,6 +18,8 @@ int mw_report_find_type(const mw_profile_t *profile, const char *name, size_t *t
 
 /* True if every value of `type` is 0. */
 bool mw_report_is_empty(const mw_profile_t *profile, size_t type);
+/* Says why a table of the profile has no rows, below a total. */
+const char *mw_report_nothing(const mw_profile_t *profile, size_t type, int64_t total);
 /* Returns the type with the unit of `type` that has the largest sum, and the sum in *sum; 0 if
  * no sum is above 0. */
 size_t mw_report_largest_type(const mw_profile_t *profile, size_t type, int64_t *sum);

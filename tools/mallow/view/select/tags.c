@@ -247,6 +247,31 @@ bool mw_tag_filter_keeps(const mw_tag_filter_t *filter, const mw_profile_t *p,
 	return !filter->ignore.given || !matches(&filter->ignore, p, s);
 }
 
+static bool has_key(const mw_profile_t *p, const mw_sample_t *s, const char *key) {
+	for (uint32_t i = 0; i < s->label_count; i++)
+		if (strcmp(mw_profile_string(p, p->labels[s->label_first + i].key), key) == 0)
+			return true;
+	return false;
+}
+
+const char *mw_tag_types(const mw_profile_t *p, const char *key, char *buffer, size_t size) {
+	bool *has = mw_xcalloc(p->type_count, sizeof(*has));
+	size_t used = 0;
+	for (size_t i = 0; i < p->sample_count; i++) {
+		bool is_labelled = has_key(p, &p->samples[i], key);
+		for (size_t k = 0; is_labelled && k < p->type_count; k++)
+			has[k] |= mw_profile_values(p, i)[k] != 0;
+	}
+	buffer[0] = '\0';
+	for (size_t k = 0; k < p->type_count; k++)
+		if (has[k] && used < size)
+			used += (size_t)snprintf(buffer + used, size - used, "%s%s",
+						 used > 0 ? ", " : "",
+						 mw_profile_string(p, p->types[k].type));
+	free(has);
+	return buffer;
+}
+
 const char *mw_tag_value(const mw_profile_t *p, const mw_label_t *label, const char *unit,
 			 char *buffer, size_t size) {
 	if (label->text != 0)

@@ -27,6 +27,10 @@ bool mw_tag_filter_keeps(const mw_tag_filter_t *filter, const mw_profile_t *prof
 bool mw_selection_knows_thread(const mw_profile_t *profile, const char *thread, char *others,
 			       size_t size);
 
+/* Writes the names of the sample types that have values with labels of this key, with commas
+ * between, or "". Returns `buffer`. */
+const char *mw_tag_types(const mw_profile_t *profile, const char *key, char *buffer, size_t size);
+
 /* Formats the label's value for people or in `unit` ("kB", ...; "minimum" and "auto" = the
  * largest that fits; NULL = for people).  Returns `buffer` or the label's text. */
 const char *mw_tag_value(const mw_profile_t *profile, const mw_label_t *label, const char *unit,

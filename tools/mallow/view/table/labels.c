@@ -143,7 +143,7 @@ static void print_text(const mw_view_t *v, const tags_t *t) {
 	int64_t sum = 0;
 	mw_view_header(v, NULL, unit);
 	if (t->count == 1 && !v->is_pprof)
-		fputs("\nnothing: all values are 0\n", v->out);
+		fprintf(v->out, "\n%s\n", mw_report_nothing(v->profile, v->type, v->total));
 	for (size_t i = 1; i < t->count; i++) {
 		const tag_t *tag = &t->tags[i];
 		if (i == 1 || tag->label.key != t->tags[i - 1].label.key) {
@@ -161,6 +161,27 @@ static void print_text(const mw_view_t *v, const tags_t *t) {
 	}
 }
 
+/* Says which sample types have the label. A state file knows the thread and the age of memory in
+ * use only: what is freed is added up over all threads. */
+static int say_missing(const mw_view_t *v, const char *only, mw_error_t *error) {
+	const mw_profile_t *p = v->profile;
+	const char *type = mw_profile_string(p, p->types[v->type].type);
+	char types[300] = "";
+	if (only != NULL && *mw_tag_types(p, only, types, sizeof(types)) != '\0')
+		return mw_error_set(error, "this profile stores no %s for %s; it does for %s", only,
+				    type, types);
+	bool is_process = strcmp(mw_profile_string(p, p->origin.format), "state file") == 0;
+	if (is_process && only != NULL && strcmp(only, MW_LABEL_THREAD_ID) == 0)
+		return mw_error_set(error,
+				    "a process keeps threads for memory in use and CPU time, not "
+				    "for %s; it holds no memory now",
+				    type);
+	return mw_error_set(error,
+			    "this profile stores no %s for %s; state files do for memory in use, "
+			    "and dumps written with 'mallow dump --labels'",
+			    only != NULL ? only : "labels", type);
+}
+
 static int print(const mw_view_t *v, const char *only, mw_error_t *error) {
 	tags_t t;
 	sum_up(&t, v, only);
@@ -175,11 +196,7 @@ static int print(const mw_view_t *v, const char *only, mw_error_t *error) {
 	mw_table_clear(&t.table);
 	if (has_some || v->json || v->is_pprof)
 		return 0;
-	return mw_error_set(error,
-			    "this profile stores no %s for %s; state files do, and dumps written "
-			    "with 'mallow dump --labels'",
-			    only != NULL ? only : "labels",
-			    mw_profile_string(v->profile, v->profile->types[v->type].type));
+	return say_missing(v, only, error);
 }
 
 int mw_view_tags(const mw_view_t *v, mw_error_t *error) {
