@@ -38,6 +38,23 @@ static uint32_t index_of(const mw_page_t *page, const void *block) {
 	return mw_class_index(page->size_class, (uint32_t)((const char *)block - page->start));
 }
 
+/* true: each slot is larger than its block. Set at the start. */
+static bool spaced;
+
+MW_COLD void mw_sampled_space_out(void) {
+	spaced = !MW_HARDEN_ON; /* whose blocks end with a word of the library's */
+}
+
+bool mw_sampled_is_spaced(void) {
+	return spaced;
+}
+
+/* Returns the class of the next power of two, so that blocks stay aligned. */
+static unsigned spaced_class(size_t bytes) {
+	size_t slot_bytes = (size_t)1 << (mw_log2_floor(bytes) + 1);
+	return mw_class_of(slot_bytes <= MW_SMALL_MAX_BYTES ? slot_bytes : MW_SMALL_MAX_BYTES);
+}
+
 /* 64, 256 or 1024 bytes for tiny classes, then powers of two.  Each is aligned as any smaller class
  * asks for. */
 unsigned mw_sampled_shared_class(unsigned size_class) {
@@ -45,6 +62,8 @@ unsigned mw_sampled_shared_class(unsigned size_class) {
 	if (MW_HARDEN_ON)
 		return size_class;
 	size_t bytes = mw_class_bytes[size_class];
+	if (MW_UNLIKELY(spaced))
+		return spaced_class(bytes);
 	if (bytes > MW_TINY_MAX_BYTES)
 		return mw_class_computed((size_t)1 << (mw_log2_floor(bytes - 1) + 1));
 	return mw_class_of_tiny[bytes > 256 ? MW_TINY_MAX_BYTES : bytes > 64 ? 256 : 64];
@@ -149,7 +168,7 @@ static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
 	if (arena)
 		return size_class;
 	unsigned shared = mw_sampled_shared_class(size_class);
-	if (shared == size_class)
+	if (shared == size_class || spaced)
 		return shared;
 	/* Relaxed: other threads may exceed this bound in between. */
 	const mw_slabs_t *slabs = &slabs_of_class[shared];

@@ -42,6 +42,12 @@ static inline void mw_sampled_count_taken(mw_slabs_t *slabs, mw_page_t *page, ui
  */
 void mw_sampled_put_back(mw_arena_t *arena, unsigned slab_class, const mw_slot_t *slots,
 			 unsigned count);
+/* From now on each slot is larger than its block, so that a pointer to the end of one block is
+ * never the start of another: for searches for leaks. Blocks of MW_SMALL_MAX_BYTES and blocks of
+ * arenas stay as they are. Called at the start: where samples exist, some slots may be as before.
+ */
+void mw_sampled_space_out(void);
+bool mw_sampled_is_spaced(void);
 /* Returns the class of the pages in which samples of this class lie, as long as these have room. */
 unsigned mw_sampled_shared_class(unsigned size_class);
 /* Writes the block's record into its mark.  Only the thread that is making the block knows it yet.

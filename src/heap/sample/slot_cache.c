@@ -81,7 +81,7 @@ void *mw_slot_cache_take(mw_heap_t *heap, unsigned size_class, uint32_t **mark) 
 		return mw_sampled_take(NULL, size_class, mark);
 	mw_slot_cache_t *cache = &caches->of[caches->shared[size_class]];
 	/* The pages that classes share are full: slots of the class's own pages. */
-	if (MW_UNLIKELY(cache->count == 0))
+	if (MW_UNLIKELY(cache->count == 0) && !mw_sampled_is_spaced())
 		cache = &caches->of[caches->own[size_class]];
 	if (MW_UNLIKELY(cache->count == 0))
 		return mw_sampled_take(NULL, size_class, mark);
