@@ -1,22 +1,87 @@
 /* SPDX-License-Identifier: MIT
- * tool_entry.c -- code that a tool lets a sleeping thread enter (state/tool_entry.h). */
+ * tool_entry.c -- code that a tool lets a thread enter (state/tool_entry.h). */
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
 
 #include "base/compiler.h"
 #include "heap/sample/hooks.h"
 #include "os/lock/lock.h"
+#include "os/platform/interrupted_call.h"
+#include "os/signal/signal.h"
+#include "os/time/clock.h"
 #include "prof/control/control.h"
 #include "prof/unwind/unwind.h"
 #include "state/tool_entry.h"
 
 #if defined(__x86_64__)
 
-/* Called by the code below. The tool chooses a thread that sleeps in a system call of the program;
- * should it be one of the library after all, the thread may hold its locks. */
-static MW_COLD __attribute__((used)) void answer_tool(void) {
+/* Time limits of calls, which the kernel reads when a call begins anew. Used in turns. */
+#define RESTS 64u
+static struct timespec rests[RESTS];
+static _Atomic uint32_t next_rest;
+
+/* Returns whether the thread was stopped in the library, or in a function that the library called.
+ * The library's operation is incomplete then. */
+static bool is_in_library(const mw_tool_entry_frame_t *frame) {
+	ucontext_t context;
+	memset(&context, 0, sizeof context);
+	greg_t *registers = context.uc_mcontext.gregs;
+	registers[REG_RIP] = (greg_t)frame->rip;
+	registers[REG_RSP] = (greg_t)frame->rsp;
+	registers[REG_RBP] = (greg_t)frame->rbp;
+	registers[REG_RBX] = (greg_t)frame->rbx;
+	registers[REG_R12] = (greg_t)frame->r12;
+	registers[REG_R13] = (greg_t)frame->r13;
+	registers[REG_R14] = (greg_t)frame->r14;
+	registers[REG_R15] = (greg_t)frame->r15;
+	return mw_unwind_is_in_library(&context);
+}
+
+/* Stores what remains of the call's time limit. */
+static void shorten_call(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
+	uint64_t rest_ns = frame->rest_ns > past_ns ? frame->rest_ns - past_ns : 0;
+	uint64_t limit = (rest_ns + 999999) / 1000000;
+	if (!frame->is_limit_ms) {
+		struct timespec *rest = &rests[atomic_fetch_add(&next_rest, 1) % RESTS];
+		*rest = (struct timespec){(time_t)(rest_ns / 1000000000),
+					  (long)(rest_ns % 1000000000)};
+		limit = (uintptr_t)rest;
+	}
+	if (frame->limit_argument == 2)
+		frame->rdx = limit;
+	else if (frame->limit_argument == 3)
+		frame->r10 = limit;
+	else
+		frame->r8 = limit;
+}
+
+/* An interrupted call returns EINTR where a handler of a signal runs that has come meanwhile. The
+ * kernel sees to that itself for MW_RESTART_BLOCK. */
+static void go_on(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
+	bool is_ours = frame->restart == MW_RESTART || frame->restart == MW_RESTART_NO_HANDLER;
+	if (is_ours && frame->has_blocked &&
+	    mw_os_signal_will_run(frame->blocked_signals, frame->restart == MW_RESTART)) {
+		frame->rip += MW_SYSCALL_CODE_BYTES;
+		frame->rax = (uint64_t)-EINTR;
+	} else if (frame->rest_ns != 0) {
+		shorten_call(frame, past_ns);
+	}
+	if (frame->has_blocked)
+		mw_os_signal_set_blocked(frame->blocked_signals);
+}
+
+/* Called by the code below. */
+static MW_COLD __attribute__((used)) void answer_tool(mw_tool_entry_frame_t *frame) {
 	int saved_errno = errno;
-	if (mw_lock_held_ranks == 0 && !mw_lock_is_forking() && !mw_unwind_is_interrupted())
-		mw_control_poll();
+	uint64_t begin_ns = mw_os_monotonic_ns();
+	if (mw_lock_held_ranks == 0 && !mw_lock_is_forking() && !is_in_library(frame))
+		mw_control_answer();
+	go_on(frame, mw_os_monotonic_ns() - begin_ns);
 	errno = saved_errno;
 }
 

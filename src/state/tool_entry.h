@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * tool_entry.h -- how a tool has a thread answer that sleeps in a system call.
+ * tool_entry.h -- how a tool has a thread answer that does not allocate.
  * Layer: state. x86-64.
  *
  * The tool stops the thread as a debugger does (ptrace(2)), writes an entry frame at a multiple of
- * MW_TOOL_ENTRY_ALIGN below the thread's red zone, points the stack pointer at the frame and the
- * program counter at the entry code, and detaches. The thread answers requests, then restores the
- * frame's registers by itself: a tool that ends leaves nothing undone.
+ * MW_TOOL_ENTRY_ALIGN below the thread's red zone and the registers of floating point behind it,
+ * points the stack pointer at the frame and the program counter at the entry code, blocks signals,
+ * and detaches. The thread answers requests, unless it was stopped inside of the library. Then it
+ * restores its signals and the frame's registers by itself: a tool that ends leaves nothing undone.
+ *
+ * The thread may have been stopped at any instruction, or in a system call. An interrupted call is
+ * repeated as the kernel would repeat it (os/platform/interrupted_call.h).
  *
  * The tool finds the entry code in the process's memory, never through the state file: the library
  * has an ELF note (mw_tool_note_t), which is loaded with it, also in a program that is linked with
@@ -25,23 +29,40 @@
 typedef struct mw_tool_entry_frame {
 	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15;
 	uint64_t rip, cs, rflags, rsp, ss; /* of iretq */
+	uint64_t blocked_signals;          /* of the thread */
+	/* Result by which the kernel repeats the call to which rip points (MW_RESTART, ...); 0: rip
+	 * points to no interrupted call. */
+	uint32_t restart;
+	/* 1: the frame is to be used: signals were blocked after it was written */
+	uint32_t has_blocked;
+	/* What remains of the time limit of a timed call, and its argument; 0: it has none, or the
+	 * call begins anew. */
+	uint64_t rest_ns;
+	uint32_t limit_argument, is_limit_ms;
 } mw_tool_entry_frame_t;
 
-_Static_assert(sizeof(mw_tool_entry_frame_t) == 160, "20 words");
+#define MW_TOOL_ENTRY_FRAME_BYTES 192
+_Static_assert(sizeof(mw_tool_entry_frame_t) == MW_TOOL_ENTRY_FRAME_BYTES, "24 words");
 
-/* The entry code. rsp points to a mw_tool_entry_frame_t. `call` is the instruction that calls the
- * function that answers: five bytes, the last four of which the tool does not know. fxsave64 keeps
- * the registers of floating point; the rest of wider ones belongs to no code that a system call has
- * interrupted. iretq restores flags, stack pointer and program counter at once, and no word below
- * the thread's stack pointer is read after it: a signal may overwrite them. */
+/* Signals that are blocked while the thread answers: 1 to 31. Real-time signals are not: the
+ * library chooses among those that no thread blocks. */
+#define MW_TOOL_ENTRY_BLOCKED UINT64_C(0x7fffffff)
+
+/* The entry code. rsp points to a mw_tool_entry_frame_t, behind which is what xsave64 would have
+ * written. `call` is the instruction that calls the function that answers, with the frame as its
+ * argument: five bytes, the last four of which the tool does not know. 0xe7: the registers of x87,
+ * SSE, AVX and AVX-512; the answer changes no others. iretq restores flags, stack pointer and
+ * program counter at once, and no word below the thread's stack pointer is read after it: a signal
+ * may overwrite them. */
 /* clang-format off */
 #define MW_TOOL_ENTRY_CODE(call) \
 	"cld\n" \
 	"movq %rsp, %rbx\n" \
-	"subq $512, %rsp\n" \
-	"fxsave64 (%rsp)\n" \
+	"movq %rsp, %rdi\n" \
 	call "\n" \
-	"fxrstor64 (%rsp)\n" \
+	"movl $0xe7, %eax\n" \
+	"xorl %edx, %edx\n" \
+	"xrstor64 192(%rbx)\n" \
 	"movq %rbx, %rsp\n" \
 	"popq %rax\n popq %rbx\n popq %rcx\n popq %rdx\n popq %rsi\n popq %rdi\n popq %rbp\n" \
 	"popq %r8\n popq %r9\n popq %r10\n popq %r11\n" \

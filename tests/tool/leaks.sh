@@ -67,7 +67,7 @@ try 1 "$mallow" leaks -o leaks.html "$pid"
 grep -q leak_lists leaks.html || fail "the flame graph has no leak_lists"
 try 1 "$mallow" leaks --focus leak_cycles --json "$pid"
 equals 'sum(s["direct"]["blocks"] + s["indirect"]["blocks"] for s in r["stacks"])' 150
-# Copies in the kernel's table of processes; sleepers has a child of its own.
+# Copies in the kernel's table of processes.
 no_copy_is_left() {
     local child
     while read -r child; do
@@ -103,36 +103,6 @@ try 1 "$mallow" leaks "$pid"
 says out 'one sample in 4.00 KiB: sizes and counts are estimates'
 exec {input}>&-
 ok "a pointer that the program hides is no leak of both checks"
-
-# --- processes that sleep in a system call ---
-cc -g -O1 -pthread -o sleepers "$here/sleepers.c" || fail "cc"
-calls=(nanosleep read poll select epoll futex wait suspend registers)
-[ "$(uname -m)" = x86_64 ] || calls=()
-[ ${#calls[@]} -gt 0 ] || leave_out "a sleeping process is woken on x86-64 only"
-for call in ${calls[@]+"${calls[@]}"}; do
-    rm -f ready pipe
-    mkfifo pipe
-    MALLOW_CONF=prof_state_min:0,prof_sample:1 LD_PRELOAD=$library ./sleepers "$call" \
-        <pipe >ready &
-    pid=$!
-    started+=("$pid")
-    exec {input}>pipe
-    await 60 grep -q ready ready
-    await 60 is_known "$pid"
-    try 1 "$mallow" leaks --json "$pid"
-    # One may hang on what the program left in a register or on the stack.
-    equals '99 <= r["check"]["direct"]["blocks"] + r["check"]["indirect"]["blocks"] <= 101' True
-    # A sleep may have ended by now.
-    [ "$call" = nanosleep ] || try 1 "$mallow" leaks "$pid"
-    case $call in
-    nanosleep) ;;
-    suspend) await 60 no_copy_is_left && kill -USR1 "$pid" ;;
-    *) await 60 no_copy_is_left && echo x >&"$input" ;;
-    esac
-    wait "$pid" || fail "$call: status $? of the program"
-    exec {input}>&-
-done
-ok "processes that sleep in a system call answer, and sleep on: ${calls[*]}"
 
 # --- at exit ---
 try 1 "$mallow" run --leaks -o run.pb.gz ./leaky </dev/null
@@ -244,7 +214,7 @@ says err '^mallow: leaks: --last shows a check that was made'
 kill -STOP "$pid"
 try 2 "$mallow" leaks --wait 0.2 "$pid"
 one_line_error
-says err "^mallow: pid $pid: the process does not allocate, .*woken: it is stopped, or no thread"
+says err "^mallow: pid $pid: the process does not allocate, .*woken: it is stopped"
 kill -CONT "$pid"
 last_is_there() { "$mallow" leaks --last "$pid" >out 2>err || [ $? = 1 ]; }
 await 60 last_is_there

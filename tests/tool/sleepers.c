@@ -1,34 +1,52 @@
 /* SPDX-License-Identifier: MIT
- * sleepers.c CALL -- sleeps in a system call, which leaks.sh has a tool interrupt, and checks that
- * the call and the registers are as if nothing had happened.  Prints "ready" before; exits with 0
- * if all was well. Calls whose results are allowed to be EINTR (signal(7)) are repeated. */
+ * sleepers.c CALL [THREAD] -- sleeps in a system call while system_calls.sh has a tool check for
+ * leaks, and checks that the call ends as if nothing had happened: with its own result, at its own
+ * time, and with its registers.  With an argument THREAD a second thread sleeps, and the first
+ * one waits for it.  Prints "ready" before, and what was wrong after; exits with 0 if all was well.
+ * A call without a time limit ends when standard input has a byte or ends. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/futex.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+/* Time limit of the calls that have one.  The tool comes in the second half: a call that began anew
+ * would last half as long again at least. */
+enum { LIMIT_S = 20, LATE_S = 26 };
+
 static void *volatile leaked;
 static volatile sig_atomic_t signals;
+static int pipe_ends[2], sockets[2], listener, file, other_file, watcher, set, queue_id, sem_id;
+static mqd_t queue;
+static sem_t *semaphore;
+static char path[] = "sleepers.XXXXXX";
+static const struct timespec limit = {.tv_sec = LIMIT_S};
 
 static void on_signal(int number) {
 	(void)number;
 	signals++;
-}
-
-static void ready(void) {
-	if (write(1, "ready\n", 6) != 6)
-		abort();
 }
 
 static double seconds(void) {
@@ -37,93 +55,206 @@ static double seconds(void) {
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int sleep_whole(void) {
-	const struct timespec whole = {.tv_sec = 4};
-	struct timespec rest = {0};
-	double begin = seconds();
-	int result = nanosleep(&whole, &rest);
-	double past = seconds() - begin;
-	return result == 0 && past >= 4 && past < 6 ? 0 : 1;
+static struct timespec deadline(clockid_t clock) {
+	struct timespec end;
+	clock_gettime(clock, &end);
+	end.tv_sec += LIMIT_S;
+	return end;
 }
 
-static int read_input(void) {
+static sigset_t user_signal(void) {
+	sigset_t one;
+	sigemptyset(&one);
+	sigaddset(&one, SIGUSR1);
+	return one;
+}
+
+/* ---- calls: each returns whether the result is right ---- */
+
+static bool is_over(long result) {
+	return result < 0 && (errno == EAGAIN || errno == ETIMEDOUT);
+}
+
+static bool nanosleep_s(void) {
+	return nanosleep(&limit, NULL) == 0;
+}
+
+static bool clock_nanosleep_until(void) {
+	struct timespec end = deadline(CLOCK_MONOTONIC);
+	return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == 0;
+}
+
+static struct pollfd polled(void) {
+	return (struct pollfd){.fd = pipe_ends[0], .events = POLLIN};
+}
+
+static bool poll_for(void) {
+	struct pollfd one = polled();
+	return poll(&one, 1, LIMIT_S * 1000) == 0;
+}
+
+static bool poll_forever(void) {
+	struct pollfd one = polled();
+	return poll(&one, 1, -1) == 1;
+}
+
+static bool ppoll_for(void) {
+	struct pollfd one = polled();
+	return ppoll(&one, 1, &limit, NULL) == 0;
+}
+
+static bool select_for(void) {
+	struct timeval time = {.tv_sec = LIMIT_S};
+	return select(0, NULL, NULL, NULL, &time) == 0;
+}
+
+static bool select_forever(void) {
+	fd_set one;
+	FD_ZERO(&one);
+	FD_SET(pipe_ends[0], &one);
+	return select(pipe_ends[0] + 1, &one, NULL, NULL, NULL) == 1;
+}
+
+static bool pselect_for(void) {
+	sigset_t none;
+	sigemptyset(&none);
+	return pselect(0, NULL, NULL, NULL, &limit, &none) == 0;
+}
+
+static bool epoll_for(void) {
+	struct epoll_event event;
+	return epoll_wait(set, &event, 1, LIMIT_S * 1000) == 0;
+}
+
+static bool epoll_forever(void) {
+	struct epoll_event event;
+	return epoll_wait(set, &event, 1, -1) == 1;
+}
+
+static bool epoll_pwait2_for(void) {
+	struct epoll_event event;
+	return syscall(SYS_epoll_pwait2, set, &event, 1, &limit, NULL, 0) == 0;
+}
+
+/* Ends by the signal, which the call alone lets through. */
+static bool epoll_pwait_signal(void) {
+	sigset_t none;
+	struct epoll_event event;
+	sigemptyset(&none);
+	return epoll_pwait(set, &event, 1, -1, &none) < 0 && errno == EINTR && signals == 1;
+}
+
+static bool suspend_signal(void) {
+	sigset_t none, now;
+	sigemptyset(&none);
+	bool is_right = sigsuspend(&none) < 0 && errno == EINTR && signals == 1;
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	return is_right && sigismember(&now, SIGUSR1) == 1;
+}
+
+static bool pause_signal(void) {
+	sigset_t one = user_signal();
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	return pause() < 0 && errno == EINTR && signals == 1;
+}
+
+static bool sigwaitinfo_signal(void) {
+	sigset_t one = user_signal();
+	return sigwaitinfo(&one, NULL) == SIGUSR1;
+}
+
+static bool sigtimedwait_for(void) {
+	sigset_t one = user_signal();
+	return is_over(sigtimedwait(&one, NULL, &limit));
+}
+
+static bool futex_for(void) {
+	static uint32_t word;
+	return is_over(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0));
+}
+
+static bool sem_wait_forever(void) {
+	return sem_wait(semaphore) == 0;
+}
+
+static bool sem_timedwait_for(void) {
+	struct timespec end = deadline(CLOCK_REALTIME);
+	return is_over(sem_timedwait(semaphore, &end));
+}
+
+static bool semop_forever(void) {
+	struct sembuf take = {.sem_op = -1};
+	return semop(sem_id, &take, 1) == 0;
+}
+
+static bool semtimedop_for(void) {
+	struct sembuf take = {.sem_op = -1};
+	return is_over(semtimedop(sem_id, &take, 1, &limit));
+}
+
+struct message {
+	long type;
+	char text[8];
+};
+
+static bool msgrcv_forever(void) {
+	struct message message;
+	return msgrcv(queue_id, &message, sizeof(message.text), 1, 0) == 1;
+}
+
+static bool mq_receive_forever(void) {
+	char text[8];
+	return mq_receive(queue, text, sizeof(text), NULL) == 1;
+}
+
+static bool read_forever(void) {
 	char byte = 0;
-	return read(0, &byte, 1) == 1 && byte == 'x' ? 0 : 1;
+	return read(pipe_ends[0], &byte, 1) == 1 && byte == 'x';
 }
 
-static int poll_input(void) {
-	struct pollfd input = {.fd = 0, .events = POLLIN};
-	int result = poll(&input, 1, -1);
-	while (result < 0 && errno == EINTR)
-		result = poll(&input, 1, -1);
-	return result == 1 ? read_input() : 1;
+static bool recv_for(void) {
+	char byte;
+	return is_over(recv(sockets[0], &byte, 1, 0));
 }
 
-static int select_input(void) {
-	fd_set inputs;
-	int result;
-	do {
-		FD_ZERO(&inputs);
-		FD_SET(0, &inputs);
-		result = select(1, &inputs, NULL, NULL, NULL);
-	} while (result < 0 && errno == EINTR);
-	return result == 1 ? read_input() : 1;
+static bool recv_forever(void) {
+	char byte;
+	return recv(sockets[0], &byte, 1, 0) == 1;
 }
 
-static int epoll_input(void) {
-	struct epoll_event event = {.events = EPOLLIN};
-	int set = epoll_create1(0), result;
-	if (set < 0 || epoll_ctl(set, EPOLL_CTL_ADD, 0, &event) != 0)
-		return 1;
-	do
-		result = epoll_wait(set, &event, 1, -1);
-	while (result < 0 && errno == EINTR);
-	return result == 1 ? read_input() : 1;
+static bool accept_forever(void) {
+	return accept(listener, NULL, NULL) >= 0;
 }
 
-static sem_t semaphore;
-
-static void *post(void *unused) {
-	read_input();
-	sem_post(&semaphore);
-	return unused;
+static bool inotify_forever(void) {
+	char events[1024];
+	return read(watcher, events, sizeof(events)) > 0;
 }
 
-static int wait_semaphore(void) {
-	pthread_t thread;
-	if (sem_init(&semaphore, 0, 0) != 0 || pthread_create(&thread, NULL, post, NULL) != 0)
-		return 1;
-	int result;
-	do
-		result = sem_wait(&semaphore);
-	while (result != 0 && errno == EINTR);
-	return result == 0 && pthread_join(thread, NULL) == 0 ? 0 : 1;
+static bool flock_forever(void) {
+	return flock(file, LOCK_EX) == 0;
 }
 
-static int wait_child(void) {
+static bool fcntl_forever(void) {
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	return fcntl(file, F_OFD_SETLKW, &whole) == 0;
+}
+
+static bool io_getevents_for(void) {
+	aio_context_t context = 0;
+	struct io_event event;
+	return syscall(SYS_io_setup, 1, &context) == 0 &&
+	       syscall(SYS_io_getevents, context, 1, 1, &event, &limit) == 0;
+}
+
+static bool wait_forever(void) {
 	int status = 1;
-	pid_t child = fork();
-	if (child == 0)
-		_exit(read_input());
-	return waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
-}
-
-static int suspend(void) {
-	sigset_t blocked, none;
-	signal(SIGUSR1, on_signal);
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &blocked, &none);
-	while (signals == 0)
-		sigsuspend(&none);
-	sigset_t now;
-	sigprocmask(SIG_SETMASK, NULL, &now);
-	return sigismember(&now, SIGUSR1) == 1 ? 0 : 1;
+	return wait4(-1, &status, 0, NULL) > 0 && status == 0;
 }
 
 #if defined(__x86_64__)
-/* Fills the registers that a system call keeps, reads the input, and compares them. */
-static int keep_registers(void) {
+/* Fills the registers that a system call keeps, reads a byte, and compares them. */
+static bool registers(void) {
 	static uint64_t before[6][2], after[6][2], general[6];
 	for (unsigned i = 0; i < 6; i++)
 		before[i][0] = before[i][1] = UINT64_C(0x1122334455667788) * (i + 1);
@@ -140,41 +271,203 @@ static int keep_registers(void) {
 			 "movq %%r10, 16(%[general])\n movq %%r12, 24(%[general])\n"
 			 "movq %%r14, 32(%[general])\n movq %%rbx, 40(%[general])\n"
 			 : "=&a"(result)
-			 : "D"(0), "S"(&byte),
+			 : "D"((long)pipe_ends[0]), "S"(&byte),
 			   "d"(1), [from] "r"(before), [to] "r"(after), [general] "r"(general)
 			 : "rcx", "r8", "r9", "r10", "r11", "r12", "r14", "rbx", "xmm0", "xmm5",
 			   "xmm8", "xmm15", "memory");
 	for (unsigned i = 0; i < 6; i++)
 		if (general[i] != 0x1111 * (i + 1) || (i < 4 && after[i][0] != before[i][0]) ||
 		    (i < 4 && after[i][1] != before[i][1]))
-			return 1;
-	return result == 1 && byte == 'x' ? 0 : 1;
+			return false;
+	return result == 1 && byte == 'x';
 }
 #endif
 
-int main(int argc, char **argv) {
-	static const struct {
-		const char *name;
-		int (*sleep)(void);
-	} calls[] = {
-		{"nanosleep", sleep_whole},
-		{"read", read_input},
-		{"poll", poll_input},
-		{"select", select_input},
-		{"epoll", epoll_input},
-		{"futex", wait_semaphore},
-		{"wait", wait_child},
-		{"suspend", suspend},
+/* ---- what ends them ---- */
+
+static int write_pipe(void) {
+	return write(pipe_ends[1], "x", 1) == 1 ? 0 : 1;
+}
+
+static int send_signal(void) {
+	return kill(getppid(), SIGUSR1);
+}
+
+static int post(void) {
+	return sem_post(semaphore);
+}
+
+static int raise_sem(void) {
+	struct sembuf give = {.sem_op = 1};
+	return semop(sem_id, &give, 1);
+}
+
+static int send_message(void) {
+	const struct message message = {1, "x"};
+	return msgsnd(queue_id, &message, 1, 0);
+}
+
+static int send_queue(void) {
+	return mq_send(queue, "x", 1, 0);
+}
+
+static int send_socket(void) {
+	return send(sockets[1], "x", 1, 0) == 1 ? 0 : 1;
+}
+
+static int connect_socket(void) {
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	socklen_t bytes = sizeof(address);
+	return getsockname(listener, (struct sockaddr *)&address, &bytes) ||
+	       connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, bytes);
+}
+
+static int write_file(void) {
+	return write(file, "x", 1) == 1 ? 0 : 1;
+}
+
+static int unlock(void) {
+	return flock(other_file, LOCK_UN);
+}
+
+static int unlock_whole(void) {
+	struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+	return fcntl(other_file, F_OFD_SETLK, &whole);
+}
+
+static int nothing(void) {
+	return 0;
+}
+
+static const struct call {
+	const char *name;
+	bool (*sleep)(void);
+	int (*end)(void);   /* in a child process; NULL: the call has a time limit */
+	bool may_be_longer; /* its time limit is not an argument */
+} calls[] = {
+	{"nanosleep", nanosleep_s, NULL},
+	{"clock_nanosleep-until", clock_nanosleep_until, NULL},
+	{"poll-for", poll_for, NULL},
+	{"poll", poll_forever, write_pipe},
+	{"ppoll-for", ppoll_for, NULL},
+	{"select-for", select_for, NULL},
+	{"select", select_forever, write_pipe},
+	{"pselect-for", pselect_for, NULL},
+	{"epoll_wait-for", epoll_for, NULL},
+	{"epoll_wait", epoll_forever, write_pipe},
+	{"epoll_pwait2-for", epoll_pwait2_for, NULL},
+	{"epoll_pwait", epoll_pwait_signal, send_signal},
+	{"sigsuspend", suspend_signal, send_signal},
+	{"pause", pause_signal, send_signal},
+	{"sigwaitinfo", sigwaitinfo_signal, send_signal},
+	{"sigtimedwait-for", sigtimedwait_for, NULL},
+	{"futex-for", futex_for, NULL},
+	{"sem_wait", sem_wait_forever, post},
+	{"sem_timedwait-for", sem_timedwait_for, NULL},
+	{"semop", semop_forever, raise_sem},
+	{"semtimedop-for", semtimedop_for, NULL},
+	{"msgrcv", msgrcv_forever, send_message},
+	{"mq_receive", mq_receive_forever, send_queue},
+	{"read", read_forever, write_pipe},
+	{"recv-for", recv_for, NULL, true},
+	{"recv", recv_forever, send_socket},
+	{"accept", accept_forever, connect_socket},
+	{"read-inotify", inotify_forever, write_file},
+	{"flock", flock_forever, unlock},
+	{"fcntl", fcntl_forever, unlock_whole},
+	{"io_getevents-for", io_getevents_for, NULL},
+	{"wait4", wait_forever, nothing},
 #if defined(__x86_64__)
-		{"registers", keep_registers},
+	{"registers", registers, write_pipe},
 #endif
-	};
+};
+
+static bool prepare(void) {
+	struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 8};
+	struct epoll_event event = {.events = EPOLLIN};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct timeval time = {.tv_sec = LIMIT_S};
+	char name[32];
+	snprintf(name, sizeof(name), "/sleepers.%d", getpid());
+	semaphore = mmap(NULL, sizeof(*semaphore), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	sem_id = semget(IPC_PRIVATE, 1, 0600);
+	queue_id = msgget(IPC_PRIVATE, 0600);
+	queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attributes);
+	mq_unlink(name);
+	file = mkstemp(path);
+	other_file = open(path, O_RDWR);
+	watcher = inotify_init1(0);
+	set = epoll_create1(0);
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	return semaphore != MAP_FAILED && sem_init(semaphore, 1, 0) == 0 && sem_id >= 0 &&
+	       queue_id >= 0 && queue >= 0 && file >= 0 && other_file >= 0 &&
+	       inotify_add_watch(watcher, path, IN_MODIFY) >= 0 && unlink(path) == 0 &&
+	       flock(other_file, LOCK_EX) == 0 && fcntl(other_file, F_OFD_SETLK, &whole) == 0 &&
+	       pipe(pipe_ends) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0 &&
+	       setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)) == 0 &&
+	       bind(listener, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0 &&
+	       listen(listener, 1) == 0 && epoll_ctl(set, EPOLL_CTL_ADD, pipe_ends[0], &event) == 0;
+}
+
+static void *sleep_in(void *argument) {
+	const struct call *call = argument;
+	double begin = seconds();
+	bool is_right = call->sleep();
+	int error = errno;
+	double past = seconds() - begin;
+	if (!is_right)
+		printf("%s: wrong result; errno: %s\n", call->name, strerror(error));
+	else if (call->end == NULL &&
+		 (past < LIMIT_S - 0.01 || (past > LATE_S && !call->may_be_longer)))
+		printf("%s: lasted %.2f s\n", call->name, past);
+	else
+		return NULL;
+	return argument;
+}
+
+/* The child waits for standard input, and ends the call. */
+static bool start_child(const struct call *call) {
+	char byte;
+	pid_t child = call->end != NULL ? fork() : 1;
+	if (child == 0)
+		_exit(read(0, &byte, 1) == 1 ? call->end() : 1);
+	return child > 0;
+}
+
+int main(int argc, char **argv) {
+	const struct call *call = calls, *last = calls + sizeof(calls) / sizeof(calls[0]) - 1;
+	if (argc == 1) {
+		for (; call <= last; call++)
+			puts(call->name);
+		return 0;
+	}
+	while (call < last && strcmp(call->name, argv[1]) != 0)
+		call++;
+	sigset_t one = user_signal();
+	signal(SIGUSR1, on_signal);
+	if (pthread_sigmask(SIG_BLOCK, &one, NULL) != 0 || !prepare() || !start_child(call)) {
+		printf("%s: cannot be prepared: %s\n", call->name, strerror(errno));
+		return 2;
+	}
+	if (strcmp(call->name, "recv") == 0)
+		setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){0},
+			   sizeof(struct timeval));
 	for (int i = 0; i < 100; i++)
 		leaked = memset(malloc(1000), 'x', 1000);
 	leaked = NULL;
-	ready();
-	for (size_t i = 0; argc > 1 && i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (strcmp(argv[1], calls[i].name) == 0)
-			return calls[i].sleep();
-	return 2;
+	pthread_t thread;
+	void *wrong;
+	if (argc > 2 && pthread_create(&thread, NULL, sleep_in, (void *)call) != 0)
+		return 2;
+	if (write(1, "ready\n", 6) != 6)
+		return 2;
+	if (argc > 2)
+		pthread_join(thread, &wrong);
+	else
+		wrong = sleep_in((void *)call);
+	semctl(sem_id, 0, IPC_RMID);
+	msgctl(queue_id, IPC_RMID, NULL);
+	return wrong != NULL;
 }

@@ -29,6 +29,9 @@ enum {
 	MW_RESTART_BLOCK = 516,      /* restart_syscall(2), unless a handler runs */
 };
 
+/* The instruction that enters the kernel. */
+#define MW_SYSCALL_CODE_BYTES 2u
+
 static inline bool mw_call_is(const mw_traced_registers_t *r, long number) {
 	return r->orig_rax == (unsigned long long)number;
 }

@@ -100,6 +100,29 @@ void mw_os_signal_discard(int signal_number) {
 	errno = saved_errno;
 }
 
+MW_COLD bool mw_os_signal_will_run(uint64_t blocked, bool no_restart) {
+	int saved_errno = errno;
+	uint64_t pending = 0;
+	bool will_run = false;
+	syscall(SYS_rt_sigpending, &pending, sizeof pending);
+	pending &= ~blocked;
+	for (int number = 1; pending != 0 && !will_run; number++, pending >>= 1) {
+		struct sigaction now;
+		will_run = (pending & 1) && sigaction(number, NULL, &now) == 0 &&
+			   ((now.sa_flags & SA_SIGINFO) ||
+			    (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN)) &&
+			   !(no_restart && (now.sa_flags & SA_RESTART));
+	}
+	errno = saved_errno;
+	return will_run;
+}
+
+MW_COLD void mw_os_signal_set_blocked(uint64_t blocked) {
+	int saved_errno = errno;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof blocked);
+	errno = saved_errno;
+}
+
 void mw_os_signal_raise(int signal_number) {
 	int saved_errno = errno;
 	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal_number);

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 /* `from_outside`: another process or thread sent the signal; false: the thread's own instruction
  * raised it. */
 typedef void (*mw_os_handler_t)(int signal_number, bool from_outside);
@@ -36,6 +38,11 @@ int mw_os_signal_find_free(uint64_t blocked);
 int mw_os_signal_find_harmless(uint64_t blocked);
 /* Discards pending signals of this number in all threads and restores the default action. */
 void mw_os_signal_discard(int signal_number);
+/* Returns whether a handler of the program is going to run when the calling thread blocks only the
+ * signals in `blocked` (bit n - 1: signal n): one of a pending signal. `no_restart`: one without
+ * SA_RESTART. */
+MW_COLD bool mw_os_signal_will_run(uint64_t blocked, bool no_restart);
+MW_COLD void mw_os_signal_set_blocked(uint64_t blocked);
 /* Sends the signal to the calling thread. Async-signal-safe. */
 void mw_os_signal_raise(int signal_number);
 

@@ -162,3 +162,12 @@ bool mw_unwind_is_interrupted(void) {
 	}
 	return false;
 }
+
+bool mw_unwind_is_in_library(const void *context) {
+	uint64_t pcs[INTERRUPTED_DEPTH_MAX];
+	unsigned depth = mw_unwind_capture_interrupted(context, pcs, INTERRUPTED_DEPTH_MAX).depth;
+	for (unsigned i = 0; i < depth; i++)
+		if (mw_walk_is_own(pcs[i] & ~MW_FRAME_EXACT))
+			return true;
+	return false;
+}

@@ -70,6 +70,10 @@ mw_unwind_result_t mw_unwind_capture_interrupted(const void *context, uint64_t *
  * the handler. */
 MW_COLD bool mw_unwind_is_interrupted(void);
 
+/* Returns whether the interrupted code belongs to the library, or is called by it. `context` as for
+ * mw_unwind_capture_interrupted(). */
+MW_COLD bool mw_unwind_is_in_library(const void *context);
+
 /* Stores a number for the thread's next walk, if that equals the walk with this serial. */
 void mw_unwind_remember(uint64_t serial, uint64_t cached_value);
 

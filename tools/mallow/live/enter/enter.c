@@ -4,33 +4,43 @@
 #include "live/enter/enter.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "live/enter/call_limit.h"
 #include "live/enter/library_entry.h"
 #include "live/process/process.h"
+#include "os/platform/interrupted_call.h"
 #include "state/tool_entry.h"
 
 #if defined(__x86_64__)
 
-/* How long a thread may take to stop. One that waits for a disk does not stop before. */
-#define STOP_WAIT_NS 500000000
+/* How long a thread may take to stop: on a busy machine it waits for a processor. */
+#define STOP_WAIT_NS 2000000000
+#define LOOK_FIRST_NS 50000
 #define LOOK_NS 1000000
-/* Results by which the kernel tells itself that it has to repeat a system call. */
-enum { RESTART = 512, RESTART_NO_INTERRUPT = 513, RESTART_NO_HANDLER = 514, RESTART_BLOCK = 516 };
-#define SYSCALL_CODE_BYTES 2u
+/* Threads that are tried: most of a process are alike. */
+#define TRIES_MAX 64u
+/* PTRACE_GET_RSEQ_CONFIGURATION: Linux 5.13 and later. */
+#define GET_RSEQ_CONFIGURATION 0x420f
 #define DIRECTION_AND_TRAP_FLAGS UINT64_C(0x500)
+/* Registers of floating point, as xsave64 writes them: with AVX-512 2.7 KiB, with AMX 11 KiB. */
+enum { VECTORS_MIN_BYTES = 576, VECTORS_MAX_BYTES = 16384 };
 
-/* Returns a number of /proc/<pid>/status; -1 = it has no such line. */
+/* Returns a number of /proc/<pid>/status, of a process or a thread; -1 = it has no such line. */
 static long status_number(int pid, const char *key) {
 	char path[64], line[256];
 	size_t length = strlen(key);
@@ -57,40 +67,86 @@ static int say_refused(int pid, mw_error_t *error) {
 				   "(ptrace(2), kernel.yama.ptrace_scope); root may");
 }
 
-/* UNFIT: this thread, at this moment. The others: no thread of the process. */
-typedef enum outcome { ENTERED, UNFIT, REFUSED, OTHER, EXCEEDS, NO_ENTRY } outcome_t;
+/* UNFIT, PAUSED, FILTERED: this thread, at this moment. Those behind: no thread of the process. */
+typedef enum outcome {
+	ENTERED,
+	UNFIT,
+	PAUSED,
+	FILTERED,
+	REFUSED,
+	OTHER,
+	EXCEEDS,
+	NO_ENTRY
+} outcome_t;
 
 /* Waits until the thread has stopped.  False: it has not, or has ended. */
 static bool wait_stop(int thread, int *status) {
-	const struct timespec pause = {.tv_nsec = LOOK_NS};
-	for (long past = 0; past < STOP_WAIT_NS; past += LOOK_NS) {
+	struct timespec pause = {.tv_nsec = LOOK_FIRST_NS};
+	for (long past = 0; past < STOP_WAIT_NS; past += pause.tv_nsec) {
 		pid_t result = waitpid(thread, status, __WALL | WNOHANG);
 		if (result == thread)
 			return WIFSTOPPED(*status);
 		if (result < 0)
 			return false;
 		nanosleep(&pause, NULL);
+		pause.tv_nsec = pause.tv_nsec * 2 < LOOK_NS ? pause.tv_nsec * 2 : LOOK_NS;
 	}
 	return false;
 }
 
-/* Sets the registers with which the thread goes on afterwards: it repeats the system call where the
- * kernel would.  False: the thread does not sleep in one. */
-static bool resume_registers(const mw_address_space_t *space, struct user_regs_struct *r) {
-	long result = -(long)r->rax;
-	bool restarts = result == RESTART || result == RESTART_NO_INTERRUPT ||
-			result == RESTART_NO_HANDLER || result == RESTART_BLOCK;
-	if ((long)r->orig_rax < 0 || (!restarts && result != EINTR))
-		return false;
-	if (!restarts)
+/* Linux 5.2 and later tell the signals that a thread blocks outside of calls such as
+ * epoll_pwait(2), which block others for a moment. */
+static bool tells_blocked_signals(void) {
+	struct utsname system;
+	int major = 0, minor = 0;
+	return uname(&system) == 0 && sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 2));
+}
+
+/* Returns whether the thread runs in a restartable sequence (rseq(2)), of which the kernel would
+ * lose the end. True if that is not known. */
+static bool is_in_sequence(const mw_address_space_t *space, int thread, uint64_t rip) {
+	struct {
+		uint64_t pointer;
+		uint32_t size, signature, flags, pad;
+	} area = {0};
+	struct {
+		uint32_t version, flags;
+		uint64_t start, bytes, abort;
+	} sequence;
+	uint64_t pointer;
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): a size. */
+	if (ptrace((enum __ptrace_request)GET_RSEQ_CONFIGURATION, thread, (void *)sizeof(area),
+		   &area) < 0)
 		return true;
-	uint8_t code[SYSCALL_CODE_BYTES];
-	uint64_t address = r->rip - SYSCALL_CODE_BYTES;
+	if (area.pointer == 0)
+		return false;
+	if (pread(space->memory, &pointer, sizeof(pointer), (off_t)(area.pointer + 8)) !=
+	    (ssize_t)sizeof(pointer))
+		return true;
+	return pointer != 0 && (pread(space->memory, &sequence, sizeof(sequence), (off_t)pointer) !=
+					(ssize_t)sizeof(sequence) ||
+				rip - sequence.start < sequence.bytes);
+}
+
+/* Returns whether a thread that does not sleep may be entered where it is. */
+static bool is_fit_running(const mw_address_space_t *space, int thread,
+			   const struct user_regs_struct *r) {
+	const mw_map_t *code = mw_address_space_at(space, r->rip);
+	return code != NULL && code->is_code && r->fs_base != 0 &&
+	       !is_in_sequence(space, thread, r->rip);
+}
+
+/* Has the thread repeat an interrupted call afterwards. False: the instruction before is no system
+ * call. */
+static bool repeat_call(const mw_address_space_t *space, int restart, struct user_regs_struct *r) {
+	uint8_t code[MW_SYSCALL_CODE_BYTES];
+	uint64_t address = r->rip - MW_SYSCALL_CODE_BYTES;
 	if (pread(space->memory, code, sizeof(code), (off_t)address) != (ssize_t)sizeof(code) ||
 	    code[0] != 0x0f || code[1] != 0x05)
 		return false;
 	r->rip = address;
-	r->rax = result == RESTART_BLOCK ? (uint64_t)SYS_restart_syscall : r->orig_rax;
+	r->rax = restart == MW_RESTART_BLOCK ? (uint64_t)SYS_restart_syscall : r->orig_rax;
 	return true;
 }
 
@@ -126,40 +182,105 @@ static bool has_room(const mw_address_space_t *space, uint64_t stack_pointer) {
 	       (stack->is_stack || stack_pointer - stack->start >= MW_TOOL_ENTRY_STACK_BYTES);
 }
 
+/* A thread that is tried. */
+typedef struct candidate {
+	int pid, id;
+	mw_asleep_t asleep; /* before it was stopped */
+} candidate_t;
+
+/* Says in the frame what remains of the time limit of a call that begins anew. */
+static void note_limit(mw_tool_entry_frame_t *frame, const candidate_t *thread, uint64_t number) {
+	const mw_timed_call_t *call = mw_timed_call(number);
+	if (call == NULL || thread->asleep.number != number)
+		return;
+	frame->rest_ns = mw_asleep_rest_ns(thread->pid, thread->id, &thread->asleep);
+	frame->limit_argument = call->argument;
+	frame->is_limit_ms = call->is_ms;
+}
+
+/* What is written to the thread's stack. */
+typedef struct stack_part {
+	mw_tool_entry_frame_t frame;
+	uint8_t vectors[VECTORS_MAX_BYTES];
+} stack_part_t;
+_Static_assert(offsetof(stack_part_t, vectors) == MW_TOOL_ENTRY_FRAME_BYTES, "as the code has it");
+
+/* Makes what is written to the stack of a stopped thread. Returns its bytes; 0: the thread is not
+ * fit at this moment. */
+static size_t make_part(const mw_address_space_t *space, const candidate_t *thread,
+			struct user_regs_struct *r, stack_part_t *part) {
+	uint64_t number = r->orig_rax;
+	int restart = mw_call_interrupted(r);
+	struct iovec vectors = {part->vectors, sizeof(part->vectors)};
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the number of a set of registers. */
+	if (ptrace(PTRACE_GETREGSET, thread->id, (void *)NT_X86_XSTATE, &vectors) != 0 ||
+	    vectors.iov_len < VECTORS_MIN_BYTES || vectors.iov_len == sizeof(part->vectors) ||
+	    (restart != 0 ? !repeat_call(space, restart, r)
+			  : !is_fit_running(space, thread->id, r)))
+		return 0;
+	part->frame = frame_of(r);
+	part->frame.restart = (uint32_t)restart;
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): a size. */
+	part->frame.has_blocked = tells_blocked_signals() &&
+				  ptrace(PTRACE_GETSIGMASK, thread->id, (void *)sizeof(uint64_t),
+					 &part->frame.blocked_signals) == 0;
+	if (restart != 0)
+		note_limit(&part->frame, thread, number);
+	return sizeof(part->frame) + vectors.iov_len;
+}
+
 /* Points a stopped thread to the entry code. The frame is written to the address space in
  * which the code was found: after an exec(2) of another thread nothing is written, and this thread
  * exists no more. */
-static outcome_t point(const mw_reach_t *reach, const mw_address_space_t *space, int thread) {
+static outcome_t point(const mw_reach_t *reach, const mw_address_space_t *space,
+		       const candidate_t *thread) {
 	struct user_regs_struct r;
+	static _Alignas(64) stack_part_t part;
 	uint64_t entry_address = mw_library_entry_find(space, reach);
 	if (entry_address == 0)
 		return NO_ENTRY;
-	if (ptrace(PTRACE_GETREGS, thread, NULL, &r) != 0 || !has_room(space, r.rsp) ||
-	    !resume_registers(space, &r))
+	if (ptrace(PTRACE_GETREGS, thread->id, NULL, &r) != 0 || !has_room(space, r.rsp))
 		return UNFIT;
-	mw_tool_entry_frame_t frame = frame_of(&r);
-	r.rsp = (r.rsp - MW_TOOL_ENTRY_RED_ZONE_BYTES - sizeof(frame)) &
+	size_t bytes = make_part(space, thread, &r, &part);
+	r.rsp = (r.rsp - MW_TOOL_ENTRY_RED_ZONE_BYTES - bytes) &
 		~(uint64_t)(MW_TOOL_ENTRY_ALIGN - 1);
-	if (pwrite(space->memory, &frame, sizeof(frame), (off_t)r.rsp) != (ssize_t)sizeof(frame))
+	if (bytes == 0 || pwrite(space->memory, &part, bytes, (off_t)r.rsp) != (ssize_t)bytes)
 		return UNFIT;
 	r.rip = entry_address;
 	r.rax = 0;
 	/* The kernel must not repeat a system call by itself. */
 	r.orig_rax = UINT64_MAX;
 	r.eflags &= ~DIRECTION_AND_TRAP_FLAGS;
-	return ptrace(PTRACE_SETREGS, thread, NULL, &r) == 0 ? ENTERED : UNFIT;
+	if (ptrace(PTRACE_SETREGS, thread->id, NULL, &r) != 0)
+		return UNFIT;
+	/* The last step: a command that is killed before leaves no signal blocked. */
+	uint64_t blocked = part.frame.blocked_signals | MW_TOOL_ENTRY_BLOCKED;
+	if (part.frame.has_blocked)
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): a size. */
+		ptrace(PTRACE_SETSIGMASK, thread->id, (void *)sizeof(blocked), &blocked);
+	return ENTERED;
+}
+
+/* A thread that is only let go repeats a call that would return EINTR because of the stop. */
+static void let_call_repeat(int thread) {
+	struct user_regs_struct r;
+	if (ptrace(PTRACE_GETREGS, thread, NULL, &r) != 0 || (long)r.rax != -EINTR ||
+	    mw_call_interrupted(&r) == 0)
+		return;
+	r.rax = (uint64_t)-MW_RESTART_NO_HANDLER;
+	ptrace(PTRACE_SETREGS, thread, NULL, &r);
 }
 
 /* With the thread stopped: the process is still the one that was found, and may be entered. The
  * address space is opened before: it is the one that is checked here, because the stopped thread
  * would not outlive an exec(2). */
-static outcome_t check_and_point(const mw_reach_t *reach, int thread) {
+static outcome_t check_and_point(const mw_reach_t *reach, const candidate_t *thread) {
 	mw_address_space_t space;
 	outcome_t outcome = UNFIT;
-	bool is_open = mw_address_space_open(thread, &space) == 0;
-	if (!mw_reach_has_thread(reach, thread) || !mw_reach_holds(reach))
+	bool is_open = mw_address_space_open(thread->id, &space) == 0;
+	if (!mw_reach_has_thread(reach, thread->id) || !mw_reach_holds(reach))
 		outcome = OTHER;
-	else if (mw_thread_exceeds_command(thread))
+	else if (mw_thread_exceeds_command(thread->id))
 		outcome = EXCEEDS;
 	else if (is_open)
 		outcome = point(reach, &space, thread);
@@ -167,33 +288,65 @@ static outcome_t check_and_point(const mw_reach_t *reach, int thread) {
 	return outcome;
 }
 
-static outcome_t try_thread(const mw_reach_t *reach, int thread) {
+/* Returns the letter of the thread's state (proc(5)); 0: unknown. */
+static char state_of(int pid, int thread) {
+	char path[96], text[512];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, thread);
+	FILE *file = fopen(path, "re");
+	size_t bytes = file != NULL ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[bytes] = '\0';
+	if (file != NULL)
+		fclose(file);
+	const char *end = strrchr(text, ')');
+	return end != NULL && end[1] == ' ' ? end[2] : '\0';
+}
+
+static outcome_t try_thread(const mw_reach_t *reach, int id) {
 	int status = 0;
-	if (ptrace(PTRACE_SEIZE, thread, NULL, NULL) != 0)
+	candidate_t thread = {.pid = reach->key.pid, .id = id};
+	char state = state_of(thread.pid, id);
+	/* One that waits for a disk would stop later, and wait for this command to end. */
+	if (state != 'S' && state != 'R')
+		return state == 'T' ? PAUSED : UNFIT;
+	if (status_number(id, "Seccomp") > 0)
+		return FILTERED;
+	if (state == 'S')
+		thread.asleep = mw_asleep_read(thread.pid, id);
+	if (ptrace(PTRACE_SEIZE, id, NULL, NULL) != 0)
 		return errno == ESRCH ? UNFIT : REFUSED;
-	if (ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) != 0 || !wait_stop(thread, &status))
+	if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) != 0 || !wait_stop(id, &status))
 		return UNFIT; /* the kernel lets the thread go when this command ends */
 	/* Else a signal arrives at this moment, or the whole process is stopped. */
 	bool is_ours = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
-	outcome_t outcome = is_ours ? check_and_point(reach, thread) : UNFIT;
+	outcome_t outcome = is_ours ? check_and_point(reach, &thread) : UNFIT;
+	if (outcome != ENTERED)
+		let_call_repeat(id);
 	int signal_number = status >> 16 == 0 ? WSTOPSIG(status) : 0;
-	ptrace(PTRACE_DETACH, thread, NULL, (void *)(intptr_t)signal_number);
+	ptrace(PTRACE_DETACH, id, NULL, (void *)(intptr_t)signal_number);
 	return outcome;
 }
 
-/* Tries the first thread, then the others. */
+/* True: another thread may be entered. */
+static bool is_of_thread(outcome_t outcome) {
+	return outcome == UNFIT || outcome == PAUSED || outcome == FILTERED;
+}
+
+/* Tries the first thread, then others. */
 static outcome_t try_threads(const mw_reach_t *reach) {
 	char path[64];
 	int pid = reach->key.pid;
 	int first = mw_process_thread(pid);
 	outcome_t outcome = try_thread(reach, first);
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *threads = outcome == UNFIT ? opendir(path) : NULL;
-	for (struct dirent *entry;
-	     threads != NULL && outcome == UNFIT && (entry = readdir(threads)) != NULL;) {
+	DIR *threads = is_of_thread(outcome) ? opendir(path) : NULL;
+	unsigned tries = 1;
+	for (struct dirent *entry; threads != NULL && is_of_thread(outcome) && tries < TRIES_MAX &&
+				   (entry = readdir(threads)) != NULL;) {
 		int thread = (int)strtol(entry->d_name, NULL, 10);
-		if (thread > 0 && thread != first && mw_reach_has_thread(reach, thread))
-			outcome = try_thread(reach, thread);
+		if (thread <= 0 || thread == first || !mw_reach_has_thread(reach, thread))
+			continue;
+		outcome = try_thread(reach, thread);
+		tries++;
 	}
 	if (threads != NULL)
 		closedir(threads);
@@ -201,13 +354,16 @@ static outcome_t try_threads(const mw_reach_t *reach) {
 }
 
 static int enter(const mw_reach_t *reach, mw_error_t *error) {
-	if (status_number(reach->key.pid, "Seccomp") > 0)
-		return mw_error_set(error, "it is not woken, because it filters its system calls");
 	switch (try_threads(reach)) {
 	case ENTERED:
 		return 0;
 	case REFUSED:
 		return say_refused(reach->key.pid, error);
+	case PAUSED:
+		return mw_error_set(error, "it cannot be woken: it is stopped (a signal, a "
+					   "debugger)");
+	case FILTERED:
+		return mw_error_set(error, "it is not woken, because it filters its system calls");
 	case OTHER:
 		return mw_error_set(error, "it has ended, or has executed another program");
 	case EXCEEDS:
@@ -217,8 +373,8 @@ static int enter(const mw_reach_t *reach, mw_error_t *error) {
 		return mw_error_set(error, "it cannot be woken: no library in it has the code for "
 					   "that which this command knows");
 	default:
-		return mw_error_set(error, "it cannot be woken: it is stopped, or no thread of it "
-					   "sleeps in a system call with room on its stack");
+		return mw_error_set(error, "it cannot be woken: no thread of it is at a place with "
+					   "room on its stack where it could answer");
 	}
 }
 
