@@ -15,6 +15,7 @@
 #include "os/signal/signal.h"
 #include "os/time/clock.h"
 #include "prof/control/control.h"
+#include "prof/store/published.h"
 #include "prof/unwind/unwind.h"
 #include "state/tool_entry.h"
 
@@ -22,12 +23,12 @@
 
 /* Time limits of calls, which the kernel reads when a call begins anew. Used in turns. */
 #define RESTS 64u
-static struct timespec rests[RESTS];
-static _Atomic uint32_t next_rest;
+static struct timespec rests[RESTS] MW_SPARSE;
+static _Atomic uint32_t next_rest MW_SPARSE;
 
 /* Returns whether the thread was stopped in the library, or in a function that the library called.
  * The library's operation is incomplete then. */
-static bool is_in_library(const mw_tool_entry_frame_t *frame) {
+static MW_COLD bool is_in_library(const mw_tool_entry_frame_t *frame) {
 	ucontext_t context;
 	memset(&context, 0, sizeof context);
 	greg_t *registers = context.uc_mcontext.gregs;
@@ -43,7 +44,7 @@ static bool is_in_library(const mw_tool_entry_frame_t *frame) {
 }
 
 /* Stores what remains of the call's time limit. */
-static void shorten_call(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
+static MW_COLD void shorten_call(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
 	uint64_t rest_ns = frame->rest_ns > past_ns ? frame->rest_ns - past_ns : 0;
 	uint64_t limit = (rest_ns + 999999) / 1000000;
 	if (!frame->is_limit_ms) {
@@ -62,7 +63,7 @@ static void shorten_call(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
 
 /* An interrupted call returns EINTR where a handler of a signal runs that has come meanwhile. The
  * kernel sees to that itself for MW_RESTART_BLOCK. */
-static void go_on(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
+static MW_COLD void go_on(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
 	bool is_ours = frame->restart == MW_RESTART || frame->restart == MW_RESTART_NO_HANDLER;
 	if (is_ours && frame->has_blocked &&
 	    mw_os_signal_will_run(frame->blocked_signals, frame->restart == MW_RESTART)) {
@@ -75,12 +76,20 @@ static void go_on(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
 		mw_os_signal_set_blocked(frame->blocked_signals);
 }
 
+/* Obeys requests, or publishes the state file if the heap is too small for one. */
+static MW_COLD void answer(void) {
+	if (mw_published_exists())
+		mw_control_poll();
+	else
+		mw_control_publish();
+}
+
 /* Called by the code below. */
 static MW_COLD __attribute__((used)) void answer_tool(mw_tool_entry_frame_t *frame) {
 	int saved_errno = errno;
 	uint64_t begin_ns = mw_os_monotonic_ns();
 	if (mw_lock_held_ranks == 0 && !mw_lock_is_forking() && !is_in_library(frame))
-		mw_control_answer();
+		answer();
 	go_on(frame, mw_os_monotonic_ns() - begin_ns);
 	errno = saved_errno;
 }

@@ -63,9 +63,15 @@ await 30 sleeps_on
 ok "and sleeps as long as nobody wants anything"
 
 launch background_thread:false
-try 0 "$mallow" stop --wait 0.2 "$pid"
+try 0 "$mallow" stop --wait 0 "$pid"
 says out 'takes effect once the process allocates'
 ok "without the thread the request stands until somebody allocates"
+if [ "$(uname -m)" = x86_64 ]; then
+    try 0 "$mallow" start --wait 30 "$pid"
+    says out ': on, T = 1'
+    says_not out 'takes effect'
+    ok "or the process is had to answer"
+fi
 
 # Most of its three megabytes, in pages and not in samples' slabs, came within the tick of its
 # start.

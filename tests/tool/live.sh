@@ -52,7 +52,7 @@ try 0 "$mallow" report --sample-type inuse_objects "$pid"
 says out '\b64\b.*phase_a'
 ok "set and reset"
 
-try 0 "$mallow" stop "$pid" --wait 0.1
+try 0 "$mallow" stop "$pid" --wait 0
 says out 'pending; takes effect once the process allocates'
 try 0 "$mallow" stop "$pid" --wait 0
 says out 'already pending'

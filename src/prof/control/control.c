@@ -500,13 +500,6 @@ void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b) {
 	mw_tables_leave(&mw_control_table_lock);
 }
 
-MW_COLD void mw_control_answer(void) {
-	if (mw_published_exists())
-		mw_control_poll();
-	else
-		mw_control_publish();
-}
-
 uint64_t mw_control_background(void) {
 	if (!mw_control_has_tables())
 		return UINT64_MAX;

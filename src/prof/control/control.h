@@ -136,9 +136,6 @@ void mw_control_tick(uint64_t now_ns);
 /* Logs an event with the current figures. Must not be called between mw_tables_enter() and
  * mw_tables_leave(). */
 void mw_control_event(mw_state_event_kind_t kind, uint64_t a, uint64_t b);
-/* Called by a thread that a tool had enter the library: applies control words, and publishes the
- * state file if there is none, also if less than state_min_bytes were allocated. */
-void mw_control_answer(void);
 /* Called by the background thread: does ticks, requests and dumps that are due while no thread
  * allocates. Returns the monotonic time of the next; UINT64_MAX: nothing is scheduled. */
 uint64_t mw_control_background(void);

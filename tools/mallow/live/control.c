@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include "formats/file/open_state_file.h"
 #include "formats/state/state_file.h"
 #include "live/control_page.h"
+#include "live/enter/enter.h"
 #include "live/process/reach.h"
 #include "state/layout.h"
 
@@ -30,9 +32,14 @@
 #define LOCK_WAIT_NS 1000000000ull
 #define POLL_MIN_NS 200000u
 #define POLL_MAX_NS 20000000u
+/* How long a process has to see a request by itself: one that allocates takes less than 1 ms. */
+#define BY_ITSELF_NS 5000000ull
+/* Waits for a process that was had to answer; each is twice as long as the one before. A thread
+ * that ran in the library did not answer. */
+#define ANSWER_FIRST_NS 50000000ull
 /* Longest wait for a dump.  A dump of 100,000 samples takes 50 ms, and more on a slow disk. */
 #define DUMP_WAIT_NS 5000000000ull
-#define FOLLOW_ROUND_SECONDS 0.1
+#define FOLLOW_ROUND_NS 100000000ull
 
 typedef mw_control_page_t control_page_t;
 
@@ -97,6 +104,7 @@ static int open_page(const mw_target_t *target, control_page_t *page, mw_error_t
 	uint64_t file_bytes = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
 	const mw_state_section_t *sections = snapshot->header.sections;
 	*page = (control_page_t){.shown = shown,
+				 .target = target,
 				 .fd = fd,
 				 .control_at = sections[MW_SECTION_CONTROL].offset_bytes,
 				 .live_at = sections[MW_SECTION_LIVE].offset_bytes};
@@ -299,8 +307,8 @@ static uint32_t write_request(control_page_t *page, const mw_request_t *request,
 }
 
 /* Waits until the process has read the request or a later one.  False: it did not. */
-static bool wait_seen(const control_page_t *page, uint32_t sequence, double seconds) {
-	uint64_t deadline = monotonic_ns() + (uint64_t)(seconds * 1e9);
+static bool wait_seen(const control_page_t *page, uint32_t sequence, uint64_t wait_ns) {
+	uint64_t deadline = monotonic_ns() + wait_ns;
 	uint32_t pause_ns = POLL_MIN_NS;
 	for (;;) {
 		/* Pairs with the process's release after it applied the request. */
@@ -313,6 +321,38 @@ static bool wait_seen(const control_page_t *page, uint32_t sequence, double seco
 		sleep_ns(pause_ns);
 		pause_ns = pause_ns * 2 < POLL_MAX_NS ? pause_ns * 2 : POLL_MAX_NS;
 	}
+}
+
+/* Has the process answer if it does not by itself.  False: it has not seen the request. */
+static bool wait_answer(const control_page_t *page, uint32_t sequence, uint64_t wait_ns,
+			mw_error_t *why) {
+	const mw_process_key_t key = mw_target_key(page->target);
+	uint64_t deadline = monotonic_ns() + wait_ns, step_ns = ANSWER_FIRST_NS;
+	if (wait_seen(page, sequence, wait_ns < BY_ITSELF_NS ? wait_ns : BY_ITSELF_NS))
+		return true;
+	if (mw_target_process(page->target) <= 0) {
+		mw_error_set(why, "it cannot be woken from another pid namespace");
+		return wait_seen(page, sequence, deadline - monotonic_ns());
+	}
+	for (uint64_t now; (now = monotonic_ns()) < deadline; step_ns *= 2) {
+		if (mw_process_enter(&key, why) == 0)
+			mw_error_set(why, "it was woken, and has not answered");
+		uint64_t rest_ns = deadline - now;
+		if (wait_seen(page, sequence, rest_ns < step_ns ? rest_ns : step_ns))
+			return true;
+	}
+	return false;
+}
+
+static bool is_had_to_answer(mw_request_kind_t kind) {
+	return kind != MW_REQUEST_WALK && kind != MW_REQUEST_LEAK_CHECK;
+}
+
+const char *mw_control_pending(const mw_reply_t *reply, char text[MW_PENDING_BYTES]) {
+	bool has_why = reply->why.text[0] != '\0';
+	snprintf(text, MW_PENDING_BYTES, "pending; takes effect once the process allocates%s%s%s",
+		 has_why ? " (" : "", reply->why.text, has_why ? ")" : "");
+	return text;
 }
 
 /* Waits for the dump, which is written after the acknowledgement.  A process that cannot write
@@ -406,7 +446,10 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 	if (sequence == 0)
 		return 0;
 	out->outcome = MW_OUTCOME_PENDING;
-	if (!wait_seen(page, sequence, wait_seconds))
+	uint64_t wait_ns = (uint64_t)(wait_seconds * 1e9);
+	if (is_had_to_answer(request->kind) && wait_ns > 0
+		    ? !wait_answer(page, sequence, wait_ns, &out->why)
+		    : !wait_seen(page, sequence, wait_ns))
 		return 0;
 	const char *rejected = mw_control_rejected(page->live, sequence);
 	if (rejected != NULL)
@@ -432,7 +475,7 @@ static MW_NOINLINE int follow_threads(control_page_t *page, double wait_seconds,
 			return -1;
 		uint32_t sequence = raise_sequence(page->control);
 		unlock_page(page);
-		bool seen = wait_seen(page, sequence, FOLLOW_ROUND_SECONDS);
+		bool seen = wait_seen(page, sequence, FOLLOW_ROUND_NS);
 		const char *rejected = seen ? mw_control_rejected(page->live, sequence) : NULL;
 		if (rejected != NULL)
 			return say_rejected(page, &(mw_request_t){0}, rejected, error);

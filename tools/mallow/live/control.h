@@ -2,8 +2,9 @@
  * control.h -- sends requests to a live process through the control page of its state file.
  * Layer: live.  The command maps the control page and the live page, writes the request under a
  * lock of the file, raises control.sequence, and waits for live.sequence_seen.  The process
- * reads its control page only when a thread refills an allocation list, so an idle process
- * answers late. */
+ * reads its control page only when a thread refills an allocation list. One that does not is had to
+ * answer (live/enter/enter.h), except for MW_REQUEST_WALK, which views send often, and
+ * MW_REQUEST_LEAK_CHECK, whose sender does that. */
 #ifndef MW_TOOL_LIVE_CONTROL_H
 #define MW_TOOL_LIVE_CONTROL_H
 
@@ -69,6 +70,9 @@ typedef struct mw_reply {
 				      */
 	uint64_t was_settings[MW_SETTING_COUNT];
 	char was_dump_name[MW_STATE_DUMP_NAME_BYTES];
+	/* Why a process that does not allocate did not answer, a part of a sentence; "": it was not
+	 * tried. */
+	mw_error_t why;
 	/* For a finished MW_REQUEST_DUMP: path of the dump; "" = none. */
 	char last_dump[MW_STATE_DUMP_PATH_BYTES];
 } mw_reply_t;
@@ -85,6 +89,10 @@ int mw_control_send(const mw_target_t *target, const mw_request_t *request, doub
 /* Returns why the process has rejected a request with this sequence, as a part of a sentence; NULL:
  * it has not. */
 const char *mw_control_rejected(const mw_state_live_t *live, uint32_t sequence);
+
+/* Says when a pending request takes effect, and why it has not. */
+#define MW_PENDING_BYTES 640
+const char *mw_control_pending(const mw_reply_t *reply, char text[MW_PENDING_BYTES]);
 
 /* How many threads use the rate of the last change. */
 typedef struct mw_follow {

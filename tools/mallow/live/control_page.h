@@ -14,6 +14,7 @@
 typedef struct mw_control_page {
 	mw_state_control_t *control;
 	const mw_state_live_t *live;
+	const mw_target_t *target;
 	const char *shown;
 	int fd;
 	uint64_t control_at, live_at; /* offsets in the file */

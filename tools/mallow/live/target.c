@@ -10,12 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
+#include "live/enter/enter.h"
 #include "live/fetch.h"
 #include "live/process/process.h"
 #include "model/memory.h"
+
+/* How often, and how many times, a process is asked for the state file that it was had to publish.
+ */
+#define PUBLISH_LOOK_NS 2000000
+#define PUBLISH_LOOKS 250u
 
 const char *mw_fate_name(mw_fate_t fate) {
 	static const char *const names[] = {
@@ -174,6 +181,22 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 			    process->pid, process->name);
 }
 
+/* Has a process publish its state file whose heap is below prof_state_min, and finds the file. */
+static const mw_place_t *find_published(mw_places_t *places, const mw_process_t *process) {
+	const mw_process_key_t key = {.pid = process->pid, .start_ticks = process->start_ticks};
+	const struct timespec pause = {.tv_nsec = PUBLISH_LOOK_NS};
+	const mw_place_t *place = NULL;
+	if (process->zombie || process->paused || !mw_process_has_library(process->pid) ||
+	    mw_process_enter(&key, NULL) != 0)
+		return NULL;
+	for (unsigned i = 0; i < PUBLISH_LOOKS && place == NULL; i++) {
+		nanosleep(&pause, NULL);
+		mw_places_add_process(places, process->pid);
+		place = find_alive(places, process->pid);
+	}
+	return place;
+}
+
 static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 	mw_places_t places = {0};
 	if (!mw_process_numbers_are_ours())
@@ -189,6 +212,8 @@ static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 		mw_places_add_process(&places, pid);
 		place = find_alive(&places, pid);
 	}
+	if (!place && exists)
+		place = find_published(&places, &process);
 	int result = 0;
 	unsigned count = 0;
 	if (!place && (place = find_newest(&places, pid, &count))) {

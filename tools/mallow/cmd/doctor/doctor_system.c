@@ -62,13 +62,17 @@ static void look_at_proc(mw_doctor_t *doctor, const char *root) {
 	else
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "permissions",
 			      "root can examine all processes");
-	/* ptrace_scope is not checked for reading other processes, because mallow never attaches
-	 * to a process. */
-	if (mw_doctor_read_setting(root, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)))
-		mw_doctor_say(doctor, MW_HEALTH_FINE, "permissions",
-			      "kernel.yama.ptrace_scope is %.8s; it does not matter, because "
-			      "mallow attaches to no process",
-			      text);
+	if (!mw_doctor_read_setting(root, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)))
+		return;
+	bool is_strict = text[0] == '3' || (text[0] != '0' && geteuid() != 0);
+	mw_doctor_say(doctor, is_strict ? MW_HEALTH_NOTE : MW_HEALTH_FINE, "permissions",
+		      is_strict
+			      ? "kernel.yama.ptrace_scope is %.8s: requests reach a process only "
+				"when it allocates (cpu, leaks, set, stop, ...); run mallow as "
+				"root, or the process with MALLOW_CONF=background_thread:true"
+			      : "kernel.yama.ptrace_scope is %.8s: processes that do not allocate "
+				"can be had to answer",
+		      text);
 }
 
 /* Finds a row "Name: 123 kB" of /proc/meminfo, in bytes. */

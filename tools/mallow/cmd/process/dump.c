@@ -89,8 +89,8 @@ static int request_dump(const mw_target_t *target, const void *context, mw_error
 	if (mw_control_send(target, &request, MW_REQUEST_WAIT_SECONDS, &reply, error) != 0)
 		return -1;
 	if (reply.outcome == MW_OUTCOME_PENDING)
-		mw_complain("pid %d: requested; the process has not written the dump yet",
-			    target->pid);
+		mw_complain("pid %d: requested; the process has not written the dump yet%s%s",
+			    target->pid, reply.why.text[0] != '\0' ? ": " : "", reply.why.text);
 	else if (reply.last_dump[0]) {
 		if (strncmp(reply.last_dump, MW_STATE_PATH_CUT, strlen(MW_STATE_PATH_CUT)) == 0)
 			snprintf(found, sizeof(found), "%s", reply.last_dump);

@@ -119,9 +119,9 @@ static void warn_of_signal(const mw_target_t *target, const mw_request_t *reques
 
 static void say_settings(const mw_target_t *target, const mw_request_t *request,
 			 const mw_reply_t *reply) {
-	const char *end = reply->outcome == MW_OUTCOME_PENDING
-				  ? ": pending; takes effect once the process allocates"
-				  : "";
+	char end[MW_PENDING_BYTES + 2] = "", pending[MW_PENDING_BYTES];
+	if (reply->outcome == MW_OUTCOME_PENDING)
+		snprintf(end, sizeof(end), ": %s", mw_control_pending(reply, pending));
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
 		mw_setting_t setting = (mw_setting_t)i;
 		char now[MW_SHOW_BYTES], was[MW_SHOW_BYTES];
@@ -146,16 +146,15 @@ static void say_settings(const mw_target_t *target, const mw_request_t *request,
 }
 
 static void say_rate(const mw_target_t *target, const mw_reply_t *reply) {
-	char rate[MW_SHOW_BYTES], before[MW_SHOW_BYTES];
+	char rate[MW_SHOW_BYTES], before[MW_SHOW_BYTES], pending[MW_PENDING_BYTES];
+	bool is_pending = reply->outcome == MW_OUTCOME_PENDING;
 	mw_show_rate(reply->mean_bytes, rate);
 	printf("pid %d: ", target->pid);
 	if (reply->outcome != MW_OUTCOME_NOTHING)
-		printf("T = %s (was %s), sampling is %s%s\n", rate,
+		printf("T = %s (was %s), sampling is %s%s%s\n", rate,
 		       mw_show_rate(reply->was_mean_bytes, before),
-		       reply->was_active ? "on" : "off",
-		       reply->outcome == MW_OUTCOME_PENDING
-			       ? ": pending; takes effect once the process allocates"
-			       : "");
+		       reply->was_active ? "on" : "off", is_pending ? ": " : "",
+		       is_pending ? mw_control_pending(reply, pending) : "");
 	else if (reply->was_pending)
 		printf("already pending: %s, T = %s; takes effect once the process allocates; "
 		       "nothing changed\n",

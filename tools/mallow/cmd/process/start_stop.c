@@ -62,8 +62,9 @@ static void say_changed(const mw_request_t *request, const mw_reply_t *reply) {
 	case MW_REQUEST_CPU:
 		break; /* set.c and dump.c, and say_cpu() print these */
 	}
+	char pending[MW_PENDING_BYTES];
 	if (reply->outcome == MW_OUTCOME_PENDING)
-		fputs(": pending; takes effect once the process allocates", stdout);
+		printf(": %s", mw_control_pending(reply, pending));
 	putchar('\n');
 }
 
@@ -77,7 +78,7 @@ static void show_cpu(uint32_t hz, char text[MW_SHOW_BYTES]) {
 /* Prints the outcome of a request about CPU samples. */
 static void say_cpu(const mw_reply_t *reply) {
 	char was[MW_SHOW_BYTES], is[MW_SHOW_BYTES], time[MW_SHOW_BYTES];
-	char since[2 * MW_SHOW_BYTES] = "";
+	char since[2 * MW_SHOW_BYTES] = "", pending[MW_PENDING_BYTES];
 	show_cpu(reply->was_cpu_hz, was);
 	show_cpu(reply->cpu_hz, is);
 	if (reply->was_cpu_changed_ns != 0)
@@ -87,10 +88,10 @@ static void say_cpu(const mw_reply_t *reply) {
 		printf("CPU time: already %s%s; nothing changed\n",
 		       reply->was_pending ? "pending: " : was, reply->was_pending ? was : since);
 	else
-		printf("CPU time: %s (was %s%s)%s\n", is, was, since,
-		       reply->outcome == MW_OUTCOME_PENDING
-			       ? ": pending; takes effect once the process allocates"
-			       : "");
+		printf("CPU time: %s (was %s%s)%s%s\n", is, was, since,
+		       reply->outcome == MW_OUTCOME_PENDING ? ": " : "",
+		       reply->outcome == MW_OUTCOME_PENDING ? mw_control_pending(reply, pending)
+							    : "");
 }
 
 /* Prints whether all threads follow the new rate.  Returns 1 if some do not yet. */

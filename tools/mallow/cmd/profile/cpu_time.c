@@ -87,12 +87,8 @@ static int read_cpu(int fd, const mw_target_t *target, mw_snapshot_t **snapshot,
 }
 
 /* Says what makes the result incomplete. */
-static void say_notes(const mw_target_t *target, const mw_snapshot_t *after, bool is_pending) {
+static void say_notes(const mw_target_t *target, const mw_snapshot_t *after) {
 	const mw_state_live_t *live = &after->live;
-	if (is_pending)
-		mw_complain("note: pid %d: the process has not allocated, so it has not seen the "
-			    "request",
-			    target->pid);
 	if (live->cpu_error == MW_CPU_NO_SIGNAL)
 		mw_complain(
 			"note: pid %d: the samples ended early: the program has handlers of its "
@@ -195,24 +191,39 @@ static int begin(const mw_target_t *target, const cpu_job_t *job, samples_t *out
 	return 0;
 }
 
+/* The process has not seen the request: the profile would be empty. */
+static int say_not_begun(const mw_target_t *target, const cpu_job_t *job, samples_t *samples,
+			 mw_error_t *error) {
+	const char *why = samples->begun.why.text;
+	samples->lease.wait_seconds = 0;
+	mw_lease_end(&samples->lease, NULL);
+	return mw_error_set(
+		error,
+		"pid %d: nothing was sampled: the process has not allocated for %.3g s, "
+		"so it has not seen the request%s%s",
+		target->pid, job->wait_seconds, why[0] != '\0' ? "; " : "", why);
+}
+
 /* Takes samples between two copies of the state file, which is kept open, because the process may
  * end meanwhile. */
 static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_error_t *error) {
 	mw_snapshot_t *before, *after;
 	samples_t samples = {0};
-	mw_reply_t ended = {0};
 	if (read_cpu(fd, target, &before, error) != 0)
 		return -1;
 	if (begin(target, job, &samples, error) != 0) {
 		mw_snapshot_free(before);
 		return -1;
 	}
+	if (samples.begun.outcome == MW_OUTCOME_PENDING && mw_lease_has_process(&samples.lease)) {
+		mw_snapshot_free(before);
+		return say_not_begun(target, job, &samples, error);
+	}
 	double seconds = wait_for(target, job, &samples.lease);
 	if (!mw_lease_has_process(&samples.lease))
 		mw_complain("note: pid %d: the process %s after %.3g s", target->pid,
 			    mw_target_end(target, fd), seconds);
-	mw_lease_end(&samples.lease, &ended);
-	bool is_pending = samples.begun.outcome == MW_OUTCOME_PENDING && ended.was_pending;
+	mw_lease_end(&samples.lease, NULL);
 	if (samples.lease.lost_seconds > 0)
 		mw_complain(
 			"note: pid %d: nothing was sampled for about %.3g s, in which this command "
@@ -221,7 +232,7 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 	int result = read_cpu(fd, target, &after, error);
 	if (result == 0) {
 		mw_snapshot_cpu_since(after, before);
-		say_notes(target, after, is_pending);
+		say_notes(target, after);
 		result = job->is_cost
 				 ? show_memory_cost(target, job, fd, before, after, &samples, error)
 				 : show(target, job, after, seconds, error);

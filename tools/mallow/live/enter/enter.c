@@ -55,6 +55,20 @@ static long status_number(int pid, const char *key) {
 	return number;
 }
 
+/* Returns whether the thread has a shadow stack, by which the processor checks iretq. */
+static bool has_shadow_stack(int thread) {
+	char path[64], line[256];
+	bool has_one = false;
+	snprintf(path, sizeof(path), "/proc/%d/status", thread);
+	FILE *file = fopen(path, "re");
+	while (file != NULL && !has_one && fgets(line, sizeof(line), file) != NULL)
+		has_one = strncmp(line, "x86_Thread_features:", 20) == 0 &&
+			  strstr(line, "shstk") != NULL;
+	if (file != NULL)
+		fclose(file);
+	return has_one;
+}
+
 static int say_refused(int pid, mw_error_t *error) {
 	long tracer = status_number(pid, "TracerPid");
 	if (errno != EPERM && errno != EACCES)
@@ -63,16 +77,20 @@ static int say_refused(int pid, mw_error_t *error) {
 		return mw_error_set(
 			error, "it cannot be woken, because process %ld traces it (gdb, strace)",
 			tracer);
-	return mw_error_set(error, "it cannot be woken, because this user may not trace it "
-				   "(ptrace(2), kernel.yama.ptrace_scope); root may");
+	return mw_error_set(error,
+			    "it cannot be woken, because this user may not trace it "
+			    "(ptrace(2), kernel.yama.ptrace_scope); root may, and a program that "
+			    "is started with MALLOW_CONF=background_thread:true needs no waking");
 }
 
-/* UNFIT, PAUSED, FILTERED: this thread, at this moment. Those behind: no thread of the process. */
+/* UNFIT, PAUSED, FILTERED, SHADOWED: this thread, at this moment. Those behind: no thread of the
+ * process. */
 typedef enum outcome {
 	ENTERED,
 	UNFIT,
 	PAUSED,
 	FILTERED,
+	SHADOWED,
 	REFUSED,
 	OTHER,
 	EXCEEDS,
@@ -310,6 +328,8 @@ static outcome_t try_thread(const mw_reach_t *reach, int id) {
 		return state == 'T' ? PAUSED : UNFIT;
 	if (status_number(id, "Seccomp") > 0)
 		return FILTERED;
+	if (has_shadow_stack(id))
+		return SHADOWED;
 	if (state == 'S')
 		thread.asleep = mw_asleep_read(thread.pid, id);
 	if (ptrace(PTRACE_SEIZE, id, NULL, NULL) != 0)
@@ -328,7 +348,7 @@ static outcome_t try_thread(const mw_reach_t *reach, int id) {
 
 /* True: another thread may be entered. */
 static bool is_of_thread(outcome_t outcome) {
-	return outcome == UNFIT || outcome == PAUSED || outcome == FILTERED;
+	return outcome == UNFIT || outcome == PAUSED || outcome == FILTERED || outcome == SHADOWED;
 }
 
 /* Tries the first thread, then others. */
@@ -360,10 +380,12 @@ static int enter(const mw_reach_t *reach, mw_error_t *error) {
 	case REFUSED:
 		return say_refused(reach->key.pid, error);
 	case PAUSED:
-		return mw_error_set(error, "it cannot be woken: it is stopped (a signal, a "
-					   "debugger)");
+		return mw_error_set(error, "it cannot be woken: it is stopped, by a signal or a "
+					   "debugger");
 	case FILTERED:
 		return mw_error_set(error, "it is not woken, because it filters its system calls");
+	case SHADOWED:
+		return mw_error_set(error, "it is not woken, because it has shadow stacks");
 	case OTHER:
 		return mw_error_set(error, "it has ended, or has executed another program");
 	case EXCEEDS:
