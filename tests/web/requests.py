@@ -470,11 +470,11 @@ def is_cut_off(connection):
     return True
 
 
-def crowd(port, count, text=b""):
+def crowd(port, count, text=b"", source="127.0.0.1"):
     """As many connections that send this and no more."""
     connections = []
     for _ in range(count):
-        connections.append(socket.create_connection(("127.0.0.1", port), timeout=60))
+        connections.append(socket.create_connection(("127.0.0.1", port), 60, (source, 0)))
         connections[-1].sendall(text)
     return connections
 
@@ -494,6 +494,13 @@ for turn, text in enumerate((b"", GOOD[:20], GOOD.replace(token.encode(), b"0" *
     for connection in others:
         connection.close()
 owner.close()
+# A crowd from one address takes nothing from clients at another, who came before.
+before_crowd = crowd(port, 3, GOOD[:20], "127.0.0.3")
+others = crowd(port, 400, b"", "127.0.0.2")
+before_crowd[0].sendall(GOOD[20:])
+check("a client at another address", before_crowd[0].recv(100).startswith(b"HTTP/1.1 200"))
+for connection in before_crowd + others:
+    connection.close()
 
 broken(500)
 before = resident_kib(), descriptors()
