@@ -210,8 +210,8 @@ gcc -fno-builtin -DALLOCATE=malloc arena.c -o arena
 diagnosis note allocator 'brings a malloc of its own'
 "$mallow" doctor sleep >out
 says_not out '  allocator  '
-head -c 3000 arena >cut && chmod +x cut
-"$mallow" doctor ./cut >out 2>err
+head -c 3000 arena >arena.cut && chmod +x arena.cut
+"$mallow" doctor ./arena.cut >out 2>err
 [ $? -le 1 ] || fail "a cut executable is trouble"
 ok "allocators in the executable"
 
