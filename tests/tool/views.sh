@@ -244,7 +244,7 @@ EOF
 in_chromium page.html "$work/shared.js"
 # What shows nothing says why.
 try 0 "$mallow" lifetimes --focus='no such function' "$p"
-says out '^nothing: all values are 0$'
+says out '^nothing: what is selected is 0$'
 try 0 "$mallow" flame --focus='no such function' "$p" -o page.html
 cat >empty.js <<'EOF'
 "use strict";
