@@ -202,6 +202,20 @@ says out compute
 finish
 ok "words that no command writes"
 
+# --- nothing is in use ---
+begin
+try 0 "$mallow" reset "$pid"
+allocates_again() { "$mallow" report --sample-type alloc_space "$pid" >out && ! says_zero; }
+says_zero() { grep -q '^Total: *0 B' out; }
+await 60 allocates_again
+kill -STOP "$pid"
+for view in threads 'threads --json' 'report --interval' tree 'sizes'; do
+    # shellcheck disable=SC2086 # words of a command
+    try 0 "$mallow" $view "$pid"
+done
+finish
+ok "views after a reset, with nothing in use"
+
 # --- programs that do not stay ---
 begin
 "$mallow" cpu --for 600s "$pid" >out 2>err &

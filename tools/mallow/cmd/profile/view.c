@@ -112,13 +112,29 @@ static int find_type(const request_t *r, const mw_profile_t *p, size_t *type, mw
 }
 
 /* Finds the type to show for a process that holds nothing: the peak, or else allocations. */
-static size_t find_instead(const mw_profile_t *p, size_t type, bool by_label, int64_t *sum) {
+static size_t find_instead(const mw_profile_t *p, size_t type, bool by_sample, int64_t *sum) {
 	int peak = mw_profile_find_type(p, "peak_space");
-	*sum = peak >= 0 && !by_label ? mw_profile_total(p, (size_t)peak) : 0;
+	*sum = peak >= 0 && !by_sample ? mw_profile_total(p, (size_t)peak) : 0;
 	return *sum > 0 ? (size_t)peak : mw_report_largest_type(p, type, sum);
 }
 
-void mw_view_choose_type(const mw_arguments_t *arguments, const mw_profile_t *p, bool by_label,
+/* Allocations are not kept by thread: `mallow threads` shows that nothing is in use. */
+static bool lacks_threads(const mw_arguments_t *arguments, const mw_profile_t *p, size_t type) {
+	if (strcmp(arguments->subcommand->name, "threads") != 0)
+		return false;
+	for (size_t i = 0; i < p->sample_count; i++) {
+		const mw_sample_t *sample = &p->samples[i];
+		for (uint32_t k = 0; k < sample->label_count && mw_profile_values(p, i)[type] != 0;
+		     k++) {
+			const mw_label_t *label = &p->labels[sample->label_first + k];
+			if (strcmp(mw_profile_string(p, label->key), MW_LABEL_THREAD_ID) == 0)
+				return false;
+		}
+	}
+	return true;
+}
+
+void mw_view_choose_type(const mw_arguments_t *arguments, const mw_profile_t *p, bool by_sample,
 			 size_t *type) {
 	int64_t sum;
 	char value[MW_SHOW_BYTES];
@@ -128,8 +144,8 @@ void mw_view_choose_type(const mw_arguments_t *arguments, const mw_profile_t *p,
 	    strcmp(arguments->subcommand->name, "diff") == 0 || !mw_report_is_empty(p, *type))
 		return;
 	const char *empty = mw_profile_string(p, p->types[*type].type);
-	size_t other = find_instead(p, *type, by_label, &sum);
-	if (sum == 0)
+	size_t other = find_instead(p, *type, by_sample, &sum);
+	if (sum == 0 || lacks_threads(arguments, p, other))
 		return;
 	const char *shown = mw_profile_string(p, p->types[other].type);
 	mw_complain("note: %s is 0, so this shows %s, %s: %s; --sample-type chooses", empty,

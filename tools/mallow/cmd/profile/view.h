@@ -29,9 +29,9 @@ void mw_view_release(mw_view_t *view);
 
 /* If the user chose no type and every value of *type is 0 (the program freed everything),
  * changes *type to the peak's type, or else to that of allocations, and prints a note on stderr.
- * `by_label`: the view needs labels, which the peak does not have. */
+ * `by_sample`: the view needs what the peak does not have: labels, or numbers of samples. */
 void mw_view_choose_type(const mw_arguments_t *arguments, const mw_profile_t *profile,
-			 bool by_label, size_t *type);
+			 bool by_sample, size_t *type);
 /* Prints a note on stderr if the profile has no samples of the thread that --thread names. */
 void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *profile, size_t type);
 

@@ -30,7 +30,7 @@ static int print_profile(const mw_arguments_t *arguments, const mw_report_option
 	mw_view_options_selection(arguments, &selection);
 	if (mw_report_find_type(profile, options.sample_type, &type, error) != 0)
 		return -1;
-	mw_view_choose_type(arguments, profile, false, &type);
+	mw_view_choose_type(arguments, profile, options.intervals, &type);
 	options.sample_type = mw_profile_string(profile, profile->types[type].type);
 	mw_view_note_thread(arguments, profile, type);
 	if (mw_selection_apply(profile, &selection, error) != 0)
