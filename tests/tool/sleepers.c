@@ -34,7 +34,7 @@
 
 /* Time limit of the calls that have one.  The tool comes in the second half: a call that began anew
  * would last half as long again at least. */
-enum { LIMIT_S = 20, LATE_S = 26 };
+enum { LIMIT_S = 30, LATE_S = 40 };
 
 static void *volatile leaked;
 static volatile sig_atomic_t signals;

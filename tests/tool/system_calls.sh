@@ -27,11 +27,12 @@ check() {
     "$mallow" leaks --json "${pids[$1]}" >"found.$1" 2>"why.$1"
     echo "$1: status $?" >>checked
 }
-# Checks all of them at once.
+is_timed() { [[ $1 = *-for || $1 = *'-for thread' || $1 = *-until* ]]; }
+# check_all WHO...: all of them at once.
 check_all() {
-    local who
+    local who checks=()
     : >checked
-    for who in "${!pids[@]}"; do
+    for who in "$@"; do
         check "$who" &
         checks+=("$!")
     done
@@ -46,12 +47,16 @@ done
 for who in "${!pids[@]}"; do
     await 60 grep -q ready "said.$who"
 done
-# The calls with a time limit of 20 seconds are in their second half then.
-sleep 10
-check_all
+timed=() others=()
 for who in "${!pids[@]}"; do
-    [[ $who = *-for || $who = *-for' 'thread || $who = *-until* ]] ||
-        echo x >&"${inputs[$who]}"
+    if is_timed "$who"; then timed+=("$who"); else others+=("$who"); fi
+done
+# The calls with a time limit of 30 seconds are in their second half then.
+sleep 15
+check_all "${timed[@]}"
+check_all "${others[@]}"
+for who in "${others[@]}"; do
+    echo x >&"${inputs[$who]}"
 done
 wrong=0
 for who in "${!pids[@]}"; do
