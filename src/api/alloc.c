@@ -116,6 +116,11 @@ static void *given_out(void *block, size_t bytes) {
 static MW_NOINLINE void *alloc_by_heap(size_t align, size_t bytes, bool zero) {
 	ENTER();
 	ensure_started();
+	if (MW_HARDEN_ON && MW_UNLIKELY(bytes == 0)) {
+		void *empty = align <= MW_BLOCK_ALIGN ? mw_harden_empty_alloc() : NULL;
+		if (empty)
+			return attended(empty);
+	}
 	size_t room = mw_harden_room(bytes);
 	bool is_large = zero && room > MW_SMALL_MAX_BYTES;
 	void *block = MW_HARDEN_ON && align <= MW_BLOCK_ALIGN ? mw_harden_alloc_whole(bytes) : NULL;

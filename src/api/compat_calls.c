@@ -29,7 +29,8 @@
 
 static bool owns(const void *address) {
 	unsigned kind = mw_word_kind((uintptr_t)address);
-	return kind == MW_MAP_CHUNK || kind == MW_MAP_HUGE || kind == MW_MAP_GUARDED;
+	return kind == MW_MAP_CHUNK || kind == MW_MAP_HUGE || kind == MW_MAP_GUARDED ||
+	       kind == MW_MAP_EMPTY;
 }
 
 static uint64_t thread_cache_bytes(void) {

@@ -38,7 +38,7 @@ void *calloc(size_t count, size_t each_bytes) {
 		return mw_api_no_memory();
 	void *block = mw_api_alloc_fast(bytes);
 	if (MW_LIKELY(block != NULL))
-		return memset(block, 0, bytes);
+		return mw_harden_gives_zeros(bytes) ? block : memset(block, 0, bytes);
 	return mw_api_alloc_zeroed(bytes);
 }
 

@@ -12,6 +12,7 @@
 #include "heap/core/refill.h"
 #include "heap/large/huge.h"
 #include "heap/layout/counters.h"
+#include "heap/layout/harden_block.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/layout/record.h"
@@ -260,21 +261,36 @@ static unsigned slices_for(size_t bytes) {
  * where a run that is aligned to half a chunk would end. */
 static bool fits_chunk(size_t bytes, unsigned align_slices) {
 	return bytes <= LARGE_MAX_BYTES &&
-	       mw_slices_find(MW_HARDEN_USABLE_SLICES, slices_for(bytes), align_slices) !=
-		       MW_CHUNK_SLICES;
+	       mw_slices_find(MW_HARDEN_USABLE_SLICES,
+			      slices_for(mw_harden_large_bytes(bytes) + MW_HARDEN_TAIL_BYTES),
+			      align_slices) != MW_CHUNK_SLICES;
 }
 
-static void *alloc_large(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, unsigned align_slices,
+static unsigned slices_to_align(size_t align) {
+	return align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1;
+}
+
+/* Slices of an arena come from a program's functions: the hardened library guards none of them. */
+static mw_page_t *take_large(mw_heap_t *heap, mw_arena_t *arena, size_t block_bytes, size_t align) {
+	unsigned align_slices = slices_to_align(align);
+	if (MW_UNLIKELY(arena != NULL))
+		return mw_arena_take(arena, slices_for(block_bytes), align_slices);
+	size_t lead_bytes = mw_harden_lead_bytes(align);
+	unsigned slices = slices_for(lead_bytes + block_bytes + MW_HARDEN_TAIL_BYTES);
+	mw_page_t *page = mw_chunk_take_large(slices, align_slices, lead_bytes, block_bytes);
+	if (MW_UNLIKELY(!page) && mw_harden_make_room(heap))
+		page = mw_chunk_take_large(slices, align_slices, lead_bytes, block_bytes);
+	return page;
+}
+
+static void *alloc_large(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, size_t align,
 			 bool *zeroed) {
-	unsigned slices = slices_for(bytes);
-	mw_page_t *page = MW_UNLIKELY(arena != NULL) ? mw_arena_take(arena, slices, align_slices)
-						     : mw_chunk_take(slices, align_slices);
-	if (MW_UNLIKELY(!page) && !arena && mw_harden_make_room(heap))
-		page = mw_chunk_take(slices, align_slices);
+	size_t block_bytes = mw_harden_large_bytes(bytes);
+	mw_page_t *page = take_large(heap, arena, block_bytes, align);
 	if (!page)
 		return NULL;
 	void *block = page->start;
-	page->large_bytes = mw_round_up(bytes, 4096);
+	page->large_bytes = block_bytes;
 	MW_HOLD(block);
 	page->kind = MW_PAGE_LARGE;
 	*zeroed = page->zeroed;
@@ -326,7 +342,7 @@ void *mw_heap_alloc_zeroed_slow(size_t bytes) {
 			      ? mw_heap_alloc_class_slow(bytes, mw_class_of(bytes))
 			      : alloc_beyond_small(bytes, &zeroed);
 	if (block && !zeroed)
-		memset(block, 0, bytes);
+		memset(block, 0, mw_harden_requested(bytes));
 	return block;
 }
 
@@ -337,7 +353,8 @@ void *mw_heap_alloc(size_t bytes) {
 
 void *mw_heap_alloc_zeroed(size_t bytes) {
 	void *block = mw_fast_alloc(bytes);
-	return block ? memset(block, 0, bytes) : mw_heap_alloc_zeroed_slow(bytes);
+	return block ? memset(block, 0, mw_harden_requested(bytes))
+		     : mw_heap_alloc_zeroed_slow(bytes);
 }
 
 /* Returns the smallest class whose blocks all start at multiples of `align`, for align <= 64 KiB:
@@ -367,9 +384,8 @@ size_t mw_heap_bytes_for(size_t align, size_t bytes) {
 static void *alloc_span(mw_heap_t *heap, mw_arena_t *arena, size_t align, size_t bytes,
 			bool *zeroed) {
 	size_t span_bytes = aligned_span(bytes);
-	unsigned align_slices = align > MW_SLICE_BYTES ? (unsigned)(align >> MW_SLICE_SHIFT) : 1;
-	if (align <= LARGE_MAX_BYTES && fits_chunk(span_bytes, align_slices))
-		return alloc_large(heap, arena, span_bytes, align_slices, zeroed);
+	if (align <= LARGE_MAX_BYTES && fits_chunk(span_bytes, slices_to_align(align)))
+		return alloc_large(heap, arena, span_bytes, align, zeroed);
 	return alloc_huge(heap, arena, span_bytes, align, zeroed);
 }
 

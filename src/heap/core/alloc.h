@@ -16,7 +16,8 @@
 #include "base/compiler.h"
 #include "heap/layout/page.h"
 
-/* Any size; 0 counts as 1.  The block is aligned to 16. */
+/* Any size; 0 counts as 1.  The block is aligned to 16.  In the hardened library sizes are those of
+ * mw_harden_room(), and the program may use mw_harden_requested() of them. */
 void *mw_heap_alloc(size_t bytes);
 /* A block of any size that is filled with zeros. */
 void *mw_heap_alloc_zeroed(size_t bytes);

@@ -49,6 +49,8 @@ size_t mw_lookup_bytes(const char *function, const void *block) {
 		return mw_huge_bytes(function, block);
 	if (where == MW_MAP_GUARDED)
 		return mw_guarded_usable_bytes(function, block);
+	if (where == MW_MAP_EMPTY)
+		return 0;
 	const mw_page_t *page = mw_lookup_page(function, block);
 	if (MW_UNLIKELY(page->kind == MW_PAGE_SAMPLED))
 		return mw_sampled_bytes(page, block);
@@ -83,6 +85,7 @@ MW_COLD bool mw_lookup_is_block(const void *address) {
 	case MW_MAP_HUGE:
 		return mw_huge_find(address, &huge);
 	case MW_MAP_GUARDED:
+	case MW_MAP_EMPTY:
 		return true; /* nobody has any other address there */
 	default:
 		return false;

@@ -17,6 +17,7 @@
 #include "heap/local/counts.h"
 #include "heap/local/heap.h"
 #include "heap/memory/chunk.h"
+#include "heap/memory/harden_space.h"
 #include "heap/sample/sampling.h"
 #include "heap/thread/thread.h"
 
@@ -54,26 +55,39 @@ static void count_resized(mw_heap_t *heap, size_t old_bytes, size_t new_bytes) {
 	mw_heap_counts_show(heap);
 }
 
+/* Makes room for the block to have `bytes`, with free slices behind its own if they do not do. */
+static bool make_room(mw_page_t *page, size_t bytes) {
+	size_t needed_bytes = (uintptr_t)page->start % MW_SLICE_BYTES + bytes;
+	if (!mw_chunk_of(page)->arena)
+		needed_bytes += MW_HARDEN_TAIL_BYTES;
+	size_t span_bytes = page->slice_count * MW_SLICE_BYTES;
+	if (needed_bytes <= span_bytes)
+		return true;
+	size_t missing = (needed_bytes - span_bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT;
+	return mw_chunk_extend(page, (unsigned)missing);
+}
+
 /* Resizes within the block's slices, or with free slices behind them.  For the sampler the block is
  * freed and made again: each size is a trial of its own, so estimates stay unbiased. */
 static bool resize_large(void *block, size_t bytes) {
 	mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-	size_t new_bytes = mw_round_up(bytes, 4096);
-	size_t span_bytes = page->slice_count * MW_SLICE_BYTES;
+	size_t new_bytes = mw_harden_large_bytes(bytes);
 	if (new_bytes < page->large_bytes / 2 || new_bytes > MW_CHUNK_BYTES)
 		return false;
-	if (new_bytes > span_bytes) {
-		size_t missing = (new_bytes - span_bytes + MW_SLICE_BYTES - 1) >> MW_SLICE_SHIFT;
-		if (!mw_chunk_extend(page, (unsigned)missing))
-			return false;
-	}
 	if (new_bytes == page->large_bytes)
 		return true;
+	if (!mw_harden_unguard_tail(page))
+		return false;
+	if (!make_room(page, new_bytes)) {
+		mw_harden_guard_tail(page);
+		return false;
+	}
 	mw_heap_t *heap = mw_heap_self();
 	if (page->large_record)
 		mw_sampling_freed(page->large_record);
 	count_resized(heap, page->large_bytes, new_bytes);
 	page->large_bytes = new_bytes;
+	mw_harden_guard_tail(page);
 	page->large_record = heap ? mw_sampling_count_bytes(heap, block, bytes, new_bytes) : 0;
 	return true;
 }

@@ -12,6 +12,7 @@
 #include "heap/core/free.h"
 #include "heap/core/lookup.h"
 #include "heap/core/resize.h"
+#include "heap/harden/harden_empty.h"
 #include "heap/harden/harden_fast.h"
 #include "heap/layout/harden_block.h"
 #include "heap/layout/link.h"
@@ -39,16 +40,61 @@ static MW_NOINLINE bool is_untouched_whole(const char *block, size_t capacity) {
 }
 
 static bool is_untouched(const char *block, size_t capacity) {
-	return MW_UNLIKELY(mw_harden_is_whole) ? is_untouched_whole(block, capacity)
-					       : mw_harden_is_untouched(block);
+	return MW_UNLIKELY(mw_harden_is_whole)
+		       ? is_untouched_whole(block, capacity)
+		       : mw_harden_is_untouched(block) && mw_harden_is_wiped(block, capacity);
 }
 
 static bool has_slack(size_t capacity) {
 	return capacity > MW_TINY_MAX_BYTES && capacity <= MW_SMALL_MAX_BYTES;
 }
 
+/* A large block has no seal, so that the closed page behind it begins as early as possible.  Its
+ * page knows the requested bytes, and every byte behind these is a canary. */
+static mw_page_t *large_page(const void *block, size_t capacity) {
+	return capacity > MW_SMALL_MAX_BYTES && mw_word_kind((uintptr_t)block) == MW_MAP_CHUNK
+		       ? mw_page_of_slice((uintptr_t)block)
+		       : NULL;
+}
+
+/* No byte of the word is 0: the end of a string always shows. */
+static uint64_t filler(const void *block) {
+	return mw_harden_canary(mw_harden_mix(block)) | UINT64_MAX / 0xff;
+}
+
+/* Bytes up to the next multiple of 8, and at most up to the end. */
+static size_t odd_bytes(const char *at, const char *end) {
+	size_t odd = -(uintptr_t)at % sizeof(uint64_t);
+	return odd < (size_t)(end - at) ? odd : (size_t)(end - at);
+}
+
+/* A large block ends with a kernel page, so its last part is a multiple of 8. */
+static void seal_large(mw_page_t *page, char *block, size_t bytes) {
+	page->large_asked_bytes = (uint32_t)bytes;
+	uint64_t word = filler(block);
+	char *at = block + bytes, *end = block + page->large_bytes;
+	size_t odd = odd_bytes(at, end);
+	memcpy(at, (char *)&word + ((uintptr_t)at & 7), odd);
+	for (at += odd; at < end; at += sizeof word)
+		mw_harden_store(at, word);
+}
+
+static bool is_large_sealed(const mw_page_t *page, const char *block) {
+	uint64_t word = filler(block), changed = 0;
+	const char *at = block + page->large_asked_bytes, *end = block + page->large_bytes;
+	size_t odd = odd_bytes(at, end);
+	if (memcmp(at, (char *)&word + ((uintptr_t)at & 7), odd) != 0)
+		return false;
+	for (at += odd; at < end; at += sizeof word)
+		changed |= mw_harden_load(at) ^ word;
+	return changed == 0;
+}
+
 static void seal(char *block, size_t capacity, size_t bytes, uint64_t canary) {
-	if (has_slack(capacity))
+	mw_page_t *large = large_page(block, capacity);
+	if (MW_UNLIKELY(large != NULL))
+		seal_large(large, block, bytes);
+	else if (has_slack(capacity))
 		mw_harden_seal_slack(block, capacity, bytes, canary);
 	else
 		mw_harden_seal(block, capacity, bytes, canary);
@@ -78,14 +124,19 @@ static MW_COLD _Noreturn void bad_seal(const char *function, const void *block, 
  * block's first cache line is not fetched. */
 static size_t check_seal(const char *function, const char *block, size_t capacity,
 			 uint64_t canary) {
+	const mw_page_t *large = large_page(block, capacity);
+	if (MW_UNLIKELY(large != NULL)) {
+		if (MW_UNLIKELY(!is_large_sealed(large, block)))
+			bad_seal(function, block, capacity, large->large_asked_bytes);
+		return large->large_asked_bytes;
+	}
 	if (has_slack(capacity)) {
-		uint16_t slack = *mw_slack_of(block);
-		size_t bytes = mw_harden_requested(capacity) - slack;
+		size_t bytes = mw_harden_asked_bytes(*mw_slack_of(block), capacity);
 		uint64_t seal = mw_harden_seal_for(bytes, canary);
-		if (MW_UNLIKELY(bytes > capacity || mw_harden_load(block + bytes) != seal ||
-				(slack >= MW_HARDEN_MORE_SLACK &&
-				 !mw_harden_is_sealed_more(block + bytes,
-							   block + capacity - sizeof seal, seal))))
+		if (MW_UNLIKELY(bytes == MW_NO_CLAIM))
+			bad_seal(function, block, capacity, MW_NO_CLAIM);
+		if (MW_UNLIKELY(!mw_harden_is_sealed_at(block + bytes,
+							block + capacity - sizeof seal, seal)))
 			bad_seal(function, block, capacity, bytes);
 		return bytes;
 	}
@@ -118,8 +169,6 @@ MW_ALWAYS_INLINE void *give_out(void *block, size_t capacity, size_t bytes) {
 		mw_harden_store_fill(block);
 	}
 	seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
-	if (MW_UNLIKELY(capacity > MW_SMALL_MAX_BYTES))
-		mw_harden_guard_tail(block);
 	return block;
 }
 
@@ -201,6 +250,11 @@ static MW_NOINLINE void free_special(const char *function, void *block, size_t b
 		mw_heap_free_slow(block);
 		return;
 	}
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_EMPTY)) {
+		check_claims(function, block, 0, 0, bytes, align);
+		mw_harden_empty_free(function, block);
+		return;
+	}
 	size_t capacity, asked_bytes = check_any(function, block, &capacity);
 	check_claims(function, block, capacity, asked_bytes, bytes, align);
 	if (capacity <= MW_SMALL_MAX_BYTES) {
@@ -256,7 +310,7 @@ MW_ALWAYS_INLINE bool free_above_tiny(char *block, uintptr_t chunk, size_t capac
 	    MW_UNLIKELY(!mw_harden_claims_hold(block, asked_bytes, claims.bytes, claims.align)))
 		return false;
 	mw_harden_store(block + asked_bytes, MW_HARDEN_FILL);
-	mw_harden_fill(block);
+	mw_harden_fill(block, capacity);
 	mw_harden_link(block, NULL, mix);
 	mw_harden_release(mw_harden_swap(&mw_thread.quick_heap->harden, block, capacity));
 	return true;
@@ -272,8 +326,7 @@ MW_ALWAYS_INLINE bool free_tiny(char *block, const mw_page_t *page, claims_t cla
 	if (MW_UNLIKELY(asked_bytes == MW_NO_CLAIM) ||
 	    MW_UNLIKELY(!mw_harden_claims_hold(block, asked_bytes, claims.bytes, claims.align)))
 		return false;
-	mw_harden_unseal(block, capacity);
-	mw_harden_fill(block);
+	mw_harden_fill_tiny(block, capacity);
 	mw_harden_link(block, NULL, mix);
 	mw_harden_release(mw_harden_swap(&heap->harden, block, 0));
 	return true;
@@ -351,7 +404,8 @@ static void *resize_guarded(void *block, size_t bytes) {
 static void *move(void *block, size_t capacity, size_t old_bytes, size_t bytes) {
 	void *moved = alloc(bytes);
 	if (MW_UNLIKELY(!moved)) {
-		if (mw_harden_room(bytes) > capacity)
+		if (bytes >
+		    (large_page(block, capacity) ? capacity : mw_harden_requested(capacity)))
 			return NULL;
 		/* A smaller size needs no memory: the block stays. */
 		seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
@@ -375,17 +429,24 @@ static void *resize_ordinary(mw_page_t *page, void *block, size_t bytes) {
 	return moved;
 }
 
+static void *resize_empty(void *block, size_t bytes) {
+	mw_harden_empty_check("realloc", block);
+	void *moved = alloc(bytes);
+	if (moved)
+		mw_harden_empty_free("realloc", block);
+	return moved;
+}
+
 void *mw_harden_resize(void *block, size_t bytes) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
 		return resize_guarded(block, bytes);
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_EMPTY))
+		return resize_empty(block, bytes);
 	mw_page_t *page = ordinary_page(block);
 	if (MW_LIKELY(page != NULL))
 		return resize_ordinary(page, block, bytes);
 	size_t capacity, old_bytes = check_any("realloc", block, &capacity);
-	void *same = mw_harden_unguard_tail(block)
-			     ? mw_heap_resize_in_place(block, mw_harden_room(bytes), &capacity)
-			     : NULL;
-	mw_harden_guard_tail(same ? same : block);
+	void *same = mw_heap_resize_in_place(block, mw_harden_room(bytes), &capacity);
 	if (same) {
 		size_t now = mw_lookup_bytes("realloc", same);
 		seal(same, now, bytes, mw_harden_canary(mw_harden_mix(same)));
@@ -400,6 +461,10 @@ void *mw_harden_resize(void *block, size_t bytes) {
 size_t mw_harden_usable_bytes(const void *block) {
 	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_GUARDED))
 		return mw_guarded_usable_bytes("malloc_usable_size", block);
+	if (MW_UNLIKELY(mw_word_kind((uintptr_t)block) == MW_MAP_EMPTY)) {
+		mw_harden_empty_check("malloc_usable_size", block);
+		return 0;
+	}
 	size_t capacity;
 	return check_any("malloc_usable_size", block, &capacity);
 }

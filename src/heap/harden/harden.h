@@ -30,6 +30,8 @@
 /* malloc() of small sizes if blocks are filled as a whole; NULL: blocks are not filled as a whole,
  * or the list of free blocks is empty. */
 void *mw_harden_alloc_whole(size_t bytes);
+/* malloc(0); NULL: an ordinary block must do. */
+void *mw_harden_empty_alloc(void);
 /* Seals a block of mw_harden_room(bytes) that the heap allocated, and returns the program's block.
  */
 void *mw_harden_give_out(void *block, size_t bytes) __attribute__((returns_nonnull));

@@ -85,11 +85,12 @@ MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 
 /* Seals a free tiny block whose link was checked, and returns the program's block. */
 MW_ALWAYS_INLINE void *mw_harden_give_tiny(char *block, size_t bytes) {
-	if (MW_UNLIKELY(!mw_harden_is_untouched(block)))
+	size_t capacity = mw_class_bytes[mw_class_of_tiny[mw_harden_room(bytes)]];
+	if (MW_UNLIKELY(!mw_harden_is_untouched(block)) ||
+	    MW_UNLIKELY(!mw_harden_is_wiped(block, capacity)))
 		mw_harden_bad_link(block);
 	mw_harden_store_fill(block);
-	mw_harden_seal(block, mw_class_bytes[mw_class_of_tiny[mw_harden_room(bytes)]], bytes,
-		       mw_harden_canary(mw_harden_mix(block)));
+	mw_harden_seal(block, capacity, bytes, mw_harden_canary(mw_harden_mix(block)));
 	return block;
 }
 
@@ -101,7 +102,8 @@ MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 		return NULL;
 	size_t capacity = mw_class_bytes[size_class];
 	uint64_t mix = mw_harden_mix(block), word = mw_harden_load(block);
-	if (MW_UNLIKELY(!mw_harden_is_fresh(block, word, mix)))
+	if (MW_UNLIKELY(!mw_harden_is_fresh(block, word, mix)) ||
+	    MW_UNLIKELY(!mw_harden_is_wiped(block, capacity)))
 		return NULL;
 	void *next = (void *)(word ^ mix);
 	*head = next;
@@ -138,17 +140,22 @@ void mw_harden_free_diverted(char *block, mw_place_in_chunk_t place);
 /* free() of a pointer outside of all chunks, or of a block with a wrong word. */
 void mw_harden_free_outside(char *block);
 
-/* malloc() of a tiny size; NULL: the list is empty, the size larger, or the block was written to.
- */
+/* malloc() of a tiny size; NULL: the list is empty, the size larger or 0, or the block was written
+ * to. */
 MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
-	if (MW_UNLIKELY(bytes > mw_harden_requested(MW_TINY_MAX_BYTES)))
+	if (MW_UNLIKELY(bytes - 1 >= mw_harden_requested(MW_TINY_MAX_BYTES))) /* 0, too */
 		return NULL;
 	return mw_harden_pop_tiny(mw_class_of_tiny[mw_harden_room(bytes)], bytes);
 }
 
+/* Returns whether blocks of mw_harden_alloc_tiny() for so many bytes hold zeros only. */
+MW_ALWAYS_INLINE bool mw_harden_gives_zeros(size_t bytes) {
+	return bytes <= mw_harden_requested(MW_HARDEN_WIPED_BYTES);
+}
+
 /* mw_heap_alloc_at_once() with the block sealed. */
 MW_ALWAYS_INLINE void *mw_harden_alloc_at_once(size_t bytes) {
-	if (MW_UNLIKELY(bytes > mw_harden_requested(MW_TINY_MAX_BYTES)) ||
+	if (MW_UNLIKELY(bytes - 1 >= mw_harden_requested(MW_TINY_MAX_BYTES)) ||
 	    MW_UNLIKELY(mw_harden_is_whole))
 		return NULL;
 	char *block = mw_heap_alloc_at_once(mw_harden_room(bytes));
@@ -187,8 +194,7 @@ MW_ALWAYS_INLINE bool mw_harden_free_own(mw_page_t *page, char *block, size_t by
 	if (MW_UNLIKELY(asked_bytes == MW_NO_CLAIM) ||
 	    MW_UNLIKELY(!mw_harden_claims_hold(block, asked_bytes, bytes, align)))
 		return false;
-	mw_harden_fill(block);
-	mw_harden_unseal(block, capacity);
+	mw_harden_fill_tiny(block, capacity);
 	mw_harden_push(page, block, mix);
 	return true;
 }
@@ -246,6 +252,11 @@ MW_ALWAYS_INLINE void *mw_harden_resize_in_place(char *block, size_t bytes) {
 MW_ALWAYS_INLINE void *mw_harden_alloc_tiny(size_t bytes) {
 	(void)bytes;
 	return NULL;
+}
+
+MW_ALWAYS_INLINE bool mw_harden_gives_zeros(size_t bytes) {
+	(void)bytes;
+	return false;
 }
 
 MW_ALWAYS_INLINE void *mw_harden_alloc_stack(size_t bytes) {

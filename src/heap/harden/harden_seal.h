@@ -105,12 +105,21 @@ MW_ALWAYS_INLINE void mw_harden_unseal(char *block, size_t capacity) {
 	mw_harden_store_fill(block + capacity - 16);
 }
 
-/* Above tiny, a block with so many bytes behind the requested ones holds three canaries. */
-#define MW_HARDEN_MORE_SLACK 24u
+/* Fills a sealed tiny block that becomes free, before it is linked. */
+MW_ALWAYS_INLINE void mw_harden_fill_tiny(char *block, size_t capacity) {
+	mw_harden_fill(block, capacity);
+	if (MW_UNLIKELY(capacity > MW_HARDEN_WIPED_BYTES))
+		mw_harden_unseal(block, capacity);
+}
+
+/* Above tiny, a block with so many bytes behind the requested ones holds four canaries, and with 8
+ * bytes less three. */
+#define MW_HARDEN_MORE_SLACK 32u
 
 /* Above tiny, a block's last word is often far behind the requested bytes: a cache miss more, and
  * memory touched for nothing.  There the seal stands right behind the requested bytes.  The rest of
- * the block, its slack, is noted in a table in the chunk's metadata (MW_SLACK_TABLE_OFFSET). */
+ * the block, its slack, and 1 more, is noted in a table in the chunk's metadata
+ * (MW_SLACK_TABLE_OFFSET).  0: no block was ever handed out there. */
 static inline uint16_t *mw_slack_in(uintptr_t chunk, const void *block) {
 	uintptr_t offset = (uintptr_t)block & (MW_CHUNK_BYTES - 1);
 	return (uint16_t *)(chunk + MW_SLACK_TABLE_OFFSET) + offset / 1024;
@@ -120,24 +129,47 @@ static inline uint16_t *mw_slack_of(const void *block) {
 	return mw_slack_in(mw_fast_place_of(block).chunk, block);
 }
 
-/* Blocks above tiny with at least MW_HARDEN_MORE_SLACK hold the seal three times in a row.  They
- * also hold it in their last word, for underruns of the next block, if that word is in the same
- * kernel page: no further page is touched. */
+/* Returns the bytes that the program requested by the number in the table.  MW_NO_CLAIM: there is
+ * no block.  The capacity may be 0: in a child of fork() a list of a thread that is no more may lie
+ * where the new thread's lists are. */
+MW_ALWAYS_INLINE size_t mw_harden_asked_bytes(uint16_t noted, size_t capacity) {
+	size_t bytes = mw_harden_requested(capacity) + 1 - noted;
+	return MW_UNLIKELY(noted == 0) || MW_UNLIKELY(bytes > MW_SMALL_MAX_BYTES) ? MW_NO_CLAIM
+										  : bytes;
+}
+
+/* Blocks above tiny with at least 8 bytes less than MW_HARDEN_MORE_SLACK hold the seal three times
+ * in a row, the others four times.  They also hold it in their last word, for underruns of the next
+ * block, if that word is in the same kernel page: no further page is touched. */
 static inline bool mw_harden_ends_in_page(const char *behind, const char *last) {
 	return ((uintptr_t)behind ^ (uintptr_t)last) < MW_OS_PAGE_BYTES;
 }
 
-MW_ALWAYS_INLINE void mw_harden_seal_more(char *behind, char *last, uint64_t seal) {
+/* Returns the place of the last of these canaries.  None reaches into `last`, which differs where
+ * both overlap. */
+MW_ALWAYS_INLINE size_t mw_harden_last_canary(const char *behind, const char *last) {
+	return behind + MW_HARDEN_MORE_SLACK <= last ? MW_HARDEN_MORE_SLACK - 8
+						     : MW_HARDEN_MORE_SLACK - 16;
+}
+
+/* `behind`: where the requested bytes end; `last`: the block's last word. */
+MW_ALWAYS_INLINE void mw_harden_seal_at(char *behind, char *last, uint64_t seal) {
+	mw_harden_store(behind, seal);
+	if (behind + MW_HARDEN_MORE_SLACK - 8 > last)
+		return;
 	mw_harden_store(behind + 8, seal);
 	mw_harden_store(behind + 16, seal);
+	mw_harden_store(behind + mw_harden_last_canary(behind, last), seal);
 	if (mw_harden_ends_in_page(behind, last))
 		mw_harden_store(last, seal);
 }
 
-MW_ALWAYS_INLINE bool mw_harden_is_sealed_more(const char *behind, const char *last,
-					       uint64_t seal) {
-	uint64_t changed =
-		(mw_harden_load(behind + 8) ^ seal) | (mw_harden_load(behind + 16) ^ seal);
+MW_ALWAYS_INLINE bool mw_harden_is_sealed_at(const char *behind, const char *last, uint64_t seal) {
+	uint64_t changed = mw_harden_load(behind) ^ seal;
+	if (behind + MW_HARDEN_MORE_SLACK - 8 > last)
+		return changed == 0;
+	changed |= (mw_harden_load(behind + 8) ^ seal) | (mw_harden_load(behind + 16) ^ seal) |
+		   (mw_harden_load(behind + mw_harden_last_canary(behind, last)) ^ seal);
 	if (mw_harden_ends_in_page(behind, last))
 		changed |= mw_harden_load(last) ^ seal;
 	return changed == 0;
@@ -145,12 +177,9 @@ MW_ALWAYS_INLINE bool mw_harden_is_sealed_more(const char *behind, const char *l
 
 MW_ALWAYS_INLINE void mw_harden_seal_slack(char *block, size_t capacity, size_t bytes,
 					   uint64_t canary) {
-	size_t slack = mw_harden_requested(capacity) - bytes;
 	uint64_t seal = mw_harden_seal_for(bytes, canary);
-	*mw_slack_of(block) = (uint16_t)slack;
-	mw_harden_store(block + bytes, seal);
-	if (slack >= MW_HARDEN_MORE_SLACK)
-		mw_harden_seal_more(block + bytes, block + capacity - sizeof seal, seal);
+	*mw_slack_of(block) = (uint16_t)(mw_harden_requested(capacity) + 1 - bytes);
+	mw_harden_seal_at(block + bytes, block + capacity - sizeof seal, seal);
 }
 
 /* Returns the bytes that the program requested of a live block of a tiny class; MW_NO_CLAIM: seal
@@ -173,17 +202,16 @@ MW_ALWAYS_INLINE size_t mw_harden_live_tiny(const char *block, size_t capacity, 
  * is no address. */
 MW_ALWAYS_INLINE size_t mw_harden_live_stack(const char *block, uintptr_t chunk, size_t capacity,
 					     uint64_t canary) {
-	size_t slack = *mw_slack_in(chunk, block), bytes = mw_harden_requested(capacity) - slack;
+	size_t bytes = mw_harden_asked_bytes(*mw_slack_in(chunk, block), capacity);
 	size_t end = (uintptr_t)block - chunk + bytes;
 	uint64_t seal = mw_harden_seal_for(bytes, canary);
-	if (MW_UNLIKELY(bytes > capacity) || MW_UNLIKELY(end >= MW_CHUNK_BYTES - MW_SLICE_BYTES) ||
-	    MW_UNLIKELY(mw_harden_load(block + bytes) != seal))
+	if (MW_UNLIKELY(bytes == MW_NO_CLAIM) ||
+	    MW_UNLIKELY(end >= MW_CHUNK_BYTES - MW_SLICE_BYTES))
 		return MW_NO_CLAIM;
-	if (slack >= MW_HARDEN_MORE_SLACK &&
-	    MW_UNLIKELY(
-		    !mw_harden_is_sealed_more(block + bytes, block + capacity - sizeof seal, seal)))
-		return MW_NO_CLAIM;
-	return bytes;
+	return MW_LIKELY(
+		       mw_harden_is_sealed_at(block + bytes, block + capacity - sizeof seal, seal))
+		       ? bytes
+		       : MW_NO_CLAIM;
 }
 
 MW_ALWAYS_INLINE bool mw_harden_claims_hold(const char *block, size_t asked_bytes, size_t bytes,

@@ -40,8 +40,13 @@ static inline bool mw_harden_has_fast_paths(void) {
 }
 
 /* The fill.  Read as a pointer it is no address of a program: a program that follows a pointer of a
- * freed block faults. */
-#define MW_HARDEN_FILL UINT64_C(0xdfdfdfdfdfdfdfdf)
+ * freed block faults.  A 0 that is written to a freed block does no harm there: the block is handed
+ * out as if nobody had. */
+#define MW_HARDEN_FILL UINT64_C(0)
+/* Blocks up to this size, for requests of up to 152 bytes, are filled as a whole when they are
+ * freed, and compared as a whole before they are handed out: they are three cache lines at most, of
+ * which free() and malloc() use the first and the last in any case. */
+#define MW_HARDEN_WIPED_BYTES 160u
 
 /* Blocks are aligned to 16: two words at a time. */
 typedef uint64_t mw_harden_pair_t __attribute__((vector_size(16), may_alias));
@@ -61,23 +66,66 @@ static inline void mw_harden_store_fill(char *at) {
 	*(mw_harden_pair_t *)(void *)at = fill;
 }
 
-/* Fills the second 16 bytes of a block that becomes free, before it is linked.  To fill more would
- * cost a cache miss for each line. */
-MW_ALWAYS_INLINE void mw_harden_fill(char *block) {
+/* Fills a block of up to MW_HARDEN_WIPED_BYTES behind its first 16 bytes.  Stores overlap, so that
+ * most sizes take two branches and no loop.  In a block of 32 bytes one store reaches the first 16
+ * bytes, where the link is written afterwards. */
+MW_ALWAYS_INLINE void mw_harden_wipe(char *block, size_t capacity) {
+	char *end = block + capacity;
 	mw_harden_store_fill(block + 16);
+	mw_harden_store_fill(end - 32);
+	mw_harden_store_fill(end - 16);
+	if (capacity <= 64)
+		return;
+	mw_harden_store_fill(block + 32);
+	mw_harden_store_fill(block + 48);
+	if (MW_LIKELY(capacity <= 96))
+		return;
+	mw_harden_store_fill(block + 64);
+	mw_harden_store_fill(block + 80);
+	mw_harden_store_fill(end - 64);
+	mw_harden_store_fill(end - 48);
+}
+_Static_assert(MW_HARDEN_WIPED_BYTES <= 96 + 64, "the stores reach all bytes");
+
+MW_ALWAYS_INLINE mw_harden_pair_t mw_harden_pair(const char *at) {
+	return *(const mw_harden_pair_t *)(const void *)at;
+}
+
+/* Returns whether the part behind the first 32 bytes is as mw_harden_wipe() left it. */
+MW_ALWAYS_INLINE bool mw_harden_is_wiped(const char *block, size_t capacity) {
+	const char *end = block + capacity;
+	if (capacity > MW_HARDEN_WIPED_BYTES || capacity == 32)
+		return true;
+	mw_harden_pair_t changed = mw_harden_pair(end - 32) | mw_harden_pair(end - 16);
+	if (capacity > 64) {
+		changed |= mw_harden_pair(block + 32) | mw_harden_pair(block + 48);
+		if (MW_UNLIKELY(capacity > 96))
+			changed |= mw_harden_pair(block + 64) | mw_harden_pair(block + 80) |
+				   mw_harden_pair(end - 64) | mw_harden_pair(end - 48);
+	}
+	return (changed[0] | changed[1]) == 0;
+}
+
+/* Fills a block that becomes free, before it is linked, behind link and tag.  Of larger blocks only
+ * 16 bytes are filled: more would cost a cache miss for each line. */
+MW_ALWAYS_INLINE void mw_harden_fill(char *block, size_t capacity) {
+	if (capacity <= MW_HARDEN_WIPED_BYTES)
+		mw_harden_wipe(block, capacity);
+	else
+		mw_harden_store_fill(block + 16);
 }
 
 /* Fill byte of a block that is filled as a whole.  It differs from the other fill, so that
  * mw_harden_alloc_tiny() leaves such blocks to the slow path. */
 #define MW_HARDEN_WHOLE_FILL 0xde
 
-/* Fills a block that becomes free, before it is linked: all bytes behind link and tag, or the first
- * 16 of them. */
+/* Fills a block that becomes free, before it is linked: all bytes behind link and tag, or those
+ * that mw_harden_fill() fills. */
 MW_ALWAYS_INLINE void mw_harden_fill_free(char *block, size_t capacity) {
 	if (MW_UNLIKELY(mw_harden_is_whole))
 		memset(block + 16, MW_HARDEN_WHOLE_FILL, capacity - 16);
 	else
-		mw_harden_fill(block);
+		mw_harden_fill(block, capacity);
 }
 
 /* Folds both words of the fill into one.  A change of one word always shows; changes of both words
@@ -97,7 +145,7 @@ MW_ALWAYS_INLINE bool mw_harden_is_untouched(const char *block) {
  * start.  The number is the bytes of the block that the program did not ask for. */
 #define MW_SLACK_TABLE_OFFSET MW_CHUNK_META_END
 #define MW_SLACK_TABLE_BYTES (MW_CHUNK_BYTES / 1024 * sizeof(uint16_t))
-_Static_assert(MW_SMALL_MAX_BYTES - 1 <= UINT16_MAX, "a slack fits its place");
+_Static_assert(MW_SMALL_MAX_BYTES - 7 <= UINT16_MAX, "a slack, and 1, fits its place");
 
 #else
 

@@ -131,7 +131,11 @@ struct mw_page {
 	 * page. Relaxed: a hint to all but the page's owner. */
 	_Atomic(mw_heap_t *) last_heap;
 	union {
-		mw_record_id_t large_record;
+		struct { /* LARGE */
+			mw_record_id_t large_record;
+			uint32_t large_asked_bytes; /* hardened library: bytes requested */
+			bool is_guarded; /* hardened library: only the block can be accessed */
+		};
 		uint32_t sample_marks[MW_PAGE_SAMPLE_MARKS]; /* SAMPLED: see sampled.c */
 		struct {                                     /* SMALL */
 			void *aged; /* tiny, hardened library: a list of free blocks beside `free`,
@@ -168,7 +172,7 @@ struct mw_chunk {
 	/* Chunk of an arena: slices that may hold other bytes than zero. */
 	uint64_t touched_mask;
 	/* Chunk of an arena: slices that must be committed before use.  Other chunks, in the
-	 * hardened library: free slices of large blocks, without access. */
+	 * hardened library: free slices without access. */
 	uint64_t decommitted_mask;
 	uint8_t kind_before; /* value of its entry in mw_address_map before it became a chunk */
 	bool muzzy_listed;
@@ -211,6 +215,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
  * under the chunk or huge lock.  Read without a lock, by a plain load that folds into the compare:
  * a thread that holds a pointer into a chunk got the pointer after the byte was written. */
 enum { MW_MAP_FOREIGN = 0, MW_MAP_CHUNK = 1, MW_MAP_HUGE = 2, MW_MAP_GUARDED = 3 };
+/* Hardened library: addresses of blocks of 0 bytes (heap/harden/harden_empty.h). */
+enum { MW_MAP_EMPTY = 4 };
 #define MW_ADDRESS_BITS 47u
 extern uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
 

@@ -45,6 +45,7 @@ static mw_chunk_t *map_chunk(unsigned node) {
 	chunk->node = (uint8_t)node;
 	mw_os_numa_prefer(chunk, MW_CHUNK_BYTES, node);
 	chunk->free_mask = MW_HARDEN_USABLE_SLICES;
+	chunk->decommitted_mask = MW_HARDEN_ON ? MW_HARDEN_USABLE_SLICES : 0;
 	if (mw_chunks.chunk_count++ > 0)
 		mw_background_heap_grew();
 	__atomic_store_n(&mw_address_map[(uintptr_t)chunk >> MW_CHUNK_SHIFT], MW_MAP_CHUNK,
@@ -61,6 +62,8 @@ static mw_chunk_t *map_chunk(unsigned node) {
 typedef struct run {
 	unsigned count, align_slices;
 	unsigned node; /* NUMA node of their memory; MW_OS_NUMA_ANY: any */
+	/* Of a large block: bytes before it, and its bytes; else 0. */
+	size_t lead_bytes, block_bytes;
 } run_t;
 
 /* Returns the first slice of the lowest run that fits; in the hardened library the search begins at
@@ -105,17 +108,6 @@ static mw_chunk_t *find_chunk(const run_t *run, unsigned *first) {
 	return chunk ? chunk : find_in(false, run, first);
 }
 
-/* Under the lock: makes the slices readable and writable.  False: the kernel refused. */
-static bool open_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
-	uint64_t run = mw_slices_mask(first, count);
-	if (!MW_HARDEN_ON || MW_LIKELY((chunk->decommitted_mask & run) == 0))
-		return true;
-	if (!mw_harden_open((char *)chunk + first * MW_SLICE_BYTES, count * MW_SLICE_BYTES))
-		return false;
-	chunk->decommitted_mask &= ~run;
-	return true;
-}
-
 static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	uint64_t run = mw_slices_mask(first, count);
 	/* Nearly always all slices of the run are dirty or none is; counting bits takes a call. */
@@ -138,8 +130,9 @@ static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	atomic_fetch_add_explicit(&mw_chunks.slices_in_use, count, memory_order_relaxed);
 }
 
-static mw_page_t *take_page(unsigned count, unsigned align_slices) {
-	run_t run = {count, align_slices, mw_os_numa_here()};
+static mw_page_t *take_page(run_t run) {
+	unsigned count = run.count;
+	bool guarded;
 	mw_chunks_acquire();
 	unsigned first = 0;
 	mw_chunk_t *chunk = find_chunk(&run, &first);
@@ -153,7 +146,8 @@ static mw_page_t *take_page(unsigned count, unsigned align_slices) {
 	}
 	if (!chunk)
 		chunk = find_chunk(&run, &first);
-	if (!chunk || !open_run(chunk, first, count)) {
+	if (!chunk ||
+	    !mw_harden_open_run(chunk, first, count, run.lead_bytes, run.block_bytes, &guarded)) {
 		mw_chunks_release();
 		return NULL;
 	}
@@ -161,20 +155,29 @@ static mw_page_t *take_page(unsigned count, unsigned align_slices) {
 	take_run(chunk, first, count);
 	mw_chunks.page_takes++;
 	mw_page_t *page = mw_slices_init_page(chunk, first, count, zeroed);
+	if (MW_HARDEN_ON && run.block_bytes > 0)
+		page->is_guarded = guarded;
+	page->start += run.lead_bytes;
 	mw_chunks_release();
 	return page;
 }
 
-mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
+mw_page_t *mw_chunk_take_large(unsigned count, unsigned align_slices, size_t lead_bytes,
+			       size_t block_bytes) {
 	MW_ASSERT(count >= 1 && count < MW_CHUNK_SLICES);
 	mw_chunks_purge_if_due();
 	size_t bytes = count * MW_SLICE_BYTES;
 	bool counted;
 	if (!mw_limit_begin(bytes, &counted))
 		return NULL;
-	mw_page_t *page = take_page(count, align_slices);
+	mw_page_t *page =
+		take_page((run_t){count, align_slices, mw_os_numa_here(), lead_bytes, block_bytes});
 	mw_limit_end(bytes, counted);
 	return page;
+}
+
+mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
+	return mw_chunk_take_large(count, align_slices, 0, 0);
 }
 
 bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
@@ -190,7 +193,8 @@ bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 	if (!mw_limit_begin(bytes, &counted))
 		return false;
 	mw_chunks_acquire();
-	bool free = (chunk->free_mask & run) == run && open_run(chunk, next, extra);
+	bool guarded, free = (chunk->free_mask & run) == run &&
+			     mw_harden_open_run(chunk, next, extra, 0, 0, &guarded);
 	if (free) {
 		take_run(chunk, next, extra);
 		mw_slices_mark_interior(page, page->slice_count, page->slice_count + extra);
@@ -229,8 +233,8 @@ bool mw_chunk_free_waiting(void) {
 }
 
 /* Under the lock: put_back() for a large block of the hardened library, after other blocks. */
-static bool put_back_later(mw_page_t *page, bool closed) {
-	if (closed)
+static bool put_back_later(mw_page_t *page) {
+	if (page->is_guarded)
 		mw_chunk_of(page)->decommitted_mask |=
 			mw_slices_mask(mw_page_slice_index(page), page->slice_count);
 	bool first_listed = false;
@@ -247,11 +251,12 @@ void mw_chunk_give(mw_page_t *page, mw_page_kind_t kind) {
 	if (wait)
 		page->kind = (uint8_t)kind;
 	MW_HOLD(page);
-	bool closed = wait && mw_harden_large_freed(page);
+	if (wait)
+		mw_harden_large_freed(page);
 	mw_chunks_acquire();
 	mw_slices_end_page(page, kind);
 	atomic_fetch_sub_explicit(&mw_chunks.slices_in_use, count, memory_order_relaxed);
-	bool first_listed = wait ? put_back_later(page, closed) : put_back(page);
+	bool first_listed = wait ? put_back_later(page) : put_back(page);
 	if (!mw_background_is_running())
 		mw_chunks_purge_early();
 	mw_chunks_release();

@@ -24,6 +24,11 @@
  * page of the first slice with `slice_count`, `zeroed` and the interior marks set, the rest
  * cleared, owner MW_OWNER_DIVERT.  NULL: no memory. */
 mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices);
+/* Takes slices for a large block of `bytes`, which starts behind the first `lead_bytes` of them:
+ * page->start.  The hardened library makes only the block accessible (heap/memory/harden_space.h).
+ */
+mw_page_t *mw_chunk_take_large(unsigned count, unsigned align_slices, size_t lead_bytes,
+			       size_t bytes);
 /* Adds `extra` slices behind the page's last one, if they are free; false: they are not.  Called by
  * the thread that has the block. */
 bool mw_chunk_extend(mw_page_t *page, unsigned extra);

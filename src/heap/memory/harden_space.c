@@ -8,34 +8,80 @@
 #include "base/bits.h"
 #include "heap/layout/harden_block.h"
 #include "heap/layout/page.h"
+#include "heap/layout/slices.h"
 #include "heap/misuse/misuse.h"
 #include "os/memory/map.h"
 
-/* Returns the part of its slices that a large block does not use, a kernel page at least as a rule.
- */
-static void *tail_of(const void *block, size_t *bytes) {
-	*bytes = 0;
-	if (mw_address_kind((uintptr_t)block) != MW_MAP_CHUNK)
-		return NULL;
-	const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-	if (page->kind != MW_PAGE_LARGE || mw_chunk_of(page)->arena ||
-	    page->large_bytes < MW_HARDEN_CLOSED_BYTES)
-		return NULL;
-	*bytes = page->slice_count * MW_SLICE_BYTES - page->large_bytes;
-	return page->start + page->large_bytes;
+/* Large blocks that are guarded at most, live or waiting.  Each takes three mappings, of which a
+ * process may have 65,530 (vm.max_map_count), and the program needs some itself.  Further blocks
+ * are open up to the ends of their slices, and filled when they are freed. */
+#define GUARDED_MAX 8192u
+static unsigned guarded_blocks; /* under the chunk lock */
+
+static char *slice_at(const mw_chunk_t *chunk, unsigned number) {
+	return (char *)(uintptr_t)chunk + number * MW_SLICE_BYTES;
 }
 
-void mw_harden_guard_tail(const void *block) {
+/* Opens a run as a whole.  An invalid pointer into the last block of a page must not fault where
+ * free() reads what would be its seal: a closed slice behind the run is opened, too, for a page. */
+static bool open_whole(mw_chunk_t *chunk, unsigned first, unsigned count) {
+	uint64_t behind = (uint64_t)1 << (first + count);
+	size_t bytes =
+		count * MW_SLICE_BYTES + (chunk->decommitted_mask & behind ? MW_OS_PAGE_BYTES : 0);
+	if (mw_os_unprotect(slice_at(chunk, first), bytes))
+		return true;
+	/* The kernel's table of mappings is full.  One mapping for all slices is in it already, or
+	 * becomes one of several. */
+	if (!mw_os_unprotect(slice_at(chunk, 1), MW_CHUNK_BYTES - 2 * MW_SLICE_BYTES))
+		return false;
+	chunk->decommitted_mask = 0;
+	return true;
+}
+
+/* Opens `bytes` of a run behind the first `lead_bytes`, and closes the rest. */
+static bool open_part(mw_chunk_t *chunk, unsigned first, unsigned count, size_t lead_bytes,
+		      size_t bytes) {
+	char *start = slice_at(chunk, first);
+	uint64_t run = mw_slices_mask(first, count);
+	if ((chunk->decommitted_mask & run) != run &&
+	    !mw_os_protect_none(start, count * MW_SLICE_BYTES))
+		return false;
+	return mw_os_unprotect(start + lead_bytes, bytes);
+}
+
+bool mw_harden_open_run(mw_chunk_t *chunk, unsigned first, unsigned count, size_t lead_bytes,
+			size_t bytes, bool *guarded) {
+	uint64_t run = mw_slices_mask(first, count);
+	*guarded = bytes > 0 && guarded_blocks < GUARDED_MAX &&
+		   open_part(chunk, first, count, lead_bytes, bytes);
+	if (!*guarded && (bytes > 0 || (chunk->decommitted_mask & run)) &&
+	    !open_whole(chunk, first, count))
+		return false;
+	guarded_blocks += *guarded;
+	chunk->decommitted_mask &= ~run;
+	return true;
+}
+
+/* Returns the part of its slices that lies behind a guarded block. */
+static void *tail_of(const mw_page_t *page, size_t *bytes) {
+	char *tail = page->start + page->large_bytes;
+	*bytes = (size_t)(slice_at(mw_chunk_of(page),
+				   mw_page_slice_index(page) + page->slice_count) -
+			  tail);
+	return tail;
+}
+
+void mw_harden_guard_tail(const mw_page_t *page) {
 	size_t bytes;
-	void *tail = tail_of(block, &bytes);
-	if (bytes)
+	void *tail = tail_of(page, &bytes);
+	if (page->is_guarded)
 		mw_os_protect_none(tail, bytes);
 }
 
-bool mw_harden_unguard_tail(const void *block) {
+bool mw_harden_unguard_tail(const mw_page_t *page) {
 	size_t bytes;
-	void *tail = tail_of(block, &bytes);
-	return bytes == 0 || mw_os_unprotect(tail, bytes);
+	void *tail = tail_of(page, &bytes);
+	return !page->is_guarded || mw_os_unprotect(tail, bytes);
 }
 
 /* Chunks lie at random places of a window of 64 GiB, itself at a random place: far from each other,
@@ -94,24 +140,21 @@ static struct {
 	size_t bytes;
 } waiting;
 
-/* A block that is not closed is filled at its front. */
-bool mw_harden_large_freed(mw_page_t *page) {
-	if (page->large_bytes >= MW_HARDEN_CLOSED_BYTES) {
-		mw_harden_close(page->start, page->slice_count * MW_SLICE_BYTES);
-		return true;
+void mw_harden_large_freed(mw_page_t *page) {
+	if (page->is_guarded) {
+		mw_harden_close(page->start, page->large_bytes);
+		return;
 	}
 	if (mw_harden_is_whole)
 		memset(page->start, (int)(MW_HARDEN_FILL & 0xff), page->large_bytes);
 	mw_harden_store_fill(page->start);
 	mw_harden_store_fill(page->start + 16);
-	return false;
 }
 
 static bool is_untouched(const mw_page_t *page) {
-	return page->large_bytes >= MW_HARDEN_CLOSED_BYTES ||
-	       (mw_harden_load(page->start) == MW_HARDEN_FILL &&
-		mw_harden_load(page->start + 8) == MW_HARDEN_FILL &&
-		mw_harden_is_untouched(page->start));
+	return page->is_guarded || (mw_harden_load(page->start) == MW_HARDEN_FILL &&
+				    mw_harden_load(page->start + 8) == MW_HARDEN_FILL &&
+				    mw_harden_is_untouched(page->start));
 }
 
 void mw_harden_large_wait(mw_page_t *page) {
@@ -131,18 +174,16 @@ mw_page_t *mw_harden_large_waited(bool all) {
 	waiting.bytes -= page->slice_count * MW_SLICE_BYTES;
 	if (MW_UNLIKELY(!is_untouched(page)))
 		mw_misuse_after_free(page->start, page);
+	guarded_blocks -= page->is_guarded;
 	return page;
 }
 
 void mw_harden_guard_chunk(void *chunk) {
-	/* If the kernel refuses because its table of mappings is full, the guards are lost: the
-	 * pages that they would cover are not used either way. */
+	/* If the kernel refuses because its table of mappings is full, the slices are open, which
+	 * mw_harden_open_run() does not mind. */
 	size_t metadata =
 		mw_round_up(MW_SLACK_TABLE_OFFSET + MW_SLACK_TABLE_BYTES, MW_OS_PAGE_BYTES);
-	char *start = chunk;
-	mw_os_protect_none(start + metadata, MW_SLICE_BYTES - metadata);
-	mw_os_protect_none(start + MW_CHUNK_BYTES - MW_SLICE_BYTES + MW_OS_PAGE_BYTES,
-			   MW_SLICE_BYTES - MW_OS_PAGE_BYTES);
+	mw_os_protect_none((char *)chunk + metadata, MW_CHUNK_BYTES - metadata);
 }
 
 void *mw_harden_map_chunk(void) {

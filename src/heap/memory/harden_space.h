@@ -9,8 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bits.h"
+#include "heap/layout/harden_block.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
 #include "os/memory/map.h"
 
 #ifdef MW_HARDENED
@@ -25,29 +28,51 @@ static inline unsigned mw_harden_first_slice(const mw_chunk_t *chunk) {
 }
 /* Maps a chunk at a random place, with its guards; NULL: no memory. */
 void *mw_harden_map_chunk(void);
-/* Protects the pages behind a large block, up to the end of its last slice. */
-void mw_harden_guard_tail(const void *block);
-/* Unprotects these pages, so that the block may grow.  False: the kernel refused. */
-bool mw_harden_unguard_tail(const void *block);
-/* Blocks from this size on have no access while they are free, and guard pages behind them.  The
- * two or three system calls for that cost 25 times a pair of malloc() and free() of half a MiB, in
- * a program that does nothing else. */
-#define MW_HARDEN_CLOSED_BYTES ((size_t)1 << 20)
+/* Slices are closed, without access, until they are taken for the first time.  A small page's
+ * slices are opened as a whole and stay open.  Of a large block's slices only the block is open,
+ * between pages that stay closed, and the block is closed when it is freed: one system call for
+ * malloc() and one for free() if the slices were closed before.
+ *
+ * Bytes before a large block in its first slice: the page before the block stays closed.  The page
+ * before that one may be open, see mw_harden_open_run().  0: the block's alignment leaves no room.
+ */
+static inline size_t mw_harden_lead_bytes(size_t align) {
+	return align <= MW_OS_PAGE_BYTES ? 2 * MW_OS_PAGE_BYTES : 0;
+}
+/* Bytes behind a large block that stay closed, at least. */
+#define MW_HARDEN_TAIL_BYTES MW_OS_PAGE_BYTES
+/* Returns the usable bytes of a large block for a request of mw_harden_room() bytes.  It has no
+ * seal: its page knows what was requested. */
+static inline size_t mw_harden_large_bytes(size_t room) {
+	size_t bytes = mw_harden_requested(room);
+	if (bytes <= MW_SMALL_MAX_BYTES)
+		bytes = MW_SMALL_MAX_BYTES + 1;
+	return mw_round_up(bytes, MW_OS_PAGE_BYTES);
+}
+/* Under the chunk lock: makes a run of slices that is being taken accessible, or of a large block
+ * (bytes > 0) `bytes` of them behind the first `lead_bytes`.  *guarded: whether the rest is closed.
+ * False: the kernel refused. */
+bool mw_harden_open_run(mw_chunk_t *chunk, unsigned first, unsigned count, size_t lead_bytes,
+			size_t bytes, bool *guarded);
+/* Opens what lies behind a guarded block in its slices, so that the block may grow.  False: the
+ * kernel refused. */
+bool mw_harden_unguard_tail(const mw_page_t *page);
+/* Closes it again. */
+void mw_harden_guard_tail(const mw_page_t *page);
 /* Removes access to the memory of a large or huge block that becomes free, so that a stale pointer
  * faults.  False: the kernel refused. */
 bool mw_harden_close(void *start, size_t bytes);
 /* Restores access to memory that is about to be used again.  False: the kernel refused. */
 bool mw_harden_open(void *start, size_t bytes);
-/* Called before a large block is freed.  True: access must be restored before the block is used
- * again. */
-bool mw_harden_large_freed(mw_page_t *page);
+/* Called before a large block is freed.  Closes a guarded block, and fills the front of another. */
+void mw_harden_large_freed(mw_page_t *page);
 /* Freed large blocks that wait before they are used again, under the chunk
  * lock.  mw_harden_large_wait() adds the page of one; mw_harden_large_waited() takes one out that
  * waited long enough (`all`: any), NULL: none is left.  Ends the program when a block was written
  * to meanwhile. */
 void mw_harden_large_wait(mw_page_t *page);
 mw_page_t *mw_harden_large_waited(bool all);
-/* Protects the guard pages of a chunk whose slices were mapped again. */
+/* Closes all slices of a chunk that was mapped, or mapped again, but the metadata. */
 void mw_harden_guard_chunk(void *chunk);
 
 #else
@@ -58,6 +83,24 @@ void mw_harden_guard_chunk(void *chunk);
 static inline unsigned mw_harden_first_slice(const mw_chunk_t *chunk) {
 	(void)chunk;
 	return 0;
+}
+
+static inline size_t mw_harden_lead_bytes(size_t align) {
+	(void)align;
+	return 0;
+}
+
+#define MW_HARDEN_TAIL_BYTES ((size_t)0)
+
+static inline size_t mw_harden_large_bytes(size_t room) {
+	return mw_round_up(room, 4096);
+}
+
+static inline bool mw_harden_open_run(mw_chunk_t *chunk, unsigned first, unsigned count,
+				      size_t lead_bytes, size_t bytes, bool *guarded) {
+	(void)chunk, (void)first, (void)count, (void)lead_bytes, (void)bytes;
+	*guarded = false;
+	return true;
 }
 
 static inline void *mw_harden_map_chunk(void) {
@@ -74,9 +117,17 @@ static inline bool mw_harden_open(void *start, size_t bytes) {
 	return true;
 }
 
-static inline bool mw_harden_large_freed(mw_page_t *page) {
+static inline bool mw_harden_unguard_tail(const mw_page_t *page) {
 	(void)page;
-	return false;
+	return true;
+}
+
+static inline void mw_harden_guard_tail(const mw_page_t *page) {
+	(void)page;
+}
+
+static inline void mw_harden_large_freed(mw_page_t *page) {
+	(void)page;
 }
 
 static inline void mw_harden_large_wait(mw_page_t *page) {

@@ -41,8 +41,11 @@ static void name_block(char *name, const mw_page_t *page, const void *block) {
 static void name_live(char *name, const void *block, size_t capacity) {
 	unsigned where = mw_word_kind((uintptr_t)block);
 	if (where != MW_MAP_CHUNK)
-		mw_fmt(name, NAME_BYTES, "a %s block of %zu bytes",
-		       where == MW_MAP_HUGE ? "huge" : "guarded", capacity);
+		mw_fmt(name, NAME_BYTES, "a %sblock of %zu bytes",
+		       where == MW_MAP_HUGE    ? "huge "
+		       : where == MW_MAP_EMPTY ? ""
+					       : "guarded ",
+		       capacity);
 	else
 		name_block(name, mw_page_first(mw_page_of_slice((uintptr_t)block)), block);
 }
@@ -71,6 +74,12 @@ void mw_misuse_dead(const char *function, const void *block, const mw_page_t *pa
 	if (page->kind == MW_PAGE_FREED && block == page->start)
 		mw_misuse_double_free(function, block, page);
 	mw_fatal("%s(%p): invalid pointer: no live block there (freed before, or never allocated)",
+		 function, block);
+}
+
+void mw_misuse_empty(const char *function, const void *block) {
+	mw_fatal("%s(%p): invalid pointer: no live block of 0 bytes there (freed before, or never "
+		 "allocated)",
 		 function, block);
 }
 

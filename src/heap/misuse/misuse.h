@@ -70,6 +70,8 @@ MW_COLD void mw_misuse_size(const char *function, const void *block, size_t clai
 			    size_t capacity, size_t asked_bytes);
 MW_COLD void mw_misuse_align(const char *function, const void *block, size_t align,
 			     size_t capacity);
+/* Hardened library: the pointer is not a live block of 0 bytes. */
+MW_COLD _Noreturn void mw_misuse_empty(const char *function, const void *block);
 /* Hardened library: the canary or the last word of the live block was overwritten. */
 _Noreturn void mw_misuse_past_end(const char *function, const void *block, size_t capacity,
 				  size_t asked_bytes);

@@ -8,6 +8,7 @@
 #include "heap/core/alloc.h"
 #include "heap/core/fast.h"
 #include "heap/core/resize.h"
+#include "heap/layout/harden_block.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
@@ -65,13 +66,13 @@ static void make(slot_t *slot, uint64_t *state) {
 	size_t align = 16;
 	if (how == 0) {
 		align = (size_t)1 << (next_random(state) % 20);
-		slot->block = mw_heap_alloc_aligned(align, slot->bytes);
+		slot->block = mw_heap_alloc_aligned(align, mw_harden_room(slot->bytes));
 	} else if (how == 1) {
-		slot->block = mw_heap_alloc_zeroed(slot->bytes);
+		slot->block = mw_heap_alloc_zeroed(mw_harden_room(slot->bytes));
 		for (size_t i = 0; i < slot->bytes; i += i < 64 ? 1 : 61)
 			CHECK_EQ(slot->block[i], 0);
 	} else {
-		slot->block = mw_heap_alloc(slot->bytes);
+		slot->block = mw_heap_alloc(mw_harden_room(slot->bytes));
 	}
 	CHECK(slot->block != NULL);
 	CHECK_EQ((uintptr_t)slot->block % (align < 16 ? 16 : align), 0);
@@ -87,7 +88,7 @@ static void change(slot_t *slot, uint64_t *state) {
 		return;
 	}
 	size_t bytes = random_bytes(state) + 1, kept = bytes < slot->bytes ? bytes : slot->bytes;
-	slot->block = mw_heap_resize(slot->block, bytes);
+	slot->block = mw_heap_resize(slot->block, mw_harden_room(bytes));
 	CHECK(slot->block != NULL);
 	verify(slot, kept);
 	slot->bytes = bytes;
