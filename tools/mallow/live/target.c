@@ -16,6 +16,7 @@
 #include "formats/file/open_state_file.h"
 #include "live/enter/enter.h"
 #include "live/fetch.h"
+#include "live/process/maps.h"
 #include "live/process/process.h"
 #include "model/memory.h"
 
@@ -59,10 +60,26 @@ int mw_target_process(const mw_target_t *target) {
 }
 
 mw_process_key_t mw_target_key(const mw_target_t *target) {
-	return (mw_process_key_t){.pid = target->pid,
-				  .start_ticks = target->start_ticks,
-				  .device = target->device,
-				  .inode = target->inode};
+	mw_process_key_t key = {.pid = target->pid,
+				.start_ticks = target->start_ticks,
+				.device = target->device,
+				.inode = target->inode};
+	struct stat info;
+	int fd = mw_target_open(target, O_RDONLY);
+	if (fd >= 0 && fstat(fd, &info) == 0) {
+		key.device = info.st_dev;
+		key.inode = info.st_ino;
+	}
+	if (fd >= 0)
+		close(fd);
+	return key;
+}
+
+/* After an exec(2) the process makes a new file of the same name. */
+static bool is_next_file(const mw_target_t *target, const struct stat *info) {
+	return mw_target_process(target) > 0 &&
+	       mw_process_is_alive(target->pid, target->start_ticks) &&
+	       mw_process_maps_file(target->pid, info->st_dev, info->st_ino);
 }
 
 int mw_target_open(const mw_target_t *target, int flags) {
@@ -70,11 +87,25 @@ int mw_target_open(const mw_target_t *target, int flags) {
 	int fd = mw_open_file(target->path, flags | O_NONBLOCK);
 	if (fd < 0 || target->inode == 0)
 		return fd;
-	if (fstat(fd, &info) == 0 && info.st_dev == target->device && info.st_ino == target->inode)
+	bool is_known = fstat(fd, &info) == 0;
+	if (is_known && ((info.st_dev == target->device && info.st_ino == target->inode) ||
+			 is_next_file(target, &info)))
 		return fd;
 	close(fd);
 	errno = ESTALE;
 	return -1;
+}
+
+int mw_target_read(const mw_target_t *target, unsigned what, mw_snapshot_t **snapshot,
+		   mw_error_t *error) {
+	int fd = mw_target_open(target, O_RDONLY);
+	if (fd < 0)
+		return mw_error_set(error, "%s: cannot open: %s", target->path,
+				    errno == ESTALE ? "another file is there by now"
+						    : strerror(errno));
+	int result = mw_snapshot_read_fd(fd, target->path, what, snapshot, error);
+	close(fd);
+	return result;
 }
 
 bool mw_target_is_alive(const mw_target_t *target) {

@@ -62,9 +62,14 @@ int mw_target_process(const mw_target_t *target);
 /* Names the live process and its state file, for those who change something in it
  * (live/process/reach.h). */
 mw_process_key_t mw_target_key(const mw_target_t *target);
-/* Opens the state file with the flags of open(2). Returns the descriptor, or -1 with errno;
- * ESTALE: another file is at its path by now. */
+/* Opens the state file, or the one that the process has made at the same path after an exec(2),
+ * with the flags of open(2). Returns the descriptor, or -1 with errno; ESTALE: another's file is
+ * there. */
 int mw_target_open(const mw_target_t *target, int flags);
+
+/* Reads the state file as mw_snapshot_read() does, if it is still the one that was found. */
+int mw_target_read(const mw_target_t *target, unsigned what, mw_snapshot_t **snapshot,
+		   mw_error_t *error);
 
 /* Makes a target of a live process's place.  The caller calls mw_target_release(). */
 mw_target_t mw_target_of_place(const mw_place_t *place);

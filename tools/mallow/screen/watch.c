@@ -106,7 +106,7 @@ void mw_watch_mark(mw_watch_t *w) {
 static int look(mw_watch_t *w, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
 	unsigned what = MW_SNAPSHOT_STACKS | (w->is_cpu ? MW_SNAPSHOT_CPU : 0);
-	if (mw_snapshot_read(w->target->path, what, &snapshot, error) != 0)
+	if (mw_target_read(w->target, what, &snapshot, error) != 0)
 		return -1;
 	if (snapshot->header.created_realtime_ns != w->created_ns)
 		begin_program(w, &snapshot->header);
@@ -151,7 +151,7 @@ int mw_watch_begin(mw_watch_t *w, const mw_target_t *target, const mw_symbolize_
 			  .fold = is_cpu ? MW_FOLD_FUNCTION : MW_FOLD_STACK,
 			  .shows_wrappers = is_cpu};
 	mw_snapshot_t *snapshot;
-	if (mw_snapshot_read(target->path, MW_SNAPSHOT_HISTORY, &snapshot, error) != 0)
+	if (mw_target_read(target, MW_SNAPSHOT_HISTORY, &snapshot, error) != 0)
 		return -1;
 	begin_program(w, &snapshot->header);
 	for (size_t i = 0; i < snapshot->tick_count && !is_cpu; i++)

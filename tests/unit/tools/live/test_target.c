@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "fake_process.h"
+#include "live/control.h"
 #include "live/process/process.h"
 #include "live/target.h"
 
@@ -214,6 +215,35 @@ static void test_paths(void) {
 	cleanup();
 }
 
+/* Another file at the path of the one that was found: nothing is read from it or written to it. */
+static void test_replaced_file(void) {
+	setup();
+	pid_t pid = start_sleeper();
+	fake_state_t state = make_state(pid, start_ticks_of(pid));
+	have_mapped(&state);
+	mw_target_t target;
+	mw_error_t error = {""};
+	mw_snapshot_t *snapshot;
+	CHECK_EQ(mw_target_resolve(pid_text(pid), &target, &error), 0);
+	CHECK(mw_target_is_alive(&target));
+	CHECK_EQ(mw_target_read(&target, 0, &snapshot, &error), 0);
+	mw_snapshot_free(snapshot);
+	CHECK(unlink(state.path) == 0);
+	fake_state_t other = make_state(pid, start_ticks_of(pid));
+	fake_state_hold(&other);
+	CHECK(!mw_target_is_alive(&target));
+	CHECK_EQ(mw_target_read(&target, 0, &snapshot, &error), -1);
+	CHECK(strstr(error.text, "another file"));
+	const mw_request_t request = {.kind = MW_REQUEST_START};
+	mw_reply_t reply;
+	CHECK_EQ(mw_control_send(&target, &request, 0, &reply, &error), -1);
+	CHECK_EQ(other.control->sequence, 0);
+	mw_target_release(&target);
+	fake_process_end(pid);
+	fake_state_remove(&other);
+	cleanup();
+}
+
 /* A state file is of a process elsewhere if its pid namespace is another one, if another process
  * has its pid, or if the process with its pid does not map it: the pid names no process here. */
 static void test_elsewhere(void) {
@@ -313,6 +343,7 @@ int main(void) {
 	RUN(test_pid_without_mallow);
 	RUN(test_odd_entries_are_passed_over);
 	RUN(test_paths);
+	RUN(test_replaced_file);
 	RUN(test_elsewhere);
 	RUN(test_memfd);
 	RUN(test_fate);

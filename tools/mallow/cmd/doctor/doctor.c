@@ -55,7 +55,7 @@ static void look_at_profile(mw_doctor_t *doctor, int pid) {
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "profile", "%s", error.text);
 		return;
 	}
-	if (mw_snapshot_read(target.path, 0, &snapshot, &error) != 0) {
+	if (mw_target_read(&target, 0, &snapshot, &error) != 0) {
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "profile", "%s", error.text);
 	} else {
 		look_at_snapshot(doctor, &target, snapshot);

@@ -99,8 +99,7 @@ static void show_progress(const mw_target_t *target, const mw_state_leak_check_t
 /* Returns 1 if the check has ended, 0 if it goes on; -1: it failed. */
 static int look(const mw_target_t *target, const mw_reply_t *reply, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
-	if (mw_snapshot_read(target->path, MW_SNAPSHOT_LEAKS | MW_SNAPSHOT_OF_NOW, &snapshot,
-			     error) != 0)
+	if (mw_target_read(target, MW_SNAPSHOT_LEAKS | MW_SNAPSHOT_OF_NOW, &snapshot, error) != 0)
 		return -1;
 	const mw_state_leak_check_t *check = &snapshot->leak_check;
 	const char *rejected = mw_control_rejected(&snapshot->live, reply->sequence);
@@ -158,7 +157,7 @@ int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_
 				    "%s: is a profile; leaks needs a process or its state file. "
 				    "'mallow top %s' shows what the profile holds",
 				    target->shown, target->shown);
-	if (mw_snapshot_read(target->path, what, snapshot, error) != 0)
+	if (mw_target_read(target, what, snapshot, error) != 0)
 		return -1;
 	if ((*snapshot)->leak_check.state == MW_LEAK_CHECK_DONE)
 		return 0;
@@ -173,7 +172,7 @@ int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_
 static bool has_seen(const mw_target_t *target, const mw_reply_t *reply) {
 	mw_snapshot_t *snapshot;
 	mw_error_t ignored;
-	if (mw_snapshot_read(target->path, MW_SNAPSHOT_OF_NOW, &snapshot, &ignored) != 0)
+	if (mw_target_read(target, MW_SNAPSHOT_OF_NOW, &snapshot, &ignored) != 0)
 		return false;
 	bool result = (int32_t)(snapshot->live.sequence_seen - reply->sequence) >= 0;
 	mw_snapshot_free(snapshot);

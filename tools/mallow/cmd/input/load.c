@@ -221,7 +221,7 @@ static int choose_made(const mw_target_t *target, mw_profile_t *profile, mw_erro
 static int read_state(const mw_target_t *target, unsigned what, mw_snapshot_t **snapshot,
 		      mw_error_t *error) {
 	what |= MW_SNAPSHOT_STACKS | (target->alive ? MW_SNAPSHOT_OF_NOW : 0);
-	return mw_snapshot_read(target->path, what, snapshot, error);
+	return mw_target_read(target, what, snapshot, error);
 }
 
 /* Reads a live process or state file, limited to objects of the time window. */

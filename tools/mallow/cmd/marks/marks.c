@@ -251,7 +251,7 @@ int mw_mark_find(const char *text, const char *option, const char *when, char **
 				      "older profile with --base",
 				      target.shown, option);
 	if (result == 0)
-		result = mw_snapshot_read(target.path, 0, &snapshot, error);
+		result = mw_target_read(&target, 0, &snapshot, error);
 	if (result == 0)
 		result = find_in(snapshot, option, when, path, time_ns, error);
 	mw_snapshot_free(snapshot);

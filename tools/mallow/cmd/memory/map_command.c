@@ -97,7 +97,7 @@ static int show_map(const mw_target_t *target, const void *context, mw_error_t *
 				    "state file",
 				    target->shown);
 	mw_heap_walk_request(target);
-	if (mw_snapshot_read(target->path, MW_SNAPSHOT_HEAP_WALK, &snapshot, error) != 0)
+	if (mw_target_read(target, MW_SNAPSHOT_HEAP_WALK, &snapshot, error) != 0)
 		return -1;
 	if (snapshot->chunk_count == 0) {
 		mw_snapshot_free(snapshot);

@@ -450,7 +450,7 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 				    target->shown);
 	mw_snapshot_t *snapshot;
 	mw_heap_walk_request(target);
-	if (mw_snapshot_read(target->path, 0, &snapshot, error) != 0)
+	if (mw_target_read(target, 0, &snapshot, error) != 0)
 		return -1;
 	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_HEAP_WALK;
 	/* With every allocation recorded there may be millions of samples, and the values have
@@ -458,7 +458,7 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 	if (snapshot->live.mean_bytes > 1)
 		what |= MW_SNAPSHOT_RECORDS;
 	mw_snapshot_free(snapshot);
-	if (mw_snapshot_read(target->path, what, &snapshot, error) != 0)
+	if (mw_target_read(target, what, &snapshot, error) != 0)
 		return -1;
 	status_view_t view = {
 		.target = target,

@@ -51,10 +51,10 @@ static int mark_target(const mw_target_t *target, const void *context, mw_error_
 			error,
 			"%s: this is a profile; 'mallow mark' takes a live process or a state file",
 			target->shown);
-	if (mw_snapshot_read(target->path,
-			     MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS |
-				     (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
-			     &snapshot, error) != 0)
+	if (mw_target_read(target,
+			   MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS |
+				   (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
+			   &snapshot, error) != 0)
 		return -1;
 	mw_profile_t *profile = take_profile(snapshot);
 	int result = mw_mark_write(snapshot, name, profile, error);
