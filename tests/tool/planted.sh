@@ -28,7 +28,7 @@ as_user=(setpriv "--reuid=$user" "--regid=$user" --clear-groups)
 begin() {
     local name=$1
     shift
-    rm -f pipe && mkfifo -m 666 pipe
+    rm -f "$name" "$name.err" pipe && mkfifo -m 666 pipe
     "$@" <pipe >"$name" 2>"$name.err" &
     pid=$!
     started+=("$pid")
@@ -103,6 +103,7 @@ done
 next_is() {
     local wanted=$1
     shift
+    rm -f victim
     echo $((wanted - 1)) >/proc/sys/kernel/ns_last_pid || return
     "$@" <pipe >victim 2>/dev/null &
     [ $! = "$wanted" ] && return
