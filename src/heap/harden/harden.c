@@ -23,7 +23,6 @@
 #include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/memory/chunk.h"
-#include "heap/memory/harden_space.h"
 #include "heap/misuse/guarded.h"
 #include "heap/misuse/misuse.h"
 #include "heap/thread/flush.h"
