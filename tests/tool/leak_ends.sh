@@ -52,8 +52,8 @@ ok "arrays of 16 to 8192 bytes when the program ends"
 for bytes in 64 1024; do
     rm -f input
     mkfifo input
-    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=lg_prof_sample:0,prof_state_min:0 ./ends $bytes wait \
-        <input >told &
+    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=lg_prof_sample:0,prof_state_min:0 \
+        ./ends $bytes wait <input >told &
     pid=$!
     started+=("$pid")
     exec 7>input

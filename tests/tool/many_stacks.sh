@@ -100,4 +100,5 @@ ok "stacks that nothing refers to are taken out, and counted"
 kill -9 "$pid"
 await 60 has_ended "$pid"
 check_use
+exec {input}>&-
 ok "likewise when the program was killed"

@@ -35,9 +35,9 @@ cc -o quiet quiet.c || fail "cc"
 LD_PRELOAD=$build/lib/libmallow.so ./quiet >quiet.out &
 started+=($!)
 await 60 grep -q ready quiet.out
-try 2 "$mallow" status $!
-one_line_error
-says err 'not grown to prof_state_min'
+# Asked by its pid, it publishes its profile although its heap is below prof_state_min.
+try 0 "$mallow" status $!
+says out 'live +0 B in 0 objects'
 ok "a process that has allocated little"
 
 if [ "$(id -u)" = 0 ] && command -v runuser >/dev/null; then
