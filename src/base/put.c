@@ -15,28 +15,38 @@
 
 _Atomic bool mw_put_is_plain;
 
+static long call(long number, long a, const void *b, void *c, long d) {
+	return mw_system_call6(number, a, (long)b, (long)c, d, 0, 0);
+}
+
+static long plain_write(int file, const void *bytes, size_t length) {
+	return mw_system_call6(SYS_write, file, (long)bytes, (long)length, 0, 0, 0);
+}
+
 long mw_put(int file, const void *bytes, size_t length) {
 	static const uint64_t signals = SIGNAL_BIT;
 	uint64_t before, pending;
 	if (atomic_load_explicit(&mw_put_is_plain, memory_order_relaxed))
-		return syscall(SYS_write, file, bytes, length);
+		return plain_write(file, bytes, length);
 	/* A filter of system calls refused rt_sigprocmask(2): call plain write(2). */
 	bool is_blocked =
-		syscall(SYS_rt_sigprocmask, SIG_BLOCK, &signals, &before, sizeof signals) == 0;
+		call(SYS_rt_sigprocmask, SIG_BLOCK, &signals, &before, sizeof signals) == 0;
 	/* A SIGXFSZ that was pending before this write belongs to the program and stays pending. */
 	bool is_waiting = is_blocked && before & SIGNAL_BIT &&
-			  syscall(SYS_rt_sigpending, &pending, sizeof pending) == 0 &&
+			  mw_system_call6(SYS_rt_sigpending, (long)&pending, sizeof pending, 0, 0,
+					  0, 0) == 0 &&
 			  pending & SIGNAL_BIT;
-	long written = syscall(SYS_write, file, bytes, length);
+	long written = plain_write(file, bytes, length);
 	int write_errno = errno;
 	if (!is_blocked)
 		return written;
 	/* The kernel sends SIGXFSZ to this thread before write(2) returns. */
 	if (written < 0 && write_errno == EFBIG && !is_waiting) {
 		const struct timespec no_time = {0};
-		syscall(SYS_rt_sigtimedwait, &signals, NULL, &no_time, sizeof signals);
+		mw_system_call6(SYS_rt_sigtimedwait, (long)&signals, 0, (long)&no_time,
+				sizeof signals, 0, 0);
 	}
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+	call(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 	errno = write_errno;
 	return written;
 }

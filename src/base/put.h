@@ -9,6 +9,12 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "base/compiler.h"
+
+/* Makes a system call past libc (os/platform/system_call.h).  Returns -1, with errno set, if the
+ * kernel refuses. */
+MW_HOOK long mw_system_call6(long number, long a, long b, long c, long d, long e, long f);
+
 /* true: the program forbids system calls (seccomp), so that mw_put() calls write(2) only */
 extern _Atomic bool mw_put_is_plain;
 /* Like write(2): returns the number of bytes written, or -1 with errno. If the file would exceed

@@ -4,10 +4,10 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "os/platform/system_call.h"
 #include "prof/prof.h"
 
 typedef void exit_t(int status);
@@ -30,7 +30,7 @@ MW_EXPORT _Noreturn void _exit(int status) {
 	if (next)
 		next(status);
 	for (;;)
-		syscall(SYS_exit_group, status);
+		mw_system_call(SYS_exit_group, status);
 }
 
 MW_EXPORT _Noreturn void _Exit(int status) {

@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "os/memory/raw_map.h"
+#include "os/platform/system_call.h"
 #include "prof/mapping_hooks.h"
 
 static void *as_pointer(long result) {
@@ -110,7 +112,7 @@ MW_EXPORT void *sbrk(intptr_t increment) {
 }
 
 static void *make_shmat(const mw_mapping_call_t *call) {
-	return as_pointer(syscall(SYS_shmat, call->file, call->address, call->flags));
+	return as_pointer(mw_system_call(SYS_shmat, call->file, call->address, call->flags));
 }
 
 MW_EXPORT void *shmat(int segment, const void *start, int flags) {
@@ -122,12 +124,12 @@ MW_EXPORT void *shmat(int segment, const void *start, int flags) {
 }
 
 static void *make_shmdt(const mw_mapping_call_t *call) {
-	return as_pointer(syscall(SYS_shmdt, call->address));
+	return as_pointer(mw_system_call(SYS_shmdt, call->address));
 }
 
 MW_EXPORT int shmdt(const void *start) {
 	if (MW_LIKELY(!mw_mappings_are_used()))
-		return (int)syscall(SYS_shmdt, start);
+		return (int)mw_system_call(SYS_shmdt, start);
 	mw_mapping_call_t call = {.function = MW_CALL_SHMDT, .address = start};
 	return mw_mapping_call(&call, make_shmdt) == MAP_FAILED ? -1 : 0;
 }

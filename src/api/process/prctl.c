@@ -12,12 +12,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "api/process/start.h"
 #include "base/compiler.h"
 #include "cpu/cpu.h"
+#include "os/platform/system_call.h"
 #include "os/process/tracer.h"
 #include "prof/prof.h"
 #include "state/cpu_source.h"
@@ -74,8 +74,8 @@ MW_EXPORT MW_COLD int prctl(int option, ...) {
 			mw_api_start();
 		look(option, arguments);
 	}
-	int result = (int)syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2],
-				  arguments[3]);
+	int result = (int)mw_system_call(SYS_prctl, option, arguments[0], arguments[1],
+					 arguments[2], arguments[3]);
 	if (option == PR_SET_PTRACER && result == 0)
 		mw_os_tracer_note_permitted(arguments[0]);
 	if (option == PR_SET_DUMPABLE && result == 0 && arguments[0] != 1)

@@ -40,6 +40,8 @@
 #include "leak/requested.h"
 #include "os/file/file.h"
 #include "os/file/local_time.h"
+#include "os/file/proc.h"
+#include "os/lock/futex.h"
 #include "os/lock/lock.h"
 #include "os/lock/stdio_lock.h"
 #include "os/memory/huge_pages.h"
@@ -47,6 +49,7 @@
 #include "os/platform/secure_environment.h"
 #include "os/platform/single.h"
 #include "os/process/registers.h"
+#include "os/time/clock.h"
 #include "prof/dump/pc_name.h"
 #include "prof/prof.h"
 #include "prof/store/cleanup.h"
@@ -55,6 +58,8 @@
 
 /* Capacity for options that are the target of the symbolic link /etc/malloc.conf. */
 #define LINK_BYTES 512
+/* Interval at which a thread that waits for the fork handlers looks whether it is in a child. */
+#define HANDLERS_WAIT_NS UINT64_C(100000000)
 
 bool mw_api_started;
 mw_api_policy_t mw_api_policy = {.zero_realloc = MW_ZERO_REALLOC_FREE};
@@ -127,9 +132,6 @@ static void fork_child(void) {
 	mw_os_stdio_fork_child();
 }
 
-/* Thread pointer of the thread that registers the handlers; 0: none does. */
-static _Atomic uintptr_t registering_thread;
-
 /* libc's function behind pthread_atfork(3). Weak: other libraries lack it. */
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
@@ -143,27 +145,66 @@ static bool register_by_libc(void) {
 	return pthread_atfork(fork_prepare, fork_parent, fork_child) == 0;
 }
 
+enum { HANDLERS_NONE, HANDLERS_IN_WORK, HANDLERS_DONE };
+
+/* Whether the handlers are registered.  Not pthread_once(3): the first caller may be a sanitizer
+ * that replaces it and is about to start. */
+static struct {
+	_Atomic uint32_t state;
+	_Atomic uint32_t process; /* that registers them */
+	_Atomic uintptr_t thread; /* pointer of the thread that does; 0: none */
+} handlers;
+
 static void register_fork_handlers(void) {
 	/* Relaxed: a thread compares the value only with its own thread pointer. */
-	atomic_store_explicit(&registering_thread, (uintptr_t)__builtin_thread_pointer(),
+	atomic_store_explicit(&handlers.thread, (uintptr_t)__builtin_thread_pointer(),
 			      memory_order_relaxed);
 	bool done = mw_api_register_atfork
 			    ? mw_api_register_atfork(fork_prepare, fork_parent, fork_child)
 			    : register_by_libc();
-	atomic_store_explicit(&registering_thread, 0, memory_order_relaxed);
+	atomic_store_explicit(&handlers.thread, 0, memory_order_relaxed);
 	if (!done)
 		mw_warn("no memory for fork handlers: a forked child may hang");
+}
+
+/* Returns true if the caller is to register the handlers, false once they are registered. */
+static bool claim_handlers(void) {
+	for (;;) {
+		uint32_t state = HANDLERS_NONE, process = mw_os_process_id();
+		/* Acquire pairs with the release in mw_api_need_fork_handlers(). */
+		if (atomic_compare_exchange_strong_explicit(&handlers.state, &state,
+							    HANDLERS_IN_WORK, memory_order_acquire,
+							    memory_order_acquire)) {
+			atomic_store_explicit(&handlers.process, process, memory_order_relaxed);
+			return true;
+		}
+		if (state == HANDLERS_DONE)
+			return false;
+		mw_os_wait_while(&handlers.state, HANDLERS_IN_WORK, HANDLERS_WAIT_NS);
+		/* The thread that began is in the parent: this process was forked meanwhile. */
+		uint32_t other = atomic_load_explicit(&handlers.process, memory_order_relaxed);
+		if (other != 0 && other != process &&
+		    atomic_compare_exchange_strong_explicit(&handlers.process, &other, process,
+							    memory_order_relaxed,
+							    memory_order_relaxed))
+			return true;
+	}
 }
 
 /* A second caller waits until the handlers are registered: it is about to fork, or to take locks
  * that must be free in every fork. */
 void mw_api_need_fork_handlers(void) {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	/* Registering may allocate, and this may be the thread's first allocation. */
-	if (atomic_load_explicit(&registering_thread, memory_order_relaxed) ==
-	    (uintptr_t)__builtin_thread_pointer())
+	if (atomic_load_explicit(&handlers.state, memory_order_acquire) == HANDLERS_DONE ||
+	    atomic_load_explicit(&handlers.thread, memory_order_relaxed) ==
+		    (uintptr_t)__builtin_thread_pointer())
 		return;
-	pthread_once(&once, register_fork_handlers);
+	if (!claim_handlers())
+		return;
+	register_fork_handlers();
+	/* Release pairs with the acquire of the threads that wait. */
+	atomic_store_explicit(&handlers.state, HANDLERS_DONE, memory_order_release);
+	mw_os_wake_all(&handlers.state);
 }
 
 static void on_thread(mw_heap_t *heap) {
@@ -338,6 +379,7 @@ static void configure(void) {
 MW_RESIDENT void mw_api_start(void) {
 	/* Set before the following calls, which may allocate. */
 	mw_api_started = true;
+	mw_os_clock_start();
 	if (mw_cxx_start)
 		mw_cxx_start();
 	/* Registered early: prepare handlers run in reverse order and the others in order, so that

@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -19,6 +18,7 @@
 #include "os/memory/map.h"
 #include "os/memory/raw_map.h"
 #include "os/platform/kernel_calls.h"
+#include "os/platform/system_call.h"
 
 _Static_assert(MW_OS_NO_DIRECTORY == AT_FDCWD, "kernel interface");
 
@@ -52,14 +52,14 @@ static mw_result_t result_of(int error) {
 /* Empties a file that may be written. */
 static bool empty_file(int file) {
 	struct stat info;
-	if (fstat(file, &info) != 0)
+	if (mw_system_call(SYS_fstat, file, &info) != 0)
 		return false;
 	if (!mw_put_is_allowed(&info)) {
 		errno = EPERM;
 		return false;
 	}
-	syscall(SYS_fcntl, file, F_SETFL, 0); /* writes wait for the reader of a FIFO */
-	return !S_ISREG(info.st_mode) || syscall(SYS_ftruncate, file, 0) == 0;
+	mw_system_call(SYS_fcntl, file, F_SETFL, 0); /* writes wait for the reader of a FIFO */
+	return !S_ISREG(info.st_mode) || mw_system_call(SYS_ftruncate, file, 0) == 0;
 }
 
 int mw_os_open(int directory, const char *path, mw_os_open_mode_t mode) {
@@ -80,14 +80,14 @@ int mw_os_open(int directory, const char *path, mw_os_open_mode_t mode) {
 	long file;
 	bool is_shared = mode == MW_OS_CREATE_SHARED || mode == MW_OS_REPLACE;
 	do
-		file = syscall(SYS_openat, directory, path, flags[mode] | O_CLOEXEC,
-			       is_shared ? 0666 : 0600);
+		file = mw_system_call(SYS_openat, directory, path, flags[mode] | O_CLOEXEC,
+				      is_shared ? 0666 : 0600);
 	while (file < 0 && errno == EINTR);
 	/* A file that this call makes is not examined: some file systems give it another owner. */
 	bool is_old = file < 0 && errno == EEXIST && mode == MW_OS_REPLACE;
 	if (is_old)
-		file = syscall(SYS_openat, directory, path,
-			       O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		file = mw_system_call(SYS_openat, directory, path,
+				      O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	int result = file < 0 ? (int)result_of(errno) : (int)file;
 	if (file >= 0 && is_old && !empty_file((int)file)) {
 		result = (int)result_of(errno);
@@ -101,7 +101,7 @@ void mw_os_close(int file) {
 	int saved_errno = errno;
 	/* Linux releases the descriptor even when close(2) reports EINTR, so the call is not
 	 * repeated. */
-	syscall(SYS_close, file);
+	mw_system_call(SYS_close, file);
 	errno = saved_errno;
 }
 
@@ -109,7 +109,7 @@ int mw_os_memory_file(const char *name) {
 	if (mw_os_fault(MW_OS_OPEN) || mw_os_is_confined())
 		return MW_ERR_IO;
 	int saved_errno = errno;
-	long file = syscall(SYS_memfd_create, name, (unsigned)MFD_CLOEXEC);
+	long file = mw_system_call(SYS_memfd_create, name, (unsigned)MFD_CLOEXEC);
 	errno = saved_errno;
 	return file < 0 ? (int)MW_ERR_IO : (int)file;
 }
@@ -121,7 +121,7 @@ mw_result_t mw_os_make_directory(const char *path) {
 		return MW_ERR_FORBIDDEN;
 	int saved_errno = errno;
 	mw_result_t result = MW_OK;
-	if (syscall(SYS_mkdirat, AT_FDCWD, path, 0700) != 0 && errno != EEXIST)
+	if (mw_system_call(SYS_mkdirat, AT_FDCWD, path, 0700) != 0 && errno != EEXIST)
 		result = result_of(errno);
 	errno = saved_errno;
 	return result;
@@ -132,7 +132,7 @@ mw_result_t mw_os_remove(int directory, const char *name) {
 		return MW_ERR_FORBIDDEN;
 	int saved_errno = errno;
 	mw_result_t result =
-		syscall(SYS_unlinkat, directory, name, 0) == 0 ? MW_OK : result_of(errno);
+		mw_system_call(SYS_unlinkat, directory, name, 0) == 0 ? MW_OK : result_of(errno);
 	errno = saved_errno;
 	return result;
 }
@@ -142,7 +142,8 @@ mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info) {
 		return MW_ERR_IO;
 	int saved_errno = errno;
 	struct stat status;
-	mw_result_t result = fstat(file, &status) == 0 ? MW_OK : result_of(errno);
+	mw_result_t result =
+		mw_system_call(SYS_fstat, file, &status) == 0 ? MW_OK : result_of(errno);
 	errno = saved_errno;
 	if (result != MW_OK)
 		return result;
@@ -162,7 +163,7 @@ mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info) {
 uint64_t mw_os_file_system_bytes(int file) {
 	struct statfs system;
 	int saved_errno = errno;
-	long status = syscall(SYS_fstatfs, file, &system);
+	long status = mw_system_call(SYS_fstatfs, file, &system);
 	errno = saved_errno;
 	return status == 0 ? (uint64_t)system.f_blocks * (uint64_t)system.f_bsize : 0;
 }
@@ -173,9 +174,10 @@ mw_result_t mw_os_set_size(int file, uint64_t bytes) {
 	int saved_errno = errno;
 	struct rlimit limit;
 	mw_result_t result = MW_OK;
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
+	if (mw_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+	    bytes > limit.rlim_cur)
 		result = MW_ERR_NO_MEMORY;
-	else if (ftruncate(file, (off_t)bytes) != 0)
+	else if (mw_system_call(SYS_ftruncate, file, (off_t)bytes) != 0)
 		result = result_of(errno);
 	errno = saved_errno;
 	return result;
@@ -187,7 +189,7 @@ mw_result_t mw_os_reserve_blocks(int file, uint64_t offset_bytes, uint64_t bytes
 	int saved_errno = errno;
 	long status;
 	do
-		status = syscall(SYS_fallocate, file, 0, (off_t)offset_bytes, (off_t)bytes);
+		status = mw_system_call(SYS_fallocate, file, 0, (off_t)offset_bytes, (off_t)bytes);
 	while (status != 0 && errno == EINTR);
 	mw_result_t result = status == 0 ? MW_OK : result_of(errno);
 	errno = saved_errno;
@@ -216,12 +218,12 @@ mw_result_t mw_os_rename_new(const char *from, const char *to) {
 	mw_result_t result = MW_OK;
 	if (mw_os_is_confined())
 		return MW_ERR_FORBIDDEN;
-	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0)
+	if (mw_system_call(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0)
 		result = errno == EEXIST ? MW_ERR_BAD_VALUE : result_of(errno);
 	/* The file system lacks RENAME_NOREPLACE: make a second link, which must be new as well. */
 	if (result != MW_OK && result != MW_ERR_BAD_VALUE) {
-		if (linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0) {
-			unlinkat(AT_FDCWD, from, 0);
+		if (mw_system_call(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0) == 0) {
+			mw_system_call(SYS_unlinkat, AT_FDCWD, from, 0);
 			result = MW_OK;
 		} else if (errno == EEXIST) {
 			result = MW_ERR_BAD_VALUE;
@@ -242,7 +244,8 @@ bool mw_os_lock_byte(int file, uint64_t offset_bytes) {
 			     .l_whence = SEEK_SET,
 			     .l_start = (off_t)offset_bytes,
 			     .l_len = 1};
-	bool done = !mw_os_is_confined() && syscall(SYS_fcntl, file, F_OFD_SETLK, &lock) == 0;
+	bool done =
+		!mw_os_is_confined() && mw_system_call(SYS_fcntl, file, F_OFD_SETLK, &lock) == 0;
 	errno = saved_errno;
 	return done;
 }
@@ -254,7 +257,7 @@ bool mw_os_is_byte_locked(int file, uint64_t offset_bytes) {
 			     .l_start = (off_t)offset_bytes,
 			     .l_len = 1};
 	bool is_locked = !mw_os_is_confined() &&
-			 syscall(SYS_fcntl, file, F_OFD_GETLK, &lock) == 0 &&
+			 mw_system_call(SYS_fcntl, file, F_OFD_GETLK, &lock) == 0 &&
 			 lock.l_type != F_UNLCK;
 	errno = saved_errno;
 	return is_locked;
@@ -264,7 +267,7 @@ long mw_os_read(int file, void *buffer, size_t bytes) {
 	int saved_errno = errno;
 	long got;
 	do
-		got = syscall(SYS_read, file, buffer, bytes);
+		got = mw_system_call(SYS_read, file, buffer, bytes);
 	while (got < 0 && errno == EINTR);
 	return read_result(got, saved_errno);
 }
@@ -273,7 +276,7 @@ long mw_os_read_at(int file, void *buffer, size_t bytes, uint64_t offset_bytes) 
 	int saved_errno = errno;
 	long got;
 	do
-		got = syscall(SYS_pread64, file, buffer, bytes, (off_t)offset_bytes);
+		got = mw_system_call(SYS_pread64, file, buffer, bytes, (off_t)offset_bytes);
 	while (got < 0 && errno == EINTR);
 	return read_result(got, saved_errno);
 }
@@ -300,8 +303,8 @@ MW_RESIDENT size_t mw_os_read_link(const char *path, char *buffer, size_t capaci
 	MW_ASSERT(capacity > 0);
 	int saved_errno = errno;
 	long length = mw_os_is_confined() ? -1
-					  : syscall(SYS_readlinkat, MW_OS_NO_DIRECTORY, path,
-						    buffer, capacity - 1);
+					  : mw_system_call(SYS_readlinkat, MW_OS_NO_DIRECTORY, path,
+							   buffer, capacity - 1);
 	errno = saved_errno;
 	if (length < 0)
 		length = 0;
@@ -311,12 +314,12 @@ MW_RESIDENT size_t mw_os_read_link(const char *path, char *buffer, size_t capaci
 
 long mw_os_list(int directory, void *buffer, size_t bytes) {
 	int saved_errno = errno;
-	return read_result(syscall(SYS_getdents64, directory, buffer, bytes), saved_errno);
+	return read_result(mw_system_call(SYS_getdents64, directory, buffer, bytes), saved_errno);
 }
 
 void mw_os_list_again(int directory) {
 	int saved_errno = errno;
-	syscall(SYS_lseek, directory, 0L, SEEK_SET);
+	mw_system_call(SYS_lseek, directory, 0L, SEEK_SET);
 	errno = saved_errno;
 }
 
@@ -339,11 +342,11 @@ void *mw_os_reserve(int file, uint64_t offset_bytes, size_t bytes) {
 	if (base != MAP_FAILED) {
 		/* The tables are sparse: a huge page for each touched entry would multiply their
 		 * memory. */
-		madvise(base, bytes, MADV_NOHUGEPAGE);
+		mw_system_call(SYS_madvise, base, bytes, MADV_NOHUGEPAGE);
 		/* After mlockall(MCL_FUTURE) the tables would use up the program's
 		 * RLIMIT_MEMLOCK. */
 		if (!mw_os_is_confined())
-			munlock(base, bytes);
+			mw_system_call(SYS_munlock, base, bytes);
 	}
 	errno = saved_errno;
 	return base == MAP_FAILED ? NULL : base;
@@ -353,7 +356,7 @@ bool mw_os_open_range(void *base, size_t bytes) {
 	if (mw_os_fault(MW_OS_MAP))
 		return false;
 	int saved_errno = errno;
-	bool done = mprotect(base, bytes, PROT_READ | PROT_WRITE) == 0;
+	bool done = mw_system_call(SYS_mprotect, base, bytes, PROT_READ | PROT_WRITE) == 0;
 	errno = saved_errno;
 	return done;
 }
@@ -364,9 +367,9 @@ mw_result_t mw_os_populate(void *base, size_t bytes) {
 	if (mw_os_fault(MW_OS_POPULATE))
 		return MW_ERR_NO_MEMORY;
 	int saved_errno = errno;
-	int status;
+	long status;
 	do
-		status = madvise(base, bytes, MADV_POPULATE_WRITE);
+		status = mw_system_call(SYS_madvise, base, bytes, MADV_POPULATE_WRITE);
 	while (status != 0 && (errno == EINTR || errno == EAGAIN));
 	/* EFAULT replaces the SIGBUS that a store would raise. */
 	mw_result_t result = MW_OK;
@@ -381,7 +384,7 @@ void *mw_os_map_wiped_on_fork(void) {
 	if (!page)
 		return NULL;
 	int saved_errno = errno;
-	bool done = madvise(page, MW_OS_PAGE_BYTES, MADV_WIPEONFORK) == 0;
+	bool done = mw_system_call(SYS_madvise, page, MW_OS_PAGE_BYTES, MADV_WIPEONFORK) == 0;
 	errno = saved_errno;
 	if (done)
 		return page;

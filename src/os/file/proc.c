@@ -12,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 #include "os/memory/map.h"
 #include "os/memory/numa.h"
 #include "os/platform/kernel_calls.h"
+#include "os/platform/system_call.h"
 #include "os/unwind/stack.h"
 
 static uint32_t confined_process; /* process id, stored before confinement */
@@ -45,7 +45,8 @@ MW_COLD void mw_os_confine(bool confined) {
 }
 
 MW_RESIDENT uint32_t mw_os_process_id(void) {
-	return MW_UNLIKELY(mw_os_is_confined()) ? confined_process : (uint32_t)syscall(SYS_getpid);
+	return MW_UNLIKELY(mw_os_is_confined()) ? confined_process
+						: (uint32_t)mw_system_call(SYS_getpid);
 }
 
 /* Above the kernel's thread ids, which end at 2^22. */
@@ -54,7 +55,7 @@ MW_RESIDENT uint32_t mw_os_process_id(void) {
 unsigned mw_os_processor(void) {
 	unsigned processor = 0;
 	/* A system call: each function of libc that the library uses costs room at every start. */
-	if (mw_os_is_confined() || syscall(SYS_getcpu, &processor, NULL, NULL) != 0)
+	if (mw_os_is_confined() || mw_system_call(SYS_getcpu, &processor, NULL, NULL) != 0)
 		return 0;
 	return processor;
 }
@@ -62,19 +63,19 @@ unsigned mw_os_processor(void) {
 uint64_t mw_os_thread_cpu_ns(void) {
 	struct timespec now = {0};
 	if (!mw_os_is_confined())
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+		mw_system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 uint32_t mw_os_thread_id(void) {
 	if (MW_UNLIKELY(mw_os_is_confined()))
 		return (uint32_t)((uintptr_t)__builtin_thread_pointer() >> 12) | MADE_THREAD_ID;
-	return (uint32_t)syscall(SYS_gettid);
+	return (uint32_t)mw_system_call(SYS_gettid);
 }
 
 void mw_os_thread_name(char name[16]) {
 	memset(name, 0, 16);
-	if (mw_os_is_confined() || syscall(SYS_prctl, PR_GET_NAME, name) != 0)
+	if (mw_os_is_confined() || mw_system_call(SYS_prctl, PR_GET_NAME, name) != 0)
 		name[0] = '\0';
 	name[15] = '\0';
 }
@@ -82,7 +83,7 @@ void mw_os_thread_name(char name[16]) {
 uint32_t mw_os_effective_user(void) {
 	if (mw_os_is_confined())
 		return UINT32_MAX; /* a value that no process has */
-	return (uint32_t)syscall(SYS_geteuid);
+	return (uint32_t)mw_system_call(SYS_geteuid);
 }
 
 /* Returns the text behind `name` at the beginning of a line; NULL: there is no such line. */
@@ -208,14 +209,14 @@ size_t mw_os_arguments(char *buffer, size_t capacity) {
 void mw_os_host_name(char *name, size_t capacity) {
 	int saved_errno = errno;
 	struct utsname system;
-	bool known = !mw_os_is_confined() && uname(&system) == 0;
+	bool known = !mw_os_is_confined() && mw_system_call(SYS_uname, &system) == 0;
 	mw_fmt(name, capacity, "%s", known ? system.nodename : "");
 	errno = saved_errno;
 }
 
 bool mw_os_working_directory(char *path, size_t capacity) {
 	int saved_errno = errno;
-	long length = mw_os_is_confined() ? -1 : syscall(SYS_getcwd, path, capacity);
+	long length = mw_os_is_confined() ? -1 : mw_system_call(SYS_getcwd, path, capacity);
 	errno = saved_errno;
 	/* The path begins with "(unreachable)" if it lies outside of the root directory. */
 	return length > 0 && path[0] == '/';
@@ -224,13 +225,13 @@ bool mw_os_working_directory(char *path, size_t capacity) {
 void mw_os_set_thread_name(const char *name) {
 	int saved_errno = errno;
 	if (!mw_os_is_confined())
-		syscall(SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
+		mw_system_call(SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
 	errno = saved_errno;
 }
 
 static uint64_t limit_of(__rlimit_resource_t resource) {
 	struct rlimit limit;
-	if (mw_os_is_confined() || getrlimit(resource, &limit) != 0 ||
+	if (mw_os_is_confined() || mw_system_call(SYS_prlimit64, 0, resource, NULL, &limit) != 0 ||
 	    limit.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
 	return limit.rlim_cur;
@@ -256,7 +257,9 @@ void mw_os_random(void *buffer, size_t bytes) {
 	int saved_errno = errno;
 	/* libc's getrandom() is a cancellation point. GRND_INSECURE never waits: while the system
 	 * starts, the numbers may be less random. */
-	long got = mw_os_is_confined() ? -1 : syscall(SYS_getrandom, buffer, bytes, GRND_INSECURE);
+	long got = mw_os_is_confined()
+			   ? -1
+			   : mw_system_call(SYS_getrandom, buffer, bytes, GRND_INSECURE);
 	uint64_t seed = mw_os_random_seed();
 	for (size_t i = got < 0 ? 0 : (size_t)got; i < bytes; i++)
 		((unsigned char *)buffer)[i] = (unsigned char)(seed >> i % 8 * 8);
@@ -266,9 +269,9 @@ void mw_os_random(void *buffer, size_t bytes) {
 void mw_os_back_off(unsigned attempt) {
 	int saved_errno = errno;
 	if (attempt < 64 || mw_os_is_confined())
-		sched_yield();
+		mw_system_call(SYS_sched_yield);
 	else
 		/* libc's nanosleep() is a cancellation point. */
-		syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 50000}, NULL);
+		mw_system_call(SYS_nanosleep, &(struct timespec){.tv_nsec = 50000}, NULL);
 	errno = saved_errno;
 }

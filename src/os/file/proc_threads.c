@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fmt.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
+#include "os/platform/system_call.h"
 
 MW_COLD uint32_t mw_os_thread_of_name(const char *name) {
 	uint32_t number = 0;
@@ -61,7 +61,7 @@ MW_COLD char mw_os_thread_state(int directory, uint32_t thread_id) {
 
 bool mw_os_thread_exists(uint32_t thread_id) {
 	int saved_errno = errno;
-	bool exists = syscall(SYS_tgkill, mw_os_process_id(), thread_id, 0) == 0;
+	bool exists = mw_system_call(SYS_tgkill, mw_os_process_id(), thread_id, 0) == 0;
 	errno = saved_errno;
 	return exists;
 }

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "os/platform/kernel_calls.h"
+#include "os/platform/system_call.h"
 #include "os/time/clock.h"
 
 /* Interval at which a waiter looks again where the kernel cannot wait for two words. */
@@ -17,7 +17,7 @@
 
 static void wake(_Atomic uint32_t *word, int threads) {
 	int saved_errno = errno;
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, NULL, NULL, 0);
+	mw_system_call(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, NULL, NULL, 0);
 	errno = saved_errno;
 }
 
@@ -33,8 +33,8 @@ bool mw_os_wait_while(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_n
 	int saved_errno = errno;
 	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
 				   .tv_nsec = (long)(timeout_ns % 1000000000u)};
-	bool is_over = syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value,
-			       timeout_ns == UINT64_MAX ? NULL : &timeout, NULL, 0) == -1 &&
+	bool is_over = mw_system_call(SYS_futex, word, FUTEX_WAIT_PRIVATE, value,
+				      timeout_ns == UINT64_MAX ? NULL : &timeout, NULL, 0) == -1 &&
 		       errno == ETIMEDOUT;
 	errno = saved_errno;
 	return is_over;
@@ -54,8 +54,8 @@ void mw_os_wait_while_both(_Atomic uint32_t *word, uint32_t value, _Atomic uint3
 	uint64_t end_ns = timeout_ns == UINT64_MAX ? 0 : mw_os_monotonic_ns() + timeout_ns;
 	struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000u),
 			       .tv_nsec = (long)(end_ns % 1000000000u)};
-	long result = syscall(SYS_futex_waitv, words, 2, 0, timeout_ns == UINT64_MAX ? NULL : &end,
-			      CLOCK_MONOTONIC);
+	long result = mw_system_call(SYS_futex_waitv, words, 2, 0,
+				     timeout_ns == UINT64_MAX ? NULL : &end, CLOCK_MONOTONIC);
 	bool refused = result < 0 && errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT;
 	errno = saved_errno;
 	if (refused)

@@ -17,9 +17,10 @@ MW_TLS uint32_t mw_lock_held_ranks;
 
 void mw_lock_before_wait(mw_lock_rank_t rank, uint32_t held_ranks) {
 	if (held_ranks >> rank)
-		mw_fatal("malloc or free was called from a signal handler that interrupted malloc "
-			 "or free in the same thread: the thread would wait for itself forever; "
-			 "signal-safety(7) lists the functions that handlers may call");
+		mw_fatal("malloc or free was called in the midst of malloc or free of the same "
+			 "thread, and would wait for itself forever: by a signal handler "
+			 "(signal-safety(7) lists what handlers may call), or by a function of "
+			 "libc that a library replaces");
 }
 
 static bool spin(mw_lock_t *lock) {

@@ -9,6 +9,7 @@
 #include "os/memory/map.h"
 #include "os/memory/raw_map.h"
 #include "os/platform/kernel_calls.h"
+#include "os/platform/system_call.h"
 
 /* Huge pages of 2 MiB (the size's binary logarithm in the bits of MAP_HUGE_SHIFT): the system's
  * default size may be another one. */
@@ -40,7 +41,8 @@ bool mw_os_huge_pages_advise(void *base, size_t bytes, bool small_heap) {
 	int saved_errno = errno;
 	bool wanted = mode == MW_OS_HUGE_PAGES_ALWAYS;
 	/* A kernel without huge pages refuses both values. */
-	bool agreed = madvise(base, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
+	bool agreed = mw_system_call(SYS_madvise, base, bytes,
+				     wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
 	errno = saved_errno;
 	if (wanted && !agreed)
 		atomic_fetch_add_explicit(&huge_pages.refused, 1, memory_order_relaxed);

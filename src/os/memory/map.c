@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "os/memory/raw_map.h"
 #include "os/platform/kernel_calls.h"
+#include "os/platform/system_call.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
@@ -91,7 +92,8 @@ bool mw_os_unmap(void *base, size_t bytes) {
 
 bool mw_os_purge(void *base, size_t bytes) {
 	int saved_errno = errno;
-	bool done = !mw_os_fault(MW_OS_PURGE) && madvise(base, bytes, MADV_DONTNEED) == 0;
+	bool done = !mw_os_fault(MW_OS_PURGE) &&
+		    mw_system_call(SYS_madvise, base, bytes, MADV_DONTNEED) == 0;
 	errno = saved_errno;
 	return done;
 }
@@ -102,14 +104,15 @@ void mw_os_prefault(void *base, size_t bytes) {
 	if (atomic_load_explicit(&refused, memory_order_relaxed))
 		return;
 	int saved_errno = errno;
-	if (madvise(base, bytes, MADV_POPULATE_WRITE) != 0 && errno == EINVAL)
+	if (mw_system_call(SYS_madvise, base, bytes, MADV_POPULATE_WRITE) != 0 && errno == EINVAL)
 		atomic_store_explicit(&refused, true, memory_order_relaxed);
 	errno = saved_errno;
 }
 
 bool mw_os_purge_lazily(void *base, size_t bytes) {
 	int saved_errno = errno;
-	bool done = !mw_os_fault(MW_OS_PURGE) && madvise(base, bytes, MADV_FREE) == 0;
+	bool done = !mw_os_fault(MW_OS_PURGE) &&
+		    mw_system_call(SYS_madvise, base, bytes, MADV_FREE) == 0;
 	errno = saved_errno;
 	return done;
 }
@@ -125,11 +128,12 @@ void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move)
 }
 
 static bool advise_guard(void *base, size_t bytes, int advice) {
-	int saved_errno = errno, status;
+	int saved_errno = errno;
+	long status;
 	if (mw_os_fault(MW_OS_PROTECT))
 		return false;
 	do
-		status = madvise(base, bytes, advice);
+		status = mw_system_call(SYS_madvise, base, bytes, advice);
 	while (status != 0 && errno == EINTR);
 	errno = saved_errno;
 	return status == 0;
@@ -145,27 +149,28 @@ bool mw_os_unguard(void *base, size_t bytes) {
 
 bool mw_os_protect_none(void *base, size_t bytes) {
 	int saved_errno = errno;
-	bool done = !mw_os_fault(MW_OS_PROTECT) && mprotect(base, bytes, PROT_NONE) == 0;
+	bool done = !mw_os_fault(MW_OS_PROTECT) &&
+		    mw_system_call(SYS_mprotect, base, bytes, PROT_NONE) == 0;
 	errno = saved_errno;
 	return done;
 }
 
 bool mw_os_unprotect(void *base, size_t bytes) {
 	int saved_errno = errno;
-	bool done =
-		!mw_os_fault(MW_OS_PROTECT) && mprotect(base, bytes, PROT_READ | PROT_WRITE) == 0;
+	bool done = !mw_os_fault(MW_OS_PROTECT) &&
+		    mw_system_call(SYS_mprotect, base, bytes, PROT_READ | PROT_WRITE) == 0;
 	errno = saved_errno;
 	return done;
 }
 
 void mw_os_no_dump(void *base, size_t bytes) {
 	int saved_errno = errno;
-	madvise(base, bytes, MADV_DONTDUMP);
+	mw_system_call(SYS_madvise, base, bytes, MADV_DONTDUMP);
 	errno = saved_errno;
 }
 
 void mw_os_no_fork(void *base, size_t bytes) {
 	int saved_errno = errno;
-	madvise(base, bytes, MADV_DONTFORK);
+	mw_system_call(SYS_madvise, base, bytes, MADV_DONTFORK);
 	errno = saved_errno;
 }

@@ -4,8 +4,9 @@
 
 #include <errno.h>
 #include <linux/mempolicy.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "os/platform/system_call.h"
 
 /* Largest number of nodes of a kernel (CONFIG_NODES_SHIFT = 10). */
 #define NODES_MAX 1024u
@@ -30,11 +31,11 @@ void mw_os_numa_start(void) {
 	unsigned long allowed[NODES_MAX / WORD_BITS] = {0};
 	unsigned count = 0;
 	/* A kernel without NUMA refuses the call. */
-	if (syscall(SYS_get_mempolicy, NULL, allowed, (unsigned long)NODES_MAX, NULL,
-		    MPOL_F_MEMS_ALLOWED) == 0)
+	if (mw_system_call(SYS_get_mempolicy, NULL, allowed, (unsigned long)NODES_MAX, NULL,
+			   MPOL_F_MEMS_ALLOWED) == 0)
 		for (unsigned i = 0; i < NODES_MAX / WORD_BITS; i++)
 			count += (unsigned)__builtin_popcountl(allowed[i]);
-	if (count > 1 && syscall(SYS_get_mempolicy, &mode, NULL, 0, NULL, 0) != 0)
+	if (count > 1 && mw_system_call(SYS_get_mempolicy, &mode, NULL, 0, NULL, 0) != 0)
 		count = 1;
 	mw_os_numa_several = count > 1 && mode == MPOL_DEFAULT;
 	errno = saved_errno;
@@ -47,7 +48,7 @@ unsigned mw_os_numa_here_slow(void) {
 #endif
 	int saved_errno = errno;
 	unsigned processor, node = MW_OS_NUMA_ANY;
-	if (syscall(SYS_getcpu, &processor, &node, NULL) != 0 || node > MW_OS_NUMA_ANY)
+	if (mw_system_call(SYS_getcpu, &processor, &node, NULL) != 0 || node > MW_OS_NUMA_ANY)
 		node = MW_OS_NUMA_ANY;
 	errno = saved_errno;
 	return node;
@@ -67,6 +68,6 @@ void mw_os_numa_prefer(void *base, size_t bytes, unsigned node) {
 	nodes[node / WORD_BITS] = 1ul << node % WORD_BITS;
 	/* If the kernel refuses, memory comes from the node that touches it first, which is mostly
 	 * this one. The kernel uses one bit fewer than the given number. */
-	syscall(SYS_mbind, base, bytes, MPOL_PREFERRED, nodes, 8 * sizeof nodes + 1, 0);
+	mw_system_call(SYS_mbind, base, bytes, MPOL_PREFERRED, nodes, 8 * sizeof nodes + 1, 0);
 	errno = saved_errno;
 }

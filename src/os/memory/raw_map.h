@@ -7,24 +7,24 @@
 #define MW_OS_RAW_MAP_H
 
 #include <stddef.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
-#include <unistd.h>
+
+#include "os/platform/system_call.h"
 
 static inline void *mw_os_raw_mmap(void *start, size_t bytes, int protection, int flags, int file,
 				   off_t offset) {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's answer is a number. */
-	return (void *)syscall(SYS_mmap, start, bytes, protection, flags, file, offset);
+	return (void *)mw_system_call(SYS_mmap, start, bytes, protection, flags, file, offset);
 }
 
 static inline int mw_os_raw_munmap(void *start, size_t bytes) {
-	return (int)syscall(SYS_munmap, start, bytes);
+	return (int)mw_system_call(SYS_munmap, start, bytes);
 }
 
 static inline void *mw_os_raw_mremap(void *start, size_t bytes, size_t new_bytes, int flags,
 				     void *new_start) {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's answer is a number. */
-	return (void *)syscall(SYS_mremap, start, bytes, new_bytes, flags, new_start);
+	return (void *)mw_system_call(SYS_mremap, start, bytes, new_bytes, flags, new_start);
 }
 
 #endif

@@ -4,7 +4,8 @@
  * Layer: os/platform, the door of this folder. The folder holds facts about the processor, libc and
  * the process on which the other folders of src/os depend; it may use src/base. Reading order:
  * arch, kernel_calls (which calls to the kernel may be made, and which fail in tests), single
- * (whether the process has one thread), valgrind, interrupted_call (how a stopped thread goes on).
+ * (whether the process has one thread), valgrind, interrupted_call (how a stopped thread goes on),
+ * system_call.
  *
  * Header only. */
 #ifndef MW_OS_ARCH_H

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/memory/raw_map.h"
+#include "os/platform/system_call.h"
 
 /* Bytes of a signal set, as the kernel counts them. */
 #define KERNEL_SET_BYTES 8
@@ -32,7 +32,7 @@ MW_COLD void *mw_os_map_shared(size_t bytes) {
 static uint32_t copied_process; /* in the copy: id of the process */
 
 bool mw_os_child_outlived(void) {
-	return (uint32_t)syscall(SYS_getppid) != copied_process;
+	return (uint32_t)mw_system_call(SYS_getppid) != copied_process;
 }
 
 /* Sets the limits under which the copy runs. The kernel's signal at the end of the parent comes at
@@ -42,17 +42,17 @@ static void begin_copy(uint32_t parent, mw_os_child_kind_t kind) {
 	const struct sched_param no_priority = {0};
 	copied_process = parent;
 	if (kind == MW_OS_CHILD_AWAITED)
-		syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		mw_system_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	else
-		syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &no_priority);
+		mw_system_call(SYS_sched_setscheduler, 0, SCHED_IDLE, &no_priority);
 	if (mw_os_child_outlived())
 		mw_os_child_end();
-	syscall(SYS_prlimit64, 0, RLIMIT_CPU, &seconds, NULL);
-	syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL);
+	mw_system_call(SYS_prlimit64, 0, RLIMIT_CPU, &seconds, NULL);
+	mw_system_call(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL);
 	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/oom_score_adj", MW_OS_REWRITE);
 	if (file < 0)
 		return;
-	syscall(SYS_write, file, "1000", 4);
+	mw_system_call(SYS_write, file, "1000", 4);
 	mw_os_close(file);
 }
 
@@ -61,26 +61,26 @@ MW_COLD int32_t mw_os_child_start(mw_os_child_kind_t kind) {
 	const uint64_t all = UINT64_MAX;
 	uint64_t before;
 	uint32_t parent = mw_os_process_id();
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SET_BYTES);
-	long child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	mw_system_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SET_BYTES);
+	long child = mw_system_call(SYS_clone, 0, NULL, NULL, NULL, NULL);
 	if (child == 0)
 		begin_copy(parent, kind);
 	else
-		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SET_BYTES);
+		mw_system_call(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, KERNEL_SET_BYTES);
 	errno = saved_errno;
 	return (int32_t)child;
 }
 
 MW_COLD _Noreturn void mw_os_child_end(void) {
 	for (;;)
-		syscall(SYS_exit_group, 0);
+		mw_system_call(SYS_exit_group, 0);
 }
 
 MW_COLD bool mw_os_child_wait(int32_t child) {
 	int saved_errno = errno, status = 0;
 	long result;
 	do
-		result = syscall(SYS_wait4, child, &status, __WCLONE, NULL);
+		result = mw_system_call(SYS_wait4, child, &status, __WCLONE, NULL);
 	while (result < 0 && errno == EINTR);
 	errno = saved_errno;
 	return result == child && WIFEXITED(status);
@@ -88,7 +88,7 @@ MW_COLD bool mw_os_child_wait(int32_t child) {
 
 MW_COLD bool mw_os_child_has_ended(int32_t child) {
 	int saved_errno = errno;
-	long result = syscall(SYS_wait4, child, NULL, WNOHANG | __WCLONE, NULL);
+	long result = mw_system_call(SYS_wait4, child, NULL, WNOHANG | __WCLONE, NULL);
 	/* The program may have waited for all its children. */
 	bool has_ended = result == child || (result < 0 && errno == ECHILD);
 	errno = saved_errno;
@@ -104,7 +104,7 @@ MW_COLD size_t mw_os_copy_memory_of(uint32_t process_id, void *to, uintptr_t fro
 	struct iovec into = {to, bytes};
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address of /proc/self/maps. */
 	struct iovec out_of = {(void *)from, bytes};
-	long copied = syscall(SYS_process_vm_readv, process_id, &into, 1, &out_of, 1, 0);
+	long copied = mw_system_call(SYS_process_vm_readv, process_id, &into, 1, &out_of, 1, 0);
 	errno = saved_errno;
 	return copied > 0 ? (size_t)copied : 0;
 }

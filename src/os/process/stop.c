@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "os/file/proc_threads.h"
 #include "os/lock/futex.h"
 #include "os/platform/kernel_calls.h"
+#include "os/platform/system_call.h"
 #include "os/process/thread_list.h"
 #include "os/process/tracer.h"
 #include "os/signal/signal.h"
@@ -94,8 +94,8 @@ static bool signal_thread(const mw_os_stopped_t *thread) {
 	info.si_pid = (pid_t)mw_os_process_id();
 	info.si_value.sival_ptr = (void *)((uintptr_t)stops.last_number << 32 | index);
 	bool blocks = mw_os_blocked_signals(thread_id) >> (stops.signal_number - 1) & 1;
-	return !blocks && syscall(SYS_rt_tgsigqueueinfo, info.si_pid, thread_id,
-				  stops.signal_number, &info) == 0;
+	return !blocks && mw_system_call(SYS_rt_tgsigqueueinfo, info.si_pid, thread_id,
+					 stops.signal_number, &info) == 0;
 }
 
 /* Waits until `wanted` threads have answered. */

@@ -6,10 +6,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "os/platform/arch.h"
+#include "os/platform/system_call.h"
 
 /* Value of siginfo's si_errno, which Linux leaves 0, for a signal that this handler has seen.
  * Without it, a program's handler that calls the handler it replaced, which is this one, would call
@@ -39,7 +39,8 @@ static void to_default(int number, const siginfo_t *info) {
 	/* A signal that the processor raised is raised again when the access is repeated; a signal
 	 * that was sent is not. */
 	if (info->si_code <= 0)
-		syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
+		mw_system_call(SYS_tgkill, mw_system_call(SYS_getpid), mw_system_call(SYS_gettid),
+			       number);
 }
 
 static void pass_on(const struct sigaction *next, int number, siginfo_t *info, void *context) {

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/platform/system_call.h"
 #include "os/signal/segv.h"
 
 static _Atomic(mw_os_handler_t) handlers[_NSIG];
@@ -104,7 +104,7 @@ MW_COLD bool mw_os_signal_will_run(uint64_t blocked, bool no_restart) {
 	int saved_errno = errno;
 	uint64_t pending = 0;
 	bool will_run = false;
-	syscall(SYS_rt_sigpending, &pending, sizeof pending);
+	mw_system_call(SYS_rt_sigpending, &pending, sizeof pending);
 	pending &= ~blocked;
 	for (int number = 1; pending != 0 && !will_run; number++, pending >>= 1) {
 		struct sigaction now;
@@ -119,13 +119,14 @@ MW_COLD bool mw_os_signal_will_run(uint64_t blocked, bool no_restart) {
 
 MW_COLD void mw_os_signal_set_blocked(uint64_t blocked) {
 	int saved_errno = errno;
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof blocked);
+	mw_system_call(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof blocked);
 	errno = saved_errno;
 }
 
 void mw_os_signal_raise(int signal_number) {
 	int saved_errno = errno;
-	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal_number);
+	mw_system_call(SYS_tgkill, mw_system_call(SYS_getpid), mw_system_call(SYS_gettid),
+		       signal_number);
 	errno = saved_errno;
 }
 
@@ -133,7 +134,7 @@ void mw_os_signal_raise(int signal_number) {
  * matter here, and takes 128 bytes. */
 static void change_mask(const uint64_t *bits, uint64_t *before) {
 	int saved_errno = errno;
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, bits, before, sizeof *bits);
+	mw_system_call(SYS_rt_sigprocmask, SIG_SETMASK, bits, before, sizeof *bits);
 	errno = saved_errno;
 }
 

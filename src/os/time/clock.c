@@ -8,13 +8,12 @@
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "os/platform/system_call.h"
 
 #if defined(__x86_64__)
 #define VDSO_NAME "__vdso_clock_gettime"
@@ -26,6 +25,9 @@ typedef int clock_function_t(clockid_t id, struct timespec *now);
 
 /* Relaxed: the vdso is mapped before the process starts. NULL: not looked up yet. */
 static _Atomic(clock_function_t *) clock_function;
+/* Address of the vdso; 0: not known, or there is none. */
+static uintptr_t vdso;
+static bool is_starting; /* a thread asks libc for the address of the vdso */
 
 #ifdef MW_TESTING
 static uint64_t (*test_source)(void);
@@ -67,24 +69,43 @@ static const ElfW(Sym) *
 	return *names ? symbols : NULL;
 }
 
+static int ask_kernel(clockid_t id, struct timespec *now) {
+	return (int)mw_system_call(SYS_clock_gettime, id, now);
+}
+
+/* A preloaded library may replace strcmp(3) (os/platform/system_call.h). */
+static bool is_same(const char *name, const char *other) {
+	while (*name && *name == *other)
+		name++, other++;
+	return *name == *other;
+}
+
 static clock_function_t *find_clock_function(void) {
-	uintptr_t start = getauxval(AT_SYSINFO_EHDR), bias = 0;
+	uintptr_t start = vdso ? vdso : getauxval(AT_SYSINFO_EHDR), bias = 0;
 	uint64_t count = 0;
 	const char *names = NULL;
 	const ElfW(Sym) *symbols = start ? vdso_symbols(start, &count, &bias, &names) : NULL;
 	for (uint64_t i = 0; symbols && i < count; i++)
 		if (symbols[i].st_shndx != SHN_UNDEF &&
-		    strcmp(names + symbols[i].st_name, VDSO_NAME) == 0)
+		    is_same(names + symbols[i].st_name, VDSO_NAME))
 			return (clock_function_t *)(bias + symbols[i].st_value);
-	return clock_gettime;
+	return ask_kernel;
 }
 
 static MW_NOINLINE clock_function_t *learn_clock_function(void) {
+	if (MW_UNLIKELY(is_starting))
+		return ask_kernel;
 	int saved_errno = errno;
 	clock_function_t *function = find_clock_function();
 	errno = saved_errno;
 	atomic_store_explicit(&clock_function, function, memory_order_relaxed);
 	return function;
+}
+
+MW_RESIDENT void mw_os_clock_start(void) {
+	is_starting = true;
+	vdso = getauxval(AT_SYSINFO_EHDR);
+	is_starting = false;
 }
 
 static uint64_t read_clock(clockid_t id) {
@@ -124,7 +145,7 @@ uint64_t mw_os_realtime_at_start_ns(void) {
 #endif
 	struct timespec now = {0};
 	int saved_errno = errno;
-	syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+	mw_system_call(SYS_clock_gettime, CLOCK_REALTIME, &now);
 	errno = saved_errno;
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

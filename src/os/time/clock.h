@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * clock.h -- clocks, in nanoseconds.
  * Layer: os/time, the door of this folder. The folder reads clocks and sets timers; it may use
- * src/base. Reading order: clock, ticks (the processor's counter between two readings of the
- * kernel's clock), cpu_timer (signals at intervals of CPU time).
+ * src/base and os/platform. Reading order: clock, ticks (the processor's counter between two
+ * readings of the kernel's clock), cpu_timer (signals at intervals of CPU time).
  *
  * Async-signal-safe (vdso). Tests set a clock of their own with mw_os_clock_set_source(). */
 #ifndef MW_OS_CLOCK_H
@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Learns from libc where the vdso is, so that no clock calls libc later, when the caller may hold
+ * locks.  Called at the start of the process, with no lock held; a library that replaces
+ * getauxval(3) may allocate meanwhile. */
+void mw_os_clock_start(void);
 uint64_t mw_os_monotonic_ns(void);
 /* Monotonic time of the kernel's last tick (1-4 ms apart), at a tenth of the cost of the exact
  * time. */

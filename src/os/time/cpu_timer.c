@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "os/platform/system_call.h"
 
 /* Clock of a thread's CPU time: the complement of its id, shifted, with these bits
  * (CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel). */
@@ -26,10 +26,10 @@ static int start(clockid_t clock, struct sigevent *event, int flags, uint64_t fi
 	int saved_errno = errno, timer = 0;
 	const struct itimerspec times = {.it_value = timespec_of(first_ns),
 					 .it_interval = timespec_of(period_ns)};
-	if (syscall(SYS_timer_create, clock, event, &timer) != 0) {
+	if (mw_system_call(SYS_timer_create, clock, event, &timer) != 0) {
 		/* EINVAL: there is no such thread. */
 		timer = errno == EINVAL || errno == ESRCH ? MW_ERR_NOT_FOUND : MW_ERR_NO_MEMORY;
-	} else if (syscall(SYS_timer_settime, timer, flags, &times, NULL) != 0) {
+	} else if (mw_system_call(SYS_timer_settime, timer, flags, &times, NULL) != 0) {
 		/* The thread has ended. */
 		mw_os_timer_stop(timer);
 		timer = MW_ERR_NOT_FOUND;
@@ -58,6 +58,6 @@ int mw_os_process_timer_start(int signal_number, uint64_t period_ns) {
 
 void mw_os_timer_stop(int timer) {
 	int saved_errno = errno;
-	syscall(SYS_timer_delete, timer);
+	mw_system_call(SYS_timer_delete, timer);
 	errno = saved_errno;
 }

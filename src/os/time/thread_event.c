@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/error.h"
+#include "os/platform/system_call.h"
 
 /* The kernel's page of positions, and one of records: a record has some hundred bytes, and is read
  * before the thread goes on unless it blocks the signal. */
@@ -78,26 +78,27 @@ static mw_os_thread_event_t *start(uint32_t thread_id, const mw_os_event_config_
 				   int *error) {
 	struct perf_event_attr attributes = attributes_of(config);
 	const struct f_owner_ex owner = {F_OWNER_TID, (int)thread_id};
-	int fd = (int)syscall(SYS_perf_event_open, &attributes, thread_id, -1, -1,
-			      PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)mw_system_call(SYS_perf_event_open, &attributes, thread_id, -1, -1,
+				     PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0) {
 		*error = error_of(errno);
 		return NULL;
 	}
 	/* By syscall(2): each function of libc that the library did not need before costs it
 	 * resident bytes. */
-	long memory =
-		syscall(SYS_mmap, NULL, EVENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	long memory = mw_system_call(SYS_mmap, NULL, EVENT_BYTES, PROT_READ | PROT_WRITE,
+				     MAP_SHARED, fd, 0);
 	/* EPERM: the user's events have all the memory that they may have. */
 	*error = memory == -1 ? MW_ERR_NO_MEMORY : MW_OK;
-	if (*error == MW_OK && (syscall(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0 ||
-				syscall(SYS_fcntl, fd, F_SETSIG, config->signal_number) != 0 ||
-				syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0)) {
+	if (*error == MW_OK &&
+	    (mw_system_call(SYS_fcntl, fd, F_SETOWN_EX, &owner) != 0 ||
+	     mw_system_call(SYS_fcntl, fd, F_SETSIG, config->signal_number) != 0 ||
+	     mw_system_call(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0)) {
 		/* The thread has ended. */
 		*error = MW_ERR_NOT_FOUND;
-		syscall(SYS_munmap, memory, EVENT_BYTES);
+		mw_system_call(SYS_munmap, memory, EVENT_BYTES);
 	}
-	syscall(SYS_close, fd);
+	mw_system_call(SYS_close, fd);
 	return *error == MW_OK ? (mw_os_thread_event_t *)memory : NULL;
 }
 
@@ -111,7 +112,7 @@ mw_os_thread_event_t *mw_os_thread_event_start(uint32_t thread_id,
 
 void mw_os_thread_event_stop(mw_os_thread_event_t *event) {
 	int saved_errno = errno;
-	syscall(SYS_munmap, event, EVENT_BYTES);
+	mw_system_call(SYS_munmap, event, EVENT_BYTES);
 	errno = saved_errno;
 }
 

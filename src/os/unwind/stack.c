@@ -7,12 +7,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "os/memory/map.h"
 #include "os/platform/arch.h"
 #include "os/platform/kernel_calls.h"
+#include "os/platform/system_call.h"
 #include "os/platform/valgrind.h"
 
 /* Stack pointer at the program's entry; the kernel's argument block lies above it. The dynamic
@@ -45,7 +45,8 @@ static bool asks_by_madvise, probe_is_broken;
 static MW_COLD bool is_readable_by_madvise(uintptr_t address) {
 	int saved = errno;
 	void *page = (void *)(address & ~(uintptr_t)(MW_OS_PAGE_BYTES - 1));
-	bool readable = madvise(page, MW_OS_PAGE_BYTES, MADV_POPULATE_READ) == 0;
+	bool readable =
+		mw_system_call(SYS_madvise, page, MW_OS_PAGE_BYTES, MADV_POPULATE_READ) == 0;
 	errno = saved;
 	return readable;
 }
@@ -57,7 +58,7 @@ bool mw_os_is_readable(uintptr_t address) {
 	/* The kernel copies the signal set before it checks the operation number, which is invalid.
 	 * EFAULT: not readable; EINVAL: readable. No kernel changes any state. Takes 0.1
 	 * microseconds. */
-	long result = syscall(SYS_rt_sigprocmask, -1, address, NULL, KERNEL_SIGSET_BYTES);
+	long result = mw_system_call(SYS_rt_sigprocmask, -1, address, NULL, KERNEL_SIGSET_BYTES);
 	bool readable = result == -1 && errno == EINVAL;
 	errno = saved;
 	return readable;
@@ -90,7 +91,7 @@ static uintptr_t find_top(void) {
 	/* Only in the first thread are both ids equal, and in the single thread of a forked child.
 	 * There the top of the forking thread is cached already, or the stack is handled as a
 	 * foreign stack. */
-	if (mw_os_is_confined() || syscall(SYS_gettid) != syscall(SYS_getpid))
+	if (mw_os_is_confined() || mw_system_call(SYS_gettid) != mw_system_call(SYS_getpid))
 		return mw_os_thread_pointer();
 	return &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
 }

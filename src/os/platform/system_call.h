@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * system_call.h -- system calls past libc's functions.
+ * Layer: os/platform.  Async-signal-safe, no cancellation points.
+ *
+ * A library that is preloaded beside mallow may replace libc's functions, syscall(2) among them,
+ * and its replacement may allocate or wait for a lock.  malloc would then call itself with its
+ * locks held.  So mallow makes its system calls itself, but for sigaction(2), pthread_sigmask(3)
+ * and what starts threads, which no call of malloc makes unless an option asks for it. */
+#ifndef MW_OS_SYSTEM_CALL_H
+#define MW_OS_SYSTEM_CALL_H
+
+#include <sys/syscall.h>
+
+#include "base/compiler.h"
+#include "base/put.h"
+
+MW_ALWAYS_INLINE long mw_system_call_by(long number, long a, long b, long c, long d, long e,
+					long f) {
+	return mw_system_call6(number, a, b, c, d, e, f);
+}
+
+/* mw_system_call(number, up to six arguments), each a number or a pointer.  Returns what the kernel
+ * returned; -1, with errno set: it refused.  Keeps errno else. */
+#define mw_system_call(...)                                                                        \
+	MW_SYSTEM_CALL_PICK(__VA_ARGS__, MW_SYSTEM_CALL_6, MW_SYSTEM_CALL_5, MW_SYSTEM_CALL_4,     \
+			    MW_SYSTEM_CALL_3, MW_SYSTEM_CALL_2, MW_SYSTEM_CALL_1,                  \
+			    MW_SYSTEM_CALL_0, unused)                                              \
+	(__VA_ARGS__)
+#define MW_SYSTEM_CALL_PICK(number, a, b, c, d, e, f, chosen, ...) chosen
+#define MW_SYSTEM_CALL_0(number) mw_system_call_by(number, 0, 0, 0, 0, 0, 0)
+#define MW_SYSTEM_CALL_1(number, a) mw_system_call_by(number, (long)(a), 0, 0, 0, 0, 0)
+#define MW_SYSTEM_CALL_2(number, a, b) mw_system_call_by(number, (long)(a), (long)(b), 0, 0, 0, 0)
+#define MW_SYSTEM_CALL_3(number, a, b, c)                                                          \
+	mw_system_call_by(number, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define MW_SYSTEM_CALL_4(number, a, b, c, d)                                                       \
+	mw_system_call_by(number, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define MW_SYSTEM_CALL_5(number, a, b, c, d, e)                                                    \
+	mw_system_call_by(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+#define MW_SYSTEM_CALL_6(number, a, b, c, d, e, f)                                                 \
+	mw_system_call_by(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+#endif

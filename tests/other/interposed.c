@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ * interposed.c -- a program that makes malloc call the kernel in each way: blocks of all sizes,
+ * memory that grows and is returned, samples, threads that wait for each other's locks, and a
+ * child. */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BLOCKS = 3000, THREADS = 3 };
+
+static void require(int condition) {
+	if (!condition)
+		abort();
+}
+
+static void *work(void *unused) {
+	static __thread char *blocks[BLOCKS];
+	(void)unused;
+	for (size_t i = 0; i < BLOCKS; i++) {
+		size_t bytes = i * 37 % 6000 + 1;
+		require((blocks[i] = malloc(bytes)) != NULL);
+		memset(blocks[i], 1, bytes);
+		if (i % 3 == 0) {
+			free(blocks[i]);
+			blocks[i] = calloc(1, bytes);
+			require(blocks[i] != NULL && blocks[i][bytes - 1] == 0);
+		}
+	}
+	for (int i = 0; i < BLOCKS; i++)
+		free(blocks[i]);
+	return NULL;
+}
+
+static void large_blocks(void) {
+	char *block = malloc((size_t)1 << 20);
+	require(block != NULL);
+	for (size_t mib = 2; mib <= 16; mib *= 2) {
+		block = realloc(block, mib << 20);
+		require(block != NULL);
+		block[(mib << 20) - 1] = 1;
+	}
+	free(block);
+	malloc_trim(0);
+}
+
+int main(void) {
+	pthread_t threads[THREADS];
+	work(NULL);
+	large_blocks();
+	for (int i = 0; i < THREADS; i++)
+		require(pthread_create(&threads[i], NULL, work, NULL) == 0);
+	pid_t child = fork();
+	require(child >= 0);
+	if (child == 0) {
+		work(NULL);
+		exit(0);
+	}
+	int status;
+	require(waitpid(child, &status, 0) == child && status == 0);
+	for (int i = 0; i < THREADS; i++)
+		require(pthread_join(threads[i], NULL) == 0);
+	large_blocks();
+	return 0;
+}
