@@ -104,9 +104,10 @@ ok "off"
 
 # A program that never allocates publishes its profile when it has mapped enough.
 conf=prof_mappings:true,prof_state_min:20M start_ready ./mappings
+has_published() { compgen -G "/dev/shm/mallow-$(id -u)/$pid.*" >/dev/null; }
 step m d
-is_known "$pid" && fail "published at once"
+has_published && fail "published at once"
 step w
-is_known "$pid" || fail "a program that maps and does not allocate publishes nothing"
+has_published || fail "a program that maps and does not allocate publishes nothing"
 holds "$pid" inuse_mapped map_whole $((24 * mib))
 ok "without allocations"

@@ -21,6 +21,7 @@ chmod 755 "$base"
 # The build may lie where servers' users cannot look.
 library=$base/libunwind_compare.so
 cp "$build/tests/libunwind_compare.so" "$library"
+cp "$here"/gdb_*.py "$base/"
 # shellcheck source=tests/unwind/compare/programs.sh
 . "$here/programs.sh"
 # shellcheck source=tests/unwind/compare/gdb_programs.sh

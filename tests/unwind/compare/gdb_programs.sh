@@ -15,7 +15,7 @@ gdb_stacks() {
     local wrapper="env LD_PRELOAD=$library MW_COMPARE_FILE=$base/totals MW_COMPARE_STEP=3"
     wrapper+=" MW_COMPARE_STOP=$step"
     timeout 60 ${as[@]+"${as[@]}"} gdb -batch -nx -ex "set exec-wrapper $wrapper" -x \
-        "$here/gdb_stacks.py" --args "$@" \
+        "$base/gdb_stacks.py" --args "$@" \
         >"$base/gdb" 2>&1
     printf '%-10s %s\n' "$name" "$(grep '^gdb: ' "$base/gdb" | tail -n 5)"
     grep -qE '^gdb: ([5-9]|1[0-9]|20) same, 0 other' "$base/gdb" || {

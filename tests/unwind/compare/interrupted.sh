@@ -21,6 +21,7 @@ chmod 755 "$base"
 # The build may lie where servers' users cannot look.
 library=$base/libmallow.so
 cp "$build/lib/libmallow.so" "$library"
+cp "$here"/gdb_*.py "$base/"
 # shellcheck source=tests/unwind/compare/programs.sh
 . "$here/programs.sh"
 # shellcheck source=tests/unwind/compare/gdb_programs.sh
@@ -36,7 +37,7 @@ gdb_stacks() {
     command -v "$1" >/dev/null || return 0
     local wrapper="env LD_PRELOAD=$library MALLOC_CONF=prof_state_min:0,prof_cpu:1000"
     MW_SAMPLES=$((wanted - same - other)) timeout 300 ${as[@]+"${as[@]}"} \
-        gdb -batch -nx -ex "set exec-wrapper $wrapper" -x "$here/gdb_interrupted.py" --args "$@" \
+        gdb -batch -nx -ex "set exec-wrapper $wrapper" -x "$base/gdb_interrupted.py" --args "$@" \
         >"$base/gdb" 2>&1
     read -r more_same more_other frames < <(
         awk '/^gdb: / { print $2, $4, $(NF - 1) }' "$base/gdb"
