@@ -33,10 +33,11 @@
 	{ NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL }
 
 #define REQUEST_DETAILS_BUT(strict)                                                                \
-	"The process looks for requests while it allocates, so an idle or stopped process does "   \
-	"not see them. After the waiting time the command ends, with status 0" strict              \
-	"; the request stays and takes effect when the process allocates again. With "             \
-	"background_thread:true an idle process follows at once."
+	"The process looks for requests while it allocates. One that computes or sleeps is woken " \
+	"as a debugger would do it, if this user may trace it (ptrace(2)) and it filters no "      \
+	"system calls; with background_thread:true it needs no waking. A request that was not "    \
+	"seen in the waiting time stays, and takes effect when the process allocates again; the "  \
+	"command then ends with status 0" strict "."
 #define REQUEST_DETAILS REQUEST_DETAILS_BUT("")
 #define STRICT_REQUEST_DETAILS                                                                     \
 	REQUEST_DETAILS_BUT(", but with --strict: 1 when some threads have not allocated by then")

@@ -193,11 +193,16 @@ static mw_tool_entry_frame_t frame_of(const struct user_regs_struct *r) {
 	};
 }
 
-/* Returns whether there is room for the answer below the stack pointer. */
-static bool has_room(const mw_address_space_t *space, uint64_t stack_pointer) {
-	const mw_map_t *stack = mw_address_space_at(space, stack_pointer);
-	return stack != NULL && stack->is_writable &&
-	       (stack->is_stack || stack_pointer - stack->start >= MW_TOOL_ENTRY_STACK_BYTES);
+/* Returns whether there is room for the answer below the stack pointer. Known stacks are the
+ * kernel's of the first thread, and those that have the thread's own data at their top, as threads
+ * of libc have. Any other, such as a coroutine's or an alternate one of signals, may be a small
+ * part of its mapping, with other data below. */
+static bool has_room(const mw_address_space_t *space, const struct user_regs_struct *r) {
+	const mw_map_t *stack = mw_address_space_at(space, r->rsp);
+	if (stack == NULL || !stack->is_writable)
+		return false;
+	return stack->is_stack || (r->fs_base > r->rsp && r->fs_base < stack->limit &&
+				   r->rsp - stack->start >= MW_TOOL_ENTRY_STACK_BYTES);
 }
 
 /* A thread that is tried. */
@@ -257,7 +262,7 @@ static outcome_t point(const mw_reach_t *reach, const mw_address_space_t *space,
 	uint64_t entry_address = mw_library_entry_find(space, reach);
 	if (entry_address == 0)
 		return NO_ENTRY;
-	if (ptrace(PTRACE_GETREGS, thread->id, NULL, &r) != 0 || !has_room(space, r.rsp))
+	if (ptrace(PTRACE_GETREGS, thread->id, NULL, &r) != 0 || !has_room(space, &r))
 		return UNFIT;
 	size_t bytes = make_part(space, thread, &r, &part);
 	r.rsp = (r.rsp - MW_TOOL_ENTRY_RED_ZONE_BYTES - bytes) &
@@ -325,7 +330,7 @@ static outcome_t try_thread(const mw_reach_t *reach, int id) {
 	char state = state_of(thread.pid, id);
 	/* One that waits for a disk would stop later, and wait for this command to end. */
 	if (state != 'S' && state != 'R')
-		return state == 'T' ? PAUSED : UNFIT;
+		return state == 'T' || state == 't' ? PAUSED : UNFIT;
 	if (status_number(id, "Seccomp") > 0)
 		return FILTERED;
 	if (has_shadow_stack(id))
@@ -338,9 +343,9 @@ static outcome_t try_thread(const mw_reach_t *reach, int id) {
 		return UNFIT; /* the kernel lets the thread go when this command ends */
 	/* Else a signal arrives at this moment, or the whole process is stopped. */
 	bool is_ours = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+	/* At once: a command that is killed from here on leaves no call that returns EINTR. */
+	let_call_repeat(id);
 	outcome_t outcome = is_ours ? check_and_point(reach, &thread) : UNFIT;
-	if (outcome != ENTERED)
-		let_call_repeat(id);
 	int signal_number = status >> 16 == 0 ? WSTOPSIG(status) : 0;
 	ptrace(PTRACE_DETACH, id, NULL, (void *)(intptr_t)signal_number);
 	return outcome;
@@ -395,8 +400,9 @@ static int enter(const mw_reach_t *reach, mw_error_t *error) {
 		return mw_error_set(error, "it cannot be woken: no library in it has the code for "
 					   "that which this command knows");
 	default:
-		return mw_error_set(error, "it cannot be woken: no thread of it is at a place with "
-					   "room on its stack where it could answer");
+		return mw_error_set(error, "it cannot be woken: none of the threads that were "
+					   "tried is at a place with room on its stack where it "
+					   "could answer");
 	}
 }
 

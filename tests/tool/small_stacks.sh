@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# small_stacks.sh BUILD_DIR -- a thread on a small stack is not entered: below such a stack lie other
+# data of the program, which no answer may overwrite.
+source "$(dirname "$0")/lib.bash"
+cc -O1 -fno-builtin -o small_stacks "$here/small_stacks.c" || fail "small_stacks.c"
+export MALLOW_CONF=prof_state_min:0
+for kind in coroutine alternate; do
+    rm -f pipe
+    mkfifo pipe
+    LD_PRELOAD=$build/lib/libmallow.so ./small_stacks "$kind" <pipe >said &
+    pid=$!
+    started+=("$pid")
+    exec {input}>pipe
+    await 60 grep -q ready said
+    try 2 "$mallow" cpu --for 0.2 --wait 1 "$pid"
+    says err 'none of the threads that were tried is at a place with room on its stack'
+    try 2 "$mallow" leaks --wait 1 "$pid"
+    "$mallow" set --wait 1 "$pid" rate=1M >out 2>err
+    echo >&"$input"
+    wait "$pid" || fail "$kind: status $?"
+    exec {input}>&-
+    grep -qx 'changed: 0' said || fail "$kind: $(cat said)"
+    ! grep -q epoll said || fail "$kind: $(cat said)"
+done
+ok "no byte below a small stack is written"
