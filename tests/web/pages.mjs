@@ -405,6 +405,9 @@ test("filters are the command's", async () => {
 
 test("stacks begin at a frame, less another process", async () => {
   const page = await open(`#/${dead}/tree`);
+  /* The view and the list of profiles are there: the page draws its fields anew with them. */
+  await page.locator(".tree").getByText("make_page").first().waitFor();
+  await page.locator(`#profiles option[value="${live}"]`).waitFor({state: "attached"});
   await page.getByLabel("begin at frames").fill("make_page");
   await page.keyboard.press("Enter");
   const line = `mallow tree --show-from=make_page ${dead}`;
