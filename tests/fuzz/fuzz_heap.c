@@ -267,13 +267,11 @@ static slot_t *choose(bool full) {
 
 static void store_block(slot_t *slot, void *block, size_t bytes, uint64_t seed) {
 	*slot = (slot_t){block, bytes, malloc_usable_size(block), 16, false, seed};
-	/* The hardened library says what was requested, be it nothing. */
+	/* The hardened library says what was requested; a block without a byte is no sample. */
 	TORTURE_MUST(slot->usable_bytes >= bytes && (slot->usable_bytes > 0 || MW_HARDEN_ON));
 	shadow_claim(block, slot->usable_bytes | (slot->usable_bytes == 0));
 	fill(slot);
 	model.live_bytes += slot->usable_bytes;
-	/* In the hardened library a block without a byte lies in memory without access, and is no
-	 * sample. */
 	if (model.all_sampled && !model.refused && slot->usable_bytes > 0)
 		TORTURE_MUST(has_record(block));
 }

@@ -46,7 +46,7 @@ static void large_blocks(void) {
 	malloc_trim(0);
 }
 
-/* ThreadSanitizer itself may wait for ever in a fork while threads run, with any malloc. */
+/* ThreadSanitizer itself may hang in a fork while threads run, with any malloc. */
 static void fork_one(void) {
 #ifndef WITHOUT_FORK
 	int status;

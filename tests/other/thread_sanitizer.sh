@@ -10,8 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tried=0
 for compiler in clang gcc; do
-    "$compiler" -O1 -g -fno-builtin -pthread -fsanitize=thread -DWITHOUT_FORK "$source" -o "$work/program" \
-        2>/dev/null || continue
+    "$compiler" -O1 -g -fno-builtin -pthread -fsanitize=thread -DWITHOUT_FORK "$source" \
+        -o "$work/program" 2>/dev/null || continue
     # On some kernels the sanitizer itself does not start.
     "$work/program" >/dev/null 2>&1 || continue
     first=

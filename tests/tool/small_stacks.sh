@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# small_stacks.sh BUILD_DIR -- a thread on a small stack is not entered: below such a stack lie other
-# data of the program, which no answer may overwrite.
+# small_stacks.sh BUILD_DIR -- a thread on a small stack is not entered: below such a stack lie
+# other data of the program, which no answer may overwrite.
 source "$(dirname "$0")/lib.bash"
 cc -O1 -fno-builtin -o small_stacks "$here/small_stacks.c" || fail "small_stacks.c"
 export MALLOW_CONF=prof_state_min:0
