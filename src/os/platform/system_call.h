@@ -12,7 +12,9 @@
 #include <sys/syscall.h>
 
 #include "base/compiler.h"
-#include "base/put.h"
+
+/* Base has it as a hook, too (base/put.h). */
+long mw_system_call6(long number, long a, long b, long c, long d, long e, long f);
 
 MW_ALWAYS_INLINE long mw_system_call_by(long number, long a, long b, long c, long d, long e,
 					long f) {
