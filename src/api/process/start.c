@@ -137,8 +137,8 @@ static void fork_child(void) {
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 			     void *object) __attribute__((weak));
 
-/* As mw_api_register_atfork(), in a program that lacks it: for no object, so that exit(3) does not
- * remove the handlers while another thread forks. */
+/* Registers the fork handlers in a program that lacks mw_api_register_atfork(). They belong to no
+ * object, so that exit(3) does not remove them while another thread forks. */
 static bool register_by_libc(void) {
 	if (__register_atfork)
 		return __register_atfork(fork_prepare, fork_parent, fork_child, NULL) == 0;

@@ -21,8 +21,8 @@ void mw_lsan_report(const mw_lsan_options_t *options, const mw_leaks_t *leaks);
 MW_PRINTF(1, 2) void mw_lsan_print(const char *format, ...);
 /* Prints a stack as in a report: return addresses, leaf first. */
 void mw_lsan_print_stack(const uint64_t *pcs, unsigned depth);
-/* As __sanitizer_set_report_path(), __sanitizer_set_report_fd() and __sanitizer_get_report_path().
- * What they set replaces log_path. */
+/* The three functions do the work of __sanitizer_set_report_path(), __sanitizer_set_report_fd() and
+ * __sanitizer_get_report_path(). A path or file that they set replaces log_path. */
 void mw_lsan_report_set_path(const char *path);
 void mw_lsan_report_set_file(int file);
 const char *mw_lsan_report_path(void);

@@ -51,7 +51,7 @@ MW_EXPORT void __sanitizer_print_stack_trace(void);
  * module, %o the offset in it, %f the function, %s the file, %l the line, %c the column (0: not
  * known), %F "in function", %S file:line, %L file:line or (module+offset), %M (module+offset). */
 MW_EXPORT void __sanitizer_symbolize_pc(void *pc, const char *format, char *text, size_t room);
-/* Likewise for a variable: %g is its name, %m its module, %s and %l are not known. */
+/* Writes a line for a variable: %g is its name, %m its module; %s and %l are not known. */
 MW_EXPORT void __sanitizer_symbolize_global(void *data, const char *format, char *text,
 					    size_t room);
 /* Returns 1 and the path of the object that contains the address, with its offset in it; else 0. */

@@ -14,7 +14,7 @@
 
 #define STACK_DEPTH_MAX MW_COMPAT_DEPTH_MAX
 
-/* What is known of an address. Texts are not ended by '\0'. */
+/* The names of an address. Its texts are not ended by '\0'. */
 typedef struct named {
 	const char *function, *file;
 	int function_length, file_length;

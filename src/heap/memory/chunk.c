@@ -62,7 +62,7 @@ static mw_chunk_t *map_chunk(unsigned node) {
 typedef struct run {
 	unsigned count, align_slices;
 	unsigned node; /* NUMA node of their memory; MW_OS_NUMA_ANY: any */
-	/* Of a large block: bytes before it, and its bytes; else 0. */
+	/* Bytes before a large block, and the block's own bytes; 0 for other runs. */
 	size_t lead_bytes, block_bytes;
 } run_t;
 
