@@ -105,7 +105,8 @@ finish
 ok "kill -9, and the program never allocates"
 
 begin
-if "$mallow" cpu --for 1s --event page-faults "$pid" >out 2>err; then
+if permits_events "$pid"; then
+    try 0 "$mallow" stop --cpu "$pid"
     "$mallow" cpu --for 600s --event cpu-clock "$pid" >out 2>err &
     first=$!
     await 60 grep -q perf_event "/proc/$pid/maps"
@@ -244,3 +245,19 @@ grep -qE "note: pid $pid: the process started another program \(exec\) after" he
 grep -q '"allocate"' out || fail "the session saw nothing: $(cat out)"
 finish
 ok "programs that end, or execute another"
+
+# From the start, and refused: `status` says why. A signal that is ignored stays so in the program.
+MALLOW_CONF=prof_state_min:0,prof_cpu:100 LD_PRELOAD=$library python3 -c '
+import os, signal
+for number in [*range(signal.SIGRTMIN, signal.SIGRTMAX + 1), signal.SIGURG, signal.SIGWINCH]:
+    signal.signal(number, signal.SIG_IGN)
+os.execv("./leases", ["./leases"])' &
+pid=$!
+started+=("$pid")
+says_why() {
+    grep -q '^ *CPU time *not sampled: it handles or ignores every real-time signal' \
+        <<<"$("$mallow" status "$pid" 2>/dev/null)"
+}
+await 60 says_why
+finish
+ok "why nothing is sampled"

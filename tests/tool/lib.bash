@@ -166,6 +166,20 @@ for error in checker.iter_errors(json.load(open("out"))):
 END
 }
 
+# permits_events PID: the kernel permits events of a live process that allocates. The command that
+# asked for them says if the kernel does not; any other answer fails the script.
+permits_events() {
+    "$mallow" start --cpu --rate 1000 --event page-faults --wait 60 "$1" >out 2>err
+    case $? in
+        0) ! grep -q pending out || fail "the process does not answer" ;;
+        2)
+            grep -q 'the kernel does not permit the event' err || fail "--event page-faults"
+            return 1
+            ;;
+        *) fail "--event page-faults" ;;
+    esac
+}
+
 # leave_out WHY: a part of the script cannot run on this machine.  The other parts run; the script
 # counts as skipped if they pass and as failed if one does not.
 left_out=()

@@ -244,12 +244,17 @@ static void print_cpu(const status_view_t *view) {
 	char since[MW_SHOW_BYTES], used[MW_SHOW_BYTES], wall[MW_SHOW_BYTES];
 	if (live->cpu_used == 0)
 		return;
+	const char *trouble = mw_control_cpu_trouble(live->cpu_error);
 	mw_show_time(live->cpu_changed_ns, since);
 	if (live->cpu_hz > 0)
 		line("CPU time",
 		     "sampled since %s, %" PRIu32 " Hz%s, %" PRIu32 " threads, signal %" PRIu32,
 		     since, mw_cpu_hz(live->cpu_hz), mw_cpu_of_source(live->cpu_hz),
 		     live->cpu_threads, live->cpu_signal);
+	else if (trouble != NULL)
+		line("CPU time", "not sampled: %s", trouble);
+	else if (live->cpu_changed_ns == 0)
+		line("CPU time", "not sampled yet");
 	else
 		line("CPU time", "not sampled since %s", since);
 	line("  so far",
