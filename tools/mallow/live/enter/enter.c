@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include "live/enter/call_limit.h"
 #include "live/enter/library_entry.h"
 #include "live/process/process.h"
+#include "model/memory.h"
 #include "os/platform/interrupted_call.h"
 #include "state/tool_entry.h"
 
@@ -32,13 +34,22 @@
 #define STOP_WAIT_NS 2000000000
 #define LOOK_FIRST_NS 50000
 #define LOOK_NS 1000000
-/* Threads that are tried: most of a process are alike. */
-#define TRIES_MAX 64u
+/* How long threads are tried. One that is seen to have no room takes 0.05 ms, one that is stopped
+ * for that 2 ms in a process of a thousand threads. */
+#define TRY_NS UINT64_C(500000000)
+#define NEEDS_NO_WAKING                                                                            \
+	"a program that is started with MALLOW_CONF=background_thread:true needs no waking"
 /* PTRACE_GET_RSEQ_CONFIGURATION: Linux 5.13 and later. */
 #define GET_RSEQ_CONFIGURATION 0x420f
 #define DIRECTION_AND_TRAP_FLAGS UINT64_C(0x500)
 /* Registers of floating point, as xsave64 writes them: with AVX-512 2.7 KiB, with AMX 11 KiB. */
 enum { VECTORS_MIN_BYTES = 576, VECTORS_MAX_BYTES = 16384 };
+
+static uint64_t monotonic_ns(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 /* Returns a number of /proc/<pid>/status, of a process or a thread; -1 = it has no such line. */
 static long status_number(int pid, const char *key) {
@@ -77,10 +88,13 @@ static int say_refused(int pid, mw_error_t *error) {
 		return mw_error_set(
 			error, "it cannot be woken, because process %ld traces it (gdb, strace)",
 			tracer);
-	return mw_error_set(error,
-			    "it cannot be woken, because this user may not trace it "
-			    "(ptrace(2), kernel.yama.ptrace_scope); root may, and a program that "
-			    "is started with MALLOW_CONF=background_thread:true needs no waking");
+	return mw_error_set(
+		error, "it cannot be woken, because this user may not trace it "
+		       "(ptrace(2), kernel.yama.ptrace_scope); root may, and " NEEDS_NO_WAKING);
+}
+
+static int say_other(const mw_process_key_t *key, mw_error_t *error) {
+	return mw_error_set(error, "it has %s", mw_process_end(key->pid, key->start_ticks));
 }
 
 /* UNFIT, PAUSED, FILTERED, SHADOWED: this thread, at this moment. Those behind: no thread of the
@@ -193,16 +207,20 @@ static mw_tool_entry_frame_t frame_of(const struct user_regs_struct *r) {
 	};
 }
 
+/* Returns whether there may be room for the answer below a stack pointer. */
+static bool may_have_room(const mw_map_t *stack, uint64_t rsp) {
+	return stack != NULL && stack->is_writable &&
+	       (stack->is_stack || rsp - stack->start >= MW_TOOL_ENTRY_STACK_BYTES);
+}
+
 /* Returns whether there is room for the answer below the stack pointer. Known stacks are the
  * kernel's of the first thread, and those that have the thread's own data at their top, as threads
  * of libc have. Any other, such as a coroutine's or an alternate one of signals, may be a small
  * part of its mapping, with other data below. */
 static bool has_room(const mw_address_space_t *space, const struct user_regs_struct *r) {
 	const mw_map_t *stack = mw_address_space_at(space, r->rsp);
-	if (stack == NULL || !stack->is_writable)
-		return false;
-	return stack->is_stack || (r->fs_base > r->rsp && r->fs_base < stack->limit &&
-				   r->rsp - stack->start >= MW_TOOL_ENTRY_STACK_BYTES);
+	return may_have_room(stack, r->rsp) &&
+	       (stack->is_stack || (r->fs_base > r->rsp && r->fs_base < stack->limit));
 }
 
 /* A thread that is tried. */
@@ -324,13 +342,31 @@ static char state_of(int pid, int thread) {
 	return end != NULL && end[1] == ' ' ? end[2] : '\0';
 }
 
-static outcome_t try_thread(const mw_reach_t *reach, int id) {
+/* Returns whether a thread that sleeps is seen to have no room, without stopping it. `space` is
+ * that of a moment ago. */
+static bool has_no_room(const mw_address_space_t *space, int pid, int thread) {
+	char path[96];
+	uint64_t rsp = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, thread);
+	FILE *file = fopen(path, "re");
+	/* "CALL ARGUMENT0 ... ARGUMENT5 SP PC", or "running". */
+	bool is_known =
+		file != NULL && fscanf(file, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &rsp) == 1;
+	if (file != NULL)
+		fclose(file);
+	const mw_map_t *stack = is_known ? mw_address_space_at(space, rsp) : NULL;
+	return stack != NULL && !may_have_room(stack, rsp);
+}
+
+static outcome_t try_thread(const mw_reach_t *reach, const mw_address_space_t *space, int id) {
 	int status = 0;
 	candidate_t thread = {.pid = reach->key.pid, .id = id};
 	char state = state_of(thread.pid, id);
 	/* One that waits for a disk would stop later, and wait for this command to end. */
 	if (state != 'S' && state != 'R')
 		return state == 'T' || state == 't' ? PAUSED : UNFIT;
+	if (state == 'S' && has_no_room(space, thread.pid, id))
+		return UNFIT;
 	if (status_number(id, "Seccomp") > 0)
 		return FILTERED;
 	if (has_shadow_stack(id))
@@ -356,25 +392,71 @@ static bool is_of_thread(outcome_t outcome) {
 	return outcome == UNFIT || outcome == PAUSED || outcome == FILTERED || outcome == SHADOWED;
 }
 
-/* Tries the first thread, then others. */
-static outcome_t try_threads(const mw_reach_t *reach) {
+typedef struct threads {
+	int *ids;
+	size_t count, capacity;
+} threads_t;
+
+/* Reads which threads the process has. */
+static threads_t list_threads(int pid) {
 	char path[64];
-	int pid = reach->key.pid;
-	int first = mw_process_thread(pid);
-	outcome_t outcome = try_thread(reach, first);
+	threads_t threads = {0};
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *threads = is_of_thread(outcome) ? opendir(path) : NULL;
-	unsigned tries = 1;
-	for (struct dirent *entry; threads != NULL && is_of_thread(outcome) && tries < TRIES_MAX &&
-				   (entry = readdir(threads)) != NULL;) {
-		int thread = (int)strtol(entry->d_name, NULL, 10);
-		if (thread <= 0 || thread == first || !mw_reach_has_thread(reach, thread))
+	DIR *entries = opendir(path);
+	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+		int id = (int)strtol(entry->d_name, NULL, 10);
+		if (id <= 0)
 			continue;
-		outcome = try_thread(reach, thread);
-		tries++;
+		threads.ids = mw_grow(threads.ids, &threads.capacity, threads.count + 1,
+				      sizeof(*threads.ids));
+		threads.ids[threads.count++] = id;
 	}
-	if (threads != NULL)
-		closedir(threads);
+	if (entries != NULL)
+		closedir(entries);
+	return threads;
+}
+
+static size_t common_divisor(size_t a, size_t b) {
+	while (b != 0) {
+		size_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Returns a step that leads to each of `count` things once, and far from the one before: threads
+ * that began one after another are alike. */
+static size_t step_through(size_t count) {
+	size_t step = count * 5 / 8 + 1;
+	while (common_divisor(step, count) != 1)
+		step++;
+	return step;
+}
+
+/* Tries the first thread, then others for some time, from another one on each time. */
+static outcome_t try_threads(const mw_reach_t *reach) {
+	int pid = reach->key.pid;
+	uint64_t begin_ns = monotonic_ns();
+	mw_address_space_t space;
+	mw_address_space_open(mw_process_thread(pid), &space);
+	int first = mw_process_thread(pid);
+	outcome_t outcome = try_thread(reach, &space, first);
+	threads_t threads = is_of_thread(outcome) ? list_threads(pid) : (threads_t){0};
+	size_t step = step_through(threads.count);
+	size_t at = threads.count > 0 ? begin_ns / 1000 % threads.count : 0;
+	for (size_t i = 0;
+	     i < threads.count && is_of_thread(outcome) && monotonic_ns() - begin_ns < TRY_NS;
+	     i++, at = (at + step) % threads.count) {
+		int thread = threads.ids[at];
+		if (thread == first || !mw_reach_has_thread(reach, thread))
+			continue;
+		outcome_t result = try_thread(reach, &space, thread);
+		/* What keeps any thread from being entered tells more. */
+		outcome = result != UNFIT ? result : outcome;
+	}
+	free(threads.ids);
+	mw_address_space_close(&space);
 	return outcome;
 }
 
@@ -388,11 +470,14 @@ static int enter(const mw_reach_t *reach, mw_error_t *error) {
 		return mw_error_set(error, "it cannot be woken: it is stopped, by a signal or a "
 					   "debugger");
 	case FILTERED:
-		return mw_error_set(error, "it is not woken, because it filters its system calls");
+		return mw_error_set(
+			error,
+			"it is not woken, because it filters its system calls; " NEEDS_NO_WAKING);
 	case SHADOWED:
-		return mw_error_set(error, "it is not woken, because it has shadow stacks");
+		return mw_error_set(
+			error, "it is not woken, because it has shadow stacks; " NEEDS_NO_WAKING);
 	case OTHER:
-		return mw_error_set(error, "it has ended, or has executed another program");
+		return say_other(&reach->key, error);
 	case EXCEEDS:
 		return mw_error_set(error, "it is not woken, because it has users, groups or "
 					   "capabilities that this command lacks");
@@ -402,14 +487,14 @@ static int enter(const mw_reach_t *reach, mw_error_t *error) {
 	default:
 		return mw_error_set(error, "it cannot be woken: none of the threads that were "
 					   "tried is at a place with room on its stack where it "
-					   "could answer");
+					   "could answer; " NEEDS_NO_WAKING);
 	}
 }
 
 int mw_process_enter(const mw_process_key_t *key, mw_error_t *error) {
 	mw_reach_t reach;
 	if (mw_reach_open(key, &reach, NULL) != 0)
-		return mw_error_set(error, "it has ended, or has executed another program");
+		return say_other(key, error);
 	int result = enter(&reach, error);
 	mw_reach_close(&reach);
 	return result;
