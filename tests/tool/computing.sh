@@ -70,7 +70,7 @@ kill -STOP "$pid"
 await 60 grep -q '^State:.T' "/proc/$pid/status"
 try 2 "$mallow" cpu --for 1 --wait 0.5 "$pid"
 one_line_error
-says err "^mallow: pid $pid: nothing was sampled: .*it is stopped"
+says err "^mallow: pid $pid: the process is stopped"
 kill -CONT "$pid"
 ok "a stopped process"
 

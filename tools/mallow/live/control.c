@@ -22,6 +22,7 @@
 #include "formats/state/state_file.h"
 #include "live/control_page.h"
 #include "live/enter/enter.h"
+#include "live/process/process.h"
 #include "live/process/reach.h"
 #include "state/layout.h"
 
@@ -84,7 +85,8 @@ static void close_page(control_page_t *page) {
 	close(page->fd);
 }
 
-static int open_page(const mw_target_t *target, control_page_t *page, mw_error_t *error) {
+static int open_page(const mw_target_t *target, const mw_reach_t *reach, control_page_t *page,
+		     mw_error_t *error) {
 	const char *shown = target->shown;
 	int fd = mw_target_open(target, O_RDWR);
 	if (fd < 0)
@@ -98,13 +100,16 @@ static int open_page(const mw_target_t *target, control_page_t *page, mw_error_t
 	if (!mw_state_file_is_held(fd)) {
 		mw_snapshot_free(snapshot);
 		close(fd);
-		return mw_error_set(error, "%s: its process has ended", shown);
+		return reach != NULL
+			       ? mw_error_set(error, "pid %d: the process has ended", target->pid)
+			       : mw_error_set(error, "%s: its process has ended", shown);
 	}
 	struct stat info;
 	uint64_t file_bytes = fstat(fd, &info) == 0 ? (uint64_t)info.st_size : 0;
 	const mw_state_section_t *sections = snapshot->header.sections;
 	*page = (control_page_t){.shown = shown,
 				 .target = target,
+				 .reach = reach,
 				 .fd = fd,
 				 .control_at = sections[MW_SECTION_CONTROL].offset_bytes,
 				 .live_at = sections[MW_SECTION_LIVE].offset_bytes};
@@ -323,6 +328,35 @@ static bool wait_seen(const control_page_t *page, uint32_t sequence, uint64_t wa
 	}
 }
 
+/* Returns whether the process still runs the program whose page this is. */
+static bool has_process(const control_page_t *page) {
+	return page->reach != NULL ? mw_reach_holds(page->reach) : mw_state_file_is_held(page->fd);
+}
+
+static bool is_stopped(const control_page_t *page) {
+	mw_process_t process;
+	return page->reach != NULL &&
+	       mw_process_read(mw_process_thread(page->target->pid), &process) && process.paused;
+}
+
+/* Says what keeps a process from answering that has ended or is stopped. Returns 0 for any other,
+ * which answers when it allocates. */
+static int say_silent(const control_page_t *page, mw_error_t *error) {
+	int pid = page->target->pid;
+	if (!has_process(page))
+		return mw_error_set(error, "pid %d: the process %s before it answered", pid,
+				    page->reach != NULL
+					    ? mw_process_end(pid, page->reach->key.start_ticks)
+					    : "ended");
+	if (is_stopped(page))
+		return mw_error_set(error,
+				    "pid %d: the process is stopped, by a signal or a debugger, "
+				    "and has not answered; it does what was requested when it goes "
+				    "on ('kill -CONT %d')",
+				    pid, pid);
+	return 0;
+}
+
 /* Has the process answer if it does not by itself.  False: it has not seen the request. */
 static bool wait_answer(const control_page_t *page, uint32_t sequence, uint64_t wait_ns,
 			mw_error_t *why) {
@@ -334,7 +368,7 @@ static bool wait_answer(const control_page_t *page, uint32_t sequence, uint64_t 
 		mw_error_set(why, "it cannot be woken from another pid namespace");
 		return wait_seen(page, sequence, deadline - monotonic_ns());
 	}
-	for (uint64_t now; (now = monotonic_ns()) < deadline; step_ns *= 2) {
+	for (uint64_t now; (now = monotonic_ns()) < deadline && has_process(page); step_ns *= 2) {
 		if (mw_process_enter(&key, why) == 0)
 			mw_error_set(why, "it was woken, and has not answered");
 		uint64_t rest_ns = deadline - now;
@@ -359,13 +393,15 @@ const char *mw_control_pending(const mw_reply_t *reply, char text[MW_PENDING_BYT
  * the dump prints an error. */
 static void take_last_dump(const control_page_t *page, uint64_t failed_before, mw_reply_t *out) {
 	uint64_t deadline = monotonic_ns() + DUMP_WAIT_NS;
+	uint32_t pause_ns = POLL_MIN_NS;
 	uint32_t wanted = atomic_load_explicit(&page->control->want_dumps, memory_order_relaxed);
 	while ((int32_t)(page->live->dumps_done - wanted) < 0) {
-		if (monotonic_ns() >= deadline) {
+		if (monotonic_ns() >= deadline || !has_process(page)) {
 			out->outcome = MW_OUTCOME_PENDING;
 			return;
 		}
-		sleep_ns(POLL_MIN_NS);
+		sleep_ns(pause_ns);
+		pause_ns = pause_ns * 2 < POLL_MAX_NS ? pause_ns * 2 : POLL_MAX_NS;
 	}
 	if (page->live->dumps_failed != failed_before)
 		return;
@@ -443,14 +479,14 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 		return -1;
 	out->outcome = MW_OUTCOME_NOTHING;
 	out->sequence = sequence;
+	bool is_had_to = is_had_to_answer(request->kind);
 	if (sequence == 0)
-		return 0;
+		return out->was_pending && is_had_to ? say_silent(page, error) : 0;
 	out->outcome = MW_OUTCOME_PENDING;
 	uint64_t wait_ns = (uint64_t)(wait_seconds * 1e9);
-	if (is_had_to_answer(request->kind) && wait_ns > 0
-		    ? !wait_answer(page, sequence, wait_ns, &out->why)
-		    : !wait_seen(page, sequence, wait_ns))
-		return 0;
+	if (is_had_to && wait_ns > 0 ? !wait_answer(page, sequence, wait_ns, &out->why)
+				     : !wait_seen(page, sequence, wait_ns))
+		return is_had_to ? say_silent(page, error) : 0;
 	const char *rejected = mw_control_rejected(page->live, sequence);
 	if (rejected != NULL)
 		return say_rejected(page, request, rejected, error);
@@ -462,7 +498,7 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 		return cpu_refused(page, error);
 	if (request->kind == MW_REQUEST_DUMP)
 		take_last_dump(page, failed_before, out);
-	return 0;
+	return out->outcome == MW_OUTCOME_PENDING ? say_silent(page, error) : 0;
 }
 
 /* The process counts its threads once for each request, so the request is repeated until no
@@ -479,6 +515,8 @@ static MW_NOINLINE int follow_threads(control_page_t *page, double wait_seconds,
 		const char *rejected = seen ? mw_control_rejected(page->live, sequence) : NULL;
 		if (rejected != NULL)
 			return say_rejected(page, &(mw_request_t){0}, rejected, error);
+		if (!seen && say_silent(page, error) != 0)
+			return -1;
 		*out = (mw_follow_t){page->live->threads, page->live->threads_behind,
 				     out->seen || seen};
 		if (seen && out->behind == 0)
@@ -505,10 +543,11 @@ static MW_NOINLINE int use_guarded(control_page_t *page, const use_t *use, mw_er
 			    : follow_threads(page, use->wait_seconds, use->follow, error);
 }
 
-static int use_file(const mw_target_t *target, const use_t *use, mw_error_t *error) {
+static int use_file(const mw_target_t *target, const mw_reach_t *reach, const use_t *use,
+		    mw_error_t *error) {
 	control_page_t page;
 	errno = 0;
-	if (open_page(target, &page, error) != 0)
+	if (open_page(target, reach, &page, error) != 0)
 		return -1;
 	struct sigaction guard = {.sa_handler = on_bus_error}, before;
 	sigaction(SIGBUS, &guard, &before);
@@ -531,10 +570,10 @@ static int use_process(const mw_target_t *target, const use_t *use, mw_error_t *
 			"pid %d: the process has ended; 'mallow report %s' still reads its profile",
 			target->pid, target->shown);
 	if (mw_target_process(target) == MW_PID_ELSEWHERE)
-		return use_file(target, use, error);
+		return use_file(target, NULL, use, error);
 	if (mw_reach_open(&key, &reach, error) != 0)
 		return -1;
-	int result = use_file(target, use, error);
+	int result = use_file(target, &reach, use, error);
 	mw_reach_close(&reach);
 	return result;
 }

@@ -82,7 +82,9 @@ typedef struct mw_reply {
 /* Sends a request to the process of the target, after it made sure that the process still is the
  * one that was found (live/process/reach.h).  Waits up to `wait_seconds` for the process to read
  * the request.  Returns 0, also if the request is pending. -1: the request was not written, the
- * process rejected it, or the target is no live process. */
+ * process rejected it, the target is no live process, or the process has ended or is stopped, and
+ * the request is pending (reply->outcome), unless it is an MW_REQUEST_WALK or an
+ * MW_REQUEST_LEAK_CHECK. */
 int mw_control_send(const mw_target_t *target, const mw_request_t *request, double wait_seconds,
 		    mw_reply_t *reply, mw_error_t *error);
 

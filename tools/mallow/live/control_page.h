@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "live/control.h"
+#include "live/process/reach.h"
 #include "live/sampling_lease.h"
 #include "model/error.h"
 #include "state/layout.h"
@@ -15,6 +16,7 @@ typedef struct mw_control_page {
 	mw_state_control_t *control;
 	const mw_state_live_t *live;
 	const mw_target_t *target;
+	const mw_reach_t *reach; /* NULL: the process cannot be seen from here */
 	const char *shown;
 	int fd;
 	uint64_t control_at, live_at; /* offsets in the file */

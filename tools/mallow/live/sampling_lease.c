@@ -181,6 +181,8 @@ int mw_lease_begin(mw_lease_t *lease, const mw_target_t *target, uint32_t rate, 
 		if (start_thread(lease))
 			return 0;
 		mw_error_set(error, "%s: cannot start a thread", target->shown);
+	} else if (reply->outcome == MW_OUTCOME_PENDING) {
+		lease->wait_seconds = 0; /* a stopped process does not answer the end either */
 	}
 	mw_lease_end(lease, NULL);
 	return -1;

@@ -24,6 +24,10 @@
  */
 #define PUBLISH_LOOK_NS 2000000
 #define PUBLISH_LOOKS 250u
+/* How often, and how many times, a process that ends is looked at. To give back gigabytes takes it
+ * a second. */
+#define END_LOOK_NS 2000000
+#define END_LOOKS 1000u
 
 const char *mw_fate_name(mw_fate_t fate) {
 	static const char *const names[] = {
@@ -119,16 +123,12 @@ bool mw_target_is_alive(const mw_target_t *target) {
 	return is_alive;
 }
 
-/* A process that ends has no executable any more before it is a zombie. */
 const char *mw_target_end(const mw_target_t *target, int fd) {
 	mw_state_header_t header;
-	char link[64], executable[8];
-	snprintf(link, sizeof(link), "/proc/%d/exe", target->pid);
-	bool goes_on = !target->is_elsewhere &&
-		       pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
-		       (readlink(link, executable, sizeof(executable)) >= 0 || errno != ENOENT) &&
-		       mw_process_is_alive(target->pid, header.start_ticks);
-	return goes_on ? "started another program (exec)" : "ended";
+	if (target->is_elsewhere ||
+	    pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return "ended";
+	return mw_process_end(target->pid, header.start_ticks);
 }
 
 bool mw_target_title(const mw_target_t *target, char *title, size_t size) {
@@ -189,7 +189,7 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 				    process->pid, process->name, user ? user->pw_name : "?",
 				    process->uid);
 	}
-	if (process->zombie)
+	if (mw_process_has_ended(process->pid, process->start_ticks))
 		return mw_error_set(error,
 				    "pid %d (%s): the process has ended and left no state file",
 				    process->pid, process->name);
@@ -228,39 +228,41 @@ static const mw_place_t *find_published(mw_places_t *places, const mw_process_t 
 	return place;
 }
 
-static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
+/* Says what a profile of an ended process is, if the user may not expect it. */
+static void note_ended(int pid, const mw_process_t *process, const mw_place_t *place,
+		       unsigned count, mw_target_t *out) {
+	if (process != NULL && !mw_process_has_ended(pid, process->start_ticks))
+		snprintf(out->note, sizeof(out->note),
+			 process->start_ticks == place->start_ticks
+				 ? "pid %d has started another program (%s), which does not run "
+				   "mallow; this is the profile of the program before"
+				 : "pid %d now belongs to another process (%s), which does not run "
+				   "mallow; this is the ended process that had the pid before",
+			 pid, process->name);
+	else if (count > 1)
+		snprintf(out->note, sizeof(out->note),
+			 "%u ended processes had pid %d; this is the newest", count, pid);
+}
+
+/* Finds the state file of a process, which is NULL if there is none of that pid. */
+static int find_pid(int pid, const mw_process_t *process, mw_target_t *out, mw_error_t *error) {
 	mw_places_t places = {0};
-	if (!mw_process_numbers_are_ours())
-		return mw_error_set(error,
-				    "pid %d: /proc is missing or belongs to another pid namespace; "
-				    "mount it (mount -t proc proc /proc), or give the state file",
-				    pid);
 	mw_places_add_directories(&places);
-	mw_process_t process;
-	bool exists = mw_process_read(pid, &process);
 	const mw_place_t *place = find_alive(&places, pid);
-	if (!place && exists) {
+	if (!place && process) {
 		mw_places_add_process(&places, pid);
 		place = find_alive(&places, pid);
 	}
-	if (!place && exists)
-		place = find_published(&places, &process);
+	if (!place && process)
+		place = find_published(&places, process);
 	int result = 0;
 	unsigned count = 0;
-	if (!place && (place = find_newest(&places, pid, &count))) {
-		if (exists && !process.zombie)
-			snprintf(out->note, sizeof(out->note),
-				 "pid %d now belongs to another process (%s), which does not run "
-				 "mallow; this is the ended process that had the pid before",
-				 pid, process.name);
-		else if (count > 1)
-			snprintf(out->note, sizeof(out->note),
-				 "%u ended processes had pid %d; this is the newest", count, pid);
-	}
+	if (!place && (place = find_newest(&places, pid, &count)))
+		note_ended(pid, process, place, count, out);
 	if (place)
 		take_place(out, place);
-	else if (exists)
-		result = explain_live(&process, error);
+	else if (process)
+		result = explain_live(process, error);
 	else
 		result = mw_error_set(error,
 				      "pid %d: no such process runs, and no ended process with "
@@ -268,6 +270,32 @@ static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 				      pid);
 	mw_places_release(&places);
 	return result;
+}
+
+/* Waits until a process that ends has closed its state file: before, it has none that it maps. */
+static void wait_for_end(const mw_process_t *process) {
+	const struct timespec pause = {.tv_nsec = END_LOOK_NS};
+	for (unsigned i = 0; i < END_LOOKS; i++) {
+		if (!mw_process_is_alive(process->pid, process->start_ticks))
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
+	mw_process_t process;
+	if (!mw_process_numbers_are_ours())
+		return mw_error_set(error,
+				    "pid %d: /proc is missing or belongs to another pid namespace; "
+				    "mount it (mount -t proc proc /proc), or give the state file",
+				    pid);
+	bool exists = mw_process_read(pid, &process);
+	int result = find_pid(pid, exists ? &process : NULL, out, error);
+	if (result == 0 || !exists || !mw_process_has_ended(pid, process.start_ticks))
+		return result;
+	/* It has ended since, or is about to. */
+	wait_for_end(&process);
+	return find_pid(pid, &process, out, error);
 }
 
 /* True if the file begins like a state file.  A pipe is not opened, because its writer would

@@ -87,6 +87,10 @@ static int look_at_pid(mw_doctor_t *doctor, const char *text, mw_error_t *error)
 	mw_doctor_look_at_process(doctor, &process);
 	if (mw_process_has_library(process.pid))
 		look_at_profile(doctor, process.pid);
+	/* What was found of it then is not true of it. */
+	if (mw_process_has_ended(process.pid, process.start_ticks))
+		return mw_error_set(error, "doctor: pid %s (%s): the process has ended", text,
+				    process.name);
 	return 0;
 }
 

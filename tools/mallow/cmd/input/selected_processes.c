@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/complain.h"
+#include "live/process/process.h"
 #include "model/memory.h"
 
 struct mw_filter {
@@ -120,7 +121,8 @@ static int work_on_place(const mw_place_t *place, const mw_filter_t *filter, mw_
 	if (status >= 0)
 		return status;
 	mw_complain("%s", error.text);
-	return MW_EXIT_TROUBLE;
+	return mw_process_has_ended(place->pid, place->start_ticks) ? MW_EXIT_FINE
+								    : MW_EXIT_TROUBLE;
 }
 
 static int work_on_matching(const mw_arguments_t *arguments, mw_target_work_t *work,

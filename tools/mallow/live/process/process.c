@@ -49,8 +49,11 @@ bool mw_process_title(int pid, char *title, size_t capacity) {
 	return first > 1 && title[first - 1] == ':' && title[first] == ' ';
 }
 
-/* Parses fields of stat after the name: state is the 3rd, the number of threads the 20th, start
- * time the 22nd. */
+/* PF_KTHREAD, in field 9 of /proc/<pid>/stat. */
+#define KERNEL_THREAD 0x200000ul
+
+/* Parses fields of stat after the name: state is the 3rd, flags the 9th, the number of threads the
+ * 20th, start time the 22nd. */
 static bool parse_stat(char *text, mw_process_t *out) {
 	char *open_paren = strchr(text, '(');
 	/* The name may contain parentheses; later fields do not. */
@@ -67,6 +70,8 @@ static bool parse_stat(char *text, mw_process_t *out) {
 		if (!field)
 			return false;
 		field++;
+		if (number + 1 == 9)
+			out->is_kernel = (strtoul(field, NULL, 10) & KERNEL_THREAD) != 0;
 		if (number + 1 == 20)
 			out->threads = (int)strtol(field, NULL, 10);
 	}
@@ -157,6 +162,21 @@ bool mw_process_is_alive(int pid, uint64_t start_ticks) {
 	mw_process_t process;
 	return mw_process_read(pid, &process) && !process.zombie &&
 	       process.start_ticks == start_ticks;
+}
+
+/* A process that ends has no executable any more before it is a zombie. */
+bool mw_process_has_ended(int pid, uint64_t start_ticks) {
+	mw_process_t process;
+	char link[64], executable[8];
+	if (!mw_process_read(pid, &process) || process.zombie || process.start_ticks != start_ticks)
+		return true;
+	snprintf(link, sizeof(link), "/proc/%d/exe", mw_process_thread(pid));
+	return !process.is_kernel && readlink(link, executable, sizeof(executable)) < 0 &&
+	       (errno == ENOENT || errno == ESRCH);
+}
+
+const char *mw_process_end(int pid, uint64_t start_ticks) {
+	return mw_process_has_ended(pid, start_ticks) ? "ended" : "started another program (exec)";
 }
 
 bool mw_process_has_library(int pid) {

@@ -21,6 +21,7 @@ typedef struct mw_process {
 	bool zombie;          /* the process has ended, and its parent has not waited for it */
 	int threads;          /* how many, the first one included, also if that has ended */
 	bool paused;          /* stopped by a signal or a debugger */
+	bool is_kernel;       /* a thread of the kernel, which has no program */
 	uint64_t start_ticks; /* field 22 of /proc/<pid>/stat */
 	char name[64];        /* name in the kernel (comm) */
 } mw_process_t;
@@ -42,6 +43,13 @@ bool mw_process_numbers_are_ours(void);
 
 /* True if the process with this pid and start time exists and is no zombie. */
 bool mw_process_is_alive(int pid, uint64_t start_ticks);
+
+/* Returns whether the process with this pid and start time has ended, or has no memory any more
+ * because it is about to. */
+bool mw_process_has_ended(int pid, uint64_t start_ticks);
+/* Returns what a process has done that no longer has the memory in which something was found:
+ * "ended" or "started another program (exec)", for messages. */
+const char *mw_process_end(int pid, uint64_t start_ticks);
 
 /* Reads the title that the process has set with setproctitle(3), "postgres: checkpointer".
  * False: its command line is no such title, or cannot be read. */

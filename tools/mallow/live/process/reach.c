@@ -19,14 +19,15 @@ static bool has_ended(int pidfd) {
 	return pidfd >= 0 && poll(&process, 1, 0) != 0;
 }
 
-static int say_other(int pid, mw_error_t *error) {
+static int say_other(const mw_process_key_t *key, mw_error_t *error) {
+	int pid = key->pid;
 	if (mw_process_is_closed(pid))
 		return mw_error_set(error,
 				    "pid %d: the process has more privileges than you by now, or "
 				    "is not dumpable (prctl(2))",
 				    pid);
-	return mw_error_set(error, "pid %d: the process has ended, or has executed another program",
-			    pid);
+	return mw_error_set(error, "pid %d: the process has %s", pid,
+			    mw_process_end(pid, key->start_ticks));
 }
 
 bool mw_reach_holds(const mw_reach_t *reach) {
@@ -41,11 +42,11 @@ int mw_reach_open(const mw_process_key_t *key, mw_reach_t *out, mw_error_t *erro
 	int pidfd = (int)syscall(SYS_pidfd_open, key->pid, 0);
 	*out = (mw_reach_t){.key = *key, .pidfd = pidfd};
 	if (pidfd < 0 && errno == ESRCH)
-		return say_other(key->pid, error);
+		return say_other(key, error);
 	if (mw_reach_holds(out))
 		return 0;
 	mw_reach_close(out);
-	return say_other(key->pid, error);
+	return say_other(key, error);
 }
 
 void mw_reach_close(mw_reach_t *reach) {
