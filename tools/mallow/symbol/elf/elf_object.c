@@ -306,8 +306,11 @@ bool mw_object_bias(const mw_object_t *object, const mw_mapping_t *mapping, uint
 }
 
 bool mw_object_has_debug(mw_object_t *object) {
-	if (!object->debug_sought)
+	if (!object->debug_sought) {
 		object->debug = dwfl_module_getdwarf(object->module, &object->debug_bias);
+		dwfl_module_info(object->module, NULL, NULL, NULL, NULL, NULL,
+				 &object->functions.places[0], &object->functions.places[1]);
+	}
 	object->debug_sought = true;
 	return object->debug != NULL;
 }

@@ -26,6 +26,8 @@ struct mw_unit_functions {
 	range_t *ranges;  /* ranges of its functions, ordered by `low` */
 	size_t count, capacity;
 	bool has_nested; /* functions within classes and functions are listed, too */
+	/* The entries' addresses are relative to this one; not 0 in a package only (dwp.h). */
+	Dwarf_Addr base;
 	/* Value of mw_functions_t.question when the unit was listed; 0 = all its functions are
 	 * listed. */
 	uint64_t asked_by;
@@ -81,6 +83,8 @@ static void add_ranges(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die
 	if (!may_have_code(all, function))
 		return;
 	while ((offset = dwarf_ranges(function, offset, &base, &low, &high)) > 0) {
+		low += unit->base;
+		high += unit->base;
 		if (high <= low || !is_wanted(all, low, high))
 			continue;
 		unit->ranges =
@@ -130,12 +134,26 @@ static void keep_missing(mw_functions_t *all, Dwarf_Die *die) {
 	snprintf(all->missing, sizeof(all->missing), "%s", name != NULL ? name : "a .dwo file");
 }
 
+/* Finds a unit in the package of split debug information, which is looked for once. */
+static bool find_in_package(mw_functions_t *all, Dwarf_Die *skeleton, uint64_t number,
+			    Dwarf_Die *split, Dwarf_Addr *base) {
+	for (; all->package == NULL && all->places_tried < MW_FUNCTIONS_PLACES; all->places_tried++)
+		if (all->places[all->places_tried] != NULL)
+			all->package = mw_dwp_open(all->places[all->places_tried]);
+	return all->package != NULL && mw_dwp_find(all->package, skeleton, number, split, base);
+}
+
 static void list_unit(mw_functions_t *all, mw_unit_functions_t *unit, Dwarf_Die *die) {
 	/* With -gsplit-dwarf the functions are in a separate file. */
 	Dwarf_Die split;
 	uint8_t kind = 0;
-	if (dwarf_cu_info(die->cu, NULL, &kind, NULL, &split, NULL, NULL, NULL) == 0) {
+	uint64_t number = 0;
+	unit->base = 0;
+	if (dwarf_cu_info(die->cu, NULL, &kind, NULL, &split, &number, NULL, NULL) == 0) {
 		if (dwarf_tag(&split) != DW_TAG_invalid)
+			die = &split;
+		else if (kind == DW_UT_skeleton &&
+			 find_in_package(all, die, number, &split, &unit->base))
 			die = &split;
 		else if (kind == DW_UT_skeleton && all->missing[0] == '\0')
 			keep_missing(all, die);
@@ -185,8 +203,8 @@ static Dwarf_Die *find_function(mw_unit_functions_t *unit, uint64_t address) {
 	return NULL;
 }
 
-/* Follows inlined functions down to the address. chain[0] is the outermost function.  Returns
- * the length of the chain. */
+/* Follows inlined functions down to the address, which is one of the unit's entries. chain[0] is
+ * the outermost function.  Returns the length of the chain. */
 static size_t follow_inlines(mw_functions_t *all, uint64_t address, Dwarf_Die *chain,
 			     size_t capacity) {
 	size_t count = 1;
@@ -227,9 +245,11 @@ static const char *name_of(Dwarf_Die *die) {
 	return name != NULL ? name : "";
 }
 
-/* Returns the file and line where an inlined function was called. */
-static void call_place(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, int64_t *line) {
+/* Returns the file and line where an inlined function was called.  `skeleton` is the unit in the
+ * program's own file, which has the list of source files if the function's unit has none. */
+static void call_place(Dwarf_Die *skeleton, Dwarf_Die *inlined, const char **file, int64_t *line) {
 	Dwarf_Attribute attribute;
+	Dwarf_Die own;
 	Dwarf_Word number;
 	*file = NULL;
 	*line = 0;
@@ -239,7 +259,10 @@ static void call_place(Dwarf_Die *unit, Dwarf_Die *inlined, const char **file, i
 	Dwarf_Files *files;
 	size_t count;
 	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) == 0 &&
-	    dwarf_getsrcfiles(unit, &files, &count) == 0 && number < count)
+	    ((dwarf_diecu(inlined, &own, NULL, NULL) != NULL &&
+	      dwarf_getsrcfiles(&own, &files, &count) == 0) ||
+	     dwarf_getsrcfiles(skeleton, &files, &count) == 0) &&
+	    number < count)
 		*file = dwarf_filesrc(files, (size_t)number, NULL, NULL);
 }
 
@@ -291,7 +314,7 @@ size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t ad
 	chain[0] = *function;
 	if (capacity > MW_OBJECT_INLINE_MAX)
 		capacity = MW_OBJECT_INLINE_MAX;
-	size_t count = follow_inlines(all, address, chain, capacity);
+	size_t count = follow_inlines(all, address - unit->base, chain, capacity);
 	const char *file = NULL;
 	int64_t line = 0;
 	mw_source_place(unit_die, address, &file, &line);
@@ -320,4 +343,5 @@ void mw_functions_release(mw_functions_t *functions) {
 	for (size_t i = 0; i < functions->count; i++)
 		free(functions->units[i].ranges);
 	free(functions->units);
+	mw_dwp_close(functions->package);
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/elf/dwp.h"
 #include "symbol/elf/elf_object.h"
 
 typedef struct mw_unit_functions mw_unit_functions_t;
@@ -31,6 +32,10 @@ typedef struct mw_known_name {
 /* Size of the table of names.  The number is odd, because names lie at any address. */
 #define MW_FUNCTIONS_NAMES 4095
 
+/* Files beside which a package of split debug information may be: the executable or library, and
+ * its debug file. */
+#define MW_FUNCTIONS_PLACES 2
+
 /* A zeroed object is empty. */
 typedef struct mw_functions {
 	mw_unit_functions_t *units;
@@ -42,6 +47,9 @@ typedef struct mw_functions {
 	/* For the unit that is being listed, by abbreviation: whether its entries may have code. */
 	uint8_t has_code[MW_FUNCTIONS_ABBREVIATIONS];
 	mw_known_name_t names[MW_FUNCTIONS_NAMES]; /* kinds of names, by address of the name */
+	const char *places[MW_FUNCTIONS_PLACES];   /* set by the owner, who keeps the texts */
+	int places_tried;
+	mw_dwp_t *package; /* NULL = not looked for, or there is none */
 	/* With -gsplit-dwarf: name of the file that describes the functions of the first unit whose
 	 * file is not there; "" = none is missing. */
 	char missing[MW_MISSING_BYTES];

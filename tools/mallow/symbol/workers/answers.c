@@ -138,6 +138,10 @@ static void take_message(mw_answers_t *a, const mw_message_t *message, const cha
 	case MW_MESSAGE_FRAME:
 		take_frame(a, message);
 		break;
+	case MW_MESSAGE_INCOMPLETE:
+		if (a->current != NULL)
+			a->current->has_debug = false;
+		break;
 	case MW_MESSAGE_END:
 		end(a);
 		break;

@@ -209,16 +209,24 @@ static mw_lookup_t lookup_of(task_t *t, mw_queue_t *queue) {
 	};
 }
 
-/* Says that split debug information is not there: names and lines of functions remain. */
+/* True if split debug information is not there: names and lines of functions remain. */
+static bool send_incomplete(task_t *t) {
+	const mw_message_t message = {.kind = MW_MESSAGE_INCOMPLETE};
+	if (t->object == NULL || *mw_object_missing(t->object) == '\0')
+		return false;
+	emit(t->desk, message, "");
+	return true;
+}
+
 static void send_missing(task_t *t) {
-	const char *missing = t->object != NULL ? mw_object_missing(t->object) : "";
 	mw_error_t error;
-	if (*missing == '\0')
+	if (!send_incomplete(t))
 		return;
 	mw_error_set(&error,
 		     "%.300s: its debug information is in %s and others, which are not there, so "
-		     "inlined functions have no names; mallow reads .dwo files, not a .dwp file",
-		     mw_profile_string(t->profile, t->mapping->path), missing);
+		     "inlined functions have no names; put back the .dwo files, or a package of "
+		     "them (.dwp) beside the program",
+		     mw_profile_string(t->profile, t->mapping->path), mw_object_missing(t->object));
 	send_note(t, error.text);
 }
 
@@ -275,6 +283,7 @@ static void help(task_t *t) {
 	mw_object_has_debug(t->object);
 	const mw_lookup_t lookup = lookup_of(t, t->job->queue);
 	mw_lookup_all(&lookup, &t->object);
+	send_incomplete(t);
 }
 
 static void do_job(desk_t *d, const mw_symbol_job_t *job, void (*part)(task_t *t)) {

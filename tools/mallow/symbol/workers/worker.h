@@ -32,6 +32,9 @@ typedef enum mw_message_kind {
 	/* Number = mapping, value = locations that are not cached, so that other workers may
 	 * help. */
 	MW_MESSAGE_LOOKUP,
+	/* Split debug information of the current mapping is missing: the names are not kept for
+	 * later runs, which may find it. */
+	MW_MESSAGE_INCOMPLETE,
 	MW_MESSAGE_DONE, /* the last message */
 } mw_message_kind_t;
 
@@ -59,7 +62,7 @@ typedef struct mw_symbol_job {
 	mw_queue_t *queue; /* places that several workers share; NULL = one worker does the job */
 	bool is_done;      /* true: done, or given up */
 	bool is_whole;     /* true: done, and no worker died of it */
-	bool has_debug;
+	bool has_debug;    /* true: the file has all of its debug information */
 	char build_id[MW_BUILD_ID_BYTES]; /* the file's build-id; "" = the mapping's is used */
 	char identity[MW_IDENTITY_BYTES]; /* identity of the opened file; "" = no file was opened */
 	bool has_news;                    /* true: some names are not in the cache yet */
