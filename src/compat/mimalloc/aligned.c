@@ -6,6 +6,9 @@
 #include "api/alloc.h"
 #include "base/bits.h"
 #include "compat/mimalloc/mi_heap.h"
+#include "heap/core/alloc.h"
+#include "heap/core/resize.h"
+#include "heap/layout/size_class.h"
 
 static void *refuse(size_t align, size_t offset) {
 	mw_mi_error(EINVAL,
@@ -25,6 +28,15 @@ static bool is_aligned(const void *block, size_t align, size_t offset) {
 	return (((uintptr_t)block + offset) & (align - 1)) == 0;
 }
 
+/* Returns whether a block of this alignment that becomes smaller stays in place. */
+static bool stays(size_t usable_bytes, size_t bytes, size_t align) {
+	if (bytes > usable_bytes || bytes < usable_bytes / 2)
+		return false;
+	return usable_bytes > MW_SMALL_MAX_BYTES ||
+	       mw_heap_bytes_for(align, bytes) >= usable_bytes ||
+	       mw_heap_shrink_stays(usable_bytes, bytes);
+}
+
 void *mw_mi_resize_aligned(mi_heap_t *heap, void *block, size_t bytes, size_t align, size_t offset,
 			   bool zero) {
 	if (!block)
@@ -34,7 +46,7 @@ void *mw_mi_resize_aligned(mi_heap_t *heap, void *block, size_t bytes, size_t al
 	if (!heap && align <= MW_BLOCK_ALIGN && offset % align == 0)
 		return mw_mi_resize(block, bytes, zero);
 	size_t before = mw_mi_usable(block);
-	if (mw_fast_keeps(before, bytes) && is_aligned(block, align, offset)) {
+	if (is_aligned(block, align, offset) && stays(before, bytes, align)) {
 		if (zero)
 			mw_api_zero_rest(block, bytes);
 		return block;

@@ -68,10 +68,14 @@ MW_ALWAYS_INLINE void *mw_fast_alloc_aligned(size_t align, size_t bytes) {
 						       : mw_fast_pop_stack(size_class);
 }
 
-/* Returns whether a block that shrinks stays in place: while at least half of it is used.  A
- * smaller part would pin memory. */
+/* Returns whether a block that shrinks stays in place for certain; false: mw_heap_shrink_stays()
+ * decides.  At least half of the block must stay used, because a smaller part would pin memory.
+ * Where a copy is paid for, only a block of which seven eighths stay used stays at once: the next
+ * smaller class is at most that large. */
 MW_ALWAYS_INLINE bool mw_fast_keeps(size_t usable_bytes, size_t bytes) {
-	return bytes <= usable_bytes && bytes >= usable_bytes / 2;
+	return bytes <= usable_bytes &&
+	       (MW_LIKELY(bytes > mw_thread.copy_bytes) ? bytes >= usable_bytes / 2
+							: bytes > usable_bytes - usable_bytes / 8);
 }
 
 /* Returns whether realloc() leaves an ordinary block where it is; false: the slow path decides. */

@@ -388,7 +388,7 @@ static void *alloc(size_t bytes) {
 
 static void *resize_guarded(void *block, size_t bytes) {
 	size_t held_bytes = mw_guarded_usable_bytes("realloc", block);
-	if (mw_fast_keeps(held_bytes, bytes))
+	if (bytes <= held_bytes && bytes >= held_bytes / 2)
 		return block;
 	void *moved = alloc(bytes);
 	if (!moved)
@@ -418,7 +418,7 @@ static void *resize_ordinary(mw_page_t *page, void *block, size_t bytes) {
 	size_t capacity = page->block_bytes;
 	uint64_t canary = mw_harden_canary(mw_harden_mix(block));
 	size_t old_bytes = check_seal("realloc", block, capacity, canary);
-	if (mw_fast_keeps(capacity, mw_harden_room(bytes))) {
+	if (mw_heap_shrink_stays(capacity, mw_harden_room(bytes))) {
 		seal(block, capacity, bytes, canary);
 		return block;
 	}

@@ -114,7 +114,7 @@ struct mw_page {
 	uint8_t run_idle; /* first page of a run: pages of the run without a block, under the lock
 			     of the class's abandoned pages */
 	bool is_retained; /* without a block, and kept in its queue: see mw_heap_page_emptied() */
-	bool zeroed;      /* LARGE, and classes whose runs are one slice: fresh from the kernel */
+	bool zeroed;      /* LARGE, and first page of a run: fresh from the kernel */
 	_Atomic uint64_t remote; /* heap/layout/remote_word.h */
 	/* Second cache line: fields that the owner's frees change, and fields that are seldom used.
 	 */

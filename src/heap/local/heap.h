@@ -123,6 +123,9 @@ struct mw_heap {
 	mw_cached_heap_t cached;
 };
 
+/* Most bytes of copies that a thread saves up: one page's blocks. */
+#define MW_COPY_SAVED_MAX_BYTES MW_SMALL_MAX_BYTES
+
 /* What the fast paths touch: lists of free blocks of each class. */
 typedef struct mw_thread {
 	void *heads[MW_TINY_CLASSES]; /* allocation lists of tiny classes: only popped */
@@ -144,7 +147,10 @@ typedef struct mw_thread {
 		uint16_t special; /* both in one word: one test */
 	};
 	uint16_t heapless_frees; /* remote frees of a thread without a heap (heap/core/free.c) */
-	const char *function;    /* the function that frees, for messages; NULL: free() */
+	/* Bytes of copies by realloc() that are paid for (heap/core/resize.h): as many as the
+	 * thread's pages took of fresh memory, at most MW_COPY_SAVED_MAX_BYTES. */
+	uint32_t copy_bytes;
+	const char *function; /* the function that frees, for messages; NULL: free() */
 } mw_thread_t;
 extern MW_TLS mw_thread_t mw_thread;
 /* The state of a thread that has not allocated. */

@@ -135,10 +135,18 @@ static void populate(const mw_heap_t *heap, const mw_page_t *page, uint32_t end)
 		mw_os_prefault(page->start + here, there - here);
 }
 
+/* Fresh memory pays for copies of blocks that change their size (heap/core/resize.h). */
+static void save_for_copies(size_t fresh_bytes) {
+	size_t bytes = mw_thread.copy_bytes + fresh_bytes;
+	mw_thread.copy_bytes =
+		bytes < MW_COPY_SAVED_MAX_BYTES ? (uint32_t)bytes : MW_COPY_SAVED_MAX_BYTES;
+}
+
 /* Links fresh blocks before those that are free already.  Returns how many. */
 static uint32_t carve(mw_heap_t *heap, mw_page_t *page) {
 	if (MW_UNLIKELY(page->holes != 0)) {
 		uint32_t linked = mw_holes_link(page);
+		save_for_copies((size_t)linked * page->block_bytes);
 		if (linked > 0)
 			return linked;
 	}
@@ -154,6 +162,8 @@ static uint32_t carve(mw_heap_t *heap, mw_page_t *page) {
 	if (count > 0)
 		page->free = mw_harden_carve(page, page->carved, count, page->free);
 	page->carved += count;
+	if (mw_page_run(page)->zeroed)
+		save_for_copies((size_t)count * page->block_bytes);
 	return count;
 }
 
