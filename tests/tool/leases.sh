@@ -261,3 +261,35 @@ says_why() {
 await 60 says_why
 finish
 ok "why nothing is sampled"
+
+# --- the counters are set to zero meanwhile ---
+# The control section begins with the sequence.
+sequence() { od -An -j4096 -N4 -tu4 "/dev/shm/mallow-$(id -u)/$pid".*; }
+has_asked() { [ "$(sequence)" != "$before" ]; }
+begin
+for command in "cpu --for 600s -o cpu.pb.gz" "start --for 600s -o heap.pb.gz" \
+    "cpu --for 600s --memory-cost"; do
+    before=$(sequence)
+    # shellcheck disable=SC2086 # words
+    "$mallow" $command "$pid" >out 2>err &
+    first=$!
+    await 60 has_asked
+    sleep 1
+    "$mallow" reset "$pid" >/dev/null || fail "reset"
+    sleep 0.5
+    kill -INT "$first"
+    wait "$first" || fail "$command: status $?"
+    says err "note: pid $pid: 'mallow reset' set the counters to zero after [0-9.]+ s: this is \
+what was (sampled|allocated) in the [0-9.]+ s since"
+    if [ "${command##* }" != --memory-cost ]; then
+        "$mallow" raw --json "${command##* }" >raw.json || fail "raw"
+        python3 - <<'END' || fail "$command: the time that the profile covers"
+import json, re
+said = re.search(r"zero after ([0-9.]+) s: .* in the ([0-9.]+) s since", open("err").read())
+covered = json.load(open("raw.json"))["duration_ns"] / 1e9
+assert abs(covered - float(said[2])) < 0.01 * covered + 0.01, (covered, said[0])
+END
+    fi
+done
+finish
+ok "a reset meanwhile"

@@ -86,9 +86,15 @@ static int read_cpu(int fd, const mw_target_t *target, mw_snapshot_t **snapshot,
 				   snapshot, error);
 }
 
-/* Says what makes the result incomplete. */
-static void say_notes(const mw_target_t *target, const mw_snapshot_t *after) {
+/* Says what makes the result incomplete. `seconds` becomes the time that it covers. */
+static void say_notes(const mw_target_t *target, const mw_snapshot_t *after,
+		      const mw_snapshot_t *before, double *seconds) {
 	const mw_state_live_t *live = &after->live;
+	double whole = *seconds;
+	if (mw_snapshot_was_reset(after, before, seconds))
+		mw_complain("note: pid %d: 'mallow reset' set the counters to zero after %.3g s: "
+			    "this is what was sampled in the %.3g s since",
+			    target->pid, whole - *seconds, *seconds);
 	if (live->cpu_error == MW_CPU_NO_SIGNAL)
 		mw_complain(
 			"note: pid %d: the samples ended early: the program has handlers of its "
@@ -110,14 +116,14 @@ static void say_notes(const mw_target_t *target, const mw_snapshot_t *after) {
 /* Shows the time in malloc(), free() and page faults. */
 static int show_memory_cost(const mw_target_t *target, const cpu_job_t *job, int fd,
 			    const mw_snapshot_t *before, mw_snapshot_t *cpu,
-			    const samples_t *samples, mw_error_t *error) {
+			    const samples_t *samples, double seconds, mw_error_t *error) {
 	mw_snapshot_t *heap;
 	if (mw_snapshot_read_fd(fd, target->shown, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, &heap,
 				error) != 0)
 		return -1;
 	mw_memory_cost_t cost = {.cpu = mw_profile_of_cpu(cpu),
 				 .whole_run = mw_profile_from_snapshot(heap),
-				 .seconds = monotonic_seconds() - (double)samples->since_ns / 1e9,
+				 .seconds = seconds,
 				 .row_limit = COST_ROWS,
 				 .has_faults = samples->has_faults,
 				 .is_json = mw_argument(job->arguments, "json")->given};
@@ -232,10 +238,10 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 	int result = read_cpu(fd, target, &after, error);
 	if (result == 0) {
 		mw_snapshot_cpu_since(after, before);
-		say_notes(target, after);
-		result = job->is_cost
-				 ? show_memory_cost(target, job, fd, before, after, &samples, error)
-				 : show(target, job, after, seconds, error);
+		say_notes(target, after, before, &seconds);
+		result = job->is_cost ? show_memory_cost(target, job, fd, before, after, &samples,
+							 seconds, error)
+				      : show(target, job, after, seconds, error);
 		mw_snapshot_free(after);
 	}
 	mw_snapshot_free(before);

@@ -61,6 +61,17 @@ void mw_snapshot_since(mw_snapshot_t *after, const mw_snapshot_t *before, uint64
 	after->record_count = 0;
 }
 
+bool mw_snapshot_was_reset(const mw_snapshot_t *after, const mw_snapshot_t *before,
+			   double *seconds) {
+	if (after->live.resets_done == before->live.resets_done)
+		return false;
+	double since = (double)(after->taken_ns - (int64_t)after->live.reset_realtime_ns) / 1e9;
+	/* The file may say anything, and somebody may have set the clock. */
+	if (since >= 0 && since < *seconds)
+		*seconds = since;
+	return true;
+}
+
 static void forget_allocated(mw_state_stack_t *stack) {
 	const mw_state_stack_t all = *stack;
 	take_back(stack, &all);

@@ -99,6 +99,13 @@ void mw_snapshot_since(mw_snapshot_t *after, const mw_snapshot_t *before, uint64
  * MW_SNAPSHOT_CPU. */
 void mw_snapshot_cpu_since(mw_snapshot_t *after, const mw_snapshot_t *before);
 
+/* Returns whether the counters were set to zero between two snapshots of one process, `seconds`
+ * apart
+ * (`mallow reset`). Then `seconds` becomes the time since, which is all that the difference of both
+ * covers. */
+bool mw_snapshot_was_reset(const mw_snapshot_t *after, const mw_snapshot_t *before,
+			   double *seconds);
+
 /* Adds the ticks and pauses of a snapshot that was read with MW_SNAPSHOT_HISTORY. Adds the peak,
  * too, if it lies between two ticks. */
 void mw_history_from_snapshot(mw_history_t *history, const mw_snapshot_t *snapshot);
