@@ -83,7 +83,7 @@ kill -9 "$pid"
 wait "$checking"
 [ $? = 2 ] || fail "the process was killed, and the status is not 2"
 one_line_error
-says err "^mallow: pid $pid: the process ended during the check$"
+says err "^mallow: pid $pid: the process ended during the check, after [0-9.]+ s$"
 copy_is_gone() { ! grep -qs '^State:.[^Z]' "/proc/$copy/status"; }
 await 10 copy_is_gone
 exec {input}>&-

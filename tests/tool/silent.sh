@@ -13,19 +13,23 @@ begin() {
     started+=("$pid")
     await 60 is_known "$pid"
     kill -USR1 "$pid"
+    await 60 grep -qx quiet "/proc/$pid/comm"
 }
 kill_it() {
-    kill -9 "$pid"
+    kill -9 "$pid" 2>/dev/null
     wait "$pid" 2>/dev/null
 }
 is_stopped() { grep -q '^State:.T' "/proc/$pid/status"; }
 
-# ask COMMAND...: in the background, as $asking, and waits until it can write to the state file.
-has_page() { grep -qs 'rw-s.*/mallow-' "/proc/$asking/maps"; }
+# ask COMMAND...: in the background, as $asking, and waits until its request is in the state file,
+# whose control section begins with the sequence.
+sequence() { od -An -j4096 -N4 -tu4 "/dev/shm/mallow-$(id -u)/$pid".*; }
+has_asked() { [ "$(sequence)" != "$before" ]; }
 ask() {
+    before=$(sequence)
     "$@" >out 2>err &
     asking=$!
-    await 60 has_page
+    await 60 has_asked
 }
 # answered PATTERN: the command ends with 2 and says one line.
 answered() {
@@ -76,6 +80,15 @@ for request in "${changes[@]}"; do
     kill_it
     answered "^mallow: pid $pid: the process (has ended|ended before it answered)"
 done
+for how in '' '--growth 1h'; do
+    begin
+    kill -STOP "$pid"
+    await 60 is_stopped
+    # shellcheck disable=SC2086 # words
+    ask "$mallow" leaks $how --wait 600 "$pid"
+    kill_it
+    answered "^mallow: pid $pid: the process ended during the check, after [0-9.]+ s$"
+done
 # One that the user has not named is no error.
 begin
 kill -STOP "$pid"
@@ -87,7 +100,7 @@ ok "a process that ends"
 
 # Root without CAP_SYS_PTRACE may not enter a process that has it.
 if [ "$(id -u)" = 0 ] && setpriv --bounding-set=-sys_ptrace true 2>/dev/null; then
-    for request in "${changes[@]}"; do
+    for request in "${changes[@]}" leaks 'leaks --growth 1h'; do
         begin "$(type -P env)" -u LD_PRELOAD sleep 1000
         # shellcheck disable=SC2086 # words
         ask setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace "$mallow" $request \
@@ -100,6 +113,29 @@ if [ "$(id -u)" = 0 ] && setpriv --bounding-set=-sys_ptrace true 2>/dev/null; th
     done
     ok "a process that executes another program"
 fi
+
+# The leaks of the first of two checks are shown.
+has_checked() { "$mallow" leaks --last "$pid" >last 2>/dev/null; [ $? != 2 ]; }
+for how in -KILL -USR2; do
+    begin "$(type -P env)" sleep 1000
+    "$mallow" leaks --watch 600s "$pid" >out 2>err &
+    asking=$!
+    await 60 has_checked
+    kill "$how" "$pid"
+    [ "$how" != -KILL ] || wait "$pid" 2>/dev/null
+    wait "$asking"
+    status=$?
+    [ "$status" -lt 2 ] || fail "status $status"
+    says err "^mallow: note: pid $pid: the process .* after [0-9.]+ s: this is what the first check"
+    says out "^leases \(pid $pid\): "
+    if [ "$how" = -USR2 ]; then
+        says err 'started another program \(exec\)'
+    else
+        says err 'the process ended'
+    fi
+    kill_it
+done
+ok "leaks --watch, and the process ends or executes another program"
 
 # All threads filter their system calls: such a process is not entered. The filter permits all.
 cat >filtered.c <<'EOF'

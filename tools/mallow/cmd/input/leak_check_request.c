@@ -17,6 +17,8 @@
  * one that was killed leaves no result. */
 #define READ_NS 20000000
 #define LOOK_SECONDS 1.0
+/* What is read of a check that has ended. */
+#define WHOLE_CHECK (MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_LEAKS)
 /* How long the process has to let the kernel forget its copy. */
 #define FORGET_SECONDS 2.0
 
@@ -26,22 +28,37 @@ static double monotonic_seconds(void) {
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* A check that was requested. */
+typedef struct check {
+	const mw_target_t *target;
+	const mw_program_hold_t *program;
+	double begin;
+	mw_reply_t reply;
+	bool sleeps; /* the process has to be woken */
+} check_t;
+
+/* The process may remove its state file when the check is done. */
+static int read_check(const check_t *check, unsigned what, mw_snapshot_t **snapshot,
+		      mw_error_t *error) {
+	return mw_snapshot_read_fd(check->program->fd, check->target->path,
+				   what | MW_SNAPSHOT_OF_NOW, snapshot, error);
+}
+
 /* Lets a thread of a process that does not allocate answer. */
-static int wake(const mw_target_t *target, mw_error_t *why) {
-	const mw_process_key_t key = mw_target_key(target);
-	if (mw_target_process(target) <= 0)
+static int wake(const check_t *check, mw_error_t *why) {
+	if (!check->program->is_seen)
 		return mw_error_set(why, "it cannot be woken from another pid namespace");
-	return mw_process_enter(&key, why);
+	return mw_process_enter(&check->program->reach.key, why);
 }
 
 /* Has the process look after its copy: one that has ended leaves an entry in the kernel's table of
  * processes, one that was killed no result. `sleeps`: the process has to be woken. */
-static void have_it_look(const mw_target_t *target, bool sleeps) {
+static void have_it_look(const check_t *check, bool sleeps) {
 	const mw_request_t request = {.kind = MW_REQUEST_WALK};
 	mw_reply_t reply;
 	mw_error_t ignored;
-	if (mw_control_send(target, &request, 0, &reply, &ignored) == 0 && sleeps)
-		wake(target, &ignored);
+	if (mw_control_send(check->target, &request, 0, &reply, &ignored) == 0 && sleeps)
+		wake(check, &ignored);
 }
 
 /* Returns whether the copy is in the kernel's table of processes, ended or not. */
@@ -52,13 +69,13 @@ static bool is_copy_known(const mw_target_t *target, uint32_t copy) {
 }
 
 /* Waits until the copy is gone: it would stay as a zombie until the process allocates. */
-static void have_it_forget(const mw_target_t *target, uint32_t copy, bool sleeps) {
+static void have_it_forget(const check_t *check, uint32_t copy) {
 	const struct timespec pause = {.tv_nsec = READ_NS};
 	double begin = monotonic_seconds(), past = 0;
-	while (is_copy_known(target, copy) && past < FORGET_SECONDS) {
+	while (is_copy_known(check->target, copy) && past < FORGET_SECONDS) {
 		nanosleep(&pause, NULL);
 		past = monotonic_seconds() - begin;
-		have_it_look(target, sleeps || past > WAKE_SECONDS);
+		have_it_look(check, check->sleeps || past > WAKE_SECONDS);
 	}
 }
 
@@ -78,8 +95,10 @@ static int say_why(const mw_target_t *target, mw_leak_error_t why, mw_error_t *e
 			    is_known ? reasons[why] : "the reason is unknown to this command");
 }
 
-static int say_ended(const mw_target_t *target, mw_error_t *error) {
-	return mw_error_set(error, "pid %d: the process ended during the check", target->pid);
+static int say_ended(const check_t *check, mw_error_t *error) {
+	return mw_error_set(error, "pid %d: the process %s during the check, after %.3g s",
+			    check->target->pid, mw_program_end(check->program),
+			    monotonic_seconds() - check->begin);
 }
 
 /* The process has seen the request, and had no room to begin. */
@@ -97,9 +116,11 @@ static void show_progress(const mw_target_t *target, const mw_state_leak_check_t
 }
 
 /* Returns 1 if the check has ended, 0 if it goes on; -1: it failed. */
-static int look(const mw_target_t *target, const mw_reply_t *reply, mw_error_t *error) {
+static int look(const check_t *request, mw_error_t *error) {
+	const mw_target_t *target = request->target;
+	const mw_reply_t *reply = &request->reply;
 	mw_snapshot_t *snapshot;
-	if (mw_target_read(target, MW_SNAPSHOT_LEAKS | MW_SNAPSHOT_OF_NOW, &snapshot, error) != 0)
+	if (read_check(request, MW_SNAPSHOT_LEAKS, &snapshot, error) != 0)
 		return -1;
 	const mw_state_leak_check_t *check = &snapshot->leak_check;
 	const char *rejected = mw_control_rejected(&snapshot->live, reply->sequence);
@@ -124,41 +145,34 @@ static int look(const mw_target_t *target, const mw_reply_t *reply, mw_error_t *
 	return result;
 }
 
-static int wait_for(const mw_target_t *target, const mw_reply_t *reply, bool sleeps, double seconds,
-		    mw_error_t *error) {
+static int wait_for(const check_t *check, double seconds, mw_error_t *error) {
 	const struct timespec pause = {.tv_nsec = READ_NS};
+	int pid = check->target->pid;
 	double begin = monotonic_seconds(), looked = begin;
 	for (;;) {
-		int result = look(target, reply, error);
+		/* Asked first: the last thing that a process does may be to end its check. */
+		bool is_over = !mw_program_goes_on(check->program);
+		int result = look(check, error);
 		if (result != 0)
 			return result;
 		double now = monotonic_seconds();
-		if (!mw_target_is_alive(target))
-			return say_ended(target, error);
+		if (is_over)
+			return say_ended(check, error);
 		if (now - begin > seconds)
 			return mw_error_set(
 				error,
 				"pid %d: the search has not ended after %.3g s; it goes on, and "
 				"'mallow leaks --last %d' shows its result",
-				target->pid, seconds, target->pid);
+				pid, seconds, pid);
 		if (now - looked > LOOK_SECONDS) {
-			have_it_look(target, sleeps);
+			have_it_look(check, check->sleeps);
 			looked = now;
 		}
 		nanosleep(&pause, NULL);
 	}
 }
 
-int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_t *error) {
-	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_LEAKS |
-			(target->alive ? MW_SNAPSHOT_OF_NOW : 0);
-	if (!target->is_state)
-		return mw_error_set(error,
-				    "%s: is a profile; leaks needs a process or its state file. "
-				    "'mallow top %s' shows what the profile holds",
-				    target->shown, target->shown);
-	if (mw_target_read(target, what, snapshot, error) != 0)
-		return -1;
+static int take_done(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_t *error) {
 	if ((*snapshot)->leak_check.state == MW_LEAK_CHECK_DONE)
 		return 0;
 	bool is_running = (*snapshot)->leak_check.state == MW_LEAK_CHECK_RUNNING;
@@ -169,55 +183,83 @@ int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_
 				       : "it was never checked for leaks, or the check failed");
 }
 
-static bool has_seen(const mw_target_t *target, const mw_reply_t *reply) {
+int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_t *error) {
+	unsigned what = WHOLE_CHECK | (target->alive ? MW_SNAPSHOT_OF_NOW : 0);
+	if (!target->is_state)
+		return mw_error_set(error,
+				    "%s: is a profile; leaks needs a process or its state file. "
+				    "'mallow top %s' shows what the profile holds",
+				    target->shown, target->shown);
+	if (mw_target_read(target, what, snapshot, error) != 0)
+		return -1;
+	return take_done(target, snapshot, error);
+}
+
+static bool has_seen(const check_t *check) {
 	mw_snapshot_t *snapshot;
 	mw_error_t ignored;
-	if (mw_target_read(target, MW_SNAPSHOT_OF_NOW, &snapshot, &ignored) != 0)
+	if (read_check(check, 0, &snapshot, &ignored) != 0)
 		return false;
-	bool result = (int32_t)(snapshot->live.sequence_seen - reply->sequence) >= 0;
+	bool result = (int32_t)(snapshot->live.sequence_seen - check->reply.sequence) >= 0;
 	mw_snapshot_free(snapshot);
 	return result;
 }
 
 /* Wakes a process that has not seen a request, and waits until it has. */
-static int wake_and_wait(const mw_target_t *target, const mw_reply_t *reply, double wait_seconds,
-			 mw_error_t *error) {
+static int wake_and_wait(const check_t *check, double wait_seconds, mw_error_t *error) {
 	const struct timespec pause = {.tv_nsec = READ_NS};
 	mw_error_t why = {.text = "it was woken, and has not answered"};
 	double begin = monotonic_seconds();
-	wake(target, &why);
+	wake(check, &why);
 	do {
-		if (has_seen(target, reply))
+		if (has_seen(check))
 			return 0;
 		nanosleep(&pause, NULL);
-	} while (monotonic_seconds() - begin < wait_seconds && mw_target_is_alive(target));
-	if (!mw_target_is_alive(target))
-		return say_ended(target, error);
+	} while (monotonic_seconds() - begin < wait_seconds && mw_program_goes_on(check->program));
+	if (!mw_program_goes_on(check->program))
+		return say_ended(check, error);
 	return mw_error_set(
 		error,
 		"pid %d: the process does not allocate, so it has not seen the request, "
 		"and %s. It will check when it allocates; 'mallow leaks --last %d' then "
 		"shows the result",
-		target->pid, why.text, target->pid);
+		check->target->pid, why.text, check->target->pid);
+}
+
+static int make_check(check_t *check, const mw_check_options_t *options, mw_snapshot_t **snapshot,
+		      mw_error_t *error) {
+	const mw_request_t request = {.kind = MW_REQUEST_LEAK_CHECK,
+				      .leak_options = options->options};
+	double first_seconds =
+		options->wait_seconds < WAKE_SECONDS ? options->wait_seconds : WAKE_SECONDS;
+	if (mw_control_send(check->target, &request, first_seconds, &check->reply, error) != 0)
+		return -1;
+	check->sleeps = check->reply.outcome == MW_OUTCOME_PENDING;
+	if (check->sleeps &&
+	    wake_and_wait(check, options->wait_seconds - first_seconds, error) != 0)
+		return -1;
+	int result = wait_for(check, options->limit_seconds, error);
+	mw_progress_end();
+	if (result <= 0 || read_check(check, WHOLE_CHECK, snapshot, error) != 0 ||
+	    take_done(check->target, snapshot, error) != 0)
+		return -1;
+	have_it_forget(check, (*snapshot)->leak_check.copy_pid);
+	return 0;
+}
+
+int mw_check_program(const mw_target_t *target, const mw_program_hold_t *program,
+		     const mw_check_options_t *options, mw_snapshot_t **snapshot,
+		     mw_error_t *error) {
+	check_t check = {.target = target, .program = program, .begin = monotonic_seconds()};
+	return make_check(&check, options, snapshot, error);
 }
 
 int mw_check_process(const mw_target_t *target, const mw_check_options_t *options,
 		     mw_snapshot_t **snapshot, mw_error_t *error) {
-	const mw_request_t request = {.kind = MW_REQUEST_LEAK_CHECK,
-				      .leak_options = options->options};
-	mw_reply_t reply;
-	double first_seconds =
-		options->wait_seconds < WAKE_SECONDS ? options->wait_seconds : WAKE_SECONDS;
-	if (mw_control_send(target, &request, first_seconds, &reply, error) != 0)
-		return -1;
-	bool sleeps = reply.outcome == MW_OUTCOME_PENDING;
-	if (sleeps &&
-	    wake_and_wait(target, &reply, options->wait_seconds - first_seconds, error) != 0)
-		return -1;
-	int result = wait_for(target, &reply, sleeps, options->limit_seconds, error);
-	mw_progress_end();
-	if (result <= 0 || mw_check_read(target, snapshot, error) != 0)
-		return -1;
-	have_it_forget(target, (*snapshot)->leak_check.copy_pid, sleeps);
-	return 0;
+	mw_program_hold_t program;
+	int result = mw_program_hold(target, &program, error);
+	if (result == 0)
+		result = mw_check_program(target, &program, options, snapshot, error);
+	mw_program_hold_release(&program);
+	return result;
 }

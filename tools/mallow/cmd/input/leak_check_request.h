@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "formats/state/state_file.h"
+#include "live/program_hold.h"
 #include "live/target.h"
 #include "model/error.h"
 
@@ -19,9 +20,14 @@ typedef struct mw_check_options {
 } mw_check_options_t;
 
 /* Requests a check and waits for its end.  Prints the progress on a terminal.  Returns 0: the
- * caller frees *snapshot, which holds stacks, records and the leak check. */
+ * caller frees *snapshot, which holds stacks, records and the leak check. -1 too if the process
+ * ends, or executes another program. */
 int mw_check_process(const mw_target_t *target, const mw_check_options_t *options,
 		     mw_snapshot_t **snapshot, mw_error_t *error);
+/* Likewise, of a program that the caller holds. */
+int mw_check_program(const mw_target_t *target, const mw_program_hold_t *program,
+		     const mw_check_options_t *options, mw_snapshot_t **snapshot,
+		     mw_error_t *error);
 /* Reads the last check of a process or state file.  Fails if there was none. */
 int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_t *error);
 

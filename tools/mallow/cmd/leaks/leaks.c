@@ -32,12 +32,20 @@ typedef struct leaks_job {
 	mw_suppressions_t *suppressions;
 } leaks_job_t;
 
+static double monotonic_seconds(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 /* Waits between two checks. */
-static void watch(const mw_target_t *target, double seconds) {
+static void watch(const mw_target_t *target, const mw_program_hold_t *program, double seconds) {
 	const struct timespec step = {.tv_nsec = 100000000};
-	for (double past = 0; past < seconds && mw_target_is_alive(target); past += 0.1) {
+	double begin = monotonic_seconds(), past = 0;
+	while (past < seconds && mw_program_goes_on(program)) {
 		mw_progress("pid %d: checks again in %.0f s", target->pid, seconds - past);
 		nanosleep(&step, NULL);
+		past = monotonic_seconds() - begin;
 	}
 	mw_progress_end();
 }
@@ -103,16 +111,38 @@ static int show_growth(const leaks_job_t *job, const mw_target_t *target, const 
 	return result;
 }
 
+/* Checks twice. If the process does not last so long, the first check is all that is known. */
+static int check_twice(const mw_target_t *target, const leaks_job_t *job,
+		       const mw_program_hold_t *program, mw_snapshot_t **last,
+		       mw_snapshot_t **earlier, mw_error_t *error) {
+	double begin = monotonic_seconds();
+	if (mw_check_program(target, program, &job->check, earlier, error) != 0)
+		return -1;
+	watch(target, program, job->watch_seconds);
+	if (mw_program_goes_on(program) &&
+	    mw_check_program(target, program, &job->check, last, error) == 0)
+		return 0;
+	if (mw_program_goes_on(program))
+		return -1;
+	mw_complain("note: pid %d: the process %s after %.3g s: this is what the first check found",
+		    target->pid, mw_program_end(program), monotonic_seconds() - begin);
+	*last = *earlier;
+	*earlier = NULL;
+	return 0;
+}
+
 static int check(const mw_target_t *target, const leaks_job_t *job, mw_snapshot_t **last,
 		 mw_snapshot_t **earlier, mw_error_t *error) {
+	mw_program_hold_t program;
 	if (job->is_last || !target->alive)
 		return mw_check_read(target, last, error);
-	if (job->watch_seconds > 0) {
-		if (mw_check_process(target, &job->check, earlier, error) != 0)
-			return -1;
-		watch(target, job->watch_seconds);
-	}
-	return mw_check_process(target, &job->check, last, error);
+	if (job->watch_seconds <= 0)
+		return mw_check_process(target, &job->check, last, error);
+	int result = mw_program_hold(target, &program, error);
+	if (result == 0)
+		result = check_twice(target, job, &program, last, earlier, error);
+	mw_program_hold_release(&program);
+	return result;
 }
 
 static int work(const mw_target_t *target, const void *context, mw_error_t *error) {
