@@ -193,7 +193,7 @@ static mw_cpu_error_t begin(uint32_t rate, mw_cpu_caller_t caller) {
 	if (caller == MW_CPU_IN_CALL) {
 		if (!mw_cpu_sample_prepare())
 			return MW_CPU_NO_MEMORY;
-		cpu.blocked = mw_os_blocked_signals(mw_os_process_id());
+		cpu.blocked = mw_os_first_blocked_signals();
 	}
 	if (!take_signals(mw_cpu_event(rate) != MW_CPU_BY_TIMER))
 		return MW_CPU_NO_SIGNAL;

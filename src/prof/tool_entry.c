@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * tool_entry.c -- code that a tool lets a thread enter (state/tool_entry.h). */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #include <ucontext.h>
 
 #include "base/compiler.h"
 #include "heap/sample/hooks.h"
+#include "os/file/proc.h"
+#include "os/file/proc_threads.h"
 #include "os/lock/lock.h"
 #include "os/platform/interrupted_call.h"
+#include "os/process/repeated_call.h"
 #include "os/signal/signal.h"
+#include "os/signal/tick.h"
 #include "os/time/clock.h"
 #include "prof/control/control.h"
 #include "prof/store/published.h"
@@ -21,10 +23,14 @@
 
 #if defined(__x86_64__)
 
-/* Time limits of calls, which the kernel reads when a call begins anew. Used in turns. */
-#define RESTS 64u
-static struct timespec rests[RESTS] MW_SPARSE;
-static _Atomic uint32_t next_rest MW_SPARSE;
+static mw_repeated_registers_t registers_of(const mw_tool_entry_frame_t *frame) {
+	return (mw_repeated_registers_t){.rip = frame->rip,
+					 .rbp = frame->rbp,
+					 .rdx = frame->rdx,
+					 .r10 = frame->r10,
+					 .r8 = frame->r8,
+					 .rsp = frame->rsp};
+}
 
 /* Returns whether the thread was stopped in the library, or in a function that the library called.
  * The library's operation is incomplete then. */
@@ -43,27 +49,30 @@ static MW_COLD bool is_in_library(const mw_tool_entry_frame_t *frame) {
 	return mw_unwind_is_in_library(&context);
 }
 
-/* Stores what remains of the call's time limit. */
+static void set_registers(mw_tool_entry_frame_t *frame, const mw_repeated_registers_t *r) {
+	frame->rip = r->rip;
+	frame->rbp = r->rbp;
+	frame->rdx = r->rdx;
+	frame->r10 = r->r10;
+	frame->r8 = r->r8;
+}
+
+/* Has the thread repeat the call with what remains of its time limit. */
 static MW_COLD void shorten_call(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
 	uint64_t rest_ns = frame->rest_ns > past_ns ? frame->rest_ns - past_ns : 0;
-	uint64_t limit = (rest_ns + 999999) / 1000000;
-	if (!frame->is_limit_ms) {
-		struct timespec *rest = &rests[atomic_fetch_add(&next_rest, 1) % RESTS];
-		*rest = (struct timespec){(time_t)(rest_ns / 1000000000),
-					  (long)(rest_ns % 1000000000)};
-		limit = (uintptr_t)rest;
-	}
-	if (frame->limit_argument == 2)
-		frame->rdx = limit;
-	else if (frame->limit_argument == 3)
-		frame->r10 = limit;
-	else
-		frame->r8 = limit;
+	const mw_timed_call_t *call = mw_timed_call(frame->rax);
+	mw_repeated_registers_t r = registers_of(frame);
+	if (call &&
+	    mw_repeated_call_begin(&r, call, rest_ns, mw_os_process_id(), mw_os_thread_id()))
+		set_registers(frame, &r);
 }
 
 /* An interrupted call returns EINTR where a handler of a signal runs that has come meanwhile. The
- * kernel sees to that itself for MW_RESTART_BLOCK. */
+ * kernel sees to that itself for MW_RESTART_BLOCK: a handler that returns takes the rest of the
+ * call from the thread. So signals of samples are dropped: their handler does not run. */
 static MW_COLD void go_on(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
+	if (frame->has_blocked)
+		mw_os_tick_drop_pending(frame->blocked_signals);
 	bool is_ours = frame->restart == MW_RESTART || frame->restart == MW_RESTART_NO_HANDLER;
 	if (is_ours && frame->has_blocked &&
 	    mw_os_signal_will_run(frame->blocked_signals, frame->restart == MW_RESTART)) {
@@ -88,8 +97,12 @@ static MW_COLD void answer(void) {
 static MW_COLD __attribute__((used)) void answer_tool(mw_tool_entry_frame_t *frame) {
 	int saved_errno = errno;
 	uint64_t begin_ns = mw_os_monotonic_ns();
+	if (frame->has_blocked)
+		mw_os_note_answering(&frame->blocked_signals);
 	if (mw_lock_held_ranks == 0 && !mw_lock_is_forking() && !is_in_library(frame))
 		answer();
+	if (frame->has_blocked)
+		mw_os_note_answering(NULL);
 	go_on(frame, mw_os_monotonic_ns() - begin_ns);
 	errno = saved_errno;
 }

@@ -18,6 +18,7 @@
 #ifndef MW_STATE_TOOL_ENTRY_H
 #define MW_STATE_TOOL_ENTRY_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #define MW_TOOL_ENTRY_ALIGN 64u
@@ -35,18 +36,19 @@ typedef struct mw_tool_entry_frame {
 	uint32_t restart;
 	/* 1: the frame is to be used: signals were blocked after it was written */
 	uint32_t has_blocked;
-	/* What remains of the time limit of a timed call, and its argument; 0: it has none, or the
-	 * call begins anew. */
+	/* What remains of the time limit of a timed call; 0: it has none, or the call begins anew.
+	 */
 	uint64_t rest_ns;
-	uint32_t limit_argument, is_limit_ms;
+	uint64_t unused;
 } mw_tool_entry_frame_t;
 
 #define MW_TOOL_ENTRY_FRAME_BYTES 192
 _Static_assert(sizeof(mw_tool_entry_frame_t) == MW_TOOL_ENTRY_FRAME_BYTES, "24 words");
 
-/* Signals that are blocked while the thread answers: 1 to 31. Real-time signals are not: the
- * library chooses among those that no thread blocks. */
-#define MW_TOOL_ENTRY_BLOCKED UINT64_C(0x7fffffff)
+/* Signals that are blocked while the thread answers: all but SIGBUS, by which the library notices
+ * that somebody has cut its state file. A handler that ran meanwhile would have some interrupted
+ * calls return EINTR; the library's own handlers, of samples, are among them. */
+#define MW_TOOL_ENTRY_BLOCKED (~(UINT64_C(1) << (SIGBUS - 1)))
 
 /* The entry code. rsp points to a mw_tool_entry_frame_t, behind which is what xsave64 would have
  * written. `call` is the instruction that calls the function that answers, with the frame as its

@@ -54,6 +54,8 @@ done
 # The calls with a time limit of 30 seconds are in their second half then.
 sleep 15
 check_all "${timed[@]}"
+# The second check finds calls that have been begun once more already.
+check_all "${timed[@]}"
 check_all "${others[@]}"
 for who in "${others[@]}"; do
     echo x >&"${inputs[$who]}"

@@ -3,6 +3,8 @@
 #include "os/file/proc_threads.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,6 +32,27 @@ MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id) {
 		blocked =
 			blocked << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
 	return blocked;
+}
+
+/* What the first thread blocks for the program, while it answers a tool. */
+static struct {
+	_Atomic bool is_set;
+	_Atomic uint64_t blocked;
+} first MW_SPARSE;
+
+MW_COLD void mw_os_note_answering(const uint64_t *blocked) {
+	if (mw_os_thread_id() != mw_os_process_id())
+		return;
+	if (blocked)
+		atomic_store_explicit(&first.blocked, *blocked, memory_order_relaxed);
+	/* Pairs with the acquire in mw_os_first_blocked_signals(). */
+	atomic_store_explicit(&first.is_set, blocked != NULL, memory_order_release);
+}
+
+MW_COLD uint64_t mw_os_first_blocked_signals(void) {
+	if (atomic_load_explicit(&first.is_set, memory_order_acquire))
+		return atomic_load_explicit(&first.blocked, memory_order_relaxed);
+	return mw_os_blocked_signals(mw_os_process_id());
 }
 
 static bool read_of_thread(int directory, uint32_t thread_id, const char *name, char *text,

@@ -16,6 +16,11 @@ MW_COLD bool mw_os_thread_exists(uint32_t thread_id);
 /* Returns the signals that the thread blocks, bit n - 1 for signal n. UINT64_MAX: there is no such
  * thread, or no /proc. */
 MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id);
+/* As mw_os_blocked_signals() for the first thread. While that answers a tool, it blocks more than
+ * the program has it block: the result is what the program does. */
+MW_COLD uint64_t mw_os_first_blocked_signals(void);
+/* Called by a thread that answers a tool: what the program has it block; NULL: it has answered. */
+MW_COLD void mw_os_note_answering(const uint64_t *blocked);
 /* Returns whether the thread filters its system calls (seccomp(2)); true if the kernel does not
  * tell. `directory`: an open /proc/PID/task. */
 MW_COLD bool mw_os_thread_filters_calls(int directory, uint32_t thread_id);

@@ -5,7 +5,8 @@
  * A stop interrupts a call that sleeps. The kernel then repeats most calls by itself, and they end
  * when they would have: RAX holds one of the MW_RESTART results until the thread runs on. Other
  * calls (epoll_wait(2), semop(2), ...; signal(7), "by stop signals") return EINTR. These are
- * repeated here, with what remains of a time limit that is one of the call's arguments. */
+ * repeated, with what remains of a time limit that is one of the call's arguments
+ * (os/process/repeated_call.h). */
 #ifndef MW_OS_INTERRUPTED_CALL_H
 #define MW_OS_INTERRUPTED_CALL_H
 
@@ -88,18 +89,6 @@ static inline const mw_timed_call_t *mw_timed_call(uint64_t number) {
 		if (calls[i].number == number)
 			return &calls[i];
 	return NULL;
-}
-
-/* Changes the register that holds the limit. The kernel keeps the register for the caller of the
- * system call; libc does not use it afterwards. */
-static inline void mw_timed_call_set(mw_traced_registers_t *r, const mw_timed_call_t *call,
-				     uint64_t limit) {
-	if (call->argument == 2)
-		r->rdx = limit;
-	else if (call->argument == 3)
-		r->r10 = limit;
-	else
-		r->r8 = limit;
 }
 
 #endif

@@ -18,6 +18,7 @@
 #include "os/lock/futex.h"
 #include "os/platform/kernel_calls.h"
 #include "os/platform/system_call.h"
+#include "os/process/repeated_call.h"
 #include "os/process/thread_list.h"
 #include "os/process/tracer.h"
 #include "os/signal/signal.h"
@@ -42,6 +43,12 @@ static void note_registers(mw_os_stopped_t *thread, const ucontext_t *context) {
 	for (unsigned i = REG_R8; i <= REG_RIP; i++)
 		thread->registers[i] = (uintptr_t)from->gregs[i];
 	thread->stack_pointer = (uintptr_t)from->gregs[REG_RSP];
+	mw_repeated_registers_t program = {.rip = (uint64_t)from->gregs[REG_RIP],
+					   .rbp = (uint64_t)from->gregs[REG_RBP]};
+	mw_repeated_call_original(&program);
+	const uintptr_t kept[] = {program.rbp, program.rdx, program.r10, program.r8};
+	for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
+		thread->registers[REG_RIP + 1 + i] = kept[i];
 #else
 	for (unsigned i = 0; i < 31; i++)
 		thread->registers[i] = from->regs[i];

@@ -2,7 +2,8 @@
  * stop.h -- stops all other threads of the process for a moment, and notes their registers.
  * Layer: os/process, the door of this folder. The folder stops threads and copies the process; it
  * may use src/base and the other folders of src/os. Reading order: stop, thread_list, tracer (stops
- * threads as a debugger does), asleep (remaining time of a call), child (a copy of the process).
+ * threads as a debugger does), asleep (remaining time of a call), repeated_call (a call with that
+ * time), child (a copy of the process).
  *
  * The threads are traced (ptrace(2)) for the moment where the kernel permits it, and do not notice:
  * interrupted system calls are repeated. Else each thread gets a real-time signal that the program

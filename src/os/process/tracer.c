@@ -16,7 +16,6 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -31,6 +30,7 @@
 #include "os/platform/valgrind.h"
 #include "os/process/asleep.h"
 #include "os/process/child.h"
+#include "os/process/repeated_call.h"
 #include "os/time/clock.h"
 
 /* Stack of the task: its functions take 10 KiB. */
@@ -45,7 +45,6 @@
 /* How often the caller looks whether the task was killed. */
 #define LOOK_NS UINT64_C(10000000)
 #define KERNEL_SET_BYTES 8
-#define RESTS 1024u
 
 typedef enum state { IDLE, BEGUN, STOPPED, RELEASED, DONE } state_t;
 
@@ -60,10 +59,6 @@ static struct {
 	_Atomic uint32_t state;
 	_Atomic unsigned long permitted; /* argument of PR_SET_PTRACER; 0: none */
 	bool is_permission_lent;
-	/* Shortened time limits, which the kernel reads when a call begins anew. Used in turns, so
-	 * that a thread of an earlier stop that has not run yet finds its own. */
-	struct timespec rests[RESTS];
-	unsigned next_rest;
 } tracer MW_SPARSE;
 
 static void set_state(state_t state) {
@@ -105,9 +100,24 @@ static void seize(void *context, uint32_t thread_id) {
 
 typedef mw_traced_registers_t registers_t;
 
+/* The thread may be in code of the library that repeats a call: the program's registers count, too.
+ */
+static mw_repeated_registers_t repeated_of(const registers_t *r) {
+	return (mw_repeated_registers_t){.rip = r->rip,
+					 .rbp = r->rbp,
+					 .rdx = r->rdx,
+					 .r10 = r->r10,
+					 .r8 = r->r8,
+					 .rsp = r->rsp};
+}
+
 static void keep(mw_os_stopped_t *thread, const registers_t *r) {
-	const uintptr_t kept[] = {r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15,
-				  r->rdi, r->rsi, r->rbp, r->rbx, r->rdx, r->rax, r->rcx, r->rip};
+	mw_repeated_registers_t program = repeated_of(r);
+	mw_repeated_call_original(&program);
+	const uintptr_t kept[] = {r->r8,  r->r9,       r->r10,      r->r11,      r->r12,
+				  r->r13, r->r14,      r->r15,      r->rdi,      r->rsi,
+				  r->rbp, r->rbx,      r->rdx,      r->rax,      r->rcx,
+				  r->rip, program.rbp, program.rdx, program.r10, program.r8};
 	_Static_assert(sizeof kept <= sizeof thread->registers, "all fit");
 	for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
 		thread->registers[i] = kept[i];
@@ -138,14 +148,16 @@ static bool shorten_call(const mw_os_stopped_t *thread, registers_t *r) {
 	if (!call || mw_call_interrupted(r) == 0)
 		return false;
 	uint64_t rest_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-	if (call->is_ms) {
-		mw_timed_call_set(r, call, (rest_ns + 999999) / 1000000);
-	} else {
-		struct timespec *rest = &tracer.rests[tracer.next_rest++ % RESTS];
-		*rest = (struct timespec){(time_t)(rest_ns / 1000000000),
-					  (long)(rest_ns % 1000000000)};
-		mw_timed_call_set(r, call, (uintptr_t)rest);
-	}
+	mw_repeated_registers_t program = repeated_of(r);
+	/* The kernel steps back to the instruction. */
+	program.rip -= MW_SYSCALL_CODE_BYTES;
+	if (!mw_repeated_call_begin(&program, call, rest_ns, tracer.process_id, thread->thread_id))
+		return false;
+	r->rip = program.rip + MW_SYSCALL_CODE_BYTES;
+	r->rbp = program.rbp;
+	r->rdx = program.rdx;
+	r->r10 = program.r10;
+	r->r8 = program.r8;
 	return true;
 }
 

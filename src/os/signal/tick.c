@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 
+#include "os/platform/system_call.h"
 #include "os/signal/signal.h"
 
 static mw_os_tick_handler_t *tick_handler;
@@ -60,4 +62,20 @@ void mw_os_tick_leave(int signal_number) {
 	if (!mw_os_tick_is_ours(signal_number))
 		return;
 	mw_os_signal_discard(signal_number);
+}
+
+MW_COLD void mw_os_tick_drop_pending(uint64_t blocked) {
+	const struct timespec none = {0};
+	int saved_errno = errno;
+	uint64_t pending = 0;
+	mw_system_call(SYS_rt_sigpending, &pending, sizeof pending);
+	pending &= ~blocked;
+	for (int number = 1; pending != 0; number++, pending >>= 1) {
+		uint64_t one = UINT64_C(1) << (number - 1);
+		if ((pending & 1) && mw_os_tick_is_ours(number))
+			while (mw_system_call(SYS_rt_sigtimedwait, &one, NULL, &none, sizeof one) >
+			       0)
+				continue;
+	}
+	errno = saved_errno;
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 typedef struct mw_os_tick {
 	bool is_event;       /* an event of the thread that runs now; else a timer */
 	uint32_t thread_id;  /* the timer's; 0: the timer is the process's, or there is none */
@@ -30,5 +32,8 @@ int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked, bool is_of_
 void mw_os_tick_leave(int signal_number);
 /* Returns whether the signal still has the handler. */
 bool mw_os_tick_is_ours(int signal_number);
+/* Drops pending signals of timers and events that the calling thread blocks, but not those in
+ * `blocked` (bit n - 1: signal n). Their samples are lost. */
+MW_COLD void mw_os_tick_drop_pending(uint64_t blocked);
 
 #endif

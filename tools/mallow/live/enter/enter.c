@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -95,6 +96,21 @@ static int say_refused(int pid, mw_error_t *error) {
 
 static int say_other(const mw_process_key_t *key, mw_error_t *error) {
 	return mw_error_set(error, "it has %s", mw_process_end(key->pid, key->start_ticks));
+}
+
+/* Returns whether the thread answers another command. A stop would take from it what the kernel
+ * keeps of the program's call. */
+static bool is_answering(int thread) {
+	const uint64_t never_blocked = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
+	char path[64], line[256];
+	uint64_t blocked = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", thread);
+	FILE *file = fopen(path, "re");
+	while (file != NULL && blocked == 0 && fgets(line, sizeof(line), file) != NULL)
+		sscanf(line, "SigBlk: %" SCNx64, &blocked);
+	if (file != NULL)
+		fclose(file);
+	return blocked == (MW_TOOL_ENTRY_BLOCKED & ~never_blocked);
 }
 
 /* UNFIT, PAUSED, FILTERED, SHADOWED: this thread, at this moment. Those behind: no thread of the
@@ -235,8 +251,6 @@ static void note_limit(mw_tool_entry_frame_t *frame, const candidate_t *thread, 
 	if (call == NULL || thread->asleep.number != number)
 		return;
 	frame->rest_ns = mw_asleep_rest_ns(thread->pid, thread->id, &thread->asleep);
-	frame->limit_argument = call->argument;
-	frame->is_limit_ms = call->is_ms;
 }
 
 /* What is written to the thread's stack. */
@@ -371,6 +385,8 @@ static outcome_t try_thread(const mw_reach_t *reach, const mw_address_space_t *s
 		return FILTERED;
 	if (has_shadow_stack(id))
 		return SHADOWED;
+	if (is_answering(id))
+		return UNFIT;
 	if (state == 'S')
 		thread.asleep = mw_asleep_read(thread.pid, id);
 	if (ptrace(PTRACE_SEIZE, id, NULL, NULL) != 0)
