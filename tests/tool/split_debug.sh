@@ -78,7 +78,8 @@ all_names() {
 # same NAME: `out` is as `wanted`.
 same() {
     cmp -s wanted out || {
-        diff wanted out | head -20
+        diff wanted out >difference
+        sed -n 1,20p difference
         fail "$1: other names or lines"
     }
     [ ! -s err ] || fail "$1: a message"
