@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * mapping_hooks.h -- makes the system calls on mappings for the program, records them, and tells
+ * mapping_hooks.h -- makes the calls on mappings for the program, records them, and tells
  * the program's hook.
- * Layer: prof. Called instead of the bare system call while mw_mappings_are_used(). Results and
- * errno are those of the functions of libc with the same names. Async-signal-safe. */
+ * Layer: prof. Called instead of the next definition alone while mw_mappings_are_used(). Results
+ * and errno are those of the functions of libc with the same names. Async-signal-safe. */
 #ifndef MW_PROF_MAPPING_HOOKS_H
 #define MW_PROF_MAPPING_HOOKS_H
 

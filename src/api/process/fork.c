@@ -2,12 +2,12 @@
  * fork.c -- replaces functions that fork or register fork handlers. The first call registers the
  * library's own handlers. Not at the start of every process: doc/adr/0014-startup-layout.md.
  * daemon(3) and forkpty(3) call libc's fork(2) and bypass fork() here. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pty.h>
-#include <stdatomic.h>
+#include <stddef.h>
 #include <unistd.h>
 
+#include "api/process/next_calls.h"
 #include "api/process/start.h"
 #include "base/compiler.h"
 
@@ -23,17 +23,11 @@ typedef int forkpty_t(int *terminal, char *name, const struct termios *modes,
  * it. */
 MW_EXPORT register_atfork_t __register_atfork; // NOLINT(bugprone-reserved-identifier)
 
-static _Atomic(void *) next_fork, next_daemon, next_forkpty;
-
 /* Returns the next definition of the function after this library's; NULL, with errno set: there is
  * none. */
-static MW_COLD void *next(_Atomic(void *) *known, const char *name) {
+static MW_COLD void *next(mw_next_call_t which) {
 	mw_api_need_fork_handlers();
-	void *function = atomic_load_explicit(known, memory_order_relaxed);
-	if (!function) {
-		function = dlsym(RTLD_NEXT, name);
-		atomic_store_explicit(known, function, memory_order_relaxed);
-	}
+	void *function = mw_next_call_now(which);
 	if (!function)
 		errno = ENOSYS;
 	return function;
@@ -41,7 +35,7 @@ static MW_COLD void *next(_Atomic(void *) *known, const char *name) {
 
 static register_atfork_t *next_register(void) {
 	register_atfork_t *function;
-	*(void **)&function = dlsym(RTLD_NEXT, "__register_atfork");
+	*(void **)&function = mw_next_call_now(MW_NEXT_REGISTER_ATFORK);
 	return function;
 }
 
@@ -65,19 +59,19 @@ MW_COLD int __register_atfork(handler_t *prepare, handler_t *parent, handler_t *
 
 MW_EXPORT MW_COLD pid_t fork(void) {
 	fork_t *function;
-	*(void **)&function = next(&next_fork, "fork");
+	*(void **)&function = next(MW_NEXT_FORK);
 	return function ? function() : -1;
 }
 
 MW_EXPORT MW_COLD int daemon(int keep_folder, int keep_files) {
 	daemon_t *function;
-	*(void **)&function = next(&next_daemon, "daemon");
+	*(void **)&function = next(MW_NEXT_DAEMON);
 	return function ? function(keep_folder, keep_files) : -1;
 }
 
 MW_EXPORT MW_COLD int forkpty(int *terminal, char *name, const struct termios *modes,
 			      const struct winsize *size) {
 	forkpty_t *function;
-	*(void **)&function = next(&next_forkpty, "forkpty");
+	*(void **)&function = next(MW_NEXT_FORKPTY);
 	return function ? function(terminal, name, modes, size) : -1;
 }

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "api/process/next_calls.h"
 #include "api/process/start.h"
 #include "base/compiler.h"
 #include "cpu/cpu.h"
@@ -62,6 +63,14 @@ static void look(int option, const unsigned long *arguments) {
 	confine(atomic_load_explicit(&is_lethal, memory_order_relaxed));
 }
 
+static int call_next(int option, const unsigned long *arguments) {
+	int (*next)(int, ...);
+	*(void **)&next = mw_next_call(MW_NEXT_PRCTL);
+	return next ? next(option, arguments[0], arguments[1], arguments[2], arguments[3])
+		    : (int)mw_system_call(SYS_prctl, option, arguments[0], arguments[1],
+					  arguments[2], arguments[3]);
+}
+
 MW_EXPORT MW_COLD int prctl(int option, ...) {
 	unsigned long arguments[4];
 	va_list list;
@@ -74,8 +83,7 @@ MW_EXPORT MW_COLD int prctl(int option, ...) {
 			mw_api_start();
 		look(option, arguments);
 	}
-	int result = (int)mw_system_call(SYS_prctl, option, arguments[0], arguments[1],
-					 arguments[2], arguments[3]);
+	int result = call_next(option, arguments);
 	if (option == PR_SET_PTRACER && result == 0)
 		mw_os_tracer_note_permitted(arguments[0]);
 	if (option == PR_SET_DUMPABLE && result == 0 && arguments[0] != 1)
