@@ -135,4 +135,21 @@ says err \
 try 2 "$mallow" report "$blank"
 try 0 "$mallow" clean
 [ ! -e "$blank" ] || fail "clean left $blank"
+# A live process that makes its file, and has not locked it yet.
+sleep 1000 &
+maker=$!
+started+=("$maker")
+blank=/dev/shm/mallow-$(id -u)/$maker.$(sed 's/.*) //' "/proc/$maker/stat" | cut -d' ' -f20)
+blank+=.$(stat -Lc %i /proc/self/ns/pid)
+for bytes in 0 8192; do
+    head -c $bytes /dev/zero >"$blank"
+    try 0 "$mallow" ls --all
+    says_not err "$blank"
+    try 0 "$mallow" clean
+    [ -e "$blank" ] || fail "clean removed the file of $bytes bytes that a process makes"
+done
+kill "$maker"
+wait "$maker" 2>/dev/null
+try 0 "$mallow" clean
+[ ! -e "$blank" ] || fail "clean left $blank"
 ok "kill -9: the profile is there, $before bytes"

@@ -3,6 +3,7 @@
 #include "live/state_places.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
+#include "formats/state/state_file.h"
 #include "live/process/maps.h"
 #include "live/process/process.h"
 #include "model/memory.h"
@@ -89,15 +91,18 @@ static mw_place_t place_of(const char *path, const file_name_t *name, const stru
 	};
 }
 
+static bool is_of_this_namespace(const mw_place_t *place) {
+	return place->pid_namespace != 0 && place->pid_namespace == mw_process_namespace(0) &&
+	       mw_process_numbers_are_ours();
+}
+
 /* Finds the process that holds the file: the process of the file's name, if that is in this pid
  * namespace and maps the file; otherwise only a search of mappings finds it. Neither the name nor
  * the owner nor the lock says whose file it is: a user may give a file any name, and has the same
  * real user id as each set-uid program that he starts. */
 static void find_holder(mw_place_t *place) {
 	mw_process_t process;
-	bool is_ours = place->pid_namespace != 0 &&
-		       place->pid_namespace == mw_process_namespace(0) &&
-		       mw_process_numbers_are_ours();
+	bool is_ours = is_of_this_namespace(place);
 	bool exists = is_ours && mw_process_read(place->pid, &process);
 	/* A reader of the file's memory keeps it for a moment after the process ended. */
 	if (is_ours && !exists)
@@ -391,6 +396,28 @@ void mw_places_release(mw_places_t *places) {
 	*places = (mw_places_t){0};
 }
 
+bool mw_place_is_begun(const mw_place_t *place) {
+	struct stat info;
+	bool is_blank = stat(place->path, &info) == 0 &&
+			(info.st_size == 0 || mw_state_file_is_blank(place->path));
+	return is_blank && is_of_this_namespace(place) &&
+	       mw_process_is_alive(place->pid, place->start_ticks);
+}
+
+/* Returns whether a process has the file by now. A reader of the memory of one that has ended keeps
+ * the lock for a moment. */
+static bool is_in_use(const mw_place_t *place) {
+	bool has_ended =
+		is_of_this_namespace(place) && !mw_process_is_alive(place->pid, place->start_ticks);
+	return !has_ended && (mw_state_file_is_held_at(place->path) || mw_place_is_begun(place));
+}
+
 int mw_place_remove(const mw_place_t *place) {
-	return place->by_map ? 0 : mw_remove_file(place->path, place->device, place->inode);
+	if (place->by_map)
+		return 0;
+	if (is_in_use(place)) {
+		errno = EBUSY;
+		return -1;
+	}
+	return mw_remove_file(place->path, place->device, place->inode);
 }

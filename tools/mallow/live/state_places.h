@@ -56,8 +56,13 @@ void mw_places_add_held(mw_places_t *places, int fd, int pid, uint64_t start_tic
 
 void mw_places_release(mw_places_t *places);
 
-/* Removes the file of a place, unless another file has replaced it.  A file that only mappings
- * lead to is not removed.  Returns 0, or -1 with errno. */
+/* Returns whether a live process is about to make this file: it has created it, and has not locked
+ * it yet. */
+bool mw_place_is_begun(const mw_place_t *place);
+
+/* Removes the file of a place, unless another file has replaced it, or a process holds it by now
+ * or is about to (EBUSY).  A file that only mappings lead to is not removed.  Returns 0, or -1 with
+ * errno. */
 int mw_place_remove(const mw_place_t *place);
 
 #endif

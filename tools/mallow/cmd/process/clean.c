@@ -48,7 +48,7 @@ static size_t find_dead(const mw_places_t *places, const mw_filter_t *filter, de
 	for (size_t i = 0; i < places->count; i++) {
 		const mw_place_t *place = &places->items[i];
 		/* Whether a process of another pid namespace runs is not known here. */
-		if (place->alive || place->by_map)
+		if (place->alive || place->by_map || mw_place_is_begun(place))
 			continue;
 		dead_file_t file = describe(place);
 		if (mw_filter_matches(filter, place, file.program))
@@ -78,6 +78,8 @@ static void remove_dead(const mw_arguments_t *arguments, const dead_file_t *list
 		if (older->given && now_ns - file->updated_ns < (uint64_t)(older->seconds * 1e9))
 			continue;
 		if (!dry && mw_place_remove(file->place) != 0) {
+			if (errno == EBUSY)
+				continue; /* a process has it since */
 			mw_complain("%s: cannot remove: %s", file->place->shown, strerror(errno));
 			continue;
 		}

@@ -11,24 +11,26 @@
 #include "cmd/input/selected_processes.h"
 #include "cmd/process/process_commands.h"
 #include "live/process/process.h"
+#include "live/program_hold.h"
 #include "live/state_places.h"
 #include "live/target.h"
 #include "model/memory.h"
 #include "report/text/style.h"
 #include "report/text/units.h"
 
-typedef struct row {
-	const mw_place_t *place;
-	mw_snapshot_t *snapshot;
-	mw_fate_t fate;
-	uint64_t started_ns;
-} row_t;
-
 /* Most rows of killed processes.  A machine that starts many processes keeps dozens of their
  * files. */
 #define GONE_ROWS 8
 /* Most bytes of a title. */
 #define TITLE_BYTES 100
+
+typedef struct row {
+	const mw_place_t *place;
+	mw_snapshot_t *snapshot;
+	mw_fate_t fate;
+	uint64_t started_ns;
+	char title[TITLE_BYTES]; /* of a live process; "": it has set none */
+} row_t;
 
 static bool is_gone(const row_t *row) {
 	return row->fate != MW_FATE_RUNNING && row->fate != MW_FATE_STOPPED &&
@@ -60,10 +62,8 @@ static const char *user_name(uid_t uid, char *buffer, size_t size) {
 /* Returns the title that the process has now, so that processes of one program can be told
  * apart; otherwise the program's name at its start. */
 static const char *name_of(const row_t *row, char *buffer, size_t size) {
-	char title[TITLE_BYTES];
-	int pid = mw_place_process(row->place);
-	bool has_title = pid > 0 && mw_process_title(pid, title, sizeof(title));
-	return mw_show_text(has_title ? title : row->snapshot->header.program, buffer, size);
+	return mw_show_text(row->title[0] != '\0' ? row->title : row->snapshot->header.program,
+			    buffer, size);
 }
 
 static json_t *row_json(const row_t *row) {
@@ -151,6 +151,45 @@ static void say_how_many(size_t unreadable, bool all) {
 			    unreadable - 1);
 }
 
+static void describe_process(row_t *row, int pid) {
+	row->fate = mw_fate_of(row->snapshot, pid);
+	row->started_ns = pid > 0 ? mw_process_start_realtime_ns(row->place->start_ticks)
+				  : row->snapshot->header.created_realtime_ns;
+	if (pid <= 0 || !mw_process_title(pid, row->title, sizeof(row->title)))
+		row->title[0] = '\0';
+}
+
+/* Fills in the row of a file that is held by a process, which may end meanwhile, and another one
+ * have its pid: what was read of the process counts if it still is there afterwards. */
+static int read_live(row_t *row, const mw_filter_t *filter, bool *matches, mw_error_t *error) {
+	mw_program_hold_t program;
+	mw_target_t target = mw_target_of_place(row->place);
+	bool is_held = mw_program_hold(&target, &program, error) == 0;
+	int result = program.fd < 0 ? -1
+				    : mw_snapshot_read_fd(program.fd, row->place->path, 0,
+							  &row->snapshot, error);
+	if (result == 0) {
+		int pid = is_held ? mw_place_process(row->place) : 0;
+		*matches = mw_filter_matches(filter, row->place, row->snapshot->header.program);
+		describe_process(row, pid);
+		if (pid != 0 && !mw_program_goes_on(&program))
+			describe_process(row, 0);
+	}
+	mw_program_hold_release(&program);
+	mw_target_release(&target);
+	return result;
+}
+
+static int read_row(row_t *row, const mw_filter_t *filter, bool *matches, mw_error_t *error) {
+	if (row->place->alive)
+		return read_live(row, filter, matches, error);
+	if (mw_snapshot_read(row->place->path, 0, &row->snapshot, error) != 0)
+		return -1;
+	*matches = mw_filter_matches(filter, row->place, row->snapshot->header.program);
+	describe_process(row, 0);
+	return 0;
+}
+
 /* Makes rows of the files that can be read. */
 static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, bool all,
 			row_t *rows) {
@@ -159,22 +198,19 @@ static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, bo
 		const mw_place_t *place = &places->items[i];
 		mw_error_t error;
 		row_t row = {.place = place};
-		if (mw_snapshot_read(place->path, 0, &row.snapshot, &error) != 0) {
+		bool matches = false;
+		if (read_row(&row, filter, &matches, &error) != 0) {
 			/* A live process may be creating its file.  A process that ended since
 			 * the directory was read has removed its file. */
-			if (!place->alive && access(place->path, F_OK) == 0)
+			if (!place->alive && !mw_place_is_begun(place) &&
+			    access(place->path, F_OK) == 0)
 				say_unreadable(++unreadable, place, error.text, all);
 			continue;
 		}
-		if (!mw_filter_matches(filter, place, row.snapshot->header.program)) {
+		if (matches)
+			rows[count++] = row;
+		else
 			mw_snapshot_free(row.snapshot);
-			continue;
-		}
-		row.fate = mw_fate_of(row.snapshot, mw_place_process(place));
-		row.started_ns = mw_place_process(place) > 0
-					 ? mw_process_start_realtime_ns(place->start_ticks)
-					 : row.snapshot->header.created_realtime_ns;
-		rows[count++] = row;
 	}
 	say_how_many(unreadable, all);
 	return count;
