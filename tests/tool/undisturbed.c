@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * undisturbed.c BLOCKS -- sleeps in nanosleep(), poll() and epoll_wait() in turns, until a line
+ * undisturbed.c BLOCKS -- sleeps in epoll_wait(), nanosleep() and poll() in turns, until a line
  * comes or standard input ends; then says how many calls returned EINTR.  BLOCKS: of its heap,
  * which an answer walks.
  */

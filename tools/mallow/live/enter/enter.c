@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "live/enter/apart.h"
 #include "live/enter/call_limit.h"
 #include "live/enter/library_entry.h"
 #include "live/process/process.h"
@@ -476,8 +477,8 @@ static outcome_t try_threads(const mw_reach_t *reach) {
 	return outcome;
 }
 
-static int enter(const mw_reach_t *reach, mw_error_t *error) {
-	switch (try_threads(reach)) {
+static int say_outcome(const mw_reach_t *reach, outcome_t outcome, mw_error_t *error) {
+	switch (outcome) {
 	case ENTERED:
 		return 0;
 	case REFUSED:
@@ -507,11 +508,28 @@ static int enter(const mw_reach_t *reach, mw_error_t *error) {
 	}
 }
 
+static int enter(const mw_reach_t *reach, mw_error_t *error) {
+	return say_outcome(reach, try_threads(reach), error);
+}
+
+static mw_apart_outcome_t enter_apart(const void *reach, mw_error_t *error) {
+	outcome_t outcome = try_threads(reach);
+	if (outcome == REFUSED)
+		return MW_APART_REFUSED;
+	return say_outcome(reach, outcome, error) == 0 ? MW_APART_DONE : MW_APART_FAILED;
+}
+
+/* A command that was killed while a thread is stopped would leave a call of that thread that
+ * returns EINTR. So another process does it, unless only this one is permitted to: an ancestor of
+ * the process (kernel.yama.ptrace_scope). */
 int mw_process_enter(const mw_process_key_t *key, mw_error_t *error) {
 	mw_reach_t reach;
 	if (mw_reach_open(key, &reach, NULL) != 0)
 		return say_other(key, error);
-	int result = enter(&reach, error);
+	mw_apart_outcome_t outcome = mw_apart_do(enter_apart, &reach, error);
+	int result = outcome == MW_APART_DONE ? 0 : -1;
+	if (outcome == MW_APART_REFUSED)
+		result = enter(&reach, error);
 	mw_reach_close(&reach);
 	return result;
 }

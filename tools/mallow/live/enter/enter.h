@@ -2,7 +2,7 @@
  * enter.h -- has a process answer requests that does not allocate, as a debugger would call a
  * function in it.
  * Layer: live/enter.  The folder's door. library_entry.h finds the code, call_limit.h tells how
- * long a thread is going to sleep. */
+ * long a thread is going to sleep, apart.h does it where nobody kills it half-way. */
 #ifndef MW_TOOL_LIVE_ENTER_ENTER_H
 #define MW_TOOL_LIVE_ENTER_ENTER_H
 
