@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "heap/layout/page.h"
 #include "leak/block_index.h"
@@ -26,7 +27,11 @@ static struct {
 	mw_state_holder_t root;              /* the memory that is read now */
 	const mw_os_stopped_t *first_thread; /* NULL: it has ended, or did not stop */
 	uintptr_t module_limit; /* end of the last program or library that was visited */
-	uintptr_t guard_limit;  /* end of the last mapping without access */
+	bool is_loader;         /* that one is the dynamic loader */
+	/* Offset of a thread's number in its control block; 0: not known. */
+	size_t id_offset;
+	uintptr_t guard_start, guard_limit; /* the last mapping without access */
+	uintptr_t ended; /* control block of an ended thread; 0: none was found */
 	mw_leak_roots_read_t read;
 	/* Threads whose registers are known, by their stack pointers: indices of others.threads;
 	 * others.count is the calling thread. */
@@ -136,27 +141,91 @@ static const mw_os_stopped_t *lowest(const mw_os_mapping_t *mapping, bool is_fir
 	return NULL;
 }
 
-/* Returns whether the mapping is a stack that the C library keeps after its thread's end: a control
- * block, which holds its own address twice, stands at the end, and is no thread's. Of the stack
- * only the pointer to the table of thread-local storage, between the two, is in use. */
-static bool read_ended_stack(const mw_os_mapping_t *mapping) {
-#if defined(__x86_64__)
-	uintptr_t tail[CONTROL_BLOCK_BYTES / sizeof(uintptr_t)];
-	uintptr_t from = mapping->limit - sizeof tail;
-	if (state.roots->others.running > 0 || mapping->limit - mapping->start <= sizeof tail ||
-	    mw_os_copy_memory(tail, from, sizeof tail) != sizeof tail)
+/* Returns whether each thread that stopped has its number at this place of its control block. */
+static bool is_id_offset(size_t offset) {
+	for (size_t i = 0; i < state.stack_count; i++) {
+		const mw_os_stopped_t *thread = thread_at(state.by_stack[i]);
+		uint32_t id = 0;
+		if (mw_os_copy_memory(&id, thread->thread_pointer + offset, sizeof id) !=
+			    sizeof id ||
+		    id != thread->thread_id)
+			return false;
+	}
+	return state.stack_count > 0;
+}
+
+static size_t find_id_offset(void) {
+	enum { HEADER_BYTES = 64 }; /* of addresses and random numbers */
+	for (size_t at = HEADER_BYTES; at < CONTROL_BLOCK_BYTES; at += sizeof(uint32_t))
+		if (is_id_offset(at))
+			return at;
+	return 0;
+}
+
+/* Returns whether the control block, of an ended thread, is of one that can be joined. The C
+ * library sets the number to -1 in a join; the kernel set it to 0 at the thread's end. The block of
+ * a detached thread holds its own address once more. */
+static bool is_joinable(const uintptr_t *block, size_t words, uintptr_t address) {
+	uint32_t id;
+	if (state.id_offset == 0 || state.id_offset + sizeof id > words * sizeof *block)
 		return false;
-	for (size_t i = 0; i + 2 < sizeof tail / sizeof *tail; i += 8) {
-		uintptr_t address = from + i * sizeof *tail;
-		if (tail[i] == address && tail[i + 2] == address) {
-			mw_leak_flood(&tail[i + 1], 1);
+	memcpy(&id, (const char *)block + state.id_offset, sizeof id);
+	for (size_t i = 3; i < words && id == 0; i++)
+		if (block[i] == address)
+			return false;
+	return id == 0;
+}
+
+#if defined(__x86_64__)
+/* Returns whether a word of the control block is an address of the guard page below the stack: the
+ * C library notes there where it mapped the stack. */
+static bool names_guard(const uintptr_t *block, size_t words) {
+	for (size_t i = 3; i < words; i++)
+		if (block[i] >= state.guard_start && block[i] < state.guard_limit)
 			return true;
+	return false;
+}
+
+/* Looks for a control block, which holds its own address twice, in pages below `limit`; its address
+ * is in state.ended. */
+static void find_ended(uintptr_t start, uintptr_t limit) {
+	enum { STEP = 8 }; /* words: blocks are aligned to 64 bytes */
+	for (uintptr_t page = start; page < limit && !state.ended; page += MW_OS_PAGE_BYTES) {
+		size_t words = mw_os_copy_memory(state.words, page, MW_OS_PAGE_BYTES) /
+			       sizeof *state.words;
+		for (size_t i = 0; i + 2 < words && !state.ended; i += STEP) {
+			uintptr_t address = page + i * sizeof *state.words;
+			if (state.words[i] == address && state.words[i + 2] == address &&
+			    names_guard(&state.words[i], words - i))
+				state.ended = address;
 		}
 	}
-#else
-	(void)mapping;
+}
 #endif
-	return false;
+
+/* Returns the end of the stack that the mapping begins with if the C library keeps it after its
+ * thread's end; 0: it is none. Other memory may follow in the mapping. Of the stack only the
+ * pointer to the table of thread-local storage is in use, which lies in the control block at the
+ * end, and the result of a thread that nobody joined yet, which is somewhere in that block. */
+static uintptr_t read_ended_stack(const mw_os_mapping_t *mapping) {
+	state.ended = 0;
+#if defined(__x86_64__)
+	/* Larger stacks than usual count as data. */
+	const uintptr_t most = (uintptr_t)64 << 20;
+	uintptr_t start = mapping->start, size = mapping->limit - start, next;
+	size = size < most ? size : most;
+	if (state.roots->others.running == 0 && !mw_leak_heap_memory(start, &next))
+		mw_os_visit_present(start, next - start < size ? next : start + size, find_ended);
+#endif
+	if (!state.ended)
+		return 0;
+	uintptr_t end = (state.ended | (MW_OS_PAGE_BYTES - 1)) + 1;
+	size_t words = mw_os_copy_memory(state.words, state.ended, end - state.ended) /
+		       sizeof *state.words;
+	bool is_whole = is_joinable(state.words, words, state.ended);
+	mw_leak_flood_from(&state.root, state.ended + sizeof *state.words);
+	mw_leak_flood(&state.words[1], words < 2 ? 0 : is_whole ? words - 1 : 1);
+	return end;
 }
 
 /* Reads the used parts of the stacks in a mapping that begins with a stack. */
@@ -164,8 +233,8 @@ static void read_stacks(const mw_os_mapping_t *mapping, bool is_first_stack) {
 	const mw_state_holder_t data = state.root;
 	uintptr_t at = mapping->start;
 	const mw_os_stopped_t *thread = lowest(mapping, is_first_stack, at);
-	if (!thread && !is_first_stack && read_ended_stack(mapping))
-		return;
+	uintptr_t ended = thread || is_first_stack ? 0 : read_ended_stack(mapping);
+	at = ended ? ended : at;
 	for (; thread; thread = lowest(mapping, is_first_stack, at)) {
 		state.root = (mw_state_holder_t){.root = MW_LEAK_ROOT_STACK,
 						 .thread = thread->thread_id};
@@ -189,14 +258,28 @@ static bool is_wanted_shared(const mw_os_mapping_t *mapping) {
 	       !strstr(path, "/mallow-") && !strstr(path, ":mallow-");
 }
 
-static bool is_wanted_private(const mw_os_mapping_t *mapping, bool is_first_stack,
-			      bool may_be_stack) {
-	bool is_stack = may_be_stack && lowest(mapping, is_first_stack, mapping->start) != NULL;
-	return is_stack ? state.reads_threads : state.reads_data;
+/* Without data: what the loader holds counts all the same, as in LeakSanitizer, and what the first
+ * thread's own variables hold, which lie in a mapping of the loader's. */
+static void read_without_data(const mw_os_mapping_t *mapping, bool may_be_stack) {
+	const mw_os_stopped_t *first = state.first_thread;
+	if (may_be_stack && read_ended_stack(mapping))
+		return;
+	if (state.is_loader && mapping->start < state.module_limit)
+		read_root(mapping->start, mapping->limit < state.module_limit ? mapping->limit
+									      : state.module_limit);
+	else if (state.reads_threads && first && is_in(mapping, first->thread_pointer))
+		read_root(mapping->start, mapping->limit);
 }
 
 static void read_private(const mw_os_mapping_t *mapping, bool is_first_stack, bool may_be_stack) {
-	if (may_be_stack) {
+	bool is_stack = may_be_stack && lowest(mapping, is_first_stack, mapping->start) != NULL;
+	if (is_stack && !state.reads_threads)
+		return;
+	if (!is_stack && !state.reads_data) {
+		/* Data that is read in another pass has been read. */
+		if (state.roots->scope.skips_data)
+			read_without_data(mapping, may_be_stack);
+	} else if (may_be_stack) {
 		read_stacks(mapping, is_first_stack);
 	} else if ((uintptr_t)&state < mapping->start || (uintptr_t)&state >= mapping->limit) {
 		read_root(mapping->start, mapping->limit);
@@ -222,12 +305,16 @@ static mw_state_holder_t root_of(const mw_os_mapping_t *mapping) {
 static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	(void)context;
 	bool is_file = mapping->path[0] != '\0' && mapping->path[0] != '[';
-	if (is_file && mapping->file_offset == 0 && mapping->start >= state.module_limit)
+	if (is_file && mapping->file_offset == 0 && mapping->start >= state.module_limit) {
 		state.module_limit = mw_os_mapped_object_end(mapping->start);
+		state.is_loader = mapping->start == getauxval(AT_BASE);
+	}
 	state.root = root_of(mapping);
 	bool has_guard = state.guard_limit == mapping->start;
-	if (!mapping->readable && !mapping->writable)
+	if (!mapping->readable && !mapping->writable) {
+		state.guard_start = mapping->start;
 		state.guard_limit = mapping->limit;
+	}
 	if (!mapping->readable || (mapping->shared && !is_wanted_shared(mapping)) ||
 	    (!mapping->writable && is_file) || strcmp(mapping->path, "[vvar]") == 0 ||
 	    strcmp(mapping->path, "[vdso]") == 0 || strcmp(mapping->path, "[vsyscall]") == 0)
@@ -243,8 +330,7 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	}
 	bool is_first_stack = strcmp(mapping->path, "[stack]") == 0;
 	bool may_be_stack = is_first_stack || has_guard;
-	if (is_wanted_private(mapping, is_first_stack, may_be_stack))
-		read_private(mapping, is_first_stack, may_be_stack);
+	read_private(mapping, is_first_stack, may_be_stack);
 	return true;
 }
 
@@ -284,6 +370,7 @@ mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots) {
 	state.roots = roots;
 	state.first_thread = find_first_thread(roots);
 	sort_threads();
+	state.id_offset = find_id_offset();
 	for (size_t i = 0; i < scope->region_count; i++)
 		read_present(scope->regions[i].start, scope->regions[i].limit);
 	if (scope->notes_holders) {

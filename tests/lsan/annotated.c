@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * annotated.c CASE... -- uses LeakSanitizer's interface, by weak references where it is compiled
  * with -DWEAK.  With -DSETTINGS it has functions that LeakSanitizer asks. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -116,6 +117,20 @@ static void in_child(void) {
 	printf("child: %d\n", WEXITSTATUS(status));
 }
 
+/* The loader makes blocks of its own, and keeps what it says of a library that is not there. */
+static void load(void) {
+	if (!dlopen("libresolv.so.2", RTLD_NOW) || dlopen("absent.so", RTLD_NOW))
+		exit(3);
+}
+
+static void *volatile held;
+static __thread void *volatile held_by_thread;
+
+static NOINLINE void hold(void) {
+	held = calloc(1, 55);
+	held_by_thread = calloc(1, 66);
+}
+
 static int is_there(void) {
 #ifdef WEAK
 	return &__lsan_disable != NULL;
@@ -146,6 +161,10 @@ int main(int argc, char **argv) {
 			in_thread();
 		else if (strcmp(name, "fork") == 0)
 			in_child();
+		else if (strcmp(name, "load") == 0)
+			load();
+		else if (strcmp(name, "hold") == 0)
+			hold();
 		else if (strcmp(name, "absent") == 0)
 			printf("interface: %s\n", is_there() ? "there" : "absent");
 		scrub();

@@ -61,6 +61,12 @@ says err '^Omitting 2 more leak\(s\)\.$'
 check 0 LSAN_OPTIONS=detect_leaks=0 -- annotated lose recoverable
 check 0 LSAN_OPTIONS=leak_check_at_exit=false -- annotated lose
 check 23 LSAN_OPTIONS=use_root_regions=0 -- annotated region
+# Without the program's data: what the loader and each thread's own variables hold is no leak.
+check 0 LSAN_OPTIONS=use_globals=0 -- annotated
+check 0 LSAN_OPTIONS=use_globals=0 -- annotated load
+check 23 LSAN_OPTIONS=use_globals=0 -- annotated thread load hold
+says err '^SUMMARY: LeakSanitizer: 319 byte\(s\) leaked in 7 allocation\(s\)\.$'
+check 0 -- annotated load hold
 check 23 LSAN_OPTIONS="report_objects=1 max_leaks=1" -- annotated lose list
 [ "$(grep -Ec '^0x[0-9a-f]+ \(100 bytes\)$' err)" = 3 ] || fail "objects: $(cat err)"
 check 23 LSAN_OPTIONS=log_path="$work/log" -- annotated lose
