@@ -225,6 +225,87 @@ diagnosis fine sampling 'sampling is on'
 says_not out 'does not run mallow|brings'
 ok "mallow under another name"
 
+cp "$build/lib/libmallow.so" libjemalloc.so.2
+LD_PRELOAD=$work/libjemalloc.so.2 MALLOW_CONF=prof_state_min:0 sleep 100 &
+started+=("$!")
+await 60 has_become_sleep "$!"
+"$mallow" doctor "$!" >out
+diagnosis fine sampling 'sampling is on'
+says_not out 'does not run mallow|brings|loaded as well'
+# Its heap is below prof_state_min: it publishes the profile when it is asked for it.
+if [ "$(uname -m)" = x86_64 ]; then
+    LD_PRELOAD=$work/libjemalloc.so.2 sleep 100 &
+    started+=("$!")
+    await 60 has_become_sleep "$!"
+    "$mallow" doctor "$!" >out
+    diagnosis fine sampling 'sampling is on'
+    says_not out 'does not run mallow'
+fi
+ok "mallow under another allocator's name"
+
+# An allocator without a name: the heap is compared with the memory that the process has.
+cat >unseen.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static volatile sig_atomic_t is_over;
+static void on_end(int number) {
+	is_over = number;
+}
+int main(void) {
+	enum { BYTES = 24 << 20 };
+	void *volatile block = malloc(64);
+	void *all = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	free(block);
+	signal(SIGTERM, on_end);
+	if (all == MAP_FAILED || memset(all, 1, BYTES) != all || write(1, "ready\n", 6) != 6)
+		return 1;
+	while (!is_over)
+		pause();
+	return 0;
+}
+END
+gcc -O1 -fno-builtin -s -o unseen unseen.c || fail "gcc"
+# The run looks at the program from time to time: what it has read grows.
+has_read() { sed -n 's/^rchar: //p' "/proc/$1/io"; }
+has_looked() { [ "$(has_read "$running")" -gt "$before" ]; }
+"$mallow" run -o unseen.pb.gz -- ./unseen >unseen.out 2>unseen.err &
+running=$!
+await 60 grep -qs ready unseen.out
+for _ in 1 2 3; do
+    before=$(has_read "$running")
+    await 60 has_looked
+done
+pid=$(sed 's/ .*//' "/proc/$running/task/$running/children")
+"$mallow" doctor "$pid" >out
+diagnosis note memory 'the heap has [0-9.]+ (Ki)?B of 24[.0-9]* MiB of the process.s anonymous'
+"$mallow" leaks "$pid" >out
+says out '  note +most of the process.s memory came past malloc'
+kill "$pid"
+wait "$running" || fail "run: status $?"
+grep -qE 'note: ./unseen had 24[.0-9]* MiB of anonymous memory, and its heap about' unseen.err ||
+    fail "run: $(cat unseen.err)"
+# Nothing to say of a program whose memory is its heap.
+build_steps <<'END'
+#include <string.h>
+int main(void) {
+	for (int i = 0; i < 20000; i++)
+		memset(malloc(1000), 1, 1000);
+	wait_for_line();
+	return 0;
+}
+END
+conf=prof_state_min:0
+start_ready ./steps
+"$mallow" doctor "$pid" >out
+says_not out '  memory  '
+"$mallow" leaks "$pid" >out
+says_not out 'past malloc'
+echo >&"$to"
+ok "memory that comes past malloc"
+
 # A finding that cannot be printed is trouble: a full disk does not look like a leak.
 sleep 100 &
 started+=("$!")

@@ -52,7 +52,7 @@ run_lazy() {
     rm -f "from.$1"
     mkfifo "from.$1"
     MALLOW_CONF=prof_sample:64K,prof_cost_limit:0,prof_seed:3,${2:-} \
-        LD_PRELOAD=$build/lib/libmallow.so ./lazy "$1" >"from.$1" &
+        LD_PRELOAD=${library:-$build/lib/libmallow.so} ./lazy "$1" >"from.$1" &
     pid=$!
     started+=("$pid")
     read -r -t 60 answer <"from.$1"
@@ -87,6 +87,26 @@ says out '^  live +[0-9.]+ MiB ± [0-9.]+ MiB in [0-9,.k]+ ± [0-9,.k]+ objects'
 says out '^  walked +9[0-9.]+ MiB in blocks'
 says_not out 'pending'
 ok "an idle process, walked at the reader's request"
+
+# The library's own data are the allocator's, whatever its name.
+metadata_of() {
+    "$mallow" status --json "$pid" | python3 -c 'import json, sys
+print(json.load(sys.stdin)["memory"]["metadata"])'
+}
+for name in libmallow.so libjemalloc.so.2 libc_malloc.so; do
+    cp "$build/lib/libmallow.so" "$name"
+    library=$work/$name run_lazy 0 background_thread:true
+    metadata_of >"$name.bytes"
+    kill -9 "$pid"
+    wait "$pid" 2>/dev/null
+done
+whole=$(cat libmallow.so.bytes)
+for name in libjemalloc.so.2 libc_malloc.so; do
+    bytes=$(cat $name.bytes)
+    [ $((bytes > whole ? bytes - whole : whole - bytes)) -lt 32768 ] ||
+        fail "metadata under the name $name: $bytes, not $whole"
+done
+ok "the same rows under any name"
 
 # Nobody in it looks at requests: the age of its last walk is shown, which is of nearly all.
 run_lazy 0

@@ -14,7 +14,13 @@
 #include "cli/terminal.h"
 #include "cmd/input/load.h"
 #include "formats/state/state_file.h"
+#include "live/control.h"
+#include "live/process/resident_memory.h"
 #include "report/text/style.h"
+#include "report/text/units.h"
+
+/* How long a process has to update its statistics. */
+#define WALK_SECONDS 0.2
 
 static void look_at_snapshot(mw_doctor_t *doctor, const mw_target_t *target,
 			     const mw_snapshot_t *snapshot) {
@@ -44,6 +50,22 @@ static void look_at_snapshot(mw_doctor_t *doctor, const mw_target_t *target,
 			      (unsigned long long)snapshot->live.dumps_failed, target->pid);
 }
 
+/* Compares the heap with the memory that the process has. */
+static void look_at_memory(mw_doctor_t *doctor, const mw_target_t *target,
+			   const mw_snapshot_t *snapshot) {
+	char heap[MW_SHOW_BYTES], all[MW_SHOW_BYTES];
+	uint64_t heap_bytes = mw_snapshot_heap_bytes(snapshot);
+	uint64_t bytes = mw_memory_anonymous(target->pid);
+	if (mw_heap_is_minor(heap_bytes, bytes))
+		mw_doctor_say(
+			doctor, MW_HEALTH_NOTE, "memory",
+			"the heap has %s of %s of the process's anonymous memory; the rest came "
+			"past malloc, from an allocator of the program's own or from mmap: 'mallow "
+			"status %d' divides it, and MALLOW_CONF=prof_mappings:true names the calls",
+			mw_format_bytes((int64_t)heap_bytes, heap, sizeof(heap)),
+			mw_format_bytes((int64_t)bytes, all, sizeof(all)), target->pid);
+}
+
 static void look_at_profile(mw_doctor_t *doctor, int pid) {
 	char text[16];
 	mw_target_t target;
@@ -55,10 +77,14 @@ static void look_at_profile(mw_doctor_t *doctor, int pid) {
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "profile", "%s", error.text);
 		return;
 	}
+	/* Has the process write its statistics. */
+	mw_control_send(&target, &(mw_request_t){.kind = MW_REQUEST_WALK}, WALK_SECONDS,
+			&(mw_reply_t){0}, &error);
 	if (mw_target_read(&target, 0, &snapshot, &error) != 0) {
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "profile", "%s", error.text);
 	} else {
 		look_at_snapshot(doctor, &target, snapshot);
+		look_at_memory(doctor, &target, snapshot);
 		mw_snapshot_free(snapshot);
 	}
 	if (mw_load(&target, MW_LOAD_SYMBOLS, MW_LOAD_STACKS, &profile, &error) == 0) {

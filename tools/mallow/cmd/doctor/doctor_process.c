@@ -41,15 +41,30 @@ char *mw_doctor_variable(int pid, const char *name) {
 typedef struct mapped {
 	size_t count;
 	bool readable;
-	bool has_mallow;     /* its state file is mapped, or a library of its names */
-	bool has_library;    /* a library of mallow's names */
+	bool has_mallow;     /* its state file is mapped, or its code */
+	bool has_library;    /* mallow's library, beside the program */
 	bool mallow_deleted; /* the library's file was replaced */
 	bool gperftools[MW_DOCTOR_LIBRARIES];
 	char allocator[128]; /* file of another allocator */
+	char executable[256];
 } mapped_t;
 
-static void take_mapping(mapped_t *out, char *line) {
+/* Returns whether the file is of another allocator, by its name. */
+static bool is_named_as_other(const char *path) {
 	static const char *const others[] = {"/libjemalloc", "/libtcmalloc", "/libmimalloc"};
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strstr(path, others[i]) != NULL)
+			return true;
+	return false;
+}
+
+static bool is_mallow(int pid, const char *path) {
+	char found[PATH_MAX + 64];
+	mw_process_file(pid, path, found, sizeof(found));
+	return mw_file_has_mallow(found);
+}
+
+static void take_mapping(mapped_t *out, int pid, char *line) {
 	static const char *const gperftools[MW_DOCTOR_LIBRARIES] = {
 		[MW_DOCTOR_HEAP] = "/libgperftools_mallow",
 		[MW_DOCTOR_DEBUG] = "/libgperftools_debug_mallow",
@@ -71,20 +86,27 @@ static void take_mapping(mapped_t *out, char *line) {
 		out->mallow_deleted |= strstr(path, " (deleted)") != NULL;
 		return;
 	}
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (strstr(path, others[i]) != NULL)
-			snprintf(out->allocator, sizeof(out->allocator), "%s", path);
+	bool is_other = is_named_as_other(path);
+	if ((is_other || strstr(line, " r-xp ") != NULL) && is_mallow(pid, path)) {
+		out->has_mallow = true;
+		out->has_library |= strcmp(path, out->executable) != 0;
+	} else if (is_other) {
+		snprintf(out->allocator, sizeof(out->allocator), "%s", path);
+	}
 }
 
 static mapped_t read_mapped(int pid) {
 	mapped_t mapped = {.count = 0};
 	char path[64], *line = NULL;
 	size_t capacity = 0;
+	snprintf(path, sizeof(path), "/proc/%d/exe", mw_process_thread(pid));
+	ssize_t length = readlink(path, mapped.executable, sizeof(mapped.executable) - 1);
+	mapped.executable[length > 0 ? length : 0] = '\0';
 	snprintf(path, sizeof(path), "/proc/%d/maps", mw_process_thread(pid));
 	FILE *maps = fopen(path, "re");
 	mapped.readable = maps != NULL;
 	while (maps != NULL && getline(&line, &capacity, maps) > 0)
-		take_mapping(&mapped, line);
+		take_mapping(&mapped, pid, line);
 	free(line);
 	if (maps != NULL)
 		fclose(maps);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/print.h"
+#include "formats/state/state_file.h"
 #include "model/text.h"
 #include "report/text/style.h"
 #include "report/text/units.h"
@@ -113,6 +114,12 @@ static void print_check(FILE *out, const mw_leak_report_t *r) {
 			"  note      %s could not be read: what only they lead to counts as "
 			"leaked\n",
 			bytes_of(c->unread_bytes, b));
+	if (mw_heap_is_minor(c->live_bytes, c->root_bytes))
+		fprintf(out,
+			"  note      most of the process's memory came past malloc, from an "
+			"allocator of its own or from mmap, and is not searched for leaks; "
+			"'mallow doctor %" PRIu32 "' tells more\n",
+			r->profile->origin.pid);
 	if (c->running_threads > 0)
 		fprintf(out,
 			"  note      %" PRIu32 " thread%s %s every signal: the registers are not "

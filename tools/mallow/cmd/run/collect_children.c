@@ -21,6 +21,7 @@
 #include "live/control.h"
 #include "live/process/process.h"
 #include "live/process/program.h"
+#include "live/process/resident_memory.h"
 #include "live/state_places.h"
 #include "model/memory.h"
 #include "report/report.h"
@@ -92,6 +93,9 @@ void mw_children_poll(mw_children_t *children, int pid) {
 		children->library_seen = mw_process_has_library(pid);
 	if (children->library_seen && children->held_fd < 0)
 		hold_state_file(children, pid);
+	uint64_t anonymous_bytes = mw_memory_anonymous(pid);
+	if (anonymous_bytes > children->anonymous_bytes)
+		children->anonymous_bytes = anonymous_bytes;
 	mw_places_t places = {0};
 	mw_places_add_directories(&places);
 	members_t members = find_members(&places, children->session);
@@ -370,6 +374,20 @@ void mw_children_visit(const mw_children_t *children, mw_child_see_t *see, void 
 	mw_places_release(&places);
 }
 
+/* Compares the heap at its peak with the memory that the program was seen to have. */
+static void say_unseen(const mw_children_t *children, const member_t *program) {
+	char heap[MW_SHOW_BYTES], all[MW_SHOW_BYTES];
+	int64_t peak_bytes = program->snapshot->live.peak_bytes;
+	if (!children->is_cpu &&
+	    mw_heap_is_minor(peak_bytes > 0 ? (uint64_t)peak_bytes : 0, children->anonymous_bytes))
+		mw_complain("note: %s had %s of anonymous memory, and its heap about %s; the "
+			    "rest came past malloc, from an allocator of the program's own or "
+			    "from mmap (MALLOW_CONF=prof_mappings:true names its calls)",
+			    children->program,
+			    mw_format_bytes((int64_t)children->anonymous_bytes, all, sizeof(all)),
+			    mw_format_bytes(peak_bytes, heap, sizeof(heap)));
+}
+
 void mw_children_collect(const mw_children_t *children) {
 	mw_places_t places = {0};
 	members_t members = find_children(children, &places);
@@ -388,6 +406,8 @@ void mw_children_collect(const mw_children_t *children) {
 	} else {
 		explain_none(children);
 	}
+	if (program)
+		say_unseen(children, program);
 	collect_others(children, &members, first);
 	name_running(&members);
 	members_release(&members);

@@ -5,6 +5,23 @@
 #include <stdlib.h>
 
 #include "formats/state/builder.h"
+#include "state/stats.h"
+
+/* Less is in each process: stacks, data of libraries. */
+#define PROCESS_MIN_BYTES ((uint64_t)8 << 20)
+#define HEAP_SHARE_MIN 4u
+
+bool mw_heap_is_minor(uint64_t heap_bytes, uint64_t process_bytes) {
+	return process_bytes >= PROCESS_MIN_BYTES && heap_bytes < process_bytes / HEAP_SHARE_MIN;
+}
+
+uint64_t mw_snapshot_heap_bytes(const mw_snapshot_t *snapshot) {
+	const _Atomic uint64_t *stats = snapshot->live.stats;
+	int64_t live = snapshot->live.live_bytes;
+	uint64_t sum = stats[MW_STAT_in_use_bytes] + stats[MW_STAT_dirty_bytes] +
+		       stats[MW_STAT_huge_bytes] + stats[MW_STAT_huge_cached_bytes];
+	return live > 0 && (uint64_t)live > sum ? (uint64_t)live : sum;
+}
 
 static void take_back(mw_state_stack_t *now, const mw_state_stack_t *then) {
 	now->alloc_objects_q16 -= then->alloc_objects_q16;

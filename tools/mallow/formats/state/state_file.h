@@ -106,6 +106,12 @@ void mw_snapshot_cpu_since(mw_snapshot_t *after, const mw_snapshot_t *before);
 bool mw_snapshot_was_reset(const mw_snapshot_t *after, const mw_snapshot_t *before,
 			   double *seconds);
 
+/* Returns whether the heap has so small a part of a process's memory that most of it must have come
+ * past malloc: from an allocator of the program's own, or from mmap(2). */
+bool mw_heap_is_minor(uint64_t heap_bytes, uint64_t process_bytes);
+/* Returns the memory that the heap had at most when its statistics were written. */
+uint64_t mw_snapshot_heap_bytes(const mw_snapshot_t *snapshot);
+
 /* Adds the ticks and pauses of a snapshot that was read with MW_SNAPSHOT_HISTORY. Adds the peak,
  * too, if it lies between two ticks. */
 void mw_history_from_snapshot(mw_history_t *history, const mw_snapshot_t *snapshot);

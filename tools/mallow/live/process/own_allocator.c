@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "model/memory.h"
+#include "state/tool_entry.h"
 
 /* Bounds of what is read. Browsers have symbol tables of 100 MB. */
 #define SECTIONS_MAX 4096u
 #define NAMES_MAX_BYTES ((uint64_t)512 << 20)
 #define SYMBOLS_MAX ((uint64_t)16 << 20)
 #define CHUNK 1024u
+enum { SEGMENTS_MAX = 64, NOTES_MAX_BYTES = 16384 };
 
 /* In the order of what they tell: an allocator that has its own names also defines malloc. The
  * archive of mallow comes first. */
@@ -129,4 +131,51 @@ bool mw_own_allocator_find(const char *path, mw_own_allocator_t *found) {
 	}
 	close_elf(&elf);
 	return found->name != NULL;
+}
+
+/* ---- mallow's note ---- */
+
+/* Rounds a size up to the alignment of notes, 4 or 8. */
+static uint64_t padded(uint64_t bytes, uint64_t align) {
+	return (bytes + align - 1) & ~(align - 1);
+}
+
+static bool is_in_notes(int fd, const Elf64_Phdr *segment) {
+	_Alignas(Elf64_Nhdr) uint8_t notes[NOTES_MAX_BYTES];
+	uint64_t bytes = segment->p_filesz < sizeof(notes) ? segment->p_filesz : sizeof(notes);
+	uint64_t align = segment->p_align == 8 ? 8 : 4;
+	if (!read_at(fd, notes, bytes, segment->p_offset))
+		return false;
+	for (uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes;) {
+		Elf64_Nhdr header;
+		memcpy(&header, notes + at, sizeof(header));
+		uint64_t name = at + sizeof(header);
+		uint64_t content = padded(name + header.n_namesz, align);
+		if (content + header.n_descsz > bytes)
+			return false;
+		if (header.n_type == MW_TOOL_NOTE_TYPE &&
+		    header.n_namesz == sizeof(MW_TOOL_NOTE_OWNER) &&
+		    header.n_descsz == sizeof(mw_tool_note_t) &&
+		    memcmp(notes + name, MW_TOOL_NOTE_OWNER, header.n_namesz) == 0)
+			return true;
+		at = padded(content + header.n_descsz, align);
+	}
+	return false;
+}
+
+bool mw_file_has_mallow(const char *path) {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[SEGMENTS_MAX];
+	bool found = false;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && read_at(fd, &header, sizeof(header), 0) &&
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+	    header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_phentsize == sizeof(segments[0]) &&
+	    header.e_phnum <= SEGMENTS_MAX &&
+	    read_at(fd, segments, header.e_phnum * sizeof(segments[0]), header.e_phoff))
+		for (unsigned i = 0; i < header.e_phnum && !found; i++)
+			found = segments[i].p_type == PT_NOTE && is_in_notes(fd, &segments[i]);
+	if (fd >= 0)
+		close(fd);
+	return found;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * own_allocator.h -- tells which allocator an executable brings, beside the malloc that it calls.
+ * own_allocator.h -- tells which allocator an executable brings, beside the malloc that it calls,
+ * and whether a file is mallow.
  * Layer: live/process. What such an allocator allocates is in no profile of a preloaded library.
  * The file is read with bounds; nothing in it is trusted. */
 #ifndef MW_TOOL_LIVE_PROCESS_OWN_ALLOCATOR_H
@@ -15,5 +16,9 @@ typedef struct mw_own_allocator {
 /* Looks for the allocator in an executable's symbols. Returns false if none is found, if it is
  * mallow's archive, or if the file has no symbols or cannot be read. */
 bool mw_own_allocator_find(const char *path, mw_own_allocator_t *found);
+
+/* Returns whether a file is mallow's library, or a program that is linked with it, whatever its
+ * name: by the note of state/tool_entry.h. */
+bool mw_file_has_mallow(const char *path);
 
 #endif

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "live/process/own_allocator.h"
+
 /* Reads the first bytes of /proc/<pid>/<name> and a NUL. False: the file cannot be read. */
 static bool read_proc(int pid, const char *name, char *text, size_t capacity) {
 	char path[64];
@@ -179,6 +181,17 @@ const char *mw_process_end(int pid, uint64_t start_ticks) {
 	return mw_process_has_ended(pid, start_ticks) ? "ended" : "started another program (exec)";
 }
 
+/* Returns whether a line of maps is of code of mallow, whose file may have any name. */
+static bool is_code_of_mallow(int pid, char *line) {
+	char found[PATH_MAX + 64];
+	char *path = strchr(line, '/');
+	if (path == NULL || strstr(line, " r-xp ") == NULL)
+		return false;
+	path[strcspn(path, "\n")] = '\0';
+	mw_process_file(pid, path, found, sizeof(found));
+	return mw_file_has_mallow(found);
+}
+
 bool mw_process_has_library(int pid) {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/maps", mw_process_thread(pid));
@@ -192,7 +205,7 @@ bool mw_process_has_library(int pid) {
 		found = strstr(line, "/libmallow") != NULL ||
 			strstr(line, "/mallow/compat/") != NULL ||
 			strstr(line, " /dev/shm/mallow-") != NULL ||
-			strstr(line, "/memfd:mallow-state") != NULL;
+			strstr(line, "/memfd:mallow-state") != NULL || is_code_of_mallow(pid, line);
 	free(line);
 	fclose(maps);
 	return found;

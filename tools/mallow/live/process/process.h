@@ -58,7 +58,8 @@ bool mw_process_title(int pid, char *title, size_t capacity);
 /* Returns whether the kernel refuses the user of this command to look into the process, as
  * ptrace(2) would. */
 bool mw_process_is_closed(int pid);
-/* True if the process maps libmallow.so.  False also if its mappings cannot be read. */
+/* True if the process maps mallow's library or a program that is linked with it.  False also if its
+ * mappings cannot be read. */
 bool mw_process_has_library(int pid);
 
 /* Writes the path by which this command finds a file that the process calls `path`: below the

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "live/process/own_allocator.h"
 #include "live/process/process.h"
 #include "model/memory.h"
 #include "state/stats.h"
@@ -40,8 +42,23 @@ typedef struct reader {
 	uint64_t by_kind[MW_RANGE_KINDS];
 	mapping_t before; /* mapping directly below the current one */
 	bool before_is_library;
+	int pid;
+	char executable[256]; /* its path */
 	mw_memory_t *out;
 } reader_t;
+
+uint64_t mw_memory_anonymous(int pid) {
+	char path[64], line[256];
+	uint64_t kilobytes = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", mw_process_thread(pid));
+	FILE *file = fopen(path, "re");
+	while (file != NULL && kilobytes == 0 && fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "RssAnon: %" SCNu64, &kilobytes) != 1)
+			kilobytes = 0;
+	if (file != NULL)
+		fclose(file);
+	return kilobytes <= UINT64_MAX / 1024 ? kilobytes * 1024 : 0;
+}
 
 const char *mw_memory_name(mw_memory_use_t use) {
 	static const char *const names[MW_MEMORY_USES] = {
@@ -53,7 +70,7 @@ const char *mw_memory_name(mw_memory_use_t use) {
 
 const char *mw_memory_text(mw_memory_use_t use) {
 	static const char *const texts[MW_MEMORY_USES] = {
-		"blocks in use, as requested",
+		"blocks in use, as requested: what remains of the heap",
 		"rounding of their sizes",
 		"free blocks in the same pages",
 		"free, kept for reuse",
@@ -61,7 +78,7 @@ const char *mw_memory_text(mw_memory_use_t use) {
 		"profile and state file",
 		"stacks of threads",
 		"files, program and libraries",
-		"other mappings",
+		"other mappings: what remains of all",
 	};
 	return texts[use];
 }
@@ -247,8 +264,22 @@ static void choose_owners(reader_t *r) {
 	}
 }
 
+/* Returns whether the mapping is of mallow's library, whatever its name. In an executable that is
+ * linked with it, its data lie among the program's. */
+static bool is_of_library(const reader_t *r, const mapping_t *m) {
+	char found[PATH_MAX + 64];
+	if (m->path[0] != '/' || strcmp(m->path, r->executable) == 0)
+		return false;
+	if (strstr(m->path, "libmallow") != NULL)
+		return true;
+	if (strcmp(m->path, r->before.path) == 0)
+		return r->before_is_library;
+	mw_process_file(r->pid, m->path, found, sizeof(found));
+	return mw_file_has_mallow(found);
+}
+
 static void take_mapping(reader_t *r, const mapping_t *m) {
-	bool is_library = strstr(m->path, "libmallow") != NULL;
+	bool is_library = is_of_library(r, m);
 	uint64_t rest = take_ranges(r, m);
 	r->out->resident_bytes += m->resident;
 	uint64_t stacks = m->path[0] == '\0' ? take_stacks(r, m, rest) : 0;
@@ -342,7 +373,10 @@ int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_
 	*out = (mw_memory_t){.walked_ns = (int64_t)snapshot->live.heap_walk_realtime_ns};
 	if (snapshot->live.ranges_used > snapshot->range_count)
 		out->ranges_missing = snapshot->live.ranges_used - snapshot->range_count;
-	reader_t r = {.snapshot = snapshot, .out = out};
+	reader_t r = {.snapshot = snapshot, .out = out, .pid = pid};
+	snprintf(path, sizeof(path), "/proc/%d/exe", mw_process_thread(pid));
+	ssize_t length = readlink(path, r.executable, sizeof(r.executable) - 1);
+	r.executable[length > 0 ? length : 0] = '\0';
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
 	r.pagemap = open(path, O_RDONLY | O_CLOEXEC);
 	sort_ranges(&r);

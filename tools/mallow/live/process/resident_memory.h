@@ -45,6 +45,9 @@ typedef struct mw_memory {
  * -1: smaps cannot be read. */
 int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_error_t *error);
 
+/* Returns the resident memory of a process that is of no file; 0: not known. */
+uint64_t mw_memory_anonymous(int pid);
+
 /* Returns the name of a use for JSON ("live"), and in a few words. */
 const char *mw_memory_name(mw_memory_use_t use);
 const char *mw_memory_text(mw_memory_use_t use);
