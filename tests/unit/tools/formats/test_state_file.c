@@ -363,6 +363,44 @@ static void records_are_seen_whole(void) {
 	fake_state_release(&s);
 }
 
+/* Records are read by the piece: those at the ends of pieces, and behind holes, keep their
+ * numbers. */
+static void many_records_keep_their_numbers(void) {
+	static const size_t live[] = {1, 4095, 4096, 8191, 8192, 99999};
+	enum { LIVE = sizeof live / sizeof live[0], RECORDS = 100000 };
+	fake_state_t s;
+	fake_state_init(&s);
+	mw_state_section_t *section = &s.header->sections[MW_SECTION_RECORDS];
+	uint64_t moved = (uint64_t)1 << 30;
+	section->offset_bytes = moved;
+	section->capacity = s.live->records_used = RECORDS;
+	s.live->generation = 3;
+	s.header->file_bytes = moved + (uint64_t)RECORDS * sizeof(mw_state_record_t);
+	int fd = memfd_create("records", MFD_CLOEXEC);
+	CHECK(fd >= 0 && ftruncate(fd, (off_t)s.header->file_bytes) == 0);
+	CHECK(pwrite(fd, s.bytes, s.length, 0) == (ssize_t)s.length);
+	for (size_t i = 0; i < LIVE; i++) {
+		mw_state_record_t record = {.sequence = 2,
+					    .address = 0x1000,
+					    .usable_bytes = live[i],
+					    .weight_q16 = 65536,
+					    .generation = 3};
+		off_t at = (off_t)(moved + live[i] * sizeof record);
+		CHECK(pwrite(fd, &record, sizeof record, at) == (ssize_t)sizeof record);
+	}
+	mw_snapshot_t *snapshot;
+	CHECK(mw_snapshot_read_fd(fd, "records", MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS,
+				  &snapshot, &error) == 0);
+	CHECK_EQ(snapshot->record_count, LIVE);
+	for (size_t i = 0; i < LIVE; i++) {
+		CHECK_EQ(snapshot->records[i].reserved, live[i]);
+		CHECK_EQ(snapshot->records[i].usable_bytes, live[i]);
+	}
+	mw_snapshot_free(snapshot);
+	close(fd);
+	fake_state_release(&s);
+}
+
 static void history_comes_in_order(void) {
 	fake_state_t s;
 	fake_state_init(&s);
@@ -472,6 +510,7 @@ int main(void) {
 	RUN(hostile_nodes_lead_nowhere);
 	RUN(paths_end_at_the_deepest_stack);
 	RUN(records_are_seen_whole);
+	RUN(many_records_keep_their_numbers);
 	RUN(history_comes_in_order);
 	RUN(holes_are_not_read);
 	RUN(other_things_are_refused);

@@ -113,28 +113,40 @@ static uint64_t place_of(const mw_state_section_t *section, size_t from, size_t 
 	       from * (uint64_t)section->stride_bytes;
 }
 
+static int check_count(const source_t *s, mw_state_section_id_t id, size_t count) {
+	if (count <= section_limits[id])
+		return 0;
+	return mw_error_set(s->error,
+			    "%s: says it uses %zu entries of %s, more than the %" PRIu64
+			    " this version reads; the file is damaged",
+			    s->name, count, mw_snapshot_section_name(id), section_limits[id]);
+}
+
+/* Reads `count` entries of a section from number `first` on into memory of zeros: entries in holes
+ * of the file stay zero. */
+static int read_entries(const source_t *s, mw_state_section_id_t id, size_t first, size_t count,
+			char *into) {
+	const mw_state_section_t *section = &s->snapshot->header.sections[id];
+	size_t stride = mw_state_stride(id);
+	for (size_t done = 0, here; done < count; done += here) {
+		uint64_t offset = place_of(section, first + done, &here);
+		here = here < count - done ? here : count - done;
+		if (read_sparse(s, into + done * stride, offset, here * stride) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Returns the first `count` entries of a section; entries in holes of the file are zero.  NULL:
  * error. */
 static void *read_section(const source_t *s, mw_state_section_id_t id, size_t count) {
-	const mw_state_section_t *section = &s->snapshot->header.sections[id];
-	size_t stride = mw_state_stride(id);
-	if (count > section_limits[id]) {
-		mw_error_set(s->error,
-			     "%s: says it uses %zu entries of %s, more than the %" PRIu64
-			     " this version reads; the file is damaged",
-			     s->name, count, mw_snapshot_section_name(id), section_limits[id]);
+	if (check_count(s, id, count) != 0)
 		return NULL;
-	}
-	char *entries = mw_xcalloc(count, stride);
-	for (size_t from = 0, here; from < count; from += here) {
-		uint64_t offset = place_of(section, from, &here);
-		here = here < count - from ? here : count - from;
-		if (read_sparse(s, entries + from * stride, offset, here * stride) != 0) {
-			free(entries);
-			return NULL;
-		}
-	}
-	return entries;
+	char *entries = mw_xcalloc(count, mw_state_stride(id));
+	if (read_entries(s, id, 0, count, entries) == 0)
+		return entries;
+	free(entries);
+	return NULL;
 }
 
 static void end_texts(mw_state_header_t *header) {
@@ -369,30 +381,57 @@ static int read_heap_walk(const source_t *s) {
 	return 0;
 }
 
-/* Copies every record twice.  If the sequence number is even and equal in both copies, nobody
+/* Records that are read at once.  Most records of a process that frees its blocks are free: they
+ * are left out while they are in the processor's cache. */
+#define RECORDS_AT_ONCE 4096u
+
+typedef struct records_piece {
+	mw_state_record_t first[RECORDS_AT_ONCE], second[RECORDS_AT_ONCE];
+} records_piece_t;
+
+/* Adds the live samples among `count` records from number `number` on to the snapshot, which has
+ * room.  Copies each record twice: if the sequence number is even and equal in both copies, nobody
  * wrote to the record while the first copy was made. */
-static int read_records(const source_t *s) {
+static int read_piece(const source_t *s, records_piece_t *piece, size_t number, size_t count) {
 	mw_snapshot_t *snapshot = s->snapshot;
-	size_t count = (size_t)snapshot->live.records_used, kept = 0;
-	mw_state_record_t *first = read_section(s, MW_SECTION_RECORDS, count);
-	snapshot->records = first;
-	mw_state_record_t *second =
-		first == NULL ? NULL : read_section(s, MW_SECTION_RECORDS, count);
-	if (second == NULL)
+	memset(piece, 0, sizeof(*piece));
+	if (read_entries(s, MW_SECTION_RECORDS, number, count, (char *)piece->first) != 0 ||
+	    read_entries(s, MW_SECTION_RECORDS, number, count, (char *)piece->second) != 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		bool whole = first[i].sequence == second[i].sequence && first[i].sequence % 2 == 0;
-		if (!whole && !reread_record(s, i, &first[i]))
+		mw_state_record_t *record = &piece->first[i];
+		bool whole =
+			record->sequence == piece->second[i].sequence && record->sequence % 2 == 0;
+		if (!whole && !reread_record(s, number + i, record))
 			continue;
-		if (!record_counts(snapshot, &first[i]))
+		if (!record_counts(snapshot, record))
 			continue;
 		/* MW_SECTION_LEAKS refers to records by number. */
-		first[i].reserved = i;
-		first[kept++] = first[i];
+		record->reserved = number + i;
+		snapshot->records[snapshot->record_count++] = *record;
 	}
-	free(second);
-	snapshot->record_count = kept;
 	return 0;
+}
+
+static int read_records(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	size_t count = (size_t)snapshot->live.records_used, room = 0;
+	snapshot->records = mw_xcalloc(1, sizeof(*snapshot->records));
+	if (check_count(s, MW_SECTION_RECORDS, count) != 0)
+		return -1;
+	records_piece_t *piece = mw_xcalloc(1, sizeof(*piece));
+	int result = 0;
+	for (size_t at = 0; at < count && result == 0; at += RECORDS_AT_ONCE) {
+		size_t here = count - at < RECORDS_AT_ONCE ? count - at : RECORDS_AT_ONCE;
+		if (room - snapshot->record_count < here) {
+			room = 2 * snapshot->record_count + here;
+			snapshot->records =
+				mw_xrealloc(snapshot->records, room, sizeof(*snapshot->records));
+		}
+		result = read_piece(s, piece, at, here);
+	}
+	free(piece);
+	return result;
 }
 
 /* Reads the last leak check.  The copy of the process, which writes it, writes `state` last. */
