@@ -111,11 +111,14 @@ static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
 	mw_page_t *page = arena ? mw_arena_take(arena, slices, 1) : mw_chunk_take(slices, 1);
 	if (!page)
 		return NULL;
-	/* Most of the slice will not be used, so memory from its earlier use goes back to the
-	 * kernel. */
 	page->block_bytes = mw_class_bytes[size_class];
 	page->size_class = (uint8_t)size_class;
-	if (!arena && !page->zeroed && !mw_mark_is_few(page->block_bytes))
+	/* In most programs the first page of a class holds a few samples: memory from the slice's
+	 * earlier use goes back to the kernel.  A second page means that the first is full: samples
+	 * will fill this one, too.  The count needs no lock: two threads may each make the first.
+	 */
+	uint32_t blocks = __atomic_load_n(&slabs_of_class[size_class].blocks, __ATOMIC_RELAXED);
+	if (blocks == 0 && !arena && !page->zeroed && !mw_mark_is_few(page->block_bytes))
 		mw_os_purge(page->start, MW_SLICE_BYTES);
 	lay_out(page);
 	page->state = MW_PAGE_QUEUED;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * test_slot_cache.c -- places for samples that a thread keeps: they are taken again without the
- * slabs' lock, are not live meanwhile, go on to others when there are many or the thread ends. */
+ * slabs' lock, are not live meanwhile, go on to others when there are many or the thread ends, and
+ * pages of many keep their memory. */
 #include <pthread.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "heap/core/alloc.h"
 #include "heap/core/fast.h"
@@ -163,10 +165,43 @@ static void test_a_full_slot_cache_goes_on(void) {
 	CHECK_EQ(samples, freed);
 }
 
+enum { MANY = 5000, MANY_BYTES = 240, FEW_BYTES = 2000 };
+
+/* Returns how many of many samples at a time lie in memory that still holds earlier ones. */
+static size_t make_many(void) {
+	static unsigned char *blocks[MANY];
+	size_t used_before = 0;
+	for (int i = 0; i < MANY; i++) {
+		blocks[i] = mw_heap_alloc(MANY_BYTES);
+		used_before += blocks[i][MANY_BYTES - 1] == 0xaa;
+		memset(blocks[i], 0xaa, MANY_BYTES);
+	}
+	for (int i = 0; i < MANY; i++)
+		mw_fast_free(blocks[i]);
+	mw_slot_cache_unload(mw_heap_self());
+	return used_before;
+}
+
+/* Where samples fill pages, memory of an earlier use is used again.  A page for a few samples gives
+ * the rest of it to the kernel. */
+static void test_memory_of_full_pages_is_kept(void) {
+	mw_chunk_set_decay(UINT64_C(3600000000000), false);
+	make_many();
+	CHECK(make_many() > MANY / 2);
+	unsigned char *block = mw_heap_alloc(FEW_BYTES);
+	const mw_page_t *page = mw_page_of_slice((uintptr_t)block);
+	CHECK(page->kind == MW_PAGE_SAMPLED && !page->zeroed && page->used == 1);
+	const unsigned char *last = (const unsigned char *)page->start + 20 * page->block_bytes;
+	for (size_t i = 0; i < page->block_bytes; i++)
+		CHECK_EQ(last[i], 0);
+	mw_fast_free(block);
+}
+
 int main(void) {
 	if (MW_HARDEN_ON) /* it has none */
 		return 0;
 	mw_heap_set_hooks(&hooks);
+	RUN(test_memory_of_full_pages_is_kept); /* first: no class has pages */
 	RUN(test_what_was_freed_comes_again);
 	RUN(test_several_large_ones_come_again);
 	RUN(test_kept_places_are_not_live);
