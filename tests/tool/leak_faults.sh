@@ -89,6 +89,70 @@ await 10 copy_is_gone
 exec {input}>&-
 ok "the process is killed, and its copy ends"
 
+# The copy searches on after its parent has executed another program.
+cat >executes.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static volatile sig_atomic_t is_over;
+static void on_signal(int number) {
+	is_over = number;
+}
+enum { COUNT = 300000 };
+static void *volatile kept[COUNT];
+__attribute__((noinline)) static void allocate(void) {
+	for (int i = 0; i < COUNT; i++)
+		kept[i] = memset(malloc(100), 1, 100);
+}
+int main(int argc, char **argv) {
+	signal(SIGUSR2, on_signal);
+	allocate();
+	if (argc < 2 || write(1, "ready\n", 6) != 6)
+		return 1;
+	while (!is_over)
+		usleep(1000);
+	execv(argv[1], argv + 1);
+	return 1;
+}
+END
+cc -g -O1 -fno-builtin -o executes executes.c || fail "cc"
+for how in '' '--growth 1h'; do
+    rm -f ready
+    MALLOW_CONF=prof_state_min:0,prof_sample:4K,background_thread:true \
+        LD_PRELOAD=$build/lib/libmallow.so ./executes "$(type -P sleep)" 1000 >ready &
+    pid=$!
+    started+=("$pid")
+    await 60 grep -qs ready ready
+    await 60 is_known "$pid"
+    # Stopped before it has searched. Its policy is SCHED_IDLE; another child stops threads.
+    stop_copy() {
+        for copy in $(cat "/proc/$pid/task/"*/children); do
+            [ "$(sed 's/.*) //' "/proc/$copy/stat" | cut -d' ' -f39)" = 5 ] &&
+                kill -STOP "$copy" && grep -q '^State:.[Tt]' "/proc/$copy/status" && return
+        done
+        return 1
+    }
+    while true; do
+        # shellcheck disable=SC2086 # words
+        "$mallow" leaks $how "$pid" >out 2>err &
+        checking=$!
+        until stop_copy 2>/dev/null || has_ended "$checking"; do :; done
+        has_ended "$checking" || break
+        wait "$checking"
+    done
+    kill -USR2 "$pid"
+    await 60 grep -qx sleep "/proc/$pid/comm"
+    kill -CONT "$copy"
+    wait "$checking"
+    status=$?
+    [ "$status" -lt 2 ] || fail "leaks $how: status $status"
+    says err "^mallow: note: pid $pid: the process started another program \(exec\) meanwhile, "
+    says out "^executes \(pid $pid\): .* blocks"
+    kill "$pid"
+done
+ok "the process executes another program, and the check goes on"
+
 # The result of a check is in the state file.
 if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
     # shellcheck disable=SC2016 # for the inner shell

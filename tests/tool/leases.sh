@@ -283,6 +283,9 @@ for command in "cpu --for 600s -o cpu.pb.gz" "start --for 600s -o heap.pb.gz" \
 what was (sampled|allocated) in the [0-9.]+ s since"
     if [ "${command##* }" != --memory-cost ]; then
         "$mallow" raw --json "${command##* }" >raw.json || fail "raw"
+        gzip -dc "${command##* }" >plain
+        grep -aq "'mallow reset' set the counters to zero after" plain ||
+            fail "$command: no comment in the file"
         python3 - <<'END' || fail "$command: the time that the profile covers"
 import json, re
 said = re.search(r"zero after ([0-9.]+) s: .* in the ([0-9.]+) s since", open("err").read())

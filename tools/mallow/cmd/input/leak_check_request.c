@@ -3,9 +3,12 @@
 #include "cmd/input/leak_check_request.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/complain.h"
 #include "cli/terminal.h"
 #include "live/control.h"
 #include "live/enter/enter.h"
@@ -68,6 +71,21 @@ static bool is_copy_known(const mw_target_t *target, uint32_t copy) {
 	return access(path, F_OK) == 0;
 }
 
+/* Returns whether the copy searches on: it does so after its parent has executed another program.
+ */
+static bool is_copy_running(const mw_target_t *target, uint32_t copy) {
+	char path[64], text[512];
+	snprintf(path, sizeof(path), "/proc/%d/root/proc/%" PRIu32 "/stat", target->pid, copy);
+	FILE *file = copy != 0 ? fopen(path, "re") : NULL;
+	size_t bytes = file != NULL ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[bytes] = '\0';
+	if (file != NULL)
+		fclose(file);
+	/* The state stands behind the name, which is in parentheses. */
+	const char *state = strrchr(text, ')');
+	return state != NULL && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+}
+
 /* Waits until the copy is gone: it would stay as a zombie until the process allocates. */
 static void have_it_forget(const check_t *check, uint32_t copy) {
 	const struct timespec pause = {.tv_nsec = READ_NS};
@@ -115,8 +133,9 @@ static void show_progress(const mw_target_t *target, const mw_state_leak_check_t
 				    sizeof(bytes)));
 }
 
-/* Returns 1 if the check has ended, 0 if it goes on; -1: it failed. */
-static int look(const check_t *request, mw_error_t *error) {
+/* Returns 1 if the check has ended, 0 if it goes on; -1: it failed. *copy becomes the process that
+ * searches; 0: none yet. */
+static int look(const check_t *request, uint32_t *copy, mw_error_t *error) {
 	const mw_target_t *target = request->target;
 	const mw_reply_t *reply = &request->reply;
 	mw_snapshot_t *snapshot;
@@ -125,6 +144,7 @@ static int look(const check_t *request, mw_error_t *error) {
 	const mw_state_leak_check_t *check = &snapshot->leak_check;
 	const char *rejected = mw_control_rejected(&snapshot->live, reply->sequence);
 	int result = 0;
+	*copy = check->state == MW_LEAK_CHECK_RUNNING ? check->copy_pid : 0;
 	if (rejected != NULL && (int32_t)(check->number - reply->leak_check) < 0)
 		result = mw_error_set(error, "pid %d: no leak check: the process rejected it: %s",
 				      target->pid, rejected);
@@ -150,13 +170,14 @@ static int wait_for(const check_t *check, double seconds, mw_error_t *error) {
 	int pid = check->target->pid;
 	double begin = monotonic_seconds(), looked = begin;
 	for (;;) {
+		uint32_t copy;
 		/* Asked first: the last thing that a process does may be to end its check. */
 		bool is_over = !mw_program_goes_on(check->program);
-		int result = look(check, error);
+		int result = look(check, &copy, error);
 		if (result != 0)
 			return result;
 		double now = monotonic_seconds();
-		if (is_over)
+		if (is_over && !is_copy_running(check->target, copy))
 			return say_ended(check, error);
 		if (now - begin > seconds)
 			return mw_error_set(
@@ -243,7 +264,14 @@ static int make_check(check_t *check, const mw_check_options_t *options, mw_snap
 	if (result <= 0 || read_check(check, WHOLE_CHECK, snapshot, error) != 0 ||
 	    take_done(check->target, snapshot, error) != 0)
 		return -1;
-	have_it_forget(check, (*snapshot)->leak_check.copy_pid);
+	if (mw_program_goes_on(check->program))
+		have_it_forget(check, (*snapshot)->leak_check.copy_pid);
+	else
+		mw_complain(
+			"note: pid %d: the process %s meanwhile, %.3g s after the request: this "
+			"is what the check found, which it had begun before",
+			check->target->pid, mw_program_end(check->program),
+			monotonic_seconds() - check->begin);
 	return 0;
 }
 

@@ -168,15 +168,21 @@ static int write_member(const member_t *member, const char *output, mw_error_t *
 	int64_t taken_ns = after->taken_ns;
 	uint64_t now_ns = member->ended_ns != 0 ? member->ended_ns : monotonic_ns();
 	double whole = (double)(now_ns - member->since_ns) / 1e9, seconds = whole;
-	if (mw_snapshot_was_reset(after, member->before, &seconds))
-		mw_complain("note: pid %d: 'mallow reset' set the counters to zero after %.3g s: "
-			    "this is what was allocated in the %.3g s since",
-			    member->target.pid, whole - seconds, seconds);
+	char reset[160] = "";
+	if (mw_snapshot_was_reset(after, member->before, &seconds)) {
+		snprintf(reset, sizeof(reset),
+			 "'mallow reset' set the counters to zero after %.3g s: this is what was "
+			 "allocated in the %.3g s since",
+			 whole - seconds, seconds);
+		mw_complain("note: pid %d: %s", member->target.pid, reset);
+	}
 	mw_snapshot_since(after, member->before, member->since_ns);
 	mw_profile_t *profile = mw_profile_from_snapshot(after);
 	mw_snapshot_free(after);
 	profile->time_ns = taken_ns;
 	profile->duration_ns = (int64_t)(seconds * 1e9);
+	if (reset[0] != '\0')
+		mw_profile_add_comment(profile, reset);
 	int process = mw_target_is_alive(&member->target) ? mw_target_process(&member->target) : 0;
 	mw_load_symbols(profile, process > 0 ? (uint32_t)process : 0, true);
 	char *path = choose_path(output, member->target.pid, profile);

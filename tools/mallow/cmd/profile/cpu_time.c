@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,6 +43,7 @@ typedef struct samples {
 	mw_reply_t begun;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
 	bool has_faults;   /* of the kernel's frames, those that handle page faults are known */
+	char reset[160];   /* that the counters were set to zero meanwhile; "": they were not */
 } samples_t;
 
 static volatile sig_atomic_t interrupted;
@@ -88,13 +90,16 @@ static int read_cpu(int fd, const mw_target_t *target, mw_snapshot_t **snapshot,
 
 /* Says what makes the result incomplete. `seconds` becomes the time that it covers. */
 static void say_notes(const mw_target_t *target, const mw_snapshot_t *after,
-		      const mw_snapshot_t *before, double *seconds) {
+		      const mw_snapshot_t *before, samples_t *samples, double *seconds) {
 	const mw_state_live_t *live = &after->live;
 	double whole = *seconds;
-	if (mw_snapshot_was_reset(after, before, seconds))
-		mw_complain("note: pid %d: 'mallow reset' set the counters to zero after %.3g s: "
-			    "this is what was sampled in the %.3g s since",
-			    target->pid, whole - *seconds, *seconds);
+	if (mw_snapshot_was_reset(after, before, seconds)) {
+		snprintf(samples->reset, sizeof(samples->reset),
+			 "'mallow reset' set the counters to zero after %.3g s: this is what was "
+			 "sampled in the %.3g s since",
+			 whole - *seconds, *seconds);
+		mw_complain("note: pid %d: %s", target->pid, samples->reset);
+	}
 	if (live->cpu_error == MW_CPU_NO_SIGNAL)
 		mw_complain(
 			"note: pid %d: the samples ended early: the program has handlers of its "
@@ -141,8 +146,11 @@ static int show_memory_cost(const mw_target_t *target, const cpu_job_t *job, int
 }
 
 static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapshot_t *after,
-		double seconds, mw_error_t *error) {
+		const samples_t *samples, double seconds, mw_error_t *error) {
 	mw_profile_t *profile = mw_profile_of_cpu(after);
+	/* For who has the file, from `mallow serve` too. */
+	if (samples->reset[0] != '\0')
+		mw_profile_add_comment(profile, samples->reset);
 	profile->duration_ns = (int64_t)(seconds * 1e9);
 	/* The kernel chooses how many events lie between two samples. */
 	if (mw_cpu_state_of_event(mw_cpu_event(job->rate)) < MW_CPU_FIRST_EVENT)
@@ -238,10 +246,10 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 	int result = read_cpu(fd, target, &after, error);
 	if (result == 0) {
 		mw_snapshot_cpu_since(after, before);
-		say_notes(target, after, before, &seconds);
+		say_notes(target, after, before, &samples, &seconds);
 		result = job->is_cost ? show_memory_cost(target, job, fd, before, after, &samples,
 							 seconds, error)
-				      : show(target, job, after, seconds, error);
+				      : show(target, job, after, &samples, seconds, error);
 		mw_snapshot_free(after);
 	}
 	mw_snapshot_free(before);
