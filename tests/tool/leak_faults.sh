@@ -127,7 +127,9 @@ for how in '' '--growth 1h'; do
     await 60 is_known "$pid"
     # Stopped before it has searched. Its policy is SCHED_IDLE; another child stops threads.
     stop_copy() {
-        for copy in $(cat "/proc/$pid/task/"*/children); do
+        local copies
+        read -r -a copies <<<"$(cat "/proc/$pid/task/"*/children)"
+        for copy in ${copies[@]+"${copies[@]}"}; do
             [ "$(sed 's/.*) //' "/proc/$copy/stat" | cut -d' ' -f39)" = 5 ] &&
                 kill -STOP "$copy" && grep -q '^State:.[Tt]' "/proc/$copy/status" && return
         done
