@@ -11,6 +11,7 @@
 #include "os/file/proc.h"
 #include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
+#include "os/unwind/roomy_stack.h"
 #include "prof/control/control.h"
 #include "prof/control/heap_walk.h"
 #include "prof/control/prof_log.h"
@@ -64,13 +65,17 @@ static void poll(mw_hook_thread_t *thread) {
 	errno = saved_errno;
 }
 
+static void dump_due(void *in_use_bytes) {
+	mw_triggers_grew(*(const size_t *)in_use_bytes);
+}
+
 static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	(void)thread;
 	int saved_errno = errno;
 	mw_control_check_fork();
 	mw_control_maintain(in_use_bytes, mw_os_monotonic_coarse_ns());
 	if (MW_UNLIKELY(atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed)))
-		mw_triggers_grew(in_use_bytes);
+		mw_os_call_with_room(dump_due, &in_use_bytes);
 	uintptr_t function = mw_program_hook(MW_PROGRAM_HOOK_GREW);
 	if (MW_UNLIKELY(function))
 		((mw_on_grew_t *)function)(in_use_bytes);

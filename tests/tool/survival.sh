@@ -88,8 +88,8 @@ check_profile stopped
 try 0 "$mallow" ls
 says out "^ *$pid stopped "
 try 0 "$mallow" dump -o hung.pb.gz "$pid"
-try 0 "$mallow" stop --wait 0.1 "$pid"
-says out 'pending'
+try 2 "$mallow" stop --wait 0.1 "$pid"
+says err 'the process is stopped'
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 ok "a process that hangs, and one that is stopped"

@@ -397,16 +397,10 @@ void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_
 	return moved;
 }
 
-size_t mw_huge_purge(bool all) {
-	/* Relaxed: a purge may be late. */
-	uint64_t due_ns = atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed);
-	if (due_ns == UINT64_MAX)
-		return 0;
-	uint64_t now_ns = mw_os_monotonic_coarse_ns(), next_ns;
-	if (!all && now_ns < due_ns)
-		return 0;
-	mw_range_t gone[MW_RANGE_CACHE_PLACES];
-	size_t total = 0;
+/* Unmaps some of the ranges that are due. Returns how many, and adds up their bytes. */
+static unsigned purge_some(bool all, uint64_t now_ns, size_t *total) {
+	mw_range_t gone[MW_RANGE_CACHE_GONE];
+	uint64_t next_ns;
 	lock_huge();
 	unsigned count = mw_range_cache_expire(&huge.cache, now_ns, all, gone, &next_ns);
 	atomic_store_explicit(&huge.next_due_ns, next_ns, memory_order_relaxed);
@@ -415,8 +409,22 @@ size_t mw_huge_purge(bool all) {
 	unlock_huge();
 	for (unsigned i = 0; i < count; i++) {
 		mw_os_unmap(gone[i].base, gone[i].bytes);
-		total += gone[i].bytes;
+		*total += gone[i].bytes;
 	}
+	return count;
+}
+
+size_t mw_huge_purge(bool all) {
+	/* Relaxed: a purge may be late. */
+	uint64_t due_ns = atomic_load_explicit(&huge.next_due_ns, memory_order_relaxed);
+	if (due_ns == UINT64_MAX)
+		return 0;
+	uint64_t now_ns = mw_os_monotonic_coarse_ns();
+	if (!all && now_ns < due_ns)
+		return 0;
+	size_t total = 0;
+	while (purge_some(all, now_ns, &total) == MW_RANGE_CACHE_GONE)
+		continue;
 	return total;
 }
 

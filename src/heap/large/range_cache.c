@@ -74,14 +74,14 @@ bool mw_range_cache_put(mw_range_cache_t *cache, const mw_range_t *range, size_t
 }
 
 unsigned mw_range_cache_expire(mw_range_cache_t *cache, uint64_t now_ns, bool all,
-			       mw_range_t gone[MW_RANGE_CACHE_PLACES], uint64_t *next_due_ns) {
+			       mw_range_t gone[MW_RANGE_CACHE_GONE], uint64_t *next_due_ns) {
 	unsigned count = 0;
 	*next_due_ns = UINT64_MAX;
 	for (unsigned i = 0; i < MW_RANGE_CACHE_PLACES; i++) {
 		mw_range_t *range = &cache->places[i];
 		if (!range->base)
 			continue;
-		if (all || range->due_ns <= now_ns) {
+		if ((all || range->due_ns <= now_ns) && count < MW_RANGE_CACHE_GONE) {
 			gone[count++] = *range;
 			cache->total_bytes -= range->bytes;
 			range->base = NULL;

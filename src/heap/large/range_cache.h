@@ -33,9 +33,12 @@ bool mw_range_cache_take_oldest(mw_range_cache_t *cache, mw_range_t *range);
 /* Adds a range, joined with its neighbours, whose time becomes that of the new range.  False: no
  * place, or more than `max_total_bytes` in all; the caller keeps the range. */
 bool mw_range_cache_put(mw_range_cache_t *cache, const mw_range_t *range, size_t max_total_bytes);
-/* Moves the ranges due at `now_ns` (`all`: every range) to `gone`; returns their number.
- * *next_due_ns: earliest time of the others, UINT64_MAX if there are none. */
+/* Most ranges that one call moves: the caller may be on a small stack. */
+#define MW_RANGE_CACHE_GONE 16
+/* Moves ranges due at `now_ns` (`all`: of every range) to `gone`; returns their number: that of all
+ * if it is below MW_RANGE_CACHE_GONE. *next_due_ns: earliest time of the others, UINT64_MAX if
+ * there are none. */
 unsigned mw_range_cache_expire(mw_range_cache_t *cache, uint64_t now_ns, bool all,
-			       mw_range_t gone[MW_RANGE_CACHE_PLACES], uint64_t *next_due_ns);
+			       mw_range_t gone[MW_RANGE_CACHE_GONE], uint64_t *next_due_ns);
 
 #endif

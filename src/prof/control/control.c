@@ -10,6 +10,7 @@
 #include "os/file/proc.h"
 #include "os/lock/lock.h"
 #include "os/time/clock.h"
+#include "os/unwind/roomy_stack.h"
 #include "prof/control/due_dumps.h"
 #include "prof/control/heap_walk.h"
 #include "prof/control/prof_log.h"
@@ -58,7 +59,7 @@ static struct {
 	_Atomic uint32_t private_word; /* the heap polls this word while there is no file */
 } control;
 
-static void lock(void) {
+void mw_control_acquire(void) {
 	mw_lock_acquire(&control.lock, MW_RANK_CONTROL);
 }
 
@@ -70,9 +71,8 @@ static bool try_lock(void) {
 	return true;
 }
 
-/* Unlocks, then looks for requests of tools: a thread that found the lock taken leaves them to the
- * holder. */
-static void unlock(void) {
+/* A thread that found the lock taken leaves requests of tools to the holder. */
+void mw_control_release(void) {
 	mw_lock_release(&control.lock, MW_RANK_CONTROL);
 	mw_control_poll();
 }
@@ -204,28 +204,10 @@ MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
 bool mw_control_make_tables(void) {
 	if (atomic_load_explicit(&control.tables_refused, memory_order_relaxed))
 		return false;
-	lock();
+	mw_control_acquire();
 	make_tables();
-	unlock();
+	mw_control_release();
 	return mw_control_has_tables();
-}
-
-void mw_control_set_active(bool active) {
-	lock();
-	mw_requests_stand_active(active && !control.secure);
-	mw_control_apply_active(active && !control.secure);
-	if (mw_control_has_tables())
-		mw_requests_show_leases();
-	unlock();
-}
-
-mw_result_t mw_control_set_mean(uint64_t mean_bytes) {
-	if (mean_bytes < 1 || mean_bytes > MW_STATE_MEAN_BYTES_MAX)
-		return MW_ERR_BAD_VALUE;
-	lock();
-	mw_control_apply_mean(mean_bytes);
-	unlock();
-	return MW_OK;
 }
 
 bool mw_control_is_secure(void) {
@@ -234,44 +216,6 @@ bool mw_control_is_secure(void) {
 
 uint64_t mw_control_mean(void) {
 	return atomic_load_explicit(&control.mean_bytes, memory_order_relaxed);
-}
-
-static mw_result_t finish_setting(bool done) {
-	if (done && mw_control_has_tables())
-		mw_triggers_show();
-	unlock();
-	return done ? MW_OK : MW_ERR_BAD_VALUE;
-}
-
-mw_result_t mw_control_set(mw_setting_t setting, uint64_t value) {
-	lock();
-	return finish_setting(mw_triggers_set(setting, value));
-}
-
-mw_result_t mw_control_set_dump_name(const char *pattern) {
-	lock();
-	return finish_setting(mw_triggers_set_name(pattern));
-}
-
-void mw_control_reset(void) {
-	lock();
-	make_tables();
-	if (mw_control_has_tables())
-		mw_control_apply_reset(mw_store_live()->resets_done);
-	unlock();
-}
-
-void mw_control_set_cpu(uint32_t hz) {
-	if (!mw_cpu_rate_is_valid(hz))
-		return;
-	lock();
-	make_tables();
-	if (mw_control_has_tables()) {
-		mw_requests_stand_cpu(hz);
-		mw_control_cpu_follow();
-		mw_requests_show_leases();
-	}
-	unlock();
 }
 
 /* ---- requests of tools ---- */
@@ -306,12 +250,14 @@ static void tick_now(void) {
 void mw_control_hide(void) {
 	if (!mw_published_exists() || !mw_os_exceeds_user())
 		return;
-	lock();
+	mw_control_acquire();
 	mw_state_file_remove();
-	unlock();
+	mw_control_release();
 }
 
-void mw_control_poll(void) {
+/* Obeys all requests. */
+static void obey(void *unused) {
+	(void)unused;
 	for (;;) {
 		mw_state_control_t *words = mw_requests_words();
 		if (!words)
@@ -349,6 +295,14 @@ void mw_control_poll(void) {
 	}
 }
 
+void mw_control_poll(void) {
+	const mw_state_control_t *words = mw_requests_words();
+	/* Relaxed: obey() looks again. */
+	if (words && atomic_load_explicit(&words->sequence, memory_order_relaxed) !=
+			     mw_store_live()->sequence_seen)
+		mw_os_call_with_room(obey, NULL);
+}
+
 /* ---- publishing ---- */
 
 /* Called with the lock. */
@@ -379,9 +333,9 @@ static void publish(void) {
 }
 
 void mw_control_publish(void) {
-	lock();
+	mw_control_acquire();
 	publish();
-	unlock();
+	mw_control_release();
 }
 
 static bool is_publication_due(uint64_t in_use_bytes) {
@@ -414,29 +368,14 @@ static MW_COLD void replace_file(void) {
 		if (control.losses++ < LOSSES_MAX)
 			publish();
 	}
-	unlock();
+	mw_control_release();
 }
 
 /* The file system was full. */
 static MW_COLD void complete_file(void) {
 	if (mw_state_file_completion_is_due() && try_lock()) {
 		mw_state_file_complete(freeze, thaw);
-		unlock();
-	}
-}
-
-/* Requests for large blocks and CPU samples name stacks. */
-static void keep_named_stacks(void) {
-	uint64_t events = mw_store_used_bytes(MW_SECTION_EVENTS) / sizeof(mw_state_event_t);
-	for (uint64_t i = 0; i < events; i++) {
-		const mw_state_event_t *event = mw_store_private(MW_SECTION_EVENTS, i);
-		if (event->kind == MW_EVENT_REQUEST)
-			mw_collect_keep(event->b);
-	}
-	uint64_t samples = mw_store_used_bytes(MW_SECTION_CPU) / sizeof(mw_state_cpu_t);
-	for (uint64_t i = 1; i < samples; i++) {
-		const mw_state_cpu_t *sample = mw_store_private(MW_SECTION_CPU, i);
-		mw_collect_keep(sample->stack);
+		mw_control_release();
 	}
 }
 
@@ -446,21 +385,14 @@ static MW_COLD void collect_stacks(uint64_t now_ns) {
 	if (mw_prof_log_is_on() || mw_prof_recent_is_on() || !try_lock())
 		return;
 	freeze();
-	if (mw_collect_start(now_ns)) {
-		keep_named_stacks();
-		mw_collect_finish();
-	}
+	mw_collect(now_ns);
 	thaw();
-	unlock();
+	mw_control_release();
 }
 
-void mw_control_tick(uint64_t now_ns) {
-	if (!mw_control_has_tables() || !mw_event_log_tick_is_near(now_ns))
-		return;
-	bool is_due = mw_event_log_tick_is_due(now_ns);
-	mw_requests_check_leases(now_ns);
-	if (!is_due)
-		return;
+/* What is done once a tick. */
+static void work_of_tick(void *argument) {
+	uint64_t now_ns = *(const uint64_t *)argument;
 	take_tick(false);
 	if (MW_UNLIKELY(mw_published_is_lost()))
 		replace_file();
@@ -475,19 +407,40 @@ void mw_control_tick(uint64_t now_ns) {
 		collect_stacks(now_ns);
 }
 
+void mw_control_tick(uint64_t now_ns) {
+	if (!mw_control_has_tables() || !mw_event_log_tick_is_near(now_ns))
+		return;
+	bool is_due = mw_event_log_tick_is_due(now_ns);
+	mw_requests_check_leases(now_ns);
+	if (is_due)
+		mw_os_call_with_room(work_of_tick, &now_ns);
+}
+
+/* The next functions run where there is room: the program may allocate on a small stack. */
+
+static void publish_due(void *unused) {
+	(void)unused;
+	if (try_lock()) {
+		publish();
+		mw_control_release();
+	}
+}
+
+/* Includes the heap's figures: a program may grow within a tick's interval and then sleep. */
+static void walk_due(void *unused) {
+	(void)unused;
+	take_tick(true);
+}
+
 MW_RESIDENT void mw_control_maintain(uint64_t in_use_bytes, uint64_t now_ns) {
 	if (in_use_bytes)
 		atomic_store_explicit(&control.in_use_bytes, in_use_bytes, memory_order_relaxed);
-	if (MW_UNLIKELY(is_publication_due(in_use_bytes)) && try_lock()) {
-		publish();
-		unlock();
-	}
+	if (MW_UNLIKELY(is_publication_due(in_use_bytes)))
+		mw_os_call_with_room(publish_due, NULL);
 	if (!mw_control_has_tables())
 		return;
-	/* Includes the heap's figures: a program may grow within a tick's interval and then
-	 * sleep. */
 	if (MW_UNLIKELY(mw_heap_walk_is_due(in_use_bytes)))
-		take_tick(true);
+		mw_os_call_with_room(walk_due, NULL);
 	mw_control_tick(now_ns);
 }
 
@@ -515,11 +468,11 @@ uint64_t mw_control_background(void) {
 MW_RESIDENT void mw_control_end(void) {
 	if (!mw_control_has_tables())
 		return;
-	lock();
+	mw_control_acquire();
 	tick_now();
 	mw_event_log_add(MW_EVENT_EXIT, 0, 0);
 	mw_store_set_flag(MW_STATE_ENDED);
-	unlock();
+	mw_control_release();
 }
 
 void mw_control_leave(void) {

@@ -147,6 +147,10 @@ void mw_control_end(void);
 /* Called at _exit(2): marks the state file. Async-signal-safe. Has no effect in vfork's child. */
 void mw_control_leave(void);
 
+/* Take and release the control lock, for the files of this folder. Release looks for requests of
+ * tools afterwards. */
+void mw_control_acquire(void);
+void mw_control_release(void);
 /* Returns the lock, for its statistics. */
 mw_lock_t *mw_control_lock(void);
 void mw_control_fork_prepare(void);

@@ -306,3 +306,25 @@ void mw_collect_visit(void (*see)(uintptr_t start, uintptr_t limit)) {
 		see(start, start + capacity_of(MW_SECTION_STACKS) * sizeof(uint32_t));
 	mw_reuse_visit(see);
 }
+
+/* Requests for large blocks and CPU samples name stacks. */
+static void keep_named_stacks(void) {
+	uint64_t events = mw_store_used_bytes(MW_SECTION_EVENTS) / sizeof(mw_state_event_t);
+	for (uint64_t i = 0; i < events; i++) {
+		const mw_state_event_t *event = mw_store_private(MW_SECTION_EVENTS, i);
+		if (event->kind == MW_EVENT_REQUEST)
+			mw_collect_keep(event->b);
+	}
+	uint64_t samples = mw_store_used_bytes(MW_SECTION_CPU) / sizeof(mw_state_cpu_t);
+	for (uint64_t i = 1; i < samples; i++) {
+		const mw_state_cpu_t *sample = mw_store_private(MW_SECTION_CPU, i);
+		mw_collect_keep(sample->stack);
+	}
+}
+
+MW_COLD void mw_collect(uint64_t now_ns) {
+	if (mw_collect_start(now_ns)) {
+		keep_named_stacks();
+		mw_collect_finish();
+	}
+}

@@ -28,6 +28,8 @@ bool mw_collect_start(uint64_t now_ns);
 void mw_collect_keep(uint64_t stack);
 /* Forgets the other stacks, and ends the collection. */
 void mw_collect_finish(void);
+/* A whole collection, which keeps the stacks of events and CPU samples. */
+void mw_collect(uint64_t now_ns);
 /* Passes the address ranges of the memory that collections keep to `see`. */
 void mw_collect_visit(void (*see)(uintptr_t start, uintptr_t limit));
 
