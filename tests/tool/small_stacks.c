@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * small_stacks.c -- waits in epoll_wait() on a stack that is a block of malloc() or an alternate
- * one of a signal, until a line comes.  Afterwards it says how many bytes beside the stack have
- * changed. small_stacks coroutine|alternate */
+ * small_stacks.c -- waits in epoll_wait() on a stack that is a block of malloc(), an alternate one
+ * of a signal, or a thread's next to those of other threads in one mapping, until a line comes.
+ * Afterwards it says how many bytes beside the stack have changed.
+ * small_stacks coroutine|alternate|adjoining */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -33,9 +36,59 @@ static void on_signal(int number) {
 	wait_for_line();
 }
 
+/* Threads whose stacks adjoin: what one of them writes below its own is the data of another. The
+ * first thread of the process ends. */
+enum { THREADS = 32, DEPTH_BYTES = 8192 };
+
+static pthread_barrier_t all_wait;
+static int all_changed;
+
+static void *wait_deep(void *number) {
+	volatile char mine[DEPTH_BYTES];
+	for (int i = 0; i < DEPTH_BYTES; i++)
+		mine[i] = FILL;
+	pthread_barrier_wait(&all_wait);
+	if (number == NULL) {
+		wait_for_line();
+		pthread_barrier_wait(&all_wait);
+	} else {
+		pthread_barrier_wait(&all_wait);
+	}
+	int changed = 0;
+	for (int i = 0; i < DEPTH_BYTES; i++)
+		changed += mine[i] != FILL;
+	__atomic_fetch_add(&all_changed, changed, __ATOMIC_RELAXED);
+	pthread_barrier_wait(&all_wait);
+	if (number == NULL) {
+		printf("changed: %d\n", all_changed);
+		exit(0);
+	}
+	return NULL;
+}
+
+static int adjoin(void) {
+	char *stacks = mmap(NULL, THREADS * STACK_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_barrier_init(&all_wait, NULL, THREADS);
+	for (size_t i = 0; i < THREADS; i++) {
+		pthread_attr_t attributes;
+		pthread_t thread;
+		pthread_attr_init(&attributes);
+		if (stacks == MAP_FAILED ||
+		    pthread_attr_setstack(&attributes, stacks + i * STACK_BYTES, STACK_BYTES) !=
+			    0 ||
+		    pthread_create(&thread, &attributes, wait_deep,
+				   i + 1 < THREADS ? stacks : NULL) != 0)
+			return 1;
+	}
+	pthread_exit(NULL);
+}
+
 int main(int argc, char **argv) {
 	(void)argc;
 	void *first = malloc(1000);
+	if (strcmp(argv[1], "adjoining") == 0)
+		return adjoin();
 	data = malloc(BESIDE_BYTES + STACK_BYTES);
 	memset(data, FILL, BESIDE_BYTES + STACK_BYTES);
 	if (strcmp(argv[1], "coroutine") == 0) {

@@ -3,9 +3,9 @@
 # small_stacks.sh BUILD_DIR -- a thread on a small stack is not entered: below such a stack lie
 # other data of the program, which no answer may overwrite.
 source "$(dirname "$0")/lib.bash"
-cc -O1 -fno-builtin -o small_stacks "$here/small_stacks.c" || fail "small_stacks.c"
+cc -O1 -fno-builtin -pthread -o small_stacks "$here/small_stacks.c" || fail "small_stacks.c"
 export MALLOW_CONF=prof_state_min:0
-for kind in coroutine alternate; do
+for kind in coroutine alternate adjoining; do
     rm -f pipe
     mkfifo pipe
     LD_PRELOAD=$build/lib/libmallow.so ./small_stacks "$kind" <pipe >said &

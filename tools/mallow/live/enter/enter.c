@@ -224,19 +224,27 @@ static mw_tool_entry_frame_t frame_of(const struct user_regs_struct *r) {
 	};
 }
 
+/* Returns whether a mapping ends at a guard: else it may have been merged with others, and other
+ * data of the program may lie in it, such as the stacks of other threads. */
+static bool has_guard(const mw_address_space_t *space, const mw_map_t *stack) {
+	const mw_map_t *below = mw_address_space_at(space, stack->start - 1);
+	return below != NULL && !below->is_readable && !below->is_writable && !below->is_code;
+}
+
 /* Returns whether there may be room for the answer below a stack pointer. */
-static bool may_have_room(const mw_map_t *stack, uint64_t rsp) {
+static bool may_have_room(const mw_address_space_t *space, const mw_map_t *stack, uint64_t rsp) {
 	return stack != NULL && stack->is_writable &&
-	       (stack->is_stack || rsp - stack->start >= MW_TOOL_ENTRY_STACK_BYTES);
+	       (stack->is_stack ||
+		(rsp - stack->start >= MW_TOOL_ENTRY_STACK_BYTES && has_guard(space, stack)));
 }
 
 /* Returns whether there is room for the answer below the stack pointer. Known stacks are the
- * kernel's of the first thread, and those that have the thread's own data at their top, as threads
- * of libc have. Any other, such as a coroutine's or an alternate one of signals, may be a small
- * part of its mapping, with other data below. */
+ * kernel's of the first thread, and those that have the thread's own data at their top and a guard
+ * below, as threads of libc have. Any other, such as a coroutine's or an alternate one of signals,
+ * may be a small part of its mapping, with other data below. */
 static bool has_room(const mw_address_space_t *space, const struct user_regs_struct *r) {
 	const mw_map_t *stack = mw_address_space_at(space, r->rsp);
-	return may_have_room(stack, r->rsp) &&
+	return may_have_room(space, stack, r->rsp) &&
 	       (stack->is_stack || (r->fs_base > r->rsp && r->fs_base < stack->limit));
 }
 
@@ -357,20 +365,26 @@ static char state_of(int pid, int thread) {
 	return end != NULL && end[1] == ' ' ? end[2] : '\0';
 }
 
-/* Returns whether a thread that sleeps is seen to have no room, without stopping it. `space` is
- * that of a moment ago. */
-static bool has_no_room(const mw_address_space_t *space, int pid, int thread) {
+/* Returns the stack pointer of a thread that sleeps; 0: it is not known. */
+static uint64_t stack_pointer_of(int pid, int thread) {
 	char path[96];
 	uint64_t rsp = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, thread);
 	FILE *file = fopen(path, "re");
-	/* "CALL ARGUMENT0 ... ARGUMENT5 SP PC", or "running". */
-	bool is_known =
-		file != NULL && fscanf(file, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &rsp) == 1;
+	/* "CALL ARGUMENT0 ... ARGUMENT5 SP PC", "-1 SP PC", or "running". */
+	if (file != NULL && fscanf(file, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &rsp) != 1)
+		rsp = 0;
 	if (file != NULL)
 		fclose(file);
-	const mw_map_t *stack = is_known ? mw_address_space_at(space, rsp) : NULL;
-	return stack != NULL && !may_have_room(stack, rsp);
+	return rsp;
+}
+
+/* Returns whether a thread that sleeps is seen to have no room, without stopping it. `space` is
+ * that of a moment ago. */
+static bool has_no_room(const mw_address_space_t *space, int pid, int thread) {
+	uint64_t rsp = stack_pointer_of(pid, thread);
+	const mw_map_t *stack = mw_address_space_at(space, rsp);
+	return stack != NULL && !may_have_room(space, stack, rsp);
 }
 
 static outcome_t try_thread(const mw_reach_t *reach, const mw_address_space_t *space, int id) {
