@@ -45,6 +45,7 @@ static struct {
 	mw_lock_t lock;
 	mw_huge_table_t table;
 	mw_range_cache_t cache;
+	mw_harden_budget_t close_budget;
 	freed_t freed[FREED_PLACES]; /* ring */
 	unsigned freed_next;
 	_Atomic size_t live_bytes;
@@ -85,7 +86,7 @@ static bool publish(char *base, size_t bytes, uint32_t arena) {
 
 /* Grows a range that is too small by mremap(2), so that only the missing bytes are new; tries the
  * largest range first.  NULL: none could be grown. */
-static char *grow_cached(size_t bytes) {
+static char *grow_cached(size_t bytes, bool *closed) {
 	mw_range_t refused[GROW_TRIES];
 	unsigned count = 0;
 	size_t fresh_bytes = bytes;
@@ -95,10 +96,12 @@ static char *grow_cached(size_t bytes) {
 	       mw_range_cache_take_largest(&huge.cache, bytes / 8, &refused[count])) {
 		unlock_huge();
 		base = mw_os_remap(refused[count].base, refused[count].bytes, bytes, true);
-		if (base)
+		if (base) {
 			fresh_bytes -= refused[count].bytes;
-		else
+			*closed = refused[count].is_closed;
+		} else {
 			count++;
+		}
 		lock_huge();
 	}
 	mw_decay_missed(&huge.decay, fresh_bytes);
@@ -115,14 +118,15 @@ static char *grow_cached(size_t bytes) {
 
 /* Takes a kept range, which needs no page fault.  NULL: none fits. */
 static char *take_cached(size_t bytes, size_t align) {
+	bool closed = false;
 	lock_huge();
-	char *base = mw_range_cache_take(&huge.cache, bytes, align);
+	char *base = mw_range_cache_take(&huge.cache, bytes, align, &closed);
 	if (base)
 		mw_decay_reused(&huge.decay, huge.cache.total_bytes);
 	unlock_huge();
 	if (!base && align == MW_OS_PAGE_BYTES)
-		base = grow_cached(bytes);
-	if (MW_HARDEN_ON && base && !mw_harden_open(base, bytes)) {
+		base = grow_cached(bytes, &closed);
+	if (base && closed && !mw_harden_open(base, bytes)) {
 		mw_os_unmap(base, bytes);
 		return NULL;
 	}
@@ -233,10 +237,13 @@ static void note_high(uint64_t now_ns) {
 
 /* Under the lock.  False: the range is not kept. */
 static bool keep(char *base, size_t bytes, uint64_t now_ns) {
-	if (huge.decay.delay_ns == 0 || (MW_HARDEN_ON && !mw_harden_close(base, bytes)))
+	if (huge.decay.delay_ns == 0)
+		return false;
+	bool closed = mw_harden_may_close(&huge.close_budget, bytes, now_ns);
+	if (closed && !mw_harden_close(base, bytes))
 		return false;
 	size_t high_bytes = recent_high_bytes();
-	mw_range_t range = {base, bytes, now_ns + huge.decay.delay_ns};
+	mw_range_t range = {base, bytes, now_ns + huge.decay.delay_ns, closed};
 	if (!mw_range_cache_put(&huge.cache, &range,
 				CACHE_MIN_BYTES + high_bytes + high_bytes / 4 -
 					mw_huge_live_bytes()))

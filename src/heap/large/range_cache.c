@@ -3,7 +3,7 @@
  * page fault. */
 #include "heap/large/range_cache.h"
 
-char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align) {
+char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align, bool *closed) {
 	mw_range_t *best = NULL;
 	for (unsigned i = 0; i < MW_RANGE_CACHE_PLACES; i++) {
 		mw_range_t *range = &cache->places[i];
@@ -16,6 +16,7 @@ char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align) {
 	if (!best)
 		return NULL;
 	char *base = best->base;
+	*closed = best->is_closed;
 	cache->total_bytes -= bytes;
 	best->bytes -= bytes;
 	best->base = best->bytes ? base + bytes : NULL;
@@ -61,6 +62,7 @@ bool mw_range_cache_put(mw_range_cache_t *cache, const mw_range_t *range, size_t
 		if (before || after) {
 			joined.base = before ? other->base : joined.base;
 			joined.bytes += other->bytes;
+			joined.is_closed |= other->is_closed;
 			other->base = NULL;
 		}
 		if (!other->base && !place)

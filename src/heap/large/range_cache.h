@@ -16,6 +16,7 @@ typedef struct mw_range {
 	char *base; /* NULL: the place is empty */
 	size_t bytes;
 	uint64_t due_ns; /* time at which its memory is to be unmapped */
+	bool is_closed;  /* some of it is without access (hardened library) */
 } mw_range_t;
 
 typedef struct mw_range_cache {
@@ -24,8 +25,9 @@ typedef struct mw_range_cache {
 } mw_range_cache_t;
 
 /* Takes `bytes` off the front of the smallest range that holds them and begins at a multiple of
- * `align`; NULL: none.  `align` is a power of two; both are multiples of a page. */
-char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align);
+ * `align`; NULL: none.  `align` is a power of two; both are multiples of a page.  *closed: whether
+ * access to some of them must be restored. */
+char *mw_range_cache_take(mw_range_cache_t *cache, size_t bytes, size_t align, bool *closed);
 /* Takes the largest range of at least `min_bytes`; false: none. */
 bool mw_range_cache_take_largest(mw_range_cache_t *cache, size_t min_bytes, mw_range_t *range);
 /* Takes the range that is due first; false: the cache is empty. */

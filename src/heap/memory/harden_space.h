@@ -31,7 +31,8 @@ void *mw_harden_map_chunk(void);
 /* Slices are closed, without access, until they are taken for the first time.  A small page's
  * slices are opened as a whole and stay open.  Of a large block's slices only the block is open,
  * between pages that stay closed, and the block is closed when it is freed: one system call for
- * malloc() and one for free() if the slices were closed before.
+ * malloc() and one for free() if the slices were closed before.  Beyond the budget
+ * (mw_harden_may_close()) a large block's slices are opened as a whole and stay open.
  *
  * Bytes before a large block in its first slice: the page before the block stays closed.  The page
  * before that one may be open, see mw_harden_open_run().  0: the block's alignment leaves no room.
@@ -49,9 +50,20 @@ static inline size_t mw_harden_large_bytes(size_t room) {
 		bytes = MW_SMALL_MAX_BYTES + 1;
 	return mw_round_up(bytes, MW_OS_PAGE_BYTES);
 }
+/* Large and huge blocks that are closed while they are free cost two system calls each, which take
+ * time for each kernel page.  So the bytes that may be closed are limited: what is too much is not
+ * closed, as in the plain library.  All bytes 0: nothing was closed yet.  The holder of the lock of
+ * the memory concerned calls. */
+typedef struct mw_harden_budget {
+	uint64_t spent_bytes; /* closed, less what time has given back; at `at_ns` */
+	uint64_t at_ns;
+} mw_harden_budget_t;
+/* Returns whether a block of so many bytes may be closed when it is freed, and counts it if so.
+ * Always true if blocks are filled as a whole. */
+bool mw_harden_may_close(mw_harden_budget_t *budget, size_t bytes, uint64_t now_ns);
 /* Under the chunk lock: makes a run of slices that is being taken accessible, or of a large block
- * (bytes > 0) `bytes` of them behind the first `lead_bytes`.  *guarded: whether the rest is closed.
- * False: the kernel refused. */
+ * (bytes > 0) `bytes` of them behind the first `lead_bytes`.  *guarded: whether the rest is closed;
+ * no, if the budget is spent or the kernel refused.  False: the kernel refused. */
 bool mw_harden_open_run(mw_chunk_t *chunk, unsigned first, unsigned count, size_t lead_bytes,
 			size_t bytes, bool *guarded);
 /* Opens what lies behind a guarded block in its slices, so that the block may grow.  False: the
@@ -79,6 +91,15 @@ void mw_harden_guard_chunk(void *chunk);
 
 /* Slice 0 is the chunk's metadata. */
 #define MW_HARDEN_USABLE_SLICES (~(uint64_t)1)
+
+typedef struct mw_harden_budget {
+	char unused;
+} mw_harden_budget_t;
+
+static inline bool mw_harden_may_close(mw_harden_budget_t *budget, size_t bytes, uint64_t now_ns) {
+	(void)budget, (void)bytes, (void)now_ns;
+	return false;
+}
 
 static inline unsigned mw_harden_first_slice(const mw_chunk_t *chunk) {
 	(void)chunk;

@@ -6,6 +6,7 @@
 #define PAGE ((size_t)4096)
 #define PAGES 512
 static unsigned char owned[PAGES]; /* 1: in the cache */
+static bool closed;
 
 static char *page_at(size_t i) {
 	return (char *)((uintptr_t)0x100000000 + i * PAGE);
@@ -21,14 +22,15 @@ static void mark(const char *base, size_t bytes, unsigned char from, unsigned ch
 
 static void test_best_fit_is_cut_from_the_front(void) {
 	mw_range_cache_t cache = {0};
-	CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(0), 10 * PAGE, 5}, SIZE_MAX));
-	CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(100), 4 * PAGE, 6}, SIZE_MAX));
-	CHECK(mw_range_cache_take(&cache, 3 * PAGE, PAGE) == page_at(100));
-	CHECK(mw_range_cache_take(&cache, 3 * PAGE, PAGE) == page_at(0));
+	CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(0), 10 * PAGE, 5, false}, SIZE_MAX));
+	CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(100), 4 * PAGE, 6, false},
+				 SIZE_MAX));
+	CHECK(mw_range_cache_take(&cache, 3 * PAGE, PAGE, &closed) == page_at(100));
+	CHECK(mw_range_cache_take(&cache, 3 * PAGE, PAGE, &closed) == page_at(0));
 	CHECK_EQ(cache.total_bytes, 8 * PAGE);
-	CHECK(mw_range_cache_take(&cache, 8 * PAGE, PAGE) == NULL);
+	CHECK(mw_range_cache_take(&cache, 8 * PAGE, PAGE, &closed) == NULL);
 	/* page 103 starts at no multiple of 4 pages, page 3 neither */
-	CHECK(mw_range_cache_take(&cache, PAGE, 4 * PAGE) == NULL);
+	CHECK(mw_range_cache_take(&cache, PAGE, 4 * PAGE, &closed) == NULL);
 	mw_range_t range;
 	CHECK(!mw_range_cache_take_largest(&cache, 8 * PAGE, &range));
 	CHECK(mw_range_cache_take_largest(&cache, 2 * PAGE, &range));
@@ -36,15 +38,32 @@ static void test_best_fit_is_cut_from_the_front(void) {
 	CHECK_EQ(range.bytes, 7 * PAGE);
 }
 
+/* Parts of a joined range may be closed: who takes any of it opens it. */
+static void test_closed_ranges(void) {
+	mw_range_cache_t cache = {0};
+	for (size_t i = 0; i < 3; i++)
+		CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(i), PAGE, 5, i == 1},
+					 SIZE_MAX));
+	CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(10), PAGE, 5, false}, SIZE_MAX));
+	CHECK(mw_range_cache_take(&cache, PAGE, PAGE, &closed) == page_at(10));
+	CHECK(!closed);
+	for (size_t i = 0; i < 3; i++) {
+		CHECK(mw_range_cache_take(&cache, PAGE, PAGE, &closed) == page_at(i));
+		CHECK(closed);
+	}
+}
+
 static void test_limits(void) {
 	mw_range_cache_t cache = {0};
-	CHECK(!mw_range_cache_put(&cache, &(mw_range_t){page_at(0), 10 * PAGE, 5}, 9 * PAGE));
+	CHECK(!mw_range_cache_put(&cache, &(mw_range_t){page_at(0), 10 * PAGE, 5, false},
+				  9 * PAGE));
 	for (size_t i = 0; i < MW_RANGE_CACHE_PLACES; i++)
-		CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(2 * i), PAGE, i}, SIZE_MAX));
-	CHECK(!mw_range_cache_put(&cache, &(mw_range_t){page_at(200), PAGE, 5}, SIZE_MAX));
+		CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(2 * i), PAGE, i, false},
+					 SIZE_MAX));
+	CHECK(!mw_range_cache_put(&cache, &(mw_range_t){page_at(200), PAGE, 5, false}, SIZE_MAX));
 	/* Between two others: joined, so there is place. */
-	CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(1), PAGE, 5}, SIZE_MAX));
-	CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(200), PAGE, 5}, SIZE_MAX));
+	CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(1), PAGE, 5, false}, SIZE_MAX));
+	CHECK(mw_range_cache_put(&cache, &(mw_range_t){page_at(200), PAGE, 5, false}, SIZE_MAX));
 	CHECK_EQ(cache.total_bytes, (MW_RANGE_CACHE_PLACES + 2) * PAGE);
 	mw_range_t gone[MW_RANGE_CACHE_GONE];
 	uint64_t next_ns;
@@ -67,7 +86,7 @@ static void test_random_against_a_map(void) {
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		size_t pages = (state >> 33) % 12 + 1, at = (state >> 45) % (PAGES - 12);
 		if (turn % 2) {
-			char *base = mw_range_cache_take(&cache, pages * PAGE, PAGE);
+			char *base = mw_range_cache_take(&cache, pages * PAGE, PAGE, &closed);
 			if (base)
 				mark(base, pages * PAGE, 1, 0);
 			continue;
@@ -75,9 +94,10 @@ static void test_random_against_a_map(void) {
 		for (size_t i = at; i < at + pages; i++)
 			if (owned[i])
 				pages = i - at;
-		if (pages && mw_range_cache_put(
-				     &cache, &(mw_range_t){page_at(at), pages * PAGE, state >> 50},
-				     300 * PAGE))
+		if (pages &&
+		    mw_range_cache_put(&cache,
+				       &(mw_range_t){page_at(at), pages * PAGE, state >> 50, false},
+				       300 * PAGE))
 			mark(page_at(at), pages * PAGE, 0, 1);
 		size_t total = 0;
 		for (size_t i = 0; i < PAGES; i++)
@@ -88,6 +108,7 @@ static void test_random_against_a_map(void) {
 
 int main(void) {
 	RUN(test_best_fit_is_cut_from_the_front);
+	RUN(test_closed_ranges);
 	RUN(test_limits);
 	RUN(test_random_against_a_map);
 	return 0;
