@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * small_stacks.c -- waits in epoll_wait() on a stack that is a block of malloc(), an alternate one
- * of a signal, or a thread's next to those of other threads in one mapping, until a line comes.
+ * of a signal, or a thread's next to those of other threads in one mapping ("guarded": above one
+ * guard), until a line comes.
  * Afterwards it says how many bytes beside the stack have changed.
- * small_stacks coroutine|alternate|adjoining */
+ * small_stacks coroutine|alternate|adjoining|guarded */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +40,7 @@ static void on_signal(int number) {
 
 /* Threads whose stacks adjoin: what one of them writes below its own is the data of another. The
  * first thread of the process ends. */
-enum { THREADS = 32, DEPTH_BYTES = 8192 };
+enum { THREADS = 32, DEPTH_BYTES = 8192, GUARD_BYTES = 4096 };
 
 static pthread_barrier_t all_wait;
 static int all_changed;
@@ -66,16 +68,18 @@ static void *wait_deep(void *number) {
 	return NULL;
 }
 
-static int adjoin(void) {
-	char *stacks = mmap(NULL, THREADS * STACK_BYTES, PROT_READ | PROT_WRITE,
+static int adjoin(bool has_guard) {
+	char *stacks = mmap(NULL, THREADS * STACK_BYTES + GUARD_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stacks == MAP_FAILED || (has_guard && mprotect(stacks, GUARD_BYTES, PROT_NONE) != 0))
+		return 1;
+	stacks += GUARD_BYTES;
 	pthread_barrier_init(&all_wait, NULL, THREADS);
 	for (size_t i = 0; i < THREADS; i++) {
 		pthread_attr_t attributes;
 		pthread_t thread;
 		pthread_attr_init(&attributes);
-		if (stacks == MAP_FAILED ||
-		    pthread_attr_setstack(&attributes, stacks + i * STACK_BYTES, STACK_BYTES) !=
+		if (pthread_attr_setstack(&attributes, stacks + i * STACK_BYTES, STACK_BYTES) !=
 			    0 ||
 		    pthread_create(&thread, &attributes, wait_deep,
 				   i + 1 < THREADS ? stacks : NULL) != 0)
@@ -87,8 +91,8 @@ static int adjoin(void) {
 int main(int argc, char **argv) {
 	(void)argc;
 	void *first = malloc(1000);
-	if (strcmp(argv[1], "adjoining") == 0)
-		return adjoin();
+	if (strcmp(argv[1], "adjoining") == 0 || strcmp(argv[1], "guarded") == 0)
+		return adjoin(argv[1][0] == 'g');
 	data = malloc(BESIDE_BYTES + STACK_BYTES);
 	memset(data, FILL, BESIDE_BYTES + STACK_BYTES);
 	if (strcmp(argv[1], "coroutine") == 0) {

@@ -5,7 +5,7 @@
 source "$(dirname "$0")/lib.bash"
 cc -O1 -fno-builtin -pthread -o small_stacks "$here/small_stacks.c" || fail "small_stacks.c"
 export MALLOW_CONF=prof_state_min:0
-for kind in coroutine alternate adjoining; do
+for kind in coroutine alternate adjoining guarded; do
     rm -f pipe
     mkfifo pipe
     LD_PRELOAD=$build/lib/libmallow.so ./small_stacks "$kind" <pipe >said &

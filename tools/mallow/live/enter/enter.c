@@ -248,10 +248,62 @@ static bool has_room(const mw_address_space_t *space, const struct user_regs_str
 	       (stack->is_stack || (r->fs_base > r->rsp && r->fs_base < stack->limit));
 }
 
+/* Returns the stack pointer of a thread that sleeps; 0: it is not known. */
+static uint64_t stack_pointer_of(int pid, int thread) {
+	char path[96];
+	uint64_t rsp = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, thread);
+	FILE *file = fopen(path, "re");
+	/* "CALL ARGUMENT0 ... ARGUMENT5 SP PC", "-1 SP PC", or "running". */
+	if (file != NULL && fscanf(file, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &rsp) != 1)
+		rsp = 0;
+	if (file != NULL)
+		fclose(file);
+	return rsp;
+}
+
+typedef struct threads {
+	struct thread {
+		int id;
+		uint64_t rsp; /* of one that sleeps, a moment ago; 0: not known */
+	} * items;
+	size_t count, capacity;
+} threads_t;
+
+/* Reads which threads the process has, and where they sleep. */
+static threads_t list_threads(int pid) {
+	char path[64];
+	threads_t threads = {0};
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *entries = opendir(path);
+	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+		int id = (int)strtol(entry->d_name, NULL, 10);
+		if (id <= 0)
+			continue;
+		threads.items = mw_grow(threads.items, &threads.capacity, threads.count + 1,
+					sizeof(*threads.items));
+		threads.items[threads.count++] = (struct thread){id, stack_pointer_of(pid, id)};
+	}
+	if (entries != NULL)
+		closedir(entries);
+	return threads;
+}
+
+/* Returns whether another thread sleeps on what would be written for a thread at `rsp`: a program
+ * may have put several stacks above one guard. */
+static bool is_others_stack(const threads_t *threads, int id, uint64_t rsp) {
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->items[i].id != id && threads->items[i].rsp <= rsp &&
+		    rsp - threads->items[i].rsp < MW_TOOL_ENTRY_STACK_BYTES)
+			return true;
+	return false;
+}
+
 /* A thread that is tried. */
 typedef struct candidate {
 	int pid, id;
-	mw_asleep_t asleep; /* before it was stopped */
+	const threads_t *all; /* of its process */
+	mw_asleep_t asleep;   /* before it was stopped */
 } candidate_t;
 
 /* Says in the frame what remains of the time limit of a call that begins anew. */
@@ -303,7 +355,8 @@ static outcome_t point(const mw_reach_t *reach, const mw_address_space_t *space,
 	uint64_t entry_address = mw_library_entry_find(space, reach);
 	if (entry_address == 0)
 		return NO_ENTRY;
-	if (ptrace(PTRACE_GETREGS, thread->id, NULL, &r) != 0 || !has_room(space, &r))
+	if (ptrace(PTRACE_GETREGS, thread->id, NULL, &r) != 0 || !has_room(space, &r) ||
+	    is_others_stack(thread->all, thread->id, r.rsp))
 		return UNFIT;
 	size_t bytes = make_part(space, thread, &r, &part);
 	r.rsp = (r.rsp - MW_TOOL_ENTRY_RED_ZONE_BYTES - bytes) &
@@ -365,36 +418,24 @@ static char state_of(int pid, int thread) {
 	return end != NULL && end[1] == ' ' ? end[2] : '\0';
 }
 
-/* Returns the stack pointer of a thread that sleeps; 0: it is not known. */
-static uint64_t stack_pointer_of(int pid, int thread) {
-	char path[96];
-	uint64_t rsp = 0;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, thread);
-	FILE *file = fopen(path, "re");
-	/* "CALL ARGUMENT0 ... ARGUMENT5 SP PC", "-1 SP PC", or "running". */
-	if (file != NULL && fscanf(file, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &rsp) != 1)
-		rsp = 0;
-	if (file != NULL)
-		fclose(file);
-	return rsp;
-}
-
 /* Returns whether a thread that sleeps is seen to have no room, without stopping it. `space` is
  * that of a moment ago. */
-static bool has_no_room(const mw_address_space_t *space, int pid, int thread) {
-	uint64_t rsp = stack_pointer_of(pid, thread);
+static bool has_no_room(const mw_address_space_t *space, const candidate_t *thread) {
+	uint64_t rsp = stack_pointer_of(thread->pid, thread->id);
 	const mw_map_t *stack = mw_address_space_at(space, rsp);
-	return stack != NULL && !may_have_room(space, stack, rsp);
+	return stack != NULL &&
+	       (!may_have_room(space, stack, rsp) || is_others_stack(thread->all, thread->id, rsp));
 }
 
-static outcome_t try_thread(const mw_reach_t *reach, const mw_address_space_t *space, int id) {
+static outcome_t try_thread(const mw_reach_t *reach, const mw_address_space_t *space,
+			    const threads_t *all, int id) {
 	int status = 0;
-	candidate_t thread = {.pid = reach->key.pid, .id = id};
+	candidate_t thread = {.pid = reach->key.pid, .id = id, .all = all};
 	char state = state_of(thread.pid, id);
 	/* One that waits for a disk would stop later, and wait for this command to end. */
 	if (state != 'S' && state != 'R')
 		return state == 'T' || state == 't' ? PAUSED : UNFIT;
-	if (state == 'S' && has_no_room(space, thread.pid, id))
+	if (state == 'S' && has_no_room(space, &thread))
 		return UNFIT;
 	if (status_number(id, "Seccomp") > 0)
 		return FILTERED;
@@ -423,30 +464,6 @@ static bool is_of_thread(outcome_t outcome) {
 	return outcome == UNFIT || outcome == PAUSED || outcome == FILTERED || outcome == SHADOWED;
 }
 
-typedef struct threads {
-	int *ids;
-	size_t count, capacity;
-} threads_t;
-
-/* Reads which threads the process has. */
-static threads_t list_threads(int pid) {
-	char path[64];
-	threads_t threads = {0};
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *entries = opendir(path);
-	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-		int id = (int)strtol(entry->d_name, NULL, 10);
-		if (id <= 0)
-			continue;
-		threads.ids = mw_grow(threads.ids, &threads.capacity, threads.count + 1,
-				      sizeof(*threads.ids));
-		threads.ids[threads.count++] = id;
-	}
-	if (entries != NULL)
-		closedir(entries);
-	return threads;
-}
-
 static size_t common_divisor(size_t a, size_t b) {
 	while (b != 0) {
 		size_t rest = a % b;
@@ -472,21 +489,21 @@ static outcome_t try_threads(const mw_reach_t *reach) {
 	mw_address_space_t space;
 	mw_address_space_open(mw_process_thread(pid), &space);
 	int first = mw_process_thread(pid);
-	outcome_t outcome = try_thread(reach, &space, first);
-	threads_t threads = is_of_thread(outcome) ? list_threads(pid) : (threads_t){0};
+	threads_t threads = list_threads(pid);
+	outcome_t outcome = try_thread(reach, &space, &threads, first);
 	size_t step = step_through(threads.count);
 	size_t at = threads.count > 0 ? begin_ns / 1000 % threads.count : 0;
 	for (size_t i = 0;
 	     i < threads.count && is_of_thread(outcome) && monotonic_ns() - begin_ns < TRY_NS;
 	     i++, at = (at + step) % threads.count) {
-		int thread = threads.ids[at];
+		int thread = threads.items[at].id;
 		if (thread == first || !mw_reach_has_thread(reach, thread))
 			continue;
-		outcome_t result = try_thread(reach, &space, thread);
+		outcome_t result = try_thread(reach, &space, &threads, thread);
 		/* What keeps any thread from being entered tells more. */
 		outcome = result != UNFIT ? result : outcome;
 	}
-	free(threads.ids);
+	free(threads.items);
 	mw_address_space_close(&space);
 	return outcome;
 }
