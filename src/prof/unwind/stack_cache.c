@@ -54,6 +54,11 @@ void mw_stack_cache_add(mw_walk_cache_t *walk_cache) {
 		return;
 	unsigned join = walk_cache->kept - 1;
 	const mw_cached_frame_t *leaf = &walk_cache->frames[walk_cache->count - 1];
+	/* The frame furthest out that the entry's words reach: it changes least often, and the
+	 * entry is valid until it does. */
+	while (join > 0 &&
+	       leaf->checks <= walk_cache->frames[join - 1].checks + MW_STACK_CACHE_CHECKS)
+		join--;
 	unsigned first = walk_cache->frames[join].checks, count = leaf->checks - first;
 	if (count > MW_STACK_CACHE_CHECKS)
 		return;
