@@ -10,7 +10,6 @@
 #include "heap/core/free.h"
 #include "heap/local/counts.h"
 #include "heap/local/head.h"
-#include "heap/sample/sampled.h"
 #include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/flush.h"
@@ -104,7 +103,6 @@ static void record_all(bool on) {
 		before.was_active = figures.active;
 		before.mean_bytes = figures.mean_bytes;
 		mw_sample_start(MW_COMPAT_DEPTH_MAX);
-		mw_sampled_space_out();
 	}
 	mw_prof_set_mean_bytes(on ? 1 : before.mean_bytes);
 	mw_prof_set_active(on || before.was_active);

@@ -7,7 +7,9 @@ cat >ends.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-enum { COUNT = 1000 };
+#ifndef COUNT
+#define COUNT 1000
+#endif
 typedef struct array {
 	char *first, *end;
 } array_t;
@@ -70,3 +72,26 @@ for bytes in 64 1024; do
     says err "^SUMMARY: LeakSanitizer: [0-9]+ byte.s. leaked in (99[0-9]|1000) allocation"
 done
 ok "liblsan"
+
+# One block in some thousands is sampled: a sampled block that is lost is found as well, and tells
+# how many others ends hide.
+cc -g -O1 -DCOUNT=300000 ends.c -o ends || fail "the compiler refuses ends.c"
+for bytes in 64 256; do
+    rm -f input
+    mkfifo input
+    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_seed:7 ./ends $bytes wait <input >told &
+    pid=$!
+    started+=("$pid")
+    exec 7>input
+    await 60 grep -q ready told
+    try 1 "$mallow" leaks "$pid"
+    # 37 and 146 of the blocks are sampled, as a rule: bounds at four deviations.
+    about=$(sed -nE 's/^  note +about .* in ([0-9.e+]+) blocks leaked, as the sampled.*/\1/p' out)
+    awk -v n="${about:-0}" -v e="$(awk "BEGIN { print 4 / sqrt(300000 * $bytes / 524288) }")" \
+        'BEGIN { exit !(n > 300000 * (1 - e) && n < 300000 * (1 + e)) }' ||
+        fail "$bytes bytes: about '$about' of 300000 blocks"
+    exec 7>&-
+    wait "$pid" || fail "the program ends with $?"
+    : >told
+done
+ok "arrays at the ordinary rate"

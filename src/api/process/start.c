@@ -33,7 +33,6 @@
 #include "heap/memory/decay.h"
 #include "heap/misuse/guarded.h"
 #include "heap/misuse/misuse.h"
-#include "heap/sample/sampled.h"
 #include "heap/sample/slot_cache.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/verify.h"
@@ -364,9 +363,6 @@ static void configure(void) {
 	};
 	mw_cleanup_configure((uint64_t)options->stale_seconds, (unsigned)options->stale_files,
 			     options->stale_bytes);
-	/* Where each block is recorded, a search for leaks shall find each. */
-	if (MW_UNLIKELY(options->prof_leak_scan || options->prof_sample == 1))
-		mw_sampled_space_out();
 	mw_prof_start(&config);
 	if (!secure)
 		mw_compat_profiler_started();

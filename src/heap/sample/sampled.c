@@ -38,35 +38,19 @@ static uint32_t index_of(const mw_page_t *page, const void *block) {
 	return mw_class_index(page->size_class, (uint32_t)((const char *)block - page->start));
 }
 
-/* true: each slot is larger than its block. Set at the start. */
-static bool spaced;
-
-MW_COLD void mw_sampled_space_out(void) {
-	spaced = !MW_HARDEN_ON; /* whose blocks end with a word of the library's */
-}
-
-bool mw_sampled_is_spaced(void) {
-	return spaced;
-}
-
-/* Returns the class of the next power of two, so that blocks stay aligned. */
-static unsigned spaced_class(size_t bytes) {
-	size_t slot_bytes = (size_t)1 << (mw_log2_floor(bytes) + 1);
+unsigned mw_sampled_apart_class(unsigned size_class) {
+	if (MW_HARDEN_ON)
+		return size_class;
+	size_t slot_bytes = (size_t)1 << (mw_log2_floor(mw_class_bytes[size_class]) + 1);
 	return mw_class_of(slot_bytes <= MW_SMALL_MAX_BYTES ? slot_bytes : MW_SMALL_MAX_BYTES);
 }
 
-/* 64, 256 or 1024 bytes for tiny classes, then powers of two.  Each is aligned as any smaller class
- * asks for. */
+/* 64, 256 or 1024 bytes, then powers of two. */
 unsigned mw_sampled_shared_class(unsigned size_class) {
-	/* The hardened library finds a freed block's size in the block's last word. */
-	if (MW_HARDEN_ON)
-		return size_class;
 	size_t bytes = mw_class_bytes[size_class];
-	if (MW_UNLIKELY(spaced))
-		return spaced_class(bytes);
-	if (bytes > MW_TINY_MAX_BYTES)
-		return mw_class_computed((size_t)1 << (mw_log2_floor(bytes - 1) + 1));
-	return mw_class_of_tiny[bytes > 256 ? MW_TINY_MAX_BYTES : bytes > 64 ? 256 : 64];
+	if (MW_HARDEN_ON || bytes >= MW_TINY_MAX_BYTES)
+		return mw_sampled_apart_class(size_class);
+	return mw_class_of_tiny[bytes >= 256 ? MW_TINY_MAX_BYTES : bytes >= 64 ? 256 : 64];
 }
 
 /* Returns the slices of a page: as few as leave an eighth of them over, or less, and at most those
@@ -165,20 +149,21 @@ static void put_back(mw_page_t *page, void *block, uint32_t *mark) {
 }
 
 /* Returns the class of the pages for a block of this class.  Samples share one page of a size. When
- * that is full there are so many samples that pages of their own class pay, as in an arena, all of
- * whose small blocks lie in such pages. */
+ * that is full there are so many samples that pages of more sizes pay. All small blocks of an arena
+ * lie in such pages, each in one of its own class. */
 static unsigned slab_class_of(const mw_arena_t *arena, unsigned size_class) {
 	if (arena)
 		return size_class;
 	unsigned shared = mw_sampled_shared_class(size_class);
-	if (shared == size_class || spaced)
+	unsigned apart = mw_sampled_apart_class(size_class);
+	if (shared == apart)
 		return shared;
 	/* Relaxed: other threads may exceed this bound in between. */
 	const mw_slabs_t *slabs = &slabs_of_class[shared];
 	uint64_t given = __atomic_load_n(&slabs->given, __ATOMIC_RELAXED);
 	uint64_t live = __atomic_load_n(&slabs->taken, __ATOMIC_RELAXED) - given;
 	uint32_t blocks = __atomic_load_n(&slabs->blocks, __ATOMIC_RELAXED);
-	return live < blocks || blocks == 0 ? shared : size_class;
+	return live < blocks || blocks == 0 ? shared : apart;
 }
 
 void *mw_sampled_take(mw_arena_t *arena, unsigned size_class, uint32_t **mark) {

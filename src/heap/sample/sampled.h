@@ -42,14 +42,14 @@ static inline void mw_sampled_count_taken(mw_slabs_t *slabs, mw_page_t *page, ui
  */
 void mw_sampled_put_back(mw_arena_t *arena, unsigned slab_class, const mw_slot_t *slots,
 			 unsigned count);
-/* From now on each slot is larger than its block, so that a pointer to the end of one block is
- * never the start of another: for searches for leaks. Blocks of MW_SMALL_MAX_BYTES and blocks of
- * arenas stay as they are. Called at the start: where samples exist, some slots may be as before.
- */
-void mw_sampled_space_out(void);
-bool mw_sampled_is_spaced(void);
-/* Returns the class of the pages in which samples of this class lie, as long as these have room. */
+/* Returns the class of the pages in which samples of this class lie, as long as these have room.
+ * A slot is larger than its block, so that a pointer to the end of one block is never the start of
+ * another: such a pointer hides no leak. It is aligned as its block has to be. Blocks of
+ * MW_SMALL_MAX_BYTES and those of arenas have slots of their size, as in the hardened library,
+ * where a block ends with a word of the library's, by which its size is found. */
 unsigned mw_sampled_shared_class(unsigned size_class);
+/* Likewise, of those in which they lie when these have no room: the next power of two. */
+unsigned mw_sampled_apart_class(unsigned size_class);
 /* Writes the block's record into its mark.  Only the thread that is making the block knows it yet.
  */
 static inline void mw_sampled_bind(uint32_t *mark, mw_record_id_t record) {

@@ -30,12 +30,14 @@ static MW_COLD mw_slot_caches_t *make(mw_heap_t *heap) {
 	mw_slot_caches_t *caches = mw_meta_alloc(sizeof *caches);
 	if (!caches)
 		return NULL;
-	unsigned shared = 0, index = 0;
+	uint64_t shared = 0;
+	unsigned first = 0, last = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		shared += mw_sampled_shared_class(c) == c;
+		shared |= (uint64_t)1 << mw_sampled_shared_class(c);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		caches->own[c] =
-			(uint8_t)(mw_sampled_shared_class(c) == c ? index++ : shared + c - index);
+		last += shared >> c & 1;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		caches->own[c] = (uint8_t)(shared >> c & 1 ? first++ : last++);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		caches->shared[c] = caches->own[mw_sampled_shared_class(c)];
 	heap->slot_caches = caches;
@@ -80,9 +82,9 @@ void *mw_slot_cache_take(mw_heap_t *heap, unsigned size_class, uint32_t **mark) 
 	if (MW_UNLIKELY(!caches))
 		return mw_sampled_take(NULL, size_class, mark);
 	mw_slot_cache_t *cache = &caches->of[caches->shared[size_class]];
-	/* The pages that classes share are full: slots of the class's own pages. */
-	if (MW_UNLIKELY(cache->count == 0) && !mw_sampled_is_spaced())
-		cache = &caches->of[caches->own[size_class]];
+	/* The pages that classes share are full. */
+	if (MW_UNLIKELY(cache->count == 0))
+		cache = &caches->of[caches->own[mw_sampled_apart_class(size_class)]];
 	if (MW_UNLIKELY(cache->count == 0))
 		return mw_sampled_take(NULL, size_class, mark);
 	const mw_slot_t *slot = &cache->slots[--cache->count];

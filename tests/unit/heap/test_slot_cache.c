@@ -165,7 +165,7 @@ static void test_a_full_slot_cache_goes_on(void) {
 	CHECK_EQ(samples, freed);
 }
 
-enum { MANY = 5000, MANY_BYTES = 240, FEW_BYTES = 2000 };
+enum { MANY = 5000, MANY_BYTES = 240, FEW_BYTES = 1500 };
 
 /* Returns how many of many samples at a time lie in memory that still holds earlier ones. */
 static size_t make_many(void) {

@@ -77,6 +77,7 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 		.row_limit = top->given ? (size_t)top->number : DEFAULT_STACKS,
 		.columns = mw_terminal_columns(stdout),
 		.sampled = last->leak_count,
+		.estimate = mw_leaks_estimate(last),
 		.suppressions = job->suppressions,
 	};
 	bool is_found = mw_leaks_are_found(&report);

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,13 @@ static void print_check(FILE *out, const mw_leak_report_t *r) {
 			"known, and the whole stack counts\n",
 			c->running_threads, plural(c->running_threads),
 			c->running_threads == 1 ? "blocks" : "block");
+	if (r->estimate.is_more)
+		fprintf(out,
+			"  note      about %s in %.3g blocks leaked, as the sampled ones say: "
+			"pointers "
+			"to ends of arrays hide the others; 'mallow run --exact' shows each\n",
+			mw_format_bytes((int64_t)fmin(r->estimate.bytes, 0x1p62), b, sizeof(b)),
+			r->estimate.blocks);
 	if (r->earlier != NULL)
 		fprintf(out,
 			"  before    %s: %" PRIu64 " block%s leaked, %s; stacks are of blocks that "

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "check/suppress.h"
+#include "formats/state/state_file.h"
 #include "model/profile.h"
 #include "report/stacks.h"
 #include "state/layout.h"
@@ -21,6 +22,7 @@ typedef struct mw_leak_report {
 	int columns;                          /* width of the terminal; 0 = none */
 	/* the check's sampled leaks, of which the program may have freed some since */
 	size_t sampled;
+	mw_leak_estimate_t estimate;
 	const mw_suppressions_t *suppressions; /* with what they removed from the profile */
 } mw_leak_report_t;
 

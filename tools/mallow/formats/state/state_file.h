@@ -163,6 +163,16 @@ mw_profile_t *mw_profile_of_held(const mw_snapshot_t *snapshot);
  * sums by size class, divided as the samples are.  The caller frees it. */
 mw_profile_t *mw_profile_of_leaks(const mw_snapshot_t *snapshot, const mw_snapshot_t *earlier);
 
+/* What the samples of a leak check say of the number of leaked blocks. */
+typedef struct mw_leak_estimate {
+	bool is_more; /* significantly more than the check found, in a size class */
+	double blocks, bytes;
+} mw_leak_estimate_t;
+
+/* Estimates what leaked by the sampled blocks alone, of a snapshot as for mw_profile_of_leaks(). A
+ * pointer to the end of an array hides the block behind, but no sampled one. */
+mw_leak_estimate_t mw_leaks_estimate(const mw_snapshot_t *snapshot);
+
 /* Makes a profile of the CPU samples of a snapshot that was read with MW_SNAPSHOT_STACKS and
  * MW_SNAPSHOT_CPU.  It has the types samples/count and cpu/nanoseconds, and the labels
  * MW_LABEL_THREAD and MW_LABEL_THREAD_ID.  The caller frees it. */
