@@ -214,16 +214,19 @@ int mw_profile_cpu_type(const mw_profile_t *p) {
 }
 
 /* Fills in the fields that identify a mapping, without padding, so that they can be hashed. */
-static void mapping_key(const mw_mapping_t *m, uint64_t key[4]) {
+enum { MAPPING_KEYS = 5 };
+static void mapping_key(const mw_mapping_t *m, uint64_t key[MAPPING_KEYS]) {
 	key[0] = m->start;
 	key[1] = m->limit;
 	key[2] = m->offset;
 	key[3] = (uint64_t)m->path << 32 | m->build_id;
+	/* Another file may have been loaded from the path, at the same place. */
+	key[4] = m->build_id == 0 ? (uint64_t)m->loaded_ns : 0;
 }
 
 static bool mapping_equal(const void *context, uint32_t entry, const void *key) {
 	const mw_profile_t *p = context;
-	uint64_t have[4];
+	uint64_t have[MAPPING_KEYS];
 	mapping_key(&p->mappings[entry], have);
 	return memcmp(have, key, sizeof(have)) == 0;
 }
@@ -237,7 +240,7 @@ uint32_t mw_profile_append_mapping(mw_profile_t *p, const mw_mapping_t *mapping)
 
 uint32_t mw_profile_add_mapping(mw_profile_t *p, const mw_mapping_t *mapping) {
 	struct mw_profile_index *index = p->index;
-	uint64_t key[4];
+	uint64_t key[MAPPING_KEYS];
 	mapping_key(mapping, key);
 	uint64_t hash = mw_table_hash(key, sizeof(key));
 	uint32_t found = mw_table_find(&index->mapping_table, hash, mapping_equal, p, key);

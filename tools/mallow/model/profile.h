@@ -35,8 +35,12 @@ typedef struct mw_mapping {
 	/* Added to its addresses in formats that name no mapping for an address: not 0 if another
 	 * mapping has the same addresses, because one was unloaded before. */
 	uint64_t displacement;
+	/* When the program was first seen to have the file loaded (CLOCK_REALTIME); 0 = not known.
+	 */
+	int64_t loaded_ns;
 	mw_string_t path;
 	mw_string_t build_id; /* lower-case hexadecimal; 0 = not known */
+	bool is_unloaded;     /* the program was seen to have unloaded the file */
 	bool bias_known;      /* false: `bias` has to be computed from the ELF file's segments */
 	bool has_functions;   /* symbols were looked up already (has_functions of profile.proto) */
 	bool has_filenames;

@@ -38,6 +38,8 @@ static uint32_t module_mapping(mw_builder_t *b, size_t module_index) {
 		.bias = module->bias,
 		.bias_known = true,
 		.displacement = displacement_of(b->snapshot, module_index),
+		.loaded_ns = mw_clamped(module->loaded_ns),
+		.is_unloaded = module->unloaded_ns != 0,
 		.path = mw_profile_intern(b->profile, module->path),
 		.build_id = mw_profile_intern(b->profile, build_id),
 	};

@@ -20,6 +20,7 @@
 #include "symbol/elf/symbols.h"
 #include "symbol/files/debug_file.h"
 #include "symbol/files/debuginfod.h"
+#include "symbol/files/mapped_file.h"
 
 struct mw_object {
 	Dwfl_Callbacks callbacks;
@@ -118,13 +119,30 @@ static int try_directories(search_t *s, const char *directories) {
 	return -1;
 }
 
+/* Opens the file at the place where the program had it, which may have been replaced since.  A
+ * sysroot holds copies, which are newer. */
+static int open_in_place(search_t *s, mw_error_t *error) {
+	int fd = open_candidate(s->path, s->build_id, error);
+	uint32_t pid = s->mapping->is_unloaded ? 0 : s->options->pid;
+	if (fd < 0 || s->build_id[0] != '\0' || s->options->sysroot != NULL ||
+	    mw_mapped_file_is(fd, s->mapping->loaded_ns, pid, s->mapping->start))
+		return fd;
+	close(fd);
+	return mw_error_set(error,
+			    "%s: was replaced or changed after the program had loaded it, and has "
+			    "no build-id; its symbols are not used; --binary-path=DIRECTORY names "
+			    "the folder of the former file",
+			    s->path);
+}
+
 static int try_process(search_t *s) {
 	uint32_t pid = s->options->pid;
 	if (pid == 0)
 		return -1;
 	snprintf(s->path, sizeof(s->path), "/proc/%" PRIu32 "/root%s", pid, s->recorded);
-	int fd = open_candidate(s->path, s->build_id, NULL);
-	if (fd >= 0)
+	int fd = open_in_place(s, NULL);
+	/* Another file may be mapped where one was that was unloaded. */
+	if (fd >= 0 || (s->mapping->is_unloaded && s->build_id[0] == '\0'))
 		return fd;
 	snprintf(s->path, sizeof(s->path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
 		 s->mapping->start, s->mapping->limit);
@@ -150,7 +168,7 @@ static int open_file(search_t *s, mw_error_t *error) {
 		fd = try_process(s);
 	if (fd < 0) {
 		snprintf(s->path, sizeof(s->path), "%s%s", root, s->recorded);
-		fd = open_candidate(s->path, s->build_id, error);
+		fd = open_in_place(s, error);
 	}
 	if (fd < 0)
 		fd = try_debug_file(s, root);
