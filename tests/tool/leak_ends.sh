@@ -79,7 +79,8 @@ cc -g -O1 -DCOUNT=300000 ends.c -o ends || fail "the compiler refuses ends.c"
 for bytes in 64 256; do
     rm -f input
     mkfifo input
-    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_seed:7 ./ends $bytes wait <input >told &
+    LD_PRELOAD=$build/lib/libmallow.so MALLOW_CONF=prof_seed:7,prof_cost_limit:0 \
+        ./ends $bytes wait <input >told &
     pid=$!
     started+=("$pid")
     exec 7>input

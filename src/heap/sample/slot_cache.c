@@ -22,7 +22,9 @@
 _Static_assert(MW_CLASS_COUNT <= 64, "a bit each");
 
 static unsigned limit_of(unsigned slab_class) {
-	size_t slots = SLOT_CACHE_BYTES / mw_class_bytes[slab_class];
+	size_t bytes = mw_class_bytes[slab_class];
+	/* Blocks of 16 KiB lie in slots of 32, of which the other half is not touched. */
+	size_t slots = (bytes > SLOT_CACHE_BYTES / 4 ? 2 : 1) * SLOT_CACHE_BYTES / bytes;
 	return slots < 1 ? 1 : slots > MW_SLOT_CACHE_SLOTS ? MW_SLOT_CACHE_SLOTS : (unsigned)slots;
 }
 

@@ -317,9 +317,9 @@ static void test_few_samples_share_slabs(void) {
 		if (k == count)
 			slices[count++] = slice_of(blocks[c]);
 	}
-	/* Three for tiny ones, then one a power of two, and more where a slab does not hold four.
-	 */
-	CHECK(count <= 3 + 4 + 3 + 4);
+	/* Three for tiny ones, then one a power of two, and more where a slab does not hold four:
+	 * slots of 32 and 64 KiB, which are larger than their blocks, but for the largest class. */
+	CHECK(count <= 3 + 4 + 3 + 5);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		const char *block = blocks[c];
 		CHECK(block[0] == 'a' + (int)(c % 26) && block[mw_class_bytes[c] - 1] == block[0]);
