@@ -80,8 +80,11 @@ bool mw_harden_open_run(mw_chunk_t *chunk, unsigned first, unsigned count, size_
 	*guarded = guard && open_part(chunk, first, count, lead_bytes, bytes);
 	/* A refusal may have left some of the slices closed. */
 	if (!*guarded && (guard || (chunk->decommitted_mask & run)) &&
-	    !open_whole(chunk, first, count))
+	    !open_whole(chunk, first, count)) {
+		/* Whoever takes them next opens them: to open an open slice does no harm. */
+		chunk->decommitted_mask |= run;
 		return false;
+	}
 	guarded_blocks += *guarded;
 	chunk->decommitted_mask &= ~run;
 	return true;

@@ -42,6 +42,17 @@ static bool refuse_nth_of_kind(mw_os_call_t call) {
 	return call == refused_kind && refuse_nth(call);
 }
 
+/* Access is refused as by a full table of mappings: closing memory works, opening it again does
+ * not, neither in part nor as a whole. */
+static bool refuse_three_of_kind(mw_os_call_t call) {
+	if (call != refused_kind)
+		return false;
+	calls_left--;
+	bool refuses = calls_left <= 0 && calls_left > -3;
+	refused += refuses;
+	return refuses;
+}
+
 /* Blocks of every kind, resized and freed; a refusal shows as NULL, never as harm. */
 static void workload(void) {
 	static const size_t sizes[] = {24,     700,     5000,    20000,  60000,
@@ -89,6 +100,19 @@ static void test_every_call_refused_once(void) {
 		CHECK_EQ(stats[MW_STAT_huge_cached_bytes], 0);
 	}
 	CHECK(refused > 40);
+}
+
+/* What was closed and could not be opened is opened when it is used next. */
+static void test_access_refused_three_times(void) {
+	refused_kind = MW_OS_PROTECT;
+	for (long n = 1, refused_before = -1; refused_before != refused; n++) {
+		refused_before = refused;
+		calls_left = n;
+		mw_os_fault_hook = refuse_three_of_kind;
+		workload();
+		mw_os_fault_hook = NULL;
+		workload();
+	}
 }
 
 /* ---- the same with samples, threads, time that passes, and more huge blocks than the first table
@@ -258,6 +282,7 @@ static void test_exhaustion_returns_null_and_passes(void) {
 
 int main(void) {
 	RUN(test_every_call_refused_once);
+	RUN(test_access_refused_three_times);
 	RUN(test_exhaustion_returns_null_and_passes);
 	RUN(test_samples_threads_and_reuse_under_refusals);
 	return 0;
