@@ -27,7 +27,31 @@ static void say_file(mw_doctor_t *doctor, const char *path, const counts_t *coun
 		      found ? package : "", found ? ", or pass --symbolize=debuginfod" : "");
 }
 
+/* True if there are samples, and each has a marker ("[stack unknown]", "[truncated]") and at most
+ * the caller of malloc. */
+static bool has_no_stacks(const mw_profile_t *profile) {
+	enum { FEW = 3 };
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		const mw_sample_t *sample = &profile->samples[i];
+		uint32_t in_files = 0;
+		for (uint32_t k = 0; k < sample->depth; k++) {
+			uint32_t location = profile->frames[sample->frame_first + k];
+			in_files += profile->locations[location].mapping != 0;
+		}
+		if (in_files > FEW || in_files == sample->depth)
+			return false;
+	}
+	return profile->sample_count > 0;
+}
+
 void mw_doctor_look_at_symbols(mw_doctor_t *doctor, const mw_profile_t *profile) {
+	if (has_no_stacks(profile)) {
+		mw_doctor_say(
+			doctor, MW_HEALTH_FINDING, "stacks",
+			"no stack of the program could be walked; link a static program "
+			"(g++ -static) with -Wl,--eh-frame-hdr, which finds its unwind tables");
+		return;
+	}
 	counts_t *counts = mw_xcalloc(profile->mapping_count, sizeof(*counts));
 	for (size_t i = 1; i < profile->location_count; i++) {
 		const mw_location_t *location = &profile->locations[i];
