@@ -216,6 +216,8 @@ static uintptr_t read_ended_stack(const mw_os_mapping_t *mapping) {
 	size = size < most ? size : most;
 	if (state.roots->others.running == 0 && !mw_leak_heap_memory(start, &next))
 		mw_os_visit_present(start, next - start < size ? next : start + size, find_ended);
+#else
+	(void)mapping;
 #endif
 	if (!state.ended)
 		return 0;
