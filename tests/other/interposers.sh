@@ -23,13 +23,14 @@ mapfile -t functions < <({
 
 cc -O1 -fno-builtin -pthread "$source/tests/other/interposed.c" -o "$work/program"
 
-# try FUNCTION KIND
+# try FUNCTION KIND OPTIONS
 try() {
     local mine=$work/$1-$2.so order
     cc -O1 -fno-builtin -w -shared -fPIC -D_GNU_SOURCE -DREPLACED="$1" -DKIND="$2" \
         "$source/tests/other/interposer.c" -o "$mine"
     for order in "$mine $library" "$library $mine"; do
-        timeout -s KILL 60 env LD_PRELOAD="$order" "$work/program" >"$mine.out" 2>&1 || {
+        timeout -s KILL 60 env LD_PRELOAD="$order" MALLOW_CONF="$3" "$work/program" \
+            >"$mine.out" 2>&1 || {
             echo "FAILED: $1, kind $2, ${order// /, then }: status $?: $(tail -n 1 "$mine.out")"
             touch "$work/failed"
         }
@@ -38,8 +39,12 @@ try() {
 
 for function in "${functions[@]}"; do
     for kind in 1 2; do
-        try "$function" "$kind"
+        try "$function" "$kind" ""
     done
+done
+# Each block a sample: a sample calls none of these.
+for function in memcpy memset memmove memcmp; do
+    try "$function" 2 prof_sample:1
 done
 [ ! -e "$work/failed" ] || exit 1
 echo "ok ${#functions[@]} functions"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * sampling.c -- countdowns folded into the refill (design and proof: doc/internals/sampling.md). */
 #include "heap/sample/sampling.h"
+#include "base/bits.h"
 
 #include <string.h>
 
@@ -252,12 +253,8 @@ static MW_SAMPLED_ONLY mw_record_id_t take_sample(mw_heap_t *heap,
 	if (last->none_listed)
 		return last->record;
 	last->head_changes = heap->head_changes;
-	size_t bytes = sizeof last->heads, stack_bytes = sizeof last->until_sample;
-	/* libc's copy: for a size that the compiler knows it inlines a copy that takes three times
-	 * as long. */
-	__asm__("" : "+r"(bytes), "+r"(stack_bytes));
-	memcpy(last->heads, mw_thread.heads, bytes);
-	memcpy(last->until_sample, mw_thread.until_sample, stack_bytes);
+	mw_words_copy(last->heads, mw_thread.heads, sizeof last->heads);
+	mw_words_copy(last->until_sample, mw_thread.until_sample, sizeof last->until_sample);
 	return last->record;
 }
 
@@ -267,8 +264,9 @@ static bool is_as_remembered(const mw_heap_t *heap) {
 		return heap->none_listed && last->beyond_small == heap->beyond_small;
 	return last->beyond_small == heap->beyond_small &&
 	       last->head_changes == heap->head_changes &&
-	       memcmp(last->heads, mw_thread.heads, sizeof last->heads) == 0 &&
-	       memcmp(last->until_sample, mw_thread.until_sample, sizeof last->until_sample) == 0;
+	       mw_words_equal(last->heads, mw_thread.heads, sizeof last->heads) &&
+	       mw_words_equal(last->until_sample, mw_thread.until_sample,
+			      sizeof last->until_sample);
 }
 
 MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class,

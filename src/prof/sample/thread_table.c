@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * thread_table.c -- open addressing over the ring of thread names. */
 #include "prof/sample/thread_table.h"
+#include "base/bits.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static const mw_state_thread_t *entry_at(const mw_thread_table_t *table, uint32_
 }
 
 void mw_thread_table_fill(mw_thread_table_t *table) {
-	memset(table, 0, sizeof *table);
+	mw_words_clear(table, sizeof *table);
 	/* Pairs with the release in take_entry(): the entries have memory. */
 	uint64_t written =
 		atomic_load_explicit(&mw_store_live()->threads_written, memory_order_acquire);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 
 typedef struct mw_reader {
@@ -43,8 +44,12 @@ MW_ALWAYS_INLINE const uint8_t *mw_read_bytes(mw_reader_t *reader, uint64_t byte
 MW_ALWAYS_INLINE uint64_t mw_read_number(mw_reader_t *reader, unsigned bytes) {
 	uint64_t value = 0;
 	const uint8_t *start = mw_read_bytes(reader, bytes);
-	if (start)
+	if (!start)
+		return 0;
+	if (__builtin_constant_p(bytes))
 		memcpy(&value, start, bytes);
+	else
+		mw_bytes_copy(&value, start, bytes);
 	return value;
 }
 

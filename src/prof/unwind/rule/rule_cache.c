@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rule_cache.c -- fills the cache. */
 #include "prof/unwind/rule/rule_cache.h"
+#include "base/bits.h"
 
 #include <string.h>
 
@@ -70,7 +71,7 @@ static void put(uintptr_t pc, uint64_t low_bits, uint64_t guard) {
 }
 
 void mw_cache_clear(void) {
-	memset(mw_cache_sets, 0, sizeof mw_cache_sets);
+	mw_words_clear(mw_cache_sets, sizeof mw_cache_sets);
 }
 
 void mw_cache_put(uintptr_t pc, uint32_t code) {
