@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bits.h -- rounding and bit tricks.  Layer: base. */
+ * bits.h -- rounding, bit tricks, short ranges of bytes.  Layer: base. */
 #ifndef MW_BASE_BITS_H
 #define MW_BASE_BITS_H
 
@@ -43,7 +43,7 @@ static inline unsigned mw_log2_floor(size_t x) {
 	return 63u ^ (unsigned)__builtin_clzl(x); /* equals 63 - clz, in one instruction */
 }
 
-/* ---- short ranges of bytes, copied, compared and cleared without libc's functions ----
+/* ---- short ranges of bytes, copied and cleared without libc's functions ----
  *
  * For what runs while malloc() takes a sample: a library that replaces memcpy(3) and its kin may
  * allocate in it, with a lock of its own held.  Async-signal-safe. */
@@ -66,25 +66,11 @@ static inline void mw_words_clear(void *to, size_t bytes) {
 	}
 }
 
-static inline bool mw_words_equal(const void *one, const void *other, size_t bytes) {
-	for (size_t i = 0; i < bytes / sizeof(mw_any_word_t); i++)
-		if (((const mw_any_word_t *)one)[i] != ((const mw_any_word_t *)other)[i])
-			return false;
-	return true;
-}
-
 static inline void mw_bytes_copy(void *to, const void *from, size_t bytes) {
 	for (size_t i = 0; i < bytes; i++) {
 		((char *)to)[i] = ((const char *)from)[i];
 		__asm__ volatile("");
 	}
-}
-
-static inline bool mw_bytes_equal(const void *one, const void *other, size_t bytes) {
-	for (size_t i = 0; i < bytes; i++)
-		if (((const char *)one)[i] != ((const char *)other)[i])
-			return false;
-	return true;
 }
 
 #endif

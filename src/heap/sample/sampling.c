@@ -264,9 +264,8 @@ static bool is_as_remembered(const mw_heap_t *heap) {
 		return heap->none_listed && last->beyond_small == heap->beyond_small;
 	return last->beyond_small == heap->beyond_small &&
 	       last->head_changes == heap->head_changes &&
-	       mw_words_equal(last->heads, mw_thread.heads, sizeof last->heads) &&
-	       mw_words_equal(last->until_sample, mw_thread.until_sample,
-			      sizeof last->until_sample);
+	       mw_same_bytes(last->heads, mw_thread.heads, sizeof last->heads) &&
+	       mw_same_bytes(last->until_sample, mw_thread.until_sample, sizeof last->until_sample);
 }
 
 MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class,

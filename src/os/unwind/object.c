@@ -108,7 +108,7 @@ static void add_program(void) {
 	if (headers_at == 0 || headers_at % MW_OS_PAGE_BYTES != sizeof(elf))
 		return;
 	memcpy(&elf, (const void *)elf_at, sizeof(elf));
-	if (!mw_bytes_equal(elf.e_ident, ELFMAG, SELFMAG))
+	if (!mw_same_bytes(elf.e_ident, ELFMAG, SELFMAG))
 		return;
 	add_object((const ElfW(Phdr) *)headers_at, (unsigned)getauxval(AT_PHNUM),
 		   getauxval(AT_ENTRY) - elf.e_entry);
