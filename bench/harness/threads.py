@@ -36,6 +36,7 @@ LOADS = [
     ("bursts", "pipes bursts"),
     ("ring of batches", "ring"),
     ("waves of threads", "waves"),
+    ("relay", "relay"),
     ("exchange table", "table"),
 ]
 

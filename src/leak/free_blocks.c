@@ -43,8 +43,10 @@ static void mark_heap(const mw_heap_t *heap) {
 	for (unsigned c = 0; c <= MW_TINY_CLASSES; c++)
 		mark_list(heap->remote.bins[c].first);
 	/* The lists of an ended thread, or of one that stopped while it moved its lists. */
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		mark_list(heap->cached.heads[c]);
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
+		mark_list(heap->inherited[c].first);
+	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
+		mark_list(heap->cached.stacks[i].first);
 #ifdef MW_HARDENED
 	mw_leak_block_t block;
 	for (unsigned i = 0; i < MW_QUARANTINE_PLACES; i++)

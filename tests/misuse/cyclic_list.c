@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * cyclic_list.c -- frees a block twice, not in a row, and ends the thread whose list has no end
- * now.  The page is named: which of its blocks did it nobody can say. */
+ * now.  The next thread goes on with the list.  The page is named: which of its blocks did it
+ * nobody can say. */
 #include <pthread.h>
 #include <stdint.h>
 
@@ -20,7 +21,12 @@ static void *work(void *argument) {
 	return malloc(64) ? argument : NULL;
 }
 
+static void *go_on(void *argument) {
+	return malloc(64) ? argument : NULL;
+}
+
 int main(void) {
 	pthread_t thread;
-	return pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL);
+	return pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL) ||
+	       pthread_create(&thread, NULL, go_on, NULL) || pthread_join(thread, NULL);
 }

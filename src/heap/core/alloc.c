@@ -23,6 +23,7 @@
 #include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
+#include "heap/local/inherited.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/harden_space.h"
 #include "heap/memory/limit.h"
@@ -99,11 +100,25 @@ static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsign
 	return block;
 }
 
+/* Takes what the heap's former thread left of its list.  NULL: nothing is left. */
+static void *alloc_inherited(mw_heap_t *heap, unsigned size_class) {
+	if (MW_LIKELY(!heap->inherited[size_class].first))
+		return NULL;
+	void *block = mw_inherited_take(heap, size_class);
+	heap->counts.fills[size_class]++;
+	heap->head_changes++;
+	mw_thread.heads[size_class] = mw_link_get(block);
+	return block;
+}
+
 static void *alloc_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
 	/* A new handler that ran in between may have freed into the list.  A loop, because the very
 	 * first object of a refill may be a sample. */
 	void *block;
 	while ((block = mw_fast_pop(size_class)) == NULL) {
+		block = alloc_inherited(heap, size_class);
+		if (MW_UNLIKELY(block != NULL))
+			break;
 		if (MW_UNLIKELY(mw_sampling_due(heap, size_class))) {
 			block = alloc_sampled(heap, bytes, size_class);
 			if (block)
@@ -144,14 +159,17 @@ static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class
 	return list;
 }
 
-/* Takes the bin of other threads' blocks (heap/remote/remote.h) as the list.  NULL: the list has
- * blocks, or the next sample is among the bin's. */
-static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
-	if (mw_thread.heads[size_class] ||
-	    heap->left[size_class] <= mw_remote_bin_length(heap, size_class))
+/* Takes blocks that the heap inherited, or else the bin of other threads' blocks
+ * (heap/remote/remote.h), as the list.  NULL: the list has blocks, or the next sample is among the
+ * bin's. */
+static MW_NOINLINE void *alloc_from_lists(mw_heap_t *heap, unsigned size_class) {
+	if (mw_thread.heads[size_class])
 		return NULL;
+	void *block = alloc_inherited(heap, size_class);
+	if (block || heap->left[size_class] <= mw_remote_bin_length(heap, size_class))
+		return block;
 	uint32_t count;
-	void *block = mw_remote_take_bin(heap, size_class, &count);
+	block = mw_remote_take_bin(heap, size_class, &count);
 	mw_head_ran_empty(heap, size_class);
 	heap->left[size_class] -= count;
 	heap->counts.given[size_class] += count;
@@ -166,11 +184,12 @@ static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
 MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) {
 	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		return NULL;
-	/* One test covers both cases: neither the list nor the bin has blocks. */
+	/* One test covers all cases: neither list nor bin has blocks, and none were inherited. */
 	uintptr_t blocks = (uintptr_t)mw_thread.heads[size_class] |
+			   (uintptr_t)heap->inherited[size_class].first |
 			   (uintptr_t)mw_remote_bin(heap, size_class)->first;
 	if (MW_UNLIKELY(blocks != 0))
-		return alloc_from_bin(heap, size_class);
+		return alloc_from_lists(heap, size_class);
 	uint32_t count;
 	mw_page_t *page = find_at_once(heap, size_class, &count);
 	if (MW_UNLIKELY(!page))

@@ -20,6 +20,9 @@
 #include "heap/thread/flush.h"
 #include "heap/thread/thread.h"
 
+/* A growing heap looks for pages to release whenever it has grown by this part: each search reads
+ * every block of the lists of tiny classes. */
+#define RELEASE_PART 4u
 /* A heap that stays at its peak looks for pages to release once in so many searches: the pages it
  * finds would otherwise be the ones it takes next. */
 #define RELEASE_FINDS 64u
@@ -77,7 +80,8 @@ static void release_at_peak(mw_heap_t *heap) {
 	uint32_t pages = mw_heap_pages(heap);
 	if (pages < heap->pages_most)
 		return;
-	if (pages <= heap->released_at_pages && heap->finds < RELEASE_FINDS)
+	if (pages <= heap->released_at_pages + heap->released_at_pages / RELEASE_PART &&
+	    heap->finds < RELEASE_FINDS)
 		return;
 	heap->released_at_pages = pages;
 	heap->finds = 0;

@@ -63,13 +63,15 @@ static void all_bytes(const mw_heap_t *heap, uint64_t tiny_heads_bytes, uint64_t
 		live += used_bytes(&heap->queues[c]);
 	}
 	small -= tiny_heads_bytes;
-	*allocated_bytes = small + counts->large_bytes;
+	/* Blocks of inherited lists count as given and used from the time at which they came into
+	 * the former thread's list: those that this thread took are added to both sums. */
+	*allocated_bytes = small + counts->inherited_bytes + counts->large_bytes;
 	*freed_bytes = small - live + counts->large_freed_bytes;
 }
 
-void mw_heap_counts_begin(mw_heap_t *heap, uint64_t tiny_heads_bytes) {
+void mw_heap_counts_begin(mw_heap_t *heap) {
 	heap->counter_wanted = heap->peak_wanted = false;
-	all_bytes(heap, tiny_heads_bytes, &heap->start_allocated_bytes, &heap->start_freed_bytes);
+	all_bytes(heap, 0, &heap->start_allocated_bytes, &heap->start_freed_bytes);
 }
 
 void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes) {
@@ -87,7 +89,7 @@ void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes) {
 }
 
 static MW_COLD uint64_t given_bytes(const mw_heap_t *heap) {
-	uint64_t bytes = heap->counts.large_bytes;
+	uint64_t bytes = heap->counts.large_bytes + heap->counts.inherited_bytes;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		bytes += blocks_made(heap, c) * mw_class_bytes[c];
 	return bytes;

@@ -15,9 +15,9 @@ void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes);
 /* Bytes that refills and large blocks gave to the calling thread, without a walk; 0: no heap. */
 MW_COLD uint64_t mw_heap_thread_given_bytes(void);
 
-/* Both sums of mw_heap_thread_bytes() start at 0 now.  `tiny_heads_bytes`: bytes in the allocation
- * lists of tiny classes. */
-void mw_heap_counts_begin(mw_heap_t *heap, uint64_t tiny_heads_bytes);
+/* Both sums of mw_heap_thread_bytes() start at 0 now.  The allocation lists of tiny classes are
+ * empty. */
+void mw_heap_counts_begin(mw_heap_t *heap);
 /* Bytes in the allocation lists of tiny classes.  Walks the lists; ends the program when a list has
  * no end. */
 uint64_t mw_heap_tiny_heads_bytes(void);

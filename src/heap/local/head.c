@@ -81,10 +81,10 @@ void mw_head_grow(mw_heap_t *heap, unsigned size_class) {
 /* Most blocks of a list: a page of the smallest blocks, and those that free() may add (head.h). */
 #define HEAD_MAX_BLOCKS (MW_SLICE_BYTES / MW_BLOCK_ALIGN + UINT8_MAX)
 
-uint32_t mw_heap_head_count(unsigned size_class) {
+uint32_t mw_head_count_list(const void *list) {
 	uint32_t count = 0;
 	/* Bounded: a block freed twice can make a list cyclic. */
-	for (const void *block = *mw_head_of(size_class); block; block = mw_link_get(block))
+	for (const void *block = list; block; block = mw_link_get(block))
 		if (++count > HEAD_MAX_BLOCKS)
 			mw_heap_page_corrupt(mw_page_of_slice((uintptr_t)block));
 	return count;

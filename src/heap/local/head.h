@@ -36,8 +36,12 @@ extern mw_head_config_t mw_head_config; /* set before threads exist */
 
 /* Address of the pointer to the first block of the class's allocation list. */
 void **mw_head_of(unsigned size_class);
-/* Blocks in the calling thread's allocation list; ends the program when the list has no end. */
-uint32_t mw_heap_head_count(unsigned size_class);
+/* Blocks in a list of free blocks of one class; ends the program when the list has no end. */
+uint32_t mw_head_count_list(const void *list);
+/* Blocks in the calling thread's allocation list. */
+static inline uint32_t mw_heap_head_count(unsigned size_class) {
+	return mw_head_count_list(*mw_head_of(size_class));
+}
 
 /* A refill put `count` blocks onto the list.  Does nothing for tiny classes. */
 MW_ALWAYS_INLINE void mw_head_filled(const mw_heap_t *heap, unsigned size_class, uint32_t count) {

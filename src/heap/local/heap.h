@@ -5,9 +5,9 @@
  *
  * Door of heap/local: what a thread owns.  Reading order: heap.h, batch.h (blocks that the thread
  * freed and that belong to pages of other threads), head (limits of the thread's allocation
- * lists), heap_page (lists of one page), holes (kernel pages without a live block), counts (bytes
- * that the thread allocated and freed), harden_lists (order of lists in the hardened library).
- * Uses heap/layout, heap/misuse and heap/memory. */
+ * lists), heap_page (lists of one page), inherited (lists that an ended thread left), holes (kernel
+ * pages without a live block), counts (bytes that the thread allocated and freed), harden_lists
+ * (order of lists in the hardened library). Uses heap/layout, heap/misuse and heap/memory. */
 #ifndef MW_HEAP_HEAP_H
 #define MW_HEAP_HEAP_H
 
@@ -40,10 +40,15 @@ typedef struct mw_cached_heap {
 	unsigned node; /* NUMA node on which its thread ended */
 	size_t bytes;  /* bytes that blocks of its pages ever lay in */
 	uint64_t since_ns;
-	uint64_t tiny_heads_bytes;
-	void *heads[MW_CLASS_COUNT];      /* NULL unless the heap has these lists and no thread */
-	uint32_t lengths[MW_CLASS_COUNT]; /* mw_head_length(); 0 for tiny classes */
+	mw_list_t stacks[MW_STACK_CLASSES]; /* the thread's; empty while the heap has a thread */
 } mw_cached_heap_t;
+
+/* Of a tiny class: what the heap's former thread left of its allocation list
+ * (heap/local/inherited.h). */
+typedef struct mw_inherited {
+	void *first; /* NULL: nothing is left */
+	void *end;   /* last block of the present allocation list; not set if first is NULL */
+} mw_inherited_t;
 
 /* Counts of the slow paths since the heap was made, for all threads that had the heap. */
 typedef struct mw_heap_counts {
@@ -61,6 +66,7 @@ typedef struct mw_heap_counts {
 	/* Bytes in use of pages that left the heap, less those of pages that came to it, modulo
 	 * 2^64. */
 	uint64_t left_bytes;
+	uint64_t inherited_bytes; /* blocks that came from `inherited` back into a list or page */
 } mw_heap_counts_t;
 
 /* What a thread owns.  A heap lies in metadata memory and is never unmapped: when its thread ends,
@@ -81,6 +87,7 @@ struct mw_heap {
 	 * later[]: objects from the end of until_sample to the sample. */
 	uint64_t drawn;
 	uint64_t later[MW_STACK_CLASSES];
+	mw_inherited_t inherited[MW_TINY_CLASSES];
 	uint32_t draw_number[MW_CLASS_COUNT]; /* of the draw that led to the next sample */
 	_Atomic uint32_t epoch;               /* written by the owner alone; others read it */
 	uint32_t poll_seen;                   /* value of the polled word at the last poll */

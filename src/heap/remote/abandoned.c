@@ -83,7 +83,14 @@ static bool list_page(mw_page_t *page) {
 }
 
 void mw_abandoned_add(mw_page_t *page) {
-	while (mw_heap_page_collect(page), page->used > 0) {
+	for (;;) {
+		/* The delayed list is taken only where it matters: each block in it is a cache
+		 * miss. */
+		if (!mw_heap_page_has_room(page) ||
+		    mw_remote_count(mw_remote_word(page)) == page->used)
+			mw_heap_page_collect(page);
+		if (page->used == 0)
+			break;
 		bool full = !mw_heap_page_has_room(page);
 		if (full ? mw_abandoned_full(page) : list_page(page))
 			return;

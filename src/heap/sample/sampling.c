@@ -223,7 +223,7 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
  * counted in `beyond_small`.  That holds until a countdown of more than one object is drawn. */
 static MW_SAMPLED_ONLY bool find_none_listed(mw_heap_t *heap) {
 	for (unsigned i = 0; i < MW_TINY_CLASSES; i++)
-		if (mw_thread.heads[i])
+		if (mw_thread.heads[i] || heap->inherited[i].first)
 			return false;
 	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
 		if (mw_thread.until_sample[i] > 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cached_heap.c -- the end of a thread: its heap is cached, or its pages are abandoned. */
+ * cached_heap.c -- the end of a thread: its heap is cached, or taken apart. */
 #include "heap/thread/cached_heap.h"
 
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
+#include "heap/local/inherited.h"
 #include "heap/memory/chunk.h"
 #include "heap/remote/abandoned.h"
 #include "heap/thread/binding.h"
@@ -21,18 +22,35 @@ mw_heap_t *mw_cached_heaps;
 static _Atomic size_t cached_bytes;
 _Atomic uint64_t mw_cached_heap_due_ns = UINT64_MAX;
 
-/* Adds the bytes in which blocks of the queue's pages ever lay to `bytes`.  Stops at the limit. */
-static size_t add_touched(size_t bytes, const mw_page_queue_t *queue) {
-	for (const mw_page_t *page = queue->first; page && bytes <= MW_CACHED_HEAP_BYTES;
-	     page = page->next)
-		bytes += (size_t)page->carved * page->block_bytes;
-	return bytes;
+/* Bytes in which blocks of the page ever lay. */
+static size_t touched_bytes(const mw_page_t *page) {
+	return (size_t)page->carved * page->block_bytes;
 }
 
-static size_t touched_bytes(const mw_heap_t *heap) {
+static void give_up(mw_heap_t *heap, mw_page_t *page) {
+	mw_queue_remove(&heap->queues[page->size_class], page);
+	heap->retained -= page->is_retained;
+	page->is_retained = false;
+	mw_heap_count_page(NULL, page);
+	mw_abandoned_add(page);
+}
+
+/* Gives up the pages that a cached heap does not keep.  Returns the touched bytes of the others. */
+static size_t shed(mw_heap_t *heap) {
 	size_t bytes = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		bytes = add_touched(bytes, &heap->queues[c]);
+		if (heap->queues[c].first)
+			bytes += touched_bytes(heap->queues[c].first);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		mw_page_t *page = heap->queues[c].first, *next = page ? page->next : NULL;
+		while ((page = next) != NULL) {
+			next = page->next;
+			if (bytes + touched_bytes(page) <= MW_CACHED_HEAP_BYTES)
+				bytes += touched_bytes(page);
+			else
+				give_up(heap, page);
+		}
+	}
 	return bytes;
 }
 
@@ -48,24 +66,17 @@ static bool set_aside(size_t bytes) {
 bool mw_cached_heap_begin(mw_heap_t *heap) {
 	if (heap->arena || heap->rate_taken)
 		return false;
-	size_t bytes = touched_bytes(heap);
-	if (bytes == 0 || bytes > MW_CACHED_HEAP_BYTES || !set_aside(bytes))
+	size_t bytes = shed(heap);
+	if (bytes == 0 || !set_aside(bytes))
 		return false;
 	heap->cached.bytes = bytes;
 	return true;
 }
 
 void mw_cached_heap_save(mw_heap_t *heap) {
-	/* Counting the blocks finds a list that this thread damaged. */
-	heap->cached.tiny_heads_bytes = mw_heap_tiny_heads_bytes();
 	heap->cached.node = mw_os_numa_here();
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		void **head = mw_head_of(c);
-		heap->cached.heads[c] = *head;
-		*head = NULL;
-	}
-	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
-		heap->cached.lengths[c] = mw_head_length(heap, c);
+	mw_inherited_leave(heap);
+	memcpy(heap->cached.stacks, mw_thread.stacks, sizeof mw_thread.stacks);
 	/* Another thread may get this one's thread pointer without getting its heap. */
 	mw_heap_pages_divert(heap, 0);
 }
@@ -121,11 +132,8 @@ mw_heap_t *mw_cached_heap_take_oldest(bool due_only) {
 }
 
 void mw_cached_heap_resume(mw_heap_t *heap) {
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		*mw_head_of(c) = heap->cached.heads[c];
-		heap->cached.heads[c] = NULL;
-		mw_head_filled(heap, c, heap->cached.lengths[c]);
-	}
+	memcpy(mw_thread.stacks, heap->cached.stacks, sizeof mw_thread.stacks);
+	memset(heap->cached.stacks, 0, sizeof heap->cached.stacks);
 	mw_heap_pages_claim(heap);
 }
 

@@ -10,6 +10,7 @@
 #include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
+#include "heap/local/inherited.h"
 #include "heap/remote/ownership.h"
 #include "heap/remote/remote.h"
 #include "heap/sample/sampling.h"
@@ -17,27 +18,35 @@
 /* In a heap with so many pages the lists of tiny classes and their last pages are a small part. */
 #define TINY_FLUSH_PAGES 256u
 
-void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
-	void **head = mw_head_of(size_class), *list = *head;
-	uint32_t count = mw_heap_head_count(size_class);
-	*head = NULL;
-	mw_head_filled(heap, size_class, 0);
-	if (size_class < MW_TINY_CLASSES)
-		mw_remote_flush_bin(heap, size_class);
-	if (!list)
-		return;
-	mw_counters_add(&mw_counters.flushes[size_class], 1);
-	heap->counts.given[size_class] -= count;
+/* Returns the blocks of a list to their pages; some may be of other threads' pages. */
+static void put_back(mw_heap_t *heap, void *list) {
 	while (list) {
 		void *block = list;
 		list = mw_link_get(block);
 		mw_page_t *page = mw_page_of_slice((uintptr_t)block);
-		/* A list may hold blocks of other threads' pages, too. */
 		if (atomic_load_explicit(&page->heap, memory_order_relaxed) == heap)
 			mw_heap_page_put(page, block);
 		else
 			mw_remote_free(heap, page, block);
 	}
+}
+
+void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
+	void **head = mw_head_of(size_class), *list = *head, *inherited = NULL;
+	uint32_t count = mw_heap_head_count(size_class), inherited_count = 0;
+	*head = NULL;
+	mw_head_filled(heap, size_class, 0);
+	if (size_class < MW_TINY_CLASSES) {
+		inherited = mw_inherited_take_all(heap, size_class, &inherited_count);
+		mw_remote_flush_bin(heap, size_class);
+	}
+	count += inherited_count;
+	if (count == 0)
+		return;
+	mw_counters_add(&mw_counters.flushes[size_class], 1);
+	heap->counts.given[size_class] -= count;
+	put_back(heap, list);
+	put_back(heap, inherited);
 	if (size_class < MW_TINY_CLASSES)
 		mw_sampling_dropped(heap, size_class, count);
 }

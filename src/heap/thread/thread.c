@@ -73,13 +73,14 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 	heap->owner = (uintptr_t)__builtin_thread_pointer();
 	heap->rate_taken = false;
 	mw_harden_start_thread(&heap->harden);
-	mw_head_configure(heap);
 	if (cached)
 		mw_cached_heap_resume(heap);
+	else
+		mw_head_configure(heap);
 	mw_sampling_thread_start(heap);
 	mw_thread.heap = heap;
 	mw_thread_set_quick_heap(heap);
-	mw_heap_counts_begin(heap, cached ? heap->cached.tiny_heads_bytes : 0);
+	mw_heap_counts_begin(heap);
 	if (mw_heap_on_thread && !mw_thread.ended)
 		mw_heap_on_thread(heap);
 	return heap;

@@ -84,6 +84,8 @@ static uint32_t check_list(const void *list, unsigned size_class) {
 
 static void check_head(const mw_heap_t *heap, unsigned size_class) {
 	uint32_t count = check_list(*mw_head_of(size_class), size_class);
+	if (size_class < MW_TINY_CLASSES)
+		check_list(heap->inherited[size_class].first, size_class);
 	if (size_class >= MW_TINY_CLASSES && count != mw_head_length(heap, size_class))
 		mw_fatal("heap check: the list of size class %u has %u blocks, but its counter "
 			 "says %d",

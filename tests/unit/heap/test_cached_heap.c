@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_cached_heap.c -- heaps of ended threads: the next thread goes on with the lists as they are,
- * nobody else takes their pages for its own, and cached memory is bounded and can be had back. */
+ * uncounted; nobody else takes their pages for its own; cached memory is bounded and can be had
+ * back. */
 #include "heap/thread/cached_heap.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 #include "heap/core/fast.h"
 #include "heap/layout/harden_block.h"
 #include "heap/local/counts.h"
+#include "heap/local/inherited.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/decay.h"
 #include "heap/memory/limit.h"
@@ -19,8 +21,10 @@
 #include "heap/sample/hooks.h"
 #include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
+#include "heap/thread/flush.h"
 #include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
+#include "heap/thread/verify.h"
 #include "os/time/clock.h"
 #include "quiet_hooks.h"
 #include "test.h"
@@ -135,10 +139,16 @@ static void test_a_thread_pointer_is_not_enough(void) {
 	everything_is_back();
 }
 
+static bool many_sizes; /* threads of run_many() use blocks of up to 20 KiB */
+
 static void *hold_until_all_do(void *unused) {
 	(void)unused;
 	void *blocks[BLOCKS];
 	use_some(blocks);
+	for (unsigned i = 0; many_sizes && i < BLOCKS; i++)
+		blocks[i] = mw_heap_alloc(8 * (16 + i * 40));
+	for (unsigned i = 0; many_sizes && i < BLOCKS; i++)
+		mw_fast_free(blocks[i]);
 	pthread_barrier_wait(&barrier);
 	mw_heap_thread_end();
 	return NULL;
@@ -154,17 +164,19 @@ static void run_many(void) {
 }
 
 static void test_cached_memory_is_bounded(void) {
+	many_sizes = true;
 	run_many();
 	CHECK(cached_bytes() <= MW_CACHED_HEAPS_BYTES);
-	CHECK(cached_bytes() > MW_CACHED_HEAPS_BYTES - MW_CACHED_HEAP_BYTES);
+	CHECK(cached_bytes() > MW_CACHED_HEAPS_BYTES - 2 * MW_CACHED_HEAP_BYTES);
 	everything_is_back();
 	/* The room that they had is there again. */
 	run_many();
-	CHECK(cached_bytes() > MW_CACHED_HEAPS_BYTES - MW_CACHED_HEAP_BYTES);
+	CHECK(cached_bytes() > MW_CACHED_HEAPS_BYTES - 2 * MW_CACHED_HEAP_BYTES);
 	everything_is_back();
+	many_sizes = false;
 }
 
-static void test_a_large_heap_is_not_cached(void) {
+static void test_a_large_heap_keeps_some_of_its_pages(void) {
 	static void *blocks[2 * MW_CACHED_HEAP_BYTES / BYTES];
 	size_t count = sizeof blocks / sizeof *blocks;
 	for (size_t i = 0; i < count; i++)
@@ -173,10 +185,67 @@ static void test_a_large_heap_is_not_cached(void) {
 	for (size_t i = 0; i < count; i += 2)
 		mw_fast_free(blocks[i]);
 	end_thread();
-	CHECK(!mw_cached_heaps);
-	CHECK(abandoned_pages() > 0);
+	CHECK(mw_cached_heaps != NULL);
+	CHECK(cached_bytes() <= MW_CACHED_HEAP_BYTES);
+	CHECK(cached_bytes() > MW_CACHED_HEAP_BYTES / 2);
+	CHECK(abandoned_pages() >= MW_CACHED_HEAP_BYTES / MW_SLICE_BYTES / 2);
 	for (size_t i = 1; i < count; i += 2)
 		mw_fast_free(blocks[i]);
+	everything_is_back();
+}
+
+/* ---- lists that are handed on uncounted ---- */
+
+enum { TAKEN = 3 * MW_INHERITED_BLOCKS / 2 };
+
+static void check_own_counts(uint64_t blocks) {
+	uint64_t allocated_bytes, freed_bytes;
+	mw_heap_thread_bytes(&allocated_bytes, &freed_bytes);
+	CHECK_EQ(allocated_bytes, blocks * BYTES);
+	CHECK_EQ(freed_bytes, blocks * BYTES);
+}
+
+/* Each thread takes some blocks of what the threads before it left, and no block twice. */
+static void test_a_list_is_handed_on_uncounted(void) {
+	void *blocks[MANY * TAKEN];
+	unsigned size_class = mw_class_of(BYTES);
+	void *first = mw_heap_alloc(BYTES);
+	mw_heap_t *heap = mw_thread.heap;
+	for (unsigned thread = 0; thread < MANY; thread++) {
+		for (unsigned i = 0; i < TAKEN; i++)
+			blocks[thread * TAKEN + i] = mw_heap_alloc(BYTES);
+		void *left = mw_thread.heads[size_class];
+		end_thread();
+		if (left && !MW_HARDEN_ON)
+			CHECK(heap->inherited[size_class].first == left);
+		CHECK(mw_heap_self() == heap);
+		check_own_counts(0);
+		mw_heap_check(heap);
+	}
+	for (unsigned i = 0; i < MANY * TAKEN; i++)
+		memset(blocks[i], (int)i, BYTES);
+	for (unsigned i = 0; i < MANY * TAKEN; i++) {
+		CHECK(((unsigned char *)blocks[i])[BYTES - 1] == (unsigned char)i);
+		mw_fast_free(blocks[i]);
+	}
+	mw_fast_free(first);
+	everything_is_back();
+}
+
+/* What the thread took of others' lists counts as its own; what it left does not. */
+static void test_taken_blocks_count_for_the_taker(void) {
+	mw_fast_free(mw_heap_alloc(BYTES));
+	for (unsigned taken = 1; taken < 2 * TAKEN; taken++) {
+		void *blocks[2 * TAKEN];
+		end_thread();
+		for (unsigned i = 0; i < taken; i++)
+			blocks[i] = mw_heap_alloc(BYTES);
+		for (unsigned i = 0; i < taken; i++)
+			mw_fast_free(blocks[i]);
+		check_own_counts(taken);
+		mw_heap_flush_thread();
+		check_own_counts(taken);
+	}
 	everything_is_back();
 }
 
@@ -326,7 +395,9 @@ int main(void) {
 	RUN(test_the_next_thread_goes_on);
 	RUN(test_a_thread_pointer_is_not_enough);
 	RUN(test_cached_memory_is_bounded);
-	RUN(test_a_large_heap_is_not_cached);
+	RUN(test_a_large_heap_keeps_some_of_its_pages);
+	RUN(test_a_list_is_handed_on_uncounted);
+	RUN(test_taken_blocks_count_for_the_taker);
 	RUN(test_a_heap_with_a_rate_of_its_own_is_not_cached);
 	RUN(test_room_is_not_lost_by_a_fork);
 	RUN(test_none_is_cached_for_long);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * inherited.c -- what a thread left of its allocation lists. */
+#include "heap/local/inherited.h"
+
+#include "base/compiler.h"
+#include "heap/layout/link.h"
+#include "heap/layout/page.h"
+#include "heap/layout/size_class.h"
+#include "heap/local/head.h"
+#include "heap/local/heap.h"
+#include "heap/local/heap_page.h"
+
+void mw_inherited_leave(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
+		void *list = mw_thread.heads[c];
+		if (!list)
+			continue;
+		mw_inherited_t *inherited = &heap->inherited[c];
+		/* The list's end is known where more blocks follow: the list is then the last part
+		 * that was taken. */
+		if (inherited->first)
+			mw_link_set(inherited->end, inherited->first);
+		inherited->first = list;
+		mw_thread.heads[c] = NULL;
+	}
+}
+
+void *mw_inherited_take(mw_heap_t *heap, unsigned size_class) {
+	mw_inherited_t *inherited = &heap->inherited[size_class];
+	void *list = inherited->first, *last = list;
+	uint32_t count = 1;
+	void *rest = mw_link_get(last), *mark = list;
+	for (; rest && count < MW_INHERITED_BLOCKS; count++) {
+		/* A block freed twice makes a list cyclic.  The mark moves on whenever the count
+		 * has doubled, so that it comes to lie in any short cycle. */
+		if (MW_UNLIKELY(rest == mark))
+			mw_heap_page_corrupt(mw_page_of_slice((uintptr_t)rest));
+		if ((count & (count - 1)) == 0)
+			mark = rest;
+		last = rest;
+		rest = mw_link_get(last);
+	}
+	if (rest)
+		mw_link_set(last, NULL);
+	*inherited = (mw_inherited_t){rest, last};
+	heap->counts.inherited_bytes += (uint64_t)count * mw_class_bytes[size_class];
+	return list;
+}
+
+void *mw_inherited_take_all(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
+	void *list = heap->inherited[size_class].first;
+	*count = mw_head_count_list(list);
+	heap->inherited[size_class].first = NULL;
+	heap->counts.inherited_bytes += (uint64_t)*count * mw_class_bytes[size_class];
+	return list;
+}
