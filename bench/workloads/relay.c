@@ -4,9 +4,9 @@
  * of its set with one in a table that all threads share, where it finds what earlier threads made.
  * At its end it frees its set.  --threads work at a time; each that ends starts its successor.
  *
- * Ranges: sets of 100 to 20,000 blocks; lives of 20,000 to 800,000 replacements (1 to some 50 ms);
- * one block in 100 to 1,000 goes through the table of 2,000 places.  One block in 300 is 16 times
- * as large.  Options: seeded.h. */
+ * Ranges: sets of 100 to 20,000 blocks; lifetimes of 20,000 to 800,000 replacements (1 to some 50
+ * ms); one block in 100 to 1,000 goes through the table of 2,000 places.  One block in 300 is 16
+ * times as large.  Options: seeded.h. */
 #include "seeded.h"
 
 #include <semaphore.h>

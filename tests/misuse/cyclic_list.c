@@ -22,7 +22,10 @@ static void *work(void *argument) {
 }
 
 static void *go_on(void *argument) {
-	return malloc(64) ? argument : NULL;
+	void *last = argument;
+	for (int i = 0; i < 2 * BLOCKS; i++)
+		last = malloc(64);
+	return last;
 }
 
 int main(void) {
