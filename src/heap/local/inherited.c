@@ -2,13 +2,10 @@
  * inherited.c -- what a thread left of its allocation lists. */
 #include "heap/local/inherited.h"
 
-#include "base/compiler.h"
 #include "heap/layout/link.h"
-#include "heap/layout/page.h"
 #include "heap/layout/size_class.h"
 #include "heap/local/head.h"
 #include "heap/local/heap.h"
-#include "heap/local/heap_page.h"
 
 void mw_inherited_leave(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
@@ -29,14 +26,8 @@ void *mw_inherited_take(mw_heap_t *heap, unsigned size_class) {
 	mw_inherited_t *inherited = &heap->inherited[size_class];
 	void *list = inherited->first, *last = list;
 	uint32_t count = 1;
-	void *rest = mw_link_get(last), *mark = list;
+	void *rest = mw_link_get(last);
 	for (; rest && count < MW_INHERITED_BLOCKS; count++) {
-		/* A block freed twice makes a list cyclic.  The mark moves on whenever the count
-		 * has doubled, so that it comes to lie in any short cycle. */
-		if (MW_UNLIKELY(rest == mark))
-			mw_heap_page_corrupt(mw_page_of_slice((uintptr_t)rest));
-		if ((count & (count - 1)) == 0)
-			mark = rest;
 		last = rest;
 		rest = mw_link_get(last);
 	}

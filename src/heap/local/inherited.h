@@ -21,7 +21,7 @@
 /* The thread ends: its allocation lists of tiny classes become the heap's inherited ones. */
 void mw_inherited_leave(mw_heap_t *heap);
 /* Takes up to MW_INHERITED_BLOCKS blocks of the class, which the caller makes the allocation list.
- * The class has some.  Ends the program when the list leads back to one of its blocks. */
+ * The class has some. */
 void *mw_inherited_take(mw_heap_t *heap, unsigned size_class);
 /* Takes all blocks of the class, for their pages.  Returns their list, and how many; NULL and 0:
  * the class has none.  Ends the program when the list has no end. */
