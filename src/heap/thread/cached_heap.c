@@ -16,43 +16,12 @@
 #include "heap/remote/abandoned.h"
 #include "heap/thread/binding.h"
 #include "heap/thread/flush.h"
+#include "heap/thread/shed.h"
 #include "os/memory/numa.h"
 
 mw_heap_t *mw_cached_heaps;
 static _Atomic size_t cached_bytes;
 _Atomic uint64_t mw_cached_heap_due_ns = UINT64_MAX;
-
-/* Bytes in which blocks of the page ever lay. */
-static size_t touched_bytes(const mw_page_t *page) {
-	return (size_t)page->carved * page->block_bytes;
-}
-
-static void give_up(mw_heap_t *heap, mw_page_t *page) {
-	mw_queue_remove(&heap->queues[page->size_class], page);
-	heap->retained -= page->is_retained;
-	page->is_retained = false;
-	mw_heap_count_page(NULL, page);
-	mw_abandoned_add(page);
-}
-
-/* Gives up the pages that a cached heap does not keep.  Returns the touched bytes of the others. */
-static size_t shed(mw_heap_t *heap) {
-	size_t bytes = 0;
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		if (heap->queues[c].first)
-			bytes += touched_bytes(heap->queues[c].first);
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		mw_page_t *page = heap->queues[c].first, *next = page ? page->next : NULL;
-		while ((page = next) != NULL) {
-			next = page->next;
-			if (bytes + touched_bytes(page) <= MW_CACHED_HEAP_BYTES)
-				bytes += touched_bytes(page);
-			else
-				give_up(heap, page);
-		}
-	}
-	return bytes;
-}
 
 static bool set_aside(size_t bytes) {
 	/* Relaxed: only a bound; no other memory depends on it. */
@@ -66,7 +35,7 @@ static bool set_aside(size_t bytes) {
 bool mw_cached_heap_begin(mw_heap_t *heap) {
 	if (heap->arena || heap->rate_taken)
 		return false;
-	size_t bytes = shed(heap);
+	size_t bytes = mw_heap_shed(heap);
 	if (bytes == 0 || !set_aside(bytes))
 		return false;
 	heap->cached.bytes = bytes;

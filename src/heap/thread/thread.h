@@ -3,9 +3,9 @@
  * Layer: heap.  One lock (MW_RANK_HEAPS) for the list of heaps.
  *
  * Door of heap/thread.  Reading order: thread, flush (empties a thread's lists), cached_heap (heaps
- * of ended threads), binding (a thread allocates from an arena), maintain (gives memory back to
- * the kernel; the background thread), verify (walks that find damage).  Uses all of heap below
- * heap/core. */
+ * of ended threads), shed (the pages that these keep), binding (a thread allocates from an arena),
+ * maintain (gives memory back to the kernel; the background thread), verify (walks that find
+ * damage).  Uses all of heap below heap/core. */
 #ifndef MW_HEAP_THREAD_H
 #define MW_HEAP_THREAD_H
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * shed.h -- which pages an ending thread leaves to the next thread of its heap.
+ * Layer: heap.  Owner thread only. */
+#ifndef MW_HEAP_THREAD_SHED_H
+#define MW_HEAP_THREAD_SHED_H
+
+#include <stddef.h>
+
+#include "heap/layout/page.h"
+
+/* Abandons the pages that a cached heap does not keep: all but the first page of each class, and as
+ * many others as MW_CACHED_HEAP_BYTES allows.  Returns the touched bytes of those that it keeps. */
+size_t mw_heap_shed(mw_heap_t *heap);
+
+#endif
