@@ -373,7 +373,8 @@ static void many_records_keep_their_numbers(void) {
 	mw_state_section_t *section = &s.header->sections[MW_SECTION_RECORDS];
 	uint64_t moved = (uint64_t)1 << 30;
 	section->offset_bytes = moved;
-	section->capacity = s.live->records_used = RECORDS;
+	section->capacity = RECORDS;
+	s.live->records_used = RECORDS;
 	s.live->generation = 3;
 	s.header->file_bytes = moved + (uint64_t)RECORDS * sizeof(mw_state_record_t);
 	int fd = memfd_create("records", MFD_CLOEXEC);
