@@ -3,7 +3,6 @@
  * code (state/tool_entry.h). */
 #include "live/enter/enter.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -25,8 +24,8 @@
 #include "live/enter/apart.h"
 #include "live/enter/call_limit.h"
 #include "live/enter/library_entry.h"
+#include "live/enter/stack_room.h"
 #include "live/process/process.h"
-#include "model/memory.h"
 #include "os/platform/interrupted_call.h"
 #include "state/tool_entry.h"
 
@@ -224,87 +223,23 @@ static mw_tool_entry_frame_t frame_of(const struct user_regs_struct *r) {
 	};
 }
 
-/* Returns whether a mapping ends at a guard: else it may have been merged with others, and other
- * data of the program may lie in it, such as the stacks of other threads. */
-static bool has_guard(const mw_address_space_t *space, const mw_map_t *stack) {
-	const mw_map_t *below = mw_address_space_at(space, stack->start - 1);
-	return below != NULL && !below->is_readable && !below->is_writable && !below->is_code;
-}
-
-/* Returns whether there may be room for the answer below a stack pointer. */
-static bool may_have_room(const mw_address_space_t *space, const mw_map_t *stack, uint64_t rsp) {
-	return stack != NULL && stack->is_writable &&
-	       (stack->is_stack ||
-		(rsp - stack->start >= MW_TOOL_ENTRY_STACK_BYTES && has_guard(space, stack)));
-}
+/* A thread that is tried. */
+typedef struct candidate {
+	int pid, id;
+	const mw_sleepers_t *all; /* of its process */
+	mw_asleep_t asleep;       /* before it was stopped */
+} candidate_t;
 
 /* Returns whether there is room for the answer below the stack pointer. Known stacks are the
  * kernel's of the first thread, and those that have the thread's own data at their top and a guard
  * below, as threads of libc have. Any other, such as a coroutine's or an alternate one of signals,
  * may be a small part of its mapping, with other data below. */
-static bool has_room(const mw_address_space_t *space, const struct user_regs_struct *r) {
+static bool has_room(const mw_address_space_t *space, const candidate_t *thread,
+		     const struct user_regs_struct *r) {
 	const mw_map_t *stack = mw_address_space_at(space, r->rsp);
-	return may_have_room(space, stack, r->rsp) &&
+	return mw_stack_may_have_room(space, thread->pid, thread->all, thread->id, r->rsp) &&
 	       (stack->is_stack || (r->fs_base > r->rsp && r->fs_base < stack->limit));
 }
-
-/* Returns the stack pointer of a thread that sleeps; 0: it is not known. */
-static uint64_t stack_pointer_of(int pid, int thread) {
-	char path[96];
-	uint64_t rsp = 0;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, thread);
-	FILE *file = fopen(path, "re");
-	/* "CALL ARGUMENT0 ... ARGUMENT5 SP PC", "-1 SP PC", or "running". */
-	if (file != NULL && fscanf(file, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &rsp) != 1)
-		rsp = 0;
-	if (file != NULL)
-		fclose(file);
-	return rsp;
-}
-
-typedef struct threads {
-	struct thread {
-		int id;
-		uint64_t rsp; /* of one that sleeps, a moment ago; 0: not known */
-	} * items;
-	size_t count, capacity;
-} threads_t;
-
-/* Reads which threads the process has, and where they sleep. */
-static threads_t list_threads(int pid) {
-	char path[64];
-	threads_t threads = {0};
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *entries = opendir(path);
-	for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-		int id = (int)strtol(entry->d_name, NULL, 10);
-		if (id <= 0)
-			continue;
-		threads.items = mw_grow(threads.items, &threads.capacity, threads.count + 1,
-					sizeof(*threads.items));
-		threads.items[threads.count++] = (struct thread){id, stack_pointer_of(pid, id)};
-	}
-	if (entries != NULL)
-		closedir(entries);
-	return threads;
-}
-
-/* Returns whether another thread sleeps on what would be written for a thread at `rsp`: a program
- * may have put several stacks above one guard. */
-static bool is_others_stack(const threads_t *threads, int id, uint64_t rsp) {
-	for (size_t i = 0; i < threads->count; i++)
-		if (threads->items[i].id != id && threads->items[i].rsp <= rsp &&
-		    rsp - threads->items[i].rsp < MW_TOOL_ENTRY_STACK_BYTES)
-			return true;
-	return false;
-}
-
-/* A thread that is tried. */
-typedef struct candidate {
-	int pid, id;
-	const threads_t *all; /* of its process */
-	mw_asleep_t asleep;   /* before it was stopped */
-} candidate_t;
 
 /* Says in the frame what remains of the time limit of a call that begins anew. */
 static void note_limit(mw_tool_entry_frame_t *frame, const candidate_t *thread, uint64_t number) {
@@ -351,12 +286,11 @@ static size_t make_part(const mw_address_space_t *space, const candidate_t *thre
 static outcome_t point(const mw_reach_t *reach, const mw_address_space_t *space,
 		       const candidate_t *thread) {
 	struct user_regs_struct r;
-	static _Alignas(64) stack_part_t part;
+	_Alignas(64) stack_part_t part = {0};
 	uint64_t entry_address = mw_library_entry_find(space, reach);
 	if (entry_address == 0)
 		return NO_ENTRY;
-	if (ptrace(PTRACE_GETREGS, thread->id, NULL, &r) != 0 || !has_room(space, &r) ||
-	    is_others_stack(thread->all, thread->id, r.rsp))
+	if (ptrace(PTRACE_GETREGS, thread->id, NULL, &r) != 0 || !has_room(space, thread, &r))
 		return UNFIT;
 	size_t bytes = make_part(space, thread, &r, &part);
 	r.rsp = (r.rsp - MW_TOOL_ENTRY_RED_ZONE_BYTES - bytes) &
@@ -421,14 +355,13 @@ static char state_of(int pid, int thread) {
 /* Returns whether a thread that sleeps is seen to have no room, without stopping it. `space` is
  * that of a moment ago. */
 static bool has_no_room(const mw_address_space_t *space, const candidate_t *thread) {
-	uint64_t rsp = stack_pointer_of(thread->pid, thread->id);
-	const mw_map_t *stack = mw_address_space_at(space, rsp);
-	return stack != NULL &&
-	       (!may_have_room(space, stack, rsp) || is_others_stack(thread->all, thread->id, rsp));
+	uint64_t rsp = mw_sleeper_stack_pointer(thread->pid, thread->id);
+	return mw_address_space_at(space, rsp) != NULL &&
+	       !mw_stack_may_have_room(space, thread->pid, thread->all, thread->id, rsp);
 }
 
 static outcome_t try_thread(const mw_reach_t *reach, const mw_address_space_t *space,
-			    const threads_t *all, int id) {
+			    const mw_sleepers_t *all, int id) {
 	int status = 0;
 	candidate_t thread = {.pid = reach->key.pid, .id = id, .all = all};
 	char state = state_of(thread.pid, id);
@@ -489,7 +422,7 @@ static outcome_t try_threads(const mw_reach_t *reach) {
 	mw_address_space_t space;
 	mw_address_space_open(mw_process_thread(pid), &space);
 	int first = mw_process_thread(pid);
-	threads_t threads = list_threads(pid);
+	mw_sleepers_t threads = mw_sleepers_list(pid);
 	outcome_t outcome = try_thread(reach, &space, &threads, first);
 	size_t step = step_through(threads.count);
 	size_t at = threads.count > 0 ? begin_ns / 1000 % threads.count : 0;
