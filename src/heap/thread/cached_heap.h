@@ -3,12 +3,13 @@
  * Layer: heap.  The list of cached heaps is under the heaps lock (thread.c).
  *
  * An ending thread leaves its heap with its allocation lists, uncounted, and with the pages that
- * the next thread needs first; it abandons the other pages.  No step takes time for each block.  To
- * every other thread a cached heap is the heap of a thread that sleeps.  The bytes of each cached
- * heap, the bytes of all of them, and the time they are kept are bounded.  The time is half of that
- * for which free slices are kept, so that the pages of cached heaps are purged in time as well.
- * Beyond the bounds, and when the time is over, a heap is taken apart: its lists return to their
- * pages, block by block, and all pages are abandoned. */
+ * the next thread needs first; it abandons the other pages, and the short lists above tiny with
+ * them. No step takes time for each block of a page.  To every other thread a cached heap is the
+ * heap of a thread that sleeps.  The bytes of each cached heap, the bytes of all of them, and the
+ * time they are kept are bounded.  The time is half of that for which free slices are kept, so that
+ * the pages of cached heaps are purged in time as well. Beyond the bounds, and when the time is
+ * over, a heap is taken apart: its lists return to their pages, block by block, and all pages are
+ * abandoned. */
 #ifndef MW_HEAP_REMOTE_CACHED_HEAP_H
 #define MW_HEAP_REMOTE_CACHED_HEAP_H
 

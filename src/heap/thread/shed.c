@@ -5,10 +5,12 @@
 #include "heap/layout/page.h"
 #include "heap/layout/queue.h"
 #include "heap/layout/size_class.h"
+#include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
 #include "heap/remote/abandoned.h"
 #include "heap/thread/cached_heap.h"
+#include "heap/thread/flush.h"
 
 /* Bytes in which blocks of the page ever lay. */
 static size_t touched_bytes(const mw_page_t *page) {
@@ -23,8 +25,35 @@ static void give_up(mw_heap_t *heap, mw_page_t *page) {
 	mw_abandoned_add(page);
 }
 
-size_t mw_heap_shed(mw_heap_t *heap) {
+static size_t queued_bytes(const mw_heap_t *heap, unsigned size_class) {
 	size_t bytes = 0;
+	for (const mw_page_t *page = heap->queues[size_class].first; page; page = page->next)
+		bytes += touched_bytes(page);
+	return bytes;
+}
+
+static size_t all_bytes(const mw_heap_t *heap) {
+	size_t bytes = 0;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		bytes += queued_bytes(heap, c);
+	return bytes;
+}
+
+/* The lists above tiny may hold blocks of any page, a few of each class: those go back first.
+ * Else the next thread would get blocks of pages that are not the heap's.  A list of a tiny class
+ * is of the first page, or of other threads' pages. */
+static void flush_stacks(mw_heap_t *heap) {
+	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
+		if (*mw_head_of(c))
+			mw_heap_head_flush(heap, c);
+}
+
+size_t mw_heap_shed(mw_heap_t *heap) {
+	size_t bytes = all_bytes(heap);
+	if (bytes <= MW_CACHED_HEAP_BYTES)
+		return bytes;
+	flush_stacks(heap);
+	bytes = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		if (heap->queues[c].first)
 			bytes += touched_bytes(heap->queues[c].first);

@@ -9,7 +9,8 @@
 #include "heap/layout/page.h"
 
 /* Abandons the pages that a cached heap does not keep: all but the first page of each class, and as
- * many others as MW_CACHED_HEAP_BYTES allows.  Returns the touched bytes of those that it keeps. */
+ * many others as MW_CACHED_HEAP_BYTES allows.  If it abandons any, the lists above tiny return to
+ * their pages first.  Returns the touched bytes of the pages that it keeps. */
 size_t mw_heap_shed(mw_heap_t *heap);
 
 #endif

@@ -198,11 +198,15 @@ static void test_a_large_heap_keeps_some_of_its_pages(void) {
 
 enum { TAKEN = 3 * MW_INHERITED_BLOCKS / 2 };
 
-static void check_own_counts(uint64_t blocks) {
+static void check_own_bytes(uint64_t bytes) {
 	uint64_t allocated_bytes, freed_bytes;
 	mw_heap_thread_bytes(&allocated_bytes, &freed_bytes);
-	CHECK_EQ(allocated_bytes, blocks * BYTES);
-	CHECK_EQ(freed_bytes, blocks * BYTES);
+	CHECK_EQ(allocated_bytes, bytes);
+	CHECK_EQ(freed_bytes, bytes);
+}
+
+static void check_own_counts(uint64_t blocks) {
+	check_own_bytes(blocks * BYTES);
 }
 
 /* Each thread takes some blocks of what the threads before it left, and no block twice. */
@@ -246,6 +250,36 @@ static void test_taken_blocks_count_for_the_taker(void) {
 		mw_heap_flush_thread();
 		check_own_counts(taken);
 	}
+	everything_is_back();
+}
+
+/* A list above tiny holds blocks of any of the heap's pages.  The next thread gets none of a page
+ * that was given up: what it frees would not be its own, and would count for nobody as yet. */
+static void test_lists_hold_no_block_of_a_page_given_up(void) {
+	enum { LARGER_BYTES = 2048, COUNT = 4 * MW_CACHED_HEAP_BYTES / LARGER_BYTES };
+	enum { IN_PAGE = MW_SLICE_BYTES / LARGER_BYTES };
+	static void *blocks[COUNT];
+	for (unsigned i = 0; i < COUNT; i++)
+		blocks[i] = mw_heap_alloc(LARGER_BYTES);
+	/* From each page in turn, so that the list has blocks of many pages. */
+	for (unsigned first = 0; first < IN_PAGE / 2; first++)
+		for (unsigned i = first; i < COUNT; i += IN_PAGE)
+			mw_fast_free(blocks[i]);
+	mw_heap_t *heap = mw_heap_self();
+	end_thread();
+	CHECK(abandoned_pages() > 0);
+	CHECK(mw_heap_self() == heap);
+	check_own_bytes(0);
+	void *own[IN_PAGE];
+	for (unsigned i = 0; i < IN_PAGE; i++)
+		own[i] = mw_heap_alloc(LARGER_BYTES);
+	/* The list takes those that came last. */
+	for (unsigned i = IN_PAGE; i-- > 0;)
+		mw_fast_free(own[i]);
+	check_own_bytes(IN_PAGE * mw_heap_bytes_for(16, LARGER_BYTES));
+	for (unsigned i = 0; i < COUNT; i++)
+		if (i % IN_PAGE >= IN_PAGE / 2)
+			mw_fast_free(blocks[i]);
 	everything_is_back();
 }
 
@@ -398,6 +432,7 @@ int main(void) {
 	RUN(test_a_large_heap_keeps_some_of_its_pages);
 	RUN(test_a_list_is_handed_on_uncounted);
 	RUN(test_taken_blocks_count_for_the_taker);
+	RUN(test_lists_hold_no_block_of_a_page_given_up);
 	RUN(test_a_heap_with_a_rate_of_its_own_is_not_cached);
 	RUN(test_room_is_not_lost_by_a_fork);
 	RUN(test_none_is_cached_for_long);
