@@ -14,9 +14,11 @@ fail() {
     exit 1
 }
 
-# Code outside of the sections that mark the library's own would be taken for the user's.
+# Code outside of the sections that mark the library's own would be taken for the user's. So it
+# should in the code that repeats a call of the program: no malloc is incomplete there.
 left=$(readelf -SW "$build/lib/libmallow.a" |
-    awk '{ sub(/\[ *[0-9]+\]/, "") } $1 ~ /^\.text/ && $5 !~ /^0+$/ { print $1, $5 }')
+    awk '{ sub(/\[ *[0-9]+\]/, "") } $1 ~ /^\.text/ && $5 !~ /^0+$/ { print $1, $5 }' |
+    grep -v '^\.text\.mallow_repeat ' || true)
 [ -z "$left" ] || fail "libmallow.a has code outside of mallow_text and mallow_cold: $left"
 
 compile=(g++ -O2 -g -std=c++17 "$here/own_frames.cc" -pthread)
