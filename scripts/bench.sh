@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # bench.sh [workloads [OPTION...] | threads [OPTION...] | programs [TURNS [PROGRAM...]] | clients
-# | scaling | symbols | heap-profiler [OPTION...] | cpu-profiler [OPTION...] | leak-check [GiB...]]
+# | scaling | coherence [OPTION...] | symbols | heap-profiler [OPTION...]
+# | cpu-profiler [OPTION...] | leak-check [GiB...]]
 # -- everything runs in turns, as whole processes, within one run; results go to build/bench.
 # Without arguments: workloads, threads, programs, symbols.
 #   workloads  workloads and some real programs with mallow, glibc's malloc and the installed peers:
@@ -16,6 +17,9 @@
 #   clients    redis-server and clickhouse-server, linked with libjemalloc.so.2, on either library:
 #              doc/reference/jemalloc.md
 #   scaling    what many threads share and cost: doc/measurements/scaling.md
+#   coherence  cache lines that move between 2 to 64 simulated processors, with mallow and the
+#              installed peers: build/bench/coherence.md.  Options: --threads LIST, --operations N,
+#              --blocks N, --peer, --allocators.
 #   heap-profiler  what HEAPPROFILE costs with mallow's and with gperftools' libtcmalloc.so.4, with
 #              1 and 8 threads.  Options: --turns N, --pairs N.
 #   cpu-profiler  what samples of CPU time cost at 100 and 1000 Hz, beside gperftools' libprofiler
@@ -53,6 +57,11 @@ run_scaling() {
     python3 bench/scaling.py --build "$MALLOW_BUILD" "$@"
 }
 
+run_coherence() {
+    scripts/build.sh release mallow bench_moved_lines bench_exchange_loads
+    python3 bench/coherence.py --build "$MALLOW_BUILD" "$@"
+}
+
 run_heap_profiler() {
     scripts/build.sh release mallow mallow_compat_libtcmalloc.so.4 bench_heap_profiler
     python3 bench/heap_profiler.py --build "$MALLOW_BUILD" "$@"
@@ -85,6 +94,7 @@ threads) run_threads "${@:2}" ;;
 programs) run_programs "${@:2}" ;;
 clients) run_clients "${@:2}" ;;
 scaling) run_scaling "${@:2}" ;;
+coherence) run_coherence "${@:2}" ;;
 symbols) run_symbols "${@:2}" ;;
 cpu-profiler) run_cpu_profiler "${@:2}" ;;
 heap-profiler) run_heap_profiler "${@:2}" ;;
@@ -95,6 +105,6 @@ leak-check) run_leak_check "${@:2}" ;;
     run_programs
     run_symbols
     ;;
-*) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, symbols," \
+*) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, coherence, symbols," \
     heap-profiler, cpu-profiler, leak-check ;;
 esac

@@ -49,9 +49,11 @@ plant() {
     await 60 grep -qs . planted planted.err
     grep -qs planted planted || fail "no file is planted: $(cat planted.err)"
 }
-# Each command that sends requests to the process, or looks into it.
+# Each command that sends requests to the process, or looks into it.  The library in a set-uid
+# program makes no file, and the user's is no file of the process.
 look() {
-    local command status
+    local command status says="the process does not run mallow"
+    [ "$kind" = alone ] || says="the process runs mallow, but has no state file"
     for command in 'leaks --wait 3' 'set rate=64k' 'cpu --for 0.1' stop reset dump mark threads \
         report doctor status; do
         # shellcheck disable=SC2086 # words
@@ -62,7 +64,7 @@ look() {
         if [ "$command" != doctor ]; then
             [ "$status" = 2 ] || fail "$command: status $status"
             one_line_error
-            says err "^mallow: pid $victim \($kind\): the process does not run mallow"
+            says err "^mallow: pid $victim \($kind\): $says"
         fi
     done
     try 0 "$mallow" ls --all
