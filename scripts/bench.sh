@@ -105,6 +105,6 @@ leak-check) run_leak_check "${@:2}" ;;
     run_programs
     run_symbols
     ;;
-*) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, coherence, symbols," \
-    heap-profiler, cpu-profiler, leak-check ;;
+*) die "bench.sh: '$1': not one of workloads, threads, programs, clients, scaling, coherence," \
+    symbols, heap-profiler, cpu-profiler, leak-check ;;
 esac

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * exchange_loads.c LOAD THREADS OPERATIONS BLOCKS -- what moved_lines.c counts: threads that replace
- * random blocks of 8 to 8,191 bytes (nine of ten below 256) among BLOCKS of their own (own); that
- * exchange blocks with a table of all threads (exchange); or of which every second one frees what
- * its neighbour allocates (pairs).  On stdout: the address of malloc, for names of lines. */
+ * exchange_loads.c LOAD THREADS OPERATIONS BLOCKS -- what moved_lines.c counts: threads that
+ * replace random blocks of 8 to 8,191 bytes (nine of ten below 256) among BLOCKS of their own
+ * (own); that exchange blocks with a table of all threads (exchange); or of which every second one
+ * frees what its neighbour allocates (pairs).  On stdout: the address of malloc, for names of
+ * lines. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,9 +22,7 @@ static unsigned long operations;
 static pthread_barrier_t barrier;
 
 /* A place of the table has a line of its own. */
-static struct {
-	_Alignas(OWN_LINE) _Atomic(void *) block;
-} places[PLACES_EACH * THREADS_MAX];
+static struct { _Alignas(OWN_LINE) _Atomic(void *) block; } places[PLACES_EACH * THREADS_MAX];
 
 typedef struct ring {
 	_Alignas(OWN_LINE) _Atomic unsigned long made;

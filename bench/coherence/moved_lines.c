@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * moved_lines.c -- a plugin for qemu-user that runs a program as if each thread had a processor, and
- * counts the cache lines that would move between processors.
+ * moved_lines.c -- a plugin for qemu-user that runs a program as if each thread had a processor,
+ * and counts the cache lines that would move between processors.
  *
  * Threads run in turns of about TURN instructions, one at a time.  A line moves when a thread reads
  * or writes it after another one wrote it, or writes it after another one read it.  Caches are

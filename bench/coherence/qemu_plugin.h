@@ -35,11 +35,10 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_cpu_cb_t *call);
 void qemu_plugin_register_vcpu_exit_cb(qemu_plugin_id_t id, qemu_plugin_cpu_cb_t *call);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_block_cb_t *call);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block,
-					  qemu_plugin_exec_cb_t *call, int flags, void *argument);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, qemu_plugin_exec_cb_t *call,
+					  int flags, void *argument);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction,
-					    qemu_plugin_exec_cb_t *call, int flags,
-					    void *argument);
+					    qemu_plugin_exec_cb_t *call, int flags, void *argument);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *instruction,
 				      qemu_plugin_mem_cb_t *call, int flags, int kinds,
 				      void *argument);

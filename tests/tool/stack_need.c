@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * stack_need.c PATH -- how many bytes of stack the library takes below its caller: runs a path of
- * malloc and its kin on a painted stack of its own, and prints how many bytes of it changed.
- * "first" runs in a new thread. */
+ * stack_need.c PATH [thread] -- how many bytes of stack the library takes below its caller: runs a
+ * path of malloc and its kin on a painted stack of its own, and prints how many bytes of it
+ * changed. "first" runs in a new thread.  With "thread" the stack is a thread's, from its start to
+ * its end. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <poll.h>
@@ -133,6 +134,31 @@ static void on_stack(void) {
 	running();
 }
 
+static size_t touched(void) {
+	size_t untouched = 0;
+	while (untouched < STACK_BYTES && stack[untouched] == (char)PAINT)
+		untouched++;
+	return caller_sp - (uintptr_t)stack - untouched;
+}
+
+static void *on_stack_of_thread(void *unused) {
+	on_stack();
+	return unused;
+}
+
+static size_t measure_thread(void (*run)(void)) {
+	pthread_attr_t attributes;
+	pthread_t thread;
+	memset(stack, PAINT, STACK_BYTES);
+	running = run;
+	pthread_attr_init(&attributes);
+	if (pthread_attr_setstack(&attributes, stack, STACK_BYTES) != 0 ||
+	    pthread_create(&thread, &attributes, on_stack_of_thread, NULL) != 0)
+		return SIZE_MAX;
+	pthread_join(thread, NULL);
+	return touched();
+}
+
 static size_t measure(void (*run)(void)) {
 	memset(stack, PAINT, STACK_BYTES);
 	running = run;
@@ -142,10 +168,7 @@ static size_t measure(void (*run)(void)) {
 	inside.uc_link = &outside;
 	makecontext(&inside, on_stack, 0);
 	swapcontext(&outside, &inside);
-	size_t untouched = 0;
-	while (untouched < STACK_BYTES && stack[untouched] == (char)PAINT)
-		untouched++;
-	return caller_sp - (uintptr_t)stack - untouched;
+	return touched();
 }
 
 static void *in_thread(void *path) {
@@ -170,7 +193,9 @@ int main(int argc, char **argv) {
 		pthread_create(&thread, NULL, fill, NULL);
 		pthread_join(thread, NULL);
 	}
-	if (path->run == first) {
+	if (argc > 2) {
+		printf("%zu\n", measure_thread(path->run));
+	} else if (path->run == first) {
 		pthread_create(&thread, NULL, in_thread, (void *)path);
 		pthread_join(thread, NULL);
 	} else {

@@ -6,12 +6,13 @@ source "$(dirname "$0")/lib.bash"
 # Not by lazy binding: the loader takes stack of its own when it binds a function.
 cc -O1 -fno-builtin -pthread -Wl,-z,now -o stack_need "$here/stack_need.c" || fail "cc"
 
-# need LIMIT CONF PATH: the bytes that the path takes, which are at most LIMIT, are in $bytes.
+# need LIMIT CONF PATH [thread]: the bytes that the path takes, which are at most LIMIT, are in
+# $bytes.
 need() {
-    bytes=$(MALLOW_CONF=$2 LD_PRELOAD=$preloaded ./stack_need "$3" </dev/null | tail -1)
-    [ -n "$bytes" ] || fail "$3, $2: no answer"
-    printf '%-24s %-12s %-42s %6s\n' "$(basename "$preloaded")" "$3" "$2" "$bytes"
-    [ "$bytes" -le "$1" ] || fail "$3, $2: $bytes bytes of stack, more than $1"
+    bytes=$(MALLOW_CONF=$2 LD_PRELOAD=$preloaded ./stack_need "${@:3}" </dev/null | tail -1)
+    [ -n "$bytes" ] || fail "${*:3}, $2: no answer"
+    printf '%-24s %-18s %-42s %6s\n' "$(basename "$preloaded")" "${*:3}" "$2" "$bytes"
+    [ "$bytes" -le "$1" ] || fail "${*:3}, $2: $bytes bytes of stack, more than $1"
 }
 
 for library in libmallow.so libmallow_secure.so; do
@@ -23,6 +24,9 @@ for library in libmallow.so libmallow_secure.so; do
         # The state file is made on this stack.
         need 2048 prof_active:false,prof_state_min:100k "$path"
         need 8192 prof_sample:1,prof_state_min:0 "$path"
+        # A thread's own stack may be as small.
+        need 2048 prof_active:false,prof_state_min:0 "$path" thread
+        need 2048 prof_active:false,prof_state_min:100k "$path" thread
     done
     need 2048 prof_active:false,prof_state_min:0,dump_live:1m growing
 done

@@ -159,17 +159,14 @@ static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class
 	return list;
 }
 
-/* Takes blocks that the heap inherited, or else the bin of other threads' blocks
- * (heap/remote/remote.h), as the list.  NULL: the list has blocks, or the next sample is among the
- * bin's. */
-static MW_NOINLINE void *alloc_from_lists(mw_heap_t *heap, unsigned size_class) {
-	if (mw_thread.heads[size_class])
+/* Takes the bin of other threads' blocks (heap/remote/remote.h) as the list.  NULL: the list has
+ * blocks, or the next sample is among the bin's, or inherited blocks come first. */
+static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
+	if (mw_thread.heads[size_class] ||
+	    heap->left[size_class] <= mw_remote_bin_length(heap, size_class))
 		return NULL;
-	void *block = alloc_inherited(heap, size_class);
-	if (block || heap->left[size_class] <= mw_remote_bin_length(heap, size_class))
-		return block;
 	uint32_t count;
-	block = mw_remote_take_bin(heap, size_class, &count);
+	void *block = mw_remote_take_bin(heap, size_class, &count);
 	mw_head_ran_empty(heap, size_class);
 	heap->left[size_class] -= count;
 	heap->counts.given[size_class] += count;
@@ -184,17 +181,17 @@ static MW_NOINLINE void *alloc_from_lists(mw_heap_t *heap, unsigned size_class) 
 MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) {
 	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		return NULL;
-	/* One test covers all cases: neither list nor bin has blocks, and none were inherited. */
+	/* One test covers both cases: neither the list nor the bin has blocks. */
 	uintptr_t blocks = (uintptr_t)mw_thread.heads[size_class] |
-			   (uintptr_t)heap->inherited[size_class].first |
 			   (uintptr_t)mw_remote_bin(heap, size_class)->first;
 	if (MW_UNLIKELY(blocks != 0))
-		return alloc_from_lists(heap, size_class);
+		return alloc_from_bin(heap, size_class);
 	uint32_t count;
 	mw_page_t *page = find_at_once(heap, size_class, &count);
 	if (MW_UNLIKELY(!page))
 		return NULL;
-	/* Also false while a sample is due where the last list was cut. */
+	/* Also false while a sample is due where the last list was cut, and while inherited blocks
+	 * come first. */
 	if (MW_UNLIKELY(heap->left[size_class] <= count))
 		return NULL;
 	MW_ASSERT(!(heap->cut >> size_class & 1));

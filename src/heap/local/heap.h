@@ -47,7 +47,10 @@ typedef struct mw_cached_heap {
  * (heap/local/inherited.h). */
 typedef struct mw_inherited {
 	void *first; /* NULL: nothing is left */
-	void *end;   /* last block of the present allocation list; not set if first is NULL */
+	/* Set unless first is NULL.  end: last block of the present allocation list.  left: the
+	 * class's mw_heap.left, which is 0 meanwhile. */
+	void *end;
+	uint64_t left;
 } mw_inherited_t;
 
 /* Counts of the slow paths since the heap was made, for all threads that had the heap. */

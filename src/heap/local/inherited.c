@@ -15,8 +15,12 @@ void mw_inherited_leave(mw_heap_t *heap) {
 		mw_inherited_t *inherited = &heap->inherited[c];
 		/* The list's end is known where more blocks follow: the list is then the last part
 		 * that was taken. */
-		if (inherited->first)
+		if (inherited->first) {
 			mw_link_set(inherited->end, inherited->first);
+		} else {
+			inherited->left = heap->left[c];
+			heap->left[c] = 0;
+		}
 		inherited->first = list;
 		mw_thread.heads[c] = NULL;
 	}
@@ -33,15 +37,21 @@ void *mw_inherited_take(mw_heap_t *heap, unsigned size_class) {
 	}
 	if (rest)
 		mw_link_set(last, NULL);
-	*inherited = (mw_inherited_t){rest, last};
+	else
+		heap->left[size_class] = inherited->left;
+	inherited->first = rest;
+	inherited->end = last;
 	heap->counts.inherited_bytes += (uint64_t)count * mw_class_bytes[size_class];
 	return list;
 }
 
 void *mw_inherited_take_all(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
-	void *list = heap->inherited[size_class].first;
+	mw_inherited_t *inherited = &heap->inherited[size_class];
+	void *list = inherited->first;
 	*count = mw_head_count_list(list);
-	heap->inherited[size_class].first = NULL;
+	if (list)
+		heap->left[size_class] = inherited->left;
+	inherited->first = NULL;
 	heap->counts.inherited_bytes += (uint64_t)*count * mw_class_bytes[size_class];
 	return list;
 }

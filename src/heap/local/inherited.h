@@ -7,7 +7,8 @@
  * only by a walk, which costs a cache miss for each block.  So an ending thread hands its lists on
  * uncounted.  The next thread takes some blocks of such a list at a time, and counts these; when it
  * ends, what is left of its own list goes before the rest.  To the sampler both are one list: the
- * countdown begins behind the last block. */
+ * countdown begins behind the last block.  Meanwhile the heap's own countdown of the class is 0, as
+ * if it was not drawn, so that the common refill takes the longer path, which looks here. */
 #ifndef MW_HEAP_INHERITED_H
 #define MW_HEAP_INHERITED_H
 
@@ -20,6 +21,11 @@
 
 /* The thread ends: its allocation lists of tiny classes become the heap's inherited ones. */
 void mw_inherited_leave(mw_heap_t *heap);
+/* The heap's countdowns are to be drawn anew: those that wait here, too. */
+static inline void mw_inherited_forget_draws(mw_heap_t *heap) {
+	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
+		heap->inherited[c].left = 0;
+}
 /* Takes up to MW_INHERITED_BLOCKS blocks of the class, which the caller makes the allocation list.
  * The class has some. */
 void *mw_inherited_take(mw_heap_t *heap, unsigned size_class);

@@ -11,6 +11,7 @@
 #include "heap/layout/size_class.h"
 #include "heap/local/counts.h"
 #include "heap/local/heap.h"
+#include "heap/local/inherited.h"
 #include "heap/memory/background.h"
 #include "heap/memory/limit.h"
 #include "heap/misuse/guarded.h"
@@ -123,10 +124,16 @@ static void draw_anew(mw_heap_t *heap) {
 		set_until_sample(heap, i, 1);
 }
 
+/* Of tiny classes. */
+static void forget_draws(mw_heap_t *heap) {
+	memset(heap->left, 0, sizeof heap->left);
+	mw_inherited_forget_draws(heap);
+}
+
 void mw_sampling_thread_start(mw_heap_t *heap) {
 	/* A thread whose heap was cached drew the countdowns at a rate of its own. */
 	if (heap->hook_thread.rate != 0)
-		memset(heap->left, 0, sizeof heap->left);
+		forget_draws(heap);
 	memset(&heap->hook_thread, 0, sizeof heap->hook_thread);
 	draw_anew(heap);
 	heap->last_sample.record = 0;
@@ -146,7 +153,7 @@ void mw_sampling_poll_slow(mw_heap_t *heap) {
 		/* Cut lists keep their end: see hooks.h.  Relaxed: a thread that counts the threads
 		 * that are behind counts again when it matters. */
 		atomic_store_explicit(&heap->epoch, epoch, memory_order_relaxed);
-		memset(heap->left, 0, sizeof heap->left);
+		forget_draws(heap);
 		heap->every = false;
 		draw_anew(heap);
 	}
@@ -235,7 +242,7 @@ static MW_SAMPLED_ONLY bool find_none_listed(mw_heap_t *heap) {
 /* Lists that are cut keep their end, and the number of its draw. */
 static MW_COLD void draw_by_new_rate(mw_heap_t *heap) {
 	heap->hook_thread.rate_changed = false;
-	memset(heap->left, 0, sizeof heap->left);
+	forget_draws(heap);
 	draw_anew(heap);
 }
 

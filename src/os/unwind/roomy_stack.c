@@ -5,14 +5,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "os/memory/map.h"
 #include "os/platform/arch.h"
 #include "os/platform/kernel_calls.h"
 #include "os/platform/system_call.h"
 #include "os/unwind/stack.h"
-
-/* What the work takes: the search for leaks, in a copy of the process, 10 KiB. */
-#define NEEDED_BYTES 16384u
 
 static struct {
 	/* Process of the thread that uses it; 0: none. In the child of a fork the number is
@@ -91,20 +87,17 @@ static bool take(void) {
 						       memory_order_acquire, memory_order_relaxed);
 }
 
-/* Every page is asked about: behind the guard lies another stack. */
-static MW_COLD bool is_near_guard(uintptr_t here) {
-	for (uintptr_t past = MW_OS_PAGE_BYTES; past <= NEEDED_BYTES; past += MW_OS_PAGE_BYTES)
-		if (!mw_os_is_readable(here - past))
-			return true;
-	return false;
+/* Returns whether the calling thread runs on the stack of the first thread, which the kernel makes
+ * large.  The stack of any other one ends at its thread pointer, and may be small. */
+static bool is_on_first_stack(void) {
+	mw_stack_window_t window;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	return mw_os_stack_open(&window, here) && window.is_own &&
+	       window.hi != (mw_os_thread_pointer() & ~(uintptr_t)(sizeof(uintptr_t) - 1));
 }
 
 MW_RESIDENT bool mw_os_call_with_room(void (*function)(void *), void *argument) {
-	mw_stack_window_t window;
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	/* A stack that pthread_create() made may be one of 16 KiB. */
-	if (mw_os_stack_open(&window, here) && window.is_own &&
-	    (window.hi != mw_os_thread_pointer() || !is_near_guard(here))) {
+	if (is_on_first_stack()) {
 		function(argument);
 		return true;
 	}

@@ -8,10 +8,9 @@
 
 #define MW_OS_ROOMY_STACK_BYTES 65536u
 
-/* Calls the function, on the thread's own stack if it runs there and no guard is within 16 KiB.
- * Threads may have a stack of 16 KiB, coroutines and handlers of signals one of a page or two: then
- * on the library's. Returns false, with nothing done, if the library's is in use: the caller tries
- * again later. */
+/* Calls the function: on the first thread's stack where that is in use, else on the library's.
+ * Threads, coroutines and handlers of signals may have a stack of a few pages. Returns false, with
+ * nothing done, if the library's is in use: the caller tries again later. */
 bool mw_os_call_with_room(void (*function)(void *), void *argument);
 
 #endif
