@@ -31,6 +31,7 @@
 #include "heap/sample/sampled.h"
 #include "heap/sample/sampling.h"
 #include "heap/thread/binding.h"
+#include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
 #include "heap/thread/verify.h"
 
@@ -301,6 +302,7 @@ static mw_page_t *take_large(mw_heap_t *heap, mw_arena_t *arena, size_t block_by
 
 static void *alloc_large(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, size_t align,
 			 bool *zeroed) {
+	mw_cached_heaps_maintain();
 	size_t block_bytes = mw_harden_large_bytes(bytes);
 	mw_page_t *page = take_large(heap, arena, block_bytes, align);
 	if (!page)

@@ -16,8 +16,8 @@
 #include "heap/remote/abandoned.h"
 #include "heap/remote/ownership.h"
 #include "heap/sample/sampling.h"
-#include "heap/thread/cached_heap.h"
 #include "heap/thread/flush.h"
+#include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
 
 /* A growing heap looks for pages to release whenever it has grown by this part: each search reads
@@ -137,8 +137,7 @@ mw_page_t *mw_heap_page_find(mw_heap_t *heap, unsigned size_class) {
 	mw_page_queue_t *queue = &heap->queues[size_class];
 	if (find_queued(heap, queue))
 		return queue->first;
-	if (mw_cached_heap_is_due())
-		mw_heap_abandon_cached(true);
+	mw_cached_heaps_maintain();
 	if (find_abandoned(heap, queue, size_class))
 		return queue->first;
 	/* More memory is needed. */

@@ -5,17 +5,10 @@
 #include <string.h>
 
 #include "heap/layout/page.h"
-#include "heap/layout/queue.h"
-#include "heap/layout/size_class.h"
-#include "heap/local/counts.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
 #include "heap/local/inherited.h"
 #include "heap/memory/chunk.h"
-#include "heap/remote/abandoned.h"
-#include "heap/thread/binding.h"
-#include "heap/thread/flush.h"
 #include "heap/thread/shed.h"
 #include "os/memory/numa.h"
 
@@ -111,20 +104,4 @@ void mw_cached_heap_fork_child(void) {
 	for (const mw_heap_t *heap = mw_cached_heaps; heap; heap = heap->next_free)
 		bytes += heap->cached.bytes;
 	atomic_store_explicit(&cached_bytes, bytes, memory_order_relaxed);
-}
-
-void mw_heap_abandon_all(mw_heap_t *heap) {
-	mw_heap_flush_lists(heap);
-	heap->retained = heap->pages_most = heap->released_at_pages = 0;
-	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		mw_page_queue_t *queue = &heap->queues[c];
-		for (mw_page_t *page; (page = queue->first) != NULL;) {
-			mw_queue_remove(queue, page);
-			mw_heap_count_page(NULL, page);
-			page->is_retained = false;
-			mw_abandoned_add(page);
-		}
-	}
-	if (heap->arena)
-		mw_arena_bind(NULL);
 }

@@ -21,7 +21,7 @@
  * two of some 25 classes. */
 #define MW_CACHED_HEAP_BYTES ((size_t)1 << 20)
 /* Most touched bytes of all cached heaps. */
-#define MW_CACHED_HEAPS_BYTES ((size_t)16 << 20)
+#define MW_CACHED_HEAPS_BYTES ((size_t)8 << 20)
 
 /* The heap cached last; the others follow in next_free. */
 extern mw_heap_t *mw_cached_heaps;
@@ -51,12 +51,12 @@ void mw_cached_heap_fork_child(void);
 /* Time at which the heap that was cached first is due to be taken apart, by the coarse clock;
  * UINT64_MAX: there is none.  Relaxed, read without the lock: the value may be late. */
 extern _Atomic uint64_t mw_cached_heap_due_ns;
+static inline bool mw_cached_heaps_wait(void) {
+	return atomic_load_explicit(&mw_cached_heap_due_ns, memory_order_relaxed) != UINT64_MAX;
+}
 static inline bool mw_cached_heap_is_due(void) {
 	uint64_t due_ns = atomic_load_explicit(&mw_cached_heap_due_ns, memory_order_relaxed);
-	return MW_UNLIKELY(due_ns != UINT64_MAX) && due_ns <= mw_os_monotonic_coarse_ns();
+	return due_ns <= mw_os_monotonic_coarse_ns();
 }
-
-/* The calling thread's heap gives up all of its pages. */
-void mw_heap_abandon_all(mw_heap_t *heap);
 
 #endif

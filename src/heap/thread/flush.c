@@ -3,6 +3,8 @@
  * chunks. */
 #include "heap/thread/flush.h"
 
+#include <stdbool.h>
+
 #include "heap/layout/counters.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
@@ -62,6 +64,11 @@ MW_COLD void mw_heap_flush_thread(void) {
 		mw_heap_flush_lists(mw_thread.heap);
 }
 
+static bool has_list(const mw_heap_t *heap, unsigned size_class) {
+	return *mw_head_of(size_class) ||
+	       (size_class < MW_TINY_CLASSES && heap->inherited[size_class].first);
+}
+
 /* A heap that is about to be larger than ever calls this first, so that pages kept by blocks in
  * lists and batches, and the last page of each class, do not add to its peak.  The lists of tiny
  * classes are long: they are emptied only where they are a small part of the heap. */
@@ -69,7 +76,7 @@ void mw_heap_release_unused(mw_heap_t *heap) {
 	mw_remote_flush(heap);
 	for (unsigned c = mw_heap_pages(heap) < TINY_FLUSH_PAGES ? 0 : MW_TINY_CLASSES;
 	     c < MW_CLASS_COUNT; c++)
-		if (*mw_head_of(c))
+		if (has_list(heap, c))
 			mw_heap_head_flush(heap, c);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		mw_page_t *page = heap->queues[c].first;

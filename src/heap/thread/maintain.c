@@ -14,7 +14,6 @@
 #include "heap/sample/hooks.h"
 #include "heap/sample/sampling.h"
 #include "heap/sample/slot_cache.h"
-#include "heap/thread/cached_heap.h"
 #include "heap/thread/flush.h"
 #include "heap/thread/thread.h"
 #include "os/lock/futex.h"
@@ -39,6 +38,11 @@ size_t mw_heap_trim(void) {
 		holes_bytes = mw_holes_make(heap);
 	}
 	return holes_bytes + mw_huge_purge(true) + mw_chunk_purge(true) + mw_arena_purge_each(true);
+}
+
+void mw_cached_heaps_maintain_slow(void) {
+	if (mw_cached_heap_is_due())
+		mw_heap_abandon_cached(true);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b) {
@@ -68,8 +72,7 @@ _Noreturn void mw_background_run(void) {
 	for (;;) {
 		atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed);
 		polled_t polled = read_polled();
-		if (mw_cached_heap_is_due())
-			mw_heap_abandon_cached(true);
+		mw_cached_heaps_maintain();
 		mw_huge_purge(false);
 		mw_chunk_purge(false);
 		mw_arena_purge_each(false);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "heap/thread/cached_heap.h"
 
 /* Gives free memory back to the kernel: the calling thread's lists and empty pages, free slices,
  * kept mappings. Returns the bytes that the kernel took. */
@@ -21,5 +22,12 @@ typedef struct mw_background_stats {
 	uint64_t turns, slept_ns;
 } mw_background_stats_t;
 mw_background_stats_t mw_background_stats(void);
+
+/* Takes apart cached heaps whose time is over. */
+MW_COLD void mw_cached_heaps_maintain_slow(void);
+static inline void mw_cached_heaps_maintain(void) {
+	if (MW_UNLIKELY(mw_cached_heaps_wait()))
+		mw_cached_heaps_maintain_slow();
+}
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * shed.c -- a heap gives up the pages that it does not keep while it is cached. */
+ * shed.c -- a heap gives up pages: those that it does not keep while it is cached, or all. */
 #include "heap/thread/shed.h"
 
 #include "heap/layout/page.h"
@@ -9,6 +9,7 @@
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
 #include "heap/remote/abandoned.h"
+#include "heap/thread/binding.h"
 #include "heap/thread/cached_heap.h"
 #include "heap/thread/flush.h"
 
@@ -68,4 +69,20 @@ size_t mw_heap_shed(mw_heap_t *heap) {
 		}
 	}
 	return bytes;
+}
+
+void mw_heap_abandon_all(mw_heap_t *heap) {
+	mw_heap_flush_lists(heap);
+	heap->retained = heap->pages_most = heap->released_at_pages = 0;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		mw_page_queue_t *queue = &heap->queues[c];
+		for (mw_page_t *page; (page = queue->first) != NULL;) {
+			mw_queue_remove(queue, page);
+			mw_heap_count_page(NULL, page);
+			page->is_retained = false;
+			mw_abandoned_add(page);
+		}
+	}
+	if (heap->arena)
+		mw_arena_bind(NULL);
 }

@@ -26,6 +26,7 @@
 #include "heap/sample/slot_cache.h"
 #include "heap/thread/cached_heap.h"
 #include "heap/thread/flush.h"
+#include "heap/thread/shed.h"
 #include "os/lock/lock.h"
 #include "os/time/clock.h"
 #include "state/stats.h"
