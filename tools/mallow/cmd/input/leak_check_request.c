@@ -16,6 +16,7 @@
 
 /* How long a process has to see the request before it is woken. */
 #define WAKE_SECONDS 0.5
+#define WAKE_AGAIN_SECONDS 0.25
 /* How often the state file is read, and how often the process is asked to look after its copy:
  * one that was killed leaves no result. */
 #define READ_NS 20000000
@@ -226,17 +227,24 @@ static bool has_seen(const check_t *check) {
 	return result;
 }
 
-/* Wakes a process that has not seen a request, and waits until it has. */
+/* Wakes a process that has not seen a request, until it has.  One that is busy at that moment, in
+ * the library, does not answer: it is woken again, each time after twice as long. */
 static int wake_and_wait(const check_t *check, double wait_seconds, mw_error_t *error) {
 	const struct timespec pause = {.tv_nsec = READ_NS};
-	mw_error_t why = {.text = "it was woken, and has not answered"};
-	double begin = monotonic_seconds();
-	wake(check, &why);
+	mw_error_t why = {.text = ""};
+	double begin = monotonic_seconds(), waited = 0, next = 0, step = WAKE_AGAIN_SECONDS;
 	do {
+		if (waited >= next) {
+			if (wake(check, &why) == 0)
+				mw_error_set(&why, "it was woken, and has not answered");
+			next = waited + step;
+			step *= 2;
+		}
 		if (has_seen(check))
 			return 0;
 		nanosleep(&pause, NULL);
-	} while (monotonic_seconds() - begin < wait_seconds && mw_program_goes_on(check->program));
+		waited = monotonic_seconds() - begin;
+	} while (waited < wait_seconds && mw_program_goes_on(check->program));
 	if (!mw_program_goes_on(check->program))
 		return say_ended(check, error);
 	return mw_error_set(
