@@ -89,9 +89,11 @@ static void *make_mmap64(const mw_mapping_call_t *call) {
 			 call->flags, call->file, call->offset);
 }
 
-MW_EXPORT void *mmap(void *start, size_t bytes, int protection, int flags, int file, off_t offset) {
+MW_ALWAYS_INLINE void *map(mw_next_call_t which, void *(*make)(const mw_mapping_call_t *),
+			   void *start, size_t bytes, int protection, int flags, int file,
+			   off_t offset) {
 	if (MW_LIKELY(!mw_mappings_are_used()))
-		return next_mmap(MW_NEXT_MMAP, start, bytes, protection, flags, file, offset);
+		return next_mmap(which, start, bytes, protection, flags, file, offset);
 	mw_mapping_call_t call = {.function = MW_CALL_MMAP,
 				  .address = start,
 				  .length = bytes,
@@ -99,22 +101,17 @@ MW_EXPORT void *mmap(void *start, size_t bytes, int protection, int flags, int f
 				  .flags = flags,
 				  .file = file,
 				  .offset = offset};
-	return mw_mapping_call(&call, make_mmap);
+	return mw_mapping_call(&call, make);
+}
+
+MW_EXPORT void *mmap(void *start, size_t bytes, int protection, int flags, int file, off_t offset) {
+	return map(MW_NEXT_MMAP, make_mmap, start, bytes, protection, flags, file, offset);
 }
 
 _Static_assert(sizeof(off_t) == sizeof(off64_t), "mmap64 takes what mmap takes");
 MW_EXPORT void *mmap64(void *start, size_t bytes, int protection, int flags, int file,
 		       off64_t offset) {
-	if (MW_LIKELY(!mw_mappings_are_used()))
-		return next_mmap(MW_NEXT_MMAP64, start, bytes, protection, flags, file, offset);
-	mw_mapping_call_t call = {.function = MW_CALL_MMAP,
-				  .address = start,
-				  .length = bytes,
-				  .protection = protection,
-				  .flags = flags,
-				  .file = file,
-				  .offset = offset};
-	return mw_mapping_call(&call, make_mmap64);
+	return map(MW_NEXT_MMAP64, make_mmap64, start, bytes, protection, flags, file, offset);
 }
 
 static void *make_munmap(const mw_mapping_call_t *call) {

@@ -35,8 +35,9 @@ static inline void *mw_next_call(mw_next_call_t which) {
 	return atomic_load_explicit(&mw_next_calls[which], memory_order_relaxed);
 }
 
-/* The same, but looks the function up if it is not known: for functions that the program calls
- * before the constructor has run, and that nothing else can stand in for. */
+/* Returns the function, which it looks up if that is not known; NULL: there is no next definition.
+ * Not async-signal-safe, and may wait for the dynamic linker's lock: for functions that the program
+ * calls before the constructor has run, and that nothing else can stand in for. */
 void *mw_next_call_now(mw_next_call_t which);
 
 #endif

@@ -20,12 +20,12 @@
 #include "heap/layout/size_class.h"
 #include "heap/local/counts.h"
 #include "heap/local/harden_lists.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/memory/chunk.h"
 #include "heap/misuse/guarded.h"
 #include "heap/misuse/misuse.h"
 #include "heap/thread/flush.h"
+#include "heap/thread/shed.h"
 #include "os/file/proc.h"
 
 static MW_NOINLINE bool is_untouched_whole(const char *block, size_t capacity) {
@@ -229,9 +229,7 @@ bool mw_harden_make_room(mw_heap_t *heap) {
 		return any;
 	mw_harden_flush(&heap->harden);
 	/* The bins above tiny now hold blocks of the quarantine. */
-	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
-		if (*mw_head_of(c))
-			mw_heap_head_flush(heap, c);
+	mw_heap_flush_stacks(heap);
 	mw_heap_release_pages(heap);
 	return true;
 }

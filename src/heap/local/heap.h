@@ -43,7 +43,7 @@ typedef struct mw_cached_heap {
 	mw_list_t stacks[MW_STACK_CLASSES]; /* the thread's; empty while the heap has a thread */
 } mw_cached_heap_t;
 
-/* Of a tiny class: what the heap's former thread left of its allocation list
+/* One for each tiny class: what the heap's former thread left of its allocation list
  * (heap/local/inherited.h). */
 typedef struct mw_inherited {
 	void *first; /* NULL: nothing is left */

@@ -23,7 +23,7 @@ static unsigned guarded_blocks; /* under the chunk lock */
  * 262 of them the first ones take 12 ms in all, later ones 0.6 % of the time. */
 #define BURST_BYTES (UINT64_C(272) << 20)
 #define NS_PER_BYTE 8u /* 119 MiB a second */
-/* What the system calls cost themselves, in bytes. */
+/* Two system calls, without their kernel pages, count as so many bytes. */
 #define CALL_BYTES UINT64_C(65536)
 
 bool mw_harden_may_close(mw_harden_budget_t *budget, size_t bytes, uint64_t now_ns) {

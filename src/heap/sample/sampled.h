@@ -48,7 +48,8 @@ void mw_sampled_put_back(mw_arena_t *arena, unsigned slab_class, const mw_slot_t
  * MW_SMALL_MAX_BYTES and those of arenas have slots of their size, as in the hardened library,
  * where a block ends with a word of the library's, by which its size is found. */
 unsigned mw_sampled_shared_class(unsigned size_class);
-/* Likewise, of those in which they lie when these have no room: the next power of two. */
+/* Returns the class of the pages in which samples of this class lie when the shared pages have no
+ * room: the class of the next power of two. */
 unsigned mw_sampled_apart_class(unsigned size_class);
 /* Writes the block's record into its mark.  Only the thread that is making the block knows it yet.
  */

@@ -124,7 +124,7 @@ static void draw_anew(mw_heap_t *heap) {
 		set_until_sample(heap, i, 1);
 }
 
-/* Of tiny classes. */
+/* Has the countdowns of tiny classes drawn anew. */
 static void forget_draws(mw_heap_t *heap) {
 	memset(heap->left, 0, sizeof heap->left);
 	mw_inherited_forget_draws(heap);

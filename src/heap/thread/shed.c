@@ -40,10 +40,7 @@ static size_t all_bytes(const mw_heap_t *heap) {
 	return bytes;
 }
 
-/* The lists above tiny may hold blocks of any page, a few of each class: those go back first.
- * Else the next thread would get blocks of pages that are not the heap's.  A list of a tiny class
- * is of the first page, or of other threads' pages. */
-static void flush_stacks(mw_heap_t *heap) {
+void mw_heap_flush_stacks(mw_heap_t *heap) {
 	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
 		if (*mw_head_of(c))
 			mw_heap_head_flush(heap, c);
@@ -53,7 +50,10 @@ size_t mw_heap_shed(mw_heap_t *heap) {
 	size_t bytes = all_bytes(heap);
 	if (bytes <= MW_CACHED_HEAP_BYTES)
 		return bytes;
-	flush_stacks(heap);
+	/* The lists above tiny may hold blocks of any page: those go back first.  Else the next
+	 * thread would get blocks of pages that are not the heap's.  A list of a tiny class is of
+	 * the first page, or of other threads' pages. */
+	mw_heap_flush_stacks(heap);
 	bytes = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		if (heap->queues[c].first)
@@ -73,15 +73,10 @@ size_t mw_heap_shed(mw_heap_t *heap) {
 
 void mw_heap_abandon_all(mw_heap_t *heap) {
 	mw_heap_flush_lists(heap);
-	heap->retained = heap->pages_most = heap->released_at_pages = 0;
+	heap->pages_most = heap->released_at_pages = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		mw_page_queue_t *queue = &heap->queues[c];
-		for (mw_page_t *page; (page = queue->first) != NULL;) {
-			mw_queue_remove(queue, page);
-			mw_heap_count_page(NULL, page);
-			page->is_retained = false;
-			mw_abandoned_add(page);
-		}
+		for (mw_page_t *page; (page = heap->queues[c].first) != NULL;)
+			give_up(heap, page);
 	}
 	if (heap->arena)
 		mw_arena_bind(NULL);

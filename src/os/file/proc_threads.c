@@ -34,7 +34,7 @@ MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id) {
 	return blocked;
 }
 
-/* What the first thread blocks for the program, while it answers a tool. */
+/* Signals that the program has the first thread block, kept while that answers a tool. */
 static struct {
 	_Atomic bool is_set;
 	_Atomic uint64_t blocked;

@@ -16,8 +16,8 @@ MW_COLD bool mw_os_thread_exists(uint32_t thread_id);
 /* Returns the signals that the thread blocks, bit n - 1 for signal n. UINT64_MAX: there is no such
  * thread, or no /proc. */
 MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id);
-/* As mw_os_blocked_signals() for the first thread. While that answers a tool, it blocks more than
- * the program has it block: the result is what the program does. */
+/* Returns the signals that the program has the first thread block, as mw_os_blocked_signals() does.
+ * A thread that answers a tool blocks more: these are left out. */
 MW_COLD uint64_t mw_os_first_blocked_signals(void);
 /* Called by a thread that answers a tool: what the program has it block; NULL: it has answered. */
 MW_COLD void mw_os_note_answering(const uint64_t *blocked);
