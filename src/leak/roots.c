@@ -33,10 +33,10 @@ static struct {
 	uintptr_t guard_start, guard_limit; /* the last mapping without access */
 	uintptr_t ended; /* control block of an ended thread; 0: none was found */
 	mw_leak_roots_read_t read;
-	/* Threads whose registers are known, by their stack pointers: indices of others.threads;
+	/* Threads whose registers are known, by their thread pointers: indices of others.threads;
 	 * others.count is the calling thread. */
-	uint16_t by_stack[MW_OS_STOP_THREADS_MAX + 1];
-	size_t stack_count;
+	uint16_t by_pointer[MW_OS_STOP_THREADS_MAX + 1];
+	size_t known;
 	uintptr_t words[32768]; /* copied memory */
 } state MW_SPARSE;
 
@@ -83,75 +83,66 @@ static const mw_os_stopped_t *thread_at(uint32_t index) {
 	return index < others->count ? &others->threads[index] : &state.roots->self;
 }
 
-static uintptr_t stack_pointer_at(size_t position) {
-	return thread_at(state.by_stack[position])->stack_pointer;
+static uintptr_t thread_pointer_at(size_t position) {
+	return thread_at(state.by_pointer[position])->thread_pointer;
 }
 
 static void sift(size_t root, size_t count) {
 	for (size_t child; (child = 2 * root + 1) < count; root = child) {
-		child += child + 1 < count && stack_pointer_at(child) < stack_pointer_at(child + 1);
-		if (stack_pointer_at(root) >= stack_pointer_at(child))
+		child += child + 1 < count &&
+			 thread_pointer_at(child) < thread_pointer_at(child + 1);
+		if (thread_pointer_at(root) >= thread_pointer_at(child))
 			return;
-		uint16_t moved = state.by_stack[root];
-		state.by_stack[root] = state.by_stack[child];
-		state.by_stack[child] = moved;
+		uint16_t moved = state.by_pointer[root];
+		state.by_pointer[root] = state.by_pointer[child];
+		state.by_pointer[child] = moved;
 	}
 }
 
 /* Heap sort (Williams, CACM 7, 1964): qsort(3) may allocate. */
 static void sort_threads(void) {
-	state.stack_count = 0;
+	state.known = 0;
 	for (uint32_t i = 0; i <= state.roots->others.count; i++)
 		if (thread_at(i)->answered)
-			state.by_stack[state.stack_count++] = (uint16_t)i;
-	for (size_t i = state.stack_count / 2; i > 0; i--)
-		sift(i - 1, state.stack_count);
-	for (size_t last = state.stack_count; last > 1; last--) {
-		uint16_t first = state.by_stack[0];
-		state.by_stack[0] = state.by_stack[last - 1];
-		state.by_stack[last - 1] = first;
+			state.by_pointer[state.known++] = (uint16_t)i;
+	for (size_t i = state.known / 2; i > 0; i--)
+		sift(i - 1, state.known);
+	for (size_t last = state.known; last > 1; last--) {
+		uint16_t first = state.by_pointer[0];
+		state.by_pointer[0] = state.by_pointer[last - 1];
+		state.by_pointer[last - 1] = first;
 		sift(0, last - 1);
 	}
 }
 
-/* Returns the first position in by_stack whose stack pointer is not below `low`. */
-static size_t first_from(uintptr_t low) {
-	size_t from = 0, to = state.stack_count;
+/* Returns the first thread from `low` on whose control block is in the mapping, which ends its
+ * stack; NULL: none. The first thread's is elsewhere. */
+static const mw_os_stopped_t *next_stack(const mw_os_mapping_t *mapping, uintptr_t low) {
+	size_t from = 0, to = state.known;
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
-		if (stack_pointer_at(middle) < low)
+		if (thread_pointer_at(middle) < low)
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	return from;
-}
-
-/* Returns the thread of this stack with the lowest stack pointer from `low` on; NULL: none. */
-static const mw_os_stopped_t *lowest(const mw_os_mapping_t *mapping, bool is_first_stack,
-				     uintptr_t low) {
-	low = low > mapping->start ? low : mapping->start;
-	for (size_t i = first_from(low); i < state.stack_count; i++) {
-		const mw_os_stopped_t *thread = thread_at(state.by_stack[i]);
-		if (thread->stack_pointer >= mapping->limit)
-			return NULL;
-		if (is_first_stack || is_in(mapping, thread->thread_pointer))
-			return thread;
-	}
+	for (; from < state.known && thread_pointer_at(from) < mapping->limit; from++)
+		if (thread_at(state.by_pointer[from]) != state.first_thread)
+			return thread_at(state.by_pointer[from]);
 	return NULL;
 }
 
 /* Returns whether each thread that stopped has its number at this place of its control block. */
 static bool is_id_offset(size_t offset) {
-	for (size_t i = 0; i < state.stack_count; i++) {
-		const mw_os_stopped_t *thread = thread_at(state.by_stack[i]);
+	for (size_t i = 0; i < state.known; i++) {
+		const mw_os_stopped_t *thread = thread_at(state.by_pointer[i]);
 		uint32_t id = 0;
 		if (mw_os_copy_memory(&id, thread->thread_pointer + offset, sizeof id) !=
 			    sizeof id ||
 		    id != thread->thread_id)
 			return false;
 	}
-	return state.stack_count > 0;
+	return state.known > 0;
 }
 
 static size_t find_id_offset(void) {
@@ -230,21 +221,30 @@ static uintptr_t read_ended_stack(const mw_os_mapping_t *mapping) {
 	return end;
 }
 
-/* Reads the used parts of the stacks in a mapping that begins with a stack. */
-static void read_stacks(const mw_os_mapping_t *mapping, bool is_first_stack) {
+/* Reads a stack of the thread that is between the addresses: what is in use of it. A thread that
+ * executes elsewhere (on its alternate stack, a coroutine's, the library's) comes back to a place
+ * that is not known, so the whole of its stack counts as used. */
+static void read_stack(const mw_os_stopped_t *thread, uintptr_t start, uintptr_t limit) {
+	state.root = (mw_state_holder_t){.root = MW_LEAK_ROOT_STACK, .thread = thread->thread_id};
+	bool is_here = thread->stack_pointer >= start && thread->stack_pointer < limit;
+	uintptr_t used = is_here ? thread->stack_pointer - RED_ZONE_BYTES : start;
+	read_root(used > start ? used : start, limit);
+}
+
+/* Reads the stacks in a mapping that begins with one: without a guard, the next one follows in the
+ * same mapping. */
+static void read_stacks(const mw_os_mapping_t *mapping) {
 	const mw_state_holder_t data = state.root;
 	uintptr_t at = mapping->start;
-	const mw_os_stopped_t *thread = lowest(mapping, is_first_stack, at);
-	uintptr_t ended = thread || is_first_stack ? 0 : read_ended_stack(mapping);
-	at = ended ? ended : at;
-	for (; thread; thread = lowest(mapping, is_first_stack, at)) {
-		state.root = (mw_state_holder_t){.root = MW_LEAK_ROOT_STACK,
-						 .thread = thread->thread_id};
-		uintptr_t used = thread->stack_pointer - RED_ZONE_BYTES;
-		uintptr_t end = is_first_stack ? mapping->limit
-					       : thread->thread_pointer + CONTROL_BLOCK_BYTES;
-		end = end < mapping->limit && end > used ? end : mapping->limit;
-		read_root(used > at ? used : at, end);
+	const mw_os_stopped_t *thread = next_stack(mapping, at);
+	if (!thread) {
+		uintptr_t ended = read_ended_stack(mapping);
+		at = ended ? ended : at;
+	}
+	for (; thread; thread = next_stack(mapping, at)) {
+		uintptr_t end = thread->thread_pointer + CONTROL_BLOCK_BYTES;
+		end = end < mapping->limit ? end : mapping->limit;
+		read_stack(thread, at, end);
 		at = end;
 	}
 	state.root = data;
@@ -262,9 +262,9 @@ static bool is_wanted_shared(const mw_os_mapping_t *mapping) {
 
 /* Without data: what the loader holds counts all the same, as in LeakSanitizer, and what the first
  * thread's own variables hold, which lie in a mapping of the loader's. */
-static void read_without_data(const mw_os_mapping_t *mapping, bool may_be_stack) {
+static void read_without_data(const mw_os_mapping_t *mapping, bool has_guard) {
 	const mw_os_stopped_t *first = state.first_thread;
-	if (may_be_stack && read_ended_stack(mapping))
+	if (has_guard && read_ended_stack(mapping))
 		return;
 	if (state.is_loader && mapping->start < state.module_limit)
 		read_root(mapping->start, mapping->limit < state.module_limit ? mapping->limit
@@ -273,16 +273,19 @@ static void read_without_data(const mw_os_mapping_t *mapping, bool may_be_stack)
 		read_root(mapping->start, mapping->limit);
 }
 
-static void read_private(const mw_os_mapping_t *mapping, bool is_first_stack, bool may_be_stack) {
-	bool is_stack = may_be_stack && lowest(mapping, is_first_stack, mapping->start) != NULL;
-	if (is_stack && !state.reads_threads)
+static void read_private(const mw_os_mapping_t *mapping, bool is_first_stack, bool has_guard) {
+	bool is_known = is_first_stack ? state.first_thread != NULL
+				       : has_guard && next_stack(mapping, mapping->start);
+	if (is_known && !state.reads_threads)
 		return;
-	if (!is_stack && !state.reads_data) {
+	if (!is_known && !state.reads_data) {
 		/* Data that is read in another pass has been read. */
 		if (state.roots->scope.skips_data)
-			read_without_data(mapping, may_be_stack);
-	} else if (may_be_stack) {
-		read_stacks(mapping, is_first_stack);
+			read_without_data(mapping, has_guard);
+	} else if (is_known && is_first_stack) {
+		read_stack(state.first_thread, mapping->start, mapping->limit);
+	} else if (has_guard && !is_first_stack) {
+		read_stacks(mapping);
 	} else if ((uintptr_t)&state < mapping->start || (uintptr_t)&state >= mapping->limit) {
 		read_root(mapping->start, mapping->limit);
 	} else {
@@ -330,9 +333,7 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 				       read_present);
 		return true;
 	}
-	bool is_first_stack = strcmp(mapping->path, "[stack]") == 0;
-	bool may_be_stack = is_first_stack || has_guard;
-	read_private(mapping, is_first_stack, may_be_stack);
+	read_private(mapping, strcmp(mapping->path, "[stack]") == 0, has_guard);
 	return true;
 }
 

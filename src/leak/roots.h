@@ -42,8 +42,8 @@ typedef struct mw_leak_roots_read {
 } mw_leak_roots_read_t;
 
 /* Follows the pointers of all roots. Not read: mappings that other processes share unless they are
- * to be read, devices, code and constants of files, the part of a stack below the thread's stack
- * pointer, and stacks that the C library keeps of ended threads. */
+ * to be read, devices, code and constants of files, the part of a stack below the stack pointer of
+ * the thread that executes on it, and stacks that the C library keeps of ended threads. */
 mw_leak_roots_read_t mw_leak_roots_flood(const mw_leak_roots_t *roots);
 
 #endif
