@@ -7,7 +7,7 @@
 # process has one libmallow.so.  The filter's own definitions are there for the linker; no program
 # calls them.
 #
-# Names are listed in src/compat/<interface>/exports.txt, or in names.def where libmallow.so does
+# Names are listed in compat/<interface>/exports.txt, or in names.def where libmallow.so does
 # not export them, one a line; # begins a comment:
 #   NAME            a function that libmallow.so exports
 #   NAME BYTES      a variable of so many bytes that libmallow.so exports
@@ -25,7 +25,7 @@ endfunction()
 # The version script of libmallow.so: src/api/exports.map with the names of each exports.txt.
 #   mallow_export_map(MAP FILE...): writes MAP
 function(mallow_export_map map)
-    set(base ${CMAKE_CURRENT_SOURCE_DIR}/api/exports.map)
+    set(base ${PROJECT_SOURCE_DIR}/src/api/exports.map)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${base})
     set(names "")
     foreach(file ${ARGN})
@@ -50,10 +50,10 @@ endfunction()
 function(mallow_compat_library file filtee)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "" FILTEES)
     # libc's names and the C++ operators too: a program that needs a strong reference finds them.
-    file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/api/exports.map lines REGEX "^\t[A-Za-z_0-9]+;")
+    file(STRINGS ${PROJECT_SOURCE_DIR}/src/api/exports.map lines REGEX "^\t[A-Za-z_0-9]+;")
     list(TRANSFORM lines REPLACE "[\t;]" "")
     list(FILTER lines EXCLUDE REGEX
-        "^(dlopen|prctl|_exit|_Exit|fork|daemon|forkpty|__register_atfork|mmap|mmap64|munmap|mremap|sbrk|shmat|shmdt|malloc_conf.*|malloc_message)$")
+        "^(dlopen|prctl|_exit|_Exit|fork|daemon|forkpty|__register_atfork|mmap|mmap64|munmap|mremap|sbrk|shmat|shmdt)$")
     foreach(exports ${arg_UNPARSED_ARGUMENTS})
         mallow_read_exports(more ${exports})
         list(APPEND lines ${more})
@@ -77,7 +77,7 @@ function(mallow_compat_library file filtee)
     endforeach()
     string(APPEND text "__asm__(\".text\\n\\t.byte 0\\n\");\n")
     string(MAKE_C_IDENTIFIER ${file} identifier)
-    set(source ${CMAKE_CURRENT_BINARY_DIR}/compat/${identifier}.c)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/${identifier}.c)
     file(CONFIGURE OUTPUT ${source} CONTENT "${text}" @ONLY)
     set(target mallow_compat_${file})
     add_library(${target} SHARED ${source})

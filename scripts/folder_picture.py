@@ -79,6 +79,8 @@ def main():
         sys.exit("\n".join(bad))
     arrows = without_implied(used_layers(layer_of))
     picture = [BEGIN, "", "The library, `src/`:", "", *draw("src", layer_of, arrows), "",
+               "Other allocators' interfaces, `compat/`:", "",
+               *draw("compat", layer_of, arrows), "",
                "The command, `tools/mallow/`:", "", *draw("tools/mallow", layer_of, arrows), "",
                END]
     text = open(DOCUMENT, encoding="utf-8").read()

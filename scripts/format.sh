@@ -4,8 +4,8 @@
 . "$(dirname "$0")/lib/common.sh"
 
 command -v clang-format >/dev/null || scripts/bootstrap.sh lint
-mapfile -t sources < <(find src tools tests bench include \( -name '*.[ch]' -o -name '*.cc' \) |
-    sort)
+mapfile -t sources < <(find src compat tools tests bench include \
+    \( -name '*.[ch]' -o -name '*.cc' \) | sort)
 [ ${#sources[@]} -gt 0 ] || die "no sources found under $MALLOW_ROOT"
 if [ "${1:-}" = --check ]; then
     clang-format --dry-run --Werror "${sources[@]}"

@@ -12,6 +12,6 @@ tests/checks/sizes.sh "$MALLOW_ROOT"
 tests/checks/documents.py "$MALLOW_ROOT"
 tests/checks/format.sh "$MALLOW_ROOT"
 # The compilation database is gcc's; clang has not all of its flags.
-find src tools/mallow -name '*.c' -print0 |
+find src compat tools/mallow -name '*.c' -print0 |
     xargs -0 -n 4 -P "$(job_count)" clang-tidy --quiet -p "$MALLOW_BUILD" \
         --extra-arg=-Wno-ignored-optimization-argument

@@ -7,7 +7,9 @@
 
 #include "api/leak_calls.h"
 #include "api/process/start.h"
+#include "heap/core/alloc.h"
 #include "heap/core/free.h"
+#include "heap/layout/harden_block.h"
 #include "heap/local/counts.h"
 #include "heap/local/head.h"
 #include "heap/stats/heap_walk.h"
@@ -30,6 +32,15 @@ static bool owns(const void *address) {
 	unsigned kind = mw_word_kind((uintptr_t)address);
 	return kind == MW_MAP_CHUNK || kind == MW_MAP_HUGE || kind == MW_MAP_GUARDED ||
 	       kind == MW_MAP_EMPTY;
+}
+
+static size_t usable_for(size_t align, size_t bytes) {
+	if (bytes == 0)
+		bytes = 1;
+	if (bytes > PTRDIFF_MAX || align > PTRDIFF_MAX / 2)
+		return 0;
+	return MW_HARDEN_ON ? mw_harden_requested(mw_heap_bytes_for(align, mw_harden_room(bytes)))
+			    : mw_heap_bytes_for(align, bytes);
 }
 
 static uint64_t thread_cache_bytes(void) {
@@ -156,6 +167,7 @@ static MW_COLD void fill(volatile mw_compat_calls_t *calls) {
 	calls->walk = mw_heap_walk;
 	calls->thread_cache_bytes = thread_cache_bytes;
 	calls->owns = owns;
+	calls->usable_for = usable_for;
 	calls->find_recorded = mw_leak_find_recorded;
 	calls->set_waiting = mw_heap_set_waiting;
 	calls->waiting_bytes = mw_heap_waiting_bytes;

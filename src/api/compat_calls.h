@@ -63,6 +63,9 @@ typedef struct mw_compat_calls {
 	uint64_t (*thread_cache_bytes)(void);
 	/* Returns whether the address lies in memory of the heap. */
 	bool (*owns)(const void *address);
+	/* Returns the bytes that a program may use of a block for such a request; `align` is a
+	 * power of two. 0: the request is too large for any block. */
+	size_t (*usable_for)(size_t align, size_t bytes);
 	/* Returns whether a recorded block starts at the address, which may be any word, and the
 	 * bytes that were requested for it. */
 	bool (*find_recorded)(const void *address, size_t *requested_bytes);

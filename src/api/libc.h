@@ -2,7 +2,7 @@
  * libc.h -- prototypes of the functions in libc.c; the C23 names are not in glibc 2.36's
  * headers.
  * Layer: api, the door of this folder. The folder holds the functions that programs call; it may
- * use everything below src/compat. Reading order: libc, alloc (slow paths that all names share),
+ * use everything in src/. Reading order: libc, alloc (slow paths that all names share),
  * process/ (start, fork, exit), cxx (operators; cxx_archive and cxx_shared find libstdc++'s
  * functions), mallow.c (<mallow/mallow.h>), info.c (mallinfo(3)), compat_calls.h (functions for
  * libraries of lib/mallow/compat/).

@@ -22,12 +22,14 @@ import sys
 LIMIT = 100
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)", re.S)
 PATH = re.compile(r"(?<![\w/.-])(?:\.\./)*doc/[\w./-]+")
-CODE = re.compile(r"`((?:src|tools|tests|bench|scripts|cmake|include)/[\w./*{},-]+)(?: [^`]*)?`")
+# compat/ is a folder, and the beginning of names of tests.
+CODE = re.compile(r"`((?:src|compat/(?:jemalloc|mimalloc|gperftools|leaks|lsan)|tools|tests|bench|"
+                  r"scripts|cmake|include)/[\w./*{},-]+)(?: [^`]*)?`")
 FUNCTION = re.compile(r"`(mw_\w+)\(\)`")
 # One function or several in a file; a row of a table with a file and a function.
 NAMES = r"((?:`\w+\(\)`(?:,\s+|\s+and\s+)?)+)"
-IN_FILE = re.compile(NAMES + r"\s+in\s+`((?:src|tools)/[\w./-]+)`")
-ROW = re.compile(r"\| `((?:src|tools)/[\w./-]+)` \| (`\w+\(\)`)")
+IN_FILE = re.compile(NAMES + r"\s+in\s+`((?:src|compat|tools)/[\w./-]+)`")
+ROW = re.compile(r"\| `((?:src|compat|tools)/[\w./-]+)` \| (`\w+\(\)`)")
 
 
 def tracked():
@@ -94,7 +96,7 @@ def words_of_sources():
     """Every name that begins with mw_ in the sources."""
     found = set()
     for name in tracked():
-        if re.match(r"(src|tools|include)/", name) and name.endswith((".c", ".h", ".def")):
+        if re.match(r"(src|compat|tools|include)/", name) and name.endswith((".c", ".h", ".def")):
             found.update(re.findall(r"\bmw_\w+", text_of(name) or ""))
     return found
 

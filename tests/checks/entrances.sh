@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# entrances.sh SOURCE_DIR -- what other users may influence comes in by one place in src/:
-# environment variables by os/platform/secure_environment.h, which has none for set-uid programs,
-# and files that are written by base/put.h and os/file/, which refuse what somebody else may have
-# planted.
+# entrances.sh SOURCE_DIR -- what other users may influence comes in by one place in src/ and
+# compat/: environment variables by os/platform/secure_environment.h, which has none for set-uid
+# programs, and files that are written by base/put.h and os/file/, which refuse what somebody else
+# may have planted.
 set -euo pipefail
-cd "$1/src"
+cd "$1"
 status=0
 # only PATTERN FILE...: code matches in these files alone; comments do not count
 only() {
     local pattern=$1 found
     shift
-    found=$(grep -rnE --include='*.c' --include='*.h' -- "$pattern" . |
+    found=$(grep -rnE --include='*.c' --include='*.h' -- "$pattern" src compat |
         grep -vE ':[0-9]+:\s*(/?\*|//)' || true)
     for file; do
-        grep -q "^./$file:" <<<"$found" || {
+        grep -q "^src/$file:" <<<"$found" || {
             echo "$file has no '$pattern' any more: take it from this list"
             status=1
         }
-        found=$(grep -v "^./$file:" <<<"$found" || true)
+        found=$(grep -v "^src/$file:" <<<"$found" || true)
     done
     [ -z "$found" ] || {
         echo "$found"

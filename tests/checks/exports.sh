@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # exports.sh SOURCE_DIR BUILD_DIR -- libmallow.so and its hardened and debug variations export the
-# names of src/api/exports.map and src/compat/*/exports.txt, each of them and no other, and need
+# names of src/api/exports.map and compat/*/exports.txt, each of them and no other, and need
 # nothing but libc.
 set -euo pipefail
 map=$1/src/api/exports.map
@@ -14,7 +14,7 @@ sed -e 's|/\*[^*]*\*/||g' -e 's|#.*||' "$map" |
     awk '/global:/ { on = 1; sub(/.*global:/, "") } /local:/ { on = 0 } on' |
     tr ';' '\n' | tr -d ' \t' | grep -v '^$' >"$work/names"
 # "name" or "name bytes"; "name = target" is of a library of lib/mallow/compat/ alone.
-sed -e 's|#.*||' "$1"/src/compat/*/exports.txt | grep -v = | awk 'NF { print $1 }' >>"$work/names"
+sed -e 's|#.*||' "$1"/compat/*/exports.txt | grep -v = | awk 'NF { print $1 }' >>"$work/names"
 sort "$work/names" >"$work/listed"
 if uniq -d "$work/listed" | grep .; then
     echo "listed twice"
@@ -28,7 +28,7 @@ for library in libmallow libmallow_secure libmallow_debug; do
     nm --dynamic --defined-only "$2/lib/$library.so" |
         awk '$2 !~ /^[A]$/ { sub(/@.*/, "", $3); print $3 }' | sort -u >"$work/exported"
     if ! diff -u "$work/listed" "$work/exported"; then
-        echo "$library.so (+) differs from src/api/exports.map and src/compat/*/exports.txt (-)"
+        echo "$library.so (+) differs from src/api/exports.map and compat/*/exports.txt (-)"
         exit 1
     fi
 

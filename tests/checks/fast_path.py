@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 FAST = ["malloc", "free"]
-OBJECTS = ["prof/**/*.o", "config/*.o", "compat/jemalloc/mallctl/*.o", "state/*.o",
+OBJECTS = ["prof/**/*.o", "config/*.o", "__/compat/jemalloc/mallctl/*.o", "state/*.o",
            "heap/**/sampl*.o"]
 # It does refer to the sampler: if nothing is found here, this check is blind.
 SLOW = "alloc_small_rest"

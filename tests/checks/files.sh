@@ -14,11 +14,14 @@ sed '/^#/d; /^$/d; s/.*/^(&)$/' >"$patterns" <<'END'
 # The root.
 (README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|Makefile|CMakeLists\.txt|CMakePresets\.json
 \.(gitignore|editorconfig|clang-format|clang-tidy)|\.ci/run
-cmake/[a-z0-9_-]+\.(cmake|ld|[a-z.]+\.in)|cmake/(compat/)?[A-Za-z0-9_.-]+\.in
+cmake/[a-z0-9_-]+\.(cmake|ld|[a-z.]+\.in)
 contrib/([a-z0-9_/-]+\.(sh|py|md)|README\.md)
 # The library and the command.
 include/([a-z0-9_]+/)?[a-z0-9_-]+\.h
-src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map)|([a-z]+_)?exports\.txt|CMakeLists\.txt|README\.md)
+src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map)|CMakeLists\.txt|README\.md)
+compat/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def)|([a-z]+_)?exports\.txt|CMakeLists\.txt|README\.md)
+compat/[a-z]+/include/([a-z]+/)?[a-z0-9_-]+\.h
+compat/[a-z]+/install/[A-Za-z0-9_.-]+\.in
 tools/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|proto|html|css|js)|CMakeLists\.txt|README\.md)
 # Scripts; documents.
 scripts/(lib/)?[a-z0-9_]+\.(sh|py|txt)
@@ -59,8 +62,10 @@ while read -r file; do
     fi
 done <<<"$files"
 
-# Files of src/ and tools/mallow/ that are there.
-sources=$(grep -E '^(src|tools/mallow)/' <<<"$files" | while read -r file; do
+# Files of src/, compat/ and tools/mallow/ that are there; those of compat/ that are installed or
+# say how to build are not counted.
+sources=$(grep -E '^(src|compat|tools/mallow)/' <<<"$files" |
+    grep -vE '^compat/([a-z]+/(include|install)/|.*CMakeLists)' | while read -r file; do
     [ ! -e "$file" ] || echo "$file"
 done)
 while read -r count folder; do
@@ -78,7 +83,8 @@ while read -r name; do
         grep "/$name\$" <<<"$sources"
         status=1
     fi
-done < <({ echo "$sources"; grep '^include/' <<<"$files"; } | sed -n 's|.*/\([^/]*\.[ch]\)$|\1|p' |
+done < <({ echo "$sources"; grep -E '^(compat/[a-z]+/)?include/' <<<"$files"; } |
+    sed -n 's|.*/\([^/]*\.[ch]\)$|\1|p' |
     sort | uniq -d)
 echo "$(wc -l <<<"$files") files looked at"
 exit $status

@@ -9,7 +9,9 @@ compiler=$3
 
 read -ra packages < <(pkg-config --cflags libdw libelf libprotobuf-c zlib jansson)
 common=(-fsyntax-only -D_GNU_SOURCE -DMALLOW_VERSION='"0"' -Wall -Wextra -Wconversion -Wshadow
-    -Wundef -Werror -Iinclude -Isrc -Itools/mallow -isystem "$build/tools/proto" "${packages[@]}")
+    -Wundef -Werror -Iinclude -Isrc -I. -Itools/mallow -Icompat/jemalloc/include
+    -Icompat/mimalloc/include -Icompat/gperftools/include -isystem "$build/tools/proto"
+    "${packages[@]}")
 checked=0
 failed=0
 
@@ -28,12 +30,12 @@ compile() {
 while read -r header; do
     name=${header#src/}
     name=${name#tools/mallow/}
-    name=${name#include/}
+    name=${name#*include/}
     compile "$name" -x c -std=gnu11 -Wmissing-prototypes -Wstrict-prototypes
     case $header in
-    include/*) compile "$name" -x c++ -std=gnu++17 ;;
+    include/* | compat/*/include/*) compile "$name" -x c++ -std=gnu++17 ;;
     esac
-done < <(find src tools/mallow include -name '*.h' 2>/dev/null | sort)
+done < <(find src compat tools/mallow include -name '*.h' 2>/dev/null | sort)
 
 echo "$checked compiled with $compiler, $failed failed"
 [ "$failed" -eq 0 ] && [ "$checked" -gt 0 ]

@@ -17,7 +17,8 @@ import sys
 
 TOOL = "include-what-you-use"
 FLAGS = ["-Xiwyu", "--no_fwd_decls", "-std=gnu11", "-D_GNU_SOURCE", "-DMALLOW_VERSION=\"\"",
-         "-DMALLOW_BUILT_IN_CONF=\"\"", "-Iinclude", "-Isrc"]
+         "-DMALLOW_BUILT_IN_CONF=\"\"", "-Iinclude", "-Isrc", "-I.",
+         "-Icompat/jemalloc/include", "-Icompat/mimalloc/include", "-Icompat/gperftools/include"]
 VARIATIONS = [[], ["-DMW_HARDENED=1"], ["-DMW_DEBUG=1", "-DMW_TESTING=1"]]
 PART = re.compile(r"^(\S+) should add these lines:\n(.*?)^\S+ should remove these lines:\n(.*?)"
                   r"^The full include-list", re.M | re.S)
@@ -57,7 +58,7 @@ def main():
     if not shutil.which(TOOL):
         print(f"skipped: {TOOL} is not installed")
         return 77
-    files = {kind: {path for root in ("src", "tools/mallow")
+    files = {kind: {path for root in ("src", "compat", "tools/mallow")
                     for path in glob.glob(f"{root}/**/*.{kind}", recursive=True)}
              for kind in "ch"}
     alone = {path for path in files["h"] if path[:-1] + "c" not in files["c"]}

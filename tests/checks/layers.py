@@ -3,10 +3,10 @@
 """layers.py SOURCE_DIR [BUILD_DIR] -- folders use each other as scripts/layers.txt says, in no
 ring.
 
-Two things are looked at in src/ and tools/mallow/: each #include, and, with BUILD_DIR, each symbol
-that an object file uses and another folder's object file defines.  A declaration marked MW_HOOK in
-a header names what a folder above defines for the header's folder: calls from there, and from
-folders that may use the header, may go up.
+Two things are looked at in src/, compat/ and tools/mallow/: each #include, and, with BUILD_DIR,
+each symbol that an object file uses and another folder's object file defines.  A declaration marked
+MW_HOOK in a header names what a folder above defines for the header's folder: calls from there, and
+from folders that may use the header, may go up.
 Each folder with headers has one door: the header to read first.
 Exit status: 0 as the file says, 1 not, 77 the build's object files hold no symbols (link-time
 optimisation) and the includes are as the file says.
@@ -18,12 +18,13 @@ import re
 import subprocess
 import sys
 
-ROOTS = ("src", "tools/mallow")
+ROOTS = ("src", "compat", "tools/mallow")
 # Folders of object files, and of their sources.  Variations of the library add sources of their
 # own.
 LIBRARY = {
     "src/CMakeFiles/mallow_objects.dir": "src",
     "src/CMakeFiles/mallow_objects_secure.dir": "src",
+    "src/CMakeFiles/mallow_objects.dir/__/compat": "compat",
     "src/CMakeFiles/mallow_archive_objects.dir": "src",
 }
 COMMAND = {"tools/CMakeFiles/mallow_tool.dir/mallow": "tools/mallow"}
@@ -35,10 +36,13 @@ HOOK = re.compile(r"\bMW_HOOK\b[^;{]*?\b(\w+)\s*(?:\(|\[|;|=)")
 
 def full_name(entry):
     """An entry's folder or header from the top: those of the library are relative to src/, those of
-    the command to tools/mallow/."""
-    found = [f"{root}/{entry}" for root in ROOTS if os.path.exists(f"{root}/{entry}")]
+    the command to tools/mallow/, and those of compat/ begin so."""
+    if entry.startswith("compat/"):
+        return entry if os.path.exists(entry) else None
+    found = [f"{root}/{entry}" for root in ("src", "tools/mallow")
+             if os.path.exists(f"{root}/{entry}")]
     if len(found) > 1:
-        sys.exit(f"scripts/layers.txt: {entry} is in both {' and '.join(ROOTS)}")
+        sys.exit(f"scripts/layers.txt: {entry} is in both {' and '.join(found)}")
     return found[0] if found else None
 
 
@@ -202,7 +206,8 @@ def check_calls(files, rows, build, program):
 def main():
     os.chdir(sys.argv[1])
     files = sorted(path for root in ROOTS for kind in ("c", "h", "def")
-                   for path in glob.glob(f"{root}/**/*.{kind}", recursive=True))
+                   for path in glob.glob(f"{root}/**/*.{kind}", recursive=True)
+                   if "/include/" not in path)
     if not files:
         sys.exit(f"no sources in {sys.argv[1]}")
     rows, layers, bad = read_rows("scripts/layers.txt")

@@ -6,8 +6,8 @@
 set -euo pipefail
 cd "$1"
 
-mapfile -t sources < <(find src tools tests bench include \( -name '*.[ch]' -o -name '*.cc' \) |
-    sort)
+mapfile -t sources < <(find src compat tools tests bench include \
+    \( -name '*.[ch]' -o -name '*.cc' \) | sort)
 awk '
 function finish_file() {
     if (name != "" && lines > 600) {

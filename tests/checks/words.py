@@ -66,9 +66,10 @@ WORDS = [
     ("call stack", "(?:call stack|stack trace)s?", "stack", ()),
     ("sampling interval", "sampling (?:interval|period)s?", "T, rate", ()),
     ("asked for", "(?:as|bytes|sizes?|what was|that were) asked for", "requested",
-     ("src/", "tools/", "doc/")),
+     ("src/", "compat/", "tools/", "doc/")),
     ("for ever", "for ever", "forever", ()),
-    ("house", "house(?! ?style)", "project", ("src/", "tools/", "include/", "cmake/", "tests/")),
+    ("house", "house(?! ?style)", "project",
+     ("src/", "compat/", "tools/", "include/", "cmake/", "tests/")),
 ]
 
 # (files, pattern of the phrase, why it stays)
@@ -87,7 +88,7 @@ KEPT = [
     ("doc/reference/glossary.md", "stack trace|call stack|sampling interval", "others' words"),
     (".*/contention.c|tests/unit/tools/", "sampling period", "a line of the contention format"),
     (".*", "rbd-mirror", "a program of Ceph's"),
-    ("src/compat/gperftools/checker/leak_report.c", "stack traces", "gperftools' message"),
+    ("compat/gperftools/checker/leak_report.c", "stack traces", "gperftools' message"),
     ("tests/real/sqlite.sh", "journal_mode", "a word of SQLite's"),
     ("tests/tool/run.sh", "go HOME=", "a variable of the environment"),
     ("tests/real/git.sh", "branches", "a word of git's"),

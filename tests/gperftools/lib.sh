@@ -19,5 +19,5 @@ compile() {
     fi
     need "$compiler"
     "$compiler" -O1 -g -fno-builtin -no-pie -fno-optimize-sibling-calls -Wall -Wextra -Werror \
-        -I"$source/include" "$file" -o "$work/$name" "$@"
+        -I"$source/compat/gperftools/include" "$file" -o "$work/$name" "$@"
 }

@@ -8,7 +8,7 @@ need nm c++
 defined() {
     nm --dynamic --defined-only "$1" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u
 }
-names=$source/src/compat/gperftools/names.def
+names=$source/compat/gperftools/names.def
 grep -v '^#' "$names" | awk 'NF { print $1 }' | sort >"$work/names"
 grep -v '^#' "$names" | grep -v = | awk 'NF { print $1 }' | sort >"$work/code"
 uniq -d "$work/names" | grep . && fail "listed twice"

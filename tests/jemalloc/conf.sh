@@ -34,7 +34,7 @@ END
 program() {
     local name=$1
     shift
-    cc -I"$source/include" "$@" "$work/conf.c" "$build/lib/mallow/compat/libjemalloc.so.2" -o \
+    cc -I"$include" "$@" "$work/conf.c" "$build/lib/mallow/compat/libjemalloc.so.2" -o \
         "$work/$name"
 }
 program plain

@@ -46,7 +46,7 @@ $before"
             flags=(-Wall -Wextra -Werror)
             # C++ of 1998 has neither <stdint.h> nor bool of C.
             [ $language = c++98 ] || flags+=(-pedantic)
-            "$compiler" -std=$language "${flags[@]}" -I"$source/include" -fsyntax-only \
+            "$compiler" -std=$language "${flags[@]}" -I"$include" -fsyntax-only \
                 "$work/one.$ending" 2>"$work/err" ||
                 fail "$compiler -std=$language, $order: $(head -n 5 "$work/err")"
             compiled=$((compiled + 1))
@@ -57,7 +57,7 @@ ok "$compiled ways to compile it"
 
 # It works, too.
 printf '#include <jemalloc/jemalloc.h>\n#include "uses.h"\n' >"$work/run.c"
-cc -fno-builtin -I"$source/include" "$work/run.c" -L"$build/lib" -lmallow -o "$work/run"
+cc -fno-builtin -I"$include" "$work/run.c" -L"$build/lib" -lmallow -o "$work/run"
 LD_LIBRARY_PATH=$build/lib "$work/run" || fail "the program ended with $?"
 ok "it links and runs"
 
@@ -66,14 +66,14 @@ if [ -r $theirs ]; then
     # names FILE: the macros it defines, and the functions, without je_
     names() {
         {
-            cc -fsyntax-only -dD -E "$1" -I"$source/include" |
+            cc -fsyntax-only -dD -E "$1" -I"$include" |
                 sed -n "s/^#define \([A-Za-z_][A-Za-z_0-9]*\).*/\1/p" |
                 grep -E '^(JEMALLOC|MALLOC|je_|LG_)'
-            cc -E "$1" -I"$source/include" | tr '\n;' ' \n' | grep -oE '\b[a-z_]+ *\(' | tr -d ' ('
+            cc -E "$1" -I"$include" | tr '\n;' ' \n' | grep -oE '\b[a-z_]+ *\(' | tr -d ' ('
         } | sed 's/^je_//' | sort -u
     }
     names "$theirs" | grep -vE '^(smallocx_|__|alloc_size$|nonnull$|visibility$)' >"$work/theirs"
-    names "$source/include/jemalloc/jemalloc.h" >"$work/ours"
+    names "$include/jemalloc/jemalloc.h" >"$work/ours"
     missing=$(comm -23 "$work/theirs" "$work/ours" | tr '\n' ' ')
     [ -z "$missing" ] || fail "names of jemalloc's that are missing: $missing"
     ok "$(wc -l <"$work/theirs") names of jemalloc's are there"

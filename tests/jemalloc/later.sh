@@ -36,7 +36,7 @@ int main(void) {
 	return first || mallctl(name, &arena, &length, &config, sizeof config);
 }
 END
-cc -I"$source/include" "$work/metadata.c" "$compat/libjemalloc.so.2" -o "$work/metadata"
+cc -I"$include" "$work/metadata.c" "$compat/libjemalloc.so.2" -o "$work/metadata"
 "$work/metadata" 2>"$work/err" || fail "arenas_create_ext"
 [ "$(grep -c 'metadata_use_hooks:false is ignored' "$work/err")" = 1 ] ||
     fail "metadata_use_hooks: $(cat "$work/err")"

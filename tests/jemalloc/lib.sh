@@ -6,6 +6,8 @@
 # shellcheck disable=SC2034 # all for the scripts that source this
 source=${2:-}
 # shellcheck disable=SC2034
+include=$source/compat/jemalloc/include
+# shellcheck disable=SC2034
 compat=$build/lib/mallow/compat
 # Debian's; empty when it is not installed.
 reference=$(/sbin/ldconfig -p | sed -n 's/.*libjemalloc\.so\.2 .*=> //p' | sed -n 1p)

@@ -34,7 +34,8 @@ int main(void) {
 	return unknown > 0 || known < 450;
 }
 EOF
-cc -I"$source/include" "$work/names.c" "$build/lib/mallow/compat/libjemalloc.so.2" -o "$work/names"
+cc -I"$source/compat/jemalloc/include" "$work/names.c" \
+    "$build/lib/mallow/compat/libjemalloc.so.2" -o "$work/names"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n 's/^| `\([^`]*\)` .*/\1/p' "$work/mallctl.md" | sed 's/<i>/0/g' |
     LD_LIBRARY_PATH=$build/lib/mallow/compat "$work/names"

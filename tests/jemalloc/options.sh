@@ -210,7 +210,7 @@ int main(void) {
 	return 0;
 }
 END
-cc -I"$source/include" "$work/name.c" "$compat/libjemalloc.so.2" -o "$work/name"
+cc -I"$include" "$work/name.c" "$compat/libjemalloc.so.2" -o "$work/name"
 named() {
     [ "$(MALLOC_CONF=prof_sys_thread_name:$1 LD_LIBRARY_PATH=$compat "$work/name")" = "$2" ] ||
         fail "prof_sys_thread_name:$1"

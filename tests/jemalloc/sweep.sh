@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
 	return 0;
 }
 END
-cc -I"$source/include" "$work/show.c" "$compat/libjemalloc.so.2" -o "$work/show"
+cc -I"$include" "$work/show.c" "$compat/libjemalloc.so.2" -o "$work/show"
 python3 - "$source/src/config/options.def" "$work/show" "$compat" "$reference" <<'END' \
     || fail "see above"
 import re, subprocess, sys

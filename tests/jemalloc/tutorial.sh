@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need jeprof
 need_reference
-cc -g -O1 -fno-builtin -I"$source/include" "$source/tests/jemalloc/tutorial.c" \
+cc -g -O1 -fno-builtin -I"$include" "$source/tests/jemalloc/tutorial.c" \
     "$compat/libjemalloc.so.2" \
     -o "$work/program"
 
@@ -84,7 +84,7 @@ ok "the leak report at exit: $(head -n 1 "$work/ours/stderr")"
 
 # The first lines of the page: a program that was not linked with the library, and jeprof's shell.
 echo '#pragma weak mallctl' >"$work/plain.h"
-cc -g -O1 -fno-builtin -include "$work/plain.h" -I"$source/include" \
+cc -g -O1 -fno-builtin -include "$work/plain.h" -I"$include" \
     "$source/tests/jemalloc/tutorial.c" -o "$work/plain"
 for side in theirs ours; do
     library=$compat

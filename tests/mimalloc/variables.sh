@@ -47,7 +47,7 @@ cat >"$work/large.c" <<'END'
 #include <mimalloc.h>
 int main(void) { volatile size_t size = (size_t)1 << 46; return mi_malloc(size) != NULL; }
 END
-cc -I"$source/include" "$work/large.c" -o "$work/large" -L"$compat" -lmimalloc
+cc -I"$source/compat/mimalloc/include" "$work/large.c" -o "$work/large" -L"$compat" -lmimalloc
 [ "$(MIMALLOC_SHOW_ERRORS=1 LD_LIBRARY_PATH=$compat "$work/large" 2>&1)" = \
     "mallow: no memory for 70368744177664 bytes" ] || fail "show_errors"
 [ -z "$(LD_LIBRARY_PATH=$compat "$work/large" 2>&1)" ] || fail "errors without show_errors"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * compat_hooks.h -- functions that start-up calls and src/compat defines, for other allocators'
+ * compat_hooks.h -- functions that start-up calls and compat/ defines, for other allocators'
  * names. Layer: api/process. Each function is a hook: this folder declares it, a higher folder
  * defines it.
  */

@@ -6,7 +6,7 @@
  *
  * Reading order: start, fork (fork(2) and the handlers), exit (_exit(2)), prctl, dlopen,
  * background_thread (the library's thread), stats_interval (statistics at intervals),
- * compat_hooks.h (hooks that src/compat defines). */
+ * compat_hooks.h (hooks that compat/jemalloc defines). */
 #ifndef MW_API_START_H
 #define MW_API_START_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * new.c -- tc_version() and those of the operators that are not jumps.
+ * new.c -- tc_version(), nallocx(), and those of the operators that are not jumps.
  *
  * The nothrow forms of operator new are libstdc++'s, which call the throwing ones in a try block.
  * A program without libstdc++ has no handler to call, and gets malloc(). */
+#include <gperftools/nallocx.h>
 #include <gperftools/tcmalloc.h>
 
 #include <stdatomic.h>
@@ -27,6 +28,11 @@ MW_EXPORT const char *tc_version(int *major, int *minor, const char **patch) {
 	if (patch)
 		*patch = TC_VERSION_PATCH;
 	return TC_VERSION_STRING;
+}
+
+size_t nallocx(size_t size, int flags) {
+	unsigned align_log2 = (unsigned)flags & 0x3f;
+	return mw_gp_calls()->usable_for((size_t)1 << align_log2, size);
 }
 
 int tc_set_new_mode(int flag) {

@@ -18,21 +18,21 @@
 static struct {
 	pthread_mutex_t lock;
 	_Atomic size_t highest_bytes;
-	size_t count;
-	uint64_t calls;                 /* of record() */
-	uint64_t last_call[ENTRIES];    /* value of `calls` when the entry grew last */
-	mw_compat_stack_t all[ENTRIES]; /* the first one has no frames */
-} growth = {.lock = PTHREAD_MUTEX_INITIALIZER, .count = 1};
+	size_t others;                          /* entries behind the first one */
+	uint64_t calls;                         /* of record() */
+	uint64_t last_call[ENTRIES];            /* value of `calls` when the entry grew last */
+	mw_compat_stack_t all[ENTRIES];         /* the first one has no frames */
+} growth = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* zeros: a file would hold anything else */
 
 static size_t find(const mw_compat_stack_t *stack) {
-	for (size_t i = 1; i < growth.count; i++)
+	for (size_t i = 1; i <= growth.others; i++)
 		if (growth.all[i].depth == stack->depth &&
 		    memcmp(growth.all[i].pcs, stack->pcs, stack->depth * sizeof *stack->pcs) == 0)
 			return i;
-	if (growth.count == ENTRIES)
+	if (growth.others == ENTRIES - 1)
 		return 0;
-	growth.all[growth.count] = *stack;
-	return growth.count++;
+	growth.all[++growth.others] = *stack;
+	return growth.others;
 }
 
 /* Inside of malloc(): the lock is tried, as mw_gp_growth_read() may hold it for a while.  A child
@@ -76,7 +76,7 @@ size_t mw_gp_growth_read(mw_compat_stack_t *entries, size_t max) {
 	lock();
 	while (count < max) {
 		size_t next = ENTRIES;
-		for (size_t i = 0; i < growth.count; i++)
+		for (size_t i = 0; i <= growth.others; i++)
 			if (growth.last_call[i] && growth.last_call[i] < last &&
 			    (next == ENTRIES || growth.last_call[i] > growth.last_call[next]))
 				next = i;
@@ -85,7 +85,7 @@ size_t mw_gp_growth_read(mw_compat_stack_t *entries, size_t max) {
 		last = growth.last_call[next];
 		entries[count++] = growth.all[next];
 	}
-	size_t all = growth.count - (growth.last_call[0] == 0);
+	size_t all = growth.others + (growth.last_call[0] != 0);
 	unlock();
 	return max ? count : all;
 }
