@@ -46,8 +46,10 @@ static struct {
 	void *filter_argument;
 	_Atomic uint64_t interrupts, lost;
 	_Atomic uint64_t busy; /* bit i: frames[i] is in use */
-	uint64_t frames[BUFFERS][MW_GPC_DEPTH_MAX];
 } profiler = {.config = {.frequency_hz = 100}};
+
+/* Apart from `profiler`, whose first values lie in the file. */
+static uint64_t frames[BUFFERS][MW_GPC_DEPTH_MAX];
 
 /* ---- samples ---- */
 
@@ -58,7 +60,7 @@ static void on_sample(const void *context, uint64_t samples) {
 	unsigned number = mw_claim(&profiler.busy);
 	bool counted = false;
 	if (number < BUFFERS) {
-		uint64_t *pcs = profiler.frames[number];
+		uint64_t *pcs = frames[number];
 		unsigned depth =
 			mw_unwind_capture_interrupted(context, pcs, MW_GPC_DEPTH_MAX).depth;
 		for (unsigned i = 0; i < depth; i++)
