@@ -114,7 +114,7 @@ static inline void in_child(void (*test)(void), const char *name) {
 	pid_t child = fork();
 	CHECK(child >= 0);
 	if (child == 0) {
-		alarm(60 * TEST_SLOWNESS);
+		alarm(240 * TEST_SLOWNESS);
 		test();
 		exit(0);
 	}

@@ -12,50 +12,81 @@ exec {input}>pipe
 await 60 grep -qs ready ready
 await 60 is_known "$pid"
 
-# count_event EVENT: the profile is in ./out; the test ends if the kernel permits no events.
-count_event() {
-    "$mallow" cpu --for 1s --rate 1000 --event "$1" --json "$pid" >out 2>err && return
-    grep -q 'the kernel does not permit the event' err || fail "--event $1: $(cat err)"
-    exec {input}>&-
-    skip "perf_event_open(2) is not permitted"
+# number_of KEY: of the section "cpu" of the status.
+number_of() {
+    "$mallow" status --json "$pid" |
+        python3 -c "import json, sys; print(json.load(sys.stdin)['cpu']['$1'])"
 }
-# In hundredths of a second.
+is_on() { [ "$(number_of hz)" = 1000 ]; }
+# In hundredths of a second, which the kernel cuts off: user time and system time.
 cpu_time_of() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 faults_of() { awk '{ print $10 }' "/proc/$1/stat"; }
+has_counted() {
+    [ "$(number_of samples)" -ge "$((former + 1000))" ] && [ "$("$1" "$pid")" -ge "$2" ]
+}
+# count_event EVENT COUNTER MUCH: a session that ends after 1000 samples and after `MUCH` more of
+# what the kernel's COUNTER counts, however long that takes.  Its profile is in ./out.  $least is
+# what the kernel counted while the session certainly ran, $most what it counted from before the
+# session until after it.  The test ends if the kernel permits no events.
+count_event() {
+    local session first begin
+    former=$(number_of samples)
+    first=$("$2" "$pid")
+    "$mallow" cpu --for 600s --rate 1000 --event "$1" --json "$pid" >out 2>err &
+    session=$!
+    started+=("$session")
+    until is_on || has_ended "$session"; do
+        sleep 0.05
+    done
+    if has_ended "$session"; then
+        grep -q 'the kernel does not permit the event' err || fail "--event $1: $(cat err)"
+        exec {input}>&-
+        skip "perf_event_open(2) is not permitted"
+    fi
+    begin=$("$2" "$pid")
+    await 240 has_counted "$2" $((begin + $3))
+    least=$(($("$2" "$pid") - begin))
+    await 60 is_interrupted "$session"
+    wait "$session" || fail "--event $1: status $?: $(cat err)"
+    most=$(($("$2" "$pid") - first))
+}
 
-before=$(faults_of "$pid")
-count_event page-faults
-after=$(faults_of "$pid")
-python3 - "$((after - before))" <<'END' || fail "page faults"
+# Not counted is what a thread did after its last sample: the kernel adapts how many page faults lie
+# between two samples, up to some thousands.  Counted twice is a page fault that a signal interrupted;
+# /proc/PID/stat counts it when it is over.
+count_event page-faults faults_of 200000
+python3 - "$least" "$most" <<'END' || fail "page faults"
 import json, sys
 report = json.load(open("out"))
-counted, kernel = report["total"], int(sys.argv[1])
-# The kernel's number is of a little more than the second.
-assert 0.5 * kernel < counted <= kernel, (counted, kernel)
+counted, least, most = report["total"], *map(int, sys.argv[1:])
+assert 0.9 * least < counted < 1.01 * most, (least, counted, most)
+# The program has as many in touch_pages() as in the function beside it.  Six standard deviations of
+# a half, of 1000 samples, are 0.095; twice that, because intervals of the samples differ in length.
 flat = {row["name"]: row["flat"] for row in report["rows"]}
-assert flat["touch_pages"] > 0.4 * counted, flat
+assert flat["touch_pages"] > 0.3 * counted, flat
 END
 ok "page faults: as many as the kernel counts, where they happen"
 
-# With the kernel's frames the stack goes on where the page is given.
-before=$(cpu_time_of "$pid")
-count_event cpu-clock
-after=$(cpu_time_of "$pid")
-python3 - "$((after - before))" <<'END' || fail "CPU clock"
+# With the kernel's frames the stack goes on where the page is given.  Between two samples lies a
+# millisecond of a thread's time, or more while the kernel holds the signal back; of time in
+# /proc/PID/stat a hundredth of a second is cut off twice.  The event also counts time that a virtual
+# machine's host or an interrupt took.
+count_event cpu-clock cpu_time_of 100
+python3 - "$least" "$most" <<'END' || fail "CPU clock"
 import json, sys
 report = json.load(open("out"))
 rows = {row["name"]: row for row in report["rows"]}
-# The kernel's time is of a little more than the second.
-kernel = int(sys.argv[1]) * 1e7
+least, most = (1e7 * int(word) for word in sys.argv[1:])
 assert report["type"] == "cpu", report["type"]
-assert 0.5 * kernel < report["total"] < 1.1 * kernel, (report["total"], kernel)
-assert rows["touch_pages"]["cum"] > 0.08 * report["total"], rows["touch_pages"]
+assert 0.95 * least - 2e7 < report["total"] < 1.5 * most + 2e7, (least, report["total"], most)
+# Measured: 0.16 to 0.21; six standard deviations of a share of 1000 samples are 0.07.
+assert rows["touch_pages"]["cum"] > 0.05 * report["total"], rows["touch_pages"]
 END
 if grep -q 'the kernel permits no frames' err || ! grep -q '^ffffffff' /proc/kallsyms; then
     leave_out "names of the kernel's functions"
 else
     grep -q page_fault out || fail "no function of the kernel handles page faults"
-    count_event context-switches
+    count_event context-switches cpu_time_of 0
     grep -q '"hand_over"' out || fail "context switches: who waits"
     grep -q '"name": ".*schedule' out || fail "context switches: where the thread waits"
     ok "frames of the kernel"
@@ -65,7 +96,8 @@ else
 import json
 cost = json.load(open("out"))
 rows = {row["caller"]: row for row in cost["rows"]}
-assert 0.1 * cost["cpu_ns"] < cost["fault_ns"] < cost["cpu_ns"], cost["fault_ns"]
+# Measured: 0.2 to 0.4 of the time, in 400 samples or more; six standard deviations are 0.12.
+assert 0.05 * cost["cpu_ns"] < cost["fault_ns"] < cost["cpu_ns"], cost["fault_ns"]
 assert rows["touch_pages"]["fault_ns"] + rows["set_pages"]["fault_ns"] > 0.9 * cost["fault_ns"]
 assert rows["set_pages"]["fault_ns"] > 0.1 * cost["fault_ns"], rows["set_pages"]
 assert rows["touch_pages"]["malloc_ns"] == 0, rows["touch_pages"]

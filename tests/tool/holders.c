@@ -112,7 +112,7 @@ int main(void) {
 	memset(wiped, 0, sizeof wiped);
 	if (write(1, "ready\n", 6) != 6)
 		return 1;
-	while (poll(&input, 1, 5) == 0 && wiped[0] == 0)
+	while (poll(&input, 1, 5) <= 0 && wiped[0] == 0) /* a signal may interrupt it */
 		free(malloc(10));
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);

@@ -4,22 +4,10 @@
 # first check that fails.
 set -uo pipefail
 build=${1:?usage: $0 BUILD_DIR}
-# Each script has a PID namespace and a /dev/shm of its own where the kernel permits (root, mostly):
-# `mallow ls` sees the script's processes only, scripts run side by side, and every process ends
-# with its script. Elsewhere ctest runs them one at a time (tests/CMakeLists.txt). Process 1 of the
-# namespace is a shell that only waits: it reaps processes whose parent has ended, and the script
-# keeps the default actions of signals, which process 1 does not have.  PIDs begin at 5000: pprof
-# takes a thread's number below 100 for a size in filters such as -tagignore=16b:100b.
-if [ -z "${MALLOW_TEST_OWN_PIDS:-}" ] &&
-    unshare --mount --pid --fork --mount-proc mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
-    export MALLOW_TEST_OWN_PIDS=1
-    # shellcheck disable=SC2016 # expanded by the shell within
-    exec unshare --mount --pid --fork --kill-child --mount-proc bash -c \
-        'mount -t tmpfs tmpfs /dev/shm || exit
-        echo 5000 2>/dev/null >/proc/sys/kernel/ns_last_pid
-        bash "$@"
-        exit $?' bash "$0" "$@"
-fi
+# Elsewhere than in namespaces of their own ctest runs the scripts one at a time
+# (tests/CMakeLists.txt).
+# shellcheck source=tests/support/own_pids.bash
+source "$(dirname "${BASH_SOURCE[0]}")/../support/own_pids.bash"
 # shellcheck disable=SC2034 # for the scripts
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$(cd "$build" && pwd)
@@ -120,6 +108,12 @@ await() {
 # For await.
 is_known() {
     "$mallow" status "$1" >/dev/null 2>&1
+}
+# is_interrupted PID: sends ^C; succeeds once the process has ended.  A command that the shell runs in
+# the background ignores ^C until it has its own handler: one signal may be lost.
+is_interrupted() {
+    kill -INT "$1" 2>/dev/null
+    has_ended "$1"
 }
 has_ended() {
     ! kill -0 "$1" 2>/dev/null || grep -qs "^State:.*zombie" "/proc/$1/status"

@@ -2,6 +2,7 @@
  * memory.c -- memory of every kind that `mallow status` tells apart: blocks in pages of which most
  * others were freed, large and huge blocks, a freed huge one, stacks of threads, other mappings. */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,11 +23,14 @@ static __attribute__((noinline)) void *make_dense(void) {
 	return fill(malloc(500), 500);
 }
 
+static sem_t has_stack;
+
 static void *use_stack(void *unused) {
 	char buffer[600 << 10];
 	void *volatile block = malloc(10); /* by which the library knows the thread */
 	(void)block;
 	fill(buffer, sizeof(buffer));
+	sem_post(&has_stack);
 	pause();
 	return unused;
 }
@@ -46,7 +50,8 @@ int main(void) {
 		huge[i] = fill(malloc(6 << 20), 6 << 20);
 	void *mapping =
 		mmap(NULL, 7 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mapping == MAP_FAILED || pthread_create(&thread, NULL, use_stack, NULL) != 0)
+	if (mapping == MAP_FAILED || sem_init(&has_stack, 0, 0) != 0 ||
+	    pthread_create(&thread, NULL, use_stack, NULL) != 0 || sem_wait(&has_stack) != 0)
 		return 1;
 	fill(mapping, 7 << 20);
 	usleep(200000);

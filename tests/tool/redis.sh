@@ -40,14 +40,20 @@ live=$(status_field live_bytes)
 redis-benchmark -s "$socket" -q -l -n 100000 -r 100000 -d 500 -t set >/dev/null 2>&1 &
 load=$!
 started+=("$load")
-try 0 "$mallow" set "$pid" rate=256K
+try 0 "$mallow" set --wait 60 "$pid" rate=256K
 says out 'T = 256 KiB \(was 512 KiB\), sampling is on$'
-try 0 "$mallow" stop "$pid"
+try 0 "$mallow" stop --wait 60 "$pid"
 says out 'off, T = 256 KiB \(was on since [^)]*\)$'
 samples=$(status_field samples)
-sleep 1
+# Each command allocates its value: 20,000 of them are some 40 samples.
+commands() {
+    redis-cli -s "$socket" info stats | sed -n 's/^total_commands_processed:\([0-9]*\).*/\1/p'
+}
+before=$(commands)
+goes_on() { [ "$(commands)" -gt $((before + 20000)) ]; }
+await 60 goes_on
 [ "$(status_field samples)" = "$samples" ] || fail "it samples although it is stopped"
-try 0 "$mallow" start "$pid"
+try 0 "$mallow" start --wait 60 "$pid"
 says out 'on, T = 256 KiB \(was off since [^)]*\)$'
 more_samples() {
     [ "$(status_field samples)" -gt "$samples" ]
@@ -57,7 +63,13 @@ kill "$load"
 wait "$load" 2>/dev/null
 ok "a busy server sees requests at once"
 
-live=$(status_field live_bytes)
+# Requests that the load left behind are served first.
+is_idle() {
+    before=$live
+    live=$(status_field live_bytes)
+    [ "$live" = "$before" ] && [ "$(redis-cli -s "$socket" client list | grep -c .)" = 1 ]
+}
+await 60 is_idle
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 total=$(report_total)

@@ -94,7 +94,7 @@ static void requested(void) {
 	struct pollfd input = {.fd = 0, .events = POLLIN};
 	if (write(1, "ready\n", 6) != 6)
 		return;
-	while (poll(&input, 1, 1) == 0)
+	while (poll(&input, 1, 1) <= 0) /* a signal may interrupt it */
 		growing();
 }
 

@@ -64,7 +64,7 @@ function begin(command, words, options) {
   return child;
 }
 
-async function until(what, condition, ms = 30000) {
+async function until(what, condition, ms = 60000) {
   for (
     const end = Date.now() + ms;
     Date.now() < end;
@@ -184,7 +184,7 @@ test("processes: sorted, filtered, opened", async () => {
   assert.equal(await page.locator("tbody tr").count(), 1);
   await page.getByRole("button", {name: "pid"}).click();
   assert.equal(await page.locator("th", {hasText: "pid"}).getAttribute("aria-sort"), "descending");
-  await page.locator("tbody tr svg polyline").first().waitFor({timeout: 10000});
+  await page.locator("tbody tr svg polyline").first().waitFor({timeout: 30000});
   await page.getByRole("link", {name: "work"}).click();
   await page.getByText("Heap over time").waitFor();
   await close(page, "processes");
@@ -198,7 +198,7 @@ test("a process: live, two moments chosen, what was allocated between", async ()
   await isAccessible(page);
   const read = () => page.locator("dd").nth(2).innerText();
   const first = await read();
-  await until("a new reading", async () => (await read()) !== first, 10000);
+  await until("a new reading", async () => (await read()) !== first);
   const box = await page.locator(".u-over").first().boundingBox();
   await page.mouse.move(box.x + box.width * 0.3, box.y + 50);
   await page.mouse.down();
@@ -274,7 +274,7 @@ test("marks on the timeline: listed, and the difference to one", async () => {
         found += pixels[i] === 0x7a && pixels[i + 1] === 0x3f && pixels[i + 2] === 0xf2;
       return found;
     });
-  await until("the mark is drawn in its colour", async () => (await inColour()) > 50, 5000);
+  await until("the mark is drawn in its colour", async () => (await inColour()) > 50);
   await page.mouse.move(box.x + 2, box.y + 50);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width - 2, box.y + 60, {steps: 5});
@@ -460,7 +460,7 @@ test("each other view of a process that was killed", async () => {
   const back = () => frame.locator("svg").evaluate(svg => getComputedStyle(svg).backgroundColor);
   const first = await back();
   await page.keyboard.press("d");
-  await until("another background", async () => (await back()) !== first, 5000);
+  await until("another background", async () => (await back()) !== first);
   await frame.locator("a", {hasText: "make_page"}).click();
   await until("the function is selected", () => page.url().includes("focus=%5Emake_page%24"));
   await page.goBack();
@@ -469,7 +469,7 @@ test("each other view of a process that was killed", async () => {
   const whole = await width();
   await page.mouse.move(640, 400);
   await page.mouse.wheel(0, -300);
-  await until("zoomed", async () => (await width()) < whole, 5000);
+  await until("zoomed", async () => (await width()) < whole);
   await close(page, "graph");
 });
 
@@ -538,7 +538,7 @@ test("a difference of two moments, red and green", async () => {
 test("100,000 nodes are drawn, zoomed and searched", async () => {
   const at = await serve(["--no-browser", `${folder}/large.heap`]);
   const page = await open(`#/${encodeURIComponent(`${folder}/large.heap`)}/flame`, {at});
-  await page.locator(".flame .frames").waitFor({timeout: 20000});
+  await page.locator(".flame .frames").waitFor({timeout: 30000});
   const times = await page.evaluate(async () => {
     const frame = () => new Promise(done => requestAnimationFrame(done));
     await frame();
@@ -605,16 +605,16 @@ test("dark mode is kept, and no width overflows", async () => {
   const page = await open(`#/${live}/overview`, {dark: true});
   await page.locator(".chart canvas").waitFor();
   const isDark = () => page.evaluate(() => document.documentElement.classList.contains("dark"));
-  await until("the dark design", isDark, 5000);
+  await until("the dark design", isDark);
   await isAccessible(page);
   for (const width of [400, 800, 2560]) {
     await page.setViewportSize({width, height: 900});
     const wide = () => page.evaluate(() => document.documentElement.scrollWidth);
-    await until(`a page of ${width} pixels`, async () => (await wide()) <= width, 5000);
+    await until(`a page of ${width} pixels`, async () => (await wide()) <= width);
     if (shots) await page.screenshot({path: `${shots}/dark-${width}.png`});
   }
   await page.keyboard.press("d");
-  await until("the light design", async () => !(await isDark()), 5000);
+  await until("the light design", async () => !(await isDark()));
   await page.keyboard.press("]");
   await page.locator(".flame .frames").waitFor();
   await close(page, "dark");

@@ -4,6 +4,7 @@
 # in node (web/test), and its bundle, made again and compared.  Skipped (77) without node, npm,
 # Chromium, or where npm's packages cannot be fetched.  SHOTS=DIR keeps pictures of the pages,
 # ONLY=RE runs the tests that match.
+source "$(dirname "$0")/../support/own_pids.bash"
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)

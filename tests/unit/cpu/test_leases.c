@@ -29,6 +29,15 @@ static mw_state_live_t *live_of(char *base) {
 	return section_of(base, MW_SECTION_LIVE);
 }
 
+/* Uses at least 50 ms, and goes on until some of its samples were taken. */
+static void burn_until_sampled(char *file) {
+	uint64_t before = live_of(file)->cpu_samples;
+	burn(50);
+	for (int i = 0; i < 10000 && live_of(file)->cpu_samples < before + 5; i++)
+		burn(1);
+	CHECK(live_of(file)->cpu_samples >= before + 5);
+}
+
 static _Atomic uint64_t later_ns = 1000000000000; /* the library's clock; the test moves it on */
 
 static uint64_t clock_ahead(void) {
@@ -67,14 +76,14 @@ static void lease_ends_by_itself(void) {
 	mw_state_control_t *words = start_with_lease(&file);
 	/* A beat prolongs it. */
 	words->cpu_beats = 77;
-	burn(50);
+	burn_until_sampled(file);
 	later_ns += MW_LEASE_NS - 1000000000;
-	burn(50);
+	burn_until_sampled(file);
 	CHECK_EQ(live_of(file)->cpu_hz, 1000);
 	words->cpu_beats = 76;
-	burn(50);
+	burn_until_sampled(file);
 	later_ns += MW_LEASE_NS - 1000000000;
-	burn(50);
+	burn_until_sampled(file);
 	CHECK_EQ(live_of(file)->cpu_hz, 1000);
 	errno = 4711;
 	later_ns += 2000000000;
@@ -102,9 +111,7 @@ static void standing_rate_comes_back(void) {
 	CHECK_EQ(live_of(file)->standing_cpu_hz, 100);
 	later_ns += MW_LEASE_NS + 1000000000;
 	await_rate(file, 100);
-	uint64_t before = live_of(file)->cpu_samples;
-	burn(100);
-	CHECK(live_of(file)->cpu_samples > before);
+	burn_until_sampled(file);
 	/* By another clock, and by a rate that cannot be had. */
 	words->lease_cpu_hz = 500 | MW_CPU_WALL;
 	words->cpu_beats = 2;

@@ -464,7 +464,7 @@ static void fill_and_check(void) {
 			int status;
 			if (child && waitpid(child, &status, 0) == child) {
 				CHECK_EQ(status, 0);
-				alarm(60 * TEST_SLOWNESS);
+				alarm(240 * TEST_SLOWNESS);
 			}
 		}
 	}

@@ -195,7 +195,7 @@ static void nobody_waits_for_themself(void) {
 }
 
 int main(void) {
-	alarm(60);
+	alarm(240);
 	RUN(closers_find_it_empty);
 	RUN(one_thread_holds_the_lock);
 	RUN(lost_locks_are_taken_over);
