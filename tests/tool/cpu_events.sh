@@ -52,8 +52,8 @@ count_event() {
 }
 
 # Not counted is what a thread did after its last sample: the kernel adapts how many page faults lie
-# between two samples, up to some thousands.  Counted twice is a page fault that a signal interrupted;
-# /proc/PID/stat counts it when it is over.
+# between two samples, up to some thousands.  Counted twice is a page fault that a signal
+# interrupted; /proc/PID/stat counts it when it is over.
 count_event page-faults faults_of 200000
 python3 - "$least" "$most" <<'END' || fail "page faults"
 import json, sys
@@ -69,8 +69,8 @@ ok "page faults: as many as the kernel counts, where they happen"
 
 # With the kernel's frames the stack goes on where the page is given.  Between two samples lies a
 # millisecond of a thread's time, or more while the kernel holds the signal back; of time in
-# /proc/PID/stat a hundredth of a second is cut off twice.  The event also counts time that a virtual
-# machine's host or an interrupt took.
+# /proc/PID/stat a hundredth of a second is cut off twice.  The event also counts time that a
+# virtual machine's host or an interrupt took.
 count_event cpu-clock cpu_time_of 100
 python3 - "$least" "$most" <<'END' || fail "CPU clock"
 import json, sys

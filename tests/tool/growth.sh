@@ -80,7 +80,8 @@ ok "files, selections, ages"
 
 launch prof_sample:16K
 try 0 "$mallow" leaks --growth 1h --json "$pid"
-# 8192 blocks of 208 bytes, 104 samples on average: six standard deviations are 8192 * 6 / sqrt(104).
+# 8192 blocks of 208 bytes, 104 samples on average: six standard deviations are 8192 * 6 /
+# sqrt(104).
 equals '8192 - 4820 < held("variable table")["blocks"] < 8193 + 4820' True
 equals '"grow_table" in [t["function"] for t in held("variable table")["through"]]' True
 try 0 "$mallow" leaks --growth 1h "$pid"

@@ -109,8 +109,8 @@ await() {
 is_known() {
     "$mallow" status "$1" >/dev/null 2>&1
 }
-# is_interrupted PID: sends ^C; succeeds once the process has ended.  A command that the shell runs in
-# the background ignores ^C until it has its own handler: one signal may be lost.
+# is_interrupted PID: sends ^C; succeeds once the process has ended.  A command that the shell runs
+# in the background ignores ^C until it has its own handler: one signal may be lost.
 is_interrupted() {
     kill -INT "$1" 2>/dev/null
     has_ended "$1"
