@@ -335,7 +335,7 @@ static bool has_process(const control_page_t *page) {
 
 static bool is_stopped(const control_page_t *page) {
 	mw_process_t process;
-	return page->reach != NULL &&
+	return page->reach != NULL && !page->hangs &&
 	       mw_process_read(mw_process_thread(page->target->pid), &process) && process.paused;
 }
 
@@ -358,7 +358,7 @@ static int say_silent(const control_page_t *page, mw_error_t *error) {
 }
 
 /* Has the process answer if it does not by itself.  False: it has not seen the request. */
-static bool wait_answer(const control_page_t *page, uint32_t sequence, uint64_t wait_ns,
+static bool wait_answer(control_page_t *page, uint32_t sequence, uint64_t wait_ns,
 			mw_error_t *why) {
 	const mw_process_key_t key = mw_target_key(page->target);
 	uint64_t deadline = monotonic_ns() + wait_ns, step_ns = ANSWER_FIRST_NS;
@@ -368,8 +368,11 @@ static bool wait_answer(const control_page_t *page, uint32_t sequence, uint64_t 
 		mw_error_set(why, "it cannot be woken from another pid namespace");
 		return wait_seen(page, sequence, deadline - monotonic_ns());
 	}
-	for (uint64_t now; (now = monotonic_ns()) < deadline && has_process(page); step_ns *= 2) {
-		if (mw_process_enter(&key, why) == 0)
+	for (uint64_t now; (now = monotonic_ns()) < deadline && has_process(page) && !page->hangs;
+	     step_ns *= 2) {
+		int result = mw_process_enter(&key, why);
+		page->hangs = result == MW_ENTRY_HANGS;
+		if (result == 0)
 			mw_error_set(why, "it was woken, and has not answered");
 		uint64_t rest_ns = deadline - now;
 		if (wait_seen(page, sequence, rest_ns < step_ns ? rest_ns : step_ns))

@@ -4,6 +4,7 @@
 #ifndef MW_TOOL_LIVE_CONTROL_PAGE_H
 #define MW_TOOL_LIVE_CONTROL_PAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "live/control.h"
@@ -20,6 +21,7 @@ typedef struct mw_control_page {
 	const char *shown;
 	int fd;
 	uint64_t control_at, live_at; /* offsets in the file */
+	bool hangs;                   /* it cannot be had to answer (MW_ENTRY_HANGS) */
 } mw_control_page_t;
 
 /* Writes the words of the lease of MW_REQUEST_LEASE or MW_REQUEST_LEASE_END; other requests change

@@ -233,9 +233,11 @@ static int wake_and_wait(const check_t *check, double wait_seconds, mw_error_t *
 	const struct timespec pause = {.tv_nsec = READ_NS};
 	mw_error_t why = {.text = ""};
 	double begin = monotonic_seconds(), waited = 0, next = 0, step = WAKE_AGAIN_SECONDS;
+	int woken = 0;
 	do {
 		if (waited >= next) {
-			if (wake(check, &why) == 0)
+			woken = wake(check, &why);
+			if (woken == 0)
 				mw_error_set(&why, "it was woken, and has not answered");
 			next = waited + step;
 			step *= 2;
@@ -244,7 +246,8 @@ static int wake_and_wait(const check_t *check, double wait_seconds, mw_error_t *
 			return 0;
 		nanosleep(&pause, NULL);
 		waited = monotonic_seconds() - begin;
-	} while (waited < wait_seconds && mw_program_goes_on(check->program));
+	} while (waited < wait_seconds && woken != MW_ENTRY_HANGS &&
+		 mw_program_goes_on(check->program));
 	if (!mw_program_goes_on(check->program))
 		return say_ended(check, error);
 	return mw_error_set(

@@ -32,12 +32,14 @@
 #if defined(__x86_64__)
 
 /* How long a thread may take to stop: on a busy machine it waits for a processor. */
-#define STOP_WAIT_NS 2000000000
+#define STOP_WAIT_NS UINT64_C(2000000000)
 #define LOOK_FIRST_NS 50000
 #define LOOK_NS 1000000
 /* How long threads are tried. One that is seen to have no room takes 0.05 ms, one that is stopped
  * for that 2 ms in a process of a thousand threads. */
 #define TRY_NS UINT64_C(500000000)
+/* Most time for all that: one thread may take STOP_WAIT_NS more. */
+#define LIMIT_MS 5000
 #define NEEDS_NO_WAKING                                                                            \
 	"a program that is started with MALLOW_CONF=background_thread:true needs no waking"
 /* PTRACE_GET_RSEQ_CONFIGURATION: Linux 5.13 and later. */
@@ -130,7 +132,8 @@ typedef enum outcome {
 /* Waits until the thread has stopped.  False: it has not, or has ended. */
 static bool wait_stop(int thread, int *status) {
 	struct timespec pause = {.tv_nsec = LOOK_FIRST_NS};
-	for (long past = 0; past < STOP_WAIT_NS; past += pause.tv_nsec) {
+	uint64_t until_ns = monotonic_ns() + STOP_WAIT_NS;
+	do {
 		pid_t result = waitpid(thread, status, __WALL | WNOHANG);
 		if (result == thread)
 			return WIFSTOPPED(*status);
@@ -138,7 +141,7 @@ static bool wait_stop(int thread, int *status) {
 			return false;
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = pause.tv_nsec * 2 < LOOK_NS ? pause.tv_nsec * 2 : LOOK_NS;
-	}
+	} while (monotonic_ns() < until_ns);
 	return false;
 }
 
@@ -472,10 +475,6 @@ static int say_outcome(const mw_reach_t *reach, outcome_t outcome, mw_error_t *e
 	}
 }
 
-static int enter(const mw_reach_t *reach, mw_error_t *error) {
-	return say_outcome(reach, try_threads(reach), error);
-}
-
 static mw_apart_outcome_t enter_apart(const void *reach, mw_error_t *error) {
 	outcome_t outcome = try_threads(reach);
 	if (outcome == REFUSED)
@@ -490,12 +489,22 @@ int mw_process_enter(const mw_process_key_t *key, mw_error_t *error) {
 	mw_reach_t reach;
 	if (mw_reach_open(key, &reach, NULL) != 0)
 		return say_other(key, error);
-	mw_apart_outcome_t outcome = mw_apart_do(enter_apart, &reach, error);
-	int result = outcome == MW_APART_DONE ? 0 : -1;
+	mw_apart_outcome_t outcome = mw_apart_do(enter_apart, &reach, LIMIT_MS, error);
+	bool is_in_thread = outcome == MW_APART_REFUSED;
+	if (is_in_thread)
+		outcome =
+			mw_apart_do_in_thread(enter_apart, &reach, sizeof(reach), LIMIT_MS, error);
 	if (outcome == MW_APART_REFUSED)
-		result = enter(&reach, error);
-	mw_reach_close(&reach);
-	return result;
+		say_outcome(&reach, REFUSED, error);
+	else if (outcome == MW_APART_LATE)
+		mw_error_set(error,
+			     "it cannot be woken: a page of its memory has not come within "
+			     "%d s (FUSE, userfaultfd(2))",
+			     LIMIT_MS / 1000);
+	/* A thread that goes on has to know whether the process has ended. */
+	if (outcome != MW_APART_LATE || !is_in_thread)
+		mw_reach_close(&reach);
+	return outcome == MW_APART_DONE ? 0 : outcome == MW_APART_LATE ? MW_ENTRY_HANGS : -1;
 }
 
 #else

@@ -16,7 +16,9 @@
  * do is checked while the thread is stopped: nothing happens in another process than `key` names,
  * in one that does not map that state file, or in one that has ids or capabilities which this
  * command lacks.  Returns 0, or -1: nothing has changed in the process, and `error` is a part of a
- * sentence that says why. */
+ * sentence that says why.  MW_ENTRY_HANGS, likewise: the process's memory does not come, so trying
+ * again would take as long; a thread may stay stopped until it comes. */
+#define MW_ENTRY_HANGS (-2)
 int mw_process_enter(const mw_process_key_t *key, mw_error_t *error);
 
 #endif
