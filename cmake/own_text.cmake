@@ -63,7 +63,7 @@ if(LINK)
 endif()
 foreach(object ${objects})
     # .../mallow_objects.dir/heap/remote/word.c.o becomes heap_remote_word.o; __ is for ..
-    string(REGEX REPLACE "^.*\\.dir/(\\./|__/)?(.*)\\.c\\.o$" "\\2" name ${object})
+    string(REGEX REPLACE "^.*\\.dir/(\\./)?(__/)?(.*)\\.c\\.o$" "\\3" name ${object})
     string(REPLACE "/" "_" name ${name})
     set(options ${constants} ${texts_of_all} ${sparse})
     if(name IN_LIST resident)
