@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * stats.h -- numbers of the rows of stats.def.
- * Layer: state. The heap includes only this header of the folder: it holds names and no file
- * layout. */
+ * Layer: state. This header holds names and no file layout, so that the heap can include it; only
+ * heap/stats, whose walks fill in rows of the file, includes state/layout.h, too. */
 #ifndef MW_STATE_STATS_H
 #define MW_STATE_STATS_H
 

@@ -78,8 +78,7 @@ static inline bool mw_remote_swap(mw_page_t *page, uint64_t *word, uint64_t want
 }
 
 typedef enum mw_remote_pushed {
-	MW_REMOTE_SENT,  /* the page has the blocks; the page has the blocks, and another thread may
-			    own it */
+	MW_REMOTE_SENT,  /* the page has the blocks */
 	MW_REMOTE_TOOK,  /* the page was full: the caller owns it, and still has the blocks */
 	MW_REMOTE_ENDED, /* the page was listed, and all its blocks are back: the caller owns it */
 } mw_remote_pushed_t;

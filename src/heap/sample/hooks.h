@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * hooks.h -- the only interface through which the heap knows the profiler.
+ * hooks.h -- the table of functions by which the heap calls the profiler. Besides it,
+ * misuse/guarded.h and misuse/misuse.h are given functions that take and name stacks of reports.
  * Layer: heap.  The heap keeps the countdowns, because they are folded into its refill, and calls
  * these hooks to draw, to record, and to remove a record.  Hooks are called on slow paths only, by
  * the thread that allocates or frees.  The heap holds no lock meanwhile, except where the order of

@@ -15,7 +15,8 @@
 
 #include "base/compiler.h"
 
-/* Page size that the library uses. Start-up refuses kernels with larger pages. */
+/* Page size that the library uses. Kernels with larger pages are not supported, and nothing checks
+ * for them. */
 #define MW_OS_PAGE_BYTES 4096u
 
 /* Maps private memory, zeroed, readable and writable. `align` is a power of two, at least

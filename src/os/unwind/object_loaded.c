@@ -15,7 +15,8 @@
 #define HEADERS_MAX 64u
 
 #ifdef DLFO_EH_SEGMENT_TYPE /* glibc 2.35 and later */
-/* Weak: the library also loads with an older libc than the one of the build. */
+/* Weak: NULL in a program that links the archive with an older libc. The shared library does need
+ * version 2.35, because the linker requires the version of a weak reference, too. */
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 #endif
 
