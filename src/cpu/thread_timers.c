@@ -272,6 +272,24 @@ void mw_thread_timers_scan(void) {
 	mw_lock_let_go(&timers.lock);
 }
 
+void mw_thread_timers_put_off(void) {
+	if (!enter(MW_CPU_IN_HANDLER))
+		return;
+	uint32_t count = 0;
+	bool is_cpu_time =
+		is_on() && !timers.config.event && timers.config.clock == MW_OS_CLOCK_CPU;
+	for (uint32_t i = 0; is_cpu_time && count < timers.count; i++)
+		if (timers.slots[i].thread_id != 0) {
+			count++;
+			mw_os_timer_put_off(timers.slots[i].timer, MW_TIMERS_PUT_OFF_NS,
+					    timers.config.period_ns);
+		}
+	if (is_on())
+		mw_os_timer_put_off(timers.process_timer, (timers.count + 1) * MW_TIMERS_PUT_OFF_NS,
+				    MW_TIMERS_SCAN_NS);
+	leave(MW_CPU_IN_HANDLER);
+}
+
 mw_thread_event_t *mw_thread_timers_event(void) {
 	uint32_t start = atomic_load_explicit(&timers.starts, memory_order_relaxed);
 	if (own.start == start)

@@ -17,6 +17,9 @@
 /* CPU time of the process between two scans. */
 #define MW_TIMERS_SCAN_NS UINT64_C(20000000)
 
+/* A thread that sleeps takes a few hundredths of this to stop, go on and sleep again. */
+#define MW_TIMERS_PUT_OFF_NS UINT64_C(500000)
+
 /* Told after each change: threads that have a timer, and threads whose timer the kernel refused in
  * the last scan. Called with the lock, also in signal handlers. */
 typedef void mw_thread_timers_changed_t(uint32_t threads, uint32_t refused);
@@ -55,6 +58,10 @@ void mw_thread_timers_scan(void);
 /* Called by a thread for itself, at its start and end. */
 void mw_thread_timers_add(uint32_t thread_id);
 void mw_thread_timers_remove(void);
+/* Puts off the ticks of CPU time that are due, by MW_TIMERS_PUT_OFF_NS of their thread's time, and
+ * the scan by so much for each thread: what threads take to stop and to go on causes none. Does
+ * nothing if the lock is taken for long. Async-signal-safe. */
+void mw_thread_timers_put_off(void);
 /* Called in the child of a fork, which has no timers. */
 void mw_thread_timers_forked(void);
 

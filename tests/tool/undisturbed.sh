@@ -33,3 +33,36 @@ for ((i = 0; i < 100; i++)); do
     rm -f ./*.pb
 done
 ends "100 dumps"
+
+# What threads take to stop and to go on ends the intervals of some: 1 in 50 at this rate.
+cc -g -O1 -pthread -o asleep_together "$here/asleep_together.c" || fail "cc"
+rm -f pipe said
+mkfifo pipe
+ulimit -n 4096 || fail "descriptors"
+MALLOW_CONF=prof_state_min:0,background_thread:false,prof_cpu:1000 \
+    LD_PRELOAD=$build/lib/libmallow.so ./asleep_together 1000 <pipe >said &
+pid=$!
+started+=("$pid")
+exec {input}>pipe
+# answers LINES: it has said so many lines.
+answers() {
+    [ "$(wc -l <said)" -ge "$1" ]
+}
+await 60 answers 2
+await 60 is_known "$pid"
+all_asleep() {
+    [ "$(cat /proc/"$pid"/task/*/stat | grep -c ') S ')" = 1001 ]
+}
+await 60 all_asleep
+echo >&"$input"
+await 60 answers 3
+for ((i = 0; i < 5; i++)); do
+    try 0 "$mallow" leaks "$pid"
+done
+echo >&"$input"
+await 60 answers 4
+exec {input}>&-
+wait "$pid" || fail "asleep together: status $?"
+[ "$(sed -n 3p said)" = "$(sed -n 4p said)" ] ||
+    fail "1000 threads, 5 leak checks: $(sed -n 3,4p said)"
+ok "1000 threads, 5 leak checks"

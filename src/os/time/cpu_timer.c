@@ -56,6 +56,18 @@ int mw_os_process_timer_start(int signal_number, uint64_t period_ns) {
 	return start(CLOCK_PROCESS_CPUTIME_ID, &event, 0, period_ns, period_ns);
 }
 
+void mw_os_timer_put_off(int timer, uint64_t least_ns, uint64_t period_ns) {
+	int saved_errno = errno;
+	struct itimerspec times;
+	if (mw_system_call(SYS_timer_gettime, timer, &times) == 0 && times.it_value.tv_sec == 0 &&
+	    (uint64_t)times.it_value.tv_nsec < least_ns) {
+		times = (struct itimerspec){.it_value = timespec_of(least_ns),
+					    .it_interval = timespec_of(period_ns)};
+		mw_system_call(SYS_timer_settime, timer, 0, &times, NULL);
+	}
+	errno = saved_errno;
+}
+
 void mw_os_timer_stop(int timer) {
 	int saved_errno = errno;
 	mw_system_call(SYS_timer_delete, timer);

@@ -33,6 +33,9 @@ int mw_os_thread_timer_start(uint32_t thread_id, int signal_number, mw_os_thread
  * si_value is 0. Returns the results of
  * mw_os_thread_timer_start(). */
 int mw_os_process_timer_start(int signal_number, uint64_t period_ns);
+/* Makes the current interval of a timer end in `least_ns` at the earliest. `period_ns`: that of the
+ * timer. */
+void mw_os_timer_put_off(int timer, uint64_t least_ns, uint64_t period_ns);
 /* Deletes a timer. Its signal may still be pending. */
 void mw_os_timer_stop(int timer);
 
