@@ -238,7 +238,7 @@ MW_COLD int32_t mw_leak_copy_begin(const mw_os_stopped_t *self, mw_os_child_kind
 				   mw_leak_result_t *result) {
 	uint32_t self_id = mw_os_process_id();
 	uint32_t before = atomic_load_explicit(&copied_process, memory_order_relaxed);
-	if (before == self_id ||
+	if (before == self_id || mw_os_child_is_left() ||
 	    !atomic_compare_exchange_strong_explicit(&copied_process, &before, self_id,
 						     memory_order_acquire, memory_order_relaxed))
 		return MW_ERR_IO;

@@ -53,7 +53,8 @@ mw_result_t mw_leak_check(const mw_os_stopped_t *self, const mw_leak_scope_t *sc
 
 /* Copies the process, calls work(context) in the copy, which then ends, and fills in the pause and
  * the threads of *result. Returns the copy's process id without waiting, or a negative mw_result_t
- * as above. One copy at a time: mw_leak_copy_end() is called when it has ended. */
+ * as above. One copy at a time: mw_leak_copy_end() is called when it has ended, or is left to a
+ * thread (os/process/child.h). */
 int32_t mw_leak_copy_begin(const mw_os_stopped_t *self, mw_os_child_kind_t kind,
 			   void (*work)(void *context), void *context, mw_leak_result_t *result);
 void mw_leak_copy_end(void);

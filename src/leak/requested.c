@@ -13,6 +13,7 @@
 #include "leak/block_index.h"
 #include "leak/flood.h"
 #include "leak/leak.h"
+#include "os/file/proc.h"
 #include "os/lock/lock.h"
 #include "os/memory/map.h"
 #include "os/process/child.h"
@@ -24,8 +25,8 @@
 #include "prof/unwind/unwind.h"
 #include "state/layout.h"
 
-/* How soon the background thread looks whether the copy has ended. */
-#define LOOK_NS UINT64_C(50000000)
+/* How soon the background thread tries again to begin a check while another goes on. */
+#define BEGIN_AGAIN_NS UINT64_C(50000000)
 
 _Static_assert(MW_CLASS_COUNT < MW_LEAK_CLASS_CAPACITY, "one more for larger blocks");
 
@@ -33,10 +34,11 @@ static struct {
 	_Atomic uint32_t ordered; /* number of the last check that a tool requested */
 	_Atomic uint32_t options;
 	_Atomic uint32_t begun;    /* number of the last check that was begun */
-	_Atomic int32_t copy;      /* process id of the copy; 0: there is none */
 	_Atomic bool is_signalled; /* a signal asks for a check */
-	atomic_flag is_busy;       /* a thread begins a check, or looks after the copy */
-} requested = {.is_busy = ATOMIC_FLAG_INIT};
+	/* Id of the process of which a thread begins a check. In the child of a fork it may be the
+	 * parent's, which means none. */
+	_Atomic uint32_t busy_process;
+} requested;
 
 /* ---- in the copy ---- */
 
@@ -248,14 +250,18 @@ static int32_t begin(const mw_os_stopped_t *self, mw_state_leak_check_t *check, 
 	return copy;
 }
 
-static void look_after_copy(void) {
-	int32_t copy = atomic_load_explicit(&requested.copy, memory_order_relaxed);
-	if (copy == 0 || !mw_os_child_has_ended(copy))
-		return;
+/* Begins the check that was ordered, which goes on by itself. */
+static void begin_ordered(const mw_os_stopped_t *self) {
+	uint32_t number = atomic_load_explicit(&requested.ordered, memory_order_seq_cst);
+	atomic_store_explicit(&requested.begun, number, memory_order_relaxed);
+	bool is_signalled =
+		atomic_exchange_explicit(&requested.is_signalled, false, memory_order_relaxed);
 	mw_state_leak_check_t *check = check_in_file();
-	if (check && check->state == MW_LEAK_CHECK_RUNNING)
-		fail(check, MW_LEAK_ENDED);
-	atomic_store_explicit(&requested.copy, 0, memory_order_relaxed);
+	int32_t copy = check ? begin(self, check, number, MW_OS_CHILD_BACKGROUND, is_signalled) : 0;
+	if (copy <= 0)
+		return;
+	if (!mw_os_child_leave(copy))
+		fail(check, MW_LEAK_NO_MEMORY);
 	mw_leak_copy_end();
 }
 
@@ -271,36 +277,30 @@ static bool is_ordered(void) {
 		       atomic_load_explicit(&requested.begun, memory_order_relaxed);
 }
 
-static bool is_copied(void) {
-	return atomic_load_explicit(&requested.copy, memory_order_relaxed) != 0;
+/* Returns whether no other thread begins a check. */
+static bool enter(void) {
+	uint32_t self = mw_os_process_id();
+	uint32_t before = atomic_load_explicit(&requested.busy_process, memory_order_relaxed);
+	return before != self &&
+	       atomic_compare_exchange_strong_explicit(&requested.busy_process, &before, self,
+						       memory_order_acquire, memory_order_relaxed);
 }
 
 uint64_t mw_control_leaks_work(void) {
 	mw_os_stopped_t self = {0};
 	mw_os_note_registers(&self);
-	if (mw_lock_held_ranks != 0 || mw_lock_is_forking() ||
-	    atomic_flag_test_and_set(&requested.is_busy))
+	if (mw_lock_held_ranks != 0 || mw_lock_is_forking() || !enter())
 		return UINT64_MAX;
 	/* Stored before the orders are read: a later order sets it again. */
 	atomic_store_explicit(&mw_control_view.has_leak_check, false, memory_order_seq_cst);
-	look_after_copy();
-	if (is_ordered() && !is_copied()) {
-		uint32_t number = atomic_load_explicit(&requested.ordered, memory_order_seq_cst);
-		atomic_store_explicit(&requested.begun, number, memory_order_relaxed);
-		bool is_signalled = atomic_exchange_explicit(&requested.is_signalled, false,
-							     memory_order_relaxed);
-		mw_state_leak_check_t *check = check_in_file();
-		int32_t copy =
-			check ? begin(&self, check, number, MW_OS_CHILD_BACKGROUND, is_signalled)
-			      : 0;
-		if (copy > 0)
-			atomic_store_explicit(&requested.copy, copy, memory_order_relaxed);
-	}
-	bool has_work = is_copied();
-	if (has_work)
+	bool waits = is_ordered() && mw_os_child_is_left();
+	if (waits)
 		atomic_store_explicit(&mw_control_view.has_leak_check, true, memory_order_relaxed);
-	atomic_flag_clear(&requested.is_busy);
-	return has_work ? mw_os_monotonic_ns() + LOOK_NS : UINT64_MAX;
+	else if (is_ordered())
+		begin_ordered(&self);
+	/* Pairs with the acquire in enter(). */
+	atomic_store_explicit(&requested.busy_process, 0, memory_order_release);
+	return waits ? mw_os_monotonic_ns() + BEGIN_AGAIN_NS : UINT64_MAX;
 }
 
 /* A check that cannot begin here, in the middle of an allocation, begins at the next tick. */
@@ -313,13 +313,11 @@ void mw_control_leaks_on_signal(int signal_number, bool from_outside) {
 		mw_control_leaks_work();
 }
 
-/* Orders and the copy are the parent's. */
+/* Orders are the parent's. */
 void mw_control_leaks_forked(void) {
 	atomic_store_explicit(&requested.begun, requested.ordered, memory_order_relaxed);
-	atomic_store_explicit(&requested.copy, 0, memory_order_relaxed);
 	atomic_store_explicit(&requested.is_signalled, false, memory_order_relaxed);
 	atomic_store_explicit(&mw_control_view.has_leak_check, false, memory_order_relaxed);
-	atomic_flag_clear(&requested.is_busy);
 }
 
 static mw_leak_sums_t sums_in(const mw_state_leak_check_t *check) {

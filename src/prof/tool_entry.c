@@ -85,12 +85,16 @@ static MW_COLD void go_on(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
 		mw_os_signal_set_blocked(frame->blocked_signals);
 }
 
-/* Obeys requests, or publishes the state file if the heap is too small for one. */
+/* Obeys requests, also a check for leaks that waited for another one, or publishes the state file
+ * if the heap is too small for one. */
 static MW_COLD void answer(void) {
-	if (mw_published_exists())
-		mw_control_poll();
-	else
+	if (!mw_published_exists()) {
 		mw_control_publish();
+		return;
+	}
+	mw_control_poll();
+	if (atomic_load_explicit(&mw_control_view.has_leak_check, memory_order_relaxed))
+		mw_control_leaks_work();
 }
 
 /* Called by the code below. */

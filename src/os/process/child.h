@@ -20,8 +20,9 @@ typedef enum mw_os_child_kind {
 } mw_os_child_kind_t;
 
 /* Copies the process, with the calling thread alone. Returns the copy's process id in the parent, 0
- * in the copy, -1 if the kernel refused. The copy blocks all signals, ends at MW_OS_CHILD_LIMIT_S,
- * and is the first to end when memory runs out. */
+ * in the copy, -1 if the kernel refused. The copy has of the process's files
+ * standard error only, blocks all signals, ends at MW_OS_CHILD_LIMIT_S, and is the first to end
+ * when memory runs out. */
 int32_t mw_os_child_start(mw_os_child_kind_t kind);
 /* Called by the copy: returns whether the process has ended. */
 bool mw_os_child_outlived(void);
@@ -29,6 +30,13 @@ bool mw_os_child_outlived(void);
 _Noreturn void mw_os_child_end(void);
 /* Waits until the copy has ended. Returns whether it ended by mw_os_child_end(). */
 bool mw_os_child_wait(int32_t child);
+/* Leaves a copy to a thread, which waits for its end: an ended child stays in the kernel's table
+ * until its process waits for it. The thread is none of libc's, blocks all signals and runs no
+ * other code. One copy at a time. Returns false if the kernel refuses the thread: the copy was
+ * ended. */
+bool mw_os_child_leave(int32_t child);
+/* Returns whether a copy is left to a thread, and neither has ended. */
+bool mw_os_child_is_left(void);
 /* Returns whether the copy has ended, without waiting. True once: the kernel forgets the copy. */
 bool mw_os_child_has_ended(int32_t child);
 /* Called by the copy: id of the process that it is a copy of. */

@@ -51,7 +51,7 @@ typedef struct mw_control_view {
 					      UINT64_MAX: never publish */
 	uint64_t state_min_bytes;          /* allocated or mapped, at which a file is published */
 	_Atomic bool is_forking;           /* the tables are quiesced for a fork */
-	_Atomic bool has_leak_check;       /* one was ordered, or goes on; src/leak writes it */
+	_Atomic bool has_leak_check;       /* one was ordered; src/leak writes it */
 } mw_control_view_t;
 extern mw_control_view_t mw_control_view;
 
@@ -101,9 +101,8 @@ MW_HOOK MW_COLD void mw_control_cpu_forked(void);
 MW_HOOK MW_COLD void mw_control_leaks_order(uint32_t number, uint32_t options);
 /* Handler of leak_signal (mw_os_handler_t): begins a check, whose end is told on stderr. */
 MW_HOOK MW_COLD void mw_control_leaks_on_signal(int signal_number, bool from_outside);
-/* Begins a check that was ordered, or looks whether one has ended. Called without a lock, while
- * has_leak_check is set. Returns the monotonic time of the next look; UINT64_MAX: there is nothing
- * to look after. */
+/* Begins a check that was ordered. Called without a lock, while has_leak_check is set. Returns the
+ * monotonic time of the next try, if another check goes on; else UINT64_MAX. */
 MW_HOOK MW_COLD uint64_t mw_control_leaks_work(void);
 /* Called in the child of a fork, while has_leak_check is set. */
 MW_HOOK MW_COLD void mw_control_leaks_forked(void);

@@ -14,17 +14,13 @@
 #include "live/enter/enter.h"
 #include "report/text/units.h"
 
-/* How long a process has to see the request before it is woken. */
+/* How long a process has to begin by itself before it is woken, and woken again. */
 #define WAKE_SECONDS 0.5
 #define WAKE_AGAIN_SECONDS 0.25
-/* How often the state file is read, and how often the process is asked to look after its copy:
- * one that was killed leaves no result. */
+/* How often the state file is read. */
 #define READ_NS 20000000
-#define LOOK_SECONDS 1.0
 /* What is read of a check that has ended. */
 #define WHOLE_CHECK (MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_LEAKS)
-/* How long the process has to let the kernel forget its copy. */
-#define FORGET_SECONDS 2.0
 
 static double monotonic_seconds(void) {
 	struct timespec now;
@@ -38,8 +34,14 @@ typedef struct check {
 	const mw_program_hold_t *program;
 	double begin;
 	mw_reply_t reply;
-	bool sleeps; /* the process has to be woken */
 } check_t;
+
+/* What the state file says of a requested check that has not ended. */
+typedef struct progress {
+	bool is_seen;  /* the process has read the request */
+	bool is_begun; /* and has begun the check */
+	uint32_t copy; /* process that searches, for this check or one before it; 0: none */
+} progress_t;
 
 /* The process may remove its state file when the check is done. */
 static int read_check(const check_t *check, unsigned what, mw_snapshot_t **snapshot,
@@ -55,26 +57,9 @@ static int wake(const check_t *check, mw_error_t *why) {
 	return mw_process_enter(&check->program->reach.key, why);
 }
 
-/* Has the process look after its copy: one that has ended leaves an entry in the kernel's table of
- * processes, one that was killed no result. `sleeps`: the process has to be woken. */
-static void have_it_look(const check_t *check, bool sleeps) {
-	const mw_request_t request = {.kind = MW_REQUEST_WALK};
-	mw_reply_t reply;
-	mw_error_t ignored;
-	if (mw_control_send(check->target, &request, 0, &reply, &ignored) == 0 && sleeps)
-		wake(check, &ignored);
-}
-
-/* Returns whether the copy is in the kernel's table of processes, ended or not. */
-static bool is_copy_known(const mw_target_t *target, uint32_t copy) {
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/root/proc/%" PRIu32, target->pid, copy);
-	return access(path, F_OK) == 0;
-}
-
-/* Returns whether the copy searches on: it does so after its parent has executed another program.
- */
-static bool is_copy_running(const mw_target_t *target, uint32_t copy) {
+/* Returns the letter of the state (proc(5)) of the process that searches; 'X': it is gone, '\0':
+ * not known. It searches on after its parent has executed another program. */
+static char copy_state(const mw_target_t *target, uint32_t copy) {
 	char path[64], text[512];
 	snprintf(path, sizeof(path), "/proc/%d/root/proc/%" PRIu32 "/stat", target->pid, copy);
 	FILE *file = copy != 0 ? fopen(path, "re") : NULL;
@@ -84,18 +69,14 @@ static bool is_copy_running(const mw_target_t *target, uint32_t copy) {
 		fclose(file);
 	/* The state stands behind the name, which is in parentheses. */
 	const char *state = strrchr(text, ')');
-	return state != NULL && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+	if (state != NULL && state[1] == ' ')
+		return state[2];
+	snprintf(path, sizeof(path), "/proc/%d/root/proc/version", target->pid);
+	return copy != 0 && access(path, F_OK) == 0 ? 'X' : '\0';
 }
 
-/* Waits until the copy is gone: it would stay as a zombie until the process allocates. */
-static void have_it_forget(const check_t *check, uint32_t copy) {
-	const struct timespec pause = {.tv_nsec = READ_NS};
-	double begin = monotonic_seconds(), past = 0;
-	while (is_copy_known(check->target, copy) && past < FORGET_SECONDS) {
-		nanosleep(&pause, NULL);
-		past = monotonic_seconds() - begin;
-		have_it_look(check, check->sleeps || past > WAKE_SECONDS);
-	}
+static bool is_ended(char state) {
+	return state == 'X' || state == 'Z';
 }
 
 static int say_why(const mw_target_t *target, mw_leak_error_t why, mw_error_t *error) {
@@ -134,9 +115,8 @@ static void show_progress(const mw_target_t *target, const mw_state_leak_check_t
 				    sizeof(bytes)));
 }
 
-/* Returns 1 if the check has ended, 0 if it goes on; -1: it failed. *copy becomes the process that
- * searches; 0: none yet. */
-static int look(const check_t *request, uint32_t *copy, mw_error_t *error) {
+/* Returns 1 if the check has ended, 0 if it goes on; -1: it failed. */
+static int look(const check_t *request, progress_t *progress, mw_error_t *error) {
 	const mw_target_t *target = request->target;
 	const mw_reply_t *reply = &request->reply;
 	mw_snapshot_t *snapshot;
@@ -145,8 +125,10 @@ static int look(const check_t *request, uint32_t *copy, mw_error_t *error) {
 	const mw_state_leak_check_t *check = &snapshot->leak_check;
 	const char *rejected = mw_control_rejected(&snapshot->live, reply->sequence);
 	int result = 0;
-	*copy = check->state == MW_LEAK_CHECK_RUNNING ? check->copy_pid : 0;
-	if (rejected != NULL && (int32_t)(check->number - reply->leak_check) < 0)
+	progress->is_seen = (int32_t)(snapshot->live.sequence_seen - reply->sequence) >= 0;
+	progress->is_begun = (int32_t)(check->number - reply->leak_check) >= 0;
+	progress->copy = check->state == MW_LEAK_CHECK_RUNNING ? check->copy_pid : 0;
+	if (rejected != NULL && !progress->is_begun)
 		result = mw_error_set(error, "pid %d: no leak check: the process rejected it: %s",
 				      target->pid, rejected);
 	else if (has_no_room(snapshot, reply))
@@ -154,8 +136,8 @@ static int look(const check_t *request, uint32_t *copy, mw_error_t *error) {
 				      "pid %d: no leak check: the file system of its state file %s "
 				      "has no room for the result",
 				      target->pid, target->path);
-	else if ((int32_t)(check->number - reply->leak_check) < 0)
-		result = 0; /* another check goes on */
+	else if (!progress->is_begun)
+		result = 0; /* another check goes on, perhaps */
 	else if (check->state == MW_LEAK_CHECK_FAILED)
 		result = say_why(target, (mw_leak_error_t)check->error, error);
 	else if (check->state == MW_LEAK_CHECK_DONE && check->copy_pid != 0)
@@ -166,30 +148,74 @@ static int look(const check_t *request, uint32_t *copy, mw_error_t *error) {
 	return result;
 }
 
-static int wait_for(const check_t *check, double seconds, mw_error_t *error) {
-	const struct timespec pause = {.tv_nsec = READ_NS};
+/* When a process that has not begun is woken. One that is busy at that moment, in the library, does
+ * not answer: it is woken again, each time after twice as long. */
+typedef struct waking {
+	double next, step; /* next: monotonic time */
+	bool hangs;        /* waking it again does not help (MW_ENTRY_HANGS) */
+	mw_error_t why;    /* it did not help */
+} waking_t;
+
+static void wake_if_due(const check_t *check, waking_t *waking, double now) {
+	if (now < waking->next)
+		return;
+	int result = wake(check, &waking->why);
+	waking->hangs = result == MW_ENTRY_HANGS;
+	if (result == 0)
+		mw_error_set(&waking->why, "it was woken, and has not answered");
+	waking->next = now + waking->step;
+	waking->step *= 2;
+}
+
+static int say_not_woken(const check_t *check, const waking_t *waking, mw_error_t *error) {
+	return mw_error_set(
+		error,
+		"pid %d: the process does not allocate, so it has not seen the request, "
+		"and %s. It will check when it allocates; 'mallow leaks --last %d' then "
+		"shows the result",
+		check->target->pid, waking->why.text, check->target->pid);
+}
+
+static int say_not_ended(const check_t *check, double seconds, mw_error_t *error) {
 	int pid = check->target->pid;
-	double begin = monotonic_seconds(), looked = begin;
-	for (;;) {
-		uint32_t copy;
-		/* Asked first: the last thing that a process does may be to end its check. */
+	return mw_error_set(error,
+			    "pid %d: the search has not ended after %.3g s; it goes on, and "
+			    "'mallow leaks --last %d' shows its result",
+			    pid, seconds, pid);
+}
+
+/* Waits until the check has ended, and wakes the process until it has begun. `wait_seconds`: until
+ * it sees the request. Returns 1; -1: it failed. */
+static int wait_for(const check_t *check, double wait_seconds, double limit_seconds,
+		    mw_error_t *error) {
+	const struct timespec pause = {.tv_nsec = READ_NS};
+	bool is_pending = check->reply.outcome == MW_OUTCOME_PENDING;
+	double begin = monotonic_seconds(), now = begin;
+	waking_t waking = {.next = now + (is_pending ? 0 : WAKE_SECONDS),
+			   .step = WAKE_AGAIN_SECONDS};
+	progress_t progress = {.copy = 0};
+	for (;; now = monotonic_seconds()) {
+		/* Asked first: the last thing that a process or its copy does may be to end the
+		 * check. */
 		bool is_over = !mw_program_goes_on(check->program);
-		int result = look(check, &copy, error);
+		uint32_t copy = progress.copy;
+		char state = copy_state(check->target, copy);
+		int result = look(check, &progress, error);
 		if (result != 0)
 			return result;
-		double now = monotonic_seconds();
-		if (is_over && !is_copy_running(check->target, copy))
+		if (progress.copy != copy)
+			state = copy_state(check->target, progress.copy);
+		if (is_over && (state == '\0' || is_ended(state)))
 			return say_ended(check, error);
-		if (now - begin > seconds)
-			return mw_error_set(
-				error,
-				"pid %d: the search has not ended after %.3g s; it goes on, and "
-				"'mallow leaks --last %d' shows its result",
-				pid, seconds, pid);
-		if (now - looked > LOOK_SECONDS) {
-			have_it_look(check, check->sleeps);
-			looked = now;
-		}
+		if (progress.is_begun && progress.copy == copy && is_ended(state))
+			return say_why(check->target, MW_LEAK_ENDED, error);
+		bool is_busy = progress.copy != 0 && !is_ended(state);
+		if (!progress.is_seen || (!progress.is_begun && !is_busy))
+			wake_if_due(check, &waking, now);
+		if (!progress.is_seen && (waking.hangs || now - begin > wait_seconds))
+			return say_not_woken(check, &waking, error);
+		if (now - begin > limit_seconds)
+			return say_not_ended(check, limit_seconds, error);
 		nanosleep(&pause, NULL);
 	}
 }
@@ -197,7 +223,9 @@ static int wait_for(const check_t *check, double seconds, mw_error_t *error) {
 static int take_done(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_t *error) {
 	if ((*snapshot)->leak_check.state == MW_LEAK_CHECK_DONE)
 		return 0;
-	bool is_running = (*snapshot)->leak_check.state == MW_LEAK_CHECK_RUNNING;
+	const mw_state_leak_check_t *check = &(*snapshot)->leak_check;
+	bool is_running = check->state == MW_LEAK_CHECK_RUNNING &&
+			  !(target->alive && is_ended(copy_state(target, check->copy_pid)));
 	mw_snapshot_free(*snapshot);
 	*snapshot = NULL;
 	return mw_error_set(error, "%s: %s", target->shown,
@@ -217,47 +245,6 @@ int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_
 	return take_done(target, snapshot, error);
 }
 
-static bool has_seen(const check_t *check) {
-	mw_snapshot_t *snapshot;
-	mw_error_t ignored;
-	if (read_check(check, 0, &snapshot, &ignored) != 0)
-		return false;
-	bool result = (int32_t)(snapshot->live.sequence_seen - check->reply.sequence) >= 0;
-	mw_snapshot_free(snapshot);
-	return result;
-}
-
-/* Wakes a process that has not seen a request, until it has.  One that is busy at that moment, in
- * the library, does not answer: it is woken again, each time after twice as long. */
-static int wake_and_wait(const check_t *check, double wait_seconds, mw_error_t *error) {
-	const struct timespec pause = {.tv_nsec = READ_NS};
-	mw_error_t why = {.text = ""};
-	double begin = monotonic_seconds(), waited = 0, next = 0, step = WAKE_AGAIN_SECONDS;
-	int woken = 0;
-	do {
-		if (waited >= next) {
-			woken = wake(check, &why);
-			if (woken == 0)
-				mw_error_set(&why, "it was woken, and has not answered");
-			next = waited + step;
-			step *= 2;
-		}
-		if (has_seen(check))
-			return 0;
-		nanosleep(&pause, NULL);
-		waited = monotonic_seconds() - begin;
-	} while (waited < wait_seconds && woken != MW_ENTRY_HANGS &&
-		 mw_program_goes_on(check->program));
-	if (!mw_program_goes_on(check->program))
-		return say_ended(check, error);
-	return mw_error_set(
-		error,
-		"pid %d: the process does not allocate, so it has not seen the request, "
-		"and %s. It will check when it allocates; 'mallow leaks --last %d' then "
-		"shows the result",
-		check->target->pid, why.text, check->target->pid);
-}
-
 static int make_check(check_t *check, const mw_check_options_t *options, mw_snapshot_t **snapshot,
 		      mw_error_t *error) {
 	const mw_request_t request = {.kind = MW_REQUEST_LEAK_CHECK,
@@ -266,18 +253,13 @@ static int make_check(check_t *check, const mw_check_options_t *options, mw_snap
 		options->wait_seconds < WAKE_SECONDS ? options->wait_seconds : WAKE_SECONDS;
 	if (mw_control_send(check->target, &request, first_seconds, &check->reply, error) != 0)
 		return -1;
-	check->sleeps = check->reply.outcome == MW_OUTCOME_PENDING;
-	if (check->sleeps &&
-	    wake_and_wait(check, options->wait_seconds - first_seconds, error) != 0)
-		return -1;
-	int result = wait_for(check, options->limit_seconds, error);
+	int result = wait_for(check, options->wait_seconds - first_seconds, options->limit_seconds,
+			      error);
 	mw_progress_end();
 	if (result <= 0 || read_check(check, WHOLE_CHECK, snapshot, error) != 0 ||
 	    take_done(check->target, snapshot, error) != 0)
 		return -1;
-	if (mw_program_goes_on(check->program))
-		have_it_forget(check, (*snapshot)->leak_check.copy_pid);
-	else
+	if (!mw_program_goes_on(check->program))
 		mw_complain(
 			"note: pid %d: the process %s meanwhile, %.3g s after the request: this "
 			"is what the check found, which it had begun before",
