@@ -4,16 +4,32 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <time.h>
 
+#include "base/compiler.h"
+#include "os/memory/map.h"
 #include "os/platform/arch.h"
 #include "os/platform/kernel_calls.h"
 #include "os/platform/system_call.h"
 #include "os/unwind/stack.h"
 
+/* No use takes so long, unless it has ended without a word: the thread has left it for good, by
+ * siglongjmp() out of a signal's handler, or has ended there. */
+#define LEFT_SECONDS 5
+/* Most stacks that take the place of one that was left. Whoever left it may come back to it
+ * (swapcontext(3) in handlers), so its memory is not used again. */
+#define RENEWALS_MAX 15u
+/* Numbers of processes and threads are below 2^22 (PID_MAX_LIMIT). */
+enum { ID_BITS = 22, USE_BITS = 64 - 2 * ID_BITS };
+
 static struct {
-	/* Process of the thread that uses it; 0: none. In the child of a fork the number is
-	 * another's: only the thread that forked is there. */
-	_Atomic uint32_t user;
+	/* Who uses it: process, thread and number of the use; 0: nobody. In the child of a fork
+	 * the process is another one: only the thread that forked is there. */
+	_Atomic uint64_t user;
+	_Atomic uint32_t uses;
+	_Atomic uint32_t since_seconds; /* CLOCK_MONOTONIC_COARSE of the last use */
+	uint32_t renewals;              /* belongs to the user, like what follows */
+	char *renewed;                  /* NULL: the first one is in use */
 	_Alignas(16) char stack[MW_OS_ROOMY_STACK_BYTES];
 } roomy MW_SPARSE;
 
@@ -73,18 +89,69 @@ __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
 	".popsection\n");
 #endif
 
-/* Any number but 0 where the program forbids the call. */
-static uint32_t own_process(void) {
-	return mw_os_is_confined() ? 1 : (uint32_t)mw_system_call(SYS_getpid);
+/* A number of the process and of the thread; any but 0 where the program forbids the calls. */
+static uint64_t own_ids(void) {
+	if (mw_os_is_confined())
+		return 1;
+	return (uint64_t)mw_system_call(SYS_getpid) << ID_BITS |
+	       (uint64_t)mw_system_call(SYS_gettid);
 }
 
-/* Returns whether the library's stack belongs to the calling thread now. */
-static bool take(void) {
-	uint32_t process_id = own_process();
-	uint32_t user = atomic_load_explicit(&roomy.user, memory_order_relaxed);
-	return user != process_id &&
-	       atomic_compare_exchange_strong_explicit(&roomy.user, &user, process_id,
-						       memory_order_acquire, memory_order_relaxed);
+static uint32_t now_seconds(void) {
+	struct timespec now = {0};
+	if (!mw_os_is_confined())
+		mw_system_call(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, &now);
+	return (uint32_t)now.tv_sec;
+}
+
+static char *current_stack(void) {
+	return roomy.renewed ? roomy.renewed : roomy.stack;
+}
+
+/* Returns whether a use has ended without a word: the thread is elsewhere now, or has had time. */
+static MW_COLD bool is_left(uint64_t ids, uint64_t user) {
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	if (user >> USE_BITS == ids)
+		return here - (uintptr_t)current_stack() >= MW_OS_ROOMY_STACK_BYTES;
+	return now_seconds() - atomic_load_explicit(&roomy.since_seconds, memory_order_relaxed) >
+	       LEFT_SECONDS;
+}
+
+/* Called by the user. */
+static MW_COLD bool renew(void) {
+	char *stack = roomy.renewals < RENEWALS_MAX ? mw_os_map(MW_OS_ROOMY_STACK_BYTES) : NULL;
+	if (!stack)
+		return false;
+	roomy.renewed = stack;
+	roomy.renewals++;
+	return true;
+}
+
+static void give_back(uint64_t own, uint64_t to) {
+	/* Release: pairs with the acquire in take(). It is another's if this use took too long. */
+	atomic_compare_exchange_strong_explicit(&roomy.user, &own, to, memory_order_release,
+						memory_order_relaxed);
+}
+
+/* Returns a number for give_back(): the library's stack belongs to the calling thread now. 0: it
+ * does not. */
+static uint64_t take(void) {
+	uint64_t ids = own_ids();
+	uint64_t user = atomic_load_explicit(&roomy.user, memory_order_relaxed);
+	bool is_free = user >> (ID_BITS + USE_BITS) != ids >> ID_BITS || user == 0;
+	if (!is_free && !is_left(ids, user))
+		return 0;
+	uint32_t use = atomic_fetch_add_explicit(&roomy.uses, 1, memory_order_relaxed);
+	uint64_t own = ids << USE_BITS | (use & (((uint32_t)1 << USE_BITS) - 1));
+	if (!atomic_compare_exchange_strong_explicit(&roomy.user, &user, own, memory_order_acquire,
+						     memory_order_relaxed))
+		return 0;
+	if (!is_free && !renew()) {
+		give_back(own, user);
+		return 0;
+	}
+	atomic_store_explicit(&roomy.since_seconds, now_seconds(), memory_order_relaxed);
+	return own;
 }
 
 /* Returns whether the calling thread runs on the stack of the first thread, which the kernel makes
@@ -96,15 +163,18 @@ static bool is_on_first_stack(void) {
 	       window.hi != (mw_os_thread_pointer() & ~(uintptr_t)(sizeof(uintptr_t) - 1));
 }
 
-MW_RESIDENT bool mw_os_call_with_room(void (*function)(void *), void *argument) {
-	if (is_on_first_stack()) {
-		function(argument);
-		return true;
-	}
-	if (!take())
+static MW_COLD bool call_on_own(void (*function)(void *), void *argument) {
+	uint64_t own = take();
+	if (own == 0)
 		return false;
-	mw_os_call_on(roomy.stack + sizeof roomy.stack, function, argument);
-	/* Release: pairs with the acquire in take(). */
-	atomic_store_explicit(&roomy.user, 0, memory_order_release);
+	mw_os_call_on(current_stack() + MW_OS_ROOMY_STACK_BYTES, function, argument);
+	give_back(own, 0);
+	return true;
+}
+
+MW_RESIDENT bool mw_os_call_with_room(void (*function)(void *), void *argument) {
+	if (!is_on_first_stack())
+		return call_on_own(function, argument);
+	function(argument);
 	return true;
 }
