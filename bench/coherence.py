@@ -5,12 +5,14 @@
 Called by scripts/bench.sh coherence.  qemu-user runs bench/coherence/exchange_loads.c with each
 allocator; the plugin bench/coherence/moved_lines.c lets the threads take turns as if each had a
 processor.  Counts are nearly the same from run to run; times mean nothing there.  With --limit only
-mallow is counted, in one small shape of each load, and more moves than the limits are an error."""
+mallow is counted, in one small shape of each load, and more moves than the limits are an error;
+exit status 77 (skipped) without qemu-user."""
 import argparse
 import bisect
 import collections
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -134,6 +136,9 @@ def main():
     threads = [int(word) for word in options.threads.split(",")]
     mallow = next(p for p in peers if p.name == "mallow")
     if options.limit:
+        if not shutil.which("qemu-x86_64"):
+            print("skipped: qemu-x86_64 is not installed")
+            sys.exit(77)
         sys.exit(check(options, mallow, threads[0]))
     text = [f"Cache lines that move between simulated processors, revision {revision(ROOT)}, "
             f"{machine()}.", ""]
