@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * thread_timers.h -- a timer, or an event that is counted, for each thread of the process.
- * Layer: cpu. What is said of timers holds for events. The threads that run at the start are found
- * in /proc/self/task. A new thread gets its timer when its heap is made; a thread that never
- * allocates is found by a scan at /proc/self/task, which a timer over the process's CPU time causes
+ * Layer: cpu. Everything here applies to event counters, too. The threads that run at the start are
+ * found in /proc/self/task. A new thread gets its timer when its heap is made; a thread that never
+ * allocates is found by a scan of /proc/self/task, which a timer over the process's CPU time causes
  * every MW_TIMERS_SCAN_NS. What a new thread used before that counts with its first sample. The
  * lock MW_RANK_CPU protects the table; a signal handler that finds it taken gives up. */
 #ifndef MW_CPU_THREAD_TIMERS_H

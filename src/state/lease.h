@@ -3,7 +3,7 @@
  * Layer: state.
  *
  * A tool that watches for some time writes control.lease_cpu_hz or lease_active in the place of a
- * standing order, changes the lease's beats, and raises `sequence`. From then on it changes the
+ * standing request, changes the lease's beats, and raises `sequence`. From then on it changes the
  * beats each MW_LEASE_BEAT_NS, without a new `sequence`. The process compares the beats with those
  * before, by its own clock: neither the tool's clock nor its pid nor its life matters. */
 #ifndef MW_STATE_LEASE_H

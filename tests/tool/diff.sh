@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# diff.sh BUILD_DIR -- two profiles compared: growth over time and the chance that sampling made it;
+# diff.sh BUILD_DIR -- two profiles compared: growth over time and the p-value of each change;
 # more than two: the slope of each function.
 source "$(dirname "$0")/lib.bash"
 
@@ -42,7 +42,7 @@ says out '^ +change +flat% +cum  function$' # such files hold no time
 [ "$(rows | sed -n 1p)" = 'leak +400 +400 leak' ] || fail "two profiles: $(rows)"
 ok "two profiles"
 
-# Sampled at T = 64 KiB: 40 MiB more are no chance, one object more of 16 KiB is.
+# Sampled at T = 64 KiB: 40 MiB more are significant, one object more of 16 KiB is not.
 cat >grow.c <<'END'
 #include <stdlib.h>
 static void *kept[8000];
@@ -63,14 +63,14 @@ for more in 0 1 2600; do
         "$more" 2>err ||
         fail "run of $more"
 done
-chance_of() { sed -nE "s/.* ([<0-9.]+%) +[-+0-9.]+ [KMG]?i?B  $1\$/\1/p" out; }
+p_value_of() { sed -nE "s/.* ([<0-9.]+%) +[-+0-9.]+ [KMG]?i?B  $1\$/\1/p" out; }
 try 0 "$mallow" diff 0.pb.gz 2600.pb.gz
-says out '^ +change +flat% +per s +chance +cum  function$'
-[ "$(chance_of grow)" = '<0.1%' ] || fail "40 MiB more may be chance: $(chance_of grow)"
+says out '^ +change +flat% +per s +p-value +cum  function$'
+[ "$(p_value_of grow)" = '<0.1%' ] || fail "40 MiB more may be chance: $(p_value_of grow)"
 try 0 "$mallow" diff --trim=false 0.pb.gz 1.pb.gz
 for function in grow stay; do
-    [[ $(chance_of $function) =~ ^([0-9.]+)%$ ]] ||
-        fail "no chance of $function: $(chance_of $function)"
+    [[ $(p_value_of $function) =~ ^([0-9.]+)%$ ]] ||
+        fail "no p-value of $function: $(p_value_of $function)"
     awk "BEGIN { exit !(${BASH_REMATCH[1]} > 1) }" ||
         fail "nothing changed but chance: ${BASH_REMATCH[1]} %"
 done
@@ -83,7 +83,7 @@ assert grow["chance"] < 1e-3 and 0.8 * 2600 * 16384 < grow["flat"] < 1.2 * 2600 
 assert abs(grow["per_second"] * d["span_ns"] / 1e9 / grow["flat"] - 1) < 1e-6, (grow, d)
 assert d["steps"] == 1, d
 END
-ok "the chance that sampling made a difference"
+ok "p-values"
 
 for words in "--base 0.folded 1.folded 2.folded 3.folded" \
     "-o page.html 0.folded 1.folded 2.folded" \

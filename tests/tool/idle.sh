@@ -70,7 +70,7 @@ if [ "$(uname -m)" = x86_64 ]; then
     try 0 "$mallow" start --wait 30 "$pid"
     says out ': on, T = 1'
     says_not out 'takes effect'
-    ok "or the process is had to answer"
+    ok "or the process is woken"
 fi
 
 # Most of its three megabytes, in pages and not in samples' slabs, came within the tick of its

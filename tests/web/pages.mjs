@@ -415,7 +415,7 @@ test("stacks begin at a frame, less another process", async () => {
   await until("no main", async () => (await page.locator(".tree").getByText("main").count()) === 0);
   await page.locator(".tree").getByText("make_page").first().waitFor();
   await page.locator(`#profiles option[value="${live}"]`).waitFor({state: "attached"});
-  await page.getByLabel("less the profile").fill(String(live));
+  await page.getByLabel("compare with").fill(String(live));
   await page.keyboard.press("Enter");
   await page.locator(`button.copy[title*="--base=${live}"]`).waitFor();
   await page.getByRole("button", {name: "clear"}).click();

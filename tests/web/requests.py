@@ -350,10 +350,10 @@ for more, told in (({"PATH": str(folder / "nowhere"), "TMPDIR": str(runtime)}, "
     check(f"why no browser was opened: {told}", told in lines[1].lower(), lines)
     check("its end", stop(result) == 0 and not list(runtime.iterdir()), list(runtime.iterdir()))
 
-# ---- other sites, orders ----
+# ---- other sites, requests that change something ----
 
 check("another site's name", status_of(port, base, headers={"Host": "evil.example"}) == 403)
-check("no order without --control",
+check("no change without --control",
       status_of(port, base + "api/order/reset?p=a.pb.gz", method="POST") == 403)
 check("methods", status_of(port, base, method="DELETE") == 405)
 
@@ -532,12 +532,12 @@ for headers in ({}, {"Origin": "http://evil.example"}, {"Origin": "null"},
     check(f"refused from {headers}", status_of(port, base + "reset?p=a.pb.gz", method="POST",
                                                 headers=headers) == 403)
 own = {"Origin": f"http://127.0.0.1:{port}"}
-check("no order by GET", status_of(port, base + "reset?p=a.pb.gz", headers=own) == 403)
+check("no change by GET", status_of(port, base + "reset?p=a.pb.gz", headers=own) == 403)
 answer = ask(port, base + "reset?p=a.pb.gz", method="POST", headers=own)
-check("an order reaches the command", answer[0] == 500 and b"a.pb.gz" in answer[1], answer)
-check("no order without the secret", status_of(port, base + "reset?p=a.pb.gz", method="POST",
+check("a change reaches the command", answer[0] == 500 and b"a.pb.gz" in answer[1], answer)
+check("no change without the secret", status_of(port, base + "reset?p=a.pb.gz", method="POST",
                                                headers={**own, "Cookie": ""}) == 403)
-check("no other order", status_of(port, base + "run?p=a.pb.gz", method="POST", headers=own) == 404)
+check("no other change", status_of(port, base + "run?p=a.pb.gz", method="POST", headers=own) == 404)
 # Requests that a proxy may understand in another way: the answer is one, and it is the last.
 HOST, SECRET = f"Host: 127.0.0.1:{port}\r\n", f"Cookie: mallow-{port}={secrets[port]}\r\n"
 second = f"GET {base[:-6]}targets HTTP/1.1\r\n{HOST}{SECRET}\r\n"
@@ -613,9 +613,9 @@ for key in ([], ["--tls-key", "key.pem"]):
         check("no page without the token", ask_tls(port, "/", headers)[0] == 404 and
               ask_tls(port, base, {**headers, "Cookie": ""})[0] == 403)
     order = base + "api/order/reset?p=a.pb.gz"
-    check("an order of the page", ask_tls(
+    check("a change of the page", ask_tls(
         port, order, {**right, "Origin": f"https://localhost:{port}"}, "POST")[0] == 500)
-    check("no order of another", ask_tls(
+    check("no change of another", ask_tls(
         port, order, {**right, "Origin": f"http://localhost:{port}"}, "POST")[0] == 403)
     try:
         plain = status_of(port, base)
@@ -657,9 +657,9 @@ check("the page by loopback", status_of(port, base) == 200)
 check("no other name", status_of(port, base, headers={"Host": "proxy.example.evil"}) == 403)
 order = base + "api/order/reset?p=a.pb.gz"
 for host in (by_proxy, {}):
-    check("an order of the proxy's page", status_of(
+    check("a change of the proxy's page", status_of(
         port, order, method="POST", headers={**host, "Origin": "https://proxy.example"}) == 500)
-check("no order of another", status_of(
+check("no change of another", status_of(
     port, order, method="POST", headers={**by_proxy, "Origin": "https://proxy.evil"}) == 403)
 check("its end", stop(server) == 0)
 

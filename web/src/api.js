@@ -29,7 +29,7 @@ export const fileAddress = (ending, target, query = {}) =>
   `api/file/${ending}?${options(target, query)}`;
 
 /** Orders something of a process, on a page with --control. */
-export async function order(name, target, value = "") {
+export async function request(name, target, value = "") {
   const words = new URLSearchParams({p: target, ...(value && {value})});
   return (await get(`api/order/${name}?${words}`, {method: "POST"})).text();
 }

@@ -6,7 +6,7 @@ import * as api from "./api.js";
 import {commandLine} from "./command.js";
 import {HeapMap} from "./heap-map.jsx";
 import {useLoad, useTheme} from "./hooks.js";
-import {Orders} from "./orders.jsx";
+import {Requests} from "./requests.jsx";
 import {Overview} from "./overview.jsx";
 import {Processes} from "./processes.jsx";
 import {Save} from "./save.jsx";
@@ -22,7 +22,7 @@ const FILTERS = [
   ["hide", "hide frames"],
   ["show", "only frames"],
   ["from", "begin at frames"],
-  ["base", "less the profile"],
+  ["base", "compare with"],
 ];
 const TYPES = [
   "inuse_space",
@@ -276,7 +276,7 @@ function App() {
         <span class="space" />
         {target && <Save target={target} view={view} query={query} />}
         {target && <Copy place={place} />}
-        {target && known?.control && <Orders target={target} />}
+        {target && known?.control && <Requests target={target} />}
         <button
           onClick={turnTheme}
           title="d"

@@ -19,7 +19,7 @@ export const PARTS = `
 	aria-label="search">
 <span class="found" role="status"></span>
 <span class="space"></span>
-<select class="by" title="what colours tell (c)" aria-label="colours"></select>
+<select class="by" title="colour by (c)" aria-label="colours"></select>
 <button class="out" title="Escape">zoom out</button>
 <button class="fold" title="frames that all stacks share (s)">shared frames</button>
 <button class="turn" title="i">upside down</button>

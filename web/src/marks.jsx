@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // marks.jsx: what happened to a process while it was recorded, drawn on its timeline and listed
-// below it: dumps, limits, orders, marks, the peak.
+// below it: dumps, limits, requests, marks, the peak.
 import {styleOf} from "./chart.jsx";
 import {clock, format} from "./format.js";
 import {makeHash} from "./url.js";

@@ -378,7 +378,7 @@ export function Leaks({target, hasControl}) {
   const find = async () => {
     setState({isRunning: true});
     try {
-      setState({data: JSON.parse(await api.order("leaks", target))});
+      setState({data: JSON.parse(await api.request("leaks", target))});
     } catch (error) {
       setState({error});
     }
@@ -387,8 +387,8 @@ export function Leaks({target, hasControl}) {
     return (
       <p>
         This page only reads. On that of <code>mallow web --control</code> a check for leaks can be
-        ordered, which stops the process for some milliseconds; <code>mallow leaks</code> does it in
-        a terminal.
+        requested, which stops the process for some milliseconds; <code>mallow leaks</code> does it
+        in a terminal.
       </p>
     );
   const {data, error, isRunning} = state;
@@ -399,7 +399,7 @@ export function Leaks({target, hasControl}) {
         <button onClick={find} disabled={isRunning}>
           find leaks
         </button>
-        <span class="dim">{isRunning ? "the process is looked at…" : ""}</span>
+        <span class="dim">{isRunning ? "searching the process…" : ""}</span>
       </div>
       {error && (
         <p class="error" role="alert">

@@ -17,15 +17,15 @@
  * Owner word.  free() takes its fast path only when the owner word in the slice's entry is the
  * thread pointer of the calling thread.  Every other state of a page (full of tiny blocks, sampled,
  * large, listed) stores MW_OWNER_DIVERT, so that one compare sends them all to the slow path.  A
- * full page above tiny keeps the word: its blocks go into the thread's bin, as those of any page
- * may.  The fast path does the same for blocks of all classes: it pushes them onto the list that
- * the entry names.  An entry is a quarter of a cache line: programs that free at random have the
- * entries of many pages in the first-level cache.
+ * full page of blocks above 1 KiB keeps the owner word, because free() puts such blocks into the
+ * thread cache.  The fast path does the same for blocks of all classes: it pushes them onto the
+ * list that the entry names.  An entry is a quarter of a cache line: programs that free at random
+ * have the entries of many pages in the first-level cache.
  *
  * Ownership of fields: `free`, `used`, `carved`, `next`, `prev`, `state` belong to the owning
  * thread; to the thread that clears the flag ABANDONED of a page without an owner; to the holder of
  * the class's sampled lock in a page of sampled blocks; to the holder of the chunk lock while the
- * slices are free.  any thread may access `remote`. */
+ * slices are free.  Any thread may access `remote`. */
 #ifndef MW_HEAP_PAGE_H
 #define MW_HEAP_PAGE_H
 

@@ -13,9 +13,8 @@
  *
  * A push to a full page takes the page and pushes nothing: the pusher has the blocks and the page.
  * A push to a listed page leaves the page listed, unless it brings the last block back: then the
- * pusher owns the page.  To tell, the number of a listed page counts its free blocks too, from
- * MW_REMOTE_ALL less the blocks that were out when the page was listed: at MW_REMOTE_ALL all blocks
- * are back. */
+ * pusher owns the page.  A listed page's count starts at MW_REMOTE_ALL minus the blocks in
+ * use, so the push that returns the last block sees MW_REMOTE_ALL. */
 #ifndef MW_HEAP_REMOTE_WORD_H
 #define MW_HEAP_REMOTE_WORD_H
 

@@ -152,7 +152,7 @@ typedef struct mw_thread {
 	union {
 		struct {
 			bool ended;   /* mw_heap_thread_end() was called, and is not called again */
-			bool watched; /* the layer above looks at each slow allocation */
+			bool watched; /* src/api is called at each slow allocation */
 		};
 		uint16_t special; /* both in one word: one test */
 	};

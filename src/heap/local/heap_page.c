@@ -19,7 +19,7 @@
 #define CARVE_BYTES 4096u
 
 /* In a heap with so many pages a new page's memory comes from the kernel in larger steps than it is
- * linked in.  Memory that the last pages of each class get too early is a small part then. */
+ * linked in.  The memory that is populated too early is then a small share of the heap. */
 #define POPULATE_PAGES 256u
 #define POPULATE_BYTES (16u << 10)
 #define POPULATE_ALL_PAGES 1024u

@@ -24,8 +24,8 @@
 #include "heap/layout/record.h"
 #include "heap/memory/limit.h"
 
-/* Returns the number of a draw, which names its rate: the lower bits of the epoch, and the thread's
- * rate. */
+/* Packs the lower bits of the epoch and the thread's rate into a number, to look up the T of a draw
+ * later. */
 #define MW_DRAW_RATE_SHIFT 28
 static inline uint32_t mw_draw_number(uint32_t epoch, uint32_t rate) {
 	return (epoch & (((uint32_t)1 << MW_DRAW_RATE_SHIFT) - 1)) | rate << MW_DRAW_RATE_SHIFT;

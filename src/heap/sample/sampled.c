@@ -53,8 +53,8 @@ unsigned mw_sampled_shared_class(unsigned size_class) {
 	return mw_class_of_tiny[bytes >= 256 ? MW_TINY_MAX_BYTES : bytes >= 64 ? 256 : 64];
 }
 
-/* Returns the slices of a page: as few as leave an eighth of them over, or less, and at most those
- * of a run of the class.  Most pages hold a sample or two, and the rest may be resident from an
+/* Returns the slices of a page: the fewest that waste at most an eighth, and at most those of a run
+ * of the class.  Most pages hold a sample or two, and the rest may be resident from an
  * earlier use: a run of seven slices for each class would show. */
 static unsigned slices_of(unsigned size_class) {
 	unsigned most = mw_class_run_slices[size_class], slices = 1;

@@ -214,8 +214,8 @@ bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
 	return true;
 }
 
-/* The next sample is as many objects away as it was.  To draw it anew only when the list was cut
- * would be to draw because the sample was near: too few samples. */
+/* The next sample is as many objects away as it was.  Drawing again only for
+ * cut lists would postpone samples that are near, and take too few. */
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint32_t bit = (uint32_t)1 << size_class;
 	uint64_t *left = &heap->left[size_class];

@@ -80,7 +80,7 @@ void mw_control_apply_mean(uint64_t mean_bytes);
 /* `resets_done`: number of the reset, which the tool reads. */
 void mw_control_apply_reset(uint32_t resets_done);
 /* Samples of CPU time (src/cpu, which defines the hooks). Takes `hz` samples per second of each
- * thread's CPU time; 0: none. A standing order of the program. */
+ * thread's CPU time; 0: none. A standing request of the program. */
 MW_COLD void mw_control_set_cpu(uint32_t hz);
 /* Changes the rate to mw_requests_cpu_rate(), a word as in state/cpu_source.h, if it is another.
  * Begins again with other signals if the program has taken one over. Writes the outcome to the live

@@ -4,7 +4,7 @@
  * All functions are called with the control lock unless they say otherwise; mw_control_poll()
  * decides when.
  *
- * A standing order ("sample from now on") holds until the next one. A lease holds in its place
+ * A standing request ("sample from now on") holds until the next one. A lease holds in its place
  * while a tool prolongs it (state/layout.h): a tool that was killed leaves nothing switched on. */
 #ifndef MW_PROF_CONTROL_REQUESTS_H
 #define MW_PROF_CONTROL_REQUESTS_H
@@ -31,15 +31,15 @@ uint32_t mw_requests_cpu_rate(void);
 /* The rate that mw_requests_cpu_rate() returned cannot be had: it is not asked for any more.
  * Async-signal-safe, needs no lock. */
 void mw_requests_refuse_cpu(void);
-/* Returns whether the heap is to be sampled, by the lease or by the standing order. */
+/* Returns whether the heap is to be sampled, by the lease or by the standing request. */
 bool mw_requests_is_active(void);
-/* Standing orders of the program itself, which end leases. */
+/* Standing requests of the program itself, which end leases. */
 void mw_requests_stand_active(bool active);
 void mw_requests_stand_cpu(uint32_t rate);
 /* Returns whether a lease is held. Needs no lock. */
 bool mw_requests_has_lease(void);
-/* Writes leases and standing orders to the live section. The tables exist. Async-signal-safe, needs
- * no lock. */
+/* Writes leases and standing requests to the live section. The tables exist. Async-signal-safe,
+ * needs no lock. */
 void mw_requests_show_leases(void);
 /* Ends leases whose time is over. Returns the monotonic time of the next check; UINT64_MAX: no
  * lease is held. Called without the lock; if another thread has it, the next sample checks again.

@@ -76,8 +76,8 @@ static const mw_subcommand_t subcommands[] = {
 				 "nothing"},
 				{"leaks", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "find what leaked when a process of the run exits, instead of a "
-				 "profile; exact unless --rate is given; status 1 if something "
-				 "did"},
+				 "profile; exact unless --rate is given; exit with status 1 if "
+				 "anything leaked"},
 				SUPPRESS_OPTION,
 				{"cpu", 0, MW_OPTION_FLAG, NULL, NULL,
 				 "profile CPU time instead of memory"},
@@ -387,8 +387,8 @@ static const mw_subcommand_t subcommands[] = {
 				 "at most this many bytes more in use than in the baseline, or a "
 				 "share of the baseline such as 5%"},
 				{"leaks", 0, MW_OPTION_FLAG, NULL, NULL,
-				 "no block that no pointer leads to, in a live process, or in a "
-				 "profile that 'run --leaks -o FILE' wrote"},
+				 "fail if any block is leaked, in a live process, or in a profile "
+				 "that 'run --leaks -o FILE' wrote"},
 				{"baseline", 0, MW_OPTION_LIST, "TARGET", NULL,
 				 "the profile to compare with; several are summed"},
 				SUPPRESS_OPTION,

@@ -54,12 +54,12 @@ typedef struct mw_reply {
 	mw_outcome_t outcome;
 	uint32_t sequence; /* of the request, as control.sequence; 0 = nothing was written */
 	bool was_pending;  /* an earlier request was pending, and `was_*` are its values */
-	bool was_active;   /* by the standing order; see has_heap_lease, too */
+	bool was_active;   /* by the standing request; see has_heap_lease, too */
 	uint64_t was_mean_bytes;
 	uint64_t was_changed_ns; /* CLOCK_REALTIME when was_active began; 0 = never */
 	bool is_active;          /* state after the request, even if it is pending */
 	uint64_t mean_bytes;
-	uint32_t was_cpu_hz, cpu_hz; /* of the standing order */
+	uint32_t was_cpu_hz, cpu_hz; /* of the standing request */
 	/* Before the request: the rate of a lease of CPU samples (live/sampling_lease.h), or 0, and
 	 * whether there is a lease of the heap's. Tools that watch for some time have them. */
 	uint32_t cpu_lease_hz;

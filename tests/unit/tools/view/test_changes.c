@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * test_changes.c -- the chance that sampling made a change, and lines through several profiles. */
+ * test_changes.c -- the p-values of changes, and lines through several profiles. */
 #include <math.h>
 
 #include "made_profile.h"
@@ -7,14 +7,14 @@
 #include "view/table/slopes.h"
 
 /* The normal distribution: 5 of 100 lie outside of 1.96 standard deviations. */
-static void chances(void) {
+static void p_values(void) {
 	static const struct {
-		double fitted, variance, chance;
+		double fitted, variance, p_value;
 	} ways[] = {{1.959964, 1, 0.05}, {-1.959964, 1, 0.05}, {3.919928, 4, 0.05},
 		    {0, 1, 1},           {10, 1, 0},           {10, 0, 0}};
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		mw_change_t change = {.fitted = ways[i].fitted, .variance = ways[i].variance};
-		CHECK_NEAR(mw_change_chance(&change), ways[i].chance, 1e-6);
+		CHECK_NEAR(mw_change_p_value(&change), ways[i].p_value, 1e-6);
 	}
 }
 
@@ -80,7 +80,7 @@ static void one_moment(void) {
 }
 
 int main(void) {
-	RUN(chances);
+	RUN(p_values);
 	RUN(lines);
 	RUN(one_moment);
 	return 0;

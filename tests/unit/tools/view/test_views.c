@@ -49,7 +49,7 @@ static const char *const usual[] = {"main;parse_command_line;read_file;malloc",
 /* A difference says how fast it grew, and whether sampling alone could make it. */
 static void differences_say_how_fast(void) {
 	static const struct {
-		double chance;
+		double sampling_error;
 		const char *want;
 	} all[] = {{0, "Change: +3.81 MiB from 3.81 MiB in 60 s, 65.1 KiB/s\n"},
 		   {1 << 20, "65.1 KiB/s\n        more than chance: sampling alone makes up to "
@@ -70,7 +70,7 @@ static void differences_say_how_fast(void) {
 				  .profile = p,
 				  .total = 4000000,
 				  .ratio = 1,
-				  .chance = all[i].chance};
+				  .sampling_error = all[i].sampling_error};
 		view.out = open_memstream(&text, &length);
 		CHECK(view.out != NULL && mw_view_diff(&view, &error) == 0);
 		fclose(view.out);

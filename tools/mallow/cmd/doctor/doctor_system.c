@@ -71,7 +71,7 @@ static void look_at_proc(mw_doctor_t *doctor, const char *root) {
 				"when it allocates (cpu, leaks, set, stop, ...); run mallow as "
 				"root, or the process with MALLOW_CONF=background_thread:true"
 			      : "kernel.yama.ptrace_scope is %.8s: processes that do not allocate "
-				"can be had to answer",
+				"can be woken",
 		      text);
 }
 

@@ -348,7 +348,7 @@ static void find_interval(mw_view_t *v) {
 		v->variances[i] = one.variance;
 	}
 	if (v->base != NULL) {
-		v->chance = MW_INTERVAL_QUANTILE * sqrt(spread.variance);
+		v->sampling_error = MW_INTERVAL_QUANTILE * sqrt(spread.variance);
 		return;
 	}
 	mw_interval_t range = mw_interval_of(mw_profile_total(p, v->type), &spread);

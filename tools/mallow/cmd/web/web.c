@@ -62,9 +62,9 @@ static int serve(mw_web_site_t *site, const char *listen, const mw_http_access_t
 	mw_page_key_address(&site->key, server, address);
 	printf("%s\n", address);
 	fflush(stdout);
-	mw_complain("the page is at this address, for those who know it%s%s; ^C ends",
+	mw_complain("open this address; whoever has it%s can see the page%s; ^C ends",
 		    access->password[0] != '\0' ? " and the password" : "",
-		    site->has_control ? ", and may change processes" : "");
+		    site->has_control ? " and change processes" : "");
 	if (opens_browser && mw_browser_is_there())
 		open_browser(address);
 	await_end(&held);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * web_cache.h -- keeps the latest answers about files, so that a view that is shown again does not
- * read its profile again.  Answers to orders are not kept.
+ * read its profile again.  Answers to requests that change something are not kept.
  * Layer: cmd/web.  Any thread may call these functions. */
 #ifndef MW_TOOL_CMD_WEB_WEB_CACHE_H
 #define MW_TOOL_CMD_WEB_WEB_CACHE_H

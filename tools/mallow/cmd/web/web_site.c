@@ -51,12 +51,12 @@ static const struct {
 	{"txt", "top", NULL, TEXT, false},
 };
 
-/* Orders that a page with --control may send, each with its command line behind "mallow".  A word
+/* Requests that a page with --control may send, each with its command line behind "mallow".  A word
  * that ends in '=' gets the value of the request. */
 static const struct {
 	const char *name;
 	const char *words[4];
-} orders[] = {
+} requests[] = {
 	{"start", {"start"}},
 	{"stop", {"stop"}},
 	{"reset", {"reset"}},
@@ -87,7 +87,7 @@ static void say_fd(int fd, const char *type, const mw_error_t *error, mw_http_an
 		say_error(answer, fd == MW_HTTP_BUSY ? 503 : 500, error);
 }
 
-/* Runs an order, to whose words those of the query are appended. */
+/* Runs a request, to whose words those of the query are appended. */
 static void say_done(const mw_web_site_t *site, const mw_http_request_t *request,
 		     mw_web_words_t *words, mw_http_answer_t *answer) {
 	mw_error_t error;
@@ -190,12 +190,12 @@ static void say_file(const mw_web_site_t *site, const mw_http_request_t *request
 			 files[i].ending);
 }
 
-static void obey(const mw_web_site_t *site, const mw_http_request_t *request, const char *name,
-		 mw_http_answer_t *answer) {
+static void change(const mw_web_site_t *site, const mw_http_request_t *request, const char *name,
+		   mw_http_answer_t *answer) {
 	size_t i = 0;
-	while (i < COUNT(orders) && strcmp(name, orders[i].name) != 0)
+	while (i < COUNT(requests) && strcmp(name, requests[i].name) != 0)
 		i++;
-	if (i == COUNT(orders)) {
+	if (i == COUNT(requests)) {
 		say_none(answer);
 	} else if (!site->has_control) {
 		mw_http_say(answer, 403, TEXT,
@@ -203,12 +203,12 @@ static void obey(const mw_web_site_t *site, const mw_http_request_t *request, co
 	} else if (strcmp(request->method, "POST") != 0 || !mw_http_is_own_origin(request)) {
 		mw_http_say(answer, 403, TEXT, "only the page itself may do that\n");
 	} else {
-		mw_web_words_t words = begin_words(orders[i].words[0]);
+		mw_web_words_t words = begin_words(requests[i].words[0]);
 		char word[NAME_BYTES];
 		const char *value = mw_http_query(request, "value");
-		if (orders[i].words[1] != NULL) {
-			bool is_setting = strchr(orders[i].words[1], '=') != NULL;
-			snprintf(word, sizeof(word), "%s%s", orders[i].words[1],
+		if (requests[i].words[1] != NULL) {
+			bool is_setting = strchr(requests[i].words[1], '=') != NULL;
+			snprintf(word, sizeof(word), "%s%s", requests[i].words[1],
 				 is_setting && value != NULL ? value : "");
 			mw_web_words_add(&words, word);
 		}
@@ -284,7 +284,7 @@ void mw_web_site_answer(const mw_http_request_t *request, void *context, mw_http
 	else if ((rest = behind(path, "api/file/")) != NULL)
 		say_file(site, request, rest, answer);
 	else if ((rest = behind(path, "api/order/")) != NULL)
-		obey(site, request, rest, answer);
+		change(site, request, rest, answer);
 	else
 		say_asset(path, answer);
 }

@@ -152,10 +152,10 @@ static void print_filters(const mw_view_t *v) {
 }
 
 /* Prints whether the sampling error alone may explain a change. */
-static void print_chance(const mw_view_t *v, const char *unit, bool is_more) {
+static void print_sampling_error(const mw_view_t *v, const char *unit, bool is_more) {
 	char full[LINE_BYTES], shorter[LINE_BYTES], limit[MW_VALUE_BYTES];
 	const char *verdict = is_more ? "more than chance" : "perhaps chance";
-	mw_view_value(v, unit, (int64_t)v->chance, limit);
+	mw_view_value(v, unit, (int64_t)v->sampling_error, limit);
 	snprintf(full, sizeof(full), "        %s: sampling alone makes up to %s in 95 of 100 cases",
 		 verdict, limit);
 	snprintf(shorter, sizeof(shorter), "%s: up to %s", verdict, limit);
@@ -180,8 +180,8 @@ static void print_change(const mw_view_t *v, const char *unit) {
 	else
 		snprintf(full, sizeof(full), "%s", shorter);
 	print_fitting(v, (const char *const[]){full, shorter, shortest}, 3);
-	if (change != 0 && v->chance > 0 && v->chance < 0x1p62)
-		print_chance(v, unit, fabs((double)change) > v->chance);
+	if (change != 0 && v->sampling_error > 0 && v->sampling_error < 0x1p62)
+		print_sampling_error(v, unit, fabs((double)change) > v->sampling_error);
 }
 
 void mw_view_header(const mw_view_t *v, const mw_graph_t *graph, const char *unit) {

@@ -27,7 +27,8 @@ typedef struct mw_view {
 	/* The true sum of the selection lies between them with probability 0.95.  Equal = not
 	 * known. */
 	int64_t low, high;
-	double chance; /* for a difference: largest error with probability 0.95; 0 = not known */
+	/* For a difference: largest error with probability 0.95; 0 = not known. */
+	double sampling_error;
 	double *variances; /* sampling variance of each sample's value; NULL = not known */
 	/* For diff of several profiles: the rows.  NULL = the view computes them. */
 	const struct mw_changes *changes;

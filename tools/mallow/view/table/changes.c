@@ -15,7 +15,7 @@
 #include "view/table/tables.h"
 
 /* Chance below which growth is coloured as certain: the usual 5 of 100. */
-#define CHANCE_SMALL 0.05
+#define P_VALUE_SMALL 0.05
 
 typedef struct time_unit {
 	double longest_seconds; /* longest time between the profiles that takes the unit */
@@ -33,7 +33,7 @@ static const time_unit_t *time_unit_of(double seconds) {
 	return unit;
 }
 
-double mw_change_chance(const mw_change_t *change) {
+double mw_change_p_value(const mw_change_t *change) {
 	return change->variance > 0 ? erfc(fabs(change->fitted) / sqrt(2 * change->variance)) : 0;
 }
 
@@ -52,8 +52,8 @@ static const char *growth(const mw_view_t *v, const char *unit, int64_t value,
 	return text;
 }
 
-static const char *chance_text(const mw_change_t *row, char text[MW_VALUE_BYTES]) {
-	double percent = 100 * mw_change_chance(row);
+static const char *p_value_text(const mw_change_t *row, char text[MW_VALUE_BYTES]) {
+	double percent = 100 * mw_change_p_value(row);
 	if (row->flat == 0 && row->fitted == 0)
 		*text = '\0';
 	else if (percent < 0.1)
@@ -75,7 +75,7 @@ static void print_heads(const mw_view_t *v, const mw_changes_t *c) {
 	if (c->steps > 1 && room == MW_ROOM_ALL)
 		fprintf(v->out, " %7s", "grew");
 	if (c->has_variance && room == MW_ROOM_ALL)
-		fprintf(v->out, " %6s", "chance");
+		fprintf(v->out, " %7s", "p-value");
 	if (room == MW_ROOM_ALL)
 		fprintf(v->out, " %10s", "cum");
 	fprintf(v->out, "  function%s\n", mw_style(MW_STYLE_PLAIN));
@@ -85,7 +85,7 @@ static void print_heads(const mw_view_t *v, const mw_changes_t *c) {
 static const char *style_of(const mw_change_t *row) {
 	if (row->fitted > -1 && row->fitted < 1)
 		return "";
-	if (mw_change_chance(row) > CHANCE_SMALL)
+	if (mw_change_p_value(row) > P_VALUE_SMALL)
 		return "";
 	return mw_style(row->fitted > 0 ? MW_STYLE_BAD : MW_STYLE_GOOD);
 }
@@ -108,7 +108,7 @@ static void print_row(const mw_view_t *v, const mw_changes_t *c, const mw_change
 	if (c->steps > 1 && room == MW_ROOM_ALL)
 		width += fprintf(v->out, " %7s", grew);
 	if (c->has_variance && room == MW_ROOM_ALL)
-		width += fprintf(v->out, " %6s", chance_text(row, text));
+		width += fprintf(v->out, " %7s", p_value_text(row, text));
 	if (room == MW_ROOM_ALL)
 		width += fprintf(v->out, " %10s", growth(v, unit, row->cum, text));
 	width += fprintf(v->out, "  ");
@@ -121,7 +121,7 @@ static void add_change(mw_json_t *j, const mw_changes_t *c, const mw_change_t *r
 	if (c->seconds > 0)
 		mw_json_add_real(j, "per_second", row->fitted / c->seconds);
 	if (c->has_variance)
-		mw_json_add_real(j, "chance", mw_change_chance(row));
+		mw_json_add_real(j, "chance", mw_change_p_value(row));
 	if (c->steps > 1)
 		mw_json_add_number(j, "grew", row->grew);
 }
@@ -149,7 +149,7 @@ static void print_json(const mw_view_t *v, const mw_changes_t *c) {
 
 /* Prints the growth of the whole, of more than two profiles. */
 static void print_slope(const mw_view_t *v, const mw_changes_t *c, const char *unit) {
-	char each[MW_VALUE_BYTES], time[MW_VALUE_BYTES], chance[MW_VALUE_BYTES];
+	char each[MW_VALUE_BYTES], time[MW_VALUE_BYTES], p_value[MW_VALUE_BYTES];
 	const time_unit_t *per = time_unit_of(c->seconds);
 	int64_t slope = clamped(c->whole.fitted / c->seconds * per->seconds);
 	fprintf(v->out, "Slope: %s/%s over %u profiles in %s\n       it grew in %u of %u steps",
@@ -157,7 +157,7 @@ static void print_slope(const mw_view_t *v, const mw_changes_t *c, const char *u
 		mw_format_nanoseconds(clamped(c->seconds * 1e9), time, sizeof(time)), c->whole.grew,
 		c->steps);
 	if (c->has_variance)
-		fprintf(v->out, "; chance alone: %s", chance_text(&c->whole, chance));
+		fprintf(v->out, "; p-value %s", p_value_text(&c->whole, p_value));
 	fputc('\n', v->out);
 }
 

@@ -29,7 +29,7 @@ typedef struct mw_changes {
 
 /* Returns the probability that sampling alone makes a change of this size if nothing changed; 0
  * for an exact change. */
-double mw_change_chance(const mw_change_t *change);
+double mw_change_p_value(const mw_change_t *change);
 
 /* Prints the rows in their order, as a table or, if view->json, as JSON. */
 void mw_changes_print(const mw_view_t *view, const mw_changes_t *changes, const char *unit);

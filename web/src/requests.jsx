@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// orders.jsx: what a page of `mallow web --control` changes in a process.
+// requests.jsx: what a page of `mallow web --control` changes in a process.
 import {useState} from "preact/hooks";
 import * as api from "./api.js";
 import {Menu} from "./menu.jsx";
 
-const ORDERS = [
+const REQUESTS = [
   ["start", "start sampling"],
   ["stop", "stop sampling"],
   ["reset", "reset counters"],
@@ -14,12 +14,12 @@ const ORDERS = [
   ["stop-cpu", "stop CPU samples"],
 ];
 
-export function Orders({target}) {
+export function Requests({target}) {
   const [answer, setAnswer] = useState("");
   const send = async (name, value) => {
     setAnswer("…");
     try {
-      setAnswer((await api.order(name, target, value)).trim() || "done");
+      setAnswer((await api.request(name, target, value)).trim() || "done");
     } catch (error) {
       setAnswer(error.message);
     }
@@ -27,7 +27,7 @@ export function Orders({target}) {
   return (
     <>
       <Menu title="Control">
-        {ORDERS.map(([name, text]) => (
+        {REQUESTS.map(([name, text]) => (
           <button key={name} onClick={() => send(name)}>
             {text}
           </button>
