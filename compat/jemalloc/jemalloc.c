@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * jemalloc.c -- jemalloc's functions beyond the malloc family. MALLOCX_TCACHE flags are accepted
- * without effect, because each thread has its own allocation lists. */
+ * without effect, because each thread has its own tcache lists. */
 #include "compat/jemalloc/jemalloc.h"
 
 #include <errno.h>

@@ -44,7 +44,7 @@ void *mw_api_no_memory(void) {
 static MW_COLD void attend_to_thread(void) {
 	/* The thread has ended, and a destructor of thread-specific data allocates. libc may not
 	 * call mallow's destructor again, so the heap created for the block is released at once.
-	 * Its allocation lists are empty each time, so every such allocation takes this path. */
+	 * Its tcache lists are empty each time, so every such allocation takes this path. */
 	if (mw_thread.ended) {
 		mw_heap_thread_end();
 		return;
@@ -134,7 +134,7 @@ static MW_NOINLINE void *alloc_by_heap(size_t align, size_t bytes, bool zero) {
 	return block && !is_large ? memset(block, 0, bytes) : block;
 }
 
-/* Returns a tiny block from the thread's allocation list that is not a sample; else NULL. */
+/* Returns a tiny block from the thread's tcache list that is not a sample; else NULL. */
 MW_ALWAYS_INLINE void *alloc_listed(size_t bytes) {
 	void *block = mw_harden_alloc_at_once(bytes);
 	return MW_LIKELY(block != NULL) ? attended(block) : NULL;
@@ -143,7 +143,7 @@ MW_ALWAYS_INLINE void *alloc_listed(size_t bytes) {
 void *mw_api_alloc(size_t bytes) {
 	/* The hardened library serves these sizes only here, in a separate function that needs no
 	 * stack frame. */
-	void *block = mw_harden_alloc_stack(bytes);
+	void *block = mw_harden_alloc_above_tiny(bytes);
 	if (MW_LIKELY(block != NULL))
 		return block;
 	block = alloc_listed(bytes);
@@ -152,7 +152,7 @@ void *mw_api_alloc(size_t bytes) {
 }
 
 void *mw_api_alloc_zeroed(size_t bytes) {
-	void *block = mw_harden_alloc_stack(bytes);
+	void *block = mw_harden_alloc_above_tiny(bytes);
 	if (!block)
 		block = alloc_listed(bytes);
 	block = MW_LIKELY(block != NULL) ? memset(block, 0, bytes)

@@ -37,7 +37,7 @@ MW_NOINLINE MW_COLD void *mw_api_no_memory(void);
 /* Implements realloc(block, 0). */
 MW_NOINLINE MW_COLD void *mw_api_realloc_zero(void *block);
 
-/* Serves malloc() from an allocation list that is not empty. NULL: the caller calls
+/* Serves malloc() from a tcache list that is not empty. NULL: the caller calls
  * mw_api_alloc(). */
 MW_ALWAYS_INLINE void *mw_api_alloc_fast(size_t bytes) {
 	return MW_HARDEN_ON ? mw_harden_alloc_tiny(bytes) : mw_fast_alloc(bytes);

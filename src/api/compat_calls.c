@@ -11,7 +11,7 @@
 #include "heap/core/free.h"
 #include "heap/layout/harden_block.h"
 #include "heap/local/counts.h"
-#include "heap/local/head.h"
+#include "heap/local/tcache.h"
 #include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/flush.h"
@@ -47,9 +47,9 @@ static uint64_t thread_cache_bytes(void) {
 	const mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
 		return 0;
-	uint64_t bytes = mw_heap_tiny_heads_bytes();
+	uint64_t bytes = mw_heap_tiny_tcache_bytes();
 	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
-		bytes += (uint64_t)mw_head_length(heap, c) * mw_class_bytes[c];
+		bytes += (uint64_t)mw_tcache_length(heap, c) * mw_class_bytes[c];
 	return bytes;
 }
 

@@ -45,8 +45,8 @@ static void mark_heap(const mw_heap_t *heap) {
 	/* The lists of an ended thread, or of one that stopped while it moved its lists. */
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
 		mark_list(heap->inherited[c].first);
-	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
-		mark_list(heap->cached.stacks[i].first);
+	for (unsigned i = 0; i < MW_ABOVE_TINY_CLASSES; i++)
+		mark_list(heap->cached.tcache[i].first);
 #ifdef MW_HARDENED
 	mw_leak_block_t block;
 	for (unsigned i = 0; i < MW_QUARANTINE_PLACES; i++)
@@ -71,7 +71,7 @@ void mw_leak_free_blocks_of_thread(uintptr_t thread_pointer) {
 	    !thread.heap)
 		return;
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
-		mark_list(thread.heads[c]);
-	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
-		mark_list(thread.stacks[i].first);
+		mark_list(thread.tcache_tiny[c]);
+	for (unsigned i = 0; i < MW_ABOVE_TINY_CLASSES; i++)
+		mark_list(thread.tcache[i].first);
 }

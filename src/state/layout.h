@@ -476,7 +476,7 @@ typedef struct mw_state_class {
 	uint64_t memory_bytes;  /* bytes of the pages */
 	uint64_t touched_bytes; /* bytes of blocks that were used at least once */
 	uint64_t used_bytes;    /* bytes of blocks that the program holds or that lie in a thread's
-				   allocation list */
+				   tcache list */
 } mw_state_class_t;
 
 typedef struct mw_state_range {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * mallctl_tcache.c -- the calling thread's allocation lists, shown as jemalloc's thread caches:
+ * mallctl_tcache.c -- the calling thread's tcache lists, shown as jemalloc's thread caches:
  * whether free() may add blocks to them, of which sizes, and how many. */
 #include <errno.h>
 #include <string.h>
 
 #include "compat/jemalloc/mallctl/mallctl_row.h"
-#include "heap/local/head.h"
+#include "heap/local/tcache.h"
 #include "heap/thread/thread.h"
 
 /* Longest text, as in jemalloc. */
@@ -14,16 +14,16 @@
 /* Frees the blocks of all lists and resets the lists' limits. */
 static void restart(mw_heap_t *heap) {
 	mw_heap_take_rate();
-	mw_head_start(heap);
+	mw_tcache_start(heap);
 }
 
 int mw_ctl_at_thread_tcache_enabled(mw_ctl_call_t *call) {
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return EAGAIN;
-	bool before = !heap->heads_off;
+	bool before = !heap->tcache_off;
 	if (call->writing && before != (call->value != 0)) {
-		heap->heads_off = before;
+		heap->tcache_off = before;
 		restart(heap);
 	}
 	call->value = before;
@@ -32,8 +32,8 @@ int mw_ctl_at_thread_tcache_enabled(mw_ctl_call_t *call) {
 
 /* The option's value, which applies to new threads. */
 int mw_ctl_at_tcache_max(mw_ctl_call_t *call) {
-	call->value = mw_head_config.max_bytes < MW_SMALL_MAX_BYTES ? mw_head_config.max_bytes
-								    : MW_SMALL_MAX_BYTES;
+	call->value = mw_tcache_config.max_bytes < MW_SMALL_MAX_BYTES ? mw_tcache_config.max_bytes
+								      : MW_SMALL_MAX_BYTES;
 	return 0;
 }
 
@@ -41,10 +41,10 @@ int mw_ctl_at_thread_tcache_max(mw_ctl_call_t *call) {
 	mw_heap_t *heap = mw_heap_self();
 	if (!heap)
 		return EAGAIN;
-	size_t before = heap->head_max_bytes < MW_SMALL_MAX_BYTES ? heap->head_max_bytes
-								  : MW_SMALL_MAX_BYTES;
+	size_t before = heap->tcache_max_bytes < MW_SMALL_MAX_BYTES ? heap->tcache_max_bytes
+								    : MW_SMALL_MAX_BYTES;
 	if (call->writing) {
-		heap->head_max_bytes = call->value;
+		heap->tcache_max_bytes = call->value;
 		restart(heap);
 	}
 	call->value = before;
@@ -58,7 +58,7 @@ int mw_ctl_at_ncached_max(mw_ctl_call_t *call) {
 		return EAGAIN;
 	if (!call->writing || call->value > MW_SMALL_MAX_BYTES)
 		return EINVAL;
-	call->value = heap->head_limit[mw_class_of(call->value)];
+	call->value = heap->tcache_limit[mw_class_of(call->value)];
 	return 0;
 }
 
@@ -82,7 +82,7 @@ static bool read_settings(const char *text, mw_heap_t *heap) {
 		if (!end || least > most)
 			return false;
 		if (heap)
-			mw_head_set_limit(heap, least, most, blocks);
+			mw_tcache_set_limit(heap, least, most, blocks);
 		text = end;
 	}
 	return true;

@@ -27,7 +27,7 @@
 #include "cpu/cpu.h"
 #include "heap/arena/arena.h"
 #include "heap/large/huge.h"
-#include "heap/local/head.h"
+#include "heap/local/tcache.h"
 #include "heap/memory/background.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/decay.h"
@@ -266,7 +266,7 @@ static void configure_api(const mw_options_t *options) {
 		mw_api_stats_every((uint64_t)options->stats_interval, options->stats_interval_opts);
 	mw_warnings_are_fatal = options->abort;
 	mw_lock_spins_max = options->mutex_max_spin;
-	mw_head_config = (mw_head_config_t){
+	mw_tcache_config = (mw_tcache_config_t){
 		.off = !options->tcache,
 		.max_bytes = (size_t)options->tcache_max,
 		.first_blocks = (uint32_t)options->tcache_nslots_small_min,

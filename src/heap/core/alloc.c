@@ -20,10 +20,10 @@
 #include "heap/layout/slices.h"
 #include "heap/local/counts.h"
 #include "heap/local/harden_lists.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
 #include "heap/local/inherited.h"
+#include "heap/local/tcache.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/harden_space.h"
 #include "heap/memory/limit.h"
@@ -76,7 +76,7 @@ MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t
 	return count - held;
 }
 
-/* Fills the allocation list, up to the next sample. */
+/* Fills the tcache list, up to the next sample. */
 static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 	mw_page_t *page;
 	void *list;
@@ -88,8 +88,8 @@ static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
 		cut(page, &list, keep, count);
 		heap->counts.given[size_class] -= count - keep;
 	}
-	heap->head_changes++;
-	mw_thread.heads[size_class] = list;
+	heap->tcache_changes++;
+	mw_thread.tcache_tiny[size_class] = list;
 	return true;
 }
 
@@ -107,8 +107,8 @@ static void *alloc_inherited(mw_heap_t *heap, unsigned size_class) {
 		return NULL;
 	void *block = mw_inherited_take(heap, size_class);
 	heap->counts.fills[size_class]++;
-	heap->head_changes++;
-	mw_thread.heads[size_class] = mw_link_get(block);
+	heap->tcache_changes++;
+	mw_thread.tcache_tiny[size_class] = mw_link_get(block);
 	return block;
 }
 
@@ -138,24 +138,24 @@ static void *alloc_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
 	return block;
 }
 
-static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class) {
+static void *alloc_above_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
 	if (MW_UNLIKELY(mw_sampling_count_object(heap, size_class))) {
 		void *block = alloc_sampled(heap, bytes, size_class);
 		if (block)
 			return block;
 	}
-	mw_list_t *stack = mw_stack_of(size_class);
-	void *list = stack->first;
+	mw_list_t *tcache = mw_tcache_of(size_class);
+	void *list = tcache->first;
 	if (!list) {
-		mw_head_ran_empty(heap, size_class);
+		mw_tcache_ran_empty(heap, size_class);
 		mw_page_t *page;
 		uint32_t count = detach(heap, size_class, &page, &list);
 		if (MW_UNLIKELY(count == 0))
 			return NULL;
-		mw_head_filled(heap, size_class, count);
+		mw_tcache_filled(heap, size_class, count);
 	}
-	stack->first = mw_link_get(list);
-	stack->left++;
+	tcache->first = mw_link_get(list);
+	tcache->left++;
 	mw_heap_counts_given(heap, size_class);
 	return list;
 }
@@ -163,17 +163,17 @@ static void *alloc_from_stack(mw_heap_t *heap, size_t bytes, unsigned size_class
 /* Takes the bin of other threads' blocks (heap/remote/remote.h) as the list.  NULL: the list has
  * blocks, or the next sample is among the bin's, or inherited blocks come first. */
 static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
-	if (mw_thread.heads[size_class] ||
+	if (mw_thread.tcache_tiny[size_class] ||
 	    heap->left[size_class] <= mw_remote_bin_length(heap, size_class))
 		return NULL;
 	uint32_t count;
 	void *block = mw_remote_take_bin(heap, size_class, &count);
-	mw_head_ran_empty(heap, size_class);
+	mw_tcache_ran_empty(heap, size_class);
 	heap->left[size_class] -= count;
 	heap->counts.given[size_class] += count;
 	heap->counts.fills[size_class]++;
-	heap->head_changes++;
-	mw_thread.heads[size_class] = mw_link_get(block);
+	heap->tcache_changes++;
+	mw_thread.tcache_tiny[size_class] = mw_link_get(block);
 	return block;
 }
 
@@ -183,7 +183,7 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		return NULL;
 	/* One test covers both cases: neither the list nor the bin has blocks. */
-	uintptr_t blocks = (uintptr_t)mw_thread.heads[size_class] |
+	uintptr_t blocks = (uintptr_t)mw_thread.tcache_tiny[size_class] |
 			   (uintptr_t)mw_remote_bin(heap, size_class)->first;
 	if (MW_UNLIKELY(blocks != 0))
 		return alloc_from_bin(heap, size_class);
@@ -202,8 +202,8 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 	heap->counts.given[size_class] += count - held;
 	heap->counts.fills[size_class]++;
 	page->used = page->carved - held;
-	heap->head_changes++;
-	mw_thread.heads[size_class] = mw_link_get(block);
+	heap->tcache_changes++;
+	mw_thread.tcache_tiny[size_class] = mw_link_get(block);
 	return block;
 }
 
@@ -240,7 +240,7 @@ static MW_NOINLINE void *alloc_small_rest(size_t bytes, unsigned size_class) {
 	if (MW_UNLIKELY(heap->arena != NULL))
 		return alloc_in_slab(heap, mw_arena_in_force(heap), bytes, size_class);
 	return size_class < MW_TINY_CLASSES ? alloc_tiny(heap, bytes, size_class)
-					    : alloc_from_stack(heap, bytes, size_class);
+					    : alloc_above_tiny(heap, bytes, size_class);
 }
 
 /* Called when the pop of the class returned no block; above tiny the pop may have counted the

@@ -99,7 +99,7 @@ static void fill(mw_arena_lists_t *lists, mw_heap_t *heap, unsigned size_class) 
 
 void *mw_arena_lists_alloc(mw_arena_lists_t *lists, size_t bytes) {
 	mw_heap_t *heap = mw_heap_self();
-	if (MW_HARDEN_ON || bytes > MW_TINY_MAX_BYTES || !heap || heap->heads_off ||
+	if (MW_HARDEN_ON || bytes > MW_TINY_MAX_BYTES || !heap || heap->tcache_off ||
 	    mw_extent_in_hook)
 		return NULL;
 	unsigned size_class = mw_class_of_tiny[bytes];

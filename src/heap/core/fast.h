@@ -14,7 +14,7 @@
 
 /* Pops a block of a tiny class; NULL: the list is empty. */
 MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
-	void **head = &mw_thread.heads[size_class];
+	void **head = &mw_thread.tcache_tiny[size_class];
 	void *block = *head;
 	if (MW_LIKELY(block != NULL)) {
 		void *next = mw_link_get(block);
@@ -26,14 +26,14 @@ MW_ALWAYS_INLINE void *mw_fast_pop(unsigned size_class) {
 
 /* Pops a block of a class above tiny.  NULL: the list is empty, or the object is to be sampled:
  * free() pushes onto these lists as well, so a list cannot be cut at the sample. */
-MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
-	mw_list_t *stack = mw_stack_of(size_class);
-	void *block = stack->first;
+MW_ALWAYS_INLINE void *mw_fast_pop_above_tiny(unsigned size_class) {
+	mw_list_t *list = mw_tcache_of(size_class);
+	void *block = list->first;
 	if (MW_UNLIKELY(block == NULL) ||
 	    MW_UNLIKELY(--mw_thread.until_sample[size_class - MW_TINY_CLASSES] == 0))
 		return NULL;
-	stack->first = mw_link_get(block);
-	stack->left++;
+	list->first = mw_link_get(block);
+	list->left++;
 	return block;
 }
 
@@ -41,7 +41,7 @@ MW_ALWAYS_INLINE void *mw_fast_pop_stack(unsigned size_class) {
  */
 MW_ALWAYS_INLINE void *mw_fast_alloc_class(unsigned size_class) {
 	return MW_LIKELY(size_class < MW_TINY_CLASSES) ? mw_fast_pop(size_class)
-						       : mw_fast_pop_stack(size_class);
+						       : mw_fast_pop_above_tiny(size_class);
 }
 
 /* Allocates a block of a small size; NULL: take the slow path, which handles all other cases. */
@@ -50,7 +50,7 @@ MW_ALWAYS_INLINE void *mw_fast_alloc(size_t bytes) {
 		return mw_fast_pop(mw_class_of_tiny[bytes]);
 	if (MW_UNLIKELY(bytes > MW_SMALL_MAX_BYTES))
 		return NULL;
-	return mw_fast_pop_stack(mw_class_computed(bytes));
+	return mw_fast_pop_above_tiny(mw_class_computed(bytes));
 }
 
 /* Allocates a block of the class that holds the size rounded up to `align`, a power of two.  NULL:
@@ -65,7 +65,7 @@ MW_ALWAYS_INLINE void *mw_fast_alloc_aligned(size_t align, size_t bytes) {
 	if (MW_UNLIKELY((mw_class_bytes[size_class] & (align - 1)) != 0))
 		return NULL;
 	return MW_LIKELY(rounded <= MW_TINY_MAX_BYTES) ? mw_fast_pop(size_class)
-						       : mw_fast_pop_stack(size_class);
+						       : mw_fast_pop_above_tiny(size_class);
 }
 
 /* Returns whether a block that shrinks stays in place for certain; false: mw_heap_shrink_stays()
@@ -163,8 +163,8 @@ MW_ALWAYS_INLINE bool mw_fast_count_push(mw_list_t *list) {
 }
 
 /* Frees a block of an own page; false: it is the block freed last.  A tiny block goes onto its
- * page's list, not onto the allocation list, whose length stays known because it is only
- * drained.  Other blocks go onto the allocation list: the block freed last is in the processor's
+ * page's list, not onto the tcache list, whose length stays known because it is only
+ * drained.  Other blocks go onto the tcache list: the block freed last is in the processor's
  * cache, and a cold block is a miss for each line. */
 MW_ALWAYS_INLINE bool mw_fast_put(mw_list_t *list, void *block) {
 	void *next = list->first;

@@ -35,18 +35,18 @@
  * that frees only a few blocks needs no heap. */
 #define HEAPLESS_FREES 64u
 
-/* Puts a block above tiny, of any thread's page, into the thread's bin.  False: the bin is full. */
+/* Puts a block above tiny, of any thread's page, into its tcache list.  False: the list is full. */
 static bool push_above_tiny(mw_heap_t *heap, const mw_page_t *page, void *block) {
-	mw_list_t *stack = mw_stack_of(page->size_class);
-	if (MW_UNLIKELY(stack->first == block))
+	mw_list_t *list = mw_tcache_of(page->size_class);
+	if (MW_UNLIKELY(list->first == block))
 		mw_misuse_free_again(page, block);
-	if (MW_UNLIKELY(stack->left <= 1)) {
+	if (MW_UNLIKELY(list->left <= 1)) {
 		heap->overflowed |= (uint64_t)1 << page->size_class;
 		return false;
 	}
-	stack->left--;
-	mw_link_set(block, stack->first);
-	stack->first = block;
+	list->left--;
+	mw_link_set(block, list->first);
+	list->first = block;
 	return true;
 }
 
@@ -188,7 +188,7 @@ void mw_heap_free_slow(void *block) {
 }
 
 void mw_heap_free_last(void *block, mw_list_t *list) {
-	/* A page's list lies in the first slice of its blocks' chunk.  An allocation list never
+	/* A page's list lies in the first slice of its blocks' chunk.  A tcache list never
 	 * does, even if the thread's stack is a block. */
 	if ((uintptr_t)list - (uintptr_t)mw_chunk_of(block) >= MW_SLICE_BYTES) {
 		mw_heap_free_over(block, list);
@@ -204,9 +204,9 @@ void mw_heap_free_last(void *block, mw_list_t *list) {
 		mw_heap_page_emptied(page);
 }
 
-void mw_heap_free_over(void *block, mw_list_t *stack) {
-	stack->first = mw_link_get(block);
-	stack->left++;
+void mw_heap_free_over(void *block, mw_list_t *list) {
+	list->first = mw_link_get(block);
+	list->left++;
 	mw_heap_free_slow(block);
 }
 

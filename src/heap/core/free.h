@@ -25,9 +25,9 @@ void mw_heap_set_waiting(void *block, bool waits);
 /* Usable bytes of the blocks that are held back, without sampled ones. */
 size_t mw_heap_waiting_bytes(void);
 /* Called after the fast path pushed the block onto a list of the thread that now has no pushes
- * left: no block of the page is in use, or the allocation list of its class is full. */
+ * left: no block of the page is in use, or the tcache list of its class is full. */
 void mw_heap_free_last(void *block, mw_list_t *list);
 /* The list is full: takes the block off again and frees it another way. */
-void mw_heap_free_over(void *block, mw_list_t *stack);
+void mw_heap_free_over(void *block, mw_list_t *list);
 
 #endif

@@ -228,8 +228,8 @@ bool mw_harden_make_room(mw_heap_t *heap) {
 	if (!blocks)
 		return any;
 	mw_harden_flush(&heap->harden);
-	/* The bins above tiny now hold blocks of the quarantine. */
-	mw_heap_flush_stacks(heap);
+	/* The tcache lists above tiny now hold blocks of the quarantine. */
+	mw_heap_flush_tcache(heap);
 	mw_heap_release_pages(heap);
 	return true;
 }
@@ -302,7 +302,8 @@ static const claims_t no_claims = {MW_NO_CLAIM, MW_NO_CLAIM};
 MW_ALWAYS_INLINE bool free_above_tiny(char *block, uintptr_t chunk, size_t capacity,
 				      claims_t claims) {
 	uint64_t mix = mw_harden_mix(block);
-	size_t asked_bytes = mw_harden_live_stack(block, chunk, capacity, mw_harden_canary(mix));
+	size_t asked_bytes =
+		mw_harden_live_above_tiny(block, chunk, capacity, mw_harden_canary(mix));
 	if (MW_UNLIKELY(asked_bytes == MW_NO_CLAIM) ||
 	    MW_UNLIKELY(!mw_harden_claims_hold(block, asked_bytes, claims.bytes, claims.align)))
 		return false;
@@ -345,7 +346,7 @@ MW_ALWAYS_INLINE bool free_of_class(char *block, mw_place_in_chunk_t place, clai
 
 MW_ALWAYS_INLINE bool is_own_above_tiny(mw_place_in_chunk_t place) {
 	uintptr_t owner = atomic_load_explicit(&mw_fast_entry(place)->owner, memory_order_relaxed);
-	return owner == ((uintptr_t)__builtin_thread_pointer() | MW_OWNER_STACK);
+	return owner == ((uintptr_t)__builtin_thread_pointer() | MW_OWNER_ABOVE_TINY);
 }
 
 static MW_NOINLINE void free_others(char *block, mw_place_in_chunk_t place) {
@@ -377,7 +378,7 @@ void mw_harden_free_rest(const char *function, void *block, size_t bytes, size_t
 static void *alloc(size_t bytes) {
 	void *block = mw_harden_alloc_tiny(bytes);
 	if (!block)
-		block = mw_harden_alloc_stack(bytes);
+		block = mw_harden_alloc_above_tiny(bytes);
 	if (MW_LIKELY(block != NULL))
 		return block;
 	block = mw_heap_alloc_slow(mw_harden_room(bytes));

@@ -54,13 +54,13 @@ MW_ALWAYS_INLINE void mw_harden_push(mw_page_t *page, void *block, uint64_t mix)
 		mw_heap_page_emptied(page);
 }
 
-/* Pushes a block onto an allocation list above tiny.  The seal has shown that the block is not the
+/* Pushes a block onto a tcache list above tiny.  The seal has shown that the block is not the
  * list's first block already. */
-MW_ALWAYS_INLINE void mw_harden_push_stack(mw_list_t *stack, void *block, uint64_t mix) {
-	mw_harden_link(block, stack->first, mix);
-	stack->first = block;
-	if (MW_UNLIKELY(mw_fast_count_push(stack)))
-		mw_heap_free_last(block, stack);
+MW_ALWAYS_INLINE void mw_harden_push_above_tiny(mw_list_t *list, void *block, uint64_t mix) {
+	mw_harden_link(block, list->first, mix);
+	list->first = block;
+	if (MW_UNLIKELY(mw_fast_count_push(list)))
+		mw_heap_free_last(block, list);
 }
 
 /* Frees a block that leaves the quarantine.  Its seal was checked when it entered the quarantine.
@@ -75,8 +75,8 @@ MW_ALWAYS_INLINE void mw_harden_release(void *block) {
 	mw_place_in_chunk_t place = mw_fast_place_of(block);
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 	uintptr_t owner = atomic_load_explicit(&mw_fast_entry(place)->owner, memory_order_relaxed);
-	if (MW_LIKELY(owner == (self | MW_OWNER_STACK)))
-		mw_harden_push_stack(mw_fast_list(place), block, mix);
+	if (MW_LIKELY(owner == (self | MW_OWNER_ABOVE_TINY)))
+		mw_harden_push_above_tiny(mw_fast_list(place), block, mix);
 	else if (owner == self)
 		mw_harden_push(mw_fast_page(place), block, mix);
 	else if (!mw_fast_free_remote(place, block))
@@ -96,7 +96,7 @@ MW_ALWAYS_INLINE void *mw_harden_give_tiny(char *block, size_t bytes) {
 
 /* Pops a block of a tiny class; NULL: the list is empty, or the block was written to. */
 MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
-	void **head = &mw_thread.heads[size_class];
+	void **head = &mw_thread.tcache_tiny[size_class];
 	char *block = *head;
 	if (MW_UNLIKELY(!block))
 		return NULL;
@@ -118,18 +118,18 @@ MW_ALWAYS_INLINE void *mw_harden_pop_tiny(unsigned size_class, size_t bytes) {
 }
 
 /* Pops a block of a class above tiny; NULL: the list is empty, or the object is to be sampled (see
- * mw_fast_pop_stack()). */
-MW_ALWAYS_INLINE void *mw_harden_pop_stack(unsigned size_class, size_t bytes) {
-	mw_list_t *stack = mw_stack_of(size_class);
-	char *block = stack->first;
+ * mw_fast_pop_above_tiny()). */
+MW_ALWAYS_INLINE void *mw_harden_pop_above_tiny(unsigned size_class, size_t bytes) {
+	mw_list_t *list = mw_tcache_of(size_class);
+	char *block = list->first;
 	if (MW_UNLIKELY(!block))
 		return NULL;
 	uint64_t mix = mw_harden_mix(block), word = mw_harden_load(block);
 	if (MW_UNLIKELY(!mw_harden_is_fresh(block, word, mix)) ||
 	    MW_UNLIKELY(--mw_thread.until_sample[size_class - MW_TINY_CLASSES] == 0))
 		return NULL;
-	stack->first = (void *)(word ^ mix);
-	stack->left++;
+	list->first = (void *)(word ^ mix);
+	list->left++;
 	mw_harden_store_fill(block);
 	mw_harden_seal_slack(block, mw_class_bytes[size_class], bytes, mw_harden_canary(mix));
 	return block;
@@ -163,11 +163,11 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_at_once(size_t bytes) {
 }
 
 /* malloc() of the other small sizes. */
-MW_ALWAYS_INLINE void *mw_harden_alloc_stack(size_t bytes) {
+MW_ALWAYS_INLINE void *mw_harden_alloc_above_tiny(size_t bytes) {
 	if (MW_UNLIKELY(bytes - mw_harden_requested(MW_TINY_MAX_BYTES) - 1 >=
 			MW_SMALL_MAX_BYTES - MW_TINY_MAX_BYTES))
 		return NULL;
-	return mw_harden_pop_stack(mw_class_computed(mw_harden_room(bytes)), bytes);
+	return mw_harden_pop_above_tiny(mw_class_computed(mw_harden_room(bytes)), bytes);
 }
 
 /* mw_fast_alloc_aligned() with the block sealed. */
@@ -180,8 +180,9 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {
 	unsigned size_class = mw_class_of(rounded);
 	if (MW_UNLIKELY((mw_class_bytes[size_class] & (align - 1)) != 0))
 		return NULL;
-	return MW_LIKELY(rounded <= MW_TINY_MAX_BYTES) ? mw_harden_pop_tiny(size_class, bytes)
-						       : mw_harden_pop_stack(size_class, bytes);
+	return MW_LIKELY(rounded <= MW_TINY_MAX_BYTES)
+		       ? mw_harden_pop_tiny(size_class, bytes)
+		       : mw_harden_pop_above_tiny(size_class, bytes);
 }
 
 /* free() of a tiny block of the thread's own page; false: a word of the block is wrong, and nothing
@@ -239,7 +240,7 @@ MW_ALWAYS_INLINE void *mw_harden_resize_in_place(char *block, size_t bytes) {
 		mw_harden_seal(block, capacity, bytes, canary);
 	} else {
 		uintptr_t chunk = mw_fast_place_of(block).chunk;
-		if (MW_UNLIKELY(mw_harden_live_stack(block, chunk, capacity, canary) ==
+		if (MW_UNLIKELY(mw_harden_live_above_tiny(block, chunk, capacity, canary) ==
 				MW_NO_CLAIM))
 			return NULL;
 		mw_harden_seal_slack(block, capacity, bytes, canary);
@@ -259,7 +260,7 @@ MW_ALWAYS_INLINE bool mw_harden_gives_zeros(size_t bytes) {
 	return false;
 }
 
-MW_ALWAYS_INLINE void *mw_harden_alloc_stack(size_t bytes) {
+MW_ALWAYS_INLINE void *mw_harden_alloc_above_tiny(size_t bytes) {
 	(void)bytes;
 	return NULL;
 }

@@ -200,8 +200,8 @@ MW_ALWAYS_INLINE size_t mw_harden_live_tiny(const char *block, size_t capacity, 
 /* Checks the seal of a block above tiny, as mw_harden_live_tiny() does for tiny ones.  Reads
  * nothing behind the last blocks of `chunk`, which mw_fast_place() found, and follows no word that
  * is no address. */
-MW_ALWAYS_INLINE size_t mw_harden_live_stack(const char *block, uintptr_t chunk, size_t capacity,
-					     uint64_t canary) {
+MW_ALWAYS_INLINE size_t mw_harden_live_above_tiny(const char *block, uintptr_t chunk,
+						  size_t capacity, uint64_t canary) {
 	size_t bytes = mw_harden_asked_bytes(*mw_slack_in(chunk, block), capacity);
 	size_t end = (uintptr_t)block - chunk + bytes;
 	uint64_t seal = mw_harden_seal_for(bytes, canary);

@@ -16,7 +16,7 @@
 #define MW_LARGE_CLASSES (4u * (47 - 16))
 
 typedef struct mw_counters {
-	_Atomic uint64_t flushes[MW_CLASS_COUNT];   /* allocation lists emptied into pages */
+	_Atomic uint64_t flushes[MW_CLASS_COUNT];   /* tcache lists emptied into pages */
 	_Atomic uint64_t pages[MW_CLASS_COUNT];     /* pages made */
 	_Atomic uint64_t reclaimed[MW_CLASS_COUNT]; /* pages of ended threads taken over */
 	_Atomic uint64_t large_made[MW_LARGE_CLASSES], large_freed[MW_LARGE_CLASSES];

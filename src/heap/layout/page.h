@@ -66,20 +66,20 @@ typedef enum mw_page_state {
 #define MW_OWNER_DIVERT ((uintptr_t)1)
 /* Flag beside the thread pointer, whose low bits are 0, in the hardened library: a page of blocks
  * above tiny, which are freed in another way. */
-#define MW_OWNER_STACK ((uintptr_t)4)
+#define MW_OWNER_ABOVE_TINY ((uintptr_t)4)
 
 /* Flag beside the thread pointer of the thread that had the page last: a full page of tiny
  * blocks.  That thread takes the page back when it frees one of its blocks (heap/remote/remote.h).
  */
 #define MW_OWNER_FULL ((uintptr_t)2)
 
-/* The list that free() pushes onto: the free blocks of a tiny page, or a thread's allocation list
+/* The list that free() pushes onto: the free blocks of a tiny page, or a thread's tcache list
  * of a class above tiny. */
 typedef struct mw_list {
 	void *first;
 	int32_t left;         /* pushes until free() takes the slow path: the page's `used`; for an
-				 allocation list its room, and one */
-	uint32_t block_bytes; /* of an allocation list, in the hardened library; a page has `carved`
+				 tcache list its room, and one */
+	uint32_t block_bytes; /* of a tcache list, in the hardened library; a page has `carved`
 				 in this place */
 } mw_list_t;
 
@@ -121,7 +121,7 @@ struct mw_page {
 	_Alignas(MW_CACHE_LINE_BYTES) union {
 		struct {
 			void *free;      /* list of free blocks, linked through their first word */
-			uint32_t used;   /* blocks not in `free`: handed out, in an allocation list,
+			uint32_t used;   /* blocks not in `free`: handed out, in a tcache list,
 					    or in `remote` */
 			uint32_t carved; /* blocks that were linked, less those in holes */
 		};

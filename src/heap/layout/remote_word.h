@@ -51,7 +51,7 @@ static inline uint32_t mw_remote_length(uint64_t word, uint32_t used) {
 	return mw_remote_count(word) - free;
 }
 
-/* Returns the blocks of a page of another thread that the program or an allocation list has: less
+/* Returns the blocks of a page of another thread that the program or a tcache list has: less
  * those that other threads freed and the owner has not collected; a thread that ended never does.
  */
 static inline uint32_t mw_remote_used(const mw_page_t *page) {

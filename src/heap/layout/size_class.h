@@ -41,8 +41,8 @@ extern const uint64_t mw_class_reciprocal[MW_CLASS_COUNT];
 /* Class of each tiny size: a table takes fewer instructions than computing the class. */
 #define MW_TINY_MAX_BYTES 1024u
 #define MW_TINY_CLASSES 20u
-/* Classes above tiny: free() pushes onto their allocation lists (heap/local/head.h). */
-#define MW_STACK_CLASSES (MW_CLASS_COUNT - MW_TINY_CLASSES)
+/* Classes above tiny: free() pushes onto their tcache lists (heap/local/tcache.h). */
+#define MW_ABOVE_TINY_CLASSES (MW_CLASS_COUNT - MW_TINY_CLASSES)
 extern const uint8_t mw_class_of_tiny[MW_TINY_MAX_BYTES + 1];
 
 /* For 128 < bytes <= MW_SMALL_MAX_BYTES: the two bits below the leading one choose the step. */

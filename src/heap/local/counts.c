@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * counts.c -- bytes allocated and freed, from what the slow paths count.
  *
- * No fast path counts.  The blocks that a refill put into an allocation list were allocated, but
+ * No fast path counts.  The blocks that a refill put into a tcache list were allocated, but
  * for those still in the list; above tiny the countdown to the next sample tells.  The blocks of a
  * thread's pages that are not in use were freed. */
 #include "heap/local/counts.h"
@@ -10,20 +10,20 @@
 #include "heap/layout/queue.h"
 #include "heap/layout/remote_word.h"
 #include "heap/layout/size_class.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
+#include "heap/local/tcache.h"
 
-uint64_t mw_heap_tiny_heads_bytes(void) {
+uint64_t mw_heap_tiny_tcache_bytes(void) {
 	uint64_t bytes = 0;
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
-		bytes += (uint64_t)mw_heap_head_count(c) * mw_class_bytes[c];
+		bytes += (uint64_t)mw_tcache_count(c) * mw_class_bytes[c];
 	return bytes;
 }
 
-static uint64_t in_stacks_bytes(const mw_heap_t *heap) {
+static uint64_t in_tcache_bytes(const mw_heap_t *heap) {
 	uint64_t bytes = 0;
 	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
-		bytes += (uint64_t)mw_head_length(heap, c) * mw_class_bytes[c];
+		bytes += (uint64_t)mw_tcache_length(heap, c) * mw_class_bytes[c];
 	return bytes;
 }
 
@@ -37,7 +37,7 @@ static uint64_t blocks_made(const mw_heap_t *heap, unsigned size_class) {
 void mw_heap_counts_given(mw_heap_t *heap, unsigned size_class) {
 	unsigned c = size_class - MW_TINY_CLASSES;
 	heap->counts.given[size_class] = heap->counts.objects[c] - mw_thread.until_sample[c] +
-					 mw_head_length(heap, size_class);
+					 mw_tcache_length(heap, size_class);
 }
 
 static uint64_t used_bytes(const mw_page_queue_t *queue) {
@@ -57,7 +57,7 @@ static void all_bytes(const mw_heap_t *heap, uint64_t tiny_heads_bytes, uint64_t
 	const mw_heap_counts_t *counts = &heap->counts;
 	uint64_t small = 0, live = counts->left_bytes + counts->sampled_bytes -
 				   counts->sampled_freed_bytes - tiny_heads_bytes -
-				   in_stacks_bytes(heap);
+				   in_tcache_bytes(heap);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		small += blocks_made(heap, c) * mw_class_bytes[c];
 		live += used_bytes(&heap->queues[c]);
@@ -79,7 +79,7 @@ void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
 		return;
-	all_bytes(heap, mw_heap_tiny_heads_bytes(), allocated_bytes, freed_bytes);
+	all_bytes(heap, mw_heap_tiny_tcache_bytes(), allocated_bytes, freed_bytes);
 	*allocated_bytes -= heap->start_allocated_bytes;
 	*freed_bytes -= heap->start_freed_bytes;
 	if (mw_heap_counts_frees(heap))
@@ -100,10 +100,10 @@ uint64_t mw_heap_thread_given_bytes(void) {
 	return heap ? given_bytes(heap) - heap->start_allocated_bytes : 0;
 }
 
-/* Blocks in the allocation lists are not in use. */
+/* Blocks in the tcache lists are not in use. */
 uint64_t mw_heap_counts_live_bytes(const mw_heap_t *heap) {
 	uint64_t used = heap->counts.given_bytes - heap->counts.freed_bytes,
-		 waiting = mw_heap_tiny_heads_bytes() + in_stacks_bytes(heap);
+		 waiting = mw_heap_tiny_tcache_bytes() + in_tcache_bytes(heap);
 	return (int64_t)used > (int64_t)waiting ? used - waiting : 0;
 }
 

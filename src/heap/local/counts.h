@@ -15,12 +15,12 @@ void mw_heap_thread_bytes(uint64_t *allocated_bytes, uint64_t *freed_bytes);
 /* Bytes that refills and large blocks gave to the calling thread, without a walk; 0: no heap. */
 MW_COLD uint64_t mw_heap_thread_given_bytes(void);
 
-/* Both sums of mw_heap_thread_bytes() start at 0 now.  The allocation lists of tiny classes are
+/* Both sums of mw_heap_thread_bytes() start at 0 now.  The tcache lists of tiny classes are
  * empty. */
 void mw_heap_counts_begin(mw_heap_t *heap);
-/* Bytes in the allocation lists of tiny classes.  Walks the lists; ends the program when a list has
+/* Bytes in the tcache lists of tiny classes.  Walks the lists; ends the program when a list has
  * no end. */
-uint64_t mw_heap_tiny_heads_bytes(void);
+uint64_t mw_heap_tiny_tcache_bytes(void);
 /* Bytes in use of a thread whose frees are counted. */
 uint64_t mw_heap_counts_live_bytes(const mw_heap_t *heap);
 static inline bool mw_heap_counts_frees(const mw_heap_t *heap) {

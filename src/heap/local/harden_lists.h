@@ -70,9 +70,9 @@ static inline void mw_harden_start_page(mw_page_t *page) {
 	if (page->size_class < MW_TINY_CLASSES)
 		page->tiny_bytes = page->block_bytes;
 }
-/* free() will push blocks of this size onto the allocation list. */
-static inline void mw_harden_start_stack(mw_list_t *stack, uint32_t block_bytes) {
-	stack->block_bytes = block_bytes;
+/* free() will push blocks of this size onto the tcache list. */
+static inline void mw_harden_start_tcache(mw_list_t *list, uint32_t block_bytes) {
+	list->block_bytes = block_bytes;
 }
 /* A thread gets the heap that this is part of: seeds the generators. */
 void mw_harden_start_thread(mw_harden_thread_t *thread);
@@ -123,8 +123,8 @@ static inline void mw_harden_start_page(mw_page_t *page) {
 	(void)page;
 }
 
-static inline void mw_harden_start_stack(mw_list_t *stack, uint32_t block_bytes) {
-	(void)stack, (void)block_bytes;
+static inline void mw_harden_start_tcache(mw_list_t *list, uint32_t block_bytes) {
+	(void)list, (void)block_bytes;
 }
 
 static inline void mw_harden_start_thread(mw_harden_thread_t *thread) {

@@ -4,10 +4,10 @@
  * say so.
  *
  * Door of heap/local: what a thread owns.  Reading order: heap.h, batch.h (blocks that the thread
- * freed and that belong to pages of other threads), head (limits of the thread's allocation
- * lists), heap_page (lists of one page), inherited (lists that an ended thread left), holes (kernel
- * pages without a live block), counts (bytes that the thread allocated and freed), harden_lists
- * (order of lists in the hardened library). Uses heap/layout, heap/misuse and heap/memory. */
+ * freed and that belong to pages of other threads), tcache (limits of the thread's tcache lists),
+ * heap_page (lists of one page), inherited (lists that an ended thread left), holes (kernel pages
+ * without a live block), counts (bytes that the thread allocated and freed), harden_lists (order of
+ * lists in the hardened library). Uses heap/layout, heap/misuse and heap/memory. */
 #ifndef MW_HEAP_HEAP_H
 #define MW_HEAP_HEAP_H
 
@@ -29,9 +29,9 @@ typedef struct mw_last_sample {
 	mw_record_id_t record; /* 0: none */
 	uint32_t beyond_small;
 	bool none_listed; /* copy of heap->none_listed; if true, the fields below are not set */
-	uint32_t head_changes;
-	void *heads[MW_TINY_CLASSES];
-	uint64_t until_sample[MW_STACK_CLASSES];
+	uint32_t tcache_changes;
+	void *tcache_tiny[MW_TINY_CLASSES];
+	uint64_t until_sample[MW_ABOVE_TINY_CLASSES];
 } mw_last_sample_t;
 
 /* A heap whose thread ended and that the next thread reuses: heap/thread/cached_heap.h. */
@@ -40,14 +40,15 @@ typedef struct mw_cached_heap {
 	unsigned node; /* NUMA node on which its thread ended */
 	size_t bytes;  /* bytes that blocks of its pages ever lay in */
 	uint64_t since_ns;
-	mw_list_t stacks[MW_STACK_CLASSES]; /* the thread's; empty while the heap has a thread */
+	mw_list_t
+		tcache[MW_ABOVE_TINY_CLASSES]; /* the thread's; empty while the heap has a thread */
 } mw_cached_heap_t;
 
-/* One for each tiny class: what the heap's former thread left of its allocation list
+/* One for each tiny class: what the heap's former thread left of its tcache list
  * (heap/local/inherited.h). */
 typedef struct mw_inherited {
 	void *first; /* NULL: nothing is left */
-	/* Set unless first is NULL.  end: last block of the present allocation list.  left: the
+	/* Set unless first is NULL.  end: last block of the present tcache list.  left: the
 	 * class's mw_heap.left, which is 0 meanwhile. */
 	void *end;
 	uint64_t left;
@@ -55,11 +56,11 @@ typedef struct mw_inherited {
 
 /* Counts of the slow paths since the heap was made, for all threads that had the heap. */
 typedef struct mw_heap_counts {
-	uint64_t given[MW_CLASS_COUNT]; /* blocks that refills put into allocation lists */
+	uint64_t given[MW_CLASS_COUNT]; /* blocks that refills put into tcache lists */
 	uint64_t fills[MW_CLASS_COUNT]; /* refills */
 	/* Classes above tiny: objects that the countdowns started with.  The blocks made are
 	 * objects[c] less mw_thread.until_sample[c]. */
-	uint64_t objects[MW_STACK_CLASSES];
+	uint64_t objects[MW_ABOVE_TINY_CLASSES];
 	uint64_t sampled_bytes, sampled_freed_bytes; /* sampled blocks of small classes */
 	uint64_t large, large_freed;                 /* blocks above the small limit */
 	uint64_t large_bytes, large_freed_bytes;     /* the same, and blocks in arenas */
@@ -89,7 +90,7 @@ struct mw_heap {
 	/* Sampling above tiny.  Bit c of `drawn`: mw_thread.until_sample and later[] hold a draw.
 	 * later[]: objects from the end of until_sample to the sample. */
 	uint64_t drawn;
-	uint64_t later[MW_STACK_CLASSES];
+	uint64_t later[MW_ABOVE_TINY_CLASSES];
 	mw_inherited_t inherited[MW_TINY_CLASSES];
 	uint32_t draw_number[MW_CLASS_COUNT]; /* of the draw that led to the next sample */
 	_Atomic uint32_t epoch;               /* written by the owner alone; others read it */
@@ -102,14 +103,14 @@ struct mw_heap {
 	/* Value of `pages` when the heap last released pages without a block, and searches for a
 	 * page since then (heap/core/refill.c). */
 	uint32_t released_at_pages, finds;
-	/* Limits of the allocation lists: heap/local/head.h. */
-	uint8_t head_limit[MW_CLASS_COUNT]; /* most blocks that free() collects in a list */
-	bool heads_off;                     /* as if head_max_bytes were 0 */
-	size_t head_max_bytes;              /* free() collects no blocks of larger classes */
-	uint64_t overflowed;     /* bit c: free() found the list of class c full since its refill */
-	size_t head_grown_bytes; /* sum of all raises of the limits */
+	/* Limits of the tcache lists: heap/local/tcache.h. */
+	uint8_t tcache_limit[MW_CLASS_COUNT]; /* most blocks that free() collects in a list */
+	bool tcache_off;                      /* as if tcache_max_bytes were 0 */
+	size_t tcache_max_bytes;              /* free() collects no blocks of larger classes */
+	uint64_t overflowed; /* bit c: free() found the list of class c full since its refill */
+	size_t tcache_grown_bytes; /* sum of all raises of the limits */
 	bool in_use;             /* a thread has the heap, or it is cached; under the heaps lock */
-	uint32_t head_changes;   /* changes of lists other than pops, and pushes above tiny */
+	uint32_t tcache_changes; /* changes of lists other than pops, and pushes above tiny */
 	uint32_t beyond_small;   /* allocations above the small limit */
 	uint32_t ones;           /* draws of one object in a row */
 	bool none_listed;        /* every small block is to be a sample (heap/sample/sampling.c) */
@@ -138,14 +139,14 @@ struct mw_heap {
 
 /* What the fast paths touch: lists of free blocks of each class. */
 typedef struct mw_thread {
-	void *heads[MW_TINY_CLASSES]; /* allocation lists of tiny classes: only popped */
-	/* Allocation lists above tiny.  stacks[i].left: blocks that free() may still push, and
+	void *tcache_tiny[MW_TINY_CLASSES]; /* tcache lists of tiny classes: only popped */
+	/* Tcache lists above tiny.  tcache[i].left: blocks that free() may still push, and
 	 * one; negative after a refill with more.  0 in a thread without a heap. */
-	mw_list_t stacks[MW_STACK_CLASSES];
+	mw_list_t tcache[MW_ABOVE_TINY_CLASSES];
 	/* Objects of a class above tiny until and including the next sample or the next poll
 	 * (heap/sample/sampling.c).  0 in a new thread.  The pop that makes it 0 takes the slow
 	 * path, which tells the two apart. */
-	uint64_t until_sample[MW_STACK_CLASSES];
+	uint64_t until_sample[MW_ABOVE_TINY_CLASSES];
 	mw_heap_t *heap;           /* NULL: the thread has not allocated, or has ended */
 	mw_heap_t *quick_heap;     /* heap for free(); NULL where frees are counted */
 	mw_remote_cache_t *remote; /* of quick_heap; mw_remote_no_cache where that is NULL */
@@ -172,9 +173,9 @@ static inline void mw_thread_set_quick_heap(mw_heap_t *heap) {
 	mw_thread.remote = heap ? &heap->remote : &mw_remote_no_cache;
 }
 
-/* The allocation list of a class above tiny. */
-MW_ALWAYS_INLINE mw_list_t *mw_stack_of(unsigned size_class) {
-	return &mw_thread.stacks[size_class - MW_TINY_CLASSES];
+/* The tcache list of a class above tiny. */
+MW_ALWAYS_INLINE mw_list_t *mw_tcache_of(unsigned size_class) {
+	return &mw_thread.tcache[size_class - MW_TINY_CLASSES];
 }
 
 #endif

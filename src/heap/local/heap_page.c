@@ -31,11 +31,11 @@ static void claim(mw_heap_t *heap, mw_page_t *page, bool pushes) {
 	atomic_store_explicit(&page->heap, heap, memory_order_relaxed);
 	bool tiny = page->size_class < MW_TINY_CLASSES;
 	bool fast = mw_harden_has_fast_paths() && (tiny || pushes);
-	uintptr_t owner = tiny || !MW_HARDEN_ON ? heap->owner : heap->owner | MW_OWNER_STACK;
+	uintptr_t owner = tiny || !MW_HARDEN_ON ? heap->owner : heap->owner | MW_OWNER_ABOVE_TINY;
 	mw_entry_t *entry = mw_page_entry(page);
-	entry->list = tiny ? &page->list : mw_stack_of(page->size_class);
+	entry->list = tiny ? &page->list : mw_tcache_of(page->size_class);
 	if (!tiny)
-		mw_harden_start_stack(entry->list, page->block_bytes);
+		mw_harden_start_tcache(entry->list, page->block_bytes);
 	atomic_store_explicit(&entry->owner, fast ? owner : MW_OWNER_DIVERT, memory_order_relaxed);
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * inherited.c -- what a thread left of its allocation lists. */
+ * inherited.c -- what a thread left of its tcache lists. */
 #include "heap/local/inherited.h"
 
 #include "heap/layout/link.h"
 #include "heap/layout/size_class.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
+#include "heap/local/tcache.h"
 
 void mw_inherited_leave(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++) {
-		void *list = mw_thread.heads[c];
+		void *list = mw_thread.tcache_tiny[c];
 		if (!list)
 			continue;
 		mw_inherited_t *inherited = &heap->inherited[c];
@@ -22,7 +22,7 @@ void mw_inherited_leave(mw_heap_t *heap) {
 			heap->left[c] = 0;
 		}
 		inherited->first = list;
-		mw_thread.heads[c] = NULL;
+		mw_thread.tcache_tiny[c] = NULL;
 	}
 }
 
@@ -48,7 +48,7 @@ void *mw_inherited_take(mw_heap_t *heap, unsigned size_class) {
 void *mw_inherited_take_all(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
 	mw_inherited_t *inherited = &heap->inherited[size_class];
 	void *list = inherited->first;
-	*count = mw_head_count_list(list);
+	*count = mw_tcache_count_list(list);
 	if (list)
 		heap->left[size_class] = inherited->left;
 	inherited->first = NULL;

@@ -10,7 +10,7 @@
  * size class; the thread's next refill of the class takes all of them.  Threads that exchange
  * blocks thus reuse blocks that are in the processor's cache.  A thread that frees more blocks than
  * it allocates fills its bin once, and further blocks do not go through it.  The limit of a bin is
- * that of heap/local/head.h.  Blocks below a cache line have no bin: their neighbours in the line
+ * that of heap/local/tcache.h.  Blocks below a cache line have no bin: their neighbours in the line
  * may be in use by other threads.
  *
  * Remote free.  A block that no bin takes returns to the page it was carved from.  The freeing
@@ -36,7 +36,7 @@
  * (heap/thread/cached_heap.h).  The pages of any other heap go into the lists of abandoned pages.
  *
  * Bounds.  A batch holds at most 32 blocks and 2 KiB (one block of larger classes): at most 128 KiB
- * a thread.  A bin holds at most 64 blocks; limits grow as far as head.h says: 49 KiB in all bins
+ * a thread.  A bin holds at most 64 blocks; limits grow as far as tcache.h says: 49 KiB in all bins
  * of a thread at first.  When the heap grows, all bins and batches are emptied.
  * doc/internals/remote.md draws the states of a page. */
 #ifndef MW_HEAP_REMOTE_REMOTE_H

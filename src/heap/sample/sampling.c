@@ -95,10 +95,10 @@ static uint64_t draw(mw_heap_t *heap, unsigned size_class) {
 }
 
 /* Objects made are the sum of all steps less those left (heap/local/counts.c), modulo 2^64. */
-static void set_until_sample(mw_heap_t *heap, unsigned stack_class, uint64_t objects) {
-	heap->counts.objects[stack_class] += objects - mw_thread.until_sample[stack_class];
-	mw_thread.until_sample[stack_class] = objects;
-	heap->head_changes++; /* until_sample no longer tells how many were allocated */
+static void set_until_sample(mw_heap_t *heap, unsigned above_tiny, uint64_t objects) {
+	heap->counts.objects[above_tiny] += objects - mw_thread.until_sample[above_tiny];
+	mw_thread.until_sample[above_tiny] = objects;
+	heap->tcache_changes++; /* until_sample no longer tells how many were allocated */
 	if (objects > 1)
 		heap->none_listed = false;
 }
@@ -108,11 +108,11 @@ static void set_until_sample(mw_heap_t *heap, unsigned stack_class, uint64_t obj
  * soon enough for the tool that switches sampling on, and no cost. */
 #define STEP_OBJECTS 1024u
 
-static void take_step(mw_heap_t *heap, unsigned stack_class) {
-	uint64_t *later = &heap->later[stack_class];
+static void take_step(mw_heap_t *heap, unsigned above_tiny) {
+	uint64_t *later = &heap->later[above_tiny];
 	uint64_t step = *later < STEP_OBJECTS ? *later : STEP_OBJECTS;
 	*later -= step;
-	set_until_sample(heap, stack_class, step);
+	set_until_sample(heap, above_tiny, step);
 }
 
 /* Draws the countdowns that no list depends on anew: the next object takes the slow path. */
@@ -120,7 +120,7 @@ static void draw_anew(mw_heap_t *heap) {
 	heap->bytes_left = 0;
 	heap->drawn = 0;
 	memset(heap->later, 0, sizeof heap->later);
-	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
+	for (unsigned i = 0; i < MW_ABOVE_TINY_CLASSES; i++)
 		set_until_sample(heap, i, 1);
 }
 
@@ -226,13 +226,13 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	heap->cut &= ~bit;
 }
 
-/* Returns whether no allocation list hands out a block, so that each allocation is a sample or
+/* Returns whether no tcache list hands out a block, so that each allocation is a sample or
  * counted in `beyond_small`.  That holds until a countdown of more than one object is drawn. */
 static MW_SAMPLED_ONLY bool find_none_listed(mw_heap_t *heap) {
 	for (unsigned i = 0; i < MW_TINY_CLASSES; i++)
-		if (mw_thread.heads[i] || heap->inherited[i].first)
+		if (mw_thread.tcache_tiny[i] || heap->inherited[i].first)
 			return false;
-	for (unsigned i = 0; i < MW_STACK_CLASSES; i++)
+	for (unsigned i = 0; i < MW_ABOVE_TINY_CLASSES; i++)
 		if (mw_thread.until_sample[i] > 1)
 			return false;
 	heap->none_listed = true;
@@ -259,8 +259,8 @@ static MW_SAMPLED_ONLY mw_record_id_t take_sample(mw_heap_t *heap,
 		heap->none_listed || (heap->ones >= ONES_MANY && find_none_listed(heap));
 	if (last->none_listed)
 		return last->record;
-	last->head_changes = heap->head_changes;
-	mw_words_copy(last->heads, mw_thread.heads, sizeof last->heads);
+	last->tcache_changes = heap->tcache_changes;
+	mw_words_copy(last->tcache_tiny, mw_thread.tcache_tiny, sizeof last->tcache_tiny);
 	mw_words_copy(last->until_sample, mw_thread.until_sample, sizeof last->until_sample);
 	return last->record;
 }
@@ -270,8 +270,8 @@ static bool is_as_remembered(const mw_heap_t *heap) {
 	if (last->none_listed)
 		return heap->none_listed && last->beyond_small == heap->beyond_small;
 	return last->beyond_small == heap->beyond_small &&
-	       last->head_changes == heap->head_changes &&
-	       mw_same_bytes(last->heads, mw_thread.heads, sizeof last->heads) &&
+	       last->tcache_changes == heap->tcache_changes &&
+	       mw_same_bytes(last->tcache_tiny, mw_thread.tcache_tiny, sizeof last->tcache_tiny) &&
 	       mw_same_bytes(last->until_sample, mw_thread.until_sample, sizeof last->until_sample);
 }
 
@@ -304,7 +304,7 @@ MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_clas
 MW_SAMPLED_ONLY void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class,
 					     size_t requested_bytes) {
 	bool certain = heap->every && size_class < MW_TINY_CLASSES && heap->left[size_class] == 0 &&
-		       heap->cut == 0 && !mw_thread.heads[size_class] && !heap->arena;
+		       heap->cut == 0 && !mw_thread.tcache_tiny[size_class] && !heap->arena;
 	if (MW_UNLIKELY(!certain) || MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		return NULL;
 	heap->draw_number[size_class] = draw_number(heap);

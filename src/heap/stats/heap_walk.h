@@ -47,7 +47,7 @@ struct mw_arena;
 void mw_heap_walk_arena(const struct mw_arena *arena, const mw_heap_walk_sink_t *sink);
 
 /* Sums over pages, read without stopping any thread.  Exact while no thread allocates or frees.
- * Blocks in the allocation lists of threads count as live. */
+ * Blocks in the tcache lists of threads count as live. */
 typedef struct mw_heap_totals {
 	size_t live_bytes;
 	size_t free_blocks[MW_CLASS_COUNT]; /* also of pages that hold live blocks */

@@ -27,7 +27,7 @@ static MW_COLD void divert_full_pages(void) {
 		for (unsigned slice = 1; slice < MW_CHUNK_SLICES; slice++) {
 			mw_entry_t *entry = mw_page_entry(mw_chunk_page(chunk, slice));
 			divert_from(entry, self);
-			divert_from(entry, self | MW_OWNER_STACK);
+			divert_from(entry, self | MW_OWNER_ABOVE_TINY);
 		}
 	}
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "heap/layout/page.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
+#include "heap/local/tcache.h"
 #include "heap/thread/thread.h"
 
 MW_SPARSE mw_arena_t mw_arena_watched;
@@ -33,7 +33,7 @@ bool mw_arena_bind(mw_arena_t *arena) {
 	/* Allocation lists that stay empty lead each allocation to the slow path: free() pushes
 	 * nothing onto lists of length 0, and lists marked as cut are not refilled.  Countdowns are
 	 * drawn anew, which is right as they have no memory. */
-	mw_head_start(heap);
+	mw_tcache_start(heap);
 	heap->cut = arena ? UINT32_MAX : 0;
 	memset(heap->left, 0, sizeof heap->left);
 	return true;

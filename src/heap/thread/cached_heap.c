@@ -38,7 +38,7 @@ bool mw_cached_heap_begin(mw_heap_t *heap) {
 void mw_cached_heap_save(mw_heap_t *heap) {
 	heap->cached.node = mw_os_numa_here();
 	mw_inherited_leave(heap);
-	memcpy(heap->cached.stacks, mw_thread.stacks, sizeof mw_thread.stacks);
+	memcpy(heap->cached.tcache, mw_thread.tcache, sizeof mw_thread.tcache);
 	/* Another thread may get this one's thread pointer without getting its heap. */
 	mw_heap_pages_divert(heap, 0);
 }
@@ -94,8 +94,8 @@ mw_heap_t *mw_cached_heap_take_oldest(bool due_only) {
 }
 
 void mw_cached_heap_resume(mw_heap_t *heap) {
-	memcpy(mw_thread.stacks, heap->cached.stacks, sizeof mw_thread.stacks);
-	memset(heap->cached.stacks, 0, sizeof heap->cached.stacks);
+	memcpy(mw_thread.tcache, heap->cached.tcache, sizeof mw_thread.tcache);
+	memset(heap->cached.tcache, 0, sizeof heap->cached.tcache);
 	mw_heap_pages_claim(heap);
 }
 

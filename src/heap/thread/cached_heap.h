@@ -2,7 +2,7 @@
  * cached_heap.h -- heaps of ended threads, which the next threads go on with.
  * Layer: heap.  The list of cached heaps is under the heaps lock (thread.c).
  *
- * An ending thread leaves its heap with its allocation lists, uncounted, and with the pages that
+ * An ending thread leaves its heap with its tcache lists, uncounted, and with the pages that
  * the next thread needs first; it abandons the other pages, and the short lists above tiny with
  * them. No step takes time for each block of a page.  To every other thread a cached heap is the
  * heap of a thread that sleeps.  The bytes of each cached heap, the bytes of all of them, and the

@@ -9,10 +9,10 @@
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/layout/size_class.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
 #include "heap/local/inherited.h"
+#include "heap/local/tcache.h"
 #include "heap/remote/ownership.h"
 #include "heap/remote/remote.h"
 #include "heap/sample/sampling.h"
@@ -34,10 +34,10 @@ static void put_back(mw_heap_t *heap, void *list) {
 }
 
 void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
-	void **head = mw_head_of(size_class), *list = *head, *inherited = NULL;
-	uint32_t count = mw_heap_head_count(size_class), inherited_count = 0;
+	void **head = mw_tcache_first(size_class), *list = *head, *inherited = NULL;
+	uint32_t count = mw_tcache_count(size_class), inherited_count = 0;
 	*head = NULL;
-	mw_head_filled(heap, size_class, 0);
+	mw_tcache_filled(heap, size_class, 0);
 	if (size_class < MW_TINY_CLASSES) {
 		inherited = mw_inherited_take_all(heap, size_class, &inherited_count);
 		mw_remote_flush_bin(heap, size_class);
@@ -65,7 +65,7 @@ MW_COLD void mw_heap_flush_thread(void) {
 }
 
 static bool has_list(const mw_heap_t *heap, unsigned size_class) {
-	return *mw_head_of(size_class) ||
+	return *mw_tcache_first(size_class) ||
 	       (size_class < MW_TINY_CLASSES && heap->inherited[size_class].first);
 }
 

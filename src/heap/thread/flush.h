@@ -7,7 +7,7 @@
 
 #include "heap/layout/page.h"
 
-/* Empties the allocation list of the class: own blocks return to their pages, blocks of other
+/* Empties the tcache list of the class: own blocks return to their pages, blocks of other
  * threads' pages are remote frees.  Countdowns and counts stay right. */
 void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class);
 /* Empties all lists, bins and batches of the heap. */

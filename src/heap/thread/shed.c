@@ -5,9 +5,9 @@
 #include "heap/layout/page.h"
 #include "heap/layout/queue.h"
 #include "heap/layout/size_class.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
+#include "heap/local/tcache.h"
 #include "heap/remote/abandoned.h"
 #include "heap/thread/binding.h"
 #include "heap/thread/cached_heap.h"
@@ -40,9 +40,9 @@ static size_t all_bytes(const mw_heap_t *heap) {
 	return bytes;
 }
 
-void mw_heap_flush_stacks(mw_heap_t *heap) {
+void mw_heap_flush_tcache(mw_heap_t *heap) {
 	for (unsigned c = MW_TINY_CLASSES; c < MW_CLASS_COUNT; c++)
-		if (*mw_head_of(c))
+		if (*mw_tcache_first(c))
 			mw_heap_head_flush(heap, c);
 }
 
@@ -53,7 +53,7 @@ size_t mw_heap_shed(mw_heap_t *heap) {
 	/* The lists above tiny may hold blocks of any page: those go back first.  Else the next
 	 * thread would get blocks of pages that are not the heap's.  A list of a tiny class is of
 	 * the first page, or of other threads' pages. */
-	mw_heap_flush_stacks(heap);
+	mw_heap_flush_tcache(heap);
 	bytes = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		if (heap->queues[c].first)

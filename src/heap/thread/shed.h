@@ -9,8 +9,8 @@
 
 #include "heap/layout/page.h"
 
-/* Empties the allocation lists above tiny. */
-void mw_heap_flush_stacks(mw_heap_t *heap);
+/* Empties the tcache lists above tiny. */
+void mw_heap_flush_tcache(mw_heap_t *heap);
 /* Abandons the pages that a cached heap does not keep: all but the first page of each class, and as
  * many others as MW_CACHED_HEAP_BYTES allows.  If it abandons any, the lists above tiny return to
  * their pages first.  Returns the touched bytes of the pages that it keeps. */

@@ -11,8 +11,8 @@
 #include "heap/layout/size_class.h"
 #include "heap/local/counts.h"
 #include "heap/local/harden_lists.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
+#include "heap/local/tcache.h"
 #include "heap/memory/background.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/limit.h"
@@ -77,7 +77,7 @@ static MW_NOINLINE mw_heap_t *make_heap(void) {
 	if (cached)
 		mw_cached_heap_resume(heap);
 	else
-		mw_head_configure(heap);
+		mw_tcache_configure(heap);
 	mw_sampling_thread_start(heap);
 	mw_thread.heap = heap;
 	mw_thread_set_quick_heap(heap);
@@ -95,12 +95,12 @@ mw_heap_t *mw_heap_self(void) {
 static void put_away(mw_heap_t *heap, bool cached) {
 	mw_thread.heap = NULL;
 	mw_thread_set_quick_heap(NULL);
-	for (unsigned i = 0; i < MW_STACK_CLASSES; i++) {
+	for (unsigned i = 0; i < MW_ABOVE_TINY_CLASSES; i++) {
 		mw_heap_counts_given(heap, MW_TINY_CLASSES + i);
 		heap->counts.objects[i] -= mw_thread.until_sample[i];
 		mw_thread.until_sample[i] = 0;
 	}
-	memset(mw_thread.stacks, 0, sizeof mw_thread.stacks);
+	memset(mw_thread.tcache, 0, sizeof mw_thread.tcache);
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	if (cached) {
 		mw_cached_heap_put(heap);

@@ -24,7 +24,7 @@ void mw_heap_thread_end(void);
 extern void (*mw_heap_on_thread)(mw_heap_t *heap);
 /* Takes apart cached heaps: all of them, or those that were cached for long enough. */
 MW_COLD void mw_heap_abandon_cached(bool due_only);
-/* The calling thread takes a changed sampling rate over at once: its allocation lists are emptied.
+/* The calling thread takes a changed sampling rate over at once: its tcache lists are emptied.
  * Otherwise it does so at the end of each list. */
 void mw_heap_take_rate(void);
 

@@ -11,9 +11,9 @@
 #include "heap/layout/size_class.h"
 #include "heap/local/batch.h"
 #include "heap/local/harden_lists.h"
-#include "heap/local/head.h"
 #include "heap/local/heap.h"
 #include "heap/local/holes.h"
+#include "heap/local/tcache.h"
 #include "heap/memory/chunk.h"
 
 /* Returns the length of a list of free blocks, all of which must be the page's. */
@@ -82,14 +82,15 @@ static uint32_t check_list(const void *list, unsigned size_class) {
 	return count;
 }
 
-static void check_head(const mw_heap_t *heap, unsigned size_class) {
-	uint32_t count = check_list(*mw_head_of(size_class), size_class);
+static void check_tcache_list(const mw_heap_t *heap, unsigned size_class) {
+	uint32_t count = check_list(*mw_tcache_first(size_class), size_class);
 	if (size_class < MW_TINY_CLASSES)
 		check_list(heap->inherited[size_class].first, size_class);
-	if (size_class >= MW_TINY_CLASSES && count != mw_head_length(heap, size_class))
+	if (size_class >= MW_TINY_CLASSES && count != mw_tcache_length(heap, size_class))
 		mw_fatal("heap check: the list of size class %u has %u blocks, but its counter "
 			 "says %d",
-			 mw_class_bytes[size_class], count, (int)mw_head_length(heap, size_class));
+			 mw_class_bytes[size_class], count,
+			 (int)mw_tcache_length(heap, size_class));
 }
 
 static void check_batch(const mw_remote_batch_t *batch) {
@@ -107,7 +108,7 @@ static void check_batch(const mw_remote_batch_t *batch) {
 static void check_bin(const mw_heap_t *heap, unsigned size_class) {
 	const mw_remote_bin_t *bin = &heap->remote.bins[1 + size_class];
 	uint32_t count = check_list(bin->first, size_class);
-	uint32_t counted = heap->head_limit[size_class] - (uint32_t)bin->left;
+	uint32_t counted = heap->tcache_limit[size_class] - (uint32_t)bin->left;
 	if (count != counted)
 		mw_fatal("heap check: the bin of other threads' blocks of size class %u has %u "
 			 "blocks, but its counter says %u",
@@ -119,7 +120,7 @@ void mw_heap_check(const mw_heap_t *heap) {
 		check_batch(&heap->remote.batches[i]);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		check_queue(heap, c);
-		check_head(heap, c);
+		check_tcache_list(heap, c);
 		if (c < MW_TINY_CLASSES)
 			check_bin(heap, c);
 	}

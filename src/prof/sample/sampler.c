@@ -9,7 +9,7 @@
 #include "os/file/proc.h"
 #include "state/layout.h"
 
-/* Number of epochs whose T is known. A draw of an older epoch is rare: an allocation list with a
+/* Number of epochs whose T is known. A draw of an older epoch is rare: a tcache list with a
  * draw has a few hundred objects, and a user does not change the rate 64 times meanwhile. */
 #define HISTORY_LENGTH 64u
 /* An entry is one word, so that no reader sees half of it. Low bits: T (0 .. 2^40). High bits: low

@@ -218,7 +218,7 @@ static void test_a_list_is_handed_on_uncounted(void) {
 	for (unsigned thread = 0; thread < MANY; thread++) {
 		for (unsigned i = 0; i < TAKEN; i++)
 			blocks[thread * TAKEN + i] = mw_heap_alloc(BYTES);
-		void *left = mw_thread.heads[size_class];
+		void *left = mw_thread.tcache_tiny[size_class];
 		end_thread();
 		if (left && !MW_HARDEN_ON)
 			CHECK(heap->inherited[size_class].first == left);

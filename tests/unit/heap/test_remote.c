@@ -13,7 +13,7 @@
 #include "heap/core/alloc.h"
 #include "heap/core/fast.h"
 #include "heap/layout/remote_word.h"
-#include "heap/local/head.h"
+#include "heap/local/tcache.h"
 #include "heap/memory/limit.h"
 #include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
@@ -98,7 +98,7 @@ static void get_heap(void) {
 /* One that has batches alone. */
 static void get_heap_without_bins(void) {
 	get_heap();
-	mw_head_set_limit(mw_thread.heap, 0, MW_TINY_MAX_BYTES, 0);
+	mw_tcache_set_limit(mw_thread.heap, 0, MW_TINY_MAX_BYTES, 0);
 }
 
 /* ---- the block freed last ---- */
@@ -282,26 +282,26 @@ static bool is_one_of(const void *block, char *const *list, unsigned length) {
 
 static void *free_and_allocate(void *unused) {
 	get_heap_with_empty_list(block_bytes);
-	for (unsigned i = 0; i < MW_HEAD_FIRST_BLOCKS; i++)
+	for (unsigned i = 0; i < MW_TCACHE_FIRST_BLOCKS; i++)
 		drop(i);
-	CHECK_EQ(in_bin(block_bytes), MW_HEAD_FIRST_BLOCKS);
-	drop(MW_HEAD_FIRST_BLOCKS); /* no room: the page's batch begins */
-	CHECK_EQ(in_bin(block_bytes), MW_HEAD_FIRST_BLOCKS);
+	CHECK_EQ(in_bin(block_bytes), MW_TCACHE_FIRST_BLOCKS);
+	drop(MW_TCACHE_FIRST_BLOCKS); /* no room: the page's batch begins */
+	CHECK_EQ(in_bin(block_bytes), MW_TCACHE_FIRST_BLOCKS);
 	CHECK_EQ(sent(page_of(0)), 0);
 	mw_heap_check(mw_thread.heap);
-	char *made[MW_HEAD_FIRST_BLOCKS + 1];
-	for (unsigned i = 0; i < MW_HEAD_FIRST_BLOCKS; i++) {
+	char *made[MW_TCACHE_FIRST_BLOCKS + 1];
+	for (unsigned i = 0; i < MW_TCACHE_FIRST_BLOCKS; i++) {
 		made[i] = mw_heap_alloc(block_bytes);
-		CHECK(is_one_of(made[i], blocks, MW_HEAD_FIRST_BLOCKS));
+		CHECK(is_one_of(made[i], blocks, MW_TCACHE_FIRST_BLOCKS));
 		CHECK(!is_one_of(made[i], made, i));
 	}
 	CHECK_EQ(in_bin(block_bytes), 0);
-	made[MW_HEAD_FIRST_BLOCKS] = mw_heap_alloc(block_bytes);
-	CHECK(mw_page_of_slice((uintptr_t)made[MW_HEAD_FIRST_BLOCKS]) != page_of(0));
-	for (unsigned i = 0; i <= MW_HEAD_FIRST_BLOCKS; i++)
+	made[MW_TCACHE_FIRST_BLOCKS] = mw_heap_alloc(block_bytes);
+	CHECK(mw_page_of_slice((uintptr_t)made[MW_TCACHE_FIRST_BLOCKS]) != page_of(0));
+	for (unsigned i = 0; i <= MW_TCACHE_FIRST_BLOCKS; i++)
 		mw_fast_free(made[i]);
 	mw_heap_thread_end();
-	CHECK_EQ(sent(page_of(0)), MW_HEAD_FIRST_BLOCKS + 1);
+	CHECK_EQ(sent(page_of(0)), MW_TCACHE_FIRST_BLOCKS + 1);
 	return unused;
 }
 
@@ -310,7 +310,7 @@ static void test_the_next_refill_takes_the_bin(void) {
 	for (unsigned k = 0; k < sizeof sizes / sizeof *sizes; k++) {
 		make(sizes[k], 40);
 		run(free_and_allocate, NULL);
-		for (unsigned i = MW_HEAD_FIRST_BLOCKS + 1; i < count; i++)
+		for (unsigned i = MW_TCACHE_FIRST_BLOCKS + 1; i < count; i++)
 			drop(i);
 		everything_is_back();
 	}
@@ -319,8 +319,8 @@ static void test_the_next_refill_takes_the_bin(void) {
 static void *overflow_and_use_up(void *unused) {
 	get_heap_with_empty_list(block_bytes);
 	unsigned size_class = mw_class_of(block_bytes), at = 0;
-	const uint8_t *limit = &mw_thread.heap->head_limit[size_class];
-	for (unsigned expected = MW_HEAD_FIRST_BLOCKS; expected < MW_HEAD_MAX_BLOCKS;) {
+	const uint8_t *limit = &mw_thread.heap->tcache_limit[size_class];
+	for (unsigned expected = MW_TCACHE_FIRST_BLOCKS; expected < MW_TCACHE_MAX_BLOCKS;) {
 		CHECK_EQ(*limit, expected);
 		for (unsigned i = 0; i <= expected; i++)
 			drop(at++);

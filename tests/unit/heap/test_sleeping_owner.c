@@ -109,7 +109,7 @@ static void test_the_owner_takes_a_full_page_back_by_freeing(void) {
 		make_all(sizes[k]);
 		mw_page_t *page = full_page();
 		bool tiny = mw_class_of(block_bytes) < MW_TINY_CLASSES;
-		/* Above tiny frees go into the thread's bin first, by the fast path. */
+		/* Above tiny frees go into the tcache list first, by the fast path. */
 		CHECK_EQ(mw_fast_owns(page), !tiny);
 		uint32_t used = page->used;
 		mw_fast_free(blocks[count / 2]);

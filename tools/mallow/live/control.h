@@ -2,7 +2,7 @@
  * control.h -- sends requests to a live process through the control page of its state file.
  * Layer: live.  The command maps the control page and the live page, writes the request under a
  * lock of the file, raises control.sequence, and waits for live.sequence_seen.  The process
- * reads its control page only when a thread refills an allocation list. One that does not is had to
+ * reads its control page only when a thread refills a tcache list. One that does not is had to
  * answer (live/enter/enter.h), except for MW_REQUEST_WALK, which views send often, and
  * MW_REQUEST_LEAK_CHECK, whose sender does that. */
 #ifndef MW_TOOL_LIVE_CONTROL_H

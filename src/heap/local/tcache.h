@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * head.h -- limits of the lists that free() makes of blocks for the thread's own reuse.
+ * tcache.h -- limits of the lists that free() makes of blocks for the thread's own reuse.
  * Layer: heap.  Owner thread only.
  *
  * Above tiny, free() pushes blocks of any page onto the list that malloc() pops: the blocks freed
@@ -7,8 +7,8 @@
  * the page; blocks of other pages go into a bin (heap/remote/remote.h), which has the class's
  * limit. Blocks in a list are missing in their pages, so the limit starts low.  It doubles when a
  * list overflowed and then ran empty: a longer list would have saved both. */
-#ifndef MW_HEAP_HEAD_H
-#define MW_HEAP_HEAD_H
+#ifndef MW_HEAP_TCACHE_H
+#define MW_HEAP_TCACHE_H
 
 #include "heap/layout/page.h"
 #include "heap/layout/size_class.h"
@@ -16,56 +16,57 @@
 #include "heap/local/heap.h"
 
 /* First and highest limit of a class: blocks and bytes, whichever is less; at least one block. */
-#define MW_HEAD_FIRST_BLOCKS 8u
-#define MW_HEAD_FIRST_BYTES (32u << 10)
-#define MW_HEAD_MAX_BLOCKS 64u
-#define MW_HEAD_MAX_BYTES (1u << 20)
+#define MW_TCACHE_FIRST_BLOCKS 8u
+#define MW_TCACHE_FIRST_BYTES (32u << 10)
+#define MW_TCACHE_MAX_BLOCKS 64u
+#define MW_TCACHE_MAX_BYTES (1u << 20)
 /* All limits of a thread together, beyond those at first: at most so many bytes, and at most this
  * part of the most pages that its heap ever had. */
-#define MW_HEAD_GROWTH_BYTES ((size_t)4 << 20)
-#define MW_HEAD_GROWTH_PART 8u
+#define MW_TCACHE_GROWTH_BYTES ((size_t)4 << 20)
+#define MW_TCACHE_GROWTH_PART 8u
 
 /* Settings for each new thread, from the options: those of jemalloc's thread caches. */
-typedef struct mw_head_config {
+typedef struct mw_tcache_config {
 	bool off;
 	size_t max_bytes;                   /* larger classes have no list */
-	uint32_t first_blocks, most_blocks; /* up to MW_HEAD_LIMIT */
-} mw_head_config_t;
-#define MW_HEAD_LIMIT 255u              /* head_limit[] has elements of one byte */
-extern mw_head_config_t mw_head_config; /* set before threads exist */
+	uint32_t first_blocks, most_blocks; /* up to MW_TCACHE_LIMIT */
+} mw_tcache_config_t;
+#define MW_TCACHE_LIMIT 255u                /* tcache_limit[] has elements of one byte */
+extern mw_tcache_config_t mw_tcache_config; /* set before threads exist */
 
-/* Address of the pointer to the first block of the class's allocation list. */
-void **mw_head_of(unsigned size_class);
+/* Address of the pointer to the first block of the class's tcache list. */
+void **mw_tcache_first(unsigned size_class);
 /* Blocks in a list of free blocks of one class; ends the program when the list has no end. */
-uint32_t mw_head_count_list(const void *list);
-/* Blocks in the calling thread's allocation list. */
-static inline uint32_t mw_heap_head_count(unsigned size_class) {
-	return mw_head_count_list(*mw_head_of(size_class));
+uint32_t mw_tcache_count_list(const void *list);
+/* Blocks in the calling thread's tcache list. */
+static inline uint32_t mw_tcache_count(unsigned size_class) {
+	return mw_tcache_count_list(*mw_tcache_first(size_class));
 }
 
 /* A refill put `count` blocks onto the list.  Does nothing for tiny classes. */
-MW_ALWAYS_INLINE void mw_head_filled(const mw_heap_t *heap, unsigned size_class, uint32_t count) {
+MW_ALWAYS_INLINE void mw_tcache_filled(const mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	if (size_class >= MW_TINY_CLASSES)
-		mw_stack_of(size_class)->left = heap->head_limit[size_class] + 1 - (int32_t)count;
+		mw_tcache_of(size_class)->left =
+			heap->tcache_limit[size_class] + 1 - (int32_t)count;
 }
 
 /* Blocks on the list of a class above tiny. */
-MW_ALWAYS_INLINE uint32_t mw_head_length(const mw_heap_t *heap, unsigned size_class) {
-	return (uint32_t)(heap->head_limit[size_class] + 1 - mw_stack_of(size_class)->left);
+MW_ALWAYS_INLINE uint32_t mw_tcache_length(const mw_heap_t *heap, unsigned size_class) {
+	return (uint32_t)(heap->tcache_limit[size_class] + 1 - mw_tcache_of(size_class)->left);
 }
 
 /* Sets the first limits of all lists, which are empty; 0 while the thread is bound to an arena. */
-void mw_head_start(mw_heap_t *heap);
+void mw_tcache_start(mw_heap_t *heap);
 /* Gives the lists of a new thread their settings and first limits. */
-static inline void mw_head_configure(mw_heap_t *heap) {
-	heap->heads_off = mw_head_config.off;
-	heap->head_max_bytes = mw_head_config.max_bytes;
-	mw_head_start(heap);
+static inline void mw_tcache_configure(mw_heap_t *heap) {
+	heap->tcache_off = mw_tcache_config.off;
+	heap->tcache_max_bytes = mw_tcache_config.max_bytes;
+	mw_tcache_start(heap);
 }
 /* The program sets the limit of all classes from `least` to `most` bytes.  The limit no longer
  * changes by itself.  The lists are empty. */
-MW_COLD void mw_head_set_limit(mw_heap_t *heap, size_t least_bytes, size_t most_bytes,
-			       size_t blocks);
+MW_COLD void mw_tcache_set_limit(mw_heap_t *heap, size_t least_bytes, size_t most_bytes,
+				 size_t blocks);
 
 /* The bin of a tiny class. */
 static inline mw_remote_bin_t *mw_remote_bin(mw_heap_t *heap, unsigned size_class) {
@@ -74,21 +75,22 @@ static inline mw_remote_bin_t *mw_remote_bin(mw_heap_t *heap, unsigned size_clas
 
 /* Blocks in the bin. */
 static inline uint32_t mw_remote_bin_length(mw_heap_t *heap, unsigned size_class) {
-	return heap->head_limit[size_class] - (uint32_t)mw_remote_bin(heap, size_class)->left;
+	return heap->tcache_limit[size_class] - (uint32_t)mw_remote_bin(heap, size_class)->left;
 }
 
 /* Makes the bin empty, with room for as many blocks as the class's limit says. */
 static inline void mw_remote_bin_start(mw_heap_t *heap, unsigned size_class) {
-	*mw_remote_bin(heap, size_class) = (mw_remote_bin_t){.left = heap->head_limit[size_class]};
+	*mw_remote_bin(heap, size_class) =
+		(mw_remote_bin_t){.left = heap->tcache_limit[size_class]};
 }
 
 /* Doubles the limit of a class whose list overflowed and ran empty, as far as the bounds allow. */
-MW_COLD void mw_head_grow(mw_heap_t *heap, unsigned size_class);
+MW_COLD void mw_tcache_grow(mw_heap_t *heap, unsigned size_class);
 
 /* Called at a refill of the class. */
-static inline void mw_head_ran_empty(mw_heap_t *heap, unsigned size_class) {
+static inline void mw_tcache_ran_empty(mw_heap_t *heap, unsigned size_class) {
 	if (MW_UNLIKELY(heap->overflowed >> size_class & 1))
-		mw_head_grow(heap, size_class);
+		mw_tcache_grow(heap, size_class);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * test_head.c -- list heads above tiny grow where it pays, up to a part of the thread's heap. */
-#include "heap/local/head.h"
+ * test_head.c -- tcache lists above tiny grow where it pays, up to a part of the thread's heap. */
+#include "heap/local/tcache.h"
 
 #include <pthread.h>
 
@@ -25,26 +25,26 @@ static void make_and_free(unsigned count) {
 }
 
 static size_t part_of(const mw_heap_t *heap) {
-	return heap->pages_most * MW_SLICE_BYTES / MW_HEAD_GROWTH_PART;
+	return heap->pages_most * MW_SLICE_BYTES / MW_TCACHE_GROWTH_PART;
 }
 
 static void test_heads_grow_with_the_heap(void) {
 	unsigned size_class = mw_class_of(BYTES);
 	mw_heap_t *heap = mw_heap_self();
 	CHECK(heap != NULL);
-	uint32_t first = heap->head_limit[size_class];
+	uint32_t first = heap->tcache_limit[size_class];
 	for (unsigned round = 0; round < ROUNDS; round++)
 		make_and_free(FEW);
-	CHECK(heap->head_grown_bytes <= part_of(heap));
-	CHECK(heap->head_limit[size_class] < MW_HEAD_MAX_BLOCKS);
+	CHECK(heap->tcache_grown_bytes <= part_of(heap));
+	CHECK(heap->tcache_limit[size_class] < MW_TCACHE_MAX_BLOCKS);
 	for (unsigned round = 0; round < ROUNDS; round++)
 		make_and_free(MANY);
-	CHECK(heap->head_grown_bytes <= part_of(heap));
-	CHECK(heap->head_limit[size_class] > first);
-	CHECK_EQ(heap->head_limit[size_class], MW_HEAD_MAX_BLOCKS);
+	CHECK(heap->tcache_grown_bytes <= part_of(heap));
+	CHECK(heap->tcache_limit[size_class] > first);
+	CHECK_EQ(heap->tcache_limit[size_class], MW_TCACHE_MAX_BLOCKS);
 }
 
-/* Its thread pointer, and so its list heads, lie in the chunk of the blocks that it frees. */
+/* Its thread pointer, and so its tcache, lie in the chunk of the blocks that it frees. */
 static void *make_and_free_beside_stack(void *stack) {
 	make_and_free(FEW);
 	CHECK(mw_chunk_of(blocks[0]) == mw_chunk_of(stack));
