@@ -150,7 +150,7 @@ enum {
 		1u
 		<< 4, /* the record table is full: some samples count as allocated, not as live */
 	MW_STATE_MODULES_FULL = 1u << 5,
-	MW_STATE_LEFT = 1u << 6, /* the process called _exit(2) */
+	MW_STATE_QUIT = 1u << 6, /* the process called _exit(2) */
 	/* At least one thread reached the limit on the cost of samples: see live.doublings. */
 	MW_STATE_LIMITED = 1u << 7,
 	/* Stacks were taken out: see live.stacks_forgotten. */

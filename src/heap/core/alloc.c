@@ -155,7 +155,7 @@ static void *alloc_above_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class
 		mw_tcache_filled(heap, size_class, count);
 	}
 	tcache->first = mw_link_get(list);
-	tcache->left++;
+	tcache->room++;
 	mw_heap_counts_given(heap, size_class);
 	return list;
 }
@@ -164,12 +164,12 @@ static void *alloc_above_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class
  * blocks, or the next sample is among the bin's, or inherited blocks come first. */
 static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
 	if (mw_thread.tcache_tiny[size_class] ||
-	    heap->left[size_class] <= mw_remote_bin_length(heap, size_class))
+	    heap->until_sample_tiny[size_class] <= mw_remote_bin_length(heap, size_class))
 		return NULL;
 	uint32_t count;
 	void *block = mw_remote_take_bin(heap, size_class, &count);
 	mw_tcache_ran_empty(heap, size_class);
-	heap->left[size_class] -= count;
+	heap->until_sample_tiny[size_class] -= count;
 	heap->counts.given[size_class] += count;
 	heap->counts.fills[size_class]++;
 	heap->tcache_changes++;
@@ -193,12 +193,12 @@ MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) 
 		return NULL;
 	/* Also false while a sample is due where the last list was cut, and while inherited blocks
 	 * come first. */
-	if (MW_UNLIKELY(heap->left[size_class] <= count))
+	if (MW_UNLIKELY(heap->until_sample_tiny[size_class] <= count))
 		return NULL;
 	MW_ASSERT(!(heap->cut >> size_class & 1));
 	void *block;
 	uint32_t held = mw_harden_hold_back(page, &block, count, 0);
-	heap->left[size_class] -= count - held;
+	heap->until_sample_tiny[size_class] -= count - held;
 	heap->counts.given[size_class] += count - held;
 	heap->counts.fills[size_class]++;
 	page->used = page->carved - held;

@@ -27,7 +27,7 @@ static uint32_t length_for(size_t block_bytes) {
 void mw_arena_lists_drop(mw_arena_lists_t *lists) {
 	memset(lists->until_sample, 0, sizeof lists->until_sample); /* draws need no memory */
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
-		lists->lists[c] = (mw_list_t){.left = (int32_t)length_for(mw_class_bytes[c])};
+		lists->lists[c] = (mw_list_t){.room = (int32_t)length_for(mw_class_bytes[c])};
 }
 
 void mw_arena_lists_start(mw_arena_lists_t *lists, mw_arena_t *arena) {
@@ -89,10 +89,10 @@ static void pass(mw_arena_lists_t *lists, unsigned size_class, uint32_t objects)
 static void fill(mw_arena_lists_t *lists, mw_heap_t *heap, unsigned size_class) {
 	mw_list_t *list = &lists->lists[size_class];
 	uint64_t most = may_pass(lists, heap, size_class);
-	if (most > (uint32_t)list->left)
-		most = (uint32_t)list->left;
+	if (most > (uint32_t)list->room)
+		most = (uint32_t)list->room;
 	uint32_t count = take_list(lists->arena, size_class, (uint32_t)most, &list->first);
-	list->left -= (int32_t)count;
+	list->room -= (int32_t)count;
 	pass(lists, size_class, count);
 	heap->counts.large_bytes += (uint64_t)count * mw_class_bytes[size_class];
 }
@@ -135,7 +135,7 @@ void mw_arena_lists_flush(mw_arena_lists_t *lists) {
 		void *block;
 		while ((block = lists->lists[c].first) != NULL) {
 			lists->lists[c].first = mw_link_get(block);
-			lists->lists[c].left++;
+			lists->lists[c].room++;
 			unpass(lists, c);
 			mw_heap_free_slow(block);
 		}
@@ -170,10 +170,10 @@ bool mw_arena_lists_give(mw_page_t *page, void *block) {
 		mw_misuse_free_again(page, block);
 	/* A loop that allocates the blocks that it freed last notices requests of tools here. */
 	poll(lists, heap);
-	if (list->left <= 0 || mw_heap_fill_freed >= 0 || may_pass(lists, heap, size_class) == 0)
+	if (list->room <= 0 || mw_heap_fill_freed >= 0 || may_pass(lists, heap, size_class) == 0)
 		return false;
 	pass(lists, size_class, 1);
-	list->left--;
+	list->room--;
 	mw_link_set(block, list->first);
 	list->first = block;
 	return true;

@@ -13,7 +13,7 @@
 #include "heap/layout/size_class.h"
 
 typedef struct mw_arena_lists {
-	mw_list_t lists[MW_TINY_CLASSES]; /* left: blocks that free() may add */
+	mw_list_t lists[MW_TINY_CLASSES]; /* room: blocks that free() may add */
 	/* Objects until and including the next sample, counted from the end of the list; 0: not
 	 * drawn yet.  UINT64_MAX: never. */
 	uint64_t until_sample[MW_TINY_CLASSES];
@@ -35,7 +35,7 @@ MW_ALWAYS_INLINE void *mw_arena_lists_pop(mw_arena_lists_t *lists, size_t bytes)
 	void *block = list->first;
 	if (MW_LIKELY(block != NULL)) {
 		list->first = mw_link_get(block);
-		list->left++;
+		list->room++;
 	}
 	return block;
 }

@@ -33,7 +33,7 @@ MW_ALWAYS_INLINE void *mw_fast_pop_above_tiny(unsigned size_class) {
 	    MW_UNLIKELY(--mw_thread.until_sample[size_class - MW_TINY_CLASSES] == 0))
 		return NULL;
 	list->first = mw_link_get(block);
-	list->left++;
+	list->room++;
 	return block;
 }
 
@@ -155,10 +155,10 @@ MW_ALWAYS_INLINE mw_list_t *mw_fast_list(mw_place_in_chunk_t place) {
 MW_ALWAYS_INLINE bool mw_fast_count_push(mw_list_t *list) {
 #ifdef __x86_64__
 	bool last;
-	__asm__("subl $1, %0" : "+m"(list->left), "=@ccle"(last));
+	__asm__("subl $1, %0" : "+m"(list->room), "=@ccle"(last));
 	return last;
 #else
-	return --list->left <= 0;
+	return --list->room <= 0;
 #endif
 }
 

@@ -40,11 +40,11 @@ static bool push_above_tiny(mw_heap_t *heap, const mw_page_t *page, void *block)
 	mw_list_t *list = mw_tcache_of(page->size_class);
 	if (MW_UNLIKELY(list->first == block))
 		mw_misuse_free_again(page, block);
-	if (MW_UNLIKELY(list->left <= 1)) {
+	if (MW_UNLIKELY(list->room <= 1)) {
 		heap->overflowed |= (uint64_t)1 << page->size_class;
 		return false;
 	}
-	list->left--;
+	list->room--;
 	mw_link_set(block, list->first);
 	list->first = block;
 	return true;
@@ -206,7 +206,7 @@ void mw_heap_free_last(void *block, mw_list_t *list) {
 
 void mw_heap_free_over(void *block, mw_list_t *list) {
 	list->first = mw_link_get(block);
-	list->left++;
+	list->room++;
 	mw_heap_free_slow(block);
 }
 

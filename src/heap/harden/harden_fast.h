@@ -129,7 +129,7 @@ MW_ALWAYS_INLINE void *mw_harden_pop_above_tiny(unsigned size_class, size_t byte
 	    MW_UNLIKELY(--mw_thread.until_sample[size_class - MW_TINY_CLASSES] == 0))
 		return NULL;
 	list->first = (void *)(word ^ mix);
-	list->left++;
+	list->room++;
 	mw_harden_store_fill(block);
 	mw_harden_seal_slack(block, mw_class_bytes[size_class], bytes, mw_harden_canary(mix));
 	return block;

@@ -77,7 +77,7 @@ typedef enum mw_page_state {
  * of a class above tiny. */
 typedef struct mw_list {
 	void *first;
-	int32_t left;         /* pushes until free() takes the slow path: the page's `used`; for an
+	int32_t room;         /* pushes until free() takes the slow path: the page's `used`; for an
 				 tcache list its room, and one */
 	uint32_t block_bytes; /* of a tcache list, in the hardened library; a page has `carved`
 				 in this place */
@@ -141,8 +141,8 @@ struct mw_page {
 			void *aged; /* tiny, hardened library: a list of free blocks beside `free`,
 				     * see mw_harden_hold_back() */
 			uint32_t aged_blocks;
-			uint32_t tiny_bytes; /* tiny, hardened library: block_bytes */
-			uint32_t left_used;  /* `used` when the page lost its thread */
+			uint32_t tiny_bytes;      /* tiny, hardened library: block_bytes */
+			uint32_t used_at_abandon; /* `used` when the page lost its thread */
 			uint16_t holes;  /* bit i: kernel page i of the slice is a hole, see holes.h
 					  */
 			bool is_between; /* blocks are on their way between `free` and holes */
@@ -204,7 +204,7 @@ _Static_assert(sizeof(mw_chunk_t) <= MW_CHUNK_CLASSES_OFFSET, "the chunk's recor
 _Static_assert(MW_CHUNK_ENTRIES_OFFSET % MW_CACHE_LINE_BYTES == 0, "four entries a cache line");
 _Static_assert(MW_CHUNK_META_END <= MW_SLICE_BYTES, "slice 0 holds the metadata");
 _Static_assert(MW_CHUNK_SLICES *MW_SLICE_BYTES == MW_CHUNK_BYTES, "the chunk's number is next");
-_Static_assert(offsetof(mw_page_t, used) == offsetof(mw_page_t, list.left) &&
+_Static_assert(offsetof(mw_page_t, used) == offsetof(mw_page_t, list.room) &&
 		       offsetof(mw_page_t, free) == offsetof(mw_page_t, list.first),
 	       "a page's list is its free blocks");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&

@@ -57,10 +57,10 @@ static inline mw_page_t *mw_remote_batch_page(const mw_remote_batch_t *batch) {
  * last; nothing was done. */
 MW_ALWAYS_INLINE bool mw_remote_keep(mw_remote_bin_t *bin, void *block) {
 	void *first = bin->first;
-	int32_t room = bin->left;
+	int32_t room = bin->room;
 	if (MW_UNLIKELY(room <= 0) || MW_UNLIKELY(first == block))
 		return false;
-	bin->left = room - 1;
+	bin->room = room - 1;
 	mw_link_set(block, first);
 	bin->first = block;
 	return true;

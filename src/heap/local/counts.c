@@ -55,7 +55,7 @@ static uint64_t used_bytes(const mw_page_queue_t *queue) {
 static void all_bytes(const mw_heap_t *heap, uint64_t tiny_heads_bytes, uint64_t *allocated_bytes,
 		      uint64_t *freed_bytes) {
 	const mw_heap_counts_t *counts = &heap->counts;
-	uint64_t small = 0, live = counts->left_bytes + counts->sampled_bytes -
+	uint64_t small = 0, live = counts->departed_bytes + counts->sampled_bytes -
 				   counts->sampled_freed_bytes - tiny_heads_bytes -
 				   in_tcache_bytes(heap);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {

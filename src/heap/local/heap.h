@@ -48,10 +48,10 @@ typedef struct mw_cached_heap {
  * (heap/local/inherited.h). */
 typedef struct mw_inherited {
 	void *first; /* NULL: nothing is left */
-	/* Set unless first is NULL.  end: last block of the present tcache list.  left: the
-	 * class's mw_heap.left, which is 0 meanwhile. */
+	/* Set unless first is NULL.  end: last block of the present tcache list.  until_sample: the
+	 * class's mw_heap.until_sample_tiny, which is 0 meanwhile. */
 	void *end;
-	uint64_t left;
+	uint64_t until_sample;
 } mw_inherited_t;
 
 /* Counts of the slow paths since the heap was made, for all threads that had the heap. */
@@ -69,7 +69,7 @@ typedef struct mw_heap_counts {
 	uint64_t given_bytes, freed_bytes;
 	/* Bytes in use of pages that left the heap, less those of pages that came to it, modulo
 	 * 2^64. */
-	uint64_t left_bytes;
+	uint64_t departed_bytes;
 	uint64_t inherited_bytes; /* blocks that came from `inherited` back into a list or page */
 } mw_heap_counts_t;
 
@@ -82,10 +82,10 @@ struct mw_heap {
 	mw_page_queue_t queues[MW_CLASS_COUNT];
 	mw_remote_cache_t remote; /* heap/remote/remote.h */
 
-	/* Sampling of tiny classes (heap/sample/hooks.h).  left[c]: objects of class c until and
-	 * including the next sample, counted from the end of the list last handed out; 0: not
-	 * drawn yet.  Bit c of `cut`: that list ends just before the sample. */
-	uint64_t left[MW_TINY_CLASSES];
+	/* Sampling of tiny classes (heap/sample/hooks.h).  until_sample_tiny[c]: objects of class c
+	 * until and including the next sample, counted from the end of the list last handed out; 0:
+	 * not drawn yet.  Bit c of `cut`: that list ends just before the sample. */
+	uint64_t until_sample_tiny[MW_TINY_CLASSES];
 	uint32_t cut;
 	/* Sampling above tiny.  Bit c of `drawn`: mw_thread.until_sample and later[] hold a draw.
 	 * later[]: objects from the end of until_sample to the sample. */
@@ -115,7 +115,8 @@ struct mw_heap {
 	uint32_t ones;           /* draws of one object in a row */
 	bool none_listed;        /* every small block is to be a sample (heap/sample/sampling.c) */
 	bool every;              /* the last draw of this epoch said so */
-	uint64_t bytes_left;     /* countdown above the small limit, in bytes; 0: not drawn yet */
+	uint64_t bytes_until_sample; /* countdown above the small limit, in bytes; 0: not drawn yet
+				      */
 	/* Totals of the heap when its present thread got it. */
 	uint64_t start_allocated_bytes, start_freed_bytes;
 	bool counter_wanted; /* the program asked for mw_heap_thread_counter() */
@@ -140,7 +141,7 @@ struct mw_heap {
 /* What the fast paths touch: lists of free blocks of each class. */
 typedef struct mw_thread {
 	void *tcache_tiny[MW_TINY_CLASSES]; /* tcache lists of tiny classes: only popped */
-	/* Tcache lists above tiny.  tcache[i].left: blocks that free() may still push, and
+	/* Tcache lists above tiny.  tcache[i].room: blocks that free() may still push, and
 	 * one; negative after a refill with more.  0 in a thread without a heap. */
 	mw_list_t tcache[MW_ABOVE_TINY_CLASSES];
 	/* Objects of a class above tiny until and including the next sample or the next poll

@@ -18,8 +18,8 @@ void mw_inherited_leave(mw_heap_t *heap) {
 		if (inherited->first) {
 			mw_link_set(inherited->end, inherited->first);
 		} else {
-			inherited->left = heap->left[c];
-			heap->left[c] = 0;
+			inherited->until_sample = heap->until_sample_tiny[c];
+			heap->until_sample_tiny[c] = 0;
 		}
 		inherited->first = list;
 		mw_thread.tcache_tiny[c] = NULL;
@@ -38,7 +38,7 @@ void *mw_inherited_take(mw_heap_t *heap, unsigned size_class) {
 	if (rest)
 		mw_link_set(last, NULL);
 	else
-		heap->left[size_class] = inherited->left;
+		heap->until_sample_tiny[size_class] = inherited->until_sample;
 	inherited->first = rest;
 	inherited->end = last;
 	heap->counts.inherited_bytes += (uint64_t)count * mw_class_bytes[size_class];
@@ -50,7 +50,7 @@ void *mw_inherited_take_all(mw_heap_t *heap, unsigned size_class, uint32_t *coun
 	void *list = inherited->first;
 	*count = mw_tcache_count_list(list);
 	if (list)
-		heap->left[size_class] = inherited->left;
+		heap->until_sample_tiny[size_class] = inherited->until_sample;
 	inherited->first = NULL;
 	heap->counts.inherited_bytes += (uint64_t)*count * mw_class_bytes[size_class];
 	return list;

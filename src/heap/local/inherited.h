@@ -24,7 +24,7 @@ void mw_inherited_leave(mw_heap_t *heap);
 /* The heap's countdowns are to be drawn anew: those that wait here, too. */
 static inline void mw_inherited_forget_draws(mw_heap_t *heap) {
 	for (unsigned c = 0; c < MW_TINY_CLASSES; c++)
-		heap->inherited[c].left = 0;
+		heap->inherited[c].until_sample = 0;
 }
 /* Takes up to MW_INHERITED_BLOCKS blocks of the class, which the caller makes the tcache list.
  * The class has some. */

@@ -73,9 +73,9 @@ void mw_tcache_grow(mw_heap_t *heap, unsigned size_class) {
 		return;
 	heap->tcache_limit[size_class] = (uint8_t)(limit * 2);
 	if (size_class < MW_TINY_CLASSES)
-		mw_remote_bin(heap, size_class)->left += (int32_t)limit;
+		mw_remote_bin(heap, size_class)->room += (int32_t)limit;
 	else
-		mw_tcache_of(size_class)->left += (int32_t)limit;
+		mw_tcache_of(size_class)->room += (int32_t)limit;
 	heap->tcache_grown_bytes += more_bytes;
 }
 

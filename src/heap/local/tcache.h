@@ -46,13 +46,13 @@ static inline uint32_t mw_tcache_count(unsigned size_class) {
 /* A refill put `count` blocks onto the list.  Does nothing for tiny classes. */
 MW_ALWAYS_INLINE void mw_tcache_filled(const mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	if (size_class >= MW_TINY_CLASSES)
-		mw_tcache_of(size_class)->left =
+		mw_tcache_of(size_class)->room =
 			heap->tcache_limit[size_class] + 1 - (int32_t)count;
 }
 
 /* Blocks on the list of a class above tiny. */
 MW_ALWAYS_INLINE uint32_t mw_tcache_length(const mw_heap_t *heap, unsigned size_class) {
-	return (uint32_t)(heap->tcache_limit[size_class] + 1 - mw_tcache_of(size_class)->left);
+	return (uint32_t)(heap->tcache_limit[size_class] + 1 - mw_tcache_of(size_class)->room);
 }
 
 /* Sets the first limits of all lists, which are empty; 0 while the thread is bound to an arena. */
@@ -75,13 +75,13 @@ static inline mw_remote_bin_t *mw_remote_bin(mw_heap_t *heap, unsigned size_clas
 
 /* Blocks in the bin. */
 static inline uint32_t mw_remote_bin_length(mw_heap_t *heap, unsigned size_class) {
-	return heap->tcache_limit[size_class] - (uint32_t)mw_remote_bin(heap, size_class)->left;
+	return heap->tcache_limit[size_class] - (uint32_t)mw_remote_bin(heap, size_class)->room;
 }
 
 /* Makes the bin empty, with room for as many blocks as the class's limit says. */
 static inline void mw_remote_bin_start(mw_heap_t *heap, unsigned size_class) {
 	*mw_remote_bin(heap, size_class) =
-		(mw_remote_bin_t){.left = heap->tcache_limit[size_class]};
+		(mw_remote_bin_t){.room = heap->tcache_limit[size_class]};
 }
 
 /* Doubles the limit of a class whose list overflowed and ran empty, as far as the bounds allow. */

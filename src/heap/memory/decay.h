@@ -51,12 +51,12 @@ size_t mw_decay_excess_bytes(mw_decay_t *decay, size_t kept_bytes, size_t share_
 void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns);
 /* `bytes` went because their time had come. */
 void mw_decay_went_late(mw_decay_t *decay, size_t bytes);
-/* Called when some kept memory was taken again; `left_bytes` are left.  Does nothing where the
+/* Called when some kept memory was taken again; `remaining_bytes` are left.  Does nothing where the
  * program set the minimum to keep. */
-static inline void mw_decay_reused(mw_decay_t *decay, size_t left_bytes) {
-	if (decay->high_bytes <= left_bytes || decay->keep_min_bytes != 0)
+static inline void mw_decay_reused(mw_decay_t *decay, size_t remaining_bytes) {
+	if (decay->high_bytes <= remaining_bytes || decay->keep_min_bytes != 0)
 		return;
-	size_t swing_bytes = 2 * (decay->high_bytes - left_bytes);
+	size_t swing_bytes = 2 * (decay->high_bytes - remaining_bytes);
 	if (decay->keep_bytes < swing_bytes)
 		decay->keep_bytes = swing_bytes;
 }

@@ -46,7 +46,7 @@ static void disown(mw_page_t *page, mw_page_state_t state) {
 	else
 		mw_page_divert(page);
 	page->state = (uint8_t)state;
-	page->left_used = page->used;
+	page->used_at_abandon = page->used;
 }
 
 /* Under the lock. */

@@ -21,7 +21,7 @@ _Static_assert(RETAINED_BLOCK_BYTES > MW_TINY_MAX_BYTES, "find_at_once() in allo
 
 void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page) {
 	page->state = MW_PAGE_QUEUED;
-	heap->counts.left_bytes -= (uint64_t)page->left_used * page->block_bytes;
+	heap->counts.departed_bytes -= (uint64_t)page->used_at_abandon * page->block_bytes;
 	mw_heap_page_claim(heap, page);
 	if (atomic_load_explicit(&page->last_heap, memory_order_relaxed) != heap)
 		mw_counters_add(&mw_counters.reclaimed[page->size_class], 1);
@@ -31,10 +31,10 @@ void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page) {
 bool mw_heap_page_let_go(mw_heap_t *heap, mw_page_t *page) {
 	mw_page_queue_t *queue = &heap->queues[page->size_class];
 	mw_queue_remove(queue, page);
-	heap->counts.left_bytes += (uint64_t)page->used * page->block_bytes;
+	heap->counts.departed_bytes += (uint64_t)page->used * page->block_bytes;
 	if (mw_abandoned_full(page))
 		return true;
-	page->left_used = page->used;
+	page->used_at_abandon = page->used;
 	mw_heap_page_own(heap, page);
 	mw_queue_prepend(queue, page);
 	return false;

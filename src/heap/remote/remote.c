@@ -25,13 +25,14 @@ static void send(mw_heap_t *heap, mw_page_t *page, void *first, void *last, uint
 		return;
 	if (pushed == MW_REMOTE_ENDED) {
 		if (heap)
-			heap->counts.left_bytes -= (uint64_t)page->left_used * page->block_bytes;
+			heap->counts.departed_bytes -=
+				(uint64_t)page->used_at_abandon * page->block_bytes;
 		mw_abandoned_end(page);
 	} else if (heap && mw_remote_reclaims(heap, page)) {
 		mw_heap_page_reclaim(heap, page, first, count);
 	} else {
 		if (heap)
-			heap->counts.left_bytes -= (uint64_t)count * page->block_bytes;
+			heap->counts.departed_bytes -= (uint64_t)count * page->block_bytes;
 		mw_heap_page_put_back(page, first, count);
 		mw_abandoned_add(page);
 	}
@@ -84,7 +85,7 @@ static void look_at_bin(mw_heap_t *heap, const mw_page_t *page, const void *bloc
 	const mw_remote_bin_t *bin = mw_remote_bin(heap, page->size_class);
 	if (MW_UNLIKELY(bin->first == block))
 		mw_misuse_free_again(page, block);
-	if (bin->left == 0)
+	if (bin->room == 0)
 		heap->overflowed |= (uint64_t)1 << page->size_class;
 }
 

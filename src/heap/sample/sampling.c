@@ -117,7 +117,7 @@ static void take_step(mw_heap_t *heap, unsigned above_tiny) {
 
 /* Draws the countdowns that no list depends on anew: the next object takes the slow path. */
 static void draw_anew(mw_heap_t *heap) {
-	heap->bytes_left = 0;
+	heap->bytes_until_sample = 0;
 	heap->drawn = 0;
 	memset(heap->later, 0, sizeof heap->later);
 	for (unsigned i = 0; i < MW_ABOVE_TINY_CLASSES; i++)
@@ -126,7 +126,7 @@ static void draw_anew(mw_heap_t *heap) {
 
 /* Has the countdowns of tiny classes drawn anew. */
 static void forget_draws(mw_heap_t *heap) {
-	memset(heap->left, 0, sizeof heap->left);
+	memset(heap->until_sample_tiny, 0, sizeof heap->until_sample_tiny);
 	mw_inherited_forget_draws(heap);
 }
 
@@ -160,39 +160,39 @@ void mw_sampling_poll_slow(mw_heap_t *heap) {
 }
 
 bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class) {
-	uint64_t *left = &heap->left[size_class];
-	if (*left == 0)
-		*left = draw(heap, size_class);
-	if (*left > 1) {
+	uint64_t *until_sample = &heap->until_sample_tiny[size_class];
+	if (*until_sample == 0)
+		*until_sample = draw(heap, size_class);
+	if (*until_sample > 1) {
 		heap->none_listed = false;
 		return false;
 	}
-	*left = 0;
+	*until_sample = 0;
 	heap->draw_number[size_class] = draw_number(heap);
 	return true;
 }
 
 uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count) {
-	uint64_t left = heap->left[size_class];
-	if (left == 0)
-		left = draw(heap, size_class);
+	uint64_t until_sample = heap->until_sample_tiny[size_class];
+	if (until_sample == 0)
+		until_sample = draw(heap, size_class);
 	heap->none_listed = false;
-	if (left > count) {
-		heap->left[size_class] = left - count;
+	if (until_sample > count) {
+		heap->until_sample_tiny[size_class] = until_sample - count;
 		return count;
 	}
 	heap->cut |= (uint32_t)1 << size_class;
 	heap->draw_number[size_class] = draw_number(heap);
-	heap->left[size_class] = 0;
-	return (uint32_t)left - 1;
+	heap->until_sample_tiny[size_class] = 0;
+	return (uint32_t)until_sample - 1;
 }
 
 bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
 	uint64_t bit = (uint64_t)1 << size_class;
 	unsigned c = size_class - MW_TINY_CLASSES;
-	uint64_t *left = &mw_thread.until_sample[c];
+	uint64_t *until_sample = &mw_thread.until_sample[c];
 	/* 0: the fast path has counted it. */
-	bool due = *left == 0 || --*left == 0;
+	bool due = *until_sample == 0 || --*until_sample == 0;
 	if (due && heap->later[c] > 0) {
 		take_step(heap, c);
 		due = false;
@@ -205,7 +205,7 @@ bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
 		heap->later[c] = draw(heap, size_class) - 1;
 		heap->draw_number[size_class] = draw_number(heap);
 		take_step(heap, c);
-		if (*left > 0)
+		if (*until_sample > 0)
 			return false;
 	}
 	/* The next object draws again. */
@@ -218,11 +218,11 @@ bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
  * cut lists would postpone samples that are near, and take too few. */
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint32_t bit = (uint32_t)1 << size_class;
-	uint64_t *left = &heap->left[size_class];
+	uint64_t *until_sample = &heap->until_sample_tiny[size_class];
 	if (!(heap->cut & bit))
-		*left += *left != 0 ? count : 0;
+		*until_sample += *until_sample != 0 ? count : 0;
 	else if (heap->draw_number[size_class] == draw_number(heap))
-		*left = (uint64_t)count + 1;
+		*until_sample = (uint64_t)count + 1;
 	heap->cut &= ~bit;
 }
 
@@ -303,8 +303,9 @@ MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_clas
 /* No list was cut, and no countdown needs to be drawn: the draw would be 1. */
 MW_SAMPLED_ONLY void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class,
 					     size_t requested_bytes) {
-	bool certain = heap->every && size_class < MW_TINY_CLASSES && heap->left[size_class] == 0 &&
-		       heap->cut == 0 && !mw_thread.tcache_tiny[size_class] && !heap->arena;
+	bool certain = heap->every && size_class < MW_TINY_CLASSES &&
+		       heap->until_sample_tiny[size_class] == 0 && heap->cut == 0 &&
+		       !mw_thread.tcache_tiny[size_class] && !heap->arena;
 	if (MW_UNLIKELY(!certain) || MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		return NULL;
 	heap->draw_number[size_class] = draw_number(heap);
@@ -314,9 +315,10 @@ MW_SAMPLED_ONLY void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_clas
 MW_SAMPLED_ONLY void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
 	if (size_class >= MW_TINY_CLASSES)
 		return; /* the next object draws */
-	uint64_t left = draw(heap, size_class);
+	uint64_t until_sample = draw(heap, size_class);
 	heap->none_listed = false;
-	heap->left[size_class] = left == UINT64_MAX ? left : left + 1; /* MAX: never */
+	heap->until_sample_tiny[size_class] =
+		until_sample == UINT64_MAX ? until_sample : until_sample + 1; /* MAX: never */
 }
 
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
@@ -336,17 +338,17 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 		};
 		return take_sample(heap, &request);
 	}
-	if (heap->bytes_left == 0)
-		heap->bytes_left = hooks->draw_bytes(&heap->hook_thread);
-	if (heap->bytes_left == UINT64_MAX)
+	if (heap->bytes_until_sample == 0)
+		heap->bytes_until_sample = hooks->draw_bytes(&heap->hook_thread);
+	if (heap->bytes_until_sample == UINT64_MAX)
 		return 0;
-	if (heap->bytes_left > usable_bytes) {
-		heap->bytes_left -= usable_bytes;
+	if (heap->bytes_until_sample > usable_bytes) {
+		heap->bytes_until_sample -= usable_bytes;
 		return 0;
 	}
 	/* The rest between the sample point and the block's end is drawn anew, which is right as
 	 * the countdown has no memory. */
-	heap->bytes_left = 0;
+	heap->bytes_until_sample = 0;
 	mw_sample_request_t request = {.block = block,
 				       .requested_bytes = mw_harden_requested(requested_bytes),
 				       .usable_bytes = usable_bytes,

@@ -31,17 +31,18 @@ static inline void mw_sampling_poll(mw_heap_t *heap) {
  * is not drawn. */
 MW_NOINLINE bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class);
 static inline bool mw_sampling_is_next(mw_heap_t *heap, unsigned size_class) {
-	return heap->left[size_class] <= 1 && mw_sampling_is_next_slow(heap, size_class);
+	return heap->until_sample_tiny[size_class] <= 1 &&
+	       mw_sampling_is_next_slow(heap, size_class);
 }
 /* mw_sampling_allow() for a countdown that is not drawn yet, or ends within the list. */
 MW_NOINLINE uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count);
 /* Tiny classes: splits a refill.  Returns how many of `count` objects may be handed out before the
  * next sample, and sets the class's cut bit if the list must end there. */
 static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, uint32_t count) {
-	uint64_t left = heap->left[size_class];
-	if (MW_UNLIKELY(left <= count))
+	uint64_t until_sample = heap->until_sample_tiny[size_class];
+	if (MW_UNLIKELY(until_sample <= count))
 		return mw_sampling_split(heap, size_class, count);
-	heap->left[size_class] = left - count;
+	heap->until_sample_tiny[size_class] = until_sample - count;
 	return count;
 }
 /* Tiny classes: returns whether a sample is due because the list ended at a cut, and clears the

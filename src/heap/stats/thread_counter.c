@@ -56,7 +56,7 @@ const uint64_t *mw_heap_thread_counter(bool freed) {
 	}
 	/* With empty lists and countdowns not drawn the next malloc takes the slow path. */
 	mw_heap_take_rate();
-	memset(heap->left, 0, sizeof heap->left);
+	memset(heap->until_sample_tiny, 0, sizeof heap->until_sample_tiny);
 	heap->counter_wanted = true;
 	mw_heap_counts_show_slow(heap);
 	return &heap->counts.given_bytes;

@@ -35,6 +35,6 @@ bool mw_arena_bind(mw_arena_t *arena) {
 	 * drawn anew, which is right as they have no memory. */
 	mw_tcache_start(heap);
 	heap->cut = arena ? UINT32_MAX : 0;
-	memset(heap->left, 0, sizeof heap->left);
+	memset(heap->until_sample_tiny, 0, sizeof heap->until_sample_tiny);
 	return true;
 }

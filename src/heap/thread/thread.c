@@ -56,7 +56,7 @@ static mw_heap_t *bare_heap(void) {
 		heaps.count++;
 	}
 	heap->cut = 0;
-	memset(heap->left, 0, sizeof heap->left);
+	memset(heap->until_sample_tiny, 0, sizeof heap->until_sample_tiny);
 	heap->in_use = true;
 	return heap;
 }

@@ -108,7 +108,7 @@ static void check_batch(const mw_remote_batch_t *batch) {
 static void check_bin(const mw_heap_t *heap, unsigned size_class) {
 	const mw_remote_bin_t *bin = &heap->remote.bins[1 + size_class];
 	uint32_t count = check_list(bin->first, size_class);
-	uint32_t counted = heap->tcache_limit[size_class] - (uint32_t)bin->left;
+	uint32_t counted = heap->tcache_limit[size_class] - (uint32_t)bin->room;
 	if (count != counted)
 		mw_fatal("heap check: the bin of other threads' blocks of size class %u has %u "
 			 "blocks, but its counter says %u",

@@ -479,7 +479,7 @@ void mw_control_leave(void) {
 	/* The child of vfork(2) runs in its parent's memory. The child of fork(2) has no published
 	 * copy. */
 	if (mw_published_base() && mw_os_process_id() == control.process_id)
-		mw_store_set_flag(MW_STATE_LEFT);
+		mw_store_set_flag(MW_STATE_QUIT);
 }
 
 /* ---- fork ---- */

@@ -16,7 +16,7 @@
 #define SECOND_NS ((uint64_t)1000000000)
 /* Of files of forked children that ended by _exit(2) half as many are kept. Servers fork hundreds
  * of such children, whose files would displace those of killed processes. */
-#define LEFT_SHARE 2u
+#define QUIT_SHARE 2u
 /* Most names that one cleanup reads. It then delays a starting process by about ten milliseconds:
  * to open a file, test its lock and close it takes two microseconds. */
 #define NAMES_MAX 4096u
@@ -34,7 +34,7 @@ typedef struct dead_file {
 	char name[NAME_BYTES];
 	uint64_t updated_ns;
 	uint64_t allocated_bytes;
-	bool left; /* true: a forked child that ended by _exit(2) */
+	bool quit; /* true: a forked child that ended by _exit(2) */
 } dead_file_t;
 
 /* Not on the stack of the program's thread. Protected by the control lock. */
@@ -81,10 +81,10 @@ bool mw_cleanup_is_held(int directory, const char *name) {
 static void read_live(int file, const mw_state_header_t *header, dead_file_t *entry) {
 	uint64_t live = header->sections[MW_SECTION_LIVE].offset_bytes, updated_ns = 0;
 	uint32_t flags = 0;
-	entry->left = header->parent_pid != 0 &&
+	entry->quit = header->parent_pid != 0 &&
 		      mw_os_read_at(file, &flags, sizeof flags,
 				    live + offsetof(mw_state_live_t, flags)) == sizeof flags &&
-		      flags & MW_STATE_LEFT;
+		      flags & MW_STATE_QUIT;
 	uint64_t at = live + offsetof(mw_state_live_t, updated_realtime_ns);
 	if (mw_os_read_at(file, &updated_ns, sizeof updated_ns, at) == sizeof updated_ns &&
 	    updated_ns > entry->updated_ns && updated_ns <= mw_os_realtime_ns())
@@ -167,18 +167,18 @@ void mw_cleanup_run(int directory, const char *own_name) {
 	collect(directory, own_name);
 	sort_files();
 	uint64_t now = mw_os_realtime_ns(), bytes = 0, keep_bytes = most_bytes(directory);
-	unsigned kept = 0, kept_left = 0;
+	unsigned kept = 0, kept_quit = 0;
 	for (unsigned i = 0; i < dead_count; i++) {
 		const dead_file_t *file = &dead_files[i];
 		bytes += file->allocated_bytes;
 		bool old = file->updated_ns < now && now - file->updated_ns > limits.keep_ns;
 		if (old || kept >= limits.keep_files || bytes > keep_bytes ||
-		    (file->left && kept_left >= limits.keep_files / LEFT_SHARE)) {
+		    (file->quit && kept_quit >= limits.keep_files / QUIT_SHARE)) {
 			mw_os_remove(directory, file->name);
 			continue;
 		}
 		kept++;
-		kept_left += file->left;
+		kept_quit += file->quit;
 	}
 }
 

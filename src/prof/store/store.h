@@ -106,7 +106,7 @@ static inline mw_both_t mw_store_live_both(void) {
 	return mw_store_both(MW_SECTION_LIVE, 0);
 }
 
-/* Sets a MW_STATE_*_FULL, MW_STATE_ENDED or MW_STATE_LEFT bit. */
+/* Sets a MW_STATE_*_FULL, MW_STATE_ENDED or MW_STATE_QUIT bit. */
 void mw_store_set_flag(uint32_t bit);
 void mw_store_clear_flag(uint32_t bit);
 

@@ -399,15 +399,16 @@ static void test_countdowns_of_a_rate_end_with_the_thread(void) {
 	mw_fast_free(mw_heap_alloc(BYTES));
 	mw_heap_t *heap = mw_heap_self();
 	unsigned size_class = mw_class_of(BYTES);
-	heap->left[size_class] = 1000;
+	heap->until_sample_tiny[size_class] = 1000;
 	end_thread();
 	CHECK(mw_heap_self() == heap);
 	/* It waits with what is left of the list. */
-	CHECK_EQ(heap->left[size_class] + heap->inherited[size_class].left, 1000);
+	CHECK_EQ(heap->until_sample_tiny[size_class] + heap->inherited[size_class].until_sample,
+		 1000);
 	heap->hook_thread.rate = 3;
 	end_thread();
 	CHECK(mw_heap_self() == heap);
-	CHECK_EQ(heap->left[size_class] + heap->inherited[size_class].left, 0);
+	CHECK_EQ(heap->until_sample_tiny[size_class] + heap->inherited[size_class].until_sample, 0);
 	all_blocks_are_back();
 }
 

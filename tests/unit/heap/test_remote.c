@@ -328,7 +328,7 @@ static void *overflow_and_use_up(void *unused) {
 		char *made = mw_heap_alloc(block_bytes); /* the refill finds an overflowed bin */
 		expected *= 2;
 		CHECK_EQ(*limit, expected);
-		CHECK_EQ(mw_remote_bin(mw_thread.heap, size_class)->left, expected);
+		CHECK_EQ(mw_remote_bin(mw_thread.heap, size_class)->room, expected);
 		mw_fast_free(made);
 		mw_heap_head_flush(mw_thread.heap, size_class);
 		/* The next block begins neither in the bin nor in the batch. */

@@ -93,7 +93,7 @@ static const struct {
 	const char *text;
 } flag_texts[] = {
 	{MW_STATE_ENDED, "ended", NULL},
-	{MW_STATE_LEFT, "left", NULL},
+	{MW_STATE_QUIT, "left", NULL},
 	{MW_STATE_LIMITED, "limited", NULL},
 	{MW_STATE_FORGOT, "forgot", NULL},
 	{MW_STATE_FILE_FULL, "file_full",

@@ -33,7 +33,7 @@ const char *mw_fate_name(mw_fate_t fate) {
 	static const char *const names[] = {
 		[MW_FATE_RUNNING] = "running",     [MW_FATE_STOPPED] = "stopped",
 		[MW_FATE_ELSEWHERE] = "elsewhere", [MW_FATE_ENDED] = "exited",
-		[MW_FATE_LEFT] = "_exit",          [MW_FATE_KILLED] = "killed",
+		[MW_FATE_QUIT] = "_exit",          [MW_FATE_KILLED] = "killed",
 	};
 	return names[fate];
 }
@@ -48,7 +48,7 @@ mw_fate_t mw_fate_of(const mw_snapshot_t *snapshot, int live_pid) {
 		return MW_FATE_RUNNING;
 	if (snapshot->live.flags & MW_STATE_ENDED)
 		return MW_FATE_ENDED;
-	return snapshot->live.flags & MW_STATE_LEFT ? MW_FATE_LEFT : MW_FATE_KILLED;
+	return snapshot->live.flags & MW_STATE_QUIT ? MW_FATE_QUIT : MW_FATE_KILLED;
 }
 
 static int process_of(bool alive, bool is_elsewhere, int pid) {

@@ -21,7 +21,7 @@ typedef enum mw_fate {
 	MW_FATE_STOPPED,   /* a signal or a debugger has stopped the process: Linux's state T */
 	MW_FATE_ELSEWHERE, /* the process runs in a pid namespace that cannot be seen from here */
 	MW_FATE_ENDED,     /* the process called exit(3) and kept its file */
-	MW_FATE_LEFT,      /* the process called _exit(2), as forked children do */
+	MW_FATE_QUIT,      /* the process called _exit(2), as forked children do */
 	MW_FATE_KILLED,    /* the process ended without either call */
 } mw_fate_t;
 

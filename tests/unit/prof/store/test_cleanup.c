@@ -217,7 +217,7 @@ static void forked_children_keep_half(void) {
 		int file = open(path, O_WRONLY);
 		header.parent_pid = i < 90 ? 4711 : 0;
 		CHECK(write(file, &header, sizeof header) == sizeof header);
-		live.flags = i < 60 ? MW_STATE_LEFT : 0;
+		live.flags = i < 60 ? MW_STATE_QUIT : 0;
 		CHECK(pwrite(file, &live, sizeof live, 8192) == sizeof live);
 		close(file);
 		struct timeval times[2] = {{.tv_sec = time(NULL) - 60 * i},

@@ -325,7 +325,7 @@ static void test_fate(void) {
 	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, getpid())), "running");
 	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, 0)), "killed");
 	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, MW_PID_ELSEWHERE)), "elsewhere");
-	snapshot.live.flags = MW_STATE_LEFT;
+	snapshot.live.flags = MW_STATE_QUIT;
 	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, getpid())), "running");
 	CHECK_STR(mw_fate_name(mw_fate_of(&snapshot, 0)), "_exit");
 	/* exit(3), and a handler of it that calls _exit(2). */

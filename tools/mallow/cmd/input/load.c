@@ -311,7 +311,7 @@ static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_pr
 
 static void note_end(const mw_target_t *target, mw_profile_t *p) {
 	p->origin.killed = mw_target_process(target) == 0 && !mw_target_is_alive(target) &&
-			   (p->origin.flags & (MW_STATE_ENDED | MW_STATE_LEFT)) == 0;
+			   (p->origin.flags & (MW_STATE_ENDED | MW_STATE_QUIT)) == 0;
 	if (p->origin.killed)
 		mw_profile_add_comment(p, MW_COMMENT_KILLED);
 }

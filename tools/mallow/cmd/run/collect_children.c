@@ -174,7 +174,7 @@ static void explain_empty(const mw_children_t *children, const member_t *member)
 			    program);
 	else if (!live->active)
 		mw_complain("no profile: %s was not sampled: sampling was off", program);
-	else if (live->flags & (MW_STATE_ENDED | MW_STATE_LEFT))
+	else if (live->flags & (MW_STATE_ENDED | MW_STATE_QUIT))
 		mw_complain("no profile: %s allocated too little for a sample (T = %s); --exact "
 			    "samples every allocation",
 			    program, mw_show_rate(live->mean_bytes, rate));
