@@ -188,7 +188,7 @@ static MW_NOINLINE void record(const mw_mapping_change_t *change) {
 void *mw_mapping_call(mw_mapping_call_t *call, mw_make_mapping_call_t *make) {
 	/* Relaxed, and read once: both halves see the same. */
 	unsigned uses = mw_mappings_are_used();
-	mw_mapping_change_t change = {.gone_before = mw_mappings_next_serial()};
+	mw_mapping_change_t change = {.gone_before = mw_mappings_next_number()};
 	if (uses & MW_MAPPINGS_WATCHED) {
 		call->is_before = true;
 		tell(call);
@@ -197,7 +197,7 @@ void *mw_mapping_call(mw_mapping_call_t *call, mw_make_mapping_call_t *make) {
 	call->result = make(call);
 	int saved_errno = errno;
 	if (call->result != MAP_FAILED && (uses & MW_MAPPINGS_RECORDED) && !mw_prof_ignoring) {
-		change.serial = mw_mappings_next_serial();
+		change.number = mw_mappings_next_number();
 		describe(call, &change);
 		if (change.start < change.limit || change.gone_start < change.gone_limit ||
 		    change.detaches)

@@ -126,7 +126,7 @@ static uint32_t find_by_sums(mw_frame_sums_t *known, uint64_t *frames, unsigned 
 static MW_NOINLINE uint32_t find_stack(capture_t *c, uint64_t *frames) {
 	uint32_t number;
 	bool is_lasting = c->walk.is_stamped;
-	mw_frame_sums_t *sums = mw_unwind_take_sums(c->walk.serial);
+	mw_frame_sums_t *sums = mw_unwind_take_sums(c->walk.generation);
 	if (MW_LIKELY(sums && c->walk.depth > 0)) {
 		number = find_by_sums(sums, frames, c->walk.depth);
 		mw_unwind_let_sums_go();
@@ -140,7 +140,7 @@ static MW_NOINLINE uint32_t find_stack(capture_t *c, uint64_t *frames) {
 	 * later, after a limit of the address space was raised. */
 	if (is_lasting && mw_depot_depth(number) == c->walk.depth &&
 	    number >> TICKET_NUMBER_BITS == 0)
-		mw_unwind_remember(c->walk.serial, ticket_of(c->generation, number));
+		mw_unwind_remember(c->walk.generation, ticket_of(c->generation, number));
 	return number;
 }
 
@@ -247,7 +247,8 @@ static MW_NOINLINE mw_record_id_t take_any(mw_sampler_t *sampler,
 	if (mw_sampler_is_copy(sampler))
 		mw_sampler_start(sampler);
 	/* If sampling was stopped in the meantime, the draw does not count. */
-	uint64_t mean_bytes = mw_control_is_active() ? mw_sampler_mean_at(request->draw_number) : 0;
+	uint64_t mean_bytes =
+		mw_control_is_active() ? mw_sampler_mean_at(request->draw_generation) : 0;
 	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
 	    mw_prof_thread_is_active() && mw_control_need_tables()) {
 		uint64_t now_ns = mw_os_quick_ns();
@@ -274,7 +275,7 @@ static inline bool is_ordinary(const mw_sampler_t *sampler, const mw_sample_requ
  * looks up nothing, makes no system call and keeps errno. */
 mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
 	mw_sampler_t *sampler = mw_sampler_of(thread);
-	uint64_t mean_bytes = mw_sampler_mean_of(sampler, request->draw_number);
+	uint64_t mean_bytes = mw_sampler_mean_of(sampler, request->draw_generation);
 	uint64_t cached_value = 0;
 	if (mean_bytes != 0 && is_ordinary(sampler, request))
 		cached_value = mw_unwind_recognise();

@@ -171,7 +171,7 @@ static bool has_record(const void *block) {
 static void set_sampling(unsigned choice) {
 	model.sampling = (sampling_t)(choice % 3);
 	model.all_sampled = false;
-	atomic_fetch_add(&mw_heap_epoch, 1);
+	atomic_fetch_add(&mw_heap_rate_generation, 1);
 }
 
 /* ---- threads ---- */

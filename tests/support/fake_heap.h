@@ -14,7 +14,7 @@
 #include "prof/control/control.h"
 
 static _Atomic uint32_t fake_private_word;
-_Atomic uint32_t mw_heap_epoch;
+_Atomic uint32_t mw_heap_rate_generation;
 _Atomic(_Atomic uint32_t *) mw_heap_poll_word = &fake_private_word;
 _Atomic uint64_t mw_heap_certain_bytes = UINT64_MAX;
 static const mw_heap_hooks_t *fake_hooks;
@@ -59,7 +59,7 @@ void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
 
 void mw_heap_set_hooks(const mw_heap_hooks_t *hooks) {
 	fake_hooks = hooks;
-	atomic_fetch_add(&mw_heap_epoch, 1);
+	atomic_fetch_add(&mw_heap_rate_generation, 1);
 }
 
 enum { FAKE_CLASSES = 64, FAKE_LIST_MAX = 100 };
@@ -95,13 +95,13 @@ static inline mw_record_id_t fake_sampled(fake_thread_t *thread, void *block, si
 				       .requested_bytes = requested,
 				       .usable_bytes = usable,
 				       .trial_bytes = usable,
-				       .draw_number = number};
+				       .draw_generation = number};
 	return fake_hooks->sampled(&thread->hook, &request);
 }
 
 /* Names the present rate of the thread's draws. */
 static inline uint32_t fake_number(fake_thread_t *thread) {
-	return mw_draw_number(atomic_load(&mw_heap_epoch), thread->hook.rate);
+	return mw_draw_generation(atomic_load(&mw_heap_rate_generation), thread->hook.rate);
 }
 
 /* A small allocation of class `index`, whose blocks have `usable` bytes.  Returns its record, 0
@@ -122,7 +122,7 @@ static inline mw_record_id_t fake_small(fake_thread_t *thread, size_t index, voi
 			thread->polled = order;
 			fake_hooks->poll(&thread->hook);
 		}
-		/* Another epoch, or another rate of this one. */
+		/* Another generation, or another rate of this one. */
 		if (!c->drawn || c->number != fake_number(thread)) {
 			c->drawn = true;
 			c->left = fake_draw(&thread->hook, usable);

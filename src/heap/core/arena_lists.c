@@ -66,11 +66,11 @@ static uint32_t take_list(mw_arena_t *arena, unsigned size_class, uint32_t most,
 /* Applies a changed rate: draws by the old rate are dropped. */
 static void poll(mw_arena_lists_t *lists, mw_heap_t *heap) {
 	mw_sampling_poll(heap);
-	uint32_t number = mw_sampling_draw_number(heap);
-	if (MW_LIKELY(lists->draw_number == number))
+	uint32_t number = mw_sampling_draw_generation(heap);
+	if (MW_LIKELY(lists->draw_generation == number))
 		return;
 	memset(lists->until_sample, 0, sizeof lists->until_sample);
-	lists->draw_number = number;
+	lists->draw_generation = number;
 }
 
 /* How many objects may pass before the next sample. */

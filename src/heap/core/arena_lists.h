@@ -17,7 +17,7 @@ typedef struct mw_arena_lists {
 	/* Objects until and including the next sample, counted from the end of the list; 0: not
 	 * drawn yet.  UINT64_MAX: never. */
 	uint64_t until_sample[MW_TINY_CLASSES];
-	uint32_t draw_number; /* number of these draws (mw_draw_number()) */
+	uint32_t draw_generation; /* number of these draws (mw_draw_generation()) */
 	uintptr_t owner; /* thread pointer of the thread that may use the lists; else no thread's */
 	mw_arena_t *arena;
 } mw_arena_lists_t;

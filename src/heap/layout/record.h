@@ -12,10 +12,10 @@ typedef uint32_t mw_record_id_t;
 
 /* The hooks' own state of one thread. */
 typedef struct mw_hook_thread {
-	uint32_t rate; /* number of the rate of this epoch that the thread draws by: 0 .. 15 */
+	uint32_t rate; /* number of the rate of this generation that the thread draws by: 0 .. 15 */
 	/* The sample just taken changed `rate`: all countdowns are drawn anew. */
 	bool rate_changed;
-	uint64_t words[12]; /* opaque to the heap: random numbers, epoch */
+	uint64_t words[12]; /* opaque to the heap: random numbers, generation */
 } mw_hook_thread_t;
 
 #endif

@@ -92,10 +92,10 @@ struct mw_heap {
 	uint64_t drawn;
 	uint64_t later[MW_ABOVE_TINY_CLASSES];
 	mw_inherited_t inherited[MW_TINY_CLASSES];
-	uint32_t draw_number[MW_CLASS_COUNT]; /* of the draw that led to the next sample */
-	_Atomic uint32_t epoch;               /* written by the owner alone; others read it */
-	uint32_t poll_seen;                   /* value of the polled word at the last poll */
-	uint32_t retained;                    /* pages with is_retained set */
+	uint32_t draw_generation[MW_CLASS_COUNT]; /* of the draw that led to the next sample */
+	_Atomic uint32_t rate_generation;         /* written by the owner alone; others read it */
+	uint32_t poll_seen;                       /* value of the polled word at the last poll */
+	uint32_t retained;                        /* pages with is_retained set */
 	/* Pages of the heap and full pages that the heap had last.  Relaxed: a thread that takes
 	 * such a page subtracts it. */
 	_Atomic uint32_t pages;
@@ -114,7 +114,7 @@ struct mw_heap {
 	uint32_t beyond_small;   /* allocations above the small limit */
 	uint32_t ones;           /* draws of one object in a row */
 	bool none_listed;        /* every small block is to be a sample (heap/sample/sampling.c) */
-	bool every;              /* the last draw of this epoch said so */
+	bool every;              /* the last draw of this generation said so */
 	uint64_t bytes_until_sample; /* countdown above the small limit, in bytes; 0: not drawn yet
 				      */
 	/* Totals of the heap when its present thread got it. */

@@ -24,11 +24,12 @@
 #include "heap/layout/record.h"
 #include "heap/memory/limit.h"
 
-/* Packs the lower bits of the epoch and the thread's rate into a number, to look up the T of a draw
- * later. */
+/* Packs the lower bits of the generation and the thread's rate into a number, to look up the T of a
+ * draw later. */
 #define MW_DRAW_RATE_SHIFT 28
-static inline uint32_t mw_draw_number(uint32_t epoch, uint32_t rate) {
-	return (epoch & (((uint32_t)1 << MW_DRAW_RATE_SHIFT) - 1)) | rate << MW_DRAW_RATE_SHIFT;
+static inline uint32_t mw_draw_generation(uint32_t generation, uint32_t rate) {
+	return (generation & (((uint32_t)1 << MW_DRAW_RATE_SHIFT) - 1)) |
+	       rate << MW_DRAW_RATE_SHIFT;
 }
 
 #define MW_DRAW_EVERY ((uint64_t)0)
@@ -38,9 +39,9 @@ typedef struct mw_sample_request {
 	size_t requested_bytes; /* as the program asked; may be 0 */
 	size_t usable_bytes;
 	size_t trial_bytes; /* size that the draw was made with: p = 1 - exp(-trial/T) */
-	/* mw_draw_number() of the draw.  A list that was cut under an older rate ends in a sample
-	 * of that rate, whose weight must be the old one: the number finds its T. */
-	uint32_t draw_number;
+	/* mw_draw_generation() of the draw.  A list that was cut under an older rate ends in a
+	 * sample of that rate, whose weight must be the old one: the number finds its T. */
+	uint32_t draw_generation;
 	bool certain; /* not drawn: at least mw_heap_certain_bytes, so that it counts once */
 } mw_sample_request_t;
 
@@ -48,8 +49,8 @@ typedef struct mw_heap_hooks {
 	/* A thread's heap is being made; `thread` is zeroed. */
 	void (*thread_start)(mw_hook_thread_t *thread);
 	/* Draws the objects of `size_bytes` until and including the next sample (>=
-	 * 1).  UINT64_MAX: sampling is off.  MW_DRAW_EVERY: each object is a sample until the epoch
-	 * changes. */
+	 * 1).  UINT64_MAX: sampling is off.  MW_DRAW_EVERY: each object is a sample until the
+	 * generation changes. */
 	uint64_t (*draw_objects)(mw_hook_thread_t *thread, size_t size_bytes);
 	/* Draws the bytes until the next sample, for objects above the small limit; UINT64_MAX:
 	 * sampling is off. */
@@ -79,11 +80,12 @@ typedef struct mw_heap_hooks {
 	uint64_t (*background)(void);
 } mw_heap_hooks_t;
 
-/* Sampling epoch: raised (release) by whoever changes the rate.  A thread that sees a new value at
- * its next refill drops the countdowns drawn under the old rate and draws anew.  A list that is
- * already cut keeps its end: its object was chosen under the old rate, and to drop it when a pop
- * comes to it would lose one sample of the class at each change (doc/internals/sampling.md). */
-extern _Atomic uint32_t mw_heap_epoch;
+/* Generation of the rate: raised (release) by whoever changes the rate.  A thread that sees a new
+ * value at its next refill drops the countdowns drawn under the old rate and draws anew.  A list
+ * that is already cut keeps its end: its object was chosen under the old rate, and to drop it when
+ * a pop comes to it would lose one sample of the class at each change (doc/internals/sampling.md).
+ */
+extern _Atomic uint32_t mw_heap_rate_generation;
 /* The word polled at each refill (relaxed).  Points at a private word that never changes until the
  * owner of the hooks publishes another (release).  Its value is only compared. */
 extern _Atomic(_Atomic uint32_t *) mw_heap_poll_word;
@@ -102,12 +104,12 @@ void mw_heap_want_background(void);
 /* Wakes the background thread now.  False: there is none. */
 bool mw_heap_wake_background(void);
 
-/* Threads that have a heap, and those of them that have not yet noticed the present epoch.
+/* Threads that have a heap, and those of them that have not yet noticed the present generation.
  * heap/thread defines it. */
 MW_HOOK MW_COLD void mw_heap_count_threads(uint32_t *all, uint32_t *behind);
 
 /* Installs the hooks; NULL: no sampling.  `hooks` stays the caller's and must outlive the process.
- * Called before threads exist; countdowns drawn before are dropped (epoch). */
+ * Called before threads exist; countdowns drawn before are dropped (generation). */
 void mw_heap_set_hooks(const mw_heap_hooks_t *hooks);
 
 #endif

@@ -64,7 +64,7 @@ static const mw_heap_hooks_t no_hooks = {
 };
 
 static _Atomic uint32_t quiet_word;
-_Atomic uint32_t mw_heap_epoch;
+_Atomic uint32_t mw_heap_rate_generation;
 _Atomic(_Atomic uint32_t *) mw_heap_poll_word = &quiet_word;
 _Atomic uint64_t mw_heap_certain_bytes = UINT64_MAX;
 static const mw_heap_hooks_t *hooks = &no_hooks;
@@ -74,12 +74,13 @@ void mw_heap_set_hooks(const mw_heap_hooks_t *new_hooks) {
 	if (mw_thread.heap)
 		hooks->thread_start(&mw_thread.heap->hook_thread);
 	/* Pairs with the load in mw_sampling_poll(). */
-	atomic_fetch_add_explicit(&mw_heap_epoch, 1, memory_order_release);
+	atomic_fetch_add_explicit(&mw_heap_rate_generation, 1, memory_order_release);
 }
 
-static uint32_t draw_number(const mw_heap_t *heap) {
-	return mw_draw_number(atomic_load_explicit(&heap->epoch, memory_order_relaxed),
-			      heap->hook_thread.rate);
+static uint32_t draw_generation(const mw_heap_t *heap) {
+	return mw_draw_generation(
+		atomic_load_explicit(&heap->rate_generation, memory_order_relaxed),
+		heap->hook_thread.rate);
 }
 
 /* Draws of one object in a row that come by chance only where nearly all objects are sampled. */
@@ -148,11 +149,11 @@ void mw_sampling_poll_slow(mw_heap_t *heap) {
 		heap->poll_seen = now;
 		hooks->poll(&heap->hook_thread);
 	}
-	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
-	if (epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed)) {
+	uint32_t generation = atomic_load_explicit(&mw_heap_rate_generation, memory_order_acquire);
+	if (generation != atomic_load_explicit(&heap->rate_generation, memory_order_relaxed)) {
 		/* Cut lists keep their end: see hooks.h.  Relaxed: a thread that counts the threads
 		 * that are behind counts again when it matters. */
-		atomic_store_explicit(&heap->epoch, epoch, memory_order_relaxed);
+		atomic_store_explicit(&heap->rate_generation, generation, memory_order_relaxed);
 		forget_draws(heap);
 		heap->every = false;
 		draw_anew(heap);
@@ -168,7 +169,7 @@ bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class) {
 		return false;
 	}
 	*until_sample = 0;
-	heap->draw_number[size_class] = draw_number(heap);
+	heap->draw_generation[size_class] = draw_generation(heap);
 	return true;
 }
 
@@ -182,7 +183,7 @@ uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count)
 		return count;
 	}
 	heap->cut |= (uint32_t)1 << size_class;
-	heap->draw_number[size_class] = draw_number(heap);
+	heap->draw_generation[size_class] = draw_generation(heap);
 	heap->until_sample_tiny[size_class] = 0;
 	return (uint32_t)until_sample - 1;
 }
@@ -203,7 +204,7 @@ bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
 			return false;
 		heap->drawn |= bit;
 		heap->later[c] = draw(heap, size_class) - 1;
-		heap->draw_number[size_class] = draw_number(heap);
+		heap->draw_generation[size_class] = draw_generation(heap);
 		take_step(heap, c);
 		if (*until_sample > 0)
 			return false;
@@ -221,7 +222,7 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint64_t *until_sample = &heap->until_sample_tiny[size_class];
 	if (!(heap->cut & bit))
 		*until_sample += *until_sample != 0 ? count : 0;
-	else if (heap->draw_number[size_class] == draw_number(heap))
+	else if (heap->draw_generation[size_class] == draw_generation(heap))
 		*until_sample = (uint64_t)count + 1;
 	heap->cut &= ~bit;
 }
@@ -288,7 +289,7 @@ MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_clas
 				       .requested_bytes = program_bytes,
 				       .usable_bytes = bytes,
 				       .trial_bytes = bytes,
-				       .draw_number = heap->draw_number[size_class]};
+				       .draw_generation = heap->draw_generation[size_class]};
 	heap->counts.sampled_bytes += bytes;
 	heap->counts.given[size_class]++;
 	mw_heap_counts_show(heap);
@@ -308,7 +309,7 @@ MW_SAMPLED_ONLY void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_clas
 		       !mw_thread.tcache_tiny[size_class] && !heap->arena;
 	if (MW_UNLIKELY(!certain) || MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		return NULL;
-	heap->draw_number[size_class] = draw_number(heap);
+	heap->draw_generation[size_class] = draw_generation(heap);
 	return mw_sampling_take_small(heap, size_class, requested_bytes);
 }
 
@@ -333,7 +334,7 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 			.requested_bytes = requested_bytes,
 			.usable_bytes = usable_bytes,
 			.trial_bytes = usable_bytes,
-			.draw_number = draw_number(heap),
+			.draw_generation = draw_generation(heap),
 			.certain = true,
 		};
 		return take_sample(heap, &request);
@@ -353,7 +354,7 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 				       .requested_bytes = mw_harden_requested(requested_bytes),
 				       .usable_bytes = usable_bytes,
 				       .trial_bytes = usable_bytes,
-				       .draw_number = draw_number(heap)};
+				       .draw_generation = draw_generation(heap)};
 	return take_sample(heap, &request);
 }
 
@@ -362,8 +363,8 @@ uint64_t mw_sampling_draw_listed(mw_heap_t *heap, unsigned size_class) {
 	return objects == MW_DRAW_EVERY ? 1 : objects;
 }
 
-uint32_t mw_sampling_draw_number(const mw_heap_t *heap) {
-	return draw_number(heap);
+uint32_t mw_sampling_draw_generation(const mw_heap_t *heap) {
+	return draw_generation(heap);
 }
 
 mw_record_id_t mw_sampling_take_listed(mw_heap_t *heap, void *block, size_t requested_bytes,
@@ -373,7 +374,7 @@ mw_record_id_t mw_sampling_take_listed(mw_heap_t *heap, void *block, size_t requ
 				       .requested_bytes = requested_bytes,
 				       .usable_bytes = usable_bytes,
 				       .trial_bytes = usable_bytes,
-				       .draw_number = draw_number(heap)};
+				       .draw_generation = draw_generation(heap)};
 	return take_sample(heap, &request);
 }
 

@@ -16,11 +16,12 @@
 MW_NOINLINE void mw_sampling_poll_slow(mw_heap_t *heap);
 /* Returns whether a tool has sent a request or the rate has changed since the last poll. */
 static inline bool mw_sampling_is_polled(const mw_heap_t *heap) {
-	/* The loads pair with mw_heap_set_hooks(), and with the thread that raises the epoch. */
+	/* The loads pair with mw_heap_set_hooks(), and with the thread that raises the generation.
+	 */
 	_Atomic uint32_t *word = atomic_load_explicit(&mw_heap_poll_word, memory_order_acquire);
-	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
+	uint32_t generation = atomic_load_explicit(&mw_heap_rate_generation, memory_order_acquire);
 	return atomic_load_explicit(word, memory_order_relaxed) != heap->poll_seen ||
-	       epoch != atomic_load_explicit(&heap->epoch, memory_order_relaxed);
+	       generation != atomic_load_explicit(&heap->rate_generation, memory_order_relaxed);
 }
 /* Called at every refill. */
 static inline void mw_sampling_poll(mw_heap_t *heap) {
@@ -73,8 +74,8 @@ mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requ
 /* Lists of an arena's blocks (heap/core/arena_lists.h).  Objects of the class until and including
  * the next sample; UINT64_MAX: never. */
 uint64_t mw_sampling_draw_listed(mw_heap_t *heap, unsigned size_class);
-/* Returns the rate and epoch by which such a draw was made. */
-uint32_t mw_sampling_draw_number(const mw_heap_t *heap);
+/* Returns the rate and generation by which such a draw was made. */
+uint32_t mw_sampling_draw_generation(const mw_heap_t *heap);
 /* Called when the countdown ended at this block.  Returns the block's record. */
 mw_record_id_t mw_sampling_take_listed(mw_heap_t *heap, void *block, size_t requested_bytes,
 				       size_t usable_bytes);

@@ -183,14 +183,14 @@ mw_heap_numbers_t mw_heap_numbers(void) {
 }
 
 void mw_heap_count_threads(uint32_t *all, uint32_t *behind) {
-	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed);
+	uint32_t generation = atomic_load_explicit(&mw_heap_rate_generation, memory_order_relaxed);
 	*all = *behind = 0;
 	mw_lock_acquire(&heaps.lock, MW_RANK_HEAPS);
 	for (mw_heap_t *heap = heaps.all; heap; heap = heap->next_all) {
 		bool in_use = heap->in_use && !heap->cached.waits;
 		*all += in_use;
-		*behind +=
-			in_use && atomic_load_explicit(&heap->epoch, memory_order_relaxed) != epoch;
+		*behind += in_use && atomic_load_explicit(&heap->rate_generation,
+							  memory_order_relaxed) != generation;
 	}
 	mw_lock_release(&heaps.lock, MW_RANK_HEAPS);
 }

@@ -54,8 +54,8 @@ static struct {
 	_Atomic uint64_t next_allocated, next_freed;
 	uint64_t (*thread_bytes)(void); /* see allocated_bytes() */
 	_Atomic uint64_t
-		noted_bytes;   /* bytes allocated by all threads, each up to its last check */
-	_Atomic uint32_t arms; /* number of times that the counters were set */
+		noted_bytes;         /* bytes allocated by all threads, each up to its last check */
+	_Atomic uint32_t generation; /* number of times that the counters were set */
 	_Atomic int64_t peak;
 	_Atomic int64_t use_peak;   /* see is_new_height() */
 	_Atomic bool peak_was_seen; /* true: a sample has shown the peak since the heap last grew */
@@ -88,27 +88,29 @@ static uint64_t estimated_bytes(void) {
 	return (uint64_t)atomic_load_explicit(&mw_store_live()->alloc_bytes, memory_order_relaxed);
 }
 
-/* State at the thread's last check. `era` changes when the rate changes or the counters are set; 0:
- * the thread has not checked yet. */
+/* State at the thread's last check. `generation` changes when the rate changes or the counters are
+ * set; 0: the thread has not checked yet. */
 static MW_TLS struct {
 	uint64_t bytes; /* value of thread_bytes() */
-	uint32_t era;
+	uint32_t generation;
 } noted;
-#define FIRST_ARMS 1u
+#define FIRST_GENERATION 1u
 
 /* Adds the bytes that the thread allocated since its last check, sampled or not. If they are not
  * known because sampling was off, a sample counts as the mean number of bytes between samples. */
 static void note_thread_bytes(void) {
 	uint64_t bytes = triggers.thread_bytes();
-	uint32_t arms = atomic_load_explicit(&triggers.arms, memory_order_relaxed);
-	uint32_t era = arms + atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed);
-	bool known = noted.era == era || (noted.era == 0 && arms == FIRST_ARMS);
+	uint32_t of_counters = atomic_load_explicit(&triggers.generation, memory_order_relaxed);
+	uint32_t generation =
+		of_counters + atomic_load_explicit(&mw_heap_rate_generation, memory_order_relaxed);
+	bool known = noted.generation == generation ||
+		     (noted.generation == 0 && of_counters == FIRST_GENERATION);
 	/* The heap may have belonged to another thread before. */
 	uint64_t more = bytes > noted.bytes ? bytes - noted.bytes : 0;
 	atomic_fetch_add_explicit(&triggers.noted_bytes, known ? more : mw_sampler_mean(),
 				  memory_order_relaxed);
 	noted.bytes = bytes;
-	noted.era = era;
+	noted.generation = generation;
 }
 
 /* Counter for prof_interval. */
@@ -334,7 +336,7 @@ static void change_heap_limits(void) {
 /* Counts from now on, not from the start of the process. */
 static void arm_counters(void) {
 	bool known = mw_store_exists();
-	atomic_fetch_add_explicit(&triggers.arms, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&triggers.generation, 1, memory_order_relaxed);
 	atomic_store_explicit(&triggers.next_allocated,
 			      (known ? allocated_bytes() : 0) + VALUE(prof_interval),
 			      memory_order_relaxed);
@@ -456,7 +458,7 @@ MW_RESIDENT void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT],
 				"signal, or no program can handle it; choose another",
 				i == MW_SETTING_dump_signal ? "dump" : "leak",
 				(unsigned long)settings[i]);
-	atomic_store_explicit(&triggers.arms, FIRST_ARMS, memory_order_relaxed);
+	atomic_store_explicit(&triggers.generation, FIRST_GENERATION, memory_order_relaxed);
 }
 
 void mw_triggers_reset(void) {

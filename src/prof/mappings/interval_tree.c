@@ -144,7 +144,7 @@ void mw_intervals_cut(mw_interval_tree_t *tree, const mw_interval_cut_t *cut) {
 		uint64_t start = interval->start > cut->start ? interval->start : cut->start;
 		uint64_t limit = interval->limit < cut->limit ? interval->limit : cut->limit;
 		from = limit;
-		if (interval->serial < cut->before && (cut->kinds >> interval->kind & 1))
+		if (interval->number < cut->before && (cut->kinds >> interval->kind & 1))
 			cut_one(tree, number, start, limit, cut);
 	}
 }

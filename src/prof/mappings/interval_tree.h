@@ -13,7 +13,7 @@
 typedef struct mw_interval {
 	uint64_t start, limit;
 	uint64_t whole_limit; /* end of the range that the call mapped */
-	uint64_t serial;      /* number of the call; later calls have larger ones */
+	uint64_t number;      /* number of the call; later calls have larger ones */
 	uint32_t stack;       /* the call's stack in the depot; 0: it is not counted */
 	uint32_t generation;  /* of the counters (state/layout.h) */
 	uint32_t kind;        /* mw_mapping_kind_t */
@@ -44,7 +44,7 @@ const mw_interval_t *mw_intervals_next(const mw_interval_tree_t *tree, uint64_t 
 /* Which intervals are cut, and who is told. */
 typedef struct mw_interval_cut {
 	uint64_t start, limit;
-	uint64_t before; /* only intervals with a smaller serial */
+	uint64_t before; /* only intervals with a smaller number */
 	uint32_t kinds;  /* bit k: intervals of kind k */
 	/* Called for each part that is removed. `change`: by how much the number of intervals has
 	 * changed: -1, 0, or 1 if the part was in the middle. */

@@ -31,7 +31,7 @@ _Atomic unsigned mw_mappings_uses;
 
 static struct {
 	_Atomic uintptr_t owner; /* thread pointer of the holder; 0: nobody */
-	_Atomic uint64_t serial;
+	_Atomic uint64_t number;
 	_Atomic uint64_t lost;
 	_Atomic uint64_t bytes; /* mapped since the start */
 	mw_interval_tree_t tree;
@@ -96,8 +96,8 @@ uint64_t mw_mappings_bytes(void) {
 	return atomic_load_explicit(&mappings.bytes, memory_order_relaxed);
 }
 
-uint64_t mw_mappings_next_serial(void) {
-	return atomic_fetch_add_explicit(&mappings.serial, 1, memory_order_relaxed) + 1;
+uint64_t mw_mappings_next_number(void) {
+	return atomic_fetch_add_explicit(&mappings.number, 1, memory_order_relaxed) + 1;
 }
 
 /* ---- counters ---- */
@@ -147,7 +147,7 @@ static void cut(uint64_t start, uint64_t limit, uint64_t before, uint32_t kinds)
 /* Adds what no newer call has mapped meanwhile. */
 static void add(const mw_mapping_change_t *change, uint32_t stack) {
 	mw_interval_t interval = {.whole_limit = change->limit,
-				  .serial = change->serial,
+				  .number = change->number,
 				  .stack = stack,
 				  .generation = generation(),
 				  .kind = change->kind};
@@ -176,7 +176,7 @@ static void add(const mw_mapping_change_t *change, uint32_t stack) {
 /* Finds the end of the segment that was attached at the address; 0: it is unknown. */
 static uint64_t attached_limit(uint64_t address, uint64_t before) {
 	const mw_interval_t *interval = mw_intervals_next(&mappings.tree, address);
-	if (!interval || interval->kind != MW_MAPPING_SHM || interval->serial >= before)
+	if (!interval || interval->kind != MW_MAPPING_SHM || interval->number >= before)
 		return 0;
 	return interval->whole_limit;
 }
@@ -218,7 +218,7 @@ static void apply(const mw_mapping_change_t *change, const mw_mapping_stack_t *s
 		    change->detaches ? 1u << change->kind : ALL_KINDS);
 	if (change->start >= change->limit)
 		return;
-	cut(change->start, change->limit, change->serial, ALL_KINDS);
+	cut(change->start, change->limit, change->number, ALL_KINDS);
 	add(change, stack_of(stack, tables));
 }
 

@@ -28,12 +28,12 @@ typedef enum mw_mapping_kind {
 } mw_mapping_kind_t;
 
 /* A change of the address space. Changes may be applied late, and in another order than that of the
- * system calls: serial numbers tell what is newer. Empty ranges stand for nothing. */
+ * system calls: call numbers tell what is newer. Empty ranges stand for nothing. */
 typedef struct mw_mapping_change {
 	/* Not mapped any more: what calls before `gone_before` mapped here. */
 	uint64_t gone_start, gone_limit, gone_before;
 	/* Mapped by this call. */
-	uint64_t start, limit, serial;
+	uint64_t start, limit, number;
 	mw_mapping_kind_t kind; /* of both ranges, where `detaches` */
 	bool detaches;          /* shmdt(2): the segment that was attached at gone_start is gone */
 } mw_mapping_change_t;
@@ -58,7 +58,7 @@ static inline unsigned mw_mappings_are_used(void) {
 MW_COLD void mw_mappings_set(bool on);
 void mw_mappings_set_watched(bool on);
 /* Returns the number of the next call. Taken before a call that removes, after one that maps. */
-uint64_t mw_mappings_next_serial(void);
+uint64_t mw_mappings_next_number(void);
 /* Applies the change. `tables`: the tables' lock, which this function takes for stacks. Called
  * between mw_tables_enter() and mw_tables_leave(). */
 void mw_mappings_change(const mw_mapping_change_t *change, const mw_mapping_stack_t *stack,

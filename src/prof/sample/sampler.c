@@ -9,11 +9,11 @@
 #include "os/file/proc.h"
 #include "state/layout.h"
 
-/* Number of epochs whose T is known. A draw of an older epoch is rare: a tcache list with a
- * draw has a few hundred objects, and a user does not change the rate 64 times meanwhile. */
+/* Number of generations whose T is known. A draw of an older generation is rare: a tcache list with
+ * a draw has a few hundred objects, and a user does not change the rate 64 times meanwhile. */
 #define HISTORY_LENGTH 64u
 /* An entry is one word, so that no reader sees half of it. Low bits: T (0 .. 2^40). High bits: low
- * bits of the epoch. */
+ * bits of the generation. */
 #define MEAN_BITS 42
 #define MEAN_MASK (((uint64_t)1 << MEAN_BITS) - 1)
 /* Largest draw, so that the heap's sums do not wrap. No program allocates 2^62 objects. */
@@ -53,63 +53,64 @@ void mw_sampler_start(mw_sampler_t *sampler) {
 	sampler->rate = 0;
 	sampler->rate_changed = false;
 	sampler->window_ns = sampler->window_samples = 0;
-	/* The epoch before the current one, so that the first draw loads the rate. */
-	sampler->epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed) - 1;
-	sampler->draw_number = mw_draw_number(sampler->epoch, 0);
-	sampler->mean_bytes = mw_sampler_mean_at(sampler->draw_number);
+	/* The generation before the current one, so that the first draw loads the rate. */
+	sampler->rate_generation =
+		atomic_load_explicit(&mw_heap_rate_generation, memory_order_relaxed) - 1;
+	sampler->draw_generation = mw_draw_generation(sampler->rate_generation, 0);
+	sampler->mean_bytes = mw_sampler_mean_at(sampler->draw_generation);
 }
 
 void mw_sampler_forked(void) {
 	atomic_fetch_add_explicit(&mw_sampler_fork_generation, 1, memory_order_relaxed);
 }
 
-static uint64_t pack(uint32_t epoch, uint64_t mean_bytes) {
-	return (uint64_t)epoch << MEAN_BITS | mean_bytes;
+static uint64_t pack(uint32_t generation, uint64_t mean_bytes) {
+	return (uint64_t)generation << MEAN_BITS | mean_bytes;
 }
 
 void mw_sampler_set_mean(uint64_t mean_bytes) {
 	MW_ASSERT(mean_bytes <= MEAN_MASK);
-	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_relaxed);
-	/* The rate that ends now, and the one that begins with the next epoch. */
+	uint32_t generation = atomic_load_explicit(&mw_heap_rate_generation, memory_order_relaxed);
+	/* The rate that ends now, and the one that begins with the next generation. */
 	uint64_t old_mean = atomic_load_explicit(&sampling.mean_bytes, memory_order_relaxed);
-	atomic_store_explicit(&sampling.history[epoch % HISTORY_LENGTH], pack(epoch, old_mean),
-			      memory_order_relaxed);
-	epoch++;
-	atomic_store_explicit(&sampling.history[epoch % HISTORY_LENGTH], pack(epoch, mean_bytes),
-			      memory_order_relaxed);
+	atomic_store_explicit(&sampling.history[generation % HISTORY_LENGTH],
+			      pack(generation, old_mean), memory_order_relaxed);
+	generation++;
+	atomic_store_explicit(&sampling.history[generation % HISTORY_LENGTH],
+			      pack(generation, mean_bytes), memory_order_relaxed);
 	atomic_store_explicit(&sampling.mean_bytes, mean_bytes, memory_order_relaxed);
 	/* Pairs with the acquire in refresh() and with the heap's at its refills. */
-	atomic_fetch_add_explicit(&mw_heap_epoch, 1, memory_order_release);
+	atomic_fetch_add_explicit(&mw_heap_rate_generation, 1, memory_order_release);
 }
 
 uint64_t mw_sampler_mean(void) {
 	return atomic_load_explicit(&sampling.mean_bytes, memory_order_relaxed);
 }
 
-uint64_t mw_sampler_mean_at(uint32_t draw_number) {
-	uint64_t entry = atomic_load_explicit(&sampling.history[draw_number % HISTORY_LENGTH],
+uint64_t mw_sampler_mean_at(uint32_t draw_generation) {
+	uint64_t entry = atomic_load_explicit(&sampling.history[draw_generation % HISTORY_LENGTH],
 					      memory_order_relaxed);
-	/* The entry holds the low bits of its epoch. */
-	bool is_known = entry >> MEAN_BITS == pack(draw_number, 0) >> MEAN_BITS;
+	/* The entry holds the low bits of its generation. */
+	bool is_known = entry >> MEAN_BITS == pack(draw_generation, 0) >> MEAN_BITS;
 	return (is_known ? entry & MEAN_MASK : mw_sampler_mean())
-	       << (draw_number >> MW_DRAW_RATE_SHIFT);
+	       << (draw_generation >> MW_DRAW_RATE_SHIFT);
 }
 
 static void set_rate(mw_sampler_t *sampler, uint32_t rate) {
 	sampler->rate = rate;
-	sampler->draw_number = mw_draw_number(sampler->epoch, rate);
-	sampler->mean_bytes = mw_sampler_mean_at(sampler->draw_number);
+	sampler->draw_generation = mw_draw_generation(sampler->rate_generation, rate);
+	sampler->mean_bytes = mw_sampler_mean_at(sampler->draw_generation);
 }
 
-/* Loads T of a new epoch. Starts the sampler again in the child of a fork. */
+/* Loads T of a new generation. Starts the sampler again in the child of a fork. */
 static void refresh(mw_sampler_t *sampler) {
 	if (mw_sampler_is_copy(sampler))
 		mw_sampler_start(sampler);
 	/* Pairs with the release in mw_sampler_set_mean(). */
-	uint32_t epoch = atomic_load_explicit(&mw_heap_epoch, memory_order_acquire);
-	if (sampler->epoch == epoch)
+	uint32_t generation = atomic_load_explicit(&mw_heap_rate_generation, memory_order_acquire);
+	if (sampler->rate_generation == generation)
 		return;
-	sampler->epoch = epoch;
+	sampler->rate_generation = generation;
 	set_rate(sampler, 0);
 	sampler->window_ns = sampler->window_samples = 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * sampler.h -- decides which allocations the heap profiler records, and the weight of each.
  * Layer: prof/sample, the door of this folder. A sampler belongs to one thread: no locks, never
- * allocates. The rate is global; a change of the rate raises the heap's epoch. Derivation and
+ * allocates. The rate is global; a change of the rate raises the heap's generation. Derivation and
  * proofs: doc/internals/sampling.md.
  *
  * T is the mean number of bytes between two samples. An object of s bytes is sampled with
@@ -33,8 +33,8 @@ typedef struct mw_sampler {
 	bool rate_changed;
 	mw_rng_t rng;
 	uint64_t mean_bytes;      /* T of the next draws, doublings included */
-	uint32_t draw_number;     /* mw_draw_number() of the next draws */
-	uint32_t epoch;           /* mw_heap_epoch of that T */
+	uint32_t draw_generation; /* mw_draw_generation() of the next draws */
+	uint32_t rate_generation; /* mw_heap_rate_generation of that T */
 	uint32_t thread_id;       /* the kernel's id; 0: not read yet */
 	uint32_t fork_generation; /* differs from the process's: a copy in the child of a fork */
 	uint32_t thread_number;   /* number of the thread's entry, from 1 on; 0: none yet */
@@ -67,18 +67,19 @@ static inline bool mw_sampler_is_copy(const mw_sampler_t *sampler) {
 			   atomic_load_explicit(&mw_sampler_fork_generation, memory_order_relaxed));
 }
 
-/* Sets T for draws from now on and raises the heap's epoch. One caller at a time. */
+/* Sets T for draws from now on and raises the heap's generation. One caller at a time. */
 void mw_sampler_set_mean(uint64_t mean_bytes);
 /* Returns the current T, without a thread's doublings. */
 uint64_t mw_sampler_mean(void);
-/* Returns T of the draw with this mw_draw_number(). Returns the current T for a draw before the
+/* Returns T of the draw with this mw_draw_generation(). Returns the current T for a draw before the
  * last 64 changes. */
-uint64_t mw_sampler_mean_at(uint32_t draw_number);
+uint64_t mw_sampler_mean_at(uint32_t draw_generation);
 
 /* Like mw_sampler_mean_at(), fast for draws of the sampler's current T. */
-static inline uint64_t mw_sampler_mean_of(const mw_sampler_t *sampler, uint32_t draw_number) {
-	return MW_LIKELY(sampler->draw_number == draw_number) ? sampler->mean_bytes
-							      : mw_sampler_mean_at(draw_number);
+static inline uint64_t mw_sampler_mean_of(const mw_sampler_t *sampler, uint32_t draw_generation) {
+	return MW_LIKELY(sampler->draw_generation == draw_generation)
+		       ? sampler->mean_bytes
+		       : mw_sampler_mean_at(draw_generation);
 }
 
 /* Returns the number of objects of `size_bytes` until and including the next sample (>= 1).

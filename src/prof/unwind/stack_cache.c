@@ -12,7 +12,8 @@ _Static_assert(MW_STACK_CACHE_SETS == 1u << (64 - 60), "the hash's upper bits");
 
 /* Returns whether the frame of the walk cache that the stack continues with is unchanged. */
 static bool has_join(const mw_walk_cache_t *walk_cache, const mw_cached_stack_t *entry) {
-	return entry->join < walk_cache->count && walk_cache->births[entry->join] == entry->birth;
+	return entry->join < walk_cache->count &&
+	       walk_cache->generations[entry->join] == entry->generation;
 }
 
 static bool is_leaf(const mw_cached_stack_t *entry, const mw_os_regs_t *regs) {
@@ -68,7 +69,7 @@ void mw_stack_cache_add(mw_walk_cache_t *walk_cache) {
 	entry->fp = leaf->fp;
 	entry->fp_matters = leaf->fp_matters;
 	entry->cached_value = walk_cache->cached_value;
-	entry->birth = walk_cache->births[join];
+	entry->generation = walk_cache->generations[join];
 	entry->join = (uint16_t)join;
 	entry->check_count = (uint8_t)count;
 	for (unsigned i = 0; i < count; i++)

@@ -37,8 +37,9 @@ typedef struct mw_walk_cache_position {
 typedef struct mw_cached_stack {
 	uintptr_t sp, pc, fp;  /* registers of the leaf; pc 0: the entry is empty */
 	uint64_t cached_value; /* number from mw_unwind_remember() */
-	uint64_t birth; /* serial of the frame of the walk cache at which the stack joins it */
-	uint16_t join;  /* number of that frame */
+	uint64_t generation;   /* generation of the frame of the walk cache at which the stack joins
+				  it */
+	uint16_t join;         /* number of that frame */
 	bool fp_matters;
 	uint8_t check_count, place_count;
 	mw_walk_cache_position_t

@@ -105,15 +105,15 @@ void mw_unwind_sampled(uint64_t now_ns, bool is_exact) {
 		mw_walk_cache_judge(now_ns, is_exact);
 }
 
-void mw_unwind_remember(uint64_t serial, uint64_t cached_value) {
+void mw_unwind_remember(uint64_t generation, uint64_t cached_value) {
 	mw_walk_cache_t *walk_cache = mw_walk_cache_hold.walk_cache;
-	if (walk_cache && walk_cache->serial == serial)
+	if (walk_cache && walk_cache->generation == generation)
 		mw_walk_cache_remember(walk_cache, cached_value);
 }
 
-mw_frame_sums_t *mw_unwind_take_sums(uint64_t serial) {
-	mw_walk_cache_t *walk_cache = serial != 0 ? mw_walk_cache_take() : NULL;
-	if (!walk_cache || walk_cache->serial == serial)
+mw_frame_sums_t *mw_unwind_take_sums(uint64_t generation) {
+	mw_walk_cache_t *walk_cache = generation != 0 ? mw_walk_cache_take() : NULL;
+	if (!walk_cache || walk_cache->generation == generation)
 		return walk_cache ? &walk_cache->sums : NULL;
 	mw_walk_cache_let_go();
 	return NULL;

@@ -28,9 +28,10 @@ typedef struct mw_unwind_result {
 	 * in the sum. Two such walks with equal PCs and equal sums have the same code. */
 	bool is_stamped;
 	uint64_t stamps;
-	/* serial: not 0 if mw_unwind_remember() may store a number for this walk. cached_value: the
-	 * number that was noted for an equal walk, if that was the thread's last one; else 0. */
-	uint64_t serial, cached_value;
+	/* generation: not 0 if mw_unwind_remember() may store a number for this walk. cached_value:
+	 * the number that was noted for an equal walk, if that was the thread's last one; else 0.
+	 */
+	uint64_t generation, cached_value;
 } mw_unwind_result_t;
 
 /* Lists the objects of program start. Called once, before threads exist and before the program can
@@ -74,8 +75,8 @@ MW_COLD bool mw_unwind_is_interrupted(void);
  * mw_unwind_capture_interrupted(). */
 MW_COLD bool mw_unwind_is_in_library(const void *context);
 
-/* Stores a number for the thread's next walk, if that equals the walk with this serial. */
-void mw_unwind_remember(uint64_t serial, uint64_t cached_value);
+/* Stores a number for the thread's next walk, if that equals the walk with this generation. */
+void mw_unwind_remember(uint64_t generation, uint64_t cached_value);
 
 /* Most frames of a walk that the thread's walk cache keeps. */
 #define MW_WALK_CACHE_FRAMES 112u
@@ -88,9 +89,9 @@ typedef struct mw_frame_sums {
 	uint64_t sums[MW_WALK_CACHE_FRAMES];
 } mw_frame_sums_t;
 
-/* Returns the notes on the walk with this serial, which was the thread's last one; NULL: the walk
- * is not cached. Until mw_unwind_let_sums_go(), signal handlers walk without the cache. */
-mw_frame_sums_t *mw_unwind_take_sums(uint64_t serial);
+/* Returns the notes on the walk with this generation, which was the thread's last one; NULL: the
+ * walk is not cached. Until mw_unwind_let_sums_go(), signal handlers walk without the cache. */
+mw_frame_sums_t *mw_unwind_take_sums(uint64_t generation);
 void mw_unwind_let_sums_go(void);
 
 /* Called when the thread takes a sample. A thread that samples often, or records every allocation,

@@ -344,7 +344,7 @@ static void lay(mw_walk_cache_t *walk_cache, unsigned kept, unsigned fresh) {
 		return;
 	keep_sums(walk_cache, kept);
 	walk_cache->count = 0;
-	walk_cache->serial++;
+	walk_cache->generation++;
 	walk_cache->cached_value = 0;
 	walk_cache->kept = kept;
 	if (kept + fresh > MW_WALK_CACHE_FRAMES)
@@ -353,7 +353,7 @@ static void lay(mw_walk_cache_t *walk_cache, unsigned kept, unsigned fresh) {
 		mw_cached_frame_t *frame = &walk_cache->frames[kept];
 		*frame = walk_cache->fresh[i];
 		lay_frame(walk_cache, frame, kept ? frame - 1 : NULL);
-		walk_cache->births[kept] = walk_cache->serial;
+		walk_cache->generations[kept] = walk_cache->generation;
 	}
 	walk_cache->count = kept;
 }
@@ -410,7 +410,7 @@ mw_walk_outcome_t mw_walk_cache_follow(mw_walk_cache_t *walk_cache, mw_walk_t *w
 	result->depth = f.depth;
 	if (progress != DONE)
 		return f.regs.pc == 0 ? MW_WALK_END : MW_WALK_ON;
-	result->serial = walk_cache->count ? walk_cache->serial : 0;
+	result->generation = walk_cache->count ? walk_cache->generation : 0;
 	result->cached_value = walk_cache->cached_value;
 	return MW_WALK_END;
 }

@@ -41,12 +41,12 @@ typedef struct mw_walk_cache {
 	unsigned count; /* number of `frames`, outermost first; 0: the cache is empty */
 	unsigned kept;  /* number of them that the last walk did not replace */
 	unsigned object_count;
-	uint64_t serial;       /* raised when the walk is stored anew */
+	uint64_t generation;   /* raised when the walk is stored anew */
 	uint64_t cached_value; /* number from mw_unwind_remember(); 0: none */
 	mw_os_object_t objects[MW_WALK_CACHE_OBJECTS];
 	mw_cached_frame_t frames[MW_WALK_CACHE_FRAMES];
-	/* serial of the cache when each frame was stored */
-	uint64_t births[MW_WALK_CACHE_FRAMES];
+	/* generation of the cache when each frame was stored */
+	uint64_t generations[MW_WALK_CACHE_FRAMES];
 	mw_frame_sums_t sums; /* of `frames` without those of the library */
 	/* Number of objects in `frames`, from the leaf outwards; valid if there is a cached_value.
 	 */

@@ -149,8 +149,8 @@ static void check_rates(size_t bytes, size_t other_bytes, long count) {
 		uint32_t rate = mw_heap_self()->hook_thread.rate;
 		CHECK(!mw_heap_self()->hook_thread.rate_changed);
 		if (named > 1)
-			CHECK_EQ(last_request.draw_number,
-				 mw_draw_number(mw_heap_epoch, (rate + 15) % 16));
+			CHECK_EQ(last_request.draw_generation,
+				 mw_draw_generation(mw_heap_rate_generation, (rate + 15) % 16));
 		/* Lists that were cut before the change are used up first. */
 		changes_rate = false;
 		for (int k = 0; k < 5000 && draws == draws_before; k++)
@@ -171,7 +171,7 @@ static void test_rates_of_a_thread(void) {
 
 static void test_every_object_when_each_draw_is_one(void) {
 	fixed_gap = 1;
-	atomic_fetch_add(&mw_heap_epoch, 1);
+	atomic_fetch_add(&mw_heap_rate_generation, 1);
 	long before = samples;
 	void *old_list[200];
 	for (int i = 0; i < 200; i++) /* use up what was handed out under the old rate */
@@ -190,7 +190,7 @@ static void test_every_object_when_each_draw_is_one(void) {
 
 static void test_none_when_off(void) {
 	fixed_gap = UINT64_MAX;
-	atomic_fetch_add(&mw_heap_epoch, 1);
+	atomic_fetch_add(&mw_heap_rate_generation, 1);
 	for (int i = 0; i < 2000; i++) /* lists cut before end in one more sample each */
 		mw_fast_free(mw_heap_alloc(320));
 	long before = samples;
@@ -205,7 +205,7 @@ static void test_none_when_off(void) {
 /* The loop takes the block it freed last from a list head that is never empty. */
 static void test_loops_without_refills_notice(size_t bytes) {
 	fixed_gap = UINT64_MAX;
-	atomic_fetch_add(&mw_heap_epoch, 1);
+	atomic_fetch_add(&mw_heap_rate_generation, 1);
 	void *kept[16];
 	for (int i = 0; i < 16; i++)
 		kept[i] = mw_heap_alloc(bytes);
@@ -213,7 +213,7 @@ static void test_loops_without_refills_notice(size_t bytes) {
 		mw_fast_free(mw_heap_alloc(bytes));
 	long before = samples;
 	fixed_gap = 100;
-	atomic_fetch_add(&mw_heap_epoch, 1);
+	atomic_fetch_add(&mw_heap_rate_generation, 1);
 	for (int i = 0; i < 20000; i++)
 		mw_fast_free(mw_heap_alloc(bytes));
 	CHECK(samples - before > 20);
@@ -230,7 +230,7 @@ static void test_sampling_begins_in_loops(void) {
 /* A long countdown is counted down in steps, and ends where it was drawn nevertheless. */
 static void test_long_countdowns(void) {
 	for (fixed_gap = 1023; fixed_gap < 10000; fixed_gap = fixed_gap * 5 / 2 + 1) {
-		atomic_fetch_add(&mw_heap_epoch, 1);
+		atomic_fetch_add(&mw_heap_rate_generation, 1);
 		do { /* what the countdown under the old rate led to */
 			sampled_now = false;
 			mw_fast_free(mw_heap_alloc(5000));
@@ -264,7 +264,7 @@ static void *free_all(void *array) {
 
 static void test_sampled_blocks_freed_by_another_thread(void) {
 	fixed_gap = 7;
-	atomic_fetch_add(&mw_heap_epoch, 1);
+	atomic_fetch_add(&mw_heap_rate_generation, 1);
 	static void *blocks[2000];
 	for (int i = 0; i < 2000; i++)
 		blocks[i] = mw_heap_alloc(i % 3 == 0 ? 40000 : 96);
@@ -276,7 +276,7 @@ static void test_sampled_blocks_freed_by_another_thread(void) {
 
 static void test_resize_of_sampled_blocks(void) {
 	fixed_gap = 1;
-	atomic_fetch_add(&mw_heap_epoch, 1);
+	atomic_fetch_add(&mw_heap_rate_generation, 1);
 	for (size_t bytes = 10; bytes < 6000000; bytes = bytes * 3 / 2) {
 		char *block = mw_heap_alloc(bytes);
 		block[bytes - 1] = 'x';
@@ -297,7 +297,7 @@ static size_t slice_of(const void *block) {
  * class, are checked as of it, and give their own record back. */
 static void test_few_samples_share_slabs(void) {
 	fixed_gap = 1;
-	atomic_fetch_add(&mw_heap_epoch, 1);
+	atomic_fetch_add(&mw_heap_rate_generation, 1);
 	void *blocks[MW_CLASS_COUNT];
 	size_t slices[MW_CLASS_COUNT];
 	unsigned count = 0;

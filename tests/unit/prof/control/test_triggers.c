@@ -314,7 +314,8 @@ static void large_requests_are_certain(void) {
 				       .requested_bytes = MIB,
 				       .usable_bytes = MIB + 4096,
 				       .trial_bytes = MIB + 4096,
-				       .draw_number = mw_draw_number(mw_heap_epoch, 0),
+				       .draw_generation =
+					       mw_draw_generation(mw_heap_rate_generation, 0),
 				       .certain = true};
 	mw_record_id_t record = fake_hooks->sampled(&thread.hook, &request);
 	CHECK(record != 0);

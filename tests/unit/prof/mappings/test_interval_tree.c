@@ -11,7 +11,7 @@
 enum { SPACE = 400, STEPS = 200000, NODES = 500 };
 
 static mw_interval_tree_t tree;
-/* owner[a]: serial of the range that holds address a; 0: none. */
+/* owner[a]: number of the range that holds address a; 0: none. */
 static uint64_t owner[SPACE];
 static uint32_t kind_of[STEPS + 1];
 /* What the last cut reported. */
@@ -21,7 +21,7 @@ static int changed;
 static void on_removed(const mw_interval_t *part, int change) {
 	CHECK(part->start < part->limit && part->limit <= SPACE);
 	for (uint64_t a = part->start; a < part->limit; a++) {
-		CHECK_EQ(owner[a], part->serial);
+		CHECK_EQ(owner[a], part->number);
 		owner[a] = 0;
 	}
 	removed_bytes += part->limit - part->start;
@@ -36,7 +36,7 @@ static void compare(void) {
 		for (; at < i->start; at++)
 			CHECK_EQ(owner[at], 0);
 		for (; at < i->limit; at++)
-			CHECK_EQ(owner[at], i->serial);
+			CHECK_EQ(owner[at], i->number);
 		count++;
 	}
 	for (; at < SPACE; at++)
@@ -59,26 +59,26 @@ static void cut(uint64_t start, uint64_t limit, uint64_t before, uint32_t kinds)
 static void ranges_are_as_in_the_model(void) {
 	tree = (mw_interval_tree_t){.nodes = calloc(NODES, sizeof *tree.nodes), .capacity = NODES};
 	srand(17);
-	for (uint64_t serial = 1; serial <= STEPS; serial++) {
+	for (uint64_t number = 1; number <= STEPS; number++) {
 		uint64_t start = (uint64_t)rand() % SPACE;
 		uint64_t limit = start + 1 + (uint64_t)rand() % (SPACE - start);
 		if (rand() % 4 != 0 && limit > start + 20)
 			limit = start + 20;
-		kind_of[serial] = (uint32_t)rand() % 3;
+		kind_of[number] = (uint32_t)rand() % 3;
 		if (rand() % 3 == 0) {
-			uint64_t before = rand() % 4 ? serial : serial - (uint64_t)rand() % serial;
+			uint64_t before = rand() % 4 ? number : number - (uint64_t)rand() % number;
 			cut(start, limit, before, rand() % 4 ? 7 : 1u << rand() % 3);
 		} else {
-			cut(start, limit, serial, 7);
+			cut(start, limit, number, 7);
 			mw_interval_t interval = {.start = start,
 						  .limit = limit,
-						  .serial = serial,
-						  .kind = kind_of[serial]};
+						  .number = number,
+						  .kind = kind_of[number]};
 			CHECK(mw_intervals_add(&tree, &interval));
 			for (uint64_t a = start; a < limit; a++)
-				owner[a] = serial;
+				owner[a] = number;
 		}
-		if (serial % 16 == 0)
+		if (number % 16 == 0)
 			compare();
 	}
 	cut(0, SPACE, UINT64_MAX, 7);
@@ -120,7 +120,7 @@ static void on_lost(const mw_interval_t *part, int change) {
 
 static void a_full_tree_loses_the_upper_rest(void) {
 	tree = (mw_interval_tree_t){.nodes = calloc(2, sizeof *tree.nodes), .capacity = 2};
-	CHECK(mw_intervals_add(&tree, &(mw_interval_t){.start = 10, .limit = 20, .serial = 1}));
+	CHECK(mw_intervals_add(&tree, &(mw_interval_t){.start = 10, .limit = 20, .number = 1}));
 	mw_intervals_cut(&tree, &(mw_interval_cut_t){13, 15, 2, 1, on_lost});
 	CHECK(lost_from == 13 && lost_to == 20);
 	const mw_interval_t *left = mw_intervals_next(&tree, 0);

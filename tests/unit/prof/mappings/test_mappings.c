@@ -19,13 +19,13 @@ static uint64_t frames_of(unsigned who) {
 static mw_mapping_change_t mapped(uint64_t start, uint64_t pages) {
 	return (mw_mapping_change_t){.start = start * PAGE,
 				     .limit = (start + pages) * PAGE,
-				     .serial = mw_mappings_next_serial()};
+				     .number = mw_mappings_next_number()};
 }
 
 static mw_mapping_change_t unmapped(uint64_t start, uint64_t pages) {
 	return (mw_mapping_change_t){.gone_start = start * PAGE,
 				     .gone_limit = (start + pages) * PAGE,
-				     .gone_before = mw_mappings_next_serial()};
+				     .gone_before = mw_mappings_next_number()};
 }
 
 static void change(const mw_mapping_change_t *what, unsigned who) {
@@ -97,7 +97,7 @@ static void a_remap_moves_to_the_new_stack(void) {
 	mw_mapping_change_t moved = unmapped(100, 10);
 	moved.start = 500 * PAGE;
 	moved.limit = 540 * PAGE;
-	moved.serial = mw_mappings_next_serial();
+	moved.number = mw_mappings_next_number();
 	change(&moved, 2);
 	counts(1, 0, 0, 1, 10);
 	counts(2, 1, 40, 1, 40);
@@ -105,7 +105,7 @@ static void a_remap_moves_to_the_new_stack(void) {
 	moved = unmapped(500, 40);
 	moved.start = 500 * PAGE;
 	moved.limit = 505 * PAGE;
-	moved.serial = mw_mappings_next_serial();
+	moved.number = mw_mappings_next_number();
 	change(&moved, 3);
 	counts(2, 0, 0, 1, 40);
 	counts(3, 1, 5, 1, 5);
@@ -138,7 +138,7 @@ static void segments_are_detached_as_a_whole(void) {
 	map(105, 1, 2);
 	counts(1, 2, 7, 1, 10);
 	mw_mapping_change_t detach = {.gone_start = 100 * PAGE,
-				      .gone_before = mw_mappings_next_serial(),
+				      .gone_before = mw_mappings_next_number(),
 				      .kind = MW_MAPPING_SHM,
 				      .detaches = true};
 	change(&detach, 0);

@@ -83,19 +83,19 @@ static void off_never_samples(void) {
 	CHECK(mw_sampler_draw_bytes(sampler) == UINT64_MAX);
 }
 
-static void old_epochs_keep_their_mean(void) {
-	uint32_t epochs[60];
+static void old_generations_keep_their_mean(void) {
+	uint32_t generations[60];
 	for (uint32_t i = 0; i < 60; i++) {
 		mw_sampler_set_mean(1000 + i);
-		epochs[i] = atomic_load(&mw_heap_epoch);
+		generations[i] = atomic_load(&mw_heap_rate_generation);
 	}
 	for (uint32_t i = 0; i < 60; i++)
-		CHECK_EQ(mw_sampler_mean_at(epochs[i]), 1000 + i);
+		CHECK_EQ(mw_sampler_mean_at(generations[i]), 1000 + i);
 	for (uint32_t i = 0; i < 10; i++)
 		mw_sampler_set_mean(5);
 	/* Long forgotten: the present one. */
-	CHECK_EQ(mw_sampler_mean_at(epochs[0]), 5);
-	CHECK_EQ(mw_sampler_mean_at(epochs[59]), 1059);
+	CHECK_EQ(mw_sampler_mean_at(generations[0]), 5);
+	CHECK_EQ(mw_sampler_mean_at(generations[59]), 1059);
 }
 
 static void copies_of_a_fork_draw_another_sequence(void) {
@@ -120,7 +120,7 @@ static long changes;
 static double sum_objects, sum_bytes;
 
 static mw_record_id_t count_sample(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
-	uint64_t mean = mw_sampler_mean_of(mw_sampler_of(thread), request->draw_number);
+	uint64_t mean = mw_sampler_mean_of(mw_sampler_of(thread), request->draw_generation);
 	uint64_t weight = mw_sampler_weight_q16(mean, request->trial_bytes);
 	sum_objects += (double)weight / 65536;
 	sum_bytes += (double)mw_sampler_weigh(weight, request->usable_bytes);
@@ -234,7 +234,7 @@ static void frequent_samples_double_the_mean(void) {
 	mw_sampler_set_cost_limit(5);
 	mw_sampler_start(&sampler);
 	mw_sampler_draw_objects(&sampler, 16);
-	uint32_t at_first = sampler.draw_number;
+	uint32_t at_first = sampler.draw_generation;
 	take_samples(&sampler, 4, 101000, &now);
 	CHECK(sampler.rate == 0 && !sampler.rate_changed);
 	take_samples(&sampler, 3, 50000, &now);
@@ -247,7 +247,7 @@ static void frequent_samples_double_the_mean(void) {
 	CHECK_EQ(sampler.rate, 8);
 	/* What was drawn before keeps its T. */
 	CHECK_EQ(mw_sampler_mean_of(&sampler, at_first), 524288);
-	CHECK_EQ(mw_sampler_mean_of(&sampler, sampler.draw_number), 524288 << 8);
+	CHECK_EQ(mw_sampler_mean_of(&sampler, sampler.draw_generation), 524288 << 8);
 	/* Another rate begins anew, and exact mode keeps all. */
 	mw_sampler_set_mean(1);
 	mw_sampler_draw_objects(&sampler, 16);
@@ -266,7 +266,7 @@ int main(void) {
 	RUN(weights_are_inverse_chances);
 	RUN(exact_mode_takes_everything);
 	RUN(off_never_samples);
-	RUN(old_epochs_keep_their_mean);
+	RUN(old_generations_keep_their_mean);
 	RUN(estimates_at_one_rate);
 	RUN(estimates_across_rates);
 	RUN(estimates_with_limited_cost);

@@ -46,8 +46,8 @@ static uint64_t digest(const uint64_t *pcs, const mw_unwind_result_t *result) {
 
 /* What the walk shares with the thread's last one has notes: they are those of its own frames. */
 static void check_sums(const uint64_t *pcs, const mw_unwind_result_t *result) {
-	mw_frame_sums_t *known = mw_unwind_take_sums(result->serial);
-	CHECK_EQ(known == NULL, result->serial == 0);
+	mw_frame_sums_t *known = mw_unwind_take_sums(result->generation);
+	CHECK_EQ(known == NULL, result->generation == 0);
 	if (!known)
 		return;
 	CHECK(mw_walk_cache_hold.is_taken);
@@ -64,7 +64,7 @@ static void check_sums(const uint64_t *pcs, const mw_unwind_result_t *result) {
 	known->count = result->depth;
 	mw_unwind_let_sums_go();
 	CHECK(!mw_walk_cache_hold.is_taken);
-	CHECK(mw_unwind_take_sums(result->serial + 1) == NULL);
+	CHECK(mw_unwind_take_sums(result->generation + 1) == NULL);
 	CHECK(!mw_walk_cache_hold.is_taken);
 }
 
@@ -84,16 +84,16 @@ static NOINLINE void capture(void) {
 	CHECK_EQ(results[0].truncated, results[1].truncated);
 	CHECK(!results[0].truncated || results[0].depth == max_depth);
 	CHECK(memcmp(pcs[0], pcs[1], results[0].depth * sizeof(pcs[0][0])) == 0);
-	CHECK_EQ(results[1].serial, 0);
+	CHECK_EQ(results[1].generation, 0);
 	CHECK_EQ(results[1].cached_value, 0);
 	uint64_t now = digest(pcs[1], &results[1]);
 	CHECK(results[0].cached_value == 0 || results[0].cached_value == now);
 	if (pick(4))
 		check_sums(pcs[0], &results[0]);
-	run.along += results[0].serial != 0;
+	run.along += results[0].generation != 0;
 	run.recognised += results[0].cached_value != 0;
-	if (results[0].serial && pick(2))
-		mw_unwind_remember(results[0].serial, now);
+	if (results[0].generation && pick(2))
+		mw_unwind_remember(results[0].generation, now);
 	run.captures++;
 }
 
@@ -101,7 +101,7 @@ static NOINLINE void capture(void) {
  * rule, and the walk_cache stays that of another. */
 static NOINLINE void recognise(void) {
 	uint64_t pcs[2][MW_UNWIND_DEPTH_MAX];
-	mw_unwind_result_t results[2] = {{.serial = 0}};
+	mw_unwind_result_t results[2] = {{.number = 0}};
 	mw_unwind_entry = __builtin_frame_address(0);
 	uint64_t known = mw_unwind_recognise();
 	mw_os_regs_t regs = mw_os_caller_regs(mw_unwind_entry);
@@ -119,8 +119,8 @@ static NOINLINE void recognise(void) {
 	CHECK(is_left || digest(pcs[0], &results[0]) == now);
 	if (!is_left && pick(4))
 		check_sums(pcs[0], &results[0]);
-	if (results[0].serial && pick(4))
-		mw_unwind_remember(results[0].serial, now);
+	if (results[0].generation && pick(4))
+		mw_unwind_remember(results[0].generation, now);
 	run.known += known != 0;
 	run.captures++;
 }
