@@ -32,7 +32,7 @@ bool mw_api_divert_sized(void) {
 }
 
 void *mw_api_no_memory(void) {
-	mw_heap_tell_limits();
+	mw_heap_report_limits();
 	if (mw_api_policy.xmalloc) {
 		mw_print_line("<jemalloc>: Error in malloc(): out of memory");
 		abort();

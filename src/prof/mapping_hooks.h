@@ -13,7 +13,7 @@
 typedef void *mw_make_mapping_call_t(const mw_mapping_call_t *call);
 MW_COLD void *mw_mapping_call(mw_mapping_call_t *call, mw_make_mapping_call_t *make);
 
-/* Sets the function that is told of each call; NULL: none. */
+/* Sets the function that is called for each call; NULL: none. */
 void mw_mapping_watch(mw_on_mapping_call_t *function);
 
 #endif

@@ -224,7 +224,7 @@ typedef struct mw_state_live {
 	 * set; out of `threads`. */
 	_Atomic uint32_t threads_behind;
 	_Atomic uint32_t threads;
-	_Atomic uint32_t dumps_done; /* last control.want_dumps that the process obeyed */
+	_Atomic uint32_t dumps_done; /* last control.want_dumps that the process followed */
 	_Atomic uint32_t setting_count;
 	_Atomic uint64_t settings[MW_SETTING_CAPACITY]; /* the current values */
 	_Atomic uint64_t dumps_written, dumps_failed;

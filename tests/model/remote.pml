@@ -89,7 +89,7 @@ inline unlink_page() {
 	}
 }
 
-/* abandoned.c, mw_abandoned_full: `mine` if a block came back. */
+/* abandoned.c, mw_abandoned_abandon_full: `mine` if a block came back. */
 inline abandon_full() {
 	mine = list != 0;
 	if

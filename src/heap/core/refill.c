@@ -93,7 +93,7 @@ static void release_at_peak(mw_heap_t *heap) {
  * gathers more. */
 static bool first_is_ready(mw_heap_t *heap, mw_page_queue_t *queue) {
 	mw_page_t *page = queue->first;
-	if (!has_blocks(page) && mw_heap_page_let_go(heap, page))
+	if (!has_blocks(page) && mw_heap_page_abandon_full(heap, page))
 		return false;
 	if (mw_harden_is_short(page))
 		mw_heap_page_collect(page);

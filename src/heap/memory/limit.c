@@ -12,7 +12,7 @@
 #define WAIT_TURNS 64u
 
 _Atomic size_t mw_limit_watch_bytes = SIZE_MAX;
-_Atomic unsigned mw_limit_untold; /* bit per mw_pressure_t */
+_Atomic unsigned mw_limit_unreported; /* bit per mw_pressure_t */
 
 /* All relaxed: the numbers order no other memory accesses, and a limit may take effect a moment
  * late. */
@@ -20,8 +20,8 @@ static struct {
 	_Atomic size_t soft_bytes, hard_bytes;
 	_Atomic size_t begun_bytes; /* of requests between begin and end */
 	_Atomic size_t soft_passes, hard_refusals;
-	_Atomic size_t
-		told_bytes[MW_PRESSURE_COUNT]; /* of the event that the hook has not received yet */
+	_Atomic size_t reported_bytes[MW_PRESSURE_COUNT]; /* of the event that the hook has not
+							     received yet */
 	_Atomic bool soft_passed, hard_passed; /* the hook was called, and the heap was not a tenth
 						  below the limit since then */
 } limit = {.soft_bytes = SIZE_MAX, .hard_bytes = SIZE_MAX};
@@ -43,9 +43,9 @@ void mw_limit_set(size_t soft_bytes, size_t hard_bytes) {
 static void passed(mw_pressure_t pressure, _Atomic bool *is_passed, size_t bytes) {
 	if (atomic_exchange_explicit(is_passed, true, memory_order_relaxed))
 		return;
-	atomic_store_explicit(&limit.told_bytes[pressure], bytes, memory_order_relaxed);
-	/* Release: pairs with the exchange in mw_limit_tell_slow(). */
-	atomic_fetch_or_explicit(&mw_limit_untold, 1u << pressure, memory_order_release);
+	atomic_store_explicit(&limit.reported_bytes[pressure], bytes, memory_order_relaxed);
+	/* Release: pairs with the exchange in mw_limit_report_slow(). */
+	atomic_fetch_or_explicit(&mw_limit_unreported, 1u << pressure, memory_order_release);
 }
 
 static void rearm(_Atomic bool *is_passed, size_t bytes, size_t limit_bytes) {
@@ -120,13 +120,14 @@ void mw_limit_stats(mw_limit_stats_t *stats) {
 	};
 }
 
-void mw_limit_tell_slow(mw_limit_told_t *told) {
+void mw_limit_report_slow(mw_limit_reported_t *report) {
 	/* Acquire: pairs with passed(). */
-	unsigned untold = atomic_exchange_explicit(&mw_limit_untold, 0, memory_order_acquire);
-	if (untold & 1u << MW_PRESSURE_SOFT)
-		told(MW_PRESSURE_SOFT, load(&limit.told_bytes[MW_PRESSURE_SOFT]),
-		     load(&limit.soft_bytes));
-	if (untold & 1u << MW_PRESSURE_HARD)
-		told(MW_PRESSURE_HARD, load(&limit.told_bytes[MW_PRESSURE_HARD]),
-		     load(&limit.hard_bytes));
+	unsigned unreported =
+		atomic_exchange_explicit(&mw_limit_unreported, 0, memory_order_acquire);
+	if (unreported & 1u << MW_PRESSURE_SOFT)
+		report(MW_PRESSURE_SOFT, load(&limit.reported_bytes[MW_PRESSURE_SOFT]),
+		       load(&limit.soft_bytes));
+	if (unreported & 1u << MW_PRESSURE_HARD)
+		report(MW_PRESSURE_HARD, load(&limit.reported_bytes[MW_PRESSURE_HARD]),
+		       load(&limit.hard_bytes));
 }

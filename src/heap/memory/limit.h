@@ -4,8 +4,8 @@
  * page; without a limit the check is one load.
  *
  * Soft limit: a request beyond it first gives free memory back to the kernel.  If the live memory
- * is beyond it, the hook `pressed` is told, once until a tenth has fallen free again.  Hard limit:
- * a request beyond it is refused, as if the kernel had refused. */
+ * is beyond it, the hook `pressed` is called, once until a tenth has fallen free again.  Hard
+ * limit: a request beyond it is refused, as if the kernel had refused. */
 #ifndef MW_HEAP_LIMIT_H
 #define MW_HEAP_LIMIT_H
 
@@ -16,7 +16,7 @@
 
 #include "base/compiler.h"
 
-/* Sets both limits; SIZE_MAX: no limit.  Any thread, at any time.  The hook is told of each new
+/* Sets both limits; SIZE_MAX: no limit.  Any thread, at any time.  The hook is called for each new
  * limit that is passed. */
 void mw_limit_set(size_t soft_bytes, size_t hard_bytes);
 
@@ -54,14 +54,14 @@ void mw_limit_stats(mw_limit_stats_t *stats);
 
 typedef enum mw_pressure { MW_PRESSURE_SOFT, MW_PRESSURE_HARD, MW_PRESSURE_COUNT } mw_pressure_t;
 /* Called for a limit that was passed: see heap/sample/hooks.h. */
-typedef void mw_limit_told_t(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
+typedef void mw_limit_reported_t(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_bytes);
 
-/* Calls `told` for each limit that was passed since the last call.  No lock is held. */
-extern _Atomic unsigned mw_limit_untold;
-void mw_limit_tell_slow(mw_limit_told_t *told);
-static inline void mw_limit_tell(mw_limit_told_t *told) {
-	if (MW_UNLIKELY(atomic_load_explicit(&mw_limit_untold, memory_order_relaxed) != 0))
-		mw_limit_tell_slow(told);
+/* Calls `report` for each limit that was passed since the last call.  No lock is held. */
+extern _Atomic unsigned mw_limit_unreported;
+void mw_limit_report_slow(mw_limit_reported_t *report);
+static inline void mw_limit_report(mw_limit_reported_t *report) {
+	if (MW_UNLIKELY(atomic_load_explicit(&mw_limit_unreported, memory_order_relaxed) != 0))
+		mw_limit_report_slow(report);
 }
 
 /* Hooks, which heap/large defines.  Only the purge takes a lock. */

@@ -62,7 +62,7 @@ static void unlink_page(abandoned_t *abandoned, mw_page_t *page) {
 	page->state = MW_PAGE_LOOSE;
 }
 
-bool mw_abandoned_full(mw_page_t *page) {
+bool mw_abandoned_abandon_full(mw_page_t *page) {
 	/* Checked first: if a block came back, nothing has to be undone. */
 	if (mw_remote_word(page) != 0)
 		return false;
@@ -92,7 +92,7 @@ void mw_abandoned_add(mw_page_t *page) {
 		if (page->used == 0)
 			break;
 		bool full = !mw_heap_page_has_room(page);
-		if (full ? mw_abandoned_full(page) : list_page(page))
+		if (full ? mw_abandoned_abandon_full(page) : list_page(page))
 			return;
 	}
 	mw_abandoned_give(page);

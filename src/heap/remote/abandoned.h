@@ -12,7 +12,7 @@
 
 /* Gives up a page without a free block that the calling thread owns and that is in no list.  False:
  * a block came back meanwhile; the thread still owns the page, which must be claimed again. */
-bool mw_abandoned_full(mw_page_t *page);
+bool mw_abandoned_abandon_full(mw_page_t *page);
 /* Gives up any page that the calling thread owns and that is in no list: the page goes into the
  * class's list; or into no list if it is full; or back to its chunk if all of its blocks are free.
  */

@@ -28,11 +28,11 @@ void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page) {
 	mw_heap_count_page(heap, page);
 }
 
-bool mw_heap_page_let_go(mw_heap_t *heap, mw_page_t *page) {
+bool mw_heap_page_abandon_full(mw_heap_t *heap, mw_page_t *page) {
 	mw_page_queue_t *queue = &heap->queues[page->size_class];
 	mw_queue_remove(queue, page);
 	heap->counts.departed_bytes += (uint64_t)page->used * page->block_bytes;
-	if (mw_abandoned_full(page))
+	if (mw_abandoned_abandon_full(page))
 		return true;
 	page->used_at_abandon = page->used;
 	mw_heap_page_own(heap, page);

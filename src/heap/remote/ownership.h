@@ -11,7 +11,7 @@
 void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page);
 /* Takes a full page out of its queue and gives it up: the next thread that frees into it takes it.
  * False: a block came back meanwhile, and the page is at the front of its queue. */
-bool mw_heap_page_let_go(mw_heap_t *heap, mw_page_t *page);
+bool mw_heap_page_abandon_full(mw_heap_t *heap, mw_page_t *page);
 /* The calling thread took a full page, with a list of `count` blocks of it: the page goes into the
  * queue of its class, or back to its chunk if all of its blocks are free. */
 void mw_heap_page_reclaim(mw_heap_t *heap, mw_page_t *page, void *list, uint32_t count);

@@ -22,8 +22,8 @@
  * Drain.  The owner takes a page's delayed list when the page's own free list is used up.
  *
  * Full page.  A page without a free block has no owner: the owner lets go of it as soon as it finds
- * no block there (mw_heap_page_let_go()).  The page is in no list.  The first thread that frees one
- * of its blocks takes the page: the push finds the flag ABANDONED and clears it.
+ * no block there (mw_heap_page_abandon_full()).  The page is in no list.  The first thread that
+ * frees one of its blocks takes the page: the push finds the flag ABANDONED and clears it.
  *
  * Reclaim.  That thread keeps the page if the thread's heap had it last: the next frees of the page
  * are ordinary then.  Otherwise the page goes into the class's list of abandoned pages, where it

@@ -70,7 +70,7 @@ typedef struct mw_heap_hooks {
 	void (*grew)(mw_hook_thread_t *thread, size_t in_use_bytes);
 	/* A limit of heap/memory/limit.h was passed: `wanted_bytes` would have been in use.  The
 	 * soft limit let them pass, the hard one did not.  May be NULL. */
-	mw_limit_told_t *pressed;
+	mw_limit_reported_t *pressed;
 	/* Prints on stderr where the sampled block with this record was allocated, if that is
 	 * known.  The program is about to end: any thread may call, with locks of the heap
 	 * held.  May be NULL. */
@@ -97,7 +97,7 @@ extern _Atomic uint64_t mw_heap_certain_bytes;
 #define MW_HEAP_CERTAIN_MIN_BYTES 65537u
 
 /* Calls the hook `pressed` for each limit that was passed since the last call.  No lock is held. */
-void mw_heap_tell_limits(void);
+void mw_heap_report_limits(void);
 
 /* Requests a background thread, if the option allows one: a later slow path starts it. */
 void mw_heap_want_background(void);

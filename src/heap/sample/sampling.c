@@ -406,11 +406,11 @@ static void pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_by
 		hooks->pressed(pressure, wanted_bytes, limit_bytes);
 }
 
-void mw_heap_tell_limits(void) {
-	mw_limit_tell(pressed);
+void mw_heap_report_limits(void) {
+	mw_limit_report(pressed);
 }
 
 void mw_sampling_grew(mw_heap_t *heap, size_t in_use_bytes) {
 	hooks->grew(&heap->hook_thread, in_use_bytes);
-	mw_limit_tell(pressed);
+	mw_limit_report(pressed);
 }

@@ -256,7 +256,7 @@ void mw_control_hide(void) {
 }
 
 /* Obeys all requests. */
-static void obey(void *unused) {
+static void follow_requests(void *unused) {
 	(void)unused;
 	for (;;) {
 		mw_state_control_t *words = mw_requests_words();
@@ -271,17 +271,17 @@ static void obey(void *unused) {
 			return;
 		if (sequence != mw_store_live()->sequence_seen) {
 			/* The rights may have changed since the file was made. Who could write to
-			 * it then may not give orders now, unless that was root alone. */
+			 * it then may not make requests now, unless that was root alone. */
 			bool is_refused = !mw_state_file_is_roots() && mw_os_exceeds_user();
 			if (is_refused)
 				mw_requests_reject(sequence, MW_REJECT_PRIVILEGES, 0);
 			else
-				mw_requests_obey(words, sequence);
+				mw_requests_follow(words, sequence);
 			mw_requests_plan_check(mw_os_monotonic_coarse_ns());
 			tick_now();
 			if (!is_refused) {
-				mw_requests_obey_dumps(words);
-				mw_requests_obey_leaks(words, sequence);
+				mw_requests_follow_dumps(words);
+				mw_requests_follow_leaks(words, sequence);
 			}
 			/* Tells tools that the request is done except for the dump, which
 			 * live.dumps_done reports, and for the leak check. */
@@ -289,7 +289,7 @@ static void obey(void *unused) {
 			mw_both_set32(mw_store_live_both(), MW_LIVE(sequence_seen), sequence);
 		}
 		mw_lock_release(&control.lock, MW_RANK_CONTROL);
-		mw_due_dumps_write_ordered();
+		mw_due_dumps_write_requested();
 		if (!mw_heap_wake_background())
 			work_on_leaks();
 	}
@@ -297,10 +297,10 @@ static void obey(void *unused) {
 
 void mw_control_poll(void) {
 	const mw_state_control_t *words = mw_requests_words();
-	/* Relaxed: obey() looks again. */
+	/* Relaxed: follow_requests() looks again. */
 	if (words && atomic_load_explicit(&words->sequence, memory_order_relaxed) !=
 			     mw_store_live()->sequence_seen)
-		mw_os_call_with_room(obey, NULL);
+		mw_os_call_with_room(follow_requests, NULL);
 }
 
 /* ---- publishing ---- */

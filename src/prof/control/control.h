@@ -99,7 +99,7 @@ MW_HOOK MW_COLD void mw_control_cpu_forked(void);
  * control.want_leak_checks, `options` as control.want_leak_options. Called with the control lock.
  */
 MW_HOOK MW_COLD void mw_control_leaks_order(uint32_t number, uint32_t options);
-/* Handler of leak_signal (mw_os_handler_t): begins a check, whose end is told on stderr. */
+/* Handler of leak_signal (mw_os_handler_t): begins a check, whose end is reported on stderr. */
 MW_HOOK MW_COLD void mw_control_leaks_on_signal(int signal_number, bool from_outside);
 /* Begins a check that was ordered. Called without a lock, while has_leak_check is set. Returns the
  * monotonic time of the next try, if another check goes on; else UINT64_MAX. */

@@ -15,10 +15,10 @@
 #include "prof/store/store.h"
 
 static struct {
-	_Atomic uint32_t due;    /* one bit for each reason */
-	_Atomic uint32_t order;  /* number of the last dump that a tool requested */
-	_Atomic uint64_t max;    /* dump_max: most dumps of a reason; 0: any number */
-	_Atomic uint64_t min_ns; /* dump_min_ms: least time between two dumps of a reason */
+	_Atomic uint32_t due;     /* one bit for each reason */
+	_Atomic uint32_t request; /* number of the last dump that a tool requested */
+	_Atomic uint64_t max;     /* dump_max: most dumps of a reason; 0: any number */
+	_Atomic uint64_t min_ns;  /* dump_min_ms: least time between two dumps of a reason */
 	struct {
 		_Atomic uint64_t not_before_ns, count;
 	} reasons[MW_DUMP_REASON_COUNT];
@@ -80,7 +80,7 @@ void mw_due_dumps_write(void) {
 		atomic_fetch_and_explicit(&dumps.due, ~reasons, memory_order_seq_cst);
 		/* Relaxed: the number is written before the bit. A later request sets the bit
 		 * again. */
-		uint32_t order = atomic_load_explicit(&dumps.order, memory_order_relaxed);
+		uint32_t request = atomic_load_explicit(&dumps.request, memory_order_relaxed);
 		int result = mw_dump_to_file((mw_dump_reason_t)__builtin_ctz(reasons), NULL);
 		if (result == MW_DUMP_BUSY) {
 			atomic_fetch_or_explicit(&dumps.due, reasons, memory_order_seq_cst);
@@ -89,7 +89,7 @@ void mw_due_dumps_write(void) {
 		/* Also counts a dump that failed, so that it is not repeated at once. */
 		count_dump(reasons, now_ns);
 		if (reasons & 1u << MW_DUMP_order)
-			mw_both_set32(mw_store_live_both(), MW_LIVE(dumps_done), order);
+			mw_both_set32(mw_store_live_both(), MW_LIVE(dumps_done), request);
 	}
 }
 
@@ -102,12 +102,12 @@ bool mw_due_dumps_any(void) {
 	return atomic_load_explicit(&dumps.due, memory_order_relaxed) != 0;
 }
 
-void mw_due_dumps_order(uint32_t number) {
-	atomic_store_explicit(&dumps.order, number, memory_order_relaxed);
+void mw_due_dumps_request(uint32_t number) {
+	atomic_store_explicit(&dumps.request, number, memory_order_relaxed);
 	mw_due_dumps_add(MW_DUMP_order);
 }
 
-void mw_due_dumps_write_ordered(void) {
+void mw_due_dumps_write_requested(void) {
 	if (atomic_load_explicit(&dumps.due, memory_order_relaxed) & 1u << MW_DUMP_order)
 		mw_due_dumps_write();
 }

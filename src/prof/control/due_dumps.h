@@ -32,10 +32,10 @@ void mw_due_dumps_write_soon(void);
 
 /* Makes the dump with this number due, which a tool requested. live.dumps_done gets the number when
  * the dump is written or has failed. Called with the control lock. */
-void mw_due_dumps_order(uint32_t number);
+void mw_due_dumps_request(uint32_t number);
 /* Writes a requested dump that is due. Called without the control lock, because writing may take
  * long. */
-void mw_due_dumps_write_ordered(void);
+void mw_due_dumps_write_requested(void);
 
 /* Called in the child of a fork, which has written no dump yet. */
 void mw_due_dumps_forked(void);

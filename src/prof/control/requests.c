@@ -18,7 +18,7 @@
 #include "state/settings.h"
 
 /* want_dumps and want_leak_checks at the last request; under the control lock. */
-static uint32_t dumps_ordered, leak_checks_ordered;
+static uint32_t dumps_requested, leak_checks_requested;
 
 /* A lease is granted with the control lock. Signal handlers prolong and end it. */
 typedef struct lease {
@@ -34,7 +34,7 @@ static struct {
 	bool active;
 	_Atomic uint32_t cpu_rate;
 	lease_t cpu, heap;
-} orders;
+} standing;
 
 mw_state_control_t *mw_requests_words(void) {
 	return (mw_state_control_t *)(void *)mw_published_range(MW_SECTION_CONTROL, 0,
@@ -44,12 +44,12 @@ mw_state_control_t *mw_requests_words(void) {
 void mw_requests_offer(uint64_t mean_bytes) {
 	mw_state_control_t *words = mw_store_private(MW_SECTION_CONTROL, 0);
 	mw_state_live_t *live = mw_store_live();
-	words->want_active = orders.active;
+	words->want_active = standing.active;
 	words->want_mean_bytes = mean_bytes;
 	words->want_resets = live->resets_done;
-	words->want_cpu_hz = orders.cpu_rate;
-	words->want_dumps = dumps_ordered = live->dumps_done;
-	words->want_leak_checks = leak_checks_ordered = 0;
+	words->want_cpu_hz = standing.cpu_rate;
+	words->want_dumps = dumps_requested = live->dumps_done;
+	words->want_leak_checks = leak_checks_requested = 0;
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
 		words->want_settings[i] = mw_triggers_value((mw_setting_t)i);
 	memcpy(words->want_dump_name, mw_triggers_name(), MW_STATE_DUMP_NAME_BYTES);
@@ -127,49 +127,49 @@ static uint32_t word(const _Atomic uint32_t *word) {
 }
 
 uint32_t mw_requests_cpu_rate(void) {
-	uint32_t standing = word(&orders.cpu_rate);
-	if (MW_LIKELY(held_rate(&orders.cpu) == 0))
-		return standing;
+	uint32_t wanted = word(&standing.cpu_rate);
+	if (MW_LIKELY(held_rate(&standing.cpu) == 0))
+		return wanted;
 	const mw_state_control_t *words = mw_requests_words();
 	uint32_t rate =
-		words ? look_at(&orders.cpu, word(&words->lease_cpu_hz), word(&words->cpu_beats))
+		words ? look_at(&standing.cpu, word(&words->lease_cpu_hz), word(&words->cpu_beats))
 		      : 0;
-	return rate != 0 ? rate : standing;
+	return rate != 0 ? rate : wanted;
 }
 
 bool mw_requests_is_active(void) {
 	const mw_state_control_t *words = mw_requests_words();
-	return orders.active || (words && look_at(&orders.heap, word(&words->lease_active),
-						  word(&words->heap_beats)) != 0);
+	return standing.active || (words && look_at(&standing.heap, word(&words->lease_active),
+						    word(&words->heap_beats)) != 0);
 }
 
 void mw_requests_refuse_cpu(void) {
-	if (held_rate(&orders.cpu) != 0)
-		give_up(&orders.cpu);
+	if (held_rate(&standing.cpu) != 0)
+		give_up(&standing.cpu);
 	else
-		atomic_store_explicit(&orders.cpu_rate, 0, memory_order_relaxed);
+		atomic_store_explicit(&standing.cpu_rate, 0, memory_order_relaxed);
 }
 
 MW_RESIDENT void mw_requests_stand_active(bool active) {
-	give_up(&orders.heap);
-	orders.active = active;
+	give_up(&standing.heap);
+	standing.active = active;
 }
 
 void mw_requests_stand_cpu(uint32_t rate) {
-	give_up(&orders.cpu);
-	atomic_store_explicit(&orders.cpu_rate, rate, memory_order_relaxed);
+	give_up(&standing.cpu);
+	atomic_store_explicit(&standing.cpu_rate, rate, memory_order_relaxed);
 }
 
 bool mw_requests_has_lease(void) {
-	return held_rate(&orders.cpu) != 0 || held_rate(&orders.heap) != 0;
+	return held_rate(&standing.cpu) != 0 || held_rate(&standing.heap) != 0;
 }
 
 void mw_requests_show_leases(void) {
 	mw_both_t live = mw_store_live_both();
-	mw_both_set32(live, MW_LIVE(cpu_lease_hz), held_rate(&orders.cpu));
-	mw_both_set32(live, MW_LIVE(heap_lease), held_rate(&orders.heap));
-	mw_both_set32(live, MW_LIVE(standing_cpu_hz), word(&orders.cpu_rate));
-	mw_both_set32(live, MW_LIVE(standing_active), orders.active);
+	mw_both_set32(live, MW_LIVE(cpu_lease_hz), held_rate(&standing.cpu));
+	mw_both_set32(live, MW_LIVE(heap_lease), held_rate(&standing.heap));
+	mw_both_set32(live, MW_LIVE(standing_cpu_hz), word(&standing.cpu_rate));
+	mw_both_set32(live, MW_LIVE(standing_active), standing.active);
 }
 
 /* How often leases are checked, beside the signals of CPU samples. */
@@ -201,9 +201,9 @@ uint64_t mw_requests_check_leases(uint64_t now_ns) {
 }
 
 void mw_requests_forked(void) {
-	atomic_store_explicit(&orders.cpu.held, 0, memory_order_relaxed);
-	atomic_store_explicit(&orders.heap.held, 0, memory_order_relaxed);
-	atomic_store_explicit(&orders.cpu_rate, 0, memory_order_relaxed);
+	atomic_store_explicit(&standing.cpu.held, 0, memory_order_relaxed);
+	atomic_store_explicit(&standing.heap.held, 0, memory_order_relaxed);
+	atomic_store_explicit(&standing.cpu_rate, 0, memory_order_relaxed);
 }
 
 /* A word that is rejected is cleared: the next request would be rejected for it as well. */
@@ -212,21 +212,21 @@ static void reject_word(_Atomic uint32_t *word, uint32_t value, uint32_t sequenc
 	atomic_store_explicit(word, 0, memory_order_relaxed);
 }
 
-static void obey_leases(mw_state_control_t *words, uint32_t sequence) {
+static void follow_leases(mw_state_control_t *words, uint32_t sequence) {
 	uint32_t rate = word(&words->lease_cpu_hz), active = word(&words->lease_active);
 	if (mw_cpu_rate_is_valid(rate))
-		take_lease(&orders.cpu, rate, word(&words->cpu_beats));
+		take_lease(&standing.cpu, rate, word(&words->cpu_beats));
 	else
 		reject_word(&words->lease_cpu_hz, rate, sequence);
 	if (active <= 1)
-		take_lease(&orders.heap, active, word(&words->heap_beats));
+		take_lease(&standing.heap, active, word(&words->heap_beats));
 	else
 		reject_word(&words->lease_active, active, sequence);
 }
 
 /* ---- requests ---- */
 
-static void obey_settings(mw_state_control_t *words, uint32_t sequence) {
+static void follow_settings(mw_state_control_t *words, uint32_t sequence) {
 	char name[MW_STATE_DUMP_NAME_BYTES];
 	memcpy(name, words->want_dump_name, sizeof name);
 	if (!memchr(name, '\0', sizeof name))
@@ -246,7 +246,7 @@ static void obey_settings(mw_state_control_t *words, uint32_t sequence) {
 	mw_triggers_show();
 }
 
-void mw_requests_obey(mw_state_control_t *words, uint32_t sequence) {
+void mw_requests_follow(mw_state_control_t *words, uint32_t sequence) {
 	uint64_t mean = atomic_load_explicit(&words->want_mean_bytes, memory_order_relaxed);
 	uint32_t active = atomic_load_explicit(&words->want_active, memory_order_relaxed);
 	uint32_t resets = atomic_load_explicit(&words->want_resets, memory_order_relaxed);
@@ -255,39 +255,39 @@ void mw_requests_obey(mw_state_control_t *words, uint32_t sequence) {
 		mw_requests_reject(sequence, MW_REJECT_VALUE, mean);
 	else
 		mw_control_apply_mean(mean);
-	obey_leases(words, sequence);
+	follow_leases(words, sequence);
 	if (mw_cpu_rate_is_valid(cpu_hz))
-		atomic_store_explicit(&orders.cpu_rate, cpu_hz, memory_order_relaxed);
+		atomic_store_explicit(&standing.cpu_rate, cpu_hz, memory_order_relaxed);
 	else
 		mw_requests_reject(sequence, MW_REJECT_VALUE, cpu_hz);
 	mw_control_cpu_follow();
 	/* A rate that was refused is not tried again with the next request. */
-	atomic_store_explicit(&words->want_cpu_hz, word(&orders.cpu_rate), memory_order_relaxed);
+	atomic_store_explicit(&words->want_cpu_hz, word(&standing.cpu_rate), memory_order_relaxed);
 	if (active > 1)
 		mw_requests_reject(sequence, MW_REJECT_VALUE, active);
 	else
-		orders.active = active;
+		standing.active = active;
 	mw_control_apply_active(mw_requests_is_active());
 	mw_requests_show_leases();
 	if (resets != mw_store_live()->resets_done)
 		mw_control_apply_reset(resets);
-	obey_settings(words, sequence);
+	follow_settings(words, sequence);
 }
 
-void mw_requests_obey_dumps(const mw_state_control_t *words) {
+void mw_requests_follow_dumps(const mw_state_control_t *words) {
 	uint32_t dumps = atomic_load_explicit(&words->want_dumps, memory_order_relaxed);
-	if (dumps == dumps_ordered)
+	if (dumps == dumps_requested)
 		return;
-	dumps_ordered = dumps;
-	mw_due_dumps_order(dumps);
+	dumps_requested = dumps;
+	mw_due_dumps_request(dumps);
 }
 
-void mw_requests_obey_leaks(const mw_state_control_t *words, uint32_t sequence) {
+void mw_requests_follow_leaks(const mw_state_control_t *words, uint32_t sequence) {
 	uint32_t number = atomic_load_explicit(&words->want_leak_checks, memory_order_relaxed);
 	uint32_t options = atomic_load_explicit(&words->want_leak_options, memory_order_relaxed);
-	if (number == leak_checks_ordered)
+	if (number == leak_checks_requested)
 		return;
-	leak_checks_ordered = number;
+	leak_checks_requested = number;
 	const uint32_t known = MW_LEAK_PEEK | MW_LEAK_SHARED | MW_LEAK_HOLDERS;
 	if ((options & ~known & ((1u << MW_LEAK_SECONDS_SHIFT) - 1)) != 0)
 		mw_requests_reject(sequence, MW_REJECT_VALUE, options);

@@ -19,12 +19,12 @@ mw_state_control_t *mw_requests_words(void);
 /* Writes the present state into the words, before the state file is made. */
 void mw_requests_offer(uint64_t mean_bytes);
 /* Applies all words but the number of the dump; rejects values out of range. */
-void mw_requests_obey(mw_state_control_t *words, uint32_t sequence);
+void mw_requests_follow(mw_state_control_t *words, uint32_t sequence);
 /* Makes a requested dump due. It is written without the lock, so that a slow disk does not delay
  * other threads. */
-void mw_requests_obey_dumps(const mw_state_control_t *words);
+void mw_requests_follow_dumps(const mw_state_control_t *words);
 /* Orders the leak check that a tool requests. */
-void mw_requests_obey_leaks(const mw_state_control_t *words, uint32_t sequence);
+void mw_requests_follow_leaks(const mw_state_control_t *words, uint32_t sequence);
 /* Returns the rate of CPU samples that is asked for now, as live.cpu_hz: that of the lease, else
  * the standing one. A lease whose time is over ends. Async-signal-safe, needs no lock. */
 uint32_t mw_requests_cpu_rate(void);

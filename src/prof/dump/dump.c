@@ -312,37 +312,37 @@ static int with_work(int (*act)(work_t *work, const void *what), const void *wha
 	return result;
 }
 
-typedef struct file_order {
+typedef struct file_request {
 	mw_dump_reason_t reason;
 	const char *path;
-} file_order_t;
+} file_request_t;
 
 static int act_file(work_t *work, const void *what) {
-	const file_order_t *order = what;
-	return dump_file(work, order->reason, order->path);
+	const file_request_t *request = what;
+	return dump_file(work, request->reason, request->path);
 }
 
 int mw_dump_to_file(mw_dump_reason_t reason, const char *path) {
-	return with_work(act_file, &(file_order_t){reason, path});
+	return with_work(act_file, &(file_request_t){reason, path});
 }
 
-typedef struct function_order {
+typedef struct function_request {
 	mw_dump_format_t format;
 	mw_writer_write_t write;
 	void *context;
-} function_order_t;
+} function_request_t;
 
 static int act_function(work_t *work, const void *what) {
-	const function_order_t *order = what;
+	const function_request_t *request = what;
 	if (mw_store_header()->pid != mw_os_process_id())
 		mw_state_file_describe();
-	work->out.write = order->write;
-	work->out.context = order->context;
-	return write_profile(&work->out, order->format);
+	work->out.write = request->write;
+	work->out.context = request->context;
+	return write_profile(&work->out, request->format);
 }
 
 int mw_dump_to_function(mw_dump_format_t format, mw_writer_write_t write, void *context) {
-	return with_work(act_function, &(function_order_t){format, write, context});
+	return with_work(act_function, &(function_request_t){format, write, context});
 }
 
 void mw_dump_forked(void) {

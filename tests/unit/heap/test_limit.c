@@ -83,7 +83,7 @@ static void hard_limit_refuses(void) {
 		CHECK(mw_heap_in_use_bytes() < MIB);
 	}
 	CHECK_EQ(stat(MW_STAT_hard_limit_bytes), 64 * MIB);
-	mw_heap_tell_limits();
+	mw_heap_report_limits();
 	CHECK(told[MW_PRESSURE_HARD] >= 1 && told[MW_PRESSURE_SOFT] == 0);
 	CHECK(told_limit == 64 * MIB && told_wanted > 64 * MIB);
 }
@@ -136,20 +136,20 @@ static void soft_limit_purges_and_tells_once(void) {
 	uint64_t passes = stat(MW_STAT_soft_limit_passes);
 	memset(told, 0, sizeof told);
 	void *first = fill(60000, 16 * MIB);
-	mw_heap_tell_limits();
+	mw_heap_report_limits();
 	CHECK_EQ(told[MW_PRESSURE_SOFT], 0);
 	void *second = fill(60000, 30 * MIB);
-	mw_heap_tell_limits();
+	mw_heap_report_limits();
 	CHECK_EQ(told[MW_PRESSURE_SOFT], 1);
 	CHECK(told_limit == 32 * MIB && told_wanted > 32 * MIB);
 	void *third = mw_heap_alloc(4 * MIB);
 	CHECK(third);
-	mw_heap_tell_limits();
+	mw_heap_report_limits();
 	CHECK_EQ(told[MW_PRESSURE_SOFT], 1); /* still above */
 	CHECK_EQ(stat(MW_STAT_soft_limit_passes), passes + 1);
 	empty(second);
 	second = fill(60000, 30 * MIB); /* it was below meanwhile */
-	mw_heap_tell_limits();
+	mw_heap_report_limits();
 	CHECK_EQ(told[MW_PRESSURE_SOFT], 2);
 	/* Above it nothing is kept. */
 	for (int i = 0; i < 20; i++) {
