@@ -85,7 +85,7 @@ static MW_COLD void go_on(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
 		mw_os_signal_set_blocked(frame->blocked_signals);
 }
 
-/* Obeys requests, also a check for leaks that waited for another one, or publishes the state file
+/* Follows requests, also a check for leaks that waited for another one, or publishes the state file
  * if the heap is too small for one. */
 static MW_COLD void answer(void) {
 	if (!mw_published_exists()) {

@@ -30,7 +30,7 @@ bool mw_arena_bind(mw_arena_t *arena) {
 	if (arena)
 		atomic_fetch_add_explicit(&arena->threads, 1, memory_order_relaxed);
 	heap->arena = arena;
-	/* Allocation lists that stay empty lead each allocation to the slow path: free() pushes
+	/* Tcache lists that stay empty lead each allocation to the slow path: free() pushes
 	 * nothing onto lists of length 0, and lists marked as cut are not refilled.  Countdowns are
 	 * drawn anew, which is right as they have no memory. */
 	mw_tcache_start(heap);

@@ -255,7 +255,7 @@ void mw_control_hide(void) {
 	mw_control_release();
 }
 
-/* Obeys all requests. */
+/* Follows all requests. */
 static void follow_requests(void *unused) {
 	(void)unused;
 	for (;;) {
