@@ -85,7 +85,7 @@ static visited_t visit(const char *path) {
 		/* On machines with a link register the walk begins further in. */
 		CHECK(stack.recognised != 0 || i < 3 || !has_walk_cache || MW_OS_HAS_LINK_REGISTER);
 		CHECK(stack.recognised == 0 || stack.recognised == stamps);
-		mw_unwind_remember(stack.result.number, stamps);
+		mw_unwind_remember(stack.result.generation, stamps);
 	}
 	CHECK(dlclose(handle) == 0);
 	return (visited_t){.pc = stack.pcs[1], .stamps = stamps};

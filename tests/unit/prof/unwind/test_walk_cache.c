@@ -101,7 +101,7 @@ static NOINLINE void capture(void) {
  * rule, and the walk_cache stays that of another. */
 static NOINLINE void recognise(void) {
 	uint64_t pcs[2][MW_UNWIND_DEPTH_MAX];
-	mw_unwind_result_t results[2] = {{.number = 0}};
+	mw_unwind_result_t results[2] = {{.generation = 0}};
 	mw_unwind_entry = __builtin_frame_address(0);
 	uint64_t known = mw_unwind_recognise();
 	mw_os_regs_t regs = mw_os_caller_regs(mw_unwind_entry);
