@@ -158,8 +158,7 @@ static mw_cpu_error_t error_of(int result, mw_cpu_period_t period) {
 	return result == MW_ERR_FORBIDDEN ? MW_CPU_FORBIDDEN : MW_CPU_NO_EVENT;
 }
 
-/* Both enumerations list the events in one order, so no table, which would cost every process
- * resident bytes, has to translate them. */
+/* Both enumerations list the events in one order, so the values are converted by a subtraction. */
 static mw_os_event_kind_t kind_of(uint32_t event) {
 	_Static_assert(
 		MW_CPU_CYCLES - MW_CPU_CPU_CLOCK == (int)MW_OS_EVENT_CYCLES &&

@@ -305,7 +305,7 @@ static void used_signals_are_left_alone(void) {
 	CHECK(after.sa_handler == before.sa_handler);
 }
 
-static void refused_timers_are_said(void) {
+static void refused_timers_are_reported(void) {
 	start(524288, 0, false);
 	const struct rlimit none = {0, 0};
 	CHECK_EQ(setrlimit(RLIMIT_SIGPENDING, &none), 0);
@@ -550,7 +550,7 @@ int main(void) {
 	RUN_IN_CHILD(threads_are_found);
 	RUN_IN_CHILD(former_time_does_not_count);
 	RUN_IN_CHILD(used_signals_are_left_alone);
-	RUN_IN_CHILD(refused_timers_are_said);
+	RUN_IN_CHILD(refused_timers_are_reported);
 	RUN_IN_CHILD(others_signals_are_ignored);
 	RUN_IN_CHILD(events_are_counted);
 	RUN_IN_CHILD(event_of_time_is_counted);

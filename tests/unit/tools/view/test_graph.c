@@ -55,7 +55,7 @@ static void recursion_counts_once(void) {
 	mw_profile_free(p);
 }
 
-static void what_is_small_is_bridged(void) {
+static void edges_bridge_dropped_nodes(void) {
 	static const char *const stacks[] = {"main;thin;large", "main;wide", "main;wide;large"};
 	static const int64_t values[][2] = {{1, 10}, {1, 900}, {1, 90}};
 	mw_profile_t *p = make_profile(stacks, values, 3);
@@ -77,7 +77,7 @@ static void what_is_small_is_bridged(void) {
 	mw_profile_free(p);
 }
 
-static void call_trees_have_a_node_a_way(void) {
+static void call_tree_has_a_node_for_each_path(void) {
 	static const char *const stacks[] = {"main;f;g", "main;h;g"};
 	static const int64_t values[][2] = {{1, 10}, {1, 20}};
 	mw_profile_t *p = make_profile(stacks, values, 2);
@@ -319,8 +319,8 @@ static void losses_are_drawn_by_magnitude(void) {
 
 int main(void) {
 	RUN(recursion_counts_once);
-	RUN(what_is_small_is_bridged);
-	RUN(call_trees_have_a_node_a_way);
+	RUN(edges_bridge_dropped_nodes);
+	RUN(call_tree_has_a_node_for_each_path);
 	RUN(means_and_losses);
 	RUN(inlined_calls_are_told);
 	RUN(deep_stacks);
