@@ -4,11 +4,14 @@
  * guard; "long": so, and long), the first thread's near its limit ("limited"), or the smallest that
  * a thread may have ("least"), until a line comes.
  * Afterwards it says how many bytes beside the stack have changed.
- * small_stacks coroutine|alternate|adjoining|guarded|long|limited|least */
+ * "block", "huge": a thread's stack at the end of a block of malloc().
+ * small_stacks coroutine|alternate|adjoining|guarded|long|limited|least|block|huge */
 #define _GNU_SOURCE
+#include <alloca.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +45,14 @@ static void on_signal(int number) {
 
 /* Threads whose stacks adjoin: what one of them writes below its own is the data of another. The
  * first thread of the process ends. */
-enum { THREADS = 32, DEPTH_BYTES = 7168, GUARD_BYTES = 4096, LONG_BYTES = 262144 };
+enum {
+	THREADS = 32,
+	DEPTH_BYTES = 7168,
+	GUARD_BYTES = 4096,
+	LONG_BYTES = 262144,
+	HUGE_BYTES = 16 << 20,
+	ROOM_BYTES = 1536
+};
 
 static pthread_barrier_t all_wait;
 static int all_changed;
@@ -156,6 +166,41 @@ static int start_least(void) {
 	pthread_exit(NULL);
 }
 
+/* A thread's stack at the end of a block, behind other data of the program. */
+static size_t beside_bytes;
+
+static void *wait_in_block(void *unused) {
+	size_t changed = 0;
+	uintptr_t end = (uintptr_t)data + beside_bytes;
+	/* Most of the stack is in use. */
+	volatile char *used = alloca((uintptr_t)__builtin_frame_address(0) - end - ROOM_BYTES);
+	*used = FILL;
+	wait_for_line();
+	for (size_t i = 0; i < beside_bytes; i++)
+		changed += data[i] != FILL;
+	/* No memory is allocated here: what was requested would be done on this stack. */
+	if (write(1, changed == 0 ? "changed: 0\n" : "changed: N\n", 11) != 11)
+		_exit(1);
+	_exit(0);
+	return unused;
+}
+
+static int start_in_block(size_t bytes) {
+	pthread_attr_t attributes;
+	pthread_t thread;
+	char *block = malloc(bytes + STACK_BYTES + GUARD_BYTES);
+	if (block == NULL)
+		return 1;
+	data = (char *)(((uintptr_t)block + GUARD_BYTES - 1) & ~(uintptr_t)(GUARD_BYTES - 1));
+	beside_bytes = bytes;
+	memset(data, FILL, bytes + STACK_BYTES);
+	pthread_attr_init(&attributes);
+	if (pthread_attr_setstack(&attributes, data + bytes, STACK_BYTES) != 0 ||
+	    pthread_create(&thread, &attributes, wait_in_block, NULL) != 0)
+		return 1;
+	pthread_exit(NULL);
+}
+
 int main(int argc, char **argv) {
 	(void)argc;
 	void *first = malloc(1000);
@@ -169,6 +214,10 @@ int main(int argc, char **argv) {
 		return limit_stack();
 	if (strcmp(argv[1], "least") == 0)
 		return start_least();
+	if (strcmp(argv[1], "block") == 0)
+		return start_in_block(BESIDE_BYTES);
+	if (strcmp(argv[1], "huge") == 0)
+		return start_in_block(HUGE_BYTES);
 	data = malloc(BESIDE_BYTES + STACK_BYTES);
 	memset(data, FILL, BESIDE_BYTES + STACK_BYTES);
 	if (strcmp(argv[1], "coroutine") == 0) {

@@ -4,9 +4,11 @@
 # other data of the program, which no answer may overwrite. What was requested is done when it
 # allocates, also on a stack of 16 KiB.
 source "$(dirname "$0")/lib.bash"
-cc -O1 -fno-builtin -pthread -o small_stacks "$here/small_stacks.c" || fail "small_stacks.c"
+# -z now: no function is looked up on these stacks.
+cc -O1 -fno-builtin -pthread -Wl,-z,now -o small_stacks "$here/small_stacks.c" ||
+    fail "small_stacks.c"
 export MALLOW_CONF=prof_state_min:0,prof_active:false
-for kind in coroutine alternate adjoining guarded long limited least; do
+for kind in coroutine alternate adjoining guarded long limited least block huge; do
     rm -f pipe
     mkfifo pipe
     LD_PRELOAD=$build/lib/libmallow.so ./small_stacks "$kind" <pipe >said &
