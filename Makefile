@@ -4,7 +4,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test check bench install format lint clean help
+.PHONY: all demo test check fuzz bench install format lint clean help
 
 all:
 	@scripts/build.sh release
@@ -17,6 +17,9 @@ test:
 
 check:
 	@scripts/check.sh
+
+fuzz:
+	@scripts/fuzz.sh
 
 bench:
 	@scripts/bench.sh
@@ -38,6 +41,7 @@ help:
 	@echo "make demo       profile a real program and print the report"
 	@echo "make test       the units, the misuse tests and the command's tests, in minutes"
 	@echo "make check      every test and check; the last line counts them"
+	@echo "make fuzz       searches for inputs that do harm, a minute a target"
 	@echo "make bench      time and memory against glibc's malloc and its peers, in turns"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make format     clang-format over all sources"

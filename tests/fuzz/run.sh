@@ -77,6 +77,10 @@ done
 how=(-max_total_time="$seconds")
 if [ "$seconds" = corpus ]; then
     how=(-seed=1 -runs=5000)
+    case $target in
+    object) how=(-seed=1 -runs=300) ;; # each in a process of its own
+    heap_secure) how=(-seed=1 -runs=1000) ;; # heap has run more of them
+    esac
 else
     # Any bytes are a sequence of operations; long ones from the start, new at each run.
     for i in 1 2 3 4 5 6 7 8; do
