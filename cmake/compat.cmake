@@ -7,10 +7,10 @@
 # process has one libmallow.so.  The filter's own definitions are there for the linker; no program
 # calls them.
 #
-# Names are listed in compat/<interface>/exports.txt, or in names.def where libmallow.so does
-# not export them, one a line; # begins a comment:
-#   NAME            a function that libmallow.so exports
-#   NAME BYTES      a variable of so many bytes that libmallow.so exports
+# Names are listed in compat/<interface>/exports.txt where libmallow.so exports them, else in a file
+# of another name, one a line; # begins a comment:
+#   NAME            a function that a filtee exports
+#   NAME BYTES      a variable of so many bytes that a filtee exports
 #   NAME = TARGET   a function of the filter alone: a jump to TARGET
 
 # The lines of an exports.txt without comments.

@@ -18,7 +18,8 @@ install(PROGRAMS ${CMAKE_BINARY_DIR}/jemalloc-config DESTINATION lib/mallow/comp
 # Names of other allocators' libraries: cmake/compat.cmake.
 get_property(compat_targets GLOBAL PROPERTY MALLOW_COMPAT_TARGETS)
 get_property(compat_links GLOBAL PROPERTY MALLOW_COMPAT_LINKS)
-install(TARGETS ${compat_targets} LIBRARY DESTINATION lib/mallow/compat)
+install(TARGETS ${compat_targets} LIBRARY DESTINATION lib/mallow/compat
+    ARCHIVE DESTINATION lib/mallow/compat)
 install(FILES ${compat_links} DESTINATION lib/mallow/compat)
 file(GLOB compat_templates CONFIGURE_DEPENDS compat/gperftools/install/*.in
     compat/mimalloc/install/*.in)

@@ -2,7 +2,7 @@
  * gperftools.h -- functions that the sources of gperftools' interface share, and functions whose
  * public headers are for C++ alone.
  * Layer: compat/gperftools, the door of this folder. Names of gperftools on top of the table of
- * api/compat_calls.h; no other folder knows them. The folder is a library of its own,
+ * api/compat/compat_calls.h; no other folder knows them. The folder is a library of its own,
  * libgperftools_mallow.so, which the filters libtcmalloc*.so.4 stand for. names.def lists the
  * names. Allocations of these functions are not recorded in profiles.
  *
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/compat_calls.h"
+#include "api/compat/compat_calls.h"
 #include "base/compiler.h"
 
 MW_EXPORT int tc_set_new_mode(int flag);

@@ -32,7 +32,7 @@ MW_EXPORT const char *tc_version(int *major, int *minor, const char **patch) {
 
 size_t nallocx(size_t size, int flags) {
 	unsigned align_log2 = (unsigned)flags & 0x3f;
-	return mw_gp_calls()->usable_for((size_t)1 << align_log2, size);
+	return mw_gp_calls()->blocks.usable_for((size_t)1 << align_log2, size);
 }
 
 int tc_set_new_mode(int flag) {

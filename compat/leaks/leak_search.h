@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/compat_calls.h"
+#include "api/compat/compat_calls.h"
 
 /* The blocks that exist at a moment: the sequence number of each record. */
 typedef struct mw_leaks_snapshot {

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "api/compat_calls.h"
+#include "api/compat/compat_calls.h"
 #include "compat/lsan/lsan_report.h"
 
 #define HOOKS_MAX 5

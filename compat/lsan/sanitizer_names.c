@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/compat_calls.h"
+#include "api/compat/compat_calls.h"
 #include "base/fmt.h"
 #include "compat/leaks/leak_names.h"
 #include "compat/lsan/lsan_report.h"

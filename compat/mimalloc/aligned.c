@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/alloc.h"
 #include "base/bits.h"
 #include "compat/mimalloc/mi_heap.h"
-#include "heap/core/alloc.h"
-#include "heap/core/resize.h"
-#include "heap/layout/size_class.h"
+#include "os/memory/map.h"
 
 static void *refuse(size_t align, size_t offset) {
 	mw_mi_error(EINVAL,
@@ -28,15 +25,6 @@ static bool is_aligned(const void *block, size_t align, size_t offset) {
 	return (((uintptr_t)block + offset) & (align - 1)) == 0;
 }
 
-/* Returns whether a block of this alignment that becomes smaller stays in place. */
-static bool stays(size_t usable_bytes, size_t bytes, size_t align) {
-	if (bytes > usable_bytes || bytes < usable_bytes / 2)
-		return false;
-	return usable_bytes > MW_SMALL_MAX_BYTES ||
-	       mw_heap_bytes_for(align, bytes) >= usable_bytes ||
-	       mw_heap_shrink_stays(usable_bytes, bytes);
-}
-
 void *mw_mi_resize_aligned(mi_heap_t *heap, void *block, size_t bytes, size_t align, size_t offset,
 			   bool zero) {
 	if (!block)
@@ -46,16 +34,17 @@ void *mw_mi_resize_aligned(mi_heap_t *heap, void *block, size_t bytes, size_t al
 	if (!heap && align <= MW_BLOCK_ALIGN && offset % align == 0)
 		return mw_mi_resize(block, bytes, zero);
 	size_t before = mw_mi_usable(block);
-	if (is_aligned(block, align, offset) && stays(before, bytes, align)) {
+	if (is_aligned(block, align, offset) &&
+	    mw_mi_blocks()->shrink_stays(before, bytes, align)) {
 		if (zero)
-			mw_api_zero_rest(block, bytes);
+			mw_mi_blocks()->zero_rest(block, bytes);
 		return block;
 	}
 	void *moved = mw_mi_alloc_aligned(heap, bytes, align, offset, zero);
 	if (!moved)
 		return NULL;
 	memcpy(moved, block, before < bytes ? before : bytes);
-	mw_api_free(block);
+	mw_mi_blocks()->free(block);
 	return moved;
 }
 
@@ -154,6 +143,6 @@ void *mi_valloc(size_t size) {
 
 void *mi_pvalloc(size_t size) {
 	if (size > PTRDIFF_MAX)
-		return mw_api_no_memory();
+		return mw_mi_blocks()->no_memory();
 	return mw_mi_alloc(mw_round_up(size, MW_OS_PAGE_BYTES), MW_OS_PAGE_BYTES, false);
 }

@@ -6,23 +6,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/alloc.h"
-#include "api/process/start.h"
-#include "heap/core/arena_end.h"
-#include "heap/core/lookup.h"
-#include "heap/large/huge.h"
-#include "heap/memory/meta.h"
-#include "heap/stats/arena_walk.h"
-#include "heap/thread/binding.h"
-
 #define DECAY_UNSET INT64_MIN
 
-mi_heap_t mw_mi_main_heap = {.lists = {.owner = MW_MI_OWNER_MAIN}, .state = MW_MI_HEAP_LIVE};
+mi_heap_t mw_mi_main_heap = {.state = MW_MI_HEAP_LIVE};
 
 static struct {
 	/* Heaps by the number of their arena.  Release: a heap is ready when it can be found. */
-	_Atomic(mi_heap_t *) by_number[MW_ARENAS_MAX];
-} heaps MW_SPARSE;
+	_Atomic(mi_heap_t *) by_number[MW_COMPAT_ARENAS_MAX];
+} heaps;
 static _Atomic unsigned deleted_heaps;
 static _Atomic int64_t decay_ms = DECAY_UNSET;
 
@@ -38,7 +29,7 @@ static mi_heap_t *structure_for(unsigned number) {
 	mi_heap_t *heap = heap_of_number(number);
 	if (heap)
 		return heap;
-	heap = mw_meta_alloc(sizeof *heap);
+	heap = mw_mi_calls()->alloc_metadata(sizeof *heap);
 	if (heap)
 		atomic_store_explicit(&heaps.by_number[number], heap, memory_order_release);
 	return heap;
@@ -47,21 +38,23 @@ static mi_heap_t *structure_for(unsigned number) {
 mi_heap_t *mw_mi_heap_make(mw_extent_hooks_t *hooks, int tag, bool may_be_destroyed) {
 	mi_process_init();
 	mw_mi_heap_sweep();
-	mw_arena_t *arena = mw_arena_create(hooks);
-	mi_heap_t *heap = arena ? structure_for(arena->number) : NULL;
-	if (!heap) {
-		if (arena)
-			mw_arena_destroy(arena);
+	const mw_compat_arenas_t *arenas = mw_mi_arenas();
+	unsigned number = arenas->create(hooks);
+	mi_heap_t *heap = number && number < MW_COMPAT_ARENAS_MAX ? structure_for(number) : NULL;
+	struct mw_arena_lists *lists = heap ? arenas->keep_lists(heap->lists, number) : NULL;
+	if (!lists) {
+		if (number)
+			arenas->destroy(number);
 		mw_mi_error(ENOMEM, "mi_heap_new: no memory, or more than %u heaps",
-			    MW_ARENAS_MAX - 1);
+			    MW_COMPAT_ARENAS_MAX - 1);
 		errno = ENOMEM;
 		return NULL;
 	}
 	int64_t ms = atomic_load_explicit(&decay_ms, memory_order_relaxed);
 	if (ms != DECAY_UNSET)
-		mw_arena_set_decay(arena, ms);
-	mw_arena_lists_start(&heap->lists, arena);
-	heap->number = arena->number;
+		arenas->set_decay(number, ms);
+	heap->lists = lists;
+	heap->number = number;
 	heap->tag = tag;
 	heap->may_be_destroyed = may_be_destroyed;
 	heap->state = MW_MI_HEAP_LIVE;
@@ -74,10 +67,10 @@ mi_heap_t *mi_heap_new(void) {
 
 void mw_mi_heap_set_decay(int64_t ms) {
 	atomic_store_explicit(&decay_ms, ms, memory_order_relaxed);
-	for (unsigned i = 1; i < mw_arena_count(); i++) {
+	for (unsigned i = 1; i < mw_mi_arenas()->count(); i++) {
 		mi_heap_t *heap = heap_of_number(i);
 		if (heap && heap->state != MW_MI_HEAP_NONE)
-			mw_arena_set_decay(heap->lists.arena, ms);
+			mw_mi_arenas()->set_decay(i, ms);
 	}
 }
 
@@ -92,9 +85,9 @@ static bool leave(mi_heap_t *heap, const char *function) {
 		mw_mi_error(EINVAL, "%s: the heap was deleted before", function);
 		return false;
 	}
-	if (mw_thread.heap && mw_thread.heap->arena == heap->lists.arena)
-		mw_arena_bind(NULL);
-	heap->lists.owner = 0;
+	if (mw_mi_arenas()->bound() == heap->number)
+		mw_mi_arenas()->bind(0);
+	mw_mi_arenas()->release_lists(heap->lists);
 	return true;
 }
 
@@ -102,9 +95,8 @@ static void end_if_empty(mi_heap_t *heap) {
 	int expected = MW_MI_HEAP_DELETED;
 	if (!atomic_compare_exchange_strong(&heap->state, &expected, MW_MI_HEAP_ENDING))
 		return;
-	mw_arena_t *arena = heap->lists.arena;
-	if (atomic_load_explicit(&arena->threads, memory_order_relaxed) > 0 ||
-	    !mw_arena_is_empty(arena)) {
+	unsigned number = heap->number;
+	if (!mw_mi_arenas()->is_unused(number)) {
 		heap->state = MW_MI_HEAP_DELETED;
 		return;
 	}
@@ -112,13 +104,13 @@ static void end_if_empty(mi_heap_t *heap) {
 	 * destroyed. */
 	heap->state = MW_MI_HEAP_NONE;
 	atomic_fetch_sub_explicit(&deleted_heaps, 1, memory_order_relaxed);
-	mw_arena_destroy(arena);
+	mw_mi_arenas()->destroy(number);
 }
 
 void mw_mi_heap_sweep(void) {
 	if (atomic_load_explicit(&deleted_heaps, memory_order_relaxed) == 0)
 		return;
-	for (unsigned i = 1; i < mw_arena_count(); i++) {
+	for (unsigned i = 1; i < mw_mi_arenas()->count(); i++) {
 		mi_heap_t *heap = heap_of_number(i);
 		if (heap)
 			end_if_empty(heap);
@@ -134,7 +126,7 @@ static void end_later(mi_heap_t *heap) {
 void mi_heap_delete(mi_heap_t *heap) {
 	if (!leave(heap, "mi_heap_delete"))
 		return;
-	mw_arena_lists_flush(&heap->lists);
+	mw_mi_arenas()->flush_lists(heap->lists);
 	end_later(heap);
 }
 
@@ -142,9 +134,9 @@ void mi_heap_destroy(mi_heap_t *heap) {
 	if (!leave(heap, "mi_heap_destroy"))
 		return;
 	if (heap->may_be_destroyed)
-		mw_arena_reset(heap->lists.arena);
+		mw_mi_arenas()->reset(heap->number);
 	else
-		mw_arena_lists_flush(&heap->lists);
+		mw_mi_arenas()->flush_lists(heap->lists);
 	end_later(heap);
 }
 
@@ -154,9 +146,9 @@ void mi_heap_collect(mi_heap_t *heap, bool force) {
 		mi_collect(force);
 		return;
 	}
-	if (mw_arena_lists_are_own(&heap->lists))
-		mw_arena_lists_flush(&heap->lists);
-	mw_arena_purge(heap->lists.arena, force);
+	if (mw_mi_arenas()->lists_are_own(heap->lists))
+		mw_mi_arenas()->flush_lists(heap->lists);
+	mw_mi_arenas()->purge(heap->number, force);
 }
 
 /* The kernel places memory on the node of the thread that touches it first. */
@@ -181,27 +173,22 @@ static mi_heap_t *live_heap(unsigned number) {
 }
 
 mi_heap_t *mi_heap_get_default(void) {
-	const mw_heap_t *thread = mw_thread.heap;
-	return live_heap(thread && thread->arena ? thread->arena->number : 0);
+	return live_heap(mw_mi_arenas()->bound());
 }
 
 mi_heap_t *mi_heap_set_default(mi_heap_t *heap) {
 	mi_process_init();
 	mi_heap_t *before = mi_heap_get_default();
 	if (heap && heap->state == MW_MI_HEAP_LIVE)
-		mw_arena_bind(heap->lists.arena);
+		mw_mi_arenas()->bind(heap->number);
 	return before;
 }
 
 /* ---- the heap of a block ---- */
 
 mi_heap_t *mw_mi_heap_of(const void *block) {
-	if (!mw_lookup_is_block(block))
-		return NULL;
-	mw_huge_block_t huge;
-	if (mw_word_kind((uintptr_t)block) == MW_MAP_HUGE)
-		return live_heap(mw_huge_find(block, &huge) ? huge.arena : 0);
-	return live_heap(mw_heap_arena_of(block));
+	int number = mw_mi_arenas()->of_block(block);
+	return number < 0 ? NULL : live_heap((unsigned)number);
 }
 
 mi_heap_t *mi_heap_of(const void *p) {
@@ -225,7 +212,7 @@ bool mi_check_owned(const void *p) {
 }
 
 bool mi_any_heap_contains(const void *p) {
-	return mw_lookup_is_block(p);
+	return mw_mi_arenas()->of_block(p) >= 0;
 }
 
 /* ---- subprocesses see all heaps ---- */
@@ -234,7 +221,7 @@ bool mi_subproc_visit_heaps(mi_subproc_id_t subproc, mi_heap_visit_fun *visitor,
 	(void)subproc;
 	if (!visitor || !visitor(&mw_mi_main_heap, arg))
 		return false;
-	for (unsigned i = 1; i < mw_arena_count(); i++) {
+	for (unsigned i = 1; i < mw_mi_arenas()->count(); i++) {
 		mi_heap_t *heap = heap_of_number(i);
 		if (heap && heap->state == MW_MI_HEAP_LIVE && !visitor(heap, arg))
 			return false;
@@ -274,8 +261,8 @@ bool mi_heap_visit_blocks(const mi_heap_t *heap, bool visit_blocks, mi_block_vis
 		return false;
 	}
 	visit_t visit = {(mi_heap_t *)(uintptr_t)heap, visitor, arg};
-	mw_arena_lists_flush(&visit.heap->lists);
-	return mw_arena_walk(heap->lists.arena, visit_blocks, visit_one, &visit);
+	mw_mi_arenas()->flush_lists(heap->lists);
+	return mw_mi_arenas()->walk(heap->number, visit_blocks, visit_one, &visit);
 }
 
 bool mi_theap_visit_blocks(const mi_theap_t *theap, bool visit_blocks, mi_block_visit_fun *visitor,
@@ -302,10 +289,5 @@ bool mi_abandoned_visit_blocks(mi_subproc_id_t subproc_id, int heap_tag, bool vi
 
 /* The program may move a block out of a page that is little used, so that the page becomes free. */
 bool mi_unsafe_heap_page_is_under_utilized(mi_heap_t *heap, void *p, size_t perc_threshold) {
-	if (!mi_heap_contains(heap, p) || mw_word_kind((uintptr_t)p) != MW_MAP_CHUNK)
-		return false;
-	const mw_page_t *page = mw_page_first(mw_page_of_slice((uintptr_t)p));
-	if (page->kind != MW_PAGE_SMALL && page->kind != MW_PAGE_SAMPLED)
-		return false;
-	return (uint64_t)page->used * 100 < (uint64_t)page->capacity * perc_threshold;
+	return mi_heap_contains(heap, p) && mw_mi_arenas()->is_sparse(p, perc_threshold);
 }

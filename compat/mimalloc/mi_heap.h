@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * mi_heap.h -- mi_heap_t: an arena (heap/arena/arena.h), and lists of its blocks for the thread
- * that created the heap.  Heaps are found by the number of their arena. Layer: compat/mimalloc. */
+ * mi_heap.h -- mi_heap_t: an arena of libmallow, and lists of its blocks for the thread that
+ * created the heap.  Heaps are found by the number of their arena. Layer: compat/mimalloc. */
 #ifndef MW_COMPAT_MIMALLOC_MI_HEAP_H
 #define MW_COMPAT_MIMALLOC_MI_HEAP_H
 
 #include <stdatomic.h>
 
 #include "compat/mimalloc/mimalloc.h"
-#include "heap/core/arena_lists.h"
 
 typedef enum mw_mi_heap_state {
 	MW_MI_HEAP_NONE,    /* the arena is destroyed */
@@ -18,8 +17,8 @@ typedef enum mw_mi_heap_state {
 
 /* Lives in metadata memory and is used again by the next heap whose arena has the same number. */
 struct mi_heap_s {
-	mw_arena_lists_t lists; /* no thread owns those of the main heap */
-	unsigned number;        /* number of the arena; 0: the main heap */
+	struct mw_arena_lists *lists; /* NULL: the main heap */
+	unsigned number;              /* number of the arena; 0: the main heap */
 	int tag;
 	bool may_be_destroyed;
 	_Atomic int state; /* mw_mi_heap_state_t */
@@ -27,8 +26,6 @@ struct mi_heap_s {
 
 /* All blocks of malloc() and mi_malloc(), of all threads. */
 extern mi_heap_t mw_mi_main_heap;
-/* Owner of the main heap's lists: no thread has this pointer. */
-#define MW_MI_OWNER_MAIN ((uintptr_t)1)
 
 /* Makes a heap whose memory comes from the hooks, which stay the caller's; NULL: from the kernel.
  * NULL: no memory, or too many heaps. */

@@ -5,34 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/alloc.h"
 #include "base/bits.h"
 #include "compat/mimalloc/mi_heap.h"
-#include "heap/core/fast.h"
 
 /* ---- the fast path and the slow path ---- */
 
 /* NULL: there is no list, or it is empty. */
 MW_ALWAYS_INLINE void *pop(mi_heap_t *heap, size_t bytes) {
-	if (MW_LIKELY(mw_arena_lists_are_own(&heap->lists)))
-		return mw_arena_lists_pop(&heap->lists, bytes);
-	return heap->lists.owner == MW_MI_OWNER_MAIN ? mw_api_alloc_fast(bytes) : NULL;
+	const mw_compat_calls_t *calls = mw_mi_calls();
+	return heap->lists ? calls->arenas.alloc_listed_at_once(heap->lists, bytes)
+			   : calls->blocks.alloc_at_once(bytes);
 }
 
 static MW_NOINLINE void *alloc_slow(mi_heap_t *heap, size_t bytes, size_t align, bool zero) {
 	mw_mi_beat(false);
+	const mw_compat_calls_t *calls = mw_mi_calls();
 	void *block = NULL;
 	size_t zeroed = 0;
-	if (align <= MW_BLOCK_ALIGN && mw_arena_lists_are_own(&heap->lists))
-		block = mw_api_alloc_listed(&heap->lists, bytes);
+	if (align <= MW_BLOCK_ALIGN && heap->lists)
+		block = calls->arenas.alloc_listed(heap->lists, bytes);
 	if (!block) {
-		block = mw_api_alloc_in(heap->number, align, bytes, zero);
+		block = calls->blocks.alloc_in(heap->number, align, bytes, zero);
 		zeroed = bytes;
 	}
 	if (!block)
 		mw_mi_error(ENOMEM, "no memory for %zu bytes in a heap", bytes);
 	else if (zero)
-		mw_api_zero_rest(block, zeroed);
+		calls->blocks.zero_rest(block, zeroed);
 	return block;
 }
 
@@ -41,7 +40,7 @@ void *mw_mi_heap_alloc(mi_heap_t *heap, size_t bytes, size_t align, bool zero) {
 	if (MW_UNLIKELY(!block))
 		return alloc_slow(heap, bytes, align, zero);
 	if (zero)
-		mw_api_zero_rest(block, 0);
+		mw_mi_blocks()->zero_rest(block, 0);
 	return block;
 }
 
@@ -51,17 +50,8 @@ static void *alloc_zeroed(mi_heap_t *heap, size_t bytes) {
 
 /* ---- allocate ---- */
 
-/* Allocates in the main heap, or in one that another thread made.  A function of its own, so that
- * neither path of mi_heap_malloc() jumps to the other's end. */
-static MW_NOINLINE void *malloc_elsewhere(mi_heap_t *heap, size_t size) {
-	void *block = heap->lists.owner == MW_MI_OWNER_MAIN ? mw_api_alloc_fast(size) : NULL;
-	return MW_LIKELY(block != NULL) ? block : alloc_slow(heap, size, MW_BLOCK_ALIGN, false);
-}
-
 void *mi_heap_malloc(mi_heap_t *heap, size_t size) {
-	if (MW_UNLIKELY(!mw_arena_lists_are_own(&heap->lists)))
-		return malloc_elsewhere(heap, size);
-	void *block = mw_arena_lists_pop(&heap->lists, size);
+	void *block = pop(heap, size);
 	return MW_LIKELY(block != NULL) ? block : alloc_slow(heap, size, MW_BLOCK_ALIGN, false);
 }
 
@@ -133,7 +123,7 @@ void *mi_heap_reallocn(mi_heap_t *heap, void *p, size_t count, size_t size) {
 void *mi_heap_reallocf(mi_heap_t *heap, void *p, size_t newsize) {
 	void *resized = resize(heap, p, newsize, false);
 	if (!resized)
-		mw_api_free(p);
+		mw_mi_blocks()->free(p);
 	return resized;
 }
 

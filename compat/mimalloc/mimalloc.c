@@ -7,28 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/alloc.h"
-#include "api/process/start.h"
+#include "base/check.h"
 #include "compat/mimalloc/mi_heap.h"
-#include "heap/core/resize.h"
-#include "heap/large/huge.h"
-#include "heap/memory/chunk.h"
-#include "heap/memory/limit.h"
-#include "heap/thread/maintain.h"
-#include "heap/thread/thread.h"
 
 /* ---- what the other sources share ---- */
+
+const mw_compat_calls_t *_Atomic mw_mi_known_calls;
+
+/* The linker defines both at the ends of the library's code. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+const mw_compat_calls_t *mw_mi_find_calls(void) {
+	const mw_compat_calls_t *calls = mallow_compat_calls();
+	if (strcmp(calls->version, MALLOW_VERSION) != 0)
+		mw_fatal("libmimalloc_mallow.so %s cannot use libmallow.so %s; install both of one "
+			 "version",
+			 MALLOW_VERSION, calls->version);
+	calls->add_own_code(__ehdr_start, etext);
+	atomic_store_explicit(&mw_mi_known_calls, calls, memory_order_relaxed);
+	return calls;
+}
 
 size_t mw_mi_usable(const void *block) {
 	if (!block)
 		return 0;
-	return MW_HARDEN_ON ? mw_harden_usable_bytes(block) : mw_heap_usable_bytes(block);
+	return mw_mi_blocks()->usable_bytes(block);
 }
 
 bool mw_mi_multiply(size_t count, size_t size, size_t *bytes) {
 	if (MW_LIKELY(!__builtin_mul_overflow(count, size, bytes)))
 		return true;
-	mw_api_no_memory();
+	mw_mi_blocks()->no_memory();
 	mw_mi_error(EOVERFLOW, "%zu times %zu bytes are more than the largest block", count, size);
 	return false;
 }
@@ -41,42 +51,40 @@ static void *checked(void *block, size_t bytes) {
 }
 
 static MW_NOINLINE void *alloc_slow(size_t bytes, bool zero) {
+	const mw_compat_blocks_t *blocks = mw_mi_blocks();
 	mw_mi_beat(false);
-	return checked(zero ? mw_api_alloc_zeroed(bytes) : mw_api_alloc(bytes), bytes);
+	return checked(zero ? blocks->alloc_zeroed(bytes) : blocks->alloc(bytes), bytes);
 }
 
 static void *alloc(size_t bytes) {
-	void *block = mw_api_alloc_fast(bytes);
+	void *block = mw_mi_blocks()->alloc_at_once(bytes);
 	return MW_LIKELY(block != NULL) ? block : alloc_slow(bytes, false);
 }
 
 static void *alloc_zeroed(size_t bytes) {
-	void *block = mw_api_alloc_fast(bytes);
+	void *block = mw_mi_blocks()->alloc_at_once(bytes);
 	size_t zeroed = 0;
 	if (MW_UNLIKELY(!block)) {
 		block = alloc_slow(bytes, true);
 		zeroed = bytes;
 	}
 	if (MW_LIKELY(block != NULL))
-		mw_api_zero_rest(block, zeroed);
+		mw_mi_blocks()->zero_rest(block, zeroed);
 	return block;
 }
 
 void *mw_mi_alloc(size_t bytes, size_t align, bool zero) {
 	if (MW_LIKELY(align <= MW_BLOCK_ALIGN))
 		return zero ? alloc_zeroed(bytes) : alloc(bytes);
-	void *block = checked(mw_api_aligned(align, bytes), bytes);
+	void *block = checked(mw_mi_blocks()->alloc_aligned(align, bytes), bytes);
 	if (block && zero)
-		mw_api_zero_rest(block, 0);
+		mw_mi_blocks()->zero_rest(block, 0);
 	return block;
 }
 
 /* Not libc's name: another library's malloc may be in front of it. */
 static void *resize(void *block, size_t bytes) {
-	if (MW_HARDEN_ON ? mw_harden_resize_in_place(block, bytes) != NULL
-			 : mw_fast_resize(block, bytes))
-		return block;
-	return checked(mw_api_realloc(block, bytes), bytes);
+	return checked(mw_mi_blocks()->resize(block, bytes), bytes);
 }
 
 void *mw_mi_resize(void *block, size_t bytes, bool zero) {
@@ -88,7 +96,7 @@ void *mw_mi_resize(void *block, size_t bytes, bool zero) {
 	size_t before = mw_mi_usable(block);
 	void *resized = resize(block, least_bytes);
 	if (resized)
-		mw_api_zero_rest(resized, bytes < before ? bytes : before);
+		mw_mi_blocks()->zero_rest(resized, bytes < before ? bytes : before);
 	return resized;
 }
 
@@ -134,7 +142,7 @@ void *mi_reallocn(void *p, size_t count, size_t size) {
 void *mi_reallocf(void *p, size_t newsize) {
 	void *resized = mw_mi_resize(p, newsize, false);
 	if (!resized)
-		mw_api_free(p);
+		mw_mi_blocks()->free(p);
 	return resized;
 }
 
@@ -154,23 +162,23 @@ void *mi_expand(void *p, size_t newsize) {
 /* ---- free ---- */
 
 void mi_free(void *p) {
-	mw_api_free(p);
+	mw_mi_blocks()->free(p);
 }
 
 void mi_free_small(void *p) {
-	mw_api_free(p);
+	mw_mi_blocks()->free(p);
 }
 
 void mi_free_size(void *p, size_t size) {
-	mw_api_free_claimed(p, size, MW_NO_CLAIM, "mi_free_size");
+	mw_mi_blocks()->free_claimed(p, size, MW_COMPAT_NO_CLAIM, "mi_free_size");
 }
 
 void mi_free_size_aligned(void *p, size_t size, size_t alignment) {
-	mw_api_free_claimed(p, size, alignment, "mi_free_size_aligned");
+	mw_mi_blocks()->free_claimed(p, size, alignment, "mi_free_size_aligned");
 }
 
 void mi_free_aligned(void *p, size_t alignment) {
-	mw_api_free_claimed(p, MW_NO_CLAIM, alignment, "mi_free_aligned");
+	mw_mi_blocks()->free_claimed(p, MW_COMPAT_NO_CLAIM, alignment, "mi_free_aligned");
 }
 
 /* ---- sizes ---- */
@@ -180,10 +188,10 @@ size_t mi_usable_size(const void *p) {
 }
 
 size_t mi_good_size(size_t size) {
+	const mw_compat_blocks_t *blocks = mw_mi_blocks();
 	/* A block of the hardened library has the requested size. */
-	if (MW_HARDEN_ON || size > PTRDIFF_MAX)
-		return size;
-	return mw_heap_bytes_for(MW_BLOCK_ALIGN, size);
+	return blocks->is_hardened || size > PTRDIFF_MAX ? size
+							 : blocks->usable_for(MW_BLOCK_ALIGN, size);
 }
 
 static void *tell(void *block, size_t *block_size) {
@@ -224,7 +232,7 @@ void *mi_urealloc(void *p, size_t newsize, size_t *block_size_pre, size_t *block
 
 void mi_ufree(void *p, size_t *block_size) {
 	tell(p, block_size);
-	mw_api_free(p);
+	mw_mi_blocks()->free(p);
 }
 
 /* ---- the library ---- */
@@ -236,13 +244,7 @@ int mi_version(void) {
 void mi_collect(bool force) {
 	mw_mi_beat(force);
 	mw_mi_heap_sweep();
-	if (force) {
-		mw_heap_trim();
-		return;
-	}
-	mw_heap_abandon_cached(true);
-	mw_huge_purge(false);
-	mw_chunk_purge(false);
+	mw_mi_calls()->purge(force);
 }
 
 void mi_collect_reduce(size_t target_thread_owned) {
@@ -250,7 +252,7 @@ void mi_collect_reduce(size_t target_thread_owned) {
 }
 
 bool mi_is_in_heap_region(const void *p) {
-	return mw_word_kind((uintptr_t)p) != MW_MAP_FOREIGN;
+	return mw_mi_calls()->owns(p);
 }
 
 bool mi_is_redirected(void) {
@@ -261,8 +263,7 @@ bool mi_is_redirected(void) {
 }
 
 void mi_process_init(void) {
-	if (!mw_api_started)
-		mw_api_start();
+	mw_mi_calls();
 }
 
 void mi_process_done(void) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * mimalloc.h -- functions that the sources of mimalloc's interface share.
- * Layer: compat/mimalloc, the door of this folder.  The interface itself is <mimalloc.h>; it stands
- * on src/api, and no other folder knows its names.  Any thread may call any function, a signal
- * handler none.
+ * Layer: compat/mimalloc, the door of this folder.  The interface itself is <mimalloc.h>; no other
+ * folder knows its names.  The folder is a library of its own, libmimalloc_mallow.so, which calls
+ * libmallow by the table of api/compat/compat_calls.h; the filters libmimalloc*.so.* stand for
+ * both. Any thread may call any function, a signal handler none.
  *
  * Reading order: mimalloc.c (allocate, resize, free), aligned (alignment, growth with zeros),
  * posix_names (strings, functions of POSIX and others), new (operator new), mi_heap.h with mi_heap
@@ -11,14 +12,35 @@
 #ifndef MW_COMPAT_MIMALLOC_MIMALLOC_H
 #define MW_COMPAT_MIMALLOC_MIMALLOC_H
 
-/* These functions call each other directly: a place in the table of jumps for each would make every
- * process's start longer. */
+/* These functions call each other directly. */
 #define mi_decl_export __attribute__((visibility("protected")))
 #include <mimalloc.h>
 
 #include <mimalloc-stats.h>
+#include <stdatomic.h>
 
+#include "api/compat/compat_calls.h"
 #include "base/compiler.h"
+
+extern const mw_compat_calls_t *_Atomic mw_mi_known_calls;
+/* Ends the program if libmallow is of another version. */
+MW_NOINLINE const mw_compat_calls_t *mw_mi_find_calls(void);
+
+/* Returns libmallow's functions. */
+MW_ALWAYS_INLINE const mw_compat_calls_t *mw_mi_calls(void) {
+	/* Relaxed: the table is the loader's, and was filled before its address was known. */
+	const mw_compat_calls_t *calls =
+		atomic_load_explicit(&mw_mi_known_calls, memory_order_relaxed);
+	return MW_LIKELY(calls != NULL) ? calls : mw_mi_find_calls();
+}
+
+MW_ALWAYS_INLINE const mw_compat_blocks_t *mw_mi_blocks(void) {
+	return &mw_mi_calls()->blocks;
+}
+
+MW_ALWAYS_INLINE const mw_compat_arenas_t *mw_mi_arenas(void) {
+	return &mw_mi_calls()->arenas;
+}
 
 /* Allocates a block.  `align` is a power of two.  `zero`: all usable bytes are zero, so that
  * mw_mi_resize() can keep that promise when the block grows.  NULL: no memory; errno is ENOMEM. */

@@ -2,20 +2,24 @@
  * new.c -- mimalloc's functions that behave as C++'s operator new: without memory they call the new
  * handler until there is some, and without a handler they throw std::bad_alloc.  They call no
  * operator: <mimalloc-new-delete.h> defines the operators by these functions. */
-#include "api/alloc.h"
-#include "api/cxx.h"
 #include "base/bits.h"
 #include "compat/mimalloc/mimalloc.h"
 
 #define CALLER __builtin_return_address(0)
 
+#ifdef MW_MI_STATIC
+/* Has the linker take from libmallow.a the part that throws. */
+extern void mw_cxx_throw_bad_alloc(void *caller);
+static void (*const part_that_throws)(void *caller) __attribute__((used)) = mw_cxx_throw_bad_alloc;
+#endif
+
 /* Returns whether a failed request is to be repeated, because the new handler may have freed
  * memory.  Without a handler it throws, or returns false in a nothrow form. */
 static MW_COLD bool retry(bool throws, void *caller) {
-	if (mw_cxx_call_new_handler(caller))
+	if (mw_mi_blocks()->call_new_handler(caller))
 		return true;
 	if (throws)
-		mw_cxx_throw_bad_alloc(caller);
+		mw_mi_blocks()->throw_bad_alloc(caller);
 	return false;
 }
 
@@ -43,12 +47,12 @@ static size_t product(size_t count, size_t size) {
 }
 
 void *mi_new(size_t size) {
-	void *block = mw_api_alloc_fast(size);
+	void *block = mw_mi_blocks()->alloc_at_once(size);
 	return MW_LIKELY(block != NULL) ? block : alloc(NULL, size, MW_BLOCK_ALIGN, true, CALLER);
 }
 
 void *mi_new_nothrow(size_t size) {
-	void *block = mw_api_alloc_fast(size);
+	void *block = mw_mi_blocks()->alloc_at_once(size);
 	return MW_LIKELY(block != NULL) ? block : alloc(NULL, size, MW_BLOCK_ALIGN, false, CALLER);
 }
 

@@ -9,16 +9,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "api/process/start.h"
 #include "base/bits.h"
 #include "base/check.h"
 #include "compat/mimalloc/mi_heap.h"
-#include "heap/large/huge.h"
-#include "heap/memory/chunk.h"
-#include "heap/memory/decay.h"
-#include "heap/memory/limit.h"
-#include "os/memory/huge_pages.h"
-#include "os/memory/numa.h"
 #include "os/platform/secure_environment.h"
 
 #define PREFIX "MIMALLOC_"
@@ -30,14 +23,13 @@ typedef enum kind { FLAG, COUNT, KIB } kind_t;
 
 #define NAME_BYTES 32
 
-/* No pointers, which the loader would have to relocate in every process. */
 typedef struct option {
 	char name[NAME_BYTES];
 	uint8_t kind;   /* kind_t */
 	uint8_t option; /* mi_option_t; for an old name: the option that it stands for */
 } option_t;
 
-static const option_t rows[] MW_COLD_TABLE = {
+static const option_t rows[] = {
 #define MI_OPTION(name, kind, standard) {#name, kind, mi_option_##name},
 #define MI_OPTION_OLD(old, name) {#old, COUNT, mi_option_##name},
 #include "compat/mimalloc/options.def"
@@ -66,22 +58,15 @@ static void apply_purge(void) {
 		ms = -1;
 	if (ms < 0 || ms > DELAY_MAX_MS)
 		ms = -1;
-	uint64_t delay_ns = ms < 0 ? MW_DECAY_NEVER_NS : (uint64_t)ms * 1000000u;
-	mw_chunk_set_decay(delay_ns, true);
-	mw_huge_set_decay(delay_ns, true);
 	mw_mi_heap_set_decay(ms);
-	/* Otherwise memory that is free already would wait for the earlier delay. */
-	mw_chunk_purge(true);
-	mw_huge_purge(true);
+	mw_mi_calls()->set_decay(ms);
 }
 
 static void apply_huge_pages(void) {
 	bool large = values[mi_option_allow_large_os_pages] > 0;
 	bool never = values[mi_option_allow_thp] == 0;
-	mw_os_huge_pages_set(large   ? MW_OS_HUGE_PAGES_ALWAYS
-			     : never ? MW_OS_HUGE_PAGES_NEVER
-				     : MW_OS_HUGE_PAGES_DEFAULT,
-			     large || values[mi_option_reserve_huge_os_pages] > 0);
+	mw_mi_calls()->set_huge_pages(large, never,
+				      large || values[mi_option_reserve_huge_os_pages] > 0);
 }
 
 static void apply(mi_option_t option) {
@@ -91,7 +76,7 @@ static void apply(mi_option_t option) {
 		apply_purge();
 		break;
 	case mi_option_purge_decommits:
-		mw_chunk_set_muzzy_decay(values[option] ? 0 : MW_DECAY_NEVER_NS);
+		mw_mi_calls()->set_lazy_purge(values[option] == 0);
 		break;
 	case mi_option_allow_large_os_pages:
 	case mi_option_reserve_huge_os_pages:
@@ -100,7 +85,7 @@ static void apply(mi_option_t option) {
 		break;
 	case mi_option_use_numa_nodes:
 		if (values[option] == 1)
-			mw_os_numa_several = false;
+			mw_mi_calls()->set_one_node();
 		break;
 	default: /* read where it is needed, or without effect */
 		break;
@@ -258,8 +243,7 @@ static MW_COLD void take_variables(void) {
 		atexit(print_stats_at_exit);
 }
 
-/* Every process runs this function, so it only compares the names of variables. */
-__attribute__((constructor)) static MW_RESIDENT void look_for_variables(void) {
+__attribute__((constructor)) static void look_for_variables(void) {
 	for (char **entry = mw_environment_all(); *entry; entry++) {
 		const char *name = *entry;
 		if (name[0] == 'M' && name[1] == 'I' && strncmp(name, PREFIX, PREFIX_LENGTH) == 0) {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/alloc.h"
 #include "base/bits.h"
 #include "compat/mimalloc/mimalloc.h"
 #include "os/platform/secure_environment.h"
@@ -87,7 +86,7 @@ size_t mi_malloc_good_size(size_t size) {
 
 void mi_cfree(void *p) {
 	if (mi_is_in_heap_region(p))
-		mw_api_free(p);
+		mw_mi_blocks()->free(p);
 }
 
 void *mi__expand(void *p, size_t newsize) {

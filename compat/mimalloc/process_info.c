@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "compat/mimalloc/mimalloc.h"
-#include "heap/memory/chunk.h"
 #include "os/file/proc.h"
 #include "os/time/clock.h"
 

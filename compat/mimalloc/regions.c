@@ -7,7 +7,7 @@
 
 #include "base/bits.h"
 #include "compat/mimalloc/mi_heap.h"
-#include "heap/memory/meta.h"
+#include "heap/layout/page.h"
 #include "os/memory/huge_pages.h"
 #include "os/memory/map.h"
 #include "os/memory/numa.h"
@@ -114,7 +114,7 @@ static mi_arena_id_t add_region(void *start, size_t size, bool is_pinned, mi_com
 	bool is_reachable = !(((uintptr_t)start + size) >> MW_ADDRESS_BITS);
 	if (units == 0 || !is_reachable || regions.count >= REGIONS_MAX)
 		return 0;
-	region_t *region = mw_meta_alloc(sizeof *region + units);
+	region_t *region = mw_mi_calls()->alloc_metadata(sizeof *region + units);
 	if (!region)
 		return 0;
 	region->hooks = (mw_extent_hooks_t){

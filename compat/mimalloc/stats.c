@@ -3,13 +3,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "api/process/start.h"
 #include "base/fmt.h"
 #include "compat/mimalloc/mi_heap.h"
-#include "heap/memory/chunk.h"
-#include "heap/stats/heap_walk.h"
-#include "heap/stats/stats.h"
-#include "heap/thread/thread.h"
+#include "heap/layout/page.h"
 #include "state/stats.h"
 
 /* ---- figures ---- */
@@ -22,11 +18,12 @@ static mi_stat_count_t count(uint64_t total, uint64_t current) {
 
 /* Number of blocks of each class that were ever put into a thread's list, and number of blocks in
  * use. */
-static void fill_bins(mi_stats_t *stats, const mw_heap_counts_t *counts) {
+static void fill_bins(mi_stats_t *stats, const mw_compat_heap_stats_t *counts) {
+	const uint32_t *class_bytes = mw_mi_calls()->class_bytes;
 	uint64_t bytes = 0, blocks = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		stats->malloc_bins[c].total = (int64_t)counts->given[c];
-		bytes += counts->given[c] * mw_class_bytes[c];
+		bytes += counts->given[c] * class_bytes[c];
 		blocks += counts->given[c];
 	}
 	stats->malloc_normal.total = (int64_t)bytes;
@@ -36,61 +33,55 @@ static void fill_bins(mi_stats_t *stats, const mw_heap_counts_t *counts) {
 static void fill_process(mi_stats_t *stats) {
 	uint64_t seen[MW_STAT_COUNT];
 	mw_heap_totals_t totals;
-	mw_chunk_stats_t chunks;
-	mw_heap_counts_t counts = {0};
-	mw_api_stats(seen);
-	mw_heap_totals(&totals);
-	mw_chunk_stats(&chunks);
-	mw_heap_sum_counts(&counts);
+	mw_compat_heap_stats_t counts;
+	const mw_compat_calls_t *calls = mw_mi_calls();
+	calls->stats(seen);
+	calls->totals(&totals);
+	calls->heap_stats(&counts);
 	fill_bins(stats, &counts);
 	stats->malloc_normal = count((uint64_t)stats->malloc_normal.total, totals.live_bytes);
 	stats->malloc_huge = count(counts.large_bytes, seen[MW_STAT_huge_bytes]);
 	stats->malloc_huge_count.total = (int64_t)counts.large;
 	stats->malloc_guarded_count.total = (int64_t)seen[MW_STAT_guarded_taken];
-	stats->pages = count(seen[MW_STAT_page_takes], chunks.in_use_bytes >> MW_SLICE_SHIFT);
+	stats->pages = count(seen[MW_STAT_page_takes], counts.slices_in_use);
 	stats->pages_abandoned = count(0, seen[MW_STAT_abandoned_pages]);
 	stats->reserved = count(0, seen[MW_STAT_mapped_bytes] + seen[MW_STAT_metadata_bytes]);
 	stats->committed =
 		count(0, seen[MW_STAT_in_use_bytes] + seen[MW_STAT_dirty_bytes] +
 				 seen[MW_STAT_huge_cached_bytes] + seen[MW_STAT_metadata_bytes]);
 	stats->purged.total = (int64_t)seen[MW_STAT_purged_bytes];
-	stats->purge_calls.total = (int64_t)(chunks.purge_calls + chunks.muzzy_purge_calls);
-	stats->arena_purges.total = (int64_t)(chunks.purges + chunks.muzzy_purges);
+	stats->purge_calls.total = (int64_t)counts.purge_calls;
+	stats->arena_purges.total = (int64_t)counts.purges;
 	stats->threads = count(seen[MW_STAT_heaps], seen[MW_STAT_live_threads]);
 	stats->segments = count(0, seen[MW_STAT_chunks]);
-	stats->arena_count.total = (int64_t)mw_arena_count() - 1;
+	stats->arena_count.total = (int64_t)calls->arenas.count() - 1;
 }
 
-static uint64_t relaxed(const _Atomic uint64_t *value) {
-	return atomic_load_explicit(value, memory_order_relaxed);
-}
-
-static void fill_heap(mi_stats_t *stats, const mw_arena_t *arena) {
-	uint64_t made = 0, live = 0, blocks = 0, slabs = 0;
+static void fill_heap(mi_stats_t *stats, unsigned number) {
+	mw_compat_arena_stats_t arena;
+	mw_mi_arenas()->stats(number, &arena);
+	const uint32_t *class_bytes = mw_mi_calls()->class_bytes;
+	uint64_t made = 0, live = 0, blocks = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		uint64_t taken = __atomic_load_n(&arena->slabs[c].taken, __ATOMIC_RELAXED);
-		uint64_t given = __atomic_load_n(&arena->slabs[c].given, __ATOMIC_RELAXED);
+		uint64_t taken = arena.taken[c], given = arena.given[c];
 		stats->malloc_bins[c] = count(taken, taken - given);
-		made += taken * mw_class_bytes[c];
-		live += (taken - given) * mw_class_bytes[c];
+		made += taken * class_bytes[c];
+		live += (taken - given) * class_bytes[c];
 		blocks += taken;
-		slabs += relaxed(&arena->slabs[c].made);
 	}
-	uint64_t large = relaxed(&arena->large_bytes), huge = relaxed(&arena->huge_bytes);
-	uint64_t slices = relaxed(&arena->slices_in_use);
 	stats->malloc_normal = count(made, live);
 	stats->malloc_normal_count.total = (int64_t)blocks;
-	stats->malloc_huge = count(0, large);
-	stats->malloc_huge_count.total = (int64_t)relaxed(&arena->large_made);
-	stats->pages = count(slabs, slices);
-	stats->reserved = count(0, relaxed(&arena->chunk_count) * MW_CHUNK_BYTES + huge +
-					   relaxed(&arena->kept_bytes));
-	stats->committed =
-		count(0, (slices + relaxed(&arena->dirty_slices)) * MW_SLICE_BYTES + huge);
-	stats->purged.total = (int64_t)(relaxed(&arena->purged_slices) * MW_SLICE_BYTES);
-	stats->purge_calls.total = (int64_t)relaxed(&arena->purge_calls);
-	stats->arena_purges.total = (int64_t)relaxed(&arena->purges);
-	stats->segments = count(0, relaxed(&arena->chunk_count));
+	stats->malloc_huge = count(0, arena.large_bytes);
+	stats->malloc_huge_count.total = (int64_t)arena.large_made;
+	stats->pages = count(arena.pages_made, arena.slices_in_use);
+	stats->reserved =
+		count(0, arena.chunks * MW_CHUNK_BYTES + arena.huge_bytes + arena.kept_bytes);
+	stats->committed = count(0, (arena.slices_in_use + arena.dirty_slices) * MW_SLICE_BYTES +
+					    arena.huge_bytes);
+	stats->purged.total = (int64_t)(arena.purged_slices * MW_SLICE_BYTES);
+	stats->purge_calls.total = (int64_t)arena.purge_calls;
+	stats->arena_purges.total = (int64_t)arena.purges;
+	stats->segments = count(0, arena.chunks);
 }
 
 /* ---- peaks of the process, and the values that mi_stats_reset() subtracts ---- */
@@ -143,7 +134,7 @@ static void fill(mi_stats_t *stats, const mi_heap_t *heap) {
 	*stats = (mi_stats_t){.version = MI_STAT_VERSION};
 	mi_process_init();
 	if (heap && heap != &mw_mi_main_heap) {
-		fill_heap(stats, heap->lists.arena);
+		fill_heap(stats, heap->number);
 		return;
 	}
 	fill_process(stats);
@@ -175,7 +166,7 @@ void mi_heap_stats_merge_to_subproc(mi_heap_t *heap) {
 }
 
 size_t mi_stats_get_bin_size(size_t bin) {
-	return bin < MW_CLASS_COUNT ? mw_class_bytes[bin] : 0;
+	return bin < MW_CLASS_COUNT ? mw_mi_calls()->class_bytes[bin] : 0;
 }
 
 /* ---- JSON ---- */
@@ -188,7 +179,7 @@ static void add_bins(mw_mi_text_t *text, const mi_stats_t *stats) {
 			       "%s\n    { \"total\": %ld, \"peak\": %ld, \"current\": %ld, "
 			       "\"block_size\": %u }",
 			       c ? "," : "", (long)bin->total, (long)bin->peak, (long)bin->current,
-			       mw_class_bytes[c]);
+			       mw_mi_calls()->class_bytes[c]);
 	}
 	mw_mi_text_add(text, "\n  ]\n");
 }

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "api/compat_calls.h"
+#include "api/compat/compat_calls.h"
 
 /* Makes the check of mw_compat_calls_t.check_leaks. */
 int mw_api_check_leaks(mw_compat_leak_check_t *wanted);

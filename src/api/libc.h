@@ -4,7 +4,7 @@
  * Layer: api, the door of this folder. The folder holds the functions that programs call; it may
  * use everything in src/. Reading order: libc, alloc (slow paths that all names share),
  * process/ (start, fork, exit), cxx (operators; cxx_archive and cxx_shared find libstdc++'s
- * functions), mallow.c (<mallow/mallow.h>), info.c (mallinfo(3)), compat_calls.h (functions for
+ * functions), mallow.c (<mallow/mallow.h>), info.c (mallinfo(3)), compat/ (functions for
  * libraries of lib/mallow/compat/).
  *
  * Any thread may call any of them. A signal handler may call none. errno is set as in

@@ -3,7 +3,6 @@
 #include "compat/gperftools/debug/debug_heap.h"
 
 #include <errno.h>
-#include <mimalloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "compat/gperftools/debug/debug_memory.h"
 #include "compat/gperftools/debug/debug_report.h"
 #include "compat/gperftools/debug/debug_settings.h"
+#include "compat/gperftools/gperftools.h"
 
 /* 24 addresses of 18 characters, with the fields before them. */
 #define TRACE_BYTES 640
@@ -122,7 +122,7 @@ void mw_gpd_release(const mw_gpd_call_t *call, void *start, size_t claimed_bytes
 	mw_gpd_stack_take(&stack, call->caller);
 	mw_gpd_block_t *row = claim(call, start, &block, &stack);
 	if (!row) { /* a block of another interface, or none: libmallow_secure knows */
-		mi_free(start);
+		mw_gp_calls()->blocks.free(start);
 		errno = saved_errno;
 		return;
 	}
@@ -154,7 +154,7 @@ void *mw_gpd_resize(const mw_gpd_call_t *call, void *start, size_t bytes) {
 		return mw_gpd_allocate(call, bytes, 0, false);
 	mw_gpd_block_t block;
 	if (!look_up(start, &block))
-		return mi_realloc(start, bytes);
+		return mw_gp_calls()->blocks.resize(start, bytes ? bytes : 1);
 	check_live(call, &block);
 	if (bytes == 0) {
 		mw_gpd_release(call, start, MW_GPD_NO_SIZE);
@@ -170,8 +170,10 @@ void *mw_gpd_resize(const mw_gpd_call_t *call, void *start, size_t bytes) {
 
 size_t mw_gpd_usable_bytes(const mw_gpd_call_t *call, const void *start) {
 	mw_gpd_block_t block;
-	if (!start || !look_up(start, &block))
-		return mi_usable_size(start);
+	if (!start)
+		return 0;
+	if (!look_up(start, &block))
+		return mw_gp_calls()->blocks.usable_bytes(start);
 	if (block.state != MW_GPD_LIVE)
 		mw_gpd_report_freed(call, &block);
 	return block.bytes;

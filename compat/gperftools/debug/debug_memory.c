@@ -3,7 +3,6 @@
 #include "compat/gperftools/debug/debug_memory.h"
 
 #include <errno.h>
-#include <mimalloc.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -72,10 +71,16 @@ static bool take_fenced(mw_gpd_block_t *block, size_t align) {
 
 /* Throws in C++'s functions: no lock is held, and nothing needs to be undone. */
 static void *take_from_heap(mw_gpd_kind_t kind, size_t bytes, size_t align) {
-	if (align <= GUARD_BYTES)
-		return kind == MW_GPD_MALLOC ? mi_malloc(bytes) : mi_new(bytes);
-	return kind == MW_GPD_MALLOC ? mi_malloc_aligned(bytes, align)
-				     : mi_new_aligned(bytes, align);
+	const mw_compat_blocks_t *blocks = &mw_gp_calls()->blocks;
+	void *caller = __builtin_return_address(0);
+	for (;;) {
+		void *block = align <= GUARD_BYTES ? blocks->alloc(bytes)
+						   : blocks->alloc_aligned(align, bytes);
+		if (block || kind == MW_GPD_MALLOC)
+			return block;
+		if (!blocks->call_new_handler(caller))
+			blocks->throw_bad_alloc(caller);
+	}
 }
 
 bool mw_gpd_memory_take(mw_gpd_block_t *block, size_t align) {
@@ -124,7 +129,7 @@ void mw_gpd_memory_give(const mw_gpd_block_t *block) {
 	if (!block->mapped_bytes) {
 		if (block->state == MW_GPD_FREED)
 			mw_gp_calls()->set_waiting(block->memory, false);
-		mi_free(block->memory);
+		mw_gp_calls()->blocks.free(block->memory);
 	} else if (!mw_gpd_settings()->page_fence_never_reclaim)
 		munmap(block->memory, block->mapped_bytes);
 }

@@ -194,7 +194,7 @@ double MallocExtension_GetMemoryReleaseRate(void) {
 }
 
 size_t MallocExtension_GetEstimatedAllocatedSize(size_t size) {
-	return mw_gp_calls()->usable_for(1, size);
+	return mw_gp_calls()->blocks.usable_for(1, size);
 }
 
 size_t MallocExtension_GetAllocatedSize(const void *p) {

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "api/compat_calls.h"
+#include "api/compat/compat_calls.h"
 
 /* Records from now on. */
 void mw_gp_growth_start(void);

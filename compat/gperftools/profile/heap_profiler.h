@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/compat_calls.h"
+#include "api/compat/compat_calls.h"
 #include "prof/mappings/mapping_call.h"
 
 /* Receives a text, piece by piece. */

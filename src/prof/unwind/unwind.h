@@ -102,6 +102,10 @@ void mw_unwind_thread_end(void);
 /* Called in the child of a fork: releases the walk caches of threads that do not exist there. */
 void mw_unwind_forked(void);
 
+/* The code between both addresses counts as the library's own from now on, in place of an earlier
+ * range: stacks begin at its caller. */
+MW_COLD void mw_unwind_add_own_code(const void *start, const void *limit);
+
 /* Returns the bytes in use for rules and their cache, at most 0.7 MiB, and for walk caches: 36 KiB
  * per thread that samples often, for at most 512 threads. */
 uint64_t mw_unwind_memory_bytes(void);

@@ -67,9 +67,13 @@ static inline bool mw_walk_is_between(uintptr_t pc, const char *start, const cha
 	return pc - (uintptr_t)start < (uintptr_t)stop - (uintptr_t)start;
 }
 
+/* Code of another library that counts as this one's (mw_unwind_add_own_code()). */
+extern const char *mw_walk_other_start, *mw_walk_other_limit;
+
 static inline bool mw_walk_is_own(uintptr_t pc) {
 	return mw_walk_is_between(pc, __start_mallow_text, __stop_mallow_text) ||
-	       mw_walk_is_between(pc, __start_mallow_cold, __stop_mallow_cold);
+	       mw_walk_is_between(pc, __start_mallow_cold, __stop_mallow_cold) ||
+	       mw_walk_is_between(pc, mw_walk_other_start, mw_walk_other_limit);
 }
 #endif
 

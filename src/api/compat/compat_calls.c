@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT
  * compat_calls.c -- the table of functions for other libraries. */
-#include "api/compat_calls.h"
+#include "api/compat/compat_calls.h"
 
 #include <mallow/mallow.h>
 #include <stdatomic.h>
 
+#include "api/compat/compat_parts.h"
 #include "api/leak_calls.h"
 #include "api/process/start.h"
-#include "heap/core/alloc.h"
 #include "heap/core/free.h"
-#include "heap/layout/harden_block.h"
+#include "heap/large/huge.h"
 #include "heap/local/counts.h"
 #include "heap/local/tcache.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/decay.h"
+#include "heap/memory/meta.h"
 #include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/flush.h"
+#include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
 #include "os/lock/lock.h"
+#include "os/memory/huge_pages.h"
+#include "os/memory/numa.h"
 #include "prof/control/control.h"
 #include "prof/control/triggers.h"
 #include "prof/dump/dump_view.h"
@@ -32,15 +38,6 @@ static bool owns(const void *address) {
 	unsigned kind = mw_word_kind((uintptr_t)address);
 	return kind == MW_MAP_CHUNK || kind == MW_MAP_HUGE || kind == MW_MAP_GUARDED ||
 	       kind == MW_MAP_EMPTY;
-}
-
-static size_t usable_for(size_t align, size_t bytes) {
-	if (bytes == 0)
-		bytes = 1;
-	if (bytes > PTRDIFF_MAX || align > PTRDIFF_MAX / 2)
-		return 0;
-	return MW_HARDEN_ON ? mw_harden_requested(mw_heap_bytes_for(align, mw_harden_room(bytes)))
-			    : mw_heap_bytes_for(align, bytes);
 }
 
 static uint64_t thread_cache_bytes(void) {
@@ -156,10 +153,75 @@ static uint32_t record_sequences(uint32_t *sequences, uint32_t room) {
 	return count;
 }
 
+/* ---- settings ---- */
+
+static void set_decay(int64_t ms) {
+	uint64_t delay_ns = ms < 0 ? MW_DECAY_NEVER_NS : (uint64_t)ms * 1000000u;
+	mw_chunk_set_decay(delay_ns, true);
+	mw_huge_set_decay(delay_ns, true);
+	/* Otherwise memory that is free already would wait for the earlier delay. */
+	mw_chunk_purge(true);
+	mw_huge_purge(true);
+}
+
+static void set_lazy_purge(bool on) {
+	mw_chunk_set_muzzy_decay(on ? MW_DECAY_NEVER_NS : 0);
+}
+
+static void set_huge_pages(bool always, bool never, bool from_pool) {
+	mw_os_huge_pages_set(always  ? MW_OS_HUGE_PAGES_ALWAYS
+			     : never ? MW_OS_HUGE_PAGES_NEVER
+				     : MW_OS_HUGE_PAGES_DEFAULT,
+			     from_pool);
+}
+
+static void set_one_node(void) {
+	mw_os_numa_several = false;
+}
+
+static void purge(bool all) {
+	if (all) {
+		mw_heap_trim();
+		return;
+	}
+	mw_heap_abandon_cached(true);
+	mw_huge_purge(false);
+	mw_chunk_purge(false);
+}
+
+static void heap_stats(mw_compat_heap_stats_t *stats) {
+	mw_chunk_stats_t chunks;
+	mw_heap_counts_t counts = {0};
+	mw_chunk_stats(&chunks);
+	mw_heap_sum_counts(&counts);
+	*stats = (mw_compat_heap_stats_t){
+		.large = counts.large,
+		.large_bytes = counts.large_bytes,
+		.slices_in_use = chunks.in_use_bytes >> MW_SLICE_SHIFT,
+		.purges = chunks.purges + chunks.muzzy_purges,
+		.purge_calls = chunks.purge_calls + chunks.muzzy_purge_calls,
+	};
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		stats->given[c] = counts.given[c];
+}
+
+/* ---- the table ---- */
+
 /* Several threads store equal values. `volatile` has each address loaded by an instruction that the
  * linker relaxes: addresses in pairs would come from a table that is relocated. */
 static MW_COLD void fill(volatile mw_compat_calls_t *calls) {
 	calls->version = MALLOW_VERSION;
+	mw_compat_fill_blocks(&calls->blocks);
+	mw_compat_fill_arenas(&calls->arenas);
+	calls->class_bytes = mw_class_bytes;
+	calls->add_own_code = mw_unwind_add_own_code;
+	calls->alloc_metadata = mw_meta_alloc;
+	calls->set_decay = set_decay;
+	calls->set_lazy_purge = set_lazy_purge;
+	calls->set_huge_pages = set_huge_pages;
+	calls->set_one_node = set_one_node;
+	calls->purge = purge;
+	calls->heap_stats = heap_stats;
 	calls->at_leave = mw_prof_on_leave;
 	calls->is_interrupted = is_interrupted;
 	calls->stats = mw_api_stats;
@@ -167,7 +229,6 @@ static MW_COLD void fill(volatile mw_compat_calls_t *calls) {
 	calls->walk = mw_heap_walk;
 	calls->thread_cache_bytes = thread_cache_bytes;
 	calls->owns = owns;
-	calls->usable_for = usable_for;
 	calls->find_recorded = mw_leak_find_recorded;
 	calls->set_waiting = mw_heap_set_waiting;
 	calls->waiting_bytes = mw_heap_waiting_bytes;
